@@ -1,0 +1,397 @@
+/*
+ * tape: THE FORMAT. What the recorder writes and everything else reads; docs/tape-format.md is
+ * its prose. This room is freestanding (core only): it is linked into the target.
+ *
+ * A tape is one page of header and then chunks. A chunk belongs to one *stream* (a thread's lane;
+ * stream 0 is the collector's) and holds
+ *
+ *	header | records, growing up ...        ... nodes, growing down |
+ *
+ * Everything a chunk's records are relative to is reset at its beginning, so that a chunk is read
+ * without any other, but for the stacks: a record names a *node* of its stream's stack tree, and
+ * nodes are defined in the chunk in which they are first used (ids count up through the stream).
+ *
+ * In a *raw* tape chunks stand in equal slots, exactly as the recorder wrote them; `used` and
+ * `node_count` of the header are kept up to date with every record, so what is there after SIGKILL
+ * is whole. In a *packed* tape sealed chunks follow each other, encoded, with a checksum.
+ */
+#ifndef MEMTAPE_TAPE_TAPE_H
+#define MEMTAPE_TAPE_TAPE_H
+
+#include "core/core.h"
+
+#define TAPE_MAGIC "MEMTAPE\n"
+
+enum {
+	TAPE_VERSION = 1,
+	TAPE_HEADER_BYTES = 4096,
+	TAPE_UUID_BYTES = 16,
+	TAPE_CHUNK_MAGIC = 0x4b4e4843, /* "CHNK" */
+	TAPE_CHUNK_BYTES_MIN = 16 << 10,
+	TAPE_CHUNK_BYTES_MAX = 16 << 20,
+	TAPE_COLLECTOR_STREAM = 0,
+	TAPE_RECORD_BYTES_MAX = 8192 /* of one extended record, header included */
+};
+
+enum tape_kind { TAPE_KIND_RAW = 1, TAPE_KIND_PACKED = 2 };
+
+enum tape_clock {
+	TAPE_CLOCK_TSC = 1, /* invariant cycle counter; CLOCK records relate it to nanoseconds */
+	TAPE_CLOCK_MONOTONIC = 2 /* ticks are nanoseconds of CLOCK_MONOTONIC before the shift */
+};
+
+enum tape_header_flag {
+	TAPE_FLAG_FREE_STACKS = 1 << 0,	 /* frees carry stacks */
+	TAPE_FLAG_ALLOC_STACKS = 1 << 1, /* allocations carry stacks */
+	TAPE_FLAG_FORKED = 1 << 2,  /* begun in a forked child: blocks of the parent are live */
+	TAPE_FLAG_ATTACHED = 1 << 3 /* begun in a running program: earlier blocks are unknown */
+};
+
+/* First page of a tape. All integers little-endian. Fields after `live` are 0 in a packed tape. */
+struct tape_header {
+	char magic[8];
+	uint32_t version;
+	uint32_t header_bytes; /* TAPE_HEADER_BYTES; chunks begin here */
+	uint32_t kind;	       /* enum tape_kind */
+	uint32_t chunk_bytes;  /* slot size (raw), largest decoded chunk (packed) */
+	uint32_t flags;	       /* enum tape_header_flag */
+	uint16_t elf_machine;  /* EM_X86_64, ... */
+	uint16_t pointer_bytes;
+	uint32_t clock;	     /* enum tape_clock */
+	uint32_t tick_shift; /* times on the tape are clock readings >> tick_shift */
+	uint32_t pid;
+	uint32_t parent_pid;
+	uint64_t start_ticks;
+	uint64_t start_monotonic_ns;
+	uint64_t start_realtime_ns;
+	uint8_t uuid[TAPE_UUID_BYTES];
+	uint8_t parent_uuid[TAPE_UUID_BYTES]; /* tape of the forking or exec'ing process, or zeros
+					       */
+	uint8_t reserved[152];
+	uint8_t live[256]; /* struct tape_live, shared between recorder and collector */
+};
+
+/*
+ * State shared while recording, in the header page of a raw tape or spool. Counters are written by
+ * slow paths only. All are accessed atomically (relaxed unless a comment says so).
+ */
+struct tape_live {
+	uint32_t chunk_count;	  /* slots in the file; 0: the recorder appends slots itself */
+	uint32_t recorder_state;  /* enum tape_recorder_state */
+	uint32_t collector_state; /* enum tape_collector_state */
+	uint32_t sealed_count;	  /* bumped after a chunk is sealed; futex the collector waits on */
+	uint32_t freed_count; /* bumped after the collector frees a slot; futex of the recorder */
+	uint32_t collector_waits; /* nonzero: a wake-up is wanted */
+	uint32_t recorder_waits;
+	uint32_t next_stream; /* next stream id; begins at 1 */
+	uint32_t next_slot;   /* next never-used slot (chunk_count == 0) */
+	uint32_t collector_pid;
+	int32_t fault_errno;
+	uint32_t fault;		 /* enum tape_fault: why recording stopped */
+	uint64_t lost[8];	 /* by enum tape_loss */
+	uint64_t recorder_bytes; /* private memory mapped by the recorder, chunks not included */
+	uint64_t recorder_ticks; /* clock ticks spent on slow paths (unshifted) */
+	uint64_t exit_ticks;
+};
+
+enum tape_recorder_state {
+	TAPE_RECORDER_ABSENT = 0, /* nobody opened the spool: static or setuid program */
+	TAPE_RECORDER_RUNNING = 1,
+	TAPE_RECORDER_ENDED = 2,  /* process ran its exit handlers */
+	TAPE_RECORDER_STOPPED = 3 /* gave up; see fault */
+};
+
+enum tape_collector_state {
+	TAPE_COLLECTOR_NONE = 0,
+	TAPE_COLLECTOR_RUNNING = 1,
+	TAPE_COLLECTOR_GONE = 2
+};
+
+enum tape_loss {
+	TAPE_LOST_NO_SPACE = 0,	 /* no chunk could be had */
+	TAPE_LOST_NESTED = 1,	 /* signal handlers nested deeper than lanes */
+	TAPE_LOST_NO_THREAD = 2, /* no memory for a thread's state */
+	TAPE_LOST_STARTUP = 3,	 /* before the recorder was ready */
+	TAPE_LOST_TRUNCATED = 4, /* stacks cut short (the event itself is recorded) */
+	TAPE_LOST_STOPPED = 5	 /* after recording stopped on a fault; a lower bound */
+};
+
+enum tape_fault {
+	TAPE_FAULT_NONE = 0,
+	TAPE_FAULT_OPEN = 1,
+	TAPE_FAULT_SPACE = 2,	 /* disk full, quota or RLIMIT_FSIZE */
+	TAPE_FAULT_MAP = 3,	 /* address space exhausted */
+	TAPE_FAULT_COLLECTOR = 4 /* the collector vanished or stalled */
+};
+
+enum tape_codec {
+	TAPE_CODEC_RAW = 0,    /* records, then nodes in memory order (last defined first) */
+	TAPE_CODEC_COLUMNS = 1 /* split in columns, each compressed with zstd: see capture/pack.c */
+};
+
+enum tape_chunk_state {
+	TAPE_CHUNK_FREE = 0, /* slot not in use (raw) */
+	TAPE_CHUNK_OPEN = 1, /* being written: valid up to used / node_count */
+	TAPE_CHUNK_SEALED = 2
+};
+
+struct tape_chunk {
+	uint32_t magic; /* TAPE_CHUNK_MAGIC */
+	uint16_t header_bytes;
+	uint8_t codec;
+	uint8_t reserved0;
+	uint32_t state;	      /* enum tape_chunk_state; the owner of a slot changes by it */
+	uint32_t stream;      /* id of the stream, unique in the tape */
+	uint32_t seq;	      /* counts the chunks of the stream from 0 */
+	uint32_t used;	      /* bytes of records, decoded, from the end of this header */
+	uint32_t node_count;  /* nodes defined here */
+	uint32_t first_node;  /* id of the first of them */
+	uint64_t begin_ticks; /* the first record's time is relative to this */
+	uint64_t event_count; /* sealed chunks: allocation and free records in it */
+	uint64_t checksum; /* sealed, packed chunks: hash_bytes of header (this field 0) and payload
+			    */
+	uint32_t stored_bytes; /* packed: bytes of payload that follow the header */
+	uint32_t reserved1;
+};
+
+/*
+ * One frame of a stack: "called from pc, below the stack `parent`". Node ids of a stream are given
+ * in the order of definition from TAPE_NODE_FIRST on. Equal (parent, pc) may be defined more than
+ * once: the reader makes them one. Node i of a chunk lies at chunk end - (i + 1) * sizeof(node).
+ */
+struct tape_node {
+	uint32_t parent;
+	uint32_t pc_low;
+	uint32_t pc_high; /* bits 32-47 of the pc in 0-15; enum tape_node_flag above */
+};
+
+enum {
+	TAPE_NODE_ROOT = 0,	 /* the empty stack: what hangs on it is complete */
+	TAPE_NODE_TRUNCATED = 1, /* root of stacks whose outer frames could not be found */
+	TAPE_NODE_NONE = 2,	 /* no stack was taken */
+	TAPE_NODE_FIRST = 3
+};
+
+/* The pc is the interrupted instruction itself, not a return address (signal frame). */
+enum tape_node_flag { TAPE_NODE_EXACT = 1u << 31 };
+
+static inline uint64_t tape_node_pc(const struct tape_node *node)
+{
+	return (uint64_t)(node->pc_high & 0xffff) << 32 | node->pc_low;
+}
+
+/*
+ * What an event is. REALLOC_OUT and REALLOC_IN enclose a realloc of a live block: OUT is written
+ * before the call with the old address, IN after it with the new one; when the call failed,
+ * REALLOC_FAIL follows instead and the old block stays. An OUT at the end of a stream is a call
+ * that was still in progress: the old block counts as live. Between OUT and IN of one stream there
+ * may be extended records but no other events.
+ */
+enum tape_event_class {
+	TAPE_CLASS_ALLOC,
+	TAPE_CLASS_FREE,
+	TAPE_CLASS_REALLOC_OUT,
+	TAPE_CLASS_REALLOC_IN,
+	TAPE_CLASS_REALLOC_FAIL,
+	TAPE_CLASS_EXTENDED,
+	TAPE_CLASS_INVALID
+};
+
+/* On the tape: numbers never change, new ones are added at the end (64 at most). */
+enum tape_fn {
+	TAPE_FN_MALLOC = 0,
+	TAPE_FN_FREE = 1,
+	TAPE_FN_CALLOC = 2,
+	TAPE_FN_REALLOC_OUT = 3,
+	TAPE_FN_REALLOC = 4, /* realloc(NULL, n): an allocation */
+	TAPE_FN_REALLOC_IN = 5,
+	TAPE_FN_REALLOC_FAIL = 6,
+	TAPE_FN_REALLOCARRAY = 7,
+	TAPE_FN_REALLOCARRAY_OUT = 8,
+	TAPE_FN_REALLOCARRAY_IN = 9,
+	TAPE_FN_REALLOCARRAY_FAIL = 10,
+	TAPE_FN_REALLOC_FREE = 11, /* realloc(p, 0) that freed p */
+	TAPE_FN_POSIX_MEMALIGN = 12,
+	TAPE_FN_ALIGNED_ALLOC = 13,
+	TAPE_FN_MEMALIGN = 14,
+	TAPE_FN_VALLOC = 15,
+	TAPE_FN_PVALLOC = 16,
+	TAPE_FN_FREE_SIZED = 17,
+	TAPE_FN_FREE_ALIGNED_SIZED = 18,
+	TAPE_FN_NEW = 19,
+	TAPE_FN_NEW_ARRAY = 20,
+	TAPE_FN_NEW_NOTHROW = 21,
+	TAPE_FN_NEW_ARRAY_NOTHROW = 22,
+	TAPE_FN_NEW_ALIGNED = 23,
+	TAPE_FN_NEW_ARRAY_ALIGNED = 24,
+	TAPE_FN_NEW_ALIGNED_NOTHROW = 25,
+	TAPE_FN_NEW_ARRAY_ALIGNED_NOTHROW = 26,
+	TAPE_FN_DELETE = 27,
+	TAPE_FN_DELETE_ARRAY = 28,
+	TAPE_FN_DELETE_NOTHROW = 29,
+	TAPE_FN_DELETE_ARRAY_NOTHROW = 30,
+	TAPE_FN_DELETE_SIZED = 31,
+	TAPE_FN_DELETE_ARRAY_SIZED = 32,
+	TAPE_FN_DELETE_ALIGNED = 33,
+	TAPE_FN_DELETE_ARRAY_ALIGNED = 34,
+	TAPE_FN_DELETE_ALIGNED_NOTHROW = 35,
+	TAPE_FN_DELETE_ARRAY_ALIGNED_NOTHROW = 36,
+	TAPE_FN_DELETE_SIZED_ALIGNED = 37,
+	TAPE_FN_DELETE_ARRAY_SIZED_ALIGNED = 38,
+	TAPE_FN_CFREE = 39,
+	TAPE_FN_COUNT = 40,
+	TAPE_FN_EXTENDED = 63
+};
+
+/*
+ * An extended record: rare things with a payload of their own.
+ *	u16 ctrl (low 6 bits TAPE_FN_EXTENDED, the rest the type), u16 0, u32 payload bytes,
+ *	u64 absolute ticks (shifted), payload.
+ * A reader skips types it does not know.
+ */
+enum { TAPE_EXTENDED_BYTES = 16 };
+
+enum tape_extended {
+	TAPE_EXT_PROCESS = 1,	   /* tape_process, then exe, cwd and argv, each NUL-terminated */
+	TAPE_EXT_THREAD = 2,	   /* tape_thread + name (may be empty), at a stream's begin */
+	TAPE_EXT_THREAD_NAME = 3,  /* tape_thread + name */
+	TAPE_EXT_THREAD_END = 4,   /* tape_thread */
+	TAPE_EXT_CLOCK = 5,	   /* tape_clock_pair */
+	TAPE_EXT_MODULE = 6,	   /* tape_module, build-id bytes, path */
+	TAPE_EXT_MODULE_END = 7,   /* tape_module_end */
+	TAPE_EXT_MMAP = 8,	   /* tape_map: address = result */
+	TAPE_EXT_MUNMAP = 9,	   /* tape_map */
+	TAPE_EXT_MREMAP = 10,	   /* tape_map: old_* set */
+	TAPE_EXT_MPROTECT = 11,	   /* tape_map: prot */
+	TAPE_EXT_MADVISE = 12,	   /* tape_map: flags = advice */
+	TAPE_EXT_BRK = 13,	   /* tape_map: old_address, address = new break; sbrk too */
+	TAPE_EXT_MALLOPT = 14,	   /* tape_setting: key, value, result */
+	TAPE_EXT_MALLOC_TRIM = 15, /* tape_setting: value = pad, result */
+	TAPE_EXT_USAGE = 16,	   /* tape_usage */
+	TAPE_EXT_FORK = 17,	   /* tape_fork */
+	TAPE_EXT_EXEC = 18,	   /* tape_fork (pid 0), then path */
+	TAPE_EXT_DLOPEN = 19,	   /* tape_fork (pid 0), then path; MODULE records follow */
+	TAPE_EXT_LOST = 20,	   /* tape_lost */
+	TAPE_EXT_FAULT = 21,	   /* tape_fault_record, then text */
+	TAPE_EXT_RECORDER = 22,	   /* tape_recorder */
+	TAPE_EXT_END = 23,	   /* tape_end */
+	TAPE_EXT_MARK = 24	   /* tape_mark, then text */
+};
+
+struct tape_process {
+	uint32_t pid;
+	uint32_t parent_pid;
+	uint32_t argc;
+	uint32_t page_bytes;
+};
+
+struct tape_thread {
+	uint32_t tid;
+	uint32_t lane; /* 0: the thread itself; 1: its signal handlers that came inside a hook */
+};
+
+struct tape_clock_pair {
+	uint64_t raw_ticks; /* unshifted */
+	uint64_t monotonic_ns;
+	uint64_t realtime_ns;
+};
+
+/* A loaded object, valid from this record's time to its MODULE_END. pc - bias = ELF address. */
+struct tape_module {
+	uint32_t id;
+	uint32_t build_id_bytes;
+	uint64_t bias;
+	uint64_t begin; /* lowest mapped address */
+	uint64_t end;	/* one past the highest */
+};
+
+struct tape_module_end {
+	uint32_t id;
+	uint32_t reserved;
+};
+
+struct tape_map {
+	uint64_t address; /* UINT64_MAX: the call failed */
+	uint64_t bytes;
+	uint64_t old_address;
+	uint64_t old_bytes;
+	uint64_t offset;
+	int32_t prot;
+	int32_t flags;
+	int32_t fd;
+	uint32_t node;
+};
+
+struct tape_setting {
+	int64_t key;
+	int64_t value;
+	int64_t result;
+	uint32_t node;
+	uint32_t reserved;
+};
+
+/* UINT64_MAX: not known. Bytes, but for the fault counts. */
+struct tape_usage {
+	uint64_t rss_bytes;
+	uint64_t pss_bytes;
+	uint64_t swap_bytes;
+	uint64_t virtual_bytes;
+	uint64_t shared_bytes;
+	uint64_t cgroup_bytes;
+	uint64_t cgroup_limit_bytes;
+	uint64_t minor_faults;
+	uint64_t major_faults;
+};
+
+struct tape_fork {
+	uint32_t pid;
+	uint32_t node;
+};
+
+struct tape_lost {
+	uint64_t lost[8]; /* by enum tape_loss; totals, not increments */
+};
+
+struct tape_fault_record {
+	uint32_t fault; /* enum tape_fault */
+	int32_t error;	/* errno or 0 */
+};
+
+struct tape_recorder {
+	uint64_t private_bytes; /* mapped by the recorder besides chunks */
+	uint64_t chunk_bytes;	/* chunks it held at most */
+	uint64_t slow_ns;	/* time on slow paths: tables, chunks, start */
+	uint64_t collector_cpu_ns;
+};
+
+enum tape_end_kind {
+	TAPE_END_UNKNOWN = 0,
+	TAPE_END_EXIT = 1,
+	TAPE_END_SIGNAL = 2,
+	TAPE_END_RUNNING = 3,
+	TAPE_END_EXEC = 4
+};
+
+struct tape_end {
+	uint32_t kind;	/* enum tape_end_kind */
+	int32_t status; /* exit code or signal number */
+};
+
+struct tape_mark {
+	uint32_t kind;
+	uint32_t node;
+};
+
+static_assert(sizeof(struct tape_header) == 512, "format");
+static_assert(sizeof(struct tape_live) <= 256, "format");
+static_assert(sizeof(struct tape_chunk) == 64, "format");
+static_assert(sizeof(struct tape_node) == 12, "format");
+static_assert(sizeof(struct tape_module) == 32, "format");
+static_assert(sizeof(struct tape_map) == 56, "format");
+static_assert(sizeof(struct tape_usage) == 72, "format");
+
+/* Name of a function as the user wrote it, "operator new[]" ...; NULL for numbers not known. */
+const char *tape_fn_name(enum tape_fn fn);
+enum tape_event_class tape_fn_class(enum tape_fn fn);
+
+#endif

@@ -1,0 +1,106 @@
+/*
+ * rule: how to get from one frame to the caller's, in one 31-bit word.
+ *
+ * A rule is compiled from the call frame information of the code at a pc (DWARF 5, section 6.4; the
+ * .eh_frame flavour of the System V ABI) and says how the canonical frame address and the caller's
+ * frame pointer are found. The return address always lies at CFA - 8 and the caller's stack pointer
+ * always is the CFA, or the rule is UNWIND_SLOW and unwind_full_step() has to do it. The idea is
+ * that of the Linux kernel's ORC tables.
+ *
+ *	bits 0-3   enum unwind_kind
+ *	bits 4-14  frame pointer: 0: unchanged; else saved at CFA - 8 * value
+ *	           (UNWIND_DEREF: 0: unchanged, 1: saved at [frame pointer])
+ *	bits 15-30 offset / 8: unsigned for UNWIND_SP, signed for UNWIND_BP and UNWIND_DEREF
+ */
+#ifndef MEMTAPE_UNWIND_RULE_H
+#define MEMTAPE_UNWIND_RULE_H
+
+#include "core/core.h"
+
+enum unwind_kind {
+	UNWIND_NONE = 0,   /* no call frame information covers the pc */
+	UNWIND_SP = 1,	   /* CFA = stack pointer + offset */
+	UNWIND_BP = 2,	   /* CFA = frame pointer + offset */
+	UNWIND_DEREF = 3,  /* CFA = [frame pointer + offset]: realigned stacks */
+	UNWIND_SIGNAL = 4, /* a signal trampoline: registers are in the ucontext at sp + offset */
+	UNWIND_END = 5,	   /* outermost frame: the return address is undefined */
+	UNWIND_SLOW = 6	   /* the full interpreter knows */
+};
+
+enum { UNWIND_SAVED_MAX = 2047, UNWIND_OFFSET_MAX = 65535 };
+
+static inline enum unwind_kind unwind_rule_kind(uint32_t rule)
+{
+	return (enum unwind_kind)(rule & 15);
+}
+
+/* Bytes below the CFA where the frame pointer was saved, 0: it was not. */
+static inline uint64_t unwind_rule_saved(uint32_t rule)
+{
+	return (uint64_t)(rule >> 4 & UNWIND_SAVED_MAX) * 8;
+}
+
+static inline uint64_t unwind_rule_offset(uint32_t rule)
+{
+	return (uint64_t)(rule >> 15 & 0xffff) * 8;
+}
+
+static inline int64_t unwind_rule_signed_offset(uint32_t rule)
+{
+	return (int64_t)(int16_t)(rule >> 15 & 0xffff) * 8;
+}
+
+/* saved_words <= UNWIND_SAVED_MAX; offset_words fits 16 bits. */
+static inline uint32_t unwind_rule_make(enum unwind_kind kind, uint32_t saved_words,
+					uint32_t offset_words)
+{
+	return (uint32_t)kind | saved_words << 4 | (offset_words & 0xffff) << 15;
+}
+
+/*
+ * One loaded ELF object, as much of it as unwinding needs. Points into the object's own mapping:
+ * valid while the object is loaded.
+ */
+struct unwind_object {
+	uint64_t begin; /* lowest mapped address */
+	uint64_t end;	/* one past the highest */
+	uint64_t bias;
+	const uint8_t *eh_frame_hdr; /* NULL: the object has none, every pc is UNWIND_NONE */
+	size_t eh_frame_hdr_bytes;
+};
+
+/* Registers by DWARF number (x86-64: 0 rax 1 rdx 2 rcx 3 rbx 4 rsi 5 rdi 6 rbp 7 rsp 8-15, 16 rip). */
+enum { UNWIND_REGS_MAX = 17, UNWIND_REG_BP = 6, UNWIND_REG_SP = 7, UNWIND_REG_PC = 16 };
+
+struct unwind_regs {
+	uint64_t value[UNWIND_REGS_MAX];
+	uint32_t known; /* bit set: bit i: value[i] is known */
+	bool exact;	/* pc is the very instruction (signal), not a return address */
+};
+
+/*
+ * The rule for the instruction at pc, which lies in the object. For a return address pass
+ * pc - 1. Never reads outside the object's unwind sections, whatever they say; malformed
+ * information gives UNWIND_NONE. Does not allocate; some hundred nanoseconds.
+ */
+uint32_t unwind_rule_compile(const struct unwind_object *object, uint64_t pc);
+
+/*
+ * One step with every register, for what rules cannot say: expressions, a CFA in another register.
+ * Reads the stack at most between stack_begin and stack_end (0, 0: anywhere). True: *regs are the
+ * caller's. False: outermost frame (*end_ret true) or not possible.
+ */
+bool unwind_full_step(const struct unwind_object *object, struct unwind_regs *regs,
+		      uint64_t stack_begin, uint64_t stack_end, bool *end_ret);
+
+/*
+ * Fills *object from program headers in memory (dl_phdr_info's). bias is dlpi_addr.
+ * False: no loadable segment. phdr points to ElfW(Phdr)[phdr_count].
+ */
+bool unwind_object_init(struct unwind_object *object, uint64_t bias, const void *phdr,
+			size_t phdr_count);
+
+/* Same for JIT code registered with __register_frame(): a bare .eh_frame, walked linearly. */
+uint32_t unwind_rule_compile_frames(const uint8_t *eh_frame, uint64_t pc);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * command: what a word after `memtape` does.
+ *
+ * One file cmd_NAME.c per command exports `const struct command cmd_NAME`, and NAME is one word in
+ * this room's meson.build, which generates the table. The file says what the command is called,
+ * which options it has (--help and the check of the man page come from the table) and what it does.
+ * It never prints an error: it returns one, and main.c prints it.
+ */
+#ifndef MEMTAPE_CLI_COMMAND_H
+#define MEMTAPE_CLI_COMMAND_H
+
+#include "base/options.h"
+
+/* Exit codes; those of record are the program's, or 125-127 as env(1) has them. */
+enum command_exit {
+	EXIT_OK = 0,
+	EXIT_FINDINGS = 1, /* the answer is no: a damaged tape, a gate not met; any other error */
+	EXIT_USAGE = 2,
+	EXIT_CANNOT_START = 125, /* memtape itself failed before the program ran */
+	EXIT_NOT_EXECUTABLE = 126,
+	EXIT_NOT_FOUND = 127
+};
+
+struct command {
+	const char *name;
+	const char *summary; /* one line for the overview, no full stop */
+	struct option_table options;
+	/*
+	 * argv[0] is the command's name; call options_parse(&command->options, ...) on it as it is.
+	 * The exit code is EXIT_OK on entry. When an error is returned and it still is EXIT_OK,
+	 * main.c chooses one by the error's kind.
+	 */
+	struct err *(*run)(const struct command *command, int argc, char **argv, int *exit_code);
+};
+
+/* All commands in the order of meson.build, NULL at the end. */
+extern const struct command *const command_table[];
+
+/* Exact name only; NULL: no such command. */
+const struct command *command_find(const char *name);
+
+/* The command whose name is nearest to what was typed, or NULL when none is near. */
+const struct command *command_guess(const char *name);
+
+/* Texts of `memtape --help` and `memtape NAME --help`, for a terminal width columns wide. */
+void command_overview(unsigned width, struct str *out);
+void command_help(const struct command *command, unsigned width, struct str *out);
+
+/* Columns of the terminal on stdout; 80 when it is none. */
+unsigned command_terminal_width(void);
+
+#endif

@@ -1,0 +1,101 @@
+/*
+ * main: finds the command, runs it, prints its error. The only place that prints errors.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "cli/command.h"
+
+static const char *const VERSION_TEXT = "memtape " MEMTAPE_VERSION "\n";
+
+static int error_exit_code(const struct err *err)
+{
+	return err_code_of(err) == ERR_USAGE ? EXIT_USAGE : EXIT_FINDINGS;
+}
+
+static void print_error(const struct err *err)
+{
+	CLEAN(str_deinit) struct str text = { 0 };
+
+	str_add_terminal(&text, err_message(err)); /* names from tapes and argv are hostile */
+	fprintf(stderr, "memtape: %s\n", text.failed ? "out of memory" : str_text(&text));
+}
+
+/* What was printed must have arrived; a closed pipe is the reader's choice and no error. */
+static int flush_output(int exit_code)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return exit_code;
+	if (errno != EPIPE)
+		fprintf(stderr, "memtape: write to standard output: %m\n");
+	return exit_code == EXIT_OK ? EXIT_FINDINGS : exit_code;
+}
+
+static bool asks_for_help(const struct command *command, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--help") == 0)
+			return true;
+		if (strcmp(argv[i], "--") == 0)
+			return false;
+		if (command->options.stop_at_operand && argv[i][0] != '-')
+			return false;
+	}
+	return false;
+}
+
+static int print_help(const struct command *command)
+{
+	CLEAN(str_deinit) struct str text = { 0 };
+
+	if (command)
+		command_help(command, command_terminal_width(), &text);
+	else
+		command_overview(command_terminal_width(), &text);
+	fputs(str_text(&text), stdout);
+	return flush_output(EXIT_OK);
+}
+
+static int run_command(const struct command *command, int argc, char **argv)
+{
+	CLEAN(err_destroy) struct err *err = NULL;
+	int exit_code = EXIT_OK;
+
+	if (asks_for_help(command, argc, argv))
+		return print_help(command);
+	err = command->run(command, argc, argv, &exit_code);
+	if (err) {
+		fflush(stdout);
+		print_error(err);
+		if (err_code_of(err) == ERR_USAGE)
+			fprintf(stderr, "Try `memtape %s --help`.\n", command->name);
+		if (exit_code == EXIT_OK)
+			exit_code = error_exit_code(err);
+	}
+	return flush_output(exit_code);
+}
+
+int main(int argc, char **argv)
+{
+	const char *word = argc > 1 ? argv[1] : NULL;
+	const struct command *command;
+
+	if (!word) {
+		CLEAN(str_deinit) struct str text = { 0 };
+
+		command_overview(command_terminal_width(), &text);
+		fputs(str_text(&text), stderr);
+		return EXIT_USAGE;
+	}
+	if (strcmp(word, "--version") == 0) {
+		fputs(VERSION_TEXT, stdout);
+		return flush_output(EXIT_OK);
+	}
+	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+		return print_help(NULL);
+	command = command_find(word);
+	if (command)
+		return run_command(command, argc - 1, argv + 1);
+	return run_command(command_find("record"), argc, argv); /* memtape PROGRAM */
+}

@@ -1,0 +1,89 @@
+/*
+ * emit: one way to say an answer, three faces. A report is written once, as objects, lists and
+ * tables of typed values, and comes out as aligned text, JSON or CSV. Everything streams: nothing
+ * but the first rows of a text table is held back.
+ *
+ *	emit_object(emit, NULL);			{			top level
+ *	emit_u64(emit, "peak", bytes, EMIT_BYTES);	  "peak": 4096,		Peak   4.0 KiB
+ *	emit_table(emit, "top", columns, count);	  "top": [
+ *	emit_row(emit);					    {
+ *	emit_text(emit, "function", name);		      "function": "main"
+ *	emit_end(emit);		(the row)		    }
+ *	emit_end(emit);		(the table)		  ]
+ *	emit_end(emit);					}
+ *	err = emit_finish(emit);
+ *
+ * Keys are JSON names; inside lists (emit_list, emit_table) keys of members are NULL. Which values
+ *a face shows: JSON  all of them; bytes and times as exact integers, addresses as "0x..." strings.
+ *	text  objects: "Title  value" lines, indented by nesting. Tables: the columns named, in
+ *their order; a list or object in a cell becomes its texts joined by " < ". CSV   tables: a header
+ *line and rows; plain values: lines "path.to.key,value". Bytes and times as exact integers. Texts
+ *may be hostile: each face escapes. An emit belongs to one thread.
+ */
+#ifndef MEMTAPE_BASE_EMIT_H
+#define MEMTAPE_BASE_EMIT_H
+
+#include "base/err.h"
+
+enum emit_format { EMIT_TEXT, EMIT_JSON, EMIT_CSV };
+
+enum emit_unit {
+	EMIT_COUNT,    /* 1,234 */
+	EMIT_BYTES,    /* 1.2 KiB */
+	EMIT_DURATION, /* nanoseconds: 1.20 ms */
+	EMIT_PLAIN     /* 1234: ids, ports, line numbers */
+};
+
+struct emit_settings {
+	enum emit_format format;
+	bool colour;	/* text: ANSI colours */
+	bool exact;	/* text: exact integers instead of units */
+	unsigned width; /* text: columns of the terminal; 0: unlimited */
+};
+
+struct emit_column {
+	const char *key;   /* of the cell's value in the row */
+	const char *title; /* text: heading; NULL: made of key */
+	bool left;	   /* text: aligned left (texts); numbers stand right */
+	bool elastic;	   /* text: may be cut (with "...") so that the line fits the width */
+};
+
+struct emit;
+
+/* Writes to out, which stays the caller's. NULL when out of memory. */
+struct emit *emit_create(FILE *out, const struct emit_settings *settings);
+
+/* NULL is fine. Forgets what was not finished. */
+void emit_destroy(struct emit *emit);
+CLEAN_DEFINE(emit_destroy, struct emit *);
+
+/* Ends the output and flushes; tells of any write that failed (disk full, broken pipe). Once. */
+struct err *emit_finish(struct emit *emit);
+
+/* So that a long report can stop early when nobody reads any more. */
+bool emit_has_failed(const struct emit *emit);
+enum emit_format emit_format_of(const struct emit *emit);
+
+void emit_object(struct emit *emit, const char *key);
+void emit_list(struct emit *emit, const char *key);
+/* columns are borrowed until the table ends. title of a text table: see emit_heading. */
+void emit_table(struct emit *emit, const char *key, const struct emit_column *columns,
+		size_t column_count);
+void emit_row(struct emit *emit); /* an object in a table; ends by emit_end */
+void emit_end(struct emit *emit); /* of the innermost object, list, table or row */
+
+void emit_u64(struct emit *emit, const char *key, uint64_t value, enum emit_unit unit);
+void emit_i64(struct emit *emit, const char *key, int64_t value);
+void emit_ratio(struct emit *emit, const char *key, double value, unsigned decimals);
+void emit_percent(struct emit *emit, const char *key, uint64_t part, uint64_t whole);
+void emit_address(struct emit *emit, const char *key, uint64_t address);
+void emit_text(struct emit *emit, const char *key, const char *text); /* NULL: as emit_null */
+void emit_bool(struct emit *emit, const char *key, bool value);
+void emit_null(struct emit *emit, const char *key);
+
+/* Text only: a bold line, a line of prose (wrapped by nobody), an empty line. */
+void emit_heading(struct emit *emit, const char *text);
+void emit_prose(struct emit *emit, const char *text);
+void emit_gap(struct emit *emit);
+
+#endif

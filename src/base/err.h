@@ -1,0 +1,48 @@
+/*
+ * err: what went wrong, as a value. Functions that can fail return `struct err *`: NULL is fine,
+ * anything else is the caller's, who returns it, wraps it or ends it with err_destroy. Only cli/
+ * prints. On failure out-parameters are left alone.
+ *
+ * Any thread may use any err, one at a time.
+ */
+#ifndef MEMTAPE_BASE_ERR_H
+#define MEMTAPE_BASE_ERR_H
+
+#include "base/clean.h"
+
+enum err_code {
+	ERR_SYSTEM = 1,	     /* a system call failed: err_errno_of says how */
+	ERR_NOMEM = 2,	     /* out of memory */
+	ERR_FORMAT = 3,	     /* bytes that are not what they should be */
+	ERR_LIMIT = 4,	     /* more than we are ready to handle */
+	ERR_USAGE = 5,	     /* the user asked for something that does not exist */
+	ERR_NOT_FOUND = 6,   /* well asked, but there is none */
+	ERR_UNSUPPORTED = 7, /* newer version, foreign machine, a part not built in */
+	ERR_STATE = 8	     /* not possible now */
+};
+
+struct err;
+
+struct err *err_new(enum err_code code, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* ERR_SYSTEM with errno as it was at the call; the text ends in ": " and the errno's own. */
+struct err *err_errno(const char *fmt, ...) PRINTF_LIKE(1, 2);
+
+/* As err_errno, for calls that return the number instead of setting errno; it may be negative. */
+struct err *err_errno_new(int number, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* "text: cause". Takes cause, which may be NULL: then NULL is returned. Code and errno stay. */
+struct err *err_wrap(struct err *cause, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* A constant: reporting it needs no memory. Destroying it does nothing. */
+struct err *err_nomem(void);
+
+void err_destroy(struct err *err); /* NULL is fine */
+CLEAN_DEFINE(err_destroy, struct err *);
+
+/* One line without a full stop or newline; lives as long as err. */
+const char *err_message(const struct err *err);
+enum err_code err_code_of(const struct err *err);
+int err_errno_of(const struct err *err); /* 0 unless ERR_SYSTEM or ERR_NOMEM */
+
+#endif

@@ -1,0 +1,246 @@
+#include "base/options.h"
+
+enum { NAME_COLUMN = 30, WIDTH_DEFAULT = 80, WIDTH_MIN = 50 };
+
+static bool takes_argument(const struct option_row *row)
+{
+	return row->kind != OPTION_FLAG && row->kind != OPTION_UNFLAG && row->kind != OPTION_COUNT;
+}
+
+static struct err *choice_find(const struct option_row *row, const char *text, int *index_ret)
+{
+	CLEAN(str_deinit) struct str known = { 0 };
+	size_t len = strlen(text);
+	int found = -1;
+
+	for (int i = 0; row->choices[i]; i++) {
+		str_printf(&known, "%s%s", i ? ", " : "", row->choices[i]);
+		if (strncmp(row->choices[i], text, len) != 0)
+			continue;
+		if (found >= 0 && row->choices[i][len])
+			return err_new(ERR_USAGE, "--%s %s: ambiguous", row->name, text);
+		found = i;
+		if (!row->choices[i][len])
+			break;
+	}
+	if (found < 0 || len == 0)
+		return err_new(ERR_USAGE, "--%s %s: not one of %s", row->name, text,
+			       str_text(&known));
+	*index_ret = found;
+	return NULL;
+}
+
+static struct err *number_set(const struct option_row *row, const char *text, uint64_t *value_ret)
+{
+	bool ok = row->kind == OPTION_U64     ? str_parse_u64(text, value_ret)
+		  : row->kind == OPTION_BYTES ? str_parse_bytes(text, value_ret)
+					      : str_parse_duration(text, value_ret);
+
+	if (ok)
+		return NULL;
+	return err_new(ERR_USAGE, "--%s %s: not %s", row->name, text,
+		       row->kind == OPTION_U64	   ? "a number"
+		       : row->kind == OPTION_BYTES ? "a size like 4096, 64k or 1.5GiB"
+						   : "a duration like 5s or 10ms");
+}
+
+static struct err *option_set(const struct option_row *row, const char *text, void *settings)
+{
+	void *target = (char *)settings + row->offset;
+
+	switch (row->kind) {
+	case OPTION_FLAG:
+	case OPTION_UNFLAG:
+		*(bool *)target = row->kind == OPTION_FLAG;
+		return NULL;
+	case OPTION_COUNT:
+		++*(int *)target;
+		return NULL;
+	case OPTION_TEXT:
+		*(const char **)target = text;
+		return NULL;
+	case OPTION_U64:
+	case OPTION_BYTES:
+	case OPTION_DURATION:
+		return number_set(row, text, target);
+	case OPTION_CHOICE:
+		return choice_find(row, text, target);
+	}
+	return NULL;
+}
+
+static struct err *row_by_name(const struct option_table *table, const char *name, size_t len,
+			       const struct option_row **row_ret)
+{
+	const struct option_row *found = NULL;
+
+	for (size_t i = 0; i < table->row_count; i++) {
+		const struct option_row *row = &table->rows[i];
+
+		if (strncmp(row->name, name, len) != 0)
+			continue;
+		if (!row->name[len]) {
+			*row_ret = row;
+			return NULL;
+		}
+		if (found)
+			return err_new(ERR_USAGE, "--%.*s: ambiguous (--%s, --%s)", (int)len, name,
+				       found->name, row->name);
+		found = row;
+	}
+	if (!found || len == 0)
+		return err_new(ERR_USAGE, "--%.*s: unknown option; see --help", (int)len, name);
+	*row_ret = found;
+	return NULL;
+}
+
+struct parse {
+	const struct option_table *table;
+	int argc;
+	char **argv;
+	void *settings;
+	int at; /* index of the argument looked at */
+};
+
+/* The word after the current one. */
+static struct err *next_word(struct parse *parse, const struct option_row *row,
+			     const char **word_ret)
+{
+	if (parse->at + 1 >= parse->argc)
+		return err_new(ERR_USAGE, "--%s: needs %s", row->name, row->arg);
+	*word_ret = parse->argv[++parse->at];
+	return NULL;
+}
+
+static struct err *parse_long(struct parse *parse, const char *name)
+{
+	const char *value = strchr(name, '=');
+	const struct option_row *row = NULL;
+	struct err *err;
+
+	err = row_by_name(parse->table, name, value ? (size_t)(value - name) : strlen(name), &row);
+	if (err)
+		return err;
+	if (!takes_argument(row) && value)
+		return err_new(ERR_USAGE, "--%s: takes no argument", row->name);
+	if (value)
+		value++;
+	else if (takes_argument(row))
+		err = next_word(parse, row, &value);
+	return err ? err : option_set(row, value, parse->settings);
+}
+
+static const struct option_row *row_by_letter(const struct option_table *table, char letter)
+{
+	for (size_t i = 0; i < table->row_count; i++)
+		if (table->rows[i].letter == letter)
+			return &table->rows[i];
+	return NULL;
+}
+
+/* letters: "fq" or "oFILE". */
+static struct err *parse_letters(struct parse *parse, const char *letters)
+{
+	struct err *err = NULL;
+
+	for (; *letters && !err; letters++) {
+		const struct option_row *row = row_by_letter(parse->table, *letters);
+		const char *value = letters + 1;
+
+		if (!row)
+			return err_new(ERR_USAGE, "-%c: unknown option; see --help", *letters);
+		if (!takes_argument(row)) {
+			err = option_set(row, NULL, parse->settings);
+			continue;
+		}
+		if (!*value)
+			err = next_word(parse, row, &value);
+		return err ? err : option_set(row, value, parse->settings);
+	}
+	return err;
+}
+
+struct err *options_parse(const struct option_table *table, int argc, char **argv, void *settings,
+			  int *operand_count_ret)
+{
+	struct parse parse = { table, argc, argv, settings, 1 };
+	struct err *err = NULL;
+	bool only_operands = false;
+	int operand_count = 0;
+
+	for (; parse.at < argc && !err; parse.at++) {
+		char *word = argv[parse.at];
+
+		if (only_operands || word[0] != '-' || !word[1]) {
+			argv[1 + operand_count++] = word;
+			only_operands |= table->stop_at_operand;
+		} else if (word[1] != '-') {
+			err = parse_letters(&parse, word + 1);
+		} else if (!word[2]) {
+			only_operands = true;
+		} else {
+			err = parse_long(&parse, word + 2);
+		}
+	}
+	if (!err)
+		*operand_count_ret = operand_count;
+	return err;
+}
+
+/* Words of text, wrapped at width, continued at indent; the cursor stands at column `at`. */
+static void add_wrapped(struct str *out, const char *text, size_t indent, size_t at, size_t width)
+{
+	while (*text) {
+		size_t len = strcspn(text, " \n");
+
+		if (at > indent && at + 1 + len > width) {
+			str_add_char(out, '\n');
+			str_add_repeated(out, ' ', indent);
+			at = indent;
+		} else if (at > indent) {
+			str_add_char(out, ' ');
+			at++;
+		}
+		str_add_bytes(out, text, len);
+		at += len;
+		text += len;
+		text += strspn(text, " \n");
+	}
+	str_add_char(out, '\n');
+}
+
+static void add_row(struct str *out, const struct option_row *row, size_t width)
+{
+	CLEAN(str_deinit) struct str help = { 0 };
+	size_t begin = out->len;
+	size_t at;
+
+	if (row->letter)
+		str_printf(out, "  -%c, --%s", row->letter, row->name);
+	else
+		str_printf(out, "      --%s", row->name);
+	if (row->arg)
+		str_printf(out, " %s", row->arg);
+	at = out->len - begin;
+	if (at + 2 > NAME_COLUMN) {
+		str_add_char(out, '\n');
+		at = 0;
+	}
+	str_add_repeated(out, ' ', NAME_COLUMN - at);
+	str_add(&help, row->help);
+	for (int i = 0; row->choices && row->choices[i]; i++)
+		str_printf(&help, "%s%s", i ? ", " : ": ", row->choices[i]);
+	add_wrapped(out, str_text(&help), NAME_COLUMN, NAME_COLUMN, width);
+}
+
+void options_help(const struct option_table *table, unsigned width, struct str *out)
+{
+	width = width == 0 ? WIDTH_DEFAULT : (unsigned)u64_max(width, WIDTH_MIN);
+	str_printf(out, "usage: %s\n\n", table->usage);
+	if (table->about) {
+		add_wrapped(out, table->about, 0, 0, width);
+		str_add_char(out, '\n');
+	}
+	for (size_t i = 0; i < table->row_count; i++)
+		add_row(out, &table->rows[i], width);
+}

@@ -1,0 +1,62 @@
+/*
+ * options: command lines by table. A command describes its options in rows; parsing, --help and the
+ * check against the man page all come from the same rows.
+ *
+ *	struct settings { const char *output; uint64_t top; bool force; };
+ *	static const struct option_row rows[] = {
+ *		{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct settings, output),
+ *		  "write the tape to FILE" },
+ *		{ "force", 'f', NULL, OPTION_FLAG, offsetof(struct settings, force),
+ *		  "overwrite an existing FILE" },
+ *	};
+ *
+ * Accepted: --name VALUE, --name=VALUE, unique abbreviations (--out FILE), -o FILE, -oFILE, bundled
+ * flags (-fq), "--" before operands; operands and options may mix unless stop_at_operand is set.
+ */
+#ifndef MEMTAPE_BASE_OPTIONS_H
+#define MEMTAPE_BASE_OPTIONS_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+enum option_kind {
+	OPTION_FLAG,	 /* bool, set to true; takes no argument */
+	OPTION_UNFLAG,	 /* bool, set to false; takes no argument */
+	OPTION_TEXT,	 /* const char *, borrowed from argv */
+	OPTION_U64,	 /* uint64_t */
+	OPTION_BYTES,	 /* uint64_t; "64k", "1.5GiB" */
+	OPTION_DURATION, /* uint64_t nanoseconds; "5s", "10ms" */
+	OPTION_CHOICE,	 /* int: index into choices */
+	OPTION_COUNT	 /* int, raised by one each time; takes no argument */
+};
+
+struct option_row {
+	const char *name; /* without the dashes; never NULL */
+	char letter;	  /* or 0 */
+	const char *arg;  /* name of the argument in the help; NULL for flags */
+	enum option_kind kind;
+	size_t offset;		    /* of the target in the settings struct */
+	const char *help;	    /* no full stop; one sentence, may be long: it is wrapped */
+	const char *const *choices; /* OPTION_CHOICE: NULL-terminated */
+};
+
+struct option_table {
+	const char *usage; /* "memtape record [options] [--] PROGRAM [ARGS]" */
+	const char *about; /* one or more sentences under it */
+	const struct option_row *rows;
+	size_t row_count;
+	bool stop_at_operand; /* everything from the first operand on is operands */
+};
+
+/*
+ * Parses argv[1 .. argc - 1] into settings. Operands are moved to argv[1 ...] in their order and
+ * *operand_count_ret tells how many; settings hold pointers into argv. On error (ERR_USAGE)
+ * settings may have been written partly.
+ */
+struct err *options_parse(const struct option_table *table, int argc, char **argv, void *settings,
+			  int *operand_count_ret);
+
+/* The text of --help, for a terminal `width` columns wide (0: 80). */
+void options_help(const struct option_table *table, unsigned width, struct str *out);
+
+#endif

@@ -1,0 +1,105 @@
+#include "base/sort.h"
+
+#include <stdlib.h>
+
+enum { RADIX_BITS = 8, RADIX = 1 << RADIX_BITS };
+
+struct merge {
+	size_t item_bytes;
+	int (*compare)(const void *context, const void *a, const void *b);
+	const void *context;
+};
+
+static void merge_runs(const struct merge *merge, const uint8_t *from, uint8_t *to,
+		       size_t left_count, size_t right_count)
+{
+	const uint8_t *left = from, *left_end = from + left_count * merge->item_bytes;
+	const uint8_t *right = left_end, *right_end = right + right_count * merge->item_bytes;
+
+	while (left < left_end && right < right_end) {
+		const uint8_t **least =
+			merge->compare(merge->context, left, right) <= 0 ? &left : &right;
+
+		memcpy(to, *least, merge->item_bytes);
+		*least += merge->item_bytes;
+		to += merge->item_bytes;
+	}
+	memcpy(to, left, (size_t)(left_end - left));
+	memcpy(to + (left_end - left), right, (size_t)(right_end - right));
+}
+
+bool sort_stable(void *items, size_t count, size_t item_bytes,
+		 int (*compare)(const void *context, const void *a, const void *b),
+		 const void *context)
+{
+	const struct merge merge = { item_bytes, compare, context };
+	uint8_t *from = items, *to;
+	uint8_t *spare;
+
+	if (count < 2)
+		return true;
+	spare = to = calloc(count, item_bytes);
+	if (!spare)
+		return false;
+	for (size_t run = 1; run < count; run *= 2) {
+		for (size_t i = 0; i < count; i += 2 * run) {
+			size_t left = u64_min(run, count - i);
+			size_t right = u64_min(run, count - i - left);
+
+			merge_runs(&merge, from + i * item_bytes, to + i * item_bytes, left, right);
+		}
+		uint8_t *swap = from;
+
+		from = to;
+		to = swap;
+	}
+	if (from != items)
+		memcpy(items, from, count * item_bytes);
+	free(spare);
+	return true;
+}
+
+/* One pass over one byte of the key; false when all have the same byte and nothing was moved. */
+static bool radix_pass(const struct sort_pair *from, struct sort_pair *to, size_t count,
+		       unsigned shift)
+{
+	size_t begin[RADIX] = { 0 };
+	size_t sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		begin[from[i].key >> shift & (RADIX - 1)]++;
+	if (begin[from[0].key >> shift & (RADIX - 1)] == count)
+		return false;
+	for (size_t i = 0; i < RADIX; i++) {
+		size_t here = begin[i];
+
+		begin[i] = sum;
+		sum += here;
+	}
+	for (size_t i = 0; i < count; i++)
+		to[begin[from[i].key >> shift & (RADIX - 1)]++] = from[i];
+	return true;
+}
+
+bool sort_pairs(struct sort_pair *pairs, size_t count)
+{
+	struct sort_pair *spare, *from = pairs, *to;
+
+	if (count < 2)
+		return true;
+	spare = to = calloc(count, sizeof(*spare));
+	if (!spare)
+		return false;
+	for (unsigned shift = 0; shift < 64; shift += RADIX_BITS) {
+		if (radix_pass(from, to, count, shift)) {
+			struct sort_pair *swap = from;
+
+			from = to;
+			to = swap;
+		}
+	}
+	if (from != pairs)
+		memcpy(pairs, from, count * sizeof(*pairs));
+	free(spare);
+	return true;
+}

@@ -59,7 +59,8 @@ static inline uint32_t unwind_rule_make(enum unwind_kind kind, uint32_t saved_wo
 
 /*
  * One loaded ELF object, as much of it as unwinding needs. Points into the object's own mapping:
- * valid while the object is loaded.
+ * valid while the object is loaded. Filled by unwind_object_init(); the fields after
+ * eh_frame_hdr_bytes are the room's own business.
  */
 struct unwind_object {
 	uint64_t begin; /* lowest mapped address */
@@ -67,9 +68,18 @@ struct unwind_object {
 	uint64_t bias;
 	const uint8_t *eh_frame_hdr; /* NULL: the object has none, every pc is UNWIND_NONE */
 	size_t eh_frame_hdr_bytes;
+	const uint8_t *frames_begin; /* the mapped segment .eh_frame lies in: what we dare read */
+	const uint8_t *frames_end;
+	const uint8_t *eh_frame; /* first entry, for walking linearly; NULL: unknown */
+	const uint8_t *table;	 /* sorted search table; NULL: none */
+	size_t table_count;
+	uint8_t table_encoding;
+	uint64_t code_begin; /* readable and executable segment, where signal trampolines are */
+	uint64_t code_end;
 };
 
-/* Registers by DWARF number (x86-64: 0 rax 1 rdx 2 rcx 3 rbx 4 rsi 5 rdi 6 rbp 7 rsp 8-15, 16 rip). */
+/* Registers by DWARF number (x86-64: 0 rax 1 rdx 2 rcx 3 rbx 4 rsi 5 rdi 6 rbp 7 rsp 8-15, 16 rip).
+ */
 enum { UNWIND_REGS_MAX = 17, UNWIND_REG_BP = 6, UNWIND_REG_SP = 7, UNWIND_REG_PC = 16 };
 
 struct unwind_regs {
@@ -100,7 +110,17 @@ bool unwind_full_step(const struct unwind_object *object, struct unwind_regs *re
 bool unwind_object_init(struct unwind_object *object, uint64_t bias, const void *phdr,
 			size_t phdr_count);
 
-/* Same for JIT code registered with __register_frame(): a bare .eh_frame, walked linearly. */
+/*
+ * JIT code registered with __register_frame(): a bare .eh_frame that ends with a zero length,
+ * walked linearly. Nothing says how long it is, so unlike an ELF object it is believed.
+ * The object serves unwind_rule_compile() and unwind_full_step(); its bounds are all of memory.
+ */
+void unwind_object_init_frames(struct unwind_object *object, const uint8_t *eh_frame);
+
+/* unwind_rule_compile() for such a section. */
 uint32_t unwind_rule_compile_frames(const uint8_t *eh_frame, uint64_t pc);
+
+/* Whether the code at pc (a return address - 1, or exact) is a libc's signal trampoline. */
+bool unwind_object_is_sigreturn(const struct unwind_object *object, uint64_t pc);
 
 #endif

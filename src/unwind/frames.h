@@ -1,0 +1,33 @@
+/*
+ * frames: finding and reading the entry of .eh_frame (an FDE and its CIE) that covers a pc.
+ *
+ * Private to the room. Everything is checked against the mapped segment the section lies in, so
+ * lying tables cannot make us read elsewhere. Reads only; async-signal-safe.
+ */
+#ifndef MEMTAPE_UNWIND_FRAMES_H
+#define MEMTAPE_UNWIND_FRAMES_H
+
+#include "unwind/bytes.h"
+#include "unwind/rule.h"
+
+/* One function's unwind information; the programs are bounded and borrowed from the section. */
+struct frame_entry {
+	uint64_t pc_begin;
+	uint64_t pc_end;
+	uint64_t code_align;
+	int64_t data_align;
+	uint64_t ra_reg;
+	uint8_t pointer_encoding;
+	bool has_augmentation_size; /* 'z': FDEs carry a sized block before their program */
+	bool is_signal;		    /* 'S' */
+	struct bytes initial;	    /* the CIE's program */
+	struct bytes program;	    /* the FDE's */
+};
+
+/* False: no entry covers pc, or it is malformed. */
+bool frames_find(const struct unwind_object *object, uint64_t pc, struct frame_entry *ret);
+
+/* Bytes of one of the two numbers of a search table entry, 0: such a table cannot be searched. */
+size_t frames_table_width(uint8_t encoding);
+
+#endif

@@ -1,0 +1,156 @@
+#include "unwind/cfa.h"
+
+#include "arch/arch.h"
+
+#include "core/poison.h"
+
+/* Operations of the few expressions a rule can stand for. */
+enum { OP_DEREF = 0x06, OP_BREG_0 = 0x70, OP_BREG_31 = 0x8f };
+
+/* "register + offset", perhaps followed by a load from there. */
+struct simple_expression {
+	uint32_t reg;
+	int64_t offset;
+	bool is_deref;
+};
+
+static bool expression_is_simple(const struct unwind_object *object, int64_t place,
+				 struct simple_expression *ret)
+{
+	struct bytes b = cfa_expression(object, place);
+	uint8_t op = bytes_u8(&b);
+
+	if (op < OP_BREG_0 || op > OP_BREG_31)
+		return false;
+	ret->reg = op - OP_BREG_0;
+	ret->offset = bytes_sleb(&b);
+	ret->is_deref = b.at < b.end;
+	if (ret->is_deref && bytes_u8(&b) != OP_DEREF)
+		return false;
+	return !b.failed && b.at == b.end;
+}
+
+/* offset / 8 as a rule holds it; false: not a multiple, or out of range. */
+static bool words_fit(int64_t offset, int64_t min_words, int64_t max_words, uint32_t *words_ret)
+{
+	if (offset % 8 != 0 || offset / 8 < min_words || offset / 8 > max_words)
+		return false;
+	*words_ret = (uint32_t)(offset / 8);
+	return true;
+}
+
+/* The bp field for a CFA that does not come from [bp]. */
+static bool saved_words(const struct cfa_row *row, uint32_t *words_ret)
+{
+	*words_ret = 0;
+	switch ((enum cfa_where)row->where[UNWIND_REG_BP]) {
+	case CFA_UNSET:
+	case CFA_SAME:
+	case CFA_UNDEFINED: /* nobody can need it, so any value will do */
+		return true;
+	case CFA_OFFSET:
+		if (row->value[UNWIND_REG_BP] < -8 * (int64_t)UNWIND_SAVED_MAX)
+			return false;
+		return words_fit(-row->value[UNWIND_REG_BP], 1, UNWIND_SAVED_MAX, words_ret);
+	case CFA_VAL_OFFSET:
+	case CFA_REGISTER:
+	case CFA_EXPRESSION:
+	case CFA_VAL_EXPRESSION:
+		break;
+	}
+	return false;
+}
+
+static uint32_t rule_from_register(const struct cfa_row *row, uint64_t reg, int64_t offset)
+{
+	uint32_t saved, words;
+
+	if (!saved_words(row, &saved))
+		return UNWIND_SLOW;
+	if (reg == UNWIND_REG_SP && words_fit(offset, 0, UNWIND_OFFSET_MAX, &words))
+		return unwind_rule_make(UNWIND_SP, saved, words);
+	if (reg == UNWIND_REG_BP && words_fit(offset, INT16_MIN, INT16_MAX, &words))
+		return unwind_rule_make(UNWIND_BP, saved, words);
+	return UNWIND_SLOW;
+}
+
+/* gcc's realigned stacks: CFA = [bp + offset], bp saved at [bp] or not at all. */
+static uint32_t rule_from_deref(const struct unwind_object *object, const struct cfa_row *row,
+				int64_t offset)
+{
+	struct simple_expression bp;
+	uint32_t saved, words;
+
+	if (!words_fit(offset, INT16_MIN, INT16_MAX, &words))
+		return UNWIND_SLOW;
+	if (row->where[UNWIND_REG_BP] == CFA_EXPRESSION &&
+	    expression_is_simple(object, row->value[UNWIND_REG_BP], &bp) && !bp.is_deref &&
+	    bp.reg == UNWIND_REG_BP && bp.offset == 0)
+		return unwind_rule_make(UNWIND_DEREF, 1, words);
+	if (saved_words(row, &saved) && saved == 0)
+		return unwind_rule_make(UNWIND_DEREF, 0, words);
+	return UNWIND_SLOW;
+}
+
+/* The libc's trampoline restores the sp of its ucontext: CFA = [sp + offset in there]. */
+static uint32_t rule_from_signal(const struct unwind_object *object, const struct cfa_row *row)
+{
+	int64_t sp_offset = arch_native()->ucontext_offset[UNWIND_REG_SP];
+	struct simple_expression cfa;
+	uint32_t words;
+
+	if (row->cfa_is_expression && expression_is_simple(object, row->cfa_expression, &cfa) &&
+	    cfa.is_deref && cfa.reg == UNWIND_REG_SP && cfa.offset >= sp_offset &&
+	    words_fit(cfa.offset - sp_offset, 0, UNWIND_OFFSET_MAX, &words))
+		return unwind_rule_make(UNWIND_SIGNAL, 0, words);
+	return UNWIND_SLOW;
+}
+
+static uint32_t rule_from_row(const struct unwind_object *object, const struct frame_entry *entry,
+			      const struct cfa_row *row)
+{
+	const int64_t ra_offset = arch_native()->ra_cfa_offset;
+	struct simple_expression cfa;
+
+	if (entry->ra_reg != UNWIND_REG_PC)
+		return UNWIND_SLOW;
+	if (row->where[UNWIND_REG_PC] == CFA_UNDEFINED)
+		return UNWIND_END;
+	if (entry->is_signal)
+		return rule_from_signal(object, row);
+	if (row->where[UNWIND_REG_PC] != CFA_OFFSET || row->value[UNWIND_REG_PC] != ra_offset)
+		return UNWIND_SLOW;
+	if (row->where[UNWIND_REG_SP] != CFA_UNSET)
+		return UNWIND_SLOW;
+	if (!row->cfa_is_expression)
+		return rule_from_register(row, row->cfa_reg, row->cfa_offset);
+	if (!expression_is_simple(object, row->cfa_expression, &cfa))
+		return UNWIND_SLOW;
+	if (!cfa.is_deref)
+		return rule_from_register(row, cfa.reg, cfa.offset);
+	if (cfa.reg == UNWIND_REG_BP)
+		return rule_from_deref(object, row, cfa.offset);
+	return UNWIND_SLOW;
+}
+
+uint32_t unwind_rule_compile(const struct unwind_object *object, uint64_t pc)
+{
+	struct frame_entry entry;
+	struct cfa_row row;
+
+	/* Asked first: without information of its own it may seem to belong to its neighbour. */
+	if (unlikely(unwind_object_is_sigreturn(object, pc)))
+		return unwind_rule_make(UNWIND_SIGNAL, 0, 0);
+	if (!object->frames_begin || !frames_find(object, pc, &entry) ||
+	    !cfa_row_compute(object, &entry, pc, &row))
+		return UNWIND_NONE;
+	return rule_from_row(object, &entry, &row);
+}
+
+uint32_t unwind_rule_compile_frames(const uint8_t *eh_frame, uint64_t pc)
+{
+	struct unwind_object object;
+
+	unwind_object_init_frames(&object, eh_frame);
+	return unwind_rule_compile(&object, pc);
+}

@@ -1,0 +1,60 @@
+"""What libmemtape.so asks of a process and shows to it."""
+import re
+import subprocess
+
+RULE = "libmemtape.so needs libc only, shows the hooks and the client API, imports what is listed"
+HOOK = re.compile(r"^\s*HOOK\w*\(\s*(\w+)", re.MULTILINE)
+API = re.compile(r"\b(memtape_\w+)\s*\(")
+LIBC = re.compile(r"libc\.so(\.6)?|libc\.musl-\w+\.so\.1")
+
+
+def output(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def needed(library):
+    return re.findall(r"\(NEEDED\).*\[(.*)\]", output("readelf", "-dW", library))
+
+
+def symbols(library, which):
+    """Names without their versions."""
+    lines = output("nm", "-D", which, library).splitlines()
+    return {line.split()[-1].split("@")[0] for line in lines if line.split()}
+
+
+def promised(root):
+    names = set(HOOK.findall((root / "src/rec/hooks.def").read_text()))
+    header = root / "include/memtape/memtape.h"
+    if header.exists():
+        names |= set(API.findall(re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.DOTALL)))
+    return names
+
+
+def imports(root, libc):
+    """tools/recorder-imports.txt: one name a line, [glibc] and [musl] sections, [all] for both."""
+    names, section = set(), "all"
+    for line in (root / "tools/recorder-imports.txt").read_text().splitlines():
+        line = line.split("#")[0].strip()
+        if line.startswith("["):
+            section = line.strip("[]")
+        elif line and section in ("all", libc):
+            names.add(line)
+    return names
+
+
+def library_problems(root, library, libc):
+    found = [f"{libc}: needs {name}" for name in needed(library) if not LIBC.fullmatch(name)]
+    shown = symbols(library, "--defined-only")
+    wanted = promised(root)
+    found += [f"{libc}: shows {name}, which is no hook" for name in sorted(shown - wanted)]
+    found += [f"{libc}: the hook {name} is not shown" for name in sorted(wanted - shown)]
+    extra = symbols(library, "--undefined-only") - imports(root, libc)
+    return found + [f"{libc}: imports {name}, not in tools/recorder-imports.txt" for name in sorted(extra)]
+
+
+def problems(root, build):
+    found = library_problems(root, build / "src/rec/libmemtape.so", "glibc")
+    musl = build.parent / "musl/src/rec/libmemtape.so"
+    if musl.exists():
+        found += library_problems(root, musl, "musl")
+    return found

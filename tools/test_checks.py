@@ -1,0 +1,246 @@
+"""Every rule of tools/lint.py is broken once here and must go red; and it must pass when kept."""
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+import check_format
+import check_globals
+import check_length
+import check_manual
+import check_poison
+import check_recorder
+import check_registry
+import check_rooms
+import junit_count
+
+TABLE = """
+| room | may include | may link | one sentence |
+|---|---|---|---|
+| `core` | - | syscalls | bits |
+| `rec` | core | libc only | the library |
+| `base` | core | libc | arenas |
+| `symbol` | core base | libdw, libiberty | names |
+| `cli` | all but `rec` | - | commands |
+"""
+
+
+def write(root, name, text):
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def compile_c(source, *options):
+    target = source.with_suffix(".so" if "-shared" in options else ".c.o")
+    subprocess.run(["gcc", *options, "-o", target, source], check=True)
+    return target
+
+
+# --- rooms --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def house(tmp_path):
+    write(tmp_path, "docs/architecture.md", TABLE)
+    write(tmp_path, "src/core/a.c", '#include "core/a.h"\n#include <stdint.h>\n')
+    write(tmp_path, "src/cli/a.c", '#include "base/a.h"\n#include "symbol/a.h"\n')
+    write(tmp_path, "src/symbol/a.c", '#include <elfutils/libdw.h>\n#include "core/a.h"\n')
+    return tmp_path
+
+
+def test_a_house_in_order_has_no_problems(house):
+    assert check_rooms.problems(house, None) == []
+
+
+@pytest.mark.parametrize("name, text", [
+    ("src/core/b.c", '#include "base/a.h"\n'),
+    ("src/base/b.h", '#  include "symbol/a.h"\n'),
+    ("src/cli/b.c", '#include "rec/a.h"\n'),
+    ("src/cli/b.c", '#include "nowhere/a.h"\n'),
+    ("src/unlisted/b.c", ""),
+    ("src/base/b.c", "#include <zlib.h>\n"),
+    ("src/symbol/b.c", "#include <dwarf.h>\n"),  # a second adapter of libdw
+])
+def test_a_forbidden_include_is_found(house, name, text):
+    write(house, name, text)
+    assert len(check_rooms.problems(house, None)) == 1
+
+
+def test_a_missing_table_is_not_a_pass(house):
+    write(house, "docs/architecture.md", "no table")
+    with pytest.raises(ValueError):
+        check_rooms.problems(house, None)
+
+
+# --- poison -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text, bad", [
+    ('#include "core/a.h"\n#include "core/poison.h"\nint x;\n', 0),
+    ('#include "core/poison.h"\n#include "rec/hooks.def"\n', 0),
+    ('#include "core/poison.h"\n#include <stdlib.h>\n', 1),
+    ('#include "core/a.h"\n', 1),
+    ("int x;\n", 1),
+])
+def test_poison_is_included_last(tmp_path, text, bad):
+    write(tmp_path, "src/rec/a.c", text)
+    write(tmp_path, "src/base/a.c", "#include <stdlib.h>\n")
+    assert len(check_poison.problems(tmp_path, None)) == bad
+
+
+# --- globals ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text, bad", [
+    ("static const int x = 1; int f(void); int f(void) { return x; }", 0),
+    ("extern int y; int *const x[] = { &y };", 0),  # .data.rel.ro: constant once loaded
+    ("int x = 1;", 1),
+    ("int x;", 1),
+    ("int f(void); int f(void) { static int calls; return calls++; }", 1),
+    ("_Thread_local int x;", 1),
+])
+def test_writable_globals_are_found(tmp_path, text, bad):
+    for room in ("query", "rec"):  # what rec does is rec's business
+        compile_c(write(tmp_path, f"src/{room}/a.c", text), "-c", "-fPIC", "-O1")
+    assert len(check_globals.problems(None, tmp_path)) == bad
+
+
+def test_the_logger_may_own_a_global(tmp_path):
+    compile_c(write(tmp_path, "src/base/log.c", "int x;"), "-c")
+    assert check_globals.problems(None, tmp_path) == []
+
+
+def test_no_objects_is_not_a_pass(tmp_path):
+    (tmp_path / "src").mkdir()
+    with pytest.raises(FileNotFoundError):
+        check_globals.problems(None, tmp_path)
+
+
+# --- length -------------------------------------------------------------------------------------
+
+
+def function(lines):
+    return "int f(void)\n{\n" + "\tg();\n" * (lines - 3) + "}\n"
+
+
+@pytest.mark.parametrize("text, grants, bad", [
+    (function(70), "", 0),
+    (function(71), "", 1),
+    (function(80), "src/base/a.c:f 80 why\n", 0),
+    (function(81), "src/base/a.c:f 80 why\n", 1),
+    (function(79), "src/base/a.c:f 80 why\n", 1),  # the ratchet: lower the grant
+    (function(60), "src/base/a.c:f 80 why\n", 1),
+    (function(10), "src/base/a.c:gone 80 why\n", 1),
+    ("int x;\n" * 500, "", 0),
+    ("int x;\n" * 501, "", 1),
+    ("int x;\n" * 501, "# a comment\nsrc/base/a.c 501 why\n", 0),
+])
+def test_lengths_are_held(tmp_path, text, grants, bad):
+    write(tmp_path, "src/base/a.c", text)
+    write(tmp_path, "tools/length-granted.txt", grants)
+    assert len(check_length.problems(tmp_path, None)) == bad
+
+
+# --- format -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text, bad", [("int f(void)\n{\n\treturn 1;\n}\n", 0), ("int f(void){return 1;}\n", 1)])
+def test_white_space_is_clang_formats(tmp_path, text, bad):
+    root = pathlib.Path(__file__).resolve().parent.parent
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    write(tmp_path, ".clang-format", (root / ".clang-format").read_text())
+    write(tmp_path, "src/a.c", text)
+    assert len(check_format.problems(tmp_path, None)) == bad
+
+
+# --- registry -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("build, bad", [
+    ("files('folded.c', 'export.c')", 0),
+    ("formats = ['folded']\nfiles('export.c')", 0),
+    ("files('export.c')", 1),
+])
+def test_a_file_without_its_word_is_found(tmp_path, build, bad):
+    for name in ("export.c", "folded.c"):
+        write(tmp_path, f"src/export/{name}", "")
+    write(tmp_path, "src/export/meson.build", build)
+    assert len(check_registry.problems(tmp_path, None)) == bad
+
+
+# --- help and manual ----------------------------------------------------------------------------
+
+MEMTAPE = """#!/bin/sh
+case $1 in
+--help) printf 'usage: memtape\\n\\n  record   Record a program\\n' ;;
+*) printf 'usage: memtape record [--no-such-word]\\n\\n  -o, --output FILE  not --other\\n  --follow  children\\n' ;;
+esac
+"""
+PAGE = ".TH X 1\n.SH OPTIONS\n.TP\n.BR \\-o \", \" \\-\\-output \" \" \\fIFILE\\fR\nwhere\n"
+
+
+@pytest.mark.parametrize("page, bad", [
+    (PAGE + ".TP\n.B \\-\\-follow\nchildren\n", 0),
+    (PAGE, 1),
+    (PAGE + ".TP\n.B \\-\\-follow\n.TP\n.B \\-\\-gone\n", 1),
+    (None, 1),
+])
+def test_help_and_manual_agree(tmp_path, page, bad):
+    write(tmp_path, "build/src/cli/memtape", MEMTAPE).chmod(0o755)
+    (tmp_path / "docs/man").mkdir(parents=True)
+    if page:
+        write(tmp_path, "docs/man/memtape-record.1", page)
+    assert len(check_manual.problems(tmp_path, tmp_path / "build")) == bad
+
+
+def test_a_page_without_a_command_is_found(tmp_path):
+    write(tmp_path, "build/src/cli/memtape", MEMTAPE).chmod(0o755)
+    write(tmp_path, "docs/man/memtape-record.1", PAGE + ".TP\n.B \\-\\-follow\n")
+    write(tmp_path, "docs/man/memtape-gone.1", PAGE)
+    assert len(check_manual.problems(tmp_path, tmp_path / "build")) == 1
+
+
+# --- the recorder's library ---------------------------------------------------------------------
+
+HOOKS = "HOOK(malloc, void *)\nHOOK(free, void)\n"
+SHOWN = '__attribute__((visibility("default"))) '
+KEPT = SHOWN + "int malloc(void) { return 1; }\n" + SHOWN + "int free(void) { return 2; }\n"
+
+
+@pytest.mark.parametrize("text, options, bad", [
+    (KEPT, [], 0),
+    (KEPT + SHOWN + "int surplus;", [], 1),
+    (KEPT.replace("int free", "int tree"), [], 2),  # one surplus, one missing
+    (KEPT + "int getpid(void); int f(void); int f(void) { return getpid(); }", [], 0),
+    (KEPT + "int getppid(void); int f(void); int f(void) { return getppid(); }", [], 1),
+    (KEPT, ["-Wl,--no-as-needed", "-lm"], 1),
+])
+def test_the_library_is_what_was_promised(tmp_path, text, options, bad):
+    write(tmp_path, "src/rec/hooks.def", HOOKS)
+    write(tmp_path, "tools/recorder-imports.txt",
+          "[all]\n__cxa_finalize\n__gmon_start__\n_ITM_deregisterTMCloneTable\n"
+          "_ITM_registerTMCloneTable\n[glibc]\ngetpid # why\n[musl]\ngetppid\n")
+    source = write(tmp_path, "a.c", text)
+    flags = ["-shared", "-fPIC", "-fvisibility=hidden", "-fno-builtin", "-Wl,--no-as-needed"]
+    library = tmp_path / "a.so"
+    subprocess.run(["gcc", *flags, "-o", library, source, *options], check=True)
+    assert len(check_recorder.library_problems(tmp_path, library, "glibc")) == bad
+
+
+# --- counting -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("xml, status, expected", [
+    ("<testsuite><testcase/><testcase><failure/></testcase></testsuite>", 1, (1, 1)),
+    ("<testsuite><testcase/><testcase><skipped/></testcase></testsuite>", 0, (1, 0)),
+    ("<testsuite><testcase/></testsuite>", 1, (1, 1)),  # it died after the last good test
+    ("<testsuite><testcase><error/></testcase></testsuite>", 1, (0, 1)),
+    ("not xml", 0, (0, 1)),
+])
+def test_no_failure_is_lost_in_counting(tmp_path, xml, status, expected):
+    assert junit_count.counts(write(tmp_path, "r.xml", xml), status) == expected

@@ -2,8 +2,9 @@
 import re
 import subprocess
 
-RULE = "no writable globals outside rec/, base/log.c and cli/main.c"
-GRANTED = {"base/log.c", "cli/main.c"}
+RULE = "no writable globals outside rec/, base/log.c, cli/main.c and collect/signals.c"
+# collect/signals.c: a signal handler cannot be handed a context.
+GRANTED = {"base/log.c", "cli/main.c", "collect/signals.c"}
 # objdump -t: address, seven flag characters, section, size, name.
 SYMBOL = re.compile(r"^[0-9a-f]+ (.{7}) (\S+)\s+[0-9a-f]+\s+(?:\.hidden )?(\S+)$", re.MULTILINE)
 WRITABLE = re.compile(r"\.(data(?!\.rel\.ro)|bss|tdata|tbss)(\..*)?|\*COM\*")

@@ -1,0 +1,68 @@
+"""Every command line in README.md and docs/recipes is run here, as printed.
+
+A fenced block marked `console` holds a session: lines that begin with "$ " are commands, the rest is
+what a reader may expect to see and is not compared. A page's commands run in order in one empty folder
+by one shell, with the installed memtape in PATH and the programs of tests/docs/programs beside them.
+A block after the comment <!-- not run: WHY --> is for the reader's eyes: only that its words of memtape and
+./dev exist is checked.
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs/recipes").glob("*.md"))]
+BLOCK = re.compile(r"^(<!-- not run: (?P<why>[^>]+) -->\n)?```console\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)$", re.MULTILINE)
+
+
+def blocks(page):
+    for match in BLOCK.finditer(page.read_text()):
+        yield match["why"], COMMAND.findall(match["text"])
+
+
+def commands(page, run):
+    return [c for why, block in blocks(page) for c in block if bool(why) != run]
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory):
+    """The programs the pages talk about, compiled as a reader would."""
+    folder = tmp_path_factory.mktemp("programs")
+    for source in sorted((ROOT / "tests/docs/programs").glob("*.c")):
+        shutil.copy(source, folder)
+        subprocess.run(["gcc", "-g", "-O1", "-o", folder / source.stem, source], check=True)
+    return folder
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_every_command_on_the_page_runs(page, programs, tmp_path):
+    lines = commands(page, run=True)
+    shutil.copytree(programs, tmp_path, dirs_exist_ok=True)
+    library = next(pathlib.Path(os.environ["MEMTAPE_PREFIX"]).rglob("libmemtape.so"))
+    # -e: the first command that fails fails the page; a program that is meant to be killed is
+    # written as `program || true` on the page.
+    script = "set -e\n" + "\n".join(f"echo {cmd.splitlines()[0]!r} >&2\n{cmd}" for cmd in lines)
+    environment = dict(os.environ, LIBMEMTAPE=str(library), NO_COLOR="1")
+    result = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=environment, timeout=120,
+                            stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout[-2000:] + result.stderr[-2000:]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_words_of_commands_that_are_not_run_exist(page):
+    known = subprocess.run(["memtape", "--help"], check=True, capture_output=True, text=True).stdout
+    dev = subprocess.run([ROOT / "dev", "--help"], check=True, capture_output=True, text=True).stdout
+    for command in commands(page, run=False):
+        for word in re.findall(r"(?:^|\s)\./dev (\w+)", command):
+            assert re.search(rf"^  {word}\b", dev, re.MULTILINE), command
+        for word in re.findall(r"\bmemtape ([a-z]+)\b", command):
+            assert re.search(rf"^  {word}\b", known, re.MULTILINE), command
+
+
+def test_the_pages_have_commands():
+    assert all(commands(page, run=True) for page in PAGES)

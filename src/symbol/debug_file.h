@@ -1,0 +1,23 @@
+/*
+ * debug_file: where the separate debug file of an object is. Looks on disk only.
+ */
+#ifndef MEMTAPE_SYMBOL_DEBUG_FILE_H
+#define MEMTAPE_SYMBOL_DEBUG_FILE_H
+
+#include "symbol/elf_file.h"
+
+struct debug_file_query {
+	const char *const *dirs; /* "/usr/lib/debug", ...; NULL ends */
+	const char *object_path;
+	const struct elf_file *object; /* NULL: the object itself is not there any more */
+	const uint8_t *build_id;       /* as recorded; NULL: not known */
+	size_t build_id_bytes;
+};
+
+/*
+ * By build-id, then by the object's .gnu_debuglink. Where build-ids are known they agree. Returns
+ * the opened file, for the caller to close, and its path, for the caller to free; or NULL.
+ */
+struct elf_file *debug_file_find(const struct debug_file_query *query, char **path_ret);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * debug_info: debug information of one object: address -> source lines and inlined calls.
+ *
+ * Everything is found lazily and kept: the first question to a compilation unit costs a pass over
+ * its functions, the next ones little. Not thread-safe.
+ */
+#ifndef MEMTAPE_SYMBOL_DEBUG_INFO_H
+#define MEMTAPE_SYMBOL_DEBUG_INFO_H
+
+#include "base/err.h"
+
+struct debug_info;
+
+struct debug_frame {
+	const char *function; /* linkage name if there is one, or the plain one; NULL: not known */
+	const char *file;     /* NULL: not known */
+	uint32_t line;	      /* 0: not known */
+	bool is_inlined;      /* into the frame after this one */
+};
+
+/* path: an object with .debug_info. Texts in frames live as long as the debug_info. */
+struct err *debug_info_open(const char *path, struct debug_info **info_ret);
+void debug_info_close(struct debug_info *info); /* accepts NULL */
+CLEAN_DEFINE(debug_info_close, struct debug_info *);
+
+/*
+ * Frames at an address of the file (pc - bias), innermost first, at most `max`; returns how many.
+ * 0: the address is in no unit with debug information.
+ */
+size_t debug_info_frames(struct debug_info *info, uint64_t address, struct debug_frame *frames,
+			 size_t max);
+
+#endif

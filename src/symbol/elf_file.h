@@ -1,0 +1,51 @@
+/*
+ * elf_file: an ELF object on disk, as far as names are concerned. Little-endian, 32 or 64 bits,
+ * read through a private mapping; every offset in it is hostile.
+ *
+ * Immutable once opened; what it hands out lives as long as the file. A file that somebody
+ * truncates while it is mapped cannot be guarded against (SIGBUS), as in any tool that maps.
+ */
+#ifndef MEMTAPE_SYMBOL_ELF_FILE_H
+#define MEMTAPE_SYMBOL_ELF_FILE_H
+
+#include "base/err.h"
+
+struct elf_section {
+	const char *name; /* "" when the table of names is damaged */
+	uint32_t type;
+	uint32_t link;
+	uint64_t address;
+	uint64_t offset; /* offset and bytes lie inside the file, or bytes is 0 */
+	uint64_t bytes;
+	uint64_t entry_bytes;
+};
+
+struct elf_file {
+	const uint8_t *bytes;
+	size_t size;
+	bool is_64;
+	uint16_t machine;
+	struct elf_section *sections;
+	size_t section_count;
+	const uint8_t *build_id; /* NULL: has none */
+	size_t build_id_bytes;
+	const char *debug_link; /* file name of the separate debug file, or NULL */
+	bool has_debug_info;	/* .debug_info with something in it */
+	bool has_symtab;
+	bool has_mini_debug; /* .gnu_debugdata: a compressed .symtab */
+};
+
+/* ERR_FORMAT, ERR_UNSUPPORTED: not an ELF object this reader knows. */
+struct err *elf_file_open(const char *path, struct elf_file **file_ret);
+
+/* Accepts NULL. */
+void elf_file_close(struct elf_file *file);
+CLEAN_DEFINE(elf_file_close, struct elf_file *);
+
+/* NULL: there is no such section. */
+const struct elf_section *elf_file_section(const struct elf_file *file, const char *name);
+
+/* A build-id is compared as a whole; false when either side has none. */
+bool elf_file_has_build_id(const struct elf_file *file, const uint8_t *id, size_t bytes);
+
+#endif

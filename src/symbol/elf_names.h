@@ -1,0 +1,37 @@
+/*
+ * elf_names: functions of one object by address, from .symtab and .dynsym.
+ *
+ * Borrows names from the elf_file it was filled from, which must outlive it. Filled once, then
+ * immutable.
+ */
+#ifndef MEMTAPE_SYMBOL_ELF_NAMES_H
+#define MEMTAPE_SYMBOL_ELF_NAMES_H
+
+#include "symbol/elf_file.h"
+
+struct elf_name {
+	uint64_t address; /* as in the file: pc - bias */
+	uint64_t bytes;
+	const char *name; /* as the linker has it */
+	uint32_t rank;	  /* among names of one address the lowest is shown */
+	bool is_open;	  /* its size is not known: ends also where another name begins */
+};
+
+struct elf_names {
+	struct elf_name *names; /* sorted by address, then by rank */
+	size_t count;
+	size_t capacity;
+};
+
+/* Adds the functions of every symbol table of file. False: no memory. */
+bool elf_names_add(struct elf_names *names, const struct elf_file *file);
+
+/* To be called once after the last add. */
+void elf_names_sort(struct elf_names *names);
+
+/* NULL: no function covers the address. */
+const struct elf_name *elf_names_find(const struct elf_names *names, uint64_t address);
+
+void elf_names_deinit(struct elf_names *names);
+
+#endif

@@ -1,0 +1,147 @@
+#include "symbol/perf_map.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/sort.h"
+#include "base/vec.h"
+
+enum { PERF_MAP_BYTES_MAX = 1 << 30 };
+
+struct jit_code {
+	uint64_t begin;
+	uint64_t bytes;
+	const char *name;
+};
+
+VEC_DEFINE(jit_codes, struct jit_code);
+
+struct perf_map {
+	char *text;		/* lines became strings */
+	struct jit_codes codes; /* sorted by begin, of equal ones the newest last */
+};
+
+static bool hex_read(char **cursor, uint64_t *value_ret)
+{
+	char *end;
+
+	if (**cursor == '\0' || !strchr("0123456789abcdefABCDEF", **cursor))
+		return false;
+	*value_ret = strtoull(*cursor, &end, 16);
+	if (end == *cursor || *end != ' ')
+		return false;
+	while (*end == ' ')
+		end++;
+	*cursor = end;
+	return true;
+}
+
+static bool line_parse(char *line, struct jit_code *code)
+{
+	if (!hex_read(&line, &code->begin) || !hex_read(&line, &code->bytes) || *line == '\0')
+		return false;
+	code->name = line;
+	return true;
+}
+
+static int code_compare(const void *context, const void *a, const void *b)
+{
+	(void)context;
+	return sort_compare_u64(((const struct jit_code *)a)->begin,
+				((const struct jit_code *)b)->begin);
+}
+
+static struct err *lines_parse(struct perf_map *map)
+{
+	char *line = map->text;
+
+	while (*line) {
+		char *end = strchrnul(line, '\n');
+		const bool is_last = *end == '\0';
+		struct jit_code code;
+
+		*end = '\0';
+		if (line_parse(line, &code) && !jit_codes_push(&map->codes, code))
+			return err_nomem();
+		if (is_last)
+			break;
+		line = end + 1;
+	}
+	if (!sort_stable(map->codes.items, map->codes.count, sizeof(*map->codes.items),
+			 code_compare, NULL))
+		return err_nomem();
+	return NULL;
+}
+
+struct err *perf_map_parse(const char *text, size_t len, struct perf_map **map_ret)
+{
+	CLEAN(perf_map_close) struct perf_map *map = calloc(1, sizeof(*map));
+	struct err *err;
+
+	if (!map)
+		return err_nomem();
+	map->text = malloc(len + 1);
+	if (!map->text)
+		return err_nomem();
+	memcpy(map->text, text, len);
+	map->text[len] = '\0';
+	err = lines_parse(map);
+	if (err)
+		return err;
+	*map_ret = steal(map);
+	return NULL;
+}
+
+struct err *perf_map_open(const char *path, struct perf_map **map_ret)
+{
+	CLEAN(close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	CLEAN(free) char *text = NULL;
+	struct stat status;
+	size_t len = 0;
+
+	if (fd < 0 || fstat(fd, &status) != 0)
+		return err_errno("open %s", path);
+	if (!S_ISREG(status.st_mode) || status.st_size > PERF_MAP_BYTES_MAX)
+		return err_new(ERR_LIMIT, "%s is not a usable map of JIT code", path);
+	text = malloc((size_t)status.st_size + 1);
+	if (!text)
+		return err_nomem();
+	while (len < (size_t)status.st_size) {
+		ssize_t got = read(fd, text + len, (size_t)status.st_size - len);
+
+		if (got < 0)
+			return err_errno("read %s", path);
+		if (got == 0)
+			break;
+		len += (size_t)got;
+	}
+	return perf_map_parse(text, len, map_ret);
+}
+
+void perf_map_close(struct perf_map *map)
+{
+	if (!map)
+		return;
+	free(map->text);
+	jit_codes_deinit(&map->codes);
+	free(map);
+}
+
+const char *perf_map_find(const struct perf_map *map, uint64_t address)
+{
+	size_t low = 0, high = map->codes.count;
+
+	while (low < high) { /* the first that begins after address */
+		size_t middle = low + (high - low) / 2;
+
+		if (map->codes.items[middle].begin <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0)
+		return NULL;
+	if (address - map->codes.items[low - 1].begin >= map->codes.items[low - 1].bytes)
+		return NULL;
+	return map->codes.items[low - 1].name;
+}

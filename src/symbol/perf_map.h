@@ -1,0 +1,24 @@
+/*
+ * perf_map: names of code that a program made while it ran, from the file /tmp/perf-PID.map that
+ * JIT compilers write: lines of "START SIZE NAME", numbers in hexadecimal. Later lines win, as
+ * code is replaced. Immutable once opened.
+ */
+#ifndef MEMTAPE_SYMBOL_PERF_MAP_H
+#define MEMTAPE_SYMBOL_PERF_MAP_H
+
+#include "base/err.h"
+
+struct perf_map;
+
+/* ERR_LIMIT: the file is absurdly long. A line that is none is skipped. */
+struct err *perf_map_open(const char *path, struct perf_map **map_ret);
+void perf_map_close(struct perf_map *map); /* accepts NULL */
+CLEAN_DEFINE(perf_map_close, struct perf_map *);
+
+/* From text, which it copies. */
+struct err *perf_map_parse(const char *text, size_t len, struct perf_map **map_ret);
+
+/* NULL: none covers it. Lives as long as the map. */
+const char *perf_map_find(const struct perf_map *map, uint64_t address);
+
+#endif

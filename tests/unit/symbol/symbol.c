@@ -1,0 +1,227 @@
+/*
+ * The program symbolizes itself: it is built with -g, and knows where its own functions are.
+ */
+#include "../test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <link.h>
+
+#include "symbol/elf_file.h"
+#include "symbol/symbol.h"
+
+static uint64_t sink;
+
+struct place {
+	uint64_t pc;
+	uint32_t line;
+};
+
+static __attribute__((noinline)) uint64_t return_address(void)
+{
+	__asm__ volatile("" ::: "memory");
+	return (uintptr_t)__builtin_return_address(0);
+}
+
+static inline __attribute__((always_inline)) void inlined_leaf(struct place *place)
+{
+	place->pc = return_address();
+	place->line = __LINE__ - 1;
+	sink++;
+}
+
+static inline __attribute__((always_inline)) void inlined_middle(struct place *place)
+{
+	inlined_leaf(place);
+	sink++;
+}
+
+static __attribute__((noinline)) void outer_function(struct place *place)
+{
+	inlined_middle(place);
+	sink++;
+}
+
+static uint64_t own_bias;
+
+static int bias_take(struct dl_phdr_info *info, size_t size, void *context)
+{
+	(void)size;
+	(void)context;
+	own_bias = info->dlpi_addr; /* the first is the program itself */
+	return 1;
+}
+
+struct fixture {
+	struct symbolizer *symbolizer;
+	struct place place;
+	char path[4096];
+	struct elf_file *file;
+};
+
+static int setup(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+	ssize_t len;
+
+	assert_non_null(fixture);
+	fixture->symbolizer = symbolizer_create(NULL);
+	assert_non_null(fixture->symbolizer);
+	len = readlink("/proc/self/exe", fixture->path, sizeof(fixture->path) - 1);
+	assert_true(len > 0);
+	assert_null(elf_file_open(fixture->path, &fixture->file));
+	dl_iterate_phdr(bias_take, NULL);
+	outer_function(&fixture->place);
+	*state = fixture;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *fixture = *state;
+
+	elf_file_close(fixture->file);
+	symbolizer_destroy(fixture->symbolizer);
+	free(fixture);
+	return 0;
+}
+
+static struct symbol_frames frames_of(struct fixture *fixture, const uint8_t *id, size_t bytes,
+				      uint32_t *object_ret)
+{
+	*object_ret = symbolizer_object(fixture->symbolizer, fixture->path, id, bytes);
+	return symbolizer_frames(fixture->symbolizer, *object_ret,
+				 fixture->place.pc - 1 - own_bias);
+}
+
+static void inlined_calls_are_frames_of_their_own(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t object;
+	struct symbol_frames found =
+		frames_of(fixture, fixture->file->build_id, fixture->file->build_id_bytes, &object);
+
+	assert_int_equal(found.count, 3);
+	assert_string_equal(found.frames[0].function, "inlined_leaf");
+	assert_string_equal(found.frames[1].function, "inlined_middle");
+	assert_string_equal(found.frames[2].function, "outer_function");
+	assert_true(found.frames[0].is_inlined);
+	assert_true(found.frames[1].is_inlined);
+	assert_false(found.frames[2].is_inlined);
+	assert_int_equal(found.frames[0].line, fixture->place.line);
+	assert_non_null(strstr(found.frames[0].file, "symbol.c"));
+	assert_true(found.frames[1].line > found.frames[0].line);
+	assert_true(found.frames[2].line > found.frames[1].line);
+	assert_string_equal(found.frames[0].module, fixture->path);
+	assert_int_equal(symbolizer_object_state(fixture->symbolizer, object), SYMBOL_LINES);
+}
+
+static void one_address_is_looked_up_once(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t object, again;
+	struct symbol_frames first = frames_of(fixture, NULL, 0, &object);
+	struct symbol_frames second = frames_of(fixture, NULL, 0, &again);
+
+	assert_int_equal(object, again);
+	assert_ptr_equal(first.frames, second.frames);
+}
+
+static void a_file_that_changed_since_names_nothing(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint8_t other[20] = { 1, 2, 3 };
+	uint32_t object;
+	struct symbol_frames found = frames_of(fixture, other, sizeof(other), &object);
+	char expected[128];
+
+	assert_int_equal(symbolizer_object_state(fixture->symbolizer, object), SYMBOL_STALE);
+	assert_int_equal(found.count, 1);
+	assert_false(found.frames[0].is_known);
+	assert_null(found.frames[0].file);
+	snprintf(expected, sizeof(expected), "0x%llx [%s+0x%llx]",
+		 (unsigned long long)(fixture->place.pc - 1 - own_bias),
+		 strrchr(fixture->path, '/') + 1,
+		 (unsigned long long)(fixture->place.pc - 1 - own_bias));
+	assert_string_equal(found.frames[0].function, expected);
+}
+
+static void a_file_that_is_gone_is_said_to_be(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint8_t id[20] = { 9 };
+	uint32_t object =
+		symbolizer_object(fixture->symbolizer, "/nonexistent/libx.so.1", id, sizeof(id));
+	struct symbol_frames found = symbolizer_frames(fixture->symbolizer, object, 0x1234);
+
+	assert_string_equal(found.frames[0].function, "0x1234 [libx.so.1+0x1234]");
+	assert_int_equal(symbolizer_object_state(fixture->symbolizer, object), SYMBOL_MISSING);
+}
+
+static void what_is_no_file_is_not_looked_for(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t object = symbolizer_object(fixture->symbolizer, "[vdso]", NULL, 0);
+	struct symbol_frames found = symbolizer_frames(fixture->symbolizer, object, 0x10);
+
+	assert_false(found.frames[0].is_known);
+	assert_int_equal(symbolizer_object_state(fixture->symbolizer, object), SYMBOL_VIRTUAL);
+}
+
+static void a_text_file_is_no_object(void **state)
+{
+	struct elf_file *file = NULL;
+	struct err *err = elf_file_open("/etc/passwd", &file);
+
+	(void)state;
+	assert_int_equal(err_code_of(err), ERR_FORMAT);
+	err_destroy(err);
+	assert_null(file);
+}
+
+/* Torn anywhere in its head or its tables an object gives an error or fewer names, no crash. */
+static void a_torn_object_is_survived(void **state)
+{
+	struct fixture *fixture = *state;
+	char path[] = "/tmp/memtape-unit-XXXXXX";
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, fixture->file->bytes, fixture->file->size), fixture->file->size);
+	for (size_t step = 0; step < 64; step++) {
+		const size_t size =
+			step < 32 ? 96 - step * 3 : fixture->file->size - (step - 32) * 997;
+		struct symbolizer *symbolizer = symbolizer_create(NULL);
+		uint32_t object;
+
+		if (step == 32)
+			assert_int_equal(pwrite(fd, fixture->file->bytes, fixture->file->size, 0),
+					 fixture->file->size);
+		assert_int_equal(ftruncate(fd, (off_t)size), 0);
+		object = symbolizer_object(symbolizer, path, NULL, 0);
+		assert_non_null(symbolizer_frames(symbolizer, object, 0x1234).frames);
+		symbolizer_destroy(symbolizer);
+	}
+	close(fd);
+	unlink(path);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(inlined_calls_are_frames_of_their_own),
+		TEST(one_address_is_looked_up_once),
+		TEST(a_file_that_changed_since_names_nothing),
+		TEST(a_file_that_is_gone_is_said_to_be),
+		TEST(what_is_no_file_is_not_looked_for),
+		TEST(a_text_file_is_no_object),
+		TEST(a_torn_object_is_survived),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,132 @@
+/*
+ * capture: tapes as they are: opened, checked, recovered and played back in the order of time.
+ *
+ * capture_open looks at the header and at every chunk's header, and keeps what is sound. Bytes are
+ * foreign: whatever they say, the answer is an error, or a shorter capture with its damage listed.
+ *
+ *	CLEAN(capture_destroy) struct capture *capture = NULL;
+ *	struct err *err = capture_open(path, &capture);
+ *	...
+ *	err = capture_play(capture, &stacks, &(struct capture_player) { on_events, context },
+ *&count);
+ *
+ * A capture is immutable once open: any number of threads may read and play it at once. The file
+ * may be one that is being written (a live raw tape): what was there at opening is read.
+ */
+#ifndef MEMTAPE_CAPTURE_CAPTURE_H
+#define MEMTAPE_CAPTURE_CAPTURE_H
+
+#include "base/err.h"
+#include "capture/stacks.h"
+#include "tape/codec.h"
+
+struct capture;
+
+struct err *capture_open(const char *path, struct capture **capture_ret);
+void capture_destroy(struct capture *capture); /* NULL is fine */
+CLEAN_DEFINE(capture_destroy, struct capture *);
+
+/* Header as on the tape, checked; lives as long as the capture. */
+const struct tape_header *capture_header(const struct capture *capture);
+
+/* State the recorder left in a raw tape; all zeros for a packed one. A copy made at opening. */
+const struct tape_live *capture_live(const struct capture *capture);
+
+/* A chunk that was found, in the order of the file. */
+struct capture_chunk {
+	uint64_t offset; /* of its header in the file */
+	uint32_t stream;
+	uint32_t seq;
+	uint32_t used; /* bytes of records, decoded */
+	uint32_t node_count;
+	uint32_t first_node;
+	uint32_t stored_bytes; /* in the file, without the header */
+	uint64_t begin_ticks;
+	uint64_t event_count; /* as its header says; 0 where it was still open */
+	uint8_t codec;	      /* enum tape_codec */
+	bool is_open;	      /* never sealed: the process died or still runs */
+};
+
+size_t capture_chunk_count(const struct capture *capture);
+const struct capture_chunk *capture_chunk_get(const struct capture *capture, size_t index);
+
+/* Something wrong with the tape, at a byte offset of the file. text lives with the capture. */
+struct capture_damage {
+	uint64_t offset;
+	const char *text;
+};
+
+size_t capture_damage_count(const struct capture *capture); /* found by opening */
+const struct capture_damage *capture_damage_get(const struct capture *capture, size_t index);
+
+/* Whole-tape numbers known without decoding. */
+struct capture_facts {
+	uint64_t file_bytes;
+	uint64_t chunk_count;
+	uint64_t stream_count; /* with at least one chunk */
+	uint64_t record_bytes; /* decoded */
+	uint64_t node_count;
+	uint64_t sealed_event_count;  /* sum over sealed chunks; what is open comes on top */
+	uint64_t missing_chunk_count; /* gaps in the seq of streams: whole chunks lost */
+	uint64_t unused_tail_bytes;   /* after the last sound chunk */
+};
+
+const struct capture_facts *capture_facts(const struct capture *capture);
+
+/*
+ * Decodes every chunk and tells of each: events counted, error NULL when it is sound, else what is
+ * wrong. Does not stop at damage. Returns an error only for things that are not the tape's fault.
+ */
+struct err *capture_verify(const struct capture *capture,
+			   void (*visit)(void *context, const struct capture_chunk *chunk,
+					 uint64_t event_count, const char *error),
+			   void *context);
+
+/*
+ * One event. Extended records come as events as well, with fn TAPE_FN_EXTENDED: use
+ * capture_event_extended on them and nothing else.
+ */
+struct capture_event {
+	uint64_t ticks;	  /* shifted, as on the tape */
+	uint64_t address; /* 0: the call failed */
+	uint64_t size;	  /* requested */
+	uint64_t usable;
+	uint32_t stack;	      /* id in the stacks given to capture_play; CAPTURE_STACK_NONE */
+	uint32_t fn : 8;      /* enum tape_fn; always < TAPE_FN_COUNT or TAPE_FN_EXTENDED */
+	uint32_t stream : 24; /* index from 0 in the order of stream ids, < capture_stream_count */
+};
+
+static_assert(sizeof(struct capture_event) == 40, "two thirds of a cache line");
+
+/* payload is valid during the callback only; payload_bytes may be anything up to the chunk. */
+struct tape_extended_record capture_event_extended(const struct capture_event *event);
+
+size_t capture_stream_count(const struct capture *capture);
+uint32_t capture_stream_id(const struct capture *capture, size_t stream);
+
+/*
+ * Called on the thread that plays, with events in the order of time: by ticks; within a stream in
+ * the order of recording, always; of equal times frees before allocations. An error ends the play.
+ */
+struct capture_player {
+	struct err *(*events)(void *context, const struct capture_event *events, size_t count);
+	void *context;
+	unsigned thread_count; /* decoding threads to start; 0: as many as there are processors */
+};
+
+struct capture_played {
+	uint64_t event_count; /* allocations and frees, not extended records */
+	uint64_t extended_count;
+	uint64_t damage_count;	     /* chunks that could be decoded only in part */
+	uint64_t damage_offset;	     /* of the first of them */
+	uint64_t unknown_node_count; /* events whose stack was lost with another chunk */
+};
+
+/*
+ * Plays the tape once. stacks (empty or from an earlier play) receives the stacks and the modules.
+ * Decodes ahead on other threads, which are gone at return. played_ret is filled on success.
+ */
+struct err *capture_play(const struct capture *capture, struct capture_stacks *stacks,
+			 const struct capture_player *player, struct capture_played *played_ret);
+
+#endif

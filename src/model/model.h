@@ -1,0 +1,253 @@
+/*
+ * model: a tape as an immutable set of columns and sums, ready to be asked.
+ *
+ *	CLEAN(model_destroy) struct model *model = NULL;
+ *	struct err *err = model_load(path, MODEL_SUMMARY, &model);
+ *
+ * Two depths: MODEL_SUMMARY keeps sums (totals, per stack, per thread, per function, by size, over
+ * time), which take one pass and memory for what was alive at once; MODEL_FULL keeps a row for
+ *every allocation as well. Everything that exists in both is equal in both.
+ *
+ * Units: sizes in bytes, times in nanoseconds since recording began, ids are indices from 0.
+ * A loaded model never changes: any number of threads may read it. All pointers that are handed out
+ * live as long as the model.
+ *
+ * What counts: an allocation is a successful call that returned a block, a successful realloc is an
+ * allocation (its new block) and a free (its old one). Live and peak are sums of *requested* bytes.
+ * A temporary allocation is one freed by the very next event of the thread that made it.
+ */
+#ifndef MEMTAPE_MODEL_MODEL_H
+#define MEMTAPE_MODEL_MODEL_H
+
+#include "capture/capture.h"
+
+enum model_depth { MODEL_SUMMARY, MODEL_FULL };
+
+struct model;
+
+struct err *model_load(const char *path, enum model_depth depth, struct model **model_ret);
+
+/* The same from an open capture, which must outlive nothing: it is only read here. */
+struct err *model_load_capture(const struct capture *capture, enum model_depth depth,
+			       struct model **model_ret);
+void model_destroy(struct model *model); /* NULL is fine */
+CLEAN_DEFINE(model_destroy, struct model *);
+
+static const uint64_t MODEL_NEVER = UINT64_MAX; /* a time that did not come */
+enum { MODEL_NO_THREAD = UINT32_MAX, MODEL_NO_ALLOCATION = UINT32_MAX };
+
+/* --- the process ------------------------------------------------------------------------- */
+
+struct model_process {
+	uint32_t pid;
+	uint32_t parent_pid;
+	const char *exe; /* "" when not known */
+	const char *cwd;
+	const char *const *argv; /* NULL-terminated */
+	uint32_t argc;
+	uint32_t page_bytes;
+	uint16_t elf_machine;
+	uint16_t pointer_bytes;
+	uint32_t flags; /* enum tape_header_flag: which stacks were taken, forked, attached */
+	uint64_t start_realtime_ns; /* since 1970 */
+	uint64_t duration_ns;	    /* from the beginning of recording to its last record */
+	enum tape_end_kind end_kind;
+	int32_t end_status; /* exit code or signal number */
+	uint8_t uuid[TAPE_UUID_BYTES];
+	uint8_t parent_uuid[TAPE_UUID_BYTES];
+	bool clock_is_estimated; /* too few clock readings on the tape: times are guesses */
+};
+
+const struct model_process *model_process(const struct model *model);
+
+/* --- sums -------------------------------------------------------------------------------- */
+
+struct model_sum {
+	uint64_t count;
+	uint64_t bytes;
+};
+
+struct model_totals {
+	struct model_sum allocated; /* requested bytes */
+	struct model_sum freed;	    /* blocks that are known to have been allocated before */
+	struct model_sum leaked;    /* live at the end */
+	struct model_sum temporary;
+	struct model_sum
+		peak; /* live at the moment when live bytes were highest (the first such) */
+	uint64_t peak_ns;
+	uint64_t usable_bytes; /* of all allocations */
+	uint64_t leaked_usable_bytes;
+	uint64_t realloc_count;	     /* successful, of a live block; in allocated and freed too */
+	uint64_t failed_count;	     /* calls that returned no block */
+	uint64_t unknown_free_count; /* of blocks never seen allocated (inherited, or lost) */
+	uint64_t lost_free_count;    /* blocks that must have been freed unseen: their address
+				      * was given out again */
+	uint64_t free_null_count;    /* free(NULL) that were recorded */
+	uint64_t event_count;	     /* allocations and frees read, failed ones included */
+	uint64_t truncated_stack_count; /* events whose stack ends in the unknown */
+	uint64_t no_stack_count;	/* events without a stack, though stacks were asked for */
+};
+
+const struct model_totals *model_totals(const struct model *model);
+
+/* By the function called, "malloc", "operator new" ...; model_function_count() == TAPE_FN_COUNT. */
+struct model_function {
+	uint64_t calls; /* all of them; for frees too */
+	uint64_t bytes; /* requested, successful calls; for frees the bytes given back */
+	uint64_t failed;
+};
+
+/* By enum tape_fn; the OUT / IN / FAIL halves of a realloc are summed at the _IN number. */
+const struct model_function *model_functions(const struct model *model);
+
+/* By size: bucket 0 is 0 bytes, bucket i is 2^(i-1) .. 2^i - 1 bytes. */
+enum { MODEL_SIZE_BUCKETS = 65 };
+struct model_size_bucket {
+	struct model_sum allocated;
+	struct model_sum peak;
+	struct model_sum leaked;
+	struct model_sum temporary;
+};
+const struct model_size_bucket *model_size_buckets(const struct model *model);
+
+/* --- stacks ------------------------------------------------------------------------------ */
+
+/* Ids 0 .. count - 1. Special ids and parents: capture/stacks.h. parent id < id. */
+size_t model_stack_count(const struct model *model);
+const struct capture_stack *model_stacks(const struct model *model); /* by id */
+
+/* What was allocated with exactly this stack (not with those that go on from it). */
+struct model_stack_sums {
+	struct model_sum allocated;
+	struct model_sum peak;
+	struct model_sum leaked;
+	struct model_sum temporary;
+};
+const struct model_stack_sums *model_stack_sums(const struct model *model); /* by stack id */
+
+size_t model_module_count(const struct model *model);
+const struct capture_module *model_module(const struct model *model, size_t module);
+
+/* --- threads ----------------------------------------------------------------------------- */
+
+struct model_thread {
+	uint32_t tid;
+	const char *name; /* the last it had; "" when not known */
+	uint64_t begin_ns;
+	uint64_t end_ns; /* MODEL_NEVER: ran to the end */
+	struct model_sum allocated;
+	struct model_sum leaked; /* of what it allocated */
+	struct model_sum peak;	 /* of what it allocated, at the global peak */
+	struct model_sum temporary;
+	uint64_t free_count;	     /* by it, of anyone's blocks */
+	uint64_t foreign_free_count; /* of them: blocks that another thread had allocated */
+};
+
+size_t model_thread_count(const struct model *model);
+const struct model_thread *model_thread(const struct model *model, size_t thread);
+
+/* --- allocations (MODEL_FULL only, else count is 0 and columns are NULL) -------------------- */
+
+/*
+ * Columns, each with `count` entries, in the order of allocation time (then of the tape). A free
+ * column of a block that was never freed: MODEL_NEVER, MODEL_NO_THREAD, CAPTURE_STACK_NONE,
+ * TAPE_FN_EXTENDED.
+ */
+struct model_allocations {
+	size_t count;
+	const uint64_t *address;
+	const uint64_t *size; /* requested */
+	const uint64_t *usable;
+	const uint64_t *alloc_ns;
+	const uint64_t *free_ns;
+	const uint32_t *thread;
+	const uint32_t *free_thread;
+	const uint32_t *stack;
+	const uint32_t *free_stack;
+	const uint32_t *realloc_of; /* index of the allocation it continues; MODEL_NO_ALLOCATION */
+	const uint8_t *fn;	    /* enum tape_fn */
+	const uint8_t *free_fn;
+	const uint8_t *flags; /* enum model_allocation_flag */
+};
+
+enum model_allocation_flag {
+	MODEL_ALLOCATION_TEMPORARY = 1 << 0,
+	MODEL_ALLOCATION_PEAK = 1 << 1,	     /* live at the peak */
+	MODEL_ALLOCATION_LOST_FREE = 1 << 2, /* its free was not seen; free_ns is when its address
+					      * was given out again */
+	MODEL_ALLOCATION_REALLOCED = 1 << 3  /* ended by a realloc, which continues it */
+};
+
+const struct model_allocations *model_allocations(const struct model *model);
+
+/* --- over time --------------------------------------------------------------------------- */
+
+/* Equal spans of time from 0 to the end, at most MODEL_TIMELINE_MAX. */
+enum { MODEL_TIMELINE_MAX = 1024 };
+struct model_timeline_span {
+	uint64_t begin_ns;
+	uint64_t live_bytes_max;
+	uint64_t live_bytes_end;
+	uint64_t live_count_end;
+	struct model_sum allocated; /* in this span */
+	uint64_t free_count;
+};
+
+size_t model_timeline_count(const struct model *model);
+const struct model_timeline_span *model_timeline(const struct model *model);
+
+struct model_usage {
+	uint64_t ns;
+	struct tape_usage usage; /* UINT64_MAX: not known */
+};
+
+size_t model_usage_count(const struct model *model);
+const struct model_usage *model_usages(const struct model *model);
+
+/* mmap and its kin, mallopt, marks, dlopen, fork ...: everything rare, in the order of time. */
+struct model_note {
+	uint64_t ns;
+	uint32_t thread; /* MODEL_NO_THREAD: the collector */
+	uint32_t stack;
+	enum tape_extended type;
+	union {
+		struct tape_map map; /* its node field is not to be used: see stack */
+		struct tape_setting setting;
+		struct tape_fork fork;
+		struct tape_mark mark;
+		struct tape_fault_record fault;
+		struct tape_recorder recorder;
+		struct tape_end end;
+	};
+	const char *text; /* path of exec and dlopen, text of a mark or fault; "" otherwise */
+};
+
+size_t model_note_count(const struct model *model);
+const struct model_note *model_notes(const struct model *model);
+
+/* --- the quality of the tape ---------------------------------------------------------------- */
+
+struct model_quality {
+	uint64_t lost[8];     /* by enum tape_loss */
+	uint64_t lost_events; /* those of them that are events not recorded */
+	uint64_t missing_chunk_count;
+	uint64_t damage_count; /* model_damage_count() */
+	enum tape_fault fault;
+	int32_t fault_errno;
+	const char *fault_text; /* "" without a fault */
+	bool has_recorder;	/* the numbers that follow are on the tape */
+	struct tape_recorder recorder;
+	uint64_t tape_bytes;
+	uint64_t chunk_count;
+};
+
+const struct model_quality *model_quality(const struct model *model);
+size_t model_damage_count(const struct model *model);
+const struct capture_damage *model_damage(const struct model *model, size_t index);
+
+/* --- clock ------------------------------------------------------------------------------- */
+
+/* Times of modules and of capture events, as on the tape, in nanoseconds since the beginning. */
+uint64_t model_ns(const struct model *model, uint64_t ticks);
+
+#endif

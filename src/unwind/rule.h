@@ -78,8 +78,7 @@ struct unwind_object {
 	uint64_t code_end;
 };
 
-/* Registers by DWARF number (x86-64: 0 rax 1 rdx 2 rcx 3 rbx 4 rsi 5 rdi 6 rbp 7 rsp 8-15, 16 rip).
- */
+/* Registers by DWARF number (arch/). */
 enum { UNWIND_REGS_MAX = 17, UNWIND_REG_BP = 6, UNWIND_REG_SP = 7, UNWIND_REG_PC = 16 };
 
 struct unwind_regs {
@@ -96,9 +95,11 @@ struct unwind_regs {
 uint32_t unwind_rule_compile(const struct unwind_object *object, uint64_t pc);
 
 /*
- * One step with every register, for what rules cannot say: expressions, a CFA in another register.
- * Reads the stack at most between stack_begin and stack_end (0, 0: anywhere). True: *regs are the
- * caller's. False: outermost frame (*end_ret true) or not possible.
+ * One step with every register, for what rules cannot say: expressions, a CFA in another register;
+ * it does what rules can say, too. Loads from the stack only words in [stack_begin, stack_end)
+ * (0, 0: anywhere, so the stack must be known to be sound); what lies outside is not known.
+ * True: *regs are the caller's. False: *regs are as they were; *end_ret tells the outermost frame
+ * (the return address is undefined or 0) from what we cannot step over. pc and sp must be known.
  */
 bool unwind_full_step(const struct unwind_object *object, struct unwind_regs *regs,
 		      uint64_t stack_begin, uint64_t stack_end, bool *end_ret);

@@ -1,0 +1,28 @@
+/*
+ * expression: DWARF expressions of call frame information, run without trusting them.
+ *
+ * Private to the room. Bounded in steps, stack and memory; async-signal-safe.
+ */
+#ifndef MEMTAPE_UNWIND_EXPRESSION_H
+#define MEMTAPE_UNWIND_EXPRESSION_H
+
+#include "unwind/bytes.h"
+#include "unwind/rule.h"
+
+/* The words we may load: [begin, end); 0, 0: all. */
+struct memory {
+	uint64_t begin;
+	uint64_t end;
+};
+
+/* False: not ours to read. */
+bool memory_load(const struct memory *memory, uint64_t address, uint64_t *ret);
+
+/*
+ * Runs the operations with *first on the stack (NULL: an empty stack); the result is its top.
+ * False: malformed, too long, or it needs a register that is not known or memory out of bounds.
+ */
+bool expression_run(struct bytes operations, const struct memory *memory,
+		    const struct unwind_regs *regs, const uint64_t *first, uint64_t *ret);
+
+#endif

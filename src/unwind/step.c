@@ -1,0 +1,149 @@
+#include "unwind/cfa.h"
+#include "unwind/expression.h"
+
+#include "arch/arch.h"
+
+#include "core/poison.h"
+
+/* One step: from the registers of a frame to those of its caller. */
+struct step {
+	const struct unwind_object *object;
+	const struct unwind_regs *from;
+	struct memory memory;
+	struct cfa_row row;
+	uint64_t cfa;
+};
+
+static bool regs_get(const struct unwind_regs *regs, uint64_t reg, uint64_t *ret)
+{
+	if (reg >= UNWIND_REGS_MAX || !(regs->known >> reg & 1))
+		return false;
+	*ret = regs->value[reg];
+	return true;
+}
+
+static bool step_compute_cfa(struct step *step)
+{
+	const struct cfa_row *row = &step->row;
+
+	if (row->cfa_is_expression)
+		return expression_run(cfa_expression(step->object, row->cfa_expression),
+				      &step->memory, step->from, NULL, &step->cfa);
+	if (!regs_get(step->from, row->cfa_reg, &step->cfa))
+		return false;
+	step->cfa += (uint64_t)row->cfa_offset;
+	return true;
+}
+
+/*
+ * What the caller had in reg; false: not known. Registers nothing was said of are taken for
+ * unchanged, even those a call may clobber: that is what other unwinders do, and what assembly
+ * that keeps its CFA in one of them counts on.
+ */
+static bool step_compute_reg(const struct step *step, uint32_t reg, uint64_t *ret)
+{
+	const int64_t value = step->row.value[reg];
+	const uint64_t at = step->cfa + (uint64_t)value;
+	uint64_t result;
+
+	switch ((enum cfa_where)step->row.where[reg]) {
+	case CFA_UNSET:
+		if (reg != UNWIND_REG_SP)
+			return regs_get(step->from, reg, ret);
+		*ret = step->cfa;
+		return true;
+	case CFA_SAME:
+		return regs_get(step->from, reg, ret);
+	case CFA_UNDEFINED:
+		return false;
+	case CFA_OFFSET:
+		return memory_load(&step->memory, at, ret);
+	case CFA_VAL_OFFSET:
+		*ret = at;
+		return true;
+	case CFA_REGISTER:
+		return regs_get(step->from, (uint64_t)value, ret);
+	case CFA_EXPRESSION:
+	case CFA_VAL_EXPRESSION:
+		if (!expression_run(cfa_expression(step->object, value), &step->memory, step->from,
+				    &step->cfa, &result))
+			return false;
+		if (step->row.where[reg] == CFA_EXPRESSION)
+			return memory_load(&step->memory, result, ret);
+		*ret = result;
+		return true;
+	}
+	return false;
+}
+
+static void step_compute_regs(const struct step *step, struct unwind_regs *ret)
+{
+	for (uint32_t reg = 0; reg < UNWIND_REGS_MAX; reg++)
+		if (step_compute_reg(step, reg, &ret->value[reg]))
+			ret->known |= 1U << reg;
+}
+
+/* A handler returned into the trampoline: the kernel left every register above sp. */
+static void signal_regs(const struct step *step, uint64_t ucontext, struct unwind_regs *ret)
+{
+	const struct arch *arch = arch_native();
+
+	for (uint32_t reg = 0; reg < arch->reg_count; reg++)
+		if (memory_load(&step->memory, ucontext + arch->ucontext_offset[reg],
+				&ret->value[reg]))
+			ret->known |= 1U << reg;
+	ret->exact = true;
+}
+
+/* The caller's registers by the table. False: no way further, or the outermost frame. */
+static bool table_regs(struct step *step, uint64_t pc, struct unwind_regs *ret, bool *end_ret)
+{
+	struct frame_entry entry;
+
+	if (!step->object->frames_begin || !frames_find(step->object, pc, &entry) ||
+	    !cfa_row_compute(step->object, &entry, pc, &step->row))
+		return false;
+	if (entry.ra_reg >= UNWIND_REGS_MAX)
+		return false;
+	*end_ret = step->row.where[entry.ra_reg] == CFA_UNDEFINED;
+	if (*end_ret || !step_compute_cfa(step))
+		return false;
+	step_compute_regs(step, ret);
+	if (!regs_get(ret, entry.ra_reg, &ret->value[UNWIND_REG_PC]))
+		return false;
+	ret->known |= 1U << UNWIND_REG_PC;
+	ret->exact = entry.is_signal;
+	return true;
+}
+
+bool unwind_full_step(const struct unwind_object *object, struct unwind_regs *regs,
+		      uint64_t stack_begin, uint64_t stack_end, bool *end_ret)
+{
+	const uint32_t needed = 1U << UNWIND_REG_PC | 1U << UNWIND_REG_SP;
+	struct step step;
+	struct unwind_regs to = { 0 };
+	uint64_t pc;
+
+	*end_ret = false;
+	if ((regs->known & needed) != needed)
+		return false;
+	step.object = object;
+	step.from = regs;
+	step.memory = (struct memory) { .begin = stack_begin, .end = stack_end };
+	pc = regs->value[UNWIND_REG_PC] - !regs->exact;
+	if (unwind_object_is_sigreturn(object, pc))
+		signal_regs(&step, regs->value[UNWIND_REG_SP], &to);
+	else if (!table_regs(&step, pc, &to, end_ret))
+		return false;
+	if ((to.known & needed) != needed)
+		return false;
+	if (to.value[UNWIND_REG_PC] == regs->value[UNWIND_REG_PC] &&
+	    to.value[UNWIND_REG_SP] == regs->value[UNWIND_REG_SP])
+		return false; /* it would go on like this for ever */
+	if (to.value[UNWIND_REG_PC] == 0) {
+		*end_ret = true;
+		return false;
+	}
+	*regs = to;
+	return true;
+}

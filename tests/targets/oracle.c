@@ -1,0 +1,221 @@
+/*
+ * oracle: takes the stack of every allocation and free a second time, with an unwinder that is not
+ * ours, and writes it to the file named by ORACLE_OUTPUT. To be preloaded *behind* the recorder:
+ * then both see the same call of the same process, and every stack on the tape must be the
+ * oracle's.
+ *
+ * A record: u32 kind (1 allocation, 2 free), u32 thread id, u64 address, u64 frame count, u64
+ * program counters, innermost first. Frames of the recorder, of this library and of operator new
+ * above malloc are left out: the first frame is the caller of the hooked function.
+ */
+#define UNW_LOCAL_ONLY
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <libunwind.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum { ALLOCATED = 1, FREED = 2, FRAMES_MAX = 2048, OWN_FRAMES_MAX = 12 };
+
+struct range {
+	uintptr_t begin, end;
+};
+
+struct walk {
+	void **frames;
+	int count;
+};
+
+void *__libc_malloc(size_t size);
+void __libc_free(void *block);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *block, size_t size);
+void *__libc_memalign(size_t align, size_t size);
+
+static int output = -1;
+static bool by_libgcc;
+static struct range ranges[4]; /* the recorder, this library, libstdc++ */
+static __thread bool inside __attribute__((tls_model("initial-exec")));
+
+static const char *const RANGE_NAMES[] = { "libmemtape", "oracle", "libstdc++" };
+
+static bool within(const struct range *range, const void *pc)
+{
+	return (uintptr_t)pc >= range->begin && (uintptr_t)pc < range->end;
+}
+
+static int note_range(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	(void)size;
+	(void)arg;
+	for (size_t i = 0; i < 3; i++) {
+		if (!strstr(info->dlpi_name, RANGE_NAMES[i]))
+			continue;
+		for (int j = 0; j < info->dlpi_phnum; j++) {
+			const ElfW(Phdr) *phdr = &info->dlpi_phdr[j];
+
+			if (phdr->p_type == PT_LOAD && phdr->p_flags & PF_X) {
+				ranges[i].begin = info->dlpi_addr + phdr->p_vaddr;
+				ranges[i].end = ranges[i].begin + phdr->p_memsz;
+			}
+		}
+	}
+	return 0;
+}
+
+static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *arg)
+{
+	struct walk *walk = arg;
+	uintptr_t pc = _Unwind_GetIP(context);
+
+	if (walk->count == FRAMES_MAX || !pc)
+		return _URC_END_OF_STACK;
+	walk->frames[walk->count++] = (void *)pc;
+	return _URC_NO_REASON;
+}
+
+static int walk_stack(void **frames)
+{
+	struct walk walk = { frames, 0 };
+
+	if (!by_libgcc)
+		return unw_backtrace(frames, FRAMES_MAX);
+	_Unwind_Backtrace(note_frame, &walk);
+	return walk.count;
+}
+
+/* How many of the innermost frames belong to the hook. */
+static int own_frames(void **frames, int count)
+{
+	int own = 0;
+
+	for (int i = 0; i < count && i < OWN_FRAMES_MAX; i++) {
+		if (within(&ranges[0], frames[i]) || within(&ranges[1], frames[i]))
+			own = i + 1;
+		else if (!within(&ranges[2], frames[i]))
+			break; /* operator new may be between two hooks, nothing else */
+	}
+	return own;
+}
+
+static void note(uint32_t kind, const void *address)
+{
+	void *frames[FRAMES_MAX];
+	int count, own;
+	struct {
+		uint32_t kind, thread;
+		uint64_t address, count;
+	} head;
+
+	if (output < 0 || inside || !address)
+		return;
+	inside = true;
+	count = walk_stack(frames);
+	own = own_frames(frames, count);
+	head.kind = kind;
+	head.thread = (uint32_t)syscall(SYS_gettid);
+	head.address = (uintptr_t)address;
+	head.count = (uint64_t)(count - own);
+	struct iovec parts[2] = {
+		{ &head, sizeof(head) },
+		{ frames + own, (size_t)(count - own) * sizeof(frames[0]) },
+	};
+	if (writev(output, parts, 2) < 0)
+		_exit(97);
+	inside = false;
+}
+
+EXPORT void *malloc(size_t size)
+{
+	void *block = __libc_malloc(size);
+
+	note(ALLOCATED, block);
+	return block;
+}
+
+EXPORT void free(void *block)
+{
+	note(FREED, block);
+	__libc_free(block);
+}
+
+EXPORT void *calloc(size_t count, size_t size)
+{
+	void *block = __libc_calloc(count, size);
+
+	note(ALLOCATED, block);
+	return block;
+}
+
+EXPORT void *realloc(void *block, size_t size)
+{
+	void *moved;
+
+	note(FREED, block);
+	moved = __libc_realloc(block, size);
+	note(ALLOCATED, moved);
+	return moved;
+}
+
+EXPORT void *memalign(size_t align, size_t size)
+{
+	void *block = __libc_memalign(align, size);
+
+	note(ALLOCATED, block);
+	return block;
+}
+
+EXPORT void *aligned_alloc(size_t align, size_t size)
+{
+	void *block = __libc_memalign(align, size);
+
+	note(ALLOCATED, block);
+	return block;
+}
+
+EXPORT int posix_memalign(void **block_ret, size_t align, size_t size)
+{
+	void *block;
+
+	if (align % sizeof(void *) || !align || (align & (align - 1)))
+		return 22;
+	block = __libc_memalign(align, size);
+	note(ALLOCATED, block);
+	if (!block)
+		return 12;
+	*block_ret = block;
+	return 0;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	const char *path = getenv("ORACLE_OUTPUT");
+	const char *unwinder = getenv("ORACLE_UNWINDER");
+	void *frames[FRAMES_MAX];
+
+	if (!path)
+		return;
+	by_libgcc = unwinder && !strcmp(unwinder, "libgcc");
+	inside = true;
+	dl_iterate_phdr(note_range, NULL);
+	walk_stack(frames); /* whatever it initialises, it does now */
+	inside = false;
+	unsetenv("ORACLE_OUTPUT");
+	output = open(path, O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC | O_APPEND, 0600);
+	if (output >= 0) { /* out of the way of programs that expect low numbers */
+		int high = fcntl(output, F_DUPFD_CLOEXEC, 700);
+
+		close(output);
+		output = high;
+	}
+}

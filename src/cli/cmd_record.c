@@ -1,0 +1,184 @@
+/*
+ * record: runs a program and writes its tape.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+#include "cli/command.h"
+#include "cli/record_summary.h"
+#include "collect/collector.h"
+#include "collect/pattern.h"
+#include "collect/spool.h"
+
+enum { LEVEL_DEFAULT = 1, LEVEL_MAX = 19 };
+
+struct record_options {
+	const char *output;
+	uint64_t buffer_bytes;
+	uint64_t level;
+	bool force;
+	bool follow;
+	bool stacks;
+	bool free_stacks;
+	bool compress;
+	bool summary;
+	bool quiet;
+};
+
+static const struct option_row rows[] = {
+	{ "output", 'o', "PATTERN", OPTION_TEXT, offsetof(struct record_options, output),
+	  "name of the tape; %e is the program's name, %p its pid, %h the host, %t the start in "
+	  "seconds since 1970, %n the smallest number not taken, %% a percent sign "
+	  "(default " PATTERN_DEFAULT ")" },
+	{ "force", 'f', NULL, OPTION_FLAG, offsetof(struct record_options, force),
+	  "overwrite an existing tape" },
+	{ "follow", 0, NULL, OPTION_FLAG, offsetof(struct record_options, follow),
+	  "record forked and exec'ed children too, each to a tape of its own" },
+	{ "no-free-stacks", 0, NULL, OPTION_UNFLAG, offsetof(struct record_options, free_stacks),
+	  "take no stacks of frees: cheaper, and who freed a block stays unknown" },
+	{ "no-stacks", 0, NULL, OPTION_UNFLAG, offsetof(struct record_options, stacks),
+	  "take no stacks at all" },
+	{ "no-compress", 0, NULL, OPTION_UNFLAG, offsetof(struct record_options, compress),
+	  "write the tape as it was recorded; `memtape repack` makes it small later" },
+	{ "level", 'l', "N", OPTION_U64, offsetof(struct record_options, level),
+	  "compression from 1 (fast, the default) to 19 (small)" },
+	{ "buffer", 'b', "SIZE", OPTION_BYTES, offsetof(struct record_options, buffer_bytes),
+	  "memory shared with the program, from 256k to 8g (default 8m); more of it rides out "
+	  "longer bursts" },
+	{ "no-summary", 0, NULL, OPTION_UNFLAG, offsetof(struct record_options, summary),
+	  "do not show what was found, only where the tape is" },
+	{ "quiet", 'q', NULL, OPTION_FLAG, offsetof(struct record_options, quiet),
+	  "say nothing unless something goes wrong" },
+};
+
+static struct err *settings_make(const struct record_options *options,
+				 struct collector_settings *settings)
+{
+	const char *selfcheck = getenv("MEMTAPE_SELFCHECK");
+	const uint64_t chunk_count = options->buffer_bytes / SPOOL_CHUNK_BYTES;
+
+	if (options->level < 1 || options->level > LEVEL_MAX)
+		return err_new(ERR_USAGE, "--level is from 1 to %d", LEVEL_MAX);
+	if (chunk_count < SPOOL_CHUNK_COUNT_MIN || chunk_count > SPOOL_CHUNK_COUNT_MAX)
+		return err_new(ERR_USAGE, "--buffer is from 256k to 8g");
+	if (!*options->output)
+		return err_new(ERR_USAGE, "--output needs a name");
+	*settings = (struct collector_settings) {
+		.output = options->output,
+		.overwrite = options->force,
+		.follow = options->follow,
+		.stacks = options->stacks,
+		.free_stacks = options->free_stacks && options->stacks,
+		.selfcheck = selfcheck && *selfcheck && strcmp(selfcheck, "0") != 0,
+		.level = options->compress ? (int)options->level : 0,
+		.chunk_bytes = SPOOL_CHUNK_BYTES,
+		.chunk_count = (uint32_t)chunk_count,
+	};
+	return NULL;
+}
+
+static int trouble_exit_code(enum program_trouble trouble)
+{
+	switch (trouble) {
+	case PROGRAM_FINE:
+	case PROGRAM_NOT_RECORDABLE:
+		return EXIT_CANNOT_START;
+	case PROGRAM_NOT_FOUND:
+		return EXIT_NOT_FOUND;
+	case PROGRAM_NOT_EXECUTABLE:
+		return EXIT_NOT_EXECUTABLE;
+	}
+	return EXIT_CANNOT_START;
+}
+
+/* `memtape reprot`: perhaps a command was meant. */
+static struct err *add_guess(struct err *err, const char *word)
+{
+	const struct command *guess = command_guess(word);
+
+	if (!guess)
+		return err;
+	err_destroy(err);
+	return err_new(ERR_NOT_FOUND, "%s: no such command or program; did you mean `memtape %s`?",
+		       word, guess->name);
+}
+
+static struct err *run_program(const struct record_options *options,
+			       const struct collector_settings *settings, char **argv,
+			       int *exit_code, int *signal_ret)
+{
+	CLEAN(arena_deinit) struct arena arena = { 0 };
+	struct collector_result result;
+	enum program_trouble trouble;
+	struct program program;
+	struct signals signals;
+	int exec_errno;
+	struct err *err = program_find(&program, argv, &arena, &trouble);
+
+	*exit_code = trouble_exit_code(trouble);
+	if (err)
+		return trouble == PROGRAM_NOT_FOUND ? add_guess(err, argv[0]) : err;
+	err = collector_run(settings, &program, &arena, &signals, &result, &exec_errno);
+	if (err) {
+		if (exec_errno)
+			*exit_code = exec_errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+		return err;
+	}
+	if (WIFSIGNALED(result.wait_status))
+		*signal_ret = WTERMSIG(result.wait_status);
+	else
+		*exit_code = WEXITSTATUS(result.wait_status);
+	if (!options->quiet || result.fault || !result.path)
+		err = record_summary_print(&program, &result, options->summary && !options->quiet);
+	signals_restore(&signals);
+	return err;
+}
+
+static struct err *record_run(const struct command *command, int argc, char **argv, int *exit_code)
+{
+	struct record_options options = {
+		.output = PATTERN_DEFAULT,
+		.buffer_bytes = (uint64_t)SPOOL_CHUNK_COUNT * SPOOL_CHUNK_BYTES,
+		.level = LEVEL_DEFAULT,
+		.stacks = true,
+		.free_stacks = true,
+		.compress = true,
+		.summary = true,
+	};
+	struct collector_settings settings;
+	int operand_count = 0;
+	int number = 0;
+	struct err *err = options_parse(&command->options, argc, argv, &options, &operand_count);
+
+	if (!err && operand_count == 0)
+		err = err_new(ERR_USAGE, "which program?");
+	if (!err)
+		err = settings_make(&options, &settings);
+	if (err)
+		return err;
+	argv[1 + operand_count] = NULL;
+	err = run_program(&options, &settings, argv + 1, exit_code, &number);
+	if (!err && number) {
+		fflush(NULL);
+		signals_die(number);
+		*exit_code = 128 + number;
+	}
+	return err;
+}
+
+const struct command cmd_record = {
+	.name = "record",
+	.summary = "run a program and record what it does with memory",
+	.options = {
+		.usage = "memtape record [options] [--] PROGRAM [ARGS]\n"
+			 "       memtape [options] PROGRAM [ARGS]",
+		.about = "Runs PROGRAM with its arguments, its input, its output and its terminal as "
+			 "they are, and records every allocation and free with its stack. The exit "
+			 "code is the program's.",
+		.rows = rows,
+		.row_count = array_size(rows),
+		.stop_at_operand = true,
+	},
+	.run = record_run,
+};

@@ -1,0 +1,109 @@
+#include "cli/record_summary.h"
+
+#include <stdio.h>
+
+#include "base/str.h"
+
+/* The program ran, but without the recorder. */
+static void add_absence(struct str *text, const struct program *program)
+{
+	str_add(text, "memtape: nothing was recorded: ");
+	str_add_terminal(text, program->name);
+	str_add(text, " did not load the recorder.\n");
+	if (program->uses_musl)
+		str_add(text, "memtape: it uses musl; set MEMTAPE_LIBRARY to a libmemtape.so built "
+			      "for musl.\n");
+	else
+		str_add(text, "memtape: the dynamic linker says why with LD_DEBUG=libs; a program "
+			      "that unsets LD_PRELOAD\nmemtape: or runs with privileges must be "
+			      "recorded without that.\n");
+}
+
+static void add_line(struct str *text, const struct collector_result *result)
+{
+	str_add(text, "memtape: ");
+	str_add_grouped(text, result->event_count);
+	str_add(text, " events in ");
+	str_add_duration(text, result->wall_ns);
+	str_add(text, ", tape ");
+	str_add_terminal(text, result->path);
+	str_add(text, " (");
+	str_add_iec(text, result->tape_bytes);
+	if (result->event_count > 0) {
+		str_add(text, ", ");
+		str_add_ratio(text, result->tape_bytes, result->event_count, 1);
+		str_add(text, " bytes per event");
+	}
+	str_add(text, ")\n");
+}
+
+static void add_losses(struct str *text, const struct collector_result *result)
+{
+	if (result->fault) {
+		str_add(text, "memtape: recording stopped early: ");
+		str_add_terminal(text, result->fault);
+		str_add(text, "\n");
+	}
+	if (result->missing_count > 0) {
+		str_add(text, "memtape: at least ");
+		str_add_grouped(text, result->missing_count);
+		str_add(text, " events are missing on the tape\n");
+	}
+	if (result->truncated_count > 0) {
+		str_add(text, "memtape: ");
+		str_add_grouped(text, result->truncated_count);
+		str_add(text, " stacks were cut short\n");
+	}
+	if (result->replaced)
+		str_add(text, "memtape: the program replaced itself by another (exec), which is "
+			      "recorded with --follow only\n");
+}
+
+static void add_children(struct str *text, const struct collector_result *result)
+{
+	if (result->child_count > 0) {
+		str_add(text, "memtape: and the tapes of ");
+		str_add_u64(text, result->child_count);
+		str_add(text, result->child_count == 1 ? " child process\n" : " child processes\n");
+	}
+	if (result->child_raw_count > 0) {
+		str_add_u64(text, result->child_raw_count);
+		str_add(text, " tapes of children are not compressed yet, because they still run "
+			      "or space is\nmemtape: short; `memtape repack TAPE` does it later\n");
+	}
+}
+
+/* What to type next, with the name quoted for a shell when it needs to be. */
+static void add_next(struct str *text, const char *path)
+{
+	const bool plain = !path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					      "0123456789_./-+:=@%,")];
+	CLEAN(str_deinit) struct str quoted = { 0 };
+
+	for (const char *at = path; *at; at++)
+		str_add_bytes(&quoted, *at == '\'' ? "'\\''" : at, *at == '\'' ? 4 : 1);
+	str_add(text, "memtape: next: memtape report ");
+	str_add(text, plain ? "" : "'");
+	str_add_terminal(text, str_text(&quoted));
+	str_add(text, plain ? "\n" : "'\n");
+}
+
+struct err *record_summary_print(const struct program *program,
+				 const struct collector_result *result, bool findings)
+{
+	CLEAN(str_deinit) struct str text = { 0 };
+
+	if (!result->path) {
+		add_absence(&text, program);
+	} else {
+		add_line(&text, result);
+		add_losses(&text, result);
+		add_children(&text, result);
+		if (findings)
+			add_next(&text, result->path);
+	}
+	if (text.failed)
+		return err_nomem();
+	fputs(str_text(&text), stderr);
+	return NULL;
+}

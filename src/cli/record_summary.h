@@ -1,0 +1,13 @@
+/*
+ * record_summary: what memtape says on standard error when the recorded program has ended.
+ */
+#ifndef MEMTAPE_CLI_RECORD_SUMMARY_H
+#define MEMTAPE_CLI_RECORD_SUMMARY_H
+
+#include "collect/collector.h"
+
+/* Where the tape is and what is missing on it; with findings, also what it shows. */
+struct err *record_summary_print(const struct program *program,
+				 const struct collector_result *result, bool findings);
+
+#endif

@@ -1,0 +1,134 @@
+#include "collect/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static bool names_variable(const char *entry, const struct child_variable *variable)
+{
+	size_t len = strlen(variable->name);
+
+	return strncmp(entry, variable->name, len) == 0 && entry[len] == '=';
+}
+
+static bool is_replaced(const char *entry, const struct child_variable *variables, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (names_variable(entry, &variables[i]))
+			return true;
+	return false;
+}
+
+char **child_environment(const struct child_variable *variables, size_t count, struct arena *arena)
+{
+	size_t inherited = 0;
+	size_t at = 0;
+	char **environment;
+
+	while (environ[inherited])
+		inherited++;
+	environment = arena_array(arena, inherited + count + 1, sizeof(*environment));
+	if (!environment)
+		return NULL;
+	for (size_t i = 0; i < inherited; i++)
+		if (!is_replaced(environ[i], variables, count))
+			environment[at++] = environ[i];
+	for (size_t i = 0; i < count; i++) {
+		environment[at] =
+			arena_printf(arena, "%s=%s", variables[i].name, variables[i].value);
+		if (!environment[at++])
+			return NULL;
+	}
+	return environment;
+}
+
+static _Noreturn void child_main(const struct child *child, const struct program *program,
+				 char *const *environment, const struct signals *signals)
+{
+	char go;
+	int error;
+
+	while (read(child->gate, &go, 1) != 1)
+		if (errno != EINTR)
+			_exit(0); /* cancelled, or memtape is gone */
+	signals_restore(signals);
+	execve(program->path, program->argv, environment);
+	error = errno;
+	if (write(child->status, &error, sizeof(error)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+struct err *child_fork(struct child *child, const struct program *program, char *const *environment,
+		       const struct signals *signals)
+{
+	int gate[2] = { -1, -1 };
+	int status[2] = { -1, -1 };
+	pid_t pid;
+
+	if (pipe2(gate, O_CLOEXEC) < 0)
+		return err_errno("pipe");
+	if (pipe2(status, O_CLOEXEC) < 0) {
+		close(gate[0]);
+		close(gate[1]);
+		return err_errno("pipe");
+	}
+	pid = fork();
+	if (pid == 0) {
+		close(gate[1]);
+		close(status[0]);
+		*child = (struct child) { .gate = gate[0], .status = status[1] };
+		child_main(child, program, environment, signals);
+	}
+	close(gate[0]);
+	close(status[1]);
+	*child = (struct child) { .pid = pid, .gate = gate[1], .status = status[0] };
+	if (pid > 0)
+		return NULL;
+	close(gate[1]);
+	close(status[0]);
+	return err_errno("fork");
+}
+
+static void reap(const struct child *child)
+{
+	while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+int child_go(struct child *child)
+{
+	int error = 0;
+	ssize_t n;
+
+	if (write(child->gate, "g", 1) != 1)
+		error = errno;
+	close(child->gate);
+	do
+		n = read(child->status, &error, sizeof(error));
+	while (n < 0 && errno == EINTR);
+	close(child->status);
+	if (error)
+		reap(child);
+	return error;
+}
+
+void child_cancel(struct child *child)
+{
+	close(child->gate);
+	close(child->status);
+	reap(child);
+}
+
+enum child_event child_poll(const struct child *child, int *wait_status_ret,
+			    struct rusage *usage_ret)
+{
+	pid_t pid = wait4(child->pid, wait_status_ret, WNOHANG | WUNTRACED | WCONTINUED, usage_ret);
+
+	if (pid != child->pid)
+		return CHILD_NOTHING;
+	if (WIFSTOPPED(*wait_status_ret))
+		return CHILD_STOPPED;
+	return WIFCONTINUED(*wait_status_ret) ? CHILD_CONTINUED : CHILD_ENDED;
+}

@@ -1,0 +1,47 @@
+#include "collect/clock.h"
+
+#include <time.h>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+static uint64_t read_ns(clockid_t id)
+{
+	struct timespec now;
+
+	clock_gettime(id, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t clock_monotonic_ns(void)
+{
+	return read_ns(CLOCK_MONOTONIC);
+}
+
+static uint64_t read_counter(void)
+{
+#if defined(__x86_64__)
+	return __rdtsc();
+#elif defined(__aarch64__)
+	uint64_t ticks;
+
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+	return ticks;
+#else
+	return clock_monotonic_ns();
+#endif
+}
+
+uint64_t clock_raw_ticks(enum tape_clock clock)
+{
+	return clock == TAPE_CLOCK_TSC ? read_counter() : clock_monotonic_ns();
+}
+
+struct tape_clock_pair clock_pair(enum tape_clock clock)
+{
+	return (struct tape_clock_pair) {
+		.raw_ticks = clock_raw_ticks(clock),
+		.monotonic_ns = read_ns(CLOCK_MONOTONIC),
+		.realtime_ns = read_ns(CLOCK_REALTIME),
+	};
+}

@@ -1,0 +1,480 @@
+#include "collect/collector.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "collect/child.h"
+#include "collect/clock.h"
+#include "collect/drain.h"
+#include "collect/pattern.h"
+#include "collect/spool.h"
+#include "collect/stream.h"
+#include "collect/usage.h"
+#include "collect/writer.h"
+
+enum {
+	SAMPLE_PERIOD_NS = 20 * 1000 * 1000,
+	SAMPLE_COUNT = 5000,	       /* of a long run: its samples are this part of it apart */
+	SAMPLE_QUIET_NS = 1000000000,  /* at least one a second even when nothing changes */
+	STREAM_PERIOD_NS = 2000000000, /* samples reach the file this late at most */
+	NUMBER_MAX = 1000000,	       /* of %n */
+	FINAL_TEXT_BYTES = 512
+};
+
+struct collector {
+	const struct collector_settings *settings;
+	const struct program *program;
+	struct spool spool;
+	struct writer writer;
+	struct drain drain;
+	struct stream stream;
+	struct usage usage;
+	struct child child;
+	struct tape_header header; /* private copy, once the recorder has filled it */
+	bool has_header;
+	uint64_t begin_ns;
+	uint64_t sample_due_ns;
+	uint64_t sample_written_ns;
+};
+
+static uint64_t ticks_now(const struct collector *collector)
+{
+	return clock_raw_ticks((enum tape_clock)collector->header.clock) >>
+	       collector->header.tick_shift;
+}
+
+/* Writes the stream's chunk and begins the next. A tape that is full loses these samples. */
+static void stream_flush(struct collector *collector, enum writer_urgency urgency)
+{
+	struct stream *stream = &collector->stream;
+	struct drain *drain = &collector->drain;
+	struct err *err;
+
+	if (stream->chunk.used == 0)
+		return;
+	err = drain_append(drain, &stream->chunk, sizeof(stream->bytes), urgency);
+	while (err && urgency == WRITER_CLOSING && writer_drop_last(&collector->writer)) {
+		err_destroy(err);
+		err = drain_append(drain, &stream->chunk, sizeof(stream->bytes), urgency);
+	}
+	if (err && !drain->fault) {
+		spool_give_up(&collector->spool, err_errno_of(err));
+		drain->fault = steal(err);
+	}
+	err_destroy(err);
+	stream_begin(stream, stream->chunk.seq + 1);
+}
+
+static void note(struct collector *collector, enum tape_extended type, const void *payload,
+		 size_t bytes, const char *tail)
+{
+	const uint64_t ticks = ticks_now(collector);
+
+	if (collector->stream.begun_ns == 0)
+		collector->stream.begun_ns = clock_monotonic_ns();
+	if (stream_add(&collector->stream, type, ticks, payload, bytes, tail))
+		return;
+	stream_flush(collector, WRITER_NORMAL);
+	stream_add(&collector->stream, type, ticks, payload, bytes, tail);
+}
+
+static void note_clock(struct collector *collector)
+{
+	const struct tape_clock_pair pair = clock_pair((enum tape_clock)collector->header.clock);
+
+	note(collector, TAPE_EXT_CLOCK, &pair, sizeof(pair), NULL);
+}
+
+/* The header is the recorder's to fill; what we rely on is ours. */
+static void header_take(struct collector *collector)
+{
+	struct tape_header *header = &collector->header;
+	struct err *err;
+
+	memcpy(header, spool_header(&collector->spool), sizeof(*header));
+	memcpy(header->magic, TAPE_MAGIC, sizeof(header->magic));
+	header->version = TAPE_VERSION;
+	header->header_bytes = TAPE_HEADER_BYTES;
+	header->chunk_bytes = collector->spool.chunk_bytes;
+	header->tick_shift &= 63;
+	collector->has_header = true;
+	usage_open(&collector->usage, collector->child.pid);
+	stream_begin(&collector->stream, 0);
+	err = writer_header(&collector->writer, header);
+	if (!err)
+		err = writer_publish(&collector->writer);
+	if (err) {
+		spool_give_up(&collector->spool, err_errno_of(err));
+		collector->drain.fault = err;
+		return;
+	}
+	note_clock(collector);
+}
+
+static void sample(struct collector *collector)
+{
+	const uint64_t now_ns = clock_monotonic_ns();
+	bool differs;
+
+	if (now_ns < collector->sample_due_ns)
+		return;
+	collector->sample_due_ns =
+		now_ns + u64_max(SAMPLE_PERIOD_NS, (now_ns - collector->begin_ns) / SAMPLE_COUNT);
+	if (!collector->has_header || collector->drain.fault)
+		return;
+	differs = usage_sample(&collector->usage, now_ns);
+	if (differs || now_ns - collector->sample_written_ns > SAMPLE_QUIET_NS) {
+		note(collector, TAPE_EXT_USAGE, &collector->usage.last,
+		     sizeof(collector->usage.last), NULL);
+		collector->sample_written_ns = now_ns;
+	}
+	if (now_ns - collector->stream.begun_ns > STREAM_PERIOD_NS) {
+		note_clock(collector);
+		stream_flush(collector, WRITER_NORMAL);
+	}
+}
+
+static void forward_signals(const struct collector *collector)
+{
+	uint32_t pending = signals_take();
+
+	for (int number = 1; pending; number++, pending >>= 1)
+		if (pending >> 1 & 1)
+			kill(collector->child.pid, number);
+}
+
+/* The program was stopped from its terminal: so are we, for the shell to see, until continued. */
+static void stop_likewise(const struct collector *collector, int wait_status)
+{
+	const int number = WSTOPSIG(wait_status);
+
+	if (number != SIGTSTP && number != SIGTTIN && number != SIGTTOU)
+		return;
+	raise(SIGSTOP);
+	kill(collector->child.pid, SIGCONT);
+}
+
+static void collect(struct collector *collector, struct collector_result *result)
+{
+	enum child_event event;
+
+	do {
+		uint32_t seen = spool_sealed_count(&collector->spool);
+		uint64_t now_ns;
+
+		if (!collector->has_header &&
+		    __atomic_load_n(&spool_live(&collector->spool)->recorder_state,
+				    __ATOMIC_ACQUIRE) != TAPE_RECORDER_ABSENT)
+			header_take(collector);
+		event = child_poll(&collector->child, &result->wait_status, &result->usage);
+		forward_signals(collector);
+		sample(collector);
+		if (event == CHILD_NOTHING && collector->has_header &&
+		    drain_sealed(&collector->drain) > 0)
+			continue;
+		if (event == CHILD_STOPPED)
+			stop_likewise(collector, result->wait_status);
+		now_ns = clock_monotonic_ns();
+		if (event == CHILD_NOTHING && now_ns < collector->sample_due_ns)
+			spool_wait(&collector->spool, seen, collector->sample_due_ns - now_ns);
+	} while (event != CHILD_ENDED);
+}
+
+static void note_losses(struct collector *collector, struct collector_result *result)
+{
+	const struct tape_live *live = spool_live(&collector->spool);
+	struct tape_lost lost;
+
+	memcpy(lost.lost, live->lost, sizeof(lost.lost));
+	lost.lost[TAPE_LOST_NO_SPACE] += collector->drain.missing_count;
+	for (size_t i = 0; i < array_size(lost.lost); i++)
+		if (i != TAPE_LOST_TRUNCATED)
+			result->missing_count += lost.lost[i];
+	result->truncated_count = lost.lost[TAPE_LOST_TRUNCATED];
+	note(collector, TAPE_EXT_LOST, &lost, sizeof(lost), NULL);
+}
+
+static uint64_t cpu_ns(const struct rusage *usage)
+{
+	return ((uint64_t)usage->ru_utime.tv_sec + (uint64_t)usage->ru_stime.tv_sec) * 1000000000 +
+	       ((uint64_t)usage->ru_utime.tv_usec + (uint64_t)usage->ru_stime.tv_usec) * 1000;
+}
+
+static uint64_t ticks_to_ns(const struct collector *collector, uint64_t raw_ticks)
+{
+	const struct tape_clock_pair now = clock_pair((enum tape_clock)collector->header.clock);
+	const uint64_t begin = collector->header.start_ticks << collector->header.tick_shift;
+
+	if (now.raw_ticks <= begin)
+		return 0;
+	return (uint64_t)((double)raw_ticks / (double)(now.raw_ticks - begin) *
+			  (double)(now.monotonic_ns - collector->header.start_monotonic_ns));
+}
+
+static void note_recorder(struct collector *collector, struct collector_result *result)
+{
+	const struct tape_live *live = spool_live(&collector->spool);
+	struct tape_recorder recorder = {
+		.private_bytes = live->recorder_bytes,
+		.chunk_bytes = collector->spool.bytes - TAPE_HEADER_BYTES,
+		.slow_ns = ticks_to_ns(collector, live->recorder_ticks),
+	};
+	struct rusage own;
+
+	getrusage(RUSAGE_SELF, &own);
+	recorder.collector_cpu_ns = result->collector_cpu_ns = cpu_ns(&own);
+	note(collector, TAPE_EXT_RECORDER, &recorder, sizeof(recorder), NULL);
+}
+
+static const char *fault_name(enum tape_fault fault)
+{
+	switch (fault) {
+	case TAPE_FAULT_NONE:
+		return "no fault";
+	case TAPE_FAULT_OPEN:
+		return "the recorder could not open its tape";
+	case TAPE_FAULT_SPACE:
+		return "no space for the tape";
+	case TAPE_FAULT_MAP:
+		return "the program's address space was exhausted";
+	case TAPE_FAULT_COLLECTOR:
+		return "the collector stalled";
+	}
+	return "an unknown fault";
+}
+
+static void note_fault(struct collector *collector, struct arena *arena,
+		       struct collector_result *result)
+{
+	const struct tape_live *live = spool_live(&collector->spool);
+	const struct err *err = collector->drain.fault;
+	struct tape_fault_record record = { .fault = live->fault, .error = live->fault_errno };
+
+	if (err) {
+		record = (struct tape_fault_record) { .fault = TAPE_FAULT_SPACE,
+						      .error = err_errno_of(err) };
+		result->fault = arena_strdup(arena, err_message(err));
+	} else if (live->fault != TAPE_FAULT_NONE) {
+		result->fault =
+			arena_printf(arena, "%s%s%s", fault_name((enum tape_fault)live->fault),
+				     live->fault_errno ? ": " : "",
+				     live->fault_errno ? strerror(live->fault_errno) : "");
+	} else if (collector->drain.damaged_count > 0) {
+		result->fault =
+			arena_printf(arena, "the program overwrote %llu chunks in the spool",
+				     (unsigned long long)collector->drain.damaged_count);
+	}
+	if (result->fault)
+		note(collector, TAPE_EXT_FAULT, &record, sizeof(record),
+		     strlen(result->fault) < FINAL_TEXT_BYTES ? result->fault : "");
+}
+
+static void note_end(struct collector *collector, const struct collector_result *result)
+{
+	const int status = result->wait_status;
+	const struct tape_end end = {
+		.kind = WIFSIGNALED(status) ? TAPE_END_SIGNAL : TAPE_END_EXIT,
+		.status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+	};
+	struct tape_usage usage;
+
+	memset(&usage, 0xff, sizeof(usage)); /* memory is gone; faults are counted to the end */
+	usage.minor_faults = (uint64_t)result->usage.ru_minflt;
+	usage.major_faults = (uint64_t)result->usage.ru_majflt;
+	note(collector, TAPE_EXT_USAGE, &usage, sizeof(usage), NULL);
+	note(collector, TAPE_EXT_END, &end, sizeof(end), NULL);
+}
+
+/* The program is dead: nobody writes to the spool any more. */
+static void finish(struct collector *collector, struct arena *arena,
+		   struct collector_result *result)
+{
+	if (!collector->has_header)
+		return;
+	drain_rest(&collector->drain);
+	result->replaced = collector->drain.ends_in_exec;
+	result->event_count = collector->drain.event_count;
+	note_clock(collector);
+	note_losses(collector, result);
+	note_fault(collector, arena, result);
+	note_recorder(collector, result);
+	note_end(collector, result);
+	stream_flush(collector, WRITER_CLOSING);
+	if (!collector->writer.temporary)
+		result->path = arena_strdup(arena, collector->writer.path);
+	result->tape_bytes = collector->writer.end;
+}
+
+/* Creates the tape under the pattern's name; %n is counted up to one that is not taken. */
+static struct err *open_output(struct collector *collector)
+{
+	const struct collector_settings *settings = collector->settings;
+	const bool numbered = pattern_has(settings->output, 'n');
+	struct pattern_values values = { .program = collector->program->name,
+					 .pid = collector->child.pid,
+					 .start_seconds = time(NULL) };
+
+	for (;; values.number++) {
+		CLEAN(str_deinit) struct str path = { 0 };
+		struct err *err;
+
+		pattern_expand(&path, settings->output, &values);
+		if (path.failed)
+			return err_nomem();
+		err = writer_open(&collector->writer, path.ptr, settings->overwrite && !numbered);
+		if (!err || err_errno_of(err) != EEXIST)
+			return err;
+		if (numbered && values.number < NUMBER_MAX) {
+			err_destroy(err);
+			continue;
+		}
+		err_destroy(err);
+		return err_new(ERR_STATE,
+			       "%s exists already; choose another name with -o or "
+			       "overwrite it with -f",
+			       path.ptr);
+	}
+}
+
+/* What the recorder is told. */
+static struct err *environment_make(struct collector *collector, struct arena *arena,
+				    char ***environment_ret)
+{
+	const struct collector_settings *settings = collector->settings;
+	const char *inherited = getenv("LD_PRELOAD");
+	const char *more = getenv("MEMTAPE_OPTIONS");
+	CLEAN(str_deinit) struct str output = { 0 };
+	const char *library;
+	char spool[64];
+	struct err *err = pattern_absolute(&output, settings->output);
+
+	if (!err && !pattern_has(settings->output, 'p'))
+		str_add(&output, ".%p"); /* children's tapes are not to collide */
+	if (!err)
+		err = spool_path(&collector->spool, spool, sizeof(spool));
+	if (!err)
+		err = program_library(arena, &library);
+	if (err)
+		return err;
+	const struct child_variable variables[] = {
+		{ "MEMTAPE_SPOOL", spool },
+		{ "MEMTAPE_OUTPUT", str_text(&output) },
+		{ "MEMTAPE_OPTIONS",
+		  arena_printf(arena, "free_stacks=%d,stacks=%d,follow=%d,selfcheck=%d%s%s",
+			       settings->free_stacks, settings->stacks, settings->follow,
+			       settings->selfcheck, more ? "," : "", more ? more : "") },
+		{ "LD_PRELOAD",
+		  arena_printf(arena, "%s%s%s", library, inherited && *inherited ? ":" : "",
+			       inherited ? inherited : "") },
+	};
+
+	*environment_ret = child_environment(variables, array_size(variables), arena);
+	return *environment_ret && !output.failed ? NULL : err_nomem();
+}
+
+/* The spool is subject to RLIMIT_FSIZE like any file: it becomes smaller rather than impossible. */
+static struct err *fit_file_limit(uint32_t *chunk_count, uint32_t chunk_bytes)
+{
+	struct rlimit limit;
+	uint64_t allowed;
+
+	if (getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+		return NULL;
+	allowed = limit.rlim_cur < TAPE_HEADER_BYTES
+			  ? 0
+			  : (limit.rlim_cur - TAPE_HEADER_BYTES) / chunk_bytes;
+	if (allowed < SPOOL_CHUNK_COUNT_MIN)
+		return err_new(ERR_LIMIT,
+			       "files may grow to %llu bytes only (ulimit -f), which is too little "
+			       "to record into",
+			       (unsigned long long)limit.rlim_cur);
+	*chunk_count = (uint32_t)u64_min(*chunk_count, allowed);
+	return NULL;
+}
+
+static struct err *spool_make(struct collector *collector)
+{
+	const struct collector_settings *settings = collector->settings;
+	CLEAN(str_deinit) struct str directory = { 0 };
+	const uint32_t flags = (settings->free_stacks ? TAPE_FLAG_FREE_STACKS : 0) |
+			       (settings->stacks ? TAPE_FLAG_ALLOC_STACKS : 0);
+
+	uint32_t chunk_count = settings->chunk_count;
+	struct err *err = fit_file_limit(&chunk_count, settings->chunk_bytes);
+
+	pattern_directory(&directory, settings->output);
+	if (directory.failed && !err)
+		err = err_nomem();
+	if (err)
+		return err;
+	return spool_open(&collector->spool, settings->chunk_bytes, chunk_count, flags,
+			  directory.ptr);
+}
+
+/* A child that waits, and a tape and everything else it needs. */
+static struct err *prepare(struct collector *collector, struct arena *arena,
+			   struct signals *signals)
+{
+	char **environment;
+	struct err *err = spool_make(collector);
+
+	if (!err)
+		err = environment_make(collector, arena, &environment);
+	if (err)
+		return err;
+	signals_install(signals, &spool_live(&collector->spool)->sealed_count);
+	err = child_fork(&collector->child, collector->program, environment, signals);
+	if (!err) {
+		err = open_output(collector);
+		if (!err)
+			err = drain_open(&collector->drain, &collector->spool, &collector->writer,
+					 collector->settings->level);
+		if (err)
+			child_cancel(&collector->child);
+	}
+	if (err)
+		signals_restore(signals);
+	return err;
+}
+
+static void collector_close(struct collector *collector)
+{
+	if (collector->has_header)
+		usage_close(&collector->usage);
+	drain_close(&collector->drain);
+	writer_close(&collector->writer);
+	spool_close(&collector->spool);
+}
+
+struct err *collector_run(const struct collector_settings *settings, const struct program *program,
+			  struct arena *arena, struct signals *signals,
+			  struct collector_result *result, int *exec_errno_ret)
+{
+	struct collector *collector = arena_new(arena, struct collector);
+	struct err *err;
+
+	*result = (struct collector_result) { 0 };
+	*exec_errno_ret = 0;
+	if (!collector)
+		return err_nomem();
+	collector->settings = settings;
+	collector->program = program;
+	collector->spool.fd = collector->writer.fd = -1;
+	collector->begin_ns = clock_monotonic_ns();
+	err = prepare(collector, arena, signals);
+	if (!err) {
+		*exec_errno_ret = child_go(&collector->child);
+		if (*exec_errno_ret) {
+			signals_restore(signals);
+			err = err_errno_new(*exec_errno_ret, "run %s", program->path);
+		} else {
+			collect(collector, result);
+			result->wall_ns = clock_monotonic_ns() - collector->begin_ns;
+			finish(collector, arena, result);
+		}
+	}
+	collector_close(collector);
+	return err;
+}

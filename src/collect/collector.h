@@ -1,0 +1,57 @@
+/*
+ * collector: runs a program beside its recorder. What the recorder seals is packed and appended to
+ * the tape, memory usage is sampled, signals and job control are passed on, and when the program
+ * has ended in whatever way, the tape is closed with everything that was recorded.
+ *
+ * The program is never held up without bound: when the tape cannot grow, the recorder is told to
+ * stop, the program runs on, and the tape says why and how much is missing.
+ *
+ * One run at a time in a process (signal handlers). Memory: the spool and a few chunks.
+ */
+#ifndef MEMTAPE_COLLECT_COLLECTOR_H
+#define MEMTAPE_COLLECT_COLLECTOR_H
+
+#include <sys/resource.h>
+
+#include "collect/program.h"
+#include "collect/signals.h"
+
+struct collector_settings {
+	const char *output; /* pattern, see collect/pattern.h */
+	bool overwrite;
+	bool follow;	  /* children record to tapes of their own */
+	bool stacks;	  /* of allocations */
+	bool free_stacks; /* of frees */
+	bool selfcheck;	  /* the recorder verifies its own stacks */
+	int level;	  /* of compression; 0: none */
+	uint32_t chunk_bytes;
+	uint32_t chunk_count;
+};
+
+/* How it went. Texts live in the arena given to collector_run. */
+struct collector_result {
+	const char *path; /* of the tape; NULL: there is none, the recorder never began */
+	int wait_status;  /* as of waitpid */
+	struct rusage usage;
+	uint64_t wall_ns;
+	uint64_t tape_bytes;
+	uint64_t event_count;	  /* on the tape */
+	uint64_t missing_count;	  /* events known to be lost */
+	uint64_t truncated_count; /* stacks cut short */
+	uint64_t collector_cpu_ns;
+	const char *fault;	  /* why recording stopped early; NULL: it did not */
+	bool replaced;		  /* the program ended as another one, by exec */
+	uint32_t child_count;	  /* tapes of children packed */
+	uint32_t child_raw_count; /* still being written, or not packed for want of space */
+};
+
+/*
+ * Runs program to its end. An error means that it did not run; then *exec_errno_ret tells an exec
+ * that failed (0: something else). Signals stay taken over (the summary is not to be interrupted
+ * by what was meant for the program) until signals_restore(signals).
+ */
+struct err *collector_run(const struct collector_settings *settings, const struct program *program,
+			  struct arena *arena, struct signals *signals,
+			  struct collector_result *result, int *exec_errno_ret);
+
+#endif

@@ -1,0 +1,179 @@
+#include "collect/drain.h"
+
+#include "core/hash.h"
+#include "tape/codec.h"
+
+struct err *drain_open(struct drain *drain, const struct spool *spool, struct writer *writer,
+		       int level)
+{
+	*drain = (struct drain) {
+		.spool = spool,
+		.writer = writer,
+		.chunk = malloc(spool->chunk_bytes),
+		.seen = calloc(spool->chunk_count, sizeof(*drain->seen)),
+		.taken = calloc(spool->chunk_count, sizeof(*drain->taken)),
+		.level = level,
+	};
+	if (drain->chunk && drain->seen && drain->taken)
+		return NULL;
+	drain_close(drain);
+	return err_nomem();
+}
+
+void drain_close(struct drain *drain)
+{
+	free(drain->chunk);
+	free(drain->seen);
+	free(drain->taken);
+	vec_u8_deinit(&drain->encoded);
+	err_destroy(drain->fault);
+	*drain = (struct drain) { 0 };
+}
+
+static size_t node_bytes(const struct tape_chunk *chunk)
+{
+	return chunk->node_count * sizeof(struct tape_node);
+}
+
+static struct err *encode_raw(const struct tape_chunk *chunk, size_t slot_bytes, struct vec_u8 *out)
+{
+	const uint32_t stored = (uint32_t)(chunk->used + node_bytes(chunk));
+	struct tape_chunk header = *chunk;
+	uint8_t *payload;
+
+	if (!vec_u8_reserve(out, sizeof(header) + stored))
+		return err_nomem();
+	header.codec = TAPE_CODEC_RAW;
+	header.state = TAPE_CHUNK_SEALED;
+	header.stored_bytes = stored;
+	header.checksum = 0;
+	payload = out->items + sizeof(header);
+	memcpy(payload, chunk + 1, chunk->used);
+	memcpy(payload + chunk->used, (const uint8_t *)chunk + slot_bytes - node_bytes(chunk),
+	       node_bytes(chunk));
+	memcpy(out->items, &header, sizeof(header));
+	out->count = sizeof(header) + stored;
+	header.checksum = hash_bytes(out->items, out->count, 0);
+	memcpy(out->items, &header, sizeof(header));
+	return NULL;
+}
+
+struct err *drain_append(struct drain *drain, const struct tape_chunk *chunk, size_t slot_bytes,
+			 enum writer_urgency urgency)
+{
+	struct err *err = encode_raw(chunk, slot_bytes, &drain->encoded);
+
+	if (err)
+		return err;
+	return writer_append(drain->writer, drain->encoded.items, drain->encoded.count, urgency);
+}
+
+/*
+ * Finds the last whole record of a chunk whose writer died in it, and counts events. A chunk that
+ * was sealed says how many it has. Returns whether the writer's last deed was an exec.
+ */
+static bool measure(struct tape_chunk *chunk)
+{
+	struct tape_reader reader;
+	bool in_exec = false;
+	size_t whole = 0;
+
+	chunk->event_count = 0;
+	tape_reader_init(&reader, chunk + 1, chunk->used, chunk->begin_ticks);
+	while (tape_reader_next(&reader)) {
+		chunk->event_count += !reader.is_extended;
+		in_exec = reader.is_extended && reader.extended.type == TAPE_EXT_EXEC;
+		whole = (size_t)(reader.ptr - reader.begin);
+	}
+	chunk->used = (uint32_t)whole;
+	return in_exec;
+}
+
+static void give_up(struct drain *drain, struct err *err)
+{
+	drain->fault = err;
+	spool_give_up(drain->spool, err_errno_of(err));
+}
+
+/* One slot out of the spool; state is what it was found in. */
+static void take(struct drain *drain, uint32_t index, enum tape_chunk_state state)
+{
+	struct tape_chunk *chunk = drain->chunk;
+	bool usable = spool_chunk_copy(drain->spool, index, chunk);
+	struct err *err;
+
+	spool_chunk_free(drain->spool, index);
+	if (!usable) {
+		drain->damaged_count += state == TAPE_CHUNK_SEALED;
+		return;
+	}
+	if (state == TAPE_CHUNK_OPEN)
+		drain->ends_in_exec |= measure(chunk);
+	if (!drain->fault && chunk->used > 0) {
+		err = drain_append(drain, chunk, drain->spool->chunk_bytes, WRITER_NORMAL);
+		if (!err) {
+			drain->event_count += chunk->event_count;
+			return;
+		}
+		give_up(drain, err);
+	}
+	drain->missing_count += chunk->event_count;
+}
+
+/* Slots in a state, sorted by stream and place in it. */
+static size_t gather(const struct drain *drain, enum tape_chunk_state state,
+		     struct sort_pair *pairs)
+{
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < drain->spool->chunk_count; i++) {
+		const struct tape_chunk *chunk = spool_chunk(drain->spool, i);
+
+		if (spool_chunk_state(drain->spool, i) != state)
+			continue;
+		pairs[count++] = (struct sort_pair) {
+			.key = (uint64_t)chunk->stream << 32 | chunk->seq,
+			.index = i,
+		};
+	}
+	if (!sort_pairs(pairs, count))
+		return count; /* no memory: the reader sorts as well */
+	return count;
+}
+
+/*
+ * Slots are looked at one after the other, so a look may see a stream's newer chunk and have missed
+ * the older one, sealed a moment before in a slot already passed. A second look sees every older
+ * one of those the first has seen: what it finds up to there, per stream, is without gaps.
+ */
+uint32_t drain_sealed(struct drain *drain)
+{
+	size_t seen_count = gather(drain, TAPE_CHUNK_SEALED, drain->seen);
+	size_t taken_count = seen_count ? gather(drain, TAPE_CHUNK_SEALED, drain->taken) : 0;
+	uint32_t done = 0;
+	size_t at = 0;
+
+	for (size_t i = 0; i < taken_count && !drain->fault; i++) {
+		const struct sort_pair *pair = &drain->taken[i];
+
+		while (at < seen_count && drain->seen[at].key < pair->key)
+			at++;
+		if (at == seen_count || drain->seen[at].key >> 32 != pair->key >> 32)
+			continue;
+		take(drain, pair->index, TAPE_CHUNK_SEALED);
+		done++;
+	}
+	return done;
+}
+
+void drain_rest(struct drain *drain)
+{
+	static const enum tape_chunk_state states[] = { TAPE_CHUNK_SEALED, TAPE_CHUNK_OPEN };
+
+	for (size_t s = 0; s < array_size(states); s++) {
+		size_t count = gather(drain, states[s], drain->taken);
+
+		for (size_t i = 0; i < count; i++)
+			take(drain, drain->taken[i].index, states[s]);
+	}
+}

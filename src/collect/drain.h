@@ -1,0 +1,43 @@
+/*
+ * drain: chunks out of the spool, packed, onto the tape; the target gets its slots back before the
+ * packing begins. When the tape can grow no more, what is left behind is counted.
+ */
+#ifndef MEMTAPE_COLLECT_DRAIN_H
+#define MEMTAPE_COLLECT_DRAIN_H
+
+#include "base/sort.h"
+#include "base/vec.h"
+#include "collect/spool.h"
+#include "collect/writer.h"
+
+struct drain {
+	const struct spool *spool;
+	struct writer *writer;
+	struct tape_chunk *chunk; /* private copy of a slot */
+	struct vec_u8 encoded;
+	struct sort_pair *seen;	 /* scratch: sealed slots at a first look */
+	struct sort_pair *taken; /* scratch: those to take, in the order of their streams */
+	uint64_t event_count;	 /* on the tape */
+	uint64_t missing_count;	 /* events that did not get onto it */
+	uint64_t damaged_count;	 /* slots whose header the target had overwritten */
+	bool ends_in_exec;	 /* a thread's last record is an exec */
+	int level;		 /* of compression; 0: none */
+	struct err *fault;	 /* why nothing is appended any more; owned */
+};
+
+/* Borrows spool and writer. Undone by drain_close. */
+struct err *drain_open(struct drain *drain, const struct spool *spool, struct writer *writer,
+		       int level);
+void drain_close(struct drain *drain);
+
+/* Takes all sealed chunks, in the order of each stream. Returns how many there were. */
+uint32_t drain_sealed(struct drain *drain);
+
+/* After the target's death: the sealed ones and then those that were being written. */
+void drain_rest(struct drain *drain);
+
+/* Packs a chunk (a whole slot image) and appends it. */
+struct err *drain_append(struct drain *drain, const struct tape_chunk *chunk, size_t slot_bytes,
+			 enum writer_urgency urgency);
+
+#endif

@@ -1,0 +1,339 @@
+#include "collect/program.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/str.h"
+
+enum {
+	SCRIPT_LINE_BYTES = 256, /* what Linux reads of a #! line */
+	SCRIPT_DEPTH_MAX = 5,
+	PROGRAM_HEADERS_MAX = 256
+};
+
+#define PATH_DEFAULT "/usr/local/bin:/bin:/usr/bin"
+
+#if defined(__x86_64__)
+enum { OWN_MACHINE = EM_X86_64 };
+#elif defined(__aarch64__)
+enum { OWN_MACHINE = EM_AARCH64 };
+#else
+enum { OWN_MACHINE = EM_NONE }; /* unknown: not compared */
+#endif
+
+static const char *path_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool is_executable_file(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+static struct err *find_in_path(const char *name, struct arena *arena, const char **path_ret,
+				enum program_trouble *trouble_ret)
+{
+	const char *at = getenv("PATH") ? getenv("PATH") : PATH_DEFAULT;
+	bool seen = false;
+
+	for (;;) {
+		size_t len = strcspn(at, ":");
+		char *path =
+			arena_printf(arena, "%.*s/%s", len ? (int)len : 1, len ? at : ".", name);
+
+		if (!path)
+			return err_nomem();
+		if (is_executable_file(path)) {
+			*path_ret = path;
+			return NULL;
+		}
+		seen |= access(path, F_OK) == 0;
+		if (!at[len])
+			break;
+		at += len + 1;
+	}
+	*trouble_ret = seen ? PROGRAM_NOT_EXECUTABLE : PROGRAM_NOT_FOUND;
+	return seen ? err_new(ERR_NOT_FOUND, "%s: found, but not executable", name)
+		    : err_new(ERR_NOT_FOUND, "%s: no such program in PATH", name);
+}
+
+static struct err *find_file(const char *name, struct arena *arena, const char **path_ret,
+			     enum program_trouble *trouble_ret)
+{
+	struct stat st;
+
+	if (!strchr(name, '/') && *name)
+		return find_in_path(name, arena, path_ret, trouble_ret);
+	*path_ret = name;
+	if (is_executable_file(name))
+		return NULL;
+	if (stat(name, &st) < 0) {
+		*trouble_ret = errno == EACCES ? PROGRAM_NOT_EXECUTABLE : PROGRAM_NOT_FOUND;
+		return err_errno("%s", name);
+	}
+	*trouble_ret = PROGRAM_NOT_EXECUTABLE;
+	if (S_ISDIR(st.st_mode))
+		return err_new(ERR_NOT_FOUND, "%s is a directory", name);
+	return err_new(ERR_NOT_FOUND, "%s is not executable; chmod +x it", name);
+}
+
+/* Privileges that make the dynamic linker ignore LD_PRELOAD. */
+static struct err *check_privileges(const char *path, int fd)
+{
+	struct stat st;
+	char caps[64];
+
+	if (fstat(fd, &st) < 0)
+		return err_errno("%s", path);
+	if (((st.st_mode & S_ISUID) && st.st_uid != getuid()) ||
+	    ((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP) && st.st_gid != getgid()))
+		return err_new(ERR_UNSUPPORTED,
+			       "%s is setuid or setgid, and the dynamic linker preloads nothing "
+			       "into such programs; record it as its owner (sudo memtape ...)",
+			       path);
+	if (getuid() != 0 && fgetxattr(fd, "security.capability", caps, sizeof(caps)) > 0)
+		return err_new(ERR_UNSUPPORTED,
+			       "%s has file capabilities, and the dynamic linker preloads nothing "
+			       "into such programs; record it as root, or a copy without them",
+			       path);
+	return NULL;
+}
+
+static struct err *check_machine(const char *path, const Elf64_Ehdr *elf)
+{
+	if (elf->e_ident[EI_CLASS] != ELFCLASS64)
+		return err_new(ERR_UNSUPPORTED,
+			       "%s is a 32-bit program; memtape records 64-bit programs only",
+			       path);
+	if (OWN_MACHINE != EM_NONE && elf->e_machine != OWN_MACHINE)
+		return err_new(ERR_UNSUPPORTED,
+			       "%s is built for another processor (ELF machine %u); record it "
+			       "on a machine of that kind",
+			       path, elf->e_machine);
+	return NULL;
+}
+
+/* Looks at PT_INTERP: there is no preloading without a dynamic linker. */
+static struct err *check_linker(struct program *program, const char *path, int fd,
+				const Elf64_Ehdr *elf)
+{
+	char linker[PATH_MAX] = { 0 };
+	Elf64_Phdr phdr;
+
+	for (unsigned i = 0; i < elf->e_phnum && i < PROGRAM_HEADERS_MAX; i++) {
+		off_t offset = (off_t)(elf->e_phoff + i * sizeof(phdr));
+
+		if (pread(fd, &phdr, sizeof(phdr), offset) != sizeof(phdr))
+			break;
+		if (phdr.p_type != PT_INTERP)
+			continue;
+		if (pread(fd, linker, u64_min(phdr.p_filesz, sizeof(linker) - 1),
+			  (off_t)phdr.p_offset) < 0)
+			break;
+		program->uses_musl = strncmp(path_name(linker), "ld-musl", 7) == 0;
+		return NULL;
+	}
+	if (strncmp(path_name(path), "ld", 2) == 0 && strstr(path_name(path), ".so"))
+		return NULL; /* the dynamic linker itself, run with a program as argument */
+	return err_new(ERR_UNSUPPORTED,
+		       "%s is statically linked, so the recorder cannot be preloaded into it; "
+		       "link it dynamically (without -static) to record it",
+		       path);
+}
+
+/* A #! line split at its first blank, as Linux does; false: not a script. */
+static bool script_parse(char *line, ssize_t bytes, char **interpreter_ret, char **arg_ret)
+{
+	char *at = line + 2;
+
+	if (bytes < 3 || line[0] != '#' || line[1] != '!')
+		return false;
+	line[strcspn(line, "\n")] = '\0';
+	at += strspn(at, " \t");
+	*interpreter_ret = at;
+	at += strcspn(at, " \t");
+	if (*at)
+		*at++ = '\0';
+	at += strspn(at, " \t");
+	for (size_t len = strlen(at); len > 0 && strchr(" \t", at[len - 1]); len--)
+		at[len - 1] = '\0';
+	*arg_ret = at;
+	return **interpreter_ret != '\0';
+}
+
+/* argv with its first word replaced by these (second may be NULL). */
+static char *const *argv_prefix(struct arena *arena, char *const *argv, const char *first,
+				const char *second, const char *path)
+{
+	size_t count = 0;
+	size_t at = 0;
+	char **longer;
+
+	while (argv[count])
+		count++;
+	longer = arena_array(arena, count + 3, sizeof(*longer));
+	if (!longer)
+		return NULL;
+	longer[at++] = arena_strdup(arena, first);
+	if (second)
+		longer[at++] = arena_strdup(arena, second);
+	longer[at++] = arena_strdup(arena, path);
+	for (size_t i = 1; i < count; i++)
+		longer[at++] = argv[i];
+	return longer;
+}
+
+/* env NAME and nothing else: what env would do is done here. */
+static bool is_plain_env(const char *interpreter, const char *arg)
+{
+	return strcmp(path_name(interpreter), "env") == 0 && *arg && *arg != '-' &&
+	       !strpbrk(arg, " \t=/");
+}
+
+static struct err *inspect(struct program *program, const char *path, struct arena *arena,
+			   unsigned depth, enum program_trouble *trouble_ret);
+
+static struct err *inspect_script(struct program *program, const char *path, char *interpreter,
+				  const char *arg, struct arena *arena, unsigned depth,
+				  enum program_trouble *trouble_ret)
+{
+	const char *runner = arena_strdup(arena, interpreter);
+	struct err *err;
+
+	if (!runner)
+		return err_nomem();
+	if (depth == SCRIPT_DEPTH_MAX)
+		return err_new(ERR_LIMIT, "%s: too many interpreters of interpreters", path);
+	if (depth == 0 && is_plain_env(interpreter, arg)) {
+		err = find_in_path(arg, arena, &runner, trouble_ret);
+		if (err)
+			return err_wrap(err, "interpreter of %s", path);
+		program->argv = argv_prefix(arena, program->argv, arg, NULL, path);
+		program->path = runner;
+		if (!program->argv)
+			return err_nomem();
+	}
+	err = inspect(program, runner, arena, depth + 1, trouble_ret);
+	return err && depth == 0 ? err_wrap(err, "interpreter of %s", path) : err;
+}
+
+/* Neither ELF nor #!: execvp and env(1) hand it to the shell, so do we. */
+static struct err *inspect_text(struct program *program, const char *path, struct arena *arena,
+				unsigned depth, enum program_trouble *trouble_ret)
+{
+	if (depth > 0) {
+		*trouble_ret = PROGRAM_NOT_EXECUTABLE;
+		return err_new(ERR_FORMAT, "%s is no program this system can run", path);
+	}
+	program->argv = argv_prefix(arena, program->argv, "sh", NULL, path);
+	program->path = "/bin/sh";
+	if (!program->argv)
+		return err_nomem();
+	return inspect(program, program->path, arena, 1, trouble_ret);
+}
+
+static struct err *inspect(struct program *program, const char *path, struct arena *arena,
+			   unsigned depth, enum program_trouble *trouble_ret)
+{
+	CLEAN(close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	union {
+		Elf64_Ehdr elf;
+		char line[SCRIPT_LINE_BYTES + 1];
+	} head = { 0 };
+	char *interpreter, *arg;
+	struct err *err;
+	ssize_t bytes;
+
+	program->subject = path;
+	if (fd < 0) /* executable but not readable: nothing can be said before it runs */
+		return errno == EACCES ? NULL : err_errno("%s", path);
+	bytes = pread(fd, head.line, SCRIPT_LINE_BYTES, 0);
+	if (bytes < 0)
+		return err_errno("%s", path);
+	if (script_parse(head.line, bytes, &interpreter, &arg))
+		return inspect_script(program, path, interpreter, arg, arena, depth, trouble_ret);
+	if (bytes < (ssize_t)sizeof(head.elf) || memcmp(head.line, ELFMAG, SELFMAG) != 0)
+		return inspect_text(program, path, arena, depth, trouble_ret);
+	*trouble_ret = PROGRAM_NOT_RECORDABLE;
+	err = check_machine(path, &head.elf);
+	if (!err)
+		err = check_linker(program, path, fd, &head.elf);
+	if (!err)
+		err = check_privileges(path, fd);
+	if (!err)
+		*trouble_ret = PROGRAM_FINE;
+	return err;
+}
+
+struct err *program_find(struct program *program, char **argv, struct arena *arena,
+			 enum program_trouble *trouble_ret)
+{
+	struct err *err;
+
+	*program = (struct program) { .argv = argv };
+	*trouble_ret = PROGRAM_NOT_FOUND;
+	err = find_file(argv[0], arena, &program->path, trouble_ret);
+	if (err)
+		return err;
+	program->name = path_name(program->path);
+	*trouble_ret = PROGRAM_NOT_EXECUTABLE;
+	err = inspect(program, program->path, arena, 0, trouble_ret);
+	if (!err)
+		*trouble_ret = PROGRAM_FINE;
+	return err;
+}
+
+static const char *library_beside(struct arena *arena)
+{
+	static const char *const places[] = {
+		"../" MEMTAPE_LIBRARY_DIR "/libmemtape.so",		/* installed */
+		"../lib/memtape/libmemtape.so", "../rec/libmemtape.so", /* build tree */
+	};
+	char own[PATH_MAX];
+	ssize_t len = readlink("/proc/self/exe", own, sizeof(own) - 1);
+
+	if (len < 0)
+		return NULL;
+	own[len] = '\0';
+	for (size_t i = 0; i < array_size(places); i++) {
+		char *path =
+			arena_printf(arena, "%.*s%s", (int)(path_name(own) - own), own, places[i]);
+		CLEAN(free) char *real = path ? realpath(path, NULL) : NULL;
+
+		if (real)
+			return arena_strdup(arena, real);
+	}
+	return NULL;
+}
+
+struct err *program_library(struct arena *arena, const char **path_ret)
+{
+	const char *asked = getenv("MEMTAPE_LIBRARY");
+	CLEAN(free) char *real = asked ? realpath(asked, NULL) : NULL;
+	const char *path = real ? arena_strdup(arena, real) : NULL;
+
+	if (asked && !real)
+		return err_errno("MEMTAPE_LIBRARY %s", asked);
+	if (!asked)
+		path = library_beside(arena);
+	if (!path)
+		return err_new(ERR_NOT_FOUND, "libmemtape.so is not beside this executable; set "
+					      "MEMTAPE_LIBRARY to its path");
+	if (strpbrk(path, " :\t\n"))
+		return err_new(ERR_UNSUPPORTED,
+			       "the dynamic linker cannot preload %s: its path has a blank or a "
+			       "colon; set MEMTAPE_LIBRARY to a copy elsewhere",
+			       path);
+	*path_ret = path;
+	return NULL;
+}

@@ -1,0 +1,172 @@
+"""docs/tape-format.md is enough to read a packed tape: this reader was written from it alone.
+
+A raw tape is packed by `memtape repack` and unpacked here; chunk by chunk the bytes must be those of
+the raw tape.
+"""
+import os
+import pathlib
+import struct
+import subprocess
+
+import pytest
+
+MASK = (1 << 64) - 1
+P1, P2 = 0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F
+LENGTHS = [(1, 2, 4, 8), (0, 2, 3, 8), (0, 1, 2, 8), (0, 1, 2, 8), (0, 2, 3, 4)]
+WITHOUT_SIZE = {1, 3, 8, 11, 17, 18, *range(27, 40)}
+CHUNK = struct.Struct("<IHBBIIIIIIQQQII")
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+
+
+def add(lane, word):
+    lane = (lane + word * P2) & MASK
+    lane = (lane << 31 | lane >> 33) & MASK
+    return lane * P1 & MASK
+
+
+def mix(x):
+    x ^= x >> 33
+    x = x * 0xFF51AFD7ED558CCD & MASK
+    x ^= x >> 33
+    x = x * 0xC4CEB9FE1A85EC53 & MASK
+    return x ^ x >> 33
+
+
+def hash_bytes(data, seed=0):
+    lanes = [(seed + P1) & MASK, (seed + P2) & MASK, seed, (seed - P1) & MASK]
+    words = struct.unpack(f"<{len(data) // 8}Q", data[: len(data) // 8 * 8])
+    whole = len(words) // 4 * 4
+    for i in range(whole):
+        lanes[i % 4] = add(lanes[i % 4], words[i])
+    for word in words[whole:]:
+        lanes[0] = add(lanes[0], word)
+    for byte in data[len(words) * 8:]:
+        lanes[1] = add(lanes[1], byte + 1)
+    total = len(data)
+    for lane in lanes:
+        total = mix(total ^ lane)
+    return total
+
+
+class Chunk:
+    def __init__(self, data, at):
+        (self.magic, self.header_bytes, self.codec, _, self.state, self.stream, self.seq, self.used,
+         self.node_count, self.first_node, self.begin_ticks, self.event_count, self.checksum,
+         self.stored_bytes, _) = CHUNK.unpack_from(data, at)
+        self.header = data[at:at + 64]
+        assert self.magic == 0x4B4E4843 and self.header_bytes == 64
+
+
+def raw_chunks(data):
+    """{(stream, seq): (records, nodes)} of a raw tape; nodes in the order of definition."""
+    size = struct.unpack_from("<I", data, 20)[0]
+    found = {}
+    for at in range(4096, len(data) - 63, size):
+        if data[at:at + 4] != b"CHNK":
+            continue
+        chunk = Chunk(data, at)
+        if chunk.state != 0:
+            nodes = [data[at + size - 12 * (i + 1):at + size - 12 * i] for i in range(chunk.node_count)]
+            found[chunk.stream, chunk.seq] = (data[at + 64:at + 64 + chunk.used], nodes)
+    return found
+
+
+def decompress(stored):
+    return subprocess.run(["zstd", "-d", "-q", "-c"], input=ZSTD_MAGIC + stored, check=True,
+                          capture_output=True).stdout
+
+
+def columns_of(payload):
+    mask = struct.unpack_from("<I", payload)[0]
+    present = [i for i in range(26) if mask >> i & 1]
+    assert mask >> 26 == 0
+    at = 4 + 8 * len(present)
+    columns = {}
+    for n, i in enumerate(present):
+        size, stored = struct.unpack_from("<II", payload, 4 + 8 * n)
+        data = payload[at:at + stored]
+        columns[i] = data if stored == size else decompress(data)
+        assert len(columns[i]) == size
+        at += stored
+    assert at == len(payload)
+    return columns
+
+
+class Cursor:
+    def __init__(self, columns):
+        self.columns, self.at = columns, dict.fromkeys(range(26), 0)
+
+    def take(self, column, length):
+        at = self.at[column]
+        self.at[column] += length
+        return self.columns.get(column, b"")[at:at + length]
+
+    def is_used_up(self):
+        return all(self.at[i] == len(data) for i, data in self.columns.items())
+
+
+def joined(columns, chunk):
+    cursor = Cursor(columns)
+    records = []
+    for low, high in zip(cursor.take(0, 1 << 30), cursor.take(1, 1 << 30)):
+        records.append(bytes((low, high)))
+        if low & 63 == 63:
+            head = cursor.take(22, 14)
+            records += [head, cursor.take(22, struct.unpack_from("<I", head, 2)[0])]
+            continue
+        ctrl = low | high << 8
+        for field in range(5):
+            code = ctrl >> (6 + 2 * field) & 3
+            if field in (2, 3) and ctrl & 63 in WITHOUT_SIZE:
+                code = 0
+            records.append(cursor.take(2 + 4 * field + code, LENGTHS[field][code]))
+    count = chunk.node_count
+    planes, lows, highs = cursor.take(23, 4 * count), cursor.take(24, 4 * count), cursor.take(25, 4 * count)
+    cursor.at[0] = cursor.at[1] = len(columns.get(0, b""))
+    assert cursor.is_used_up()
+    nodes = []
+    for i in range(count):
+        delta = sum(planes[plane * count + i] << 8 * plane for plane in range(4))
+        nodes.append(struct.pack("<I", (chunk.first_node + i - delta) & 0xFFFFFFFF)
+                     + lows[4 * i:4 * i + 4] + highs[4 * i:4 * i + 4])
+    return b"".join(records), nodes
+
+
+def packed_chunks(data):
+    at, found = 4096, {}
+    while at < len(data):
+        chunk = Chunk(data, at)
+        payload = data[at + 64:at + 64 + chunk.stored_bytes]
+        zeroed = chunk.header[:48] + bytes(8) + chunk.header[56:]
+        assert chunk.codec == 1 and chunk.state == 2
+        assert hash_bytes(payload, hash_bytes(zeroed)) == chunk.checksum
+        found[chunk.stream, chunk.seq] = joined(columns_of(payload), chunk)
+        assert len(found[chunk.stream, chunk.seq][0]) == chunk.used
+        at += 64 + chunk.stored_bytes
+    return found
+
+
+@pytest.fixture(scope="module")
+def tapes(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tapes")
+    library = next(pathlib.Path(os.environ["MEMTAPE_PREFIX"]).rglob("libmemtape.so"))
+    raw, packed = folder / "raw.mtape", folder / "packed.mtape"
+    subprocess.run(["sort", "/etc/passwd"], check=True, capture_output=True,
+                   env={"LD_PRELOAD": str(library), "MEMTAPE_OUTPUT": str(raw), "PATH": os.environ["PATH"]})
+    subprocess.run(["memtape", "repack", raw, "-o", packed], check=True, capture_output=True)
+    return raw.read_bytes(), packed.read_bytes()
+
+
+def test_headers_are_as_described(tapes):
+    for data, kind in zip(tapes, (1, 2)):
+        magic, version, header_bytes, found_kind = struct.unpack_from("<8sIII", data)
+        assert (magic, version, header_bytes, found_kind) == (b"MEMTAPE\n", 1, 4096, kind)
+
+
+def test_a_packed_chunk_unpacks_to_the_bytes_it_was_made_from(tapes):
+    raw, packed = raw_chunks(tapes[0]), packed_chunks(tapes[1])
+    assert len(raw) > 0
+    for key, (records, nodes) in raw.items():
+        assert packed[key] == (records, nodes), key
+    # What repack adds is the collector's stream: what the recorder had left in the header page.
+    assert all(stream == 0 for stream, _ in packed.keys() - raw.keys())

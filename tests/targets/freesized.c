@@ -5,9 +5,8 @@
  * make them work. Without them free stands in, so that the program is the same either way.
  *
  * Must be found:
- *	size 1201: 10 malloc in blocks_to_free_sized, freed in blocks_to_free_sized
- *	size 1216: 10 aligned_alloc in blocks_to_free_aligned_sized, freed in
- *blocks_to_free_aligned_sized
+ *	size 1201: 10 malloc in blocks_sized, freed in blocks_sized
+ *	size 1216: 10 aligned_alloc in blocks_aligned_sized, freed in blocks_aligned_sized
  */
 #include <dlfcn.h>
 
@@ -16,7 +15,7 @@
 typedef void free_sized_fn(void *block, size_t size);
 typedef void free_aligned_sized_fn(void *block, size_t align, size_t size);
 
-FRAME static void blocks_to_free_sized(void)
+FRAME static void blocks_sized(void)
 {
 	free_sized_fn *release = (free_sized_fn *)dlsym(RTLD_DEFAULT, "free_sized");
 
@@ -33,7 +32,7 @@ FRAME static void blocks_to_free_sized(void)
 	no_tail_call();
 }
 
-FRAME static void blocks_to_free_aligned_sized(void)
+FRAME static void blocks_aligned_sized(void)
 {
 	free_aligned_sized_fn *release =
 		(free_aligned_sized_fn *)dlsym(RTLD_DEFAULT, "free_aligned_sized");
@@ -51,7 +50,7 @@ FRAME static void blocks_to_free_aligned_sized(void)
 
 int main(void)
 {
-	blocks_to_free_sized();
-	blocks_to_free_aligned_sized();
+	blocks_sized();
+	blocks_aligned_sized();
 	return 0;
 }

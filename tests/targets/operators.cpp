@@ -7,11 +7,11 @@
  *	size 1302: 2 operator new[] in call_new_array, freed in call_delete_array
  *	size 1303: 1 operator new(nothrow) in call_new_nothrow, freed in call_delete
  *	size 1304: 1 operator new[](nothrow) in call_new_nothrow, freed in call_delete_array
- *	size 1344: 3 operator new(align) in call_new_aligned, freed in call_delete_aligned
- *	size 1408: 3 operator new[](align) in call_new_aligned, freed in call_delete_array_aligned
- *	size 1472: 1 operator new(align, nothrow) in call_new_aligned, freed in call_delete_aligned
- *	size 1536: 1 operator new[](align, nothrow) in call_new_aligned, freed in
- *call_delete_array_aligned size 1311: 1 operator new in call_mismatched, freed in call_mismatched
+ *	size 1344: 3 operator new(align) in new_aligned, freed in delete_aligned
+ *	size 1408: 3 operator new[](align) in new_aligned, freed in delete_aligned_array
+ *	size 1472: 1 operator new(align, nothrow) in new_aligned, freed in delete_aligned
+ *	size 1536: 1 operator new[](align, nothrow) in new_aligned, freed in delete_aligned_array
+ *	size 1311: 1 operator new in call_mismatched, freed in call_mismatched
  *	size 1312: 1 malloc in call_mismatched, freed in call_mismatched
  *	size 1313: 1 operator new[] in call_mismatched, freed in call_mismatched
  *	size 1399: 1 operator new in call_new, leaked
@@ -47,7 +47,7 @@ FRAME static void call_delete_array(void *block, delete_form form, size_t size)
 	no_tail_call();
 }
 
-FRAME static void call_delete_aligned(void *block, delete_form form, size_t size)
+FRAME static void delete_aligned(void *block, delete_form form, size_t size)
 {
 	if (form == PLAIN)
 		::operator delete(block, ALIGN);
@@ -58,7 +58,7 @@ FRAME static void call_delete_aligned(void *block, delete_form form, size_t size
 	no_tail_call();
 }
 
-FRAME static void call_delete_array_aligned(void *block, delete_form form, size_t size)
+FRAME static void delete_aligned_array(void *block, delete_form form, size_t size)
 {
 	if (form == PLAIN)
 		::operator delete[](block, ALIGN);
@@ -89,15 +89,14 @@ FRAME static void call_new_nothrow()
 	call_delete_array(need_block(::operator new[](1304, std::nothrow)), NOTHROW, 1304);
 }
 
-FRAME static void call_new_aligned()
+FRAME static void new_aligned()
 {
 	for (delete_form form : { PLAIN, SIZED, NOTHROW }) {
-		call_delete_aligned(need_block(::operator new(1344, ALIGN)), form, 1344);
-		call_delete_array_aligned(need_block(::operator new[](1408, ALIGN)), form, 1408);
+		delete_aligned(need_block(::operator new(1344, ALIGN)), form, 1344);
+		delete_aligned_array(need_block(::operator new[](1408, ALIGN)), form, 1408);
 	}
-	call_delete_aligned(need_block(::operator new(1472, ALIGN, std::nothrow)), PLAIN, 1472);
-	call_delete_array_aligned(need_block(::operator new[](1536, ALIGN, std::nothrow)), PLAIN,
-				  1536);
+	delete_aligned(need_block(::operator new(1472, ALIGN, std::nothrow)), PLAIN, 1472);
+	delete_aligned_array(need_block(::operator new[](1536, ALIGN, std::nothrow)), PLAIN, 1536);
 }
 
 FRAME static void call_mismatched()
@@ -114,7 +113,7 @@ int main()
 	call_new();
 	call_new_array();
 	call_new_nothrow();
-	call_new_aligned();
+	new_aligned();
 	call_mismatched();
 	return 0;
 }

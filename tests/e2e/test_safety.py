@@ -1,0 +1,163 @@
+"""The world runs out under the recorder: the program runs on with the same output and exit code,
+the tape is readable and says why it is not complete."""
+
+import contextlib
+import os
+import resource
+import subprocess
+
+import pytest
+
+import recording
+from tape_reader import BadTape, Tape
+
+WORK = ("threads", "eight")  # 32,000 events in 8 threads
+BIG = ("world", "plain")  # 400,000 events
+
+
+def program(args):
+    return [recording.target(args[0]), *args[1:]]
+
+
+@contextlib.contextmanager
+def small_disk(folder, size):
+    folder.mkdir()
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)],
+                          capture_output=True)
+    if done.returncode:
+        pytest.skip("no permission to mount")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def limited(args, limits, tape, env=None):
+    """Runs with limits set before the program, and so the recorder, starts."""
+    def set_limits():
+        for what, value in limits.items():
+            resource.setrlimit(what, (value, value))
+    more = {"LD_PRELOAD": recording.library(), "MEMTAPE_OUTPUT": tape, **(env or {})}
+    done = subprocess.run([str(a) for a in args], env=recording.clean_env(**more), timeout=120,
+                          preexec_fn=set_limits, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return recording.Outcome(done.returncode, done.stdout, done.stderr, tape)
+
+
+def check_partial(tape):
+    """Readable, and either whole or with the loss counted."""
+    read = Tape(tape)
+    assert not read.damage
+    read.replay()
+    return read
+
+
+@pytest.mark.parametrize("kib", [8, 64, 300, 1024, 3000])
+@pytest.mark.parametrize("args", [WORK, BIG], ids=" ".join)
+def test_disk_full(args, kib, tmp_path):
+    plain = recording.run_plain(program(args))
+    with small_disk(tmp_path / "disk", f"{kib}k") as disk:
+        tape = disk / "the.mtape"
+        recorded = recording.run_bare(program(args), tape)
+        assert recorded.answer() == plain.answer()
+        try:
+            read = check_partial(tape)
+        except (BadTape, FileNotFoundError):
+            assert kib < 64
+            return
+        if kib < 1024:
+            assert read.lost_events() > 0 or read.fault != 0
+        if recording.have_reader() and read.lost_events():
+            assert recording.report(tape, "summary")["lost_events"] > 0
+
+
+def test_disk_full_under_the_record_command(tmp_path):
+    if not recording.have_reader():
+        pytest.skip("built without the command")
+    plain = recording.run_plain(program(BIG))
+    with small_disk(tmp_path / "disk", "256k") as disk:
+        recorded = recording.run_recorded(program(BIG), disk / "the.mtape", options=["--quiet"])
+        assert recorded.returncode == plain.returncode
+        assert recorded.stdout == plain.stdout
+
+
+@pytest.mark.parametrize("size", [0, 1, 4096, 65536, 200000, 3000000])
+def test_file_size_limit(size, tmp_path):
+    """SIGXFSZ would kill the program for a file it never wrote."""
+    plain = recording.run_plain(program(BIG))
+    tape = tmp_path / "the.mtape"
+    recorded = limited(program(BIG), {resource.RLIMIT_FSIZE: size}, tape)
+    assert recorded.answer() == plain.answer()
+    if tape.exists() and tape.stat().st_size >= 4096:
+        check_partial(tape)
+
+
+@pytest.mark.parametrize("mib", [8, 16, 24, 32, 64, 128, 512])
+def test_address_space_limit(mib, tmp_path):
+    args = [recording.target("world"), "plain"]
+    limits = {resource.RLIMIT_AS: mib << 20}
+    unset = {"LD_PRELOAD": "", "MEMTAPE_OUTPUT": ""}
+    plain = limited(args, limits, tmp_path / "none", env=unset)
+    recorded = limited(args, limits, tmp_path / "the.mtape")
+    assert recorded.answer() == plain.answer()
+
+
+@pytest.mark.parametrize("count", [3, 4, 5, 8])
+def test_descriptor_limit(count, tmp_path):
+    tape = tmp_path / "the.mtape"
+    limits = {resource.RLIMIT_NOFILE: count}
+    unset = {"LD_PRELOAD": "", "MEMTAPE_OUTPUT": ""}
+    args = [recording.target("hooks")]
+    plain = limited(args, limits, tmp_path / "none", env=unset)
+    recorded = limited(args, limits, tape)
+    if plain.returncode == 127 or recorded.returncode == 127:
+        pytest.skip("not even the loader gets by with so few")
+    assert recorded.answer() == plain.answer()
+
+
+@pytest.mark.parametrize("where", ["/proc/nothing.mtape", "/nonexistent/folder/x.mtape", "/dev/null",
+                                   "/dev/full", "", "/", "x" * 5000])
+def test_impossible_output(where):
+    plain = recording.run_plain(program(WORK))
+    recorded = recording.run_bare(program(WORK), where)
+    assert recorded.answer() == plain.answer()
+
+
+def test_read_only_folder(tmp_path):
+    folder = tmp_path / "closed"
+    folder.mkdir(mode=0o555)
+    args = program(WORK)
+    if os.getuid() == 0:
+        for path in (tmp_path, *tmp_path.parents):
+            with contextlib.suppress(PermissionError):
+                path.chmod(path.stat().st_mode | 0o055)
+        args = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *args]
+    plain = recording.run_plain(args)
+    recorded = recording.run_bare(args, folder / "the.mtape")
+    assert recorded.answer() == plain.answer()
+    assert not (folder / "the.mtape").exists()
+
+
+def test_existing_file_is_not_overwritten(tmp_path):
+    tape = tmp_path / "the.mtape"
+    tape.write_bytes(b"somebody's precious data")
+    plain = recording.run_plain(program(WORK))
+    recorded = recording.run_bare(program(WORK), tape)
+    assert recorded.answer() == plain.answer()
+    assert tape.read_bytes() == b"somebody's precious data"
+
+
+def test_forked_children_do_not_touch_the_tape(tmp_path):
+    """20 children that allocate: one tape, the parent's, whole."""
+    tape = tmp_path / "the.mtape"
+    recording.run_bare([recording.target("processes"), "many"], tape)
+    read = check_partial(tape)
+    assert not read.unknown_frees
+    assert [path.name for path in tmp_path.iterdir()] == ["the.mtape"]
+
+
+@pytest.mark.parametrize("value", ["", "nonsense", "follow=maybe", "stacks=0", "free_stacks=0",
+                                   "stacks=0,free_stacks=0", ",,,=,", "x" * 10000, "stacks=\xff"])
+def test_odd_options(value, tape):
+    plain = recording.run_plain(program(WORK))
+    recorded = recording.run_bare(program(WORK), tape, env={"MEMTAPE_OPTIONS": value})
+    assert recorded.answer() == plain.answer()

@@ -1,0 +1,94 @@
+"""Every target, built four ways: it behaves as without a recorder, and its tape holds what its
+head comment says."""
+
+import pytest
+
+import recording
+import targets
+from tape_reader import Tape
+
+VARIANTS = ("", "-O0", "-fp", "-clang")
+# What these do does not depend on the compiler's frames, and they are slow.
+ONE_VARIANT = {"world", "processes", "endings", "crowd", "deep"}
+CASES = targets.all_cases()
+
+
+def matrix():
+    for case in CASES:
+        for variant in VARIANTS:
+            if variant and case.name in ONE_VARIANT:
+                continue
+            if variant == "-clang" and (targets.SOURCES / f"{case.name}.cpp").exists():
+                continue
+            yield pytest.param(case, variant, id=case.id + variant)
+
+
+def check_answer(plain, recorded, case):
+    assert plain.returncode == case.returncode, plain.stderr
+    assert recorded.returncode == plain.returncode, recorded.stderr
+    assert recorded.stdout == plain.stdout
+    assert recording.strip_numbers(recorded.stderr) == recording.strip_numbers(plain.stderr)
+
+
+def check_rows(case, rows, lost):
+    wrong = []
+    for expected in case.expected:
+        wrong += targets.check_expected(expected, rows, case.loss_allowed and lost)
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("case,variant", matrix())
+def test_bare_library(case, variant, tape):
+    program = recording.target(case.name + variant)
+    plain = recording.run_plain([program, *case.args])
+    recorded = recording.run_bare([program, *case.args], tape)
+    check_answer(plain, recorded, case)
+    read = Tape(tape)
+    assert not read.damage
+    lost = read.lost_events() or read.fault
+    assert case.loss_allowed or not lost, (read.lost, read.fault, read.fault_errno)
+    check_rows(case, read.allocations(), bool(lost))
+    assert not read.overlaps, [hex(e.address) for e in read.overlaps[:5]]
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in CASES])
+def test_record_command(case, tape):
+    if not recording.have_reader():
+        pytest.skip("built without the command")
+    program = recording.target(case.name)
+    plain = recording.run_plain([program, *case.args])
+    recorded = recording.run_recorded([program, *case.args], tape, options=["--quiet"])
+    shell_code = case.returncode if case.returncode >= 0 else 128 - case.returncode
+    assert plain.returncode == case.returncode, plain.stderr
+    assert recorded.returncode in (case.returncode, shell_code), recorded.stderr
+    assert recorded.stdout == plain.stdout
+    summary = recording.report(tape, "summary")
+    lost = summary["lost_events"] > 0
+    assert case.loss_allowed or not lost
+    check_rows(case, recording.report(tape, "allocations"), lost)
+
+
+def test_every_target_states_something():
+    """A head comment that nobody can read would be a test that cannot fail."""
+    silent = {"conformance", "conformance_cxx", "count_interposer", "counted", "churn_one",
+              "churn_two", "early_lib", "invisible", "oracle", "own_malloc"}
+    stating = {case.name for case in CASES}
+    sources = {path.stem for pattern in ("*.c", "*.cpp") for path in targets.SOURCES.glob(pattern)}
+    assert sources - stating == silent
+
+
+def test_own_malloc_is_left_alone(tape):
+    program = recording.target("own_malloc")
+    plain = recording.run_plain([program])
+    recorded = recording.run_bare([program], tape)
+    assert recorded.answer() == plain.answer()
+    assert plain.stdout == b"own malloc 1000\n"
+
+
+def test_recorder_is_invisible(tape):
+    """Environment, descriptors, signals, limits, threads, heap: as without it."""
+    program = recording.target("invisible")
+    plain = recording.run_plain([program])
+    recorded = recording.run_bare([program], tape)
+    assert recorded.stdout.decode().splitlines() == plain.stdout.decode().splitlines()
+    assert b"threads 1\n" in plain.stdout

@@ -9,6 +9,7 @@
 #include "collect/clock.h"
 #include "collect/drain.h"
 #include "collect/pattern.h"
+#include "collect/repack.h"
 #include "collect/spool.h"
 #include "collect/stream.h"
 #include "collect/usage.h"
@@ -85,6 +86,14 @@ static void note_clock(struct collector *collector)
 	const struct tape_clock_pair pair = clock_pair((enum tape_clock)collector->header.clock);
 
 	note(collector, TAPE_EXT_CLOCK, &pair, sizeof(pair), NULL);
+}
+
+/* The recorder claims the spool by its state, fills the header and writes the pid last. */
+static bool header_is_filled(const struct collector *collector)
+{
+	return __atomic_load_n(&spool_live(&collector->spool)->recorder_state, __ATOMIC_ACQUIRE) !=
+		       TAPE_RECORDER_ABSENT &&
+	       __atomic_load_n(&spool_header(&collector->spool)->pid, __ATOMIC_ACQUIRE) != 0;
 }
 
 /* The header is the recorder's to fill; what we rely on is ours. */
@@ -164,9 +173,7 @@ static void collect(struct collector *collector, struct collector_result *result
 		uint32_t seen = spool_sealed_count(&collector->spool);
 		uint64_t now_ns;
 
-		if (!collector->has_header &&
-		    __atomic_load_n(&spool_live(&collector->spool)->recorder_state,
-				    __ATOMIC_ACQUIRE) != TAPE_RECORDER_ABSENT)
+		if (!collector->has_header && header_is_filled(collector))
 			header_take(collector);
 		event = child_poll(&collector->child, &result->wait_status, &result->usage);
 		forward_signals(collector);
@@ -291,6 +298,8 @@ static void note_end(struct collector *collector, const struct collector_result 
 static void finish(struct collector *collector, struct arena *arena,
 		   struct collector_result *result)
 {
+	if (!collector->has_header && header_is_filled(collector))
+		header_take(collector);
 	if (!collector->has_header)
 		return;
 	drain_rest(&collector->drain);
@@ -305,6 +314,27 @@ static void finish(struct collector *collector, struct arena *arena,
 	if (!collector->writer.temporary)
 		result->path = arena_strdup(arena, collector->writer.path);
 	result->tape_bytes = collector->writer.end;
+}
+
+/* Children have written tapes of their own beside ours. */
+static struct err *pack_children(const struct collector *collector, struct collector_result *result)
+{
+	CLEAN(str_deinit) struct str directory = { 0 };
+	struct repack_children children = { 0 };
+	struct err *err;
+
+	if (!collector->settings->follow || !result->path)
+		return NULL;
+	pattern_directory(&directory, result->path);
+	if (directory.failed)
+		return err_nomem();
+	err = repack_descendants(directory.ptr, collector->header.uuid,
+				 collector->settings->level ? collector->settings->level
+							    : CAPTURE_PACK_LEVEL,
+				 &children);
+	result->child_count = children.packed_count;
+	result->child_raw_count = children.left_count;
+	return err;
 }
 
 /* Creates the tape under the pattern's name; %n is counted up to one that is not taken. */
@@ -473,6 +503,7 @@ struct err *collector_run(const struct collector_settings *settings, const struc
 			collect(collector, result);
 			result->wall_ns = clock_monotonic_ns() - collector->begin_ns;
 			finish(collector, arena, result);
+			err_destroy(pack_children(collector, result));
 		}
 	}
 	collector_close(collector);

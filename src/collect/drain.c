@@ -12,9 +12,11 @@ struct err *drain_open(struct drain *drain, const struct spool *spool, struct wr
 		.chunk = malloc(spool->chunk_bytes),
 		.seen = calloc(spool->chunk_count, sizeof(*drain->seen)),
 		.taken = calloc(spool->chunk_count, sizeof(*drain->taken)),
-		.level = level,
+		.packer = level ? capture_packer_create(level) : NULL,
+		.encoded = malloc(capture_pack_bound(spool->chunk_bytes)),
 	};
-	if (drain->chunk && drain->seen && drain->taken)
+	if (drain->chunk && drain->seen && drain->taken && drain->encoded &&
+	    (drain->packer || !level))
 		return NULL;
 	drain_close(drain);
 	return err_nomem();
@@ -25,7 +27,8 @@ void drain_close(struct drain *drain)
 	free(drain->chunk);
 	free(drain->seen);
 	free(drain->taken);
-	vec_u8_deinit(&drain->encoded);
+	free(drain->encoded);
+	capture_packer_destroy(drain->packer);
 	err_destroy(drain->fault);
 	*drain = (struct drain) { 0 };
 }
@@ -35,42 +38,9 @@ static size_t node_bytes(const struct tape_chunk *chunk)
 	return chunk->node_count * sizeof(struct tape_node);
 }
 
-static struct err *encode_raw(const struct tape_chunk *chunk, size_t slot_bytes, struct vec_u8 *out)
-{
-	const uint32_t stored = (uint32_t)(chunk->used + node_bytes(chunk));
-	struct tape_chunk header = *chunk;
-	uint8_t *payload;
-
-	if (!vec_u8_reserve(out, sizeof(header) + stored))
-		return err_nomem();
-	header.codec = TAPE_CODEC_RAW;
-	header.state = TAPE_CHUNK_SEALED;
-	header.stored_bytes = stored;
-	header.checksum = 0;
-	payload = out->items + sizeof(header);
-	memcpy(payload, chunk + 1, chunk->used);
-	memcpy(payload + chunk->used, (const uint8_t *)chunk + slot_bytes - node_bytes(chunk),
-	       node_bytes(chunk));
-	memcpy(out->items, &header, sizeof(header));
-	out->count = sizeof(header) + stored;
-	header.checksum = hash_bytes(out->items, out->count, 0);
-	memcpy(out->items, &header, sizeof(header));
-	return NULL;
-}
-
-struct err *drain_append(struct drain *drain, const struct tape_chunk *chunk, size_t slot_bytes,
-			 enum writer_urgency urgency)
-{
-	struct err *err = encode_raw(chunk, slot_bytes, &drain->encoded);
-
-	if (err)
-		return err;
-	return writer_append(drain->writer, drain->encoded.items, drain->encoded.count, urgency);
-}
-
 /*
- * Finds the last whole record of a chunk whose writer died in it, and counts events. A chunk that
- * was sealed says how many it has. Returns whether the writer's last deed was an exec.
+ * Cuts a chunk after its last whole record and counts its events. Returns whether the last deed of
+ * its thread was an exec.
  */
 static bool measure(struct tape_chunk *chunk)
 {
@@ -87,6 +57,52 @@ static bool measure(struct tape_chunk *chunk)
 	}
 	chunk->used = (uint32_t)whole;
 	return in_exec;
+}
+
+/* Returns the bytes of the whole encoded chunk. */
+static size_t encode_raw(const struct tape_chunk *chunk, uint32_t slot_bytes, uint8_t *out)
+{
+	const uint32_t stored = (uint32_t)(chunk->used + node_bytes(chunk));
+	uint8_t *payload = out + sizeof(*chunk);
+	struct tape_chunk header = *chunk;
+
+	header.codec = TAPE_CODEC_RAW;
+	header.state = TAPE_CHUNK_SEALED;
+	header.stored_bytes = stored;
+	header.checksum = 0;
+	memcpy(payload, chunk + 1, chunk->used);
+	memcpy(payload + chunk->used, (const uint8_t *)chunk + slot_bytes - node_bytes(chunk),
+	       node_bytes(chunk));
+	header.checksum = hash_bytes(payload, stored, hash_bytes(&header, sizeof(header), 0));
+	memcpy(out, &header, sizeof(header));
+	return sizeof(header) + stored;
+}
+
+static struct err *encode(const struct drain *drain, struct tape_chunk *chunk, uint32_t slot_bytes,
+			  size_t *bytes_ret)
+{
+	struct err *err;
+
+	if (!drain->packer) {
+		measure(chunk);
+		*bytes_ret = encode_raw(chunk, slot_bytes, drain->encoded);
+		return NULL;
+	}
+	err = capture_pack(drain->packer, chunk, slot_bytes, drain->encoded, bytes_ret, NULL);
+	if (!err)
+		chunk->event_count = ((const struct tape_chunk *)drain->encoded)->event_count;
+	return err;
+}
+
+struct err *drain_append(struct drain *drain, struct tape_chunk *chunk, uint32_t slot_bytes,
+			 enum writer_urgency urgency)
+{
+	size_t bytes;
+	struct err *err = encode(drain, chunk, slot_bytes, &bytes);
+
+	if (err)
+		return err;
+	return writer_append(drain->writer, drain->encoded, bytes, urgency);
 }
 
 static void give_up(struct drain *drain, struct err *err)
@@ -109,7 +125,9 @@ static void take(struct drain *drain, uint32_t index, enum tape_chunk_state stat
 	}
 	if (state == TAPE_CHUNK_OPEN)
 		drain->ends_in_exec |= measure(chunk);
-	if (!drain->fault && chunk->used > 0) {
+	if (drain->fault) {
+		measure(chunk);
+	} else if (chunk->used > 0) {
 		err = drain_append(drain, chunk, drain->spool->chunk_bytes, WRITER_NORMAL);
 		if (!err) {
 			drain->event_count += chunk->event_count;

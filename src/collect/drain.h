@@ -6,26 +6,27 @@
 #define MEMTAPE_COLLECT_DRAIN_H
 
 #include "base/sort.h"
-#include "base/vec.h"
+#include "capture/pack.h"
 #include "collect/spool.h"
 #include "collect/writer.h"
 
 struct drain {
 	const struct spool *spool;
 	struct writer *writer;
-	struct tape_chunk *chunk; /* private copy of a slot */
-	struct vec_u8 encoded;
-	struct sort_pair *seen;	 /* scratch: sealed slots at a first look */
-	struct sort_pair *taken; /* scratch: those to take, in the order of their streams */
-	uint64_t event_count;	 /* on the tape */
-	uint64_t missing_count;	 /* events that did not get onto it */
-	uint64_t damaged_count;	 /* slots whose header the target had overwritten */
-	bool ends_in_exec;	 /* a thread's last record is an exec */
-	int level;		 /* of compression; 0: none */
-	struct err *fault;	 /* why nothing is appended any more; owned */
+	struct tape_chunk *chunk;      /* private copy of a slot */
+	struct capture_packer *packer; /* NULL: chunks are written as they are */
+	uint8_t *encoded;	       /* one chunk as it goes to the tape */
+	struct sort_pair *seen;	       /* scratch: sealed slots at a first look */
+	struct sort_pair *taken;       /* scratch: those to take, in the order of their streams */
+	uint64_t event_count;	       /* on the tape */
+	uint64_t missing_count;	       /* events that did not get onto it */
+	uint64_t damaged_count;	       /* slots whose header the target had overwritten */
+	bool ends_in_exec;	       /* a thread's last record is an exec */
+	int level;		       /* of compression; 0: none */
+	struct err *fault;	       /* why nothing is appended any more; owned */
 };
 
-/* Borrows spool and writer. Undone by drain_close. */
+/* Borrows spool and writer; level is of compression, 0: none. Undone by drain_close. */
 struct err *drain_open(struct drain *drain, const struct spool *spool, struct writer *writer,
 		       int level);
 void drain_close(struct drain *drain);
@@ -36,8 +37,11 @@ uint32_t drain_sealed(struct drain *drain);
 /* After the target's death: the sealed ones and then those that were being written. */
 void drain_rest(struct drain *drain);
 
-/* Packs a chunk (a whole slot image) and appends it. */
-struct err *drain_append(struct drain *drain, const struct tape_chunk *chunk, size_t slot_bytes,
+/*
+ * Packs a chunk (a whole slot image, not larger than the spool's) up to its last whole record and
+ * appends it. Sets the chunk's event_count, also on failure.
+ */
+struct err *drain_append(struct drain *drain, struct tape_chunk *chunk, uint32_t slot_bytes,
 			 enum writer_urgency urgency);
 
 #endif

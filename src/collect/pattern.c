@@ -65,22 +65,6 @@ void pattern_expand(struct str *path, const char *pattern, const struct pattern_
 	}
 }
 
-void pattern_glob(struct str *glob, const char *pattern)
-{
-	for (const char *at = path_name(pattern); *at; at++) {
-		if (*at == '%' && at[1] && strchr("pehtn", at[1])) {
-			str_add_char(glob, '*');
-			at++;
-			continue;
-		}
-		if (*at == '%' && at[1] == '%')
-			at++;
-		if (strchr("*?[\\", *at))
-			str_add_char(glob, '\\');
-		str_add_char(glob, *at);
-	}
-}
-
 struct err *pattern_absolute(struct str *absolute, const char *pattern)
 {
 	if (pattern[0] != '/') {

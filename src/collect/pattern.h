@@ -24,11 +24,6 @@ bool pattern_has(const char *pattern, char letter);
 /* Adds the expansion to path. */
 void pattern_expand(struct str *path, const char *pattern, const struct pattern_values *values);
 
-/*
- * Adds a shell-style glob (fnmatch) that matches the name (not the directory) of every expansion.
- */
-void pattern_glob(struct str *glob, const char *pattern);
-
 /* Adds the pattern with the working directory before it when it is not absolute. */
 struct err *pattern_absolute(struct str *absolute, const char *pattern);
 

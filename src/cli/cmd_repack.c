@@ -1,0 +1,90 @@
+/*
+ * repack: a tape as the recorder left it becomes a small one.
+ */
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "cli/command.h"
+#include "collect/repack.h"
+
+enum { LEVEL_DEFAULT = 9, LEVEL_MAX = 19 }; /* at rest: smaller than while recording */
+
+struct repack_options {
+	const char *output;
+	uint64_t level;
+	bool force;
+	bool quiet;
+};
+
+static const struct option_row rows[] = {
+	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct repack_options, output),
+	  "write to FILE instead of replacing TAPE" },
+	{ "force", 'f', NULL, OPTION_FLAG, offsetof(struct repack_options, force),
+	  "overwrite FILE when it exists" },
+	{ "level", 'l', "N", OPTION_U64, offsetof(struct repack_options, level),
+	  "compression from 1 (fast) to 19 (small); the default is 9" },
+	{ "quiet", 'q', NULL, OPTION_FLAG, offsetof(struct repack_options, quiet),
+	  "do not say how much was saved" },
+};
+
+static void print_result(const char *path, const struct capture_repacked *repacked)
+{
+	CLEAN(str_deinit) struct str text = { 0 };
+
+	str_add_terminal(&text, path);
+	str_add(&text, ": ");
+	str_add_iec(&text, repacked->bytes_in);
+	str_add(&text, " -> ");
+	str_add_iec(&text, repacked->bytes_out);
+	str_add(&text, ", ");
+	str_add_grouped(&text, repacked->event_count);
+	str_add(&text, " events");
+	if (repacked->damage_count > 0) {
+		str_add(&text, ", damaged in ");
+		str_add_grouped(&text, repacked->damage_count);
+		str_add(&text, repacked->damage_count == 1 ? " place" : " places");
+	}
+	printf("%s\n", str_text(&text));
+}
+
+static struct err *repack_run(const struct command *command, int argc, char **argv, int *exit_code)
+{
+	struct repack_options options = { .level = LEVEL_DEFAULT };
+	struct capture_repacked repacked = { 0 };
+	int operand_count = 0;
+	struct stat st;
+	struct err *err = options_parse(&command->options, argc, argv, &options, &operand_count);
+	const char *out;
+
+	if (err)
+		return err;
+	if (operand_count != 1)
+		return err_new(ERR_USAGE, "which tape? One at a time");
+	if (options.level < 1 || options.level > LEVEL_MAX)
+		return err_new(ERR_USAGE, "--level is from 1 to %d", LEVEL_MAX);
+	out = options.output ? options.output : argv[1];
+	if (options.output && !options.force && lstat(out, &st) == 0)
+		return err_new(ERR_STATE, "%s exists already; overwrite it with -f", out);
+	err = repack_replace(argv[1], out, (int)options.level, &repacked);
+	if (err)
+		return err;
+	if (!options.quiet)
+		print_result(out, &repacked);
+	*exit_code = repacked.damage_count ? EXIT_FINDINGS : EXIT_OK;
+	return NULL;
+}
+
+const struct command cmd_repack = {
+	.name = "repack",
+	.summary = "make a tape smaller",
+	.options = {
+		.usage = "memtape repack [options] TAPE",
+		.about = "Writes TAPE anew with its chunks compressed: what `memtape record` did not "
+			 "do itself, because the program was recorded without it, as a child, or "
+			 "with --no-compress. Says so and exits with 1 when TAPE is damaged; what "
+			 "can be read is kept.",
+		.rows = rows,
+		.row_count = array_size(rows),
+	},
+	.run = repack_run,
+};

@@ -1,0 +1,28 @@
+/*
+ * repack: tapes a recorder wrote by itself, made small in their place.
+ */
+#ifndef MEMTAPE_COLLECT_REPACK_H
+#define MEMTAPE_COLLECT_REPACK_H
+
+#include "capture/pack.h"
+
+/*
+ * Packs the tape `in` and gives the result the name `out`, which may be the same or exist: it is
+ * replaced at once when everything has gone well, and untouched otherwise.
+ */
+struct err *repack_replace(const char *in, const char *out, int level,
+			   struct capture_repacked *repacked_ret);
+
+struct repack_children {
+	uint32_t packed_count;
+	uint32_t left_count; /* raw still: their process runs, or packing failed */
+};
+
+/*
+ * Packs the raw tapes in a directory that descend from the tape of this uuid: recorded in children
+ * of its process, or theirs. Those whose process still runs are left alone.
+ */
+struct err *repack_descendants(const char *directory, const uint8_t uuid[TAPE_UUID_BYTES],
+			       int level, struct repack_children *children_ret);
+
+#endif

@@ -1,0 +1,49 @@
+"""./dev itself: what it says and how it fails."""
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def dev(tmp_path, *words, path=None):
+    environment = dict(os.environ, MEMTAPE_BUILD=str(tmp_path / "build"))
+    if path:
+        environment["PATH"] = path
+    return subprocess.run([ROOT / "dev", *words], env=environment, capture_output=True, text=True)
+
+
+def test_help_lists_every_word(tmp_path):
+    text = dev(tmp_path, "--help").stdout
+    words = set(re.findall(r"^cmd_(\w+)\(\)", (ROOT / "dev").read_text(), re.MULTILINE))
+    assert words == set(re.findall(r"^  (\w+)\b", text, re.MULTILINE))
+
+
+@pytest.mark.parametrize("words", [["no-such-word"], ["test", "--no-such-option"], ["install"], ["setup", "--all"]])
+def test_what_is_not_known_is_refused(tmp_path, words):
+    result = dev(tmp_path, *words)
+    assert result.returncode != 0 and result.stderr
+
+
+def test_setup_says_nothing_when_all_is_there(tmp_path):
+    result = dev(tmp_path, "setup", "--tests")
+    assert (result.returncode, result.stdout) == (0, "")
+
+
+def test_setup_names_what_is_missing_to_those_who_may_not_install(tmp_path):
+    """A machine with no package, no root and no sudo."""
+    for name, text in (("dpkg-query", "exit 1"), ("id", "echo 1000")):
+        program = tmp_path / name
+        program.write_text(f"#!/bin/sh\n{text}\n")
+        program.chmod(0o755)
+    tools = ["bash", "readlink", "dirname", "nproc", "mkdir", "flock", "grep", "env"]
+    for name in tools:
+        found = subprocess.run(["which", name], capture_output=True, text=True, check=True).stdout.strip()
+        (tmp_path / name).symlink_to(found)
+    result = dev(tmp_path, "setup", path=str(tmp_path))
+    assert result.returncode != 0
+    assert "libdw-dev" in result.stdout and "apt-get" in result.stderr
+

@@ -108,12 +108,14 @@ enum tape_collector_state {
 };
 
 enum tape_loss {
-	TAPE_LOST_NO_SPACE = 0,	 /* no chunk could be had */
-	TAPE_LOST_NESTED = 1,	 /* signal handlers nested deeper than lanes */
-	TAPE_LOST_NO_THREAD = 2, /* no memory for a thread's state */
-	TAPE_LOST_STARTUP = 3,	 /* before the recorder was ready */
-	TAPE_LOST_TRUNCATED = 4, /* stacks cut short (the event itself is recorded) */
-	TAPE_LOST_STOPPED = 5	 /* after recording stopped on a fault; a lower bound */
+	TAPE_LOST_NO_SPACE = 0,	       /* no chunk could be had */
+	TAPE_LOST_NESTED = 1,	       /* signal handlers nested deeper than lanes */
+	TAPE_LOST_NO_THREAD = 2,       /* no memory for a thread's state */
+	TAPE_LOST_STARTUP = 3,	       /* before the recorder was ready */
+	TAPE_LOST_TRUNCATED = 4,       /* stacks cut short (the event itself is recorded) */
+	TAPE_LOST_STOPPED = 5,	       /* after recording stopped on a fault; a lower bound */
+	TAPE_SELFCHECKS = 6,	       /* not a loss: stacks walked twice (MEMTAPE_SELFCHECK=1) */
+	TAPE_SELFCHECK_DIFFERENCES = 7 /* of these, how many differed: 0, or memtape has a bug */
 };
 
 enum tape_fault {
@@ -183,9 +185,10 @@ static inline uint64_t tape_node_pc(const struct tape_node *node)
 /*
  * What an event is. REALLOC_OUT and REALLOC_IN enclose a realloc of a live block: OUT is written
  * before the call with the old address, IN after it with the new one; when the call failed,
- * REALLOC_FAIL follows instead and the old block stays. An OUT at the end of a stream is a call
- * that was still in progress: the old block counts as live. Between OUT and IN of one stream there
- * may be extended records but no other events.
+ * REALLOC_FAIL follows instead (address: the old block) and the old block stays; when it had the
+ * size 0 and freed the block, a FREE (TAPE_FN_REALLOC_FREE) of the old address follows. An OUT at
+ * the end of a stream is a call that was still in progress: the old block counts as live. Between
+ * OUT and IN of one stream there may be extended records but no other events.
  */
 enum tape_event_class {
 	TAPE_CLASS_ALLOC,
@@ -252,30 +255,32 @@ enum tape_fn {
 enum { TAPE_EXTENDED_BYTES = 16 };
 
 enum tape_extended {
-	TAPE_EXT_PROCESS = 1,	   /* tape_process, then exe, cwd and argv, each NUL-terminated */
-	TAPE_EXT_THREAD = 2,	   /* tape_thread + name (may be empty), at a stream's begin */
-	TAPE_EXT_THREAD_NAME = 3,  /* tape_thread + name */
-	TAPE_EXT_THREAD_END = 4,   /* tape_thread */
-	TAPE_EXT_CLOCK = 5,	   /* tape_clock_pair */
-	TAPE_EXT_MODULE = 6,	   /* tape_module, build-id bytes, path */
-	TAPE_EXT_MODULE_END = 7,   /* tape_module_end */
-	TAPE_EXT_MMAP = 8,	   /* tape_map: address = result */
-	TAPE_EXT_MUNMAP = 9,	   /* tape_map */
-	TAPE_EXT_MREMAP = 10,	   /* tape_map: old_* set */
-	TAPE_EXT_MPROTECT = 11,	   /* tape_map: prot */
-	TAPE_EXT_MADVISE = 12,	   /* tape_map: flags = advice */
-	TAPE_EXT_BRK = 13,	   /* tape_map: old_address, address = new break; sbrk too */
-	TAPE_EXT_MALLOPT = 14,	   /* tape_setting: key, value, result */
-	TAPE_EXT_MALLOC_TRIM = 15, /* tape_setting: value = pad, result */
-	TAPE_EXT_USAGE = 16,	   /* tape_usage */
-	TAPE_EXT_FORK = 17,	   /* tape_fork */
-	TAPE_EXT_EXEC = 18,	   /* tape_fork (pid 0), then path */
-	TAPE_EXT_DLOPEN = 19,	   /* tape_fork (pid 0), then path; MODULE records follow */
-	TAPE_EXT_LOST = 20,	   /* tape_lost */
-	TAPE_EXT_FAULT = 21,	   /* tape_fault_record, then text */
-	TAPE_EXT_RECORDER = 22,	   /* tape_recorder */
-	TAPE_EXT_END = 23,	   /* tape_end */
-	TAPE_EXT_MARK = 24	   /* tape_mark, then text */
+	TAPE_EXT_PROCESS = 1, /* tape_process, then exe, cwd and argv, each NUL-terminated */
+	TAPE_EXT_THREAD =
+		2, /* tape_thread + name (may be empty): whose the stream is from here on */
+	TAPE_EXT_THREAD_NAME = 3,   /* tape_thread + name */
+	TAPE_EXT_THREAD_END = 4,    /* tape_thread */
+	TAPE_EXT_CLOCK = 5,	    /* tape_clock_pair */
+	TAPE_EXT_MODULE = 6,	    /* tape_module, build-id bytes, path */
+	TAPE_EXT_MODULE_END = 7,    /* tape_module_end */
+	TAPE_EXT_MMAP = 8,	    /* tape_map: address = result */
+	TAPE_EXT_MUNMAP = 9,	    /* tape_map */
+	TAPE_EXT_MREMAP = 10,	    /* tape_map: old_* set */
+	TAPE_EXT_MPROTECT = 11,	    /* tape_map: prot */
+	TAPE_EXT_MADVISE = 12,	    /* tape_map: flags = advice */
+	TAPE_EXT_BRK = 13,	    /* tape_map: old_address, address = new break; sbrk too */
+	TAPE_EXT_MALLOPT = 14,	    /* tape_setting: key, value, result */
+	TAPE_EXT_MALLOC_TRIM = 15,  /* tape_setting: value = pad, result */
+	TAPE_EXT_USAGE = 16,	    /* tape_usage */
+	TAPE_EXT_FORK = 17,	    /* tape_fork */
+	TAPE_EXT_EXEC = 18,	    /* tape_fork (pid 0), then path */
+	TAPE_EXT_DLOPEN = 19,	    /* tape_fork (pid 0), then path; MODULE records follow */
+	TAPE_EXT_LOST = 20,	    /* tape_lost */
+	TAPE_EXT_FAULT = 21,	    /* tape_fault_record, then text */
+	TAPE_EXT_RECORDER = 22,	    /* tape_recorder */
+	TAPE_EXT_END = 23,	    /* tape_end */
+	TAPE_EXT_MARK = 24,	    /* tape_mark, then text */
+	TAPE_EXT_THREAD_CREATE = 25 /* tape_thread_create, on the creating thread */
 };
 
 struct tape_process {
@@ -287,7 +292,14 @@ struct tape_process {
 
 struct tape_thread {
 	uint32_t tid;
-	uint32_t lane; /* 0: the thread itself; 1: its signal handlers that came inside a hook */
+	uint32_t lane;	 /* 0: the thread itself; 1: its signal handlers that came inside a hook */
+	uint64_t handle; /* its pthread_t, as in tape_thread_create */
+};
+
+struct tape_thread_create {
+	uint64_t handle;
+	uint32_t node;
+	uint32_t reserved;
 };
 
 struct tape_clock_pair {

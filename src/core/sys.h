@@ -1,0 +1,113 @@
+/*
+ * sys: system calls without libc: no errno, no cancellation point, no hook in between. Each returns
+ * what the kernel returns: a value, or a negative errno. Async-signal-safe.
+ */
+#ifndef MEMTAPE_CORE_SYS_H
+#define MEMTAPE_CORE_SYS_H
+
+#include <sys/syscall.h>
+
+#include "core/core.h"
+
+#if defined(__x86_64__)
+static inline long sys_call6(long number, long a, long b, long c, long d, long e, long f)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+#elif defined(__aarch64__)
+static inline long sys_call6(long number, long a, long b, long c, long d, long e, long f)
+{
+	register long x8 __asm__("x8") = number;
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c;
+	register long x3 __asm__("x3") = d;
+	register long x4 __asm__("x4") = e;
+	register long x5 __asm__("x5") = f;
+
+	__asm__ volatile("svc 0"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+			 : "memory");
+	return x0;
+}
+#else
+#error "sys_call6: write it for this processor"
+#endif
+
+#define SYS_CALL0(n)		 sys_call6(n, 0, 0, 0, 0, 0, 0)
+#define SYS_CALL1(n, a)		 sys_call6(n, (long)(a), 0, 0, 0, 0, 0)
+#define SYS_CALL2(n, a, b)	 sys_call6(n, (long)(a), (long)(b), 0, 0, 0, 0)
+#define SYS_CALL3(n, a, b, c)	 sys_call6(n, (long)(a), (long)(b), (long)(c), 0, 0, 0)
+#define SYS_CALL4(n, a, b, c, d) sys_call6(n, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+
+/* mmap and friends: a result in [-4095, -1] is an error. */
+static inline bool sys_failed(long result)
+{
+	return (unsigned long)result > -4096UL;
+}
+
+static inline long sys_mmap(void *hint, size_t bytes, int prot, int flags, int fd, uint64_t offset)
+{
+	return sys_call6(SYS_mmap, (long)hint, (long)bytes, prot, flags, fd, (long)offset);
+}
+
+static inline long sys_munmap(void *ptr, size_t bytes)
+{
+	return SYS_CALL2(SYS_munmap, ptr, bytes);
+}
+
+static inline long sys_madvise(void *ptr, size_t bytes, int advice)
+{
+	return SYS_CALL3(SYS_madvise, ptr, bytes, advice);
+}
+
+static inline int sys_open(const char *path, int flags, unsigned mode)
+{
+	return (int)SYS_CALL4(SYS_openat, -100 /* AT_FDCWD */, path, flags, mode);
+}
+
+static inline int sys_close(int fd)
+{
+	return (int)SYS_CALL1(SYS_close, fd);
+}
+
+static inline long sys_read(int fd, void *buf, size_t bytes)
+{
+	return SYS_CALL3(SYS_read, fd, buf, bytes);
+}
+
+static inline long sys_write(int fd, const void *buf, size_t bytes)
+{
+	return SYS_CALL3(SYS_write, fd, buf, bytes);
+}
+
+static inline int sys_gettid(void)
+{
+	return (int)SYS_CALL0(SYS_gettid);
+}
+
+static inline int sys_getpid(void)
+{
+	return (int)SYS_CALL0(SYS_getpid);
+}
+
+/* Zeroed private memory, or NULL. Freed with sys_munmap. */
+static inline void *sys_map_private(size_t bytes)
+{
+	enum { READ_WRITE = 3, PRIVATE_ANONYMOUS_NORESERVE = 0x4022 };
+	long result = sys_mmap(NULL, bytes, READ_WRITE, PRIVATE_ANONYMOUS_NORESERVE, -1, 0);
+
+	return sys_failed(result) ? NULL : (void *)result;
+}
+
+#endif

@@ -1,0 +1,340 @@
+/*
+ * chunk: where the bytes go. Two kinds of file, one kind of chunk:
+ *
+ * A *spool* was made by a collector (memtape record): all its slots are mapped once, a thread takes
+ * the lowest free one, the collector empties sealed ones and frees them. So few slots are in use
+ * and they stay warm, and it does not matter what the program does to its descriptors.
+ *
+ * Without a collector the tape itself is the file: it grows by a slot at a time, of which only the
+ * one in use is mapped. Blocks are allocated before they are touched: a full disk is an error here
+ * and never a SIGBUS there.
+ */
+#include "rec/rec.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "core/hash.h"
+#include "rec/path.h"
+
+#include "core/poison.h"
+
+/* of <linux/futex.h>, which musl installations lack */
+enum { FUTEX_WAIT = 0, FUTEX_WAKE = 1 };
+
+enum { PAGE_BYTES = 4096, FD_HIGH = 900, WAIT_ROUNDS = 250, WAIT_MS = 20 };
+
+#define LIVE(field) ((_Atomic __typeof__(rec.live->field) *)&rec.live->field)
+
+static struct tape_chunk *slot_at(uint32_t slot)
+{
+	return (struct tape_chunk *)(rec.slots + (uint64_t)slot * rec.chunk_bytes);
+}
+
+static bool slot_try(struct rec_lane *lane, uint32_t slot)
+{
+	uint32_t idle = TAPE_CHUNK_FREE;
+
+	if (!atomic_compare_exchange_strong((_Atomic uint32_t *)&slot_at(slot)->state, &idle,
+					    TAPE_CHUNK_OPEN))
+		return false;
+	lane->slot = slot;
+	return true;
+}
+
+static bool slot_find(struct rec_lane *lane)
+{
+	for (uint32_t i = 0; i < rec.live->chunk_count; i++)
+		if (atomic_load_explicit((_Atomic uint32_t *)&slot_at(i)->state,
+					 memory_order_relaxed) == TAPE_CHUNK_FREE &&
+		    slot_try(lane, i))
+			return true;
+	return false;
+}
+
+/*
+ * All slots are full: wait for the collector while it makes progress, and for five seconds when it
+ * does not. Then recording ends; the program goes on.
+ */
+static struct tape_chunk *slot_wait(struct rec_lane *lane)
+{
+	const struct timespec interval = { .tv_nsec = WAIT_MS * 1000000L };
+
+	for (int idle = 0; idle < WAIT_ROUNDS; idle++) {
+		uint32_t freed = atomic_load(LIVE(freed_count));
+
+		if (slot_find(lane))
+			return slot_at(lane->slot);
+		if (atomic_load(LIVE(collector_state)) != TAPE_COLLECTOR_RUNNING)
+			break;
+		atomic_fetch_add(LIVE(recorder_waits), 1);
+		sys_call6(SYS_futex, (long)&rec.live->freed_count, FUTEX_WAIT, freed,
+			  (long)&interval, 0, 0);
+		atomic_fetch_sub(LIVE(recorder_waits), 1);
+		if (atomic_load(LIVE(freed_count)) != freed)
+			idle = 0;
+	}
+	rec_stop(TAPE_FAULT_COLLECTOR, 0);
+	return NULL;
+}
+
+static struct tape_chunk *slot_take(struct rec_lane *lane)
+{
+	if (slot_find(lane))
+		return slot_at(lane->slot);
+	return slot_wait(lane);
+}
+
+/* The descriptor, if the program has not closed it and opened something else there. */
+static bool fd_is_ours(void)
+{
+	struct stat st;
+
+	return rec.fd >= 0 && SYS_CALL2(SYS_fstat, rec.fd, &st) == 0 &&
+	       st.st_dev == rec.file_id[0] && st.st_ino == rec.file_id[1];
+}
+
+static bool fd_again(void)
+{
+	if (fd_is_ours())
+		return true;
+	rec.fd = sys_open(rec.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+	if (fd_is_ours())
+		return true;
+	if (rec.fd >= 0)
+		sys_close(rec.fd);
+	rec.fd = -1;
+	return false;
+}
+
+/* Allocates [begin, begin + bytes) of the file. 0 or -errno; a SIGXFSZ is swallowed. */
+static int file_extend(uint64_t begin, uint64_t bytes)
+{
+	const uint64_t xfsz = UINT64_C(1) << (SIGXFSZ - 1);
+	const struct timespec now = { 0 };
+	uint64_t saved;
+	long result;
+
+	if (!fd_again())
+		return -EBADF;
+	SYS_CALL4(SYS_rt_sigprocmask, SIG_BLOCK, &xfsz, &saved, 8);
+	result = SYS_CALL4(SYS_fallocate, rec.fd, 0, begin, bytes);
+	if (result == -EOPNOTSUPP || result == -ENOSYS) {
+		static const uint8_t zeros[PAGE_BYTES];
+
+		result = 0;
+		for (uint64_t at = begin; at < begin + bytes && result >= 0; at += PAGE_BYTES)
+			result = SYS_CALL4(SYS_pwrite64, rec.fd, zeros, PAGE_BYTES, at);
+	}
+	if (result == -EFBIG)
+		SYS_CALL4(SYS_rt_sigtimedwait, &xfsz, NULL, &now, 8);
+	SYS_CALL4(SYS_rt_sigprocmask, SIG_SETMASK, &saved, NULL, 8);
+	return result < 0 ? (int)result : 0;
+}
+
+static struct tape_chunk *slot_append(struct rec_lane *lane)
+{
+	long result;
+	int rc;
+
+	if (!rec_lock())
+		return NULL; /* a handler inside this very function: its event is counted as lost */
+	lane->slot = rec.live->next_slot;
+	rc = file_extend(TAPE_HEADER_BYTES + (uint64_t)lane->slot * rec.chunk_bytes,
+			 rec.chunk_bytes);
+	if (rc == 0)
+		atomic_fetch_add(LIVE(next_slot), 1);
+	rec_unlock();
+	if (rc < 0) {
+		rec_stop(TAPE_FAULT_SPACE, -rc);
+		return NULL;
+	}
+	result = sys_mmap(NULL, rec.chunk_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+			  rec.fd, TAPE_HEADER_BYTES + (uint64_t)lane->slot * rec.chunk_bytes);
+	if (sys_failed(result)) {
+		rec_stop(TAPE_FAULT_MAP, (int)-result);
+		return NULL;
+	}
+	sys_madvise((void *)result, rec.chunk_bytes, MADV_DONTFORK);
+	((struct tape_chunk *)result)->state = TAPE_CHUNK_OPEN;
+	return (struct tape_chunk *)result;
+}
+
+/* The chunk is whole: hand it to the collector, or sum it up and let go of it. */
+void rec_chunk_seal(struct rec_lane *lane)
+{
+	struct tape_chunk *chunk = lane->chunk;
+
+	if (!chunk)
+		return;
+	lane->chunk = NULL;
+	atomic_store_explicit((_Atomic uint32_t *)&chunk->state, TAPE_CHUNK_SEALED,
+			      memory_order_release);
+	if (!rec.slots) {
+		sys_munmap(chunk, rec.chunk_bytes);
+		return;
+	}
+	atomic_fetch_add(LIVE(sealed_count), 1);
+	if (atomic_load(LIVE(collector_waits)))
+		sys_call6(SYS_futex, (long)&rec.live->sealed_count, FUTEX_WAKE, 1, 0, 0, 0);
+}
+
+static void chunk_begin(struct rec_lane *lane, struct tape_chunk *chunk)
+{
+	const uint64_t ticks = rec_ticks() >> rec.tick_shift;
+
+	chunk->magic = TAPE_CHUNK_MAGIC;
+	chunk->header_bytes = sizeof(*chunk);
+	chunk->codec = TAPE_CODEC_RAW;
+	chunk->stream = lane->stream;
+	chunk->seq = lane->seq++;
+	chunk->node_count = 0;
+	chunk->first_node = lane->next_node;
+	chunk->begin_ticks = ticks;
+	chunk->event_count = 0;
+	chunk->checksum = 0;
+	atomic_store_explicit((_Atomic uint32_t *)&chunk->used, 0, memory_order_release);
+	tape_codec_reset(&lane->codec, ticks);
+	lane->records = (uint8_t *)chunk + sizeof(*chunk);
+	lane->cursor = lane->records;
+	lane->nodes = (uint8_t *)chunk + rec.chunk_bytes;
+	lane->limit = lane->nodes - TAPE_EVENT_ROOM;
+	lane->chunk = chunk;
+}
+
+/* The lane's cursor and limit are such that every event comes here while there is no chunk. */
+bool rec_chunk_next(struct rec_lane *lane)
+{
+	struct tape_chunk *chunk;
+
+	rec_chunk_seal(lane);
+	lane->cursor = (uint8_t *)1;
+	lane->limit = lane->nodes = NULL;
+	if (atomic_load(&rec.state) != REC_ON && atomic_load(&rec.state) != REC_STARTING)
+		return false;
+	chunk = rec.slots ? slot_take(lane) : slot_append(lane);
+	if (!chunk)
+		return false;
+	chunk_begin(lane, chunk);
+	rec_usage_note(lane);
+	return true;
+}
+
+/* All of the file, or its first page. */
+static bool tape_map(uint64_t bytes)
+{
+	long result = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, rec.fd, 0);
+
+	if (sys_failed(result)) {
+		rec_stop(TAPE_FAULT_MAP, (int)-result);
+		return false;
+	}
+	sys_madvise((void *)result, bytes, MADV_DONTFORK);
+	rec.header = (struct tape_header *)result;
+	rec.live = (struct tape_live *)rec.header->live;
+	return true;
+}
+
+static bool spool_fits(const struct tape_header *header, uint64_t file_bytes)
+{
+	const struct tape_live *live = (const struct tape_live *)header->live;
+
+	return memcmp(header->magic, TAPE_MAGIC, sizeof(header->magic)) == 0 &&
+	       header->version == TAPE_VERSION && header->kind == TAPE_KIND_RAW &&
+	       header->chunk_bytes >= TAPE_CHUNK_BYTES_MIN &&
+	       header->chunk_bytes <= TAPE_CHUNK_BYTES_MAX && live->chunk_count > 0 &&
+	       live->chunk_count <= (1u << 20) &&
+	       file_bytes >= TAPE_HEADER_BYTES + (uint64_t)live->chunk_count * header->chunk_bytes;
+}
+
+static bool spool_claim(uint64_t file_bytes)
+{
+	uint32_t absent = TAPE_RECORDER_ABSENT;
+
+	if (!spool_fits(rec.header, file_bytes) ||
+	    !atomic_compare_exchange_strong(LIVE(recorder_state), &absent, TAPE_RECORDER_RUNNING))
+		return false;
+	rec.chunk_bytes = rec.header->chunk_bytes;
+	rec.slots = (uint8_t *)rec.header + TAPE_HEADER_BYTES;
+	return true;
+}
+
+/* False also when another process, or this one before an exec, has it already. */
+bool rec_tape_open_spool(const char *path)
+{
+	struct stat st;
+	bool done;
+
+	rec.fd = sys_open(path, O_RDWR | O_CLOEXEC, 0);
+	if (rec.fd < 0)
+		return false;
+	done = SYS_CALL2(SYS_fstat, rec.fd, &st) == 0 && (uint64_t)st.st_size > TAPE_HEADER_BYTES &&
+	       tape_map((uint64_t)st.st_size);
+	sys_close(rec.fd);
+	rec.fd = -1;
+	if (!done)
+		return false;
+	if (spool_claim((uint64_t)st.st_size))
+		return true;
+	sys_munmap(rec.header, (size_t)st.st_size);
+	rec.header = NULL;
+	rec.live = NULL;
+	return false;
+}
+
+/* A number that programs neither hope for nor run into. */
+static void fd_move_high(void)
+{
+	int high = (int)SYS_CALL3(SYS_fcntl, rec.fd, F_DUPFD_CLOEXEC, FD_HIGH);
+
+	if (high < 0)
+		return;
+	sys_close(rec.fd);
+	rec.fd = high;
+}
+
+static int file_create(const char *pattern)
+{
+	struct stat st;
+	int fd = -EEXIST;
+
+	for (unsigned attempt = 0; fd == -EEXIST && attempt < 1000; attempt++) {
+		if (!rec_path_expand(pattern, attempt, rec.path, sizeof(rec.path)))
+			return -ENAMETOOLONG;
+		fd = sys_open(rec.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	}
+	if (fd < 0)
+		return fd;
+	rec.fd = fd;
+	fd_move_high();
+	if (SYS_CALL2(SYS_fstat, rec.fd, &st) == 0) {
+		rec.file_id[0] = st.st_dev;
+		rec.file_id[1] = st.st_ino;
+	}
+	return 0;
+}
+
+bool rec_tape_open_file(const char *pattern)
+{
+	int rc = file_create(pattern);
+
+	rec.slots = NULL;
+	rec.chunk_bytes = REC_CHUNK_BYTES;
+	if (rc == 0)
+		rc = file_extend(0, TAPE_HEADER_BYTES);
+	if (rc == 0 && tape_map(TAPE_HEADER_BYTES))
+		return true;
+	if (rec.fd >= 0) {
+		sys_close(rec.fd);
+		SYS_CALL3(SYS_unlinkat, AT_FDCWD, rec.path, 0);
+	}
+	rec.fd = -1;
+	rec_path_complain(rec.path, -rc);
+	return false;
+}

@@ -1,0 +1,120 @@
+/*
+ * env: what the environment tells the recorder, and its removal from there, so that the program
+ * and its children see what they would have seen without us.
+ *
+ * MEMTAPE_OPTIONS is a list of name=0|1 with commas: stacks, free_stacks, follow, selfcheck, sample
+ * (RSS and the like, when there is no collector). Names it does not know are ignored: the memtape
+ * command checks them.
+ */
+#include "rec/rec.h"
+
+#include <unistd.h>
+
+#include "core/poison.h"
+
+static const char LIBRARY_NAME[] = "libmemtape.so";
+
+/* The value of NAME=value, or NULL when string is another variable. */
+static char *value_of(char *string, const char *name)
+{
+	const size_t len = strlen(name);
+
+	return strncmp(string, name, len) == 0 && string[len] == '=' ? string + len + 1 : NULL;
+}
+
+const char *rec_env_get(const char *name)
+{
+	for (char **entry = environ; entry && *entry; entry++)
+		if (value_of(*entry, name))
+			return value_of(*entry, name);
+	return NULL;
+}
+
+static bool is_separator(char c)
+{
+	return c == ':' || c == ' ' || c == '\0';
+}
+
+static bool is_library(const char *begin, const char *end)
+{
+	const size_t len = sizeof(LIBRARY_NAME) - 1;
+
+	if ((size_t)(end - begin) < len || memcmp(end - len, LIBRARY_NAME, len) != 0)
+		return false;
+	return (size_t)(end - begin) == len || end[-(ptrdiff_t)len - 1] == '/';
+}
+
+/* Takes our library out of a list of preloads, in place; true: nothing is left. */
+static bool preload_remove(char *list)
+{
+	char *out = list;
+	char *begin = list;
+
+	while (*begin) {
+		char *end = begin;
+
+		while (!is_separator(*end))
+			end++;
+		if (!is_library(begin, end) && end > begin) {
+			if (out > list)
+				*out++ = ':';
+			memmove(out, begin, (size_t)(end - begin));
+			out += end - begin;
+		}
+		begin = *end ? end + 1 : end;
+	}
+	*out = '\0';
+	return out == list;
+}
+
+static bool is_unwanted(char *string)
+{
+	char *preload = value_of(string, "LD_PRELOAD");
+
+	if (strncmp(string, "MEMTAPE_", 8) == 0)
+		return true;
+	return preload && preload_remove(preload);
+}
+
+void rec_env_scrub(void)
+{
+	char **out = environ;
+
+	if (!environ)
+		return;
+	for (char **entry = environ; *entry; entry++)
+		if (!is_unwanted(*entry))
+			*out++ = *entry;
+	*out = NULL;
+}
+
+static bool *option_find(const char *name, size_t len)
+{
+	static const struct {
+		const char *name;
+		bool *value;
+	} rows[] = {
+		{ "stacks", &rec.options.stacks }, { "free_stacks", &rec.options.free_stacks },
+		{ "follow", &rec.options.follow }, { "selfcheck", &rec.options.selfcheck },
+		{ "sample", &rec.options.sample },
+	};
+
+	for (size_t i = 0; i < array_size(rows); i++)
+		if (strlen(rows[i].name) == len && memcmp(rows[i].name, name, len) == 0)
+			return rows[i].value;
+	return NULL;
+}
+
+void rec_options_parse(const char *text)
+{
+	while (text && *text) {
+		const char *comma = strchr(text, ',');
+		const char *end = comma ? comma : text + strlen(text);
+		const char *equals = memchr(text, '=', (size_t)(end - text));
+		bool *option = equals ? option_find(text, (size_t)(equals - text)) : NULL;
+
+		if (option && equals + 1 < end)
+			*option = equals[1] != '0';
+		text = comma ? comma + 1 : end;
+	}
+}

@@ -1,0 +1,73 @@
+/*
+ * event: from a hook to bytes in a chunk. Inlined into every hook with its function number.
+ */
+#ifndef MEMTAPE_REC_EVENT_H
+#define MEMTAPE_REC_EVENT_H
+
+#include "rec/rec.h"
+
+#include <stdatomic.h>
+
+/* Keeps the compiler's stores in order for a signal handler on the same thread. */
+static inline void rec_barrier(void)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+/* False: this lane's knowledge is old (fork, dlclose, stop) and could not be renewed. */
+static inline bool rec_lane_ready(struct rec_lane *lane)
+{
+	return likely(lane->epoch ==
+		      atomic_load_explicit(&rec.shared->epoch, memory_order_relaxed)) ||
+	       rec_lane_sync(lane);
+}
+
+static inline __attribute__((always_inline)) void
+rec_event_write(struct rec_lane *lane, unsigned fn, uint64_t address, uint64_t size,
+		uint64_t usable, bool stack, const struct rec_frame *caller)
+{
+	const uint64_t ticks = rec_ticks() >> rec.tick_shift;
+	uint32_t node = TAPE_NODE_NONE;
+
+	if (unlikely(!rec_lane_ready(lane)))
+		return;
+	if (likely(stack))
+		node = rec_stack_take(lane, caller);
+	if (unlikely(lane->cursor > lane->limit) && !rec_chunk_next(lane)) {
+		rec_lost(TAPE_LOST_NO_SPACE);
+		return;
+	}
+	lane->cursor = tape_event_encode(&lane->codec, lane->cursor, fn, ticks, address, size,
+					 usable, node);
+	/* After the record's bytes: what `used` covers is whole, whenever the process dies. */
+	atomic_store_explicit((_Atomic uint32_t *)&lane->chunk->used,
+			      (uint32_t)(lane->cursor - lane->records), memory_order_release);
+}
+
+/* ptr NULL: the call failed. */
+static inline __attribute__((always_inline)) void rec_event_alloc(struct rec_lane *lane,
+								  unsigned fn, const void *ptr,
+								  size_t size,
+								  const struct rec_frame *caller)
+{
+	uint64_t usable = size;
+
+	if (likely(ptr && rec_real.malloc_usable_size))
+		usable = rec_real.malloc_usable_size((void *)ptr);
+	rec_event_write(lane, fn, (uint64_t)ptr, size, usable, rec.options.stacks, caller);
+}
+
+static inline __attribute__((always_inline)) void
+rec_event_free(struct rec_lane *lane, unsigned fn, const void *ptr, const struct rec_frame *caller)
+{
+	rec_event_write(lane, fn, (uint64_t)ptr, 0, 0, rec.options.free_stacks, caller);
+}
+
+/* A realloc that failed: the old block stays. */
+static REC_COLD void rec_event_kept(struct rec_lane *lane, unsigned fn, const void *ptr,
+				    size_t size, const struct rec_frame *caller)
+{
+	rec_event_write(lane, fn, (uint64_t)ptr, size, size, rec.options.stacks, caller);
+}
+
+#endif

@@ -1,0 +1,530 @@
+/*
+ * hooks: the wrappers of the allocation functions, one macro for each shape in hooks.def.
+ *
+ * Each has a fast face - the thread's lane is there: take it, call, record, put it back - and a
+ * slow one for the first call of a thread, calls from inside the allocator or from a signal handler
+ * that interrupted the recorder (lane.c sorts these out), and when nothing is recorded.
+ *
+ * A free is recorded before it happens: a moment later another thread may own this address, and
+ * its allocation would reach the tape first. An allocation is recorded after it happened.
+ */
+#include "rec/rec.h"
+
+#include <errno.h>
+
+#include "rec/event.h"
+
+#include "core/poison.h"
+
+/* Begins a fast face; the lane is out of reach of whatever the real function calls. */
+static inline void hook_begin(struct rec_tls *tls, const struct rec_frame *caller, uint32_t phase)
+{
+	tls->lane = NULL;
+	tls->caller.sp = caller->sp;
+	tls->caller.pc = caller->pc;
+	tls->phase = phase;
+	rec_barrier();
+}
+
+static inline void hook_phase(struct rec_tls *tls, uint32_t phase)
+{
+	rec_barrier();
+	tls->phase = phase;
+	rec_barrier();
+}
+
+static inline void hook_end(struct rec_tls *tls, struct rec_lane *lane)
+{
+	rec_barrier();
+	tls->lane = lane;
+}
+
+/*
+ * The body of a hook that allocates, after `caller` was taken: CALL is the expression that does,
+ * REQUEST what was asked for. PLAIN is what to do when there is nothing to record.
+ */
+#define HOOK_BODY_ALLOC(FN, REQUEST, CALL, PLAIN)                                                  \
+	struct rec_tls *tls = &rec_tls;                                                            \
+	struct rec_lane *lane = tls->lane;                                                         \
+	uint32_t phase;                                                                            \
+	void *ptr;                                                                                 \
+                                                                                                   \
+	if (likely(lane)) {                                                                        \
+		hook_begin(tls, &caller, REC_PHASE_REAL);                                          \
+		ptr = CALL;                                                                        \
+		hook_phase(tls, REC_PHASE_RECORD);                                                 \
+		rec_event_alloc(lane, FN, ptr, REQUEST, &caller);                                  \
+		hook_end(tls, lane);                                                               \
+		return ptr;                                                                        \
+	}                                                                                          \
+	lane = rec_lane_enter(tls, &caller, &phase);                                               \
+	if (!lane)                                                                                 \
+		return PLAIN;                                                                      \
+	ptr = CALL;                                                                                \
+	rec_event_slow(tls, lane, FN, ptr, REQUEST, &caller);                                      \
+	rec_lane_leave(tls, lane, phase);                                                          \
+	return ptr
+
+#define HOOK_BODY_FREE(FN, PTR, CALL, PLAIN)                                                       \
+	struct rec_tls *tls = &rec_tls;                                                            \
+	struct rec_lane *lane = tls->lane;                                                         \
+	uint32_t phase;                                                                            \
+                                                                                                   \
+	if (unlikely(!(PTR)))                                                                      \
+		return;                                                                            \
+	if (likely(lane)) {                                                                        \
+		hook_begin(tls, &caller, REC_PHASE_RECORD);                                        \
+		rec_event_free(lane, FN, PTR, &caller);                                            \
+		hook_phase(tls, REC_PHASE_REAL);                                                   \
+		CALL;                                                                              \
+		hook_end(tls, lane);                                                               \
+		return;                                                                            \
+	}                                                                                          \
+	if (unlikely(rec_pool_owns(PTR)))                                                          \
+		return;                                                                            \
+	lane = rec_lane_enter(tls, &caller, &phase);                                               \
+	if (!lane) {                                                                               \
+		PLAIN;                                                                             \
+		return;                                                                            \
+	}                                                                                          \
+	rec_event_slow(tls, lane, FN, PTR, 0, &caller);                                            \
+	hook_phase(tls, REC_PHASE_REAL);                                                           \
+	CALL;                                                                                      \
+	rec_lane_leave(tls, lane, phase)
+
+/* In the slow face the event is written in the phase that enter chose, not in REAL. */
+static REC_COLD void rec_event_slow(struct rec_tls *tls, struct rec_lane *lane, unsigned fn,
+				    const void *ptr, size_t size, const struct rec_frame *caller)
+{
+	hook_phase(tls, lane == tls->nested ? REC_PHASE_NESTED : REC_PHASE_RECORD);
+	if (tape_fn_sizeless(fn))
+		rec_event_free(lane, fn, ptr, caller);
+	else
+		rec_event_alloc(lane, fn, ptr, size, caller);
+}
+
+/*
+ * malloc without recording: inside the allocator, during our own start, or when recording is off.
+ * When it fails inside operator new, the failure is recorded as that operator's and the thread is
+ * handed back: what comes next (a new_handler, an exception) leaves our frame for good.
+ */
+static __attribute__((noinline)) void *malloc_plain(struct rec_tls *tls, size_t size)
+{
+	void *ptr;
+
+	if (unlikely(!rec_real.malloc))
+		return rec_pool_alloc(size, 16);
+	ptr = rec_real.malloc(size);
+	if (unlikely(!ptr && tls->new_fn && tls->phase == REC_PHASE_REAL && tls->own)) {
+		hook_phase(tls, REC_PHASE_RECORD);
+		rec_event_alloc(tls->own, tls->new_fn, NULL, tls->new_size, &tls->caller);
+		tls->new_fn = 0;
+		hook_end(tls, tls->own);
+	}
+	return ptr;
+}
+
+static REC_COLD void *calloc_plain(size_t count, size_t each)
+{
+	size_t bytes;
+
+	if (likely(rec_real.calloc))
+		return rec_real.calloc(count, each);
+	return size_mul_overflows(count, each, &bytes) ? NULL : rec_pool_alloc(bytes, 16);
+}
+
+static REC_COLD void *aligned_plain(void *(*real)(size_t, size_t), size_t align, size_t size)
+{
+	return real ? real(align, size) : rec_pool_alloc(size, align);
+}
+
+static REC_COLD void free_plain(void *ptr)
+{
+	if (rec_real.free)
+		rec_real.free(ptr);
+}
+
+/* A saturated product, for the request of a calloc that overflows. */
+static inline size_t request_product(size_t count, size_t each)
+{
+	size_t bytes;
+
+	return unlikely(size_mul_overflows(count, each, &bytes)) ? SIZE_MAX : bytes;
+}
+
+#define HOOK_ALLOC(symbol, FN, real)                                                               \
+	REC_EXPORT void *symbol(size_t size)                                                       \
+	{                                                                                          \
+		struct rec_frame caller = REC_CALLER();                                            \
+                                                                                                   \
+		HOOK_BODY_ALLOC(FN, size, hook_call_##real(size), hook_plain_##real(tls, size));   \
+	}
+
+static inline void *hook_call_malloc(size_t size)
+{
+	return rec_real.malloc(size);
+}
+static inline void *hook_plain_malloc(struct rec_tls *tls, size_t size)
+{
+	return malloc_plain(tls, size);
+}
+static inline void *hook_call_valloc(size_t size)
+{
+	return rec_real.valloc ? rec_real.valloc(size) : rec_real.memalign(4096, size);
+}
+static inline void *hook_plain_valloc(struct rec_tls *tls, size_t size)
+{
+	(void)tls;
+	return rec_real.valloc ? rec_real.valloc(size)
+			       : aligned_plain(rec_real.memalign, 4096, size);
+}
+static inline void *hook_call_pvalloc(size_t size)
+{
+	return rec_real.pvalloc ? rec_real.pvalloc(size)
+				: rec_real.memalign(4096, align_up(size, 4096));
+}
+static inline void *hook_plain_pvalloc(struct rec_tls *tls, size_t size)
+{
+	(void)tls;
+	return rec_real.pvalloc ? rec_real.pvalloc(size)
+				: aligned_plain(rec_real.memalign, 4096, align_up(size, 4096));
+}
+
+#define HOOK_CALLOC(symbol, FN, real)                                                              \
+	REC_EXPORT void *symbol(size_t count, size_t each)                                         \
+	{                                                                                          \
+		struct rec_frame caller = REC_CALLER();                                            \
+                                                                                                   \
+		HOOK_BODY_ALLOC(FN, request_product(count, each), rec_real.real(count, each),      \
+				calloc_plain(count, each));                                        \
+	}
+
+#define HOOK_ALIGNED(symbol, FN, real)                                                             \
+	REC_EXPORT void *symbol(size_t align, size_t size)                                         \
+	{                                                                                          \
+		struct rec_frame caller = REC_CALLER();                                            \
+                                                                                                   \
+		HOOK_BODY_ALLOC(FN, size, rec_real.real(align, size),                              \
+				aligned_plain(rec_real.real, align, size));                        \
+	}
+
+static inline void *posix_call(void **ptr_ret, size_t align, size_t size, int *error_ret)
+{
+	*error_ret = rec_real.posix_memalign(ptr_ret, align, size);
+	return *error_ret ? NULL : *ptr_ret;
+}
+
+static REC_COLD void *posix_plain(void **ptr_ret, size_t align, size_t size, int *error_ret)
+{
+	if (rec_real.posix_memalign)
+		return posix_call(ptr_ret, align, size, error_ret);
+	*ptr_ret = rec_pool_alloc(size, align);
+	*error_ret = *ptr_ret ? 0 : ENOMEM;
+	return *ptr_ret;
+}
+
+static inline __attribute__((always_inline)) void *posix_hook(void **ptr_ret, size_t align,
+							      size_t size, unsigned fn,
+							      int *error_ret,
+							      struct rec_frame caller)
+{
+	HOOK_BODY_ALLOC(fn, size, posix_call(ptr_ret, align, size, error_ret),
+			posix_plain(ptr_ret, align, size, error_ret));
+}
+
+#define HOOK_POSIX(symbol, FN, real)                                                               \
+	REC_EXPORT int symbol(void **ptr_ret, size_t align, size_t size)                           \
+	{                                                                                          \
+		int error = 0;                                                                     \
+                                                                                                   \
+		posix_hook(ptr_ret, align, size, FN, &error, REC_CALLER());                        \
+		return error;                                                                      \
+	}
+
+/* How a realloc of a live block is told: numbers of its four records. */
+struct realloc_fns {
+	unsigned alloc, out, in, fail;
+};
+
+static const struct realloc_fns REALLOC_FNS = { TAPE_FN_REALLOC, TAPE_FN_REALLOC_OUT,
+						TAPE_FN_REALLOC_IN, TAPE_FN_REALLOC_FAIL };
+static const struct realloc_fns REALLOCARRAY_FNS = { TAPE_FN_REALLOCARRAY, TAPE_FN_REALLOCARRAY_OUT,
+						     TAPE_FN_REALLOCARRAY_IN,
+						     TAPE_FN_REALLOCARRAY_FAIL };
+
+static inline void *realloc_call(void *old, size_t count, size_t each, unsigned alloc_fn)
+{
+	size_t bytes;
+
+	if (alloc_fn == TAPE_FN_REALLOC)
+		return rec_real.realloc(old, count);
+	if (likely(rec_real.reallocarray))
+		return rec_real.reallocarray(old, count, each);
+	if (!size_mul_overflows(count, each, &bytes))
+		return rec_real.realloc(old, bytes);
+	errno = ENOMEM;
+	return NULL;
+}
+
+/* What has become of the old block: a new one, nothing (size 0 frees, in glibc), or it stays. */
+static inline void realloc_done(struct rec_lane *lane, const struct realloc_fns *fns, void *old,
+				void *ptr, size_t size, int error, const struct rec_frame *caller)
+{
+	if (likely(ptr))
+		rec_event_alloc(lane, fns->in, ptr, size, caller);
+	else if (size == 0 && error == 0)
+		rec_event_free(lane, TAPE_FN_REALLOC_FREE, old, caller);
+	else
+		rec_event_kept(lane, fns->fail, old, size, caller);
+}
+
+/*
+ * realloc(p, 0) returns NULL both when it freed p and when it failed: only errno tells, which is
+ * the caller's and is put back.
+ */
+static inline void *realloc_tell(void *old, size_t count, size_t each, unsigned alloc_fn,
+				 int *error_ret)
+{
+	const int saved = errno;
+	void *ptr;
+
+	errno = 0;
+	ptr = realloc_call(old, count, each, alloc_fn);
+	*error_ret = errno;
+	if (errno == 0)
+		errno = saved;
+	return ptr;
+}
+
+static REC_COLD void *realloc_slow(void *old, size_t count, size_t each, size_t size,
+				   const struct realloc_fns *fns, const struct rec_frame *caller)
+{
+	struct rec_tls *tls = &rec_tls;
+	uint32_t phase;
+	struct rec_lane *lane;
+	int error = 0;
+	void *ptr;
+
+	if (unlikely(rec_pool_owns(old))) {
+		ptr = malloc_plain(tls, size);
+		if (ptr)
+			memcpy(ptr, old, u64_min(size, rec_pool_usable(old)));
+		return ptr;
+	}
+	lane = rec_lane_enter(tls, caller, &phase);
+	if (!lane) {
+		if (unlikely(!rec_real.realloc))
+			return old ? NULL : rec_pool_alloc(size, 16);
+		return realloc_call(old, count, each, fns->alloc);
+	}
+	if (old)
+		rec_event_slow(tls, lane, fns->out, old, 0, caller);
+	hook_phase(tls, REC_PHASE_REAL);
+	ptr = realloc_tell(old, count, each, fns->alloc, &error);
+	hook_phase(tls, lane == tls->nested ? REC_PHASE_NESTED : REC_PHASE_RECORD);
+	if (old)
+		realloc_done(lane, fns, old, ptr, size, error, caller);
+	else
+		rec_event_alloc(lane, fns->alloc, ptr, size, caller);
+	rec_lane_leave(tls, lane, phase);
+	return ptr;
+}
+
+static inline __attribute__((always_inline)) void *realloc_hook(void *old, size_t count,
+								size_t each,
+								const struct realloc_fns *fns,
+								struct rec_frame caller)
+{
+	struct rec_tls *tls = &rec_tls;
+	struct rec_lane *lane = tls->lane;
+	size_t size = request_product(count, each);
+	int error = 0;
+	void *ptr;
+
+	if (unlikely(!lane || rec_pool_owns(old)))
+		return realloc_slow(old, count, each, size, fns, &caller);
+	hook_begin(tls, &caller, REC_PHASE_RECORD);
+	if (old)
+		rec_event_free(lane, fns->out, old, &caller);
+	hook_phase(tls, REC_PHASE_REAL);
+	ptr = likely(size) ? realloc_call(old, count, each, fns->alloc)
+			   : realloc_tell(old, count, each, fns->alloc, &error);
+	hook_phase(tls, REC_PHASE_RECORD);
+	if (old)
+		realloc_done(lane, fns, old, ptr, size, error, &caller);
+	else
+		rec_event_alloc(lane, fns->alloc, ptr, size, &caller);
+	hook_end(tls, lane);
+	return ptr;
+}
+
+REC_EXPORT void *realloc(void *old, size_t size)
+{
+	return realloc_hook(old, size, 1, &REALLOC_FNS, REC_CALLER());
+}
+
+REC_EXPORT void *reallocarray(void *old, size_t count, size_t each)
+{
+	return realloc_hook(old, count, each, &REALLOCARRAY_FNS, REC_CALLER());
+}
+
+#define HOOK_FREE(symbol, FN, real)                                                                \
+	REC_EXPORT void symbol(void *ptr)                                                          \
+	{                                                                                          \
+		struct rec_frame caller = REC_CALLER();                                            \
+                                                                                                   \
+		HOOK_BODY_FREE(FN, ptr, rec_real.free(ptr), free_plain(ptr));                      \
+	}
+
+static inline void free_sized_call(void *ptr, size_t size)
+{
+	if (rec_real.free_sized)
+		rec_real.free_sized(ptr, size);
+	else
+		free_plain(ptr);
+}
+
+static inline void free_aligned_call(void *ptr, size_t align, size_t size)
+{
+	if (rec_real.free_aligned_sized)
+		rec_real.free_aligned_sized(ptr, align, size);
+	else
+		free_plain(ptr);
+}
+
+#define HOOK_FREE_SIZED(symbol, FN, real)                                                          \
+	REC_EXPORT void symbol(void *ptr, size_t size)                                             \
+	{                                                                                          \
+		struct rec_frame caller = REC_CALLER();                                            \
+                                                                                                   \
+		HOOK_BODY_FREE(FN, ptr, free_sized_call(ptr, size), free_sized_call(ptr, size));   \
+	}
+
+#define HOOK_FREE_ALIGNED(symbol, FN, real)                                                        \
+	REC_EXPORT void symbol(void *ptr, size_t align, size_t size)                               \
+	{                                                                                          \
+		struct rec_frame caller = REC_CALLER();                                            \
+                                                                                                   \
+		HOOK_BODY_FREE(FN, ptr, free_aligned_call(ptr, align, size),                       \
+			       free_aligned_call(ptr, align, size));                               \
+	}
+
+/*
+ * operator new. The real one mostly calls malloc, which comes back to our hook and passes through;
+ * the event is this operator's. When the real one throws, our frame is skipped: either the malloc
+ * inside has failed before and handed the thread back (malloc_plain), or lane.c finds out.
+ */
+#define HOOK_BODY_NEW(FN, CALL)                                                                    \
+	struct rec_tls *tls = &rec_tls;                                                            \
+	struct rec_lane *lane = tls->lane;                                                         \
+	uint32_t phase;                                                                            \
+	void *ptr;                                                                                 \
+                                                                                                   \
+	if (unlikely(!lane)) {                                                                     \
+		lane = rec_lane_enter(tls, &caller, &phase);                                       \
+		if (!lane)                                                                         \
+			return CALL;                                                               \
+		ptr = CALL;                                                                        \
+		rec_event_slow(tls, lane, FN, ptr, size, &caller);                                 \
+		rec_lane_leave(tls, lane, phase);                                                  \
+		return ptr;                                                                        \
+	}                                                                                          \
+	tls->new_fn = FN;                                                                          \
+	tls->new_size = size;                                                                      \
+	tls->caller.bp = caller.bp;                                                                \
+	hook_begin(tls, &caller, REC_PHASE_REAL);                                                  \
+	ptr = CALL;                                                                                \
+	rec_barrier();                                                                             \
+	tls->new_fn = 0;                                                                           \
+	if (unlikely(tls->lane))                                                                   \
+		return ptr; /* a new_handler has come in between: recorded as it went */           \
+	hook_phase(tls, REC_PHASE_RECORD);                                                         \
+	rec_event_alloc(lane, FN, ptr, size, &caller);                                             \
+	hook_end(tls, lane);                                                                       \
+	return ptr
+
+/* The real operator, looked for again when there was no C++ library yet at start. */
+#define HOOK_CXX(symbol, real)                                                                     \
+	(likely(rec_real.real) ? rec_real.real                                                     \
+			       : (rec_real.real = (__typeof__(rec_real.real))rec_real_find_late(   \
+					  #symbol, __builtin_return_address(0))))
+
+#define HOOK_NEW(symbol, FN, real)                                                                 \
+	REC_EXPORT void *symbol(size_t size)                                                       \
+	{                                                                                          \
+		struct rec_frame caller = REC_CALLER();                                            \
+		void *(*call)(size_t) = HOOK_CXX(symbol, real);                                    \
+		HOOK_BODY_NEW(FN, call ? call(size) : rec_real.malloc(size));                      \
+	}
+
+#define HOOK_NEW_TAG(symbol, FN, real)                                                             \
+	REC_EXPORT void *symbol(size_t size, const void *tag)                                      \
+	{                                                                                          \
+		struct rec_frame caller = REC_CALLER();                                            \
+		void *(*call)(size_t, const void *) = HOOK_CXX(symbol, real);                      \
+		HOOK_BODY_NEW(FN, call ? call(size, tag) : new_fallback(FN, size, (size_t)tag));   \
+	}
+
+#define HOOK_NEW_ALIGNED_TAG(symbol, FN, real)                                                     \
+	REC_EXPORT void *symbol(size_t size, size_t align, const void *tag)                        \
+	{                                                                                          \
+		struct rec_frame caller = REC_CALLER();                                            \
+		void *(*call)(size_t, size_t, const void *) = HOOK_CXX(symbol, real);              \
+		HOOK_BODY_NEW(FN, call ? call(size, align, tag) : new_fallback(FN, size, align));  \
+	}
+
+#define HOOK_DELETE(symbol, FN, real)                                                              \
+	REC_EXPORT void symbol(void *ptr)                                                          \
+	{                                                                                          \
+		struct rec_frame caller = REC_CALLER();                                            \
+		void (*call)(void *) = HOOK_CXX(symbol, real);                                     \
+		HOOK_BODY_FREE(FN, ptr, delete_call(call, ptr), delete_call(call, ptr));           \
+	}
+
+#define HOOK_DELETE_2(symbol, FN, real)                                                            \
+	REC_EXPORT void symbol(void *ptr, size_t a)                                                \
+	{                                                                                          \
+		struct rec_frame caller = REC_CALLER();                                            \
+		void (*call)(void *, size_t) = HOOK_CXX(symbol, real);                             \
+		HOOK_BODY_FREE(FN, ptr, call ? call(ptr, a) : free_plain(ptr),                     \
+			       call ? call(ptr, a) : free_plain(ptr));                             \
+	}
+
+#define HOOK_DELETE_3(symbol, FN, real)                                                            \
+	REC_EXPORT void symbol(void *ptr, size_t a, size_t b)                                      \
+	{                                                                                          \
+		struct rec_frame caller = REC_CALLER();                                            \
+		void (*call)(void *, size_t, size_t) = HOOK_CXX(symbol, real);                     \
+		HOOK_BODY_FREE(FN, ptr, call ? call(ptr, a, b) : free_plain(ptr),                  \
+			       call ? call(ptr, a, b) : free_plain(ptr));                          \
+	}
+
+/* No C++ library anywhere, yet somebody calls its operator: do as it would, short of throwing. */
+static REC_COLD void *new_fallback(unsigned fn, size_t size, size_t align)
+{
+	if (fn == TAPE_FN_NEW_NOTHROW || fn == TAPE_FN_NEW_ARRAY_NOTHROW || !rec_real.memalign)
+		return rec_real.malloc(size);
+	return rec_real.memalign(align, size);
+}
+
+static inline void delete_call(void (*call)(void *), void *ptr)
+{
+	if (likely(call))
+		call(ptr);
+	else
+		free_plain(ptr);
+}
+
+/* realloc and reallocarray are written out above. */
+#define HOOK_REALLOC(symbol, fn, real)
+
+#include "rec/hooks.def"
+
+REC_EXPORT size_t malloc_usable_size(void *ptr)
+{
+	if (unlikely(rec_pool_owns(ptr)))
+		return rec_pool_usable(ptr);
+	if (unlikely(!rec_real.malloc_usable_size && !rec_start() && !rec_real.malloc_usable_size))
+		return 0;
+	return rec_real.malloc_usable_size ? rec_real.malloc_usable_size(ptr) : 0;
+}

@@ -1,0 +1,271 @@
+/*
+ * init: beginning, fork, stop and end of recording in a process.
+ *
+ * Begins at the first call of any hook, which may come before our constructor: other libraries'
+ * constructors allocate. The environment says where to:
+ *
+ *	MEMTAPE_SPOOL    a collector's file; used by the first process that opens it
+ *	MEMTAPE_OUTPUT   pattern of the tape's name otherwise; default memtape.%e.%p.mtape
+ *	MEMTAPE_OPTIONS  see env.c
+ */
+#include "rec/rec.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+
+#include "core/poison.h"
+
+enum { PAGE_BYTES = 4096, MADV_WIPE = 18 /* MADV_WIPEONFORK */ };
+
+struct rec_process rec = { .fd = -1 };
+
+/* What `shared` points to before there is a page for it: recording nothing. */
+static struct rec_shared unborn;
+
+bool rec_lock(void)
+{
+	const uint32_t tid = (uint32_t)sys_gettid();
+
+	for (;;) {
+		uint32_t nobody = 0;
+
+		if (atomic_compare_exchange_strong(&rec.lock, &nobody, tid))
+			return true;
+		if (nobody == tid)
+			return false;
+		SYS_CALL0(SYS_sched_yield);
+	}
+}
+
+void rec_unlock(void)
+{
+	atomic_store_explicit(&rec.lock, 0, memory_order_release);
+}
+
+void rec_lost(enum tape_loss kind)
+{
+	struct tape_live *live = rec.live;
+
+	if (live)
+		atomic_fetch_add_explicit((_Atomic uint64_t *)&live->lost[kind], 1,
+					  memory_order_relaxed);
+}
+
+/* Gets out of the way and says why. The lanes' chunks stay as they are: valid up to `used`. */
+void rec_stop(enum tape_fault fault, int error)
+{
+	uint32_t on = REC_ON;
+
+	if (!atomic_compare_exchange_strong(&rec.state, &on, REC_STOPPED))
+		return;
+	if (rec.live) {
+		rec.live->fault_errno = error;
+		rec.live->fault = fault;
+		atomic_store((_Atomic uint32_t *)&rec.live->recorder_state, TAPE_RECORDER_STOPPED);
+	}
+	atomic_store(&rec.shared->epoch, 0);
+}
+
+void rec_note(struct rec_lane *lane, enum tape_extended type, const void *payload, size_t bytes,
+	      const void *tail, size_t tail_bytes)
+{
+	const size_t room = TAPE_RECORD_BYTES_MAX - TAPE_EXTENDED_BYTES - bytes;
+
+	if (tail_bytes > room)
+		tail_bytes = room;
+	if ((!lane->chunk || lane->cursor > lane->limit ||
+	     (size_t)(lane->limit - lane->cursor) < TAPE_EXTENDED_BYTES + bytes + tail_bytes) &&
+	    !rec_chunk_next(lane))
+		return;
+	lane->cursor = tape_extended_encode(lane->cursor, type, rec_ticks() >> rec.tick_shift,
+					    payload, bytes, tail, tail_bytes);
+	atomic_store_explicit((_Atomic uint32_t *)&lane->chunk->used,
+			      (uint32_t)(lane->cursor - lane->records), memory_order_release);
+}
+
+static bool shared_map(void)
+{
+	struct rec_shared *shared;
+
+	if (rec.shared && rec.shared != &unborn)
+		return true;
+	shared = sys_map_private(PAGE_BYTES);
+	if (!shared)
+		return false;
+	sys_madvise(shared, PAGE_BYTES, MADV_WIPE);
+	rec.shared = shared;
+	return true;
+}
+
+static bool tape_open(bool may_spool)
+{
+	const char *spool = rec_env_get("MEMTAPE_SPOOL");
+	const char *output = rec_env_get("MEMTAPE_OUTPUT");
+
+	if (may_spool && spool && spool[0] && rec_tape_open_spool(spool))
+		return true;
+	if (may_spool && spool && spool[0] && !rec.options.follow)
+		return false; /* the collector's program has begun before: this is another */
+	return rec_tape_open_file(output && output[0] ? output : "memtape.%e.%p.mtape");
+}
+
+static void header_fill(uint32_t flags)
+{
+	struct tape_header *header = rec.header;
+
+	memcpy(header->magic, TAPE_MAGIC, sizeof(header->magic));
+	header->version = TAPE_VERSION;
+	header->header_bytes = TAPE_HEADER_BYTES;
+	header->kind = TAPE_KIND_RAW;
+	header->chunk_bytes = rec.chunk_bytes;
+	header->flags = flags | (rec.options.stacks ? TAPE_FLAG_ALLOC_STACKS : 0) |
+			(rec.options.free_stacks ? TAPE_FLAG_FREE_STACKS : 0);
+	header->elf_machine = EM_X86_64;
+	header->pointer_bytes = sizeof(void *);
+	header->pid = rec.pid;
+	header->parent_pid = (uint32_t)SYS_CALL0(SYS_getppid);
+	SYS_CALL3(SYS_getrandom, header->uuid, sizeof(header->uuid), 0);
+	memcpy(rec.uuid, header->uuid, sizeof(rec.uuid));
+	rec_clock_init();
+	if (rec.live->next_stream == 0)
+		rec.live->next_stream = TAPE_COLLECTOR_STREAM + 1;
+}
+
+/* In state STARTING, on the only thread that knows of it. */
+static bool begin(uint32_t flags, bool may_spool)
+{
+	rec.pid = (uint32_t)sys_getpid();
+	if (!shared_map() || !rec_stack_init() || !tape_open(may_spool))
+		return false;
+	header_fill(flags);
+	atomic_store(&rec.shared->epoch, ++rec.next_epoch);
+	rec_thread_key_create();
+	return true;
+}
+
+/* The first records; with a lane of this thread, which is given back for its first event. */
+static void first_notes(bool scan)
+{
+	struct rec_frame here = { .sp = (uint64_t)__builtin_frame_address(0) + 16,
+				  .pc = (uint64_t)__builtin_return_address(0) };
+	struct rec_tls *tls = &rec_tls;
+	uint32_t phase;
+	struct rec_lane *lane = rec_lane_enter(tls, &here, &phase);
+
+	if (!lane)
+		return;
+	tls->phase = REC_PHASE_RECORD;
+	rec_process_note(lane);
+	if (scan)
+		rec_modules_scan(lane);
+	else
+		rec_modules_note_all(lane);
+	rec_lane_leave(tls, lane, phase);
+	atomic_store((_Atomic uint32_t *)&rec.live->recorder_state, TAPE_RECORDER_RUNNING);
+}
+
+static void options_read(void)
+{
+	const char *selfcheck = rec_env_get("MEMTAPE_SELFCHECK");
+
+	rec.options = (struct rec_options) { .stacks = true, .free_stacks = true, .sample = true };
+	rec_options_parse(rec_env_get("MEMTAPE_OPTIONS"));
+	if (selfcheck && selfcheck[0] && selfcheck[0] != '0')
+		rec.options.selfcheck = true;
+}
+
+/*
+ * True: recording. While it runs, calls of hooks on this thread get the plain functions (or the
+ * pool), as do those of other threads, of which there are normally none yet.
+ */
+bool rec_start(void)
+{
+	uint32_t unborn_state = REC_UNBORN;
+	const int saved_errno = errno;
+
+	if (!atomic_compare_exchange_strong(&rec.state, &unborn_state, REC_STARTING))
+		return unborn_state == REC_ON;
+	rec.shared = &unborn;
+	rec_real_find();
+	options_read();
+	if (!begin(0, true)) {
+		rec_env_scrub();
+		atomic_store(&rec.state, REC_OFF);
+		errno = saved_errno;
+		return false;
+	}
+	if (!rec.options.follow)
+		rec_env_scrub();
+	atomic_store(&rec.state, REC_ON);
+	first_notes(true);
+	errno = saved_errno;
+	return true;
+}
+
+/*
+ * In a forked child: the parent's tape is none of its business (and not mapped here). Recording
+ * ends, or goes on to a tape of its own.
+ */
+void rec_child(void)
+{
+	uint8_t parent_uuid[TAPE_UUID_BYTES] = { 0 };
+	uint32_t on = REC_ON;
+	const int saved_errno = errno;
+
+	if (!atomic_compare_exchange_strong(&rec.state, &on, REC_STARTING))
+		return;
+	memcpy(parent_uuid, rec.uuid, sizeof(parent_uuid));
+	rec.lock = 0;
+	rec.header = NULL;
+	rec.live = NULL;
+	rec.slots = NULL;
+	if (rec.fd >= 0)
+		sys_close(rec.fd);
+	rec.fd = -1;
+	rec_lanes_reset();
+	if (!rec.options.follow || !begin(TAPE_FLAG_FORKED, false)) {
+		atomic_store(&rec.state, REC_OFF);
+		errno = saved_errno;
+		return;
+	}
+	memcpy(rec.header->parent_uuid, parent_uuid, sizeof(parent_uuid));
+	atomic_store(&rec.state, REC_ON);
+	first_notes(false);
+	errno = saved_errno;
+}
+
+/* status -1: not known. Events may follow; a reader takes the last of several ends. */
+void rec_end(int status)
+{
+	struct rec_frame here = { .sp = (uint64_t)__builtin_frame_address(0) + 16,
+				  .pc = (uint64_t)__builtin_return_address(0) };
+	struct tape_end end = { .kind = TAPE_END_EXIT, .status = status };
+	struct rec_tls *tls = &rec_tls;
+	struct rec_lane *lane;
+	uint32_t phase;
+
+	if (atomic_load(&rec.state) != REC_ON || rec.pid != (uint32_t)sys_getpid())
+		return; /* also: a child of vfork, in its parent's memory */
+	lane = rec_other_enter(tls, &here, &phase);
+	if (!lane)
+		return;
+	rec.live->exit_ticks = rec_ticks();
+	rec.live->recorder_bytes = rec.private_bytes;
+	atomic_store((_Atomic uint32_t *)&rec.live->recorder_state, TAPE_RECORDER_ENDED);
+	rec_usage_end(lane);
+	rec_note(lane, TAPE_EXT_END, &end, sizeof(end), NULL, 0);
+	rec_lane_leave(tls, lane, phase);
+}
+
+static __attribute__((constructor)) void library_begin(void)
+{
+	rec_start();
+}
+
+static __attribute__((destructor)) void library_end(void)
+{
+	rec_end(-1);
+}

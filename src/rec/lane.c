@@ -1,0 +1,347 @@
+/*
+ * lane: which stream a thread records to. A lane outlives its thread and serves the next one, so a
+ * program that starts a thousand threads a second needs as many lanes as run at once.
+ *
+ * A hook comes here when tls->lane is NULL. The phase says why:
+ *	NEW     the thread's first event: it gets a lane for good
+ *	REAL    inside the real function; what an allocator calls itself is not an event. Or the
+ *hook's frame is gone (an exception, longjmp): then the lane is taken back RECORD  a signal handler
+ *interrupted the recorder: its events go to a second lane NESTED  the same once more: counted as
+ *lost DEAD    thread-local destructors and what follows them: a lane is borrowed for each event
+ */
+#include "rec/rec.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "core/poison.h"
+
+__thread struct rec_tls rec_tls;
+
+enum { THREAD_ROUNDS = 3, PR_GET_NAME_OPTION = 16 };
+
+static pthread_key_t thread_key;
+static bool thread_key_made;
+
+static bool lane_tables_map(struct rec_lane *lane)
+{
+	const size_t memo_bytes = (REC_MEMO_ENTRIES + 1) * (size_t)MEMO_BYTES_PER_ENTRY;
+	const size_t edge_bytes = sizeof(struct rec_edge) << REC_EDGE_BITS;
+	uint8_t *memory = sys_map_private(memo_bytes + edge_bytes);
+
+	if (!memory)
+		return false;
+	lane->edges = (struct rec_edge *)memory;
+	unwind_memo_init(&lane->memo, memory + edge_bytes, REC_MEMO_ENTRIES);
+	atomic_fetch_add(&rec.private_bytes, sizeof(*lane) + memo_bytes + edge_bytes);
+	return true;
+}
+
+static struct rec_lane *lane_create(void)
+{
+	struct rec_lane *lane = sys_map_private(sizeof(*lane));
+	uint32_t index;
+
+	if (!lane)
+		return NULL;
+	if (!lane_tables_map(lane)) {
+		sys_munmap(lane, sizeof(*lane));
+		return NULL;
+	}
+	lane->busy = 1;
+	lane->next_node = TAPE_NODE_FIRST;
+	index = atomic_fetch_add(&rec.lane_count, 1);
+	if (index >= REC_LANES_MAX) {
+		atomic_fetch_sub(&rec.lane_count, 1);
+		return NULL; /* leaks its tables: more threads at once than we ever saw */
+	}
+	lane->index = index;
+	lane->stream = atomic_fetch_add((_Atomic uint32_t *)&rec.live->next_stream, 1);
+	atomic_store_explicit(&rec.lanes[index], lane, memory_order_release);
+	return lane;
+}
+
+static struct rec_lane *lane_reuse(void)
+{
+	const uint32_t count = (uint32_t)u64_min(atomic_load(&rec.lane_count), REC_LANES_MAX);
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct rec_lane *lane = atomic_load_explicit(&rec.lanes[i], memory_order_acquire);
+		uint32_t idle = 0;
+
+		if (lane && atomic_load_explicit(&lane->busy, memory_order_relaxed) == 0 &&
+		    atomic_compare_exchange_strong(&lane->busy, &idle, 1))
+			return lane;
+	}
+	return NULL;
+}
+
+static void lane_release(struct rec_lane *lane)
+{
+	atomic_store_explicit(&lane->busy, 0, memory_order_release);
+}
+
+/* Tells the stream whose it is from here on, when that has changed. */
+static void lane_claim(struct rec_lane *lane, bool nested)
+{
+	struct tape_thread thread = { .tid = (uint32_t)sys_gettid(),
+				      .lane = nested,
+				      .handle = (uint64_t)pthread_self() };
+
+	if (!rec_lane_sync(lane) || (lane->tid == thread.tid && lane->nested == nested))
+		return;
+	lane->tid = thread.tid;
+	lane->nested = nested;
+	lane->mapped_begin = lane->mapped_end = 0;
+	unwind_memo_clear(&lane->memo);
+	SYS_CALL2(SYS_prctl, PR_GET_NAME_OPTION, lane->name);
+	rec_note(lane, TAPE_EXT_THREAD, &thread, sizeof(thread), lane->name,
+		 strnlen(lane->name, sizeof(lane->name)));
+}
+
+static struct rec_lane *lane_acquire(bool nested)
+{
+	struct rec_lane *lane = lane_reuse();
+
+	if (!lane)
+		lane = lane_create();
+	if (!lane) {
+		rec_lost(TAPE_LOST_NO_THREAD);
+		return NULL;
+	}
+	lane_claim(lane, nested);
+	return lane;
+}
+
+bool rec_lane_sync(struct rec_lane *lane)
+{
+	const uint64_t epoch = atomic_load_explicit(&rec.shared->epoch, memory_order_acquire);
+
+	if (epoch == 0) {
+		if (atomic_load(&rec.state) == REC_ON)
+			rec_child();
+		else
+			rec_lost(TAPE_LOST_STOPPED);
+		return false;
+	}
+	if (lane->epoch != epoch) { /* code was unmapped: what its addresses meant is over */
+		lane->epoch = epoch;
+		unwind_memo_clear(&lane->memo);
+		memset(lane->edges, 0, sizeof(*lane->edges) << REC_EDGE_BITS);
+	}
+	return true;
+}
+
+/* The kept stack is forgotten: the caller walks again. */
+bool rec_lane_grow_memo(struct rec_lane *lane)
+{
+	const uint32_t capacity = (lane->memo.capacity + 2) * 4 - 2;
+	const size_t bytes = ((size_t)capacity + 1) * MEMO_BYTES_PER_ENTRY;
+	void *memory;
+
+	if (capacity > REC_MEMO_ENTRIES_MAX)
+		return false;
+	memory = sys_map_private(bytes);
+	if (!memory)
+		return false;
+	if (lane->memo.capacity > REC_MEMO_ENTRIES)
+		sys_munmap(lane->memo.pair,
+			   ((size_t)lane->memo.capacity + 1) * MEMO_BYTES_PER_ENTRY);
+	unwind_memo_init(&lane->memo, memory, capacity);
+	atomic_fetch_add(&rec.private_bytes, bytes);
+	return true;
+}
+
+/*
+ * Whether the hook that took the lane away has been left without its end. Its return address no
+ * longer standing where it stood proves it; so does a caller further out, but for a handler on an
+ * alternate stack, which can interrupt the recorder and not the allocator.
+ */
+static bool hook_was_left(const struct rec_tls *tls, const struct rec_frame *caller)
+{
+	if (*(const volatile uint64_t *)(tls->caller.sp - 8) != tls->caller.pc)
+		return true;
+	return tls->phase == REC_PHASE_REAL && caller->sp > tls->caller.sp;
+}
+
+static struct rec_lane *enter_own(struct rec_tls *tls, const struct rec_frame *caller)
+{
+	tls->caller = *caller;
+	tls->new_fn = 0;
+	return tls->own;
+}
+
+static struct rec_lane *enter_new(struct rec_tls *tls, const struct rec_frame *caller)
+{
+	tls->phase = REC_PHASE_RECORD;
+	tls->caller = *caller;
+	tls->own = lane_acquire(false);
+	if (!tls->own) {
+		tls->phase = REC_PHASE_NEW; /* try again next time */
+		return NULL;
+	}
+	if (thread_key_made)
+		pthread_setspecific(thread_key, tls);
+	tls->phase = REC_PHASE_REAL;
+	return tls->own;
+}
+
+static struct rec_lane *enter_nested(struct rec_tls *tls)
+{
+	tls->phase = REC_PHASE_NESTED;
+	if (!tls->nested)
+		tls->nested = lane_acquire(true);
+	if (!tls->nested)
+		tls->phase = REC_PHASE_RECORD;
+	return tls->nested;
+}
+
+static struct rec_lane *enter_dead(struct rec_tls *tls, const struct rec_frame *caller)
+{
+	struct rec_lane *lane;
+
+	tls->phase = REC_PHASE_RECORD;
+	tls->caller = *caller;
+	lane = lane_acquire(false);
+	tls->phase = lane ? REC_PHASE_REAL : REC_PHASE_DEAD;
+	return lane;
+}
+
+static struct rec_lane *enter_recording(struct rec_tls *tls, const struct rec_frame *caller,
+					uint32_t *phase_ret)
+{
+	*phase_ret = REC_PHASE_IDLE;
+	switch ((enum rec_phase)tls->phase) {
+	case REC_PHASE_NEW:
+		return enter_new(tls, caller);
+	case REC_PHASE_IDLE:
+		return enter_own(tls, caller);
+	case REC_PHASE_REAL:
+		if (!tls->own || !hook_was_left(tls, caller))
+			return NULL;
+		return enter_own(tls, caller);
+	case REC_PHASE_RECORD:
+		if (tls->own && hook_was_left(tls, caller)) {
+			unwind_memo_clear(&tls->own->memo);
+			return enter_own(tls, caller);
+		}
+		*phase_ret = REC_PHASE_RECORD;
+		return enter_nested(tls);
+	case REC_PHASE_NESTED:
+		if (tls->own && hook_was_left(tls, caller))
+			return enter_own(tls, caller);
+		rec_lost(TAPE_LOST_NESTED);
+		return NULL;
+	case REC_PHASE_DEAD:
+		*phase_ret = REC_PHASE_DEAD;
+		return enter_dead(tls, caller);
+	}
+	return NULL;
+}
+
+struct rec_lane *rec_lane_enter(struct rec_tls *tls, const struct rec_frame *caller,
+				uint32_t *phase_ret)
+{
+	struct rec_lane *lane;
+
+	if (unlikely(atomic_load_explicit(&rec.state, memory_order_relaxed) != REC_ON) &&
+	    !rec_start())
+		return NULL;
+	if (unlikely(atomic_load_explicit(&rec.shared->epoch, memory_order_relaxed) == 0)) {
+		rec_child(); /* a fork that did not go through our hook */
+		return NULL;
+	}
+	lane = enter_recording(tls, caller, phase_ret);
+	if (lane && *phase_ret != REC_PHASE_RECORD)
+		tls->phase = REC_PHASE_REAL;
+	return lane;
+}
+
+struct rec_lane *rec_other_enter(struct rec_tls *tls, const struct rec_frame *caller,
+				 uint32_t *phase_ret)
+{
+	struct rec_lane *lane = tls->lane;
+
+	*phase_ret = REC_PHASE_IDLE;
+	if (lane) {
+		tls->lane = NULL;
+		tls->caller = *caller;
+	} else if (tls->phase == REC_PHASE_REAL && tls->own &&
+		   atomic_load_explicit(&rec.state, memory_order_relaxed) == REC_ON) {
+		*phase_ret = REC_PHASE_REAL;
+		lane = tls->own;
+	} else {
+		lane = rec_lane_enter(tls, caller, phase_ret);
+	}
+	if (lane)
+		tls->phase = lane == tls->nested ? REC_PHASE_NESTED : REC_PHASE_RECORD;
+	atomic_signal_fence(memory_order_seq_cst);
+	return lane;
+}
+
+void rec_lane_leave(struct rec_tls *tls, struct rec_lane *lane, uint32_t phase)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+	if (phase == REC_PHASE_DEAD)
+		lane_release(lane);
+	tls->phase = phase;
+	atomic_signal_fence(memory_order_seq_cst);
+	if (phase == REC_PHASE_IDLE)
+		tls->lane = tls->own;
+}
+
+static void thread_name_note(struct rec_lane *lane)
+{
+	struct tape_thread thread = { .tid = lane->tid };
+	char name[sizeof(lane->name)] = "";
+
+	SYS_CALL2(SYS_prctl, PR_GET_NAME_OPTION, name);
+	if (memcmp(name, lane->name, sizeof(name)) == 0)
+		return;
+	memcpy(lane->name, name, sizeof(name));
+	rec_note(lane, TAPE_EXT_THREAD_NAME, &thread, sizeof(thread), name,
+		 strnlen(name, sizeof(name)));
+}
+
+/* Runs in the last rounds of thread-specific destructors, so that those of others are recorded. */
+static void thread_end(void *value)
+{
+	struct rec_tls *tls = value;
+	struct rec_lane *lane = tls->own;
+	struct tape_thread thread;
+
+	if (!lane || tls != &rec_tls)
+		return;
+	if (++tls->rounds < THREAD_ROUNDS && pthread_setspecific(thread_key, tls) == 0)
+		return;
+	tls->lane = NULL;
+	tls->phase = REC_PHASE_DEAD;
+	atomic_signal_fence(memory_order_seq_cst);
+	if (rec_lane_sync(lane)) {
+		thread_name_note(lane);
+		thread = (struct tape_thread) { .tid = lane->tid };
+		rec_note(lane, TAPE_EXT_THREAD_END, &thread, sizeof(thread), NULL, 0);
+		lane->tid = 0; /* a thread's number may come again */
+		lane_release(lane);
+		if (tls->nested)
+			lane_release(tls->nested);
+	}
+	tls->own = tls->nested = NULL;
+}
+
+bool rec_thread_key_create(void)
+{
+	if (!thread_key_made)
+		thread_key_made = pthread_key_create(&thread_key, thread_end) == 0;
+	return thread_key_made;
+}
+
+void rec_lanes_reset(void)
+{
+	rec_tls.lane = rec_tls.own = rec_tls.nested = NULL;
+	rec_tls.phase = REC_PHASE_NEW;
+	rec_tls.rounds = 0;
+	for (uint32_t i = 0; i < REC_LANES_MAX && rec.lanes[i]; i++)
+		rec.lanes[i] = NULL;
+	rec.lane_count = 0;
+}

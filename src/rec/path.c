@@ -1,0 +1,154 @@
+#include "rec/path.h"
+
+#include <errno.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#include "core/sys.h"
+
+#include "core/poison.h"
+
+struct text {
+	char *ptr;
+	size_t len;
+	size_t room; /* with the final NUL */
+	bool full;
+};
+
+static void text_add(struct text *text, const char *string, size_t len)
+{
+	if (len >= text->room - text->len) {
+		text->full = true;
+		return;
+	}
+	memcpy(text->ptr + text->len, string, len);
+	text->len += len;
+	text->ptr[text->len] = '\0';
+}
+
+static void text_add_number(struct text *text, uint64_t value)
+{
+	char digits[24];
+	size_t at = sizeof(digits);
+
+	do {
+		digits[--at] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value);
+	text_add(text, digits + at, sizeof(digits) - at);
+}
+
+static void text_add_exe(struct text *text)
+{
+	char path[4096];
+	long len = SYS_CALL4(SYS_readlinkat, -100 /* AT_FDCWD */, "/proc/self/exe", path,
+			     sizeof(path));
+	const char *name = path;
+
+	if (len <= 0 || (size_t)len >= sizeof(path)) {
+		text_add(text, "unknown", 7);
+		return;
+	}
+	path[len] = '\0';
+	for (const char *ptr = path; *ptr; ptr++)
+		if (*ptr == '/')
+			name = ptr + 1;
+	text_add(text, name, strlen(name));
+}
+
+static void text_add_host(struct text *text)
+{
+	struct utsname names;
+
+	if (SYS_CALL1(SYS_uname, &names) == 0)
+		text_add(text, names.nodename, strnlen(names.nodename, sizeof(names.nodename)));
+}
+
+static uint64_t seconds_now(void)
+{
+	struct timespec now = { 0 };
+
+	SYS_CALL2(SYS_clock_gettime, CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec;
+}
+
+static void text_add_placeholder(struct text *text, char what, unsigned attempt)
+{
+	switch (what) {
+	case 'e':
+		text_add_exe(text);
+		break;
+	case 'p':
+		text_add_number(text, (uint64_t)sys_getpid());
+		break;
+	case 't':
+		text_add_number(text, seconds_now());
+		break;
+	case 'h':
+		text_add_host(text);
+		break;
+	case 'n':
+		text_add_number(text, attempt);
+		break;
+	default:
+		text_add(text, "%", 1);
+		if (what != '%')
+			text_add(text, &what, 1);
+		break;
+	}
+}
+
+/* The name is taken and has no %n: "a.mtape" becomes "a.2.mtape". */
+static void text_number_suffix(struct text *text, unsigned number)
+{
+	char suffix[64];
+	size_t dot = text->len;
+	size_t suffix_len;
+
+	while (dot > 0 && text->ptr[dot] != '.' && text->ptr[dot] != '/')
+		dot--;
+	if (text->ptr[dot] != '.' || text->len - dot >= sizeof(suffix))
+		dot = text->len;
+	suffix_len = text->len - dot;
+	memcpy(suffix, text->ptr + dot, suffix_len);
+	text->len = dot;
+	text_add(text, ".", 1);
+	text_add_number(text, number);
+	text_add(text, suffix, suffix_len);
+}
+
+bool rec_path_expand(const char *pattern, unsigned attempt, char *out, size_t out_bytes)
+{
+	struct text text = { .ptr = out, .room = out_bytes };
+	bool numbered = false;
+
+	out[0] = '\0';
+	for (const char *ptr = pattern; *ptr; ptr++) {
+		if (*ptr != '%' || !ptr[1]) {
+			text_add(&text, ptr, 1);
+			continue;
+		}
+		ptr++;
+		numbered |= *ptr == 'n';
+		text_add_placeholder(&text, *ptr, attempt);
+	}
+	if (attempt > 0 && !numbered)
+		text_number_suffix(&text, attempt + 1);
+	return !text.full && text.len > 0;
+}
+
+void rec_path_complain(const char *path, int error)
+{
+	char line[4400];
+	struct text text = { .ptr = line, .room = sizeof(line) };
+
+	text_add(&text, "memtape: cannot create ", 23);
+	text_add(&text, path, strlen(path));
+	text_add(&text, " (error ", 8);
+	text_add_number(&text, (uint64_t)error);
+	text_add(&text,
+		 "): this process is not recorded; set MEMTAPE_OUTPUT to a name in a "
+		 "directory it may write\n",
+		 90);
+	sys_write(2, line, text.len);
+}

@@ -1,0 +1,163 @@
+/*
+ * real: the functions behind the hooks, and a pool that answers before they are known.
+ *
+ * dlsym() of a name that exists allocates nothing in glibc; of a missing one it does (the error's
+ * text), and what it allocates then comes from the pool or, once malloc is known, from there.
+ */
+#include "rec/rec.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+
+#include "core/poison.h"
+
+enum { POOL_BYTES = 64 << 10, POOL_HEADER = 16 };
+
+struct rec_real rec_real;
+
+/* Bump allocator; each block is preceded by its size. Never given back. */
+static _Alignas(4096) uint8_t pool[POOL_BYTES];
+static _Atomic size_t pool_used;
+
+void *rec_pool_alloc(size_t bytes, size_t align)
+{
+	size_t used = atomic_load(&pool_used);
+	size_t begin;
+	size_t end;
+
+	if (align < 16)
+		align = 16;
+	do {
+		if (size_add_overflows(used, POOL_HEADER + align - 1, &begin))
+			return NULL;
+		begin &= ~(align - 1);
+		if (size_add_overflows(begin, bytes, &end) || end > POOL_BYTES)
+			return NULL;
+	} while (!atomic_compare_exchange_weak(&pool_used, &used, end));
+	store_u64(pool + begin - POOL_HEADER, bytes);
+	return pool + begin;
+}
+
+bool rec_pool_owns(const void *ptr)
+{
+	return (uintptr_t)ptr - (uintptr_t)pool < POOL_BYTES;
+}
+
+size_t rec_pool_usable(const void *ptr)
+{
+	return (size_t)load_u64((const uint8_t *)ptr - POOL_HEADER);
+}
+
+struct real_row {
+	const char *symbol;
+	size_t offset;
+};
+
+#define ROW(member, symbol)                                                                        \
+	{                                                                                          \
+		symbol, offsetof(struct rec_real, member)                                          \
+	}
+
+/* malloc and its like first: the rest may need them. */
+static const struct real_row REAL_ROWS[] = {
+	ROW(malloc, "malloc"),
+	ROW(calloc, "calloc"),
+	ROW(realloc, "realloc"),
+	ROW(free, "free"),
+	ROW(malloc_usable_size, "malloc_usable_size"),
+	ROW(memalign, "memalign"),
+	ROW(aligned_alloc, "aligned_alloc"),
+	ROW(posix_memalign, "posix_memalign"),
+	ROW(valloc, "valloc"),
+	ROW(pvalloc, "pvalloc"),
+	ROW(reallocarray, "reallocarray"),
+	ROW(cfree, "cfree"),
+	ROW(free_sized, "free_sized"),
+	ROW(free_aligned_sized, "free_aligned_sized"),
+	ROW(new, "_Znwm"),
+	ROW(new_array, "_Znam"),
+	ROW(new_nothrow, "_ZnwmRKSt9nothrow_t"),
+	ROW(new_array_nothrow, "_ZnamRKSt9nothrow_t"),
+	ROW(new_aligned, "_ZnwmSt11align_val_t"),
+	ROW(new_array_aligned, "_ZnamSt11align_val_t"),
+	ROW(new_aligned_nothrow, "_ZnwmSt11align_val_tRKSt9nothrow_t"),
+	ROW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t"),
+	ROW(delete, "_ZdlPv"),
+	ROW(delete_array, "_ZdaPv"),
+	ROW(delete_nothrow, "_ZdlPvRKSt9nothrow_t"),
+	ROW(delete_array_nothrow, "_ZdaPvRKSt9nothrow_t"),
+	ROW(delete_sized, "_ZdlPvm"),
+	ROW(delete_array_sized, "_ZdaPvm"),
+	ROW(delete_aligned, "_ZdlPvSt11align_val_t"),
+	ROW(delete_array_aligned, "_ZdaPvSt11align_val_t"),
+	ROW(delete_aligned_nothrow, "_ZdlPvSt11align_val_tRKSt9nothrow_t"),
+	ROW(delete_array_aligned_nothrow, "_ZdaPvSt11align_val_tRKSt9nothrow_t"),
+	ROW(delete_sized_aligned, "_ZdlPvmSt11align_val_t"),
+	ROW(delete_array_sized_aligned, "_ZdaPvmSt11align_val_t"),
+	ROW(mmap, "mmap"),
+	ROW(munmap, "munmap"),
+	ROW(mremap, "mremap"),
+	ROW(mprotect, "mprotect"),
+	ROW(madvise, "madvise"),
+	ROW(brk, "brk"),
+	ROW(sbrk, "sbrk"),
+	ROW(mallopt, "mallopt"),
+	ROW(malloc_trim, "malloc_trim"),
+	ROW(dlopen, "dlopen"),
+	ROW(dlmopen, "dlmopen"),
+	ROW(dlclose, "dlclose"),
+	ROW(pthread_create, "pthread_create"),
+	ROW(pthread_setname_np, "pthread_setname_np"),
+	ROW(fork, "fork"),
+	ROW(exit_now, "_exit"),
+	ROW(exit_quick, "quick_exit"),
+	ROW(register_frame, "__register_frame"),
+	ROW(deregister_frame, "__deregister_frame"),
+	ROW(find_object, "_dl_find_object"),
+};
+
+/*
+ * A program may bring malloc and not malloc_usable_size; that of another allocator must not be
+ * asked about its blocks.
+ */
+static bool same_object(const void *a, const void *b)
+{
+	Dl_info info_a;
+	Dl_info info_b;
+
+	return dladdr(a, &info_a) && dladdr(b, &info_b) && info_a.dli_fbase == info_b.dli_fbase;
+}
+
+void rec_real_find(void)
+{
+	for (size_t i = 0; i < array_size(REAL_ROWS); i++) {
+		void *symbol = dlsym(RTLD_NEXT, REAL_ROWS[i].symbol);
+
+		memcpy((uint8_t *)&rec_real + REAL_ROWS[i].offset, &symbol, sizeof(symbol));
+	}
+	if (rec_real.malloc_usable_size &&
+	    !same_object((const void *)rec_real.malloc, (const void *)rec_real.malloc_usable_size))
+		rec_real.malloc_usable_size = NULL;
+}
+
+/*
+ * A C program that dlopens a C++ library calls our operators, which are in the global scope, but
+ * the real ones are not: ask the caller's object, whose dependencies include its C++ library.
+ */
+void *rec_real_find_late(const char *symbol, const void *caller)
+{
+	void *handle = NULL;
+	void *found = NULL;
+	Dl_info info;
+
+	if (dladdr(caller, &info) && info.dli_fname && rec_real.dlopen)
+		handle = rec_real.dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	if (handle) {
+		found = dlsym(handle, symbol);
+		rec_real.dlclose(handle);
+	}
+	if (found && rec_real.malloc &&
+	    same_object(found, (const void *)(uintptr_t)&rec_real_find_late))
+		return NULL; /* only ourselves */
+	return found;
+}

@@ -1,0 +1,232 @@
+/*
+ * rec: the recorder, libmemtape.so. Lives inside somebody's malloc: see the contract in
+ * docs/architecture.md. Files:
+ *
+ *	hooks.def  what is hooked, one line a function
+ *	hooks.c    the wrappers of allocation functions    maps.c     mmap and its kin, mallopt, ...
+ *	init.c     beginning, fork, end                    options.c  MEMTAPE_OPTIONS
+ *	real.c     the functions behind the hooks          lane.c     a thread's state
+ *	stack.c    a stack into a node id                  chunk.c    where the bytes go
+ *	module.c   loaded objects, their unwind tables     usage.c    RSS and the like, clock pairs
+ */
+#ifndef MEMTAPE_REC_REC_H
+#define MEMTAPE_REC_REC_H
+
+#include "core/core.h"
+#include "core/sys.h"
+#include "tape/codec.h"
+#include "tape/tape.h"
+#include "unwind/memo.h"
+
+#define REC_EXPORT __attribute__((visibility("default")))
+#define REC_COLD   __attribute__((cold, noinline))
+
+enum {
+	REC_MEMO_ENTRIES = 1022, /* of a fresh lane; grows to */
+	REC_MEMO_ENTRIES_MAX = 1 << 20,
+	REC_EDGE_BITS = 14,
+	REC_CHUNK_BYTES = 128 << 10,
+	REC_TICK_SHIFT = 5,
+	REC_LANES_MAX = 4096,
+	REC_PATH_BYTES = 4096
+};
+
+/* The caller of a hook, as it is when the hook has returned. */
+struct rec_frame {
+	uint64_t pc, sp, bp;
+};
+
+/* In the hook itself, which is compiled with a frame pointer. */
+#define REC_CALLER()                                                                               \
+	((struct rec_frame) { .pc = (uint64_t)__builtin_return_address(0),                         \
+			      .sp = (uint64_t)__builtin_frame_address(0) + 16,                     \
+			      .bp = *(const uint64_t *)__builtin_frame_address(0) })
+
+/* Direct-mapped memory of "node of (parent, pc)"; a miss defines the node once more. */
+struct rec_edge {
+	uint64_t pc; /* bit 63: exact */
+	uint32_t parent;
+	uint32_t node;
+};
+
+/* One stream of the tape, used by one thread at a time. Mapped, never unmapped, reused. */
+struct rec_lane {
+	uint64_t epoch; /* rec_shared.epoch that all here is good for */
+	uint8_t *cursor;
+	uint8_t *limit;		  /* no record begins after it */
+	uint8_t *nodes;		  /* where the chunk's last node lies */
+	uint8_t *records;	  /* the chunk's first record */
+	struct tape_chunk *chunk; /* NULL: none could be had */
+	struct tape_codec_state codec;
+	struct unwind_memo memo;
+	struct rec_edge *edges;
+	uint64_t mapped_begin, mapped_end; /* known to be readable: the stack in use */
+	uint32_t next_node;
+	uint32_t stream;
+	uint32_t seq;
+	uint32_t slot;
+	uint32_t tid;	       /* whom the stream says it belongs to; 0: to nobody yet */
+	uint32_t index;	       /* in the list of lanes */
+	uint32_t nested;       /* 1: for handlers that interrupt the recorder */
+	_Atomic uint32_t busy; /* 1: some thread owns it */
+	char name[16];
+};
+
+enum rec_phase {
+	REC_PHASE_NEW = 0, /* thread not seen yet */
+	REC_PHASE_IDLE,	   /* tls.lane is usable */
+	REC_PHASE_REAL,	   /* inside the real function: what it calls is not counted again */
+	REC_PHASE_RECORD,  /* inside the recorder: a signal handler interrupts it */
+	REC_PHASE_NESTED,  /* the same in the nested lane */
+	REC_PHASE_DEAD	   /* after the thread's destructors: lanes are borrowed event by event */
+};
+
+/*
+ * What a thread keeps in thread-local storage (initial-exec). `lane` is set exactly while an event
+ * may be recorded without further ado, so that one load and test stand before the fast path.
+ */
+struct rec_tls {
+	struct rec_lane *lane;
+	struct rec_lane *own;
+	struct rec_lane *nested;
+	uint32_t phase;		 /* enum rec_phase; means something only while lane is NULL */
+	uint32_t rounds;	 /* of destructors */
+	struct rec_frame caller; /* of the hook that is running */
+	uint64_t new_size;	 /* operator new is running for so many bytes */
+	uint32_t new_fn;	 /* 0: it is not */
+};
+
+extern __thread struct rec_tls rec_tls __attribute__((tls_model("initial-exec")));
+
+enum rec_state { REC_UNBORN = 0, REC_STARTING, REC_ON, REC_OFF, REC_STOPPED };
+
+struct rec_options {
+	bool stacks;
+	bool free_stacks;
+	bool follow;
+	bool selfcheck;
+	bool sample;
+};
+
+/*
+ * Process-wide state. Written at start, at fork and on slow paths under rec.lock; the hot path only
+ * reads `shared->epoch`, in a page of its own that the kernel wipes in a forked child.
+ */
+struct rec_shared {
+	_Atomic uint64_t epoch; /* 0: not recording in this process */
+	_Atomic uint32_t armed;
+};
+
+struct rec_process {
+	/* read at every event, written at start */
+	struct rec_shared *shared;
+	struct rec_options options;
+	bool use_tsc;
+	uint8_t tick_shift;
+
+	_Alignas(64) _Atomic uint32_t state; /* enum rec_state */
+	_Atomic uint32_t lock;		     /* spin lock of slow paths */
+	uint32_t pid;
+	uint32_t next_epoch;
+	struct tape_header *header; /* mapped page(s) of the tape or spool */
+	struct tape_live *live;
+	uint8_t *slots; /* all slots of a spool; NULL: slots are appended and mapped one by one */
+	uint64_t file_id[2]; /* device and inode of the tape, to know its descriptor by */
+	int fd;
+	uint32_t chunk_bytes;
+	_Atomic uint64_t last_clock; /* raw ticks of the last CLOCK record */
+	struct rec_lane *_Atomic lanes[REC_LANES_MAX];
+	_Atomic uint32_t lane_count;
+	_Atomic uint64_t private_bytes;
+	uint8_t uuid[TAPE_UUID_BYTES]; /* of the tape, for those of forked children */
+	char path[REC_PATH_BYTES];     /* of the tape (append mode) */
+};
+
+extern struct rec_process rec;
+
+/* real.c: the functions behind the hooks; NULL where nobody defines one. */
+struct rec_real {
+#define REC_REAL(name, result, params) result(*name) params;
+#include "rec/real.def"
+#undef REC_REAL
+};
+
+extern struct rec_real rec_real;
+void rec_real_find(void);
+/* Finds operator new and friends late, in the caller's object or its libraries. May be NULL. */
+void *rec_real_find_late(const char *symbol, const void *caller);
+void *rec_pool_alloc(size_t bytes, size_t align);
+bool rec_pool_owns(const void *ptr);
+size_t rec_pool_usable(const void *ptr);
+
+/* init.c */
+bool rec_start(void);	  /* first call of a hook; true: recording */
+void rec_child(void);	  /* first call of a hook in a forked child */
+void rec_end(int status); /* the process is about to end */
+void rec_stop(enum tape_fault fault, int error);
+bool rec_lock(void); /* false: this thread has it already (a signal came) */
+void rec_unlock(void);
+void rec_lost(enum tape_loss kind);
+
+/*
+ * lane.c. A hook that finds tls->lane NULL enters here: a lane to record in, or NULL: just call the
+ * real function. Leave with the phase that enter has put into *phase_ret.
+ */
+struct rec_lane *rec_lane_enter(struct rec_tls *tls, const struct rec_frame *caller,
+				uint32_t *phase_ret);
+void rec_lane_leave(struct rec_tls *tls, struct rec_lane *lane, uint32_t phase);
+void rec_lanes_reset(void); /* in a forked child: none of them is ours */
+bool rec_thread_key_create(void);
+bool rec_lane_sync(struct rec_lane *lane);
+bool rec_lane_grow_memo(struct rec_lane *lane);
+
+/* chunk.c */
+bool rec_chunk_next(struct rec_lane *lane);
+void rec_chunk_seal(struct rec_lane *lane);
+bool rec_tape_open_spool(const char *path);
+bool rec_tape_open_file(const char *pattern);
+
+/* stack.c */
+uint32_t rec_stack_take(struct rec_lane *lane, const struct rec_frame *frame);
+void rec_stack_forget_rules(void);
+bool rec_stack_init(void);
+
+/* module.c */
+void rec_modules_scan(struct rec_lane *lane);
+uint32_t rec_module_rule(struct rec_lane *lane, uint64_t lookup_pc);
+bool rec_module_full_step(struct unwind_regs *regs, bool *end_ret);
+void rec_modules_note_all(struct rec_lane *lane); /* a new tape, objects already known */
+bool rec_jit_add(const void *eh_frame);
+void rec_jit_remove(struct rec_lane *lane, const void *eh_frame);
+void rec_epoch_next(void); /* what code addresses meant is over */
+
+/* A lane for a hook that is not an allocation's; also inside an allocator. NULL: none. */
+struct rec_lane *rec_other_enter(struct rec_tls *tls, const struct rec_frame *caller,
+				 uint32_t *phase_ret);
+
+/* env.c */
+const char *rec_env_get(const char *name);
+void rec_env_scrub(void);
+void rec_options_parse(const char *text);
+
+/* usage.c */
+uint64_t rec_clock_raw(void);
+void rec_clock_init(void);
+void rec_usage_note(struct rec_lane *lane); /* on slow paths: CLOCK and USAGE when they are due */
+void rec_usage_end(struct rec_lane *lane);  /* a last CLOCK and USAGE */
+void rec_process_note(struct rec_lane *lane);
+
+/* An extended record with the present time; payload and tail as in tape_extended_encode(). */
+void rec_note(struct rec_lane *lane, enum tape_extended type, const void *payload, size_t bytes,
+	      const void *tail, size_t tail_bytes);
+
+static inline uint64_t rec_ticks(void)
+{
+#if defined(__x86_64__)
+	if (likely(rec.use_tsc))
+		return __builtin_ia32_rdtsc();
+#endif
+	return rec_clock_raw();
+}
+
+#endif

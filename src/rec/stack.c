@@ -1,0 +1,252 @@
+/*
+ * stack: from a hook's caller to a node id. Rules come from one table that all threads share:
+ * direct-mapped, one 64-bit word an entry, so that it is read and replaced without a lock.
+ */
+#include "rec/rec.h"
+
+#include <stdatomic.h>
+
+#include "core/hash.h"
+
+static inline uint32_t walk_rule(void *context, uint64_t lookup_pc);
+static bool walk_slow(void *context, struct memo_state *state, bool *end_ret);
+static bool walk_mapped(void *context, uint64_t begin, uint64_t end);
+
+#include "unwind/memo_walk.h"
+
+#include "core/poison.h"
+
+/*
+ * An entry: bit 62 set, the upper 30 bits of the scrambled pc, the rule's 31 bits. Scrambling is a
+ * bijection of the 47 bits a user's pc has, and the lower 17 bits are the index: so an entry says
+ * exactly which pc it is for.
+ */
+enum { RULE_BITS = 17, PC_BITS = 47, RULE_WORD_BITS = 31 };
+
+static const uint64_t PC_MASK = (UINT64_C(1) << PC_BITS) - 1;
+static const uint64_t SCRAMBLE = UINT64_C(0x9e3779b97f4a7c15);
+
+/* Set once at start. */
+static _Atomic uint64_t *rule_table;
+
+bool rec_stack_init(void)
+{
+	if (!rule_table)
+		rule_table = sys_map_private(sizeof(*rule_table) << RULE_BITS);
+	return rule_table != NULL;
+}
+
+/* After an object was unmapped. Racing insertions of other threads are of live pcs. */
+void rec_stack_forget_rules(void)
+{
+	for (size_t i = 0; i < (size_t)1 << RULE_BITS; i++)
+		if (atomic_load_explicit(&rule_table[i], memory_order_relaxed))
+			atomic_store_explicit(&rule_table[i], 0, memory_order_relaxed);
+}
+
+static REC_COLD uint32_t rule_miss(struct rec_lane *lane, uint64_t lookup_pc,
+				   _Atomic uint64_t *entry, uint64_t tag)
+{
+	uint32_t rule = rec_module_rule(lane, lookup_pc);
+
+	if (unwind_rule_kind(rule) == UNWIND_SP && unwind_rule_offset(rule) == 0)
+		rule = UNWIND_NONE; /* would not move */
+	if (lookup_pc <= PC_MASK)
+		atomic_store_explicit(entry, tag << RULE_WORD_BITS | rule, memory_order_relaxed);
+	return rule;
+}
+
+static inline uint32_t walk_rule(void *context, uint64_t lookup_pc)
+{
+	const uint64_t scrambled = lookup_pc * SCRAMBLE & PC_MASK;
+	const uint64_t tag = scrambled & ((UINT64_C(1) << (PC_BITS - RULE_BITS)) - 1);
+	_Atomic uint64_t *entry = &rule_table[scrambled >> (PC_BITS - RULE_BITS)];
+	const uint64_t word = atomic_load_explicit(entry, memory_order_relaxed);
+	const uint64_t known = tag | UINT64_C(1) << (PC_BITS - RULE_BITS);
+
+	if (likely(word >> RULE_WORD_BITS == known) && likely(lookup_pc <= PC_MASK))
+		return (uint32_t)(word & ((UINT64_C(1) << RULE_WORD_BITS) - 1));
+	return rule_miss(context, lookup_pc, entry, known);
+}
+
+static bool walk_slow(void *context, struct memo_state *state, bool *end_ret)
+{
+	struct unwind_regs regs = {
+		.known = 1u << UNWIND_REG_BP | 1u << UNWIND_REG_SP | 1u << UNWIND_REG_PC,
+		.exact = state->exact,
+	};
+
+	(void)context;
+	regs.value[UNWIND_REG_BP] = state->bp;
+	regs.value[UNWIND_REG_SP] = state->sp;
+	regs.value[UNWIND_REG_PC] = state->pc;
+	if (!rec_module_full_step(&regs, end_ret))
+		return false;
+	if (regs.value[UNWIND_REG_SP] <= state->sp)
+		return false;
+	*state = (struct memo_state) {
+		.pc = regs.value[UNWIND_REG_PC],
+		.sp = regs.value[UNWIND_REG_SP],
+		.bp = regs.known >> UNWIND_REG_BP & 1 ? regs.value[UNWIND_REG_BP] : 0,
+		.exact = regs.exact,
+	};
+	return true;
+}
+
+/* mincore() says ENOMEM when any page of the range is not mapped. */
+static REC_COLD bool probe_mapped(uint64_t begin, uint64_t end)
+{
+	enum { PAGE = 4096, BATCH = 1024 };
+	unsigned char vec[BATCH];
+
+	for (begin &= -(uint64_t)PAGE; begin < end; begin += (uint64_t)BATCH * PAGE) {
+		uint64_t bytes = u64_min(align_up(end - begin, PAGE), (uint64_t)BATCH * PAGE);
+
+		if (SYS_CALL3(SYS_mincore, begin, bytes, vec) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* What was found mapped is remembered as one range: the part of the stack that is in use. */
+static bool walk_mapped(void *context, uint64_t begin, uint64_t end)
+{
+	struct rec_lane *lane = context;
+
+	if (likely(begin >= lane->mapped_begin && end <= lane->mapped_end))
+		return true;
+	if (end < begin || end - begin > WALK_FRAME_BYTES_MAX || !probe_mapped(begin, end))
+		return false;
+	if (begin > lane->mapped_end || end < lane->mapped_begin || lane->mapped_end == 0) {
+		lane->mapped_begin = begin;
+		lane->mapped_end = end;
+	}
+	lane->mapped_begin = u64_min(lane->mapped_begin, begin) & -UINT64_C(4096);
+	lane->mapped_end = align_up(u64_max(lane->mapped_end, end), 4096);
+	return true;
+}
+
+static REC_COLD uint32_t node_define(struct rec_lane *lane, struct rec_edge *edge, uint32_t parent,
+				     uint64_t pc)
+{
+	struct tape_node *node;
+
+	if (unlikely(!lane->chunk ||
+		     lane->nodes - sizeof(*node) < lane->cursor + TAPE_EVENT_ROOM) &&
+	    !rec_chunk_next(lane))
+		return TAPE_NODE_NONE;
+	lane->nodes -= sizeof(*node);
+	lane->limit = lane->nodes - TAPE_EVENT_ROOM;
+	node = (struct tape_node *)lane->nodes;
+	node->parent = parent;
+	node->pc_low = (uint32_t)pc;
+	node->pc_high = (uint32_t)(pc >> 32 & 0xffff) | (uint32_t)(pc >> 63) << 31;
+	atomic_store_explicit((_Atomic uint32_t *)&lane->chunk->node_count,
+			      lane->chunk->node_count + 1, memory_order_release);
+	*edge = (struct rec_edge) { .pc = pc, .parent = parent, .node = lane->next_node };
+	return lane->next_node++;
+}
+
+/* pc with bit 63: interrupted there. */
+static inline uint32_t node_get(struct rec_lane *lane, uint32_t parent, uint64_t pc)
+{
+	const uint64_t hash = (pc + parent * UINT64_C(0xc2b2ae3d27d4eb4f)) * SCRAMBLE;
+	struct rec_edge *edge = &lane->edges[hash >> (64 - REC_EDGE_BITS)];
+
+	if (likely(edge->pc == pc && edge->parent == parent))
+		return edge->node;
+	return node_define(lane, edge, parent, pc);
+}
+
+/* Gives the fresh frames their nodes and keeps them. */
+static inline uint32_t stack_keep(struct rec_lane *lane, uint32_t met, uint32_t node)
+{
+	struct unwind_memo *memo = &lane->memo;
+
+	for (uint32_t i = memo->fresh; i-- > 0;) {
+		struct memo_meta *meta = &memo->fresh_meta[i];
+
+		if (likely(meta->flags & MEMO_FRAME))
+			node = node_get(lane, node,
+					memo->fresh_pair[i].value |
+						(uint64_t)(meta->flags & MEMO_EXACT ? 1 : 0) << 63);
+		meta->node = node;
+	}
+	unwind_memo_keep(memo, met);
+	return node;
+}
+
+static REC_COLD void selfcheck(struct rec_lane *lane, const struct rec_frame *frame);
+
+static inline struct memo_state stack_state(const struct rec_frame *frame)
+{
+	return (struct memo_state) {
+		.pc = frame->pc, .sp = frame->sp, .bp = frame->bp, .slot = frame->sp - 8
+	};
+}
+
+uint32_t rec_stack_take(struct rec_lane *lane, const struct rec_frame *frame)
+{
+	struct memo_state state = stack_state(frame);
+	uint32_t met;
+	uint32_t node = TAPE_NODE_ROOT;
+
+	switch (unwind_memo_walk(&lane->memo, lane, &state, &met)) {
+	case MEMO_MET:
+		node = lane->memo.meta[met].node;
+		if (likely(lane->memo.fresh == 0)) {
+			lane->memo.top = met;
+			break;
+		}
+		node = stack_keep(lane, met, node);
+		break;
+	case MEMO_COMPLETE:
+		node = stack_keep(lane, met, TAPE_NODE_ROOT);
+		break;
+	case MEMO_TRUNCATED:
+		rec_lost(TAPE_LOST_TRUNCATED);
+		node = stack_keep(lane, met, TAPE_NODE_TRUNCATED);
+		break;
+	case MEMO_FULL:
+		if (rec_lane_grow_memo(lane))
+			return rec_stack_take(lane, frame);
+		rec_lost(TAPE_LOST_TRUNCATED);
+		unwind_memo_clear(&lane->memo);
+		return TAPE_NODE_NONE;
+	}
+	if (unlikely(rec.options.selfcheck))
+		selfcheck(lane, frame);
+	return node;
+}
+
+/*
+ * MEMTAPE_SELFCHECK=1: walks again by rules alone, keeping nothing, and compares with the kept
+ * stack; says in the tape's counters how often that was done and how often they differed.
+ */
+static REC_COLD void selfcheck(struct rec_lane *lane, const struct rec_frame *frame)
+{
+	struct unwind_memo *memo = &lane->memo;
+	struct memo_state state = stack_state(frame);
+	uint32_t kept = memo->top;
+	bool same = true;
+
+	if (memo->cut)
+		return;
+	for (;;) {
+		while (kept < memo->capacity && !(memo->meta[kept].flags & MEMO_FRAME))
+			kept++;
+		same = same && kept < memo->capacity && memo->pair[kept].value == state.pc &&
+		       memo->meta[kept].sp == state.sp;
+		memo->fresh = memo->cut = 0;
+		if (!same || walk_over(memo, lane, &state,
+				       walk_rule(lane, state.pc - !state.exact)) != WALK_ON)
+			break;
+		kept++;
+	}
+	while (same && ++kept < memo->capacity)
+		same = !(memo->meta[kept].flags & MEMO_FRAME);
+	__atomic_fetch_add(&rec.live->lost[TAPE_SELFCHECKS], 1, __ATOMIC_RELAXED);
+	if (!same)
+		__atomic_fetch_add(&rec.live->lost[TAPE_SELFCHECK_DIFFERENCES], 1,
+				   __ATOMIC_RELAXED);
+}

@@ -1,0 +1,164 @@
+/*
+ * usage: what time it is and how much memory the process uses. A collector samples from outside;
+ * without one it is done here, on slow paths and at most ten times a second.
+ */
+#include "rec/rec.h"
+
+#include <cpuid.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <sys/resource.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "core/poison.h"
+
+enum { CLOCK_PERIOD_NS = 20000000, USAGE_PERIOD_NS = 100000000 };
+
+/* Monotonic nanoseconds of the last records; whoever advances them writes the next. */
+static _Atomic uint64_t next_clock_ns;
+static _Atomic uint64_t next_usage_ns;
+
+static uint64_t clock_ns(int clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+/* Ticks where there is no invariant counter. */
+uint64_t rec_clock_raw(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+void rec_clock_init(void)
+{
+	unsigned a, b, c, d;
+
+	rec.use_tsc = __get_cpuid(0x80000007, &a, &b, &c, &d) && d & 1u << 8;
+	rec.tick_shift = REC_TICK_SHIFT;
+	rec.header->clock = rec.use_tsc ? TAPE_CLOCK_TSC : TAPE_CLOCK_MONOTONIC;
+	rec.header->tick_shift = rec.tick_shift;
+	rec.header->start_monotonic_ns = clock_ns(CLOCK_MONOTONIC);
+	rec.header->start_ticks = rec_ticks() >> rec.tick_shift;
+	rec.header->start_realtime_ns = clock_ns(CLOCK_REALTIME);
+}
+
+static void clock_note(struct rec_lane *lane)
+{
+	struct tape_clock_pair pair = { .monotonic_ns = clock_ns(CLOCK_MONOTONIC),
+					.raw_ticks = rec_ticks() };
+
+	pair.realtime_ns = clock_ns(CLOCK_REALTIME);
+	rec_note(lane, TAPE_EXT_CLOCK, &pair, sizeof(pair), NULL, 0);
+}
+
+static const char *number_parse(const char *text, uint64_t *value_ret)
+{
+	uint64_t value = 0;
+
+	while (*text == ' ')
+		text++;
+	for (; *text >= '0' && *text <= '9'; text++)
+		value = value * 10 + (uint64_t)(*text - '0');
+	*value_ret = value;
+	return text;
+}
+
+static void statm_read(struct tape_usage *usage)
+{
+	enum { PAGE_BYTES = 4096 };
+	char text[128] = "";
+	const char *ptr = text;
+	int fd = sys_open("/proc/self/statm", O_RDONLY | O_CLOEXEC, 0);
+	long len;
+
+	if (fd < 0)
+		return;
+	len = sys_read(fd, text, sizeof(text) - 1);
+	sys_close(fd);
+	if (len <= 0)
+		return;
+	ptr = number_parse(ptr, &usage->virtual_bytes);
+	ptr = number_parse(ptr, &usage->rss_bytes);
+	number_parse(ptr, &usage->shared_bytes);
+	usage->virtual_bytes *= PAGE_BYTES;
+	usage->rss_bytes *= PAGE_BYTES;
+	usage->shared_bytes *= PAGE_BYTES;
+}
+
+static void usage_note(struct rec_lane *lane)
+{
+	struct tape_usage usage;
+	struct rusage spent;
+
+	memset(&usage, 0xff, sizeof(usage)); /* all unknown */
+	statm_read(&usage);
+	if (SYS_CALL2(SYS_getrusage, RUSAGE_SELF, &spent) == 0) {
+		usage.minor_faults = (uint64_t)spent.ru_minflt;
+		usage.major_faults = (uint64_t)spent.ru_majflt;
+	}
+	rec_note(lane, TAPE_EXT_USAGE, &usage, sizeof(usage), NULL, 0);
+}
+
+/* True for the one caller whose turn it is. */
+static bool due(_Atomic uint64_t *next_ns, uint64_t now_ns, uint64_t period_ns)
+{
+	uint64_t next = atomic_load_explicit(next_ns, memory_order_relaxed);
+
+	return now_ns >= next && atomic_compare_exchange_strong(next_ns, &next, now_ns + period_ns);
+}
+
+void rec_usage_note(struct rec_lane *lane)
+{
+	const uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	if (due(&next_clock_ns, now_ns, CLOCK_PERIOD_NS))
+		clock_note(lane);
+	if (!rec.slots && rec.options.sample && due(&next_usage_ns, now_ns, USAGE_PERIOD_NS))
+		usage_note(lane);
+}
+
+void rec_usage_end(struct rec_lane *lane)
+{
+	clock_note(lane);
+	if (!rec.slots && rec.options.sample)
+		usage_note(lane);
+}
+
+/* exe, cwd and argv, each NUL-terminated; what does not fit is left out. */
+static size_t process_strings(char *out, size_t room, uint32_t *argc_ret)
+{
+	size_t used = 0;
+	long len = SYS_CALL4(SYS_readlinkat, -100 /* AT_FDCWD */, "/proc/self/exe", out, room / 4);
+	int fd;
+
+	used = len > 0 ? (size_t)len : 0;
+	out[used++] = '\0';
+	len = SYS_CALL2(SYS_getcwd, out + used, room / 4);
+	used += len > 0 ? (size_t)len : 0;
+	if (len <= 0)
+		out[used++] = '\0';
+	fd = sys_open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
+	len = fd < 0 ? 0 : sys_read(fd, out + used, room - used - 1);
+	if (fd >= 0)
+		sys_close(fd);
+	if (len > 0 && out[used + (size_t)len - 1] != '\0')
+		out[used + (size_t)len++] = '\0';
+	for (long i = 0; i < len; i++)
+		*argc_ret += out[used + (size_t)i] == '\0';
+	return used + (size_t)(len > 0 ? len : 0);
+}
+
+void rec_process_note(struct rec_lane *lane)
+{
+	char strings[6000];
+	struct tape_process process = { .pid = rec.pid,
+					.parent_pid = rec.header->parent_pid,
+					.page_bytes = 4096 };
+	size_t bytes = process_strings(strings, sizeof(strings), &process.argc);
+
+	rec_note(lane, TAPE_EXT_PROCESS, &process, sizeof(process), strings, bytes);
+}

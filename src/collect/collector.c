@@ -270,7 +270,7 @@ static void note_fault(struct collector *collector, struct arena *arena,
 				     live->fault_errno ? strerror(live->fault_errno) : "");
 	} else if (collector->drain.damaged_count > 0) {
 		result->fault =
-			arena_printf(arena, "the program overwrote %llu chunks in the spool",
+			arena_printf(arena, "chunks that the program overwrote: %llu",
 				     (unsigned long long)collector->drain.damaged_count);
 	}
 	if (result->fault)

@@ -281,7 +281,7 @@ static void a_chunk_that_the_target_overwrote_is_counted_and_left_out(void **sta
 	assert_null(run.err);
 	assert_int_equal(look(&run).event_count, 2000);
 	assert_non_null(run.result.fault);
-	assert_non_null(strstr(run.result.fault, "overwrote 1 chunk"));
+	assert_non_null(strstr(run.result.fault, "overwrote: 1"));
 	run_end(&run);
 }
 

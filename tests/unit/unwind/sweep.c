@@ -34,8 +34,11 @@ struct image {
 struct tally {
 	uint64_t rows;
 	uint64_t kinds[UNWIND_SLOW + 1];
-	uint64_t slow_plt;
-	uint64_t gaps;
+	uint64_t slow_register;	  /* of the slow: the CFA is in another register */
+	uint64_t slow_expression; /* of the slow: another expression */
+	uint64_t bytes;		  /* code that the rows cover */
+	uint64_t slow_bytes;
+	uint64_t gaps; /* bytes of code that no row covers */
 	uint64_t wrong;
 	uint64_t compiled;
 	uint64_t spent_ns;
@@ -130,8 +133,9 @@ static enum saved saved_where(Dwarf_Frame *frame, int reg, int64_t *offset_ret)
 		*offset_ret = (int64_t)ops[1].number;
 		return SAVED_AT_CFA;
 	}
-	if (count == 1 && op_is_breg(&ops[0], &base, offset_ret) && base == UNWIND_REG_BP &&
-	    *offset_ret == 0)
+	/* An expression; libdw begins with the CFA it would find on its stack. */
+	if (count == 2 && ops[0].atom == DW_OP_call_frame_cfa &&
+	    op_is_breg(&ops[1], &base, offset_ret) && base == UNWIND_REG_BP && *offset_ret == 0)
 		return SAVED_AT_BP;
 	return SAVED_ELSEWHERE;
 }
@@ -188,13 +192,22 @@ static uint32_t expected_rule(Dwarf_Frame *frame)
 	return UNWIND_SLOW;
 }
 
-static bool is_plt_row(Dwarf_Frame *frame)
+static void tally_row(struct tally *tally, Dwarf_Frame *frame, uint32_t expected, uint64_t bytes)
 {
 	Dwarf_Op *ops;
 	size_t count;
 
+	tally->kinds[unwind_rule_kind(expected)]++;
+	tally->bytes += bytes;
+	if (expected != UNWIND_SLOW)
+		return;
+	tally->slow_bytes += bytes;
 	dwarf_frame_cfa(frame, &ops, &count);
-	return count == 9 && ops[8].atom == DW_OP_plus;
+	if (count > 1)
+		tally->slow_expression++;
+	else if (count == 1 && ops[0].atom == DW_OP_bregx && ops[0].number != UNWIND_REG_SP &&
+		 ops[0].number != UNWIND_REG_BP)
+		tally->slow_register++;
 }
 
 static void compare(const struct image *image, uint64_t pc, uint32_t expected, struct tally *tally)
@@ -206,6 +219,9 @@ static void compare(const struct image *image, uint64_t pc, uint32_t expected, s
 	tally->compiled++;
 	if (rule == expected)
 		return;
+	if (rule == UNWIND_SIGNAL &&
+	    unwind_object_is_sigreturn(&image->object, (uintptr_t)image->base + pc))
+		return; /* known by its code: musl says nothing of it */
 	if (tally->wrong++ < WRONG_SHOWN)
 		print_error("pc %#lx: rule %#x, libdw %#x\n", pc, rule, expected);
 }
@@ -229,8 +245,7 @@ static uint64_t sweep_row(const struct image *image, Dwarf_CFI *cfi, uint64_t pc
 		expected = expected_rule(frame);
 		compare(image, pc, expected, tally);
 		compare(image, end - 1, expected, tally);
-		tally->kinds[expected & 15]++;
-		tally->slow_plt += expected == UNWIND_SLOW && is_plt_row(frame);
+		tally_row(tally, frame, expected, end - begin);
 	}
 	free(frame);
 	return end;
@@ -238,13 +253,15 @@ static uint64_t sweep_row(const struct image *image, Dwarf_CFI *cfi, uint64_t pc
 
 static void tally_print(const char *path, const struct tally *tally)
 {
-	print_message("# %s: %lu rows, compared %lu: sp %lu bp %lu deref %lu signal %lu end %lu "
-		      "slow %lu (plt %lu); %lu bytes without information; %lu wrong; %lu ns each\n",
-		      path, tally->rows, tally->compiled, tally->kinds[UNWIND_SP],
-		      tally->kinds[UNWIND_BP], tally->kinds[UNWIND_DEREF],
-		      tally->kinds[UNWIND_SIGNAL], tally->kinds[UNWIND_END],
-		      tally->kinds[UNWIND_SLOW], tally->slow_plt, tally->gaps, tally->wrong,
-		      tally->compiled ? tally->spent_ns / tally->compiled : 0);
+	print_message(
+		"# %s: %lu rows, compared %lu: sp %lu bp %lu deref %lu signal %lu end %lu "
+		"slow %lu (register %lu, expression %lu, %lu of %lu bytes); %lu bytes without "
+		"information; %lu wrong; %lu ns each\n",
+		path, tally->rows, tally->compiled, tally->kinds[UNWIND_SP],
+		tally->kinds[UNWIND_BP], tally->kinds[UNWIND_DEREF], tally->kinds[UNWIND_SIGNAL],
+		tally->kinds[UNWIND_END], tally->kinds[UNWIND_SLOW], tally->slow_register,
+		tally->slow_expression, tally->slow_bytes, tally->bytes, tally->gaps, tally->wrong,
+		tally->compiled ? tally->spent_ns / tally->compiled : 0);
 }
 
 static void sweep_file(const char *path)

@@ -35,11 +35,15 @@ struct err *capture_pack(struct capture_packer *packer, const struct tape_chunk 
 			 uint32_t *lost_bytes_ret);
 
 /*
- * The inverse: packed is a header with stored_bytes of payload after it, checked by this function;
- * chunk receives a raw slot image, chunk_bytes long, 8-aligned.
+ * The inverse: packed is a header with stored_bytes of payload after it. The checksum is the
+ * caller's to check; bytes that lie are an error, never more. chunk receives a raw slot image,
+ * chunk_bytes long, 8-aligned.
  */
 struct err *capture_unpack(struct capture_packer *packer, const struct tape_chunk *packed,
 			   struct tape_chunk *chunk, uint32_t chunk_bytes);
+
+/* Whether header and payload (stored_bytes after it) are as they were written. */
+bool capture_checksum_ok(const struct tape_chunk *packed);
 
 struct capture_repacked {
 	uint64_t bytes_in;

@@ -1,0 +1,424 @@
+#include "capture/capture.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/sort.h"
+#include "capture/chunk.h"
+#include "capture/columns.h"
+
+enum { STREAMS_MAX = 1 << 24, TICK_SHIFT_MAX = 32, SCAN_BYTES = 1 << 16 };
+
+const struct tape_header *capture_header(const struct capture *capture)
+{
+	return &capture->header;
+}
+
+const struct tape_live *capture_live(const struct capture *capture)
+{
+	return &capture->live;
+}
+
+const struct capture_facts *capture_facts(const struct capture *capture)
+{
+	return &capture->facts;
+}
+
+size_t capture_chunk_count(const struct capture *capture)
+{
+	return capture->chunks.count;
+}
+
+const struct capture_chunk *capture_chunk_get(const struct capture *capture, size_t index)
+{
+	assert(index < capture->chunks.count);
+	return &capture->chunks.items[index];
+}
+
+size_t capture_damage_count(const struct capture *capture)
+{
+	return capture->damage.count;
+}
+
+const struct capture_damage *capture_damage_get(const struct capture *capture, size_t index)
+{
+	assert(index < capture->damage.count);
+	return &capture->damage.items[index];
+}
+
+size_t capture_stream_count(const struct capture *capture)
+{
+	return capture->stream_ids.count;
+}
+
+uint32_t capture_stream_id(const struct capture *capture, size_t stream)
+{
+	assert(stream < capture->stream_ids.count);
+	return capture->stream_ids.items[stream];
+}
+
+void capture_destroy(struct capture *capture)
+{
+	if (!capture)
+		return;
+	if (capture->fd >= 0)
+		close(capture->fd);
+	capture_chunk_vec_deinit(&capture->chunks);
+	vec_u32_deinit(&capture->by_stream);
+	vec_u32_deinit(&capture->stream_ids);
+	capture_damage_vec_deinit(&capture->damage);
+	arena_deinit(&capture->arena);
+	free(capture);
+}
+
+/* As many bytes as there are, up to bytes. */
+static struct err *read_some(int fd, void *buf, size_t bytes, uint64_t offset, size_t *done_ret)
+{
+	size_t sum = 0;
+
+	while (sum < bytes) {
+		ssize_t done = pread(fd, (uint8_t *)buf + sum, bytes - sum, (off_t)(offset + sum));
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return err_errno("read at byte %llu", (unsigned long long)(offset + sum));
+		if (done == 0)
+			break;
+		sum += (size_t)done;
+	}
+	*done_ret = sum;
+	return NULL;
+}
+
+static struct err *add_damage(struct capture *capture, uint64_t offset, const char *text)
+{
+	const struct capture_damage damage = { offset, text };
+
+	return capture_damage_vec_push(&capture->damage, damage) ? NULL : err_nomem();
+}
+
+static struct err *check_header(const struct tape_header *header, size_t bytes)
+{
+	if (bytes < sizeof(*header) || memcmp(header->magic, TAPE_MAGIC, sizeof(header->magic)))
+		return err_new(ERR_FORMAT, "not a tape");
+	if (header->version != TAPE_VERSION)
+		return err_new(ERR_UNSUPPORTED, "a tape of version %u; this program reads %u",
+			       header->version, TAPE_VERSION);
+	if (header->header_bytes != TAPE_HEADER_BYTES ||
+	    (header->kind != TAPE_KIND_RAW && header->kind != TAPE_KIND_PACKED) ||
+	    header->chunk_bytes < TAPE_CHUNK_BYTES_MIN ||
+	    header->chunk_bytes > TAPE_CHUNK_BYTES_MAX || header->chunk_bytes % 8 != 0 ||
+	    header->tick_shift > TICK_SHIFT_MAX)
+		return err_new(ERR_FORMAT, "the header is damaged");
+	return NULL;
+}
+
+static struct err *read_header(struct capture *capture)
+{
+	uint8_t page[TAPE_HEADER_BYTES] = { 0 };
+	struct stat status;
+	size_t bytes;
+	struct err *err;
+
+	if (fstat(capture->fd, &status) < 0)
+		return err_errno("stat");
+	if (!S_ISREG(status.st_mode))
+		return err_new(ERR_FORMAT, "not a regular file");
+	capture->facts.file_bytes = (uint64_t)status.st_size;
+	err = read_some(capture->fd, page, sizeof(page), 0, &bytes);
+	if (err)
+		return err;
+	memcpy(&capture->header, page, sizeof(capture->header));
+	err = check_header(&capture->header, bytes);
+	if (err)
+		return err;
+	if (capture->header.kind == TAPE_KIND_RAW)
+		memcpy(&capture->live, capture->header.live, sizeof(capture->live));
+	return NULL;
+}
+
+static struct err *add_chunk(struct capture *capture, uint64_t offset,
+			     const struct tape_chunk *header)
+{
+	const struct capture_chunk chunk = {
+		.offset = offset,
+		.stream = header->stream,
+		.seq = header->seq,
+		.used = header->used,
+		.node_count = header->node_count,
+		.first_node = header->first_node,
+		.stored_bytes = capture->header.kind == TAPE_KIND_RAW
+					? header->used + header->node_count *
+								 (uint32_t)sizeof(struct tape_node)
+					: header->stored_bytes,
+		.begin_ticks = header->begin_ticks,
+		.event_count = header->event_count,
+		.codec = header->codec,
+		.is_open = header->state == TAPE_CHUNK_OPEN,
+	};
+
+	return capture_chunk_vec_push(&capture->chunks, chunk) ? NULL : err_nomem();
+}
+
+/*
+ * A file cut inside a slot has lost its nodes, which stand at the slot's end, but has the records.
+ * While a program runs its slots are written: what is told here was true at one moment.
+ */
+static struct err *scan_slot(struct capture *capture, uint64_t offset, uint64_t rest)
+{
+	uint32_t chunk_bytes = capture->header.chunk_bytes;
+	struct tape_chunk header;
+	struct err *err = NULL;
+	size_t bytes;
+
+	err = read_some(capture->fd, &header, sizeof(header), offset, &bytes);
+	if (err || (bytes == sizeof(header) && header.magic == 0) ||
+	    (header.magic == TAPE_CHUNK_MAGIC && header.state == TAPE_CHUNK_FREE))
+		return err;
+	if (bytes < sizeof(header))
+		return add_damage(capture, offset, "the file ends inside a chunk header");
+	if (header.magic != TAPE_CHUNK_MAGIC || header.header_bytes != sizeof(header) ||
+	    header.codec != TAPE_CODEC_RAW || header.state > TAPE_CHUNK_SEALED ||
+	    !chunk_fits(&header, chunk_bytes))
+		return add_damage(capture, offset, "the header of a chunk is damaged");
+	if (rest < chunk_bytes) {
+		err = add_damage(capture, offset, "the file ends inside a chunk");
+		header.used = (uint32_t)u64_min(header.used, rest - sizeof(header));
+		header.node_count = 0;
+		header.state = TAPE_CHUNK_OPEN;
+	}
+	return err ? err : add_chunk(capture, offset, &header);
+}
+
+static struct err *scan_slots(struct capture *capture)
+{
+	uint64_t end = capture->facts.file_bytes, step = capture->header.chunk_bytes;
+	struct err *err = NULL;
+
+	for (uint64_t at = TAPE_HEADER_BYTES; at < end && !err; at += step)
+		err = scan_slot(capture, at, end - at);
+	return err;
+}
+
+static bool packed_header_ok(const struct capture *capture, const struct tape_chunk *header,
+			     uint64_t rest)
+{
+	uint32_t chunk_bytes = capture->header.chunk_bytes;
+
+	return header->magic == TAPE_CHUNK_MAGIC && header->header_bytes == sizeof(*header) &&
+	       header->stored_bytes <= capture_pack_bound(chunk_bytes) - sizeof(*header) &&
+	       header->stored_bytes <= rest - sizeof(*header) && chunk_fits(header, chunk_bytes);
+}
+
+/* Whether a sound chunk, checksum and all, begins at offset. */
+static bool chunk_at(const struct capture *capture, uint64_t offset)
+{
+	CLEAN(free) uint8_t *buf = NULL;
+	struct tape_chunk header;
+	uint64_t rest = capture->facts.file_bytes - offset;
+	size_t bytes = 0;
+	struct err *err;
+
+	if (rest < sizeof(header))
+		return false;
+	err = read_some(capture->fd, &header, sizeof(header), offset, &bytes);
+	if (err || bytes < sizeof(header) || !packed_header_ok(capture, &header, rest)) {
+		err_destroy(err);
+		return false;
+	}
+	buf = malloc(sizeof(header) + header.stored_bytes);
+	if (!buf)
+		return false;
+	err = read_some(capture->fd, buf, sizeof(header) + header.stored_bytes, offset, &bytes);
+	err_destroy(err);
+	return !err && bytes == sizeof(header) + header.stored_bytes &&
+	       capture_checksum_ok((const struct tape_chunk *)(const void *)buf);
+}
+
+/* Offset of the next sound chunk after damage at `from`, or the end of the file. */
+static struct err *find_chunk(const struct capture *capture, uint64_t from, uint64_t *found_ret)
+{
+	CLEAN(free) uint8_t *buf = malloc(SCAN_BYTES);
+	const uint32_t magic = TAPE_CHUNK_MAGIC;
+	uint64_t end = capture->facts.file_bytes;
+
+	if (!buf)
+		return err_nomem();
+	while (from < end) {
+		size_t bytes = 0;
+		struct err *err = read_some(capture->fd, buf, SCAN_BYTES, from, &bytes);
+		const uint8_t *hit;
+
+		if (err)
+			return err;
+		if (bytes < sizeof(magic))
+			break;
+		hit = memmem(buf, bytes, &magic, sizeof(magic));
+		if (hit && chunk_at(capture, from + (uint64_t)(hit - buf))) {
+			*found_ret = from + (uint64_t)(hit - buf);
+			return NULL;
+		}
+		from += hit ? (uint64_t)(hit - buf) + 1 : bytes - (sizeof(magic) - 1);
+	}
+	*found_ret = end;
+	return NULL;
+}
+
+static struct err *scan_damage(struct capture *capture, uint64_t offset, uint64_t *next_ret)
+{
+	struct err *err = find_chunk(capture, offset + 1, next_ret);
+
+	if (err)
+		return err;
+	if (*next_ret < capture->facts.file_bytes)
+		return add_damage(capture, offset, "a chunk is damaged; what follows it is used");
+	capture->facts.unused_tail_bytes = capture->facts.file_bytes - offset;
+	return add_damage(capture, offset, "the tape is cut off or damaged from here on");
+}
+
+static struct err *scan_packed(struct capture *capture)
+{
+	uint64_t end = capture->facts.file_bytes, at = TAPE_HEADER_BYTES;
+	struct err *err = NULL;
+
+	while (at < end && !err) {
+		struct tape_chunk header = { 0 };
+		size_t bytes = 0;
+
+		err = read_some(capture->fd, &header, sizeof(header), at, &bytes);
+		if (err)
+			break;
+		if (bytes == sizeof(header) && packed_header_ok(capture, &header, end - at)) {
+			err = add_chunk(capture, at, &header);
+			at += sizeof(header) + header.stored_bytes;
+		} else {
+			err = scan_damage(capture, at, &at);
+		}
+	}
+	return err;
+}
+
+static int compare_chunks(const void *context, const void *a, const void *b)
+{
+	const struct capture *capture = context;
+	const struct capture_chunk *left = &capture->chunks.items[*(const uint32_t *)a];
+	const struct capture_chunk *right = &capture->chunks.items[*(const uint32_t *)b];
+
+	if (left->stream != right->stream)
+		return sort_compare_u64(left->stream, right->stream);
+	return sort_compare_u64(left->seq, right->seq);
+}
+
+/* Removes second chunks of one number from by_stream and counts the missing ones. */
+static struct err *check_sequence(struct capture *capture)
+{
+	const struct capture_chunk *before = NULL;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < capture->by_stream.count; i++) {
+		uint32_t index = capture->by_stream.items[i];
+		const struct capture_chunk *chunk = &capture->chunks.items[index];
+		bool is_first = !before || before->stream != chunk->stream;
+		struct err *err = NULL;
+
+		if (!is_first && before->seq == chunk->seq) {
+			err = add_damage(capture, chunk->offset, "a chunk is there twice");
+			if (err)
+				return err;
+			continue;
+		}
+		if (is_first && !vec_u32_push(&capture->stream_ids, chunk->stream))
+			return err_nomem();
+		capture->facts.missing_chunk_count +=
+			is_first ? chunk->seq : chunk->seq - before->seq - 1;
+		capture->by_stream.items[kept++] = index;
+		before = chunk;
+	}
+	capture->by_stream.count = kept;
+	return NULL;
+}
+
+static struct err *sort_chunks(struct capture *capture)
+{
+	size_t count = capture->chunks.count;
+
+	if (!vec_u32_reserve(&capture->by_stream, count))
+		return err_nomem();
+	for (size_t i = 0; i < count; i++)
+		capture->by_stream.items[i] = (uint32_t)i;
+	capture->by_stream.count = count;
+	if (!sort_stable(capture->by_stream.items, count, sizeof(*capture->by_stream.items),
+			 compare_chunks, capture))
+		return err_nomem();
+	return check_sequence(capture);
+}
+
+static void sum_facts(struct capture *capture)
+{
+	struct capture_facts *facts = &capture->facts;
+
+	facts->chunk_count = capture->by_stream.count;
+	facts->stream_count = capture->stream_ids.count;
+	for (size_t i = 0; i < capture->by_stream.count; i++) {
+		const struct capture_chunk *chunk =
+			&capture->chunks.items[capture->by_stream.items[i]];
+
+		facts->record_bytes += chunk->used;
+		facts->node_count += chunk->node_count;
+		facts->sealed_event_count += chunk->is_open ? 0 : chunk->event_count;
+	}
+}
+
+struct err *capture_open(const char *path, struct capture **capture_ret)
+{
+	CLEAN(capture_destroy) struct capture *capture = calloc(1, sizeof(*capture));
+	struct err *err;
+
+	if (!capture)
+		return err_nomem();
+	capture->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (capture->fd < 0)
+		return err_errno("%s", path);
+	err = read_header(capture);
+	if (!err)
+		err = capture->header.kind == TAPE_KIND_RAW ? scan_slots(capture)
+							    : scan_packed(capture);
+	if (!err)
+		err = sort_chunks(capture);
+	if (!err && capture->stream_ids.count >= STREAMS_MAX)
+		err = err_new(ERR_LIMIT, "%zu streams", capture->stream_ids.count);
+	if (err)
+		return err_wrap(err, "%s", path);
+	sum_facts(capture);
+	*capture_ret = steal(capture);
+	return NULL;
+}
+
+struct err *capture_verify(const struct capture *capture,
+			   void (*visit)(void *context, const struct capture_chunk *chunk,
+					 uint64_t event_count, const char *error),
+			   void *context)
+{
+	struct chunk_loader loader = { .capture = capture };
+	struct decoded *decoded = decoded_create(capture);
+	struct err *err = decoded ? NULL : err_nomem();
+
+	for (size_t i = 0; i < capture->chunks.count && !err; i++) {
+		const struct capture_chunk *chunk = &capture->chunks.items[i];
+		const char *error;
+
+		chunk_decode(&loader, chunk, 0, decoded);
+		err = steal(decoded->err);
+		error = decoded->damage;
+		if (!error && !chunk->is_open && decoded->event_count != chunk->event_count)
+			error = "the number of events is not the one in its header";
+		if (!err)
+			visit(context, chunk, decoded->event_count, error);
+	}
+	decoded_destroy(decoded);
+	chunk_loader_deinit(&loader);
+	return err;
+}

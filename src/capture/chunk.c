@@ -1,0 +1,333 @@
+#include "capture/chunk.h"
+
+#include <assert.h>
+#include <errno.h>
+
+#include "capture/columns.h"
+
+enum { RECORD_BYTES_MIN = 3 };
+
+void chunk_loader_deinit(struct chunk_loader *loader)
+{
+	capture_packer_destroy(loader->packer);
+	free(loader->packed);
+	*loader = (struct chunk_loader) { 0 };
+}
+
+/* Exactly bytes; a file that became shorter since it was opened is damage. */
+static struct err *read_at(int fd, void *buf, size_t bytes, uint64_t offset)
+{
+	uint8_t *ptr = buf;
+
+	while (bytes > 0) {
+		ssize_t done = pread(fd, ptr, bytes, (off_t)offset);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return err_errno("read at byte %llu", (unsigned long long)offset);
+		if (done == 0)
+			return err_new(ERR_FORMAT, "the file ends early");
+		ptr += done;
+		bytes -= (size_t)done;
+		offset += (uint64_t)done;
+	}
+	return NULL;
+}
+
+static void image_header(const struct capture_chunk *chunk, struct tape_chunk *image)
+{
+	*image = (struct tape_chunk) {
+		.magic = TAPE_CHUNK_MAGIC,
+		.header_bytes = sizeof(*image),
+		.codec = TAPE_CODEC_RAW,
+		.state = chunk->is_open ? TAPE_CHUNK_OPEN : TAPE_CHUNK_SEALED,
+		.stream = chunk->stream,
+		.seq = chunk->seq,
+		.used = chunk->used,
+		.node_count = chunk->node_count,
+		.first_node = chunk->first_node,
+		.begin_ticks = chunk->begin_ticks,
+		.event_count = chunk->event_count,
+	};
+}
+
+/* A slot of a raw tape: records at its beginning, nodes at its end. */
+static struct err *load_slot(const struct chunk_loader *loader, const struct capture_chunk *chunk,
+			     struct tape_chunk *image)
+{
+	uint32_t chunk_bytes = loader->capture->header.chunk_bytes;
+	size_t node_bytes = chunk->node_count * sizeof(struct tape_node);
+	struct err *err;
+
+	image_header(chunk, image);
+	err = read_at(loader->capture->fd, image + 1, chunk->used, chunk->offset + sizeof(*image));
+	if (err)
+		return err;
+	return read_at(loader->capture->fd, (uint8_t *)image + chunk_bytes - node_bytes, node_bytes,
+		       chunk->offset + chunk_bytes - node_bytes);
+}
+
+static struct err *loader_reserve(struct chunk_loader *loader, size_t bytes)
+{
+	if (bytes > loader->packed_room) {
+		free(loader->packed);
+		loader->packed = malloc(bytes);
+		loader->packed_room = loader->packed ? bytes : 0;
+	}
+	if (!loader->packer)
+		loader->packer = capture_packer_create(CAPTURE_PACK_LEVEL);
+	return loader->packed && loader->packer ? NULL : err_nomem();
+}
+
+/* Records and nodes as they are, in a packed tape. */
+static struct err *load_plain(const struct chunk_loader *loader, const struct capture_chunk *chunk,
+			      struct tape_chunk *image)
+{
+	const uint8_t *payload = loader->packed + sizeof(*image);
+	uint32_t chunk_bytes = loader->capture->header.chunk_bytes;
+	size_t node_bytes = chunk->node_count * sizeof(struct tape_node);
+
+	if (chunk->used + node_bytes != chunk->stored_bytes)
+		return err_new(ERR_FORMAT, "stored size is wrong");
+	image_header(chunk, image);
+	memcpy(image + 1, payload, chunk->used);
+	memcpy((uint8_t *)image + chunk_bytes - node_bytes, payload + chunk->used, node_bytes);
+	return NULL;
+}
+
+static struct err *load_packed(struct chunk_loader *loader, const struct capture_chunk *chunk,
+			       struct tape_chunk *image)
+{
+	size_t bytes = sizeof(*image) + chunk->stored_bytes;
+	const struct tape_chunk *packed;
+	struct err *err = loader_reserve(loader, bytes);
+
+	if (err)
+		return err;
+	err = read_at(loader->capture->fd, loader->packed, bytes, chunk->offset);
+	if (err)
+		return err;
+	packed = (const struct tape_chunk *)(const void *)loader->packed;
+	/* The file may have changed since its headers were looked at. */
+	if (packed->stored_bytes != chunk->stored_bytes || packed->used != chunk->used ||
+	    packed->node_count != chunk->node_count || packed->stream != chunk->stream)
+		return err_new(ERR_FORMAT, "changed while it was read");
+	if (!capture_checksum_ok(packed))
+		return err_new(ERR_FORMAT, "checksum is wrong");
+	if (packed->codec == TAPE_CODEC_RAW)
+		return load_plain(loader, chunk, image);
+	return capture_unpack(loader->packer, packed, image, loader->capture->header.chunk_bytes);
+}
+
+struct err *chunk_load(struct chunk_loader *loader, const struct capture_chunk *chunk,
+		       struct tape_chunk *image)
+{
+	if (loader->capture->header.kind == TAPE_KIND_RAW)
+		return load_slot(loader, chunk, image);
+	return load_packed(loader, chunk, image);
+}
+
+struct decoded *decoded_create(const struct capture *capture)
+{
+	struct decoded *decoded = calloc(1, sizeof(*decoded));
+
+	if (!decoded)
+		return NULL;
+	decoded->image = calloc(1, (size_t)capture->header.chunk_bytes + CHUNK_IMAGE_PAD);
+	if (!decoded->image) {
+		free(decoded);
+		return NULL;
+	}
+	return decoded;
+}
+
+void decoded_destroy(struct decoded *decoded)
+{
+	if (!decoded)
+		return;
+	err_destroy(decoded->err);
+	free(decoded->events);
+	free(decoded->image);
+	free(decoded);
+}
+
+static inline uint64_t field_value(const uint8_t **ptr, unsigned lengths, unsigned code)
+{
+	static const uint64_t masks[] = {
+		0,	    0xff,	  0xffff,	  0xffffff,
+		0xffffffff, 0xffffffffff, 0xffffffffffff, 0xffffffffffffff,
+		UINT64_MAX
+	};
+	unsigned bytes = lengths >> code * 4 & 15;
+	uint64_t value = load_u64(*ptr) & masks[bytes];
+
+	*ptr += bytes;
+	return value;
+}
+
+/* As tape_reader does, but into place; ptr has TAPE_EVENT_ROOM readable bytes. */
+static inline const uint8_t *event_decode(struct tape_codec_state *codec, const uint8_t *ptr,
+					  unsigned ctrl, struct capture_event *event)
+{
+	unsigned fn = ctrl & 63, place_code = ctrl >> 8 & 3;
+	unsigned sizeless = tape_fn_sizeless(fn);
+	uint64_t place;
+
+	ptr += 2;
+	codec->ticks += field_value(&ptr, TAPE_TIME_LENGTHS, ctrl >> 6 & 3);
+	place = field_value(&ptr, TAPE_ADDRESS_LENGTHS, place_code);
+	codec->address = place_code == 3 ? place : tape_distance_unfold(codec->address, place);
+	event->ticks = codec->ticks;
+	event->address = codec->address;
+	event->fn = (uint8_t)fn;
+	event->size = event->usable = 0;
+	if (!sizeless) {
+		unsigned size_code = ctrl >> 10 & 3, slack_code = ctrl >> 12 & 3;
+		uint64_t size = field_value(&ptr, TAPE_SIZE_LENGTHS, size_code);
+		uint64_t slack = field_value(&ptr, TAPE_SLACK_LENGTHS, slack_code);
+
+		codec->size = size_code ? size : codec->size;
+		event->size = codec->size;
+		event->usable = slack_code ? codec->size + slack : tape_usable_guess(codec->size);
+	}
+	if (ctrl >> 14)
+		codec->node[sizeless] = (uint32_t)field_value(&ptr, TAPE_STACK_LENGTHS, ctrl >> 14);
+	event->stack = codec->node[sizeless];
+	return ptr;
+}
+
+/* Node field of an extended record's payload; TAPE_NODE_NONE where it has none. */
+static uint32_t extended_node(const struct tape_extended_record *record)
+{
+	size_t offset;
+
+	switch (record->type) {
+	case TAPE_EXT_MMAP:
+	case TAPE_EXT_MUNMAP:
+	case TAPE_EXT_MREMAP:
+	case TAPE_EXT_MPROTECT:
+	case TAPE_EXT_MADVISE:
+	case TAPE_EXT_BRK:
+		offset = offsetof(struct tape_map, node);
+		break;
+	case TAPE_EXT_MALLOPT:
+	case TAPE_EXT_MALLOC_TRIM:
+		offset = offsetof(struct tape_setting, node);
+		break;
+	case TAPE_EXT_FORK:
+	case TAPE_EXT_EXEC:
+	case TAPE_EXT_DLOPEN:
+		offset = offsetof(struct tape_fork, node);
+		break;
+	case TAPE_EXT_MARK:
+		offset = offsetof(struct tape_mark, node);
+		break;
+	default: /* types of later versions come here as well */
+		return TAPE_NODE_NONE;
+	}
+	if (record->payload_bytes < offset + sizeof(uint32_t))
+		return TAPE_NODE_NONE;
+	return load_u32(record->payload + offset);
+}
+
+/* NULL: it does not end before `end`. */
+static const uint8_t *extended_decode(const uint8_t *ptr, const uint8_t *end,
+				      struct capture_event *event)
+{
+	struct tape_extended_record record;
+	size_t rest = (size_t)(end - ptr);
+
+	if (rest < TAPE_EXTENDED_BYTES || load_u32(ptr + 4) > rest - TAPE_EXTENDED_BYTES)
+		return NULL;
+	*event = (struct capture_event) { .ticks = load_u64(ptr + 8),
+					  .address = (uintptr_t)(ptr + TAPE_EXTENDED_BYTES),
+					  .size = load_u32(ptr + 4),
+					  .usable = load_u16(ptr) >> 6,
+					  .fn = TAPE_FN_EXTENDED };
+	record = capture_event_extended(event);
+	event->stack = extended_node(&record);
+	return record.payload + record.payload_bytes;
+}
+
+struct tape_extended_record capture_event_extended(const struct capture_event *event)
+{
+	assert(event->fn == TAPE_FN_EXTENDED);
+	return (struct tape_extended_record) {
+		.type = (enum tape_extended)event->usable,
+		.payload_bytes = (uint32_t)event->size,
+		.ticks = event->ticks,
+		.payload = (const uint8_t *)(uintptr_t)event->address,
+	};
+}
+
+/* Every record of image; false where one is broken: those before it are there. */
+static bool decode_records(struct decoded *decoded, uint32_t stream)
+{
+	const struct tape_chunk *image = decoded->image;
+	const uint8_t *ptr = chunk_records(image), *end = ptr + image->used;
+	struct capture_event *event = decoded->events;
+	struct tape_codec_state codec;
+	uint32_t event_count = 0;
+	bool sound = true;
+
+	tape_codec_reset(&codec, image->begin_ticks);
+	for (; ptr < end; event++) {
+		unsigned ctrl = load_u16(ptr);
+
+		if ((ctrl & 63) < TAPE_FN_COUNT) {
+			ptr = event_decode(&codec, ptr, ctrl, event);
+			event_count++;
+		} else {
+			ptr = (ctrl & 63) == TAPE_FN_EXTENDED ? extended_decode(ptr, end, event)
+							      : NULL;
+		}
+		if (unlikely(!ptr || ptr > end)) {
+			sound = false;
+			event_count -= ptr > end;
+			break;
+		}
+		event->stream = stream & 0xffffff;
+	}
+	decoded->count = (size_t)(event - decoded->events);
+	decoded->event_count = event_count;
+	return sound;
+}
+
+static bool decoded_reserve(struct decoded *decoded, uint32_t used)
+{
+	/* One more: the last record may turn out to be broken when it is already written. */
+	size_t room = used / RECORD_BYTES_MIN + 2;
+
+	if (decoded->room >= room)
+		return true;
+	free(decoded->events);
+	decoded->events = malloc(room * sizeof(*decoded->events));
+	decoded->room = decoded->events ? room : 0;
+	return decoded->events != NULL;
+}
+
+void chunk_decode(struct chunk_loader *loader, const struct capture_chunk *chunk, uint32_t stream,
+		  struct decoded *decoded)
+{
+	struct err *err = chunk_load(loader, chunk, decoded->image);
+
+	decoded->count = decoded->at = 0;
+	decoded->event_count = 0;
+	decoded->damage = NULL;
+	decoded->seq = chunk->seq;
+	if (!err && !decoded_reserve(decoded, chunk->used))
+		err = err_nomem();
+	if (!err) {
+		if (!decode_records(decoded, stream))
+			decoded->damage = "a record is broken";
+		return;
+	}
+	decoded->image->node_count = 0;
+	if (err_code_of(err) == ERR_FORMAT) {
+		decoded->damage = "cannot be decoded";
+		err_destroy(err);
+	} else {
+		decoded->err = err;
+	}
+}

@@ -1,0 +1,209 @@
+/*
+ * Layout of a packed chunk's payload:
+ *
+ *	u32 mask		bit i: column i (enum column) is there, and not empty
+ *	for each of them	u32 bytes, u32 stored_bytes
+ *	for each of them	stored_bytes: a zstd frame without magic, or the bytes themselves
+ *				where stored_bytes == bytes
+ */
+#define ZSTD_STATIC_LINKING_ONLY /* ZSTD_f_zstd1_magicless */
+#include "capture/pack.h"
+
+#include <assert.h>
+#include <zstd.h>
+
+#include "capture/columns.h"
+#include "core/hash.h"
+
+enum { PREFIX_BYTES_MAX = 4 + 8 * COLUMN_COUNT, COMPRESS_BYTES_MIN = 48 };
+
+static_assert(COLUMN_COUNT <= 32, "the mask has a bit for each");
+
+struct capture_packer {
+	ZSTD_CCtx *cctx;
+	ZSTD_DCtx *dctx;
+	struct columns columns;
+};
+
+struct capture_packer *capture_packer_create(int level)
+{
+	CLEAN(capture_packer_destroy) struct capture_packer *packer = calloc(1, sizeof(*packer));
+
+	if (!packer)
+		return NULL;
+	packer->cctx = ZSTD_createCCtx();
+	packer->dctx = ZSTD_createDCtx();
+	if (!packer->cctx || !packer->dctx)
+		return NULL;
+	ZSTD_CCtx_setParameter(packer->cctx, ZSTD_c_compressionLevel, level);
+	ZSTD_CCtx_setParameter(packer->cctx, ZSTD_c_format, ZSTD_f_zstd1_magicless);
+	ZSTD_CCtx_setParameter(packer->cctx, ZSTD_c_contentSizeFlag, 0);
+	ZSTD_DCtx_setParameter(packer->dctx, ZSTD_d_format, ZSTD_f_zstd1_magicless);
+	return steal(packer);
+}
+
+void capture_packer_destroy(struct capture_packer *packer)
+{
+	if (!packer)
+		return;
+	ZSTD_freeCCtx(packer->cctx);
+	ZSTD_freeDCtx(packer->dctx);
+	columns_deinit(&packer->columns);
+	free(packer);
+}
+
+size_t capture_pack_bound(uint32_t chunk_bytes)
+{
+	/* No column is stored larger than it is, but the compressor wants room to find that out. */
+	return sizeof(struct tape_chunk) + PREFIX_BYTES_MAX + ZSTD_compressBound(chunk_bytes) +
+	       (size_t)chunk_bytes;
+}
+
+/* Stores one column at out, returns how many bytes that took. */
+static uint32_t pack_column(struct capture_packer *packer, const struct column_bytes *column,
+			    uint8_t *out)
+{
+	size_t bytes = ZSTD_CONTENTSIZE_ERROR;
+
+	if (column->bytes >= COMPRESS_BYTES_MIN)
+		bytes = ZSTD_compress2(packer->cctx, out, ZSTD_compressBound(column->bytes),
+				       column->ptr, column->bytes);
+	if (bytes < column->bytes)
+		return (uint32_t)bytes;
+	/* did not shrink, or could not: errors of zstd are enormous numbers */
+	memcpy(out, column->ptr, column->bytes);
+	return column->bytes;
+}
+
+static size_t pack_payload(struct capture_packer *packer, uint8_t *payload)
+{
+	uint32_t mask = 0;
+	uint8_t *sizes = payload + 4, *out;
+
+	for (int i = 0; i < COLUMN_COUNT; i++)
+		mask |= (uint32_t)(packer->columns.column[i].bytes > 0) << i;
+	store_u32(payload, mask);
+	out = sizes + 8 * (size_t)__builtin_popcount(mask);
+	for (int i = 0; i < COLUMN_COUNT; i++) {
+		const struct column_bytes *column = &packer->columns.column[i];
+		uint32_t stored;
+
+		if (column->bytes == 0)
+			continue;
+		stored = pack_column(packer, column, out);
+		store_u32(sizes, column->bytes);
+		store_u32(sizes + 4, stored);
+		sizes += 8;
+		out += stored;
+	}
+	return (size_t)(out - payload);
+}
+
+static uint64_t chunk_checksum(const struct tape_chunk *header, const void *payload)
+{
+	struct tape_chunk zeroed = *header;
+
+	zeroed.checksum = 0;
+	return hash_bytes(payload, header->stored_bytes, hash_bytes(&zeroed, sizeof(zeroed), 0));
+}
+
+bool capture_checksum_ok(const struct tape_chunk *packed)
+{
+	return packed->checksum == chunk_checksum(packed, packed + 1);
+}
+
+struct err *capture_pack(struct capture_packer *packer, const struct tape_chunk *chunk,
+			 uint32_t chunk_bytes, void *out, size_t *bytes_ret,
+			 uint32_t *lost_bytes_ret)
+{
+	uint8_t *payload = (uint8_t *)out + sizeof(*chunk);
+	struct tape_chunk header = *chunk;
+	struct columns_counts counts;
+
+	if (chunk_bytes < sizeof(*chunk) || chunk_bytes > TAPE_CHUNK_BYTES_MAX ||
+	    !chunk_fits(chunk, chunk_bytes))
+		return err_new(ERR_FORMAT, "chunk %u of stream %u: larger than its slot",
+			       chunk->seq, chunk->stream);
+	if (!columns_reserve(&packer->columns, chunk_bytes))
+		return err_nomem();
+	counts = columns_split(&packer->columns, chunk, chunk_bytes);
+	header.magic = TAPE_CHUNK_MAGIC;
+	header.header_bytes = sizeof(header);
+	header.codec = TAPE_CODEC_COLUMNS;
+	header.state = TAPE_CHUNK_SEALED;
+	header.used = counts.used;
+	header.event_count = counts.event_count;
+	header.stored_bytes = (uint32_t)pack_payload(packer, payload);
+	header.reserved0 = 0;
+	header.reserved1 = 0;
+	header.checksum = chunk_checksum(&header, payload);
+	memcpy(out, &header, sizeof(header));
+	*bytes_ret = sizeof(header) + header.stored_bytes;
+	if (lost_bytes_ret)
+		*lost_bytes_ret = chunk->used - counts.used;
+	return NULL;
+}
+
+/* False: the stored bytes are not what a column of this size is. */
+static bool unpack_column(struct capture_packer *packer, struct column_bytes *column,
+			  uint32_t bytes, const uint8_t *stored, uint32_t stored_bytes)
+{
+	size_t done = bytes;
+
+	if (bytes > packer->columns.room - COLUMN_PAD)
+		return false;
+	if (stored_bytes == bytes)
+		memcpy(column->ptr, stored, bytes);
+	else
+		done = ZSTD_decompressDCtx(packer->dctx, column->ptr, bytes, stored, stored_bytes);
+	column->bytes = bytes;
+	return done == bytes;
+}
+
+static bool unpack_payload(struct capture_packer *packer, const uint8_t *payload, size_t rest)
+{
+	uint32_t mask = rest >= 4 ? load_u32(payload) : UINT32_MAX;
+	size_t prefix = 4 + 8 * (size_t)__builtin_popcount(mask);
+	const uint8_t *sizes = payload + 4;
+
+	if (rest < prefix || (COLUMN_COUNT < 32 && mask >> COLUMN_COUNT))
+		return false;
+	payload += prefix;
+	rest -= prefix;
+	for (int i = 0; i < COLUMN_COUNT; i++) {
+		uint32_t bytes, stored;
+
+		packer->columns.column[i].bytes = 0;
+		if (!(mask >> i & 1))
+			continue;
+		bytes = load_u32(sizes);
+		stored = load_u32(sizes + 4);
+		sizes += 8;
+		if (stored > rest ||
+		    !unpack_column(packer, &packer->columns.column[i], bytes, payload, stored))
+			return false;
+		payload += stored;
+		rest -= stored;
+	}
+	return true;
+}
+
+struct err *capture_unpack(struct capture_packer *packer, const struct tape_chunk *packed,
+			   struct tape_chunk *chunk, uint32_t chunk_bytes)
+{
+	const uint8_t *payload = (const uint8_t *)(packed + 1);
+
+	if (packed->codec != TAPE_CODEC_COLUMNS)
+		return err_new(ERR_UNSUPPORTED, "codec %u is not known", packed->codec);
+	if (!columns_reserve(&packer->columns, chunk_bytes))
+		return err_nomem();
+	if (!unpack_payload(packer, payload, packed->stored_bytes) ||
+	    !columns_are_sound(&packer->columns, packed, chunk_bytes))
+		return err_new(ERR_FORMAT, "columns do not fit together");
+	*chunk = *packed;
+	chunk->codec = TAPE_CODEC_RAW;
+	chunk->checksum = 0;
+	chunk->stored_bytes = 0;
+	columns_join(&packer->columns, chunk, chunk_bytes);
+	return NULL;
+}

@@ -1,0 +1,240 @@
+#include "capture/stacks.h"
+
+#include <assert.h>
+
+#include "core/hash.h"
+
+enum { SLOTS_FIRST = 1 << 10 };
+
+bool capture_stacks_init(struct capture_stacks *stacks)
+{
+	*stacks = (struct capture_stacks) { .slot_count = SLOTS_FIRST };
+	stacks->slots = calloc(SLOTS_FIRST, sizeof(*stacks->slots));
+	for (uint32_t id = 0; stacks->slots && id < CAPTURE_STACK_FIRST; id++)
+		if (!capture_stack_vec_push(
+			    &stacks->nodes,
+			    (struct capture_stack) { .module = CAPTURE_MODULE_NONE }) ||
+		    !vec_u32_push(&stacks->epochs, 0))
+			return false;
+	return stacks->slots != NULL;
+}
+
+void capture_stacks_deinit(struct capture_stacks *stacks)
+{
+	capture_stack_vec_deinit(&stacks->nodes);
+	capture_module_vec_deinit(&stacks->modules);
+	arena_deinit(&stacks->arena);
+	free(stacks->slots);
+	vec_u32_deinit(&stacks->live);
+	vec_u32_deinit(&stacks->unresolved);
+	vec_u32_deinit(&stacks->ended);
+	vec_u32_deinit(&stacks->epochs);
+	*stacks = (struct capture_stacks) { 0 };
+}
+
+static const struct capture_module *module_get(const struct capture_stacks *stacks, uint32_t index)
+{
+	return &stacks->modules.items[index];
+}
+
+static bool module_holds(const struct capture_module *module, uint64_t pc)
+{
+	return pc >= module->begin && pc < module->end;
+}
+
+/* Where in `live` the first module stands that begins after pc. */
+static size_t live_place(const struct capture_stacks *stacks, uint64_t pc)
+{
+	size_t low = 0, high = stacks->live.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (module_get(stacks, stacks->live.items[middle])->begin <= pc)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/*
+ * A return address after a call that never returns may be the first byte past its module; the
+ * byte before it is in the function, so that is what is looked up.
+ */
+static uint64_t code_address(uint64_t pc, bool exact)
+{
+	return pc - !exact;
+}
+
+static uint32_t live_module(const struct capture_stacks *stacks, uint64_t address)
+{
+	size_t place = live_place(stacks, address);
+
+	if (place == 0 || !module_holds(module_get(stacks, stacks->live.items[place - 1]), address))
+		return CAPTURE_MODULE_NONE;
+	return stacks->live.items[place - 1];
+}
+
+/* Modules that have come and gone around this address: pcs of different epochs are different. */
+static uint32_t epoch_of(const struct capture_stacks *stacks, uint64_t address)
+{
+	uint32_t epoch = 0;
+
+	for (size_t i = 0; i < stacks->ended.count; i++)
+		epoch += module_holds(module_get(stacks, stacks->ended.items[i]), address);
+	return epoch;
+}
+
+static size_t node_hash(uint32_t parent, uint64_t pc, bool exact)
+{
+	return hash_mix(pc ^ (uint64_t)exact << 63 ^ (uint64_t)parent * 0x9e3779b97f4a7c15);
+}
+
+static bool slots_grow(struct capture_stacks *stacks)
+{
+	size_t slot_count = stacks->slot_count * 2, mask = slot_count - 1;
+	uint32_t *slots = calloc(slot_count, sizeof(*slots));
+
+	if (!slots)
+		return false;
+	for (uint32_t id = CAPTURE_STACK_FIRST; id < stacks->nodes.count; id++) {
+		const struct capture_stack *node = &stacks->nodes.items[id];
+		size_t place = node_hash(node->parent, node->pc, node->exact) & mask;
+
+		while (slots[place])
+			place = (place + 1) & mask;
+		slots[place] = id;
+	}
+	free(stacks->slots);
+	stacks->slots = slots;
+	stacks->slot_count = slot_count;
+	return true;
+}
+
+static bool node_add(struct capture_stacks *stacks, uint32_t parent, uint64_t pc, bool exact,
+		     uint32_t epoch)
+{
+	uint32_t module = live_module(stacks, code_address(pc, exact));
+	const struct capture_stack node = {
+		.pc = pc, .parent = parent, .module = module & CAPTURE_MODULE_NONE, .exact = exact
+	};
+
+	if (stacks->nodes.count >= UINT32_MAX - 1 ||
+	    !capture_stack_vec_push(&stacks->nodes, node) || !vec_u32_push(&stacks->epochs, epoch))
+		return false;
+	return module != CAPTURE_MODULE_NONE ||
+	       vec_u32_push(&stacks->unresolved, (uint32_t)stacks->nodes.count - 1);
+}
+
+uint32_t capture_stacks_intern(struct capture_stacks *stacks, uint32_t parent, uint64_t pc,
+			       bool exact)
+{
+	uint32_t epoch = stacks->ended.count ? epoch_of(stacks, code_address(pc, exact)) : 0;
+	size_t place;
+	uint32_t id;
+
+	assert(parent < stacks->nodes.count);
+	if (stacks->nodes.count >= stacks->slot_count / 2 && !slots_grow(stacks))
+		return UINT32_MAX;
+	place = node_hash(parent, pc, exact) & (stacks->slot_count - 1);
+	for (; (id = stacks->slots[place]) != 0; place = (place + 1) & (stacks->slot_count - 1)) {
+		const struct capture_stack *node = &stacks->nodes.items[id];
+
+		if (node->pc == pc && node->parent == parent && node->exact == exact &&
+		    stacks->epochs.items[id] == epoch)
+			return id;
+	}
+	if (!node_add(stacks, parent, pc, exact, epoch))
+		return UINT32_MAX;
+	stacks->slots[place] = (uint32_t)stacks->nodes.count - 1;
+	return stacks->slots[place];
+}
+
+static bool live_insert(struct capture_stacks *stacks, uint32_t index)
+{
+	size_t place = live_place(stacks, module_get(stacks, index)->begin);
+
+	if (!vec_u32_push(&stacks->live, index))
+		return false;
+	memmove(stacks->live.items + place + 1, stacks->live.items + place,
+		(stacks->live.count - 1 - place) * sizeof(*stacks->live.items));
+	stacks->live.items[place] = index;
+	return true;
+}
+
+/* Constructors allocate before dlopen returns and the module is announced. */
+static void resolve(struct capture_stacks *stacks, uint32_t index)
+{
+	const struct capture_module *module = module_get(stacks, index);
+	struct vec_u32 *unresolved = &stacks->unresolved;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < unresolved->count; i++) {
+		uint32_t id = unresolved->items[i];
+		struct capture_stack *node = &stacks->nodes.items[id];
+		uint64_t address = code_address(node->pc, node->exact);
+
+		if (module_holds(module, address) &&
+		    stacks->epochs.items[id] == epoch_of(stacks, address))
+			node->module = index & CAPTURE_MODULE_NONE;
+		else
+			unresolved->items[kept++] = id;
+	}
+	unresolved->count = kept;
+}
+
+static bool is_live(const struct capture_stacks *stacks, const struct tape_module *module)
+{
+	for (size_t i = 0; i < stacks->live.count; i++) {
+		const struct capture_module *known = module_get(stacks, stacks->live.items[i]);
+
+		if (known->id == module->id && known->begin == module->begin)
+			return true;
+	}
+	return false;
+}
+
+bool capture_stacks_load(struct capture_stacks *stacks, const struct tape_module *module,
+			 const uint8_t *build_id, const char *path, size_t path_len, uint64_t ticks)
+{
+	struct capture_module known = {
+		.id = module->id,
+		.path = arena_text(&stacks->arena, path, strnlen(path, path_len)),
+		.build_id = (const uint8_t *)arena_text(&stacks->arena, (const char *)build_id,
+							module->build_id_bytes),
+		.build_id_bytes = module->build_id_bytes,
+		.bias = module->bias,
+		.begin = module->begin,
+		.end = module->end,
+		.load_ticks = ticks,
+		.unload_ticks = UINT64_MAX,
+	};
+	uint32_t index = (uint32_t)stacks->modules.count;
+
+	if (is_live(stacks, module))
+		return true;
+	if (!known.path || !known.build_id || index >= CAPTURE_MODULE_NONE ||
+	    !capture_module_vec_push(&stacks->modules, known) || !live_insert(stacks, index))
+		return false;
+	resolve(stacks, index);
+	return true;
+}
+
+void capture_stacks_unload(struct capture_stacks *stacks, uint32_t module_id, uint64_t ticks)
+{
+	for (size_t i = 0; i < stacks->live.count; i++) {
+		uint32_t index = stacks->live.items[i];
+		struct capture_module *module = &stacks->modules.items[index];
+
+		if (module->id != module_id)
+			continue;
+		module->unload_ticks = ticks;
+		memmove(stacks->live.items + i, stacks->live.items + i + 1,
+			(stacks->live.count - 1 - i) * sizeof(*stacks->live.items));
+		stacks->live.count--;
+		/* Without memory for it two modules may become one: names are then unsure. */
+		(void)!vec_u32_push(&stacks->ended, index);
+		return;
+	}
+}

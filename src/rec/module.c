@@ -76,13 +76,17 @@ static uint32_t build_id_find(const struct rec_module *module, const uint8_t **i
 	return 0;
 }
 
+/* The loader lists the program first, without a name; so does musl the vDSO, later. */
 static size_t module_path(const struct rec_module *module, char *out, size_t room)
 {
+	const char *path = module->path ? module->path : "";
 	long len;
 
-	if (module->path && module->path[0]) {
-		len = (long)strnlen(module->path, room);
-		memcpy(out, module->path, (size_t)len);
+	if (!path[0] && module->id != 0)
+		path = "[vdso]";
+	if (path[0]) {
+		len = (long)strnlen(path, room);
+		memcpy(out, path, (size_t)len);
 		return (size_t)len;
 	}
 	len = SYS_CALL4(SYS_readlinkat, -100 /* AT_FDCWD */, "/proc/self/exe", out, room);

@@ -22,8 +22,10 @@ __attribute__((noinline)) void drop(void)
 
 static void *thread_main(void *unused)
 {
+	void *volatile block = malloc(10); /* no tail call */
+
 	(void)unused;
-	return malloc(10);
+	return block;
 }
 
 int main(void)

@@ -17,8 +17,8 @@ def library():
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
     path = tmp_path_factory.mktemp("musl") / "musl_target"
-    subprocess.run(["musl-gcc", "-g", "-O2", "-fno-omit-frame-pointer", "-fno-builtin", "-o", path,
-                    HERE / "musl_target.c"], check=True)
+    subprocess.run(["musl-gcc", "-g", "-O2", "-fno-omit-frame-pointer", "-fno-builtin", "-Wl,--eh-frame-hdr",
+                    "-o", path, HERE / "musl_target.c"], check=True)
     return path
 
 

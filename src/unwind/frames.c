@@ -226,7 +226,7 @@ static bool fde_read_at(const struct unwind_object *object, uint64_t address,
 	return record_read(&section, &record) && fde_read(object, &record, ret);
 }
 
-bool frames_find(const struct unwind_object *object, uint64_t pc, struct frame_entry *ret)
+static bool find_entry(const struct unwind_object *object, uint64_t pc, struct frame_entry *ret)
 {
 	bool is_sorted;
 	size_t i;
@@ -245,4 +245,19 @@ bool frames_find(const struct unwind_object *object, uint64_t pc, struct frame_e
 			return false;
 	}
 	return false;
+}
+
+enum frames_found frames_find(const struct unwind_object *object, uint64_t pc,
+			      struct frame_entry *ret)
+{
+	bool is_found = object->frames_begin && find_entry(object, pc, ret);
+
+	/*
+	 * A trampoline without information of its own seems to belong to the function before it,
+	 * for its first instruction is a return address. Code is looked at only then: it is not
+	 * in the data cache.
+	 */
+	if ((!is_found || pc + 1 == ret->pc_end) && unwind_object_is_sigreturn(object, pc))
+		return FRAMES_SIGRETURN;
+	return is_found ? FRAMES_ENTRY : FRAMES_NONE;
 }

@@ -24,8 +24,15 @@ struct frame_entry {
 	struct bytes program;	    /* the FDE's */
 };
 
-/* False: no entry covers pc, or it is malformed. */
-bool frames_find(const struct unwind_object *object, uint64_t pc, struct frame_entry *ret);
+enum frames_found {
+	FRAMES_NONE,	 /* no entry covers the pc, or it is malformed */
+	FRAMES_ENTRY,	 /* *ret is filled */
+	FRAMES_SIGRETURN /* signal trampoline known by its code */
+};
+
+/* What there is to know of the code at pc. */
+enum frames_found frames_find(const struct unwind_object *object, uint64_t pc,
+			      struct frame_entry *ret);
 
 /* Bytes of one of the two numbers of a search table entry, 0: such a table cannot be searched. */
 size_t frames_table_width(uint8_t encoding);

@@ -138,13 +138,17 @@ uint32_t unwind_rule_compile(const struct unwind_object *object, uint64_t pc)
 	struct frame_entry entry;
 	struct cfa_row row;
 
-	/* Asked first: without information of its own it may seem to belong to its neighbour. */
-	if (unlikely(unwind_object_is_sigreturn(object, pc)))
+	switch (frames_find(object, pc, &entry)) {
+	case FRAMES_SIGRETURN:
 		return unwind_rule_make(UNWIND_SIGNAL, 0, 0);
-	if (!object->frames_begin || !frames_find(object, pc, &entry) ||
-	    !cfa_row_compute(object, &entry, pc, &row))
-		return UNWIND_NONE;
-	return rule_from_row(object, &entry, &row);
+	case FRAMES_ENTRY:
+		if (cfa_row_compute(object, &entry, pc, &row))
+			return rule_from_row(object, &entry, &row);
+		break;
+	case FRAMES_NONE:
+		break;
+	}
+	return UNWIND_NONE;
 }
 
 uint32_t unwind_rule_compile_frames(const uint8_t *eh_frame, uint64_t pc)

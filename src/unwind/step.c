@@ -83,10 +83,11 @@ static void step_compute_regs(const struct step *step, struct unwind_regs *ret)
 			ret->known |= 1U << reg;
 }
 
-/* A handler returned into the trampoline: the kernel left every register above sp. */
-static void signal_regs(const struct step *step, uint64_t ucontext, struct unwind_regs *ret)
+/* A handler returns into the trampoline: the kernel left every register above sp. */
+static void signal_regs(const struct step *step, struct unwind_regs *ret)
 {
 	const struct arch *arch = arch_native();
+	const uint64_t ucontext = step->from->value[UNWIND_REG_SP];
 
 	for (uint32_t reg = 0; reg < arch->reg_count; reg++)
 		if (memory_load(&step->memory, ucontext + arch->ucontext_offset[reg],
@@ -96,24 +97,38 @@ static void signal_regs(const struct step *step, uint64_t ucontext, struct unwin
 }
 
 /* The caller's registers by the table. False: no way further, or the outermost frame. */
-static bool table_regs(struct step *step, uint64_t pc, struct unwind_regs *ret, bool *end_ret)
+static bool table_regs(struct step *step, const struct frame_entry *entry, struct unwind_regs *ret,
+		       bool *end_ret)
 {
-	struct frame_entry entry;
-
-	if (!step->object->frames_begin || !frames_find(step->object, pc, &entry) ||
-	    !cfa_row_compute(step->object, &entry, pc, &step->row))
+	if (entry->ra_reg >= UNWIND_REGS_MAX)
 		return false;
-	if (entry.ra_reg >= UNWIND_REGS_MAX)
-		return false;
-	*end_ret = step->row.where[entry.ra_reg] == CFA_UNDEFINED;
+	*end_ret = step->row.where[entry->ra_reg] == CFA_UNDEFINED;
 	if (*end_ret || !step_compute_cfa(step))
 		return false;
 	step_compute_regs(step, ret);
-	if (!regs_get(ret, entry.ra_reg, &ret->value[UNWIND_REG_PC]))
+	if (!regs_get(ret, entry->ra_reg, &ret->value[UNWIND_REG_PC]))
 		return false;
 	ret->known |= 1U << UNWIND_REG_PC;
-	ret->exact = entry.is_signal;
+	ret->exact = entry->is_signal;
 	return true;
+}
+
+static bool caller_regs(struct step *step, struct unwind_regs *ret, bool *end_ret)
+{
+	const uint64_t pc = step->from->value[UNWIND_REG_PC] - !step->from->exact;
+	struct frame_entry entry;
+
+	switch (frames_find(step->object, pc, &entry)) {
+	case FRAMES_SIGRETURN:
+		signal_regs(step, ret);
+		return true;
+	case FRAMES_ENTRY:
+		return cfa_row_compute(step->object, &entry, pc, &step->row) &&
+		       table_regs(step, &entry, ret, end_ret);
+	case FRAMES_NONE:
+		break;
+	}
+	return false;
 }
 
 bool unwind_full_step(const struct unwind_object *object, struct unwind_regs *regs,
@@ -122,7 +137,6 @@ bool unwind_full_step(const struct unwind_object *object, struct unwind_regs *re
 	const uint32_t needed = 1U << UNWIND_REG_PC | 1U << UNWIND_REG_SP;
 	struct step step;
 	struct unwind_regs to = { 0 };
-	uint64_t pc;
 
 	*end_ret = false;
 	if ((regs->known & needed) != needed)
@@ -130,10 +144,7 @@ bool unwind_full_step(const struct unwind_object *object, struct unwind_regs *re
 	step.object = object;
 	step.from = regs;
 	step.memory = (struct memory) { .begin = stack_begin, .end = stack_end };
-	pc = regs->value[UNWIND_REG_PC] - !regs->exact;
-	if (unwind_object_is_sigreturn(object, pc))
-		signal_regs(&step, regs->value[UNWIND_REG_SP], &to);
-	else if (!table_regs(&step, pc, &to, end_ret))
+	if (!caller_regs(&step, &to, end_ret))
 		return false;
 	if ((to.known & needed) != needed)
 		return false;

@@ -343,7 +343,7 @@ static void every_single_instruction_is_walked_as_by_libunwind(void **state)
 	bound_loads();
 	handle(SIGTRAP, on_trap, SA_ONSTACK);
 	set_trap_flag(true);
-	run_shapes(do_nothing, 2);
+	run_shapes(do_nothing, 1);
 	set_trap_flag(false);
 	expect_all_right(50000);
 	assert_true(tally.unwind_gave_up < tally.walks / 100);

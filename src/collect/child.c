@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/str.h"
+
 static bool names_variable(const char *entry, const struct child_variable *variable)
 {
 	size_t len = strlen(variable->name);
@@ -97,6 +99,18 @@ static void reap(const struct child *child)
 		;
 }
 
+static void read_name(const struct child *child, char name[CHILD_NAME_BYTES])
+{
+	char path[64];
+	ssize_t n;
+
+	str_format(path, sizeof(path), "/proc/%d/comm", (int)child->pid);
+	CLEAN(close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	n = fd < 0 ? 0 : read(fd, name, CHILD_NAME_BYTES - 1);
+	name[n > 0 ? n : 0] = '\0';
+}
+
 int child_go(struct child *child)
 {
 	int error = 0;
@@ -111,6 +125,8 @@ int child_go(struct child *child)
 	close(child->status);
 	if (error)
 		reap(child);
+	else
+		read_name(child, child->name);
 	return error;
 }
 
@@ -121,12 +137,19 @@ void child_cancel(struct child *child)
 	reap(child);
 }
 
-enum child_event child_poll(const struct child *child, int *wait_status_ret,
-			    struct rusage *usage_ret)
+enum child_event child_poll(struct child *child, int *wait_status_ret, struct rusage *usage_ret)
 {
-	pid_t pid = wait4(child->pid, wait_status_ret, WNOHANG | WUNTRACED | WCONTINUED, usage_ret);
+	siginfo_t info = { 0 };
 
-	if (pid != child->pid)
+	/* A look first: of a zombie the name can still be read. */
+	if (waitid(P_PID, (id_t)child->pid, &info,
+		   WEXITED | WSTOPPED | WCONTINUED | WNOHANG | WNOWAIT) < 0 ||
+	    info.si_pid != child->pid)
+		return CHILD_NOTHING;
+	if (info.si_code != CLD_STOPPED && info.si_code != CLD_CONTINUED)
+		read_name(child, child->last_name);
+	if (wait4(child->pid, wait_status_ret, WNOHANG | WUNTRACED | WCONTINUED, usage_ret) !=
+	    child->pid)
 		return CHILD_NOTHING;
 	if (WIFSTOPPED(*wait_status_ret))
 		return CHILD_STOPPED;

@@ -11,10 +11,14 @@
 #include "collect/program.h"
 #include "collect/signals.h"
 
+enum { CHILD_NAME_BYTES = 24 };
+
 struct child {
 	pid_t pid;
 	int gate;   /* closed without a byte: the child ends without running anything */
 	int status; /* pipe: an errno when exec failed, end of file when it did not */
+	char name[CHILD_NAME_BYTES];	  /* as /proc/PID/comm has it after the exec */
+	char last_name[CHILD_NAME_BYTES]; /* and when it had ended: another one after an exec */
 };
 
 /* One more variable for the program's environment; value replaces an inherited one. */
@@ -39,7 +43,6 @@ void child_cancel(struct child *child);
 enum child_event { CHILD_NOTHING, CHILD_STOPPED, CHILD_CONTINUED, CHILD_ENDED };
 
 /* What happened since the last call, without waiting. usage is set with CHILD_ENDED. */
-enum child_event child_poll(const struct child *child, int *wait_status_ret,
-			    struct rusage *usage_ret);
+enum child_event child_poll(struct child *child, int *wait_status_ret, struct rusage *usage_ret);
 
 #endif

@@ -269,9 +269,8 @@ static void note_fault(struct collector *collector, struct arena *arena,
 				     live->fault_errno ? ": " : "",
 				     live->fault_errno ? strerror(live->fault_errno) : "");
 	} else if (collector->drain.damaged_count > 0) {
-		result->fault =
-			arena_printf(arena, "chunks that the program overwrote: %llu",
-				     (unsigned long long)collector->drain.damaged_count);
+		result->fault = arena_printf(arena, "chunks that the program overwrote: %llu",
+					     (unsigned long long)collector->drain.damaged_count);
 	}
 	if (result->fault)
 		note(collector, TAPE_EXT_FAULT, &record, sizeof(record),
@@ -294,6 +293,17 @@ static void note_end(struct collector *collector, const struct collector_result 
 	note(collector, TAPE_EXT_END, &end, sizeof(end), NULL);
 }
 
+/* By exec, unseen: the recorder met no end, and the process has another name.
+ */
+static bool was_replaced(const struct collector *collector)
+{
+	const struct child *child = &collector->child;
+
+	return !collector->settings->follow &&
+	       spool_live(&collector->spool)->recorder_state == TAPE_RECORDER_RUNNING &&
+	       child->name[0] && child->last_name[0] && strcmp(child->name, child->last_name) != 0;
+}
+
 /* The program is dead: nobody writes to the spool any more. */
 static void finish(struct collector *collector, struct arena *arena,
 		   struct collector_result *result)
@@ -303,7 +313,7 @@ static void finish(struct collector *collector, struct arena *arena,
 	if (!collector->has_header)
 		return;
 	drain_rest(&collector->drain);
-	result->replaced = collector->drain.ends_in_exec;
+	result->replaced = was_replaced(collector);
 	result->event_count = collector->drain.event_count;
 	note_clock(collector);
 	note_losses(collector, result);
@@ -328,7 +338,7 @@ static struct err *pack_children(const struct collector *collector, struct colle
 	pattern_directory(&directory, result->path);
 	if (directory.failed)
 		return err_nomem();
-	err = repack_descendants(directory.ptr, collector->header.uuid,
+	err = repack_descendants(directory.ptr, &collector->header,
 				 collector->settings->level ? collector->settings->level
 							    : CAPTURE_PACK_LEVEL,
 				 &children);

@@ -38,25 +38,19 @@ static size_t node_bytes(const struct tape_chunk *chunk)
 	return chunk->node_count * sizeof(struct tape_node);
 }
 
-/*
- * Cuts a chunk after its last whole record and counts its events. Returns whether the last deed of
- * its thread was an exec.
- */
-static bool measure(struct tape_chunk *chunk)
+/* Cuts a chunk after its last whole record and counts its events. */
+static void measure(struct tape_chunk *chunk)
 {
 	struct tape_reader reader;
-	bool in_exec = false;
 	size_t whole = 0;
 
 	chunk->event_count = 0;
 	tape_reader_init(&reader, chunk + 1, chunk->used, chunk->begin_ticks);
 	while (tape_reader_next(&reader)) {
 		chunk->event_count += !reader.is_extended;
-		in_exec = reader.is_extended && reader.extended.type == TAPE_EXT_EXEC;
 		whole = (size_t)(reader.ptr - reader.begin);
 	}
 	chunk->used = (uint32_t)whole;
-	return in_exec;
 }
 
 /* Returns the bytes of the whole encoded chunk. */
@@ -123,8 +117,6 @@ static void take(struct drain *drain, uint32_t index, enum tape_chunk_state stat
 		drain->damaged_count += state == TAPE_CHUNK_SEALED;
 		return;
 	}
-	if (state == TAPE_CHUNK_OPEN)
-		drain->ends_in_exec |= measure(chunk);
 	if (drain->fault) {
 		measure(chunk);
 	} else if (chunk->used > 0) {

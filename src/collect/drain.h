@@ -21,7 +21,6 @@ struct drain {
 	uint64_t event_count;	       /* on the tape */
 	uint64_t missing_count;	       /* events that did not get onto it */
 	uint64_t damaged_count;	       /* slots whose header the target had overwritten */
-	bool ends_in_exec;	       /* a thread's last record is an exec */
 	int level;		       /* of compression; 0: none */
 	struct err *fault;	       /* why nothing is appended any more; owned */
 };

@@ -28,10 +28,7 @@ struct err *repack_replace(const char *in, const char *out, int level,
 
 struct found {
 	const char *path;
-	uint8_t uuid[TAPE_UUID_BYTES];
-	uint8_t parent_uuid[TAPE_UUID_BYTES];
-	uint32_t pid;
-	bool recorder_runs;
+	struct tape_header header;
 	bool is_descendant;
 };
 
@@ -42,24 +39,14 @@ static bool read_found(const char *path, struct found *found)
 {
 	/* a FIFO would make us wait, a device might do anything */
 	CLEAN(close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-	const struct tape_live *live;
-	struct tape_header header;
+	struct tape_header *header = &found->header;
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
-	    pread(fd, &header, sizeof(header), 0) != sizeof(header) ||
-	    memcmp(header.magic, TAPE_MAGIC, sizeof(header.magic)) != 0 ||
-	    header.kind != TAPE_KIND_RAW)
-		return false;
-	live = (const struct tape_live *)header.live;
-	*found = (struct found) {
-		.path = path,
-		.pid = header.pid,
-		.recorder_runs = live->recorder_state == TAPE_RECORDER_RUNNING,
-	};
-	memcpy(found->uuid, header.uuid, sizeof(found->uuid));
-	memcpy(found->parent_uuid, header.parent_uuid, sizeof(found->parent_uuid));
-	return true;
+	*found = (struct found) { .path = path };
+	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	       pread(fd, header, sizeof(*header), 0) == sizeof(*header) &&
+	       memcmp(header->magic, TAPE_MAGIC, sizeof(header->magic)) == 0 &&
+	       header->kind == TAPE_KIND_RAW;
 }
 
 static struct err *find_tapes(const char *directory, struct arena *arena, struct found_vec *tapes)
@@ -83,20 +70,37 @@ static struct err *find_tapes(const char *directory, struct arena *arena, struct
 	return err;
 }
 
+/* A pid alone says little, they are used again: the child began after its parent. */
+static bool is_child(const struct tape_header *child, const struct tape_header *parent)
+{
+	static const uint8_t none[TAPE_UUID_BYTES];
+
+	if (memcmp(child->parent_uuid, none, sizeof(none)) != 0)
+		return memcmp(child->parent_uuid, parent->uuid, sizeof(parent->uuid)) == 0;
+	return (child->parent_pid == parent->pid || child->pid == parent->pid) &&
+	       child->start_realtime_ns >= parent->start_realtime_ns;
+}
+
+static bool is_related(const struct found_vec *tapes, const struct tape_header *child,
+		       const struct tape_header *ancestor)
+{
+	if (is_child(child, ancestor))
+		return true;
+	for (size_t i = 0; i < tapes->count; i++)
+		if (tapes->items[i].is_descendant && is_child(child, &tapes->items[i].header))
+			return true;
+	return false;
+}
+
 /* Children come to light in any order: repeated until nobody is added. */
-static void mark_descendants(struct found_vec *tapes, const uint8_t uuid[TAPE_UUID_BYTES])
+static void mark_descendants(struct found_vec *tapes, const struct tape_header *ancestor)
 {
 	for (bool changed = true; changed;) {
 		changed = false;
 		for (size_t i = 0; i < tapes->count; i++) {
 			struct found *child = &tapes->items[i];
-			bool related = memcmp(child->parent_uuid, uuid, TAPE_UUID_BYTES) == 0;
 
-			for (size_t j = 0; j < tapes->count && !related; j++)
-				related = tapes->items[j].is_descendant &&
-					  memcmp(child->parent_uuid, tapes->items[j].uuid,
-						 TAPE_UUID_BYTES) == 0;
-			if (!related || child->is_descendant)
+			if (child->is_descendant || !is_related(tapes, &child->header, ancestor))
 				continue;
 			child->is_descendant = changed = true;
 		}
@@ -122,8 +126,15 @@ static bool process_lives(uint32_t pid)
 	return state && state[1] && state[2] != 'Z' && state[2] != 'X';
 }
 
-struct err *repack_descendants(const char *directory, const uint8_t uuid[TAPE_UUID_BYTES],
-			       int level, struct repack_children *children_ret)
+static bool is_being_written(const struct tape_header *header)
+{
+	const struct tape_live *live = (const struct tape_live *)header->live;
+
+	return live->recorder_state == TAPE_RECORDER_RUNNING && process_lives(header->pid);
+}
+
+struct err *repack_descendants(const char *directory, const struct tape_header *ancestor, int level,
+			       struct repack_children *children_ret)
 {
 	CLEAN(found_vec_deinit) struct found_vec tapes = { 0 };
 	CLEAN(arena_deinit) struct arena arena = { 0 };
@@ -132,7 +143,7 @@ struct err *repack_descendants(const char *directory, const uint8_t uuid[TAPE_UU
 
 	if (err)
 		return err;
-	mark_descendants(&tapes, uuid);
+	mark_descendants(&tapes, ancestor);
 	for (size_t i = 0; i < tapes.count; i++) {
 		const struct found *found = &tapes.items[i];
 		CLEAN(err_destroy) struct err *failure = NULL;
@@ -140,7 +151,7 @@ struct err *repack_descendants(const char *directory, const uint8_t uuid[TAPE_UU
 
 		if (!found->is_descendant)
 			continue;
-		if (found->recorder_runs && process_lives(found->pid)) {
+		if (is_being_written(&found->header)) {
 			children.left_count++;
 			continue;
 		}

@@ -19,10 +19,11 @@ struct repack_children {
 };
 
 /*
- * Packs the raw tapes in a directory that descend from the tape of this uuid: recorded in children
- * of its process, or theirs. Those whose process still runs are left alone.
+ * Packs the raw tapes in a directory that descend from the process of this tape: recorded in its
+ * children or theirs, or after an exec, as the uuids or the pids and times in their headers say.
+ * Those whose process still runs are left alone.
  */
-struct err *repack_descendants(const char *directory, const uint8_t uuid[TAPE_UUID_BYTES],
-			       int level, struct repack_children *children_ret);
+struct err *repack_descendants(const char *directory, const struct tape_header *ancestor, int level,
+			       struct repack_children *children_ret);
 
 #endif

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/str.h"
 #include "capture/capture.h"
 #include "collect/collector.h"
 #include "collect/spool.h"

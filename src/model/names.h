@@ -1,0 +1,69 @@
+/*
+ * names: the frames of a model's stacks, as a programmer wrote them.
+ *
+ * The one part of a model that is found lazily: a stack's frames are symbolized when first asked
+ * for, once per code address. So a names belongs to one thread, beside a model that any number of
+ * threads read. All it returns lives as long as it does.
+ *
+ * Frames that are the same function of the same object share a *name*, a small number: what trees
+ * are merged by. A name has a role, by which the machinery around the program can be folded away.
+ */
+#ifndef MEMTAPE_MODEL_NAMES_H
+#define MEMTAPE_MODEL_NAMES_H
+
+#include "model/model.h"
+#include "symbol/symbol.h"
+
+enum name_role {
+	NAME_PROGRAM,	/* everything else */
+	NAME_ALLOCATOR, /* between the caller and malloc: std::allocator, __rust_alloc, ... */
+	NAME_START	/* before main or a thread's function: _start, clone, ... */
+};
+
+/* Names that stand for no function. */
+enum {
+	NAME_OUT_OF_MEMORY = 0,
+	NAME_TRUNCATED = 1, /* frames further out could not be found */
+	NAME_NO_STACK = 2   /* no stack was taken */
+};
+
+struct name {
+	const char *function;	  /* never NULL: "0x1234 [libfoo.so+0x1234]" when unknown */
+	const char *module;	  /* path; "" outside of every object */
+	const char *module_short; /* its last part */
+	enum name_role role;
+	bool is_known;
+};
+
+struct name_frame {
+	uint32_t name;
+	uint32_t line;	  /* 0: not known */
+	const char *file; /* NULL: not known */
+	bool is_inlined;  /* into the frame after this one */
+};
+
+struct name_frames {
+	const struct name_frame *frames; /* innermost first; at least one */
+	size_t count;
+};
+
+struct names;
+
+/* The model must outlive it. NULL: no memory. */
+struct names *names_create(const struct model *model, const struct symbol_options *options);
+void names_destroy(struct names *names); /* accepts NULL */
+CLEAN_DEFINE(names_destroy, struct names *);
+
+/* Frames of the stack's innermost address alone; stack >= CAPTURE_STACK_FIRST. */
+struct name_frames names_frames(struct names *names, uint32_t stack);
+
+const struct name *names_get(const struct names *names, uint32_t name);
+size_t names_count(const struct names *names);
+
+/* How well a module of the model could be read; SYMBOL_UNREAD: nothing of it was shown. */
+enum symbol_state names_module_state(const struct names *names, size_t module);
+
+/* Path without its folders. */
+const char *names_short_path(const char *path);
+
+#endif

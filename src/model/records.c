@@ -1,0 +1,241 @@
+/*
+ * Extended records of a tape, and where in the model they go.
+ */
+#include "model/parts.h"
+
+/* Copies the struct at the payload's beginning; false: the payload is too short for it. */
+static bool payload_get(const struct tape_extended_record *record, void *out, size_t bytes)
+{
+	if (record->payload_bytes < bytes)
+		return false;
+	memcpy(out, record->payload, bytes);
+	return true;
+}
+
+/* The text after the struct, up to its NUL or the payload's end, in the model's arena. */
+static const char *payload_text(struct load *load, const struct tape_extended_record *record,
+				size_t struct_bytes)
+{
+	const char *text = (const char *)record->payload + struct_bytes;
+
+	if (record->payload_bytes <= struct_bytes)
+		return "";
+	return arena_text(&load->model->arena, text,
+			  strnlen(text, record->payload_bytes - struct_bytes));
+}
+
+/* The next of several NUL-terminated texts; NULL: there is none, or it does not end. */
+static const char *next_text(const char **ptr, const char *end)
+{
+	const char *text = *ptr;
+	size_t len = strnlen(text, (size_t)(end - text));
+
+	if (text + len == end)
+		return NULL;
+	*ptr = text + len + 1;
+	return text;
+}
+
+static struct err *take_process(struct load *load, const struct tape_extended_record *record)
+{
+	struct model_process *process = &load->model->process;
+	struct arena *arena = &load->model->arena;
+	const char *ptr = (const char *)record->payload + sizeof(struct tape_process);
+	const char *end = (const char *)record->payload + record->payload_bytes;
+	struct tape_process tape_process;
+	const char **argv, *exe, *cwd, *text;
+	uint32_t argc = 0;
+
+	if (!payload_get(record, &tape_process, sizeof(tape_process)))
+		return NULL;
+	exe = next_text(&ptr, end);
+	cwd = exe ? next_text(&ptr, end) : NULL;
+	/* argc is what it says; there are no more texts than bytes */
+	argv = arena_array(arena, u64_min(tape_process.argc, (uint64_t)(end - ptr)) + 1,
+			   sizeof(*argv));
+	if (!argv)
+		return err_nomem();
+	while (cwd && argc < tape_process.argc && ptr < end && (text = next_text(&ptr, end))) {
+		argv[argc] = arena_strdup(arena, text);
+		if (!argv[argc++])
+			return err_nomem();
+	}
+	process->exe = arena_strdup(arena, exe ? exe : "");
+	process->cwd = arena_strdup(arena, cwd ? cwd : "");
+	if (!process->exe || !process->cwd)
+		return err_nomem();
+	process->argv = argv;
+	process->argc = argc;
+	process->page_bytes = tape_process.page_bytes;
+	return NULL;
+}
+
+/* The thread that has this tid now; MODEL_NO_THREAD: none. */
+static uint32_t thread_of_tid(const struct replay *replay, uint32_t tid)
+{
+	for (size_t i = replay->threads.count; i-- > 0;)
+		if (replay->threads.items[i].tid == tid &&
+		    replay->threads.items[i].end_ticks == MODEL_NEVER)
+			return (uint32_t)i;
+	return MODEL_NO_THREAD;
+}
+
+/*
+ * A lane of signal handlers belongs to the thread whose number it bears. A stream that recorded
+ * before it introduced itself keeps the thread it was given.
+ */
+static struct err *take_thread(struct load *load, const struct capture_event *event,
+			       const struct tape_extended_record *record)
+{
+	struct replay *replay = &load->replay;
+	struct replay_stream *stream = &replay->streams[event->stream];
+	struct tape_thread thread;
+	const char *name;
+
+	if (!payload_get(record, &thread, sizeof(thread)))
+		return NULL;
+	name = payload_text(load, record, sizeof(thread));
+	if (!name)
+		return err_nomem();
+	if (record->type == TAPE_EXT_THREAD && stream->thread == MODEL_NO_THREAD && thread.lane > 0)
+		stream->thread = thread_of_tid(replay, thread.tid);
+	if (stream->thread == MODEL_NO_THREAD &&
+	    replay_thread_add(replay, event->stream, thread.tid, name, event->ticks) == UINT32_MAX)
+		return err_nomem();
+	replay->threads.items[stream->thread].tid = thread.tid;
+	if (*name)
+		replay->threads.items[stream->thread].name = name;
+	return NULL;
+}
+
+static void take_thread_end(struct load *load, const struct capture_event *event)
+{
+	uint32_t thread = load->replay.streams[event->stream].thread;
+
+	if (thread != MODEL_NO_THREAD)
+		load->replay.threads.items[thread].end_ticks = event->ticks;
+}
+
+static struct err *take_usage(struct load *load, const struct tape_extended_record *record)
+{
+	struct model_usage usage = { .ns = record->ticks };
+
+	if (!payload_get(record, &usage.usage, sizeof(usage.usage)))
+		return NULL;
+	return model_usages_vec_push(&load->model->usages, usage) ? NULL : err_nomem();
+}
+
+static struct err *take_clock(struct load *load, const struct tape_extended_record *record)
+{
+	struct tape_clock_pair pair;
+
+	if (!payload_get(record, &pair, sizeof(pair)))
+		return NULL;
+	return clock_add(&load->model->clock, capture_header(load->capture), &pair) ? NULL
+										    : err_nomem();
+}
+
+static void take_lost(struct load *load, const struct tape_extended_record *record)
+{
+	struct model_quality *quality = &load->model->quality;
+	struct tape_lost lost;
+
+	if (!payload_get(record, &lost, sizeof(lost)))
+		return;
+	for (size_t i = 0; i < array_size(lost.lost); i++)
+		quality->lost[i] = u64_max(quality->lost[i], lost.lost[i]);
+}
+
+/* Bytes of the fixed part of a record that is kept as a note; 0: it is none. */
+static size_t note_bytes(enum tape_extended type)
+{
+	switch (type) {
+	case TAPE_EXT_MMAP:
+	case TAPE_EXT_MUNMAP:
+	case TAPE_EXT_MREMAP:
+	case TAPE_EXT_MPROTECT:
+	case TAPE_EXT_MADVISE:
+	case TAPE_EXT_BRK:
+		return sizeof(struct tape_map);
+	case TAPE_EXT_MALLOPT:
+	case TAPE_EXT_MALLOC_TRIM:
+		return sizeof(struct tape_setting);
+	case TAPE_EXT_FORK:
+	case TAPE_EXT_EXEC:
+	case TAPE_EXT_DLOPEN:
+		return sizeof(struct tape_fork);
+	case TAPE_EXT_MARK:
+		return sizeof(struct tape_mark);
+	case TAPE_EXT_FAULT:
+		return sizeof(struct tape_fault_record);
+	case TAPE_EXT_RECORDER:
+		return sizeof(struct tape_recorder);
+	case TAPE_EXT_END:
+		return sizeof(struct tape_end);
+	default:
+		return 0;
+	}
+}
+
+static void take_conclusion(struct load *load, const struct model_note *note)
+{
+	struct model *model = load->model;
+
+	if (note->type == TAPE_EXT_END) {
+		model->process.end_kind = note->end.kind <= TAPE_END_EXEC
+						  ? (enum tape_end_kind)note->end.kind
+						  : TAPE_END_UNKNOWN;
+		model->process.end_status = note->end.status;
+		load->end_ticks = note->ns;
+	} else if (note->type == TAPE_EXT_FAULT) {
+		model->quality.fault = (enum tape_fault)note->fault.fault;
+		model->quality.fault_errno = note->fault.error;
+		model->quality.fault_text = note->text;
+	} else if (note->type == TAPE_EXT_RECORDER) {
+		model->quality.has_recorder = true;
+		model->quality.recorder = note->recorder;
+	}
+}
+
+static struct err *take_note(struct load *load, const struct capture_event *event,
+			     const struct tape_extended_record *record)
+{
+	size_t bytes = note_bytes(record->type);
+	struct model_note note = { .ns = record->ticks,
+				   .thread = load->replay.streams[event->stream].thread,
+				   .stack = event->stack,
+				   .type = record->type };
+
+	if (bytes == 0 || !payload_get(record, &note.map, bytes))
+		return NULL;
+	note.text = payload_text(load, record, bytes);
+	if (!note.text || !model_notes_vec_push(&load->model->notes, note))
+		return err_nomem();
+	take_conclusion(load, &note);
+	return NULL;
+}
+
+struct err *load_record(struct load *load, const struct capture_event *event)
+{
+	const struct tape_extended_record record = capture_event_extended(event);
+
+	switch (record.type) {
+	case TAPE_EXT_PROCESS:
+		return take_process(load, &record);
+	case TAPE_EXT_THREAD:
+	case TAPE_EXT_THREAD_NAME:
+		return take_thread(load, event, &record);
+	case TAPE_EXT_THREAD_END:
+		take_thread_end(load, event);
+		return NULL;
+	case TAPE_EXT_CLOCK:
+		return take_clock(load, &record);
+	case TAPE_EXT_USAGE:
+		return take_usage(load, &record);
+	case TAPE_EXT_LOST:
+		take_lost(load, &record);
+		return NULL;
+	default: /* modules are capture's, and later versions have more types */
+		return take_note(load, event, &record);
+	}
+}

@@ -1,0 +1,115 @@
+/*
+ * replay: the events of a tape, one after the other, become sums (and rows). Internal to model.
+ *
+ * What was live at the peak is known per stack without a second pass and without remembering
+ * allocations: every tally keeps its live sum, and the first time it changes after a new peak was
+ * reached it saves the value it had at that peak. Peaks are numbered (epoch), so "after a new peak"
+ * is one comparison.
+ */
+#ifndef MEMTAPE_MODEL_REPLAY_H
+#define MEMTAPE_MODEL_REPLAY_H
+
+#include "model/blocks.h"
+#include "model/model.h"
+#include "model/rows.h"
+#include "model/timeline.h"
+
+struct tally {
+	struct model_sum allocated;
+	struct model_sum live;
+	struct model_sum peak; /* of the epoch it was last changed in */
+	uint64_t temporary_bytes;
+	uint32_t temporary_count;
+	uint32_t epoch;
+};
+
+static_assert(sizeof(struct tally) == 64, "a cache line");
+static_assert(sizeof(struct tally) == sizeof(struct model_stack_sums), "turned in place");
+
+struct replay_thread {
+	struct tally tally;
+	uint64_t free_count;
+	uint64_t foreign_free_count;
+	uint64_t begin_ticks;
+	uint64_t end_ticks;
+	uint32_t tid;
+	const char *name;
+};
+
+VEC_DEFINE(replay_threads, struct replay_thread);
+
+struct replay_stream {
+	uint32_t thread;      /* index; MODEL_NO_THREAD: not known yet */
+	uint32_t last_serial; /* of the allocation that was this stream's last event */
+	bool has_last;
+	bool is_reallocating;
+	struct capture_event out; /* the first half of the realloc in progress */
+};
+
+/* A block whose address was given out again before its free was seen: it may still come. */
+struct late_block {
+	uint64_t address;
+	uint64_t size;
+	uint64_t ticks;
+	uint32_t serial;
+	uint32_t thread; /* that has the address now */
+};
+
+/* A free of an unknown block: its allocation, at the same tick, may come after it. */
+struct early_free {
+	struct capture_event event;
+	uint32_t thread;
+};
+
+enum { LATE_MAX = 16, EARLY_MAX = 8 };
+
+struct replay {
+	struct rows *rows; /* NULL: MODEL_SUMMARY */
+	struct blocks blocks;
+	uint8_t class_of[64]; /* enum tape_event_class by fn */
+	struct tally *stacks; /* by stack id */
+	size_t stack_room;
+	struct replay_threads threads;
+	struct replay_stream *streams;
+	size_t stream_count;
+	struct tally sizes[MODEL_SIZE_BUCKETS];
+	struct model_function functions[TAPE_FN_COUNT];
+	struct model_totals totals;
+	struct timeline_now now;
+	struct timeline timeline;
+	uint64_t peak_ticks;
+	uint64_t last_ticks;
+	uint32_t epoch;
+	uint32_t serial_at_peak;
+	uint64_t late_window_ticks;
+	struct late_block late[LATE_MAX];
+	unsigned late_at;
+	uint64_t late_ticks; /* of the newest */
+	struct early_free early[EARLY_MAX];
+	unsigned early_at;
+	uint64_t early_ticks; /* of the newest; UINT64_MAX: none */
+};
+
+bool replay_init(struct replay *replay, const struct capture *capture, struct rows *rows);
+void replay_deinit(struct replay *replay);
+
+/* Tallies for stack ids below count, before events with such ids; false: out of memory. */
+bool replay_reserve_stacks(struct replay *replay, size_t count);
+
+/* One allocation or free. */
+struct err *replay_event(struct replay *replay, const struct capture_event *event);
+
+/* A new thread of this stream; UINT32_MAX: out of memory. */
+uint32_t replay_thread_add(struct replay *replay, uint32_t stream, uint32_t tid, const char *name,
+			   uint64_t ticks);
+
+/* After the last event: what is live has leaked, and peaks are final. */
+void replay_seal(struct replay *replay);
+
+static inline void replay_prefetch(const struct replay *replay, const struct capture_event *event)
+{
+	blocks_prefetch(&replay->blocks, event->address);
+	__builtin_prefetch(&replay->stacks[event->stack], 1);
+}
+
+#endif

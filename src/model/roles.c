@@ -1,0 +1,119 @@
+/*
+ * A role is a matter of names, and names are a matter of experience: the tables below are what
+ * stands between a program and malloc in glibc, libstdc++, libc++ and Rust's alloc.
+ */
+#include "model/roles.h"
+
+enum match { MATCH_ALL, MATCH_BEGIN, MATCH_INSIDE };
+
+struct rule {
+	enum match match;
+	const char *text;
+};
+
+static const struct rule allocator_rules[] = {
+	{ MATCH_ALL, "malloc" },
+	{ MATCH_ALL, "calloc" },
+	{ MATCH_ALL, "realloc" },
+	{ MATCH_ALL, "reallocarray" },
+	{ MATCH_ALL, "free" },
+	{ MATCH_ALL, "memalign" },
+	{ MATCH_ALL, "posix_memalign" },
+	{ MATCH_ALL, "aligned_alloc" },
+	{ MATCH_BEGIN, "__libc_malloc" },
+	{ MATCH_BEGIN, "__libc_calloc" },
+	{ MATCH_BEGIN, "__libc_realloc" },
+	{ MATCH_BEGIN, "__libc_memalign" },
+	{ MATCH_BEGIN, "__GI___libc_" },
+	{ MATCH_BEGIN, "_int_malloc" },
+	{ MATCH_BEGIN, "_int_realloc" },
+	{ MATCH_BEGIN, "_int_memalign" },
+	{ MATCH_BEGIN, "_int_free" },
+	{ MATCH_ALL, "sysmalloc" },
+	{ MATCH_ALL, "tcache_init" },
+	{ MATCH_BEGIN, "operator new(" },
+	{ MATCH_BEGIN, "operator new[](" },
+	{ MATCH_BEGIN, "operator delete(" },
+	{ MATCH_BEGIN, "operator delete[](" },
+	{ MATCH_BEGIN, "std::allocator<" },
+	{ MATCH_BEGIN, "std::allocator_traits<" },
+	{ MATCH_BEGIN, "std::__new_allocator<" },
+	{ MATCH_BEGIN, "__gnu_cxx::new_allocator<" },
+	{ MATCH_BEGIN, "__gnu_cxx::__alloc_traits<" },
+	{ MATCH_BEGIN, "std::__allocated_ptr<" },
+	{ MATCH_BEGIN, "std::__allocate_guarded<" },
+	{ MATCH_BEGIN, "std::__1::allocator" },
+	{ MATCH_BEGIN, "std::__1::__allocat" },
+	{ MATCH_BEGIN, "std::__1::__libcpp_allocate" },
+	{ MATCH_BEGIN, "std::__1::__libcpp_operator_new" },
+	{ MATCH_BEGIN, "void* std::__1::__libcpp_operator_new" },
+	{ MATCH_INSIDE, ">::_M_allocate(" },
+	{ MATCH_INSIDE, ">::_M_allocate_map(" },
+	{ MATCH_INSIDE, ">::_M_allocate_node(" },
+	{ MATCH_INSIDE, ">::_M_allocate_buckets(" },
+	{ MATCH_INSIDE, ">::_M_get_node(" },
+	{ MATCH_INSIDE, ">::_M_create_storage(" },
+	{ MATCH_INSIDE, ">::_M_create(" }, /* basic_string */
+	{ MATCH_INSIDE, "::__detail::_Hashtable_alloc<" },
+	{ MATCH_BEGIN, "__rust_alloc" },
+	{ MATCH_BEGIN, "__rust_realloc" },
+	{ MATCH_BEGIN, "__rust_dealloc" },
+	{ MATCH_BEGIN, "__rdl_" },
+	{ MATCH_BEGIN, "__rg_" },
+	{ MATCH_BEGIN, "alloc::alloc::" },
+	{ MATCH_BEGIN, "alloc::raw_vec::" },
+	{ MATCH_BEGIN, "<alloc::alloc::Global " },
+	{ MATCH_BEGIN, "<alloc::raw_vec::" },
+	{ MATCH_BEGIN, "std::alloc::" },
+	{ MATCH_BEGIN, "std::sys::alloc::" },
+};
+
+static const struct rule start_rules[] = {
+	{ MATCH_ALL, "_start" },
+	{ MATCH_BEGIN, "__libc_start_main" },
+	{ MATCH_ALL, "__libc_start_call_main" },
+	{ MATCH_ALL, "libc_start_main_stage2" },
+	{ MATCH_ALL, "start_thread" },
+	{ MATCH_ALL, "clone" },
+	{ MATCH_ALL, "__clone" },
+	{ MATCH_ALL, "clone3" },
+	{ MATCH_ALL, "__clone3" },
+	{ MATCH_ALL, "__clone_internal" },
+	{ MATCH_ALL, "thread_start" },
+	{ MATCH_BEGIN, "std::rt::lang_start" },
+	{ MATCH_BEGIN, "std::sys_common::backtrace::__rust_begin_short_backtrace" },
+	{ MATCH_BEGIN, "std::sys::backtrace::__rust_begin_short_backtrace" },
+};
+
+static bool rule_matches(const struct rule *rule, const char *function)
+{
+	switch (rule->match) {
+	case MATCH_ALL:
+		return strcmp(function, rule->text) == 0;
+	case MATCH_BEGIN:
+		return strncmp(function, rule->text, strlen(rule->text)) == 0;
+	case MATCH_INSIDE:
+		return strstr(function, rule->text) != NULL;
+	}
+	return false;
+}
+
+static bool any_matches(const struct rule *rules, size_t count, const char *function)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (rule_matches(&rules[i], function))
+			return true;
+	}
+	return false;
+}
+
+enum name_role role_of(const char *function, const char *module_short)
+{
+	if (strncmp(module_short, "libmemtape.so", strlen("libmemtape.so")) == 0)
+		return NAME_START; /* our own trampoline under a thread's function */
+	if (any_matches(start_rules, array_size(start_rules), function))
+		return NAME_START;
+	if (any_matches(allocator_rules, array_size(allocator_rules), function))
+		return NAME_ALLOCATOR;
+	return NAME_PROGRAM;
+}

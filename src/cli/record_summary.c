@@ -93,8 +93,10 @@ struct err *record_summary_print(const struct program *program,
 {
 	CLEAN(str_deinit) struct str text = { 0 };
 
-	if (!result->path) {
+	if (!result->path && !result->fault) {
 		add_absence(&text, program);
+	} else if (!result->path) {
+		add_losses(&text, result);
 	} else {
 		add_line(&text, result);
 		add_losses(&text, result);

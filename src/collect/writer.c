@@ -44,23 +44,6 @@ static struct err *check_replaceable(const char *path, bool *exists_ret)
 	return NULL;
 }
 
-struct err *writer_open(struct writer *writer, const char *path, bool overwrite)
-{
-	bool exists = false;
-	struct err *err = overwrite ? check_replaceable(path, &exists) : NULL;
-
-	*writer = (struct writer) { .fd = -1, .end = TAPE_HEADER_BYTES };
-	if (err)
-		return err;
-	writer->path = strdup(path);
-	if (!writer->path)
-		return err_nomem();
-	err = exists ? open_temporary(writer, path) : open_exclusive(writer, path);
-	if (err)
-		writer_close(writer);
-	return err;
-}
-
 static struct err *write_all(const struct writer *writer, const void *bytes, size_t len,
 			     uint64_t offset)
 {
@@ -122,6 +105,29 @@ static int writer_reserve(struct writer *writer, uint64_t end)
 		return errno;
 	writer->cannot_reserve = true;
 	return 0;
+}
+
+struct err *writer_open(struct writer *writer, const char *path, bool overwrite)
+{
+	bool exists = false;
+	struct err *err = overwrite ? check_replaceable(path, &exists) : NULL;
+
+	*writer = (struct writer) { .fd = -1, .end = TAPE_HEADER_BYTES };
+	if (err)
+		return err;
+	writer->path = strdup(path);
+	if (!writer->path)
+		return err_nomem();
+	err = exists ? open_temporary(writer, path) : open_exclusive(writer, path);
+	if (!err) {
+		int rc = writer_reserve(writer, TAPE_HEADER_BYTES + WRITER_RESERVE_BYTES);
+
+		if (rc)
+			err = err_errno_new(rc, "write %s", path);
+	}
+	if (err)
+		writer_close(writer);
+	return err;
 }
 
 struct err *writer_append(struct writer *writer, const void *chunk, size_t bytes,

@@ -33,7 +33,8 @@ enum writer_urgency {
 
 /*
  * Creates path, which must not exist; with overwrite it may, and is replaced by writer_publish.
- * errno EEXIST is in the error when it does exist. Undone by writer_close.
+ * errno EEXIST is in the error when it does exist. The reserve is there when it succeeds. Undone by
+ * writer_close.
  */
 struct err *writer_open(struct writer *writer, const char *path, bool overwrite);
 

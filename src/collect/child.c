@@ -45,6 +45,13 @@ char **child_environment(const struct child_variable *variables, size_t count, s
 	return environment;
 }
 
+static const char *path_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 static _Noreturn void child_main(const struct child *child, const struct program *program,
 				 char *const *environment, const struct signals *signals)
 {
@@ -86,6 +93,7 @@ struct err *child_fork(struct child *child, const struct program *program, char 
 	close(gate[0]);
 	close(status[1]);
 	*child = (struct child) { .pid = pid, .gate = gate[1], .status = status[0] };
+	str_format(child->name, sizeof(child->name), "%s", path_name(program->path));
 	if (pid > 0)
 		return NULL;
 	close(gate[1]);
@@ -99,7 +107,7 @@ static void reap(const struct child *child)
 		;
 }
 
-static void read_name(const struct child *child, char name[CHILD_NAME_BYTES])
+static void read_last_name(struct child *child)
 {
 	char path[64];
 	ssize_t n;
@@ -107,8 +115,9 @@ static void read_name(const struct child *child, char name[CHILD_NAME_BYTES])
 	str_format(path, sizeof(path), "/proc/%d/comm", (int)child->pid);
 	CLEAN(close) int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	n = fd < 0 ? 0 : read(fd, name, CHILD_NAME_BYTES - 1);
-	name[n > 0 ? n : 0] = '\0';
+	n = fd < 0 ? 0 : read(fd, child->last_name, CHILD_NAME_BYTES - 1);
+	child->last_name[n > 0 ? n : 0] = '\0';
+	child->last_name[strcspn(child->last_name, "\n")] = '\0';
 }
 
 int child_go(struct child *child)
@@ -125,8 +134,6 @@ int child_go(struct child *child)
 	close(child->status);
 	if (error)
 		reap(child);
-	else
-		read_name(child, child->name);
 	return error;
 }
 
@@ -147,7 +154,7 @@ enum child_event child_poll(struct child *child, int *wait_status_ret, struct ru
 	    info.si_pid != child->pid)
 		return CHILD_NOTHING;
 	if (info.si_code != CLD_STOPPED && info.si_code != CLD_CONTINUED)
-		read_name(child, child->last_name);
+		read_last_name(child);
 	if (wait4(child->pid, wait_status_ret, WNOHANG | WUNTRACED | WCONTINUED, usage_ret) !=
 	    child->pid)
 		return CHILD_NOTHING;

@@ -11,14 +11,14 @@
 #include "collect/program.h"
 #include "collect/signals.h"
 
-enum { CHILD_NAME_BYTES = 24 };
+enum { CHILD_NAME_BYTES = 16 }; /* the kernel's TASK_COMM_LEN */
 
 struct child {
 	pid_t pid;
 	int gate;   /* closed without a byte: the child ends without running anything */
 	int status; /* pipe: an errno when exec failed, end of file when it did not */
-	char name[CHILD_NAME_BYTES];	  /* as /proc/PID/comm has it after the exec */
-	char last_name[CHILD_NAME_BYTES]; /* and when it had ended: another one after an exec */
+	char name[CHILD_NAME_BYTES];	  /* what /proc/PID/comm says from the exec on */
+	char last_name[CHILD_NAME_BYTES]; /* what it said at the end: differs after an exec */
 };
 
 /* One more variable for the program's environment; value replaces an inherited one. */

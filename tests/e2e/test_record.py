@@ -283,7 +283,7 @@ def test_two_dashes_run_a_program_that_is_called_like_a_command(program, tape, t
 
 
 def test_the_program_sees_its_own_environment_and_descriptors(tape):
-    script = "env | grep -E 'MEMTAPE|LD_PRELOAD'; ls /proc/self/fd | wc -l; grep -E 'Sig(Blk|Ign|Cgt)' /proc/$$/status"
+    script = "env | grep -E 'MEMTAPE|LD_PRELOAD'; ls /proc/self/fd | wc -l; grep -E 'Sig(Blk|Ign|Cgt)' /proc/self/status"
     plain = recording.run(["/bin/sh", "-c", script])
     recorded = memtape("record", "-q", "-o", tape, "/bin/sh", "-c", script)
     assert recorded.stdout == plain.stdout

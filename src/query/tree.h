@@ -1,0 +1,51 @@
+/*
+ * tree: all stacks as one tree of functions, with sums.
+ *
+ * Top-down the roots are main and the threads' functions, and a child is what its parent called.
+ * Bottom-up the roots are the functions that allocate, and a child is who called its parent.
+ * Equal functions under one parent are one node, whatever line they were called from.
+ */
+#ifndef MEMTAPE_QUERY_TREE_H
+#define MEMTAPE_QUERY_TREE_H
+
+#include "base/arena.h"
+#include "query/metric.h"
+#include "query/walk.h"
+
+enum tree_direction { TREE_TOP_DOWN, TREE_BOTTOM_UP };
+
+struct tree_settings {
+	enum tree_direction direction;
+	enum walk_mode mode;
+	enum metric metric; /* by which siblings are sorted, the most first, and pruned */
+	uint64_t value_min; /* smaller subtrees are not built; 0: those with nothing only */
+	uint32_t depth_max; /* 0: unlimited */
+};
+
+enum { TREE_ROOT = 0, TREE_NONE = UINT32_MAX };
+
+struct tree_node {
+	uint32_t parent;       /* less than the node's own number; TREE_NONE of the root */
+	uint32_t first_child;  /* TREE_NONE: a leaf */
+	uint32_t next_sibling; /* TREE_NONE: the last */
+	uint32_t depth;	       /* root 0 */
+	uint32_t name;	       /* of the root: not to be used */
+	uint32_t line;	       /* 0: not known, or several */
+	const char *file;      /* NULL: not known, or several */
+	struct model_stack_sums total;
+	struct model_stack_sums self; /* allocated by itself (top-down); part of total */
+};
+
+struct tree {
+	struct tree_node *nodes; /* 0 is the root, everything */
+	size_t count;
+	uint64_t pruned_count; /* subtrees that were too small or too deep */
+	enum metric metric;
+};
+
+/* Lives in the arena. */
+struct err *tree_build(const struct model *model, struct names *names,
+		       const struct tree_settings *settings, struct arena *arena,
+		       struct tree *tree_ret);
+
+#endif

@@ -1,0 +1,53 @@
+#include "query/walk.h"
+
+static const struct name_frame truncated_frame = { .name = NAME_TRUNCATED };
+static const struct name_frame no_stack_frame = { .name = NAME_NO_STACK };
+
+struct walk walk_begin(const struct model *model, struct names *names, uint32_t stack,
+		       enum walk_mode mode)
+{
+	struct walk walk = { .model = model, .names = names, .mode = mode, .stack = stack };
+
+	if (stack >= CAPTURE_STACK_FIRST)
+		walk.frames = names_frames(names, stack);
+	return walk;
+}
+
+bool walk_hides(enum walk_mode mode, const struct names *names, const struct name_frame *frame)
+{
+	return mode == WALK_FOLD && names_get(names, frame->name)->role != NAME_PROGRAM;
+}
+
+/* What there is to say where no addresses are left. */
+static const struct name_frame *walk_end(struct walk *walk)
+{
+	if (walk->is_ended)
+		return NULL;
+	walk->is_ended = true;
+	if (walk->stack == CAPTURE_STACK_TRUNCATED)
+		return &truncated_frame;
+	if (walk->stack == CAPTURE_STACK_NONE || (!walk->has_shown && !walk->hidden))
+		return &no_stack_frame;
+	return walk->has_shown ? NULL : walk->hidden;
+}
+
+const struct name_frame *walk_next(struct walk *walk)
+{
+	while (walk->stack >= CAPTURE_STACK_FIRST) {
+		while (walk->at < walk->frames.count) {
+			const struct name_frame *frame = &walk->frames.frames[walk->at++];
+
+			if (walk_hides(walk->mode, walk->names, frame)) {
+				walk->hidden = frame;
+				continue;
+			}
+			walk->has_shown = true;
+			return frame;
+		}
+		walk->stack = model_stacks(walk->model)[walk->stack].parent;
+		walk->at = 0;
+		if (walk->stack >= CAPTURE_STACK_FIRST)
+			walk->frames = names_frames(walk->names, walk->stack);
+	}
+	return walk_end(walk);
+}

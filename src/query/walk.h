@@ -1,0 +1,42 @@
+/*
+ * walk: the frames of a whole stack, one after the other, innermost first, with the machinery of
+ * allocation and of program start left out unless asked for.
+ *
+ *	struct walk walk = walk_begin(model, names, stack, WALK_FOLD);
+ *	while ((frame = walk_next(&walk)))
+ */
+#ifndef MEMTAPE_QUERY_WALK_H
+#define MEMTAPE_QUERY_WALK_H
+
+#include "model/names.h"
+
+enum walk_mode {
+	WALK_FOLD, /* what a reader wants; a stack of nothing but machinery shows one frame of it */
+	WALK_ALL
+};
+
+struct walk {
+	const struct model *model;
+	struct names *names;
+	enum walk_mode mode;
+	uint32_t stack;		   /* its frames are in `frames` */
+	struct name_frames frames; /* of one address */
+	size_t at;		   /* the next of them */
+	bool is_ended;
+	bool has_shown;			 /* at least one frame came out */
+	const struct name_frame *hidden; /* outermost left out so far */
+};
+
+struct walk walk_begin(const struct model *model, struct names *names, uint32_t stack,
+		       enum walk_mode mode);
+
+/*
+ * NULL: the end. After the outermost frame of a stack that was cut short comes NAME_TRUNCATED; a
+ * missing stack is one frame, NAME_NO_STACK.
+ */
+const struct name_frame *walk_next(struct walk *walk);
+
+/* Whether the mode leaves this frame out. */
+bool walk_hides(enum walk_mode mode, const struct names *names, const struct name_frame *frame);
+
+#endif

@@ -1,0 +1,139 @@
+#include "report/quality.h"
+
+static const char *const loss_words[8] = {
+	[TAPE_LOST_NO_SPACE] = "events lost: no chunk could be had",
+	[TAPE_LOST_NESTED] = "events lost in nested signal handlers",
+	[TAPE_LOST_NO_THREAD] = "events lost: no memory for a thread's state",
+	[TAPE_LOST_STARTUP] = "events before the recorder was ready",
+	[TAPE_LOST_STOPPED] = "events after recording stopped, at least",
+};
+
+static const char *const loss_keys[8] = {
+	[TAPE_LOST_NO_SPACE] = "no_space",   [TAPE_LOST_NESTED] = "nested",
+	[TAPE_LOST_NO_THREAD] = "no_thread", [TAPE_LOST_STARTUP] = "startup",
+	[TAPE_LOST_TRUNCATED] = "truncated", [TAPE_LOST_STOPPED] = "stopped",
+};
+
+/* Modules of which something was shown, but not as well as it could be. */
+static bool module_is_poor(enum symbol_state state)
+{
+	return state == SYMBOL_MISSING || state == SYMBOL_STALE || state == SYMBOL_NONE;
+}
+
+static void begin_line(struct text *text, bool *is_first)
+{
+	if (*is_first)
+		text_heading(text, "Mind", NULL);
+	*is_first = false;
+	str_add(&text->out, "  ");
+	text_add(text, TEXT_BAD, "! ");
+}
+
+static void add_count(struct text *text, bool *is_first, uint64_t count, const char *words)
+{
+	if (count == 0)
+		return;
+	begin_line(text, is_first);
+	str_add_grouped(&text->out, count);
+	str_add_char(&text->out, ' ');
+	str_add(&text->out, words);
+	str_add_char(&text->out, '\n');
+}
+
+static void add_fault(struct text *text, bool *is_first, const struct model_quality *quality)
+{
+	if (quality->fault == TAPE_FAULT_NONE)
+		return;
+	begin_line(text, is_first);
+	str_add(&text->out, "recording stopped early: ");
+	str_add_terminal(&text->out,
+			 quality->fault_text[0] ? quality->fault_text : "the reason is not known");
+	str_add_char(&text->out, '\n');
+}
+
+static void add_damage(struct text *text, bool *is_first, const struct model *model)
+{
+	const size_t count = model_damage_count(model);
+
+	if (count == 0)
+		return;
+	begin_line(text, is_first);
+	str_add(&text->out, "the tape is damaged: at byte ");
+	str_add_u64(&text->out, model_damage(model, 0)->offset);
+	str_add(&text->out, ", ");
+	str_add_terminal(&text->out, model_damage(model, 0)->text);
+	if (count > 1)
+		str_printf(&text->out, ", and %zu places more", count - 1);
+	str_add(&text->out, "; `memtape verify` tells all\n");
+}
+
+static void add_modules(struct text *text, bool *is_first, const struct report_context *context)
+{
+	for (size_t i = 0; i < model_module_count(context->model); i++) {
+		const enum symbol_state state = names_module_state(context->names, i);
+
+		if (!module_is_poor(state))
+			continue;
+		begin_line(text, is_first);
+		str_add_terminal(&text->out, model_module(context->model, i)->path);
+		str_add(&text->out, ": ");
+		str_add(&text->out, symbol_state_text(state));
+		str_add(&text->out, ", so its functions have no names here\n");
+	}
+}
+
+void quality_text(struct text *text, const struct report_context *context)
+{
+	const struct model_quality *quality = model_quality(context->model);
+	const struct model_totals *totals = model_totals(context->model);
+	bool is_first = true;
+
+	add_fault(text, &is_first, quality);
+	for (size_t i = 0; i < array_size(loss_words); i++) {
+		if (loss_words[i])
+			add_count(text, &is_first, quality->lost[i], loss_words[i]);
+	}
+	add_count(text, &is_first, quality->missing_chunk_count, "pieces of the tape are missing");
+	add_damage(text, &is_first, context->model);
+	add_count(text, &is_first, totals->truncated_stack_count,
+		  "events with a stack that was cut short: outer frames are not known");
+	add_count(text, &is_first, totals->lost_free_count,
+		  "blocks were freed unseen: their address was given out again");
+	if (model_process(context->model)->clock_is_estimated) {
+		begin_line(text, &is_first);
+		str_add(&text->out, "too few clock readings on the tape: times are estimates\n");
+	}
+	add_modules(text, &is_first, context);
+}
+
+void quality_emit(struct emit *emit, const struct report_context *context)
+{
+	const struct model_quality *quality = model_quality(context->model);
+
+	emit_object(emit, "quality");
+	emit_u64(emit, "lost_events", quality->lost_events, EMIT_COUNT);
+	emit_object(emit, "lost");
+	for (size_t i = 0; i < array_size(loss_keys); i++) {
+		if (loss_keys[i])
+			emit_u64(emit, loss_keys[i], quality->lost[i], EMIT_COUNT);
+	}
+	emit_end(emit);
+	emit_u64(emit, "truncated_stacks", model_totals(context->model)->truncated_stack_count,
+		 EMIT_COUNT);
+	emit_u64(emit, "missing_chunks", quality->missing_chunk_count, EMIT_COUNT);
+	emit_u64(emit, "damaged_places", model_damage_count(context->model), EMIT_COUNT);
+	emit_text(emit, "fault", quality->fault == TAPE_FAULT_NONE ? NULL : quality->fault_text);
+	emit_list(emit, "unnamed_modules");
+	for (size_t i = 0; i < model_module_count(context->model); i++) {
+		const enum symbol_state state = names_module_state(context->names, i);
+
+		if (!module_is_poor(state))
+			continue;
+		emit_object(emit, NULL);
+		emit_text(emit, "module", model_module(context->model, i)->path);
+		emit_text(emit, "reason", symbol_state_text(state));
+		emit_end(emit);
+	}
+	emit_end(emit);
+	emit_end(emit);
+}

@@ -1,0 +1,309 @@
+#include "report/rank.h"
+
+#include "report/quality.h"
+
+enum {
+	TOP_DEFAULT = 10,
+	STACKS_SHOWN = 3,  /* per function */
+	FRAMES_SHOWN = 32, /* per stack, in text */
+	SHARE_COLUMNS = 9,
+	VALUE_COLUMNS = 12,
+	OTHER_COLUMNS = 13,
+	FUNCTION_COLUMNS_MIN = 24
+};
+
+static const struct name_frame *site_frame(const struct report_context *context,
+					   const struct site *site, enum metric metric)
+{
+	struct walk walk =
+		walk_begin(context->model, context->names, site->stacks[metric], context->mode);
+
+	return walk_next(&walk);
+}
+
+/* --- text ---------------------------------------------------------------------------------- */
+
+static void add_numbers(struct text *text, enum metric metric, const struct model_stack_sums *sums,
+			uint64_t whole)
+{
+	char share[STR_SHORT_BYTES], bytes[STR_SHORT_BYTES], calls[STR_SHORT_BYTES];
+	const bool is_bytes = metric_is_bytes(metric);
+
+	str_percent(share, metric_value(metric, sums), whole);
+	str_iec(bytes, metric_bytes(metric, sums));
+	str_grouped(calls, metric_calls(metric, sums));
+	text_right(text, TEXT_BOLD, share, SHARE_COLUMNS);
+	text_right(text, TEXT_VALUE, is_bytes ? bytes : calls, VALUE_COLUMNS);
+	text_right(text, TEXT_PLAIN, is_bytes ? calls : bytes, OTHER_COLUMNS);
+	str_add(&text->out, "  ");
+}
+
+static void add_columns(struct text *text, enum metric metric)
+{
+	const bool is_bytes = metric_is_bytes(metric);
+	const char *calls = metric == METRIC_PEAK || metric == METRIC_LEAKED ? "blocks" : "calls";
+
+	text_right(text, TEXT_DIM, "share", SHARE_COLUMNS);
+	text_right(text, TEXT_DIM, is_bytes ? "bytes" : calls, VALUE_COLUMNS);
+	text_right(text, TEXT_DIM, is_bytes ? calls : "bytes", OTHER_COLUMNS);
+	text_add(text, TEXT_DIM, "  function");
+	str_add_char(&text->out, '\n');
+}
+
+/* function  file:line  module */
+static void add_frame(struct text *text, const struct report_context *context,
+		      const struct name_frame *frame, enum text_style style, size_t columns)
+{
+	const struct name *name = names_get(context->names, frame->name);
+	CLEAN(str_deinit) struct str place = { 0 };
+	size_t rest;
+
+	text_place(&place, frame->file, frame->line);
+	if (place.len > 0 && name->module_short[0])
+		str_add(&place, "  ");
+	str_add(&place, name->module_short);
+	rest = str_width(str_text(&place)) + 2;
+	text_function(text, style, name->function,
+		      columns > rest + FUNCTION_COLUMNS_MIN ? columns - rest
+							    : FUNCTION_COLUMNS_MIN);
+	if (place.len > 0) {
+		str_add(&text->out, "  ");
+		text_add(text, TEXT_DIM, str_text(&place));
+	}
+	str_add_char(&text->out, '\n');
+}
+
+static void add_callers(struct text *text, const struct report_context *context,
+			const struct site *site, enum metric metric)
+{
+	const size_t indent = SHARE_COLUMNS + VALUE_COLUMNS + OTHER_COLUMNS + 2;
+	struct walk walk =
+		walk_begin(context->model, context->names, site->stacks[metric], context->mode);
+	struct walk ahead;
+
+	walk_next(&walk); /* the function itself */
+	ahead = walk;
+	if (!walk_next(&ahead))
+		return;
+	str_add_repeated(&text->out, ' ', indent);
+	text_callers(text, context, &walk, text->width - indent);
+	str_add_char(&text->out, '\n');
+}
+
+static void add_stack(struct text *text, const struct report_context *context, enum metric metric,
+		      uint32_t stack, uint64_t whole)
+{
+	const size_t indent = SHARE_COLUMNS + VALUE_COLUMNS + OTHER_COLUMNS + 2;
+	struct walk walk = walk_begin(context->model, context->names, stack, context->mode);
+	const struct name_frame *frame;
+	size_t count = 0;
+
+	while ((frame = walk_next(&walk))) {
+		if (count == 0)
+			add_numbers(text, metric, &model_stack_sums(context->model)[stack], whole);
+		else
+			str_add_repeated(&text->out, ' ', indent);
+		if (count++ == FRAMES_SHOWN) {
+			text_add(text, TEXT_DIM, "… (--json has all of it)\n");
+			break;
+		}
+		add_frame(text, context, frame, frame->is_inlined ? TEXT_DIM : TEXT_PLAIN,
+			  text->width - indent);
+	}
+}
+
+static struct err *add_stacks(struct text *text, const struct report_context *context,
+			      const struct sites *sites, const struct site *site,
+			      enum metric metric, uint64_t whole)
+{
+	const uint32_t *stacks;
+	size_t count;
+	struct err *err = sites_stacks(context->model, sites, site, metric, STACKS_SHOWN,
+				       context->arena, &stacks, &count);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < count; i++)
+		add_stack(text, context, metric, stacks[i], whole);
+	if (site->stack_count > count && count == STACKS_SHOWN) {
+		str_add_repeated(&text->out, ' ',
+				 SHARE_COLUMNS + VALUE_COLUMNS + OTHER_COLUMNS + 2);
+		text_style(text, TEXT_DIM);
+		str_add(&text->out, "… and ");
+		str_add_grouped(&text->out, site->stack_count - count);
+		str_add(&text->out, " more stacks");
+		text_style(text, TEXT_PLAIN);
+		str_add_char(&text->out, '\n');
+	}
+	return NULL;
+}
+
+static void add_title(struct text *text, enum metric metric, const struct model_stack_sums *totals)
+{
+	static const char *const titles[METRICS] = {
+		[METRIC_PEAK] = "Alive at the peak",
+		[METRIC_LEAKED] = "Never freed",
+		[METRIC_ALLOCATED] = "Most bytes allocated",
+		[METRIC_COUNT] = "Most calls",
+		[METRIC_TEMPORARY] = "Temporary: freed by the next event of their thread",
+	};
+	CLEAN(str_deinit) struct str right = { 0 };
+
+	if (metric_is_bytes(metric)) {
+		str_add_iec(&right, metric_bytes(metric, totals));
+		str_add(&right, " in ");
+	}
+	str_add_grouped(&right, metric_calls(metric, totals));
+	str_add(&right,
+		metric_is_bytes(metric) && metric != METRIC_ALLOCATED ? " blocks" : " calls");
+	text_heading(text, titles[metric], str_text(&right));
+}
+
+struct err *rank_text(const struct report_context *context, struct text *text,
+		      const struct sites *sites, enum metric metric, size_t top,
+		      enum rank_detail detail)
+{
+	const struct model_stack_sums totals = metric_totals(context->model);
+	const uint64_t whole = metric_value(metric, &totals);
+	const struct site *const *ranked;
+	size_t count;
+	struct err *err = sites_rank(sites, metric, top, context->arena, &ranked, &count);
+
+	if (err || count == 0)
+		return err;
+	add_title(text, metric, &totals);
+	add_columns(text, metric);
+	for (size_t i = 0; i < count; i++) {
+		add_numbers(text, metric, &ranked[i]->sums, whole);
+		add_frame(text, context, site_frame(context, ranked[i], metric), TEXT_BOLD,
+			  text->width - SHARE_COLUMNS - VALUE_COLUMNS - OTHER_COLUMNS - 2);
+		if (detail == RANK_CALLERS)
+			add_callers(text, context, ranked[i], metric);
+		else
+			err = add_stacks(text, context, sites, ranked[i], metric, whole);
+		if (err)
+			return err;
+		if (detail == RANK_STACKS && i + 1 < count)
+			str_add_char(&text->out, '\n');
+	}
+	return NULL;
+}
+
+/* --- JSON and CSV -------------------------------------------------------------------------- */
+
+void rank_emit_stack(struct emit *emit, const char *key, const struct report_context *context,
+		     uint32_t stack)
+{
+	struct walk walk = walk_begin(context->model, context->names, stack, context->mode);
+	const struct name_frame *frame;
+
+	emit_list(emit, key);
+	while ((frame = walk_next(&walk))) {
+		const struct name *name = names_get(context->names, frame->name);
+
+		emit_object(emit, NULL);
+		emit_text(emit, "function", name->function);
+		emit_text(emit, "file", frame->file);
+		if (frame->line > 0)
+			emit_u64(emit, "line", frame->line, EMIT_PLAIN);
+		else
+			emit_null(emit, "line");
+		emit_text(emit, "module", name->module[0] ? name->module : NULL);
+		emit_bool(emit, "inlined", frame->is_inlined);
+		emit_end(emit);
+	}
+	emit_end(emit);
+}
+
+static void emit_site(struct emit *emit, const struct report_context *context,
+		      const struct site *site, enum metric metric)
+{
+	const struct name *name = names_get(context->names, site->name);
+	const struct name_frame *frame = site_frame(context, site, metric);
+	const struct model_stack_sums *sums = &site->sums;
+
+	emit_row(emit);
+	emit_text(emit, "function", name->function);
+	emit_text(emit, "file", frame->file);
+	emit_u64(emit, "line", frame->line, EMIT_PLAIN);
+	emit_text(emit, "module", name->module[0] ? name->module : NULL);
+	emit_u64(emit, "peak_bytes", sums->peak.bytes, EMIT_BYTES);
+	emit_u64(emit, "peak_count", sums->peak.count, EMIT_COUNT);
+	emit_u64(emit, "leaked_bytes", sums->leaked.bytes, EMIT_BYTES);
+	emit_u64(emit, "leaked_count", sums->leaked.count, EMIT_COUNT);
+	emit_u64(emit, "allocated_bytes", sums->allocated.bytes, EMIT_BYTES);
+	emit_u64(emit, "allocated_count", sums->allocated.count, EMIT_COUNT);
+	emit_u64(emit, "temporary_bytes", sums->temporary.bytes, EMIT_BYTES);
+	emit_u64(emit, "temporary_count", sums->temporary.count, EMIT_COUNT);
+	emit_u64(emit, "stacks", site->stack_count, EMIT_COUNT);
+	rank_emit_stack(emit, "stack", context, site->stacks[metric]);
+	emit_end(emit);
+}
+
+static struct err *rank_emit(const struct report_context *context, const struct sites *sites,
+			     enum metric metric, FILE *out)
+{
+	static const struct emit_column columns[] = {
+		{ .key = "function" },
+		{ .key = "file" },
+		{ .key = "line" },
+		{ .key = "module" },
+		{ .key = "peak_bytes" },
+		{ .key = "peak_count" },
+		{ .key = "leaked_bytes" },
+		{ .key = "leaked_count" },
+		{ .key = "allocated_bytes" },
+		{ .key = "allocated_count" },
+		{ .key = "temporary_bytes" },
+		{ .key = "temporary_count" },
+		{ .key = "stacks" },
+		{ .key = "stack" },
+	};
+	const struct emit_settings settings = { .format = context->settings->format };
+	CLEAN(emit_destroy) struct emit *emit = emit_create(out, &settings);
+	const bool is_json = settings.format == EMIT_JSON;
+	const struct site *const *ranked;
+	size_t count;
+	struct err *err =
+		sites_rank(sites, metric, context->settings->top, context->arena, &ranked, &count);
+
+	if (err)
+		return err;
+	if (!emit)
+		return err_nomem();
+	if (is_json) {
+		emit_object(emit, NULL);
+		emit_text(emit, "sort", metric_words[metric]);
+	}
+	emit_table(emit, is_json ? "sites" : NULL, columns, array_size(columns));
+	for (size_t i = 0; i < count; i++)
+		emit_site(emit, context, ranked[i], metric);
+	emit_end(emit);
+	if (is_json) {
+		quality_emit(emit, context);
+		emit_end(emit);
+	}
+	return emit_finish(emit);
+}
+
+struct err *rank_report(const struct report_context *context, enum metric metric, FILE *out)
+{
+	CLEAN(text_deinit) struct text text = text_begin(context->settings);
+	const size_t top = context->settings->top ? context->settings->top : TOP_DEFAULT;
+	struct sites sites;
+	struct err *err =
+		sites_find(context->model, context->names, context->mode, context->arena, &sites);
+
+	if (err)
+		return err;
+	if (context->settings->format != EMIT_TEXT)
+		return rank_emit(context, &sites, metric, out);
+	err = rank_text(context, &text, &sites, metric, top, RANK_STACKS);
+	if (err)
+		return err;
+	if (text.out.len == 0)
+		text_add(&text, TEXT_GOOD,
+			 metric == METRIC_LEAKED ? "Nothing leaked.\n" : "Nothing of that kind.\n");
+	quality_text(&text, context);
+	return text_write(&text, out);
+}

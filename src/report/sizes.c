@@ -1,0 +1,85 @@
+#include "report/table.h"
+
+#define SIZE_COLUMNS                                                                               \
+	{ .key = "allocated_count", .title = "allocations" }, { .key = "share" },                  \
+		{ .key = "allocated_bytes", .title = "allocated" },                                \
+		{ .key = "peak_count", .title = "at peak" },                                       \
+		{ .key = "peak_bytes", .title = "bytes" },                                         \
+		{ .key = "leaked_count", .title = "leaked" },                                      \
+		{ .key = "leaked_bytes", .title = "bytes" },                                       \
+	{                                                                                          \
+		.key = "temporary_count", .title = "temporary"                                     \
+	}
+
+static const struct emit_column people_columns[] = { { .key = "size" }, SIZE_COLUMNS };
+static const struct emit_column program_columns[] = { { .key = "size_min" },
+						      { .key = "size_max" },
+						      SIZE_COLUMNS };
+
+/* Least and most bytes of a bucket. */
+static void emit_range(struct emit *emit, unsigned bucket)
+{
+	const uint64_t most = bucket == 0 ? 0 : UINT64_MAX >> (64 - bucket);
+	const uint64_t least = bucket == 0 ? 0 : (most >> 1) + 1;
+	CLEAN(str_deinit) struct str range = { 0 };
+
+	if (emit_format_of(emit) != EMIT_TEXT) {
+		emit_u64(emit, "size_min", least, EMIT_BYTES);
+		emit_u64(emit, "size_max", most, EMIT_BYTES);
+		return;
+	}
+	if (least < 1024) {
+		if (bucket > 1) {
+			str_add_u64(&range, least);
+			str_add(&range, " - ");
+		}
+		str_add_u64(&range, most);
+		str_add(&range, " B");
+	} else {
+		str_add_iec(&range, least);
+		str_add(&range, " ..");
+	}
+	emit_text(emit, "size", str_text(&range));
+}
+
+static void emit_bucket(struct emit *emit, const struct model *model, unsigned i)
+{
+	const struct model_size_bucket *bucket = &model_size_buckets(model)[i];
+
+	emit_row(emit);
+	emit_range(emit, i);
+	emit_u64(emit, "allocated_count", bucket->allocated.count, EMIT_COUNT);
+	emit_percent(emit, "share", bucket->allocated.count, model_totals(model)->allocated.count);
+	emit_u64(emit, "allocated_bytes", bucket->allocated.bytes, EMIT_BYTES);
+	emit_u64(emit, "peak_count", bucket->peak.count, EMIT_COUNT);
+	emit_u64(emit, "peak_bytes", bucket->peak.bytes, EMIT_BYTES);
+	emit_u64(emit, "leaked_count", bucket->leaked.count, EMIT_COUNT);
+	emit_u64(emit, "leaked_bytes", bucket->leaked.bytes, EMIT_BYTES);
+	emit_u64(emit, "temporary_count", bucket->temporary.count, EMIT_COUNT);
+	emit_end(emit);
+}
+
+static struct err *run(const struct report_context *context, FILE *out)
+{
+	const bool for_people = context->settings->format == EMIT_TEXT;
+	struct table table;
+	struct err *err;
+
+	err = table_begin(&table, context, out, "sizes",
+			  for_people ? people_columns : program_columns,
+			  for_people ? array_size(people_columns) : array_size(program_columns));
+	if (err)
+		return err;
+	for (unsigned i = 0; i < MODEL_SIZE_BUCKETS; i++) {
+		if (model_size_buckets(context->model)[i].allocated.count > 0)
+			emit_bucket(table.emit, context->model, i);
+	}
+	return table_end(&table);
+}
+
+const struct report report_sizes = {
+	.name = "sizes",
+	.summary = "how large the blocks were, by powers of two",
+	.depth = MODEL_SUMMARY,
+	.run = run,
+};

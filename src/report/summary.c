@@ -1,0 +1,359 @@
+/*
+ * summary: the first thing anybody reads. What is alive at the peak and who made it, what leaked,
+ * what was temporary, what to type next - on one screen.
+ */
+#include "report/quality.h"
+#include "report/rank.h"
+
+enum { SITES_SHOWN = 5, LABEL_VALUE_COLUMNS = 12 };
+
+/* --- text ---------------------------------------------------------------------------------- */
+
+static void add_command(struct str *out, const struct model_process *process)
+{
+	if (process->argc == 0)
+		str_add(out, process->exe[0] ? process->exe : "unknown program");
+	for (uint32_t i = 0; i < process->argc; i++) {
+		if (i > 0)
+			str_add_char(out, ' ');
+		str_add(out, i == 0 ? names_short_path(process->argv[i]) : process->argv[i]);
+	}
+}
+
+static void add_end(struct str *out, const struct model_process *process)
+{
+	switch (process->end_kind) {
+	case TAPE_END_EXIT:
+		str_add(out, " · exit code ");
+		str_add_i64(out, process->end_status);
+		break;
+	case TAPE_END_SIGNAL:
+		str_add(out, " · killed by signal ");
+		str_add_i64(out, process->end_status);
+		break;
+	case TAPE_END_RUNNING:
+		str_add(out, " · still running");
+		break;
+	case TAPE_END_EXEC:
+		str_add(out, " · became another program");
+		break;
+	case TAPE_END_UNKNOWN:
+		break;
+	}
+}
+
+static void add_head(struct text *text, const struct model *model)
+{
+	const struct model_process *process = model_process(model);
+	CLEAN(str_deinit) struct str command = { 0 };
+	CLEAN(str_deinit) struct str facts = { 0 };
+
+	add_command(&command, process);
+	str_printf(&facts, "pid %u · ", process->pid);
+	str_add_duration(&facts, process->duration_ns);
+	if (model_thread_count(model) > 1) {
+		str_add(&facts, " · ");
+		str_add_grouped(&facts, model_thread_count(model));
+		str_add(&facts, " threads");
+	}
+	add_end(&facts, process);
+	text_function(text, TEXT_BOLD, str_text(&command), text->width);
+	str_add_char(&text->out, '\n');
+	text_add(text, TEXT_DIM, str_text(&facts));
+	str_add(&text->out, "\n\n");
+}
+
+/* "  peak        12.3 MiB" with room for what explains it. */
+static void add_fact(struct text *text, const char *label, const char *value)
+{
+	text_label(text, label);
+	text_right(text, TEXT_VALUE, value, LABEL_VALUE_COLUMNS);
+	str_add(&text->out, "   ");
+}
+
+static void add_bytes_fact(struct text *text, const char *label, uint64_t bytes)
+{
+	char value[STR_SHORT_BYTES];
+
+	add_fact(text, label, str_iec(value, bytes));
+}
+
+static void add_count_fact(struct text *text, const char *label, uint64_t count)
+{
+	char value[STR_SHORT_BYTES];
+
+	add_fact(text, label, str_grouped(value, count));
+}
+
+static uint64_t rss_max(const struct model *model)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < model_usage_count(model); i++) {
+		const uint64_t rss = model_usages(model)[i].usage.rss_bytes;
+
+		if (rss != UINT64_MAX && rss > most)
+			most = rss;
+	}
+	return most;
+}
+
+static void add_peak(struct text *text, const struct model *model,
+		     const struct model_totals *totals)
+{
+	struct str *out = &text->out;
+
+	add_bytes_fact(text, "peak", totals->peak.bytes);
+	str_add(out, "in ");
+	str_add_grouped(out, totals->peak.count);
+	str_add(out, " blocks, after ");
+	str_add_duration(out, totals->peak_ns);
+	if (rss_max(model) > 0) {
+		str_add(out, "; resident at most ");
+		str_add_iec(out, rss_max(model));
+	}
+	str_add_char(out, '\n');
+}
+
+static void add_leaked(struct text *text, const struct model_totals *totals)
+{
+	struct str *out = &text->out;
+
+	add_bytes_fact(text, "leaked", totals->leaked.bytes);
+	str_add(out, "in ");
+	str_add_grouped(out, totals->leaked.count);
+	str_add(out, " blocks never freed, ");
+	str_add_percent(out, totals->leaked.bytes, totals->peak.bytes);
+	str_add(out, " of the peak\n");
+}
+
+static void add_allocated(struct text *text, const struct model *model,
+			  const struct model_totals *totals)
+{
+	const uint64_t duration_ms = model_process(model)->duration_ns / 1000000;
+	struct str *out = &text->out;
+
+	add_bytes_fact(text, "allocated", totals->allocated.bytes);
+	str_add(out, "in ");
+	str_add_grouped(out, totals->allocated.count);
+	str_add(out, " allocations");
+	if (totals->allocated.count > 0) {
+		str_add(out, ", on average ");
+		str_add_iec(out, totals->allocated.bytes / totals->allocated.count);
+	}
+	if (duration_ms > 0) {
+		str_add(out, ", ");
+		str_add_grouped(out, totals->allocated.count * 1000 / duration_ms);
+		str_add(out, " a second");
+	}
+	str_add_char(out, '\n');
+}
+
+static void add_temporary(struct text *text, const struct model_totals *totals)
+{
+	struct str *out = &text->out;
+
+	add_count_fact(text, "temporary", totals->temporary.count);
+	str_add(out, "allocations, ");
+	str_add_percent(out, totals->temporary.count, totals->allocated.count);
+	str_add(out, " of all, were freed by the next event of their thread\n");
+}
+
+static void add_facts(struct text *text, const struct model *model)
+{
+	const struct model_totals *totals = model_totals(model);
+
+	add_peak(text, model, totals);
+	add_leaked(text, totals);
+	add_allocated(text, model, totals);
+	add_temporary(text, totals);
+	if (totals->realloc_count > 0) {
+		add_count_fact(text, "reallocated", totals->realloc_count);
+		str_add(&text->out, "blocks grown or shrunk, in the counts above as a free and an "
+				    "allocation\n");
+	}
+	if (totals->failed_count > 0) {
+		add_count_fact(text, "failed", totals->failed_count);
+		str_add(&text->out, "calls got no memory\n");
+	}
+}
+
+static void add_next_line(struct text *text, const struct report_context *context,
+			  const char *command, const char *options, const char *why)
+{
+	CLEAN(str_deinit) struct str line = { 0 };
+	size_t width;
+
+	str_printf(&line, "memtape %s ", command);
+	text_shell_word(&line, context->settings->tape_path);
+	str_add(&line, options);
+	width = str_width(str_text(&line));
+	str_add(&text->out, "  ");
+	text_add(text, TEXT_PLAIN, str_text(&line));
+	str_add_repeated(&text->out, ' ', width < 44 ? 44 - width : 2);
+	text_add(text, TEXT_DIM, why);
+	str_add_char(&text->out, '\n');
+}
+
+static void add_next(struct text *text, const struct report_context *context)
+{
+	const struct model_totals *totals = model_totals(context->model);
+
+	if (!context->settings->tape_path || totals->allocated.count == 0)
+		return;
+	text_heading(text, "Next", NULL);
+	add_next_line(text, context, "flamegraph", " -o peak.svg", "the peak as a picture");
+	if (totals->leaked.count > 0)
+		add_next_line(text, context, "report", " leaks", "what was never freed, by stack");
+	if (totals->temporary.count > totals->allocated.count / 10)
+		add_next_line(text, context, "report", " temporary", "what was freed at once");
+	add_next_line(text, context, "report", " tree", "the peak from main downwards");
+}
+
+static struct err *summary_text(const struct report_context *context, FILE *out)
+{
+	static const enum metric metrics[] = { METRIC_PEAK, METRIC_LEAKED, METRIC_TEMPORARY };
+	CLEAN(text_deinit) struct text text = text_begin(context->settings);
+	const struct report_settings *settings = context->settings;
+	struct sites sites;
+	struct err *err =
+		sites_find(context->model, context->names, context->mode, context->arena, &sites);
+
+	if (err)
+		return err;
+	add_head(&text, context->model);
+	add_facts(&text, context->model);
+	for (size_t i = 0; i < array_size(metrics) && !err; i++) {
+		if (!settings->has_sort || settings->sort == metrics[i])
+			err = rank_text(context, &text, &sites, metrics[i],
+					settings->top ? settings->top : SITES_SHOWN, RANK_CALLERS);
+	}
+	if (err)
+		return err;
+	quality_text(&text, context);
+	add_next(&text, context);
+	return text_write(&text, out);
+}
+
+/* --- JSON and CSV -------------------------------------------------------------------------- */
+
+static void emit_sum(struct emit *emit, const char *key, const struct model_sum *sum)
+{
+	emit_object(emit, key);
+	emit_u64(emit, "count", sum->count, EMIT_COUNT);
+	emit_u64(emit, "bytes", sum->bytes, EMIT_BYTES);
+	emit_end(emit);
+}
+
+static void emit_process(struct emit *emit, const struct model_process *process)
+{
+	emit_object(emit, "process");
+	emit_u64(emit, "pid", process->pid, EMIT_PLAIN);
+	emit_text(emit, "exe", process->exe);
+	emit_list(emit, "argv");
+	for (uint32_t i = 0; i < process->argc; i++)
+		emit_text(emit, NULL, process->argv[i]);
+	emit_end(emit);
+	if (process->end_kind == TAPE_END_EXIT)
+		emit_i64(emit, "exit_code", process->end_status);
+	else
+		emit_null(emit, "exit_code");
+	if (process->end_kind == TAPE_END_SIGNAL)
+		emit_i64(emit, "signal", process->end_status);
+	else
+		emit_null(emit, "signal");
+	emit_end(emit);
+}
+
+/* Several numbers of the tape are one function for the user: realloc(NULL, n), realloc(p, n) ... */
+static struct model_function function_sum(const struct model *model, const char *name)
+{
+	const struct model_function *functions = model_functions(model);
+	struct model_function sum = { 0 };
+
+	for (unsigned fn = 0; fn < TAPE_FN_COUNT; fn++) {
+		if (strcmp(tape_fn_name(fn), name) != 0)
+			continue;
+		sum.calls += functions[fn].calls;
+		sum.failed += functions[fn].failed;
+		if (fn != TAPE_FN_REALLOC_FREE)
+			sum.bytes += functions[fn].bytes;
+	}
+	return sum;
+}
+
+static bool function_is_first(unsigned fn)
+{
+	for (unsigned before = 0; before < fn; before++) {
+		if (strcmp(tape_fn_name(before), tape_fn_name(fn)) == 0)
+			return false;
+	}
+	return true;
+}
+
+static void emit_functions(struct emit *emit, const struct model *model)
+{
+	emit_object(emit, "functions");
+	for (unsigned fn = 0; fn < TAPE_FN_COUNT; fn++) {
+		struct model_function sum;
+
+		if (!function_is_first(fn))
+			continue;
+		sum = function_sum(model, tape_fn_name(fn));
+		if (sum.calls == 0)
+			continue;
+		emit_object(emit, tape_fn_name(fn));
+		emit_u64(emit, "calls", sum.calls, EMIT_COUNT);
+		emit_u64(emit, "bytes", sum.bytes, EMIT_BYTES);
+		emit_u64(emit, "failed", sum.failed, EMIT_COUNT);
+		emit_end(emit);
+	}
+	emit_end(emit);
+}
+
+static struct err *summary_emit(const struct report_context *context, FILE *out)
+{
+	const struct emit_settings settings = { .format = context->settings->format };
+	const struct model_totals *totals = model_totals(context->model);
+	CLEAN(emit_destroy) struct emit *emit = emit_create(out, &settings);
+
+	if (!emit)
+		return err_nomem();
+	emit_object(emit, NULL);
+	emit_u64(emit, "duration_ns", model_process(context->model)->duration_ns, EMIT_DURATION);
+	emit_sum(emit, "allocations", &totals->allocated);
+	emit_sum(emit, "frees", &totals->freed);
+	emit_object(emit, "peak");
+	emit_u64(emit, "bytes", totals->peak.bytes, EMIT_BYTES);
+	emit_u64(emit, "count", totals->peak.count, EMIT_COUNT);
+	emit_u64(emit, "time_ns", totals->peak_ns, EMIT_DURATION);
+	emit_end(emit);
+	emit_sum(emit, "leaked", &totals->leaked);
+	emit_sum(emit, "temporary", &totals->temporary);
+	emit_u64(emit, "lost_events", model_quality(context->model)->lost_events, EMIT_COUNT);
+	emit_functions(emit, context->model);
+	emit_u64(emit, "reallocs", totals->realloc_count, EMIT_COUNT);
+	emit_u64(emit, "failed", totals->failed_count, EMIT_COUNT);
+	emit_u64(emit, "unknown_frees", totals->unknown_free_count, EMIT_COUNT);
+	emit_u64(emit, "null_frees", totals->free_null_count, EMIT_COUNT);
+	emit_u64(emit, "usable_bytes", totals->usable_bytes, EMIT_BYTES);
+	emit_u64(emit, "rss_max_bytes", rss_max(context->model), EMIT_BYTES);
+	emit_u64(emit, "threads", model_thread_count(context->model), EMIT_COUNT);
+	emit_process(emit, model_process(context->model));
+	quality_emit(emit, context);
+	emit_end(emit);
+	return emit_finish(emit);
+}
+
+static struct err *run(const struct report_context *context, FILE *out)
+{
+	return context->settings->format == EMIT_TEXT ? summary_text(context, out)
+						      : summary_emit(context, out);
+}
+
+const struct report report_summary = {
+	.name = "summary",
+	.summary = "peak, leaks and temporaries on one screen",
+	.depth = MODEL_SUMMARY,
+	.run = run,
+};

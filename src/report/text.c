@@ -1,0 +1,252 @@
+#include "report/text.h"
+
+enum { WIDTH_DEFAULT = 100, WIDTH_MAX = 132, LABEL_COLUMNS = 12 };
+
+static const char *const style_codes[] = {
+	[TEXT_PLAIN] = "\033[0m", [TEXT_BOLD] = "\033[1m", [TEXT_DIM] = "\033[2m",
+	[TEXT_GOOD] = "\033[32m", [TEXT_BAD] = "\033[33m", [TEXT_VALUE] = "\033[36m",
+};
+
+struct text text_begin(const struct report_settings *settings)
+{
+	unsigned width = settings->width ? settings->width : WIDTH_DEFAULT;
+
+	return (struct text) {
+		.colour = settings->colour,
+		.width = width < WIDTH_MAX ? width : WIDTH_MAX,
+	};
+}
+
+struct err *text_write(struct text *text, FILE *out)
+{
+	if (text->out.failed)
+		return err_nomem();
+	if (text->out.len > 0 && fwrite(text->out.ptr, 1, text->out.len, out) != text->out.len)
+		return err_errno("write");
+	str_clear(&text->out);
+	if (fflush(out) != 0)
+		return err_errno("write");
+	return NULL;
+}
+
+void text_deinit(struct text *text)
+{
+	str_deinit(&text->out);
+}
+
+void text_style(struct text *text, enum text_style style)
+{
+	if (text->colour)
+		str_add(&text->out, style_codes[style]);
+}
+
+void text_add(struct text *text, enum text_style style, const char *words)
+{
+	if (style != TEXT_PLAIN)
+		text_style(text, style);
+	str_add_terminal(&text->out, words);
+	if (style != TEXT_PLAIN)
+		text_style(text, TEXT_PLAIN);
+}
+
+void text_right(struct text *text, enum text_style style, const char *words, size_t columns)
+{
+	const size_t width = str_width(words);
+
+	if (width < columns)
+		str_add_repeated(&text->out, ' ', columns - width);
+	text_add(text, style, words);
+}
+
+void text_heading(struct text *text, const char *words, const char *right)
+{
+	str_add_char(&text->out, '\n');
+	text_add(text, TEXT_BOLD, words);
+	if (right) {
+		str_add(&text->out, "   ");
+		text_add(text, TEXT_DIM, right);
+	}
+	str_add_char(&text->out, '\n');
+}
+
+void text_label(struct text *text, const char *label)
+{
+	const size_t width = str_width(label);
+
+	str_add(&text->out, "  ");
+	text_add(text, TEXT_DIM, label);
+	str_add_repeated(&text->out, ' ', width < LABEL_COLUMNS ? LABEL_COLUMNS - width : 1);
+}
+
+/* --- functions ----------------------------------------------------------------------------- */
+
+/* Where the bracket that opens at text[0] closes, or the end; "->", "<<" and "<=" are no brackets.
+ */
+static const char *bracket_end(const char *text, char open, char close)
+{
+	size_t depth = 0;
+
+	for (; *text; text++) {
+		if (*text == open)
+			depth++;
+		else if (*text == close && text[-1] != '-' && --depth == 0)
+			return text + 1;
+	}
+	return text;
+}
+
+static bool begins(const char *text, const char *word)
+{
+	return strncmp(text, word, strlen(word)) == 0;
+}
+
+/* What the library writes out in full and no programmer does. */
+static void add_simplified(struct str *out, const char *text)
+{
+	static const struct {
+		const char *from;
+		const char *to;
+	} words[] = {
+		{ "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >",
+		  "std::string" },
+		{ "std::__1::basic_string<char, std::__1::char_traits<char>, "
+		  "std::__1::allocator<char> >",
+		  "std::string" },
+		{ "std::basic_string_view<char, std::char_traits<char> >", "std::string_view" },
+		{ "std::__cxx11::", "std::" },
+		{ "std::__1::", "std::" },
+		{ "(anonymous namespace)::", "" },
+		{ " >", ">" },
+		{ " [clone .", " [" },
+	};
+
+	while (*text) {
+		size_t i;
+
+		if (begins(text, ", std::allocator<")) {
+			text = bracket_end(text + strlen(", std::allocator"), '<', '>');
+			continue;
+		}
+		for (i = 0; i < array_size(words) && !begins(text, words[i].from); i++)
+			;
+		if (i < array_size(words)) {
+			str_add(out, words[i].to);
+			text += strlen(words[i].from);
+		} else {
+			str_add_char(out, *text++);
+		}
+	}
+}
+
+/* Leaves out what stands in brackets: f<int>(char) becomes f<...>(char), or f<...>(). */
+static void add_collapsed(struct str *out, const char *text, char open, char close,
+			  const char *instead)
+{
+	const bool is_operator = open == '<' && strstr(text, "operator<");
+
+	while (*text) {
+		if (*text != open || is_operator || begins(text, "(anonymous")) {
+			str_add_char(out, *text++);
+			continue;
+		}
+		str_add(out, instead);
+		text = bracket_end(text, open, close);
+	}
+}
+
+static void add_cut(struct str *out, const char *text, size_t columns)
+{
+	size_t len = 0;
+
+	if (str_width(text) <= columns) {
+		str_add(out, text);
+		return;
+	}
+	for (size_t i = 0; i + 1 < columns && text[len]; i++) {
+		const size_t bytes = str_utf8_bytes(text + len);
+
+		len += bytes ? bytes : 1;
+	}
+	str_add_bytes(out, text, len);
+	str_add(out, "…");
+}
+
+void text_function_short(struct str *out, const char *function, size_t columns)
+{
+	CLEAN(str_deinit) struct str simple = { 0 };
+	CLEAN(str_deinit) struct str without_parameters = { 0 };
+	CLEAN(str_deinit) struct str without_arguments = { 0 };
+
+	add_simplified(&simple, function);
+	if (str_width(str_text(&simple)) <= columns) {
+		str_add(out, str_text(&simple));
+		return;
+	}
+	add_collapsed(&without_parameters, str_text(&simple), '(', ')', "()");
+	if (str_width(str_text(&without_parameters)) <= columns) {
+		str_add(out, str_text(&without_parameters));
+		return;
+	}
+	add_collapsed(&without_arguments, str_text(&without_parameters), '<', '>', "<…>");
+	add_cut(out, str_text(&without_arguments), columns);
+}
+
+void text_function(struct text *text, enum text_style style, const char *function, size_t columns)
+{
+	CLEAN(str_deinit) struct str words = { 0 };
+
+	text_function_short(&words, function, columns);
+	text_add(text, style, str_text(&words));
+}
+
+void text_place(struct str *out, const char *file, uint32_t line)
+{
+	if (!file)
+		return;
+	str_add(out, names_short_path(file));
+	if (line > 0) {
+		str_add_char(out, ':');
+		str_add_u64(out, line);
+	}
+}
+
+void text_callers(struct text *text, const struct report_context *context, struct walk *walk,
+		  size_t columns)
+{
+	enum { CALLER_COLUMNS = 44 };
+	const struct name_frame *frame;
+	CLEAN(str_deinit) struct str line = { 0 };
+
+	while ((frame = walk_next(walk))) {
+		CLEAN(str_deinit) struct str caller = { 0 };
+
+		text_function_short(&caller, names_get(context->names, frame->name)->function,
+				    CALLER_COLUMNS);
+		if (str_width(str_text(&line)) + str_width(str_text(&caller)) + 5 > columns) {
+			str_add(&line, " ← …");
+			break;
+		}
+		str_add(&line, line.len ? " ← " : "← ");
+		str_add(&line, str_text(&caller));
+	}
+	text_add(text, TEXT_DIM, str_text(&line));
+}
+
+void text_shell_word(struct str *out, const char *word)
+{
+	static const char harmless[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				       "0123456789_./-+:=@%,";
+
+	if (*word && word[strspn(word, harmless)] == '\0') {
+		str_add(out, word);
+		return;
+	}
+	str_add_char(out, '\'');
+	for (; *word; word++) {
+		if (*word == '\'')
+			str_add(out, "'\\''");
+		else
+			str_add_char(out, *word);
+	}
+	str_add_char(out, '\'');
+}

@@ -1,0 +1,52 @@
+/*
+ * text: how things look on a terminal. Internal to report. Hostile names are made harmless here.
+ */
+#ifndef MEMTAPE_REPORT_TEXT_H
+#define MEMTAPE_REPORT_TEXT_H
+
+#include "report/report.h"
+
+enum text_style { TEXT_PLAIN, TEXT_BOLD, TEXT_DIM, TEXT_GOOD, TEXT_BAD, TEXT_VALUE };
+
+struct text {
+	struct str out;
+	bool colour;
+	unsigned width; /* columns; never 0 */
+};
+
+struct text text_begin(const struct report_settings *settings);
+struct err *text_write(struct text *text, FILE *out); /* everything so far, and forgets it */
+void text_deinit(struct text *text);
+CLEAN_DEFINE_DEINIT(text_deinit, struct text);
+
+void text_style(struct text *text, enum text_style style); /* TEXT_PLAIN ends any other */
+void text_add(struct text *text, enum text_style style, const char *words);
+
+/* Right-aligned in `columns`. */
+void text_right(struct text *text, enum text_style style, const char *words, size_t columns);
+
+void text_heading(struct text *text, const char *words, const char *right);
+
+/* "  label       " of a block of facts. */
+void text_label(struct text *text, const char *label);
+
+/*
+ * A function as people say it: std::string for basic_string<...>, no default allocators, and
+ * parameters, template arguments and at last the end left out until it fits into `columns`.
+ */
+void text_function(struct text *text, enum text_style style, const char *function, size_t columns);
+
+/* "list.c:42" or "" */
+void text_place(struct str *out, const char *file, uint32_t line);
+
+/* " < a < b < c" on what is left of the line; the walk goes on where it stands. */
+void text_callers(struct text *text, const struct report_context *context, struct walk *walk,
+		  size_t columns);
+
+/* A path as one word of a shell. */
+void text_shell_word(struct str *out, const char *word);
+
+/* The short form of text_function for others, at most `columns` wide. */
+void text_function_short(struct str *out, const char *function, size_t columns);
+
+#endif

@@ -1,0 +1,12 @@
+#include "report/rank.h"
+
+static struct err *run(const struct report_context *context, FILE *out)
+{
+	const struct report_settings *settings = context->settings;
+
+	return rank_report(context, settings->has_sort ? settings->sort : METRIC_PEAK, out);
+}
+
+const struct report report_top = { "top",
+				   "most of what --sort says, function by function, with stacks",
+				   MODEL_SUMMARY, run };

@@ -2,6 +2,7 @@
  * record: runs a program and writes its tape.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
 
@@ -9,6 +10,7 @@
 #include "cli/record_summary.h"
 #include "collect/collector.h"
 #include "collect/pattern.h"
+#include "collect/signals.h"
 #include "collect/spool.h"
 
 enum { LEVEL_DEFAULT = 1, LEVEL_MAX = 19 };
@@ -112,14 +114,13 @@ static struct err *run_program(const struct record_options *options,
 	struct collector_result result;
 	enum program_trouble trouble;
 	struct program program;
-	struct signals signals;
 	int exec_errno;
 	struct err *err = program_find(&program, argv, &arena, &trouble);
 
 	*exit_code = trouble_exit_code(trouble);
 	if (err)
 		return trouble == PROGRAM_NOT_FOUND ? add_guess(err, argv[0]) : err;
-	err = collector_run(settings, &program, &arena, &signals, &result, &exec_errno);
+	err = collector_run(settings, &program, &arena, &result, &exec_errno);
 	if (err) {
 		if (exec_errno)
 			*exit_code = exec_errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
@@ -129,9 +130,9 @@ static struct err *run_program(const struct record_options *options,
 		*signal_ret = WTERMSIG(result.wait_status);
 	else
 		*exit_code = WEXITSTATUS(result.wait_status);
+	signal(SIGPIPE, SIG_IGN); /* nobody listening is no reason to lose the exit code */
 	if (!options->quiet || result.fault || !result.path)
 		err = record_summary_print(&program, &result, options->summary && !options->quiet);
-	signals_restore(&signals);
 	return err;
 }
 

@@ -33,6 +33,7 @@ struct collector {
 	struct stream stream;
 	struct usage usage;
 	struct child child;
+	struct signals signals;	   /* as they were */
 	struct tape_header header; /* private copy, once the recorder has filled it */
 	bool has_header;
 	uint64_t begin_ns;
@@ -454,9 +455,9 @@ static struct err *spool_make(struct collector *collector)
 }
 
 /* A child that waits, and a tape and everything else it needs. */
-static struct err *prepare(struct collector *collector, struct arena *arena,
-			   struct signals *signals)
+static struct err *prepare(struct collector *collector, struct arena *arena)
 {
+	struct signals *signals = &collector->signals;
 	char **environment;
 	struct err *err = spool_make(collector);
 
@@ -489,8 +490,7 @@ static void collector_close(struct collector *collector)
 }
 
 struct err *collector_run(const struct collector_settings *settings, const struct program *program,
-			  struct arena *arena, struct signals *signals,
-			  struct collector_result *result, int *exec_errno_ret)
+			  struct arena *arena, struct collector_result *result, int *exec_errno_ret)
 {
 	struct collector *collector = arena_new(arena, struct collector);
 	struct err *err;
@@ -503,11 +503,10 @@ struct err *collector_run(const struct collector_settings *settings, const struc
 	collector->program = program;
 	collector->spool.fd = collector->writer.fd = -1;
 	collector->begin_ns = clock_monotonic_ns();
-	err = prepare(collector, arena, signals);
+	err = prepare(collector, arena);
 	if (!err) {
 		*exec_errno_ret = child_go(&collector->child);
 		if (*exec_errno_ret) {
-			signals_restore(signals);
 			err = err_errno_new(*exec_errno_ret, "run %s", program->path);
 		} else {
 			collect(collector, result);
@@ -515,6 +514,8 @@ struct err *collector_run(const struct collector_settings *settings, const struc
 			finish(collector, arena, result);
 			err_destroy(pack_children(collector, result));
 		}
+		signals_restore(
+			&collector->signals); /* its handler wakes the spool: before that closes */
 	}
 	collector_close(collector);
 	return err;

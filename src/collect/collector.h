@@ -14,7 +14,6 @@
 #include <sys/resource.h>
 
 #include "collect/program.h"
-#include "collect/signals.h"
 
 struct collector_settings {
 	const char *output; /* pattern, see collect/pattern.h */
@@ -47,11 +46,10 @@ struct collector_result {
 
 /*
  * Runs program to its end. An error means that it did not run; then *exec_errno_ret tells an exec
- * that failed (0: something else). Signals stay taken over (the summary is not to be interrupted
- * by what was meant for the program) until signals_restore(signals).
+ * that failed (0: something else). Signals are as before when it returns.
  */
 struct err *collector_run(const struct collector_settings *settings, const struct program *program,
-			  struct arena *arena, struct signals *signals,
-			  struct collector_result *result, int *exec_errno_ret);
+			  struct arena *arena, struct collector_result *result,
+			  int *exec_errno_ret);
 
 #endif

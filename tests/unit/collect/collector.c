@@ -168,15 +168,11 @@ static void run_fake(struct run *run, const char *deed, const char *count, int l
 	};
 	enum program_trouble trouble;
 	struct program program;
-	struct signals signals;
 	int exec_errno;
 
 	run->err = program_find(&program, argv, &run->arena, &trouble);
 	assert_null(run->err);
-	run->err = collector_run(&settings, &program, &run->arena, &signals, &run->result,
-				 &exec_errno);
-	if (!run->err)
-		signals_restore(&signals);
+	run->err = collector_run(&settings, &program, &run->arena, &run->result, &exec_errno);
 }
 
 static void run_end(struct run *run)

@@ -3,6 +3,8 @@
 #include <stdio.h>
 
 #include "base/str.h"
+#include "cli/reading.h"
+#include "report/report.h"
 
 /* The program ran, but without the recorder. */
 static void add_absence(struct str *text, const struct program *program)
@@ -67,25 +69,31 @@ static void add_children(struct str *text, const struct collector_result *result
 		str_add(text, result->child_count == 1 ? " child process\n" : " child processes\n");
 	}
 	if (result->child_raw_count > 0) {
+		str_add(text, "memtape: ");
 		str_add_u64(text, result->child_raw_count);
 		str_add(text, " tapes of children are not compressed yet, because they still run "
 			      "or space is\nmemtape: short; `memtape repack TAPE` does it later\n");
 	}
 }
 
-/* What to type next, with the name quoted for a shell when it needs to be. */
-static void add_next(struct str *text, const char *path)
-{
-	const bool plain = !path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-					      "0123456789_./-+:=@%,")];
-	CLEAN(str_deinit) struct str quoted = { 0 };
+enum { SITES_SHOWN = 3 };
 
-	for (const char *at = path; *at; at++)
-		str_add_bytes(&quoted, *at == '\'' ? "'\\''" : at, *at == '\'' ? 4 : 1);
-	str_add(text, "memtape: next: memtape report ");
-	str_add(text, plain ? "" : "'");
-	str_add_terminal(text, str_text(&quoted));
-	str_add(text, plain ? "\n" : "'\n");
+/* What was recorded; the tape is whole by now, so that failing to show it is worth a line only. */
+static void print_findings(const struct collector_result *result)
+{
+	const struct report_settings settings = {
+		.format = EMIT_TEXT,
+		.colour = reading_wants_colour(stderr),
+		.width = reading_width(stderr),
+		.top = SITES_SHOWN,
+		.tape_path = result->path,
+	};
+	CLEAN(err_destroy) struct err *err = NULL;
+
+	fputc('\n', stderr);
+	err = report_run(report_find("summary"), result->path, &settings, stderr);
+	if (err)
+		fprintf(stderr, "memtape: no summary: %s\n", err_message(err));
 }
 
 struct err *record_summary_print(const struct program *program,
@@ -95,17 +103,16 @@ struct err *record_summary_print(const struct program *program,
 
 	if (!result->path && !result->fault) {
 		add_absence(&text, program);
-	} else if (!result->path) {
-		add_losses(&text, result);
 	} else {
-		add_line(&text, result);
+		if (result->path)
+			add_line(&text, result);
 		add_losses(&text, result);
 		add_children(&text, result);
-		if (findings)
-			add_next(&text, result->path);
 	}
 	if (text.failed)
 		return err_nomem();
 	fputs(str_text(&text), stderr);
+	if (findings && result->path)
+		print_findings(result);
 	return NULL;
 }

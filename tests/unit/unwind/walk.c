@@ -22,6 +22,14 @@
 enum { OBJECTS_MAX = 64, FRAMES_MAX = 400, WRONG_SHOWN = 20, ALT_STACK = 1 << 20 };
 enum { TRAP_FLAG = 0x100 };
 
+#if defined(__SANITIZE_ADDRESS__)
+enum { IS_SANITIZED = true, SIGNALS_ARE_CALLS = false };
+#elif defined(__SANITIZE_THREAD__)
+enum { IS_SANITIZED = true, SIGNALS_ARE_CALLS = true }; /* it keeps them for a good moment */
+#else
+enum { IS_SANITIZED = false, SIGNALS_ARE_CALLS = false };
+#endif
+
 static struct unwind_object objects[OBJECTS_MAX];
 static size_t object_count;
 
@@ -339,6 +347,8 @@ static void bound_loads(void)
 static void every_single_instruction_is_walked_as_by_libunwind(void **state)
 {
 	(void)state;
+	if (IS_SANITIZED)
+		skip(); /* a sanitizer's every instruction, too, and it blocks signals in places */
 	give_signals_a_stack();
 	bound_loads();
 	handle(SIGTRAP, on_trap, SA_ONSTACK);
@@ -371,7 +381,7 @@ static void nested_signal_handlers_are_walked_through(void **state)
 	handle(SIGUSR2, on_user_signal, 0);
 	run_shapes(raise_user_signal, 2);
 	expect_all_right(100);
-	assert_true(tally.kinds[UNWIND_SIGNAL] >= tally.walks);
+	assert_true(SIGNALS_ARE_CALLS || tally.kinds[UNWIND_SIGNAL] >= tally.walks);
 }
 
 static volatile sig_atomic_t tick_count;
@@ -387,7 +397,7 @@ static void on_tick(int signal, siginfo_t *info, void *context)
 
 static void signals_at_any_moment_are_walked_through(void **state)
 {
-	const struct itimerspec often = { { 0, 50000 }, { 0, 50000 } };
+	struct itimerspec once = { 0 };
 	timer_t timer;
 
 	(void)state;
@@ -395,12 +405,15 @@ static void signals_at_any_moment_are_walked_through(void **state)
 	handle(SIGALRM, on_tick, SA_RESTART);
 	assert_int_equal(timer_create(CLOCK_MONOTONIC, NULL, &timer), 0);
 	tick_count = 0;
-	assert_int_equal(timer_settime(timer, 0, &often, NULL), 0);
-	while (tick_count < 300)
+	/* One at a time: handlers may take longer than the interval. */
+	while (tick_count < 300) {
+		once.it_value.tv_nsec = 20000 + random() % 300000;
+		assert_int_equal(timer_settime(timer, 0, &once, NULL), 0);
 		run_shapes(do_nothing, 4);
+	}
 	timer_delete(timer);
 	expect_all_right(300);
-	assert_true(tally.kinds[UNWIND_SIGNAL] >= tally.walks);
+	assert_true(SIGNALS_ARE_CALLS || tally.kinds[UNWIND_SIGNAL] >= tally.walks);
 }
 
 static void *thread_main(void *unused)

@@ -48,7 +48,8 @@ class Bench:
         words = [self.measure, result, exe, str(self.timeout_s), str(memory_mib), "--", *argv]
         process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                    env={**os.environ, "LC_ALL": "C", **(env or {})}, text=True, errors="replace")
-        driver = threading.Thread(target=drive or (lambda: None))
+        running = lambda: process.poll() is None
+        driver = threading.Thread(target=drive or (lambda _: None), args=(running,))
         driver.start()
         said = process.communicate()[1]
         driver.join()
@@ -62,7 +63,7 @@ class Bench:
         out = tempfile.mkdtemp(dir=self.ws.root, prefix="out-")
         words = tool.wrap(self.build, out) if words is None else words
         exe = tool.exe or workload.exe(self.ws)
-        drive = workload.drive and (lambda: workload.drive(self.ws, argument))
+        drive = workload.drive and (lambda running: workload.drive(self.ws, argument, running))
         figures = self.measured([*words, *workload.argv(self.ws, argument)], exe, workload.env, memory_mib, drive)
         return out, figures
 

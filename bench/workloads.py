@@ -24,7 +24,7 @@ class Workload:
     exe: object  # (workspace) -> path of the executable that is to be recorded
     make: object = None  # (workspace, argument): writes inputs, once per size
     env: dict = dataclasses.field(default_factory=dict)
-    drive: object = None  # (workspace, argument): works on the started program, then ends it
+    drive: object = None  # (workspace, argument, running): works on the started program, then ends it
     micro: bool = False
 
 
@@ -68,14 +68,14 @@ def redis_argv(ws, _):
             "--dir", ws.root, "--daemonize", "no"]
 
 
-def redis_drive(ws, requests):
+def redis_drive(ws, requests, running):
     deadline = time.monotonic() + 30
     while True:
         try:
             socket.create_connection(("127.0.0.1", ws.port), 1).close()
             break
         except OSError:
-            if time.monotonic() > deadline:
+            if time.monotonic() > deadline or not running():
                 return
             time.sleep(0.02)
     address = ["-h", "127.0.0.1", "-p", str(ws.port)]

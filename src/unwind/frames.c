@@ -259,5 +259,9 @@ enum frames_found frames_find(const struct unwind_object *object, uint64_t pc,
 	 */
 	if ((!is_found || pc + 1 == ret->pc_end) && unwind_object_is_sigreturn(object, pc))
 		return FRAMES_SIGRETURN;
-	return is_found ? FRAMES_ENTRY : FRAMES_NONE;
+	if (is_found)
+		return FRAMES_ENTRY;
+	if (object->frames_begin && find_entry(object, pc + 1, ret) && ret->pc_begin == pc + 1)
+		return FRAMES_BOTTOM;
+	return FRAMES_NONE;
 }

@@ -25,9 +25,14 @@ struct frame_entry {
 };
 
 enum frames_found {
-	FRAMES_NONE,	 /* no entry covers the pc, or it is malformed */
-	FRAMES_ENTRY,	 /* *ret is filled */
-	FRAMES_SIGRETURN /* signal trampoline known by its code */
+	FRAMES_NONE,	  /* no entry covers the pc, or it is malformed */
+	FRAMES_ENTRY,	  /* *ret is filled */
+	FRAMES_SIGRETURN, /* signal trampoline known by its code */
+	/*
+	 * Nothing before the first byte of a function: no call left that return address, somebody
+	 * made the stack by hand (makecontext(), coroutine libraries) and it ends here.
+	 */
+	FRAMES_BOTTOM
 };
 
 /* What there is to know of the code at pc. */

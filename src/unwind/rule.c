@@ -145,6 +145,8 @@ uint32_t unwind_rule_compile(const struct unwind_object *object, uint64_t pc)
 		if (cfa_row_compute(object, &entry, pc, &row))
 			return rule_from_row(object, &entry, &row);
 		break;
+	case FRAMES_BOTTOM:
+		return UNWIND_END;
 	case FRAMES_NONE:
 		break;
 	}

@@ -23,7 +23,7 @@ enum unwind_kind {
 	UNWIND_BP = 2,	   /* CFA = frame pointer + offset */
 	UNWIND_DEREF = 3,  /* CFA = [frame pointer + offset]: realigned stacks */
 	UNWIND_SIGNAL = 4, /* a signal trampoline: registers are in the ucontext at sp + offset */
-	UNWIND_END = 5,	   /* outermost frame: the return address is undefined */
+	UNWIND_END = 5,	   /* outermost frame: the return address is undefined or made up */
 	UNWIND_SLOW = 6	   /* the full interpreter knows */
 };
 
@@ -99,7 +99,8 @@ uint32_t unwind_rule_compile(const struct unwind_object *object, uint64_t pc);
  * it does what rules can say, too. Loads from the stack only words in [stack_begin, stack_end)
  * (0, 0: anywhere, so the stack must be known to be sound); what lies outside is not known.
  * True: *regs are the caller's. False: *regs are as they were; *end_ret tells the outermost frame
- * (the return address is undefined or 0) from what we cannot step over. pc and sp must be known.
+ * (the return address is undefined, made up or 0) from what we cannot step over. pc and sp must be
+ * known.
  */
 bool unwind_full_step(const struct unwind_object *object, struct unwind_regs *regs,
 		      uint64_t stack_begin, uint64_t stack_end, bool *end_ret);

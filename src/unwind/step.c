@@ -125,6 +125,9 @@ static bool caller_regs(struct step *step, struct unwind_regs *ret, bool *end_re
 	case FRAMES_ENTRY:
 		return cfa_row_compute(step->object, &entry, pc, &step->row) &&
 		       table_regs(step, &entry, ret, end_ret);
+	case FRAMES_BOTTOM:
+		*end_ret = true;
+		break;
 	case FRAMES_NONE:
 		break;
 	}

@@ -57,7 +57,8 @@ static void expect_all_found(const struct tables *tables)
 		assert_int_equal(unwind_rule_compile(&object, code + TABLES_FUNCTION - 1),
 				 rule_of_function(i));
 	}
-	assert_int_equal(unwind_rule_compile(&object, tables_code(tables, 0) - 1), UNWIND_NONE);
+	assert_int_equal(unwind_rule_compile(&object, tables_code(tables, 0) - 2), UNWIND_NONE);
+	assert_int_equal(unwind_rule_compile(&object, tables_code(tables, 0) - 1), UNWIND_END);
 	assert_int_equal(unwind_rule_compile(&object, tables_code(tables, FUNCTIONS)), UNWIND_NONE);
 }
 

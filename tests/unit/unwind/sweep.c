@@ -226,6 +226,20 @@ static void compare(const struct image *image, uint64_t pc, uint32_t expected, s
 		print_error("pc %#lx: rule %#x, libdw %#x\n", pc, rule, expected);
 }
 
+/* A byte that no row covers has no rule; before the first of a function stacks end. */
+static void sweep_gap(const struct image *image, Dwarf_CFI *cfi, uint64_t pc, struct tally *tally)
+{
+	Dwarf_Frame *next;
+	bool is_before;
+
+	if (tally->gaps++ % sweep_every != 0)
+		return;
+	is_before = dwarf_cfi_addrframe(cfi, pc + 1, &next) == 0;
+	if (is_before)
+		free(next);
+	compare(image, pc, is_before ? UNWIND_END : UNWIND_NONE, tally);
+}
+
 /* Every N-th row, at its first and last byte. Returns where the next row begins. */
 static uint64_t sweep_row(const struct image *image, Dwarf_CFI *cfi, uint64_t pc,
 			  struct tally *tally)
@@ -235,8 +249,7 @@ static uint64_t sweep_row(const struct image *image, Dwarf_CFI *cfi, uint64_t pc
 	uint32_t expected;
 
 	if (dwarf_cfi_addrframe(cfi, pc, &frame) != 0) {
-		if (tally->gaps++ % sweep_every == 0)
-			compare(image, pc, UNWIND_NONE, tally);
+		sweep_gap(image, cfi, pc, tally);
 		return pc + 1;
 	}
 	dwarf_frame_info(frame, &begin, &end, NULL);

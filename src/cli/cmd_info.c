@@ -108,7 +108,10 @@ static void emit_process(const struct info *info)
 	emit_time(emit, "started", process->start_realtime_ns);
 	emit_u64(emit, "duration_ns", process->duration_ns, EMIT_DURATION);
 	emit_text(emit, "end", end_word(process->end_kind));
-	emit_i64(emit, "end_status", process->end_status);
+	if (process->end_status < 0 || process->end_kind == TAPE_END_UNKNOWN)
+		emit_null(emit, "end_status");
+	else
+		emit_i64(emit, "end_status", process->end_status);
 	emit_u64(emit, "page_bytes", process->page_bytes, EMIT_BYTES);
 	emit_u64(emit, "pointer_bytes", process->pointer_bytes, EMIT_PLAIN);
 	emit_end(emit);
@@ -136,19 +139,26 @@ static void emit_losses(const struct info *info)
 	emit_end(emit);
 }
 
-/* What recording cost the process, as the recorder measured it. */
+/* What recording cost the process, as the recorder measured it; a raw tape knows a part of it. */
 static void emit_recorder(const struct info *info)
 {
 	const struct model_quality *quality = model_quality(info->model);
 	const struct tape_recorder *recorder = &quality->recorder;
+	const struct tape_live *live = capture_live(info->capture);
 	struct emit *emit = info->emit;
 
 	emit_object(emit, "recorder");
+	emit_u64(emit, "private_bytes",
+		 quality->has_recorder ? recorder->private_bytes : live->recorder_bytes,
+		 EMIT_BYTES);
 	if (quality->has_recorder) {
-		emit_u64(emit, "private_bytes", recorder->private_bytes, EMIT_BYTES);
 		emit_u64(emit, "chunk_bytes", recorder->chunk_bytes, EMIT_BYTES);
 		emit_u64(emit, "slow_ns", recorder->slow_ns, EMIT_DURATION);
 		emit_u64(emit, "collector_cpu_ns", recorder->collector_cpu_ns, EMIT_DURATION);
+	} else {
+		emit_null(emit, "chunk_bytes");
+		emit_null(emit, "slow_ns");
+		emit_null(emit, "collector_cpu_ns");
 	}
 	emit_end(emit);
 }

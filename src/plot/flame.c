@@ -79,7 +79,7 @@ static uint64_t scaled(const struct svg *svg, uint64_t value)
 	return value_of_all(svg) ? (uint64_t)(value * room / value_of_all(svg)) : (uint64_t)room;
 }
 
-static void svg_header(const struct svg *svg)
+static void svg_begin(const struct svg *svg)
 {
 	struct str *out = svg->out;
 
@@ -89,25 +89,37 @@ static void svg_header(const struct svg *svg)
 		   "viewBox=\"0 0 %d %u\" role=\"img\">\n<title>",
 		   FLAME_WIDTH, height_of(svg), FLAME_WIDTH, height_of(svg));
 	str_add_xml(out, svg->settings->title);
-	str_add(out, "</title>\n<style>\n");
-	str_add_xml(out, flame_css);
-	str_add(out, "</style>\n<rect id=\"paper\" width=\"100%\" height=\"100%\"/>\n");
-	str_printf(out, "<text class=\"title\" x=\"%d\" y=\"35\">", MARGIN);
+	str_add(out, "</title>\n<style><![CDATA[\n");
+	str_add(out, flame_css);
+	str_add(out, "]]></style>\n"
+		     "<rect class=\"paper\" fill=\"#fff\" width=\"100%\" height=\"100%\"/>\n");
+}
+
+/* Stays in sight when the page is scrolled, so it has paper of its own. */
+static void svg_header(const struct svg *svg)
+{
+	struct str *out = svg->out;
+
+	str_printf(out,
+		   "<g id=\"head\"><rect class=\"paper\" fill=\"#fff\" width=\"100%%\" "
+		   "height=\"%d\"/>\n<text class=\"title\" x=\"%d\" y=\"35\">",
+		   TOP - 6, MARGIN);
 	str_add_xml(out, svg->settings->title);
 	str_printf(out, "</text>\n<text class=\"soft\" x=\"%d\" y=\"57\">", MARGIN);
 	str_add_xml(out, svg->settings->subtitle);
 	str_printf(out,
 		   "</text>\n<g id=\"right\" transform=\"translate(%d 0)\">"
-		   "<text id=\"result\" class=\"soft\" x=\"-6\" y=\"57\" text-anchor=\"end\"/>"
+		   "<text id=\"result\" class=\"soft\" y=\"57\" text-anchor=\"end\"/>"
 		   "<g id=\"reset\" class=\"button\" style=\"visibility:hidden\">"
-		   "<rect x=\"-110\" y=\"14\" width=\"110\" height=\"26\" rx=\"6\"/>"
-		   "<text x=\"-55\" y=\"31\">Reset zoom</text></g></g>\n",
+		   "<rect x=\"-330\" y=\"14\" width=\"100\" height=\"26\" rx=\"6\" fill=\"#fff\"/>"
+		   "<text x=\"-280\" y=\"31\">Reset zoom</text></g></g>\n",
 		   FLAME_WIDTH - MARGIN);
 }
 
 struct module_share {
 	const char *module; /* "" is none of them */
 	const char *hue;
+	uint32_t rgb;
 	uint64_t value;
 };
 
@@ -119,8 +131,8 @@ static void share_add(struct module_share *shares, size_t *count, const struct n
 	while (i < *count && strcmp(shares[i].module, name->module_short) != 0)
 		i++;
 	if (i == *count && *count < MODULES_MAX)
-		shares[(*count)++] =
-			(struct module_share) { name->module_short, palette_hue(name), 0 };
+		shares[(*count)++] = (struct module_share) { name->module_short, palette_hue(name),
+							     palette_rgb(name), 0 };
 	if (i < *count)
 		shares[i].value += value;
 }
@@ -133,7 +145,20 @@ static int share_compare(const void *a, const void *b)
 	return (left < right) - (left > right);
 }
 
-/* The modules that allocate most by themselves, with their colours. */
+/* Whether a frame further out is the same module's, and counts for it already. */
+static bool is_inside_own_module(const struct svg *svg, const struct flame_frame *frame)
+{
+	const char *module = frame_name(svg, frame)->module;
+
+	while (frame->parent != UINT32_MAX) {
+		frame = &svg->layout.frames[frame->parent];
+		if (strcmp(frame_name(svg, frame)->module, module) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The modules with the largest shares, their callees included, and their colours. */
 static void svg_legend(const struct svg *svg, struct module_share *shares)
 {
 	const struct flame_layout *layout = &svg->layout;
@@ -141,27 +166,27 @@ static void svg_legend(const struct svg *svg, struct module_share *shares)
 	uint64_t x = MARGIN;
 
 	for (size_t i = 1; i < layout->count; i++) {
-		const struct tree_node *node = &svg->tree->nodes[layout->frames[i].node];
-		const uint64_t self = metric_value(svg->tree->metric, &node->self);
+		const struct flame_frame *frame = &layout->frames[i];
 
-		if (self > 0)
-			share_add(shares, &count, frame_name(svg, &layout->frames[i]), self);
+		if (!is_inside_own_module(svg, frame))
+			share_add(shares, &count, frame_name(svg, frame), frame->value);
 	}
 	qsort(shares, count, sizeof(*shares), share_compare);
 	for (size_t i = 0; i < count && i < LEGEND_MAX; i++) {
 		const char *label = shares[i].module[0] ? shares[i].module : "other code";
-		const size_t width = 34 + str_width(label) * 7;
+		const size_t width = 34 + str_width(label) * 13 / 2;
 
 		if (x + width > FLAME_WIDTH - MARGIN)
 			break;
 		str_printf(svg->out,
 			   "<rect class=\"swatch %s\" x=\"%u\" y=\"75\" width=\"12\" height=\"12\" "
-			   "rx=\"3\"/><text class=\"soft\" x=\"%u\" y=\"85\">",
-			   shares[i].hue, (unsigned)x, (unsigned)x + 17);
+			   "rx=\"3\" fill=\"#%06x\"/><text class=\"soft\" x=\"%u\" y=\"85\">",
+			   shares[i].hue, (unsigned)x, shares[i].rgb, (unsigned)x + 17);
 		str_add_xml(svg->out, label);
 		str_add(svg->out, "</text>\n");
 		x += width;
 	}
+	str_add(svg->out, "</g>\n");
 }
 
 static void svg_frame(const struct svg *svg, const struct flame_frame *frame)
@@ -172,7 +197,8 @@ static void svg_frame(const struct svg *svg, const struct flame_frame *frame)
 
 	if (width > 300)
 		width -= 100;
-	str_printf(svg->out, "<rect class=\"%s %s\" x=\"", palette_hue(name), palette_shade(name));
+	str_printf(svg->out, "<rect class=\"%s %s\" fill=\"#%06x\" x=\"", palette_hue(name),
+		   palette_shade(name), palette_rgb(name));
 	str_add_ratio(svg->out, left, 100, 2);
 	str_printf(svg->out, "\" y=\"%u\" width=\"", frame_y(svg, frame));
 	str_add_ratio(svg->out, u64_max(width, 10), 100, 2);
@@ -235,14 +261,23 @@ static void svg_footer(const struct svg *svg)
 
 /* --- data for the script ------------------------------------------------------------------- */
 
-static bool data_names(struct svg *svg, struct str *json)
+/* As JSON, which stands in XML: escaped twice. */
+static void add_json(struct svg *svg, const char *text)
+{
+	CLEAN(str_deinit) struct str json = { 0 };
+
+	str_add_json(&json, text);
+	str_add_xml(svg->out, str_text(&json));
+	svg->out->failed |= json.failed;
+}
+
+static bool data_names(struct svg *svg)
 {
 	uint64_t count = 0;
 
-	str_add(json, "\"names\":[");
+	str_add(svg->out, "\"names\":[\n");
 	for (size_t i = 0; i < svg->layout.count; i++) {
-		const struct flame_frame *frame = &svg->layout.frames[i];
-		const struct name *name = frame_name(svg, frame);
+		const struct name *name = frame_name(svg, &svg->layout.frames[i]);
 		uint64_t *place = map_put(&svg->name_numbers, (uintptr_t)name, NULL);
 
 		if (!place)
@@ -250,17 +285,17 @@ static bool data_names(struct svg *svg, struct str *json)
 		if (*place)
 			continue;
 		*place = ++count;
-		str_add(json, count == 1 ? "[" : ",\n[");
-		str_add_json(json, name->function);
-		str_add_char(json, ',');
-		str_add_json(json, name->module);
-		str_add_char(json, ']');
+		str_add(svg->out, count == 1 ? "[" : ",\n[");
+		add_json(svg, name->function);
+		str_add_char(svg->out, ',');
+		add_json(svg, name->module);
+		str_add_char(svg->out, ']');
 	}
-	str_add(json, "],\n");
+	str_add(svg->out, "],\n");
 	return true;
 }
 
-static void data_frame(struct svg *svg, struct str *json, const struct flame_frame *frame)
+static void data_frame(struct svg *svg, const struct flame_frame *frame)
 {
 	const struct tree_node *node = &svg->tree->nodes[frame->node];
 	const enum metric metric = svg->tree->metric;
@@ -269,7 +304,7 @@ static void data_frame(struct svg *svg, struct str *json, const struct flame_fra
 
 	if (frame->node != TREE_ROOT && node->file)
 		file = interner_put(&svg->files, node->file, strlen(node->file));
-	str_printf(json, "[%d,%llu,%llu,%llu,%llu,%llu,%lld,%u]",
+	str_printf(svg->out, "[%d,%llu,%llu,%llu,%llu,%llu,%lld,%u]",
 		   frame->parent == UINT32_MAX ? -1 : (int)frame->parent,
 		   (unsigned long long)*name - 1, (unsigned long long)frame->value,
 		   (unsigned long long)metric_calls(metric, &node->total),
@@ -278,43 +313,46 @@ static void data_frame(struct svg *svg, struct str *json, const struct flame_fra
 		   node->line);
 }
 
-/* JSON is put together in a text of its own, because it stands in XML and is escaped twice. */
-static bool svg_data(struct svg *svg)
+static void data_facts(struct svg *svg)
 {
-	CLEAN(str_deinit) struct str json = { 0 };
 	const struct flame_settings *settings = svg->settings;
 
-	str_add(&json, "{\"metric\":");
-	str_add_json(&json, metric_title(svg->tree->metric));
-	str_printf(&json,
+	str_add(svg->out, "{\"metric\":");
+	add_json(svg, metric_title(svg->tree->metric));
+	str_printf(svg->out,
 		   ",\"is_bytes\":%s,\"icicle\":%s,\"is_inverted\":%s,\n"
-		   "\"layout\":{\"row\":%d,\"margin\":%d,\"top\":%d,\"bottom\":%d,\"char\":%d.%d,"
+		   "\"layout\":{\"row\":%d,\"margin\":%d,\"top\":%d,\"char\":%d.%d,"
 		   "\"width\":%d,\"width_min\":640,\"height\":%u},\n",
 		   metric_is_bytes(svg->tree->metric) ? "true" : "false",
 		   settings->is_icicle ? "true" : "false", settings->is_inverted ? "true" : "false",
-		   ROW, MARGIN, TOP, FOOT, CHAR_HUNDREDTHS / 100, CHAR_HUNDREDTHS % 100,
-		   FLAME_WIDTH, height_of(svg));
-	if (!data_names(svg, &json))
+		   ROW, MARGIN, TOP, CHAR_HUNDREDTHS / 100, CHAR_HUNDREDTHS % 100, FLAME_WIDTH,
+		   height_of(svg));
+}
+
+static bool svg_data(struct svg *svg)
+{
+	struct str *out = svg->out;
+
+	str_add(out, "<g id=\"tip\" style=\"visibility:hidden\">"
+		     "<rect width=\"430\" height=\"10\" rx=\"8\"/><g/></g>\n"
+		     "<script type=\"application/json\" id=\"data\">");
+	data_facts(svg);
+	if (!data_names(svg))
 		return false;
-	str_add(&json, "\"frames\":[");
+	str_add(out, "\"frames\":[");
 	for (size_t i = 0; i < svg->layout.count; i++) {
-		if (i > 0)
-			str_add(&json, ",\n");
-		data_frame(svg, &json, &svg->layout.frames[i]);
+		str_add(out, i ? ",\n" : "\n");
+		data_frame(svg, &svg->layout.frames[i]);
 	}
-	str_add(&json, "],\n\"files\":[");
+	str_add(out, "],\n\"files\":[");
 	for (uint32_t i = 0; i < svg->files.count; i++) {
-		if (i > 0)
-			str_add(&json, ",\n");
-		str_add_json(&json, svg->files.texts[i]);
+		str_add(out, i ? ",\n" : "\n");
+		add_json(svg, svg->files.texts[i]);
 	}
-	str_add(&json, "]}\n");
-	str_add(svg->out, "<script type=\"application/json\" id=\"data\">");
-	str_add_xml(svg->out, str_text(&json));
-	str_add(svg->out, "</script>\n<script>\n");
-	str_add_xml(svg->out, flame_js);
-	str_add(svg->out, "</script>\n");
-	return !json.failed;
+	str_add(out, "]}\n</script>\n<script><![CDATA[\n");
+	str_add(out, flame_js);
+	str_add(out, "]]></script>\n");
+	return true;
 }
 
 static void svg_body(const struct svg *svg)
@@ -348,10 +386,11 @@ struct err *flame_svg(const struct tree *tree, const struct names *names,
 		return err;
 	if (!shares)
 		return err_nomem();
-	svg_header(&svg);
-	svg_legend(&svg, shares);
+	svg_begin(&svg);
 	svg_body(&svg);
 	svg_footer(&svg);
+	svg_header(&svg);
+	svg_legend(&svg, shares);
 	ok = svg_data(&svg);
 	str_add(out, "</svg>\n");
 	map_deinit(&svg.name_numbers);

@@ -13,11 +13,13 @@
 	const labels = byId("labels");
 	const outline = byId("outline");
 	const tip = byId("tip");
-	const { row, margin, top, bottom, char } = data.layout;
+	const { row, margin, top, char } = data.layout;
 
 	/* Frames in the order of the drawing: parents first, siblings from left to right. */
 	const frames = data.frames.map(([parent, name, value, calls, bytes, self, file, line], i) => {
-		const [fn, module] = data.names[name];
+		const [full, module] = data.names[name];
+		/* "0x1234 [libfoo.so+0x1234]" is shown without saying it twice. */
+		const fn = full.replace(/^0x[0-9a-f]+ \[(.*)\]$/, "$1");
 		return { i, parent, fn, module, value, calls, bytes, self, line,
 			file: file < 0 ? "" : data.files[file], children: [], x: 0, depth: 0,
 			shown: true, left: 0, width: 0, y: 0 };
@@ -130,6 +132,10 @@
 		draw();
 	}
 
+	const keepHead = () => {
+		byId("head").setAttribute("transform", `translate(0 ${window.scrollY})`);
+	};
+
 	/* --- the card ------------------------------------------------------------------ */
 	const CARD = 430, PAD = 12;
 
@@ -229,8 +235,8 @@
 			if (hit || inHit.has(f.parent))
 				inHit.add(f.i);
 		}
-		result.textContent = expression ?
-			`${countText(hits.size)} \u00b7 ${share(matched, frames[0].value)}` : "";
+		result.textContent = expression ? countText(hits.size) + " frames \u00b7 " +
+			valueText(matched) + " \u00b7 " + share(matched, frames[0].value) : "";
 		for (const f of frames)
 			rects[f.i].classList.toggle("dim", expression !== null && !hits.has(f.i));
 		draw();
@@ -298,7 +304,7 @@
 	}
 
 	function buildSearch() {
-		const holder = make("foreignObject", { x: -330, y: 14, width: 210, height: 30 },
+		const holder = make("foreignObject", { x: -220, y: 14, width: 220, height: 30 },
 			byId("right"));
 		box = document.createElementNS("http://www.w3.org/1999/xhtml", "input");
 		box.id = "search";
@@ -328,5 +334,9 @@
 	byId("reset").addEventListener("click", () => zoom(frames[0]));
 	document.addEventListener("keydown", onKey);
 	window.addEventListener("resize", fit);
+	window.addEventListener("scroll", keepHead);
 	fit();
+	if (!icicle)
+		window.scrollTo(0, data.layout.height); /* to the root */
+	keepHead();
 })();

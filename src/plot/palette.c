@@ -8,11 +8,30 @@ static const char *const system_modules[] = {
 	"libgcc_s.so", "libpthread", "libm.so",	 "libdl.so", "[vdso]",
 };
 
-static const char *const hues[] = {
-	"c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8", "c9", "c10", "c11",
+struct hue {
+	const char *class;
+	int degrees;
+	int saturation; /* percent */
 };
 
-static const char *const shades[] = { "s0", "s1", "s2" };
+/* As in flame.css: greens and blues, far enough from each other. */
+static const struct hue hues[] = {
+	{ "c0", 152, 42 }, { "c1", 208, 62 }, { "c2", 176, 42 }, { "c3", 98, 36 },
+	{ "c4", 226, 62 }, { "c5", 191, 52 }, { "c6", 134, 34 }, { "c7", 248, 50 },
+	{ "c8", 164, 48 }, { "c9", 201, 38 }, { "c10", 76, 34 }, { "c11", 216, 38 },
+};
+
+static const struct hue system_hue = { "system", 212, 12 };
+static const struct hue no_hue = { "none", 212, 4 };
+
+/* Neighbours of one module differ a little. Lightness in tenths of a percent. */
+static const struct shade {
+	const char *class;
+	int degrees;
+	int lightness;
+} shades[] = {
+	{ "s0", 0, 720 }, { "s1", 6, 750 }, { "s2", -6, 780 }, { "s3", 9, 690 }, { "s4", -9, 735 },
+};
 
 static bool is_system(const char *module)
 {
@@ -23,20 +42,54 @@ static bool is_system(const char *module)
 	return false;
 }
 
-const char *palette_hue(const struct name *name)
+static const struct hue *hue_of(const struct name *name)
 {
 	const char *module = name->module_short;
 	const char *version = strstr(module, ".so");
 	const size_t len = version ? (size_t)(version - module) : strlen(module);
 
 	if (len == 0)
-		return "none";
+		return &no_hue;
 	if (is_system(module))
-		return "system";
-	return hues[hash_bytes(module, len, 0) % array_size(hues)];
+		return &system_hue;
+	return &hues[hash_bytes(module, len, 0) % array_size(hues)];
+}
+
+static const struct shade *shade_of(const struct name *name)
+{
+	return &shades[hash_bytes(name->function, strlen(name->function), 0) % array_size(shades)];
+}
+
+const char *palette_hue(const struct name *name)
+{
+	return hue_of(name)->class;
 }
 
 const char *palette_shade(const struct name *name)
 {
-	return shades[hash_bytes(name->function, strlen(name->function), 0) % array_size(shades)];
+	return shade_of(name)->class;
+}
+
+/* One channel of HSL: f(n) = L - S min(L, 1 - L) max(-1, min(k - 3, 9 - k, 1)), n = 0, 8, 4. */
+static uint32_t channel(int n, int degrees, int saturation, int lightness)
+{
+	const int k = (n * 30 + degrees) % 360; /* thirtieths of k */
+	const int least = lightness < 1000 - lightness ? lightness : 1000 - lightness;
+	int slope = k - 90 < 270 - k ? k - 90 : 270 - k;
+	int value;
+
+	slope = slope < -30 ? -30 : slope > 30 ? 30 : slope;
+	value = lightness * 3000 - saturation * least * slope;
+	return (uint32_t)((value / 1000 * 255 + 1500) / 3000);
+}
+
+uint32_t palette_rgb(const struct name *name)
+{
+	const struct hue *hue = hue_of(name);
+	const struct shade *shade = shade_of(name);
+	const int degrees = (hue->degrees + shade->degrees + 360) % 360;
+
+	return channel(0, degrees, hue->saturation, shade->lightness) << 16 |
+	       channel(8, degrees, hue->saturation, shade->lightness) << 8 |
+	       channel(4, degrees, hue->saturation, shade->lightness);
 }

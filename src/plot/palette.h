@@ -6,8 +6,11 @@
 
 #include "model/names.h"
 
-/* CSS classes of flame.css, space-separated: hue by module, shade by function. Constant texts. */
-const char *palette_hue(const struct name *name);
-const char *palette_shade(const struct name *name);
+/* Classes of flame.css. Constant texts. */
+const char *palette_hue(const struct name *name);   /* by module */
+const char *palette_shade(const struct name *name); /* by function */
+
+/* The same as 0xrrggbb for light paper, where nobody understands CSS. */
+uint32_t palette_rgb(const struct name *name);
 
 #endif

@@ -58,10 +58,7 @@ static void add_frame(struct text *text, const struct report_context *context,
 	CLEAN(str_deinit) struct str place = { 0 };
 	size_t rest;
 
-	text_place(&place, frame->file, frame->line);
-	if (place.len > 0 && name->module_short[0])
-		str_add(&place, "  ");
-	str_add(&place, name->module_short);
+	text_place(&place, frame->file, frame->line, name);
 	rest = str_width(str_text(&place)) + 2;
 	text_function(text, style, name->function,
 		      columns > rest + FUNCTION_COLUMNS_MIN ? columns - rest
@@ -76,7 +73,7 @@ static void add_frame(struct text *text, const struct report_context *context,
 static void add_callers(struct text *text, const struct report_context *context,
 			const struct site *site, enum metric metric)
 {
-	const size_t indent = SHARE_COLUMNS + VALUE_COLUMNS + OTHER_COLUMNS + 2;
+	const size_t indent = SHARE_COLUMNS + 3;
 	struct walk walk =
 		walk_begin(context->model, context->names, site->stacks[metric], context->mode);
 	struct walk ahead;
@@ -104,7 +101,8 @@ static void add_stack(struct text *text, const struct report_context *context, e
 		else
 			str_add_repeated(&text->out, ' ', indent);
 		if (count++ == FRAMES_SHOWN) {
-			text_add(text, TEXT_DIM, "… (--json has all of it)\n");
+			text_add(text, TEXT_DIM, "… (--json has all of it)");
+			str_add_char(&text->out, '\n');
 			break;
 		}
 		add_frame(text, context, frame, frame->is_inlined ? TEXT_DIM : TEXT_PLAIN,
@@ -301,9 +299,11 @@ struct err *rank_report(const struct report_context *context, enum metric metric
 	err = rank_text(context, &text, &sites, metric, top, RANK_STACKS);
 	if (err)
 		return err;
-	if (text.out.len == 0)
+	if (text.out.len == 0) {
 		text_add(&text, TEXT_GOOD,
-			 metric == METRIC_LEAKED ? "Nothing leaked.\n" : "Nothing of that kind.\n");
+			 metric == METRIC_LEAKED ? "Nothing leaked." : "Nothing of that kind.");
+		str_add_char(&text.out, '\n');
+	}
 	quality_text(&text, context);
 	return text_write(&text, out);
 }

@@ -1,7 +1,8 @@
 #include "report/table.h"
 
 #define SIZE_COLUMNS                                                                               \
-	{ .key = "allocated_count", .title = "allocations" }, { .key = "share" },                  \
+	{ .key = "allocated_count", .title = "allocations" },                                      \
+		{ .key = "share", .title = "share" },                                              \
 		{ .key = "allocated_bytes", .title = "allocated" },                                \
 		{ .key = "peak_count", .title = "at peak" },                                       \
 		{ .key = "peak_bytes", .title = "bytes" },                                         \
@@ -11,7 +12,8 @@
 		.key = "temporary_count", .title = "temporary"                                     \
 	}
 
-static const struct emit_column people_columns[] = { { .key = "size" }, SIZE_COLUMNS };
+static const struct emit_column people_columns[] = { { .key = "size", .title = "size" },
+						     SIZE_COLUMNS };
 static const struct emit_column program_columns[] = { { .key = "size_min" },
 						      { .key = "size_max" },
 						      SIZE_COLUMNS };

@@ -24,6 +24,11 @@ static void add_end(struct str *out, const struct model_process *process)
 {
 	switch (process->end_kind) {
 	case TAPE_END_EXIT:
+		if (process->end_status <
+		    0) { /* recorded without its parent: the code is not known */
+			str_add(out, " · ended by itself");
+			break;
+		}
 		str_add(out, " · exit code ");
 		str_add_i64(out, process->end_status);
 		break;
@@ -46,6 +51,7 @@ static void add_head(struct text *text, const struct model *model)
 {
 	const struct model_process *process = model_process(model);
 	CLEAN(str_deinit) struct str command = { 0 };
+	CLEAN(str_deinit) struct str shown = { 0 };
 	CLEAN(str_deinit) struct str facts = { 0 };
 
 	add_command(&command, process);
@@ -57,7 +63,8 @@ static void add_head(struct text *text, const struct model *model)
 		str_add(&facts, " threads");
 	}
 	add_end(&facts, process);
-	text_function(text, TEXT_BOLD, str_text(&command), text->width);
+	text_cut(&shown, str_text(&command), text->width);
+	text_add(text, TEXT_BOLD, str_text(&shown));
 	str_add_char(&text->out, '\n');
 	text_add(text, TEXT_DIM, str_text(&facts));
 	str_add(&text->out, "\n\n");
@@ -190,7 +197,7 @@ static void add_next_line(struct text *text, const struct report_context *contex
 	width = str_width(str_text(&line));
 	str_add(&text->out, "  ");
 	text_add(text, TEXT_PLAIN, str_text(&line));
-	str_add_repeated(&text->out, ' ', width < 44 ? 44 - width : 2);
+	str_add_repeated(&text->out, ' ', width < 52 ? 52 - width : 2);
 	text_add(text, TEXT_DIM, why);
 	str_add_char(&text->out, '\n');
 }
@@ -254,7 +261,7 @@ static void emit_process(struct emit *emit, const struct model_process *process)
 	for (uint32_t i = 0; i < process->argc; i++)
 		emit_text(emit, NULL, process->argv[i]);
 	emit_end(emit);
-	if (process->end_kind == TAPE_END_EXIT)
+	if (process->end_kind == TAPE_END_EXIT && process->end_status >= 0)
 		emit_i64(emit, "exit_code", process->end_status);
 	else
 		emit_null(emit, "exit_code");

@@ -78,6 +78,23 @@ void text_label(struct text *text, const char *label)
 	str_add_repeated(&text->out, ' ', width < LABEL_COLUMNS ? LABEL_COLUMNS - width : 1);
 }
 
+void text_cut(struct str *out, const char *words, size_t columns)
+{
+	size_t len = 0;
+
+	if (str_width(words) <= columns) {
+		str_add(out, words);
+		return;
+	}
+	for (size_t i = 0; i + 1 < columns && words[len]; i++) {
+		const size_t bytes = str_utf8_bytes(words + len);
+
+		len += bytes ? bytes : 1;
+	}
+	str_add_bytes(out, words, len);
+	str_add(out, "…");
+}
+
 /* --- functions ----------------------------------------------------------------------------- */
 
 /* Where the bracket that opens at text[0] closes, or the end; "->", "<<" and "<=" are no brackets.
@@ -154,30 +171,17 @@ static void add_collapsed(struct str *out, const char *text, char open, char clo
 	}
 }
 
-static void add_cut(struct str *out, const char *text, size_t columns)
-{
-	size_t len = 0;
-
-	if (str_width(text) <= columns) {
-		str_add(out, text);
-		return;
-	}
-	for (size_t i = 0; i + 1 < columns && text[len]; i++) {
-		const size_t bytes = str_utf8_bytes(text + len);
-
-		len += bytes ? bytes : 1;
-	}
-	str_add_bytes(out, text, len);
-	str_add(out, "…");
-}
-
 void text_function_short(struct str *out, const char *function, size_t columns)
 {
 	CLEAN(str_deinit) struct str simple = { 0 };
 	CLEAN(str_deinit) struct str without_parameters = { 0 };
 	CLEAN(str_deinit) struct str without_arguments = { 0 };
+	const char *unknown = begins(function, "0x") ? strstr(function, " [") : NULL;
 
-	add_simplified(&simple, function);
+	if (unknown) /* "0x1234 [libfoo.so+0x1234]" without saying it twice */
+		str_add_bytes(&simple, unknown + 2, strlen(unknown) - strlen(" []"));
+	else
+		add_simplified(&simple, function);
 	if (str_width(str_text(&simple)) <= columns) {
 		str_add(out, str_text(&simple));
 		return;
@@ -188,7 +192,7 @@ void text_function_short(struct str *out, const char *function, size_t columns)
 		return;
 	}
 	add_collapsed(&without_arguments, str_text(&without_parameters), '<', '>', "<…>");
-	add_cut(out, str_text(&without_arguments), columns);
+	text_cut(out, str_text(&without_arguments), columns);
 }
 
 void text_function(struct text *text, enum text_style style, const char *function, size_t columns)
@@ -199,14 +203,19 @@ void text_function(struct text *text, enum text_style style, const char *functio
 	text_add(text, style, str_text(&words));
 }
 
-void text_place(struct str *out, const char *file, uint32_t line)
+void text_place(struct str *out, const char *file, uint32_t line, const struct name *name)
 {
-	if (!file)
-		return;
-	str_add(out, names_short_path(file));
-	if (line > 0) {
-		str_add_char(out, ':');
-		str_add_u64(out, line);
+	if (file) {
+		str_add(out, names_short_path(file));
+		if (line > 0) {
+			str_add_char(out, ':');
+			str_add_u64(out, line);
+		}
+	}
+	if (name->is_known || file) {
+		if (file && name->module_short[0])
+			str_add(out, "  ");
+		str_add(out, name->module_short);
 	}
 }
 

@@ -36,8 +36,11 @@ void text_label(struct text *text, const char *label);
  */
 void text_function(struct text *text, enum text_style style, const char *function, size_t columns);
 
-/* "list.c:42" or "" */
-void text_place(struct str *out, const char *file, uint32_t line);
+/* "list.c:42  libfoo.so"; of an unknown function nothing, for its text says where it is. */
+void text_place(struct str *out, const char *file, uint32_t line, const struct name *name);
+
+/* The beginning, at most `columns` wide, with "…" where something is missing. */
+void text_cut(struct str *out, const char *words, size_t columns);
 
 /* " < a < b < c" on what is left of the line; the walk goes on where it stands. */
 void text_callers(struct text *text, const struct report_context *context, struct walk *walk,

@@ -3,7 +3,7 @@
 
 static const struct emit_column columns[] = {
 	{ .key = "tid", .title = "tid" },
-	{ .key = "name", .left = true },
+	{ .key = "name", .title = "name", .left = true },
 	{ .key = "allocated_count", .title = "allocations" },
 	{ .key = "allocated_bytes", .title = "allocated" },
 	{ .key = "peak_bytes", .title = "at peak" },

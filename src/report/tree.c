@@ -41,10 +41,7 @@ static void add_node(struct text *text, const struct report_context *context,
 	text_right(text, TEXT_VALUE, is_bytes ? bytes : calls, VALUE_COLUMNS);
 	text_right(text, TEXT_DIM, is_bytes ? calls : bytes, CALLS_COLUMNS);
 	str_add_repeated(&text->out, ' ', indent + 2);
-	text_place(&place, node->file, node->line);
-	if (place.len > 0)
-		str_add(&place, "  ");
-	str_add(&place, name->module_short);
+	text_place(&place, node->file, node->line, name);
 	columns = SHARE_COLUMNS + VALUE_COLUMNS + CALLS_COLUMNS + indent + 4 +
 		  str_width(str_text(&place));
 	text_function(text, TEXT_PLAIN, name->function,
@@ -85,8 +82,9 @@ static void add_title(struct text *text, const struct report_context *context,
 	text_add(text, TEXT_BOLD, str_text(&title));
 	text_add(text, TEXT_DIM,
 		 context->settings->is_bottom_up
-			 ? "   bottom-up: under each function, who called it\n"
-			 : "   top-down: under each function, what it called\n");
+			 ? "   bottom-up: under each function, who called it"
+			 : "   top-down: under each function, what it called");
+	str_add_char(&text->out, '\n');
 }
 
 static struct err *tree_text(const struct report_context *context, const struct tree *tree,

@@ -1,13 +1,12 @@
 #include "collect/collector.h"
 
 #include <errno.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "collect/child.h"
 #include "collect/clock.h"
 #include "collect/drain.h"
+#include "collect/launch.h"
 #include "collect/pattern.h"
 #include "collect/repack.h"
 #include "collect/spool.h"
@@ -20,7 +19,6 @@ enum {
 	SAMPLE_COUNT = 5000,	       /* of a long run: its samples are this part of it apart */
 	SAMPLE_QUIET_NS = 1000000000,  /* at least one a second even when nothing changes */
 	STREAM_PERIOD_NS = 2000000000, /* samples reach the file this late at most */
-	NUMBER_MAX = 1000000,	       /* of %n */
 	FINAL_TEXT_BYTES = 512
 };
 
@@ -348,127 +346,23 @@ static struct err *pack_children(const struct collector *collector, struct colle
 	return err;
 }
 
-/* Creates the tape under the pattern's name; %n is counted up to one that is not taken. */
-static struct err *open_output(struct collector *collector)
-{
-	const struct collector_settings *settings = collector->settings;
-	const bool numbered = pattern_has(settings->output, 'n');
-	struct pattern_values values = { .program = collector->program->name,
-					 .pid = collector->child.pid,
-					 .start_seconds = time(NULL) };
-
-	for (;; values.number++) {
-		CLEAN(str_deinit) struct str path = { 0 };
-		struct err *err;
-
-		pattern_expand(&path, settings->output, &values);
-		if (path.failed)
-			return err_nomem();
-		err = writer_open(&collector->writer, path.ptr, settings->overwrite && !numbered);
-		if (!err || err_errno_of(err) != EEXIST)
-			return err;
-		if (numbered && values.number < NUMBER_MAX) {
-			err_destroy(err);
-			continue;
-		}
-		err_destroy(err);
-		return err_new(ERR_STATE,
-			       "%s exists already; choose another name with -o or "
-			       "overwrite it with -f",
-			       path.ptr);
-	}
-}
-
-/* What the recorder is told. */
-static struct err *environment_make(struct collector *collector, struct arena *arena,
-				    char ***environment_ret)
-{
-	const struct collector_settings *settings = collector->settings;
-	const char *inherited = getenv("LD_PRELOAD");
-	const char *more = getenv("MEMTAPE_OPTIONS");
-	CLEAN(str_deinit) struct str output = { 0 };
-	const char *library;
-	char spool[64];
-	struct err *err = pattern_absolute(&output, settings->output);
-
-	if (!err && !pattern_has(settings->output, 'p'))
-		str_add(&output, ".%p"); /* children's tapes are not to collide */
-	if (!err)
-		err = spool_path(&collector->spool, spool, sizeof(spool));
-	if (!err)
-		err = program_library(arena, &library);
-	if (err)
-		return err;
-	const struct child_variable variables[] = {
-		{ "MEMTAPE_SPOOL", spool },
-		{ "MEMTAPE_OUTPUT", str_text(&output) },
-		{ "MEMTAPE_OPTIONS",
-		  arena_printf(arena, "free_stacks=%d,stacks=%d,follow=%d,selfcheck=%d%s%s",
-			       settings->free_stacks, settings->stacks, settings->follow,
-			       settings->selfcheck, more ? "," : "", more ? more : "") },
-		{ "LD_PRELOAD",
-		  arena_printf(arena, "%s%s%s", library, inherited && *inherited ? ":" : "",
-			       inherited ? inherited : "") },
-	};
-
-	*environment_ret = child_environment(variables, array_size(variables), arena);
-	return *environment_ret && !output.failed ? NULL : err_nomem();
-}
-
-/* The spool is subject to RLIMIT_FSIZE like any file: it becomes smaller rather than impossible. */
-static struct err *fit_file_limit(uint32_t *chunk_count, uint32_t chunk_bytes)
-{
-	struct rlimit limit;
-	uint64_t allowed;
-
-	if (getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
-		return NULL;
-	allowed = limit.rlim_cur < TAPE_HEADER_BYTES
-			  ? 0
-			  : (limit.rlim_cur - TAPE_HEADER_BYTES) / chunk_bytes;
-	if (allowed < SPOOL_CHUNK_COUNT_MIN)
-		return err_new(ERR_LIMIT,
-			       "files may grow to %llu bytes only (ulimit -f), which is too little "
-			       "to record into",
-			       (unsigned long long)limit.rlim_cur);
-	*chunk_count = (uint32_t)u64_min(*chunk_count, allowed);
-	return NULL;
-}
-
-static struct err *spool_make(struct collector *collector)
-{
-	const struct collector_settings *settings = collector->settings;
-	CLEAN(str_deinit) struct str directory = { 0 };
-	const uint32_t flags = (settings->free_stacks ? TAPE_FLAG_FREE_STACKS : 0) |
-			       (settings->stacks ? TAPE_FLAG_ALLOC_STACKS : 0);
-
-	uint32_t chunk_count = settings->chunk_count;
-	struct err *err = fit_file_limit(&chunk_count, settings->chunk_bytes);
-
-	pattern_directory(&directory, settings->output);
-	if (directory.failed && !err)
-		err = err_nomem();
-	if (err)
-		return err;
-	return spool_open(&collector->spool, settings->chunk_bytes, chunk_count, flags,
-			  directory.ptr);
-}
-
 /* A child that waits, and a tape and everything else it needs. */
 static struct err *prepare(struct collector *collector, struct arena *arena)
 {
 	struct signals *signals = &collector->signals;
 	char **environment;
-	struct err *err = spool_make(collector);
+	struct err *err = launch_spool(collector->settings, &collector->spool);
 
 	if (!err)
-		err = environment_make(collector, arena, &environment);
+		err = launch_environment(collector->settings, &collector->spool, arena,
+					 &environment);
 	if (err)
 		return err;
 	signals_install(signals, &spool_live(&collector->spool)->sealed_count);
 	err = child_fork(&collector->child, collector->program, environment, signals);
 	if (!err) {
-		err = open_output(collector);
+		err = launch_output(collector->settings, collector->program, collector->child.pid,
+				    &collector->writer);
 		if (!err)
 			err = drain_open(&collector->drain, &collector->spool, &collector->writer,
 					 collector->settings->level);

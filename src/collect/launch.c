@@ -1,0 +1,113 @@
+#include "collect/launch.h"
+
+#include <errno.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "collect/child.h"
+#include "collect/pattern.h"
+
+enum { NUMBER_MAX = 1000000 }; /* of %n */
+
+/* Creates the tape under the pattern's name; %n is counted up to one that is not taken. */
+struct err *launch_output(const struct collector_settings *settings, const struct program *program,
+			  pid_t pid, struct writer *writer)
+{
+	const bool numbered = pattern_has(settings->output, 'n');
+	struct pattern_values values = { .program = program->name,
+					 .pid = pid,
+					 .start_seconds = time(NULL) };
+
+	for (;; values.number++) {
+		CLEAN(str_deinit) struct str path = { 0 };
+		struct err *err;
+
+		pattern_expand(&path, settings->output, &values);
+		if (path.failed)
+			return err_nomem();
+		err = writer_open(writer, path.ptr, settings->overwrite && !numbered);
+		if (!err || err_errno_of(err) != EEXIST)
+			return err;
+		if (numbered && values.number < NUMBER_MAX) {
+			err_destroy(err);
+			continue;
+		}
+		err_destroy(err);
+		return err_new(ERR_STATE,
+			       "%s exists already; choose another name with -o or "
+			       "overwrite it with -f",
+			       path.ptr);
+	}
+}
+
+/* What the recorder is told. */
+struct err *launch_environment(const struct collector_settings *settings, const struct spool *spool,
+			       struct arena *arena, char ***environment_ret)
+{
+	const char *inherited = getenv("LD_PRELOAD");
+	const char *more = getenv("MEMTAPE_OPTIONS");
+	CLEAN(str_deinit) struct str output = { 0 };
+	const char *library;
+	char path[64];
+	struct err *err = pattern_absolute(&output, settings->output);
+
+	if (!err && !pattern_has(settings->output, 'p'))
+		str_add(&output, ".%p"); /* children's tapes are not to collide */
+	if (!err)
+		err = spool_path(spool, path, sizeof(path));
+	if (!err)
+		err = program_library(arena, &library);
+	if (err)
+		return err;
+	const struct child_variable variables[] = {
+		{ "MEMTAPE_SPOOL", path },
+		{ "MEMTAPE_OUTPUT", str_text(&output) },
+		{ "MEMTAPE_OPTIONS",
+		  arena_printf(arena, "free_stacks=%d,stacks=%d,follow=%d,selfcheck=%d%s%s",
+			       settings->free_stacks, settings->stacks, settings->follow,
+			       settings->selfcheck, more ? "," : "", more ? more : "") },
+		{ "LD_PRELOAD",
+		  arena_printf(arena, "%s%s%s", library, inherited && *inherited ? ":" : "",
+			       inherited ? inherited : "") },
+	};
+
+	*environment_ret = child_environment(variables, array_size(variables), arena);
+	return *environment_ret && !output.failed ? NULL : err_nomem();
+}
+
+/* The spool is subject to RLIMIT_FSIZE like any file: it becomes smaller rather than impossible. */
+static struct err *fit_file_limit(uint32_t *chunk_count, uint32_t chunk_bytes)
+{
+	struct rlimit limit;
+	uint64_t allowed;
+
+	if (getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+		return NULL;
+	allowed = limit.rlim_cur < TAPE_HEADER_BYTES
+			  ? 0
+			  : (limit.rlim_cur - TAPE_HEADER_BYTES) / chunk_bytes;
+	if (allowed < SPOOL_CHUNK_COUNT_MIN)
+		return err_new(ERR_LIMIT,
+			       "files may grow to %llu bytes only (ulimit -f), which is too little "
+			       "to record into",
+			       (unsigned long long)limit.rlim_cur);
+	*chunk_count = (uint32_t)u64_min(*chunk_count, allowed);
+	return NULL;
+}
+
+struct err *launch_spool(const struct collector_settings *settings, struct spool *spool)
+{
+	CLEAN(str_deinit) struct str directory = { 0 };
+	const uint32_t flags = (settings->free_stacks ? TAPE_FLAG_FREE_STACKS : 0) |
+			       (settings->stacks ? TAPE_FLAG_ALLOC_STACKS : 0);
+
+	uint32_t chunk_count = settings->chunk_count;
+	struct err *err = fit_file_limit(&chunk_count, settings->chunk_bytes);
+
+	pattern_directory(&directory, settings->output);
+	if (directory.failed && !err)
+		err = err_nomem();
+	if (err)
+		return err;
+	return spool_open(spool, settings->chunk_bytes, chunk_count, flags, directory.ptr);
+}

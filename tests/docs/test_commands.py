@@ -9,6 +9,7 @@ A block after the comment <!-- not run: WHY --> is for the reader's eyes: only t
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 
@@ -46,7 +47,7 @@ def test_every_command_on_the_page_runs(page, programs, tmp_path):
     library = next(pathlib.Path(os.environ["MEMTAPE_PREFIX"]).rglob("libmemtape.so"))
     # -e: the first command that fails fails the page; a program that is meant to be killed is
     # written as `program || true` on the page.
-    script = "set -e\n" + "\n".join(f"echo {cmd.splitlines()[0]!r} >&2\n{cmd}" for cmd in lines)
+    script = "set -e\n" + "\n".join(f"echo {shlex.quote(cmd)} >&2\n{cmd}" for cmd in lines)
     environment = dict(os.environ, LIBMEMTAPE=str(library), NO_COLOR="1")
     result = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=environment, timeout=120,
                             stdin=subprocess.DEVNULL, capture_output=True, text=True)

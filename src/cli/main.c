@@ -2,12 +2,27 @@
  * main: finds the command, runs it, prints its error. The only place that prints errors.
  */
 #include <errno.h>
-#include <signal.h>
+#include <fcntl.h>
 #include <stdio.h>
 
 #include "cli/command.h"
 
 static const char *const VERSION_TEXT = "memtape " MEMTAPE_VERSION "\n";
+
+/*
+ * Started with standard descriptors closed, a tape could become one of them and messages end up in
+ * it. They are filled for us, not for the program, which finds them closed as they were.
+ */
+static void fill_standard_descriptors(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
 
 static int error_exit_code(const struct err *err)
 {
@@ -81,6 +96,7 @@ int main(int argc, char **argv)
 	const char *word = argc > 1 ? argv[1] : NULL;
 	const struct command *command;
 
+	fill_standard_descriptors();
 	if (!word) {
 		CLEAN(str_deinit) struct str text = { 0 };
 

@@ -289,6 +289,30 @@ def test_the_program_sees_its_own_environment_and_descriptors(tape):
     assert recorded.stdout == plain.stdout
 
 
+@pytest.mark.parametrize("closed", [[2], [1, 2], [0, 1, 2]])
+def test_closed_descriptors_stay_closed_and_never_become_the_tape(closed, program, tape, tmp_path):
+    def close():
+        for fd in closed:
+            os.close(fd)
+    script = f"ls /proc/$$/fd > {tmp_path}/fds; {program} churn 1000"
+    done = subprocess.run([recording.memtape(), "record", "-o", tape, "/bin/sh", "-c", script],
+                          env=recording.clean_env(), preexec_fn=close, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    assert done.returncode == 0
+    assert not set((tmp_path / "fds").read_text().split()) & {str(fd) for fd in closed if fd != 1}
+    assert b"events" not in tape.read_bytes()
+    assert memtape("repack", "-q", tape).returncode == 0
+
+
+def test_a_closed_pipe_on_stderr_does_not_change_the_exit_code(program, tape):
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([recording.memtape(), "-o", tape, program, "exit", "5"],
+                          env=recording.clean_env(), stderr=writer)
+    os.close(writer)
+    assert done.returncode == 5
+
+
 # --- signals and job control ---------------------------------------------------------------------
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGUSR1])
@@ -307,6 +331,12 @@ def test_a_signal_that_kills_the_program_kills_memtape(program, tape):
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=20)
     assert process.returncode == -signal.SIGTERM
+
+
+def test_timeout_ends_program_and_memtape(program, tape):
+    done = recording.run(["timeout", "1", recording.memtape(), "-o", tape, program, "forever"])
+    assert done.returncode == 124
+    assert events(done.stderr) > 0
 
 
 def test_ignored_signals_stay_ignored(tape):

@@ -81,14 +81,17 @@
 		}
 	}
 
+	const withoutParameters = fn => fn.replace(/([^ (:])\(.*\)( const)?$/, "$1()");
+
 	function labelOne(f) {
 		const fit = Math.floor((f.width - 8) / char);
 		if (fit < 3)
 			return;
 		const value = valueText(f.value) + "  " + share(f.value, frames[0].value);
 		const withValue = fit >= f.fn.length + value.length + 3;
+		const name = f.fn.length <= fit ? f.fn : withoutParameters(f.fn);
 		make("text", { x: f.left + 4, y: f.y + row - 6 }, labels,
-			f.fn.length <= fit ? f.fn : f.fn.slice(0, fit - 1) + "\u2026");
+			name.length <= fit ? name : name.slice(0, fit - 1) + "\u2026");
 		if (withValue)
 			make("text", { x: f.left + f.width - 5, y: f.y + row - 6, class: "value" },
 				labels, value);

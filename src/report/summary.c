@@ -189,6 +189,8 @@ static void add_next_line(struct text *text, const struct report_context *contex
 			  const char *command, const char *options, const char *why)
 {
 	CLEAN(str_deinit) struct str line = { 0 };
+	const size_t columns =
+		strlen("memtape flamegraph  -o peak.svg  ") + strlen(context->settings->tape_path);
 	size_t width;
 
 	str_printf(&line, "memtape %s ", command);
@@ -197,7 +199,7 @@ static void add_next_line(struct text *text, const struct report_context *contex
 	width = str_width(str_text(&line));
 	str_add(&text->out, "  ");
 	text_add(text, TEXT_PLAIN, str_text(&line));
-	str_add_repeated(&text->out, ' ', width < 52 ? 52 - width : 2);
+	str_add_repeated(&text->out, ' ', width < columns ? columns - width : 2);
 	text_add(text, TEXT_DIM, why);
 	str_add_char(&text->out, '\n');
 }

@@ -6,6 +6,7 @@
 #include "symbol/demangle.h"
 #include "symbol/debug_info.h"
 #include "symbol/elf_names.h"
+#include "symbol/elf_starts.h"
 
 enum { FRAMES_MAX = 64 /* of one address: inlined into each other */ };
 
@@ -18,9 +19,9 @@ struct object {
 	struct elf_file *file;	/* NULL where missing or stale */
 	struct elf_file *debug; /* separate debug file */
 	struct elf_names names;
-	const char *dwarf_path;	  /* what has .debug_info; NULL: nothing */
-	struct debug_info *dwarf; /* opened when first needed */
-	struct map frames;	  /* address -> struct symbol_frames * */
+	const char *dwarf_path;	       /* what has .debug_info; NULL: nothing */
+	struct debug_info *debug_info; /* opened when first needed */
+	struct map frames;	       /* address -> struct symbol_frames * */
 };
 
 VEC_DEFINE(objects, struct object *);
@@ -49,7 +50,7 @@ struct symbolizer *symbolizer_create(const struct symbol_options *options)
 
 static void object_destroy(struct object *object)
 {
-	debug_info_close(object->dwarf);
+	debug_info_close(object->debug_info);
 	elf_names_deinit(&object->names);
 	elf_file_close(object->file);
 	elf_file_close(object->debug);
@@ -202,18 +203,59 @@ static const char *name_readable(struct symbolizer *symbolizer, const char *name
 	return (const char *)(uintptr_t)*place;
 }
 
-static struct debug_info *object_dwarf(struct object *object)
+static struct debug_info *object_debug_info(struct object *object)
 {
-	if (object->dwarf_path && !object->dwarf) {
+	if (object->dwarf_path && !object->debug_info) {
 		CLEAN(err_destroy)
-		struct err *err = debug_info_open(object->dwarf_path, &object->dwarf);
+		struct err *err = debug_info_open(object->dwarf_path, &object->debug_info);
 
 		if (err) { /* damaged: live with the names */
 			object->dwarf_path = NULL;
 			object->state = object->names.count ? SYMBOL_NAMES : SYMBOL_NONE;
 		}
 	}
-	return object->dwarf;
+	return object->debug_info;
+}
+
+/* "a/./b/x/../c" -> "a/b/c", in place: compilers join what they were told. */
+static void path_collapse(char *path)
+{
+	char *out = path;
+	const char *in = path;
+
+	while (*in) {
+		if (strncmp(in, "/./", 3) == 0) {
+			in += 2;
+		} else if (strncmp(in, "/../", 4) == 0 && out > path && out[-1] != '.' &&
+			   memrchr(path, '/', (size_t)(out - path))) {
+			out = memrchr(path, '/', (size_t)(out - path));
+			in += 3;
+		} else {
+			*out++ = *in++;
+		}
+	}
+	*out = '\0';
+}
+
+/* One clean copy per path, kept by the path's own address. */
+static const char *path_clean(struct symbolizer *symbolizer, const char *path)
+{
+	uint64_t *place;
+	bool is_new;
+
+	if (!strstr(path, "/./") && !strstr(path, "/../"))
+		return path;
+	place = map_put(&symbolizer->names, (uintptr_t)path, &is_new);
+	if (!place)
+		return path;
+	if (is_new) {
+		char *copy = arena_strdup(&symbolizer->arena, path);
+
+		if (copy)
+			path_collapse(copy);
+		*place = (uintptr_t)(copy ? copy : path);
+	}
+	return (const char *)(uintptr_t)*place;
 }
 
 /* Of the two sources of a name the one that says more wins, and of equal ones DWARF. */
@@ -226,13 +268,25 @@ static const char *name_choose(const char *by_dwarf, const char *by_table)
 	return by_dwarf;
 }
 
+/* Where the unknown function begins, so that its frames are one function and not many. */
+static const char *unknown_text(struct symbolizer *symbolizer, const struct object *object,
+				uint64_t address)
+{
+	const uint64_t begin = object->file ? elf_starts_find(object->file, address) : address;
+	const char *text =
+		arena_printf(&symbolizer->arena, "0x%llx [%s+0x%llx]", (unsigned long long)begin,
+			     object->short_name, (unsigned long long)begin);
+
+	return text ? text : out_of_memory.function;
+}
+
 static size_t frames_find(struct symbolizer *symbolizer, struct object *object, uint64_t address,
 			  struct symbol_frame *frames)
 {
 	struct debug_frame found[FRAMES_MAX];
-	struct debug_info *dwarf = object_dwarf(object);
+	struct debug_info *info = object_debug_info(object);
 	const struct elf_name *entry = elf_names_find(&object->names, address);
-	size_t count = dwarf ? debug_info_frames(dwarf, address, found, FRAMES_MAX) : 0;
+	size_t count = info ? debug_info_frames(info, address, found, FRAMES_MAX) : 0;
 
 	if (count == 0) {
 		found[0] = (struct debug_frame) { 0 };
@@ -244,18 +298,14 @@ static size_t frames_find(struct symbolizer *symbolizer, struct object *object, 
 		const char *name = found[i].function;
 
 		frames[i] = (struct symbol_frame) {
-			.function = name ? name_readable(symbolizer, name) : NULL,
-			.file = found[i].file,
+			.function = name ? name_readable(symbolizer, name)
+					 : unknown_text(symbolizer, object, address),
+			.file = found[i].file ? path_clean(symbolizer, found[i].file) : NULL,
 			.line = found[i].line,
 			.is_inlined = found[i].is_inlined,
 			.is_known = name != NULL,
 			.module = object->path,
 		};
-		if (!name)
-			frames[i].function =
-				arena_printf(&symbolizer->arena, "0x%llx [%s+0x%llx]",
-					     (unsigned long long)address, object->short_name,
-					     (unsigned long long)address);
 	}
 	return count;
 }
@@ -270,11 +320,7 @@ static const struct symbol_frames *frames_create(struct symbolizer *symbolizer,
 
 	if (!frames || !copy)
 		return NULL;
-	for (size_t i = 0; i < count; i++) {
-		if (!found[i].function)
-			found[i].function = out_of_memory.function;
-		copy[i] = found[i];
-	}
+	memcpy(copy, found, count * sizeof(*copy));
 	*frames = (struct symbol_frames) { copy, count };
 	return frames;
 }

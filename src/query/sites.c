@@ -67,8 +67,8 @@ struct err *sites_find(const struct model *model, struct names *names, enum walk
 		sites.site_of[stack] = UINT32_MAX;
 		if (sums_are_zero(&sums[stack]))
 			continue;
-		sites.site_of[stack] = site_put(&found, &by_name,
-						site_name(model, names, mode, stack), stack);
+		sites.site_of[stack] =
+			site_put(&found, &by_name, site_name(model, names, mode, stack), stack);
 		if (sites.site_of[stack] == UINT32_MAX)
 			return err_nomem();
 		site_add(&found.items[sites.site_of[stack]], stack, sums);

@@ -29,8 +29,20 @@ struct column_bytes {
 	uint32_t bytes;
 };
 
+/* How an event with these length codes lies in a record, and where its fields go. */
+struct column_shape {
+	uint8_t offset[TAPE_FIELD_COUNT]; /* from the control word */
+	uint8_t length[TAPE_FIELD_COUNT];
+	uint8_t column[TAPE_FIELD_COUNT];
+	uint8_t total; /* length of the record */
+};
+
+/* Index of a shape: the length codes and whether the function carries a size. */
+enum { COLUMN_SHAPE_COUNT = 2048 };
+
 struct columns {
 	struct column_bytes column[COLUMN_COUNT];
+	struct column_shape shape[COLUMN_SHAPE_COUNT];
 	uint8_t *memory;
 	uint32_t room; /* of each column */
 };

@@ -15,29 +15,50 @@
 #include "capture/columns.h"
 #include "core/hash.h"
 
+/* Steps through a column so fast that it finds no repetitions: what is left is its entropy coder.
+ */
+enum { LEVEL_ENTROPY_ONLY = -1000 };
+
 enum { PREFIX_BYTES_MAX = 4 + 8 * COLUMN_COUNT, COMPRESS_BYTES_MIN = 48 };
 
 static_assert(COLUMN_COUNT <= 32, "the mask has a bit for each");
 
 struct capture_packer {
 	ZSTD_CCtx *cctx;
+	ZSTD_CCtx *times_cctx;
 	ZSTD_DCtx *dctx;
 	struct columns columns;
 };
 
+static ZSTD_CCtx *context_create(int level)
+{
+	ZSTD_CCtx *cctx = ZSTD_createCCtx();
+
+	if (!cctx)
+		return NULL;
+	ZSTD_CCtx_setParameter(cctx, ZSTD_c_compressionLevel, level);
+	ZSTD_CCtx_setParameter(cctx, ZSTD_c_format, ZSTD_f_zstd1_magicless);
+	ZSTD_CCtx_setParameter(cctx, ZSTD_c_contentSizeFlag, 0);
+	ZSTD_CCtx_setParameter(cctx, ZSTD_c_literalCompressionMode, ZSTD_ps_enable);
+	return cctx;
+}
+
+/*
+ * Times between events repeat nothing: at a collector's level looking for it takes three fifths of
+ * the time and saves 2 % of the column.
+ */
 struct capture_packer *capture_packer_create(int level)
 {
 	CLEAN(capture_packer_destroy) struct capture_packer *packer = calloc(1, sizeof(*packer));
 
 	if (!packer)
 		return NULL;
-	packer->cctx = ZSTD_createCCtx();
+	packer->cctx = context_create(level);
+	packer->times_cctx =
+		context_create(level > CAPTURE_PACK_LEVEL ? level : LEVEL_ENTROPY_ONLY);
 	packer->dctx = ZSTD_createDCtx();
-	if (!packer->cctx || !packer->dctx)
+	if (!packer->cctx || !packer->times_cctx || !packer->dctx)
 		return NULL;
-	ZSTD_CCtx_setParameter(packer->cctx, ZSTD_c_compressionLevel, level);
-	ZSTD_CCtx_setParameter(packer->cctx, ZSTD_c_format, ZSTD_f_zstd1_magicless);
-	ZSTD_CCtx_setParameter(packer->cctx, ZSTD_c_contentSizeFlag, 0);
 	ZSTD_DCtx_setParameter(packer->dctx, ZSTD_d_format, ZSTD_f_zstd1_magicless);
 	return steal(packer);
 }
@@ -47,6 +68,7 @@ void capture_packer_destroy(struct capture_packer *packer)
 	if (!packer)
 		return;
 	ZSTD_freeCCtx(packer->cctx);
+	ZSTD_freeCCtx(packer->times_cctx);
 	ZSTD_freeDCtx(packer->dctx);
 	columns_deinit(&packer->columns);
 	free(packer);
@@ -60,14 +82,17 @@ size_t capture_pack_bound(uint32_t chunk_bytes)
 }
 
 /* Stores one column at out, returns how many bytes that took. */
-static uint32_t pack_column(struct capture_packer *packer, const struct column_bytes *column,
-			    uint8_t *out)
+static uint32_t pack_column(struct capture_packer *packer, int index, uint8_t *out)
 {
+	const struct column_bytes *column = &packer->columns.column[index];
+	const bool is_time = index >= COLUMN_FIELD + TAPE_FIELD_TIME * 4 &&
+			     index < COLUMN_FIELD + (TAPE_FIELD_TIME + 1) * 4;
 	size_t bytes = ZSTD_CONTENTSIZE_ERROR;
 
 	if (column->bytes >= COMPRESS_BYTES_MIN)
-		bytes = ZSTD_compress2(packer->cctx, out, ZSTD_compressBound(column->bytes),
-				       column->ptr, column->bytes);
+		bytes = ZSTD_compress2(is_time ? packer->times_cctx : packer->cctx, out,
+				       ZSTD_compressBound(column->bytes), column->ptr,
+				       column->bytes);
 	if (bytes < column->bytes)
 		return (uint32_t)bytes;
 	/* did not shrink, or could not: errors of zstd are enormous numbers */
@@ -90,7 +115,7 @@ static size_t pack_payload(struct capture_packer *packer, uint8_t *payload)
 
 		if (column->bytes == 0)
 			continue;
-		stored = pack_column(packer, column, out);
+		stored = pack_column(packer, i, out);
 		store_u32(sizes, column->bytes);
 		store_u32(sizes + 4, stored);
 		sizes += 8;

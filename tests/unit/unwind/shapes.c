@@ -10,7 +10,11 @@
 #include <string.h>
 #include <unwind.h>
 
+#ifdef __clang__
+#define NOINLINE __attribute__((noinline))
+#else
 #define NOINLINE __attribute__((noinline, noclone))
+#endif
 
 typedef double wide __attribute__((vector_size(32)));
 

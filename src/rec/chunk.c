@@ -187,7 +187,8 @@ void rec_chunk_seal(struct rec_lane *lane)
 
 static void chunk_begin(struct rec_lane *lane, struct tape_chunk *chunk)
 {
-	const uint64_t ticks = rec_ticks() >> rec.tick_shift;
+	/* Not later than the event that wanted this chunk. */
+	const uint64_t ticks = lane->seq ? lane->codec.ticks : rec.header->start_ticks;
 
 	chunk->magic = TAPE_CHUNK_MAGIC;
 	chunk->header_bytes = sizeof(*chunk);

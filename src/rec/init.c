@@ -125,13 +125,14 @@ static void header_fill(uint32_t flags)
 			(rec.options.free_stacks ? TAPE_FLAG_FREE_STACKS : 0);
 	header->elf_machine = EM_X86_64;
 	header->pointer_bytes = sizeof(void *);
-	header->pid = rec.pid;
 	header->parent_pid = (uint32_t)SYS_CALL0(SYS_getppid);
 	SYS_CALL3(SYS_getrandom, header->uuid, sizeof(header->uuid), 0);
 	memcpy(rec.uuid, header->uuid, sizeof(rec.uuid));
 	rec_clock_init();
 	if (rec.live->next_stream == 0)
 		rec.live->next_stream = TAPE_COLLECTOR_STREAM + 1;
+	/* The collector takes the header when it sees this. */
+	atomic_store_explicit((_Atomic uint32_t *)&header->pid, rec.pid, memory_order_release);
 }
 
 /* In state STARTING, on the only thread that knows of it. */

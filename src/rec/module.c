@@ -241,11 +241,12 @@ uint32_t rec_module_rule(struct rec_lane *lane, uint64_t lookup_pc)
 	return module ? unwind_rule_compile(&module->object, lookup_pc) : jit_rule(lookup_pc);
 }
 
-bool rec_module_full_step(struct unwind_regs *regs, bool *end_ret)
+bool rec_module_full_step(struct unwind_regs *regs, uint64_t stack_begin, uint64_t stack_end,
+			  bool *end_ret)
 {
 	struct rec_module *module = module_find(regs->value[UNWIND_REG_PC] - !regs->exact);
 
-	return module && unwind_full_step(&module->object, regs, 0, 0, end_ret);
+	return module && unwind_full_step(&module->object, regs, stack_begin, stack_end, end_ret);
 }
 
 bool rec_jit_add(const void *eh_frame)

@@ -128,16 +128,23 @@ static bool same_object(const void *a, const void *b)
 	return dladdr(a, &info_a) && dladdr(b, &info_b) && info_a.dli_fbase == info_b.dli_fbase;
 }
 
+/*
+ * The table is filled aside and put in place at once: looking up a missing name allocates, and that
+ * must come from the pool and not wake up an allocator which then finds half of its world missing.
+ */
 void rec_real_find(void)
 {
+	static struct rec_real found;
+
 	for (size_t i = 0; i < array_size(REAL_ROWS); i++) {
 		void *symbol = dlsym(RTLD_NEXT, REAL_ROWS[i].symbol);
 
-		memcpy((uint8_t *)&rec_real + REAL_ROWS[i].offset, &symbol, sizeof(symbol));
+		memcpy((uint8_t *)&found + REAL_ROWS[i].offset, &symbol, sizeof(symbol));
 	}
-	if (rec_real.malloc_usable_size &&
-	    !same_object((const void *)rec_real.malloc, (const void *)rec_real.malloc_usable_size))
-		rec_real.malloc_usable_size = NULL;
+	if (found.malloc_usable_size &&
+	    !same_object((const void *)found.malloc, (const void *)found.malloc_usable_size))
+		found.malloc_usable_size = NULL;
+	rec_real = found;
 }
 
 /*

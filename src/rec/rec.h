@@ -194,7 +194,8 @@ bool rec_stack_init(void);
 /* module.c */
 void rec_modules_scan(struct rec_lane *lane);
 uint32_t rec_module_rule(struct rec_lane *lane, uint64_t lookup_pc);
-bool rec_module_full_step(struct unwind_regs *regs, bool *end_ret);
+bool rec_module_full_step(struct unwind_regs *regs, uint64_t stack_begin, uint64_t stack_end,
+			  bool *end_ret);
 void rec_modules_note_all(struct rec_lane *lane); /* a new tape, objects already known */
 bool rec_jit_add(const void *eh_frame);
 void rec_jit_remove(struct rec_lane *lane, const void *eh_frame);

@@ -4,6 +4,7 @@
  */
 #include "rec/rec.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 
 #include "core/hash.h"
@@ -17,13 +18,15 @@ static bool walk_mapped(void *context, uint64_t begin, uint64_t end);
 #include "core/poison.h"
 
 /*
- * An entry: bit 62 set, the upper 30 bits of the scrambled pc, the rule's 31 bits. Scrambling is a
- * bijection of the 47 bits a user's pc has, and the lower 17 bits are the index: so an entry says
- * exactly which pc it is for.
+ * An entry: the pc's 33 bits that its place does not tell, then the rule's 31; 0: empty. The place
+ * is a cache line chosen by the scrambled pc / 256 (scrambling is a bijection, so that line and tag
+ * say exactly which pc it is), and in it one of eight words by the rest: the return addresses in
+ * one function are few and near, and so are their rules.
  */
-enum { RULE_BITS = 17, PC_BITS = 47, RULE_WORD_BITS = 31 };
+enum { LINE_BITS = 14, SLOT_BITS = 3, BLOCK_BITS = 8, PC_BITS = 47, RULE_WORD_BITS = 31 };
+enum { HIGH_BITS = PC_BITS - BLOCK_BITS, TAG_HIGH_BITS = HIGH_BITS - LINE_BITS };
+enum { RULE_NO_INFORMATION = 15 }; /* UNWIND_NONE, but not an empty entry */
 
-static const uint64_t PC_MASK = (UINT64_C(1) << PC_BITS) - 1;
 static const uint64_t SCRAMBLE = UINT64_C(0x9e3779b97f4a7c15);
 
 /* Set once at start. */
@@ -32,14 +35,14 @@ static _Atomic uint64_t *rule_table;
 bool rec_stack_init(void)
 {
 	if (!rule_table)
-		rule_table = sys_map_private(sizeof(*rule_table) << RULE_BITS);
+		rule_table = sys_map_private(sizeof(*rule_table) << (LINE_BITS + SLOT_BITS));
 	return rule_table != NULL;
 }
 
 /* After an object was unmapped. Racing insertions of other threads are of live pcs. */
 void rec_stack_forget_rules(void)
 {
-	for (size_t i = 0; i < (size_t)1 << RULE_BITS; i++)
+	for (size_t i = 0; i < (size_t)1 << (LINE_BITS + SLOT_BITS); i++)
 		if (atomic_load_explicit(&rule_table[i], memory_order_relaxed))
 			atomic_store_explicit(&rule_table[i], 0, memory_order_relaxed);
 }
@@ -51,36 +54,43 @@ static REC_COLD uint32_t rule_miss(struct rec_lane *lane, uint64_t lookup_pc,
 
 	if (unwind_rule_kind(rule) == UNWIND_SP && unwind_rule_offset(rule) == 0)
 		rule = UNWIND_NONE; /* would not move */
-	if (lookup_pc <= PC_MASK)
+	if (rule == UNWIND_NONE)
+		rule = RULE_NO_INFORMATION;
+	if (lookup_pc >> PC_BITS == 0)
 		atomic_store_explicit(entry, tag << RULE_WORD_BITS | rule, memory_order_relaxed);
+	rec_usage_note(lane);
 	return rule;
 }
 
 static inline uint32_t walk_rule(void *context, uint64_t lookup_pc)
 {
-	const uint64_t scrambled = lookup_pc * SCRAMBLE & PC_MASK;
-	const uint64_t tag = scrambled & ((UINT64_C(1) << (PC_BITS - RULE_BITS)) - 1);
-	_Atomic uint64_t *entry = &rule_table[scrambled >> (PC_BITS - RULE_BITS)];
+	const uint64_t scrambled =
+		(lookup_pc >> BLOCK_BITS) * SCRAMBLE & ((UINT64_C(1) << HIGH_BITS) - 1);
+	const uint64_t low = lookup_pc & ((1 << BLOCK_BITS) - 1);
+	const uint64_t tag = (scrambled & ((1 << TAG_HIGH_BITS) - 1)) << BLOCK_BITS | low;
+	const uint64_t slot = low * 37 >> 5 & ((1 << SLOT_BITS) - 1);
+	_Atomic uint64_t *entry = &rule_table[scrambled >> TAG_HIGH_BITS << SLOT_BITS | slot];
 	const uint64_t word = atomic_load_explicit(entry, memory_order_relaxed);
-	const uint64_t known = tag | UINT64_C(1) << (PC_BITS - RULE_BITS);
 
-	if (likely(word >> RULE_WORD_BITS == known) && likely(lookup_pc <= PC_MASK))
-		return (uint32_t)(word & ((UINT64_C(1) << RULE_WORD_BITS) - 1));
-	return rule_miss(context, lookup_pc, entry, known);
+	if (likely(word >> RULE_WORD_BITS == tag && word != 0) && likely(lookup_pc >> PC_BITS == 0))
+		return (uint32_t)word & ((UINT32_C(1) << RULE_WORD_BITS) - 1);
+	return rule_miss(context, lookup_pc, entry, tag);
 }
 
 static bool walk_slow(void *context, struct memo_state *state, bool *end_ret)
 {
+	const struct rec_lane *lane = context;
 	struct unwind_regs regs = {
 		.known = 1u << UNWIND_REG_BP | 1u << UNWIND_REG_SP | 1u << UNWIND_REG_PC,
 		.exact = state->exact,
 	};
 
-	(void)context;
+	if (!walk_mapped(context, state->sp, state->sp + 8))
+		return false;
 	regs.value[UNWIND_REG_BP] = state->bp;
 	regs.value[UNWIND_REG_SP] = state->sp;
 	regs.value[UNWIND_REG_PC] = state->pc;
-	if (!rec_module_full_step(&regs, end_ret))
+	if (!rec_module_full_step(&regs, state->sp - 128, lane->mapped_end, end_ret))
 		return false;
 	if (regs.value[UNWIND_REG_SP] <= state->sp)
 		return false;
@@ -93,18 +103,17 @@ static bool walk_slow(void *context, struct memo_state *state, bool *end_ret)
 	return true;
 }
 
-/* mincore() says ENOMEM when any page of the range is not mapped. */
+/*
+ * Whether every page can be read: the kernel reads eight bytes of each for a system call that then
+ * refuses its other argument and changes nothing. (mincore() would accept a guard page.)
+ */
 static REC_COLD bool probe_mapped(uint64_t begin, uint64_t end)
 {
-	enum { PAGE = 4096, BATCH = 1024 };
-	unsigned char vec[BATCH];
+	enum { PAGE = 4096, NO_SUCH_HOW = -1 };
 
-	for (begin &= -(uint64_t)PAGE; begin < end; begin += (uint64_t)BATCH * PAGE) {
-		uint64_t bytes = u64_min(align_up(end - begin, PAGE), (uint64_t)BATCH * PAGE);
-
-		if (SYS_CALL3(SYS_mincore, begin, bytes, vec) != 0)
+	for (begin &= ~UINT64_C(7); begin < end; begin = (begin & -(uint64_t)PAGE) + PAGE)
+		if (SYS_CALL4(SYS_rt_sigprocmask, NO_SUCH_HOW, begin, NULL, 8) == -EFAULT)
 			return false;
-	}
 	return true;
 }
 

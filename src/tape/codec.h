@@ -117,9 +117,9 @@ static inline uint64_t tape_distance_unfold(uint64_t from, uint64_t folded)
  * Writes one event at out, which has TAPE_EVENT_ROOM bytes, and returns its end. Does not branch
  * on the data: a mispredicted branch costs more than everything here.
  */
-static inline uint8_t *tape_event_encode(struct tape_codec_state *codec, uint8_t *out, unsigned fn,
-					 uint64_t ticks, uint64_t address, uint64_t size,
-					 uint64_t usable, uint32_t node)
+static inline __attribute__((always_inline)) uint8_t *
+tape_event_encode(struct tape_codec_state *codec, uint8_t *out, unsigned fn, uint64_t ticks,
+		  uint64_t address, uint64_t size, uint64_t usable, uint32_t node)
 {
 	const unsigned sizeless = tape_fn_sizeless(fn);
 	uint64_t time = ticks - codec->ticks;

@@ -31,6 +31,21 @@ static inline void fresh_push(struct unwind_memo *memo, struct memo_pair pair,
 	memo->fresh++;
 }
 
+/* The same for a frame; field by field, because it is done for every new one. */
+static inline void fresh_push_frame(struct unwind_memo *memo, const struct memo_state *state)
+{
+	struct memo_pair *pair = &memo->fresh_pair[memo->fresh];
+	struct memo_meta *meta = &memo->fresh_meta[memo->fresh];
+
+	pair->slot = state->slot;
+	pair->value = state->pc;
+	meta->sp = state->sp;
+	meta->bp = state->bp;
+	meta->bp_slot = state->bp_slot;
+	meta->flags = MEMO_FRAME | (state->exact ? MEMO_EXACT : 0);
+	memo->fresh++;
+}
+
 /* A check of a word that frame `index` depends on goes before the frame, where a walk reads it. */
 static void fresh_insert_check(struct unwind_memo *memo, uint32_t index, uint64_t slot,
 			       uint64_t value)
@@ -255,6 +270,8 @@ static inline enum walk_step walk_over(struct unwind_memo *memo, void *context,
 	if (likely(unwind_rule_kind(rule) == UNWIND_SP)) {
 		saved = unwind_rule_saved(rule);
 		cfa = state->sp + unwind_rule_offset(rule);
+		if (unlikely(!walk_mapped(context, state->sp, cfa)))
+			return WALK_LOST;
 		walk_to_cfa(state, cfa, saved ? cfa - saved : 0);
 		return WALK_ON;
 	}
@@ -308,12 +325,7 @@ static inline enum memo_end unwind_memo_walk(struct unwind_memo *memo, void *con
 		}
 		if (unlikely(memo->fresh + 4 > memo->capacity))
 			return MEMO_FULL;
-		fresh_push(memo, (struct memo_pair) { state->slot, state->pc },
-			   (struct memo_meta) { .sp = state->sp,
-						.bp = state->bp,
-						.bp_slot = state->bp_slot,
-						.flags = MEMO_FRAME |
-							 (state->exact ? MEMO_EXACT : 0) });
+		fresh_push_frame(memo, state);
 		step = walk_over(memo, context, state,
 				 walk_rule(context, state->pc - !state->exact));
 		if (unlikely(step != WALK_ON))
@@ -336,10 +348,10 @@ static inline bool unwind_memo_keep(struct unwind_memo *memo, uint32_t met)
 		return false;
 	}
 	memo->top = met - count;
-	memcpy(memo->pair + memo->top, memo->fresh_pair + memo->cut,
-	       count * sizeof(struct memo_pair));
-	memcpy(memo->meta + memo->top, memo->fresh_meta + memo->cut,
-	       count * sizeof(struct memo_meta));
+	for (uint32_t i = 0; i < count; i++) { /* few: a call of memcpy would cost more */
+		memo->pair[memo->top + i] = memo->fresh_pair[memo->cut + i];
+		memo->meta[memo->top + i] = memo->fresh_meta[memo->cut + i];
+	}
 	return true;
 }
 

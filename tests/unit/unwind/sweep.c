@@ -304,10 +304,12 @@ static void rules_of_the_test_itself_equal_libdw_s(void **state)
 /* The first of several names that is there: distributions differ. */
 static void sweep_first(const char *const *paths)
 {
+	const char *const *first = paths;
+
 	for (; *paths; paths++)
 		if (access(*paths, R_OK) == 0)
 			return sweep_file(*paths);
-	skip();
+	print_message("# not installed: %s\n", *first);
 }
 
 static void rules_of_the_c_library_equal_libdw_s(void **state)

@@ -1,12 +1,12 @@
 #include "model/blocks.h"
 
-#include <stdlib.h>
+#include "base/big.h"
 
 enum { FIRST_BITS = 12 };
 
 static bool blocks_allocate(struct blocks *blocks, unsigned bits)
 {
-	struct block *slots = calloc((size_t)1 << bits, sizeof(*slots));
+	struct block *slots = big_alloc(sizeof(*slots) << bits);
 
 	if (!slots)
 		return false;
@@ -24,7 +24,7 @@ bool blocks_init(struct blocks *blocks)
 
 void blocks_deinit(struct blocks *blocks)
 {
-	free(blocks->slots);
+	big_free(blocks->slots, (blocks->mask + 1) * sizeof(*blocks->slots));
 	*blocks = (struct blocks) { 0 };
 }
 
@@ -39,7 +39,7 @@ bool blocks_make_room(struct blocks *blocks)
 	for (size_t i = 0; i <= old.mask; i++)
 		if (old.slots[i].address)
 			*blocks_find(blocks, old.slots[i].address) = old.slots[i];
-	free(old.slots);
+	big_free(old.slots, (old.mask + 1) * sizeof(*old.slots));
 	return true;
 }
 

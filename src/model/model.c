@@ -2,9 +2,10 @@
 
 #include <assert.h>
 
+#include "base/big.h"
 #include "model/parts.h"
 
-enum { PREFETCH_AHEAD = 12 };
+enum { PREFETCH_AHEAD = 20 };
 
 static struct err *on_events(void *context, const struct capture_event *events, size_t count)
 {
@@ -106,6 +107,7 @@ static void finish_stacks(struct model *model, struct replay *replay)
 		};
 	}
 	model->stack_sums = sums;
+	model->stack_sums_bytes = replay->stack_room * sizeof(*sums);
 	replay->stacks = NULL;
 }
 
@@ -217,7 +219,7 @@ static struct err *finish(struct load *load, const struct capture_played *played
 	if (!replay_reserve_stacks(replay, model->stacks.nodes.count) ||
 	    !clock_seal(&model->clock, capture_header(load->capture)))
 		return err_nomem();
-	replay_seal(replay);
+	replay_seal(replay, model->stacks.nodes.count);
 	model->totals = replay->totals;
 	model->totals.event_count = played->event_count;
 	memcpy(model->functions, replay->functions, sizeof(model->functions));
@@ -287,7 +289,7 @@ void model_destroy(struct model *model)
 		return;
 	arena_deinit(&model->arena);
 	capture_stacks_deinit(&model->stacks);
-	free(model->stack_sums);
+	big_free(model->stack_sums, model->stack_sums_bytes);
 	free(model->threads);
 	rows_deinit(&model->rows);
 	model_usages_vec_deinit(&model->usages);

@@ -22,6 +22,7 @@ struct model {
 	struct model_function functions[TAPE_FN_COUNT];
 	struct model_size_bucket sizes[MODEL_SIZE_BUCKETS];
 	struct model_stack_sums *stack_sums;
+	size_t stack_sums_bytes;
 	size_t stack_count;
 	struct model_thread *threads;
 	size_t thread_count;

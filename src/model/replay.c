@@ -2,11 +2,13 @@
 
 #include <assert.h>
 
+#include "base/big.h"
+
 /*
  * Clocks of two processors differ a little, and a thread may be interrupted between the record and
  * the call. 2^18 cycles are about a tenth of a millisecond.
  */
-enum { LATE_WINDOW_BITS = 18 };
+enum { LATE_WINDOW_BITS = 18, STACKS_FIRST = 1 << 12 };
 
 bool replay_init(struct replay *replay, const struct capture *capture, struct rows *rows)
 {
@@ -38,22 +40,24 @@ void replay_deinit(struct replay *replay)
 {
 	blocks_deinit(&replay->blocks);
 	replay_threads_deinit(&replay->threads);
-	free(replay->stacks);
+	big_free(replay->stacks, replay->stack_room * sizeof(*replay->stacks));
 	free(replay->streams);
 }
 
 bool replay_reserve_stacks(struct replay *replay, size_t count)
 {
-	void *stacks = replay->stacks;
-	size_t room = replay->stack_room;
-	bool ok = vec_grow(&stacks, &room, count, sizeof(*replay->stacks));
+	size_t room = u64_max(count, u64_max(replay->stack_room * 2, STACKS_FIRST));
+	void *stacks;
 
+	if (count <= replay->stack_room)
+		return true;
+	stacks = big_resize(replay->stacks, replay->stack_room * sizeof(*replay->stacks),
+			    room * sizeof(*replay->stacks));
+	if (!stacks)
+		return false;
 	replay->stacks = stacks;
-	if (room > replay->stack_room)
-		memset(replay->stacks + replay->stack_room, 0,
-		       (room - replay->stack_room) * sizeof(*replay->stacks));
 	replay->stack_room = room;
-	return ok;
+	return true;
 }
 
 uint32_t replay_thread_add(struct replay *replay, uint32_t stream, uint32_t tid, const char *name,
@@ -422,9 +426,9 @@ static void tally_seal(struct tally *tally, uint32_t epoch)
 	tally_touch(tally, epoch);
 }
 
-void replay_seal(struct replay *replay)
+void replay_seal(struct replay *replay, size_t stack_count)
 {
-	for (size_t i = 0; i < replay->stack_room; i++)
+	for (size_t i = 0; i < stack_count; i++)
 		tally_seal(&replay->stacks[i], replay->epoch);
 	for (size_t i = 0; i < replay->threads.count; i++)
 		tally_seal(&replay->threads.items[i].tally, replay->epoch);

@@ -104,9 +104,10 @@ uint32_t replay_thread_add(struct replay *replay, uint32_t stream, uint32_t tid,
 			   uint64_t ticks);
 
 /* After the last event: what is live has leaked, and peaks are final. */
-void replay_seal(struct replay *replay);
+void replay_seal(struct replay *replay, size_t stack_count);
 
-static inline void replay_prefetch(const struct replay *replay, const struct capture_event *event)
+__attribute__((always_inline)) static inline void replay_prefetch(const struct replay *replay,
+								  const struct capture_event *event)
 {
 	blocks_prefetch(&replay->blocks, event->address);
 	__builtin_prefetch(&replay->stacks[event->stack], 1);

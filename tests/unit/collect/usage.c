@@ -1,0 +1,86 @@
+#include "../test.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collect/clock.h"
+#include "collect/usage.h"
+
+enum { BLOCK_BYTES = 32 << 20 };
+
+static void touched_memory_shows_in_the_next_sample(void **state)
+{
+	struct tape_usage before;
+	struct usage usage;
+	void *block;
+
+	(void)state;
+	usage_open(&usage, getpid());
+	assert_true(usage_sample(&usage, clock_monotonic_ns()));
+	before = usage.last;
+	assert_true(before.rss_bytes != USAGE_UNKNOWN && before.rss_bytes > 0);
+	assert_true(before.virtual_bytes >= before.rss_bytes);
+	block = mmap(NULL, BLOCK_BYTES, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	assert_true(block != MAP_FAILED);
+	assert_true(usage_sample(&usage, clock_monotonic_ns()));
+	assert_in_range(usage.last.rss_bytes - before.rss_bytes, BLOCK_BYTES * 9 / 10,
+			BLOCK_BYTES * 2);
+	assert_true(usage.last.virtual_bytes >= before.virtual_bytes + BLOCK_BYTES);
+	munmap(block, BLOCK_BYTES);
+	usage_close(&usage);
+}
+
+/* PSS is dear: within half a second the last one is said again. */
+static void the_dear_numbers_are_read_seldom(void **state)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	struct usage usage;
+	uint64_t pss_bytes;
+	void *block;
+
+	(void)state;
+	usage_open(&usage, getpid());
+	usage_sample(&usage, now_ns);
+	pss_bytes = usage.last.pss_bytes;
+	block = mmap(NULL, BLOCK_BYTES, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	assert_true(block != MAP_FAILED);
+	usage_sample(&usage, now_ns + 100000000);
+	assert_int_equal(usage.last.pss_bytes, pss_bytes);
+	usage_sample(&usage, usage.rollup_next_ns);
+	assert_true(usage.last.pss_bytes >= pss_bytes + BLOCK_BYTES * 9 / 10);
+	munmap(block, BLOCK_BYTES);
+	usage_close(&usage);
+}
+
+static void of_a_dead_process_nothing_is_known(void **state)
+{
+	struct usage usage;
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0)
+		_exit(0);
+	usage_open(&usage, pid);
+	waitpid(pid, NULL, 0);
+	usage_sample(&usage, clock_monotonic_ns());
+	assert_true(usage.last.rss_bytes == USAGE_UNKNOWN);
+	assert_true(usage.last.pss_bytes == USAGE_UNKNOWN);
+	assert_true(usage.last.minor_faults == USAGE_UNKNOWN);
+	usage_close(&usage);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(touched_memory_shows_in_the_next_sample),
+		cmocka_unit_test(the_dear_numbers_are_read_seldom),
+		cmocka_unit_test(of_a_dead_process_nothing_is_known),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

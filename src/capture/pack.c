@@ -19,7 +19,12 @@
  */
 enum { LEVEL_ENTROPY_ONLY = -1000 };
 
-enum { PREFIX_BYTES_MAX = 4 + 8 * COLUMN_COUNT, COMPRESS_BYTES_MIN = 48 };
+enum {
+	PREFIX_BYTES_MAX = 4 + 8 * COLUMN_COUNT,
+	COMPRESS_BYTES_MIN = 48,
+	WINDOW_BITS = 17,
+	HASH_BITS = 13
+};
 
 static_assert(COLUMN_COUNT <= 32, "the mask has a bit for each");
 

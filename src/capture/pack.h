@@ -15,7 +15,7 @@
 struct capture_packer;
 
 /* level: of zstd, negative is faster; CAPTURE_PACK_LEVEL suits a collector. NULL: out of memory. */
-enum { CAPTURE_PACK_LEVEL = 1 };
+enum { CAPTURE_PACK_LEVEL = -1 };
 struct capture_packer *capture_packer_create(int level);
 void capture_packer_destroy(struct capture_packer *packer); /* NULL is fine */
 CLEAN_DEFINE(capture_packer_destroy, struct capture_packer *);

@@ -1,8 +1,8 @@
 /*
- * Top-down is one pass over the tree of stacks that the model has anyway: parents come first, so
- * a stack's node is found below its parent's. Bottom-up would be every stack against every other;
- * it is done like a radix sort instead: the stacks of a node are grouped by their next caller, and
- * only groups that are big enough are looked into.
+ * Both directions work the same way, like a radix sort: what has come to a node - stacks on their
+ * way outwards, or branches of the tree of stacks on their way inwards - is grouped by the next
+ * function, and only groups that are big enough become nodes and are looked into. So nothing is
+ * symbolized that is not near to something shown, and what is shown is exact.
  */
 #include "query/tree.h"
 
@@ -17,14 +17,12 @@ struct builder {
 	const struct tree_settings *settings;
 	const struct model_stack_sums *sums; /* of each stack alone */
 	struct tree_nodes nodes;
-	struct map children; /* parent and name -> node */
 	uint64_t pruned_count;
 };
 
 static void builder_deinit(struct builder *builder)
 {
 	tree_nodes_deinit(&builder->nodes);
-	map_deinit(&builder->children);
 }
 
 CLEAN_DEFINE_DEINIT(builder_deinit, struct builder);
@@ -74,121 +72,218 @@ static void node_place_merge(struct tree_node *node, const struct name_frame *fr
 	}
 }
 
-/* The child of this function, made if need be; TREE_NONE: no memory. */
-static uint32_t child_put(struct builder *builder, uint32_t parent, const struct name_frame *frame)
-{
-	bool is_new;
-	uint64_t *place =
-		map_put(&builder->children, (uint64_t)parent << 32 | frame->name, &is_new);
+/* What has come to one function below a node. */
+struct run {
+	uint32_t node; /* the parent, then the node that was made; TREE_NONE: too small, or too deep
+			*/
+	size_t begin;  /* of those who came */
+	size_t end;
+};
 
-	if (!place)
-		return TREE_NONE;
-	if (is_new)
-		*place = node_add(builder, parent, frame);
-	else
-		node_place_merge(&builder->nodes.items[*place], frame);
-	return (uint32_t)*place;
+VEC_DEFINE(runs, struct run);
+
+static struct err *run_place(struct builder *builder, struct run *run,
+			     const struct name_frame *frame, const struct model_stack_sums *total)
+{
+	if (is_too_small(builder, total) || is_too_deep(builder, run->node)) {
+		builder->pruned_count += metric_value(builder->settings->metric, total) > 0;
+		run->node = TREE_NONE;
+		return NULL;
+	}
+	run->node = node_add(builder, run->node, frame);
+	if (run->node == TREE_NONE)
+		return err_nomem();
+	builder->nodes.items[run->node].total = *total;
+	return NULL;
 }
 
 /* --- top-down ------------------------------------------------------------------------------ */
 
-/* By stack: its own sums and those of every stack that goes on from it. For free(). */
-static struct model_stack_sums *subtree_sums(const struct builder *builder)
+/* A branch of the tree of stacks on its way inwards: `left` frames of its address are to come. */
+struct branch {
+	const struct name_frame *frame; /* where it has come to */
+	uint32_t stack;
+	uint32_t left;
+};
+
+VEC_DEFINE(branches, struct branch);
+
+struct descent {
+	struct builder *builder;
+	struct model_stack_sums *totals; /* by stack: its own and those that go on from it */
+	uint32_t *first_child;		 /* by stack; 0: none */
+	uint32_t *next_sibling;
+	struct branches branches; /* of the groups that are still to do, those of the last last */
+	struct vec_u32 entered;	  /* stacks to be entered at their outermost frame */
+	struct runs todo;
+};
+
+static void descent_deinit(struct descent *descent)
 {
+	free(descent->totals);
+	free(descent->first_child);
+	free(descent->next_sibling);
+	branches_deinit(&descent->branches);
+	vec_u32_deinit(&descent->entered);
+	runs_deinit(&descent->todo);
+}
+
+CLEAN_DEFINE_DEINIT(descent_deinit, struct descent);
+
+static bool descent_init(struct descent *descent)
+{
+	const struct builder *builder = descent->builder;
 	const struct capture_stack *stacks = model_stacks(builder->model);
 	const size_t count = model_stack_count(builder->model);
-	struct model_stack_sums *totals = calloc(count, sizeof(*totals));
 
-	if (!totals)
-		return NULL;
-	for (size_t i = count; i-- > 0;) {
-		metric_sums_add(&totals[i], &builder->sums[i]);
-		if (i >= CAPTURE_STACK_FIRST)
-			metric_sums_add(&totals[stacks[i].parent], &totals[i]);
-	}
-	return totals;
-}
+	descent->totals = calloc(count, sizeof(*descent->totals));
+	descent->first_child = calloc(count, sizeof(*descent->first_child));
+	descent->next_sibling = calloc(count, sizeof(*descent->next_sibling));
+	if (!descent->totals || !descent->first_child || !descent->next_sibling)
+		return false;
+	for (size_t i = count; i-- > 0;) { /* children come after their parents */
+		const uint32_t parent = stacks[i].parent;
 
-static bool special_place(struct builder *builder, uint32_t *places, uint32_t stack, uint32_t name,
-			  const struct model_stack_sums *total)
-{
-	const struct name_frame frame = { .name = name };
-
-	places[stack] = TREE_NONE;
-	if (is_too_small(builder, total))
-		return true;
-	places[stack] = child_put(builder, TREE_ROOT, &frame);
-	return places[stack] != TREE_NONE;
-}
-
-/* The node of a stack below its parent's node, made of the frames of its innermost address. */
-static uint32_t stack_place(struct builder *builder, uint32_t node, uint32_t stack)
-{
-	const struct name_frames frames = names_frames(builder->names, stack);
-
-	for (size_t i = frames.count; i-- > 0 && node != TREE_NONE;) {
-		if (!walk_hides(builder->settings->mode, builder->names, &frames.frames[i]))
-			node = child_put(builder, node, &frames.frames[i]);
-	}
-	return node;
-}
-
-static void self_add(struct builder *builder, uint32_t node, uint32_t stack)
-{
-	if (node == TREE_NONE)
-		return;
-	metric_sums_add(&builder->nodes.items[node].self, &builder->sums[stack]);
-	metric_sums_add(&builder->nodes.items[node].total, &builder->sums[stack]);
-}
-
-static bool stacks_place(struct builder *builder, uint32_t *places,
-			 const struct model_stack_sums *totals)
-{
-	const struct capture_stack *stacks = model_stacks(builder->model);
-
-	for (uint32_t i = CAPTURE_STACK_FIRST; i < model_stack_count(builder->model); i++) {
-		const uint32_t parent = places[stacks[i].parent];
-
-		places[i] = TREE_NONE;
-		if (parent == TREE_NONE)
-			continue; /* pruned further out, and counted there */
-		if (is_too_small(builder, &totals[i]) || is_too_deep(builder, parent)) {
-			metric_sums_add(&builder->nodes.items[parent].total, &totals[i]);
-			builder->pruned_count +=
-				metric_value(builder->settings->metric, &totals[i]) > 0;
+		metric_sums_add(&descent->totals[i], &builder->sums[i]);
+		if (i < CAPTURE_STACK_FIRST)
 			continue;
-		}
-		places[i] = stack_place(builder, parent, i);
-		if (places[i] == TREE_NONE)
-			return false;
-		self_add(builder, places[i], i);
+		metric_sums_add(&descent->totals[parent], &descent->totals[i]);
+		descent->next_sibling[i] = descent->first_child[parent];
+		descent->first_child[parent] = (uint32_t)i;
 	}
 	return true;
 }
 
+/* Goes on from behind a stack's innermost frame: what it has is the node's own, and its children.
+ */
+static bool stack_leave(struct descent *descent, uint32_t node, uint32_t stack)
+{
+	const enum metric metric = descent->builder->settings->metric;
+
+	metric_sums_add(&descent->builder->nodes.items[node].self, &descent->builder->sums[stack]);
+	for (uint32_t child = descent->first_child[stack]; child;
+	     child = descent->next_sibling[child]) {
+		if (metric_value(metric, &descent->totals[child]) > 0 &&
+		    !vec_u32_push(&descent->entered, child))
+			return false;
+	}
+	return true;
+}
+
+/* Takes a branch to its next frame that is shown; or behind its last, and its children on. */
+static bool branch_step(struct descent *descent, uint32_t node, struct branch branch)
+{
+	const struct builder *builder = descent->builder;
+
+	if (branch.stack >= CAPTURE_STACK_FIRST) {
+		const struct name_frames frames = names_frames(builder->names, branch.stack);
+
+		while (branch.left > 0) {
+			branch.frame = &frames.frames[--branch.left];
+			if (!walk_hides(builder->settings->mode, builder->names, branch.frame))
+				return branches_push(&descent->branches, branch);
+		}
+	}
+	return stack_leave(descent, node, branch.stack);
+}
+
+static bool branches_step(struct descent *descent, struct run run)
+{
+	const struct builder *builder = descent->builder;
+
+	for (size_t i = run.begin; i < run.end; i++) {
+		if (!branch_step(descent, run.node, descent->branches.items[i]))
+			return false;
+		while (descent->entered.count > 0) {
+			const uint32_t stack = descent->entered.items[--descent->entered.count];
+			const struct name_frames frames = names_frames(builder->names, stack);
+			const struct branch branch = { .stack = stack,
+						       .left = (uint32_t)frames.count };
+
+			if (!branch_step(descent, run.node, branch))
+				return false;
+		}
+	}
+	return true;
+}
+
+static int branch_compare(const void *context, const void *a, const void *b)
+{
+	(void)context;
+	return sort_compare_u64(((const struct branch *)a)->frame->name,
+				((const struct branch *)b)->frame->name);
+}
+
+/* Makes a node of the branches from `begin` on that came to the same function. */
+static struct err *branches_place(struct descent *descent, uint32_t parent, size_t begin,
+				  size_t *end_ret)
+{
+	const struct branch *items = descent->branches.items;
+	const struct name_frame *frame = items[begin].frame;
+	struct run run = { parent, begin, begin };
+	struct model_stack_sums total = { 0 };
+	struct err *err;
+
+	for (; run.end < descent->branches.count && items[run.end].frame->name == frame->name;
+	     run.end++)
+		metric_sums_add(&total, &descent->totals[items[run.end].stack]);
+	*end_ret = run.end;
+	err = run_place(descent->builder, &run, frame, &total);
+	if (err || run.node == TREE_NONE)
+		return err;
+	for (size_t i = begin; i < run.end; i++)
+		node_place_merge(&descent->builder->nodes.items[run.node], items[i].frame);
+	return runs_push(&descent->todo, run) ? NULL : err_nomem();
+}
+
+static struct err *descent_split(struct descent *descent, struct run run)
+{
+	struct branches *branches = &descent->branches;
+	struct err *err = NULL;
+
+	/* What lay behind this group's branches belonged to groups that are done. */
+	branches->count = run.end;
+	if (!branches_step(descent, run))
+		return err_nomem();
+	if (!sort_stable(branches->items + run.end, branches->count - run.end,
+			 sizeof(*branches->items), branch_compare, NULL))
+		return err_nomem();
+	for (size_t begin = run.end; begin < branches->count && !err;)
+		err = branches_place(descent, run.node, begin, &begin);
+	return err;
+}
+
 static struct err *build_top_down(struct builder *builder)
 {
-	CLEAN(free) struct model_stack_sums *totals = subtree_sums(builder);
-	CLEAN(free) uint32_t *places = calloc(model_stack_count(builder->model), sizeof(*places));
+	static const struct name_frame special[] = {
+		[CAPTURE_STACK_ROOT] = { .name = NAME_NO_STACK },
+		[CAPTURE_STACK_TRUNCATED] = { .name = NAME_TRUNCATED },
+		[CAPTURE_STACK_NONE] = { .name = NAME_NO_STACK },
+	};
+	CLEAN(descent_deinit) struct descent descent = { .builder = builder };
+	struct err *err = NULL;
 
-	if (!totals || !places)
+	if (!descent_init(&descent))
 		return err_nomem();
-	places[CAPTURE_STACK_ROOT] = TREE_ROOT;
-	if (!special_place(builder, places, CAPTURE_STACK_TRUNCATED, NAME_TRUNCATED,
-			   &totals[CAPTURE_STACK_TRUNCATED]) ||
-	    !special_place(builder, places, CAPTURE_STACK_NONE, NAME_NO_STACK,
-			   &totals[CAPTURE_STACK_NONE]))
-		return err_nomem();
-	for (uint32_t i = 0; i < CAPTURE_STACK_FIRST; i++)
-		self_add(builder, places[i], i);
-	if (!stacks_place(builder, places, totals))
-		return err_nomem();
-	for (size_t i = builder->nodes.count; i-- > 1;) {
-		struct tree_node *node = &builder->nodes.items[i];
+	builder->nodes.items[TREE_ROOT].total = metric_totals(builder->model);
+	for (uint32_t stack = CAPTURE_STACK_TRUNCATED; stack < CAPTURE_STACK_FIRST && !err;
+	     stack++) {
+		const struct branch branch = { &special[stack], stack, 0 };
+		size_t begin = descent.branches.count;
 
-		metric_sums_add(&builder->nodes.items[node->parent].total, &node->total);
+		if (!branches_push(&descent.branches, branch))
+			return err_nomem();
+		err = branches_place(&descent, TREE_ROOT, begin, &begin);
 	}
-	return NULL;
+	if (err)
+		return err;
+	if (!branches_push(&descent.branches, (struct branch) { .stack = CAPTURE_STACK_ROOT }) ||
+	    !runs_push(&descent.todo, (struct run) { TREE_ROOT, descent.branches.count - 1,
+						     descent.branches.count }))
+		return err_nomem();
+	while (descent.todo.count > 0 && !err)
+		err = descent_split(&descent, descent.todo.items[--descent.todo.count]);
+	return err;
 }
 
 /* --- bottom-up ----------------------------------------------------------------------------- */
@@ -201,14 +296,6 @@ struct climber {
 };
 
 VEC_DEFINE(climbers, struct climber);
-
-struct group { /* climbers that are in one node */
-	uint32_t node;
-	size_t begin; /* of their numbers in the order */
-	size_t end;
-};
-
-VEC_DEFINE(groups, struct group);
 
 static struct err *climbers_fill(const struct builder *builder, struct climbers *climbers)
 {
@@ -225,35 +312,30 @@ static struct err *climbers_fill(const struct builder *builder, struct climbers 
 	return NULL;
 }
 
-/* One node for climbers that all came to one function. */
-static struct err *run_place(struct builder *builder, const struct climbers *climbers,
-			     const struct sort_pair *order, struct group run, struct groups *todo)
+/* Makes a node of climbers that came to the same function, in their order from `begin` on. */
+static struct err *climbers_place(struct builder *builder, const struct climbers *climbers,
+				  const struct sort_pair *order, struct run run, struct runs *todo)
 {
-	const uint32_t parent = run.node;
+	const struct name_frame *frame = climbers->items[order[run.begin].index].frame;
 	struct model_stack_sums total = { 0 };
-	struct tree_node *node;
+	struct err *err;
 
 	for (size_t i = run.begin; i < run.end; i++)
 		metric_sums_add(&total, &builder->sums[climbers->items[order[i].index].stack]);
-	if (is_too_small(builder, &total) || is_too_deep(builder, parent)) {
-		builder->pruned_count++;
-		return NULL;
-	}
-	run.node = node_add(builder, parent, climbers->items[order[run.begin].index].frame);
-	if (run.node == TREE_NONE || !groups_push(todo, run))
-		return err_nomem();
-	node = &builder->nodes.items[run.node];
-	node->total = total;
-	for (size_t i = run.begin + 1; i < run.end; i++)
-		node_place_merge(node, climbers->items[order[i].index].frame);
-	return NULL;
+	err = run_place(builder, &run, frame, &total);
+	if (err || run.node == TREE_NONE)
+		return err;
+	for (size_t i = run.begin; i < run.end; i++)
+		node_place_merge(&builder->nodes.items[run.node],
+				 climbers->items[order[i].index].frame);
+	return runs_push(todo, run) ? NULL : err_nomem();
 }
 
 /* Sends the climbers of a group one frame outwards, and makes groups of those that meet. */
-static struct err *group_split(struct builder *builder, struct climbers *climbers,
-			       struct sort_pair *order, struct group group, struct groups *todo)
+static struct err *climbers_split(struct builder *builder, struct climbers *climbers,
+				  struct sort_pair *order, struct run group, struct runs *todo)
 {
-	size_t begin;
+	size_t begin = group.begin;
 
 	for (size_t i = group.begin; i < group.end; i++) {
 		struct climber *climber = &climbers->items[order[i].index];
@@ -263,40 +345,40 @@ static struct err *group_split(struct builder *builder, struct climbers *climber
 	}
 	if (!sort_pairs(order + group.begin, group.end - group.begin))
 		return err_nomem();
-	for (begin = group.begin; begin < group.end && order[begin].key != UINT64_MAX;) {
-		struct group run = { group.node, begin, begin };
+	while (begin < group.end && order[begin].key != UINT64_MAX) {
+		struct run run = { group.node, begin, begin };
 		struct err *err;
 
 		while (run.end < group.end && order[run.end].key == order[begin].key)
 			run.end++;
-		err = run_place(builder, climbers, order, run, todo);
+		err = climbers_place(builder, climbers, order, run, todo);
 		if (err)
 			return err;
 		begin = run.end;
 	}
-	for (size_t i = begin; i < group.end; i++) /* stacks that end here */
+	for (; begin < group.end; begin++) /* stacks that end here */
 		metric_sums_add(&builder->nodes.items[group.node].self,
-				&builder->sums[climbers->items[order[i].index].stack]);
+				&builder->sums[climbers->items[order[begin].index].stack]);
 	return NULL;
 }
 
 static struct err *build_bottom_up(struct builder *builder)
 {
 	CLEAN(climbers_deinit) struct climbers climbers = { 0 };
-	CLEAN(groups_deinit) struct groups todo = { 0 };
+	CLEAN(runs_deinit) struct runs todo = { 0 };
 	CLEAN(free) struct sort_pair *order = NULL;
 	struct err *err = climbers_fill(builder, &climbers);
 
 	if (err)
 		return err;
 	order = calloc(climbers.count + 1, sizeof(*order));
-	if (!order || !groups_push(&todo, (struct group) { TREE_ROOT, 0, climbers.count }))
+	if (!order || !runs_push(&todo, (struct run) { TREE_ROOT, 0, climbers.count }))
 		return err_nomem();
 	for (size_t i = 0; i < climbers.count; i++)
 		order[i].index = (uint32_t)i;
 	builder->nodes.items[TREE_ROOT].total = metric_totals(builder->model);
 	while (todo.count > 0 && !err)
-		err = group_split(builder, &climbers, order, todo.items[--todo.count], &todo);
+		err = climbers_split(builder, &climbers, order, todo.items[--todo.count], &todo);
 	return err;
 }
 

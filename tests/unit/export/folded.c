@@ -1,0 +1,108 @@
+#include "../fake_model.h"
+
+#include "export/export.h"
+
+static const char *const functions[] = { "main", "f(int; char)", "with space", "\033[2Jbad", NULL };
+
+enum { MAIN = 1, SEMICOLON, SPACE, ESCAPE };
+
+struct fixture {
+	struct model model;
+	struct names *names;
+};
+
+static int setup(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+	assert_non_null(fixture);
+	fake_model_init(&fixture->model, functions);
+	fixture->names = names_create(&fixture->model, NULL);
+	assert_non_null(fixture->names);
+	*state = fixture;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *fixture = *state;
+
+	names_destroy(fixture->names);
+	fake_model_deinit(&fixture->model);
+	free(fixture);
+	return 0;
+}
+
+static void expect(struct fixture *fixture, enum metric metric, const char *expected)
+{
+	const struct export_context context = { &fixture->model, fixture->names, metric,
+						WALK_FOLD };
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	assert_null(export_find("folded")->write(&context, out));
+	fclose(out);
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+static void the_outermost_function_comes_first(void **state)
+{
+	struct fixture *fixture = *state;
+	struct model *model = &fixture->model;
+	const uint32_t main_stack = fake_call(model, CAPTURE_STACK_ROOT, MAIN, 4);
+
+	fake_allocate(model, fake_call(model, main_stack, SPACE, 4), 2, 50, 1);
+	fake_allocate(model, main_stack, 1, 7, 0);
+	expect(fixture, METRIC_PEAK, "main 7\nmain;with space 100\n");
+	expect(fixture, METRIC_COUNT, "main 1\nmain;with space 2\n");
+	expect(fixture, METRIC_LEAKED, "main;with space 50\n");
+	expect(fixture, METRIC_TEMPORARY, "");
+}
+
+static void nothing_in_a_name_ends_a_frame_or_a_line(void **state)
+{
+	struct fixture *fixture = *state;
+	struct model *model = &fixture->model;
+	const uint32_t outer = fake_call(model, CAPTURE_STACK_ROOT, SEMICOLON, 4);
+
+	fake_allocate(model, fake_call(model, outer, ESCAPE, 4), 1, 1, 0);
+	expect(fixture, METRIC_PEAK, "f(int: char);?[2Jbad 1\n");
+}
+
+static void stacks_that_look_the_same_are_one_line(void **state)
+{
+	struct fixture *fixture = *state;
+	struct model *model = &fixture->model;
+
+	fake_allocate(model, fake_call(model, CAPTURE_STACK_ROOT, MAIN, 4), 1, 10, 0);
+	fake_allocate(model, fake_call(model, CAPTURE_STACK_ROOT, MAIN, 8), 1, 20, 0);
+	expect(fixture, METRIC_PEAK, "main 30\n");
+}
+
+static void every_format_is_complete(void **state)
+{
+	(void)state;
+	for (const struct export_format *const *at = export_table; *at; at++) {
+		assert_non_null((*at)->name);
+		assert_non_null((*at)->summary);
+		assert_non_null((*at)->write);
+		assert_ptr_equal(export_find((*at)->name), *at);
+	}
+	assert_null(export_find("no such format"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(the_outermost_function_comes_first),
+		TEST(nothing_in_a_name_ends_a_frame_or_a_line),
+		TEST(stacks_that_look_the_same_are_one_line),
+		cmocka_unit_test(every_format_is_complete),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

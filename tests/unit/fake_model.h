@@ -1,0 +1,131 @@
+/*
+ * A model made by hand: the functions of model/model.h that trees, sites and pictures ask. Linked
+ * instead of the real ones. Functions get their names as JIT code does, from /tmp/perf-PID.map, so
+ * pc 0x1000 * n is inside the n-th name. Callers' pcs are return addresses.
+ */
+#ifndef MEMTAPE_TESTS_UNIT_FAKE_MODEL_H
+#define MEMTAPE_TESTS_UNIT_FAKE_MODEL_H
+
+#include "test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "model/names.h"
+
+enum { FAKE_STACKS_MAX = 1 << 18 };
+
+struct model {
+	struct model_process process;
+	struct model_totals totals;
+	struct model_quality quality;
+	struct capture_stack *stacks;
+	struct model_stack_sums *sums;
+	size_t stack_count;
+};
+
+const struct model_process *model_process(const struct model *model)
+{
+	return &model->process;
+}
+
+const struct model_totals *model_totals(const struct model *model)
+{
+	return &model->totals;
+}
+
+const struct model_quality *model_quality(const struct model *model)
+{
+	return &model->quality;
+}
+
+size_t model_stack_count(const struct model *model)
+{
+	return model->stack_count;
+}
+
+const struct capture_stack *model_stacks(const struct model *model)
+{
+	return model->stacks;
+}
+
+const struct model_stack_sums *model_stack_sums(const struct model *model)
+{
+	return model->sums;
+}
+
+size_t model_module_count(const struct model *model)
+{
+	(void)model;
+	return 0;
+}
+
+const struct capture_module *model_module(const struct model *model, size_t module)
+{
+	(void)model;
+	(void)module;
+	return NULL;
+}
+
+static void fake_model_init(struct model *model, const char *const *functions)
+{
+	char path[64];
+	FILE *map;
+
+	*model = (struct model) { .process = { .pid = (uint32_t)getpid() },
+				  .stack_count = CAPTURE_STACK_FIRST };
+	model->stacks = calloc(FAKE_STACKS_MAX, sizeof(*model->stacks));
+	model->sums = calloc(FAKE_STACKS_MAX, sizeof(*model->sums));
+	assert_non_null(model->stacks);
+	assert_non_null(model->sums);
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	map = fopen(path, "w");
+	assert_non_null(map);
+	for (unsigned i = 0; functions[i]; i++)
+		fprintf(map, "%x 1000 %s\n", (i + 1) * 0x1000, functions[i]);
+	fclose(map);
+}
+
+static void fake_model_deinit(struct model *model)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	unlink(path);
+	free(model->stacks);
+	free(model->sums);
+}
+
+/* A call of function number n (from 1) below parent, at some offset inside it. */
+static uint32_t fake_call(struct model *model, uint32_t parent, unsigned function, unsigned offset)
+{
+	assert_true(model->stack_count < FAKE_STACKS_MAX);
+	model->stacks[model->stack_count] = (struct capture_stack) {
+		.pc = function * 0x1000 + offset + 1,
+		.parent = parent,
+		.module = CAPTURE_MODULE_NONE,
+	};
+	return (uint32_t)model->stack_count++;
+}
+
+static void fake_sum_add(struct model_sum *sum, uint64_t count, uint64_t bytes)
+{
+	sum->count += count;
+	sum->bytes += bytes;
+}
+
+/* count blocks of bytes each, all alive at the peak; the first `leaked` of them for ever. */
+static inline void fake_allocate(struct model *model, uint32_t stack, uint64_t count,
+				 uint64_t bytes, uint64_t leaked)
+{
+	fake_sum_add(&model->sums[stack].allocated, count, count * bytes);
+	fake_sum_add(&model->sums[stack].peak, count, count * bytes);
+	fake_sum_add(&model->sums[stack].leaked, leaked, leaked * bytes);
+	fake_sum_add(&model->totals.allocated, count, count * bytes);
+	fake_sum_add(&model->totals.peak, count, count * bytes);
+	fake_sum_add(&model->totals.leaked, leaked, leaked * bytes);
+}
+
+#endif

@@ -1,0 +1,254 @@
+#include "../fake_model.h"
+
+#include "query/tree.h"
+
+static const char *const functions[] = { "main", "a", "b", "c", "d", "e", "f", "g", NULL };
+
+enum { MAIN = 1, A, B, C, FUNCTIONS = 8 };
+
+struct fixture {
+	struct model model;
+	struct names *names;
+	struct arena arena;
+	struct tree tree;
+};
+
+static int setup(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+	assert_non_null(fixture);
+	fake_model_init(&fixture->model, functions);
+	fixture->names = names_create(&fixture->model, NULL);
+	assert_non_null(fixture->names);
+	*state = fixture;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *fixture = *state;
+
+	arena_deinit(&fixture->arena);
+	names_destroy(fixture->names);
+	fake_model_deinit(&fixture->model);
+	free(fixture);
+	return 0;
+}
+
+static void build(struct fixture *fixture, enum tree_direction direction, uint64_t value_min,
+		  uint32_t depth_max)
+{
+	const struct tree_settings settings = {
+		.direction = direction,
+		.metric = METRIC_PEAK,
+		.value_min = value_min,
+		.depth_max = depth_max,
+	};
+
+	assert_null(tree_build(&fixture->model, fixture->names, &settings, &fixture->arena,
+			       &fixture->tree));
+}
+
+/* "main:30(a:10 b:20)": functions with the bytes of their subtrees. */
+static void describe(struct fixture *fixture, uint32_t node, char *text, size_t size)
+{
+	const struct tree_node *at = &fixture->tree.nodes[node];
+	size_t len = strlen(text);
+
+	if (node != TREE_ROOT)
+		snprintf(text + len, size - len, "%s:%d",
+			 names_get(fixture->names, at->name)->function, (int)at->total.peak.bytes);
+	if (at->first_child == TREE_NONE)
+		return;
+	strcat(text, "(");
+	for (uint32_t child = at->first_child; child != TREE_NONE;
+	     child = fixture->tree.nodes[child].next_sibling) {
+		if (child != at->first_child)
+			strcat(text, " ");
+		describe(fixture, child, text, size);
+	}
+	strcat(text, ")");
+}
+
+static void expect(struct fixture *fixture, const char *expected)
+{
+	char text[1024] = "";
+
+	describe(fixture, TREE_ROOT, text, sizeof(text));
+	assert_string_equal(text, expected);
+}
+
+/* main calls a (twice, from different lines) and b; b calls a. */
+static void grow_small_tree(struct model *model)
+{
+	const uint32_t main_stack = fake_call(model, CAPTURE_STACK_ROOT, MAIN, 4);
+	const uint32_t other_line = fake_call(model, CAPTURE_STACK_ROOT, MAIN, 8);
+	const uint32_t b = fake_call(model, main_stack, B, 4);
+
+	fake_allocate(model, fake_call(model, main_stack, A, 4), 1, 10, 0);
+	fake_allocate(model, fake_call(model, other_line, A, 8), 1, 5, 0);
+	fake_allocate(model, fake_call(model, b, A, 4), 1, 20, 0);
+	fake_allocate(model, b, 1, 1, 0);
+}
+
+static void calls_from_several_lines_are_one_node(void **state)
+{
+	struct fixture *fixture = *state;
+
+	grow_small_tree(&fixture->model);
+	build(fixture, TREE_TOP_DOWN, 0, 0);
+	expect(fixture, "(main:36(b:21(a:20) a:15))");
+	assert_int_equal(fixture->tree.nodes[TREE_ROOT].total.peak.bytes, 36);
+}
+
+static void bottom_up_begins_with_those_who_allocate(void **state)
+{
+	struct fixture *fixture = *state;
+
+	grow_small_tree(&fixture->model);
+	build(fixture, TREE_BOTTOM_UP, 0, 0);
+	expect(fixture, "(a:35(b:20(main:20) main:15) b:1(main:1))");
+}
+
+static void what_is_pruned_still_counts_for_its_parents(void **state)
+{
+	struct fixture *fixture = *state;
+
+	grow_small_tree(&fixture->model);
+	build(fixture, TREE_TOP_DOWN, 16, 0);
+	expect(fixture, "(main:36(b:21(a:20)))");
+	assert_int_equal(fixture->tree.pruned_count, 1); /* a, called from two lines of main */
+	build(fixture, TREE_BOTTOM_UP, 16, 0);
+	expect(fixture, "(a:35(b:20(main:20)))");
+}
+
+static void depth_can_be_limited(void **state)
+{
+	struct fixture *fixture = *state;
+
+	grow_small_tree(&fixture->model);
+	build(fixture, TREE_TOP_DOWN, 0, 2);
+	expect(fixture, "(main:36(b:21 a:15))");
+	build(fixture, TREE_BOTTOM_UP, 0, 1);
+	expect(fixture, "(a:35 b:1)");
+}
+
+static void cut_and_missing_stacks_stand_apart(void **state)
+{
+	struct fixture *fixture = *state;
+	struct model *model = &fixture->model;
+
+	fake_allocate(model, fake_call(model, CAPTURE_STACK_TRUNCATED, A, 4), 1, 3, 0);
+	fake_allocate(model, CAPTURE_STACK_NONE, 1, 2, 0);
+	build(fixture, TREE_TOP_DOWN, 0, 0);
+	expect(fixture, "((outer frames not known):3(a:3) (no stack taken):2)");
+	build(fixture, TREE_BOTTOM_UP, 0, 0);
+	expect(fixture, "(a:3((outer frames not known):3) (no stack taken):2)");
+}
+
+static void an_empty_tape_is_a_root(void **state)
+{
+	struct fixture *fixture = *state;
+
+	build(fixture, TREE_TOP_DOWN, 0, 0);
+	assert_int_equal(fixture->tree.count, 1);
+	build(fixture, TREE_BOTTOM_UP, 0, 0);
+	assert_int_equal(fixture->tree.count, 1);
+}
+
+/* Recursion deeper than any stack of ours: nothing here may recurse along with it. */
+static void a_hundred_thousand_frames_deep_is_no_problem(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t stack = CAPTURE_STACK_ROOT;
+
+	for (unsigned i = 0; i < 100000; i++)
+		stack = fake_call(&fixture->model, stack, MAIN, 4);
+	fake_allocate(&fixture->model, stack, 1, 7, 0);
+	build(fixture, TREE_TOP_DOWN, 0, 0);
+	assert_int_equal(fixture->tree.count, 100001);
+	assert_int_equal(fixture->tree.nodes[100000].total.peak.bytes, 7);
+	build(fixture, TREE_BOTTOM_UP, 0, 0);
+	assert_int_equal(fixture->tree.count, 100001);
+}
+
+static uint32_t random_next(uint32_t *seed)
+{
+	*seed = *seed * 1664525 + 1013904223;
+	return *seed >> 8;
+}
+
+static void grow_random_tree(struct model *model, uint32_t seed, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		uint32_t parent = random_next(&seed) % (uint32_t)model->stack_count;
+
+		if (parent == CAPTURE_STACK_NONE)
+			parent = CAPTURE_STACK_ROOT;
+		fake_allocate(model,
+			      fake_call(model, parent, 1 + random_next(&seed) % FUNCTIONS,
+					random_next(&seed) % 64),
+			      1 + random_next(&seed) % 5, random_next(&seed) % 100, 1);
+	}
+}
+
+/* Whatever was pruned: no node has less than its children together, and none is out of order. */
+static void check_sums(struct fixture *fixture)
+{
+	const struct tree *tree = &fixture->tree;
+
+	for (uint32_t i = 0; i < tree->count; i++) {
+		uint64_t sum = tree->nodes[i].self.peak.bytes;
+		uint64_t before = UINT64_MAX;
+
+		for (uint32_t child = tree->nodes[i].first_child; child != TREE_NONE;
+		     child = tree->nodes[child].next_sibling) {
+			assert_int_equal(tree->nodes[child].parent, i);
+			assert_true(child > i);
+			assert_true(tree->nodes[child].total.peak.bytes <= before);
+			before = tree->nodes[child].total.peak.bytes;
+			sum += before;
+		}
+		if (tree->pruned_count == 0)
+			assert_int_equal(sum, tree->nodes[i].total.peak.bytes);
+		else
+			assert_true(sum <= tree->nodes[i].total.peak.bytes);
+	}
+	assert_int_equal(tree->nodes[TREE_ROOT].total.peak.bytes, fixture->model.totals.peak.bytes);
+	assert_int_equal(tree->nodes[TREE_ROOT].total.leaked.count,
+			 fixture->model.totals.leaked.count);
+}
+
+static void sums_add_up_in_any_tree(void **state)
+{
+	struct fixture *fixture = *state;
+
+	for (uint32_t seed = 1; seed <= 5; seed++) {
+		grow_random_tree(&fixture->model, seed, 2000);
+		for (uint64_t value_min = 0; value_min <= 1000; value_min += 500) {
+			build(fixture, TREE_TOP_DOWN, value_min, 0);
+			check_sums(fixture);
+			build(fixture, TREE_BOTTOM_UP, value_min, 0);
+			check_sums(fixture);
+		}
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(calls_from_several_lines_are_one_node),
+		TEST(bottom_up_begins_with_those_who_allocate),
+		TEST(what_is_pruned_still_counts_for_its_parents),
+		TEST(depth_can_be_limited),
+		TEST(cut_and_missing_stacks_stand_apart),
+		TEST(an_empty_tape_is_a_root),
+		TEST(a_hundred_thousand_frames_deep_is_no_problem),
+		TEST(sums_add_up_in_any_tree),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

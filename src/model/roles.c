@@ -4,7 +4,7 @@
  */
 #include "model/roles.h"
 
-enum match { MATCH_ALL, MATCH_BEGIN, MATCH_INSIDE };
+enum match { MATCH_ALL, MATCH_BEGIN };
 
 struct rule {
 	enum match match;
@@ -37,24 +37,9 @@ static const struct rule allocator_rules[] = {
 	{ MATCH_BEGIN, "operator delete[](" },
 	{ MATCH_BEGIN, "std::allocator<" },
 	{ MATCH_BEGIN, "std::allocator_traits<" },
-	{ MATCH_BEGIN, "std::__new_allocator<" },
+	{ MATCH_BEGIN, "std::__1::allocator" },
 	{ MATCH_BEGIN, "__gnu_cxx::new_allocator<" },
 	{ MATCH_BEGIN, "__gnu_cxx::__alloc_traits<" },
-	{ MATCH_BEGIN, "std::__allocated_ptr<" },
-	{ MATCH_BEGIN, "std::__allocate_guarded<" },
-	{ MATCH_BEGIN, "std::__1::allocator" },
-	{ MATCH_BEGIN, "std::__1::__allocat" },
-	{ MATCH_BEGIN, "std::__1::__libcpp_allocate" },
-	{ MATCH_BEGIN, "std::__1::__libcpp_operator_new" },
-	{ MATCH_BEGIN, "void* std::__1::__libcpp_operator_new" },
-	{ MATCH_INSIDE, ">::_M_allocate(" },
-	{ MATCH_INSIDE, ">::_M_allocate_map(" },
-	{ MATCH_INSIDE, ">::_M_allocate_node(" },
-	{ MATCH_INSIDE, ">::_M_allocate_buckets(" },
-	{ MATCH_INSIDE, ">::_M_get_node(" },
-	{ MATCH_INSIDE, ">::_M_create_storage(" },
-	{ MATCH_INSIDE, ">::_M_create(" }, /* basic_string */
-	{ MATCH_INSIDE, "::__detail::_Hashtable_alloc<" },
 	{ MATCH_BEGIN, "__rust_alloc" },
 	{ MATCH_BEGIN, "__rust_realloc" },
 	{ MATCH_BEGIN, "__rust_dealloc" },
@@ -92,8 +77,6 @@ static bool rule_matches(const struct rule *rule, const char *function)
 		return strcmp(function, rule->text) == 0;
 	case MATCH_BEGIN:
 		return strncmp(function, rule->text, strlen(rule->text)) == 0;
-	case MATCH_INSIDE:
-		return strstr(function, rule->text) != NULL;
 	}
 	return false;
 }
@@ -107,13 +90,77 @@ static bool any_matches(const struct rule *rules, size_t count, const char *func
 	return false;
 }
 
+static bool begins(const char *text, const char *word)
+{
+	return strncmp(text, word, strlen(word)) == 0;
+}
+
+/* The end of the template arguments that begin at text. */
+static const char *arguments_end(const char *text)
+{
+	unsigned depth = 0;
+
+	for (; *text; text++) {
+		if (*text == '<')
+			depth++;
+		else if (*text == '>' && text[-1] != '-' && --depth == 0)
+			return text + 1;
+	}
+	return text;
+}
+
+/* "std::" and the names of its inline namespaces; 0: something else. */
+static size_t std_prefix_bytes(const char *text)
+{
+	static const char *const prefixes[] = { "std::__cxx11::", "std::__1::", "std::",
+						"__gnu_cxx::" };
+
+	for (size_t i = 0; i < array_size(prefixes); i++) {
+		if (begins(text, prefixes[i]))
+			return strlen(prefixes[i]);
+	}
+	return 0;
+}
+
+/*
+ * The insides of the C++ library: std::_Rb_tree<...>::_M_create_node(...), std::__invoke_impl<...>.
+ * Its names begin with an underscore, which nobody else's may; what is left of it are the names
+ * that programs use, as std::map<...>::operator[](...). A return type may stand before the name.
+ */
+static bool is_library_inside(const char *function)
+{
+	bool is_std = false;
+
+	for (const char *at = function; *at && *at != '(';) {
+		const size_t prefix = std_prefix_bytes(at);
+
+		if (prefix > 0) {
+			is_std = true;
+			at += prefix;
+			if (*at == '_')
+				return true;
+		} else if (*at == '<') {
+			at = arguments_end(at);
+		} else if (*at == ' ' || *at == '*' || *at == '&') {
+			is_std = false; /* that was the return type */
+			at++;
+		} else if (is_std && begins(at, "::_")) {
+			return true;
+		} else {
+			at++;
+		}
+	}
+	return false;
+}
+
 enum name_role role_of(const char *function, const char *module_short)
 {
 	if (strncmp(module_short, "libmemtape.so", strlen("libmemtape.so")) == 0)
 		return NAME_START; /* our own trampoline under a thread's function */
 	if (any_matches(start_rules, array_size(start_rules), function))
 		return NAME_START;
-	if (any_matches(allocator_rules, array_size(allocator_rules), function))
+	if (any_matches(allocator_rules, array_size(allocator_rules), function) ||
+	    is_library_inside(function))
 		return NAME_ALLOCATOR;
 	return NAME_PROGRAM;
 }

@@ -3,9 +3,13 @@
  * few: the JSON of a stack is made once and kept. Written straight, not through emit, for that.
  */
 #include "base/map.h"
-#include "report/report.h"
+#include "report/text.h"
 
-enum { FLUSH_BYTES = 1 << 16 };
+enum {
+	FLUSH_BYTES = 1 << 16,
+	FRAMES_SHOWN = 6, /* in text */
+	FUNCTION_COLUMNS = 48
+};
 
 struct list {
 	const struct report_context *context;
@@ -162,9 +166,9 @@ static struct err *json_write(struct list *list, size_t count)
 static const struct emit_column columns[] = {
 	{ .key = "alloc_ns", .title = "time" },
 	{ .key = "lifetime_ns", .title = "lived" },
-	{ .key = "thread" },
-	{ .key = "address" },
-	{ .key = "size" },
+	{ .key = "thread", .title = "thread" },
+	{ .key = "address", .title = "address" },
+	{ .key = "size", .title = "size" },
 	{ .key = "usable_size", .title = "usable" },
 	{ .key = "function", .title = "by", .left = true },
 	{ .key = "stack", .title = "called from", .left = true, .elastic = true },
@@ -188,8 +192,18 @@ static void emit_allocation(struct emit *emit, const struct report_context *cont
 	emit_u64(emit, "usable_size", all->usable[i], EMIT_BYTES);
 	emit_text(emit, "function", tape_fn_name(all->fn[i]));
 	emit_list(emit, "stack");
-	while ((frame = walk_next(&walk)))
-		emit_text(emit, NULL, names_get(context->names, frame->name)->function);
+	for (size_t shown = 0; (frame = walk_next(&walk)); shown++) {
+		const char *function = names_get(context->names, frame->name)->function;
+		CLEAN(str_deinit) struct str words = { 0 };
+
+		if (context->settings->format == EMIT_TEXT && shown == FRAMES_SHOWN)
+			break;
+		if (context->settings->format == EMIT_TEXT)
+			text_function_short(&words, function, FUNCTION_COLUMNS);
+		else
+			str_add(&words, function);
+		emit_text(emit, NULL, str_text(&words));
+	}
 	emit_end(emit);
 	emit_end(emit);
 }

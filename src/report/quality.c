@@ -1,11 +1,11 @@
 #include "report/quality.h"
 
 static const char *const loss_words[8] = {
-	[TAPE_LOST_NO_SPACE] = "events lost: no chunk could be had",
+	[TAPE_LOST_NO_SPACE] = "events lost, because no chunk could be had",
 	[TAPE_LOST_NESTED] = "events lost in nested signal handlers",
-	[TAPE_LOST_NO_THREAD] = "events lost: no memory for a thread's state",
-	[TAPE_LOST_STARTUP] = "events before the recorder was ready",
-	[TAPE_LOST_STOPPED] = "events after recording stopped, at least",
+	[TAPE_LOST_NO_THREAD] = "events lost, because there was no memory for a thread's state",
+	[TAPE_LOST_STARTUP] = "events lost before the recorder was ready",
+	[TAPE_LOST_STOPPED] = "events lost after recording stopped, at least",
 };
 
 static const char *const loss_keys[8] = {
@@ -34,9 +34,9 @@ static void add_count(struct text *text, bool *is_first, uint64_t count, const c
 	if (count == 0)
 		return;
 	begin_line(text, is_first);
-	str_add_grouped(&text->out, count);
-	str_add_char(&text->out, ' ');
 	str_add(&text->out, words);
+	str_add(&text->out, ": ");
+	str_add_grouped(&text->out, count);
 	str_add_char(&text->out, '\n');
 }
 
@@ -63,7 +63,7 @@ static void add_damage(struct text *text, bool *is_first, const struct model *mo
 	str_add(&text->out, ", ");
 	str_add_terminal(&text->out, model_damage(model, 0)->text);
 	if (count > 1)
-		str_printf(&text->out, ", and %zu places more", count - 1);
+		str_printf(&text->out, ", and at more places: %zu", count - 1);
 	str_add(&text->out, "; `memtape verify` tells all\n");
 }
 
@@ -93,12 +93,13 @@ void quality_text(struct text *text, const struct report_context *context)
 		if (loss_words[i])
 			add_count(text, &is_first, quality->lost[i], loss_words[i]);
 	}
-	add_count(text, &is_first, quality->missing_chunk_count, "pieces of the tape are missing");
+	add_count(text, &is_first, quality->missing_chunk_count,
+		  "pieces of the tape that are missing");
 	add_damage(text, &is_first, context->model);
 	add_count(text, &is_first, totals->truncated_stack_count,
-		  "events with a stack that was cut short: outer frames are not known");
+		  "events whose stack was cut short, so that outer frames are not known");
 	add_count(text, &is_first, totals->lost_free_count,
-		  "blocks were freed unseen: their address was given out again");
+		  "blocks freed unseen, as their address was given out again");
 	if (model_process(context->model)->clock_is_estimated) {
 		begin_line(text, &is_first);
 		str_add(&text->out, "too few clock readings on the tape: times are estimates\n");

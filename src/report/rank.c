@@ -128,8 +128,7 @@ static struct err *add_stacks(struct text *text, const struct report_context *co
 				 SHARE_COLUMNS + VALUE_COLUMNS + OTHER_COLUMNS + 2);
 		text_style(text, TEXT_DIM);
 		str_add(&text->out, "… and ");
-		str_add_grouped(&text->out, site->stack_count - count);
-		str_add(&text->out, " more stacks");
+		text_counted(&text->out, site->stack_count - count, "more stack");
 		text_style(text, TEXT_PLAIN);
 		str_add_char(&text->out, '\n');
 	}
@@ -151,9 +150,8 @@ static void add_title(struct text *text, enum metric metric, const struct model_
 		str_add_iec(&right, metric_bytes(metric, totals));
 		str_add(&right, " in ");
 	}
-	str_add_grouped(&right, metric_calls(metric, totals));
-	str_add(&right,
-		metric_is_bytes(metric) && metric != METRIC_ALLOCATED ? " blocks" : " calls");
+	text_counted(&right, metric_calls(metric, totals),
+		     metric_is_bytes(metric) && metric != METRIC_ALLOCATED ? "block" : "call");
 	text_heading(text, titles[metric], str_text(&right));
 }
 

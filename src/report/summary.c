@@ -112,8 +112,8 @@ static void add_peak(struct text *text, const struct model *model,
 
 	add_bytes_fact(text, "peak", totals->peak.bytes);
 	str_add(out, "in ");
-	str_add_grouped(out, totals->peak.count);
-	str_add(out, " blocks, after ");
+	text_counted(out, totals->peak.count, "block");
+	str_add(out, ", after ");
 	str_add_duration(out, totals->peak_ns);
 	if (rss_max(model) > 0) {
 		str_add(out, "; resident at most ");
@@ -128,8 +128,8 @@ static void add_leaked(struct text *text, const struct model_totals *totals)
 
 	add_bytes_fact(text, "leaked", totals->leaked.bytes);
 	str_add(out, "in ");
-	str_add_grouped(out, totals->leaked.count);
-	str_add(out, " blocks never freed, ");
+	text_counted(out, totals->leaked.count, "block");
+	str_add(out, " never freed, ");
 	str_add_percent(out, totals->leaked.bytes, totals->peak.bytes);
 	str_add(out, " of the peak\n");
 }
@@ -142,8 +142,7 @@ static void add_allocated(struct text *text, const struct model *model,
 
 	add_bytes_fact(text, "allocated", totals->allocated.bytes);
 	str_add(out, "in ");
-	str_add_grouped(out, totals->allocated.count);
-	str_add(out, " allocations");
+	text_counted(out, totals->allocated.count, "allocation");
 	if (totals->allocated.count > 0) {
 		str_add(out, ", on average ");
 		str_add_iec(out, totals->allocated.bytes / totals->allocated.count);

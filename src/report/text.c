@@ -241,6 +241,15 @@ void text_callers(struct text *text, const struct report_context *context, struc
 	text_add(text, TEXT_DIM, str_text(&line));
 }
 
+void text_counted(struct str *out, uint64_t count, const char *thing)
+{
+	str_add_grouped(out, count);
+	str_add_char(out, ' ');
+	str_add(out, thing);
+	if (count != 1)
+		str_add_char(out, 's');
+}
+
 void text_shell_word(struct str *out, const char *word)
 {
 	static const char harmless[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -46,6 +46,9 @@ void text_cut(struct str *out, const char *words, size_t columns);
 void text_callers(struct text *text, const struct report_context *context, struct walk *walk,
 		  size_t columns);
 
+/* "1 block", "2 blocks" */
+void text_counted(struct str *out, uint64_t count, const char *thing);
+
 /* A path as one word of a shell. */
 void text_shell_word(struct str *out, const char *word);
 

@@ -258,12 +258,22 @@ static const char *path_clean(struct symbolizer *symbolizer, const char *path)
 	return (const char *)(uintptr_t)*place;
 }
 
-/* Of the two sources of a name the one that says more wins, and of equal ones DWARF. */
+static size_t underscores(const char *name)
+{
+	return strspn(name, "_");
+}
+
+/*
+ * Of the two sources of a name the one that says more wins, and of equal ones DWARF, which has no
+ * suffixes like ".part.0". C libraries have inner names for their own functions, with underscores.
+ */
 static const char *name_choose(const char *by_dwarf, const char *by_table)
 {
-	if (!by_dwarf)
-		return by_table;
-	if (by_table && demangle_is_mangled(by_table) && !demangle_is_mangled(by_dwarf))
+	if (!by_dwarf || !by_table)
+		return by_dwarf ? by_dwarf : by_table;
+	if (demangle_is_mangled(by_dwarf))
+		return by_dwarf;
+	if (demangle_is_mangled(by_table) || underscores(by_table) < underscores(by_dwarf))
 		return by_table;
 	return by_dwarf;
 }

@@ -59,6 +59,9 @@ static void add_losses(struct str *text, const struct collector_result *result)
 	if (result->replaced)
 		str_add(text, "memtape: the program replaced itself by another (exec), which is "
 			      "recorded with --follow only\n");
+	else if (result->children_worked)
+		str_add(text, "memtape: most of the work was done in child processes, which are "
+			      "recorded with --follow only\n");
 }
 
 static void add_children(struct str *text, const struct collector_result *result)

@@ -107,17 +107,35 @@ static void reap(const struct child *child)
 		;
 }
 
-static void read_last_name(struct child *child)
+/* Of a zombie /proc/PID/stat still tells its name and times: proc(5). */
+static void read_last_state(struct child *child)
 {
-	char path[64];
+	enum { STATE = 3, OWN_USER = 14, CHILDREN_SYSTEM = 17 };
+	uint64_t ticks[CHILDREN_SYSTEM - OWN_USER + 1] = { 0 };
+	char text[1024];
+	char *name, *at;
 	ssize_t n;
 
-	str_format(path, sizeof(path), "/proc/%d/comm", (int)child->pid);
-	CLEAN(close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	str_format(text, sizeof(text), "/proc/%d/stat", (int)child->pid);
+	CLEAN(close) int fd = open(text, O_RDONLY | O_CLOEXEC);
 
-	n = fd < 0 ? 0 : read(fd, child->last_name, CHILD_NAME_BYTES - 1);
-	child->last_name[n > 0 ? n : 0] = '\0';
-	child->last_name[strcspn(child->last_name, "\n")] = '\0';
+	n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+	text[n > 0 ? n : 0] = '\0';
+	name = strchr(text, '(');
+	at = strrchr(text, ')'); /* the name may hold anything */
+	if (!name || !at)
+		return;
+	*at = '\0';
+	str_format(child->last_name, sizeof(child->last_name), "%s", name + 1);
+	at += 2;
+	for (int field = STATE; at && field <= CHILDREN_SYSTEM; field++) {
+		if (field >= OWN_USER)
+			ticks[field - OWN_USER] = strtoull(at, NULL, 10);
+		at = strchr(at, ' ');
+		at = at ? at + 1 : NULL;
+	}
+	child->own_cpu_ticks = ticks[0] + ticks[1];
+	child->children_cpu_ticks = ticks[2] + ticks[3];
 }
 
 int child_go(struct child *child)
@@ -148,13 +166,13 @@ enum child_event child_poll(struct child *child, int *wait_status_ret, struct ru
 {
 	siginfo_t info = { 0 };
 
-	/* A look first: of a zombie the name can still be read. */
+	/* A look first: a zombie can still be read about. */
 	if (waitid(P_PID, (id_t)child->pid, &info,
 		   WEXITED | WSTOPPED | WCONTINUED | WNOHANG | WNOWAIT) < 0 ||
 	    info.si_pid != child->pid)
 		return CHILD_NOTHING;
 	if (info.si_code != CLD_STOPPED && info.si_code != CLD_CONTINUED)
-		read_last_name(child);
+		read_last_state(child);
 	if (wait4(child->pid, wait_status_ret, WNOHANG | WUNTRACED | WCONTINUED, usage_ret) !=
 	    child->pid)
 		return CHILD_NOTHING;

@@ -19,6 +19,8 @@ struct child {
 	int status; /* pipe: an errno when exec failed, end of file when it did not */
 	char name[CHILD_NAME_BYTES];	  /* what /proc/PID/comm says from the exec on */
 	char last_name[CHILD_NAME_BYTES]; /* what it said at the end: differs after an exec */
+	uint64_t own_cpu_ticks;		  /* at the end, of sysconf(_SC_CLK_TCK) a second */
+	uint64_t children_cpu_ticks;	  /* of children it has waited for, and theirs */
 };
 
 /* One more variable for the program's environment; value replaces an inherited one. */

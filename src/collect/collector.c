@@ -19,7 +19,8 @@ enum {
 	SAMPLE_COUNT = 5000,	       /* of a long run: its samples are this part of it apart */
 	SAMPLE_QUIET_NS = 1000000000,  /* at least one a second even when nothing changes */
 	STREAM_PERIOD_NS = 2000000000, /* samples reach the file this late at most */
-	FINAL_TEXT_BYTES = 512
+	FINAL_TEXT_BYTES = 512,
+	CHILDREN_TICKS_MIN = 3 /* 30 ms: less is a shell looking around */
 };
 
 struct collector {
@@ -303,6 +304,15 @@ static bool was_replaced(const struct collector *collector)
 	       child->name[0] && child->last_name[0] && strcmp(child->name, child->last_name) != 0;
 }
 
+/* A driver: gcc, make, a shell. What is on the tape is not what was meant, perhaps. */
+static bool did_children_work(const struct collector *collector)
+{
+	const struct child *child = &collector->child;
+
+	return !collector->settings->follow && child->children_cpu_ticks >= CHILDREN_TICKS_MIN &&
+	       child->children_cpu_ticks > child->own_cpu_ticks;
+}
+
 /* The program is dead: nobody writes to the spool any more. */
 static void finish(struct collector *collector, struct arena *arena,
 		   struct collector_result *result)
@@ -313,6 +323,7 @@ static void finish(struct collector *collector, struct arena *arena,
 		return;
 	drain_rest(&collector->drain);
 	result->replaced = was_replaced(collector);
+	result->children_worked = did_children_work(collector);
 	result->event_count = collector->drain.event_count;
 	note_clock(collector);
 	note_losses(collector, result);

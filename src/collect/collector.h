@@ -39,7 +39,8 @@ struct collector_result {
 	uint64_t truncated_count; /* stacks cut short */
 	uint64_t collector_cpu_ns;
 	const char *fault;	  /* why recording stopped early; NULL: it did not */
-	bool replaced;		  /* the program ended as another one, by exec */
+	bool replaced;		  /* the program ended as another one, by exec, unseen */
+	bool children_worked;	  /* most of the time went to children, unseen */
 	uint32_t child_count;	  /* tapes of children packed */
 	uint32_t child_raw_count; /* still being written, or not packed for want of space */
 };

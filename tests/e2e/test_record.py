@@ -208,6 +208,14 @@ def test_an_exec_is_told(program, tape):
     assert b"--follow" in done.stderr
 
 
+def test_a_program_that_leaves_the_work_to_children_is_told(program, tmp_path):
+    script = f"{program} churn 20000000; true"
+    done = memtape("-o", tmp_path / "a", "/bin/sh", "-c", script)
+    assert b"child processes" in done.stderr and b"--follow" in done.stderr
+    done = memtape("-o", tmp_path / "b", "/bin/sh", "-c", f"{program} churn 10; true")
+    assert b"--follow" not in done.stderr
+
+
 # --- names ---------------------------------------------------------------------------------------
 
 def test_the_default_name_has_program_and_pid(program, tmp_path):

@@ -27,12 +27,13 @@ static bool lane_tables_map(struct rec_lane *lane)
 {
 	const size_t memo_bytes = (REC_MEMO_ENTRIES + 1) * (size_t)MEMO_BYTES_PER_ENTRY;
 	const size_t edge_bytes = sizeof(struct rec_edge) << REC_EDGE_BITS;
-	uint8_t *memory = sys_map_private(memo_bytes + edge_bytes);
+	void *memory = sys_map_private(memo_bytes);
 
-	if (!memory)
+	lane->edges = sys_map_private(edge_bytes);
+	if (!memory || !lane->edges)
 		return false;
-	lane->edges = (struct rec_edge *)memory;
-	unwind_memo_init(&lane->memo, memory + edge_bytes, REC_MEMO_ENTRIES);
+	lane->edge_bits = REC_EDGE_BITS;
+	unwind_memo_init(&lane->memo, memory, REC_MEMO_ENTRIES);
 	atomic_fetch_add(&rec.private_bytes, sizeof(*lane) + memo_bytes + edge_bytes);
 	return true;
 }
@@ -127,7 +128,8 @@ bool rec_lane_sync(struct rec_lane *lane)
 	if (lane->epoch != epoch) { /* code was unmapped: what its addresses meant is over */
 		lane->epoch = epoch;
 		unwind_memo_clear(&lane->memo);
-		memset(lane->edges, 0, sizeof(*lane->edges) << REC_EDGE_BITS);
+		memset(lane->edges, 0, sizeof(*lane->edges) << lane->edge_bits);
+		lane->edge_count = 0;
 	}
 	return true;
 }

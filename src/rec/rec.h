@@ -24,7 +24,8 @@
 enum {
 	REC_MEMO_ENTRIES = 1022, /* of a fresh lane; grows to */
 	REC_MEMO_ENTRIES_MAX = 1 << 20,
-	REC_EDGE_BITS = 14,
+	REC_EDGE_BITS = 12, /* of a fresh lane; grows to */
+	REC_EDGE_BITS_MAX = 18,
 	REC_CHUNK_BYTES = 128 << 10,
 	REC_TICK_SHIFT = 5,
 	REC_LANES_MAX = 4096,
@@ -42,7 +43,7 @@ struct rec_frame {
 			      .sp = (uint64_t)__builtin_frame_address(0) + 16,                     \
 			      .bp = *(const uint64_t *)__builtin_frame_address(0) })
 
-/* Direct-mapped memory of "node of (parent, pc)"; a miss defines the node once more. */
+/* Memory of "node of (parent, pc)"; node 0: an empty place. */
 struct rec_edge {
 	uint64_t pc; /* bit 63: exact */
 	uint32_t parent;
@@ -60,6 +61,8 @@ struct rec_lane {
 	struct tape_codec_state codec;
 	struct unwind_memo memo;
 	struct rec_edge *edges;
+	size_t edge_count;
+	uint32_t edge_bits;
 	uint64_t mapped_begin, mapped_end; /* known to be readable: the stack in use */
 	uint32_t next_node;
 	uint32_t stream;

@@ -18,12 +18,12 @@ static bool walk_mapped(void *context, uint64_t begin, uint64_t end);
 #include "core/poison.h"
 
 /*
- * An entry: the pc's 33 bits that its place does not tell, then the rule's 31; 0: empty. The place
- * is a cache line chosen by the scrambled pc / 256 (scrambling is a bijection, so that line and tag
+ * An entry: the pc's 32 bits that its place does not tell, then the rule's 31; 0: empty. The place
+ * is a cache line chosen by the scrambled pc / 128 (scrambling is a bijection, so that line and tag
  * say exactly which pc it is), and in it one of eight words by the rest: the return addresses in
  * one function are few and near, and so are their rules.
  */
-enum { LINE_BITS = 14, SLOT_BITS = 3, BLOCK_BITS = 8, PC_BITS = 47, RULE_WORD_BITS = 31 };
+enum { LINE_BITS = 15, SLOT_BITS = 3, BLOCK_BITS = 7, PC_BITS = 47, RULE_WORD_BITS = 31 };
 enum { HIGH_BITS = PC_BITS - BLOCK_BITS, TAG_HIGH_BITS = HIGH_BITS - LINE_BITS };
 enum { RULE_NO_INFORMATION = 15 }; /* UNWIND_NONE, but not an empty entry */
 
@@ -48,7 +48,7 @@ void rec_stack_forget_rules(void)
 }
 
 static REC_COLD uint32_t rule_miss(struct rec_lane *lane, uint64_t lookup_pc,
-				   _Atomic uint64_t *entry, uint64_t tag)
+				   _Atomic uint64_t *line, uint64_t slot, uint64_t tag)
 {
 	uint32_t rule = rec_module_rule(lane, lookup_pc);
 
@@ -56,10 +56,18 @@ static REC_COLD uint32_t rule_miss(struct rec_lane *lane, uint64_t lookup_pc,
 		rule = UNWIND_NONE; /* would not move */
 	if (rule == UNWIND_NONE)
 		rule = RULE_NO_INFORMATION;
+	if (atomic_load_explicit(&line[slot], memory_order_relaxed) != 0)
+		slot ^= 1;
 	if (lookup_pc >> PC_BITS == 0)
-		atomic_store_explicit(entry, tag << RULE_WORD_BITS | rule, memory_order_relaxed);
+		atomic_store_explicit(&line[slot], tag << RULE_WORD_BITS | rule,
+				      memory_order_relaxed);
 	rec_usage_note(lane);
 	return rule;
+}
+
+static inline bool rule_is(uint64_t word, uint64_t tag)
+{
+	return word >> RULE_WORD_BITS == tag && word != 0;
 }
 
 static inline uint32_t walk_rule(void *context, uint64_t lookup_pc)
@@ -69,12 +77,15 @@ static inline uint32_t walk_rule(void *context, uint64_t lookup_pc)
 	const uint64_t low = lookup_pc & ((1 << BLOCK_BITS) - 1);
 	const uint64_t tag = (scrambled & ((1 << TAG_HIGH_BITS) - 1)) << BLOCK_BITS | low;
 	const uint64_t slot = low * 37 >> 5 & ((1 << SLOT_BITS) - 1);
-	_Atomic uint64_t *entry = &rule_table[scrambled >> TAG_HIGH_BITS << SLOT_BITS | slot];
-	const uint64_t word = atomic_load_explicit(entry, memory_order_relaxed);
+	_Atomic uint64_t *line = &rule_table[scrambled >> TAG_HIGH_BITS << SLOT_BITS];
+	uint64_t word = atomic_load_explicit(&line[slot], memory_order_relaxed);
 
-	if (likely(word >> RULE_WORD_BITS == tag && word != 0) && likely(lookup_pc >> PC_BITS == 0))
-		return (uint32_t)word & ((UINT32_C(1) << RULE_WORD_BITS) - 1);
-	return rule_miss(context, lookup_pc, entry, tag);
+	if (unlikely(!rule_is(word, tag))) {
+		word = atomic_load_explicit(&line[slot ^ 1], memory_order_relaxed);
+		if (!rule_is(word, tag))
+			return rule_miss(context, lookup_pc, line, slot, tag);
+	}
+	return (uint32_t)word & ((UINT32_C(1) << RULE_WORD_BITS) - 1);
 }
 
 static bool walk_slow(void *context, struct memo_state *state, bool *end_ret)
@@ -135,7 +146,54 @@ static bool walk_mapped(void *context, uint64_t begin, uint64_t end)
 	return true;
 }
 
-static REC_COLD uint32_t node_define(struct rec_lane *lane, struct rec_edge *edge, uint32_t parent,
+/*
+ * A lane's nodes by (parent, pc): a hash table with linear probing that grows to REC_EDGE_BITS_MAX
+ * and is then emptied and filled anew. It forgets all or nothing on purpose: if single nodes were
+ * evicted, each that is defined again would have a new id, and all below it would miss as well.
+ */
+static inline size_t edge_index(const struct rec_lane *lane, uint32_t parent, uint64_t pc)
+{
+	return (pc * SCRAMBLE ^ parent * UINT64_C(0xc2b2ae3d27d4eb4f)) >> (64 - lane->edge_bits);
+}
+
+static REC_COLD void edges_rehash(struct rec_lane *lane, const struct rec_edge *old, size_t count)
+{
+	const size_t mask = ((size_t)1 << lane->edge_bits) - 1;
+
+	for (const struct rec_edge *edge = old; edge < old + count; edge++) {
+		size_t index = edge_index(lane, edge->parent, edge->pc);
+
+		if (!edge->node)
+			continue;
+		while (lane->edges[index].node)
+			index = (index + 1) & mask;
+		lane->edges[index] = *edge;
+	}
+}
+
+/* Makes room: a table four times as large, or an empty one. */
+static REC_COLD void edges_make_room(struct rec_lane *lane)
+{
+	const size_t count = (size_t)1 << lane->edge_bits;
+	const size_t bytes = count * sizeof(struct rec_edge);
+	struct rec_edge *old = lane->edges;
+	struct rec_edge *edges = NULL;
+
+	if (lane->edge_bits < REC_EDGE_BITS_MAX)
+		edges = sys_map_private(bytes * 4);
+	if (!edges) {
+		memset(old, 0, bytes);
+		lane->edge_count = 0;
+		return;
+	}
+	lane->edges = edges;
+	lane->edge_bits += 2;
+	edges_rehash(lane, old, count);
+	sys_munmap(old, bytes);
+	atomic_fetch_add(&rec.private_bytes, bytes * 3);
+}
+
+static REC_COLD uint32_t node_define(struct rec_lane *lane, size_t index, uint32_t parent,
 				     uint64_t pc)
 {
 	struct tape_node *node;
@@ -152,19 +210,26 @@ static REC_COLD uint32_t node_define(struct rec_lane *lane, struct rec_edge *edg
 	node->pc_high = (uint32_t)(pc >> 32 & 0xffff) | (uint32_t)(pc >> 63) << 31;
 	atomic_store_explicit((_Atomic uint32_t *)&lane->chunk->node_count,
 			      lane->chunk->node_count + 1, memory_order_release);
-	*edge = (struct rec_edge) { .pc = pc, .parent = parent, .node = lane->next_node };
+	lane->edges[index] =
+		(struct rec_edge) { .pc = pc, .parent = parent, .node = lane->next_node };
+	if (++lane->edge_count > (size_t)5 << lane->edge_bits >> 3)
+		edges_make_room(lane);
 	return lane->next_node++;
 }
 
 /* pc with bit 63: interrupted there. */
 static inline uint32_t node_get(struct rec_lane *lane, uint32_t parent, uint64_t pc)
 {
-	const uint64_t hash = (pc + parent * UINT64_C(0xc2b2ae3d27d4eb4f)) * SCRAMBLE;
-	struct rec_edge *edge = &lane->edges[hash >> (64 - REC_EDGE_BITS)];
+	size_t index = edge_index(lane, parent, pc);
+	const struct rec_edge *edge = &lane->edges[index];
 
-	if (likely(edge->pc == pc && edge->parent == parent))
-		return edge->node;
-	return node_define(lane, edge, parent, pc);
+	while (unlikely(edge->pc != pc || edge->parent != parent)) {
+		if (!edge->node)
+			return node_define(lane, index, parent, pc);
+		index = (index + 1) & (((size_t)1 << lane->edge_bits) - 1);
+		edge = &lane->edges[index];
+	}
+	return edge->node;
 }
 
 /* Gives the fresh frames their nodes and keeps them. */

@@ -175,12 +175,13 @@ static void add_facts(struct text *text, const struct model *model)
 	add_temporary(text, totals);
 	if (totals->realloc_count > 0) {
 		add_count_fact(text, "reallocated", totals->realloc_count);
-		str_add(&text->out, "blocks grown or shrunk, in the counts above as a free and an "
-				    "allocation\n");
+		str_add(&text->out,
+			"times a block was grown or shrunk; a free and an allocation in "
+			"the counts above\n");
 	}
 	if (totals->failed_count > 0) {
 		add_count_fact(text, "failed", totals->failed_count);
-		str_add(&text->out, "calls got no memory\n");
+		str_add(&text->out, "times there was no memory to be had\n");
 	}
 }
 
@@ -284,7 +285,7 @@ static struct model_function function_sum(const struct model *model, const char 
 			continue;
 		sum.calls += functions[fn].calls;
 		sum.failed += functions[fn].failed;
-		if (fn != TAPE_FN_REALLOC_FREE)
+		if (tape_fn_class(fn) != TAPE_CLASS_REALLOC_OUT && fn != TAPE_FN_REALLOC_FREE)
 			sum.bytes += functions[fn].bytes;
 	}
 	return sum;

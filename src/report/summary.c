@@ -175,9 +175,7 @@ static void add_facts(struct text *text, const struct model *model)
 	add_temporary(text, totals);
 	if (totals->realloc_count > 0) {
 		add_count_fact(text, "reallocated", totals->realloc_count);
-		str_add(&text->out,
-			"times a block was grown or shrunk; a free and an allocation in "
-			"the counts above\n");
+		str_add(&text->out, "of the allocations grew or shrank a block\n");
 	}
 	if (totals->failed_count > 0) {
 		add_count_fact(text, "failed", totals->failed_count);

@@ -68,7 +68,7 @@ def clean_env(**more):
     return env
 
 
-def run(args, env=None, timeout=120, cwd=None, tape=None, stdin=b""):
+def run(args, env=None, timeout=60, cwd=None, tape=None, stdin=b""):
     args = [str(arg) for arg in args]
     # Not subprocess.run(capture_output): daemons that keep the pipe open would keep us, too.
     process = subprocess.Popen(args, env=env or clean_env(), cwd=cwd, stdin=subprocess.PIPE,

@@ -59,10 +59,10 @@ class BadTape(Exception):
 
 
 class Event:
-    __slots__ = ("ticks", "stream", "fn", "address", "size", "usable", "node")
+    __slots__ = ("ticks", "stream", "thread", "fn", "address", "size", "usable", "node")
 
-    def __init__(self, ticks, stream, fn, address, size, usable, node):
-        self.ticks, self.stream, self.fn = ticks, stream, fn
+    def __init__(self, ticks, stream, thread, fn, address, size, usable, node):
+        self.ticks, self.stream, self.thread, self.fn = ticks, stream, thread, fn
         self.address, self.size, self.usable, self.node = address, size, usable, node
 
 
@@ -74,6 +74,20 @@ def unfold(origin, folded):
     sign, length = folded & 1, folded >> 1
     length = ((length & ((1 << 55) - 1)) << 4) | (length >> 55)
     return (origin + (-length if sign else length)) & MASK
+
+
+class Frames:
+    def __init__(self, tape, event):
+        self.tape, self.event = tape, event
+
+    def __iter__(self):
+        tape, event, node = self.tape, self.event, self.event.node
+        table = tape.parent[event.stream]
+        while node >= FIRST:
+            if node not in table:
+                raise BadTape(f"stream {event.stream} has no node {node}")
+            node, pc = table[node]
+            yield tape.frame(pc, event.ticks)
 
 
 class Tape:
@@ -89,11 +103,14 @@ class Tape:
         self.extended = []  # (ticks, stream, type, payload)
         self.parent = defaultdict(dict)  # stream -> node -> (parent, pc)
         self.damage = []
+        self.threads = {}  # stream -> the thread it served last
         self._read_chunks()
         self.events.sort(key=lambda event: event.ticks)  # stable: a stream keeps its order
         self.extended.sort(key=lambda row: row[0])
         self._read_extended()
         self._symbols = {}
+        self._frames = {}
+        self._changes = sorted({row["until"] for row in self.modules})  # in between, an address has one meaning
 
     def _read_header(self):
         fields = HEADER.unpack_from(self.bytes, 0)
@@ -131,6 +148,7 @@ class Tape:
         at = offset + head[1]
         end = at + head[7]
         ticks, address, size, nodes = head[10], 0, 0, [0, 0]
+        thread = self.threads.get(stream)
         if end > offset + self.chunk_bytes:
             self.damage.append(f"chunk at {offset} says {head[7]} bytes")
             return
@@ -140,6 +158,9 @@ class Tape:
             if fn == EXTENDED:
                 length, when = struct.unpack_from("<IQ", data, at + 4)
                 self.extended.append((when, stream, control >> 6, data[at + 16:at + 16 + length]))
+                if control >> 6 == EXT_THREAD:  # a stream serves one thread after another
+                    thread, = struct.unpack_from("<I", data, at + 16)
+                    self.threads[stream] = thread
                 at += 16 + length
                 continue
             if fn not in FUNCTIONS:
@@ -148,7 +169,7 @@ class Tape:
             at += 2
             sizeless = fn in SIZELESS
             n = TIME_BYTES[control >> 6 & 3]
-            ticks += int.from_bytes(data[at:at + n], "little")
+            ticks = (ticks + int.from_bytes(data[at:at + n], "little")) & MASK
             at += n
             code = control >> 8 & 3
             n = ADDRESS_BYTES[code]
@@ -171,12 +192,12 @@ class Tape:
             if n:
                 nodes[sizeless] = int.from_bytes(data[at:at + n], "little")
                 at += n
-            self.events.append(Event(ticks, stream, fn, address, this_size, usable, nodes[sizeless]))
+            self.events.append(Event(ticks, stream, thread, fn, address, this_size, usable,
+                                     nodes[sizeless]))
         if at != end:
             self.damage.append(f"record over the end at {at}")
 
     def _read_extended(self):
-        self.threads = {}  # stream -> tid
         self.names = {}  # tid -> name
         self.modules = []  # {id, bias, begin, end, path, from, until}
         self.end = None
@@ -185,8 +206,6 @@ class Tape:
         for ticks, stream, kind, payload in self.extended:
             if kind in (EXT_THREAD, EXT_THREAD_NAME):
                 tid, _ = struct.unpack_from("<II", payload)
-                if kind == EXT_THREAD:
-                    self.threads[stream] = tid
                 name = payload[8:].split(b"\0")[0].decode(errors="replace")
                 if name:
                     self.names[tid] = name
@@ -230,10 +249,13 @@ class Tape:
     # -- names -------------------------------------------------------------------------------
 
     def module_of(self, pc, ticks):
+        """Who ends first after that time: the beginning may be noticed, and told, after use."""
+        best = None
         for module in self.modules:
-            if module["begin"] <= pc < module["end"] and module["from"] <= ticks < module["until"]:
-                return module
-        return None
+            if module["begin"] <= pc < module["end"] and ticks < module["until"]:
+                if best is None or module["until"] < best["until"]:
+                    best = module
+        return best
 
     def _table(self, path):
         if path not in self._symbols:
@@ -250,6 +272,13 @@ class Tape:
         return self._symbols[path]
 
     def frame(self, pc, ticks):
+        """{function, module, pc}; the address means what it meant at that time."""
+        key = pc, bisect.bisect_right(self._changes, ticks)
+        if key not in self._frames:
+            self._frames[key] = self._name(pc, ticks)
+        return self._frames[key]
+
+    def _name(self, pc, ticks):
         exact, pc = pc & EXACT, pc & ~EXACT
         place = pc if exact else pc - 1
         module = self.module_of(place, ticks)
@@ -260,9 +289,9 @@ class Tape:
         return {"function": names[i] if i >= 0 else None, "module": module["path"], "pc": pc}
 
     def frames(self, event):
-        if event.node == NONE:
-            return []
-        return [self.frame(pc, event.ticks) for pc in self.stack(event.stream, event.node)[0]]
+        """Iterable, innermost first. Frames are named when they are asked for: the stacks of a
+        recursion ten thousand deep are too long to be all written out."""
+        return Frames(self, event)
 
     # -- what happened -----------------------------------------------------------------------
 
@@ -276,7 +305,9 @@ class Tape:
                 if kind == FAIL:
                     self._undo(pending, live, event)
                 continue
-            if kind in (FREE, OUT):
+            if kind == FREE and name == "realloc" and event.stream in pending:
+                pending.pop(event.stream)  # realloc(p, 0): its OUT has been the free
+            elif kind in (FREE, OUT):
                 block = live.pop(event.address, None)
                 if block is None:
                     self.unknown_frees.append(event)
@@ -315,8 +346,7 @@ class Tape:
                 "address": block["address"], "size": block["size"],
                 "usable_size": block["usable_size"], "function": block["function"],
                 "alloc_ns": event.ticks, "free_ns": freed.ticks if freed else None,
-                "thread": self.threads.get(event.stream),
-                "free_thread": self.threads.get(freed.stream) if freed else None,
+                "thread": event.thread, "free_thread": freed.thread if freed else None,
                 "stack": self.frames(event), "free_stack": self.frames(freed) if freed else [],
                 "realloc_of": block["realloc_of"],
             })

@@ -23,20 +23,24 @@ def same_transcript(plain, recorded, least_lines):
     differing = [(a, b) for a, b in zip(plain_lines, lines) if a != b]
     assert not differing, differing[:10]
     assert len(lines) == len(plain_lines) > least_lines
-    assert recorded.returncode == plain.returncode == 0
+    assert recorded.returncode == plain.returncode
     assert recorded.stderr == plain.stderr
 
 
 @pytest.mark.parametrize("variant", ["", "-O0", "-fp", "-clang"])
 def test_glibc(variant, tape):
     program = recording.target("conformance" + variant)
-    same_transcript(recording.run_plain([program]), recording.run_bare([program], tape), 2000)
+    plain = recording.run_plain([program])
+    assert plain.returncode == 0
+    same_transcript(plain, recording.run_bare([program], tape), 2000)
 
 
 @pytest.mark.parametrize("variant", ["", "-O0", "-fp"])
 def test_operators(variant, tape):
     program = recording.target("conformance_cxx" + variant)
-    same_transcript(recording.run_plain([program]), recording.run_bare([program], tape), 400)
+    plain = recording.run_plain([program])
+    assert plain.returncode == 0
+    same_transcript(plain, recording.run_bare([program], tape), 400)
 
 
 @pytest.mark.parametrize("name", ["conformance", "conformance_cxx"])
@@ -63,7 +67,7 @@ def test_preloaded_allocator(allocator, name, tape):
     args = [recording.target(name), "tame"]
     plain = recording.run_plain(args, env=recording.clean_env(LD_PRELOAD=other))
     recorded = recording.run_bare(args, tape, preload_after=[other])
-    same_transcript(plain, recorded, 400)
+    same_transcript(plain, recorded, 200)  # Debian's mimalloc ends the program at bad_alloc
 
 
 @pytest.mark.parametrize("allocator", ALLOCATORS)

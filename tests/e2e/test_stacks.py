@@ -18,7 +18,7 @@ ORACLE_CASES = [
     ("deep", "saw"), ("signals", "altstack"), ("signals", "thread"), ("processes", "fork_threads"),
     ("endings", "exit"), ("endings", "quick_exit"), ("own_new",),
 ]
-JIT_CASES = [("jit",)]
+JIT_CASES = [("jit", "kept")]
 VARIANTS = ("", "-O0", "-fp")
 
 
@@ -42,7 +42,7 @@ def tape_stacks(read):
             continue
         number = 1 if kind in (ALLOC, IN) else 2
         assert kind in (ALLOC, IN, FREE, OUT)
-        stacks[read.threads[event.stream], number, event.address].append(event)
+        stacks[event.thread, number, event.address].append(event)
     return stacks
 
 
@@ -111,11 +111,12 @@ def test_real_programs_by_libunwind(name, tmp_path):
     if not args[0]:
         pytest.skip(f"{name} is not installed")
     # The bar: 99.99 % equal, the rest explained. libunwind is not always right either.
-    outcome = check_oracle(args, tmp_path, "libunwind", 200, share=0.9999)
+    outcome = check_oracle(args, tmp_path, "libunwind", 20, share=0.9999)
     assert outcome.returncode == 0
 
 
 SELFCHECK_CASES = ORACLE_CASES + JIT_CASES + [
+    ("jit", "forgotten"),
     ("deep", "main"), ("deep", "thread"), ("exceptions", "shallow"), ("signals", "alarm"),
     ("crowd",), ("conformance",),
 ]
@@ -141,5 +142,5 @@ def test_selfcheck_of_real_programs(name, tape, tmp_path):
         pytest.skip(f"{name} is not installed")
     outcome, checked, disagreements = selfcheck(args, tape)
     assert outcome.returncode == 0
-    assert checked > 100
+    assert checked > 20
     assert disagreements == 0

@@ -37,7 +37,7 @@ def check_rows(case, rows, lost):
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("case,variant", matrix())
+@pytest.mark.parametrize("case,variant", list(matrix()))
 def test_bare_library(case, variant, tape):
     program = recording.target(case.name + variant)
     plain = recording.run_plain([program, *case.args])

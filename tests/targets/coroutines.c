@@ -31,6 +31,7 @@ FRAME static void step_deep(int depth, int self)
 	block = need_block(malloc(2601));
 	NEED(!swapcontext(&context[self], &scheduler));
 	free(block);
+	no_tail_call();
 }
 
 FRAME static void coroutine(int self)

@@ -5,10 +5,10 @@
  * Run: shallow
  *	size 2401: 100000 operator new in throw_deep, freed in throw_deep
  * Run: deep
- *	size 2402: 4200 operator new in descend, freed in descend
+ *	size 2402: 4110 operator new in descend, freed in descend
  *	size 2403: 200 malloc in catch_deep, freed in catch_deep
  * Run: threads
- *	size 2402: 8400 operator new in descend, freed in descend
+ *	size 2402: 8220 operator new in descend, freed in descend
  */
 #include <cstring>
 #include <pthread.h>

@@ -51,7 +51,7 @@ FRAME static void call_realloc(void)
 	block = need_block(realloc(block, 2105));
 	block = need_block(realloc(block, 1107));
 	call_free(block);
-	need_block(realloc(NULL, 1109));
+	need_block(realloc(keep(NULL), 1109)); /* not as the malloc compilers see in it */
 }
 
 FRAME static void call_realloc_to_nothing(void)
@@ -74,7 +74,7 @@ FRAME static void call_realloc_too_big(void)
 
 FRAME static void call_reallocarray(void)
 {
-	void *block = need_block(reallocarray(NULL, 10, 112));
+	void *block = need_block(reallocarray(keep(NULL), 10, 112));
 
 	call_free(need_block(reallocarray(block, 20, 112)));
 }

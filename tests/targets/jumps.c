@@ -2,7 +2,7 @@
  * jumps: longjmp and siglongjmp over frames that have allocated.
  *
  * Must be found:
- *	size 2501: 21000 malloc in climb, freed in main
+ *	size 2501: 20800 malloc in climb, freed in main
  *	size 2502: 1000 malloc in main, freed in main
  *	size 2503: 100 malloc in jump_from_handler, freed in main
  */

@@ -43,6 +43,7 @@ void *__libc_realloc(void *block, size_t size);
 void *__libc_memalign(size_t align, size_t size);
 
 static int output = -1;
+static pid_t recorded_process; /* forked children are not looked at */
 static bool by_libgcc;
 static struct range ranges[4]; /* the recorder, this library, libstdc++ */
 static __thread bool inside __attribute__((tls_model("initial-exec")));
@@ -94,16 +95,20 @@ static int walk_stack(void **frames)
 	return walk.count;
 }
 
-/* How many of the innermost frames belong to the hook. */
-static int own_frames(void **frames, int count)
+/*
+ * How many of the innermost frames belong to the hook. One operator new of libstdc++ may stand
+ * between two hooks; two of its frames are its own allocation, of an exception for instance.
+ * Nothing stands between a free and its hook.
+ */
+static int own_frames(uint32_t kind, void **frames, int count)
 {
-	int own = 0;
+	int own = 0, others = kind == FREED;
 
 	for (int i = 0; i < count && i < OWN_FRAMES_MAX; i++) {
 		if (within(&ranges[0], frames[i]) || within(&ranges[1], frames[i]))
-			own = i + 1;
-		else if (!within(&ranges[2], frames[i]))
-			break; /* operator new may be between two hooks, nothing else */
+			own = i + 1, others = kind == FREED;
+		else if (++others > 1 || !within(&ranges[2], frames[i]))
+			break;
 	}
 	return own;
 }
@@ -117,11 +122,11 @@ static void note(uint32_t kind, const void *address)
 		uint64_t address, count;
 	} head;
 
-	if (output < 0 || inside || !address)
+	if (output < 0 || inside || !address || getpid() != recorded_process)
 		return;
 	inside = true;
 	count = walk_stack(frames);
-	own = own_frames(frames, count);
+	own = own_frames(kind, frames, count);
 	head.kind = kind;
 	head.thread = (uint32_t)syscall(SYS_gettid);
 	head.address = (uintptr_t)address;
@@ -205,6 +210,7 @@ __attribute__((constructor)) static void begin(void)
 
 	if (!path)
 		return;
+	recorded_process = getpid();
 	by_libgcc = unwinder && !strcmp(unwinder, "libgcc");
 	inside = true;
 	dl_iterate_phdr(note_range, NULL);

@@ -267,10 +267,18 @@ static struct err *find_chunk(const struct capture *capture, uint64_t from, uint
 	return NULL;
 }
 
+/*
+ * No chunk begins at offset. Perhaps that is because the length of the one before is wrong: then it
+ * is the damaged one, and the search begins in it.
+ */
 static struct err *scan_damage(struct capture *capture, uint64_t offset, uint64_t *next_ret)
 {
-	struct err *err = find_chunk(capture, offset + 1, next_ret);
+	const struct capture_chunk_vec *chunks = &capture->chunks;
+	struct err *err;
 
+	if (chunks->count > 0 && !chunk_at(capture, chunks->items[chunks->count - 1].offset))
+		offset = chunks->items[--capture->chunks.count].offset;
+	err = find_chunk(capture, offset + 1, next_ret);
 	if (err)
 		return err;
 	if (*next_ret < capture->facts.file_bytes)

@@ -1,0 +1,160 @@
+#include "../test.h"
+
+#include "../tape_writer.h"
+#include "capture/columns.h"
+#include "capture/pack.h"
+
+enum { CHUNK_BYTES = 64 << 10 };
+
+/* One full chunk of random but plausible events, nodes and extended records. */
+static struct tape_chunk *random_chunk(struct writer *writer, uint64_t seed, size_t count)
+{
+	uint64_t random = seed, ticks = WRITER_START_TICKS;
+	uint32_t node = 0;
+
+	writer_init(writer, CHUNK_BYTES);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t r = random_next(&random);
+
+		ticks += r % 5 ? r % 300 : r % 100000000000;
+		if (r % 7 == 0)
+			node = writer_node(writer, 1, node, r >> 16, ticks);
+		if (r % 41 == 0)
+			writer_extended(writer, 1, TAPE_EXT_MARK, ticks, &r, sizeof(r), "a text");
+		writer_event(writer, 1, (enum tape_fn)(r % TAPE_FN_COUNT), ticks,
+			     r % 3 ? 0x7f0000000000 + (r >> 40) * 16 : r, r >> (r % 64), node);
+	}
+	return writer_chunk(writer, 1);
+}
+
+static void assert_same_slot(const struct tape_chunk *a, const struct tape_chunk *b)
+{
+	size_t node_bytes = a->node_count * sizeof(struct tape_node);
+
+	assert_int_equal(a->used, b->used);
+	assert_int_equal(a->node_count, b->node_count);
+	assert_memory_equal(a + 1, b + 1, a->used);
+	assert_memory_equal((const uint8_t *)a + CHUNK_BYTES - node_bytes,
+			    (const uint8_t *)b + CHUNK_BYTES - node_bytes, node_bytes);
+}
+
+static void packing_is_lossless(void **state)
+{
+	struct capture_packer *packer = capture_packer_create(CAPTURE_PACK_LEVEL);
+	uint8_t *packed = malloc(capture_pack_bound(CHUNK_BYTES));
+	struct tape_chunk *back = calloc(1, CHUNK_BYTES);
+
+	(void)state;
+	for (uint64_t seed = 1; seed < 40; seed++) {
+		struct writer writer;
+		struct tape_chunk *chunk = random_chunk(&writer, seed, seed * seed);
+		const struct tape_chunk *header = (const void *)packed;
+		size_t bytes;
+		uint32_t lost;
+
+		assert_null(capture_pack(packer, chunk, CHUNK_BYTES, packed, &bytes, &lost));
+		assert_int_equal(lost, 0);
+		assert_true(bytes <= capture_pack_bound(CHUNK_BYTES));
+		assert_int_equal(header->event_count, chunk->event_count);
+		assert_true(capture_checksum_ok(header));
+		assert_null(capture_unpack(packer, header, back, CHUNK_BYTES));
+		assert_same_slot(chunk, back);
+		writer_deinit(&writer);
+	}
+	capture_packer_destroy(packer);
+	free(packed);
+	free(back);
+}
+
+static void a_torn_chunk_is_packed_up_to_its_last_whole_record(void **state)
+{
+	struct capture_packer *packer = capture_packer_create(CAPTURE_PACK_LEVEL);
+	uint8_t *packed = malloc(capture_pack_bound(CHUNK_BYTES));
+	const struct tape_chunk *header = (const void *)packed;
+	struct writer writer;
+	struct tape_chunk *chunk = random_chunk(&writer, 5, 60);
+	uint32_t used = chunk->used, before = UINT32_MAX;
+
+	(void)state;
+	for (uint32_t cut = used; cut > 0; cut--) {
+		size_t bytes;
+		uint32_t lost;
+
+		chunk->used = cut;
+		assert_null(capture_pack(packer, chunk, CHUNK_BYTES, packed, &bytes, &lost));
+		assert_int_equal(header->used + lost, cut);
+		assert_true(lost < TAPE_EXTENDED_BYTES + 64);
+		assert_true(header->event_count <= before);
+		before = (uint32_t)header->event_count;
+	}
+	assert_int_equal(before, 0);
+	writer_deinit(&writer);
+	capture_packer_destroy(packer);
+	free(packed);
+}
+
+static void a_chunk_larger_than_its_slot_is_refused(void **state)
+{
+	struct capture_packer *packer = capture_packer_create(CAPTURE_PACK_LEVEL);
+	uint8_t *packed = malloc(capture_pack_bound(CHUNK_BYTES));
+	struct writer writer;
+	struct tape_chunk *chunk = random_chunk(&writer, 5, 60);
+	struct err *err;
+	size_t bytes;
+
+	(void)state;
+	chunk->node_count = CHUNK_BYTES;
+	err = capture_pack(packer, chunk, CHUNK_BYTES, packed, &bytes, NULL);
+	assert_non_null(err);
+	assert_int_equal(err_code_of(err), ERR_FORMAT);
+	err_destroy(err);
+	writer_deinit(&writer);
+	capture_packer_destroy(packer);
+	free(packed);
+}
+
+static void bytes_that_lie_unpack_to_an_error_or_to_a_chunk_that_fits(void **state)
+{
+	struct capture_packer *packer = capture_packer_create(CAPTURE_PACK_LEVEL);
+	uint8_t *packed = malloc(capture_pack_bound(CHUNK_BYTES));
+	struct tape_chunk *back = calloc(1, CHUNK_BYTES), *header = (void *)packed;
+	struct writer writer;
+	struct tape_chunk *chunk = random_chunk(&writer, 7, 300);
+	size_t bytes, refused = 0;
+
+	(void)state;
+	assert_null(capture_pack(packer, chunk, CHUNK_BYTES, packed, &bytes, NULL));
+	/* capture_unpack leaves the checksum to its caller: here nothing protects it */
+	for (size_t at = offsetof(struct tape_chunk, used); at < bytes; at++) {
+		uint8_t was = packed[at];
+		struct err *err;
+
+		packed[at] ^= (uint8_t)(1 + at % 255);
+		if (header->stored_bytes + sizeof(*header) <= bytes) {
+			err = capture_unpack(packer, header, back, CHUNK_BYTES);
+			refused += err != NULL;
+			assert_true(err || chunk_fits(back, CHUNK_BYTES));
+			err_destroy(err);
+		}
+		packed[at] = was;
+	}
+	assert_true(refused > 0);
+	assert_null(capture_unpack(packer, header, back, CHUNK_BYTES));
+	assert_same_slot(chunk, back);
+	writer_deinit(&writer);
+	capture_packer_destroy(packer);
+	free(packed);
+	free(back);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(packing_is_lossless),
+		cmocka_unit_test(a_torn_chunk_is_packed_up_to_its_last_whole_record),
+		cmocka_unit_test(a_chunk_larger_than_its_slot_is_refused),
+		cmocka_unit_test(bytes_that_lie_unpack_to_an_error_or_to_a_chunk_that_fits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

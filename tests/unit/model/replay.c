@@ -1,0 +1,556 @@
+#include "../test.h"
+
+#include "../tape_writer.h"
+#include "model/model.h"
+
+enum { CHUNK_BYTES = TAPE_CHUNK_BYTES_MIN };
+
+/* The model of what was written; ends the writer. */
+static struct model *load(struct writer *writer, enum model_depth depth)
+{
+	struct model *model = NULL;
+	char path[64];
+
+	writer_path(path);
+	writer_save(writer, path);
+	assert_null(model_load(path, depth, &model));
+	unlink(path);
+	return model;
+}
+
+static struct model *load_and_end(struct writer *writer)
+{
+	struct model *model = load(writer, MODEL_FULL);
+
+	writer_deinit(writer);
+	return model;
+}
+
+/* --- the property: what the model says is what a slow and simple replay says ------------------ */
+
+enum { BLOCKS_MAX = 300, THREADS = 4, STACKS = 12 };
+
+struct simple_block {
+	uint64_t address; /* 0: none */
+	uint64_t size;
+	uint32_t stack; /* index of the test's stacks */
+	unsigned stream;
+	size_t made_at; /* number of the event of its stream that made it */
+};
+
+struct simple {
+	struct simple_block blocks[BLOCKS_MAX];
+	struct model_sum allocated[STACKS], temporary[STACKS];
+	struct model_sum peak, peak_of[STACKS];
+	uint64_t peak_ns, live_count, live_bytes, freed, realloced, failed, unknown;
+	size_t stream_events[THREADS + 1];
+};
+
+static void simple_peak(struct simple *simple, uint64_t ticks)
+{
+	if (simple->live_bytes <= simple->peak.bytes)
+		return;
+	simple->peak = (struct model_sum) { simple->live_count, simple->live_bytes };
+	simple->peak_ns = ticks - WRITER_START_TICKS;
+	memset(simple->peak_of, 0, sizeof(simple->peak_of));
+	for (size_t i = 0; i < BLOCKS_MAX; i++) {
+		if (!simple->blocks[i].address)
+			continue;
+		simple->peak_of[simple->blocks[i].stack].count++;
+		simple->peak_of[simple->blocks[i].stack].bytes += simple->blocks[i].size;
+	}
+}
+
+static void simple_alloc(struct simple *simple, size_t at, uint64_t size, uint32_t stack,
+			 unsigned stream, uint64_t ticks)
+{
+	simple->blocks[at] = (struct simple_block) { 0x10000 + at * 64, size, stack, stream,
+						     simple->stream_events[stream] };
+	simple->allocated[stack].count++;
+	simple->allocated[stack].bytes += size;
+	simple->live_count++;
+	simple->live_bytes += size;
+	simple_peak(simple, ticks);
+}
+
+static void simple_free(struct simple *simple, size_t at, unsigned stream)
+{
+	struct simple_block *block = &simple->blocks[at];
+
+	simple->live_count--;
+	simple->live_bytes -= block->size;
+	simple->freed++;
+	if (block->stream == stream && block->made_at + 1 == simple->stream_events[stream]) {
+		simple->temporary[block->stack].count++;
+		simple->temporary[block->stack].bytes += block->size;
+	}
+	block->address = 0;
+}
+
+static const struct {
+	enum tape_fn fn;
+	enum tape_fn end;
+} allocators[] = { { TAPE_FN_MALLOC, TAPE_FN_FREE },
+		   { TAPE_FN_CALLOC, TAPE_FN_FREE },
+		   { TAPE_FN_NEW, TAPE_FN_DELETE },
+		   { TAPE_FN_POSIX_MEMALIGN, TAPE_FN_FREE } };
+
+struct random_run {
+	struct writer *writer;
+	struct simple *simple;
+	uint32_t nodes[THREADS + 1][STACKS];
+	uint64_t ticks;
+	uint64_t random;
+};
+
+static void one_realloc(struct random_run *run, unsigned stream, size_t from, size_t to,
+			uint64_t size, uint32_t stack)
+{
+	uint64_t old = run->simple->blocks[from].address;
+	uint32_t node = run->nodes[stream][stack];
+
+	writer_event(run->writer, stream, TAPE_FN_REALLOC_OUT, run->ticks, old, 0, node);
+	if (size % 11 == 0) {
+		run->simple->stream_events[stream] += 2;
+		writer_event(run->writer, stream, TAPE_FN_REALLOC_FAIL, ++run->ticks, 0, size,
+			     node);
+		run->simple->failed++;
+		return;
+	}
+	run->simple->stream_events[stream]++;
+	simple_free(run->simple, from, stream);
+	run->simple->stream_events[stream]++;
+	simple_alloc(run->simple, to, size, stack, stream, ++run->ticks);
+	writer_event(run->writer, stream, TAPE_FN_REALLOC_IN, run->ticks, 0x10000 + to * 64, size,
+		     node);
+	run->simple->realloced++;
+}
+
+static void one_step(struct random_run *run)
+{
+	uint64_t r = random_next(&run->random);
+	unsigned stream = 1 + r % THREADS;
+	size_t at = (r >> 8) % BLOCKS_MAX, to = (r >> 20) % BLOCKS_MAX;
+	uint32_t stack = (uint32_t)((r >> 32) % STACKS), node = run->nodes[stream][stack];
+	uint64_t size = 1 + (r >> 40) % 5000;
+	struct simple *simple = run->simple;
+
+	run->ticks += 2 + r % 50;
+	if (simple->blocks[at].address && r % 5 == 0 && (at == to || !simple->blocks[to].address)) {
+		one_realloc(run, stream, at, to, size, stack);
+		return;
+	}
+	simple->stream_events[stream]++;
+	if (simple->blocks[at].address) {
+		simple_free(simple, at, stream);
+		writer_event(run->writer, stream, allocators[at % 4].end, run->ticks,
+			     0x10000 + at * 64, 0, node);
+	} else if (r % 97 == 0) {
+		writer_event(run->writer, stream, TAPE_FN_FREE, run->ticks, 0x99990000 + r % 4096,
+			     0, node);
+		simple->unknown++;
+	} else if (r % 89 == 0) {
+		writer_event(run->writer, stream, allocators[at % 4].fn, run->ticks, 0, size, node);
+		simple->failed++;
+	} else {
+		simple_alloc(simple, at, size, stack, stream, run->ticks);
+		writer_event(run->writer, stream, allocators[at % 4].fn, run->ticks,
+			     0x10000 + at * 64, size, node);
+	}
+}
+
+static void random_tape(struct random_run *run, uint64_t seed, size_t step_count)
+{
+	run->random = seed;
+	run->ticks = WRITER_START_TICKS;
+	writer_init(run->writer, CHUNK_BYTES);
+	for (unsigned stream = 1; stream <= THREADS; stream++)
+		for (uint32_t stack = 0; stack < STACKS; stack++)
+			run->nodes[stream][stack] = writer_node(run->writer, stream, TAPE_NODE_ROOT,
+								0x400000 + stack * 16, run->ticks);
+	for (size_t i = 0; i < step_count; i++)
+		one_step(run);
+}
+
+static const struct model_stack_sums *sums_of(const struct model *model, uint32_t stack)
+{
+	for (size_t id = CAPTURE_STACK_FIRST; id < model_stack_count(model); id++)
+		if (model_stacks(model)[id].pc == 0x400000 + stack * 16)
+			return &model_stack_sums(model)[id];
+	return NULL;
+}
+
+static void assert_sum(struct model_sum sum, struct model_sum expected)
+{
+	assert_int_equal(sum.count, expected.count);
+	assert_int_equal(sum.bytes, expected.bytes);
+}
+
+static void assert_as_simple(const struct model *model, const struct simple *simple)
+{
+	const struct model_totals *totals = model_totals(model);
+
+	assert_int_equal(totals->leaked.count, simple->live_count);
+	assert_int_equal(totals->leaked.bytes, simple->live_bytes);
+	assert_int_equal(totals->freed.count, simple->freed);
+	assert_int_equal(totals->realloc_count, simple->realloced);
+	assert_int_equal(totals->failed_count, simple->failed);
+	assert_int_equal(totals->unknown_free_count, simple->unknown);
+	assert_int_equal(totals->lost_free_count, 0);
+	assert_sum(totals->peak, simple->peak);
+	assert_int_equal(totals->peak_ns, simple->peak_ns);
+	for (uint32_t stack = 0; stack < STACKS; stack++) {
+		const struct model_stack_sums *sums = sums_of(model, stack);
+		struct model_sum leaked = { 0 };
+
+		assert_non_null(sums);
+		for (size_t i = 0; i < BLOCKS_MAX; i++) {
+			const struct simple_block *block = &simple->blocks[i];
+
+			leaked.count += block->address && block->stack == stack;
+			leaked.bytes += block->address && block->stack == stack ? block->size : 0;
+		}
+		assert_sum(sums->allocated, simple->allocated[stack]);
+		assert_sum(sums->peak, simple->peak_of[stack]);
+		assert_sum(sums->leaked, leaked);
+		assert_sum(sums->temporary, simple->temporary[stack]);
+	}
+}
+
+/* The rows alone give the same peak again, and the sums of threads and sizes add up. */
+static void assert_consistent(const struct model *model)
+{
+	const struct model_totals *totals = model_totals(model);
+	const struct model_allocations *rows = model_allocations(model);
+	struct model_sum peak = { 0 }, leaked = { 0 }, temporary = { 0 }, threads = { 0 },
+			 sizes = { 0 }, spans = { 0 };
+
+	assert_int_equal(rows->count, totals->allocated.count);
+	for (size_t i = 0; i < rows->count; i++) {
+		peak.count += (rows->flags[i] & MODEL_ALLOCATION_PEAK) != 0;
+		peak.bytes += rows->flags[i] & MODEL_ALLOCATION_PEAK ? rows->size[i] : 0;
+		leaked.count += rows->free_ns[i] == MODEL_NEVER;
+		leaked.bytes += rows->free_ns[i] == MODEL_NEVER ? rows->size[i] : 0;
+		temporary.count += rows->flags[i] & MODEL_ALLOCATION_TEMPORARY;
+		temporary.bytes += rows->flags[i] & MODEL_ALLOCATION_TEMPORARY ? rows->size[i] : 0;
+		assert_true(i == 0 || rows->alloc_ns[i] >= rows->alloc_ns[i - 1]);
+		assert_true(rows->free_ns[i] >= rows->alloc_ns[i]);
+		assert_true(rows->realloc_of[i] == MODEL_NO_ALLOCATION || rows->realloc_of[i] < i);
+	}
+	for (size_t i = 0; i < model_thread_count(model); i++) {
+		threads.count += model_thread(model, i)->peak.count;
+		threads.bytes += model_thread(model, i)->peak.bytes;
+	}
+	for (size_t i = 0; i < MODEL_SIZE_BUCKETS; i++) {
+		sizes.count += model_size_buckets(model)[i].peak.count;
+		sizes.bytes += model_size_buckets(model)[i].peak.bytes;
+	}
+	for (size_t i = 0; i < model_timeline_count(model); i++) {
+		spans.count += model_timeline(model)[i].allocated.count;
+		spans.bytes = u64_max(spans.bytes, model_timeline(model)[i].live_bytes_max);
+	}
+	assert_sum(peak, totals->peak);
+	assert_sum(leaked, totals->leaked);
+	assert_sum(temporary, totals->temporary);
+	assert_sum(threads, totals->peak);
+	assert_sum(sizes, totals->peak);
+	assert_int_equal(spans.count, totals->allocated.count);
+	assert_int_equal(spans.bytes, totals->peak.bytes);
+}
+
+static void a_random_tape_is_what_a_simple_replay_says(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 30; seed++) {
+		struct writer writer;
+		struct simple simple = { 0 };
+		struct random_run run = { .writer = &writer, .simple = &simple };
+		struct model *full, *summary;
+
+		random_tape(&run, seed * 7919, seed * 150);
+		full = load(&writer, MODEL_FULL);
+		summary = load(&writer, MODEL_SUMMARY);
+		assert_as_simple(full, &simple);
+		assert_as_simple(summary, &simple);
+		assert_consistent(full);
+		assert_memory_equal(model_totals(full), model_totals(summary),
+				    sizeof(struct model_totals));
+		assert_memory_equal(model_functions(full), model_functions(summary),
+				    TAPE_FN_COUNT * sizeof(struct model_function));
+		assert_int_equal(model_allocations(summary)->count, 0);
+		model_destroy(full);
+		model_destroy(summary);
+		writer_deinit(&writer);
+	}
+}
+
+/* --- single meanings ------------------------------------------------------------------------ */
+
+static void a_realloc_continues_its_block(void **state)
+{
+	const struct model_allocations *rows;
+	struct writer writer;
+	struct model *model;
+
+	(void)state;
+	writer_init(&writer, CHUNK_BYTES);
+	writer_event(&writer, 1, TAPE_FN_MALLOC, 2000, 0x100, 10, 2);
+	writer_event(&writer, 1, TAPE_FN_MALLOC, 2100, 0x200, 1, 2);
+	writer_event(&writer, 1, TAPE_FN_REALLOC_OUT, 3000, 0x100, 0, 2);
+	writer_event(&writer, 1, TAPE_FN_REALLOC_IN, 3010, 0x100, 30, 2);
+	model = load_and_end(&writer);
+	rows = model_allocations(model);
+	assert_int_equal(rows->count, 3);
+	assert_int_equal(rows->realloc_of[2], 0);
+	assert_int_equal(rows->free_fn[0], TAPE_FN_REALLOC_OUT);
+	assert_int_equal(rows->flags[0], MODEL_ALLOCATION_REALLOCED);
+	assert_int_equal(rows->free_ns[0], 2010);
+	assert_int_equal(rows->alloc_ns[2], 2010);
+	assert_int_equal(model_totals(model)->leaked.bytes, 31);
+	assert_int_equal(model_totals(model)->peak.bytes, 31);
+	assert_int_equal(model_functions(model)[TAPE_FN_REALLOC_IN].calls, 1);
+	assert_int_equal(model_functions(model)[TAPE_FN_REALLOC_IN].bytes, 30);
+	model_destroy(model);
+}
+
+static void a_realloc_that_failed_leaves_its_block_alone(void **state)
+{
+	struct writer writer;
+	struct model *model;
+
+	(void)state;
+	writer_init(&writer, CHUNK_BYTES);
+	writer_event(&writer, 1, TAPE_FN_MALLOC, 2000, 0x100, 10, 2);
+	writer_event(&writer, 1, TAPE_FN_REALLOC_OUT, 3000, 0x100, 0, 2);
+	writer_event(&writer, 1, TAPE_FN_REALLOC_FAIL, 3010, 0, 1 << 30, 2);
+	writer_event(&writer, 1, TAPE_FN_FREE, 4000, 0x100, 0, 2);
+	model = load_and_end(&writer);
+	assert_int_equal(model_totals(model)->freed.count, 1);
+	assert_int_equal(model_totals(model)->failed_count, 1);
+	assert_int_equal(model_totals(model)->unknown_free_count, 0);
+	assert_int_equal(model_allocations(model)->count, 1);
+	assert_int_equal(model_allocations(model)->free_ns[0], 3000);
+	model_destroy(model);
+}
+
+static void a_realloc_in_progress_at_the_end_has_not_happened(void **state)
+{
+	struct writer writer;
+	struct model *model;
+
+	(void)state;
+	writer_init(&writer, CHUNK_BYTES);
+	writer_event(&writer, 1, TAPE_FN_MALLOC, 2000, 0x100, 10, 2);
+	writer_event(&writer, 1, TAPE_FN_REALLOC_OUT, 3000, 0x100, 0, 2);
+	model = load_and_end(&writer);
+	assert_int_equal(model_totals(model)->leaked.bytes, 10);
+	model_destroy(model);
+}
+
+/* Thread 2 moves its block away; thread 1 gets the address before the move is on the tape. */
+static void an_address_given_out_during_a_realloc_is_no_loss(void **state)
+{
+	struct writer writer;
+	struct model *model;
+
+	(void)state;
+	writer_init(&writer, CHUNK_BYTES);
+	writer_event(&writer, 2, TAPE_FN_MALLOC, 2000, 0x100, 10, 2);
+	writer_event(&writer, 2, TAPE_FN_REALLOC_OUT, 3000, 0x100, 0, 2);
+	writer_event(&writer, 1, TAPE_FN_MALLOC, 3005, 0x100, 7, 2);
+	writer_event(&writer, 2, TAPE_FN_REALLOC_IN, 3010, 0x900, 20, 2);
+	writer_event(&writer, 1, TAPE_FN_FREE, 4000, 0x100, 0, 2);
+	model = load_and_end(&writer);
+	assert_int_equal(model_totals(model)->leaked.bytes, 20);
+	assert_int_equal(model_totals(model)->lost_free_count, 0);
+	assert_int_equal(model_totals(model)->unknown_free_count, 0);
+	assert_int_equal(model_totals(model)->freed.count, 2);
+	model_destroy(model);
+}
+
+static void a_free_that_comes_a_moment_late_ends_the_older_block(void **state)
+{
+	const struct model_allocations *rows;
+	struct writer writer;
+	struct model *model;
+
+	(void)state;
+	writer_init(&writer, CHUNK_BYTES);
+	writer_event(&writer, 1, TAPE_FN_MALLOC, 2000, 0x100, 10, 2);
+	writer_event(&writer, 2, TAPE_FN_MALLOC, 3000, 0x100, 7, 2);
+	writer_event(&writer, 1, TAPE_FN_FREE, 3002, 0x100, 0, 2);
+	model = load_and_end(&writer);
+	rows = model_allocations(model);
+	assert_int_equal(rows->free_ns[0], 2000);
+	assert_int_equal(rows->free_thread[0], 0);
+	assert_int_equal(rows->flags[0], MODEL_ALLOCATION_PEAK);
+	assert_int_equal(rows->free_ns[1], MODEL_NEVER);
+	assert_int_equal(model_totals(model)->freed.count, 1);
+	assert_int_equal(model_totals(model)->freed.bytes, 10);
+	assert_int_equal(model_totals(model)->lost_free_count, 0);
+	assert_int_equal(model_totals(model)->peak.bytes, 10);
+	model_destroy(model);
+}
+
+static void a_free_that_never_came_is_counted(void **state)
+{
+	struct writer writer;
+	struct model *model;
+
+	(void)state;
+	writer_init(&writer, CHUNK_BYTES);
+	writer_event(&writer, 1, TAPE_FN_MALLOC, 2000, 0x100, 10, 2);
+	writer_event(&writer, 2, TAPE_FN_MALLOC, 3000, 0x100, 7, 2);
+	writer_event(&writer, 1, TAPE_FN_FREE, 900000000, 0x100, 0, 2);
+	model = load_and_end(&writer);
+	assert_int_equal(model_totals(model)->lost_free_count, 1);
+	assert_int_equal(model_totals(model)->freed.count, 1);
+	assert_int_equal(model_totals(model)->leaked.count, 0);
+	assert_int_equal(model_allocations(model)->flags[0],
+			 MODEL_ALLOCATION_LOST_FREE | MODEL_ALLOCATION_PEAK);
+	assert_int_equal(model_allocations(model)->free_fn[1], TAPE_FN_FREE);
+	model_destroy(model);
+}
+
+static void a_free_at_the_same_tick_as_its_allocation_is_matched(void **state)
+{
+	struct writer writer;
+	struct model *model;
+
+	(void)state;
+	writer_init(&writer, CHUNK_BYTES);
+	writer_event(&writer, 1, TAPE_FN_MALLOC, 2000, 0x100, 10, 2);
+	writer_event(&writer, 2, TAPE_FN_FREE, 2000, 0x100, 0, 2);
+	model = load_and_end(&writer);
+	assert_int_equal(model_totals(model)->leaked.count, 0);
+	assert_int_equal(model_totals(model)->unknown_free_count, 0);
+	assert_int_equal(model_totals(model)->freed.count, 1);
+	model_destroy(model);
+}
+
+static void temporary_means_freed_by_the_very_next_event_of_the_thread(void **state)
+{
+	struct writer writer;
+	struct model *model;
+
+	(void)state;
+	writer_init(&writer, CHUNK_BYTES);
+	writer_event(&writer, 1, TAPE_FN_MALLOC, 2000, 0x100, 10, 2);
+	writer_event(&writer, 2, TAPE_FN_MALLOC, 2001, 0x200, 1, 2); /* another's in between */
+	writer_event(&writer, 1, TAPE_FN_FREE, 2002, 0x100, 0, 2);   /* temporary */
+	writer_event(&writer, 1, TAPE_FN_MALLOC, 2003, 0x300, 20, 2);
+	writer_event(&writer, 1, TAPE_FN_MALLOC, 2004, 0x400, 30, 2);
+	writer_event(&writer, 1, TAPE_FN_FREE, 2005, 0x300, 0, 2); /* not: one came between */
+	writer_event(&writer, 1, TAPE_FN_FREE, 2006, 0x400, 0, 2); /* not: a free came between */
+	writer_event(&writer, 1, TAPE_FN_FREE, 2007, 0x200, 0, 2); /* not: another's block */
+	model = load_and_end(&writer);
+	assert_int_equal(model_totals(model)->temporary.count, 1);
+	assert_int_equal(model_totals(model)->temporary.bytes, 10);
+	assert_int_equal(model_thread(model, 0)->foreign_free_count, 1);
+	model_destroy(model);
+}
+
+static void records_of_a_process_are_found(void **state)
+{
+	static const char texts[] = "/bin/prog\0/home/me\0prog\0-x";
+	const struct tape_process process = { .pid = 42, .argc = 2, .page_bytes = 4096 };
+	const struct tape_thread thread = { .tid = 77 }, handler = { .tid = 77, .lane = 1 };
+	const struct tape_usage usage = { .rss_bytes = 123456 };
+	const struct tape_lost lost = {
+		.lost = { [TAPE_LOST_NO_SPACE] = 5, [TAPE_LOST_TRUNCATED] = 100 }
+	};
+	const struct tape_end end = { TAPE_END_SIGNAL, 9 };
+	struct {
+		struct tape_process process;
+		char texts[sizeof(texts)];
+	} payload;
+	struct writer writer;
+	struct model *model;
+
+	(void)state;
+	payload.process = process;
+	memcpy(payload.texts, texts, sizeof(texts));
+	writer_init(&writer, CHUNK_BYTES);
+	writer_extended(&writer, 1, TAPE_EXT_PROCESS, 1000, &payload, sizeof(payload), NULL);
+	writer_extended(&writer, 1, TAPE_EXT_THREAD, 1001, &thread, sizeof(thread), "main");
+	writer_extended(&writer, 2, TAPE_EXT_THREAD, 1500, &handler, sizeof(handler), "");
+	writer_event(&writer, 2, TAPE_FN_MALLOC, 2000, 0x100, 10, 2);
+	writer_event(&writer, 1, TAPE_FN_MALLOC, 2001, 0x200, 10, 2);
+	writer_extended(&writer, 1, TAPE_EXT_THREAD_NAME, 2001, &thread, sizeof(thread), "renamed");
+	writer_extended(&writer, 0, TAPE_EXT_USAGE, 3000, &usage, sizeof(usage), NULL);
+	writer_extended(&writer, 0, TAPE_EXT_LOST, 4000, &lost, sizeof(lost), NULL);
+	writer_extended(&writer, 0, TAPE_EXT_END, 5000, &end, sizeof(end), NULL);
+	model = load_and_end(&writer);
+	assert_string_equal(model_process(model)->exe, "/bin/prog");
+	assert_string_equal(model_process(model)->cwd, "/home/me");
+	assert_int_equal(model_process(model)->argc, 2);
+	assert_string_equal(model_process(model)->argv[1], "-x");
+	assert_null(model_process(model)->argv[2]);
+	assert_int_equal(model_process(model)->end_kind, TAPE_END_SIGNAL);
+	assert_int_equal(model_process(model)->end_status, 9);
+	assert_int_equal(model_process(model)->duration_ns, 4000);
+	assert_int_equal(model_thread_count(model), 1);
+	assert_int_equal(model_thread(model, 0)->tid, 77);
+	assert_string_equal(model_thread(model, 0)->name, "renamed");
+	assert_int_equal(model_thread(model, 0)->allocated.count, 2);
+	assert_int_equal(model_usage_count(model), 1);
+	assert_int_equal(model_usages(model)[0].ns, 2000);
+	assert_int_equal(model_usages(model)[0].usage.rss_bytes, 123456);
+	assert_int_equal(model_quality(model)->lost_events, 5);
+	assert_int_equal(model_quality(model)->lost[TAPE_LOST_TRUNCATED], 100);
+	model_destroy(model);
+}
+
+static void short_records_are_passed_over(void **state)
+{
+	struct writer writer;
+	struct model *model;
+
+	(void)state;
+	writer_init(&writer, CHUNK_BYTES);
+	for (unsigned type = 0; type < 40; type++)
+		for (size_t bytes = 0; bytes < 8; bytes++)
+			writer_extended(&writer, 1, (enum tape_extended)type, 2000,
+					"\xff\xff\xff\xff\xff\xff\xff\xff", bytes, NULL);
+	writer_event(&writer, 1, TAPE_FN_MALLOC, 2000, 0x100, 10, 2);
+	model = load_and_end(&writer);
+	assert_int_equal(model_totals(model)->allocated.count, 1);
+	assert_int_equal(model_module_count(model), 0);
+	model_destroy(model);
+}
+
+static void an_empty_tape_is_a_model_of_nothing(void **state)
+{
+	struct writer writer;
+	struct model *model;
+
+	(void)state;
+	writer_init(&writer, CHUNK_BYTES);
+	model = load_and_end(&writer);
+	assert_int_equal(model_totals(model)->allocated.count, 0);
+	assert_int_equal(model_totals(model)->peak.bytes, 0);
+	assert_int_equal(model_process(model)->duration_ns, 0);
+	assert_int_equal(model_stack_count(model), CAPTURE_STACK_FIRST);
+	assert_string_equal(model_process(model)->exe, "");
+	model_destroy(model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_random_tape_is_what_a_simple_replay_says),
+		cmocka_unit_test(a_realloc_continues_its_block),
+		cmocka_unit_test(a_realloc_that_failed_leaves_its_block_alone),
+		cmocka_unit_test(a_realloc_in_progress_at_the_end_has_not_happened),
+		cmocka_unit_test(an_address_given_out_during_a_realloc_is_no_loss),
+		cmocka_unit_test(a_free_that_comes_a_moment_late_ends_the_older_block),
+		cmocka_unit_test(a_free_that_never_came_is_counted),
+		cmocka_unit_test(a_free_at_the_same_tick_as_its_allocation_is_matched),
+		cmocka_unit_test(temporary_means_freed_by_the_very_next_event_of_the_thread),
+		cmocka_unit_test(records_of_a_process_are_found),
+		cmocka_unit_test(short_records_are_passed_over),
+		cmocka_unit_test(an_empty_tape_is_a_model_of_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -211,6 +211,7 @@ static struct err *file_map(struct elf_file *file, const char *path)
 		return err_errno("map %s", path);
 	file->bytes = map;
 	file->size = (size_t)status.st_size;
+	file->is_mapped = true;
 	return NULL;
 }
 
@@ -227,6 +228,17 @@ static struct err *ident_check(struct elf_file *file)
 	return NULL;
 }
 
+static struct err *file_read(struct elf_file *file)
+{
+	struct err *err = ident_check(file);
+
+	if (!err)
+		err = sections_read(file);
+	if (!err)
+		sections_use(file);
+	return err;
+}
+
 struct err *elf_file_open(const char *path, struct elf_file **file_ret)
 {
 	CLEAN(elf_file_close) struct elf_file *file = calloc(1, sizeof(*file));
@@ -237,12 +249,27 @@ struct err *elf_file_open(const char *path, struct elf_file **file_ret)
 	err = file_map(file, path);
 	if (err)
 		return err;
-	err = ident_check(file);
-	if (!err)
-		err = sections_read(file);
+	err = file_read(file);
 	if (err)
 		return err_wrap(err, "%s", path);
-	sections_use(file);
+	*file_ret = steal(file);
+	return NULL;
+}
+
+struct err *elf_file_view(const void *bytes, size_t size, struct elf_file **file_ret)
+{
+	CLEAN(elf_file_close) struct elf_file *file = calloc(1, sizeof(*file));
+	struct err *err;
+
+	if (!file)
+		return err_nomem();
+	if (size < EI_NIDENT)
+		return err_new(ERR_FORMAT, "not an ELF object");
+	file->bytes = bytes;
+	file->size = size;
+	err = file_read(file);
+	if (err)
+		return err;
 	*file_ret = steal(file);
 	return NULL;
 }
@@ -251,7 +278,7 @@ void elf_file_close(struct elf_file *file)
 {
 	if (!file)
 		return;
-	if (file->bytes)
+	if (file->is_mapped)
 		munmap((void *)(uintptr_t)file->bytes, file->size);
 	free(file->sections);
 	free(file);

@@ -23,6 +23,7 @@ struct elf_section {
 struct elf_file {
 	const uint8_t *bytes;
 	size_t size;
+	bool is_mapped; /* bytes are ours */
 	bool is_64;
 	uint16_t machine;
 	struct elf_section *sections;
@@ -37,6 +38,9 @@ struct elf_file {
 
 /* ERR_FORMAT, ERR_UNSUPPORTED: not an ELF object this reader knows. */
 struct err *elf_file_open(const char *path, struct elf_file **file_ret);
+
+/* The same of bytes in memory, which must outlive the file. */
+struct err *elf_file_view(const void *bytes, size_t size, struct elf_file **file_ret);
 
 /* Accepts NULL. */
 void elf_file_close(struct elf_file *file);

@@ -152,7 +152,9 @@ static void count_free(struct replay *replay, const struct capture_event *event,
 
 	replay->totals.freed.count++;
 	replay->totals.freed.bytes += block->size;
-	replay->functions[event->fn].bytes += block->size;
+	/* the first half of a realloc is not a call: its row tells of the second */
+	if (replay->class_of[event->fn] == TAPE_CLASS_FREE)
+		replay->functions[event->fn].bytes += block->size;
 	freer->foreign_free_count += block->thread != thread;
 }
 
@@ -328,6 +330,7 @@ static void on_free(struct replay *replay, const struct capture_event *event, ui
 	else
 		free_unknown(replay, event, thread);
 	stream->has_last = false;
+	stream->is_reallocating = false; /* realloc(p, 0) that freed: OUT, then this */
 }
 
 /*

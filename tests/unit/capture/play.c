@@ -60,7 +60,7 @@ static void streams_are_merged_by_time(void **state)
 		for (uint64_t i = 0; i < 60000; i++) {
 			uint64_t r = random_next(&random);
 			/* bursts of one stream, then many at once */
-			unsigned stream = 1 + (i % 4000 < 2000 ? i / 4000 % 5 : r % 5);
+			unsigned stream = 1 + (unsigned)(i % 4000 < 2000 ? i / 4000 % 5 : r % 5);
 
 			ticks += r >> 60;
 			writer_event(&writer, stream, TAPE_FN_MALLOC, ticks, 16 * (i + 1), i, 2);

@@ -310,6 +310,29 @@ static void a_realloc_continues_its_block(void **state)
 	assert_int_equal(model_totals(model)->peak.bytes, 31);
 	assert_int_equal(model_functions(model)[TAPE_FN_REALLOC_IN].calls, 1);
 	assert_int_equal(model_functions(model)[TAPE_FN_REALLOC_IN].bytes, 30);
+	assert_int_equal(model_functions(model)[TAPE_FN_REALLOC_OUT].calls, 0);
+	assert_int_equal(model_functions(model)[TAPE_FN_REALLOC_OUT].bytes, 0);
+	model_destroy(model);
+}
+
+static void a_realloc_to_nothing_is_one_free(void **state)
+{
+	struct writer writer;
+	struct model *model;
+
+	(void)state;
+	writer_init(&writer, CHUNK_BYTES);
+	writer_event(&writer, 1, TAPE_FN_MALLOC, 2000, 0x100, 10, 2);
+	writer_event(&writer, 1, TAPE_FN_REALLOC_OUT, 3000, 0x100, 0, 2);
+	writer_event(&writer, 1, TAPE_FN_REALLOC_FREE, 3010, 0x100, 0, 2);
+	writer_event(&writer, 1, TAPE_FN_MALLOC, 4000, 0x100, 5, 2);
+	model = load_and_end(&writer);
+	assert_int_equal(model_totals(model)->freed.count, 1);
+	assert_int_equal(model_totals(model)->unknown_free_count, 0);
+	assert_int_equal(model_totals(model)->lost_free_count, 0);
+	assert_int_equal(model_totals(model)->realloc_count, 0);
+	assert_int_equal(model_allocations(model)->free_fn[0], TAPE_FN_REALLOC_FREE);
+	assert_int_equal(model_totals(model)->leaked.bytes, 5);
 	model_destroy(model);
 }
 
@@ -540,6 +563,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_random_tape_is_what_a_simple_replay_says),
 		cmocka_unit_test(a_realloc_continues_its_block),
+		cmocka_unit_test(a_realloc_to_nothing_is_one_free),
 		cmocka_unit_test(a_realloc_that_failed_leaves_its_block_alone),
 		cmocka_unit_test(a_realloc_in_progress_at_the_end_has_not_happened),
 		cmocka_unit_test(an_address_given_out_during_a_realloc_is_no_loss),

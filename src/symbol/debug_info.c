@@ -11,6 +11,7 @@
 #include <fcntl.h>
 
 #include "base/map.h"
+#include "symbol/demangle.h"
 
 enum {
 	/* Depth of nested scopes: the recursion below is as deep as hostile DWARF says. */
@@ -197,19 +198,25 @@ static const struct range *unit_function_find(struct unit *unit, uint64_t addres
 	return ranges_find(&unit->ranges, address);
 }
 
-/* A function's name is where its declaration or abstract origin is; DWARF leads there. */
-static const char *die_name(Dwarf_Die *die)
+static const char *die_text(Dwarf_Die *die, unsigned name)
 {
 	Dwarf_Attribute attr;
 
-	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attr) ||
-	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr)) {
-		const char *name = dwarf_formstring(&attr);
+	return dwarf_formstring(dwarf_attr_integrate(die, name, &attr));
+}
 
-		if (name)
-			return name;
-	}
-	return dwarf_formstring(dwarf_attr_integrate(die, DW_AT_name, &attr));
+/*
+ * A function's name is where its declaration or abstract origin is; DWARF leads there. The linker's
+ * name says more when a compiler made it (namespace, parameters); in C it is just another name.
+ */
+static const char *die_name(Dwarf_Die *die)
+{
+	const char *plain = die_text(die, DW_AT_name);
+	const char *linkage = die_text(die, DW_AT_linkage_name);
+
+	if (!linkage)
+		linkage = die_text(die, DW_AT_MIPS_linkage_name);
+	return linkage && (!plain || demangle_is_mangled(linkage)) ? linkage : plain;
 }
 
 /* Inlined calls that cover address, outermost first. */

@@ -20,6 +20,10 @@ static bool names_reserve(struct elf_names *names, size_t more)
 		return false;
 	if (count <= names->capacity)
 		return true;
+	if (more == 1) { /* one of many */
+		count += names->capacity / 2;
+		bytes = count * sizeof(*names->names);
+	}
 	ptr = realloc(names->names, bytes);
 	if (!ptr)
 		return false;
@@ -148,6 +152,20 @@ bool elf_names_add(struct elf_names *names, const struct elf_file *file)
 				return false;
 		}
 	}
+	return true;
+}
+
+bool elf_names_push(struct elf_names *names, const char *name, uint64_t address, uint64_t bytes,
+		    unsigned binding)
+{
+	if (names->count == names->capacity && !names_reserve(names, names->count + 1))
+		return false;
+	names->names[names->count++] = (struct elf_name) {
+		.address = address,
+		.bytes = bytes,
+		.name = name,
+		.rank = name_rank(name, binding, STT_FUNC),
+	};
 	return true;
 }
 

@@ -26,6 +26,10 @@ struct elf_names {
 /* Adds the functions of every symbol table of file. False: no memory. */
 bool elf_names_add(struct elf_names *names, const struct elf_file *file);
 
+/* Adds one function; binding as in st_info. name is borrowed. False: no memory. */
+bool elf_names_push(struct elf_names *names, const char *name, uint64_t address, uint64_t bytes,
+		    unsigned binding);
+
 /* To be called once after the last add. */
 void elf_names_sort(struct elf_names *names);
 

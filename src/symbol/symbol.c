@@ -7,6 +7,7 @@
 #include "symbol/debug_info.h"
 #include "symbol/elf_names.h"
 #include "symbol/elf_starts.h"
+#include "symbol/mini_names.h"
 
 enum { FRAMES_MAX = 64 /* of one address: inlined into each other */ };
 
@@ -151,15 +152,21 @@ static void object_open_debug(struct symbolizer *symbolizer, struct object *obje
 		object->dwarf_path = arena_strdup(&symbolizer->arena, path);
 }
 
-static void object_read_names(struct object *object)
+static void object_read_names(struct symbolizer *symbolizer, struct object *object)
 {
-	const bool has_symtab = (object->debug && object->debug->has_symtab) ||
-				(object->file && object->file->has_symtab);
+	bool has_symtab = (object->debug && object->debug->has_symtab) ||
+			  (object->file && object->file->has_symtab);
 
 	if (object->debug && object->debug->has_symtab)
 		elf_names_add(&object->names, object->debug);
 	if (object->file && (object->file->has_symtab || !has_symtab))
 		elf_names_add(&object->names, object->file);
+	if (!has_symtab && object->file && object->file->has_mini_debug) {
+		const size_t exported = object->names.count;
+
+		mini_names_add(&object->names, object->path, &symbolizer->arena);
+		has_symtab = object->names.count > exported;
+	}
 	elf_names_sort(&object->names);
 	if (object->dwarf_path)
 		object->state = SYMBOL_LINES;
@@ -177,7 +184,7 @@ static void object_open(struct symbolizer *symbolizer, struct object *object)
 	}
 	object_open_file(object);
 	object_open_debug(symbolizer, object);
-	object_read_names(object);
+	object_read_names(symbolizer, object);
 }
 
 /* One readable copy per name, kept by the name's own address. */

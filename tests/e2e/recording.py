@@ -68,11 +68,10 @@ def clean_env(**more):
     return env
 
 
-def run(args, env=None, timeout=60, cwd=None, tape=None, stdin=b""):
+def run(args, env=None, timeout=60, tape=None, stdin=b"", **popen):
     args = [str(arg) for arg in args]
-    # Not subprocess.run(capture_output): daemons that keep the pipe open would keep us, too.
-    process = subprocess.Popen(args, env=env or clean_env(), cwd=cwd, stdin=subprocess.PIPE,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(args, env=env or clean_env(), stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, **popen)
     try:
         out, err = process.communicate(stdin, timeout)
     except subprocess.TimeoutExpired:

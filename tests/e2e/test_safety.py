@@ -43,6 +43,14 @@ def limited(args, limits, tape, env=None):
     return recording.Outcome(done.returncode, done.stdout, done.stderr, tape)
 
 
+def check_unrecorded(plain, recorded):
+    """As without, but for one line that says why there is no tape."""
+    assert recorded.returncode == plain.returncode
+    assert recorded.stdout == plain.stdout
+    said = recorded.stderr.removeprefix(plain.stderr)
+    assert said == b"" or said.startswith(b"memtape: cannot create") and said.count(b"\n") == 1
+
+
 def check_partial(tape):
     """Readable, and either whole or with the loss counted."""
     read = Tape(tape)
@@ -86,7 +94,7 @@ def test_file_size_limit(size, tmp_path):
     plain = recording.run_plain(program(BIG))
     tape = tmp_path / "the.mtape"
     recorded = limited(program(BIG), {resource.RLIMIT_FSIZE: size}, tape)
-    assert recorded.answer() == plain.answer()
+    check_unrecorded(plain, recorded)
     if tape.exists() and tape.stat().st_size >= 4096:
         check_partial(tape)
 
@@ -98,7 +106,7 @@ def test_address_space_limit(mib, tmp_path):
     unset = {"LD_PRELOAD": "", "MEMTAPE_OUTPUT": ""}
     plain = limited(args, limits, tmp_path / "none", env=unset)
     recorded = limited(args, limits, tmp_path / "the.mtape")
-    assert recorded.answer() == plain.answer()
+    check_unrecorded(plain, recorded)
 
 
 @pytest.mark.parametrize("count", [3, 4, 5, 8])
@@ -111,29 +119,29 @@ def test_descriptor_limit(count, tmp_path):
     recorded = limited(args, limits, tape)
     if plain.returncode == 127 or recorded.returncode == 127:
         pytest.skip("not even the loader gets by with so few")
-    assert recorded.answer() == plain.answer()
+    check_unrecorded(plain, recorded)
 
 
 @pytest.mark.parametrize("where", ["/proc/nothing.mtape", "/nonexistent/folder/x.mtape", "/dev/null",
                                    "/dev/full", "", "/", "x" * 5000])
-def test_impossible_output(where):
+def test_impossible_output(where, tmp_path):
     plain = recording.run_plain(program(WORK))
-    recorded = recording.run_bare(program(WORK), where)
-    assert recorded.answer() == plain.answer()
+    recorded = recording.run_bare(program(WORK), where, cwd=tmp_path)
+    check_unrecorded(plain, recorded)
 
 
 def test_read_only_folder(tmp_path):
     folder = tmp_path / "closed"
     folder.mkdir(mode=0o555)
-    args = program(WORK)
-    if os.getuid() == 0:
+    as_user = {}
+    if os.getuid() == 0:  # to whom no folder is read-only
+        as_user = {"user": 65534, "group": 65534, "extra_groups": []}
         for path in (tmp_path, *tmp_path.parents):
             with contextlib.suppress(PermissionError):
                 path.chmod(path.stat().st_mode | 0o055)
-        args = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *args]
-    plain = recording.run_plain(args)
-    recorded = recording.run_bare(args, folder / "the.mtape")
-    assert recorded.answer() == plain.answer()
+    plain = recording.run_plain(program(WORK), **as_user)
+    recorded = recording.run_bare(program(WORK), folder / "the.mtape", **as_user)
+    check_unrecorded(plain, recorded)
     assert not (folder / "the.mtape").exists()
 
 
@@ -142,7 +150,7 @@ def test_existing_file_is_not_overwritten(tmp_path):
     tape.write_bytes(b"somebody's precious data")
     plain = recording.run_plain(program(WORK))
     recorded = recording.run_bare(program(WORK), tape)
-    assert recorded.answer() == plain.answer()
+    check_unrecorded(plain, recorded)
     assert tape.read_bytes() == b"somebody's precious data"
 
 

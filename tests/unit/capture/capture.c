@@ -143,7 +143,7 @@ static void a_packed_tape_cut_at_any_byte_keeps_what_is_before(void **state)
 	size_t len;
 
 	(void)state;
-	all = (int64_t)small_tape(&writer, 6000);
+	all = (int64_t)small_tape(&writer, 2500);
 	writer_path(raw);
 	writer_path(cut);
 	writer_save(&writer, raw);

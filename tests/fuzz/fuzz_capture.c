@@ -1,0 +1,113 @@
+/*
+ * Any bytes as a tape: opening, verifying and loading it, at both depths, ends in an error or in a
+ * model that agrees with itself. Checksums are put right first, or nothing would ever get past
+ * them.
+ */
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/hash.h"
+#include "model/model.h"
+
+enum { BYTES_MAX = 1 << 20 };
+
+static void check(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static void put_checksums_right(uint8_t *bytes, size_t size)
+{
+	size_t at = TAPE_HEADER_BYTES;
+	struct tape_chunk chunk;
+
+	while (at + sizeof(chunk) <= size) {
+		memcpy(&chunk, bytes + at, sizeof(chunk));
+		if (chunk.stored_bytes > size - at - sizeof(chunk))
+			return;
+		chunk.checksum = 0;
+		chunk.checksum = hash_bytes(bytes + at + sizeof(chunk), chunk.stored_bytes,
+					    hash_bytes(&chunk, sizeof(chunk), 0));
+		memcpy(bytes + at, &chunk, sizeof(chunk));
+		at += sizeof(chunk) + chunk.stored_bytes;
+	}
+}
+
+static void count_chunk(void *context, const struct capture_chunk *chunk, uint64_t event_count,
+			const char *error)
+{
+	uint64_t *sum = context;
+
+	(void)error;
+	check(event_count <= chunk->used);
+	*sum += event_count;
+}
+
+static void check_model(const struct model *model)
+{
+	const struct model_totals *totals = model_totals(model);
+	const struct capture_stack *stacks = model_stacks(model);
+	struct model_sum leaked = { 0 };
+
+	check(totals->allocated.count ==
+	      totals->freed.count + totals->leaked.count + totals->lost_free_count);
+	for (size_t i = 0; i < model_stack_count(model); i++) {
+		check(i < CAPTURE_STACK_FIRST || stacks[i].parent < i);
+		check(stacks[i].module == CAPTURE_MODULE_NONE ||
+		      stacks[i].module < model_module_count(model));
+		leaked.count += model_stack_sums(model)[i].leaked.count;
+		leaked.bytes += model_stack_sums(model)[i].leaked.bytes;
+	}
+	check(leaked.count == totals->leaked.count);
+	check(leaked.bytes == totals->leaked.bytes);
+}
+
+static void check_tape(const char *path)
+{
+	struct model *summary = NULL, *full = NULL;
+	struct capture *capture = NULL;
+	struct err *err = capture_open(path, &capture);
+	uint64_t events = 0;
+
+	if (err) {
+		err_destroy(err);
+		return;
+	}
+	err_destroy(capture_verify(capture, count_chunk, &events));
+	err_destroy(model_load_capture(capture, MODEL_SUMMARY, &summary));
+	err_destroy(model_load_capture(capture, MODEL_FULL, &full));
+	if (summary)
+		check_model(summary);
+	if (summary && full)
+		check(memcmp(model_totals(summary), model_totals(full),
+			     sizeof(struct model_totals)) == 0);
+	model_destroy(summary);
+	model_destroy(full);
+	capture_destroy(capture);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	uint8_t *bytes = malloc(size + 1);
+	int fd = memfd_create("tape", MFD_CLOEXEC);
+	char path[32];
+
+	check(bytes != NULL && fd >= 0);
+	memcpy(bytes, data, size);
+	if (size <= BYTES_MAX && size >= sizeof(struct tape_header)) {
+		const struct tape_header *header = (const void *)bytes;
+
+		if (header->kind == TAPE_KIND_PACKED)
+			put_checksums_right(bytes, size);
+		check(write(fd, bytes, size) == (ssize_t)size);
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		check_tape(path);
+	}
+	close(fd);
+	free(bytes);
+	return 0;
+}

@@ -1,6 +1,7 @@
 /*
  * A role is a matter of names, and names are a matter of experience: the tables below are what
- * stands between a program and malloc in glibc, libstdc++, libc++ and Rust's alloc.
+ * stands between a program and malloc in glibc, libstdc++, libc++, Rust's alloc, and in programs
+ * and libraries that everybody has.
  */
 #include "model/roles.h"
 
@@ -51,6 +52,55 @@ static const struct rule allocator_rules[] = {
 	{ MATCH_BEGIN, "<alloc::raw_vec::" },
 	{ MATCH_BEGIN, "std::alloc::" },
 	{ MATCH_BEGIN, "std::sys::alloc::" },
+};
+
+/* Malloc by another name: who calls it is what a reader wants to know. */
+static const struct rule wrapper_rules[] = {
+	{ MATCH_ALL, "xmalloc" },
+	{ MATCH_ALL, "xcalloc" },
+	{ MATCH_ALL, "xrealloc" },
+	{ MATCH_ALL, "xreallocarray" },
+	{ MATCH_ALL, "xzalloc" },
+	{ MATCH_ALL, "xmalloc0" },
+	{ MATCH_BEGIN, "g_malloc" },
+	{ MATCH_BEGIN, "g_try_malloc" },
+	{ MATCH_BEGIN, "g_realloc" },
+	{ MATCH_BEGIN, "g_try_realloc" },
+	{ MATCH_BEGIN, "g_slice_alloc" },
+	{ MATCH_BEGIN, "g_aligned_alloc" },
+	{ MATCH_BEGIN, "_PyMem_" },
+	{ MATCH_BEGIN, "PyMem_" },
+	{ MATCH_BEGIN, "_PyObject_Malloc" },
+	{ MATCH_BEGIN, "_PyObject_Calloc" },
+	{ MATCH_BEGIN, "_PyObject_Realloc" },
+	{ MATCH_ALL, "PyObject_Malloc" },
+	{ MATCH_ALL, "PyObject_Calloc" },
+	{ MATCH_ALL, "PyObject_Realloc" },
+	{ MATCH_BEGIN, "Perl_safesys" },
+	{ MATCH_BEGIN, "sqlite3MemMalloc" },
+	{ MATCH_BEGIN, "sqlite3MemRealloc" },
+	{ MATCH_ALL, "sqlite3Malloc" },
+	{ MATCH_ALL, "sqlite3Realloc" },
+	{ MATCH_ALL, "sqlite3_malloc" },
+	{ MATCH_ALL, "sqlite3_malloc64" },
+	{ MATCH_ALL, "sqlite3_realloc" },
+	{ MATCH_ALL, "sqlite3_realloc64" },
+	{ MATCH_ALL, "mallocWithAlarm" },
+	{ MATCH_ALL, "CRYPTO_malloc" },
+	{ MATCH_ALL, "CRYPTO_zalloc" },
+	{ MATCH_ALL, "CRYPTO_realloc" },
+	{ MATCH_ALL, "zmalloc" },
+	{ MATCH_ALL, "zcalloc" },
+	{ MATCH_ALL, "zrealloc" },
+	{ MATCH_BEGIN, "ztrymalloc" },
+	{ MATCH_BEGIN, "ztrycalloc" },
+	{ MATCH_BEGIN, "ztryrealloc" },
+	{ MATCH_BEGIN, "zmalloc_usable" },
+	{ MATCH_BEGIN, "av_malloc" },
+	{ MATCH_BEGIN, "av_realloc" },
+	{ MATCH_BEGIN, "llvm::safe_malloc" },
+	{ MATCH_BEGIN, "llvm::allocate_buffer(" },
+	{ MATCH_BEGIN, "v8::base::Malloc" },
 };
 
 static const struct rule start_rules[] = {
@@ -129,7 +179,7 @@ static size_t std_prefix_bytes(const char *text)
  */
 static bool is_library_inside(const char *function)
 {
-	bool is_std = false;
+	bool is_std = false, is_inside = false;
 
 	for (const char *at = function; *at && *at != '(';) {
 		const size_t prefix = std_prefix_bytes(at);
@@ -137,20 +187,18 @@ static bool is_library_inside(const char *function)
 		if (prefix > 0) {
 			is_std = true;
 			at += prefix;
-			if (*at == '_')
-				return true;
+			is_inside = *at == '_';
 		} else if (*at == '<') {
 			at = arguments_end(at);
 		} else if (*at == ' ' || *at == '*' || *at == '&') {
-			is_std = false; /* that was the return type */
+			is_std = is_inside = false; /* that was the return type */
 			at++;
-		} else if (is_std && begins(at, "::_")) {
-			return true;
 		} else {
+			is_inside |= is_std && begins(at, "::_");
 			at++;
 		}
 	}
-	return false;
+	return is_inside;
 }
 
 enum name_role role_of(const char *function, const char *module_short)
@@ -160,6 +208,7 @@ enum name_role role_of(const char *function, const char *module_short)
 	if (any_matches(start_rules, array_size(start_rules), function))
 		return NAME_START;
 	if (any_matches(allocator_rules, array_size(allocator_rules), function) ||
+	    any_matches(wrapper_rules, array_size(wrapper_rules), function) ||
 	    is_library_inside(function))
 		return NAME_ALLOCATOR;
 	return NAME_PROGRAM;

@@ -4,8 +4,9 @@
 
 enum {
 	TOP_DEFAULT = 10,
-	STACKS_SHOWN = 3,  /* per function */
-	FRAMES_SHOWN = 32, /* per stack, in text */
+	STACKS_SHOWN = 3,     /* per function */
+	STACK_SHARE_MIN = 20, /* one in so many of the function's bytes or calls */
+	FRAMES_SHOWN = 24,    /* per stack, in text */
 	SHARE_COLUMNS = 9,
 	VALUE_COLUMNS = 12,
 	OTHER_COLUMNS = 13,
@@ -87,48 +88,69 @@ static void add_callers(struct text *text, const struct report_context *context,
 	str_add_char(&text->out, '\n');
 }
 
-static void add_stack(struct text *text, const struct report_context *context, enum metric metric,
-		      uint32_t stack, uint64_t whole)
+static void add_rest(struct text *text, struct walk *walk, size_t indent)
+{
+	uint64_t count = 1;
+
+	while (walk_next(walk))
+		count++;
+	str_add_repeated(&text->out, ' ', indent);
+	text_style(text, TEXT_DIM);
+	str_add(&text->out, "… ");
+	text_counted(&text->out, count, "more frame");
+	text_style(text, TEXT_PLAIN);
+	str_add_char(&text->out, '\n');
+}
+
+/* A stack that has all of its function needs no numbers, and not the function again. */
+static void add_stack(struct text *text, const struct report_context *context,
+		      const struct site *site, enum metric metric, uint32_t stack, uint64_t whole)
 {
 	const size_t indent = SHARE_COLUMNS + VALUE_COLUMNS + OTHER_COLUMNS + 2;
+	const struct model_stack_sums *sums = &model_stack_sums(context->model)[stack];
+	const bool is_all = metric_value(metric, sums) == metric_value(metric, &site->sums);
 	struct walk walk = walk_begin(context->model, context->names, stack, context->mode);
 	const struct name_frame *frame;
-	size_t count = 0;
 
-	while ((frame = walk_next(&walk))) {
-		if (count == 0)
-			add_numbers(text, metric, &model_stack_sums(context->model)[stack], whole);
+	for (size_t i = 0; (frame = walk_next(&walk)); i++) {
+		if (i == FRAMES_SHOWN) {
+			add_rest(text, &walk, indent);
+			return;
+		}
+		if (i == 0 && is_all)
+			continue;
+		if (i == 0)
+			add_numbers(text, metric, sums, whole);
 		else
 			str_add_repeated(&text->out, ' ', indent);
-		if (count++ == FRAMES_SHOWN) {
-			text_add(text, TEXT_DIM, "… (--json has all of it)");
-			str_add_char(&text->out, '\n');
-			break;
-		}
 		add_frame(text, context, frame, frame->is_inlined ? TEXT_DIM : TEXT_PLAIN,
 			  text->width - indent);
 	}
 }
 
+/* The heaviest stacks, as long as they are a part of it worth speaking of. */
 static struct err *add_stacks(struct text *text, const struct report_context *context,
 			      const struct sites *sites, const struct site *site,
 			      enum metric metric, uint64_t whole)
 {
+	const struct model_stack_sums *sums = model_stack_sums(context->model);
+	const uint64_t value_min = metric_value(metric, &site->sums) / STACK_SHARE_MIN;
 	const uint32_t *stacks;
-	size_t count;
-	struct err *err = sites_stacks(context->model, sites, site, metric, STACKS_SHOWN,
-				       context->arena, &stacks, &count);
+	size_t count, shown = 0;
+	struct err *err = sites_stacks(context->model, sites, site, metric, 0, context->arena,
+				       &stacks, &count);
 
 	if (err)
 		return err;
-	for (size_t i = 0; i < count; i++)
-		add_stack(text, context, metric, stacks[i], whole);
-	if (site->stack_count > count && count == STACKS_SHOWN) {
+	while (shown < count && shown < STACKS_SHOWN &&
+	       (shown == 0 || metric_value(metric, &sums[stacks[shown]]) >= value_min))
+		add_stack(text, context, site, metric, stacks[shown++], whole);
+	if (shown < count) {
 		str_add_repeated(&text->out, ' ',
 				 SHARE_COLUMNS + VALUE_COLUMNS + OTHER_COLUMNS + 2);
 		text_style(text, TEXT_DIM);
 		str_add(&text->out, "… and ");
-		text_counted(&text->out, site->stack_count - count, "more stack");
+		text_counted(&text->out, count - shown, "more stack");
 		text_style(text, TEXT_PLAIN);
 		str_add_char(&text->out, '\n');
 	}
@@ -287,6 +309,7 @@ struct err *rank_report(const struct report_context *context, enum metric metric
 	CLEAN(text_deinit) struct text text = text_begin(context->settings);
 	const size_t top = context->settings->top ? context->settings->top : TOP_DEFAULT;
 	struct sites sites;
+	size_t head_bytes;
 	struct err *err =
 		sites_find(context->model, context->names, context->mode, context->arena, &sites);
 
@@ -294,10 +317,13 @@ struct err *rank_report(const struct report_context *context, enum metric metric
 		return err;
 	if (context->settings->format != EMIT_TEXT)
 		return rank_emit(context, &sites, metric, out);
+	text_head(&text, context->model);
+	head_bytes = text.out.len;
 	err = rank_text(context, &text, &sites, metric, top, RANK_STACKS);
 	if (err)
 		return err;
-	if (text.out.len == 0) {
+	if (text.out.len == head_bytes) {
+		str_add_char(&text.out, '\n');
 		text_add(&text, TEXT_GOOD,
 			 metric == METRIC_LEAKED ? "Nothing leaked." : "Nothing of that kind.");
 		str_add_char(&text.out, '\n');

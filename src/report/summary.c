@@ -9,67 +9,6 @@ enum { SITES_SHOWN = 5, LABEL_VALUE_COLUMNS = 12 };
 
 /* --- text ---------------------------------------------------------------------------------- */
 
-static void add_command(struct str *out, const struct model_process *process)
-{
-	if (process->argc == 0)
-		str_add(out, process->exe[0] ? process->exe : "unknown program");
-	for (uint32_t i = 0; i < process->argc; i++) {
-		if (i > 0)
-			str_add_char(out, ' ');
-		str_add(out, i == 0 ? names_short_path(process->argv[i]) : process->argv[i]);
-	}
-}
-
-static void add_end(struct str *out, const struct model_process *process)
-{
-	switch (process->end_kind) {
-	case TAPE_END_EXIT:
-		if (process->end_status <
-		    0) { /* recorded without its parent: the code is not known */
-			str_add(out, " · ended by itself");
-			break;
-		}
-		str_add(out, " · exit code ");
-		str_add_i64(out, process->end_status);
-		break;
-	case TAPE_END_SIGNAL:
-		str_add(out, " · killed by signal ");
-		str_add_i64(out, process->end_status);
-		break;
-	case TAPE_END_RUNNING:
-		str_add(out, " · still running");
-		break;
-	case TAPE_END_EXEC:
-		str_add(out, " · became another program");
-		break;
-	case TAPE_END_UNKNOWN:
-		break;
-	}
-}
-
-static void add_head(struct text *text, const struct model *model)
-{
-	const struct model_process *process = model_process(model);
-	CLEAN(str_deinit) struct str command = { 0 };
-	CLEAN(str_deinit) struct str shown = { 0 };
-	CLEAN(str_deinit) struct str facts = { 0 };
-
-	add_command(&command, process);
-	str_printf(&facts, "pid %u · ", process->pid);
-	str_add_duration(&facts, process->duration_ns);
-	if (model_thread_count(model) > 1) {
-		str_add(&facts, " · ");
-		str_add_grouped(&facts, model_thread_count(model));
-		str_add(&facts, " threads");
-	}
-	add_end(&facts, process);
-	text_cut(&shown, str_text(&command), text->width);
-	text_add(text, TEXT_BOLD, str_text(&shown));
-	str_add_char(&text->out, '\n');
-	text_add(text, TEXT_DIM, str_text(&facts));
-	str_add(&text->out, "\n\n");
-}
-
 /* "  peak        12.3 MiB" with room for what explains it. */
 static void add_fact(struct text *text, const char *label, const char *value)
 {
@@ -228,7 +167,8 @@ static struct err *summary_text(const struct report_context *context, FILE *out)
 
 	if (err)
 		return err;
-	add_head(&text, context->model);
+	text_head(&text, context->model);
+	str_add_char(&text.out, '\n');
 	add_facts(&text, context->model);
 	for (size_t i = 0; i < array_size(metrics) && !err; i++) {
 		if (!settings->has_sort || settings->sort == metrics[i])

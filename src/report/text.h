@@ -25,6 +25,9 @@ void text_add(struct text *text, enum text_style style, const char *words);
 /* Right-aligned in `columns`. */
 void text_right(struct text *text, enum text_style style, const char *words, size_t columns);
 
+/* Two lines: the command, and what became of it. */
+void text_head(struct text *text, const struct model *model);
+
 void text_heading(struct text *text, const char *words, const char *right);
 
 /* "  label       " of a block of facts. */

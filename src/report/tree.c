@@ -97,6 +97,8 @@ static struct err *tree_text(const struct report_context *context, const struct 
 
 	if (!indents)
 		return err_nomem();
+	text_head(&text, context->model);
+	str_add_char(&text.out, '\n');
 	add_title(&text, context, tree);
 	for (uint32_t node = node_next(tree, TREE_ROOT); node != TREE_NONE && node != TREE_ROOT;
 	     node = node_next(tree, node)) {

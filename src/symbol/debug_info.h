@@ -7,7 +7,9 @@
 #ifndef MEMTAPE_SYMBOL_DEBUG_INFO_H
 #define MEMTAPE_SYMBOL_DEBUG_INFO_H
 
+#include "base/arena.h"
 #include "base/err.h"
+#include "symbol/elf_names.h"
 
 struct debug_info;
 
@@ -29,5 +31,11 @@ CLEAN_DEFINE(debug_info_close, struct debug_info *);
  */
 size_t debug_info_frames(struct debug_info *info, uint64_t address, struct debug_frame *frames,
 			 size_t max);
+
+/*
+ * Adds the names of .gnu_debugdata, a compressed symbol table that some distributions leave in
+ * stripped objects; texts are kept in the arena. Adds nothing when it cannot be read.
+ */
+void debug_info_mini_names(struct elf_names *names, const char *path, struct arena *arena);
 
 #endif

@@ -7,7 +7,6 @@
 #include "symbol/debug_info.h"
 #include "symbol/elf_names.h"
 #include "symbol/elf_starts.h"
-#include "symbol/mini_names.h"
 
 enum { FRAMES_MAX = 64 /* of one address: inlined into each other */ };
 
@@ -164,7 +163,7 @@ static void object_read_names(struct symbolizer *symbolizer, struct object *obje
 	if (!has_symtab && object->file && object->file->has_mini_debug) {
 		const size_t exported = object->names.count;
 
-		mini_names_add(&object->names, object->path, &symbolizer->arena);
+		debug_info_mini_names(&object->names, object->path, &symbolizer->arena);
 		has_symtab = object->names.count > exported;
 	}
 	elf_names_sort(&object->names);

@@ -71,7 +71,8 @@ static struct tape_chunk *slot_wait(struct rec_lane *lane)
 
 		if (slot_find(lane))
 			return slot_at(lane->slot);
-		if (atomic_load(LIVE(collector_state)) != TAPE_COLLECTOR_RUNNING)
+		if (atomic_load(LIVE(collector_state)) != TAPE_COLLECTOR_RUNNING ||
+		    SYS_CALL2(SYS_kill, rec.live->collector_pid, 0) == -ESRCH)
 			break;
 		atomic_fetch_add(LIVE(recorder_waits), 1);
 		sys_call6(SYS_futex, (long)&rec.live->freed_count, FUTEX_WAIT, freed,
@@ -212,6 +213,7 @@ static void chunk_begin(struct rec_lane *lane, struct tape_chunk *chunk)
 /* The lane's cursor and limit are such that every event comes here while there is no chunk. */
 bool rec_chunk_next(struct rec_lane *lane)
 {
+	const uint64_t began = rec_ticks();
 	struct tape_chunk *chunk;
 
 	rec_chunk_seal(lane);
@@ -224,6 +226,7 @@ bool rec_chunk_next(struct rec_lane *lane)
 		return false;
 	chunk_begin(lane, chunk);
 	rec_usage_note(lane);
+	rec_slow_ticks(began);
 	return true;
 }
 

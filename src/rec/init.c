@@ -54,6 +54,13 @@ void rec_lost(enum tape_loss kind)
 					  memory_order_relaxed);
 }
 
+void rec_slow_ticks(uint64_t began)
+{
+	if (rec.live)
+		atomic_fetch_add_explicit((_Atomic uint64_t *)&rec.live->recorder_ticks,
+					  rec_ticks() - began, memory_order_relaxed);
+}
+
 /* Gets out of the way and says why. The lanes' chunks stay as they are: valid up to `used`. */
 void rec_stop(enum tape_fault fault, int error)
 {

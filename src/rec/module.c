@@ -13,6 +13,7 @@
 #include <elf.h>
 #include <link.h>
 #include <stdatomic.h>
+#include <sys/auxv.h>
 
 #include "core/poison.h"
 
@@ -235,10 +236,18 @@ static uint32_t jit_rule(uint64_t pc)
 uint32_t rec_module_rule(struct rec_lane *lane, uint64_t lookup_pc)
 {
 	struct rec_module *module = module_find(lookup_pc);
+	uint32_t rule;
 
 	if (!module)
 		module = module_discover(lane, lookup_pc);
-	return module ? unwind_rule_compile(&module->object, lookup_pc) : jit_rule(lookup_pc);
+	if (!module)
+		return jit_rule(lookup_pc);
+	rule = unwind_rule_compile(&module->object, lookup_pc);
+	/* glibc's loader begins in assembly without information: nothing lies outside of it. */
+	if (rule == UNWIND_NONE && rec_real.find_object &&
+	    module->object.bias == getauxval(AT_BASE))
+		return UNWIND_END;
+	return rule;
 }
 
 bool rec_module_full_step(struct unwind_regs *regs, uint64_t stack_begin, uint64_t stack_end,

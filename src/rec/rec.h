@@ -170,6 +170,7 @@ void rec_stop(enum tape_fault fault, int error);
 bool rec_lock(void); /* false: this thread has it already (a signal came) */
 void rec_unlock(void);
 void rec_lost(enum tape_loss kind);
+void rec_slow_ticks(uint64_t began); /* a slow path began at this rec_ticks() and ends now */
 
 /*
  * lane.c. A hook that finds tls->lane NULL enters here: a lane to record in, or NULL: just call the

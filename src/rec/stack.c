@@ -11,6 +11,7 @@
 
 static inline uint32_t walk_rule(void *context, uint64_t lookup_pc);
 static bool walk_slow(void *context, struct memo_state *state, bool *end_ret);
+static bool walk_known(void *context, uint64_t lookup_pc);
 static bool walk_mapped(void *context, uint64_t begin, uint64_t end);
 
 #include "unwind/memo_walk.h"
@@ -50,6 +51,7 @@ void rec_stack_forget_rules(void)
 static REC_COLD uint32_t rule_miss(struct rec_lane *lane, uint64_t lookup_pc,
 				   _Atomic uint64_t *line, uint64_t slot, uint64_t tag)
 {
+	const uint64_t began = rec_ticks();
 	uint32_t rule = rec_module_rule(lane, lookup_pc);
 
 	if (unwind_rule_kind(rule) == UNWIND_SP && unwind_rule_offset(rule) == 0)
@@ -62,6 +64,7 @@ static REC_COLD uint32_t rule_miss(struct rec_lane *lane, uint64_t lookup_pc,
 		atomic_store_explicit(&line[slot], tag << RULE_WORD_BITS | rule,
 				      memory_order_relaxed);
 	rec_usage_note(lane);
+	rec_slow_ticks(began);
 	return rule;
 }
 
@@ -88,6 +91,11 @@ static inline uint32_t walk_rule(void *context, uint64_t lookup_pc)
 	return (uint32_t)word & ((UINT32_C(1) << RULE_WORD_BITS) - 1);
 }
 
+static bool walk_known(void *context, uint64_t lookup_pc)
+{
+	return walk_rule(context, lookup_pc) != RULE_NO_INFORMATION;
+}
+
 static bool walk_slow(void *context, struct memo_state *state, bool *end_ret)
 {
 	const struct rec_lane *lane = context;
@@ -96,7 +104,10 @@ static bool walk_slow(void *context, struct memo_state *state, bool *end_ret)
 		.exact = state->exact,
 	};
 
-	if (!walk_mapped(context, state->sp, state->sp + 8))
+	for (uint64_t bytes = 8; bytes <= WALK_FRAME_BYTES_MAX; bytes *= 8)
+		if (!walk_mapped(context, state->sp, state->sp + bytes))
+			break; /* as much of the stack as there is */
+	if (state->sp + 8 > lane->mapped_end)
 		return false;
 	regs.value[UNWIND_REG_BP] = state->bp;
 	regs.value[UNWIND_REG_SP] = state->sp;
@@ -153,22 +164,56 @@ static bool walk_mapped(void *context, uint64_t begin, uint64_t end)
  */
 static inline size_t edge_index(const struct rec_lane *lane, uint32_t parent, uint64_t pc)
 {
-	return (pc * SCRAMBLE ^ parent * UINT64_C(0xc2b2ae3d27d4eb4f)) >> (64 - lane->edge_bits);
+	uint64_t hash = (pc ^ (uint64_t)parent << 32) * SCRAMBLE;
+
+	hash = (hash ^ hash >> 32) * UINT64_C(0xc2b2ae3d27d4eb4f);
+	return hash >> (64 - lane->edge_bits);
+}
+
+/*
+ * Where a node's children are looked for first: one cache line for two parents whose ids follow
+ * each other, because the nodes of a new path are defined one after the other and used together.
+ */
+enum { NEAR_SLOTS = 4 };
+
+static inline size_t edge_near(const struct rec_lane *lane, uint32_t parent)
+{
+	return (size_t)(parent >> 1) * NEAR_SLOTS & (((size_t)1 << lane->edge_bits) - 1);
+}
+
+static inline size_t edge_slot(uint64_t pc)
+{
+	return pc * 37 >> 5 & (NEAR_SLOTS - 1);
+}
+
+/* The edge, or the empty entry where it would be. */
+static struct rec_edge *edge_find(struct rec_lane *lane, uint32_t parent, uint64_t pc)
+{
+	struct rec_edge *line = lane->edges + edge_near(lane, parent);
+	const size_t slot = edge_slot(pc);
+	size_t index;
+
+	for (size_t i = 0; i < NEAR_SLOTS; i++) {
+		struct rec_edge *edge = &line[slot ^ i];
+
+		if ((edge->pc == pc && edge->parent == parent) || !edge->node)
+			return edge;
+	}
+	index = edge_index(lane, parent, pc);
+	for (;;) {
+		struct rec_edge *edge = &lane->edges[index];
+
+		if ((edge->pc == pc && edge->parent == parent) || !edge->node)
+			return edge;
+		index = (index + 1) & (((size_t)1 << lane->edge_bits) - 1);
+	}
 }
 
 static REC_COLD void edges_rehash(struct rec_lane *lane, const struct rec_edge *old, size_t count)
 {
-	const size_t mask = ((size_t)1 << lane->edge_bits) - 1;
-
-	for (const struct rec_edge *edge = old; edge < old + count; edge++) {
-		size_t index = edge_index(lane, edge->parent, edge->pc);
-
-		if (!edge->node)
-			continue;
-		while (lane->edges[index].node)
-			index = (index + 1) & mask;
-		lane->edges[index] = *edge;
-	}
+	for (const struct rec_edge *edge = old; edge < old + count; edge++)
+		if (edge->node)
+			*edge_find(lane, edge->parent, edge->pc) = *edge;
 }
 
 /* Makes room: a table four times as large, or an empty one. */
@@ -193,7 +238,7 @@ static REC_COLD void edges_make_room(struct rec_lane *lane)
 	atomic_fetch_add(&rec.private_bytes, bytes * 3);
 }
 
-static REC_COLD uint32_t node_define(struct rec_lane *lane, size_t index, uint32_t parent,
+static REC_COLD uint32_t node_define(struct rec_lane *lane, struct rec_edge *edge, uint32_t parent,
 				     uint64_t pc)
 {
 	struct tape_node *node;
@@ -210,26 +255,28 @@ static REC_COLD uint32_t node_define(struct rec_lane *lane, size_t index, uint32
 	node->pc_high = (uint32_t)(pc >> 32 & 0xffff) | (uint32_t)(pc >> 63) << 31;
 	atomic_store_explicit((_Atomic uint32_t *)&lane->chunk->node_count,
 			      lane->chunk->node_count + 1, memory_order_release);
-	lane->edges[index] =
-		(struct rec_edge) { .pc = pc, .parent = parent, .node = lane->next_node };
+	*edge = (struct rec_edge) { .pc = pc, .parent = parent, .node = lane->next_node };
 	if (++lane->edge_count > (size_t)5 << lane->edge_bits >> 3)
 		edges_make_room(lane);
 	return lane->next_node++;
 }
 
+static __attribute__((noinline)) uint32_t node_get_far(struct rec_lane *lane, uint32_t parent,
+						       uint64_t pc)
+{
+	struct rec_edge *edge = edge_find(lane, parent, pc);
+
+	return likely(edge->node) ? edge->node : node_define(lane, edge, parent, pc);
+}
+
 /* pc with bit 63: interrupted there. */
 static inline uint32_t node_get(struct rec_lane *lane, uint32_t parent, uint64_t pc)
 {
-	size_t index = edge_index(lane, parent, pc);
-	const struct rec_edge *edge = &lane->edges[index];
+	const struct rec_edge *edge = lane->edges + edge_near(lane, parent) + edge_slot(pc);
 
-	while (unlikely(edge->pc != pc || edge->parent != parent)) {
-		if (!edge->node)
-			return node_define(lane, index, parent, pc);
-		index = (index + 1) & (((size_t)1 << lane->edge_bits) - 1);
-		edge = &lane->edges[index];
-	}
-	return edge->node;
+	if (likely(edge->pc == pc && edge->parent == parent))
+		return edge->node;
+	return node_get_far(lane, parent, pc);
 }
 
 /* Gives the fresh frames their nodes and keeps them. */
@@ -244,7 +291,8 @@ static inline uint32_t stack_keep(struct rec_lane *lane, uint32_t met, uint32_t 
 			node = node_get(lane, node,
 					memo->fresh_pair[i].value |
 						(uint64_t)(meta->flags & MEMO_EXACT ? 1 : 0) << 63);
-		meta->node = node;
+		/* As one word, because it is about to be copied as one. */
+		store_u64(&meta->node, node | (uint64_t)meta->flags << 32);
 	}
 	unwind_memo_keep(memo, met);
 	return node;
@@ -304,8 +352,8 @@ static REC_COLD void selfcheck(struct rec_lane *lane, const struct rec_frame *fr
 	uint32_t kept = memo->top;
 	bool same = true;
 
-	if (memo->cut)
-		return;
+	if (memo->cut || memo->top == memo->capacity)
+		return; /* not kept: nothing to compare */
 	for (;;) {
 		while (kept < memo->capacity && !(memo->meta[kept].flags & MEMO_FRAME))
 			kept++;

@@ -39,8 +39,12 @@ struct memo_meta {
 	uint64_t bp;	  /* frame pointer in this frame; sure only with MEMO_NEEDS_BP */
 	uint64_t bp_slot; /* where it was read; 0: it came through from the next inner frame */
 	uint32_t node;	  /* id of the stack from the outermost frame to here */
-	uint32_t flags;
+	uint32_t flags;	  /* node and flags are one word, written and copied as such */
 };
+
+static_assert(offsetof(struct memo_meta, flags) == offsetof(struct memo_meta, node) + 4,
+	      "one word");
+static_assert(offsetof(struct memo_meta, node) % 8 == 0, "one word");
 
 /* Where a walk stands. */
 struct memo_state {

@@ -6,6 +6,8 @@
  *		the rule for a pc; a hit must cost a few instructions
  *	static bool walk_slow(void *context, struct memo_state *state, bool *end_ret);
  *		one step with the full interpreter
+ *	static bool walk_known(void *context, uint64_t lookup_pc);
+ *		whether the pc lies in code whose call frame information is known
  *	static bool walk_mapped(void *context, uint64_t begin, uint64_t end);
  *		whether all of [begin, end) can be read
  */
@@ -261,6 +263,24 @@ static enum walk_step walk_over_bp(struct unwind_memo *memo, void *context,
 	return WALK_ON;
 }
 
+/*
+ * Code without call frame information, mostly a few functions of start files, written with a frame
+ * pointer: follow it when that is a small step to a return address in code that is known.
+ */
+static enum walk_step walk_over_unknown(struct unwind_memo *memo, void *context,
+					struct memo_state *state)
+{
+	enum { STEP_BYTES_MAX = 1024 };
+	const uint64_t cfa = state->bp + 16;
+
+	if (cfa - state->sp > STEP_BYTES_MAX || !walk_plausible(context, state->sp, cfa) ||
+	    !walk_known(context, walk_load(cfa - 8) - 1))
+		return WALK_LOST;
+	walk_need_bp(memo, state->bp);
+	walk_to_cfa(state, cfa, cfa - 16);
+	return WALK_ON;
+}
+
 static inline enum walk_step walk_over(struct unwind_memo *memo, void *context,
 				       struct memo_state *state, uint32_t rule)
 {
@@ -290,7 +310,7 @@ static inline enum walk_step walk_over(struct unwind_memo *memo, void *context,
 	case UNWIND_NONE:
 		break;
 	}
-	return WALK_LOST;
+	return walk_over_unknown(memo, context, state);
 }
 
 /*

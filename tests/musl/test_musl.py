@@ -74,3 +74,12 @@ def test_a_block_of_one_thread_is_freed_in_another(tape):
 
 def test_nothing_was_lost(tape):
     assert report(tape, "summary")["lost_events"] == 0
+
+
+def test_every_function_answers_as_without_a_recorder(library, tmp_path):
+    program = pathlib.Path(os.environ["MEMTAPE_MUSL_DIR"]) / "tests/targets/conformance"
+    plain = subprocess.run([program], capture_output=True, env={})
+    recorded = subprocess.run([program], capture_output=True, env={
+        "LD_PRELOAD": str(library), "MEMTAPE_OUTPUT": str(tmp_path / "conformance.mtape")})
+    assert plain.returncode == 0 and plain.stdout
+    assert (recorded.returncode, recorded.stdout) == (plain.returncode, plain.stdout)

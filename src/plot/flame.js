@@ -238,7 +238,7 @@
 			if (hit || inHit.has(f.parent))
 				inHit.add(f.i);
 		}
-		result.textContent = expression ? countText(hits.size) + " frames \u00b7 " +
+		result.textContent = expression ? countText(hits.size) + (hits.size === 1 ? " frame" : " frames") + " \u00b7 " +
 			valueText(matched) + " \u00b7 " + share(matched, frames[0].value) : "";
 		for (const f of frames)
 			rects[f.i].classList.toggle("dim", expression !== null && !hits.has(f.i));
@@ -315,7 +315,11 @@
 		box.setAttribute("spellcheck", "false");
 		box.setAttribute("aria-label", "search frames");
 		holder.appendChild(box);
-		box.addEventListener("input", () => search(box.value));
+		box.addEventListener("input", () => {
+			search(box.value);
+			window.history.replaceState(null, "", box.value ?
+				"#search=" + encodeURIComponent(box.value) : window.location.pathname);
+		});
 	}
 
 	buildSearch();
@@ -342,4 +346,8 @@
 	if (!icicle)
 		window.scrollTo(0, data.layout.height); /* to the root */
 	keepHead();
+	/* peak.svg#search=REGEX: a link to what was found */
+	const asked = /^#search=(.*)$/.exec(window.location.hash);
+	if (asked)
+		search(box.value = decodeURIComponent(asked[1]));
 })();

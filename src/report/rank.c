@@ -243,7 +243,10 @@ static void emit_site(struct emit *emit, const struct report_context *context,
 	emit_row(emit);
 	emit_text(emit, "function", name->function);
 	emit_text(emit, "file", frame->file);
-	emit_u64(emit, "line", frame->line, EMIT_PLAIN);
+	if (frame->line > 0)
+		emit_u64(emit, "line", frame->line, EMIT_PLAIN);
+	else
+		emit_null(emit, "line");
 	emit_text(emit, "module", name->module[0] ? name->module : NULL);
 	emit_u64(emit, "peak_bytes", sums->peak.bytes, EMIT_BYTES);
 	emit_u64(emit, "peak_count", sums->peak.count, EMIT_COUNT);

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import pathlib
+import shutil
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -172,6 +173,25 @@ def test_flame_graphs_are_sound_xml_with_a_frame_per_function(shop, metric, shap
     names = {name for name, _ in data["names"]}
     if metric != "temporary":
         assert any("<b>" in name for name in names)  # as text: it was parsed
+
+
+def test_a_browser_searches_the_picture(shop):
+    browser = shutil.which("chromium")
+    if not browser:
+        pytest.skip("needs chromium")
+    run(shop, "flamegraph", "shop.mtape", "-o", "out.svg")
+
+    def page(hash_part):
+        return recording.run([browser, "--headless", "--no-sandbox", "--disable-gpu",
+                              f"--user-data-dir={shop / 'profile'}", "--virtual-time-budget=2000",
+                              "--dump-dom", f"file://{shop}/out.svg{hash_part}"]).stdout.decode()
+
+    assert "hit" not in [c for part in page("").split('class="')[1:]
+                         for c in part.split('"')[0].split()]
+    found = page("#search=stock_load%7Cstock_grow")
+    assert '2 frames \u00b7 64.0 KiB \u00b7 90.9 %' in found  # one in the other: counted once
+    assert found.count(" hit\"") == 2
+    assert "<b>" not in found
 
 
 def test_hostile_names_never_reach_the_terminal_raw(shop):

@@ -8,6 +8,7 @@
  */
 #include "rec/rec.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "core/poison.h"
@@ -22,9 +23,37 @@ static char *value_of(char *string, const char *name)
 	return strncmp(string, name, len) == 0 && string[len] == '=' ? string + len + 1 : NULL;
 }
 
+/* What the kernel was given, for callers that come before libc has set environ (preinit_array). */
+static const char *early_get(const char *name)
+{
+	enum { ROOM = 256 << 10 };
+	static char
+		*text; /* NUL-terminated strings, then an empty one; kept: its values are in use */
+	long len;
+	int fd;
+
+	if (!text) {
+		text = sys_map_private(ROOM);
+		fd = text ? sys_open("/proc/self/environ", O_RDONLY | O_CLOEXEC, 0) : -1;
+		for (size_t used = 0; fd >= 0 && used < ROOM - 2; used += (size_t)len) {
+			len = sys_read(fd, text + used, ROOM - 2 - used);
+			if (len <= 0)
+				break;
+		}
+		if (fd >= 0)
+			sys_close(fd);
+	}
+	for (char *string = text; string && *string; string += strlen(string) + 1)
+		if (value_of(string, name))
+			return value_of(string, name);
+	return NULL;
+}
+
 const char *rec_env_get(const char *name)
 {
-	for (char **entry = environ; entry && *entry; entry++)
+	if (!environ)
+		return early_get(name);
+	for (char **entry = environ; *entry; entry++)
 		if (value_of(*entry, name))
 			return value_of(*entry, name);
 	return NULL;

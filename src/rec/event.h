@@ -63,11 +63,4 @@ rec_event_free(struct rec_lane *lane, unsigned fn, const void *ptr, const struct
 	rec_event_write(lane, fn, (uint64_t)ptr, 0, 0, rec.options.free_stacks, caller);
 }
 
-/* A realloc that failed: the old block stays. */
-static REC_COLD void rec_event_kept(struct rec_lane *lane, unsigned fn, const void *ptr,
-				    size_t size, const struct rec_frame *caller)
-{
-	rec_event_write(lane, fn, (uint64_t)ptr, size, size, rec.options.stacks, caller);
-}
-
 #endif

@@ -1,100 +1,15 @@
 /*
- * hooks: the wrappers of the allocation functions, one macro for each shape in hooks.def.
- *
- * Each has a fast face - the thread's lane is there: take it, call, record, put it back - and a
- * slow one for the first call of a thread, calls from inside the allocator or from a signal handler
- * that interrupted the recorder (lane.c sorts these out), and when nothing is recorded.
- *
- * A free is recorded before it happens: a moment later another thread may own this address, and
- * its allocation would reach the tape first. An allocation is recorded after it happened.
+ * hooks: the wrappers of C's allocation functions, one macro for each shape in hooks.def.
  */
-#include "rec/rec.h"
+#include "rec/hook.h"
 
 #include <errno.h>
 
-#include "rec/event.h"
-
 #include "core/poison.h"
 
-/* Begins a fast face; the lane is out of reach of whatever the real function calls. */
-static inline void hook_begin(struct rec_tls *tls, const struct rec_frame *caller, uint32_t phase)
-{
-	tls->lane = NULL;
-	tls->caller.sp = caller->sp;
-	tls->caller.pc = caller->pc;
-	tls->phase = phase;
-	rec_barrier();
-}
-
-static inline void hook_phase(struct rec_tls *tls, uint32_t phase)
-{
-	rec_barrier();
-	tls->phase = phase;
-	rec_barrier();
-}
-
-static inline void hook_end(struct rec_tls *tls, struct rec_lane *lane)
-{
-	rec_barrier();
-	tls->lane = lane;
-}
-
-/*
- * The body of a hook that allocates, after `caller` was taken: CALL is the expression that does,
- * REQUEST what was asked for. PLAIN is what to do when there is nothing to record.
- */
-#define HOOK_BODY_ALLOC(FN, REQUEST, CALL, PLAIN)                                                  \
-	struct rec_tls *tls = &rec_tls;                                                            \
-	struct rec_lane *lane = tls->lane;                                                         \
-	uint32_t phase;                                                                            \
-	void *ptr;                                                                                 \
-                                                                                                   \
-	if (likely(lane)) {                                                                        \
-		hook_begin(tls, &caller, REC_PHASE_REAL);                                          \
-		ptr = CALL;                                                                        \
-		hook_phase(tls, REC_PHASE_RECORD);                                                 \
-		rec_event_alloc(lane, FN, ptr, REQUEST, &caller);                                  \
-		hook_end(tls, lane);                                                               \
-		return ptr;                                                                        \
-	}                                                                                          \
-	lane = rec_lane_enter(tls, &caller, &phase);                                               \
-	if (!lane)                                                                                 \
-		return PLAIN;                                                                      \
-	ptr = CALL;                                                                                \
-	rec_event_slow(tls, lane, FN, ptr, REQUEST, &caller);                                      \
-	rec_lane_leave(tls, lane, phase);                                                          \
-	return ptr
-
-#define HOOK_BODY_FREE(FN, PTR, CALL, PLAIN)                                                       \
-	struct rec_tls *tls = &rec_tls;                                                            \
-	struct rec_lane *lane = tls->lane;                                                         \
-	uint32_t phase;                                                                            \
-                                                                                                   \
-	if (unlikely(!(PTR)))                                                                      \
-		return;                                                                            \
-	if (likely(lane)) {                                                                        \
-		hook_begin(tls, &caller, REC_PHASE_RECORD);                                        \
-		rec_event_free(lane, FN, PTR, &caller);                                            \
-		hook_phase(tls, REC_PHASE_REAL);                                                   \
-		CALL;                                                                              \
-		hook_end(tls, lane);                                                               \
-		return;                                                                            \
-	}                                                                                          \
-	if (unlikely(rec_pool_owns(PTR)))                                                          \
-		return;                                                                            \
-	lane = rec_lane_enter(tls, &caller, &phase);                                               \
-	if (!lane) {                                                                               \
-		PLAIN;                                                                             \
-		return;                                                                            \
-	}                                                                                          \
-	rec_event_slow(tls, lane, FN, PTR, 0, &caller);                                            \
-	hook_phase(tls, REC_PHASE_REAL);                                                           \
-	CALL;                                                                                      \
-	rec_lane_leave(tls, lane, phase)
-
 /* In the slow face the event is written in the phase that enter chose, not in REAL. */
-static REC_COLD void rec_event_slow(struct rec_tls *tls, struct rec_lane *lane, unsigned fn,
-				    const void *ptr, size_t size, const struct rec_frame *caller)
+REC_COLD void rec_hook_event_slow(struct rec_tls *tls, struct rec_lane *lane, unsigned fn,
+				  const void *ptr, size_t size, const struct rec_frame *caller)
 {
 	hook_phase(tls, lane == tls->nested ? REC_PHASE_NESTED : REC_PHASE_RECORD);
 	if (tape_fn_sizeless(fn))
@@ -138,7 +53,7 @@ static REC_COLD void *aligned_plain(void *(*real)(size_t, size_t), size_t align,
 	return real ? real(align, size) : rec_pool_alloc(size, align);
 }
 
-static REC_COLD void free_plain(void *ptr)
+REC_COLD void rec_hook_free_plain(void *ptr)
 {
 	if (rec_real.free)
 		rec_real.free(ptr);
@@ -241,6 +156,13 @@ static inline __attribute__((always_inline)) void *posix_hook(void **ptr_ret, si
 		return error;                                                                      \
 	}
 
+/* A realloc that failed: the old block stays. */
+static REC_COLD void rec_event_kept(struct rec_lane *lane, unsigned fn, const void *ptr,
+				    size_t size, const struct rec_frame *caller)
+{
+	rec_event_write(lane, fn, (uint64_t)ptr, size, size, rec.options.stacks, caller);
+}
+
 /* How a realloc of a live block is told: numbers of its four records. */
 struct realloc_fns {
 	unsigned alloc, out, in, fail;
@@ -318,7 +240,7 @@ static REC_COLD void *realloc_slow(void *old, size_t count, size_t each, size_t 
 		return realloc_call(old, count, each, fns->alloc);
 	}
 	if (old)
-		rec_event_slow(tls, lane, fns->out, old, 0, caller);
+		rec_hook_event_slow(tls, lane, fns->out, old, 0, caller);
 	hook_phase(tls, REC_PHASE_REAL);
 	ptr = realloc_tell(old, count, each, fns->alloc, &error);
 	hook_phase(tls, lane == tls->nested ? REC_PHASE_NESTED : REC_PHASE_RECORD);
@@ -373,7 +295,7 @@ REC_EXPORT void *reallocarray(void *old, size_t count, size_t each)
 	{                                                                                          \
 		struct rec_frame caller = REC_CALLER();                                            \
                                                                                                    \
-		HOOK_BODY_FREE(FN, ptr, rec_real.free(ptr), free_plain(ptr));                      \
+		HOOK_BODY_FREE(FN, ptr, rec_real.free(ptr), rec_hook_free_plain(ptr));             \
 	}
 
 static inline void free_sized_call(void *ptr, size_t size)
@@ -381,7 +303,7 @@ static inline void free_sized_call(void *ptr, size_t size)
 	if (rec_real.free_sized)
 		rec_real.free_sized(ptr, size);
 	else
-		free_plain(ptr);
+		rec_hook_free_plain(ptr);
 }
 
 static inline void free_aligned_call(void *ptr, size_t align, size_t size)
@@ -389,7 +311,7 @@ static inline void free_aligned_call(void *ptr, size_t align, size_t size)
 	if (rec_real.free_aligned_sized)
 		rec_real.free_aligned_sized(ptr, align, size);
 	else
-		free_plain(ptr);
+		rec_hook_free_plain(ptr);
 }
 
 #define HOOK_FREE_SIZED(symbol, FN, real)                                                          \
@@ -409,115 +331,15 @@ static inline void free_aligned_call(void *ptr, size_t align, size_t size)
 			       free_aligned_call(ptr, align, size));                               \
 	}
 
-/*
- * operator new. The real one mostly calls malloc, which comes back to our hook and passes through;
- * the event is this operator's. When the real one throws, our frame is skipped: either the malloc
- * inside has failed before and handed the thread back (malloc_plain), or lane.c finds out.
- */
-#define HOOK_BODY_NEW(FN, CALL)                                                                    \
-	struct rec_tls *tls = &rec_tls;                                                            \
-	struct rec_lane *lane = tls->lane;                                                         \
-	uint32_t phase;                                                                            \
-	void *ptr;                                                                                 \
-                                                                                                   \
-	if (unlikely(!lane)) {                                                                     \
-		lane = rec_lane_enter(tls, &caller, &phase);                                       \
-		if (!lane)                                                                         \
-			return CALL;                                                               \
-		ptr = CALL;                                                                        \
-		rec_event_slow(tls, lane, FN, ptr, size, &caller);                                 \
-		rec_lane_leave(tls, lane, phase);                                                  \
-		return ptr;                                                                        \
-	}                                                                                          \
-	tls->new_fn = FN;                                                                          \
-	tls->new_size = size;                                                                      \
-	tls->caller.bp = caller.bp;                                                                \
-	hook_begin(tls, &caller, REC_PHASE_REAL);                                                  \
-	ptr = CALL;                                                                                \
-	rec_barrier();                                                                             \
-	tls->new_fn = 0;                                                                           \
-	if (unlikely(tls->lane))                                                                   \
-		return ptr; /* a new_handler has come in between: recorded as it went */           \
-	hook_phase(tls, REC_PHASE_RECORD);                                                         \
-	rec_event_alloc(lane, FN, ptr, size, &caller);                                             \
-	hook_end(tls, lane);                                                                       \
-	return ptr
-
-/* The real operator, looked for again when there was no C++ library yet at start. */
-#define HOOK_CXX(symbol, real)                                                                     \
-	(likely(rec_real.real) ? rec_real.real                                                     \
-			       : (rec_real.real = (__typeof__(rec_real.real))rec_real_find_late(   \
-					  #symbol, __builtin_return_address(0))))
-
-#define HOOK_NEW(symbol, FN, real)                                                                 \
-	REC_EXPORT void *symbol(size_t size)                                                       \
-	{                                                                                          \
-		struct rec_frame caller = REC_CALLER();                                            \
-		void *(*call)(size_t) = HOOK_CXX(symbol, real);                                    \
-		HOOK_BODY_NEW(FN, call ? call(size) : rec_real.malloc(size));                      \
-	}
-
-#define HOOK_NEW_TAG(symbol, FN, real)                                                             \
-	REC_EXPORT void *symbol(size_t size, const void *tag)                                      \
-	{                                                                                          \
-		struct rec_frame caller = REC_CALLER();                                            \
-		void *(*call)(size_t, const void *) = HOOK_CXX(symbol, real);                      \
-		HOOK_BODY_NEW(FN, call ? call(size, tag) : new_fallback(FN, size, (size_t)tag));   \
-	}
-
-#define HOOK_NEW_ALIGNED_TAG(symbol, FN, real)                                                     \
-	REC_EXPORT void *symbol(size_t size, size_t align, const void *tag)                        \
-	{                                                                                          \
-		struct rec_frame caller = REC_CALLER();                                            \
-		void *(*call)(size_t, size_t, const void *) = HOOK_CXX(symbol, real);              \
-		HOOK_BODY_NEW(FN, call ? call(size, align, tag) : new_fallback(FN, size, align));  \
-	}
-
-#define HOOK_DELETE(symbol, FN, real)                                                              \
-	REC_EXPORT void symbol(void *ptr)                                                          \
-	{                                                                                          \
-		struct rec_frame caller = REC_CALLER();                                            \
-		void (*call)(void *) = HOOK_CXX(symbol, real);                                     \
-		HOOK_BODY_FREE(FN, ptr, delete_call(call, ptr), delete_call(call, ptr));           \
-	}
-
-#define HOOK_DELETE_2(symbol, FN, real)                                                            \
-	REC_EXPORT void symbol(void *ptr, size_t a)                                                \
-	{                                                                                          \
-		struct rec_frame caller = REC_CALLER();                                            \
-		void (*call)(void *, size_t) = HOOK_CXX(symbol, real);                             \
-		HOOK_BODY_FREE(FN, ptr, call ? call(ptr, a) : free_plain(ptr),                     \
-			       call ? call(ptr, a) : free_plain(ptr));                             \
-	}
-
-#define HOOK_DELETE_3(symbol, FN, real)                                                            \
-	REC_EXPORT void symbol(void *ptr, size_t a, size_t b)                                      \
-	{                                                                                          \
-		struct rec_frame caller = REC_CALLER();                                            \
-		void (*call)(void *, size_t, size_t) = HOOK_CXX(symbol, real);                     \
-		HOOK_BODY_FREE(FN, ptr, call ? call(ptr, a, b) : free_plain(ptr),                  \
-			       call ? call(ptr, a, b) : free_plain(ptr));                          \
-	}
-
-/* No C++ library anywhere, yet somebody calls its operator: do as it would, short of throwing. */
-static REC_COLD void *new_fallback(unsigned fn, size_t size, size_t align)
-{
-	if (fn == TAPE_FN_NEW_NOTHROW || fn == TAPE_FN_NEW_ARRAY_NOTHROW || !rec_real.memalign)
-		return rec_real.malloc(size);
-	return rec_real.memalign(align, size);
-}
-
-static inline void delete_call(void (*call)(void *), void *ptr)
-{
-	if (likely(call))
-		call(ptr);
-	else
-		free_plain(ptr);
-}
-
 /* realloc and reallocarray are written out above. */
 #define HOOK_REALLOC(symbol, fn, real)
 
+#define HOOK_NEW(symbol, fn, real)
+#define HOOK_NEW_TAG(symbol, fn, real)
+#define HOOK_NEW_ALIGNED_TAG(symbol, fn, real)
+#define HOOK_DELETE(symbol, fn, real)
+#define HOOK_DELETE_2(symbol, fn, real)
+#define HOOK_DELETE_3(symbol, fn, real)
 #include "rec/hooks.def"
 
 REC_EXPORT size_t malloc_usable_size(void *ptr)

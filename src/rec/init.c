@@ -271,6 +271,8 @@ void rec_end(int status)
 static __attribute__((constructor)) void library_begin(void)
 {
 	rec_start();
+	if (!rec.options.follow)
+		rec_env_scrub(); /* again: the start may have come before environ was there */
 }
 
 static __attribute__((destructor)) void library_end(void)

@@ -3,11 +3,12 @@
  * docs/architecture.md. Files:
  *
  *	hooks.def  what is hooked, one line a function
- *	hooks.c    the wrappers of allocation functions    maps.c     mmap and its kin, mallopt, ...
- *	init.c     beginning, fork, end                    options.c  MEMTAPE_OPTIONS
- *	real.c     the functions behind the hooks          lane.c     a thread's state
- *	stack.c    a stack into a node id                  chunk.c    where the bytes go
- *	module.c   loaded objects, their unwind tables     usage.c    RSS and the like, clock pairs
+ *	hooks.c    the wrappers of C's allocation functions, hooks_cxx.c of C++'s, hook.h of both
+ *	maps.c     mmap and its kin, mallopt, ...          process.c  threads, dlopen, fork, exec,
+ *exit init.c     beginning, fork, end                    options.c  MEMTAPE_OPTIONS real.c     the
+ *functions behind the hooks          lane.c     a thread's state stack.c    a stack into a node id
+ *chunk.c    where the bytes go module.c   loaded objects, their unwind tables     usage.c    RSS
+ *and the like, clock pairs
  */
 #ifndef MEMTAPE_REC_REC_H
 #define MEMTAPE_REC_REC_H

@@ -1,0 +1,123 @@
+/*
+ * hooks_cxx: the wrappers of C++'s operators, recorded as what the caller wrote: so that a block
+ * from new[] that is given to free() can be told. What they do inside is not counted again.
+ */
+#include "rec/hook.h"
+
+#include "core/poison.h"
+
+/*
+ * operator new. The real one mostly calls malloc, which comes back to our hook and passes through;
+ * the event is this operator's. When the real one throws, our frame is skipped: either the malloc
+ * inside has failed before and handed the thread back (malloc_plain), or lane.c finds out.
+ */
+#define HOOK_BODY_NEW(FN, CALL)                                                                    \
+	struct rec_tls *tls = &rec_tls;                                                            \
+	struct rec_lane *lane = tls->lane;                                                         \
+	uint32_t phase;                                                                            \
+	void *ptr;                                                                                 \
+                                                                                                   \
+	if (unlikely(!lane)) {                                                                     \
+		lane = rec_lane_enter(tls, &caller, &phase);                                       \
+		if (!lane)                                                                         \
+			return CALL;                                                               \
+		ptr = CALL;                                                                        \
+		rec_hook_event_slow(tls, lane, FN, ptr, size, &caller);                            \
+		rec_lane_leave(tls, lane, phase);                                                  \
+		return ptr;                                                                        \
+	}                                                                                          \
+	tls->new_fn = FN;                                                                          \
+	tls->new_size = size;                                                                      \
+	tls->caller.bp = caller.bp;                                                                \
+	hook_begin(tls, &caller, REC_PHASE_REAL);                                                  \
+	ptr = CALL;                                                                                \
+	rec_barrier();                                                                             \
+	tls->new_fn = 0;                                                                           \
+	if (unlikely(tls->lane))                                                                   \
+		return ptr; /* a new_handler has come in between: recorded as it went */           \
+	hook_phase(tls, REC_PHASE_RECORD);                                                         \
+	rec_event_alloc(lane, FN, ptr, size, &caller);                                             \
+	hook_end(tls, lane);                                                                       \
+	return ptr
+
+/* The real operator, looked for again when there was no C++ library yet at start. */
+#define HOOK_CXX(symbol, real)                                                                     \
+	(likely(rec_real.real) ? rec_real.real                                                     \
+			       : (rec_real.real = (__typeof__(rec_real.real))rec_real_find_late(   \
+					  #symbol, __builtin_return_address(0))))
+
+#define HOOK_NEW(symbol, FN, real)                                                                 \
+	REC_EXPORT void *symbol(size_t size)                                                       \
+	{                                                                                          \
+		struct rec_frame caller = REC_CALLER();                                            \
+		void *(*call)(size_t) = HOOK_CXX(symbol, real);                                    \
+		HOOK_BODY_NEW(FN, call ? call(size) : rec_real.malloc(size));                      \
+	}
+
+#define HOOK_NEW_TAG(symbol, FN, real)                                                             \
+	REC_EXPORT void *symbol(size_t size, const void *tag)                                      \
+	{                                                                                          \
+		struct rec_frame caller = REC_CALLER();                                            \
+		void *(*call)(size_t, const void *) = HOOK_CXX(symbol, real);                      \
+		HOOK_BODY_NEW(FN, call ? call(size, tag) : new_fallback(FN, size, (size_t)tag));   \
+	}
+
+#define HOOK_NEW_ALIGNED_TAG(symbol, FN, real)                                                     \
+	REC_EXPORT void *symbol(size_t size, size_t align, const void *tag)                        \
+	{                                                                                          \
+		struct rec_frame caller = REC_CALLER();                                            \
+		void *(*call)(size_t, size_t, const void *) = HOOK_CXX(symbol, real);              \
+		HOOK_BODY_NEW(FN, call ? call(size, align, tag) : new_fallback(FN, size, align));  \
+	}
+
+#define HOOK_DELETE(symbol, FN, real)                                                              \
+	REC_EXPORT void symbol(void *ptr)                                                          \
+	{                                                                                          \
+		struct rec_frame caller = REC_CALLER();                                            \
+		void (*call)(void *) = HOOK_CXX(symbol, real);                                     \
+		HOOK_BODY_FREE(FN, ptr, delete_call(call, ptr), delete_call(call, ptr));           \
+	}
+
+#define HOOK_DELETE_2(symbol, FN, real)                                                            \
+	REC_EXPORT void symbol(void *ptr, size_t a)                                                \
+	{                                                                                          \
+		struct rec_frame caller = REC_CALLER();                                            \
+		void (*call)(void *, size_t) = HOOK_CXX(symbol, real);                             \
+		HOOK_BODY_FREE(FN, ptr, call ? call(ptr, a) : rec_hook_free_plain(ptr),            \
+			       call ? call(ptr, a) : rec_hook_free_plain(ptr));                    \
+	}
+
+#define HOOK_DELETE_3(symbol, FN, real)                                                            \
+	REC_EXPORT void symbol(void *ptr, size_t a, size_t b)                                      \
+	{                                                                                          \
+		struct rec_frame caller = REC_CALLER();                                            \
+		void (*call)(void *, size_t, size_t) = HOOK_CXX(symbol, real);                     \
+		HOOK_BODY_FREE(FN, ptr, call ? call(ptr, a, b) : rec_hook_free_plain(ptr),         \
+			       call ? call(ptr, a, b) : rec_hook_free_plain(ptr));                 \
+	}
+
+/* No C++ library anywhere, yet somebody calls its operator: do as it would, short of throwing. */
+static REC_COLD void *new_fallback(unsigned fn, size_t size, size_t align)
+{
+	if (fn == TAPE_FN_NEW_NOTHROW || fn == TAPE_FN_NEW_ARRAY_NOTHROW || !rec_real.memalign)
+		return rec_real.malloc(size);
+	return rec_real.memalign(align, size);
+}
+
+static inline void delete_call(void (*call)(void *), void *ptr)
+{
+	if (likely(call))
+		call(ptr);
+	else
+		rec_hook_free_plain(ptr);
+}
+
+#define HOOK_ALLOC(symbol, fn, real)
+#define HOOK_CALLOC(symbol, fn, real)
+#define HOOK_ALIGNED(symbol, fn, real)
+#define HOOK_POSIX(symbol, fn, real)
+#define HOOK_REALLOC(symbol, fn, real)
+#define HOOK_FREE(symbol, fn, real)
+#define HOOK_FREE_SIZED(symbol, fn, real)
+#define HOOK_FREE_ALIGNED(symbol, fn, real)
+#include "rec/hooks.def"

@@ -1,0 +1,44 @@
+/*
+ * other: what the hooks have in common that are not of allocation functions.
+ */
+#ifndef MEMTAPE_REC_OTHER_H
+#define MEMTAPE_REC_OTHER_H
+
+#include "rec/rec.h"
+
+/* Such a hook while it records; lane NULL: it does not. */
+struct other {
+	struct rec_tls *tls;
+	struct rec_lane *lane;
+	uint32_t phase;
+};
+
+static inline struct other other_begin(const struct rec_frame *caller)
+{
+	struct other other = { .tls = &rec_tls };
+
+	other.lane = rec_other_enter(other.tls, caller, &other.phase);
+	if (other.lane && !rec_lane_sync(other.lane)) {
+		if (other.tls->own)
+			rec_lane_leave(other.tls, other.lane, other.phase);
+		other.lane = NULL;
+	}
+	return other;
+}
+
+static inline void other_end(struct other *other)
+{
+	if (other->lane)
+		rec_lane_leave(other->tls, other->lane, other->phase);
+}
+
+static inline uint32_t other_stack(const struct other *other, const struct rec_frame *caller)
+{
+	return rec.options.stacks ? rec_stack_take(other->lane, caller) : TAPE_NODE_NONE;
+}
+
+/* Before the first hook of the allocation kind has been called, the real functions are not known.
+ */
+#define REAL(name) (likely(rec_real.name) ? 0 : (int)rec_start(), rec_real.name)
+
+#endif

@@ -1,0 +1,249 @@
+/*
+ * process: hooks of loading, threads, fork, exec and end, and of JIT compilers' frames.
+ * System headers that declare these functions with other types are not included.
+ */
+#include "rec/other.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "core/poison.h"
+
+/* The hooks' own declarations, as the ABI has them. */
+void *dlopen(const char *path, int flags);
+void *dlmopen(long space, const char *path, int flags);
+int dlclose(void *handle);
+int pthread_create(void *thread, const void *attributes, void *(*start)(void *), void *argument);
+int pthread_setname_np(unsigned long thread, const char *name);
+void _Exit(int status) __attribute__((noreturn));
+void quick_exit(int status) __attribute__((noreturn));
+void __register_frame(const void *frames);
+void __deregister_frame(const void *frames);
+
+static REC_COLD void note_path(enum tape_extended type, uint32_t pid, const char *path,
+			       const struct rec_frame *caller)
+{
+	const int saved_errno = errno;
+	struct other other = other_begin(caller);
+	struct tape_fork record = { .pid = pid };
+
+	if (other.lane) {
+		record.node = other_stack(&other, caller);
+		rec_note(other.lane, type, &record, sizeof(record), path, path ? strlen(path) : 0);
+	}
+	other_end(&other);
+	errno = saved_errno;
+}
+
+/* Where nothing tells of a new object when a pc in it is met, list them now. */
+static REC_COLD void scan_modules(const struct rec_frame *caller)
+{
+	const int saved_errno = errno;
+	struct other other = other_begin(caller);
+
+	if (other.lane)
+		rec_modules_scan(other.lane);
+	other_end(&other);
+	errno = saved_errno;
+}
+
+/*
+ * glibc looks at who called dlopen (RUNPATH, namespace): the real one must see our caller's return
+ * address, so it is jumped to and nothing can be done after it. The objects it loads are met later,
+ * through _dl_find_object.
+ */
+REC_EXPORT void *dlopen(const char *path, int flags)
+{
+	struct rec_frame caller = REC_CALLER();
+	void *(*real)(const char *, int) = REAL(dlopen);
+	void *handle;
+
+	note_path(TAPE_EXT_DLOPEN, 0, path, &caller);
+	if (likely(rec_real.find_object))
+		return real(path, flags);
+	handle = real(path, flags);
+	scan_modules(&caller);
+	return handle;
+}
+
+REC_EXPORT void *dlmopen(long space, const char *path, int flags)
+{
+	struct rec_frame caller = REC_CALLER();
+	void *(*real)(long, const char *, int) = REAL(dlmopen);
+
+	note_path(TAPE_EXT_DLOPEN, 0, path, &caller);
+	return real(space, path, flags);
+}
+
+REC_EXPORT int dlclose(void *handle)
+{
+	struct rec_frame caller = REC_CALLER();
+	int (*real)(void *) = REAL(dlclose);
+	int result = real(handle);
+
+	scan_modules(&caller);
+	return result;
+}
+
+REC_EXPORT int pthread_create(void *thread, const void *attributes, void *(*start)(void *),
+			      void *argument)
+{
+	struct rec_frame caller = REC_CALLER();
+	int (*real)(void *, const void *, void *(*)(void *), void *) = REAL(pthread_create);
+	struct tape_thread_create record = { .handle = 0 };
+	int result = real(thread, attributes, start, argument);
+	struct other other;
+
+	if (result != 0)
+		return result;
+	other = other_begin(&caller);
+	if (other.lane) {
+		record.handle = *(const unsigned long *)thread;
+		record.node = other_stack(&other, &caller);
+		rec_note(other.lane, TAPE_EXT_THREAD_CREATE, &record, sizeof(record), NULL, 0);
+	}
+	other_end(&other);
+	return result;
+}
+
+REC_EXPORT int pthread_setname_np(unsigned long thread, const char *name)
+{
+	struct rec_frame caller = REC_CALLER();
+	int (*real)(unsigned long, const char *) = REAL(pthread_setname_np);
+	int result = real(thread, name);
+	struct tape_thread record = { .handle = thread };
+	struct other other = other_begin(&caller);
+
+	if (other.lane && result == 0)
+		rec_note(other.lane, TAPE_EXT_THREAD_NAME, &record, sizeof(record), name,
+			 strlen(name));
+	other_end(&other);
+	return result;
+}
+
+REC_EXPORT int fork(void)
+{
+	struct rec_frame caller = REC_CALLER();
+	int (*real)(void) = REAL(fork);
+	int pid = real();
+
+	if (pid > 0)
+		note_path(TAPE_EXT_FORK, (uint32_t)pid, NULL, &caller);
+	else if (pid == 0 && atomic_load(&rec.state) == REC_ON &&
+		 atomic_load(&rec.shared->epoch) == 0)
+		rec_child();
+	return pid;
+}
+
+/*
+ * exec of the process that is recorded; its child of vfork or posix_spawn, which runs in its
+ * memory, is not. What libc calls itself (system, posix_spawn) does not come here.
+ */
+static REC_COLD void note_exec(const char *path, const struct rec_frame *caller)
+{
+	if (atomic_load(&rec.state) == REC_ON && rec.pid == (uint32_t)sys_getpid())
+		note_path(TAPE_EXT_EXEC, 0, path, caller);
+}
+
+REC_EXPORT int execve(const char *path, char *const argv[], char *const envp[])
+{
+	struct rec_frame caller = REC_CALLER();
+	int (*real)(const char *, char *const[], char *const[]) = REAL(execve);
+
+	note_exec(path, &caller);
+	return real(path, argv, envp);
+}
+
+REC_EXPORT int execv(const char *path, char *const argv[])
+{
+	struct rec_frame caller = REC_CALLER();
+	int (*real)(const char *, char *const[]) = REAL(execv);
+
+	note_exec(path, &caller);
+	return real(path, argv);
+}
+
+REC_EXPORT int execvp(const char *file, char *const argv[])
+{
+	struct rec_frame caller = REC_CALLER();
+	int (*real)(const char *, char *const[]) = REAL(execvp);
+
+	note_exec(file, &caller);
+	return real(file, argv);
+}
+
+REC_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
+{
+	struct rec_frame caller = REC_CALLER();
+	int (*real)(const char *, char *const[], char *const[]) = REAL(execvpe);
+
+	note_exec(file, &caller);
+	return real(file, argv, envp);
+}
+
+REC_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
+{
+	struct rec_frame caller = REC_CALLER();
+	int (*real)(int, char *const[], char *const[]) = REAL(fexecve);
+
+	note_exec("", &caller);
+	return real(fd, argv, envp);
+}
+
+static void exit_now(int status) __attribute__((noreturn));
+static void exit_now(int status)
+{
+	for (;;)
+		SYS_CALL1(SYS_exit_group, status);
+}
+
+REC_EXPORT void _exit(int status)
+{
+	rec_end(status);
+	exit_now(status);
+}
+
+REC_EXPORT void _Exit(int status)
+{
+	rec_end(status);
+	exit_now(status);
+}
+
+REC_EXPORT void quick_exit(int status)
+{
+	void (*real)(int) = REAL(exit_quick);
+
+	rec_end(status);
+	if (real)
+		real(status);
+	exit_now(status);
+}
+
+/* libgcc's; a program that has it linked in statically does not come here. */
+REC_EXPORT void __register_frame(const void *frames)
+{
+	void (*real)(const void *) = REAL(register_frame);
+
+	if (!real)
+		real = (void (*)(const void *))rec_real_find_late("__register_frame",
+								  __builtin_return_address(0));
+	rec_jit_add(frames);
+	if (real)
+		real(frames);
+}
+
+REC_EXPORT void __deregister_frame(const void *frames)
+{
+	struct rec_frame caller = REC_CALLER();
+	void (*real)(const void *) = REAL(deregister_frame);
+	struct other other = other_begin(&caller);
+
+	if (!real)
+		real = (void (*)(const void *))rec_real_find_late("__deregister_frame",
+								  __builtin_return_address(0));
+	rec_jit_remove(other.lane, frames);
+	other_end(&other);
+	if (real)
+		real(frames);
+}

@@ -104,6 +104,26 @@ def report(tape, what, *options):
     return json.loads(done.stdout)
 
 
+def rows(tape):
+    """The rows of `report TAPE allocations --json` one by one: all of them may be gigabytes."""
+    decoder, text, at = json.JSONDecoder(), "", 0
+    process = subprocess.Popen([memtape(), "report", tape, "allocations", "--json"],
+                               stdout=subprocess.PIPE, text=True)
+    with process:
+        for part in iter(lambda: process.stdout.read(1 << 20), ""):
+            text, at = text[at:] + part, 0
+            while True:
+                begin = text.find("{", at)
+                if begin < 0:
+                    break
+                try:
+                    row, at = decoder.raw_decode(text, begin)
+                except json.JSONDecodeError:
+                    break  # the rest of it comes with the next part
+                yield row
+    assert process.returncode == 0
+
+
 def have_reader():
     if not os.access(memtape(), os.X_OK):
         return False

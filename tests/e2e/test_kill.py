@@ -42,7 +42,7 @@ def calls_on_tape(tape):
 
 def calls_in_report(tape):
     calls = [0] * THREADS
-    for row in recording.report(tape, "allocations"):
+    for row in recording.rows(tape):
         if 3400 <= row["size"] < 3400 + THREADS:
             calls[row["size"] - 3400] += 1 + (row["free_ns"] is not None)
     return calls

@@ -12,7 +12,7 @@ import recording
 from tape_reader import BadTape, Tape
 
 WORK = ("threads", "eight")  # 32,000 events in 8 threads
-BIG = ("world", "plain")  # 400,000 events
+BIG = ("world", "plain")  # 120,000 events
 
 
 def program(args):

@@ -11,6 +11,8 @@ VARIANTS = ("", "-O0", "-fp", "-clang")
 # What these do does not depend on the compiler's frames, and they are slow.
 ONE_VARIANT = {"world", "processes", "endings", "crowd", "deep"}
 CASES = targets.all_cases()
+# 20,000 stacks of 10,000 frames are 20 GB of JSON; test_bare_library looks at them.
+ENDLESS = {"deep main", "deep thread"}
 
 
 def matrix():
@@ -65,7 +67,10 @@ def test_record_command(case, tape):
     summary = recording.report(tape, "summary")
     lost = summary["lost_events"] > 0
     assert case.loss_allowed or not lost
-    check_rows(case, recording.report(tape, "allocations"), lost)
+    if case.id in ENDLESS:
+        return
+    sizes = {expected.size for expected in case.expected}
+    check_rows(case, [row for row in recording.rows(tape) if row["size"] in sizes], lost)
 
 
 def test_every_target_states_something():

@@ -62,8 +62,11 @@ static void use(const char *name, Lmid_t space)
 /* Keeps other stacks of other threads moving meanwhile. */
 static void *allocate_until_told(void *arg)
 {
-	while (!atomic_load(&stopping))
+	while (!atomic_load(&stopping)) {
 		free(need_block(malloc(1803)));
+		for (volatile int i = 0; i < 3000; i++)
+			;
+	}
 	return arg;
 }
 

@@ -94,8 +94,11 @@ static void run_fork(void)
 
 static void *allocate_until_told(void *arg)
 {
-	while (!atomic_load(&stopping))
+	while (!atomic_load(&stopping)) {
 		free(need_block(malloc(2105)));
+		for (volatile int i = 0; i < 3000; i++)
+			;
+	}
 	return arg;
 }
 

@@ -4,55 +4,55 @@
  *
  * Run: plain
  *	size 3201: 100 malloc in before, freed in before
- *	size 3202: 200000 malloc in after, freed in after
+ *	size 3202: 60000 malloc in after, freed in after
  * Run: closefrom
  *	size 3201: 100 malloc in before, freed in before
- *	size 3202: 200000 malloc in after, freed in after
+ *	size 3202: 60000 malloc in after, freed in after
  * Run: close_all
  *	size 3201: 100 malloc in before, freed in before
- *	size 3202: 200000 malloc in after, freed in after
+ *	size 3202: 60000 malloc in after, freed in after
  * Run: reuse_fds
  *	size 3201: 100 malloc in before, freed in before
- *	size 3202: 200000 malloc in after, freed in after
+ *	size 3202: 60000 malloc in after, freed in after
  * Run: close_std
  *	size 3201: 100 malloc in before, freed in before
- *	size 3202: 200000 malloc in after, freed in after
+ *	size 3202: 60000 malloc in after, freed in after
  * Run: chroot
  *	size 3201: 100 malloc in before, freed in before
- *	size 3202: 200000 malloc in after, freed in after
+ *	size 3202: 60000 malloc in after, freed in after
  * Run: nobody
  *	size 3201: 100 malloc in before, freed in before
- *	size 3202: 200000 malloc in after, freed in after
+ *	size 3202: 60000 malloc in after, freed in after
  * Run: clearenv
  *	size 3201: 100 malloc in before, freed in before
- *	size 3202: 200000 malloc in after, freed in after
+ *	size 3202: 60000 malloc in after, freed in after
  * Run: chdir
  *	size 3201: 100 malloc in before, freed in before
- *	size 3202: 200000 malloc in after, freed in after
+ *	size 3202: 60000 malloc in after, freed in after
  * Run: nofile
  *	size 3201: 100 malloc in before, freed in before
- *	size 3202: 200000 malloc in after, freed in after
+ *	size 3202: 60000 malloc in after, freed in after
  * Run: undumpable
  *	size 3201: 100 malloc in before, freed in before
- *	size 3202: 200000 malloc in after, freed in after
+ *	size 3202: 60000 malloc in after, freed in after
  * Run: fsize_0, loss allowed
  *	size 3201: 100 malloc in before, freed in before
- *	size 3202: 200000 malloc in after, freed in after
+ *	size 3202: 60000 malloc in after, freed in after
  * Run: fsize_4096, loss allowed
  *	size 3201: 100 malloc in before, freed in before
- *	size 3202: 200000 malloc in after, freed in after
+ *	size 3202: 60000 malloc in after, freed in after
  * Run: address_space, loss allowed
  *	size 3201: 100 malloc in before, freed in before
- *	size 3202: 200000 malloc in after, freed in after
+ *	size 3202: 60000 malloc in after, freed in after
  * Run: no_memory, loss allowed
  *	size 3201: 100 malloc in before, freed in before
- *	size 3202: 200000 malloc in after, freed in after
+ *	size 3202: 60000 malloc in after, freed in after
  * Run: seccomp, loss allowed
  *	size 3201: 100 malloc in before, freed in before
- *	size 3202: 200000 malloc in after, freed in after
+ *	size 3202: 60000 malloc in after, freed in after
  * Run: locked
  *	size 3201: 100 malloc in before, freed in before
- *	size 3202: 200000 malloc in after, freed in after
+ *	size 3202: 60000 malloc in after, freed in after
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -86,7 +86,7 @@ FRAME static void after(int rounds)
 
 static void *after_in_thread(void *arg)
 {
-	after(100000);
+	after(30000);
 	return arg;
 }
 
@@ -263,12 +263,12 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(worlds) / sizeof(worlds[0]); i++)
 		if (!strcmp(how, worlds[i].name))
 			worlds[i].take();
-	after(100000);
+	after(30000);
 	/* A new thread needs a lane of its own, from what is left of the world. */
 	if (strcmp(how, "no_memory") && !pthread_create(&thread, NULL, after_in_thread, NULL))
 		NEED(!pthread_join(thread, NULL));
 	else
-		after(100000);
+		after(30000);
 	printf("%s\n", how);
 	return 0;
 }

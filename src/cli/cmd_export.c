@@ -11,6 +11,7 @@ struct export_options {
 	const char *output;
 	int metric;
 	bool shows_all;
+	bool debuginfod;
 };
 
 static const struct option_row rows[] = {
@@ -23,6 +24,7 @@ static const struct option_row rows[] = {
 	  metric_words },
 	{ "all-frames", 'a', NULL, OPTION_FLAG, offsetof(struct export_options, shows_all),
 	  "keep allocators and program start in stacks, which are folded away otherwise" },
+	READING_DEBUGINFOD_OPTION(struct export_options),
 };
 
 static struct err *format_choose(const char *name, const struct export_format **format_ret)
@@ -44,12 +46,16 @@ static struct err *export_write(const struct export_format *format,
 				FILE *out)
 {
 	CLEAN(model_destroy) struct model *model = NULL;
+	CLEAN(debuginfod_destroy) struct debuginfod *debuginfod = NULL;
 	CLEAN(names_destroy) struct names *names = NULL;
-	struct err *err = model_load(tape_path, format->depth, &model);
+	struct symbol_options symbols;
+	struct err *err = reading_symbols(options->debuginfod, &symbols, &debuginfod);
 
+	if (!err)
+		err = model_load(tape_path, format->depth, &model);
 	if (err)
 		return err;
-	names = names_create(model, NULL);
+	names = names_create(model, &symbols);
 	if (!names)
 		return err_nomem();
 	return format->write(

@@ -15,6 +15,7 @@ struct flame_options {
 	bool inverted;
 	bool icicle;
 	bool shows_all;
+	bool debuginfod;
 };
 
 static const struct option_row rows[] = {
@@ -29,6 +30,7 @@ static const struct option_row rows[] = {
 	  "the root on top, growing downwards" },
 	{ "all-frames", 'a', NULL, OPTION_FLAG, offsetof(struct flame_options, shows_all),
 	  "keep allocators and program start in stacks, which are folded away otherwise" },
+	READING_DEBUGINFOD_OPTION(struct flame_options),
 };
 
 /* "Alive at the peak: 12.3 MiB" */
@@ -99,7 +101,7 @@ static void add_subtitle(struct str *text, const struct model *model, enum metri
 }
 
 static struct err *flame_draw(const struct flame_options *options, const struct model *model,
-			      struct str *svg)
+			      const struct symbol_options *symbols, struct str *svg)
 {
 	const enum metric metric = (enum metric)options->metric;
 	const struct model_stack_sums totals = metric_totals(model);
@@ -110,7 +112,7 @@ static struct err *flame_draw(const struct flame_options *options, const struct 
 		.value_min = flame_value_min(metric_value(metric, &totals)),
 		.depth_max = FLAME_DEPTH_MAX + 1,
 	};
-	CLEAN(names_destroy) struct names *names = names_create(model, NULL);
+	CLEAN(names_destroy) struct names *names = names_create(model, symbols);
 	CLEAN(arena_deinit) struct arena arena = { 0 };
 	CLEAN(str_deinit) struct str title = { 0 };
 	CLEAN(str_deinit) struct str subtitle = { 0 };
@@ -138,11 +140,15 @@ static struct err *flame_write(const struct flame_options *options, const char *
 			       FILE *out)
 {
 	CLEAN(model_destroy) struct model *model = NULL;
+	CLEAN(debuginfod_destroy) struct debuginfod *debuginfod = NULL;
 	CLEAN(str_deinit) struct str svg = { 0 };
-	struct err *err = model_load(tape_path, MODEL_SUMMARY, &model);
+	struct symbol_options symbols;
+	struct err *err = reading_symbols(options->debuginfod, &symbols, &debuginfod);
 
 	if (!err)
-		err = flame_draw(options, model, &svg);
+		err = model_load(tape_path, MODEL_SUMMARY, &model);
+	if (!err)
+		err = flame_draw(options, model, &symbols, &svg);
 	if (err)
 		return err;
 	if (fwrite(svg.ptr, 1, svg.len, out) != svg.len)

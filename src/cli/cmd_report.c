@@ -13,6 +13,7 @@ struct report_options {
 	bool csv;
 	bool bottom_up;
 	bool shows_all;
+	bool debuginfod;
 	const char *output;
 };
 
@@ -31,6 +32,7 @@ static const struct option_row rows[] = {
 	  "show allocators and program start in stacks, which are folded away otherwise" },
 	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct report_options, output),
 	  "write to FILE" },
+	READING_DEBUGINFOD_OPTION(struct report_options),
 };
 
 static struct err *report_choose(int operand_count, char **argv, const struct report **report_ret)
@@ -52,7 +54,9 @@ static struct err *report_command_run(const struct command *command, int argc, c
 				      int *exit_code)
 {
 	struct report_options options = { .sort = -1 };
+	CLEAN(debuginfod_destroy) struct debuginfod *debuginfod = NULL;
 	struct report_settings settings = { 0 };
+	struct symbol_options symbols;
 	struct reading_output output;
 	const struct report *report;
 	int operand_count = 0;
@@ -67,6 +71,9 @@ static struct err *report_command_run(const struct command *command, int argc, c
 	err = reading_format(options.json, options.csv, &settings.format);
 	if (err)
 		return err;
+	err = reading_symbols(options.debuginfod, &symbols, &debuginfod);
+	if (err)
+		return err;
 	err = reading_output_open(&output, options.output, argv[1]);
 	if (err)
 		return err;
@@ -77,6 +84,7 @@ static struct err *report_command_run(const struct command *command, int argc, c
 	settings.top = options.top;
 	settings.shows_all = options.shows_all;
 	settings.is_bottom_up = options.bottom_up;
+	settings.symbols = &symbols;
 	settings.tape_path = argv[1];
 	return reading_output_close(&output, report_run(report, argv[1], &settings, output.file));
 }

@@ -28,6 +28,19 @@ struct err *reading_format(bool json, bool csv, enum emit_format *format_ret)
 	return NULL;
 }
 
+struct err *reading_symbols(bool wants_debuginfod, struct symbol_options *symbols,
+			    struct debuginfod **debuginfod_ret)
+{
+	struct err *err = NULL;
+
+	*symbols = (struct symbol_options) { 0 };
+	*debuginfod_ret = NULL;
+	if (wants_debuginfod)
+		err = debuginfod_create(debuginfod_ret);
+	symbols->debuginfod = *debuginfod_ret;
+	return err_wrap(err, "--debuginfod");
+}
+
 static bool is_same_file(const char *a, const char *b)
 {
 	struct stat left, right;

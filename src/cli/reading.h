@@ -5,6 +5,7 @@
 #define MEMTAPE_CLI_READING_H
 
 #include "base/emit.h"
+#include "symbol/symbol.h"
 
 /* Colours are for terminals, unless NO_COLOR is set (no-color.org) or TERM is dumb. */
 bool reading_wants_colour(FILE *out);
@@ -14,6 +15,17 @@ unsigned reading_width(FILE *out);
 
 /* --json and --csv exclude each other. */
 struct err *reading_format(bool json, bool csv, enum emit_format *format_ret);
+
+/* The option of all that show names, and its help. */
+#define READING_DEBUGINFOD_OPTION(settings)                                                        \
+	{                                                                                          \
+		"debuginfod", 0, NULL, OPTION_FLAG, offsetof(settings, debuginfod),                \
+			"fetch missing debug information from the servers in DEBUGINFOD_URLS"      \
+	}
+
+/* Fills symbols, and makes the client it needs, which is the caller's, when it is wanted. */
+struct err *reading_symbols(bool wants_debuginfod, struct symbol_options *symbols,
+			    struct debuginfod **debuginfod_ret);
 
 /*
  * Where a command writes: a file beside the final one that takes its name when all is written, or

@@ -12,7 +12,7 @@ const struct report *report_find(const char *name)
 struct err *report_run_model(const struct report *report, const struct model *model,
 			     const struct report_settings *settings, FILE *out)
 {
-	CLEAN(names_destroy) struct names *names = names_create(model, NULL);
+	CLEAN(names_destroy) struct names *names = names_create(model, settings->symbols);
 	CLEAN(arena_deinit) struct arena arena = { 0 };
 	const struct report_context context = {
 		.model = model,

@@ -19,9 +19,10 @@ struct report_settings {
 	unsigned width; /* text: columns; 0: unlimited */
 	bool has_sort;	/* sort was chosen, else each report has its own */
 	enum metric sort;
-	uint64_t top;	       /* entries of a list; 0: as many as the report finds good */
-	bool shows_all;	       /* machinery of allocation and program start too */
-	bool is_bottom_up;     /* tree: from those who allocate outwards */
+	uint64_t top;	   /* entries of a list; 0: as many as the report finds good */
+	bool shows_all;	   /* machinery of allocation and program start too */
+	bool is_bottom_up; /* tree: from those who allocate outwards */
+	const struct symbol_options *symbols; /* NULL: the defaults */
 	const char *tape_path; /* as the user wrote it: for the commands that are suggested */
 };
 

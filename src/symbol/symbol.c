@@ -28,6 +28,7 @@ VEC_DEFINE(objects, struct object *);
 
 struct symbolizer {
 	const char *const *debug_dirs;
+	struct debuginfod *debuginfod; /* NULL: stay off the network */
 	struct arena arena;
 	struct interner object_keys; /* path and build-id; ids are those of objects */
 	struct objects objects;
@@ -42,9 +43,13 @@ struct symbolizer *symbolizer_create(const struct symbol_options *options)
 {
 	struct symbolizer *symbolizer = calloc(1, sizeof(*symbolizer));
 
-	if (symbolizer)
-		symbolizer->debug_dirs =
-			options && options->debug_dirs ? options->debug_dirs : default_debug_dirs;
+	if (!symbolizer)
+		return NULL;
+	symbolizer->debug_dirs = default_debug_dirs;
+	if (options && options->debug_dirs)
+		symbolizer->debug_dirs = options->debug_dirs;
+	if (options)
+		symbolizer->debuginfod = options->debuginfod;
 	return symbolizer;
 }
 
@@ -127,6 +132,26 @@ static void object_open_file(struct object *object)
 	}
 }
 
+/* From a server; the file is checked like one that was found. */
+static struct elf_file *debug_file_fetch(struct debuginfod *debuginfod,
+					 const struct debug_file_query *query, char **path_ret)
+{
+	CLEAN(free)
+	char *path = debuginfod_find(debuginfod, query->build_id, query->build_id_bytes);
+	struct elf_file *file = NULL;
+
+	if (!path)
+		return NULL;
+	err_destroy(elf_file_open(path, &file));
+	if (file && !elf_file_has_build_id(file, query->build_id, query->build_id_bytes)) {
+		elf_file_close(file);
+		file = NULL;
+	}
+	if (file)
+		*path_ret = steal(path);
+	return file;
+}
+
 static void object_open_debug(struct symbolizer *symbolizer, struct object *object)
 {
 	struct debug_file_query query = {
@@ -147,6 +172,8 @@ static void object_open_debug(struct symbolizer *symbolizer, struct object *obje
 		query.build_id_bytes = object->file->build_id_bytes;
 	}
 	object->debug = debug_file_find(&query, &path);
+	if (!object->debug && symbolizer->debuginfod)
+		object->debug = debug_file_fetch(symbolizer->debuginfod, &query, &path);
 	if (object->debug && object->debug->has_debug_info)
 		object->dwarf_path = arena_strdup(&symbolizer->arena, path);
 }

@@ -6,12 +6,14 @@
  * It shows no name it is not sure of: where the file on disk is another one than was recorded,
  * names come from a debug file with the right build-id or not at all.
  *
- * Not thread-safe. Never touches the network. All it returns lives as long as the symbolizer.
+ * Not thread-safe. Touches the network only when it is given a debuginfod. All it returns lives as
+ * long as the symbolizer.
  */
 #ifndef MEMTAPE_SYMBOL_SYMBOL_H
 #define MEMTAPE_SYMBOL_SYMBOL_H
 
 #include "base/err.h"
+#include "symbol/debuginfod.h"
 
 enum symbol_state {
 	SYMBOL_UNREAD,	/* nobody asked yet */
@@ -42,6 +44,7 @@ struct symbol_frames {
 
 struct symbol_options {
 	const char *const *debug_dirs; /* NULL-terminated; NULL: { "/usr/lib/debug" } */
+	struct debuginfod *debuginfod; /* NULL: ask nobody; outlives the symbolizer */
 };
 
 struct symbolizer;

@@ -1,8 +1,12 @@
 """Names and lines are found wherever they are kept, and a wrong name is never shown."""
 
+import ctypes.util
+import functools
+import http.server
 import json
 import shutil
 import subprocess
+import threading
 
 import pytest
 
@@ -106,7 +110,53 @@ def test_a_program_that_is_gone_names_nothing(program, tape):
     assert "file is gone" in json.dumps(recording.report(tape, "leaks", "--sort", "allocated"))
 
 
-def test_the_network_is_never_asked(program, tape):
+def build_id(program):
+    return tool("readelf", "-n", program).split("Build ID:")[1].split()[0]
+
+
+@pytest.fixture
+def server(tmp_path):
+    root = tmp_path / "served"
+    root.mkdir()
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=root)
+    handler.log_message = lambda *_: None
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as listening:
+        threading.Thread(target=listening.serve_forever, daemon=True).start()
+        yield root, f"http://127.0.0.1:{listening.server_address[1]}/"
+        listening.shutdown()
+
+
+def test_a_server_is_asked_on_demand(program, tape, server):
+    if not ctypes.util.find_library("debuginfod"):
+        pytest.skip("needs libdebuginfod")
+    root, url = server
+    folder = root / "buildid" / build_id(program)
+    folder.mkdir(parents=True)
+    tool("objcopy", "--only-keep-debug", program, folder / "debuginfo")
+    tool("strip", "-s", program)
+    record(program, tape)
+    env = recording.clean_env(DEBUGINFOD_URLS=url, DEBUGINFOD_CACHE_PATH=program.parent / "cache")
+
+    def leaf(*options):
+        done = recording.run([recording.memtape(), "report", tape, "top", "--json", "--sort",
+                              "allocated", *options], env=env)
+        assert done.returncode == 0, done.stderr
+        sites = json.loads(done.stdout)["sites"]
+        return next(s for s in sites if s["allocated_bytes"] == 12345)
+
+    assert leaf()["function"].startswith("0x")
+    found = leaf("--debuginfod")
+    assert (found["function"], found["line"]) == ("hidden_inner", 5)
+
+
+def test_a_server_that_is_not_named_is_an_error(program, tape):
+    record(program, tape)
+    done = recording.run([recording.memtape(), "report", tape, "--debuginfod"],
+                         env=recording.clean_env(DEBUGINFOD_URLS=""))
+    assert done.returncode == 2 and b"DEBUGINFOD_URLS" in done.stderr
+
+
+def test_the_network_is_not_asked_otherwise(program, tape):
     if not shutil.which("strace"):
         pytest.skip("needs strace")
     tool("strip", "-s", program)

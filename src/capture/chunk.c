@@ -96,10 +96,11 @@ static struct err *load_plain(const struct chunk_loader *loader, const struct ca
 	return NULL;
 }
 
-static struct err *load_packed(struct chunk_loader *loader, const struct capture_chunk *chunk,
-			       struct tape_chunk *image)
+/* The chunk as it is in a packed tape, into the loader's buffer; the checksum is right. */
+static struct err *read_packed(struct chunk_loader *loader, const struct capture_chunk *chunk,
+			       const struct tape_chunk **packed_ret)
 {
-	size_t bytes = sizeof(*image) + chunk->stored_bytes;
+	size_t bytes = sizeof(struct tape_chunk) + chunk->stored_bytes;
 	const struct tape_chunk *packed;
 	struct err *err = loader_reserve(loader, bytes);
 
@@ -115,6 +116,18 @@ static struct err *load_packed(struct chunk_loader *loader, const struct capture
 		return err_new(ERR_FORMAT, "changed while it was read");
 	if (!capture_checksum_ok(packed))
 		return err_new(ERR_FORMAT, "checksum is wrong");
+	*packed_ret = packed;
+	return NULL;
+}
+
+static struct err *load_packed(struct chunk_loader *loader, const struct capture_chunk *chunk,
+			       struct tape_chunk *image)
+{
+	const struct tape_chunk *packed;
+	struct err *err = read_packed(loader, chunk, &packed);
+
+	if (err)
+		return err;
 	if (packed->codec == TAPE_CODEC_RAW)
 		return load_plain(loader, chunk, image);
 	return capture_unpack(loader->packer, packed, image, loader->capture->header.chunk_bytes);
@@ -231,23 +244,31 @@ static uint32_t extended_node(const struct tape_extended_record *record)
 	return load_u32(record->payload + offset);
 }
 
+struct capture_event capture_event_of_extended(unsigned type, uint64_t ticks,
+					       const uint8_t *payload, uint32_t payload_bytes)
+{
+	struct capture_event event = { .ticks = ticks,
+				       .address = (uintptr_t)payload,
+				       .size = payload_bytes,
+				       .usable = type,
+				       .fn = TAPE_FN_EXTENDED };
+	const struct tape_extended_record record = capture_event_extended(&event);
+
+	event.stack = extended_node(&record);
+	return event;
+}
+
 /* NULL: it does not end before `end`. */
 static const uint8_t *extended_decode(const uint8_t *ptr, const uint8_t *end,
 				      struct capture_event *event)
 {
-	struct tape_extended_record record;
 	size_t rest = (size_t)(end - ptr);
 
 	if (rest < TAPE_EXTENDED_BYTES || load_u32(ptr + 4) > rest - TAPE_EXTENDED_BYTES)
 		return NULL;
-	*event = (struct capture_event) { .ticks = load_u64(ptr + 8),
-					  .address = (uintptr_t)(ptr + TAPE_EXTENDED_BYTES),
-					  .size = load_u32(ptr + 4),
-					  .usable = load_u16(ptr) >> 6,
-					  .fn = TAPE_FN_EXTENDED };
-	record = capture_event_extended(event);
-	event->stack = extended_node(&record);
-	return record.payload + record.payload_bytes;
+	*event = capture_event_of_extended(load_u16(ptr) >> 6, load_u64(ptr + 8),
+					   ptr + TAPE_EXTENDED_BYTES, load_u32(ptr + 4));
+	return ptr + TAPE_EXTENDED_BYTES + load_u32(ptr + 4);
 }
 
 struct tape_extended_record capture_event_extended(const struct capture_event *event)
@@ -307,23 +328,70 @@ static bool decoded_reserve(struct decoded *decoded, uint32_t used)
 	return decoded->events != NULL;
 }
 
+/* Straight from the columns: the records are never put together. */
+static struct err *decode_columns(struct chunk_loader *loader, const struct tape_chunk *packed,
+				  const struct capture_chunk *chunk, uint32_t stream,
+				  struct decoded *decoded)
+{
+	uint32_t chunk_bytes = loader->capture->header.chunk_bytes;
+	const struct columns *columns;
+	struct err *err = capture_unpack_columns(loader->packer, packed, chunk_bytes, &columns);
+
+	if (err)
+		return err;
+	image_header(chunk, decoded->image);
+	for (int i = COLUMN_NODE_PARENT; i < COLUMN_COUNT; i++)
+		if (columns->column[i].bytes != (uint64_t)chunk->node_count * 4)
+			return err_new(ERR_FORMAT, "nodes are missing");
+	if (!columns_decode(columns, stream, decoded))
+		return err_new(ERR_FORMAT, "columns do not fit together");
+	columns_join_nodes(columns, decoded->image, chunk_bytes);
+	return NULL;
+}
+
+static struct err *decode_image(struct decoded *decoded, uint32_t stream)
+{
+	if (!decode_records(decoded, stream))
+		decoded->damage = "a record is broken";
+	return NULL;
+}
+
+static struct err *decode(struct chunk_loader *loader, const struct capture_chunk *chunk,
+			  uint32_t stream, struct decoded *decoded)
+{
+	const struct tape_chunk *packed;
+	struct err *err;
+
+	if (loader->capture->header.kind == TAPE_KIND_RAW) {
+		err = load_slot(loader, chunk, decoded->image);
+		return err ? err : decode_image(decoded, stream);
+	}
+	err = read_packed(loader, chunk, &packed);
+	if (err)
+		return err;
+	if (packed->codec == TAPE_CODEC_COLUMNS)
+		return decode_columns(loader, packed, chunk, stream, decoded);
+	if (packed->codec != TAPE_CODEC_RAW)
+		return err_new(ERR_FORMAT, "codec %u is not known", packed->codec);
+	err = load_plain(loader, chunk, decoded->image);
+	return err ? err : decode_image(decoded, stream);
+}
+
 void chunk_decode(struct chunk_loader *loader, const struct capture_chunk *chunk, uint32_t stream,
 		  struct decoded *decoded)
 {
-	struct err *err = chunk_load(loader, chunk, decoded->image);
+	struct err *err;
 
 	decoded->count = decoded->at = 0;
 	decoded->event_count = 0;
 	decoded->damage = NULL;
 	decoded->seq = chunk->seq;
-	if (!err && !decoded_reserve(decoded, chunk->used))
-		err = err_nomem();
-	if (!err) {
-		if (!decode_records(decoded, stream))
-			decoded->damage = "a record is broken";
+	err = decoded_reserve(decoded, chunk->used) ? decode(loader, chunk, stream, decoded)
+						    : err_nomem();
+	if (!err)
 		return;
-	}
 	decoded->image->node_count = 0;
+	decoded->count = 0;
 	if (err_code_of(err) == ERR_FORMAT) {
 		decoded->damage = "cannot be decoded";
 		err_destroy(err);

@@ -62,4 +62,14 @@ void decoded_destroy(struct decoded *decoded);
 void chunk_decode(struct chunk_loader *loader, const struct capture_chunk *chunk, uint32_t stream,
 		  struct decoded *decoded);
 
+/* The event that stands for an extended record; payload must outlive it. */
+struct capture_event capture_event_of_extended(unsigned type, uint64_t ticks,
+					       const uint8_t *payload, uint32_t payload_bytes);
+
+/* The columns of a packed chunk, valid until the packer is used again; they may not fit together.
+ */
+struct columns;
+struct err *capture_unpack_columns(struct capture_packer *packer, const struct tape_chunk *packed,
+				   uint32_t chunk_bytes, const struct columns **columns_ret);
+
 #endif

@@ -69,7 +69,7 @@ bool columns_reserve(struct columns *columns, uint32_t chunk_bytes)
 		return true;
 	free(columns->memory);
 	/* Mostly never touched, and memory that is not touched costs nothing. */
-	columns->memory = malloc(room * COLUMN_COUNT);
+	columns->memory = malloc(room * (COLUMN_COUNT + COLUMN_OVERRUN));
 	if (!columns->memory)
 		return false;
 	columns->room = (uint32_t)room;
@@ -287,8 +287,8 @@ static uint8_t *join_event(const uint8_t *in[COLUMN_COUNT], uint8_t *out, unsign
 	return out;
 }
 
-static void join_nodes(const struct columns *columns, struct tape_chunk *chunk,
-		       uint32_t chunk_bytes)
+void columns_join_nodes(const struct columns *columns, struct tape_chunk *chunk,
+			uint32_t chunk_bytes)
 {
 	const uint8_t *parent = columns->column[COLUMN_NODE_PARENT].ptr;
 	const uint8_t *pc_low = columns->column[COLUMN_NODE_PC_LOW].ptr;
@@ -334,5 +334,5 @@ void columns_join(const struct columns *columns, struct tape_chunk *chunk, uint3
 		}
 	}
 	assert(out == chunk_records(chunk) + chunk->used);
-	join_nodes(columns, chunk, chunk_bytes);
+	columns_join_nodes(columns, chunk, chunk_bytes);
 }

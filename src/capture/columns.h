@@ -22,7 +22,10 @@ enum column {
 	COLUMN_COUNT
 };
 
-enum { COLUMN_PAD = 16 }; /* readable and writable bytes after every column */
+enum {
+	COLUMN_PAD = 16,   /* readable and writable bytes after every column */
+	COLUMN_OVERRUN = 8 /* readable bytes behind them all, times the room of one */
+};
 
 struct column_bytes {
 	uint8_t *ptr;
@@ -66,6 +69,18 @@ struct columns_counts columns_split(struct columns *columns, const struct tape_c
  */
 bool columns_are_sound(const struct columns *columns, const struct tape_chunk *header,
 		       uint32_t chunk_bytes);
+
+/*
+ * Fills decoded->events (with room for every record of the chunk) and its image's extended records
+ * from columns, which may be foreign bytes; the image's header is filled before. False:
+ * they do not fit together, nothing is there.
+ */
+struct decoded;
+bool columns_decode(const struct columns *columns, uint32_t stream, struct decoded *decoded);
+
+/* Nodes alone; their columns have the bytes that node_count calls for. */
+void columns_join_nodes(const struct columns *columns, struct tape_chunk *chunk,
+			uint32_t chunk_bytes);
 
 /* Writes records and nodes of sound columns to their places in a slot whose header is filled. */
 void columns_join(const struct columns *columns, struct tape_chunk *chunk, uint32_t chunk_bytes);

@@ -218,8 +218,8 @@ static bool unpack_payload(struct capture_packer *packer, const uint8_t *payload
 	return true;
 }
 
-struct err *capture_unpack(struct capture_packer *packer, const struct tape_chunk *packed,
-			   struct tape_chunk *chunk, uint32_t chunk_bytes)
+struct err *capture_unpack_columns(struct capture_packer *packer, const struct tape_chunk *packed,
+				   uint32_t chunk_bytes, const struct columns **columns_ret)
 {
 	const uint8_t *payload = (const uint8_t *)(packed + 1);
 
@@ -227,13 +227,26 @@ struct err *capture_unpack(struct capture_packer *packer, const struct tape_chun
 		return err_new(ERR_UNSUPPORTED, "codec %u is not known", packed->codec);
 	if (!columns_reserve(&packer->columns, chunk_bytes))
 		return err_nomem();
-	if (!unpack_payload(packer, payload, packed->stored_bytes) ||
-	    !columns_are_sound(&packer->columns, packed, chunk_bytes))
+	if (!unpack_payload(packer, payload, packed->stored_bytes))
+		return err_new(ERR_FORMAT, "columns do not fit together");
+	*columns_ret = &packer->columns;
+	return NULL;
+}
+
+struct err *capture_unpack(struct capture_packer *packer, const struct tape_chunk *packed,
+			   struct tape_chunk *chunk, uint32_t chunk_bytes)
+{
+	const struct columns *columns;
+	struct err *err = capture_unpack_columns(packer, packed, chunk_bytes, &columns);
+
+	if (err)
+		return err;
+	if (!columns_are_sound(columns, packed, chunk_bytes))
 		return err_new(ERR_FORMAT, "columns do not fit together");
 	*chunk = *packed;
 	chunk->codec = TAPE_CODEC_RAW;
 	chunk->checksum = 0;
 	chunk->stored_bytes = 0;
-	columns_join(&packer->columns, chunk, chunk_bytes);
+	columns_join(columns, chunk, chunk_bytes);
 	return NULL;
 }

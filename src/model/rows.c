@@ -2,30 +2,35 @@
 
 #include <assert.h>
 
+#include "base/big.h"
+
 enum { COUNT_MAX = UINT32_MAX - 1, CAPACITY_FIRST = 1 << 12 };
+
+#define RELEASE(rows, column) big_free((rows)->column, (rows)->capacity * sizeof(*(rows)->column))
 
 void rows_deinit(struct rows *rows)
 {
-	free(rows->address);
-	free(rows->size);
-	free(rows->usable);
-	free(rows->alloc_time);
-	free(rows->free_time);
-	free(rows->thread);
-	free(rows->free_thread);
-	free(rows->stack);
-	free(rows->free_stack);
-	free(rows->realloc_of);
-	free(rows->free_epoch);
-	free(rows->fn);
-	free(rows->free_fn);
-	free(rows->flags);
+	RELEASE(rows, address);
+	RELEASE(rows, size);
+	RELEASE(rows, usable);
+	RELEASE(rows, alloc_time);
+	RELEASE(rows, free_time);
+	RELEASE(rows, thread);
+	RELEASE(rows, free_thread);
+	RELEASE(rows, stack);
+	RELEASE(rows, free_stack);
+	RELEASE(rows, realloc_of);
+	RELEASE(rows, free_epoch);
+	RELEASE(rows, fn);
+	RELEASE(rows, free_fn);
+	RELEASE(rows, flags);
 	*rows = (struct rows) { 0 };
 }
 
 #define GROW(column, capacity)                                                                     \
 	({                                                                                         \
-		__typeof__(column) moved_ = realloc(column, (capacity) * sizeof(*(column)));       \
+		__typeof__(column) moved_ = big_resize(column, rows->capacity * sizeof(*(column)), \
+						       (capacity) * sizeof(*(column)));            \
 		if (moved_)                                                                        \
 			(column) = moved_;                                                         \
 		moved_ != NULL;                                                                    \
@@ -99,7 +104,7 @@ void rows_seal(struct rows *rows, const struct clock *clock, size_t count_at_pea
 		if (is_freed)
 			rows->free_time[i] = clock_ns_hinted(clock, rows->free_time[i], &free_hint);
 	}
-	free(rows->free_epoch);
+	RELEASE(rows, free_epoch);
 	rows->free_epoch = NULL;
 }
 

@@ -3,7 +3,7 @@
 #include <elf.h>
 #include <stdlib.h>
 
-#include "core/core.h"
+#include "base/sort.h"
 
 enum {
 	/* Functions lie inside others only by accident of assembly; do not search for ever. */
@@ -169,22 +169,42 @@ bool elf_names_push(struct elf_names *names, const char *name, uint64_t address,
 	return true;
 }
 
-static int name_compare(const void *a, const void *b)
+static int name_compare(const void *context, const void *a, const void *b)
 {
 	const struct elf_name *left = a;
 	const struct elf_name *right = b;
 
-	if (left->address != right->address)
-		return left->address < right->address ? -1 : 1;
+	(void)context;
 	if (left->rank != right->rank)
 		return left->rank < right->rank ? -1 : 1;
 	return strcmp(left->name, right->name);
 }
 
-void elf_names_sort(struct elf_names *names)
+bool elf_names_sort(struct elf_names *names)
 {
-	if (names->count > 0)
-		qsort(names->names, names->count, sizeof(*names->names), name_compare);
+	CLEAN(free) struct sort_pair *pairs = calloc(names->count + 1, sizeof(*pairs));
+	struct elf_name *sorted = calloc(names->count + 1, sizeof(*sorted));
+
+	for (size_t i = 0; pairs && i < names->count; i++)
+		pairs[i] = (struct sort_pair) { names->names[i].address, (uint32_t)i };
+	if (!pairs || !sorted || !sort_pairs(pairs, names->count)) {
+		free(sorted);
+		names->count = 0; /* unsorted names would be wrong names */
+		return false;
+	}
+	for (size_t i = 0; i < names->count; i++)
+		sorted[i] = names->names[pairs[i].index];
+	for (size_t i = 0, end; i < names->count; i = end) {
+		for (end = i + 1; end < names->count && sorted[end].address == sorted[i].address;)
+			end++;
+		/* Without memory the order among names of one address stays as it is. */
+		if (end - i > 1)
+			sort_stable(sorted + i, end - i, sizeof(*sorted), name_compare, NULL);
+	}
+	free(names->names);
+	names->names = sorted;
+	names->capacity = names->count + 1;
+	return true;
 }
 
 /* Whether name i, which begins at or before address, still holds there. */

@@ -30,8 +30,8 @@ bool elf_names_add(struct elf_names *names, const struct elf_file *file);
 bool elf_names_push(struct elf_names *names, const char *name, uint64_t address, uint64_t bytes,
 		    unsigned binding);
 
-/* To be called once after the last add. */
-void elf_names_sort(struct elf_names *names);
+/* To be called once after the last add. False: no memory, and no names any more. */
+bool elf_names_sort(struct elf_names *names);
 
 /* NULL: no function covers the address. */
 const struct elf_name *elf_names_find(const struct elf_names *names, uint64_t address);

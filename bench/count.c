@@ -80,7 +80,6 @@ static __attribute__((constructor)) void begin(void)
 	int fd;
 
 	resolve();
-	unsetenv("LD_PRELOAD");
 	fd = path ? open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644) : -1;
 	if (fd < 0)
 		return;
@@ -92,6 +91,9 @@ static __attribute__((constructor)) void begin(void)
 	}
 	close(fd);
 	owner = getpid();
+	/* The program would allocate for them, were they left. */
+	unsetenv("LD_PRELOAD");
+	unsetenv("BENCH_COUNT_FILE");
 }
 
 static void measure_depth(void)

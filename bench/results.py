@@ -13,7 +13,7 @@ import sys
 import tools
 import workloads
 
-MEMTAPE, PARTIAL = "memtape", "memtape --no-free-stacks"
+MEMTAPE, RECORDING, PARTIAL = "memtape", "memtape --no-summary", "memtape --no-summary --no-free-stacks"
 LIBRARY, LIBRARY_PARTIAL = "memtape, library only", "memtape, library only, no free stacks"
 HEAPTRACK, RAW, MEMUSAGE = "heaptrack", "heaptrack -r", "memusage"
 BIG = 1_000_000
@@ -221,7 +221,8 @@ def slowdown_rows(f):
     for workload in ("python3", "sqlite3"):
         if workload in f.names():
             base = f.cpu_ns(workload, "none")
-            yield simple_row(f"slowdown of {workload}, default", "<= 2.3x", ratio(f.cpu_ns(workload, MEMTAPE), base), 2.3, "x")
+            yield simple_row(f"slowdown of {workload}, recording with default settings", "<= 2.3x",
+                             ratio(f.cpu_ns(workload, RECORDING), base), 2.3, "x")
             inside = f.median(workload, PARTIAL, lambda run: run["target_cpu_ns"])
             yield simple_row(f"slowdown of {workload}, --no-free-stacks, in the target (collector beside)", "<= 1.8x", ratio(inside, base),
                              1.8, "x")
@@ -239,10 +240,10 @@ def inside_rows(f):
 
 
 def micro_rows(f):
-    for tool in (MEMTAPE, LIBRARY):
+    for tool in (RECORDING, LIBRARY):
         yield simple_row(f"scaling: ns per event at 8 threads against 1, {tool}", "<= 1.3x",
                          ratio(f.added_ns("threads 8", tool), f.added_ns("threads 1", tool)) if "threads 8" in f.names() else None, 1.3, "x")
-    for tool in (MEMTAPE, LIBRARY):
+    for tool in (RECORDING, LIBRARY):
         yield simple_row(f"depth: ns per event at 200 against 20, {tool}", "<= 2.5x",
                          ratio(f.added_ns("depth 200", tool), f.added_ns("depth 20", tool)) if "depth 200" in f.names() else None, 2.5, "x")
 
@@ -275,13 +276,36 @@ def time_rows(f):
         yield simple_row(f"start-up cost of an empty program, {tool}", "<= 10 ms", (got - base) / 1e6 if base and got else None, 10, " ms", 1)
 
 
+def check_rows(f):
+    checks = f.raw["checks"]
+    if checks:
+        walked, different = (sum(check[key] for check in checks) for key in ("walked", "different"))
+        yield [f"self-check: {walked:,} memoised stacks walked again by rules", "0 differ", f"{different:,}",
+               "met" if not different else "**not met**"]
+
+
+def checks(f):
+    """Counts on the tape next to those of the bench's own counting library, on small inputs."""
+    rows = []
+    for check in f.raw["checks"]:
+        counted = check["counted"]
+        expected = [counted[key] + counted["reallocs"] for key in ("allocations", "frees")] + [counted["reallocs"]]
+        found = [check[key] for key in ("allocations", "frees", "reallocs")]
+        rows.append([check["workload"], *(f"{value:,}" for value in expected), *(f"{b - a:+d}" for a, b in zip(expected, found)),
+                     f"{check['walked']:,}", f"{check['different']:,}"])
+    return table(["workload", "allocations counted", "frees counted", "reallocs counted", "tape: allocations", "frees", "reallocs",
+                  "stacks walked twice", "differ"], rows)
+
+
 def bars(f):
     rows = []
-    rows += compare_rows(f, MEMTAPE, "default settings", HEAPTRACK, 1 / 5, 1 / 8)
-    rows += compare_rows(f, MEMTAPE, "default settings", RAW, 1 / 3, 1 / 5)
+    rows += compare_rows(f, RECORDING, "recording with default settings", HEAPTRACK, 1 / 5, 1 / 8)
+    rows += compare_rows(f, RECORDING, "recording with default settings", RAW, 1 / 3, 1 / 5)
+    rows += compare_rows(f, MEMTAPE, "recording and the summary at the end", HEAPTRACK, 1 / 5, 1 / 8)
+    rows += compare_rows(f, MEMTAPE, "recording and the summary at the end", RAW, 1 / 3, 1 / 5)
     rows += compare_rows(f, PARTIAL, "--no-free-stacks", HEAPTRACK, 1 / 6)
     rows += compare_rows(f, PARTIAL, "--no-free-stacks", RAW, 1 / 4)
-    for part in (inside_rows, slowdown_rows, micro_rows, size_rows, time_rows):
+    for part in (inside_rows, slowdown_rows, micro_rows, size_rows, time_rows, check_rows):
         rows += part(f)
     return table(["what", "bar", "measured", ""], rows)
 

@@ -24,6 +24,8 @@ import workloads
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SLOW_RUNS = 1
+# In the header of a raw tape: struct tape_live's lost[TAPE_SELFCHECKS], then TAPE_SELFCHECK_DIFFERENCES.
+SELFCHECK_AT = 512 - 256 + 48 + 6 * 8
 STARTUP_RUNS = 20
 
 
@@ -36,7 +38,7 @@ class Bench:
         self.counter = self.ws.build("libcount.so", "count.c", "-fPIC", "-shared", "-ldl")
         for name in ("depth", "pairs", "paths", "threads"):
             self.ws.build(name, f"micro/{name}.c", "-pthread")
-        self.made, self.counts, self.runs, self.reports = set(), {}, [], []
+        self.made, self.counts, self.runs, self.reports, self.checks = set(), {}, [], [], []
 
     def make(self, workload, size):
         if workload.make and (workload.name, size) not in self.made:
@@ -115,6 +117,23 @@ class Bench:
             for tool in [tools.TOOLS[0], *slow_tools]:
                 self.one(workload, "small", tool, number)
 
+    def check(self, workload):
+        """One recording with every stack walked twice, and its counts next to the counting library's."""
+        self.count(workload, "small")
+        tool = next(tool for tool in tools.TOOLS if tool.name == "memtape, library only")
+        out = tempfile.mkdtemp(dir=self.ws.root, prefix="out-")
+        words = [*tool.wrap(self.build, out), "MEMTAPE_SELFCHECK=1"]
+        shutil.rmtree(self.run(workload, "small", tool, words=words)[0])
+        tape = tools.files_left(out)[0]
+        with open(tape, "rb") as file:
+            walked, different = struct.unpack_from("2Q", file.read(512), SELFCHECK_AT)
+        done = subprocess.run([tools.memtape(self.build), "report", tape, "summary", "--json"], capture_output=True, text=True)
+        summary = json.loads(done.stdout)
+        shutil.rmtree(out)
+        self.checks.append({"workload": workload.name, "walked": walked, "different": different,
+                            "counted": self.counts[f"{workload.name}/small"], "allocations": summary["allocations"]["count"],
+                            "frees": summary["frees"]["count"], "reallocs": summary["reallocs"]})
+
     def startup(self, chosen, rounds):
         empty = workloads.Workload("true", "an empty program", {"full": 0}, lambda ws, n: ["/bin/true"],
                                    lambda ws: os.path.realpath("/bin/true"))
@@ -141,6 +160,10 @@ def choose(names, build):
     return chosen
 
 
+def wanted(workload, args):
+    return not args.only or any(workload.name.startswith(name) for name in args.only)
+
+
 def options():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="a third of the work, two runs, few slow tools: 4 minutes")
@@ -163,16 +186,18 @@ def main():
     with tempfile.TemporaryDirectory(dir=args.tmp, prefix="memtape-bench-") as root:
         bench = Bench(args.build, root, args.timeout)
         for workload in workloads.everything():
-            if not args.only or any(workload.name.startswith(name) for name in args.only):
+            if wanted(workload, args):
                 slow = not workload.micro or workload.name in ("depth 20", "threads 2")
                 bench.workload(workload, size, chosen, rounds, slow and not (args.quick and workload.name != "python3"))
+                if results.LIBRARY in {tool.name for tool in chosen}:
+                    bench.check(workload)
         if not args.only or "true" in args.only:
             bench.startup(chosen, STARTUP_RUNS)
     out = args.out or os.path.join(HERE, "results", time.strftime("%Y-%m-%d") + ("-quick" if args.quick else "") + ".md")
     os.makedirs(os.path.dirname(os.path.abspath(out)), exist_ok=True)
     raw = {"machine": results.machine(args.build), "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(begin)),
            "seconds": round(time.time() - begin), "size": size, "rounds": rounds, "counts": bench.counts, "runs": bench.runs,
-           "reports": bench.reports}
+           "reports": bench.reports, "checks": bench.checks}
     with open(os.path.splitext(out)[0] + ".json", "w") as file:
         json.dump(raw, file, indent=0)
     with open(out, "w") as file:

@@ -63,7 +63,8 @@ def valgrind(tool):
 TOOLS = [
     Tool("none", lambda build, out: []),
     Tool("memtape", record(), summary),
-    Tool("memtape --no-free-stacks", record("--no-free-stacks"), summary),
+    Tool("memtape --no-summary", record("--no-summary")),
+    Tool("memtape --no-summary --no-free-stacks", record("--no-summary", "--no-free-stacks")),
     Tool("memtape, library only", embedded(), summary),
     Tool("memtape, library only, no free stacks", embedded("MEMTAPE_OPTIONS=free_stacks=0"), summary),
     Tool("heaptrack", heaptrack(), lambda build, files: f"heaptrack_print {files[0]}", memory_mib=8192,

@@ -93,7 +93,7 @@ def programs():
     yield Workload(
         "python3", "PYTHONMALLOC=malloc, objects, JSON, sort, regular expressions", {"full": 360, "quick": 120, "small": 20},
         lambda ws, n: ["/usr/bin/python3", os.path.join(PROGRAMS, "churn.py"), str(n)],
-        lambda ws: real("/usr/bin/python3"), env={"PYTHONMALLOC": "malloc"})
+        lambda ws: real("/usr/bin/python3"), env={"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"})
     yield Workload(
         "cc1", "gcc 12's cc1 -O2 on a generated C file", {"full": 60, "quick": 20, "small": 5},
         lambda ws, n: [cc1, "-quiet", "-O2", ws.path(f"big-{n}.c"), "-o", "/dev/null"], lambda ws: cc1,

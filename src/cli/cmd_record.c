@@ -75,7 +75,7 @@ static struct err *settings_make(const struct record_options *options,
 		.selfcheck = selfcheck && *selfcheck && strcmp(selfcheck, "0") != 0,
 		.level = options->compress ? (int)options->level : 0,
 		.chunk_bytes = SPOOL_CHUNK_BYTES,
-		.chunk_count = (uint32_t)chunk_count,
+		.chunk_count = (uint32_t)chunk_count + SPOOL_OPEN_COUNT,
 	};
 	return NULL;
 }

@@ -61,6 +61,9 @@ static void spool_fill_header(const struct spool *spool, uint32_t flags)
 	header->chunk_bytes = spool->chunk_bytes;
 	header->flags = flags;
 	live->chunk_count = spool->chunk_count;
+	live->sealed_max = spool->chunk_count > SPOOL_OPEN_COUNT + SPOOL_CHUNK_COUNT_MIN
+				   ? spool->chunk_count - SPOOL_OPEN_COUNT
+				   : (spool->chunk_count + 1) / 2;
 	live->next_stream = 1; /* 0 is the collector's */
 	live->collector_pid = (uint32_t)getpid();
 	live->collector_waits = 1; /* a wake-up too many is cheaper than one too few */

@@ -15,7 +15,8 @@
 
 enum {
 	SPOOL_CHUNK_BYTES = 128 << 10,
-	SPOOL_CHUNK_COUNT = 64,
+	SPOOL_CHUNK_COUNT = 32, /* to be collected at most; */
+	SPOOL_OPEN_COUNT = 192, /* and slots for threads to write in: costs memory when used */
 	SPOOL_CHUNK_COUNT_MIN = 2,
 	SPOOL_CHUNK_COUNT_MAX = 1 << 16
 };

@@ -50,6 +50,8 @@ static bool slot_try(struct rec_lane *lane, uint32_t slot)
 
 static bool slot_find(struct rec_lane *lane)
 {
+	if (atomic_load(&rec.sealed) - atomic_load(LIVE(freed_count)) >= rec.live->sealed_max)
+		return false; /* the collector is behind: not ever more memory for it */
 	for (uint32_t i = 0; i < rec.live->chunk_count; i++)
 		if (atomic_load_explicit((_Atomic uint32_t *)&slot_at(i)->state,
 					 memory_order_relaxed) == TAPE_CHUNK_FREE &&
@@ -181,6 +183,7 @@ void rec_chunk_seal(struct rec_lane *lane)
 		sys_munmap(chunk, rec.chunk_bytes);
 		return;
 	}
+	atomic_fetch_add(&rec.sealed, 1);
 	atomic_fetch_add(LIVE(sealed_count), 1);
 	if (atomic_load(LIVE(collector_waits)))
 		sys_call6(SYS_futex, (long)&rec.live->sealed_count, FUTEX_WAKE, 1, 0, 0, 0);
@@ -252,8 +255,8 @@ static bool spool_fits(const struct tape_header *header, uint64_t file_bytes)
 	return memcmp(header->magic, TAPE_MAGIC, sizeof(header->magic)) == 0 &&
 	       header->version == TAPE_VERSION && header->kind == TAPE_KIND_RAW &&
 	       header->chunk_bytes >= TAPE_CHUNK_BYTES_MIN &&
-	       header->chunk_bytes <= TAPE_CHUNK_BYTES_MAX && live->chunk_count > 0 &&
-	       live->chunk_count <= (1u << 20) &&
+	       header->chunk_bytes <= TAPE_CHUNK_BYTES_MAX && live->chunk_count > 1 &&
+	       live->sealed_max > 0 && live->chunk_count <= (1u << 20) &&
 	       file_bytes >= TAPE_HEADER_BYTES + (uint64_t)live->chunk_count * header->chunk_bytes;
 }
 
@@ -266,6 +269,9 @@ static bool spool_claim(uint64_t file_bytes)
 		return false;
 	rec.chunk_bytes = rec.header->chunk_bytes;
 	rec.slots = (uint8_t *)rec.header + TAPE_HEADER_BYTES;
+	/* What may be open at once must leave slots to be sealed. */
+	rec.lanes_max = (uint32_t)u64_min(rec.live->chunk_count - (rec.live->chunk_count + 3) / 4,
+					  REC_LANES_MAX);
 	return true;
 }
 
@@ -329,6 +335,7 @@ bool rec_tape_open_file(const char *pattern)
 	int rc = file_create(pattern);
 
 	rec.slots = NULL;
+	rec.lanes_max = REC_LANES_FILE;
 	rec.chunk_bytes = REC_CHUNK_BYTES;
 	if (rc == 0)
 		rc = file_extend(0, TAPE_HEADER_BYTES);

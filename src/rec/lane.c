@@ -30,32 +30,48 @@ static bool lane_tables_map(struct rec_lane *lane)
 	void *memory = sys_map_private(memo_bytes);
 
 	lane->edges = sys_map_private(edge_bytes);
+	lane->edge_bits = REC_EDGE_BITS;
+	if (memory)
+		unwind_memo_init(&lane->memo, memory, REC_MEMO_ENTRIES);
 	if (!memory || !lane->edges)
 		return false;
-	lane->edge_bits = REC_EDGE_BITS;
-	unwind_memo_init(&lane->memo, memory, REC_MEMO_ENTRIES);
 	atomic_fetch_add(&rec.private_bytes, sizeof(*lane) + memo_bytes + edge_bytes);
 	return true;
 }
 
+/* One of the places in rec.lanes, or rec.lanes_max. */
+static uint32_t lane_index_take(void)
+{
+	uint32_t index = atomic_load(&rec.lane_count);
+
+	while (index < rec.lanes_max &&
+	       !atomic_compare_exchange_weak(&rec.lane_count, &index, index + 1))
+		;
+	return index;
+}
+
 static struct rec_lane *lane_create(void)
 {
-	struct rec_lane *lane = sys_map_private(sizeof(*lane));
+	struct rec_lane *lane;
 	uint32_t index;
 
+	if (atomic_load(&rec.lane_count) >= rec.lanes_max)
+		return NULL;
+	lane = sys_map_private(sizeof(*lane));
 	if (!lane)
 		return NULL;
-	if (!lane_tables_map(lane)) {
+	index = lane_tables_map(lane) ? lane_index_take() : rec.lanes_max;
+	if (index >= rec.lanes_max) {
+		if (lane->edges)
+			sys_munmap(lane->edges, sizeof(struct rec_edge) << REC_EDGE_BITS);
+		if (lane->memo.pair)
+			sys_munmap(lane->memo.pair,
+				   (REC_MEMO_ENTRIES + 1) * (size_t)MEMO_BYTES_PER_ENTRY);
 		sys_munmap(lane, sizeof(*lane));
 		return NULL;
 	}
 	lane->busy = 1;
 	lane->next_node = TAPE_NODE_FIRST;
-	index = atomic_fetch_add(&rec.lane_count, 1);
-	if (index >= REC_LANES_MAX) {
-		atomic_fetch_sub(&rec.lane_count, 1);
-		return NULL; /* leaks its tables: more threads at once than we ever saw */
-	}
 	lane->index = index;
 	lane->stream = atomic_fetch_add((_Atomic uint32_t *)&rec.live->next_stream, 1);
 	atomic_store_explicit(&rec.lanes[index], lane, memory_order_release);
@@ -100,18 +116,11 @@ static void lane_claim(struct rec_lane *lane, bool nested)
 		 strnlen(lane->name, sizeof(lane->name)));
 }
 
-static struct rec_lane *lane_acquire(bool nested)
+static struct rec_lane *lane_take(void)
 {
 	struct rec_lane *lane = lane_reuse();
 
-	if (!lane)
-		lane = lane_create();
-	if (!lane) {
-		rec_lost(TAPE_LOST_NO_THREAD);
-		return NULL;
-	}
-	lane_claim(lane, nested);
-	return lane;
+	return lane ? lane : lane_create();
 }
 
 bool rec_lane_sync(struct rec_lane *lane)
@@ -173,15 +182,45 @@ static struct rec_lane *enter_own(struct rec_tls *tls, const struct rec_frame *c
 	return tls->own;
 }
 
-static struct rec_lane *enter_new(struct rec_tls *tls, const struct rec_frame *caller)
+/*
+ * A thread without a lane of its own waits for one that is idle: others hold theirs for one event,
+ * or for good; REC_LANES_SHARED of them are never given away for good.
+ */
+static struct rec_lane *enter_borrow(struct rec_tls *tls, const struct rec_frame *caller)
+{
+	enum { PATIENCE = 100000 };
+	struct rec_lane *lane = NULL;
+
+	tls->phase = REC_PHASE_RECORD;
+	tls->caller = *caller;
+	for (int i = 0; !lane && i < PATIENCE; i++) {
+		lane = lane_take();
+		if (!lane)
+			SYS_CALL0(SYS_sched_yield);
+	}
+	if (lane)
+		lane_claim(lane, false);
+	else
+		rec_lost(TAPE_LOST_NO_THREAD);
+	tls->borrowed = lane;
+	tls->phase = lane ? REC_PHASE_REAL : REC_PHASE_BORROW;
+	return lane;
+}
+
+/* The thread's first event: a lane for its lifetime, if there are enough. */
+static struct rec_lane *enter_new(struct rec_tls *tls, const struct rec_frame *caller,
+				  uint32_t *phase_ret)
 {
 	tls->phase = REC_PHASE_RECORD;
 	tls->caller = *caller;
-	tls->own = lane_acquire(false);
+	if (atomic_fetch_add(&rec.lanes_owned, 1) + REC_LANES_SHARED < rec.lanes_max)
+		tls->own = lane_take();
 	if (!tls->own) {
-		tls->phase = REC_PHASE_NEW; /* try again next time */
-		return NULL;
+		atomic_fetch_sub(&rec.lanes_owned, 1);
+		*phase_ret = REC_PHASE_BORROW;
+		return enter_borrow(tls, caller);
 	}
+	lane_claim(tls->own, false);
 	if (thread_key_made)
 		pthread_setspecific(thread_key, tls);
 	tls->phase = REC_PHASE_REAL;
@@ -191,22 +230,32 @@ static struct rec_lane *enter_new(struct rec_tls *tls, const struct rec_frame *c
 static struct rec_lane *enter_nested(struct rec_tls *tls)
 {
 	tls->phase = REC_PHASE_NESTED;
-	if (!tls->nested)
-		tls->nested = lane_acquire(true);
-	if (!tls->nested)
+	if (!tls->nested) {
+		tls->nested = lane_take();
+		if (tls->nested)
+			lane_claim(tls->nested, true);
+	}
+	if (!tls->nested) {
+		rec_lost(TAPE_LOST_NESTED);
 		tls->phase = REC_PHASE_RECORD;
+	}
 	return tls->nested;
 }
 
-static struct rec_lane *enter_dead(struct rec_tls *tls, const struct rec_frame *caller)
+/* The hook that runs was left for good: what it had taken is taken back. */
+static struct rec_lane *enter_left(struct rec_tls *tls, const struct rec_frame *caller,
+				   uint32_t *phase_ret)
 {
-	struct rec_lane *lane;
-
-	tls->phase = REC_PHASE_RECORD;
-	tls->caller = *caller;
-	lane = lane_acquire(false);
-	tls->phase = lane ? REC_PHASE_REAL : REC_PHASE_DEAD;
-	return lane;
+	if (tls->own) {
+		unwind_memo_clear(&tls->own->memo);
+		return enter_own(tls, caller);
+	}
+	if (tls->borrowed) {
+		unwind_memo_clear(&tls->borrowed->memo);
+		lane_release(tls->borrowed);
+	}
+	*phase_ret = REC_PHASE_BORROW;
+	return enter_borrow(tls, caller);
 }
 
 static struct rec_lane *enter_recording(struct rec_tls *tls, const struct rec_frame *caller,
@@ -215,28 +264,26 @@ static struct rec_lane *enter_recording(struct rec_tls *tls, const struct rec_fr
 	*phase_ret = REC_PHASE_IDLE;
 	switch ((enum rec_phase)tls->phase) {
 	case REC_PHASE_NEW:
-		return enter_new(tls, caller);
+		return enter_new(tls, caller, phase_ret);
 	case REC_PHASE_IDLE:
 		return enter_own(tls, caller);
 	case REC_PHASE_REAL:
-		if (!tls->own || !hook_was_left(tls, caller))
+		if (!hook_was_left(tls, caller))
 			return NULL;
-		return enter_own(tls, caller);
+		return enter_left(tls, caller, phase_ret);
 	case REC_PHASE_RECORD:
-		if (tls->own && hook_was_left(tls, caller)) {
-			unwind_memo_clear(&tls->own->memo);
-			return enter_own(tls, caller);
-		}
+		if (hook_was_left(tls, caller))
+			return enter_left(tls, caller, phase_ret);
 		*phase_ret = REC_PHASE_RECORD;
 		return enter_nested(tls);
 	case REC_PHASE_NESTED:
-		if (tls->own && hook_was_left(tls, caller))
-			return enter_own(tls, caller);
+		if (hook_was_left(tls, caller))
+			return enter_left(tls, caller, phase_ret);
 		rec_lost(TAPE_LOST_NESTED);
 		return NULL;
-	case REC_PHASE_DEAD:
-		*phase_ret = REC_PHASE_DEAD;
-		return enter_dead(tls, caller);
+	case REC_PHASE_BORROW:
+		*phase_ret = REC_PHASE_BORROW;
+		return enter_borrow(tls, caller);
 	}
 	return NULL;
 }
@@ -284,8 +331,10 @@ struct rec_lane *rec_other_enter(struct rec_tls *tls, const struct rec_frame *ca
 void rec_lane_leave(struct rec_tls *tls, struct rec_lane *lane, uint32_t phase)
 {
 	atomic_signal_fence(memory_order_seq_cst);
-	if (phase == REC_PHASE_DEAD)
+	if (phase == REC_PHASE_BORROW) {
+		tls->borrowed = NULL;
 		lane_release(lane);
+	}
 	tls->phase = phase;
 	atomic_signal_fence(memory_order_seq_cst);
 	if (phase == REC_PHASE_IDLE)
@@ -317,13 +366,14 @@ static void thread_end(void *value)
 	if (++tls->rounds < THREAD_ROUNDS && pthread_setspecific(thread_key, tls) == 0)
 		return;
 	tls->lane = NULL;
-	tls->phase = REC_PHASE_DEAD;
+	tls->phase = REC_PHASE_BORROW;
 	atomic_signal_fence(memory_order_seq_cst);
 	if (rec_lane_sync(lane)) {
 		thread_name_note(lane);
 		thread = (struct tape_thread) { .tid = lane->tid };
 		rec_note(lane, TAPE_EXT_THREAD_END, &thread, sizeof(thread), NULL, 0);
 		lane->tid = 0; /* a thread's number may come again */
+		atomic_fetch_sub(&rec.lanes_owned, 1);
 		lane_release(lane);
 		if (tls->nested)
 			lane_release(tls->nested);
@@ -340,10 +390,10 @@ bool rec_thread_key_create(void)
 
 void rec_lanes_reset(void)
 {
-	rec_tls.lane = rec_tls.own = rec_tls.nested = NULL;
+	rec_tls.lane = rec_tls.own = rec_tls.nested = rec_tls.borrowed = NULL;
 	rec_tls.phase = REC_PHASE_NEW;
 	rec_tls.rounds = 0;
 	for (uint32_t i = 0; i < REC_LANES_MAX && rec.lanes[i]; i++)
 		rec.lanes[i] = NULL;
-	rec.lane_count = 0;
+	rec.lane_count = rec.lanes_owned = rec.sealed = 0;
 }

@@ -30,6 +30,8 @@ enum {
 	REC_CHUNK_BYTES = 128 << 10,
 	REC_TICK_SHIFT = 5,
 	REC_LANES_MAX = 4096,
+	REC_LANES_FILE = 512, /* most of them without a collector */
+	REC_LANES_SHARED = 8, /* at most, for threads that have none of their own */
 	REC_PATH_BYTES = 4096
 };
 
@@ -82,7 +84,7 @@ enum rec_phase {
 	REC_PHASE_REAL,	   /* inside the real function: what it calls is not counted again */
 	REC_PHASE_RECORD,  /* inside the recorder: a signal handler interrupts it */
 	REC_PHASE_NESTED,  /* the same in the nested lane */
-	REC_PHASE_DEAD	   /* after the thread's destructors: lanes are borrowed event by event */
+	REC_PHASE_BORROW   /* too many threads, or past its destructors: a lane for each event */
 };
 
 /*
@@ -93,11 +95,12 @@ struct rec_tls {
 	struct rec_lane *lane;
 	struct rec_lane *own;
 	struct rec_lane *nested;
-	uint32_t phase;		 /* enum rec_phase; means something only while lane is NULL */
-	uint32_t rounds;	 /* of destructors */
-	struct rec_frame caller; /* of the hook that is running */
-	uint64_t new_size;	 /* operator new is running for so many bytes */
-	uint32_t new_fn;	 /* 0: it is not */
+	struct rec_lane *borrowed; /* for the event that is being recorded */
+	uint32_t phase;		   /* enum rec_phase; means something only while lane is NULL */
+	uint32_t rounds;	   /* of destructors */
+	struct rec_frame caller;   /* of the hook that is running */
+	uint64_t new_size;	   /* operator new is running for so many bytes */
+	uint32_t new_fn;	   /* 0: it is not */
 };
 
 extern __thread struct rec_tls rec_tls __attribute__((tls_model("initial-exec")));
@@ -141,6 +144,9 @@ struct rec_process {
 	_Atomic uint64_t last_clock; /* raw ticks of the last CLOCK record */
 	struct rec_lane *_Atomic lanes[REC_LANES_MAX];
 	_Atomic uint32_t lane_count;
+	_Atomic uint32_t lanes_owned; /* of these, by threads for their lifetime */
+	uint32_t lanes_max;
+	_Atomic uint32_t sealed; /* slots sealed so far; against live->freed_count */
 	_Atomic uint64_t private_bytes;
 	uint8_t uuid[TAPE_UUID_BYTES]; /* of the tape, for those of forked children */
 	char path[REC_PATH_BYTES];     /* of the tape (append mode) */

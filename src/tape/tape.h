@@ -92,6 +92,9 @@ struct tape_live {
 	uint64_t recorder_bytes; /* private memory mapped by the recorder, chunks not included */
 	uint64_t recorder_ticks; /* clock ticks spent on slow paths (unshifted) */
 	uint64_t exit_ticks;
+	uint32_t
+		sealed_max; /* the recorder waits rather than have more sealed, uncollected slots */
+	uint32_t reserved;
 };
 
 enum tape_recorder_state {

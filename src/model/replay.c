@@ -158,6 +158,11 @@ static void count_free(struct replay *replay, const struct capture_event *event,
 	freer->foreign_free_count += block->thread != thread;
 }
 
+static bool is_temporary(const struct replay_stream *stream, const struct block *block)
+{
+	return stream->has_last && stream->last_serial == block->serial;
+}
+
 static void free_block(struct replay *replay, const struct capture_event *event, uint32_t thread,
 		       struct block *block, bool is_temporary, unsigned flag)
 {
@@ -167,6 +172,30 @@ static void free_block(struct replay *replay, const struct capture_event *event,
 		rows_free(replay->rows, block->serial, event, thread, replay->epoch,
 			  flag | (is_temporary ? MODEL_ALLOCATION_TEMPORARY : 0));
 	blocks_remove(&replay->blocks, block);
+}
+
+/*
+ * Whether the block is being moved by a realloc whose outcome is not on the tape yet - its thread
+ * may have been interrupted there for long. That the address is given out tells the outcome.
+ */
+static bool end_by_realloc(struct replay *replay, const struct capture_event *event,
+			   struct block *block)
+{
+	for (size_t i = 0; i < replay->stream_count; i++) {
+		struct replay_stream *stream = &replay->streams[i];
+		struct capture_event out = stream->out;
+
+		if (!stream->is_reallocating || stream->out_ended || i == event->stream ||
+		    out.address != event->address)
+			continue;
+		out.ticks = event->ticks;
+		stream->out_ended = true;
+		stream->out_serial = block->serial;
+		free_block(replay, &out, stream->thread, block, is_temporary(stream, block),
+			   MODEL_ALLOCATION_REALLOCED);
+		return true;
+	}
+	return false;
 }
 
 /* The allocator gave out an address that is taken: its block was freed, though nobody told us. */
@@ -261,7 +290,8 @@ static struct err *add_block(struct replay *replay, const struct capture_event *
 		return err_nomem();
 	block = blocks_find(&replay->blocks, event->address);
 	if (unlikely(block->address)) {
-		lose_block(replay, event, thread, block);
+		if (!end_by_realloc(replay, event, block))
+			lose_block(replay, event, thread, block);
 		block = blocks_find(&replay->blocks, event->address);
 	}
 	*block = (struct block) {
@@ -304,11 +334,6 @@ static struct err *on_alloc(struct replay *replay, const struct capture_event *e
 	return add_block(replay, event, thread, MODEL_NO_ALLOCATION);
 }
 
-static bool is_temporary(const struct replay_stream *stream, const struct block *block)
-{
-	return stream->has_last && stream->last_serial == block->serial;
-}
-
 static void on_free(struct replay *replay, const struct capture_event *event, uint32_t thread)
 {
 	struct replay_stream *stream = &replay->streams[event->stream];
@@ -322,8 +347,10 @@ static void on_free(struct replay *replay, const struct capture_event *event, ui
 	replay->threads.items[thread].free_count++;
 	replay->now.free_count++;
 	block = blocks_find(&replay->blocks, event->address);
-	if (unlikely(event->ticks - replay->late_ticks <= replay->late_window_ticks) &&
-	    replay->late_at > 0 && free_late(replay, event, thread))
+	if (unlikely(stream->is_reallocating && stream->out_ended))
+		; /* realloc(p, 0), and what became of it was known before */
+	else if (unlikely(event->ticks - replay->late_ticks <= replay->late_window_ticks) &&
+		 replay->late_at > 0 && free_late(replay, event, thread))
 		;
 	else if (likely(block->address))
 		free_block(replay, event, thread, block, is_temporary(stream, block), 0);
@@ -335,14 +362,41 @@ static void on_free(struct replay *replay, const struct capture_event *event, ui
 
 /*
  * The old block stays until the outcome is known: a realloc that fails leaves it alone. Should
- * another thread get its address before that, it has evidently succeeded, and lose_block ends it.
+ * another thread get its address before that, it has evidently succeeded: see end_by_realloc.
  */
 static void on_realloc_out(struct replay *replay, const struct capture_event *event)
 {
 	struct replay_stream *stream = &replay->streams[event->stream];
 
 	stream->is_reallocating = true;
+	stream->out_ended = false;
 	stream->out = *event;
+}
+
+/* The old block of a realloc that succeeded; its index, for the new one to continue. */
+static uint32_t end_old_block(struct replay *replay, const struct capture_event *event,
+			      uint32_t thread)
+{
+	struct replay_stream *stream = &replay->streams[event->stream];
+	struct capture_event out = stream->out;
+	struct block *block = blocks_find(&replay->blocks, out.address);
+	uint32_t serial = block->serial;
+
+	out.ticks = event->ticks;
+	replay->threads.items[thread].free_count++;
+	replay->now.free_count++;
+	replay->totals.realloc_count++;
+	if (stream->out_ended)
+		return stream->out_serial;
+	if (replay->late_at > 0 && free_late(replay, &out, thread))
+		return MODEL_NO_ALLOCATION;
+	if (!block->address) {
+		free_unknown(replay, &out, thread);
+		return MODEL_NO_ALLOCATION;
+	}
+	free_block(replay, &out, thread, block, is_temporary(stream, block),
+		   MODEL_ALLOCATION_REALLOCED);
+	return serial;
 }
 
 static struct err *on_realloc_in(struct replay *replay, const struct capture_event *event,
@@ -354,24 +408,8 @@ static struct err *on_realloc_in(struct replay *replay, const struct capture_eve
 
 	function->calls++;
 	function->bytes += event->size;
-	if (stream->is_reallocating && stream->out.address) {
-		struct capture_event out = stream->out;
-		struct block *block = blocks_find(&replay->blocks, out.address);
-
-		out.ticks = event->ticks;
-		replay->threads.items[thread].free_count++;
-		replay->now.free_count++;
-		replay->totals.realloc_count++;
-		if (replay->late_at > 0 && free_late(replay, &out, thread)) {
-			;
-		} else if (block->address) {
-			realloc_of = block->serial;
-			free_block(replay, &out, thread, block, is_temporary(stream, block),
-				   MODEL_ALLOCATION_REALLOCED);
-		} else {
-			free_unknown(replay, &out, thread);
-		}
-	}
+	if (stream->is_reallocating && stream->out.address)
+		realloc_of = end_old_block(replay, event, thread);
 	stream->is_reallocating = false;
 	stream->has_last = false;
 	if (event->address == 0)

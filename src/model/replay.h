@@ -43,6 +43,8 @@ struct replay_stream {
 	uint32_t last_serial; /* of the allocation that was this stream's last event */
 	bool has_last;
 	bool is_reallocating;
+	bool out_ended; /* its old block was ended already, because its address was given out */
+	uint32_t out_serial;	  /* of that block */
 	struct capture_event out; /* the first half of the realloc in progress */
 };
 

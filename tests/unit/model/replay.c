@@ -381,13 +381,18 @@ static void an_address_given_out_during_a_realloc_is_no_loss(void **state)
 	writer_event(&writer, 2, TAPE_FN_MALLOC, 2000, 0x100, 10, 2);
 	writer_event(&writer, 2, TAPE_FN_REALLOC_OUT, 3000, 0x100, 0, 2);
 	writer_event(&writer, 1, TAPE_FN_MALLOC, 3005, 0x100, 7, 2);
-	writer_event(&writer, 2, TAPE_FN_REALLOC_IN, 3010, 0x900, 20, 2);
 	writer_event(&writer, 1, TAPE_FN_FREE, 4000, 0x100, 0, 2);
+	/* long after: the thread was interrupted on its way */
+	writer_event(&writer, 2, TAPE_FN_REALLOC_IN, 90000000, 0x900, 20, 2);
 	model = load_and_end(&writer);
 	assert_int_equal(model_totals(model)->leaked.bytes, 20);
 	assert_int_equal(model_totals(model)->lost_free_count, 0);
 	assert_int_equal(model_totals(model)->unknown_free_count, 0);
 	assert_int_equal(model_totals(model)->freed.count, 2);
+	assert_int_equal(model_totals(model)->realloc_count, 1);
+	assert_int_equal(model_allocations(model)->realloc_of[2], 0);
+	assert_int_equal(model_allocations(model)->free_thread[0], 0);
+	assert_int_equal(model_allocations(model)->free_ns[0], 2005);
 	model_destroy(model);
 }
 

@@ -51,3 +51,22 @@ const struct name_frame *walk_next(struct walk *walk)
 	}
 	return walk_end(walk);
 }
+
+const struct name_frame *walk_next_run(struct walk *walk, bool same_line, uint64_t *count_ret)
+{
+	const struct name_frame *first = walk_next(walk);
+	uint64_t count = 1;
+
+	while (first) {
+		struct walk ahead = *walk;
+		const struct name_frame *frame = walk_next(&ahead);
+
+		if (!frame || frame->name != first->name ||
+		    (same_line && frame->line != first->line))
+			break;
+		*walk = ahead;
+		count++;
+	}
+	*count_ret = count;
+	return first;
+}

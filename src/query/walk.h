@@ -36,6 +36,9 @@ struct walk walk_begin(const struct model *model, struct names *names, uint32_t 
  */
 const struct name_frame *walk_next(struct walk *walk);
 
+/* The next frame together with those after it in the same function (and line): recursion. */
+const struct name_frame *walk_next_run(struct walk *walk, bool same_line, uint64_t *count_ret);
+
 /* Whether the mode leaves this frame out. */
 bool walk_hides(enum walk_mode mode, const struct names *names, const struct name_frame *frame);
 

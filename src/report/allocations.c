@@ -1,8 +1,8 @@
 /*
- * allocations: every one of them, in the order of time. There can be millions, and their stacks are
- * few: the JSON of a stack is made once and kept. Written straight, not through emit, for that.
+ * allocations: every one of them, in the order of time. There can be millions, and their addresses
+ * of code are few: the JSON of a frame is made once per stack node and kept. Stacks are strung
+ * together from those while they are written, because deep recursion has more of them than memory.
  */
-#include "base/map.h"
 #include "report/text.h"
 
 enum {
@@ -14,60 +14,81 @@ enum {
 struct list {
 	const struct report_context *context;
 	FILE *out;
-	struct str text;   /* not yet written */
-	struct map stacks; /* stack -> const char *, in the arena */
+	struct str text;	/* not yet written */
+	const char **fragments; /* by stack: JSON of its innermost address; NULL: not made yet */
+	struct err *err;	/* of writing; sticks */
 };
 
-/* The whole stack, unless folding was asked for: here completeness comes before beauty. */
-static void add_frames(struct str *text, const struct report_context *context, uint32_t stack)
+static void list_flush(struct list *list)
 {
-	struct walk walk = walk_begin(context->model, context->names, stack, WALK_ALL);
-	const struct name_frame *frame;
-	const char *separator = "";
+	struct str *text = &list->text;
 
-	str_add_char(text, '[');
-	while ((frame = walk_next(&walk))) {
-		const struct name *name = names_get(context->names, frame->name);
-
-		if (frame->name == NAME_TRUNCATED || frame->name == NAME_NO_STACK)
-			continue;
-		str_add(text, separator);
-		str_add(text, "{\"function\":");
-		str_add_json(text, name->function);
-		str_add(text, ",\"file\":");
-		if (frame->file)
-			str_add_json(text, frame->file);
-		else
-			str_add(text, "null");
-		str_printf(text, frame->line ? ",\"line\":%u" : ",\"line\":null", frame->line);
-		str_add(text, ",\"module\":");
-		if (name->module[0])
-			str_add_json(text, name->module);
-		else
-			str_add(text, "null");
-		str_add(text, frame->is_inlined ? ",\"inlined\":true}" : ",\"inlined\":false}");
-		separator = ",";
-	}
-	str_add_char(text, ']');
+	if (list->err)
+		return;
+	if (text->failed)
+		list->err = err_nomem();
+	else if (text->len > 0 && fwrite(text->ptr, 1, text->len, list->out) != text->len)
+		list->err = err_errno("write");
+	str_clear(text);
 }
 
+static void add_text_or_null(struct str *text, const char *words)
+{
+	if (words)
+		str_add_json(text, words);
+	else
+		str_add(text, "null");
+}
+
+static void add_frame(struct str *text, const struct report_context *context,
+		      const struct name_frame *frame)
+{
+	const struct name *name = names_get(context->names, frame->name);
+
+	str_add(text, "{\"function\":");
+	str_add_json(text, name->function);
+	str_add(text, ",\"file\":");
+	add_text_or_null(text, frame->file);
+	str_printf(text, frame->line ? ",\"line\":%u" : ",\"line\":null", frame->line);
+	str_add(text, ",\"module\":");
+	add_text_or_null(text, name->module[0] ? name->module : NULL);
+	str_add(text, frame->is_inlined ? ",\"inlined\":true}" : ",\"inlined\":false}");
+}
+
+/* Frames of the stack's innermost address. */
+static const char *fragment(struct list *list, uint32_t stack)
+{
+	CLEAN(str_deinit) struct str text = { 0 };
+	struct name_frames frames;
+
+	if (list->fragments[stack])
+		return list->fragments[stack];
+	frames = names_frames(list->context->names, stack);
+	for (size_t i = 0; i < frames.count; i++) {
+		if (i > 0)
+			str_add_char(&text, ',');
+		add_frame(&text, list->context, &frames.frames[i]);
+	}
+	list->fragments[stack] = arena_strdup(list->context->arena, str_text(&text));
+	list->text.failed |= text.failed || !list->fragments[stack];
+	return list->fragments[stack] ? list->fragments[stack] : "";
+}
+
+/* The whole stack: here completeness comes before beauty. */
 static void add_stack(struct list *list, uint32_t stack)
 {
-	uint64_t *place = map_put(&list->stacks, stack, NULL);
+	const struct capture_stack *stacks = model_stacks(list->context->model);
+	const char *separator = "";
 
-	if (!place) {
-		list->text.failed = true;
-		return;
+	str_add_char(&list->text, '[');
+	for (; stack >= CAPTURE_STACK_FIRST && !list->err; stack = stacks[stack].parent) {
+		str_add(&list->text, separator);
+		str_add(&list->text, fragment(list, stack));
+		separator = ",";
+		if (list->text.len >= FLUSH_BYTES)
+			list_flush(list);
 	}
-	if (!*place) {
-		CLEAN(str_deinit) struct str frames = { 0 };
-
-		add_frames(&frames, list->context, stack);
-		*place = (uintptr_t)arena_strdup(list->context->arena, str_text(&frames));
-		list->text.failed |= frames.failed || !*place;
-	}
-	if (*place)
-		str_add(&list->text, (const char *)(uintptr_t)*place);
+	str_add_char(&list->text, ']');
 }
 
 static void add_u64(struct str *text, const char *key, uint64_t value)
@@ -132,33 +153,21 @@ static void add_allocation(struct list *list, const struct model_allocations *al
 	str_add_char(text, '}');
 }
 
-static struct err *list_flush(struct list *list)
-{
-	struct str *text = &list->text;
-
-	if (text->failed)
-		return err_nomem();
-	if (text->len > 0 && fwrite(text->ptr, 1, text->len, list->out) != text->len)
-		return err_errno("write");
-	str_clear(text);
-	return NULL;
-}
-
-static struct err *json_write(struct list *list, size_t count)
+static void json_write(struct list *list, size_t count)
 {
 	const struct model_allocations *all = model_allocations(list->context->model);
-	struct err *err = NULL;
 
+	list->fragments = arena_array(list->context->arena, model_stack_count(list->context->model),
+				      sizeof(*list->fragments));
+	list->text.failed |= !list->fragments;
 	str_add(&list->text, "[");
-	for (size_t i = 0; i < count && !err; i++) {
+	for (size_t i = 0; list->fragments && i < count && !list->err; i++) {
 		add_allocation(list, all, i);
 		if (list->text.len >= FLUSH_BYTES)
-			err = list_flush(list);
+			list_flush(list);
 	}
-	if (err)
-		return err;
 	str_add(&list->text, "]\n");
-	return list_flush(list);
+	list_flush(list);
 }
 
 /* --- text and CSV -------------------------------------------------------------------------- */
@@ -230,16 +239,14 @@ static struct err *run(const struct report_context *context, FILE *out)
 	struct list list = { .context = context, .out = out };
 	const uint64_t top = context->settings->top;
 	size_t count = model_allocations(context->model)->count;
-	struct err *err;
 
 	if (top && top < count)
 		count = top;
 	if (context->settings->format != EMIT_JSON)
 		return rows_write(context, count, out);
-	err = json_write(&list, count);
+	json_write(&list, count);
 	str_deinit(&list.text);
-	map_deinit(&list.stacks);
-	return err;
+	return list.err;
 }
 
 const struct report report_allocations = {

@@ -53,13 +53,15 @@ static void add_columns(struct text *text, enum metric metric)
 
 /* function  file:line  module */
 static void add_frame(struct text *text, const struct report_context *context,
-		      const struct name_frame *frame, enum text_style style, size_t columns)
+		      const struct name_frame *frame, uint64_t times, enum text_style style,
+		      size_t columns)
 {
 	const struct name *name = names_get(context->names, frame->name);
 	CLEAN(str_deinit) struct str place = { 0 };
 	size_t rest;
 
 	text_place(&place, frame->file, frame->line, name);
+	text_times(&place, times);
 	rest = str_width(str_text(&place)) + 2;
 	text_function(text, style, name->function,
 		      columns > rest + FUNCTION_COLUMNS_MIN ? columns - rest
@@ -88,10 +90,9 @@ static void add_callers(struct text *text, const struct report_context *context,
 	str_add_char(&text->out, '\n');
 }
 
-static void add_rest(struct text *text, struct walk *walk, size_t indent)
+/* Says how many frames are left, of which `count` are off the walk already. */
+static void add_rest(struct text *text, struct walk *walk, uint64_t count, size_t indent)
 {
-	uint64_t count = 1;
-
 	while (walk_next(walk))
 		count++;
 	str_add_repeated(&text->out, ' ', indent);
@@ -111,19 +112,20 @@ static void add_stack(struct text *text, const struct report_context *context,
 	const bool is_all = metric_value(metric, sums) == metric_value(metric, &site->sums);
 	struct walk walk = walk_begin(context->model, context->names, stack, context->mode);
 	const struct name_frame *frame;
+	uint64_t times;
 
-	for (size_t i = 0; (frame = walk_next(&walk)); i++) {
+	for (size_t i = 0; (frame = walk_next_run(&walk, true, &times)); i++) {
 		if (i == FRAMES_SHOWN) {
-			add_rest(text, &walk, indent);
+			add_rest(text, &walk, times, indent);
 			return;
 		}
-		if (i == 0 && is_all)
+		if (i == 0 && is_all && times == 1)
 			continue;
-		if (i == 0)
+		if (i == 0 && !is_all)
 			add_numbers(text, metric, sums, whole);
 		else
 			str_add_repeated(&text->out, ' ', indent);
-		add_frame(text, context, frame, frame->is_inlined ? TEXT_DIM : TEXT_PLAIN,
+		add_frame(text, context, frame, times, frame->is_inlined ? TEXT_DIM : TEXT_PLAIN,
 			  text->width - indent);
 	}
 }
@@ -193,7 +195,7 @@ struct err *rank_text(const struct report_context *context, struct text *text,
 	add_columns(text, metric);
 	for (size_t i = 0; i < count; i++) {
 		add_numbers(text, metric, &ranked[i]->sums, whole);
-		add_frame(text, context, site_frame(context, ranked[i], metric), TEXT_BOLD,
+		add_frame(text, context, site_frame(context, ranked[i], metric), 1, TEXT_BOLD,
 			  text->width - SHARE_COLUMNS - VALUE_COLUMNS - OTHER_COLUMNS - 2);
 		if (detail == RANK_CALLERS)
 			add_callers(text, context, ranked[i], metric);

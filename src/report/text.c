@@ -224,13 +224,15 @@ void text_callers(struct text *text, const struct report_context *context, struc
 {
 	enum { CALLER_COLUMNS = 44 };
 	const struct name_frame *frame;
+	uint64_t times;
 	CLEAN(str_deinit) struct str line = { 0 };
 
-	while ((frame = walk_next(walk))) {
+	while ((frame = walk_next_run(walk, false, &times))) {
 		CLEAN(str_deinit) struct str caller = { 0 };
 
 		text_function_short(&caller, names_get(context->names, frame->name)->function,
 				    CALLER_COLUMNS);
+		text_times(&caller, times);
 		if (str_width(str_text(&line)) + str_width(str_text(&caller)) + 5 > columns) {
 			str_add(&line, " ← …");
 			break;
@@ -239,6 +241,14 @@ void text_callers(struct text *text, const struct report_context *context, struc
 		str_add(&line, str_text(&caller));
 	}
 	text_add(text, TEXT_DIM, str_text(&line));
+}
+
+void text_times(struct str *out, uint64_t times)
+{
+	if (times < 2)
+		return;
+	str_add(out, " ×");
+	str_add_grouped(out, times);
 }
 
 void text_counted(struct str *out, uint64_t count, const char *thing)

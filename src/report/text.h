@@ -49,6 +49,9 @@ void text_cut(struct str *out, const char *words, size_t columns);
 void text_callers(struct text *text, const struct report_context *context, struct walk *walk,
 		  size_t columns);
 
+/* " ×3" behind a function that calls itself; nothing for once. */
+void text_times(struct str *out, uint64_t times);
+
 /* "1 block", "2 blocks" */
 void text_counted(struct str *out, uint64_t count, const char *thing);
 

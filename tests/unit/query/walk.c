@@ -102,6 +102,27 @@ static void a_return_address_belongs_to_the_call_before_it(void **state)
 	expect(fixture, exact, WALK_FOLD, "grow");
 }
 
+static void recursion_is_one_run(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t stack = fake_call(&fixture->model, CAPTURE_STACK_ROOT, MAIN, 4);
+	struct walk walk;
+	uint64_t count;
+
+	for (unsigned i = 0; i < 1000; i++)
+		stack = fake_call(&fixture->model, stack, GROW, 4 + i % 2);
+	walk = walk_begin(&fixture->model, fixture->names, stack, WALK_FOLD);
+	assert_string_equal(
+		names_get(fixture->names, walk_next_run(&walk, true, &count)->name)->function,
+		"grow");
+	assert_int_equal(count, 1000);
+	assert_string_equal(
+		names_get(fixture->names, walk_next_run(&walk, true, &count)->name)->function,
+		"main");
+	assert_int_equal(count, 1);
+	assert_null(walk_next_run(&walk, true, &count));
+}
+
 static void code_in_no_module_is_an_address(void **state)
 {
 	struct fixture *fixture = *state;
@@ -119,6 +140,7 @@ int main(void)
 		TEST(a_stack_of_nothing_but_machinery_shows_its_outermost_frame),
 		TEST(what_was_cut_short_says_so),
 		TEST(a_return_address_belongs_to_the_call_before_it),
+		TEST(recursion_is_one_run),
 		TEST(code_in_no_module_is_an_address),
 	};
 

@@ -12,6 +12,7 @@ struct export_options {
 	int metric;
 	bool shows_all;
 	bool debuginfod;
+	bool list;
 };
 
 static const struct option_row rows[] = {
@@ -25,7 +26,15 @@ static const struct option_row rows[] = {
 	{ "all-frames", 'a', NULL, OPTION_FLAG, offsetof(struct export_options, shows_all),
 	  "keep allocators and program start in stacks, which are folded away otherwise" },
 	READING_DEBUGINFOD_OPTION(struct export_options),
+	{ "list", 0, NULL, OPTION_FLAG, offsetof(struct export_options, list),
+	  "list the formats there are" },
 };
+
+static void formats_list(void)
+{
+	for (const struct export_format *const *at = export_table; *at; at++)
+		printf("%-12s %s\n", (*at)->name, (*at)->summary);
+}
 
 static struct err *format_choose(const char *name, const struct export_format **format_ret)
 {
@@ -79,6 +88,10 @@ static struct err *export_run(const struct command *command, int argc, char **ar
 	(void)exit_code;
 	if (err)
 		return err;
+	if (options.list) {
+		formats_list();
+		return NULL;
+	}
 	if (operand_count != 1)
 		return err_new(ERR_USAGE, "one tape is wanted");
 	err = format_choose(options.format, &format);

@@ -126,6 +126,8 @@ static struct err *flame_draw(const struct flame_options *options, const struct 
 		return err;
 	add_title(&title, metric, &totals);
 	add_subtitle(&subtitle, model, metric);
+	if (options->inverted)
+		str_add(&subtitle, " · inverted: callers stand on those they called");
 	return flame_svg(&tree, names,
 			 &(struct flame_settings) {
 				 .title = str_text(&title),

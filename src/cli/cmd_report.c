@@ -14,6 +14,7 @@ struct report_options {
 	bool bottom_up;
 	bool shows_all;
 	bool debuginfod;
+	bool list;
 	const char *output;
 };
 
@@ -33,7 +34,15 @@ static const struct option_row rows[] = {
 	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct report_options, output),
 	  "write to FILE" },
 	READING_DEBUGINFOD_OPTION(struct report_options),
+	{ "list", 0, NULL, OPTION_FLAG, offsetof(struct report_options, list),
+	  "list the reports there are" },
 };
+
+static void reports_list(void)
+{
+	for (const struct report *const *at = report_table; *at; at++)
+		printf("%-12s %s\n", (*at)->name, (*at)->summary);
+}
 
 static struct err *report_choose(int operand_count, char **argv, const struct report **report_ret)
 {
@@ -65,6 +74,10 @@ static struct err *report_command_run(const struct command *command, int argc, c
 	(void)exit_code;
 	if (err)
 		return err;
+	if (options.list) {
+		reports_list();
+		return NULL;
+	}
 	err = report_choose(operand_count, argv, &report);
 	if (err)
 		return err;

@@ -3,7 +3,7 @@
  * of code are few: the JSON of a frame is made once per stack node and kept. Stacks are strung
  * together from those while they are written, because deep recursion has more of them than memory.
  */
-#include "report/text.h"
+#include "report/quality.h"
 
 enum {
 	FLUSH_BYTES = 1 << 16,
@@ -224,6 +224,8 @@ static struct err *rows_write(const struct report_context *context, size_t count
 						     .colour = settings->colour,
 						     .width = settings->width };
 	CLEAN(emit_destroy) struct emit *emit = emit_create(out, &emit_settings);
+	CLEAN(text_deinit) struct text text = text_begin(settings);
+	struct err *err;
 
 	if (!emit)
 		return err_nomem();
@@ -231,7 +233,11 @@ static struct err *rows_write(const struct report_context *context, size_t count
 	for (size_t i = 0; i < count && !emit_has_failed(emit); i++)
 		emit_allocation(emit, context, i);
 	emit_end(emit);
-	return emit_finish(emit);
+	err = emit_finish(emit);
+	if (err || settings->format != EMIT_TEXT)
+		return err;
+	quality_text(&text, context);
+	return text_write(&text, out);
 }
 
 static struct err *run(const struct report_context *context, FILE *out)

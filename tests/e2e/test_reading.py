@@ -200,6 +200,11 @@ def test_hostile_names_never_reach_the_terminal_raw(shop):
             assert "\x1b" not in run(shop, *words)
 
 
+def test_lists_name_what_there_is(shop):
+    assert [line.split()[0] for line in run(shop, "report", "--list").splitlines()] == REPORTS
+    assert run(shop, "export", "--list").startswith("folded ")
+
+
 def test_the_tape_is_not_overwritten(shop):
     before = (shop / "shop.mtape").read_bytes()
     for command in (["flamegraph", "shop.mtape"], ["export", "shop.mtape", "--to", "folded"],

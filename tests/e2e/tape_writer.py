@@ -11,7 +11,7 @@ import struct
 from tape_reader import CHUNK, CHUNK_MAGIC, FIRST, HEADER, NODE, ROOT, SIZELESS, TRUNCATED
 
 HEADER_BYTES, CHUNK_BYTES = 4096, 1 << 16
-PID = 4194305  # no kernel gives this number
+PID = 5_000_000 + os.getpid() % 4_000_000  # no kernel gives such numbers; tests run side by side
 START_NS = 1_700_000_000 * 10**9
 ALLOC_STACKS, FREE_STACKS = 2, 1
 MONOTONIC, RAW, SEALED = 2, 1, 2

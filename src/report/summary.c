@@ -161,6 +161,7 @@ static struct err *summary_text(const struct report_context *context, FILE *out)
 	static const enum metric metrics[] = { METRIC_PEAK, METRIC_LEAKED, METRIC_TEMPORARY };
 	CLEAN(text_deinit) struct text text = text_begin(context->settings);
 	const struct report_settings *settings = context->settings;
+	const size_t top = settings->top ? settings->top : SITES_SHOWN;
 	struct sites sites;
 	struct err *err =
 		sites_find(context->model, context->names, context->mode, context->arena, &sites);
@@ -170,11 +171,10 @@ static struct err *summary_text(const struct report_context *context, FILE *out)
 	text_head(&text, context->model);
 	str_add_char(&text.out, '\n');
 	add_facts(&text, context->model);
-	for (size_t i = 0; i < array_size(metrics) && !err; i++) {
-		if (!settings->has_sort || settings->sort == metrics[i])
-			err = rank_text(context, &text, &sites, metrics[i],
-					settings->top ? settings->top : SITES_SHOWN, RANK_CALLERS);
-	}
+	if (settings->has_sort)
+		err = rank_text(context, &text, &sites, settings->sort, top, RANK_CALLERS);
+	for (size_t i = 0; i < array_size(metrics) && !err && !settings->has_sort; i++)
+		err = rank_text(context, &text, &sites, metrics[i], top, RANK_CALLERS);
 	if (err)
 		return err;
 	quality_text(&text, context);

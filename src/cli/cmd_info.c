@@ -148,6 +148,9 @@ static void emit_recorder(const struct info *info)
 	struct emit *emit = info->emit;
 
 	emit_object(emit, "recorder");
+	emit_u64(emit, "selfchecks", quality->lost[TAPE_SELFCHECKS], EMIT_COUNT);
+	emit_u64(emit, "selfcheck_differences", quality->lost[TAPE_SELFCHECK_DIFFERENCES],
+		 EMIT_COUNT);
 	emit_u64(emit, "private_bytes",
 		 quality->has_recorder ? recorder->private_bytes : live->recorder_bytes,
 		 EMIT_BYTES);

@@ -93,6 +93,8 @@ void quality_text(struct text *text, const struct report_context *context)
 		if (loss_words[i])
 			add_count(text, &is_first, quality->lost[i], loss_words[i]);
 	}
+	add_count(text, &is_first, quality->lost[TAPE_SELFCHECK_DIFFERENCES],
+		  "stacks that the recorder's self-check found to be wrong");
 	add_count(text, &is_first, quality->missing_chunk_count,
 		  "pieces of the tape that are missing");
 	add_damage(text, &is_first, context->model);

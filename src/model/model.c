@@ -62,6 +62,14 @@ static void begin_quality(struct model *model, const struct capture *capture)
 	quality->chunk_count = facts->chunk_count;
 }
 
+/* Of the counters of a tape those that count events it does not have. */
+static bool is_loss_of_events(enum tape_loss loss)
+{
+	return loss == TAPE_LOST_NO_SPACE || loss == TAPE_LOST_NESTED ||
+	       loss == TAPE_LOST_NO_THREAD || loss == TAPE_LOST_STARTUP ||
+	       loss == TAPE_LOST_STOPPED;
+}
+
 static struct err *finish_quality(struct model *model, const struct capture *capture,
 				  const struct capture_played *played)
 {
@@ -84,7 +92,8 @@ static struct err *finish_quality(struct model *model, const struct capture *cap
 	}
 	quality->damage_count = model->damage.count;
 	for (size_t i = 0; i < array_size(quality->lost); i++)
-		quality->lost_events += i == TAPE_LOST_TRUNCATED ? 0 : quality->lost[i];
+		if (is_loss_of_events((enum tape_loss)i))
+			quality->lost_events += quality->lost[i];
 	return NULL;
 }
 
@@ -266,6 +275,7 @@ struct err *model_load_capture(const struct capture *capture, enum model_depth d
 		load->capture = capture;
 		err = load_all(load, depth);
 		replay_deinit(&load->replay);
+		map_deinit(&load->threads_by_tid);
 	}
 	free(load);
 	if (!err)

@@ -5,6 +5,7 @@
 #define MEMTAPE_MODEL_PARTS_H
 
 #include "base/arena.h"
+#include "base/map.h"
 #include "model/clock.h"
 #include "model/model.h"
 #include "model/replay.h"
@@ -42,7 +43,8 @@ struct load {
 	struct model *model;
 	const struct capture *capture;
 	struct replay replay;
-	uint64_t end_ticks; /* of the END record or the exit; 0: neither seen */
+	struct map threads_by_tid; /* the latest of each number */
+	uint64_t end_ticks;	   /* of the END record or the exit; 0: neither seen */
 };
 
 /* One extended record; damaged ones are passed over. */

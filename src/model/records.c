@@ -70,25 +70,76 @@ static struct err *take_process(struct load *load, const struct tape_extended_re
 	return NULL;
 }
 
-/* The thread that has this tid now; MODEL_NO_THREAD: none. */
-static uint32_t thread_of_tid(const struct replay *replay, uint32_t tid)
+/* The thread that has this number, and has not ended or is the one it was: numbers come again. */
+static uint32_t thread_of_tid(const struct load *load, const struct tape_thread *thread)
 {
-	for (size_t i = replay->threads.count; i-- > 0;)
-		if (replay->threads.items[i].tid == tid &&
-		    replay->threads.items[i].end_ticks == MODEL_NEVER)
+	const uint64_t *index = map_find(&load->threads_by_tid, thread->tid);
+	const struct replay_thread *known;
+
+	if (!index)
+		return MODEL_NO_THREAD;
+	known = &load->replay.threads.items[*index];
+	if (known->end_ticks != MODEL_NEVER && known->handle != thread->handle)
+		return MODEL_NO_THREAD;
+	return (uint32_t)*index;
+}
+
+static uint32_t thread_of_handle(const struct load *load, uint64_t handle)
+{
+	for (size_t i = load->replay.threads.count; i-- > 0;)
+		if (load->replay.threads.items[i].handle == handle)
 			return (uint32_t)i;
 	return MODEL_NO_THREAD;
 }
 
+/* A stream that recorded before it introduced itself keeps the thread it was given. */
+static bool is_anonymous(const struct load *load, uint32_t thread)
+{
+	return thread != MODEL_NO_THREAD && load->replay.threads.items[thread].tid == 0;
+}
+
 /*
- * A lane of signal handlers belongs to the thread whose number it bears. A stream that recorded
- * before it introduced itself keeps the thread it was given.
+ * From here on the stream is this thread's: one thread after another may have it, and a thread may
+ * have several (for its signal handlers, and after its end).
  */
 static struct err *take_thread(struct load *load, const struct capture_event *event,
 			       const struct tape_extended_record *record)
 {
 	struct replay *replay = &load->replay;
 	struct replay_stream *stream = &replay->streams[event->stream];
+	struct tape_thread thread;
+	struct replay_thread *row;
+	uint32_t index;
+	uint64_t *known;
+	const char *name;
+
+	if (!payload_get(record, &thread, sizeof(thread)))
+		return NULL;
+	name = payload_text(load, record, sizeof(thread));
+	index = thread_of_tid(load, &thread);
+	if (index == MODEL_NO_THREAD && is_anonymous(load, stream->thread))
+		index = stream->thread;
+	if (index == MODEL_NO_THREAD)
+		index = replay_thread_add(replay, event->stream, thread.tid, "", event->ticks);
+	known = map_put(&load->threads_by_tid, thread.tid, NULL);
+	if (!name || !known || index == MODEL_NO_THREAD)
+		return err_nomem();
+	*known = stream->thread = index;
+	stream->has_last = false;
+	row = &replay->threads.items[index];
+	row->tid = thread.tid;
+	row->handle = thread.handle;
+	row->end_ticks = MODEL_NEVER;
+	if (*name)
+		row->name = name;
+	return NULL;
+}
+
+/* Threads may name each other; the one meant is told by its handle then. */
+static struct err *take_thread_name(struct load *load, const struct capture_event *event,
+				    const struct tape_extended_record *record)
+{
+	uint32_t index = load->replay.streams[event->stream].thread;
 	struct tape_thread thread;
 	const char *name;
 
@@ -97,14 +148,10 @@ static struct err *take_thread(struct load *load, const struct capture_event *ev
 	name = payload_text(load, record, sizeof(thread));
 	if (!name)
 		return err_nomem();
-	if (record->type == TAPE_EXT_THREAD && stream->thread == MODEL_NO_THREAD && thread.lane > 0)
-		stream->thread = thread_of_tid(replay, thread.tid);
-	if (stream->thread == MODEL_NO_THREAD &&
-	    replay_thread_add(replay, event->stream, thread.tid, name, event->ticks) == UINT32_MAX)
-		return err_nomem();
-	replay->threads.items[stream->thread].tid = thread.tid;
-	if (*name)
-		replay->threads.items[stream->thread].name = name;
+	if (thread.tid == 0 && thread.handle != 0)
+		index = thread_of_handle(load, thread.handle);
+	if (index != MODEL_NO_THREAD && *name)
+		load->replay.threads.items[index].name = name;
 	return NULL;
 }
 
@@ -223,8 +270,9 @@ struct err *load_record(struct load *load, const struct capture_event *event)
 	case TAPE_EXT_PROCESS:
 		return take_process(load, &record);
 	case TAPE_EXT_THREAD:
-	case TAPE_EXT_THREAD_NAME:
 		return take_thread(load, event, &record);
+	case TAPE_EXT_THREAD_NAME:
+		return take_thread_name(load, event, &record);
 	case TAPE_EXT_THREAD_END:
 		take_thread_end(load, event);
 		return NULL;

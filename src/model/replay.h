@@ -32,7 +32,8 @@ struct replay_thread {
 	uint64_t foreign_free_count;
 	uint64_t begin_ticks;
 	uint64_t end_ticks;
-	uint32_t tid;
+	uint64_t handle; /* pthread_t; 0: not known */
+	uint32_t tid;	 /* 0: it has not introduced itself */
 	const char *name;
 };
 

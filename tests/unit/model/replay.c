@@ -529,6 +529,61 @@ static void records_of_a_process_are_found(void **state)
 	model_destroy(model);
 }
 
+static void a_stream_serves_one_thread_after_another(void **state)
+{
+	struct writer writer;
+	struct model *model;
+
+	(void)state;
+	writer_init(&writer, CHUNK_BYTES);
+	for (uint32_t i = 0; i < 1000; i++) {
+		const struct tape_thread thread = { .tid = 100 + i, .handle = 0x7000 };
+		uint64_t ticks = 2000 + i * 100;
+
+		writer_extended(&writer, 1, TAPE_EXT_THREAD, ticks, &thread, sizeof(thread), "t");
+		writer_event(&writer, 1, TAPE_FN_MALLOC, ticks, 0x100 + i * 16, 10, 2);
+		writer_extended(&writer, 1, TAPE_EXT_THREAD_END, ticks + 9, &thread, sizeof(thread),
+				NULL);
+	}
+	model = load_and_end(&writer);
+	assert_int_equal(model_thread_count(model), 1000);
+	for (uint32_t i = 0; i < 1000; i++) {
+		assert_int_equal(model_thread(model, i)->tid, 100 + i);
+		assert_int_equal(model_thread(model, i)->allocated.count, 1);
+		assert_int_equal(model_thread(model, i)->end_ns, 1009 + i * 100);
+		assert_int_equal(model_allocations(model)->thread[i], i);
+	}
+	model_destroy(model);
+}
+
+static void a_thread_goes_on_in_another_stream_after_its_end(void **state)
+{
+	const struct tape_thread a = { .tid = 5, .handle = 0x7000 };
+	const struct tape_thread b = { .tid = 6, .handle = 0x8000 };
+	const struct tape_thread again = { .tid = 5, .handle = 0x9000 };
+	const struct tape_thread named = { .handle = 0x8000 };
+	struct writer writer;
+	struct model *model;
+
+	(void)state;
+	writer_init(&writer, CHUNK_BYTES);
+	writer_extended(&writer, 1, TAPE_EXT_THREAD, 2000, &a, sizeof(a), "a");
+	writer_extended(&writer, 1, TAPE_EXT_THREAD_END, 3000, &a, sizeof(a), NULL);
+	writer_extended(&writer, 2, TAPE_EXT_THREAD, 3001, &b, sizeof(b), "b");
+	writer_extended(&writer, 3, TAPE_EXT_THREAD, 3001, &a, sizeof(a), "");
+	writer_event(&writer, 3, TAPE_FN_MALLOC, 3002, 0x100, 10, 2);
+	writer_extended(&writer, 3, TAPE_EXT_THREAD_NAME, 3003, &named, sizeof(named), "worker");
+	writer_extended(&writer, 3, TAPE_EXT_THREAD_END, 3004, &a, sizeof(a), NULL);
+	writer_extended(&writer, 1, TAPE_EXT_THREAD, 9000, &again, sizeof(again), "new");
+	model = load_and_end(&writer);
+	assert_int_equal(model_thread_count(model), 3);
+	assert_string_equal(model_thread(model, 0)->name, "a");
+	assert_int_equal(model_thread(model, 0)->allocated.count, 1);
+	assert_string_equal(model_thread(model, 1)->name, "worker");
+	assert_string_equal(model_thread(model, 2)->name, "new");
+	model_destroy(model);
+}
+
 static void short_records_are_passed_over(void **state)
 {
 	struct writer writer;
@@ -577,6 +632,8 @@ int main(void)
 		cmocka_unit_test(a_free_at_the_same_tick_as_its_allocation_is_matched),
 		cmocka_unit_test(temporary_means_freed_by_the_very_next_event_of_the_thread),
 		cmocka_unit_test(records_of_a_process_are_found),
+		cmocka_unit_test(a_stream_serves_one_thread_after_another),
+		cmocka_unit_test(a_thread_goes_on_in_another_stream_after_its_end),
 		cmocka_unit_test(short_records_are_passed_over),
 		cmocka_unit_test(an_empty_tape_is_a_model_of_nothing),
 	};

@@ -73,6 +73,7 @@ bool columns_reserve(struct columns *columns, uint32_t chunk_bytes)
 	if (!columns->memory)
 		return false;
 	columns->room = (uint32_t)room;
+	columns->spare = columns->memory + room * COLUMN_COUNT;
 	fill_shapes(columns);
 	for (int i = 0; i < COLUMN_COUNT; i++)
 		columns->column[i] =

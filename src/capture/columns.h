@@ -47,7 +47,8 @@ struct columns {
 	struct column_bytes column[COLUMN_COUNT];
 	struct column_shape shape[COLUMN_SHAPE_COUNT];
 	uint8_t *memory;
-	uint32_t room; /* of each column */
+	uint8_t *spare; /* room bytes of scratch, in the overrun */
+	uint32_t room;	/* of each column */
 };
 
 /* Room for the columns of any chunk with slots of chunk_bytes; false: out of memory. */

@@ -5,6 +5,10 @@
  *	for each of them	u32 bytes, u32 stored_bytes
  *	for each of them	stored_bytes: a zstd frame without magic, or the bytes themselves
  *				where stored_bytes == bytes
+ *
+ * Values of some columns are stored in byte planes: first the lowest byte of each, then the
+ * second of each, and so on. High bytes of distances and stack ids repeat, but that does not show
+ * with low ones between them.
  */
 #define ZSTD_STATIC_LINKING_ONLY /* ZSTD_f_zstd1_magicless */
 #include "capture/pack.h"
@@ -86,22 +90,59 @@ size_t capture_pack_bound(uint32_t chunk_bytes)
 	       (size_t)chunk_bytes;
 }
 
+/* Bytes of a value where the column is stored in planes; 1 where it is not. */
+static uint32_t plane_count(int column)
+{
+	switch (column) {
+	case COLUMN_FIELD + TAPE_FIELD_ADDRESS * 4 + 2:
+	case COLUMN_FIELD + TAPE_FIELD_STACK * 4 + 2:
+		return 3;
+	case COLUMN_FIELD + TAPE_FIELD_STACK * 4 + 1:
+		return 2;
+	default:
+		return 1;
+	}
+}
+
+static void planes_split(uint8_t *to, const uint8_t *from, uint32_t bytes, uint32_t planes)
+{
+	uint32_t count = bytes / planes;
+
+	for (uint32_t plane = 0; plane < planes; plane++)
+		for (uint32_t i = 0; i < count; i++)
+			to[plane * count + i] = from[i * planes + plane];
+}
+
+static void planes_join(uint8_t *to, const uint8_t *from, uint32_t bytes, uint32_t planes)
+{
+	uint32_t count = bytes / planes;
+
+	for (uint32_t plane = 0; plane < planes; plane++)
+		for (uint32_t i = 0; i < count; i++)
+			to[i * planes + plane] = from[plane * count + i];
+}
+
 /* Stores one column at out, returns how many bytes that took. */
 static uint32_t pack_column(struct capture_packer *packer, int index, uint8_t *out)
 {
 	const struct column_bytes *column = &packer->columns.column[index];
 	const bool is_time = index >= COLUMN_FIELD + TAPE_FIELD_TIME * 4 &&
 			     index < COLUMN_FIELD + (TAPE_FIELD_TIME + 1) * 4;
+	const uint32_t planes = plane_count(index);
+	const uint8_t *from = column->ptr;
 	size_t bytes = ZSTD_CONTENTSIZE_ERROR;
 
+	if (planes > 1) {
+		planes_split(packer->columns.spare, column->ptr, column->bytes, planes);
+		from = packer->columns.spare;
+	}
 	if (column->bytes >= COMPRESS_BYTES_MIN)
 		bytes = ZSTD_compress2(is_time ? packer->times_cctx : packer->cctx, out,
-				       ZSTD_compressBound(column->bytes), column->ptr,
-				       column->bytes);
+				       ZSTD_compressBound(column->bytes), from, column->bytes);
 	if (bytes < column->bytes)
 		return (uint32_t)bytes;
 	/* did not shrink, or could not: errors of zstd are enormous numbers */
-	memcpy(out, column->ptr, column->bytes);
+	memcpy(out, from, column->bytes);
 	return column->bytes;
 }
 
@@ -175,17 +216,22 @@ struct err *capture_pack(struct capture_packer *packer, const struct tape_chunk 
 }
 
 /* False: the stored bytes are not what a column of this size is. */
-static bool unpack_column(struct capture_packer *packer, struct column_bytes *column,
-			  uint32_t bytes, const uint8_t *stored, uint32_t stored_bytes)
+static bool unpack_column(struct capture_packer *packer, int index, uint32_t bytes,
+			  const uint8_t *stored, uint32_t stored_bytes)
 {
+	struct column_bytes *column = &packer->columns.column[index];
+	uint32_t planes = plane_count(index);
+	uint8_t *to = planes > 1 ? packer->columns.spare : column->ptr;
 	size_t done = bytes;
 
-	if (bytes > packer->columns.room - COLUMN_PAD)
+	if (bytes > packer->columns.room - COLUMN_PAD || bytes % planes != 0)
 		return false;
 	if (stored_bytes == bytes)
-		memcpy(column->ptr, stored, bytes);
+		memcpy(to, stored, bytes);
 	else
-		done = ZSTD_decompressDCtx(packer->dctx, column->ptr, bytes, stored, stored_bytes);
+		done = ZSTD_decompressDCtx(packer->dctx, to, bytes, stored, stored_bytes);
+	if (planes > 1)
+		planes_join(column->ptr, to, bytes, planes);
 	column->bytes = bytes;
 	return done == bytes;
 }
@@ -209,8 +255,7 @@ static bool unpack_payload(struct capture_packer *packer, const uint8_t *payload
 		bytes = load_u32(sizes);
 		stored = load_u32(sizes + 4);
 		sizes += 8;
-		if (stored > rest ||
-		    !unpack_column(packer, &packer->columns.column[i], bytes, payload, stored))
+		if (stored > rest || !unpack_column(packer, i, bytes, payload, stored))
 			return false;
 		payload += stored;
 		rest -= stored;

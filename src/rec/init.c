@@ -25,14 +25,14 @@ struct rec_process rec = { .fd = -1 };
 /* What `shared` points to before there is a page for it: recording nothing. */
 static struct rec_shared unborn;
 
-bool rec_lock(void)
+bool rec_lock(_Atomic uint32_t *lock)
 {
 	const uint32_t tid = (uint32_t)sys_gettid();
 
 	for (;;) {
 		uint32_t nobody = 0;
 
-		if (atomic_compare_exchange_strong(&rec.lock, &nobody, tid))
+		if (atomic_compare_exchange_strong(lock, &nobody, tid))
 			return true;
 		if (nobody == tid)
 			return false;
@@ -40,9 +40,9 @@ bool rec_lock(void)
 	}
 }
 
-void rec_unlock(void)
+void rec_unlock(_Atomic uint32_t *lock)
 {
-	atomic_store_explicit(&rec.lock, 0, memory_order_release);
+	atomic_store_explicit(lock, 0, memory_order_release);
 }
 
 void rec_lost(enum tape_loss kind)
@@ -85,8 +85,10 @@ void rec_note(struct rec_lane *lane, enum tape_extended type, const void *payloa
 		tail_bytes = room;
 	if ((!lane->chunk || lane->cursor > lane->limit ||
 	     (size_t)(lane->limit - lane->cursor) < TAPE_EXTENDED_BYTES + bytes + tail_bytes) &&
-	    !rec_chunk_next(lane))
+	    !rec_chunk_next(lane)) {
+		rec_lost(TAPE_LOST_NO_SPACE);
 		return;
+	}
 	lane->cursor = tape_extended_encode(lane->cursor, type, rec_ticks() >> rec.tick_shift,
 					    payload, bytes, tail, tail_bytes);
 	atomic_store_explicit((_Atomic uint32_t *)&lane->chunk->used,
@@ -226,7 +228,7 @@ void rec_child(void)
 	if (!atomic_compare_exchange_strong(&rec.state, &on, REC_STARTING))
 		return;
 	memcpy(parent_uuid, rec.uuid, sizeof(parent_uuid));
-	rec.lock = 0;
+	rec.module_lock = rec.file_lock = 0;
 	rec.header = NULL;
 	rec.live = NULL;
 	rec.slots = NULL;

@@ -121,7 +121,7 @@ static struct rec_module *module_same(uint64_t bias, const ElfW(Phdr) * phdr)
 	return NULL;
 }
 
-/* Under rec.lock. NULL: known, full, or not an object. */
+/* Under module_lock. NULL: known, full, or not an object. */
 static struct rec_module *module_add(uint64_t bias, const char *path, const ElfW(Phdr) * phdr,
 				     size_t count)
 {
@@ -170,7 +170,7 @@ void rec_modules_scan(struct rec_lane *lane)
 {
 	bool gone = false;
 
-	if (!rec_lock())
+	if (!rec_lock(&rec.module_lock))
 		return;
 	for (uint32_t i = 0; i < module_count; i++)
 		modules[i].seen = false;
@@ -184,7 +184,7 @@ void rec_modules_scan(struct rec_lane *lane)
 		gone = true;
 		rec_note(lane, TAPE_EXT_MODULE_END, &record, sizeof(record), NULL, 0);
 	}
-	rec_unlock();
+	rec_unlock(&rec.module_lock);
 	if (gone)
 		rec_epoch_next();
 }
@@ -208,14 +208,15 @@ static struct rec_module *module_discover(struct rec_lane *lane, uint64_t pc)
 		return NULL;
 	ehdr = (const ElfW(Ehdr) *)found[1];
 	map = (const struct link_map *)found[3];
-	if (!ehdr || !map || memcmp(ehdr->e_ident, ELFMAG, SELFMAG) != 0 || !rec_lock())
+	if (!ehdr || !map || memcmp(ehdr->e_ident, ELFMAG, SELFMAG) != 0 ||
+	    !rec_lock(&rec.module_lock))
 		return NULL;
 	module = module_add(map->l_addr, map->l_name,
 			    (const ElfW(Phdr) *)((const uint8_t *)ehdr + ehdr->e_phoff),
 			    ehdr->e_phnum);
 	if (module)
 		module_note(lane, module);
-	rec_unlock();
+	rec_unlock(&rec.module_lock);
 	return module ? module : module_find(pc);
 }
 

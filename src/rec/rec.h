@@ -116,7 +116,7 @@ struct rec_options {
 };
 
 /*
- * Process-wide state. Written at start, at fork and on slow paths under rec.lock; the hot path only
+ * Process-wide state. Written at start, at fork and on slow paths under a lock; the hot path only
  * reads `shared->epoch`, in a page of its own that the kernel wipes in a forked child.
  */
 struct rec_shared {
@@ -132,7 +132,9 @@ struct rec_process {
 	uint8_t tick_shift;
 
 	_Alignas(64) _Atomic uint32_t state; /* enum rec_state */
-	_Atomic uint32_t lock;		     /* spin lock of slow paths */
+	/* Spin locks of slow paths; who holds the first may take the second. */
+	_Atomic uint32_t module_lock;
+	_Atomic uint32_t file_lock;
 	uint32_t pid;
 	uint32_t next_epoch;
 	struct tape_header *header; /* mapped page(s) of the tape or spool */
@@ -174,8 +176,8 @@ bool rec_start(void);	  /* first call of a hook; true: recording */
 void rec_child(void);	  /* first call of a hook in a forked child */
 void rec_end(int status); /* the process is about to end */
 void rec_stop(enum tape_fault fault, int error);
-bool rec_lock(void); /* false: this thread has it already (a signal came) */
-void rec_unlock(void);
+bool rec_lock(_Atomic uint32_t *lock); /* false: this thread has it already (a signal came) */
+void rec_unlock(_Atomic uint32_t *lock);
 void rec_lost(enum tape_loss kind);
 void rec_slow_ticks(uint64_t began); /* a slow path began at this rec_ticks() and ends now */
 

@@ -4,90 +4,88 @@
  * no escapes of its own, so what would end a frame or a line is replaced: ';' by ':' and control
  * bytes by '?'. A space may stay, because readers take the value behind the last one.
  *
- * Stacks that look the same (they differ in lines or in folded frames) are added up.
+ * The lines are the paths of the tree of all stacks: those that look the same are one.
  */
-#include "base/map.h"
+#include "base/arena.h"
 #include "export/export.h"
-
-VEC_DEFINE(frame_vec, const struct name_frame *);
+#include "query/tree.h"
 
 static void add_frame(struct str *line, const char *function)
 {
-	CLEAN(str_deinit) struct str clean = { 0 };
+	const size_t begin = line->len;
 
-	str_add_terminal(&clean, function);
-	for (const char *at = str_text(&clean); *at; at++)
-		str_add_char(line, *at == ';' ? ':' : *at);
-	line->failed |= clean.failed;
+	str_add_terminal(line, function);
+	for (size_t i = begin; i < line->len; i++) {
+		if (line->ptr[i] == ';')
+			line->ptr[i] = ':';
+	}
 }
 
-static struct err *stack_fold(const struct export_context *context, uint32_t stack,
-			      struct frame_vec *frames, struct str *line)
+static struct err *line_write(struct str *line, uint64_t value, FILE *out)
 {
-	struct walk walk = walk_begin(context->model, context->names, stack, context->mode);
-	const struct name_frame *frame;
+	const size_t path_len = line->len;
 
-	frames->count = 0;
-	while ((frame = walk_next(&walk))) {
-		if (!frame_vec_push(frames, frame))
-			return err_nomem();
-	}
-	str_clear(line);
-	for (size_t i = frames->count; i-- > 0;) {
-		if (line->len > 0)
-			str_add_char(line, ';');
-		add_frame(line, names_get(context->names, frames->items[i]->name)->function);
-	}
-	return line->failed ? err_nomem() : NULL;
+	str_add_char(line, ' ');
+	str_add_u64(line, value);
+	str_add_char(line, '\n');
+	if (line->failed)
+		return err_nomem();
+	if (fwrite(line->ptr, 1, line->len, out) != line->len)
+		return err_errno("write");
+	line->len = path_len;
+	return NULL;
 }
 
-/* Sums by line, in the order of first sight. */
-static struct err *lines_collect(const struct export_context *context, struct interner *lines,
-				 struct vec_u64 *values)
+/* lens[d]: bytes of the line up to and with the frame at depth d. */
+static struct err *paths_write(const struct export_context *context, const struct tree *tree,
+			       size_t *lens, FILE *out)
 {
-	const struct model_stack_sums *sums = model_stack_sums(context->model);
-	CLEAN(frame_vec_deinit) struct frame_vec frames = { 0 };
+	const uint64_t outside = metric_value(tree->metric, &tree->nodes[TREE_ROOT].self);
 	CLEAN(str_deinit) struct str line = { 0 };
 
-	for (uint32_t stack = 0; stack < model_stack_count(context->model); stack++) {
-		const uint64_t value = metric_value(context->metric, &sums[stack]);
-		uint32_t id;
+	if (outside > 0) { /* stacks of nothing but machinery */
 		struct err *err;
 
-		if (value == 0)
-			continue;
-		err = stack_fold(context, stack, &frames, &line);
+		str_add(&line, "(outside of the program)");
+		err = line_write(&line, outside, out);
 		if (err)
 			return err;
-		id = interner_put(lines, str_text(&line), line.len);
-		if (id == UINT32_MAX || (id == values->count && !vec_u64_push(values, 0)))
-			return err_nomem();
-		values->items[id] += value;
+	}
+	for (uint32_t node = tree_next(tree, TREE_ROOT, true); node != TREE_NONE;
+	     node = tree_next(tree, node, true)) {
+		const struct tree_node *at = &tree->nodes[node];
+		const uint64_t value = metric_value(tree->metric, &at->self);
+		struct err *err;
+
+		line.len = lens[at->depth - 1];
+		if (line.len > 0)
+			str_add_char(&line, ';');
+		add_frame(&line, names_get(context->names, at->name)->function);
+		lens[at->depth] = line.len;
+		err = value > 0 ? line_write(&line, value, out) : NULL;
+		if (err)
+			return err;
 	}
 	return NULL;
 }
 
 static struct err *folded_write(const struct export_context *context, FILE *out)
 {
-	CLEAN(interner_deinit) struct interner lines = { 0 };
-	CLEAN(vec_u64_deinit) struct vec_u64 values = { 0 };
-	CLEAN(str_deinit) struct str text = { 0 };
-	struct err *err = lines_collect(context, &lines, &values);
+	const struct tree_settings settings = { .mode = context->mode, .metric = context->metric };
+	CLEAN(arena_deinit) struct arena arena = { 0 };
+	CLEAN(free) size_t *lens = NULL;
+	uint32_t depth = 0;
+	struct tree tree;
+	struct err *err = tree_build(context->model, context->names, &settings, &arena, &tree);
 
 	if (err)
 		return err;
-	for (uint32_t i = 0; i < lines.count; i++) {
-		str_clear(&text);
-		str_add(&text, lines.texts[i]);
-		str_add_char(&text, ' ');
-		str_add_u64(&text, values.items[i]);
-		str_add_char(&text, '\n');
-		if (text.failed)
-			return err_nomem();
-		if (fwrite(text.ptr, 1, text.len, out) != text.len)
-			return err_errno("write");
-	}
-	return NULL;
+	for (size_t i = 0; i < tree.count; i++)
+		depth = (uint32_t)u64_max(depth, tree.nodes[i].depth);
+	lens = calloc((size_t)depth + 1, sizeof(*lens));
+	if (!lens)
+		return err_nomem();
+	return paths_write(context, &tree, lens, out);
 }
 
 const struct export_format export_folded = {

@@ -29,16 +29,6 @@ static struct err *value_min_find(const struct tree *tree, size_t frames_max, ui
 	return NULL;
 }
 
-/* The node that follows in pre-order, with or without going into this one's children. */
-static uint32_t node_next(const struct tree *tree, uint32_t node, bool into)
-{
-	if (into && tree->nodes[node].first_child != TREE_NONE)
-		return tree->nodes[node].first_child;
-	while (node != TREE_ROOT && tree->nodes[node].next_sibling == TREE_NONE)
-		node = tree->nodes[node].parent;
-	return node == TREE_ROOT ? TREE_NONE : tree->nodes[node].next_sibling;
-}
-
 struct err *flame_layout(const struct tree *tree, size_t frames_max, uint32_t depth_max,
 			 struct arena *arena, struct flame_layout *layout_ret)
 {
@@ -75,7 +65,7 @@ struct err *flame_layout(const struct tree *tree, size_t frames_max, uint32_t de
 				layout.depth_max = at->depth;
 		}
 		layout.is_cut |= at->depth > depth_max;
-		node = node_next(tree, node, is_drawn);
+		node = tree_next(tree, node, is_drawn);
 	}
 	*layout_ret = layout;
 	return NULL;

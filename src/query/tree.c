@@ -440,3 +440,12 @@ struct err *tree_build(const struct model *model, struct names *names,
 	*tree_ret = tree;
 	return NULL;
 }
+
+uint32_t tree_next(const struct tree *tree, uint32_t node, bool into)
+{
+	if (into && tree->nodes[node].first_child != TREE_NONE)
+		return tree->nodes[node].first_child;
+	while (node != TREE_ROOT && tree->nodes[node].next_sibling == TREE_NONE)
+		node = tree->nodes[node].parent;
+	return node == TREE_ROOT ? TREE_NONE : tree->nodes[node].next_sibling;
+}

@@ -43,6 +43,12 @@ struct tree {
 	enum metric metric;
 };
 
+/*
+ * The node that follows in pre-order (children in their order of size), with or without going into
+ * this one's children. TREE_NONE: that was the last.
+ */
+uint32_t tree_next(const struct tree *tree, uint32_t node, bool into);
+
 /* Lives in the arena. */
 struct err *tree_build(const struct model *model, struct names *names,
 		       const struct tree_settings *settings, struct arena *arena,

@@ -57,16 +57,6 @@ static bool is_only_child(const struct tree *tree, const struct tree_node *node)
 	       tree->nodes[tree->nodes[node->parent].first_child].next_sibling == TREE_NONE;
 }
 
-/* The node that follows in pre-order. */
-static uint32_t node_next(const struct tree *tree, uint32_t node)
-{
-	if (tree->nodes[node].first_child != TREE_NONE)
-		return tree->nodes[node].first_child;
-	while (node != TREE_ROOT && tree->nodes[node].next_sibling == TREE_NONE)
-		node = tree->nodes[node].parent;
-	return node == TREE_ROOT ? TREE_NONE : tree->nodes[node].next_sibling;
-}
-
 static void add_title(struct text *text, const struct report_context *context,
 		      const struct tree *tree)
 {
@@ -100,8 +90,8 @@ static struct err *tree_text(const struct report_context *context, const struct 
 	text_head(&text, context->model);
 	str_add_char(&text.out, '\n');
 	add_title(&text, context, tree);
-	for (uint32_t node = node_next(tree, TREE_ROOT); node != TREE_NONE && node != TREE_ROOT;
-	     node = node_next(tree, node)) {
+	for (uint32_t node = tree_next(tree, TREE_ROOT, true); node != TREE_NONE;
+	     node = tree_next(tree, node, true)) {
 		const struct tree_node *at = &tree->nodes[node];
 		const uint8_t outer = indents[at->parent];
 
@@ -178,8 +168,8 @@ static struct err *tree_emit(const struct report_context *context, const struct 
 		emit_u64(emit, "pruned", tree->pruned_count, EMIT_COUNT);
 	}
 	emit_table(emit, is_json ? "nodes" : NULL, columns, array_size(columns));
-	for (uint32_t node = node_next(tree, TREE_ROOT); node != TREE_NONE && node != TREE_ROOT;
-	     node = node_next(tree, node)) {
+	for (uint32_t node = tree_next(tree, TREE_ROOT, true); node != TREE_NONE;
+	     node = tree_next(tree, node, true)) {
 		emit_row(emit);
 		emit_node_facts(emit, context, tree, node);
 		emit_end(emit);

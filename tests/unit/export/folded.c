@@ -2,9 +2,10 @@
 
 #include "export/export.h"
 
-static const char *const functions[] = { "main", "f(int; char)", "with space", "\033[2Jbad", NULL };
+static const char *const functions[] = { "main",       "f(int; char)", "with space",
+					 "\033[2Jbad", "_start",       NULL };
 
-enum { MAIN = 1, SEMICOLON, SPACE, ESCAPE };
+enum { MAIN = 1, SEMICOLON, SPACE, ESCAPE, START };
 
 struct fixture {
 	struct model model;
@@ -81,6 +82,17 @@ static void stacks_that_look_the_same_are_one_line(void **state)
 	expect(fixture, METRIC_PEAK, "main 30\n");
 }
 
+static void what_is_folded_away_entirely_still_counts(void **state)
+{
+	struct fixture *fixture = *state;
+	struct model *model = &fixture->model;
+
+	fake_allocate(model, fake_call(model, CAPTURE_STACK_ROOT, START, 4), 1, 5, 0);
+	fake_allocate(model, fake_call(model, CAPTURE_STACK_TRUNCATED, MAIN, 4), 1, 6, 0);
+	expect(fixture, METRIC_PEAK,
+	       "(outside of the program) 5\n(outer frames not known);main 6\n");
+}
+
 static void every_format_is_complete(void **state)
 {
 	(void)state;
@@ -101,6 +113,7 @@ int main(void)
 		TEST(the_outermost_function_comes_first),
 		TEST(nothing_in_a_name_ends_a_frame_or_a_line),
 		TEST(stacks_that_look_the_same_are_one_line),
+		TEST(what_is_folded_away_entirely_still_counts),
 		cmocka_unit_test(every_format_is_complete),
 	};
 

@@ -228,6 +228,8 @@ bool rec_chunk_next(struct rec_lane *lane)
 	if (!chunk)
 		return false;
 	chunk_begin(lane, chunk);
+	atomic_store_explicit(LIVE(recorder_bytes), atomic_load(&rec.private_bytes),
+			      memory_order_relaxed);
 	rec_usage_note(lane);
 	rec_slow_ticks(began);
 	return true;

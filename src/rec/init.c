@@ -263,7 +263,6 @@ void rec_end(int status)
 	if (!lane)
 		return;
 	rec.live->exit_ticks = rec_ticks();
-	rec.live->recorder_bytes = rec.private_bytes;
 	atomic_store((_Atomic uint32_t *)&rec.live->recorder_state, TAPE_RECORDER_ENDED);
 	rec_usage_end(lane);
 	rec_note(lane, TAPE_EXT_END, &end, sizeof(end), NULL, 0);

@@ -1,14 +1,15 @@
 /*
  * rec: the recorder, libmemtape.so. Lives inside somebody's malloc: see the contract in
- * docs/architecture.md. Files:
+ * docs/architecture.md. Its files:
  *
- *	hooks.def  what is hooked, one line a function
- *	hooks.c    the wrappers of C's allocation functions, hooks_cxx.c of C++'s, hook.h of both
- *	maps.c     mmap and its kin, mallopt, ...          process.c  threads, dlopen, fork, exec,
- *exit init.c     beginning, fork, end                    options.c  MEMTAPE_OPTIONS real.c     the
- *functions behind the hooks          lane.c     a thread's state stack.c    a stack into a node id
- *chunk.c    where the bytes go module.c   loaded objects, their unwind tables     usage.c    RSS
- *and the like, clock pairs
+ * - hooks.def: what is hooked, one line a function; real.def and real.c: the functions behind.
+ * - hooks.c and hooks_cxx.c: the wrappers of C's and C++'s allocation functions, hook.h of both;
+ *   event.h: from a hook to bytes.
+ * - maps.c: mmap and its kin, mallopt; process.c: threads, dlopen, fork, exec, exit; other.h of
+ * both.
+ * - lane.c: which stream a thread writes to; chunk.c: where the bytes go; path.c: the tape's name.
+ * - stack.c: a stack into a node id; module.c: loaded objects and their unwind tables.
+ * - usage.c: clock pairs, RSS and the like; init.c: beginning, fork, end; env.c: the environment.
  */
 #ifndef MEMTAPE_REC_REC_H
 #define MEMTAPE_REC_REC_H

@@ -35,8 +35,12 @@ static _Atomic uint64_t *rule_table;
 
 bool rec_stack_init(void)
 {
-	if (!rule_table)
-		rule_table = sys_map_private(sizeof(*rule_table) << (LINE_BITS + SLOT_BITS));
+	const size_t bytes = sizeof(*rule_table) << (LINE_BITS + SLOT_BITS);
+
+	if (rule_table)
+		return true;
+	rule_table = sys_map_private(bytes);
+	atomic_fetch_add(&rec.private_bytes, bytes);
 	return rule_table != NULL;
 }
 

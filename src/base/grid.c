@@ -4,7 +4,11 @@ enum { HELD_ROWS_MAX = 256, GAP = 2, ELASTIC_MIN = 16 };
 
 void grid_title(struct str *out, const char *key)
 {
-	for (const char *c = key; *c; c++) {
+	const size_t len = strlen(key);
+	/* The value beside it says its unit. */
+	const bool has_unit = len > 3 && strcmp(key + len - 3, "_ns") == 0;
+
+	for (const char *c = key; c < key + len - (has_unit ? 3 : 0); c++) {
 		char shown = *c == '_' ? ' ' : *c;
 
 		if (c == key && shown >= 'a' && shown <= 'z')

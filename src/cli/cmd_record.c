@@ -46,7 +46,7 @@ static const struct option_row rows[] = {
 	{ "level", 'l', "N", OPTION_U64, offsetof(struct record_options, level),
 	  "compression from 1 (fast, the default) to 19 (small)" },
 	{ "buffer", 'b', "SIZE", OPTION_BYTES, offsetof(struct record_options, buffer_bytes),
-	  "memory shared with the program, from 256k to 8g (default 8m); more of it rides out "
+	  "recorded and not yet compressed at most, from 256k to 8g (default 4m); more rides out "
 	  "longer bursts" },
 	{ "no-summary", 0, NULL, OPTION_UNFLAG, offsetof(struct record_options, summary),
 	  "do not show what was found, only where the tape is" },

@@ -96,6 +96,7 @@ static void no_names_find_nothing(void **state)
 	elf_names_sort(&names);
 	expect(&names, 0, NULL);
 	expect(&names, UINT64_MAX, NULL);
+	elf_names_deinit(&names);
 }
 
 int main(void)

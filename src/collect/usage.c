@@ -11,7 +11,7 @@
 
 enum {
 	ROLLUP_PERIOD_NS = 500 * 1000 * 1000,
-	ROLLUP_COST_FACTOR = 100, /* 1 % */
+	ROLLUP_COST_FACTOR = 400, /* a quarter of a percent */
 	STAT_MINOR_FAULTS = 10,	  /* fields of /proc/PID/stat, proc(5) */
 	STAT_MAJOR_FAULTS = 12,
 	LINE_BYTES = 512

@@ -1,6 +1,6 @@
 /*
  * usage: what the kernel says about a process's memory, from /proc and its cgroup, at a price that
- * is watched: the dear numbers (PSS, swap) are read seldom and never cost more than 1 % of time.
+ * is watched: the dear numbers (PSS, swap) are read seldom and never cost more than 0.25 % of time.
  */
 #ifndef MEMTAPE_COLLECT_USAGE_H
 #define MEMTAPE_COLLECT_USAGE_H

@@ -1,6 +1,6 @@
 #include "report/text.h"
 
-enum { WIDTH_DEFAULT = 100, WIDTH_MAX = 132, LABEL_COLUMNS = 12 };
+enum { WIDTH_DEFAULT = 100, WIDTH_MAX = 132, LABEL_COLUMNS = 12, TAIL_COLUMNS_MIN = 12 };
 
 static const char *const style_codes[] = {
 	[TEXT_PLAIN] = "\033[0m", [TEXT_BOLD] = "\033[1m", [TEXT_DIM] = "\033[2m",
@@ -171,11 +171,45 @@ static void add_collapsed(struct str *out, const char *text, char open, char clo
 	}
 }
 
+/* The end of a name tells more than its beginning: a::b::c::run() becomes …::run(). */
+static void add_tail(struct str *out, const char *name, size_t columns)
+{
+	const char *last = NULL;
+
+	for (const char *at = strstr(name, "::"); at; at = strstr(at + 2, "::")) {
+		last = at;
+		if (str_width(at) + 1 <= columns)
+			break;
+	}
+	if (!last || columns < TAIL_COLUMNS_MIN) {
+		text_cut(out, name, columns);
+		return;
+	}
+	str_add(out, "…");
+	text_cut(out, last, columns - 1);
+}
+
+/* Behind the return type that a template's name has in front. */
+static const char *skip_return_type(const char *name)
+{
+	const char *end = name + strcspn(name, "(");
+	const char *begin = name;
+
+	if (strstr(name, "operator"))
+		return name;
+	for (const char *at = name; at < end; at++) {
+		if (*at == ' ')
+			begin = at + 1;
+	}
+	return begin;
+}
+
 void text_function_short(struct str *out, const char *function, size_t columns)
 {
 	CLEAN(str_deinit) struct str simple = { 0 };
 	CLEAN(str_deinit) struct str without_parameters = { 0 };
 	CLEAN(str_deinit) struct str without_arguments = { 0 };
+	const char *name;
 	const char *unknown = begins(function, "0x") ? strstr(function, " [") : NULL;
 
 	if (unknown) /* "0x1234 [libfoo.so+0x1234]" without saying it twice */
@@ -192,7 +226,11 @@ void text_function_short(struct str *out, const char *function, size_t columns)
 		return;
 	}
 	add_collapsed(&without_arguments, str_text(&without_parameters), '<', '>', "<…>");
-	text_cut(out, str_text(&without_arguments), columns);
+	name = skip_return_type(str_text(&without_arguments));
+	if (str_width(name) <= columns)
+		str_add(out, name);
+	else
+		add_tail(out, name, columns);
 }
 
 void text_function(struct text *text, enum text_style style, const char *function, size_t columns)
@@ -222,23 +260,27 @@ void text_place(struct str *out, const char *file, uint32_t line, const struct n
 void text_callers(struct text *text, const struct report_context *context, struct walk *walk,
 		  size_t columns)
 {
-	enum { CALLER_COLUMNS = 44 };
+	enum {
+		CALLER_COLUMNS_MIN = 12,
+		CALLER_COLUMNS_MAX = 44,
+		ARROW_COLUMNS = 3,
+		MORE_COLUMNS = 4
+	};
 	const struct name_frame *frame;
 	uint64_t times;
 	CLEAN(str_deinit) struct str line = { 0 };
 
 	while ((frame = walk_next_run(walk, false, &times))) {
-		CLEAN(str_deinit) struct str caller = { 0 };
+		const size_t taken = str_width(str_text(&line)) + ARROW_COLUMNS + MORE_COLUMNS;
 
-		text_function_short(&caller, names_get(context->names, frame->name)->function,
-				    CALLER_COLUMNS);
-		text_times(&caller, times);
-		if (str_width(str_text(&line)) + str_width(str_text(&caller)) + 5 > columns) {
+		if (taken + CALLER_COLUMNS_MIN > columns) {
 			str_add(&line, " ← …");
 			break;
 		}
 		str_add(&line, line.len ? " ← " : "← ");
-		str_add(&line, str_text(&caller));
+		text_function_short(&line, names_get(context->names, frame->name)->function,
+				    u64_min(CALLER_COLUMNS_MAX, columns - taken));
+		text_times(&line, times);
 	}
 	text_add(text, TEXT_DIM, str_text(&line));
 }

@@ -76,6 +76,14 @@ def decompress(stored):
                           capture_output=True).stdout
 
 
+PLANES = {8: 3, 19: 2, 20: 3}  # columns stored plane by plane: bytes of a value
+
+
+def values_of(planes, width):
+    count = len(planes) // width
+    return b"".join(planes[i::count] for i in range(count)) if count else b""
+
+
 def columns_of(payload):
     mask = struct.unpack_from("<I", payload)[0]
     present = [i for i in range(26) if mask >> i & 1]
@@ -87,6 +95,8 @@ def columns_of(payload):
         data = payload[at:at + stored]
         columns[i] = data if stored == size else decompress(data)
         assert len(columns[i]) == size
+        if i in PLANES:
+            columns[i] = values_of(columns[i], PLANES[i])
         at += stored
     assert at == len(payload)
     return columns

@@ -10,6 +10,8 @@
 #include "core/hash.h"
 
 static inline uint32_t walk_rule(void *context, uint64_t lookup_pc);
+static void walk_map_ahead(struct rec_lane *lane, uint64_t sp);
+
 static bool walk_slow(void *context, struct memo_state *state, bool *end_ret);
 static bool walk_known(void *context, uint64_t lookup_pc);
 static bool walk_mapped(void *context, uint64_t begin, uint64_t end);
@@ -108,11 +110,9 @@ static bool walk_slow(void *context, struct memo_state *state, bool *end_ret)
 		.exact = state->exact,
 	};
 
-	for (uint64_t bytes = 8; bytes <= WALK_FRAME_BYTES_MAX; bytes *= 8)
-		if (!walk_mapped(context, state->sp, state->sp + bytes))
-			break; /* as much of the stack as there is */
-	if (state->sp + 8 > lane->mapped_end)
+	if (!walk_mapped(context, state->sp, state->sp + 8))
 		return false;
+	walk_map_ahead(context, state->sp);
 	regs.value[UNWIND_REG_BP] = state->bp;
 	regs.value[UNWIND_REG_SP] = state->sp;
 	regs.value[UNWIND_REG_PC] = state->pc;
@@ -159,6 +159,22 @@ static bool walk_mapped(void *context, uint64_t begin, uint64_t end)
 	lane->mapped_begin = u64_min(lane->mapped_begin, begin) & -UINT64_C(4096);
 	lane->mapped_end = align_up(u64_max(lane->mapped_end, end), 4096);
 	return true;
+}
+
+/*
+ * All of the stack there is, which a full step may want to read: by ever larger steps beyond what
+ * is known, then by ever smaller ones. Known pages are not probed again.
+ */
+static REC_COLD void walk_map_ahead(struct rec_lane *lane, uint64_t sp)
+{
+	enum { STEP_MIN = 4096 };
+	uint64_t step = STEP_MIN;
+
+	while (lane->mapped_end - sp < WALK_FRAME_BYTES_MAX / 2 &&
+	       walk_mapped(lane, lane->mapped_end, lane->mapped_end + step))
+		step *= 2;
+	for (; step >= STEP_MIN; step /= 2)
+		walk_mapped(lane, lane->mapped_end, lane->mapped_end + step);
 }
 
 /*

@@ -29,7 +29,7 @@ SQL = ("create table t(a, b); with recursive n(i) as (select 1 union all select 
        "i < 20000) insert into t select i, hex(i) from n; create index u on t(b); "
        "select count(*), max(b) from t;")
 C_SOURCE = "\n".join(f"int f{i}(int *a, int n) {{ int s = {i}; for (int i = 0; i < n; i++) "
-                     f"s += a[i] * {i}; return s; }}" for i in range(150))
+                     f"s += a[i] * {i}; return s; }}" for i in range(60))
 
 
 def real_programs(tmp_path):
@@ -136,7 +136,11 @@ def test_targets(args, tape, tmp_path):
     check([recording.target(args[0]), *args[1:]], tape, tmp_path, exact_bytes=exact)
 
 
-@pytest.mark.parametrize("name", ["python3", "cc1", "git", "perl", "sqlite3", "sort", "clang"])
+REAL_PROGRAMS = ["python3", "cc1", "git", "perl", "sqlite3", "sort",
+                 pytest.param("clang", marks=pytest.mark.skipif(not recording.FULL, reason="long"))]
+
+
+@pytest.mark.parametrize("name", REAL_PROGRAMS)
 def test_real_programs(name, tape, tmp_path):
     args = real_programs(tmp_path)[name]
     if not args[0]:

@@ -20,6 +20,9 @@ ORACLE_CASES = [
 ]
 JIT_CASES = [("jit", "kept")]
 VARIANTS = ("", "-O0", "-fp")
+REAL_PROGRAMS = ["python3", "cc1", "git", "perl", "sqlite3", "sort",
+                 # a million events, which a reader in Python takes a minute for
+                 pytest.param("clang", marks=pytest.mark.skipif(not recording.FULL, reason="long"))]
 
 
 def oracle_stacks(path):
@@ -105,7 +108,7 @@ def test_targets_by_libgcc(args, tmp_path):
     check_oracle([recording.target(args[0]), *args[1:]], tmp_path, "libgcc", 10)
 
 
-@pytest.mark.parametrize("name", ["python3", "cc1", "git", "perl", "sqlite3", "sort", "clang"])
+@pytest.mark.parametrize("name", REAL_PROGRAMS)
 def test_real_programs_by_libunwind(name, tmp_path):
     args = real_programs(tmp_path)[name]
     if not args[0]:
@@ -135,7 +138,7 @@ def test_selfcheck_of_targets(args, tape):
     assert disagreements == 0
 
 
-@pytest.mark.parametrize("name", ["python3", "cc1", "git", "perl", "sqlite3", "sort", "clang"])
+@pytest.mark.parametrize("name", REAL_PROGRAMS)
 def test_selfcheck_of_real_programs(name, tape, tmp_path):
     args = real_programs(tmp_path)[name]
     if not args[0]:

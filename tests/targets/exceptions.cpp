@@ -2,8 +2,10 @@
  * exceptions: thrown through frames that allocate, from all depths; the recorder remembers stacks
  * that the unwinder has cut off behind its back.
  *
- * Run: shallow
+ * Run: many
  *	size 2401: 100000 operator new in throw_deep, freed in throw_deep
+ * Run: shallow
+ *	size 2401: 10000 operator new in throw_deep, freed in throw_deep
  * Run: deep
  *	size 2402: 4110 operator new in descend, freed in descend
  *	size 2403: 200 malloc in catch_deep, freed in catch_deep
@@ -61,11 +63,11 @@ FRAME static int catch_deep(int depth)
 	return caught;
 }
 
-static int catch_shallow()
+static int catch_shallow(int rounds)
 {
 	int caught = 0;
 
-	for (int i = 0; i < 100000; i++) {
+	for (int i = 0; i < rounds; i++) {
 		try {
 			throw_deep(i);
 		} catch (int round) {
@@ -90,7 +92,9 @@ int main(int argc, char **argv)
 	const char *how = argc > 1 ? argv[1] : "shallow";
 
 	if (!strcmp(how, "shallow"))
-		printf("caught %d\n", catch_shallow());
+		printf("caught %d\n", catch_shallow(10000));
+	if (!strcmp(how, "many"))
+		printf("caught %d\n", catch_shallow(100000));
 	if (!strcmp(how, "deep"))
 		catch_all_depths(nullptr);
 	if (!strcmp(how, "threads")) {

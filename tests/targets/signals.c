@@ -9,13 +9,13 @@
  * heap: that one the handler calls always.
  *
  * Run: alarm
- *	size 2701: 60000 malloc in main_work, freed in main_work
+ *	size 2701: 20000 malloc in main_work, freed in main_work
  * Run: prof
- *	size 2701: 60000 malloc in main_work, freed in main_work
+ *	size 2701: 20000 malloc in main_work, freed in main_work
  * Run: thread
- *	size 2701: 60000 malloc in main_work, freed in main_work
+ *	size 2701: 20000 malloc in main_work, freed in main_work
  * Run: altstack
- *	size 2701: 60000 malloc in main_work, freed in main_work
+ *	size 2701: 20000 malloc in main_work, freed in main_work
  *	size 2703: 200 malloc in outside_handler, freed in outside_handler
  */
 #include <errno.h>
@@ -28,7 +28,7 @@
 
 #include "target.h"
 
-enum { ROUNDS = 60000 };
+enum { ROUNDS = 20000 };
 
 static volatile sig_atomic_t inside_malloc;
 static volatile sig_atomic_t handler_count, refused_count;
@@ -68,7 +68,7 @@ FRAME static void main_work(void)
 		free(block);
 		need(errno == 1000 + i % 7, "errno kept by free");
 		inside_malloc = 0;
-		for (volatile int j = 0; j < 8000; j++)
+		for (volatile int j = 0; j < 24000; j++)
 			;
 	}
 }

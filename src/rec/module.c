@@ -94,10 +94,11 @@ static size_t module_path(const struct rec_module *module, char *out, size_t roo
 	return len > 0 ? (size_t)len : 0;
 }
 
+/* Under module_lock: the text is too large for a small stack, a handler's or a thread's. */
 static void module_note(struct rec_lane *lane, const struct rec_module *module)
 {
+	static char tail[BUILD_ID_MAX + REC_PATH_BYTES];
 	const uint8_t *build_id = NULL;
-	char tail[BUILD_ID_MAX + REC_PATH_BYTES];
 	struct tape_module record = {
 		.id = module->id,
 		.build_id_bytes = build_id_find(module, &build_id),
@@ -191,9 +192,12 @@ void rec_modules_scan(struct rec_lane *lane)
 
 void rec_modules_note_all(struct rec_lane *lane)
 {
+	if (!rec_lock(&rec.module_lock))
+		return;
 	for (uint32_t i = 0; i < module_count; i++)
 		if (modules[i].live)
 			module_note(lane, &modules[i]);
+	rec_unlock(&rec.module_lock);
 }
 
 /* struct dl_find_object of glibc: flags, map_start, map_end, link_map, eh_frame, reserved. */

@@ -40,7 +40,7 @@ static void text_add_number(struct text *text, uint64_t value)
 
 static void text_add_exe(struct text *text)
 {
-	char path[4096];
+	static char path[4096]; /* at the start, on one thread */
 	long len = SYS_CALL4(SYS_readlinkat, -100 /* AT_FDCWD */, "/proc/self/exe", path,
 			     sizeof(path));
 	const char *name = path;
@@ -139,7 +139,7 @@ bool rec_path_expand(const char *pattern, unsigned attempt, char *out, size_t ou
 
 void rec_path_complain(const char *path, int error)
 {
-	char line[4400];
+	static char line[4400]; /* once in a process */
 	struct text text = { .ptr = line, .room = sizeof(line) };
 
 	text_add(&text, "memtape: cannot create ", 23);

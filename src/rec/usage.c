@@ -154,7 +154,7 @@ static size_t process_strings(char *out, size_t room, uint32_t *argc_ret)
 
 void rec_process_note(struct rec_lane *lane)
 {
-	char strings[6000];
+	static char strings[6000]; /* once in a process, on one thread; not on its stack */
 	struct tape_process process = { .pid = rec.pid,
 					.parent_pid = rec.header->parent_pid,
 					.page_bytes = 4096 };

@@ -18,7 +18,7 @@ static bool blocks_allocate(struct blocks *blocks, unsigned bits)
 
 bool blocks_init(struct blocks *blocks)
 {
-	blocks->count = 0;
+	*blocks = (struct blocks) { 0 };
 	return blocks_allocate(blocks, FIRST_BITS);
 }
 
@@ -30,32 +30,18 @@ void blocks_deinit(struct blocks *blocks)
 
 bool blocks_make_room(struct blocks *blocks)
 {
-	struct blocks old = *blocks;
+	const struct blocks old = *blocks;
+	const size_t limit = blocks->mask / 8 * 5;
+	unsigned bits = 64 - blocks->shift;
 
-	if (likely(blocks->count < blocks->mask / 8 * 5))
+	if (likely(blocks->used_count < limit))
 		return true;
-	if (!blocks_allocate(blocks, 64 - blocks->shift + 1))
+	if (!blocks_allocate(blocks, bits + (blocks->live_count > limit / 4 * 3)))
 		return false;
 	for (size_t i = 0; i <= old.mask; i++)
-		if (old.slots[i].address)
+		if (block_is_live(&old.slots[i]))
 			*blocks_find(blocks, old.slots[i].address) = old.slots[i];
+	blocks->used_count = blocks->live_count;
 	big_free(old.slots, (old.mask + 1) * sizeof(*old.slots));
 	return true;
-}
-
-void blocks_remove(struct blocks *blocks, struct block *block)
-{
-	size_t mask = blocks->mask, gap = (size_t)(block - blocks->slots);
-
-	for (size_t at = (gap + 1) & mask; blocks->slots[at].address; at = (at + 1) & mask) {
-		size_t home = blocks_home(blocks, blocks->slots[at].address);
-
-		/* A block that began its search after the gap must not move before its home. */
-		if (((at - home) & mask) < ((at - gap) & mask))
-			continue;
-		blocks->slots[gap] = blocks->slots[at];
-		gap = at;
-	}
-	blocks->slots[gap].address = 0;
-	blocks->count--;
 }

@@ -13,23 +13,26 @@ struct block {
 	uint64_t size;
 	uint32_t slack; /* usable - size; saturated, for UINT32_MAX see the columns */
 	uint32_t stack;
-	uint32_t thread;
+	uint32_t thread; /* BLOCK_DEAD: ended */
 	uint32_t serial; /* index of the allocation, modulo 2^32 */
 };
 
 static_assert(sizeof(struct block) == 32, "two in a cache line");
 
+enum { BLOCK_DEAD = UINT32_MAX };
+
 struct blocks {
 	struct block *slots;
 	size_t mask;
 	unsigned shift;
-	size_t count;
+	size_t live_count;
+	size_t used_count; /* slots with a block, live or dead */
 };
 
 bool blocks_init(struct blocks *blocks); /* false: out of memory */
 void blocks_deinit(struct blocks *blocks);
 
-/* Doubles the table when it is fuller than it should be; call before inserting. */
+/* Makes a fuller table than there should be anew, larger if need be; call before blocks_fill. */
 bool blocks_make_room(struct blocks *blocks);
 
 /* Multiplication spreads what differs (bits 4 and up) over the bits that are kept. */
@@ -49,7 +52,7 @@ __attribute__((always_inline)) static inline void blocks_prefetch(const struct b
 	__builtin_prefetch(home + 1, 1); /* the end of the search, or of closing a gap */
 }
 
-/* The block of this address, or the empty slot where it would be. address is not 0. */
+/* The slot of this address: with a block that is live or dead, or empty. address is not 0. */
 static inline struct block *blocks_find(const struct blocks *blocks, uint64_t address)
 {
 	size_t at = blocks_home(blocks, address);
@@ -59,7 +62,23 @@ static inline struct block *blocks_find(const struct blocks *blocks, uint64_t ad
 	return &blocks->slots[at];
 }
 
-/* block is one that is there; others may move. */
-void blocks_remove(struct blocks *blocks, struct block *block);
+static inline bool block_is_live(const struct block *block)
+{
+	return block->address != 0 && block->thread != BLOCK_DEAD;
+}
+
+/* slot is what blocks_find gave for value's address, and not live. */
+static inline void blocks_fill(struct blocks *blocks, struct block *slot, struct block value)
+{
+	blocks->used_count += slot->address == 0;
+	blocks->live_count++;
+	*slot = value;
+}
+
+static inline void blocks_end(struct blocks *blocks, struct block *block)
+{
+	block->thread = BLOCK_DEAD;
+	blocks->live_count--;
+}
 
 #endif

@@ -171,7 +171,7 @@ static void free_block(struct replay *replay, const struct capture_event *event,
 	if (replay->rows)
 		rows_free(replay->rows, block->serial, event, thread, replay->epoch,
 			  flag | (is_temporary ? MODEL_ALLOCATION_TEMPORARY : 0));
-	blocks_remove(&replay->blocks, block);
+	blocks_end(&replay->blocks, block);
 }
 
 /*
@@ -215,7 +215,7 @@ static void lose_block(struct replay *replay, const struct capture_event *event,
 	if (replay->rows)
 		rows_free(replay->rows, block->serial, &unseen, MODEL_NO_THREAD, replay->epoch,
 			  MODEL_ALLOCATION_LOST_FREE);
-	blocks_remove(&replay->blocks, block);
+	blocks_end(&replay->blocks, block);
 }
 
 /* Whether this free belongs to a block that was lost a moment ago; then it is taken as its free. */
@@ -284,17 +284,16 @@ static struct err *add_block(struct replay *replay, const struct capture_event *
 {
 	struct replay_stream *stream = &replay->streams[event->stream];
 	uint32_t serial = (uint32_t)replay->now.allocated_count;
-	struct block *block;
+	struct block *block, value;
 
 	if (!blocks_make_room(&replay->blocks))
 		return err_nomem();
 	block = blocks_find(&replay->blocks, event->address);
-	if (unlikely(block->address)) {
+	if (unlikely(block_is_live(block))) {
 		if (!end_by_realloc(replay, event, block))
 			lose_block(replay, event, thread, block);
-		block = blocks_find(&replay->blocks, event->address);
 	}
-	*block = (struct block) {
+	value = (struct block) {
 		.address = event->address,
 		.size = event->size,
 		.slack = (uint32_t)u64_min(event->usable - event->size, UINT32_MAX),
@@ -302,7 +301,7 @@ static struct err *add_block(struct replay *replay, const struct capture_event *
 		.thread = thread,
 		.serial = serial,
 	};
-	replay->blocks.count++;
+	blocks_fill(&replay->blocks, block, value);
 	replay->totals.leaked_usable_bytes += event->size + block->slack;
 	stream->last_serial = serial;
 	stream->has_last = true;
@@ -352,7 +351,7 @@ static void on_free(struct replay *replay, const struct capture_event *event, ui
 	else if (unlikely(event->ticks - replay->late_ticks <= replay->late_window_ticks) &&
 		 replay->late_at > 0 && free_late(replay, event, thread))
 		;
-	else if (likely(block->address))
+	else if (likely(block_is_live(block)))
 		free_block(replay, event, thread, block, is_temporary(stream, block), 0);
 	else
 		free_unknown(replay, event, thread);
@@ -390,7 +389,7 @@ static uint32_t end_old_block(struct replay *replay, const struct capture_event 
 		return stream->out_serial;
 	if (replay->late_at > 0 && free_late(replay, &out, thread))
 		return MODEL_NO_ALLOCATION;
-	if (!block->address) {
+	if (!block_is_live(block)) {
 		free_unknown(replay, &out, thread);
 		return MODEL_NO_ALLOCATION;
 	}

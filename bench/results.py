@@ -320,7 +320,8 @@ def markdown(raw):
              "started: collectors, interpreters and compressors count. Other programs may have shared the machine: trust ratios.\n",
              "## CPU added per event in ns (CPU in all, as a multiple)\n", overview(f),
              "\\* on a small input, one run, against that input's own base.\n", "## Bars\n",
-             f"Over the workloads of at least {f.threshold():,} events: {', '.join(f.big())}.\n", bars(f), "## Start-up: /bin/true\n", startup(f)]
+             f"Over the workloads of at least {f.threshold():,} events: {', '.join(f.big())}.\n", bars(f), "## Start-up: /bin/true\n", startup(f),
+             "## Counts and self-check\n", "A realloc is counted as a free and an allocation here, as on the tape.\n", checks(f)]
     for workload in f.names():
         parts += [f"## {workload}\n", f"{known.get(workload, '')}\n", detail(f, workload)]
     return "\n".join(parts)

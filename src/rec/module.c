@@ -15,6 +15,8 @@
 #include <stdatomic.h>
 #include <sys/auxv.h>
 
+#include "core/hash.h"
+
 #include "core/poison.h"
 
 enum { MODULES_MAX = 4096, JIT_MAX = 16384, BUILD_ID_MAX = 64, FIND_OBJECT_WORDS = 16 };
@@ -25,8 +27,9 @@ struct rec_module {
 	const ElfW(Phdr) * phdr;
 	uint32_t phdr_count;
 	uint32_t id;
+	uint32_t build_id_hash;
 	_Atomic bool live;
-	bool seen; /* by the scan that is going on */
+	uint64_t seen; /* the last scan that met it */
 };
 
 static struct rec_module modules[MODULES_MAX];
@@ -35,6 +38,10 @@ static _Atomic uint32_t module_count;
 /* .eh_frame sections that JIT compilers registered; NULL: a free place. */
 static const uint8_t *_Atomic jit_frames[JIT_MAX];
 static _Atomic uint32_t jit_count;
+static _Atomic uint32_t jit_readers;
+
+/* Of scans; the loader's lock is taken before module_lock: its callbacks may allocate. */
+static _Atomic uint64_t scan_last;
 
 static struct rec_module *module_find(uint64_t pc)
 {
@@ -114,79 +121,143 @@ static void module_note(struct rec_lane *lane, const struct rec_module *module)
 			 module_path(module, tail + record.build_id_bytes, REC_PATH_BYTES));
 }
 
-static struct rec_module *module_same(uint64_t bias, const ElfW(Phdr) * phdr)
+/* The same file at the same place; another one may have come there after a dlclose we missed. */
+static bool module_equal(const struct rec_module *a, const struct rec_module *b)
 {
-	for (uint32_t i = 0; i < module_count; i++)
-		if (modules[i].live && modules[i].object.bias == bias && modules[i].phdr == phdr)
-			return &modules[i];
+	return a->object.bias == b->object.bias && a->phdr_count == b->phdr_count &&
+	       a->object.begin == b->object.begin && a->object.end == b->object.end &&
+	       a->object.eh_frame_hdr == b->object.eh_frame_hdr &&
+	       a->build_id_hash == b->build_id_hash;
+}
+
+static bool module_describe(struct rec_module *module, uint64_t bias, const char *path,
+			    const ElfW(Phdr) * phdr, size_t count)
+{
+	const uint8_t *build_id;
+	uint32_t build_id_bytes;
+
+	*module = (struct rec_module) { .path = path, .phdr = phdr, .phdr_count = (uint32_t)count };
+	if (!unwind_object_init(&module->object, bias, phdr, count))
+		return false;
+	build_id_bytes = build_id_find(module, &build_id);
+	if (build_id_bytes)
+		module->build_id_hash = (uint32_t)hash_bytes(build_id, build_id_bytes, 0);
+	return true;
+}
+
+static void module_end(struct rec_lane *lane, struct rec_module *module)
+{
+	struct tape_module_end record = { .id = module->id };
+
+	module->live = false;
+	rec_note(lane, TAPE_EXT_MODULE_END, &record, sizeof(record), NULL, 0);
+}
+
+/* A free entry, or one that has long been dead. */
+static struct rec_module *module_place(void)
+{
+	static uint32_t next_dead;
+
+	if (module_count < MODULES_MAX)
+		return &modules[module_count];
+	for (uint32_t i = 0; i < MODULES_MAX; i++)
+		if (!modules[next_dead++ % MODULES_MAX].live)
+			return &modules[(next_dead - 1) % MODULES_MAX];
 	return NULL;
 }
 
-/* Under module_lock. NULL: known, full, or not an object. */
-static struct rec_module *module_add(uint64_t bias, const char *path, const ElfW(Phdr) * phdr,
-				     size_t count)
+/* Under module_lock. */
+static void module_insert(struct rec_lane *lane, struct rec_module *found)
 {
-	const uint32_t id = module_count;
-	struct rec_module *module = module_same(bias, phdr);
+	static uint32_t next_id;
+	struct rec_module *module = module_place();
 
-	if (module) {
-		module->seen = true;
-		return NULL;
-	}
-	if (id == MODULES_MAX)
-		return NULL;
-	module = &modules[id];
-	if (!unwind_object_init(&module->object, bias, phdr, count))
-		return NULL;
-	module->path = path;
-	module->phdr = phdr;
-	module->phdr_count = (uint32_t)count;
-	module->id = id;
-	module->live = module->seen = true;
-	atomic_store_explicit(&module_count, id + 1, memory_order_release);
-	return module;
+	if (!module)
+		return;
+	found->id = next_id++;
+	*module = *found;
+	atomic_store_explicit(&module->live, true, memory_order_release);
+	if (module == &modules[module_count])
+		atomic_fetch_add_explicit(&module_count, 1, memory_order_release);
+	module_note(lane, module);
 }
+
+/* Under module_lock: lists it if it is new. True: one that was there is gone. */
+static bool module_add(struct rec_lane *lane, uint64_t bias, const char *path,
+		       const ElfW(Phdr) * phdr, size_t count)
+{
+	struct rec_module found;
+	bool gone = false;
+
+	if (!module_describe(&found, bias, path, phdr, count))
+		return false;
+	found.seen = atomic_load(&scan_last);
+	for (uint32_t i = 0; i < module_count; i++) {
+		if (!modules[i].live || modules[i].object.begin != found.object.begin)
+			continue;
+		if (module_equal(&modules[i], &found)) {
+			modules[i].seen = found.seen;
+			modules[i].path = path;
+			modules[i].phdr = phdr;
+			return false;
+		}
+		module_end(lane, &modules[i]);
+		gone = true;
+	}
+	module_insert(lane, &found);
+	return gone;
+}
+
+struct scan {
+	struct rec_lane *lane;
+	bool gone;
+};
 
 static int scan_one(struct dl_phdr_info *info, size_t bytes, void *context)
 {
-	struct rec_lane *lane = context;
-	struct rec_module *module;
+	struct scan *scan = context;
 
 	(void)bytes;
-	module = module_add(info->dlpi_addr, info->dlpi_name, info->dlpi_phdr, info->dlpi_phnum);
-	if (module)
-		module_note(lane, module);
+	if (!rec_lock(&rec.module_lock))
+		return 1;
+	scan->gone |= module_add(scan->lane, info->dlpi_addr, info->dlpi_name, info->dlpi_phdr,
+				 info->dlpi_phnum);
+	rec_unlock(&rec.module_lock);
 	return 0;
 }
 
+/* Not where nothing is recorded: an epoch that is not 0 would revive it. */
 void rec_epoch_next(void)
 {
+	_Atomic uint64_t *epoch = &rec.shared->epoch;
+	uint64_t now = atomic_load(epoch);
+	uint64_t next;
+
 	rec_stack_forget_rules();
-	atomic_store_explicit(&rec.shared->epoch, ++rec.next_epoch, memory_order_release);
+	next = atomic_fetch_add(&rec.next_epoch, 1) + 1;
+	while (now != 0 && !atomic_compare_exchange_weak(epoch, &now, next))
+		;
 }
 
-/* Lists what is loaded, notes what is new and what is gone. Not at an event: takes the loader's
- * lock. */
+/*
+ * Lists what is loaded, notes what is new and what is gone. Not at an event: takes the loader's
+ * lock. What appears while it runs, or is met by another scan, is as new as that one.
+ */
 void rec_modules_scan(struct rec_lane *lane)
 {
-	bool gone = false;
+	const uint64_t number = atomic_fetch_add(&scan_last, 1) + 1;
+	struct scan scan = { .lane = lane };
 
-	if (!rec_lock(&rec.module_lock))
+	if (dl_iterate_phdr(scan_one, &scan) != 0 || !rec_lock(&rec.module_lock))
 		return;
-	for (uint32_t i = 0; i < module_count; i++)
-		modules[i].seen = false;
-	dl_iterate_phdr(scan_one, lane);
 	for (uint32_t i = 0; i < module_count; i++) {
-		struct tape_module_end record = { .id = i };
-
-		if (!modules[i].live || modules[i].seen)
+		if (!modules[i].live || modules[i].seen >= number)
 			continue;
-		modules[i].live = false;
-		gone = true;
-		rec_note(lane, TAPE_EXT_MODULE_END, &record, sizeof(record), NULL, 0);
+		module_end(lane, &modules[i]);
+		scan.gone = true;
 	}
 	rec_unlock(&rec.module_lock);
-	if (gone)
+	if (scan.gone)
 		rec_epoch_next();
 }
 
@@ -200,42 +271,79 @@ void rec_modules_note_all(struct rec_lane *lane)
 	rec_unlock(&rec.module_lock);
 }
 
-/* struct dl_find_object of glibc: flags, map_start, map_end, link_map, eh_frame, reserved. */
-static struct rec_module *module_discover(struct rec_lane *lane, uint64_t pc)
-{
-	uint64_t found[FIND_OBJECT_WORDS] = { 0 };
+/* What the loader says of a pc, without a lock: struct dl_find_object of glibc. */
+struct dl_found {
+	uint64_t flags;
+	uint64_t map_begin;
+	uint64_t map_end;
 	const struct link_map *map;
-	const ElfW(Ehdr) * ehdr;
-	struct rec_module *module;
+	const uint8_t *eh_frame_hdr;
+	uint64_t reserved[FIND_OBJECT_WORDS - 5];
+};
 
-	if (!rec_real.find_object || rec_real.find_object((void *)pc, found) != 0)
+static bool loader_find(uint64_t pc, struct dl_found *found)
+{
+	memset(found, 0, sizeof(*found));
+	return rec_real.find_object((void *)pc, found) == 0;
+}
+
+/*
+ * Whether the module is what lies at pc now. libc itself unloads objects (of iconv, of name
+ * services) without telling, and another thread's dlclose has not told yet.
+ */
+static bool module_holds(const struct rec_module *module, uint64_t pc)
+{
+	enum { PAGE = 4096 };
+	struct dl_found found;
+
+	if (!rec_real.find_object)
+		return true;
+	return loader_find(pc, &found) &&
+	       found.map_begin == (module->object.begin & -(uint64_t)PAGE) &&
+	       (!module->object.eh_frame_hdr || found.eh_frame_hdr == module->object.eh_frame_hdr);
+}
+
+/* The module that was at pc is gone, another may be there: both are noted. NULL: no object. */
+static struct rec_module *module_discover(struct rec_lane *lane, struct rec_module *old,
+					  uint64_t pc)
+{
+	bool gone = old != NULL;
+	struct dl_found found;
+	const ElfW(Ehdr) * ehdr;
+
+	if (!rec_real.find_object || !rec_lock(&rec.module_lock))
 		return NULL;
-	ehdr = (const ElfW(Ehdr) *)found[1];
-	map = (const struct link_map *)found[3];
-	if (!ehdr || !map || memcmp(ehdr->e_ident, ELFMAG, SELFMAG) != 0 ||
-	    !rec_lock(&rec.module_lock))
-		return NULL;
-	module = module_add(map->l_addr, map->l_name,
-			    (const ElfW(Phdr) *)((const uint8_t *)ehdr + ehdr->e_phoff),
-			    ehdr->e_phnum);
-	if (module)
-		module_note(lane, module);
+	if (old && old->live)
+		module_end(lane, old);
+	if (loader_find(pc, &found) && found.map) {
+		ehdr = (const ElfW(Ehdr) *)found.map_begin;
+		if (memcmp(ehdr->e_ident, ELFMAG, SELFMAG) == 0)
+			gone |= module_add(lane, found.map->l_addr, found.map->l_name,
+					   (const ElfW(Phdr) *)(found.map_begin + ehdr->e_phoff),
+					   ehdr->e_phnum);
+	}
 	rec_unlock(&rec.module_lock);
-	return module ? module : module_find(pc);
+	if (gone)
+		rec_epoch_next();
+	return module_find(pc);
 }
 
 static uint32_t jit_rule(uint64_t pc)
 {
 	const uint32_t count = atomic_load_explicit(&jit_count, memory_order_acquire);
+	uint32_t rule = UNWIND_NONE;
 
-	for (uint32_t i = 0; i < count; i++) {
-		const uint8_t *frames = atomic_load_explicit(&jit_frames[i], memory_order_acquire);
-		uint32_t rule = frames ? unwind_rule_compile_frames(frames, pc) : UNWIND_NONE;
+	if (count == 0)
+		return UNWIND_NONE;
+	atomic_fetch_add(&jit_readers, 1);
+	for (uint32_t i = 0; i < count && rule == UNWIND_NONE; i++) {
+		const uint8_t *frames = atomic_load(&jit_frames[i]);
 
-		if (rule != UNWIND_NONE)
-			return rule;
+		if (frames)
+			rule = unwind_rule_compile_frames(frames, pc);
 	}
-	return UNWIND_NONE;
+	atomic_fetch_sub(&jit_readers, 1);
+	return rule;
 }
 
 uint32_t rec_module_rule(struct rec_lane *lane, uint64_t lookup_pc)
@@ -243,8 +351,8 @@ uint32_t rec_module_rule(struct rec_lane *lane, uint64_t lookup_pc)
 	struct rec_module *module = module_find(lookup_pc);
 	uint32_t rule;
 
-	if (!module)
-		module = module_discover(lane, lookup_pc);
+	if (!module || !module_holds(module, lookup_pc))
+		module = module_discover(lane, module, lookup_pc);
 	if (!module)
 		return jit_rule(lookup_pc);
 	rule = unwind_rule_compile(&module->object, lookup_pc);
@@ -277,13 +385,26 @@ bool rec_jit_add(const void *eh_frame)
 	return false;
 }
 
-void rec_jit_remove(struct rec_lane *lane, const void *eh_frame)
+/*
+ * Who reads frames now may be in these, which are about to be unmapped. Not for ever: the reader
+ * may be what a signal handler has interrupted on this very thread.
+ */
+static void jit_readers_wait(void)
 {
-	(void)lane;
+	enum { PATIENCE = 10000 };
+
+	for (int i = 0; i < PATIENCE && atomic_load(&jit_readers) != 0; i++)
+		SYS_CALL0(SYS_sched_yield);
+}
+
+void rec_jit_remove(const void *eh_frame)
+{
 	for (uint32_t i = 0; i < jit_count; i++) {
 		const uint8_t *frames = eh_frame;
 
-		if (atomic_compare_exchange_strong(&jit_frames[i], &frames, NULL))
-			rec_epoch_next();
+		if (!atomic_compare_exchange_strong(&jit_frames[i], &frames, NULL))
+			continue;
+		jit_readers_wait();
+		rec_epoch_next();
 	}
 }

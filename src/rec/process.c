@@ -235,15 +235,12 @@ REC_EXPORT void __register_frame(const void *frames)
 
 REC_EXPORT void __deregister_frame(const void *frames)
 {
-	struct rec_frame caller = REC_CALLER();
 	void (*real)(const void *) = REAL(deregister_frame);
-	struct other other = other_begin(&caller);
 
 	if (!real)
 		real = (void (*)(const void *))rec_real_find_late("__deregister_frame",
 								  __builtin_return_address(0));
-	rec_jit_remove(other.lane, frames);
-	other_end(&other);
+	rec_jit_remove(frames);
 	if (real)
 		real(frames);
 }

@@ -36,6 +36,9 @@ enum {
 	REC_PATH_BYTES = 4096
 };
 
+/* Of lanes of a process that has forked, in its child: a hook that was under way may hold one. */
+#define REC_EPOCH_DEAD UINT64_MAX
+
 /* The caller of a hook, as it is when the hook has returned. */
 struct rec_frame {
 	uint64_t pc, sp, bp;
@@ -137,7 +140,7 @@ struct rec_process {
 	_Atomic uint32_t module_lock;
 	_Atomic uint32_t file_lock;
 	uint32_t pid;
-	uint32_t next_epoch;
+	_Atomic uint64_t next_epoch;
 	struct tape_header *header; /* mapped page(s) of the tape or spool */
 	struct tape_live *live;
 	uint8_t *slots; /* all slots of a spool; NULL: slots are appended and mapped one by one */
@@ -192,6 +195,9 @@ void rec_lane_leave(struct rec_tls *tls, struct rec_lane *lane, uint32_t phase);
 void rec_lanes_reset(void); /* in a forked child: none of them is ours */
 bool rec_thread_key_create(void);
 bool rec_lane_sync(struct rec_lane *lane);
+/* After a sync that failed, in the hook of `caller`: the lane to go on in (a forked child's), NULL:
+ * none. */
+struct rec_lane *rec_lane_renew(const struct rec_lane *lane, const struct rec_frame *caller);
 bool rec_lane_grow_memo(struct rec_lane *lane);
 
 /* chunk.c */
@@ -212,7 +218,7 @@ bool rec_module_full_step(struct unwind_regs *regs, uint64_t stack_begin, uint64
 			  bool *end_ret);
 void rec_modules_note_all(struct rec_lane *lane); /* a new tape, objects already known */
 bool rec_jit_add(const void *eh_frame);
-void rec_jit_remove(struct rec_lane *lane, const void *eh_frame);
+void rec_jit_remove(const void *eh_frame);
 void rec_epoch_next(void); /* what code addresses meant is over */
 
 /* A lane for a hook that is not an allocation's; also inside an allocator. NULL: none. */

@@ -29,6 +29,7 @@ class Case:
     args: list
     returncode: int = 0
     loss_allowed: bool = False
+    losses_at_most: int = 0
     expected: list = field(default_factory=list)
 
     @property
@@ -50,6 +51,8 @@ def parse_case(name, line):
             case.returncode = -int(value)
         elif (word, value) == ("loss", "allowed"):
             case.loss_allowed = True
+        elif word == "losses":
+            case.losses_at_most = int(value)
         else:
             raise ValueError(line)
     return case

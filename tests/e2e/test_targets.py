@@ -12,8 +12,8 @@ VARIANTS = ("", "-O0", "-fp", "-clang")
 ONE_VARIANT = {"world", "processes", "endings", "crowd", "deep", "exceptions many", "churn threads",
                "churn dlmopen", "freesized", "exec_self"}
 CASES = targets.all_cases()
-# 20,000 stacks of 10,000 frames are 20 GB of JSON; test_bare_library looks at them.
-ENDLESS = {"deep main", "deep thread"}
+# 20,000 stacks of 10,000 frames are 20 GB of JSON; test_bare_library looks at these.
+ENDLESS = {"deep main", "deep thread", "exceptions many"}
 
 
 def matrix():
@@ -48,7 +48,7 @@ def test_bare_library(case, variant, tape):
     check_answer(plain, recorded, case)
     read = Tape(tape)
     assert not read.damage
-    lost = read.lost_events() or read.fault
+    lost = read.lost_events() > case.losses_at_most or read.fault
     assert case.loss_allowed or not lost, (read.lost, read.fault, read.fault_errno)
     check_rows(case, read.allocations(), bool(lost))
     assert not read.overlaps, [hex(e.address) for e in read.overlaps[:5]]
@@ -66,7 +66,7 @@ def test_record_command(case, tape):
     assert recorded.returncode in (case.returncode, shell_code), recorded.stderr
     assert recorded.stdout == plain.stdout
     summary = recording.report(tape, "summary")
-    lost = summary["lost_events"] > 0
+    lost = summary["lost_events"] > case.losses_at_most
     assert case.loss_allowed or not lost
     if case.id in ENDLESS:
         return

@@ -7,7 +7,7 @@
  * Run: thread
  *	size 2801: 10000 malloc in go_down, freed in go_down
  * Run: saw
- *	size 2802: 4000 malloc in saw_tooth, freed in saw_tooth
+ *	size 2802: 1000 malloc in saw_tooth, freed in saw_tooth
  * Run: small
  *	size 2803: 1000 malloc in on_small_stack, freed in on_small_stack
  */
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
 		need(go_down(9999) == 10000, "the depth");
 	if (!strcmp(how, "thread"))
 		run_thread(down_in_thread, 4 << 20);
-	for (int i = 0; !strcmp(how, "saw") && i < 4000; i++)
+	for (int i = 0; !strcmp(how, "saw") && i < 1000; i++)
 		NEED(saw_tooth(i % 400 < 200 ? i % 200 * 5 : 1000 - i % 200 * 5));
 	if (!strcmp(how, "small"))
 		run_thread(on_small_stack, PTHREAD_STACK_MIN);

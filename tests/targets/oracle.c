@@ -42,9 +42,12 @@ void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *block, size_t size);
 void *__libc_memalign(size_t align, size_t size);
 
+/* Of libgcc by name: libunwind has functions of these names, too. */
+static _Unwind_Reason_Code (*libgcc_backtrace)(_Unwind_Trace_Fn note, void *arg);
+static uintptr_t (*libgcc_get_ip)(struct _Unwind_Context *context);
+
 static int output = -1;
 static pid_t recorded_process; /* forked children are not looked at */
-static bool by_libgcc;
 static struct range ranges[4]; /* the recorder, this library, libstdc++ */
 static __thread bool inside __attribute__((tls_model("initial-exec")));
 
@@ -77,7 +80,7 @@ static int note_range(struct dl_phdr_info *info, size_t size, void *arg)
 static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *arg)
 {
 	struct walk *walk = arg;
-	uintptr_t pc = _Unwind_GetIP(context);
+	uintptr_t pc = libgcc_get_ip(context);
 
 	if (walk->count == FRAMES_MAX || !pc)
 		return _URC_END_OF_STACK;
@@ -89,9 +92,9 @@ static int walk_stack(void **frames)
 {
 	struct walk walk = { frames, 0 };
 
-	if (!by_libgcc)
+	if (!libgcc_backtrace)
 		return unw_backtrace(frames, FRAMES_MAX);
-	_Unwind_Backtrace(note_frame, &walk);
+	libgcc_backtrace(note_frame, &walk);
 	return walk.count;
 }
 
@@ -202,6 +205,16 @@ EXPORT int posix_memalign(void **block_ret, size_t align, size_t size)
 	return 0;
 }
 
+static void find_libgcc(void)
+{
+	void *handle = dlopen("libgcc_s.so.1", RTLD_NOW);
+
+	if (!handle)
+		_exit(96);
+	*(void **)&libgcc_get_ip = dlsym(handle, "_Unwind_GetIP");
+	*(void **)&libgcc_backtrace = dlsym(handle, "_Unwind_Backtrace");
+}
+
 __attribute__((constructor)) static void begin(void)
 {
 	const char *path = getenv("ORACLE_OUTPUT");
@@ -211,7 +224,8 @@ __attribute__((constructor)) static void begin(void)
 	if (!path)
 		return;
 	recorded_process = getpid();
-	by_libgcc = unwinder && !strcmp(unwinder, "libgcc");
+	if (unwinder && !strcmp(unwinder, "libgcc"))
+		find_libgcc();
 	inside = true;
 	dl_iterate_phdr(note_range, NULL);
 	walk_stack(frames); /* whatever it initialises, it does now */

@@ -4,7 +4,8 @@
  * Every target says in its head comment what a tape of it must hold, in lines the tests read:
  *
  *	Run: ARGS                     one way to run it, what follows is about it (default: once,
- *	                              without arguments); "Run: ARGS, exit 3" or ", signal 6"
+ *	                              without arguments); "Run: ARGS, exit 3" or ", signal 6",
+ *	                              ", loss allowed", ", losses 5" (at most so many)
  *	size N: COUNT FN in FRAME     exactly COUNT allocations of N bytes were made by FN, all of
  *	                              them below a function FRAME of this program
  *	..., freed in FRAME           all of them were freed, below FRAME

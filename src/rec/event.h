@@ -14,7 +14,7 @@ static inline void rec_barrier(void)
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* False: this lane's knowledge is old (fork, dlclose, stop) and could not be renewed. */
+/* False: this lane's knowledge is old (fork, stop) and could not be renewed. */
 static inline bool rec_lane_ready(struct rec_lane *lane)
 {
 	return likely(lane->epoch ==
@@ -29,8 +29,11 @@ rec_event_write(struct rec_lane *lane, unsigned fn, uint64_t address, uint64_t s
 	const uint64_t ticks = rec_ticks() >> rec.tick_shift;
 	uint32_t node = TAPE_NODE_NONE;
 
-	if (unlikely(!rec_lane_ready(lane)))
-		return;
+	if (unlikely(!rec_lane_ready(lane))) {
+		lane = rec_lane_renew(lane, caller);
+		if (!lane)
+			return;
+	}
 	if (likely(stack))
 		node = rec_stack_take(lane, caller);
 	if (unlikely(lane->cursor > lane->limit) && !rec_chunk_next(lane)) {

@@ -36,10 +36,11 @@ static inline void hook_phase(struct rec_tls *tls, uint32_t phase)
 	rec_barrier();
 }
 
-static inline void hook_end(struct rec_tls *tls, struct rec_lane *lane)
+/* The thread's own lane, for it may be another one now: a fork happened inside. */
+static inline void hook_end(struct rec_tls *tls)
 {
 	rec_barrier();
-	tls->lane = lane;
+	tls->lane = tls->own;
 }
 
 /*
@@ -57,7 +58,7 @@ static inline void hook_end(struct rec_tls *tls, struct rec_lane *lane)
 		ptr = CALL;                                                                        \
 		hook_phase(tls, REC_PHASE_RECORD);                                                 \
 		rec_event_alloc(lane, FN, ptr, REQUEST, &caller);                                  \
-		hook_end(tls, lane);                                                               \
+		hook_end(tls);                                                                     \
 		return ptr;                                                                        \
 	}                                                                                          \
 	lane = rec_lane_enter(tls, &caller, &phase);                                               \
@@ -80,7 +81,7 @@ static inline void hook_end(struct rec_tls *tls, struct rec_lane *lane)
 		rec_event_free(lane, FN, PTR, &caller);                                            \
 		hook_phase(tls, REC_PHASE_REAL);                                                   \
 		CALL;                                                                              \
-		hook_end(tls, lane);                                                               \
+		hook_end(tls);                                                                     \
 		return;                                                                            \
 	}                                                                                          \
 	if (unlikely(rec_pool_owns(PTR)))                                                          \

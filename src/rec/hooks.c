@@ -34,7 +34,7 @@ static __attribute__((noinline)) void *malloc_plain(struct rec_tls *tls, size_t 
 		hook_phase(tls, REC_PHASE_RECORD);
 		rec_event_alloc(tls->own, tls->new_fn, NULL, tls->new_size, &tls->caller);
 		tls->new_fn = 0;
-		hook_end(tls, tls->own);
+		hook_end(tls);
 	}
 	return ptr;
 }
@@ -276,7 +276,7 @@ static inline __attribute__((always_inline)) void *realloc_hook(void *old, size_
 		realloc_done(lane, fns, old, ptr, size, error, &caller);
 	else
 		rec_event_alloc(lane, fns->alloc, ptr, size, &caller);
-	hook_end(tls, lane);
+	hook_end(tls);
 	return ptr;
 }
 

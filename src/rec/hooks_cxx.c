@@ -37,7 +37,7 @@
 		return ptr; /* a new_handler has come in between: recorded as it went */           \
 	hook_phase(tls, REC_PHASE_RECORD);                                                         \
 	rec_event_alloc(lane, FN, ptr, size, &caller);                                             \
-	hook_end(tls, lane);                                                                       \
+	hook_end(tls);                                                                             \
 	return ptr
 
 /* The real operator, looked for again when there was no C++ library yet at start. */

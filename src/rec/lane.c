@@ -127,6 +127,8 @@ bool rec_lane_sync(struct rec_lane *lane)
 {
 	const uint64_t epoch = atomic_load_explicit(&rec.shared->epoch, memory_order_acquire);
 
+	if (lane->epoch == REC_EPOCH_DEAD)
+		return false;
 	if (epoch == 0) {
 		if (atomic_load(&rec.state) == REC_ON)
 			rec_child();
@@ -141,6 +143,18 @@ bool rec_lane_sync(struct rec_lane *lane)
 		lane->edge_count = 0;
 	}
 	return true;
+}
+
+struct rec_lane *rec_lane_renew(const struct rec_lane *lane, const struct rec_frame *caller)
+{
+	struct rec_tls *tls = &rec_tls;
+
+	if (lane->epoch != REC_EPOCH_DEAD || !tls->own)
+		return NULL;
+	tls->lane = NULL;
+	tls->phase = REC_PHASE_RECORD;
+	tls->caller = *caller;
+	return tls->own;
 }
 
 /* The kept stack is forgotten: the caller walks again. */
@@ -298,7 +312,9 @@ struct rec_lane *rec_lane_enter(struct rec_tls *tls, const struct rec_frame *cal
 		return NULL;
 	if (unlikely(atomic_load_explicit(&rec.shared->epoch, memory_order_relaxed) == 0)) {
 		rec_child(); /* a fork that did not go through our hook */
-		return NULL;
+		if (atomic_load(&rec.state) != REC_ON)
+			return NULL;
+		tls->lane = NULL;
 	}
 	lane = enter_recording(tls, caller, phase_ret);
 	if (lane && *phase_ret != REC_PHASE_RECORD)
@@ -393,7 +409,9 @@ void rec_lanes_reset(void)
 	rec_tls.lane = rec_tls.own = rec_tls.nested = rec_tls.borrowed = NULL;
 	rec_tls.phase = REC_PHASE_NEW;
 	rec_tls.rounds = 0;
-	for (uint32_t i = 0; i < REC_LANES_MAX && rec.lanes[i]; i++)
+	for (uint32_t i = 0; i < REC_LANES_MAX && rec.lanes[i]; i++) {
+		rec.lanes[i]->epoch = REC_EPOCH_DEAD;
 		rec.lanes[i] = NULL;
+	}
 	rec.lane_count = rec.lanes_owned = rec.sealed = 0;
 }

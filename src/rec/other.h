@@ -19,9 +19,11 @@ static inline struct other other_begin(const struct rec_frame *caller)
 
 	other.lane = rec_other_enter(other.tls, caller, &other.phase);
 	if (other.lane && !rec_lane_sync(other.lane)) {
-		if (other.tls->own)
+		struct rec_lane *renewed = rec_lane_renew(other.lane, caller);
+
+		if (!renewed && other.tls->own)
 			rec_lane_leave(other.tls, other.lane, other.phase);
-		other.lane = NULL;
+		other.lane = renewed;
 	}
 	return other;
 }

@@ -1,6 +1,7 @@
 #include "model/blocks.h"
 
 #include "base/big.h"
+#include "base/vec.h"
 
 enum { FIRST_BITS = 12 };
 
@@ -28,20 +29,83 @@ void blocks_deinit(struct blocks *blocks)
 	*blocks = (struct blocks) { 0 };
 }
 
+VEC_DEFINE(block_vec, struct block);
+
+/* The table of twice the size whose lower half is this one. */
+static bool blocks_double(struct blocks *blocks)
+{
+	size_t bytes = (blocks->mask + 1) * sizeof(*blocks->slots);
+	struct block *slots = big_resize(blocks->slots, bytes, bytes * 2);
+
+	if (!slots)
+		return false;
+	blocks->slots = slots;
+	blocks->mask = blocks->mask * 2 + 1;
+	blocks->shift--;
+	return true;
+}
+
+/*
+ * Spreads the blocks of the lower half over the whole table, in place: memory that is new costs
+ * more than moving. A block's new home is about twice its old one, so going down from the middle
+ * nearly all move up, to slots that have been dealt with; the few others wait in `aside`.
+ */
+static bool blocks_spread(struct blocks *blocks, struct block_vec *aside)
+{
+	for (size_t i = (blocks->mask >> 1) + 1; i-- > 0;) {
+		struct block block = blocks->slots[i];
+		size_t to = blocks_home(blocks, block.address);
+
+		if (!block_is_live(&block)) {
+			blocks->slots[i].address = 0;
+			continue;
+		}
+		while (to > i && to <= blocks->mask && blocks->slots[to].address)
+			to++;
+		if (to <= i || to > blocks->mask) {
+			if (!block_vec_push(aside, block))
+				return false;
+		} else {
+			blocks->slots[to] = block;
+		}
+		blocks->slots[i].address = 0;
+	}
+	for (size_t i = 0; i < aside->count; i++)
+		*blocks_find(blocks, aside->items[i].address) = aside->items[i];
+	return true;
+}
+
+/*
+ * Takes the dead out, in place. From behind an empty slot on, so that no search comes from before,
+ * every block is put again where a search for it ends: at its slot or nearer to its home.
+ */
+static void blocks_purge(struct blocks *blocks)
+{
+	size_t begin = 0;
+
+	while (blocks->slots[begin].address)
+		begin++;
+	for (size_t i = 1; i <= blocks->mask; i++) {
+		struct block *slot = &blocks->slots[(begin + i) & blocks->mask];
+		struct block block = *slot;
+
+		slot->address = 0;
+		if (block_is_live(&block))
+			*blocks_find(blocks, block.address) = block;
+	}
+}
+
 bool blocks_make_room(struct blocks *blocks)
 {
-	const struct blocks old = *blocks;
+	CLEAN(block_vec_deinit) struct block_vec aside = { 0 };
 	const size_t limit = blocks->mask / 8 * 5;
-	unsigned bits = 64 - blocks->shift;
 
 	if (likely(blocks->used_count < limit))
 		return true;
-	if (!blocks_allocate(blocks, bits + (blocks->live_count > limit / 4 * 3)))
+	if (blocks->live_count <= limit / 4 * 3)
+		blocks_purge(blocks);
+	else if (!blocks_double(blocks) || !blocks_spread(blocks, &aside))
 		return false;
-	for (size_t i = 0; i <= old.mask; i++)
-		if (block_is_live(&old.slots[i]))
-			*blocks_find(blocks, old.slots[i].address) = old.slots[i];
 	blocks->used_count = blocks->live_count;
-	big_free(old.slots, (old.mask + 1) * sizeof(*old.slots));
 	return true;
 }

@@ -32,7 +32,10 @@ struct blocks {
 bool blocks_init(struct blocks *blocks); /* false: out of memory */
 void blocks_deinit(struct blocks *blocks);
 
-/* Makes a fuller table than there should be anew, larger if need be; call before blocks_fill. */
+/*
+ * Makes a fuller table than there should be anew, larger if need be; call before blocks_fill.
+ * False: out of memory, and the table is of no use any more.
+ */
 bool blocks_make_room(struct blocks *blocks);
 
 /* Multiplication spreads what differs (bits 4 and up) over the bits that are kept. */

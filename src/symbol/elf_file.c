@@ -62,11 +62,12 @@ static bool section_read(const struct elf_file *file, uint64_t offset, struct el
 static const char *string_at(const struct elf_file *file, const struct elf_section *strings,
 			     uint64_t offset)
 {
-	const char *base = (const char *)file->bytes + strings->offset;
+	const char *base;
 
-	if (offset >= strings->bytes || !memchr(base + offset, 0, strings->bytes - offset))
+	if (offset >= strings->bytes) /* also a section outside of the file: it has 0 bytes */
 		return "";
-	return base + offset;
+	base = (const char *)file->bytes + strings->offset;
+	return memchr(base + offset, 0, strings->bytes - offset) ? base + offset : "";
 }
 
 struct table_place {

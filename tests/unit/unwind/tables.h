@@ -33,7 +33,8 @@ static inline uint64_t tables_code(const struct tables *tables, size_t i)
 
 static inline void tables_put(struct tables *tables, const void *bytes, size_t count)
 {
-	memcpy(tables->bytes + tables->used, bytes, count);
+	if (count > 0) /* bytes may be NULL then */
+		memcpy(tables->bytes + tables->used, bytes, count);
 	tables->used += count;
 }
 

@@ -76,7 +76,7 @@ static inline void hook_end(struct rec_tls *tls)
                                                                                                    \
 	if (unlikely(!(PTR)))                                                                      \
 		return;                                                                            \
-	if (likely(lane)) {                                                                        \
+	if (likely(lane && !rec_pool_owns(PTR))) {                                                 \
 		hook_begin(tls, &caller, REC_PHASE_RECORD);                                        \
 		rec_event_free(lane, FN, PTR, &caller);                                            \
 		hook_phase(tls, REC_PHASE_REAL);                                                   \

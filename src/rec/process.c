@@ -80,8 +80,11 @@ REC_EXPORT int dlclose(void *handle)
 {
 	struct rec_frame caller = REC_CALLER();
 	int (*real)(void *) = REAL(dlclose);
-	int result = real(handle);
+	int result;
 
+	rec_real_forget_late();
+	result = real(handle);
+	rec_real_forget_late(); /* destructors may have called for them */
 	scan_modules(&caller);
 	return result;
 }

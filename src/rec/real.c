@@ -7,16 +7,17 @@
 #include "rec/rec.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdatomic.h>
 
 #include "core/poison.h"
 
-enum { POOL_BYTES = 64 << 10, POOL_HEADER = 16 };
+enum { POOL_HEADER = 16 };
 
 struct rec_real rec_real;
 
 /* Bump allocator; each block is preceded by its size. Never given back. */
-static _Alignas(4096) uint8_t pool[POOL_BYTES];
+_Alignas(4096) uint8_t rec_pool[REC_POOL_BYTES];
 static _Atomic size_t pool_used;
 
 void *rec_pool_alloc(size_t bytes, size_t align)
@@ -31,16 +32,11 @@ void *rec_pool_alloc(size_t bytes, size_t align)
 		if (size_add_overflows(used, POOL_HEADER + align - 1, &begin))
 			return NULL;
 		begin &= ~(align - 1);
-		if (size_add_overflows(begin, bytes, &end) || end > POOL_BYTES)
+		if (size_add_overflows(begin, bytes, &end) || end > REC_POOL_BYTES)
 			return NULL;
 	} while (!atomic_compare_exchange_weak(&pool_used, &used, end));
-	store_u64(pool + begin - POOL_HEADER, bytes);
-	return pool + begin;
-}
-
-bool rec_pool_owns(const void *ptr)
-{
-	return (uintptr_t)ptr - (uintptr_t)pool < POOL_BYTES;
+	store_u64(rec_pool + begin - POOL_HEADER, bytes);
+	return rec_pool + begin;
 }
 
 size_t rec_pool_usable(const void *ptr)
@@ -133,23 +129,38 @@ static bool same_object(const void *a, const void *b)
 	return dladdr(a, &info_a) && dladdr(b, &info_b) && info_a.dli_fbase == info_b.dli_fbase;
 }
 
+/* As found at start: without what rec_real_find_late() has added. */
+static struct rec_real found;
+
 /*
  * The table is filled aside and put in place at once: looking up a missing name allocates, and that
  * must come from the pool and not wake up an allocator which then finds half of its world missing.
  */
 void rec_real_find(void)
 {
-	static struct rec_real found;
-
 	for (size_t i = 0; i < array_size(REAL_ROWS); i++) {
 		void *symbol = dlsym(RTLD_NEXT, REAL_ROWS[i].symbol);
 
 		memcpy((uint8_t *)&found + REAL_ROWS[i].offset, &symbol, sizeof(symbol));
 	}
+	dlsym(RTLD_NEXT, "malloc"); /* the last lookup's failure is not the program's dlerror() */
 	if (found.malloc_usable_size &&
 	    !same_object((const void *)found.malloc, (const void *)found.malloc_usable_size))
 		found.malloc_usable_size = NULL;
 	rec_real = found;
+}
+
+/* Before and after an object is unloaded: it may be where late ones were found. */
+void rec_real_forget_late(void)
+{
+	for (size_t i = 0; i < array_size(REAL_ROWS); i++) {
+		const size_t offset = REAL_ROWS[i].offset;
+		void *symbol;
+
+		memcpy(&symbol, (const uint8_t *)&found + offset, sizeof(symbol));
+		__atomic_store_n((void **)((uint8_t *)&rec_real + offset), symbol,
+				 __ATOMIC_RELAXED);
+	}
 }
 
 /*
@@ -158,18 +169,21 @@ void rec_real_find(void)
  */
 void *rec_real_find_late(const char *symbol, const void *caller)
 {
+	const int saved_errno = errno;
 	void *handle = NULL;
-	void *found = NULL;
+	void *late = NULL;
 	Dl_info info;
 
 	if (dladdr(caller, &info) && info.dli_fname && rec_real.dlopen)
 		handle = rec_real.dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 	if (handle) {
-		found = dlsym(handle, symbol);
+		late = dlsym(handle, symbol);
 		rec_real.dlclose(handle);
 	}
-	if (found && rec_real.malloc &&
-	    same_object(found, (const void *)(uintptr_t)&rec_real_find_late))
+	dlsym(RTLD_NEXT, "malloc");
+	errno = saved_errno;
+	if (late && rec_real.malloc &&
+	    same_object(late, (const void *)(uintptr_t)&rec_real_find_late))
 		return NULL; /* only ourselves */
-	return found;
+	return late;
 }

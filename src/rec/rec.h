@@ -33,7 +33,8 @@ enum {
 	REC_LANES_MAX = 4096,
 	REC_LANES_FILE = 512, /* most of them without a collector */
 	REC_LANES_SHARED = 8, /* at most, for threads that have none of their own */
-	REC_PATH_BYTES = 4096
+	REC_PATH_BYTES = 4096,
+	REC_POOL_BYTES = 64 << 10
 };
 
 /* Of lanes of a process that has forked, in its child: a hook that was under way may hold one. */
@@ -171,9 +172,15 @@ extern struct rec_real rec_real;
 void rec_real_find(void);
 /* Finds operator new and friends late, in the caller's object or its libraries. May be NULL. */
 void *rec_real_find_late(const char *symbol, const void *caller);
+void rec_real_forget_late(void);
 void *rec_pool_alloc(size_t bytes, size_t align);
-bool rec_pool_owns(const void *ptr);
 size_t rec_pool_usable(const void *ptr);
+extern uint8_t rec_pool[REC_POOL_BYTES];
+
+static inline bool rec_pool_owns(const void *ptr)
+{
+	return (uintptr_t)ptr - (uintptr_t)rec_pool < REC_POOL_BYTES;
+}
 
 /* init.c */
 bool rec_start(void);	  /* first call of a hook; true: recording */

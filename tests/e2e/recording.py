@@ -68,7 +68,7 @@ def clean_env(**more):
     return env
 
 
-def run(args, env=None, timeout=60, tape=None, stdin=b"", **popen):
+def run(args, env=None, timeout=150, tape=None, stdin=b"", **popen):
     args = [str(arg) for arg in args]
     process = subprocess.Popen(args, env=env or clean_env(), stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, **popen)

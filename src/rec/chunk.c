@@ -300,6 +300,24 @@ bool rec_tape_open_spool(const char *path)
 	return false;
 }
 
+/*
+ * The name is needed again when the program has closed our descriptor, and it may have changed its
+ * directory by then.
+ */
+static void path_make_absolute(void)
+{
+	static char cwd[REC_PATH_BYTES];
+	const size_t bytes = strlen(rec.path) + 1;
+	const long cwd_bytes = SYS_CALL2(SYS_getcwd, cwd, sizeof(cwd)); /* with its NUL */
+
+	if (rec.path[0] == '/' || cwd_bytes <= 0 || cwd[0] != '/' ||
+	    (size_t)cwd_bytes + bytes > sizeof(rec.path))
+		return;
+	memmove(rec.path + cwd_bytes, rec.path, bytes);
+	memcpy(rec.path, cwd, (size_t)cwd_bytes - 1);
+	rec.path[cwd_bytes - 1] = '/';
+}
+
 /* A number that programs neither hope for nor run into. */
 static void fd_move_high(void)
 {
@@ -324,6 +342,7 @@ static int file_create(const char *pattern)
 	if (fd < 0)
 		return fd;
 	rec.fd = fd;
+	path_make_absolute();
 	fd_move_high();
 	if (SYS_CALL2(SYS_fstat, rec.fd, &st) == 0) {
 		rec.file_id[0] = st.st_dev;

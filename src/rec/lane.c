@@ -50,17 +50,31 @@ static uint32_t lane_index_take(void)
 	return index;
 }
 
+static _Atomic bool lane_memory_missing;
+
+/* The address space was full when the last lane was wanted: ask again now and then. */
+static bool lane_memory_hoped_for(void)
+{
+	enum { EVERY = 1024 };
+	static _Atomic uint32_t wanted;
+
+	return !lane_memory_missing || atomic_fetch_add(&wanted, 1) % EVERY == 0;
+}
+
 static struct rec_lane *lane_create(void)
 {
 	struct rec_lane *lane;
 	uint32_t index;
 
-	if (atomic_load(&rec.lane_count) >= rec.lanes_max)
+	if (atomic_load(&rec.lane_count) >= rec.lanes_max || !lane_memory_hoped_for())
 		return NULL;
 	lane = sys_map_private(sizeof(*lane));
-	if (!lane)
+	if (!lane) {
+		lane_memory_missing = true;
 		return NULL;
+	}
 	index = lane_tables_map(lane) ? lane_index_take() : rec.lanes_max;
+	lane_memory_missing = !lane->edges || !lane->memo.pair;
 	if (index >= rec.lanes_max) {
 		if (lane->edges)
 			sys_munmap(lane->edges, sizeof(struct rec_edge) << REC_EDGE_BITS);
@@ -202,16 +216,23 @@ static struct rec_lane *enter_own(struct rec_tls *tls, const struct rec_frame *c
  */
 static struct rec_lane *enter_borrow(struct rec_tls *tls, const struct rec_frame *caller)
 {
-	enum { PATIENCE = 100000 };
+	enum { PATIENCE = 100000, PATIENCE_MIN = 1 };
+	static _Atomic uint32_t patience =
+		PATIENCE; /* where no lane can be had: not at each event */
+	const uint32_t rounds = atomic_load_explicit(&patience, memory_order_relaxed);
 	struct rec_lane *lane = NULL;
 
 	tls->phase = REC_PHASE_RECORD;
 	tls->caller = *caller;
-	for (int i = 0; !lane && i < PATIENCE; i++) {
+	for (uint32_t i = 0; !lane && i < rounds; i++) {
 		lane = lane_take();
-		if (!lane)
+		if (!lane && i + 1 < rounds)
 			SYS_CALL0(SYS_sched_yield);
 	}
+	if (lane && rounds != PATIENCE)
+		atomic_store_explicit(&patience, PATIENCE, memory_order_relaxed);
+	else if (!lane && rounds > PATIENCE_MIN)
+		atomic_store_explicit(&patience, rounds / 2, memory_order_relaxed);
 	if (lane)
 		lane_claim(lane, false);
 	else

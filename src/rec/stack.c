@@ -299,22 +299,40 @@ static inline uint32_t node_get(struct rec_lane *lane, uint32_t parent, uint64_t
 	return node_get_far(lane, parent, pc);
 }
 
-/* Gives the fresh frames their nodes and keeps them. */
+/*
+ * Gives the fresh frames their nodes and keeps them, from the outermost inwards: unwind_memo_keep()
+ * in the same pass.
+ */
 static inline uint32_t stack_keep(struct rec_lane *lane, uint32_t met, uint32_t node)
 {
 	struct unwind_memo *memo = &lane->memo;
+	const uint32_t cut = memo->cut;
+	uint32_t to = met;
 
-	for (uint32_t i = memo->fresh; i-- > 0;) {
-		struct memo_meta *meta = &memo->fresh_meta[i];
-
-		if (likely(meta->flags & MEMO_FRAME))
-			node = node_get(lane, node,
-					memo->fresh_pair[i].value |
-						(uint64_t)(meta->flags & MEMO_EXACT ? 1 : 0) << 63);
-		/* As one word, because it is about to be copied as one. */
-		store_u64(&meta->node, node | (uint64_t)meta->flags << 32);
+	if (unlikely(memo->fresh - cut > met)) { /* no room: the kept stack is forgotten */
+		unwind_memo_clear(memo);
+		to = memo->capacity;
+	} else {
+		memo->top = met - (memo->fresh - cut);
 	}
-	unwind_memo_keep(memo, met);
+	for (uint32_t i = memo->fresh; i-- > 0;) {
+		const struct memo_pair pair = memo->fresh_pair[i];
+		const struct memo_meta *meta = &memo->fresh_meta[i];
+		const uint32_t flags = meta->flags;
+
+		if (likely(flags & MEMO_FRAME))
+			node = node_get(lane, node,
+					pair.value | (uint64_t)(flags & MEMO_EXACT ? 1 : 0) << 63);
+		if (unlikely(i < cut))
+			continue;
+		to--;
+		memo->pair[to] = pair;
+		memo->meta[to].sp = meta->sp;
+		memo->meta[to].bp = meta->bp;
+		memo->meta[to].bp_slot = meta->bp_slot;
+		memo->meta[to].node = node;
+		memo->meta[to].flags = flags;
+	}
 	return node;
 }
 

@@ -300,8 +300,8 @@ static inline uint32_t node_get(struct rec_lane *lane, uint32_t parent, uint64_t
 }
 
 /*
- * Gives the fresh frames their nodes and keeps them, from the outermost inwards: unwind_memo_keep()
- * in the same pass.
+ * Gives the fresh frames their nodes and makes them part of the kept stack, from the outermost
+ * inwards in one pass.
  */
 static inline uint32_t stack_keep(struct rec_lane *lane, uint32_t met, uint32_t node)
 {

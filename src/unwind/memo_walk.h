@@ -316,7 +316,8 @@ static inline enum walk_step walk_over(struct unwind_memo *memo, void *context,
 /*
  * Walks from *state (the caller of the hook) until a kept frame is met or the stack ends. The new
  * frames are in memo->fresh_*; *met_ret is the kept frame they hang on, or capacity. Does not
- * change what is kept, but for the bp_slot of the frame met: see unwind_memo_keep().
+ * change what is kept, but for the bp_slot of the frame met: the caller copies fresh entries from
+ * `cut` on to before *met_ret (as they are, `node` filled in) and sets `top`.
  */
 static inline enum memo_end unwind_memo_walk(struct unwind_memo *memo, void *context,
 					     struct memo_state *state, uint32_t *met_ret)
@@ -353,26 +354,6 @@ static inline enum memo_end unwind_memo_walk(struct unwind_memo *memo, void *con
 		if (unlikely(memo->cut == memo->fresh))
 			entry_bp = state->bp;
 	}
-}
-
-/*
- * Makes the fresh frames (their nodes filled in) part of the kept stack. False: no room, the kept
- * stack was forgotten.
- */
-static inline bool unwind_memo_keep(struct unwind_memo *memo, uint32_t met)
-{
-	const uint32_t count = memo->fresh - memo->cut;
-
-	if (unlikely(count > met)) {
-		unwind_memo_clear(memo);
-		return false;
-	}
-	memo->top = met - count;
-	for (uint32_t i = 0; i < count; i++) { /* few: a call of memcpy would cost more */
-		memo->pair[memo->top + i] = memo->fresh_pair[memo->cut + i];
-		memo->meta[memo->top + i] = memo->fresh_meta[memo->cut + i];
-	}
-	return true;
 }
 
 #endif

@@ -59,6 +59,24 @@ static void *boot_alloc(size_t bytes)
 	return block;
 }
 
+static void open_counters(void)
+{
+	const char *path = getenv("BENCH_COUNT_FILE");
+	int fd = path ? open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644) : -1;
+
+	if (fd < 0)
+		return;
+	if (!ftruncate(fd, sizeof(*counters))) {
+		void *map =
+			mmap(NULL, sizeof(*counters), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+		counters = map == MAP_FAILED ? NULL : map;
+	}
+	close(fd);
+	owner = getpid();
+}
+
+/* By the first call, which comes from other libraries' constructors: those run before ours. */
 static void resolve(void)
 {
 	if (real_memalign || inside)
@@ -71,27 +89,14 @@ static void resolve(void)
 	real_aligned_alloc = dlsym(RTLD_NEXT, "aligned_alloc");
 	real_malloc = dlsym(RTLD_NEXT, "malloc");
 	real_memalign = dlsym(RTLD_NEXT, "memalign");
+	open_counters();
 	inside = false;
 }
 
+/* The program would allocate for these, were they left; and its children would be counted. */
 static __attribute__((constructor)) void begin(void)
 {
-	const char *path = getenv("BENCH_COUNT_FILE");
-	int fd;
-
 	resolve();
-	fd = path ? open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644) : -1;
-	if (fd < 0)
-		return;
-	if (!ftruncate(fd, sizeof(*counters))) {
-		void *map =
-			mmap(NULL, sizeof(*counters), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-
-		counters = map == MAP_FAILED ? NULL : map;
-	}
-	close(fd);
-	owner = getpid();
-	/* The program would allocate for them, were they left. */
 	unsetenv("LD_PRELOAD");
 	unsetenv("BENCH_COUNT_FILE");
 }

@@ -32,6 +32,7 @@ STARTUP_RUNS = 20
 class Bench:
     def __init__(self, build, root, timeout_s):
         self.build = os.path.abspath(build)
+        self.machine = results.machine(build)
         self.ws = workloads.Workspace(root)
         self.timeout_s = timeout_s
         self.measure = self.ws.build("measure", "measure.c")
@@ -178,32 +179,40 @@ def options():
     return parser.parse_args()
 
 
+def save(bench, args, size, rounds, begin):
+    """After every workload, so that a bench that is stopped leaves what it has."""
+    raw = {"machine": bench.machine, "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(begin)),
+           "seconds": round(time.time() - begin), "size": size, "rounds": rounds, "counts": bench.counts, "runs": bench.runs,
+           "reports": bench.reports, "checks": bench.checks}
+    with open(os.path.splitext(args.out)[0] + ".json", "w") as file:
+        json.dump(raw, file, indent=0)
+    text = results.markdown(raw)
+    with open(args.out, "w") as file:
+        file.write(text)
+    return text
+
+
 def main():
     args = options()
     size, rounds = ("quick", args.runs or 2) if args.quick else ("full", args.runs or 5)
     chosen = choose([name.strip() for name in args.tools.split(",")] if args.tools else [], args.build)
+    args.out = args.out or os.path.join(HERE, "results", time.strftime("%Y-%m-%d") + ("-quick" if args.quick else "") + ".md")
+    os.makedirs(os.path.dirname(os.path.abspath(args.out)), exist_ok=True)
     begin = time.time()
     with tempfile.TemporaryDirectory(dir=args.tmp, prefix="memtape-bench-") as root:
         bench = Bench(args.build, root, args.timeout)
+        if not args.only or "true" in args.only:
+            bench.startup(chosen, STARTUP_RUNS)
         for workload in workloads.everything():
             if wanted(workload, args):
                 slow = not workload.micro or workload.name in ("depth 20", "threads 2")
                 bench.workload(workload, size, chosen, rounds, slow and not (args.quick and workload.name != "python3"))
                 if results.LIBRARY in {tool.name for tool in chosen}:
                     bench.check(workload)
-        if not args.only or "true" in args.only:
-            bench.startup(chosen, STARTUP_RUNS)
-    out = args.out or os.path.join(HERE, "results", time.strftime("%Y-%m-%d") + ("-quick" if args.quick else "") + ".md")
-    os.makedirs(os.path.dirname(os.path.abspath(out)), exist_ok=True)
-    raw = {"machine": results.machine(args.build), "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(begin)),
-           "seconds": round(time.time() - begin), "size": size, "rounds": rounds, "counts": bench.counts, "runs": bench.runs,
-           "reports": bench.reports, "checks": bench.checks}
-    with open(os.path.splitext(out)[0] + ".json", "w") as file:
-        json.dump(raw, file, indent=0)
-    with open(out, "w") as file:
-        file.write(results.markdown(raw))
-    print(results.markdown(raw))
-    print(f"written to {out}")
+                save(bench, args, size, rounds, begin)
+        text = save(bench, args, size, rounds, begin)
+    print(text)
+    print(f"written to {args.out}")
 
 
 if __name__ == "__main__":

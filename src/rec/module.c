@@ -84,18 +84,33 @@ static uint32_t build_id_find(const struct rec_module *module, const uint8_t **i
 	return 0;
 }
 
+/* "DIRECTORY/", what a name like ./plugin.so is relative to, as far as we can know; 0: nothing. */
+static size_t path_directory(char *out, size_t room)
+{
+	const long bytes = SYS_CALL2(SYS_getcwd, out, room); /* with the NUL that becomes a slash */
+
+	if (bytes <= 1 || out[0] != '/')
+		return 0;
+	out[bytes - 1] = '/';
+	return out[bytes - 2] == '/' ? (size_t)bytes - 1 : (size_t)bytes;
+}
+
 /* The loader lists the program first, without a name; so does musl the vDSO, later. */
 static size_t module_path(const struct rec_module *module, char *out, size_t room)
 {
 	const char *path = module->path ? module->path : "";
+	size_t dir = 0;
+	size_t path_bytes;
 	long len;
 
 	if (!path[0] && module->id != 0)
 		path = "[vdso]";
 	if (path[0]) {
-		len = (long)strnlen(path, room);
-		memcpy(out, path, (size_t)len);
-		return (size_t)len;
+		if (path[0] != '/' && strchr(path, '/'))
+			dir = path_directory(out, room);
+		path_bytes = strnlen(path, room - dir);
+		memcpy(out + dir, path, path_bytes);
+		return dir + path_bytes;
 	}
 	len = SYS_CALL4(SYS_readlinkat, -100 /* AT_FDCWD */, "/proc/self/exe", out, room);
 	return len > 0 ? (size_t)len : 0;

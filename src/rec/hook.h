@@ -27,6 +27,8 @@ static inline void hook_begin(struct rec_tls *tls, const struct rec_frame *calle
 	tls->caller.pc = caller->pc;
 	tls->phase = phase;
 	rec_barrier();
+	tls->lane = NULL; /* again: a handler that came before the phase was set has put it back */
+	rec_barrier();
 }
 
 static inline void hook_phase(struct rec_tls *tls, uint32_t phase)

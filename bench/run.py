@@ -161,14 +161,17 @@ def choose(names, build):
     return chosen
 
 
-def wanted(workload, args):
-    return not args.only or any(workload.name.startswith(name) for name in args.only)
+def wanted(args):
+    known = workloads.everything()
+    if not args.only:
+        return known
+    return [workload for name in args.only for workload in known if workload.name.startswith(name)]
 
 
 def options():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="a third of the work, two runs, few slow tools: 4 minutes")
-    parser.add_argument("--only", action="append", metavar="WORKLOAD", help="only workloads whose name begins so")
+    parser.add_argument("--only", action="append", metavar="WORKLOAD", help="only workloads whose name begins so, in this order")
     parser.add_argument("--tools", metavar="NAMES", help="only tools whose names contain one of these, comma-separated")
     parser.add_argument("--runs", type=int, metavar="N", help="runs of each (5; 2 with --quick)")
     parser.add_argument("--out", metavar="FILE", help="the Markdown file (default: bench/results/DATE.md)")
@@ -203,13 +206,12 @@ def main():
         bench = Bench(args.build, root, args.timeout)
         if not args.only or "true" in args.only:
             bench.startup(chosen, STARTUP_RUNS)
-        for workload in workloads.everything():
-            if wanted(workload, args):
-                slow = not workload.micro or workload.name in ("depth 20", "threads 2")
-                bench.workload(workload, size, chosen, rounds, slow and not (args.quick and workload.name != "python3"))
-                if results.LIBRARY in {tool.name for tool in chosen}:
-                    bench.check(workload)
-                save(bench, args, size, rounds, begin)
+        for workload in wanted(args):
+            slow = not workload.micro or workload.name in ("depth 20", "threads 2")
+            bench.workload(workload, size, chosen, rounds, slow and not (args.quick and workload.name != "python3"))
+            if results.LIBRARY in {tool.name for tool in chosen}:
+                bench.check(workload)
+            save(bench, args, size, rounds, begin)
         text = save(bench, args, size, rounds, begin)
     print(text)
     print(f"written to {args.out}")

@@ -55,7 +55,7 @@ static bool section_read(const struct elf_file *file, uint64_t offset, struct el
 						  header.sh_entsize };
 	}
 	if (section->type == SHT_NOBITS || !file_at(file, section->offset, section->bytes))
-		section->bytes = 0;
+		section->offset = section->bytes = 0; /* empty, and harmless to point to */
 	return true;
 }
 
@@ -64,7 +64,7 @@ static const char *string_at(const struct elf_file *file, const struct elf_secti
 {
 	const char *base;
 
-	if (offset >= strings->bytes) /* also a section outside of the file: it has 0 bytes */
+	if (offset >= strings->bytes)
 		return "";
 	base = (const char *)file->bytes + strings->offset;
 	return memchr(base + offset, 0, strings->bytes - offset) ? base + offset : "";

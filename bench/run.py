@@ -57,7 +57,9 @@ class Bench:
         said = process.communicate()[1]
         driver.join()
         with open(result) as file:
-            return {**json.load(file), "said": said[-300:]}
+            figures = json.load(file)
+        failed = figures["status"] or figures["timed_out"]
+        return {**figures, "said": said[-300:]} if failed else figures
 
     def run(self, workload, size, tool, memory_mib=0, words=None):
         """One run of a workload; `words` go before its command line instead of the tool's."""
@@ -188,7 +190,7 @@ def save(bench, args, size, rounds, begin):
            "seconds": round(time.time() - begin), "size": size, "rounds": rounds, "counts": bench.counts, "runs": bench.runs,
            "reports": bench.reports, "checks": bench.checks}
     with open(os.path.splitext(args.out)[0] + ".json", "w") as file:
-        json.dump(raw, file, indent=0)
+        file.write(json.dumps(raw, separators=(",", ":")).replace("},{", "},\n{") + "\n")
     text = results.markdown(raw)
     with open(args.out, "w") as file:
         file.write(text)

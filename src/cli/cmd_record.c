@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/record_summary.h"
+#include "capture/pack.h"
 #include "collect/collector.h"
 #include "collect/pattern.h"
 #include "collect/signals.h"
@@ -54,6 +55,14 @@ static const struct option_row rows[] = {
 	  "say nothing unless something goes wrong" },
 };
 
+/* The default is what suits a process that runs beside the program it records. */
+static int level_make(const struct record_options *options)
+{
+	if (!options->compress)
+		return 0;
+	return options->level == LEVEL_DEFAULT ? CAPTURE_PACK_LEVEL : (int)options->level;
+}
+
 static struct err *settings_make(const struct record_options *options,
 				 struct collector_settings *settings)
 {
@@ -73,7 +82,7 @@ static struct err *settings_make(const struct record_options *options,
 		.stacks = options->stacks,
 		.free_stacks = options->free_stacks && options->stacks,
 		.selfcheck = selfcheck && *selfcheck && strcmp(selfcheck, "0") != 0,
-		.level = options->compress ? (int)options->level : 0,
+		.level = level_make(options),
 		.chunk_bytes = SPOOL_CHUNK_BYTES,
 		.chunk_count = (uint32_t)chunk_count + SPOOL_OPEN_COUNT,
 	};

@@ -252,6 +252,13 @@ def micro_rows(f):
                          ratio(f.added_ns("depth 200", tool), f.added_ns("depth 20", tool)) if "depth 200" in f.names() else None, 2.5, "x")
 
 
+def memusage_rows(f):
+    for workload in ("threads 1", "threads 2", "threads 8"):
+        if workload in f.names():
+            yield simple_row(f"{workload}: ns per event of memtape memusage, summary included, against glibc's memusage", "<= 1x",
+                             ratio(f.added_ns(workload, "memtape memusage"), f.added_ns(workload, MEMUSAGE)), 1, "x")
+
+
 def size_rows(f):
     over = {}
     for w in f.names():
@@ -311,7 +318,7 @@ def bars(f):
     rows += compare_rows(f, MEMTAPE, "recording and the summary at the end", RAW, 1 / 3, 1 / 5)
     rows += compare_rows(f, PARTIAL, "--no-free-stacks", HEAPTRACK, 1 / 6)
     rows += compare_rows(f, PARTIAL, "--no-free-stacks", RAW, 1 / 4)
-    for part in (inside_rows, slowdown_rows, micro_rows, size_rows, time_rows, check_rows):
+    for part in (inside_rows, slowdown_rows, micro_rows, memusage_rows, size_rows, time_rows, check_rows):
         rows += part(f)
     return table(["what", "bar", "measured", ""], rows)
 

@@ -4,7 +4,7 @@ import subprocess
 
 RULE = "libmemtape.so needs libc only, shows the hooks and the client API, imports what is listed"
 HOOK = re.compile(r"^\s*HOOK\w*\(\s*(\w+)", re.MULTILINE)
-API = re.compile(r"\b(memtape_\w+)\s*\(")
+API = re.compile(r"^MEMTAPE_API [^;(]*\b(memtape_\w+)\s*\(", re.MULTILINE)
 RUNTIME = {"_init", "_fini"}  # of the start files of musl, which show them
 LIBC = re.compile(r"libc\.so(\.6)?|libc\.musl-\w+\.so\.1")
 

@@ -20,6 +20,7 @@ LIBRARIES = {
     "zlib": r"zlib\.h",
     "libmicrohttpd": r"microhttpd\.h",
     "ncursesw": r"n?curses.*|ncursesw/.*",
+    "libedit": r"editline/.*|histedit\.h",
     "libcurl": r"curl/.*",
     "libbpf": r"bpf/.*",
     "libunwind": r"libunwind.*",

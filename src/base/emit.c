@@ -374,6 +374,14 @@ void emit_ratio(struct emit *emit, const char *key, double value, unsigned decim
 	spelled_str(emit, key, &text, false);
 }
 
+void emit_number(struct emit *emit, const char *key, const char *spelled)
+{
+	CLEAN(str_deinit) struct str text = { 0 };
+
+	str_add(&text, spelled);
+	spelled_str(emit, key, &text, false);
+}
+
 void emit_percent(struct emit *emit, const char *key, uint64_t part, uint64_t whole)
 {
 	CLEAN(str_deinit) struct str text = { 0 };

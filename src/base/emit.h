@@ -75,6 +75,8 @@ void emit_end(struct emit *emit); /* of the innermost object, list, table or row
 void emit_u64(struct emit *emit, const char *key, uint64_t value, enum emit_unit unit);
 void emit_i64(struct emit *emit, const char *key, int64_t value);
 void emit_ratio(struct emit *emit, const char *key, double value, unsigned decimals);
+/* A number that is already spelled, as JSON spells it. */
+void emit_number(struct emit *emit, const char *key, const char *spelled);
 void emit_percent(struct emit *emit, const char *key, uint64_t part, uint64_t whole);
 void emit_address(struct emit *emit, const char *key, uint64_t address);
 void emit_text(struct emit *emit, const char *key, const char *text); /* NULL: as emit_null */

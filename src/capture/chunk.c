@@ -236,6 +236,9 @@ static uint32_t extended_node(const struct tape_extended_record *record)
 	case TAPE_EXT_MARK:
 		offset = offsetof(struct tape_mark, node);
 		break;
+	case TAPE_EXT_THREAD_CREATE:
+		offset = offsetof(struct tape_thread_create, node);
+		break;
 	default: /* types of later versions come here as well */
 		return TAPE_NODE_NONE;
 	}
@@ -340,12 +343,9 @@ static struct err *decode_columns(struct chunk_loader *loader, const struct tape
 	if (err)
 		return err;
 	image_header(chunk, decoded->image);
-	for (int i = COLUMN_NODE_PARENT; i < COLUMN_COUNT; i++)
-		if (columns->column[i].bytes != (uint64_t)chunk->node_count * 4)
-			return err_new(ERR_FORMAT, "nodes are missing");
-	if (!columns_decode(columns, stream, decoded))
+	if (!columns_join_nodes(columns, decoded->image, chunk_bytes) ||
+	    !columns_decode(columns, stream, decoded))
 		return err_new(ERR_FORMAT, "columns do not fit together");
-	columns_join_nodes(columns, decoded->image, chunk_bytes);
 	return NULL;
 }
 
@@ -369,10 +369,8 @@ static struct err *decode(struct chunk_loader *loader, const struct capture_chun
 	err = read_packed(loader, chunk, &packed);
 	if (err)
 		return err;
-	if (packed->codec == TAPE_CODEC_COLUMNS)
-		return decode_columns(loader, packed, chunk, stream, decoded);
 	if (packed->codec != TAPE_CODEC_RAW)
-		return err_new(ERR_FORMAT, "codec %u is not known", packed->codec);
+		return decode_columns(loader, packed, chunk, stream, decoded);
 	err = load_plain(loader, chunk, decoded->image);
 	return err ? err : decode_image(decoded, stream);
 }

@@ -1,9 +1,10 @@
 /*
  * columns: the records and nodes of one chunk, taken apart by field, and put together again.
  *
- * Fields of one length are one column each (a table of two-byte distances compresses better than a
- * mixture), in record order. Lengths need no columns: the control words name them. Internal to
- * capture; layout of the packed form: pack.c.
+ * Control words are numbered as they come, one byte a record. Fields of one length are one column
+ * each (a table of two-byte distances compresses better than a mixture), in record order. Lengths
+ * need no columns: the control words name them. Nodes are runs, each node the caller of the next,
+ * and addresses are guessed from the caller's. Internal to capture; layout: docs/tape-format.md.
  */
 #ifndef MEMTAPE_CAPTURE_COLUMNS_H
 #define MEMTAPE_CAPTURE_COLUMNS_H
@@ -12,17 +13,21 @@
 #include "tape/codec.h"
 
 enum column {
-	COLUMN_CONTROL_LOW = 0,	 /* function and length of time */
-	COLUMN_CONTROL_HIGH = 1, /* the other lengths, or the rest of an extended type */
-	COLUMN_FIELD = 2,	 /* + field * 4 + length code: 20 columns, some always empty */
+	COLUMN_WORDS,	  /* u16: control words, in the order in which they first come */
+	COLUMN_CODES,	  /* one byte a record: its word's place in them; COLUMN_CODE_RARE */
+	COLUMN_RARE,	  /* u16: control words that had no place any more */
+	COLUMN_FIELD = 3, /* + field * 4 + length code: 20 columns, some always empty */
 	COLUMN_EXTENDED = COLUMN_FIELD + TAPE_FIELD_COUNT * 4, /* without the control word */
-	COLUMN_NODE_PARENT,				       /* own id - parent, in byte planes */
-	COLUMN_NODE_PC_LOW,
+	COLUMN_NODE_RUN, /* how many nodes hang on the node before them each, until one does not */
+	COLUMN_NODE_PARENT, /* u32: own id - parent, of those that do not */
+	COLUMN_NODE_RANK,   /* two bits a node: which of the last three pcs below that caller */
+	COLUMN_NODE_PC_LOW, /* u32, of nodes with another pc */
 	COLUMN_NODE_PC_HIGH,
 	COLUMN_COUNT
 };
 
 enum {
+	COLUMN_CODE_RARE = 255,
 	COLUMN_PAD = 16,   /* readable and writable bytes after every column */
 	COLUMN_OVERRUN = 8 /* readable bytes behind them all, times the room of one */
 };
@@ -46,6 +51,8 @@ enum { COLUMN_SHAPE_COUNT = 2048 };
 struct columns {
 	struct column_bytes column[COLUMN_COUNT];
 	struct column_shape shape[COLUMN_SHAPE_COUNT];
+	/* While splitting, by control word: record length << 8 | code + 1; 0: not seen yet. */
+	uint16_t entry[UINT16_MAX + 1];
 	uint8_t *memory;
 	uint8_t *spare; /* room bytes of scratch, in the overrun */
 	uint32_t room;	/* of each column */
@@ -63,13 +70,18 @@ struct columns_counts {
 /* Takes `used` bytes of records and node_count nodes of a slot of chunk_bytes apart. */
 struct columns_counts columns_split(struct columns *columns, const struct tape_chunk *chunk,
 				    uint32_t chunk_bytes);
+void columns_split_nodes(struct columns *columns, const struct tape_chunk *chunk,
+			 uint32_t chunk_bytes);
 
 /*
- * Whether the columns hold exactly what their control words and this header call for, so that
- * columns_join and decoding need no checks. Columns may be foreign bytes, but have COLUMN_PAD.
+ * Whether the columns of records hold exactly what their control words and this header call for,
+ * so that columns_join needs no checks. Columns may be foreign bytes, but have COLUMN_PAD.
  */
 bool columns_are_sound(const struct columns *columns, const struct tape_chunk *header,
 		       uint32_t chunk_bytes);
+
+/* Writes the records of sound columns to their places in a slot whose header is filled. */
+void columns_join(const struct columns *columns, struct tape_chunk *chunk);
 
 /*
  * Fills decoded->events (with room for every record of the chunk) and its image's extended records
@@ -79,12 +91,26 @@ bool columns_are_sound(const struct columns *columns, const struct tape_chunk *h
 struct decoded;
 bool columns_decode(const struct columns *columns, uint32_t stream, struct decoded *decoded);
 
-/* Nodes alone; their columns have the bytes that node_count calls for. */
-void columns_join_nodes(const struct columns *columns, struct tape_chunk *chunk,
+/* Writes the nodes to their places in a slot whose header is filled and fits. False: foreign bytes
+ * that do not fit together. */
+bool columns_join_nodes(const struct columns *columns, struct tape_chunk *chunk,
 			uint32_t chunk_bytes);
 
-/* Writes records and nodes of sound columns to their places in a slot whose header is filled. */
-void columns_join(const struct columns *columns, struct tape_chunk *chunk, uint32_t chunk_bytes);
+/* Length codes of a control word by field; frees have neither size nor slack, whatever it says. */
+static inline unsigned column_field_code(unsigned ctrl, enum tape_field field)
+{
+	unsigned code = ctrl >> (6 + 2 * field) & 3;
+
+	if (field == TAPE_FIELD_SIZE || field == TAPE_FIELD_SLACK)
+		code &= 3 * !tape_fn_sizeless(ctrl & 63);
+	return code;
+}
+
+static inline const struct column_shape *column_shape_of(const struct columns *columns,
+							 unsigned ctrl)
+{
+	return &columns->shape[(ctrl >> 6) << 1 | tape_fn_sizeless(ctrl & 63)];
+}
 
 /* First record byte and first node of a slot image. */
 static inline const uint8_t *chunk_records(const struct tape_chunk *chunk)

@@ -10,77 +10,134 @@
 #include "capture/chunk.h"
 #include "capture/columns.h"
 
+/* What one control word says, so that an event needs few branches. */
+struct word {
+	uint64_t mask[TAPE_FIELD_COUNT];  /* of the value's bytes */
+	uint8_t column[TAPE_FIELD_COUNT]; /* from COLUMN_FIELD on */
+	uint8_t length[TAPE_FIELD_COUNT];
+	int8_t size_kept; /* -1: the size is as before, else 0 */
+	int8_t stack_kept;
+	int8_t size_shown; /* -1: the function carries one */
+	uint8_t fn;
+	uint8_t sizeless;
+	bool is_absolute;
+	uint16_t ctrl;
+} __attribute__((aligned(64)));
+
 struct cursor {
 	const uint8_t *ptr[TAPE_FIELD_COUNT * 4];
+	const uint8_t *rare, *rare_end;
+	const uint8_t *extended, *extended_end;
 	struct tape_codec_state codec;
+	uint32_t extended_count;
 };
 
-static inline uint64_t field_take(struct cursor *cursor, enum tape_field field, unsigned lengths,
-				  unsigned code)
+static void word_fill(struct word *word, const struct columns *columns, unsigned ctrl)
 {
 	static const uint64_t masks[] = { [0] = 0,	  [1] = 0xff,	    [2] = 0xffff,
 					  [3] = 0xffffff, [4] = 0xffffffff, [8] = UINT64_MAX };
-	const uint8_t **ptr = &cursor->ptr[(unsigned)field * 4 + code];
-	unsigned bytes = lengths >> code * 4 & 15;
-	uint64_t value = load_u64(*ptr) & masks[bytes];
+	const struct column_shape *shape = column_shape_of(columns, ctrl);
 
-	*ptr += bytes;
+	for (int field = 0; field < TAPE_FIELD_COUNT; field++) {
+		word->mask[field] = masks[shape->length[field]];
+		word->length[field] = shape->length[field];
+		word->column[field] = (uint8_t)(shape->column[field] - COLUMN_FIELD);
+	}
+	word->ctrl = (uint16_t)ctrl;
+	word->fn = ctrl & 63;
+	word->sizeless = tape_fn_sizeless(word->fn);
+	word->is_absolute = (ctrl >> 8 & 3) == 3;
+	word->size_shown = (int8_t)(word->sizeless - 1);
+	word->size_kept = (int8_t) - !shape->length[TAPE_FIELD_SIZE];
+	word->stack_kept = (int8_t) - !shape->length[TAPE_FIELD_STACK];
+}
+
+static inline uint64_t field_take(struct cursor *cursor, const struct word *word,
+				  enum tape_field field)
+{
+	const uint8_t **ptr = &cursor->ptr[word->column[field]];
+	uint64_t value = load_u64(*ptr) & word->mask[field];
+
+	*ptr += word->length[field];
 	return value;
 }
 
 /* As event_decode of chunk.c, each field from its column. */
-static inline void event_take(struct cursor *cursor, unsigned ctrl, struct capture_event *event)
+static inline void event_take(struct cursor *cursor, const struct word *word,
+			      struct capture_event *event)
 {
 	struct tape_codec_state *codec = &cursor->codec;
-	unsigned fn = ctrl & 63, place_code = ctrl >> 8 & 3;
-	unsigned sizeless = tape_fn_sizeless(fn);
-	uint64_t place;
+	uint64_t place, size, usable;
+	uint32_t *node = &codec->node[word->sizeless];
 
-	codec->ticks += field_take(cursor, TAPE_FIELD_TIME, TAPE_TIME_LENGTHS, ctrl >> 6 & 3);
-	place = field_take(cursor, TAPE_FIELD_ADDRESS, TAPE_ADDRESS_LENGTHS, place_code);
-	codec->address = place_code == 3 ? place : tape_distance_unfold(codec->address, place);
+	if (likely(word->length[TAPE_FIELD_TIME] == 1))
+		codec->ticks += *cursor->ptr[TAPE_FIELD_TIME * 4]++;
+	else
+		codec->ticks += field_take(cursor, word, TAPE_FIELD_TIME);
+	place = field_take(cursor, word, TAPE_FIELD_ADDRESS);
+	codec->address = word->is_absolute ? place : tape_distance_unfold(codec->address, place);
+	size = field_take(cursor, word, TAPE_FIELD_SIZE) |
+	       (codec->size & (uint64_t)word->size_kept);
+	codec->size = size;
+	usable = tape_usable_guess(size);
+	if (word->length[TAPE_FIELD_SLACK]) /* in nearly all records of a program or in none */
+		usable = size + field_take(cursor, word, TAPE_FIELD_SLACK);
+	*node = (uint32_t)field_take(cursor, word, TAPE_FIELD_STACK) |
+		(*node & (uint32_t)word->stack_kept);
 	event->ticks = codec->ticks;
 	event->address = codec->address;
-	event->fn = (uint8_t)fn;
-	event->size = event->usable = 0;
-	if (!sizeless) {
-		unsigned size_code = ctrl >> 10 & 3, slack_code = ctrl >> 12 & 3;
-		uint64_t size = field_take(cursor, TAPE_FIELD_SIZE, TAPE_SIZE_LENGTHS, size_code);
-		uint64_t slack =
-			field_take(cursor, TAPE_FIELD_SLACK, TAPE_SLACK_LENGTHS, slack_code);
-
-		codec->size = size_code ? size : codec->size;
-		event->size = codec->size;
-		event->usable = slack_code ? codec->size + slack : tape_usable_guess(codec->size);
-	}
-	if (ctrl >> 14)
-		codec->node[sizeless] = (uint32_t)field_take(cursor, TAPE_FIELD_STACK,
-							     TAPE_STACK_LENGTHS, ctrl >> 14);
-	event->stack = codec->node[sizeless];
+	event->size = size & (uint64_t)word->size_shown;
+	event->usable = usable & (uint64_t)word->size_shown;
+	event->stack = *node;
+	event->fn = word->fn;
 }
 
-/* Extended records keep their bytes in the image, where their events point. */
-static bool extended_copy(struct decoded *decoded, const struct columns *columns)
+/* An extended record, or a control word without a code. False: the columns do not fit. */
+static bool other_take(struct cursor *cursor, const struct columns *columns, unsigned code,
+		       const struct word *word, struct capture_event *event)
 {
-	const struct column_bytes *column = &columns->column[COLUMN_EXTENDED];
+	struct word rare;
+	size_t rest = (size_t)(cursor->extended_end - cursor->extended);
+	const uint8_t *ptr = cursor->extended;
 
-	if (column->bytes > decoded->image->used)
+	if (code == COLUMN_CODE_RARE) {
+		if (cursor->rare == cursor->rare_end)
+			return false;
+		word_fill(&rare, columns, load_u16(cursor->rare));
+		word = &rare;
+		cursor->rare += 2;
+	}
+	if (word->fn < TAPE_FN_COUNT) {
+		event_take(cursor, word, event);
+		return true;
+	}
+	if (word->fn != TAPE_FN_EXTENDED || rest < TAPE_EXTENDED_BYTES - 2 ||
+	    load_u32(ptr + 2) > rest - (TAPE_EXTENDED_BYTES - 2))
 		return false;
-	memcpy(decoded->image + 1, column->ptr, column->bytes);
+	*event = capture_event_of_extended(word->ctrl >> 6, load_u64(ptr + 6),
+					   ptr + TAPE_EXTENDED_BYTES - 2, load_u32(ptr + 2));
+	cursor->extended += TAPE_EXTENDED_BYTES - 2 + (size_t)load_u32(ptr + 2);
+	cursor->extended_count++;
 	return true;
 }
 
-/* Bytes of the record at ptr (without its control word); 0: it does not fit. */
-static size_t extended_take(const uint8_t *ptr, const uint8_t *end, unsigned ctrl,
-			    struct capture_event *event)
+/* Extended records keep their bytes in the image, where their events point. */
+static bool cursor_init(struct cursor *cursor, const struct columns *columns,
+			struct decoded *decoded)
 {
-	size_t rest = (size_t)(end - ptr);
+	const struct column_bytes *extended = &columns->column[COLUMN_EXTENDED];
+	const struct column_bytes *rare = &columns->column[COLUMN_RARE];
 
-	if (rest < TAPE_EXTENDED_BYTES - 2 || load_u32(ptr + 2) > rest - (TAPE_EXTENDED_BYTES - 2))
-		return 0;
-	*event = capture_event_of_extended(ctrl >> 6, load_u64(ptr + 6),
-					   ptr + TAPE_EXTENDED_BYTES - 2, load_u32(ptr + 2));
-	return TAPE_EXTENDED_BYTES - 2 + (size_t)load_u32(ptr + 2);
+	if (extended->bytes > decoded->image->used || rare->bytes % 2 != 0)
+		return false;
+	memcpy(decoded->image + 1, extended->ptr, extended->bytes);
+	*cursor = (struct cursor) { .rare = rare->ptr, .rare_end = rare->ptr + rare->bytes };
+	cursor->extended = (const uint8_t *)(decoded->image + 1);
+	cursor->extended_end = cursor->extended + extended->bytes;
+	tape_codec_reset(&cursor->codec, decoded->image->begin_ticks);
+	for (int i = 0; i < TAPE_FIELD_COUNT * 4; i++)
+		cursor->ptr[i] = columns->column[COLUMN_FIELD + i].ptr;
+	return true;
 }
 
 static bool all_taken(const struct columns *columns, const struct cursor *cursor)
@@ -91,46 +148,44 @@ static bool all_taken(const struct columns *columns, const struct cursor *cursor
 		if (cursor->ptr[i] != column->ptr + column->bytes)
 			return false;
 	}
-	return true;
+	return cursor->rare == cursor->rare_end && cursor->extended == cursor->extended_end;
+}
+
+static bool decode(const struct columns *columns, struct cursor *cursor, const struct word *words,
+		   uint32_t stream, struct capture_event *event)
+{
+	const uint8_t *codes = columns->column[COLUMN_CODES].ptr;
+	const uint32_t count = columns->column[COLUMN_CODES].bytes;
+	const uint32_t word_count = columns->column[COLUMN_WORDS].bytes / 2;
+
+	for (uint32_t i = 0; i < count; i++, event++) {
+		const struct word *word = &words[codes[i]];
+
+		if (likely(codes[i] < word_count && word->fn < TAPE_FN_COUNT))
+			event_take(cursor, word, event);
+		else if ((codes[i] >= word_count && codes[i] != COLUMN_CODE_RARE) ||
+			 !other_take(cursor, columns, codes[i], word, event))
+			return false;
+		event->stream = stream & 0xffffff;
+	}
+	return all_taken(columns, cursor);
 }
 
 bool columns_decode(const struct columns *columns, uint32_t stream, struct decoded *decoded)
 {
-	const uint8_t *low = columns->column[COLUMN_CONTROL_LOW].ptr;
-	const uint8_t *high = columns->column[COLUMN_CONTROL_HIGH].ptr;
-	const uint32_t count = columns->column[COLUMN_CONTROL_LOW].bytes;
-	const uint8_t *extended = (const uint8_t *)(decoded->image + 1);
-	const uint8_t *extended_end = extended + columns->column[COLUMN_EXTENDED].bytes;
-	struct capture_event *event = decoded->events;
-	uint32_t extended_count = 0;
+	const struct column_bytes *list = &columns->column[COLUMN_WORDS];
+	const uint32_t count = columns->column[COLUMN_CODES].bytes;
+	struct word words[COLUMN_CODE_RARE + 1];
 	struct cursor cursor;
 
-	if (count != columns->column[COLUMN_CONTROL_HIGH].bytes || count > decoded->room ||
-	    !extended_copy(decoded, columns))
+	if (list->bytes % 2 != 0 || list->bytes > 2 * COLUMN_CODE_RARE || count > decoded->room ||
+	    !cursor_init(&cursor, columns, decoded))
 		return false;
-	tape_codec_reset(&cursor.codec, decoded->image->begin_ticks);
-	for (int i = 0; i < TAPE_FIELD_COUNT * 4; i++)
-		cursor.ptr[i] = columns->column[COLUMN_FIELD + i].ptr;
-	for (uint32_t i = 0; i < count; i++, event++) {
-		unsigned ctrl = low[i] | (unsigned)high[i] << 8, fn = ctrl & 63;
-
-		if (likely(fn < TAPE_FN_COUNT)) {
-			event_take(&cursor, ctrl, event);
-		} else {
-			size_t bytes = fn == TAPE_FN_EXTENDED
-					       ? extended_take(extended, extended_end, ctrl, event)
-					       : 0;
-
-			if (bytes == 0)
-				return false;
-			extended += bytes;
-			extended_count++;
-		}
-		event->stream = stream & 0xffffff;
-	}
-	if (extended != extended_end || !all_taken(columns, &cursor))
+	for (uint32_t i = 0; i < list->bytes / 2; i++)
+		word_fill(&words[i], columns, load_u16(list->ptr + i * 2));
+	if (!decode(columns, &cursor, words, stream, decoded->events))
 		return false;
 	decoded->count = count;
-	decoded->event_count = count - extended_count;
+	decoded->event_count = count - cursor.extended_count;
 	return true;
 }

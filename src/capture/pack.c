@@ -1,14 +1,17 @@
 /*
  * Layout of a packed chunk's payload:
  *
- *	u32 mask		bit i: column i (enum column) is there, and not empty
+ *	u32 mask		bit i: column i (enum column) is there, and not empty; MIRRORED
  *	for each of them	u32 bytes, u32 stored_bytes
  *	for each of them	stored_bytes: a zstd frame without magic, or the bytes themselves
  *				where stored_bytes == bytes
  *
  * Values of some columns are stored in byte planes: first the lowest byte of each, then the
- * second of each, and so on. High bytes of distances and stack ids repeat, but that does not show
- * with low ones between them.
+ * second of each, and so on. High bytes of stack ids repeat, but that does not show with low ones
+ * between them.
+ *
+ * Where many stacks are new, they are *mirrored*: an id above all before it is stored by how much
+ * it is above, counted down from the largest value there is room for.
  */
 #define ZSTD_STATIC_LINKING_ONLY /* ZSTD_f_zstd1_magicless */
 #include "capture/pack.h"
@@ -16,6 +19,7 @@
 #include <assert.h>
 #include <zstd.h>
 
+#include "capture/chunk.h"
 #include "capture/columns.h"
 #include "core/hash.h"
 
@@ -25,17 +29,29 @@ enum { LEVEL_ENTROPY_ONLY = -1000 };
 
 enum {
 	PREFIX_BYTES_MAX = 4 + 8 * COLUMN_COUNT,
-	COMPRESS_BYTES_MIN = 48,
-	WINDOW_BITS = 17,
-	HASH_BITS = 13
+	COMPRESS_BYTES_MIN = 48, /* smaller columns are left alone, or */
+	COMPRESS_PART_MAX = 512, /* smaller parts of the records than one of so many, */
+	SEARCH_PART_MAX = 64,	 /* and those not searched: to begin costs microseconds */
+	REST_CHUNKS = 15,
+	MIRROR_NODES_MIN = 16 /* per node at most so many stacks */
 };
 
-static_assert(COLUMN_COUNT <= 32, "the mask has a bit for each");
+/* Among the mask's bits. */
+static const uint32_t MIRRORED = UINT32_C(1) << 31;
+
+static_assert(COLUMN_COUNT <= 31, "the mask has a bit for each");
+
+/* What of a column shrinks it: by what the caller asks for, or the cheaper of two ways. */
+enum effort { EFFORT_LEVEL, EFFORT_ENTROPY, EFFORT_BY_RESULT };
 
 struct capture_packer {
 	ZSTD_CCtx *cctx;
-	ZSTD_CCtx *times_cctx;
+	ZSTD_CCtx *entropy_cctx;
 	ZSTD_DCtx *dctx;
+	bool is_quick;	    /* the level is a collector's: columns are not all worth the same */
+	uint32_t used;	    /* of the chunk being packed */
+	uint32_t repeating; /* bits of columns in which looking for repetitions pays */
+	uint8_t resting[COLUMN_COUNT]; /* for how many chunks a column is not worth compressing */
 	struct columns columns;
 };
 
@@ -52,10 +68,6 @@ static ZSTD_CCtx *context_create(int level)
 	return cctx;
 }
 
-/*
- * Times between events repeat nothing: at a collector's level looking for it takes three fifths of
- * the time and saves 2 % of the column.
- */
 struct capture_packer *capture_packer_create(int level)
 {
 	CLEAN(capture_packer_destroy) struct capture_packer *packer = calloc(1, sizeof(*packer));
@@ -63,10 +75,10 @@ struct capture_packer *capture_packer_create(int level)
 	if (!packer)
 		return NULL;
 	packer->cctx = context_create(level);
-	packer->times_cctx =
-		context_create(level > CAPTURE_PACK_LEVEL ? level : LEVEL_ENTROPY_ONLY);
+	packer->entropy_cctx = context_create(LEVEL_ENTROPY_ONLY);
+	packer->is_quick = level <= CAPTURE_PACK_LEVEL;
 	packer->dctx = ZSTD_createDCtx();
-	if (!packer->cctx || !packer->times_cctx || !packer->dctx)
+	if (!packer->cctx || !packer->entropy_cctx || !packer->dctx)
 		return NULL;
 	ZSTD_DCtx_setParameter(packer->dctx, ZSTD_d_format, ZSTD_f_zstd1_magicless);
 	return steal(packer);
@@ -77,7 +89,7 @@ void capture_packer_destroy(struct capture_packer *packer)
 	if (!packer)
 		return;
 	ZSTD_freeCCtx(packer->cctx);
-	ZSTD_freeCCtx(packer->times_cctx);
+	ZSTD_freeCCtx(packer->entropy_cctx);
 	ZSTD_freeDCtx(packer->dctx);
 	columns_deinit(&packer->columns);
 	free(packer);
@@ -94,7 +106,8 @@ size_t capture_pack_bound(uint32_t chunk_bytes)
 static uint32_t plane_count(int column)
 {
 	switch (column) {
-	case COLUMN_FIELD + TAPE_FIELD_ADDRESS * 4 + 2:
+	case COLUMN_NODE_PARENT:
+		return 4;
 	case COLUMN_FIELD + TAPE_FIELD_STACK * 4 + 2:
 		return 3;
 	case COLUMN_FIELD + TAPE_FIELD_STACK * 4 + 1:
@@ -104,56 +117,181 @@ static uint32_t plane_count(int column)
 	}
 }
 
+/* Two planes, four values at once; returns how many. */
+static uint32_t pairs_split(uint8_t *to, const uint8_t *from, uint32_t count)
+{
+	uint32_t i = 0;
+
+	for (; i + 4 <= count; i += 4) {
+		uint64_t pairs = load_u64(from + i * 2);
+
+		for (unsigned plane = 0; plane < 2; plane++, pairs >>= 8) {
+			uint64_t bytes = pairs & UINT64_C(0x00ff00ff00ff00ff);
+
+			bytes = (bytes | bytes >> 8) & UINT64_C(0x0000ffff0000ffff);
+			store_u32(to + plane * count + i, (uint32_t)(bytes | bytes >> 16));
+		}
+	}
+	return i;
+}
+
 static void planes_split(uint8_t *to, const uint8_t *from, uint32_t bytes, uint32_t planes)
 {
-	uint32_t count = bytes / planes;
+	uint32_t count = bytes / planes, done = planes == 2 ? pairs_split(to, from, count) : 0;
 
 	for (uint32_t plane = 0; plane < planes; plane++)
-		for (uint32_t i = 0; i < count; i++)
+		for (uint32_t i = done; i < count; i++)
 			to[plane * count + i] = from[i * planes + plane];
+}
+
+static uint32_t pairs_join(uint8_t *to, const uint8_t *from, uint32_t count)
+{
+	uint32_t i = 0;
+
+	for (; i + 4 <= count; i += 4) {
+		uint64_t pairs = 0;
+
+		for (unsigned plane = 0; plane < 2; plane++) {
+			uint64_t bytes = load_u32(from + plane * count + i);
+
+			bytes = (bytes | bytes << 16) & UINT64_C(0x0000ffff0000ffff);
+			bytes = (bytes | bytes << 8) & UINT64_C(0x00ff00ff00ff00ff);
+			pairs |= bytes << plane * 8;
+		}
+		store_u64(to + i * 2, pairs);
+	}
+	return i;
 }
 
 static void planes_join(uint8_t *to, const uint8_t *from, uint32_t bytes, uint32_t planes)
 {
-	uint32_t count = bytes / planes;
+	uint32_t count = bytes / planes, done = planes == 2 ? pairs_join(to, from, count) : 0;
 
 	for (uint32_t plane = 0; plane < planes; plane++)
-		for (uint32_t i = 0; i < count; i++)
+		for (uint32_t i = done; i < count; i++)
 			to[i * planes + plane] = from[plane * count + i];
+}
+
+/*
+ * Times between events repeat nothing: at a collector's level looking for it takes three fifths of
+ * the time and saves 2 % of the column. Addresses do in some programs.
+ */
+static enum effort effort_of(int column)
+{
+	switch (column) {
+	case COLUMN_FIELD + TAPE_FIELD_TIME * 4 ... COLUMN_FIELD + TAPE_FIELD_TIME * 4 + 3:
+	case COLUMN_NODE_RANK:
+		return EFFORT_ENTROPY;
+	case COLUMN_FIELD + TAPE_FIELD_ADDRESS * 4 ... COLUMN_FIELD + TAPE_FIELD_ADDRESS * 4 + 3:
+		return EFFORT_BY_RESULT;
+	default:
+		return EFFORT_LEVEL;
+	}
+}
+
+/* What this much shrinking says about the column in the next chunks. */
+static void learn(struct capture_packer *packer, int column, bool did_look, size_t stored,
+		  uint32_t bytes)
+{
+	const uint32_t bit = UINT32_C(1) << column;
+
+	packer->repeating &= ~bit;
+	if (did_look ? stored < bytes / 2 : stored < bytes / 3 * 2)
+		packer->repeating |= bit;
+	else if (!did_look && stored > bytes / 16 * 15)
+		packer->resting[column] = REST_CHUNKS;
+}
+
+/* Errors of zstd are enormous numbers. */
+static size_t compress(struct capture_packer *packer, int index, const uint8_t *from,
+		       uint32_t bytes, uint8_t *out)
+{
+	const enum effort effort = packer->is_quick ? effort_of(index) : EFFORT_LEVEL;
+	const bool looks = (effort == EFFORT_LEVEL &&
+			    (!packer->is_quick || bytes >= packer->used / SEARCH_PART_MAX)) ||
+			   packer->repeating >> index & 1;
+	size_t stored;
+
+	if (bytes < COMPRESS_BYTES_MIN || bytes < packer->used / COMPRESS_PART_MAX)
+		return bytes;
+	if (packer->resting[index] > 0) {
+		packer->resting[index]--;
+		return bytes;
+	}
+	stored = ZSTD_compress2(looks ? packer->cctx : packer->entropy_cctx, out,
+				ZSTD_compressBound(bytes), from, bytes);
+	if (effort == EFFORT_BY_RESULT)
+		learn(packer, index, looks, stored, bytes);
+	return stored;
 }
 
 /* Stores one column at out, returns how many bytes that took. */
 static uint32_t pack_column(struct capture_packer *packer, int index, uint8_t *out)
 {
 	const struct column_bytes *column = &packer->columns.column[index];
-	const bool is_time = index >= COLUMN_FIELD + TAPE_FIELD_TIME * 4 &&
-			     index < COLUMN_FIELD + (TAPE_FIELD_TIME + 1) * 4;
 	const uint32_t planes = plane_count(index);
 	const uint8_t *from = column->ptr;
-	size_t bytes = ZSTD_CONTENTSIZE_ERROR;
+	size_t bytes;
 
 	if (planes > 1) {
 		planes_split(packer->columns.spare, column->ptr, column->bytes, planes);
 		from = packer->columns.spare;
 	}
-	if (column->bytes >= COMPRESS_BYTES_MIN)
-		bytes = ZSTD_compress2(is_time ? packer->times_cctx : packer->cctx, out,
-				       ZSTD_compressBound(column->bytes), from, column->bytes);
+	bytes = compress(packer, index, from, column->bytes, out);
 	if (bytes < column->bytes)
 		return (uint32_t)bytes;
-	/* did not shrink, or could not: errors of zstd are enormous numbers */
 	memcpy(out, from, column->bytes);
 	return column->bytes;
 }
 
-static size_t pack_payload(struct capture_packer *packer, uint8_t *payload)
+/*
+ * Mirrors the stacks of a column or puts them back: values above all those before, of which `top`
+ * is the largest, change places with the others above it.
+ */
+static void mirror(struct column_bytes *column, unsigned bytes, uint32_t top, bool is_mirrored)
 {
+	const uint32_t mask = (UINT32_C(1) << bytes * 8) - 1;
+
+	for (uint8_t *at = column->ptr; at < column->ptr + column->bytes; at += bytes) {
+		uint32_t value = load_u32(at) & mask, other;
+
+		if (value <= top)
+			continue;
+		other = mask - (value - top - 1);
+		store_u16(at, (uint16_t)other);
+		if (bytes > 2)
+			at[2] = (uint8_t)(other >> 16);
+		top = is_mirrored ? other : value;
+	}
+}
+
+static void mirror_stacks(struct columns *columns, uint32_t first_node, bool is_mirrored)
+{
+	struct column_bytes *stacks = &columns->column[COLUMN_FIELD + TAPE_FIELD_STACK * 4];
+
+	mirror(&stacks[1], 2, first_node - 1, is_mirrored);
+	mirror(&stacks[2], 3, first_node - 1, is_mirrored);
+}
+
+static bool stacks_are_new(const struct columns *columns, uint32_t node_count)
+{
+	const struct column_bytes *stacks = &columns->column[COLUMN_FIELD + TAPE_FIELD_STACK * 4];
+
+	return (stacks[1].bytes / 2 + stacks[2].bytes / 3) / MIRROR_NODES_MIN < node_count;
+}
+
+static size_t pack_payload(struct capture_packer *packer, const struct tape_chunk *chunk,
+			   uint8_t *payload)
+{
+	const bool mirrored = stacks_are_new(&packer->columns, chunk->node_count);
 	uint32_t mask = 0;
 	uint8_t *sizes = payload + 4, *out;
 
+	if (mirrored)
+		mirror_stacks(&packer->columns, chunk->first_node, false);
 	for (int i = 0; i < COLUMN_COUNT; i++)
 		mask |= (uint32_t)(packer->columns.column[i].bytes > 0) << i;
-	store_u32(payload, mask);
+	store_u32(payload, mirrored ? mask | MIRRORED : mask);
 	out = sizes + 8 * (size_t)__builtin_popcount(mask);
 	for (int i = 0; i < COLUMN_COUNT; i++) {
 		const struct column_bytes *column = &packer->columns.column[i];
@@ -198,13 +336,14 @@ struct err *capture_pack(struct capture_packer *packer, const struct tape_chunk 
 	if (!columns_reserve(&packer->columns, chunk_bytes))
 		return err_nomem();
 	counts = columns_split(&packer->columns, chunk, chunk_bytes);
+	packer->used = counts.used;
 	header.magic = TAPE_CHUNK_MAGIC;
 	header.header_bytes = sizeof(header);
 	header.codec = TAPE_CODEC_COLUMNS;
 	header.state = TAPE_CHUNK_SEALED;
 	header.used = counts.used;
 	header.event_count = counts.event_count;
-	header.stored_bytes = (uint32_t)pack_payload(packer, payload);
+	header.stored_bytes = (uint32_t)pack_payload(packer, chunk, payload);
 	header.reserved0 = 0;
 	header.reserved1 = 0;
 	header.checksum = chunk_checksum(&header, payload);
@@ -236,13 +375,16 @@ static bool unpack_column(struct capture_packer *packer, int index, uint32_t byt
 	return done == bytes;
 }
 
-static bool unpack_payload(struct capture_packer *packer, const uint8_t *payload, size_t rest)
+static bool unpack_payload(struct capture_packer *packer, const struct tape_chunk *packed)
 {
+	const uint8_t *payload = (const uint8_t *)(packed + 1), *sizes = payload + 4;
+	size_t rest = packed->stored_bytes, prefix;
 	uint32_t mask = rest >= 4 ? load_u32(payload) : UINT32_MAX;
-	size_t prefix = 4 + 8 * (size_t)__builtin_popcount(mask);
-	const uint8_t *sizes = payload + 4;
+	const bool mirrored = mask & MIRRORED;
 
-	if (rest < prefix || (COLUMN_COUNT < 32 && mask >> COLUMN_COUNT))
+	mask &= ~MIRRORED;
+	prefix = 4 + 8 * (size_t)__builtin_popcount(mask);
+	if (rest < prefix || mask >> COLUMN_COUNT)
 		return false;
 	payload += prefix;
 	rest -= prefix;
@@ -260,19 +402,21 @@ static bool unpack_payload(struct capture_packer *packer, const uint8_t *payload
 		payload += stored;
 		rest -= stored;
 	}
+	if (mirrored)
+		mirror_stacks(&packer->columns, packed->first_node, true);
 	return true;
 }
 
 struct err *capture_unpack_columns(struct capture_packer *packer, const struct tape_chunk *packed,
 				   uint32_t chunk_bytes, const struct columns **columns_ret)
 {
-	const uint8_t *payload = (const uint8_t *)(packed + 1);
-
 	if (packed->codec != TAPE_CODEC_COLUMNS)
-		return err_new(ERR_UNSUPPORTED, "codec %u is not known", packed->codec);
+		return err_new(ERR_UNSUPPORTED,
+			       "packed by another version of memtape: codec %u, this one reads %u",
+			       packed->codec, TAPE_CODEC_COLUMNS);
 	if (!columns_reserve(&packer->columns, chunk_bytes))
 		return err_nomem();
-	if (!unpack_payload(packer, payload, packed->stored_bytes))
+	if (!unpack_payload(packer, packed))
 		return err_new(ERR_FORMAT, "columns do not fit together");
 	*columns_ret = &packer->columns;
 	return NULL;
@@ -292,6 +436,8 @@ struct err *capture_unpack(struct capture_packer *packer, const struct tape_chun
 	chunk->codec = TAPE_CODEC_RAW;
 	chunk->checksum = 0;
 	chunk->stored_bytes = 0;
-	columns_join(columns, chunk, chunk_bytes);
+	columns_join(columns, chunk);
+	if (!columns_join_nodes(columns, chunk, chunk_bytes))
+		return err_new(ERR_FORMAT, "nodes do not fit together");
 	return NULL;
 }

@@ -202,6 +202,7 @@ static struct err *resolve_slowly(struct play *play, struct stream *stream,
 	struct err *err = NULL;
 	uint32_t node = event->stack;
 
+	play->stacks->now_ticks = event->ticks;
 	if (stream->has_nodes && node >= stream->ids.count && node < stream->nodes_end)
 		err = nodes_intern(play, stream, node);
 	if (!err && event->fn == TAPE_FN_EXTENDED)

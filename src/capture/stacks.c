@@ -2,29 +2,51 @@
 
 #include <assert.h>
 
+#include "base/big.h"
 #include "core/hash.h"
 
-enum { SLOTS_FIRST = 1 << 10 };
+/*
+ * Programs with millions of stacks spend their reading time here, waiting for memory. So a slot
+ * holds enough of the hash to need no look at the node it names; a node that was just made has no
+ * children to look for; and nodes enter the table some time after they were made, when the slots
+ * that were asked for have come.
+ */
+enum { SLOTS_FIRST = 1 << 10, NODES_FIRST = 1 << 8, WAITING_MAX = 32 };
+
+/* Room for one more. */
+static bool nodes_grow(struct capture_stack_vec *nodes)
+{
+	const size_t capacity = nodes->capacity ? nodes->capacity * 2 : NODES_FIRST;
+	void *items = big_resize(nodes->items, nodes->capacity * sizeof(*nodes->items),
+				 capacity * sizeof(*nodes->items));
+
+	if (!items)
+		return false;
+	nodes->items = items;
+	nodes->capacity = capacity;
+	return true;
+}
 
 bool capture_stacks_init(struct capture_stacks *stacks)
 {
 	*stacks = (struct capture_stacks) { .slot_count = SLOTS_FIRST };
-	stacks->slots = calloc(SLOTS_FIRST, sizeof(*stacks->slots));
-	for (uint32_t id = 0; stacks->slots && id < CAPTURE_STACK_FIRST; id++)
-		if (!capture_stack_vec_push(
-			    &stacks->nodes,
-			    (struct capture_stack) { .module = CAPTURE_MODULE_NONE }) ||
-		    !vec_u32_push(&stacks->epochs, 0))
-			return false;
-	return stacks->slots != NULL;
+	stacks->slots = big_alloc(SLOTS_FIRST * sizeof(*stacks->slots));
+	if (!stacks->slots || !nodes_grow(&stacks->nodes))
+		return false;
+	for (uint32_t id = 0; id < CAPTURE_STACK_FIRST; id++)
+		stacks->nodes.items[stacks->nodes.count++] =
+			(struct capture_stack) { .module = CAPTURE_MODULE_NONE };
+	stacks->slotted_count = stacks->nodes.count;
+	return true;
 }
 
 void capture_stacks_deinit(struct capture_stacks *stacks)
 {
-	capture_stack_vec_deinit(&stacks->nodes);
+	big_free(stacks->nodes.items, stacks->nodes.capacity * sizeof(*stacks->nodes.items));
+	big_free(stacks->slots, stacks->slot_count * sizeof(*stacks->slots));
 	capture_module_vec_deinit(&stacks->modules);
+	capture_sighting_vec_deinit(&stacks->sightings);
 	arena_deinit(&stacks->arena);
-	free(stacks->slots);
 	vec_u32_deinit(&stacks->live);
 	vec_u32_deinit(&stacks->unresolved);
 	vec_u32_deinit(&stacks->ended);
@@ -86,69 +108,121 @@ static uint32_t epoch_of(const struct capture_stacks *stacks, uint64_t address)
 	return epoch;
 }
 
-static size_t node_hash(uint32_t parent, uint64_t pc, bool exact)
+static uint32_t node_epoch(const struct capture_stacks *stacks, uint32_t id)
+{
+	return id < stacks->epochs.count ? stacks->epochs.items[id] : 0;
+}
+
+static bool node_set_epoch(struct capture_stacks *stacks, uint32_t id, uint32_t epoch)
+{
+	while (stacks->epochs.count < id)
+		if (!vec_u32_push(&stacks->epochs, 0))
+			return false;
+	return vec_u32_push(&stacks->epochs, epoch);
+}
+
+static uint64_t node_hash(uint32_t parent, uint64_t pc, bool exact)
 {
 	return hash_mix(pc ^ (uint64_t)exact << 63 ^ (uint64_t)parent * 0x9e3779b97f4a7c15);
 }
 
+static uint64_t hash_of(const struct capture_stacks *stacks, size_t id)
+{
+	const struct capture_stack *node = &stacks->nodes.items[id];
+
+	return node_hash(node->parent, node->pc, node->exact);
+}
+
+static uint64_t slot_tag(uint64_t hash)
+{
+	return hash & ~(uint64_t)UINT32_MAX;
+}
+
+static void slot_take(uint64_t *slots, size_t mask, uint64_t hash, size_t id)
+{
+	size_t place = hash & mask;
+
+	while (slots[place])
+		place = (place + 1) & mask;
+	slots[place] = slot_tag(hash) | id;
+}
+
+/* Puts the nodes before `end` in the table. */
+static void slots_fill(struct capture_stacks *stacks, size_t end)
+{
+	const size_t mask = stacks->slot_count - 1;
+
+	for (; stacks->slotted_count < end; stacks->slotted_count++)
+		slot_take(stacks->slots, mask, hash_of(stacks, stacks->slotted_count),
+			  stacks->slotted_count);
+}
+
 static bool slots_grow(struct capture_stacks *stacks)
 {
-	size_t slot_count = stacks->slot_count * 2, mask = slot_count - 1;
-	uint32_t *slots = calloc(slot_count, sizeof(*slots));
+	const size_t slot_count = stacks->slot_count * 2, mask = slot_count - 1;
+	const size_t count = stacks->slotted_count;
+	uint64_t *slots = big_alloc(slot_count * sizeof(*slots));
 
 	if (!slots)
 		return false;
-	for (uint32_t id = CAPTURE_STACK_FIRST; id < stacks->nodes.count; id++) {
-		const struct capture_stack *node = &stacks->nodes.items[id];
-		size_t place = node_hash(node->parent, node->pc, node->exact) & mask;
-
-		while (slots[place])
-			place = (place + 1) & mask;
-		slots[place] = id;
+	for (size_t id = CAPTURE_STACK_FIRST; id < count; id++) {
+		if (id + WAITING_MAX < count)
+			__builtin_prefetch(&slots[hash_of(stacks, id + WAITING_MAX) & mask], 1);
+		slot_take(slots, mask, hash_of(stacks, id), id);
 	}
-	free(stacks->slots);
+	big_free(stacks->slots, stacks->slot_count * sizeof(*stacks->slots));
 	stacks->slots = slots;
 	stacks->slot_count = slot_count;
 	return true;
 }
 
-static bool node_add(struct capture_stacks *stacks, uint32_t parent, uint64_t pc, bool exact,
-		     uint32_t epoch)
+/* The node's id; UINT32_MAX: out of memory. */
+static uint32_t node_add(struct capture_stacks *stacks, uint32_t parent, uint64_t pc, bool exact,
+			 uint32_t epoch)
 {
-	uint32_t module = live_module(stacks, code_address(pc, exact));
-	const struct capture_stack node = {
+	const uint32_t id = (uint32_t)stacks->nodes.count;
+	const uint32_t module = live_module(stacks, code_address(pc, exact));
+	const struct capture_sighting sighting = { stacks->now_ticks, id };
+
+	if (id >= UINT32_MAX - 1 ||
+	    (unlikely(id == stacks->nodes.capacity) && !nodes_grow(&stacks->nodes)) ||
+	    (unlikely(id >= stacks->slot_count / 8 * 5) && !slots_grow(stacks)) ||
+	    (unlikely(epoch > 0) && !node_set_epoch(stacks, id, epoch)))
+		return UINT32_MAX;
+	if (module == CAPTURE_MODULE_NONE &&
+	    (!vec_u32_push(&stacks->unresolved, id) ||
+	     !capture_sighting_vec_push(&stacks->sightings, sighting)))
+		return UINT32_MAX;
+	stacks->nodes.items[stacks->nodes.count++] = (struct capture_stack) {
 		.pc = pc, .parent = parent, .module = module & CAPTURE_MODULE_NONE, .exact = exact
 	};
-
-	if (stacks->nodes.count >= UINT32_MAX - 1 ||
-	    !capture_stack_vec_push(&stacks->nodes, node) || !vec_u32_push(&stacks->epochs, epoch))
-		return false;
-	return module != CAPTURE_MODULE_NONE ||
-	       vec_u32_push(&stacks->unresolved, (uint32_t)stacks->nodes.count - 1);
+	__builtin_prefetch(&stacks->slots[hash_of(stacks, id) & (stacks->slot_count - 1)], 1);
+	if (stacks->nodes.count - stacks->slotted_count > WAITING_MAX)
+		slots_fill(stacks, stacks->slotted_count + 1);
+	return id;
 }
 
 uint32_t capture_stacks_intern(struct capture_stacks *stacks, uint32_t parent, uint64_t pc,
 			       bool exact)
 {
-	uint32_t epoch = stacks->ended.count ? epoch_of(stacks, code_address(pc, exact)) : 0;
-	size_t place;
-	uint32_t id;
+	const uint32_t epoch = stacks->ended.count ? epoch_of(stacks, code_address(pc, exact)) : 0;
+	const uint64_t hash = node_hash(parent, pc, exact);
+	const size_t mask = stacks->slot_count - 1;
 
 	assert(parent < stacks->nodes.count);
-	if (stacks->nodes.count >= stacks->slot_count / 2 && !slots_grow(stacks))
-		return UINT32_MAX;
-	place = node_hash(parent, pc, exact) & (stacks->slot_count - 1);
-	for (; (id = stacks->slots[place]) != 0; place = (place + 1) & (stacks->slot_count - 1)) {
+	if (parent == stacks->nodes.count - 1 && parent >= CAPTURE_STACK_FIRST)
+		return node_add(stacks, parent, pc, exact, epoch); /* it cannot have children yet */
+	slots_fill(stacks, stacks->nodes.count);
+	for (size_t place = hash & mask; stacks->slots[place]; place = (place + 1) & mask) {
+		const uint32_t id = (uint32_t)stacks->slots[place];
 		const struct capture_stack *node = &stacks->nodes.items[id];
 
-		if (node->pc == pc && node->parent == parent && node->exact == exact &&
-		    stacks->epochs.items[id] == epoch)
+		if (slot_tag(stacks->slots[place]) == slot_tag(hash) && node->pc == pc &&
+		    node->parent == parent && node->exact == exact &&
+		    node_epoch(stacks, id) == epoch)
 			return id;
 	}
-	if (!node_add(stacks, parent, pc, exact, epoch))
-		return UINT32_MAX;
-	stacks->slots[place] = (uint32_t)stacks->nodes.count - 1;
-	return stacks->slots[place];
+	return node_add(stacks, parent, pc, exact, epoch);
 }
 
 static bool live_insert(struct capture_stacks *stacks, uint32_t index)
@@ -176,7 +250,7 @@ static void resolve(struct capture_stacks *stacks, uint32_t index)
 		uint64_t address = code_address(node->pc, node->exact);
 
 		if (module_holds(module, address) &&
-		    stacks->epochs.items[id] == epoch_of(stacks, address))
+		    node_epoch(stacks, id) == epoch_of(stacks, address))
 			node->module = index & CAPTURE_MODULE_NONE;
 		else
 			unresolved->items[kept++] = id;

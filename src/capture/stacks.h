@@ -43,20 +43,31 @@ struct capture_module {
 	uint64_t unload_ticks; /* UINT64_MAX: loaded until the end */
 };
 
+/* When code outside of every module known by then was first met: it may become other code later. */
+struct capture_sighting {
+	uint64_t ticks;
+	uint64_t stack;
+};
+
 VEC_DEFINE(capture_stack_vec, struct capture_stack);
+VEC_DEFINE(capture_sighting_vec, struct capture_sighting);
 VEC_DEFINE(capture_module_vec, struct capture_module);
 
 struct capture_stacks {
 	struct capture_stack_vec nodes;	   /* by stack id; the first three are the special ones */
 	struct capture_module_vec modules; /* by index, in the order of loading */
+	struct capture_sighting_vec sightings; /* sorted by stack */
+	uint64_t now_ticks;		       /* set before interning */
 	/* private from here */
 	struct arena arena;
-	uint32_t *slots;
+	uint64_t *slots; /* upper half of the hash, id; 0: empty */
 	size_t slot_count;
+	size_t slotted_count;	   /* nodes from here on are not in the table yet */
 	struct vec_u32 live;	   /* indices of loaded modules, sorted by begin */
 	struct vec_u32 unresolved; /* nodes outside of every module so far */
 	struct vec_u32 ended;	   /* indices of unloaded modules, oldest first */
-	struct vec_u32 epochs;	   /* by node: modules ended around its pc before it was made */
+	struct vec_u32 epochs;	   /* by node: modules ended around its pc before it was made; 0
+				    * of nodes behind its end */
 };
 
 bool capture_stacks_init(struct capture_stacks *stacks); /* false: out of memory */

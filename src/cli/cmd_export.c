@@ -10,22 +10,24 @@ struct export_options {
 	const char *format;
 	const char *output;
 	int metric;
+	struct reading_part_options part;
 	bool shows_all;
-	bool debuginfod;
+	struct reading_symbol_options symbols;
 	bool list;
 };
 
 static const struct option_row rows[] = {
 	{ "to", 't', "FORMAT", OPTION_TEXT, offsetof(struct export_options, format),
-	  "the format: folded (a line per stack)" },
+	  "the format: folded (a line per stack), json (everything) or memusage (its data file)" },
 	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct export_options, output),
 	  "write to FILE instead of standard output" },
 	{ "metric", 'm', "WHAT", OPTION_CHOICE, offsetof(struct export_options, metric),
 	  "peak (the default), leaked, allocated (bytes), count or temporary (calls)",
 	  metric_words },
+	READING_PART_OPTIONS(struct export_options, part),
 	{ "all-frames", 'a', NULL, OPTION_FLAG, offsetof(struct export_options, shows_all),
 	  "keep allocators and program start in stacks, which are folded away otherwise" },
-	READING_DEBUGINFOD_OPTION(struct export_options),
+	READING_SYMBOL_OPTIONS(struct export_options, symbols),
 	{ "list", 0, NULL, OPTION_FLAG, offsetof(struct export_options, list),
 	  "list the formats there are" },
 };
@@ -55,22 +57,31 @@ static struct err *export_write(const struct export_format *format,
 				FILE *out)
 {
 	CLEAN(model_destroy) struct model *model = NULL;
-	CLEAN(debuginfod_destroy) struct debuginfod *debuginfod = NULL;
+	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
 	CLEAN(names_destroy) struct names *names = NULL;
-	struct symbol_options symbols;
-	struct err *err = reading_symbols(options->debuginfod, &symbols, &debuginfod);
+	CLEAN(arena_deinit) struct arena arena = { 0 };
+	const struct selection_settings part = reading_part(&options->part);
+	const struct selection *selection;
+	struct err *err = reading_symbols_init(&symbols, &options->symbols, tape_path);
 
 	if (!err)
-		err = model_load(tape_path, format->depth, &model);
+		err = reading_model(tape_path, reading_part_depth(&options->part, format->depth),
+				    NULL, &model);
 	if (err)
 		return err;
-	names = names_create(model, &symbols);
+	names = names_create(model, &symbols.options);
 	if (!names)
 		return err_nomem();
+	err = selection_make(model, names, &part, &arena, &selection);
+	if (err)
+		return err;
 	return format->write(
 		&(struct export_context) {
+			.tape_path = tape_path,
 			.model = model,
 			.names = names,
+			.selection = selection,
+			.sums = selection->sums,
 			.metric = (enum metric)options->metric,
 			.mode = options->shows_all ? WALK_ALL : WALK_FOLD,
 		},
@@ -81,6 +92,7 @@ static struct err *export_run(const struct command *command, int argc, char **ar
 {
 	struct export_options options = { .metric = METRIC_PEAK };
 	const struct export_format *format;
+	struct selection_settings part;
 	struct reading_output output;
 	int operand_count = 0;
 	struct err *err = options_parse(&command->options, argc, argv, &options, &operand_count);
@@ -97,7 +109,10 @@ static struct err *export_run(const struct command *command, int argc, char **ar
 	err = format_choose(options.format, &format);
 	if (err)
 		return err;
-	err = reading_output_open(&output, options.output, argv[1]);
+	part = reading_part(&options.part);
+	err = selection_check(&part);
+	if (!err)
+		err = reading_output_open(&output, options.output, argv[1]);
 	if (err)
 		return err;
 	return reading_output_close(&output, export_write(format, &options, argv[1], output.file));

@@ -6,16 +6,19 @@
 #include "cli/command.h"
 #include "cli/reading.h"
 #include "plot/flame.h"
+#include "query/moment.h"
 
 enum { NS_PER_S = 1000000000 };
 
 struct flame_options {
 	const char *output;
 	int metric;
+	const char *at;
+	struct reading_part_options part;
 	bool inverted;
 	bool icicle;
 	bool shows_all;
-	bool debuginfod;
+	struct reading_symbol_options symbols;
 };
 
 static const struct option_row rows[] = {
@@ -24,18 +27,23 @@ static const struct option_row rows[] = {
 	{ "metric", 'm', "WHAT", OPTION_CHOICE, offsetof(struct flame_options, metric),
 	  "peak (the default), leaked, allocated (bytes), count or temporary (calls)",
 	  metric_words },
+	{ "at", 0, "T", OPTION_TEXT, offsetof(struct flame_options, at),
+	  "what was alive at T (1.5s, 20ms, 75%, end, mark(NAME)) instead of at the peak" },
+	READING_PART_OPTIONS(struct flame_options, part),
 	{ "inverted", 0, NULL, OPTION_FLAG, offsetof(struct flame_options, inverted),
 	  "begin with the functions that allocate, their callers above them" },
 	{ "icicle", 0, NULL, OPTION_FLAG, offsetof(struct flame_options, icicle),
 	  "the root on top, growing downwards" },
 	{ "all-frames", 'a', NULL, OPTION_FLAG, offsetof(struct flame_options, shows_all),
 	  "keep allocators and program start in stacks, which are folded away otherwise" },
-	READING_DEBUGINFOD_OPTION(struct flame_options),
+	READING_SYMBOL_OPTIONS(struct flame_options, symbols),
 };
 
 /* "Alive at the peak: 12.3 MiB" */
-static void add_title(struct str *title, enum metric metric, const struct model_stack_sums *totals)
+static void add_title(struct str *title, const struct flame_options *options,
+		      const struct model_stack_sums *totals)
 {
+	const enum metric metric = (enum metric)options->metric;
 	static const char *const words[METRICS] = {
 		[METRIC_PEAK] = "Alive at the peak: ",
 		[METRIC_LEAKED] = "Never freed: ",
@@ -44,7 +52,13 @@ static void add_title(struct str *title, enum metric metric, const struct model_
 		[METRIC_TEMPORARY] = "Temporary allocations: ",
 	};
 
-	str_add(title, words[metric]);
+	if (options->at)
+		str_printf(title, "%s at %s: ",
+			   metric == METRIC_PEAK || metric == METRIC_LEAKED ? "Alive"
+									    : metric_title(metric),
+			   options->at);
+	else
+		str_add(title, words[metric]);
 	if (metric_is_bytes(metric))
 		str_add_iec(title, metric_value(metric, totals));
 	else
@@ -76,6 +90,16 @@ static void add_date(struct str *text, uint64_t realtime_ns)
 		   broken.tm_mday, broken.tm_hour, broken.tm_min);
 }
 
+static void add_part(struct str *text, const struct flame_options *options)
+{
+	if (options->part.from || options->part.until)
+		str_printf(text, " · allocated %s .. %s",
+			   options->part.from ? options->part.from : "start",
+			   options->part.until ? options->part.until : "end");
+	if (options->part.filter)
+		str_printf(text, " · only %s", options->part.filter);
+}
+
 static void add_subtitle(struct str *text, const struct model *model, enum metric metric)
 {
 	const struct model_process *process = model_process(model);
@@ -100,16 +124,62 @@ static void add_subtitle(struct str *text, const struct model *model, enum metri
 	}
 }
 
+/* What was allocated in a span of time is known from its ends, whatever lies in between. */
+static bool is_window_alone(const struct flame_options *options)
+{
+	const struct reading_part_options *part = &options->part;
+
+	return (options->metric == METRIC_ALLOCATED || options->metric == METRIC_COUNT) &&
+	       !options->at && !part->filter && (part->from || part->until);
+}
+
+static struct err *window_sums(const struct reading_part_options *part, const struct model *model,
+			       struct arena *arena, struct sums *sums_ret)
+{
+	struct moment_span span = { .until = { .kind = MOMENT_END } };
+	uint64_t from_ns = 0, until_ns = 0;
+	struct err *err = part->from ? moment_parse(part->from, &span.from) : NULL;
+
+	if (!err && part->until)
+		err = moment_parse(part->until, &span.until);
+	if (!err)
+		err = moment_span_ns(&span, model, &from_ns, &until_ns);
+	return err ? err : sums_allocated_between(model, from_ns, until_ns, arena, sums_ret);
+}
+
+/* The sums that are drawn: of the whole tape, or of a part, or of a moment. */
+static struct err *flame_sums(const struct flame_options *options, const struct model *model,
+			      struct names *names, struct arena *arena, struct sums *sums_ret)
+{
+	const struct selection_settings part = reading_part(&options->part);
+	const struct selection *selection;
+	struct moment moment;
+	uint64_t ns = 0;
+	struct err *err;
+
+	if (is_window_alone(options))
+		return window_sums(&options->part, model, arena, sums_ret);
+	err = selection_make(model, names, &part, arena, &selection);
+	if (err)
+		return err;
+	*sums_ret = selection->sums;
+	if (!options->at)
+		return NULL;
+	err = moment_parse(options->at, &moment);
+	if (!err)
+		err = moment_ns(&moment, model, &ns);
+	return err ? err : sums_at(model, selection, ns, arena, sums_ret);
+}
+
 static struct err *flame_draw(const struct flame_options *options, const struct model *model,
 			      const struct symbol_options *symbols, struct str *svg)
 {
 	const enum metric metric = (enum metric)options->metric;
-	const struct model_stack_sums totals = metric_totals(model);
-	const struct tree_settings tree_settings = {
+	struct sums sums = { 0 };
+	struct tree_settings tree_settings = {
 		.direction = options->inverted ? TREE_BOTTOM_UP : TREE_TOP_DOWN,
 		.mode = options->shows_all ? WALK_ALL : WALK_FOLD,
 		.metric = metric,
-		.value_min = flame_value_min(metric_value(metric, &totals)),
 		.depth_max = FLAME_DEPTH_MAX + 1,
 	};
 	CLEAN(names_destroy) struct names *names = names_create(model, symbols);
@@ -121,11 +191,16 @@ static struct err *flame_draw(const struct flame_options *options, const struct 
 
 	if (!names)
 		return err_nomem();
-	err = tree_build(model, names, &tree_settings, &arena, &tree);
+	err = flame_sums(options, model, names, &arena, &sums);
 	if (err)
 		return err;
-	add_title(&title, metric, &totals);
+	tree_settings.value_min = flame_value_min(metric_value(metric, &sums.total));
+	err = tree_build(&sums, names, &tree_settings, &arena, &tree);
+	if (err)
+		return err;
+	add_title(&title, options, &sums.total);
 	add_subtitle(&subtitle, model, metric);
+	add_part(&subtitle, options);
 	if (options->inverted)
 		str_add(&subtitle, " · inverted: callers stand on those they called");
 	return flame_svg(&tree, names,
@@ -138,19 +213,33 @@ static struct err *flame_draw(const struct flame_options *options, const struct 
 			 svg);
 }
 
+static enum model_depth flame_depth(const struct flame_options *options)
+{
+	return options->at ? MODEL_FULL : reading_part_depth(&options->part, MODEL_SUMMARY);
+}
+
+/* What can be told without the tape. */
+static struct err *flame_check(const struct flame_options *options)
+{
+	const struct selection_settings part = reading_part(&options->part);
+	struct moment moment;
+	struct err *err = options->at ? moment_parse(options->at, &moment) : NULL;
+
+	return err ? err_wrap(err, "--at") : selection_check(&part);
+}
+
 static struct err *flame_write(const struct flame_options *options, const char *tape_path,
 			       FILE *out)
 {
 	CLEAN(model_destroy) struct model *model = NULL;
-	CLEAN(debuginfod_destroy) struct debuginfod *debuginfod = NULL;
+	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
 	CLEAN(str_deinit) struct str svg = { 0 };
-	struct symbol_options symbols;
-	struct err *err = reading_symbols(options->debuginfod, &symbols, &debuginfod);
+	struct err *err = reading_symbols_init(&symbols, &options->symbols, tape_path);
 
 	if (!err)
-		err = model_load(tape_path, MODEL_SUMMARY, &model);
+		err = reading_model(tape_path, flame_depth(options), NULL, &model);
 	if (!err)
-		err = flame_draw(options, model, &symbols, &svg);
+		err = flame_draw(options, model, &symbols.options, &svg);
 	if (err)
 		return err;
 	if (fwrite(svg.ptr, 1, svg.len, out) != svg.len)
@@ -173,7 +262,9 @@ static struct err *flamegraph_run(const struct command *command, int argc, char 
 		return err_new(ERR_USAGE, "one tape is wanted");
 	if (!options.output && isatty(STDOUT_FILENO))
 		return err_new(ERR_USAGE, "-o FILE is wanted: a picture is no text for a terminal");
-	err = reading_output_open(&output, options.output, argv[1]);
+	err = flame_check(&options);
+	if (!err)
+		err = reading_output_open(&output, options.output, argv[1]);
 	if (err)
 		return err;
 	return reading_output_close(&output, flame_write(&options, argv[1], output.file));

@@ -29,11 +29,23 @@ static int error_exit_code(const struct err *err)
 	return err_code_of(err) == ERR_USAGE ? EXIT_USAGE : EXIT_FINDINGS;
 }
 
+/* Lines after the first show a place in what was typed; they are indented, so none can pose as
+ * ours. */
 static void print_error(const struct err *err)
 {
 	CLEAN(str_deinit) struct str text = { 0 };
 
-	str_add_terminal(&text, err_message(err)); /* names from tapes and argv are hostile */
+	for (const char *line = err_message(err); *line;) {
+		const size_t len = strcspn(line, "\n");
+		CLEAN(str_deinit) struct str part = { 0 };
+
+		str_add_bytes(&part, line, len);
+		str_add(&text, text.len == 0 ? "" : strncmp(line, "  ", 2) == 0 ? "\n" : "\n  ");
+		str_add_terminal(&text,
+				 str_text(&part)); /* names from tapes and argv are hostile */
+		text.failed |= part.failed;
+		line += len + (line[len] == '\n');
+	}
 	fprintf(stderr, "memtape: %s\n", text.failed ? "out of memory" : str_text(&text));
 }
 
@@ -91,12 +103,26 @@ static int run_command(const struct command *command, int argc, char **argv)
 	return flush_output(exit_code);
 }
 
+/* The drop-ins are links to this program. */
+static const struct command *command_of_link(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	const char *name = slash ? slash + 1 : path;
+
+	if (!name || (strcmp(name, "memusage") != 0 && strcmp(name, "memusagestat") != 0))
+		return NULL;
+	return command_find(name);
+}
+
 int main(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : NULL;
 	const struct command *command;
 
 	fill_standard_descriptors();
+	command = command_of_link(argv[0]);
+	if (command)
+		return run_command(command, argc, argv);
 	if (!word) {
 		CLEAN(str_deinit) struct str text = { 0 };
 

@@ -3,7 +3,20 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "capture/embedded.h"
 #include "cli/command.h"
+
+enum { DEBUGINFOD_SECONDS = 15 /* that a report waits for downloads unless told otherwise */ };
+
+static unsigned debuginfod_seconds(void)
+{
+	const char *text = getenv("MEMTAPE_DEBUGINFOD_SECONDS");
+	uint64_t seconds;
+
+	if (!text || !str_parse_u64(text, &seconds) || seconds > UINT16_MAX)
+		return DEBUGINFOD_SECONDS;
+	return (unsigned)seconds;
+}
 
 bool reading_wants_colour(FILE *out)
 {
@@ -28,17 +41,100 @@ struct err *reading_format(bool json, bool csv, enum emit_format *format_ret)
 	return NULL;
 }
 
-struct err *reading_symbols(bool wants_debuginfod, struct symbol_options *symbols,
-			    struct debuginfod **debuginfod_ret)
+/* Names on the tape; a tape that cannot be read says so when it is. */
+static struct err *embedded_read(struct reading_symbols *symbols, const char *tape_path)
+{
+	size_t size = 0;
+	struct err *err = capture_embedded_read(tape_path, &symbols->embedded_bytes, &size);
+
+	if (err || size == 0)
+		return err;
+	return embedded_view(symbols->embedded_bytes, size, &symbols->embedded);
+}
+
+/* People who wait are told what for. */
+static void download_show(void *context, uint64_t done, uint64_t total)
+{
+	struct reading_symbols *symbols = context;
+	char done_text[STR_SHORT_BYTES], total_text[STR_SHORT_BYTES];
+
+	if (!isatty(STDERR_FILENO) || done == 0)
+		return;
+	symbols->has_shown_download = true;
+	fprintf(stderr, "\rmemtape: downloading debug information: %s", str_iec(done_text, done));
+	if (total > 0)
+		fprintf(stderr, " of %s", str_iec(total_text, total));
+	fprintf(stderr, "\033[K");
+}
+
+static struct err *debuginfod_use(struct reading_symbols *symbols, bool waits)
+{
+	const struct debuginfod_settings settings = {
+		.seconds_max = waits ? 0 : debuginfod_seconds(),
+		.progress = download_show,
+		.context = symbols,
+	};
+	const char *urls = getenv("DEBUGINFOD_URLS");
+	struct err *err;
+
+	if (!urls || !*urls)
+		return NULL;
+	err = debuginfod_create(&settings, &symbols->debuginfod);
+	if (err && err_code_of(err) == ERR_UNSUPPORTED) { /* names without it, then */
+		err_destroy(err);
+		return NULL;
+	}
+	return err;
+}
+
+struct err *reading_symbols_init(struct reading_symbols *symbols,
+				 const struct reading_symbol_options *options,
+				 const char *tape_path)
 {
 	struct err *err = NULL;
 
-	*symbols = (struct symbol_options) { 0 };
-	*debuginfod_ret = NULL;
-	if (wants_debuginfod)
-		err = debuginfod_create(debuginfod_ret);
-	symbols->debuginfod = *debuginfod_ret;
-	return err_wrap(err, "--debuginfod");
+	symbols->paths.sysroot = options->sysroot;
+	if (options->path_map)
+		err = path_map_parse(options->path_map, &symbols->arena, &symbols->paths);
+	if (!err && !options->no_debuginfod)
+		err = debuginfod_use(symbols, options->waits);
+	if (err)
+		return err;
+	if (options->debug_dirs) {
+		symbols->options.debug_dirs = path_list_parse(options->debug_dirs, &symbols->arena);
+		if (!symbols->options.debug_dirs)
+			return err_nomem();
+	}
+	err_destroy(cache_open(&symbols->cache));
+	if (tape_path) /* damage is told of by what reads the tape itself */
+		err_destroy(embedded_read(symbols, tape_path));
+	symbols->options.paths = &symbols->paths;
+	symbols->options.debuginfod = symbols->debuginfod;
+	symbols->options.cache = symbols->cache;
+	symbols->options.embedded = &symbols->embedded;
+	if (options->full_names)
+		symbols->options.spelling = SYMBOL_SPELL_FULL;
+	else if (options->no_template_args)
+		symbols->options.spelling = SYMBOL_SPELL_NO_ARGUMENTS;
+	return NULL;
+}
+
+void reading_symbols_deinit(struct reading_symbols *symbols)
+{
+	if (symbols->has_shown_download)
+		fprintf(stderr, "\r\033[K");
+	if (symbols->debuginfod && debuginfod_is_late(symbols->debuginfod))
+		fprintf(stderr,
+			"memtape: the servers in DEBUGINFOD_URLS took longer than %d seconds, so "
+			"some "
+			"names are missing; `memtape symbols fetch TAPE` waits for them\n",
+			debuginfod_seconds());
+	debuginfod_destroy(symbols->debuginfod);
+	cache_close(symbols->cache);
+	embedded_deinit(&symbols->embedded);
+	free(symbols->embedded_bytes);
+	arena_deinit(&symbols->arena);
+	*symbols = (struct reading_symbols) { 0 };
 }
 
 static bool is_same_file(const char *a, const char *b)

@@ -5,6 +5,8 @@
 #define MEMTAPE_CLI_READING_H
 
 #include "base/emit.h"
+#include "model/model.h"
+#include "query/selection.h"
 #include "symbol/symbol.h"
 
 /* Colours are for terminals, unless NO_COLOR is set (no-color.org) or TERM is dumb. */
@@ -16,16 +18,93 @@ unsigned reading_width(FILE *out);
 /* --json and --csv exclude each other. */
 struct err *reading_format(bool json, bool csv, enum emit_format *format_ret);
 
-/* The option of all that show names, and its help. */
-#define READING_DEBUGINFOD_OPTION(settings)                                                        \
-	{                                                                                          \
-		"debuginfod", 0, NULL, OPTION_FLAG, offsetof(settings, debuginfod),                \
-			"fetch missing debug information from the servers in DEBUGINFOD_URLS"      \
-	}
+/* What the commands that show names have in common: put it in the options, and its rows below. */
+struct reading_symbol_options {
+	bool no_debuginfod;
+	bool full_names;
+	bool no_template_args;
+	const char *debug_dirs;
+	const char *sysroot;
+	const char *path_map;
+	bool waits; /* for downloads, as long as they take; no option */
+};
 
-/* Fills symbols, and makes the client it needs, which is the caller's, when it is wanted. */
-struct err *reading_symbols(bool wants_debuginfod, struct symbol_options *symbols,
-			    struct debuginfod **debuginfod_ret);
+#define READING_SYMBOL_ROW(settings, member, field)                                                \
+	(offsetof(settings, member) + offsetof(struct reading_symbol_options, field))
+
+/* clang-format off */
+#define READING_SYMBOL_OPTIONS(settings, member)                                                   \
+	{ "debug-dir", 0, "DIR[:DIR]", OPTION_TEXT,                                                \
+	  READING_SYMBOL_ROW(settings, member, debug_dirs),                                        \
+	  "look for debug files in DIR too" },                                                     \
+	{ "sysroot", 0, "DIR", OPTION_TEXT, READING_SYMBOL_ROW(settings, member, sysroot),         \
+	  "look for the programs and libraries below DIR" },                                       \
+	{ "path-map", 0, "FROM=TO", OPTION_TEXT, READING_SYMBOL_ROW(settings, member, path_map),   \
+	  "programs and sources that were below FROM are below TO now; several with commas" },     \
+	{ "full-names", 0, NULL, OPTION_FLAG, READING_SYMBOL_ROW(settings, member, full_names),    \
+	  "functions with all that the standard library adds to their names" },                    \
+	{ "no-template-args", 0, NULL, OPTION_FLAG,                                                \
+	  READING_SYMBOL_ROW(settings, member, no_template_args),                                  \
+	  "functions without template arguments, so that all of a template are one" },             \
+	{ "no-debuginfod", 0, NULL, OPTION_FLAG,                                                   \
+	  READING_SYMBOL_ROW(settings, member, no_debuginfod),                                     \
+	  "do not ask the servers in DEBUGINFOD_URLS for missing debug information" }
+/* clang-format on */
+
+/* Where names come from, as the options have it. Outlives all that reads names; all zeros is empty.
+ */
+struct reading_symbols {
+	struct symbol_options options;
+	struct path_map paths;
+	struct debuginfod *debuginfod;
+	struct cache *cache;
+	uint8_t *embedded_bytes;
+	struct embedded embedded;
+	bool has_shown_download;
+	struct arena arena;
+};
+
+/* tape_path: what names it carries itself; NULL: do not look. */
+struct err *reading_symbols_init(struct reading_symbols *symbols,
+				 const struct reading_symbol_options *options,
+				 const char *tape_path);
+void reading_symbols_deinit(struct reading_symbols *symbols);
+CLEAN_DEFINE_DEINIT(reading_symbols_deinit, struct reading_symbols);
+
+/*
+ * model_load_with, and what takes longer than half a second is shown on stderr if that is a
+ * terminal. settings may be NULL.
+ */
+struct err *reading_model(const char *tape_path, enum model_depth depth,
+			  const struct model_settings *settings, struct model **model_ret);
+
+/* Which part of a tape is meant, for commands that show sums: put it in the options. */
+struct reading_part_options {
+	const char *filter;
+	const char *from;
+	const char *until;
+};
+
+#define READING_PART_ROW(settings, member, field)                                                  \
+	(offsetof(settings, member) + offsetof(struct reading_part_options, field))
+
+/* clang-format off */
+#define READING_PART_OPTIONS(settings, member)                                                     \
+	{ "filter", 0, "EXPR", OPTION_TEXT, READING_PART_ROW(settings, member, filter),            \
+	  "only allocations of which EXPR is true, see memtape-filter(7)" },                       \
+	{ "from", 0, "T", OPTION_TEXT, READING_PART_ROW(settings, member, from),                   \
+	  "only what was allocated at T (1.5s, 20ms, 75%, peak, mark(NAME)) or later" },           \
+	{ "until", 0, "T", OPTION_TEXT, READING_PART_ROW(settings, member, until),                 \
+	  "only what was allocated at T or earlier" }
+/* clang-format on */
+
+/* What is asked for, to be given to selection_check before the tape is opened, and then to
+ * selection_make. */
+struct selection_settings reading_part(const struct reading_part_options *options);
+
+/* MODEL_FULL if the part needs rows, else depth. */
+enum model_depth reading_part_depth(const struct reading_part_options *options,
+				    enum model_depth depth);
 
 /*
  * Where a command writes: a file beside the final one that takes its name when all is written, or

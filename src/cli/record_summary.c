@@ -84,17 +84,22 @@ enum { SITES_SHOWN = 3 };
 /* What was recorded; the tape is whole by now, so that failing to show it is worth a line only. */
 static void print_findings(const struct collector_result *result)
 {
+	/* What is looked up now is there for the next report; but no server is asked here. */
+	const struct reading_symbol_options options = { .no_debuginfod = true };
+	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
+	CLEAN(err_destroy) struct err *err = reading_symbols_init(&symbols, &options, NULL);
 	const struct report_settings settings = {
 		.format = EMIT_TEXT,
 		.colour = reading_wants_colour(stderr),
 		.width = reading_width(stderr),
 		.top = SITES_SHOWN,
+		.symbols = &symbols.options,
 		.tape_path = result->path,
 	};
-	CLEAN(err_destroy) struct err *err = NULL;
 
 	fputc('\n', stderr);
-	err = report_run(report_find("summary"), result->path, &settings, stderr);
+	if (!err)
+		err = report_run(report_find("summary"), result->path, &settings, stderr);
 	if (err)
 		fprintf(stderr, "memtape: no summary: %s\n", err_message(err));
 }

@@ -38,6 +38,7 @@ struct collector {
 	uint64_t begin_ns;
 	uint64_t sample_due_ns;
 	uint64_t sample_written_ns;
+	uint64_t space_ticks; /* before the last sample was taken */
 };
 
 static uint64_t ticks_now(const struct collector *collector)
@@ -122,6 +123,16 @@ static void header_take(struct collector *collector)
 	note_clock(collector);
 }
 
+static void note_space(void *context, uint32_t part, uint32_t flags, const char *text)
+{
+	struct collector *collector = context;
+	const struct tape_space space = { .begin_ticks = collector->space_ticks,
+					  .part = part,
+					  .flags = flags };
+
+	note(collector, TAPE_EXT_SPACE, &space, sizeof(space), text);
+}
+
 static void sample(struct collector *collector)
 {
 	const uint64_t now_ns = clock_monotonic_ns();
@@ -133,8 +144,12 @@ static void sample(struct collector *collector)
 		now_ns + u64_max(SAMPLE_PERIOD_NS, (now_ns - collector->begin_ns) / SAMPLE_COUNT);
 	if (!collector->has_header || collector->drain.fault)
 		return;
+	collector->space_ticks = ticks_now(collector);
 	differs = usage_sample(&collector->usage, now_ns);
-	if (differs || now_ns - collector->sample_written_ns > SAMPLE_QUIET_NS) {
+	if (collector->usage.has_snapshot)
+		space_write(&collector->usage.space, note_space, collector);
+	if (differs || collector->usage.has_snapshot ||
+	    now_ns - collector->sample_written_ns > SAMPLE_QUIET_NS) {
 		note(collector, TAPE_EXT_USAGE, &collector->usage.last,
 		     sizeof(collector->usage.last), NULL);
 		collector->sample_written_ns = now_ns;

@@ -21,6 +21,7 @@ struct collector_settings {
 	bool follow;	  /* children record to tapes of their own */
 	bool stacks;	  /* of allocations */
 	bool free_stacks; /* of frees */
+	bool calls;	  /* depths of stacks and frees of NULL, too */
 	bool selfcheck;	  /* the recorder verifies its own stacks */
 	int level;	  /* of compression; 0: none */
 	uint32_t chunk_bytes;

@@ -130,7 +130,10 @@ static void take(struct drain *drain, uint32_t index, enum tape_chunk_state stat
 	drain->missing_count += chunk->event_count;
 }
 
-/* Slots in a state, sorted by stream and place in it. */
+/*
+ * Slots in a state, sorted by stream and place in it. The lowest free slot is always taken first,
+ * so none was ever used behind one that was not; looking into each costs a line of the cache.
+ */
 static size_t gather(const struct drain *drain, enum tape_chunk_state state,
 		     struct sort_pair *pairs)
 {
@@ -138,8 +141,11 @@ static size_t gather(const struct drain *drain, enum tape_chunk_state state,
 
 	for (uint32_t i = 0; i < drain->spool->chunk_count; i++) {
 		const struct tape_chunk *chunk = spool_chunk(drain->spool, i);
+		const uint32_t found = spool_chunk_state(drain->spool, i);
 
-		if (spool_chunk_state(drain->spool, i) != state)
+		if (found == TAPE_CHUNK_FREE && chunk->magic == 0)
+			break;
+		if (found != (uint32_t)state)
 			continue;
 		pairs[count++] = (struct sort_pair) {
 			.key = (uint64_t)chunk->stream << 32 | chunk->seq,

@@ -4,15 +4,19 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <stdarg.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/str.h"
-#include "collect/clock.h"
 
 enum {
-	ROLLUP_PERIOD_NS = 500 * 1000 * 1000,
-	ROLLUP_COST_FACTOR = 400, /* a quarter of a percent */
-	STAT_MINOR_FAULTS = 10,	  /* fields of /proc/PID/stat, proc(5) */
+	QUICK_PERIOD_NS = 50 * 1000 * 1000,
+	QUICK_GRACE_NS = 8 * 1000 * 1000, /* so that a short run is looked at often enough */
+	QUICK_URGENT_FACTOR = 50, /* each time RSS is an eighth higher: some fifty times at most */
+	QUICK_GROWTH = 8,
+	FULL_PERIOD_NS = 500 * 1000 * 1000,
+	COST_FACTOR = 400,	/* a quarter of a percent, of each */
+	STAT_MINOR_FAULTS = 10, /* fields of /proc/PID/stat, proc(5) */
 	STAT_MAJOR_FAULTS = 12,
 	LINE_BYTES = 512
 };
@@ -86,6 +90,7 @@ void usage_close(struct usage *usage)
 	for (size_t i = 0; i < USAGE_FILE_COUNT; i++)
 		if (usage->files[i] >= 0)
 			close(usage->files[i]);
+	space_deinit(&usage->space);
 }
 
 static void sample_statm(const struct usage *usage, struct tape_usage *sample)
@@ -120,35 +125,97 @@ static void sample_stat(const struct usage *usage, struct tape_usage *sample)
 		sample->major_faults = strtoull(at + 1, NULL, 10);
 }
 
-static uint64_t rollup_number(const char *text, const char *name)
+static uint64_t distance(uint64_t a, uint64_t b)
 {
-	const char *at = strstr(text, name);
+	return a > b ? a - b : b - a;
+}
 
-	return at ? strtoull(at + strlen(name), NULL, 10) << 10 : USAGE_UNKNOWN;
+/* Of this thread, so that waiting for a processor on a busy machine is no cost. */
+static uint64_t cpu_ns(void)
+{
+	struct timespec spent;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
+	return (uint64_t)spent.tv_sec * 1000000000 + (uint64_t)spent.tv_nsec;
+}
+
+static bool quick_is_due(const struct usage *usage, const struct tape_usage *sample,
+			 uint64_t now_ns)
+{
+	const uint64_t highest = usage->space_rss_bytes;
+
+	return now_ns >= usage->quick_next_ns ||
+	       (now_ns >= usage->quick_urgent_ns && sample->rss_bytes != USAGE_UNKNOWN &&
+		sample->rss_bytes > highest + highest / QUICK_GROWTH);
+}
+
+static void charge_full(struct usage *usage, uint64_t cost_ns, uint64_t now_ns)
+{
+	usage->full_next_ns = now_ns + u64_max(FULL_PERIOD_NS, cost_ns * COST_FACTOR);
+	usage->quick_next_ns = u64_max(usage->quick_next_ns, now_ns + QUICK_PERIOD_NS);
+}
+
+/* Over all the time it stays below its part, after the grace of the beginning. */
+static void charge_quick(struct usage *usage, uint64_t cost_ns, uint64_t now_ns)
+{
+	uint64_t over_ns;
+
+	usage->quick_spent_ns += cost_ns;
+	over_ns = u64_max(usage->quick_spent_ns, QUICK_GRACE_NS) - QUICK_GRACE_NS;
+	usage->quick_next_ns =
+		u64_max(now_ns + QUICK_PERIOD_NS, usage->begun_ns + over_ns * COST_FACTOR);
+	usage->quick_urgent_ns = now_ns + cost_ns * QUICK_URGENT_FACTOR;
 }
 
 /*
- * Walks all page tables in the kernel: milliseconds for gigabytes. The file is bound to the address
- * space it was opened on, which an exec replaces, so it is opened each time.
+ * Walks all page tables in the kernel: milliseconds for gigabytes. The files are bound to the
+ * address space they were opened on, which an exec replaces, so they are opened each time.
  */
-static void sample_rollup(struct usage *usage, struct tape_usage *sample, uint64_t now_ns)
+static bool read_space(struct usage *usage, const struct tape_usage *sample, uint64_t now_ns,
+		       enum space_depth *depth_ret)
 {
-	CLEAN(close) int fd = -1;
-	char text[2048];
-	uint64_t cost_ns;
+	const uint64_t begun_ns = cpu_ns();
+	const bool is_full = now_ns >= usage->full_next_ns;
+	bool ok;
 
-	if (now_ns < usage->rollup_next_ns) {
-		sample->pss_bytes = usage->last.pss_bytes;
-		sample->swap_bytes = usage->last.swap_bytes;
+	if (usage->begun_ns == 0)
+		usage->begun_ns = now_ns;
+	if (!is_full && (usage->space.cannot_scan || !quick_is_due(usage, sample, now_ns)))
+		return false;
+	*depth_ret = is_full ? SPACE_FULL : SPACE_QUICK;
+	ok = space_read(&usage->space, usage->pid, *depth_ret);
+	if (is_full)
+		charge_full(usage, cpu_ns() - begun_ns, now_ns);
+	else
+		charge_quick(usage, cpu_ns() - begun_ns, now_ns);
+	return ok;
+}
+
+/* The program went on while it was looked at: of RSS before and after, that which is closer. */
+static void sample_statm_again(struct usage *usage, struct tape_usage *sample)
+{
+	const uint64_t rss = space_rss_bytes(&usage->space);
+	struct tape_usage after = *sample;
+
+	usage->space_rss_bytes = u64_max(usage->space_rss_bytes, rss);
+	sample_statm(usage, &after);
+	if (distance(after.rss_bytes, rss) < distance(sample->rss_bytes, rss))
+		*sample = after;
+}
+
+static void sample_space(struct usage *usage, struct tape_usage *sample, uint64_t now_ns)
+{
+	enum space_depth depth = SPACE_QUICK;
+
+	sample->pss_bytes = usage->last.pss_bytes;
+	sample->swap_bytes = usage->last.swap_bytes;
+	usage->has_snapshot = read_space(usage, sample, now_ns, &depth);
+	if (usage->has_snapshot)
+		sample_statm_again(usage, sample);
+	if (depth == SPACE_QUICK)
 		return;
-	}
-	fd = open_format("/proc/%d/smaps_rollup", (int)usage->pid);
-	if (read_text(fd, text, sizeof(text))) {
-		sample->pss_bytes = rollup_number(text, "\nPss:");
-		sample->swap_bytes = rollup_number(text, "\nSwap:");
-	}
-	cost_ns = clock_monotonic_ns() - now_ns;
-	usage->rollup_next_ns = now_ns + u64_max(ROLLUP_PERIOD_NS, cost_ns * ROLLUP_COST_FACTOR);
+	sample->pss_bytes = usage->has_snapshot ? space_pss_bytes(&usage->space) : USAGE_UNKNOWN;
+	sample->swap_bytes = usage->has_snapshot ? space_swap_bytes(&usage->space) : USAGE_UNKNOWN;
 }
 
 static uint64_t sample_number(int fd)
@@ -171,7 +238,7 @@ bool usage_sample(struct usage *usage, uint64_t now_ns)
 	memset(&sample, 0xff, sizeof(sample));
 	sample_statm(usage, &sample);
 	sample_stat(usage, &sample);
-	sample_rollup(usage, &sample, now_ns);
+	sample_space(usage, &sample, now_ns);
 	sample.cgroup_bytes = sample_number(usage->files[USAGE_CGROUP]);
 	sample.cgroup_limit_bytes = sample_number(usage->files[USAGE_CGROUP_LIMIT]);
 	differs = memcmp(&sample, &usage->last, sizeof(sample)) != 0;

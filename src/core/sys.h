@@ -101,13 +101,19 @@ static inline int sys_getpid(void)
 	return (int)SYS_CALL0(SYS_getpid);
 }
 
-/* Zeroed private memory, or NULL. Freed with sys_munmap. */
+/*
+ * Zeroed private memory, or NULL. Freed with sys_munmap. It is no part of core dumps, and by that
+ * mark it is told from the program's own in /proc/PID/smaps.
+ */
 static inline void *sys_map_private(size_t bytes)
 {
-	enum { READ_WRITE = 3, PRIVATE_ANONYMOUS_NORESERVE = 0x4022 };
+	enum { READ_WRITE = 3, PRIVATE_ANONYMOUS_NORESERVE = 0x4022, DONT_DUMP = 16 };
 	long result = sys_mmap(NULL, bytes, READ_WRITE, PRIVATE_ANONYMOUS_NORESERVE, -1, 0);
 
-	return sys_failed(result) ? NULL : (void *)result;
+	if (sys_failed(result))
+		return NULL;
+	SYS_CALL3(SYS_madvise, result, bytes, DONT_DUMP);
+	return (void *)result;
 }
 
 #endif

@@ -8,12 +8,15 @@
 #define MEMTAPE_EXPORT_EXPORT_H
 
 #include "base/str.h"
-#include "query/metric.h"
+#include "query/selection.h"
 #include "query/walk.h"
 
 struct export_context {
+	const char *tape_path;
 	const struct model *model;
 	struct names *names;
+	const struct selection *selection; /* what is written of the tape: all, or a part */
+	struct sums sums;		   /* of the selection */
 	enum metric metric;
 	enum walk_mode mode;
 };

@@ -76,7 +76,7 @@ static struct err *folded_write(const struct export_context *context, FILE *out)
 	CLEAN(free) size_t *lens = NULL;
 	uint32_t depth = 0;
 	struct tree tree;
-	struct err *err = tree_build(context->model, context->names, &settings, &arena, &tree);
+	struct err *err = tree_build(&context->sums, context->names, &settings, &arena, &tree);
 
 	if (err)
 		return err;

@@ -49,10 +49,7 @@ static inline size_t blocks_home(const struct blocks *blocks, uint64_t address)
 __attribute__((always_inline)) static inline void blocks_prefetch(const struct blocks *blocks,
 								  uint64_t address)
 {
-	const struct block *home = &blocks->slots[blocks_home(blocks, address)];
-
-	__builtin_prefetch(home, 1);
-	__builtin_prefetch(home + 1, 1); /* the end of the search, or of closing a gap */
+	__builtin_prefetch(&blocks->slots[blocks_home(blocks, address)], 1);
 }
 
 /* The slot of this address: with a block that is live or dead, or empty. address is not 0. */

@@ -1,15 +1,17 @@
 #include "model/clock.h"
 
-#include "base/sort.h"
-
 /* Cycles per nanosecond of a processor nobody asked: only for tapes that end within their first
  * moment, before a second reading was taken. */
 static const double GUESSED_GHZ = 2.5;
 
-void clock_init(struct clock *clock, const struct tape_header *header)
+bool clock_init(struct clock *clock, const struct tape_header *header)
 {
+	const struct clock_point start = { header->start_ticks, header->start_monotonic_ns };
+
 	*clock = (struct clock) { .start_ticks = header->start_ticks,
-				  .start_ns = header->start_monotonic_ns };
+				  .start_ns = header->start_monotonic_ns,
+				  .slope = (double)(UINT64_C(1) << header->tick_shift) };
+	return header->clock == TAPE_CLOCK_MONOTONIC || clock_points_push(&clock->points, start);
 }
 
 void clock_deinit(struct clock *clock)
@@ -22,50 +24,24 @@ bool clock_add(struct clock *clock, const struct tape_header *header,
 {
 	const struct clock_point point = { pair->raw_ticks >> header->tick_shift,
 					   pair->monotonic_ns };
+	const struct clock_point *last;
 
+	if (clock->points.count == 0)
+		return true;
+	last = &clock->points.items[clock->points.count - 1];
+	if (point.ticks <= last->ticks || point.ns <= last->ns)
+		return true;
 	return clock_points_push(&clock->points, point);
 }
 
-static int compare_points(const void *context, const void *a, const void *b)
+void clock_seal(struct clock *clock, const struct tape_header *header)
 {
-	(void)context;
-	return sort_compare_u64(((const struct clock_point *)a)->ticks,
-				((const struct clock_point *)b)->ticks);
-}
+	const struct clock_points *points = &clock->points;
 
-/* Drops points that do not rise: two readings in one tick, or a tape that lies. */
-static void drop_unsound(struct clock_points *points)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < points->count; i++) {
-		const struct clock_point *before = kept ? &points->items[kept - 1] : NULL;
-
-		if (!before ||
-		    (points->items[i].ticks > before->ticks && points->items[i].ns > before->ns))
-			points->items[kept++] = points->items[i];
-	}
-	points->count = kept;
-}
-
-bool clock_seal(struct clock *clock, const struct tape_header *header)
-{
-	struct clock_points *points = &clock->points;
-	double tick_ns = (double)(UINT64_C(1) << header->tick_shift);
-
-	if (header->clock == TAPE_CLOCK_MONOTONIC) {
-		points->count = 0;
-		clock->slope = tick_ns;
-		return true;
-	}
-	if (!clock_points_push(points, (struct clock_point) { header->start_ticks,
-							      header->start_monotonic_ns }) ||
-	    !sort_stable(points->items, points->count, sizeof(*points->items), compare_points,
-			 NULL))
-		return false;
-	drop_unsound(points);
+	if (header->clock == TAPE_CLOCK_MONOTONIC)
+		return;
 	clock->is_estimated = points->count < 2;
-	clock->slope = tick_ns / GUESSED_GHZ;
+	clock->slope = (double)(UINT64_C(1) << header->tick_shift) / GUESSED_GHZ;
 	if (points->count >= 2) {
 		const struct clock_point *first = points->items;
 		const struct clock_point *last = &points->items[points->count - 1];
@@ -73,32 +49,33 @@ bool clock_seal(struct clock *clock, const struct tape_header *header)
 		clock->slope =
 			(double)(last->ns - first->ns) / (double)(last->ticks - first->ticks);
 	}
+}
+
+uint64_t clock_horizon(const struct clock *clock)
+{
+	if (clock->points.count == 0)
+		return UINT64_MAX;
+	return clock->points.items[clock->points.count - 1].ticks;
+}
+
+bool clock_follow(struct clock *copy, const struct clock *clock)
+{
+	struct clock_points points = copy->points;
+
+	*copy = *clock;
+	copy->points = points;
+	while (copy->points.count < clock->points.count)
+		if (!clock_points_push(&copy->points, clock->points.items[copy->points.count]))
+			return false;
 	return true;
 }
 
-static uint64_t saturated(double ns)
-{
-	if (!(ns > 0))
-		return 0;
-	return ns < 0x1p62 ? (uint64_t)ns : UINT64_C(1) << 62;
-}
+enum { NS_BITS_MAX = 62 }; /* the end of time */
 
-/* From the point on by the slope; never before the beginning. */
-static uint64_t beyond(const struct clock *clock, const struct clock_point *point, uint64_t ticks)
-{
-	double ns = (double)(int64_t)(point->ns - clock->start_ns) +
-		    (double)(int64_t)(ticks - point->ticks) * clock->slope;
-
-	return saturated(ns);
-}
-
-static size_t point_before(const struct clock_points *points, uint64_t ticks, size_t hint)
+static size_t point_before(const struct clock_points *points, uint64_t ticks)
 {
 	size_t low = 0, high = points->count;
 
-	if (hint + 1 < points->count && points->items[hint].ticks <= ticks &&
-	    ticks < points->items[hint + 1].ticks)
-		return hint;
 	while (low + 1 < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -110,28 +87,47 @@ static size_t point_before(const struct clock_points *points, uint64_t ticks, si
 	return low;
 }
 
-uint64_t clock_ns_hinted(const struct clock *clock, uint64_t ticks, size_t *hint)
+/* By the slope of the whole: after the last point, and before the first, which is not kept. */
+static struct clock_piece piece_outside(const struct clock *clock, struct clock_point point,
+					uint64_t ticks)
+{
+	return (struct clock_piece) {
+		.begin_ticks = point.ticks,
+		.ticks_count = ticks < point.ticks ? 0 : UINT64_MAX - point.ticks,
+		.begin_ns = (double)(int64_t)(point.ns - clock->start_ns),
+		.slope = clock->slope,
+		.end_ns = UINT64_C(1) << NS_BITS_MAX,
+	};
+}
+
+void clock_find(const struct clock *clock, uint64_t ticks, struct clock_piece *piece_ret)
 {
 	const struct clock_points *points = &clock->points;
-	const struct clock_point start = { clock->start_ticks, clock->start_ns };
-	const struct clock_point *point;
-	double part;
-	size_t at;
+	const struct clock_point start = { clock->start_ticks, clock->start_ns }, *point;
+	size_t at = 0;
 
-	if (points->count == 0)
-		return beyond(clock, &start, ticks);
-	at = *hint = point_before(points, ticks, *hint);
-	point = &points->items[at];
-	if (ticks < point->ticks || at + 1 == points->count)
-		return beyond(clock, point, ticks);
-	part = (double)(ticks - point->ticks) / (double)(point[1].ticks - point->ticks);
-	return saturated((double)(int64_t)(point->ns - clock->start_ns) +
-			 part * (double)(point[1].ns - point->ns));
+	if (points->count > 0)
+		at = point_before(points, ticks);
+	point = points->count > 0 ? &points->items[at] : &start;
+	if (ticks < point->ticks || at + 1 >= points->count) {
+		*piece_ret = piece_outside(clock, *point, ticks);
+		return;
+	}
+	*piece_ret = (struct clock_piece) {
+		.begin_ticks = point->ticks,
+		.ticks_count = point[1].ticks - point->ticks,
+		.begin_ns = (double)(int64_t)(point->ns - clock->start_ns),
+		.slope =
+			(double)(point[1].ns - point->ns) / (double)(point[1].ticks - point->ticks),
+		.end_ns = u64_min(point[1].ns - u64_min(clock->start_ns, point[1].ns),
+				  UINT64_C(1) << NS_BITS_MAX),
+	};
 }
 
 uint64_t clock_ns(const struct clock *clock, uint64_t ticks)
 {
-	size_t hint = 0;
+	struct clock_piece piece;
 
-	return clock_ns_hinted(clock, ticks, &hint);
+	clock_find(clock, ticks, &piece);
+	return clock_in_piece(&piece, ticks);
 }

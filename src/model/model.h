@@ -6,7 +6,8 @@
  *
  * Two depths: MODEL_SUMMARY keeps sums (totals, per stack, per thread, per function, by size, over
  * time), which take one pass and memory for what was alive at once; MODEL_FULL keeps a row for
- *every allocation as well. Everything that exists in both is equal in both.
+ * every allocation as well, in an index: a file beside the tape, which is made when it is first
+ * needed and mapped from then on. Everything that exists in both is equal in both.
  *
  * Units: sizes in bytes, times in nanoseconds since recording began, ids are indices from 0.
  * A loaded model never changes: any number of threads may read it. All pointers that are handed out
@@ -14,7 +15,7 @@
  *
  * What counts: an allocation is a successful call that returned a block, a successful realloc is an
  * allocation (its new block) and a free (its old one). Live and peak are sums of *requested* bytes.
- * A temporary allocation is one freed by the very next event of the thread that made it.
+ * A temporary allocation is one freed, by whomever, before the thread that made it made another.
  */
 #ifndef MEMTAPE_MODEL_MODEL_H
 #define MEMTAPE_MODEL_MODEL_H
@@ -25,16 +26,43 @@ enum model_depth { MODEL_SUMMARY, MODEL_FULL };
 
 struct model;
 
+/*
+ * An index that is there and fresh is used at both depths. For MODEL_FULL one is made otherwise,
+ * and left beside the tape (or in the user's cache folder) if the tape is large and complete.
+ */
 struct err *model_load(const char *path, enum model_depth depth, struct model **model_ret);
 
-/* The same from an open capture, which must outlive nothing: it is only read here. */
+enum model_index {
+	MODEL_INDEX_AUTO, /* as model_load */
+	MODEL_INDEX_NONE, /* none is used and none is left */
+	MODEL_INDEX_KEEP, /* one is left, or it is an error; a fresh one is used */
+	MODEL_INDEX_ANEW  /* the same, and one that is there is replaced */
+};
+
+struct model_settings {
+	enum model_index index;
+	uint64_t memory_bytes; /* while an index is made, about; 0: 1 GiB */
+	/* Now and then while the tape is replayed, on the calling thread; events. May be NULL. */
+	void (*progress)(void *context, uint64_t done, uint64_t total);
+	void *progress_context;
+};
+
+struct err *model_load_with(const char *path, enum model_depth depth,
+			    const struct model_settings *settings, struct model **model_ret);
+
+/* Where the model's index is; NULL: it has none, or none with a name. */
+const char *model_index_path(const struct model *model);
+uint64_t model_index_bytes(const struct model *model); /* 0: none */
+bool model_index_is_new(const struct model *model);    /* made by this very model_load */
+
+/* The model of an open capture, which must outlive nothing: it is only read here. */
 struct err *model_load_capture(const struct capture *capture, enum model_depth depth,
 			       struct model **model_ret);
 void model_destroy(struct model *model); /* NULL is fine */
 CLEAN_DEFINE(model_destroy, struct model *);
 
 static const uint64_t MODEL_NEVER = UINT64_MAX; /* a time that did not come */
-enum { MODEL_NO_THREAD = UINT32_MAX, MODEL_NO_ALLOCATION = UINT32_MAX };
+enum { MODEL_NO_THREAD = UINT32_MAX };
 
 /* --- the process ------------------------------------------------------------------------- */
 
@@ -49,8 +77,9 @@ struct model_process {
 	uint16_t elf_machine;
 	uint16_t pointer_bytes;
 	uint32_t flags; /* enum tape_header_flag: which stacks were taken, forked, attached */
-	uint64_t start_realtime_ns; /* since 1970 */
-	uint64_t duration_ns;	    /* from the beginning of recording to its last record */
+	uint64_t start_realtime_ns;  /* since 1970 */
+	uint64_t start_monotonic_ns; /* CLOCK_MONOTONIC at time 0 */
+	uint64_t duration_ns;	     /* from the beginning of recording to its last record */
 	enum tape_end_kind end_kind;
 	int32_t end_status; /* exit code or signal number */
 	uint8_t uuid[TAPE_UUID_BYTES];
@@ -116,6 +145,12 @@ const struct model_size_bucket *model_size_buckets(const struct model *model);
 size_t model_stack_count(const struct model *model);
 const struct capture_stack *model_stacks(const struct model *model); /* by id */
 
+/*
+ * When a stack whose innermost address was outside of every module was first met: such code may
+ * become other code. 0 for all others.
+ */
+uint64_t model_stack_first_ns(const struct model *model, uint32_t stack);
+
 /* What was allocated with exactly this stack (not with those that go on from it). */
 struct model_stack_sums {
 	struct model_sum allocated;
@@ -133,6 +168,7 @@ const struct capture_module *model_module(const struct model *model, size_t modu
 struct model_thread {
 	uint32_t tid;
 	const char *name; /* the last it had; "" when not known */
+	uint64_t handle;  /* its pthread_t, an address in its stack's mapping; 0: not known */
 	uint64_t begin_ns;
 	uint64_t end_ns; /* MODEL_NEVER: ran to the end */
 	struct model_sum allocated;
@@ -141,34 +177,41 @@ struct model_thread {
 	struct model_sum temporary;
 	uint64_t free_count;	     /* by it, of anyone's blocks */
 	uint64_t foreign_free_count; /* of them: blocks that another thread had allocated */
+	uint32_t creator;	     /* MODEL_NO_THREAD: not known */
+	uint32_t create_stack;	     /* CAPTURE_STACK_NONE: not known */
 };
 
 size_t model_thread_count(const struct model *model);
 const struct model_thread *model_thread(const struct model *model, size_t thread);
 
-/* --- allocations (MODEL_FULL only, else count is 0 and columns are NULL) -------------------- */
+/* --- allocations (MODEL_FULL only, else there are no rows) ----------------------------------- */
 
 /*
- * Columns, each with `count` entries, in the order of allocation time (then of the tape). A free
- * column of a block that was never freed: MODEL_NEVER, MODEL_NO_THREAD, CAPTURE_STACK_NONE,
- * TAPE_FN_EXTENDED.
+ * A row is one allocation; rows are numbered from 0 in the order of allocation time (then of the
+ * tape). How columns are stored is the model's affair: values are read in batches, widened to 64
+ * bits. Reading is thread-safe.
  */
-struct model_allocations {
-	size_t count;
-	const uint64_t *address;
-	const uint64_t *size; /* requested */
-	const uint64_t *usable;
-	const uint64_t *alloc_ns;
-	const uint64_t *free_ns;
-	const uint32_t *thread;
-	const uint32_t *free_thread;
-	const uint32_t *stack;
-	const uint32_t *free_stack;
-	const uint32_t *realloc_of; /* index of the allocation it continues; MODEL_NO_ALLOCATION */
-	const uint8_t *fn;	    /* enum tape_fn */
-	const uint8_t *free_fn;
-	const uint8_t *flags; /* enum model_allocation_flag */
+enum model_column {
+	MODEL_ADDRESS,
+	MODEL_SIZE,   /* requested, bytes */
+	MODEL_USABLE, /* bytes */
+	MODEL_ALLOC_NS,
+	MODEL_FREE_NS, /* MODEL_NEVER: live at the end */
+	MODEL_THREAD,
+	MODEL_FREE_THREAD, /* MODEL_NO_THREAD: never freed, or nobody saw by whom */
+	MODEL_STACK,
+	MODEL_FREE_STACK, /* CAPTURE_STACK_NONE: never freed, or no stack was taken */
+	MODEL_REALLOC_OF, /* the row that it continues; MODEL_NO_ROW */
+	MODEL_CHAIN,	  /* the realloc chain it is in; MODEL_NO_CHAIN: never realloc'ed */
+	MODEL_FN,	  /* enum tape_fn */
+	MODEL_FREE_FN,	  /* enum tape_fn; TAPE_FN_EXTENDED: never freed, or unseen */
+	MODEL_FLAGS	  /* enum model_allocation_flag */
 };
+
+enum { MODEL_COLUMNS = MODEL_FLAGS + 1, MODEL_BATCH = 1024 /* a good number of rows to read */ };
+
+static const uint64_t MODEL_NO_ROW = UINT64_MAX;
+static const uint64_t MODEL_NO_CHAIN = UINT64_MAX;
 
 enum model_allocation_flag {
 	MODEL_ALLOCATION_TEMPORARY = 1 << 0,
@@ -178,7 +221,64 @@ enum model_allocation_flag {
 	MODEL_ALLOCATION_REALLOCED = 1 << 3  /* ended by a realloc, which continues it */
 };
 
-const struct model_allocations *model_allocations(const struct model *model);
+uint64_t model_row_count(const struct model *model);
+
+/* Values of rows first .. first + count - 1, which exist, to values[0 .. count - 1]. */
+void model_rows_read(const struct model *model, enum model_column column, uint64_t first,
+		     size_t count, uint64_t *values);
+
+/* The same of any rows in any order. */
+void model_rows_gather(const struct model *model, enum model_column column, const uint64_t *rows,
+		       size_t count, uint64_t *values);
+
+/* Rows of a segment have close times; a filter may pass over segments by their bounds. */
+enum { MODEL_SEGMENT = 1 << 16 };
+
+struct model_bounds {
+	uint64_t min;
+	uint64_t max;
+};
+
+/*
+ * Of the segment's values; false: not known for this column, look at the rows. The special values
+ * (never, none) count as what they are, large numbers.
+ */
+bool model_segment_bounds(const struct model *model, enum model_column column, uint64_t segment,
+			  struct model_bounds *bounds_ret);
+
+/* The first row allocated at ns or later; the number of rows if there is none. */
+uint64_t model_row_at(const struct model *model, uint64_t ns);
+
+/* Frees in the order of time: which row each of them ended. */
+uint64_t model_free_count(const struct model *model);
+void model_frees_read(const struct model *model, uint64_t first, size_t count, uint64_t *rows);
+uint64_t model_free_at(const struct model *model, uint64_t ns); /* the first at ns or later */
+
+/* A block and what realloc made of it, one row after the other. */
+struct model_chain {
+	uint64_t first_row;
+	uint64_t last_row;
+	uint64_t length; /* rows, at least 2 */
+};
+
+uint64_t model_chain_count(const struct model *model);
+struct model_chain model_chain_get(const struct model *model, uint64_t chain);
+
+/*
+ * What each stack had done up to a moment: everything at times < ns. Two moments give what happened
+ * between them, by subtraction. By stack id, model_stack_count() of them.
+ */
+struct model_stack_moment {
+	struct model_sum allocated; /* since the beginning */
+	struct model_sum freed;	    /* of what this stack allocated; live = allocated - freed */
+	struct model_sum temporary; /* of the freed */
+	uint64_t freed_usable;
+	uint64_t allocated_usable;
+};
+
+/* moments: room for model_stack_count(), zeroed by this call. */
+void model_stack_moments(const struct model *model, uint64_t ns,
+			 struct model_stack_moment *moments);
 
 /* --- over time --------------------------------------------------------------------------- */
 
@@ -195,6 +295,15 @@ struct model_timeline_span {
 
 size_t model_timeline_count(const struct model *model);
 const struct model_timeline_span *model_timeline(const struct model *model);
+
+/*
+ * The same of any time from `from` to before `until` in point_count equal spans (point_count is not
+ * 0, from <= until). Without rows, times are taken to the next of some 65,536 parts of the run;
+ * with them it is exact, but that of a block freed and another allocated in the same nanosecond the
+ * free is taken to have come first; frees of unknown blocks are not counted.
+ */
+void model_timeline_window(const struct model *model, uint64_t from, uint64_t until,
+			   size_t point_count, struct model_timeline_span *spans);
 
 struct model_usage {
 	uint64_t ns;
@@ -218,6 +327,7 @@ struct model_note {
 		struct tape_fault_record fault;
 		struct tape_recorder recorder;
 		struct tape_end end;
+		struct tape_space space; /* its text: the lines */
 	};
 	const char *text; /* path of exec and dlopen, text of a mark or fault; "" otherwise */
 };

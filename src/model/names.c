@@ -1,34 +1,49 @@
 #include "model/names.h"
 
-#include <sys/stat.h>
-
 #include "base/map.h"
-#include "base/str.h"
+#include "model/jit_names.h"
 #include "model/roles.h"
-#include "symbol/perf_map.h"
+#include "symbol/spell.h"
 
-enum { NS_PER_S = 1000000000 };
+VEC_DEFINE(name_vec, const struct name *); /* in the arena: callers keep them */
+VEC_DEFINE(request_vec, struct symbol_request);
 
-VEC_DEFINE(name_vec, struct name);
+/* One code address: of all stacks that have it, as far as it is in a module. */
+struct place {
+	const struct name_frames *frames; /* NULL: nobody asked yet */
+	uint64_t pc;			  /* of the call: a return address less one */
+	uint32_t stack;			  /* one of them */
+	uint32_t module;		  /* CAPTURE_MODULE_NONE: outside of all */
+};
+
+VEC_DEFINE(place_vec, struct place);
 
 struct names {
 	const struct model *model;
 	struct symbolizer *symbolizer;
-	struct perf_map *jit; /* NULL: none */
-	bool jit_is_known;
-	uint32_t *objects;  /* by module: the symbolizer's number; UINT32_MAX not asked yet */
-	struct map *frames; /* by module, the last outside of all: pc -> struct name_frames * */
-	struct map ids;	    /* function and module -> name */
+	const struct path_map *paths; /* of sources too; NULL: none */
+	enum symbol_spelling spelling;
+	const struct pack *embedded_jit; /* NULL: none */
+	struct jit_names *jit;		 /* opened when first needed */
+	uint32_t *objects;	  /* by module: the symbolizer's number; UINT32_MAX not asked yet */
+	bool *is_shown;		  /* by module: somebody asked for frames of it */
+	struct place_vec places;  /* the first stands for no memory */
+	struct vec_u32 places_of; /* by stack: its place */
+	struct map *places_by_pc; /* by module: pc -> place */
+	struct map ids;		  /* full function and module -> name */
+	struct map shown;	  /* function as shown and module -> name */
+	struct map files;	  /* pointer to a recorded path of a source -> where it is */
 	struct name_vec all;
 	struct arena arena;
 };
 
 static const struct name_frame out_of_memory_frame = { .name = NAME_OUT_OF_MEMORY };
+static const struct name_frames out_of_memory_frames = { &out_of_memory_frame, 1 };
 
 static const struct name special_names[] = {
-	[NAME_OUT_OF_MEMORY] = { "(out of memory)", "", "", NAME_PROGRAM, false },
-	[NAME_TRUNCATED] = { "(outer frames not known)", "", "", NAME_PROGRAM, false },
-	[NAME_NO_STACK] = { "(no stack taken)", "", "", NAME_PROGRAM, false },
+	[NAME_OUT_OF_MEMORY] = { "(out of memory)", "", "", NAME_PROGRAM, false, "" },
+	[NAME_TRUNCATED] = { "(outer frames not known)", "", "", NAME_PROGRAM, false, "" },
+	[NAME_NO_STACK] = { "(no stack taken)", "", "", NAME_PROGRAM, false, "" },
 };
 
 struct names *names_create(const struct model *model, const struct symbol_options *options)
@@ -39,14 +54,21 @@ struct names *names_create(const struct model *model, const struct symbol_option
 	if (!names)
 		return NULL;
 	for (size_t i = 0; i < array_size(special_names); i++) {
-		if (!name_vec_push(&names->all, special_names[i]))
+		if (!name_vec_push(&names->all, &special_names[i]))
 			return NULL;
 	}
 	names->model = model;
+	names->paths = options ? options->paths : NULL;
+	names->spelling = options ? options->spelling : SYMBOL_SPELL_SHORT;
+	if (options)
+		names->embedded_jit = embedded_find(options->embedded, NAMES_JIT_MODULE, NULL, 0);
 	names->symbolizer = symbolizer_create(options);
 	names->objects = arena_array(&names->arena, module_count, sizeof(*names->objects));
-	names->frames = arena_array(&names->arena, module_count + 1, sizeof(*names->frames));
-	if (!names->symbolizer || !names->objects || !names->frames)
+	names->places_by_pc =
+		arena_array(&names->arena, module_count, sizeof(*names->places_by_pc));
+	names->is_shown = arena_array(&names->arena, module_count, sizeof(*names->is_shown));
+	if (!names->symbolizer || !names->objects || !names->places_by_pc || !names->is_shown ||
+	    !place_vec_push(&names->places, (struct place) { .frames = &out_of_memory_frames }))
 		return NULL;
 	for (size_t i = 0; i < module_count; i++)
 		names->objects[i] = UINT32_MAX;
@@ -58,10 +80,14 @@ void names_destroy(struct names *names)
 	if (!names)
 		return;
 	symbolizer_destroy(names->symbolizer);
-	perf_map_close(names->jit);
-	for (size_t i = 0; names->frames && i <= model_module_count(names->model); i++)
-		map_deinit(&names->frames[i]);
+	jit_names_close(names->jit);
+	for (size_t i = 0; names->places_by_pc && i < model_module_count(names->model); i++)
+		map_deinit(&names->places_by_pc[i]);
+	place_vec_deinit(&names->places);
+	vec_u32_deinit(&names->places_of);
 	map_deinit(&names->ids);
+	map_deinit(&names->shown);
+	map_deinit(&names->files);
 	name_vec_deinit(&names->all);
 	arena_deinit(&names->arena);
 	free(names);
@@ -74,85 +100,134 @@ const char *names_short_path(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+static uint64_t name_key(const char *function, const char *module)
+{
+	return hash_bytes(function, strlen(function), (uintptr_t)module);
+}
+
+/* Functions that are shown alike are one name: with template arguments left out they are many. */
+static uint32_t name_show(struct names *names, const char *full, const char *module, bool is_known)
+{
+	const char *module_short = names_short_path(module);
+	const char *function = is_known ? spell_name(full, names->spelling, &names->arena) : full;
+	struct name *name;
+	bool is_new;
+	uint64_t *place = map_put(&names->shown, name_key(function, module), &is_new);
+
+	if (!place)
+		return NAME_OUT_OF_MEMORY;
+	if (!is_new)
+		return (uint32_t)*place;
+	*place = NAME_OUT_OF_MEMORY;
+	name = arena_new(&names->arena, struct name);
+	if (!name)
+		return NAME_OUT_OF_MEMORY;
+	*name = (struct name) { function, module, module_short, role_of(full, module_short),
+				is_known, full };
+	if (name_vec_push(&names->all, name))
+		*place = names->all.count - 1;
+	return (uint32_t)*place;
+}
+
 /* function and module are kept as they are; equal functions of a module have one address. */
 static uint32_t name_intern(struct names *names, const char *function, const char *module,
 			    bool is_known)
 {
-	const uint64_t key = hash_bytes(function, strlen(function), (uintptr_t)module);
-	const char *module_short = names_short_path(module);
-	uint64_t *place;
 	bool is_new;
+	uint64_t *place = map_put(&names->ids, name_key(function, module), &is_new);
 
-	place = map_put(&names->ids, key, &is_new);
 	if (!place)
 		return NAME_OUT_OF_MEMORY;
-	if (is_new) {
-		*place = names->all.count;
-		if (!name_vec_push(&names->all,
-				   (struct name) { function, module, module_short,
-						   role_of(function, module_short), is_known }))
-			*place = NAME_OUT_OF_MEMORY;
-	}
+	if (is_new)
+		*place = name_show(names, function, module, is_known);
 	return (uint32_t)*place;
 }
 
-/* The tables of JIT code are the process's only if they were written while it ran. */
-static const struct perf_map *jit_map(struct names *names)
+/* Where a source is here; one text per path, kept by the path's own address. */
+static const char *file_here(struct names *names, const char *file)
 {
-	const struct model_process *process = model_process(names->model);
-	CLEAN(str_deinit) struct str path = { 0 };
-	struct stat status;
+	bool is_new;
+	uint64_t *place;
 
-	if (names->jit_is_known)
-		return names->jit;
-	names->jit_is_known = true;
-	str_printf(&path, "/tmp/perf-%u.map", process->pid);
-	if (path.failed || stat(str_text(&path), &status) != 0 ||
-	    (uint64_t)status.st_mtim.tv_sec < process->start_realtime_ns / NS_PER_S)
-		return NULL;
-	err_destroy(perf_map_open(str_text(&path), &names->jit));
-	return names->jit;
+	if (!file || !names->paths || names->paths->count == 0)
+		return file;
+	place = map_put(&names->files, (uintptr_t)file, &is_new);
+	if (!place)
+		return file;
+	if (is_new)
+		*place = (uintptr_t)path_map_apply(names->paths, file, &names->arena);
+	return (const char *)(uintptr_t)*place;
 }
 
-static struct name_frames *frames_of_stray(struct names *names, uint64_t pc)
+/* What is known of JIT code: on the tape, or in a file that the program left. */
+static bool jit_place(struct names *names, uint32_t stack, uint64_t pc, struct jit_place *place_ret)
+{
+	const struct pack *pack = names->embedded_jit;
+	const struct pack_place *place = pack ? pack_find(pack, stack) : NULL;
+	const struct pack_frame *frame;
+
+	if (!place) {
+		if (!names->jit)
+			names->jit = jit_names_open(model_process(names->model));
+		return names->jit &&
+		       jit_names_find(names->jit, pc, model_stack_first_ns(names->model, stack),
+				      place_ret);
+	}
+	frame = &pack->frames[place->first];
+	*place_ret = (struct jit_place) {
+		.function = pack->strings + frame->function,
+		.file = frame->file == PACK_NO_TEXT ? NULL : pack->strings + frame->file,
+		.line = frame->line,
+	};
+	return true;
+}
+
+static struct name_frames *frames_of_stray(struct names *names, uint32_t stack, uint64_t pc)
 {
 	struct name_frames *frames = arena_new(&names->arena, struct name_frames);
 	struct name_frame *frame = arena_new(&names->arena, struct name_frame);
-	const struct perf_map *jit = jit_map(names);
-	const char *function = jit ? perf_map_find(jit, pc) : NULL;
-	const bool is_known = function != NULL;
+	struct jit_place place = { 0 };
+	const bool is_known = jit_place(names, stack, pc, &place);
 
-	if (!function)
-		function = arena_printf(&names->arena, "0x%llx", (unsigned long long)pc);
-	if (!frames || !frame || !function)
+	if (!is_known)
+		place.function = arena_printf(&names->arena, "0x%llx", (unsigned long long)pc);
+	if (!frames || !frame || !place.function)
 		return NULL;
-	frame->name = name_intern(names, function, is_known ? "[jit]" : "", is_known);
+	frame->name =
+		name_intern(names, place.function, is_known ? NAMES_JIT_MODULE : "", is_known);
+	frame->file = file_here(names, place.file);
+	frame->line = place.line;
 	*frames = (struct name_frames) { frame, 1 };
 	return frames;
 }
 
-static uint32_t module_object(struct names *names, uint32_t index)
+const char *names_module_path(const struct names *names, size_t module)
 {
-	const struct capture_module *module = model_module(names->model, index);
-	const char *path = module->path;
+	const char *path = model_module(names->model, module)->path;
 
-	if (names->objects[index] == UINT32_MAX) {
-		if (path[0] == '\0' && index == 0)
-			path = model_process(names->model)->exe;
-		names->objects[index] = symbolizer_object(names->symbolizer, path, module->build_id,
-							  module->build_id_bytes);
-	}
-	return names->objects[index];
+	return path[0] == '\0' && module == 0 ? model_process(names->model)->exe : path;
+}
+
+uint32_t names_object(struct names *names, size_t module)
+{
+	const struct capture_module *known = model_module(names->model, module);
+
+	if (names->objects[module] == UINT32_MAX)
+		names->objects[module] =
+			symbolizer_object(names->symbolizer, names_module_path(names, module),
+					  known->build_id, known->build_id_bytes);
+	return names->objects[module];
 }
 
 static struct name_frames *frames_of_module(struct names *names, uint32_t index, uint64_t pc)
 {
 	const struct capture_module *module = model_module(names->model, index);
-	struct symbol_frames found = symbolizer_frames(
-		names->symbolizer, module_object(names, index), pc - module->bias);
+	struct symbol_frames found =
+		symbolizer_frames(names->symbolizer, names_object(names, index), pc - module->bias);
 	struct name_frames *frames = arena_new(&names->arena, struct name_frames);
 	struct name_frame *copy = arena_array(&names->arena, found.count, sizeof(*copy));
 
+	names->is_shown[index] = true;
 	if (!frames || !copy)
 		return NULL;
 	for (size_t i = 0; i < found.count; i++) {
@@ -162,7 +237,7 @@ static struct name_frames *frames_of_module(struct names *names, uint32_t index,
 			.name = name_intern(names, frame->function,
 					    frame->module ? frame->module : "", frame->is_known),
 			.line = frame->line,
-			.file = frame->file,
+			.file = file_here(names, frame->file),
 			.is_inlined = frame->is_inlined,
 		};
 	}
@@ -170,26 +245,89 @@ static struct name_frames *frames_of_module(struct names *names, uint32_t index,
 	return frames;
 }
 
-struct name_frames names_frames(struct names *names, uint32_t stack)
+/* A return address belongs to the call before it. */
+static uint64_t stack_address(const struct capture_stack *node)
+{
+	return node->exact ? node->pc : node->pc - 1;
+}
+
+/* The new last place, or the first. */
+static uint32_t place_add(struct names *names, uint32_t stack, uint64_t pc, uint32_t module)
+{
+	const struct place place = { .pc = pc, .stack = stack, .module = module };
+
+	if (!place_vec_push(&names->places, place))
+		return 0;
+	return (uint32_t)names->places.count - 1;
+}
+
+/*
+ * The stack's place; if no other stack has it, it is asked for. Outside of modules an address means
+ * something only together with its time, so each stack has its own.
+ */
+static uint32_t place_of(struct names *names, uint32_t stack, struct request_vec *requests)
 {
 	const struct capture_stack *node = &model_stacks(names->model)[stack];
-	/* A return address belongs to the call before it. */
-	const uint64_t pc = node->exact ? node->pc : node->pc - 1;
-	const bool is_stray = node->module == CAPTURE_MODULE_NONE;
-	const size_t module = is_stray ? model_module_count(names->model) : node->module;
-	const struct name_frames *frames;
-	uint64_t *place = map_put(&names->frames[module], pc, NULL);
+	const uint64_t pc = stack_address(node);
+	struct symbol_request request;
+	bool is_new = false;
+	uint64_t *place;
 
-	if (place && !*place)
-		*place = (uintptr_t)(is_stray ? frames_of_stray(names, pc)
-					      : frames_of_module(names, node->module, pc));
-	frames = place ? (const struct name_frames *)(uintptr_t)*place : NULL;
-	return frames ? *frames : (struct name_frames) { &out_of_memory_frame, 1 };
+	if (node->module == CAPTURE_MODULE_NONE)
+		return place_add(names, stack, pc, node->module);
+	place = map_put(&names->places_by_pc[node->module], pc, &is_new);
+	if (!place || !is_new)
+		return place ? (uint32_t)*place : 0;
+	*place = place_add(names, stack, pc, node->module);
+	request.object = names_object(names, node->module);
+	request.address = pc - model_module(names->model, node->module)->bias;
+	/* Without memory for it the address is looked up by itself, later. */
+	(void)!request_vec_push(requests, request);
+	return (uint32_t)*place;
+}
+
+void names_prepare(struct names *names)
+{
+	CLEAN(request_vec_deinit) struct request_vec requests = { 0 };
+	const size_t stack_count = model_stack_count(names->model);
+
+	if (names->places_of.count >= stack_count)
+		return;
+	while (names->places_of.count < stack_count) {
+		const uint32_t stack = (uint32_t)names->places_of.count;
+		const uint32_t place =
+			stack < CAPTURE_STACK_FIRST ? 0 : place_of(names, stack, &requests);
+
+		if (!vec_u32_push(&names->places_of, place))
+			break;
+	}
+	symbolizer_resolve(names->symbolizer, requests.items, requests.count);
+}
+
+struct name_frames names_frames(struct names *names, uint32_t stack)
+{
+	struct place *place;
+
+	if (unlikely(stack >= names->places_of.count))
+		names_prepare(names);
+	if (unlikely(stack >= names->places_of.count))
+		return out_of_memory_frames;
+	place = &names->places.items[names->places_of.items[stack]];
+	if (!place->frames)
+		place->frames = place->module == CAPTURE_MODULE_NONE
+					? frames_of_stray(names, place->stack, place->pc)
+					: frames_of_module(names, place->module, place->pc);
+	return place->frames ? *place->frames : out_of_memory_frames;
+}
+
+struct symbolizer *names_symbolizer(struct names *names)
+{
+	return names->symbolizer;
 }
 
 const struct name *names_get(const struct names *names, uint32_t name)
 {
-	return &names->all.items[name];
+	return names->all.items[name];
 }
 
 size_t names_count(const struct names *names)
@@ -199,7 +337,7 @@ size_t names_count(const struct names *names)
 
 enum symbol_state names_module_state(const struct names *names, size_t module)
 {
-	if (names->objects[module] == UINT32_MAX)
+	if (!names->is_shown[module])
 		return SYMBOL_UNREAD;
 	return symbolizer_object_state(names->symbolizer, names->objects[module]);
 }

@@ -1,9 +1,9 @@
 /*
  * names: the frames of a model's stacks, as a programmer wrote them.
  *
- * The one part of a model that is found lazily: a stack's frames are symbolized when first asked
- * for, once per code address. So a names belongs to one thread, beside a model that any number of
- * threads read. All it returns lives as long as it does.
+ * The one part of a model that is found lazily: when frames are first asked for, all code addresses
+ * of the model are symbolized at once, modules side by side. A names belongs to one thread, beside
+ * a model that any number of threads read. All it returns lives as long as it does.
  *
  * Frames that are the same function of the same object share a *name*, a small number: what trees
  * are merged by. A name has a role, by which the machinery around the program can be folded away.
@@ -27,18 +27,22 @@ enum {
 	NAME_NO_STACK = 2   /* no stack was taken */
 };
 
+/* The module of code that was made at run time. */
+#define NAMES_JIT_MODULE "[jit]"
+
 struct name {
-	const char *function;	  /* never NULL: "0x1234 [libfoo.so+0x1234]" when unknown */
+	const char *function;	  /* as it is shown; "0x1234 [libfoo.so+0x1234]" when unknown */
 	const char *module;	  /* path; "" outside of every object */
 	const char *module_short; /* its last part */
 	enum name_role role;
 	bool is_known;
+	const char *full; /* the function with all that is left out when it is shown */
 };
 
 struct name_frame {
 	uint32_t name;
 	uint32_t line;	  /* 0: not known */
-	const char *file; /* NULL: not known */
+	const char *file; /* where the source is here, after --path-map; NULL: not known */
 	bool is_inlined;  /* into the frame after this one */
 };
 
@@ -59,6 +63,16 @@ struct name_frames names_frames(struct names *names, uint32_t stack);
 
 const struct name *names_get(const struct names *names, uint32_t name);
 size_t names_count(const struct names *names);
+
+/* The symbolizer behind it, and its number of a module: for those who ask about files. */
+struct symbolizer *names_symbolizer(struct names *names);
+uint32_t names_object(struct names *names, size_t module);
+
+/* The module's path; of a program without a name on the tape its exe. */
+const char *names_module_path(const struct names *names, size_t module);
+
+/* Symbolizes all addresses of the model now; names_frames does so by itself. */
+void names_prepare(struct names *names);
 
 /* How well a module of the model could be read; SYMBOL_UNREAD: nothing of it was shown. */
 enum symbol_state names_module_state(const struct names *names, size_t module);

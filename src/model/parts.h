@@ -1,11 +1,15 @@
 /*
  * parts: what a model is made of. Internal to model; others see model.h.
+ *
+ * A model with rows is always one that was read from an index: its large parts lie in the mapped
+ * file. One without is built in memory and owns them.
  */
 #ifndef MEMTAPE_MODEL_PARTS_H
 #define MEMTAPE_MODEL_PARTS_H
 
 #include "base/arena.h"
 #include "base/map.h"
+#include "model/checkpoints.h"
 #include "model/clock.h"
 #include "model/model.h"
 #include "model/replay.h"
@@ -15,39 +19,93 @@ VEC_DEFINE(model_usages_vec, struct model_usage);
 VEC_DEFINE(model_notes_vec, struct model_note);
 VEC_DEFINE(model_damage_vec, struct capture_damage);
 
+/* Rows and all that belongs to them, in the mapped file. */
+struct table {
+	const uint8_t *file; /* NULL: no rows */
+	uint64_t file_bytes;
+	uint64_t row_count;
+	const struct segment *segments;
+	uint64_t freed_count;
+	const struct freed_block *freed;
+	const struct chain_record *chains;
+	uint64_t chain_count;
+	const struct checkpoint *checkpoints;
+	size_t checkpoint_count;
+	uint64_t rows_at_peak;
+	const uint32_t *peak_ties; /* rows freed at the peak's nanosecond, but after it; sorted */
+	size_t peak_tie_count;
+};
+
 struct model {
 	struct arena arena; /* texts */
-	struct capture_stacks stacks;
+	const struct capture_stack *stacks;
+	const struct model_stack_sums *stack_sums;
+	const struct capture_sighting *sightings;
+	size_t sighting_count;
+	size_t stack_count;
+	const struct capture_module *modules;
+	size_t module_count;
 	struct model_process process;
 	struct model_totals totals;
 	struct model_function functions[TAPE_FN_COUNT];
 	struct model_size_bucket sizes[MODEL_SIZE_BUCKETS];
-	struct model_stack_sums *stack_sums;
-	size_t stack_sums_bytes;
-	size_t stack_count;
 	struct model_thread *threads;
 	size_t thread_count;
-	struct rows rows;
-	struct model_allocations allocations;
-	struct model_timeline_span timeline[MODEL_TIMELINE_MAX];
+	struct table table;
+	const struct timeline_mark *fine; /* the timeline as finely as it is known */
+	size_t fine_count;
+	uint64_t fine_begin_ticks;
+	uint64_t fine_span_ticks;
+	struct model_timeline_span *timeline;
 	size_t timeline_count;
-	struct model_usages_vec usages;
-	struct model_notes_vec notes; /* ns fields hold ticks until the clock is sealed */
+	struct model_usages_vec usages; /* without capacity: not the model's own */
+	struct model_notes_vec notes;	/* ns fields hold ticks until the clock is sealed */
 	struct model_damage_vec damage;
 	struct model_quality quality;
 	struct clock clock;
+	char *index_path; /* NULL: none */
+	bool index_is_new;
+	struct capture_module *own_modules; /* of an index, or NULL */
+
+	/* of one that was built */
+	struct capture_stacks built_stacks;
+	struct tally *built_tallies;
+	size_t built_tallies_bytes;
+	struct timeline_mark *built_fine;
 };
+
+/* Of blocks in the order of their ends; what they are used for is made sure of. */
+void table_freed_read(const struct model *model, enum freed_column column, uint64_t first,
+		      size_t count, uint64_t *values);
+
+/* The timeline of model.h from the fine one. False: out of memory. */
+bool model_timeline_join(struct model *model);
 
 /* A model being loaded. */
 struct load {
 	struct model *model;
 	const struct capture *capture;
+	const struct model_settings *settings;
 	struct replay replay;
-	struct map threads_by_tid; /* the latest of each number */
-	uint64_t end_ticks;	   /* of the END record or the exit; 0: neither seen */
+	struct image *image; /* NULL: no rows */
+	struct rows rows;
+	struct checkpoints checkpoints;
+	struct map threads_by_tid;    /* the latest of each number */
+	struct map threads_by_handle; /* the same */
+	struct map creations;	      /* handle -> creator << 32 | stack, of threads to come */
+	uint64_t end_ticks;	      /* of the END record or the exit; 0: neither seen */
+	uint64_t done_count;	      /* events, for progress */
+	uint64_t told_count;
 };
 
 /* One extended record; damaged ones are passed over. */
 struct err *load_record(struct load *load, const struct capture_event *event);
+
+/* Sums alone; image NULL: or an index with everything is written to it, and *model_ret left alone.
+ */
+struct index_identity;
+struct err *model_build(const struct capture *capture, const struct model_settings *settings,
+			struct image *image, const struct index_identity *identity,
+			struct model **model_ret);
 
 #endif

@@ -98,6 +98,50 @@ static bool is_anonymous(const struct load *load, uint32_t thread)
 	return thread != MODEL_NO_THREAD && load->replay.threads.items[thread].tid == 0;
 }
 
+/* Who created a thread is told by its creator, before or after the thread's own first record. */
+static bool find_creator(struct load *load, uint32_t index, uint64_t handle)
+{
+	struct replay_thread *thread = &load->replay.threads.items[index];
+	uint64_t *known = handle ? map_put(&load->threads_by_handle, handle, NULL) : NULL;
+	uint64_t creation;
+
+	if (handle && !known)
+		return false;
+	if (!handle)
+		return true;
+	*known = index;
+	if (thread->creator == MODEL_NO_THREAD && map_remove(&load->creations, handle, &creation)) {
+		thread->creator = (uint32_t)(creation >> 32);
+		thread->create_stack = (uint32_t)creation;
+	}
+	return true;
+}
+
+static struct err *take_creation(struct load *load, const struct capture_event *event,
+				 const struct tape_extended_record *record)
+{
+	const uint32_t creator = load->replay.streams[event->stream].thread;
+	struct tape_thread_create creation;
+	const uint64_t *known;
+	uint64_t *place;
+
+	if (!payload_get(record, &creation, sizeof(creation)) || creation.handle == 0 ||
+	    creator == MODEL_NO_THREAD)
+		return NULL;
+	known = map_find(&load->threads_by_handle, creation.handle);
+	if (known && *known != creator &&
+	    load->replay.threads.items[*known].creator == MODEL_NO_THREAD) {
+		load->replay.threads.items[*known].creator = creator;
+		load->replay.threads.items[*known].create_stack = event->stack;
+		return NULL;
+	}
+	place = map_put(&load->creations, creation.handle, NULL);
+	if (!place)
+		return err_nomem();
+	*place = (uint64_t)creator << 32 | event->stack;
+	return NULL;
+}
+
 /*
  * From here on the stream is this thread's: one thread after another may have it, and a thread may
  * have several (for its signal handlers, and after its end).
@@ -125,14 +169,13 @@ static struct err *take_thread(struct load *load, const struct capture_event *ev
 	if (!name || !known || index == MODEL_NO_THREAD)
 		return err_nomem();
 	*known = stream->thread = index;
-	stream->has_last = false;
 	row = &replay->threads.items[index];
 	row->tid = thread.tid;
 	row->handle = thread.handle;
 	row->end_ticks = MODEL_NEVER;
 	if (*name)
 		row->name = name;
-	return NULL;
+	return find_creator(load, index, thread.handle) ? NULL : err_nomem();
 }
 
 /* Threads may name each other; the one meant is told by its handle then. */
@@ -207,6 +250,8 @@ static size_t note_bytes(enum tape_extended type)
 	case TAPE_EXT_MALLOPT:
 	case TAPE_EXT_MALLOC_TRIM:
 		return sizeof(struct tape_setting);
+	case TAPE_EXT_SPACE:
+		return sizeof(struct tape_space);
 	case TAPE_EXT_FORK:
 	case TAPE_EXT_EXEC:
 	case TAPE_EXT_DLOPEN:
@@ -271,6 +316,8 @@ struct err *load_record(struct load *load, const struct capture_event *event)
 		return take_process(load, &record);
 	case TAPE_EXT_THREAD:
 		return take_thread(load, event, &record);
+	case TAPE_EXT_THREAD_CREATE:
+		return take_creation(load, event, &record);
 	case TAPE_EXT_THREAD_NAME:
 		return take_thread_name(load, event, &record);
 	case TAPE_EXT_THREAD_END:

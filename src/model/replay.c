@@ -1,107 +1,26 @@
 #include "model/replay.h"
 
+/*
+ * Sums are changed by nearly every event. Read as a pair of numbers just after one was written
+ * alone, a store cannot be forwarded to the load: gcc's vectors cost a quarter of a replay.
+ */
+#ifndef __clang__
+#pragma GCC optimize("no-tree-slp-vectorize")
+#endif
+
 #include <assert.h>
 
 #include "base/big.h"
 
-/*
- * Clocks of two processors differ a little, and a thread may be interrupted between the record and
- * the call. 2^18 cycles are about a tenth of a millisecond.
- */
-enum { LATE_WINDOW_BITS = 18, STACKS_FIRST = 1 << 12 };
-
-bool replay_init(struct replay *replay, const struct capture *capture, struct rows *rows)
+/* What goes wrong in keeping rows is told by replay_events. */
+static void keep(struct replay *replay, struct err *err)
 {
-	const struct tape_header *header = capture_header(capture);
-	uint32_t shift = header->tick_shift;
-
-	*replay = (struct replay) {
-		.rows = rows,
-		.stream_count = capture_stream_count(capture),
-		.epoch = 1,
-		.late_window_ticks =
-			(shift < LATE_WINDOW_BITS ? UINT64_C(1) << (LATE_WINDOW_BITS - shift) : 1),
-		.early_ticks = UINT64_MAX,
-		.last_ticks = header->start_ticks,
-		.peak_ticks = header->start_ticks,
-	};
-	timeline_init(&replay->timeline, header->start_ticks, shift);
-	replay->streams = calloc(replay->stream_count + 1, sizeof(*replay->streams));
-	if (!replay->streams || !blocks_init(&replay->blocks))
-		return false;
-	for (unsigned fn = 0; fn < array_size(replay->class_of); fn++)
-		replay->class_of[fn] = (uint8_t)tape_fn_class((enum tape_fn)fn);
-	for (size_t i = 0; i < replay->stream_count; i++)
-		replay->streams[i].thread = MODEL_NO_THREAD;
-	return true;
-}
-
-void replay_deinit(struct replay *replay)
-{
-	blocks_deinit(&replay->blocks);
-	replay_threads_deinit(&replay->threads);
-	big_free(replay->stacks, replay->stack_room * sizeof(*replay->stacks));
-	free(replay->streams);
-}
-
-bool replay_reserve_stacks(struct replay *replay, size_t count)
-{
-	size_t room = u64_max(count, u64_max(replay->stack_room * 2, STACKS_FIRST));
-	void *stacks;
-
-	if (count <= replay->stack_room)
-		return true;
-	stacks = big_resize(replay->stacks, replay->stack_room * sizeof(*replay->stacks),
-			    room * sizeof(*replay->stacks));
-	if (!stacks)
-		return false;
-	replay->stacks = stacks;
-	replay->stack_room = room;
-	return true;
-}
-
-uint32_t replay_thread_add(struct replay *replay, uint32_t stream, uint32_t tid, const char *name,
-			   uint64_t ticks)
-{
-	const struct replay_thread thread = {
-		.begin_ticks = ticks, .end_ticks = MODEL_NEVER, .tid = tid, .name = name
-	};
-
-	if (!replay_threads_push(&replay->threads, thread))
-		return UINT32_MAX;
-	replay->streams[stream].thread = (uint32_t)replay->threads.count - 1;
-	return replay->streams[stream].thread;
-}
-
-static inline void tally_touch(struct tally *tally, uint32_t epoch)
-{
-	if (tally->epoch != epoch) {
-		tally->peak = tally->live;
-		tally->epoch = epoch;
+	if (unlikely(err)) {
+		if (replay->err)
+			err_destroy(err);
+		else
+			replay->err = err;
 	}
-}
-
-static inline void tally_alloc(struct tally *tally, uint64_t size, uint32_t epoch)
-{
-	tally_touch(tally, epoch);
-	tally->allocated.count++;
-	tally->allocated.bytes += size;
-	tally->live.count++;
-	tally->live.bytes += size;
-}
-
-static inline void tally_free(struct tally *tally, uint64_t size, uint32_t epoch, bool is_temporary)
-{
-	tally_touch(tally, epoch);
-	tally->live.count--;
-	tally->live.bytes -= size;
-	tally->temporary_count += is_temporary;
-	tally->temporary_bytes += is_temporary ? size : 0;
-}
-
-static inline unsigned size_bucket(uint64_t size)
-{
-	return size ? 64 - (unsigned)__builtin_clzll(size) : 0;
 }
 
 /* Takes a block out of every sum of what is live. */
@@ -115,13 +34,15 @@ static void block_end(struct replay *replay, const struct block *block, bool is_
 	replay->now.live_bytes -= block->size;
 	replay->now.live_count--;
 	replay->totals.leaked_usable_bytes -= block->size + block->slack;
+	if (replay->usables)
+		replay->usables[block->stack].freed += block->size + block->slack;
 	if (is_temporary) {
 		replay->totals.temporary.count++;
 		replay->totals.temporary.bytes += block->size;
 	}
 }
 
-static void sum_allocation(struct replay *replay, const struct capture_event *event,
+static void sum_allocation(struct replay *replay, const struct capture_event *event, uint32_t slack,
 			   uint32_t thread)
 {
 	uint64_t size = event->size;
@@ -133,13 +54,16 @@ static void sum_allocation(struct replay *replay, const struct capture_event *ev
 	replay->now.allocated_bytes += size;
 	replay->now.live_count++;
 	replay->now.live_bytes += size;
-	replay->totals.usable_bytes += event->usable;
+	replay->totals.usable_bytes += size + slack;
+	if (replay->usables)
+		replay->usables[event->stack].allocated += size + slack;
 	timeline_risen(&replay->timeline, replay->now.live_bytes);
 	if (replay->now.live_bytes > replay->totals.peak.bytes) {
 		replay->totals.peak =
 			(struct model_sum) { replay->now.live_count, replay->now.live_bytes };
 		replay->peak_ticks = event->ticks;
 		replay->serial_at_peak = (uint32_t)replay->now.allocated_count;
+		replay->ended_at_peak = replay->now.allocated_count - replay->now.live_count;
 		replay->epoch++;
 	}
 }
@@ -158,9 +82,10 @@ static void count_free(struct replay *replay, const struct capture_event *event,
 	freer->foreign_free_count += block->thread != thread;
 }
 
-static bool is_temporary(const struct replay_stream *stream, const struct block *block)
+/* Whether its thread has made no other block since. */
+static bool is_temporary(const struct replay *replay, const struct block *block)
 {
-	return stream->has_last && stream->last_serial == block->serial;
+	return replay->threads.items[block->thread].last_serial == block->serial;
 }
 
 static void free_block(struct replay *replay, const struct capture_event *event, uint32_t thread,
@@ -169,8 +94,8 @@ static void free_block(struct replay *replay, const struct capture_event *event,
 	count_free(replay, event, thread, block);
 	block_end(replay, block, is_temporary);
 	if (replay->rows)
-		rows_free(replay->rows, block->serial, event, thread, replay->epoch,
-			  flag | (is_temporary ? MODEL_ALLOCATION_TEMPORARY : 0));
+		keep(replay, rows_free(replay->rows, block, event, thread,
+				       flag | (is_temporary ? MODEL_ALLOCATION_TEMPORARY : 0)));
 	blocks_end(&replay->blocks, block);
 }
 
@@ -191,7 +116,7 @@ static bool end_by_realloc(struct replay *replay, const struct capture_event *ev
 		out.ticks = event->ticks;
 		stream->out_ended = true;
 		stream->out_serial = block->serial;
-		free_block(replay, &out, stream->thread, block, is_temporary(stream, block),
+		free_block(replay, &out, stream->thread, block, is_temporary(replay, block),
 			   MODEL_ALLOCATION_REALLOCED);
 		return true;
 	}
@@ -213,8 +138,8 @@ static void lose_block(struct replay *replay, const struct capture_event *event,
 	replay->totals.lost_free_count++;
 	block_end(replay, block, false);
 	if (replay->rows)
-		rows_free(replay->rows, block->serial, &unseen, MODEL_NO_THREAD, replay->epoch,
-			  MODEL_ALLOCATION_LOST_FREE);
+		keep(replay, rows_free(replay->rows, block, &unseen, MODEL_NO_THREAD,
+				       MODEL_ALLOCATION_LOST_FREE));
 	blocks_end(&replay->blocks, block);
 }
 
@@ -232,13 +157,10 @@ static bool free_late(struct replay *replay, const struct capture_event *event, 
 		replay->totals.freed.count++;
 		replay->totals.freed.bytes += late->size;
 		if (replay->rows) {
-			struct rows *rows = replay->rows;
-			uint64_t freed_at = rows->free_time[late->serial];
+			struct capture_event then = *event;
 
-			rows_free(rows, late->serial, event, thread, rows->free_epoch[late->serial],
-				  0);
-			rows->free_time[late->serial] = freed_at;
-			rows->flags[late->serial] &= (uint8_t)~MODEL_ALLOCATION_LOST_FREE;
+			then.ticks = late->ticks;
+			keep(replay, rows_retell(replay->rows, late->serial, &then, thread, 0));
 		}
 		return true;
 	}
@@ -282,8 +204,8 @@ static inline uint32_t stream_thread(struct replay *replay, const struct capture
 static struct err *add_block(struct replay *replay, const struct capture_event *event,
 			     uint32_t thread, uint32_t realloc_of)
 {
-	struct replay_stream *stream = &replay->streams[event->stream];
-	uint32_t serial = (uint32_t)replay->now.allocated_count;
+	const uint32_t slack = (uint32_t)u64_min(event->usable - event->size, UINT32_MAX);
+	const uint32_t serial = (uint32_t)replay->now.allocated_count;
 	struct block *block, value;
 
 	if (!blocks_make_room(&replay->blocks))
@@ -296,18 +218,17 @@ static struct err *add_block(struct replay *replay, const struct capture_event *
 	value = (struct block) {
 		.address = event->address,
 		.size = event->size,
-		.slack = (uint32_t)u64_min(event->usable - event->size, UINT32_MAX),
+		.slack = slack,
 		.stack = event->stack,
 		.thread = thread,
 		.serial = serial,
 	};
 	blocks_fill(&replay->blocks, block, value);
-	replay->totals.leaked_usable_bytes += event->size + block->slack;
-	stream->last_serial = serial;
-	stream->has_last = true;
-	sum_allocation(replay, event, thread);
+	replay->totals.leaked_usable_bytes += event->size + slack;
+	replay->threads.items[thread].last_serial = serial;
+	sum_allocation(replay, event, slack, thread);
 	if (replay->rows) {
-		struct err *err = rows_add(replay->rows, event, thread, realloc_of);
+		struct err *err = rows_add(replay->rows, event, slack, thread, realloc_of);
 
 		if (err)
 			return err;
@@ -326,11 +247,10 @@ static struct err *on_alloc(struct replay *replay, const struct capture_event *e
 	if (unlikely(event->address == 0)) {
 		function->failed++;
 		replay->totals.failed_count++;
-		replay->streams[event->stream].has_last = false;
 		return NULL;
 	}
 	function->bytes += event->size;
-	return add_block(replay, event, thread, MODEL_NO_ALLOCATION);
+	return add_block(replay, event, thread, ROW_NONE);
 }
 
 static void on_free(struct replay *replay, const struct capture_event *event, uint32_t thread)
@@ -352,10 +272,9 @@ static void on_free(struct replay *replay, const struct capture_event *event, ui
 		 replay->late_at > 0 && free_late(replay, event, thread))
 		;
 	else if (likely(block_is_live(block)))
-		free_block(replay, event, thread, block, is_temporary(stream, block), 0);
+		free_block(replay, event, thread, block, is_temporary(replay, block), 0);
 	else
 		free_unknown(replay, event, thread);
-	stream->has_last = false;
 	stream->is_reallocating = false; /* realloc(p, 0) that freed: OUT, then this */
 }
 
@@ -388,12 +307,12 @@ static uint32_t end_old_block(struct replay *replay, const struct capture_event 
 	if (stream->out_ended)
 		return stream->out_serial;
 	if (replay->late_at > 0 && free_late(replay, &out, thread))
-		return MODEL_NO_ALLOCATION;
+		return ROW_NONE;
 	if (!block_is_live(block)) {
 		free_unknown(replay, &out, thread);
-		return MODEL_NO_ALLOCATION;
+		return ROW_NONE;
 	}
-	free_block(replay, &out, thread, block, is_temporary(stream, block),
+	free_block(replay, &out, thread, block, is_temporary(replay, block),
 		   MODEL_ALLOCATION_REALLOCED);
 	return serial;
 }
@@ -403,14 +322,13 @@ static struct err *on_realloc_in(struct replay *replay, const struct capture_eve
 {
 	struct replay_stream *stream = &replay->streams[event->stream];
 	struct model_function *function = &replay->functions[event->fn];
-	uint32_t realloc_of = MODEL_NO_ALLOCATION;
+	uint32_t realloc_of = ROW_NONE;
 
 	function->calls++;
 	function->bytes += event->size;
 	if (stream->is_reallocating && stream->out.address)
 		realloc_of = end_old_block(replay, event, thread);
 	stream->is_reallocating = false;
-	stream->has_last = false;
 	if (event->address == 0)
 		return NULL;
 	return add_block(replay, event, thread, realloc_of);
@@ -428,17 +346,22 @@ static void on_realloc_fail(struct replay *replay, const struct capture_event *e
 	function->failed++;
 	replay->totals.failed_count++;
 	stream->is_reallocating = false;
-	stream->has_last = false;
 }
 
-struct err *replay_event(struct replay *replay, const struct capture_event *event)
+static inline struct err *replay_event(struct replay *replay, const struct capture_event *event)
 {
 	uint32_t thread = stream_thread(replay, event);
+	struct capture_event then;
 
 	if (unlikely(thread == UINT32_MAX))
 		return err_nomem();
 	assert(event->stack < replay->stack_room);
-	replay->last_ticks = u64_max(replay->last_ticks, event->ticks);
+	if (unlikely(event->ticks < replay->last_ticks)) {
+		then = *event; /* a tape that lies: rows are to be in order in any case */
+		then.ticks = replay->last_ticks;
+		event = &then;
+	}
+	replay->last_ticks = event->ticks;
 	timeline_see(&replay->timeline, event->ticks, &replay->now);
 	switch ((enum tape_event_class)replay->class_of[event->fn & 63]) {
 	case TAPE_CLASS_ALLOC:
@@ -461,22 +384,63 @@ struct err *replay_event(struct replay *replay, const struct capture_event *even
 	return NULL;
 }
 
-static void tally_seal(struct tally *tally, uint32_t epoch)
+/*
+ * Memory is far away: the slot of an event's block is asked for early, and when it is there what it
+ * names - the tallies of its stack, its row - somewhat later. Allocations know their stack.
+ */
+enum { FAR = 24, NEAR = 10 };
+
+/* Without a branch: whether an event is a free is anybody's guess. */
+static inline uint32_t choose(bool first, uint32_t a, uint32_t b)
 {
-	tally_touch(tally, epoch);
+	const uint32_t mask = (uint32_t) - (int32_t)first;
+
+	return (a & mask) | (b & ~mask);
 }
 
-void replay_seal(struct replay *replay, size_t stack_count)
+__attribute__((always_inline)) static inline void prefetch_far(const struct replay *replay,
+							       const struct capture_event *event)
 {
-	for (size_t i = 0; i < stack_count; i++)
-		tally_seal(&replay->stacks[i], replay->epoch);
-	for (size_t i = 0; i < replay->threads.count; i++)
-		tally_seal(&replay->threads.items[i].tally, replay->epoch);
-	for (size_t i = 0; i < MODEL_SIZE_BUCKETS; i++)
-		tally_seal(&replay->sizes[i], replay->epoch);
-	replay->timeline.spans[replay->timeline.at].end = replay->now;
-	replay->totals.allocated =
-		(struct model_sum) { replay->now.allocated_count, replay->now.allocated_bytes };
-	replay->totals.leaked =
-		(struct model_sum) { replay->now.live_count, replay->now.live_bytes };
+	blocks_prefetch(&replay->blocks, event->address);
+	__builtin_prefetch(&replay->stacks[choose(tape_fn_sizeless(event->fn), 0, event->stack)],
+			   1);
+}
+
+__attribute__((always_inline)) static inline void prefetch_near(const struct replay *replay,
+								const struct capture_event *event)
+{
+	const struct blocks *blocks = &replay->blocks;
+	const size_t home = blocks_home(blocks, event->address);
+	const bool ends = tape_fn_sizeless(event->fn);
+	const struct block *block = &blocks->slots[home];
+	uint32_t stack;
+
+	block += (size_t)(block->address != event->address) & (size_t)(home < blocks->mask);
+	stack = choose(ends, block->stack, event->stack);
+	__builtin_prefetch(&replay->stacks[stack], 1);
+	if (replay->rows)
+		__builtin_prefetch(&replay->usables[stack], 1);
+}
+
+struct err *replay_events(struct replay *replay, const struct capture_event *events, size_t count,
+			  size_t *count_ret)
+{
+	struct err *err = NULL;
+	size_t i;
+
+	for (i = 0; i < u64_min(FAR, count); i++)
+		prefetch_far(replay, &events[i]);
+	for (i = 0; i < u64_min(NEAR, count); i++)
+		prefetch_near(replay, &events[i]);
+	for (i = 0; i < count && !err; i++) {
+		if (i + FAR < count)
+			prefetch_far(replay, &events[i + FAR]);
+		if (i + NEAR < count)
+			prefetch_near(replay, &events[i + NEAR]);
+		if (unlikely(events[i].fn == TAPE_FN_EXTENDED))
+			break;
+		err = replay_event(replay, &events[i]);
+	}
+	*count_ret = i;
+	return err ? err : steal(replay->err);
 }

@@ -1,10 +1,5 @@
 /*
  * replay: the events of a tape, one after the other, become sums (and rows). Internal to model.
- *
- * What was live at the peak is known per stack without a second pass and without remembering
- * allocations: every tally keeps its live sum, and the first time it changes after a new peak was
- * reached it saves the value it had at that peak. Peaks are numbered (epoch), so "after a new peak"
- * is one comparison.
  */
 #ifndef MEMTAPE_MODEL_REPLAY_H
 #define MEMTAPE_MODEL_REPLAY_H
@@ -12,19 +7,8 @@
 #include "model/blocks.h"
 #include "model/model.h"
 #include "model/rows.h"
+#include "model/tally.h"
 #include "model/timeline.h"
-
-struct tally {
-	struct model_sum allocated;
-	struct model_sum live;
-	struct model_sum peak; /* of the epoch it was last changed in */
-	uint64_t temporary_bytes;
-	uint32_t temporary_count;
-	uint32_t epoch;
-};
-
-static_assert(sizeof(struct tally) == 64, "a cache line");
-static_assert(sizeof(struct tally) == sizeof(struct model_stack_sums), "turned in place");
 
 struct replay_thread {
 	struct tally tally;
@@ -32,17 +16,18 @@ struct replay_thread {
 	uint64_t foreign_free_count;
 	uint64_t begin_ticks;
 	uint64_t end_ticks;
-	uint64_t handle; /* pthread_t; 0: not known */
-	uint32_t tid;	 /* 0: it has not introduced itself */
+	uint64_t handle;  /* pthread_t; 0: not known */
+	uint32_t tid;	  /* 0: it has not introduced itself */
+	uint32_t creator; /* MODEL_NO_THREAD: not known */
+	uint32_t create_stack;
+	uint32_t last_serial; /* of its latest allocation; UINT32_MAX: none yet */
 	const char *name;
 };
 
 VEC_DEFINE(replay_threads, struct replay_thread);
 
 struct replay_stream {
-	uint32_t thread;      /* index; MODEL_NO_THREAD: not known yet */
-	uint32_t last_serial; /* of the allocation that was this stream's last event */
-	bool has_last;
+	uint32_t thread; /* index; MODEL_NO_THREAD: not known yet */
 	bool is_reallocating;
 	bool out_ended; /* its old block was ended already, because its address was given out */
 	uint32_t out_serial;	  /* of that block */
@@ -53,7 +38,7 @@ struct replay_stream {
 struct late_block {
 	uint64_t address;
 	uint64_t size;
-	uint64_t ticks;
+	uint64_t ticks; /* when it was given out */
 	uint32_t serial;
 	uint32_t thread; /* that has the address now */
 };
@@ -66,11 +51,18 @@ struct early_free {
 
 enum { LATE_MAX = 16, EARLY_MAX = 8 };
 
+/* Usable bytes by stack; with rows only. */
+struct usable_sums {
+	uint64_t allocated;
+	uint64_t freed;
+};
+
 struct replay {
 	struct rows *rows; /* NULL: MODEL_SUMMARY */
 	struct blocks blocks;
-	uint8_t class_of[64]; /* enum tape_event_class by fn */
-	struct tally *stacks; /* by stack id */
+	uint8_t class_of[64];	     /* enum tape_event_class by fn */
+	struct tally *stacks;	     /* by stack id */
+	struct usable_sums *usables; /* NULL without rows */
 	size_t stack_room;
 	struct replay_threads threads;
 	struct replay_stream *streams;
@@ -83,11 +75,13 @@ struct replay {
 	uint64_t peak_ticks;
 	uint64_t last_ticks;
 	uint32_t epoch;
-	uint32_t serial_at_peak;
+	uint32_t serial_at_peak; /* rows there were then */
+	uint64_t ended_at_peak;	 /* how many of them had ended */
 	uint64_t late_window_ticks;
 	struct late_block late[LATE_MAX];
 	unsigned late_at;
 	uint64_t late_ticks; /* of the newest */
+	struct err *err;     /* of keeping rows */
 	struct early_free early[EARLY_MAX];
 	unsigned early_at;
 	uint64_t early_ticks; /* of the newest; UINT64_MAX: none */
@@ -99,8 +93,12 @@ void replay_deinit(struct replay *replay);
 /* Tallies for stack ids below count, before events with such ids; false: out of memory. */
 bool replay_reserve_stacks(struct replay *replay, size_t count);
 
-/* One allocation or free. */
-struct err *replay_event(struct replay *replay, const struct capture_event *event);
+/*
+ * Plays events up to the first extended record, which is the caller's; *count_ret says how many.
+ * Stacks are reserved.
+ */
+struct err *replay_events(struct replay *replay, const struct capture_event *events, size_t count,
+			  size_t *count_ret);
 
 /* A new thread of this stream; UINT32_MAX: out of memory. */
 uint32_t replay_thread_add(struct replay *replay, uint32_t stream, uint32_t tid, const char *name,
@@ -108,12 +106,5 @@ uint32_t replay_thread_add(struct replay *replay, uint32_t stream, uint32_t tid,
 
 /* After the last event: what is live has leaked, and peaks are final. */
 void replay_seal(struct replay *replay, size_t stack_count);
-
-__attribute__((always_inline)) static inline void replay_prefetch(const struct replay *replay,
-								  const struct capture_event *event)
-{
-	blocks_prefetch(&replay->blocks, event->address);
-	__builtin_prefetch(&replay->stacks[event->stack], 1);
-}
 
 #endif

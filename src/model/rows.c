@@ -3,127 +3,212 @@
 #include <assert.h>
 
 #include "base/big.h"
+#include "model/packer.h"
 
-enum { COUNT_MAX = UINT32_MAX - 1, CAPACITY_FIRST = 1 << 12 };
+enum {
+	COUNT_MAX = UINT32_MAX - 1,
+	HOT_MIN = 4,
+	PATCHES_SHARE = 16, /* of memory, twice */
+	SEGMENTS_MAX = 1 << (32 - SEGMENT_BITS),
+	AHEAD = 10 /* entries of a log whose memory is asked for */
+};
 
-#define RELEASE(rows, column) big_free((rows)->column, (rows)->capacity * sizeof(*(rows)->column))
+struct err *rows_init(struct rows *rows, struct image *image, const struct clock *clock,
+		      uint64_t memory_bytes)
+{
+	*rows = (struct rows) {
+		.image = image,
+		.clock = clock,
+		/* what is left is for the table of blocks, decoding, and sums */
+		.hot_max = u64_max(memory_bytes / 8 / PACKER_ROWS_BYTES, HOT_MIN),
+	};
+	packer_init(&rows->packer, memory_bytes / PATCHES_SHARE);
+	patches_init(&rows->patches, memory_bytes / PATCHES_SHARE);
+	rows->hot = calloc(SEGMENTS_MAX, sizeof(*rows->hot)); /* untouched where not needed */
+	if (!rows->hot)
+		return err_nomem();
+	return NULL;
+}
 
 void rows_deinit(struct rows *rows)
 {
-	RELEASE(rows, address);
-	RELEASE(rows, size);
-	RELEASE(rows, usable);
-	RELEASE(rows, alloc_time);
-	RELEASE(rows, free_time);
-	RELEASE(rows, thread);
-	RELEASE(rows, free_thread);
-	RELEASE(rows, stack);
-	RELEASE(rows, free_stack);
-	RELEASE(rows, realloc_of);
-	RELEASE(rows, free_epoch);
-	RELEASE(rows, fn);
-	RELEASE(rows, free_fn);
-	RELEASE(rows, flags);
-	*rows = (struct rows) { 0 };
+	packer_deinit(&rows->packer);
+	for (size_t i = rows->cold_count; i < rows->segment_count; i++)
+		big_free(rows->hot[i], PACKER_ROWS_BYTES);
+	free(rows->hot);
+	segments_vec_deinit(&rows->segments);
+	big_free(rows->freed, PACKER_FREED_BYTES);
+	freed_blocks_deinit(&rows->freed_blocks);
+	patches_deinit(&rows->patches);
+	vec_u64_deinit(&rows->chain_patches);
+	chains_vec_deinit(&rows->chains);
 }
 
-#define GROW(column, capacity)                                                                     \
-	({                                                                                         \
-		__typeof__(column) moved_ = big_resize(column, rows->capacity * sizeof(*(column)), \
-						       (capacity) * sizeof(*(column)));            \
-		if (moved_)                                                                        \
-			(column) = moved_;                                                         \
-		moved_ != NULL;                                                                    \
-	})
-
-static bool rows_grow(struct rows *rows)
+/* The oldest segment in memory goes to the packer. */
+static struct err *segment_give(struct rows *rows)
 {
-	size_t capacity = u64_max(rows->capacity * 2, CAPACITY_FIRST);
+	const struct pack_job job = { rows->hot[rows->cold_count], (uint32_t)rows->cold_count,
+				      false };
 
-	if (!GROW(rows->address, capacity) || !GROW(rows->size, capacity) ||
-	    !GROW(rows->usable, capacity) || !GROW(rows->alloc_time, capacity) ||
-	    !GROW(rows->free_time, capacity) || !GROW(rows->thread, capacity) ||
-	    !GROW(rows->free_thread, capacity) || !GROW(rows->stack, capacity) ||
-	    !GROW(rows->free_stack, capacity) || !GROW(rows->realloc_of, capacity) ||
-	    !GROW(rows->free_epoch, capacity) || !GROW(rows->fn, capacity) ||
-	    !GROW(rows->free_fn, capacity) || !GROW(rows->flags, capacity))
-		return false;
-	rows->capacity = capacity;
-	return true;
+	rows->cold_count++;
+	return packer_give(rows, job);
 }
 
-struct err *rows_add(struct rows *rows, const struct capture_event *event, uint32_t thread,
-		     uint32_t realloc_of)
+static struct err *segment_begin(struct rows *rows)
 {
-	size_t at = rows->count;
+	struct row *fresh = NULL;
+	struct err *err = NULL;
 
-	if (at == COUNT_MAX)
-		return err_new(ERR_LIMIT, "more than %u allocations", COUNT_MAX);
-	if (unlikely(at == rows->capacity) && !rows_grow(rows))
+	if (!packer_expect(rows))
 		return err_nomem();
-	rows->address[at] = event->address;
-	rows->size[at] = event->size;
-	rows->usable[at] = event->usable;
-	rows->alloc_time[at] = event->ticks;
-	rows->free_time[at] = MODEL_NEVER;
-	rows->thread[at] = thread;
-	rows->free_thread[at] = MODEL_NO_THREAD;
-	rows->stack[at] = event->stack;
-	rows->free_stack[at] = CAPTURE_STACK_NONE;
-	rows->realloc_of[at] = realloc_of;
-	rows->free_epoch[at] = 0;
-	rows->fn[at] = (uint8_t)event->fn;
-	rows->free_fn[at] = TAPE_FN_EXTENDED;
-	rows->flags[at] = 0;
+	if (rows->segment_count - rows->cold_count >= rows->hot_max) {
+		err = segment_give(rows);
+		fresh = packer_spare(&rows->packer, false);
+	}
+	if (!err && !fresh)
+		fresh = big_alloc(PACKER_ROWS_BYTES);
+	if (!err && !fresh)
+		err = err_nomem();
+	if (!err)
+		rows->current = rows->hot[rows->segment_count++] = fresh;
+	else
+		big_free(fresh, PACKER_ROWS_BYTES);
+	return err;
+}
+
+/* In memory and ours; NULL: the packer has it. The end of a row is the packer's in any case. */
+static struct row *row_find(const struct rows *rows, uint32_t row)
+{
+	const size_t segment = row >> SEGMENT_BITS;
+
+	return segment < rows->cold_count ? NULL : &rows->hot[segment][row % MODEL_SEGMENT];
+}
+
+/* The chain that the row `old` is in, a new one if none; ROW_NONE: out of memory. */
+static uint32_t chain_of(struct rows *rows, uint32_t old)
+{
+	struct row *row = row_find(rows, old);
+	const uint32_t fresh = (uint32_t)rows->chains.count;
+	uint32_t known = row ? row->chain : packer_chain_of(rows, old);
+
+	if (known != ROW_NONE)
+		return known;
+	if (!chains_vec_push(&rows->chains, (struct chain_record) { old, old, 1 }))
+		return ROW_NONE;
+	if (row)
+		row->chain = fresh;
+	else if (!vec_u64_push(&rows->chain_patches, (uint64_t)old << 32 | fresh))
+		return ROW_NONE;
+	return fresh;
+}
+
+static uint32_t chain_extend(struct rows *rows, uint32_t old, uint32_t row)
+{
+	const uint32_t chain = chain_of(rows, old);
+
+	if (chain != ROW_NONE) {
+		rows->chains.items[chain].last_row = row;
+		rows->chains.items[chain].length++;
+	}
+	return chain;
+}
+
+struct err *rows_add(struct rows *rows, const struct capture_event *event, uint32_t slack,
+		     uint32_t thread, uint32_t realloc_of)
+{
+	const uint64_t at = rows->count;
+	uint32_t chain = ROW_NONE;
+
+	if (unlikely(at % MODEL_SEGMENT == 0)) {
+		struct err *err = at < COUNT_MAX - MODEL_SEGMENT
+					  ? segment_begin(rows)
+					  : err_new(ERR_LIMIT, "more than %u allocations",
+						    COUNT_MAX - MODEL_SEGMENT);
+
+		if (err)
+			return err;
+	}
+	if (realloc_of != ROW_NONE) {
+		chain = chain_extend(rows, realloc_of, (uint32_t)at);
+		if (chain == ROW_NONE)
+			return err_nomem();
+	}
+	__builtin_prefetch(&rows->current[at % MODEL_SEGMENT] + AHEAD, 1);
+	rows->current[at % MODEL_SEGMENT] = (struct row) {
+		.address = event->address,
+		.size = event->size,
+		.time = event->ticks,
+		.free_time = MODEL_NEVER,
+		.slack = slack,
+		.stack = event->stack,
+		.free_stack = CAPTURE_STACK_NONE,
+		.thread = thread,
+		.free_thread = MODEL_NO_THREAD,
+		.realloc_distance = realloc_of == ROW_NONE ? 0 : (uint32_t)at - realloc_of,
+		.chain = chain,
+		.fn = (uint8_t)event->fn,
+		.free_fn = TAPE_FN_EXTENDED,
+	};
 	rows->count++;
 	return NULL;
 }
 
-void rows_free(struct rows *rows, uint32_t index, const struct capture_event *event,
-	       uint32_t thread, uint32_t epoch, unsigned flag)
+struct err *rows_retell(struct rows *rows, uint32_t index, const struct capture_event *event,
+			uint32_t thread, unsigned flags)
 {
+	const struct patch patch = { .time = event->ticks,
+				     .row = index,
+				     .stack = event->stack,
+				     .thread = thread,
+				     .chain = ROW_NONE,
+				     .fn = (uint8_t)event->fn,
+				     .flags = (uint8_t)flags };
+
 	assert(index < rows->count);
-	rows->free_time[index] = event->ticks;
-	rows->free_thread[index] = thread;
-	rows->free_stack[index] = event->stack;
-	rows->free_epoch[index] = epoch;
-	rows->free_fn[index] = (uint8_t)event->fn;
-	rows->flags[index] |= (uint8_t)flag;
+	return patches_add(&rows->patches, patch);
 }
 
-void rows_seal(struct rows *rows, const struct clock *clock, size_t count_at_peak, uint32_t epoch)
+/* A place for the next block; the one that is full goes to the packer. */
+static struct err *freed_begin(struct rows *rows)
 {
-	size_t alloc_hint = 0, free_hint = 0;
+	const uint64_t number = rows->freed_count / FREED_BLOCK;
+	const struct pack_job job = { steal(rows->freed), (uint32_t)(number - 1), true };
+	struct err *err = packer_expect_freed(rows) ? NULL : err_nomem();
 
-	for (size_t i = 0; i < rows->count; i++) {
-		bool is_freed = rows->free_time[i] != MODEL_NEVER;
-
-		if (i < count_at_peak && (!is_freed || rows->free_epoch[i] == epoch))
-			rows->flags[i] |= MODEL_ALLOCATION_PEAK;
-		rows->alloc_time[i] = clock_ns_hinted(clock, rows->alloc_time[i], &alloc_hint);
-		if (is_freed)
-			rows->free_time[i] = clock_ns_hinted(clock, rows->free_time[i], &free_hint);
+	if (err) {
+		big_free(job.items, PACKER_FREED_BYTES);
+		return err;
 	}
-	RELEASE(rows, free_epoch);
-	rows->free_epoch = NULL;
+	if (job.items)
+		err = packer_give(rows, job);
+	if (err)
+		return err;
+	rows->freed = packer_spare(&rows->packer, true);
+	if (!rows->freed)
+		rows->freed = big_alloc(PACKER_FREED_BYTES);
+	return rows->freed ? NULL : err_nomem();
 }
 
-struct model_allocations rows_columns(const struct rows *rows)
+struct err *rows_free(struct rows *rows, const struct block *block,
+		      const struct capture_event *event, uint32_t thread, unsigned flags)
 {
-	return (struct model_allocations) {
-		.count = rows->count,
-		.address = rows->address,
-		.size = rows->size,
-		.usable = rows->usable,
-		.alloc_ns = rows->alloc_time,
-		.free_ns = rows->free_time,
-		.thread = rows->thread,
-		.free_thread = rows->free_thread,
-		.stack = rows->stack,
-		.free_stack = rows->free_stack,
-		.realloc_of = rows->realloc_of,
-		.fn = rows->fn,
-		.free_fn = rows->free_fn,
-		.flags = rows->flags,
+	if (unlikely(rows->freed_count % FREED_BLOCK == 0)) {
+		struct err *err = freed_begin(rows);
+
+		if (err)
+			return err;
+	}
+	__builtin_prefetch(&rows->freed[rows->freed_count % FREED_BLOCK] + AHEAD, 1);
+	rows->freed[rows->freed_count++ % FREED_BLOCK] = (struct freed_entry) {
+		.time = event->ticks,
+		.size = block->size,
+		.row = block->serial,
+		.stack = block->stack,
+		.slack = block->slack,
+		.free_stack = event->stack,
+		.free_thread = thread,
+		.free_fn = (uint8_t)event->fn,
+		.flags = (uint8_t)flags,
 	};
+	return NULL;
 }

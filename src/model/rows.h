@@ -1,44 +1,114 @@
 /*
- * rows: the columns of MODEL_FULL while they are filled. Internal to model.
+ * rows: the allocations of a tape while it is replayed. Internal to model.
+ *
+ * Replaying only writes logs: rows as they are allocated, and ends as they come. A thread beside
+ * it, the packer, puts the ends into the last few million rows, which are in memory, packs older
+ * ones and writes them to the image, each once. What is freed after that leaves a patch. Memory is
+ * bounded by the number of hot segments; patches and chains come on top.
  */
 #ifndef MEMTAPE_MODEL_ROWS_H
 #define MEMTAPE_MODEL_ROWS_H
 
-#include "model/clock.h"
-#include "model/model.h"
+#include <pthread.h>
 
-struct rows {
-	size_t count;
-	size_t capacity;
-	uint64_t *address;
-	uint64_t *size;
-	uint64_t *usable;
-	uint64_t *alloc_time; /* ticks until rows_seal, then nanoseconds */
-	uint64_t *free_time;
-	uint32_t *thread;
-	uint32_t *free_thread;
-	uint32_t *stack;
-	uint32_t *free_stack;
-	uint32_t *realloc_of;
-	uint32_t *free_epoch; /* how many peaks there were before it was freed */
-	uint8_t *fn;
-	uint8_t *free_fn;
-	uint8_t *flags;
+#include "base/map.h"
+#include "model/blocks.h"
+#include "model/freed.h"
+#include "model/image.h"
+#include "model/patches.h"
+#include "model/segment.h"
+
+VEC_DEFINE(segments_vec, struct segment);
+VEC_DEFINE(freed_blocks, struct freed_block);
+
+struct chain_record {
+	uint32_t first_row;
+	uint32_t last_row;
+	uint32_t length;
 };
 
+VEC_DEFINE(chains_vec, struct chain_record);
+
+/* A segment, or a block of frees, that is full, on its way to the file. */
+struct pack_job {
+	void *items;
+	uint32_t number; /* of the segment, or block */
+	bool is_freed;	 /* items are struct freed_entry, not struct row */
+};
+
+VEC_DEFINE(pack_jobs, struct pack_job);
+
+/* Written as it was, because its times could not be told yet. */
+struct raw_part {
+	uint64_t offset;
+	uint32_t number;
+	bool is_freed;
+};
+
+VEC_DEFINE(raw_parts, struct raw_part);
+
+struct packer {
+	pthread_t thread;
+	bool is_running;
+	pthread_mutex_t lock; /* of everything below */
+	pthread_cond_t changed;
+	struct pack_job queue[4];
+	unsigned queued;
+	unsigned taken;		/* of all that were queued */
+	uint32_t segment_count; /* packed so far; written by the thread alone */
+	struct {
+		void *items[4];
+		unsigned count;
+	} spare[2]; /* by is_freed */
+	bool is_ending;
+	struct err *err;
+	struct map chain_of; /* rows that were not freed when they were packed -> their chain */
+	/* the thread's own, and everyone's when it has ended */
+	struct clock clock;	    /* points known when the last job came */
+	struct image raw;	    /* fd -1: none yet */
+	struct pack_job waiting[8]; /* ends whose times cannot be told yet */
+	unsigned waiting_count;
+	struct raw_parts raw_parts;
+	struct patches patches;
+};
+
+struct rows {
+	struct image *image;
+	struct row *current; /* the segment being filled */
+	uint64_t count;
+	struct row **hot; /* by segment; those before cold_count are the packer's, or gone */
+	size_t segment_count;
+	size_t cold_count; /* segments before this one are not in memory */
+	size_t hot_max;
+	const struct clock *clock; /* grows while the tape is played */
+	struct segments_vec segments;
+	struct freed_entry *freed; /* in the order of time: the last, unfinished block */
+	uint64_t freed_count;
+	struct freed_blocks freed_blocks;
+	struct patches patches;
+	struct vec_u64 chain_patches; /* row << 32 | chain: of blocks that were cold by then */
+	struct chains_vec chains;
+	struct packer packer;
+};
+
+/* image and clock are borrowed. */
+struct err *rows_init(struct rows *rows, struct image *image, const struct clock *clock,
+		      uint64_t memory_bytes);
 void rows_deinit(struct rows *rows);
 
 /* Appends the row of an allocation; ERR_LIMIT when there are more than ids. */
-struct err *rows_add(struct rows *rows, const struct capture_event *event, uint32_t thread,
-		     uint32_t realloc_of);
+struct err *rows_add(struct rows *rows, const struct capture_event *event, uint32_t slack,
+		     uint32_t thread, uint32_t realloc_of);
 
-/* flag: added to the row's flags. */
-void rows_free(struct rows *rows, uint32_t index, const struct capture_event *event,
-	       uint32_t thread, uint32_t epoch, unsigned flag);
+/* The end of a block with a row; flags: all it has but PEAK. */
+struct err *rows_free(struct rows *rows, const struct block *block,
+		      const struct capture_event *event, uint32_t thread, unsigned flags);
 
-/* Times become nanoseconds and the rows live at the last peak are marked. */
-void rows_seal(struct rows *rows, const struct clock *clock, size_t count_at_peak, uint32_t epoch);
+/* A better story of an end that was told already; the order of ends stays. Rare. */
+struct err *rows_retell(struct rows *rows, uint32_t row, const struct capture_event *event,
+			uint32_t thread, unsigned flags);
 
-struct model_allocations rows_columns(const struct rows *rows);
+/* Everything is packed and in the file; the clock is sealed. */
+struct err *rows_seal(struct rows *rows);
 
 #endif

@@ -1,14 +1,26 @@
 #include "model/timeline.h"
 
+#include <stdlib.h>
+
 enum { FIRST_SPAN_BITS = 14 }; /* of the raw clock: some microseconds */
 
-void timeline_init(struct timeline *timeline, uint64_t begin_ticks, unsigned tick_shift)
+bool timeline_init(struct timeline *timeline, uint64_t begin_ticks, unsigned tick_shift)
 {
 	unsigned bits = tick_shift < FIRST_SPAN_BITS ? FIRST_SPAN_BITS - tick_shift : 0;
 
-	*timeline =
-		(struct timeline) { .begin_ticks = begin_ticks, .span_ticks = UINT64_C(1) << bits };
+	*timeline = (struct timeline) {
+		.spans = calloc(TIMELINE_SPANS, sizeof(*timeline->spans)),
+		.begin_ticks = begin_ticks,
+		.span_ticks = UINT64_C(1) << bits,
+	};
 	timeline->end_ticks = begin_ticks + timeline->span_ticks;
+	return timeline->spans != NULL;
+}
+
+void timeline_deinit(struct timeline *timeline)
+{
+	free(timeline->spans);
+	timeline->spans = NULL;
 }
 
 /* Joins spans in pairs; the one that is now becomes the half of one. */
@@ -37,10 +49,10 @@ void timeline_advance(struct timeline *timeline, uint64_t ticks, const struct ti
 	size_t target;
 
 	timeline->spans[timeline->at].end = *now;
-	while (since / timeline->span_ticks >= MODEL_TIMELINE_MAX &&
+	while (since / timeline->span_ticks >= TIMELINE_SPANS &&
 	       timeline->span_ticks <= UINT64_MAX / 4)
 		halve(timeline);
-	target = u64_min(since / timeline->span_ticks, MODEL_TIMELINE_MAX - 1);
+	target = u64_min(since / timeline->span_ticks, TIMELINE_SPANS - 1);
 	while (timeline->at < target) {
 		struct timeline_mark *span = &timeline->spans[timeline->at++];
 

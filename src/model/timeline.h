@@ -1,5 +1,5 @@
 /*
- * timeline: the run in at most MODEL_TIMELINE_MAX equal spans, without knowing beforehand how long
+ * timeline: the run in at most TIMELINE_SPANS equal spans, without knowing beforehand how long
  * it takes: spans begin short and are joined in pairs whenever they become too many. Internal to
  * model.
  */
@@ -17,20 +17,24 @@ struct timeline_now {
 	uint64_t free_count;
 };
 
+enum { TIMELINE_SPANS = 1 << 16 };
+
 struct timeline_mark {
 	uint64_t live_bytes_max;
 	struct timeline_now end; /* totals at the span's end */
 };
 
 struct timeline {
-	struct timeline_mark spans[MODEL_TIMELINE_MAX];
-	size_t at; /* the span that is now */
+	struct timeline_mark *spans; /* TIMELINE_SPANS */
+	size_t at;		     /* the span that is now */
 	uint64_t begin_ticks;
 	uint64_t span_ticks;
 	uint64_t end_ticks; /* of the span that is now */
 };
 
-void timeline_init(struct timeline *timeline, uint64_t begin_ticks, unsigned tick_shift);
+/* False: out of memory. */
+bool timeline_init(struct timeline *timeline, uint64_t begin_ticks, unsigned tick_shift);
+void timeline_deinit(struct timeline *timeline);
 
 /* now: totals before whatever happens at ticks >= timeline->end_ticks. */
 void timeline_advance(struct timeline *timeline, uint64_t ticks, const struct timeline_now *now);

@@ -11,7 +11,7 @@ enum metric {
 	METRIC_LEAKED,	  /* bytes alive at the end */
 	METRIC_ALLOCATED, /* bytes allocated altogether */
 	METRIC_COUNT,	  /* allocations */
-	METRIC_TEMPORARY  /* allocations freed by the very next event of their thread */
+	METRIC_TEMPORARY  /* allocations freed before their thread allocated again */
 };
 
 enum { METRICS = METRIC_TEMPORARY + 1 };

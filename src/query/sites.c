@@ -51,14 +51,15 @@ static uint32_t site_put(struct site_vec *sites, struct map *by_name, uint32_t n
 	return (uint32_t)*place;
 }
 
-struct err *sites_find(const struct model *model, struct names *names, enum walk_mode mode,
+struct err *sites_find(const struct sums *from, struct names *names, enum walk_mode mode,
 		       struct arena *arena, struct sites *sites_ret)
 {
-	const struct model_stack_sums *sums = model_stack_sums(model);
+	const struct model *model = from->model;
+	const struct model_stack_sums *sums = from->stacks;
 	const size_t stack_count = model_stack_count(model);
 	CLEAN(site_vec_deinit) struct site_vec found = { 0 };
 	CLEAN(map_deinit) struct map by_name = { 0 };
-	struct sites sites = { 0 };
+	struct sites sites = { .sums = from };
 
 	sites.site_of = arena_array(arena, stack_count, sizeof(*sites.site_of));
 	if (!sites.site_of)
@@ -117,19 +118,19 @@ struct err *sites_rank(const struct sites *sites, enum metric metric, size_t top
 	return NULL;
 }
 
-struct err *sites_stacks(const struct model *model, const struct sites *sites,
-			 const struct site *site, enum metric metric, size_t top,
-			 struct arena *arena, const uint32_t **stacks_ret, size_t *count_ret)
+struct err *sites_stacks(const struct sites *sites, const struct site *site, enum metric metric,
+			 size_t top, struct arena *arena, const uint32_t **stacks_ret,
+			 size_t *count_ret)
 {
 	const uint32_t number = (uint32_t)(site - sites->items);
-	const struct model_stack_sums *sums = model_stack_sums(model);
+	const struct model_stack_sums *sums = sites->sums->stacks;
 	struct sort_pair *pairs = arena_array(arena, site->stack_count, sizeof(*pairs));
 	uint32_t *stacks = arena_array(arena, site->stack_count, sizeof(*stacks));
 	size_t count = 0;
 
 	if (!pairs || !stacks)
 		return err_nomem();
-	for (uint32_t stack = 0; stack < model_stack_count(model); stack++) {
+	for (uint32_t stack = 0; stack < model_stack_count(sites->sums->model); stack++) {
 		const uint64_t value = metric_value(metric, &sums[stack]);
 
 		/* Ascending order of the complement: most first. */

@@ -5,8 +5,7 @@
 #ifndef MEMTAPE_QUERY_SITES_H
 #define MEMTAPE_QUERY_SITES_H
 
-#include "base/arena.h"
-#include "query/metric.h"
+#include "query/sums.h"
 #include "query/walk.h"
 
 struct site {
@@ -17,13 +16,14 @@ struct site {
 };
 
 struct sites {
+	const struct sums *sums; /* what they were found in; the caller's */
 	struct site *items;
 	size_t count;
 	uint32_t *site_of; /* by stack; UINT32_MAX where nothing was allocated */
 };
 
-/* All sites, in no order. Lives in the arena. */
-struct err *sites_find(const struct model *model, struct names *names, enum walk_mode mode,
+/* All sites, in no order. Lives in the arena; sums must live as long. */
+struct err *sites_find(const struct sums *sums, struct names *names, enum walk_mode mode,
 		       struct arena *arena, struct sites *sites_ret);
 
 /* The `top` (0: all) sites that have most of the metric, first the most; none has nothing. */
@@ -32,8 +32,8 @@ struct err *sites_rank(const struct sites *sites, enum metric metric, size_t top
 		       size_t *count_ret);
 
 /* Stacks of one site, by the metric, most first. */
-struct err *sites_stacks(const struct model *model, const struct sites *sites,
-			 const struct site *site, enum metric metric, size_t top,
-			 struct arena *arena, const uint32_t **stacks_ret, size_t *count_ret);
+struct err *sites_stacks(const struct sites *sites, const struct site *site, enum metric metric,
+			 size_t top, struct arena *arena, const uint32_t **stacks_ret,
+			 size_t *count_ret);
 
 #endif

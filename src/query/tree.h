@@ -4,12 +4,15 @@
  * Top-down the roots are main and the threads' functions, and a child is what its parent called.
  * Bottom-up the roots are the functions that allocate, and a child is who called its parent.
  * Equal functions under one parent are one node, whatever line they were called from.
+ *
+ * With a focus the roots are the function it is about (or several of that name), the tree has what
+ * was allocated inside of it, and top-down is what it called, bottom-up who called it.
  */
 #ifndef MEMTAPE_QUERY_TREE_H
 #define MEMTAPE_QUERY_TREE_H
 
-#include "base/arena.h"
-#include "query/metric.h"
+#include "query/focus.h"
+#include "query/sums.h"
 #include "query/walk.h"
 
 enum tree_direction { TREE_TOP_DOWN, TREE_BOTTOM_UP };
@@ -17,9 +20,11 @@ enum tree_direction { TREE_TOP_DOWN, TREE_BOTTOM_UP };
 struct tree_settings {
 	enum tree_direction direction;
 	enum walk_mode mode;
-	enum metric metric; /* by which siblings are sorted, the most first, and pruned */
-	uint64_t value_min; /* smaller subtrees are not built; 0: those with nothing only */
-	uint32_t depth_max; /* 0: unlimited */
+	enum metric metric;	   /* by which siblings are sorted, the most first, and pruned */
+	uint64_t value_min;	   /* smaller subtrees are not built; 0: those with nothing only */
+	uint32_t share_min;	   /* nor those with less than one in so many of the root; 0: all */
+	uint32_t depth_max;	   /* 0: unlimited */
+	const struct focus *focus; /* NULL: everything */
 };
 
 enum { TREE_ROOT = 0, TREE_NONE = UINT32_MAX };
@@ -50,7 +55,7 @@ struct tree {
 uint32_t tree_next(const struct tree *tree, uint32_t node, bool into);
 
 /* Lives in the arena. */
-struct err *tree_build(const struct model *model, struct names *names,
+struct err *tree_build(const struct sums *sums, struct names *names,
 		       const struct tree_settings *settings, struct arena *arena,
 		       struct tree *tree_ret);
 

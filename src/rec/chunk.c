@@ -176,6 +176,7 @@ void rec_chunk_seal(struct rec_lane *lane)
 
 	if (!chunk)
 		return;
+	lane->next_node = chunk->first_node + chunk->node_count; /* tables.c: node_define() */
 	lane->chunk = NULL;
 	atomic_store_explicit((_Atomic uint32_t *)&chunk->state, TAPE_CHUNK_SEALED,
 			      memory_order_release);

@@ -36,6 +36,8 @@ rec_event_write(struct rec_lane *lane, unsigned fn, uint64_t address, uint64_t s
 	}
 	if (likely(stack))
 		node = rec_stack_take(lane, caller);
+	else if (unlikely(rec.options.calls))
+		node = rec_depth_take(lane, fn, ticks, caller);
 	if (unlikely(lane->cursor > lane->limit) && !rec_chunk_next(lane)) {
 		rec_lost(TAPE_LOST_NO_SPACE);
 		return;
@@ -57,6 +59,8 @@ static inline __attribute__((always_inline)) void rec_event_alloc(struct rec_lan
 
 	if (likely(ptr && rec_real.malloc_usable_size))
 		usable = rec_real.malloc_usable_size((void *)ptr);
+	if (unlikely(usable < size)) /* not yet known to it: tcmalloc's first blocks */
+		usable = size;
 	rec_event_write(lane, fn, (uint64_t)ptr, size, usable, rec.options.stacks, caller);
 }
 

@@ -16,6 +16,8 @@
 /* Writes an event in the phase that rec_lane_enter() chose. */
 void rec_hook_event_slow(struct rec_tls *tls, struct rec_lane *lane, unsigned fn, const void *ptr,
 			 size_t size, const struct rec_frame *caller);
+/* A free of NULL does nothing and is counted where calls are. */
+void rec_hook_free_null(struct rec_tls *tls, unsigned fn, const struct rec_frame *caller);
 /* The real free, or nothing while it is not known. */
 void rec_hook_free_plain(void *ptr);
 
@@ -76,8 +78,11 @@ static inline void hook_end(struct rec_tls *tls)
 	struct rec_lane *lane = tls->lane;                                                         \
 	uint32_t phase;                                                                            \
                                                                                                    \
-	if (unlikely(!(PTR)))                                                                      \
+	if (unlikely(!(PTR))) {                                                                    \
+		if (unlikely(rec.options.calls))                                                   \
+			rec_hook_free_null(tls, FN, &caller);                                      \
 		return;                                                                            \
+	}                                                                                          \
 	if (likely(lane && !rec_pool_owns(PTR))) {                                                 \
 		hook_begin(tls, &caller, REC_PHASE_RECORD);                                        \
 		rec_event_free(lane, FN, PTR, &caller);                                            \

@@ -18,6 +18,24 @@ REC_COLD void rec_hook_event_slow(struct rec_tls *tls, struct rec_lane *lane, un
 		rec_event_alloc(lane, fn, ptr, size, caller);
 }
 
+REC_COLD void rec_hook_free_null(struct rec_tls *tls, unsigned fn, const struct rec_frame *caller)
+{
+	struct rec_lane *lane = tls->lane;
+	uint32_t phase;
+
+	if (lane) {
+		hook_begin(tls, caller, REC_PHASE_RECORD);
+		rec_event_free(lane, fn, NULL, caller);
+		hook_end(tls);
+		return;
+	}
+	lane = rec_lane_enter(tls, caller, &phase);
+	if (!lane)
+		return;
+	rec_hook_event_slow(tls, lane, fn, NULL, 0, caller);
+	rec_lane_leave(tls, lane, phase);
+}
+
 /*
  * malloc without recording: inside the allocator, during our own start, or when recording is off.
  * When it fails inside operator new, the failure is recorded as that operator's and the thread is

@@ -6,6 +6,7 @@
  *
  *	MEMTAPE_SPOOL    a collector's file; used by the first process that opens it
  *	MEMTAPE_OUTPUT   pattern of the tape's name otherwise; default memtape.%e.%p.mtape
+ *	MEMUSAGE_OUTPUT  the same when neither is there, without stacks: what memusage counts
  *	MEMTAPE_OPTIONS  see env.c
  */
 #include "rec/rec.h"
@@ -15,6 +16,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "core/poison.h"
 
@@ -76,8 +78,8 @@ void rec_stop(enum tape_fault fault, int error)
 	atomic_store(&rec.shared->epoch, 0);
 }
 
-void rec_note(struct rec_lane *lane, enum tape_extended type, const void *payload, size_t bytes,
-	      const void *tail, size_t tail_bytes)
+void rec_note_at(struct rec_lane *lane, uint64_t ticks, enum tape_extended type,
+		 const void *payload, size_t bytes, const void *tail, size_t tail_bytes)
 {
 	const size_t room = TAPE_RECORD_BYTES_MAX - TAPE_EXTENDED_BYTES - bytes;
 
@@ -89,10 +91,16 @@ void rec_note(struct rec_lane *lane, enum tape_extended type, const void *payloa
 		rec_lost(TAPE_LOST_NO_SPACE);
 		return;
 	}
-	lane->cursor = tape_extended_encode(lane->cursor, type, rec_ticks() >> rec.tick_shift,
-					    payload, bytes, tail, tail_bytes);
+	lane->cursor =
+		tape_extended_encode(lane->cursor, type, ticks, payload, bytes, tail, tail_bytes);
 	atomic_store_explicit((_Atomic uint32_t *)&lane->chunk->used,
 			      (uint32_t)(lane->cursor - lane->records), memory_order_release);
+}
+
+void rec_note(struct rec_lane *lane, enum tape_extended type, const void *payload, size_t bytes,
+	      const void *tail, size_t tail_bytes)
+{
+	rec_note_at(lane, rec_ticks() >> rec.tick_shift, type, payload, bytes, tail, tail_bytes);
 }
 
 static bool shared_map(void)
@@ -109,29 +117,48 @@ static bool shared_map(void)
 	return true;
 }
 
+/* A variable that is there and not empty. */
+static const char *env_text(const char *name)
+{
+	const char *text = rec_env_get(name);
+
+	return text && text[0] ? text : NULL;
+}
+
+/* Preloaded in the place of libmemusage.so, with nothing else said: what that would have counted.
+ */
+static const char *memusage_output(void)
+{
+	return env_text("MEMTAPE_SPOOL") || env_text("MEMTAPE_OUTPUT")
+		       ? NULL
+		       : env_text("MEMUSAGE_OUTPUT");
+}
+
 static bool tape_open(bool may_spool)
 {
 	const char *spool = rec_env_get("MEMTAPE_SPOOL");
-	const char *output = rec_env_get("MEMTAPE_OUTPUT");
+	const char *output = memusage_output() ? memusage_output() : env_text("MEMTAPE_OUTPUT");
 
 	if (may_spool && spool && spool[0] && rec_tape_open_spool(spool))
 		return true;
 	if (may_spool && spool && spool[0] && !rec.options.follow)
 		return false; /* the collector's program has begun before: this is another */
-	return rec_tape_open_file(output && output[0] ? output : "memtape.%e.%p.mtape");
+	return rec_tape_open_file(output ? output : "memtape.%e.%p.mtape");
 }
 
 static void header_fill(uint32_t flags)
 {
 	struct tape_header *header = rec.header;
+	const bool stacks = rec.options.stacks || rec.options.calls_stacks;
+	const bool free_stacks = rec.options.free_stacks || rec.options.calls_free_stacks;
 
 	memcpy(header->magic, TAPE_MAGIC, sizeof(header->magic));
 	header->version = TAPE_VERSION;
 	header->header_bytes = TAPE_HEADER_BYTES;
 	header->kind = TAPE_KIND_RAW;
 	header->chunk_bytes = rec.chunk_bytes;
-	header->flags = flags | (rec.options.stacks ? TAPE_FLAG_ALLOC_STACKS : 0) |
-			(rec.options.free_stacks ? TAPE_FLAG_FREE_STACKS : 0);
+	header->flags = flags | (stacks ? TAPE_FLAG_ALLOC_STACKS : 0) |
+			(free_stacks ? TAPE_FLAG_FREE_STACKS : 0);
 	header->elf_machine = EM_X86_64;
 	header->pointer_bytes = sizeof(void *);
 	header->parent_pid = (uint32_t)SYS_CALL0(SYS_getppid);
@@ -148,7 +175,7 @@ static void header_fill(uint32_t flags)
 static bool begin(uint32_t flags, bool may_spool)
 {
 	rec.pid = (uint32_t)sys_getpid();
-	if (!shared_map() || !rec_stack_init() || !tape_open(may_spool))
+	if (!shared_map() || !rec_rules_init() || !tape_open(may_spool))
 		return false;
 	header_fill(flags);
 	atomic_store(&rec.shared->epoch, ++rec.next_epoch);
@@ -182,9 +209,18 @@ static void options_read(void)
 	const char *selfcheck = rec_env_get("MEMTAPE_SELFCHECK");
 
 	rec.options = (struct rec_options) { .stacks = true, .free_stacks = true, .sample = true };
+	if (memusage_output()) {
+		rec.options.stacks = rec.options.free_stacks = false;
+		rec.options.calls = true;
+	}
 	rec_options_parse(rec_env_get("MEMTAPE_OPTIONS"));
 	if (selfcheck && selfcheck[0] && selfcheck[0] != '0')
 		rec.options.selfcheck = true;
+	if (rec.options.calls) { /* the usual way does not have to ask */
+		rec.options.calls_stacks = rec.options.stacks;
+		rec.options.calls_free_stacks = rec.options.free_stacks;
+		rec.options.stacks = rec.options.free_stacks = false;
+	}
 }
 
 /*
@@ -271,6 +307,7 @@ void rec_end(int status)
 
 static __attribute__((constructor)) void library_begin(void)
 {
+	rec.stack_base = (uint64_t)environ; /* where the kernel has put it, this early */
 	rec_start();
 	if (!rec.options.follow)
 		rec_env_scrub(); /* again: the start may have come before environ was there */

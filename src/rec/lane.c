@@ -9,7 +9,7 @@
  *interrupted the recorder: its events go to a second lane NESTED  the same once more: counted as
  *lost DEAD    thread-local destructors and what follows them: a lane is borrowed for each event
  */
-#include "rec/rec.h"
+#include "rec/tables.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -26,16 +26,13 @@ static bool thread_key_made;
 static bool lane_tables_map(struct rec_lane *lane)
 {
 	const size_t memo_bytes = (REC_MEMO_ENTRIES + 1) * (size_t)MEMO_BYTES_PER_ENTRY;
-	const size_t edge_bytes = sizeof(struct rec_edge) << REC_EDGE_BITS;
 	void *memory = sys_map_private(memo_bytes);
 
-	lane->edges = sys_map_private(edge_bytes);
-	lane->edge_bits = REC_EDGE_BITS;
 	if (memory)
 		unwind_memo_init(&lane->memo, memory, REC_MEMO_ENTRIES);
-	if (!memory || !lane->edges)
+	if (!memory || !rec_tables_init(lane))
 		return false;
-	atomic_fetch_add(&rec.private_bytes, sizeof(*lane) + memo_bytes + edge_bytes);
+	atomic_fetch_add(&rec.private_bytes, sizeof(*lane) + memo_bytes);
 	return true;
 }
 
@@ -74,10 +71,10 @@ static struct rec_lane *lane_create(void)
 		return NULL;
 	}
 	index = lane_tables_map(lane) ? lane_index_take() : rec.lanes_max;
-	lane_memory_missing = !lane->edges || !lane->memo.pair;
+	lane_memory_missing = !lane->tables || !lane->memo.pair;
 	if (index >= rec.lanes_max) {
-		if (lane->edges)
-			sys_munmap(lane->edges, sizeof(struct rec_edge) << REC_EDGE_BITS);
+		if (lane->tables)
+			rec_tables_deinit(lane);
 		if (lane->memo.pair)
 			sys_munmap(lane->memo.pair,
 				   (REC_MEMO_ENTRIES + 1) * (size_t)MEMO_BYTES_PER_ENTRY);
@@ -151,10 +148,8 @@ bool rec_lane_sync(struct rec_lane *lane)
 		return false;
 	}
 	if (lane->epoch != epoch) { /* code was unmapped: what its addresses meant is over */
+		rec_tables_forget(lane);
 		lane->epoch = epoch;
-		unwind_memo_clear(&lane->memo);
-		memset(lane->edges, 0, sizeof(*lane->edges) << lane->edge_bits);
-		lane->edge_count = 0;
 	}
 	return true;
 }

@@ -11,6 +11,8 @@
 
 #include "core/poison.h"
 
+enum { PROT_CODE = 4 /* PROT_EXEC */ };
+
 /* The hooks' own declarations, as the ABI has them. */
 void *mmap(void *hint, size_t bytes, int prot, int flags, int fd, int64_t offset);
 void *mmap64(void *hint, size_t bytes, int prot, int flags, int fd, int64_t offset);
@@ -65,6 +67,8 @@ static void *mmap_hook(void *hint, size_t bytes, int prot, int flags, int fd, in
 		return sys_failed(result) ? (void *)-1 : (void *)result;
 	}
 	ptr = real(hint, bytes, prot, flags, fd, offset);
+	if (prot & PROT_CODE && ptr != (void *)-1)
+		rec_code_add((uint64_t)ptr, bytes);
 	note_map(TAPE_EXT_MMAP,
 		 (struct tape_map) { .address = (uint64_t)ptr,
 				     .bytes = bytes,
@@ -121,6 +125,8 @@ REC_EXPORT int mprotect(void *ptr, size_t bytes, int prot)
 	struct rec_frame caller = REC_CALLER();
 	int (*real)(void *, size_t, int) = REAL(mprotect);
 
+	if (prot & PROT_CODE)
+		rec_code_add((uint64_t)ptr, bytes);
 	note_map(TAPE_EXT_MPROTECT,
 		 (struct tape_map) { .address = (uint64_t)ptr, .bytes = bytes, .prot = prot },
 		 &caller);

@@ -248,7 +248,7 @@ void rec_epoch_next(void)
 	uint64_t now = atomic_load(epoch);
 	uint64_t next;
 
-	rec_stack_forget_rules();
+	rec_rules_forget();
 	next = atomic_fetch_add(&rec.next_epoch, 1) + 1;
 	while (now != 0 && !atomic_compare_exchange_weak(epoch, &now, next))
 		;
@@ -313,8 +313,10 @@ static bool module_holds(const struct rec_module *module, uint64_t pc)
 
 	if (!rec_real.find_object)
 		return true;
+	/* Of an object with holes between its segments the loader gives the one segment. */
 	return loader_find(pc, &found) &&
-	       found.map_begin == (module->object.begin & -(uint64_t)PAGE) &&
+	       found.map_begin >= (module->object.begin & -(uint64_t)PAGE) &&
+	       found.map_begin < module->object.end &&
 	       (!module->object.eh_frame_hdr || found.eh_frame_hdr == module->object.eh_frame_hdr);
 }
 
@@ -361,6 +363,18 @@ static uint32_t jit_rule(uint64_t pc)
 	return rule;
 }
 
+static bool module_is_code(const struct rec_module *module, uint64_t pc)
+{
+	for (uint32_t i = 0; i < module->phdr_count; i++) {
+		const ElfW(Phdr) *phdr = &module->phdr[i];
+
+		if (phdr->p_type == PT_LOAD && phdr->p_flags & PF_X &&
+		    pc - (module->object.bias + phdr->p_vaddr) < phdr->p_memsz)
+			return true;
+	}
+	return false;
+}
+
 uint32_t rec_module_rule(struct rec_lane *lane, uint64_t lookup_pc)
 {
 	struct rec_module *module = module_find(lookup_pc);
@@ -375,6 +389,8 @@ uint32_t rec_module_rule(struct rec_lane *lane, uint64_t lookup_pc)
 	if (rule == UNWIND_NONE && rec_real.find_object &&
 	    module->object.bias == getauxval(AT_BASE))
 		return UNWIND_END;
+	if (rule == UNWIND_NONE && module_is_code(module, lookup_pc))
+		return UNWIND_BARE;
 	return rule;
 }
 

@@ -36,7 +36,8 @@ static inline void other_end(struct other *other)
 
 static inline uint32_t other_stack(const struct other *other, const struct rec_frame *caller)
 {
-	return rec.options.stacks ? rec_stack_take(other->lane, caller) : TAPE_NODE_NONE;
+	return rec.options.stacks || rec.options.calls_stacks ? rec_stack_take(other->lane, caller)
+							      : TAPE_NODE_NONE;
 }
 
 /* Before the first hook of the allocation kind has been called, the real functions are not known.

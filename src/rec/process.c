@@ -5,6 +5,7 @@
 #include "rec/other.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -192,6 +193,77 @@ REC_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 
 	note_exec("", &caller);
 	return real(fd, argv, envp);
+}
+
+/* How many pointers an argv of these needs, its NULL among them. */
+static size_t arguments_count(const char *first, va_list *list)
+{
+	size_t count = 1;
+
+	for (; first; count++)
+		first = va_arg(*list, const char *);
+	return count;
+}
+
+static void arguments_take(char **argv, const char *first, va_list *list)
+{
+	for (; first; first = va_arg(*list, const char *))
+		*argv++ = (char *)first;
+	*argv = NULL;
+}
+
+/*
+ * Into an argv on the hook's own stack, as libc does: a child of vfork may come here, a signal
+ * handler, too. `list` stands behind the NULL afterwards.
+ */
+#define ARGUMENTS(argv, first, list)                                                               \
+	do {                                                                                       \
+		va_start(list, first);                                                             \
+		(argv) = __builtin_alloca(arguments_count(first, &(list)) * sizeof(*(argv)));      \
+		va_end(list);                                                                      \
+		va_start(list, first);                                                             \
+		arguments_take(argv, first, &(list));                                              \
+	} while (0)
+
+REC_EXPORT int execl(const char *path, const char *first, ...)
+{
+	struct rec_frame caller = REC_CALLER();
+	int (*real)(const char *, char *const[]) = REAL(execv);
+	char **argv;
+	va_list list;
+
+	ARGUMENTS(argv, first, list);
+	va_end(list);
+	note_exec(path, &caller);
+	return real(path, argv);
+}
+
+REC_EXPORT int execlp(const char *file, const char *first, ...)
+{
+	struct rec_frame caller = REC_CALLER();
+	int (*real)(const char *, char *const[]) = REAL(execvp);
+	char **argv;
+	va_list list;
+
+	ARGUMENTS(argv, first, list);
+	va_end(list);
+	note_exec(file, &caller);
+	return real(file, argv);
+}
+
+REC_EXPORT int execle(const char *path, const char *first, ...)
+{
+	struct rec_frame caller = REC_CALLER();
+	int (*real)(const char *, char *const[], char *const[]) = REAL(execve);
+	char *const *envp;
+	char **argv;
+	va_list list;
+
+	ARGUMENTS(argv, first, list);
+	envp = va_arg(list, char *const *);
+	va_end(list);
+	note_exec(path, &caller);
+	return real(path, argv, envp);
 }
 
 static void exit_now(int status) __attribute__((noreturn));

@@ -8,7 +8,9 @@
  * - maps.c: mmap and its kin, mallopt; process.c: threads, dlopen, fork, exec, exit; other.h of
  * both.
  * - lane.c: which stream a thread writes to; chunk.c: where the bytes go; path.c: the tape's name.
- * - stack.c: a stack into a node id; module.c: loaded objects and their unwind tables.
+ * - stack.c: a stack into a node id; module.c: loaded objects and their unwind tables; code.c:
+ *   memory made executable.
+ * - depth.c: how deep stacks are, when that is wanted.
  * - usage.c: clock pairs, RSS and the like; init.c: beginning, fork, end; env.c: the environment.
  */
 #ifndef MEMTAPE_REC_REC_H
@@ -20,14 +22,17 @@
 #include "tape/tape.h"
 #include "unwind/memo.h"
 
-#define REC_EXPORT __attribute__((visibility("default")))
-#define REC_COLD   __attribute__((cold, noinline))
+#define REC_EXPORT   __attribute__((visibility("default")))
+#define REC_SCRAMBLE UINT64_C(0x9e3779b97f4a7c15) /* odd: multiplying by it is a bijection */
+#define REC_COLD     __attribute__((cold, noinline))
 
 enum {
 	REC_MEMO_ENTRIES = 1022, /* of a fresh lane; grows to */
 	REC_MEMO_ENTRIES_MAX = 1 << 20,
-	REC_EDGE_BITS = 12, /* of a fresh lane; grows to */
-	REC_EDGE_BITS_MAX = 18,
+	REC_PLACE_BITS = 11, /* of a fresh lane; they grow */
+	REC_NEAR_BITS = 12,
+	REC_FAR_BITS = 9,
+	REC_STEPS = 512,
 	REC_CHUNK_BYTES = 128 << 10,
 	REC_TICK_SHIFT = 5,
 	REC_LANES_MAX = 4096,
@@ -51,11 +56,28 @@ struct rec_frame {
 			      .sp = (uint64_t)__builtin_frame_address(0) + 16,                     \
 			      .bp = *(const uint64_t *)__builtin_frame_address(0) })
 
-/* Memory of "node of (parent, pc)"; node 0: an empty place. */
-struct rec_edge {
-	uint64_t pc; /* bit 63: exact */
-	uint32_t parent;
-	uint32_t node;
+/* tables.h */
+struct rec_tables {
+	uint64_t *places;
+	uint64_t *near; /* edges in the cache line of their parent */
+	uint64_t *far;	/* edges for which that line had no room */
+	size_t near_mask;
+	uint32_t place_shift, far_shift; /* 64 - bits of an index */
+	uint32_t place_count, far_count;
+	uint32_t node_base; /* node 3 in the tables is 3 + this on the tape */
+	bool crowded;	    /* make room before the next event */
+};
+
+/* depth.c: the stack of the thread that has the lane. */
+struct rec_depth {
+	uint32_t tid; /* whose this is */
+	bool is_guess;
+	uint64_t first_base; /* of the first thread, as far as it was known */
+	uint64_t base;
+	uint64_t low;			/* known to be the thread's down to here */
+	uint64_t other_low, other_high; /* another stack that it runs on now and then */
+	uint64_t max_bytes;
+	uint64_t told_bytes; /* by the last record */
 };
 
 /* One stream of the tape, used by one thread at a time. Mapped, never unmapped, reused. */
@@ -68,9 +90,7 @@ struct rec_lane {
 	struct tape_chunk *chunk; /* NULL: none could be had */
 	struct tape_codec_state codec;
 	struct unwind_memo memo;
-	struct rec_edge *edges;
-	size_t edge_count;
-	uint32_t edge_bits;
+	struct rec_tables *tables;	   /* one of pair */
 	uint64_t mapped_begin, mapped_end; /* known to be readable: the stack in use */
 	uint32_t next_node;
 	uint32_t stream;
@@ -81,6 +101,10 @@ struct rec_lane {
 	uint32_t nested;       /* 1: for handlers that interrupt the recorder */
 	_Atomic uint32_t busy; /* 1: some thread owns it */
 	char name[16];
+	struct rec_tables pair[2];
+	struct rec_depth depth;
+	uint32_t step_count;
+	uint32_t steps[REC_STEPS]; /* from 1 on: what is too long for a place */
 };
 
 enum rec_phase {
@@ -118,6 +142,11 @@ struct rec_options {
 	bool follow;
 	bool selfcheck;
 	bool sample;
+	/* What memusage counts: depths of stacks, frees of NULL. Then stacks are wanted by these:
+	 */
+	bool calls;
+	bool calls_stacks;
+	bool calls_free_stacks;
 };
 
 /*
@@ -141,6 +170,7 @@ struct rec_process {
 	_Atomic uint32_t module_lock;
 	_Atomic uint32_t file_lock;
 	uint32_t pid;
+	uint64_t stack_base; /* of the first thread; 0: not known */
 	_Atomic uint64_t next_epoch;
 	struct tape_header *header; /* mapped page(s) of the tape or spool */
 	struct tape_live *live;
@@ -215,8 +245,17 @@ bool rec_tape_open_file(const char *pattern);
 
 /* stack.c */
 uint32_t rec_stack_take(struct rec_lane *lane, const struct rec_frame *frame);
-void rec_stack_forget_rules(void);
-bool rec_stack_init(void);
+
+/* depth.c: for options.calls; the node of the event at ticks (shifted). */
+uint32_t rec_depth_take(struct rec_lane *lane, unsigned fn, uint64_t ticks,
+			const struct rec_frame *caller);
+
+/* rules.c */
+bool rec_rules_init(void);
+void rec_rules_forget(void);
+enum { REC_RULE_NONE = 15 }; /* for UNWIND_NONE, so that a rule is never 0 */
+/* For a lookup pc (a return address - 1, or exact). */
+uint32_t rec_rule_get(struct rec_lane *lane, uint64_t lookup_pc);
 
 /* module.c */
 void rec_modules_scan(struct rec_lane *lane);
@@ -227,6 +266,10 @@ void rec_modules_note_all(struct rec_lane *lane); /* a new tape, objects already
 bool rec_jit_add(const void *eh_frame);
 void rec_jit_remove(const void *eh_frame);
 void rec_epoch_next(void); /* what code addresses meant is over */
+
+/* code.c: what the program made executable; a walk may find return addresses there. */
+void rec_code_add(uint64_t begin, uint64_t bytes);
+bool rec_code_holds(uint64_t pc);
 
 /* A lane for a hook that is not an allocation's; also inside an allocator. NULL: none. */
 struct rec_lane *rec_other_enter(struct rec_tls *tls, const struct rec_frame *caller,
@@ -247,6 +290,9 @@ void rec_process_note(struct rec_lane *lane);
 /* An extended record with the present time; payload and tail as in tape_extended_encode(). */
 void rec_note(struct rec_lane *lane, enum tape_extended type, const void *payload, size_t bytes,
 	      const void *tail, size_t tail_bytes);
+/* Before an event of that time (shifted): not to be later than it. */
+void rec_note_at(struct rec_lane *lane, uint64_t ticks, enum tape_extended type,
+		 const void *payload, size_t bytes, const void *tail, size_t tail_bytes);
 
 static inline uint64_t rec_ticks(void)
 {

@@ -11,13 +11,43 @@ enum {
 	FUNCTION_COLUMNS = 48
 };
 
+/* The rows that are listed, in their order, a batch at a time. */
+struct source {
+	const struct selection *selection;
+	const uint64_t *sorted; /* NULL: the order of time */
+	uint64_t rest;		/* of them */
+	uint64_t at;		/* in the order of time: for selection_next */
+	uint64_t rows[MODEL_BATCH];
+	struct batch batch;
+};
+
 struct list {
 	const struct report_context *context;
 	FILE *out;
+	uint64_t count;		/* of allocations so far */
 	struct str text;	/* not yet written */
 	const char **fragments; /* by stack: JSON of its innermost address; NULL: not made yet */
 	struct err *err;	/* of writing; sticks */
 };
+
+/* The next batch with all columns; NULL: that were all. */
+static const struct batch *source_next(struct source *source)
+{
+	const uint64_t *rows = source->sorted ? source->sorted : source->rows;
+	size_t count = u64_min(source->rest, MODEL_BATCH);
+
+	if (count > 0 && !source->sorted)
+		count = u64_min(selection_next(source->selection, &source->at, source->rows),
+				count);
+	if (count == 0)
+		return NULL;
+	batch_list(&source->batch, source->selection->facts, rows, count);
+	for (int column = 0; column < MODEL_COLUMNS; column++)
+		batch_column(&source->batch, (enum model_column)column);
+	source->sorted += source->sorted ? count : 0;
+	source->rest -= count;
+	return &source->batch;
+}
 
 static void list_flush(struct list *list)
 {
@@ -97,9 +127,9 @@ static void add_u64(struct str *text, const char *key, uint64_t value)
 	str_add_u64(text, value);
 }
 
-static void add_free(struct list *list, const struct model_allocations *all, size_t i)
+static void add_free(struct list *list, const struct batch *all, size_t i)
 {
-	const bool is_freed = all->free_ns[i] != MODEL_NEVER;
+	const bool is_freed = all->columns[MODEL_FREE_NS][i] != MODEL_NEVER;
 	struct str *text = &list->text;
 
 	if (!is_freed) {
@@ -107,64 +137,70 @@ static void add_free(struct list *list, const struct model_allocations *all, siz
 			      "\"free_stack\":null");
 		return;
 	}
-	add_u64(text, ",\"free_ns\":", all->free_ns[i]);
+	add_u64(text, ",\"free_ns\":", all->columns[MODEL_FREE_NS][i]);
 	str_add(text, ",\"free_thread\":");
-	if (all->free_thread[i] == MODEL_NO_THREAD)
+	if (all->columns[MODEL_FREE_THREAD][i] == MODEL_NO_THREAD)
 		str_add(text, "null");
 	else
-		str_add_u64(text, model_thread(list->context->model, all->free_thread[i])->tid);
+		str_add_u64(text,
+			    model_thread(list->context->model, all->columns[MODEL_FREE_THREAD][i])
+				    ->tid);
 	str_add(text, ",\"free_function\":");
-	if (tape_fn_name(all->free_fn[i]))
-		str_add_json(text, tape_fn_name(all->free_fn[i]));
+	if (tape_fn_name((enum tape_fn)all->columns[MODEL_FREE_FN][i]))
+		str_add_json(text, tape_fn_name((enum tape_fn)all->columns[MODEL_FREE_FN][i]));
 	else
 		str_add(text, "null");
 	str_add(text, ",\"free_stack\":");
-	if (all->free_stack[i] == CAPTURE_STACK_NONE)
+	if (all->columns[MODEL_FREE_STACK][i] == CAPTURE_STACK_NONE)
 		str_add(text, "null");
 	else
-		add_stack(list, all->free_stack[i]);
+		add_stack(list, (uint32_t)all->columns[MODEL_FREE_STACK][i]);
 }
 
-static void add_allocation(struct list *list, const struct model_allocations *all, size_t i)
+static void add_allocation(struct list *list, const struct batch *all, size_t i)
 {
 	const struct model *model = list->context->model;
 	struct str *text = &list->text;
 
-	str_add(text, i ? ",\n{\"address\":\"" : "{\"address\":\"");
-	str_add_hex(text, all->address[i]);
-	add_u64(text, "\",\"size\":", all->size[i]);
-	add_u64(text, ",\"usable_size\":", all->usable[i]);
-	add_u64(text, ",\"alloc_ns\":", all->alloc_ns[i]);
-	add_u64(text, ",\"thread\":", model_thread(model, all->thread[i])->tid);
+	str_add(text, list->count++ ? ",\n{\"id\":" : "{\"id\":");
+	str_add_u64(text, batch_row(all, i));
+	str_add(text, ",\"address\":\"");
+	str_add_hex(text, all->columns[MODEL_ADDRESS][i]);
+	add_u64(text, "\",\"size\":", all->columns[MODEL_SIZE][i]);
+	add_u64(text, ",\"usable_size\":", all->columns[MODEL_USABLE][i]);
+	add_u64(text, ",\"alloc_ns\":", all->columns[MODEL_ALLOC_NS][i]);
+	add_u64(text, ",\"thread\":", model_thread(model, all->columns[MODEL_THREAD][i])->tid);
 	str_add(text, ",\"function\":");
-	str_add_json(text, tape_fn_name(all->fn[i]));
+	str_add_json(text, tape_fn_name((enum tape_fn)all->columns[MODEL_FN][i]));
 	add_free(list, all, i);
 	str_add(text, ",\"temporary\":");
-	str_add(text, all->flags[i] & MODEL_ALLOCATION_TEMPORARY ? "true" : "false");
+	str_add(text, all->columns[MODEL_FLAGS][i] & MODEL_ALLOCATION_TEMPORARY ? "true" : "false");
 	str_add(text, ",\"at_peak\":");
-	str_add(text, all->flags[i] & MODEL_ALLOCATION_PEAK ? "true" : "false");
+	str_add(text, all->columns[MODEL_FLAGS][i] & MODEL_ALLOCATION_PEAK ? "true" : "false");
 	str_add(text, ",\"realloc_of\":");
-	if (all->realloc_of[i] == MODEL_NO_ALLOCATION)
+	if (all->columns[MODEL_REALLOC_OF][i] == MODEL_NO_ROW)
 		str_add(text, "null");
 	else
-		str_add_u64(text, all->realloc_of[i]);
+		str_add_u64(text, all->columns[MODEL_REALLOC_OF][i]);
 	str_add(text, ",\"stack\":");
-	add_stack(list, all->stack[i]);
+	add_stack(list, (uint32_t)all->columns[MODEL_STACK][i]);
 	str_add_char(text, '}');
 }
 
-static void json_write(struct list *list, size_t count)
+static void json_write(struct list *list, struct source *source)
 {
-	const struct model_allocations *all = model_allocations(list->context->model);
+	const struct batch *batch;
 
 	list->fragments = arena_array(list->context->arena, model_stack_count(list->context->model),
 				      sizeof(*list->fragments));
 	list->text.failed |= !list->fragments;
 	str_add(&list->text, "[");
-	for (size_t i = 0; list->fragments && i < count && !list->err; i++) {
-		add_allocation(list, all, i);
-		if (list->text.len >= FLUSH_BYTES)
-			list_flush(list);
+	while (list->fragments && !list->err && (batch = source_next(source))) {
+		for (size_t i = 0; i < batch->count && !list->err; i++) {
+			add_allocation(list, batch, i);
+			if (list->text.len >= FLUSH_BYTES)
+				list_flush(list);
+		}
 	}
 	str_add(&list->text, "]\n");
 	list_flush(list);
@@ -183,23 +219,27 @@ static const struct emit_column columns[] = {
 	{ .key = "stack", .title = "called from", .left = true, .elastic = true },
 };
 
-static void emit_allocation(struct emit *emit, const struct report_context *context, size_t i)
+static void emit_allocation(struct emit *emit, const struct report_context *context,
+			    const struct batch *all, size_t i)
 {
-	const struct model_allocations *all = model_allocations(context->model);
-	struct walk walk = walk_begin(context->model, context->names, all->stack[i], context->mode);
+	struct walk walk = walk_begin(context->model, context->names,
+				      (uint32_t)all->columns[MODEL_STACK][i], context->mode);
 	const struct name_frame *frame;
 
 	emit_row(emit);
-	emit_u64(emit, "alloc_ns", all->alloc_ns[i], EMIT_DURATION);
-	if (all->free_ns[i] == MODEL_NEVER)
+	emit_u64(emit, "alloc_ns", all->columns[MODEL_ALLOC_NS][i], EMIT_DURATION);
+	if (all->columns[MODEL_FREE_NS][i] == MODEL_NEVER)
 		emit_null(emit, "lifetime_ns");
 	else
-		emit_u64(emit, "lifetime_ns", all->free_ns[i] - all->alloc_ns[i], EMIT_DURATION);
-	emit_u64(emit, "thread", model_thread(context->model, all->thread[i])->tid, EMIT_PLAIN);
-	emit_address(emit, "address", all->address[i]);
-	emit_u64(emit, "size", all->size[i], EMIT_BYTES);
-	emit_u64(emit, "usable_size", all->usable[i], EMIT_BYTES);
-	emit_text(emit, "function", tape_fn_name(all->fn[i]));
+		emit_u64(emit, "lifetime_ns",
+			 all->columns[MODEL_FREE_NS][i] - all->columns[MODEL_ALLOC_NS][i],
+			 EMIT_DURATION);
+	emit_u64(emit, "thread", model_thread(context->model, all->columns[MODEL_THREAD][i])->tid,
+		 EMIT_PLAIN);
+	emit_address(emit, "address", all->columns[MODEL_ADDRESS][i]);
+	emit_u64(emit, "size", all->columns[MODEL_SIZE][i], EMIT_BYTES);
+	emit_u64(emit, "usable_size", all->columns[MODEL_USABLE][i], EMIT_BYTES);
+	emit_text(emit, "function", tape_fn_name((enum tape_fn)all->columns[MODEL_FN][i]));
 	emit_list(emit, "stack");
 	for (size_t shown = 0; (frame = walk_next(&walk)); shown++) {
 		const char *function = names_get(context->names, frame->name)->function;
@@ -217,7 +257,8 @@ static void emit_allocation(struct emit *emit, const struct report_context *cont
 	emit_end(emit);
 }
 
-static struct err *rows_write(const struct report_context *context, size_t count, FILE *out)
+static struct err *rows_write(const struct report_context *context, struct source *source,
+			      FILE *out)
 {
 	const struct report_settings *settings = context->settings;
 	const struct emit_settings emit_settings = { .format = settings->format,
@@ -225,13 +266,16 @@ static struct err *rows_write(const struct report_context *context, size_t count
 						     .width = settings->width };
 	CLEAN(emit_destroy) struct emit *emit = emit_create(out, &emit_settings);
 	CLEAN(text_deinit) struct text text = text_begin(settings);
+	const struct batch *batch;
 	struct err *err;
 
 	if (!emit)
 		return err_nomem();
 	emit_table(emit, NULL, columns, array_size(columns));
-	for (size_t i = 0; i < count && !emit_has_failed(emit); i++)
-		emit_allocation(emit, context, i);
+	while (!emit_has_failed(emit) && (batch = source_next(source))) {
+		for (size_t i = 0; i < batch->count; i++)
+			emit_allocation(emit, context, batch, i);
+	}
 	emit_end(emit);
 	err = emit_finish(emit);
 	if (err || settings->format != EMIT_TEXT)
@@ -240,17 +284,47 @@ static struct err *rows_write(const struct report_context *context, size_t count
 	return text_write(&text, out);
 }
 
+static struct err *check(const struct report_settings *settings)
+{
+	struct selection_order order;
+
+	return settings->sort_text ? selection_order_parse(settings->sort_text, &order) : NULL;
+}
+
+static struct err *source_begin(struct source *source, const struct report_context *context)
+{
+	const struct report_settings *settings = context->settings;
+	const uint64_t top = settings->top;
+	struct selection_order order = { 0 };
+	struct err *err;
+
+	source->selection = context->selection;
+	source->rest = context->selection->count;
+	if (top && top < source->rest)
+		source->rest = top;
+	if (!settings->sort_text && settings->skip == 0)
+		return NULL;
+	err = settings->sort_text ? selection_order_parse(settings->sort_text, &order) : NULL;
+	if (err)
+		return err;
+	return selection_sorted(context->selection, &order, settings->skip, top, context->arena,
+				&source->sorted, &source->rest);
+}
+
 static struct err *run(const struct report_context *context, FILE *out)
 {
 	struct list list = { .context = context, .out = out };
-	const uint64_t top = context->settings->top;
-	size_t count = model_allocations(context->model)->count;
+	struct source *source = arena_alloc(context->arena, sizeof(*source));
+	struct err *err;
 
-	if (top && top < count)
-		count = top;
+	if (!source)
+		return err_nomem();
+	err = source_begin(source, context);
+	if (err)
+		return err;
 	if (context->settings->format != EMIT_JSON)
-		return rows_write(context, count, out);
-	json_write(&list, count);
+		return rows_write(context, source, out);
+	json_write(&list, source);
 	str_deinit(&list.text);
 	return list.err;
 }
@@ -259,5 +333,8 @@ const struct report report_allocations = {
 	.name = "allocations",
 	.summary = "every allocation in the order of time, its stacks and its free",
 	.depth = MODEL_FULL,
+	.selects = true,
+	.sorts_itself = true,
+	.check = check,
 	.run = run,
 };

@@ -82,12 +82,36 @@ static void add_modules(struct text *text, bool *is_first, const struct report_c
 	}
 }
 
+/* What is not shown because it was not asked for is no fault, but must be minded all the same. */
+static void add_part(struct text *text, bool *is_first, const struct report_context *context)
+{
+	const struct report_settings *settings = context->settings;
+
+	if (!context->selection || selection_is_all(context->selection))
+		return;
+	begin_line(text, is_first);
+	str_add(&text->out, "this is about a part of the tape: ");
+	text_counted(&text->out, context->selection->count, "allocation");
+	if (settings->filter) {
+		str_add(&text->out, " of which ");
+		str_add_terminal(&text->out, settings->filter);
+	}
+	if (settings->from || settings->until) {
+		str_add(&text->out, ", from ");
+		str_add_terminal(&text->out, settings->from ? settings->from : "start");
+		str_add(&text->out, " until ");
+		str_add_terminal(&text->out, settings->until ? settings->until : "end");
+	}
+	str_add_char(&text->out, '\n');
+}
+
 void quality_text(struct text *text, const struct report_context *context)
 {
 	const struct model_quality *quality = model_quality(context->model);
 	const struct model_totals *totals = model_totals(context->model);
 	bool is_first = true;
 
+	add_part(text, &is_first, context);
 	add_fault(text, &is_first, quality);
 	for (size_t i = 0; i < array_size(loss_words); i++) {
 		if (loss_words[i])
@@ -114,6 +138,12 @@ void quality_emit(struct emit *emit, const struct report_context *context)
 	const struct model_quality *quality = model_quality(context->model);
 
 	emit_object(emit, "quality");
+	if (context->selection && !selection_is_all(context->selection)) {
+		emit_text(emit, "filter", context->settings->filter);
+		emit_text(emit, "from", context->settings->from);
+		emit_text(emit, "until", context->settings->until);
+		emit_u64(emit, "selected_allocations", context->selection->count, EMIT_COUNT);
+	}
 	emit_u64(emit, "lost_events", quality->lost_events, EMIT_COUNT);
 	emit_object(emit, "lost");
 	for (size_t i = 0; i < array_size(loss_keys); i++) {

@@ -13,19 +13,17 @@ enum {
 	FUNCTION_COLUMNS_MIN = 24
 };
 
-static const struct name_frame *site_frame(const struct report_context *context,
-					   const struct site *site, enum metric metric)
+const struct name_frame *rank_site_frame(const struct report_context *context, uint32_t stack)
 {
-	struct walk walk =
-		walk_begin(context->model, context->names, site->stacks[metric], context->mode);
+	struct walk walk = walk_begin(context->model, context->names, stack, context->mode);
 
 	return walk_next(&walk);
 }
 
 /* --- text ---------------------------------------------------------------------------------- */
 
-static void add_numbers(struct text *text, enum metric metric, const struct model_stack_sums *sums,
-			uint64_t whole)
+void rank_numbers(struct text *text, enum metric metric, const struct model_stack_sums *sums,
+		  uint64_t whole)
 {
 	char share[STR_SHORT_BYTES], bytes[STR_SHORT_BYTES], calls[STR_SHORT_BYTES];
 	const bool is_bytes = metric_is_bytes(metric);
@@ -52,9 +50,9 @@ static void add_columns(struct text *text, enum metric metric)
 }
 
 /* function  file:line  module */
-static void add_frame(struct text *text, const struct report_context *context,
-		      const struct name_frame *frame, uint64_t times, enum text_style style,
-		      size_t columns)
+void rank_frame(struct text *text, const struct report_context *context,
+		const struct name_frame *frame, uint64_t times, enum text_style style,
+		size_t columns)
 {
 	const struct name *name = names_get(context->names, frame->name);
 	CLEAN(str_deinit) struct str place = { 0 };
@@ -73,12 +71,10 @@ static void add_frame(struct text *text, const struct report_context *context,
 	str_add_char(&text->out, '\n');
 }
 
-static void add_callers(struct text *text, const struct report_context *context,
-			const struct site *site, enum metric metric)
+void rank_callers(struct text *text, const struct report_context *context, uint32_t stack,
+		  size_t indent)
 {
-	const size_t indent = SHARE_COLUMNS + 3;
-	struct walk walk =
-		walk_begin(context->model, context->names, site->stacks[metric], context->mode);
+	struct walk walk = walk_begin(context->model, context->names, stack, context->mode);
 	struct walk ahead;
 
 	walk_next(&walk); /* the function itself */
@@ -108,7 +104,7 @@ static void add_stack(struct text *text, const struct report_context *context,
 		      const struct site *site, enum metric metric, uint32_t stack, uint64_t whole)
 {
 	const size_t indent = SHARE_COLUMNS + VALUE_COLUMNS + OTHER_COLUMNS + 2;
-	const struct model_stack_sums *sums = &model_stack_sums(context->model)[stack];
+	const struct model_stack_sums *sums = &context->sums.stacks[stack];
 	const bool is_all = metric_value(metric, sums) == metric_value(metric, &site->sums);
 	struct walk walk = walk_begin(context->model, context->names, stack, context->mode);
 	const struct name_frame *frame;
@@ -122,11 +118,11 @@ static void add_stack(struct text *text, const struct report_context *context,
 		if (i == 0 && is_all && times == 1)
 			continue;
 		if (i == 0 && !is_all)
-			add_numbers(text, metric, sums, whole);
+			rank_numbers(text, metric, sums, whole);
 		else
 			str_add_repeated(&text->out, ' ', indent);
-		add_frame(text, context, frame, times, frame->is_inlined ? TEXT_DIM : TEXT_PLAIN,
-			  text->width - indent);
+		rank_frame(text, context, frame, times, frame->is_inlined ? TEXT_DIM : TEXT_PLAIN,
+			   text->width - indent);
 	}
 }
 
@@ -135,12 +131,11 @@ static struct err *add_stacks(struct text *text, const struct report_context *co
 			      const struct sites *sites, const struct site *site,
 			      enum metric metric, uint64_t whole)
 {
-	const struct model_stack_sums *sums = model_stack_sums(context->model);
+	const struct model_stack_sums *sums = context->sums.stacks;
 	const uint64_t value_min = metric_value(metric, &site->sums) / STACK_SHARE_MIN;
 	const uint32_t *stacks;
 	size_t count, shown = 0;
-	struct err *err = sites_stacks(context->model, sites, site, metric, 0, context->arena,
-				       &stacks, &count);
+	struct err *err = sites_stacks(sites, site, metric, 0, context->arena, &stacks, &count);
 
 	if (err)
 		return err;
@@ -166,7 +161,7 @@ static void add_title(struct text *text, enum metric metric, const struct model_
 		[METRIC_LEAKED] = "Never freed",
 		[METRIC_ALLOCATED] = "Most bytes allocated",
 		[METRIC_COUNT] = "Most calls",
-		[METRIC_TEMPORARY] = "Temporary: freed by the next event of their thread",
+		[METRIC_TEMPORARY] = "Temporary: freed before their thread allocated again",
 	};
 	CLEAN(str_deinit) struct str right = { 0 };
 
@@ -183,22 +178,23 @@ struct err *rank_text(const struct report_context *context, struct text *text,
 		      const struct sites *sites, enum metric metric, size_t top,
 		      enum rank_detail detail)
 {
-	const struct model_stack_sums totals = metric_totals(context->model);
-	const uint64_t whole = metric_value(metric, &totals);
+	const struct model_stack_sums *totals = &context->sums.total;
+	const uint64_t whole = metric_value(metric, totals);
 	const struct site *const *ranked;
 	size_t count;
 	struct err *err = sites_rank(sites, metric, top, context->arena, &ranked, &count);
 
 	if (err || count == 0)
 		return err;
-	add_title(text, metric, &totals);
+	add_title(text, metric, totals);
 	add_columns(text, metric);
 	for (size_t i = 0; i < count; i++) {
-		add_numbers(text, metric, &ranked[i]->sums, whole);
-		add_frame(text, context, site_frame(context, ranked[i], metric), 1, TEXT_BOLD,
-			  text->width - SHARE_COLUMNS - VALUE_COLUMNS - OTHER_COLUMNS - 2);
+		rank_numbers(text, metric, &ranked[i]->sums, whole);
+		rank_frame(text, context, rank_site_frame(context, ranked[i]->stacks[metric]), 1,
+			   TEXT_BOLD,
+			   text->width - SHARE_COLUMNS - VALUE_COLUMNS - OTHER_COLUMNS - 2);
 		if (detail == RANK_CALLERS)
-			add_callers(text, context, ranked[i], metric);
+			rank_callers(text, context, ranked[i]->stacks[metric], SHARE_COLUMNS + 3);
 		else
 			err = add_stacks(text, context, sites, ranked[i], metric, whole);
 		if (err)
@@ -211,6 +207,20 @@ struct err *rank_text(const struct report_context *context, struct text *text,
 
 /* --- JSON and CSV -------------------------------------------------------------------------- */
 
+void rank_emit_place(struct emit *emit, const struct report_context *context,
+		     const struct name_frame *frame)
+{
+	const struct name *name = names_get(context->names, frame->name);
+
+	emit_text(emit, "function", name->function);
+	emit_text(emit, "file", frame->file);
+	if (frame->line > 0)
+		emit_u64(emit, "line", frame->line, EMIT_PLAIN);
+	else
+		emit_null(emit, "line");
+	emit_text(emit, "module", name->module[0] ? name->module : NULL);
+}
+
 void rank_emit_stack(struct emit *emit, const char *key, const struct report_context *context,
 		     uint32_t stack)
 {
@@ -219,16 +229,8 @@ void rank_emit_stack(struct emit *emit, const char *key, const struct report_con
 
 	emit_list(emit, key);
 	while ((frame = walk_next(&walk))) {
-		const struct name *name = names_get(context->names, frame->name);
-
 		emit_object(emit, NULL);
-		emit_text(emit, "function", name->function);
-		emit_text(emit, "file", frame->file);
-		if (frame->line > 0)
-			emit_u64(emit, "line", frame->line, EMIT_PLAIN);
-		else
-			emit_null(emit, "line");
-		emit_text(emit, "module", name->module[0] ? name->module : NULL);
+		rank_emit_place(emit, context, frame);
 		emit_bool(emit, "inlined", frame->is_inlined);
 		emit_end(emit);
 	}
@@ -238,18 +240,10 @@ void rank_emit_stack(struct emit *emit, const char *key, const struct report_con
 static void emit_site(struct emit *emit, const struct report_context *context,
 		      const struct site *site, enum metric metric)
 {
-	const struct name *name = names_get(context->names, site->name);
-	const struct name_frame *frame = site_frame(context, site, metric);
 	const struct model_stack_sums *sums = &site->sums;
 
 	emit_row(emit);
-	emit_text(emit, "function", name->function);
-	emit_text(emit, "file", frame->file);
-	if (frame->line > 0)
-		emit_u64(emit, "line", frame->line, EMIT_PLAIN);
-	else
-		emit_null(emit, "line");
-	emit_text(emit, "module", name->module[0] ? name->module : NULL);
+	rank_emit_place(emit, context, rank_site_frame(context, site->stacks[metric]));
 	emit_u64(emit, "peak_bytes", sums->peak.bytes, EMIT_BYTES);
 	emit_u64(emit, "peak_count", sums->peak.count, EMIT_COUNT);
 	emit_u64(emit, "leaked_bytes", sums->leaked.bytes, EMIT_BYTES);
@@ -260,6 +254,30 @@ static void emit_site(struct emit *emit, const struct report_context *context,
 	emit_u64(emit, "temporary_count", sums->temporary.count, EMIT_COUNT);
 	emit_u64(emit, "stacks", site->stack_count, EMIT_COUNT);
 	rank_emit_stack(emit, "stack", context, site->stacks[metric]);
+	emit_end(emit);
+}
+
+static void emit_suppressed(struct emit *emit, const struct report_context *context)
+{
+	const struct suppressed *suppressed = context->suppressed;
+
+	if (!suppressed)
+		return;
+	emit_object(emit, "suppressed");
+	emit_u64(emit, "bytes", suppressed->leaked.bytes, EMIT_BYTES);
+	emit_u64(emit, "count", suppressed->leaked.count, EMIT_COUNT);
+	emit_list(emit, "rules");
+	for (size_t i = 0; i < context->suppressions->count; i++) {
+		if (suppressed->leaked_by[i].count == 0)
+			continue;
+		emit_object(emit, NULL);
+		emit_text(emit, "rule", context->suppressions->rules[i].text);
+		emit_text(emit, "reason", context->suppressions->rules[i].reason);
+		emit_u64(emit, "bytes", suppressed->leaked_by[i].bytes, EMIT_BYTES);
+		emit_u64(emit, "count", suppressed->leaked_by[i].count, EMIT_COUNT);
+		emit_end(emit);
+	}
+	emit_end(emit);
 	emit_end(emit);
 }
 
@@ -303,10 +321,60 @@ static struct err *rank_emit(const struct report_context *context, const struct 
 		emit_site(emit, context, ranked[i], metric);
 	emit_end(emit);
 	if (is_json) {
+		emit_suppressed(emit, context);
 		quality_emit(emit, context);
 		emit_end(emit);
 	}
 	return emit_finish(emit);
+}
+
+struct err *rank_without_known(const struct report_context *whole,
+			       struct report_context *context_ret)
+{
+	const struct report_settings *settings = whole->settings;
+	struct suppressions *rules = arena_new(whole->arena, struct suppressions);
+	struct suppressed *suppressed = arena_new(whole->arena, struct suppressed);
+	struct err *err = NULL;
+
+	if (!rules || !suppressed)
+		return err_nomem();
+	if (!settings->no_suppressions)
+		err = suppressions_load(settings->suppressions, whole->arena, rules);
+	if (!err)
+		err = suppress_leaks(rules, &whole->sums, whole->names, whole->arena, suppressed);
+	if (err)
+		return err;
+	*context_ret = *whole;
+	context_ret->sums = suppressed->sums;
+	context_ret->suppressions = rules;
+	context_ret->suppressed = suppressed;
+	return NULL;
+}
+
+static void add_suppressed(struct text *text, const struct report_context *context)
+{
+	const struct suppressed *suppressed = context->suppressed;
+	struct str *out = &text->out;
+
+	if (!suppressed || suppressed->leaked.count == 0)
+		return;
+	text_heading(text, "Suppressed, as known", NULL);
+	for (size_t i = 0; i < context->suppressions->count; i++) {
+		const struct suppress_rule *rule = &context->suppressions->rules[i];
+		const struct model_sum *leaked = &suppressed->leaked_by[i];
+
+		if (leaked->count == 0)
+			continue;
+		str_add(out, "  ");
+		str_add_iec(out, leaked->bytes);
+		str_add(out, " in ");
+		text_counted(out, leaked->count, "block");
+		str_add(out, ": ");
+		str_add_terminal(out, rule->text);
+		if (rule->reason)
+			str_printf(out, ", %s", rule->reason);
+		str_add_char(out, '\n');
+	}
 }
 
 struct err *rank_report(const struct report_context *context, enum metric metric, FILE *out)
@@ -316,7 +384,7 @@ struct err *rank_report(const struct report_context *context, enum metric metric
 	struct sites sites;
 	size_t head_bytes;
 	struct err *err =
-		sites_find(context->model, context->names, context->mode, context->arena, &sites);
+		sites_find(&context->sums, context->names, context->mode, context->arena, &sites);
 
 	if (err)
 		return err;
@@ -333,6 +401,7 @@ struct err *rank_report(const struct report_context *context, enum metric metric
 			 metric == METRIC_LEAKED ? "Nothing leaked." : "Nothing of that kind.");
 		str_add_char(&text.out, '\n');
 	}
+	add_suppressed(&text, context);
 	quality_text(&text, context);
 	return text_write(&text, out);
 }

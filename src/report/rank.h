@@ -21,6 +21,33 @@ struct err *rank_text(const struct report_context *context, struct text *text,
 		      const struct sites *sites, enum metric metric, size_t top,
 		      enum rank_detail detail);
 
+/* "share  bytes  blocks  ": of the whole. */
+void rank_numbers(struct text *text, enum metric metric, const struct model_stack_sums *sums,
+		  uint64_t whole);
+
+/* "function  file:line  module" and the end of the line, in so many columns. */
+void rank_frame(struct text *text, const struct report_context *context,
+		const struct name_frame *frame, uint64_t times, enum text_style style,
+		size_t columns);
+
+/* A line "<- caller <- caller" of the stack, if it has callers. */
+void rank_callers(struct text *text, const struct report_context *context, uint32_t stack,
+		  size_t indent);
+
+/* The innermost frame of a stack that is shown. */
+const struct name_frame *rank_site_frame(const struct report_context *context, uint32_t stack);
+
+/*
+ * The same context without leaks that are known and meant, as the settings have it; what was taken
+ * out is in its `suppressed`. Lives in the context's arena.
+ */
+struct err *rank_without_known(const struct report_context *whole,
+			       struct report_context *context_ret);
+
+/* Members function, file, line, module. */
+void rank_emit_place(struct emit *emit, const struct report_context *context,
+		     const struct name_frame *frame);
+
 /* {"function","file","line","module","inlined"} of a whole stack, innermost first. */
 void rank_emit_stack(struct emit *emit, const char *key, const struct report_context *context,
 		     uint32_t stack);

@@ -1,5 +1,7 @@
 #include "report/report.h"
 
+#include "query/moment.h"
+
 const struct report *report_find(const char *name)
 {
 	for (const struct report *const *at = report_table; *at; at++) {
@@ -9,21 +11,95 @@ const struct report *report_find(const char *name)
 	return NULL;
 }
 
+static size_t words_count(const char *text)
+{
+	size_t count = 0;
+
+	for (; text && *text; text++)
+		count += *text != ' ' && (text[1] == ' ' || text[1] == '\0');
+	return count;
+}
+
+static struct err *moment_check(const char *option, const char *text)
+{
+	struct moment moment;
+
+	return text ? err_wrap(moment_parse(text, &moment), "--%s", option) : NULL;
+}
+
+/* What the selection is to be; other reports have their own use for the moments. */
+static struct selection_settings selection_asked(const struct report *report,
+						 const struct report_settings *settings)
+{
+	if (!report->selects)
+		return (struct selection_settings) { 0 };
+	return (struct selection_settings) {
+		.filter = settings->filter,
+		.from = report->has_window ? NULL : settings->from,
+		.until = report->has_window ? NULL : settings->until,
+	};
+}
+
+static struct err *selection_asked_check(const struct report *report,
+					 const struct report_settings *settings)
+{
+	const struct selection_settings asked = selection_asked(report, settings);
+	struct err *err = moment_check("from", settings->from);
+
+	if (!err)
+		err = moment_check("until", settings->until);
+	if (!err && settings->filter && !report->selects)
+		err = err_new(ERR_USAGE, "'%s' is always about the whole tape: it has no --filter",
+			      report->name);
+	return err ? err : selection_check(&asked);
+}
+
+struct err *report_check(const struct report *report, const struct report_settings *settings)
+{
+	struct err *err = selection_asked_check(report, settings);
+
+	if (!err)
+		err = moment_check("at", settings->at);
+	if (err)
+		return err;
+	if (settings->operand_count != words_count(report->operands))
+		return err_new(ERR_USAGE, "'%s' %s %s behind it", report->name,
+			       report->operands ? "wants" : "takes",
+			       report->operands ? report->operands : "nothing");
+	return report->check ? report->check(settings) : NULL;
+}
+
+enum model_depth report_depth(const struct report *report, const struct report_settings *settings)
+{
+	const struct selection_settings asked = selection_asked(report, settings);
+	const bool needs_rows = report->needs_rows && report->needs_rows(settings);
+
+	return needs_rows || selection_needs_rows(&asked) ? MODEL_FULL : report->depth;
+}
+
 struct err *report_run_model(const struct report *report, const struct model *model,
 			     const struct report_settings *settings, FILE *out)
 {
 	CLEAN(names_destroy) struct names *names = names_create(model, settings->symbols);
 	CLEAN(arena_deinit) struct arena arena = { 0 };
-	const struct report_context context = {
+	const struct selection_settings asked = selection_asked(report, settings);
+	const struct selection *selection = NULL;
+	struct report_context context = {
 		.model = model,
 		.names = names,
 		.settings = settings,
 		.mode = settings->shows_all ? WALK_ALL : WALK_FOLD,
 		.arena = &arena,
 	};
+	struct err *err;
 
 	if (!names)
 		return err_nomem();
+	err = selection_make(model, names, &asked, &arena, &selection);
+	if (err)
+		return err;
+	context.selection = selection;
+	context.sums = selection->sums;
 	return report->run(&context, out);
 }
 
@@ -31,7 +107,7 @@ struct err *report_run(const struct report *report, const char *tape_path,
 		       const struct report_settings *settings, FILE *out)
 {
 	CLEAN(model_destroy) struct model *model = NULL;
-	struct err *err = model_load(tape_path, report->depth, &model);
+	struct err *err = model_load(tape_path, report_depth(report, settings), &model);
 
 	if (err)
 		return err;

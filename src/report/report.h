@@ -10,18 +10,36 @@
 
 #include "base/emit.h"
 #include "base/str.h"
-#include "query/metric.h"
+#include "query/groups.h"
+#include "query/sums.h"
+#include "query/suppress.h"
 #include "query/walk.h"
 
 struct report_settings {
 	enum emit_format format;
-	bool colour;	/* text: ANSI colours */
-	unsigned width; /* text: columns; 0: unlimited */
-	bool has_sort;	/* sort was chosen, else each report has its own */
-	enum metric sort;
-	uint64_t top;	   /* entries of a list; 0: as many as the report finds good */
-	bool shows_all;	   /* machinery of allocation and program start too */
-	bool is_bottom_up; /* tree: from those who allocate outwards */
+	bool colour;	      /* text: ANSI colours */
+	unsigned width;	      /* text: columns; 0: unlimited */
+	bool has_sort;	      /* sort was chosen, else each report has its own */
+	unsigned sort;	      /* index into the report's sorts; enum metric if it has no own */
+	uint64_t top;	      /* entries of a list; 0: as many as the report finds good */
+	bool shows_all;	      /* machinery of allocation and program start too */
+	bool is_bottom_up;    /* tree: from those who allocate outwards */
+	const char *function; /* tree: of this function alone; NULL: of everything */
+	uint64_t points;      /* timeline: so many; 0: as many as the report finds good */
+	const char *filter;   /* memtape-filter(7); NULL: everything */
+	const char *from;     /* moments (query/moment.h); NULL: the beginning, the end */
+	const char *until;
+	const char *at;		  /* a moment; NULL: each report has its own */
+	const char *columns;	  /* annotate: their names, with commas between; NULL: the usual */
+	bool shows_whole_file;	  /* annotate: also lines without numbers */
+	bool shows_sites;	  /* lifetimes: of each function too */
+	const char *suppressions; /* leaks: file of them; NULL: those built in alone */
+	bool no_suppressions;	  /* leaks: not even those */
+	const char *const *operands; /* what stood behind the report's name */
+	size_t operand_count;
+	const char *sort_text;		      /* --sort as it was given; NULL: it was not */
+	enum group_by by;		      /* groups: by what */
+	uint64_t skip;			      /* entries left out at the beginning */
 	const struct symbol_options *symbols; /* NULL: the defaults */
 	const char *tape_path; /* as the user wrote it: for the commands that are suggested */
 };
@@ -30,6 +48,10 @@ struct report_context {
 	const struct model *model;
 	struct names *names;
 	const struct report_settings *settings;
+	const struct selection *selection; /* what is reported about: the whole tape, or a part */
+	struct sums sums;		   /* of the selection */
+	const struct suppressions *suppressions; /* leaks: the rules; NULL elsewhere */
+	const struct suppressed *suppressed;	 /* and what they took out of the sums */
 	enum walk_mode mode;
 	struct arena *arena; /* ends with the report */
 };
@@ -38,6 +60,15 @@ struct report {
 	const char *name;
 	const char *summary; /* one line for the help, no full stop */
 	enum model_depth depth;
+	bool has_window;	  /* --from and --until are its own, not the selection's */
+	bool selects;		  /* about a part of the tape too: --filter, --from, --until */
+	const char *operands;	  /* their names for the help, "A B"; NULL: it takes none */
+	bool sorts_itself;	  /* settings->sort_text is for it, `check` looks at it */
+	const char *const *sorts; /* words of --sort; NULL: metric_words */
+	/* Says what is wrong with settings, before a tape is opened; NULL: nothing can be. */
+	struct err *(*check)(const struct report_settings *settings);
+	/* Whether these settings need rows where depth does not; NULL: they never do. */
+	bool (*needs_rows)(const struct report_settings *settings);
 	struct err *(*run)(const struct report_context *context, FILE *out);
 };
 
@@ -45,6 +76,15 @@ struct report {
 extern const struct report *const report_table[];
 
 const struct report *report_find(const char *name); /* NULL: no such report */
+
+/*
+ * What the settings say about the report alone: number of operands, moments, names of columns.
+ * ERR_USAGE. To be called before anything is read or written.
+ */
+struct err *report_check(const struct report *report, const struct report_settings *settings);
+
+/* How deep the model has to be for this. */
+enum model_depth report_depth(const struct report *report, const struct report_settings *settings);
 
 /* Loads the tape and writes the report. */
 struct err *report_run(const struct report *report, const char *tape_path,

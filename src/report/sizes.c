@@ -1,3 +1,4 @@
+#include "query/passes.h"
 #include "report/table.h"
 
 #define SIZE_COLUMNS                                                                               \
@@ -44,14 +45,13 @@ static void emit_range(struct emit *emit, unsigned bucket)
 	emit_text(emit, "size", str_text(&range));
 }
 
-static void emit_bucket(struct emit *emit, const struct model *model, unsigned i)
+static void emit_bucket(struct emit *emit, const struct report_context *context,
+			const struct model_size_bucket *bucket, unsigned i)
 {
-	const struct model_size_bucket *bucket = &model_size_buckets(model)[i];
-
 	emit_row(emit);
 	emit_range(emit, i);
 	emit_u64(emit, "allocated_count", bucket->allocated.count, EMIT_COUNT);
-	emit_percent(emit, "share", bucket->allocated.count, model_totals(model)->allocated.count);
+	emit_percent(emit, "share", bucket->allocated.count, context->sums.total.allocated.count);
 	emit_u64(emit, "allocated_bytes", bucket->allocated.bytes, EMIT_BYTES);
 	emit_u64(emit, "peak_count", bucket->peak.count, EMIT_COUNT);
 	emit_u64(emit, "peak_bytes", bucket->peak.bytes, EMIT_BYTES);
@@ -61,20 +61,62 @@ static void emit_bucket(struct emit *emit, const struct model *model, unsigned i
 	emit_end(emit);
 }
 
+static void sum_take(struct model_sum *sum, bool is_in, uint64_t bytes)
+{
+	sum->count += is_in;
+	sum->bytes += is_in ? bytes : 0;
+}
+
+static unsigned bucket_of(uint64_t bytes)
+{
+	return bytes == 0 ? 0 : 64 - (unsigned)__builtin_clzll(bytes);
+}
+
+/* The model has them of all allocations; those of a part are counted. */
+static struct err *buckets_find(const struct report_context *context,
+				const struct model_size_bucket **buckets_ret)
+{
+	struct model_size_bucket *buckets =
+		arena_array(context->arena, MODEL_SIZE_BUCKETS, sizeof(*buckets));
+	CLEAN(free) struct pass_rows *rows = malloc(sizeof(*rows));
+	struct pass pass = pass_begin(context->model, context->selection);
+
+	if (!buckets || !rows)
+		return err_nomem();
+	while (pass_next(&pass)) {
+		pass_rows_read(&pass, rows);
+		for (size_t i = 0; i < pass.count; i++) {
+			const uint64_t bytes = rows->size[i], flags = rows->flags[i];
+			struct model_size_bucket *bucket = &buckets[bucket_of(bytes)];
+
+			sum_take(&bucket->allocated, true, bytes);
+			sum_take(&bucket->peak, flags & MODEL_ALLOCATION_PEAK, bytes);
+			sum_take(&bucket->leaked, rows->free_ns[i] == MODEL_NEVER, bytes);
+			sum_take(&bucket->temporary, flags & MODEL_ALLOCATION_TEMPORARY, bytes);
+		}
+	}
+	*buckets_ret = buckets;
+	return NULL;
+}
+
 static struct err *run(const struct report_context *context, FILE *out)
 {
 	const bool for_people = context->settings->format == EMIT_TEXT;
+	const struct model_size_bucket *buckets = model_size_buckets(context->model);
+	struct err *err =
+		selection_is_all(context->selection) ? NULL : buckets_find(context, &buckets);
 	struct table table;
-	struct err *err;
 
+	if (err)
+		return err;
 	err = table_begin(&table, context, out, "sizes",
 			  for_people ? people_columns : program_columns,
 			  for_people ? array_size(people_columns) : array_size(program_columns));
 	if (err)
 		return err;
 	for (unsigned i = 0; i < MODEL_SIZE_BUCKETS; i++) {
-		if (model_size_buckets(context->model)[i].allocated.count > 0)
-			emit_bucket(table.emit, context->model, i);
+		if (buckets[i].allocated.count > 0)
+			emit_bucket(table.emit, context, &buckets[i], i);
 	}
 	return table_end(&table);
 }
@@ -83,5 +125,6 @@ const struct report report_sizes = {
 	.name = "sizes",
 	.summary = "how large the blocks were, by powers of two",
 	.depth = MODEL_SUMMARY,
+	.selects = true,
 	.run = run,
 };

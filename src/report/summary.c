@@ -5,7 +5,7 @@
 #include "report/quality.h"
 #include "report/rank.h"
 
-enum { SITES_SHOWN = 5, LABEL_VALUE_COLUMNS = 12 };
+enum { SITES_SHOWN = 5, LABEL_VALUE_COLUMNS = 12, RSS_REMARKABLE = 32 << 20 };
 
 /* --- text ---------------------------------------------------------------------------------- */
 
@@ -61,16 +61,26 @@ static void add_peak(struct text *text, const struct model *model,
 	str_add_char(out, '\n');
 }
 
-static void add_leaked(struct text *text, const struct model_totals *totals)
+/* Without what is known, which is told apart. */
+static void add_leaked(struct text *text, const struct model_totals *totals,
+		       const struct model_sum *known)
 {
+	const struct model_sum leaked = { totals->leaked.count - known->count,
+					  totals->leaked.bytes - known->bytes };
 	struct str *out = &text->out;
 
-	add_bytes_fact(text, "leaked", totals->leaked.bytes);
+	add_bytes_fact(text, "leaked", leaked.bytes);
 	str_add(out, "in ");
-	text_counted(out, totals->leaked.count, "block");
+	text_counted(out, leaked.count, "block");
 	str_add(out, " never freed, ");
-	str_add_percent(out, totals->leaked.bytes, totals->peak.bytes);
-	str_add(out, " of the peak\n");
+	str_add_percent(out, leaked.bytes, totals->peak.bytes);
+	str_add(out, " of the peak");
+	if (known->count > 0) {
+		str_add(out, "; ");
+		str_add_iec(out, known->bytes);
+		str_add(out, " more are known and meant");
+	}
+	str_add_char(out, '\n');
 }
 
 static void add_allocated(struct text *text, const struct model *model,
@@ -101,15 +111,33 @@ static void add_temporary(struct text *text, const struct model_totals *totals)
 	add_count_fact(text, "temporary", totals->temporary.count);
 	str_add(out, "allocations, ");
 	str_add_percent(out, totals->temporary.count, totals->allocated.count);
-	str_add(out, " of all, were freed by the next event of their thread\n");
+	str_add(out, " of all, were freed before their thread allocated again\n");
 }
 
-static void add_facts(struct text *text, const struct model *model)
+/* Of a part of the tape, what can be said of a part. */
+static struct model_totals totals_of(const struct report_context *context)
 {
-	const struct model_totals *totals = model_totals(model);
+	const struct model_stack_sums *sums = &context->sums.total;
+	const struct model_totals *all = model_totals(context->model);
 
+	if (selection_is_all(context->selection))
+		return *all;
+	return (struct model_totals) {
+		.allocated = sums->allocated,
+		.freed = { sums->allocated.count - sums->leaked.count,
+			   sums->allocated.bytes - sums->leaked.bytes },
+		.peak = sums->peak,
+		.peak_ns = all->peak_ns,
+		.leaked = sums->leaked,
+		.temporary = sums->temporary,
+	};
+}
+
+static void add_facts(struct text *text, const struct model *model,
+		      const struct model_totals *totals, const struct model_sum *known)
+{
 	add_peak(text, model, totals);
-	add_leaked(text, totals);
+	add_leaked(text, totals, known);
 	add_allocated(text, model, totals);
 	add_temporary(text, totals);
 	if (totals->realloc_count > 0) {
@@ -145,12 +173,17 @@ static void add_next(struct text *text, const struct report_context *context)
 {
 	const struct model_totals *totals = model_totals(context->model);
 
+	if (!selection_is_all(context->selection))
+		return;
 	if (!context->settings->tape_path || totals->allocated.count == 0)
 		return;
 	text_heading(text, "Next", NULL);
 	add_next_line(text, context, "flamegraph", " -o peak.svg", "the peak as a picture");
 	if (totals->leaked.count > 0)
 		add_next_line(text, context, "report", " leaks", "what was never freed, by stack");
+	if (rss_max(context->model) > 2 * totals->peak.bytes + RSS_REMARKABLE)
+		add_next_line(text, context, "report", " rss",
+			      "what is resident beside live blocks");
 	if (totals->temporary.count > totals->allocated.count / 10)
 		add_next_line(text, context, "report", " temporary", "what was freed at once");
 	add_next_line(text, context, "report", " tree", "the peak from main downwards");
@@ -162,19 +195,24 @@ static struct err *summary_text(const struct report_context *context, FILE *out)
 	CLEAN(text_deinit) struct text text = text_begin(context->settings);
 	const struct report_settings *settings = context->settings;
 	const size_t top = settings->top ? settings->top : SITES_SHOWN;
+	const struct model_totals totals = totals_of(context);
+	struct report_context shown;
 	struct sites sites;
-	struct err *err =
-		sites_find(context->model, context->names, context->mode, context->arena, &sites);
+	struct err *err = rank_without_known(context, &shown);
 
+	if (!err)
+		err = sites_find(&shown.sums, context->names, context->mode, context->arena,
+				 &sites);
 	if (err)
 		return err;
 	text_head(&text, context->model);
 	str_add_char(&text.out, '\n');
-	add_facts(&text, context->model);
+	add_facts(&text, context->model, &totals, &shown.suppressed->leaked);
 	if (settings->has_sort)
-		err = rank_text(context, &text, &sites, settings->sort, top, RANK_CALLERS);
+		err = rank_text(&shown, &text, &sites, (enum metric)settings->sort, top,
+				RANK_CALLERS);
 	for (size_t i = 0; i < array_size(metrics) && !err && !settings->has_sort; i++)
-		err = rank_text(context, &text, &sites, metrics[i], top, RANK_CALLERS);
+		err = rank_text(&shown, &text, &sites, metrics[i], top, RANK_CALLERS);
 	if (err)
 		return err;
 	quality_text(&text, context);
@@ -258,10 +296,30 @@ static void emit_functions(struct emit *emit, const struct model *model)
 	emit_end(emit);
 }
 
+/* What is known of the whole tape alone. */
+static void emit_whole(struct emit *emit, const struct report_context *context)
+{
+	static const char *const keys[] = { "functions",     "reallocs",   "failed",
+					    "unknown_frees", "null_frees", "usable_bytes" };
+	const struct model_totals *totals = model_totals(context->model);
+
+	if (!selection_is_all(context->selection)) {
+		for (size_t i = 0; i < array_size(keys); i++)
+			emit_null(emit, keys[i]);
+		return;
+	}
+	emit_functions(emit, context->model);
+	emit_u64(emit, "reallocs", totals->realloc_count, EMIT_COUNT);
+	emit_u64(emit, "failed", totals->failed_count, EMIT_COUNT);
+	emit_u64(emit, "unknown_frees", totals->unknown_free_count, EMIT_COUNT);
+	emit_u64(emit, "null_frees", totals->free_null_count, EMIT_COUNT);
+	emit_u64(emit, "usable_bytes", totals->usable_bytes, EMIT_BYTES);
+}
+
 static struct err *summary_emit(const struct report_context *context, FILE *out)
 {
 	const struct emit_settings settings = { .format = context->settings->format };
-	const struct model_totals *totals = model_totals(context->model);
+	const struct model_totals part = totals_of(context), *totals = &part;
 	CLEAN(emit_destroy) struct emit *emit = emit_create(out, &settings);
 
 	if (!emit)
@@ -278,12 +336,7 @@ static struct err *summary_emit(const struct report_context *context, FILE *out)
 	emit_sum(emit, "leaked", &totals->leaked);
 	emit_sum(emit, "temporary", &totals->temporary);
 	emit_u64(emit, "lost_events", model_quality(context->model)->lost_events, EMIT_COUNT);
-	emit_functions(emit, context->model);
-	emit_u64(emit, "reallocs", totals->realloc_count, EMIT_COUNT);
-	emit_u64(emit, "failed", totals->failed_count, EMIT_COUNT);
-	emit_u64(emit, "unknown_frees", totals->unknown_free_count, EMIT_COUNT);
-	emit_u64(emit, "null_frees", totals->free_null_count, EMIT_COUNT);
-	emit_u64(emit, "usable_bytes", totals->usable_bytes, EMIT_BYTES);
+	emit_whole(emit, context);
 	emit_u64(emit, "rss_max_bytes", rss_max(context->model), EMIT_BYTES);
 	emit_u64(emit, "threads", model_thread_count(context->model), EMIT_COUNT);
 	emit_process(emit, model_process(context->model));
@@ -302,5 +355,6 @@ const struct report report_summary = {
 	.name = "summary",
 	.summary = "peak, leaks and temporaries on one screen",
 	.depth = MODEL_SUMMARY,
+	.selects = true,
 	.run = run,
 };

@@ -35,6 +35,10 @@ struct err *table_end(struct table *table)
 	err = emit_finish(emit);
 	if (err || format != EMIT_TEXT)
 		return err;
+	if (table->remark) {
+		text_add(&text, TEXT_DIM, table->remark);
+		str_add_char(&text.out, '\n');
+	}
 	quality_text(&text, table->context);
 	return text_write(&text, table->out);
 }

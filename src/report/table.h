@@ -11,6 +11,7 @@ struct table {
 	const struct report_context *context;
 	struct emit *emit; /* emit_row ... emit_end between begin and end */
 	FILE *out;
+	const char *remark; /* a line for people below the rows; NULL: none */
 };
 
 /* columns are borrowed until table_end. */

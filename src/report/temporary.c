@@ -4,8 +4,14 @@ static struct err *run(const struct report_context *context, FILE *out)
 {
 	const struct report_settings *settings = context->settings;
 
-	return rank_report(context, settings->has_sort ? settings->sort : METRIC_TEMPORARY, out);
+	return rank_report(
+		context, settings->has_sort ? (enum metric)settings->sort : METRIC_TEMPORARY, out);
 }
 
-const struct report report_temporary = { "temporary", "what was freed at once, with stacks",
-					 MODEL_SUMMARY, run };
+const struct report report_temporary = {
+	.name = "temporary",
+	.summary = "what was freed at once, with stacks",
+	.depth = MODEL_SUMMARY,
+	.selects = true,
+	.run = run,
+};

@@ -320,3 +320,16 @@ void text_shell_word(struct str *out, const char *word)
 	}
 	str_add_char(out, '\'');
 }
+
+void text_bar(struct text *text, uint64_t value, uint64_t most, size_t columns)
+{
+	static const char *const eighths[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };
+	const unsigned __int128 wide = (unsigned __int128)value * columns * 8;
+	const size_t length = most ? (size_t)(wide / most) : 0;
+
+	text_style(text, TEXT_VALUE);
+	for (size_t i = 0; i < length / 8; i++)
+		str_add(&text->out, "█");
+	str_add(&text->out, eighths[length % 8]);
+	text_style(text, TEXT_PLAIN);
+}

@@ -55,6 +55,12 @@ void text_times(struct str *out, uint64_t times);
 /* "1 block", "2 blocks" */
 void text_counted(struct str *out, uint64_t count, const char *thing);
 
+/*
+ * A bar of value / most of so many columns, in eighths of a column: it is read more finely than a
+ * letter is wide.
+ */
+void text_bar(struct text *text, uint64_t value, uint64_t most, size_t columns);
+
 /* A path as one word of a shell. */
 void text_shell_word(struct str *out, const char *word);
 

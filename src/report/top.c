@@ -4,9 +4,14 @@ static struct err *run(const struct report_context *context, FILE *out)
 {
 	const struct report_settings *settings = context->settings;
 
-	return rank_report(context, settings->has_sort ? settings->sort : METRIC_PEAK, out);
+	return rank_report(context, settings->has_sort ? (enum metric)settings->sort : METRIC_PEAK,
+			   out);
 }
 
-const struct report report_top = { "top",
-				   "most of what --sort says, function by function, with stacks",
-				   MODEL_SUMMARY, run };
+const struct report report_top = {
+	.name = "top",
+	.summary = "most of what --sort says, function by function, with stacks",
+	.depth = MODEL_SUMMARY,
+	.selects = true,
+	.run = run,
+};

@@ -7,11 +7,14 @@
 #include "symbol/debug_info.h"
 
 #include <dwarf.h>
+#include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
 
 #include "base/map.h"
+#include "symbol/debug_file.h"
 #include "symbol/demangle.h"
+#include "symbol/ranges.h"
 
 enum {
 	/* Depth of nested scopes: the recursion below is as deep as hostile DWARF says. */
@@ -19,65 +22,26 @@ enum {
 	INLINE_DEPTH_MAX = 128
 };
 
-struct range {
-	uint64_t low;
-	uint64_t high;	      /* one past the end */
-	Dwarf_Off die_offset; /* of the unit or function */
-};
-
-VEC_DEFINE(ranges, struct range);
-
 struct unit {
 	Dwarf_Die die;	      /* with split debug information the one in the .dwo */
 	Dwarf_Die lines_die;  /* the skeleton: line tables stay in the object */
 	struct ranges ranges; /* functions, sorted by low */
 	bool has_functions;   /* ranges is filled */
+	struct map scopes;    /* offset of a function's DIE -> "namespace::class::" around it */
+	struct map files;     /* address of a relative path -> the full one */
+	struct arena arena;   /* of both */
 };
 
 struct debug_info {
 	int fd;
 	Dwarf *handle;
+	int shared_fd; /* of what dwz moved out of several objects; -1: none, or libdw found it */
+	Dwarf *shared;
 	Dwarf_Aranges *aranges;
 	struct ranges units; /* used where aranges do not help */
 	bool has_units;
 	struct map unit_by_offset; /* offset of the unit's DIE -> struct unit * */
 };
-
-static int range_compare(const void *a, const void *b)
-{
-	const struct range *left = a;
-	const struct range *right = b;
-
-	if (left->low != right->low)
-		return left->low < right->low ? -1 : 1;
-	return (left->high < right->high) - (left->high > right->high);
-}
-
-static void ranges_sort(struct ranges *ranges)
-{
-	if (ranges->count > 0)
-		qsort(ranges->items, ranges->count, sizeof(*ranges->items), range_compare);
-}
-
-/* The innermost of the ranges that cover address; they nest rarely and not deep. */
-static const struct range *ranges_find(const struct ranges *ranges, uint64_t address)
-{
-	size_t low = 0, high = ranges->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (ranges->items[middle].low <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (size_t tries = 0; low > 0 && tries < 64; low--, tries++) {
-		if (address < ranges->items[low - 1].high)
-			return &ranges->items[low - 1];
-	}
-	return NULL;
-}
 
 static void ranges_add_die(struct ranges *ranges, Dwarf_Die *die)
 {
@@ -91,7 +55,34 @@ static void ranges_add_die(struct ranges *ranges, Dwarf_Die *die)
 	}
 }
 
-static void functions_add(struct ranges *ranges, Dwarf_Die *parent, unsigned depth)
+static void functions_add(struct unit *unit, Dwarf_Die *parent, const char *scope, unsigned depth);
+
+/* Out of memory a scope is left out. */
+static const char *scope_inside(struct unit *unit, Dwarf_Die *die, const char *scope)
+{
+	const char *name = dwarf_diename(die);
+	const char *inside;
+
+	if (!name && dwarf_tag(die) != DW_TAG_namespace)
+		return scope;
+	/* Hostile names are as long as the file: cut, so that they do not add up. */
+	inside = arena_printf(&unit->arena, "%.4096s%.4096s::", scope,
+			      name ? name : "(anonymous namespace)");
+	return inside ? inside : scope;
+}
+
+static void function_add(struct unit *unit, Dwarf_Die *die, const char *scope, unsigned depth)
+{
+	uint64_t *place = scope[0] ? map_put(&unit->scopes, dwarf_dieoffset(die), NULL) : NULL;
+
+	if (place)
+		*place = (uintptr_t)scope;
+	ranges_add_die(&unit->ranges, die);
+	/* Ada, D and GNU C nest functions; lambdas' classes are inside too. */
+	functions_add(unit, die, scope, depth + 1);
+}
+
+static void functions_add(struct unit *unit, Dwarf_Die *parent, const char *scope, unsigned depth)
 {
 	Dwarf_Die die;
 
@@ -100,9 +91,7 @@ static void functions_add(struct ranges *ranges, Dwarf_Die *parent, unsigned dep
 	do {
 		switch (dwarf_tag(&die)) {
 		case DW_TAG_subprogram:
-			ranges_add_die(ranges, &die);
-			/* Ada, D and GNU C nest functions; lambdas' classes are inside too. */
-			functions_add(ranges, &die, depth + 1);
+			function_add(unit, &die, scope, depth);
 			break;
 		case DW_TAG_namespace:
 		case DW_TAG_module:
@@ -110,8 +99,10 @@ static void functions_add(struct ranges *ranges, Dwarf_Die *parent, unsigned dep
 		case DW_TAG_structure_type:
 		case DW_TAG_union_type:
 		case DW_TAG_enumeration_type:
+			functions_add(unit, &die, scope_inside(unit, &die, scope), depth + 1);
+			break;
 		case DW_TAG_lexical_block:
-			functions_add(ranges, &die, depth + 1);
+			functions_add(unit, &die, scope, depth + 1);
 			break;
 		default:
 			break;
@@ -192,7 +183,7 @@ static const struct range *unit_function_find(struct unit *unit, uint64_t addres
 {
 	if (!unit->has_functions) {
 		unit->has_functions = true;
-		functions_add(&unit->ranges, &unit->die, 0);
+		functions_add(unit, &unit->die, "", 0);
 		ranges_sort(&unit->ranges);
 	}
 	return ranges_find(&unit->ranges, address);
@@ -206,17 +197,45 @@ static const char *die_text(Dwarf_Die *die, unsigned name)
 }
 
 /*
+ * The plain name with its namespaces and classes: they are where the function is declared, to which
+ * DWARF leads in a few steps. In C there are none.
+ */
+static const char *die_name_in_scope(struct unit *unit, const Dwarf_Die *die, const char *plain)
+{
+	enum { STEPS_MAX = 4 };
+	Dwarf_Die at = *die;
+
+	for (unsigned step = 0; step < STEPS_MAX; step++) {
+		const uint64_t *scope = map_find(&unit->scopes, dwarf_dieoffset(&at));
+		const char *name = scope ? arena_printf(&unit->arena, "%s%s",
+							(const char *)(uintptr_t)*scope, plain)
+					 : NULL;
+		Dwarf_Attribute attr;
+
+		if (name)
+			return name;
+		if ((!dwarf_attr(&at, DW_AT_abstract_origin, &attr) &&
+		     !dwarf_attr(&at, DW_AT_specification, &attr)) ||
+		    !dwarf_formref_die(&attr, &at))
+			break;
+	}
+	return plain;
+}
+
+/*
  * A function's name is where its declaration or abstract origin is; DWARF leads there. The linker's
  * name says more when a compiler made it (namespace, parameters); in C it is just another name.
  */
-static const char *die_name(Dwarf_Die *die)
+static const char *die_name(struct unit *unit, Dwarf_Die *die)
 {
 	const char *plain = die_text(die, DW_AT_name);
 	const char *linkage = die_text(die, DW_AT_linkage_name);
 
 	if (!linkage)
 		linkage = die_text(die, DW_AT_MIPS_linkage_name);
-	return linkage && (!plain || demangle_is_mangled(linkage)) ? linkage : plain;
+	if (linkage && (!plain || demangle_is_mangled(linkage)))
+		return linkage;
+	return plain ? die_name_in_scope(unit, die, plain) : NULL;
 }
 
 /* Inlined calls that cover address, outermost first. */
@@ -266,6 +285,24 @@ static uint32_t die_number(Dwarf_Die *die, unsigned name)
 	return value > UINT32_MAX ? 0 : (uint32_t)value;
 }
 
+/* libdw leaves paths relative to where the compiler ran; joined with that, if it is known. */
+static const char *file_full(struct unit *unit, const char *file)
+{
+	Dwarf_Attribute attr;
+	const char *folder;
+	uint64_t *place;
+
+	if (!file || file[0] == '/' || !dwarf_attr(&unit->lines_die, DW_AT_comp_dir, &attr))
+		return file;
+	folder = dwarf_formstring(&attr);
+	place = folder && folder[0] == '/' ? map_put(&unit->files, (uintptr_t)file, NULL) : NULL;
+	if (!place)
+		return file;
+	if (!*place)
+		*place = (uintptr_t)arena_printf(&unit->arena, "%s/%s", folder, file);
+	return *place ? (const char *)(uintptr_t)*place : file;
+}
+
 static const char *unit_file_name(struct unit *unit, uint32_t index)
 {
 	Dwarf_Files *files;
@@ -273,7 +310,7 @@ static const char *unit_file_name(struct unit *unit, uint32_t index)
 
 	if (dwarf_getsrcfiles(&unit->lines_die, &files, &count) != 0 || index >= count)
 		return NULL;
-	return dwarf_filesrc(files, index, NULL, NULL);
+	return file_full(unit, dwarf_filesrc(files, index, NULL, NULL));
 }
 
 static void frame_place_by_line(struct unit *unit, uint64_t address, struct debug_frame *frame)
@@ -283,7 +320,7 @@ static void frame_place_by_line(struct unit *unit, uint64_t address, struct debu
 
 	if (!line)
 		return;
-	frame->file = dwarf_linesrc(line, NULL, NULL);
+	frame->file = file_full(unit, dwarf_linesrc(line, NULL, NULL));
 	if (dwarf_lineno(line, &number) == 0 && number > 0)
 		frame->line = (uint32_t)number;
 }
@@ -317,9 +354,9 @@ size_t debug_info_frames(struct debug_info *info, uint64_t address, struct debug
 	}
 	chain_fill(&chain, &function, address);
 	for (size_t i = chain.count; i-- > 0 && count + 1 < max;)
-		frames[count++] = (struct debug_frame) { .function = die_name(&chain.dies[i]),
+		frames[count++] = (struct debug_frame) { .function = die_name(unit, &chain.dies[i]),
 							 .is_inlined = true };
-	frames[count++] = (struct debug_frame) { .function = die_name(&function) };
+	frames[count++] = (struct debug_frame) { .function = die_name(unit, &function) };
 	frame_place_by_line(unit, address, &frames[0]);
 	/* Where an inlined function was called is the place of the frame around it. */
 	for (size_t i = 1; i < count; i++)
@@ -327,19 +364,42 @@ size_t debug_info_frames(struct debug_info *info, uint64_t address, struct debug
 	return count;
 }
 
-struct err *debug_info_open(const char *path, struct debug_info **info_ret)
+/* What libdw does not find by itself: a shared file below one of the user's folders. */
+static void shared_open(struct debug_info *info, const char *const *dirs)
+{
+	CLEAN(free) char *path = NULL;
+	const char *name;
+	const void *build_id;
+	ssize_t build_id_bytes;
+
+	if (dwarf_getalt(info->handle))
+		return;
+	build_id_bytes = dwelf_dwarf_gnu_debugaltlink(info->handle, &name, &build_id);
+	if (build_id_bytes > 0)
+		path = debug_file_by_build_id(dirs, build_id, (size_t)build_id_bytes);
+	if (!path)
+		return;
+	info->shared_fd = open(path, O_RDONLY | O_CLOEXEC);
+	info->shared = info->shared_fd < 0 ? NULL : dwarf_begin(info->shared_fd, DWARF_C_READ);
+	if (info->shared)
+		dwarf_setalt(info->handle, info->shared);
+}
+
+struct err *debug_info_open(const char *path, const char *const *dirs, struct debug_info **info_ret)
 {
 	CLEAN(debug_info_close) struct debug_info *info = calloc(1, sizeof(*info));
 	size_t count;
 
 	if (!info)
 		return err_nomem();
+	info->shared_fd = -1;
 	info->fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (info->fd < 0)
 		return err_errno("open %s", path);
 	info->handle = dwarf_begin(info->fd, DWARF_C_READ);
 	if (!info->handle)
 		return err_new(ERR_FORMAT, "%s: %s", path, dwarf_errmsg(-1));
+	shared_open(info, dirs);
 	if (dwarf_getaranges(info->handle, &info->aranges, &count) != 0)
 		info->aranges = NULL;
 	*info_ret = steal(info);
@@ -352,8 +412,12 @@ static bool unit_destroy(void *context, uint64_t offset, uint64_t *place)
 
 	(void)context;
 	(void)offset;
-	if (unit)
+	if (unit) {
 		ranges_deinit(&unit->ranges);
+		map_deinit(&unit->scopes);
+		map_deinit(&unit->files);
+		arena_deinit(&unit->arena);
+	}
 	free(unit);
 	return true;
 }
@@ -367,6 +431,10 @@ void debug_info_close(struct debug_info *info)
 	ranges_deinit(&info->units);
 	if (info->handle)
 		dwarf_end(info->handle);
+	if (info->shared)
+		dwarf_end(info->shared);
+	if (info->shared_fd >= 0)
+		close(info->shared_fd);
 	if (info->fd >= 0)
 		close(info->fd);
 	free(info);

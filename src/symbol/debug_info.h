@@ -20,8 +20,12 @@ struct debug_frame {
 	bool is_inlined;      /* into the frame after this one */
 };
 
-/* path: an object with .debug_info. Texts in frames live as long as the debug_info. */
-struct err *debug_info_open(const char *path, struct debug_info **info_ret);
+/*
+ * path: an object with .debug_info. dirs, ended by NULL: where files it shares parts with (dwz) are
+ * looked for by build-id, besides where it says. Texts in frames live as long as the debug_info.
+ */
+struct err *debug_info_open(const char *path, const char *const *dirs,
+			    struct debug_info **info_ret);
 void debug_info_close(struct debug_info *info); /* accepts NULL */
 CLEAN_DEFINE(debug_info_close, struct debug_info *);
 

@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -173,6 +174,18 @@ static void notes_read(struct elf_file *file, uint64_t offset, uint64_t bytes)
 	}
 }
 
+/* A file name and, at the next multiple of four, a checksum. */
+static void debug_link_read(struct elf_file *file, const struct elf_section *section)
+{
+	const char *name = (const char *)file->bytes + section->offset;
+	const size_t name_bytes = align_up(strnlen(name, section->bytes) + 1, 4);
+
+	if (name_bytes > section->bytes || section->bytes - name_bytes < sizeof(uint32_t))
+		return;
+	file->debug_link = name;
+	file->debug_link_crc = load_u32(name + name_bytes);
+}
+
 static void sections_use(struct elf_file *file)
 {
 	for (size_t i = 0; i < file->section_count; i++) {
@@ -184,9 +197,8 @@ static void sections_use(struct elf_file *file)
 			notes_read(file, section->offset, section->bytes);
 		else if (section->type == SHT_SYMTAB)
 			file->has_symtab = true;
-		else if (strcmp(section->name, ".gnu_debuglink") == 0 &&
-			 memchr(file->bytes + section->offset, 0, section->bytes))
-			file->debug_link = (const char *)file->bytes + section->offset;
+		else if (strcmp(section->name, ".gnu_debuglink") == 0)
+			debug_link_read(file, section);
 		else if (strcmp(section->name, ".debug_info") == 0 ||
 			 strcmp(section->name, ".zdebug_info") == 0)
 			file->has_debug_info = true;
@@ -273,6 +285,22 @@ struct err *elf_file_view(const void *bytes, size_t size, struct elf_file **file
 		return err;
 	*file_ret = steal(file);
 	return NULL;
+}
+
+/* It has no file; its table of sections is the last thing in it. */
+struct err *elf_file_open_vdso(struct elf_file **file_ret)
+{
+	const uintptr_t image = getauxval(AT_SYSINFO_EHDR);
+	Elf64_Ehdr header;
+
+	if (image == 0)
+		return err_new(ERR_NOT_FOUND, "there is no vDSO");
+	memcpy(&header, (const void *)image, sizeof(header));
+	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_shoff > UINT16_MAX)
+		return err_new(ERR_UNSUPPORTED, "a vDSO of an unknown form");
+	return elf_file_view((const void *)image,
+			     header.e_shoff + (size_t)header.e_shnum * header.e_shentsize,
+			     file_ret);
 }
 
 void elf_file_close(struct elf_file *file)

@@ -30,8 +30,9 @@ struct elf_file {
 	size_t section_count;
 	const uint8_t *build_id; /* NULL: has none */
 	size_t build_id_bytes;
-	const char *debug_link; /* file name of the separate debug file, or NULL */
-	bool has_debug_info;	/* .debug_info with something in it */
+	const char *debug_link;	 /* file name of the separate debug file, or NULL */
+	uint32_t debug_link_crc; /* of that file (CRC-32 of ISO 3309) */
+	bool has_debug_info;	 /* .debug_info with something in it */
 	bool has_symtab;
 	bool has_mini_debug; /* .gnu_debugdata: a compressed .symtab */
 };
@@ -41,6 +42,12 @@ struct err *elf_file_open(const char *path, struct elf_file **file_ret);
 
 /* The same of bytes in memory, which must outlive the file. */
 struct err *elf_file_view(const void *bytes, size_t size, struct elf_file **file_ret);
+
+/*
+ * The vDSO that the kernel gave to this process: of another process it is the same if its build-id
+ * is. ERR_NOT_FOUND: there is none.
+ */
+struct err *elf_file_open_vdso(struct elf_file **file_ret);
 
 /* Accepts NULL. */
 void elf_file_close(struct elf_file *file);

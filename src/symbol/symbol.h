@@ -3,17 +3,22 @@
  *
  * A symbolizer knows *objects*: files on disk, as they were when the program ran (path and
  * build-id). It opens an object when first asked about it, and each address is looked up once.
- * It shows no name it is not sure of: where the file on disk is another one than was recorded,
- * names come from a debug file with the right build-id or not at all.
+ * Names that it found are kept in a cache on disk, by build-id, so that the next run finds them
+ * at once. It shows no name it is not sure of: where the file on disk is another one than was
+ * recorded, names come from a debug file with the right build-id or not at all.
  *
- * Not thread-safe. Touches the network only when it is given a debuginfod. All it returns lives as
- * long as the symbolizer.
+ * One thread at a time may use a symbolizer; symbolizer_resolve uses more on its own. Touches the
+ * network only when it is given a debuginfod. All it returns lives as long as the symbolizer.
  */
 #ifndef MEMTAPE_SYMBOL_SYMBOL_H
 #define MEMTAPE_SYMBOL_SYMBOL_H
 
 #include "base/err.h"
+#include "symbol/cache.h"
 #include "symbol/debuginfod.h"
+#include "symbol/embedded.h"
+#include "symbol/pack.h"
+#include "symbol/paths.h"
 
 enum symbol_state {
 	SYMBOL_UNREAD,	/* nobody asked yet */
@@ -34,7 +39,7 @@ struct symbol_frame {
 	uint32_t line;	      /* 0: not known */
 	bool is_inlined;      /* into the frame after this one */
 	bool is_known;	      /* function is a name */
-	const char *module;   /* path of the object; NULL: outside of every object */
+	const char *module;   /* path of the object, as recorded */
 };
 
 struct symbol_frames {
@@ -42,9 +47,23 @@ struct symbol_frames {
 	size_t count;
 };
 
+/* How function names are shown; they are found and kept in full. */
+enum symbol_spelling {
+	SYMBOL_SPELL_SHORT, /* std::string, not std::__cxx11::basic_string<char, ...> */
+	SYMBOL_SPELL_FULL,
+	SYMBOL_SPELL_NO_ARGUMENTS /* short, and template arguments are <...> */
+};
+
+/* All that is pointed to outlives the symbolizer. */
 struct symbol_options {
-	const char *const *debug_dirs; /* NULL-terminated; NULL: { "/usr/lib/debug" } */
-	struct debuginfod *debuginfod; /* NULL: ask nobody; outlives the symbolizer */
+	const char *const
+		*debug_dirs;	      /* searched before /usr/lib/debug; NULL-terminated, or NULL */
+	const struct path_map *paths; /* NULL: files are where they were */
+	struct debuginfod *debuginfod;	 /* NULL: ask nobody */
+	const struct cache *cache;	 /* NULL: none */
+	const struct embedded *embedded; /* names that the tape has; NULL: none */
+	enum symbol_spelling spelling;
+	unsigned thread_count; /* of symbolizer_resolve; 0: as many as there are processors */
 };
 
 struct symbolizer;
@@ -60,11 +79,41 @@ CLEAN_DEFINE(symbolizer_destroy, struct symbolizer *);
 uint32_t symbolizer_object(struct symbolizer *symbolizer, const char *path, const uint8_t *build_id,
 			   size_t build_id_bytes);
 
-/* What is known at an address of the object (pc - bias). Out of memory it is the unknown frame. */
+struct symbol_request {
+	uint64_t address; /* in the object: pc - bias */
+	uint32_t object;
+};
+
+/*
+ * Looks up many addresses at once, objects side by side on several threads, so that
+ * symbolizer_frames has them ready. Sorts requests. Equal ones are looked up once.
+ */
+void symbolizer_resolve(struct symbolizer *symbolizer, struct symbol_request *requests,
+			size_t count);
+
+/* What is known at an address of the object. Out of memory it is the unknown frame. */
 struct symbol_frames symbolizer_frames(struct symbolizer *symbolizer, uint32_t object,
 				       uint64_t address);
 
+/* SYMBOL_UNREAD as long as no address of it was asked for. */
 enum symbol_state symbolizer_object_state(const struct symbolizer *symbolizer, uint32_t object);
+
+/* Where names of an object come from. Texts live as long as the symbolizer. */
+struct symbol_source {
+	enum symbol_state state;
+	const char *object_path; /* where the object is here; NULL: it is gone, or another */
+	const char *debug_path;	 /* separate debug file in use; NULL: none */
+	bool is_fetched;	 /* that came from a debuginfod server */
+	bool is_embedded;	 /* names are on the tape */
+	size_t cached_count;	 /* addresses that the cache knew */
+};
+
+/* Opens the object, if nobody did yet; reads no tables. */
+struct symbol_source symbolizer_source(struct symbolizer *symbolizer, uint32_t object);
+
+/* Adds what is known at the address; flags tell what is a name. */
+void symbol_frames_pack(const struct symbol_frames *frames, uint64_t address,
+			struct pack_builder *builder);
 
 /* A few words for people: "changed on disk since it was recorded". */
 const char *symbol_state_text(enum symbol_state state);

@@ -43,8 +43,9 @@ enum tape_clock {
 enum tape_header_flag {
 	TAPE_FLAG_FREE_STACKS = 1 << 0,	 /* frees carry stacks */
 	TAPE_FLAG_ALLOC_STACKS = 1 << 1, /* allocations carry stacks */
-	TAPE_FLAG_FORKED = 1 << 2,  /* begun in a forked child: blocks of the parent are live */
-	TAPE_FLAG_ATTACHED = 1 << 3 /* begun in a running program: earlier blocks are unknown */
+	TAPE_FLAG_FORKED = 1 << 2,   /* begun in a forked child: blocks of the parent are live */
+	TAPE_FLAG_ATTACHED = 1 << 3, /* begun in a running program: earlier blocks are unknown */
+	TAPE_FLAG_SYMBOLS = 1 << 4   /* has SYMBOLS records */
 };
 
 /* First page of a tape. All integers little-endian. Fields after `live` are 0 in a packed tape. */
@@ -130,8 +131,9 @@ enum tape_fault {
 };
 
 enum tape_codec {
-	TAPE_CODEC_RAW = 0,    /* records, then nodes in memory order (last defined first) */
-	TAPE_CODEC_COLUMNS = 1 /* split in columns, each compressed with zstd: see capture/pack.c */
+	TAPE_CODEC_RAW = 0, /* records, then nodes in memory order (last defined first) */
+	/* 1 was an earlier form of columns */
+	TAPE_CODEC_COLUMNS = 2 /* split in columns, each compressed with zstd: see capture/pack.c */
 };
 
 enum tape_chunk_state {
@@ -261,29 +263,32 @@ enum tape_extended {
 	TAPE_EXT_PROCESS = 1, /* tape_process, then exe, cwd and argv, each NUL-terminated */
 	TAPE_EXT_THREAD =
 		2, /* tape_thread + name (may be empty): whose the stream is from here on */
-	TAPE_EXT_THREAD_NAME = 3,   /* tape_thread + name */
-	TAPE_EXT_THREAD_END = 4,    /* tape_thread */
-	TAPE_EXT_CLOCK = 5,	    /* tape_clock_pair */
-	TAPE_EXT_MODULE = 6,	    /* tape_module, build-id bytes, path */
-	TAPE_EXT_MODULE_END = 7,    /* tape_module_end */
-	TAPE_EXT_MMAP = 8,	    /* tape_map: address = result */
-	TAPE_EXT_MUNMAP = 9,	    /* tape_map */
-	TAPE_EXT_MREMAP = 10,	    /* tape_map: old_* set */
-	TAPE_EXT_MPROTECT = 11,	    /* tape_map: prot */
-	TAPE_EXT_MADVISE = 12,	    /* tape_map: flags = advice */
-	TAPE_EXT_BRK = 13,	    /* tape_map: old_address, address = new break; sbrk too */
-	TAPE_EXT_MALLOPT = 14,	    /* tape_setting: key, value, result */
-	TAPE_EXT_MALLOC_TRIM = 15,  /* tape_setting: value = pad, result */
-	TAPE_EXT_USAGE = 16,	    /* tape_usage */
-	TAPE_EXT_FORK = 17,	    /* tape_fork */
-	TAPE_EXT_EXEC = 18,	    /* tape_fork (pid 0), then path */
-	TAPE_EXT_DLOPEN = 19,	    /* tape_fork (pid 0), then path; MODULE records follow */
-	TAPE_EXT_LOST = 20,	    /* tape_lost */
-	TAPE_EXT_FAULT = 21,	    /* tape_fault_record, then text */
-	TAPE_EXT_RECORDER = 22,	    /* tape_recorder */
-	TAPE_EXT_END = 23,	    /* tape_end */
-	TAPE_EXT_MARK = 24,	    /* tape_mark, then text */
-	TAPE_EXT_THREAD_CREATE = 25 /* tape_thread_create, on the creating thread */
+	TAPE_EXT_THREAD_NAME = 3,    /* tape_thread + name */
+	TAPE_EXT_THREAD_END = 4,     /* tape_thread */
+	TAPE_EXT_CLOCK = 5,	     /* tape_clock_pair */
+	TAPE_EXT_MODULE = 6,	     /* tape_module, build-id bytes, path */
+	TAPE_EXT_MODULE_END = 7,     /* tape_module_end */
+	TAPE_EXT_MMAP = 8,	     /* tape_map: address = result */
+	TAPE_EXT_MUNMAP = 9,	     /* tape_map */
+	TAPE_EXT_MREMAP = 10,	     /* tape_map: old_* set */
+	TAPE_EXT_MPROTECT = 11,	     /* tape_map: prot */
+	TAPE_EXT_MADVISE = 12,	     /* tape_map: flags = advice */
+	TAPE_EXT_BRK = 13,	     /* tape_map: old_address, address = new break; sbrk too */
+	TAPE_EXT_MALLOPT = 14,	     /* tape_setting: key, value, result */
+	TAPE_EXT_MALLOC_TRIM = 15,   /* tape_setting: value = pad, result */
+	TAPE_EXT_USAGE = 16,	     /* tape_usage */
+	TAPE_EXT_FORK = 17,	     /* tape_fork */
+	TAPE_EXT_EXEC = 18,	     /* tape_fork (pid 0), then path */
+	TAPE_EXT_DLOPEN = 19,	     /* tape_fork (pid 0), then path; MODULE records follow */
+	TAPE_EXT_LOST = 20,	     /* tape_lost */
+	TAPE_EXT_FAULT = 21,	     /* tape_fault_record, then text */
+	TAPE_EXT_RECORDER = 22,	     /* tape_recorder */
+	TAPE_EXT_END = 23,	     /* tape_end */
+	TAPE_EXT_MARK = 24,	     /* tape_mark, then text */
+	TAPE_EXT_THREAD_CREATE = 25, /* tape_thread_create, on the creating thread */
+	TAPE_EXT_SPACE = 26,	     /* tape_space + lines: part of a snapshot of the mappings */
+	TAPE_EXT_SYMBOLS = 27,	     /* tape_symbols + bytes: part of the names embedded later */
+	TAPE_EXT_STACK_DEPTH = 28    /* tape_stack_depth, of the stream's thread from here on */
 };
 
 struct tape_process {
@@ -358,6 +363,29 @@ struct tape_usage {
 	uint64_t major_faults;
 };
 
+/*
+ * A part of a snapshot of the address space, as the kernel shows it. Each line that follows says
+ * what a range is from now on, whatever it was before; ranges that are not named are as they were.
+ *
+ *	BEGIN END PERMS MARKS RSS ANON SWAP RUNS NAME		in "rw-p" form, addresses in hex
+ *	BEGIN END -						nothing is mapped here any more
+ *
+ * RSS, ANON (of RSS: private memory, also of files) and SWAP are KiB. MARKS are letters: n
+ * no-reserve, d not in core dumps, w wiped in forked children, g grows down; "-": none. RUNS are
+ * counts of pages in hex, "resident,absent,resident...", from BEGIN on, the rest of them absent;
+ * "-": not looked at. NAME, to the end of the line, may be empty.
+ */
+struct tape_space {
+	uint64_t begin_ticks; /* shifted, before the kernel was asked; the record's time is after */
+	uint32_t part;	      /* counts the records of a snapshot from 0 */
+	uint32_t flags;	      /* enum tape_space_flag */
+};
+
+enum tape_space_flag {
+	TAPE_SPACE_WHOLE = 1 << 0, /* what is in no line of the snapshot is not mapped */
+	TAPE_SPACE_LAST = 1 << 1   /* last part: the snapshot is complete */
+};
+
 struct tape_fork {
 	uint32_t pid;
 	uint32_t node;
@@ -397,6 +425,16 @@ struct tape_mark {
 	uint32_t node;
 };
 
+/* From where the thread's stack began to the caller of the next event; changes of 1 KiB or more. */
+struct tape_stack_depth {
+	uint64_t bytes;
+};
+
+struct tape_symbols {
+	uint64_t total_bytes; /* of all parts together */
+	uint64_t offset;      /* of this part; parts follow each other */
+};
+
 static_assert(sizeof(struct tape_header) == 512, "format");
 static_assert(sizeof(struct tape_live) <= 256, "format");
 static_assert(sizeof(struct tape_chunk) == 64, "format");
@@ -404,6 +442,7 @@ static_assert(sizeof(struct tape_node) == 12, "format");
 static_assert(sizeof(struct tape_module) == 32, "format");
 static_assert(sizeof(struct tape_map) == 56, "format");
 static_assert(sizeof(struct tape_usage) == 72, "format");
+static_assert(sizeof(struct tape_space) == 16, "format");
 
 /* Name of a function as the user wrote it, "operator new[]" ...; NULL for numbers not known. */
 const char *tape_fn_name(enum tape_fn fn);

@@ -34,6 +34,33 @@ enum memo_flag {
 	MEMO_EXACT = 1 << 2	/* the pc is an interrupted instruction */
 };
 
+/* Bits of flags from here on: the place of the frame's pc, whatever that is (struct memo_code). */
+enum { MEMO_PLACE_SHIFT = 3 };
+
+/*
+ * What a walk must know of a code address: how to step over its frame, and a number of the
+ * includer's own (up to 29 bits) that is kept with the frame.
+ *
+ * A step is a rule made ready. Odd: a short UNWIND_SP, bits 1-4 what unwind_rule_saved() says and
+ * bits 5-16 the offset, both in words. Even: 2 * the rule.
+ */
+struct memo_code {
+	uint32_t step;
+	uint32_t place;
+};
+
+enum { MEMO_SHORT_SAVED_MAX = 15, MEMO_SHORT_OFFSET_MAX = 4095, MEMO_SHORT_BITS = 17 };
+
+static inline uint32_t memo_step(uint32_t rule)
+{
+	const uint64_t saved = unwind_rule_saved(rule) / 8, offset = unwind_rule_offset(rule) / 8;
+
+	if (unwind_rule_kind(rule) != UNWIND_SP || saved > MEMO_SHORT_SAVED_MAX ||
+	    offset > MEMO_SHORT_OFFSET_MAX)
+		return rule << 1;
+	return (uint32_t)(1 | saved << 1 | offset << 5);
+}
+
 struct memo_meta {
 	uint64_t sp;	  /* stack pointer in this frame; of a CHECK: that of its frame, less one */
 	uint64_t bp;	  /* frame pointer in this frame; sure only with MEMO_NEEDS_BP */
@@ -99,11 +126,5 @@ enum memo_end {
 	MEMO_TRUNCATED, /* no way further */
 	MEMO_FULL	/* out of room: grow and walk again */
 };
-
-/*
- * Gives the rule for a lookup pc (a return address - 1, or an exact pc). Must be cheap when hit.
- * Supplied by the file that includes memo_walk.h.
- */
-typedef uint32_t unwind_rule_get(uint64_t lookup_pc);
 
 #endif

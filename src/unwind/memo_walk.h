@@ -2,12 +2,12 @@
  * memo_walk: the walk over a memo (unwind/memo.h), inlined where it is used because it runs at
  * every event. The including file defines before:
  *
- *	static inline uint32_t walk_rule(void *context, uint64_t lookup_pc);
- *		the rule for a pc; a hit must cost a few instructions
+ *	static inline struct memo_code walk_code(void *context, uint64_t lookup_pc);
+ *		what is known of a pc; a hit must cost a few instructions
  *	static bool walk_slow(void *context, struct memo_state *state, bool *end_ret);
  *		one step with the full interpreter
  *	static bool walk_known(void *context, uint64_t lookup_pc);
- *		whether the pc lies in code whose call frame information is known
+ *		whether the pc lies in code: a return address that was only guessed may be believed
  *	static bool walk_mapped(void *context, uint64_t begin, uint64_t end);
  *		whether all of [begin, end) can be read
  */
@@ -34,7 +34,8 @@ static inline void fresh_push(struct unwind_memo *memo, struct memo_pair pair,
 }
 
 /* The same for a frame; field by field, because it is done for every new one. */
-static inline void fresh_push_frame(struct unwind_memo *memo, const struct memo_state *state)
+static inline void fresh_push_frame(struct unwind_memo *memo, const struct memo_state *state,
+				    uint32_t place)
 {
 	struct memo_pair *pair = &memo->fresh_pair[memo->fresh];
 	struct memo_meta *meta = &memo->fresh_meta[memo->fresh];
@@ -44,7 +45,7 @@ static inline void fresh_push_frame(struct unwind_memo *memo, const struct memo_
 	meta->sp = state->sp;
 	meta->bp = state->bp;
 	meta->bp_slot = state->bp_slot;
-	meta->flags = MEMO_FRAME | (state->exact ? MEMO_EXACT : 0);
+	meta->flags = place << MEMO_PLACE_SHIFT | MEMO_FRAME | (state->exact ? MEMO_EXACT : 0);
 	memo->fresh++;
 }
 
@@ -264,38 +265,43 @@ static enum walk_step walk_over_bp(struct unwind_memo *memo, void *context,
 }
 
 /*
- * Code without call frame information, mostly a few functions of start files, written with a frame
- * pointer: follow it when that is a small step to a return address in code that is known.
+ * Code without call frame information: what a JIT compiler made, a few functions of start files.
+ * Most of it keeps a frame pointer: follow it when that is a small step to a return address in
+ * code. That there is no step depends on the same words, so they are kept in that case as well.
  */
 static enum walk_step walk_over_unknown(struct unwind_memo *memo, void *context,
 					struct memo_state *state)
 {
-	enum { STEP_BYTES_MAX = 1024 };
+	enum { STEP_BYTES_MAX = 16 << 10 };
 	const uint64_t cfa = state->bp + 16;
+	uint64_t pc;
 
-	if (cfa - state->sp > STEP_BYTES_MAX || !walk_plausible(context, state->sp, cfa) ||
-	    !walk_known(context, walk_load(cfa - 8) - 1))
-		return WALK_LOST;
 	walk_need_bp(memo, state->bp);
+	if (cfa - state->sp > STEP_BYTES_MAX || !walk_plausible(context, state->sp, cfa))
+		return WALK_LOST;
+	pc = walk_load(cfa - 8);
+	if (!walk_known(context, pc - 1)) {
+		fresh_push(memo, (struct memo_pair) { cfa - 8, pc },
+			   (struct memo_meta) { .sp = cfa - 1 });
+		return WALK_LOST;
+	}
 	walk_to_cfa(state, cfa, cfa - 16);
 	return WALK_ON;
 }
 
-static inline enum walk_step walk_over(struct unwind_memo *memo, void *context,
-				       struct memo_state *state, uint32_t rule)
+/* One that is no short step. */
+static enum walk_step walk_over_rule(struct unwind_memo *memo, void *context,
+				     struct memo_state *state, uint32_t rule)
 {
-	uint64_t saved;
-	uint64_t cfa;
+	const uint64_t saved = unwind_rule_saved(rule);
+	const uint64_t cfa = state->sp + unwind_rule_offset(rule);
 
-	if (likely(unwind_rule_kind(rule) == UNWIND_SP)) {
-		saved = unwind_rule_saved(rule);
-		cfa = state->sp + unwind_rule_offset(rule);
+	switch (unwind_rule_kind(rule)) {
+	case UNWIND_SP:
 		if (unlikely(!walk_mapped(context, state->sp, cfa)))
 			return WALK_LOST;
 		walk_to_cfa(state, cfa, saved ? cfa - saved : 0);
 		return WALK_ON;
-	}
-	switch (unwind_rule_kind(rule)) {
 	case UNWIND_BP:
 		return walk_over_bp(memo, context, state, rule);
 	case UNWIND_DEREF:
@@ -306,11 +312,25 @@ static inline enum walk_step walk_over(struct unwind_memo *memo, void *context,
 		return walk_over_slow(memo, context, state);
 	case UNWIND_END:
 		return WALK_END;
-	case UNWIND_SP:
 	case UNWIND_NONE:
+	case UNWIND_BARE:
 		break;
 	}
 	return walk_over_unknown(memo, context, state);
+}
+
+static inline enum walk_step walk_over(struct unwind_memo *memo, void *context,
+				       struct memo_state *state, uint32_t step)
+{
+	const uint64_t saved = (uint64_t)(step >> 1 & MEMO_SHORT_SAVED_MAX) * 8;
+	const uint64_t cfa = state->sp + (uint64_t)(step >> 5) * 8;
+
+	if (unlikely(!(step & 1)))
+		return walk_over_rule(memo, context, state, step >> 1);
+	if (unlikely(!walk_mapped(context, state->sp, cfa)))
+		return WALK_LOST;
+	walk_to_cfa(state, cfa, saved ? cfa - saved : 0);
+	return WALK_ON;
 }
 
 /*
@@ -329,6 +349,7 @@ static inline enum memo_end unwind_memo_walk(struct unwind_memo *memo, void *con
 	*met_ret = memo->capacity;
 	for (;;) {
 		enum walk_step step;
+		struct memo_code code;
 
 		while (memo->meta[kept].sp < state->sp)
 			kept++;
@@ -346,9 +367,9 @@ static inline enum memo_end unwind_memo_walk(struct unwind_memo *memo, void *con
 		}
 		if (unlikely(memo->fresh + 4 > memo->capacity))
 			return MEMO_FULL;
-		fresh_push_frame(memo, state);
-		step = walk_over(memo, context, state,
-				 walk_rule(context, state->pc - !state->exact));
+		code = walk_code(context, state->pc - !state->exact);
+		fresh_push_frame(memo, state, code.place);
+		step = walk_over(memo, context, state, code.step);
 		if (unlikely(step != WALK_ON))
 			return step == WALK_END ? MEMO_COMPLETE : MEMO_TRUNCATED;
 		if (unlikely(memo->cut == memo->fresh))

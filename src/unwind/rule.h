@@ -24,7 +24,8 @@ enum unwind_kind {
 	UNWIND_DEREF = 3,  /* CFA = [frame pointer + offset]: realigned stacks */
 	UNWIND_SIGNAL = 4, /* a signal trampoline: registers are in the ucontext at sp + offset */
 	UNWIND_END = 5,	   /* outermost frame: the return address is undefined or made up */
-	UNWIND_SLOW = 6	   /* the full interpreter knows */
+	UNWIND_SLOW = 6,   /* the full interpreter knows */
+	UNWIND_BARE = 7	   /* as NONE, but code for sure; never compiled, the includer's word */
 };
 
 enum { UNWIND_SAVED_MAX = 2047, UNWIND_OFFSET_MAX = 65535 };

@@ -76,7 +76,7 @@ def decompress(stored):
                           capture_output=True).stdout
 
 
-PLANES = {8: 3, 19: 2, 20: 3}  # columns stored plane by plane: bytes of a value
+PLANES = {20: 2, 21: 3, 25: 4}  # columns stored plane by plane: bytes of a value
 
 
 def values_of(planes, width):
@@ -84,10 +84,20 @@ def values_of(planes, width):
     return b"".join(planes[i::count] for i in range(count)) if count else b""
 
 
-def columns_of(payload):
+def unmirrored(data, width, top):
+    values = []
+    for at in range(0, len(data), width):
+        value = int.from_bytes(data[at:at + width], "little")
+        if value > top:
+            value = top = (1 << 8 * width) - 1 + top + 1 - value
+        values.append(value.to_bytes(width, "little"))
+    return b"".join(values)
+
+
+def columns_of(payload, first_node):
     mask = struct.unpack_from("<I", payload)[0]
-    present = [i for i in range(26) if mask >> i & 1]
-    assert mask >> 26 == 0
+    present = [i for i in range(29) if mask >> i & 1]
+    assert mask >> 29 & 3 == 0
     at = 4 + 8 * len(present)
     columns = {}
     for n, i in enumerate(present):
@@ -97,6 +107,8 @@ def columns_of(payload):
         assert len(columns[i]) == size
         if i in PLANES:
             columns[i] = values_of(columns[i], PLANES[i])
+        if i in (20, 21) and mask >> 31:
+            columns[i] = unmirrored(columns[i], PLANES[i], first_node - 1)
         at += stored
     assert at == len(payload)
     return columns
@@ -104,42 +116,69 @@ def columns_of(payload):
 
 class Cursor:
     def __init__(self, columns):
-        self.columns, self.at = columns, dict.fromkeys(range(26), 0)
+        self.columns, self.at = columns, dict.fromkeys(range(29), 0)
 
     def take(self, column, length):
         at = self.at[column]
         self.at[column] += length
         return self.columns.get(column, b"")[at:at + length]
 
+    def number(self, column, length):
+        return int.from_bytes(self.take(column, length), "little")
+
     def is_used_up(self):
         return all(self.at[i] == len(data) for i, data in self.columns.items())
 
 
-def joined(columns, chunk):
-    cursor = Cursor(columns)
+def records_of(cursor):
+    words = cursor.take(0, len(cursor.columns.get(0, b"")))
     records = []
-    for low, high in zip(cursor.take(0, 1 << 30), cursor.take(1, 1 << 30)):
-        records.append(bytes((low, high)))
-        if low & 63 == 63:
-            head = cursor.take(22, 14)
-            records += [head, cursor.take(22, struct.unpack_from("<I", head, 2)[0])]
+    for code in cursor.take(1, len(cursor.columns.get(1, b""))):
+        ctrl = cursor.number(2, 2) if code == 255 else struct.unpack_from("<H", words, 2 * code)[0]
+        records.append(struct.pack("<H", ctrl))
+        if ctrl & 63 == 63:
+            head = cursor.take(23, 14)
+            records += [head, cursor.take(23, struct.unpack_from("<I", head, 2)[0])]
             continue
-        ctrl = low | high << 8
         for field in range(5):
             code = ctrl >> (6 + 2 * field) & 3
             if field in (2, 3) and ctrl & 63 in WITHOUT_SIZE:
                 code = 0
-            records.append(cursor.take(2 + 4 * field + code, LENGTHS[field][code]))
-    count = chunk.node_count
-    planes, lows, highs = cursor.take(23, 4 * count), cursor.take(24, 4 * count), cursor.take(25, 4 * count)
-    cursor.at[0] = cursor.at[1] = len(columns.get(0, b""))
+            records.append(cursor.take(3 + 4 * field + code, LENGTHS[field][code]))
+    return b"".join(records)
+
+
+def distances_of(cursor, count):
+    distances = []
+    while len(distances) < count:
+        run = cursor.number(24, 1)
+        distances += [1] * run
+        if run < 255 and len(distances) < count:
+            distances.append(cursor.number(25, 4))
+    return distances
+
+
+def nodes_of(cursor, chunk):
+    ranks = cursor.take(26, (chunk.node_count + 3) // 4)
+    recent = [[0, 0, 0] for _ in range(1024)]
+    pcs, nodes = [], []
+    for i, distance in enumerate(distances_of(cursor, chunk.node_count)):
+        caller = pcs[i - distance] if 0 < distance <= i else 0
+        pcs_below = recent[(caller * 0x9E3779B97F4A7C15 & MASK) >> 54]
+        rank = ranks[i // 4] >> i % 4 * 2 & 3
+        pc = pcs_below.pop(rank) if rank < 3 else cursor.number(27, 4) | cursor.number(28, 4) << 32
+        pcs_below.insert(0, pc)
+        del pcs_below[3:]
+        pcs.append(pc)
+        nodes.append(struct.pack("<IQ", (chunk.first_node + i - distance) & 0xFFFFFFFF, pc))
+    return nodes
+
+
+def joined(columns, chunk):
+    cursor = Cursor(columns)
+    found = records_of(cursor), nodes_of(cursor, chunk)
     assert cursor.is_used_up()
-    nodes = []
-    for i in range(count):
-        delta = sum(planes[plane * count + i] << 8 * plane for plane in range(4))
-        nodes.append(struct.pack("<I", (chunk.first_node + i - delta) & 0xFFFFFFFF)
-                     + lows[4 * i:4 * i + 4] + highs[4 * i:4 * i + 4])
-    return b"".join(records), nodes
+    return found
 
 
 def packed_chunks(data):
@@ -148,9 +187,9 @@ def packed_chunks(data):
         chunk = Chunk(data, at)
         payload = data[at + 64:at + 64 + chunk.stored_bytes]
         zeroed = chunk.header[:48] + bytes(8) + chunk.header[56:]
-        assert chunk.codec == 1 and chunk.state == 2
+        assert chunk.codec == 2 and chunk.state == 2
         assert hash_bytes(payload, hash_bytes(zeroed)) == chunk.checksum
-        found[chunk.stream, chunk.seq] = joined(columns_of(payload), chunk)
+        found[chunk.stream, chunk.seq] = joined(columns_of(payload, chunk.first_node), chunk)
         assert len(found[chunk.stream, chunk.seq][0]) == chunk.used
         at += 64 + chunk.stored_bytes
     return found

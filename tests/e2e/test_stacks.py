@@ -120,7 +120,7 @@ def test_real_programs_by_libunwind(name, tmp_path):
 
 
 SELFCHECK_CASES = ORACLE_CASES + LIBGCC_CASES + [
-    ("jit", "forgotten"),
+    ("jit", "forgotten"), ("jit", "framed"),
     ("deep", "main"), ("deep", "thread"), ("exceptions", "shallow"), ("signals", "alarm"),
     ("crowd",), ("conformance",),
 ]

@@ -5,7 +5,7 @@ import pytest
 
 import recording
 import targets
-from tape_reader import Tape
+from tape_reader import EXT_EXEC, Tape
 
 VARIANTS = ("", "-O0", "-fp", "-clang")
 # What these do does not depend on the compiler's frames, and they are slow.
@@ -72,6 +72,14 @@ def test_record_command(case, tape):
         return
     sizes = {expected.size for expected in case.expected}
     check_rows(case, [row for row in recording.rows(tape) if row["size"] in sizes], lost)
+
+
+@pytest.mark.parametrize("function", ("execl", "execlp", "execle"))
+def test_an_exec_is_on_the_tape(function, tape):
+    """The one that failed as well."""
+    recording.run_bare([recording.target("exec_self"), function], tape)
+    noted = [payload[8:] for _, _, kind, payload in Tape(tape).extended if kind == EXT_EXEC]
+    assert noted == [b"/proc/self/nothing", b"/proc/self/exe"]
 
 
 def test_every_target_states_something():

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/hash.h"
+#include "model/calls.h"
 #include "model/model.h"
 
 enum { BYTES_MAX = 1 << 20 };
@@ -64,6 +65,23 @@ static void check_model(const struct model *model)
 	check(leaked.bytes == totals->leaked.bytes);
 }
 
+/* What was given out and what was given back add up; a hostile tape may say anything else. */
+static void check_calls(const char *path)
+{
+	const struct calls_settings settings = { .has_mappings = true };
+	struct calls *calls = malloc(sizeof(*calls));
+	uint64_t sized_count = 0;
+	struct err *err;
+
+	check(calls != NULL);
+	err = calls_count(path, &settings, calls);
+	for (size_t i = 0; !err && i <= CALLS_BUCKET_COUNT; i++)
+		sized_count += calls->buckets[i];
+	check(err || sized_count == calls->sized_count);
+	err_destroy(err);
+	free(calls);
+}
+
 static void check_tape(const char *path)
 {
 	struct model *summary = NULL, *full = NULL;
@@ -75,6 +93,7 @@ static void check_tape(const char *path)
 		err_destroy(err);
 		return;
 	}
+	check_calls(path);
 	err_destroy(capture_verify(capture, count_chunk, &events));
 	err_destroy(model_load_capture(capture, MODEL_SUMMARY, &summary));
 	err_destroy(model_load_capture(capture, MODEL_FULL, &full));

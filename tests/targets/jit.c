@@ -1,12 +1,15 @@
 /*
  * jit: machine code made at run time, which says how to unwind it with __register_frame, calls
- * back into the program. The frames below the generated code must be found.
+ * back into the program. The frames below the generated code must be found. So must they be below
+ * code that says nothing but keeps a frame pointer, as most JIT compilers' does (size 3003).
  *
  * Run: forgotten
  *	size 3001: 1000 malloc in run_generated, freed in from_generated
  *	size 3002: 50 malloc in run_generated, freed in from_generated
  * Run: kept
  *	size 3001: 1000 malloc in run_generated, freed in from_generated
+ * Run: framed
+ *	size 3003: 200 malloc in run_framed, freed in from_framed
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -25,6 +28,15 @@ typedef void generated_fn(void (*call)(size_t size), size_t size);
  */
 static const uint8_t CODE[] = { 0x48, 0x83, 0xec, 0x18, 0x48, 0x89, 0xf8, 0x48, 0x89,
 				0xf7, 0xff, 0xd0, 0x48, 0x83, 0xc4, 0x18, 0xc3 };
+
+typedef void framed_fn(const void *call, const void *first, size_t second);
+
+/*
+ * push %rbp; mov %rsp, %rbp; sub $32, %rsp; mov %rdi, %rax; mov %rsi, %rdi; mov %rdx, %rsi;
+ * call *%rax; leave; ret
+ */
+static const uint8_t FRAMED[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x20, 0x48, 0x89, 0xf8,
+				  0x48, 0x89, 0xf7, 0x48, 0x89, 0xd6, 0xff, 0xd0, 0xc9, 0xc3 };
 
 /* An .eh_frame: a CIE, an FDE, a terminator. All pointers absolute. */
 struct eh_frame {
@@ -81,11 +93,46 @@ FRAME static void run_generated(void *code, size_t size)
 	no_tail_call();
 }
 
+FRAME static void from_framed(size_t size)
+{
+	free(need_block(malloc(size)));
+	no_tail_call();
+}
+
+/* Two generated frames, one in memory that was executable from the start and one made so later. */
+FRAME static void run_framed(const void *outer, const void *inner, size_t size)
+{
+	framed_fn *run = (framed_fn *)outer;
+	volatile size_t pad[16] = { size };
+
+	run(inner, (const void *)from_framed, pad[0]);
+	no_tail_call();
+}
+
+static int run_framed_often(void)
+{
+	void *outer = page_make();
+	void *inner = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	NEED(inner != MAP_FAILED);
+	memcpy(outer, FRAMED, sizeof(FRAMED));
+	memcpy(inner, FRAMED, sizeof(FRAMED));
+	NEED(!mprotect(inner, 4096, PROT_READ | PROT_EXEC));
+	for (int i = 0; i < 200; i++)
+		run_framed(outer, inner, 3003);
+	puts("jit 200");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
-	void *code = page_make();
-	struct eh_frame *frame = frame_make(code);
+	void *code;
+	struct eh_frame *frame;
 
+	if (argc > 1 && !strcmp(argv[1], "framed"))
+		return run_framed_often();
+	code = page_make();
+	frame = frame_make(code);
 	for (int i = 0; i < 1000; i++)
 		run_generated(code, 3001);
 	if (argc > 1 && !strcmp(argv[1], "kept"))

@@ -69,6 +69,41 @@ const struct capture_module *model_module(const struct model *model, size_t modu
 	return NULL;
 }
 
+uint64_t model_stack_first_ns(const struct model *model, uint32_t stack)
+{
+	(void)model;
+	(void)stack;
+	return 0;
+}
+
+size_t model_thread_count(const struct model *model)
+{
+	(void)model;
+	return 0;
+}
+
+const struct model_thread *model_thread(const struct model *model, size_t thread)
+{
+	(void)model;
+	(void)thread;
+	return NULL;
+}
+
+uint64_t model_row_count(const struct model *model)
+{
+	(void)model;
+	return 0;
+}
+
+void model_rows_read(const struct model *model, enum model_column column, uint64_t first,
+		     size_t count, uint64_t *values)
+{
+	(void)model;
+	(void)column;
+	(void)first;
+	memset(values, 0, count * sizeof(*values));
+}
+
 static void fake_model_init(struct model *model, const char *const *functions)
 {
 	char path[64];

@@ -36,8 +36,12 @@ static int teardown(void **state)
 
 static void expect(struct fixture *fixture, enum metric metric, const char *expected)
 {
-	const struct export_context context = { &fixture->model, fixture->names, metric,
-						WALK_FOLD };
+	const struct export_context context = {
+		.model = &fixture->model,
+		.names = fixture->names,
+		.sums = sums_of_model(&fixture->model),
+		.metric = metric,
+	};
 	char *text = NULL;
 	size_t len = 0;
 	FILE *out = open_memstream(&text, &len);

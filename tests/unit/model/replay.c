@@ -18,6 +18,14 @@ static struct model *load(struct writer *writer, enum model_depth depth)
 	return model;
 }
 
+static uint64_t get(const struct model *model, enum model_column column, uint64_t row)
+{
+	uint64_t value;
+
+	model_rows_read(model, column, row, 1, &value);
+	return value;
+}
+
 static struct model *load_and_end(struct writer *writer)
 {
 	struct model *model = load(writer, MODEL_FULL);
@@ -35,7 +43,7 @@ struct simple_block {
 	uint64_t size;
 	uint32_t stack; /* index of the test's stacks */
 	unsigned stream;
-	size_t made_at; /* number of the event of its stream that made it */
+	uint64_t number; /* of its allocation, from 1 */
 };
 
 struct simple {
@@ -43,7 +51,8 @@ struct simple {
 	struct model_sum allocated[STACKS], temporary[STACKS];
 	struct model_sum peak, peak_of[STACKS];
 	uint64_t peak_ns, live_count, live_bytes, freed, realloced, failed, unknown;
-	size_t stream_events[THREADS + 1];
+	uint64_t made_count;
+	uint64_t latest[THREADS + 1]; /* number of the stream's last allocation */
 };
 
 static void simple_peak(struct simple *simple, uint64_t ticks)
@@ -65,7 +74,8 @@ static void simple_alloc(struct simple *simple, size_t at, uint64_t size, uint32
 			 unsigned stream, uint64_t ticks)
 {
 	simple->blocks[at] = (struct simple_block) { 0x10000 + at * 64, size, stack, stream,
-						     simple->stream_events[stream] };
+						     ++simple->made_count };
+	simple->latest[stream] = simple->made_count;
 	simple->allocated[stack].count++;
 	simple->allocated[stack].bytes += size;
 	simple->live_count++;
@@ -73,14 +83,14 @@ static void simple_alloc(struct simple *simple, size_t at, uint64_t size, uint32
 	simple_peak(simple, ticks);
 }
 
-static void simple_free(struct simple *simple, size_t at, unsigned stream)
+static void simple_free(struct simple *simple, size_t at)
 {
 	struct simple_block *block = &simple->blocks[at];
 
 	simple->live_count--;
 	simple->live_bytes -= block->size;
 	simple->freed++;
-	if (block->stream == stream && block->made_at + 1 == simple->stream_events[stream]) {
+	if (simple->latest[block->stream] == block->number) {
 		simple->temporary[block->stack].count++;
 		simple->temporary[block->stack].bytes += block->size;
 	}
@@ -111,15 +121,12 @@ static void one_realloc(struct random_run *run, unsigned stream, size_t from, si
 
 	writer_event(run->writer, stream, TAPE_FN_REALLOC_OUT, run->ticks, old, 0, node);
 	if (size % 11 == 0) {
-		run->simple->stream_events[stream] += 2;
 		writer_event(run->writer, stream, TAPE_FN_REALLOC_FAIL, ++run->ticks, 0, size,
 			     node);
 		run->simple->failed++;
 		return;
 	}
-	run->simple->stream_events[stream]++;
-	simple_free(run->simple, from, stream);
-	run->simple->stream_events[stream]++;
+	simple_free(run->simple, from);
 	simple_alloc(run->simple, to, size, stack, stream, ++run->ticks);
 	writer_event(run->writer, stream, TAPE_FN_REALLOC_IN, run->ticks, 0x10000 + to * 64, size,
 		     node);
@@ -140,9 +147,8 @@ static void one_step(struct random_run *run)
 		one_realloc(run, stream, at, to, size, stack);
 		return;
 	}
-	simple->stream_events[stream]++;
 	if (simple->blocks[at].address) {
-		simple_free(simple, at, stream);
+		simple_free(simple, at);
 		writer_event(run->writer, stream, allocators[at % 4].end, run->ticks,
 			     0x10000 + at * 64, 0, node);
 	} else if (r % 97 == 0) {
@@ -221,21 +227,27 @@ static void assert_as_simple(const struct model *model, const struct simple *sim
 static void assert_consistent(const struct model *model)
 {
 	const struct model_totals *totals = model_totals(model);
-	const struct model_allocations *rows = model_allocations(model);
 	struct model_sum peak = { 0 }, leaked = { 0 }, temporary = { 0 }, threads = { 0 },
 			 sizes = { 0 }, spans = { 0 };
 
-	assert_int_equal(rows->count, totals->allocated.count);
-	for (size_t i = 0; i < rows->count; i++) {
-		peak.count += (rows->flags[i] & MODEL_ALLOCATION_PEAK) != 0;
-		peak.bytes += rows->flags[i] & MODEL_ALLOCATION_PEAK ? rows->size[i] : 0;
-		leaked.count += rows->free_ns[i] == MODEL_NEVER;
-		leaked.bytes += rows->free_ns[i] == MODEL_NEVER ? rows->size[i] : 0;
-		temporary.count += rows->flags[i] & MODEL_ALLOCATION_TEMPORARY;
-		temporary.bytes += rows->flags[i] & MODEL_ALLOCATION_TEMPORARY ? rows->size[i] : 0;
-		assert_true(i == 0 || rows->alloc_ns[i] >= rows->alloc_ns[i - 1]);
-		assert_true(rows->free_ns[i] >= rows->alloc_ns[i]);
-		assert_true(rows->realloc_of[i] == MODEL_NO_ALLOCATION || rows->realloc_of[i] < i);
+	assert_int_equal(model_row_count(model), totals->allocated.count);
+	for (size_t i = 0; i < model_row_count(model); i++) {
+		peak.count += (get(model, MODEL_FLAGS, i) & MODEL_ALLOCATION_PEAK) != 0;
+		peak.bytes += get(model, MODEL_FLAGS, i) & MODEL_ALLOCATION_PEAK
+				      ? get(model, MODEL_SIZE, i)
+				      : 0;
+		leaked.count += get(model, MODEL_FREE_NS, i) == MODEL_NEVER;
+		leaked.bytes +=
+			get(model, MODEL_FREE_NS, i) == MODEL_NEVER ? get(model, MODEL_SIZE, i) : 0;
+		temporary.count += get(model, MODEL_FLAGS, i) & MODEL_ALLOCATION_TEMPORARY;
+		temporary.bytes += get(model, MODEL_FLAGS, i) & MODEL_ALLOCATION_TEMPORARY
+					   ? get(model, MODEL_SIZE, i)
+					   : 0;
+		assert_true(i == 0 ||
+			    get(model, MODEL_ALLOC_NS, i) >= get(model, MODEL_ALLOC_NS, i - 1));
+		assert_true(get(model, MODEL_FREE_NS, i) >= get(model, MODEL_ALLOC_NS, i));
+		assert_true(get(model, MODEL_REALLOC_OF, i) == MODEL_NO_ROW ||
+			    get(model, MODEL_REALLOC_OF, i) < i);
 	}
 	for (size_t i = 0; i < model_thread_count(model); i++) {
 		threads.count += model_thread(model, i)->peak.count;
@@ -277,7 +289,7 @@ static void a_random_tape_is_what_a_simple_replay_says(void **state)
 				    sizeof(struct model_totals));
 		assert_memory_equal(model_functions(full), model_functions(summary),
 				    TAPE_FN_COUNT * sizeof(struct model_function));
-		assert_int_equal(model_allocations(summary)->count, 0);
+		assert_int_equal(model_row_count(summary), 0);
 		model_destroy(full);
 		model_destroy(summary);
 		writer_deinit(&writer);
@@ -288,7 +300,6 @@ static void a_random_tape_is_what_a_simple_replay_says(void **state)
 
 static void a_realloc_continues_its_block(void **state)
 {
-	const struct model_allocations *rows;
 	struct writer writer;
 	struct model *model;
 
@@ -299,13 +310,12 @@ static void a_realloc_continues_its_block(void **state)
 	writer_event(&writer, 1, TAPE_FN_REALLOC_OUT, 3000, 0x100, 0, 2);
 	writer_event(&writer, 1, TAPE_FN_REALLOC_IN, 3010, 0x100, 30, 2);
 	model = load_and_end(&writer);
-	rows = model_allocations(model);
-	assert_int_equal(rows->count, 3);
-	assert_int_equal(rows->realloc_of[2], 0);
-	assert_int_equal(rows->free_fn[0], TAPE_FN_REALLOC_OUT);
-	assert_int_equal(rows->flags[0], MODEL_ALLOCATION_REALLOCED);
-	assert_int_equal(rows->free_ns[0], 2010);
-	assert_int_equal(rows->alloc_ns[2], 2010);
+	assert_int_equal(model_row_count(model), 3);
+	assert_int_equal(get(model, MODEL_REALLOC_OF, 2), 0);
+	assert_int_equal(get(model, MODEL_FREE_FN, 0), TAPE_FN_REALLOC_OUT);
+	assert_int_equal(get(model, MODEL_FLAGS, 0), MODEL_ALLOCATION_REALLOCED);
+	assert_int_equal(get(model, MODEL_FREE_NS, 0), 2010);
+	assert_int_equal(get(model, MODEL_ALLOC_NS, 2), 2010);
 	assert_int_equal(model_totals(model)->leaked.bytes, 31);
 	assert_int_equal(model_totals(model)->peak.bytes, 31);
 	assert_int_equal(model_functions(model)[TAPE_FN_REALLOC_IN].calls, 1);
@@ -331,7 +341,7 @@ static void a_realloc_to_nothing_is_one_free(void **state)
 	assert_int_equal(model_totals(model)->unknown_free_count, 0);
 	assert_int_equal(model_totals(model)->lost_free_count, 0);
 	assert_int_equal(model_totals(model)->realloc_count, 0);
-	assert_int_equal(model_allocations(model)->free_fn[0], TAPE_FN_REALLOC_FREE);
+	assert_int_equal(get(model, MODEL_FREE_FN, 0), TAPE_FN_REALLOC_FREE);
 	assert_int_equal(model_totals(model)->leaked.bytes, 5);
 	model_destroy(model);
 }
@@ -351,8 +361,8 @@ static void a_realloc_that_failed_leaves_its_block_alone(void **state)
 	assert_int_equal(model_totals(model)->freed.count, 1);
 	assert_int_equal(model_totals(model)->failed_count, 1);
 	assert_int_equal(model_totals(model)->unknown_free_count, 0);
-	assert_int_equal(model_allocations(model)->count, 1);
-	assert_int_equal(model_allocations(model)->free_ns[0], 3000);
+	assert_int_equal(model_row_count(model), 1);
+	assert_int_equal(get(model, MODEL_FREE_NS, 0), 3000);
 	model_destroy(model);
 }
 
@@ -390,15 +400,14 @@ static void an_address_given_out_during_a_realloc_is_no_loss(void **state)
 	assert_int_equal(model_totals(model)->unknown_free_count, 0);
 	assert_int_equal(model_totals(model)->freed.count, 2);
 	assert_int_equal(model_totals(model)->realloc_count, 1);
-	assert_int_equal(model_allocations(model)->realloc_of[2], 0);
-	assert_int_equal(model_allocations(model)->free_thread[0], 0);
-	assert_int_equal(model_allocations(model)->free_ns[0], 2005);
+	assert_int_equal(get(model, MODEL_REALLOC_OF, 2), 0);
+	assert_int_equal(get(model, MODEL_FREE_THREAD, 0), 0);
+	assert_int_equal(get(model, MODEL_FREE_NS, 0), 2005);
 	model_destroy(model);
 }
 
 static void a_free_that_comes_a_moment_late_ends_the_older_block(void **state)
 {
-	const struct model_allocations *rows;
 	struct writer writer;
 	struct model *model;
 
@@ -408,11 +417,10 @@ static void a_free_that_comes_a_moment_late_ends_the_older_block(void **state)
 	writer_event(&writer, 2, TAPE_FN_MALLOC, 3000, 0x100, 7, 2);
 	writer_event(&writer, 1, TAPE_FN_FREE, 3002, 0x100, 0, 2);
 	model = load_and_end(&writer);
-	rows = model_allocations(model);
-	assert_int_equal(rows->free_ns[0], 2000);
-	assert_int_equal(rows->free_thread[0], 0);
-	assert_int_equal(rows->flags[0], MODEL_ALLOCATION_PEAK);
-	assert_int_equal(rows->free_ns[1], MODEL_NEVER);
+	assert_int_equal(get(model, MODEL_FREE_NS, 0), 2000);
+	assert_int_equal(get(model, MODEL_FREE_THREAD, 0), 0);
+	assert_int_equal(get(model, MODEL_FLAGS, 0), MODEL_ALLOCATION_PEAK);
+	assert_int_equal(get(model, MODEL_FREE_NS, 1), MODEL_NEVER);
 	assert_int_equal(model_totals(model)->freed.count, 1);
 	assert_int_equal(model_totals(model)->freed.bytes, 10);
 	assert_int_equal(model_totals(model)->lost_free_count, 0);
@@ -434,9 +442,9 @@ static void a_free_that_never_came_is_counted(void **state)
 	assert_int_equal(model_totals(model)->lost_free_count, 1);
 	assert_int_equal(model_totals(model)->freed.count, 1);
 	assert_int_equal(model_totals(model)->leaked.count, 0);
-	assert_int_equal(model_allocations(model)->flags[0],
+	assert_int_equal(get(model, MODEL_FLAGS, 0),
 			 MODEL_ALLOCATION_LOST_FREE | MODEL_ALLOCATION_PEAK);
-	assert_int_equal(model_allocations(model)->free_fn[1], TAPE_FN_FREE);
+	assert_int_equal(get(model, MODEL_FREE_FN, 1), TAPE_FN_FREE);
 	model_destroy(model);
 }
 
@@ -456,7 +464,37 @@ static void a_free_at_the_same_tick_as_its_allocation_is_matched(void **state)
 	model_destroy(model);
 }
 
-static void temporary_means_freed_by_the_very_next_event_of_the_thread(void **state)
+/* The record of a creation may come before or after the new thread's own first. */
+static void threads_know_who_created_them(void **state)
+{
+	struct tape_thread thread = { .tid = 10, .handle = 0xa0 };
+	struct tape_thread_create creation = { .handle = 0xb0 };
+	struct writer writer;
+	struct model *model;
+
+	(void)state;
+	writer_init(&writer, CHUNK_BYTES);
+	writer_extended(&writer, 1, TAPE_EXT_THREAD, 2000, &thread, sizeof(thread), "main");
+	creation.node = writer_node(&writer, 1, TAPE_NODE_ROOT, 0x1234, 2000);
+	writer_extended(&writer, 1, TAPE_EXT_THREAD_CREATE, 2001, &creation, sizeof(creation),
+			NULL);
+	thread = (struct tape_thread) { .tid = 11, .handle = 0xb0 };
+	writer_extended(&writer, 2, TAPE_EXT_THREAD, 2002, &thread, sizeof(thread), "b");
+	thread = (struct tape_thread) { .tid = 12, .handle = 0xc0 };
+	writer_extended(&writer, 3, TAPE_EXT_THREAD, 2003, &thread, sizeof(thread), "c");
+	creation = (struct tape_thread_create) { .handle = 0xc0, .node = TAPE_NODE_NONE };
+	writer_extended(&writer, 2, TAPE_EXT_THREAD_CREATE, 2004, &creation, sizeof(creation),
+			NULL);
+	model = load_and_end(&writer);
+	assert_int_equal(model_thread(model, 0)->creator, MODEL_NO_THREAD);
+	assert_int_equal(model_thread(model, 1)->creator, 0);
+	assert_int_equal(model_stacks(model)[model_thread(model, 1)->create_stack].pc, 0x1234);
+	assert_int_equal(model_thread(model, 2)->creator, 1);
+	assert_int_equal(model_thread(model, 2)->create_stack, CAPTURE_STACK_NONE);
+	model_destroy(model);
+}
+
+static void temporary_means_freed_before_the_thread_makes_another_block(void **state)
 {
 	struct writer writer;
 	struct model *model;
@@ -469,11 +507,11 @@ static void temporary_means_freed_by_the_very_next_event_of_the_thread(void **st
 	writer_event(&writer, 1, TAPE_FN_MALLOC, 2003, 0x300, 20, 2);
 	writer_event(&writer, 1, TAPE_FN_MALLOC, 2004, 0x400, 30, 2);
 	writer_event(&writer, 1, TAPE_FN_FREE, 2005, 0x300, 0, 2); /* not: one came between */
-	writer_event(&writer, 1, TAPE_FN_FREE, 2006, 0x400, 0, 2); /* not: a free came between */
-	writer_event(&writer, 1, TAPE_FN_FREE, 2007, 0x200, 0, 2); /* not: another's block */
+	writer_event(&writer, 1, TAPE_FN_FREE, 2006, 0x400, 0, 2); /* temporary */
+	writer_event(&writer, 1, TAPE_FN_FREE, 2007, 0x200, 0, 2); /* so is another's block */
 	model = load_and_end(&writer);
-	assert_int_equal(model_totals(model)->temporary.count, 1);
-	assert_int_equal(model_totals(model)->temporary.bytes, 10);
+	assert_int_equal(model_totals(model)->temporary.count, 3);
+	assert_int_equal(model_totals(model)->temporary.bytes, 41);
 	assert_int_equal(model_thread(model, 0)->foreign_free_count, 1);
 	model_destroy(model);
 }
@@ -551,7 +589,7 @@ static void a_stream_serves_one_thread_after_another(void **state)
 		assert_int_equal(model_thread(model, i)->tid, 100 + i);
 		assert_int_equal(model_thread(model, i)->allocated.count, 1);
 		assert_int_equal(model_thread(model, i)->end_ns, 1009 + i * 100);
-		assert_int_equal(model_allocations(model)->thread[i], i);
+		assert_int_equal(get(model, MODEL_THREAD, i), i);
 	}
 	model_destroy(model);
 }
@@ -630,7 +668,8 @@ int main(void)
 		cmocka_unit_test(a_free_that_comes_a_moment_late_ends_the_older_block),
 		cmocka_unit_test(a_free_that_never_came_is_counted),
 		cmocka_unit_test(a_free_at_the_same_tick_as_its_allocation_is_matched),
-		cmocka_unit_test(temporary_means_freed_by_the_very_next_event_of_the_thread),
+		cmocka_unit_test(threads_know_who_created_them),
+		cmocka_unit_test(temporary_means_freed_before_the_thread_makes_another_block),
 		cmocka_unit_test(records_of_a_process_are_found),
 		cmocka_unit_test(a_stream_serves_one_thread_after_another),
 		cmocka_unit_test(a_thread_goes_on_in_another_stream_after_its_end),

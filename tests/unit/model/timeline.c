@@ -17,7 +17,7 @@ static void a_short_run_keeps_every_span(void **state)
 	struct timeline_now now = { 0 };
 
 	(void)state;
-	timeline_init(&timeline, 100, 0);
+	assert_true(timeline_init(&timeline, 100, 0));
 	set(101, 10, &now);
 	set(100 + timeline.span_ticks, 20, &now);
 	set(101 + timeline.span_ticks, 5, &now);
@@ -25,6 +25,7 @@ static void a_short_run_keeps_every_span(void **state)
 	assert_int_equal(timeline.spans[0].live_bytes_max, 10);
 	assert_int_equal(timeline.spans[0].end.live_bytes, 10);
 	assert_int_equal(timeline.spans[1].live_bytes_max, 20);
+	timeline_deinit(&timeline);
 }
 
 static void what_nobody_touches_stays(void **state)
@@ -33,7 +34,7 @@ static void what_nobody_touches_stays(void **state)
 	uint64_t span;
 
 	(void)state;
-	timeline_init(&timeline, 0, 0);
+	assert_true(timeline_init(&timeline, 0, 0));
 	span = timeline.span_ticks;
 	set(1, 10, &now);
 	set(5 * span, 3, &now);
@@ -42,6 +43,7 @@ static void what_nobody_touches_stays(void **state)
 		assert_int_equal(timeline.spans[i].end.allocated_count, 1);
 	}
 	assert_int_equal(timeline.spans[5].live_bytes_max, 10); /* at its beginning */
+	timeline_deinit(&timeline);
 }
 
 static void a_long_run_is_made_to_fit_and_keeps_its_peak(void **state)
@@ -50,12 +52,12 @@ static void a_long_run_is_made_to_fit_and_keeps_its_peak(void **state)
 	uint64_t max = 0, last = 0;
 
 	(void)state;
-	timeline_init(&timeline, 0, 4);
+	assert_true(timeline_init(&timeline, 0, 4));
 	for (uint64_t i = 0; i < 100000; i++)
 		set(last = i * 991, i == 54321 ? 1000000 : i % 1000, &now);
 	timeline.spans[timeline.at].end = now;
-	assert_true(timeline.at < MODEL_TIMELINE_MAX);
-	assert_true(timeline.at >= MODEL_TIMELINE_MAX / 2 - 1);
+	assert_true(timeline.at < TIMELINE_SPANS);
+	assert_true(timeline.at >= TIMELINE_SPANS / 2 - 1);
 	assert_int_equal(timeline.at, last / timeline.span_ticks);
 	for (size_t i = 0; i <= timeline.at; i++) {
 		uint64_t begin = i * timeline.span_ticks, end = begin + timeline.span_ticks;
@@ -69,6 +71,7 @@ static void a_long_run_is_made_to_fit_and_keeps_its_peak(void **state)
 	assert_int_equal(max, 1000000);
 	assert_int_equal(timeline.spans[UINT64_C(54321) * 991 / timeline.span_ticks].live_bytes_max,
 			 1000000);
+	timeline_deinit(&timeline);
 }
 
 static void the_end_of_time_is_survived(void **state)
@@ -76,12 +79,13 @@ static void the_end_of_time_is_survived(void **state)
 	struct timeline_now now = { 0 };
 
 	(void)state;
-	timeline_init(&timeline, 5, 0);
+	assert_true(timeline_init(&timeline, 5, 0));
 	set(6, 1, &now);
 	set(UINT64_MAX, 2, &now);
 	set(UINT64_MAX - 1, 3, &now);
 	set(0, 4, &now); /* before the beginning */
-	assert_true(timeline.at < MODEL_TIMELINE_MAX);
+	assert_true(timeline.at < TIMELINE_SPANS);
+	timeline_deinit(&timeline);
 }
 
 int main(void)

@@ -45,8 +45,9 @@ static void build(struct fixture *fixture)
 {
 	const struct tree_settings settings = { .metric = METRIC_PEAK };
 
-	assert_null(tree_build(&fixture->model, fixture->names, &settings, &fixture->arena,
-			       &fixture->tree));
+	const struct sums sums = sums_of_model(&fixture->model);
+
+	assert_null(tree_build(&sums, fixture->names, &settings, &fixture->arena, &fixture->tree));
 }
 
 static const char *draw(struct fixture *fixture, bool is_icicle)

@@ -13,6 +13,7 @@ struct fixture {
 	struct names *names;
 	struct arena arena;
 	uint32_t main_stack;
+	struct sums sums;
 };
 
 static int setup(void **state)
@@ -43,7 +44,8 @@ static struct sites find(struct fixture *fixture, enum walk_mode mode)
 {
 	struct sites sites;
 
-	assert_null(sites_find(&fixture->model, fixture->names, mode, &fixture->arena, &sites));
+	fixture->sums = sums_of_model(&fixture->model);
+	assert_null(sites_find(&fixture->sums, fixture->names, mode, &fixture->arena, &sites));
 	return sites;
 }
 
@@ -122,8 +124,8 @@ static void stacks_of_a_site_come_with_the_heaviest_first(void **state)
 	fake_allocate(model, fixture->main_stack, 1, 500, 0);
 	sites = find(fixture, WALK_FOLD);
 	assert_int_equal(sites.site_of[CAPTURE_STACK_ROOT], UINT32_MAX);
-	assert_null(sites_stacks(model, &sites, &sites.items[sites.site_of[parse[0]]], METRIC_PEAK,
-				 2, &fixture->arena, &stacks, &count));
+	assert_null(sites_stacks(&sites, &sites.items[sites.site_of[parse[0]]], METRIC_PEAK, 2,
+				 &fixture->arena, &stacks, &count));
 	assert_int_equal(count, 2);
 	assert_int_equal(stacks[0], parse[1]);
 	assert_int_equal(stacks[1], parse[2]);

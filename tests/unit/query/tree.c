@@ -46,8 +46,9 @@ static void build(struct fixture *fixture, enum tree_direction direction, uint64
 		.depth_max = depth_max,
 	};
 
-	assert_null(tree_build(&fixture->model, fixture->names, &settings, &fixture->arena,
-			       &fixture->tree));
+	const struct sums sums = sums_of_model(&fixture->model);
+
+	assert_null(tree_build(&sums, fixture->names, &settings, &fixture->arena, &fixture->tree));
 }
 
 /* "main:30(a:10 b:20)": functions with the bytes of their subtrees. */
@@ -132,6 +133,73 @@ static void depth_can_be_limited(void **state)
 	expect(fixture, "(main:36(b:21 a:15))");
 	build(fixture, TREE_BOTTOM_UP, 0, 1);
 	expect(fixture, "(a:35 b:1)");
+}
+
+static void focus_on(struct fixture *fixture, enum tree_direction direction, const char *function)
+{
+	const struct sums sums = sums_of_model(&fixture->model);
+	struct tree_settings settings = { .direction = direction, .metric = METRIC_PEAK };
+	struct focus focus;
+
+	assert_null(focus_find(&sums, fixture->names, function, &fixture->arena, &focus));
+	settings.focus = &focus;
+	assert_null(tree_build(&sums, fixture->names, &settings, &fixture->arena, &fixture->tree));
+}
+
+static void a_function_is_seen_from_both_sides(void **state)
+{
+	struct fixture *fixture = *state;
+
+	grow_small_tree(&fixture->model);
+	focus_on(fixture, TREE_TOP_DOWN, "b");
+	expect(fixture, "(b:21(a:20))");
+	focus_on(fixture, TREE_BOTTOM_UP, "b");
+	expect(fixture, "(b:21(main:21))");
+	focus_on(fixture, TREE_BOTTOM_UP, "a");
+	expect(fixture, "(a:35(b:20(main:20) main:15))");
+	assert_int_equal(fixture->tree.nodes[TREE_ROOT].total.peak.bytes, 35);
+}
+
+/* main -> a -> b -> a -> c: all of it is inside of the outer a, once. */
+static void a_function_that_comes_back_to_itself_counts_once(void **state)
+{
+	struct fixture *fixture = *state;
+	struct model *model = &fixture->model;
+	const uint32_t outer =
+		fake_call(model, fake_call(model, CAPTURE_STACK_ROOT, MAIN, 4), A, 4);
+	const uint32_t inner = fake_call(model, fake_call(model, outer, B, 4), A, 4);
+
+	fake_allocate(model, fake_call(model, inner, C, 4), 1, 10, 0);
+	fake_allocate(model, inner, 1, 5, 0);
+	fake_allocate(model, outer, 1, 2, 0);
+	focus_on(fixture, TREE_TOP_DOWN, "a");
+	expect(fixture, "(a:17(b:15(a:15(c:10))))");
+	focus_on(fixture, TREE_BOTTOM_UP, "a");
+	expect(fixture, "(a:17(main:17))");
+}
+
+static void a_function_that_is_not_there_is_told(void **state)
+{
+	struct fixture *fixture = *state;
+	struct focus focus;
+	struct sums sums;
+	CLEAN(err_destroy) struct err *err = NULL;
+
+	grow_small_tree(&fixture->model);
+	sums = sums_of_model(&fixture->model);
+	err = focus_find(&sums, fixture->names, "zz", &fixture->arena, &focus);
+	assert_int_equal(err_code_of(err), ERR_NOT_FOUND);
+}
+
+static void a_word_finds_names_in_full_before_parts(void **state)
+{
+	struct fixture *fixture = *state;
+
+	grow_small_tree(&fixture->model);
+	focus_on(fixture, TREE_TOP_DOWN, "a"); /* not main, which has it as a part */
+	expect(fixture, "(a:35)");
+	focus_on(fixture, TREE_TOP_DOWN, "ai");
+	expect(fixture, "(main:36(b:21(a:20) a:15))");
 }
 
 static void cut_and_missing_stacks_stand_apart(void **state)
@@ -244,6 +312,10 @@ int main(void)
 		TEST(bottom_up_begins_with_those_who_allocate),
 		TEST(what_is_pruned_still_counts_for_its_parents),
 		TEST(depth_can_be_limited),
+		TEST(a_function_is_seen_from_both_sides),
+		TEST(a_function_that_comes_back_to_itself_counts_once),
+		TEST(a_function_that_is_not_there_is_told),
+		TEST(a_word_finds_names_in_full_before_parts),
 		TEST(cut_and_missing_stacks_stand_apart),
 		TEST(an_empty_tape_is_a_root),
 		TEST(a_hundred_thousand_frames_deep_is_no_problem),

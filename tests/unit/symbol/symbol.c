@@ -209,6 +209,103 @@ static void a_torn_object_is_survived(void **state)
 	unlink(path);
 }
 
+enum { LOADED_MAX = 16, ADDRESSES = 200 };
+
+struct loaded {
+	char paths[LOADED_MAX][256];
+	size_t count;
+};
+
+static int path_take(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct loaded *loaded = context;
+
+	(void)size;
+	if (info->dlpi_name[0] == '/' && loaded->count < LOADED_MAX)
+		snprintf(loaded->paths[loaded->count++], sizeof(loaded->paths[0]), "%s",
+			 info->dlpi_name);
+	return 0;
+}
+
+static struct symbolizer *with_all_loaded(const struct loaded *loaded)
+{
+	/* More than there may be processors: so that they meet. */
+	struct symbolizer *symbolizer =
+		symbolizer_create(&(struct symbol_options) { .thread_count = 8 });
+
+	assert_non_null(symbolizer);
+	for (size_t i = 0; i < loaded->count; i++)
+		assert_int_equal(symbolizer_object(symbolizer, loaded->paths[i], NULL, 0), i);
+	return symbolizer;
+}
+
+static void assert_same_frames(struct symbol_frames a, struct symbol_frames b)
+{
+	assert_int_equal(a.count, b.count);
+	for (size_t i = 0; i < a.count; i++) {
+		assert_string_equal(a.frames[i].function, b.frames[i].function);
+		assert_int_equal(a.frames[i].line, b.frames[i].line);
+		assert_int_equal(a.frames[i].is_known, b.frames[i].is_known);
+	}
+}
+
+static void objects_side_by_side_are_as_one_after_the_other(void **state)
+{
+	struct loaded loaded = { .count = 0 };
+	struct symbolizer *many, *one;
+	struct symbol_request *requests;
+	size_t count = 0;
+
+	(void)state;
+	dl_iterate_phdr(path_take, &loaded);
+	assert_true(loaded.count >= 2);
+	many = with_all_loaded(&loaded);
+	one = with_all_loaded(&loaded);
+	requests = calloc(loaded.count * ADDRESSES, sizeof(*requests));
+	assert_non_null(requests);
+	for (uint64_t at = 0; at < ADDRESSES; at++) {
+		for (uint32_t object = 0; object < loaded.count; object++)
+			requests[count++] = (struct symbol_request) { 0x1000 + at * 0x321, object };
+	}
+	symbolizer_resolve(many, requests, count);
+	for (size_t i = 0; i < count; i++)
+		assert_same_frames(symbolizer_frames(many, requests[i].object, requests[i].address),
+				   symbolizer_frames(one, requests[i].object, requests[i].address));
+	free(requests);
+	symbolizer_destroy(many);
+	symbolizer_destroy(one);
+}
+
+static void what_is_in_the_cache_is_as_it_was(void **state)
+{
+	struct fixture *fixture = *state;
+	char folder[] = "/tmp/memtape-unit-XXXXXX";
+	struct symbol_frames first, again;
+	struct symbolizer *later;
+	struct cache *cache;
+	struct cache_facts facts;
+	uint32_t object;
+
+	assert_non_null(mkdtemp(folder));
+	assert_int_equal(setenv("XDG_CACHE_HOME", folder, 1), 0);
+	assert_null(cache_open(&cache));
+	first = frames_of(fixture, NULL, 0, &object);
+	for (int round = 0; round < 3; round++) {
+		later = symbolizer_create(&(struct symbol_options) { .cache = cache });
+		assert_non_null(later);
+		object = symbolizer_object(later, fixture->path, NULL, 0);
+		assert_int_equal(symbolizer_source(later, object).cached_count, round > 0);
+		again = symbolizer_frames(later, object, fixture->place.pc - 1 - own_bias);
+		assert_same_frames(first, again);
+		assert_string_equal(first.frames[0].file, again.frames[0].file);
+		assert_int_equal(symbolizer_object_state(later, object), SYMBOL_LINES);
+		symbolizer_destroy(later);
+	}
+	assert_null(cache_clear(cache, &facts));
+	assert_int_equal(facts.file_count, 1);
+	cache_close(cache);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -221,6 +318,8 @@ int main(void)
 		TEST(what_is_no_file_is_not_looked_for),
 		TEST(a_text_file_is_no_object),
 		TEST(a_torn_object_is_survived),
+		TEST(objects_side_by_side_are_as_one_after_the_other),
+		TEST(what_is_in_the_cache_is_as_it_was),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

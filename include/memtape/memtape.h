@@ -1,0 +1,55 @@
+/*
+ * memtape: what a program can say to the recorder while it is recorded.
+ *
+ *	#include <memtape/memtape.h>
+ *	memtape_mark("index loaded");
+ *
+ * Nothing has to be linked: the functions are weak, and do nothing in a program that is not being
+ * recorded. Define MEMTAPE_STRONG before including to link against libmemtape.so instead.
+ * Thread-safe, and may be called from signal handlers. C and C++.
+ */
+#ifndef MEMTAPE_MEMTAPE_H
+#define MEMTAPE_MEMTAPE_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifdef MEMTAPE_STRONG
+#define MEMTAPE_API
+#else
+#define MEMTAPE_API __attribute__((weak))
+#endif
+
+/*
+ * Puts a mark with this text on the tape: now. Reports list marks, filters and `at`, `between` know
+ * them as mark(TEXT). The text is cut after 255 bytes; NULL is "".
+ */
+MEMTAPE_API void memtape_client_mark(const char *text);
+
+/* 1: events are being recorded; 0: they are not (any more). */
+MEMTAPE_API int memtape_client_is_recording(void);
+
+static inline void memtape_mark(const char *text)
+{
+#ifndef MEMTAPE_STRONG
+	if (!memtape_client_mark)
+		return;
+#endif
+	memtape_client_mark(text);
+}
+
+static inline int memtape_is_recording(void)
+{
+#ifndef MEMTAPE_STRONG
+	if (!memtape_client_is_recording)
+		return 0;
+#endif
+	return memtape_client_is_recording();
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

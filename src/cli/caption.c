@@ -1,0 +1,81 @@
+#include "cli/caption.h"
+
+#include <time.h>
+
+enum { NS_PER_S = 1000000000, COMMAND_COLUMNS = 100 };
+
+/* On one line. */
+static void add_argument(struct str *text, const char *argument)
+{
+	for (; *argument; argument++) {
+		const bool is_blank = (uint8_t)*argument <= ' ';
+
+		if (!is_blank)
+			str_add_char(text, *argument);
+		else if (text->len > 0 && text->ptr[text->len - 1] != ' ')
+			str_add_char(text, ' ');
+	}
+}
+
+/* At the end of a character. */
+static void cut(struct str *text, size_t len)
+{
+	if (text->failed)
+		return;
+	while (len > 0 && ((uint8_t)text->ptr[len] & 0xc0) == 0x80)
+		len--;
+	text->ptr[len] = '\0';
+	text->len = len;
+	str_add(text, "\u2026");
+}
+
+void caption_command(struct str *text, const struct model_process *process)
+{
+	const size_t begin = text->len;
+
+	if (process->argc == 0)
+		str_add(text, names_short_path(process->exe));
+	for (uint32_t i = 0; i < process->argc && text->len - begin < COMMAND_COLUMNS; i++) {
+		if (i > 0)
+			str_add_char(text, ' ');
+		add_argument(text, i == 0 ? names_short_path(process->argv[i]) : process->argv[i]);
+	}
+	if (text->len - begin > COMMAND_COLUMNS)
+		cut(text, begin + COMMAND_COLUMNS);
+}
+
+static void add_date(struct str *text, uint64_t realtime_ns)
+{
+	const time_t seconds = (time_t)(realtime_ns / NS_PER_S);
+	struct tm broken;
+
+	if (realtime_ns == 0 || !localtime_r(&seconds, &broken))
+		return;
+	str_printf(text, " · %04d-%02d-%02d %02d:%02d", broken.tm_year + 1900, broken.tm_mon + 1,
+		   broken.tm_mday, broken.tm_hour, broken.tm_min);
+}
+
+void caption_facts(struct str *text, const struct model *model,
+		   const struct reading_part_options *part)
+{
+	const struct model_process *process = model_process(model);
+	const uint64_t lost = model_quality(model)->lost_events;
+
+	str_printf(text, "pid %u", process->pid);
+	add_date(text, process->start_realtime_ns);
+	str_add(text, " · ran ");
+	str_add_duration(text, process->duration_ns);
+	str_add(text, " · ");
+	str_add_grouped(text, model_totals(model)->allocated.count);
+	str_add(text, model_totals(model)->allocated.count == 1 ? " allocation" : " allocations");
+	if (lost > 0) {
+		str_add(text, " · ");
+		str_add_grouped(text, lost);
+		str_add(text, lost == 1 ? " event lost" : " events lost");
+	}
+	if (part->from || part->until)
+		str_printf(text, " · %s .. %s", part->from ? part->from : "start",
+			   part->until ? part->until : "end");
+	if (part->filter)
+		str_printf(text, " · only %s", part->filter);
+}

@@ -1,0 +1,299 @@
+/*
+ * diff: what is different between two tapes, or two moments of one.
+ */
+#include "report/diff.h"
+
+#include "cli/command.h"
+#include "cli/reading.h"
+#include "query/moment.h"
+
+struct diff_options {
+	int by;
+	int metric; /* -1: what fits the question */
+	const char *at;
+	const char *between;
+	struct reading_part_options part; /* of both */
+	const char *per;
+	const char *fail_if;
+	uint64_t top;
+	bool json;
+	bool csv;
+	bool shows_all;
+	const char *output;
+	struct reading_symbol_options symbols;
+};
+
+static const struct option_row rows[] = {
+	{ "by", 'b', "WHAT", OPTION_CHOICE, offsetof(struct diff_options, by),
+	  "what rows are of; function if not said", diff_by_words },
+	{ "metric", 'm', "WHAT", OPTION_CHOICE, offsetof(struct diff_options, metric),
+	  "what is compared; peak if not said, allocated with --between", metric_words },
+	{ "at", 0, "T[,T]", OPTION_TEXT, offsetof(struct diff_options, at),
+	  "compare what was alive at a moment (1.5s, 75%, peak, end), of A and of B" },
+	{ "between", 0, "T..T[,T..T]", OPTION_TEXT, offsetof(struct diff_options, between),
+	  "compare what was allocated in a span of time, of A and of B" },
+	READING_PART_OPTIONS(struct diff_options, part),
+	{ "per", 0, "N[:N]", OPTION_TEXT, offsetof(struct diff_options, per),
+	  "divide by units of work: A did N, B did N" },
+	{ "fail-if", 0, "CONDITIONS", OPTION_TEXT, offsetof(struct diff_options, fail_if),
+	  "exit with 1 if B has more: peak>5%,leaked>0,allocated>1MiB" },
+	{ "top", 'n', "N", OPTION_U64, offsetof(struct diff_options, top),
+	  "show the first N differences" },
+	{ "json", 'j', NULL, OPTION_FLAG, offsetof(struct diff_options, json),
+	  "JSON, in shapes that stay" },
+	{ "csv", 0, NULL, OPTION_FLAG, offsetof(struct diff_options, csv),
+	  "CSV with a line of names" },
+	{ "all-frames", 'a', NULL, OPTION_FLAG, offsetof(struct diff_options, shows_all),
+	  "keep allocators and program start in stacks, which are folded away otherwise" },
+	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct diff_options, output),
+	  "write to FILE" },
+	READING_SYMBOL_OPTIONS(struct diff_options, symbols),
+};
+
+enum part { PART_WHOLE, PART_MOMENT, PART_SPAN };
+
+/* The question, as far as it can be understood without a tape. */
+struct question {
+	const char *paths[DIFF_SIDES];
+	struct selection_settings selection; /* of both */
+	enum part part;
+	struct moment_span spans[DIFF_SIDES]; /* of a moment only `until` counts */
+	char *texts[DIFF_SIDES];	      /* as the user wrote them */
+	uint64_t units[DIFF_SIDES];
+	struct gate gate;
+	struct diff_settings settings;
+};
+
+static void question_deinit(struct question *question)
+{
+	for (unsigned side = 0; side < DIFF_SIDES; side++)
+		free(question->texts[side]);
+}
+
+CLEAN_DEFINE_DEINIT(question_deinit, struct question);
+
+/* "X,Y" or "X", which is both. */
+static struct err *pair_split(const char *text, char **texts)
+{
+	const char *comma = strchr(text, ',');
+
+	texts[DIFF_A] = comma ? strndup(text, (size_t)(comma - text)) : strdup(text);
+	texts[DIFF_B] = strdup(comma ? comma + 1 : text);
+	return texts[DIFF_A] && texts[DIFF_B] ? NULL : err_nomem();
+}
+
+static struct err *part_parse(const struct diff_options *options, struct question *question)
+{
+	const char *text = options->at ? options->at : options->between;
+	struct err *err;
+
+	if (options->at && options->between)
+		return err_new(ERR_USAGE, "--at and --between exclude each other");
+	if (!text)
+		return NULL;
+	question->part = options->at ? PART_MOMENT : PART_SPAN;
+	err = pair_split(text, question->texts);
+	for (unsigned side = 0; side < DIFF_SIDES && !err; side++) {
+		struct moment_span *span = &question->spans[side];
+
+		err = options->at ? moment_parse(question->texts[side], &span->until)
+				  : moment_span_parse(question->texts[side], span);
+	}
+	return err_wrap(err, options->at ? "--at" : "--between");
+}
+
+static struct err *units_parse(const char *text, uint64_t *units)
+{
+	const char *colon = text ? strchr(text, ':') : NULL;
+	CLEAN(free) char *first = NULL;
+
+	units[DIFF_A] = units[DIFF_B] = 1;
+	if (!text)
+		return NULL;
+	first = colon ? strndup(text, (size_t)(colon - text)) : strdup(text);
+	if (!first)
+		return err_nomem();
+	if (!str_parse_u64(first, &units[DIFF_A]) ||
+	    !str_parse_u64(colon ? colon + 1 : text, &units[DIFF_B]) || units[DIFF_A] == 0 ||
+	    units[DIFF_B] == 0 || u64_max(units[DIFF_A], units[DIFF_B]) > GATE_UNITS_MAX)
+		return err_new(ERR_USAGE, "--per %s: not N or N:N, from 1 to %d", text,
+			       (int)GATE_UNITS_MAX);
+	return NULL;
+}
+
+static struct err *paths_take(const struct question *question, int operand_count, char **argv,
+			      const char **paths)
+{
+	if (operand_count < 1 || operand_count > 2)
+		return err_new(ERR_USAGE, "two tapes are wanted, or one and two moments of it");
+	if (operand_count == 1 && (question->part == PART_WHOLE ||
+				   strcmp(question->texts[DIFF_A], question->texts[DIFF_B]) == 0))
+		return err_new(ERR_USAGE, "one tape alone is compared at two moments: "
+					  "--at T,T or --between T..T,T..T");
+	paths[DIFF_A] = argv[1];
+	paths[DIFF_B] = argv[operand_count];
+	return NULL;
+}
+
+static struct err *question_parse(const struct diff_options *options, int operand_count,
+				  char **argv, struct question *question)
+{
+	struct diff_settings *settings = &question->settings;
+	struct err *err = reading_format(options->json, options->csv, &settings->report.format);
+
+	if (!err)
+		err = part_parse(options, question);
+	if (!err)
+		err = paths_take(question, operand_count, argv, question->paths);
+	if (!err)
+		err = units_parse(options->per, question->units);
+	question->selection = reading_part(&options->part);
+	if (!err)
+		err = selection_check(&question->selection);
+	if (!err && options->fail_if)
+		err = err_wrap(gate_parse(options->fail_if, &question->gate), "--fail-if");
+	if (err)
+		return err;
+	settings->report.top = options->top;
+	settings->report.shows_all = options->shows_all;
+	settings->by = (enum diff_by)options->by;
+	settings->metric = question->part == PART_SPAN ? METRIC_ALLOCATED : METRIC_PEAK;
+	if (options->metric >= 0)
+		settings->metric = (enum metric)options->metric;
+	settings->is_live = question->part == PART_MOMENT;
+	settings->gate = options->fail_if ? &question->gate : NULL;
+	return NULL;
+}
+
+static struct err *sums_make(const struct question *question, unsigned side, struct arena *arena,
+			     struct diff_subject *subject)
+{
+	struct moment_span span = question->spans[side];
+	const struct selection *selection;
+	struct err *err = selection_make(subject->model, subject->names, &question->selection,
+					 arena, &selection);
+
+	if (err)
+		return err;
+	subject->until_ns = MODEL_NEVER;
+	if (question->part == PART_WHOLE) {
+		subject->sums = selection->sums;
+		return NULL;
+	}
+	if (question->part == PART_MOMENT)
+		span.from = (struct moment) { 0 };
+	err = moment_span_ns(&span, subject->model, &subject->from_ns, &subject->until_ns);
+	if (err)
+		return err;
+	return question->part == PART_MOMENT
+		       ? sums_at(subject->model, selection, subject->until_ns, arena,
+				 &subject->sums)
+		       : sums_between(subject->model, selection, subject->from_ns,
+				      subject->until_ns, arena, &subject->sums);
+}
+
+static enum model_depth question_depth(const struct question *question)
+{
+	return question->part != PART_WHOLE || selection_needs_rows(&question->selection)
+		       ? MODEL_FULL
+		       : MODEL_SUMMARY;
+}
+
+/* A tape, open. */
+struct tape {
+	struct model *model;
+	struct names *names;
+	struct reading_symbols symbols;
+};
+
+static void tape_deinit(struct tape *tape)
+{
+	names_destroy(tape->names);
+	model_destroy(tape->model);
+	reading_symbols_deinit(&tape->symbols);
+}
+
+CLEAN_DEFINE_DEINIT(tape_deinit, struct tape);
+
+static struct err *tape_open(struct tape *tape, const char *path, enum model_depth depth,
+			     const struct reading_symbol_options *options)
+{
+	struct err *err = reading_symbols_init(&tape->symbols, options, path);
+
+	if (!err)
+		err = reading_model(path, depth, NULL, &tape->model);
+	if (err)
+		return err;
+	tape->names = names_create(tape->model, &tape->symbols.options);
+	return tape->names ? NULL : err_nomem();
+}
+
+static struct err *diff_answer(const struct question *question,
+			       const struct reading_symbol_options *options, bool *fails_ret,
+			       FILE *out)
+{
+	const enum model_depth depth = question_depth(question);
+	const bool is_one = question->paths[DIFF_A] == question->paths[DIFF_B];
+	CLEAN(arena_deinit) struct arena arena = { 0 };
+	CLEAN(tape_deinit) struct tape first = { 0 };
+	CLEAN(tape_deinit) struct tape second = { 0 };
+	struct diff_subject subjects[DIFF_SIDES];
+	struct err *err = tape_open(&first, question->paths[DIFF_A], depth, options);
+
+	if (!err && !is_one)
+		err = tape_open(&second, question->paths[DIFF_B], depth, options);
+	for (unsigned side = 0; side < DIFF_SIDES && !err; side++) {
+		const struct tape *tape = side == DIFF_A || is_one ? &first : &second;
+
+		subjects[side] = (struct diff_subject) {
+			.model = tape->model,
+			.names = tape->names,
+			.path = question->paths[side],
+			.moment = question->texts[side],
+			.units = question->units[side],
+		};
+		err = sums_make(question, side, &arena, &subjects[side]);
+	}
+	if (err)
+		return err;
+	return diff_report(subjects, &question->settings, fails_ret, out);
+}
+
+static struct err *diff_run(const struct command *command, int argc, char **argv, int *exit_code)
+{
+	struct diff_options options = { .metric = -1 };
+	CLEAN(question_deinit) struct question question = { 0 };
+	struct reading_output output;
+	int operand_count = 0;
+	bool fails = false;
+	struct err *err = options_parse(&command->options, argc, argv, &options, &operand_count);
+
+	if (!err)
+		err = question_parse(&options, operand_count, argv, &question);
+	if (!err)
+		err = reading_output_open(&output, options.output, question.paths[DIFF_B]);
+	if (err)
+		return err;
+	question.settings.report.colour = reading_wants_colour(output.file);
+	question.settings.report.width = reading_width(output.file);
+	err = reading_output_close(&output,
+				   diff_answer(&question, &options.symbols, &fails, output.file));
+	if (!err && fails)
+		*exit_code = EXIT_FINDINGS;
+	return err;
+}
+
+const struct command cmd_diff = {
+	.name = "diff",
+	.summary = "compare two tapes, or two moments of one",
+	.options = {
+		.usage = "memtape diff A B [options]",
+		.about = "Says what B has more or less of than A, and who is behind it. Functions "
+			 "and libraries are matched by name, so that it does not matter where they "
+			 "were loaded or on which line they stand. With one tape, two moments of "
+			 "it are compared.",
+		.rows = rows,
+		.row_count = array_size(rows),
+	},
+	.run = diff_run,
+};

@@ -1,0 +1,343 @@
+/*
+ * memusage: what glibc's memusage does, from a tape.
+ *
+ * A script that calls memusage must not see a difference, so the messages about the command line
+ * and the exit codes are those of the original, and what goes wrong with reports never changes the
+ * program's exit code.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+#include "capture/pack.h"
+#include "cli/command.h"
+#include "cli/memusage_options.h"
+#include "cli/memusage_summary.h"
+#include "cli/memusage_tapes.h"
+#include "cli/memusagestat.h"
+#include "cli/reading.h"
+#include "collect/collector.h"
+#include "collect/pattern.h"
+#include "collect/spool.h"
+#include "export/memusage_file.h"
+
+static const char TRY_TEXT[] =
+	"Try `memusage --help' or `memusage --usage' for more information.\n";
+static const char TAPE_SUFFIX[] = ".mtape";
+
+enum { SIGNAL_CODES = 128 };
+
+struct run {
+	const struct memusage_options *options;
+	struct program program;
+	struct collector_result result;
+	struct arena arena;
+	const char *folder;
+	size_t data_count; /* files of data written */
+};
+
+static void complain(struct err *err)
+{
+	CLEAN(str_deinit) struct str text = { 0 };
+
+	if (!err)
+		return;
+	str_add_terminal(&text, err_message(err));
+	fprintf(stderr, "memusage: %s\n", str_text(&text));
+	err_destroy(err);
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	const size_t len = strlen(text), end_len = strlen(end);
+
+	return len >= end_len && strcmp(text + len - end_len, end) == 0;
+}
+
+static bool keeps_tape(const struct memusage_options *options)
+{
+	return options->data && ends_with(options->data, TAPE_SUFFIX);
+}
+
+/* --- before --------------------------------------------------------------------------------- */
+
+/* A tape that is kept is written beside its place, so that it only needs its name. */
+static struct err *folder_make(struct run *run)
+{
+	CLEAN(str_deinit) struct str directory = { 0 };
+
+	if (!keeps_tape(run->options))
+		return memusage_folder_make(NULL, &run->arena, &run->folder);
+	pattern_directory(&directory, run->options->data);
+	if (directory.failed)
+		return err_nomem();
+	return memusage_folder_make(str_text(&directory), &run->arena, &run->folder);
+}
+
+static struct err *settings_make(struct run *run, struct collector_settings *settings)
+{
+	CLEAN(str_deinit) struct str pattern = { 0 };
+
+	for (const char *at = run->folder; *at; at++)
+		str_add(&pattern, (const char[]) { *at, *at == '%' ? '%' : '\0', '\0' });
+	str_add(&pattern, "/%p.mtape");
+	*settings = (struct collector_settings) {
+		.output = arena_strdup(&run->arena, str_text(&pattern)),
+		.follow = true,
+		.calls = true,
+		.stacks = run->options->has_stacks,
+		.free_stacks = run->options->has_stacks,
+		.level =
+			keeps_tape(run->options) ? CAPTURE_PACK_LEVEL : 0, /* read once, and gone */
+		.chunk_bytes = SPOOL_CHUNK_BYTES,
+		.chunk_count = SPOOL_CHUNK_COUNT + SPOOL_OPEN_COUNT,
+	};
+	return pattern.failed || !settings->output ? err_nomem() : NULL;
+}
+
+/* --- after ---------------------------------------------------------------------------------- */
+
+/* FILE, then FILE.PID; a pid comes again when a program becomes another one. */
+static const char *data_path(struct run *run, const struct calls *calls)
+{
+	const char *base = run->options->data;
+	const char *path = base;
+
+	if (run->data_count > 0)
+		path = arena_printf(&run->arena, "%s.%u", base, calls->pid);
+	for (unsigned i = 2; path && run->data_count > 0 && access(path, F_OK) == 0; i++)
+		path = arena_printf(&run->arena, "%s.%u.%u", base, calls->pid, i);
+	run->data_count++;
+	return path;
+}
+
+static struct err *data_write(const struct memusage_tape *tape, const char *path, bool has_mappings)
+{
+	FILE *out = fopen(path, "we");
+	struct err *err;
+
+	if (!out)
+		return err_errno("%s", path);
+	err = memusage_file_write(tape->path, has_mappings, &tape->calls, out);
+	if (fclose(out) != 0 && !err)
+		err = err_errno("write %s", path);
+	return err;
+}
+
+static struct err *data_keep(struct run *run, const struct memusage_tape *tape)
+{
+	const char *path;
+
+	if (!run->options->data)
+		return NULL;
+	path = data_path(run, &tape->calls);
+	if (!path)
+		return err_nomem();
+	if (!keeps_tape(run->options))
+		return data_write(tape, path, run->options->has_mappings);
+	return rename(tape->path, path) == 0 ? NULL : err_errno("%s", path);
+}
+
+/* Of the first process: there is one name. */
+static struct err *picture_draw(struct run *run, const struct memusage_tape *tape)
+{
+	const struct memusage_options *options = run->options;
+	struct memusagestat_options picture = {
+		.output = options->png,
+		.title = options->title ? options->title : tape->calls.name,
+		.is_by_time = options->is_by_time,
+		.shows_total = options->shows_total,
+		.width = options->width,
+		.height = options->height,
+		.has_mappings = options->has_mappings,
+	};
+
+	if (!options->png)
+		return NULL;
+	if (!ends_with(options->png, ".png"))
+		picture.output = arena_printf(&run->arena, "%s.png", options->png);
+	return picture.output ? memusagestat_draw(&picture, tape->path) : err_nomem();
+}
+
+static bool wants_colour(const struct memusage_options *options)
+{
+	if (!options->colour || strcmp(options->colour, "auto") == 0)
+		return reading_wants_colour(stderr);
+	return strcmp(options->colour, "always") == 0;
+}
+
+/* At once, so that texts of processes that end together stay whole. */
+static void summary_print(const struct run *run, const struct calls *calls, bool is_one_of_many)
+{
+	CLEAN(str_deinit) struct str text = { 0 };
+
+	if (is_one_of_many) {
+		str_add(&text, "\nmemusage: ");
+		str_add_terminal(&text, calls->name);
+		str_printf(&text, " (%u)", calls->pid);
+	}
+	memusage_summary_add(&text, calls, run->options->has_mappings, wants_colour(run->options));
+	fputs(text.failed ? "memusage: out of memory\n" : str_text(&text), stderr);
+}
+
+static void absence_print(const struct run *run, const struct err *unrecordable)
+{
+	CLEAN(str_deinit) struct str text = { 0 };
+
+	str_add(&text, "memusage: nothing was recorded: ");
+	if (unrecordable)
+		str_add_terminal(&text, err_message(unrecordable));
+	else
+		str_add_terminal(&text, run->program.name);
+	str_add(&text, unrecordable ? "\n" : " did not load the recorder\n");
+	fputs(str_text(&text), stderr);
+}
+
+static void losses_print(const struct run *run)
+{
+	if (run->result.fault)
+		fprintf(stderr, "memusage: recording stopped early: %s\n", run->result.fault);
+	if (run->result.missing_count > 0)
+		fprintf(stderr, "memusage: at least %llu calls are not counted\n",
+			(unsigned long long)run->result.missing_count);
+}
+
+static bool is_wanted(const struct memusage_options *options, const struct calls *calls)
+{
+	return !options->name || !*options->name || strcmp(options->name, calls->name) == 0;
+}
+
+static struct err *report(struct run *run)
+{
+	CLEAN(memusage_tapes_deinit) struct memusage_tapes tapes = { 0 };
+	struct err *err =
+		memusage_tapes_count(run->folder, run->options->has_mappings, &run->arena, &tapes);
+	size_t wanted_count = 0;
+
+	for (size_t i = 0; i < tapes.count; i++)
+		if (is_wanted(run->options, &tapes.items[i].calls))
+			tapes.items[wanted_count++] = tapes.items[i];
+	for (size_t i = 0; i < wanted_count; i++)
+		summary_print(run, &tapes.items[i].calls, wanted_count > 1);
+	losses_print(run);
+	if (tapes.count > 0 && wanted_count == 0)
+		fprintf(stderr, "memusage: no process was called %s\n", run->options->name);
+	if (wanted_count > 0 && !err)
+		err = picture_draw(run, &tapes.items[0]);
+	for (size_t i = 0; i < wanted_count && !err; i++)
+		err = data_keep(run, &tapes.items[i]);
+	return err;
+}
+
+/* --- the run -------------------------------------------------------------------------------- */
+
+static int trouble_code(enum program_trouble trouble)
+{
+	return trouble == PROGRAM_NOT_FOUND ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+}
+
+static struct err *program_run(struct run *run, const struct err *unrecordable, int *exit_code)
+{
+	struct collector_settings settings;
+	int exec_errno = 0;
+	struct err *err = settings_make(run, &settings);
+
+	if (!err)
+		err = collector_run(&settings, &run->program, &run->arena, &run->result,
+				    &exec_errno);
+	if (err) {
+		*exit_code = exec_errno == 0	    ? EXIT_CANNOT_START
+			     : exec_errno == ENOENT ? EXIT_NOT_FOUND
+						    : EXIT_NOT_EXECUTABLE;
+		return err;
+	}
+	*exit_code = WIFSIGNALED(run->result.wait_status)
+			     ? SIGNAL_CODES + WTERMSIG(run->result.wait_status)
+			     : WEXITSTATUS(run->result.wait_status);
+	signal(SIGPIPE, SIG_IGN);
+	if (!run->result.path)
+		absence_print(run, unrecordable);
+	complain(report(run));
+	return NULL;
+}
+
+/* What cannot be recorded is run all the same. */
+static struct err *run_all(struct run *run, char **argv, int *exit_code)
+{
+	CLEAN(err_destroy) struct err *unrecordable = NULL;
+	enum program_trouble trouble;
+	struct err *err = program_find(&run->program, argv, &run->arena, &trouble);
+
+	if (err && trouble == PROGRAM_NOT_RECORDABLE) {
+		unrecordable = err;
+		err = NULL;
+	}
+	if (err) {
+		*exit_code = trouble_code(trouble);
+		return err;
+	}
+	err = folder_make(run);
+	if (err) {
+		*exit_code = EXIT_CANNOT_START;
+		return err;
+	}
+	err = program_run(run, unrecordable, exit_code);
+	memusage_folder_remove(run->folder);
+	return err;
+}
+
+static struct err *information_print(const struct command *command,
+				     const struct memusage_options *options)
+{
+	CLEAN(str_deinit) struct str text = { 0 };
+
+	if (options->shows_help)
+		command_help(command, command_terminal_width(), &text);
+	else if (options->shows_usage)
+		memusage_options_usage(&text);
+	else
+		str_add(&text, "memusage (memtape) " MEMTAPE_VERSION "\n");
+	if (text.failed)
+		return err_nomem();
+	fputs(str_text(&text), stdout);
+	return NULL;
+}
+
+static struct err *memusage_run(const struct command *command, int argc, char **argv,
+				int *exit_code)
+{
+	struct memusage_options options;
+	struct run run = { .options = &options };
+	int first = argc;
+	struct err *err = memusage_options_parse(argc, argv, &options, &first);
+
+	if (err && err_code_of(err) == ERR_USAGE) {
+		fprintf(stderr, "%s\n%s", err_message(err), TRY_TEXT);
+		err_destroy(err);
+		*exit_code = EXIT_FINDINGS;
+		return NULL;
+	}
+	if (!err && (options.shows_help || options.shows_usage || options.shows_version))
+		return information_print(command, &options);
+	if (!err)
+		err = run_all(&run, argv + first, exit_code);
+	arena_deinit(&run.arena);
+	return err;
+}
+
+const struct command cmd_memusage = {
+	.name = "memusage",
+	.summary = "run a program and sum up its calls, as glibc's memusage",
+	.options = {
+		.usage = "memtape memusage [options] [--] PROGRAM [ARGS]\n"
+			 "       memusage [options] [--] PROGRAM [ARGS]",
+		.about = "Runs PROGRAM and shows what it called to get and give back memory: calls "
+			 "and bytes by function, the peaks, and how large the blocks were.",
+		.rows = memusage_option_rows,
+		.row_count = MEMUSAGE_OPTION_ROWS,
+		.stop_at_operand = true,
+	},
+	.run = memusage_run,
+};

@@ -1,0 +1,160 @@
+/*
+ * plot: a tape, or a data file of memusage, as a picture.
+ */
+#include "cli/command.h"
+#include "cli/plot_options.h"
+#include "cli/input.h"
+#include "plot/heat.h"
+#include "query/groups.h"
+
+enum { WIDTH_DEFAULT = 1200, HEIGHT_DEFAULT = 675, DPI_DEFAULT = 96, TOP_DEFAULT = 7 };
+
+static const char *const kinds[] = {
+	"timeline", "histogram", "lifetimes", "heatmap", "rate", NULL
+};
+static const char *const themes[] = { "light", "dark", NULL };
+static const char *const x_axes[] = { "time", "number", NULL };
+static const char *const yes_no[] = { "yes", "no", NULL };
+static const char *const stacks[] = { "same-scale", "different-scales", "none", NULL };
+static const char *const metrics[] = { "count", "bytes", NULL };
+static const char *const buckets[] = { "log2", "16", NULL };
+
+#define ROW(member) offsetof(struct plot_options, member)
+
+static const struct option_row rows[] = {
+	{ "output", 'o', "FILE", OPTION_TEXT, ROW(output),
+	  "write to FILE, which ends in .svg, .png or .pdf" },
+	{ "force", 'f', NULL, OPTION_FLAG, ROW(force), "overwrite an existing FILE" },
+	{ "kind", 'k', "KIND", OPTION_CHOICE, ROW(kind),
+	  "timeline (the default), histogram (of sizes), lifetimes, heatmap or rate", kinds },
+	{ "x", 0, "WHAT", OPTION_CHOICE, ROW(x),
+	  "what is from left to right in a timeline: time (of tapes the default) or number (of "
+	  "allocations)",
+	  x_axes },
+	{ "time", 't', NULL, OPTION_FLAG, ROW(is_by_time), "the same as --x time" },
+	{ "by", 0, "WHAT", OPTION_CHOICE, ROW(by),
+	  "divide the heap of a timeline by function, source, module, thread, size, mark, call or "
+	  "stack",
+	  group_by_words },
+	{ "top", 0, "N", OPTION_U64, ROW(top),
+	  "how many of them have a colour of their own (7), by bytes at the peak" },
+	{ "all-frames", 'a', NULL, OPTION_FLAG, ROW(shows_all),
+	  "with --by: allocators count as functions that allocate, too" },
+	{ "rss", 0, "yes|no", OPTION_CHOICE, ROW(rss),
+	  "resident memory in a timeline: yes, but not with --by, is the default", yes_no },
+	{ "allocated", 0, NULL, OPTION_FLAG, ROW(shows_allocated),
+	  "what was allocated so far in a timeline, on a scale of its own" },
+	{ "metric", 'm', "WHAT", OPTION_CHOICE, ROW(metric),
+	  "what histogram and lifetimes show: count (of blocks, the default) or bytes", metrics },
+	{ "buckets", 0, "WHAT", OPTION_CHOICE, ROW(buckets),
+	  "bars of the histogram: log2 (powers of two, the default) or 16 (bytes each, as "
+	  "memusage has them)",
+	  buckets },
+	{ "what", 0, "WHAT", OPTION_CHOICE, ROW(what),
+	  "what the heatmap shows: size (over time, the default), lifetime (over time) or "
+	  "size-lifetime",
+	  heat_what_words },
+	{ "stack", 0, "WHERE", OPTION_CHOICE, ROW(stack),
+	  "the stack of a data file of memusage: same-scale (the default), different-scales or "
+	  "none",
+	  stacks },
+	{ "total", 'T', NULL, OPTION_FLAG, ROW(shows_total),
+	  "heap and stack together, of a data file of memusage" },
+	{ "clock", 0, "HZ", OPTION_U64, ROW(clock_hz),
+	  "ticks a second of the clock in a data file of memusage, which does not tell" },
+	{ "print-parsed-entries", 0, NULL, OPTION_FLAG, ROW(prints_entries),
+	  "draw nothing: print the records of a data file of memusage" },
+	{ "title", 0, "TEXT", OPTION_TEXT, ROW(title), "the title instead of the command line" },
+	{ "width", 0, "PIXELS", OPTION_U64, ROW(width), "how wide the picture is (1200)" },
+	{ "height", 0, "PIXELS", OPTION_U64, ROW(height), "how high it is (675)" },
+	{ "dpi", 0, "N", OPTION_U64, ROW(dpi),
+	  "how fine a PNG is: 192 has two pixels for each one of --width (96)" },
+	{ "theme", 0, "WORD", OPTION_CHOICE, ROW(theme), "light (the default) or dark", themes },
+	READING_PART_OPTIONS(struct plot_options, part),
+	READING_SYMBOL_OPTIONS(struct plot_options, symbols),
+};
+
+/* What can be told before anything is read. */
+static struct err *chart_settings(const struct plot_options *options, struct chart_settings *chart)
+{
+	const struct selection_settings part = reading_part(&options->part);
+	struct err *err;
+
+	if (!options->output)
+		return err_new(ERR_USAGE, "-o FILE is wanted");
+	if (!canvas_format_of(options->output, &chart->canvas.format))
+		return err_new(ERR_USAGE, "%s: the name of a picture ends in .svg, .png or .pdf",
+			       options->output);
+	chart->canvas.width = (unsigned)u64_min(options->width, UINT16_MAX);
+	chart->canvas.height = (unsigned)u64_min(options->height, UINT16_MAX);
+	chart->canvas.dpi = (unsigned)u64_min(options->dpi, UINT16_MAX);
+	chart->theme = options->theme ? &theme_dark : &theme_light;
+	err = canvas_check(&chart->canvas);
+	if (err)
+		return err;
+	if (options->top < 1 || options->top > THEME_BANDS)
+		return err_new(ERR_USAGE, "--top: 1 to %d", (int)THEME_BANDS);
+	if (options->is_by_time && options->x == PLOT_X_NUMBER)
+		return err_new(ERR_USAGE, "--time and --x number exclude each other");
+	return selection_check(&part);
+}
+
+static struct err *plot_write(const struct plot_options *options)
+{
+	struct plot plot = { .options = options };
+	struct reading_output output;
+	enum input_kind kind;
+	struct err *err = chart_settings(options, &plot.chart);
+
+	if (!err)
+		err = input_kind_of(options->input, &kind);
+	if (!err)
+		err = output_check(options->output, options->force);
+	if (!err)
+		err = reading_output_open(&output, options->output, options->input);
+	if (err)
+		return err;
+	err = kind == INPUT_TAPE ? plot_tape(&plot, output.file)
+				 : plot_memusage(&plot, output.file);
+	arena_deinit(&plot.arena);
+	return reading_output_close(&output, err);
+}
+
+static struct err *plot_run(const struct command *command, int argc, char **argv, int *exit_code)
+{
+	struct plot_options options = {
+		.x = PLOT_X_DEFAULT,
+		.by = PLOT_BY_NONE,
+		.rss = PLOT_RSS_DEFAULT,
+		.top = TOP_DEFAULT,
+		.width = WIDTH_DEFAULT,
+		.height = HEIGHT_DEFAULT,
+		.dpi = DPI_DEFAULT,
+	};
+	int operand_count = 0;
+	struct err *err = options_parse(&command->options, argc, argv, &options, &operand_count);
+
+	(void)exit_code;
+	if (err)
+		return err;
+	if (operand_count < 1 || operand_count > 2 || (operand_count == 2 && options.output))
+		return err_new(ERR_USAGE, "one tape, or one data file of memusage, is wanted");
+	options.input = argv[1];
+	if (operand_count == 2) /* as plot-memusage has it */
+		options.output = argv[2];
+	return options.prints_entries ? plot_memusage_entries(&options, stdout)
+				      : plot_write(&options);
+}
+
+const struct command cmd_plot = {
+	.name = "plot",
+	.summary = "draw a tape, or a file of memusage, as a chart",
+	.options = {
+		.usage = "memtape plot TAPE|FILE -o FILE.svg|.png|.pdf [options]",
+		.about = "Draws live and resident memory over time, sizes and lifetimes of blocks, "
+			 "or the rate of allocations.",
+		.rows = rows,
+		.row_count = array_size(rows),
+	},
+	.run = plot_run,
+};

@@ -1,0 +1,141 @@
+/*
+ * sql: a tape as a database.
+ */
+#include "query/sql.h"
+
+#include "cli/command.h"
+#include "cli/reading.h"
+#include "cli/sql_output.h"
+#include "cli/sql_prompt.h"
+
+struct sql_options {
+	bool json;
+	bool csv;
+	bool examples;
+	bool in_memory;
+	bool schema;
+	uint64_t memory_bytes;
+	uint64_t timeout_ns;
+	const char *output;
+	struct reading_symbol_options symbols;
+};
+
+static const struct option_row rows[] = {
+	{ "json", 'j', NULL, OPTION_FLAG, offsetof(struct sql_options, json),
+	  "JSON: an array of objects for each statement" },
+	{ "csv", 0, NULL, OPTION_FLAG, offsetof(struct sql_options, csv),
+	  "CSV with a line of names" },
+	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct sql_options, output),
+	  "write to FILE" },
+	{ "timeout", 0, "TIME", OPTION_DURATION, offsetof(struct sql_options, timeout_ns),
+	  "stop a statement that runs longer (10s, 500ms)" },
+	{ "memory", 0, "SIZE", OPTION_BYTES, offsetof(struct sql_options, memory_bytes),
+	  "stop a statement that needs more memory for itself (1GiB if not given)" },
+	{ "in-memory", 0, NULL, OPTION_FLAG, offsetof(struct sql_options, in_memory),
+	  "use no temporary files: what is sorted counts as memory" },
+	{ "schema", 0, NULL, OPTION_FLAG, offsetof(struct sql_options, schema),
+	  "list all tables, columns and functions" },
+	{ "examples", 0, NULL, OPTION_FLAG, offsetof(struct sql_options, examples),
+	  "print statements worth knowing" },
+	READING_SYMBOL_OPTIONS(struct sql_options, symbols),
+};
+
+static struct err *print_schema(void)
+{
+	CLEAN(str_deinit) struct str text = { 0 };
+	struct err *err = sql_schema(NULL, &text);
+
+	if (err)
+		return err;
+	str_add(&text, "\nfunctions:\n");
+	sql_list_functions(&text);
+	fputs(str_text(&text), stdout);
+	return text.failed ? err_nomem() : NULL;
+}
+
+static void print_examples(void)
+{
+	for (const struct sql_example *at = sql_examples; at->text; at++)
+		printf("%s-- %s\n%s\n", at == sql_examples ? "" : "\n", at->about, at->text);
+}
+
+static struct err *sql_ask(const char *tape_path, const char *text,
+			   const struct sql_options *options, enum emit_format format, FILE *out)
+{
+	const bool is_prompt = !text && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	const struct sql_settings settings = {
+		.memory_bytes = options->memory_bytes,
+		.timeout_ns = options->timeout_ns,
+		.stays_in_memory = options->in_memory,
+		.is_interrupted = is_prompt ? sql_prompt_is_interrupted : NULL,
+	};
+	CLEAN(sql_output_deinit)
+	struct sql_output output = {
+		.out = out,
+		.settings = { .format = format,
+			      .exact = true,
+			      .colour = reading_wants_colour(out),
+			      .width = reading_width(out) },
+	};
+	const struct sql_sink sink = sql_output_sink(&output);
+	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
+	CLEAN(model_destroy) struct model *model = NULL;
+	CLEAN(names_destroy) struct names *names = NULL;
+	CLEAN(sql_destroy) struct sql *sql = NULL;
+	struct err *err = reading_symbols_init(&symbols, &options->symbols, tape_path);
+
+	if (!err)
+		err = reading_model(tape_path, MODEL_FULL, NULL, &model);
+	if (err)
+		return err;
+	names = names_create(model, &symbols.options);
+	if (!names)
+		return err_nomem();
+	err = sql_create(model, names, &settings, &sql);
+	if (err)
+		return err;
+	return text ? sql_run(sql, text, 1, &sink) : sql_prompt_run(sql, &sink, stdin, is_prompt);
+}
+
+static struct err *sql_command_run(const struct command *command, int argc, char **argv,
+				   int *exit_code)
+{
+	struct sql_options options = { .memory_bytes = UINT64_C(1) << 30 };
+	struct reading_output output;
+	enum emit_format format;
+	int operand_count = 0;
+	struct err *err = options_parse(&command->options, argc, argv, &options, &operand_count);
+
+	(void)exit_code;
+	if (err)
+		return err;
+	if (options.examples || options.schema) {
+		if (options.examples)
+			print_examples();
+		return options.schema ? print_schema() : NULL;
+	}
+	if (operand_count < 1 || operand_count > 2)
+		return err_new(ERR_USAGE, "one tape, and at most one text of SQL, are wanted");
+	err = reading_format(options.json, options.csv, &format);
+	if (err)
+		return err;
+	err = reading_output_open(&output, options.output, argv[1]);
+	if (err)
+		return err;
+	return reading_output_close(&output, sql_ask(argv[1], operand_count > 1 ? argv[2] : NULL,
+						     &options, format, output.file));
+}
+
+const struct command cmd_sql = {
+	.name = "sql",
+	.summary = "ask a tape in SQL",
+	.options = {
+		.usage = "memtape sql TAPE [SQL] [options]",
+		.about = "Answers statements of SQL about allocations, stacks, functions, threads and "
+			 "time. Without SQL they are read from standard input, or asked for at a "
+			 "terminal. Nothing can be changed.",
+		.rows = rows,
+		.row_count = array_size(rows),
+	},
+	.run = sql_command_run,
+};

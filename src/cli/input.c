@@ -1,0 +1,37 @@
+#include "cli/input.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "tape/tape.h"
+
+struct err *input_kind_of(const char *path, enum input_kind *kind_ret)
+{
+	CLEAN(close) int fd = -1;
+	char magic[sizeof(TAPE_MAGIC) - 1];
+	struct stat status;
+
+	*kind_ret = INPUT_OTHER;
+	if (strcmp(path, "-") == 0)
+		return NULL;
+	if (stat(path, &status) != 0)
+		return err_errno("open %s", path);
+	if (!S_ISREG(status.st_mode))
+		return NULL;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return err_errno("open %s", path);
+	if (pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
+	    memcmp(magic, TAPE_MAGIC, sizeof(magic)) == 0)
+		*kind_ret = INPUT_TAPE;
+	return NULL;
+}
+
+struct err *output_check(const char *path, bool may_overwrite)
+{
+	struct stat status;
+
+	if (!path || may_overwrite || stat(path, &status) != 0 || !S_ISREG(status.st_mode))
+		return NULL;
+	return err_new(ERR_USAGE, "%s exists; -f overwrites it", path);
+}

@@ -1,0 +1,72 @@
+#include <time.h>
+
+#include "base/str.h"
+#include "cli/reading.h"
+
+enum { QUIET_MS = 500, EVERY_MS = 100 };
+
+struct progress {
+	uint64_t begin_ms;
+	uint64_t shown_ms; /* 0: nothing is shown */
+};
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* "reading the tape: 42 %, 12.3 M events/s", over itself. */
+static void progress_show(void *context, uint64_t done, uint64_t total)
+{
+	struct progress *progress = context;
+	CLEAN(str_deinit) struct str text = { 0 };
+	const uint64_t now = now_ms(), passed = now - progress->begin_ms;
+
+	if (passed < QUIET_MS || now - progress->shown_ms < EVERY_MS)
+		return;
+	progress->shown_ms = now;
+	str_add(&text, "\rmemtape: reading the tape: ");
+	str_add_u64(&text, done * 100 / u64_max(total, 1));
+	str_add(&text, " %, ");
+	str_add_ratio(&text, done, passed * 1000, 1);
+	str_add(&text, " M events/s\x1b[K");
+	if (!text.failed)
+		fputs(str_text(&text), stderr);
+}
+
+struct selection_settings reading_part(const struct reading_part_options *options)
+{
+	return (struct selection_settings) {
+		.filter = options->filter,
+		.from = options->from,
+		.until = options->until,
+	};
+}
+
+enum model_depth reading_part_depth(const struct reading_part_options *options,
+				    enum model_depth depth)
+{
+	const struct selection_settings settings = reading_part(options);
+
+	return selection_needs_rows(&settings) ? MODEL_FULL : depth;
+}
+
+struct err *reading_model(const char *tape_path, enum model_depth depth,
+			  const struct model_settings *settings, struct model **model_ret)
+{
+	struct progress progress = { .begin_ms = now_ms() };
+	struct model_settings with = settings ? *settings : (struct model_settings) { 0 };
+	struct err *err;
+
+	if (isatty(STDERR_FILENO)) {
+		with.progress = progress_show;
+		with.progress_context = &progress;
+	}
+	err = model_load_with(tape_path, depth, &with, model_ret);
+	if (progress.shown_ms)
+		fputs("\r\x1b[K", stderr);
+	return err;
+}

@@ -1,0 +1,25 @@
+/*
+ * The data file of glibc's memusage, for memusagestat, plot-memusage and their kin.
+ */
+#include "export/export.h"
+#include "export/memusage_file.h"
+
+static struct err *memusage_write(const struct export_context *context, FILE *out)
+{
+	const struct calls_settings settings = { 0 };
+	const struct selection *selection = context->selection;
+	CLEAN(free) struct calls *calls = malloc(sizeof(*calls));
+	struct err *err;
+
+	if (selection->bits || selection->from_ns > 0 || selection->until_ns < UINT64_MAX)
+		return err_new(ERR_USAGE, "memusage: a data file is of a whole tape");
+	err = calls ? calls_count(context->tape_path, &settings, calls) : err_nomem();
+	return err ? err : memusage_file_write(context->tape_path, false, calls, out);
+}
+
+const struct export_format export_memusage = {
+	.name = "memusage",
+	.summary = "the data file of glibc's memusage, for memusagestat",
+	.depth = MODEL_SUMMARY,
+	.write = memusage_write,
+};

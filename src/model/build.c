@@ -1,0 +1,333 @@
+/*
+ * A tape is played once and becomes a model: sums alone, or an index with the rows as well.
+ */
+#include <assert.h>
+
+#include "base/big.h"
+#include "model/index.h"
+#include "model/packer.h"
+
+enum { PROGRESS_EVENTS = 1 << 18 };
+
+static void tell_progress(struct load *load, size_t count)
+{
+	const struct model_settings *settings = load->settings;
+
+	load->done_count += count;
+	if (!settings || !settings->progress ||
+	    load->done_count - load->told_count < PROGRESS_EVENTS)
+		return;
+	load->told_count = load->done_count;
+	settings->progress(
+		settings->progress_context, load->done_count,
+		u64_max(capture_facts(load->capture)->sealed_event_count, load->done_count));
+}
+
+static struct err *on_events(void *context, const struct capture_event *events, size_t count)
+{
+	struct load *load = context;
+	struct replay *replay = &load->replay;
+	struct err *err = NULL;
+
+	if (!replay_reserve_stacks(replay, load->model->built_stacks.nodes.count))
+		return err_nomem();
+	if (load->image && unlikely(checkpoints_is_due(&load->checkpoints, replay)))
+		err = checkpoints_take(&load->checkpoints, replay,
+				       load->model->built_stacks.nodes.count, load->image);
+	for (size_t i = 0; i < count && !err; i++) {
+		size_t played;
+
+		err = replay_events(replay, events + i, count - i, &played);
+		i += played;
+		if (!err && i < count)
+			err = load_record(load, &events[i]);
+	}
+	tell_progress(load, count);
+	return err;
+}
+
+static void begin_process(struct model *model, const struct capture *capture)
+{
+	static const char *const no_arguments[] = { NULL };
+	const struct tape_header *header = capture_header(capture);
+	struct model_process *process = &model->process;
+
+	process->pid = header->pid;
+	process->parent_pid = header->parent_pid;
+	process->exe = process->cwd = "";
+	process->argv = no_arguments;
+	process->elf_machine = header->elf_machine;
+	process->pointer_bytes = header->pointer_bytes;
+	process->flags = header->flags;
+	process->start_realtime_ns = header->start_realtime_ns;
+	process->start_monotonic_ns = header->start_monotonic_ns;
+	memcpy(process->uuid, header->uuid, sizeof(process->uuid));
+	memcpy(process->parent_uuid, header->parent_uuid, sizeof(process->parent_uuid));
+}
+
+/* A raw tape says in its header page what a collector would have written at the end. */
+static void begin_quality(struct model *model, const struct capture *capture)
+{
+	const struct capture_facts *facts = capture_facts(capture);
+	const struct tape_live *live = capture_live(capture);
+	struct model_quality *quality = &model->quality;
+
+	memcpy(quality->lost, live->lost, sizeof(quality->lost));
+	quality->fault = (enum tape_fault)live->fault;
+	quality->fault_errno = live->fault_errno;
+	quality->fault_text = "";
+	quality->missing_chunk_count = facts->missing_chunk_count;
+	quality->tape_bytes = facts->file_bytes;
+	quality->chunk_count = facts->chunk_count;
+}
+
+/* Of the counters of a tape those that count events it does not have. */
+static bool is_loss_of_events(enum tape_loss loss)
+{
+	return loss == TAPE_LOST_NO_SPACE || loss == TAPE_LOST_NESTED ||
+	       loss == TAPE_LOST_NO_THREAD || loss == TAPE_LOST_STARTUP ||
+	       loss == TAPE_LOST_STOPPED;
+}
+
+static struct err *finish_quality(struct model *model, const struct capture *capture,
+				  const struct capture_played *played)
+{
+	struct model_quality *quality = &model->quality;
+
+	for (size_t i = 0; i < capture_damage_count(capture); i++)
+		if (!model_damage_vec_push(&model->damage, *capture_damage_get(capture, i)))
+			return err_nomem();
+	if (played->damage_count > 0 &&
+	    !model_damage_vec_push(&model->damage,
+				   (struct capture_damage) { played->damage_offset,
+							     "records that cannot be decoded" }))
+		return err_nomem();
+	for (size_t i = 0; i < model->damage.count; i++) {
+		struct capture_damage *damage = &model->damage.items[i];
+
+		damage->text = arena_strdup(&model->arena, damage->text);
+		if (!damage->text)
+			return err_nomem();
+	}
+	quality->damage_count = model->damage.count;
+	for (size_t i = 0; i < array_size(quality->lost); i++)
+		if (is_loss_of_events((enum tape_loss)i))
+			quality->lost_events += quality->lost[i];
+	return NULL;
+}
+
+/* Tallies have the layout of the sums they become, so no copy of a large table is made. */
+static void finish_stacks(struct model *model, struct replay *replay)
+{
+	static_assert(_Alignof(struct tally) == _Alignof(struct model_stack_sums), "in place");
+	const struct capture_stacks *stacks = &model->built_stacks;
+	struct model_stack_sums *sums = (struct model_stack_sums *)(void *)replay->stacks;
+
+	model->stack_count = stacks->nodes.count;
+	model->stacks = stacks->nodes.items;
+	model->sightings = stacks->sightings.items;
+	model->sighting_count = stacks->sightings.count;
+	model->modules = stacks->modules.items;
+	model->module_count = stacks->modules.count;
+	for (size_t i = 0; i < model->stack_count; i++) {
+		struct tally tally;
+
+		memcpy(&tally, &replay->stacks[i], sizeof(tally));
+		sums[i] = (struct model_stack_sums) {
+			.allocated = tally.allocated,
+			.peak = tally.peak,
+			.leaked = tally.live,
+			.temporary = { tally.temporary_count, tally.temporary_bytes },
+		};
+	}
+	model->stack_sums = sums;
+	model->built_tallies = steal(replay->stacks);
+	model->built_tallies_bytes = replay->stack_room * sizeof(*sums);
+}
+
+/* Stacks that hang on TRUNCATED; ids of parents are lower, so one pass tells. */
+static struct err *count_truncated(struct model *model)
+{
+	CLEAN(free) uint8_t *truncated = calloc(model->stack_count, 1);
+
+	if (!truncated)
+		return err_nomem();
+	truncated[CAPTURE_STACK_TRUNCATED] = 1;
+	for (size_t i = 0; i < model->stack_count; i++) {
+		truncated[i] |= truncated[model->stacks[i].parent];
+		if (truncated[i])
+			model->totals.truncated_stack_count += model->stack_sums[i].allocated.count;
+	}
+	if (model->process.flags & TAPE_FLAG_ALLOC_STACKS)
+		model->totals.no_stack_count =
+			model->stack_sums[CAPTURE_STACK_NONE].allocated.count;
+	return NULL;
+}
+
+static struct err *finish_threads(struct model *model, const struct replay *replay)
+{
+	model->thread_count = replay->threads.count;
+	model->threads = calloc(model->thread_count + 1, sizeof(*model->threads));
+	if (!model->threads)
+		return err_nomem();
+	for (size_t i = 0; i < model->thread_count; i++) {
+		const struct replay_thread *from = &replay->threads.items[i];
+
+		model->threads[i] = (struct model_thread) {
+			.tid = from->tid,
+			.handle = from->handle,
+			.creator = from->creator,
+			.create_stack = from->create_stack,
+			.name = from->name,
+			.begin_ns = clock_ns(&model->clock, from->begin_ticks),
+			.end_ns = from->end_ticks == MODEL_NEVER
+					  ? MODEL_NEVER
+					  : clock_ns(&model->clock, from->end_ticks),
+			.allocated = from->tally.allocated,
+			.leaked = from->tally.live,
+			.peak = from->tally.peak,
+			.temporary = { from->tally.temporary_count, from->tally.temporary_bytes },
+			.free_count = from->free_count,
+			.foreign_free_count = from->foreign_free_count,
+		};
+	}
+	return NULL;
+}
+
+static void finish_sizes(struct model *model, const struct replay *replay)
+{
+	for (size_t i = 0; i < MODEL_SIZE_BUCKETS; i++) {
+		const struct tally *tally = &replay->sizes[i];
+
+		model->sizes[i] = (struct model_size_bucket) {
+			.allocated = tally->allocated,
+			.peak = tally->peak,
+			.leaked = tally->live,
+			.temporary = { tally->temporary_count, tally->temporary_bytes },
+		};
+	}
+}
+
+static bool finish_timeline(struct model *model, struct replay *replay)
+{
+	struct timeline *timeline = &replay->timeline;
+
+	model->fine_count = timeline->at + 1;
+	model->fine_begin_ticks = timeline->begin_ticks;
+	model->fine_span_ticks = timeline->span_ticks;
+	model->fine = model->built_fine = steal(timeline->spans);
+	return model_timeline_join(model);
+}
+
+static void finish_times(struct load *load)
+{
+	struct model *model = load->model;
+	const struct replay *replay = &load->replay;
+	uint64_t end_ticks = u64_max(load->end_ticks, replay->last_ticks);
+
+	for (size_t i = 0; i < model->usages.count; i++)
+		model->usages.items[i].ns = clock_ns(&model->clock, model->usages.items[i].ns);
+	for (size_t i = 0; i < model->notes.count; i++)
+		model->notes.items[i].ns = clock_ns(&model->clock, model->notes.items[i].ns);
+	model->totals.peak_ns = clock_ns(&model->clock, replay->peak_ticks);
+	model->process.duration_ns = clock_ns(&model->clock, end_ticks);
+	model->process.clock_is_estimated = model->clock.is_estimated;
+}
+
+static struct err *finish(struct load *load, const struct capture_played *played)
+{
+	struct model *model = load->model;
+	struct replay *replay = &load->replay;
+	struct err *err;
+
+	if (!replay_reserve_stacks(replay, model->built_stacks.nodes.count))
+		return err_nomem();
+	clock_seal(&model->clock, capture_header(load->capture));
+	replay_seal(replay, model->built_stacks.nodes.count);
+	model->totals = replay->totals;
+	model->totals.event_count = played->event_count;
+	memcpy(model->functions, replay->functions, sizeof(model->functions));
+	finish_stacks(model, replay);
+	finish_sizes(model, replay);
+	finish_times(load);
+	if (!finish_timeline(model, replay))
+		return err_nomem();
+	err = count_truncated(model);
+	if (!err)
+		err = finish_threads(model, replay);
+	return err ? err : finish_quality(model, load->capture, played);
+}
+
+static struct err *begin_rows(struct load *load)
+{
+	static const uint64_t default_bytes = UINT64_C(1) << 30;
+	const struct model_settings *settings = load->settings;
+	uint64_t bytes =
+		settings && settings->memory_bytes ? settings->memory_bytes : default_bytes;
+
+	checkpoints_init(&load->checkpoints, capture_facts(load->capture)->sealed_event_count);
+	return rows_init(&load->rows, load->image, &load->model->clock, bytes);
+}
+
+static struct err *load_all(struct load *load)
+{
+	struct model *model = load->model;
+	const struct capture_player player = { .events = on_events, .context = load };
+	struct capture_played played;
+	struct err *err = NULL;
+
+	if (!capture_stacks_init(&model->built_stacks) ||
+	    !replay_init(&load->replay, load->capture, load->image ? &load->rows : NULL) ||
+	    !clock_init(&model->clock, capture_header(load->capture)))
+		return err_nomem();
+	if (load->image)
+		err = begin_rows(load);
+	if (err)
+		return err;
+	begin_process(model, load->capture);
+	begin_quality(model, load->capture);
+	err = capture_play(load->capture, &model->built_stacks, &player, &played);
+	if (!err)
+		err = finish(load, &played);
+	if (!err && load->image)
+		err = rows_seal(&load->rows);
+	return err;
+}
+
+static void load_deinit(struct load *load)
+{
+	replay_deinit(&load->replay);
+	map_deinit(&load->threads_by_tid);
+	map_deinit(&load->threads_by_handle);
+	map_deinit(&load->creations);
+	if (load->image) {
+		rows_deinit(&load->rows);
+		checkpoints_deinit(&load->checkpoints);
+	}
+}
+
+struct err *model_build(const struct capture *capture, const struct model_settings *settings,
+			struct image *image, const struct index_identity *identity,
+			struct model **model_ret)
+{
+	CLEAN(model_destroy) struct model *model = calloc(1, sizeof(*model));
+	struct load *load = calloc(1, sizeof(*load)); /* too large for a stack */
+	struct err *err = err_nomem();
+
+	if (model && load) {
+		*load = (struct load) {
+			.model = model, .capture = capture, .settings = settings, .image = image
+		};
+		packer_init(&load->rows.packer, 0);
+		patches_init(&load->rows.patches, 0);
+		err = load_all(load);
+		if (!err && image)
+			err = index_write(model, &load->rows, &load->checkpoints, &load->replay,
+					  identity, image);
+		load_deinit(load);
+	}
+	free(load);
+	if (!err && !image)
+		*model_ret = steal(model);
+	return err;
+}

@@ -1,0 +1,110 @@
+/*
+ * index: everything a full model knows, as one file beside the tape. Internal to model; the layout
+ * is in docs/index-format.md.
+ *
+ * The file is foreign bytes like a tape: what it says is checked when it is opened, and numbers of
+ * rows are checked when they are read.
+ */
+#ifndef MEMTAPE_MODEL_INDEX_H
+#define MEMTAPE_MODEL_INDEX_H
+
+#include "model/checkpoints.h"
+#include "model/parts.h"
+
+/* Which tape an index is of; a tape that was changed or replaced has another. */
+struct index_identity {
+	uint64_t tape_bytes;
+	uint64_t tape_mtime_ns;
+	uint64_t head_hash; /* of the header page */
+	uint64_t tail_hash; /* of the last bytes */
+	uint8_t uuid[TAPE_UUID_BYTES];
+};
+
+/* Of a tape that is there; ERR_SYSTEM when it cannot be read. */
+struct err *index_identify(const char *tape_path, struct index_identity *identity_ret);
+
+enum index_section {
+	INDEX_FACTS,
+	INDEX_TEXTS,
+	INDEX_ARGV,
+	INDEX_STACKS,
+	INDEX_STACK_SUMS,
+	INDEX_SIGHTINGS,
+	INDEX_MODULES,
+	INDEX_THREADS,
+	INDEX_USAGES,
+	INDEX_NOTES,
+	INDEX_DAMAGE,
+	INDEX_CLOCK,
+	INDEX_TIMELINE,
+	INDEX_SEGMENTS,
+	INDEX_FREED,
+	INDEX_CHAINS,
+	INDEX_CHECKPOINTS,
+	INDEX_PEAK_TIES,
+	INDEX_SECTIONS
+};
+
+struct index_part {
+	uint64_t offset;
+	uint64_t bytes;
+};
+
+enum { INDEX_VERSION = 3 };
+#define INDEX_MAGIC "MTINDEX\n"
+
+struct index_header {
+	uint8_t magic[8];
+	uint32_t version;
+	uint32_t header_bytes;
+	uint64_t layout; /* hash of the sizes of what is stored as it is in memory */
+	struct index_identity identity;
+	uint64_t file_bytes;
+	uint64_t checksum; /* of this header, with this field 0, and of all sections in order */
+	struct index_part parts[INDEX_SECTIONS];
+};
+
+static_assert(sizeof(struct index_header) <= IMAGE_HEADER_BYTES, "a page");
+
+/* Single values. Texts are offsets in INDEX_TEXTS. */
+struct index_facts {
+	struct model_process process; /* its texts as offsets; argv none */
+	struct model_totals totals;
+	struct model_function functions[TAPE_FN_COUNT];
+	struct model_size_bucket sizes[MODEL_SIZE_BUCKETS];
+	struct model_quality quality;
+	uint64_t row_count;
+	uint64_t freed_count;
+	uint64_t rows_at_peak;
+	uint64_t clock_start_ticks;
+	uint64_t clock_start_ns;
+	double clock_slope;
+	uint64_t clock_is_estimated;
+	uint64_t timeline_begin_ticks;
+	uint64_t timeline_span_ticks;
+};
+
+uint64_t index_layout(void);
+
+/* Of the header, its checksum set to 0, and of the sections it names in a mapped file. */
+uint64_t index_checksum(const struct index_header *header, const uint8_t *file);
+
+/*
+ * Writes all of a model that was built with rows to the image in which its rows are.
+ */
+struct err *index_write(const struct model *model, const struct rows *rows,
+			const struct checkpoints *checkpoints, const struct replay *replay,
+			const struct index_identity *identity, struct image *image);
+
+/*
+ * The model in a file; fd is borrowed. ERR_FORMAT: not a sound index of this version; ERR_STATE: of
+ * another tape (identity NULL: not asked).
+ */
+struct err *index_read(int fd, const struct index_identity *identity, struct model **model_ret);
+
+/* Where the index of a tape is looked for, in this order; the caller frees. NULL: no memory. */
+char *index_path_beside(const char *tape_path);
+/* NULL also when there is no such folder to be had; makes the folder when asked to. */
+char *index_path_cached(const struct index_identity *identity, bool makes_folder);
+
+#endif

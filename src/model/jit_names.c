@@ -1,0 +1,104 @@
+#include "model/jit_names.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+#include "base/str.h"
+#include "symbol/perf_map.h"
+
+enum { NS_PER_S = 1000000000 };
+
+struct jit_names {
+	struct perf_map *map; /* NULL: none */
+	struct jitdump *dump; /* NULL: none */
+	uint64_t start_ns;    /* CLOCK_MONOTONIC when recording began; 0: not known */
+};
+
+/* Numbers of processes come again; a file of this one was written while it ran. */
+static bool file_is_of(const char *path, const struct model_process *process)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 &&
+	       (uint64_t)status.st_mtim.tv_sec >= process->start_realtime_ns / NS_PER_S;
+}
+
+static void dump_try(struct jit_names *jit, const struct model_process *process, const char *folder)
+{
+	CLEAN(str_deinit) struct str path = { 0 };
+
+	str_printf(&path, "%s/jit-%u.dump", folder, process->pid);
+	if (jit->dump || path.failed || !file_is_of(path.ptr, process))
+		return;
+	err_destroy(jitdump_open(path.ptr, &jit->dump));
+	if (jit->dump && jitdump_pid(jit->dump) != process->pid) {
+		jitdump_close(jit->dump);
+		jit->dump = NULL;
+	}
+}
+
+/* Each run of a compiler has a folder of its own there. */
+static void dump_try_below(struct jit_names *jit, const struct model_process *process,
+			   const char *folder)
+{
+	DIR *dir = opendir(folder);
+	const struct dirent *entry;
+
+	while (dir && !jit->dump && (entry = readdir(dir))) {
+		CLEAN(str_deinit) struct str path = { 0 };
+
+		if (entry->d_name[0] == '.')
+			continue;
+		str_printf(&path, "%s/%s", folder, entry->d_name);
+		dump_try(jit, process, str_text(&path));
+	}
+	if (dir)
+		closedir(dir);
+}
+
+struct jit_names *jit_names_open(const struct model_process *process)
+{
+	struct jit_names *jit = calloc(1, sizeof(*jit));
+	CLEAN(str_deinit) struct str path = { 0 };
+	const char *home = getenv("HOME");
+
+	if (!jit)
+		return NULL;
+	jit->start_ns = process->start_monotonic_ns;
+	if (process->cwd && process->cwd[0] == '/')
+		dump_try(jit, process, process->cwd);
+	dump_try(jit, process, "/tmp");
+	if (home && *home) {
+		str_printf(&path, "%s/.debug/jit", home);
+		dump_try_below(jit, process, str_text(&path));
+		str_clear(&path);
+	}
+	str_printf(&path, "/tmp/perf-%u.map", process->pid);
+	if (!path.failed && file_is_of(path.ptr, process))
+		err_destroy(perf_map_open(path.ptr, &jit->map));
+	return jit;
+}
+
+void jit_names_close(struct jit_names *jit)
+{
+	if (!jit)
+		return;
+	perf_map_close(jit->map);
+	jitdump_close(jit->dump);
+	free(jit);
+}
+
+bool jit_names_find(const struct jit_names *jit, uint64_t pc, uint64_t ns,
+		    struct jit_place *place_ret)
+{
+	const bool has_times = jit->dump && jit->start_ns && jitdump_has_times(jit->dump);
+	const char *function;
+
+	if (jit->dump &&
+	    jitdump_find(jit->dump, pc, has_times ? jit->start_ns + ns : UINT64_MAX, place_ret))
+		return true;
+	function = jit->map ? perf_map_find(jit->map, pc) : NULL;
+	if (function)
+		*place_ret = (struct jit_place) { .function = function };
+	return function != NULL;
+}

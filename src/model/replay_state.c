@@ -1,0 +1,110 @@
+/* Beginning and end of a replay; what happens between is in replay.c. */
+#include "base/big.h"
+#include "model/replay.h"
+
+/*
+ * Clocks of two processors differ a little, and a thread may be interrupted between the record and
+ * the call. 2^18 cycles are about a tenth of a millisecond.
+ */
+enum { LATE_WINDOW_BITS = 18, STACKS_FIRST = 1 << 12 };
+
+bool replay_init(struct replay *replay, const struct capture *capture, struct rows *rows)
+{
+	const struct tape_header *header = capture_header(capture);
+	uint32_t shift = header->tick_shift;
+
+	*replay = (struct replay) {
+		.rows = rows,
+		.stream_count = capture_stream_count(capture),
+		.epoch = 1,
+		.late_window_ticks =
+			(shift < LATE_WINDOW_BITS ? UINT64_C(1) << (LATE_WINDOW_BITS - shift) : 1),
+		.early_ticks = UINT64_MAX,
+		.last_ticks = header->start_ticks,
+		.peak_ticks = header->start_ticks,
+	};
+	replay->streams = calloc(replay->stream_count + 1, sizeof(*replay->streams));
+	if (!replay->streams || !blocks_init(&replay->blocks) ||
+	    !timeline_init(&replay->timeline, header->start_ticks, shift))
+		return false;
+	for (unsigned fn = 0; fn < array_size(replay->class_of); fn++)
+		replay->class_of[fn] = (uint8_t)tape_fn_class((enum tape_fn)fn);
+	for (size_t i = 0; i < replay->stream_count; i++)
+		replay->streams[i].thread = MODEL_NO_THREAD;
+	return true;
+}
+
+void replay_deinit(struct replay *replay)
+{
+	blocks_deinit(&replay->blocks);
+	replay_threads_deinit(&replay->threads);
+	big_free(replay->stacks, replay->stack_room * sizeof(*replay->stacks));
+	big_free(replay->usables, replay->stack_room * sizeof(*replay->usables));
+	timeline_deinit(&replay->timeline);
+	err_destroy(replay->err);
+	free(replay->streams);
+}
+
+bool replay_reserve_stacks(struct replay *replay, size_t count)
+{
+	size_t room = u64_max(count, u64_max(replay->stack_room * 2, STACKS_FIRST));
+	void *stacks;
+
+	if (likely(count <= replay->stack_room))
+		return true;
+	if (replay->rows) {
+		void *usables =
+			big_resize(replay->usables, replay->stack_room * sizeof(*replay->usables),
+				   room * sizeof(*replay->usables));
+
+		if (!usables)
+			return false;
+		replay->usables = usables;
+	}
+	stacks = big_resize(replay->stacks, replay->stack_room * sizeof(*replay->stacks),
+			    room * sizeof(*replay->stacks));
+	if (!stacks)
+		return false;
+	replay->stacks = stacks;
+	replay->stack_room = room;
+	return true;
+}
+
+uint32_t replay_thread_add(struct replay *replay, uint32_t stream, uint32_t tid, const char *name,
+			   uint64_t ticks)
+{
+	const struct replay_thread thread = {
+		.begin_ticks = ticks,
+		.end_ticks = MODEL_NEVER,
+		.tid = tid,
+		.last_serial = UINT32_MAX,
+		.creator = MODEL_NO_THREAD,
+		.create_stack = CAPTURE_STACK_NONE,
+		.name = name,
+	};
+
+	if (!replay_threads_push(&replay->threads, thread))
+		return UINT32_MAX;
+	replay->streams[stream].thread = (uint32_t)replay->threads.count - 1;
+	return replay->streams[stream].thread;
+}
+
+static void tally_seal(struct tally *tally, uint32_t epoch)
+{
+	tally_touch(tally, epoch);
+}
+
+void replay_seal(struct replay *replay, size_t stack_count)
+{
+	for (size_t i = 0; i < stack_count; i++)
+		tally_seal(&replay->stacks[i], replay->epoch);
+	for (size_t i = 0; i < replay->threads.count; i++)
+		tally_seal(&replay->threads.items[i].tally, replay->epoch);
+	for (size_t i = 0; i < MODEL_SIZE_BUCKETS; i++)
+		tally_seal(&replay->sizes[i], replay->epoch);
+	replay->timeline.spans[replay->timeline.at].end = replay->now;
+	replay->totals.allocated =
+		(struct model_sum) { replay->now.allocated_count, replay->now.allocated_bytes };
+	replay->totals.leaked =
+		(struct model_sum) { replay->now.live_count, replay->now.live_bytes };
+}

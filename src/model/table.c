@@ -1,0 +1,245 @@
+/* The rows of a model as model.h shows them, read from its index. */
+#include <assert.h>
+
+#include "model/parts.h"
+
+/* --- values, made to be what they may be ------------------------------------------------------ */
+
+static void bound(uint64_t *values, size_t count, uint64_t end, uint64_t otherwise)
+{
+	for (size_t i = 0; i < count; i++)
+		values[i] = values[i] < end ? values[i] : otherwise;
+}
+
+/* What an index says of a row is used as an index by others: it is what it says, or it is nothing.
+ */
+static void sanitize(const struct model *model, enum model_column column, size_t count,
+		     uint64_t *values)
+{
+	switch (column) {
+	case MODEL_STACK:
+	case MODEL_FREE_STACK:
+		bound(values, count, model->stack_count, CAPTURE_STACK_NONE);
+		break;
+	case MODEL_THREAD:
+		bound(values, count, model->thread_count, 0);
+		break;
+	case MODEL_FREE_THREAD:
+		bound(values, count, model->thread_count, MODEL_NO_THREAD);
+		break;
+	case MODEL_CHAIN:
+		bound(values, count, model->table.chain_count, MODEL_NO_CHAIN);
+		break;
+	case MODEL_FN:
+		bound(values, count, TAPE_FN_COUNT, 0);
+		break;
+	case MODEL_FREE_FN:
+		bound(values, count, TAPE_FN_COUNT, TAPE_FN_EXTENDED);
+		break;
+	default:
+		break;
+	}
+}
+
+/* From the distance that is stored; 0 or more than there are rows before: none. */
+static uint64_t continued_row(uint64_t row, uint64_t distance)
+{
+	return distance - 1 < row ? row - distance : MODEL_NO_ROW;
+}
+
+/* Alive at the peak: allocated before it, and freed after it. */
+static uint64_t peak_flag(const struct table *table, uint64_t peak_ns, uint64_t row,
+			  uint64_t free_ns)
+{
+	size_t low = 0, high = table->peak_tie_count;
+
+	if (row >= table->rows_at_peak || free_ns < peak_ns)
+		return 0;
+	if (free_ns > peak_ns)
+		return MODEL_ALLOCATION_PEAK;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (table->peak_ties[middle] < row)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < table->peak_tie_count && table->peak_ties[low] == row ? MODEL_ALLOCATION_PEAK
+									   : 0;
+}
+
+/* --- in order ------------------------------------------------------------------------------- */
+
+/* Rows of one segment. */
+static void read_part(const struct model *model, enum model_column column, uint64_t first,
+		      size_t count, uint64_t *values)
+{
+	const struct table *table = &model->table;
+	const struct segment *segment = &table->segments[first >> SEGMENT_BITS];
+	const uint32_t at = first % MODEL_SEGMENT;
+	uint64_t more[MODEL_BATCH];
+
+	segment_read(segment, table->file, column, at, count, values);
+	sanitize(model, column, count, values);
+	if (column == MODEL_USABLE) {
+		segment_read(segment, table->file, MODEL_SIZE, at, count, more);
+		for (size_t i = 0; i < count; i++)
+			values[i] += more[i];
+	} else if (column == MODEL_REALLOC_OF) {
+		for (size_t i = 0; i < count; i++)
+			values[i] = continued_row(first + i, values[i]);
+	} else if (column == MODEL_FLAGS && first < table->rows_at_peak) {
+		segment_read(segment, table->file, MODEL_FREE_NS, at, count, more);
+		for (size_t i = 0; i < count; i++)
+			values[i] |= peak_flag(table, model->totals.peak_ns, first + i, more[i]);
+	}
+}
+
+void model_rows_read(const struct model *model, enum model_column column, uint64_t first,
+		     size_t count, uint64_t *values)
+{
+	assert(first + count <= model->table.row_count);
+	while (count > 0) {
+		size_t part =
+			u64_min(count, u64_min(MODEL_SEGMENT - first % MODEL_SEGMENT, MODEL_BATCH));
+
+		read_part(model, column, first, part, values);
+		first += part;
+		values += part;
+		count -= part;
+	}
+}
+
+/* --- in any order ---------------------------------------------------------------------------- */
+
+static uint64_t stored(const struct table *table, enum model_column column, uint64_t row)
+{
+	return segment_get(&table->segments[row >> SEGMENT_BITS], table->file, column,
+			   row % MODEL_SEGMENT);
+}
+
+void model_rows_gather(const struct model *model, enum model_column column, const uint64_t *rows,
+		       size_t count, uint64_t *values)
+{
+	const struct table *table = &model->table;
+
+	for (size_t i = 0; i < count; i++) {
+		assert(rows[i] < table->row_count);
+		values[i] = stored(table, column, rows[i]);
+	}
+	sanitize(model, column, count, values);
+	for (size_t i = 0; i < count; i++) {
+		if (column == MODEL_USABLE)
+			values[i] += stored(table, MODEL_SIZE, rows[i]);
+		else if (column == MODEL_REALLOC_OF)
+			values[i] = continued_row(rows[i], values[i]);
+		else if (column == MODEL_FLAGS && rows[i] < table->rows_at_peak)
+			values[i] |= peak_flag(table, model->totals.peak_ns, rows[i],
+					       stored(table, MODEL_FREE_NS, rows[i]));
+		else
+			break;
+	}
+}
+
+/* --- finding rows ---------------------------------------------------------------------------- */
+
+bool model_segment_bounds(const struct model *model, enum model_column column, uint64_t segment,
+			  struct model_bounds *bounds_ret)
+{
+	if (segment >= (model->table.row_count + MODEL_SEGMENT - 1) / MODEL_SEGMENT ||
+	    column == MODEL_FLAGS || column == MODEL_REALLOC_OF)
+		return false;
+	*bounds_ret = model->table.segments[segment].bounds[column];
+	return true;
+}
+
+uint64_t model_row_count(const struct model *model)
+{
+	return model->table.row_count;
+}
+
+uint64_t model_row_at(const struct model *model, uint64_t ns)
+{
+	uint64_t low = 0, high = model->table.row_count;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (stored(&model->table, MODEL_ALLOC_NS, middle) < ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* --- frees ----------------------------------------------------------------------------------- */
+
+uint64_t model_free_count(const struct model *model)
+{
+	return model->table.freed_count;
+}
+
+void table_freed_read(const struct model *model, enum freed_column column, uint64_t first,
+		      size_t count, uint64_t *values)
+{
+	const struct table *table = &model->table;
+
+	assert(first + count <= table->freed_count);
+	while (count > 0) {
+		const uint32_t at = first % FREED_BLOCK;
+		const size_t part = u64_min(count, FREED_BLOCK - at);
+
+		freed_read(&table->freed[first / FREED_BLOCK], table->file, column, at, part,
+			   values);
+		if (column == FREED_ROW)
+			bound(values, part, table->row_count, table->row_count - 1);
+		else if (column == FREED_STACK)
+			bound(values, part, model->stack_count, CAPTURE_STACK_NONE);
+		first += part;
+		values += part;
+		count -= part;
+	}
+}
+
+void model_frees_read(const struct model *model, uint64_t first, size_t count, uint64_t *rows)
+{
+	table_freed_read(model, FREED_ROW, first, count, rows);
+}
+
+uint64_t model_free_at(const struct model *model, uint64_t ns)
+{
+	uint64_t low = 0, high = model->table.freed_count;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2, at_ns;
+
+		table_freed_read(model, FREED_TIME, middle, 1, &at_ns);
+		if (at_ns < ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* --- chains ---------------------------------------------------------------------------------- */
+
+uint64_t model_chain_count(const struct model *model)
+{
+	return model->table.chain_count;
+}
+
+struct model_chain model_chain_get(const struct model *model, uint64_t chain)
+{
+	const struct table *table = &model->table;
+	const struct chain_record *record = &table->chains[chain];
+
+	assert(chain < table->chain_count);
+	return (struct model_chain) {
+		.first_row = u64_min(record->first_row, table->row_count - 1),
+		.last_row = u64_min(record->last_row, table->row_count - 1),
+		.length = record->length,
+	};
+}

@@ -1,0 +1,57 @@
+/*
+ * tally: sums over some of the allocations of a tape, while it is replayed. Internal to model.
+ *
+ * What was live at the peak is known per stack without a second pass and without remembering
+ * allocations: every tally keeps its live sum, and the first time it changes after a new peak was
+ * reached it saves the value it had at that peak. Peaks are numbered (epoch), so "after a new peak"
+ * is one comparison.
+ */
+#ifndef MEMTAPE_MODEL_TALLY_H
+#define MEMTAPE_MODEL_TALLY_H
+
+#include "model/model.h"
+
+struct tally {
+	struct model_sum allocated;
+	struct model_sum live;
+	struct model_sum peak; /* of the epoch it was last changed in */
+	uint64_t temporary_bytes;
+	uint32_t temporary_count;
+	uint32_t epoch;
+};
+
+static_assert(sizeof(struct tally) == 64, "a cache line");
+static_assert(sizeof(struct tally) == sizeof(struct model_stack_sums), "turned in place");
+
+static inline void tally_touch(struct tally *tally, uint32_t epoch)
+{
+	if (tally->epoch != epoch) {
+		tally->peak = tally->live;
+		tally->epoch = epoch;
+	}
+}
+
+static inline void tally_alloc(struct tally *tally, uint64_t size, uint32_t epoch)
+{
+	tally_touch(tally, epoch);
+	tally->allocated.count++;
+	tally->allocated.bytes += size;
+	tally->live.count++;
+	tally->live.bytes += size;
+}
+
+static inline void tally_free(struct tally *tally, uint64_t size, uint32_t epoch, bool is_temporary)
+{
+	tally_touch(tally, epoch);
+	tally->live.count--;
+	tally->live.bytes -= size;
+	tally->temporary_count += is_temporary;
+	tally->temporary_bytes += is_temporary ? size : 0;
+}
+
+static inline unsigned size_bucket(uint64_t size)
+{
+	return size ? 64 - (unsigned)__builtin_clzll(size) : 0;
+}
+
+#endif

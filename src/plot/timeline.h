@@ -1,0 +1,67 @@
+/*
+ * timeline: how much memory there was over time, or over the number of allocations, as a picture.
+ * Where the values come from - a tape, a file of memusage - is somebody else's affair.
+ */
+#ifndef MEMTAPE_PLOT_TIMELINE_H
+#define MEMTAPE_PLOT_TIMELINE_H
+
+#include "plot/chart.h"
+#include "query/course.h"
+
+enum timeline_stack { TIMELINE_STACK_SAME, TIMELINE_STACK_OWN, TIMELINE_STACK_NONE };
+
+struct timeline_range {
+	double low;
+	double high;
+};
+
+/* Columns from left to right; each goes on to the next one's x, the last one to x_max. Bytes. */
+struct timeline {
+	const char *x_title;
+	enum ticks_unit x_unit;
+	double x_min;
+	double x_max;
+	size_t count;
+	const double *x;
+	const struct timeline_range *heap;
+	const struct timeline_range *stack; /* NULL: not known */
+	const struct timeline_range *total; /* heap and stack; NULL: not to be drawn */
+	const double *allocated; /* so far, at the end of each column; NULL: not to be drawn */
+	const struct canvas_point *rss;
+	size_t rss_count;
+	/* band_count values a column, which are its heap.high together; NULL: one area. */
+	const uint64_t *bands;
+	size_t band_count;
+	const char *const *band_titles;
+	bool has_rest; /* the last band is of all others */
+	const uint64_t *peak_bands;
+	bool has_peak;
+	struct canvas_point peak;
+	bool has_own_stack_scale;
+};
+
+struct err *timeline_draw(const struct timeline *timeline, const struct chart_settings *settings,
+			  FILE *out);
+
+struct timeline_settings {
+	struct chart_settings chart;
+	uint64_t from_ns; /* what is shown: up to before until_ns, which is later */
+	uint64_t until_ns;
+	bool is_by_number;
+	bool hides_rss;
+	bool shows_allocated;
+	bool has_bands;
+	enum group_by by;
+	enum walk_mode mode;
+	size_t top;
+};
+
+/* How many columns a picture can show. */
+size_t timeline_columns(const struct canvas_settings *settings);
+
+/* Of a tape. Numbers of allocations, bands and parts of a tape need MODEL_FULL. */
+struct err *timeline_of_tape(const struct selection *selection,
+			     const struct timeline_settings *settings, struct arena *arena,
+			     struct timeline *timeline_ret);
+
+#endif

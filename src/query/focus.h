@@ -1,0 +1,29 @@
+/*
+ * focus: one function, in all the stacks that it is in. Where a function calls itself its outermost
+ * frame counts, so that nothing is counted twice.
+ */
+#ifndef MEMTAPE_QUERY_FOCUS_H
+#define MEMTAPE_QUERY_FOCUS_H
+
+#include "model/names.h"
+#include "query/sums.h"
+
+struct focus_place {
+	uint32_t stack; /* whose innermost address has the frame */
+	uint32_t frame; /* index into its names_frames */
+};
+
+struct focus {
+	struct focus_place *places; /* by ascending stack; no place is inside of another */
+	size_t count;
+};
+
+/*
+ * The function is `word` as a name in full; or without its parameters and template arguments; or,
+ * where none is called so, whatever contains the word. Looks where something was allocated only.
+ * ERR_NOT_FOUND: no such function in any stack. Lives in the arena.
+ */
+struct err *focus_find(const struct sums *sums, struct names *names, const char *word,
+		       struct arena *arena, struct focus *focus_ret);
+
+#endif

@@ -1,0 +1,96 @@
+/*
+ * selection: the allocations that a filter lets through; what every report is about.
+ *
+ *	struct selection_settings settings = { .filter = "size >= 1MiB and leaked", .from = "10%" };
+ *	const struct selection *selection;
+ *	err = selection_make(model, names, &settings, &arena, &selection);
+ *
+ * Without any setting the selection is everything: it costs nothing, works on a model without rows
+ * (MODEL_SUMMARY), and its sums are the model's own. Else the model must be MODEL_FULL, the rows
+ *are gone through once, and what is kept is one bit a row.
+ *
+ * Immutable but for its facts: any number of threads may read it, one may sort or group. It lives
+ * in the arena, with a reference to model and names.
+ */
+#ifndef MEMTAPE_QUERY_SELECTION_H
+#define MEMTAPE_QUERY_SELECTION_H
+
+#include "query/filter.h"
+#include "query/sums.h"
+
+struct selection_settings {
+	const char *filter;	/* an expression; NULL or "": all */
+	const char *from;	/* a moment as in expressions, "10s", "25%"; NULL: the beginning */
+	const char *until;	/* inclusive; NULL: the end */
+	uint64_t time_limit_ns; /* 0: none */
+	unsigned thread_count;	/* 0: as many as there are processors */
+	const bool *cancel;	/* set by another thread to give up; NULL: never. Read atomically */
+};
+
+struct selection {
+	const struct model *model;
+	struct names *names;
+	uint64_t *bits;		/* by row; NULL: all rows */
+	uint64_t *segment_ends; /* by segment: selected rows up to its end; NULL: all rows */
+	uint64_t count;		/* rows selected */
+	uint64_t from_ns;	/* the range asked for; 0 .. UINT64_MAX when none was */
+	uint64_t until_ns;
+	struct sums sums;	    /* what reports take */
+	struct facts *facts;	    /* more may be prepared while one thread has the selection */
+	struct sweep_limits limits; /* of the settings: for sorting and grouping as well */
+};
+
+/*
+ * Checks what can be checked without a tape, so that nonsense is refused before anything is read or
+ * written. ERR_USAGE.
+ */
+struct err *selection_check(const struct selection_settings *settings);
+
+/* Whether anything is asked for that needs rows: then the model has to be MODEL_FULL. */
+bool selection_needs_rows(const struct selection_settings *settings);
+
+struct err *selection_make(const struct model *model, struct names *names,
+			   const struct selection_settings *settings, struct arena *arena,
+			   const struct selection **selection_ret);
+
+bool selection_is_all(const struct selection *selection);
+
+static inline bool selection_has(const struct selection *selection, uint64_t row)
+{
+	return !selection->bits || (selection->bits[row / 64] >> row % 64 & 1);
+}
+
+/*
+ * The selected rows in their order, in batches of at most MODEL_BATCH: writes the numbers of the
+ * next ones to rows[] and moves *at, which begins at 0, past them. 0: that were all.
+ */
+size_t selection_next(const struct selection *selection, uint64_t *at, uint64_t *rows);
+
+/* Those of the batch that begins at row `first`, a multiple of MODEL_BATCH. */
+size_t selection_batch(const struct selection *selection, uint64_t first, uint64_t *rows);
+
+/* The number of the selected row that has `index` selected rows before it; index < count. */
+uint64_t selection_row(const struct selection *selection, uint64_t index);
+
+/* By a field's value; rows without one come last. Equal ones stay in the order of time. */
+struct selection_order {
+	const struct field *field; /* NULL: the order of time. Not of type FIELD_TEXTS */
+	bool is_descending;
+};
+
+/*
+ * "size", "-size", "size:asc", "size:desc", "size:dsc"; a plain name is descending for everything
+ * but times, addresses and ids, of which one wants to see the first.
+ */
+struct err *selection_order_parse(const char *text, struct selection_order *order_ret);
+
+/*
+ * The rows at positions skip .. skip + count - 1 of that order. count 0: all from skip on. Memory
+ * for skip + count rows. The list lives in the arena. It may find facts that the selection does not
+ * have yet: one thread at a time for a selection.
+ */
+struct err *selection_sorted(const struct selection *selection, const struct selection_order *order,
+			     uint64_t skip, uint64_t count, struct arena *arena,
+			     const uint64_t **rows_ret, uint64_t *count_ret);
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * sums: what a question is about, as a sum per stack and their total. The whole tape has them
+ * ready; a moment, a span of time or a selection of allocations makes its own. Whoever ranks, draws
+ * or compares takes these and does not care which.
+ */
+#ifndef MEMTAPE_QUERY_SUMS_H
+#define MEMTAPE_QUERY_SUMS_H
+
+#include "base/arena.h"
+#include "query/metric.h"
+
+struct sums {
+	const struct model *model;
+	const struct model_stack_sums *stacks; /* by stack id, model_stack_count() of them */
+	struct model_stack_sums total;	       /* over all stacks */
+};
+
+struct sums sums_of_model(const struct model *model);
+
+struct selection;
+
+/*
+ * A moment (needs MODEL_FULL): peak and leaked are what was alive then - allocated at ns or before,
+ * freed later or never -, allocated what had been until then, temporary those of that which were
+ * freed by then. Of a selection of the allocations, or of all (NULL). Lives in the arena.
+ */
+struct err *sums_at(const struct model *model, const struct selection *selection, uint64_t ns,
+		    struct arena *arena, struct sums *sums_ret);
+
+/*
+ * A span of time (needs MODEL_FULL): allocated is what was allocated from from_ns until until_ns,
+ * both included, temporary those of them that were, leaked those of them that were alive at its
+ * end; peak is empty.
+ */
+struct err *sums_between(const struct model *model, const struct selection *selection,
+			 uint64_t from_ns, uint64_t until_ns, struct arena *arena,
+			 struct sums *sums_ret);
+
+/*
+ * The same of all allocations, but allocated alone, and the rest empty: takes the time of two
+ * moments, whatever happened in between.
+ */
+struct err *sums_allocated_between(const struct model *model, uint64_t from_ns, uint64_t until_ns,
+				   struct arena *arena, struct sums *sums_ret);
+
+#endif

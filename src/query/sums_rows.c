@@ -1,0 +1,138 @@
+/* Sums that are made of rows: of a moment, and of a span of time. */
+#include "query/passes.h"
+#include "query/sums.h"
+
+static void total_up(struct sums *sums)
+{
+	for (size_t i = 0; i < model_stack_count(sums->model); i++)
+		metric_sums_add(&sums->total, &sums->stacks[i]);
+}
+
+static void sum_take(struct model_sum *sum, uint64_t bytes)
+{
+	sum->count++;
+	sum->bytes += bytes;
+}
+
+/* --- a moment ------------------------------------------------------------------------------ */
+
+static void sums_from_moments(const struct model *model, uint64_t ns,
+			      struct model_stack_moment *moments, struct model_stack_sums *stacks)
+{
+	/* Moments are what was strictly before. */
+	model_stack_moments(model, ns == UINT64_MAX ? ns : ns + 1, moments);
+	for (size_t i = 0; i < model_stack_count(model); i++) {
+		const struct model_sum live = {
+			.count = moments[i].allocated.count - moments[i].freed.count,
+			.bytes = moments[i].allocated.bytes - moments[i].freed.bytes,
+		};
+
+		stacks[i] = (struct model_stack_sums) {
+			.allocated = moments[i].allocated,
+			.peak = live,
+			.leaked = live,
+			.temporary = moments[i].temporary,
+		};
+	}
+}
+
+static void take_at(struct model_stack_sums *stacks, const struct pass_rows *rows, size_t i,
+		    uint64_t ns)
+{
+	struct model_stack_sums *stack = &stacks[rows->stack[i]];
+
+	if (rows->alloc_ns[i] > ns)
+		return;
+	sum_take(&stack->allocated, rows->size[i]);
+	if (rows->free_ns[i] > ns) {
+		sum_take(&stack->peak, rows->size[i]);
+		sum_take(&stack->leaked, rows->size[i]);
+	} else if (rows->flags[i] & MODEL_ALLOCATION_TEMPORARY) {
+		sum_take(&stack->temporary, rows->size[i]);
+	}
+}
+
+struct err *sums_at(const struct model *model, const struct selection *selection, uint64_t ns,
+		    struct arena *arena, struct sums *sums_ret)
+{
+	const size_t count = model_stack_count(model);
+	CLEAN(free) struct model_stack_moment *moments = calloc(count + 1, sizeof(*moments));
+	CLEAN(free) struct pass_rows *rows = malloc(sizeof(*rows));
+	struct model_stack_sums *stacks = arena_array(arena, count, sizeof(*stacks));
+	struct pass pass = pass_begin(model, selection);
+	struct sums sums = { .model = model, .stacks = stacks };
+
+	if (!moments || !rows || !stacks)
+		return err_nomem();
+	if (pass_is_all(&pass))
+		sums_from_moments(model, ns, moments, stacks);
+	while (!pass_is_all(&pass) && pass_next(&pass)) {
+		pass_rows_read(&pass, rows);
+		for (size_t i = 0; i < pass.count; i++)
+			take_at(stacks, rows, i, ns);
+	}
+	total_up(&sums);
+	*sums_ret = sums;
+	return NULL;
+}
+
+/* --- a span of time ------------------------------------------------------------------------ */
+
+static void take_between(struct model_stack_sums *stacks, const struct pass_rows *rows, size_t i,
+			 uint64_t until_ns)
+{
+	struct model_stack_sums *stack = &stacks[rows->stack[i]];
+
+	sum_take(&stack->allocated, rows->size[i]);
+	if (rows->free_ns[i] > until_ns)
+		sum_take(&stack->leaked, rows->size[i]);
+	if (rows->flags[i] & MODEL_ALLOCATION_TEMPORARY)
+		sum_take(&stack->temporary, rows->size[i]);
+}
+
+struct err *sums_between(const struct model *model, const struct selection *selection,
+			 uint64_t from_ns, uint64_t until_ns, struct arena *arena,
+			 struct sums *sums_ret)
+{
+	struct model_stack_sums *stacks =
+		arena_array(arena, model_stack_count(model), sizeof(*stacks));
+	CLEAN(free) struct pass_rows *rows = malloc(sizeof(*rows));
+	struct pass pass = pass_begin_between(model, selection, from_ns, until_ns);
+	struct sums sums = { .model = model, .stacks = stacks };
+
+	if (!stacks || !rows)
+		return err_nomem();
+	while (pass_next(&pass)) {
+		pass_rows_read(&pass, rows);
+		for (size_t i = 0; i < pass.count; i++)
+			take_between(stacks, rows, i, until_ns);
+	}
+	total_up(&sums);
+	*sums_ret = sums;
+	return NULL;
+}
+
+struct err *sums_allocated_between(const struct model *model, uint64_t from_ns, uint64_t until_ns,
+				   struct arena *arena, struct sums *sums_ret)
+{
+	const size_t count = model_stack_count(model);
+	const uint64_t end_ns = until_ns == UINT64_MAX ? UINT64_MAX : until_ns + 1;
+	CLEAN(free) struct model_stack_moment *moments = calloc(2 * count + 1, sizeof(*moments));
+	struct model_stack_sums *stacks = arena_array(arena, count, sizeof(*stacks));
+	struct sums sums = { .model = model, .stacks = stacks };
+
+	if (!moments || !stacks)
+		return err_nomem();
+	model_stack_moments(model, from_ns, moments);
+	model_stack_moments(model, end_ns, moments + count);
+	for (size_t i = 0; i < count; i++) {
+		const struct model_sum *before = &moments[i].allocated;
+		const struct model_sum *after = &moments[count + i].allocated;
+
+		stacks[i].allocated = (struct model_sum) { after->count - before->count,
+							   after->bytes - before->bytes };
+	}
+	total_up(&sums);
+	*sums_ret = sums;
+	return NULL;
+}

@@ -1,0 +1,132 @@
+#include "report/branches.h"
+
+enum { SHARE_COLUMNS = 9, VALUE_COLUMNS = 12, CALLS_COLUMNS = 12, INDENT_MAX = 40 };
+
+/* --- text ---------------------------------------------------------------------------------- */
+
+static void add_node(struct text *text, const struct report_context *context,
+		     const struct tree *tree, uint32_t index, size_t indent)
+{
+	const struct tree_node *node = &tree->nodes[index];
+	const struct name *name = names_get(context->names, node->name);
+	const uint64_t whole = metric_value(tree->metric, &tree->nodes[TREE_ROOT].total);
+	const bool is_bytes = metric_is_bytes(tree->metric);
+	char share[STR_SHORT_BYTES], bytes[STR_SHORT_BYTES], calls[STR_SHORT_BYTES];
+	CLEAN(str_deinit) struct str place = { 0 };
+	size_t columns;
+
+	str_percent(share, metric_value(tree->metric, &node->total), whole);
+	str_iec(bytes, metric_bytes(tree->metric, &node->total));
+	str_grouped(calls, metric_calls(tree->metric, &node->total));
+	text_right(text, TEXT_BOLD, share, SHARE_COLUMNS);
+	text_right(text, TEXT_VALUE, is_bytes ? bytes : calls, VALUE_COLUMNS);
+	text_right(text, TEXT_DIM, is_bytes ? calls : bytes, CALLS_COLUMNS);
+	str_add_repeated(&text->out, ' ', indent + 2);
+	text_place(&place, node->file, node->line, name);
+	columns = SHARE_COLUMNS + VALUE_COLUMNS + CALLS_COLUMNS + indent + 4 +
+		  str_width(str_text(&place));
+	text_function(text, TEXT_PLAIN, name->function,
+		      text->width > columns + 24 ? text->width - columns : 24);
+	if (place.len > 0) {
+		str_add(&text->out, "  ");
+		text_add(text, TEXT_DIM, str_text(&place));
+	}
+	str_add_char(&text->out, '\n');
+}
+
+static bool is_only_child(const struct tree *tree, const struct tree_node *node)
+{
+	return tree->nodes[node->parent].first_child != TREE_NONE &&
+	       tree->nodes[tree->nodes[node->parent].first_child].next_sibling == TREE_NONE;
+}
+
+struct err *branches_text(struct text *text, const struct report_context *context,
+			  const struct tree *tree, size_t top)
+{
+	CLEAN(free) uint8_t *indents = calloc(tree->count, 1);
+	size_t shown = 0;
+
+	if (!indents)
+		return err_nomem();
+	for (uint32_t node = tree_next(tree, TREE_ROOT, true); node != TREE_NONE;
+	     node = tree_next(tree, node, true)) {
+		const struct tree_node *at = &tree->nodes[node];
+		const uint8_t outer = indents[at->parent];
+
+		indents[node] = !is_only_child(tree, at) && outer < INDENT_MAX
+					? (uint8_t)(outer + 2)
+					: outer;
+		if (top && ++shown > top)
+			continue;
+		add_node(text, context, tree, node, indents[node]);
+	}
+	if (top && shown > top) {
+		text_style(text, TEXT_DIM);
+		str_add_repeated(&text->out, ' ', SHARE_COLUMNS - 1);
+		str_add(&text->out, "… and ");
+		text_counted(&text->out, shown - top, "more line");
+		str_add(&text->out, "; --top N shows N\n");
+		text_style(text, TEXT_PLAIN);
+	}
+	return NULL;
+}
+
+void branches_total(struct str *out, const struct tree *tree)
+{
+	const struct model_stack_sums *total = &tree->nodes[TREE_ROOT].total;
+
+	if (metric_is_bytes(tree->metric))
+		str_add_iec(out, metric_value(tree->metric, total));
+	else
+		str_add_grouped(out, metric_value(tree->metric, total));
+	str_add_char(out, ' ');
+	str_add(out, metric_title(tree->metric));
+}
+
+/* --- JSON and CSV -------------------------------------------------------------------------- */
+
+const struct emit_column branches_columns[] = {
+	{ .key = "id" },    { .key = "parent" },     { .key = "depth" },      { .key = "function" },
+	{ .key = "file" },  { .key = "line" },	     { .key = "module" },     { .key = "bytes" },
+	{ .key = "count" }, { .key = "self_bytes" }, { .key = "self_count" },
+};
+
+const size_t branches_column_count = array_size(branches_columns);
+
+static void emit_facts(struct emit *emit, const struct report_context *context,
+		       const struct tree *tree, uint32_t index)
+{
+	const struct tree_node *node = &tree->nodes[index];
+	const struct name *name = names_get(context->names, node->name);
+
+	emit_u64(emit, "id", index, EMIT_PLAIN);
+	if (node->parent == TREE_ROOT)
+		emit_null(emit, "parent");
+	else
+		emit_u64(emit, "parent", node->parent, EMIT_PLAIN);
+	emit_u64(emit, "depth", node->depth - 1, EMIT_PLAIN);
+	emit_text(emit, "function", name->function);
+	emit_text(emit, "file", node->file);
+	if (node->line)
+		emit_u64(emit, "line", node->line, EMIT_PLAIN);
+	else
+		emit_null(emit, "line");
+	emit_text(emit, "module", name->module[0] ? name->module : NULL);
+	emit_u64(emit, "bytes", metric_bytes(tree->metric, &node->total), EMIT_BYTES);
+	emit_u64(emit, "count", metric_calls(tree->metric, &node->total), EMIT_COUNT);
+	emit_u64(emit, "self_bytes", metric_bytes(tree->metric, &node->self), EMIT_BYTES);
+	emit_u64(emit, "self_count", metric_calls(tree->metric, &node->self), EMIT_COUNT);
+}
+
+void branches_emit(struct emit *emit, const struct report_context *context, const struct tree *tree,
+		   const char *direction)
+{
+	for (uint32_t node = tree_next(tree, TREE_ROOT, true); node != TREE_NONE;
+	     node = tree_next(tree, node, true)) {
+		emit_row(emit);
+		if (direction)
+			emit_text(emit, "direction", direction);
+		emit_facts(emit, context, tree, node);
+		emit_end(emit);
+	}
+}

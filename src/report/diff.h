@@ -1,0 +1,37 @@
+/*
+ * diff: the answer of `memtape diff`, in any format.
+ */
+#ifndef MEMTAPE_REPORT_DIFF_H
+#define MEMTAPE_REPORT_DIFF_H
+
+#include "query/diff.h"
+#include "query/gate.h"
+#include "report/report.h"
+
+/* One side. */
+struct diff_subject {
+	const struct model *model;
+	struct names *names;
+	const char *path;   /* of the tape, as the user wrote it */
+	const char *moment; /* "at 50%", "10s..20s", as the user wrote it; NULL: the whole tape */
+	struct sums sums;
+	uint64_t units;
+	uint64_t from_ns; /* of the moment or the span; 0 and MODEL_NEVER: the whole tape */
+	uint64_t until_ns;
+};
+
+struct diff_settings {
+	struct report_settings report; /* format, colour, width, top, shows_all */
+	enum diff_by by;
+	enum metric metric;	 /* by which rows are in order, and of which the verdict is */
+	bool is_live;		 /* peak means: alive at a moment */
+	const struct gate *gate; /* NULL: none */
+};
+
+/*
+ * subjects: DIFF_SIDES of them. *is_exceeded_ret tells whether a condition of the gate was.
+ */
+struct err *diff_report(const struct diff_subject *subjects, const struct diff_settings *settings,
+			bool *is_exceeded_ret, FILE *out);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * cache: names that were found once, kept on disk between runs: one file an object and kind of
+ * debug information, in $XDG_CACHE_HOME/memtape/symbols (or ~/.cache). A file's identity covers the
+ * object and the debug file that its names came from (path, size, time of change), so debug
+ * information that is installed later is noticed: it makes another identity.
+ *
+ * A file is replaced as a whole, never changed; one that is damaged is as good as none.
+ * Thread-safe.
+ */
+#ifndef MEMTAPE_SYMBOL_CACHE_H
+#define MEMTAPE_SYMBOL_CACHE_H
+
+#include "symbol/pack.h"
+
+/* More than this and the files not used for longest are removed. */
+enum { CACHE_BYTES_MAX = 256 << 20 };
+
+struct cache;
+
+/* Makes no folder yet. ERR_NOT_FOUND: neither XDG_CACHE_HOME nor HOME says where. */
+struct err *cache_open(struct cache **cache_ret);
+void cache_close(struct cache *cache); /* accepts NULL */
+CLEAN_DEFINE(cache_close, struct cache *);
+
+const char *cache_folder(const struct cache *cache);
+
+/* A file in use: its names are borrowed from the mapping. */
+struct cache_file {
+	void *bytes;
+	size_t size;
+	struct pack pack;
+};
+
+/* False: there is none that is sound. build_id may be empty. */
+bool cache_load(const struct cache *cache, const uint8_t *build_id, size_t build_id_bytes,
+		uint64_t identity, struct cache_file *file_ret);
+void cache_unload(struct cache_file *file);
+
+/* Replaces the file of this identity, then keeps the whole within bounds. */
+struct err *cache_store(const struct cache *cache, const uint8_t *build_id, size_t build_id_bytes,
+			uint64_t identity, const void *bytes, size_t size);
+
+struct cache_facts {
+	uint64_t file_count;
+	uint64_t bytes;
+};
+
+/* A folder that is not there is an empty cache. */
+struct err *cache_facts_get(const struct cache *cache, struct cache_facts *facts_ret);
+struct err *cache_clear(const struct cache *cache, struct cache_facts *removed_ret);
+
+#endif

@@ -6,6 +6,11 @@
  * the caller seen first. A caller belongs to the stack when every page from it up to what is known
  * of the stack can be read, and else runs on a stack of its own - a coroutine, a signal handler -
  * which is told apart and not measured.
+ *
+ * Looking at a page is a system call. Where it was looked is remembered, of some other stacks as
+ * well; still, a thread that changes between many would look at every event. So a thread looks at
+ * so many pages and no more: then a caller beyond what is known is not measured, and what has been
+ * told stays true as the least that it could have been.
  */
 #include "rec/rec.h"
 
@@ -18,9 +23,12 @@ enum {
 	PAGE = 4096,
 	STEP_BYTES = 1024,	  /* a change that is worth a record */
 	PAGES_MAX = 1 << 16,	  /* of a stack that are looked at, at once */
+	PROBES_MAX = 1 << 18,	  /* pages that a thread looks at; some tens of ms in all */
 	RED_ZONE_BYTES = 1 << 20, /* a guessed base may be this much too low */
 	NO_SUCH_HOW = -1
 };
+
+static const uint64_t TOLD_NOTHING = UINT64_C(1) << 63; /* far from all depths */
 
 /* See stack.c: the kernel reads eight bytes and changes nothing. */
 static bool page_is_readable(uint64_t address)
@@ -28,44 +36,96 @@ static bool page_is_readable(uint64_t address)
 	return SYS_CALL4(SYS_rt_sigprocmask, NO_SUCH_HOW, address, NULL, 8) != -EFAULT;
 }
 
-/* The first page from begin on, up to end, that cannot be read; or end. */
-static uint64_t readable_until(uint64_t begin, uint64_t end)
+/* Where it cannot be read on from begin, or nobody looks any further; or end. */
+static uint64_t readable_until(struct rec_depth *depth, uint64_t begin, uint64_t end)
 {
+	const uint64_t pages = u64_min(PAGES_MAX, depth->probes_left);
 	uint64_t at = begin & -(uint64_t)PAGE;
 
-	for (unsigned i = 0; i < PAGES_MAX && at < end; i++, at += PAGE)
+	for (uint64_t i = 0; i < pages && at < end; i++, at += PAGE) {
+		depth->probes_left--;
 		if (!page_is_readable(at))
 			return at;
+	}
 	return u64_min(at, end);
 }
 
-static void base_find(struct rec_lane *lane, uint64_t sp)
+/* A lane that is lent to a thread for each event cannot tell threads apart: they share a limit. */
+static uint32_t probes_of(const struct rec_lane *lane)
+{
+	const bool is_new =
+		lane->depth.tid == 0 || (lane->depth.tid != lane->tid && rec_tls.borrowed != lane);
+
+	return is_new ? PROBES_MAX : lane->depth.probes_left;
+}
+
+static REC_COLD void base_find(struct rec_lane *lane, uint64_t sp)
 {
 	struct rec_depth *depth = &lane->depth;
 	const uint64_t base = lane->tid == rec.pid ? rec.stack_base : (uint64_t)pthread_self();
 
-	*depth = (struct rec_depth) { .tid = lane->tid, .first_base = rec.stack_base };
-	depth->is_guess = base <= sp || readable_until(sp, base) != base;
+	*depth = (struct rec_depth) { .tid = lane->tid,
+				      .first_base = rec.stack_base,
+				      .probes_left = probes_of(lane),
+				      .told_bytes = TOLD_NOTHING };
+	depth->is_guess = base <= sp || readable_until(depth, sp, base) != base;
 	depth->base = depth->is_guess ? sp : base;
 	depth->low = sp;
+}
+
+static bool is_on_other(const struct rec_depth *depth, uint64_t sp)
+{
+	for (unsigned i = 0; i < REC_DEPTH_OTHERS; i++)
+		if (sp >= depth->others[i].low && sp < depth->others[i].high)
+			return true;
+	return false;
+}
+
+/* The next place upwards of which it is known whose it is. */
+static uint64_t known_above(const struct rec_depth *depth, uint64_t sp)
+{
+	uint64_t known = sp < depth->low ? depth->low : UINT64_MAX - PAGE;
+
+	for (unsigned i = 0; i < REC_DEPTH_OTHERS; i++)
+		if (depth->others[i].high && sp < depth->others[i].low)
+			known = u64_min(known, depth->others[i].low);
+	return known;
+}
+
+/* Another stack, or one of the known ones further down. */
+static void other_add(struct rec_depth *depth, uint64_t sp, uint64_t end)
+{
+	const uint64_t low = sp & -(uint64_t)PAGE;
+
+	for (unsigned i = 0; i < REC_DEPTH_OTHERS; i++) {
+		if (depth->others[i].high && depth->others[i].low == end) {
+			depth->others[i].low = low;
+			return;
+		}
+	}
+	depth->others[depth->other_next].low = low;
+	depth->others[depth->other_next].high = end;
+	depth->other_next = (depth->other_next + 1) % REC_DEPTH_OTHERS;
 }
 
 /* Whether the caller is on the thread's stack; then what is known of it reaches there. */
 static REC_COLD bool reaches(struct rec_depth *depth, uint64_t sp)
 {
-	if (sp >= depth->other_low && sp < depth->other_high)
+	uint64_t end;
+
+	if (depth->probes_left == 0 || is_on_other(depth, sp))
 		return false;
-	if (sp < depth->low && readable_until(sp, depth->low) == depth->low) {
-		depth->low = sp;
-		return true;
-	}
 	if (depth->is_guess && sp >= depth->base && sp - depth->base < RED_ZONE_BYTES &&
-	    readable_until(depth->base, sp) == sp) {
+	    readable_until(depth, depth->base, sp) == sp) {
 		depth->base = sp;
 		return true;
 	}
-	depth->other_low = sp & -(uint64_t)PAGE;
-	depth->other_high = readable_until(sp, UINT64_MAX - PAGE);
+	end = readable_until(depth, sp, known_above(depth, sp));
+	if (end == depth->low && sp < depth->low) {
+		depth->low = sp;
+		return true;
+	}
+	other_add(depth, sp, end);
 	return false;
 }
 

@@ -39,7 +39,8 @@ enum {
 	REC_LANES_FILE = 512, /* most of them without a collector */
 	REC_LANES_SHARED = 8, /* at most, for threads that have none of their own */
 	REC_PATH_BYTES = 4096,
-	REC_POOL_BYTES = 64 << 10
+	REC_POOL_BYTES = 64 << 10,
+	REC_DEPTH_OTHERS = 8 /* stacks of other kinds that are remembered */
 };
 
 /* Of lanes of a process that has forked, in its child: a hook that was under way may hold one. */
@@ -74,8 +75,12 @@ struct rec_depth {
 	bool is_guess;
 	uint64_t first_base; /* of the first thread, as far as it was known */
 	uint64_t base;
-	uint64_t low;			/* known to be the thread's down to here */
-	uint64_t other_low, other_high; /* another stack that it runs on now and then */
+	uint64_t low; /* known to be the thread's down to here */
+	struct {
+		uint64_t low, high;
+	} others[REC_DEPTH_OTHERS]; /* other stacks that it runs on now and then; high 0: none */
+	uint32_t other_next;
+	uint32_t probes_left; /* pages that may still be looked at */
 	uint64_t max_bytes;
 	uint64_t told_bytes; /* by the last record */
 };

@@ -70,6 +70,33 @@ PROGRAMS = {
                 makecontext(&to, routine, 0); swapcontext(&from, &to);
             }
         }""",
+    "pingpong": """
+        /* Coroutines in turns, each at the lower end of much that can be read; then a deep recursion. */
+        enum { ROUNDS = 20000, ROOM = 256 << 20, STACK = 64 << 10, GUARD = 4096 };
+        static ucontext_t back, contexts[64];
+        static void routine(void) {
+            for (;;) { free(malloc(10)); swapcontext(&contexts[*(volatile int *)&contexts[63].uc_flags], &back); }
+        }
+        static void run(int levels) {
+            volatile char room[1000]; memset((void *)room, 1, sizeof room);
+            free(malloc(20));
+            if (levels) run(levels - 1);
+        }
+        int main(int argc, char **argv) {
+            int count = atoi(argv[1]);
+            run(9);
+            for (int i = 0; i < count; i++) {
+                char *room = mmap(NULL, GUARD + ROOM, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+                if (room == MAP_FAILED || mprotect(room, ROOM, PROT_READ | PROT_WRITE)) return 1;
+                getcontext(&contexts[i]);
+                contexts[i].uc_stack.ss_sp = room; contexts[i].uc_stack.ss_size = STACK;
+                makecontext(&contexts[i], routine, 0);
+            }
+            for (int round = 0; round < ROUNDS; round++)
+                for (int i = 0; i < count; i++) { contexts[63].uc_flags = i; swapcontext(&back, &contexts[i]); }
+            run(99);
+            return 0;
+        }""",
     "threads": """
         static void *work(void *rounds) {
             for (size_t i = 0; i < (size_t)rounds; i++) free(malloc(i % 100));
@@ -294,6 +321,19 @@ def test_the_stack_grows_with_recursion(programs, tmp_path, arg, least, most):
     stacks = [stack for _, stack, _ in records(tmp_path / "data")[2:]]
     assert stacks[:20:2] == sorted(stacks[:20:2]) and stacks[18] - stacks[0] > 9 * 1000
     assert max(stacks) == run.peaks()[2]
+
+
+@pytest.mark.parametrize("count,least,most", [(2, 100000, 120000), (20, 10000, 14000)])
+def test_coroutines_in_turns_are_told_apart_in_bounded_time(programs, tmp_path, count, least, most):
+    """Few are remembered; where they are too many, nobody looks any more: what was known stays true."""
+    run = Run(programs, tmp_path, "-d", "data", programs / "pingpong", count)
+    assert run.code == 0
+    calls = count * 20000 + 10 + 100
+    assert run.row("malloc") == (calls, count * 20000 * 10 + 110 * 20, 0)
+    assert run.row("free") == (calls, count * 20000 * 10 + 110 * 20)
+    assert least < run.peaks()[2] < most
+    stacks = [stack for _, stack, _ in records(tmp_path / "data")[2:]]
+    assert stacks[:20:2] == sorted(stacks[:20:2]) and max(stacks) == run.peaks()[2]
 
 
 @pytest.mark.parametrize("count", [1, 8])

@@ -1,6 +1,9 @@
 /*
- * stack: from a hook's caller to a node id. Rules come from one table that all threads share:
- * direct-mapped, one 64-bit word an entry, so that it is read and replaced without a lock.
+ * stack: from a hook's caller to a node id: the walk outwards (unwind/memo_walk.h) and what it is
+ * joined with, the lane's kept stack. How to step over a frame and which nodes there are is
+ * remembered by the lane (tables.h), which asks for rules that threads share where it does not
+ * know (rules.c). Here is what a walk may not know in advance: which memory it may read, the full
+ * interpreter of unwind tables for what no rule can say, and the frames it keeps.
  */
 #include "rec/tables.h"
 

@@ -18,7 +18,7 @@ struct export_options {
 
 static const struct option_row rows[] = {
 	{ "to", 't', "FORMAT", OPTION_TEXT, offsetof(struct export_options, format),
-	  "the format: folded (a line per stack), json (everything) or memusage (its data file)" },
+	  "the format, one of --list" },
 	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct export_options, output),
 	  "write to FILE instead of standard output" },
 	{ "metric", 'm', "WHAT", OPTION_CHOICE, offsetof(struct export_options, metric),

@@ -17,86 +17,44 @@ enum {
 
 /* --- columns ------------------------------------------------------------------------------- */
 
-static uint64_t self_bytes(const struct line *line)
-{
-	return line->self.allocated.bytes;
-}
-
-static uint64_t self_calls(const struct line *line)
-{
-	return line->self.allocated.count;
-}
-
-static uint64_t allocated_bytes(const struct line *line)
-{
-	return line->total.allocated.bytes;
-}
-
-static uint64_t allocated_calls(const struct line *line)
-{
-	return line->total.allocated.count;
-}
-
-static uint64_t peak_bytes(const struct line *line)
-{
-	return line->total.peak.bytes;
-}
-
-static uint64_t peak_blocks(const struct line *line)
-{
-	return line->total.peak.count;
-}
-
-static uint64_t leaked_bytes(const struct line *line)
-{
-	return line->total.leaked.bytes;
-}
-
-static uint64_t leaked_blocks(const struct line *line)
-{
-	return line->total.leaked.count;
-}
-
-static uint64_t temporary_calls(const struct line *line)
-{
-	return line->total.temporary.count;
-}
-
-static uint64_t freed_bytes(const struct line *line)
-{
-	return line->freed.bytes;
-}
-
-static uint64_t freed_blocks(const struct line *line)
-{
-	return line->freed.count;
-}
+#define AT(member) offsetof(struct line, member)
 
 /* The last six are those of Valgrind's execution trees, by the names that kcachegrind shows. */
 static const struct column {
 	const char *name;
 	bool is_bytes;
-	uint64_t (*value)(const struct line *line);
+	size_t offset; /* of a u64 in a line */
 	const char *help;
 } columns[] = {
-	{ "allocated", true, allocated_bytes, "bytes allocated while the line was on the stack" },
-	{ "calls", false, allocated_calls, "allocations while it was" },
-	{ "peak", true, peak_bytes, "of those, bytes alive at the peak" },
-	{ "blocks", false, peak_blocks, "and blocks" },
-	{ "leaked", true, leaked_bytes, "bytes never freed" },
-	{ "left", false, leaked_blocks, "and blocks" },
-	{ "temporary", false, temporary_calls, "temporary allocations" },
-	{ "freed", true, freed_bytes, "bytes freed, by anyone, while the line was on the stack" },
-	{ "frees", false, freed_blocks, "and blocks" },
-	{ "self", true, self_bytes, "bytes that the line's own function allocated there" },
-	{ "selfcalls", false, self_calls, "allocations that it made there" },
-	{ "curB", true, leaked_bytes, "as leaked" },
-	{ "curBk", false, leaked_blocks, "as left" },
-	{ "totB", true, allocated_bytes, "as allocated" },
-	{ "totBk", false, allocated_calls, "as calls" },
-	{ "totFdB", true, freed_bytes, "as freed" },
-	{ "totFdBk", false, freed_blocks, "as frees" },
+	{ "allocated", true, AT(total.allocated.bytes),
+	  "bytes allocated while the line was on the stack" },
+	{ "calls", false, AT(total.allocated.count), "allocations while it was" },
+	{ "peak", true, AT(total.peak.bytes), "of those, bytes alive at the peak" },
+	{ "blocks", false, AT(total.peak.count), "and blocks" },
+	{ "leaked", true, AT(total.leaked.bytes), "bytes never freed" },
+	{ "left", false, AT(total.leaked.count), "and blocks" },
+	{ "temporary", false, AT(total.temporary.count), "temporary allocations" },
+	{ "freed", true, AT(freed.bytes),
+	  "bytes freed, by anyone, while the line was on the stack" },
+	{ "frees", false, AT(freed.count), "and blocks" },
+	{ "self", true, AT(self.allocated.bytes),
+	  "bytes that the line's own function allocated there" },
+	{ "selfcalls", false, AT(self.allocated.count), "allocations that it made there" },
+	{ "curB", true, AT(total.leaked.bytes), "as leaked" },
+	{ "curBk", false, AT(total.leaked.count), "as left" },
+	{ "totB", true, AT(total.allocated.bytes), "as allocated" },
+	{ "totBk", false, AT(total.allocated.count), "as calls" },
+	{ "totFdB", true, AT(freed.bytes), "as freed" },
+	{ "totFdBk", false, AT(freed.count), "as frees" },
 };
+
+static uint64_t line_value(const struct line *line, size_t offset)
+{
+	uint64_t value;
+
+	memcpy(&value, (const char *)line + offset, sizeof(value));
+	return value;
+}
 
 static const char usual[] = "allocated,calls,peak,leaked";
 
@@ -162,7 +120,7 @@ struct page {
 
 static void add_value(struct text *text, const struct column *column, const struct line *line)
 {
-	const uint64_t value = line ? column->value(line) : 0;
+	const uint64_t value = line ? line_value(line, column->offset) : 0;
 	char words[STR_SHORT_BYTES];
 
 	if (value == 0)
@@ -286,14 +244,19 @@ static struct err *annotate_text(const struct report_context *context, const str
 
 static const struct {
 	const char *key;
-	uint64_t (*value)(const struct line *line);
+	size_t offset;
 } values[] = {
-	{ "allocated_bytes", allocated_bytes }, { "allocated_count", allocated_calls },
-	{ "peak_bytes", peak_bytes },		{ "peak_count", peak_blocks },
-	{ "leaked_bytes", leaked_bytes },	{ "leaked_count", leaked_blocks },
-	{ "temporary_count", temporary_calls }, { "freed_bytes", freed_bytes },
-	{ "freed_count", freed_blocks },	{ "self_bytes", self_bytes },
-	{ "self_count", self_calls },
+	{ "allocated_bytes", AT(total.allocated.bytes) },
+	{ "allocated_count", AT(total.allocated.count) },
+	{ "peak_bytes", AT(total.peak.bytes) },
+	{ "peak_count", AT(total.peak.count) },
+	{ "leaked_bytes", AT(total.leaked.bytes) },
+	{ "leaked_count", AT(total.leaked.count) },
+	{ "temporary_count", AT(total.temporary.count) },
+	{ "freed_bytes", AT(freed.bytes) },
+	{ "freed_count", AT(freed.count) },
+	{ "self_bytes", AT(self.allocated.bytes) },
+	{ "self_count", AT(self.allocated.count) },
 };
 
 static void emit_line(struct emit *emit, const struct report_context *context,
@@ -303,7 +266,7 @@ static void emit_line(struct emit *emit, const struct report_context *context,
 	emit_u64(emit, "line", line->line, EMIT_PLAIN);
 	emit_text(emit, "function", names_get(context->names, line->name)->function);
 	for (size_t i = 0; i < array_size(values); i++)
-		emit_u64(emit, values[i].key, values[i].value(line), EMIT_PLAIN);
+		emit_u64(emit, values[i].key, line_value(line, values[i].offset), EMIT_PLAIN);
 	emit_text(emit, "text", line->line <= source->count ? source->lines[line->line - 1] : NULL);
 	emit_end(emit);
 }

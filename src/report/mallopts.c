@@ -1,6 +1,7 @@
 /*
  * mallopts: how the program tuned its allocator: mallopt and malloc_trim, with their results.
  */
+#include "report/note.h"
 #include "report/table.h"
 
 #include <malloc.h>
@@ -60,24 +61,14 @@ static void emit_parameter(struct emit *emit, const struct model_note *note)
 static void emit_setting(struct emit *emit, const struct report_context *context,
 			 const struct model_note *note)
 {
-	struct walk walk = walk_begin(context->model, context->names, note->stack, context->mode);
-	const struct name_frame *frame;
-
 	emit_row(emit);
 	emit_u64(emit, "ns", note->ns, EMIT_DURATION);
-	if (note->thread == MODEL_NO_THREAD)
-		emit_null(emit, "thread");
-	else
-		emit_u64(emit, "thread", model_thread(context->model, note->thread)->tid,
-			 EMIT_PLAIN);
+	note_thread(emit, "thread", context->model, note->thread);
 	emit_text(emit, "function", note->type == TAPE_EXT_MALLOPT ? "mallopt" : "malloc_trim");
 	emit_parameter(emit, note);
 	emit_i64(emit, "value", note->setting.value);
 	emit_i64(emit, "result", note->setting.result);
-	emit_list(emit, "stack");
-	while ((frame = walk_next(&walk)))
-		emit_text(emit, NULL, names_get(context->names, frame->name)->function);
-	emit_end(emit);
+	note_stack(emit, context, note->stack);
 	emit_end(emit);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/sort.h"
 #include "report/moment.h"
+#include "report/note.h"
 #include "report/table.h"
 #include "report/text.h"
 
@@ -119,19 +120,6 @@ static void emit_time(struct emit *emit, const char *key, uint64_t ns)
 		emit_u64(emit, key, ns, EMIT_DURATION);
 }
 
-static void emit_stack(struct emit *emit, const char *key, const struct report_context *context,
-		       uint32_t stack, size_t frames)
-{
-	struct walk walk = walk_begin(context->model, context->names, stack, context->mode);
-	const struct name_frame *frame;
-
-	emit_list(emit, key);
-	for (size_t i = 0; stack != CAPTURE_STACK_NONE && i < frames && (frame = walk_next(&walk));
-	     i++)
-		emit_text(emit, NULL, names_get(context->names, frame->name)->function);
-	emit_end(emit);
-}
-
 /* People: the file, or the functions that asked for memory. */
 static void emit_what(struct emit *emit, const struct report_context *context,
 		      const struct mapping *mapping)
@@ -193,11 +181,7 @@ static void emit_mapping(struct emit *emit, const struct answer *answer, size_t 
 	emit_text(emit, "name", mapping->name);
 	emit_time(emit, "from_ns", mapping->begin_ns);
 	emit_time(emit, "to_ns", mapping->end_ns);
-	if (mapping->thread == MODEL_NO_THREAD)
-		emit_null(emit, "thread");
-	else
-		emit_u64(emit, "thread", model_thread(context->model, mapping->thread)->tid,
-			 EMIT_PLAIN);
+	note_thread(emit, "thread", context->model, mapping->thread);
 	emit_bool(emit, "seen", mapping->is_seen);
 	emit_u64(emit, "cuts", mapping->cut_count, EMIT_COUNT);
 	emit_u64(emit, "protects", mapping->protect_count, EMIT_COUNT);
@@ -207,7 +191,7 @@ static void emit_mapping(struct emit *emit, const struct answer *answer, size_t 
 	if (emit_format_of(emit) == EMIT_TEXT)
 		emit_what(emit, context, mapping);
 	else
-		emit_stack(emit, "stack", context, mapping->stack, SIZE_MAX);
+		note_stack(emit, context, mapping->stack);
 	emit_end(emit);
 }
 

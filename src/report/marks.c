@@ -1,6 +1,7 @@
 /*
  * marks: the moments that the program named itself, and what was alive then.
  */
+#include "report/note.h"
 #include "report/table.h"
 
 static const struct emit_column columns[] = {
@@ -41,18 +42,12 @@ static uint64_t rss_at(const struct model *model, uint64_t ns)
 static void emit_mark(struct emit *emit, const struct report_context *context,
 		      const struct model_note *note, struct model_stack_moment *moments)
 {
-	struct walk walk = walk_begin(context->model, context->names, note->stack, context->mode);
 	const struct model_sum live = live_at(context->model, note->ns, moments);
 	const uint64_t rss = rss_at(context->model, note->ns);
-	const struct name_frame *frame;
 
 	emit_row(emit);
 	emit_u64(emit, "ns", note->ns, EMIT_DURATION);
-	if (note->thread == MODEL_NO_THREAD)
-		emit_null(emit, "thread");
-	else
-		emit_u64(emit, "thread", model_thread(context->model, note->thread)->tid,
-			 EMIT_PLAIN);
+	note_thread(emit, "thread", context->model, note->thread);
 	emit_text(emit, "name", note->text);
 	emit_u64(emit, "kind", note->mark.kind, EMIT_PLAIN);
 	emit_u64(emit, "live_bytes", live.bytes, EMIT_BYTES);
@@ -61,10 +56,7 @@ static void emit_mark(struct emit *emit, const struct report_context *context,
 		emit_null(emit, "rss_bytes");
 	else
 		emit_u64(emit, "rss_bytes", rss, EMIT_BYTES);
-	emit_list(emit, "stack");
-	while ((frame = walk_next(&walk)))
-		emit_text(emit, NULL, names_get(context->names, frame->name)->function);
-	emit_end(emit);
+	note_stack(emit, context, note->stack);
 	emit_end(emit);
 }
 

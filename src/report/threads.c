@@ -3,6 +3,7 @@
  */
 #include "base/sort.h"
 #include "query/handovers.h"
+#include "report/note.h"
 #include "report/quality.h"
 #include "report/rank.h"
 
@@ -77,10 +78,7 @@ static void emit_creation(struct emit *emit, const struct answer *answer,
 {
 	const struct model *model = answer->context->model;
 
-	if (thread->creator == MODEL_NO_THREAD)
-		emit_null(emit, "creator");
-	else
-		emit_u64(emit, "creator", model_thread(model, thread->creator)->tid, EMIT_PLAIN);
+	note_thread(emit, "creator", model, thread->creator);
 	if (thread->create_stack == CAPTURE_STACK_NONE)
 		emit_null(emit, "create_stack");
 	else
@@ -280,11 +278,7 @@ static void emit_handovers(struct emit *emit, const struct answer *answer)
 		emit_object(emit, NULL);
 		emit_u64(emit, "allocated_by", model_thread(model, handover->allocator)->tid,
 			 EMIT_PLAIN);
-		if (handover->freer == MODEL_NO_THREAD)
-			emit_null(emit, "freed_by");
-		else
-			emit_u64(emit, "freed_by", model_thread(model, handover->freer)->tid,
-				 EMIT_PLAIN);
+		note_thread(emit, "freed_by", model, handover->freer);
 		emit_u64(emit, "count", handover->sum.count, EMIT_COUNT);
 		emit_u64(emit, "bytes", handover->sum.bytes, EMIT_BYTES);
 		emit_end(emit);

@@ -11,17 +11,6 @@ struct embed {
 	struct embed_counts *counts;
 };
 
-static int place_compare(const void *context, const void *a, const void *b)
-{
-	const struct symbol_request *left = a;
-	const struct symbol_request *right = b;
-
-	(void)context;
-	if (left->object != right->object)
-		return left->object < right->object ? -1 : 1;
-	return sort_compare_u64(left->address, right->address);
-}
-
 /* All addresses in modules, sorted by object; equal ones stand together. */
 static struct err *places_collect(const struct embed *embed, struct embed_places *places)
 {
@@ -41,8 +30,8 @@ static struct err *places_collect(const struct embed *embed, struct embed_places
 		if (!embed_places_push(places, place))
 			return err_nomem();
 	}
-	return sort_stable(places->items, places->count, sizeof(*places->items), place_compare,
-			   NULL)
+	return sort_stable(places->items, places->count, sizeof(*places->items),
+			   symbol_request_compare, NULL)
 		       ? NULL
 		       : err_nomem();
 }

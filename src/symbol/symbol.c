@@ -157,7 +157,7 @@ static void crew_run(struct symbolizer *symbolizer, const struct batches *batche
 		pthread_join(threads[--count], NULL);
 }
 
-static int request_compare(const void *context, const void *a, const void *b)
+int symbol_request_compare(const void *context, const void *a, const void *b)
 {
 	const struct symbol_request *left = a;
 	const struct symbol_request *right = b;
@@ -181,7 +181,7 @@ void symbolizer_resolve(struct symbolizer *symbolizer, struct symbol_request *re
 	CLEAN(batches_deinit) struct batches batches = { 0 };
 
 	/* Out of memory: what is not ready is looked up when it is asked for. */
-	if (!sort_stable(requests, count, sizeof(*requests), request_compare, NULL))
+	if (!sort_stable(requests, count, sizeof(*requests), symbol_request_compare, NULL))
 		return;
 	for (size_t begin = 0, end; begin < count; begin = end) {
 		for (end = begin + 1;

@@ -84,6 +84,9 @@ struct symbol_request {
 	uint32_t object;
 };
 
+/* For sort_stable(), without a context: by object, then by address. */
+int symbol_request_compare(const void *context, const void *a, const void *b);
+
 /*
  * Looks up many addresses at once, objects side by side on several threads, so that
  * symbolizer_frames has them ready. Sorts requests. Equal ones are looked up once.

@@ -44,7 +44,7 @@ void caption_command(struct str *text, const struct model_process *process)
 		cut(text, begin + COMMAND_COLUMNS);
 }
 
-static void add_date(struct str *text, uint64_t realtime_ns)
+void caption_date(struct str *text, uint64_t realtime_ns)
 {
 	const time_t seconds = (time_t)(realtime_ns / NS_PER_S);
 	struct tm broken;
@@ -62,7 +62,7 @@ void caption_facts(struct str *text, const struct model *model,
 	const uint64_t lost = model_quality(model)->lost_events;
 
 	str_printf(text, "pid %u", process->pid);
-	add_date(text, process->start_realtime_ns);
+	caption_date(text, process->start_realtime_ns);
 	str_add(text, " · ran ");
 	str_add_duration(text, process->duration_ns);
 	str_add(text, " · ");

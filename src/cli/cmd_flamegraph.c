@@ -1,14 +1,11 @@
 /*
  * flamegraph: a tape as an interactive picture in one file.
  */
-#include <time.h>
-
+#include "cli/caption.h"
 #include "cli/command.h"
 #include "cli/reading.h"
 #include "plot/flame.h"
 #include "query/moment.h"
-
-enum { NS_PER_S = 1000000000 };
 
 struct flame_options {
 	const char *output;
@@ -79,17 +76,6 @@ static void add_command(struct str *text, const struct model_process *process)
 	}
 }
 
-static void add_date(struct str *text, uint64_t realtime_ns)
-{
-	const time_t seconds = (time_t)(realtime_ns / NS_PER_S);
-	struct tm broken;
-
-	if (realtime_ns == 0 || !localtime_r(&seconds, &broken))
-		return;
-	str_printf(text, " · %04d-%02d-%02d %02d:%02d", broken.tm_year + 1900, broken.tm_mon + 1,
-		   broken.tm_mday, broken.tm_hour, broken.tm_min);
-}
-
 static void add_part(struct str *text, const struct flame_options *options)
 {
 	if (options->part.from || options->part.until)
@@ -107,7 +93,7 @@ static void add_subtitle(struct str *text, const struct model *model, enum metri
 
 	add_command(text, process);
 	str_printf(text, " · pid %u", process->pid);
-	add_date(text, process->start_realtime_ns);
+	caption_date(text, process->start_realtime_ns);
 	str_add(text, " · ran ");
 	str_add_duration(text, process->duration_ns);
 	if (metric == METRIC_PEAK) {

@@ -26,23 +26,41 @@ static int unnamed_beside(const char *path)
 	return folder.failed ? -1 : unnamed_in(str_text(&folder));
 }
 
-struct err *image_create(struct image *image, const char *path, bool is_small)
+static int unnamed_at(enum image_place place, const char *path)
 {
 	const char *temporary = getenv("TMPDIR");
 
-	*image = (struct image) { .fd = -1, .end = IMAGE_HEADER_BYTES };
+	switch (place) {
+	case IMAGE_BESIDE:
+	case IMAGE_OTHER:
+		return path ? unnamed_beside(path) : -1;
+	case IMAGE_TMPDIR:
+		return temporary && *temporary ? unnamed_in(temporary) : -1;
+	case IMAGE_VAR_TMP:
+		return unnamed_in("/var/tmp");
+	case IMAGE_TMP:
+		return unnamed_in("/tmp");
+	case IMAGE_MEMORY:
+		break;
+	}
+	return memfd_create("memtape index", MFD_CLOEXEC);
+}
+
+struct err *image_create(struct image *image, const char *path, bool is_small)
+{
+	*image = (struct image) { .fd = -1,
+				  .end = IMAGE_HEADER_BYTES,
+				  .lock = PTHREAD_RWLOCK_INITIALIZER };
 	if (path)
-		image->fd = unnamed_beside(path);
-	if (image->fd < 0 && is_small)
-		image->fd = memfd_create("memtape index", MFD_CLOEXEC);
-	if (image->fd < 0 && temporary && *temporary)
-		image->fd = unnamed_in(temporary);
-	if (image->fd < 0)
-		image->fd = unnamed_in("/var/tmp");
-	if (image->fd < 0)
-		image->fd = unnamed_in("/tmp");
-	if (image->fd < 0)
-		image->fd = memfd_create("memtape index", MFD_CLOEXEC);
+		image->fd = unnamed_at(IMAGE_BESIDE, path);
+	if (image->fd < 0 && is_small) {
+		image->place = IMAGE_MEMORY;
+		image->fd = unnamed_at(IMAGE_MEMORY, NULL);
+	}
+	for (unsigned place = IMAGE_TMPDIR; image->fd < 0 && place <= IMAGE_MEMORY; place++) {
+		image->place = place;
+		image->fd = unnamed_at(place, NULL);
+	}
 	return image->fd < 0 ? err_errno("create a temporary file") : NULL;
 }
 
@@ -71,19 +89,6 @@ static struct err *write_at(int fd, const void *data, size_t bytes, uint64_t off
 	return NULL;
 }
 
-struct err *image_write(const struct image *image, const void *data, size_t bytes, uint64_t offset)
-{
-	return write_at(image->fd, data, bytes, offset);
-}
-
-struct err *image_append(struct image *image, const void *data, size_t bytes, uint64_t *offset_ret)
-{
-	uint64_t taken = (bytes + IMAGE_ALIGN - 1) / IMAGE_ALIGN * IMAGE_ALIGN;
-
-	*offset_ret = __atomic_fetch_add(&image->end, taken, __ATOMIC_RELAXED);
-	return image_write(image, data, bytes, *offset_ret);
-}
-
 struct err *image_read(const struct image *image, void *data, size_t bytes, uint64_t offset)
 {
 	uint8_t *ptr = data;
@@ -103,6 +108,93 @@ struct err *image_read(const struct image *image, void *data, size_t bytes, uint
 	return NULL;
 }
 
+static bool errno_lacks_room(int number)
+{
+	return number == ENOSPC || number == EDQUOT || number == EFBIG;
+}
+
+bool image_lacks_room(const struct err *err)
+{
+	return err && errno_lacks_room(err_errno_of(err));
+}
+
+static struct err *copy_all(const struct image *image, int fd)
+{
+	CLEAN(free) uint8_t *buf = malloc(COPY_BYTES);
+	const uint64_t end = __atomic_load_n(&image->end, __ATOMIC_RELAXED);
+	struct stat status;
+	struct err *err = NULL;
+	uint64_t bytes;
+
+	if (!buf)
+		return err_nomem();
+	if (fstat(image->fd, &status) != 0)
+		return err_errno("read the index");
+	bytes = u64_min(end, (uint64_t)status.st_size); /* what is to come may be reserved */
+	/* Known before a disk is filled to the last byte; not every file system can tell. */
+	if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)bytes) != 0 && errno_lacks_room(errno))
+		return err_errno("write the index");
+	for (uint64_t at = 0; at < bytes && !err; at += COPY_BYTES) {
+		const size_t part = u64_min(COPY_BYTES, bytes - at);
+
+		err = image_read(image, buf, part, at);
+		if (!err)
+			err = write_at(fd, buf, part, at);
+	}
+	return err;
+}
+
+/* To a place where all that is written so far has room. Never from a disk to memory. */
+static bool move_on(struct image *image)
+{
+	for (unsigned place = image->place + 1; place < IMAGE_MEMORY; place++) {
+		CLEAN(close) int fd = unnamed_at(place, image->other_path);
+		struct err *err = fd < 0 ? NULL : copy_all(image, fd);
+
+		if (fd >= 0 && !err && dup3(fd, image->fd, O_CLOEXEC) >= 0) {
+			image->place = place;
+			return true;
+		}
+		err_destroy(err);
+	}
+	return false;
+}
+
+/* False: there is no room anywhere. Whoever else wrote may have moved it already. */
+static bool move_from(struct image *image, enum image_place full)
+{
+	bool has_moved;
+
+	pthread_rwlock_wrlock(&image->lock);
+	has_moved = image->place != full || move_on(image);
+	pthread_rwlock_unlock(&image->lock);
+	return has_moved;
+}
+
+struct err *image_write(struct image *image, const void *data, size_t bytes, uint64_t offset)
+{
+	for (;;) {
+		enum image_place place;
+		struct err *err;
+
+		pthread_rwlock_rdlock(&image->lock);
+		place = image->place;
+		err = write_at(image->fd, data, bytes, offset);
+		pthread_rwlock_unlock(&image->lock);
+		if (!image_lacks_room(err) || !move_from(image, place))
+			return err;
+		err_destroy(err);
+	}
+}
+
+struct err *image_append(struct image *image, const void *data, size_t bytes, uint64_t *offset_ret)
+{
+	uint64_t taken = (bytes + IMAGE_ALIGN - 1) / IMAGE_ALIGN * IMAGE_ALIGN;
+
+	*offset_ret = __atomic_fetch_add(&image->end, taken, __ATOMIC_RELAXED);
+	return image_write(image, data, bytes, *offset_ret);
+}
+
 const uint8_t *image_map(const struct image *image)
 {
 	void *file = mmap(NULL, image->end, PROT_READ, MAP_SHARED, image->fd, 0);
@@ -119,21 +211,8 @@ void image_unmap(const uint8_t *file, uint64_t bytes)
 static struct err *copy_to(const struct image *image, const char *name, unsigned mode)
 {
 	CLEAN(close) int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-	CLEAN(free) uint8_t *buf = malloc(COPY_BYTES);
-	struct err *err = NULL;
 
-	if (fd < 0)
-		return err_errno("create %s", name);
-	if (!buf)
-		return err_nomem();
-	for (uint64_t at = 0; at < image->end && !err; at += COPY_BYTES) {
-		size_t part = u64_min(COPY_BYTES, image->end - at);
-
-		err = image_read(image, buf, part, at);
-		if (!err)
-			err = write_at(fd, buf, part, at);
-	}
-	return err;
+	return fd < 0 ? err_errno("create %s", name) : copy_all(image, fd);
 }
 
 static struct err *name_it(const struct image *image, const char *name, const char *path,

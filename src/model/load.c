@@ -176,12 +176,18 @@ static struct err *make(const struct making *making, struct model **model_ret)
 	bool is_small = capture_facts(making->capture)->sealed_event_count < SMALL_EVENTS;
 	bool must_keep = making->settings && (making->settings->index == MODEL_INDEX_KEEP ||
 					      making->settings->index == MODEL_INDEX_ANEW);
+	CLEAN(free)
+	char *cached = making->keeps ? index_path_cached(&making->identity, false) : NULL;
 	CLEAN(free) char *path = NULL;
 	struct err *err = image_create(&image, making->keeps ? making->tape_path : NULL, is_small);
 
+	image.other_path = cached;
 	if (!err)
 		err = model_build(making->capture, making->settings, &image, &making->identity,
 				  NULL);
+	if (image_lacks_room(err))
+		return err_wrap(err, "no room for an index in any folder for it, nor in $TMPDIR, "
+				     "/var/tmp or /tmp");
 	if (!err && making->keeps && is_same_still(making))
 		err = keep(making, &image, &path);
 	if (err && !must_keep && path == NULL && err_code_of(err) == ERR_SYSTEM && image.is_whole) {

@@ -1,6 +1,10 @@
 """The index beside a tape: made once, by whoever asks; never half, never in the way."""
+import contextlib
 import json
 import os
+import pathlib
+import resource
+import shutil
 import signal
 import subprocess
 import time
@@ -32,8 +36,8 @@ def tape(large):
     return large / "many.mtape"
 
 
-def memtape(*words, code=0):
-    done = recording.run([recording.memtape(), *map(str, words)], env=recording.clean_env())
+def memtape(*words, code=0, env=None, **popen):
+    done = recording.run([recording.memtape(), *map(str, words)], env=recording.clean_env(**(env or {})), **popen)
     assert done.returncode == code, done.stderr.decode(errors="replace")
     return done
 
@@ -107,4 +111,58 @@ def test_a_tape_that_grows_has_no_index(tmp_path):
 
 def test_too_little_memory_is_a_mistake(tape):
     assert b"64m" in memtape("index", "--memory", "1m", tape, code=2).stderr
+    assert names(tape) == ["many.mtape"]
+
+
+# --- full disks ----------------------------------------------------------------------------------
+
+@contextlib.contextmanager
+def disk_with(folder, path, room_kib):
+    """A disk on which besides a copy of the file there is room for so much."""
+    folder.mkdir()
+    size = os.stat(path).st_size // 4096 * 4 + 8 + room_kib
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}k", "tmpfs", folder], capture_output=True).returncode:
+        pytest.skip("no permission to mount")
+    try:
+        yield pathlib.Path(shutil.copy2(path, folder))
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+
+
+@pytest.mark.parametrize("room_kib", [0, 100, 2000])
+@pytest.mark.parametrize("has_cache", [False, True])
+def test_a_full_disk_beside_the_tape_sends_the_index_to_the_cache(tape, tmp_path, room_kib, has_cache):
+    wanted = memtape("report", tape, "allocations", "--top", "50").stdout
+    cache = tmp_path / "cache"
+    env = {"XDG_CACHE_HOME": cache}
+    if has_cache:
+        (cache / "memtape").mkdir(parents=True)
+    with disk_with(tmp_path / "disk", tape, room_kib) as copy:
+        done = memtape("report", copy, "allocations", "--top", "50", env=env)
+        assert done.stdout.replace(bytes(copy), bytes(tape)) == wanted and done.stderr == b""
+        assert names(copy) == ["many.mtape"]
+        (kept,) = (cache / "memtape").glob("*.index")
+        made = json.loads(memtape("index", "--json", copy, env=env).stdout)
+        assert (made["made"], made["path"]) == (False, str(kept))
+
+
+def test_full_disks_beside_the_tape_and_of_the_cache_leave_no_index_and_an_answer(tape, tmp_path):
+    wanted = memtape("report", tape, "allocations", "--top", "50").stdout
+    with disk_with(tmp_path / "disk", tape, 2000) as copy:
+        (copy.parent / "memtape").mkdir()
+        env = {"XDG_CACHE_HOME": copy.parent, "TMPDIR": copy.parent}
+        done = memtape("report", copy, "allocations", "--top", "50", env=env)
+        assert done.stdout.replace(bytes(copy), bytes(tape)) == wanted and done.stderr == b""
+        assert names(copy) == ["many.mtape", "memtape"] and not any((copy.parent / "memtape").glob("*.index*"))
+        failed = memtape("index", copy, env=env, code=1)
+        assert b"No space left" in failed.stderr
+        assert names(copy) == ["many.mtape", "memtape"] and not any((copy.parent / "memtape").glob("*.index*"))
+
+
+def test_no_room_anywhere_is_told(tape, tmp_path):
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2 << 20, 2 << 20))
+    done = memtape("report", tape, "allocations", "--top", "50", code=1, restore_signals=False, preexec_fn=limit)
+    assert b"no room" in done.stderr and b"File too large" in done.stderr and b"$TMPDIR" in done.stderr
     assert names(tape) == ["many.mtape"]

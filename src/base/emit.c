@@ -74,6 +74,11 @@ bool emit_has_failed(const struct emit *emit)
 	return emit->write_errno || emit->pending.failed || emit->path.failed;
 }
 
+void emit_fail(struct emit *emit)
+{
+	emit->pending.failed = true;
+}
+
 enum emit_format emit_format_of(const struct emit *emit)
 {
 	return emit->settings.format;
@@ -101,6 +106,15 @@ static bool in_table_row(const struct emit *emit)
 	return emit->table_depth && emit->depth > emit->table_depth;
 }
 
+/* JSON: white space is for people. */
+static void json_break(struct emit *emit)
+{
+	if (emit->settings.compact)
+		return;
+	str_add_char(&emit->pending, '\n');
+	str_add_repeated(&emit->pending, ' ', emit->depth * INDENT);
+}
+
 /* JSON: the comma, the newline, the indentation and the key before any value. */
 static void json_begin(struct emit *emit, const char *key)
 {
@@ -110,11 +124,10 @@ static void json_begin(struct emit *emit, const char *key)
 		return;
 	if (level->member_count++ > 0)
 		str_add_char(&emit->pending, ',');
-	str_add_char(&emit->pending, '\n');
-	str_add_repeated(&emit->pending, ' ', emit->depth * INDENT);
+	json_break(emit);
 	if (level->kind == LEVEL_OBJECT || level->kind == LEVEL_ROW) {
 		str_add_json(&emit->pending, key);
-		str_add(&emit->pending, ": ");
+		str_add(&emit->pending, emit->settings.compact ? ":" : ": ");
 	}
 }
 
@@ -122,10 +135,8 @@ static void json_end(struct emit *emit, const struct level *level)
 {
 	bool is_object = level->kind == LEVEL_OBJECT || level->kind == LEVEL_ROW;
 
-	if (level->member_count > 0) {
-		str_add_char(&emit->pending, '\n');
-		str_add_repeated(&emit->pending, ' ', emit->depth * INDENT);
-	}
+	if (level->member_count > 0)
+		json_break(emit);
 	str_add_char(&emit->pending, is_object ? '}' : ']');
 	if (emit->depth == 0)
 		str_add_char(&emit->pending, '\n');

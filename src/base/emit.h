@@ -38,6 +38,7 @@ struct emit_settings {
 	enum emit_format format;
 	bool colour;	/* text: ANSI colours */
 	bool exact;	/* text: exact integers instead of units */
+	bool compact;	/* JSON: on one line, without white space */
 	unsigned width; /* text: columns of the terminal; 0: unlimited */
 };
 
@@ -62,6 +63,7 @@ struct err *emit_finish(struct emit *emit);
 
 /* So that a long report can stop early when nobody reads any more. */
 bool emit_has_failed(const struct emit *emit);
+void emit_fail(struct emit *emit); /* memory ran out for something that should have been written */
 enum emit_format emit_format_of(const struct emit *emit);
 
 void emit_object(struct emit *emit, const char *key);

@@ -1,0 +1,135 @@
+#include "http/api_tapes.h"
+
+#include "base/str.h"
+#include "http/json.h"
+
+static const char *const state_words[] = {
+	[TAPE_LOADING] = "loading", [TAPE_COMPLETE] = "complete", [TAPE_TRUNCATED] = "truncated",
+	[TAPE_LIVE] = "live",	    [TAPE_FAILED] = "failed",
+};
+
+static void end_add(struct str *out, const struct model_process *process)
+{
+	switch (process->end_kind) {
+	case TAPE_END_EXIT:
+		str_add(out, "exited");
+		if (process->end_status >= 0)
+			str_printf(out, " %d", process->end_status);
+		return;
+	case TAPE_END_SIGNAL: {
+		const char *name = sigabbrev_np(process->end_status);
+
+		if (name)
+			str_printf(out, "killed by SIG%s", name);
+		else
+			str_printf(out, "killed by signal %d", process->end_status);
+		return;
+	}
+	case TAPE_END_RUNNING:
+		str_add(out, "still running");
+		return;
+	case TAPE_END_EXEC:
+		str_add(out, "became another program");
+		return;
+	case TAPE_END_UNKNOWN:
+		break;
+	}
+	str_add(out, "not known");
+}
+
+static void emit_process(struct emit *emit, const struct model *model)
+{
+	const struct model_process *process = model_process(model);
+	CLEAN(str_deinit) struct str text = { 0 };
+
+	emit_text(emit, "name", names_short_path(process->exe));
+	emit_text(emit, "exe", process->exe);
+	emit_list(emit, "argv");
+	for (uint32_t i = 0; i < process->argc; i++)
+		emit_text(emit, NULL, process->argv[i]);
+	emit_end(emit);
+	emit_u64(emit, "pid", process->pid, EMIT_PLAIN);
+	str_add_u64(&text, process->start_realtime_ns);
+	emit_text(emit, "start_realtime_ns", str_text(&text));
+	emit_u64(emit, "duration_ns", process->duration_ns, EMIT_DURATION);
+	str_clear(&text);
+	end_add(&text, process);
+	emit_text(emit, "end", str_text(&text));
+}
+
+static void emit_counts(struct emit *emit, const struct model *model)
+{
+	const struct model_totals *totals = model_totals(model);
+	const struct model_quality *quality = model_quality(model);
+
+	emit_u64(emit, "event_count", totals->event_count, EMIT_COUNT);
+	emit_u64(emit, "allocation_count", totals->allocated.count, EMIT_COUNT);
+	emit_u64(emit, "stack_count", model_stack_count(model) - CAPTURE_STACK_FIRST, EMIT_COUNT);
+	emit_u64(emit, "thread_count", model_thread_count(model), EMIT_COUNT);
+	emit_u64(emit, "module_count", model_module_count(model), EMIT_COUNT);
+	emit_u64(emit, "lost_events", quality->lost_events, EMIT_COUNT);
+	emit_u64(emit, "damage_count", quality->damage_count, EMIT_COUNT);
+	emit_u64(emit, "truncated_stacks", totals->truncated_stack_count, EMIT_COUNT);
+}
+
+static bool has_note(const struct model *model, unsigned type)
+{
+	const struct model_note *notes = model_notes(model);
+
+	for (size_t i = 0; i < model_note_count(model); i++) {
+		if (notes[i].type == type)
+			return true;
+	}
+	return false;
+}
+
+static void emit_has(struct emit *emit, const struct model *model)
+{
+	const uint32_t flags = model_process(model)->flags;
+
+	emit_object(emit, "has");
+	emit_bool(emit, "rows", model_row_count(model) > 0);
+	emit_bool(emit, "free_stacks", flags & TAPE_FLAG_FREE_STACKS);
+	emit_bool(emit, "usage", model_usage_count(model) > 0);
+	emit_bool(emit, "space", has_note(model, TAPE_EXT_SPACE));
+	emit_bool(emit, "latency", false);
+	emit_bool(emit, "marks", has_note(model, TAPE_EXT_MARK));
+	emit_end(emit);
+}
+
+static void emit_progress(struct emit *emit, struct tape *tape, enum tape_state state)
+{
+	const uint64_t total = __atomic_load_n(&tape->total, __ATOMIC_RELAXED);
+
+	if (state != TAPE_LOADING || total == 0) {
+		emit_null(emit, "progress");
+		return;
+	}
+	emit_object(emit, "progress");
+	emit_u64(emit, "done", __atomic_load_n(&tape->done, __ATOMIC_RELAXED), EMIT_COUNT);
+	emit_u64(emit, "total", total, EMIT_COUNT);
+	emit_end(emit);
+}
+
+void api_tape_emit(struct emit *emit, const char *key, struct tape *tape)
+{
+	struct loaded *loaded = NULL;
+	CLEAN(free) char *error = NULL;
+	const enum tape_state state = tapes_look(tape, &loaded, &error);
+
+	emit_object(emit, key);
+	emit_text(emit, "id", tape->id);
+	emit_text(emit, "file", names_short_path(tape->source->path));
+	emit_text(emit, "state", state_words[state]);
+	emit_u64(emit, "gen", loaded ? loaded->gen : 0, EMIT_PLAIN);
+	emit_text(emit, "error", error);
+	emit_progress(emit, tape, state);
+	emit_u64(emit, "tape_bytes", tape->file_bytes, EMIT_BYTES);
+	if (loaded) {
+		emit_process(emit, loaded->model);
+		emit_counts(emit, loaded->model);
+		emit_has(emit, loaded->model);
+	}
+	emit_end(emit);
+	tapes_release(loaded);
+}

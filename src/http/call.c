@@ -1,0 +1,182 @@
+#include "http/call.h"
+
+#include <assert.h>
+#include <time.h>
+
+#include "http/tapes.h"
+#include "query/moment.h"
+
+static const struct param *param_of(const struct call *call, const char *name)
+{
+	const struct param *known[PARAMS_MAX];
+	const size_t count = route_params(call->route, known);
+
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(known[i]->name, name) == 0)
+			return known[i];
+	}
+	assert(!"a parameter that is in the route's table");
+	return NULL;
+}
+
+bool call_has(const struct call *call, const char *name)
+{
+	return params_find(call->params, name) != NULL;
+}
+
+const char *call_text(const struct call *call, const char *name)
+{
+	const struct param_value *value = params_find(call->params, name);
+
+	assert(param_of(call, name));
+	return value ? value->text : NULL;
+}
+
+uint64_t call_number(const struct call *call, const char *name)
+{
+	const struct param_value *value = params_find(call->params, name);
+
+	return value ? value->number : param_of(call, name)->fallback;
+}
+
+unsigned call_choice(const struct call *call, const char *name)
+{
+	return (unsigned)call_number(call, name);
+}
+
+bool call_flag(const struct call *call, const char *name)
+{
+	return call_number(call, name) != 0;
+}
+
+const char *const *call_texts(const struct call *call, const char *name, size_t *count_ret)
+{
+	const struct params *params = call->params;
+	const char **texts = arena_array(call->arena, params->count + 1, sizeof(*texts));
+	size_t count = 0;
+
+	for (size_t i = 0; texts && i < params->count; i++) {
+		if (strcmp(params->values[i].param->name, name) == 0)
+			texts[count++] = params->values[i].text;
+	}
+	*count_ret = count;
+	return texts;
+}
+
+struct err *call_moment(struct call *call, const char *name, uint64_t fallback_ns, uint64_t *ns_ret)
+{
+	const char *text = call_text(call, name);
+	struct moment moment;
+	struct err *err;
+
+	if (!text || !*text) {
+		*ns_ret = fallback_ns;
+		return NULL;
+	}
+	err = moment_parse(text, &moment);
+	if (!err)
+		err = moment_ns(&moment, call->model, ns_ret);
+	return call_blame(call, name, err);
+}
+
+bool call_hash(const struct call *call, const char *name, uint64_t *hash_ret)
+{
+	const struct param_value *value = params_find(call->params, name);
+
+	assert(param_of(call, name));
+	if (value)
+		*hash_ret = value->number;
+	return value != NULL;
+}
+
+struct err *call_path(struct call *call, const char *name, const uint64_t **hashes_ret,
+		      size_t *count_ret)
+{
+	const char *text = call_text(call, name);
+	uint64_t *hashes =
+		arena_array(call->arena, text ? strlen(text) / 2 + 1 : 1, sizeof(*hashes));
+	size_t count = 0;
+
+	if (!hashes)
+		return err_nomem();
+	for (const char *at = text; at && *at;) {
+		char *end;
+
+		hashes[count++] = strtoull(at, &end, 16);
+		at = *end ? end + 1 : end;
+	}
+	*hashes_ret = hashes;
+	*count_ret = count;
+	return NULL;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* How much of the call's time is left; 0 would mean no limit. */
+static uint64_t time_left_ns(const struct call *call)
+{
+	const uint64_t now = now_ns();
+
+	if (call->limits.deadline_ns == 0)
+		return 0;
+	return call->limits.deadline_ns > now ? call->limits.deadline_ns - now : 1;
+}
+
+struct err *call_select_part(struct call *call, const char *filter, const char *from,
+			     const char *until, const struct selection **selection_ret)
+{
+	const struct selection_settings settings = {
+		.filter = filter,
+		.from = from,
+		.until = until,
+		.time_limit_ns = time_left_ns(call),
+		.thread_count = call->limits.thread_count,
+		.cancel = call->limits.cancel,
+	};
+	struct names *names = call->loaded ? tapes_names_unready(call->loaded) : NULL;
+	struct err *err = NULL;
+
+	if (filter && *filter)
+		err = call_names(call, &names);
+	if (!err)
+		err = selection_make(call->model, names, &settings, call->arena, selection_ret);
+	return err;
+}
+
+struct err *call_select(struct call *call, const struct selection **selection_ret)
+{
+	const char *filter = call_text(call, "q");
+	struct err *err = call_select_part(call, filter, call_text(call, "from"),
+					   call_text(call, "until"), selection_ret);
+
+	if (err && err_code_of(err) == ERR_USAGE && filter && *filter)
+		return call_blame(call, "q", err);
+	return err;
+}
+
+struct err *call_names(struct call *call, struct names **names_ret)
+{
+	struct err *err = tapes_wait_names(call->loaded, &call->limits);
+
+	if (!err)
+		*names_ret = tapes_names_unready(call->loaded);
+	return err;
+}
+
+struct err *call_check(const struct call *call)
+{
+	return sweep_check(&call->limits);
+}
+
+struct err *call_blame(struct call *call, const char *name, struct err *err)
+{
+	if (err)
+		call->params->wrong = name;
+	return err;
+}

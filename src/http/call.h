@@ -1,0 +1,93 @@
+/*
+ * call: one request on its way to its answer; what a route's run function is given.
+ *
+ *	static struct err *run(struct call *call)
+ *	{
+ *		const struct selection *selection;
+ *		struct err *err = call_select(call, &selection);
+ *
+ *		if (err)
+ *			return err;
+ *		emit_u64(call->emit, "count", selection->count, EMIT_COUNT);
+ *		return NULL;
+ *	}
+ *
+ * The answer's object is open in call->emit (JSON without white space), with `gen` in it, and is
+ * closed with `ms` behind what run wrote. Nothing is sent before run has returned, so an error may
+ * be returned at any time: it becomes the answer. Errors by code: ERR_USAGE 400, ERR_NOT_FOUND 404,
+ * ERR_UNSUPPORTED 501, ERR_STATE and ERR_LIMIT 503, others 500. call_blame says which parameter is
+ * meant.
+ *
+ * A call belongs to its thread. The model is shared and immutable; so are names once call_names has
+ * handed them out: names_frames and names_get may be called on any thread.
+ */
+#ifndef MEMTAPE_HTTP_CALL_H
+#define MEMTAPE_HTTP_CALL_H
+
+#include "base/emit.h"
+#include "http/json.h"
+#include "http/params.h"
+#include "query/selection.h"
+
+struct server;
+struct tape;
+
+struct call {
+	const struct route *route;
+	struct params *params;
+	struct server *server;	    /* NULL in tests */
+	struct tape *tape;	    /* ROUTE_TAPE: which, with its model as it is now: */
+	const struct model *model;  /* MODEL_FULL */
+	uint64_t gen;		    /* of the model; 0: finished */
+	struct arena *arena;	    /* ends with the call */
+	struct emit *emit;	    /* not RAW: where members of the answer go */
+	FILE *out;		    /* RAW: where it goes */
+	const char *type;	    /* RAW: its media type; may be changed until run returns */
+	const char *file_name;	    /* RAW: to be saved under this name; NULL: to be shown */
+	bool is_approximate;	    /* set it when a number may be estimated: `approx` is said */
+	struct sweep_limits limits; /* deadline and cancel: give them to what takes long */
+	struct loaded *loaded;	    /* the server's */
+};
+
+/* The parameter's value; NULL, or the table's fallback, when it was not given. The name has to be
+ * in the route's table. */
+const char *call_text(const struct call *call, const char *name);
+uint64_t call_number(const struct call *call, const char *name);
+unsigned call_choice(const struct call *call, const char *name);
+bool call_flag(const struct call *call, const char *name);
+bool call_has(const struct call *call, const char *name);
+
+/* All values of a PARAM_TEXTS in their order, in the arena; NULL: no memory. */
+const char *const *call_texts(const struct call *call, const char *name, size_t *count_ret);
+
+/* Nanoseconds on the tape; fallback when it was not given. ERR_USAGE: no such mark. */
+struct err *call_moment(struct call *call, const char *name, uint64_t fallback_ns,
+			uint64_t *ns_ret);
+
+/* false: not given. */
+bool call_hash(const struct call *call, const char *name, uint64_t *hash_ret);
+
+/* Hashes in their order, in the arena; none when it was not given. */
+struct err *call_path(struct call *call, const char *name, const uint64_t **hashes_ret,
+		      size_t *count_ret);
+
+/*
+ * What q, from and until (ROUTE_SELECTS) choose, within the call's limits; all of the tape when
+ * none is given. Lives in the call's arena.
+ */
+struct err *call_select(struct call *call, const struct selection **selection_ret);
+
+/* The same of another expression, for one that is made by the route; any of them may be NULL. */
+struct err *call_select_part(struct call *call, const char *filter, const char *from,
+			     const char *until, const struct selection **selection_ret);
+
+/* Names of the tape's functions. The first call for a tape may wait until they are found. */
+struct err *call_names(struct call *call, struct names **names_ret);
+
+/* Whether to go on: ERR_LIMIT, ERR_STATE. Cheap enough for every few thousand steps. */
+struct err *call_check(const struct call *call);
+
+/* err is about this parameter. Returns err. */
+struct err *call_blame(struct call *call, const char *name, struct err *err);
+
+#endif

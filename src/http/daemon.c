@@ -1,0 +1,496 @@
+#include "http/daemon.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <poll.h>
+#include <pthread.h>
+#include <strings.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "base/str.h"
+
+enum {
+	POOL_BYTES = 40 << 10, /* of one connection: the header, what is made of it, the answer's */
+	TICK_MS = 50,	       /* between looks at connections while there are any */
+	SEND_RATE = 64 << 10   /* bytes a second that a client has to take at least */
+};
+
+enum phase { PHASE_WAITING, PHASE_RUNNING, PHASE_SENDING };
+
+/* One client; in the daemon's list while its socket is open. */
+struct connection {
+	struct connection *next;
+	int fd;
+	enum phase phase;
+	uint64_t until_ns; /* when it has been in this phase too long; 0: no matter */
+	bool cancel;	   /* atomic */
+};
+
+struct daemon {
+	struct server *server;
+	const struct listener *listener;
+	struct MHD_Daemon *mhd;
+	pthread_mutex_t lock; /* connections, and what is in them but cancel */
+	struct connection *connections;
+	int stop_fd;
+	pthread_t watcher;
+	bool has_watcher;
+};
+
+/* One request while it comes in. */
+struct incoming {
+	char *target;
+	struct str body;
+	bool has_begun;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t seconds_from_now(uint64_t seconds)
+{
+	return now_ns() + seconds * 1000000000;
+}
+
+/* --- connections --------------------------------------------------------------------------- */
+
+static void connection_enter(struct daemon *daemon, struct connection *connection, enum phase phase,
+			     uint64_t until_ns)
+{
+	if (!connection)
+		return;
+	pthread_mutex_lock(&daemon->lock);
+	connection->phase = phase;
+	connection->until_ns = until_ns;
+	pthread_mutex_unlock(&daemon->lock);
+}
+
+static void connection_begin(struct daemon *daemon, struct MHD_Connection *mhd, void **context)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct connection *connection = calloc(1, sizeof(*connection));
+
+	*context = connection;
+	if (!connection)
+		return;
+	connection->fd = info->connect_fd;
+	connection->until_ns = seconds_from_now(DAEMON_REQUEST_S);
+	pthread_mutex_lock(&daemon->lock);
+	connection->next = daemon->connections;
+	daemon->connections = connection;
+	pthread_mutex_unlock(&daemon->lock);
+}
+
+/* Before the socket is closed: until then its number cannot be another's. */
+static void connection_end(struct daemon *daemon, struct connection *connection)
+{
+	struct connection **at = &daemon->connections;
+
+	if (!connection)
+		return;
+	pthread_mutex_lock(&daemon->lock);
+	while (*at && *at != connection)
+		at = &(*at)->next;
+	if (*at)
+		*at = connection->next;
+	pthread_mutex_unlock(&daemon->lock);
+	free(connection);
+}
+
+static void on_connection(void *cls, struct MHD_Connection *mhd, void **context,
+			  enum MHD_ConnectionNotificationCode code)
+{
+	if (code == MHD_CONNECTION_NOTIFY_STARTED)
+		connection_begin(cls, mhd, context);
+	else
+		connection_end(cls, *context);
+}
+
+static struct connection *connection_of(struct MHD_Connection *mhd)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info ? info->socket_context : NULL;
+}
+
+/* --- watching ------------------------------------------------------------------------------ */
+
+static void connection_watch(struct connection *connection, uint64_t now)
+{
+	struct pollfd poll_fd = { .fd = connection->fd, .events = POLLRDHUP };
+
+	if (connection->phase == PHASE_RUNNING) {
+		if (poll(&poll_fd, 1, 0) > 0)
+			__atomic_store_n(&connection->cancel, true, __ATOMIC_RELAXED);
+	} else if (connection->until_ns && now > connection->until_ns) {
+		shutdown(connection->fd, SHUT_RDWR);
+		connection->until_ns = 0;
+	}
+}
+
+static bool connections_watch(struct daemon *daemon)
+{
+	const uint64_t now = now_ns();
+	bool are_any;
+
+	pthread_mutex_lock(&daemon->lock);
+	are_any = daemon->connections != NULL;
+	for (struct connection *at = daemon->connections; at; at = at->next)
+		connection_watch(at, now);
+	pthread_mutex_unlock(&daemon->lock);
+	return are_any;
+}
+
+static void accept_one(struct daemon *daemon, int listen_fd)
+{
+	struct sockaddr_storage address = { 0 };
+	socklen_t len = sizeof(address);
+	const int fd =
+		accept4(listen_fd, (struct sockaddr *)&address, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	/* What cannot be taken is closed by MHD. */
+	if (fd >= 0)
+		MHD_add_connection(daemon->mhd, fd, (struct sockaddr *)&address, len);
+}
+
+static void *watcher_run(void *context)
+{
+	struct daemon *daemon = context;
+	struct pollfd fds[LISTEN_FDS_MAX + 1] = { { .fd = daemon->stop_fd, .events = POLLIN } };
+	const size_t count = daemon->listener->count;
+
+	for (size_t i = 0; i < count; i++)
+		fds[i + 1] = (struct pollfd) { .fd = daemon->listener->fds[i], .events = POLLIN };
+	for (;;) {
+		const bool are_any = connections_watch(daemon);
+
+		poll(fds, count + 1, are_any ? TICK_MS : -1);
+		if (fds[0].revents)
+			return NULL;
+		for (size_t i = 0; i < count; i++) {
+			if (fds[i + 1].revents)
+				accept_one(daemon, fds[i + 1].fd);
+		}
+	}
+}
+
+/* --- requests ------------------------------------------------------------------------------ */
+
+static struct header *header_of(struct request *request, const char *name)
+{
+	if (strcasecmp(name, "Host") == 0)
+		return &request->host;
+	if (strcasecmp(name, "Origin") == 0)
+		return &request->origin;
+	if (strcasecmp(name, "Sec-Fetch-Site") == 0)
+		return &request->fetch_site;
+	if (strcasecmp(name, "Sec-Fetch-Mode") == 0)
+		return &request->fetch_mode;
+	if (strcasecmp(name, "Authorization") == 0)
+		return &request->authorization;
+	if (strcasecmp(name, "Content-Type") == 0)
+		return &request->content_type;
+	if (strcasecmp(name, "If-None-Match") == 0)
+		return &request->if_none_match;
+	if (strcasecmp(name, "Accept-Encoding") == 0)
+		return &request->accept_encoding;
+	return NULL;
+}
+
+static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind, const char *key,
+				 const char *value)
+{
+	struct header *header = header_of(cls, key);
+
+	(void)kind;
+	if (header) {
+		header->text = value ? value : "";
+		header->count++;
+	}
+	return MHD_YES;
+}
+
+static struct MHD_Response *response_body(struct answer *answer)
+{
+	struct MHD_Response *response;
+	int fd;
+
+	if (answer->fd >= 0) {
+		fd = steal_fd(&answer->fd);
+		response = MHD_create_response_from_fd64(answer->size, fd);
+		if (!response)
+			close(fd);
+		return response;
+	}
+	if (!answer->blob)
+		return MHD_create_response_from_buffer(answer->size, (void *)answer->bytes,
+						       MHD_RESPMEM_PERSISTENT);
+	response = MHD_create_response_from_buffer_with_free_callback_cls(
+		answer->blob->size, answer->blob->bytes, (MHD_ContentReaderFreeCallback)blob_put,
+		answer->blob);
+	if (response)
+		answer->blob = NULL; /* the response's now */
+	return response;
+}
+
+static void add_header(struct MHD_Response *response, const char *name, const char *value)
+{
+	if (value)
+		MHD_add_response_header(response, name, value);
+}
+
+static void add_usual_headers(struct MHD_Response *response)
+{
+	static const char *const usual[][2] = {
+		{ "Content-Security-Policy",
+		  "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; "
+		  "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+		  "frame-ancestors 'none'; require-trusted-types-for 'script'" },
+		{ "X-Content-Type-Options", "nosniff" },
+		{ "X-Frame-Options", "DENY" },
+		{ "Referrer-Policy", "no-referrer" },
+		{ "Cross-Origin-Resource-Policy", "same-origin" },
+		{ "Cross-Origin-Opener-Policy", "same-origin" },
+		{ "Permissions-Policy",
+		  "camera=(), geolocation=(), microphone=(), payment=(), usb=()" },
+	};
+
+	for (size_t i = 0; i < array_size(usual); i++)
+		add_header(response, usual[i][0], usual[i][1]);
+}
+
+static void add_own_headers(struct MHD_Response *response, const struct answer *answer)
+{
+	char text[32 + sizeof(answer->file_name)];
+
+	add_header(response, "Content-Type", answer->type);
+	add_header(response, "Cache-Control",
+		   answer->cache_control ? answer->cache_control : "no-store");
+	add_header(response, "ETag", answer->etag);
+	add_header(response, "Allow", answer->allow);
+	if (answer->etag)
+		add_header(response, "Vary", "Accept-Encoding");
+	if (answer->is_gzip)
+		add_header(response, "Content-Encoding", "gzip");
+	if (answer->status == 401)
+		add_header(response, "WWW-Authenticate", "Bearer");
+	if (answer->closes)
+		add_header(response, "Connection", "close");
+	if (answer->retry_after)
+		add_header(response, "Retry-After",
+			   str_format(text, sizeof(text), "%u", answer->retry_after));
+	if (answer->file_name[0])
+		add_header(response, "Content-Disposition",
+			   str_format(text, sizeof(text), "attachment; filename=\"%s\"",
+				      answer->file_name));
+}
+
+static enum MHD_Result send_answer(struct daemon *daemon, struct MHD_Connection *mhd,
+				   struct answer *answer)
+{
+	const uint64_t bytes = answer->blob ? answer->blob->size : answer->size;
+	struct MHD_Response *response = response_body(answer);
+	enum MHD_Result result;
+
+	if (!response)
+		return MHD_NO;
+	add_usual_headers(response);
+	add_own_headers(response, answer);
+	connection_enter(daemon, connection_of(mhd), PHASE_SENDING,
+			 seconds_from_now(DAEMON_STALL_S + bytes / SEND_RATE));
+	result = MHD_queue_response(mhd, answer->status, response);
+	MHD_destroy_response(response);
+	return result;
+}
+
+static enum MHD_Result refuse(struct daemon *daemon, struct MHD_Connection *mhd, unsigned status,
+			      const char *message)
+{
+	CLEAN(answer_deinit) struct answer answer;
+
+	answer_init(&answer);
+	server_refuse(&answer, &(struct refusal) { status, message, NULL });
+	answer.closes = true;
+	return send_answer(daemon, mhd, &answer);
+}
+
+static enum MHD_Result request_answer(struct daemon *daemon, struct MHD_Connection *mhd,
+				      const char *method, const struct incoming *incoming)
+{
+	struct connection *connection = connection_of(mhd);
+	struct request request = {
+		.method = method,
+		.target = incoming->target,
+		.body = incoming->body.ptr,
+		.body_len = incoming->body.len,
+		.cancel = connection ? &connection->cancel : NULL,
+	};
+	CLEAN(answer_deinit) struct answer answer;
+
+	answer_init(&answer);
+	MHD_get_connection_values(mhd, MHD_HEADER_KIND, on_header, &request);
+	connection_enter(daemon, connection, PHASE_RUNNING, 0);
+	server_answer(daemon->server, &request, &answer);
+	return send_answer(daemon, mhd, &answer);
+}
+
+/* What can be said about a request when its header is there; NULL: it may go on. */
+static const char *header_problem(struct MHD_Connection *mhd, unsigned *status_ret)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+	const char *length = MHD_lookup_connection_value(mhd, MHD_HEADER_KIND, "Content-Length");
+	uint64_t bytes;
+
+	if (info && info->header_size > DAEMON_HEADER_BYTES) {
+		*status_ret = 431;
+		return "the header of a request has at most 16 KiB";
+	}
+	if (length && (!str_parse_u64(length, &bytes) || bytes > DAEMON_BODY_BYTES)) {
+		*status_ret = 413;
+		return "the body of a request has at most 64 KiB";
+	}
+	return NULL;
+}
+
+static enum MHD_Result on_access(void *cls, struct MHD_Connection *mhd, const char *url,
+				 const char *method, const char *version, const char *upload,
+				 size_t *upload_len, void **req_cls)
+{
+	struct daemon *daemon = cls;
+	struct incoming *incoming = *req_cls;
+	const char *problem;
+	unsigned status;
+
+	(void)url;
+	(void)version;
+	if (!incoming || !incoming->target)
+		return MHD_NO;
+	if (!incoming->has_begun) {
+		incoming->has_begun = true;
+		problem = header_problem(mhd, &status);
+		return problem ? refuse(daemon, mhd, status, problem) : MHD_YES;
+	}
+	if (*upload_len > 0) {
+		if (*upload_len > DAEMON_BODY_BYTES - incoming->body.len)
+			return MHD_NO;
+		str_add_bytes(&incoming->body, upload, *upload_len);
+		*upload_len = 0;
+		return incoming->body.failed ? MHD_NO : MHD_YES;
+	}
+	return request_answer(daemon, mhd, method, incoming);
+}
+
+/* The target as it came, before anything is split or decoded. */
+static void *on_target(void *cls, const char *uri, struct MHD_Connection *mhd)
+{
+	struct incoming *incoming = calloc(1, sizeof(*incoming));
+
+	(void)cls;
+	(void)mhd;
+	if (incoming)
+		incoming->target = strdup(uri);
+	return incoming;
+}
+
+static void on_completed(void *cls, struct MHD_Connection *mhd, void **req_cls,
+			 enum MHD_RequestTerminationCode code)
+{
+	struct incoming *incoming = *req_cls;
+
+	(void)code;
+	*req_cls = NULL;
+	if (incoming) {
+		str_deinit(&incoming->body);
+		free(incoming->target);
+		free(incoming);
+	}
+	connection_enter(cls, connection_of(mhd), PHASE_WAITING,
+			 seconds_from_now(DAEMON_REQUEST_S));
+}
+
+/* Nothing of requests is ever logged. */
+static void on_log(void *cls, const char *fmt, va_list args)
+{
+	(void)cls;
+	(void)fmt;
+	(void)args;
+}
+
+/* --- starting and stopping ----------------------------------------------------------------- */
+
+static struct MHD_Daemon *mhd_start(struct daemon *daemon)
+{
+	const unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION |
+			       MHD_USE_POLL | MHD_USE_ITC | MHD_USE_NO_LISTEN_SOCKET |
+			       MHD_USE_ERROR_LOG;
+
+	return MHD_start_daemon(flags, 0, NULL, NULL, on_access, daemon,  /* the rest is options */
+				MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL, /* first, to catch all */
+				MHD_OPTION_CONNECTION_LIMIT, (unsigned)DAEMON_CONNECTIONS,
+				MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)POOL_BYTES,
+				MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)DAEMON_STALL_S,
+				MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK,
+				on_target, NULL, MHD_OPTION_NOTIFY_COMPLETED, on_completed, daemon,
+				MHD_OPTION_NOTIFY_CONNECTION, on_connection, daemon,
+				MHD_OPTION_END);
+}
+
+struct err *daemon_start(struct server *server, const struct listener *listener,
+			 struct daemon **daemon_ret)
+{
+	CLEAN(daemon_stop) struct daemon *daemon = calloc(1, sizeof(*daemon));
+	int rc;
+
+	if (!daemon)
+		return err_nomem();
+	daemon->server = server;
+	daemon->listener = listener;
+	pthread_mutex_init(&daemon->lock, NULL);
+	daemon->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (daemon->stop_fd < 0)
+		return err_errno("eventfd");
+	daemon->mhd = mhd_start(daemon);
+	if (!daemon->mhd)
+		return err_errno("start the HTTP server");
+	rc = pthread_create(&daemon->watcher, NULL, watcher_run, daemon);
+	if (rc)
+		return err_errno_new(rc, "start a thread");
+	daemon->has_watcher = true;
+	*daemon_ret = steal(daemon);
+	return NULL;
+}
+
+static void cancel_all(struct daemon *daemon)
+{
+	pthread_mutex_lock(&daemon->lock);
+	for (struct connection *at = daemon->connections; at; at = at->next)
+		__atomic_store_n(&at->cancel, true, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&daemon->lock);
+}
+
+void daemon_stop(struct daemon *daemon)
+{
+	if (!daemon)
+		return;
+	if (daemon->has_watcher) {
+		eventfd_write(daemon->stop_fd, 1);
+		pthread_join(daemon->watcher, NULL);
+	}
+	cancel_all(daemon);
+	if (daemon->mhd)
+		MHD_stop_daemon(daemon->mhd);
+	if (daemon->stop_fd >= 0)
+		close(daemon->stop_fd);
+	pthread_mutex_destroy(&daemon->lock);
+	free(daemon);
+}

@@ -1,0 +1,81 @@
+#include "http/route.h"
+
+#include <assert.h>
+
+static const struct param tape_param = {
+	.name = "c",
+	.kind = PARAM_TEXT,
+	.doc = "the tape: its id (32 hexadecimal digits), or `last` for the one named last",
+	.missing = "last",
+};
+
+static const struct param part_params[] = {
+	{ .name = "q",
+	  .kind = PARAM_FILTER,
+	  .doc = "only allocations of which this filter is true (memtape-filter(7))" },
+	{ .name = "from",
+	  .kind = PARAM_MOMENT,
+	  .doc = "only what was allocated at this moment or later",
+	  .missing = "start" },
+	{ .name = "until",
+	  .kind = PARAM_MOMENT,
+	  .doc = "only what was allocated at this moment or earlier",
+	  .missing = "end" },
+};
+
+size_t route_params(const struct route *route, const struct param **params_ret)
+{
+	size_t count = 0;
+
+	if (route->flags & (ROUTE_TAPE | ROUTE_SELECTS))
+		params_ret[count++] = &tape_param;
+	for (size_t i = 0; route->flags & ROUTE_SELECTS && i < array_size(part_params); i++)
+		params_ret[count++] = &part_params[i];
+	assert(count + route->param_count <= PARAMS_MAX);
+	for (size_t i = 0; i < route->param_count; i++)
+		params_ret[count++] = &route->params[i];
+	return count;
+}
+
+/* Bytes of the part of a path that begins here, up to a slash or the end. */
+static size_t part_len(const char *path, size_t len)
+{
+	const char *slash = memchr(path, '/', len);
+
+	return slash ? (size_t)(slash - path) : len;
+}
+
+static bool path_fits(const char *pattern, const char *path, size_t len, const char **id_ret,
+		      size_t *id_len_ret)
+{
+	size_t wanted_len = strlen(pattern);
+
+	*id_ret = NULL;
+	*id_len_ret = 0;
+	for (;;) {
+		const size_t wanted = part_len(pattern, wanted_len), part = part_len(path, len);
+
+		if (wanted == 3 && memcmp(pattern, "{c}", 3) == 0 && part > 0) {
+			*id_ret = path;
+			*id_len_ret = part;
+		} else if (wanted != part || memcmp(pattern, path, part) != 0) {
+			return false;
+		}
+		if (wanted == wanted_len || part == len)
+			return wanted == wanted_len && part == len;
+		pattern += wanted + 1;
+		wanted_len -= wanted + 1;
+		path += part + 1;
+		len -= part + 1;
+	}
+}
+
+const struct route *route_find(const char *path, size_t path_len, const char **id_ret,
+			       size_t *id_len_ret)
+{
+	for (const struct route *const *at = route_table; *at; at++) {
+		if (path_fits((*at)->path, path, path_len, id_ret, id_len_ret))
+			return *at;
+	}
+	return NULL;
+}

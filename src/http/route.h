@@ -1,0 +1,78 @@
+/*
+ * route: what can be asked of the server.
+ *
+ * One file api_NAME.c (or data_NAME.c) here exports one `const struct route route_FILE`, and FILE
+ * is one word in this room's meson.build, which generates the table. The row says everything there
+ * is to know: path, parameters with their types and limits, what the answer needs. From it come the
+ * parsing and checking of parameters, the errors for unknown, doubled and bad ones, and
+ * /api/v1/openapi.json. The run function only sees good values (http/call.h).
+ */
+#ifndef MEMTAPE_HTTP_ROUTE_H
+#define MEMTAPE_HTTP_ROUTE_H
+
+#include "base/err.h"
+
+enum param_kind {
+	PARAM_TEXT,   /* any text: call_text */
+	PARAM_TEXTS,  /* the same, and may be given several times: call_texts */
+	PARAM_NUMBER, /* min .. max: call_number */
+	PARAM_CHOICE, /* one of words: call_choice */
+	PARAM_FLAG,   /* 0 or 1 (an empty value is 1): call_flag */
+	PARAM_FILTER, /* memtape-filter(7): call_text; its grammar is checked */
+	PARAM_MOMENT, /* 1.5s, 250ns, 25%, peak, end, mark(x): call_moment */
+	PARAM_HASH,   /* up to 16 hex digits: call_hash */
+	PARAM_PATH    /* such hashes with dots between: call_path */
+};
+
+struct param {
+	const char *name;
+	enum param_kind kind;
+	bool is_required;
+	const char *doc;	  /* one sentence without a full stop */
+	const char *const *words; /* PARAM_CHOICE: NULL-terminated */
+	uint64_t min, max;	  /* PARAM_NUMBER, both included; max 0: no limit */
+	uint64_t fallback;	  /* PARAM_NUMBER; PARAM_CHOICE: index; PARAM_FLAG: 0 or 1 */
+	const char *missing;	  /* what it is when not given, for the document; may be NULL */
+};
+
+enum {
+	PARAMS_MAX = 64,       /* of one route, with the common ones */
+	PARAM_VALUES_MAX = 64, /* of one request */
+};
+
+enum route_flag {
+	ROUTE_TAPE = 1 << 0,	/* is about a tape: has `c`, and call->model and so on are there */
+	ROUTE_SELECTS = 1 << 1, /* about a part of it: has q, from and until; use call_select */
+	ROUTE_RAW = 1 << 2,	/* writes its whole answer to call->out, with call->type */
+	ROUTE_FILE = 1 << 3,	/* RAW, and it may be large: it goes through a file on disk */
+	ROUTE_POST = 1 << 4,	/* is a POST with a JSON object, of whose members params tell */
+	ROUTE_UNCACHED = 1 << 5 /* the same question may have another answer later */
+};
+
+struct call;
+
+struct route {
+	const char *path;    /* "/api/v1/info"; a part "{c}" is the parameter c */
+	const char *summary; /* one line for the document, no full stop */
+	const char
+		*answer; /* name of the answer's shape in docs/http-api.md; a media type if RAW */
+	unsigned flags;	 /* enum route_flag */
+	const struct param *params; /* without those that flags bring */
+	size_t param_count;
+	struct err *(*run)(struct call *call);
+};
+
+/* All routes in the order of meson.build, NULL at the end. */
+extern const struct route *const route_table[];
+
+/*
+ * The route of a path (as in a request, without the query), or NULL. *id_ret is where the part that
+ * stands for {c} begins, with *id_len_ret bytes; NULL when the path has none.
+ */
+const struct route *route_find(const char *path, size_t path_len, const char **id_ret,
+			       size_t *id_len_ret);
+
+/* All parameters of the route, those of its flags first; at most PARAMS_MAX. */
+size_t route_params(const struct route *route, const struct param **params_ret);
+
+#endif

@@ -1,0 +1,211 @@
+#include "http/server.h"
+
+#include <time.h>
+
+#include "http/call.h"
+#include "http/problem.h"
+
+static const char json_type[] = "application/json; charset=utf-8";
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* --- errors -------------------------------------------------------------------------------- */
+
+static void answer_problem(struct answer *answer, unsigned status, const struct problem *problem)
+{
+	static const char no_memory[] = "{\"error\":{\"message\":\"out of memory\"}}\n";
+	CLEAN(str_deinit) struct str text = { 0 };
+
+	problem_write(problem, &text);
+	answer_deinit(answer);
+	answer->status = status;
+	answer->type = json_type;
+	answer->retry_after = status == 503;
+	if (!text.failed)
+		answer->blob = blob_create(text.ptr, text.len);
+	if (!text.failed)
+		text = (struct str) { 0 }; /* the blob's now */
+	if (!answer->blob) {
+		answer->bytes = no_memory;
+		answer->size = sizeof(no_memory) - 1;
+	}
+}
+
+void server_refuse(struct answer *answer, const struct refusal *refusal)
+{
+	answer_problem(answer, refusal->status,
+		       &(struct problem) { .message = refusal->message, .hint = refusal->hint });
+}
+
+static void answer_error(struct answer *answer, const struct call *call, struct err *err)
+{
+	answer_problem(answer, problem_status(err),
+		       &(struct problem) {
+			       .message = err_message(err),
+			       .parameter = call->params->wrong,
+		       });
+	err_destroy(err);
+}
+
+/* --- calls --------------------------------------------------------------------------------- */
+
+static struct err *call_tape(struct call *call)
+{
+	const struct param_value *id = params_find(call->params, "c");
+	const char *text = id ? id->text : "last";
+	struct err *err;
+
+	if (!(call->route->flags & (ROUTE_TAPE | ROUTE_SELECTS)))
+		return NULL;
+	call->tape = tapes_find(call->server->tapes, text, strlen(text));
+	if (!call->tape)
+		return call_blame(call, "c", err_new(ERR_NOT_FOUND, "no tape '%.64s'", text));
+	err = tapes_acquire(call->tape, &call->limits, &call->loaded);
+	if (err)
+		return err;
+	call->model = call->loaded->model;
+	call->gen = call->loaded->gen;
+	return NULL;
+}
+
+static struct err *run_json(struct call *call, uint64_t begin_ns)
+{
+	const struct emit_settings settings = { .format = EMIT_JSON, .compact = true };
+	CLEAN(emit_destroy) struct emit *emit = emit_create(call->out, &settings);
+	struct err *err;
+
+	if (!emit)
+		return err_nomem();
+	call->emit = emit;
+	emit_object(emit, NULL);
+	emit_u64(emit, "gen", call->gen, EMIT_PLAIN);
+	err = call->route->run(call);
+	if (err)
+		return err;
+	if (call->is_approximate)
+		emit_bool(emit, "approx", true);
+	emit_ratio(emit, "ms", (double)(now_ns() - begin_ns) / 1e6, 3);
+	emit_end(emit);
+	return emit_finish(emit);
+}
+
+/* The answer is kept back until it is whole, so that an error can take its place. */
+static struct err *run_to_memory(struct call *call, uint64_t begin_ns, struct answer *answer)
+{
+	char *bytes = NULL;
+	size_t size = 0;
+	struct err *err;
+
+	call->out = open_memstream(&bytes, &size);
+	if (!call->out)
+		return err_nomem();
+	err = call->route->flags & ROUTE_RAW ? call->route->run(call) : run_json(call, begin_ns);
+	if (fclose(call->out) != 0 && !err)
+		err = err_nomem();
+	if (err) {
+		free(bytes);
+		return err;
+	}
+	answer->blob = blob_create(bytes, size);
+	return answer->blob ? NULL : err_nomem();
+}
+
+static struct err *call_run(struct call *call, const char *query, size_t query_len, const char *id,
+			    size_t id_len, struct answer *answer)
+{
+	const uint64_t begin_ns = now_ns();
+	struct err *err = params_parse(call->route, query, query_len, call->arena, call->params);
+
+	if (!err && id) {
+		const char *text = params_decode(id, id_len, call->arena);
+
+		err = params_add(call->params, "c", text ? text : "?");
+	}
+	if (!err)
+		err = params_complete(call->params);
+	if (!err)
+		err = call_tape(call);
+	if (!err)
+		err = run_to_memory(call, begin_ns, answer);
+	if (err)
+		return err;
+	answer->status = 200;
+	answer->type = call->type ? call->type : json_type;
+	if (call->file_name)
+		str_format(answer->file_name, sizeof(answer->file_name), "%s", call->file_name);
+	return NULL;
+}
+
+static void answer_route(struct server *server, const struct request *request,
+			 const struct route *route, const char *id, size_t id_len,
+			 struct answer *answer)
+{
+	const char *query = strchr(request->target, '?');
+	CLEAN(arena_deinit) struct arena arena = { 0 };
+	struct params params = { .route = route };
+	struct call call = {
+		.route = route,
+		.params = &params,
+		.server = server,
+		.arena = &arena,
+		.limits = { .cancel = request->cancel },
+	};
+	struct err *err;
+
+	if (server->settings.time_limit_ns)
+		call.limits.deadline_ns = now_ns() + server->settings.time_limit_ns;
+	query = query ? query + 1 : "";
+	err = call_run(&call, query, strlen(query), id, id_len, answer);
+	if (err)
+		answer_error(answer, &call, err);
+	tapes_release(call.loaded);
+}
+
+/* --- requests ------------------------------------------------------------------------------ */
+
+static bool is_method(const struct request *request, const char *method)
+{
+	return strcmp(request->method, method) == 0;
+}
+
+static bool begins_with(const char *text, const char *head)
+{
+	return strncmp(text, head, strlen(head)) == 0;
+}
+
+void server_answer(struct server *server, const struct request *request, struct answer *answer)
+{
+	static const struct refusal not_here = { 404, "there is nothing of this name here",
+						 "GET /api/v1/openapi.json lists what there is" };
+	static const struct refusal not_so = { 405, "this cannot be done here", NULL };
+	const size_t path_len = strcspn(request->target, "?");
+	const bool is_api = begins_with(request->target, "/api/") ||
+			    begins_with(request->target, "/data/") ||
+			    begins_with(request->target, "/list");
+	const struct refusal refusal = guard_check(&server->guard, request, is_api);
+	const struct route *route;
+	size_t id_len;
+	const char *id;
+
+	if (refusal.status) {
+		server_refuse(answer, &refusal);
+		return;
+	}
+	route = route_find(request->target, path_len, &id, &id_len);
+	if (!route) {
+		server_refuse(answer, &not_here);
+		return;
+	}
+	if (!is_method(request, route->flags & ROUTE_POST ? "POST" : "GET")) {
+		server_refuse(answer, &not_so);
+		answer->allow = route->flags & ROUTE_POST ? "POST" : "GET";
+		return;
+	}
+	answer_route(server, request, route, id, id_len, answer);
+}

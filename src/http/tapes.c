@@ -1,0 +1,379 @@
+#include "http/tapes.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/str.h"
+
+enum {
+	QUIET_S = 10,	    /* a recording writes at least so often */
+	WAIT_MS = 1000,	    /* that a question waits for a tape being read */
+	NAMES_WAIT_MS = 100 /* between looks at the limits while names are found */
+};
+static const uint64_t RELOAD_NS = UINT64_C(2) * 1000000000; /* between readings of a live tape */
+
+struct tapes {
+	struct tape *items;
+	size_t count;
+	pthread_mutex_t lock;
+	pthread_cond_t changed; /* a state, names, wants_load, is_stopping */
+	pthread_t thread;
+	bool has_thread;
+	bool is_stopping;
+	bool is_idle; /* the thread waits for work */
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* --- reading ------------------------------------------------------------------------------- */
+
+static void loaded_destroy(struct loaded *loaded)
+{
+	if (!loaded)
+		return;
+	names_destroy(loaded->names);
+	model_destroy(loaded->model);
+	free(loaded);
+}
+CLEAN_DEFINE(loaded_destroy, struct loaded *);
+
+static void progress_keep(void *context, uint64_t done, uint64_t total)
+{
+	struct tape *tape = context;
+
+	__atomic_store_n(&tape->done, done, __ATOMIC_RELAXED);
+	__atomic_store_n(&tape->total, total, __ATOMIC_RELAXED);
+}
+
+static struct err *loaded_create(struct tape *tape, struct loaded **loaded_ret)
+{
+	const struct model_settings settings = {
+		.progress = progress_keep,
+		.progress_context = tape,
+	};
+	CLEAN(loaded_destroy) struct loaded *loaded = calloc(1, sizeof(*loaded));
+	struct err *err;
+
+	if (!loaded)
+		return err_nomem();
+	loaded->refs = 1;
+	loaded->tapes = tape->tapes;
+	err = model_load_with(tape->source->path, MODEL_FULL, &settings, &loaded->model);
+	if (err)
+		return err;
+	loaded->names = names_create(loaded->model, tape->source->symbols);
+	if (!loaded->names)
+		return err_nomem();
+	*loaded_ret = steal(loaded);
+	return NULL;
+}
+
+/* Once every frame was asked for, asking again only reads: from then on names may be shared. */
+static void names_settle(struct names *names, const struct model *model)
+{
+	names_prepare(names);
+	for (uint32_t i = CAPTURE_STACK_FIRST; i < model_stack_count(model); i++)
+		(void)names_frames(names, i);
+}
+
+/* What ends without saying how may still be written to, by a recording that goes on. */
+static enum tape_state state_of(const struct tape *tape, const struct model *model)
+{
+	struct stat status;
+
+	if (model_process(model)->end_kind != TAPE_END_UNKNOWN)
+		return TAPE_COMPLETE;
+	if (stat(tape->source->path, &status) == 0 && time(NULL) - status.st_mtim.tv_sec < QUIET_S)
+		return TAPE_LIVE;
+	return TAPE_TRUNCATED;
+}
+
+static void loaded_put_locked(struct loaded *loaded)
+{
+	if (loaded && --loaded->refs == 0)
+		loaded_destroy(loaded);
+}
+
+/* The lock is held on entry and return, and not in between. */
+static void tape_load(struct tapes *tapes, struct tape *tape)
+{
+	struct loaded *loaded = NULL, *old = tape->loaded;
+	const uint64_t gen = old ? old->gen + 1 : 0;
+	struct err *err;
+
+	tape->wants_load = false;
+	pthread_mutex_unlock(&tapes->lock);
+	err = loaded_create(tape, &loaded);
+	pthread_mutex_lock(&tapes->lock);
+	tape->loaded_ns = now_ns();
+	if (err) {
+		if (!old) {
+			tape->state = TAPE_FAILED;
+			tape->err = err;
+		} else {
+			err_destroy(err);
+		}
+	} else {
+		tape->state = state_of(tape, loaded->model);
+		loaded->gen = tape->state == TAPE_LIVE ? gen + !old : gen;
+		tape->loaded = loaded;
+		loaded->refs++; /* ours, while names are found */
+		loaded_put_locked(old);
+	}
+	pthread_cond_broadcast(&tapes->changed);
+	if (!loaded)
+		return;
+	pthread_mutex_unlock(&tapes->lock);
+	names_settle(loaded->names, loaded->model);
+	pthread_mutex_lock(&tapes->lock);
+	loaded->names_ready = true;
+	loaded_put_locked(loaded);
+	pthread_cond_broadcast(&tapes->changed);
+}
+
+static struct tape *tape_next(struct tapes *tapes)
+{
+	for (size_t i = tapes->count; i-- > 0;) { /* "last" first */
+		if (tapes->items[i].wants_load)
+			return &tapes->items[i];
+	}
+	return NULL;
+}
+
+static void *tapes_run(void *context)
+{
+	struct tapes *tapes = context;
+
+	pthread_mutex_lock(&tapes->lock);
+	while (!tapes->is_stopping) {
+		struct tape *tape = tape_next(tapes);
+
+		if (tape) {
+			tape_load(tapes, tape);
+			continue;
+		}
+		tapes->is_idle = true;
+		pthread_cond_wait(&tapes->changed, &tapes->lock);
+		tapes->is_idle = false;
+	}
+	tapes->is_idle = true;
+	pthread_mutex_unlock(&tapes->lock);
+	return NULL;
+}
+
+/* --- all of them --------------------------------------------------------------------------- */
+
+static struct err *tape_open(struct tapes *tapes, const struct tape_source *source,
+			     struct tape *tape)
+{
+	CLEAN(capture_destroy) struct capture *capture = NULL;
+	struct err *err = capture_open(source->path, &capture);
+
+	if (err)
+		return err;
+	*tape = (struct tape) { .source = source, .tapes = tapes, .wants_load = true };
+	tape->file_bytes = capture_facts(capture)->file_bytes;
+	for (size_t i = 0; i < TAPE_UUID_BYTES; i++)
+		str_format(tape->id + 2 * i, 3, "%02x", capture_header(capture)->uuid[i]);
+	return NULL;
+}
+
+static void tapes_free(struct tapes *tapes)
+{
+	for (size_t i = 0; tapes->items && i < tapes->count; i++) {
+		struct tape *tape = &tapes->items[i];
+
+		err_destroy(tape->err);
+		assert(!tape->loaded || tape->loaded->refs == 1);
+		loaded_destroy(tape->loaded);
+	}
+	pthread_cond_destroy(&tapes->changed);
+	pthread_mutex_destroy(&tapes->lock);
+	free(tapes->items);
+	free(tapes);
+}
+
+struct err *tapes_create(const struct tape_source *sources, size_t count, struct tapes **tapes_ret)
+{
+	struct tapes *tapes = calloc(1, sizeof(*tapes));
+	pthread_condattr_t attr;
+	struct err *err = NULL;
+	int rc;
+
+	if (!tapes)
+		return err_nomem();
+	pthread_mutex_init(&tapes->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&tapes->changed, &attr);
+	pthread_condattr_destroy(&attr);
+	tapes->items = calloc(count + 1, sizeof(*tapes->items));
+	if (!tapes->items)
+		err = err_nomem();
+	for (size_t i = 0; !err && i < count; i++) {
+		err = tape_open(tapes, &sources[i], &tapes->items[i]);
+		tapes->count += !err;
+	}
+	if (!err) {
+		rc = pthread_create(&tapes->thread, NULL, tapes_run, tapes);
+		err = rc ? err_errno_new(rc, "start a thread") : NULL;
+	}
+	if (err) {
+		tapes_free(tapes);
+		return err;
+	}
+	*tapes_ret = tapes;
+	return NULL;
+}
+
+bool tapes_destroy(struct tapes *tapes)
+{
+	bool is_idle;
+
+	if (!tapes)
+		return true;
+	pthread_mutex_lock(&tapes->lock);
+	is_idle = tapes->is_idle;
+	tapes->is_stopping = true;
+	pthread_cond_broadcast(&tapes->changed);
+	pthread_mutex_unlock(&tapes->lock);
+	if (!is_idle) {
+		pthread_detach(tapes->thread);
+		return false;
+	}
+	pthread_join(tapes->thread, NULL);
+	tapes_free(tapes);
+	return true;
+}
+
+size_t tapes_count(const struct tapes *tapes)
+{
+	return tapes->count;
+}
+
+struct tape *tapes_get(struct tapes *tapes, size_t index)
+{
+	assert(index < tapes->count);
+	return &tapes->items[index];
+}
+
+struct tape *tapes_find(struct tapes *tapes, const char *id, size_t len)
+{
+	if (len == 4 && memcmp(id, "last", 4) == 0 && tapes->count)
+		return &tapes->items[tapes->count - 1];
+	for (size_t i = 0; i < tapes->count; i++) {
+		if (strlen(tapes->items[i].id) == len && memcmp(tapes->items[i].id, id, len) == 0)
+			return &tapes->items[i];
+	}
+	return NULL;
+}
+
+/* --- asking -------------------------------------------------------------------------------- */
+
+static void wait_ms(struct tapes *tapes, uint64_t ms)
+{
+	const uint64_t until = now_ns() + ms * 1000000;
+	const struct timespec time = { (time_t)(until / 1000000000), (long)(until % 1000000000) };
+
+	pthread_cond_timedwait(&tapes->changed, &tapes->lock, &time);
+}
+
+static struct err *failure_copy(const struct err *err)
+{
+	return err_new(err_code_of(err) == ERR_USAGE ? ERR_FORMAT : err_code_of(err), "%s",
+		       err_message(err));
+}
+
+/* One that is still being written is read again when the last reading is old. */
+static void refresh(struct tape *tape)
+{
+	if (tape->state != TAPE_LIVE || now_ns() - tape->loaded_ns < RELOAD_NS)
+		return;
+	tape->wants_load = true;
+	pthread_cond_broadcast(&tape->tapes->changed);
+}
+
+struct err *tapes_acquire(struct tape *tape, const struct sweep_limits *limits,
+			  struct loaded **loaded_ret)
+{
+	const uint64_t end = now_ns() + (uint64_t)WAIT_MS * 1000000;
+	struct tapes *tapes = tape->tapes;
+	struct err *err = NULL;
+
+	pthread_mutex_lock(&tapes->lock);
+	refresh(tape);
+	while (!err && (!tape->loaded || tape->wants_load) && tape->state != TAPE_FAILED &&
+	       now_ns() < end && !tapes->is_stopping) {
+		wait_ms(tapes, NAMES_WAIT_MS);
+		err = sweep_check(limits);
+	}
+	if (!err && tape->state == TAPE_FAILED)
+		err = failure_copy(tape->err);
+	else if (!err && !tape->loaded)
+		err = err_new(ERR_STATE, "the tape is still being read");
+	if (!err) {
+		*loaded_ret = tape->loaded;
+		tape->loaded->refs++;
+	}
+	pthread_mutex_unlock(&tapes->lock);
+	return err;
+}
+
+void tapes_release(struct loaded *loaded)
+{
+	struct tapes *tapes;
+
+	if (!loaded)
+		return;
+	tapes = loaded->tapes;
+	pthread_mutex_lock(&tapes->lock);
+	loaded_put_locked(loaded);
+	pthread_mutex_unlock(&tapes->lock);
+}
+
+enum tape_state tapes_look(struct tape *tape, struct loaded **loaded_ret, char **error_ret)
+{
+	struct tapes *tapes = tape->tapes;
+	enum tape_state state;
+
+	pthread_mutex_lock(&tapes->lock);
+	refresh(tape);
+	state = tape->state;
+	*loaded_ret = tape->loaded;
+	if (tape->loaded)
+		tape->loaded->refs++;
+	*error_ret = tape->err ? strdup(err_message(tape->err)) : NULL;
+	pthread_mutex_unlock(&tapes->lock);
+	return state;
+}
+
+struct err *tapes_wait_names(struct loaded *loaded, const struct sweep_limits *limits)
+{
+	struct tapes *tapes = loaded->tapes;
+	struct err *err = NULL;
+
+	pthread_mutex_lock(&tapes->lock);
+	while (!err && !loaded->names_ready) {
+		wait_ms(tapes, NAMES_WAIT_MS);
+		err = sweep_check(limits);
+	}
+	if (err && err_code_of(err) == ERR_LIMIT) {
+		err_destroy(err);
+		err = err_new(ERR_STATE, "names of functions are still being found");
+	}
+	pthread_mutex_unlock(&tapes->lock);
+	return err;
+}
+
+struct names *tapes_names_unready(const struct loaded *loaded)
+{
+	return loaded->names;
+}

@@ -1,0 +1,79 @@
+/*
+ * tapes: what is served. Each is opened at once, read by a thread in the background, and then
+ * shared by all who ask; one that is still being recorded is read anew when it is asked for later.
+ *
+ * All functions may be called on any thread.
+ */
+#ifndef MEMTAPE_HTTP_TAPES_H
+#define MEMTAPE_HTTP_TAPES_H
+
+#include "model/names.h"
+#include "query/sweep.h"
+
+enum tape_state { TAPE_LOADING, TAPE_COMPLETE, TAPE_TRUNCATED, TAPE_LIVE, TAPE_FAILED };
+
+enum { TAPES_ID_BYTES = 2 * TAPE_UUID_BYTES + 1 };
+
+/* A tape to be served; borrowed for as long as tapes live. */
+struct tape_source {
+	const char *path;
+	const struct symbol_options *symbols;
+};
+
+struct tapes;
+
+/* One reading of a tape: immutable, but that names become ready. */
+struct loaded {
+	struct model *model;
+	struct names *names;
+	bool names_ready; /* under the tapes' lock */
+	uint64_t gen;	  /* 0: the tape is finished */
+	unsigned refs;	  /* under the lock */
+	struct tapes *tapes;
+};
+
+struct tape {
+	const struct tape_source *source;
+	char id[TAPES_ID_BYTES];
+	uint64_t file_bytes; /* when it was opened */
+	struct tapes *tapes;
+	/* Under the lock: */
+	enum tape_state state;
+	struct loaded *loaded; /* NULL: not yet, or failed */
+	struct err *err;       /* TAPE_FAILED: why */
+	uint64_t loaded_ns;    /* when, CLOCK_MONOTONIC */
+	bool wants_load;
+	/* Of the load that runs, atomic: */
+	uint64_t done;
+	uint64_t total;
+};
+
+/* Opens them (what is no tape is an error here) and begins to read. */
+struct err *tapes_create(const struct tape_source *sources, size_t count, struct tapes **tapes_ret);
+
+/* Nobody may hold a reading any more. A load that runs cannot be stopped: then false is returned,
+ * and the memory stays with it until the process ends. */
+bool tapes_destroy(struct tapes *tapes);
+
+size_t tapes_count(const struct tapes *tapes);
+struct tape *tapes_get(struct tapes *tapes, size_t index);
+
+/* By id, or "last"; NULL: there is none. */
+struct tape *tapes_find(struct tapes *tapes, const char *id, size_t len);
+
+/* The tape as it is now; waits a moment for one that is being read. To be released. ERR_STATE: not
+ * yet; ERR_FORMAT and others: it cannot be read. */
+struct err *tapes_acquire(struct tape *tape, const struct sweep_limits *limits,
+			  struct loaded **loaded_ret);
+void tapes_release(struct loaded *loaded); /* NULL is fine */
+
+/* The state, and the reading if there is one (to be released), without waiting. error_ret gets a
+ * copy on the heap, NULL unless TAPE_FAILED. */
+enum tape_state tapes_look(struct tape *tape, struct loaded **loaded_ret, char **error_ret);
+
+struct err *tapes_wait_names(struct loaded *loaded, const struct sweep_limits *limits);
+
+/* Names before they are ready: only for those who do not read any. */
+struct names *tapes_names_unready(const struct loaded *loaded);
+
+#endif

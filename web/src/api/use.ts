@@ -1,0 +1,72 @@
+/*
+ * An answer of the server for a component. What is on the screen stays until the new answer is there: `data` is the last
+ * good one, `stale` says that it belongs to an older question for more than 150 ms.
+ */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { dragging } from "../store";
+import { ApiError, cached, generationSet, get, requestUrl } from "./client";
+import type { Params } from "./client";
+
+export interface Answer<T> {
+	data: T | null;
+	error: ApiError | null;
+	loading: boolean; /* a request is under way */
+	stale: boolean; /* data is older than the question, and has been for a while */
+	url: string;
+	retry: () => void;
+}
+
+const DIM_AFTER_MS = 150;
+const DRAG_MS = 120; /* while dragging, a request may run this long before the next one replaces it */
+
+interface State<T> { data: T | null; error: ApiError | null; loading: boolean; stale: boolean; of: string }
+
+/* params null: nothing is asked, and what was answered stays. */
+export function useApi<T>(path: string, params: Params | null): Answer<T> {
+	const url = params ? requestUrl(path, params) : "";
+	const [state, setState] = useState<State<T>>(() => {
+		const known = params ? cached<T>(url) : undefined;
+		return { data: known ?? null, error: null, loading: !!params && known === undefined, stale: false, of: known ? url : "" };
+	});
+	const [attempt, setAttempt] = useState(0);
+	const begun = useRef(0);
+	const running = useRef<AbortController | null>(null);
+	useEffect(() => {
+		if (!params)
+			return;
+		const known = cached<T>(url);
+		if (known !== undefined) {
+			running.current?.abort();
+			setState({ data: known, error: null, loading: false, stale: false, of: url });
+			return;
+		}
+		const abort = new AbortController();
+		const ask = () => {
+			running.current?.abort();
+			running.current = abort;
+			begun.current = performance.now();
+			get<T>(path, params, abort.signal).then(
+				(data) => setState({ data, error: null, loading: false, stale: false, of: url }),
+				(error) => {
+					if (error instanceof ApiError)
+						setState((s) => ({ ...s, error, loading: false, stale: s.of !== url }));
+					else if (error.name !== "AbortError")
+						setState((s) => ({ ...s, loading: false }));
+				});
+		};
+		setState((s) => ({ ...s, loading: true }));
+		const dim = setTimeout(() => setState((s) => (s.loading && s.data ? { ...s, stale: true } : s)), DIM_AFTER_MS);
+		const wait = dragging.peek() && running.current ? Math.max(0, begun.current + DRAG_MS - performance.now()) : 0;
+		const later = wait > 0 ? setTimeout(ask, wait) : (ask(), undefined);
+		return () => {
+			clearTimeout(dim);
+			clearTimeout(later);
+			if (!dragging.peek())
+				abort.abort();
+		};
+	}, [url, attempt]);
+	useEffect(() => () => running.current?.abort(), []);
+	return { ...state, url, retry: () => setAttempt((n) => n + 1) };
+}
+
+export { generationSet };

@@ -1,0 +1,20 @@
+/* The web app of memtape. */
+import "./css/fonts.css";
+import "./css/tokens.css";
+import "./css/base.css";
+import "./css/ui.css";
+import "./css/app.css";
+import { render } from "preact";
+import { App } from "./app";
+import { keysInit } from "./keys";
+import { sessionInit } from "./session";
+import { storeInit } from "./store";
+import { themeInit } from "./theme";
+import { copyInit } from "./ui/cells";
+
+storeInit();
+themeInit();
+keysInit();
+copyInit();
+sessionInit();
+render(<App />, document.getElementById("app")!);

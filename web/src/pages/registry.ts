@@ -1,0 +1,30 @@
+/*
+ * A page is a file src/pages/NAME.tsx that exports `page`. That is all: the build collects them (build.mjs), and the
+ * rail, the keys, the palette and the help sheet follow. Parts of a page lie in src/NAME/.
+ */
+import type { ComponentType } from "preact";
+import { pages as found } from "virtual:pages";
+import type { Tape } from "../api/types";
+import type { Icon } from "../ui/icons";
+
+export interface Page {
+	id: string; /* in the address: #/ID */
+	title: string;
+	icon: Icon;
+	key: string; /* after g */
+	group: "Explore" | "Diagnose" | "Compare & query";
+	order: number; /* within its group */
+	component: ComponentType;
+	count?: (tape: Tape) => number | null; /* beside its name in the rail */
+	hasMetric?: boolean; /* it shows the selected metric: document.title says which */
+	keys?: readonly (readonly [key: string, meaning: string])[]; /* its own keys, for the help sheet */
+}
+
+const GROUPS = ["Explore", "Diagnose", "Compare & query"];
+
+export const pages: readonly Page[] =
+	[...found].sort((a, b) => GROUPS.indexOf(a.group) - GROUPS.indexOf(b.group) || a.order - b.order);
+
+export function pageFind(id: string): Page | undefined {
+	return pages.find((p) => p.id === id);
+}

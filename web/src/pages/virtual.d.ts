@@ -1,0 +1,3 @@
+declare module "virtual:pages" {
+	export const pages: import("./registry").Page[];
+}

@@ -1,0 +1,71 @@
+/* What every page needs to know: which tapes there are, what the selected one is, and whether the server is there. */
+import { effect, signal } from "@preact/signals";
+import { ApiError, generationSet, get, request, requestUrl, server } from "./api/client";
+import type { Info, TapeDetail, Timeline } from "./api/types";
+import { rankedModules, SERIES } from "./palette";
+import { detail, info, tape, tapeId, token } from "./store";
+
+const LOADING_MS = 500, LIVE_MS = 2000, GONE_MS = 2000;
+
+/* Why there is nothing to show at all; 401: the token is missing or wrong. */
+export const infoError = signal<ApiError | null>(null);
+
+let timer: ReturnType<typeof setTimeout> | undefined;
+let asking: AbortController | null = null;
+
+function again(ms: number): void {
+	clearTimeout(timer);
+	timer = setTimeout(() => void infoLoad(), ms);
+}
+
+/* Asks what there is; again while something is being loaded or recorded, or when the server did not answer. */
+export async function infoLoad(): Promise<void> {
+	asking?.abort();
+	asking = new AbortController();
+	try {
+		const answer = await (await request(requestUrl("info"), { signal: asking.signal })).json() as Info;
+		infoError.value = null;
+		generationSet(answer.gen);
+		info.value = answer;
+		if (answer.tapes.some((t) => t.state === "loading"))
+			again(LOADING_MS);
+		else if (answer.tapes.some((t) => t.state === "live"))
+			again(LIVE_MS);
+	} catch (error) {
+		if (error instanceof ApiError)
+			infoError.value = error;
+		else if ((error as Error).name !== "AbortError")
+			again(GONE_MS);
+	}
+}
+
+/* Modules are painted by their rank in the whole tape, whatever is selected. */
+async function detailLoad(id: string, abort: AbortController): Promise<void> {
+	try {
+		const [found, ranks] = await Promise.all([
+			get<TapeDetail>("tape", { c: id }, abort.signal),
+			get<Timeline>("timeline", { c: id, by: "module", cols: 1, top: SERIES.length }, abort.signal),
+		]);
+		detail.value = found;
+		rankedModules.value = ranks.bands.filter((b) => !b.rest).map((b) => b.title);
+	} catch { /* the pages show their own errors */ }
+}
+
+export function sessionInit(): void {
+	effect(() => {
+		void token.value;
+		void infoLoad();
+	});
+	effect(() => {
+		const id = tapeId.value, state = tape.value?.state;
+		if (!state || state === "loading" || state === "failed")
+			return;
+		const abort = new AbortController();
+		void detailLoad(id, abort);
+		return () => abort.abort();
+	});
+	effect(() => {
+		if (server.value.gone)
+			again(GONE_MS);
+	});
+}

@@ -1,0 +1,66 @@
+/* What a card shows when it has no answer: a skeleton, nothing found, or an error with its way out. */
+import type { ComponentChildren, JSX } from "preact";
+import { ApiError, curlLine } from "../api/client";
+import type { Answer } from "../api/use";
+import { removeTerm, terms } from "../filter";
+import { filter, range, update } from "../store";
+import { IconSearch, IconWarning } from "./icons";
+
+export function Loading(props: { rows?: number; height?: number }): JSX.Element {
+	return (
+		<div class="state" role="status" aria-label="Loading">
+			{Array.from({ length: props.rows ?? 3 }, (_, i) => (
+				<div key={i} class="skeleton" style={{ width: `${92 - (i % 3) * 14}%`, height: `${props.height ?? 16}px` }} />
+			))}
+		</div>
+	);
+}
+
+export function Empty(props: { title: string; children?: ComponentChildren }): JSX.Element {
+	return <div class="state"><IconSearch /><h3>{props.title}</h3>{props.children}</div>;
+}
+
+/* Nothing matches: what to take away. */
+export function EmptyByFilter(props: { what?: string }): JSX.Element {
+	const list = terms(filter.value);
+	return (
+		<Empty title={`No ${props.what ?? "allocations"} match`}>
+			<p>{list.length + (range.value ? 1 : 0) > 0 ? "Take away one of:" : "The tape has none."}</p>
+			<div class="actions">
+				{list.map((term, i) => (
+					<button key={term} type="button" class="button small" onClick={() => update({ filter: removeTerm(filter.value, i) })}>
+						<code>{term}</code> ×
+					</button>
+				))}
+				{range.value && <button type="button" class="button small" onClick={() => update({ range: null })}>time range ×</button>}
+			</div>
+		</Empty>
+	);
+}
+
+export function ErrorCard(props: { error: ApiError; retry: () => void }): JSX.Element {
+	const { error } = props;
+	return (
+		<div class="state" role="alert">
+			<IconWarning />
+			<h3>{error.body.message}</h3>
+			{error.body.hint && <p>{error.body.hint}</p>}
+			<div class="actions">
+				{error.body.parameter === "q" && error.body.suggest &&
+					<button type="button" class="button small" onClick={() => update({ filter: error.body.suggest! })}>Use <code>{error.body.suggest}</code></button>}
+				<button type="button" class="button small" onClick={props.retry}>Try again</button>
+				<button type="button" class="button small" onClick={() => void navigator.clipboard.writeText(curlLine(error.request))}>Copy request</button>
+			</div>
+		</div>
+	);
+}
+
+/* The usual order: an error without old content, a skeleton, the content. */
+export function Shown<T>(props: { answer: Answer<T>; loading?: ComponentChildren; children: (data: T) => ComponentChildren }): JSX.Element {
+	const { answer } = props;
+	if (answer.data !== null && !answer.error)
+		return <>{props.children(answer.data)}</>;
+	if (answer.error)
+		return <ErrorCard error={answer.error} retry={answer.retry} />;
+	return <>{props.loading ?? <Loading />}</>;
+}

@@ -1,0 +1,184 @@
+/*
+ * A table of any length: only the rows in view are in the document. Browsers end at some ten million pixels, so a longer
+ * list is scrolled by a scrollbar of 8,000,000 and its rows are placed by hand. One element scrolls, has the role of the
+ * grid and takes the keys; the current row is its active descendant.
+ */
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+
+const SPACER_MAX_PX = 8_000_000;
+const HEAD_PX = 34;
+const SPARE_ROWS = 4;
+
+export interface Rows<R> {
+	count: number;
+	get: (index: number) => R | undefined; /* undefined: being fetched */
+	need: (first: number, last: number) => void; /* what is in view now */
+}
+
+export interface Column<R> {
+	id: string;
+	title: string;
+	help?: string;
+	track: string; /* as in grid-template-columns */
+	numeric?: boolean;
+	sort?: boolean; /* onSort is called with the column's id */
+	cell: (row: R, index: number) => ComponentChildren;
+}
+
+export interface Sort { id: string; order: "asc" | "dsc" }
+
+export interface VirtualGridProps<R> {
+	label: string;
+	rows: Rows<R>;
+	columns: readonly Column<R>[];
+	rowHeight?: number;
+	sort?: Sort;
+	onSort?: (id: string) => void;
+	selected?: number | null;
+	onSelect?: (index: number, row: R | undefined) => void; /* click, or moving with the keys */
+	onActivate?: (index: number, row: R | undefined) => void; /* double click, Enter */
+	onKey?: (event: KeyboardEvent, index: number, row: R | undefined) => boolean; /* true: taken */
+	tree?: (row: R) => { level: number; expanded: boolean | null }; /* a treegrid */
+	detail?: { index: number; height: number; content: ComponentChildren } | null; /* opened below a row */
+	minWidth?: number;
+}
+
+interface View { top: number; height: number } /* in the whole list's own pixels */
+
+/* Where things are: the list's height, and how the scrollbar's pixels stand for it. */
+function measure(count: number, rowHeight: number, detail: number, height: number) {
+	const whole = count * rowHeight + detail;
+	const spacer = Math.min(whole, SPACER_MAX_PX);
+	const ratio = whole > spacer ? (whole - height) / (spacer - height) : 1;
+	return { whole, spacer, ratio };
+}
+
+export function VirtualGrid<R>(props: VirtualGridProps<R>): JSX.Element {
+	const { rows, rowHeight = 30, detail } = props;
+	const id = useId();
+	const box = useRef<HTMLDivElement>(null);
+	const [view, setView] = useState<View>({ top: 0, height: 600 });
+	const wanted = useRef<number | null>(null); /* the exact place the keys went to */
+	const active = Math.min(props.selected ?? 0, Math.max(0, rows.count - 1));
+	const place = measure(rows.count, rowHeight, detail?.height ?? 0, view.height);
+	const topOf = (i: number) => i * rowHeight + (detail && i > detail.index ? detail.height : 0);
+	const rowAt = (y: number) => {
+		if (detail && y > (detail.index + 1) * rowHeight)
+			y = Math.max((detail.index + 1) * rowHeight, y - detail.height);
+		return Math.floor(y / rowHeight);
+	};
+
+	const scrolled = () => {
+		const el = box.current!;
+		const height = Math.max(rowHeight, el.clientHeight - HEAD_PX);
+		const exact = wanted.current;
+		wanted.current = null;
+		const now = measure(rows.count, rowHeight, detail?.height ?? 0, height);
+		const top = exact !== null && Math.abs(exact / now.ratio - el.scrollTop) < 2 ? exact : el.scrollTop * now.ratio;
+		setView((v) => (v.top === top && v.height === height ? v : { top, height }));
+	};
+	useLayoutEffect(scrolled, [rows.count, detail?.index, detail?.height]);
+	useEffect(() => {
+		const watch = new ResizeObserver(scrolled);
+		watch.observe(box.current!);
+		return () => watch.disconnect();
+	});
+
+	const first = Math.max(0, rowAt(view.top) - SPARE_ROWS);
+	const last = Math.min(rows.count - 1, rowAt(view.top + view.height) + SPARE_ROWS);
+	useEffect(() => { if (last >= first) rows.need(first, last); }, [first, last, rows]);
+
+	const reveal = (index: number) => {
+		const top = topOf(index);
+		const next = top < view.top ? top : top + rowHeight > view.top + view.height ? top + rowHeight - view.height : null;
+		if (next === null)
+			return;
+		wanted.current = next;
+		box.current!.scrollTop = next / place.ratio;
+		scrolled();
+	};
+	const go = (index: number) => {
+		const to = Math.max(0, Math.min(rows.count - 1, index));
+		props.onSelect?.(to, rows.get(to));
+		reveal(to);
+	};
+	const onKeyDown = (event: KeyboardEvent) => {
+		if (event.target !== box.current || rows.count === 0 || event.ctrlKey || event.altKey || event.metaKey)
+			return;
+		const page = Math.max(1, Math.floor(view.height / rowHeight) - 1);
+		const to: Record<string, number> = {
+			ArrowDown: active + (props.selected == null ? 0 : 1), ArrowUp: active - 1, PageDown: active + page, PageUp: active - page,
+			Home: 0, End: rows.count - 1,
+		};
+		if (props.onKey?.(event, active, rows.get(active)))
+			event.preventDefault();
+		else if (event.key in to) {
+			event.preventDefault();
+			go(to[event.key]!);
+		} else if (event.key === "Enter") {
+			event.preventDefault();
+			props.onActivate?.(active, rows.get(active));
+		}
+	};
+
+	const tracks = props.columns.map((c) => c.track).join(" ");
+	const shift = box.current && place.ratio !== 1 ? view.top / place.ratio - view.top : 0;
+	const drawn: JSX.Element[] = [];
+	for (let i = first; i <= last; i++)
+		drawn.push(
+			<GridRow key={i} {...props} id={`${id}-${i}`} index={i} row={rows.get(i)} tracks={tracks} height={rowHeight} y={topOf(i) + shift}
+				active={i === active} chosen={i === props.selected} />);
+	return (
+		<div class="vgrid" ref={box} role={props.tree ? "treegrid" : "grid"} aria-label={props.label} aria-rowcount={rows.count + 1} tabIndex={0}
+			aria-activedescendant={active >= first && active <= last ? `${id}-${active}` : undefined} onScroll={scrolled} onKeyDown={onKeyDown}
+			style={{ "--grid-min": props.minWidth ? `${props.minWidth}px` : "100%" }}>
+			<GridHead {...props} tracks={tracks} />
+			<div class="vgrid-space" role="rowgroup" style={{ height: `${place.spacer}px` }}>
+				{drawn}
+				{detail && detail.index >= first - 1 && detail.index <= last && (
+					<div class="vgrid-detail" role="row" style={{ height: `${detail.height}px`, transform: `translateY(${(detail.index + 1) * rowHeight + shift}px)` }}>
+						<div role="gridcell">{detail.content}</div>
+					</div>
+				)}
+			</div>
+		</div>
+	);
+}
+
+function GridHead<R>(props: VirtualGridProps<R> & { tracks: string }): JSX.Element {
+	return (
+		<div role="rowgroup" class="vgrid-head" style={{ gridTemplateColumns: props.tracks }}>
+			<div role="row" style={{ display: "contents" }}>
+				{props.columns.map((c) => {
+					const sorted = props.sort?.id === c.id ? (props.sort.order === "asc" ? "ascending" : "descending") : undefined;
+					const arrow = sorted ? (sorted === "ascending" ? " \u2191" : " \u2193") : "";
+					return (
+						<div key={c.id} role="columnheader" class={c.numeric ? "num" : ""} title={c.help} aria-sort={c.sort ? sorted ?? "none" : undefined}>
+							{c.sort ? <button type="button" class="sort" onClick={() => props.onSort?.(c.id)}>{c.title}{arrow}</button> : c.title}
+						</div>
+					);
+				})}
+			</div>
+		</div>
+	);
+}
+
+function GridRow<R>(props: VirtualGridProps<R> & {
+	id: string; index: number; row: R | undefined; tracks: string; height: number; y: number; active: boolean; chosen: boolean;
+}): JSX.Element {
+	const { row, index } = props;
+	const tree = row !== undefined ? props.tree?.(row) : undefined;
+	return (
+		<div class={`vgrid-row ${props.active ? "active" : ""}`} role="row" id={props.id} aria-rowindex={index + 2} aria-selected={props.chosen}
+			aria-level={tree?.level} aria-expanded={tree?.expanded ?? undefined}
+			style={{ gridTemplateColumns: props.tracks, height: `${props.height}px`, transform: `translateY(${props.y}px)` }}
+			onClick={() => props.onSelect?.(index, row)} onDblClick={() => props.onActivate?.(index, row)}>
+			{props.columns.map((c) => (
+				<div key={c.id} role="gridcell" class={c.numeric ? "num" : ""}>
+					{row !== undefined ? c.cell(row, index) : <span class="skeleton" style={{ display: "block", height: "10px" }} />}
+				</div>
+			))}
+		</div>
+	);
+}

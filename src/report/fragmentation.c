@@ -305,5 +305,6 @@ const struct report report_fragmentation = {
 	.summary = "what of the heap is resident and unused, and whose blocks keep it",
 	.depth = MODEL_FULL,
 	.sorts = sorts,
+	.instead = "--at chooses the moment",
 	.run = run,
 };

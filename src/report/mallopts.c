@@ -1,6 +1,7 @@
 /*
  * mallopts: how the program tuned its allocator: mallopt and malloc_trim, with their results.
  */
+#include "report/moment.h"
 #include "report/note.h"
 #include "report/table.h"
 
@@ -76,11 +77,12 @@ static struct err *run(const struct report_context *context, FILE *out)
 {
 	const struct model *model = context->model;
 	const uint64_t top = context->settings->top ? context->settings->top : UINT64_MAX;
-	uint64_t shown = 0;
+	uint64_t shown = 0, from_ns = 0, until_ns = 0;
 	struct table table;
-	struct err *err =
-		table_begin(&table, context, out, "mallopts", columns, array_size(columns));
+	struct err *err = report_window_rows(context, &from_ns, &until_ns);
 
+	if (!err)
+		err = table_begin(&table, context, out, "mallopts", columns, array_size(columns));
 	if (err)
 		return err;
 	for (size_t i = 0; i < model_note_count(model) && shown < top; i++) {
@@ -88,11 +90,15 @@ static struct err *run(const struct report_context *context, FILE *out)
 
 		if (note->type != TAPE_EXT_MALLOPT && note->type != TAPE_EXT_MALLOC_TRIM)
 			continue;
+		if (note->ns < from_ns || note->ns > until_ns)
+			continue;
 		emit_setting(table.emit, context, note);
 		shown++;
 	}
 	if (shown == 0)
-		table.remark = "The program called neither mallopt nor malloc_trim.";
+		table.remark = context->has_window
+				       ? "The program called neither mallopt nor malloc_trim then."
+				       : "The program called neither mallopt nor malloc_trim.";
 	return table_end(&table);
 }
 
@@ -100,5 +106,7 @@ const struct report report_mallopts = {
 	.name = "mallopts",
 	.summary = "calls that tuned the allocator: mallopt and malloc_trim",
 	.depth = MODEL_SUMMARY,
+	.has_window = true,
+	.instead = "--from and --until choose by time",
 	.run = run,
 };

@@ -32,6 +32,7 @@ struct answer {
 	struct use_vec uses;
 	uint32_t *first_use; /* by mapping; UINT32_MAX: none */
 	bool has_at;
+	uint64_t from_ns, until_ns; /* to be shown it was there at some time between them */
 };
 
 static const struct emit_column people_columns[] = {
@@ -317,6 +318,10 @@ static struct err *gather_uses(struct answer *answer)
 
 static bool is_shown(const struct answer *answer, size_t index)
 {
+	const struct mapping *mapping = &answer->all->items[index];
+
+	if (mapping->begin_ns > answer->until_ns || mapping->end_ns <= answer->from_ns)
+		return false;
 	return !answer->has_at || answer->at_bytes[index] > 0;
 }
 
@@ -362,6 +367,8 @@ static struct err *run(const struct report_context *context, FILE *out)
 	struct err *err = report_moment(context, &at_ns);
 
 	if (!err)
+		err = report_window_rows(context, &answer.from_ns, &answer.until_ns);
+	if (!err)
 		err = space_create(context->model, &space);
 	if (!err)
 		err = gather(&answer, space, at_ns);
@@ -384,5 +391,8 @@ const struct report report_mappings = {
 	.name = "mappings",
 	.summary = "the address space over time: who mapped what, and how much was resident",
 	.depth = MODEL_FULL,
+	.has_window = true,
+	.instead = "--from, --until and --at choose by time, and so does all else in the table "
+		   "'mappings' of `memtape sql`",
 	.run = run,
 };

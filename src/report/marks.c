@@ -1,6 +1,7 @@
 /*
  * marks: the moments that the program named itself, and what was alive then.
  */
+#include "report/moment.h"
 #include "report/note.h"
 #include "report/table.h"
 
@@ -64,24 +65,30 @@ static struct err *run(const struct report_context *context, FILE *out)
 {
 	const struct model *model = context->model;
 	const uint64_t top = context->settings->top ? context->settings->top : UINT64_MAX;
-	uint64_t shown = 0;
+	uint64_t shown = 0, from_ns = 0, until_ns = 0;
 	struct model_stack_moment *moments =
 		arena_array(context->arena, model_stack_count(model), sizeof(*moments));
 	struct table table;
 	struct err *err = moments ? NULL : err_nomem();
 
 	if (!err)
+		err = report_window_rows(context, &from_ns, &until_ns);
+	if (!err)
 		err = table_begin(&table, context, out, "marks", columns, array_size(columns));
 	if (err)
 		return err;
 	for (size_t i = 0; i < model_note_count(model) && shown < top; i++) {
-		if (model_notes(model)[i].type != TAPE_EXT_MARK)
+		const struct model_note *note = &model_notes(model)[i];
+
+		if (note->type != TAPE_EXT_MARK || note->ns < from_ns || note->ns > until_ns)
 			continue;
-		emit_mark(table.emit, context, &model_notes(model)[i], moments);
+		emit_mark(table.emit, context, note, moments);
 		shown++;
 	}
 	if (shown == 0)
-		table.remark = "The program set no marks; it does with memtape_mark(3).";
+		table.remark = context->has_window ? "The program set no marks in that time."
+						   : "The program set no marks; it does with "
+						     "memtape_mark(3).";
 	return table_end(&table);
 }
 
@@ -89,5 +96,7 @@ const struct report report_marks = {
 	.name = "marks",
 	.summary = "the moments that the program named, and what was alive then",
 	.depth = MODEL_FULL,
+	.has_window = true,
+	.instead = "--from and --until choose by time",
 	.run = run,
 };

@@ -15,6 +15,30 @@ struct err *report_moment(const struct report_context *context, uint64_t *ns_ret
 	return err_wrap(err, "--at %s", context->settings->at);
 }
 
+struct err *report_window(const struct report_context *context, uint64_t *from_ret,
+			  uint64_t *until_ret)
+{
+	const struct report_settings *settings = context->settings;
+	struct moment_span window = { .until = { .kind = MOMENT_END } };
+	struct err *err = NULL;
+
+	if (settings->from)
+		err = moment_parse(settings->from, &window.from);
+	if (!err && settings->until)
+		err = moment_parse(settings->until, &window.until);
+	return err ? err : moment_span_ns(&window, context->model, from_ret, until_ret);
+}
+
+struct err *report_window_rows(const struct report_context *context, uint64_t *from_ret,
+			       uint64_t *until_ret)
+{
+	struct err *err = report_window(context, from_ret, until_ret);
+
+	if (!err && !context->settings->until)
+		*until_ret = UINT64_MAX;
+	return err;
+}
+
 struct err *report_moment_most_free(const struct report_context *context, uint64_t *ns_ret)
 {
 	CLEAN(rss_deinit) struct rss rss = { 0 };

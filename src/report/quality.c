@@ -87,11 +87,16 @@ static void add_part(struct text *text, bool *is_first, const struct report_cont
 {
 	const struct report_settings *settings = context->settings;
 
-	if (!context->selection || selection_is_all(context->selection))
+	const bool is_all = !context->selection || selection_is_all(context->selection);
+
+	if (is_all && !context->has_window)
 		return;
 	begin_line(text, is_first);
-	str_add(&text->out, "this is about a part of the tape: ");
-	text_counted(&text->out, context->selection->count, "allocation");
+	str_add(&text->out, "this is about a part of the tape");
+	if (!is_all) {
+		str_add(&text->out, ": ");
+		text_counted(&text->out, context->selection->count, "allocation");
+	}
 	if (settings->filter) {
 		str_add(&text->out, " of which ");
 		str_add_terminal(&text->out, settings->filter);
@@ -143,6 +148,9 @@ void quality_emit(struct emit *emit, const struct report_context *context)
 		emit_text(emit, "from", context->settings->from);
 		emit_text(emit, "until", context->settings->until);
 		emit_u64(emit, "selected_allocations", context->selection->count, EMIT_COUNT);
+	} else if (context->has_window) {
+		emit_text(emit, "from", context->settings->from);
+		emit_text(emit, "until", context->settings->until);
 	}
 	emit_u64(emit, "lost_events", quality->lost_events, EMIT_COUNT);
 	emit_object(emit, "lost");

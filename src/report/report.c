@@ -40,6 +40,14 @@ static struct selection_settings selection_asked(const struct report *report,
 	};
 }
 
+static struct err *refused(const struct report *report, const char *option)
+{
+	return err_new(ERR_USAGE,
+		       "'%s' is about the whole tape, not about single allocations: it has no "
+		       "%s; %s",
+		       report->name, option, report->instead);
+}
+
 static struct err *selection_asked_check(const struct report *report,
 					 const struct report_settings *settings)
 {
@@ -49,8 +57,11 @@ static struct err *selection_asked_check(const struct report *report,
 	if (!err)
 		err = moment_check("until", settings->until);
 	if (!err && settings->filter && !report->selects)
-		err = err_new(ERR_USAGE, "'%s' is always about the whole tape: it has no --filter",
-			      report->name);
+		err = refused(report, "--filter");
+	if (!err && settings->from && !report->selects && !report->has_window)
+		err = refused(report, "--from");
+	if (!err && settings->until && !report->selects && !report->has_window)
+		err = refused(report, "--until");
 	return err ? err : selection_check(&asked);
 }
 
@@ -99,6 +110,8 @@ struct err *report_run_model(const struct report *report, const struct model *mo
 	if (err)
 		return err;
 	context.selection = selection;
+	context.has_window = report->has_window && selection_is_all(selection) &&
+			     !report->selects && (settings->from || settings->until);
 	context.sums = selection->sums;
 	return report->run(&context, out);
 }

@@ -52,6 +52,7 @@ struct report_context {
 	struct sums sums;		   /* of the selection */
 	const struct suppressions *suppressions; /* leaks: the rules; NULL elsewhere */
 	const struct suppressed *suppressed;	 /* and what they took out of the sums */
+	bool has_window; /* the whole tape is selected, but rows are left out by their times */
 	enum walk_mode mode;
 	struct arena *arena; /* ends with the report */
 };
@@ -61,6 +62,7 @@ struct report {
 	const char *summary; /* one line for the help, no full stop */
 	enum model_depth depth;
 	bool has_window;	  /* --from and --until are its own, not the selection's */
+	const char *instead;	  /* what else there is where one of the three is refused */
 	bool selects;		  /* about a part of the tape too: --filter, --from, --until */
 	const char *operands;	  /* their names for the help, "A B"; NULL: it takes none */
 	bool sorts_itself;	  /* settings->sort_text is for it, `check` looks at it */

@@ -407,5 +407,6 @@ const struct report report_rss = {
 	.name = "rss",
 	.summary = "what resident memory consists of, over time",
 	.depth = MODEL_FULL,
+	.instead = "--json has every sample with its time",
 	.run = run,
 };

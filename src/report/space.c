@@ -291,5 +291,6 @@ const struct report report_space = {
 	.name = "space",
 	.summary = "a map of the heap and of the address space",
 	.depth = MODEL_FULL,
+	.instead = "--at chooses the moment",
 	.run = run,
 };

@@ -2,8 +2,8 @@
  * timeline: live bytes over time. Programs get every span the model has, or as many as they ask
  * for; people get a chart that fits the terminal, one line per step of time.
  */
-#include "query/moment.h"
 #include "query/spans.h"
+#include "report/moment.h"
 #include "report/quality.h"
 #include "report/table.h"
 
@@ -78,24 +78,6 @@ static struct err *steps_join(struct chart *chart, size_t count)
 	return NULL;
 }
 
-static struct err *window_find(const struct report_context *context, uint64_t *from_ret,
-			       uint64_t *until_ret)
-{
-	const struct report_settings *settings = context->settings;
-	struct moment_span window = { .until = { .kind = MOMENT_END } };
-	struct err *err = NULL;
-
-	if (settings->from)
-		err = moment_parse(settings->from, &window.from);
-	if (!err && settings->until)
-		err = moment_parse(settings->until, &window.until);
-	if (!err)
-		err = moment_span_ns(&window, context->model, from_ret, until_ret);
-	if (!err && *from_ret >= *until_ret)
-		err = err_new(ERR_USAGE, "--from is not before --until");
-	return err;
-}
-
 static bool needs_rows(const struct report_settings *settings)
 {
 	return settings->from || settings->until || settings->points > MODEL_TIMELINE_MAX / 2;
@@ -111,9 +93,11 @@ static struct err *steps_find(struct chart *chart, uint64_t count)
 
 	if (is_all && !needs_rows(context->settings))
 		return steps_join(chart, u64_min(count, model_timeline_count(context->model)));
-	err = window_find(context, &from_ns, &until_ns);
+	err = report_window(context, &from_ns, &until_ns);
 	if (err)
 		return err;
+	if (from_ns >= until_ns)
+		return err_new(ERR_USAGE, "--from is not before --until");
 	until_ns++; /* what happens at a moment has happened then */
 	count = u64_min(count, until_ns - from_ns);
 	steps = arena_array(context->arena, count, sizeof(*steps));

@@ -242,6 +242,41 @@ def test_settings_and_marks(heap):
     assert mark["name"] == "all is there" and mark["live_bytes"] == 26980
 
 
+def by_times(heap, name, *words):
+    answer = report(heap, name, *words)
+    return answer[name], answer["quality"]
+
+
+@pytest.mark.parametrize("name", ["mallopts", "marks", "mappings"])
+def test_times_choose_rows_that_have_them(heap, name):
+    every, quality = by_times(heap, name)
+    assert every and "from" not in quality
+    first, last = ("ns", "ns") if name != "mappings" else ("from_ns", "to_ns")
+    ends = {row[key] for row in every for key in (first, last) if row[key] is not None}
+    for begin in sorted({end + more for end in ends for more in (-1, 0, 1) if end + more >= 0}):
+        gone = begin if name == "mappings" else begin - 1  # what ends at a moment has ended then
+        later = [row for row in every if row[last] is None or row[last] > gone]
+        assert by_times(heap, name, "--from", f"{begin}ns")[0] == later
+        until = [row for row in every if row[first] <= begin]
+        found, quality = by_times(heap, name, "--until", f"{begin}ns")
+        assert found == until
+        assert (quality["from"], quality["until"]) == (None, f"{begin}ns")
+        assert by_times(heap, name, "--from", f"{begin}ns", "--until", f"{begin}ns")[0] == [
+            row for row in later if row in until]
+    run(heap, "report", "heap.mtape", name, "--from", "75%", "--until", "25%", code=2)
+    assert "part of the tape, from 99ms until end" in run(
+        heap, "report", "heap.mtape", name, "--from", "99ms")
+
+
+@pytest.mark.parametrize("name", REPORTS)
+@pytest.mark.parametrize("option", [["--filter", "size > 1"], ["--from", "1ms"], ["--until", "1ms"]])
+def test_what_a_report_cannot_choose_is_refused_with_what_to_do_instead(heap, name, option):
+    has_times = name in ("mappings", "mallopts", "marks") and option[0] != "--filter"
+    done = recording.run([recording.memtape(), "report", heap / "heap.mtape", name, *option])
+    assert done.returncode == (0 if has_times else 2)
+    assert has_times or f"has no {option[0]}; --".encode() in done.stderr
+
+
 def test_the_map_adds_up(heap):
     answer = report(heap, "space", "--at", "50ms")
     (region,) = answer["regions"]

@@ -331,7 +331,9 @@ static void check_segments(struct reader *reader, size_t segment_count)
 {
 	const struct table *table = &reader->model->table;
 
-	if (segment_count != (table->row_count + MODEL_SEGMENT - 1) / MODEL_SEGMENT) {
+	/* numbers of rows have 32 bits */
+	if (table->row_count > ROW_NONE ||
+	    segment_count != (table->row_count + MODEL_SEGMENT - 1) / MODEL_SEGMENT) {
 		reader->failed = true;
 		return;
 	}
@@ -340,7 +342,9 @@ static void check_segments(struct reader *reader, size_t segment_count)
 			!segment_is_sound(&table->segments[i], table->file_bytes) ||
 			table->segments[i].row_count !=
 				u64_min(table->row_count - i * MODEL_SEGMENT, MODEL_SEGMENT);
+	/* what a row and a chain say is made a thread and rows that exist */
 	reader->failed |= table->row_count > 0 && reader->model->thread_count == 0;
+	reader->failed |= table->row_count == 0 && table->chain_count > 0;
 }
 
 static bool part_fits(uint64_t offset, uint64_t bytes, uint64_t file_bytes)
@@ -352,8 +356,8 @@ static void check_freed(struct reader *reader, size_t block_count)
 {
 	const struct table *table = &reader->model->table;
 
-	if (block_count != (table->freed_count + FREED_BLOCK - 1) / FREED_BLOCK ||
-	    table->freed_count > table->row_count) {
+	if (table->freed_count > table->row_count ||
+	    block_count != (table->freed_count + FREED_BLOCK - 1) / FREED_BLOCK) {
 		reader->failed = true;
 		return;
 	}

@@ -1,38 +1,15 @@
 /*
  * Any bytes as an index: reading it, and asking a model that comes out of it, ends in an error or
- * in answers that may be wrong but are within what the model says there is. Header and checksum are
- * put right first, or nothing would ever get past them.
+ * in answers that may be wrong but are within what the model says there is.
  */
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include "index_input.h"
 
-#include "model/index.h"
-
-enum { BYTES_MAX = 1 << 20, STACKS_MAX = 1 << 12, POINTS = 50 };
+enum { STACKS_MAX = 1 << 12, POINTS = 50 };
 
 static void check(bool holds)
 {
 	if (!holds)
 		abort();
-}
-
-static void put_right(uint8_t *bytes, size_t size)
-{
-	struct index_header header;
-
-	memcpy(&header, bytes, sizeof(header));
-	memcpy(header.magic, INDEX_MAGIC, sizeof(header.magic));
-	header.version = INDEX_VERSION;
-	header.header_bytes = IMAGE_HEADER_BYTES;
-	header.layout = index_layout();
-	header.file_bytes = size;
-	for (int i = 0; i < INDEX_SECTIONS; i++)
-		if (header.parts[i].offset > size ||
-		    header.parts[i].bytes > size - header.parts[i].offset)
-			return;
-	header.checksum = index_checksum(&header, bytes);
-	memcpy(bytes, &header, sizeof(header));
 }
 
 static uint64_t column_end(const struct model *model, enum model_column column)
@@ -110,21 +87,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	uint8_t *bytes = malloc(size + 1);
-	int fd = memfd_create("index", MFD_CLOEXEC);
-	struct model *model = NULL;
+	struct model *model = index_input_read(data, size);
 
-	check(bytes != NULL && fd >= 0);
-	memcpy(bytes, data, size);
-	if (size <= BYTES_MAX && size >= IMAGE_HEADER_BYTES) {
-		put_right(bytes, size);
-		check(write(fd, bytes, size) == (ssize_t)size);
-		err_destroy(index_read(fd, NULL, &model));
-		if (model)
-			ask(model);
-		model_destroy(model);
-	}
-	close(fd);
-	free(bytes);
+	if (model)
+		ask(model);
+	model_destroy(model);
 	return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
+{
+	return index_mutate(data, size, max_size, seed);
 }

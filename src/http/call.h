@@ -42,7 +42,7 @@ struct call {
 	struct arena *arena;	    /* ends with the call */
 	struct emit *emit;	    /* not RAW: where members of the answer go */
 	FILE *out;		    /* RAW: where it goes */
-	const char *type;	    /* RAW: its media type; may be changed until run returns */
+	const char *type;	    /* RAW: its media type, route->answer; may be changed */
 	const char *file_name;	    /* RAW: to be saved under this name; NULL: to be shown */
 	bool is_approximate;	    /* set it when a number may be estimated: `approx` is said */
 	struct sweep_limits limits; /* deadline and cancel: give them to what takes long */

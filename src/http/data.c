@@ -32,7 +32,6 @@ struct err *data_begin(struct call *call, struct data *data_ret)
 		emit_destroy(data.emit);
 		return err_nomem();
 	}
-	call->type = "application/json";
 	*data_ret = data;
 	return NULL;
 }

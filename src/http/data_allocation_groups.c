@@ -39,7 +39,7 @@ static void groups_emit(struct data *data, const struct groups *groups)
 		emit_object(data->emit, NULL);
 		sums_emit(data, group, true);
 		sums_emit(data, group, false);
-		data_backtrace(data, group->key);
+		data_backtrace(data, group->stack);
 		emit_end(data->emit);
 	}
 	emit_end(data->emit);
@@ -104,7 +104,7 @@ static const struct param params[] = {
 const struct route route_data_allocation_groups = {
 	.path = "/data/{c}/allocation_groups",
 	.summary = "sums of each call stack, as memory-profiler has them",
-	.answer = "application/json",
+	.answer = "application/json; charset=utf-8",
 	.flags = ROUTE_TAPE | ROUTE_RAW | ROUTE_FILE,
 	.params = params,
 	.param_count = array_size(params),

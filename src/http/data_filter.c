@@ -1,6 +1,7 @@
 #include "http/data_filter.h"
 
 #include "base/str.h"
+#include "query/regex.h"
 
 enum { NS_PER_MS = 1000000, NS_PER_S = 1000000000 };
 
@@ -209,10 +210,13 @@ static struct err *moment_add(const struct call *call, struct str *out, const ch
 /* In quotes; a quote in the expression itself becomes its number, which means the same. */
 static struct err *regex_add(struct str *out, const char *text)
 {
+	CLEAN(regex_destroy) struct regex *regex = NULL;
+	struct regex_problem problem;
+
+	if (!regex_create(text, &regex, &problem))
+		return err_new(ERR_USAGE, "this regular expression is not right: %s", problem.text);
 	str_add_char(out, '"');
 	for (; *text; text++) {
-		if (*text == '\\' && !text[1])
-			return err_new(ERR_USAGE, "the pattern ends with a backslash");
 		if (*text == '"' || (*text == '\\' && text[1] == '"')) {
 			text += *text == '\\';
 			str_add(out, "\\x22");

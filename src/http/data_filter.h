@@ -12,9 +12,9 @@
 #include "http/call.h"
 
 /* clang-format off */
-#define DATA_RANGE(name, what)                                                                     \
-	{ .name = name "_min", .kind = PARAM_TEXT, .doc = "at least this " what },                 \
-	{ .name = name "_max", .kind = PARAM_TEXT, .doc = "at most this " what }
+#define DATA_RANGE(field, what)                                                                     \
+	{ .name = field "_min", .kind = PARAM_TEXT, .doc = "at least this " what },                 \
+	{ .name = field "_max", .kind = PARAM_TEXT, .doc = "at most this " what }
 
 #define DATA_FILTER_PARAMS                                                                         \
 	{ .name = "from", .kind = PARAM_TEXT, .doc = "allocated at this moment or later" },        \

@@ -103,7 +103,7 @@ static void node_count(struct data_node *node, const struct group *group)
 
 static bool stack_add(struct builder *builder, const struct group *group)
 {
-	const size_t count = path_read(builder, (uint32_t)group->key);
+	const size_t count = path_read(builder, group->stack);
 	uint32_t node = 0;
 
 	if (count == SIZE_MAX)

@@ -136,7 +136,7 @@ static struct err *call_run(struct call *call, const char *query, size_t query_l
 	if (err)
 		return err;
 	answer->status = 200;
-	answer->type = call->type ? call->type : json_type;
+	answer->type = call->type;
 	if (call->file_name)
 		str_format(answer->file_name, sizeof(answer->file_name), "%s", call->file_name);
 	return NULL;
@@ -154,6 +154,7 @@ static void answer_route(struct server *server, const struct request *request,
 		.params = &params,
 		.server = server,
 		.arena = &arena,
+		.type = route->flags & ROUTE_RAW ? route->answer : json_type,
 		.limits = { .cancel = request->cancel },
 	};
 	struct err *err;

@@ -8,6 +8,8 @@ enum { MESSAGE_BYTES_MAX = 2048, ERRNO_TEXT_BYTES = 128 };
 struct err {
 	enum err_code code;
 	int number;
+	size_t at_next;	     /* place in a text, plus 1; 0: none */
+	const char *suggest; /* NULL: nothing */
 	char message[];
 };
 
@@ -29,6 +31,8 @@ static struct err *err_make(enum err_code code, int number, const char *message)
 		return err_nomem();
 	err->code = code;
 	err->number = number;
+	err->at_next = 0;
+	err->suggest = NULL;
 	memcpy(err->message, message, len);
 	return err;
 }
@@ -91,8 +95,28 @@ struct err *err_wrap(struct err *cause, const char *fmt, ...)
 	if (len >= 0 && (size_t)len < sizeof(message))
 		snprintf(message + len, sizeof(message) - (size_t)len, ": %s", err_message(cause));
 	err = err_make(cause->code, cause->number, message);
+	if (cause->at_next)
+		err_at(err, cause->at_next - 1, cause->suggest);
 	err_destroy(cause);
 	return err;
+}
+
+struct err *err_at(struct err *err, size_t at, const char *suggest)
+{
+	if (err && err != err_nomem()) {
+		err->at_next = at + 1;
+		err->suggest = suggest;
+	}
+	return err;
+}
+
+bool err_at_of(const struct err *err, size_t *at_ret, const char **suggest_ret)
+{
+	if (err->at_next == 0)
+		return false;
+	*at_ret = err->at_next - 1;
+	*suggest_ret = err->suggest;
+	return true;
 }
 
 void err_destroy(struct err *err)

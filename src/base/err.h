@@ -34,6 +34,12 @@ struct err *err_errno_new(int number, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* "text: cause". Takes cause, which may be NULL: then NULL is returned. Code and errno stay. */
 struct err *err_wrap(struct err *cause, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
+/*
+ * It is about byte `at` of a text that the user gave, where `suggest` (a constant; may be NULL) may
+ * have been meant. Returns err, which may be NULL; err_wrap keeps both.
+ */
+struct err *err_at(struct err *err, size_t at, const char *suggest);
+
 /* A constant: reporting it needs no memory. Destroying it does nothing. */
 struct err *err_nomem(void);
 
@@ -44,5 +50,6 @@ CLEAN_DEFINE(err_destroy, struct err *);
 const char *err_message(const struct err *err);
 enum err_code err_code_of(const struct err *err);
 int err_errno_of(const struct err *err); /* 0 unless ERR_SYSTEM or ERR_NOMEM */
+bool err_at_of(const struct err *err, size_t *at_ret, const char **suggest_ret); /* false: unset */
 
 #endif

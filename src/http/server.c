@@ -2,6 +2,7 @@
 
 #include <time.h>
 
+#include "http/assets.h"
 #include "http/call.h"
 #include "http/problem.h"
 
@@ -170,9 +171,18 @@ static void answer_route(struct server *server, const struct request *request,
 
 /* --- requests ------------------------------------------------------------------------------ */
 
-static bool is_method(const struct request *request, const char *method)
+/* route NULL: static files. */
+static const char *method_of(const struct route *route)
 {
-	return strcmp(request->method, method) == 0;
+	return route && route->flags & ROUTE_POST ? "POST" : "GET";
+}
+
+static bool method_fits(const struct request *request, const struct route *route)
+{
+	const char *wanted = method_of(route);
+
+	return strcmp(request->method, wanted) == 0 ||
+	       (strcmp(request->method, "HEAD") == 0 && strcmp(wanted, "GET") == 0);
 }
 
 static bool begins_with(const char *text, const char *head)
@@ -199,14 +209,12 @@ void server_answer(struct server *server, const struct request *request, struct 
 		return;
 	}
 	route = route_find(request->target, path_len, &id, &id_len);
-	if (!route) {
-		server_refuse(answer, &not_here);
-		return;
-	}
-	if (!is_method(request, route->flags & ROUTE_POST ? "POST" : "GET")) {
+	if (!method_fits(request, route)) {
 		server_refuse(answer, &not_so);
-		answer->allow = route->flags & ROUTE_POST ? "POST" : "GET";
-		return;
+		answer->allow = method_of(route);
+	} else if (route) {
+		answer_route(server, request, route, id, id_len, answer);
+	} else if (!assets_answer(request, answer)) {
+		server_refuse(answer, &not_here);
 	}
-	answer_route(server, request, route, id, id_len, answer);
 }

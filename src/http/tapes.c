@@ -76,14 +76,6 @@ static struct err *loaded_create(struct tape *tape, struct loaded **loaded_ret)
 	return NULL;
 }
 
-/* Once every frame was asked for, asking again only reads: from then on names may be shared. */
-static void names_settle(struct names *names, const struct model *model)
-{
-	names_prepare(names);
-	for (uint32_t i = CAPTURE_STACK_FIRST; i < model_stack_count(model); i++)
-		(void)names_frames(names, i);
-}
-
 /* What ends without saying how may still be written to, by a recording that goes on. */
 static enum tape_state state_of(const struct tape *tape, const struct model *model)
 {
@@ -132,7 +124,7 @@ static void tape_load(struct tapes *tapes, struct tape *tape)
 	if (!loaded)
 		return;
 	pthread_mutex_unlock(&tapes->lock);
-	names_settle(loaded->names, loaded->model);
+	names_settle(loaded->names);
 	pthread_mutex_lock(&tapes->lock);
 	loaded->names_ready = true;
 	loaded_put_locked(loaded);

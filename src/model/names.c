@@ -1,5 +1,7 @@
 #include "model/names.h"
 
+#include <assert.h>
+
 #include "base/map.h"
 #include "model/jit_names.h"
 #include "model/roles.h"
@@ -32,6 +34,7 @@ struct names {
 	struct map *places_by_pc; /* by module: pc -> place */
 	struct map ids;		  /* full function and module -> name */
 	struct map shown;	  /* function as shown and module -> name */
+	bool is_view;		  /* of other names: nothing but is_shown is its own */
 	struct map files;	  /* pointer to a recorded path of a source -> where it is */
 	struct name_vec all;
 	struct arena arena;
@@ -79,6 +82,11 @@ void names_destroy(struct names *names)
 {
 	if (!names)
 		return;
+	if (names->is_view) {
+		free(names->is_shown);
+		free(names);
+		return;
+	}
 	symbolizer_destroy(names->symbolizer);
 	jit_names_close(names->jit);
 	for (size_t i = 0; names->places_by_pc && i < model_module_count(names->model); i++)
@@ -317,7 +325,31 @@ struct name_frames names_frames(struct names *names, uint32_t stack)
 		place->frames = place->module == CAPTURE_MODULE_NONE
 					? frames_of_stray(names, place->stack, place->pc)
 					: frames_of_module(names, place->module, place->pc);
+	if (names->is_view && place->module != CAPTURE_MODULE_NONE && place != names->places.items)
+		names->is_shown[place->module] = true;
 	return place->frames ? *place->frames : out_of_memory_frames;
+}
+
+void names_settle(struct names *names)
+{
+	assert(!names->is_view);
+	names_prepare(names);
+	for (uint32_t i = CAPTURE_STACK_FIRST; i < model_stack_count(names->model); i++)
+		(void)names_frames(names, i);
+	for (size_t i = 0; i < model_module_count(names->model); i++)
+		(void)names_object(names, i);
+}
+
+struct names *names_view(const struct names *names)
+{
+	CLEAN(free) struct names *view = malloc(sizeof(*view));
+
+	if (!view)
+		return NULL;
+	*view = *names;
+	view->is_view = true;
+	view->is_shown = calloc(model_module_count(names->model) + 1, sizeof(*view->is_shown));
+	return view->is_shown ? steal(view) : NULL;
 }
 
 struct symbolizer *names_symbolizer(struct names *names)

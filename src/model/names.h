@@ -74,6 +74,19 @@ const char *names_module_path(const struct names *names, size_t module);
 /* Symbolizes all addresses of the model now; names_frames does so by itself. */
 void names_prepare(struct names *names);
 
+/*
+ * Asks for the frames of all stacks. From then on nothing is found any more: names_frames,
+ * names_get, names_count and names_module_path only read, and any number of threads may call them.
+ */
+void names_settle(struct names *names);
+
+/*
+ * The same names for one more thread, after names_settle: they share everything but what was asked
+ * for, by which names_module_state tells of what was shown. To be destroyed before names. NULL: no
+ * memory.
+ */
+struct names *names_view(const struct names *names);
+
 /* How well a module of the model could be read; SYMBOL_UNREAD: nothing of it was shown. */
 enum symbol_state names_module_state(const struct names *names, size_t module);
 

@@ -49,7 +49,7 @@ struct err *expr_error(const char *text, size_t at, const char *fmt, ...)
 	add_place(&message, text, at);
 	if (message.failed)
 		return err_nomem();
-	return err_new(ERR_USAGE, "%s", str_text(&message));
+	return err_at(err_new(ERR_USAGE, "%s", str_text(&message)), at, NULL);
 }
 
 struct err *parser_unexpected(const struct parser *parser, const char *wanted)

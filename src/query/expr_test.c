@@ -452,9 +452,11 @@ static struct err *unknown_field(const struct parser *parser)
 	if (token->kind != TOKEN_WORD)
 		return parser_unexpected(parser, "a field like size, or `(`");
 	if (near)
-		return expr_error(
-			parser->text, token->at, "there is no field '%.*s'; did you mean %s?",
-			(int)u64_min(token->len, 60), parser->text + token->at, near->name);
+		return err_at(expr_error(parser->text, token->at,
+					 "there is no field '%.*s'; did you mean %s?",
+					 (int)u64_min(token->len, 60), parser->text + token->at,
+					 near->name),
+			      token->at, near->name);
 	return expr_error(parser->text, token->at,
 			  "there is no field '%.*s'; `memtape report --list-fields` lists them",
 			  (int)u64_min(token->len, 60), parser->text + token->at);

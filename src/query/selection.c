@@ -260,7 +260,9 @@ static struct err *sum_stacks(struct selection *selection, const struct sweep_li
 static struct sweep_limits limits_of(const struct selection_settings *settings)
 {
 	struct sweep_limits limits = { .thread_count = settings->thread_count,
-				       .cancel = settings->cancel };
+				       .cancel = settings->cancel,
+				       .is_interrupted = settings->is_interrupted,
+				       .context = settings->context };
 	struct timespec now;
 
 	if (settings->time_limit_ns) {

@@ -25,6 +25,8 @@ struct selection_settings {
 	uint64_t time_limit_ns; /* 0: none */
 	unsigned thread_count;	/* 0: as many as there are processors */
 	const bool *cancel;	/* set by another thread to give up; NULL: never. Read atomically */
+	bool (*is_interrupted)(void *context); /* see sweep.h; NULL: never */
+	void *context;
 };
 
 struct selection {

@@ -342,6 +342,8 @@ static struct err *select_rows(struct cursor *cursor)
 	const struct selection_settings settings = {
 		.filter = cursor->base.parameter.text,
 		.time_limit_ns = sql_context_rest_ns(context),
+		.is_interrupted = context->settings->is_interrupted,
+		.context = context->settings->context,
 	};
 
 	if (cursor->base.parameter.kind != SQL_TEXT && cursor->base.parameter.kind != SQL_NULL)

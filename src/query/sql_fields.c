@@ -55,6 +55,9 @@ void sql_fields_forget(struct sql_fields *fields)
 
 static struct err *facts_of(struct sql_context *context, const struct field *field)
 {
+	const struct sweep_limits limits = { .deadline_ns = context->deadline_ns,
+					     .is_interrupted = context->settings->is_interrupted,
+					     .context = context->settings->context };
 	struct facts *facts = context->facts;
 	struct err *err = NULL;
 
@@ -66,7 +69,10 @@ static struct err *facts_of(struct sql_context *context, const struct field *fie
 			return err;
 		context->facts = facts;
 	}
-	return facts_prepare(facts, field->facts);
+	facts->limits = &limits;
+	err = facts_prepare(facts, field->facts);
+	facts->limits = NULL;
+	return err;
 }
 
 static struct err *read_field(struct sql_fields *fields, struct sql_context *context, size_t index,

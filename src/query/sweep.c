@@ -7,7 +7,6 @@
 #include <time.h>
 
 struct sweep {
-	const struct sweep_limits *limits;
 	struct err *(*work)(void *worker, uint64_t segment);
 	uint64_t segment_count;
 	uint64_t next;	 /* the segment that nobody has taken yet; atomic */
@@ -16,6 +15,7 @@ struct sweep {
 
 struct thread {
 	struct sweep *sweep;
+	const struct sweep_limits *limits;
 	void *worker;
 	struct err *err;
 	pthread_t id;
@@ -27,6 +27,8 @@ struct err *sweep_check(const struct sweep_limits *limits)
 
 	if (limits->cancel && __atomic_load_n(limits->cancel, __ATOMIC_RELAXED))
 		return err_new(ERR_STATE, "cancelled");
+	if (limits->is_interrupted && limits->is_interrupted(limits->context))
+		return err_new(ERR_STATE, "interrupted");
 	if (limits->deadline_ns == 0)
 		return NULL;
 	clock_gettime(CLOCK_MONOTONIC, &now);
@@ -61,7 +63,7 @@ static void *thread_main(void *context)
 
 		if (segment >= sweep->segment_count)
 			break;
-		thread->err = sweep_check(sweep->limits);
+		thread->err = sweep_check(thread->limits);
 		if (!thread->err)
 			thread->err = sweep->work(thread->worker, segment);
 		if (thread->err)
@@ -87,15 +89,18 @@ struct err *sweep_run(const struct sweep_limits *limits, uint64_t segment_count,
 		      struct err *(*work)(void *worker, uint64_t segment), void *workers,
 		      size_t worker_bytes, size_t worker_count)
 {
-	struct sweep sweep = { .limits = limits, .work = work, .segment_count = segment_count };
+	struct sweep sweep = { .work = work, .segment_count = segment_count };
+	struct sweep_limits helpers = *limits; /* the others ask nobody */
 	struct thread threads[SWEEP_WORKERS_MAX];
 	struct err *err = NULL;
 	size_t started = 1;
 
+	helpers.is_interrupted = NULL;
 	assert(worker_count >= 1);
 	assert(worker_count <= SWEEP_WORKERS_MAX);
 	for (size_t i = 0; i < worker_count; i++)
 		threads[i] = (struct thread) { .sweep = &sweep,
+					       .limits = i == 0 ? limits : &helpers,
 					       .worker = (char *)workers + i * worker_bytes };
 	while (started < worker_count && thread_start(&threads[started]))
 		started++; /* fewer do as well */

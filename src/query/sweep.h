@@ -12,9 +12,12 @@ struct sweep_limits {
 	unsigned thread_count; /* 0: as many as there are processors */
 	uint64_t deadline_ns;  /* CLOCK_MONOTONIC; 0: none */
 	const bool *cancel;    /* set by another thread to give up; NULL: never. Read atomically */
+	/* Asked now and then, by the thread that sweeps alone; true: give up. NULL: never. */
+	bool (*is_interrupted)(void *context);
+	void *context;
 };
 
-/* ERR_LIMIT when the deadline is over, ERR_STATE when cancelled. */
+/* ERR_LIMIT when the deadline is over, ERR_STATE when cancelled or interrupted. */
 struct err *sweep_check(const struct sweep_limits *limits);
 
 /* How many workers are good for so many segments: 1 .. SWEEP_WORKERS_MAX. */

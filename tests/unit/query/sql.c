@@ -576,6 +576,32 @@ static void an_interrupt_ends_a_statement(void **state)
 	sql_destroy(other.sql);
 }
 
+static void an_interrupt_ends_what_is_done_before_the_first_row(void **state)
+{
+	static const struct {
+		const char *text;
+		unsigned asked_by_scan; /* by batches of rows; SQLite does not ask for so little */
+	} rows[] = {
+		{ "SELECT 1 FROM allocations('leaked') LIMIT 1", 2 },
+		{ "SELECT group_first_time FROM allocations LIMIT 1", 1 },
+		{ "SELECT group_usage_max FROM allocations LIMIT 1", 1 },
+	};
+	struct fixture *fixture = *state;
+	unsigned left;
+	const struct sql_settings settings = { .is_interrupted = is_interrupted_soon,
+					       .context = &left };
+
+	for (size_t i = 0; i < array_size(rows); i++) {
+		struct fixture other = *fixture;
+
+		assert_null(sql_create(fixture->model, fixture->names, &settings, &other.sql));
+		left = rows[i].asked_by_scan;
+		assert_int_equal(failure_of(&other, rows[i].text, "interrupted"), ERR_STATE);
+		assert_int_equal(number(&other, "SELECT 5"), 5);
+		sql_destroy(other.sql);
+	}
+}
+
 static void time_is_up_after_the_timeout(void **state)
 {
 	struct fixture *fixture = *state;
@@ -636,6 +662,7 @@ int main(void)
 		cmocka_unit_test(nothing_but_select_is_accepted),
 		cmocka_unit_test(too_much_is_an_error_and_the_next_statement_works),
 		cmocka_unit_test(an_interrupt_ends_a_statement),
+		cmocka_unit_test(an_interrupt_ends_what_is_done_before_the_first_row),
 		cmocka_unit_test(time_is_up_after_the_timeout),
 		cmocka_unit_test(every_example_runs),
 		cmocka_unit_test(a_statement_is_complete_after_its_semicolon),

@@ -84,7 +84,8 @@ struct err *capture_verify(const struct capture *capture,
 
 /*
  * One event. Extended records come as events as well, with fn TAPE_FN_EXTENDED: use
- * capture_event_extended on them and nothing else.
+ * capture_event_extended on them and nothing else. So do latencies: with fn TAPE_FN_LATENCY, size
+ * is how many ticks (not shifted) the call took that the stream's event before them was.
  */
 struct capture_event {
 	uint64_t ticks;	  /* shifted, as on the tape */
@@ -92,7 +93,7 @@ struct capture_event {
 	uint64_t size;	  /* requested */
 	uint64_t usable;
 	uint32_t stack;	      /* id in the stacks given to capture_play; CAPTURE_STACK_NONE */
-	uint32_t fn : 8;      /* enum tape_fn; always < TAPE_FN_COUNT or TAPE_FN_EXTENDED */
+	uint32_t fn : 8;      /* enum tape_fn; < TAPE_FN_COUNT, TAPE_FN_LATENCY or TAPE_FN_EXTENDED */
 	uint32_t stream : 24; /* index from 0 in the order of stream ids, < capture_stream_count */
 };
 

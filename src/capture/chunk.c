@@ -285,6 +285,19 @@ struct tape_extended_record capture_event_extended(const struct capture_event *e
 	};
 }
 
+/* NULL: it does not end before `end`. Its time is that of the event it is about. */
+static const uint8_t *latency_decode(const uint8_t *ptr, const uint8_t *end, unsigned ctrl,
+				     uint64_t ticks, struct capture_event *event)
+{
+	const unsigned bytes = tape_latency_bytes(ctrl);
+
+	if (bytes == 0 || (size_t)(end - ptr) < 2 + bytes)
+		return NULL;
+	*event =
+		capture_event_of_latency(ticks, bytes == 2 ? load_u16(ptr + 2) : load_u64(ptr + 2));
+	return ptr + 2 + bytes;
+}
+
 /* Every record of image; false where one is broken: those before it are there. */
 static bool decode_records(struct decoded *decoded, uint32_t stream)
 {
@@ -302,13 +315,15 @@ static bool decode_records(struct decoded *decoded, uint32_t stream)
 		if ((ctrl & 63) < TAPE_FN_COUNT) {
 			ptr = event_decode(&codec, ptr, ctrl, event);
 			event_count++;
+		} else if ((ctrl & 63) == TAPE_FN_LATENCY) {
+			ptr = latency_decode(ptr, end, ctrl, codec.ticks, event);
 		} else {
 			ptr = (ctrl & 63) == TAPE_FN_EXTENDED ? extended_decode(ptr, end, event)
 							      : NULL;
 		}
 		if (unlikely(!ptr || ptr > end)) {
 			sound = false;
-			event_count -= ptr > end;
+			event_count -= ptr > end && (ctrl & 63) < TAPE_FN_COUNT;
 			break;
 		}
 		event->stream = stream & 0xffffff;

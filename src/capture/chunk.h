@@ -66,6 +66,13 @@ void chunk_decode(struct chunk_loader *loader, const struct capture_chunk *chunk
 struct capture_event capture_event_of_extended(unsigned type, uint64_t ticks,
 					       const uint8_t *payload, uint32_t payload_bytes);
 
+static inline struct capture_event capture_event_of_latency(uint64_t ticks, uint64_t latency)
+{
+	return (struct capture_event) {
+		.ticks = ticks, .size = latency, .stack = TAPE_NODE_NONE, .fn = TAPE_FN_LATENCY
+	};
+}
+
 /* The columns of a packed chunk, valid until the packer is used again; they may not fit together.
  */
 struct columns;

@@ -13,9 +13,27 @@ void columns_deinit(struct columns *columns)
 	*columns = (struct columns) { 0 };
 }
 
+/* A latency is a record whose only field stands where events have their time. */
+static void fill_latency_shapes(struct columns *columns)
+{
+	for (unsigned code = 0; code < 4; code++) {
+		const unsigned bytes = tape_latency_bytes(TAPE_FN_LATENCY | code << 6);
+		struct column_shape shape = { .total = (uint8_t)(2 + bytes) };
+
+		for (int field = 0; field < TAPE_FIELD_COUNT; field++) {
+			shape.offset[field] = 2;
+			shape.column[field] = COLUMN_LATENCY;
+		}
+		shape.length[TAPE_FIELD_TIME] = (uint8_t)bytes;
+		shape.column[TAPE_FIELD_TIME] = bytes == 2 ? COLUMN_LATENCY : COLUMN_LATENCY_LONG;
+		columns->shape[COLUMN_SHAPE_LATENCY | code] = shape;
+	}
+}
+
 static void fill_shapes(struct columns *columns)
 {
-	for (unsigned i = 0; i < COLUMN_SHAPE_COUNT; i++) {
+	fill_latency_shapes(columns);
+	for (unsigned i = 0; i < COLUMN_SHAPE_LATENCY; i++) {
 		unsigned ctrl = (i >> 1) << 6 | (i & 1 ? TAPE_FN_FREE : TAPE_FN_MALLOC);
 		struct column_shape *shape = &columns->shape[i];
 
@@ -90,7 +108,7 @@ static size_t record_length(const struct split *split, const uint8_t *in, const 
 	unsigned ctrl = load_u16(in);
 	size_t rest = (size_t)(end - in), bytes = TAPE_EXTENDED_BYTES;
 
-	if ((ctrl & 63) < TAPE_FN_COUNT)
+	if (column_is_regular(ctrl))
 		bytes = column_shape_of(split->columns, ctrl)->total;
 	else if ((ctrl & 63) != TAPE_FN_EXTENDED || rest < TAPE_EXTENDED_BYTES ||
 		 load_u32(in + 4) > rest - TAPE_EXTENDED_BYTES)
@@ -103,13 +121,13 @@ static size_t record_length(const struct split *split, const uint8_t *in, const 
 /* Gives a control word its code. Records of extended ones have no one length: they stay here. */
 static void add_word(struct split *split, unsigned ctrl)
 {
-	const bool is_event = (ctrl & 63) < TAPE_FN_COUNT;
+	const bool is_regular = column_is_regular(ctrl);
 	const struct column_shape *shape = column_shape_of(split->columns, ctrl);
 	unsigned code = split->word_count++;
 
-	if (is_event)
+	if (is_regular)
 		split->shape[code] = *shape;
-	split->columns->entry[ctrl] = (uint16_t)((is_event ? shape->total << 8 : 0) | (code + 1));
+	split->columns->entry[ctrl] = (uint16_t)((is_regular ? shape->total << 8 : 0) | (code + 1));
 	store_u16(split->out[COLUMN_WORDS], (uint16_t)ctrl);
 	split->out[COLUMN_WORDS] += 2;
 }
@@ -129,7 +147,7 @@ static const uint8_t *split_rare(struct split *split, const uint8_t *in, const u
 		split->out[COLUMN_RARE] += 2;
 	}
 	*split->out[COLUMN_CODES]++ = (uint8_t)(split->columns->entry[ctrl] - 1);
-	if ((ctrl & 63) < TAPE_FN_COUNT) {
+	if (column_is_regular(ctrl)) {
 		split_event(split, in, column_shape_of(split->columns, ctrl));
 	} else {
 		memcpy(split->out[COLUMN_EXTENDED], in + 2, bytes - 2);
@@ -201,12 +219,13 @@ struct columns_counts columns_split(struct columns *columns, const struct tape_c
 		memcpy(tail, in, rest);
 		in += split_records(&split, tail, tail + rest, tail + rest) - tail;
 	}
-	for (int i = 0; i < COLUMN_NODE_RUN; i++)
+	for (int i = 0; i < COLUMN_COUNT; i++) /* those of nodes come after it */
 		columns->column[i].bytes = (uint32_t)(split.out[i] - columns->column[i].ptr);
 	forget_words(columns);
 	columns_split_nodes(columns, chunk, chunk_bytes);
 	return (struct columns_counts) {
 		.used = (uint32_t)(in - begin),
-		.event_count = columns->column[COLUMN_CODES].bytes - split.extended_count,
+		.event_count = columns->column[COLUMN_CODES].bytes - split.extended_count -
+			       columns_latency_count(columns),
 	};
 }

@@ -23,6 +23,8 @@ enum column {
 	COLUMN_NODE_RANK,   /* two bits a node: which of the last three pcs below that caller */
 	COLUMN_NODE_PC_LOW, /* u32, of nodes with another pc */
 	COLUMN_NODE_PC_HIGH,
+	COLUMN_LATENCY,	     /* u16: durations */
+	COLUMN_LATENCY_LONG, /* u64: those that do not fit */
 	COLUMN_COUNT
 };
 
@@ -45,8 +47,8 @@ struct column_shape {
 	uint8_t total; /* length of the record */
 };
 
-/* Index of a shape: the length codes and whether the function carries a size. */
-enum { COLUMN_SHAPE_COUNT = 2048 };
+/* Index of a shape: the length codes and whether the function carries a size. Then latencies'. */
+enum { COLUMN_SHAPE_LATENCY = 2048, COLUMN_SHAPE_COUNT = COLUMN_SHAPE_LATENCY + 4 };
 
 struct columns {
 	struct column_bytes column[COLUMN_COUNT];
@@ -64,7 +66,7 @@ void columns_deinit(struct columns *columns);
 
 struct columns_counts {
 	uint32_t used;	      /* bytes of the records taken: less than asked when one is broken */
-	uint32_t event_count; /* without extended records */
+	uint32_t event_count; /* without extended records and latencies */
 };
 
 /* Takes `used` bytes of records and node_count nodes of a slot of chunk_bytes apart. */
@@ -96,6 +98,13 @@ bool columns_decode(const struct columns *columns, uint32_t stream, struct decod
 bool columns_join_nodes(const struct columns *columns, struct tape_chunk *chunk,
 			uint32_t chunk_bytes);
 
+/* How many records are latencies. */
+static inline uint32_t columns_latency_count(const struct columns *columns)
+{
+	return columns->column[COLUMN_LATENCY].bytes / 2 +
+	       columns->column[COLUMN_LATENCY_LONG].bytes / 8;
+}
+
 /* Length codes of a control word by field; frees have neither size nor slack, whatever it says. */
 static inline unsigned column_field_code(unsigned ctrl, enum tape_field field)
 {
@@ -109,7 +118,15 @@ static inline unsigned column_field_code(unsigned ctrl, enum tape_field field)
 static inline const struct column_shape *column_shape_of(const struct columns *columns,
 							 unsigned ctrl)
 {
+	if (unlikely((ctrl & 63) == TAPE_FN_LATENCY))
+		return &columns->shape[COLUMN_SHAPE_LATENCY | (ctrl >> 6 & 3)];
 	return &columns->shape[(ctrl >> 6) << 1 | tape_fn_sizeless(ctrl & 63)];
+}
+
+/* Whether records with this control word have one length: events and latencies. */
+static inline bool column_is_regular(unsigned ctrl)
+{
+	return (ctrl & 63) < TAPE_FN_COUNT || tape_latency_bytes(ctrl) > 0;
 }
 
 /* First record byte and first node of a slot image. */

@@ -27,9 +27,11 @@ struct word {
 struct cursor {
 	const uint8_t *ptr[TAPE_FIELD_COUNT * 4];
 	const uint8_t *rare, *rare_end;
+	const uint8_t *latency, *latency_long;
 	const uint8_t *extended, *extended_end;
 	struct tape_codec_state codec;
 	uint32_t extended_count;
+	uint32_t latency_count;
 };
 
 static void word_fill(struct word *word, const struct columns *columns, unsigned ctrl)
@@ -92,6 +94,23 @@ static inline void event_take(struct cursor *cursor, const struct word *word,
 	event->fn = word->fn;
 }
 
+/* Checked at the end, like events. */
+static inline void latency_take(struct cursor *cursor, const struct word *word,
+				struct capture_event *event)
+{
+	uint64_t latency;
+
+	if (likely(word->length[TAPE_FIELD_TIME] == 2)) {
+		latency = load_u16(cursor->latency);
+		cursor->latency += 2;
+	} else {
+		latency = load_u64(cursor->latency_long);
+		cursor->latency_long += 8;
+	}
+	*event = capture_event_of_latency(cursor->codec.ticks, latency);
+	cursor->latency_count++;
+}
+
 /* An extended record, or a control word without a code. False: the columns do not fit. */
 static bool other_take(struct cursor *cursor, const struct columns *columns, unsigned code,
 		       const struct word *word, struct capture_event *event)
@@ -109,6 +128,10 @@ static bool other_take(struct cursor *cursor, const struct columns *columns, uns
 	}
 	if (word->fn < TAPE_FN_COUNT) {
 		event_take(cursor, word, event);
+		return true;
+	}
+	if (word->fn == TAPE_FN_LATENCY && tape_latency_bytes(word->ctrl)) {
+		latency_take(cursor, word, event);
 		return true;
 	}
 	if (word->fn != TAPE_FN_EXTENDED || rest < TAPE_EXTENDED_BYTES - 2 ||
@@ -135,19 +158,26 @@ static bool cursor_init(struct cursor *cursor, const struct columns *columns,
 	cursor->extended = (const uint8_t *)(decoded->image + 1);
 	cursor->extended_end = cursor->extended + extended->bytes;
 	tape_codec_reset(&cursor->codec, decoded->image->begin_ticks);
+	cursor->latency = columns->column[COLUMN_LATENCY].ptr;
+	cursor->latency_long = columns->column[COLUMN_LATENCY_LONG].ptr;
 	for (int i = 0; i < TAPE_FIELD_COUNT * 4; i++)
 		cursor->ptr[i] = columns->column[COLUMN_FIELD + i].ptr;
 	return true;
 }
 
+static bool column_is_taken(const struct column_bytes *column, const uint8_t *ptr)
+{
+	return ptr == column->ptr + column->bytes;
+}
+
 static bool all_taken(const struct columns *columns, const struct cursor *cursor)
 {
-	for (int i = 0; i < TAPE_FIELD_COUNT * 4; i++) {
-		const struct column_bytes *column = &columns->column[COLUMN_FIELD + i];
-
-		if (cursor->ptr[i] != column->ptr + column->bytes)
+	if (!column_is_taken(&columns->column[COLUMN_LATENCY], cursor->latency) ||
+	    !column_is_taken(&columns->column[COLUMN_LATENCY_LONG], cursor->latency_long))
+		return false;
+	for (int i = 0; i < TAPE_FIELD_COUNT * 4; i++)
+		if (!column_is_taken(&columns->column[COLUMN_FIELD + i], cursor->ptr[i]))
 			return false;
-	}
 	return cursor->rare == cursor->rare_end && cursor->extended == cursor->extended_end;
 }
 
@@ -186,6 +216,6 @@ bool columns_decode(const struct columns *columns, uint32_t stream, struct decod
 	if (!decode(columns, &cursor, words, stream, decoded->events))
 		return false;
 	decoded->count = count;
-	decoded->event_count = count - cursor.extended_count;
+	decoded->event_count = count - cursor.extended_count - cursor.latency_count;
 	return true;
 }

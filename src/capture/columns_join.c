@@ -23,8 +23,8 @@ static bool need_records(struct needs *needs, const struct columns *columns, uns
 	for (int field = 0; field < TAPE_FIELD_COUNT; field++)
 		needs->bytes[shape->column[field]] += (uint64_t)count * shape->length[field];
 	needs->used += (uint64_t)count * shape->total;
-	needs->event_count += count;
-	return (ctrl & 63) < TAPE_FN_COUNT;
+	needs->event_count += (ctrl & 63) < TAPE_FN_COUNT ? count : 0;
+	return column_is_regular(ctrl);
 }
 
 /* Length of the extended record (without control word) at `at` of the column, 0: it is broken. */
@@ -91,6 +91,9 @@ bool columns_are_sound(const struct columns *columns, const struct tape_chunk *h
 	for (int i = COLUMN_FIELD; i < COLUMN_NODE_RUN; i++)
 		if (needs.bytes[i] != columns->column[i].bytes)
 			return false;
+	if (needs.bytes[COLUMN_LATENCY] != columns->column[COLUMN_LATENCY].bytes ||
+	    needs.bytes[COLUMN_LATENCY_LONG] != columns->column[COLUMN_LATENCY_LONG].bytes)
+		return false;
 	return needs.used == header->used && needs.event_count == header->event_count;
 }
 

@@ -111,6 +111,7 @@ static uint32_t plane_count(int column)
 	case COLUMN_FIELD + TAPE_FIELD_STACK * 4 + 2:
 		return 3;
 	case COLUMN_FIELD + TAPE_FIELD_STACK * 4 + 1:
+	case COLUMN_LATENCY:
 		return 2;
 	default:
 		return 1;
@@ -181,6 +182,7 @@ static enum effort effort_of(int column)
 	switch (column) {
 	case COLUMN_FIELD + TAPE_FIELD_TIME * 4 ... COLUMN_FIELD + TAPE_FIELD_TIME * 4 + 3:
 	case COLUMN_NODE_RANK:
+	case COLUMN_LATENCY:
 		return EFFORT_ENTROPY;
 	case COLUMN_FIELD + TAPE_FIELD_ADDRESS * 4 ... COLUMN_FIELD + TAPE_FIELD_ADDRESS * 4 + 3:
 		return EFFORT_BY_RESULT;

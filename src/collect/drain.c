@@ -47,7 +47,7 @@ static void measure(struct tape_chunk *chunk)
 	chunk->event_count = 0;
 	tape_reader_init(&reader, chunk + 1, chunk->used, chunk->begin_ticks);
 	while (tape_reader_next(&reader)) {
-		chunk->event_count += !reader.is_extended;
+		chunk->event_count += !reader.is_extended && reader.event.fn != TAPE_FN_LATENCY;
 		whole = (size_t)(reader.ptr - reader.begin);
 	}
 	chunk->used = (uint32_t)whole;

@@ -391,6 +391,7 @@ static struct err *on_event(struct counter *counter, const struct capture_event 
 		return on_realloc_in(counter, event);
 	case TAPE_CLASS_REALLOC_FAIL:
 		return on_realloc_fail(counter, event);
+	case TAPE_CLASS_LATENCY:
 	case TAPE_CLASS_EXTENDED:
 	case TAPE_CLASS_INVALID:
 		break;
@@ -408,6 +409,8 @@ static struct err *on_events(void *context, const struct capture_event *events, 
 	for (size_t i = 0; i < count && !err; i++) {
 		if (i + AHEAD < count)
 			blocks_prefetch(&counter->blocks, events[i + AHEAD].address);
+		if (unlikely(events[i].fn == TAPE_FN_LATENCY))
+			continue;
 		if (events[i].stream != counter->collector_stream)
 			end_ticks = u64_max(end_ticks, events[i].ticks);
 		if (unlikely(events[i].fn == TAPE_FN_EXTENDED)) {
@@ -431,6 +434,7 @@ static enum calls_row_id row_of(enum tape_fn fn)
 	case TAPE_CLASS_REALLOC_OUT:
 	case TAPE_CLASS_REALLOC_IN:
 	case TAPE_CLASS_REALLOC_FAIL:
+	case TAPE_CLASS_LATENCY:
 	case TAPE_CLASS_EXTENDED:
 	case TAPE_CLASS_INVALID:
 		return CALLS_REALLOC;

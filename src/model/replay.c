@@ -377,6 +377,7 @@ static inline struct err *replay_event(struct replay *replay, const struct captu
 	case TAPE_CLASS_REALLOC_FAIL:
 		on_realloc_fail(replay, event);
 		return NULL;
+	case TAPE_CLASS_LATENCY:
 	case TAPE_CLASS_EXTENDED:
 	case TAPE_CLASS_INVALID:
 		break;

@@ -100,6 +100,23 @@ static bool event_next(struct tape_reader *reader, size_t rest)
 	return true;
 }
 
+static bool latency_next(struct tape_reader *reader, size_t rest)
+{
+	const unsigned bytes = tape_latency_bytes(load_u16(reader->ptr));
+
+	if (bytes == 0 || rest - 2 < bytes)
+		return false;
+	reader->event = (struct tape_event) {
+		.fn = TAPE_FN_LATENCY,
+		.node = TAPE_NODE_NONE,
+		.ticks = reader->codec.ticks,
+		.size = bytes == 2 ? load_u16(reader->ptr + 2) : load_u64(reader->ptr + 2),
+	};
+	reader->ptr += 2 + bytes;
+	reader->is_extended = false;
+	return true;
+}
+
 bool tape_reader_next(struct tape_reader *reader)
 {
 	size_t rest = (size_t)(reader->end - reader->ptr);
@@ -111,6 +128,8 @@ bool tape_reader_next(struct tape_reader *reader)
 		done = false;
 	else if ((load_u16(reader->ptr) & 63) == TAPE_FN_EXTENDED)
 		done = extended_next(reader, rest);
+	else if ((load_u16(reader->ptr) & 63) == TAPE_FN_LATENCY)
+		done = latency_next(reader, rest);
 	else
 		done = event_next(reader, rest);
 	reader->failed = !done;

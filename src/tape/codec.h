@@ -65,6 +65,7 @@ struct tape_codec_state {
 	uint32_t node[2]; /* by [carries no size: a free] */
 };
 
+/* With TAPE_FN_LATENCY no event: size is the duration in ticks (not shifted), address 0. */
 struct tape_event {
 	enum tape_fn fn;
 	uint32_t node;	  /* stack, innermost frame; TAPE_NODE_NONE: none taken */
@@ -157,6 +158,30 @@ tape_event_encode(struct tape_codec_state *codec, uint8_t *out, unsigned fn, uin
 	store_u32(out, node);
 	out += TAPE_STACK_LENGTHS >> node_code * 4 & 15;
 	return out;
+}
+
+/*
+ * How long the call took that the event before this record was: a control word whose time code is
+ * the length of the duration, 2 or 8 bytes (code 1 or 3), and the duration. It changes nothing of
+ * the state. out has TAPE_LATENCY_BYTES_MAX bytes.
+ */
+enum { TAPE_LATENCY_BYTES_MAX = 2 + 8 };
+
+static inline uint8_t *tape_latency_encode(uint8_t *out, uint64_t ticks)
+{
+	const unsigned code = ticks > UINT16_MAX ? 3 : 1;
+
+	store_u16(out, (uint16_t)(TAPE_FN_LATENCY | code << 6));
+	store_u64(out + 2, ticks);
+	return out + 2 + (TAPE_TIME_LENGTHS >> code * 4 & 15);
+}
+
+/* Bytes of the duration in a record with this control word; 0: it is no such record. */
+static inline unsigned tape_latency_bytes(unsigned ctrl)
+{
+	if (ctrl == (TAPE_FN_LATENCY | 1 << 6))
+		return 2;
+	return ctrl == (TAPE_FN_LATENCY | 3 << 6) ? 8 : 0;
 }
 
 /* State at a chunk's beginning. */

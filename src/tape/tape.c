@@ -62,5 +62,7 @@ enum tape_event_class tape_fn_class(enum tape_fn fn)
 {
 	if (fn == TAPE_FN_EXTENDED)
 		return TAPE_CLASS_EXTENDED;
+	if (fn == TAPE_FN_LATENCY)
+		return TAPE_CLASS_LATENCY;
 	return fn < TAPE_FN_COUNT ? FN_ROWS[fn].class : TAPE_CLASS_INVALID;
 }

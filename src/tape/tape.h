@@ -45,7 +45,8 @@ enum tape_header_flag {
 	TAPE_FLAG_ALLOC_STACKS = 1 << 1, /* allocations carry stacks */
 	TAPE_FLAG_FORKED = 1 << 2,   /* begun in a forked child: blocks of the parent are live */
 	TAPE_FLAG_ATTACHED = 1 << 3, /* begun in a running program: earlier blocks are unknown */
-	TAPE_FLAG_SYMBOLS = 1 << 4   /* has SYMBOLS records */
+	TAPE_FLAG_SYMBOLS = 1 << 4,  /* has SYMBOLS records */
+	TAPE_FLAG_LATENCY = 1 << 5   /* events are followed by how long their calls took */
 };
 
 /* First page of a tape. All integers little-endian. Fields after `live` are 0 in a packed tape. */
@@ -201,6 +202,7 @@ enum tape_event_class {
 	TAPE_CLASS_REALLOC_OUT,
 	TAPE_CLASS_REALLOC_IN,
 	TAPE_CLASS_REALLOC_FAIL,
+	TAPE_CLASS_LATENCY,
 	TAPE_CLASS_EXTENDED,
 	TAPE_CLASS_INVALID
 };
@@ -248,6 +250,7 @@ enum tape_fn {
 	TAPE_FN_DELETE_ARRAY_SIZED_ALIGNED = 38,
 	TAPE_FN_CFREE = 39,
 	TAPE_FN_COUNT = 40,
+	TAPE_FN_LATENCY = 62, /* no function: how long the call took that the event before was */
 	TAPE_FN_EXTENDED = 63
 };
 

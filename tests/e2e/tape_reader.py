@@ -48,6 +48,7 @@ FUNCTIONS = {
 }
 SIZELESS = {1, 3, 8, 11, 17, 18, *range(27, 39), 39}
 EXTENDED = 63
+LATENCY = 62  # no function: how long the event before it took
 MASK = (1 << 64) - 1
 
 EXT_PROCESS, EXT_THREAD, EXT_THREAD_NAME, EXT_MODULE, EXT_MODULE_END = 1, 2, 3, 6, 7
@@ -59,11 +60,12 @@ class BadTape(Exception):
 
 
 class Event:
-    __slots__ = ("ticks", "stream", "thread", "fn", "address", "size", "usable", "node")
+    __slots__ = ("ticks", "stream", "thread", "fn", "address", "size", "usable", "node", "latency")
 
     def __init__(self, ticks, stream, thread, fn, address, size, usable, node):
         self.ticks, self.stream, self.thread, self.fn = ticks, stream, thread, fn
         self.address, self.size, self.usable, self.node = address, size, usable, node
+        self.latency = None  # ticks of the clock, not shifted
 
 
 def usable_guess(size):
@@ -149,6 +151,7 @@ class Tape:
         end = at + head[7]
         ticks, address, size, nodes = head[10], 0, 0, [0, 0]
         thread = self.threads.get(stream)
+        last = next((event for event in reversed(self.events) if event.stream == stream), None)
         if end > offset + self.chunk_bytes:
             self.damage.append(f"chunk at {offset} says {head[7]} bytes")
             return
@@ -162,6 +165,15 @@ class Tape:
                     thread, = struct.unpack_from("<I", data, at + 16)
                     self.threads[stream] = thread
                 at += 16 + length
+                continue
+            if fn == LATENCY:
+                n = {1: 2, 3: 8}.get(control >> 6)
+                if n is None or last is None:
+                    self.damage.append(f"latency {control:#x} at {at}")
+                    return
+                last.latency = int.from_bytes(data[at + 2:at + 2 + n], "little")
+                at += 2 + n
+                last = None
                 continue
             if fn not in FUNCTIONS:
                 self.damage.append(f"function {fn} at {at}")
@@ -192,8 +204,8 @@ class Tape:
             if n:
                 nodes[sizeless] = int.from_bytes(data[at:at + n], "little")
                 at += n
-            self.events.append(Event(ticks, stream, thread, fn, address, this_size, usable,
-                                     nodes[sizeless]))
+            last = Event(ticks, stream, thread, fn, address, this_size, usable, nodes[sizeless])
+            self.events.append(last)
         if at != end:
             self.damage.append(f"record over the end at {at}")
 

@@ -17,9 +17,11 @@ static void check_round_trip(const struct tape_event *event, struct tape_codec_s
 			     struct tape_codec_state *reader_state)
 {
 	uint8_t bytes[TAPE_EVENT_ROOM];
-	const uint8_t *end =
-		tape_event_encode(writer, bytes, event->fn, event->ticks, event->address,
-				  event->size, event->usable, event->node);
+	const bool is_latency = event->fn == TAPE_FN_LATENCY;
+	const uint8_t *end = is_latency ? tape_latency_encode(bytes, event->size)
+					: tape_event_encode(writer, bytes, event->fn, event->ticks,
+							    event->address, event->size,
+							    event->usable, event->node);
 	struct tape_reader reader;
 
 	tape_reader_init(&reader, bytes, (size_t)(end - bytes), 0);

@@ -126,6 +126,17 @@ static inline void writer_event(struct writer *writer, unsigned stream, enum tap
 	chunk->event_count++;
 }
 
+/* How long the call took that the stream's last event was. */
+static inline void writer_latency(struct writer *writer, unsigned stream, uint64_t latency)
+{
+	struct writer_stream *lane = &writer->streams[stream];
+	struct tape_chunk *chunk =
+		writer_room(writer, stream, TAPE_LATENCY_BYTES_MAX, lane->codec.ticks);
+
+	lane->ptr = tape_latency_encode(lane->ptr, latency);
+	chunk->used = (uint32_t)(lane->ptr - (uint8_t *)(chunk + 1));
+}
+
 static inline void writer_extended(struct writer *writer, unsigned stream, enum tape_extended type,
 				   uint64_t ticks, const void *payload, size_t bytes,
 				   const char *text)

@@ -23,6 +23,8 @@ static struct tape_chunk *random_chunk(struct writer *writer, uint64_t seed, siz
 			writer_extended(writer, 1, TAPE_EXT_MARK, ticks, &r, sizeof(r), "a text");
 		writer_event(writer, 1, (enum tape_fn)(r % TAPE_FN_COUNT), ticks,
 			     r % 3 ? 0x7f0000000000 + (r >> 40) * 16 : r, r >> (r % 64), node);
+		if (seed % 2 && r % 5) /* with latencies, mostly */
+			writer_latency(writer, 1, r >> (r % 11 ? 50 : 1));
 	}
 	return writer_chunk(writer, 1);
 }

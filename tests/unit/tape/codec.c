@@ -162,6 +162,67 @@ static void extended_records_pass_between_events(void **state)
 	assert_event_equal(&reader.event, &rows[1]);
 }
 
+static void latencies_pass_between_events(void **state)
+{
+	static const uint64_t latencies[] = { 0, 1, 0xffff, 0x10000, UINT64_MAX };
+	static const size_t lengths[] = { 4, 4, 4, 10, 10 };
+	struct tape_bytes tape = { .used = 0 };
+	struct tape_codec_state codec;
+	struct tape_reader reader;
+	uint8_t *end;
+
+	(void)state;
+	tape_codec_reset(&codec, 0);
+	put(&tape, &codec, &rows[0]);
+	for (size_t i = 0; i < array_size(latencies); i++) {
+		end = tape_latency_encode(tape.bytes + tape.used, latencies[i]);
+		assert_int_equal(end - (tape.bytes + tape.used), lengths[i]);
+		tape.used = (size_t)(end - tape.bytes);
+	}
+	put(&tape, &codec, &rows[1]);
+
+	tape_reader_init(&reader, tape.bytes, tape.used, 0);
+	assert_true(tape_reader_next(&reader));
+	for (size_t i = 0; i < array_size(latencies); i++) {
+		assert_true(tape_reader_next(&reader));
+		assert_false(reader.is_extended);
+		assert_int_equal(reader.event.fn, TAPE_FN_LATENCY);
+		assert_int_equal(reader.event.ticks, rows[0].ticks);
+		assert_true(reader.event.size == latencies[i]);
+	}
+	assert_true(tape_reader_next(&reader));
+	assert_event_equal(&reader.event, &rows[1]);
+}
+
+static void a_latency_that_is_cut_is_an_error(void **state)
+{
+	uint8_t bytes[64];
+	const size_t whole = (size_t)(tape_latency_encode(bytes, UINT64_MAX) - bytes);
+
+	(void)state;
+	for (size_t used = 1; used <= whole; used++) {
+		bool failed;
+
+		assert_int_equal(read_all(bytes, used, &failed), used == whole);
+		assert_int_equal(failed, used < whole);
+	}
+}
+
+static void a_latency_of_another_length_is_an_error(void **state)
+{
+	(void)state;
+	for (unsigned rest = 0; rest < 1 << 10; rest++) {
+		uint8_t bytes[64] = { 0 };
+		const unsigned ctrl = TAPE_FN_LATENCY | rest << 6;
+		bool failed;
+
+		store_u16(bytes, (uint16_t)ctrl);
+		read_all(bytes, 2 + 8, &failed);
+		if (rest != 1 && rest != 3)
+			assert_true(failed);
+	}
+}
+
 static void an_extended_record_longer_than_the_chunk_is_an_error(void **state)
 {
 	uint8_t bytes[64];
@@ -196,6 +257,9 @@ int main(void)
 		cmocka_unit_test(a_tape_cut_anywhere_gives_its_whole_records_and_an_error),
 		cmocka_unit_test(a_failed_reader_stays_failed),
 		cmocka_unit_test(extended_records_pass_between_events),
+		cmocka_unit_test(latencies_pass_between_events),
+		cmocka_unit_test(a_latency_that_is_cut_is_an_error),
+		cmocka_unit_test(a_latency_of_another_length_is_an_error),
 		cmocka_unit_test(an_extended_record_longer_than_the_chunk_is_an_error),
 		cmocka_unit_test(distances_fold_and_unfold),
 	};

@@ -24,6 +24,7 @@ struct record_options {
 	bool follow;
 	bool stacks;
 	bool free_stacks;
+	bool latency;
 	bool compress;
 	bool summary;
 	bool quiet;
@@ -42,6 +43,8 @@ static const struct option_row rows[] = {
 	  "take no stacks of frees: cheaper, and who freed a block stays unknown" },
 	{ "no-stacks", 0, NULL, OPTION_UNFLAG, offsetof(struct record_options, stacks),
 	  "take no stacks at all" },
+	{ "latency", 0, NULL, OPTION_FLAG, offsetof(struct record_options, latency),
+	  "take the time of every malloc, free ... too: how long the allocator took" },
 	{ "no-compress", 0, NULL, OPTION_UNFLAG, offsetof(struct record_options, compress),
 	  "write the tape as it was recorded; `memtape repack` makes it small later" },
 	{ "level", 'l', "N", OPTION_U64, offsetof(struct record_options, level),
@@ -81,6 +84,7 @@ static struct err *settings_make(const struct record_options *options,
 		.follow = options->follow,
 		.stacks = options->stacks,
 		.free_stacks = options->free_stacks && options->stacks,
+		.latency = options->latency,
 		.selfcheck = selfcheck && *selfcheck && strcmp(selfcheck, "0") != 0,
 		.level = level_make(options),
 		.chunk_bytes = SPOOL_CHUNK_BYTES,

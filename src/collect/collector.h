@@ -22,6 +22,7 @@ struct collector_settings {
 	bool stacks;	  /* of allocations */
 	bool free_stacks; /* of frees */
 	bool calls;	  /* depths of stacks and frees of NULL, too */
+	bool latency;	  /* how long calls take */
 	bool selfcheck;	  /* the recorder verifies its own stacks */
 	int level;	  /* of compression; 0: none */
 	uint32_t chunk_bytes;

@@ -64,10 +64,11 @@ struct err *launch_environment(const struct collector_settings *settings, const 
 		{ "MEMTAPE_OUTPUT", str_text(&output) },
 		{ "MEMTAPE_OPTIONS",
 		  arena_printf(arena,
-			       "free_stacks=%d,stacks=%d,follow=%d,calls=%d,selfcheck=%d%s%s",
+			       "free_stacks=%d,stacks=%d,follow=%d,calls=%d,latency=%d,"
+			       "selfcheck=%d%s%s",
 			       settings->free_stacks, settings->stacks, settings->follow,
-			       settings->calls, settings->selfcheck, more ? "," : "",
-			       more ? more : "") },
+			       settings->calls, settings->latency, settings->selfcheck,
+			       more ? "," : "", more ? more : "") },
 		{ "LD_PRELOAD",
 		  arena_printf(arena, "%s%s%s", library, inherited && *inherited ? ":" : "",
 			       inherited ? inherited : "") },
@@ -101,7 +102,8 @@ struct err *launch_spool(const struct collector_settings *settings, struct spool
 {
 	CLEAN(str_deinit) struct str directory = { 0 };
 	const uint32_t flags = (settings->free_stacks ? TAPE_FLAG_FREE_STACKS : 0) |
-			       (settings->stacks ? TAPE_FLAG_ALLOC_STACKS : 0);
+			       (settings->stacks ? TAPE_FLAG_ALLOC_STACKS : 0) |
+			       (settings->latency ? TAPE_FLAG_LATENCY : 0);
 
 	uint32_t chunk_count = settings->chunk_count;
 	struct err *err = fit_file_limit(&chunk_count, settings->chunk_bytes);

@@ -3,8 +3,9 @@
  * and its children see what they would have seen without us.
  *
  * MEMTAPE_OPTIONS is a list of name=0|1 with commas: stacks, free_stacks, follow, selfcheck, sample
- * (RSS and the like, when there is no collector), calls (depths of stacks and frees of NULL). Names
- * it does not know are ignored: the memtape command checks them.
+ * (RSS and the like, when there is no collector), calls (depths of stacks and frees of NULL),
+ * latency (how long calls take). Names it does not know are ignored: the memtape command checks
+ * them.
  */
 #include "rec/rec.h"
 
@@ -126,6 +127,7 @@ static bool *option_find(const char *name, size_t len)
 		{ "stacks", &rec.options.stacks }, { "free_stacks", &rec.options.free_stacks },
 		{ "follow", &rec.options.follow }, { "selfcheck", &rec.options.selfcheck },
 		{ "sample", &rec.options.sample }, { "calls", &rec.options.calls },
+		{ "latency", &rec.options.latency },
 	};
 
 	for (size_t i = 0; i < array_size(rows); i++)

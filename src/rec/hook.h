@@ -3,7 +3,8 @@
  *
  * The fast one: the thread's lane is there - take it, call, record, put it back. The slow one is
  * for the first call of a thread, calls from inside the allocator or from a signal handler that
- * interrupted the recorder (lane.c sorts these out), and when nothing is recorded.
+ * interrupted the recorder (lane.c sorts these out), and when nothing is recorded. So it is for
+ * every call whose time is taken.
  *
  * A free is recorded before it happens: a moment later another thread may own this address, and
  * its allocation would reach the tape first. An allocation is recorded after it happened.
@@ -16,6 +17,11 @@
 /* Writes an event in the phase that rec_lane_enter() chose. */
 void rec_hook_event_slow(struct rec_tls *tls, struct rec_lane *lane, unsigned fn, const void *ptr,
 			 size_t size, const struct rec_frame *caller);
+/* The same of a call that took so long (hook_clock_end()), after it; a free is told before it. */
+void rec_hook_event_timed(struct rec_tls *tls, struct rec_lane *lane, unsigned fn, const void *ptr,
+			  size_t size, const struct rec_frame *caller, uint64_t ticks);
+/* How long the free took that was told before it. */
+void rec_hook_free_timed(struct rec_tls *tls, struct rec_lane *lane, uint64_t ticks);
 /* A free of NULL does nothing and is counted where calls are. */
 void rec_hook_free_null(struct rec_tls *tls, unsigned fn, const struct rec_frame *caller);
 /* The real free, or nothing while it is not known. */
@@ -47,6 +53,17 @@ static inline void hook_end(struct rec_tls *tls)
 	tls->lane = tls->own;
 }
 
+/* Around the real function in the slow face; 0 and 0 where nobody asks how long it takes. */
+static inline uint64_t hook_clock_begin(void)
+{
+	return rec.options.latency ? rec_ticks() : 0;
+}
+
+static inline uint64_t hook_clock_end(uint64_t began)
+{
+	return rec.options.latency ? rec_ticks() - began : 0;
+}
+
 /*
  * The body of a hook that allocates, after `caller` was taken: CALL is the expression that does,
  * REQUEST what was asked for. PLAIN is what to do when there is nothing to record.
@@ -54,6 +71,7 @@ static inline void hook_end(struct rec_tls *tls)
 #define HOOK_BODY_ALLOC(FN, REQUEST, CALL, PLAIN)                                                  \
 	struct rec_tls *tls = &rec_tls;                                                            \
 	struct rec_lane *lane = tls->lane;                                                         \
+	uint64_t clock;                                                                            \
 	uint32_t phase;                                                                            \
 	void *ptr;                                                                                 \
                                                                                                    \
@@ -68,14 +86,17 @@ static inline void hook_end(struct rec_tls *tls)
 	lane = rec_lane_enter(tls, &caller, &phase);                                               \
 	if (!lane)                                                                                 \
 		return PLAIN;                                                                      \
+	clock = hook_clock_begin();                                                                \
 	ptr = CALL;                                                                                \
-	rec_hook_event_slow(tls, lane, FN, ptr, REQUEST, &caller);                                 \
+	clock = hook_clock_end(clock);                                                             \
+	rec_hook_event_timed(tls, lane, FN, ptr, REQUEST, &caller, clock);                         \
 	rec_lane_leave(tls, lane, phase);                                                          \
 	return ptr
 
 #define HOOK_BODY_FREE(FN, PTR, CALL, PLAIN)                                                       \
 	struct rec_tls *tls = &rec_tls;                                                            \
 	struct rec_lane *lane = tls->lane;                                                         \
+	uint64_t clock;                                                                            \
 	uint32_t phase;                                                                            \
                                                                                                    \
 	if (unlikely(!(PTR))) {                                                                    \
@@ -100,7 +121,10 @@ static inline void hook_end(struct rec_tls *tls)
 	}                                                                                          \
 	rec_hook_event_slow(tls, lane, FN, PTR, 0, &caller);                                       \
 	hook_phase(tls, REC_PHASE_REAL);                                                           \
+	clock = hook_clock_begin();                                                                \
 	CALL;                                                                                      \
+	clock = hook_clock_end(clock);                                                             \
+	rec_hook_free_timed(tls, lane, clock);                                                     \
 	rec_lane_leave(tls, lane, phase)
 
 #endif

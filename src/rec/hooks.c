@@ -18,6 +18,22 @@ REC_COLD void rec_hook_event_slow(struct rec_tls *tls, struct rec_lane *lane, un
 		rec_event_alloc(lane, fn, ptr, size, caller);
 }
 
+void rec_hook_event_timed(struct rec_tls *tls, struct rec_lane *lane, unsigned fn, const void *ptr,
+			  size_t size, const struct rec_frame *caller, uint64_t ticks)
+{
+	rec_hook_event_slow(tls, lane, fn, ptr, size, caller);
+	if (rec.options.latency)
+		rec_latency_note(lane, ticks);
+}
+
+void rec_hook_free_timed(struct rec_tls *tls, struct rec_lane *lane, uint64_t ticks)
+{
+	if (!rec.options.latency)
+		return;
+	hook_phase(tls, lane == tls->nested ? REC_PHASE_NESTED : REC_PHASE_RECORD);
+	rec_latency_note(lane, ticks);
+}
+
 REC_COLD void rec_hook_free_null(struct rec_tls *tls, unsigned fn, const struct rec_frame *caller)
 {
 	struct rec_lane *lane = tls->lane;
@@ -52,7 +68,7 @@ static __attribute__((noinline)) void *malloc_plain(struct rec_tls *tls, size_t 
 		hook_phase(tls, REC_PHASE_RECORD);
 		rec_event_alloc(tls->own, tls->new_fn, NULL, tls->new_size, &tls->caller);
 		tls->new_fn = 0;
-		hook_end(tls);
+		rec_lane_leave(tls, tls->own, REC_PHASE_IDLE);
 	}
 	return ptr;
 }
@@ -242,6 +258,7 @@ static REC_COLD void *realloc_slow(void *old, size_t count, size_t each, size_t 
 	struct rec_tls *tls = &rec_tls;
 	uint32_t phase;
 	struct rec_lane *lane;
+	uint64_t clock;
 	int error = 0;
 	void *ptr;
 
@@ -260,12 +277,16 @@ static REC_COLD void *realloc_slow(void *old, size_t count, size_t each, size_t 
 	if (old)
 		rec_hook_event_slow(tls, lane, fns->out, old, 0, caller);
 	hook_phase(tls, REC_PHASE_REAL);
+	clock = hook_clock_begin();
 	ptr = realloc_tell(old, count, each, fns->alloc, &error);
+	clock = hook_clock_end(clock);
 	hook_phase(tls, lane == tls->nested ? REC_PHASE_NESTED : REC_PHASE_RECORD);
 	if (old)
 		realloc_done(lane, fns, old, ptr, size, error, caller);
 	else
 		rec_event_alloc(lane, fns->alloc, ptr, size, caller);
+	if (rec.options.latency)
+		rec_latency_note(lane, clock);
 	rec_lane_leave(tls, lane, phase);
 	return ptr;
 }

@@ -6,6 +6,21 @@
 
 #include "core/poison.h"
 
+/* For malloc_plain(), in a lane that it can hand back. */
+static inline void new_announce(struct rec_tls *tls, const struct rec_lane *lane, unsigned fn,
+				size_t size)
+{
+	if (lane != tls->own)
+		return;
+	tls->new_size = size;
+	tls->new_fn = fn;
+}
+
+static inline bool new_is_announced(const struct rec_tls *tls, const struct rec_lane *lane)
+{
+	return lane != tls->own || tls->new_fn != 0;
+}
+
 /*
  * operator new. The real one mostly calls malloc, which comes back to our hook and passes through;
  * the event is this operator's. When the real one throws, our frame is skipped: either the malloc
@@ -14,6 +29,7 @@
 #define HOOK_BODY_NEW(FN, CALL)                                                                    \
 	struct rec_tls *tls = &rec_tls;                                                            \
 	struct rec_lane *lane = tls->lane;                                                         \
+	uint64_t clock;                                                                            \
 	uint32_t phase;                                                                            \
 	void *ptr;                                                                                 \
                                                                                                    \
@@ -21,8 +37,14 @@
 		lane = rec_lane_enter(tls, &caller, &phase);                                       \
 		if (!lane)                                                                         \
 			return CALL;                                                               \
+		new_announce(tls, lane, FN, size);                                                 \
+		clock = hook_clock_begin();                                                        \
 		ptr = CALL;                                                                        \
-		rec_hook_event_slow(tls, lane, FN, ptr, size, &caller);                            \
+		clock = hook_clock_end(clock);                                                     \
+		if (unlikely(!new_is_announced(tls, lane)))                                        \
+			return ptr; /* a new_handler, as below */                                  \
+		tls->new_fn = 0;                                                                   \
+		rec_hook_event_timed(tls, lane, FN, ptr, size, &caller, clock);                    \
 		rec_lane_leave(tls, lane, phase);                                                  \
 		return ptr;                                                                        \
 	}                                                                                          \

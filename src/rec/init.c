@@ -158,7 +158,8 @@ static void header_fill(uint32_t flags)
 	header->kind = TAPE_KIND_RAW;
 	header->chunk_bytes = rec.chunk_bytes;
 	header->flags = flags | (stacks ? TAPE_FLAG_ALLOC_STACKS : 0) |
-			(free_stacks ? TAPE_FLAG_FREE_STACKS : 0);
+			(free_stacks ? TAPE_FLAG_FREE_STACKS : 0) |
+			(rec.options.latency ? TAPE_FLAG_LATENCY : 0);
 	header->elf_machine = EM_X86_64;
 	header->pointer_bytes = sizeof(void *);
 	header->parent_pid = (uint32_t)SYS_CALL0(SYS_getppid);

@@ -200,6 +200,8 @@ static bool hook_was_left(const struct rec_tls *tls, const struct rec_frame *cal
 
 static struct rec_lane *enter_own(struct rec_tls *tls, const struct rec_frame *caller)
 {
+	tls->phase = REC_PHASE_REAL; /* before the caller: a handler may come in between */
+	atomic_signal_fence(memory_order_seq_cst);
 	tls->caller = *caller;
 	tls->new_fn = 0;
 	return tls->own;
@@ -369,7 +371,7 @@ void rec_lane_leave(struct rec_tls *tls, struct rec_lane *lane, uint32_t phase)
 	}
 	tls->phase = phase;
 	atomic_signal_fence(memory_order_seq_cst);
-	if (phase == REC_PHASE_IDLE)
+	if (phase == REC_PHASE_IDLE && !rec.options.latency)
 		tls->lane = tls->own;
 }
 

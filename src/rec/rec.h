@@ -10,7 +10,7 @@
  * - lane.c: which stream a thread writes to; chunk.c: where the bytes go; path.c: the tape's name.
  * - stack.c: a stack into a node id; module.c: loaded objects and their unwind tables; code.c:
  *   memory made executable.
- * - depth.c: how deep stacks are, when that is wanted.
+ * - depth.c: how deep stacks are, when that is wanted; latency.c: how long calls take, likewise.
  * - usage.c: clock pairs, RSS and the like; init.c: beginning, fork, end; env.c: the environment.
  */
 #ifndef MEMTAPE_REC_REC_H
@@ -152,6 +152,7 @@ struct rec_options {
 	bool calls;
 	bool calls_stacks;
 	bool calls_free_stacks;
+	bool latency; /* how long calls take; then no thread has a lane for the fast face */
 };
 
 /*
@@ -279,6 +280,9 @@ bool rec_code_holds(uint64_t pc);
 /* A lane for a hook that is not an allocation's; also inside an allocator. NULL: none. */
 struct rec_lane *rec_other_enter(struct rec_tls *tls, const struct rec_frame *caller,
 				 uint32_t *phase_ret);
+
+/* latency.c: for options.latency. How long the call took that the lane's last event was. */
+void rec_latency_note(struct rec_lane *lane, uint64_t ticks);
 
 /* env.c */
 const char *rec_env_get(const char *name);

@@ -269,6 +269,46 @@ static struct err *begin_rows(struct load *load)
 	return rows_init(&load->rows, load->image, &load->model->clock, bytes);
 }
 
+/* The clock is read as it is, not shifted. */
+static double tick_ns(const struct load *load)
+{
+	return load->model->clock.slope /
+	       (double)(UINT64_C(1) << capture_header(load->capture)->tick_shift);
+}
+
+static struct err *begin_latencies(struct load *load)
+{
+	static const uint64_t few_events = 1 << 20;
+	struct model *model = load->model;
+	struct err *err;
+
+	if (!(capture_header(load->capture)->flags & TAPE_FLAG_LATENCY))
+		return NULL;
+	err = latencies_create(load->image != NULL,
+			       capture_facts(load->capture)->sealed_event_count < few_events,
+			       &model->built_latencies);
+	load->replay.latencies = model->built_latencies;
+	return err;
+}
+
+/* Rows are all packed. */
+static struct err *finish_latencies(struct load *load)
+{
+	struct model *model = load->model;
+	struct latencies *latencies = model->built_latencies;
+	struct err *err = NULL;
+
+	if (!latencies)
+		return NULL;
+	if (load->image)
+		err = latencies_store(latencies, load->rows.segments.items,
+				      load->rows.segments.count, tick_ns(load), load->image);
+	latencies_seal(latencies, tick_ns(load));
+	model->latencies = latencies->functions;
+	model->stack_latencies = latencies->stacks;
+	return err;
+}
+
 static struct err *load_all(struct load *load)
 {
 	struct model *model = load->model;
@@ -282,6 +322,8 @@ static struct err *load_all(struct load *load)
 		return err_nomem();
 	if (load->image)
 		err = begin_rows(load);
+	if (!err)
+		err = begin_latencies(load);
 	if (err)
 		return err;
 	begin_process(model, load->capture);
@@ -291,7 +333,7 @@ static struct err *load_all(struct load *load)
 		err = finish(load, &played);
 	if (!err && load->image)
 		err = rows_seal(&load->rows);
-	return err;
+	return err ? err : finish_latencies(load);
 }
 
 static void load_deinit(struct load *load)

@@ -42,6 +42,8 @@ enum index_section {
 	INDEX_CHAINS,
 	INDEX_CHECKPOINTS,
 	INDEX_PEAK_TIES,
+	INDEX_LATENCIES, /* by function; nothing where they were not recorded */
+	INDEX_STACK_LATENCIES,
 	INDEX_SECTIONS
 };
 
@@ -50,7 +52,7 @@ struct index_part {
 	uint64_t bytes;
 };
 
-enum { INDEX_VERSION = 3 };
+enum { INDEX_VERSION = 4 };
 #define INDEX_MAGIC "MTINDEX\n"
 
 struct index_header {

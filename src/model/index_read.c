@@ -39,6 +39,8 @@ uint64_t index_layout(void)
 		sizeof(struct link),
 		sizeof(struct checkpoint),
 		sizeof(struct model_stack_moment),
+		sizeof(struct model_latency),
+		sizeof(struct model_stack_latency),
 		TAPE_FN_COUNT,
 		MODEL_COLUMNS,
 	};
@@ -52,6 +54,7 @@ static bool is_summed(enum index_section section)
 	switch (section) {
 	case INDEX_STACKS:
 	case INDEX_STACK_SUMS:
+	case INDEX_STACK_LATENCIES:
 	case INDEX_SIGHTINGS:
 	case INDEX_TIMELINE:
 	case INDEX_CHAINS:
@@ -244,6 +247,23 @@ static struct err *read_stacks(struct reader *reader)
 	return NULL;
 }
 
+/* For all functions and stacks, or not at all. */
+static void read_latencies(struct reader *reader)
+{
+	struct model *model = reader->model;
+	size_t functions, stacks;
+	const struct model_latency *latencies =
+		part_items(reader, INDEX_LATENCIES, sizeof(*latencies), &functions);
+	const struct model_stack_latency *stack_latencies =
+		part_items(reader, INDEX_STACK_LATENCIES, sizeof(*stack_latencies), &stacks);
+
+	if (functions == 0 && stacks == 0)
+		return;
+	reader->failed |= functions != TAPE_FN_COUNT || stacks != model->stack_count;
+	model->latencies = latencies;
+	model->stack_latencies = stack_latencies;
+}
+
 static struct err *read_threads(struct reader *reader)
 {
 	struct model *model = reader->model;
@@ -421,6 +441,7 @@ static struct err *read_all(struct reader *reader)
 		err = read_clock(reader);
 	if (err)
 		return err;
+	read_latencies(reader);
 	read_rows(reader);
 	read_timeline(reader);
 	if (reader->failed)

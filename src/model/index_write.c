@@ -153,6 +153,16 @@ static void put_sums(struct writer *writer, const struct model *model)
 	put_part(writer, INDEX_TIMELINE, model->fine, model->fine_count, sizeof(*model->fine));
 }
 
+static void put_latencies(struct writer *writer, const struct model *model)
+{
+	const bool has_some = model->latencies != NULL;
+
+	put_part(writer, INDEX_LATENCIES, model->latencies, has_some ? TAPE_FN_COUNT : 0,
+		 sizeof(*model->latencies));
+	put_part(writer, INDEX_STACK_LATENCIES, model->stack_latencies,
+		 has_some ? model->stack_count : 0, sizeof(*model->stack_latencies));
+}
+
 static int compare_rows(const void *a, const void *b)
 {
 	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -238,6 +248,7 @@ struct err *index_write(const struct model *model, const struct rows *rows,
 	put_facts(&writer, model, rows, replay);
 	put_argv(&writer, &model->process);
 	put_sums(&writer, model);
+	put_latencies(&writer, model);
 	put_rows(&writer, model, rows, checkpoints, replay, file);
 	put_part(&writer, INDEX_TEXTS, writer.texts.items, writer.texts.count, 1);
 	put_header(&writer, identity);

@@ -26,6 +26,7 @@ void model_destroy(struct model *model)
 	arena_deinit(&model->arena);
 	big_free(model->built_tallies, model->built_tallies_bytes);
 	free(model->built_fine);
+	latencies_destroy(model->built_latencies);
 	free(model->threads);
 	free(model->timeline);
 	free(model->index_path);
@@ -80,6 +81,16 @@ const struct model_totals *model_totals(const struct model *model)
 const struct model_function *model_functions(const struct model *model)
 {
 	return model->functions;
+}
+
+const struct model_latency *model_latencies(const struct model *model)
+{
+	return model->latencies;
+}
+
+const struct model_stack_latency *model_stack_latencies(const struct model *model)
+{
+	return model->stack_latencies;
 }
 
 const struct model_size_bucket *model_size_buckets(const struct model *model)

@@ -21,6 +21,7 @@
 #define MEMTAPE_MODEL_MODEL_H
 
 #include "capture/capture.h"
+#include "model/latency.h"
 
 enum model_depth { MODEL_SUMMARY, MODEL_FULL };
 
@@ -129,6 +130,15 @@ struct model_function {
 /* By enum tape_fn; the OUT / IN / FAIL halves of a realloc are summed at the _IN number. */
 const struct model_function *model_functions(const struct model *model);
 
+/*
+ * How long calls took: by enum tape_fn, reallocs at the _IN number, failed calls too. NULL: that
+ * was not recorded (TAPE_FLAG_LATENCY).
+ */
+const struct model_latency *model_latencies(const struct model *model);
+
+/* The same by the stack of the call, which allocated or freed; by stack id, or NULL. */
+const struct model_stack_latency *model_stack_latencies(const struct model *model);
+
 /* By size: bucket 0 is 0 bytes, bucket i is 2^(i-1) .. 2^i - 1 bytes. */
 enum { MODEL_SIZE_BUCKETS = 65 };
 struct model_size_bucket {
@@ -200,15 +210,21 @@ enum model_column {
 	MODEL_THREAD,
 	MODEL_FREE_THREAD, /* MODEL_NO_THREAD: never freed, or nobody saw by whom */
 	MODEL_STACK,
-	MODEL_FREE_STACK, /* CAPTURE_STACK_NONE: never freed, or no stack was taken */
-	MODEL_REALLOC_OF, /* the row that it continues; MODEL_NO_ROW */
-	MODEL_CHAIN,	  /* the realloc chain it is in; MODEL_NO_CHAIN: never realloc'ed */
-	MODEL_FN,	  /* enum tape_fn */
-	MODEL_FREE_FN,	  /* enum tape_fn; TAPE_FN_EXTENDED: never freed, or unseen */
-	MODEL_FLAGS	  /* enum model_allocation_flag */
+	MODEL_FREE_STACK,  /* CAPTURE_STACK_NONE: never freed, or no stack was taken */
+	MODEL_REALLOC_OF,  /* the row that it continues; MODEL_NO_ROW */
+	MODEL_CHAIN,	   /* the realloc chain it is in; MODEL_NO_CHAIN: never realloc'ed */
+	MODEL_FN,	   /* enum tape_fn */
+	MODEL_FREE_FN,	   /* enum tape_fn; TAPE_FN_EXTENDED: never freed, or unseen */
+	MODEL_FLAGS,	   /* enum model_allocation_flag */
+	MODEL_LATENCY,	   /* ns that the call took which allocated; MODEL_NEVER: not known */
+	MODEL_FREE_LATENCY /* ns that the call took which freed; MODEL_NEVER: not known, or a
+			    * realloc, whose time is the new block's */
 };
 
-enum { MODEL_COLUMNS = MODEL_FLAGS + 1, MODEL_BATCH = 1024 /* a good number of rows to read */ };
+enum {
+	MODEL_COLUMNS = MODEL_FREE_LATENCY + 1,
+	MODEL_BATCH = 1024 /* a good number of rows to read */
+};
 
 static const uint64_t MODEL_NO_ROW = UINT64_MAX;
 static const uint64_t MODEL_NO_CHAIN = UINT64_MAX;

@@ -49,6 +49,8 @@ struct model {
 	struct model_totals totals;
 	struct model_function functions[TAPE_FN_COUNT];
 	struct model_size_bucket sizes[MODEL_SIZE_BUCKETS];
+	const struct model_latency *latencies; /* by fn; NULL: none */
+	const struct model_stack_latency *stack_latencies;
 	struct model_thread *threads;
 	size_t thread_count;
 	struct table table;
@@ -72,6 +74,7 @@ struct model {
 	struct tally *built_tallies;
 	size_t built_tallies_bytes;
 	struct timeline_mark *built_fine;
+	struct latencies *built_latencies;
 };
 
 /* Of blocks in the order of their ends; what they are used for is made sure of. */

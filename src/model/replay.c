@@ -92,6 +92,7 @@ static void free_block(struct replay *replay, const struct capture_event *event,
 		       struct block *block, bool is_temporary, unsigned flag)
 {
 	count_free(replay, event, thread, block);
+	replay->told_row = block->serial;
 	block_end(replay, block, is_temporary);
 	if (replay->rows)
 		keep(replay, rows_free(replay->rows, block, event, thread,
@@ -235,6 +236,7 @@ static struct err *add_block(struct replay *replay, const struct capture_event *
 	}
 	if (unlikely(replay->early_ticks == event->ticks))
 		free_early(replay, event, thread);
+	replay->told_row = serial;
 	return NULL;
 }
 
@@ -348,21 +350,9 @@ static void on_realloc_fail(struct replay *replay, const struct capture_event *e
 	stream->is_reallocating = false;
 }
 
-static inline struct err *replay_event(struct replay *replay, const struct capture_event *event)
+static inline struct err *play_event(struct replay *replay, const struct capture_event *event,
+				     uint32_t thread)
 {
-	uint32_t thread = stream_thread(replay, event);
-	struct capture_event then;
-
-	if (unlikely(thread == UINT32_MAX))
-		return err_nomem();
-	assert(event->stack < replay->stack_room);
-	if (unlikely(event->ticks < replay->last_ticks)) {
-		then = *event; /* a tape that lies: rows are to be in order in any case */
-		then.ticks = replay->last_ticks;
-		event = &then;
-	}
-	replay->last_ticks = event->ticks;
-	timeline_see(&replay->timeline, event->ticks, &replay->now);
 	switch ((enum tape_event_class)replay->class_of[event->fn & 63]) {
 	case TAPE_CLASS_ALLOC:
 		return on_alloc(replay, event, thread);
@@ -383,6 +373,54 @@ static inline struct err *replay_event(struct replay *replay, const struct captu
 		break;
 	}
 	return NULL;
+}
+
+/* The same, and remembers whom a latency would be about that follows in its stream. */
+static struct err *play_timed(struct replay *replay, const struct capture_event *event,
+			      uint32_t thread)
+{
+	struct latency_of *told = &replay->streams[event->stream].told;
+	const enum tape_event_class class = (enum tape_event_class)replay->class_of[event->fn & 63];
+	struct err *err;
+
+	if (class == TAPE_CLASS_LATENCY) {
+		const struct latency_of of = *told;
+
+		told->fn = TAPE_FN_EXTENDED; /* one for each */
+		return of.fn == TAPE_FN_EXTENDED
+			       ? NULL
+			       : latencies_add(replay->latencies, &of, event->size);
+	}
+	replay->told_row = ROW_NONE;
+	err = play_event(replay, event, thread);
+	*told = (struct latency_of) {
+		.row = class == TAPE_CLASS_REALLOC_OUT ? ROW_NONE : replay->told_row,
+		.stack = event->stack,
+		.fn = (uint8_t)event->fn,
+		.is_free = class == TAPE_CLASS_FREE,
+	};
+	if (class == TAPE_CLASS_REALLOC_FAIL)
+		told->fn--; /* as on_realloc_fail() counts it */
+	return err;
+}
+
+static inline struct err *replay_event(struct replay *replay, const struct capture_event *event)
+{
+	uint32_t thread = stream_thread(replay, event);
+	struct capture_event then;
+
+	if (unlikely(thread == UINT32_MAX))
+		return err_nomem();
+	assert(event->stack < replay->stack_room);
+	if (unlikely(event->ticks < replay->last_ticks)) {
+		then = *event; /* a tape that lies: rows are to be in order in any case */
+		then.ticks = replay->last_ticks;
+		event = &then;
+	}
+	replay->last_ticks = event->ticks;
+	timeline_see(&replay->timeline, event->ticks, &replay->now);
+	return likely(!replay->latencies) ? play_event(replay, event, thread)
+					  : play_timed(replay, event, thread);
 }
 
 /*

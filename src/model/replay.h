@@ -5,6 +5,7 @@
 #define MEMTAPE_MODEL_REPLAY_H
 
 #include "model/blocks.h"
+#include "model/latencies.h"
 #include "model/model.h"
 #include "model/rows.h"
 #include "model/tally.h"
@@ -32,6 +33,7 @@ struct replay_stream {
 	bool out_ended; /* its old block was ended already, because its address was given out */
 	uint32_t out_serial;	  /* of that block */
 	struct capture_event out; /* the first half of the realloc in progress */
+	struct latency_of told;	  /* its last event; where latencies are wanted */
 };
 
 /* A block whose address was given out again before its free was seen: it may still come. */
@@ -84,7 +86,9 @@ struct replay {
 	struct err *err;     /* of keeping rows */
 	struct early_free early[EARLY_MAX];
 	unsigned early_at;
-	uint64_t early_ticks; /* of the newest; UINT64_MAX: none */
+	uint64_t early_ticks;	     /* of the newest; UINT64_MAX: none */
+	struct latencies *latencies; /* borrowed; NULL: the tape has none */
+	uint32_t told_row;	     /* that the event began or ended; where they are wanted */
 };
 
 bool replay_init(struct replay *replay, const struct capture *capture, struct rows *rows);

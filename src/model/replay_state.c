@@ -29,8 +29,10 @@ bool replay_init(struct replay *replay, const struct capture *capture, struct ro
 		return false;
 	for (unsigned fn = 0; fn < array_size(replay->class_of); fn++)
 		replay->class_of[fn] = (uint8_t)tape_fn_class((enum tape_fn)fn);
-	for (size_t i = 0; i < replay->stream_count; i++)
+	for (size_t i = 0; i < replay->stream_count; i++) {
 		replay->streams[i].thread = MODEL_NO_THREAD;
+		replay->streams[i].told.fn = TAPE_FN_EXTENDED;
+	}
 	return true;
 }
 
@@ -52,6 +54,8 @@ bool replay_reserve_stacks(struct replay *replay, size_t count)
 
 	if (likely(count <= replay->stack_room))
 		return true;
+	if (replay->latencies && !latencies_reserve_stacks(replay->latencies, room))
+		return false;
 	if (replay->rows) {
 		void *usables =
 			big_resize(replay->usables, replay->stack_room * sizeof(*replay->usables),

@@ -54,7 +54,9 @@ size_t segment_room(uint32_t row_count)
 	case MODEL_FREE_STACK:                                                                     \
 		EACH_ROW(rows, count, row->free_stack, action);                                    \
 	case MODEL_REALLOC_OF:                                                                     \
-	case MODEL_CHAIN: /* links */                                                              \
+	case MODEL_CHAIN:   /* links */                                                            \
+	case MODEL_LATENCY: /* latencies.c */                                                      \
+	case MODEL_FREE_LATENCY:                                                                   \
 		break;                                                                             \
 	case MODEL_FN:                                                                             \
 		EACH_ROW(rows, count, row->fn, action);                                            \
@@ -185,6 +187,10 @@ static void plan_all(struct row *rows, uint32_t count,
 		column_plan(&segment->columns[column], &segment->bounds[column], &ranges[column],
 			    column_none((enum model_column)column), count);
 	segment->bounds[MODEL_USABLE] = usable;
+	segment->columns[MODEL_LATENCY].has_none = segment->columns[MODEL_FREE_LATENCY].has_none =
+		true; /* of all rows, until there are some */
+	segment->bounds[MODEL_LATENCY] = segment->bounds[MODEL_FREE_LATENCY] =
+		(struct model_bounds) { MODEL_NEVER, MODEL_NEVER };
 	segment->bounds[MODEL_REALLOC_OF] = segment->bounds[MODEL_CHAIN] =
 		(struct model_bounds) { 0, UINT64_MAX };
 }

@@ -40,6 +40,8 @@ static void step(struct tape *tape, uint32_t nodes[4][8])
 	const uint64_t address = 0x100000 + at * 0x1000, size = 1 + (r >> 40) % 3000;
 	const uint32_t node = nodes[stream][r >> 60 & 7];
 
+	const uint64_t latency = r >> (r & 64 ? 52 : 24); /* short, or as long as an hour */
+
 	tape->ticks += r >> 5 & 3; /* now and then several at one tick */
 	if (!tape->lives[at]) {
 		writer_event(&tape->writer, stream, TAPE_FN_MALLOC, tape->ticks, address, size,
@@ -54,6 +56,8 @@ static void step(struct tape *tape, uint32_t nodes[4][8])
 		writer_event(&tape->writer, stream, TAPE_FN_FREE, tape->ticks, address, 0, node);
 		tape->lives[at] = 0;
 	}
+	if (r >> 7 & 7) /* not of all */
+		writer_latency(&tape->writer, stream, latency);
 }
 
 enum readings { EXACT, READINGS, NO_READINGS }; /* what is known of the clock, and when */
@@ -66,6 +70,7 @@ static void tape_write(struct tape *tape, size_t step_count, enum readings readi
 	tape->lives = calloc(BLOCKS, sizeof(*tape->lives));
 	assert_non_null(tape->lives);
 	writer_init(&tape->writer, CHUNK_BYTES);
+	writer_header(&tape->writer)->flags |= TAPE_FLAG_LATENCY;
 	if (readings != EXACT)
 		writer_header(&tape->writer)->clock = TAPE_CLOCK_TSC;
 	for (unsigned stream = 1; stream <= 3; stream++)

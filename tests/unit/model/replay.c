@@ -640,6 +640,104 @@ static void short_records_are_passed_over(void **state)
 	model_destroy(model);
 }
 
+/* --- how long calls took --------------------------------------------------------------------- */
+
+static void write_timed_calls(struct writer *writer)
+{
+	const uint32_t node = writer_node(writer, 1, TAPE_NODE_ROOT, 0x1000, 2000);
+	const uint32_t other = writer_node(writer, 1, TAPE_NODE_ROOT, 0x2000, 2000);
+
+	writer_latency(writer, 1, 99); /* of nothing */
+	writer_event(writer, 1, TAPE_FN_MALLOC, 2000, 0x100, 10, node);
+	writer_latency(writer, 1, 40);
+	writer_latency(writer, 1, 98); /* a second time of the same */
+	writer_event(writer, 1, TAPE_FN_MALLOC, 2001, 0x200, 10, node); /* never returned */
+	writer_event(writer, 1, TAPE_FN_FREE, 2002, 0x100, 0, other);
+	writer_event(writer, 2, TAPE_FN_MALLOC, 2003, 0x100, 10, TAPE_NODE_NONE); /* meanwhile */
+	writer_latency(writer, 1, 50);
+	writer_latency(writer, 2, 60);
+	writer_event(writer, 1, TAPE_FN_REALLOC_OUT, 2004, 0x200, 0, node);
+	writer_event(writer, 1, TAPE_FN_REALLOC_IN, 2005, 0x300, 20, node);
+	writer_latency(writer, 1, 70);
+	writer_event(writer, 1, TAPE_FN_REALLOC_OUT, 2006, 0x300, 0, node);
+	writer_event(writer, 1, TAPE_FN_REALLOC_FAIL, 2007, 0x300, 1 << 30, node);
+	writer_latency(writer, 1, 80);
+	writer_event(writer, 1, TAPE_FN_FREE, 2008, 0x999, 0, other); /* of nobody's block */
+	writer_latency(writer, 1, 90);
+	writer_event(writer, 1, TAPE_FN_CALLOC, 2009, 0x400, 10, node);
+	writer_latency(writer, 1, UINT64_C(10000000000)); /* ten seconds */
+}
+
+static void assert_timed_sums(const struct model *model)
+{
+	const struct model_latency *latencies = model_latencies(model);
+	const struct model_stack_latency *stacks = model_stack_latencies(model);
+	uint64_t stack_total = 0;
+
+	assert_int_equal(latencies[TAPE_FN_MALLOC].count, 2);
+	assert_int_equal(latencies[TAPE_FN_MALLOC].total_ns, 100);
+	assert_int_equal(latencies[TAPE_FN_MALLOC].max_ns, 60);
+	assert_int_equal(latencies[TAPE_FN_REALLOC_IN].count, 2); /* one of them failed */
+	assert_int_equal(latencies[TAPE_FN_REALLOC_IN].total_ns, 150);
+	assert_int_equal(latencies[TAPE_FN_FREE].count, 2);
+	assert_int_equal(latencies[TAPE_FN_FREE].total_ns, 140);
+	assert_int_equal(latencies[TAPE_FN_REALLOC_OUT].count, 0);
+	assert_int_equal(latencies[TAPE_FN_CALLOC].max_ns, 10000000000);
+	for (size_t i = 0; i < model_stack_count(model); i++)
+		stack_total += stacks[i].total_ns;
+	assert_int_equal(stack_total, 10000000000 + 100 + 150 + 140);
+	assert_int_equal(stacks[CAPTURE_STACK_NONE].total_ns, 60);
+}
+
+static void a_latency_belongs_to_the_event_before_it_in_its_stream(void **state)
+{
+	static const uint64_t of_rows[][2] = { { 40, 50 },
+					       { MODEL_NEVER, MODEL_NEVER }, /* moved */
+					       { 60, MODEL_NEVER },
+					       { 70, MODEL_NEVER } };
+
+	(void)state;
+	for (int depth = MODEL_SUMMARY; depth <= MODEL_FULL; depth++) {
+		struct writer writer;
+		struct model *model;
+		uint64_t long_ns;
+
+		writer_init(&writer, CHUNK_BYTES);
+		writer_header(&writer)->flags |= TAPE_FLAG_LATENCY;
+		write_timed_calls(&writer);
+		model = load(&writer, (enum model_depth)depth);
+		assert_timed_sums(model);
+		assert_int_equal(model_row_count(model), depth == MODEL_FULL ? 5 : 0);
+		for (uint64_t row = 0; row < model_row_count(model) && row < 4; row++) {
+			assert_int_equal(get(model, MODEL_LATENCY, row), of_rows[row][0]);
+			assert_int_equal(get(model, MODEL_FREE_LATENCY, row), of_rows[row][1]);
+		}
+		if (depth == MODEL_FULL) { /* to some microseconds */
+			long_ns = get(model, MODEL_LATENCY, 4);
+			assert_in_range(long_ns, 10000000000 - 4096, 10000000000);
+		}
+		model_destroy(model);
+		writer_deinit(&writer);
+	}
+}
+
+static void without_latencies_there_are_none(void **state)
+{
+	struct writer writer;
+	struct model *model;
+
+	(void)state;
+	writer_init(&writer, CHUNK_BYTES);
+	writer_event(&writer, 1, TAPE_FN_MALLOC, 2000, 0x100, 10, 2);
+	writer_event(&writer, 1, TAPE_FN_FREE, 2001, 0x100, 0, 2);
+	model = load_and_end(&writer);
+	assert_null(model_latencies(model));
+	assert_null(model_stack_latencies(model));
+	assert_true(get(model, MODEL_LATENCY, 0) == MODEL_NEVER);
+	assert_true(get(model, MODEL_FREE_LATENCY, 0) == MODEL_NEVER);
+	model_destroy(model);
+}
+
 static void an_empty_tape_is_a_model_of_nothing(void **state)
 {
 	struct writer writer;
@@ -674,6 +772,8 @@ int main(void)
 		cmocka_unit_test(a_stream_serves_one_thread_after_another),
 		cmocka_unit_test(a_thread_goes_on_in_another_stream_after_its_end),
 		cmocka_unit_test(short_records_are_passed_over),
+		cmocka_unit_test(a_latency_belongs_to_the_event_before_it_in_its_stream),
+		cmocka_unit_test(without_latencies_there_are_none),
 		cmocka_unit_test(an_empty_tape_is_a_model_of_nothing),
 	};
 

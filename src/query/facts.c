@@ -227,6 +227,17 @@ uint32_t facts_chain_position(const struct facts *facts, uint64_t row)
 	return facts->chain_positions[rank];
 }
 
+struct err *facts_no_latencies(void)
+{
+	return err_new(ERR_NOT_FOUND,
+		       "the tape does not say how long calls took: record with --latency");
+}
+
+static struct err *prepare_latencies(struct facts *facts)
+{
+	return model_latencies(facts->model) ? NULL : facts_no_latencies();
+}
+
 struct err *facts_prepare(struct facts *facts, unsigned wanted)
 {
 	static const struct {
@@ -235,7 +246,7 @@ struct err *facts_prepare(struct facts *facts, unsigned wanted)
 	} rows[] = {
 		{ FACT_DEPTHS, prepare_depths }, { FACT_SITES, prepare_sites },
 		{ FACT_GROUPS, prepare_groups }, { FACT_PEAKS, prepare_peaks },
-		{ FACT_CHAINS, prepare_chains },
+		{ FACT_CHAINS, prepare_chains }, { FACT_LATENCIES, prepare_latencies },
 	};
 
 	for (size_t i = 0; i < array_size(rows); i++) {

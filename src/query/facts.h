@@ -17,7 +17,8 @@ enum fact {
 	FACT_GROUPS = 1 << 1, /* times and sizes of each stack's allocations: reads all rows */
 	FACT_PEAKS = 1 << 2,  /* each stack's own peak: reads all rows and frees in order of time */
 	FACT_CHAINS = 1 << 3, /* position in realloc chains: reads one column of all rows */
-	FACT_SITES = 1 << 4   /* the function each stack's allocations belong to: finds names */
+	FACT_SITES = 1 << 4,  /* the function each stack's allocations belong to: finds names */
+	FACT_LATENCIES = 1 << 5 /* that the tape says how long calls took */
 };
 
 /* Of all allocations of one stack; meaningless where there are none. */
@@ -60,8 +61,14 @@ struct facts {
 struct err *facts_init(struct facts *facts, const struct model *model, struct names *names,
 		       struct arena *arena);
 
-/* Finds what is not known yet. ERR_LIMIT, ERR_STATE: see sweep.h. */
+/*
+ * Finds what is not known yet. ERR_LIMIT, ERR_STATE: see sweep.h. ERR_NOT_FOUND: the tape does not
+ * have it.
+ */
 struct err *facts_prepare(struct facts *facts, unsigned wanted);
+
+/* What is said of a tape that was recorded without them. */
+struct err *facts_no_latencies(void);
 
 /* Whether the limits allow to go on; asked once in many batches. */
 struct err *facts_check(const struct facts *facts, uint64_t first_row);

@@ -89,6 +89,16 @@ void rows_age(struct batch *batch, uint64_t *values)
 		values[i] = (end[i] == MODEL_NEVER ? u64_max(last, begin[i]) : end[i]) - begin[i];
 }
 
+void rows_latency(struct batch *batch, uint64_t *values)
+{
+	rows_copy(batch, MODEL_LATENCY, values);
+}
+
+void rows_free_latency(struct batch *batch, uint64_t *values)
+{
+	rows_copy(batch, MODEL_FREE_LATENCY, values);
+}
+
 /* --- threads and functions ----------------------------------------------------------------- */
 
 void rows_thread_index(struct batch *batch, uint64_t *values)

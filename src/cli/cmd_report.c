@@ -115,26 +115,6 @@ static struct err *report_choose(int operand_count, char **argv, const struct re
 	return err_new(ERR_USAGE, "no report '%s'; there are %s", name, str_text(&known));
 }
 
-static struct err *sort_choose(const struct report *report, const char *word,
-			       struct report_settings *settings)
-{
-	const char *const *words = report->sorts ? report->sorts : metric_words;
-	CLEAN(str_deinit) struct str known = { 0 };
-
-	settings->sort_text = word;
-	if (!word || report->sorts_itself)
-		return NULL;
-	for (unsigned i = 0; words[i]; i++) {
-		settings->has_sort |= strcmp(words[i], word) == 0;
-		if (settings->has_sort) {
-			settings->sort = i;
-			return NULL;
-		}
-		str_printf(&known, "%s%s", i ? ", " : "", words[i]);
-	}
-	return err_new(ERR_USAGE, "--sort %s: not one of %s", word, str_text(&known));
-}
-
 /* What was said about the report, without having looked at a tape. */
 static struct err *settings_fill(const struct report *report, const struct report_options *options,
 				 int operand_count, char **argv, struct report_settings *settings)
@@ -142,7 +122,7 @@ static struct err *settings_fill(const struct report *report, const struct repor
 	struct err *err = reading_format(options->json, options->csv, &settings->format);
 
 	if (!err)
-		err = sort_choose(report, options->sort, settings);
+		err = report_sort(report, options->sort, settings);
 	if (err)
 		return err;
 	settings->top = options->top;

@@ -1,7 +1,9 @@
 /*
  * serve: tapes for browsers and programs, over HTTP.
  */
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/wait.h>
 
 #include "cli/command.h"
 #include "cli/reading.h"
@@ -9,128 +11,291 @@
 
 struct serve_options {
 	uint64_t port;
-	bool json;
+	const char *listen; /* NULL: the loopback interface */
+	bool knows;	    /* that others can reach it */
+	bool opens;
 	bool no_token;
+	bool json;
+	const char *allow_hosts; /* NULL: none */
+	uint64_t timeout_ns;
+	uint64_t memory_bytes;
+	uint64_t cache_bytes;
 	struct reading_symbol_options symbols;
 };
 
 static const struct option_row rows[] = {
 	{ "port", 'p', "N", OPTION_U64, offsetof(struct serve_options, port),
 	  "answer on port N instead of one that is free" },
+	{ "listen", 0, "ADDR", OPTION_TEXT, offsetof(struct serve_options, listen),
+	  "answer on the address ADDR, or with unix:PATH on a socket that only you can open" },
+	{ "i-know", 0, NULL, OPTION_FLAG, offsetof(struct serve_options, knows),
+	  "others can reach ADDR, and read what they send and get" },
+	{ "allow-host", 0, "NAMES", OPTION_TEXT, offsetof(struct serve_options, allow_hosts),
+	  "answer to these names too, with commas between; with a port or not" },
 	{ "no-token", 0, NULL, OPTION_FLAG, offsetof(struct serve_options, no_token),
 	  "let every user and program of this machine ask, without the token" },
+	{ "open", 0, NULL, OPTION_FLAG, offsetof(struct serve_options, opens), "open the browser" },
 	{ "json", 'j', NULL, OPTION_FLAG, offsetof(struct serve_options, json),
 	  "print the URL, the port and the token as JSON" },
+	{ "timeout", 0, "TIME", OPTION_DURATION, offsetof(struct serve_options, timeout_ns),
+	  "give up a question that takes longer (5s if not given)" },
+	{ "memory", 0, "SIZE", OPTION_BYTES, offsetof(struct serve_options, memory_bytes),
+	  "stop a statement of SQL that needs more for itself (256MiB if not given)" },
+	{ "cache", 0, "SIZE", OPTION_BYTES, offsetof(struct serve_options, cache_bytes),
+	  "keep so much of what was answered (64MiB if not given)" },
 	READING_SYMBOL_OPTIONS(struct serve_options, symbols),
 };
 
-static const uint64_t TIME_LIMIT_NS = UINT64_C(5) * 1000000000;
+enum { FILE_TIME_FACTOR = 60 /* a file may take so much longer than an answer */ };
 
-static void print_place(const struct serve_options *options, const struct listener *listener,
-			const struct token *token)
+/* --- where --------------------------------------------------------------------------------- */
+
+static const char unix_scheme[] = "unix:";
+
+static bool is_unix(const struct serve_options *options)
 {
-	CLEAN(str_deinit) struct str url = { 0 };
-
-	str_printf(&url, "http://127.0.0.1:%u/", listener->port);
-	if (token->text[0])
-		str_printf(&url, "#k=%s", token->text);
-	if (options->json)
-		printf("{\"url\":\"%s\",\"port\":%u,\"token\":\"%s\"}\n", str_text(&url),
-		       listener->port, token->text);
-	else
-		printf("%s\n", str_text(&url));
-	fflush(stdout);
+	return options->listen && strncmp(options->listen, unix_scheme, strlen(unix_scheme)) == 0;
 }
 
-static struct err *allow_loopback(struct guard *guard, unsigned port)
+static struct err *options_check(const struct serve_options *options, int operand_count)
 {
-	static const char *const names[] = { "127.0.0.1", "localhost", "[::1]" };
-	struct err *err = NULL;
+	const bool is_open =
+		options->listen && !is_unix(options) && !listen_is_loopback(options->listen);
 
-	for (size_t i = 0; !err && i < array_size(names); i++)
-		err = guard_allow(guard, names[i], port);
+	if (operand_count < 1)
+		return err_new(ERR_USAGE, "a tape is wanted");
+	if (options->port > UINT16_MAX)
+		return err_new(ERR_USAGE, "--port: a port is from 1 to 65535");
+	if (is_open && !options->knows)
+		return err_new(ERR_USAGE,
+			       "--listen %s: others can reach that, and HTTP is not encrypted; say "
+			       "--i-know if that is meant, or use `ssh -L` or --listen unix:PATH",
+			       options->listen);
+	if (is_open && options->no_token)
+		return err_new(ERR_USAGE, "--no-token is for this machine alone");
+	if (is_unix(options) && options->port)
+		return err_new(ERR_USAGE, "--port: a socket with a path has none");
+	if (is_unix(options) && options->opens)
+		return err_new(ERR_USAGE, "--open: a browser cannot open a socket with a path");
+	return NULL;
+}
+
+static struct err *listen_somewhere(const struct serve_options *options, struct listener *listener)
+{
+	if (is_unix(options))
+		return listen_unix(options->listen + strlen(unix_scheme), listener);
+	if (options->listen)
+		return listen_address(options->listen, (unsigned)options->port, listener);
+	return listen_loopback((unsigned)options->port, listener);
+}
+
+/* By which names it may be asked; over a socket with a path clients say localhost. */
+static struct err *allow_hosts(const struct serve_options *options, const struct listener *listener,
+			       struct guard *guard)
+{
+	static const char *const loopback[] = { "127.0.0.1", "localhost", "[::1]" };
+	CLEAN(free) char *names = strdup(options->allow_hosts ? options->allow_hosts : "");
+	struct err *err = names ? NULL : err_nomem();
+
+	for (size_t i = 0; !err && i < array_size(loopback); i++)
+		err = guard_allow(guard, loopback[i], listener->port);
+	if (!err && options->listen && !is_unix(options))
+		err = guard_allow(guard, options->listen, listener->port);
+	for (char *name = names; !err && name && *name;) {
+		char *end = name + strcspn(name, ",");
+		char *next = *end ? end + 1 : end;
+
+		*end = '\0';
+		err = err_wrap(guard_allow(guard, name, listener->port), "--allow-host");
+		name = next;
+	}
 	return err;
 }
 
+/* --- telling ------------------------------------------------------------------------------- */
+
+static void url_add(struct str *out, const struct serve_options *options,
+		    const struct listener *listener, const struct token *token)
+{
+	const bool is_v6 = options->listen && strchr(options->listen, ':');
+	const char *host = options->listen ? options->listen : "127.0.0.1";
+
+	if (is_unix(options))
+		str_printf(out, "http://localhost/");
+	else
+		str_printf(out, is_v6 ? "http://[%s]:%u/" : "http://%s:%u/", host, listener->port);
+	if (token->text[0])
+		str_printf(out, "#k=%s", token->text);
+}
+
+static struct err *print_json(const char *url, const struct listener *listener,
+			      const struct token *token)
+{
+	const struct emit_settings settings = { .format = EMIT_JSON, .compact = true };
+	CLEAN(emit_destroy) struct emit *emit = emit_create(stdout, &settings);
+
+	if (!emit)
+		return err_nomem();
+	emit_object(emit, NULL);
+	emit_text(emit, "url", url);
+	if (listener->port)
+		emit_u64(emit, "port", listener->port, EMIT_PLAIN);
+	else
+		emit_null(emit, "port");
+	emit_text(emit, "token", token->text[0] ? token->text : NULL);
+	emit_text(emit, "socket", listener->unix_path);
+	emit_end(emit);
+	return emit_finish(emit);
+}
+
+/* Not waited for; what cannot be opened can still be copied. */
+static void browser_open(const char *url)
+{
+	const bool has_display = getenv("DISPLAY") || getenv("WAYLAND_DISPLAY");
+	pid_t pid;
+
+	if (!has_display) {
+		fprintf(stderr, "memtape: there is no display to open a browser on\n");
+		return;
+	}
+	pid = fork();
+	if (pid == 0) {
+		const int null_fd = open("/dev/null", O_RDWR);
+		sigset_t none;
+
+		if (fork() > 0)
+			_exit(0);
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		dup2(null_fd, STDIN_FILENO);
+		dup2(null_fd, STDOUT_FILENO);
+		dup2(null_fd, STDERR_FILENO);
+		execlp("xdg-open", "xdg-open", url, (char *)NULL);
+		_exit(127);
+	}
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+}
+
+static struct err *tell(const struct serve_options *options, const struct listener *listener,
+			const struct token *token)
+{
+	CLEAN(str_deinit) struct str url = { 0 };
+	struct err *err = NULL;
+
+	url_add(&url, options, listener, token);
+	if (url.failed)
+		return err_nomem();
+	if (options->json)
+		err = print_json(url.ptr, listener, token);
+	else if (is_unix(options))
+		printf("%s on %s\n", url.ptr, options->listen);
+	else
+		printf("%s\n", url.ptr);
+	fflush(stdout);
+	if (!err && options->opens)
+		browser_open(url.ptr);
+	return err;
+}
+
+/* --- serving ------------------------------------------------------------------------------- */
+
 /* Until somebody wants it to end. */
 static struct err *serve_until_signal(const struct serve_options *options, struct server *server,
-				      const struct listener *listener)
+				      const struct listener *listener, const sigset_t *signals)
 {
 	CLEAN(daemon_stop) struct daemon *daemon = NULL;
-	sigset_t signals;
+	struct err *err = daemon_start(server, listener, &daemon);
+
+	if (!err)
+		err = tell(options, listener, &server->guard.token);
+	if (!err)
+		sigwaitinfo(signals, NULL);
+	return err;
+}
+
+static struct err *serve(const struct serve_options *options, struct tapes *tapes,
+			 const sigset_t *signals)
+{
+	CLEAN(listener_close) struct listener listener = { 0 };
+	CLEAN(server_deinit) struct server server = {
+		.tapes = tapes,
+		.settings = {
+			.version = MEMTAPE_VERSION,
+			.time_limit_ns = options->timeout_ns,
+			.file_time_limit_ns = options->timeout_ns * FILE_TIME_FACTOR,
+			.sql_memory_bytes = options->memory_bytes,
+			.file_bytes_max = UINT64_C(4) << 30,
+		},
+	};
+	CLEAN(cache_destroy) struct cache *cache = cache_create(options->cache_bytes);
 	struct err *err;
 
+	server_init(&server);
+	server.cache = cache;
+	if (!cache)
+		return err_nomem();
+	err = listen_somewhere(options, &listener);
+	if (!err)
+		err = allow_hosts(options, &listener, &server.guard);
+	if (!err && !options->no_token)
+		err = token_make(&server.guard.token);
+	return err ? err : serve_until_signal(options, &server, &listener, signals);
+}
+
+static void symbols_end(struct reading_symbols *symbols, size_t count)
+{
+	for (size_t i = 0; symbols && i < count; i++)
+		reading_symbols_deinit(&symbols[i]);
+	free(symbols);
+}
+
+static struct err *serve_tapes(const struct serve_options *options, char **paths, size_t count,
+			       const sigset_t *signals)
+{
+	struct reading_symbols *symbols = calloc(count, sizeof(*symbols));
+	struct tape_source *sources = calloc(count, sizeof(*sources));
+	struct tapes *tapes = NULL;
+	struct err *err = symbols && sources ? NULL : err_nomem();
+
+	for (size_t i = 0; !err && i < count; i++) {
+		err = reading_symbols_init(&symbols[i], &options->symbols, paths[i]);
+		sources[i] = (struct tape_source) { paths[i], &symbols[i].options };
+	}
+	if (!err)
+		err = tapes_create(sources, count, &tapes);
+	if (!err)
+		err = serve(options, tapes, signals);
+	if (!tapes_destroy(tapes))
+		return err; /* a load that cannot be stopped still uses the rest */
+	symbols_end(symbols, count);
+	free(sources);
+	return err;
+}
+
+static struct err *serve_run(const struct command *command, int argc, char **argv, int *exit_code)
+{
+	struct serve_options options = {
+		.timeout_ns = UINT64_C(5) * 1000000000,
+		.memory_bytes = 256 << 20,
+		.cache_bytes = 64 << 20,
+	};
+	int operand_count = 0;
+	struct err *err = options_parse(&command->options, argc, argv, &options, &operand_count);
+	sigset_t signals;
+
+	(void)exit_code;
+	if (!err)
+		err = options_check(&options, operand_count);
+	if (err)
+		return err;
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGHUP);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before there are threads */
 	signal(SIGPIPE, SIG_IGN);
-	err = daemon_start(server, listener, &daemon);
-	if (err)
-		return err;
-	print_place(options, listener, &server->guard.token);
-	sigwaitinfo(&signals, NULL);
-	return NULL;
-}
-
-static struct err *serve(const struct serve_options *options, struct tapes *tapes)
-{
-	CLEAN(listener_close) struct listener listener = { 0 };
-	struct server server = {
-		.tapes = tapes,
-		.settings = { .version = MEMTAPE_VERSION, .time_limit_ns = TIME_LIMIT_NS },
-	};
-	struct err *err = listen_loopback((unsigned)options->port, &listener);
-
-	if (!err)
-		err = allow_loopback(&server.guard, listener.port);
-	if (!err && !options->no_token)
-		err = token_make(&server.guard.token);
-	return err ? err : serve_until_signal(options, &server, &listener);
-}
-
-static void symbols_end(struct reading_symbols *symbols, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		reading_symbols_deinit(&symbols[i]);
-	free(symbols);
-}
-
-static struct err *serve_run(const struct command *command, int argc, char **argv, int *exit_code)
-{
-	struct serve_options options = { 0 };
-	int operand_count = 0;
-	struct err *err = options_parse(&command->options, argc, argv, &options, &operand_count);
-	const size_t count = (size_t)operand_count;
-	struct reading_symbols *symbols;
-	struct tape_source *sources;
-	struct tapes *tapes = NULL;
-
-	(void)exit_code;
-	if (err)
-		return err;
-	if (operand_count < 1)
-		return err_new(ERR_USAGE, "a tape is wanted");
-	if (options.port > UINT16_MAX)
-		return err_new(ERR_USAGE, "--port: from 1 to 65535");
-	symbols = calloc(count, sizeof(*symbols));
-	sources = calloc(count, sizeof(*sources));
-	for (size_t i = 0; symbols && sources && !err && i < count; i++) {
-		err = reading_symbols_init(&symbols[i], &options.symbols, argv[i + 1]);
-		sources[i] = (struct tape_source) { argv[i + 1], &symbols[i].options };
-	}
-	if (!symbols || !sources)
-		err = err_nomem();
-	if (!err)
-		err = tapes_create(sources, count, &tapes);
-	if (!err)
-		err = serve(&options, tapes);
-	if (tapes_destroy(tapes)) { /* else a load that cannot be stopped still uses them */
-		symbols_end(symbols, symbols ? count : 0);
-		free(sources);
-	}
-	return err;
+	return serve_tapes(&options, argv + 1, (size_t)operand_count, &signals);
 }
 
 const struct command cmd_serve = {
@@ -138,8 +303,8 @@ const struct command cmd_serve = {
 	.summary = "show tapes in a browser, and answer programs over HTTP",
 	.options = {
 		.usage = "memtape serve TAPE... [options]",
-		.about = "Answers questions about tapes over HTTP, on this machine alone, and "
-			 "prints the URL to open. Ends by Ctrl-C.",
+		.about = "Shows tapes in a browser and answers programs over HTTP, on this machine "
+			 "and to those alone who have the URL that is printed. Ends by Ctrl-C.",
 		.rows = rows,
 		.row_count = array_size(rows),
 	},

@@ -92,7 +92,7 @@ static void emit_has(struct emit *emit, const struct model *model)
 	emit_bool(emit, "free_stacks", flags & TAPE_FLAG_FREE_STACKS);
 	emit_bool(emit, "usage", model_usage_count(model) > 0);
 	emit_bool(emit, "space", has_note(model, TAPE_EXT_SPACE));
-	emit_bool(emit, "latency", false);
+	emit_bool(emit, "latency", flags & TAPE_FLAG_LATENCY);
 	emit_bool(emit, "marks", has_note(model, TAPE_EXT_MARK));
 	emit_end(emit);
 }

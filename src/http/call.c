@@ -118,8 +118,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* How much of the call's time is left; 0 would mean no limit. */
-static uint64_t time_left_ns(const struct call *call)
+uint64_t call_time_left_ns(const struct call *call)
 {
 	const uint64_t now = now_ns();
 
@@ -135,7 +134,7 @@ struct err *call_select_part(struct call *call, const char *filter, const char *
 		.filter = filter,
 		.from = from,
 		.until = until,
-		.time_limit_ns = time_left_ns(call),
+		.time_limit_ns = call_time_left_ns(call),
 		.thread_count = call->limits.thread_count,
 		.cancel = call->limits.cancel,
 	};
@@ -167,6 +166,17 @@ struct err *call_names(struct call *call, struct names **names_ret)
 	if (!err)
 		*names_ret = tapes_names_unready(call->loaded);
 	return err;
+}
+
+struct err *call_names_view(struct call *call, struct names **names_ret)
+{
+	struct names *names = NULL;
+	struct err *err = call_names(call, &names);
+
+	if (err)
+		return err;
+	*names_ret = names_view(names);
+	return *names_ret ? NULL : err_nomem();
 }
 
 struct err *call_check(const struct call *call)

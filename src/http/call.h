@@ -27,10 +27,10 @@
 #include "base/emit.h"
 #include "http/json.h"
 #include "http/params.h"
+#include "http/tapes.h"
 #include "query/selection.h"
 
 struct server;
-struct tape;
 
 struct call {
 	const struct route *route;
@@ -83,6 +83,12 @@ struct err *call_select_part(struct call *call, const char *filter, const char *
 
 /* Names of the tape's functions. The first call for a tape may wait until they are found. */
 struct err *call_names(struct call *call, struct names **names_ret);
+
+/* A view of them of the call's own, for what takes names as its own; to be destroyed. */
+struct err *call_names_view(struct call *call, struct names **names_ret);
+
+/* How much of the call's time is left; 0: there is no limit. */
+uint64_t call_time_left_ns(const struct call *call);
 
 /* Whether to go on: ERR_LIMIT, ERR_STATE. Cheap enough for every few thousand steps. */
 struct err *call_check(const struct call *call);

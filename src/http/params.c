@@ -178,6 +178,7 @@ struct err *params_add(struct params *params, const char *name, const char *text
 	struct err *err;
 
 	params->wrong = name;
+	params->wrong_text = text;
 	for (size_t i = 0; i < count && !param; i++)
 		param = strcmp(known[i]->name, name) == 0 ? known[i] : NULL;
 	if (!param)

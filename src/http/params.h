@@ -20,6 +20,7 @@ struct params {
 	size_t count;
 	/* The parameter that an error is about, NULL: none of them; see http/problem.h. */
 	const char *wrong;
+	const char *wrong_text; /* its value, where that was not taken */
 };
 
 /*

@@ -29,15 +29,46 @@ static void text_add(struct str *out, const char *key, const char *text)
 		str_add(out, "null");
 }
 
+/* Bytes of what stands there: a word or number, a text in quotes, or one character. */
+static size_t place_len(const char *text)
+{
+	size_t len = 0;
+
+	if (*text == '"' || *text == '\'') {
+		len = 1 + strcspn(text + 1, *text == '"' ? "\"" : "'");
+		return text[len] ? len + 1 : len;
+	}
+	while ((text[len] >= '0' && text[len] <= '9') || (text[len] >= 'a' && text[len] <= 'z') ||
+	       (text[len] >= 'A' && text[len] <= 'Z') || text[len] == '_' || text[len] == '.' ||
+	       text[len] == '%')
+		len++;
+	return len || !*text ? len : str_utf8_bytes(text);
+}
+
+static void place_add(struct str *out, const struct problem *problem)
+{
+	if (!problem->has_place || !problem->value || problem->at > strlen(problem->value)) {
+		str_add(out, ",\"pos\":null,\"len\":null");
+		return;
+	}
+	str_printf(out, ",\"pos\":%zu,\"len\":%zu", problem->at,
+		   place_len(problem->value + problem->at));
+}
+
 void problem_write(const struct problem *problem, struct str *out)
 {
-	const size_t len = strcspn(problem->message, "\n");
+	/* `parameter` says whose place it is. */
+	const size_t skipped = strncmp(problem->message, "filter: ", 8) == 0 ? 8 : 0;
+	const size_t len = strcspn(problem->message + skipped, "\n");
 	CLEAN(str_deinit) struct str message = { 0 };
 
-	str_add_bytes(&message, problem->message, len);
+	str_add_bytes(&message, problem->message + skipped, len);
+	out->failed |= message.failed;
 	str_add(out, "{\"error\":{\"message\":");
 	str_add_json(out, str_text(&message));
 	text_add(out, "hint", problem->hint);
 	text_add(out, "parameter", problem->parameter);
-	str_add(out, ",\"pos\":null,\"len\":null,\"suggest\":null}}\n");
+	place_add(out, problem);
+	text_add(out, "suggest", problem->suggest);
+	str_add(out, "}}\n");
 }

@@ -13,7 +13,10 @@ struct problem {
 	const char *message; /* lines after the first (a place in a text) are not said */
 	const char *hint;
 	const char *parameter;
-	const char *value; /* of the parameter, for the place in it; NULL: not known */
+	const char *value; /* of the parameter: has_place tells where in it */
+	bool has_place;
+	size_t at; /* byte of value */
+	const char *suggest;
 };
 
 void problem_write(const struct problem *problem, struct str *out);

@@ -1,10 +1,13 @@
 #include "http/server.h"
 
+#include <strings.h>
 #include <time.h>
 
 #include "http/assets.h"
+#include "http/body.h"
 #include "http/call.h"
 #include "http/problem.h"
+#include "http/sink.h"
 
 static const char json_type[] = "application/json; charset=utf-8";
 
@@ -46,11 +49,15 @@ void server_refuse(struct answer *answer, const struct refusal *refusal)
 
 static void answer_error(struct answer *answer, const struct call *call, struct err *err)
 {
-	answer_problem(answer, problem_status(err),
-		       &(struct problem) {
-			       .message = err_message(err),
-			       .parameter = call->params->wrong,
-		       });
+	const char *wrong = call->params->wrong;
+	const struct param_value *value = wrong ? params_find(call->params, wrong) : NULL;
+	struct problem problem = { .message = err_message(err), .parameter = wrong };
+
+	problem.value = value ? value->text : wrong ? call->params->wrong_text : NULL;
+	problem.has_place = err_at_of(err, &problem.at, &problem.suggest);
+	if (err_code_of(err) == ERR_LIMIT)
+		problem.hint = "ask for less: a shorter time, a smaller part";
+	answer_problem(answer, problem_status(err), &problem);
 	err_destroy(err);
 }
 
@@ -97,47 +104,86 @@ static struct err *run_json(struct call *call, uint64_t begin_ns)
 }
 
 /* The answer is kept back until it is whole, so that an error can take its place. */
-static struct err *run_to_memory(struct call *call, uint64_t begin_ns, struct answer *answer)
+static struct err *run_to_sink(struct call *call, uint64_t begin_ns, struct answer *answer)
 {
-	char *bytes = NULL;
-	size_t size = 0;
+	const bool is_file = call->route->flags & ROUTE_FILE;
+	struct sink sink;
 	struct err *err;
 
-	call->out = open_memstream(&bytes, &size);
-	if (!call->out)
-		return err_nomem();
-	err = call->route->flags & ROUTE_RAW ? call->route->run(call) : run_json(call, begin_ns);
-	if (fclose(call->out) != 0 && !err)
-		err = err_nomem();
-	if (err) {
-		free(bytes);
+	err = is_file ? sink_open_file(&sink, &call->limits, call->server->settings.file_bytes_max)
+		      : sink_open(&sink, &call->limits);
+	if (err)
 		return err;
-	}
-	answer->blob = blob_create(bytes, size);
-	return answer->blob ? NULL : err_nomem();
+	call->out = sink.out;
+	if (call->route->flags & (ROUTE_RAW | ROUTE_FILE))
+		err = call->route->run(call);
+	else
+		err = run_json(call, begin_ns);
+	return sink_close(&sink, err, answer);
 }
 
-static struct err *call_run(struct call *call, const char *query, size_t query_len, const char *id,
+/* What equal answers have in common; empty: there are none. */
+static void cache_key(const struct call *call, struct str *key)
+{
+	const unsigned never = ROUTE_UNCACHED | ROUTE_FILE | ROUTE_POST;
+
+	if (!call->server->cache || !call->tape || call->gen != 0 || call->route->flags & never)
+		return;
+	str_printf(key, "%s %p ", call->tape->id, (void *)call->tape);
+	params_canonical(call->params, key);
+	if (key->failed)
+		str_clear(key);
+}
+
+static struct err *run_or_repeat(struct call *call, uint64_t begin_ns, struct answer *answer)
+{
+	CLEAN(str_deinit) struct str key = { 0 };
+	struct err *err;
+
+	cache_key(call, &key);
+	if (key.len)
+		answer->blob = cache_get(call->server->cache, key.ptr, &answer->type);
+	if (answer->blob)
+		return NULL;
+	err = run_to_sink(call, begin_ns, answer);
+	answer->type = call->type ? call->type : json_type;
+	if (!err && key.len && answer->blob)
+		cache_put(call->server->cache, key.ptr, answer->blob, answer->type);
+	return err;
+}
+
+/* Values of the path, the query and the body. */
+static struct err *params_take(struct call *call, const struct request *request, const char *id,
+			       size_t id_len)
+{
+	const char *query = strchr(request->target, '?');
+	const char *text;
+	struct err *err;
+
+	query = query ? query + 1 : "";
+	err = params_parse(call->route, query, strcspn(query, "#"), call->arena, call->params);
+	if (!err && id) {
+		text = params_decode(id, id_len, call->arena);
+		err = params_add(call->params, "c", text ? text : "?");
+	}
+	if (!err && call->route->flags & ROUTE_POST)
+		err = body_parse(request->body, request->body_len, call->arena, call->params);
+	return err ? err : params_complete(call->params);
+}
+
+static struct err *call_run(struct call *call, const struct request *request, const char *id,
 			    size_t id_len, struct answer *answer)
 {
 	const uint64_t begin_ns = now_ns();
-	struct err *err = params_parse(call->route, query, query_len, call->arena, call->params);
+	struct err *err = params_take(call, request, id, id_len);
 
-	if (!err && id) {
-		const char *text = params_decode(id, id_len, call->arena);
-
-		err = params_add(call->params, "c", text ? text : "?");
-	}
-	if (!err)
-		err = params_complete(call->params);
 	if (!err)
 		err = call_tape(call);
 	if (!err)
-		err = run_to_memory(call, begin_ns, answer);
+		err = run_or_repeat(call, begin_ns, answer);
 	if (err)
 		return err;
 	answer->status = 200;
-	answer->type = call->type;
 	if (call->file_name)
 		str_format(answer->file_name, sizeof(answer->file_name), "%s", call->file_name);
 	return NULL;
@@ -147,7 +193,8 @@ static void answer_route(struct server *server, const struct request *request,
 			 const struct route *route, const char *id, size_t id_len,
 			 struct answer *answer)
 {
-	const char *query = strchr(request->target, '?');
+	const uint64_t limit_ns = route->flags & ROUTE_FILE ? server->settings.file_time_limit_ns
+							    : server->settings.time_limit_ns;
 	CLEAN(arena_deinit) struct arena arena = { 0 };
 	struct params params = { .route = route };
 	struct call call = {
@@ -155,15 +202,13 @@ static void answer_route(struct server *server, const struct request *request,
 		.params = &params,
 		.server = server,
 		.arena = &arena,
-		.type = route->flags & ROUTE_RAW ? route->answer : json_type,
 		.limits = { .cancel = request->cancel },
 	};
 	struct err *err;
 
-	if (server->settings.time_limit_ns)
-		call.limits.deadline_ns = now_ns() + server->settings.time_limit_ns;
-	query = query ? query + 1 : "";
-	err = call_run(&call, query, strlen(query), id, id_len, answer);
+	if (limit_ns)
+		call.limits.deadline_ns = now_ns() + limit_ns;
+	err = call_run(&call, request, id, id_len, answer);
 	if (err)
 		answer_error(answer, &call, err);
 	tapes_release(call.loaded);
@@ -190,10 +235,33 @@ static bool begins_with(const char *text, const char *head)
 	return strncmp(text, head, strlen(head)) == 0;
 }
 
+/* A form of another page cannot send this type without asking first, which is refused. */
+static bool is_json(const struct header *type)
+{
+	static const char name[] = "application/json";
+	const size_t len = strlen(name);
+
+	return type->count == 1 && strncasecmp(type->text, name, len) == 0 &&
+	       (type->text[len] == '\0' || type->text[len] == ';' || type->text[len] == ' ');
+}
+
+void server_init(struct server *server)
+{
+	pthread_mutex_init(&server->sql_lock, NULL);
+}
+
+void server_deinit(struct server *server)
+{
+	pthread_mutex_destroy(&server->sql_lock);
+}
+
 void server_answer(struct server *server, const struct request *request, struct answer *answer)
 {
 	static const struct refusal not_here = { 404, "there is nothing of this name here",
 						 "GET /api/v1/openapi.json lists what there is" };
+	static const struct refusal no_path = { 400, "a path is wanted", NULL };
+	static const struct refusal no_json = { 415, "Content-Type: application/json is wanted",
+						NULL };
 	static const struct refusal not_so = { 405, "this cannot be done here", NULL };
 	const size_t path_len = strcspn(request->target, "?");
 	const bool is_api = begins_with(request->target, "/api/") ||
@@ -204,14 +272,16 @@ void server_answer(struct server *server, const struct request *request, struct 
 	size_t id_len;
 	const char *id;
 
-	if (refusal.status) {
-		server_refuse(answer, &refusal);
+	if (refusal.status || request->target[0] != '/') {
+		server_refuse(answer, refusal.status ? &refusal : &no_path);
 		return;
 	}
 	route = route_find(request->target, path_len, &id, &id_len);
 	if (!method_fits(request, route)) {
 		server_refuse(answer, &not_so);
 		answer->allow = method_of(route);
+	} else if (route && route->flags & ROUTE_POST && !is_json(&request->content_type)) {
+		server_refuse(answer, &no_json);
 	} else if (route) {
 		answer_route(server, request, route, id, id_len, answer);
 	} else if (!assets_answer(request, answer)) {

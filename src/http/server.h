@@ -5,20 +5,33 @@
 #ifndef MEMTAPE_HTTP_SERVER_H
 #define MEMTAPE_HTTP_SERVER_H
 
+#include <pthread.h>
+
+#include "http/cache.h"
 #include "http/exchange.h"
 #include "http/guard.h"
 #include "http/tapes.h"
 
 struct server_settings {
-	const char *version;	/* of memtape */
-	uint64_t time_limit_ns; /* of one question; 0: none */
+	const char *version;	     /* of memtape */
+	uint64_t time_limit_ns;	     /* of one question; 0: none */
+	uint64_t file_time_limit_ns; /* of one whose answer is a file */
+	uint64_t sql_memory_bytes;   /* of a statement */
+	uint64_t file_bytes_max;
 };
 
 struct server {
 	struct guard guard;
 	struct tapes *tapes;
+	struct cache *cache; /* NULL: none */
 	struct server_settings settings;
+	pthread_mutex_t sql_lock; /* one statement at a time: SQLite's limit of memory is for all */
 };
+
+/* Everything is given by the caller but the lock. */
+void server_init(struct server *server);
+void server_deinit(struct server *server);
+CLEAN_DEFINE_DEINIT(server_deinit, struct server);
 
 /* Fills answer, which is initialised; never fails but by saying so in it. */
 void server_answer(struct server *server, const struct request *request, struct answer *answer);

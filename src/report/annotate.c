@@ -359,6 +359,7 @@ const struct report report_annotate = {
 	.summary = "a source FILE with what its lines allocated in the margin",
 	.depth = MODEL_FULL,
 	.operands = "FILE",
+	.reads_sources = true,
 	.selects = true,
 	.check = check,
 	.run = run,

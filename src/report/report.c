@@ -80,6 +80,26 @@ struct err *report_check(const struct report *report, const struct report_settin
 	return report->check ? report->check(settings) : NULL;
 }
 
+struct err *report_sort(const struct report *report, const char *word,
+			struct report_settings *settings)
+{
+	const char *const *words = report->sorts ? report->sorts : metric_words;
+	CLEAN(str_deinit) struct str known = { 0 };
+
+	settings->sort_text = word;
+	if (!word || report->sorts_itself)
+		return NULL;
+	for (unsigned i = 0; words[i]; i++) {
+		settings->has_sort |= strcmp(words[i], word) == 0;
+		if (settings->has_sort) {
+			settings->sort = i;
+			return NULL;
+		}
+		str_printf(&known, "%s%s", i ? ", " : "", words[i]);
+	}
+	return err_new(ERR_USAGE, "--sort %s: not one of %s", word, str_text(&known));
+}
+
 enum model_depth report_depth(const struct report *report, const struct report_settings *settings)
 {
 	const struct selection_settings asked = selection_asked(report, settings);
@@ -91,9 +111,11 @@ enum model_depth report_depth(const struct report *report, const struct report_s
 struct err *report_run_model(const struct report *report, const struct model *model,
 			     const struct report_settings *settings, FILE *out)
 {
-	CLEAN(names_destroy) struct names *names = names_create(model, settings->symbols);
+	CLEAN(names_destroy)
+	struct names *own = settings->names ? NULL : names_create(model, settings->symbols);
+	struct names *names = settings->names ? settings->names : own;
 	CLEAN(arena_deinit) struct arena arena = { 0 };
-	const struct selection_settings asked = selection_asked(report, settings);
+	struct selection_settings asked = selection_asked(report, settings);
 	const struct selection *selection = NULL;
 	struct report_context context = {
 		.model = model,
@@ -106,6 +128,8 @@ struct err *report_run_model(const struct report *report, const struct model *mo
 
 	if (!names)
 		return err_nomem();
+	asked.time_limit_ns = settings->time_limit_ns;
+	asked.cancel = settings->cancel;
 	err = selection_make(model, names, &asked, &arena, &selection);
 	if (err)
 		return err;

@@ -41,7 +41,10 @@ struct report_settings {
 	enum group_by by;		      /* groups: by what */
 	uint64_t skip;			      /* entries left out at the beginning */
 	const struct symbol_options *symbols; /* NULL: the defaults */
-	const char *tape_path; /* as the user wrote it: for the commands that are suggested */
+	const char *tape_path;	/* as the user wrote it: for the commands that are suggested */
+	struct names *names;	/* borrowed, and used instead of symbols; NULL: none */
+	uint64_t time_limit_ns; /* of choosing and going through rows; 0: none */
+	const bool *cancel;	/* set by another thread to give up; NULL: never */
 };
 
 struct report_context {
@@ -65,6 +68,7 @@ struct report {
 	const char *instead;	  /* what else there is where one of the three is refused */
 	bool selects;		  /* about a part of the tape too: --filter, --from, --until */
 	const char *operands;	  /* their names for the help, "A B"; NULL: it takes none */
+	bool reads_sources;	  /* files that the tape names: not for strangers */
 	bool sorts_itself;	  /* settings->sort_text is for it, `check` looks at it */
 	const char *const *sorts; /* words of --sort; NULL: metric_words */
 	/* Says what is wrong with settings, before a tape is opened; NULL: nothing can be. */
@@ -84,6 +88,11 @@ const struct report *report_find(const char *name); /* NULL: no such report */
  * ERR_USAGE. To be called before anything is read or written.
  */
 struct err *report_check(const struct report *report, const struct report_settings *settings);
+
+/* Puts a word of --sort (NULL: none was given) into the settings. ERR_USAGE: the report has no
+ * such. */
+struct err *report_sort(const struct report *report, const char *word,
+			struct report_settings *settings);
 
 /* How deep the model has to be for this. */
 enum model_depth report_depth(const struct report *report, const struct report_settings *settings);

@@ -1,0 +1,94 @@
+/*
+ * /api/v1/export: a tape as a file of another tool, as `memtape export` writes it.
+ */
+#include "export/export.h"
+
+#include "http/call.h"
+
+static const char *const frames_words[] = { "fold", "all", NULL };
+
+static const struct param params[] = {
+	{ .name = "to",
+	  .kind = PARAM_TEXT,
+	  .is_required = true,
+	  .doc = "the format, as `memtape export --list` has it" },
+	{ .name = "m",
+	  .kind = PARAM_CHOICE,
+	  .words = metric_words,
+	  .fallback = METRIC_PEAK,
+	  .doc = "what is written, of formats that have one number a stack",
+	  .missing = "peak" },
+	{ .name = "frames",
+	  .kind = PARAM_CHOICE,
+	  .words = frames_words,
+	  .doc = "whether allocators and program start are left out of stacks",
+	  .missing = "fold" },
+};
+
+static struct err *format_choose(struct call *call, const struct export_format **format_ret)
+{
+	const char *name = call_text(call, "to");
+	CLEAN(str_deinit) struct str known = { 0 };
+
+	*format_ret = export_find(name);
+	if (*format_ret)
+		return NULL;
+	for (const struct export_format *const *at = export_table; *at; at++)
+		str_printf(&known, "%s%s", at == export_table ? "" : ", ", (*at)->name);
+	return call_blame(
+		call, "to",
+		err_new(ERR_USAGE, "no format '%.64s'; there are %s", name, str_text(&known)));
+}
+
+/* "memtape.sort.1234.folded"; nothing in it needs quotes. */
+static char *file_name(struct call *call, const struct export_format *format)
+{
+	const struct model_process *process = model_process(call->model);
+	char *name = arena_printf(call->arena, "memtape.%.64s.%u.%s",
+				  names_short_path(process->exe), process->pid, format->name);
+
+	for (char *at = name; at && *at; at++) {
+		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-",
+			    *at))
+			*at = '_';
+	}
+	return name;
+}
+
+static struct err *run(struct call *call)
+{
+	CLEAN(names_destroy) struct names *names = NULL;
+	const struct selection *selection = NULL;
+	const struct export_format *format = NULL;
+	struct err *err = format_choose(call, &format);
+
+	if (!err)
+		err = call_names_view(call, &names);
+	if (!err)
+		err = call_select(call, &selection);
+	if (err)
+		return err;
+	call->type = "application/octet-stream";
+	call->file_name = file_name(call, format);
+	return format->write(
+		&(struct export_context) {
+			.tape_path = call->tape->source->path,
+			.model = call->model,
+			.names = names,
+			.selection = selection,
+			.sums = selection->sums,
+			.metric = (enum metric)call_choice(call, "m"),
+			.mode = call_choice(call, "frames") == 1 ? WALK_ALL : WALK_FOLD,
+		},
+		call->out);
+}
+
+const struct route route_api_export = {
+	.path = "/api/v1/export",
+	.summary = "a tape as a file of another tool",
+	.answer = "application/octet-stream",
+	.flags = ROUTE_SELECTS | ROUTE_FILE,
+	.params = params,
+	.param_count = array_size(params),
+	.run = run,
+};

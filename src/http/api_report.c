@@ -1,0 +1,126 @@
+/*
+ * /api/v1/report: any report, as `memtape report TAPE NAME --json` prints it.
+ */
+#include "http/call.h"
+#include "report/report.h"
+
+static const char *const format_words[] = { "json", "csv", "text", NULL };
+static const enum emit_format formats[] = { EMIT_JSON, EMIT_CSV, EMIT_TEXT };
+
+static const struct param params[] = {
+	{ .name = "name",
+	  .kind = PARAM_TEXT,
+	  .doc = "the report, one of /api/v1/reports",
+	  .missing = "summary" },
+	{ .name = "operand", .kind = PARAM_TEXTS, .doc = "what stands behind its name, in order" },
+	{ .name = "format",
+	  .kind = PARAM_CHOICE,
+	  .words = format_words,
+	  .doc = "what the answer is",
+	  .missing = "json" },
+	{ .name = "filter",
+	  .kind = PARAM_FILTER,
+	  .doc = "only allocations of which it is true; the same as q" },
+	{ .name = "q", .kind = PARAM_FILTER, .doc = "the same as filter" },
+	{ .name = "from", .kind = PARAM_MOMENT, .doc = "as --from" },
+	{ .name = "until", .kind = PARAM_MOMENT, .doc = "as --until" },
+	{ .name = "at", .kind = PARAM_MOMENT, .doc = "as --at" },
+	{ .name = "sort", .kind = PARAM_TEXT, .doc = "as --sort" },
+	{ .name = "top", .kind = PARAM_NUMBER, .doc = "as --top" },
+	{ .name = "skip", .kind = PARAM_NUMBER, .doc = "as --skip" },
+	{ .name = "by",
+	  .kind = PARAM_CHOICE,
+	  .words = group_by_words,
+	  .fallback = GROUP_BY_FUNCTION,
+	  .doc = "as --by",
+	  .missing = "function" },
+	{ .name = "function", .kind = PARAM_TEXT, .doc = "as --function" },
+	{ .name = "bottom-up", .kind = PARAM_FLAG, .doc = "as --bottom-up" },
+	{ .name = "points", .kind = PARAM_NUMBER, .max = 100000, .doc = "as --points" },
+	{ .name = "sites", .kind = PARAM_FLAG, .doc = "as --sites" },
+	{ .name = "no-suppressions", .kind = PARAM_FLAG, .doc = "as --no-suppressions" },
+	{ .name = "all-frames", .kind = PARAM_FLAG, .doc = "as --all-frames" },
+};
+
+static struct err *report_choose(struct call *call, const struct report **report_ret)
+{
+	const char *name = call_text(call, "name");
+	CLEAN(str_deinit) struct str known = { 0 };
+
+	*report_ret = report_find(name ? name : "summary");
+	if (*report_ret && (*report_ret)->reads_sources)
+		return call_blame(
+			call, "name",
+			err_new(ERR_UNSUPPORTED,
+				"'%s' reads files beside the tape, which this server does "
+				"not; use `memtape report`",
+				name));
+	if (*report_ret)
+		return NULL;
+	for (const struct report *const *at = report_table; *at; at++)
+		str_printf(&known, "%s%s", at == report_table ? "" : ", ", (*at)->name);
+	return call_blame(
+		call, "name",
+		err_new(ERR_USAGE, "no report '%.64s'; there are %s", name, str_text(&known)));
+}
+
+static struct err *settings_fill(struct call *call, const struct report *report,
+				 struct report_settings *settings)
+{
+	const char *q = call_text(call, "q");
+	struct err *err = report_sort(report, call_text(call, "sort"), settings);
+
+	if (err)
+		return call_blame(call, "sort", err);
+	if (q && call_has(call, "filter"))
+		return call_blame(call, "q", err_new(ERR_USAGE, "q and filter are the same"));
+	settings->format = formats[call_choice(call, "format")];
+	settings->filter = q ? q : call_text(call, "filter");
+	settings->from = call_text(call, "from");
+	settings->until = call_text(call, "until");
+	settings->at = call_text(call, "at");
+	settings->top = call_number(call, "top");
+	settings->skip = call_number(call, "skip");
+	settings->by = (enum group_by)call_choice(call, "by");
+	settings->function = call_text(call, "function");
+	settings->is_bottom_up = call_flag(call, "bottom-up");
+	settings->points = call_number(call, "points");
+	settings->shows_sites = call_flag(call, "sites");
+	settings->no_suppressions = call_flag(call, "no-suppressions");
+	settings->shows_all = call_flag(call, "all-frames");
+	settings->operands = call_texts(call, "operand", &settings->operand_count);
+	settings->tape_path = call->tape->source->path;
+	settings->time_limit_ns = call_time_left_ns(call);
+	settings->cancel = call->limits.cancel;
+	return settings->operands ? report_check(report, settings) : err_nomem();
+}
+
+static struct err *run(struct call *call)
+{
+	static const char *const types[] = { NULL, "text/csv; charset=utf-8",
+					     "text/plain; charset=utf-8" };
+	CLEAN(names_destroy) struct names *names = NULL;
+	struct report_settings settings = { 0 };
+	const struct report *report = NULL;
+	struct err *err = report_choose(call, &report);
+
+	if (!err)
+		err = settings_fill(call, report, &settings);
+	if (!err)
+		err = call_names_view(call, &names);
+	if (err)
+		return err;
+	settings.names = names;
+	call->type = types[call_choice(call, "format")];
+	return report_run_model(report, call->model, &settings, call->out);
+}
+
+const struct route route_api_report = {
+	.path = "/api/v1/report",
+	.summary = "any report, as `memtape report TAPE NAME --json` prints it",
+	.answer = "Report",
+	.flags = ROUTE_TAPE | ROUTE_RAW,
+	.params = params,
+	.param_count = array_size(params),
+	.run = run,
+};

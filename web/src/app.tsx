@@ -1,12 +1,21 @@
 /* The frame around the pages: rail, top bar, and the page itself. */
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
+import { clock } from "./clock";
+import { Banners, needsToken, TapeState, TokenForm } from "./frame/banner";
+import { Help, helpOpen } from "./frame/help";
+import { Palette, paletteOpen } from "./frame/palette";
+import { Rail } from "./frame/rail";
+import { copyLink, TopBar } from "./frame/topbar";
+import { useKeys } from "./keys";
 import { METRIC } from "./metrics";
 import { pageFind, pages } from "./pages/registry";
-import { at, metric, page, selection, tape, update } from "./store";
-import { Rail } from "./frame/rail";
-import { TopBar } from "./frame/topbar";
-import { useKeys } from "./keys";
+import { infoError, infoLoad } from "./session";
+import { at, info, metric, page, range, tape, tapeId, update } from "./store";
+import { ErrorCard, Loading } from "./ui/states";
+import { Toast } from "./ui/toast";
+
+const STEPS = 200; /* [ and ] move the time point by this part of what is shown */
 
 function titleOf(): string {
 	const shown = pageFind(page.value);
@@ -18,29 +27,66 @@ function titleOf(): string {
 	return [...parts, "memtape"].join(" \u2013 ");
 }
 
-function Missing(): JSX.Element {
-	return (
-		<div class="state">
-			<h1>There is no page “{page.value}”</h1>
-			<a class="button" href="#/overview">Overview</a>
-		</div>
-	);
+function pointStep(by: number): void {
+	const { duration, peak } = clock.value;
+	const width = range.value ? range.value.until - range.value.from : duration;
+	const now = at.value ?? peak ?? 0;
+	update({ at: Math.round(Math.max(0, Math.min(duration, now + (by * width) / STEPS))), metric: "live" }, "replace");
+}
+
+function useGlobalKeys(): void {
+	useKeys({
+		...Object.fromEntries(pages.map((p) => [`g ${p.key}`, () => update({ page: p.id })])),
+		"?": () => { helpOpen.value = true; },
+		"Ctrl+k": () => { paletteOpen.value = true; },
+		y: copyLink,
+		p: () => (clock.value.peak === null ? false : update({ at: clock.value.peak, metric: "live" })),
+		P: () => (clock.value.rssPeak === null ? false : update({ at: clock.value.rssPeak, metric: "live" })),
+		"[": () => pointStep(-1),
+		"]": () => pointStep(1),
+		"{": () => pointStep(-10),
+		"}": () => pointStep(10),
+	});
+}
+
+function Missing(props: { title: string; children: JSX.Element }): JSX.Element {
+	return <div class="state"><h1>{props.title}</h1>{props.children}</div>;
+}
+
+function Content(): JSX.Element {
+	const shown = pageFind(page.value), t = tape.value;
+	if (needsToken())
+		return <TokenForm />;
+	if (infoError.value)
+		return <ErrorCard error={infoError.value} retry={() => void infoLoad()} />;
+	if (!info.value)
+		return <Loading rows={6} height={40} />;
+	if (!t)
+		return <Missing title="The server does not have this tape"><p>Its id is <code>{tapeId.value}</code>. <a href="#/overview">Show the one it has</a></p></Missing>;
+	const unusual = TapeState({ tape: t });
+	if (unusual)
+		return unusual;
+	if (!shown)
+		return <Missing title={`There is no page \u201c${page.value}\u201d`}><a class="button" href="#/overview">Overview</a></Missing>;
+	return <><h1 class="sr">{shown.title}</h1><shown.component key={shown.id + t.id} /></>;
 }
 
 export function App(): JSX.Element {
-	const shown = pageFind(page.value);
 	const title = titleOf();
 	useEffect(() => { document.title = title; }, [title]);
-	useKeys(Object.fromEntries(pages.map((p) => [`g ${p.key}`, () => update({ page: p.id })])));
-	void selection.value, void at.value;
+	useGlobalKeys();
 	return (
 		<div class="app">
 			<a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.getElementById("main")?.focus(); }}>Skip to content</a>
 			<Rail />
 			<TopBar />
 			<main id="main" tabIndex={-1}>
-				{shown ? <><h1 class="sr">{shown.title}</h1><shown.component key={shown.id} /></> : <Missing />}
+				<Banners />
+				<Content />
 			</main>
+			<Help />
+			<Palette />
+			<Toast />
 		</div>
 	);
 }

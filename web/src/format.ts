@@ -110,3 +110,8 @@ export function baseName(path: string): string {
 export function place(file: string | null, line: number | null): string {
 	return file ? baseName(file) + (line ? `:${line}` : "") : "";
 }
+
+/* 2.3 -> "2.3×" */
+export function times(factor: number): string {
+	return `${factor >= 9.95 ? factor.toFixed(0) : factor.toFixed(1)}×`;
+}

@@ -46,10 +46,14 @@ export function secondsParse(text: string): Ns | null {
 	return match ? Number(match[1]) * 1e9 + Number((match[2] ?? "").padEnd(9, "0")) : null;
 }
 
-function rangeParse(text: string | null): Range | null {
+export function rangeParse(text: string | null): Range | null {
 	const [a, b] = (text ?? "").split("..");
 	const from = secondsParse(a ?? ""), until = secondsParse(b ?? "");
 	return from !== null && until !== null && from < until ? { from, until } : null;
+}
+
+export function rangeFormat(range: Range): string {
+	return `${secondsText(range.from)}..${secondsText(range.until)}`;
 }
 
 /* Brings an older address up to date, version by version. */
@@ -94,7 +98,7 @@ export function fragmentFormat(s: Selection): string {
 	const params = new URLSearchParams({ v: String(URL_VERSION) });
 	const set = (key: string, value: string | null) => { if (value) params.set(key, value); };
 	set("c", s.tape === "last" ? null : s.tape);
-	set("t", s.range && `${secondsText(s.range.from)}..${secondsText(s.range.until)}`);
+	set("t", s.range && rangeFormat(s.range));
 	set("at", s.at === null ? null : secondsText(s.at));
 	set("q", s.filter);
 	set("m", s.metric === "peak" ? null : s.metric);

@@ -1,24 +1,36 @@
 /* Overview: what the tape says at a glance. */
 import type { JSX } from "preact";
-import { useApi } from "../api/use";
-import type { Summary } from "../api/types";
-import * as format from "../format";
-import { commonParams, href } from "../store";
+import { useKeys } from "../keys";
+import { FindingsCard } from "../overview/findings";
+import { HeatCard } from "../overview/heat";
+import { Tiles } from "../overview/tiles";
+import { TopSitesCard } from "../overview/topsites";
+import { option, setOption } from "../store";
+import { TimelineCard } from "../timeline/card";
 import { IconOverview } from "../ui/icons";
-import { Shown } from "../ui/states";
-import { Tile } from "../ui/tile";
 import type { Page } from "./registry";
+import "../overview/overview.css";
 
 function Overview(): JSX.Element {
-	const summary = useApi<Summary>("summary", commonParams());
+	const table = option("table") === "1";
+	useKeys({ t: () => setOption("table", table ? null : "1", "replace") });
 	return (
-		<Shown answer={summary}>
-			{(s) => <Tile title="Peak heap" parts={format.bytesParts(s.peak.bytes)} exact={format.exactBytes(s.peak.bytes)} href={href({ page: "flame", metric: "peak" })}
-				note={`at ${format.moment(s.peak.ns, s.duration_ns)}`} values={s.sparks.live} colour="blue" />}
-		</Shown>
+		<>
+			<Tiles />
+			<TimelineCard table={table} />
+			<div class="overview-rest">
+				<FindingsCard />
+				<TopSitesCard />
+				<HeatCard table={table} />
+			</div>
+		</>
 	);
 }
 
 export const page: Page = {
 	id: "overview", title: "Overview", icon: IconOverview, key: "o", group: "Explore", order: 1, component: Overview,
+	keys: [
+		["click", "time point in the timeline"], ["drag", "time range"], ["wheel", "zoom; with Shift, move"], ["double click", "everything again"],
+		["\u2190 \u2192", "move a handle or the time point that has the focus"],
+	],
 };

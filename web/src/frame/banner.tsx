@@ -1,0 +1,76 @@
+/* What is said above every page: the server is gone, numbers are lower bounds, the address needs its token. */
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { server } from "../api/client";
+import type { Tape } from "../api/types";
+import * as format from "../format";
+import { infoError, infoLoad } from "../session";
+import { tape, token } from "../store";
+import { IconWarning } from "../ui/icons";
+
+function timeText(ms: number): string {
+	const date = new Date(ms), two = (n: number) => String(n).padStart(2, "0");
+	return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+}
+
+function losses(t: Tape): string | null {
+	if (t.lost_events > 0)
+		return `${format.exact(t.lost_events)} events could not be recorded: totals are at least what is shown.`;
+	if (t.damage_count > 0)
+		return `${format.exact(t.damage_count)} parts of the tape could not be read: totals are at least what is shown.`;
+	return null;
+}
+
+export function Banners(): JSX.Element | null {
+	const { gone, heard } = server.value;
+	const lost = tape.value ? losses(tape.value) : null;
+	if (gone)
+		return <div class="banner bad" role="alert"><IconWarning />The server does not answer; what is shown is from {timeText(heard)}. Trying again …</div>;
+	return lost ? <div class="banner warn"><IconWarning />{lost}</div> : null;
+}
+
+/* Without its token the server answers nobody. */
+export function TokenForm(): JSX.Element {
+	const [text, setText] = useState("");
+	const submit = (event: Event) => {
+		event.preventDefault();
+		const given = /[#&?]k=([^&]+)/.exec(text)?.[1] ?? text.trim();
+		sessionStorage.setItem("memtape.token", given);
+		token.value = given;
+		void infoLoad();
+	};
+	return (
+		<form class="state" onSubmit={submit}>
+			<IconWarning />
+			<h1>This address needs its token</h1>
+			<p>Open the whole address that <code>memtape serve</code> printed - it ends in <code>#k=…</code> - or paste it here.</p>
+			<div class="row"><input class="field token-field" aria-label="Address or token" value={text} onInput={(e) => setText(e.currentTarget.value)} autocomplete="off" />
+				<button type="submit" class="button primary">Open</button></div>
+		</form>
+	);
+}
+
+/* A tape that is not readable, not yet, or empty. null: the pages can show it. */
+export function TapeState(props: { tape: Tape }): JSX.Element | null {
+	const t = props.tape;
+	if (t.state === "failed")
+		return <div class="state" role="alert"><IconWarning /><h1>{t.file} cannot be read</h1><p>{t.error}</p><p>What is left of it is told by <code>memtape verify {t.file}</code>.</p></div>;
+	if (t.state === "loading" && t.allocation_count === 0) {
+		const share = t.progress ? t.progress.done / Math.max(1, t.progress.total) : 0;
+		return (
+			<div class="state" role="status"><h1>Reading {t.file}</h1>
+				<progress value={share} max={1} aria-label="Read so far" />
+				<p>{t.progress ? `${format.bytes(t.progress.done)} of ${format.bytes(t.progress.total)}` : ""}</p></div>
+		);
+	}
+	if (t.allocation_count === 0 && t.state !== "live")
+		return (
+			<div class="state"><h1>The tape is empty</h1><p>{t.name} allocated nothing while it was recorded. Record it again from its beginning:</p>
+				<p><code class="command">memtape record -- {t.argv.join(" ") || t.name}</code></p></div>
+		);
+	return null;
+}
+
+export function needsToken(): boolean {
+	return infoError.value?.status === 401;
+}

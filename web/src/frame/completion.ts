@@ -1,0 +1,79 @@
+/* What may be typed next in the filter: fields, then operators, then values - which the server knows, with their counts. */
+import { useApi } from "../api/use";
+import type { Field, Fields, Names } from "../api/types";
+import { quote, typingAt } from "../filter";
+import * as format from "../format";
+import { tapeId } from "../store";
+
+const SHOWN = 10;
+
+export interface Suggestion {
+	label: string;
+	hint: string;
+	text: string; /* replaces what is typed from `pos` to the cursor */
+	pos: number;
+}
+
+const VALUES: Record<string, readonly [text: string, hint: string][]> = {
+	bytes: [["1KiB", "1,024 bytes"], ["64KiB", "65,536 bytes"], ["1MiB", "1,048,576 bytes"]],
+	duration: [["1ms", "a thousandth of a second"], ["1s", "a second"], ["10%", "a tenth of the recording"]],
+	moment: [["peak", "when live bytes were highest"], ["50%", "half of the recording"], ["end", "the end of the recording"]],
+};
+const ORDERED = ["=", "!=", "<", "<=", ">", ">=", "in"];
+const OPERATORS: Record<string, readonly string[]> = { text: ["=", "!=", "~", "!~", "in"], id: ["=", "!=", "in"] };
+const MEANING: Record<string, string> = {
+	"=": "is", "!=": "is not", "<": "less than", "<=": "at most", ">": "more than", ">=": "at least", "~": "matches a regular expression",
+	"!~": "does not match", in: "is one of, or within a range",
+};
+
+function matches(field: Field, prefix: string): boolean {
+	return [field.name, ...field.aliases].some((name) => name.startsWith(prefix));
+}
+
+function isTruth(field: Field): boolean {
+	return /^(true|bool)/.test(field.type);
+}
+
+function fieldSuggestions(fields: readonly Field[], prefix: string, pos: number): Suggestion[] {
+	const low = prefix.toLowerCase();
+	const found = fields.filter((f) => matches(f, low)).slice(0, SHOWN).map((f) => (
+		{ label: f.name, hint: f.doc, text: f.name + " ", pos }));
+	if (prefix.length >= 2 && /^[\w:]+$/.test(prefix) && found.length < SHOWN) {
+		const text = `function ~ ${quote(prefix)}`;
+		found.push({ label: text, hint: "a function of the stack has this in its name", text, pos });
+	}
+	return found;
+}
+
+function joinSuggestions(pos: number): Suggestion[] {
+	return [["and", "both must hold"], ["or", "one must hold"]].map(([w, hint]) => ({ label: w!, hint: hint!, text: w + " ", pos }));
+}
+
+function valueSuggestions(field: Field, names: Names | null, pos: number): Suggestion[] {
+	const known = (VALUES[field.type] ?? []).map(([text, hint]) => ({ label: text, hint, text: text + " ", pos }));
+	const values = (names?.values ?? []).slice(0, SHOWN).map((v) => (
+		{ label: v.text, hint: format.count(v.count), text: (field.type === "text" ? quote(v.text) : v.text) + " ", pos }));
+	return [...values, ...known];
+}
+
+/* text null: nobody is typing */
+export function useCompletion(text: string | null, cursor: number): Suggestion[] {
+	const fields = useApi<Fields>("fields", text === null ? null : {});
+	const all = fields.data?.fields ?? [];
+	const now = typingAt(text ?? "", cursor);
+	const find = (name: string) => all.find((f) => f.name === name || f.aliases.includes(name));
+	const field = now.field ? find(now.field) : undefined;
+	const names = useApi<Names>("names", text !== null && field && /^(text|id)$/.test(field.type)
+		? { c: tapeId.value, field: field.name, prefix: now.prefix, n: SHOWN } : null);
+	if (text === null || (text === "" && cursor === 0 && all.length === 0))
+		return [];
+	if (field)
+		return valueSuggestions(field, now.operator?.includes("~") ? null : names.data, now.pos);
+	const before = /([A-Za-z_]\w*)\s+$/.exec(text.slice(0, now.pos));
+	const previous = before ? find(before[1]!.toLowerCase()) : undefined;
+	if (previous && now.prefix === "" && !isTruth(previous))
+		return (OPERATORS[previous.type] ?? ORDERED).map((op) => ({ label: op, hint: MEANING[op] ?? "", text: op + " ", pos: now.pos }));
+	if (now.prefix === "" && /[\w"')%]\s+$/.test(text.slice(0, now.pos)) && !/\b(and|or|not|in)\s+$|&&\s*$|\|\|\s*$/i.test(text.slice(0, now.pos)))
+		return joinSuggestions(now.pos);
+	return fieldSuggestions(all, now.prefix, now.pos);
+}

@@ -1,0 +1,70 @@
+/* `?`: every key, and what the figures mean. */
+import { signal } from "@preact/signals";
+import type { JSX } from "preact";
+import { lettersOn, lettersSet } from "../keys";
+import { METRIC } from "../metrics";
+import { info, page } from "../store";
+import { METRICS } from "../url";
+import { pages } from "../pages/registry";
+import { IconClose } from "../ui/icons";
+import { Sheet } from "../ui/sheet";
+
+export const helpOpen = signal(false);
+
+type Keys = readonly (readonly [key: string, meaning: string])[];
+
+const EVERYWHERE: Keys = [
+	["/", "filter"], ["Ctrl+K", "command palette"], ["?", "this sheet"], ["y", "copy link"],
+	["p", "time point at the peak of live bytes"], ["P", "time point at the peak of resident memory"],
+	["[ ]", "time point a step earlier, later; ten steps with Shift"], ["t", "charts as tables"], ["Esc", "close, clear, leave"],
+];
+
+function Chord(props: { text: string }): JSX.Element {
+	return <>{props.text.split(" ").map((key) => <kbd key={key}>{key}</kbd>)}</>;
+}
+
+function KeyList(props: { title: string; keys: Keys }): JSX.Element {
+	return (
+		<section>
+			<h3>{props.title}</h3>
+			<dl class="help-keys">{props.keys.map(([key, meaning]) => <div key={key}><dt><Chord text={key} /></dt><dd>{meaning}</dd></div>)}</dl>
+		</section>
+	);
+}
+
+const TERMS: readonly (readonly [string, string])[] = [
+	["Peak heap", "The most requested bytes that were alive at once, and when."],
+	["Peak RSS", "The most memory of the process that was in RAM, as the kernel said. Code, stacks and what the allocator keeps for itself count, too."],
+	["Life p50", "Half of the group's blocks lived shorter. \u201cNever\u201d: more than half were never freed."],
+	["Call site", "The innermost function that is not machinery of allocation: malloc, operator new, std::vector\u2019s growth are folded away."],
+	["~", "The number is an estimate; the server says so where it would take too long to be exact."],
+];
+
+export function Help(): JSX.Element | null {
+	if (!helpOpen.value)
+		return null;
+	const close = () => { helpOpen.value = false; };
+	const own = pages.find((p) => p.id === page.value);
+	return (
+		<Sheet label="Help" onClose={close}>
+			<header class="sheet-head"><h2>Keys and words</h2><span class="muted">memtape {info.value?.version}</span><span class="grow" />
+				<button type="button" class="icon-button" aria-label="Close" onClick={close}><IconClose /></button></header>
+			<div class="help-columns">
+				<KeyList title="Everywhere" keys={EVERYWHERE} />
+				<KeyList title="Pages" keys={pages.map((p) => [`g ${p.key}`, p.title] as const)} />
+				{own?.keys && <KeyList title={own.title} keys={own.keys} />}
+			</div>
+			<label class="row help-switch"><input type="checkbox" checked={lettersOn.value} onChange={(e) => lettersSet(e.currentTarget.checked)} /> Keys without Ctrl</label>
+			<section class="help-words">
+				<h3>Metrics</h3>
+				<dl>{METRICS.map((m) => <div key={m}><dt>{METRIC[m].title}</dt><dd>{METRIC[m].meaning}</dd></div>)}</dl>
+				<h3>Words</h3>
+				<dl>{TERMS.map(([term, meaning]) => <div key={term}><dt>{term}</dt><dd>{meaning}</dd></div>)}</dl>
+				<h3>Filter</h3>
+				<p>Conditions joined by <code>and</code>, <code>or</code>, <code>not</code>: <code>size &gt;= 4KiB and module != "libc.so.6"</code>, <code>lifetime &lt; 1ms</code>,
+					<code>function ~ "^parse"</code>, <code>leaked</code>, <code>alive_at peak</code>, <code>size in 1KiB..64KiB</code>. The language is that of <code>memtape report --filter</code>; the
+					manual is memtape-filter(7).</p>
+			</section>
+		</Sheet>
+	);
+}

@@ -1,0 +1,86 @@
+/* What the engine found: ranked by the bytes at stake, each with its evidence and the question behind it. */
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { useApi } from "../api/use";
+import type { Finding, Findings } from "../api/types";
+import { clock } from "../clock";
+import * as format from "../format";
+import { momentParse } from "../moment";
+import { pageHref } from "../pages/links";
+import { tapeId } from "../store";
+import type { Selection } from "../store";
+import { METRICS } from "../url";
+import type { Metric } from "../url";
+import { Card } from "../ui/basics";
+import { IconAllocations, IconClock, IconLeaks, IconMaps, IconOverview, IconSpace, IconThreads, IconWarning } from "../ui/icons";
+import type { Icon } from "../ui/icons";
+import { Loading, Shown } from "../ui/states";
+
+const SHOWN = 5;
+
+/* By words of the finding's type, so that a new type has a picture, too. */
+const LOOKS: readonly [RegExp, Icon, "bad" | "warn" | "info"][] = [
+	[/growth$|leak/, IconLeaks, "bad"],
+	[/rss|resident|return|pin/, IconSpace, "warn"],
+	[/temporary|churn/, IconClock, "info"],
+	[/realloc/, IconOverview, "info"],
+	[/huge|large|single/, IconMaps, "warn"],
+	[/thread|cross/, IconThreads, "info"],
+	[/tiny|over|waste|unused/, IconAllocations, "info"],
+];
+
+function lookOf(type: string): [Icon, string] {
+	const found = LOOKS.find(([words]) => words.test(type));
+	return found ? [found[1], found[2]] : [IconWarning, "info"];
+}
+
+/* The selection in which the finding was found. */
+function selectionOf(f: Finding): Partial<Selection> {
+	const ns = (text: string | null) => (text === null ? null : momentParse(text, clock.value));
+	const from = ns(f.link.from), until = ns(f.link.until), at = ns(f.link.at);
+	const metric = METRICS.includes(f.link.m as Metric) ? { metric: f.link.m as Metric } : {};
+	return {
+		filter: f.link.q ?? "",
+		range: from === null && until === null ? null : { from: from ?? 0, until: until ?? clock.value.duration },
+		...(at === null ? {} : { at }), ...metric,
+	};
+}
+
+function Item(props: { finding: Finding }): JSX.Element {
+	const f = props.finding, [Picture, kind] = lookOf(f.type);
+	const link = pageHref([f.link.page, "sites", "allocations"], selectionOf(f), f.link.sort ? { sort: f.link.sort } : {});
+	return (
+		<li class="finding">
+			<span class={`finding-icon ${kind}`}><Picture /></span>
+			<div class="grow">
+				<h3><span>{f.title}</span><data class="num" value={f.bytes} title={format.exactBytes(f.bytes)}>{format.bytes(f.bytes)}</data></h3>
+				<p>{f.function && <><code>{f.function}</code>: </>}{f.evidence}</p>
+				<p class="finding-advice">{f.advice} <a href={link}>Evidence&nbsp;→</a></p>
+			</div>
+		</li>
+	);
+}
+
+function List(props: { data: Findings }): JSX.Element {
+	const { findings, missing } = props.data;
+	const [all, setAll] = useState(false);
+	return (
+		<div class={`findings ${all ? "all" : ""}`}>
+			{findings.length === 0 && <p class="finding-none">Nothing stands out on this tape.</p>}
+			<ul>{(all ? findings : findings.slice(0, SHOWN)).map((f, i) => <Item key={i} finding={f} />)}</ul>
+			{findings.length > SHOWN && <button type="button" class="link more" aria-expanded={all} onClick={() => setAll(!all)}>{all ? "Fewer" : `All ${findings.length} findings`}</button>}
+			{missing.length > 0 && <details class="missing"><summary>{missing.length === 1 ? "One thing" : `${missing.length} things`} could not be looked for</summary>
+				<ul>{missing.map((text) => <li key={text}>{text}</li>)}</ul></details>}
+		</div>
+	);
+}
+
+export function FindingsCard(): JSX.Element {
+	const answer = useApi<Findings>("findings", { c: tapeId.value });
+	const n = answer.data?.findings.length ?? 0;
+	return (
+		<Card title="Findings" class="findings-card" note={n > 0 ? `${n}, ranked by bytes at stake` : undefined} stale={answer.stale}>
+			<Shown answer={answer} loading={<Loading rows={5} height={34} />}>{(data) => <List data={data} />}</Shown>
+		</Card>
+	);
+}

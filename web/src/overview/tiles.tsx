@@ -1,0 +1,63 @@
+/* Six figures of what is selected. Each leads to the page that explains it. */
+import type { JSX } from "preact";
+import { useApi } from "../api/use";
+import type { Summary } from "../api/types";
+import { momentText } from "../clock";
+import * as format from "../format";
+import { pageHref } from "../pages/links";
+import { commonParams } from "../store";
+import { ErrorCard } from "../ui/states";
+import { Tile } from "../ui/tile";
+
+function peakTile(s: Summary): JSX.Element {
+	return <Tile title="Peak heap" parts={format.bytesParts(s.peak.bytes)} exact={`${format.exactBytes(s.peak.bytes)} in ${format.exact(s.peak.count)} blocks`}
+		href={pageHref(["flame"], { metric: "peak" })} values={s.sparks.live} colour="blue" approx={s.approx} note={<>at <b>{momentText(s.peak.ns)}</b></>} />;
+}
+
+function rssTile(s: Summary): JSX.Element {
+	const rss = s.rss_peak;
+	if (!rss)
+		return <Tile title="Peak RSS" parts={["\u2014", ""]} exact="" href={pageHref(["flame"], {})} values={null} colour="grey" note="not sampled on this tape" />;
+	const above = s.peak.bytes > 0 ? rss.bytes / s.peak.bytes - 1 : 0;
+	const note = above > 2 ? <><b>{format.times(above + 1)}</b> the peak heap</> : <><b>{format.percent(Math.abs(above))}</b> {above < 0 ? "below" : "above"} heap</>;
+	return <Tile title="Peak RSS" parts={format.bytesParts(rss.bytes)} exact={format.exactBytes(rss.bytes)} href={pageHref(["flame"], { at: rss.ns, metric: "live" })}
+		values={s.sparks.rss} colour="grey" note={note} />;
+}
+
+function countTile(s: Summary): JSX.Element {
+	return <Tile title="Allocations" parts={format.countParts(s.allocated.count)} exact={format.exact(s.allocated.count)} href={pageHref(["sites"], { metric: "count" }, { sort: "allocated_count" })}
+		values={s.sparks.rate} colour="teal" note={<><b>{format.count(Math.round(s.rate_mean))}/s</b> · at most {format.count(Math.round(s.rate_max))}/s</>} />;
+}
+
+function allocatedTile(s: Summary): JSX.Element {
+	const mean = s.allocated.count ? s.allocated.bytes / s.allocated.count : 0;
+	return <Tile title="Allocated" parts={format.bytesParts(s.allocated.bytes)} exact={format.exactBytes(s.allocated.bytes)} href={pageHref(["flame"], { metric: "allocated" })}
+		values={s.sparks.allocated} colour="purple" note={<>mean <b>{format.bytes(mean)}</b>{s.size_p50 !== null && ` \u00b7 median ${format.bytes(s.size_p50)}`}</>} />;
+}
+
+function leakedTile(s: Summary): JSX.Element {
+	return <Tile title="Leaked" parts={format.bytesParts(s.leaked.bytes)} exact={`${format.exactBytes(s.leaked.bytes)} in ${format.exact(s.leaked.count)} blocks`}
+		href={pageHref(["leaks", "sites"], { metric: "leaked" }, { sort: "leaked_size" })} bad={s.leaked.bytes > 0} values={s.sparks.leaked} colour="red"
+		note={<><b>{format.count(s.leaked.count)}</b> blocks of {format.count(s.leaked.sites)} sites</>} />;
+}
+
+function temporaryTile(s: Summary): JSX.Element {
+	const share = s.allocated.count ? s.temporary.count / s.allocated.count : 0;
+	const [number, unit] = format.percent(share).split(" ") as [string, string?];
+	return <Tile title="Temporary" parts={[number, unit ?? ""]} exact={`${format.exact(s.temporary.count)} of ${format.exact(s.allocated.count)} allocations`}
+		href={pageHref(["sites"], { metric: "temporary" }, { sort: "temporary_count" })} values={s.sparks.temporary} colour="orange"
+		note={<><b>{format.count(s.temporary.count)}</b> freed at once</>} />;
+}
+
+export function Tiles(): JSX.Element {
+	const answer = useApi<Summary>("summary", commonParams());
+	const s = answer.data;
+	if (answer.error && !s)
+		return <section class="card"><ErrorCard error={answer.error} retry={answer.retry} /></section>;
+	return (
+		<section class={`tiles ${answer.stale ? "stale" : ""}`} aria-label="Summary">
+			{s ? <>{peakTile(s)}{rssTile(s)}{countTile(s)}{allocatedTile(s)}{leakedTile(s)}{temporaryTile(s)}</>
+				: Array.from({ length: 6 }, (_, i) => <div key={i} class="tile"><div class="skeleton tile-skeleton" /></div>)}
+		</section>
+	);
+}

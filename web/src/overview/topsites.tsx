@@ -1,0 +1,69 @@
+/* The functions with most of it, and how each behaves over time. */
+import type { JSX } from "preact";
+import { useApi } from "../api/use";
+import type { GroupSums, Site, Sites, Sum } from "../api/types";
+import { rangeText } from "../clock";
+import { addTerm } from "../filter";
+import * as format from "../format";
+import { moduleColour } from "../palette";
+import { pageHref } from "../pages/links";
+import { commonParams, filter, frame, option, range, setOption, update } from "../store";
+import type { Metric } from "../url";
+import { Card, Dot, Segmented } from "../ui/basics";
+import { BarCell, Bytes, Count, Duration } from "../ui/cells";
+import { Sparkline } from "../ui/sparkline";
+import { EmptyByFilter, Loading, Shown } from "../ui/states";
+
+const ROWS = 9;
+
+type Rank = "peak" | "allocated" | "leaked";
+/* `sort` is the server's word for it (groups). */
+const RANKS: readonly { value: Rank; label: string; sort: string; metric: Metric; sum: (sums: GroupSums) => Sum }[] = [
+	{ value: "peak", label: "Live at peak", sort: "peak", metric: "peak", sum: (s) => s.peak },
+	{ value: "allocated", label: "Allocated", sort: "size", metric: "allocated", sum: (s) => s.allocated },
+	{ value: "leaked", label: "Leaked", sort: "leaked_size", metric: "leaked", sum: (s) => s.leaked },
+];
+
+function Row(props: { site: Site; sum: Sum; max: number; never: boolean }): JSX.Element {
+	const { site, sum } = props, colour = moduleColour(site.module);
+	const where = format.place(site.file, site.line) || site.module || "";
+	const narrowed = site.q ? { filter: addTerm(filter.value, site.q) } : {};
+	return (
+		<tr aria-selected={site.hash !== null && site.hash === frame.value} onClick={() => update({ frame: site.hash === frame.value ? null : site.hash }, "replace")}>
+			<td><div class="site"><Dot colour={colour} /><a class="code ellipsis" href={pageHref(["flame"], { frame: site.hash, path: [] })} title={`${site.title}\n${site.file ?? ""}${site.line ? `:${site.line}` : ""}\n${site.module ?? ""}`}>{site.title}</a>
+				<span class="muted ellipsis site-where">{where}</span></div></td>
+			<td class="num"><BarCell value={sum.bytes} max={props.max}><a class="plain" href={pageHref(["allocations"], narrowed)}><Bytes value={sum.bytes} /></a></BarCell></td>
+			<td class="num muted-2"><Count value={sum.count} /></td>
+			<td class="num muted-2">{site.life || props.never ? <Duration value={site.life?.p50 ?? null} /> : "\u2014"}</td>
+			<td class="site-spark">{site.spark && <Sparkline values={site.spark} colour={props.never && !site.life ? "red" : colour} />}</td>
+		</tr>
+	);
+}
+
+function Table(props: { data: Sites; rank: (typeof RANKS)[number] }): JSX.Element {
+	const rows = props.data.rows.filter((s) => props.rank.sum(s.matched).bytes > 0);
+	const max = Math.max(...rows.map((s) => props.rank.sum(s.matched).bytes), 0);
+	if (rows.length === 0)
+		return filter.value || range.value ? <EmptyByFilter /> : <p class="finding-none">{props.rank.value === "leaked" ? "Nothing was leaked." : "Nothing was allocated."}</p>;
+	return (
+		<>
+			<table class="sites">
+				<colgroup><col /><col class="c-value" /><col class="c-count" /><col class="c-life" /><col class="c-spark" /></colgroup>
+				<thead><tr><th scope="col">Function</th><th scope="col" class="num" aria-sort="descending">{props.rank.label} ↓</th><th scope="col" class="num">Count</th><th scope="col" class="num" title="Half of the blocks lived shorter">Life p50</th><th scope="col">Over time</th></tr></thead>
+				<tbody>{rows.map((s) => <Row key={s.key} site={s} sum={props.rank.sum(s.matched)} max={max} never={s.matched.leaked.count * 2 > s.matched.allocated.count} />)}</tbody>
+			</table>
+			<a class="link more" href={pageHref(["sites"], { metric: props.rank.metric }, { sort: props.rank.sort })}>All {format.count(props.data.count)} call sites</a>
+		</>
+	);
+}
+
+export function TopSitesCard(): JSX.Element {
+	const rank = RANKS.find((r) => r.value === option("rank", "peak")) ?? RANKS[0]!;
+	const answer = useApi<Sites>("sites", { ...commonParams(), by: "function", sort: rank.sort, order: "dsc", n: ROWS, spark: 24 });
+	return (
+		<Card title="Top call sites" class="sites-card" note={range.value ? rangeText(range.value) : undefined} stale={answer.stale}
+			tools={<Segmented label="Ranked by" value={rank.value} choices={RANKS} onChange={(r) => setOption("rank", r === "peak" ? null : r, "replace")} />}>
+			<Shown answer={answer} loading={<Loading rows={9} height={18} />}>{(data) => <Table data={data} rank={rank} />}</Shown>
+		</Card>
+	);
+}

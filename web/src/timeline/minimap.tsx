@@ -1,0 +1,36 @@
+/* The timeline as a strip, for the head of any page: the same range, the same time point. */
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { useApi } from "../api/use";
+import type { Timeline } from "../api/types";
+import { clock } from "../clock";
+import { SERIES } from "../palette";
+import { filter, nsText, tapeId } from "../store";
+import { Chart } from "./chart";
+import { view } from "./view";
+import "./timeline.css";
+
+const COLUMN_STEP = 64; /* so that a window's edge being dragged does not ask for every pixel */
+
+/* Columns for a plot of so many pixels. */
+export function columnsOf(px: number): number {
+	return Math.max(COLUMN_STEP, Math.min(3840, Math.round(px / COLUMN_STEP) * COLUMN_STEP));
+}
+
+/* What is asked for the part of the time that is shown; the range does not narrow it, it lies over it. */
+export function timelineParams(by: string, px: number): Record<string, string | number> | null {
+	if (px <= 0 || clock.value.duration === 0)
+		return null;
+	const { from, until } = view.value;
+	return { c: tapeId.value, q: filter.value, by, top: SERIES.length, cols: columnsOf(px), from: nsText(from), until: nsText(until) };
+}
+
+export function Minimap(): JSX.Element {
+	const [px, setPx] = useState(0);
+	const answer = useApi<Timeline>("timeline", timelineParams("module", px));
+	return (
+		<section class={`card minimap ${answer.stale ? "stale" : ""}`} aria-label="Timeline">
+			<Chart data={answer.data} mode="module" rss compact onWidth={setPx} />
+		</section>
+	);
+}

@@ -1,0 +1,54 @@
+/* What the timeline stacks, bottom to top, and in which colours. */
+import type { Timeline } from "../api/types";
+import { moduleColour, SERIES } from "../palette";
+import type { Colour } from "../palette";
+
+export type Mode = "module" | "lifetime" | "thread" | "size" | "rate";
+export const MODES: readonly { value: Mode; label: string; title: string }[] = [
+	{ value: "module", label: "By module", title: "Live bytes by the module that allocated" },
+	{ value: "lifetime", label: "By lifetime", title: "Live bytes by how long their blocks lived" },
+	{ value: "thread", label: "By thread", title: "Live bytes by the thread that allocated" },
+	{ value: "size", label: "By size", title: "Live bytes by the size of the block" },
+	{ value: "rate", label: "Alloc rate", title: "Allocations and frees a second" },
+];
+
+export interface Series { title: string; colour: Colour; values: readonly number[]; q: string | null }
+
+/* What leaked is red and the rest is grey; a module has its colour on every page; others take what is left. */
+function bandColours(data: Timeline, mode: Mode): Colour[] {
+	const fixed = data.bands.map((b): Colour | null => {
+		if (b.rest)
+			return "grey";
+		if (b.q === "leaked" || b.q === "not freed")
+			return "red";
+		const module = mode === "module" ? moduleColour(b.title) : "grey";
+		return module === "grey" ? null : module;
+	});
+	const free = SERIES.filter((c) => !fixed.includes(c));
+	return fixed.map((c) => c ?? free.shift() ?? "grey");
+}
+
+export function seriesOf(data: Timeline, mode: Mode): Series[] {
+	if (mode === "rate") {
+		const perSecond = (data.cols * 1e9) / (data.until_ns - data.from_ns);
+		return [{ title: "allocations", colour: "teal", q: null, values: data.allocated_count.map((n) => n * perSecond) }];
+	}
+	if (data.bands.length === 0)
+		return [{ title: "live", colour: "blue", q: null, values: data.live_max }];
+	const colours = bandColours(data, mode);
+	return data.bands.map((b, i) => ({ title: b.title, colour: colours[i]!, values: b.values, q: b.q })).reverse();
+}
+
+/* The frees of rate mode: a line over the area. */
+export function freesOf(data: Timeline): number[] {
+	const perSecond = (data.cols * 1e9) / (data.until_ns - data.from_ns);
+	return data.freed_count.map((n) => n * perSecond);
+}
+
+export function topOf(series: readonly Series[], cols: number): number[] {
+	const top = new Array<number>(cols).fill(0);
+	for (const s of series)
+		for (let i = 0; i < cols; i++)
+			top[i]! += s.values[i] ?? 0;
+	return top;
+}

@@ -76,6 +76,12 @@ static struct err *folder_make(struct run *run)
 	return memusage_folder_make(str_text(&directory), &run->arena, &run->folder);
 }
 
+/* Nobody will ask in what order things happened. */
+static bool wants_counts_only(const struct memusage_options *options)
+{
+	return !options->data && !options->png && !options->has_mappings && !options->has_stacks;
+}
+
 static struct err *settings_make(struct run *run, struct collector_settings *settings)
 {
 	CLEAN(str_deinit) struct str pattern = { 0 };
@@ -87,6 +93,8 @@ static struct err *settings_make(struct run *run, struct collector_settings *set
 		.output = arena_strdup(&run->arena, str_text(&pattern)),
 		.follow = true,
 		.calls = true,
+		.counts = wants_counts_only(run->options),
+		.is_passing = !keeps_tape(run->options),
 		.stacks = run->options->has_stacks,
 		.free_stacks = run->options->has_stacks,
 		.level =

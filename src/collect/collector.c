@@ -142,7 +142,7 @@ static void sample(struct collector *collector)
 		return;
 	collector->sample_due_ns =
 		now_ns + u64_max(SAMPLE_PERIOD_NS, (now_ns - collector->begin_ns) / SAMPLE_COUNT);
-	if (!collector->has_header || collector->drain.fault)
+	if (!collector->has_header || collector->drain.fault || collector->settings->is_passing)
 		return;
 	collector->space_ticks = ticks_now(collector);
 	differs = usage_sample(&collector->usage, now_ns);
@@ -358,7 +358,7 @@ static struct err *pack_children(const struct collector *collector, struct colle
 	struct repack_children children = { 0 };
 	struct err *err;
 
-	if (!collector->settings->follow || !result->path)
+	if (!collector->settings->follow || collector->settings->is_passing || !result->path)
 		return NULL;
 	pattern_directory(&directory, result->path);
 	if (directory.failed)

@@ -22,6 +22,8 @@ struct collector_settings {
 	bool stacks;	  /* of allocations */
 	bool free_stacks; /* of frees */
 	bool calls;	  /* depths of stacks and frees of NULL, too */
+	bool counts;	  /* calls are counted, not recorded */
+	bool is_passing;  /* tapes are read once: no samples of memory use, children's stay raw */
 	bool latency;	  /* how long calls take */
 	bool selfcheck;	  /* the recorder verifies its own stacks */
 	int level;	  /* of compression; 0: none */

@@ -65,10 +65,10 @@ struct err *launch_environment(const struct collector_settings *settings, const 
 		{ "MEMTAPE_OPTIONS",
 		  arena_printf(arena,
 			       "free_stacks=%d,stacks=%d,follow=%d,calls=%d,latency=%d,"
-			       "selfcheck=%d%s%s",
+			       "counts=%d,selfcheck=%d%s%s",
 			       settings->free_stacks, settings->stacks, settings->follow,
-			       settings->calls, settings->latency, settings->selfcheck,
-			       more ? "," : "", more ? more : "") },
+			       settings->calls, settings->latency, settings->counts,
+			       settings->selfcheck, more ? "," : "", more ? more : "") },
 		{ "LD_PRELOAD",
 		  arena_printf(arena, "%s%s%s", library, inherited && *inherited ? ":" : "",
 			       inherited ? inherited : "") },

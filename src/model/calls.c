@@ -1,8 +1,8 @@
 #include "model/calls.h"
 
-#include "base/str.h"
 #include "capture/capture.h"
 #include "model/blocks.h"
+#include "model/calls_records.h"
 #include "model/mapped.h"
 
 enum { PAGE_BYTES = 4096, ANONYMOUS = 0x20 /* MAP_ANONYMOUS */, WRITABLE = 2 /* PROT_WRITE */ };
@@ -274,34 +274,6 @@ static struct err *on_munmap(struct counter *counter, const struct capture_event
 	return moment_add(counter, event);
 }
 
-static const char *path_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-/* pid, then executable, folder and arguments, one after the other. */
-static void on_process(struct calls *calls, const struct tape_extended_record *record)
-{
-	enum { ARGUMENT = 2 };
-	const char *text = (const char *)record->payload + sizeof(struct tape_process);
-	const char *end = (const char *)record->payload + record->payload_bytes;
-	struct tape_process process;
-	size_t index = 0;
-
-	if (record->payload_bytes < sizeof(process))
-		return;
-	memcpy(&process, record->payload, sizeof(process));
-	calls->pid = process.pid;
-	for (const char *zero; (zero = memchr(text, '\0', (size_t)(end - text))); text = zero + 1) {
-		if (index == ARGUMENT || (index == 0 && *text))
-			str_format(calls->name, sizeof(calls->name), "%s", path_name(text));
-		if (index++ == ARGUMENT)
-			break;
-	}
-}
-
 static struct err *on_mapping(struct counter *counter, const struct capture_event *event,
 			      const struct tape_extended_record *record)
 {
@@ -355,7 +327,7 @@ static struct err *on_extended(struct counter *counter, const struct capture_eve
 
 	switch ((unsigned)record.type) {
 	case TAPE_EXT_PROCESS:
-		on_process(counter->calls, &record);
+		calls_add_process(counter->calls, &record);
 		break;
 	case TAPE_EXT_CLOCK:
 		on_clock(counter, &record);
@@ -363,8 +335,17 @@ static struct err *on_extended(struct counter *counter, const struct capture_eve
 	case TAPE_EXT_STACK_DEPTH:
 		on_depth(counter, event, &record);
 		break;
+	case TAPE_EXT_CALLS:
+		calls_add_counts(counter->calls, &record);
+		break;
+	case TAPE_EXT_CALL_SIZES:
+		calls_add_sizes(counter->calls, &record);
+		break;
 	case TAPE_EXT_EXEC:
 		counter->calls->was_replaced = true;
+		break;
+	case TAPE_EXT_END: /* a failed exec, then */
+		counter->calls->was_replaced &= event->stream == counter->collector_stream;
 		break;
 	case TAPE_EXT_MMAP:
 	case TAPE_EXT_MUNMAP:

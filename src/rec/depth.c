@@ -158,3 +158,14 @@ uint32_t rec_depth_take(struct rec_lane *lane, unsigned fn, uint64_t ticks,
 		return rec_stack_take(lane, caller);
 	return TAPE_NODE_NONE;
 }
+
+uint64_t rec_depth_peak(struct rec_lane *lane, uint64_t sp)
+{
+	struct rec_depth *depth = &lane->depth;
+
+	if (depth->tid != lane->tid || (depth->is_guess && depth->first_base != rec.stack_base))
+		base_find(lane, sp);
+	if ((sp >= depth->low && sp <= depth->base) || reaches(depth, sp))
+		depth->max_bytes = u64_max(depth->max_bytes, depth->base - sp);
+	return depth->max_bytes;
+}

@@ -4,8 +4,8 @@
  *
  * MEMTAPE_OPTIONS is a list of name=0|1 with commas: stacks, free_stacks, follow, selfcheck, sample
  * (RSS and the like, when there is no collector), calls (depths of stacks and frees of NULL),
- * latency (how long calls take). Names it does not know are ignored: the memtape command checks
- * them.
+ * counts (calls are counted and not recorded), latency (how long calls take). Names it does not
+ * know are ignored: the memtape command checks them.
  */
 #include "rec/rec.h"
 
@@ -127,7 +127,7 @@ static bool *option_find(const char *name, size_t len)
 		{ "stacks", &rec.options.stacks }, { "free_stacks", &rec.options.free_stacks },
 		{ "follow", &rec.options.follow }, { "selfcheck", &rec.options.selfcheck },
 		{ "sample", &rec.options.sample }, { "calls", &rec.options.calls },
-		{ "latency", &rec.options.latency },
+		{ "counts", &rec.options.counts }, { "latency", &rec.options.latency },
 	};
 
 	for (size_t i = 0; i < array_size(rows); i++)

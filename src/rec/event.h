@@ -4,7 +4,7 @@
 #ifndef MEMTAPE_REC_EVENT_H
 #define MEMTAPE_REC_EVENT_H
 
-#include "rec/rec.h"
+#include "rec/calls.h"
 
 #include <stdatomic.h>
 
@@ -22,13 +22,32 @@ static inline bool rec_lane_ready(struct rec_lane *lane)
 	       rec_lane_sync(lane);
 }
 
+/* fn is a constant where this is inlined. */
+static inline __attribute__((always_inline)) void rec_event_count(struct rec_lane *lane,
+								  unsigned fn, uint64_t address,
+								  uint64_t size,
+								  const struct rec_frame *caller)
+{
+	if (rec_calls_is_realloc(fn))
+		rec_calls_realloc(lane, fn, address, size, caller);
+	else if (tape_fn_sizeless(fn))
+		rec_calls_free(lane, address, caller);
+	else
+		rec_calls_alloc(lane, fn, address, size, caller);
+}
+
 static inline __attribute__((always_inline)) void
 rec_event_write(struct rec_lane *lane, unsigned fn, uint64_t address, uint64_t size,
 		uint64_t usable, bool stack, const struct rec_frame *caller)
 {
-	const uint64_t ticks = rec_ticks() >> rec.tick_shift;
 	uint32_t node = TAPE_NODE_NONE;
+	uint64_t ticks;
 
+	if (unlikely(!stack && rec.options.counts)) {
+		rec_event_count(lane, fn, address, size, caller);
+		return;
+	}
+	ticks = rec_ticks() >> rec.tick_shift;
 	if (unlikely(!rec_lane_ready(lane))) {
 		lane = rec_lane_renew(lane, caller);
 		if (!lane)

@@ -101,12 +101,29 @@ static inline size_t request_product(size_t count, size_t each)
 	return unlikely(size_mul_overflows(count, each, &bytes)) ? SIZE_MAX : bytes;
 }
 
+/*
+ * malloc and free decide at once whether they jump to where calls are only counted (calls.c), so
+ * that neither way pays for the other's registers. Without optimization nobody jumps: there what
+ * records has to be in the hook itself, whose caller is looked for.
+ */
+#ifdef __OPTIMIZE__
+#define HOOK_FACE static __attribute__((noinline))
+#else
+#define HOOK_FACE static inline __attribute__((always_inline))
+#endif
+
 #define HOOK_ALLOC(symbol, FN, real)                                                               \
-	REC_EXPORT void *symbol(size_t size)                                                       \
+	HOOK_FACE void *record_##symbol(size_t size)                                               \
 	{                                                                                          \
 		struct rec_frame caller = REC_CALLER();                                            \
                                                                                                    \
 		HOOK_BODY_ALLOC(FN, size, hook_call_##real(size), hook_plain_##real(tls, size));   \
+	}                                                                                          \
+	REC_EXPORT void *symbol(size_t size)                                                       \
+	{                                                                                          \
+		if (FN == TAPE_FN_MALLOC && rec_calls_may())                                       \
+			return rec_calls_malloc(size);                                             \
+		return record_##symbol(size);                                                      \
 	}
 
 static inline void *hook_call_malloc(size_t size)
@@ -330,11 +347,18 @@ REC_EXPORT void *reallocarray(void *old, size_t count, size_t each)
 }
 
 #define HOOK_FREE(symbol, FN, real)                                                                \
-	REC_EXPORT void symbol(void *ptr)                                                          \
+	HOOK_FACE void record_##symbol(void *ptr)                                                  \
 	{                                                                                          \
 		struct rec_frame caller = REC_CALLER();                                            \
                                                                                                    \
 		HOOK_BODY_FREE(FN, ptr, rec_real.free(ptr), rec_hook_free_plain(ptr));             \
+	}                                                                                          \
+	REC_EXPORT void symbol(void *ptr)                                                          \
+	{                                                                                          \
+		if (FN == TAPE_FN_FREE && rec_calls_may() && ptr && !rec_pool_owns(ptr))           \
+			rec_calls_free_block(ptr);                                                 \
+		else                                                                               \
+			record_##symbol(ptr);                                                      \
 	}
 
 static inline void free_sized_call(void *ptr, size_t size)

@@ -9,7 +9,7 @@
  *	MEMUSAGE_OUTPUT  the same when neither is there, without stacks: what memusage counts
  *	MEMTAPE_OPTIONS  see env.c
  */
-#include "rec/rec.h"
+#include "rec/calls.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -178,6 +178,7 @@ static bool begin(uint32_t flags, bool may_spool)
 	rec.pid = (uint32_t)sys_getpid();
 	if (!shared_map() || !rec_rules_init() || !tape_open(may_spool))
 		return false;
+	rec.options.counts = rec.options.counts && rec_calls_init();
 	header_fill(flags);
 	atomic_store(&rec.shared->epoch, ++rec.next_epoch);
 	rec_thread_key_create();
@@ -217,7 +218,9 @@ static void options_read(void)
 	rec_options_parse(rec_env_get("MEMTAPE_OPTIONS"));
 	if (selfcheck && selfcheck[0] && selfcheck[0] != '0')
 		rec.options.selfcheck = true;
-	if (rec.options.calls) { /* the usual way does not have to ask */
+	rec.options.counts &= !rec.options.stacks && !rec.options.free_stacks;
+	rec.options.calls |= rec.options.counts; /* frees of NULL, and what it is if it cannot be */
+	if (rec.options.calls) {		 /* the usual way does not have to ask */
 		rec.options.calls_stacks = rec.options.stacks;
 		rec.options.calls_free_stacks = rec.options.free_stacks;
 		rec.options.stacks = rec.options.free_stacks = false;

@@ -10,6 +10,7 @@
  * - lane.c: which stream a thread writes to; chunk.c: where the bytes go; path.c: the tape's name.
  * - stack.c: a stack into a node id; module.c: loaded objects and their unwind tables; code.c:
  *   memory made executable.
+ * - calls.c: counting calls instead of recording them, sizes.c and total.c for it.
  * - depth.c: how deep stacks are, when that is wanted; latency.c: how long calls take, likewise.
  * - usage.c: clock pairs, RSS and the like; init.c: beginning, fork, end; env.c: the environment.
  */
@@ -85,6 +86,17 @@ struct rec_depth {
 	uint64_t told_bytes; /* by the last record */
 };
 
+/* total.h: what the lane's threads hold of the heap. */
+struct rec_total {
+	_Atomic int64_t held;
+	_Atomic int64_t claim; /* its part of the sum */
+	_Atomic uint64_t room; /* claim - held is less, or has to be settled */
+	_Atomic bool is_claiming;
+	uint32_t patience;
+	uint32_t since; /* events that were settled one by one */
+	uint64_t began; /* the claim, in ticks */
+};
+
 /* One stream of the tape, used by one thread at a time. Mapped, never unmapped, reused. */
 struct rec_lane {
 	uint64_t epoch; /* rec_shared.epoch that all here is good for */
@@ -108,6 +120,10 @@ struct rec_lane {
 	char name[16];
 	struct rec_tables pair[2];
 	struct rec_depth depth;
+	struct tape_calls *calls; /* in the chunk, where calls are counted; NULL: not begun */
+	struct rec_total total;
+	uint64_t old_address, old_size; /* of a realloc under way */
+	bool has_old;
 	uint32_t step_count;
 	uint32_t steps[REC_STEPS]; /* from 1 on: what is too long for a place */
 };
@@ -152,6 +168,7 @@ struct rec_options {
 	bool calls;
 	bool calls_stacks;
 	bool calls_free_stacks;
+	bool counts;  /* calls are only counted; without stacks */
 	bool latency; /* how long calls take; then no thread has a lane for the fast face */
 };
 
@@ -255,6 +272,8 @@ uint32_t rec_stack_take(struct rec_lane *lane, const struct rec_frame *frame);
 /* depth.c: for options.calls; the node of the event at ticks (shifted). */
 uint32_t rec_depth_take(struct rec_lane *lane, unsigned fn, uint64_t ticks,
 			const struct rec_frame *caller);
+/* For options.counts: the deepest so far. */
+uint64_t rec_depth_peak(struct rec_lane *lane, uint64_t sp);
 
 /* rules.c */
 bool rec_rules_init(void);

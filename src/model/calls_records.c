@@ -1,0 +1,73 @@
+#include "model/calls_records.h"
+
+#include "base/str.h"
+
+static const char *path_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* pid, then executable, folder and arguments, one after the other. */
+void calls_add_process(struct calls *calls, const struct tape_extended_record *record)
+{
+	enum { ARGUMENT = 2 };
+	const char *text = (const char *)record->payload + sizeof(struct tape_process);
+	const char *end = (const char *)record->payload + record->payload_bytes;
+	struct tape_process process;
+	size_t index = 0;
+
+	if (record->payload_bytes < sizeof(process))
+		return;
+	memcpy(&process, record->payload, sizeof(process));
+	calls->pid = process.pid;
+	for (const char *zero; (zero = memchr(text, '\0', (size_t)(end - text))); text = zero + 1) {
+		if (index == ARGUMENT || (index == 0 && *text))
+			str_format(calls->name, sizeof(calls->name), "%s", path_name(text));
+		if (index++ == ARGUMENT)
+			break;
+	}
+}
+
+/* Counts of a stream's chunk, for good: the numbers of all of them are added up. */
+void calls_add_counts(struct calls *calls, const struct tape_extended_record *record)
+{
+	static const enum calls_row_id rows[TAPE_CALLS_ROW_COUNT] = {
+		[TAPE_CALLS_MALLOC] = CALLS_MALLOC,
+		[TAPE_CALLS_REALLOC] = CALLS_REALLOC,
+		[TAPE_CALLS_CALLOC] = CALLS_CALLOC,
+		[TAPE_CALLS_FREE] = CALLS_FREE,
+	};
+	struct tape_calls counts;
+
+	if (record->payload_bytes < sizeof(counts))
+		return;
+	memcpy(&counts, record->payload + record->payload_bytes - sizeof(counts), sizeof(counts));
+	for (size_t i = 0; i < TAPE_CALLS_ROW_COUNT; i++) {
+		calls->rows[rows[i]].calls += counts.rows[i].calls;
+		calls->rows[rows[i]].bytes += counts.rows[i].bytes;
+		calls->rows[rows[i]].failed += counts.rows[i].failed;
+		calls->heap_total += i == TAPE_CALLS_FREE ? 0 : counts.rows[i].bytes;
+	}
+	calls->realloc_nomove += counts.realloc_nomove;
+	calls->realloc_dec += counts.realloc_dec;
+	calls->realloc_free += counts.realloc_free;
+	calls->heap_peak = u64_max(calls->heap_peak, counts.heap_peak);
+	calls->stack_peak = u64_max(calls->stack_peak, counts.stack_peak);
+	calls->buckets[CALLS_BUCKET_COUNT] += counts.large;
+	calls->sized_count += counts.large;
+}
+
+void calls_add_sizes(struct calls *calls, const struct tape_extended_record *record)
+{
+	struct tape_call_sizes sizes;
+
+	if (record->payload_bytes < sizeof(sizes))
+		return;
+	memcpy(&sizes, record->payload, sizeof(sizes));
+	for (size_t i = 0; i < TAPE_CALL_SIZES_COUNT; i++) {
+		calls->buckets[u64_min(sizes.first + i, CALLS_BUCKET_COUNT)] += sizes.counts[i];
+		calls->sized_count += sizes.counts[i];
+	}
+}

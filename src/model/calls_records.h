@@ -1,0 +1,17 @@
+/*
+ * calls_records: what some extended records of a tape add to counted calls.
+ */
+#ifndef MEMTAPE_MODEL_CALLS_RECORDS_H
+#define MEMTAPE_MODEL_CALLS_RECORDS_H
+
+#include "model/calls.h"
+#include "tape/codec.h"
+
+/* PROCESS: pid and name. */
+void calls_add_process(struct calls *calls, const struct tape_extended_record *record);
+
+/* CALLS and CALL_SIZES: what the recorder has counted itself. */
+void calls_add_counts(struct calls *calls, const struct tape_extended_record *record);
+void calls_add_sizes(struct calls *calls, const struct tape_extended_record *record);
+
+#endif

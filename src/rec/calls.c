@@ -1,0 +1,251 @@
+#include "rec/calls.h"
+
+#include <stdatomic.h>
+
+#include "rec/hook.h"
+#include "rec/sizes.h"
+#include "rec/total.h"
+
+#include "core/poison.h"
+
+enum {
+	PART_HEADER_WORDS = 3, /* of an extended record, and of the part */
+	PART_BYTES = TAPE_EXTENDED_BYTES + sizeof(struct tape_call_sizes),
+	ALL_BYTES = TAPE_EXTENDED_BYTES + sizeof(uint64_t) + sizeof(struct tape_calls) +
+		    (size_t)TAPE_CALL_SIZES_PARTS * PART_BYTES
+};
+
+static_assert((size_t)ALL_BYTES < REC_CHUNK_BYTES / 2, "a chunk has room for them");
+static_assert(PART_HEADER_WORDS * sizeof(uint64_t) ==
+		      TAPE_EXTENDED_BYTES + offsetof(struct tape_call_sizes, counts),
+	      "what lies between parts");
+static_assert((size_t)PART_BYTES <= (size_t)TAPE_RECORD_BYTES_MAX, "format");
+
+/*
+ * New records, all zero, where the lane stands. Their numbers are aligned by a payload that is some
+ * bytes longer than it has to be; the counts are its end.
+ */
+static REC_COLD struct tape_calls *records_begin(struct rec_lane *lane)
+{
+	static const struct tape_call_sizes zeros;
+	const uint64_t ticks = rec_ticks() >> rec.tick_shift;
+	struct tape_calls *calls;
+	size_t pad;
+	uint8_t *at;
+
+	if ((!lane->chunk || lane->cursor > lane->limit ||
+	     (size_t)(lane->limit - lane->cursor) < ALL_BYTES) &&
+	    !rec_chunk_next(lane)) {
+		rec_lost(TAPE_LOST_NO_SPACE);
+		return NULL;
+	}
+	pad = -(uintptr_t)(lane->cursor + TAPE_EXTENDED_BYTES) % sizeof(uint64_t);
+	at = tape_extended_encode(lane->cursor, TAPE_EXT_CALLS, ticks, &zeros, pad + sizeof(*calls),
+				  NULL, 0);
+	calls = (struct tape_calls *)(at - sizeof(*calls));
+	for (uint32_t i = 0; i < TAPE_CALL_SIZES_PARTS; i++) {
+		at = tape_extended_encode(at, TAPE_EXT_CALL_SIZES, ticks, &zeros, sizeof(zeros),
+					  NULL, 0);
+		((struct tape_call_sizes *)at - 1)->first = i * TAPE_CALL_SIZES_COUNT;
+	}
+	lane->cursor = at;
+	atomic_store_explicit((_Atomic uint32_t *)&lane->chunk->used,
+			      (uint32_t)(at - lane->records), memory_order_release);
+	lane->calls = calls;
+	return calls;
+}
+
+bool rec_calls_init(void)
+{
+	if (rec.chunk_bytes < REC_CHUNK_BYTES || !rec_real.malloc_usable_size || !rec_sizes_init())
+		return false;
+	rec_total_init();
+	return true;
+}
+
+void rec_calls_peak(struct rec_lane *lane, uint64_t bytes)
+{
+	if (lane->calls)
+		lane->calls->heap_peak = u64_max(lane->calls->heap_peak, bytes);
+}
+
+/* Something is not as it is at nearly every call. NULL: nothing is recorded any more. */
+static REC_COLD struct rec_lane *prepare(struct rec_lane *lane, const struct rec_frame *caller)
+{
+	if (!rec_lane_ready(lane)) {
+		lane = rec_lane_renew(lane, caller);
+		if (!lane)
+			return NULL;
+	}
+	if (!lane->calls && !records_begin(lane))
+		return NULL;
+	lane->calls->stack_peak =
+		u64_max(lane->calls->stack_peak, rec_depth_peak(lane, caller->sp));
+	return lane;
+}
+
+/* Whether the lane counts in this process, and the stack is not deeper than it was seen to be. */
+static inline bool is_prepared(const struct rec_lane *lane, const struct rec_frame *caller)
+{
+	const struct rec_depth *depth = &lane->depth;
+
+	return lane->epoch == atomic_load_explicit(&rec.shared->epoch, memory_order_relaxed) &&
+	       lane->calls && caller->sp - depth->low <= depth->base - depth->low;
+}
+
+static inline void count_size(struct tape_calls *calls, uint64_t size)
+{
+	/* Each part has the header of its record before it, also the first. */
+	uint64_t *counts = (uint64_t *)(calls + 1);
+	const uint64_t index = size / TAPE_CALL_SIZES_BYTES;
+	const uint64_t part = index / TAPE_CALL_SIZES_COUNT;
+
+	if (unlikely(part >= TAPE_CALL_SIZES_PARTS))
+		calls->large++;
+	else
+		counts[index + (part + 1) * PART_HEADER_WORDS]++;
+}
+
+static inline __attribute__((always_inline)) void count_alloc(struct rec_lane *lane, size_t row_id,
+							      uint64_t address, uint64_t size,
+							      const struct rec_frame *caller)
+{
+	struct tape_calls_row *row;
+
+	if (unlikely(!is_prepared(lane, caller))) {
+		lane = prepare(lane, caller);
+		if (!lane)
+			return;
+	}
+	row = &lane->calls->rows[row_id];
+	row->calls++;
+	if (unlikely(!address)) {
+		row->failed++;
+		return;
+	}
+	row->bytes += size;
+	count_size(lane->calls, size);
+	rec_sizes_put(address, size);
+	rec_total_move(lane, (int64_t)size);
+}
+
+static inline __attribute__((always_inline)) void
+count_free(struct rec_lane *lane, uint64_t address, const struct rec_frame *caller)
+{
+	struct tape_calls_row *row;
+	uint64_t size;
+
+	if (unlikely(!is_prepared(lane, caller))) {
+		lane = prepare(lane, caller);
+		if (!lane)
+			return;
+	}
+	row = &lane->calls->rows[TAPE_CALLS_FREE];
+	row->calls++;
+	if (unlikely(!address || !rec_sizes_take(address, &size)))
+		return;
+	row->bytes += size;
+	rec_total_move(lane, -(int64_t)size);
+}
+
+static size_t row_of(unsigned fn)
+{
+	if (fn == TAPE_FN_REALLOC || fn == TAPE_FN_REALLOCARRAY)
+		return TAPE_CALLS_REALLOC;
+	return fn == TAPE_FN_CALLOC ? TAPE_CALLS_CALLOC : TAPE_CALLS_MALLOC;
+}
+
+void rec_calls_alloc(struct rec_lane *lane, unsigned fn, uint64_t address, uint64_t size,
+		     const struct rec_frame *caller)
+{
+	count_alloc(lane, row_of(fn), address, size, caller);
+}
+
+void rec_calls_free(struct rec_lane *lane, uint64_t address, const struct rec_frame *caller)
+{
+	count_free(lane, address, caller);
+}
+
+/* Taken out now: the address may be given to another thread before the call returns. */
+static void realloc_out(struct rec_lane *lane, uint64_t address)
+{
+	lane->old_address = address;
+	lane->has_old = rec_sizes_take(address, &lane->old_size);
+	if (!lane->has_old)
+		lane->old_size = 0;
+}
+
+static void realloc_in(struct rec_lane *lane, struct tape_calls *calls, uint64_t address,
+		       uint64_t size)
+{
+	calls->realloc_nomove += address == lane->old_address;
+	calls->realloc_dec += size < lane->old_size;
+	if (size > lane->old_size)
+		calls->rows[TAPE_CALLS_REALLOC].bytes += size - lane->old_size;
+	count_size(calls, size);
+	rec_sizes_put(address, size);
+	rec_total_move(lane, (int64_t)(size - lane->old_size));
+}
+
+void rec_calls_realloc(struct rec_lane *lane, unsigned fn, uint64_t address, uint64_t size,
+		       const struct rec_frame *caller)
+{
+	struct tape_calls *calls;
+
+	if (unlikely(!is_prepared(lane, caller)))
+		lane = prepare(lane, caller);
+	if (unlikely(!lane))
+		return;
+	calls = lane->calls;
+	if (fn == TAPE_FN_REALLOC_OUT || fn == TAPE_FN_REALLOCARRAY_OUT) {
+		realloc_out(lane, address);
+		return;
+	}
+	calls->rows[TAPE_CALLS_REALLOC].calls++;
+	if (fn == TAPE_FN_REALLOC_IN || fn == TAPE_FN_REALLOCARRAY_IN) {
+		realloc_in(lane, calls, address, size);
+	} else if (fn == TAPE_FN_REALLOC_FREE) {
+		calls->realloc_free++;
+		calls->rows[TAPE_CALLS_FREE].bytes += lane->old_size;
+		rec_total_move(lane, -(int64_t)lane->old_size);
+	} else {
+		calls->rows[TAPE_CALLS_REALLOC].failed++;
+		if (lane->has_old)
+			rec_sizes_put(address, lane->old_size);
+	}
+}
+
+/*
+ * The fast faces of the two hooks that are called most, when calls are counted: what hook.h and the
+ * functions above do, in one piece. The hook has looked that the lane is there, and jumps here, so
+ * that the caller is its own.
+ */
+void *rec_calls_malloc(size_t size)
+{
+	const struct rec_frame caller = { .pc = (uint64_t)__builtin_return_address(0),
+					  .sp = (uint64_t)__builtin_frame_address(0) + 16 };
+	struct rec_tls *tls = &rec_tls;
+	struct rec_lane *lane = tls->lane;
+	void *ptr;
+
+	hook_begin(tls, &caller, REC_PHASE_REAL);
+	ptr = rec_real.malloc(size);
+	hook_phase(tls, REC_PHASE_RECORD);
+	count_alloc(lane, TAPE_CALLS_MALLOC, (uint64_t)ptr, size, &caller);
+	hook_end(tls);
+	return ptr;
+}
+
+void rec_calls_free_block(void *ptr)
+{
+	const struct rec_frame caller = { .pc = (uint64_t)__builtin_return_address(0),
+					  .sp = (uint64_t)__builtin_frame_address(0) + 16 };
+	struct rec_tls *tls = &rec_tls;
+	struct rec_lane *lane = tls->lane;
+
+	hook_begin(tls, &caller, REC_PHASE_RECORD);
+	count_free(lane, (uint64_t)ptr, &caller);
+	hook_phase(tls, REC_PHASE_REAL);
+	rec_real.free(ptr);
+	hook_end(tls);
+}

@@ -1,0 +1,47 @@
+/*
+ * calls: counting in the target, where nobody wants the events themselves (`counts=1`): calls,
+ * bytes and failures by function, sizes, and the peaks of heap and stack.
+ *
+ * Each lane counts into records of its own chunk, CALLS and CALL_SIZES, in place: no event is
+ * written, no clock is read, threads share nothing (total.h says how the peak is found all the
+ * same), and what was counted is on the tape whenever the process dies. A chunk that is full has
+ * its counts for good; those of the next begin with 0, and a reader adds them up.
+ */
+#ifndef MEMTAPE_REC_CALLS_H
+#define MEMTAPE_REC_CALLS_H
+
+#include "rec/rec.h"
+
+/* Before the first event of a process, and again in a forked child. False: it cannot be done. */
+bool rec_calls_init(void);
+
+/* The heap of all threads is as large as never before. */
+void rec_calls_peak(struct rec_lane *lane, uint64_t bytes);
+
+/*
+ * What a hook has to tell, when; address 0: the call failed. A realloc of a live block is two calls
+ * of the last, as it is two events otherwise.
+ */
+void rec_calls_alloc(struct rec_lane *lane, unsigned fn, uint64_t address, uint64_t size,
+		     const struct rec_frame *caller);
+void rec_calls_free(struct rec_lane *lane, uint64_t address, const struct rec_frame *caller);
+void rec_calls_realloc(struct rec_lane *lane, unsigned fn, uint64_t address, uint64_t size,
+		       const struct rec_frame *caller);
+
+static inline bool rec_calls_is_realloc(unsigned fn)
+{
+	return fn >= TAPE_FN_REALLOC_OUT && fn <= TAPE_FN_REALLOC_FREE && fn != TAPE_FN_REALLOC &&
+	       fn != TAPE_FN_REALLOCARRAY;
+}
+
+/* malloc and free, as their hooks' fast faces are when calls are counted: see rec_calls_may(). */
+void *rec_calls_malloc(size_t size);
+void rec_calls_free_block(void *ptr);
+
+/* Whether the thread's lane is there, and counts. */
+static inline bool rec_calls_may(void)
+{
+	return unlikely(rec.options.counts) && likely(rec_tls.lane);
+}
+
+#endif

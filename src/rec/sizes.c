@@ -1,0 +1,121 @@
+#include "rec/sizes.h"
+
+#include "core/poison.h"
+
+enum { MADV_WIPE = 18 /* MADV_WIPEONFORK */, LONG_GRAINS = 4, GRAIN_BITS = 16 };
+
+uint16_t *_Atomic *rec_sizes_root;
+
+static void *map(size_t bytes)
+{
+	void *memory = sys_map_private(bytes);
+
+	if (memory)
+		sys_madvise(memory, bytes, MADV_WIPE);
+	return memory;
+}
+
+bool rec_sizes_init(void)
+{
+	if (!rec_sizes_root)
+		rec_sizes_root = map(SIZES_ROOT_COUNT * sizeof(*rec_sizes_root));
+	return rec_sizes_root != NULL;
+}
+
+/* The place for an address, its leaf made if need be; NULL: there is no room for one. */
+static uint16_t *grain_make(uint64_t address)
+{
+	const size_t bytes = SIZES_LEAF_COUNT * sizeof(uint16_t);
+	uint16_t *_Atomic *place;
+	uint16_t *leaf, *none = NULL;
+
+	if (address >> SIZES_ADDRESS_BITS)
+		return NULL;
+	place = &rec_sizes_root[address >> SIZES_LEAF_SHIFT];
+	leaf = atomic_load(place) ? NULL : map(bytes);
+	if (leaf && !atomic_compare_exchange_strong(place, &none, leaf))
+		sys_munmap(leaf, bytes); /* another thread was faster */
+	return rec_sizes_grain(address);
+}
+
+/* Two blocks, perhaps of two threads, share the place. Returns what was there before. */
+static unsigned half_swap(uint16_t *grain, uint64_t address, unsigned code)
+{
+	const unsigned shift = address & SIZES_HALF_BYTES ? 4 : 0;
+	_Atomic uint16_t *both = (_Atomic uint16_t *)grain;
+	uint16_t old = atomic_load(both);
+	unsigned halves;
+
+	do {
+		halves =
+			old < SIZES_HALVES ? 0 : old & 0xff; /* else a block whose free is unseen */
+		halves = (halves & ~(15u << shift)) | code << shift;
+	} while (!atomic_compare_exchange_weak(both, &old,
+					       (uint16_t)(halves ? SIZES_HALVES | halves : 0)));
+	return old < SIZES_HALVES ? 0 : old >> shift & 15;
+}
+
+static void long_put(uint64_t address, uint64_t size)
+{
+	for (unsigned i = 0; i < LONG_GRAINS; i++) { /* they may lie in the next leaf */
+		uint16_t *grain = grain_make(address + ((i + 1) << SIZES_GRAIN_SHIFT));
+
+		if (grain)
+			*grain = (uint16_t)(size >> i * GRAIN_BITS);
+	}
+}
+
+static uint64_t long_take(uint64_t address)
+{
+	uint64_t size = 0;
+
+	for (unsigned i = 0; i < LONG_GRAINS; i++) {
+		uint16_t *grain = grain_make(address + ((i + 1) << SIZES_GRAIN_SHIFT));
+
+		if (!grain)
+			continue;
+		size |= (uint64_t)*grain << i * GRAIN_BITS;
+		*grain = 0;
+	}
+	return size;
+}
+
+/* Whether another block may begin eight bytes on. */
+static bool is_half(uint64_t address, uint64_t size)
+{
+	return (address & 15) ||
+	       (size <= SIZES_HALF_BYTES &&
+		rec_real.malloc_usable_size((void *)address) < (size_t)2 * SIZES_HALF_BYTES);
+}
+
+REC_COLD void rec_sizes_put_rare(uint64_t address, uint64_t size)
+{
+	uint16_t *grain = grain_make(address);
+
+	if (!grain)
+		return;
+	if (is_half(address, size)) {
+		half_swap(grain, address, size <= SIZES_HALF_MAX ? (unsigned)size + 1 : 0);
+	} else if (size <= SIZES_PLAIN_MAX) {
+		*grain = (uint16_t)(size + 1);
+	} else {
+		*grain = SIZES_LONG;
+		long_put(address, size);
+	}
+}
+
+REC_COLD bool rec_sizes_take_rare(uint64_t address, uint64_t *size_ret)
+{
+	uint16_t *grain = rec_sizes_grain(address);
+	const uint16_t code = *(_Atomic uint16_t *)grain;
+	unsigned half;
+
+	if (code == SIZES_LONG) {
+		*grain = 0;
+		*size_ret = long_take(address);
+		return true;
+	}
+	half = code >= SIZES_HALVES ? half_swap(grain, address, 0) : 0;
+	*size_ret = half ? half - 1 : 0;
+	return half != 0;
+}

@@ -1,0 +1,45 @@
+/*
+ * total: how much of the heap all threads together hold, and the most it ever was, exactly, where
+ * calls are counted and no events are kept.
+ *
+ * Each lane knows what it holds: its allocations minus its frees, which may be of others' blocks.
+ * The sum of these at its highest is wanted, and nobody is to add to shared memory at each call.
+ * So a lane *claims* more than it holds, as long as the sum of all claims is not above the peak:
+ * then there is no new peak, whatever the lanes do within their claims, and they do it without a
+ * word to each other. A lane that needs more than it has claimed while there is nothing to be had
+ * takes the others' unused claims away; then the sum of claims is what is held, and if that is
+ * above the peak it is the new one. From there on every lane adds to the sum at each call until
+ * there has been no need for a while.
+ *
+ * A claim is taken away like this: the lane's room is set to 0, so that its next event comes to the
+ * slow way and waits; membarrier(2) makes sure that what passed before can be seen; then what it
+ * holds is read and is its claim. The events that wait have not returned to the program, so they
+ * may be told in any order, and the sum is that of a moment.
+ */
+#ifndef MEMTAPE_REC_TOTAL_H
+#define MEMTAPE_REC_TOTAL_H
+
+#include "rec/rec.h"
+
+#include <stdatomic.h>
+
+/* Before the first event of a process, and again in a forked child. */
+void rec_total_init(void);
+
+/* What lane->total has to say is not in order any more: settles it. */
+void rec_total_settle(struct rec_lane *lane);
+
+/* The lane's thread holds so many bytes more, or less. */
+static inline void rec_total_move(struct rec_lane *lane, int64_t bytes)
+{
+	struct rec_total *total = &lane->total;
+	const int64_t held = atomic_load_explicit(&total->held, memory_order_relaxed) + bytes;
+
+	atomic_store_explicit(&total->held, held, memory_order_relaxed);
+	atomic_signal_fence(memory_order_seq_cst); /* first seen, then asked */
+	if (unlikely((uint64_t)(atomic_load_explicit(&total->claim, memory_order_relaxed) - held) >=
+		     atomic_load_explicit(&total->room, memory_order_relaxed)))
+		rec_total_settle(lane);
+}
+
+#endif

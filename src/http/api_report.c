@@ -111,7 +111,8 @@ static struct err *run(struct call *call)
 	if (err)
 		return err;
 	settings.names = names;
-	call->type = types[call_choice(call, "format")];
+	if (types[call_choice(call, "format")])
+		call->type = types[call_choice(call, "format")];
 	return report_run_model(report, call->model, &settings, call->out);
 }
 

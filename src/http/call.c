@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "http/tapes.h"
+#include "http/text_counts.h"
 #include "query/moment.h"
 
 static const struct param *param_of(const struct call *call, const char *name)
@@ -177,6 +178,29 @@ struct err *call_names_view(struct call *call, struct names **names_ret)
 		return err;
 	*names_ret = names_view(names);
 	return *names_ret ? NULL : err_nomem();
+}
+
+struct err *call_text_counts(struct call *call, const struct field *field,
+			     const struct text_counts **counts_ret)
+{
+	CLEAN(text_counts_destroy) struct text_counts *made = NULL;
+	struct text_counts *there = NULL;
+	struct text_counts **kept = &call->loaded->text_counts[field - field_table];
+	struct names *names = NULL;
+	struct err *err = call_names(call, &names);
+
+	*counts_ret = __atomic_load_n(kept, __ATOMIC_ACQUIRE);
+	if (err || *counts_ret)
+		return err;
+	err = text_counts_create(field, call->model, names, &call->limits, &made);
+	if (err)
+		return err;
+	/* Two may have found the same; the first stays. */
+	if (__atomic_compare_exchange_n(kept, &there, made, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE))
+		there = steal(made);
+	*counts_ret = there;
+	return NULL;
 }
 
 struct err *call_check(const struct call *call)

@@ -87,6 +87,13 @@ struct err *call_names(struct call *call, struct names **names_ret);
 /* A view of them of the call's own, for what takes names as its own; to be destroyed. */
 struct err *call_names_view(struct call *call, struct names **names_ret);
 
+struct field;
+struct text_counts;
+
+/* The texts of a field, which are found once and kept with the tape. */
+struct err *call_text_counts(struct call *call, const struct field *field,
+			     const struct text_counts **counts_ret);
+
 /* How much of the call's time is left; 0: there is no limit. */
 uint64_t call_time_left_ns(const struct call *call);
 

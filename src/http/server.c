@@ -146,8 +146,8 @@ static struct err *run_or_repeat(struct call *call, uint64_t begin_ns, struct an
 	if (answer->blob)
 		return NULL;
 	err = run_to_sink(call, begin_ns, answer);
-	answer->type = call->type ? call->type : json_type;
-	if (!err && key.len && answer->blob)
+	answer->type = call->type;
+	if (!err && key.len && answer->blob && !call->file_name)
 		cache_put(call->server->cache, key.ptr, answer->blob, answer->type);
 	return err;
 }
@@ -202,6 +202,7 @@ static void answer_route(struct server *server, const struct request *request,
 		.params = &params,
 		.server = server,
 		.arena = &arena,
+		.type = strchr(route->answer, '/') ? route->answer : json_type,
 		.limits = { .cancel = request->cancel },
 	};
 	struct err *err;

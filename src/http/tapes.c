@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/str.h"
+#include "http/text_counts.h"
 
 enum {
 	QUIET_S = 10,	    /* a recording writes at least so often */
@@ -39,6 +40,9 @@ static void loaded_destroy(struct loaded *loaded)
 {
 	if (!loaded)
 		return;
+	for (size_t i = 0; loaded->text_counts && i < field_count; i++)
+		text_counts_destroy(loaded->text_counts[i]);
+	free(loaded->text_counts);
 	names_destroy(loaded->names);
 	model_destroy(loaded->model);
 	free(loaded);
@@ -66,6 +70,9 @@ static struct err *loaded_create(struct tape *tape, struct loaded **loaded_ret)
 		return err_nomem();
 	loaded->refs = 1;
 	loaded->tapes = tape->tapes;
+	loaded->text_counts = calloc(field_count, sizeof(*loaded->text_counts));
+	if (!loaded->text_counts)
+		return err_nomem();
 	err = model_load_with(tape->source->path, MODEL_FULL, &settings, &loaded->model);
 	if (err)
 		return err;

@@ -21,6 +21,7 @@ struct tape_source {
 };
 
 struct tapes;
+struct text_counts;
 
 /* One reading of a tape: immutable, but that names become ready. */
 struct loaded {
@@ -30,6 +31,7 @@ struct loaded {
 	uint64_t gen;	  /* 0: the tape is finished */
 	unsigned refs;	  /* under the lock */
 	struct tapes *tapes;
+	struct text_counts **text_counts; /* by field; NULL until asked for; atomic */
 };
 
 struct tape {

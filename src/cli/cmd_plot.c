@@ -33,8 +33,8 @@ static const struct option_row rows[] = {
 	  x_axes },
 	{ "time", 't', NULL, OPTION_FLAG, ROW(is_by_time), "the same as --x time" },
 	{ "by", 0, "WHAT", OPTION_CHOICE, ROW(by),
-	  "divide the heap of a timeline by function, source, module, thread, size, mark, call or "
-	  "stack",
+	  "divide the heap of a timeline by function, source, module, thread, size, lifetime, mark, "
+	  "call or stack",
 	  group_by_words },
 	{ "top", 0, "N", OPTION_U64, ROW(top),
 	  "how many of them have a colour of their own (7), by bytes at the peak" },

@@ -56,7 +56,8 @@ static const struct option_row rows[] = {
 	{ "until", 0, "T", OPTION_TEXT, offsetof(struct report_options, until),
 	  "only what was allocated at T or earlier; timeline: end at T" },
 	{ "by", 0, "WHAT", OPTION_CHOICE, offsetof(struct report_options, by),
-	  "groups: by stack, function, source, module, thread, size, mark, call or process",
+	  "groups: by stack, function, source, module, thread, size, lifetime, mark, call or "
+	  "process",
 	  group_by_words },
 	{ "skip", 0, "N", OPTION_U64, offsetof(struct report_options, skip),
 	  "groups, allocations: leave out the first N" },

@@ -284,6 +284,7 @@ static struct err *bands_choose(struct sweep *sweep, struct grouping *grouping, 
 			band++;
 		band_of[i] = band;
 	}
+	sweep->course->band_groups = groups;
 	sweep->grouping = grouping;
 	sweep->band_of = band_of;
 	return NULL;

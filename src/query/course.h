@@ -51,6 +51,7 @@ struct course {
 	bool has_rest; /* the last is of all others */
 	const char *band_titles[COURSE_BANDS_MAX + 1];
 	const uint64_t *peak_bands; /* at the peak */
+	struct groups band_groups;  /* those of the bands, without the rest */
 };
 
 /* Lives in the arena. */

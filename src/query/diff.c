@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "query/modules.h"
+#include "query/name_hash.h"
 #include "query/sites.h"
 
 const char *const diff_by_words[] = { "function", "stack", "module", NULL };
@@ -67,26 +68,10 @@ static size_t function_length(const char *function)
 	return len;
 }
 
-/* libfoo.so.1.2 without its version. */
-static size_t module_length(const char *module_short)
-{
-	const char *so = strstr(module_short, ".so.");
-
-	return so ? (size_t)(so - module_short) + strlen(".so") : strlen(module_short);
-}
-
-/* The program itself may be called otherwise on the other side. */
-static uint64_t module_hash(const struct model *model, const char *path, const char *module_short)
-{
-	if (path[0] && strcmp(path, model_process(model)->exe) == 0)
-		return hash_bytes("", 0, 1);
-	return hash_bytes(module_short, module_length(module_short), 2);
-}
-
-static uint64_t name_hash(const struct model *model, const struct name *name)
+static uint64_t match_hash(const struct model *model, const struct name *name)
 {
 	return hash_bytes(name->function, function_length(name->function),
-			  module_hash(model, name->module, name->module_short));
+			  name_hash_module(model, name->module, name->module_short));
 }
 
 /* --- matching ------------------------------------------------------------------------------ */
@@ -153,7 +138,7 @@ static struct err *match_functions(struct match *match, unsigned side)
 		const struct site *site = &sites.items[i];
 		const struct name *name = names_get(from->names, site->name);
 
-		err = match_add(match, side, name_hash(from->sums->model, name), name->function,
+		err = match_add(match, side, match_hash(from->sums->model, name), name->function,
 				name->module_short, site->stacks[match->metric], &site->sums);
 	}
 	return err;
@@ -170,7 +155,7 @@ static uint64_t stack_hash(const struct match *match, unsigned side, uint32_t st
 	*innermost = UINT32_MAX;
 	while ((frame = walk_next(&walk))) {
 		const struct name *name = names_get(from->names, frame->name);
-		const uint64_t one = name_hash(from->sums->model, name);
+		const uint64_t one = match_hash(from->sums->model, name);
 
 		if (*innermost == UINT32_MAX)
 			*innermost = frame->name;
@@ -211,7 +196,7 @@ static struct err *match_module(struct match *match, unsigned side, size_t index
 	shown = index < objects	   ? names_short_path(path)
 		: index == objects ? "(outside of every object)"
 				   : "(no stack taken)";
-	return match_add(match, side, module_hash(sums->model, path, shown), NULL, shown, stack,
+	return match_add(match, side, name_hash_module(sums->model, path, shown), NULL, shown, stack,
 			 &sums->stacks[stack]);
 }
 

@@ -1,6 +1,7 @@
 #include "query/focus.h"
 
 #include "base/vec.h"
+#include "query/name_hash.h"
 
 VEC_DEFINE(focus_places, struct focus_place);
 
@@ -31,10 +32,21 @@ static enum fit name_fit(const char *function, const char *word)
 
 /* Names are few and frames are many: the fit of each is found once. */
 struct fits {
+	const struct model *model;
 	struct names *names;
-	const char *word;
+	const char *word; /* NULL: by hash */
+	uint64_t hash;
 	struct vec_u8 known; /* by name: 1 + enum fit; 0: not asked yet */
 };
+
+static enum fit fits_ask(const struct fits *fits, uint32_t number)
+{
+	const struct name *name = names_get(fits->names, number);
+
+	if (fits->word)
+		return name_fit(name->function, fits->word);
+	return name_hash(fits->model, name) == fits->hash ? FIT_FULL : FIT_NOT;
+}
 
 static enum fit fits_get(struct fits *fits, uint32_t name)
 {
@@ -42,11 +54,8 @@ static enum fit fits_get(struct fits *fits, uint32_t name)
 		if (!vec_u8_push(&fits->known, 0))
 			return FIT_NOT;
 	}
-	if (fits->known.items[name] == 0) {
-		const char *function = names_get(fits->names, name)->function;
-
-		fits->known.items[name] = (uint8_t)(1 + name_fit(function, fits->word));
-	}
+	if (fits->known.items[name] == 0)
+		fits->known.items[name] = (uint8_t)(1 + fits_ask(fits, name));
 	return (enum fit)(fits->known.items[name] - 1);
 }
 
@@ -108,32 +117,62 @@ static struct err *places_collect(struct fits *fits, const struct model *model, 
 	return NULL;
 }
 
-struct err *focus_find(const struct sums *sums, struct names *names, const char *word,
-		       struct arena *arena, struct focus *focus_ret)
+static struct err *places_take(const struct focus_places *places, struct arena *arena,
+			       struct focus *focus_ret)
+{
+	struct focus focus = { .count = places->count };
+
+	focus.places = arena_array(arena, places->count + 1, sizeof(*focus.places));
+	if (!focus.places)
+		return err_nomem();
+	if (places->count > 0)
+		memcpy(focus.places, places->items, places->count * sizeof(*places->items));
+	*focus_ret = focus;
+	return NULL;
+}
+
+/* What fits best, but at least so well. */
+static struct err *find(struct fits *fits, const struct sums *sums, struct focus_places *places)
 {
 	CLEAN(free) uint8_t *used = mark_used(sums);
-	CLEAN(focus_places_deinit) struct focus_places places = { 0 };
-	struct fits fits = { .names = names, .word = word };
-	struct focus focus;
 	enum fit least;
-	struct err *err;
 
 	if (!used)
 		return err_nomem();
+	least = best_fit(fits, sums->model, used);
+	if (least == FIT_NOT && fits->word)
+		return err_new(ERR_NOT_FOUND, "no function '%s' in any stack that allocated",
+			       fits->word);
+	if (least == FIT_NOT)
+		return err_new(ERR_NOT_FOUND, "no function %016llx in any stack that allocated",
+			       (unsigned long long)fits->hash);
+	return places_collect(fits, sums->model, used, least, places);
+}
+
+static struct err *find_and_take(struct fits *fits, const struct sums *sums, struct arena *arena,
+				 struct focus *focus_ret)
+{
+	CLEAN(focus_places_deinit) struct focus_places places = { 0 };
+	struct err *err = find(fits, sums, &places);
+
+	vec_u8_deinit(&fits->known);
+	return err ? err : places_take(&places, arena, focus_ret);
+}
+
+struct err *focus_find(const struct sums *sums, struct names *names, const char *word,
+		       struct arena *arena, struct focus *focus_ret)
+{
+	struct fits fits = { .model = sums->model, .names = names, .word = word };
+
 	if (!*word)
 		return err_new(ERR_USAGE, "a function without a name");
-	least = best_fit(&fits, sums->model, used);
-	err = least == FIT_NOT
-		      ? err_new(ERR_NOT_FOUND, "no function '%s' in any stack that allocated", word)
-		      : places_collect(&fits, sums->model, used, least, &places);
-	vec_u8_deinit(&fits.known);
-	if (err)
-		return err;
-	focus.count = places.count;
-	focus.places = arena_array(arena, places.count + 1, sizeof(*focus.places));
-	if (!focus.places)
-		return err_nomem();
-	memcpy(focus.places, places.items, places.count * sizeof(*places.items));
-	*focus_ret = focus;
-	return NULL;
+	return find_and_take(&fits, sums, arena, focus_ret);
+}
+
+struct err *focus_find_hash(const struct sums *sums, struct names *names, uint64_t hash,
+			    struct arena *arena, struct focus *focus_ret)
+{
+	struct fits fits = { .model = sums->model, .names = names, .hash = hash };
+
+	return find_and_take(&fits, sums, arena, focus_ret);
 }

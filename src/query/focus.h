@@ -26,4 +26,8 @@ struct focus {
 struct err *focus_find(const struct sums *sums, struct names *names, const char *word,
 		       struct arena *arena, struct focus *focus_ret);
 
+/* The same of a function by its name_hash. ERR_NOT_FOUND: it is in no stack that allocated. */
+struct err *focus_find_hash(const struct sums *sums, struct names *names, uint64_t hash,
+			    struct arena *arena, struct focus *focus_ret);
+
 #endif

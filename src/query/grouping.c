@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "base/map.h"
+#include "query/lifetimes.h"
 
 /* --- rows by their stack ------------------------------------------------------------------- */
 
@@ -29,6 +30,7 @@ static uint64_t site_key(const struct grouping *grouping, const struct name_fram
 	case GROUP_BY_SIZE:
 	case GROUP_BY_MARK:
 	case GROUP_BY_CALL:
+	case GROUP_BY_LIFETIME:
 	case GROUP_BY_PROCESS:
 		break;
 	}
@@ -90,6 +92,26 @@ static struct err *group_marks(struct grouping *grouping, struct arena *arena)
 	return NULL;
 }
 
+/* Several numbers of the tape are one function for who called it: realloc(NULL, n), realloc(p, n).
+ */
+static struct err *group_calls(struct grouping *grouping, struct arena *arena)
+{
+	grouping->count = TAPE_FN_COUNT;
+	grouping->of_call = arena_array(arena, grouping->count, sizeof(*grouping->of_call));
+	if (!grouping->of_call)
+		return err_nomem();
+	for (uint32_t i = 0; i < TAPE_FN_COUNT; i++) {
+		const char *name = tape_fn_name((enum tape_fn)i);
+		uint32_t first = 0;
+
+		while (first < i && (!name || !tape_fn_name((enum tape_fn)first) ||
+				     strcmp(tape_fn_name((enum tape_fn)first), name) != 0))
+			first++;
+		grouping->of_call[i] = first;
+	}
+	return NULL;
+}
+
 struct err *grouping_init(struct grouping *grouping, const struct selection *selection,
 			  enum group_by by, enum walk_mode mode, struct arena *arena)
 {
@@ -109,7 +131,9 @@ struct err *grouping_init(struct grouping *grouping, const struct selection *sel
 	case GROUP_BY_MARK:
 		return group_marks(grouping, arena);
 	case GROUP_BY_CALL:
-		grouping->count = TAPE_FN_COUNT;
+		return group_calls(grouping, arena);
+	case GROUP_BY_LIFETIME:
+		grouping->count = LIFETIME_BUCKETS + 1;
 		break;
 	case GROUP_BY_PROCESS:
 		grouping->count = 1;
@@ -130,16 +154,25 @@ static uint32_t mark_group(const struct grouping *grouping, uint64_t ns)
 	return mark == UINT64_MAX ? (uint32_t)grouping->count - 1 : grouping->of_mark[mark];
 }
 
+static uint32_t lifetime_group(uint64_t begin_ns, uint64_t end_ns)
+{
+	if (end_ns == MODEL_NEVER)
+		return LIFETIME_BUCKETS;
+	return lifetimes_bucket(end_ns - begin_ns);
+}
+
 void grouping_keys(const struct grouping *grouping, struct batch *batch, uint32_t *keys)
 {
 	static const enum model_column columns[] = {
-		[GROUP_BY_STACK] = MODEL_STACK,	  [GROUP_BY_FUNCTION] = MODEL_STACK,
-		[GROUP_BY_SOURCE] = MODEL_STACK,  [GROUP_BY_MODULE] = MODEL_STACK,
-		[GROUP_BY_THREAD] = MODEL_THREAD, [GROUP_BY_SIZE] = MODEL_SIZE,
-		[GROUP_BY_MARK] = MODEL_ALLOC_NS, [GROUP_BY_CALL] = MODEL_FN,
-		[GROUP_BY_PROCESS] = MODEL_FN,
+		[GROUP_BY_STACK] = MODEL_STACK,	     [GROUP_BY_FUNCTION] = MODEL_STACK,
+		[GROUP_BY_SOURCE] = MODEL_STACK,     [GROUP_BY_MODULE] = MODEL_STACK,
+		[GROUP_BY_THREAD] = MODEL_THREAD,    [GROUP_BY_SIZE] = MODEL_SIZE,
+		[GROUP_BY_MARK] = MODEL_ALLOC_NS,    [GROUP_BY_CALL] = MODEL_FN,
+		[GROUP_BY_LIFETIME] = MODEL_FREE_NS, [GROUP_BY_PROCESS] = MODEL_FN,
 	};
 	const uint64_t *values = batch_column(batch, columns[grouping->by]);
+	const uint64_t *begin =
+		grouping->by == GROUP_BY_LIFETIME ? batch_column(batch, MODEL_ALLOC_NS) : NULL;
 
 	for (size_t i = 0; i < batch->count; i++) {
 		if (grouping->of_stack)
@@ -148,6 +181,10 @@ void grouping_keys(const struct grouping *grouping, struct batch *batch, uint32_
 			keys[i] = size_bucket(values[i]);
 		else if (grouping->by == GROUP_BY_MARK)
 			keys[i] = mark_group(grouping, values[i]);
+		else if (grouping->by == GROUP_BY_CALL)
+			keys[i] = grouping->of_call[values[i]];
+		else if (begin)
+			keys[i] = lifetime_group(begin[i], values[i]);
 		else if (grouping->by == GROUP_BY_PROCESS)
 			keys[i] = 0;
 		else

@@ -13,6 +13,7 @@ struct grouping {
 	uint32_t *of_stack; /* by STACK .. MODULE: by stack id; UINT32_MAX: it has no rows */
 	const struct name_frame **sites; /* by group; NULL: by THREAD .. PROCESS */
 	uint32_t *of_mark;		 /* by MARK: by mark */
+	uint32_t *of_call;		 /* by CALL: by enum tape_fn */
 };
 
 struct err *grouping_init(struct grouping *grouping, const struct selection *selection,

@@ -3,14 +3,21 @@
 #include "base/sort.h"
 #include "base/vec.h"
 #include "query/grouping.h"
+#include "query/lifetimes.h"
 #include "query/peaks.h"
 
 const char *const group_by_words[] = {
-	[GROUP_BY_STACK] = "stack",	[GROUP_BY_FUNCTION] = "function",
-	[GROUP_BY_SOURCE] = "source",	[GROUP_BY_MODULE] = "module",
-	[GROUP_BY_THREAD] = "thread",	[GROUP_BY_SIZE] = "size",
-	[GROUP_BY_MARK] = "mark",	[GROUP_BY_CALL] = "call",
-	[GROUP_BY_PROCESS] = "process", [GROUP_BYS] = NULL,
+	[GROUP_BY_STACK] = "stack",
+	[GROUP_BY_FUNCTION] = "function",
+	[GROUP_BY_SOURCE] = "source",
+	[GROUP_BY_MODULE] = "module",
+	[GROUP_BY_THREAD] = "thread",
+	[GROUP_BY_SIZE] = "size",
+	[GROUP_BY_MARK] = "mark",
+	[GROUP_BY_CALL] = "call",
+	[GROUP_BY_LIFETIME] = "lifetime",
+	[GROUP_BY_PROCESS] = "process",
+	[GROUP_BYS] = NULL,
 };
 
 const char *const group_key_words[] = {
@@ -340,6 +347,26 @@ static void size_title(uint64_t bucket, struct str *out)
 	}
 }
 
+static void lifetime_title(uint64_t bucket, struct str *out)
+{
+	if (bucket == LIFETIME_BUCKETS) {
+		str_add(out, "never freed");
+		return;
+	}
+	if (bucket == 0) {
+		str_add(out, "under ");
+		str_add_duration(out, lifetimes_bucket_max(0) + 1);
+		return;
+	}
+	str_add_duration(out, lifetimes_bucket_min((unsigned)bucket));
+	if (bucket + 1 == LIFETIME_BUCKETS) {
+		str_add(out, " or more");
+		return;
+	}
+	str_add(out, " .. ");
+	str_add_duration(out, lifetimes_bucket_max((unsigned)bucket) + 1);
+}
+
 static void thread_title(const struct model_thread *thread, struct str *out)
 {
 	str_add_u64(out, thread->tid);
@@ -380,6 +407,9 @@ void group_title(const struct selection *selection, const struct groups *groups,
 		break;
 	case GROUP_BY_CALL:
 		str_add(out, tape_fn_name((enum tape_fn)group->key));
+		break;
+	case GROUP_BY_LIFETIME:
+		lifetime_title(group->key, out);
 		break;
 	case GROUP_BY_PROCESS:
 		str_add(out, model_process(selection->model)->exe);

@@ -10,14 +10,15 @@
 #include "query/walk.h"
 
 enum group_by {
-	GROUP_BY_STACK,	   /* key: stack id */
+	GROUP_BY_STACK,	   /* key: a number of its own; `stack` is the id */
 	GROUP_BY_FUNCTION, /* key: name; the innermost function that is not machinery */
 	GROUP_BY_SOURCE,   /* file and line of it */
 	GROUP_BY_MODULE,   /* its module */
 	GROUP_BY_THREAD,   /* key: thread */
 	GROUP_BY_SIZE,	   /* key: size bucket, as in model_size_buckets */
 	GROUP_BY_MARK,	   /* the mark that was set last */
-	GROUP_BY_CALL,	   /* key: enum tape_fn */
+	GROUP_BY_CALL,	   /* key: enum tape_fn, the first of those that are called the same */
+	GROUP_BY_LIFETIME, /* key: bucket of query/lifetimes.h; LIFETIME_BUCKETS: never freed */
 	GROUP_BY_PROCESS   /* one group */
 };
 

@@ -18,7 +18,7 @@ uint64_t lifetimes_bucket_max(unsigned bucket)
 	return end - 1;
 }
 
-static unsigned bucket_of(uint64_t ns)
+unsigned lifetimes_bucket(uint64_t ns)
 {
 	unsigned bucket = 0;
 
@@ -45,7 +45,7 @@ static void take(struct lifetimes *lifetimes, const struct pass_rows *values, si
 		const uint64_t ns = values->free_ns[i] - values->alloc_ns[i];
 
 		sum_take(&lifetimes->freed, bytes);
-		sum_take(&lifetimes->buckets[bucket_of(ns)], bytes);
+		sum_take(&lifetimes->buckets[lifetimes_bucket(ns)], bytes);
 		spread_add(&lifetimes->spread, ns);
 	}
 }

@@ -22,6 +22,7 @@ struct lifetimes {
 /* The least and the most nanoseconds of a bucket. */
 uint64_t lifetimes_bucket_min(unsigned bucket);
 uint64_t lifetimes_bucket_max(unsigned bucket);
+unsigned lifetimes_bucket(uint64_t ns);
 
 /* One pass over the rows (MODEL_FULL). Lives in the arena. */
 struct err *lifetimes_find(const struct model *model, const struct selection *selection,

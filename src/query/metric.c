@@ -6,13 +6,17 @@ static const struct metric_row {
 	const char *title;
 	size_t offset; /* of the struct model_sum */
 	bool is_bytes;
-} rows[METRICS] = {
+} rows[] = {
 	[METRIC_PEAK] = { "alive at the peak", offsetof(struct model_stack_sums, peak), true },
 	[METRIC_LEAKED] = { "leaked", offsetof(struct model_stack_sums, leaked), true },
 	[METRIC_ALLOCATED] = { "allocated", offsetof(struct model_stack_sums, allocated), true },
 	[METRIC_COUNT] = { "allocations", offsetof(struct model_stack_sums, allocated), false },
 	[METRIC_TEMPORARY] = { "temporary allocations",
 			       offsetof(struct model_stack_sums, temporary), false },
+	[METRIC_LEAKED_COUNT] = { "blocks leaked", offsetof(struct model_stack_sums, leaked),
+				  false },
+	[METRIC_TEMPORARY_BYTES] = { "temporary", offsetof(struct model_stack_sums, temporary),
+				     true },
 };
 
 const char *metric_title(enum metric metric)

@@ -11,10 +11,13 @@ enum metric {
 	METRIC_LEAKED,	  /* bytes alive at the end */
 	METRIC_ALLOCATED, /* bytes allocated altogether */
 	METRIC_COUNT,	  /* allocations */
-	METRIC_TEMPORARY  /* allocations freed before their thread allocated again */
+	METRIC_TEMPORARY, /* allocations freed before their thread allocated again */
+	/* Without words: for those who ask in other ways (query/measure.h). */
+	METRIC_LEAKED_COUNT,
+	METRIC_TEMPORARY_BYTES
 };
 
-enum { METRICS = METRIC_TEMPORARY + 1 };
+enum { METRICS = METRIC_TEMPORARY + 1 /* those with words */ };
 
 /* The words of --sort and --metric, in the order of the enum, NULL at the end. */
 extern const char *const metric_words[];

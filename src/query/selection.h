@@ -55,6 +55,13 @@ struct err *selection_make(const struct model *model, struct names *names,
 			   const struct selection_settings *settings, struct arena *arena,
 			   const struct selection **selection_ret);
 
+/*
+ * Those of its allocations whose stack is one of some: stacks[id] is not 0. With the same range,
+ * facts and limits.
+ */
+struct err *selection_narrow(const struct selection *selection, const uint8_t *stacks,
+			     struct arena *arena, const struct selection **selection_ret);
+
 bool selection_is_all(const struct selection *selection);
 
 static inline bool selection_has(const struct selection *selection, uint64_t row)
@@ -94,5 +101,16 @@ struct err *selection_order_parse(const char *text, struct selection_order *orde
 struct err *selection_sorted(const struct selection *selection, const struct selection_order *order,
 			     uint64_t skip, uint64_t count, struct arena *arena,
 			     const uint64_t **rows_ret, uint64_t *count_ret);
+
+/*
+ * The same for a page of a list, count (not 0) of at most SELECTION_PAGE_MAX rows: in memory for the
+ * page, wherever in the list it is, and in the time of a few passes over the field. The order of time
+ * takes no pass.
+ */
+enum { SELECTION_PAGE_MAX = 1 << 16 };
+
+struct err *selection_page(const struct selection *selection, const struct selection_order *order,
+			   uint64_t skip, uint64_t count, struct arena *arena,
+			   const uint64_t **rows_ret, uint64_t *count_ret);
 
 #endif

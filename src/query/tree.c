@@ -1,5 +1,6 @@
 #include "query/tree.h"
 
+#include "query/name_hash.h"
 #include "query/tree_parts.h"
 
 static void builder_deinit(struct builder *builder)
@@ -53,11 +54,47 @@ void tree_node_place_merge(struct tree_node *node, const struct name_frame *fram
 	}
 }
 
+static uint64_t value_min(const struct builder *builder, uint32_t node)
+{
+	const struct tree_settings *settings = builder->settings;
+	const struct model_stack_sums *total = &builder->nodes.items[node].total;
+	const uint64_t share = settings->share_min
+				       ? metric_value(settings->metric, total) / settings->share_min
+				       : 0;
+
+	return u64_max(settings->value_min, share);
+}
+
+/* Nodes of the path are the first ones, each the only child of the one before it. */
+static bool is_beside_path(const struct builder *builder, uint32_t parent,
+			   const struct name_frame *frame)
+{
+	const struct tree_settings *settings = builder->settings;
+
+	if (parent >= settings->path_count)
+		return false;
+	return parent != builder->path_at ||
+	       name_hash(builder->model, names_get(builder->names, frame->name)) !=
+		       settings->path[parent];
+}
+
+static bool is_on_path(const struct builder *builder, uint32_t node)
+{
+	return node <= builder->settings->path_count;
+}
+
 struct err *tree_run_place(struct builder *builder, struct run *run, const struct name_frame *frame,
 			   const struct model_stack_sums *total)
 {
+	if (is_beside_path(builder, run->node, frame)) {
+		run->node = TREE_NONE;
+		return NULL;
+	}
 	if (is_too_small(builder, total) || is_too_deep(builder, run->node)) {
-		builder->pruned_count += metric_value(builder->settings->metric, total) > 0;
+		const bool has_some = metric_value(builder->settings->metric, total) > 0;
+
+		builder->pruned_count += has_some;
+		builder->nodes.items[run->node].pruned_count += has_some;
 		run->node = TREE_NONE;
 		return NULL;
 	}
@@ -65,6 +102,11 @@ struct err *tree_run_place(struct builder *builder, struct run *run, const struc
 	if (run->node == TREE_NONE)
 		return err_nomem();
 	builder->nodes.items[run->node].total = *total;
+	if (is_on_path(builder, run->node)) {
+		builder->path_at = run->node;
+		if (run->node == builder->settings->path_count)
+			builder->value_min = value_min(builder, run->node);
+	}
 	return NULL;
 }
 
@@ -118,17 +160,6 @@ static struct model_stack_sums root_total(const struct builder *builder, const s
 	return total;
 }
 
-static uint64_t value_min(const struct builder *builder)
-{
-	const struct tree_settings *settings = builder->settings;
-	const struct model_stack_sums *total = &builder->nodes.items[TREE_ROOT].total;
-	const uint64_t share = settings->share_min
-				       ? metric_value(settings->metric, total) / settings->share_min
-				       : 0;
-
-	return u64_max(settings->value_min, share);
-}
-
 struct err *tree_build(const struct sums *sums, struct names *names,
 		       const struct tree_settings *settings, struct arena *arena,
 		       struct tree *tree_ret)
@@ -148,13 +179,16 @@ struct err *tree_build(const struct sums *sums, struct names *names,
 	if (!totals || node_add(&builder, TREE_NONE, &(struct name_frame) { 0 }) == TREE_NONE)
 		return err_nomem();
 	builder.nodes.items[TREE_ROOT].total = root_total(&builder, sums);
-	builder.value_min = value_min(&builder);
+	if (settings->path_count == 0)
+		builder.value_min = value_min(&builder, TREE_ROOT);
 	err = settings->direction == TREE_TOP_DOWN ? tree_build_top_down(&builder)
 						   : tree_build_bottom_up(&builder);
 	if (err)
 		return err;
 	tree.count = builder.nodes.count;
 	tree.pruned_count = builder.pruned_count;
+	tree.value_min = builder.value_min;
+	tree.path_end = builder.path_at;
 	tree.nodes = arena_array(arena, tree.count, sizeof(*tree.nodes));
 	if (!tree.nodes)
 		return err_nomem();

@@ -25,6 +25,14 @@ struct tree_settings {
 	uint32_t share_min;	   /* nor those with less than one in so many of the root; 0: all */
 	uint32_t depth_max;	   /* 0: unlimited */
 	const struct focus *focus; /* NULL: everything */
+	/*
+	 * Of one function below another (name_hash), from the root or the focus on: only these are
+	 * built, and what lies below the last; share_min is of that one. Where the tree does not go
+	 * that way it ends with the last node that is there.
+	 */
+	const uint64_t *path;
+	size_t path_count;
+	bool merges_recursion; /* a function called by itself is the same node */
 };
 
 enum { TREE_ROOT = 0, TREE_NONE = UINT32_MAX };
@@ -39,12 +47,15 @@ struct tree_node {
 	const char *file;      /* NULL: not known, or several */
 	struct model_stack_sums total;
 	struct model_stack_sums self; /* allocated by itself (top-down); part of total */
+	uint32_t pruned_count;	      /* subtrees below it that were too small or too deep */
 };
 
 struct tree {
 	struct tree_node *nodes; /* 0 is the root, everything */
 	size_t count;
 	uint64_t pruned_count; /* subtrees that were too small or too deep */
+	uint64_t value_min;    /* smaller subtrees were pruned */
+	uint32_t path_end;     /* the last node of the path: its length, or what there is of it */
 	enum metric metric;
 };
 

@@ -22,6 +22,7 @@ struct builder {
 	const struct model_stack_sums *sums;   /* of each stack alone */
 	const struct model_stack_sums *totals; /* and with those that go on from it */
 	uint64_t value_min;		       /* smaller ones are not built */
+	uint32_t path_at;		       /* how much of the path was found */
 	struct tree_nodes nodes;
 	uint64_t pruned_count;
 };
@@ -39,6 +40,14 @@ VEC_DEFINE(runs, struct run);
 /* A node of its own for the group, unless it is too small: then the run's node is TREE_NONE. */
 struct err *tree_run_place(struct builder *builder, struct run *run, const struct name_frame *frame,
 			   const struct model_stack_sums *total);
+
+/* Whether a function goes on in this node's own: where recursion is merged. */
+static inline bool tree_is_recursion(const struct builder *builder, uint32_t node,
+				     const struct name_frame *frame)
+{
+	return builder->settings->merges_recursion && node != TREE_ROOT &&
+	       builder->nodes.items[node].name == frame->name;
+}
 
 /* A node that is reached from several lines has none. */
 void tree_node_place_merge(struct tree_node *node, const struct name_frame *frame);

@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "query/groups.h"
+#include "query/lifetimes.h"
 
 enum { ROWS = 5000, BIG = 150000 };
 
@@ -24,6 +25,7 @@ static bool belongs(const struct random_tape *tape, const struct groups *groups,
 	const uint64_t size = row->values[MODEL_SIZE];
 	struct walk walk;
 	const struct model_note *mark = NULL;
+	uint64_t lifetime;
 
 	switch (groups->by) {
 	case GROUP_BY_STACK:
@@ -56,7 +58,15 @@ static bool belongs(const struct random_tape *tape, const struct groups *groups,
 				       strcmp(mark->text, group->key ? "a phase" : "loaded") == 0
 			    : group->key == FIELD_NONE;
 	case GROUP_BY_CALL:
-		return row->values[MODEL_FN] == group->key;
+		return strcmp(tape_fn_name((enum tape_fn)row->values[MODEL_FN]),
+			      tape_fn_name((enum tape_fn)group->key)) == 0;
+	case GROUP_BY_LIFETIME:
+		if (row->values[MODEL_FREE_NS] == MODEL_NEVER)
+			return group->key == LIFETIME_BUCKETS;
+		lifetime = row->values[MODEL_FREE_NS] - row->values[MODEL_ALLOC_NS];
+		return group->key < LIFETIME_BUCKETS &&
+		       lifetime >= lifetimes_bucket_min((unsigned)group->key) &&
+		       lifetime <= lifetimes_bucket_max((unsigned)group->key);
 	case GROUP_BY_PROCESS:
 		return true;
 	}

@@ -1,0 +1,153 @@
+#include "query/digest.h"
+
+#include <assert.h>
+
+#include "query/batch.h"
+
+struct worker {
+	const struct selection *selection;
+	uint64_t from_ns;
+	uint64_t until_ns;
+	struct digest *digest;
+	struct batch batch;
+};
+
+static void sum_take(struct model_sum *sum, uint64_t bytes)
+{
+	sum->count++;
+	sum->bytes += bytes;
+}
+
+static size_t span_of(const struct worker *worker, uint64_t ns)
+{
+	const uint64_t length = worker->until_ns - worker->from_ns;
+	const uint64_t at = ns > worker->from_ns ? ns - worker->from_ns : 0;
+
+	return (size_t)u64_min((uint64_t)((unsigned __int128)at * DIGEST_SPANS / length),
+			       DIGEST_SPANS - 1);
+}
+
+static void row_add(struct digest *digest, struct digest_span *span, const struct batch *batch,
+		    size_t i)
+{
+	const uint64_t size = batch->columns[MODEL_SIZE][i];
+
+	digest->count++;
+	digest->usable_bytes += batch->columns[MODEL_USABLE][i];
+	digest->realloc_count += batch->columns[MODEL_REALLOC_OF][i] != MODEL_NO_ROW;
+	sum_take(&span->allocated, size);
+	if (batch->columns[MODEL_FREE_NS][i] == MODEL_NEVER)
+		sum_take(&span->leaked, size);
+	if (batch->columns[MODEL_FLAGS][i] & MODEL_ALLOCATION_TEMPORARY)
+		sum_take(&span->temporary, size);
+	if (size < DIGEST_EXACT)
+		digest->sizes[size]++;
+	else
+		spread_add(&digest->larger, size);
+}
+
+static struct err *work(void *context, uint64_t segment)
+{
+	static const enum model_column columns[] = {
+		MODEL_SIZE,	MODEL_USABLE, MODEL_FREE_NS,
+		MODEL_ALLOC_NS, MODEL_FLAGS,  MODEL_REALLOC_OF
+	};
+	struct worker *worker = context;
+	const uint64_t row_count = model_row_count(worker->selection->model);
+	const uint64_t end = u64_min((segment + 1) * MODEL_SEGMENT, row_count);
+	uint64_t rows[MODEL_BATCH];
+
+	for (uint64_t first = segment * MODEL_SEGMENT; first < end; first += MODEL_BATCH) {
+		const size_t count = selection_batch(worker->selection, first, rows);
+
+		if (count == 0)
+			continue;
+		batch_list(&worker->batch, worker->selection->facts, rows, count);
+		for (size_t i = 0; i < array_size(columns); i++)
+			batch_column(&worker->batch, columns[i]);
+		for (size_t i = 0; i < count; i++) {
+			const uint64_t ns = worker->batch.columns[MODEL_ALLOC_NS][i];
+
+			row_add(worker->digest, &worker->digest->spans[span_of(worker, ns)],
+				&worker->batch, i);
+		}
+	}
+	return NULL;
+}
+
+static void sum_add(struct model_sum *to, struct model_sum from)
+{
+	to->count += from.count;
+	to->bytes += from.bytes;
+}
+
+static void spread_join(struct spread *to, const struct spread *from)
+{
+	to->count += from->count;
+	to->min = u64_min(to->min, from->min);
+	to->max = u64_max(to->max, from->max);
+	for (size_t i = 0; i < SPREAD_SLOTS; i++)
+		to->counts[i] += from->counts[i];
+}
+
+static void join(struct digest *to, const struct digest *from)
+{
+	to->count += from->count;
+	to->usable_bytes += from->usable_bytes;
+	to->realloc_count += from->realloc_count;
+	for (size_t i = 0; i < DIGEST_SPANS; i++) {
+		sum_add(&to->spans[i].allocated, from->spans[i].allocated);
+		sum_add(&to->spans[i].leaked, from->spans[i].leaked);
+		sum_add(&to->spans[i].temporary, from->spans[i].temporary);
+	}
+	for (size_t i = 0; i < DIGEST_EXACT; i++)
+		to->sizes[i] += from->sizes[i];
+	spread_join(&to->larger, &from->larger);
+}
+
+struct err *digest_find(const struct selection *selection, uint64_t from_ns, uint64_t until_ns,
+			struct arena *arena, const struct digest **digest_ret)
+{
+	const uint64_t segments = div_up(model_row_count(selection->model), MODEL_SEGMENT);
+	const size_t count = sweep_workers(&selection->limits, segments);
+	CLEAN(free) struct worker *workers = calloc(count, sizeof(*workers));
+	struct digest *digests = arena_array(arena, count, sizeof(*digests));
+	struct err *err;
+
+	assert(until_ns > from_ns);
+	if (!workers || !digests)
+		return err_nomem();
+	for (size_t i = 0; i < count; i++) {
+		workers[i] = (struct worker) { .selection = selection,
+					       .from_ns = from_ns,
+					       .until_ns = until_ns,
+					       .digest = &digests[i] };
+		spread_init(&digests[i].larger);
+	}
+	err = sweep_run(&selection->limits, segments, work, workers, sizeof(*workers), count);
+	if (err)
+		return err;
+	for (size_t i = 1; i < count; i++)
+		join(&digests[0], &digests[i]);
+	*digest_ret = &digests[0];
+	return NULL;
+}
+
+uint64_t digest_median(const struct digest *digest, bool *is_exact_ret)
+{
+	uint64_t seen = 0;
+
+	*is_exact_ret = true;
+	for (uint64_t size = 0; size < DIGEST_EXACT; size++) {
+		seen += digest->sizes[size];
+		if (seen > 0 && seen >= div_up(digest->count, 2))
+			return size;
+	}
+	*is_exact_ret = digest->count == 0;
+	if (digest->count == 0)
+		return 0;
+	/* The rank within the larger ones, in thousandths that round up. */
+	return spread_percentile(
+		&digest->larger,
+		(unsigned)div_up((div_up(digest->count, 2) - seen) * 1000, digest->larger.count));
+}

@@ -1,0 +1,193 @@
+#include "query/measure.h"
+
+#include <assert.h>
+
+#include "query/passes.h"
+
+const char *const measure_words[] = {
+	[MEASURE_PEAK] = "peak",	   [MEASURE_LIVE] = "live",
+	[MEASURE_ALLOCATED] = "allocated", [MEASURE_COUNT] = "count",
+	[MEASURE_LEAKED] = "leaked",	   [MEASURE_LEAKED_COUNT] = "leaked_count",
+	[MEASURE_TEMPORARY] = "temporary", [MEASURE_TEMPORARY_BYTES] = "temporary_bytes",
+	[MEASURE_WASTED] = "wasted",	   [MEASURES] = NULL,
+};
+
+static const struct measure_row {
+	const char *title;
+	enum metric metric;
+	enum { AS_SELECTED, AT_MOMENT, SLACK } source;
+	bool is_cheap_between;
+} rows[MEASURES] = {
+	[MEASURE_PEAK] = { "alive at the peak", METRIC_PEAK, AS_SELECTED, false },
+	[MEASURE_LIVE] = { "alive at the moment", METRIC_TEMPORARY_BYTES, AT_MOMENT, false },
+	[MEASURE_ALLOCATED] = { "allocated", METRIC_ALLOCATED, AS_SELECTED, true },
+	[MEASURE_COUNT] = { "allocations", METRIC_COUNT, AS_SELECTED, true },
+	[MEASURE_LEAKED] = { "leaked", METRIC_LEAKED, AS_SELECTED, false },
+	[MEASURE_LEAKED_COUNT] = { "blocks leaked", METRIC_LEAKED_COUNT, AS_SELECTED, false },
+	[MEASURE_TEMPORARY] = { "temporary allocations", METRIC_TEMPORARY, AS_SELECTED, false },
+	[MEASURE_TEMPORARY_BYTES] = { "temporary", METRIC_TEMPORARY_BYTES, AS_SELECTED, false },
+	[MEASURE_WASTED] = { "wasted by the allocator", METRIC_TEMPORARY_BYTES, SLACK, true },
+};
+
+const char *measure_title(enum measure measure)
+{
+	return rows[measure].title;
+}
+
+enum metric measure_metric(enum measure measure)
+{
+	return rows[measure].metric;
+}
+
+bool measure_is_bytes(enum measure measure)
+{
+	return metric_is_bytes(rows[measure].metric);
+}
+
+bool measure_is_cheap_between(enum measure measure)
+{
+	return rows[measure].is_cheap_between;
+}
+
+/*
+ * What a stack's sums have no place for - slack, what was alive at a moment - is put where
+ * temporary allocations would be: all else stays what it is.
+ */
+
+/* --- slack --------------------------------------------------------------------------------- */
+
+static struct model_sum slack_of(struct model_sum allocated, uint64_t usable)
+{
+	return (struct model_sum) { allocated.count, usable - allocated.bytes };
+}
+
+static void total_up(struct sums *sums)
+{
+	sums->total = (struct model_stack_sums) { 0 };
+	for (size_t i = 0; i < model_stack_count(sums->model); i++)
+		metric_sums_add(&sums->total, &sums->stacks[i]);
+}
+
+static uint64_t moment_after(uint64_t ns)
+{
+	return ns == UINT64_MAX ? ns : ns + 1;
+}
+
+/* All allocations of a span of time, and their slack. */
+static struct err *sums_of_moments(const struct model *model, uint64_t from_ns, uint64_t until_ns,
+				   struct model_stack_sums *stacks)
+{
+	const size_t count = model_stack_count(model);
+	CLEAN(free) struct model_stack_moment *moments = calloc(2 * count + 1, sizeof(*moments));
+
+	if (!moments)
+		return err_nomem();
+	if (from_ns > 0)
+		model_stack_moments(model, from_ns, moments);
+	model_stack_moments(model, moment_after(until_ns), moments + count);
+	for (size_t i = 0; i < count; i++) {
+		const struct model_stack_moment *before = &moments[i], *after = &moments[count + i];
+		struct model_sum *allocated = &stacks[i].allocated;
+
+		allocated->count = after->allocated.count - before->allocated.count;
+		allocated->bytes = after->allocated.bytes - before->allocated.bytes;
+		stacks[i].temporary =
+			slack_of(*allocated, after->allocated_usable - before->allocated_usable);
+	}
+	return NULL;
+}
+
+static struct err *slack_add(const struct selection *selection, struct model_stack_sums *stacks)
+{
+	struct pass pass = pass_begin(selection->model, selection);
+	uint64_t stack[MODEL_BATCH], size[MODEL_BATCH], usable[MODEL_BATCH];
+	struct err *err = NULL;
+
+	for (uint64_t batch = 0; pass_next(&pass) && !err; batch++) {
+		pass_read(&pass, MODEL_STACK, stack);
+		pass_read(&pass, MODEL_SIZE, size);
+		pass_read(&pass, MODEL_USABLE, usable);
+		for (size_t i = 0; i < pass.count; i++) {
+			stacks[stack[i]].temporary.count++;
+			stacks[stack[i]].temporary.bytes += usable[i] - size[i];
+		}
+		if (batch % 64 == 0)
+			err = sweep_check(&selection->limits);
+	}
+	return err;
+}
+
+static struct err *sums_of_slack(const struct selection *selection, struct model_stack_sums *stacks)
+{
+	const size_t count = model_stack_count(selection->model);
+	struct err *err;
+
+	if (selection_is_all(selection))
+		err = sums_of_moments(selection->model, 0, UINT64_MAX, stacks);
+	else
+		err = slack_add(selection, stacks);
+	for (size_t i = 0; i < count; i++) {
+		const struct model_sum slack = stacks[i].temporary;
+
+		stacks[i] = selection->sums.stacks[i];
+		stacks[i].temporary = slack;
+	}
+	return err;
+}
+
+static struct err *sums_of_moment(const struct selection *selection, uint64_t at_ns,
+				  struct arena *arena, struct model_stack_sums *stacks)
+{
+	struct sums then;
+	struct err *err = sums_at(selection->model, selection, at_ns, arena, &then);
+
+	for (size_t i = 0; i < model_stack_count(selection->model) && !err; i++) {
+		stacks[i] = selection->sums.stacks[i];
+		stacks[i].temporary = then.stacks[i].peak;
+	}
+	return err;
+}
+
+/* --- sums ---------------------------------------------------------------------------------- */
+
+struct err *measure_sums(const struct selection *selection, enum measure measure, uint64_t at_ns,
+			 struct arena *arena, struct sums *sums_ret)
+{
+	struct sums sums = { .model = selection->model };
+	struct model_stack_sums *stacks;
+	struct err *err;
+
+	if (rows[measure].source == AS_SELECTED) {
+		*sums_ret = selection->sums;
+		return NULL;
+	}
+	stacks = arena_array(arena, model_stack_count(selection->model), sizeof(*stacks));
+	if (!stacks)
+		return err_nomem();
+	err = rows[measure].source == AT_MOMENT ? sums_of_moment(selection, at_ns, arena, stacks)
+						: sums_of_slack(selection, stacks);
+	if (err)
+		return err;
+	sums.stacks = stacks;
+	total_up(&sums);
+	*sums_ret = sums;
+	return NULL;
+}
+
+struct err *measure_sums_between(const struct model *model, enum measure measure, uint64_t from_ns,
+				 uint64_t until_ns, struct arena *arena, struct sums *sums_ret)
+{
+	struct model_stack_sums *stacks =
+		arena_array(arena, model_stack_count(model), sizeof(*stacks));
+	struct sums sums = { .model = model, .stacks = stacks };
+	struct err *err;
+
+	assert(rows[measure].is_cheap_between);
+	if (!stacks)
+		return err_nomem();
+	err = sums_of_moments(model, from_ns, until_ns, stacks);
+	total_up(&sums);
+	if (!err)
+		*sums_ret = sums;
+	return err;
+}

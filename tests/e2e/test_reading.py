@@ -91,7 +91,7 @@ def run(folder, *words, code=0):
 
 
 REPORTS = {  # in the order of --list, with what stands behind the name
-    "summary": [], "top": [], "leaks": [], "temporary": [], "tree": [], "sizes": [],
+    "summary": [], "findings": [], "top": [], "leaks": [], "temporary": [], "tree": [], "sizes": [],
     "lifetimes": [], "reallocs": [], "threads": [], "modules": [], "timeline": [], "at": ["75ms"], "between": ["20ms", "85%"], "allocations": [],
     "groups": [],
 }
@@ -173,7 +173,7 @@ def test_allocations_tell_the_whole_story_of_a_block(shop):
 def test_csv_has_as_many_cells_in_every_row(shop, report):
     rows = list(csv.reader(io.StringIO(run(shop, "report", "shop.mtape", report, *REPORTS[report],
                                       "--csv"))))
-    assert len(rows) > 1
+    assert len(rows) > 1 or report == "findings"  # nothing is wrong with the shop
     assert {len(row) for row in rows} == {len(rows[0])}
 
 

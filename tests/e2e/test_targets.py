@@ -10,7 +10,7 @@ from tape_reader import EXT_EXEC, Tape
 VARIANTS = ("", "-O0", "-fp", "-clang")
 # What these do does not depend on the compiler's frames, and they are slow.
 ONE_VARIANT = {"world", "processes", "endings", "crowd", "deep", "exceptions many", "churn threads",
-               "churn dlmopen", "freesized", "exec_self"}
+               "churn dlmopen", "freesized", "exec_self", "problems"}
 CASES = targets.all_cases()
 # 20,000 stacks of 10,000 frames are 20 GB of JSON; test_bare_library looks at these.
 ENDLESS = {"deep main", "deep thread", "exceptions many"}

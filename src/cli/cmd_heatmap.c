@@ -25,8 +25,8 @@ static const struct option_row rows[] = {
 	{ "force", 'f', NULL, OPTION_FLAG, ROW(force), "overwrite an existing FILE" },
 	{ "title", 0, "TEXT", OPTION_TEXT, ROW(title), "the heading" },
 	{ "what", 0, "WHAT", OPTION_CHOICE, ROW(what),
-	  "of a tape: size (over time, the default), lifetime (over time) or size-lifetime "
-	  "(lifetime by size)",
+	  "of a tape: size (over time, the default), lifetime (over time), size-lifetime "
+	  "(lifetime by size), latency (of allocating calls, over time) or free-latency",
 	  heat_what_words },
 	{ "scale", 0, "SCALE", OPTION_CHOICE, ROW(scale),
 	  "log (of tapes the default) or linear (of text the default)", scales },
@@ -244,7 +244,8 @@ const struct command cmd_heatmap = {
 	.summary = "draw a tape, or two columns of text, as a heat map",
 	.options = {
 		.usage = "memtape heatmap [TAPE|FILE] -o FILE.svg [options]",
-		.about = "Draws which sizes or lifetimes of blocks there were when; or, of text with "
+		.about = "Draws which sizes or lifetimes of blocks there were when, or how long calls "
+			 "of the allocator took; or, of text with "
 			 "a time and a value a line, which values. FILE - or none is standard "
 			 "input. In a browser cells tell about themselves.",
 		.rows = rows,

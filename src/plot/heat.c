@@ -2,7 +2,8 @@
 
 #include <math.h>
 
-const char *const heat_what_words[] = { "size", "lifetime", "size-lifetime", NULL };
+const char *const heat_what_words[] = { "size",	   "lifetime",	   "size-lifetime",
+					"latency", "free-latency", NULL };
 
 const char *heat_what_title(enum heat_what what)
 {
@@ -10,6 +11,8 @@ const char *heat_what_title(enum heat_what what)
 		[HEAT_SIZE] = "Sizes of blocks over time",
 		[HEAT_LIFETIME] = "Lifetimes of blocks over time",
 		[HEAT_SIZE_LIFETIME] = "Lifetimes of blocks by size",
+		[HEAT_LATENCY] = "Latency of allocations",
+		[HEAT_FREE_LATENCY] = "Latency of frees",
 	};
 
 	return titles[what];

@@ -12,7 +12,13 @@
 #include "plot/chart.h"
 #include "query/selection.h"
 
-enum heat_what { HEAT_SIZE, HEAT_LIFETIME, HEAT_SIZE_LIFETIME };
+enum heat_what {
+	HEAT_SIZE,
+	HEAT_LIFETIME,
+	HEAT_SIZE_LIFETIME,
+	HEAT_LATENCY, /* of the calls that allocated */
+	HEAT_FREE_LATENCY
+};
 
 /* The words of --what, in the order of the enum, NULL at the end. */
 extern const char *const heat_what_words[];
@@ -31,7 +37,8 @@ struct heat_axis {
 struct heat {
 	struct heat_axis x;
 	struct heat_axis y;
-	uint64_t *counts; /* row after row, the lowest first */
+	const char *things; /* that are counted, "blocks"; of a tape */
+	uint64_t *counts;   /* row after row, the lowest first */
 	uint64_t *column_totals;
 	uint64_t total;
 	uint64_t outside; /* events that are in no cell */
@@ -60,7 +67,7 @@ struct heat_request {
 	enum heat_what what;
 	size_t columns;
 	size_t rows;
-	bool is_log; /* sizes and lifetimes; time never is */
+	bool is_log; /* sizes, lifetimes and latencies; time never is */
 	/* So that pictures can be compared; 0: what fits the values. */
 	double column_ns;      /* time in one column */
 	double row_step;       /* of a vertical axis that is not logarithmic */
@@ -68,7 +75,10 @@ struct heat_request {
 	double min, max;
 };
 
-/* Of a tape: MODEL_FULL, two passes. Blocks that were never freed have no lifetime. */
+/*
+ * Of a tape: MODEL_FULL, two passes. Blocks that were never freed have no lifetime. ERR_NOT_FOUND:
+ * there is nothing to draw; the tape was recorded without latencies.
+ */
 struct err *heat_of_tape(const struct selection *selection, const struct heat_request *request,
 			 struct arena *arena, struct heat *heat_ret);
 

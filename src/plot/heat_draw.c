@@ -50,7 +50,7 @@ static void draw_scale(const struct chart *chart, const struct heat *heat)
 	char number[STR_SHORT_BYTES], text[STR_SHORT_BYTES + 8];
 	double left;
 
-	str_format(text, sizeof(text), "%s blocks", str_grouped(number, heat->most));
+	str_format(text, sizeof(text), "%s %s", str_grouped(number, heat->most), heat->things);
 	canvas_text(chart->canvas, (struct canvas_point) { right, top + height * .95 }, &font,
 		    text);
 	left = right - canvas_text_width(chart->canvas, &font, text) - chart->font * .5 - width;

@@ -8,6 +8,7 @@ struct walk_rows {
 	const struct selection *selection;
 	enum heat_what what;
 	struct pass_rows rows;
+	uint64_t latency[MODEL_BATCH];
 };
 
 struct range {
@@ -21,12 +22,28 @@ struct extent {
 	uint64_t count;
 };
 
+static bool is_latency(enum heat_what what)
+{
+	return what == HEAT_LATENCY || what == HEAT_FREE_LATENCY;
+}
+
+static bool latency_of(const struct walk_rows *walk, size_t i, double *x, double *y)
+{
+	const bool is_free = walk->what == HEAT_FREE_LATENCY;
+
+	*x = (double)(is_free ? walk->rows.free_ns[i] : walk->rows.alloc_ns[i]);
+	*y = (double)walk->latency[i];
+	return walk->latency[i] != MODEL_NEVER;
+}
+
 static bool pair_of(const struct walk_rows *walk, size_t i, double *x, double *y)
 {
 	const struct pass_rows *rows = &walk->rows;
 	const bool has_lifetime =
 		rows->free_ns[i] != MODEL_NEVER && !(rows->flags[i] & MODEL_ALLOCATION_LOST_FREE);
 
+	if (is_latency(walk->what))
+		return latency_of(walk, i, x, y);
 	*x = walk->what == HEAT_SIZE_LIFETIME ? (double)rows->size[i] : (double)rows->alloc_ns[i];
 	if (walk->what == HEAT_SIZE) {
 		*y = (double)rows->size[i];
@@ -43,6 +60,10 @@ static void each(struct walk_rows *walk, void (*visit)(void *context, double x, 
 
 	while (pass_next(&pass)) {
 		pass_rows_read(&pass, &walk->rows);
+		if (is_latency(walk->what))
+			pass_read(&pass,
+				  walk->what == HEAT_LATENCY ? MODEL_LATENCY : MODEL_FREE_LATENCY,
+				  walk->latency);
 		for (size_t i = 0; i < pass.count; i++) {
 			double x, y;
 
@@ -89,15 +110,31 @@ static void axis_fit(struct heat_axis *axis, struct range range, size_t count, d
 	axis->count = heat_cells(range.max - range.min, axis->step);
 }
 
+static const char *y_title(enum heat_what what)
+{
+	if (is_latency(what))
+		return "time the call took";
+	return what == HEAT_SIZE ? "size of the block" : "lifetime";
+}
+
+static const char *nothing_to_draw(enum heat_what what)
+{
+	if (what == HEAT_SIZE)
+		return "there are no allocations to draw";
+	return is_latency(what) ? "no call was measured: there are no latencies to draw"
+				: "no block was freed: there are no lifetimes to draw";
+}
+
 static void axes_make(const struct heat_request *request, struct extent extent, struct heat *heat)
 {
 	const bool by_size = request->what == HEAT_SIZE_LIFETIME;
 
+	heat->things = is_latency(request->what) ? "calls" : "blocks";
 	heat->x = (struct heat_axis) { .title = by_size ? "size of the block" : "time",
 				       .unit = by_size ? TICKS_BYTES : TICKS_NS,
 				       .suffix = "" };
 	heat->y = (struct heat_axis) {
-		.title = request->what == HEAT_SIZE ? "size of the block" : "lifetime",
+		.title = y_title(request->what),
 		.unit = request->what == HEAT_SIZE ? TICKS_BYTES : TICKS_NS,
 		.suffix = "",
 	};
@@ -123,15 +160,13 @@ struct err *heat_of_tape(const struct selection *selection, const struct heat_re
 
 	if (!walk)
 		return err_nomem();
+	if (is_latency(request->what) && !model_latencies(selection->model))
+		return facts_no_latencies();
 	walk->selection = selection;
 	walk->what = request->what;
 	each(walk, extent_add, &extent);
 	if (extent.count == 0)
-		return err_new(ERR_NOT_FOUND,
-			       request->what == HEAT_SIZE
-				       ? "there are no allocations to draw"
-				       : "no block was freed: there are no lifetimes "
-					 "to draw");
+		return err_new(ERR_NOT_FOUND, "%s", nothing_to_draw(request->what));
 	axes_make(request, extent, &heat);
 	err = heat_init(&heat, arena);
 	if (err)

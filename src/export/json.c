@@ -166,7 +166,9 @@ static void stacks_write(struct json_out *json)
 static const char columns[] = "[\"address\",\"size\",\"usable_size\",\"alloc_ns\",\"free_ns\","
 			      "\"thread\",\"free_thread\",\"stack\",\"free_stack\",\"call\","
 			      "\"free_call\",\"temporary\",\"at_peak\",\"lost_free\","
-			      "\"realloc_of\"]";
+			      "\"realloc_of\"";
+/* And of tapes that say how long calls took. */
+static const char latency_columns[] = ",\"latency_ns\",\"free_latency_ns\"";
 
 static void add_call(struct str *text, uint64_t fn)
 {
@@ -178,7 +180,7 @@ static void add_call(struct str *text, uint64_t fn)
 		str_add(text, ",null");
 }
 
-static void row_write(struct str *text, const uint64_t *row)
+static void row_write(struct str *text, const uint64_t *row, bool has_latencies)
 {
 	static const struct {
 		enum model_column column;
@@ -204,6 +206,12 @@ static void row_write(struct str *text, const uint64_t *row)
 	str_add(text, flags & MODEL_ALLOCATION_PEAK ? ",true" : ",false");
 	str_add(text, flags & MODEL_ALLOCATION_LOST_FREE ? ",true," : ",false,");
 	add_u64_or_null(text, row[MODEL_REALLOC_OF], MODEL_NO_ROW);
+	if (has_latencies) {
+		str_add_char(text, ',');
+		add_u64_or_null(text, row[MODEL_LATENCY], MODEL_NEVER);
+		str_add_char(text, ',');
+		add_u64_or_null(text, row[MODEL_FREE_LATENCY], MODEL_NEVER);
+	}
 	str_add_char(text, ']');
 }
 
@@ -215,10 +223,12 @@ static void allocations_write(struct json_out *json, struct json_batch *batch)
 {
 	const struct model *model = json->context->model;
 	const uint64_t count = model_row_count(model);
+	const bool has_latencies = model_latencies(model);
 
 	str_add(&json->text, ",\n\"columns\":");
 	str_add(&json->text, columns);
-	str_add(&json->text, ",\n\"allocations\":[");
+	str_add(&json->text, has_latencies ? latency_columns : "");
+	str_add(&json->text, "],\n\"allocations\":[");
 	for (uint64_t first = 0; first < count && !json->err; first += MODEL_BATCH) {
 		const size_t n = u64_min(count - first, MODEL_BATCH);
 
@@ -230,7 +240,7 @@ static void allocations_write(struct json_out *json, struct json_batch *batch)
 			for (int c = 0; c < MODEL_COLUMNS; c++)
 				row[c] = batch->values[c][i];
 			str_add(&json->text, first + i ? ",\n" : "\n");
-			row_write(&json->text, row);
+			row_write(&json->text, row, has_latencies);
 		}
 		json_flush(json, FLUSH_BYTES);
 	}

@@ -157,6 +157,18 @@ static void add_free(struct list *list, const struct batch *all, size_t i)
 		add_stack(list, (uint32_t)all->columns[MODEL_FREE_STACK][i]);
 }
 
+/* Nothing of a tape that does not say. */
+static void add_latency(struct list *list, const char *key, uint64_t ns)
+{
+	if (!model_latencies(list->context->model))
+		return;
+	str_add(&list->text, key);
+	if (ns == MODEL_NEVER)
+		str_add(&list->text, "null");
+	else
+		str_add_u64(&list->text, ns);
+}
+
 static void add_allocation(struct list *list, const struct batch *all, size_t i)
 {
 	const struct model *model = list->context->model;
@@ -173,6 +185,8 @@ static void add_allocation(struct list *list, const struct batch *all, size_t i)
 	str_add(text, ",\"function\":");
 	str_add_json(text, tape_fn_name((enum tape_fn)all->columns[MODEL_FN][i]));
 	add_free(list, all, i);
+	add_latency(list, ",\"latency_ns\":", all->columns[MODEL_LATENCY][i]);
+	add_latency(list, ",\"free_latency_ns\":", all->columns[MODEL_FREE_LATENCY][i]);
 	str_add(text, ",\"temporary\":");
 	str_add(text, all->columns[MODEL_FLAGS][i] & MODEL_ALLOCATION_TEMPORARY ? "true" : "false");
 	str_add(text, ",\"at_peak\":");

@@ -2,6 +2,7 @@
  * summary: the first thing anybody reads. What is alive at the peak and who made it, what leaked,
  * what was temporary, what to type next - on one screen.
  */
+#include "query/call_times.h"
 #include "report/quality.h"
 #include "report/rank.h"
 
@@ -114,6 +115,30 @@ static void add_temporary(struct text *text, const struct model_totals *totals)
 	str_add(out, " of all, were freed before their thread allocated again\n");
 }
 
+/* Of tapes that say how long calls took. */
+static void add_latency(struct text *text, const struct report_context *context)
+{
+	struct model_latency total;
+	struct str *out = &text->out;
+	char value[STR_SHORT_BYTES];
+
+	if (!model_latencies(context->model) || !selection_is_all(context->selection))
+		return;
+	call_times_total(context->model, &total);
+	add_fact(text, "allocator", str_duration(value, total.total_ns));
+	str_add(out, "in ");
+	text_counted(out, total.count, "call");
+	if (total.count > 0) {
+		str_add(out, ", on average ");
+		str_add_duration(out, total.total_ns / total.count);
+		str_add(out, ", 99 % within ");
+		str_add_duration(out, latency_percentile(&total, 99));
+		str_add(out, ", the longest ");
+		str_add_duration(out, total.max_ns);
+	}
+	str_add_char(out, '\n');
+}
+
 /* Of a part of the tape, what can be said of a part. */
 static struct model_totals totals_of(const struct report_context *context)
 {
@@ -186,6 +211,9 @@ static void add_next(struct text *text, const struct report_context *context)
 			      "what is resident beside live blocks");
 	if (totals->temporary.count > totals->allocated.count / 10)
 		add_next_line(text, context, "report", " temporary", "what was freed at once");
+	if (model_latencies(context->model))
+		add_next_line(text, context, "report", " latency",
+			      "calls that took long, and whose");
 	add_next_line(text, context, "report", " tree", "the peak from main downwards");
 }
 
@@ -208,6 +236,7 @@ static struct err *summary_text(const struct report_context *context, FILE *out)
 	text_head(&text, context->model);
 	str_add_char(&text.out, '\n');
 	add_facts(&text, context->model, &totals, &shown.suppressed->leaked);
+	add_latency(&text, context);
 	if (settings->has_sort)
 		err = rank_text(&shown, &text, &sites, (enum metric)settings->sort, top,
 				RANK_CALLERS);
@@ -296,6 +325,23 @@ static void emit_functions(struct emit *emit, const struct model *model)
 	emit_end(emit);
 }
 
+static void emit_calls(struct emit *emit, const struct model *model)
+{
+	struct model_latency total;
+
+	if (!model_latencies(model))
+		return;
+	call_times_total(model, &total);
+	emit_object(emit, "latency");
+	emit_u64(emit, "calls", total.count, EMIT_COUNT);
+	emit_u64(emit, "total_ns", total.total_ns, EMIT_DURATION);
+	emit_u64(emit, "mean_ns", total.count ? total.total_ns / total.count : 0, EMIT_DURATION);
+	emit_u64(emit, "p50_ns", latency_percentile(&total, 50), EMIT_DURATION);
+	emit_u64(emit, "p99_ns", latency_percentile(&total, 99), EMIT_DURATION);
+	emit_u64(emit, "max_ns", total.max_ns, EMIT_DURATION);
+	emit_end(emit);
+}
+
 /* What is known of the whole tape alone. */
 static void emit_whole(struct emit *emit, const struct report_context *context)
 {
@@ -314,6 +360,7 @@ static void emit_whole(struct emit *emit, const struct report_context *context)
 	emit_u64(emit, "unknown_frees", totals->unknown_free_count, EMIT_COUNT);
 	emit_u64(emit, "null_frees", totals->free_null_count, EMIT_COUNT);
 	emit_u64(emit, "usable_bytes", totals->usable_bytes, EMIT_BYTES);
+	emit_calls(emit, context->model);
 }
 
 static struct err *summary_emit(const struct report_context *context, FILE *out)

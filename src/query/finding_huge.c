@@ -13,7 +13,7 @@ static struct err *tell(struct finding_search *search, const struct finder *find
 		.bytes = facts->largest,
 		.count = 1,
 		.stack = facts->largest_stack,
-		.link = { .page = "allocs",
+		.link = { .page = "allocations",
 			  .report = "allocations",
 			  .filter = which ? finding_site_filter(search, site, which) : NULL,
 			  .sort = "size" },

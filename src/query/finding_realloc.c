@@ -61,11 +61,10 @@ static struct err *tell(struct finding_search *search, const struct finder *find
 		.bytes = sums->copied_bytes,
 		.count = sums->steps,
 		.stack = sums->heaviest.stack,
-		.link = { .page = "allocs",
+		.link = { .page = "allocations",
 			  .report = "reallocs",
 			  .filter = finding_site_filter(search, site,
-							"chain_length > 1 and not reallocated"),
-			  .sort = "copied" },
+							"chain_length > 1 and not reallocated") },
 	};
 
 	if (!finding.link.filter)

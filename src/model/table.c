@@ -137,7 +137,7 @@ void model_rows_gather(const struct model *model, enum model_column column, cons
 		else if (column == MODEL_FLAGS && rows[i] < table->rows_at_peak)
 			values[i] |= peak_flag(table, model->totals.peak_ns, rows[i],
 					       stored(table, MODEL_FREE_NS, rows[i]));
-		else
+		else if (column != MODEL_FLAGS)
 			break;
 	}
 }

@@ -82,6 +82,30 @@ static void a_page_is_found_without_the_rest(void **state)
 	tape_unmake(&tape);
 }
 
+/* Whatever comes before it: some values are made of more than a column, of some rows alone. */
+static void a_row_has_the_same_values_in_any_order(void **state)
+{
+	struct random_tape tape;
+	uint64_t rows[MODEL_BATCH], values[MODEL_BATCH], row_count, random = 1;
+
+	(void)state;
+	tape_make(&tape, 11, SMALL);
+	row_count = model_row_count(tape.model);
+	for (size_t i = 0; i < MODEL_BATCH; i++)
+		rows[i] = random_next(&random) % row_count;
+	rows[0] = row_count - 1;
+	for (int column = 0; column < MODEL_COLUMNS; column++) {
+		model_rows_gather(tape.model, (enum model_column)column, rows, MODEL_BATCH, values);
+		for (size_t i = 0; i < MODEL_BATCH; i++) {
+			uint64_t value;
+
+			model_rows_read(tape.model, (enum model_column)column, rows[i], 1, &value);
+			assert_int_equal(values[i], value);
+		}
+	}
+	tape_unmake(&tape);
+}
+
 /* --- a filter for each group --------------------------------------------------------------- */
 
 static void a_groups_filter_selects_just_the_group(void **state)
@@ -389,6 +413,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_page_is_a_part_of_the_sorted_list),
 		cmocka_unit_test(a_page_is_found_without_the_rest),
+		cmocka_unit_test(a_row_has_the_same_values_in_any_order),
 		cmocka_unit_test(a_groups_filter_selects_just_the_group),
 		cmocka_unit_test(curves_are_what_was_alive_at_each_moment),
 		cmocka_unit_test(cells_have_what_belongs_into_them),

@@ -32,6 +32,11 @@ export function bytes(value: Bytes): string {
 	return bytesParts(value).join(" ");
 }
 
+/* On an axis, where numbers are round: 24 MiB, 1.5 GiB */
+export function tickBytes(value: Bytes): string {
+	return bytes(value).replace(/(\.\d*?)0+ /, (_, kept: string) => (kept === "." ? " " : kept + " "));
+}
+
 /* 48.2 M; below 10,000 all digits: 8,412 */
 export function count(value: number): string {
 	return Math.abs(value) < 10_000 && Number.isInteger(value) ? exact(value) : countParts(value).join(" ").trim();

@@ -34,12 +34,12 @@ export const INK: Record<Theme, Record<"surface" | "text" | "muted" | "grid" | "
 export const hex = computed(() => HEX[theme.value]);
 export const ink = computed(() => INK[theme.value]);
 
-/* The tape's modules with the most memory, in order: every page paints a module alike. Set by the app. */
+/* The tape's modules with the most memory (names without folders), in order: every page paints a module alike. Set by the app. */
 export const rankedModules = signal<readonly string[]>([]);
 const moduleColours = computed(() => new Map(rankedModules.value.slice(0, SERIES.length).map((m, i) => [m, SERIES[i]!])));
 
 export function moduleColour(module: string | null): Colour {
-	return (module !== null && moduleColours.value.get(module)) || "grey";
+	return (module !== null && moduleColours.value.get(module.slice(module.lastIndexOf("/") + 1))) || "grey";
 }
 
 export function cssColour(colour: Colour): string {

@@ -76,7 +76,7 @@ export function fragmentParse(fragment: string): { selection: Selection; token: 
 	const metric = params.get("m") as Metric;
 	const options: Record<string, string> = {};
 	for (const [key, value] of params)
-		if (!KNOWN.has(key))
+		if (slash && !KNOWN.has(key))
 			options[key] = value;
 	return {
 		token: params.get("k"),

@@ -49,7 +49,7 @@ export function useApi<T>(path: string, params: Params | null): Answer<T> {
 				(data) => setState({ data, error: null, loading: false, stale: false, of: url }),
 				(error) => {
 					if (error instanceof ApiError)
-						setState((s) => ({ ...s, error, loading: false, stale: s.of !== url }));
+						setState((s) => ({ ...s, error, loading: false, stale: false }));
 					else if (error.name !== "AbortError")
 						setState((s) => ({ ...s, loading: false }));
 				});

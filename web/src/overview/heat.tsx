@@ -5,7 +5,7 @@
 import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { useApi } from "../api/use";
-import type { Grid } from "../api/types";
+import type { Axis, Grid } from "../api/types";
 import { joinTerms, replaceTerm, terms } from "../filter";
 import * as format from "../format";
 import { commonParams, filter, option, setOption, update } from "../store";
@@ -66,16 +66,18 @@ function apply(grid: Grid, box: Box): void {
 	update({ filter: joinTerms([...others, size, life]) });
 }
 
-/* Where the axis has labels: at most `most`, the round ones. */
-function labels(edges: readonly number[], text: (v: number) => string, most: number): { at: number; text: string }[] {
-	const step = Math.max(1, Math.ceil((edges.length - 1) / most)), found: { at: number; text: string }[] = [];
-	for (let i = 0; i < edges.length - 1; i += step)
-		found.push({ at: i, text: text(edges[i]!) });
+/* Round values on an axis and where they are, as a share of it: powers of `base`, fewer where there would be more than `most`. */
+function labels(axis: Axis, base: number, text: (v: number) => string, most: number): { share: number; text: string }[] {
+	const low = Math.max(1, axis.edges[0]!), high = axis.edges[axis.edges.length - 1]!;
+	const powers = Math.log(high / low) / Math.log(base), step = base ** Math.max(1, Math.ceil(powers / most));
+	const shareOf = (v: number) => (axis.log ? Math.log(v / low) / Math.log(high / low) : (v - axis.edges[0]!) / (high - axis.edges[0]!));
+	const found: { share: number; text: string }[] = [];
+	for (let v = step ** Math.ceil(Math.log(low) / Math.log(step) - 1e-9); v <= high; v *= step)
+		found.push({ share: shareOf(v), text: text(v) });
 	return found;
 }
 
 const shortBytes = (v: number) => format.bytes(v).replace(/(\d)\.0+ /, "$1 ").replace(/\.\d+ /, " ");
-const shortTime = (v: number) => format.duration(v).replace(/\.\d+ /, " ");
 
 function cellText(heat: Heat, cell: Cell): { size: string; life: string; count: number; bytes: number } {
 	const { x, y } = heat.grid, i = cell.y * heat.nx + cell.x, never = cell.y === heat.ny;
@@ -163,13 +165,14 @@ function Map(props: { heat: Heat }): JSX.Element {
 	const { heat } = props, rows = heat.ny + (heat.grid.never ? 1 : 0);
 	const { ref, box, hover, pointer, onKeyDown } = useSelecting(heat, rows);
 	const width = heat.nx * UNIT, height = (rows + GAP_ROWS + BAR_ROWS) * UNIT;
+	const yPlace = (row: number) => `${((row + GAP_ROWS + BAR_ROWS) * 100) / (rows + GAP_ROWS + BAR_ROWS)}%`;
 	const chosen = box && ordered(box), told = box ? cellText(heat, box.until) : null;
 	const about = hover && cellText(heat, hover.cell);
 	return (
 		<div class="heat">
-			<ul class="heat-y" aria-hidden="true" style={{ height: `${(rows * UNIT * 100) / height}%` }}>
-				{heat.grid.never && <li class="bad" style={{ bottom: `${((rows - .5) * 100) / rows}%` }}>never</li>}
-				{labels(heat.grid.y.edges, shortTime, 7).map((l) => <li key={l.at} style={{ bottom: `${(l.at * 100) / rows}%` }}>{l.text}</li>)}
+			<ul class="heat-y" aria-hidden="true">
+				{heat.grid.never && <li class="bad" style={{ bottom: yPlace(heat.ny + .5) }}>never</li>}
+				{labels(heat.grid.y, 10, format.duration, 6).filter((l) => l.share < .97).map((l) => <li key={l.text} style={{ bottom: yPlace(l.share * heat.ny) }}>{l.text}</li>)}
 			</ul>
 			<svg ref={ref} class="heat-map" viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" tabIndex={0} role="application"
 				aria-label="Size by lifetime. Arrow keys move, Shift widens, Enter filters; t shows a table" {...pointer} onKeyDown={onKeyDown}>
@@ -178,7 +181,7 @@ function Map(props: { heat: Heat }): JSX.Element {
 				{chosen && <rect class="heat-box" x={chosen.from.x * UNIT} y={(rows - 1 - chosen.until.y) * UNIT} width={(chosen.until.x - chosen.from.x + 1) * UNIT}
 					height={(chosen.until.y - chosen.from.y + 1) * UNIT} />}
 			</svg>
-			<ul class="heat-x" aria-hidden="true">{labels(heat.grid.x.edges, shortBytes, 5).map((l) => <li key={l.at} style={{ left: `${(l.at * 100) / heat.nx}%` }}>{l.text}</li>)}</ul>
+			<ul class="heat-x" aria-hidden="true">{labels(heat.grid.x, 16, shortBytes, 6).map((l) => <li key={l.text} style={{ left: `${l.share * 100}%` }}>{l.text}</li>)}</ul>
 			<p class="sr" role="status">{told && `${told.size}, ${told.life}: ${told.count} blocks, ${format.bytes(told.bytes)}`}</p>
 			{hover && about && !box && (
 				<Tooltip x={hover.x} y={hover.y}><dl class="pairs"><dt>Size</dt><dd>{about.size}</dd><dt>Lifetime</dt><dd>{about.life}</dd>

@@ -19,14 +19,14 @@ const ROWS = 9;
 type Rank = "peak" | "allocated" | "leaked";
 /* `sort` is the server's word for it (groups). */
 const RANKS: readonly { value: Rank; label: string; sort: string; metric: Metric; sum: (sums: GroupSums) => Sum }[] = [
-	{ value: "peak", label: "Live at peak", sort: "peak", metric: "peak", sum: (s) => s.peak },
+	{ value: "peak", label: "Live at peak", sort: "peak_size", metric: "peak", sum: (s) => s.peak },
 	{ value: "allocated", label: "Allocated", sort: "size", metric: "allocated", sum: (s) => s.allocated },
 	{ value: "leaked", label: "Leaked", sort: "leaked_size", metric: "leaked", sum: (s) => s.leaked },
 ];
 
 function Row(props: { site: Site; sum: Sum; max: number; never: boolean }): JSX.Element {
 	const { site, sum } = props, colour = moduleColour(site.module);
-	const where = format.place(site.file, site.line) || site.module || "";
+	const where = format.place(site.file, site.line) || (site.module && format.baseName(site.module)) || "";
 	const narrowed = site.q ? { filter: addTerm(filter.value, site.q) } : {};
 	return (
 		<tr aria-selected={site.hash !== null && site.hash === frame.value} onClick={() => update({ frame: site.hash === frame.value ? null : site.hash }, "replace")}>

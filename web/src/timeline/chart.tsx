@@ -87,7 +87,7 @@ function pictureOf(data: Timeline, props: ChartProps, frame: Frame) {
 		top,
 		picture: {
 			theme: theme.value, frame, series, lines, yTicks, max: props.compact ? most * 1.08 : yTicks[yTicks.length - 1] ?? most,
-			yText: rate ? (v: number) => (v === 0 ? "0" : `${format.count(v)}/s`) : (v: number) => (v === 0 ? "0" : format.bytes(v)),
+			yText: rate ? (v: number) => (v === 0 ? "0" : `${format.count(v)}/s`) : (v: number) => (v === 0 ? "0" : format.tickBytes(v)),
 			xTicks: time.ticks.map((ns) => ({ share: shareIn(ns), text: format.moment(ns, clock.value.duration, time.step) })),
 		},
 	};

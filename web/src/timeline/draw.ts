@@ -92,9 +92,16 @@ function drawAreas(ctx: CanvasRenderingContext2D, p: Picture, yOf: (v: number) =
 		ctx.fillStyle = alpha(colour, p.theme === "light" ? .66 : .72);
 		ctx.fill();
 	});
-	p.series.forEach((s, k) => {
+	p.series.forEach((s, k) => { /* the upper edge, where there is something below it */
 		ctx.beginPath();
-		trace(edges[k + 1]!);
+		for (let i = 0, open = false; i < cols; i++) {
+			const there = yOf(edges[k]![i]!) - yOf(edges[k + 1]![i]!) > .4; /* pixels */
+			if (there && open)
+				ctx.lineTo(xOf(i), yOf(edges[k + 1]![i]!));
+			else if (there)
+				ctx.moveTo(xOf(i), yOf(edges[k + 1]![i]!));
+			open = there;
+		}
 		ctx.strokeStyle = HEX[p.theme][s.colour];
 		ctx.lineWidth = 1.25;
 		ctx.lineJoin = "round";

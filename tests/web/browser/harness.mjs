@@ -1,0 +1,57 @@
+// What every browser test begins with: Chromium, a page that remembers what went wrong, axe.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { after, before } from "node:test";
+
+const web = createRequire(join(process.env.MEMTAPE_WEB, "package.json"));
+const { chromium } = web("playwright-core");
+const axeSource = readFileSync(web.resolve("axe-core/axe.min.js"), "utf8");
+
+export const URL = process.env.MEMTAPE_URL; // with the token, as `memtape serve` prints it
+export const THEMES = ["light", "dark"];
+
+let browser;
+before(async () => {
+	browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
+});
+after(() => browser?.close());
+
+// A page in a browser profile of its own. `faults` collects errors on its console and requests to other hosts.
+export async function open(path = "", { theme = "light", width = 1440, height = 900 } = {}) {
+	const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, permissions: ["clipboard-read", "clipboard-write"], acceptDownloads: true });
+	const page = await context.newPage();
+	const faults = [], host = new globalThis.URL(URL).host;
+	page.on("console", (m) => { if (m.type() === "error") faults.push(m.text()); });
+	page.on("pageerror", (e) => faults.push(String(e.stack)));
+	page.on("request", (r) => { const u = new globalThis.URL(r.url()); if (!["blob:", "data:"].includes(u.protocol) && u.host !== host) faults.push(`request to ${r.url()}`); });
+	page.setDefaultTimeout(15000);
+	await page.goto(URL);
+	if (path)
+		await page.evaluate((hash) => { location.hash = hash; }, path);
+	await settled(page);
+	return Object.assign(page, { faults });
+}
+
+// Nothing is being loaded and nothing is dimmed.
+export async function settled(page) {
+	await page.waitForFunction(() => document.querySelector("main > *") && !document.querySelector(".skeleton, .stale"));
+}
+
+export async function violations(page) {
+	await page.evaluate(axeSource);
+	const { violations: found } = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] }));
+	return found.map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(" ") + " " + (n.any[0]?.message ?? n.failureSummary)).slice(0, 4).join(" | ")}`);
+}
+
+export async function clean(page) {
+	assert.deepEqual(page.faults, []);
+	await page.context().close();
+}
+
+// The fragment's parameters: param(page, "q").
+export async function param(page, name) {
+	const fragment = await page.evaluate(() => location.hash);
+	return new URLSearchParams(fragment.slice(fragment.indexOf("?") + 1)).get(name);
+}

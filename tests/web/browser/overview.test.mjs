@@ -1,0 +1,261 @@
+// The frame and the Overview in a browser, against the server, on a tape of program.c.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { clean, open, param, settled, THEMES, violations } from "./harness.mjs";
+
+for (const theme of THEMES)
+	for (const width of [1440, 1024])
+		test(`the Overview is accessible and quiet, ${theme} at ${width}`, async () => {
+			const page = await open("", { theme, width });
+			await page.getByRole("link", { name: /Peak heap/ }).waitFor();
+			await page.getByRole("heading", { name: "Live heap" }).waitFor();
+			assert.deepEqual(await violations(page), []);
+			assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
+			assert.match(await page.title(), /^Overview – program – memtape$/);
+			await clean(page);
+		});
+
+test("the token leaves the address and stays for a reload", async () => {
+	const page = await open();
+	assert.ok(!(await page.evaluate(() => location.href)).includes("k="));
+	await page.reload();
+	await settled(page);
+	await page.getByRole("link", { name: /Peak heap/ }).waitFor();
+	await clean(page);
+});
+
+test("without the token the page asks for it, and takes the whole address", async () => {
+	const page = await open();
+	const token = await page.evaluate(() => sessionStorage.getItem("memtape.token"));
+	await page.evaluate(() => { sessionStorage.clear(); location.hash = "#k=wrong"; });
+	await page.getByRole("heading", { name: "This address needs its token" }).waitFor();
+	assert.deepEqual(await violations(page), []);
+	await page.getByLabel("Address or token").fill(`http://127.0.0.1:1/#k=${token}`);
+	await page.getByRole("button", { name: "Open" }).click();
+	await page.getByRole("link", { name: /Peak heap/ }).waitFor();
+	page.faults.length = 0; // 401 is an error on the console
+	await clean(page);
+});
+
+test("figures are those of the tape", async () => {
+	const page = await open();
+	const tile = (name) => page.getByRole("link", { name }).innerText();
+	assert.match(await tile(/^Leaked/), /196 KiB|195 KiB/); // 40 of 5000 and 5 of 77, and libc's own
+	assert.match(await tile(/^Temporary/), /9\d\.\d\s*%/);
+	assert.match(await tile(/^Peak heap/), /9\d\d KiB/);
+	await clean(page);
+});
+
+test("names from strangers are text", async () => {
+	const page = await open("#/overview?v=1&rank=leaked");
+	await page.getByRole("link", { name: "<img src=x onerror=document.title=1>" }).waitFor();
+	assert.equal(await page.locator("main img").count(), 0);
+	assert.match(await page.title(), /^Overview/);
+	await clean(page);
+});
+
+test("dragging over the timeline selects, Back takes it back", async () => {
+	const page = await open();
+	const before = await page.getByRole("link", { name: /^Allocations/ }).innerText();
+	const plot = await page.locator(".plot").boundingBox();
+	await page.mouse.move(plot.x + plot.width * .4, plot.y + 60);
+	await page.mouse.down();
+	for (let i = 1; i <= 10; i++)
+		await page.mouse.move(plot.x + plot.width * (.4 + i * .03), plot.y + 60);
+	await page.mouse.up();
+	await settled(page);
+	const [from, until] = (await param(page, "t")).split("..").map(Number);
+	assert.ok(from < until);
+	await page.waitForFunction((text) => document.querySelector(".tiles").innerText.indexOf(text) < 0, before);
+	assert.match(await page.getByRole("button", { name: /^Time range/ }).innerText(), /–/);
+	await page.goBack();
+	await settled(page);
+	assert.equal(await param(page, "t"), null);
+	assert.equal(await page.getByRole("link", { name: /^Allocations/ }).innerText(), before);
+	await clean(page);
+});
+
+test("the range and the time point move by the keyboard", async () => {
+	const page = await open();
+	await page.getByRole("slider", { name: "Range from" }).focus();
+	await page.keyboard.press("Shift+ArrowRight");
+	assert.ok(Number((await param(page, "t")).split("..")[0]) > 0);
+	await page.getByRole("slider", { name: "Range until" }).focus();
+	await page.keyboard.press("ArrowLeft");
+	await page.keyboard.press("p");
+	assert.equal(await param(page, "m"), "live");
+	const peak = await param(page, "at");
+	await page.getByRole("slider", { name: "Time point" }).focus();
+	await page.keyboard.press("ArrowRight");
+	assert.notEqual(await param(page, "at"), peak);
+	await page.keyboard.press("Delete");
+	assert.equal(await param(page, "at"), null);
+	await clean(page);
+});
+
+test("a click sets the time point and a double click resets", async () => {
+	const page = await open();
+	const plot = await page.locator(".plot").boundingBox();
+	await page.mouse.click(plot.x + plot.width * .7, plot.y + 80);
+	await page.getByText(/^Live at /).waitFor();
+	assert.equal(await param(page, "m"), "live");
+	await page.mouse.move(plot.x + 300, plot.y + 80);
+	await page.mouse.wheel(0, -400);
+	await page.getByRole("button", { name: "Zoom out" }).waitFor();
+	await settled(page);
+	await page.mouse.dblclick(plot.x + 300, plot.y + 80);
+	await settled(page);
+	assert.equal(await param(page, "at"), null);
+	assert.equal(await param(page, "view"), null);
+	await clean(page);
+});
+
+test("times are typed", async () => {
+	const page = await open();
+	await page.getByRole("button", { name: /^Time range/ }).click();
+	await page.getByLabel("From").fill("25%");
+	await page.getByLabel("Until").fill("nonsense");
+	assert.equal(await page.getByLabel("Until").getAttribute("aria-invalid"), "true");
+	await page.getByRole("button", { name: "Apply" }).click();
+	assert.equal(await param(page, "t"), null);
+	await page.getByLabel("Until").fill("mark(loaded)+200ms");
+	assert.deepEqual(await violations(page), []);
+	await page.getByRole("button", { name: "Apply" }).click();
+	assert.match(await param(page, "t"), /^\d.*\.\.\d/);
+	await settled(page);
+	await clean(page);
+});
+
+test("a filter is completed, checked, applied, edited and removed", async () => {
+	const page = await open();
+	await page.keyboard.press("/");
+	await page.keyboard.type("lea");
+	await page.getByRole("option", { name: /^leaked/ }).first().waitFor();
+	assert.deepEqual(await violations(page), []);
+	await page.keyboard.press("ArrowDown");
+	await page.keyboard.press("Enter");
+	await page.getByText(/allocations match/).waitFor();
+	await page.keyboard.press("Enter");
+	await page.waitForFunction(() => location.hash.includes("q=leaked"));
+	await page.keyboard.type("size >= 4KiB");
+	await page.getByText(/allocations match/).waitFor();
+	await page.keyboard.press("Enter");
+	await page.waitForFunction(() => decodeURIComponent(location.hash).includes("leaked+and+size+>=+4KiB"));
+	await page.keyboard.press("Backspace");
+	assert.equal(await param(page, "q"), "leaked");
+	assert.equal(await page.getByRole("combobox", { name: "Filter" }).inputValue(), "size >= 4KiB");
+	await page.keyboard.press("Escape");
+	await page.getByRole("button", { name: "Remove leaked" }).click();
+	assert.equal(await param(page, "q"), null);
+	await settled(page);
+	await clean(page);
+});
+
+test("a mistake in a filter is underlined and never applied", async () => {
+	const page = await open();
+	await page.keyboard.press("/");
+	await page.keyboard.type("leaked and sise > 3");
+	await page.locator(".filter-under u", { hasText: "sise" }).waitFor();
+	await page.keyboard.press("Enter");
+	assert.equal(await param(page, "q"), null);
+	page.faults.length = 0; // 400 is an error on the console
+	await clean(page);
+});
+
+test("a filter that matches nothing says what to take away", async () => {
+	const page = await open("#/overview?v=1&q=size+%3E+1TiB+and+leaked");
+	await page.getByRole("heading", { name: "No allocations match" }).first().waitFor();
+	assert.deepEqual(await violations(page), []);
+	await page.locator(".state").getByRole("button", { name: /size > 1TiB/ }).first().click();
+	assert.equal(await param(page, "q"), "leaked");
+	await settled(page);
+	await clean(page);
+});
+
+test("cells of size by lifetime become conditions", async () => {
+	const page = await open();
+	await page.locator(".heat-map").focus();
+	for (const key of ["ArrowRight", "ArrowRight", "Shift+ArrowUp", "Enter"])
+		await page.keyboard.press(key);
+	assert.match(await param(page, "q"), /^size in \d.* and lifetime in \d+ns\.\.\d+ns$/);
+	await settled(page);
+	await clean(page);
+});
+
+test("every chart is a table, too", async () => {
+	const page = await open();
+	await page.keyboard.press("t");
+	await page.getByRole("region", { name: "Timeline as a table" }).waitFor();
+	await page.getByRole("region", { name: "Size by lifetime as a table" }).waitFor();
+	assert.deepEqual(await violations(page), []);
+	await clean(page);
+});
+
+test("help and palette open by their keys and give the focus back", async () => {
+	const page = await open();
+	await page.keyboard.press("?");
+	await page.getByRole("dialog", { name: "Help" }).waitFor();
+	assert.deepEqual(await violations(page), []);
+	await page.keyboard.press("Escape");
+	await page.keyboard.press("Control+k");
+	await page.getByRole("combobox", { name: "Command" }).fill("light or dark");
+	assert.deepEqual(await violations(page), []);
+	await page.keyboard.press("Enter");
+	assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+	await page.reload();
+	assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+	await clean(page);
+});
+
+test("letters can be switched off as keys", async () => {
+	const page = await open();
+	await page.keyboard.press("?");
+	await page.getByLabel("Keys without Ctrl").uncheck();
+	await page.keyboard.press("Escape");
+	await page.keyboard.press("t");
+	assert.equal(await param(page, "table"), null);
+	await clean(page);
+});
+
+test("a copied link names the tape and not the token", async () => {
+	const page = await open();
+	await page.keyboard.press("y");
+	await page.getByText("Link copied").waitFor();
+	const link = await page.evaluate(() => navigator.clipboard.readText());
+	assert.match(link, /#\/overview\?v=1&c=[0-9a-f]{32}$/);
+	await clean(page);
+});
+
+test("an export is a file", async () => {
+	const page = await open();
+	await page.getByRole("button", { name: "Export" }).click();
+	const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: /Folded stacks/ }).click()]);
+	assert.match(file.suggestedFilename(), /./);
+	await clean(page);
+});
+
+test("the rail's pages open by their keys", async () => {
+	const page = await open("#/overview?v=1&q=leaked");
+	for (const link of await page.locator(".rail-link").all()) {
+		const key = /\(g (.)\)/.exec(await link.getAttribute("title"))[1], id = /#\/([a-z]+)/.exec(await link.getAttribute("href"))[1];
+		await page.keyboard.press("g");
+		await page.keyboard.press(key);
+		await page.waitForFunction((name) => location.hash.startsWith(`#/${name}?`), id);
+		assert.equal(await param(page, "q"), "leaked");
+	}
+	await settled(page);
+	await clean(page);
+});
+
+test("what was on the screen stays when the server is gone, and it says so", async () => {
+	const page = await open();
+	await page.route("**/api/**", (route) => route.abort());
+	await page.getByRole("radio", { name: "By thread" }).click();
+	await page.getByText(/The server does not answer/).waitFor();
+	await page.getByRole("link", { name: /Peak heap/ }).waitFor();
+	assert.deepEqual(await violations(page), []);
+	await page.unroute("**/api/**");
+	await page.getByText(/The server does not answer/).waitFor({ state: "hidden" });
+	page.faults.length = 0; // failed requests are errors on the console
+	await clean(page);
+});

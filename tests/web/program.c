@@ -1,0 +1,92 @@
+/*
+ * program: what the web tests look at. It takes about a second.
+ *
+ * Must be found:
+ *	size 5000: 40 malloc in grow, leaked, one every 20 ms
+ *	size 300000: 3 malloc in load, freed after the mark "loaded"; the peak is while they live
+ *	size 64: 3000 malloc in decode, of the library libparse.so, freed at once
+ *	size 77: 5 malloc in a function whose name is markup, leaked
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "memtape/memtape.h"
+
+#define FRAME __attribute__((noinline, noclone))
+
+void decode(int times);
+
+#ifdef LIBRARY
+FRAME void decode(int times)
+{
+	for (int i = 0; i < times; i++) {
+		char *row = malloc(64);
+
+		memset(row, i, 64);
+		__asm__ volatile("" : : "r"(row) : "memory");
+		free(row);
+	}
+}
+#else
+
+static void *volatile kept;
+
+static void *keep(void *block)
+{
+	kept = block;
+	return block;
+}
+
+static void pause_ms(long ms)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000 }, NULL);
+}
+
+void hostile(void) __asm__("\"<img src=x onerror=document.title=1>\"");
+
+FRAME void hostile(void)
+{
+	for (int i = 0; i < 5; i++)
+		keep(malloc(77));
+}
+
+static void *grow(void *unused)
+{
+	for (int i = 0; i < 40; i++) {
+		keep(malloc(5000));
+		pause_ms(20);
+	}
+	return unused;
+}
+
+FRAME static void load(void)
+{
+	void *blocks[3];
+
+	for (int i = 0; i < 3; i++) {
+		blocks[i] = memset(keep(malloc(300000)), 1, 300000);
+		pause_ms(30);
+	}
+	memtape_mark("loaded");
+	pause_ms(60);
+	for (int i = 0; i < 3; i++)
+		free(blocks[i]);
+}
+
+int main(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, grow, NULL);
+	hostile();
+	load();
+	for (int i = 0; i < 30; i++) {
+		decode(100);
+		pause_ms(20);
+	}
+	pthread_join(thread, NULL);
+	return 0;
+}
+#endif

@@ -1,0 +1,126 @@
+"""The web app: its types, its units in Node, and its pages in Chromium against `memtape serve`."""
+
+import gzip
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = ROOT / "tests" / "web"
+WEB = ROOT / "web"
+sys.path.insert(0, str(ROOT / "tests" / "e2e"))
+
+import recording  # noqa: E402
+
+SCRIPT_BYTES_MAX = 90 << 10  # compressed
+ALL_BYTES_MAX = 190 << 10
+
+
+def run(*args, **more):
+    done = subprocess.run([str(a) for a in args], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, check=False, **more)
+    assert done.returncode == 0, done.stdout[-6000:]
+    return done.stdout
+
+
+@pytest.fixture(scope="session", autouse=True)
+def modules():
+    """typescript, playwright-core and axe-core beside what the build needs."""
+    run(sys.executable, ROOT / "tools" / "build_web.py", "--web", WEB, "--full", "--modules-only")
+
+
+@pytest.fixture(scope="session")
+def env(tmp_path_factory):
+    return recording.clean_env(MEMTAPE_WEB=WEB, HOME=tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture(scope="session")
+def dist():
+    path = recording.build_dir() / "web" / "dist"
+    assert (path / "index.html").exists(), "built without the web app"
+    return path
+
+
+@pytest.fixture(scope="session")
+def tape(tmp_path_factory):
+    """Of program.c: two modules, a mark, a leak, a name that is markup."""
+    folder = tmp_path_factory.mktemp("program")
+    flags = ["-g", "-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", f"-I{ROOT / 'include'}"]
+    run("cc", *flags, "-DLIBRARY", "-shared", "-fPIC", "-o", folder / "libparse.so", HERE / "program.c")
+    run("cc", *flags, "-o", folder / "program", HERE / "program.c", f"-L{folder}", "-lparse", "-lpthread", f"-Wl,-rpath,{folder}")
+    path = folder / "program.mtape"
+    run(recording.memtape(), "record", "-q", "-o", path, "--", folder / "program", env=recording.clean_env())
+    return path
+
+
+@pytest.fixture(scope="session")
+def server(tape):
+    process = subprocess.Popen([str(recording.memtape()), "serve", "--json", str(tape)], stdout=subprocess.PIPE,
+                               text=True, env=recording.clean_env())
+    yield json.loads(process.stdout.readline())["url"]
+    process.terminate()
+    process.wait(30)
+
+
+def chromium():
+    found = next((path for path in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if path), None)
+    assert found, "Chromium is not installed: ./dev setup --tests"
+    return found
+
+
+def test_types_fit():
+    run(WEB / "node_modules" / ".bin" / "tsc", "-p", WEB)
+
+
+def test_the_lock_names_no_registry_and_pins_every_package():
+    packages = json.loads((WEB / "package-lock.json").read_text())["packages"]
+    for name, package in packages.items():
+        assert "resolved" not in package, name
+        assert not name or "integrity" in package, name
+
+
+def test_licences_of_what_is_shipped_are_told():
+    text = (WEB / "LICENSES.md").read_text()
+    packages = json.loads((WEB / "package-lock.json").read_text())["packages"]
+    for name, version in json.loads((WEB / "package.json").read_text())["dependencies"].items():
+        if name != "esbuild":  # a tool
+            assert f"## {name}\n" in text and version in text, name
+            assert packages[f"node_modules/{name}"]["version"] == version
+
+
+def test_the_app_is_small(dist):
+    files = [path for path in dist.rglob("*") if path.is_file()]
+    size = {p.name: p.stat().st_size if p.suffix == ".woff2" else len(gzip.compress(p.read_bytes(), 9)) for p in files}
+    assert sum(n for name, n in size.items() if name.endswith(".js")) <= SCRIPT_BYTES_MAX
+    assert sum(size.values()) <= ALL_BYTES_MAX
+
+
+def test_the_page_has_no_inline_script_or_style(dist):
+    html = (dist / "index.html").read_text()
+    assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)", html)
+
+
+def test_the_build_is_reproducible(dist, tmp_path):
+    run("node", WEB / "build.mjs", "--out", tmp_path / "dist", "--list", tmp_path / "dist.list")
+    names = (tmp_path / "dist.list").read_text().split()
+    assert names == sorted(p.relative_to(dist).as_posix() for p in dist.rglob("*") if p.is_file())
+    for name in names:
+        assert (tmp_path / "dist" / name).read_bytes() == (dist / name).read_bytes(), name
+
+
+@pytest.mark.parametrize("path", sorted((HERE / "unit").glob("*.test.ts")), ids=lambda path: path.name.split(".")[0])
+def test_unit(path, env, tmp_path):
+    bundle = tmp_path / "test.mjs"
+    run("node", HERE / "bundle.mjs", path, bundle)
+    run("node", "--test", bundle, env=env)
+
+
+@pytest.mark.parametrize("path", sorted((HERE / "browser").glob("*.test.mjs")), ids=lambda path: path.name.split(".")[0])
+def test_browser(path, env, server, dist):
+    run("node", "--test", path, env=dict(env, MEMTAPE_URL=server, CHROMIUM=chromium()), timeout=600)

@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { byteTicks, countTicks, timeTicks } from "../../../web/src/timeline/ticks";
+
+test("axes are round and reach over the largest value", () => {
+	assert.deepEqual(byteTicks(24 * 2 ** 20, 6).map((t) => t / 2 ** 20), [0, 4, 8, 12, 16, 20, 24]);
+	assert.deepEqual(byteTicks(0, 6), [0, 1]);
+	assert.deepEqual(countTicks(437, 5), [0, 100, 200, 300, 400, 500]);
+	for (const max of [1, 3, 1000, 2 ** 31 + 1, 7.7e12]) {
+		const ticks = byteTicks(max, 6), last = ticks[ticks.length - 1]!;
+		assert.ok(last >= max && ticks.length >= 2 && ticks.length <= 13, String(max));
+		assert.ok(countTicks(max, 5).slice(-1)[0]! >= max);
+	}
+});
+
+test("moments of the time axis are multiples of a length people count in", () => {
+	assert.equal(timeTicks(0, 128e9, 13).step, 10e9);
+	assert.equal(timeTicks(0, 4.5e9, 10).step, 500e6);
+	for (const [from, until] of [[0, 5000], [3.7e9, 3.8e9], [0, 90000e9], [28e9, 62.5e9]] as const) {
+		const { step, ticks } = timeTicks(from, until, 12);
+		assert.ok(ticks.length >= 1 && ticks.length <= 13, `${from} ${ticks.length}`);
+		assert.ok(ticks.every((t) => t >= from && t <= until && Math.abs(t / step - Math.round(t / step)) < 1e-6));
+	}
+});

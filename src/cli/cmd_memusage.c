@@ -19,6 +19,7 @@
 #include "cli/memusagestat.h"
 #include "cli/reading.h"
 #include "collect/collector.h"
+#include "collect/own_malloc.h"
 #include "collect/pattern.h"
 #include "collect/spool.h"
 #include "export/memusage_file.h"
@@ -26,6 +27,7 @@
 static const char TRY_TEXT[] =
 	"Try `memusage --help' or `memusage --usage' for more information.\n";
 static const char TAPE_SUFFIX[] = ".mtape";
+static const char PNG_SUFFIX[] = ".png";
 
 enum { SIGNAL_CODES = 128 };
 
@@ -36,6 +38,7 @@ struct run {
 	struct arena arena;
 	const char *folder;
 	size_t data_count; /* files of data written */
+	size_t picture_count;
 };
 
 static void complain(struct err *err)
@@ -148,12 +151,27 @@ static struct err *data_keep(struct run *run, const struct memusage_tape *tape)
 	return rename(tape->path, path) == 0 ? NULL : err_errno("%s", path);
 }
 
-/* Of the first process: there is one name. */
+/* FILE.png, then FILE.PID.png, as data files have it. */
+static const char *picture_path(struct run *run, const struct calls *calls)
+{
+	const char *asked = run->options->png;
+	const size_t len = strlen(asked) - (ends_with(asked, PNG_SUFFIX) ? strlen(PNG_SUFFIX) : 0);
+	const char *path = arena_printf(&run->arena, "%.*s%s", (int)len, asked, PNG_SUFFIX);
+
+	if (run->picture_count > 0)
+		path = arena_printf(&run->arena, "%.*s.%u%s", (int)len, asked, calls->pid,
+				    PNG_SUFFIX);
+	for (unsigned i = 2; path && run->picture_count > 0 && access(path, F_OK) == 0; i++)
+		path = arena_printf(&run->arena, "%.*s.%u.%u%s", (int)len, asked, calls->pid, i,
+				    PNG_SUFFIX);
+	run->picture_count++;
+	return path;
+}
+
 static struct err *picture_draw(struct run *run, const struct memusage_tape *tape)
 {
 	const struct memusage_options *options = run->options;
 	struct memusagestat_options picture = {
-		.output = options->png,
 		.title = options->title ? options->title : tape->calls.name,
 		.is_by_time = options->is_by_time,
 		.shows_total = options->shows_total,
@@ -164,8 +182,7 @@ static struct err *picture_draw(struct run *run, const struct memusage_tape *tap
 
 	if (!options->png)
 		return NULL;
-	if (!ends_with(options->png, ".png"))
-		picture.output = arena_printf(&run->arena, "%s.png", options->png);
+	picture.output = picture_path(run, &tape->calls);
 	return picture.output ? memusagestat_draw(&picture, tape->path) : err_nomem();
 }
 
@@ -212,6 +229,18 @@ static void losses_print(const struct run *run)
 			(unsigned long long)run->result.missing_count);
 }
 
+/* Else the zeros could be taken for the truth. */
+static void own_malloc_print(const struct run *run)
+{
+	CLEAN(str_deinit) struct str text = { 0 };
+
+	if (!run->result.path || !own_malloc_is_in(run->program.path))
+		return;
+	str_add_terminal(&text, run->program.name);
+	fprintf(stderr, "memusage: %s has its own malloc, whose calls are not seen\n",
+		str_text(&text));
+}
+
 static bool is_wanted(const struct memusage_options *options, const struct calls *calls)
 {
 	return !options->name || !*options->name || strcmp(options->name, calls->name) == 0;
@@ -230,10 +259,11 @@ static struct err *report(struct run *run)
 	for (size_t i = 0; i < wanted_count; i++)
 		summary_print(run, &tapes.items[i].calls, wanted_count > 1);
 	losses_print(run);
+	own_malloc_print(run);
 	if (tapes.count > 0 && wanted_count == 0)
 		fprintf(stderr, "memusage: no process was called %s\n", run->options->name);
-	if (wanted_count > 0 && !err)
-		err = picture_draw(run, &tapes.items[0]);
+	for (size_t i = 0; i < wanted_count && !err; i++)
+		err = picture_draw(run, &tapes.items[i]);
 	for (size_t i = 0; i < wanted_count && !err; i++)
 		err = data_keep(run, &tapes.items[i]);
 	return err;
@@ -246,7 +276,22 @@ static int trouble_code(enum program_trouble trouble)
 	return trouble == PROGRAM_NOT_FOUND ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
-static struct err *program_run(struct run *run, const struct err *unrecordable, int *exit_code)
+/* What cannot be recorded here, for want of room say, runs as it would without us. */
+static struct err *run_unrecorded(const struct run *run, struct err *why, int *exit_code)
+{
+	CLEAN(str_deinit) struct str text = { 0 };
+
+	str_add_terminal(&text, err_message(why));
+	fprintf(stderr, "memusage: nothing is recorded: %s\n", str_text(&text));
+	err_destroy(why);
+	execv(run->program.path, run->program.argv);
+	*exit_code = errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+	return err_errno("run %s", run->program.path);
+}
+
+/* *did_run_ret: the program was run, or cannot be. */
+static struct err *program_run(struct run *run, const struct err *unrecordable, int *exit_code,
+			       bool *did_run_ret)
 {
 	struct collector_settings settings;
 	int exec_errno = 0;
@@ -255,10 +300,9 @@ static struct err *program_run(struct run *run, const struct err *unrecordable, 
 	if (!err)
 		err = collector_run(&settings, &run->program, &run->arena, &run->result,
 				    &exec_errno);
+	*did_run_ret = !err || exec_errno != 0;
 	if (err) {
-		*exit_code = exec_errno == 0	    ? EXIT_CANNOT_START
-			     : exec_errno == ENOENT ? EXIT_NOT_FOUND
-						    : EXIT_NOT_EXECUTABLE;
+		*exit_code = exec_errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 		return err;
 	}
 	*exit_code = WIFSIGNALED(run->result.wait_status)
@@ -277,6 +321,7 @@ static struct err *run_all(struct run *run, char **argv, int *exit_code)
 	CLEAN(err_destroy) struct err *unrecordable = NULL;
 	enum program_trouble trouble;
 	struct err *err = program_find(&run->program, argv, &run->arena, &trouble);
+	bool did_run = false;
 
 	if (err && trouble == PROGRAM_NOT_RECORDABLE) {
 		unrecordable = err;
@@ -287,13 +332,11 @@ static struct err *run_all(struct run *run, char **argv, int *exit_code)
 		return err;
 	}
 	err = folder_make(run);
-	if (err) {
-		*exit_code = EXIT_CANNOT_START;
-		return err;
+	if (!err) {
+		err = program_run(run, unrecordable, exit_code, &did_run);
+		memusage_folder_remove(run->folder);
 	}
-	err = program_run(run, unrecordable, exit_code);
-	memusage_folder_remove(run->folder);
-	return err;
+	return err && !did_run ? run_unrecorded(run, err, exit_code) : err;
 }
 
 static struct err *information_print(const struct command *command,

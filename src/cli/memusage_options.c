@@ -8,7 +8,8 @@ const struct option_row memusage_option_rows[MEMUSAGE_OPTION_ROWS] = {
 	{ "progname", 'n', "NAME", OPTION_TEXT, AT(name),
 	  "report processes of that name only, as they were called, without the path" },
 	{ "png", 'p', "FILE", OPTION_TEXT, AT(png),
-	  "draw a picture, as memusagestat does, into FILE, or FILE.png" },
+	  "draw a picture, as memusagestat does, into FILE, or FILE.png; of further processes into "
+	  "FILE.PID.png" },
 	{ "data", 'd', "FILE", OPTION_TEXT, AT(data),
 	  "write the data file of memusage to FILE; of further processes to FILE.PID; a FILE that "
 	  "ends in .mtape is the tape itself" },

@@ -33,7 +33,8 @@ static const struct option_row rows[] = {
 	  x_axes },
 	{ "time", 't', NULL, OPTION_FLAG, ROW(is_by_time), "the same as --x time" },
 	{ "by", 0, "WHAT", OPTION_CHOICE, ROW(by),
-	  "divide the heap of a timeline by function, source, module, thread, size, lifetime, mark, "
+	  "divide the heap of a timeline by function, source, module, thread, size, lifetime, "
+	  "mark, "
 	  "call or stack",
 	  group_by_words },
 	{ "top", 0, "N", OPTION_U64, ROW(top),
@@ -55,11 +56,12 @@ static const struct option_row rows[] = {
 	  "size-lifetime, latency (of allocating calls, over time) or free-latency",
 	  heat_what_words },
 	{ "stack", 0, "WHERE", OPTION_CHOICE, ROW(stack),
-	  "the stack of a data file of memusage: same-scale (the default), different-scales or "
+	  "the stack of a data file of memusage, or of a tape that memtape memusage has recorded: "
+	  "same-scale (the default), different-scales or "
 	  "none",
 	  stacks },
 	{ "total", 'T', NULL, OPTION_FLAG, ROW(shows_total),
-	  "heap and stack together, of a data file of memusage" },
+	  "heap and stack together, of a data file of memusage or a tape that knows stacks" },
 	{ "clock", 0, "HZ", OPTION_U64, ROW(clock_hz),
 	  "ticks a second of the clock in a data file of memusage, which does not tell" },
 	{ "print-parsed-entries", 0, NULL, OPTION_FLAG, ROW(prints_entries),
@@ -126,6 +128,7 @@ static struct err *plot_run(const struct command *command, int argc, char **argv
 		.x = PLOT_X_DEFAULT,
 		.by = PLOT_BY_NONE,
 		.rss = PLOT_RSS_DEFAULT,
+		.stack = PLOT_STACK_DEFAULT,
 		.top = TOP_DEFAULT,
 		.width = WIDTH_DEFAULT,
 		.height = HEIGHT_DEFAULT,

@@ -52,8 +52,8 @@ static struct err *chart_make(const struct memusagestat_options *options, struct
 }
 
 /* The data file of a tape, in a file without a name that lives as long as *data_ret is open. */
-static struct err *data_make(const char *tape_path, bool has_mappings, FILE **data_ret,
-			     uint64_t *clock_hz_ret)
+static struct err *data_make(const char *tape_path, bool has_mappings, bool needs_stack,
+			     FILE **data_ret, uint64_t *clock_hz_ret)
 {
 	const struct calls_settings settings = { .has_mappings = has_mappings };
 	CLEAN(free) struct calls *calls = malloc(sizeof(*calls));
@@ -66,6 +66,11 @@ static struct err *data_make(const char *tape_path, bool has_mappings, FILE **da
 		err = err_errno("make a temporary file");
 	if (!err)
 		err = calls_count(tape_path, &settings, calls);
+	if (!err && needs_stack && !calls->knows_stack)
+		err = err_new(ERR_USAGE,
+			      "%s does not tell how deep stacks were; what `memtape memusage -d "
+			      "FILE.mtape` records does",
+			      tape_path);
 	if (!err)
 		err = memusage_file_write(tape_path, has_mappings, calls, data);
 	if (!err && fflush(data) != 0)
@@ -80,24 +85,37 @@ static struct err *data_make(const char *tape_path, bool has_mappings, FILE **da
 	return NULL;
 }
 
-static struct err *plot_input(struct plot *plot, struct plot_options *options,
-			      const struct memusagestat_options *asked, FILE *out)
+struct err *plot_memusage_of_tape(const struct plot *asked, bool with_mappings, bool needs_stack,
+				  FILE *out)
 {
+	struct plot_options options = *asked->options;
+	struct plot plot = *asked;
 	char path[64];
 	FILE *data;
-	enum input_kind kind;
-	struct err *err = input_kind_of(options->input, &kind);
+	struct err *err =
+		data_make(options.input, with_mappings, needs_stack, &data, &options.clock_hz);
 
-	if (err || kind != INPUT_TAPE)
-		return err ? err : plot_memusage(plot, out);
-	err = data_make(options->input, asked->has_mappings, &data, &options->clock_hz);
 	if (err)
 		return err;
 	str_format(path, sizeof(path), "/proc/self/fd/%d", fileno(data));
-	options->input = path;
-	err = plot_memusage(plot, out);
+	options.input = path;
+	plot.options = &options;
+	plot.arena = (struct arena) { 0 };
+	err = plot_memusage(&plot, out);
+	arena_deinit(&plot.arena);
 	fclose(data);
 	return err;
+}
+
+static struct err *plot_input(struct plot *plot, const struct memusagestat_options *asked,
+			      FILE *out)
+{
+	enum input_kind kind;
+	struct err *err = input_kind_of(plot->options->input, &kind);
+
+	if (err || kind != INPUT_TAPE)
+		return err ? err : plot_memusage(plot, out);
+	return plot_memusage_of_tape(plot, asked->has_mappings, false, out);
 }
 
 struct err *memusagestat_draw(const struct memusagestat_options *asked, const char *input)
@@ -127,7 +145,7 @@ struct err *memusagestat_draw(const struct memusagestat_options *asked, const ch
 		err = reading_output_open(&output, options.output, input);
 	if (err)
 		return err;
-	err = reading_output_close(&output, plot_input(&plot, &options, asked, output.file));
+	err = reading_output_close(&output, plot_input(&plot, asked, output.file));
 	arena_deinit(&plot.arena);
 	return err;
 }

@@ -10,7 +10,13 @@
 
 enum plot_kind { PLOT_TIMELINE, PLOT_HISTOGRAM, PLOT_LIFETIMES, PLOT_HEATMAP, PLOT_RATE };
 enum plot_x { PLOT_X_DEFAULT = -1, PLOT_X_TIME, PLOT_X_NUMBER };
-enum { PLOT_BY_NONE = -1, PLOT_RSS_DEFAULT = -1, PLOT_RSS_YES = 0, PLOT_RSS_NO = 1 };
+enum {
+	PLOT_BY_NONE = -1,
+	PLOT_STACK_DEFAULT = -1,
+	PLOT_RSS_DEFAULT = -1,
+	PLOT_RSS_YES = 0,
+	PLOT_RSS_NO = 1
+};
 
 struct plot_options {
 	const char *input;
@@ -24,7 +30,7 @@ struct plot_options {
 	int rss;
 	bool shows_allocated;
 	bool shows_total;
-	int stack;   /* enum timeline_stack */
+	int stack;   /* enum timeline_stack, or PLOT_STACK_DEFAULT */
 	int metric;  /* enum bars_metric */
 	int buckets; /* enum bars_buckets */
 	int what;    /* enum heat_what */
@@ -49,6 +55,13 @@ struct plot {
 
 struct err *plot_tape(struct plot *plot, FILE *out);
 struct err *plot_memusage(struct plot *plot, FILE *out);
+
+/*
+ * Heap and stack of a tape, as if it were its data file. with_mappings: count mmap and its kin;
+ * needs_stack: a tape without depths of stacks is an error.
+ */
+struct err *plot_memusage_of_tape(const struct plot *plot, bool with_mappings, bool needs_stack,
+				  FILE *out);
 
 /* One line a record, to be compared with what others read from the file. */
 struct err *plot_memusage_entries(const struct plot_options *options, FILE *out);

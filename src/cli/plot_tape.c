@@ -153,13 +153,40 @@ static enum model_depth depth_of(const struct plot_options *options)
 
 static struct err *check(const struct plot_options *options)
 {
-	if (options->stack != TIMELINE_STACK_SAME || options->shows_total)
-		return err_new(ERR_USAGE, "--stack and --total are for data files of memusage: "
-					  "a tape does not tell how deep stacks were");
 	if (options->clock_hz > 0 || options->prints_entries)
 		return err_new(ERR_USAGE, "--clock and --print-parsed-entries are for data files "
 					  "of memusage");
 	return NULL;
+}
+
+/* What goes with a picture of heap and stack. */
+static struct err *check_stack(const struct plot_options *options)
+{
+	if (options->kind != PLOT_TIMELINE)
+		return err_new(ERR_USAGE, "--stack and --total are for a timeline");
+	if (options->by != PLOT_BY_NONE || options->shows_allocated || options->part.filter ||
+	    options->part.from || options->part.until || options->rss == PLOT_RSS_YES)
+		return err_new(ERR_USAGE,
+			       "--stack and --total show heap and stack of a whole tape, "
+			       "without --by, --allocated, --rss, --filter, --from and "
+			       "--until");
+	return check(options);
+}
+
+static struct err *draw_stack(const struct plot *plot, FILE *out)
+{
+	struct plot_options options = *plot->options;
+	struct plot with_stack = *plot;
+	struct err *err = check_stack(&options);
+
+	if (err)
+		return err;
+	if (options.x == PLOT_X_DEFAULT)
+		options.x = PLOT_X_TIME;
+	if (!options.title)
+		options.title = names_short_path(options.input);
+	with_stack.options = &options;
+	return plot_memusage_of_tape(&with_stack, false, true, out);
 }
 
 struct err *plot_tape(struct plot *plot, FILE *out)
@@ -168,8 +195,12 @@ struct err *plot_tape(struct plot *plot, FILE *out)
 	CLEAN(model_destroy) struct model *model = NULL;
 	CLEAN(names_destroy) struct names *names = NULL;
 	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
-	struct err *err = check(options);
+	struct err *err;
 
+	if (options->shows_total ||
+	    (options->stack != PLOT_STACK_DEFAULT && options->stack != TIMELINE_STACK_NONE))
+		return draw_stack(plot, out);
+	err = check(options);
 	if (!err)
 		err = reading_symbols_init(&symbols, &options->symbols, options->input);
 	if (!err)

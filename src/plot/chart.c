@@ -4,6 +4,8 @@
 
 static const double LINE = 1.5; /* from one line of text to the next, in sizes of its font */
 
+enum { WORDS_WIDTH_MIN = 200, WORDS_HEIGHT_MIN = 150, FONT_TINY = 6 };
+
 struct canvas_font chart_font(const struct chart *chart, enum canvas_anchor anchor)
 {
 	return (struct canvas_font) {
@@ -33,17 +35,21 @@ static void text_line(struct chart *chart, const struct canvas_font *font, const
 void chart_begin(struct chart *chart, struct canvas *canvas, const struct chart_settings *settings)
 {
 	const double width = settings->canvas.width, height = settings->canvas.height;
-	const double font = fmin(fmax(sqrt(width * height) / 62, 8.5), 40);
+	const bool is_tiny = width < WORDS_WIDTH_MIN || height < WORDS_HEIGHT_MIN;
+	const double font = is_tiny ? FONT_TINY : fmin(fmax(sqrt(width * height) / 62, 8.5), 40);
 	struct canvas_font heading = { .size = font * 1.5, .is_bold = true };
 
 	*chart = (struct chart) {
 		.canvas = canvas,
 		.theme = settings->theme,
 		.font = font,
+		.is_tiny = is_tiny,
 		.room = { font * 1.2, font, width - font * 2.4, height - font * 1.8 },
 	};
 	heading.rgba = chart->theme->ink;
 	canvas_rect(canvas, (struct canvas_box) { 0, 0, width, height }, chart->theme->paper, NULL);
+	if (is_tiny)
+		return;
 	text_line(chart, &heading, settings->title);
 	if (settings->subtitle && height >= font * 16) {
 		const struct canvas_font soft = chart_font(chart, CANVAS_LEFT);
@@ -75,7 +81,7 @@ void chart_keys(struct chart *chart, const struct chart_key *keys, size_t count)
 	const struct canvas_font font = chart_font(chart, CANVAS_LEFT);
 	double x = chart->room.x;
 
-	if (count == 0)
+	if (count == 0 || chart->is_tiny)
 		return;
 	take_top(chart, chart->font);
 	for (size_t i = 0; i < count; i++) {
@@ -119,6 +125,8 @@ void chart_side_keys(struct chart *chart, const char *heading, const struct char
 	double values, width = side_width(chart, keys, count, &values);
 	double x, end, y = chart->room.y + chart->font;
 
+	if (chart->is_tiny)
+		return;
 	width = fmin(width, chart->room.width * .38);
 	x = chart->room.x + chart->room.width - width;
 	end = chart->room.x + chart->room.width;
@@ -345,7 +353,8 @@ static void draw_titles(const struct chart *chart)
 void chart_axes(struct chart *chart, const struct axis *x, const struct axis *y,
 		const struct axis *y2)
 {
-	const double top = chart->font * 2.2, bottom = chart->font * 3.1;
+	const double top = chart->font * (chart->is_tiny ? .5 : 2.2);
+	const double bottom = chart->font * (chart->is_tiny ? 1.5 : 3.1);
 	const double height = chart->room.height - top - bottom;
 	const unsigned count = (unsigned)fmax(height / (chart->font * 3.2), 2);
 	double left, right = chart->font * 1.6;
@@ -371,7 +380,8 @@ void chart_axes(struct chart *chart, const struct axis *x, const struct axis *y,
 	draw_x(chart);
 	if (y2)
 		draw_y2(chart);
-	draw_titles(chart);
+	if (!chart->is_tiny)
+		draw_titles(chart);
 }
 
 void chart_axes_above(struct chart *chart, double share, const struct axis *x, const struct axis *y)
@@ -399,6 +409,8 @@ void chart_note(const struct chart *chart, double x, double y, uint32_t rgba, co
 	const double right = chart->plot.x + chart->plot.width;
 	double width, left = x + gap, baseline = y - gap;
 
+	if (chart->is_tiny)
+		return;
 	font.is_bold = true;
 	font.rgba = chart->theme->ink;
 	width = canvas_text_width(chart->canvas, &font, text);

@@ -1,7 +1,7 @@
 /*
  * chart: what is around the curves - title, axes with their ticks, legend - and where on the paper
  * a value is. Everything is laid out from the size of the paper, and texts are measured, so that
- * nothing overlaps at any size. Internal to plot.
+ * nothing overlaps at any size; a thumbnail has curves and numbers only. Internal to plot.
  *
  *	chart_begin(&chart, canvas, &settings);		paper, title
  *	chart_keys(&chart, keys, key_count);		legend
@@ -47,6 +47,7 @@ struct chart {
 	struct canvas *canvas;
 	const struct theme *theme;
 	double font;	   /* size of labels */
+	bool is_tiny;	   /* a thumbnail: curves and numbers, no words */
 	double labels_min; /* room for labels at the left, so that charts above each other align */
 	struct canvas_box room; /* what is left of the paper */
 	struct canvas_box plot; /* where curves are */

@@ -223,7 +223,7 @@ def test_nothing_is_overwritten_unasked(shop):
 
 @pytest.mark.parametrize("words", [
     ["--width", "10"], ["--height", "99999"], ["--dpi", "0"], ["--top", "0"], ["--top", "99"],
-    ["--kind", "pie"], ["--stack", "none"], ["--total"], ["--clock", "5"], ["--from", "x"],
+    ["--kind", "pie"], ["--stack", "same-scale"], ["--total"], ["--clock", "5"], ["--from", "x"],
     ["--from", "end", "--until", "start"], ["--time", "--x", "number"], ["--filter", "size >"],
 ])
 def test_nonsense_is_refused_and_leaves_nothing(shop, words):

@@ -1,0 +1,43 @@
+/*
+ * api_trees: the tree of functions that a call asks for.
+ */
+#ifndef MEMTAPE_HTTP_API_TREES_H
+#define MEMTAPE_HTTP_API_TREES_H
+
+#include "http/api_parts.h"
+#include "query/tree.h"
+
+/* The words of `dir`. */
+extern const char *const api_direction_words[];
+
+#define API_PARAM_DIRECTION                                                                        \
+	{                                                                                          \
+		.name = "dir", .kind = PARAM_CHOICE, .words = api_direction_words,                 \
+		.doc = "down: from main to those who allocate; up: from them to main",             \
+		.missing = "down"                                                                  \
+	}
+
+struct api_tree_settings {
+	const char *path; /* the parameter with the way from the root */
+	uint32_t share_min;
+	uint32_t depth_max; /* below the end of the path */
+	enum walk_mode mode;
+	bool merges_recursion;
+	bool has_focus;	     /* there is a parameter `focus` */
+	bool may_be_partial; /* sums without what the measure does not need will do */
+};
+
+struct api_tree {
+	struct names *names;
+	struct sums sums;
+	const uint64_t *path; /* hashes of the way from the root, that of the focus first */
+	size_t path_count;
+	struct tree tree;
+	bool is_part; /* of all nodes, only some were looked for */
+};
+
+/* By the parameters m, at, dir and those of a selection. */
+struct err *api_tree_find(struct call *call, const struct api_tree_settings *settings,
+			  struct api_tree *tree_ret);
+
+#endif

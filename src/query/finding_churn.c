@@ -8,7 +8,7 @@
 
 enum {
 	TEMPORARY_PERCENT = 50, /* of its allocations: else it is not what the function does */
-	RATE_MIN = 10000	/* a second, while it is at work: half a millisecond of each */
+	RATE_MIN = 20000	/* a second, while it is at work: some milliseconds of each */
 };
 
 struct churn {

@@ -7,8 +7,8 @@
 #include "query/finding.h"
 #include "query/fit.h"
 
-/* While a program starts it builds up, whatever it does. */
-static const uint64_t DURATION_MIN_NS = 1000000000;
+/* A program that runs for less builds up what it works on, and that is all it does. */
+static const uint64_t DURATION_MIN_NS = 2000000000;
 
 enum {
 	PEAK_SHARE = 200,     /* 0.5 % of the peak: what never ends to grow becomes large */

@@ -2,6 +2,7 @@
  * rss_kept: live bytes came down after the peak, but pages of the heap without any block in them
  * stayed resident.
  */
+#include "base/sort.h"
 #include "query/finding.h"
 #include "query/space_waste.h"
 
@@ -23,47 +24,70 @@ static bool is_kept(const struct finding_search *search, const struct rss_sample
 }
 
 struct stretch {
-	const struct rss_sample *first;
-	const struct rss_sample *last;
-	const struct rss_sample
-		*least; /* the one with least free memory: that much, all the time */
+	size_t first; /* samples */
+	size_t last;
+	uint64_t ns;
 };
-
-static uint64_t length(const struct stretch *stretch)
-{
-	return stretch->first ? stretch->last->ns - stretch->first->ns : 0;
-}
 
 /* The longest time during which every measured sample shows it. */
 static struct stretch longest_stretch(const struct finding_search *search)
 {
 	const struct rss_sample_vec *samples = &search->rss.samples;
 	struct stretch best = { 0 }, now = { 0 };
+	bool is_in = false;
 
 	for (size_t i = 0; i < samples->count; i++) {
 		const struct rss_sample *sample = &samples->items[i];
 
 		if (!sample->is_measured)
 			continue;
-		if (!is_kept(search, sample)) {
-			now = (struct stretch) { 0 };
-			continue;
-		}
-		if (!now.first)
-			now.first = now.least = sample;
-		now.last = sample;
-		if (sample->bands[RSS_FREE] < now.least->bands[RSS_FREE])
-			now.least = sample;
-		if (length(&now) >= length(&best))
+		if (!is_in)
+			now.first = i;
+		is_in = is_kept(search, sample);
+		now.last = i;
+		now.ns = sample->ns - samples->items[now.first].ns;
+		if (is_in && now.ns > best.ns)
 			best = now;
 	}
 	return best;
 }
 
-static struct err *tell(struct finding_search *search, const struct finder *finder,
-			const struct stretch *stretch, const struct space_waste *waste)
+/*
+ * The sample with the median of free memory: while blocks are being freed there is less, and at the
+ * end of a program more.
+ */
+static struct err *median(const struct finding_search *search, const struct stretch *stretch,
+			  const struct rss_sample **sample_ret)
 {
-	const struct rss_sample *sample = stretch->least;
+	const struct rss_sample *samples = search->rss.samples.items;
+	CLEAN(free)
+	struct sort_pair *order = calloc(stretch->last - stretch->first + 1, sizeof(*order));
+	size_t count = 0;
+
+	if (!order)
+		return err_nomem();
+	for (size_t i = stretch->first; i <= stretch->last; i++)
+		if (samples[i].is_measured)
+			order[count++] = (struct sort_pair) { (uint64_t)samples[i].bands[RSS_FREE],
+							      (uint32_t)i };
+	if (!sort_pairs(order, count))
+		return err_nomem();
+	*sample_ret = &samples[order[count / 2].index];
+	return NULL;
+}
+
+static bool is_worth(const struct space_waste *waste, const struct rss_sample *sample)
+{
+	const uint64_t bytes = waste->free_pages << SPACE_PAGE_SHIFT;
+
+	return bytes >= FINDING_LARGE_MIN &&
+	       finding_is_share(bytes, sample->rss_bytes, FREE_PERCENT);
+}
+
+static struct err *tell(struct finding_search *search, const struct finder *finder,
+			const struct stretch *stretch, const struct rss_sample *sample,
+			const struct space_waste *waste)
+{
 	CLEAN(str_deinit) struct str evidence = { 0 };
 	const struct finding finding = {
 		.bytes = waste->free_pages << SPACE_PAGE_SHIFT,
@@ -88,7 +112,7 @@ static struct err *tell(struct finding_search *search, const struct finder *find
 	str_add(&evidence, " of the heap had no block in them, ");
 	str_add_percent(&evidence, waste->tail_pages, waste->free_pages);
 	str_add(&evidence, " of them behind the last block of their region; so it was for ");
-	str_add_duration(&evidence, length(stretch));
+	str_add_duration(&evidence, stretch->ns);
 	return finding_add(search, finder, finding, &evidence);
 }
 
@@ -97,17 +121,19 @@ static struct err *find(struct finding_search *search, const struct finder *find
 	const struct stretch stretch = longest_stretch(search);
 	CLEAN(space_waste_deinit) struct space_waste waste = { 0 };
 	CLEAN(space_destroy) struct space *space = NULL;
+	const struct rss_sample *sample = NULL;
 	struct err *err;
 
-	if (!stretch.first || length(&stretch) < search->duration_ns / DURATION_SHARE)
+	if (stretch.ns == 0 || stretch.ns < search->duration_ns / DURATION_SHARE)
 		return NULL;
-	err = space_create(search->model, &space);
+	err = median(search, &stretch, &sample);
 	if (!err)
-		err = space_waste_find(search->model, space, stretch.least->ns, search->arena,
-				       &waste);
-	if (err || waste.free_pages << SPACE_PAGE_SHIFT < FINDING_LARGE_MIN)
+		err = space_create(search->model, &space);
+	if (!err)
+		err = space_waste_find(search->model, space, sample->ns, search->arena, &waste);
+	if (err || !is_worth(&waste, sample))
 		return err;
-	return tell(search, finder, &stretch, &waste);
+	return tell(search, finder, &stretch, sample, &waste);
 }
 
 const struct finder finder_rss_kept = {

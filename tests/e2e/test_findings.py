@@ -328,8 +328,8 @@ def test_a_short_run_is_no_growth(made):
     program = Program()
     stack = program.stack("build")
     for i in range(100):
-        program.alloc(i * 5, 100 * KIB, stack)
-    assert kinds(made(program, 990)) == []
+        program.alloc(i * 10, 100 * KIB, stack)
+    assert kinds(made(program, 1_990)) == []
 
 
 def test_blocks_larger_than_asked_for(made):
@@ -360,11 +360,17 @@ def test_churn_has_to_be_quick(made):
 
 def test_churn_of_known_lifetime(made):
     program = Program()
-    churn(program, program.stack("quick"), 12_000, 50)
-    finding, = findings(made(program, 700))["findings"]
+    churn(program, program.stack("quick"), 12_000, 25)
+    finding, = findings(made(program, 400))["findings"]
     assert (finding["type"], finding["bytes"], finding["count"]) == ("churn", 6_000_000, 12_000)
     assert re.search(r"half of them lived at most 30[01] ns", finding["evidence"])
-    assert re.search(r"20,00\d a second", finding["evidence"])
+    assert re.search(r"40,00\d a second", finding["evidence"])
+
+
+def test_churn_of_a_few_is_none(made):
+    program = Program()
+    churn(program, program.stack("rare"), 9_000, 25)
+    assert kinds(made(program, 400)) == []
 
 
 def test_functions_of_one_name_are_told_apart(made):

@@ -55,7 +55,7 @@ FRAME static void grow(void)
 {
 	for (int i = 0; i < 1000; i++) {
 		keep(touched(4001));
-		wait_ms(1);
+		wait_ms(2);
 	}
 }
 

@@ -209,8 +209,8 @@ static struct err *serve_until_signal(const struct serve_options *options, struc
 
 	if (!err)
 		err = tell(options, listener, &server->guard.token);
-	if (!err)
-		sigwaitinfo(signals, NULL);
+	while (!err && sigwaitinfo(signals, NULL) < 0)
+		; /* stopped and continued, or looked at by a debugger */
 	return err;
 }
 

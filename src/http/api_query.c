@@ -102,12 +102,11 @@ static struct err *end(void *context)
 	return NULL;
 }
 
-static bool is_over(void *context)
+static bool is_cancelled(void *context)
 {
-	struct err *err = call_check(context);
+	const struct call *call = context;
 
-	err_destroy(err);
-	return err != NULL;
+	return call->limits.cancel && __atomic_load_n(call->limits.cancel, __ATOMIC_RELAXED);
 }
 
 static struct err *statement_run(struct call *call, struct names *names, struct output *output)
@@ -116,7 +115,7 @@ static struct err *statement_run(struct call *call, struct names *names, struct 
 		.memory_bytes = call->server->settings.sql_memory_bytes,
 		.timeout_ns = call_time_left_ns(call),
 		.stays_in_memory = true,
-		.is_interrupted = is_over,
+		.is_interrupted = is_cancelled,
 		.context = call,
 	};
 	const struct sql_sink sink = { begin, row, end, output };

@@ -14,8 +14,11 @@
 enum {
 	POOL_BYTES = 40 << 10, /* of one connection: the header, what is made of it, the answer's */
 	TICK_MS = 50,	       /* between looks at connections while there are any */
-	SEND_RATE = 64 << 10   /* bytes a second that a client has to take at least */
+	MHD_CONNECTIONS = 4 * DAEMON_CONNECTIONS, /* never reached: see watcher_run */
+	SEND_RATE = 64 << 10 /* bytes a second that a client has to take at least */
 };
+
+static const uint64_t PENDING_NS = UINT64_C(2) * 1000000000;
 
 enum phase { PHASE_WAITING, PHASE_RUNNING, PHASE_SENDING };
 
@@ -34,6 +37,9 @@ struct daemon {
 	struct MHD_Daemon *mhd;
 	pthread_mutex_t lock; /* connections, and what is in them but cancel */
 	struct connection *connections;
+	unsigned connection_count;
+	unsigned pending_count; /* given to MHD, which has not told of them yet */
+	uint64_t pending_ns;	/* when the last was */
 	int stop_fd;
 	pthread_t watcher;
 	bool has_watcher;
@@ -86,6 +92,8 @@ static void connection_begin(struct daemon *daemon, struct MHD_Connection *mhd, 
 	pthread_mutex_lock(&daemon->lock);
 	connection->next = daemon->connections;
 	daemon->connections = connection;
+	daemon->connection_count++;
+	daemon->pending_count -= daemon->pending_count > 0;
 	pthread_mutex_unlock(&daemon->lock);
 }
 
@@ -99,8 +107,10 @@ static void connection_end(struct daemon *daemon, struct connection *connection)
 	pthread_mutex_lock(&daemon->lock);
 	while (*at && *at != connection)
 		at = &(*at)->next;
-	if (*at)
+	if (*at) {
 		*at = connection->next;
+		daemon->connection_count--;
+	}
 	pthread_mutex_unlock(&daemon->lock);
 	free(connection);
 }
@@ -137,17 +147,21 @@ static void connection_watch(struct connection *connection, uint64_t now)
 	}
 }
 
-static bool connections_watch(struct daemon *daemon)
+/* How many more may come; *are_any_ret: whether some are here to be looked at. */
+static unsigned connections_watch(struct daemon *daemon, bool *are_any_ret)
 {
 	const uint64_t now = now_ns();
-	bool are_any;
+	unsigned count;
 
 	pthread_mutex_lock(&daemon->lock);
-	are_any = daemon->connections != NULL;
 	for (struct connection *at = daemon->connections; at; at = at->next)
 		connection_watch(at, now);
+	if (now - daemon->pending_ns > PENDING_NS) /* MHD could not take them and said nothing */
+		daemon->pending_count = 0;
+	count = daemon->connection_count + daemon->pending_count;
 	pthread_mutex_unlock(&daemon->lock);
-	return are_any;
+	*are_any_ret = count > 0;
+	return count < DAEMON_CONNECTIONS ? DAEMON_CONNECTIONS - count : 0;
 }
 
 static void accept_one(struct daemon *daemon, int listen_fd)
@@ -157,11 +171,20 @@ static void accept_one(struct daemon *daemon, int listen_fd)
 	const int fd =
 		accept4(listen_fd, (struct sockaddr *)&address, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
+	if (fd < 0)
+		return;
+	pthread_mutex_lock(&daemon->lock);
+	daemon->pending_count++;
+	daemon->pending_ns = now_ns();
+	pthread_mutex_unlock(&daemon->lock);
 	/* What cannot be taken is closed by MHD. */
-	if (fd >= 0)
-		MHD_add_connection(daemon->mhd, fd, (struct sockaddr *)&address, len);
+	MHD_add_connection(daemon->mhd, fd, (struct sockaddr *)&address, len);
 }
 
+/*
+ * Connections are accepted here and not by MHD, for several sockets and for their limit: beyond it
+ * they wait in the kernel's queue. (At its own limit MHD 0.9.75 locks itself up.)
+ */
 static void *watcher_run(void *context)
 {
 	struct daemon *daemon = context;
@@ -171,14 +194,17 @@ static void *watcher_run(void *context)
 	for (size_t i = 0; i < count; i++)
 		fds[i + 1] = (struct pollfd) { .fd = daemon->listener->fds[i], .events = POLLIN };
 	for (;;) {
-		const bool are_any = connections_watch(daemon);
+		bool are_any;
+		unsigned room = connections_watch(daemon, &are_any);
 
-		poll(fds, count + 1, are_any ? TICK_MS : -1);
+		poll(fds, room ? count + 1 : 1, are_any ? TICK_MS : -1);
 		if (fds[0].revents)
 			return NULL;
-		for (size_t i = 0; i < count; i++) {
-			if (fds[i + 1].revents)
+		for (size_t i = 0; i < count && room > 0; i++) {
+			if (fds[i + 1].revents) {
 				accept_one(daemon, fds[i + 1].fd);
+				room--;
+			}
 		}
 	}
 }
@@ -231,9 +257,10 @@ static struct MHD_Response *response_body(struct answer *answer)
 			close(fd);
 		return response;
 	}
-	if (!answer->blob)
-		return MHD_create_response_from_buffer(answer->size, (void *)answer->bytes,
-						       MHD_RESPMEM_PERSISTENT);
+	if (!answer->blob || answer->blob->size == 0)
+		return MHD_create_response_from_buffer(
+			answer->blob ? 0 : answer->size,
+			answer->blob ? (void *)"" : (void *)answer->bytes, MHD_RESPMEM_PERSISTENT);
 	response = MHD_create_response_from_buffer_with_free_callback_cls(
 		answer->blob->size, answer->blob->bytes, (MHD_ContentReaderFreeCallback)blob_put,
 		answer->blob);
@@ -448,7 +475,7 @@ static struct MHD_Daemon *mhd_start(struct daemon *daemon)
 
 	return MHD_start_daemon(flags, 0, NULL, NULL, on_access, daemon,  /* the rest is options */
 				MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL, /* first, to catch all */
-				MHD_OPTION_CONNECTION_LIMIT, (unsigned)DAEMON_CONNECTIONS,
+				MHD_OPTION_CONNECTION_LIMIT, (unsigned)MHD_CONNECTIONS,
 				MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)POOL_BYTES,
 				MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)DAEMON_STALL_S,
 				MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK,

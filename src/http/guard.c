@@ -12,7 +12,7 @@ struct err *guard_allow(struct guard *guard, const char *host, unsigned port)
 	CLEAN(str_deinit) struct str text = { 0 };
 
 	str_printf(&text, is_bare_v6 ? "[%s]" : "%s", host);
-	if (!has_port)
+	if (!has_port && port)
 		str_printf(&text, ":%u", port);
 	if (text.failed)
 		return err_nomem();

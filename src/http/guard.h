@@ -19,7 +19,7 @@ struct guard {
 	size_t host_count;
 };
 
-/* host is a name or address, with a port or not: then this one is added. */
+/* host is a name or address, with a port or not: then this one is added, if it is not 0. */
 struct err *guard_allow(struct guard *guard, const char *host, unsigned port);
 
 struct refusal {

@@ -78,33 +78,39 @@ struct err *sink_open(struct sink *sink, const struct sweep_limits *limits)
 struct err *sink_open_file(struct sink *sink, const struct sweep_limits *limits, uint64_t bytes_max)
 {
 	const char *dir = getenv("TMPDIR");
+	struct err *err;
 
 	dir = dir && *dir ? dir : "/tmp";
 	*sink = (struct sink) { .fd = -1, .limits = limits, .bytes_max = bytes_max };
 	sink->fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (sink->fd < 0)
 		return err_errno("create a temporary file in %s", dir);
-	return open_stream(sink, file_write);
+	err = open_stream(sink, file_write);
+	if (err)
+		close(sink->fd);
+	return err;
 }
 
 struct err *sink_close(struct sink *sink, struct err *err, struct answer *answer)
 {
-	CLEAN(close) int fd = sink->fd;
-	CLEAN(free) char *bytes = sink->bytes;
-
+	/* Closing writes what is still in the stream. */
 	if (sink->out && fclose(sink->out) != 0 && !err && !sink->err)
 		sink->err = err_errno("write the answer");
 	if (sink->err) {
 		err_destroy(err);
 		err = sink->err;
 	}
-	if (err)
+	if (err) {
+		free(sink->bytes);
+		if (sink->fd >= 0)
+			close(sink->fd);
 		return err;
-	if (fd >= 0) {
-		answer->fd = steal_fd(&fd);
+	}
+	if (sink->fd >= 0) {
+		answer->fd = sink->fd;
 		answer->size = sink->size;
 		return NULL;
 	}
-	answer->blob = blob_create(steal(bytes), sink->size);
+	answer->blob = blob_create(sink->bytes, sink->size);
 	return answer->blob ? NULL : err_nomem();
 }

@@ -26,8 +26,8 @@ struct err *sink_open_file(struct sink *sink, const struct sweep_limits *limits,
 			   uint64_t bytes_max);
 
 /*
- * Takes what the writer returned: on success the answer has what was written. An error of the sink
- * is preferred to the one that it caused.
+ * Ends an opened sink. Takes what the writer returned: on success the answer has what was written.
+ * An error of the sink is preferred to the one that it caused.
  */
 struct err *sink_close(struct sink *sink, struct err *err, struct answer *answer);
 

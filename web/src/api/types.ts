@@ -120,6 +120,8 @@ export interface Flame extends Head {
 	unit: "bytes" | "count";
 	boxes: number;
 	of: number; /* nodes of the whole tree */
+	root: Hex[]; /* the way to box 0 */
+	root_names: string[];
 	names: string[];
 	modules: string[];
 	hashes: Hex[]; /* of names: 16 digits, the same in every tape */

@@ -1,0 +1,94 @@
+/* Above the flame graph: measure, layout, colour, search. */
+import type { JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import * as format from "../format";
+import { METRIC } from "../metrics";
+import { at, metric, setOption, update } from "../store";
+import { atText } from "../clock";
+import type { Metric } from "../url";
+import { Popover, Segmented } from "../ui/basics";
+import { IconCheck, IconChevron, IconSearch } from "../ui/icons";
+import type { Matches } from "./graph";
+import { COLOURINGS, colouringNow, LAYOUTS, layoutNow, layoutSet, merges, searched, shows } from "./view";
+
+export const MEASURES: readonly Metric[] = ["peak", "allocated", "count", "leaked", "temporary", "live", "leaked_count", "temporary_bytes", "wasted"];
+const IN_SIGHT = 5;
+const TYPING_MS = 150;
+
+function Measures(): JSX.Element {
+	const rest = MEASURES.slice(IN_SIGHT), chosen = rest.includes(metric.value);
+	const inSight = [...MEASURES.slice(0, IN_SIGHT), ...(chosen ? [metric.value] : [])];
+	return (
+		<div class="row">
+			<Segmented label="Measure" value={metric.value} onChange={(m) => update({ metric: m })}
+				choices={inSight.map((m) => ({ value: m, label: m === "live" ? `Live ${atText()}` : METRIC[m].title, title: METRIC[m].meaning }))} />
+			<Popover label="More measures" button={<>More <IconChevron /></>} class="button small">
+				{(close) => rest.map((m) => (
+					<button key={m} type="button" class="menu-item" title={METRIC[m].meaning} onClick={() => { update({ metric: m }); close(); }}>
+						{METRIC[m].title}{m === "live" && at.value === null ? " (the peak)" : ""}
+					</button>
+				))}
+			</Popover>
+		</div>
+	);
+}
+
+function Looks(): JSX.Element {
+	const item = (label: string, on: boolean, act: () => void) => (
+		<button key={label} type="button" class="menu-item" role="menuitemcheckbox" aria-checked={on} onClick={act}><span class="menu-check">{on && <IconCheck />}</span>{label}</button>
+	);
+	return (
+		<Popover label="Colour and folding" button={<>Colour: {COLOURINGS.find((c) => c.value === colouringNow())!.label} <IconChevron /></>} class="button small" end>
+			{() => (
+				<div role="menu" aria-label="Colour and folding">
+					{COLOURINGS.map((c) => item(`by ${c.label}`, c.value === colouringNow(), () => setOption("col", c.value === "module" ? null : c.value)))}
+					<hr />
+					{item("recursion as one box (r)", merges(), () => setOption("rec", merges() ? null : "merge"))}
+					{item("allocators and program start, too", shows(), () => setOption("fold", shows() ? null : "0"))}
+				</div>
+			)}
+		</Popover>
+	);
+}
+
+function Search(props: { matches: Matches | null; total: number; onCycle: (step: number) => void }): JSX.Element {
+	const [text, setText] = useState(searched());
+	const field = useRef<HTMLInputElement>(null);
+	useEffect(() => { if (document.activeElement !== field.current) setText(searched()); }, [searched()]);
+	useEffect(() => {
+		const later = setTimeout(() => { if (text !== searched()) setOption("find", text || null, "replace"); }, TYPING_MS);
+		return () => clearTimeout(later);
+	}, [text]);
+	const { matches } = props;
+	return (
+		<label class="flame-search">
+			<IconSearch /><span class="sr">Search functions; a regular expression</span>
+			<input ref={field} id="flame-search" type="search" placeholder="Search" spellcheck={false} autocomplete="off" value={text} onInput={(e) => setText(e.currentTarget.value)}
+				onKeyDown={(e) => {
+					if (e.key === "Enter")
+						props.onCycle(e.shiftKey ? -1 : 1);
+					else if (e.key === "Escape") {
+						setText("");
+						setOption("find", null, "replace");
+						e.currentTarget.blur();
+					} else
+						return;
+					e.preventDefault();
+					e.stopPropagation();
+				}} />
+			{searched() && matches && <output class="num" title="frames that match, and their share together">{matches.boxes.length} · <b>{format.percent(props.total ? matches.value / props.total : 0)}</b></output>}
+		</label>
+	);
+}
+
+export function Toolbar(props: { matches: Matches | null; total: number; onCycle: (step: number) => void }): JSX.Element {
+	return (
+		<div class="flame-tools" role="group" aria-label="View">
+			<Measures />
+			<Segmented label="Layout" value={layoutNow()} choices={LAYOUTS} onChange={layoutSet} />
+			<span class="grow" />
+			<Looks />
+			<Search {...props} />
+		</div>
+	);
+}

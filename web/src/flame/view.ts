@@ -1,0 +1,50 @@
+/* What the flame graph page is set to: options of the address, and what they mean for a request. */
+import type { Params } from "../api/client";
+import { metricParams, option, path, setOption } from "../store";
+import type { Hex } from "../api/types";
+import type { Colouring } from "./colours";
+
+export type Layout = "icicle" | "flame" | "inverted" | "sandwich";
+
+export const LAYOUTS: readonly { value: Layout; label: string; title: string }[] = [
+	{ value: "icicle", label: "Icicle", title: "main on top, what it calls below" },
+	{ value: "flame", label: "Flame", title: "main at the bottom" },
+	{ value: "inverted", label: "Inverted", title: "the functions that allocate on top, their callers below" },
+	{ value: "sandwich", label: "Sandwich", title: "one function: its callers above, what it calls below" },
+];
+export const COLOURINGS: readonly { value: Colouring; label: string }[] = [
+	{ value: "module", label: "module" }, { value: "namespace", label: "namespace" }, { value: "self", label: "own share" },
+];
+
+const WIDTH_STEP = 64;
+
+export function layoutNow(): Layout {
+	const word = option("lay", "icicle");
+	return LAYOUTS.find((l) => l.value === word)?.value ?? "icicle";
+}
+export function layoutSet(layout: Layout): void {
+	setOption("lay", layout === "icicle" ? null : layout);
+}
+export function colouringNow(): Colouring {
+	const word = option("col", "module");
+	return COLOURINGS.find((c) => c.value === word)?.value ?? "module";
+}
+export const merges = () => option("rec") === "merge";
+export const shows = () => option("fold") === "0"; /* the machinery of allocation, too */
+export const searched = () => option("find");
+
+/* A width that does not ask anew for every pixel of a window being resized. */
+function widthOf(px: number): number {
+	return Math.max(WIDTH_STEP, Math.min(8192, Math.ceil(px / WIDTH_STEP) * WIDTH_STEP));
+}
+
+export function flameParams(px: number, layout: Layout, focus: Hex | null, isUp = false): Params | null {
+	if (px <= 0 || (layout === "sandwich" && !focus))
+		return null;
+	const dir = layout === "inverted" || isUp ? "up" : "down";
+	const root = layout !== "sandwich" && path.value.length > 0 ? { root: path.value.join(".") } : {};
+	return {
+		...metricParams(), ...root, ...(layout === "sandwich" ? { focus: focus! } : {}), dir, px: widthOf(px),
+		...(merges() ? { recursion: "merge" } : {}), ...(shows() ? { fold: 0 } : {}),
+	};
+}

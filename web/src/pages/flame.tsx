@@ -1,0 +1,150 @@
+/* Where the memory is: stacks as boxes, as wide as what was allocated in them. */
+import type { JSX } from "preact";
+import { useCallback, useMemo, useState } from "preact/hooks";
+import { useApi } from "../api/use";
+import type { Answer } from "../api/use";
+import type { Flame, Hex } from "../api/types";
+import { addTerm, quote } from "../filter";
+import { FlameCanvas } from "../flame/canvas";
+import { painterOf } from "../flame/colours";
+import type { Legend as Entry } from "../flame/colours";
+import { Crumbs } from "../flame/crumbs";
+import type { Graph, Matches } from "../flame/graph";
+import { searchOf } from "../flame/graph";
+import { Inspector } from "../flame/inspector";
+import { MEASURES, Toolbar } from "../flame/toolbar";
+import { colouringNow, flameParams, layoutNow, layoutSet, merges, searched } from "../flame/view";
+import * as format from "../format";
+import { useKeys } from "../keys";
+import type { KeyMap } from "../keys";
+import { METRIC } from "../metrics";
+import { rankedModules } from "../palette";
+import { filter, frame, metric, path, range, setOption, update } from "../store";
+import { theme } from "../theme";
+import { Minimap } from "../timeline/minimap";
+import { Legend } from "../ui/basics";
+import { IconFlame } from "../ui/icons";
+import { Empty, EmptyByFilter, Loading, Shown } from "../ui/states";
+import { copyText } from "../ui/toast";
+import { pageHref } from "./links";
+import type { Page } from "./registry";
+import "../flame/flame.css";
+
+const choose = (hash: Hex | null) => { if (hash !== frame.value) update({ frame: hash }, "replace"); };
+
+/* The colours of everything that is drawn, and what they mean. */
+function usePainter(): { painter: (graph: Graph) => ReturnType<typeof painterOf>; legend: readonly Entry[] } {
+	const [legend, setLegend] = useState<readonly Entry[]>([]);
+	const colouring = colouringNow(), look = theme.value, modules = rankedModules.value;
+	const painter = useCallback((graph: Graph) => {
+		const made = painterOf(graph, colouring, look);
+		queueMicrotask(() => setLegend((l) => (JSON.stringify(l) === JSON.stringify(made.legend) ? l : made.legend)));
+		return made;
+	}, [colouring, look, modules]);
+	return { painter, legend };
+}
+
+interface Part { painter: (graph: Graph) => ReturnType<typeof painterOf>; search: RegExp | null; cycle: number; onMatches: (m: Matches, g: Graph) => void; onPaint: (ms: number) => void; onWidth: (px: number) => void }
+
+function Single(props: Part & { answer: Answer<Flame> }): JSX.Element {
+	const layout = layoutNow();
+	return (
+		<Shown answer={props.answer} loading={<Loading rows={12} height={20} />}>
+			{(flame) => (flame.total === 0 ? (filter.value || range.value ? <EmptyByFilter /> : <Empty title={metric.value === "leaked" ? "Nothing was leaked" : "Nothing of this measure on the tape"} />) : (
+				<FlameCanvas {...props} flame={flame} label={`Flame graph, ${METRIC[metric.value].title}`} isUp={layout === "flame"} path={path.value} selected={frame.value}
+					stale={props.answer.stale} onZoom={(to) => update({ path: to })} onSelect={choose} />
+			))}
+		</Shown>
+	);
+}
+
+function Sandwich(props: Part & { px: number }): JSX.Element {
+	const up = useApi<Flame>("flame", flameParams(props.px, "sandwich", frame.value, true));
+	const down = useApi<Flame>("flame", flameParams(props.px, "sandwich", frame.value));
+	if (!frame.value)
+		return <Empty title="Choose a function"><p>Click a box of the flame graph or a call site first: its callers are then above it, what it calls below.</p>
+			<button type="button" class="button small" onClick={() => layoutSet("icicle")}>Show the flame graph</button></Empty>;
+	/* A click on a box makes that function the filling. */
+	const part = (flame: Flame, label: string, isUp: boolean, stale: boolean) => (
+		<FlameCanvas {...props} flame={flame} label={label} isUp={isUp} hidesAncestors path={[]} selected={frame.value} stale={stale} onZoom={() => undefined} onSelect={(hash) => hash && update({ frame: hash })} />
+	);
+	return (
+		<div class="sandwich">
+			<h3>Called by</h3>
+			<Shown answer={up}>{(flame) => part(flame, "Callers", true, up.stale)}</Shown>
+			<h3>Calls</h3>
+			<Shown answer={down}>{(flame) => part(flame, "Callees", false, down.stale)}</Shown>
+		</div>
+	);
+}
+
+function Foot(props: { answer: Answer<Flame>; paint: number }): JSX.Element {
+	const flame = props.answer.data;
+	return (
+		<footer class="flame-foot">
+			<p class="keys" id="flame-help"><span><kbd>↑↓←→</kbd>move</span><span><kbd>Enter</kbd>zoom</span><span><kbd>Esc</kbd>zoom out</span><span><kbd>v</kbd>sandwich</span>
+				<span><kbd>i</kbd>invert</span><span><kbd>r</kbd>recursion</span><span><kbd>t</kbd>as table</span><span><kbd>?</kbd>all keys</span></p>
+			<span class="grow" />
+			{flame && layoutNow() !== "sandwich" && <span class="num">{format.exact(flame.boxes)} of {format.exact(flame.of)} frames drawn · server {flame.ms.toFixed(1)} ms · paint {props.paint.toFixed(1)} ms</span>}
+		</footer>
+	);
+}
+
+function flameKeys(cycle: (step: number) => void, name: () => string | null): KeyMap {
+	const term = (operator: string) => () => { const f = name(); return f === null ? false : update({ filter: addTerm(filter.value, `function ${operator} ${quote(f)}`) }); };
+	const keys: Record<string, KeyMap[string]> = {
+		i: () => layoutSet(layoutNow() === "inverted" ? "icicle" : "inverted"),
+		v: () => layoutSet(layoutNow() === "sandwich" ? "icicle" : "sandwich"),
+		r: () => setOption("rec", merges() ? null : "merge"),
+		n: () => cycle(1), N: () => cycle(-1),
+		f: term("="), x: term("!="),
+		c: () => { const text = name(); return text === null ? false : void copyText(text, "Name"); },
+		t: () => { location.hash = pageHref(["tree", "flame"], {}); },
+		"Ctrl+f": () => document.getElementById("flame-search")?.focus(),
+	};
+	MEASURES.forEach((m, i) => { keys[String(i + 1)] = () => update({ metric: m }); });
+	return keys;
+}
+
+function FlamePage(): JSX.Element {
+	const [px, setPx] = useState(0), [cycle, setCycle] = useState(0), [paint, setPaint] = useState(0);
+	const [found, setFound] = useState<{ matches: Matches; graph: Graph } | null>(null);
+	const layout = layoutNow(), text = searched();
+	const answer = useApi<Flame>("flame", flameParams(px || 900, layout === "sandwich" ? "icicle" : layout, null));
+	const { painter, legend } = usePainter();
+	const search = useMemo(() => searchOf(text), [text]);
+	const step = (by: number) => setCycle((c) => c + by || by);
+	const name = () => {
+		const flame = answer.data, at = frame.value === null || !flame ? -1 : flame.hashes.indexOf(frame.value);
+		return at >= 0 ? flame!.names[at]! : null;
+	};
+	useKeys(flameKeys(step, name));
+	const part: Part = {
+		painter, search, cycle, onWidth: setPx, onPaint: (ms) => setPaint((old) => (Math.abs(old - ms) < .4 ? old : ms)),
+		onMatches: (matches, graph) => setFound({ matches, graph }),
+	};
+	return (
+		<div class="flame-page">
+			<h1 class="sr">Flame graph</h1>
+			<Toolbar matches={text ? found?.matches ?? null : null} total={found?.graph.flame.total ?? 0} onCycle={step} />
+			<Minimap />
+			<div class="flame-main">
+				<section class="card flame-card" aria-label="Flame graph">
+					<div class="flame-head">{layout !== "sandwich" && answer.data && <Crumbs flame={answer.data} />}<Legend items={legend} /></div>
+					{layout === "sandwich" ? <Sandwich {...part} px={px || 900} /> : <Single {...part} answer={answer} />}
+				</section>
+				{frame.value && <Inspector hash={frame.value} onSandwich={() => layoutSet("sandwich")} />}
+			</div>
+			<Foot answer={answer} paint={paint} />
+		</div>
+	);
+}
+
+export const page: Page = {
+	id: "flame", title: "Flame graph", icon: IconFlame, key: "f", group: "Explore", order: 2, component: FlamePage, hasMetric: true,
+	keys: [
+		["\u2191\u2193\u2190\u2192", "to the caller, the largest callee, the neighbours"], ["Enter", "zoom in"], ["Esc", "zoom out"], ["0", "everything"], ["i", "inverted"], ["v", "sandwich"],
+		["r", "recursion as one box"], ["n N", "next, previous match"], ["f", "only stacks with the function"], ["x", "only stacks without it"], ["c", "copy its name"],
+		["1 \u2026 9", "measure"], ["t", "as a table: the call tree"],
+	],
+};

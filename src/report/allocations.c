@@ -44,7 +44,8 @@ static const struct batch *source_next(struct source *source)
 	batch_list(&source->batch, source->selection->facts, rows, count);
 	for (int column = 0; column < MODEL_COLUMNS; column++)
 		batch_column(&source->batch, (enum model_column)column);
-	source->sorted += source->sorted ? count : 0;
+	if (source->sorted)
+		source->sorted += count;
 	source->rest -= count;
 	return &source->batch;
 }

@@ -7,33 +7,20 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/hash.h"
 #include "model/calls.h"
 #include "model/model.h"
+#include "no_threads.h"
+#include "tape_input.h"
 
-enum { BYTES_MAX = 1 << 20 };
+enum {
+	BYTES_MAX = 1 << 20,
+	CHUNK_BYTES_MAX = 4 * TAPE_CHUNK_BYTES_MIN /* larger ones only take more time */
+};
 
 static void check(bool holds)
 {
 	if (!holds)
 		abort();
-}
-
-static void put_checksums_right(uint8_t *bytes, size_t size)
-{
-	size_t at = TAPE_HEADER_BYTES;
-	struct tape_chunk chunk;
-
-	while (at + sizeof(chunk) <= size) {
-		memcpy(&chunk, bytes + at, sizeof(chunk));
-		if (chunk.stored_bytes > size - at - sizeof(chunk))
-			return;
-		chunk.checksum = 0;
-		chunk.checksum = hash_bytes(bytes + at + sizeof(chunk), chunk.stored_bytes,
-					    hash_bytes(&chunk, sizeof(chunk), 0));
-		memcpy(bytes + at, &chunk, sizeof(chunk));
-		at += sizeof(chunk) + chunk.stored_bytes;
-	}
 }
 
 static void count_chunk(void *context, const struct capture_chunk *chunk, uint64_t event_count,
@@ -118,15 +105,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check(bytes != NULL && fd >= 0);
 	memcpy(bytes, data, size);
 	if (size <= BYTES_MAX && size >= sizeof(struct tape_header)) {
-		const struct tape_header *header = (const void *)bytes;
+		struct tape_header *header = (void *)bytes;
 
+		header->chunk_bytes = (uint32_t)u64_min(header->chunk_bytes, CHUNK_BYTES_MAX);
 		if (header->kind == TAPE_KIND_PACKED)
 			put_checksums_right(bytes, size);
 		check(write(fd, bytes, size) == (ssize_t)size);
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		threads_are_off = true;
 		check_tape(path);
+		threads_are_off = false;
 	}
 	close(fd);
 	free(bytes);
 	return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
+{
+	return tape_mutate(data, size, max_size, seed);
 }

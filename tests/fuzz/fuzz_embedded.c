@@ -1,6 +1,7 @@
 /*
  * Tapes from hell that say they carry names: the chunks are found and joined, and what they hold is
- * viewed. The header is made a packed tape's with names, so that what follows is looked at.
+ * viewed. The header is made a packed tape's with names and checksums are put right, so that what
+ * follows is looked at.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,9 @@
 
 #include "capture/embedded.h"
 #include "symbol/embedded.h"
-#include "tape/tape.h"
+#include "tape_input.h"
+
+enum { CHUNK_BYTES_MAX = 4 * TAPE_CHUNK_BYTES_MIN /* larger ones only take more time */ };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -31,21 +34,33 @@ static void names_read(const char *path)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const uint32_t flags = TAPE_FLAG_SYMBOLS, kind = TAPE_KIND_PACKED;
+	struct tape_header *header;
+	uint8_t *bytes;
 	char path[64];
 	int fd;
 
 	if (size < TAPE_HEADER_BYTES)
 		return 0;
-	fd = memfd_create("tape", 0);
-	if (fd < 0)
-		return 0;
-	if (write(fd, data, size) == (ssize_t)size &&
-	    pwrite(fd, &flags, sizeof(flags), offsetof(struct tape_header, flags)) > 0 &&
-	    pwrite(fd, &kind, sizeof(kind), offsetof(struct tape_header, kind)) > 0) {
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-		names_read(path);
-	}
+	bytes = malloc(size);
+	fd = memfd_create("tape", MFD_CLOEXEC);
+	if (!bytes || fd < 0)
+		abort();
+	memcpy(bytes, data, size);
+	header = (struct tape_header *)(void *)bytes;
+	header->flags = TAPE_FLAG_SYMBOLS;
+	header->kind = TAPE_KIND_PACKED;
+	header->chunk_bytes = (uint32_t)u64_min(header->chunk_bytes, CHUNK_BYTES_MAX);
+	put_checksums_right(bytes, size);
+	if (write(fd, bytes, size) != (ssize_t)size)
+		abort();
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	names_read(path);
 	close(fd);
+	free(bytes);
 	return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
+{
+	return tape_mutate(data, size, max_size, seed);
 }

@@ -87,15 +87,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct model *model = index_input_read(data, size);
+	struct model *model = index_input_read(0, data, size);
 
 	if (model)
 		ask(model);
 	model_destroy(model);
 	return 0;
-}
-
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
-{
-	return index_mutate(data, size, max_size, seed);
 }

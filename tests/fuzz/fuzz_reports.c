@@ -1,0 +1,198 @@
+/*
+ * What is asked of a model when its index says anything: every report, export and table of SQL ends
+ * in an answer or in an error, and an answer for people or programs has no control characters that
+ * came from the file. One question an input, which its first bytes choose.
+ */
+#include "export/export.h"
+#include "index_input.h"
+#include "no_threads.h"
+#include "query/sql.h"
+#include "report/report.h"
+
+enum { NS_PER_S = 1000000000 };
+
+struct choice {
+	uint8_t what;
+	uint8_t format;
+	uint8_t filter;
+	uint8_t by;
+};
+
+static void check(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static bool is_clean; /* what is written has no control characters */
+
+static ssize_t written(void *context, const char *bytes, size_t count)
+{
+	(void)context;
+	for (size_t i = 0; i < count && is_clean; i++)
+		check((uint8_t)bytes[i] >= ' ' || bytes[i] == '\n' || bytes[i] == '\t');
+	return (ssize_t)count;
+}
+
+static struct symbol_options no_files(void)
+{
+	static const struct path_map paths = { .sysroot = "/nowhere" };
+
+	return (struct symbol_options) { .paths = &paths, .thread_count = 1 };
+}
+
+static const char *const filters[] = {
+	NULL,
+	"size >= 32 and (leaked or temporary) and function !~ \"x$\"",
+	"thread = 1 or stack_depth > 2 or lifetime < 1ms",
+	"alive_at(peak) and chain_length > 1",
+	"until mark(end) and not from 50%",
+};
+
+static const char *const operands[] = { "50%", "peak", "end" };
+
+static struct err *report_ask(const struct model *model, const struct choice *choice, size_t report,
+			      FILE *out)
+{
+	const struct symbol_options symbols = no_files();
+	struct report_settings settings = {
+		.format = (enum emit_format)(choice->format % 3),
+		.filter = filters[choice->filter % array_size(filters)],
+		.by = (enum group_by)(choice->by % GROUP_BYS),
+		.shows_all = choice->format & 4,
+		.is_bottom_up = choice->format & 8,
+		.shows_sites = choice->format & 16,
+		.from = choice->format & 32 ? "10%" : NULL,
+		.until = choice->format & 64 ? "80%" : NULL,
+		.operands = operands,
+		.symbols = &symbols,
+		.tape_path = "fuzz.mtape",
+	};
+	struct err *err;
+
+	if (report_table[report]->operands)
+		settings.operand_count = 1 + (strchr(report_table[report]->operands, ' ') != NULL);
+	is_clean = settings.format != EMIT_CSV;
+	err = report_check(report_table[report], &settings);
+	return err ? err : report_run_model(report_table[report], model, &settings, out);
+}
+
+static struct err *no_heads(void *context, const struct sql_head *heads, size_t count)
+{
+	size_t *bytes = context;
+
+	for (size_t i = 0; i < count; i++)
+		*bytes += strlen(heads[i].name);
+	return NULL;
+}
+
+static struct err *no_row(void *context, const struct sql_value *values)
+{
+	size_t *bytes = context;
+
+	if (values[0].kind == SQL_TEXT)
+		*bytes += strlen(values[0].text);
+	return NULL;
+}
+
+static struct err *no_end(void *context)
+{
+	check(*(size_t *)context < SIZE_MAX / 2);
+	return NULL;
+}
+
+static struct err *sql_ask(const struct model *model, const char *text)
+{
+	const struct symbol_options symbols = no_files();
+	const struct sql_settings settings = { .timeout_ns = NS_PER_S, .stays_in_memory = true };
+	CLEAN(names_destroy) struct names *names = names_create(model, &symbols);
+	CLEAN(sql_destroy) struct sql *sql = NULL;
+	size_t bytes = 0;
+	struct err *err = sql_create(model, names, &settings, &sql);
+
+	if (err)
+		return err;
+	return sql_run(sql, text, 1, &(struct sql_sink) { no_heads, no_row, no_end, &bytes });
+}
+
+static struct err *export_ask(const struct model *model, const struct choice *choice,
+			      const struct export_format *format, FILE *out)
+{
+	const struct symbol_options symbols = no_files();
+	const struct selection_settings asked = {
+		.filter = filters[choice->filter % array_size(filters)],
+	};
+	CLEAN(names_destroy) struct names *names = names_create(model, &symbols);
+	CLEAN(arena_deinit) struct arena arena = { 0 };
+	const struct selection *selection;
+	struct err *err = selection_make(model, names, &asked, &arena, &selection);
+
+	if (err)
+		return err;
+	is_clean = false;
+	return format->write(
+		&(struct export_context) {
+			.tape_path = "fuzz.mtape",
+			.model = model,
+			.names = names,
+			.selection = selection,
+			.sums = selection->sums,
+			.metric = (enum metric)(choice->by % METRICS),
+			.mode = WALK_FOLD,
+		},
+		out);
+}
+
+static const char *const statements[] = {
+	"SELECT * FROM allocations",
+	"SELECT * FROM allocations WHERE size > 20 AND alloc_ns < 50000000 ORDER BY free_ns DESC",
+	"SELECT * FROM notes JOIN stacks ON stacks.id = notes.stack",
+	"SELECT * FROM frames",
+	"SELECT * FROM mappings",
+	"SELECT * FROM timeline JOIN threads",
+	"SELECT * FROM usage JOIN modules",
+	"SELECT * FROM groups JOIN functions",
+};
+
+static struct err *ask(const struct model *model, const struct choice *choice, FILE *out)
+{
+	size_t what = choice->what;
+
+	for (size_t i = 0; report_table[i]; i++)
+		if (what-- == 0)
+			return report_ask(model, choice, i, out);
+	for (size_t i = 0; export_table[i]; i++)
+		if (what-- == 0)
+			return export_ask(model, choice, export_table[i], out);
+	for (size_t i = 0; i < array_size(statements); i++)
+		if (what-- == 0)
+			return sql_ask(model, statements[i]);
+	for (size_t i = 0; sql_examples[i].text; i++)
+		if (what-- == 0)
+			return sql_ask(model, sql_examples[i].text);
+	return NULL;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const cookie_io_functions_t functions = { .write = written };
+	struct choice choice;
+	struct model *model;
+	FILE *out;
+
+	if (size < sizeof(choice))
+		return 0;
+	memcpy(&choice, data, sizeof(choice));
+	threads_are_off = true;
+	model = index_input_read(TAPE_FLAG_LATENCY, data + sizeof(choice), size - sizeof(choice));
+	out = fopencookie(NULL, "w", functions);
+	check(out != NULL);
+	if (model)
+		err_destroy(ask(model, &choice, out));
+	check(fclose(out) == 0);
+	model_destroy(model);
+	threads_are_off = false;
+	return 0;
+}

@@ -17,11 +17,6 @@
 /* Writes an event in the phase that rec_lane_enter() chose. */
 void rec_hook_event_slow(struct rec_tls *tls, struct rec_lane *lane, unsigned fn, const void *ptr,
 			 size_t size, const struct rec_frame *caller);
-/* The same of a call that took so long (hook_clock_end()), after it; a free is told before it. */
-void rec_hook_event_timed(struct rec_tls *tls, struct rec_lane *lane, unsigned fn, const void *ptr,
-			  size_t size, const struct rec_frame *caller, uint64_t ticks);
-/* How long the free took that was told before it. */
-void rec_hook_free_timed(struct rec_tls *tls, struct rec_lane *lane, uint64_t ticks);
 /* A free of NULL does nothing and is counted where calls are. */
 void rec_hook_free_null(struct rec_tls *tls, unsigned fn, const struct rec_frame *caller);
 /* The real free, or nothing while it is not known. */
@@ -53,17 +48,6 @@ static inline void hook_end(struct rec_tls *tls)
 	tls->lane = tls->own;
 }
 
-/* Around the real function in the slow face; 0 and 0 where nobody asks how long it takes. */
-static inline uint64_t hook_clock_begin(void)
-{
-	return rec.options.latency ? rec_ticks() : 0;
-}
-
-static inline uint64_t hook_clock_end(uint64_t began)
-{
-	return rec.options.latency ? rec_ticks() - began : 0;
-}
-
 /*
  * The body of a hook that allocates, after `caller` was taken: CALL is the expression that does,
  * REQUEST what was asked for. PLAIN is what to do when there is nothing to record.
@@ -71,7 +55,6 @@ static inline uint64_t hook_clock_end(uint64_t began)
 #define HOOK_BODY_ALLOC(FN, REQUEST, CALL, PLAIN)                                                  \
 	struct rec_tls *tls = &rec_tls;                                                            \
 	struct rec_lane *lane = tls->lane;                                                         \
-	uint64_t clock;                                                                            \
 	uint32_t phase;                                                                            \
 	void *ptr;                                                                                 \
                                                                                                    \
@@ -86,17 +69,14 @@ static inline uint64_t hook_clock_end(uint64_t began)
 	lane = rec_lane_enter(tls, &caller, &phase);                                               \
 	if (!lane)                                                                                 \
 		return PLAIN;                                                                      \
-	clock = hook_clock_begin();                                                                \
 	ptr = CALL;                                                                                \
-	clock = hook_clock_end(clock);                                                             \
-	rec_hook_event_timed(tls, lane, FN, ptr, REQUEST, &caller, clock);                         \
+	rec_hook_event_slow(tls, lane, FN, ptr, REQUEST, &caller);                                 \
 	rec_lane_leave(tls, lane, phase);                                                          \
 	return ptr
 
 #define HOOK_BODY_FREE(FN, PTR, CALL, PLAIN)                                                       \
 	struct rec_tls *tls = &rec_tls;                                                            \
 	struct rec_lane *lane = tls->lane;                                                         \
-	uint64_t clock;                                                                            \
 	uint32_t phase;                                                                            \
                                                                                                    \
 	if (unlikely(!(PTR))) {                                                                    \
@@ -121,10 +101,7 @@ static inline uint64_t hook_clock_end(uint64_t began)
 	}                                                                                          \
 	rec_hook_event_slow(tls, lane, FN, PTR, 0, &caller);                                       \
 	hook_phase(tls, REC_PHASE_REAL);                                                           \
-	clock = hook_clock_begin();                                                                \
 	CALL;                                                                                      \
-	clock = hook_clock_end(clock);                                                             \
-	rec_hook_free_timed(tls, lane, clock);                                                     \
 	rec_lane_leave(tls, lane, phase)
 
 #endif

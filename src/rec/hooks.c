@@ -11,27 +11,17 @@
 REC_COLD void rec_hook_event_slow(struct rec_tls *tls, struct rec_lane *lane, unsigned fn,
 				  const void *ptr, size_t size, const struct rec_frame *caller)
 {
+	const uint64_t latency = rec_latency_end(lane);
+
 	hook_phase(tls, lane == tls->nested ? REC_PHASE_NESTED : REC_PHASE_RECORD);
-	if (tape_fn_sizeless(fn))
-		rec_event_free(lane, fn, ptr, caller);
-	else
+	if (!tape_fn_sizeless(fn)) {
 		rec_event_alloc(lane, fn, ptr, size, caller);
-}
-
-void rec_hook_event_timed(struct rec_tls *tls, struct rec_lane *lane, unsigned fn, const void *ptr,
-			  size_t size, const struct rec_frame *caller, uint64_t ticks)
-{
-	rec_hook_event_slow(tls, lane, fn, ptr, size, caller);
-	if (rec.options.latency)
-		rec_latency_note(lane, ticks);
-}
-
-void rec_hook_free_timed(struct rec_tls *tls, struct rec_lane *lane, uint64_t ticks)
-{
-	if (!rec.options.latency)
+		rec_latency_note(lane, latency);
 		return;
-	hook_phase(tls, lane == tls->nested ? REC_PHASE_NESTED : REC_PHASE_RECORD);
-	rec_latency_note(lane, ticks);
+	}
+	rec_event_free(lane, fn, ptr, caller);
+	if (ptr)
+		rec_latency_begin(lane, true);
 }
 
 REC_COLD void rec_hook_free_null(struct rec_tls *tls, unsigned fn, const struct rec_frame *caller)
@@ -275,7 +265,7 @@ static REC_COLD void *realloc_slow(void *old, size_t count, size_t each, size_t 
 	struct rec_tls *tls = &rec_tls;
 	uint32_t phase;
 	struct rec_lane *lane;
-	uint64_t clock;
+	uint64_t latency;
 	int error = 0;
 	void *ptr;
 
@@ -294,16 +284,15 @@ static REC_COLD void *realloc_slow(void *old, size_t count, size_t each, size_t 
 	if (old)
 		rec_hook_event_slow(tls, lane, fns->out, old, 0, caller);
 	hook_phase(tls, REC_PHASE_REAL);
-	clock = hook_clock_begin();
+	rec_latency_begin(lane, false);
 	ptr = realloc_tell(old, count, each, fns->alloc, &error);
-	clock = hook_clock_end(clock);
+	latency = rec_latency_end(lane);
 	hook_phase(tls, lane == tls->nested ? REC_PHASE_NESTED : REC_PHASE_RECORD);
 	if (old)
 		realloc_done(lane, fns, old, ptr, size, error, caller);
 	else
 		rec_event_alloc(lane, fns->alloc, ptr, size, caller);
-	if (rec.options.latency)
-		rec_latency_note(lane, clock);
+	rec_latency_note(lane, latency);
 	rec_lane_leave(tls, lane, phase);
 	return ptr;
 }

@@ -29,7 +29,6 @@ static inline bool new_is_announced(const struct rec_tls *tls, const struct rec_
 #define HOOK_BODY_NEW(FN, CALL)                                                                    \
 	struct rec_tls *tls = &rec_tls;                                                            \
 	struct rec_lane *lane = tls->lane;                                                         \
-	uint64_t clock;                                                                            \
 	uint32_t phase;                                                                            \
 	void *ptr;                                                                                 \
                                                                                                    \
@@ -38,13 +37,11 @@ static inline bool new_is_announced(const struct rec_tls *tls, const struct rec_
 		if (!lane)                                                                         \
 			return CALL;                                                               \
 		new_announce(tls, lane, FN, size);                                                 \
-		clock = hook_clock_begin();                                                        \
 		ptr = CALL;                                                                        \
-		clock = hook_clock_end(clock);                                                     \
 		if (unlikely(!new_is_announced(tls, lane)))                                        \
 			return ptr; /* a new_handler, as below */                                  \
 		tls->new_fn = 0;                                                                   \
-		rec_hook_event_timed(tls, lane, FN, ptr, size, &caller, clock);                    \
+		rec_hook_event_slow(tls, lane, FN, ptr, size, &caller);                            \
 		rec_lane_leave(tls, lane, phase);                                                  \
 		return ptr;                                                                        \
 	}                                                                                          \

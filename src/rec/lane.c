@@ -337,6 +337,8 @@ struct rec_lane *rec_lane_enter(struct rec_tls *tls, const struct rec_frame *cal
 	lane = enter_recording(tls, caller, phase_ret);
 	if (lane && *phase_ret != REC_PHASE_RECORD)
 		tls->phase = REC_PHASE_REAL;
+	if (lane)
+		rec_latency_begin(lane, false);
 	return lane;
 }
 
@@ -365,6 +367,15 @@ struct rec_lane *rec_other_enter(struct rec_tls *tls, const struct rec_frame *ca
 void rec_lane_leave(struct rec_tls *tls, struct rec_lane *lane, uint32_t phase)
 {
 	atomic_signal_fence(memory_order_seq_cst);
+	/* phase REAL: what the real function called is left, and not its hook */
+	if (lane->is_freeing && phase != REC_PHASE_REAL) {
+		const uint64_t latency = rec_latency_end(lane);
+
+		tls->phase = lane == tls->nested ? REC_PHASE_NESTED : REC_PHASE_RECORD;
+		atomic_signal_fence(memory_order_seq_cst);
+		rec_latency_note(lane, latency);
+		atomic_signal_fence(memory_order_seq_cst);
+	}
 	if (phase == REC_PHASE_BORROW) {
 		tls->borrowed = NULL;
 		lane_release(lane);

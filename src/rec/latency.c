@@ -1,9 +1,9 @@
 /*
  * latency: how long the real functions take, for those who ask (`latency=1`).
  *
- * A thread then never has a lane for the fast face of the hooks (rec_lane_leave() sees to it), so
- * the usual way has not an instruction more; the slow face reads the clock before and after the
- * call. The duration is a record behind the event, which for a free was written before the call.
+ * A thread then never has a lane for the fast face of the hooks (rec_lane_leave() sees to it), and
+ * the slow face calls functions before and after the real one anyway, which read the clock: the
+ * usual way has not an instruction more. The duration is a record behind the event.
  */
 #include "rec/event.h"
 
@@ -18,7 +18,7 @@ static bool event_is_here(const struct rec_lane *lane)
 
 void rec_latency_note(struct rec_lane *lane, uint64_t ticks)
 {
-	if (!event_is_here(lane))
+	if (!rec.options.latency || !event_is_here(lane))
 		return;
 	if (unlikely(lane->cursor > lane->limit) && !rec_chunk_next(lane))
 		return;

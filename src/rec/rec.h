@@ -120,6 +120,8 @@ struct rec_lane {
 	char name[16];
 	struct rec_tables pair[2];
 	struct rec_depth depth;
+	uint64_t began;	 /* the call under way, where its time is taken */
+	bool is_freeing; /* it is a free: its event is written */
 	struct tape_calls *calls; /* in the chunk, where calls are counted; NULL: not begun */
 	struct rec_total total;
 	uint64_t old_address, old_size; /* of a realloc under way */
@@ -300,8 +302,12 @@ bool rec_code_holds(uint64_t pc);
 struct rec_lane *rec_other_enter(struct rec_tls *tls, const struct rec_frame *caller,
 				 uint32_t *phase_ret);
 
-/* latency.c: for options.latency. How long the call took that the lane's last event was. */
-void rec_latency_note(struct rec_lane *lane, uint64_t ticks);
+/*
+ * latency.c: for options.latency; without it nothing happens here. The clock is read when a lane
+ * is entered and when its event is written, which is around the call, or for a free, whose event
+ * comes before it, from there until the lane is left.
+ */
+void rec_latency_note(struct rec_lane *lane, uint64_t ticks); /* of the lane's last event */
 
 /* env.c */
 const char *rec_env_get(const char *name);
@@ -329,6 +335,20 @@ static inline uint64_t rec_ticks(void)
 		return __builtin_ia32_rdtsc();
 #endif
 	return rec_clock_raw();
+}
+
+static inline void rec_latency_begin(struct rec_lane *lane, bool is_free)
+{
+	if (!rec.options.latency)
+		return;
+	lane->is_freeing = is_free;
+	lane->began = rec_ticks();
+}
+
+static inline uint64_t rec_latency_end(struct rec_lane *lane)
+{
+	lane->is_freeing = false;
+	return rec.options.latency ? rec_ticks() - lane->began : 0;
 }
 
 #endif

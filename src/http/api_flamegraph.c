@@ -1,0 +1,83 @@
+/*
+ * /api/v1/export/flamegraph.svg: the picture that `memtape flamegraph` draws.
+ */
+#include "http/api_trees.h"
+#include "plot/flame.h"
+
+static const struct param params[] = {
+	API_PARAM_MEASURE,
+	API_PARAM_AT,
+	API_PARAM_DIRECTION,
+	{ .name = "root", .kind = PARAM_PATH, .doc = "only what is below these functions" },
+	{ .name = "icicle", .kind = PARAM_FLAG, .doc = "the root on top", .missing = "0" },
+	{ .name = "fold",
+	  .kind = PARAM_FLAG,
+	  .fallback = 1,
+	  .doc = "leave out allocators and program start",
+	  .missing = "1" },
+};
+
+static void titles_add(struct call *call, const struct api_tree *found, struct str *title,
+		       struct str *subtitle)
+{
+	const struct model_process *process = model_process(call->model);
+	const enum measure measure = (enum measure)call_choice(call, "m");
+	const uint64_t value = metric_value(found->tree.metric, &found->sums.total);
+	const char *filter = call_text(call, "q");
+
+	str_add(title, measure_title(measure));
+	str_add(title, ": ");
+	if (measure_is_bytes(measure))
+		str_add_iec(title, value);
+	else
+		str_add_grouped(title, value);
+	if (title->ptr && title->ptr[0] >= 'a' && title->ptr[0] <= 'z')
+		title->ptr[0] ^= 0x20; /* titles begin with a capital */
+	str_add(subtitle, names_short_path(process->exe));
+	str_printf(subtitle, " · pid %u · ran ", process->pid);
+	str_add_duration(subtitle, process->duration_ns);
+	if (filter && *filter)
+		str_printf(subtitle, " · only %s", filter);
+}
+
+static struct err *run(struct call *call)
+{
+	const struct api_tree_settings settings = {
+		.path = "root",
+		.depth_max = FLAME_DEPTH_MAX + 1,
+		.share_min = FLAME_FRAMES_MAX,
+		.mode = call_flag(call, "fold") ? WALK_FOLD : WALK_ALL,
+		.may_be_partial = true,
+	};
+	CLEAN(str_deinit) struct str title = { 0 };
+	CLEAN(str_deinit) struct str subtitle = { 0 };
+	CLEAN(str_deinit) struct str svg = { 0 };
+	struct api_tree found = { 0 };
+	struct err *err = api_tree_find(call, &settings, &found);
+
+	if (err)
+		return err;
+	titles_add(call, &found, &title, &subtitle);
+	err = flame_svg(&found.tree, found.names,
+			&(struct flame_settings) {
+				.title = str_text(&title),
+				.subtitle = str_text(&subtitle),
+				.is_icicle = call_flag(call, "icicle"),
+				.is_inverted = call_choice(call, "dir") == TREE_BOTTOM_UP,
+			},
+			&svg);
+	if (!err && fwrite(str_text(&svg), 1, svg.len, call->out) != svg.len)
+		err = err_errno("write");
+	call->file_name = "flamegraph.svg";
+	return err;
+}
+
+const struct route route_api_flamegraph = {
+	.path = "/api/v1/export/flamegraph.svg",
+	.summary = "the picture that `memtape flamegraph` draws",
+	.answer = "image/svg+xml",
+	.flags = ROUTE_SELECTS | ROUTE_RAW,
+	.params = params,
+	.param_count = array_size(params),
+	.run = run,
+};

@@ -17,8 +17,23 @@
 #define FRAME __attribute__((noinline, noclone))
 
 void decode(int times);
+void hostile(void) __asm__("\"<img src=x onerror=document.title=1>\"");
 
-#ifdef LIBRARY
+static void *volatile kept;
+
+static void *keep(void *block)
+{
+	kept = block;
+	return block;
+}
+
+#ifdef LIBRARY /* compiled without -g: its functions have the names of their symbols */
+FRAME void hostile(void)
+{
+	for (int i = 0; i < 5; i++)
+		keep(malloc(77));
+}
+
 FRAME void decode(int times)
 {
 	for (int i = 0; i < times; i++) {
@@ -31,25 +46,9 @@ FRAME void decode(int times)
 }
 #else
 
-static void *volatile kept;
-
-static void *keep(void *block)
-{
-	kept = block;
-	return block;
-}
-
 static void pause_ms(long ms)
 {
 	nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000 }, NULL);
-}
-
-void hostile(void) __asm__("\"<img src=x onerror=document.title=1>\"");
-
-FRAME void hostile(void)
-{
-	for (int i = 0; i < 5; i++)
-		keep(malloc(77));
 }
 
 static void *grow(void *unused)

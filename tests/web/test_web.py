@@ -52,7 +52,7 @@ def tape(tmp_path_factory):
     """Of program.c: two modules, a mark, a leak, a name that is markup."""
     folder = tmp_path_factory.mktemp("program")
     flags = ["-g", "-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", f"-I{ROOT / 'include'}"]
-    run("cc", *flags, "-DLIBRARY", "-shared", "-fPIC", "-o", folder / "libparse.so", HERE / "program.c")
+    run("cc", *flags, "-g0", "-DLIBRARY", "-shared", "-fPIC", "-o", folder / "libparse.so", HERE / "program.c")
     run("cc", *flags, "-o", folder / "program", HERE / "program.c", f"-L{folder}", "-lparse", "-lpthread", f"-Wl,-rpath,{folder}")
     path = folder / "program.mtape"
     run(recording.memtape(), "record", "-q", "-o", path, "--", folder / "program", env=recording.clean_env())

@@ -91,7 +91,7 @@ function Verdict(props: { draft: string; problem: Problem | null; count: number 
 		return (
 			<div class="filter-verdict bad" id="filter-verdict">
 				{problem.message}
-				{problem.suggest && <> <button type="button" class="link" onPointerDown={(e) => { e.preventDefault(); props.onUse(problem.suggest!); }}>Did you mean <code>{problem.suggest}</code>?</button></>}
+				{problem.suggest && <> <button type="button" class="link" onPointerDown={(e) => { e.preventDefault(); props.onUse(problem.suggest!); }}>Use <code>{problem.suggest}</code></button></>}
 				{problem.hint && <div class="muted">{problem.hint}</div>}
 			</div>
 		);
@@ -107,12 +107,14 @@ export function FilterBar(): JSX.Element {
 	const [chosen, setChosen] = useState(-1);
 	const [focused, setFocused] = useState(false);
 	const [scroll, setScroll] = useState(0);
+	const [committing, setCommitting] = useState(false);
 	const list = terms(filter.value);
 	const check = useCheck(draft);
 	const suggestions = useCompletion(focused ? draft : null, cursor);
 	useKeys({ "/": () => input.current?.focus() });
 
 	const write = (text: string, at = text.length) => {
+		setCommitting(false);
 		setDraft(text);
 		setCursor(at);
 		setChosen(-1);
@@ -124,12 +126,16 @@ export function FilterBar(): JSX.Element {
 		const p = check.problem!;
 		write(draft.slice(0, p.from) + text + draft.slice(p.until), p.from + text.length);
 	};
-	const commit = () => {
-		if (!draft.trim() || !check.settled || check.problem)
+	/* Enter before the server has said that it is right: then when it has. */
+	useEffect(() => {
+		if (!committing || !check.settled)
 			return;
-		update({ filter: joinTerms([...list, draft.trim()]) });
-		write("");
-	};
+		setCommitting(false);
+		if (draft.trim() && !check.problem) {
+			update({ filter: joinTerms([...list, draft.trim()]) });
+			write("");
+		}
+	}, [committing, check.settled]);
 	const edit = (index: number) => {
 		const text = list[index]!;
 		update({ filter: removeTerm(filter.value, index) });
@@ -146,7 +152,7 @@ export function FilterBar(): JSX.Element {
 			take(suggestions[chosen]!);
 		} else if (event.key === "Enter") {
 			event.preventDefault();
-			commit();
+			setCommitting(true);
 		} else if (event.key === "Backspace" && draft === "" && list.length) {
 			event.preventDefault();
 			edit(list.length - 1);
@@ -174,13 +180,13 @@ export function FilterBar(): JSX.Element {
 				<input ref={input} value={draft} spellcheck={false} autocomplete="off" placeholder={list.length ? "and \u2026" : "Filter: size >= 4KiB, leaked, \u2026"} aria-label="Filter" role="combobox"
 					aria-expanded={open} aria-controls="filter-list" aria-autocomplete="list" aria-invalid={check.problem !== null}
 					aria-activedescendant={chosen >= 0 ? `filter-item-${chosen}` : undefined} aria-describedby="filter-verdict"
-					onInput={(e) => { setDraft(e.currentTarget.value); setChosen(-1); moved(); }} onKeyDown={onKeyDown} onKeyUp={moved} onClick={moved} onScroll={moved}
+					onInput={(e) => { setCommitting(false); setDraft(e.currentTarget.value); setChosen(-1); moved(); }} onKeyDown={onKeyDown} onKeyUp={moved} onClick={moved} onScroll={moved}
 					onFocus={() => setFocused(true)} onBlur={() => setFocused(false)} />
 			</div>
 			{!focused && <kbd>/</kbd>}
 			{(open || broken) && (
 				<div class="filter-panel">
-					<Verdict draft={draft} problem={check.problem} count={check.count} onUse={use} />
+					<Verdict draft={draft} problem={check.problem} count={check.settled ? check.count : null} onUse={use} />
 					<Suggestions list={suggestions} chosen={chosen} onTake={take} />
 				</div>
 			)}

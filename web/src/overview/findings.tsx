@@ -17,6 +17,7 @@ import type { Icon } from "../ui/icons";
 import { Loading, Shown } from "../ui/states";
 
 const SHOWN = 5;
+const FEW = 3; /* so few are shown with all they say */
 
 /* By words of the finding's type, so that a new type has a picture, too. */
 const LOOKS: readonly [RegExp, Icon, "bad" | "warn" | "info"][] = [
@@ -54,7 +55,8 @@ function Item(props: { finding: Finding }): JSX.Element {
 			<span class={`finding-icon ${kind}`}><Picture /></span>
 			<div class="grow">
 				<h3><span>{f.title}</span><data class="num" value={f.bytes} title={format.exactBytes(f.bytes)}>{format.bytes(f.bytes)}</data></h3>
-				<p>{f.function && <><code>{f.function}</code>: </>}{f.evidence}</p>
+				{f.function && <code class="ellipsis finding-where" title={f.function}>{f.function}</code>}
+				<p title={f.evidence}>{f.evidence}</p>
 				<p class="finding-advice">{f.advice} <a href={link}>Evidence&nbsp;→</a></p>
 			</div>
 		</li>
@@ -65,7 +67,7 @@ function List(props: { data: Findings }): JSX.Element {
 	const { findings, missing } = props.data;
 	const [all, setAll] = useState(false);
 	return (
-		<div class={`findings ${all ? "all" : ""}`}>
+		<div class={`findings ${all || findings.length <= FEW ? "all" : ""}`}>
 			{findings.length === 0 && <p class="finding-none">Nothing stands out on this tape.</p>}
 			<ul>{(all ? findings : findings.slice(0, SHOWN)).map((f, i) => <Item key={i} finding={f} />)}</ul>
 			{findings.length > SHOWN && <button type="button" class="link more" aria-expanded={all} onClick={() => setAll(!all)}>{all ? "Fewer" : `All ${findings.length} findings`}</button>}

@@ -174,7 +174,7 @@ function Map(props: { heat: Heat }): JSX.Element {
 				{heat.grid.never && <li class="bad" style={{ bottom: yPlace(heat.ny + .5) }}>never</li>}
 				{labels(heat.grid.y, 10, format.duration, 6).filter((l) => l.share < .97).map((l) => <li key={l.text} style={{ bottom: yPlace(l.share * heat.ny) }}>{l.text}</li>)}
 			</ul>
-			<svg ref={ref} class="heat-map" viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" tabIndex={0} role="application"
+			<svg ref={ref} class="heat-map" viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" tabindex={0} role="application"
 				aria-label="Size by lifetime. Arrow keys move, Shift widens, Enter filters; t shows a table" {...pointer} onKeyDown={onKeyDown}>
 				<Cells heat={heat} />
 				<Histogram heat={heat} y={(rows + GAP_ROWS) * UNIT} />

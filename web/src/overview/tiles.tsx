@@ -1,25 +1,44 @@
 /* Six figures of what is selected. Each leads to the page that explains it. */
 import type { JSX } from "preact";
 import { useApi } from "../api/use";
-import type { Summary } from "../api/types";
+import type { Bytes, Ns, Summary, Timeline } from "../api/types";
 import { momentText } from "../clock";
 import * as format from "../format";
 import { pageHref } from "../pages/links";
-import { commonParams } from "../store";
+import { commonParams, range } from "../store";
 import { ErrorCard } from "../ui/states";
 import { Tile } from "../ui/tile";
 
-function peakTile(s: Summary): JSX.Element {
-	return <Tile title="Peak heap" parts={format.bytesParts(s.peak.bytes)} exact={`${format.exactBytes(s.peak.bytes)} in ${format.exact(s.peak.count)} blocks`}
-		href={pageHref(["flame"], { metric: "peak" })} values={s.sparks.live} colour="blue" approx={s.approx} note={<>at <b>{momentText(s.peak.ns)}</b></>} />;
+interface Peak { bytes: Bytes; ns: Ns }
+
+function blocks(count: number, of: string): string {
+	return `${format.count(count)} ${of}${count === 1 ? "" : "s"}`;
 }
 
-function rssTile(s: Summary): JSX.Element {
+/*
+ * The summary tells of the whole recording's peak. With a range it is the highest point of the curve within it: what was alive then,
+ * whenever it was allocated, so the link's range begins at the start.
+ */
+function useRangePeak(): Peak | null {
+	const r = range.value;
+	const answer = useApi<Timeline>("timeline", r ? { ...commonParams(), by: "none", cols: 1 } : null);
+	return r && answer.data ? answer.data.peak : null;
+}
+
+function peakTile(s: Summary, inRange: Peak | null): JSX.Element {
+	const peak = inRange ?? s.peak;
+	const link = inRange ? { metric: "live" as const, at: inRange.ns, range: { from: 0, until: range.value?.until ?? s.duration_ns } } : { metric: "peak" as const };
+	const count = inRange ? "" : ` in ${blocks(s.peak.count, "block")}`;
+	return <Tile title={inRange ? "Peak heap in range" : "Peak heap"} parts={format.bytesParts(peak.bytes)} exact={format.exactBytes(peak.bytes) + count}
+		href={pageHref(["flame"], link)} values={s.sparks.live} colour="blue" approx={s.approx} note={<>at <b>{momentText(peak.ns)}</b></>} />;
+}
+
+function rssTile(s: Summary, peak: Bytes): JSX.Element {
 	const rss = s.rss_peak;
 	if (!rss)
 		return <Tile title="Peak RSS" parts={["\u2014", ""]} exact="" href={pageHref(["flame"], {})} values={null} colour="grey" note="not sampled on this tape" />;
-	const above = s.peak.bytes > 0 ? rss.bytes / s.peak.bytes - 1 : 0;
-	const note = above > 2 ? <><b>{format.times(above + 1)}</b> the peak heap</> : <><b>{format.percent(Math.abs(above))}</b> {above < 0 ? "below" : "above"} heap</>;
+	const above = peak > 0 ? rss.bytes / peak - 1 : 9;
+	const note = above > 2 ? peak > 0 ? <><b>{format.times(above + 1)}</b> the peak heap</> : "no heap" : <><b>{format.percent(Math.abs(above))}</b> {above < 0 ? "below" : "above"} heap</>;
 	return <Tile title="Peak RSS" parts={format.bytesParts(rss.bytes)} exact={format.exactBytes(rss.bytes)} href={pageHref(["flame"], { at: rss.ns, metric: "live" })}
 		values={s.sparks.rss} colour="grey" note={note} />;
 }
@@ -38,7 +57,7 @@ function allocatedTile(s: Summary): JSX.Element {
 function leakedTile(s: Summary): JSX.Element {
 	return <Tile title="Leaked" parts={format.bytesParts(s.leaked.bytes)} exact={`${format.exactBytes(s.leaked.bytes)} in ${format.exact(s.leaked.count)} blocks`}
 		href={pageHref(["leaks", "sites"], { metric: "leaked" }, { sort: "leaked_size" })} bad={s.leaked.bytes > 0} values={s.sparks.leaked} colour="red"
-		note={<><b>{format.count(s.leaked.count)}</b> blocks of {format.count(s.leaked.sites)} sites</>} />;
+		note={<><b>{blocks(s.leaked.count, "block")}</b> of {blocks(s.leaked.sites, "site")}</>} />;
 }
 
 function temporaryTile(s: Summary): JSX.Element {
@@ -51,12 +70,12 @@ function temporaryTile(s: Summary): JSX.Element {
 
 export function Tiles(): JSX.Element {
 	const answer = useApi<Summary>("summary", commonParams());
-	const s = answer.data;
+	const inRange = useRangePeak(), s = answer.data;
 	if (answer.error && !s)
 		return <section class="card"><ErrorCard error={answer.error} retry={answer.retry} /></section>;
 	return (
 		<section class={`tiles ${answer.stale ? "stale" : ""}`} aria-label="Summary">
-			{s ? <>{peakTile(s)}{rssTile(s)}{countTile(s)}{allocatedTile(s)}{leakedTile(s)}{temporaryTile(s)}</>
+			{s ? <>{peakTile(s, inRange)}{rssTile(s, (inRange ?? s.peak).bytes)}{countTile(s)}{allocatedTile(s)}{leakedTile(s)}{temporaryTile(s)}</>
 				: Array.from({ length: 6 }, (_, i) => <div key={i} class="tile"><div class="skeleton tile-skeleton" /></div>)}
 		</section>
 	);

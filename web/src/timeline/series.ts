@@ -28,6 +28,12 @@ function bandColours(data: Timeline, mode: Mode): Colour[] {
 	return fixed.map((c) => c ?? free.shift() ?? "grey");
 }
 
+/* The server's "1.00 us .. 10.0 us" as the app writes such lengths. */
+function bandTitle(title: string, mode: Mode): string {
+	return mode === "lifetime" || mode === "size"
+		? title.replace(/\bus\b/g, "\u00b5s").replace(/(\d)\.0+(?= )/g, "$1").replace(/ \.\. /, " \u2013 ") : title;
+}
+
 export function seriesOf(data: Timeline, mode: Mode): Series[] {
 	if (mode === "rate") {
 		const perSecond = (data.cols * 1e9) / (data.until_ns - data.from_ns);
@@ -36,7 +42,7 @@ export function seriesOf(data: Timeline, mode: Mode): Series[] {
 	if (data.bands.length === 0)
 		return [{ title: "live", colour: "blue", q: null, values: data.live_max }];
 	const colours = bandColours(data, mode);
-	return data.bands.map((b, i) => ({ title: b.title, colour: colours[i]!, values: b.values, q: b.q })).reverse();
+	return data.bands.map((b, i) => ({ title: bandTitle(b.title, mode), colour: colours[i]!, values: b.values, q: b.q })).reverse();
 }
 
 /* The frees of rate mode: a line over the area. */

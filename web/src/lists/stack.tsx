@@ -1,0 +1,38 @@
+/* One call stack: frames from the innermost outwards; the machinery of allocators is folded away until it is asked for. */
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { Frame } from "../api/types";
+import * as format from "../format";
+import { moduleColour } from "../palette";
+import { pageHref } from "../pages/links";
+import { Dot } from "../ui/basics";
+import { copyText } from "../ui/toast";
+
+export function stackText(stack: readonly Frame[]): string {
+	return stack.map((f) => `${f.function}${f.file ? ` (${f.file}${f.line ? `:${f.line}` : ""})` : ""}${f.module ? ` in ${f.module}` : ""}`).join("\n");
+}
+
+export function Stack(props: { title: string; stack: readonly Frame[]; note?: string }): JSX.Element {
+	const [all, setAll] = useState(false);
+	const folded = props.stack.filter((f) => f.folded).length;
+	const shown = all || folded === props.stack.length ? props.stack : props.stack.filter((f) => !f.folded);
+	return (
+		<section class="stack" aria-label={props.title}>
+			<header>
+				<h3>{props.title}</h3>{props.note && <span class="muted">{props.note}</span>}<span class="grow" />
+				{folded > 0 && folded < props.stack.length && <button type="button" class="link" aria-pressed={all} onClick={() => setAll(!all)}>{all ? "Fold machinery" : `+ ${folded} of machinery`}</button>}
+				<button type="button" class="link" onClick={() => void copyText(stackText(props.stack), "Stack")}>Copy</button>
+			</header>
+			{props.stack.length === 0 && <p class="muted">No stack was taken.</p>}
+			<ol>
+				{shown.map((f, i) => (
+					<li key={i} class={f.inlined ? "inlined" : ""} title={[f.file && `${f.file}:${f.line ?? "?"}`, f.module, f.inlined ? "inlined into the next" : ""].filter(Boolean).join("\n")}>
+						<Dot colour={moduleColour(f.module)} />
+						<a class="code ellipsis" href={pageHref(["flame"], { frame: f.hash, path: [] })}>{f.function}</a>
+						<span class="muted ellipsis">{format.place(f.file, f.line) || (f.module ? format.baseName(f.module) : "")}</span>
+					</li>
+				))}
+			</ol>
+		</section>
+	);
+}

@@ -1,0 +1,142 @@
+/* Who allocates: allocations in groups, what the filter lets through of each beside all that it made. */
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { usePages } from "../api/pages";
+import type { GroupSums, Site, Sites, SitesBy } from "../api/types";
+import { momentText, span } from "../clock";
+import { addTerm } from "../filter";
+import * as format from "../format";
+import { useKeys } from "../keys";
+import { sortBy, sortNow } from "../lists/order";
+import { Stack } from "../lists/stack";
+import { moduleColour } from "../palette";
+import { commonParams, filter, option, range, setOption, update } from "../store";
+import { Dot, Segmented } from "../ui/basics";
+import { BarCell, Bytes, Count, Duration } from "../ui/cells";
+import { IconSites } from "../ui/icons";
+import { Sparkline } from "../ui/sparkline";
+import { Empty, EmptyByFilter, ErrorCard, Loading } from "../ui/states";
+import { VirtualGrid } from "../ui/vgrid";
+import type { Column, Sort } from "../ui/vgrid";
+import { pageHref } from "./links";
+import type { Page } from "./registry";
+import "../flame/flame.css";
+import "../lists/lists.css";
+
+const BYS: readonly { value: SitesBy; label: string; title: string }[] = [
+	{ value: "function", label: "Function", title: "the innermost function that is not machinery of allocation" },
+	{ value: "stack", label: "Stack", title: "the whole call stack" },
+	{ value: "source", label: "Line", title: "source file and line" },
+	{ value: "module", label: "Module", title: "program or library" },
+	{ value: "thread", label: "Thread", title: "the thread that allocated" },
+	{ value: "size", label: "Size", title: "powers of two" },
+	{ value: "call", label: "Call", title: "malloc, operator new, realloc ..." },
+	{ value: "mark", label: "Mark", title: "the mark that the program had set last" },
+];
+const USUAL: Sort = { id: "peak_size", order: "dsc" };
+const SORTS = ["peak_size", "size", "allocated_count", "leaked_size", "temporary_count", "lifetime_p50"];
+const DETAIL_PX = 300;
+
+/* What the filter lets through; beside it, in grey, all of the group where that is more. */
+function Both(props: { matched: number; all: number; kind: "bytes" | "count"; bad?: boolean }): JSX.Element {
+	const Kind = props.kind === "bytes" ? Bytes : Count;
+	return (
+		<span class="both">
+			{props.all !== props.matched && <span class="global">{props.kind === "bytes" ? format.bytes(props.all) : format.count(props.all)}</span>}
+			<b><Kind value={props.matched} class={props.bad && props.matched > 0 ? "bad" : ""} /></b>
+		</span>
+	);
+}
+
+function Name(props: { site: Site }): JSX.Element {
+	const { site } = props, where = format.place(site.file, site.line) || (site.module ? format.baseName(site.module) : "");
+	const stacks = site.stack_count > 1 ? `${format.exact(site.stack_count)} stacks` : "";
+	return (
+		<div class="list-name" title={[site.title, site.file && `${site.file}:${site.line ?? "?"}`, site.module, stacks].filter(Boolean).join("\n")}>
+			<Dot colour={moduleColour(site.module)} /><span class="code ellipsis">{site.title}</span>
+			{where && where !== site.title && <span class="muted ellipsis">{where}</span>}
+		</div>
+	);
+}
+
+function columnsOf(maxima: (pick: (s: GroupSums) => number) => number): Column<Site>[] {
+	const bar = (id: string, title: string, help: string, pick: (s: GroupSums) => number, bad = false): Column<Site> => {
+		const max = maxima(pick);
+		return {
+			id, title, help, track: "150px", numeric: true, sort: true,
+			cell: (s) => <BarCell value={pick(s.matched)} max={max}><Both matched={pick(s.matched)} all={pick(s.all)} kind="bytes" bad={bad} /></BarCell>,
+		};
+	};
+	return [
+		{ id: "title", title: "Call site", track: "minmax(240px, 1fr)", cell: (s) => <Name site={s} /> },
+		bar("peak_size", "Live at peak", "bytes alive when live bytes were highest", (s) => s.peak.bytes),
+		bar("size", "Allocated", "all bytes ever requested", (s) => s.allocated.bytes),
+		{ id: "allocated_count", title: "Count", track: "110px", numeric: true, sort: true, help: "allocations", cell: (s) => <Both matched={s.matched.allocated.count} all={s.all.allocated.count} kind="count" /> },
+		{ id: "leaked_size", title: "Leaked", track: "110px", numeric: true, sort: true, help: "bytes never freed", cell: (s) => <Both matched={s.matched.leaked.bytes} all={s.all.leaked.bytes} kind="bytes" bad /> },
+		{ id: "temporary_count", title: "Temporary", track: "96px", numeric: true, sort: true, help: "blocks freed before their thread allocated again", cell: (s) => <Count value={s.matched.temporary.count} /> },
+		{ id: "lifetime_p50", title: "Life p50", track: "84px", numeric: true, sort: true, help: "half of the blocks that were freed lived shorter", cell: (s) => (s.life ? <Duration value={s.life.p50} /> : <span class="bad">never</span>) },
+		{ id: "spark", title: "Over time", track: "70px", cell: (s) => s.spark && <Sparkline values={s.spark} colour={s.life ? moduleColour(s.module) : "red"} /> },
+	];
+}
+
+function Detail(props: { site: Site }): JSX.Element {
+	const { site } = props, sums = site.matched;
+	const only = site.q && addTerm(filter.value, site.q), not = site.q && addTerm(filter.value, `not (${site.q})`);
+	return (
+		<div class="detail">
+			<Stack title={site.stack_count > 1 ? "Its largest stack" : "Stack"} stack={site.stack} note={site.stack_count > 1 ? `of ${format.exact(site.stack_count)}` : ""} />
+			<div class="detail-side">
+				<div class="detail-actions">
+					{only && <a class="button small" href={pageHref(["allocations"], { filter: only }, { sort: "", order: "" })}>List {format.count(sums.allocated.count)}</a>}
+					{only && <a class="button small" href={pageHref(["flame"], { filter: only, path: [] })}>Flame graph</a>}
+					{only && <button type="button" class="button small" onClick={() => update({ filter: only })}>Only this</button>}
+					{not && <button type="button" class="button small" onClick={() => update({ filter: not })}>Without this</button>}
+				</div>
+				{site.spark && <div><h3>Live bytes over time</h3><Sparkline values={site.spark} colour={site.life ? "blue" : "red"} width={420} height={64} /></div>}
+				<dl class="pairs">
+					<dt>Sizes</dt><dd>{format.bytes(sums.size_min)}{sums.size_max !== sums.size_min && ` \u2013 ${format.bytes(sums.size_max)}`}, mean {format.bytes(sums.allocated.bytes / Math.max(1, sums.allocated.count))}</dd>
+					<dt>Slack</dt><dd>{format.bytes(sums.usable - sums.allocated.bytes)}</dd>
+					<dt>First, last</dt><dd>{momentText(sums.first_ns)} … {momentText(sums.last_ns)}</dd>
+					{site.life && <><dt>Lifetime</dt><dd>half under {format.duration(site.life.p50)}, 90 % under {format.duration(site.life.p90)}, 99 % under {format.duration(site.life.p99)}</dd></>}
+					<dt>Temporary</dt><dd>{format.exact(sums.temporary.count)} ({format.percent(sums.temporary.count / Math.max(1, sums.allocated.count))})</dd>
+				</dl>
+			</div>
+		</div>
+	);
+}
+
+function SitesPage(): JSX.Element {
+	const by = BYS.find((b) => b.value === option("by"))?.value ?? "function";
+	const sort = sortNow(SORTS, USUAL);
+	const [at, setAt] = useState<number | null>(null), [open, setOpen] = useState<number | null>(null);
+	const rows = usePages<Site, Sites>("sites", { ...commonParams(), by, sort: sort.id, order: sort.order, spark: 24 });
+	const first = rows.first?.rows ?? [];
+	const toggle = (i: number) => { setAt(i); setOpen((o) => (o === i ? null : i)); };
+	useKeys({ Escape: () => (open !== null ? setOpen(null) : false) });
+	const shown = open !== null ? rows.get(open) : undefined;
+	return (
+		<div class="list-page">
+			<h1 class="sr">Call sites</h1>
+			<div class="list-tools">
+				<Segmented label="Group by" value={by} choices={BYS} onChange={(b) => { setOpen(null); setOption("by", b === "function" ? null : b); }} />
+				<span class="grow" />
+				<span class="note" role="status">{rows.first ? `${format.exact(rows.count)} ${rows.count === 1 ? "group" : "groups"}, ${momentText(span.value.from)} \u2013 ${momentText(span.value.until)}` : ""}</span>
+			</div>
+			<section class={`card list-card ${rows.stale && !rows.loading ? "stale" : ""}`} aria-label="Call sites">
+				{rows.error ? <ErrorCard error={rows.error} retry={rows.retry} /> : rows.loading ? <Loading rows={12} height={18} />
+					: rows.count === 0 ? (filter.value || range.value ? <EmptyByFilter /> : <Empty title="The tape has no allocations" />)
+					: <VirtualGrid label="Call sites" rows={rows} columns={columnsOf((pick) => Math.max(...first.map((s) => pick(s.matched)), 0))} rowHeight={32} minWidth={1090}
+						sort={sort} onSort={(id) => { setOpen(null); sortBy(sort, id, USUAL); }} selected={at} onSelect={(i) => (i === at ? toggle(i) : setAt(i))} onActivate={toggle}
+						onKey={(e, i) => { if (e.key !== " ") return false; toggle(i); return true; }}
+						detail={open !== null && shown ? { index: open, height: DETAIL_PX, content: <Detail site={shown} /> } : null} />}
+			</section>
+			<p class="flame-foot"><span class="keys"><span><kbd>Enter</kbd>open a row</span><span><kbd>Esc</kbd>close it</span></span>
+				<span class="grow" />{filter.value && <span>bold: what the filter lets through; grey: all of the group</span>}</p>
+		</div>
+	);
+}
+
+export const page: Page = {
+	id: "sites", title: "Call sites", icon: IconSites, key: "s", group: "Explore", order: 4, component: SitesPage,
+	keys: [["\u2191\u2193", "row by row"], ["Enter", "its stack, its course, what to do with it"], ["Esc", "close it"]],
+};

@@ -22,6 +22,9 @@ enum {
 	FINDING_PASSED_WEIGHT = 16   /* see struct finder */
 };
 
+/* For evidence from a picture of the address space without its pages. */
+#define FINDING_INEXACT " (an estimate: not of all pages it is known whether they were resident)"
+
 /* What a tape must have for a finder. */
 enum finder_need {
 	FINDER_ROWS = 1 << 0, /* single allocations */

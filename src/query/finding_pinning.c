@@ -48,6 +48,8 @@ static struct err *tell(struct finding_search *search, const struct finder *find
 	finding_add_counted(&evidence, sums->leaked.count, "page");
 	str_add(&evidence, sums->leaked.count == 1 ? " was" : " were");
 	str_add(&evidence, " kept by one block alone");
+	if (!waste->is_exact)
+		str_add(&evidence, FINDING_INEXACT);
 	return finding_add(search, finder, finding, &evidence);
 }
 

@@ -6,15 +6,18 @@
 #include "query/reallocs.h"
 
 enum {
-	COPIES_MIN = 9, /* of the final size: more than any factor of growth that is in use */
-	STEPS_MIN = 16	/* of its longest chain */
+	COPIED_SHARE = 50, /* 2 % of all that is copied */
+	COPIES_MIN = 9,	   /* of the final size: more than any factor of growth that is in use */
+	STEPS_MIN = 16	   /* of its longest chain */
 };
 
-static bool is_wasteful(const struct realloc_sums *sums)
+static bool is_wasteful(const struct realloc_sums *sums, const struct realloc_sums *all)
 {
 	const struct realloc_chain *heaviest = &sums->heaviest;
 
-	return sums->copied_bytes >= FINDING_LARGE_MIN && sums->longest >= STEPS_MIN &&
+	return sums->copied_bytes >= FINDING_LARGE_MIN &&
+	       sums->copied_bytes >= all->copied_bytes / COPIED_SHARE &&
+	       sums->longest >= STEPS_MIN &&
 	       (sums->constant_chains > 0 ||
 		heaviest->copied_bytes / COPIES_MIN >= heaviest->max_bytes);
 }
@@ -87,7 +90,7 @@ static struct err *find(struct finding_search *search, const struct finder *find
 		if (reallocs.stacks[i].chains > 0 && sites->site_of[i] != UINT32_MAX)
 			realloc_sums_add(&by_site[sites->site_of[i]], &reallocs.stacks[i]);
 	for (size_t i = 0; i < sites->count && !err; i++)
-		if (is_wasteful(&by_site[i]))
+		if (is_wasteful(&by_site[i], &reallocs.total))
 			err = tell(search, finder, &sites->items[i], &by_site[i]);
 	return err;
 }

@@ -113,6 +113,8 @@ static struct err *tell(struct finding_search *search, const struct finder *find
 	str_add_percent(&evidence, waste->tail_pages, waste->free_pages);
 	str_add(&evidence, " of them behind the last block of their region; so it was for ");
 	str_add_duration(&evidence, stretch->ns);
+	if (!waste->is_exact)
+		str_add(&evidence, FINDING_INEXACT);
 	return finding_add(search, finder, finding, &evidence);
 }
 

@@ -7,7 +7,7 @@
 #include "query/space.h"
 
 /* Who has just been given a block has had no time to fill it. */
-static const uint64_t AGE_MIN_NS = 100000000;
+static const uint64_t AGE_MIN_NS = 250000000;
 
 enum {
 	SIZE_MIN = 1 << 16, /* what begins and ends within pages of others tells nothing */

@@ -15,6 +15,7 @@ import check_poison
 import check_recorder
 import check_registry
 import check_rooms
+import check_web
 import junit_count
 
 TABLE = """
@@ -230,6 +231,33 @@ def test_the_library_is_what_was_promised(tmp_path, text, options, bad):
     library = tmp_path / "a.so"
     subprocess.run(["gcc", *flags, "-o", library, source, *options], check=True)
     assert len(check_recorder.library_problems(tmp_path, library, "glibc")) == bad
+
+
+# --- the web app --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def web(tmp_path):
+    write(tmp_path, "web/src/a.tsx", "const a = <p style={{ left: 0 }}>{name}</p>;\n")
+    write(tmp_path, "web/index.html", '<script src="/a.js"></script>\n')
+    write(tmp_path, "web/package-lock.json", '{"integrity": "sha512-x"}\n')
+    return tmp_path
+
+
+def test_an_app_of_text_nodes_has_no_problems(web):
+    assert check_web.problems(web, None) == []
+
+
+@pytest.mark.parametrize("name, text", [
+    ("web/src/b.ts", "element.innerHTML = name;\n"),
+    ("web/src/ui/b.tsx", "<p dangerouslySetInnerHTML={{ __html: name }} />;\n"),
+    ("web/index.html", "<script>boot()</script>\n"),
+    ("web/index.html", '<p style="left: 0">\n'),
+    ("web/package-lock.json", '{"resolved": "x"}\n'),
+])
+def test_markup_from_strings_and_registries_are_found(web, name, text):
+    write(web, name, text)
+    assert len(check_web.problems(web, None)) == 1
 
 
 # --- counting -----------------------------------------------------------------------------------

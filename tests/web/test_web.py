@@ -121,6 +121,7 @@ def test_unit(path, env, tmp_path):
     run("node", "--test", bundle, env=env)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted((HERE / "browser").glob("*.test.mjs")), ids=lambda path: path.name.split(".")[0])
 def test_browser(path, env, server, dist):
     run("node", "--test", path, env=dict(env, MEMTAPE_URL=server, CHROMIUM=chromium()), timeout=600)

@@ -203,6 +203,10 @@ class Generator:
             return (hex(value) if self.random.random() < 0.8 else str(value)), value
         return str(value), value
 
+    def moment(self):
+        """A time at which something begins or ends, or next to it."""
+        return self.value(self.random.choice(["time", "free_time"]))
+
     def name(self, field):
         return self.random.choice([field] * 3 + NAMES.get(field, []))
 
@@ -290,7 +294,7 @@ class Generator:
 
     def moment_test(self):
         word = self.random.choice(["from", "until", "to", "alive_at", "alive_between"])
-        (text, at), (text2, at2) = self.value("time"), self.value("time")
+        (text, at), (text2, at2) = self.moment(), self.moment()
 
         def alive(row, when):
             return row["time"] <= when and (row["leaked"] or row["free_time"] > when)

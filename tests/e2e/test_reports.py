@@ -15,6 +15,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 import recording
+from tape_writer import TapeWriter
 
 SOURCE = r"""
 #include <pthread.h>
@@ -58,12 +59,38 @@ int main(void)
 		between[0] = 1;
 	}
 	free(grown);
+	grown = NULL;
+	for (int i = 1; i <= 12; i++) {
+		grown = realloc(grown, i * i * 1000);	/* by ever larger steps */
+		char *between = malloc(20000);
+		between[0] = 1;
+	}
+	free(grown);
 	free(walk(5));				/* line 42 */
 	return 0;
 }
 """
+STRINGS = r"""
+#include <string>
+#include <vector>
+static __attribute__((noinline)) std::string grow(int count)
+{
+	std::string text;
+	while (text.size() < (size_t)count * 100)
+		text.append(100, 'x');		// in a function of the library
+	return text;
+}
+int main()
+{
+	std::vector<std::string> texts;
+	for (int i = 0; i < 50; i++)
+		texts.push_back(grow(i));
+	return texts.size() != 50;
+}
+"""
 PROGRAMS = {
     "jobs": ["./jobs"],
+    "strings": ["./strings"],
     "python": ["/usr/bin/python3", "-c", "import json, threading\n"
                "def f(n):\n  return [json.loads(json.dumps({'a': list(range(9)), 'b': str(i)}))"
                " for i in range(n)]\n"
@@ -82,6 +109,9 @@ def folder(tmp_path_factory):
     (where / "jobs.c").write_text(SOURCE)
     done = recording.run(["gcc", "-g", "-O1", "-fno-optimize-sibling-calls", "-o", "jobs", "jobs.c",
                           "-pthread"], cwd=where)
+    assert done.returncode == 0, done.stderr.decode()
+    (where / "strings.cpp").write_text(STRINGS)
+    done = recording.run(["g++", "-g", "-O1", "-o", "strings", "strings.cpp"], cwd=where)
     assert done.returncode == 0, done.stderr.decode()
     return where
 
@@ -130,6 +160,17 @@ def jobs(folder):
 def total(blocks):
     blocks = list(blocks)
     return len(blocks), sum(b["size"] for b in blocks)
+
+
+def ends_of(tape, count):
+    """Times at which blocks were allocated and freed: what is on which side shows there."""
+    chance = random.Random(11)
+    freed = [b["free_ns"] for b in tape.blocks if b["free_ns"] != NEVER]
+    return [chance.choice(tape.blocks)["alloc_ns"] for _ in range(count)] + (
+        [chance.choice(freed) for _ in range(count)] if freed else [])
+
+
+ALL = [[], ["--filter", "size >= 0"]]  # sums that are there, and those that are made of rows
 
 
 def column(rows, *keys):
@@ -190,12 +231,14 @@ def test_groups_are_the_summary_and_the_other_reports(tape):
     assert sites == grouped
 
 
-def test_the_timeline_is_the_integral_at_every_point(tape):
+@pytest.mark.parametrize("how", ALL)
+def test_the_timeline_is_the_integral_at_every_point(tape, how):
     duration = tape.summary["duration_ns"]
     windows = [(0, duration, 50), (duration // 3, duration // 2, 7), (5, 6, 3)]
+    windows += [(at - 1, at, 2) for at in ends_of(tape, 3) if 1 <= at <= duration]
     for begin, end, points in windows:
         rows = tape.report("timeline", "--from", f"{begin}ns", "--until", f"{end}ns",
-                           "--points", str(points))["timeline"]
+                           "--points", str(points), *how)["timeline"]
         ends = [row["begin_ns"] for row in rows[1:]] + [end + 1]
         assert rows[0]["begin_ns"] == begin and len(rows) == min(points, end + 1 - begin)
         for row, stop in zip(rows, ends):
@@ -205,24 +248,26 @@ def test_the_timeline_is_the_integral_at_every_point(tape):
             assert (row["allocated_count"], row["allocated_bytes"]) == fresh
 
 
-def test_moments_and_spans_are_what_they_say(tape):
+@pytest.mark.parametrize("how", ALL)
+def test_moments_and_spans_are_what_they_say(tape, how):
     chance = random.Random(7)
     duration = tape.summary["duration_ns"]
     times = [0, duration, tape.summary["peak"]["time_ns"], chance.choice(tape.blocks)["alloc_ns"],
-             *(chance.randrange(duration) for _ in range(4))]
+             *(chance.randrange(duration) for _ in range(4)), *ends_of(tape, 2)]
     for at in times:
-        found = tape.report("at", f"{at}ns")
+        found = tape.report("at", f"{at}ns", *how)
         live = total(b for b in tape.blocks if b["alloc_ns"] <= at < b["free_ns"])
         assert (found["live_count"], found["live_bytes"]) == live
         assert column(found["sites"], "live_count", "live_bytes") == live
     assert tape.report("at", "peak")["live_bytes"] == tape.summary["peak"]["bytes"]
-    for begin, end in zip(times, times[3:]):
+    for begin, end in [*zip(times, times[3:]), *((at, at) for at in ends_of(tape, 2))]:
         begin, end = sorted((begin, end))
-        found = tape.report("between", f"{begin}ns", f"{end}ns")
+        found = tape.report("between", f"{begin}ns", f"{end}ns", *how)
         fresh = [b for b in tape.blocks if begin <= b["alloc_ns"] <= end]
         want = {
             "allocated": total(fresh),
             "survived": total(b for b in fresh if b["free_ns"] > end),
+            "temporary": total(b for b in fresh if b["temporary"]),
             "freed": total(b for b in tape.blocks if begin <= b["free_ns"] <= end),
             "live_before": total(b for b in tape.blocks if b["alloc_ns"] < begin <= b["free_ns"]),
             "live_after": total(b for b in tape.blocks if b["alloc_ns"] <= end < b["free_ns"]),
@@ -276,6 +321,9 @@ def test_chains_are_followed_from_the_first_block_to_the_last(tape):
         assert (chain["first_bytes"], chain["final_bytes"], chain["max_bytes"]) == (
             blocks[rows[0]]["size"], blocks[rows[-1]]["size"],
             max(blocks[i]["size"] for i in rows))
+        steps = [b["size"] - a["size"] for a, b in pairs if b["size"] > a["size"]]
+        is_constant = len(steps) >= 8 and max(steps) - min(steps) <= min(steps) // 4
+        assert chain["increment_bytes"] == (min(steps) if is_constant else None)
         copied += chain["copied_bytes"]
     assert copied == found["copied_bytes"] == column(found["sites"], "copied_bytes")[0]
     order = [c["copied_bytes"] for c in found["chains"]]
@@ -310,6 +358,7 @@ def test_modules_are_those_of_the_sites(tape):
     for path, allocated in by_site.items():
         assert modules[path]["allocated_bytes"] == allocated
         assert modules[path]["symbols"] not in (None, "unread")
+    assert sum(m["allocated_bytes"] for m in modules.values()) == sum(by_site.values())
     assert all(m["build_id"] and m["what"] == "object" for m in modules.values()
                if m["module"] and m["module"].startswith("/"))
 
@@ -507,3 +556,30 @@ def test_growth_by_constant_steps_is_pointed_out(jobs):
     assert "+4.9 KiB" in text and "grow by a factor" in text
     chain = jobs.report("reallocs")["chains"][0]
     assert chain["increment_bytes"] == 5000 and chain["final_bytes"] == 200000
+
+
+def test_a_block_that_lived_for_no_time_was_alive_once(tmp_path):
+    """In the order of rows, where the clock cannot tell: never less than nothing."""
+    tape = TapeWriter()
+    main = tape.stream(1, "main")
+    tape.process(main, "/bin/x", "x")
+    tape.clock(main)
+    tape.at(10)
+    main.event(0, 0x1000, 100)  # malloc
+    tape.at(20)
+    main.event(0, 0x3000, 7)
+    main.event(0, 0x2000, 30)
+    main.event(1, 0x2000)  # free
+    main.event(1, 0x1000)
+    tape.at(30)
+    main.event(1, 0x3000)
+    tape.at(40)
+    tape.clock(main)
+    tape.write(tmp_path / "x.mtape")
+    for how in ALL:
+        rows = recording.report(tmp_path / "x.mtape", "timeline", "--from", "15ms", "--until", "25ms",
+                                "--points", "1", *how)["timeline"]
+        (row,) = rows
+        assert (row["live_bytes_end"], row["live_count_end"]) == (7, 1)
+        assert (row["allocated_count"], row["allocated_bytes"]) == (2, 37)
+        assert 100 <= row["live_bytes_max"] <= 137

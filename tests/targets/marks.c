@@ -1,10 +1,14 @@
 /*
- * marks: tells the recorder where it is. Without a recorder the calls do nothing.
+ * marks: tells the recorder where it is. Without a recorder the calls do nothing. With an argument
+ * it also prints whether it is recorded and whether errno stayed as it was, and sets a mark of 300
+ * characters.
  *
  * Must be found:
  *	size 4201: 3 malloc in load, leaked
  *	size 4202: 4 malloc in serve, freed in serve
  */
+#include <errno.h>
+
 #include "memtape/memtape.h"
 #include "target.h"
 
@@ -24,10 +28,24 @@ FRAME static void serve(void)
 	no_tail_call();
 }
 
-int main(void)
+static void say(void)
 {
+	static char text[300];
+
+	for (unsigned i = 0; i < sizeof(text) - 1; i++)
+		text[i] = (char)('a' + i % 26);
+	errno = 1234;
+	memtape_mark(text);
+	printf("recording %d errno %d\n", memtape_is_recording(), errno);
+}
+
+int main(int argc, char **argv)
+{
+	(void)argv;
 	load();
 	serve();
 	memtape_mark(NULL);
+	if (argc > 1)
+		say();
 	return memtape_is_recording() < 0;
 }

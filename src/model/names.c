@@ -12,7 +12,7 @@ VEC_DEFINE(request_vec, struct symbol_request);
 
 /* One code address: of all stacks that have it, as far as it is in a module. */
 struct place {
-	const struct name_frames *frames; /* NULL: nobody asked yet */
+	const struct name_frames *frames; /* NULL: no memory for them yet */
 	uint64_t pc;			  /* of the call: a return address less one */
 	uint32_t stack;			  /* one of them */
 	uint32_t module;		  /* CAPTURE_MODULE_NONE: outside of all */
@@ -71,7 +71,8 @@ struct names *names_create(const struct model *model, const struct symbol_option
 		arena_array(&names->arena, module_count, sizeof(*names->places_by_pc));
 	names->is_shown = arena_array(&names->arena, module_count, sizeof(*names->is_shown));
 	if (!names->symbolizer || !names->objects || !names->places_by_pc || !names->is_shown ||
-	    !place_vec_push(&names->places, (struct place) { .frames = &out_of_memory_frames }))
+	    !place_vec_push(&names->places, (struct place) { .frames = &out_of_memory_frames,
+							     .module = CAPTURE_MODULE_NONE }))
 		return NULL;
 	for (size_t i = 0; i < module_count; i++)
 		names->objects[i] = UINT32_MAX;
@@ -235,7 +236,6 @@ static struct name_frames *frames_of_module(struct names *names, uint32_t index,
 	struct name_frames *frames = arena_new(&names->arena, struct name_frames);
 	struct name_frame *copy = arena_array(&names->arena, found.count, sizeof(*copy));
 
-	names->is_shown[index] = true;
 	if (!frames || !copy)
 		return NULL;
 	for (size_t i = 0; i < found.count; i++) {
@@ -294,10 +294,23 @@ static uint32_t place_of(struct names *names, uint32_t stack, struct request_vec
 	return (uint32_t)*place;
 }
 
+/* NULL, and asked for again later, when there is no memory. */
+static void place_name(struct names *names, struct place *place)
+{
+	place->frames = place->module == CAPTURE_MODULE_NONE
+				? frames_of_stray(names, place->stack, place->pc)
+				: frames_of_module(names, place->module, place->pc);
+}
+
+/*
+ * Names get their numbers here, in the order of the tape and not of the questions: what is sorted
+ * and numbered by them comes out the same, whatever was asked before.
+ */
 void names_prepare(struct names *names)
 {
 	CLEAN(request_vec_deinit) struct request_vec requests = { 0 };
 	const size_t stack_count = model_stack_count(names->model);
+	const size_t first = names->places.count;
 
 	if (names->places_of.count >= stack_count)
 		return;
@@ -310,6 +323,8 @@ void names_prepare(struct names *names)
 			break;
 	}
 	symbolizer_resolve(names->symbolizer, requests.items, requests.count);
+	for (size_t i = first; i < names->places.count; i++)
+		place_name(names, &names->places.items[i]);
 }
 
 struct name_frames names_frames(struct names *names, uint32_t stack)
@@ -321,11 +336,9 @@ struct name_frames names_frames(struct names *names, uint32_t stack)
 	if (unlikely(stack >= names->places_of.count))
 		return out_of_memory_frames;
 	place = &names->places.items[names->places_of.items[stack]];
-	if (!place->frames)
-		place->frames = place->module == CAPTURE_MODULE_NONE
-					? frames_of_stray(names, place->stack, place->pc)
-					: frames_of_module(names, place->module, place->pc);
-	if (names->is_view && place->module != CAPTURE_MODULE_NONE && place != names->places.items)
+	if (unlikely(!place->frames))
+		place_name(names, place);
+	if (place->module != CAPTURE_MODULE_NONE && unlikely(!names->is_shown[place->module]))
 		names->is_shown[place->module] = true;
 	return place->frames ? *place->frames : out_of_memory_frames;
 }

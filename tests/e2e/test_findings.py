@@ -367,6 +367,48 @@ def test_churn_of_known_lifetime(made):
     assert re.search(r"40,00\d a second", finding["evidence"])
 
 
+def test_churn_has_to_be_what_the_function_does(made):
+    program = Program()
+    stack = program.stack("mixed")
+    churn(program, stack, 12_000, 25)
+    for i in range(13_000):  # not temporary: the next comes before the free
+        block = program.alloc(310 + i / 1000, 10, stack)
+        program.alloc(310 + i / 1000, 0, stack)
+        program.free(310 + i / 1000, block)
+    assert kinds(made(program, 400)) == []
+
+
+def test_a_spike_is_what_came_and_went(made):
+    """Half of the peak stays; of the other half one block is older, and one outlives it."""
+    program = Program()
+    base, burst = program.stack("base"), program.stack("burst")
+    program.alloc(10, 10 * MIB, base)
+    old = program.alloc(20, MIB, burst)
+    blocks = [program.alloc(2000 + i, 6 * MIB, burst) for i in range(4)]
+    late = program.alloc(2010, 2 * MIB, burst)
+    for block in blocks:
+        program.free(2020, block)
+    program.free(2500, old)
+    program.free(2600, late)
+    tape = made(program, 4000)
+    finding, = [f for f in findings(tape)["findings"] if f["type"] == "spike"]
+    assert (finding["function"], finding["bytes"], finding["count"]) == ("burst", 24 * MIB, 4)
+    assert group_of(tape, finding)["size"] == finding["bytes"]
+    assert "37.0 MiB were alive" in finding["evidence"]
+    assert "never more than 13.0 MiB before" in finding["evidence"]
+
+
+@pytest.mark.parametrize("rest", [26, 22])
+def test_a_peak_that_is_not_much_higher_is_no_spike(made, rest):
+    """26 MiB of 38 are 68 %, 22 MiB of 34 are 65 %."""
+    program = Program()
+    program.alloc(10, rest * MIB, program.stack("base"))
+    block = program.alloc(2000, 12 * MIB, program.stack("burst"))
+    program.free(2010, block)
+    spikes = [f for f in findings(made(program, 4000))["findings"] if f["type"] == "spike"]
+    assert len(spikes) == (rest == 22)
+
+
 def test_churn_of_a_few_is_none(made):
     program = Program()
     churn(program, program.stack("rare"), 9_000, 25)
@@ -425,6 +467,44 @@ def test_those_at_the_top_have_most_at_stake(made):
     assert [f["type"] for f in found] == ["spike", "growth", "slack"]
     assert [f["bytes"] for f in found] == sorted((f["bytes"] for f in found), reverse=True)
     assert findings(tape, "--top", "2")["findings"] == found[:2]
+
+
+def test_what_passes_weighs_less_than_what_stays(made):
+    program = Program()
+    leak, quick = program.stack("leak"), program.stack("quick")
+    for i in range(100):
+        program.alloc(i * 100, 100 * KIB, leak)
+        for j in range(120):
+            block = program.alloc(i * 100 + 1 + j / 50, 5000, quick)
+            program.free(i * 100 + 1.001 + j / 50, block)
+    found = findings(made(program, 10_000))["findings"]
+    assert [f["type"] for f in found] == ["growth"]  # 1,200 a second are not worth a word
+    program = Program()
+    leak, quick = program.stack("leak"), program.stack("quick")
+    churn_at_start(program, quick, 12_000)
+    for i in range(5, 100):
+        program.alloc(i * 100, 100 * KIB, leak)
+    found = findings(made(program, 10_000))["findings"]
+    assert [f["type"] for f in found] == ["growth", "churn"]
+    assert found[0]["bytes"] < found[1]["bytes"] == 12_000 * 5000
+
+
+def churn_at_start(program, stack, count):
+    for i in range(count):
+        block = program.alloc(i / 40, 5000, stack)
+        program.free(i / 40 + 0.001, block)
+
+
+def test_fifty_are_told_at_most(made):
+    program = Program()
+    leaks = [program.stack(f"leak_{i}") for i in range(60)]
+    for i in range(20):
+        for leak in leaks:
+            program.alloc(i * 500, 100 * KIB, leak)
+    tape = made(program, 10_000)
+    assert len(findings(tape)["findings"]) == 50
+    text = recording.run([recording.memtape(), "report", tape, "findings"]).stdout.decode()
+    assert "38 more findings; --top says how many are shown" in text
 
 
 def test_an_empty_tape_has_no_findings(made):

@@ -111,9 +111,9 @@ static struct err *columns_of_model(struct timeline *timeline)
 	return NULL;
 }
 
-static struct err *columns_of_rows(struct timeline *timeline, unsigned by)
+static struct course_settings settings_of(const struct timeline *timeline, unsigned by)
 {
-	const struct course_settings settings = {
+	return (struct course_settings) {
 		.from_ns = timeline->range.from_ns,
 		.until_ns = timeline->range.until_ns,
 		.column_count = timeline->count,
@@ -122,6 +122,37 @@ static struct err *columns_of_rows(struct timeline *timeline, unsigned by)
 		.mode = WALK_FOLD,
 		.top = call_number(timeline->call, "top"),
 	};
+}
+
+/*
+ * Bands as they were when most was alive in each column. Where events of one nanosecond were in
+ * another order on the tape, that is less than the most of the column: the last band has the rest.
+ */
+static struct err *bands_of_model(struct timeline *timeline, unsigned by)
+{
+	struct course *course = &timeline->course;
+	const struct course_settings settings = settings_of(timeline, by);
+	struct model_peak *peaks =
+		arena_array(timeline->call->arena, timeline->count, sizeof(*peaks));
+	struct err *err;
+
+	if (!peaks)
+		return err_nomem();
+	model_timeline_peaks(timeline->call->model, settings.from_ns, settings.until_ns,
+			     timeline->count, peaks);
+	err = course_bands_at(timeline->selection, &settings, peaks, timeline->call->arena, course);
+	for (size_t i = 0; i < timeline->count && !err && course->band_count; i++) {
+		const uint64_t most = course->columns[i].live_max;
+
+		course->bands[(i + 1) * course->band_count - 1] +=
+			most - u64_min(most, peaks[i].bytes);
+	}
+	return err;
+}
+
+static struct err *columns_of_rows(struct timeline *timeline, unsigned by)
+{
+	const struct course_settings settings = settings_of(timeline, by);
 
 	return course_find(timeline->selection, &settings, timeline->call->arena,
 			   &timeline->course);
@@ -306,10 +337,12 @@ static struct err *run(struct call *call)
 		return err;
 	timeline.count = u64_min(call_number(call, "cols"),
 				 timeline.range.until_ns - timeline.range.from_ns);
-	if (by == BY_NONE && selection_is_all(timeline.selection))
-		err = columns_of_model(&timeline);
-	else
+	if (!selection_is_all(timeline.selection))
 		err = columns_of_rows(&timeline, by);
+	else
+		err = columns_of_model(&timeline);
+	if (!err && by != BY_NONE && selection_is_all(timeline.selection))
+		err = bands_of_model(&timeline, by);
 	return err ? err : answer(&timeline);
 }
 

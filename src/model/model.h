@@ -321,6 +321,20 @@ const struct model_timeline_span *model_timeline(const struct model *model);
 void model_timeline_window(const struct model *model, uint64_t from, uint64_t until,
 			   size_t point_count, struct model_timeline_span *spans);
 
+/*
+ * The moment of such a span when most was alive, for the first time: after row_count allocations,
+ * and all frees at gone_ns and before. Needs rows.
+ */
+struct model_peak {
+	uint64_t bytes;
+	uint64_t row_count;
+	uint64_t gone_ns;
+	bool is_begin; /* it was so when the span began: then gone_ns is just before */
+};
+
+void model_timeline_peaks(const struct model *model, uint64_t from, uint64_t until,
+			  size_t point_count, struct model_peak *peaks);
+
 struct model_usage {
 	uint64_t ns;
 	struct tape_usage usage; /* UINT64_MAX: not known */

@@ -181,3 +181,91 @@ void model_timeline_window(const struct model *model, uint64_t from, uint64_t un
 		};
 	}
 }
+
+/* --- when most was alive ------------------------------------------------------------------- */
+
+/* As cursor_walk, for as long as less than `wanted` is alive. */
+static void peak_walk(struct cursor *cursor, uint64_t ns, uint64_t wanted, struct model_peak *peak)
+{
+	while (peak->bytes < wanted) {
+		const uint64_t alloc = feed_peek(cursor->model, &cursor->allocations, false);
+		const uint64_t end = feed_peek(cursor->model, &cursor->frees, true);
+
+		if (u64_min(alloc, end) >= ns)
+			return;
+		if (end <= alloc) {
+			cursor->live_bytes -= feed_take(&cursor->frees);
+			continue;
+		}
+		cursor->live_bytes += feed_take(&cursor->allocations);
+		/* Less than nothing: a block whose free came first, at its own nanosecond. */
+		if (cursor->live_bytes > peak->bytes && cursor->live_bytes <= INT64_MAX)
+			*peak = (struct model_peak) { .bytes = cursor->live_bytes,
+						      .row_count = cursor->allocations.next,
+						      .gone_ns = alloc };
+	}
+}
+
+/* Within a fine span, whose most is known already. */
+static void fine_peak(const struct cursor *at, size_t fine, struct model_peak *peak)
+{
+	const struct model *model = at->model;
+	struct cursor cursor = { .model = model };
+	struct model_peak found = { 0 };
+
+	cursor.allocations.count = at->allocations.count;
+	cursor.frees.count = at->frees.count;
+	if (fine > 0)
+		cursor_jump(&cursor, fine - 1);
+	peak_walk(&cursor, fine_begin(&cursor, fine + 1) + 1, model->fine[fine].live_bytes_max,
+		  &found);
+	if (found.bytes > peak->bytes)
+		*peak = found;
+}
+
+/* As cursor_go. */
+static void peak_go(struct cursor *cursor, uint64_t ns, struct model_peak *peak)
+{
+	const struct model *model = cursor->model;
+	size_t most = SIZE_MAX;
+
+	if (fine_is_over(cursor, cursor->fine_at, ns)) {
+		uint64_t bytes;
+
+		peak_walk(cursor, fine_begin(cursor, cursor->fine_at) + 1, UINT64_MAX, peak);
+		bytes = peak->bytes;
+		for (; fine_is_over(cursor, cursor->fine_at, ns); cursor->fine_at++) {
+			if (model->fine[cursor->fine_at].live_bytes_max <= bytes)
+				continue;
+			most = cursor->fine_at;
+			bytes = model->fine[most].live_bytes_max;
+		}
+		if (most != SIZE_MAX)
+			fine_peak(cursor, most, peak);
+		cursor_jump(cursor, cursor->fine_at - 1);
+	}
+	peak_walk(cursor, ns, UINT64_MAX, peak);
+	while (cursor->fine_at < model->fine_count && fine_begin(cursor, cursor->fine_at) < ns)
+		cursor->fine_at++;
+}
+
+void model_timeline_peaks(const struct model *model, uint64_t from, uint64_t until,
+			  size_t point_count, struct model_peak *peaks)
+{
+	struct cursor cursor;
+
+	assert(point_count > 0);
+	assert(from <= until);
+	cursor_begin(&cursor, model, from);
+	for (size_t i = 0; i < point_count; i++) {
+		const uint64_t begin = point_begin(from, until - from, i, point_count);
+
+		peaks[i] = (struct model_peak) {
+			.bytes = cursor.live_bytes,
+			.row_count = cursor.allocations.next,
+			.gone_ns = begin > 0 ? begin - 1 : 0,
+			.is_begin = true,
+		};
+		peak_go(&cursor, point_begin(from, until - from, i + 1, point_count), &peaks[i]);
+	}
+}

@@ -46,7 +46,7 @@ struct course {
 	uint64_t peak_number;
 	/* band_count values a column: whose the bytes of its live_max were. The last is the rest.
 	 */
-	const uint64_t *bands;
+	uint64_t *bands;
 	size_t band_count;
 	bool has_rest; /* the last is of all others */
 	const char *band_titles[COURSE_BANDS_MAX + 1];
@@ -57,5 +57,14 @@ struct course {
 /* Lives in the arena. */
 struct err *course_find(const struct selection *selection, const struct course_settings *settings,
 			struct arena *arena, struct course *course_ret);
+
+/*
+ * Only the bands, of all allocations, at given moments: one for each column, ascending. Fills what
+ * course has of bands but peak_bands. A pass over the rows on all processors, in any order of time;
+ * the selection is everything, and settings are not by number.
+ */
+struct err *course_bands_at(const struct selection *selection,
+			    const struct course_settings *settings, const struct model_peak *peaks,
+			    struct arena *arena, struct course *course);
 
 #endif

@@ -7,15 +7,28 @@
 #include "query/group_filter.h"
 #include "query/name_hash.h"
 
-enum { FRAMES_MAX = 64, SPARK_MAX = 24 };
+enum { FRAMES_MAX = 64, SPARKS = 24, KEPT_WHOLE_MAX = 4096 };
+
+static const char *const spark_words[] = { "0", "24", NULL };
+
+/* All groups of a part of the tape, kept for whoever asks for more of them. */
+struct kept {
+	struct groups groups;
+	bool has_lifetimes;
+	uint64_t *sparks; /* SPARKS of each; NULL: too many groups */
+};
 
 struct page {
 	struct call *call;
 	const struct selection *selection;
-	struct groups groups;
+	enum group_by by;
+	struct api_range range;
+	struct group_settings settings;
+	const struct kept *kept;
+	struct groups groups;	/* of this page */
+	const uint32_t *places; /* among the kept ones */
 	const struct group_filters *filters;
 	uint64_t *sparks; /* NULL: none */
-	size_t spark_count;
 };
 
 /* --- a row --------------------------------------------------------------------------------- */
@@ -98,25 +111,128 @@ static void row_emit(const struct page *page, size_t i)
 	sums_emit(emit, "all", &group->all);
 	life_emit(emit, group);
 	if (page->sparks)
-		json_u64s(emit, "spark", page->sparks + i * page->spark_count, page->spark_count);
+		json_u64s(emit, "spark", page->sparks + i * SPARKS, SPARKS);
 	else
 		emit_null(emit, "spark");
 	emit_end(emit);
 }
 
+/* --- all groups ---------------------------------------------------------------------------- */
+
+/* Where they are not too many, with everything that a page of them may need. */
+static struct err *kept_fill(const struct page *page, struct arena *arena, struct kept *kept)
+{
+	const struct api_range *range = &page->range;
+	const size_t count = kept->groups.count;
+	struct err *err;
+
+	if (count > KEPT_WHOLE_MAX)
+		return NULL;
+	kept->sparks = arena_array(arena, count * SPARKS, sizeof(*kept->sparks));
+	if (!kept->sparks)
+		return err_nomem();
+	err = groups_add_lifetimes(page->selection, &kept->groups, WALK_FOLD, page->call->arena);
+	if (!err && count > 0)
+		err = curves_find(page->selection, &kept->groups, WALK_FOLD, range->from_ns,
+				  range->until_ns, SPARKS, page->call->arena, kept->sparks);
+	kept->has_lifetimes = true;
+	return err;
+}
+
+static struct err *kept_make(struct call *call, void *context, struct arena *arena,
+			     const void **value_ret)
+{
+	const struct page *page = context;
+	const struct group_settings settings = { .by = page->by };
+	struct kept *kept = arena_new(arena, struct kept);
+	struct groups groups;
+	struct err *err =
+		kept ? groups_find(page->selection, &settings, call->arena, &groups) : err_nomem();
+
+	if (err)
+		return err;
+	kept->groups = groups;
+	kept->groups.items = arena_array(arena, groups.count, sizeof(*groups.items));
+	if (!kept->groups.items)
+		return err_nomem();
+	for (size_t i = 0; i < groups.count; i++)
+		kept->groups.items[i] = groups.items[i];
+	err = kept_fill(page, arena, kept);
+	if (!err)
+		*value_ret = kept;
+	return err;
+}
+
+/* They depend on the part of the tape and on what they are of. */
+static struct err *kept_find(struct page *page)
+{
+	CLEAN(str_deinit) struct str key = { 0 };
+	const void *kept;
+	struct err *err;
+
+	str_printf(&key, "groups by %s of ", group_by_words[page->by]);
+	call_part_key(page->call, &key);
+	if (key.failed)
+		return err_nomem();
+	err = call_keep(page->call, str_text(&key), kept_make, page, &kept);
+	if (!err)
+		page->kept = kept;
+	return err;
+}
+
 /* --- the page ------------------------------------------------------------------------------ */
 
-static struct err *sparks_find(struct page *page, const struct api_range *range)
+static struct err *sparks_find(struct page *page)
 {
-	page->spark_count = call_number(page->call, "spark");
-	if (page->spark_count == 0 || page->groups.count == 0)
+	const struct api_range *range = &page->range;
+	const size_t count = page->groups.count;
+
+	if (call_choice(page->call, "spark") == 0 || count == 0)
 		return NULL;
-	page->sparks = arena_array(page->call->arena, page->groups.count * page->spark_count,
-				   sizeof(*page->sparks));
+	page->sparks = arena_array(page->call->arena, count * SPARKS, sizeof(*page->sparks));
 	if (!page->sparks)
 		return err_nomem();
-	return curves_find(page->selection, &page->groups, WALK_FOLD, range->from_ns,
-			   range->until_ns, page->spark_count, page->call->arena, page->sparks);
+	if (!page->kept || !page->kept->sparks)
+		return curves_find(page->selection, &page->groups, WALK_FOLD, range->from_ns,
+				   range->until_ns, SPARKS, page->call->arena, page->sparks);
+	for (size_t i = 0; i < count; i++)
+		memcpy(page->sparks + i * SPARKS, page->kept->sparks + page->places[i] * SPARKS,
+		       SPARKS * sizeof(*page->sparks));
+	return NULL;
+}
+
+/* By what is not kept they are found anew. */
+static bool is_kept(enum group_key key, const struct kept *kept)
+{
+	switch (key) {
+	case GROUP_LIFETIME_P50:
+	case GROUP_LIFETIME_P90:
+	case GROUP_LIFETIME_P99:
+		return kept->has_lifetimes;
+	case GROUP_USAGE_MAX:
+	case GROUP_USAGE_MAX_TIME:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static struct err *groups_choose(struct page *page)
+{
+	struct arena *arena = page->call->arena;
+	struct err *err = kept_find(page);
+
+	if (err)
+		return err;
+	if (!is_kept(page->settings.order.key, page->kept)) {
+		page->kept = NULL;
+		return groups_find(page->selection, &page->settings, arena, &page->groups);
+	}
+	err = groups_page(&page->kept->groups, &page->settings, arena, &page->groups,
+			  &page->places);
+	if (err || page->kept->has_lifetimes)
+		return err;
+	return groups_add_lifetimes(page->selection, &page->groups, WALK_FOLD, arena);
 }
 
 static struct err *order_find(struct call *call, struct group_order *order_ret)
@@ -132,25 +248,26 @@ static struct err *order_find(struct call *call, struct group_order *order_ret)
 static struct err *page_find(struct page *page)
 {
 	struct call *call = page->call;
-	struct group_settings settings = {
-		.by = (enum group_by)call_choice(call, "by"),
+	struct err *err;
+
+	page->by = (enum group_by)call_choice(call, "by");
+	page->settings = (struct group_settings) {
+		.by = page->by,
 		.skip = call_number(call, "off"),
 		.count = call_number(call, "n"),
 		.wants_lifetimes = true,
 	};
-	struct api_range range;
-	struct err *err = order_find(call, &settings.order);
-
+	err = order_find(call, &page->settings.order);
 	if (!err)
-		err = api_range(call, &range);
+		err = api_range(call, &page->range);
 	if (!err)
 		err = api_select(call, &page->selection);
 	if (!err)
-		err = groups_find(page->selection, &settings, call->arena, &page->groups);
+		err = groups_choose(page);
 	if (!err)
 		err = group_filters_make(page->selection, &page->groups, call->arena,
 					 &page->filters);
-	return err ? err : sparks_find(page, &range);
+	return err ? err : sparks_find(page);
 }
 
 static struct err *run(struct call *call)
@@ -184,8 +301,8 @@ static const struct param params[] = {
 	API_PARAM_OFF,
 	API_PARAM_N,
 	{ .name = "spark",
-	  .kind = PARAM_NUMBER,
-	  .max = SPARK_MAX,
+	  .kind = PARAM_CHOICE,
+	  .words = spark_words,
 	  .doc = "points of the curve of live bytes of each group",
 	  .missing = "0, without curves" },
 };

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <time.h>
 
+#include "http/memo.h"
 #include "http/tapes.h"
 #include "http/text_counts.h"
 #include "query/moment.h"
@@ -128,10 +129,94 @@ uint64_t call_time_left_ns(const struct call *call)
 	return call->limits.deadline_ns > now ? call->limits.deadline_ns - now : 1;
 }
 
+struct err *call_keep(struct call *call, const char *key,
+		      struct err *(*make)(struct call *call, void *context, struct arena *arena,
+					  const void **value_ret),
+		      void *context, const void **value_ret)
+{
+	struct memo *memo = call->loaded ? call->loaded->memo : NULL;
+	struct memo_item *item;
+	const void *value = NULL;
+	bool is_new;
+	struct err *err;
+
+	if (!memo)
+		return make(call, context, call->arena, value_ret);
+	assert(call->held_count < CALL_HELD_MAX);
+	err = memo_hold(memo, key, &call->limits, &item, &is_new);
+	if (err)
+		return err;
+	call->held[call->held_count++] = item;
+	if (is_new) {
+		err = make(call, context, &item->arena, &value);
+		memo_done(memo, item, err ? NULL : value);
+	}
+	if (!err)
+		*value_ret = item->value;
+	return err;
+}
+
+void call_release(struct call *call)
+{
+	for (size_t i = 0; i < call->held_count; i++)
+		memo_release(call->loaded->memo, call->held[i]);
+	call->held_count = 0;
+}
+
+static struct err *selection_make_kept(struct call *call, void *context, struct arena *arena,
+				       const void **value_ret)
+{
+	const struct selection *selection;
+	struct err *err = selection_make(call->model, tapes_names_unready(call->loaded), context,
+					 arena, &selection);
+
+	if (!err)
+		*value_ret = selection;
+	return err;
+}
+
+/* Facts belong to one thread, and limits to one call. */
+static struct err *selection_borrow(struct call *call, const struct selection *kept,
+				    const struct selection **selection_ret)
+{
+	struct selection *own = arena_new(call->arena, struct selection);
+	struct facts *facts = arena_new(call->arena, struct facts);
+	struct err *err;
+
+	if (!own || !facts)
+		return err_nomem();
+	err = facts_init(facts, call->model, kept->names, call->arena);
+	if (err)
+		return err;
+	facts->from_ns = kept->from_ns;
+	facts->until_ns = kept->until_ns;
+	*own = *kept;
+	own->facts = facts;
+	own->limits = call->limits;
+	*selection_ret = own;
+	return NULL;
+}
+
+/* What a part of the tape is called among what is kept. */
+static void part_key(struct str *key, const char *filter, const char *from, const char *until)
+{
+	const char *const texts[] = { filter, from, until };
+
+	str_add(key, "part");
+	for (size_t i = 0; i < array_size(texts); i++)
+		str_printf(key, " %zu:%s", texts[i] ? strlen(texts[i]) : 0,
+			   texts[i] ? texts[i] : "");
+}
+
+void call_part_key(const struct call *call, struct str *key)
+{
+	part_key(key, call_text(call, "q"), call_text(call, "from"), call_text(call, "until"));
+}
+
 struct err *call_select_part(struct call *call, const char *filter, const char *from,
 			     const char *until, const struct selection **selection_ret)
 {
-	const struct selection_settings settings = {
+	struct selection_settings settings = {
 		.filter = filter,
 		.from = from,
 		.until = until,
@@ -140,13 +225,19 @@ struct err *call_select_part(struct call *call, const char *filter, const char *
 		.cancel = call->limits.cancel,
 	};
 	struct names *names = call->loaded ? tapes_names_unready(call->loaded) : NULL;
+	CLEAN(str_deinit) struct str key = { 0 };
+	const void *kept;
 	struct err *err = NULL;
 
 	if (filter && *filter)
 		err = call_names(call, &names);
-	if (!err)
-		err = selection_make(call->model, names, &settings, call->arena, selection_ret);
-	return err;
+	if (err)
+		return err;
+	part_key(&key, filter, from, until);
+	if (!call->loaded || !selection_needs_rows(&settings) || key.failed)
+		return selection_make(call->model, names, &settings, call->arena, selection_ret);
+	err = call_keep(call, str_text(&key), selection_make_kept, &settings, &kept);
+	return err ? err : selection_borrow(call, kept, selection_ret);
 }
 
 struct err *call_select(struct call *call, const struct selection **selection_ret)

@@ -30,7 +30,10 @@
 #include "http/tapes.h"
 #include "query/selection.h"
 
+struct memo_item;
 struct server;
+
+enum { CALL_HELD_MAX = 8 };
 
 struct call {
 	const struct route *route;
@@ -47,6 +50,9 @@ struct call {
 	bool is_approximate;	    /* set it when a number may be estimated: `approx` is said */
 	struct sweep_limits limits; /* deadline and cancel: give them to what takes long */
 	struct loaded *loaded;	    /* the server's */
+	/* What it keeps others from forgetting: call_keep. */
+	struct memo_item *held[CALL_HELD_MAX];
+	size_t held_count;
 };
 
 /* The parameter's value; NULL, or the table's fallback, when it was not given. The name has to be
@@ -80,6 +86,22 @@ struct err *call_select(struct call *call, const struct selection **selection_re
 /* The same of another expression, for one that is made by the route; any of them may be NULL. */
 struct err *call_select_part(struct call *call, const char *filter, const char *from,
 			     const char *until, const struct selection **selection_ret);
+
+/*
+ * A value that other calls about the same reading of the tape can use again: key says all that it
+ * depends on. Where there is none yet it is made, with everything in the arena given. It is valid
+ * until the call ends; at most CALL_HELD_MAX of them.
+ */
+struct err *call_keep(struct call *call, const char *key,
+		      struct err *(*make)(struct call *call, void *context, struct arena *arena,
+					  const void **value_ret),
+		      void *context, const void **value_ret);
+
+/* What q, from and until say, for such keys. */
+void call_part_key(const struct call *call, struct str *key);
+
+/* Lets go of what is kept: when the call has ended. */
+void call_release(struct call *call);
 
 /* Names of the tape's functions. The first call for a tape may wait until they are found. */
 struct err *call_names(struct call *call, struct names **names_ret);

@@ -129,7 +129,7 @@ static void cache_key(const struct call *call, struct str *key)
 
 	if (!call->server->cache || !call->tape || call->gen != 0 || call->route->flags & never)
 		return;
-	str_printf(key, "%s %p ", call->tape->id, (void *)call->tape);
+	str_printf(key, "%p %llu ", (void *)call->tape, (unsigned long long)call->loaded->number);
 	params_canonical(call->params, key);
 	if (key->failed)
 		str_clear(key);
@@ -212,6 +212,7 @@ static void answer_route(struct server *server, const struct request *request,
 	err = call_run(&call, request, id, id_len, answer);
 	if (err)
 		answer_error(answer, &call, err);
+	call_release(&call);
 	tapes_release(call.loaded);
 }
 

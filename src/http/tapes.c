@@ -6,12 +6,14 @@
 #include <time.h>
 
 #include "base/str.h"
+#include "http/memo.h"
 #include "http/text_counts.h"
 
 enum {
 	QUIET_S = 10,	    /* a recording writes at least so often */
 	WAIT_MS = 1000,	    /* that a question waits for a tape being read */
-	NAMES_WAIT_MS = 100 /* between looks at the limits while names are found */
+	NAMES_WAIT_MS = 100, /* between looks at the limits while names are found */
+	MEMO_BYTES = 128 << 20
 };
 static const uint64_t RELOAD_NS = UINT64_C(2) * 1000000000; /* between readings of a live tape */
 
@@ -43,6 +45,7 @@ static void loaded_destroy(struct loaded *loaded)
 	for (size_t i = 0; loaded->text_counts && i < field_count; i++)
 		text_counts_destroy(loaded->text_counts[i]);
 	free(loaded->text_counts);
+	memo_destroy(loaded->memo);
 	names_destroy(loaded->names);
 	model_destroy(loaded->model);
 	free(loaded);
@@ -71,7 +74,8 @@ static struct err *loaded_create(struct tape *tape, struct loaded **loaded_ret)
 	loaded->refs = 1;
 	loaded->tapes = tape->tapes;
 	loaded->text_counts = calloc(field_count, sizeof(*loaded->text_counts));
-	if (!loaded->text_counts)
+	loaded->memo = memo_create(MEMO_BYTES);
+	if (!loaded->text_counts || !loaded->memo)
 		return err_nomem();
 	err = model_load_with(tape->source->path, MODEL_FULL, &settings, &loaded->model);
 	if (err)
@@ -81,6 +85,13 @@ static struct err *loaded_create(struct tape *tape, struct loaded **loaded_ret)
 		return err_nomem();
 	*loaded_ret = steal(loaded);
 	return NULL;
+}
+
+static uint64_t file_size(const struct tape *tape)
+{
+	struct stat status;
+
+	return stat(tape->source->path, &status) == 0 ? (uint64_t)status.st_size : 0;
 }
 
 /* What ends without saying how may still be written to, by a recording that goes on. */
@@ -105,24 +116,26 @@ static void loaded_put_locked(struct loaded *loaded)
 static void tape_load(struct tapes *tapes, struct tape *tape)
 {
 	struct loaded *loaded = NULL, *old = tape->loaded;
-	const uint64_t gen = old ? old->gen + 1 : 0;
 	struct err *err;
 
 	tape->wants_load = false;
+	tape->file_bytes = file_size(tape);
 	pthread_mutex_unlock(&tapes->lock);
 	err = loaded_create(tape, &loaded);
 	pthread_mutex_lock(&tapes->lock);
 	tape->loaded_ns = now_ns();
 	if (err) {
-		if (!old) {
+		if (!old) { /* it is still there otherwise */
 			tape->state = TAPE_FAILED;
+			err_destroy(tape->err);
 			tape->err = err;
 		} else {
 			err_destroy(err);
 		}
 	} else {
 		tape->state = state_of(tape, loaded->model);
-		loaded->gen = tape->state == TAPE_LIVE ? gen + !old : gen;
+		loaded->number = ++tape->load_count;
+		loaded->gen = tape->state == TAPE_LIVE ? loaded->number : 0;
 		tape->loaded = loaded;
 		loaded->refs++; /* ours, while names are found */
 		loaded_put_locked(old);
@@ -291,10 +304,13 @@ static struct err *failure_copy(const struct err *err)
 		       err_message(err));
 }
 
-/* One that is still being written is read again when the last reading is old. */
+/* One that is being written, or goes on after a pause, is read again when its reading is old. */
 static void refresh(struct tape *tape)
 {
-	if (tape->state != TAPE_LIVE || now_ns() - tape->loaded_ns < RELOAD_NS)
+	if (tape->state == TAPE_LOADING || tape->state == TAPE_COMPLETE ||
+	    now_ns() - tape->loaded_ns < RELOAD_NS)
+		return;
+	if (tape->state != TAPE_LIVE && file_size(tape) == tape->file_bytes)
 		return;
 	tape->wants_load = true;
 	pthread_cond_broadcast(&tape->tapes->changed);

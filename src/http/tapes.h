@@ -20,6 +20,7 @@ struct tape_source {
 	const struct symbol_options *symbols;
 };
 
+struct memo;
 struct tapes;
 struct text_counts;
 
@@ -29,21 +30,24 @@ struct loaded {
 	struct names *names;
 	bool names_ready; /* under the tapes' lock */
 	uint64_t gen;	  /* 0: the tape is finished */
+	uint64_t number;  /* of readings of this tape, from 1 */
 	unsigned refs;	  /* under the lock */
 	struct tapes *tapes;
 	struct text_counts **text_counts; /* by field; NULL until asked for; atomic */
+	struct memo *memo;		  /* what else was found out about it */
 };
 
 struct tape {
 	const struct tape_source *source;
 	char id[TAPES_ID_BYTES];
-	uint64_t file_bytes; /* when it was opened */
 	struct tapes *tapes;
 	/* Under the lock: */
 	enum tape_state state;
 	struct loaded *loaded; /* NULL: not yet, or failed */
 	struct err *err;       /* TAPE_FAILED: why */
 	uint64_t loaded_ns;    /* when, CLOCK_MONOTONIC */
+	uint64_t load_count;
+	uint64_t file_bytes; /* before it was read */
 	bool wants_load;
 	/* Of the load that runs, atomic: */
 	uint64_t done;

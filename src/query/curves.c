@@ -2,7 +2,6 @@
 
 #include <assert.h>
 
-#include "base/map.h"
 #include "query/grouping.h"
 
 /* What came and went in each span: what is alive follows from it in any order of rows. */
@@ -53,26 +52,6 @@ static void visit(struct group_worker *worker, const uint32_t *keys, const uint6
 	}
 }
 
-static struct err *numbers_find(const struct grouping *grouping, const struct groups *groups,
-				uint32_t *number_of)
-{
-	CLEAN(map_deinit) struct map by_key = { 0 };
-
-	for (size_t i = 0; i < groups->count; i++) {
-		uint64_t *place = map_put(&by_key, groups->items[i].key, NULL);
-
-		if (!place)
-			return err_nomem();
-		*place = i;
-	}
-	for (uint32_t i = 0; i < grouping->count; i++) {
-		const uint64_t *place = map_find(&by_key, grouping_key(grouping, i));
-
-		number_of[i] = place ? (uint32_t)*place : UINT32_MAX;
-	}
-	return NULL;
-}
-
 /* All workers' changes added up, and over time. */
 static void sum_up(const struct changes *changes, size_t worker_count, size_t curve_count,
 		   uint64_t *values)
@@ -112,7 +91,7 @@ struct err *curves_find(const struct selection *selection, const struct groups *
 	own = calloc(count * size + 1, sizeof(*own));
 	if (!number_of || !own)
 		return err_nomem();
-	err = numbers_find(&grouping, groups, number_of);
+	err = grouping_numbers(&grouping, groups->items, groups->count, number_of);
 	for (size_t i = 0; i < count; i++) {
 		changes[i] = (struct changes) {
 			.number_of = number_of,

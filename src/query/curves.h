@@ -7,7 +7,7 @@
 
 #include "query/groups.h"
 
-enum { CURVES_MAX = 1000, CURVE_POINTS_MAX = 1000 };
+enum { CURVES_MAX = 4096, CURVE_POINTS_MAX = 1000 };
 
 /*
  * Equal spans from from_ns to until_ns, which is later. values has room for groups->count *

@@ -202,6 +202,26 @@ uint64_t grouping_key(const struct grouping *grouping, uint32_t group)
 	return group;
 }
 
+struct err *grouping_numbers(const struct grouping *grouping, const struct group *items,
+			     size_t count, uint32_t *number_of)
+{
+	CLEAN(map_deinit) struct map by_key = { 0 };
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t *place = map_put(&by_key, items[i].key, NULL);
+
+		if (!place)
+			return err_nomem();
+		*place = i;
+	}
+	for (uint32_t i = 0; i < grouping->count; i++) {
+		const uint64_t *place = map_find(&by_key, grouping_key(grouping, i));
+
+		number_of[i] = place ? (uint32_t)*place : UINT32_MAX;
+	}
+	return NULL;
+}
+
 /* --- going through all rows ---------------------------------------------------------------- */
 
 static struct err *work_segment(void *context, uint64_t segment)

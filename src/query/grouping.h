@@ -25,6 +25,13 @@ void grouping_keys(const struct grouping *grouping, struct batch *batch, uint32_
 /* What struct group has as key. */
 uint64_t grouping_key(const struct grouping *grouping, uint32_t group);
 
+/* By group: which of these items it is, by their keys; UINT32_MAX: none. */
+struct err *grouping_numbers(const struct grouping *grouping, const struct group *items,
+			     size_t count, uint32_t *number_of);
+
+/* By an order (context): what has no value comes last, equal ones as they were allocated first. */
+int group_compare(const void *context, const void *left, const void *right);
+
 /*
  * Sums of all groups, of what the selection has and of everything; the second may be the same array
  * when the selection is everything. In the arena.

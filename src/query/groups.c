@@ -157,8 +157,7 @@ uint64_t group_value(const struct group *group, enum group_key key, bool is_of_a
 	return FIELD_NONE;
 }
 
-/* What has no value comes last; equal ones in the order of their first allocation. */
-static int group_compare(const void *context, const void *left, const void *right)
+int group_compare(const void *context, const void *left, const void *right)
 {
 	const struct group_order *order = context;
 	const struct group *a = left, *b = right;

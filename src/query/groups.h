@@ -118,7 +118,7 @@ struct group_settings {
 };
 
 struct groups {
-	const struct group *items; /* sorted; skip and count applied */
+	struct group *items; /* sorted; skip and count applied */
 	size_t count;
 	size_t total_count; /* groups with matched allocations */
 	enum group_by by;
@@ -130,6 +130,21 @@ struct groups {
  */
 struct err *groups_find(const struct selection *selection, const struct group_settings *settings,
 			struct arena *arena, struct groups *groups_ret);
+
+/*
+ * Percentiles of lifetimes of groups that were found without; one pass over the rows. mode is that
+ * of the groups.
+ */
+struct err *groups_add_lifetimes(const struct selection *selection, struct groups *groups,
+				 enum walk_mode mode, struct arena *arena);
+
+/*
+ * In another order a part of groups that were found: sorted, and skip and count applied. By what
+ * was not asked for when they were found they cannot be sorted. places says where in `all` each
+ * was.
+ */
+struct err *groups_page(const struct groups *all, const struct group_settings *settings,
+			struct arena *arena, struct groups *page_ret, const uint32_t **places_ret);
 
 /*
  * What a group is called: function, "list.c:42", module, thread ... Texts from the tape may be

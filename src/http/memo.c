@@ -1,0 +1,178 @@
+#include "http/memo.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <time.h>
+
+enum { WAIT_MS = 100 /* between looks at the limits */ };
+
+struct memo {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct memo_item *items; /* used last first */
+	size_t bytes_max;
+};
+
+struct memo *memo_create(size_t bytes_max)
+{
+	struct memo *memo = calloc(1, sizeof(*memo));
+	pthread_condattr_t attr;
+
+	if (!memo)
+		return NULL;
+	memo->bytes_max = bytes_max;
+	pthread_mutex_init(&memo->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&memo->changed, &attr);
+	pthread_condattr_destroy(&attr);
+	return memo;
+}
+
+static void item_destroy(struct memo_item *item)
+{
+	arena_deinit(&item->arena);
+	free(item->key);
+	free(item);
+}
+
+void memo_destroy(struct memo *memo)
+{
+	struct memo_item *next;
+
+	if (!memo)
+		return;
+	for (struct memo_item *item = memo->items; item; item = next) {
+		next = item->next;
+		assert(item->refs == 0);
+		item_destroy(item);
+	}
+	pthread_cond_destroy(&memo->changed);
+	pthread_mutex_destroy(&memo->lock);
+	free(memo);
+}
+
+/* --- under the lock ------------------------------------------------------------------------ */
+
+/* Takes the item of the key out of the list; NULL: there is none. */
+static struct memo_item *take_out(struct memo *memo, const char *key)
+{
+	for (struct memo_item **at = &memo->items; *at; at = &(*at)->next) {
+		struct memo_item *item = *at;
+
+		if (strcmp(item->key, key) != 0)
+			continue;
+		*at = item->next;
+		return item;
+	}
+	return NULL;
+}
+
+static void put_first(struct memo *memo, struct memo_item *item)
+{
+	item->next = memo->items;
+	memo->items = item;
+}
+
+static struct memo_item *item_create(const char *key)
+{
+	struct memo_item *item = calloc(1, sizeof(*item));
+
+	if (!item)
+		return NULL;
+	item->key = strdup(key);
+	if (!item->key) {
+		free(item);
+		return NULL;
+	}
+	return item;
+}
+
+/* Those behind what has room go, unless somebody holds them. */
+static void shrink(struct memo *memo)
+{
+	size_t bytes = 0;
+
+	for (struct memo_item **at = &memo->items; *at;) {
+		struct memo_item *item = *at;
+		/* One that is being made is somebody's own. */
+		const size_t own = item->is_ready ? item->arena.total_bytes : 0;
+
+		if (item->refs > 0 || bytes + own <= memo->bytes_max) {
+			bytes += own;
+			at = &item->next;
+			continue;
+		}
+		*at = item->next;
+		item_destroy(item);
+	}
+}
+
+static void wait(struct memo *memo)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += WAIT_MS * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_cond_timedwait(&memo->changed, &memo->lock, &until);
+}
+
+/* --- for all ------------------------------------------------------------------------------- */
+
+struct err *memo_hold(struct memo *memo, const char *key, const struct sweep_limits *limits,
+		      struct memo_item **item_ret, bool *is_new_ret)
+{
+	struct memo_item *item;
+	struct err *err = NULL;
+
+	pthread_mutex_lock(&memo->lock);
+	while ((item = take_out(memo, key))) {
+		put_first(memo, item);
+		if (item->is_ready)
+			break;
+		wait(memo);
+		err = sweep_check(limits);
+		if (err)
+			break;
+	}
+	*is_new_ret = !item;
+	if (!item) {
+		item = item_create(key);
+		if (item)
+			put_first(memo, item);
+		else
+			err = err_nomem();
+	}
+	if (!err) {
+		item->refs++;
+		*item_ret = item;
+	}
+	pthread_mutex_unlock(&memo->lock);
+	return err;
+}
+
+void memo_done(struct memo *memo, struct memo_item *item, const void *value)
+{
+	pthread_mutex_lock(&memo->lock);
+	item->value = value;
+	item->is_ready = value != NULL;
+	if (!value) /* found by nobody any more; its holder lets it go */
+		take_out(memo, item->key);
+	shrink(memo);
+	pthread_cond_broadcast(&memo->changed);
+	pthread_mutex_unlock(&memo->lock);
+}
+
+void memo_release(struct memo *memo, struct memo_item *item)
+{
+	pthread_mutex_lock(&memo->lock);
+	assert(item->refs > 0);
+	item->refs--;
+	if (item->refs == 0 && !item->is_ready)
+		item_destroy(item);
+	else
+		shrink(memo);
+	pthread_mutex_unlock(&memo->lock);
+}

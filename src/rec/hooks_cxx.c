@@ -7,8 +7,8 @@
 #include "core/poison.h"
 
 /* For malloc_plain(), in a lane that it can hand back. */
-static inline void new_announce(struct rec_tls *tls, const struct rec_lane *lane, unsigned fn,
-				size_t size)
+static REC_COLD void new_announce(struct rec_tls *tls, const struct rec_lane *lane, unsigned fn,
+				  size_t size)
 {
 	if (lane != tls->own)
 		return;
@@ -16,9 +16,13 @@ static inline void new_announce(struct rec_tls *tls, const struct rec_lane *lane
 	tls->new_fn = fn;
 }
 
-static inline bool new_is_announced(const struct rec_tls *tls, const struct rec_lane *lane)
+/* False: it was handed back. */
+static REC_COLD bool new_has_ended(struct rec_tls *tls, const struct rec_lane *lane)
 {
-	return lane != tls->own || tls->new_fn != 0;
+	const bool has_ended = lane != tls->own || tls->new_fn != 0;
+
+	tls->new_fn = 0;
+	return has_ended;
 }
 
 /*
@@ -38,9 +42,8 @@ static inline bool new_is_announced(const struct rec_tls *tls, const struct rec_
 			return CALL;                                                               \
 		new_announce(tls, lane, FN, size);                                                 \
 		ptr = CALL;                                                                        \
-		if (unlikely(!new_is_announced(tls, lane)))                                        \
+		if (unlikely(!new_has_ended(tls, lane)))                                           \
 			return ptr; /* a new_handler, as below */                                  \
-		tls->new_fn = 0;                                                                   \
 		rec_hook_event_slow(tls, lane, FN, ptr, size, &caller);                            \
 		rec_lane_leave(tls, lane, phase);                                                  \
 		return ptr;                                                                        \

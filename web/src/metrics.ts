@@ -5,7 +5,7 @@ export interface MetricInfo { title: string; unit: "bytes" | "count"; meaning: s
 
 export const METRIC: Record<Metric, MetricInfo> = {
 	peak: { title: "Live at peak", unit: "bytes",
-		meaning: "Requested bytes alive at the moment when they were most, within the time range. What decides how much memory is needed." },
+		meaning: "Requested bytes alive when the program's live bytes were highest in the whole recording: what decides how much memory it needs. With a range, those of them that were allocated in it." },
 	live: { title: "Live at time point", unit: "bytes",
 		meaning: "Requested bytes alive at the time point: click the timeline to set it." },
 	allocated: { title: "Allocated", unit: "bytes",

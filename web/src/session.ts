@@ -1,6 +1,6 @@
 /* What every page needs to know: which tapes there are, what the selected one is, and whether the server is there. */
 import { effect, signal } from "@preact/signals";
-import { ApiError, generationSet, get, request, requestUrl, server } from "./api/client";
+import { ApiError, get, request, requestUrl, server } from "./api/client";
 import type { Info, TapeDetail, Timeline } from "./api/types";
 import { rankedModules, SERIES } from "./palette";
 import { detail, info, tape, tapeId, token } from "./store";
@@ -9,6 +9,9 @@ const LOADING_MS = 500, LIVE_MS = 2000, GONE_MS = 2000;
 
 /* Why there is nothing to show at all; 401: the token is missing or wrong. */
 export const infoError = signal<ApiError | null>(null);
+
+/* The server is another version than the one this page came from. */
+export const outdated = signal(false);
 
 let timer: ReturnType<typeof setTimeout> | undefined;
 let asking: AbortController | null = null;
@@ -25,7 +28,8 @@ export async function infoLoad(): Promise<void> {
 	try {
 		const answer = await (await request(requestUrl("info"), { signal: asking.signal })).json() as Info;
 		infoError.value = null;
-		generationSet(answer.gen);
+		if (info.value && info.value.version !== answer.version)
+			outdated.value = true;
 		info.value = answer;
 		if (answer.tapes.some((t) => t.state === "loading"))
 			again(LOADING_MS);

@@ -23,7 +23,7 @@ export async function open(path = "", { theme = "light", width = 1440, height = 
 	const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, permissions: ["clipboard-read", "clipboard-write"], acceptDownloads: true });
 	const page = await context.newPage();
 	const faults = [], host = new globalThis.URL(URL).host;
-	page.on("console", (m) => { if (m.type() === "error") faults.push(m.text()); });
+	page.on("console", (m) => { if (m.type() === "error") faults.push(`${m.text()} ${m.location().url}`); });
 	page.on("pageerror", (e) => faults.push(String(e.stack)));
 	page.on("request", (r) => { const u = new globalThis.URL(r.url()); if (!["blob:", "data:"].includes(u.protocol) && u.host !== host) faults.push(`request to ${r.url()}`); });
 	page.setDefaultTimeout(15000);

@@ -55,7 +55,7 @@ test("names from strangers are text", async () => {
 
 test("dragging over the timeline selects, Back takes it back", async () => {
 	const page = await open();
-	const before = await page.getByRole("link", { name: /^Allocations/ }).innerText();
+	const before = await page.locator("main").getByRole("link", { name: /^Allocations/ }).innerText();
 	const plot = await page.locator(".plot").boundingBox();
 	await page.mouse.move(plot.x + plot.width * .4, plot.y + 60);
 	await page.mouse.down();
@@ -65,12 +65,12 @@ test("dragging over the timeline selects, Back takes it back", async () => {
 	await settled(page);
 	const [from, until] = (await param(page, "t")).split("..").map(Number);
 	assert.ok(from < until);
-	await page.waitForFunction((text) => document.querySelector(".tiles").innerText.indexOf(text) < 0, before);
+	await page.waitForFunction((text) => ![...document.querySelectorAll(".tile")].some((tile) => tile.innerText === text), before);
 	assert.match(await page.getByRole("button", { name: /^Time range/ }).innerText(), /–/);
 	await page.goBack();
 	await settled(page);
 	assert.equal(await param(page, "t"), null);
-	assert.equal(await page.getByRole("link", { name: /^Allocations/ }).innerText(), before);
+	assert.equal(await page.locator("main").getByRole("link", { name: /^Allocations/ }).innerText(), before);
 	await clean(page);
 });
 

@@ -2,7 +2,7 @@
  * Asking the server. Answers of the last 64 requests are kept (by address and generation); two who ask the same at the
  * same time share one request; a request nobody waits for any more is aborted, so that the server stops, too.
  */
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { tape, token } from "../store";
 import type { ErrorBody } from "./types";
 
@@ -73,11 +73,8 @@ function keep(key: string, value: unknown): void {
 }
 
 /* A tape that grows has other answers every time it has grown. */
-let generation = 0;
-export function generationSet(gen: number): void {
-	generation = gen;
-}
-const keyOf = (url: string) => `${tape.peek()?.id ?? ""} ${generation} ${url}`;
+export const generation = computed(() => tape.value?.gen ?? 0);
+const keyOf = (url: string) => `${tape.peek()?.id ?? ""} ${generation.peek()} ${url}`;
 
 export function cached<T>(url: string): T | undefined {
 	const key = keyOf(url);

@@ -1,7 +1,7 @@
 /* A long answer, page by page, for VirtualGrid. Pages are asked for when they come into view and kept while the question is the same. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Rows } from "../ui/vgrid";
-import { ApiError, get, requestUrl } from "./client";
+import { ApiError, generation, get, requestUrl, server } from "./client";
 import type { Params } from "./client";
 import type { Head } from "./types";
 
@@ -41,7 +41,7 @@ export function usePages<R, A extends Paged<R> = Paged<R>>(path: string, params:
 			asked.current.forEach((a) => a.abort());
 			asked.current.clear();
 		};
-	}, [url, attempt]);
+	}, [url, attempt, generation.value, server.value.gone]);
 
 	const load = (page: number) => {
 		if (!params || shown.url !== url || shown.pages.has(page) || asked.current.has(page))

@@ -17,6 +17,7 @@ export interface Tape {
 	start_realtime_ns: string; /* decimal text: it is over 2^53 */
 	duration_ns: Ns;
 	state: "complete" | "truncated" | "live" | "loading" | "failed";
+	gen: number; /* one more whenever a tape that is still recorded was read again */
 	error: string | null;
 	progress: { done: number; total: number } | null;
 	end: string; /* "exited 0", "killed by SIGKILL", ... */

@@ -4,7 +4,7 @@
  */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { dragging } from "../store";
-import { ApiError, cached, generationSet, get, requestUrl } from "./client";
+import { ApiError, cached, generation, get, requestUrl, server } from "./client";
 import type { Params } from "./client";
 
 export interface Answer<T> {
@@ -55,7 +55,7 @@ export function useApi<T>(path: string, params: Params | null): Answer<T> {
 				});
 		};
 		setState((s) => ({ ...s, loading: true }));
-		const dim = setTimeout(() => setState((s) => (s.loading && s.data ? { ...s, stale: true } : s)), DIM_AFTER_MS);
+		const dim = setTimeout(() => setState((s) => (s.loading && s.data && s.of !== url ? { ...s, stale: true } : s)), DIM_AFTER_MS);
 		const wait = dragging.peek() && running.current ? Math.max(0, begun.current + DRAG_MS - performance.now()) : 0;
 		const later = wait > 0 ? setTimeout(ask, wait) : (ask(), undefined);
 		return () => {
@@ -64,9 +64,7 @@ export function useApi<T>(path: string, params: Params | null): Answer<T> {
 			if (!dragging.peek())
 				abort.abort();
 		};
-	}, [url, attempt]);
+	}, [url, attempt, generation.value, server.value.gone]); /* again when the tape has grown, or the server is back */
 	useEffect(() => () => running.current?.abort(), []);
 	return { ...state, url, retry: () => setAttempt((n) => n + 1) };
 }
-
-export { generationSet };

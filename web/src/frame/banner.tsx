@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { server } from "../api/client";
 import type { Tape } from "../api/types";
 import * as format from "../format";
-import { infoError, infoLoad } from "../session";
+import { infoError, infoLoad, outdated } from "../session";
 import { tape, token } from "../store";
 import { IconWarning } from "../ui/icons";
 
@@ -26,6 +26,8 @@ export function Banners(): JSX.Element | null {
 	const lost = tape.value ? losses(tape.value) : null;
 	if (gone)
 		return <div class="banner bad" role="alert"><IconWarning />The server does not answer; what is shown is from {timeText(heard)}. Trying again …</div>;
+	if (outdated.value)
+		return <div class="banner warn" role="alert"><IconWarning />The server is another version now.<button type="button" class="button small" onClick={() => location.reload()}>Reload</button></div>;
 	return lost ? <div class="banner warn"><IconWarning />{lost}</div> : null;
 }
 

@@ -30,7 +30,7 @@ function Overview(): JSX.Element {
 export const page: Page = {
 	id: "overview", title: "Overview", icon: IconOverview, key: "o", group: "Explore", order: 1, component: Overview,
 	keys: [
-		["click", "time point in the timeline"], ["drag", "time range"], ["wheel", "zoom; with Shift, move"], ["double click", "everything again"],
+		["click", "time point in the timeline"], ["drag", "time range"], ["wheel", "zoom; with Shift, move"], ["double-click", "everything again"],
 		["\u2190 \u2192", "move a handle or the time point that has the focus"],
 	],
 };

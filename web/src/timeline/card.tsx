@@ -16,6 +16,7 @@ import { isZoomed, viewSet } from "./view";
 import "./timeline.css";
 
 const TABLE_ROWS = 48;
+const RATE_PX = 5; /* a rate needs a while to be one */
 
 function modeNow(): Mode {
 	const chosen = option("by", "module") as Mode;
@@ -27,7 +28,7 @@ function ChartLegend(props: { data: Timeline; mode: Mode }): JSX.Element {
 	return (
 		<ul class="legend" aria-label="Legend">
 			{seriesOf(data, mode).reverse().map((s) => <li key={s.title} title={s.title}><Dot colour={s.colour} /><span class="ellipsis">{s.title}</span></li>)}
-			{mode === "rate" && <li><i class="dot line ink" />frees</li>}
+			{mode === "rate" && <li><Dot colour="grey" line />frees</li>}
 			{mode !== "rate" && data.rss.ns.length > 1 && (
 				<li><button type="button" class={`legend-switch ${rssOff ? "off" : ""}`} aria-pressed={!rssOff} title="Resident memory of the process, as the kernel said. Click to hide or show it."
 					onClick={() => setOption("rss", rssOff ? null : "off", "replace")}><i class="dot line ink" />RSS</button></li>
@@ -60,7 +61,8 @@ export function TimelineTable(props: { data: Timeline }): JSX.Element {
 export function TimelineCard(props: { table: boolean }): JSX.Element {
 	const [px, setPx] = useState(0);
 	const mode = modeNow();
-	const answer = useApi<Timeline>("timeline", timelineParams(mode === "rate" ? "none" : mode, px || (props.table ? 960 : 0)));
+	const width = px || (props.table ? 960 : 0);
+	const answer = useApi<Timeline>("timeline", mode === "rate" ? timelineParams("none", width / RATE_PX) : timelineParams(mode, width));
 	const { data } = answer;
 	return (
 		<section class="card timeline" aria-labelledby="timeline-title">

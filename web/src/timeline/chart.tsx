@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Ns, Timeline } from "../api/types";
 import { clock, momentText } from "../clock";
 import * as format from "../format";
-import { INK } from "../palette";
+import { HEX, INK } from "../palette";
 import { theme } from "../theme";
 import { Dot, Tooltip } from "../ui/basics";
 import { Brush } from "./brush";
@@ -82,11 +82,11 @@ function pictureOf(data: Timeline, props: ChartProps, frame: Frame) {
 	if (rssShown)
 		lines.push({ colour: ink.text, values: data.rss.ns.map((ns, i) => [shareIn(ns), data.rss.bytes[i]!] as const) });
 	if (rate)
-		lines.push({ colour: ink.text, values: frees.map((v, i) => [(i + .5) / data.cols, v] as const) });
+		lines.push({ colour: HEX[theme.value].grey, values: frees.map((v, i) => [(i + .5) / data.cols, v] as const) });
 	return {
 		top,
 		picture: {
-			theme: theme.value, frame, series, lines, yTicks, max: props.compact ? most * 1.08 : yTicks[yTicks.length - 1] ?? most,
+			theme: theme.value, frame, series, lines, linesBelow: rate, yTicks, max: props.compact ? most * 1.08 : yTicks[yTicks.length - 1] ?? most,
 			yText: rate ? (v: number) => (v === 0 ? "0" : `${format.count(v)}/s`) : (v: number) => (v === 0 ? "0" : format.tickBytes(v)),
 			xTicks: time.ticks.map((ns) => ({ share: shareIn(ns), text: format.moment(ns, clock.value.duration, time.step) })),
 		},

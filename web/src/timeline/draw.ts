@@ -17,6 +17,7 @@ export interface Picture {
 	frame: Frame;
 	series: readonly Series[]; /* bottom to top */
 	lines: readonly { values: readonly (readonly [share: number, value: number])[]; colour: string }[]; /* share: 0..1 of the width */
+	linesBelow: boolean;
 	max: number;
 	yTicks: readonly number[];
 	yText: (value: number) => string;
@@ -132,7 +133,10 @@ export function drawTimeline(canvas: HTMLCanvasElement, p: Picture): void {
 	ctx.beginPath();
 	ctx.rect(f.left, f.top - 2, f.width - f.left - f.right, height + 3);
 	ctx.clip();
+	if (p.linesBelow)
+		drawLines(ctx, p, yOf);
 	drawAreas(ctx, p, yOf);
-	drawLines(ctx, p, yOf);
+	if (!p.linesBelow)
+		drawLines(ctx, p, yOf);
 	ctx.restore();
 }

@@ -70,7 +70,9 @@ export function VirtualGrid<R>(props: VirtualGridProps<R>): JSX.Element {
 	};
 
 	const scrolled = () => {
-		const el = box.current!;
+		const el = box.current;
+		if (!el) /* a last notice of its size, after it has gone */
+			return;
 		const height = Math.max(rowHeight, el.clientHeight - HEAD_PX);
 		const exact = wanted.current;
 		wanted.current = null;

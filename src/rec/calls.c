@@ -70,27 +70,32 @@ void rec_calls_peak(struct rec_lane *lane, uint64_t bytes)
 }
 
 /* Something is not as it is at nearly every call. NULL: nothing is recorded any more. */
-static REC_COLD struct rec_lane *prepare(struct rec_lane *lane, const struct rec_frame *caller)
+static REC_COLD struct rec_lane *prepare(struct rec_lane *lane, uint64_t sp, uint64_t pc)
 {
+	const struct rec_frame caller = { .pc = pc, .sp = sp };
+
 	if (!rec_lane_ready(lane)) {
-		lane = rec_lane_renew(lane, caller);
+		lane = rec_lane_renew(lane, &caller);
 		if (!lane)
 			return NULL;
 	}
 	if (!lane->calls && !records_begin(lane))
 		return NULL;
-	lane->calls->stack_peak =
-		u64_max(lane->calls->stack_peak, rec_depth_peak(lane, caller->sp));
+	lane->calls->stack_peak = u64_max(lane->calls->stack_peak, rec_depth_peak(lane, sp));
+	lane->counts = (struct rec_counts) {
+		.epoch = lane->epoch,
+		.stack_low = lane->depth.low,
+		.stack_bytes = lane->depth.base - lane->depth.low,
+	};
 	return lane;
 }
 
 /* Whether the lane counts in this process, and the stack is not deeper than it was seen to be. */
-static inline bool is_prepared(const struct rec_lane *lane, const struct rec_frame *caller)
+static inline bool is_prepared(const struct rec_lane *lane, uint64_t sp)
 {
-	const struct rec_depth *depth = &lane->depth;
-
-	return lane->epoch == atomic_load_explicit(&rec.shared->epoch, memory_order_relaxed) &&
-	       lane->calls && caller->sp - depth->low <= depth->base - depth->low;
+	return lane->counts.epoch ==
+		       atomic_load_explicit(&rec.shared->epoch, memory_order_relaxed) &&
+	       sp - lane->counts.stack_low <= lane->counts.stack_bytes;
 }
 
 static inline void count_size(struct tape_calls *calls, uint64_t size)
@@ -108,12 +113,12 @@ static inline void count_size(struct tape_calls *calls, uint64_t size)
 
 static inline __attribute__((always_inline)) void count_alloc(struct rec_lane *lane, size_t row_id,
 							      uint64_t address, uint64_t size,
-							      const struct rec_frame *caller)
+							      uint64_t sp, uint64_t pc)
 {
 	struct tape_calls_row *row;
 
-	if (unlikely(!is_prepared(lane, caller))) {
-		lane = prepare(lane, caller);
+	if (unlikely(!is_prepared(lane, sp))) {
+		lane = prepare(lane, sp, pc);
 		if (!lane)
 			return;
 	}
@@ -130,19 +135,20 @@ static inline __attribute__((always_inline)) void count_alloc(struct rec_lane *l
 }
 
 static inline __attribute__((always_inline)) void
-count_free(struct rec_lane *lane, uint64_t address, const struct rec_frame *caller)
+count_free(struct rec_lane *lane, uint64_t address, uint64_t sp, uint64_t pc)
 {
 	struct tape_calls_row *row;
 	uint64_t size;
 
-	if (unlikely(!is_prepared(lane, caller))) {
-		lane = prepare(lane, caller);
+	if (unlikely(!is_prepared(lane, sp))) {
+		lane = prepare(lane, sp, pc);
 		if (!lane)
 			return;
 	}
 	row = &lane->calls->rows[TAPE_CALLS_FREE];
 	row->calls++;
-	if (unlikely(!address || !rec_sizes_take(address, &size)))
+	size = likely(address) ? rec_sizes_take(address) : SIZES_UNKNOWN;
+	if (unlikely(size == SIZES_UNKNOWN))
 		return;
 	row->bytes += size;
 	rec_total_move(lane, -(int64_t)size);
@@ -158,19 +164,20 @@ static size_t row_of(unsigned fn)
 void rec_calls_alloc(struct rec_lane *lane, unsigned fn, uint64_t address, uint64_t size,
 		     const struct rec_frame *caller)
 {
-	count_alloc(lane, row_of(fn), address, size, caller);
+	count_alloc(lane, row_of(fn), address, size, caller->sp, caller->pc);
 }
 
 void rec_calls_free(struct rec_lane *lane, uint64_t address, const struct rec_frame *caller)
 {
-	count_free(lane, address, caller);
+	count_free(lane, address, caller->sp, caller->pc);
 }
 
 /* Taken out now: the address may be given to another thread before the call returns. */
 static void realloc_out(struct rec_lane *lane, uint64_t address)
 {
 	lane->old_address = address;
-	lane->has_old = rec_sizes_take(address, &lane->old_size);
+	lane->old_size = rec_sizes_take(address);
+	lane->has_old = lane->old_size != SIZES_UNKNOWN;
 	if (!lane->has_old)
 		lane->old_size = 0;
 }
@@ -192,8 +199,8 @@ void rec_calls_realloc(struct rec_lane *lane, unsigned fn, uint64_t address, uin
 {
 	struct tape_calls *calls;
 
-	if (unlikely(!is_prepared(lane, caller)))
-		lane = prepare(lane, caller);
+	if (unlikely(!is_prepared(lane, caller->sp)))
+		lane = prepare(lane, caller->sp, caller->pc);
 	if (unlikely(!lane))
 		return;
 	calls = lane->calls;
@@ -231,21 +238,57 @@ void *rec_calls_malloc(size_t size)
 	hook_begin(tls, &caller, REC_PHASE_REAL);
 	ptr = rec_real.malloc(size);
 	hook_phase(tls, REC_PHASE_RECORD);
-	count_alloc(lane, TAPE_CALLS_MALLOC, (uint64_t)ptr, size, &caller);
+	count_alloc(lane, TAPE_CALLS_MALLOC, (uint64_t)ptr, size, caller.sp, caller.pc);
 	hook_end(tls);
 	return ptr;
 }
 
+/* The rest of what follows, where it is not as at nearly every call. */
+static REC_COLD void free_rarely(void *ptr, struct rec_lane *lane)
+{
+	struct rec_tls *tls = &rec_tls;
+
+	count_free(lane, (uint64_t)ptr, tls->caller.sp, tls->caller.pc);
+	hook_end(tls);
+	rec_real.free(ptr);
+}
+
+static REC_COLD void free_settled(void *ptr, struct rec_lane *lane)
+{
+	rec_total_settle(lane);
+	hook_end(&rec_tls);
+	rec_real.free(ptr);
+}
+
+/*
+ * Nothing has to be done after the real free, so it is jumped to, as all that is rare is: then no
+ * register has to be saved. What free calls itself would be counted; it calls nothing that is.
+ */
 void rec_calls_free_block(void *ptr)
 {
 	const struct rec_frame caller = { .pc = (uint64_t)__builtin_return_address(0),
 					  .sp = (uint64_t)__builtin_frame_address(0) + 16 };
 	struct rec_tls *tls = &rec_tls;
 	struct rec_lane *lane = tls->lane;
+	struct tape_calls_row *row;
+	uint16_t *grain;
+	uint64_t code;
 
 	hook_begin(tls, &caller, REC_PHASE_RECORD);
-	count_free(lane, (uint64_t)ptr, &caller);
-	hook_phase(tls, REC_PHASE_REAL);
-	rec_real.free(ptr);
+	grain = rec_sizes_grain((uint64_t)ptr);
+	code = likely(grain) ? *grain : 0;
+	if (unlikely(code - 1 > SIZES_PLAIN_MAX || !is_prepared(lane, caller.sp))) {
+		free_rarely(ptr, lane);
+		return;
+	}
+	*grain = 0;
+	row = &lane->calls->rows[TAPE_CALLS_FREE];
+	row->calls++;
+	row->bytes += code - 1;
+	if (unlikely(!rec_total_moved(lane, 1 - (int64_t)code))) {
+		free_settled(ptr, lane);
+		return;
+	}
 	hook_end(tls);
+	rec_real.free(ptr);
 }

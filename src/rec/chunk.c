@@ -179,6 +179,7 @@ void rec_chunk_seal(struct rec_lane *lane)
 	lane->next_node = chunk->first_node + chunk->node_count; /* tables.c: node_define() */
 	lane->chunk = NULL;
 	lane->calls = NULL;
+	lane->counts = (struct rec_counts) { 0 }; /* nobody's stack is like that */
 	atomic_store_explicit((_Atomic uint32_t *)&chunk->state, TAPE_CHUNK_SEALED,
 			      memory_order_release);
 	if (!rec.slots) {

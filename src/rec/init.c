@@ -218,7 +218,8 @@ static void options_read(void)
 	rec_options_parse(rec_env_get("MEMTAPE_OPTIONS"));
 	if (selfcheck && selfcheck[0] && selfcheck[0] != '0')
 		rec.options.selfcheck = true;
-	rec.options.counts &= !rec.options.stacks && !rec.options.free_stacks;
+	rec.options.counts &=
+		!rec.options.stacks && !rec.options.free_stacks && !rec.options.latency;
 	rec.options.latency &= !rec.options.counts; /* there is no event that took so long */
 	rec.options.calls |= rec.options.counts; /* frees of NULL, and what it is if it cannot be */
 	if (rec.options.calls) {		 /* the usual way does not have to ask */

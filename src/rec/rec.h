@@ -97,6 +97,12 @@ struct rec_total {
 	uint64_t began; /* the claim, in ticks */
 };
 
+/* calls.c: what makes a call like most others. */
+struct rec_counts {
+	uint64_t epoch;			 /* that the lane counts in */
+	uint64_t stack_low, stack_bytes; /* seen to be the thread's; all 0: it has no records yet */
+};
+
 /* One stream of the tape, used by one thread at a time. Mapped, never unmapped, reused. */
 struct rec_lane {
 	uint64_t epoch; /* rec_shared.epoch that all here is good for */
@@ -120,9 +126,10 @@ struct rec_lane {
 	char name[16];
 	struct rec_tables pair[2];
 	struct rec_depth depth;
-	uint64_t began;	 /* the call under way, where its time is taken */
-	bool is_freeing; /* it is a free: its event is written */
+	uint64_t began;		  /* the call under way, where its time is taken */
+	bool is_freeing;	  /* it is a free: its event is written */
 	struct tape_calls *calls; /* in the chunk, where calls are counted; NULL: not begun */
+	struct rec_counts counts;
 	struct rec_total total;
 	uint64_t old_address, old_size; /* of a realloc under way */
 	bool has_old;

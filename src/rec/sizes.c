@@ -104,7 +104,7 @@ REC_COLD void rec_sizes_put_rare(uint64_t address, uint64_t size)
 	}
 }
 
-REC_COLD bool rec_sizes_take_rare(uint64_t address, uint64_t *size_ret)
+REC_COLD uint64_t rec_sizes_take_rare(uint64_t address)
 {
 	uint16_t *grain = rec_sizes_grain(address);
 	const uint16_t code = *(_Atomic uint16_t *)grain;
@@ -112,10 +112,8 @@ REC_COLD bool rec_sizes_take_rare(uint64_t address, uint64_t *size_ret)
 
 	if (code == SIZES_LONG) {
 		*grain = 0;
-		*size_ret = long_take(address);
-		return true;
+		return long_take(address);
 	}
 	half = code >= SIZES_HALVES ? half_swap(grain, address, 0) : 0;
-	*size_ret = half ? half - 1 : 0;
-	return half != 0;
+	return half ? half - 1 : SIZES_UNKNOWN;
 }

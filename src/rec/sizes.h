@@ -40,7 +40,7 @@ bool rec_sizes_init(void);
 
 /* The slow ways. */
 void rec_sizes_put_rare(uint64_t address, uint64_t size);
-bool rec_sizes_take_rare(uint64_t address, uint64_t *size_ret);
+uint64_t rec_sizes_take_rare(uint64_t address);
 
 static inline uint16_t *rec_sizes_grain(uint64_t address)
 {
@@ -65,20 +65,21 @@ static inline void rec_sizes_put(uint64_t address, uint64_t size)
 		rec_sizes_put_rare(address, size);
 }
 
-/* Before the free: false for a block that is not known, which it is from now on. */
-static inline bool rec_sizes_take(uint64_t address, uint64_t *size_ret)
+#define SIZES_UNKNOWN UINT64_MAX
+
+/* Before the free; SIZES_UNKNOWN for a block that is not known, which it is from now on. */
+static inline uint64_t rec_sizes_take(uint64_t address)
 {
 	uint16_t *grain = rec_sizes_grain(address);
 	uint64_t code;
 
 	if (unlikely(!grain))
-		return false;
+		return SIZES_UNKNOWN;
 	code = *grain;
 	if (unlikely(code - 1 > SIZES_PLAIN_MAX))
-		return rec_sizes_take_rare(address, size_ret);
+		return rec_sizes_take_rare(address);
 	*grain = 0;
-	*size_ret = code - 1;
-	return true;
+	return code - 1;
 }
 
 #endif

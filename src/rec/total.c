@@ -5,12 +5,12 @@
 #include "core/poison.h"
 
 enum {
-	CLAIMING_BITS = 13,	/* of `sum`: how many lanes claim more than they hold */
-	PATIENCE_MIN = 64,	/* events a lane adds to the sum one by one before it claims */
-	PATIENCE_MAX = 1 << 10, /* and in the worst case: claims that are taken away at once */
-	SHORT_TICKS = 1 << 15,	/* a claim that was not worth what its beginning and end cost */
-	SHARE_MIN = 2 << 10,	/* of several lanes; less is not worth a claim */
-	RETURN_BYTES = 1 << 18	/* unused, by frees, before a lane gives them back */
+	CLAIMING_BITS = 13,    /* of `sum`: how many lanes claim more than they hold */
+	PATIENCE_MIN = 16,     /* events a lane adds to the sum one by one before it claims */
+	PATIENCE_MAX = 1 << 9, /* and in the worst case: claims that are taken away at once */
+	SHORT_TICKS = 1 << 15, /* a claim that was not worth what its beginning and end cost */
+	SHARE_MIN = 1 << 10,   /* of several lanes; less is not worth a claim */
+	RETURN_BYTES = 1 << 18 /* unused, by frees, before a lane gives them back */
 };
 
 enum { MEMBARRIER_EXPEDITED = 1 << 3, MEMBARRIER_REGISTER_EXPEDITED = 1 << 4 };

@@ -29,16 +29,21 @@ void rec_total_init(void);
 /* What lane->total has to say is not in order any more: settles it. */
 void rec_total_settle(struct rec_lane *lane);
 
-/* The lane's thread holds so many bytes more, or less. */
-static inline void rec_total_move(struct rec_lane *lane, int64_t bytes)
+/* The lane's thread holds so many bytes more, or less. False: it has to be settled now. */
+static inline bool rec_total_moved(struct rec_lane *lane, int64_t bytes)
 {
 	struct rec_total *total = &lane->total;
 	const int64_t held = atomic_load_explicit(&total->held, memory_order_relaxed) + bytes;
 
 	atomic_store_explicit(&total->held, held, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst); /* first seen, then asked */
-	if (unlikely((uint64_t)(atomic_load_explicit(&total->claim, memory_order_relaxed) - held) >=
-		     atomic_load_explicit(&total->room, memory_order_relaxed)))
+	return likely((uint64_t)(atomic_load_explicit(&total->claim, memory_order_relaxed) - held) <
+		      atomic_load_explicit(&total->room, memory_order_relaxed));
+}
+
+static inline void rec_total_move(struct rec_lane *lane, int64_t bytes)
+{
+	if (unlikely(!rec_total_moved(lane, bytes)))
 		rec_total_settle(lane);
 }
 

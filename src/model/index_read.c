@@ -446,6 +446,9 @@ static struct err *read_all(struct reader *reader)
 	read_timeline(reader);
 	if (reader->failed)
 		return err_new(ERR_FORMAT, "the index is damaged");
+	err = table_note_stacks(model);
+	if (err)
+		return err;
 	return model_timeline_join(model) ? NULL : err_nomem();
 }
 

@@ -34,6 +34,9 @@ struct table {
 	uint64_t rows_at_peak;
 	const uint32_t *peak_ties; /* rows freed at the peak's nanosecond, but after it; sorted */
 	size_t peak_tie_count;
+	const uint64_t
+		*used_stacks; /* a bit for each stack that sums say allocated, in the arena */
+	uint32_t used_stack;  /* one of them */
 };
 
 struct model {
@@ -76,6 +79,13 @@ struct model {
 	struct timeline_mark *built_fine;
 	struct latencies *built_latencies;
 };
+
+/*
+ * Notes which stacks allocated, when the model's stacks and sums are there: rows have no others, so
+ * that whoever prepares something for each stack that allocated has it for the stack of every row.
+ * ERR_FORMAT: there are rows and no such stack.
+ */
+struct err *table_note_stacks(struct model *model);
 
 /* Of blocks in the order of their ends; what they are used for is made sure of. */
 void table_freed_read(const struct model *model, enum freed_column column, uint64_t first,

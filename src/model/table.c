@@ -11,6 +11,37 @@ static void bound(uint64_t *values, size_t count, uint64_t end, uint64_t otherwi
 		values[i] = values[i] < end ? values[i] : otherwise;
 }
 
+struct err *table_note_stacks(struct model *model)
+{
+	const size_t words = div_up(model->stack_count, 64);
+	uint64_t *used = arena_array(&model->arena, words, sizeof(*used));
+	uint32_t some = UINT32_MAX;
+
+	if (!used)
+		return err_nomem();
+	for (uint32_t i = 0; i < model->stack_count; i++) {
+		if (model->stack_sums[i].allocated.count == 0)
+			continue;
+		used[i / 64] |= UINT64_C(1) << i % 64;
+		some = i;
+	}
+	if (some == UINT32_MAX && model->table.row_count > 0)
+		return err_new(ERR_FORMAT, "the index is damaged");
+	model->table.used_stacks = used;
+	model->table.used_stack = some;
+	return NULL;
+}
+
+static void bound_to_used(const struct model *model, size_t count, uint64_t *values)
+{
+	const uint64_t *used = model->table.used_stacks;
+
+	for (size_t i = 0; i < count; i++)
+		if (unlikely(values[i] >= model->stack_count ||
+			     !(used[values[i] / 64] >> values[i] % 64 & 1)))
+			values[i] = model->table.used_stack;
+}
+
 /* What an index says of a row is used as an index by others: it is what it says, or it is nothing.
  */
 static void sanitize(const struct model *model, enum model_column column, size_t count,
@@ -18,6 +49,8 @@ static void sanitize(const struct model *model, enum model_column column, size_t
 {
 	switch (column) {
 	case MODEL_STACK:
+		bound_to_used(model, count, values);
+		break;
 	case MODEL_FREE_STACK:
 		bound(values, count, model->stack_count, CAPTURE_STACK_NONE);
 		break;
@@ -196,7 +229,7 @@ void table_freed_read(const struct model *model, enum freed_column column, uint6
 		if (column == FREED_ROW)
 			bound(values, part, table->row_count, table->row_count - 1);
 		else if (column == FREED_STACK)
-			bound(values, part, model->stack_count, CAPTURE_STACK_NONE);
+			bound_to_used(model, part, values);
 		first += part;
 		values += part;
 		count -= part;
@@ -206,6 +239,13 @@ void table_freed_read(const struct model *model, enum freed_column column, uint6
 void model_frees_read(const struct model *model, uint64_t first, size_t count, uint64_t *rows)
 {
 	table_freed_read(model, FREED_ROW, first, count, rows);
+}
+
+void model_frees_read_events(const struct model *model, uint64_t first, size_t count, uint64_t *ns,
+			     uint64_t *bytes)
+{
+	table_freed_read(model, FREED_TIME, first, count, ns);
+	table_freed_read(model, FREED_SIZE, first, count, bytes);
 }
 
 uint64_t model_free_at(const struct model *model, uint64_t ns)

@@ -11,7 +11,7 @@
 REC_COLD void rec_hook_event_slow(struct rec_tls *tls, struct rec_lane *lane, unsigned fn,
 				  const void *ptr, size_t size, const struct rec_frame *caller)
 {
-	const uint64_t latency = rec_latency_end(lane);
+	const uint64_t latency = tape_fn_sizeless(fn) ? 0 : rec_latency_end(lane);
 
 	hook_phase(tls, lane == tls->nested ? REC_PHASE_NESTED : REC_PHASE_RECORD);
 	if (!tape_fn_sizeless(fn)) {

@@ -16,6 +16,7 @@ import workloads
 MEMTAPE, RECORDING, PARTIAL = "memtape", "memtape --no-summary", "memtape --no-summary --no-free-stacks"
 LIBRARY, LIBRARY_PARTIAL = "memtape, library only", "memtape, library only, no free stacks"
 HEAPTRACK, RAW, MEMUSAGE = "heaptrack", "heaptrack -r", "memusage"
+MEMUSAGE_COMMAND, OUR_MEMUSAGE = "memusage, the command", "memtape memusage"
 BIG = 990_000  # "a million": paths keep the last 4,096 of their blocks
 PROGRAM_NAMES = {workload.name for workload in workloads.everything() if not workload.micro}
 
@@ -87,7 +88,7 @@ class Figures:
         return BIG if self.size == "full" else BIG // 4
 
     def big(self):
-        return [name for name in self.names() if self.events(name) >= self.threshold()]
+        return [name for name in self.names() if self.events(name) >= self.threshold() and not name.startswith("calls")]
 
     def tool_names(self):
         present = {run["tool"] for run in self.raw["runs"]}
@@ -253,10 +254,15 @@ def micro_rows(f):
 
 
 def memusage_rows(f):
-    for workload in ("threads 1", "threads 2", "threads 8"):
-        if workload in f.names():
-            yield simple_row(f"{workload}: ns per event of memtape memusage, summary included, against glibc's memusage", "<= 1x",
-                             ratio(f.added_ns(workload, "memtape memusage"), f.added_ns(workload, MEMUSAGE)), 1, "x")
+    """Start, collector and summary count, too."""
+    ours = {w: f.added_ns(w, OUR_MEMUSAGE) for w in ("pairs", "calls 1", "calls 2", "calls 8") if w in f.names()}
+    for tool, what in ((MEMUSAGE_COMMAND, "glibc's memusage"), (MEMUSAGE, "glibc's libmemusage.so, preloaded by hand")):
+        for workload, value in ours.items():
+            yield simple_row(f"{workload}: ns per event of memtape memusage, summary included, against {what}", "<= 1x",
+                             ratio(value, f.added_ns(workload, tool)), 1, "x")
+    if ours.get("calls 8"):
+        yield simple_row("scaling: ns per event at 8 threads against 1, memtape memusage", "<= 1.3x",
+                         ratio(ours["calls 8"], ours.get("calls 1")), 1.3, "x")
 
 
 def size_rows(f):

@@ -106,6 +106,7 @@ class Bench:
               flush=True)
 
     def workload(self, workload, size, chosen, rounds, slow):
+        chosen = [tool for tool in chosen if not workload.tools or tool.name in workload.tools]
         fast = [tool for tool in chosen if not tool.slow]
         fast.insert(len(fast) // 2 + 1, tools.TOOLS[0])  # the base decides every difference: twice
         self.count(workload, size)
@@ -211,7 +212,7 @@ def main():
         for workload in wanted(args):
             slow = not workload.micro or workload.name in ("depth 20", "threads 2")
             bench.workload(workload, size, chosen, rounds, slow and not (args.quick and workload.name != "python3"))
-            if results.LIBRARY in {tool.name for tool in chosen}:
+            if results.LIBRARY in {tool.name for tool in chosen} and not workload.tools:
                 bench.check(workload)
             save(bench, args, size, rounds, begin)
         text = save(bench, args, size, rounds, begin)

@@ -72,6 +72,7 @@ TOOLS = [
     Tool("heaptrack -r", heaptrack("-r"), interpret, memory_mib=8192, needs=("/usr/bin/heaptrack",)),
     Tool("memusage", lambda build, out: preload("/lib/x86_64-linux-gnu/libmemusage.so"),
          needs=("/lib/x86_64-linux-gnu/libmemusage.so",)),
+    Tool("memusage, the command", lambda build, out: ["/usr/bin/memusage", "--"], needs=("/usr/bin/memusage",)),
     Tool("memtape memusage", lambda build, out: [memtape(build), "memusage", "--"]),
     Tool("gperftools HEAPPROFILE", lambda build, out: preload(f"{LIB}/libtcmalloc.so.4", f"HEAPPROFILE={out}/profile"),
          slow=True, needs=(f"{LIB}/libtcmalloc.so.4",)),

@@ -26,6 +26,7 @@ class Workload:
     env: dict = dataclasses.field(default_factory=dict)
     drive: object = None  # (workspace, argument, running): works on the started program, then ends it
     micro: bool = False
+    tools: tuple = ()  # only these
 
 
 class Workspace:
@@ -119,11 +120,11 @@ def programs():
         lambda ws, n: ["/usr/bin/perl", os.path.join(PROGRAMS, "churn.pl"), str(n)], lambda ws: real("/usr/bin/perl"))
 
 
-def micro(name, what, program, *args, pairs=1_000_000):
+def micro(name, what, program, *args, pairs=1_000_000, tools=()):
     return Workload(
         name, what, {"full": pairs, "quick": pairs // 2, "small": pairs // 10},
         lambda ws, n: [os.path.join(ws.bin, program), *map(str, args), str(n)],
-        lambda ws: os.path.join(ws.bin, program), micro=True)
+        lambda ws: os.path.join(ws.bin, program), micro=True, tools=tools)
 
 
 def micros():
@@ -134,6 +135,9 @@ def micros():
         yield micro(f"paths {depth}", f"{depth} frames, another path each time", "paths", depth, pairs=500_000)
     for threads in (1, 2, 4, 8):
         yield micro(f"threads {threads}", f"larson, {threads} threads, frees by other threads", "threads", threads, pairs=2_000_000)
+    for threads in (1, 2, 8):  # what a call costs where it is counted: so many that starting is a small part of it
+        yield micro(f"calls {threads}", f"larson, {threads} threads, ten times the work", "threads", threads, pairs=20_000_000,
+                    tools=("none", "memusage", "memusage, the command", "memtape memusage"))
 
 
 def everything():

@@ -92,8 +92,8 @@ struct capture_event {
 	uint64_t address; /* 0: the call failed */
 	uint64_t size;	  /* requested */
 	uint64_t usable;
-	uint32_t stack;	      /* id in the stacks given to capture_play; CAPTURE_STACK_NONE */
-	uint32_t fn : 8;      /* enum tape_fn; < TAPE_FN_COUNT, TAPE_FN_LATENCY or TAPE_FN_EXTENDED */
+	uint32_t stack;	 /* id in the stacks given to capture_play; CAPTURE_STACK_NONE */
+	uint32_t fn : 8; /* enum tape_fn; < TAPE_FN_COUNT, TAPE_FN_LATENCY or TAPE_FN_EXTENDED */
 	uint32_t stream : 24; /* index from 0 in the order of stream ids, < capture_stream_count */
 };
 

@@ -11,6 +11,37 @@ struct writer {
 	struct err *err; /* the first; nothing is written after it */
 };
 
+uint64_t index_layout(void)
+{
+	static const uint32_t sizes[] = {
+		sizeof(struct index_header),
+		sizeof(struct index_facts),
+		sizeof(struct capture_stack),
+		sizeof(struct model_stack_sums),
+		sizeof(struct capture_module),
+		sizeof(struct capture_sighting),
+		sizeof(struct model_thread),
+		sizeof(struct model_usage),
+		sizeof(struct model_note),
+		sizeof(struct capture_damage),
+		sizeof(struct clock_point),
+		sizeof(struct timeline_mark),
+		sizeof(struct segment),
+		sizeof(struct patch),
+		sizeof(struct chain_record),
+		sizeof(struct freed_block),
+		sizeof(struct link),
+		sizeof(struct checkpoint),
+		sizeof(struct model_stack_moment),
+		sizeof(struct model_latency),
+		sizeof(struct model_stack_latency),
+		TAPE_FN_COUNT,
+		MODEL_COLUMNS,
+	};
+
+	return hash_bytes(sizes, sizeof(sizes), 0);
+}
+
 /* Offset of a copy of these bytes in the texts. */
 static uint64_t put_bytes(struct writer *writer, const void *bytes, size_t len)
 {

@@ -115,7 +115,8 @@ void api_tape_emit(struct emit *emit, const char *key, struct tape *tape)
 {
 	struct loaded *loaded = NULL;
 	CLEAN(free) char *error = NULL;
-	const enum tape_state state = tapes_look(tape, &loaded, &error);
+	uint64_t file_bytes;
+	const enum tape_state state = tapes_look(tape, &loaded, &error, &file_bytes);
 
 	emit_object(emit, key);
 	emit_text(emit, "id", tape->id);
@@ -124,7 +125,7 @@ void api_tape_emit(struct emit *emit, const char *key, struct tape *tape)
 	emit_u64(emit, "gen", loaded ? loaded->gen : 0, EMIT_PLAIN);
 	emit_text(emit, "error", error);
 	emit_progress(emit, tape, state);
-	emit_u64(emit, "tape_bytes", tape->file_bytes, EMIT_BYTES);
+	emit_u64(emit, "tape_bytes", file_bytes, EMIT_BYTES);
 	if (loaded) {
 		emit_process(emit, loaded->model);
 		emit_counts(emit, loaded->model);

@@ -10,8 +10,8 @@
 #include "http/text_counts.h"
 
 enum {
-	QUIET_S = 10,	    /* a recording writes at least so often */
-	WAIT_MS = 1000,	    /* that a question waits for a tape being read */
+	QUIET_S = 10,	     /* a recording writes at least so often */
+	WAIT_MS = 1000,	     /* that a question waits for a tape being read */
 	NAMES_WAIT_MS = 100, /* between looks at the limits while names are found */
 	MEMO_BYTES = 128 << 20
 };
@@ -106,16 +106,40 @@ static enum tape_state state_of(const struct tape *tape, const struct model *mod
 	return TAPE_TRUNCATED;
 }
 
-static void loaded_put_locked(struct loaded *loaded)
+/* What is to be destroyed without the lock, since that takes its time; NULL: somebody has it. */
+static struct loaded *loaded_put_locked(struct loaded *loaded)
 {
-	if (loaded && --loaded->refs == 0)
-		loaded_destroy(loaded);
+	return loaded && --loaded->refs == 0 ? loaded : NULL;
+}
+
+/* A reading that failed leaves the one before, if there is one. Returns what is not needed. */
+static struct loaded *reading_take(struct tape *tape, struct loaded *loaded, struct err *err)
+{
+	struct loaded *old = tape->loaded;
+
+	tape->loaded_ns = now_ns();
+	if (err && old) {
+		err_destroy(err);
+		return NULL;
+	}
+	err_destroy(tape->err);
+	tape->err = err;
+	if (err) {
+		tape->state = TAPE_FAILED;
+		return NULL;
+	}
+	tape->state = state_of(tape, loaded->model);
+	loaded->number = ++tape->load_count;
+	loaded->gen = tape->state == TAPE_LIVE ? loaded->number : 0;
+	tape->loaded = loaded;
+	loaded->refs++; /* the reader's own, while names are found */
+	return loaded_put_locked(old);
 }
 
 /* The lock is held on entry and return, and not in between. */
 static void tape_load(struct tapes *tapes, struct tape *tape)
 {
-	struct loaded *loaded = NULL, *old = tape->loaded;
+	struct loaded *loaded = NULL, *old;
 	struct err *err;
 
 	tape->wants_load = false;
@@ -123,32 +147,21 @@ static void tape_load(struct tapes *tapes, struct tape *tape)
 	pthread_mutex_unlock(&tapes->lock);
 	err = loaded_create(tape, &loaded);
 	pthread_mutex_lock(&tapes->lock);
-	tape->loaded_ns = now_ns();
-	if (err) {
-		if (!old) { /* it is still there otherwise */
-			tape->state = TAPE_FAILED;
-			err_destroy(tape->err);
-			tape->err = err;
-		} else {
-			err_destroy(err);
-		}
-	} else {
-		tape->state = state_of(tape, loaded->model);
-		loaded->number = ++tape->load_count;
-		loaded->gen = tape->state == TAPE_LIVE ? loaded->number : 0;
-		tape->loaded = loaded;
-		loaded->refs++; /* ours, while names are found */
-		loaded_put_locked(old);
-	}
+	old = reading_take(tape, loaded, err);
 	pthread_cond_broadcast(&tapes->changed);
+	pthread_mutex_unlock(&tapes->lock);
+	loaded_destroy(old);
+	if (loaded)
+		names_settle(loaded->names);
+	pthread_mutex_lock(&tapes->lock);
 	if (!loaded)
 		return;
-	pthread_mutex_unlock(&tapes->lock);
-	names_settle(loaded->names);
-	pthread_mutex_lock(&tapes->lock);
 	loaded->names_ready = true;
-	loaded_put_locked(loaded);
 	pthread_cond_broadcast(&tapes->changed);
+	old = loaded_put_locked(loaded);
+	pthread_mutex_unlock(&tapes->lock);
+	loaded_destroy(old);
+	pthread_mutex_lock(&tapes->lock);
 }
 
 static struct tape *tape_next(struct tapes *tapes)
@@ -350,11 +363,13 @@ void tapes_release(struct loaded *loaded)
 		return;
 	tapes = loaded->tapes;
 	pthread_mutex_lock(&tapes->lock);
-	loaded_put_locked(loaded);
+	loaded = loaded_put_locked(loaded);
 	pthread_mutex_unlock(&tapes->lock);
+	loaded_destroy(loaded);
 }
 
-enum tape_state tapes_look(struct tape *tape, struct loaded **loaded_ret, char **error_ret)
+enum tape_state tapes_look(struct tape *tape, struct loaded **loaded_ret, char **error_ret,
+			   uint64_t *file_bytes_ret)
 {
 	struct tapes *tapes = tape->tapes;
 	enum tape_state state;
@@ -365,6 +380,7 @@ enum tape_state tapes_look(struct tape *tape, struct loaded **loaded_ret, char *
 	*loaded_ret = tape->loaded;
 	if (tape->loaded)
 		tape->loaded->refs++;
+	*file_bytes_ret = tape->file_bytes;
 	*error_ret = tape->err ? strdup(err_message(tape->err)) : NULL;
 	pthread_mutex_unlock(&tapes->lock);
 	return state;

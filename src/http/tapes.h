@@ -73,9 +73,12 @@ struct err *tapes_acquire(struct tape *tape, const struct sweep_limits *limits,
 			  struct loaded **loaded_ret);
 void tapes_release(struct loaded *loaded); /* NULL is fine */
 
-/* The state, and the reading if there is one (to be released), without waiting. error_ret gets a
- * copy on the heap, NULL unless TAPE_FAILED. */
-enum tape_state tapes_look(struct tape *tape, struct loaded **loaded_ret, char **error_ret);
+/*
+ * The state, and the reading if there is one (to be released), without waiting. error_ret gets a
+ * copy on the heap, NULL unless TAPE_FAILED.
+ */
+enum tape_state tapes_look(struct tape *tape, struct loaded **loaded_ret, char **error_ret,
+			   uint64_t *file_bytes_ret);
 
 struct err *tapes_wait_names(struct loaded *loaded, const struct sweep_limits *limits);
 

@@ -1,0 +1,495 @@
+"""What a server answers: its reports are those of the command, byte for byte, whoever asks and how many."""
+
+import concurrent.futures
+import gzip
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+
+import pytest
+
+import recording
+from serving import parse_reply, read_all, serve
+from test_reading import write_shop
+
+SQL_CTE = "WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t) SELECT count(*) FROM t"
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory):
+    tape = tmp_path_factory.mktemp("serve") / "shop.mtape"
+    names = write_shop(tape).names()
+    with serve(tape) as server:
+        yield server
+    names.unlink()
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """A program of this machine, with symbols, marks, threads and samples of memory use."""
+    tape = tmp_path_factory.mktemp("world") / "world.mtape"
+    recording.run([recording.memtape(), "record", "-o", tape, recording.target("marks")])
+    with serve(tape) as server:
+        yield server
+
+
+def cli(server, *args):
+    outcome = recording.run([recording.memtape(), "report", server.tapes[0], *args])
+    assert outcome.returncode == 0, outcome.stderr
+    return outcome.stdout
+
+
+# --- reports ---------------------------------------------------------------------------------
+
+REPORTS = ["summary", "top", "leaks", "temporary", "tree", "sizes", "lifetimes", "reallocs", "threads",
+           "modules", "timeline", "rss", "fragmentation", "space", "mappings", "mallopts", "marks",
+           "allocations", "groups", "findings"]
+OPTIONS = [
+    ("top", ["--sort", "leaked"], {"sort": "leaked"}), ("top", ["--top", "2"], {"top": 2}),
+    ("tree", ["--bottom-up"], {"bottom_up": 1}), ("tree", ["--function", "main"], {"function": "main"}),
+    ("tree", ["--all-frames"], {"all_frames": ""}), ("timeline", ["--points", "7"], {"points": 7}),
+    ("timeline", ["--from", "25%", "--until", "75%"], {"from_": "25%", "until": "75%"}),
+    ("lifetimes", ["--sites"], {"sites": 1}), ("leaks", ["--no-suppressions"], {"no_suppressions": 1}),
+    ("groups", ["--by", "module"], {"by": "module"}), ("groups", ["--by", "size", "--skip", "1"], {"by": "size", "skip": 1}),
+    ("groups", ["--sort", "leaked_count"], {"sort": "leaked_count"}),
+    ("allocations", ["--sort", "-size", "--top", "5"], {"sort": "-size", "top": 5}),
+    ("mappings", ["--at", "50%"], {"at": "50%"}), ("at", ["peak"], {"operand": "peak"}),
+    ("between", ["10%", "90%"], {"operand": ["10%", "90%"]}),
+    ("top", ["--filter", "size >= 100 and not leaked"], {"filter": "size >= 100 and not leaked"}),
+    ("summary", ["--filter", "leaked or size < 64"], {"q": "leaked or size < 64"}),
+    ("tree", ["--filter", 'function ~ "a"', "--from", "0s"], {"filter": 'function ~ "a"', "from_": "0s"}),
+    ("allocations", ["--filter", "temporary"], {"filter": "temporary"}),
+    ("groups", ["--filter", "lifetime < 1ms", "--by", "thread"], {"filter": "lifetime < 1ms", "by": "thread"}),
+]
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_reports_are_those_of_the_command(shop, world, name):
+    for server in (shop, world):
+        assert server.get("report", name=name).body == cli(server, name, "--json")
+
+
+@pytest.mark.parametrize("name,args,params", OPTIONS, ids=[" ".join([o[0], *o[1]]) for o in OPTIONS])
+def test_parameters_are_the_options_of_the_command(shop, world, name, args, params):
+    for server in (shop, world):
+        assert server.get("report", name=name, **params).body == cli(server, name, *args, "--json")
+
+
+@pytest.mark.parametrize("format_,kind", [("csv", "text/csv"), ("text", "text/plain")])
+def test_reports_come_as_csv_and_text(shop, format_, kind):
+    reply = shop.get("report", name="top", format=format_)
+    assert reply.headers["content-type"] == f"{kind}; charset=utf-8"
+    assert reply.body == cli(shop, "top", *(["--csv"] if format_ == "csv" else []))
+
+
+def test_every_report_of_the_list_answers(shop):
+    known = shop.json("reports")["reports"]
+    listed = recording.run([recording.memtape(), "report", "--list"]).stdout.decode()
+    assert {line.split()[0] for line in listed.splitlines()} - {one["name"] for one in known} == {"annotate"}
+    for one in known:
+        operands = {"A B": ["0%", "50%"], "T": ["50%"]}.get(one["operands"], [])
+        reply = shop.ask("/api/v1/report?" + recording_query({"name": one["name"], "operand": operands}))
+        # This tape was not recorded with --latency, and says so.
+        assert reply.status == (404 if one["name"] == "latency" else 200), reply.body
+        assert reply.json()
+
+
+@pytest.mark.parametrize("params,parameter,words", [
+    ({"name": "nix"}, "name", "no report 'nix'"), ({"name": "top", "sort": "nix"}, "sort", "not one of"),
+    ({"name": "at"}, None, "wants T"), ({"name": "top", "operand": "x"}, None, "takes nothing"),
+    ({"name": "threads", "filter": "leaked", "q": "leaked"}, "q", "the same"),
+    ({"top": "many"}, "top", "number"), ({"by": "nix"}, "by", "one of stack, function"),
+    ({"filter": "siz > 1"}, "filter", "did you mean size"), ({"points": 10**9}, "points", "from 0 to"),
+    ({"nix": 1}, "nix", "no parameter 'nix'"), ({"top": [1, 2]}, "top", "twice"), ({"sites": "yes"}, "sites", "0 or 1"),
+    ({"from_": "soon"}, "from", "moment"), ({"c": "0" * 32}, "c", "no tape")])
+def test_what_is_wrong_is_said(shop, params, parameter, words):
+    reply = shop.ask("/api/v1/report?" + recording_query(params))
+    assert reply.status == (404 if parameter == "c" else 400)
+    error = reply.error()
+    assert set(error) == {"message", "hint", "parameter", "pos", "len", "suggest"}
+    assert error["parameter"] == parameter
+    assert words in error["message"]
+
+
+def recording_query(params):
+    import urllib.parse
+    return urllib.parse.urlencode({k.rstrip("_"): v for k, v in params.items()}, doseq=True)
+
+
+# --- filters, fields, names ------------------------------------------------------------------
+
+
+def test_a_good_filter_counts(shop):
+    answer = shop.json("filter", q="size >= 100")
+    rows = recording.report(shop.tapes[0], "groups", "--by", "process", "--filter", "size >= 100")
+    assert answer["ok"] is True
+    assert answer["count"] == rows["allocations"] if "allocations" in rows else answer["count"] > 0
+    assert answer["total"] == shop.json("info")["tapes"][0]["allocation_count"]
+
+
+@pytest.mark.parametrize("text,pos,len_,suggest", [
+    ("siz > 1", 0, 3, "size"), ("size > banana", 7, 6, None), ("size > 1 and lifetme < 1ms", 13, 7, "lifetime"),
+    ('function ~ "("', 11, 3, None), ("size >", 6, 0, None), ("size > 1 ä", 9, 2, None), ("(size > 1", 0, 1, None)])
+def test_a_bad_filter_says_where(shop, text, pos, len_, suggest):
+    error = shop.json("filter", 400, q=text)["error"]
+    assert (error["parameter"], error["pos"], error["len"], error["suggest"]) == ("q", pos, len_, suggest)
+    assert "\n" not in error["message"]
+
+
+def test_moments_are_of_the_tape(world):
+    marks = world.json("tape")["marks"]
+    assert marks
+    inside = world.json("filter", from_=f"mark({marks[0]['text']})")
+    assert inside["count"] == world.json("filter", from_=f"{marks[0]['ns']}ns")["count"]
+    assert world.json("filter", 400, from_="mark(nix)")["error"]["parameter"] in ("from", None)
+    assert world.json("filter", until="100%")["count"] == inside["total"]
+
+
+def test_fields_are_those_of_the_command(shop):
+    listed = json.loads(recording.run([recording.memtape(), "report", "--list-fields", "--json"]).stdout)
+    fields = shop.json("fields")
+    assert [one["name"] for one in fields["fields"]] == [one["name"] for one in listed]
+    assert "stack" in fields["sorts"]["by"] and "leaked_count" in fields["sorts"]["groups"]
+
+
+@pytest.mark.parametrize("field", ["function", "module", "source", "location", "site", "site_module", "call",
+                                   "thread_name", "free_function", "free_call", "free_module", "mark"])
+def test_names_count_what_a_filter_finds(world, field):
+    for value in world.json("names", field=field, n=8)["values"]:
+        text = value["text"].replace("\\", "\\\\").replace('"', '\\"')
+        found = world.json("filter", q=f'{field} = "{text}"')["count"]
+        # `function = f` also means f(int), and a path's last part means the path.
+        assert found == value["count"] or (field not in ("call", "thread_name") and found > value["count"]), value
+
+
+def test_names_are_completed(world):
+    everything = world.json("names", field="function")["values"]
+    name = everything[0]["text"]
+    begun = [one["text"] for one in world.json("names", field="function", prefix=name[:2].upper())["values"]]
+    assert name in begun and all(name[:2].lower() in text.lower() for text in begun)
+    assert world.json("names", field="function", prefix="no such function")["values"] == []
+    counts = [one["count"] for one in everything]
+    assert counts == sorted(counts, reverse=True)
+    assert len(world.json("names", field="function", n=2)["values"]) == 2
+    assert world.json("names", 400, field="size")["error"]["parameter"] == "field"
+    assert world.json("names", 400)["error"]["parameter"] == "field"
+
+
+# --- SQL, exports ----------------------------------------------------------------------------
+
+
+def test_sql_answers_what_the_command_does(shop):
+    statement = "SELECT size, count(*) AS blocks, 1.5, NULL, 'x' FROM allocations GROUP BY size ORDER BY size"
+    answer = shop.post("query", {"sql": statement})
+    rows = json.loads(recording.run([recording.memtape(), "sql", "--json", shop.tapes[0], statement]).stdout)
+    assert [one["name"] for one in answer["columns"]] == list(rows[0])
+    assert answer["rows"] == [list(row.values()) for row in rows]
+    assert answer["truncated"] is False and answer["ms"] >= 0
+
+
+@pytest.mark.parametrize("to", ["folded", "json", "pprof"])
+def test_exports_are_those_of_the_command(shop, to):
+    want = recording.run([recording.memtape(), "export", "--to", to, shop.tapes[0]])
+    reply = shop.get("export", to=to)
+    assert want.returncode == 0 and reply.body == want.stdout
+    assert reply.headers["content-disposition"].startswith('attachment; filename="memtape.shop.')
+    assert shop.json("export", 400, to="nix")["error"]["parameter"] == "to"
+
+
+def test_an_export_of_a_part(shop):
+    want = recording.run([recording.memtape(), "export", "--to", "folded", "-m", "allocated", "--filter", "size < 200",
+                          shop.tapes[0]]).stdout
+    assert shop.get("export", to="folded", m="allocated", q="size < 200").body == want
+
+
+def test_the_flame_graph_is_a_picture(shop):
+    reply = shop.get("export/flamegraph.svg", m="allocated", q="size < 9000")
+    assert reply.headers["content-type"] == "image/svg+xml"
+    assert b"<svg" in reply.body and b"Allocated" in reply.body
+    assert "flamegraph.svg" in reply.headers["content-disposition"]
+
+
+# --- the document ----------------------------------------------------------------------------
+
+
+def test_the_document_lists_all_and_is_true(shop):
+    document = shop.json("openapi.json")
+    assert document["openapi"].startswith("3.0")
+    for path, methods in document["paths"].items():
+        method, route = next(iter(methods.items()))
+        names = [one["name"] for one in route["parameters"]]
+        assert len(names) == len(set(names))
+        assert path.startswith(("/api/v1/", "/data/", "/list"))
+        target = path.replace("{c}", "last") + "?no_such_parameter=1"
+        reply = shop.ask(target, method.upper(), ["Content-Type: application/json"] if method == "post" else [],
+                         body=b"{}" if method == "post" else b"")
+        assert reply.status == 400, path
+        for name in names:
+            if path.startswith("/api/") and name != "c":
+                assert name in reply.error()["message"], path
+
+
+def test_the_manual_of_the_api_has_every_route(shop):
+    text = (recording.ROOT / "docs/http-api.md").read_text()
+    for path, methods in shop.json("openapi.json")["paths"].items():
+        assert path.removeprefix("/api/v1").replace("{c}", "ID") in text, path
+        if path.startswith("/api/"):
+            for one in next(iter(methods.values()))["parameters"]:
+                assert f"`{one['name']}`" in text, (path, one["name"])
+
+
+# --- tapes -----------------------------------------------------------------------------------
+
+
+def test_info_and_tape_say_what_it_is(world):
+    tape = world.json("info")["tapes"][0]
+    info = json.loads(recording.run([recording.memtape(), "info", "--json", world.tapes[0]]).stdout)
+    assert tape["id"] == info["tape"]["uuid"] and tape["pid"] == info["process"]["pid"]
+    assert tape["argv"] == info["process"]["argv"] and tape["exe"] == info["process"]["exe"]
+    assert tape["event_count"] == info["tape"]["events"] and tape["stack_count"] == info["tape"]["stacks"]
+    assert tape["state"] == "complete" and tape["end"] == "exited 0" and tape["error"] is None
+    assert tape["duration_ns"] == info["process"]["duration_ns"] and tape["has"]["marks"] is True
+    assert tape["file"] == "world.mtape"
+    detail = world.json("tape", c=tape["id"])
+    assert detail["tape"]["id"] == tape["id"]
+    assert [one["tid"] for one in detail["threads"]] == [one["tid"] for one in info["threads"]]
+    assert [one["path"] for one in detail["modules"]] == [one["path"] for one in info["modules"]]
+    assert {one["symbols"] for one in detail["modules"]} <= {"unread", "lines", "functions", "exported", "none", "gone",
+                                                             "changed", "kernel"}
+    assert sum(one["stacks"] for one in detail["modules"]) > 0
+
+
+def test_several_tapes_and_one_twice(tmp_path):
+    tape, other = tmp_path / "shop.mtape", tmp_path / "other.mtape"
+    write_shop(tape)
+    recording.run([recording.memtape(), "record", "-o", other, recording.target("marks")])
+    with serve(tape, other, tape, tape) as server:
+        tapes = server.json("info")["tapes"]
+        assert [one["file"] for one in tapes] == ["shop.mtape", "other.mtape", "shop.mtape", "shop.mtape"]
+        for one in tapes:
+            assert server.json("tape", c=one["id"])["tape"]["id"] == one["id"]
+        assert server.json("tape")["tape"]["id"] == tapes[3]["id"]
+        assert server.get("report", c=tapes[1]["id"]).body != server.get("report", c=tapes[0]["id"]).body
+
+
+@pytest.mark.parametrize("content,words", [(None, "No such file"), (b"", "tape"), (b"x" * 9000, "tape")])
+def test_what_is_no_tape_is_not_served(tmp_path, content, words):
+    path = tmp_path / "no.mtape"
+    if content is not None:
+        path.write_bytes(content)
+    outcome = recording.run([recording.memtape(), "serve", path])
+    assert outcome.returncode == 1
+    assert outcome.stdout == b"" and words in outcome.stderr.decode()
+
+
+def test_a_port_in_use_is_an_error(shop):
+    outcome = recording.run([recording.memtape(), "serve", "--port", str(shop.port), shop.tapes[0]])
+    assert outcome.returncode == 1
+    assert b"in use" in outcome.stderr and outcome.stdout == b""
+
+
+def test_a_port_may_be_chosen(tmp_path):
+    tape = tmp_path / "shop.mtape"
+    write_shop(tape)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with serve(tape, options=["--port", str(port)]) as server:
+        assert server.port == port
+        with socket.create_connection(("::1", port), 5) as sock:
+            sock.sendall(f"GET /api/v1/info?token={server.token} HTTP/1.0\r\nHost: [::1]:{port}\r\n\r\n".encode())
+            assert parse_reply(read_all(sock)).status == 200
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signals_end_it_well(tmp_path, number):
+    tape = tmp_path / "shop.mtape"
+    write_shop(tape)
+    with subprocess.Popen([recording.memtape(), "serve", "--json", tape], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          env=recording.clean_env()) as process:
+        process.stdout.readline()
+        process.send_signal(number)
+        assert process.wait(10) == 0
+        assert process.stderr.read() == b""
+
+
+def test_a_stop_and_go_does_not_end_it(tmp_path):
+    tape = tmp_path / "shop.mtape"
+    write_shop(tape)
+    with serve(tape) as server:
+        server.process.send_signal(signal.SIGSTOP)
+        server.process.send_signal(signal.SIGCONT)
+        assert server.ask("/api/v1/info").status == 200
+
+
+def test_open_without_a_display_says_so(tmp_path):
+    tape, log = tmp_path / "shop.mtape", tmp_path / "log"
+    write_shop(tape)
+    env = recording.clean_env()
+    env.pop("DISPLAY", None)
+    env.pop("WAYLAND_DISPLAY", None)
+    with open(log, "wb") as errors, serve(tape, options=["--open"], env=env, stderr=errors) as server:
+        assert server.ask("/api/v1/info").status == 200
+    assert b"no display" in log.read_bytes()
+
+
+def test_open_runs_the_opener_with_the_url(tmp_path):
+    tape, opened = tmp_path / "shop.mtape", tmp_path / "opened"
+    write_shop(tape)
+    opener = tmp_path / "bin" / "xdg-open"
+    opener.parent.mkdir()
+    opener.write_text(f'#!/bin/sh\nprintf %s "$1" > {opened}.part && mv {opened}.part {opened}\n')
+    opener.chmod(0o755)
+    env = recording.clean_env(DISPLAY=":0", PATH=f"{opener.parent}:{os.environ['PATH']}")
+    with serve(tape, options=["--open"], env=env) as server:
+        until = time.monotonic() + 10
+        while not opened.exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        assert opened.read_text() == server.url
+
+
+# --- a tape that grows -----------------------------------------------------------------------
+
+GROWING = "import time\nkept = []\nfor i in range(400):\n" \
+          "    kept = [bytearray(5000 + j) for j in range(3000)]\n    time.sleep(0.01)\n"
+
+
+def test_a_tape_that_is_being_recorded_is_live(tmp_path):
+    tape = tmp_path / "live.mtape"
+    program = tmp_path / "grow.py"
+    program.write_text(GROWING)
+    recorder = subprocess.Popen([recording.memtape(), "record", "-o", tape, "/usr/bin/python3", program],
+                                env=recording.clean_env(PYTHONMALLOC="malloc"), stderr=subprocess.DEVNULL)
+    try:
+        until = time.monotonic() + 10
+        while not tape.exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        time.sleep(1)
+        with serve(tape) as server:
+            until = time.monotonic() + 10
+            while server.json("info")["tapes"][0]["state"] == "loading" and time.monotonic() < until:
+                time.sleep(0.1)
+            first = server.json("filter")
+            assert server.json("info")["tapes"][0]["state"] == "live" and first["gen"] >= 1
+            begin = time.monotonic()
+            while (second := server.json("filter"))["gen"] == first["gen"]:
+                assert time.monotonic() - begin < 15
+                time.sleep(0.2)
+            assert time.monotonic() - begin > 0.5  # not each time that it is asked
+            assert second["gen"] == first["gen"] + 1 and second["total"] > first["total"]
+            recorder.wait(60)
+            until = time.monotonic() + 20
+            while server.json("info")["tapes"][0]["state"] == "live" and time.monotonic() < until:
+                time.sleep(0.5)
+            assert server.json("info")["tapes"][0]["state"] == "complete"
+            assert server.json("filter")["gen"] == 0
+            assert server.get("report").body == cli(server, "summary", "--json")
+    finally:
+        recorder.kill()
+        recorder.wait()
+
+
+# --- many at once ----------------------------------------------------------------------------
+
+
+def test_many_who_ask_at_once_get_what_one_gets(world):
+    asked = [f"/api/v1/report?name={name}&top={top}" for name in ("top", "tree", "summary", "groups", "modules", "findings")
+             for top in range(1, 9)]
+    asked += [f"/api/v1/filter?q=size+%3E+{size}" for size in range(40)]
+    asked += ["/api/v1/names?field=function", "/api/v1/names?field=location", "/api/v1/tape"] * 6
+    strip = lambda reply: (reply.status, reply.body.rpartition(b'"ms"')[0] or reply.body)
+    with serve(world.tapes[0], options=["--cache", "0"]) as server, concurrent.futures.ThreadPoolExecutor(12) as pool:
+        many = [strip(reply) for reply in pool.map(server.ask, asked)]
+    one = [strip(world.ask(target)) for target in asked]
+    assert many == one
+    assert {status for status, _ in many} == {200}
+
+
+def test_what_takes_long_holds_up_nobody(tmp_path):
+    tape = tmp_path / "shop.mtape"
+    write_shop(tape)
+    with serve(tape, options=["--timeout", "3s"]) as server, concurrent.futures.ThreadPoolExecutor(4) as pool:
+        slow = [pool.submit(server.post, "query", {"sql": SQL_CTE}, 503) for _ in range(3)]
+        time.sleep(0.3)
+        begin = time.monotonic()
+        assert server.ask("/api/v1/report?name=top").status == 200
+        assert time.monotonic() - begin < 2
+        for one in slow:
+            one.result(20)
+
+
+def test_a_question_ends_when_nobody_waits_for_its_answer(tmp_path):
+    tape = tmp_path / "shop.mtape"
+    write_shop(tape)
+    with serve(tape, options=["--timeout", "60s"]) as server:
+        body = json.dumps({"sql": SQL_CTE}).encode()
+        head = f"POST /api/v1/query HTTP/1.1\r\nHost: {server.host}\r\nAuthorization: Bearer {server.token}\r\n" \
+               f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        sock = server.connect()
+        sock.sendall(head.encode() + body)
+        time.sleep(0.5)
+        sock.close()
+        begin = time.monotonic()
+        assert server.post("query", {"sql": "SELECT 1"})["rows"] == [[1]]  # they take turns
+        assert time.monotonic() - begin < 5
+
+
+def test_an_end_cancels_what_runs(tmp_path):
+    tape = tmp_path / "shop.mtape"
+    write_shop(tape)
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        with serve(tape, options=["--timeout", "60s"]) as server:
+            slow = pool.submit(server.ask, "/api/v1/query", "POST", ["Content-Type: application/json"],
+                               body=json.dumps({"sql": SQL_CTE}).encode())
+            time.sleep(0.5)
+            begin = time.monotonic()
+        assert time.monotonic() - begin < 5
+        reply = slow.result(10)
+        assert reply is None or reply.status == 503
+
+
+def test_answers_are_repeated_from_the_cache(world):
+    once = world.json("report", name="tree")
+    first, second = world.json("names", field="function"), world.json("names", field="function")
+    assert first == second  # ms, too: it is the same answer
+    assert world.json("names", field="function", n=3) != first
+    assert once == world.json("report", name="tree")
+
+
+def test_connections_are_kept_and_many_requests_go_over_one(shop):
+    asked = f"GET /api/v1/filter HTTP/1.1\r\nHost: {shop.host}\r\nAuthorization: Bearer {shop.token}\r\n\r\n"
+    last = asked.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n")
+    with shop.connect() as sock:
+        sock.sendall((asked * 20 + last).encode())
+        assert read_all(sock).count(b'"ok":true') == 21
+
+
+# --- static files ----------------------------------------------------------------------------
+
+
+def test_the_page_comes_packed_and_is_not_sent_twice(shop):
+    plain = shop.ask("/", token=False)
+    assert plain.status == 200 and plain.headers["content-type"].startswith("text/html")
+    if "etag" not in plain.headers:
+        assert b"built without its web app" in plain.body and b"/api/v1/info" in plain.body
+        return
+    packed = shop.ask("/", headers=["Accept-Encoding: br, gzip"], token=False)
+    assert packed.headers["content-encoding"] == "gzip"
+    assert gzip.decompress(packed.body) == plain.body
+    for refused in ("gzip;q=0", "identity", "gzipped"):
+        assert "content-encoding" not in shop.ask("/", headers=[f"Accept-Encoding: {refused}"]).headers
+    again = shop.ask("/", headers=[f"If-None-Match: {plain.headers['etag']}"], token=False)
+    assert again.status == 304 and again.body == b""
+    assert plain.headers["cache-control"] == "no-cache"
+    for asset in set(__import__("re").findall(rb'(?:src|href)="(/assets/[^"]+)"', plain.body)):
+        reply = shop.ask(asset.decode(), token=False)
+        assert reply.status == 200
+        assert reply.headers["cache-control"] == "public, max-age=31536000, immutable"
+
+
+def test_head_has_no_body(shop):
+    reply = shop.ask("/api/v1/fields", "HEAD")
+    assert reply.status == 200 and reply.body == b"" and int(reply.headers["content-length"]) > 1000

@@ -268,6 +268,9 @@ uint64_t model_row_at(const struct model *model, uint64_t ns);
 /* Frees in the order of time: which row each of them ended. */
 uint64_t model_free_count(const struct model *model);
 void model_frees_read(const struct model *model, uint64_t first, size_t count, uint64_t *rows);
+/* Of the same frees when they were, and the sizes of the blocks. */
+void model_frees_read_events(const struct model *model, uint64_t first, size_t count, uint64_t *ns,
+			     uint64_t *bytes);
 uint64_t model_free_at(const struct model *model, uint64_t ns); /* the first at ns or later */
 
 /* A block and what realloc made of it, one row after the other. */

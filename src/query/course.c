@@ -68,14 +68,16 @@ static void frees_fill(struct sweep *sweep)
 		const size_t count = u64_min(reader->end - reader->next, MODEL_BATCH);
 
 		model_frees_read(model, reader->next, count, reader->rows);
+		model_frees_read_events(model, reader->next, count, reader->ns, reader->bytes);
 		reader->next += count;
 		for (size_t i = 0; i < count; i++) {
-			if (selection_has(sweep->selection, reader->rows[i]))
-				reader->rows[reader->count++] = reader->rows[i];
+			if (!selection_has(sweep->selection, reader->rows[i]))
+				continue;
+			reader->rows[reader->count] = reader->rows[i];
+			reader->ns[reader->count] = reader->ns[i];
+			reader->bytes[reader->count++] = reader->bytes[i];
 		}
 	}
-	model_rows_gather(model, MODEL_FREE_NS, reader->rows, reader->count, reader->ns);
-	model_rows_gather(model, MODEL_SIZE, reader->rows, reader->count, reader->bytes);
 	bands_read(sweep, reader);
 }
 

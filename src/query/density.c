@@ -9,6 +9,8 @@ const char *const density_kind_words[] = { "time", "size", "lifetime", "latency"
 
 enum { X, Y, AXES };
 
+struct places;
+
 /* What a worker finds in its segments. */
 struct worker {
 	const struct selection *selection;
@@ -19,6 +21,7 @@ struct worker {
 	uint64_t max[AXES];
 	struct model_sum *cells; /* NULL: only the extent is looked for */
 	struct model_sum *never;
+	const struct places *places; /* by axis */
 	void (*visit)(struct worker *worker, const uint64_t *values, uint64_t bytes);
 };
 
@@ -125,19 +128,65 @@ static void axis_make(struct density_axis *axis, enum density_kind kind, uint64_
 
 /* --- the cells ----------------------------------------------------------------------------- */
 
-static size_t cell_of(const struct density_axis *axis, uint64_t value)
+/*
+ * The cell of a value: of the greatest value with the same octave and the next bits not above it,
+ * and then a few on.
+ */
+enum { NEXT_BITS = 4, PLACES = (64 - NEXT_BITS + 1) << NEXT_BITS };
+
+struct places {
+	uint16_t cells[PLACES];
+};
+
+static size_t place_of(uint64_t value)
 {
-	size_t low = 0, high = axis->count;
+	unsigned octave;
 
-	while (high - low > 1) {
-		const size_t middle = low + (high - low) / 2;
+	if (value < 1 << NEXT_BITS)
+		return (size_t)value;
+	octave = 63 - (unsigned)__builtin_clzll(value) - NEXT_BITS;
+	return ((size_t)octave << NEXT_BITS) + (size_t)(value >> octave);
+}
 
-		if (axis->edges[middle] <= value)
-			low = middle;
-		else
-			high = middle;
+static uint64_t place_begin(size_t place)
+{
+	const size_t octave = place < 1 << NEXT_BITS ? 0 : (place >> NEXT_BITS) - 1;
+
+	return (uint64_t)(place - (octave << NEXT_BITS)) << octave;
+}
+
+static size_t cell_from(const struct density_axis *axis, size_t cell, uint64_t value)
+{
+	while (cell + 1 < axis->count && axis->edges[cell + 1] <= value)
+		cell++;
+	return cell;
+}
+
+static void places_fill(struct places *places, const struct density_axis *axis)
+{
+	size_t cell = 0;
+
+	for (size_t place = 0; place < PLACES; place++) {
+		cell = cell_from(axis, cell, place_begin(place));
+		places->cells[place] = (uint16_t)cell;
 	}
-	return low;
+}
+
+static size_t cell_of(const struct places *places, const struct density_axis *axis, uint64_t value)
+{
+	return cell_from(axis, places->cells[place_of(value)], value);
+}
+
+/* Time is even, and so are its cells, but for rounding. */
+static size_t cell_of_time(const struct density_axis *axis, uint64_t ns)
+{
+	const uint64_t from = axis->edges[0], until = axis->edges[axis->count];
+	const double share = ns > from ? (double)(ns - from) / (double)(until - from) : 0;
+	size_t cell = (size_t)u64_min((uint64_t)(share * (double)axis->count), axis->count - 1);
+
+	while (cell > 0 && axis->edges[cell] > ns)
+		cell--;
+	return cell_from(axis, cell, ns);
 }
 
 static void sum_add(struct model_sum *sum, uint64_t count, uint64_t bytes)
@@ -153,11 +202,15 @@ static void cell_visit(struct worker *worker, const uint64_t *values, uint64_t b
 
 	if (values[X] == NEVER_FREED)
 		return;
-	column = cell_of(&density->x, values[X]);
+	column = density->x.kind == DENSITY_TIME
+			 ? cell_of_time(&density->x, values[X])
+			 : cell_of(&worker->places[X], &density->x, values[X]);
 	if (values[Y] == NEVER_FREED)
 		sum_add(&worker->never[column], 1, bytes);
 	else
-		sum_add(&worker->cells[cell_of(&density->y, values[Y]) * density->x.count + column],
+		sum_add(&worker->cells[cell_of(&worker->places[Y], &density->y, values[Y]) *
+					       density->x.count +
+				       column],
 			1, bytes);
 }
 
@@ -211,8 +264,11 @@ static struct err *cells_find(struct crew *crew, const struct selection *selecti
 {
 	const size_t size = density->x.count * density->y.count;
 	const size_t both = size + density->x.count;
+	struct places places[AXES];
 	struct err *err;
 
+	places_fill(&places[X], &density->x);
+	places_fill(&places[Y], &density->y);
 	crew->sums = calloc(crew->count * both, sizeof(*crew->sums));
 	if (!crew->sums)
 		return err_nomem();
@@ -220,6 +276,7 @@ static struct err *cells_find(struct crew *crew, const struct selection *selecti
 		crew->workers[i].density = density;
 		crew->workers[i].cells = crew->sums + i * both;
 		crew->workers[i].never = crew->workers[i].cells + size;
+		crew->workers[i].places = places;
 		crew->workers[i].visit = cell_visit;
 	}
 	err = crew_run(crew, selection);

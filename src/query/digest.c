@@ -33,8 +33,6 @@ static void row_add(struct digest *digest, struct digest_span *span, const struc
 	const uint64_t size = batch->columns[MODEL_SIZE][i];
 
 	digest->count++;
-	digest->usable_bytes += batch->columns[MODEL_USABLE][i];
-	digest->realloc_count += batch->columns[MODEL_REALLOC_OF][i] != MODEL_NO_ROW;
 	sum_take(&span->allocated, size);
 	if (batch->columns[MODEL_FREE_NS][i] == MODEL_NEVER)
 		sum_take(&span->leaked, size);
@@ -46,12 +44,26 @@ static void row_add(struct digest *digest, struct digest_span *span, const struc
 		spread_add(&digest->larger, size);
 }
 
+/* What is known of the whole tape does not have to be found again. */
+static void parts_add(struct worker *worker)
+{
+	struct batch *batch = &worker->batch;
+	const uint64_t *usable, *older;
+
+	if (selection_is_all(worker->selection))
+		return;
+	usable = batch_column(batch, MODEL_USABLE);
+	older = batch_column(batch, MODEL_REALLOC_OF);
+	for (size_t i = 0; i < batch->count; i++) {
+		worker->digest->usable_bytes += usable[i];
+		worker->digest->realloc_count += older[i] != MODEL_NO_ROW;
+	}
+}
+
 static struct err *work(void *context, uint64_t segment)
 {
-	static const enum model_column columns[] = {
-		MODEL_SIZE,	MODEL_USABLE, MODEL_FREE_NS,
-		MODEL_ALLOC_NS, MODEL_FLAGS,  MODEL_REALLOC_OF
-	};
+	static const enum model_column columns[] = { MODEL_SIZE, MODEL_FREE_NS, MODEL_ALLOC_NS,
+						     MODEL_FLAGS };
 	struct worker *worker = context;
 	const uint64_t row_count = model_row_count(worker->selection->model);
 	const uint64_t end = u64_min((segment + 1) * MODEL_SEGMENT, row_count);
@@ -71,6 +83,7 @@ static struct err *work(void *context, uint64_t segment)
 			row_add(worker->digest, &worker->digest->spans[span_of(worker, ns)],
 				&worker->batch, i);
 		}
+		parts_add(worker);
 	}
 	return NULL;
 }
@@ -129,6 +142,10 @@ struct err *digest_find(const struct selection *selection, uint64_t from_ns, uin
 		return err;
 	for (size_t i = 1; i < count; i++)
 		join(&digests[0], &digests[i]);
+	if (selection_is_all(selection)) {
+		digests[0].usable_bytes = model_totals(selection->model)->usable_bytes;
+		digests[0].realloc_count = model_totals(selection->model)->realloc_count;
+	}
 	*digest_ret = &digests[0];
 	return NULL;
 }

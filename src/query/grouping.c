@@ -154,11 +154,13 @@ static uint32_t mark_group(const struct grouping *grouping, uint64_t ns)
 	return mark == UINT64_MAX ? (uint32_t)grouping->count - 1 : grouping->of_mark[mark];
 }
 
-static uint32_t lifetime_group(uint64_t begin_ns, uint64_t end_ns)
+static void keys_by_lifetime(struct batch *batch, const uint64_t *end, uint32_t *keys)
 {
-	if (end_ns == MODEL_NEVER)
-		return LIFETIME_BUCKETS;
-	return lifetimes_bucket(end_ns - begin_ns);
+	const uint64_t *begin = batch_column(batch, MODEL_ALLOC_NS);
+
+	for (size_t i = 0; i < batch->count; i++)
+		keys[i] = end[i] == MODEL_NEVER ? (uint32_t)LIFETIME_BUCKETS
+						: lifetimes_bucket(end[i] - begin[i]);
 }
 
 void grouping_keys(const struct grouping *grouping, struct batch *batch, uint32_t *keys)
@@ -171,9 +173,11 @@ void grouping_keys(const struct grouping *grouping, struct batch *batch, uint32_
 		[GROUP_BY_LIFETIME] = MODEL_FREE_NS, [GROUP_BY_PROCESS] = MODEL_FN,
 	};
 	const uint64_t *values = batch_column(batch, columns[grouping->by]);
-	const uint64_t *begin =
-		grouping->by == GROUP_BY_LIFETIME ? batch_column(batch, MODEL_ALLOC_NS) : NULL;
 
+	if (grouping->by == GROUP_BY_LIFETIME) {
+		keys_by_lifetime(batch, values, keys);
+		return;
+	}
 	for (size_t i = 0; i < batch->count; i++) {
 		if (grouping->of_stack)
 			keys[i] = grouping->of_stack[values[i]];
@@ -183,8 +187,6 @@ void grouping_keys(const struct grouping *grouping, struct batch *batch, uint32_
 			keys[i] = mark_group(grouping, values[i]);
 		else if (grouping->by == GROUP_BY_CALL)
 			keys[i] = grouping->of_call[values[i]];
-		else if (begin)
-			keys[i] = lifetime_group(begin[i], values[i]);
 		else if (grouping->by == GROUP_BY_PROCESS)
 			keys[i] = 0;
 		else

@@ -20,11 +20,19 @@ uint64_t lifetimes_bucket_max(unsigned bucket)
 
 unsigned lifetimes_bucket(uint64_t ns)
 {
-	unsigned bucket = 0;
+	static const uint64_t tens[] = {
+		1,	     10,	   100,		  1000,		  10000,
+		100000,	     1000000,	   10000000,	  100000000,	  1000000000,
+		10000000000, 100000000000, 1000000000000, 10000000000000, 100000000000000
+	};
+	/* Its digits less one: of so many bits that is times the logarithm of 2, or one more. */
+	const unsigned bits = ns ? 64 - (unsigned)__builtin_clzll(ns) : 0;
+	unsigned digits = bits * 1233 >> 12;
 
-	for (uint64_t end = FIRST_NS; bucket + 1 < LIFETIME_BUCKETS && ns >= end; end *= 10)
-		bucket++;
-	return bucket;
+	if (digits >= array_size(tens))
+		return LIFETIME_BUCKETS - 1;
+	digits += ns >= tens[digits]; /* now all of them */
+	return digits <= 2 ? 0 : (unsigned)u64_min(digits - 2, LIFETIME_BUCKETS - 1);
 }
 
 static void sum_take(struct model_sum *sum, uint64_t bytes)

@@ -124,6 +124,8 @@ struct range {
 	uint64_t high;	 /* inclusive */
 	uint64_t before; /* rows with keys under low */
 	uint64_t count;	 /* rows with keys in it */
+	bool is_whole;	 /* nothing is known yet: parts are as of logarithms of values */
+	bool is_descending;
 };
 
 static bool range_is_found(const struct range *range)
@@ -139,6 +141,69 @@ static unsigned part_shift(const struct range *range)
 	return bits > PARTS_BITS ? bits - PARTS_BITS : 0;
 }
 
+/*
+ * Values are spread over many orders of magnitude: at first each octave has as many parts. The last
+ * part is of rows without a value.
+ */
+enum { OCTAVE_BITS = 8, OCTAVE_PARTS = 1 << OCTAVE_BITS, PART_NONE = PARTS - 1 };
+
+static size_t magnitude_of(uint64_t value)
+{
+	unsigned octave;
+
+	if (value < OCTAVE_PARTS)
+		return (size_t)value;
+	octave = 63 - (unsigned)__builtin_clzll(value) - OCTAVE_BITS;
+	return ((size_t)(octave + 1) << OCTAVE_BITS) + (size_t)(value >> octave) - OCTAVE_PARTS;
+}
+
+static uint64_t magnitude_begin(size_t magnitude)
+{
+	const size_t octave = magnitude >> OCTAVE_BITS;
+
+	if (octave == 0)
+		return magnitude;
+	return (uint64_t)(OCTAVE_PARTS + (magnitude & (OCTAVE_PARTS - 1))) << (octave - 1);
+}
+
+static_assert(((64 - OCTAVE_BITS + 1) << OCTAVE_BITS) <= PART_NONE, "parts for all magnitudes");
+
+static size_t part_of(const struct range *range, uint64_t key)
+{
+	if (!range->is_whole)
+		return (key - range->low) >> part_shift(range);
+	if (key == UINT64_MAX)
+		return PART_NONE;
+	return range->is_descending ? PART_NONE - 1 - magnitude_of(UINT64_MAX - 1 - key)
+				    : magnitude_of(key);
+}
+
+static void part_take(struct range *range, size_t part)
+{
+	const unsigned shift = part_shift(range);
+	size_t magnitude = range->is_descending ? PART_NONE - 1 - part : part;
+
+	if (!range->is_whole) {
+		range->low += (uint64_t)part << shift;
+		range->high =
+			range->low + u64_min(range->high - range->low, (UINT64_C(1) << shift) - 1);
+		return;
+	}
+	range->is_whole = false;
+	range->low = range->high = UINT64_MAX;
+	if (part == PART_NONE)
+		return;
+	range->low = magnitude_begin(magnitude);
+	/* Of the last octave the end wraps to the top, where only what has no value is. */
+	range->high = u64_min(magnitude_begin(magnitude + 1) - 1, UINT64_MAX - 1);
+	if (range->is_descending) {
+		const uint64_t low = range->low;
+
+		range->low = UINT64_MAX - 1 - range->high;
+		range->high = UINT64_MAX - 1 - low;
+	}
+}
+
 enum { FIRST, LAST, ENDS };
 
 struct counter {
@@ -152,7 +217,7 @@ static void count_key(const struct counter *counter, int end, uint64_t key)
 	const struct range *range = &counter->ranges[end];
 
 	if (key >= range->low && key <= range->high)
-		counter->parts[(size_t)end * PARTS + ((key - range->low) >> part_shift(range))]++;
+		counter->parts[(size_t)end * PARTS + part_of(range, key)]++;
 }
 
 static struct err *count_segment(void *context, uint64_t segment)
@@ -166,7 +231,8 @@ static struct err *count_segment(void *context, uint64_t segment)
 		read_keys(reading, first);
 		for (size_t i = 0; i < reading->count; i++) {
 			count_key(counter, FIRST, reading->values[i]);
-			count_key(counter, LAST, reading->values[i]);
+			if (!counter->ranges[LAST].is_whole)
+				count_key(counter, LAST, reading->values[i]);
 		}
 	}
 	return NULL;
@@ -175,14 +241,12 @@ static struct err *count_segment(void *context, uint64_t segment)
 /* Into the part that the rank is in. */
 static void range_narrow(struct range *range, const uint64_t *parts)
 {
-	const unsigned shift = part_shift(range);
 	size_t part = 0;
 
 	for (; range->before + parts[part] <= range->rank; part++)
 		range->before += parts[part];
 	range->count = parts[part];
-	range->low += (uint64_t)part << shift;
-	range->high = range->low + u64_min(range->high - range->low, (UINT64_C(1) << shift) - 1);
+	part_take(range, part);
 }
 
 struct pass_memory {
@@ -219,8 +283,11 @@ static struct err *ranges_count(const struct keys *keys, struct pass_memory *mem
 	for (size_t i = size; i < memory->worker_count * size; i++)
 		memory->parts[i % size] += memory->parts[i];
 	for (int end = FIRST; end < ENDS; end++) {
+		/* At first both are the same, and counted once. */
+		const size_t counted = ranges[end].is_whole ? FIRST : (size_t)end;
+
 		if (!range_is_found(&ranges[end]))
-			range_narrow(&ranges[end], memory->parts + (size_t)end * PARTS);
+			range_narrow(&ranges[end], memory->parts + counted * PARTS);
 	}
 	return NULL;
 }
@@ -321,7 +388,9 @@ static struct err *page_find(const struct keys *keys, uint64_t skip, uint64_t co
 	for (int end = FIRST; end < ENDS; end++)
 		ranges[end] = (struct range) { .rank = end == FIRST ? skip : skip + count - 1,
 					       .high = UINT64_MAX,
-					       .count = keys->selection->count };
+					       .count = keys->selection->count,
+					       .is_whole = true,
+					       .is_descending = keys->order->is_descending };
 	err = ranges_find(keys, ranges);
 	if (!err)
 		err = collect(keys, &collector);

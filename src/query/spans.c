@@ -43,14 +43,16 @@ static void frees_fill(struct sweep *sweep)
 		const size_t count = u64_min(frees->end - frees->next, MODEL_BATCH);
 
 		model_frees_read(model, frees->next, count, frees->rows);
+		model_frees_read_events(model, frees->next, count, frees->ns, frees->bytes);
 		frees->next += count;
 		for (size_t i = 0; i < count; i++) {
-			if (selection_has(sweep->selection, frees->rows[i]))
-				frees->rows[frees->count++] = frees->rows[i];
+			if (!selection_has(sweep->selection, frees->rows[i]))
+				continue;
+			frees->rows[frees->count] = frees->rows[i];
+			frees->ns[frees->count] = frees->ns[i];
+			frees->bytes[frees->count++] = frees->bytes[i];
 		}
 	}
-	model_rows_gather(model, MODEL_FREE_NS, frees->rows, frees->count, frees->ns);
-	model_rows_gather(model, MODEL_SIZE, frees->rows, frees->count, frees->bytes);
 }
 
 /* What was alive when it begins: just before from_ns. */

@@ -1,7 +1,7 @@
 /* What every page needs to know: which tapes there are, what the selected one is, and whether the server is there. */
 import { effect, signal } from "@preact/signals";
 import { ApiError, get, request, requestUrl, server } from "./api/client";
-import type { Info, TapeDetail, Timeline } from "./api/types";
+import type { Info, Tape, TapeDetail, Timeline } from "./api/types";
 import { rankedModules, SERIES } from "./palette";
 import { detail, info, tape, tapeId, token } from "./store";
 
@@ -12,6 +12,15 @@ export const infoError = signal<ApiError | null>(null);
 
 /* The server is another version than the one this page came from. */
 export const outdated = signal(false);
+
+/* Of a tape that is still being read, or cannot be, the server tells the name of its file and little more. */
+function whole(t: Partial<Tape> & Pick<Tape, "id" | "file" | "state">): Tape {
+	return {
+		gen: 0, name: t.file, exe: "", argv: [], pid: 0, start_realtime_ns: "0", duration_ns: 0, error: null, progress: null, end: "", event_count: 0,
+		allocation_count: 0, stack_count: 0, thread_count: 0, module_count: 0, tape_bytes: 0, lost_events: 0, damage_count: 0, truncated_stacks: 0,
+		has: { rows: false, free_stacks: false, usage: false, space: false, latency: false, marks: false }, ...t,
+	};
+}
 
 let timer: ReturnType<typeof setTimeout> | undefined;
 let asking: AbortController | null = null;
@@ -30,7 +39,7 @@ export async function infoLoad(): Promise<void> {
 		infoError.value = null;
 		if (info.value && info.value.version !== answer.version)
 			outdated.value = true;
-		info.value = answer;
+		info.value = { ...answer, tapes: answer.tapes.map(whole) };
 		if (answer.tapes.some((t) => t.state === "loading"))
 			again(LOADING_MS);
 		else if (answer.tapes.some((t) => t.state === "live"))

@@ -17,7 +17,7 @@ function losses(t: Tape): string | null {
 	if (t.lost_events > 0)
 		return `${format.exact(t.lost_events)} events could not be recorded: totals are at least what is shown.`;
 	if (t.damage_count > 0)
-		return `${format.exact(t.damage_count)} parts of the tape could not be read: totals are at least what is shown.`;
+		return `${t.damage_count === 1 ? "A part" : `${format.exact(t.damage_count)} parts`} of the tape could not be read: totals are at least what is shown.`;
 	return null;
 }
 
@@ -62,7 +62,7 @@ export function TapeState(props: { tape: Tape }): JSX.Element | null {
 		return (
 			<div class="state" role="status"><h1>Reading {t.file}</h1>
 				<progress value={share} max={1} aria-label="Read so far" />
-				<p>{t.progress ? `${format.bytes(t.progress.done)} of ${format.bytes(t.progress.total)}` : ""}</p></div>
+				<p>{t.progress ? `${Math.floor(share * 100)} % of ${format.bytes(t.tape_bytes)}` : "\u2026"}</p></div>
 		);
 	}
 	if (t.allocation_count === 0 && t.state !== "live")

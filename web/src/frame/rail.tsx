@@ -7,7 +7,7 @@ import { href, page, tape, update } from "../store";
 
 function RailLink(props: { page: Page }): JSX.Element {
 	const { id, title, icon: PageIcon, count, key } = props.page;
-	const number = tape.value && count ? count(tape.value) : null;
+	const number = tape.value && tape.value.event_count > 0 && count ? count(tape.value) : null;
 	const go = (event: MouseEvent) => {
 		if (event.ctrlKey || event.metaKey || event.shiftKey)
 			return;
@@ -42,7 +42,7 @@ export function Rail(): JSX.Element {
 					</div>
 				))}
 			</div>
-			{t && <p class="rail-foot">{format.count(t.event_count)} events · {format.count(t.stack_count)} stacks<br />{format.bytes(t.tape_bytes)} on tape</p>}
+			{t && t.event_count > 0 && <p class="rail-foot">{format.count(t.event_count)} events · {format.count(t.stack_count)} stacks<br />{format.bytes(t.tape_bytes)} on tape</p>}
 		</nav>
 	);
 }

@@ -47,7 +47,7 @@ function Switcher(props: { tapes: readonly Tape[]; shown: Tape }): JSX.Element {
 					{props.tapes.map((t) => (
 						<button key={t.id} type="button" class="menu-item" onClick={() => { switchTo(t); close(); }}>
 							{t.id === props.shown.id ? <IconCheck /> : <span class="icon" />}
-							<span><b>{t.name}</b> <span class="muted">pid {t.pid} · {format.duration(t.duration_ns)}</span></span>
+							<span><b>{t.name}</b> {t.pid > 0 && <span class="muted">pid {t.pid} · {format.duration(t.duration_ns)}</span>}</span>
 							<span class="hint">{t.file}</span>
 						</button>
 					))}
@@ -64,7 +64,7 @@ function TapeChip(): JSX.Element | null {
 	return (
 		<div class="tape-chip">
 			<b class="ellipsis" title={`${t.argv.join(" ")}\n${t.file}`}>{t.name}</b>
-			<span class="muted tape-more">pid {t.pid} · {format.duration(t.duration_ns)}</span>
+			{t.pid > 0 && <span class="muted tape-more">pid {t.pid} · {format.duration(t.duration_ns)}</span>}
 			<StateBadge tape={t} />
 			{tapes.length > 1 && <Switcher tapes={tapes} shown={t} />}
 		</div>

@@ -5,7 +5,7 @@ import type { Bytes, Ns, Summary, Timeline } from "../api/types";
 import { momentText } from "../clock";
 import * as format from "../format";
 import { pageHref } from "../pages/links";
-import { commonParams, range } from "../store";
+import { commonParams, range, tape } from "../store";
 import { ErrorCard } from "../ui/states";
 import { Tile } from "../ui/tile";
 
@@ -25,12 +25,18 @@ function useRangePeak(): Peak | null {
 	return r && answer.data ? answer.data.peak : null;
 }
 
+/* What was lost was not counted, so sums are lower bounds. Leaks are not: a free may be among what was lost. */
+function incomplete(): boolean {
+	const t = tape.value;
+	return t !== null && (t.lost_events > 0 || t.damage_count > 0);
+}
+
 function peakTile(s: Summary, inRange: Peak | null): JSX.Element {
 	const peak = inRange ?? s.peak;
 	const link = inRange ? { metric: "live" as const, at: inRange.ns, range: { from: 0, until: range.value?.until ?? s.duration_ns } } : { metric: "peak" as const };
 	const count = inRange ? "" : ` in ${blocks(s.peak.count, "block")}`;
 	return <Tile title={inRange ? "Peak heap in range" : "Peak heap"} parts={format.bytesParts(peak.bytes)} exact={format.exactBytes(peak.bytes) + count}
-		href={pageHref(["flame"], link)} values={s.sparks.live} colour="blue" approx={s.approx} note={<>at <b>{momentText(peak.ns)}</b></>} />;
+		href={pageHref(["flame"], link)} values={s.sparks.live} colour="blue" approx={s.approx} atLeast={incomplete()} note={<>at <b>{momentText(peak.ns)}</b></>} />;
 }
 
 function rssTile(s: Summary, peak: Bytes): JSX.Element {
@@ -45,13 +51,13 @@ function rssTile(s: Summary, peak: Bytes): JSX.Element {
 
 function countTile(s: Summary): JSX.Element {
 	return <Tile title="Allocations" parts={format.countParts(s.allocated.count)} exact={format.exact(s.allocated.count)} href={pageHref(["sites"], { metric: "count" }, { sort: "allocated_count" })}
-		values={s.sparks.rate} colour="teal" note={<><b>{format.count(Math.round(s.rate_mean))}/s</b> · at most {format.count(Math.round(s.rate_max))}/s</>} />;
+		atLeast={incomplete()} values={s.sparks.rate} colour="teal" note={<><b>{format.count(Math.round(s.rate_mean))}/s</b> · at most {format.count(Math.round(s.rate_max))}/s</>} />;
 }
 
 function allocatedTile(s: Summary): JSX.Element {
 	const mean = s.allocated.count ? s.allocated.bytes / s.allocated.count : 0;
 	return <Tile title="Allocated" parts={format.bytesParts(s.allocated.bytes)} exact={format.exactBytes(s.allocated.bytes)} href={pageHref(["flame"], { metric: "allocated" })}
-		values={s.sparks.allocated} colour="purple" note={<>mean <b>{format.bytes(mean)}</b>{s.size_p50 !== null && ` \u00b7 median ${format.bytes(s.size_p50)}`}</>} />;
+		atLeast={incomplete()} values={s.sparks.allocated} colour="purple" note={<>mean <b>{format.bytes(mean)}</b>{s.size_p50 !== null && ` \u00b7 median ${format.bytes(s.size_p50)}`}</>} />;
 }
 
 function leakedTile(s: Summary): JSX.Element {

@@ -8,9 +8,9 @@ import { IconSearch, IconWarning } from "./icons";
 
 export function Loading(props: { rows?: number; height?: number }): JSX.Element {
 	return (
-		<div class="state" role="status" aria-label="Loading">
+		<div class="loading" role="status" aria-label="Loading">
 			{Array.from({ length: props.rows ?? 3 }, (_, i) => (
-				<div key={i} class="skeleton" style={{ width: `${92 - (i % 3) * 14}%`, height: `${props.height ?? 16}px` }} />
+				<div key={i} class="skeleton" style={{ width: `${100 - ((i * 5) % 3) * 9}%`, height: `${props.height ?? 16}px` }} />
 			))}
 		</div>
 	);

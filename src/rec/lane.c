@@ -122,6 +122,7 @@ static void lane_claim(struct rec_lane *lane, bool nested)
 	lane->nested = nested;
 	lane->mapped_begin = lane->mapped_end = 0;
 	unwind_memo_clear(&lane->memo);
+	rec_touched_begin(lane);
 	SYS_CALL2(SYS_prctl, PR_GET_NAME_OPTION, lane->name);
 	rec_note(lane, TAPE_EXT_THREAD, &thread, sizeof(thread), lane->name,
 		 strnlen(lane->name, sizeof(lane->name)));
@@ -414,6 +415,7 @@ static void thread_end(void *value)
 	tls->phase = REC_PHASE_BORROW;
 	atomic_signal_fence(memory_order_seq_cst);
 	if (rec_lane_sync(lane)) {
+		rec_touched_end(lane);
 		thread_name_note(lane);
 		thread = (struct tape_thread) { .tid = lane->tid };
 		rec_note(lane, TAPE_EXT_THREAD_END, &thread, sizeof(thread), NULL, 0);

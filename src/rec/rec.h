@@ -11,7 +11,8 @@
  * - stack.c: a stack into a node id; module.c: loaded objects and their unwind tables; code.c:
  *   memory made executable.
  * - calls.c: counting calls instead of recording them, sizes.c and total.c for it.
- * - depth.c: how deep stacks are, when that is wanted; latency.c: how long calls take, likewise.
+ * - depth.c: how deep stacks are, when that is wanted, touched.c between calls; latency.c: how long
+ * calls take, likewise.
  * - usage.c: clock pairs, RSS and the like; init.c: beginning, fork, end; env.c: the environment.
  */
 #ifndef MEMTAPE_REC_REC_H
@@ -130,6 +131,8 @@ struct rec_lane {
 	bool is_freeing;	  /* it is a free: its event is written */
 	struct tape_calls *calls; /* in the chunk, where calls are counted; NULL: not begun */
 	struct rec_counts counts;
+	uint64_t touched_at_begin; /* lowest page of the thread's stack when it began; 0: not looked
+				    */
 	struct rec_total total;
 	uint64_t old_address, old_size; /* of a realloc under way */
 	bool has_old;
@@ -283,6 +286,10 @@ uint32_t rec_depth_take(struct rec_lane *lane, unsigned fn, uint64_t ticks,
 			const struct rec_frame *caller);
 /* For options.counts: the deepest so far. */
 uint64_t rec_depth_peak(struct rec_lane *lane, uint64_t sp);
+
+/* touched.c: for options.calls, on the lane's thread when it begins and ends. */
+void rec_touched_begin(struct rec_lane *lane);
+void rec_touched_end(struct rec_lane *lane);
 
 /* rules.c */
 bool rec_rules_init(void);

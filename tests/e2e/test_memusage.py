@@ -325,15 +325,18 @@ def test_the_stack_grows_with_recursion(programs, tmp_path, arg, least, most):
 
 @pytest.mark.parametrize("count,least,most", [(2, 100000, 120000), (20, 10000, 14000)])
 def test_coroutines_in_turns_are_told_apart_in_bounded_time(programs, tmp_path, count, least, most):
-    """Few are remembered; where they are too many, nobody looks any more: what was known stays true."""
+    """
+    Few are remembered; where they are too many, nobody looks any more: what was known stays true, and how deep the
+    stack went after that is found at the end, from its pages.
+    """
     run = Run(programs, tmp_path, "-d", "data", programs / "pingpong", count)
     assert run.code == 0
     calls = count * 20000 + 10 + 100
     assert run.row("malloc") == (calls, count * 20000 * 10 + 110 * 20, 0)
     assert run.row("free") == (calls, count * 20000 * 10 + 110 * 20)
-    assert least < run.peaks()[2] < most
+    assert 100000 < run.peaks()[2] < 120000
     stacks = [stack for _, stack, _ in records(tmp_path / "data")[2:]]
-    assert stacks[:20:2] == sorted(stacks[:20:2]) and max(stacks) == run.peaks()[2]
+    assert stacks[:20:2] == sorted(stacks[:20:2]) and least < max(stacks) < most
 
 
 @pytest.mark.parametrize("count", [1, 8])

@@ -242,6 +242,38 @@ def test_a_little_address_space_is_enough(programs, tmp_path):  # noqa: F811
         assert re.findall(r"^ malloc\| +(\d+)", run.text, re.M)[-1] == "4"
 
 
+# --- the stack between calls -----------------------------------------------------------------------
+
+BETWEEN = """
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static int grow(int n) { volatile char room[1000]; memset((void *)room, n, sizeof room); return n ? grow(n - 1) + room[n] : 0; }
+static void *work(void *levels) { free(malloc(10)); grow((int)(long)levels); free(malloc(10)); return NULL; }
+static void thread(long levels) { pthread_t t; pthread_create(&t, NULL, work, (void *)levels); pthread_join(t, NULL); }
+int main(int argc, char **argv) {
+    switch (argv[1][0]) {
+    case 'm': work((void *)500L); break;
+    case 'e': work((void *)500L); _exit(0);
+    case 't': thread(500); break;
+    case 'r': thread(500); thread(3); break; /* the second on the stack of the first */
+    case 's': thread(3); break;
+    }
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("data", [[], ["-d", "data"]])
+@pytest.mark.parametrize("what,least,most", [("m", 500, 540), ("e", 500, 540), ("t", 500, 540), ("r", 500, 540),
+                                             ("s", 0, 8), ("n", 0, 8)])
+def test_a_stack_that_is_deep_between_calls(programs, tmp_path, data, what, least, most):  # noqa: F811
+    (tmp_path / "between.c").write_text(BETWEEN)
+    subprocess.run(["cc", "-O0", "-fno-builtin", "-w", "-pthread", "-o", "between", "between.c"], cwd=tmp_path, check=True)
+    assert least * 1000 <= Run(programs, tmp_path, *data, "./between", what).peaks()[2] <= most * 1000
+
+
 # --- where nothing can be recorded ------------------------------------------------------------------
 
 @pytest.mark.parametrize("limit", [0, 1, 100])

@@ -1,0 +1,72 @@
+/*
+ * touched: how deep a stack went between calls, seen from the pages that were ever touched below
+ * the deepest call: asked of the kernel once when a thread begins and once when it ends, so that
+ * no timer has to look now and then.
+ *
+ * Pages are large, allocators and this recorder have frames of their own, and a huge page is there
+ * as a whole: what is less than MARGIN_BYTES deeper than the deepest call, or ends where a huge
+ * page may, is not told. Pages that were swapped out end the search: what is told is no more than
+ * there was.
+ */
+#include "rec/rec.h"
+
+#include "core/poison.h"
+
+enum {
+	PAGE = 4096,
+	HUGE_PAGE = 2 << 20,
+	PAGES = 64,
+	ROUNDS_MAX = 1 << 13,
+	MARGIN_BYTES = 16 << 10
+};
+
+/* All pages from there up to `from` have been touched. */
+static uint64_t touched_until(uint64_t from)
+{
+	uint64_t at = from & -(uint64_t)PAGE;
+	uint8_t pages[PAGES];
+	unsigned count = PAGES;
+
+	for (unsigned round = 0; round < ROUNDS_MAX; round++) {
+		const uint64_t begin = at - (uint64_t)count * PAGE;
+
+		if (SYS_CALL3(SYS_mincore, begin, (uint64_t)count * PAGE, pages) < 0) {
+			if (count == 1) /* nothing is mapped there */
+				return at;
+			count = 1;
+			continue;
+		}
+		for (unsigned i = count; i-- > 0; at -= PAGE)
+			if (!(pages[i] & 1))
+				return at;
+	}
+	return at;
+}
+
+void rec_touched_begin(struct rec_lane *lane)
+{
+	lane->touched_at_begin =
+		rec.options.calls ? touched_until((uint64_t)__builtin_frame_address(0)) : 0;
+}
+
+void rec_touched_end(struct rec_lane *lane)
+{
+	const struct rec_depth *depth = &lane->depth;
+	struct tape_stack_depth record;
+	uint64_t low;
+
+	if (!lane->touched_at_begin || depth->tid != lane->tid || depth->is_guess)
+		return;
+	low = touched_until(depth->low);
+	record.bytes = depth->base - low;
+	if (low >= lane->touched_at_begin || low % HUGE_PAGE == 0 ||
+	    record.bytes < depth->max_bytes + MARGIN_BYTES)
+		return;
+	if (lane->calls) {
+		lane->calls->stack_peak = u64_max(lane->calls->stack_peak, record.bytes);
+		return;
+	}
+	rec_note(lane, TAPE_EXT_STACK_DEPTH, &record, sizeof(record), NULL, 0);
+	record.bytes = depth->told_bytes; /* of what comes */
+	rec_note(lane, TAPE_EXT_STACK_DEPTH, &record, sizeof(record), NULL, 0);
+}

@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/reading.h"
 #include "plot/flame.h"
+#include "query/call_times.h"
 #include "query/moment.h"
 
 struct flame_options {
@@ -18,12 +19,29 @@ struct flame_options {
 	struct reading_symbol_options symbols;
 };
 
+/* metric_words and one more, which is METRIC_ALLOCATED of sums of another kind. */
+enum { FLAME_LATENCY = METRICS };
+static const char *const flame_words[] = { "peak",	"leaked",  "allocated", "count",
+					   "temporary", "latency", NULL };
+static_assert(array_size(flame_words) == METRICS + 2, "the words of enum metric, and latency");
+
+static bool is_latency(const struct flame_options *options)
+{
+	return options->metric == FLAME_LATENCY;
+}
+
+static enum metric metric_of(const struct flame_options *options)
+{
+	return is_latency(options) ? METRIC_ALLOCATED : (enum metric)options->metric;
+}
+
 static const struct option_row rows[] = {
 	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct flame_options, output),
 	  "write to FILE instead of standard output" },
 	{ "metric", 'm', "WHAT", OPTION_CHOICE, offsetof(struct flame_options, metric),
-	  "peak (the default), leaked, allocated (bytes), count or temporary (calls)",
-	  metric_words },
+	  "peak (the default), leaked, allocated (bytes), count, temporary (calls) or latency "
+	  "(time in the allocator)",
+	  flame_words },
 	{ "at", 0, "T", OPTION_TEXT, offsetof(struct flame_options, at),
 	  "what was alive at T (1.5s, 20ms, 75%, end, mark(NAME)) instead of at the peak" },
 	READING_PART_OPTIONS(struct flame_options, part),
@@ -40,13 +58,14 @@ static const struct option_row rows[] = {
 static void add_title(struct str *title, const struct flame_options *options,
 		      const struct model_stack_sums *totals)
 {
-	const enum metric metric = (enum metric)options->metric;
-	static const char *const words[METRICS] = {
+	const enum metric metric = metric_of(options);
+	static const char *const words[METRICS + 1] = {
 		[METRIC_PEAK] = "Alive at the peak: ",
 		[METRIC_LEAKED] = "Never freed: ",
 		[METRIC_ALLOCATED] = "Allocated: ",
 		[METRIC_COUNT] = "Allocations: ",
 		[METRIC_TEMPORARY] = "Temporary allocations: ",
+		[FLAME_LATENCY] = "Time in the allocator: ",
 	};
 
 	if (options->at)
@@ -55,8 +74,10 @@ static void add_title(struct str *title, const struct flame_options *options,
 									    : metric_title(metric),
 			   options->at);
 	else
-		str_add(title, words[metric]);
-	if (metric_is_bytes(metric))
+		str_add(title, words[options->metric]);
+	if (is_latency(options))
+		str_add_duration(title, metric_value(metric, totals));
+	else if (metric_is_bytes(metric))
 		str_add_iec(title, metric_value(metric, totals));
 	else
 		str_add_grouped(title, metric_value(metric, totals));
@@ -148,6 +169,8 @@ static struct err *flame_sums(const struct flame_options *options, const struct 
 	err = selection_make(model, names, &part, arena, &selection);
 	if (err)
 		return err;
+	if (is_latency(options))
+		return call_times_sums(selection, arena, sums_ret);
 	*sums_ret = selection->sums;
 	if (!options->at)
 		return NULL;
@@ -160,7 +183,7 @@ static struct err *flame_sums(const struct flame_options *options, const struct 
 static struct err *flame_draw(const struct flame_options *options, const struct model *model,
 			      const struct symbol_options *symbols, struct str *svg)
 {
-	const enum metric metric = (enum metric)options->metric;
+	const enum metric metric = metric_of(options);
 	struct sums sums = { 0 };
 	struct tree_settings tree_settings = {
 		.direction = options->inverted ? TREE_BOTTOM_UP : TREE_TOP_DOWN,
@@ -195,6 +218,7 @@ static struct err *flame_draw(const struct flame_options *options, const struct 
 				 .subtitle = str_text(&subtitle),
 				 .is_icicle = options->icicle,
 				 .is_inverted = options->inverted,
+				 .is_time = is_latency(options),
 			 },
 			 svg);
 }
@@ -211,6 +235,9 @@ static struct err *flame_check(const struct flame_options *options)
 	struct moment moment;
 	struct err *err = options->at ? moment_parse(options->at, &moment) : NULL;
 
+	if (options->at && is_latency(options))
+		return err_new(ERR_USAGE,
+			       "--at is about what was alive, --metric latency about calls");
 	return err ? err_wrap(err, "--at") : selection_check(&part);
 }
 

@@ -47,7 +47,9 @@ static const struct name *frame_name(const struct svg *svg, const struct flame_f
 
 static void add_value(const struct svg *svg, uint64_t value)
 {
-	if (metric_is_bytes(svg->tree->metric))
+	if (svg->settings->is_time)
+		str_add_duration(svg->out, value);
+	else if (metric_is_bytes(svg->tree->metric))
 		str_add_iec(svg->out, value);
 	else
 		str_add_grouped(svg->out, value);
@@ -318,15 +320,16 @@ static void data_facts(struct svg *svg)
 	const struct flame_settings *settings = svg->settings;
 
 	str_add(svg->out, "{\"metric\":");
-	add_json(svg, metric_title(svg->tree->metric));
+	add_json(svg,
+		 settings->is_time ? "time in the allocator" : metric_title(svg->tree->metric));
 	str_printf(svg->out,
-		   ",\"is_bytes\":%s,\"icicle\":%s,\"is_inverted\":%s,\n"
+		   ",\"is_bytes\":%s,\"is_time\":%s,\"icicle\":%s,\"is_inverted\":%s,\n"
 		   "\"layout\":{\"row\":%d,\"margin\":%d,\"top\":%d,\"char\":%d.%d,"
 		   "\"width\":%d,\"width_min\":640,\"height\":%u},\n",
 		   metric_is_bytes(svg->tree->metric) ? "true" : "false",
-		   settings->is_icicle ? "true" : "false", settings->is_inverted ? "true" : "false",
-		   ROW, MARGIN, TOP, CHAR_HUNDREDTHS / 100, CHAR_HUNDREDTHS % 100, FLAME_WIDTH,
-		   height_of(svg));
+		   settings->is_time ? "true" : "false", settings->is_icicle ? "true" : "false",
+		   settings->is_inverted ? "true" : "false", ROW, MARGIN, TOP,
+		   CHAR_HUNDREDTHS / 100, CHAR_HUNDREDTHS % 100, FLAME_WIDTH, height_of(svg));
 }
 
 static bool svg_data(struct svg *svg)

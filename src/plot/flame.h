@@ -13,6 +13,7 @@ struct flame_settings {
 	const char *subtitle;
 	bool is_icicle;	  /* root on top */
 	bool is_inverted; /* the tree is bottom-up: a child is a caller */
+	bool is_time;	  /* bytes are nanoseconds, of calls */
 };
 
 enum {

@@ -52,8 +52,15 @@
 			n /= 1024;
 		return (unit === 0 ? n : n.toFixed(1)) + " " + units[unit];
 	};
+	const timeText = n => {
+		const units = ["ns", "us", "ms", "s"];
+		let unit = 0;
+		for (; n >= 1000 && unit < units.length - 1; unit++)
+			n /= 1000;
+		return Number(n.toPrecision(3)) + " " + units[unit];
+	};
 	const countText = n => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
-	const valueText = n => data.is_bytes ? bytesText(n) : countText(n);
+	const valueText = n => data.is_time ? timeText(n) : data.is_bytes ? bytesText(n) : countText(n);
 	const share = (part, whole) => (whole ? part * 100 / whole : 0).toFixed(1) + " %";
 
 	/* --- layout -------------------------------------------------------------------- */
@@ -176,9 +183,10 @@
 			["of the frame it is in", parent ? share(f.value, parent.value) : ""],
 			[data.is_inverted ? "stacks that end here" : "in it alone",
 				f.self ? valueText(f.self) : ""],
-			[data.is_bytes ? "allocations" : "their bytes",
+			[data.is_time ? "calls" : data.is_bytes ? "allocations" : "their bytes",
 				data.is_bytes ? countText(f.calls) : bytesText(f.bytes)],
-			["mean size", f.calls ? bytesText(Math.round(f.bytes / f.calls)) : ""]];
+			[data.is_time ? "mean" : "mean size", f.calls ?
+				(data.is_time ? timeText : bytesText)(Math.round(f.bytes / f.calls)) : ""]];
 		for (const [what, value] of facts.filter(fact => fact[1])) {
 			make("text", { x: PAD, y }, body, what);
 			make("text", { x: CARD - PAD, y, class: "right" }, body, value);

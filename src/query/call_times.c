@@ -195,15 +195,22 @@ static void site_add(struct call_site *site, const struct model_stack_latency *s
 	site->sum.max_ns = u64_max(site->sum.max_ns, stacks[stack].max_ns);
 }
 
-/* Time in place of bytes: who finds the sites of allocations finds those of calls. */
-static struct model_stack_sums *sums_of_times(const struct model_stack_latency *stacks,
-					      size_t count, struct arena *arena)
+static struct err *sums_make(const struct model *model, const struct call_times *times,
+			     struct arena *arena, struct sums *sums_ret)
 {
-	struct model_stack_sums *sums = arena_array(arena, count, sizeof(*sums));
+	const size_t count = model_stack_count(model);
+	struct model_stack_sums *stacks = arena_array(arena, count, sizeof(*stacks));
+	struct sums sums = { .model = model, .stacks = stacks };
 
-	for (size_t i = 0; sums && i < count; i++)
-		sums[i].allocated = (struct model_sum) { stacks[i].count, stacks[i].total_ns };
-	return sums;
+	if (!stacks)
+		return err_nomem();
+	for (size_t i = 0; i < count; i++) {
+		stacks[i].allocated =
+			(struct model_sum) { times->stacks[i].count, times->stacks[i].total_ns };
+		metric_sums_add(&sums.total, &stacks[i]);
+	}
+	*sums_ret = sums;
+	return NULL;
 }
 
 static struct err *sites_of_calls(const struct model *model, struct names *names,
@@ -211,13 +218,13 @@ static struct err *sites_of_calls(const struct model *model, struct names *names
 				  struct call_times *times)
 {
 	const size_t stack_count = model_stack_count(model);
-	const struct sums sums = { .model = model,
-				   .stacks = sums_of_times(times->stacks, stack_count, arena) };
 	struct call_site *items;
 	struct sites sites;
-	struct err *err =
-		sums.stacks ? sites_find(&sums, names, settings->mode, arena, &sites) : err_nomem();
+	struct sums sums;
+	struct err *err = sums_make(model, times, arena, &sums);
 
+	if (!err)
+		err = sites_find(&sums, names, settings->mode, arena, &sites);
 	if (err)
 		return err;
 	items = arena_array(arena, sites.count, sizeof(*items));
@@ -234,18 +241,33 @@ static struct err *sites_of_calls(const struct model *model, struct names *names
 	return NULL;
 }
 
+/* By function and by stack. */
+static struct err *times_of(const struct selection *selection, struct arena *arena,
+			    struct call_times *times)
+{
+	if (!model_latencies(selection->model))
+		return facts_no_latencies();
+	return selection_is_all(selection) ? times_of_model(selection->model, arena, times)
+					   : times_of_rows(selection, arena, times);
+}
+
+struct err *call_times_sums(const struct selection *selection, struct arena *arena,
+			    struct sums *sums_ret)
+{
+	struct call_times times = { 0 };
+	struct err *err = times_of(selection, arena, &times);
+
+	return err ? err : sums_make(selection->model, &times, arena, sums_ret);
+}
+
 struct err *call_times_find(const struct selection *selection, struct names *names,
 			    const struct call_times_settings *settings, struct arena *arena,
 			    struct call_times *times_ret)
 {
 	const struct model *model = selection->model;
 	struct call_times times = { 0 };
-	struct err *err;
+	struct err *err = times_of(selection, arena, &times);
 
-	if (!model_latencies(model))
-		return facts_no_latencies();
-	err = selection_is_all(selection) ? times_of_model(model, arena, &times)
-					  : times_of_rows(selection, arena, &times);
 	if (!err)
 		err = slowest_find(selection, settings->slowest_max, arena, &times);
 	if (!err)

@@ -55,6 +55,13 @@ struct err *call_times_find(const struct selection *selection, struct names *nam
 			    const struct call_times_settings *settings, struct arena *arena,
 			    struct call_times *times_ret);
 
+/*
+ * By the stack of the call, in the shape of sums: `allocated` counts calls, and its bytes are
+ * nanoseconds. So who draws or ranks sums does so with calls. At any depth, if all is selected.
+ */
+struct err *call_times_sums(const struct selection *selection, struct arena *arena,
+			    struct sums *sums_ret);
+
 /* Of the whole tape, at any depth: all functions together. There are latencies. */
 void call_times_total(const struct model *model, struct model_latency *total_ret);
 

@@ -1,6 +1,7 @@
 """How long calls take: an allocator that is slow now and then, and everybody who tells of it."""
 
 import collections
+import html
 import json
 import re
 import subprocess
@@ -275,6 +276,25 @@ def test_heat_maps_have_a_cell_for_every_call(folder):
         assert sum(counts) == sum((row[field] or 0) >= SLOW_NS for row in rows)
     ask(folder, "plot", "slow.mtape", "--kind", "heatmap", "--what", "latency", "-o", "calls.svg")
     assert "calls</text>" in (folder / "calls.svg").read_text()
+
+
+def test_a_flame_graph_is_as_wide_as_the_time(folder):
+    answer = json.loads(ask(folder, "report", "slow.mtape", "latency", "--json"))
+    svg = ask(folder, "flamegraph", "slow.mtape", "--metric", "latency")
+    assert "Time in the allocator: " in svg
+    data = json.loads(html.unescape(re.search(r'id="data">(.*?)</script>', svg, re.S).group(1)))
+    assert data["is_time"]
+    times, calls = collections.Counter(), collections.Counter()
+    for _, name, _, count, _, alone, *_ in data["frames"]:
+        times[data["names"][name][0]] += alone
+        calls[data["names"][name][0]] += count
+    for site in answer["sites"][:3]:
+        assert (times[site["function"]], calls[site["function"]]) == (site["total_ns"], site["calls"])
+    assert data["frames"][0][2:4] == [sum(site["total_ns"] for site in answer["sites"]), answer["calls"]]
+    part = ask(folder, "flamegraph", "slow.mtape", "--metric", "latency", "--filter", "size = 5000")
+    assert "frees" in part and "asks" not in part
+    assert "--at" in ask(folder, "flamegraph", "slow.mtape", "--metric", "latency", "--at", "50%", code=2)
+    assert NO_LATENCIES in ask(folder, "flamegraph", "without.mtape", "--metric", "latency", code=1)
 
 
 def test_repacking_and_exporting_keep_them(folder):

@@ -4,6 +4,7 @@
 #include "base/sort.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "query/diff_name.h"
 #include "query/modules.h"
 #include "query/name_hash.h"
 #include "query/sites.h"
@@ -44,34 +45,6 @@ enum diff_status diff_row_status(const struct diff *diff, const struct diff_row 
 	if (row->stacks[DIFF_B] == UINT32_MAX)
 		return DIFF_GONE;
 	return change > 0 ? DIFF_GROWN : change < 0 ? DIFF_SHRUNK : DIFF_SAME;
-}
-
-/* --- names that do not depend on the build ------------------------------------------------- */
-
-/* Bytes of the name without what compilers append: f.constprop.0, f.part.3.cold, f [clone .isra.0]
- */
-static size_t function_length(const char *function)
-{
-	static const char *const marks[] = {
-		".constprop.", ".isra.", ".part.", ".cold", ".llvm.", ".lto_priv.", " [clone ",
-	};
-	size_t len = strlen(function);
-
-	if (function[0] == '0' && function[1] == 'x') /* an address: "0x1234 [libfoo.so+0x1234]" */
-		return len;
-	for (size_t i = 0; i < array_size(marks); i++) {
-		const char *mark = strstr(function, marks[i]);
-
-		if (mark && mark > function)
-			len = u64_min(len, (uint64_t)(mark - function));
-	}
-	return len;
-}
-
-static uint64_t match_hash(const struct model *model, const struct name *name)
-{
-	return hash_bytes(name->function, function_length(name->function),
-			  name_hash_module(model, name->module, name->module_short));
 }
 
 /* --- matching ------------------------------------------------------------------------------ */
@@ -128,6 +101,14 @@ static struct err *match_add(struct match *match, unsigned side, uint64_t key, c
 	return NULL;
 }
 
+/* Sites know their stacks by the metrics that have words. */
+static enum metric site_metric(enum metric metric)
+{
+	if (metric == METRIC_LEAKED_COUNT)
+		return METRIC_LEAKED;
+	return metric == METRIC_TEMPORARY_BYTES ? METRIC_TEMPORARY : metric;
+}
+
 static struct err *match_functions(struct match *match, unsigned side)
 {
 	const struct diff_side *from = &match->sides[side];
@@ -138,8 +119,9 @@ static struct err *match_functions(struct match *match, unsigned side)
 		const struct site *site = &sites.items[i];
 		const struct name *name = names_get(from->names, site->name);
 
-		err = match_add(match, side, match_hash(from->sums->model, name), name->function,
-				name->module_short, site->stacks[match->metric], &site->sums);
+		err = match_add(match, side, diff_name_hash(from->sums->model, name),
+				name->function, name->module_short,
+				site->stacks[site_metric(match->metric)], &site->sums);
 	}
 	return err;
 }
@@ -155,7 +137,7 @@ static uint64_t stack_hash(const struct match *match, unsigned side, uint32_t st
 	*innermost = UINT32_MAX;
 	while ((frame = walk_next(&walk))) {
 		const struct name *name = names_get(from->names, frame->name);
-		const uint64_t one = match_hash(from->sums->model, name);
+		const uint64_t one = diff_name_hash(from->sums->model, name);
 
 		if (*innermost == UINT32_MAX)
 			*innermost = frame->name;
@@ -196,8 +178,8 @@ static struct err *match_module(struct match *match, unsigned side, size_t index
 	shown = index < objects	   ? names_short_path(path)
 		: index == objects ? "(outside of every object)"
 				   : "(no stack taken)";
-	return match_add(match, side, name_hash_module(sums->model, path, shown), NULL, shown, stack,
-			 &sums->stacks[stack]);
+	return match_add(match, side, name_hash_module(sums->model, path, shown), NULL, shown,
+			 stack, &sums->stacks[stack]);
 }
 
 static struct err *match_modules(struct match *match, unsigned side)

@@ -1,5 +1,6 @@
 #include "model/calls.h"
 
+#include "base/number.h"
 #include "capture/capture.h"
 #include "model/blocks.h"
 #include "model/calls_records.h"
@@ -304,8 +305,8 @@ static void on_clock(struct counter *counter, const struct tape_extended_record 
 	if (pair.monotonic_ns > counter->first_clock.monotonic_ns &&
 	    pair.raw_ticks > counter->first_clock.raw_ticks)
 		counter->calls->clock_hz =
-			(uint64_t)((double)(pair.raw_ticks - counter->first_clock.raw_ticks) /
-				   (double)ns * NS_PER_S);
+			u64_of_double((double)(pair.raw_ticks - counter->first_clock.raw_ticks) /
+				      (double)ns * NS_PER_S);
 }
 
 static void on_depth(struct counter *counter, const struct capture_event *event,

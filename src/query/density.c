@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "base/number.h"
 #include "query/batch.h"
 
 const char *const density_kind_words[] = { "time", "size", "lifetime", "latency", NULL };
@@ -119,7 +120,7 @@ static void axis_make(struct density_axis *axis, enum density_kind kind, uint64_
 			axis->is_log ? (double)min * exp(share * log((double)max / (double)min))
 				     : (double)min + share * (double)(max - min);
 
-		edge_add(axis, u64_min((uint64_t)ceil(edge), max));
+		edge_add(axis, u64_min(u64_of_double(ceil(edge)), max));
 	}
 	axis->edges[0] = min;
 	edge_add(axis, max);

@@ -2,6 +2,7 @@
  * churn: functions that allocate blocks only to free them before their thread allocates again, so
  * often that it takes time.
  */
+#include "base/number.h"
 #include "query/finding.h"
 #include "query/lifetimes.h"
 #include "query/selection.h"
@@ -24,7 +25,7 @@ static uint64_t rate(const struct finding_search *search, size_t site)
 	const double seconds = (double)(facts->last_ns - facts->first_ns) / 1e9;
 	const uint64_t count = search->sites.items[site].sums.temporary.count;
 
-	return seconds > 1e-9 ? (uint64_t)((double)count / seconds) : count;
+	return seconds > 1e-9 ? u64_of_double((double)count / seconds) : count;
 }
 
 static bool is_churn(const struct finding_search *search, const struct site *site)

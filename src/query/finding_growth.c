@@ -3,6 +3,7 @@
  * and kept, and what has ended to grow, is told apart by query/fit.h; a container that grows by
  * realloc is one block and no finding here.
  */
+#include "base/number.h"
 #include "base/sort.h"
 #include "query/finding.h"
 #include "query/fit.h"
@@ -111,7 +112,7 @@ static void add_evidence(struct str *out, const struct finding_search *search,
 	} else {
 		str_add(out, ", ");
 	}
-	str_add_iec(out, (uint64_t)(found->growth.fit.slope / seconds));
+	str_add_iec(out, u64_of_double(found->growth.fit.slope / seconds));
 	str_add(out, " more every second from ");
 	str_add_duration(out, found->first_ns);
 	str_add(out, " on (R² ");

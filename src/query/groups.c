@@ -225,7 +225,9 @@ static void items_add_stacks(struct finder *finder)
 	for (uint32_t i = 0; of_stack && i < model_stack_count(finder->selection->model); i++) {
 		struct group *item;
 
-		if (sums[i].allocated.count == 0)
+		/* what checkpoints of a damaged index say, no row needs to say */
+		if (sums[i].allocated.count == 0 || of_stack[i] == UINT32_MAX ||
+		    finder->number_of[of_stack[i]] == UINT32_MAX)
 			continue;
 		item = &finder->items[finder->number_of[of_stack[i]]];
 		if (item->stack_count++ == 0 ||

@@ -1,5 +1,7 @@
 #include "report/diff_parts.h"
 
+#include "base/number.h"
+
 enum { ROWS_SHOWN = 12 };
 
 double diff_magnitude(double change)
@@ -9,7 +11,7 @@ double diff_magnitude(double change)
 
 void diff_add_value(struct str *out, enum metric metric, double value)
 {
-	const uint64_t whole = (uint64_t)(value + 0.5);
+	const uint64_t whole = u64_of_double(value + 0.5);
 
 	const bool is_whole = (double)whole == value;
 

@@ -3,13 +3,12 @@
 #include <errno.h>
 #include <microhttpd.h>
 #include <poll.h>
-#include <pthread.h>
 #include <strings.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include "base/str.h"
+#include "http/connections.h"
 
 enum {
 	POOL_BYTES = 40 << 10, /* of one connection: the header, what is made of it, the answer's */
@@ -18,28 +17,11 @@ enum {
 	SEND_RATE = 64 << 10 /* bytes a second that a client has to take at least */
 };
 
-static const uint64_t PENDING_NS = UINT64_C(2) * 1000000000;
-
-enum phase { PHASE_WAITING, PHASE_RUNNING, PHASE_SENDING };
-
-/* One client; in the daemon's list while its socket is open. */
-struct connection {
-	struct connection *next;
-	int fd;
-	enum phase phase;
-	uint64_t until_ns; /* when it has been in this phase too long; 0: no matter */
-	bool cancel;	   /* atomic */
-};
-
 struct daemon {
 	struct server *server;
 	const struct listener *listener;
 	struct MHD_Daemon *mhd;
-	pthread_mutex_t lock; /* connections, and what is in them but cancel */
-	struct connection *connections;
-	unsigned connection_count;
-	unsigned pending_count; /* given to MHD, which has not told of them yet */
-	uint64_t pending_ns;	/* when the last was */
+	struct connections connections;
 	int stop_fd;
 	pthread_t watcher;
 	bool has_watcher;
@@ -52,76 +34,19 @@ struct incoming {
 	bool has_begun;
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-static uint64_t seconds_from_now(uint64_t seconds)
-{
-	return now_ns() + seconds * 1000000000;
-}
-
 /* --- connections --------------------------------------------------------------------------- */
-
-static void connection_enter(struct daemon *daemon, struct connection *connection, enum phase phase,
-			     uint64_t until_ns)
-{
-	if (!connection)
-		return;
-	pthread_mutex_lock(&daemon->lock);
-	connection->phase = phase;
-	connection->until_ns = until_ns;
-	pthread_mutex_unlock(&daemon->lock);
-}
-
-static void connection_begin(struct daemon *daemon, struct MHD_Connection *mhd, void **context)
-{
-	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
-	struct connection *connection = calloc(1, sizeof(*connection));
-
-	*context = connection;
-	if (!connection)
-		return;
-	connection->fd = info->connect_fd;
-	connection->until_ns = seconds_from_now(DAEMON_REQUEST_S);
-	pthread_mutex_lock(&daemon->lock);
-	connection->next = daemon->connections;
-	daemon->connections = connection;
-	daemon->connection_count++;
-	daemon->pending_count -= daemon->pending_count > 0;
-	pthread_mutex_unlock(&daemon->lock);
-}
-
-/* Before the socket is closed: until then its number cannot be another's. */
-static void connection_end(struct daemon *daemon, struct connection *connection)
-{
-	struct connection **at = &daemon->connections;
-
-	if (!connection)
-		return;
-	pthread_mutex_lock(&daemon->lock);
-	while (*at && *at != connection)
-		at = &(*at)->next;
-	if (*at) {
-		*at = connection->next;
-		daemon->connection_count--;
-	}
-	pthread_mutex_unlock(&daemon->lock);
-	free(connection);
-}
 
 static void on_connection(void *cls, struct MHD_Connection *mhd, void **context,
 			  enum MHD_ConnectionNotificationCode code)
 {
+	struct connections *connections = &((struct daemon *)cls)->connections;
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+
 	if (code == MHD_CONNECTION_NOTIFY_STARTED)
-		connection_begin(cls, mhd, context);
+		*context = connections_begin(connections, info->connect_fd, DAEMON_REQUEST_S);
 	else
-		connection_end(cls, *context);
+		connections_end(connections, *context);
 }
 
 static struct connection *connection_of(struct MHD_Connection *mhd)
@@ -130,38 +55,6 @@ static struct connection *connection_of(struct MHD_Connection *mhd)
 		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
 	return info ? info->socket_context : NULL;
-}
-
-/* --- watching ------------------------------------------------------------------------------ */
-
-static void connection_watch(struct connection *connection, uint64_t now)
-{
-	struct pollfd poll_fd = { .fd = connection->fd, .events = POLLRDHUP };
-
-	if (connection->phase == PHASE_RUNNING) {
-		if (poll(&poll_fd, 1, 0) > 0)
-			__atomic_store_n(&connection->cancel, true, __ATOMIC_RELAXED);
-	} else if (connection->until_ns && now > connection->until_ns) {
-		shutdown(connection->fd, SHUT_RDWR);
-		connection->until_ns = 0;
-	}
-}
-
-/* How many more may come; *are_any_ret: whether some are here to be looked at. */
-static unsigned connections_watch(struct daemon *daemon, bool *are_any_ret)
-{
-	const uint64_t now = now_ns();
-	unsigned count;
-
-	pthread_mutex_lock(&daemon->lock);
-	for (struct connection *at = daemon->connections; at; at = at->next)
-		connection_watch(at, now);
-	if (now - daemon->pending_ns > PENDING_NS) /* MHD could not take them and said nothing */
-		daemon->pending_count = 0;
-	count = daemon->connection_count + daemon->pending_count;
-	pthread_mutex_unlock(&daemon->lock);
-	*are_any_ret = count > 0;
-	return count < DAEMON_CONNECTIONS ? DAEMON_CONNECTIONS - count : 0;
 }
 
 static void accept_one(struct daemon *daemon, int listen_fd)
@@ -173,10 +66,7 @@ static void accept_one(struct daemon *daemon, int listen_fd)
 
 	if (fd < 0)
 		return;
-	pthread_mutex_lock(&daemon->lock);
-	daemon->pending_count++;
-	daemon->pending_ns = now_ns();
-	pthread_mutex_unlock(&daemon->lock);
+	connections_expect(&daemon->connections);
 	/* What cannot be taken is closed by MHD. */
 	MHD_add_connection(daemon->mhd, fd, (struct sockaddr *)&address, len);
 }
@@ -195,7 +85,7 @@ static void *watcher_run(void *context)
 		fds[i + 1] = (struct pollfd) { .fd = daemon->listener->fds[i], .events = POLLIN };
 	for (;;) {
 		bool are_any;
-		unsigned room = connections_watch(daemon, &are_any);
+		unsigned room = connections_watch(&daemon->connections, &are_any);
 
 		poll(fds, room ? count + 1 : 1, are_any ? TICK_MS : -1);
 		if (fds[0].revents)
@@ -344,8 +234,8 @@ static enum MHD_Result send_answer(struct daemon *daemon, struct MHD_Connection 
 		return MHD_NO;
 	add_usual_headers(response, answer);
 	add_own_headers(response, answer);
-	connection_enter(daemon, connection_of(mhd), PHASE_SENDING,
-			 seconds_from_now(DAEMON_STALL_S + bytes / SEND_RATE));
+	connections_enter(&daemon->connections, connection_of(mhd), CONNECTION_SENDING,
+			  DAEMON_STALL_S + bytes / SEND_RATE);
 	result = MHD_queue_response(mhd, answer->status, response);
 	MHD_destroy_response(response);
 	return result;
@@ -377,7 +267,7 @@ static enum MHD_Result request_answer(struct daemon *daemon, struct MHD_Connecti
 
 	answer_init(&answer);
 	MHD_get_connection_values(mhd, MHD_HEADER_KIND, on_header, &request);
-	connection_enter(daemon, connection, PHASE_RUNNING, 0);
+	connections_enter(&daemon->connections, connection, CONNECTION_RUNNING, 0);
 	server_answer(daemon->server, &request, &answer);
 	return send_answer(daemon, mhd, &answer);
 }
@@ -453,8 +343,8 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **req_cls,
 		free(incoming->target);
 		free(incoming);
 	}
-	connection_enter(cls, connection_of(mhd), PHASE_WAITING,
-			 seconds_from_now(DAEMON_REQUEST_S));
+	connections_enter(&((struct daemon *)cls)->connections, connection_of(mhd),
+			  CONNECTION_WAITING, DAEMON_REQUEST_S);
 }
 
 /* Nothing of requests is ever logged. */
@@ -494,7 +384,7 @@ struct err *daemon_start(struct server *server, const struct listener *listener,
 		return err_nomem();
 	daemon->server = server;
 	daemon->listener = listener;
-	pthread_mutex_init(&daemon->lock, NULL);
+	connections_init(&daemon->connections, DAEMON_CONNECTIONS);
 	daemon->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (daemon->stop_fd < 0)
 		return err_errno("eventfd");
@@ -509,14 +399,6 @@ struct err *daemon_start(struct server *server, const struct listener *listener,
 	return NULL;
 }
 
-static void cancel_all(struct daemon *daemon)
-{
-	pthread_mutex_lock(&daemon->lock);
-	for (struct connection *at = daemon->connections; at; at = at->next)
-		__atomic_store_n(&at->cancel, true, __ATOMIC_RELAXED);
-	pthread_mutex_unlock(&daemon->lock);
-}
-
 void daemon_stop(struct daemon *daemon)
 {
 	if (!daemon)
@@ -525,11 +407,11 @@ void daemon_stop(struct daemon *daemon)
 		eventfd_write(daemon->stop_fd, 1);
 		pthread_join(daemon->watcher, NULL);
 	}
-	cancel_all(daemon);
+	connections_cancel(&daemon->connections);
 	if (daemon->mhd)
 		MHD_stop_daemon(daemon->mhd);
 	if (daemon->stop_fd >= 0)
 		close(daemon->stop_fd);
-	pthread_mutex_destroy(&daemon->lock);
+	connections_deinit(&daemon->connections);
 	free(daemon);
 }

@@ -5,12 +5,15 @@
 
 #include "cli/command.h"
 #include "cli/reading.h"
+#include "export/gzip.h"
+#include "query/moment.h"
 
 struct export_options {
 	const char *format;
 	const char *output;
 	int metric;
 	struct reading_part_options part;
+	const char *at;
 	bool shows_all;
 	struct reading_symbol_options symbols;
 	bool list;
@@ -20,11 +23,13 @@ static const struct option_row rows[] = {
 	{ "to", 't', "FORMAT", OPTION_TEXT, offsetof(struct export_options, format),
 	  "the format, one of --list" },
 	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct export_options, output),
-	  "write to FILE instead of standard output" },
+	  "write to FILE instead of standard output; compressed if it ends with .gz" },
 	{ "metric", 'm', "WHAT", OPTION_CHOICE, offsetof(struct export_options, metric),
 	  "peak (the default), leaked, allocated (bytes), count or temporary (calls)",
 	  metric_words },
 	READING_PART_OPTIONS(struct export_options, part),
+	{ "at", 0, "T", OPTION_TEXT, offsetof(struct export_options, at),
+	  "what was alive at T, in formats that are sums" },
 	{ "all-frames", 'a', NULL, OPTION_FLAG, offsetof(struct export_options, shows_all),
 	  "keep allocators and program start in stacks, which are folded away otherwise" },
 	READING_SYMBOL_OPTIONS(struct export_options, symbols),
@@ -34,8 +39,19 @@ static const struct option_row rows[] = {
 
 static void formats_list(void)
 {
-	for (const struct export_format *const *at = export_table; *at; at++)
-		printf("%-12s %s\n", (*at)->name, (*at)->summary);
+	static const char *const groups[] = {
+		[EXPORT_SUMS] = "Sums, of the whole run or of a moment (--at):",
+		[EXPORT_COURSE] = "The whole run, over time:",
+		[EXPORT_EVENTS] = "Single allocations and frees:",
+	};
+
+	for (size_t kind = 0; kind < array_size(groups); kind++) {
+		printf("%s%s\n", kind ? "\n" : "", groups[kind]);
+		for (const struct export_format *const *at = export_table; *at; at++) {
+			if ((*at)->kind == (enum export_kind)kind)
+				printf("  %-12s %s\n", (*at)->name, (*at)->summary);
+		}
+	}
 }
 
 static struct err *format_choose(const char *name, const struct export_format **format_ret)
@@ -52,27 +68,67 @@ static struct err *format_choose(const char *name, const struct export_format **
 	return err_new(ERR_USAGE, "no format '%s'; there are %s", name, str_text(&known));
 }
 
+/* What --at asks for, of a format that can say it. */
+static struct err *moment_check(const struct export_format *format, const char *at,
+				struct moment *moment_ret)
+{
+	struct err *err = moment_parse(at, moment_ret);
+
+	if (err)
+		return err_wrap(err, "--at");
+	if (format->kind != EXPORT_SUMS)
+		return err_new(ERR_USAGE, "--at: a file of %s is not of one moment, it has %s",
+			       format->name,
+			       format->kind == EXPORT_COURSE ? "what went on over time"
+							     : "single allocations and frees");
+	return NULL;
+}
+
+/* What is said of all stacks: of the selection, or of it at the moment that is asked for. */
+static struct err *sums_choose(const struct selection *selection, const char *at,
+			       struct arena *arena, struct sums *sums_ret)
+{
+	struct moment moment;
+	uint64_t ns;
+	struct err *err;
+
+	if (!at) {
+		*sums_ret = selection->sums;
+		return NULL;
+	}
+	err = moment_parse(at, &moment);
+	if (!err)
+		err = moment_ns(&moment, selection->model, &ns);
+	return err ? err_wrap(err, "--at")
+		   : sums_at(selection->model, selection_is_all(selection) ? NULL : selection, ns,
+			     arena, sums_ret);
+}
+
 static struct err *export_write(const struct export_format *format,
 				const struct export_options *options, const char *tape_path,
 				FILE *out)
 {
+	const enum model_depth depth = options->at ? MODEL_FULL : format->depth;
 	CLEAN(model_destroy) struct model *model = NULL;
 	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
 	CLEAN(names_destroy) struct names *names = NULL;
 	CLEAN(arena_deinit) struct arena arena = { 0 };
 	const struct selection_settings part = reading_part(&options->part);
 	const struct selection *selection;
+	struct sums sums = { 0 };
 	struct err *err = reading_symbols_init(&symbols, &options->symbols, tape_path);
 
 	if (!err)
-		err = reading_model(tape_path, reading_part_depth(&options->part, format->depth),
-				    NULL, &model);
+		err = reading_model(tape_path, reading_part_depth(&options->part, depth), NULL,
+				    &model);
 	if (err)
 		return err;
 	names = names_create(model, &symbols.options);
 	if (!names)
 		return err_nomem();
 	err = selection_make(model, names, &part, &arena, &selection);
+	if (!err)
+		err = sums_choose(selection, options->at, &arena, &sums);
 	if (err)
 		return err;
 	return format->write(
@@ -81,18 +137,62 @@ static struct err *export_write(const struct export_format *format,
 			.model = model,
 			.names = names,
 			.selection = selection,
-			.sums = selection->sums,
+			.sums = sums,
 			.metric = (enum metric)options->metric,
 			.mode = options->shows_all ? WALK_ALL : WALK_FOLD,
 		},
 		out);
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+	const size_t len = strlen(text), end_len = strlen(end);
+
+	return len >= end_len && strcmp(text + len - end_len, end) == 0;
+}
+
+/* Readers go by a file's name; what is compressed by itself is not compressed again. */
+static bool is_to_be_gzip(const struct export_format *format, const char *output)
+{
+	return output && ends_with(output, ".gz") && !format->is_gzip;
+}
+
+static struct err *export_compress(const struct export_format *format,
+				   const struct export_options *options, const char *tape_path,
+				   FILE *out)
+{
+	FILE *file = gzip_open(out);
+	struct err *err;
+
+	if (!file)
+		return err_nomem();
+	err = export_write(format, options, tape_path, file);
+	if (fclose(file) != 0 && !err)
+		err = err_errno("write");
+	return err;
+}
+
+static struct err *options_check(const struct export_options *options,
+				 const struct export_format **format_ret)
+{
+	const struct selection_settings part = reading_part(&options->part);
+	struct moment moment;
+	struct err *err = format_choose(options->format, format_ret);
+
+	if (!err && options->at)
+		err = moment_check(*format_ret, options->at, &moment);
+	if (!err && options->output && ends_with(options->output, ".zst"))
+		err = err_new(ERR_USAGE,
+			      "%s: readers would take it for zstd, which is not written; "
+			      "a name that ends with .gz gives gzip",
+			      options->output);
+	return err ? err : selection_check(&part);
+}
+
 static struct err *export_run(const struct command *command, int argc, char **argv, int *exit_code)
 {
 	struct export_options options = { .metric = METRIC_PEAK };
 	const struct export_format *format;
-	struct selection_settings part;
 	struct reading_output output;
 	int operand_count = 0;
 	struct err *err = options_parse(&command->options, argc, argv, &options, &operand_count);
@@ -106,16 +206,15 @@ static struct err *export_run(const struct command *command, int argc, char **ar
 	}
 	if (operand_count != 1)
 		return err_new(ERR_USAGE, "one tape is wanted");
-	err = format_choose(options.format, &format);
-	if (err)
-		return err;
-	part = reading_part(&options.part);
-	err = selection_check(&part);
+	err = options_check(&options, &format);
 	if (!err)
 		err = reading_output_open(&output, options.output, argv[1]);
 	if (err)
 		return err;
-	return reading_output_close(&output, export_write(format, &options, argv[1], output.file));
+	err = is_to_be_gzip(format, options.output)
+		      ? export_compress(format, &options, argv[1], output.file)
+		      : export_write(format, &options, argv[1], output.file);
+	return reading_output_close(&output, err);
 }
 
 const struct command cmd_export = {

@@ -21,9 +21,19 @@ struct export_context {
 	enum walk_mode mode;
 };
 
+/* What of a tape is in the file: the groups of --list. */
+enum export_kind {
+	EXPORT_SUMS,   /* a value for each stack or site: of a moment, too (sums_at) */
+	EXPORT_COURSE, /* how memory went over time */
+	EXPORT_EVENTS  /* single allocations and frees */
+};
+
 struct export_format {
 	const char *name;    /* the word after --to */
 	const char *summary; /* one line for the help, no full stop */
+	const char *suffix;  /* what names of its files end with */
+	enum export_kind kind;
+	bool is_gzip; /* it is compressed as it is */
 	enum model_depth depth;
 	struct err *(*write)(const struct export_context *context, FILE *out);
 };

@@ -91,6 +91,8 @@ static struct err *folded_write(const struct export_context *context, FILE *out)
 const struct export_format export_folded = {
 	.name = "folded",
 	.summary = "a line per stack, for flamegraph.pl, inferno, speedscope and others",
+	.suffix = ".folded",
+	.kind = EXPORT_SUMS,
 	.depth = MODEL_SUMMARY,
 	.write = folded_write,
 };

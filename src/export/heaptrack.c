@@ -267,6 +267,8 @@ static struct err *heaptrack_write(const struct export_context *context, FILE *o
 const struct export_format export_heaptrack = {
 	.name = "heaptrack",
 	.summary = "heaptrack's file, for heaptrack_gui and heaptrack_print",
+	.suffix = ".heaptrack",
+	.kind = EXPORT_EVENTS,
 	.depth = MODEL_FULL,
 	.write = heaptrack_write,
 };

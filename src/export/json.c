@@ -266,6 +266,8 @@ static struct err *json_write(const struct export_context *context, FILE *out)
 const struct export_format export_json = {
 	.name = "json",
 	.summary = "everything: each allocation with its stacks, times and threads, for scripts",
+	.suffix = ".json",
+	.kind = EXPORT_EVENTS,
 	.depth = MODEL_FULL,
 	.write = json_write,
 };

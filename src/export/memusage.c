@@ -20,6 +20,8 @@ static struct err *memusage_write(const struct export_context *context, FILE *ou
 const struct export_format export_memusage = {
 	.name = "memusage",
 	.summary = "the data file of glibc's memusage, for memusagestat",
+	.suffix = ".dat",
+	.kind = EXPORT_COURSE,
 	.depth = MODEL_SUMMARY,
 	.write = memusage_write,
 };

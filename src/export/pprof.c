@@ -363,6 +363,9 @@ static struct err *pprof_write(const struct export_context *context, FILE *out)
 const struct export_format export_pprof = {
 	.name = "pprof",
 	.summary = "pprof's profile, for go tool pprof, google-pprof, Pyroscope and others",
+	.suffix = ".pb.gz",
+	.kind = EXPORT_SUMS,
+	.is_gzip = true,
 	.depth = MODEL_SUMMARY,
 	.write = pprof_write,
 };

@@ -106,7 +106,7 @@ class TapeWriter:
         path = pathlib.Path(f"/tmp/perf-{PID}.map")
         lines = [f"{(i + 1) * FUNCTION_BYTES:x} {FUNCTION_BYTES:x} {name}\n"
                  for i, name in enumerate(self.functions)]
-        path.write_text("".join(lines))
+        path.write_text("".join(lines), errors="surrogateescape")
         os.utime(path)
         return path
 

@@ -1,0 +1,42 @@
+/*
+ * text_file: a file of text that is written bit by bit, and in pieces of a sensible size. A failure
+ * sticks, so that a writer asks once, at the end. Internal to export.
+ *
+ *	struct text_file file = { .out = out };
+ *	str_add(&file.text, ...);
+ *	text_file_step(&file);	now and then
+ *	return text_file_end(&file);
+ */
+#ifndef MEMTAPE_EXPORT_TEXT_FILE_H
+#define MEMTAPE_EXPORT_TEXT_FILE_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+struct text_file {
+	FILE *out;	 /* the caller's */
+	struct str text; /* not yet written */
+	struct err *err; /* sticks */
+};
+
+/* Writes what has come together if it is much. false: something failed, there is no use going on.
+ */
+bool text_file_step(struct text_file *file);
+
+/* Writes the rest and frees what the file has; the first thing that failed, or NULL. */
+struct err *text_file_end(struct text_file *file);
+
+/* ,"key":value for those who write JSON; key is spelled with all that stands around it. */
+static inline void text_file_u64(struct text_file *file, const char *key, uint64_t value)
+{
+	str_add(&file->text, key);
+	str_add_u64(&file->text, value);
+}
+
+static inline void text_file_json(struct text_file *file, const char *key, const char *value)
+{
+	str_add(&file->text, key);
+	str_add_json(&file->text, value);
+}
+
+#endif

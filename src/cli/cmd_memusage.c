@@ -22,7 +22,6 @@
 #include "collect/own_malloc.h"
 #include "collect/pattern.h"
 #include "collect/spool.h"
-#include "export/memusage_file.h"
 
 static const char TRY_TEXT[] =
 	"Try `memusage --help' or `memusage --usage' for more information.\n";
@@ -124,14 +123,25 @@ static const char *data_path(struct run *run, const struct calls *calls)
 	return path;
 }
 
-static struct err *data_write(const struct memusage_tape *tape, const char *path, bool has_mappings)
+/* Not renamed: the place may be a device, or on another disk. */
+static struct err *data_copy(const char *from, const char *path)
 {
-	FILE *out = fopen(path, "we");
-	struct err *err;
+	enum { COPY_BYTES = 64 << 10 };
+	CLEAN(fclose) FILE *in = fopen(from, "re");
+	CLEAN(free) char *bytes = malloc(COPY_BYTES);
+	FILE *out = in && bytes ? fopen(path, "we") : NULL;
+	struct err *err = NULL;
+	size_t got;
 
+	if (!bytes)
+		return err_nomem();
 	if (!out)
-		return err_errno("%s", path);
-	err = memusage_file_write(tape->path, has_mappings, &tape->calls, out);
+		return err_errno("%s", in ? path : from);
+	while (!err && (got = fread(bytes, 1, COPY_BYTES, in)) > 0)
+		if (fwrite(bytes, 1, got, out) != got)
+			err = err_errno("write %s", path);
+	if (!err && ferror(in))
+		err = err_errno("read %s", from);
 	if (fclose(out) != 0 && !err)
 		err = err_errno("write %s", path);
 	return err;
@@ -147,7 +157,9 @@ static struct err *data_keep(struct run *run, const struct memusage_tape *tape)
 	if (!path)
 		return err_nomem();
 	if (!keeps_tape(run->options))
-		return data_write(tape, path, run->options->has_mappings);
+		return tape->data ? data_copy(tape->data, path)
+				  : err_new(ERR_STATE, "%s: no room for it in the folder of TMPDIR",
+					    path);
 	return rename(tape->path, path) == 0 ? NULL : err_errno("%s", path);
 }
 
@@ -249,8 +261,9 @@ static bool is_wanted(const struct memusage_options *options, const struct calls
 static struct err *report(struct run *run)
 {
 	CLEAN(memusage_tapes_deinit) struct memusage_tapes tapes = { 0 };
-	struct err *err =
-		memusage_tapes_count(run->folder, run->options->has_mappings, &run->arena, &tapes);
+	const bool makes_data = run->options->data && !keeps_tape(run->options);
+	struct err *err = memusage_tapes_count(run->folder, run->options->has_mappings, makes_data,
+					       &run->arena, &tapes);
 	size_t wanted_count = 0;
 
 	for (size_t i = 0; i < tapes.count; i++)

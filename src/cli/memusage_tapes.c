@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/sort.h"
+#include "export/memusage_file.h"
 
 struct err *memusage_folder_make(const char *directory, struct arena *arena,
 				 const char **folder_ret)
@@ -43,7 +44,17 @@ static bool is_passage(const struct calls *calls)
 	return calls->is_forked && calls->was_replaced;
 }
 
-static struct err *tape_count(const char *path, bool has_mappings, struct memusage_tapes *tapes)
+static struct err *data_count(struct memusage_tape *tape, bool has_mappings)
+{
+	CLEAN(fclose) FILE *out = fopen(tape->data, "wxe");
+
+	if (!out)
+		return err_errno("%s", tape->data);
+	return memusage_file_count(tape->path, has_mappings, &tape->calls, out);
+}
+
+static struct err *tape_count(const char *path, const char *data, bool has_mappings,
+			      struct memusage_tapes *tapes)
 {
 	const struct calls_settings settings = { .has_mappings = has_mappings };
 	struct memusage_tape *tape = memusage_tapes_add(tapes);
@@ -52,7 +63,16 @@ static struct err *tape_count(const char *path, bool has_mappings, struct memusa
 	if (!tape)
 		return err_nomem();
 	tape->path = path;
-	err = calls_count(path, &settings, &tape->calls);
+	tape->data = data;
+	err = data ? data_count(tape, has_mappings) : NULL;
+	if (err && err_code_of(err) != ERR_FORMAT) { /* no room for the data: the sums at least */
+		err_destroy(err);
+		unlink(data);
+		tape->data = data = NULL;
+		err = NULL;
+	}
+	if (!err && !data)
+		err = calls_count(path, &settings, &tape->calls);
 	if (err || is_passage(&tape->calls))
 		tapes->count--;
 	return err;
@@ -66,8 +86,8 @@ static int by_begin(const void *a, const void *b)
 	       (left->calls.begin_ticks < right->calls.begin_ticks);
 }
 
-struct err *memusage_tapes_count(const char *folder, bool has_mappings, struct arena *arena,
-				 struct memusage_tapes *tapes)
+struct err *memusage_tapes_count(const char *folder, bool has_mappings, bool makes_data,
+				 struct arena *arena, struct memusage_tapes *tapes)
 {
 	DIR *dir = opendir(folder);
 	struct err *err = NULL;
@@ -77,13 +97,15 @@ struct err *memusage_tapes_count(const char *folder, bool has_mappings, struct a
 		return err_errno("%s", folder);
 	while (!err && (entry = readdir(dir))) {
 		const char *path = arena_printf(arena, "%s/%s", folder, entry->d_name);
+		const char *data =
+			makes_data ? arena_printf(arena, "%s/.%s", folder, entry->d_name) : NULL;
 
 		if (entry->d_name[0] == '.')
 			continue;
-		if (!path)
+		if (!path || (makes_data && !data))
 			err = err_nomem();
 		else
-			err = tape_count(path, has_mappings, tapes);
+			err = tape_count(path, data, has_mappings, tapes);
 		if (err && err_code_of(err) == ERR_FORMAT) { /* one that was not begun */
 			err_destroy(err);
 			err = NULL;

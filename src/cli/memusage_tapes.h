@@ -10,6 +10,7 @@
 
 struct memusage_tape {
 	const char *path;
+	const char *data; /* the data file of memusage; NULL: not made */
 	struct calls calls;
 };
 
@@ -24,10 +25,10 @@ void memusage_folder_remove(const char *folder);
 
 /*
  * Counts what is on each tape of the folder, in the order of their beginnings; processes that did
- * nothing but become another one by exec, as a shell's children do, are left out. Paths are in
- * arena.
+ * nothing but become another one by exec, as a shell's children do, are left out. With makes_data a
+ * data file of each is in the folder, too. Paths are in arena.
  */
-struct err *memusage_tapes_count(const char *folder, bool has_mappings, struct arena *arena,
-				 struct memusage_tapes *tapes);
+struct err *memusage_tapes_count(const char *folder, bool has_mappings, bool makes_data,
+				 struct arena *arena, struct memusage_tapes *tapes);
 
 #endif

@@ -34,6 +34,13 @@ static struct err *sink_moments(void *context, const struct calls_moment *moment
 	return sink_flush(sink, count);
 }
 
+static struct err *head_write(struct sink *sink, const struct calls *calls)
+{
+	put(sink->bytes, 0, calls->total_peak, calls->begin_ticks);
+	put(sink->bytes + RECORD_BYTES, calls->heap_peak, calls->stack_peak, calls->end_ticks);
+	return sink_flush(sink, 2);
+}
+
 struct err *memusage_file_write(const char *tape_path, bool has_mappings, const struct calls *calls,
 				FILE *out)
 {
@@ -45,8 +52,29 @@ struct err *memusage_file_write(const char *tape_path, bool has_mappings, const 
 	if (!sink || !again)
 		return err_nomem();
 	sink->out = out;
-	put(sink->bytes, 0, calls->total_peak, calls->begin_ticks);
-	put(sink->bytes + RECORD_BYTES, calls->heap_peak, calls->stack_peak, calls->end_ticks);
-	err = sink_flush(sink, 2);
+	err = head_write(sink, calls);
 	return err ? err : calls_count(tape_path, &settings, again);
+}
+
+struct err *memusage_file_count(const char *tape_path, bool has_mappings, struct calls *calls_ret,
+				FILE *out)
+{
+	CLEAN(free) struct sink *sink = calloc(1, sizeof(*sink));
+	const struct calls_settings settings = { has_mappings, sink_moments, sink };
+	struct err *err;
+
+	if (!sink)
+		return err_nomem();
+	sink->out = out;
+	err = sink_flush(sink, 2); /* its place */
+	if (!err)
+		err = calls_count(tape_path, &settings, calls_ret);
+	if (err)
+		return err;
+	if (fseek(out, 0, SEEK_SET) != 0)
+		return err_errno("seek");
+	err = head_write(sink, calls_ret);
+	if (!err && fflush(out) != 0)
+		err = err_errno("write");
+	return err;
 }

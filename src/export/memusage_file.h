@@ -15,4 +15,11 @@
 struct err *memusage_file_write(const char *tape_path, bool has_mappings, const struct calls *calls,
 				FILE *out);
 
+/*
+ * The same in one pass, to a file in which one can go back: counts, and writes meanwhile. What it
+ * has written is of no use when it fails.
+ */
+struct err *memusage_file_count(const char *tape_path, bool has_mappings, struct calls *calls_ret,
+				FILE *out);
+
 #endif

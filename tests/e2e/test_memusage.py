@@ -575,6 +575,7 @@ def test_pictures(programs, tmp_path):
         (["-o", "not", "w.dat", "second"], "second", (800, 600)),
         (["-tT", "-x700", "--y-si=400", "--string", "two words", "w.dat", "-o", "p.png"], "p.png", (700, 400)),
         (["-x", "0", "-y", "abc", "w.dat", "q.png"], "q.png", (800, 600)),
+        (["-x", "7", "-y", "9", "w.dat", "s.png"], "s.png", (100, 80)),  # the original's smallest
     ]:
         done = stat(programs, tmp_path, *args)
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

@@ -376,3 +376,51 @@ def test_an_own_malloc_in_the_executable_is_seen(programs, tmp_path):  # noqa: F
     assert run.code == 0
     assert run.text.endswith("memusage: own has its own malloc, whose calls are not seen\n")
     assert "own malloc" not in Run(programs, tmp_path, programs / "hello").text
+
+
+# --- the rest of what was wrong ----------------------------------------------------------------------
+
+def test_main_may_end_while_threads_count(programs, tmp_path):  # noqa: F811
+    for _ in range(recording.times(60, 8)):
+        run = Run(programs, tmp_path, programs / "late")
+        assert run.code == 0 and run.row("malloc")[0] > 0
+        assert 0 <= run.row("malloc")[0] - run.row("free")[0] < 20
+
+
+@pytest.mark.parametrize("option", [["-u"], ["-b", "1"], ["--no-timer"]])
+def test_buffers_do_not_matter(programs, tmp_path, option):  # noqa: F811
+    """With -u and many threads the original aborted the program."""
+    run = Run(programs, tmp_path, *option, "-d", "data", programs / "threads", 8, 3000)
+    assert run.code == 0 and run.row("malloc")[0] == 8 * 3000
+
+
+def test_programs_that_are_builtins_of_shells(programs, tmp_path):  # noqa: F811
+    for words, code, text in ((["true"], 0, b""), (["false"], 1, b""), (["echo", "a  b", "$HOME"], 0, b"a  b $HOME\n")):
+        run = Run(programs, tmp_path, *words)
+        assert (run.code, run.stdout) == (code, text) and run.text.count("Memory usage summary") == 1
+    assert Run(programs, tmp_path, "exit", "9").code == 127
+
+
+def test_a_large_calloc_stays_untouched(programs, tmp_path):  # noqa: F811
+    (tmp_path / "c.c").write_text("""
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <sys/resource.h>
+        int main(void) {
+            struct rusage usage; void *p = calloc(1, 512 << 20);
+            getrusage(RUSAGE_SELF, &usage); printf("%ld", usage.ru_maxrss); return !p;
+        }""")
+    subprocess.run(["cc", "-O0", "-fno-builtin", "-o", "c", "c.c"], cwd=tmp_path, check=True)
+    for data in ([], ["-d", "data"]):
+        run = Run(programs, tmp_path, *data, "./c")
+        assert run.code == 0 and run.row("calloc") == (1, 512 << 20, 0)
+        assert int(run.stdout) < 100 << 10  # KiB; our own library is in it
+
+
+def test_summaries_of_many_at_once_stay_whole(programs, tmp_path):  # noqa: F811
+    script = " & ".join([f"{programs / 'our-memusage' / 'memusage'} {programs / 'hello'}"] * 8) + "; wait"
+    done = subprocess.run(["sh", "-c", script], env={**os.environ, "MEMTAPE_LIBRARY": str(recording.library())},
+                          capture_output=True, cwd=tmp_path, timeout=60)
+    one = Run(programs, tmp_path, programs / "hello")
+    masked = re.sub(rb"stack peak: \d+", b"stack peak: *", done.stderr)
+    assert masked == one.masked() * 8

@@ -1,0 +1,135 @@
+#include "http/api_diff_sides.h"
+
+#include "http/server.h"
+
+static bool has_moments(const struct call *call)
+{
+	return call_has(call, "a_at") || call_has(call, "b_at");
+}
+
+static struct err *question_take(struct call *call, struct api_diff_sides *sides)
+{
+	const bool is_one = !call_has(call, "b");
+
+	sides->measure = (enum measure)call_choice(call, "m");
+	if (has_moments(call) && !call_has(call, "m"))
+		sides->measure = MEASURE_LIVE;
+	if (is_one && !has_moments(call))
+		return call_blame(call, "b",
+				  err_new(ERR_USAGE, "two tapes are wanted, or two moments of one: "
+						     "b, or a_at and b_at"));
+	if (has_moments(call) && sides->measure != MEASURE_LIVE)
+		return call_blame(call, "m",
+				  err_new(ERR_USAGE, "moments are those of m=live alone"));
+	/* What was alive at a moment is the peak of its sums (sums_at). */
+	sides->metric =
+		sides->measure == MEASURE_LIVE ? METRIC_PEAK : measure_metric(sides->measure);
+	sides->mode = call_flag(call, "fold") ? WALK_FOLD : WALK_ALL;
+	return NULL;
+}
+
+/* The other tape, as the server does for c. */
+static struct err *tape_open(struct call *call, struct api_diff_sides *sides)
+{
+	const char *id = call_text(call, "b");
+	struct call *other = &sides->calls[DIFF_B];
+	struct err *err;
+
+	if (!id)
+		return NULL;
+	other->tape = tapes_find(call->server->tapes, id, strlen(id));
+	if (!other->tape)
+		return call_blame(call, "b", err_new(ERR_NOT_FOUND, "no tape '%.64s'", id));
+	err = tapes_acquire(other->tape, &call->limits, &other->loaded);
+	if (err)
+		return err;
+	sides->is_other_held = true;
+	other->model = other->loaded->model;
+	other->gen = other->loaded->gen;
+	return NULL;
+}
+
+static struct err *side_find(struct api_diff_sides *sides, unsigned side)
+{
+	static const char *const at_names[] = { "a_at", "b_at" };
+	static const char *const per_names[] = { "a_per", "b_per" };
+	struct call *call = &sides->calls[side];
+	const uint64_t peak_ns = model_totals(call->model)->peak_ns;
+	const struct selection *selection;
+	struct names *names;
+	struct err *err = call_names(call, &names);
+
+	if (!err)
+		err = call_moment(call, at_names[side], peak_ns, &sides->at_ns[side]);
+	if (!err)
+		err = call_select(call, &selection);
+	if (err)
+		return err;
+	sides->sides[side] = (struct diff_side) {
+		.sums = &sides->sums[side],
+		.names = names,
+		.units = call_number(call, per_names[side]),
+	};
+	return sides->measure == MEASURE_LIVE ? sums_at(call->model, selection, sides->at_ns[side],
+							call->arena, &sides->sums[side])
+					      : measure_sums(selection, sides->measure, 0,
+							     call->arena, &sides->sums[side]);
+}
+
+struct err *api_diff_sides_open(struct call *call, struct api_diff_sides *sides)
+{
+	struct err *err;
+
+	*sides = (struct api_diff_sides) { .calls = { *call, *call } };
+	for (unsigned side = 0; side < DIFF_SIDES; side++)
+		sides->calls[side].held_count = 0;
+	err = question_take(call, sides);
+	if (!err)
+		err = tape_open(call, sides);
+	for (unsigned side = 0; side < DIFF_SIDES && !err; side++)
+		err = side_find(sides, side);
+	return err;
+}
+
+void api_diff_sides_close(struct api_diff_sides *sides)
+{
+	for (unsigned side = 0; side < DIFF_SIDES; side++)
+		call_release(&sides->calls[side]);
+	if (sides->is_other_held)
+		tapes_release(sides->calls[DIFF_B].loaded);
+}
+
+void api_diff_value(struct emit *emit, const char *key, double value)
+{
+	if (value == (double)(int64_t)value)
+		emit_i64(emit, key, (int64_t)value);
+	else
+		emit_ratio(emit, key, value, 3);
+}
+
+static void side_emit(struct emit *emit, const struct api_diff_sides *sides, unsigned side)
+{
+	const struct call *call = &sides->calls[side];
+	const struct model_stack_sums *total = &sides->sums[side].total;
+
+	emit_object(emit, side == DIFF_A ? "a" : "b");
+	emit_text(emit, "id", call->tape->id);
+	emit_text(emit, "name", names_short_path(model_process(call->model)->exe));
+	emit_text(emit, "file", names_short_path(call->tape->source->path));
+	if (sides->measure == MEASURE_LIVE)
+		emit_u64(emit, "at_ns", sides->at_ns[side], EMIT_DURATION);
+	else
+		emit_null(emit, "at_ns");
+	emit_u64(emit, "units", sides->sides[side].units, EMIT_COUNT);
+	api_diff_value(emit, "total", diff_value(&sides->sides[side], sides->metric, total));
+	emit_u64(emit, "count", metric_calls(sides->metric, total), EMIT_COUNT);
+	emit_end(emit);
+}
+
+void api_diff_sides_emit(struct call *call, const struct api_diff_sides *sides)
+{
+	emit_text(call->emit, "m", measure_words[sides->measure]);
+	emit_text(call->emit, "unit", measure_is_bytes(sides->measure) ? "bytes" : "count");
+	side_emit(call->emit, sides, DIFF_A);
+	side_emit(call->emit, sides, DIFF_B);
+}

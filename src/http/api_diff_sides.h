@@ -1,0 +1,72 @@
+/*
+ * api_diff_sides: the two sums that are compared: of two tapes, or of two moments of one.
+ */
+#ifndef MEMTAPE_HTTP_API_DIFF_SIDES_H
+#define MEMTAPE_HTTP_API_DIFF_SIDES_H
+
+#include "http/api_parts.h"
+#include "query/diff.h"
+#include "query/gate.h"
+
+/* The parameters that say what the sides are; c is A. */
+#define API_PARAMS_DIFF                                                                            \
+	{ .name = "b",                                                                             \
+	  .kind = PARAM_TEXT,                                                                      \
+	  .doc = "the tape to compare with: its id, or last",                                      \
+	  .missing = "the same tape at another moment" },                                          \
+		{ .name = "m",                                                                     \
+		  .kind = PARAM_CHOICE,                                                            \
+		  .words = measure_words,                                                          \
+		  .doc = "what is compared",                                                       \
+		  .missing = "peak; live when there are moments" },                                \
+		{ .name = "a_at",                                                                  \
+		  .kind = PARAM_MOMENT,                                                            \
+		  .doc = "the moment of A of m=live",                                              \
+		  .missing = "the peak" },                                                         \
+		{ .name = "b_at",                                                                  \
+		  .kind = PARAM_MOMENT,                                                            \
+		  .doc = "the moment of B of m=live",                                              \
+		  .missing = "the peak" },                                                         \
+		{ .name = "a_per",                                                                 \
+		  .kind = PARAM_NUMBER,                                                            \
+		  .min = 1,                                                                        \
+		  .max = GATE_UNITS_MAX,                                                           \
+		  .fallback = 1,                                                                   \
+		  .doc = "units of work that A did: values are divided by it",                     \
+		  .missing = "1" },                                                                \
+		{ .name = "b_per",                                                                 \
+		  .kind = PARAM_NUMBER,                                                            \
+		  .min = 1,                                                                        \
+		  .max = GATE_UNITS_MAX,                                                           \
+		  .fallback = 1,                                                                   \
+		  .doc = "units of work that B did",                                               \
+		  .missing = "1" },                                                                \
+	{                                                                                          \
+		.name = "fold", .kind = PARAM_FLAG, .fallback = 1,                                 \
+		.doc = "whether the machinery of allocation and of program start is left out",     \
+		.missing = "1"                                                                     \
+	}
+
+struct api_diff_sides {
+	struct call calls[DIFF_SIDES]; /* about the tapes, each with what it keeps */
+	bool is_other_held;	       /* B's tape is to be released */
+	enum measure measure;
+	enum metric metric;
+	enum walk_mode mode;
+	uint64_t at_ns[DIFF_SIDES]; /* of m=live */
+	struct sums sums[DIFF_SIDES];
+	struct diff_side sides[DIFF_SIDES];
+};
+
+/* To be closed, also after an error. */
+struct err *api_diff_sides_open(struct call *call, struct api_diff_sides *sides);
+void api_diff_sides_close(struct api_diff_sides *sides);
+CLEAN_DEFINE_DEINIT(api_diff_sides_close, struct api_diff_sides);
+
+/* Members m, unit, a and b. */
+void api_diff_sides_emit(struct call *call, const struct api_diff_sides *sides);
+
+/* An integer, unless it is for one of several units of work. */
+void api_diff_value(struct emit *emit, const char *key, double value);
+
+#endif

@@ -1,15 +1,15 @@
 #!/bin/sh
 # fuzz.sh TARGET CORPUS RUNS: the corpus first, then new inputs until RUNS were tried: the same ones
-# on every machine, for nothing here depends on time. It ends after a minute in any case; a machine
-# that needs that gets less far, never elsewhere. The corpus is not changed; an input that fails is
-# kept beside the target and named in the output.
+# on every machine, for nothing here depends on time. It ends after three minutes in any case; a
+# machine that needs that gets less far, never elsewhere. The corpus is not changed; an input that fails
+# is kept beside the target and named in the output.
 #
 # MEMTAPE_FUZZ_RUNS=N      so many instead
 # MEMTAPE_FUZZ_SECONDS=N   as many as can be tried in that time; what was found to lead somewhere is
 #                          kept beside the target and gone on from the next time
 # MEMTAPE_FUZZ_SEED=N      other inputs; 0: others each time
 set -eu
-target=$1 corpus=$2 runs=${MEMTAPE_FUZZ_RUNS:-$3} seconds=60
+target=$1 corpus=$2 runs=${MEMTAPE_FUZZ_RUNS:-$3} seconds=180
 work=$target.corpus
 if [ -n "${MEMTAPE_FUZZ_SECONDS-}" ]; then
 	work=$target.long runs=${MEMTAPE_FUZZ_RUNS:--1} seconds=$MEMTAPE_FUZZ_SECONDS

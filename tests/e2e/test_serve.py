@@ -4,6 +4,7 @@ import concurrent.futures
 import gzip
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -467,6 +468,52 @@ def test_connections_are_kept_and_many_requests_go_over_one(shop):
         assert read_all(sock).count(b'"ok":true') == 21
 
 
+# --- how the app gets into the program -------------------------------------------------------
+
+EMBED = recording.ROOT / "tools" / "embed_assets.py"
+
+
+def embed(folder, names, out):
+    out.mkdir()
+    listed = folder / "dist.list"
+    listed.write_text("".join(f"{name}\n" for name in names))
+    return recording.run(["/usr/bin/python3", EMBED, listed, folder, out / "c", out / "S", out / "bin"])
+
+
+def test_the_same_files_make_the_same_bytes(tmp_path):
+    app = tmp_path / "app"
+    (app / "assets").mkdir(parents=True)
+    files = {"index.html": b"<!doctype html>" + b"x" * 500, "assets/app-1A2B3C4D.js": b"let a = 1;" * 100,
+             "assets/font-ABCDEFGH.woff2": bytes(range(256)), "assets/icon.svg": b"<svg/>"}
+    for name, content in files.items():
+        (app / name).write_bytes(content)
+    assert embed(app, files, tmp_path / "one").returncode == 0
+    os.utime(app / "index.html", (1, 1))
+    assert embed(app, reversed(list(files)), tmp_path / "two").returncode == 0
+    assert (tmp_path / "one" / "bin").read_bytes() == (tmp_path / "two" / "bin").read_bytes()
+    table = (tmp_path / "one" / "c").read_text()
+    assert table == (tmp_path / "two" / "c").read_text()
+    row = re.compile(r'\t\{ "(.*)", "(.*)", "(.*)", (\d+), (\d+), (\d+), (\d+), (true|false) \},')
+    rows = [match.groups() for match in map(row.fullmatch, table.splitlines()) if match]
+    assert len(rows) == len(files) and rows == sorted(rows)
+    blob = (tmp_path / "one" / "bin").read_bytes()
+    for path, kind, _, at, size, packed_at, packed, is_hashed in rows:
+        at, size, packed_at, packed = (int(number) for number in (at, size, packed_at, packed))
+        content = files["index.html" if path == "/" else path[1:]]
+        assert blob[at:at + size] == content
+        if path.endswith("woff2"):
+            assert packed == 0 and kind == "font/woff2"
+        else:
+            assert gzip.decompress(blob[packed_at:packed_at + packed]) == content
+        assert (is_hashed == "true") == ("-" in path)
+
+
+def test_files_of_unknown_kinds_are_not_embedded(tmp_path):
+    (tmp_path / "app.exe").write_bytes(b"MZ")
+    outcome = embed(tmp_path, ["app.exe"], tmp_path / "out")
+    assert outcome.returncode == 1 and b"app.exe" in outcome.stderr
+
+
 # --- static files ----------------------------------------------------------------------------
 
 
@@ -484,7 +531,7 @@ def test_the_page_comes_packed_and_is_not_sent_twice(shop):
     again = shop.ask("/", headers=[f"If-None-Match: {plain.headers['etag']}"], token=False)
     assert again.status == 304 and again.body == b""
     assert plain.headers["cache-control"] == "no-cache"
-    for asset in set(__import__("re").findall(rb'(?:src|href)="(/assets/[^"]+)"', plain.body)):
+    for asset in set(re.findall(rb'(?:src|href)="(/assets/[^"]+)"', plain.body)):
         reply = shop.ask(asset.decode(), token=False)
         assert reply.status == 200
         assert reply.headers["cache-control"] == "public, max-age=31536000, immutable"

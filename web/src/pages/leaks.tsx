@@ -1,0 +1,110 @@
+/* What was never freed, told apart by how it came. */
+import type { JSX } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import { useApi } from "../api/use";
+import type { Site, Sites } from "../api/types";
+import { clock, momentText } from "../clock";
+import { addTerm } from "../filter";
+import * as format from "../format";
+import { useKeys } from "../keys";
+import { classify, fit, KINDS } from "../leaks/classify";
+import type { Kind } from "../leaks/classify";
+import { Stack } from "../lists/stack";
+import { moduleColour } from "../palette";
+import { commonParams, filter, option, setOption, update } from "../store";
+import { Card, Dot } from "../ui/basics";
+import { BarCell, Bytes, Count } from "../ui/cells";
+import { IconLeaks } from "../ui/icons";
+import { Sparkline } from "../ui/sparkline";
+import { Empty, ErrorCard, Loading } from "../ui/states";
+import { copyText } from "../ui/toast";
+import { VirtualGrid } from "../ui/vgrid";
+import type { Column, Rows } from "../ui/vgrid";
+import { pageHref } from "./links";
+import type { Page } from "./registry";
+import "../flame/flame.css";
+import "../lists/lists.css";
+import "../reports/reports.css";
+import "../leaks/leaks.css";
+
+const SITES_MAX = 200, SPARK = 24, DETAIL_PX = 290;
+
+interface Leak { site: Site; kind: Kind; rate: number; r2: number }
+
+/* The rate is of the time that is shown. */
+function leakOf(site: Site, seconds: number): Leak {
+	const curve = site.spark ?? [], line = fit(curve);
+	return { site, kind: classify(curve, site.matched.leaked.count), rate: seconds > 0 ? (line.perStep * (curve.length - 1)) / seconds : 0, r2: line.r2 };
+}
+
+function columnsOf(max: number): Column<Leak>[] {
+	const number = { numeric: true };
+	return [
+		{ id: "site", title: "Call site", track: "minmax(240px, 1fr)", cell: (l) => (
+			<div class="list-name" title={[l.site.title, l.site.file && `${l.site.file}:${l.site.line ?? "?"}`, l.site.module].filter(Boolean).join("\n")}><Dot colour={moduleColour(l.site.module)} />
+				<span class="code ellipsis">{l.site.title}</span><span class="muted ellipsis">{format.place(l.site.file, l.site.line) || (l.site.module ? format.baseName(l.site.module) : "")}</span></div>) },
+		{ id: "leaked", title: "Never freed", track: "150px", ...number, cell: (l) => <BarCell value={l.site.matched.leaked.bytes} max={max}><Bytes value={l.site.matched.leaked.bytes} /></BarCell> },
+		{ id: "count", title: "Blocks", track: "84px", ...number, cell: (l) => <Count value={l.site.matched.leaked.count} /> },
+		{ id: "share", title: "of its blocks", track: "96px", ...number, help: "how many of all that it allocated", cell: (l) => format.percent(l.site.matched.leaked.count / Math.max(1, l.site.all.allocated.count)) },
+		{ id: "rate", title: "Rate", track: "104px", ...number, help: "bytes a second, by a straight line", cell: (l) => (l.kind === "once" ? <span class="muted">{"\u2014"}</span> : <span title={`R\u00b2 ${l.r2.toFixed(3)}`}>{format.bytes(l.rate)}/s</span>) },
+		{ id: "times", title: "First … last", track: "170px", ...number, cell: (l) => <span>{momentText(l.site.matched.first_ns)} … {momentText(l.site.matched.last_ns)}</span> },
+		{ id: "kind", title: "Looks like", track: "96px", cell: (l) => <span class={l.kind === "growing" ? "bad" : "muted"}>{KINDS.find((k) => k.kind === l.kind)!.title}</span> },
+		{ id: "spark", title: "Over time", track: "70px", cell: (l) => l.site.spark && <Sparkline values={l.site.spark} colour={l.kind === "growing" ? "red" : "grey"} /> },
+	];
+}
+
+function Detail(props: { leak: Leak }): JSX.Element {
+	const { site } = props.leak, only = site.q ? addTerm(addTerm(filter.value, site.q), "leaked") : null, rule = `leak:${site.title.replace(/\(.*$/, "")}`;
+	return (
+		<div class="detail">
+			<Stack title="Its largest stack" stack={site.stack} />
+			<div class="detail-side">
+				<div class="detail-actions">
+					{only && <a class="button small" href={pageHref(["allocations"], { filter: only })}>List {format.count(site.matched.leaked.count)}</a>}
+					{only && <a class="button small" href={pageHref(["flame"], { filter: only, metric: "leaked", path: [] })}>Flame graph</a>}
+					{site.q && <button type="button" class="button small" onClick={() => update({ filter: addTerm(filter.value, `not (${site.q})`) })}>Without this</button>}
+				</div>
+				{site.spark && <div><h3>Never freed, over time</h3><Sparkline values={site.spark} colour="red" width={420} height={64} /></div>}
+				<p>{KINDS.find((k) => k.kind === props.leak.kind)!.meaning}.</p>
+				<div><h3>Suppress it</h3><p class="suppress"><code>{rule}</code><button type="button" class="link" onClick={() => void copyText(rule, "Rule")}>Copy</button><span class="muted">for `memtape report --suppressions FILE`, and for LeakSanitizer</span></p></div>
+			</div>
+		</div>
+	);
+}
+
+function List(props: { leaks: readonly Leak[] }): JSX.Element {
+	const { leaks } = props, [at, setAt] = useState<number | null>(null), [open, setOpen] = useState<number | null>(null);
+	const rows = useMemo<Rows<Leak>>(() => ({ count: leaks.length, get: (i) => leaks[i], need: () => undefined }), [leaks]);
+	const toggle = (i: number) => { setAt(i); setOpen((o) => (o === i ? null : i)); };
+	useKeys({ Escape: () => (open !== null ? setOpen(null) : false) });
+	return <VirtualGrid label="Call sites that leak" rows={rows} columns={columnsOf(Math.max(...leaks.map((l) => l.site.matched.leaked.bytes), 0))} rowHeight={30} minWidth={1080} selected={at}
+		onSelect={(i) => (i === at ? toggle(i) : setAt(i))} onActivate={toggle} detail={open !== null && leaks[open] ? { index: open, height: DETAIL_PX, content: <Detail leak={leaks[open]!} /> } : null} />;
+}
+
+function LeaksPage(): JSX.Element {
+	const common = commonParams(), wanted = option("kind");
+	const answer = useApi<Sites>("sites", { ...common, q: addTerm(filter.value, "leaked"), by: "function", sort: "leaked_size", order: "dsc", n: SITES_MAX, spark: SPARK });
+	const leaks = useMemo(() => (answer.data?.rows ?? []).filter((s) => s.matched.leaked.count > 0).map((s) => leakOf(s, clock.value.duration / 1e9)), [answer.data]);
+	const shown = leaks.filter((l) => !wanted || l.kind === wanted), sum = (list: readonly Leak[]) => list.reduce((n, l) => n + l.site.matched.leaked.bytes, 0);
+	const kinds = [{ kind: "" as const, title: "All", meaning: "everything never freed" }, ...KINDS];
+	return (
+		<div class="report-page">
+			<h1 class="sr">Leaks</h1>
+			<div class="leak-kinds" role="group" aria-label="Kinds">
+				{kinds.map((k) => {
+					const list = k.kind ? leaks.filter((l) => l.kind === k.kind) : leaks;
+					return <button key={k.kind} type="button" class={`leak-kind ${k.kind}`} aria-pressed={wanted === k.kind} title={k.meaning} onClick={() => setOption("kind", k.kind || null)}>
+						<span>{k.title}</span><b>{format.bytes(sum(list))}</b><span class="muted">{format.exact(list.length)} {list.length === 1 ? "site" : "sites"}</span></button>;
+				})}
+			</div>
+			<Card title="Call sites" class="report-grow" stale={answer.stale} note={`${format.exact(shown.length)}${(answer.data?.count ?? 0) > SITES_MAX ? ` of the largest ${SITES_MAX}` : ""}; kinds are judged by the curve`}>
+				{answer.error ? <ErrorCard error={answer.error} retry={answer.retry} /> : !answer.data ? <Loading rows={8} /> : shown.length === 0 ? <Empty title="Nothing was leaked">{filter.value && <p>of what the filter lets through</p>}</Empty> : <List leaks={shown} />}
+			</Card>
+			<p class="flame-foot">Whether something still points to a block is not on the tape; what is listed was not freed before the recording ended.</p>
+		</div>
+	);
+}
+
+export const page: Page = {
+	id: "leaks", title: "Leaks", icon: IconLeaks, key: "l", group: "Diagnose", order: 1, component: LeaksPage, keys: [["Enter", "stack and suppression of a site"]],
+};

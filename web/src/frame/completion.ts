@@ -6,6 +6,7 @@ import * as format from "../format";
 import { tapeId } from "../store";
 
 const SHOWN = 10;
+const FUNCTIONS = 5;
 
 export interface Suggestion {
 	label: string;
@@ -30,17 +31,28 @@ function matches(field: Field, prefix: string): boolean {
 	return [field.name, ...field.aliases].some((name) => name.startsWith(prefix));
 }
 
+/* Types are as the manual names them: "text of any frame", "true or false". */
 function isTruth(field: Field): boolean {
-	return /^(true|bool)/.test(field.type);
+	return field.type.startsWith("true");
+}
+function isText(field: Field): boolean {
+	return field.type.startsWith("text");
+}
+function operatorsOf(field: Field): readonly string[] {
+	return OPERATORS[isText(field) ? "text" : field.type] ?? ORDERED;
 }
 
-function fieldSuggestions(fields: readonly Field[], prefix: string, pos: number): Suggestion[] {
+function fieldSuggestions(fields: readonly Field[], names: Names | null, prefix: string, pos: number): Suggestion[] {
 	const low = prefix.toLowerCase();
 	const found = fields.filter((f) => matches(f, low)).slice(0, SHOWN).map((f) => (
 		{ label: f.name, hint: f.doc, text: f.name + " ", pos }));
-	if (prefix.length >= 2 && /^[\w:]+$/.test(prefix) && found.length < SHOWN) {
+	if (isWord(prefix) && found.length < SHOWN) {
 		const text = `function ~ ${quote(prefix)}`;
 		found.push({ label: text, hint: "a function of the stack has this in its name", text, pos });
+		for (const v of names?.values.slice(0, Math.max(0, FUNCTIONS - found.length + 1)) ?? []) {
+			const exact = `function = ${quote(v.text)}`;
+			found.push({ label: exact, hint: format.count(v.count), text: exact, pos });
+		}
 	}
 	return found;
 }
@@ -52,8 +64,20 @@ function joinSuggestions(pos: number): Suggestion[] {
 function valueSuggestions(field: Field, names: Names | null, pos: number): Suggestion[] {
 	const known = (VALUES[field.type] ?? []).map(([text, hint]) => ({ label: text, hint, text: text + " ", pos }));
 	const values = (names?.values ?? []).slice(0, SHOWN).map((v) => (
-		{ label: v.text, hint: format.count(v.count), text: (field.type === "text" ? quote(v.text) : v.text) + " ", pos }));
+		{ label: v.text, hint: format.count(v.count), text: (isText(field) ? quote(v.text) : v.text) + " ", pos }));
 	return [...values, ...known];
+}
+
+/* Something that may be a part of a function's name. */
+function isWord(prefix: string): boolean {
+	return prefix.length >= 2 && /^[\w:]+$/.test(prefix);
+}
+
+/* Which names the server is asked for: of the field that a value is typed for, or functions for a word alone. */
+function namesWanted(field: Field | undefined, prefix: string): Record<string, string | number> | null {
+	if (field && (isText(field) || field.type === "id"))
+		return { c: tapeId.value, field: field.name, prefix, n: SHOWN };
+	return !field && isWord(prefix) ? { c: tapeId.value, field: "function", prefix, n: FUNCTIONS } : null;
 }
 
 /* text null: nobody is typing */
@@ -63,8 +87,7 @@ export function useCompletion(text: string | null, cursor: number): Suggestion[]
 	const now = typingAt(text ?? "", cursor);
 	const find = (name: string) => all.find((f) => f.name === name || f.aliases.includes(name));
 	const field = now.field ? find(now.field) : undefined;
-	const names = useApi<Names>("names", text !== null && field && /^(text|id)$/.test(field.type)
-		? { c: tapeId.value, field: field.name, prefix: now.prefix, n: SHOWN } : null);
+	const names = useApi<Names>("names", text === null ? null : namesWanted(field, now.prefix));
 	if (text === null || (text === "" && cursor === 0 && all.length === 0))
 		return [];
 	if (field)
@@ -72,8 +95,8 @@ export function useCompletion(text: string | null, cursor: number): Suggestion[]
 	const before = /([A-Za-z_]\w*)\s+$/.exec(text.slice(0, now.pos));
 	const previous = before ? find(before[1]!.toLowerCase()) : undefined;
 	if (previous && now.prefix === "" && !isTruth(previous))
-		return (OPERATORS[previous.type] ?? ORDERED).map((op) => ({ label: op, hint: MEANING[op] ?? "", text: op + " ", pos: now.pos }));
+		return operatorsOf(previous).map((op) => ({ label: op, hint: MEANING[op] ?? "", text: op + " ", pos: now.pos }));
 	if (now.prefix === "" && /[\w"')%]\s+$/.test(text.slice(0, now.pos)) && !/\b(and|or|not|in)\s+$|&&\s*$|\|\|\s*$/i.test(text.slice(0, now.pos)))
 		return joinSuggestions(now.pos);
-	return fieldSuggestions(all, now.prefix, now.pos);
+	return fieldSuggestions(all, names.stale ? null : names.data, now.prefix, now.pos);
 }

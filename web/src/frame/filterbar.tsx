@@ -111,6 +111,9 @@ export function FilterBar(): JSX.Element {
 	const list = terms(filter.value);
 	const check = useCheck(draft);
 	const suggestions = useCompletion(focused ? draft : null, cursor);
+	/* What is half typed is no mistake while there is something that it may become. */
+	const halfTyped = suggestions.length > 0 && check.problem !== null && draft !== "" && check.problem.until >= draft.trimEnd().length;
+	const problem = halfTyped ? null : check.problem;
 	useKeys({ "/": () => input.current?.focus() });
 
 	const write = (text: string, at = text.length) => {
@@ -165,10 +168,10 @@ export function FilterBar(): JSX.Element {
 		}
 	};
 	const moved = () => { setCursor(input.current!.selectionStart ?? 0); setScroll(input.current!.scrollLeft); };
-	const open = focused && (suggestions.length > 0 || check.problem !== null || draft !== "");
+	const open = focused && (suggestions.length > 0 || problem !== null || draft !== "");
 	const broken = draft === "" && check.problem !== null; /* the address has a filter that cannot be read */
 	return (
-		<div class={`filter ${check.problem ? "wrong" : ""}`} role="search" onClick={(e) => { if (e.target === e.currentTarget) input.current?.focus(); }}>
+		<div class={`filter ${problem ? "wrong" : ""}`} role="search" onClick={(e) => { if (e.target === e.currentTarget) input.current?.focus(); }}>
 			<IconFilter />
 			{list.length > 0 && (
 				<ul class={`filter-tokens ${broken ? "wrong" : ""}`} aria-label="Conditions">
@@ -176,9 +179,9 @@ export function FilterBar(): JSX.Element {
 				</ul>
 			)}
 			<div class="filter-field">
-				<Underline text={draft} problem={check.problem} scroll={scroll} />
+				<Underline text={draft} problem={problem} scroll={scroll} />
 				<input ref={input} value={draft} spellcheck={false} autocomplete="off" placeholder={list.length ? "and \u2026" : "Filter: size >= 4KiB, leaked, \u2026"} aria-label="Filter" role="combobox"
-					aria-expanded={open} aria-controls="filter-list" aria-autocomplete="list" aria-invalid={check.problem !== null}
+					aria-expanded={open} aria-controls="filter-list" aria-autocomplete="list" aria-invalid={problem !== null}
 					aria-activedescendant={chosen >= 0 ? `filter-item-${chosen}` : undefined} aria-describedby="filter-verdict"
 					onInput={(e) => { setCommitting(false); setDraft(e.currentTarget.value); setChosen(-1); moved(); }} onKeyDown={onKeyDown} onKeyUp={moved} onClick={moved} onScroll={moved}
 					onFocus={() => setFocused(true)} onBlur={() => setFocused(false)} />
@@ -186,7 +189,7 @@ export function FilterBar(): JSX.Element {
 			{!focused && <kbd>/</kbd>}
 			{(open || broken) && (
 				<div class="filter-panel">
-					<Verdict draft={draft} problem={check.problem} count={check.settled ? check.count : null} onUse={use} />
+					<Verdict draft={draft} problem={problem} count={check.settled ? check.count : null} onUse={use} />
 					<Suggestions list={suggestions} chosen={chosen} onTake={take} />
 				</div>
 			)}

@@ -60,9 +60,11 @@ function allocatedTile(s: Summary): JSX.Element {
 		atLeast={incomplete()} values={s.sparks.allocated} colour="purple" note={<>mean <b>{format.bytes(mean)}</b>{s.size_p50 !== null && ` \u00b7 median ${format.bytes(s.size_p50)}`}</>} />;
 }
 
+/* While the program runs nobody knows what it will still free. */
 function leakedTile(s: Summary): JSX.Element {
-	return <Tile title="Leaked" parts={format.bytesParts(s.leaked.bytes)} exact={`${format.exactBytes(s.leaked.bytes)} in ${format.exact(s.leaked.count)} blocks`}
-		href={pageHref(["leaks", "sites"], { metric: "leaked" }, { sort: "leaked_size" })} bad={s.leaked.bytes > 0} values={s.sparks.leaked} colour="red"
+	const live = tape.value?.state === "live";
+	return <Tile title={live ? "Not freed yet" : "Leaked"} parts={format.bytesParts(s.leaked.bytes)} exact={`${format.exactBytes(s.leaked.bytes)} in ${format.exact(s.leaked.count)} blocks`}
+		href={pageHref(["leaks", "sites"], { metric: "leaked" }, { sort: "leaked_size" })} bad={s.leaked.bytes > 0 && !live} values={s.sparks.leaked} colour={live ? "blue" : "red"}
 		note={<><b>{blocks(s.leaked.count, "block")}</b> of {blocks(s.leaked.sites, "site")}</>} />;
 }
 

@@ -57,7 +57,7 @@ function Code(props: { source: Source; line: number | null }): JSX.Element {
 	const most = Math.max(...source.lines.map((l) => l.total), 1);
 	const numbers = source.missing ? source.lines.filter((l) => l.total > 0).map((l) => l.line) : Array.from({ length: source.text.length }, (_, i) => source.first + i);
 	const at = props.line === null ? -1 : numbers.indexOf(props.line);
-	const scrolled = () => setView({ top: box.current!.scrollTop, height: box.current!.clientHeight });
+	const scrolled = () => { if (box.current) setView({ top: box.current.scrollTop, height: box.current.clientHeight }); }; /* a last notice may come after it has gone */
 	useEffect(() => {
 		const watch = new ResizeObserver(scrolled);
 		watch.observe(box.current!);

@@ -17,6 +17,70 @@ static struct err *order_find(struct call *call, struct selection_order *order_r
 	return NULL;
 }
 
+/* --- deep in a list ------------------------------------------------------------------------ */
+
+/*
+ * The first pages of a list are found one by one. Who scrolls on gets them from a list of all rows
+ * in their order, which is made once.
+ */
+enum { PERMUTE_FROM = 1000, PERMUTE_MAX = 1 << 24 };
+
+struct wanted {
+	const struct selection *selection;
+	const struct selection_order *order;
+};
+
+static struct err *permute(struct call *call, void *context, struct arena *arena,
+			   const void **value_ret)
+{
+	const struct wanted *wanted = context;
+	const uint32_t *rows;
+	struct err *err = selection_permute(wanted->selection, wanted->order, arena, &rows);
+
+	(void)call;
+	if (!err)
+		*value_ret = rows;
+	return err;
+}
+
+static struct err *page_of_all(struct call *call, struct wanted *wanted, uint64_t skip,
+			       uint64_t count, const uint64_t **rows_ret, uint64_t *count_ret)
+{
+	CLEAN(str_deinit) struct str key = { 0 };
+	const uint64_t rest = wanted->selection->count - u64_min(skip, wanted->selection->count);
+	uint64_t *rows = arena_array(call->arena, count, sizeof(*rows));
+	const void *kept;
+	struct err *err;
+
+	str_printf(&key, "rows by %s%s of ", wanted->order->is_descending ? "-" : "",
+		   wanted->order->field->name);
+	call_part_key(call, &key);
+	if (!rows || key.failed)
+		return err_nomem();
+	err = call_keep(call, str_text(&key), permute, wanted, &kept);
+	if (err)
+		return err;
+	count = u64_min(count, rest);
+	for (uint64_t i = 0; i < count; i++)
+		rows[i] = ((const uint32_t *)kept)[skip + i];
+	*rows_ret = rows;
+	*count_ret = count;
+	return NULL;
+}
+
+static struct err *page_find(struct call *call, const struct selection *selection,
+			     const struct selection_order *order, const uint64_t **rows_ret,
+			     uint64_t *count_ret)
+{
+	const uint64_t skip = call_number(call, "off"), count = call_number(call, "n");
+	struct wanted wanted = { selection, order };
+	const bool is_by_time = !order->field || strcmp(order->field->name, "time") == 0;
+
+	if (!is_by_time && skip >= PERMUTE_FROM && selection->count <= PERMUTE_MAX)
+		return page_of_all(call, &wanted, skip, count, rows_ret, count_ret);
+	return selection_page(selection, order, skip, count, call->arena, rows_ret, count_ret);
+}
+
 static struct err *run(struct call *call)
 {
 	const struct selection *selection;
@@ -29,8 +93,7 @@ static struct err *run(struct call *call)
 	if (!err)
 		err = api_select(call, &selection);
 	if (!err)
-		err = selection_page(selection, &order, call_number(call, "off"),
-				     call_number(call, "n"), call->arena, &rows, &count);
+		err = page_find(call, selection, &order, &rows, &count);
 	if (!err)
 		err = api_rows_read(call, rows, count, &batch);
 	if (err)

@@ -103,14 +103,22 @@ struct err *selection_sorted(const struct selection *selection, const struct sel
 			     const uint64_t **rows_ret, uint64_t *count_ret);
 
 /*
- * The same for a page of a list, count (not 0) of at most SELECTION_PAGE_MAX rows: in memory for the
- * page, wherever in the list it is, and in the time of a few passes over the field. The order of time
- * takes no pass.
+ * The same for a page of a list, count (not 0) of at most SELECTION_PAGE_MAX rows: in memory for
+ * the page, wherever in the list it is, and in the time of a few passes over the field. The order
+ * of time takes no pass.
  */
 enum { SELECTION_PAGE_MAX = 1 << 16 };
 
 struct err *selection_page(const struct selection *selection, const struct selection_order *order,
 			   uint64_t skip, uint64_t count, struct arena *arena,
 			   const uint64_t **rows_ret, uint64_t *count_ret);
+
+/*
+ * All selected rows in an order by a field, for those who need many pages of it: 4 bytes a row in
+ * the arena, and 2 more until it is done. ERR_LIMIT: more rows than 32 bits can number.
+ */
+struct err *selection_permute(const struct selection *selection,
+			      const struct selection_order *order, struct arena *arena,
+			      const uint32_t **rows_ret);
 
 #endif

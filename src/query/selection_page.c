@@ -5,115 +5,11 @@
  */
 #include <assert.h>
 
-#include "base/map.h"
 #include "base/sort.h"
-#include "query/selection.h"
+#include "base/vec.h"
+#include "query/sort_keys.h"
 
 enum { PARTS_BITS = 14, PARTS = 1 << PARTS_BITS, COLLECT_MAX = 1 << 16 };
-
-/* --- keys: ascending ones are the order ---------------------------------------------------- */
-
-struct keys {
-	const struct selection *selection;
-	const struct selection_order *order;
-	struct map ranks; /* of a text field: value -> place of its text */
-};
-
-static uint64_t key_of(const struct keys *keys, uint64_t value)
-{
-	if (value == FIELD_NONE)
-		return UINT64_MAX;
-	if (keys->order->field->type == FIELD_TEXT)
-		value = *map_find(&keys->ranks, value);
-	return keys->order->is_descending ? UINT64_MAX - 1 - value : value;
-}
-
-/* Selected rows of one batch and their keys. */
-struct reading {
-	const struct keys *keys;
-	struct batch batch;
-	uint64_t rows[MODEL_BATCH];
-	uint64_t values[MODEL_BATCH];
-	size_t count;
-};
-
-static void read_values(struct reading *reading, uint64_t first)
-{
-	const struct selection *selection = reading->keys->selection;
-
-	reading->count = selection_batch(selection, first, reading->rows);
-	if (reading->count == 0)
-		return;
-	batch_list(&reading->batch, selection->facts, reading->rows, reading->count);
-	field_read(reading->keys->order->field, &reading->batch, reading->values);
-}
-
-static void read_keys(struct reading *reading, uint64_t first)
-{
-	read_values(reading, first);
-	for (size_t i = 0; i < reading->count; i++)
-		reading->values[i] = key_of(reading->keys, reading->values[i]);
-}
-
-struct text_rank {
-	uint64_t value;
-	const char *text;
-};
-
-VEC_DEFINE(text_ranks, struct text_rank);
-
-static int text_compare(const void *context, const void *a, const void *b)
-{
-	(void)context;
-	return strcmp(((const struct text_rank *)a)->text, ((const struct text_rank *)b)->text);
-}
-
-static struct err *texts_collect(struct keys *keys, struct reading *reading,
-				 struct text_ranks *texts)
-{
-	const struct selection *selection = keys->selection;
-
-	for (uint64_t first = 0; first < model_row_count(selection->model); first += MODEL_BATCH) {
-		read_values(reading, first);
-		for (size_t i = 0; i < reading->count; i++) {
-			const uint64_t value = reading->values[i];
-			bool is_new = false;
-
-			if (value != FIELD_NONE && !map_put(&keys->ranks, value, &is_new))
-				return err_nomem();
-			if (is_new &&
-			    !text_ranks_push(texts,
-					     (struct text_rank) {
-						     value, field_text(keys->order->field,
-								       selection->facts, value) }))
-				return err_nomem();
-		}
-	}
-	return NULL;
-}
-
-/* Equal texts have equal ranks. */
-static struct err *ranks_find(struct keys *keys)
-{
-	CLEAN(free) struct reading *reading = calloc(1, sizeof(*reading));
-	CLEAN(text_ranks_deinit) struct text_ranks texts = { 0 };
-	struct err *err;
-	uint64_t rank = 0;
-
-	if (!reading)
-		return err_nomem();
-	reading->keys = keys;
-	err = texts_collect(keys, reading, &texts);
-	if (err)
-		return err;
-	if (!sort_stable(texts.items, texts.count, sizeof(*texts.items), text_compare, NULL))
-		return err_nomem();
-	for (size_t i = 0; i < texts.count; i++) {
-		rank += i > 0 && strcmp(texts.items[i].text, texts.items[i - 1].text) != 0;
-		*map_find(&keys->ranks, texts.items[i].value) = rank;
-	}
-	return NULL;
-}
 
 /* --- where a rank is ----------------------------------------------------------------------- */
 
@@ -207,7 +103,7 @@ static void part_take(struct range *range, size_t part)
 enum { FIRST, LAST, ENDS };
 
 struct counter {
-	struct reading *reading;
+	struct sort_reading *reading;
 	const struct range *ranges; /* ENDS of them */
 	uint64_t *parts;	    /* ENDS times PARTS */
 };
@@ -223,12 +119,12 @@ static void count_key(const struct counter *counter, int end, uint64_t key)
 static struct err *count_segment(void *context, uint64_t segment)
 {
 	const struct counter *counter = context;
-	struct reading *reading = counter->reading;
+	struct sort_reading *reading = counter->reading;
 	const uint64_t row_count = model_row_count(reading->keys->selection->model);
 	const uint64_t end = u64_min((segment + 1) * MODEL_SEGMENT, row_count);
 
 	for (uint64_t first = segment * MODEL_SEGMENT; first < end; first += MODEL_BATCH) {
-		read_keys(reading, first);
+		sort_reading_read(reading, first);
 		for (size_t i = 0; i < reading->count; i++) {
 			count_key(counter, FIRST, reading->values[i]);
 			if (!counter->ranges[LAST].is_whole)
@@ -252,7 +148,7 @@ static void range_narrow(struct range *range, const uint64_t *parts)
 struct pass_memory {
 	size_t worker_count;
 	uint64_t segment_count;
-	struct reading *readings;
+	struct sort_reading *readings;
 	uint64_t *parts; /* of all workers */
 };
 
@@ -263,7 +159,7 @@ static void pass_memory_deinit(struct pass_memory *memory)
 }
 CLEAN_DEFINE_DEINIT(pass_memory_deinit, struct pass_memory);
 
-static struct err *ranges_count(const struct keys *keys, struct pass_memory *memory,
+static struct err *ranges_count(const struct sort_keys *keys, struct pass_memory *memory,
 				struct range *ranges)
 {
 	const size_t size = (size_t)ENDS * PARTS;
@@ -292,7 +188,7 @@ static struct err *ranges_count(const struct keys *keys, struct pass_memory *mem
 	return NULL;
 }
 
-static struct err *ranges_find(const struct keys *keys, struct range *ranges)
+static struct err *ranges_find(const struct sort_keys *keys, struct range *ranges)
 {
 	const struct selection *selection = keys->selection;
 	const uint64_t row_count = model_row_count(selection->model);
@@ -351,17 +247,17 @@ static bool is_on_page(struct collector *collector, uint64_t key)
 	return is_in;
 }
 
-static struct err *collect(const struct keys *keys, struct collector *collector)
+static struct err *collect(const struct sort_keys *keys, struct collector *collector)
 {
 	const struct selection *selection = keys->selection;
-	CLEAN(free) struct reading *reading = calloc(1, sizeof(*reading));
+	CLEAN(free) struct sort_reading *reading = calloc(1, sizeof(*reading));
 	struct err *err = NULL;
 
 	if (!reading)
 		return err_nomem();
 	reading->keys = keys;
 	for (uint64_t at = 0; at < model_row_count(selection->model) && !err; at += MODEL_BATCH) {
-		read_keys(reading, at);
+		sort_reading_read(reading, at);
 		for (size_t i = 0; i < reading->count; i++) {
 			const struct entry entry = { reading->values[i], reading->rows[i] };
 
@@ -378,7 +274,8 @@ static struct err *collect(const struct keys *keys, struct collector *collector)
 	return err;
 }
 
-static struct err *page_find(const struct keys *keys, uint64_t skip, uint64_t count, uint64_t *rows)
+static struct err *page_find(const struct sort_keys *keys, uint64_t skip, uint64_t count,
+			     uint64_t *rows)
 {
 	struct range ranges[ENDS];
 	struct collector collector = { .ranges = ranges };
@@ -405,7 +302,7 @@ struct err *selection_page(const struct selection *selection, const struct selec
 			   uint64_t skip, uint64_t count, struct arena *arena,
 			   const uint64_t **rows_ret, uint64_t *count_ret)
 {
-	struct keys keys = { .selection = selection, .order = order };
+	CLEAN(sort_keys_deinit) struct sort_keys keys = { 0 };
 	uint64_t *rows;
 	struct err *err;
 
@@ -416,12 +313,9 @@ struct err *selection_page(const struct selection *selection, const struct selec
 	rows = arena_array(arena, count, sizeof(*rows));
 	if (!rows)
 		return err_nomem();
-	err = facts_prepare(selection->facts, order->field->facts);
-	if (!err && order->field->type == FIELD_TEXT)
-		err = ranks_find(&keys);
+	err = sort_keys_init(&keys, selection, order);
 	if (!err)
 		err = page_find(&keys, skip, count, rows);
-	map_deinit(&keys.ranks);
 	if (err)
 		return err;
 	*rows_ret = rows;

@@ -82,6 +82,41 @@ static void a_page_is_found_without_the_rest(void **state)
 	tape_unmake(&tape);
 }
 
+static void check_permutation(struct random_tape *tape, const struct selection *selection,
+			      const char *sort)
+{
+	struct selection_order order;
+	const uint64_t *expected;
+	const uint32_t *rows;
+	uint64_t count;
+
+	assert_null(selection_order_parse(sort, &order));
+	assert_null(selection_sorted(selection, &order, 0, 0, &tape->arena, &expected, &count));
+	assert_null(selection_permute(selection, &order, &tape->arena, &rows));
+	assert_int_equal(count, selection->count);
+	for (uint64_t i = 0; i < count; i++)
+		assert_int_equal(rows[i], expected[i]);
+}
+
+static void all_rows_can_be_had_in_an_order(void **state)
+{
+	static const char *const filters[] = { "", "size >= 100", "leaked", "size = 7",
+					       "size > 1G" };
+	struct random_tape tape;
+
+	(void)state;
+	tape_make(&tape, 12, BIG);
+	for (size_t f = 0; f < array_size(filters); f++) {
+		const struct selection *selection = select_by(&tape, filters[f]);
+
+		for (size_t i = 0; i < array_size(sorts); i++) {
+			if (!strstr(sorts[i], "time") || strstr(sorts[i], "_time"))
+				check_permutation(&tape, selection, sorts[i]);
+		}
+	}
+	tape_unmake(&tape);
+}
+
 /* Whatever comes before it: some values are made of more than a column, of some rows alone. */
 static void a_row_has_the_same_values_in_any_order(void **state)
 {
@@ -413,6 +448,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_page_is_a_part_of_the_sorted_list),
 		cmocka_unit_test(a_page_is_found_without_the_rest),
+		cmocka_unit_test(all_rows_can_be_had_in_an_order),
 		cmocka_unit_test(a_row_has_the_same_values_in_any_order),
 		cmocka_unit_test(a_groups_filter_selects_just_the_group),
 		cmocka_unit_test(curves_are_what_was_alive_at_each_moment),

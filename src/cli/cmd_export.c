@@ -86,10 +86,9 @@ static struct err *moment_check(const struct export_format *format, const char *
 
 /* What is said of all stacks: of the selection, or of it at the moment that is asked for. */
 static struct err *sums_choose(const struct selection *selection, const char *at,
-			       struct arena *arena, struct sums *sums_ret)
+			       struct arena *arena, uint64_t *ns_ret, struct sums *sums_ret)
 {
 	struct moment moment;
-	uint64_t ns;
 	struct err *err;
 
 	if (!at) {
@@ -98,10 +97,10 @@ static struct err *sums_choose(const struct selection *selection, const char *at
 	}
 	err = moment_parse(at, &moment);
 	if (!err)
-		err = moment_ns(&moment, selection->model, &ns);
+		err = moment_ns(&moment, selection->model, ns_ret);
 	return err ? err_wrap(err, "--at")
-		   : sums_at(selection->model, selection_is_all(selection) ? NULL : selection, ns,
-			     arena, sums_ret);
+		   : sums_at(selection->model, selection_is_all(selection) ? NULL : selection,
+			     *ns_ret, arena, sums_ret);
 }
 
 static struct err *export_write(const struct export_format *format,
@@ -116,6 +115,7 @@ static struct err *export_write(const struct export_format *format,
 	const struct selection_settings part = reading_part(&options->part);
 	const struct selection *selection;
 	struct sums sums = { 0 };
+	uint64_t at_ns = 0;
 	struct err *err = reading_symbols_init(&symbols, &options->symbols, tape_path);
 
 	if (!err)
@@ -128,7 +128,7 @@ static struct err *export_write(const struct export_format *format,
 		return err_nomem();
 	err = selection_make(model, names, &part, &arena, &selection);
 	if (!err)
-		err = sums_choose(selection, options->at, &arena, &sums);
+		err = sums_choose(selection, options->at, &arena, &at_ns, &sums);
 	if (err)
 		return err;
 	return format->write(
@@ -138,6 +138,7 @@ static struct err *export_write(const struct export_format *format,
 			.names = names,
 			.selection = selection,
 			.sums = sums,
+			.at_ns = options->at ? &at_ns : NULL,
 			.metric = (enum metric)options->metric,
 			.mode = options->shows_all ? WALK_ALL : WALK_FOLD,
 		},

@@ -16,7 +16,8 @@ struct export_context {
 	const struct model *model;
 	struct names *names;
 	const struct selection *selection; /* what is written of the tape: all, or a part */
-	struct sums sums;		   /* of the selection */
+	struct sums sums;		   /* of the selection, or of it at a moment */
+	const uint64_t *at_ns;		   /* that moment; NULL: the whole run */
 	enum metric metric;
 	enum walk_mode mode;
 };

@@ -139,9 +139,9 @@ struct err *groups_add_lifetimes(const struct selection *selection, struct group
 				 enum walk_mode mode, struct arena *arena);
 
 /*
- * In another order a part of groups that were found: sorted, and skip and count applied. By what
- * was not asked for when they were found they cannot be sorted. places says where in `all` each
- * was.
+ * A part of groups of which all were found, in another order: sorted, skip and count applied. By
+ * what was not asked for when they were found they cannot be sorted. places says where in `all`
+ * each was.
  */
 struct err *groups_page(const struct groups *all, const struct group_settings *settings,
 			struct arena *arena, struct groups *page_ret, const uint32_t **places_ret);

@@ -1,4 +1,6 @@
 /* Groups that were found once, shown a page at a time. */
+#include <assert.h>
+
 #include "base/sort.h"
 #include "query/grouping.h"
 
@@ -26,13 +28,19 @@ struct err *groups_page(const struct groups *all, const struct group_settings *s
 	struct groups page = { .total_count = all->total_count, .by = all->by };
 	struct group *items = arena_array(arena, all->count, sizeof(*items));
 	uint32_t *places = arena_array(arena, all->count, sizeof(*places));
+	uint32_t *place_of = arena_array(arena, all->count, sizeof(*place_of));
 	const uint64_t skip = u64_min(settings->skip, all->count);
 
-	if (!items || !places)
+	if (!items || !places || !place_of)
 		return err_nomem();
+	/* Equal ones come out in the order in which they were found, as if they had been found
+	 * anew. */
 	for (uint32_t i = 0; i < all->count; i++) {
-		items[i] = all->items[i];
-		items[i].number = i;
+		const uint32_t number = all->items[i].number;
+
+		assert(number < all->count);
+		items[number] = all->items[i];
+		place_of[number] = i;
 	}
 	if (!sort_stable(items, all->count, sizeof(*items), group_compare, &settings->order))
 		return err_nomem();
@@ -41,7 +49,7 @@ struct err *groups_page(const struct groups *all, const struct group_settings *s
 	if (settings->count)
 		page.count = u64_min(page.count, settings->count);
 	for (size_t i = 0; i < page.count; i++)
-		places[i] = page.items[i].number;
+		places[i] = place_of[page.items[i].number];
 	*page_ret = page;
 	*places_ret = places;
 	return NULL;

@@ -8,7 +8,7 @@ const esbuild = createRequire(join(web, "package.json"))("esbuild");
 const [entry, outfile] = process.argv.slice(2);
 // What modules of the app look at when they are loaded.
 const banner = `
-globalThis.document ??= { documentElement: { dataset: {} } };
+globalThis.document ??= { documentElement: { dataset: {} }, getElementById: () => null };
 globalThis.location ??= { hash: "", origin: "http://127.0.0.1" };
 globalThis.sessionStorage ??= { getItem: () => null, setItem: () => undefined };
 globalThis.localStorage ??= { getItem: () => null, setItem: () => undefined };

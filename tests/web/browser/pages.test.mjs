@@ -1,0 +1,150 @@
+// Every page in both themes and two sizes: it loads, nothing on the console, nothing from elsewhere, nothing axe finds; then what
+// each page is for.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { clean, open, param, settled, THEMES, violations } from "./harness.mjs";
+
+const PAGES = ["flame", "tree", "sites", "allocations", "source", "leaks", "lifetimes", "space", "threads", "maps", "compare", "console"];
+
+for (const name of PAGES)
+	test(`${name} loads without a fault in both themes and sizes`, async () => {
+		for (const theme of THEMES)
+			for (const [width, height] of [[1440, 900], [1024, 768]]) {
+				const page = await open(`#/${name}`, { theme, width, height });
+				await page.waitForFunction((id) => document.querySelector(`.rail-link[aria-current]`)?.getAttribute("href")?.startsWith(`#/${id}`), name);
+				await settled(page);
+				assert.deepEqual(await violations(page), [], `${name} ${theme} ${width}`);
+				await clean(page);
+			}
+	});
+
+test("the flame graph zooms by keys, goes back, searches and opens a function", async () => {
+	const page = await open("#/flame?m=allocated");
+	const canvas = page.locator("canvas.flame-canvas");
+	await canvas.focus();
+	await page.keyboard.press("ArrowDown");
+	await page.keyboard.press("ArrowDown");
+	assert.match(await page.locator("[role=treeitem]").innerText(), /%/);
+	await page.keyboard.press("Enter");
+	await page.waitForFunction(() => location.hash.includes("z="));
+	await settled(page);
+	await page.getByRole("complementary", { name: "Selected function" }).waitFor();
+	await page.goBack();
+	await page.waitForFunction(() => !location.hash.includes("z="));
+	await page.getByRole("searchbox").fill("main");
+	await page.locator(".flame-search output").waitFor();
+	assert.match(await page.locator(".flame-search output").innerText(), /^\d+ · [\d.]+ %/);
+	assert.equal(await param(page, "find"), "main");
+	await clean(page);
+});
+
+test("a click into the flame graph zooms to what is under the pointer", async () => {
+	const page = await open("#/flame?m=count");
+	const box = await page.locator("canvas.flame-canvas").boundingBox();
+	await page.mouse.click(box.x + 40, box.y + 31);
+	await page.waitForFunction(() => /[?&]z=[0-9a-f]{16}(&|$)/.test(location.hash));
+	await settled(page);
+	assert.equal(await page.locator(".crumbs li").count(), 2);
+	await page.keyboard.press("Escape");
+	await page.waitForFunction(() => !location.hash.includes("z="));
+	await clean(page);
+});
+
+test("layouts, measures and the table twin keep the selection", async () => {
+	const page = await open("#/flame?m=allocated");
+	await page.locator("canvas.flame-canvas").focus();
+	await page.keyboard.press("i");
+	await page.waitForFunction(() => location.hash.includes("lay=inverted"));
+	await page.keyboard.press("3");
+	await page.waitForFunction(() => location.hash.includes("m=count"));
+	await settled(page);
+	await page.keyboard.press("t");
+	await page.waitForFunction(() => location.hash.startsWith("#/tree"));
+	assert.equal(await param(page, "m"), "count");
+	await settled(page);
+	const grid = page.getByRole("treegrid");
+	await grid.focus();
+	const before = await grid.getAttribute("aria-rowcount");
+	await page.keyboard.press("ArrowDown");
+	await page.keyboard.press("*");
+	await page.waitForFunction((n) => document.querySelector("[role=treegrid]").getAttribute("aria-rowcount") !== n, before);
+	await clean(page);
+});
+
+test("totals of the pages are one", async () => {
+	const page = await open("#/allocations");
+	const whole = Number((await page.locator(".list-tools .note").innerText()).replace(/\D/g, ""));
+	await page.evaluate(() => { location.hash = "#/console?sql=SELECT+count(*)+FROM+allocations"; });
+	await page.locator(".sql-result [role=gridcell]").first().waitFor();
+	assert.equal(Number((await page.locator(".sql-result [role=gridcell]").first().innerText()).replace(/\D/g, "")), whole);
+	await page.evaluate(() => { location.hash = "#/tree?m=count"; });
+	await page.getByRole("treegrid").waitFor();
+	await settled(page);
+	assert.match(await page.locator("[role=treegrid] [role=row]").nth(1).innerText(), /%/);
+	await clean(page);
+});
+
+test("a row of call sites opens, and its stack leads to the flame graph", async () => {
+	const page = await open("#/sites");
+	await page.getByRole("grid", { name: "Call sites" }).focus();
+	await page.keyboard.press("ArrowDown");
+	await page.keyboard.press("Enter");
+	await page.locator(".stack li a").first().click();
+	await page.waitForFunction(() => location.hash.startsWith("#/flame") && /[?&]s=[0-9a-f]{16}/.test(location.hash));
+	await settled(page);
+	await clean(page);
+});
+
+test("an allocation opens with both stacks, and a sort is kept in the address", async () => {
+	const page = await open("#/allocations");
+	await page.getByRole("button", { name: /^Size/ }).click();
+	await page.waitForFunction(() => location.hash.includes("sort=size"));
+	await settled(page);
+	await page.getByRole("grid", { name: "Allocations" }).focus();
+	await page.keyboard.press("Enter");
+	await page.getByRole("region", { name: /^Allocated by/ }).waitFor();
+	await page.getByRole("heading", { name: "Next to it in memory" }).waitFor();
+	await page.keyboard.press("Escape");
+	assert.equal(await page.locator(".vgrid-detail").count(), 0);
+	await clean(page);
+});
+
+test("names that are markup are text", async () => {
+	const page = await open("#/sites");
+	await settled(page);
+	assert.equal(await page.locator("main img, main script").count(), 0);
+	await clean(page);
+});
+
+test("the source page shows the program with its figures", async () => {
+	const page = await open("#/source?m=allocated");
+	await page.locator(".source-line.hot").first().waitFor();
+	assert.ok(await page.locator(".source-line .tok-keyword").count() > 0);
+	await page.keyboard.press("n");
+	await page.waitForFunction(() => /[?&]line=\d+/.test(location.hash));
+	await clean(page);
+});
+
+test("a statement that is wrong says so, and the next one works", async () => {
+	const page = await open("#/console");
+	await page.getByRole("textbox", { name: "SQL statement" }).fill("SELEC 1");
+	await page.keyboard.press("Control+Enter");
+	await page.getByRole("alert").waitFor();
+	await page.getByRole("textbox", { name: "SQL statement" }).fill("SELECT 6 * 7 AS answer");
+	await page.keyboard.press("Escape");
+	await page.keyboard.press("Control+Enter");
+	await page.getByText("42", { exact: true }).waitFor();
+	await clean(page, /400/);
+});
+
+test("every page of the rail is reached by its key", async () => {
+	const page = await open();
+	for (const [key, id] of [["f", "flame"], ["t", "tree"], ["s", "sites"], ["a", "allocations"], ["c", "source"], ["l", "leaks"], ["i", "lifetimes"], ["p", "space"], ["h", "threads"], ["m", "maps"], ["d", "compare"], ["q", "console"], ["o", "overview"]]) {
+		await page.evaluate(() => document.activeElement?.blur());
+		await page.keyboard.press("g");
+		await page.keyboard.press(key);
+		await page.waitForFunction((name) => location.hash.startsWith(`#/${name}`), id);
+		await settled(page);
+	}
+	await clean(page);
+});

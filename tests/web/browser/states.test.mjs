@@ -1,0 +1,112 @@
+// What the frame shows when a tape is not simply there: still being read, growing, with losses, gone. The server's own answer about
+// its tapes is altered on the way.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { clean, open, param, settled, violations } from "./harness.mjs";
+
+// Every /info passes through change(answer) from now on.
+async function alter(page, change) {
+	await page.route("**/api/v1/info", async (route) => {
+		const answer = await (await route.fetch()).json();
+		change(answer);
+		await route.fulfill({ json: answer });
+	});
+	await page.reload();
+}
+
+test("a tape that is being read shows how far, and then itself", async () => {
+	const page = await open();
+	let loading = true;
+	await alter(page, (info) => {
+		const { id, file, tape_bytes } = info.tapes[0];
+		if (loading)
+			info.tapes[0] = { id, file, state: "loading", gen: 0, error: null, progress: { done: 250, total: 1000 }, tape_bytes };
+	});
+	await page.getByRole("heading", { name: "Reading program.mtape" }).waitFor();
+	assert.match(await page.locator("header.top").innerText(), /Loading 25 %/);
+	assert.deepEqual(await violations(page), []);
+	loading = false;
+	await page.getByRole("link", { name: /Peak heap/ }).waitFor();
+	await settled(page);
+	await clean(page);
+});
+
+test("a tape that cannot be read says why", async () => {
+	const page = await open();
+	await alter(page, (info) => {
+		const { id, file } = info.tapes[0];
+		info.tapes[0] = { id, file, state: "failed", gen: 0, error: "not a tape of this version", progress: null, tape_bytes: 7 };
+	});
+	await page.getByText("not a tape of this version").waitFor();
+	assert.deepEqual(await violations(page), []);
+	await clean(page);
+});
+
+test("losses make sums lower bounds, and it is said", async () => {
+	const page = await open();
+	await alter(page, (info) => { info.tapes[0].lost_events = 12345; });
+	await page.getByText(/12,345 events could not be recorded/).waitFor();
+	assert.match(await page.locator("main").getByRole("link", { name: /^Allocated/ }).innerText(), /\u2265/);
+	assert.deepEqual(await violations(page), []);
+	await settled(page);
+	await clean(page);
+});
+
+test("a tape that grows is asked again when it has grown, and only then", async () => {
+	const page = await open();
+	let gen = 1, summaries = 0;
+	page.on("request", (r) => { if (/\/api\/v1\/summary/.test(r.url())) summaries++; });
+	await alter(page, (info) => { Object.assign(info.tapes[0], { state: "live", gen }); });
+	await page.getByText("Not freed yet").waitFor();
+	await settled(page);
+	const first = summaries;
+	await page.waitForTimeout(2600); // it looks every two seconds
+	assert.equal(summaries, first);
+	gen = 2;
+	await page.waitForRequest(/\/api\/v1\/summary/);
+	assert.equal(await page.locator(".tile.stale, .tiles.stale").count(), 0);
+	await settled(page);
+	await clean(page);
+});
+
+test("an address of another tape says that the server does not have it", async () => {
+	const page = await open("#/overview?v=1&c=00000000000000000000000000000000");
+	await page.getByRole("heading", { name: "The server does not have this tape" }).waitFor();
+	await page.getByRole("link", { name: "Show the one it has" }).click();
+	await page.getByRole("link", { name: /Peak heap/ }).waitFor();
+	await settled(page);
+	await clean(page);
+});
+
+test("a page that is not there leads back", async () => {
+	const page = await open("#/nowhere?v=1");
+	await page.getByRole("heading", { name: /There is no page/ }).waitFor();
+	assert.deepEqual(await violations(page), []);
+	await clean(page);
+});
+
+test("a filter in the address that cannot be read is marked, and can be removed", async () => {
+	const page = await open("#/overview?v=1&q=nonsense+%3D+1");
+	await page.locator(".filter-verdict.bad").waitFor();
+	await page.getByRole("button", { name: "Remove nonsense = 1" }).click();
+	assert.equal(await param(page, "q"), null);
+	await page.getByRole("link", { name: /Peak heap/ }).waitFor();
+	await settled(page);
+	await clean(page, /status of 400/);
+});
+
+test("at 400 % zoom nothing is wider than the window", async () => {
+	const page = await open("", { width: 360, height: 256 });
+	assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+	assert.deepEqual(await violations(page), []);
+	await clean(page);
+});
+
+test("the page keeps little", async () => {
+	const page = await open();
+	const client = await page.context().newCDPSession(page);
+	await client.send("HeapProfiler.collectGarbage");
+	const { usedSize } = await client.send("Runtime.getHeapUsage");
+	assert.ok(usedSize < 40e6, `${usedSize} bytes of heap`);
+	await clean(page);
+});

@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Flame } from "../../../web/src/api/types";
+import { namespaceOf } from "../../../web/src/flame/colours";
+import { boxAt, boxByPath, childrenOf, graphOf, largestOf, matchesOf, nameOf, pathOf, searchOf, stepFrom } from "../../../web/src/flame/graph";
+
+/* A tree with random shares, merged slivers at the end of some. */
+function random(seed: number): Flame {
+	const next = () => { seed = (seed * 1103515245 + 12345) % 2147483648; return seed / 2147483648; };
+	const names = ["all", "main", "a::b", "a::c", "parse", "list_grow", "x"];
+	const flame: Flame = {
+		gen: 0, ms: 0, m: "peak", total: 100000, unit: "bytes", boxes: 0, of: 0, root: [], root_names: [], names, modules: ["p"], hashes: names.map((_, i) => `${i}`.padStart(16, "0")),
+		name_module: names.map(() => 0), role: names.map(() => 0), parent: [-1], name: [0], value: [100000], self: [0], begin: [0], count: [1], depth: [0], file: [null], line: [0],
+	};
+	for (let box = 0; box < flame.value.length && flame.value.length < 400; box++) {
+		let rest = flame.value[box]!, begin = flame.begin[box]!;
+		if (flame.name[box]! < 0 || flame.depth[box]! > 12)
+			continue;
+		const kids = Math.floor(next() * 4);
+		for (let i = 0; i < kids && rest > 10; i++) {
+			const value = Math.floor(rest * next() * .8), merged = i === kids - 1 && i > 0;
+			if (value <= 0)
+				break;
+			flame.parent.push(box); flame.name.push(merged ? -1 : 1 + ((box + i) % (names.length - 1))); flame.value.push(value); flame.self.push(0); flame.begin.push(begin);
+			flame.count.push(3); flame.depth.push(flame.depth[box]! + 1); flame.file.push(null); flame.line.push(0);
+			begin += value;
+			rest -= value;
+		}
+		flame.self[box] = rest;
+	}
+	return flame;
+}
+
+test("children and what is its own add up to every box", () => {
+	for (let seed = 1; seed < 20; seed++) {
+		const graph = graphOf(random(seed));
+		graph.flame.value.forEach((value, box) => {
+			const kids = [...childrenOf(graph, box)].reduce((sum, kid) => sum + graph.flame.value[kid]!, 0);
+			assert.ok(kids <= value);
+			for (const kid of childrenOf(graph, box))
+				assert.equal(graph.flame.parent[kid], box);
+		});
+		assert.equal(graph.rows.reduce((n, row) => n + row.length, 0), graph.flame.value.length);
+	}
+});
+
+test("the box under the pointer is the one a search of all boxes finds", () => {
+	for (let seed = 1; seed < 12; seed++) {
+		const graph = graphOf(random(seed)), { begin, value, depth } = graph.flame;
+		for (let d = 0; d < graph.rows.length + 1; d++)
+			for (let at = -10; at <= 100010; at += 997) {
+				const expected = begin.findIndex((b, i) => depth[i] === d && at >= b && at < b + value[i]!);
+				assert.equal(boxAt(graph, d, at), expected, `seed ${seed}, depth ${d}, at ${at}`);
+			}
+	}
+});
+
+test("a path leads back to its box", () => {
+	const graph = graphOf(random(7));
+	graph.flame.value.forEach((_, box) => {
+		const path = pathOf(graph, box), found = boxByPath(graph, path);
+		if (path.every((hash) => hash !== "")) /* two siblings of one name: the first */
+			assert.deepEqual(pathOf(graph, found), path);
+	});
+	assert.equal(boxByPath(graph, ["ffffffffffffffff"]), -1);
+	assert.equal(boxByPath(graph, []), 0);
+});
+
+test("matches within matches count once", () => {
+	for (let seed = 1; seed < 20; seed++) {
+		const graph = graphOf(random(seed)), { boxes, value } = matchesOf(graph, /^a::/u);
+		const is = (box: number) => box > 0 && /^a::/.test(nameOf(graph, box));
+		let union = 0;
+		graph.flame.value.forEach((v, box) => {
+			if (!is(box))
+				return;
+			for (let up = graph.flame.parent[box]!; up >= 0; up = graph.flame.parent[up]!)
+				if (is(up))
+					return;
+			union += v;
+		});
+		assert.equal(value, union);
+		assert.equal(boxes.length, graph.flame.value.filter((_, box) => is(box)).length);
+	}
+	assert.deepEqual(matchesOf(graphOf(random(3)), null).boxes, []);
+});
+
+test("a search is a regular expression where it is one, and capitals count if there are any", () => {
+	assert.ok(searchOf("hash.*grow")!.test("HashTable::grow"));
+	assert.ok(!searchOf("Hash.*Grow")!.test("HashTable::grow"));
+	assert.ok(searchOf("operator new(")!.test("operator new(unsigned long)"));
+	assert.ok(searchOf("a[")!.test("a[0]"));
+	assert.equal(searchOf(""), null);
+});
+
+test("arrows go to the caller, the largest callee and the neighbours, and stay at the edge", () => {
+	const graph = graphOf(random(5)), first = childrenOf(graph, 0)[0]!;
+	assert.equal(stepFrom(graph, 0, "parent"), 0);
+	assert.equal(stepFrom(graph, 0, "child"), first);
+	assert.equal(stepFrom(graph, first, "parent"), 0);
+	assert.equal(stepFrom(graph, 0, "next"), 0);
+	for (const row of graph.rows)
+		row.forEach((box, i) => {
+			assert.equal(stepFrom(graph, box, "next"), row[i + 1] ?? box);
+			assert.equal(stepFrom(graph, box, "previous"), row[i - 1] ?? box);
+		});
+});
+
+test("the largest box of a function", () => {
+	const graph = graphOf(random(9)), best = largestOf(graph, graph.flame.hashes[2]!);
+	for (let box = 0; box < graph.flame.value.length; box++)
+		if (graph.flame.name[box] === 2)
+			assert.ok(graph.flame.value[box]! <= graph.flame.value[best]!);
+	assert.equal(largestOf(graph, "ffffffffffffffff"), -1);
+});
+
+test("namespaces of names", () => {
+	for (const [name, space] of [["arrow::Buffer::Make", "arrow"], ["PyList_New", "PyList"], ["_PyEval_EvalFrame", "PyEval"], ["main", ""], ["operator new(unsigned long)", ""], ["<img src=x>", ""]])
+		assert.equal(namespaceOf(name!), space, name);
+});

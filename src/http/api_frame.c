@@ -40,9 +40,7 @@ struct function {
 
 static uint32_t name_of(const struct function *function)
 {
-	const struct focus_place *place = &function->focus.places[0];
-
-	return names_frames(function->names, place->stack).frames[place->frame].name;
+	return focus_frame(function->names, &function->focus.places[0])->name;
 }
 
 static struct err *inside_find(struct function *function)
@@ -115,8 +113,7 @@ static struct err *lines_find(struct function *function)
 	}
 	for (size_t i = 0; i < function->focus.count && !err; i++) {
 		const struct focus_place *place = &function->focus.places[i];
-		const struct name_frame *frame =
-			&names_frames(function->names, place->stack).frames[place->frame];
+		const struct name_frame *frame = focus_frame(function->names, place);
 
 		if (frame->file && frame->line && totals[place->stack] > 0)
 			err = line_add(function, &by_line, frame, totals[place->stack]);

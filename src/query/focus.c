@@ -117,6 +117,34 @@ static struct err *places_collect(struct fits *fits, const struct model *model, 
 	return NULL;
 }
 
+static const struct name_frame special_frames[CAPTURE_STACK_FIRST] = {
+	[CAPTURE_STACK_TRUNCATED] = { .name = NAME_TRUNCATED },
+	[CAPTURE_STACK_NONE] = { .name = NAME_NO_STACK },
+};
+
+const struct name_frame *focus_frame(struct names *names, const struct focus_place *place)
+{
+	if (place->stack < CAPTURE_STACK_FIRST)
+		return &special_frames[place->stack];
+	return &names_frames(names, place->stack).frames[place->frame];
+}
+
+/* What stands for stacks, or parts of them, that are not known. */
+static bool specials_collect(const struct fits *fits, const struct sums *sums, const uint8_t *used,
+			     struct focus_places *places)
+{
+	static const uint32_t stacks[] = { CAPTURE_STACK_TRUNCATED, CAPTURE_STACK_NONE };
+
+	for (size_t i = 0; i < array_size(stacks) && !fits->word; i++) {
+		const uint32_t stack = stacks[i];
+
+		if ((used[stack] || sums->stacks[stack].allocated.count > 0) &&
+		    fits_ask(fits, special_frames[stack].name) == FIT_FULL)
+			return focus_places_push(places, (struct focus_place) { .stack = stack });
+	}
+	return true;
+}
+
 static struct err *places_take(const struct focus_places *places, struct arena *arena,
 			       struct focus *focus_ret)
 {
@@ -137,8 +165,10 @@ static struct err *find(struct fits *fits, const struct sums *sums, struct focus
 	CLEAN(free) uint8_t *used = mark_used(sums);
 	enum fit least;
 
-	if (!used)
+	if (!used || !specials_collect(fits, sums, used, places))
 		return err_nomem();
+	if (places->count > 0)
+		return NULL;
 	least = best_fit(fits, sums->model, used);
 	if (least == FIT_NOT && fits->word)
 		return err_new(ERR_NOT_FOUND, "no function '%s' in any stack that allocated",

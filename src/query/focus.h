@@ -26,7 +26,16 @@ struct focus {
 struct err *focus_find(const struct sums *sums, struct names *names, const char *word,
 		       struct arena *arena, struct focus *focus_ret);
 
-/* The same of a function by its name_hash. ERR_NOT_FOUND: it is in no stack that allocated. */
+/*
+ * The frame of a place. What stands for stacks that are not known, or for frames further out, is a
+ * place as well, of the special stack with that meaning.
+ */
+const struct name_frame *focus_frame(struct names *names, const struct focus_place *place);
+
+/*
+ * The same of a function by its name_hash, or of what stands for none. ERR_NOT_FOUND: it is in no
+ * stack that allocated.
+ */
 struct err *focus_find_hash(const struct sums *sums, struct names *names, uint64_t hash,
 			    struct arena *arena, struct focus *focus_ret);
 

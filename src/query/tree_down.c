@@ -183,10 +183,8 @@ static struct err *focus_place(struct descent *descent, const struct focus *focu
 
 	for (size_t i = 0; i < focus->count; i++) {
 		const struct focus_place *place = &focus->places[i];
-		const struct name_frames frames =
-			names_frames(descent->builder->names, place->stack);
-		const struct branch branch = { &frames.frames[place->frame], place->stack,
-					       place->frame };
+		const struct branch branch = { focus_frame(descent->builder->names, place),
+					       place->stack, place->frame };
 
 		if (!branches_push(&descent->branches, branch))
 			return err_nomem();

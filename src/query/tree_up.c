@@ -33,8 +33,7 @@ static struct err *climbers_focus(const struct builder *builder, struct climbers
 
 	for (size_t i = 0; i < focus->count; i++) {
 		const struct focus_place *place = &focus->places[i];
-		const struct name_frames frames = names_frames(builder->names, place->stack);
-		struct climber climber = { .first = &frames.frames[place->frame],
+		struct climber climber = { .first = focus_frame(builder->names, place),
 					   .sums = &builder->totals[place->stack] };
 
 		if (metric_value(builder->settings->metric, climber.sums) == 0)
@@ -43,6 +42,7 @@ static struct err *climbers_focus(const struct builder *builder, struct climbers
 					  builder->settings->mode);
 		climber.walk.at = place->frame + 1;
 		climber.walk.has_shown = true;
+		climber.walk.is_ended = place->stack < CAPTURE_STACK_FIRST; /* nothing is known */
 		if (!climbers_push(climbers, climber))
 			return err_nomem();
 	}

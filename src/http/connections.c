@@ -43,6 +43,7 @@ struct connection *connections_begin(struct connections *connections, int fd, un
 	connection->fd = fd;
 	connection->until_ns = now_ns() + seconds * NS_PER_S;
 	pthread_mutex_lock(&connections->lock);
+	connection->cancel = connections->is_ending;
 	connection->next = connections->first;
 	connections->first = connection;
 	connections->count++;
@@ -111,6 +112,7 @@ unsigned connections_watch(struct connections *connections, bool *are_any_ret)
 void connections_cancel(struct connections *connections)
 {
 	pthread_mutex_lock(&connections->lock);
+	connections->is_ending = true;
 	for (struct connection *at = connections->first; at; at = at->next)
 		__atomic_store_n(&at->cancel, true, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&connections->lock);

@@ -31,6 +31,7 @@ struct connections {
 	unsigned pending_count; /* on their way into the list */
 	uint64_t pending_ns;	/* since when the last is */
 	unsigned max;
+	bool is_ending; /* whoever still comes is cancelled at once */
 };
 
 void connections_init(struct connections *connections, unsigned max);
@@ -55,6 +56,7 @@ void connections_enter(struct connections *connections, struct connection *conne
  */
 unsigned connections_watch(struct connections *connections, bool *are_any_ret);
 
+/* All that run, and those that are on their way. */
 void connections_cancel(struct connections *connections);
 
 #endif

@@ -33,7 +33,7 @@ static void groups_emit(struct data *data, const struct groups *groups)
 {
 	emit_object(data->emit, NULL);
 	emit_list(data->emit, "allocations");
-	for (size_t i = 0; i < groups->count; i++) {
+	for (size_t i = 0; i < groups->count && !emit_has_failed(data->emit); i++) {
 		const struct group *group = &groups->items[i];
 
 		emit_object(data->emit, NULL);

@@ -121,8 +121,8 @@ static void emit_facts(struct emit *emit, const struct report_context *context,
 void branches_emit(struct emit *emit, const struct report_context *context, const struct tree *tree,
 		   const char *direction)
 {
-	for (uint32_t node = tree_next(tree, TREE_ROOT, true); node != TREE_NONE;
-	     node = tree_next(tree, node, true)) {
+	for (uint32_t node = tree_next(tree, TREE_ROOT, true);
+	     node != TREE_NONE && !emit_has_failed(emit); node = tree_next(tree, node, true)) {
 		emit_row(emit);
 		if (direction)
 			emit_text(emit, "direction", direction);

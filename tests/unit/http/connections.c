@@ -113,7 +113,7 @@ static void who_is_gone_is_known_while_an_answer_is_found(void **state)
 static void an_end_cancels_all(void **state)
 {
 	struct connections connections;
-	struct pair one, two;
+	struct pair one, two, late;
 
 	(void)state;
 	connections_init(&connections, MAX);
@@ -122,6 +122,9 @@ static void an_end_cancels_all(void **state)
 	connections_cancel(&connections);
 	assert_true(one.connection->cancel);
 	assert_true(two.connection->cancel);
+	late = connect_one(&connections, 100); /* was on its way */
+	assert_true(late.connection->cancel);
+	end(&connections, &late);
 	end(&connections, &one);
 	end(&connections, &two);
 	connections_end(&connections, NULL);

@@ -3,7 +3,8 @@
 
 LIST names files below ROOT, one a line; an empty LIST ("-") makes an empty table. OUT_BIN is all of
 them one after the other, plain and compressed, which OUT_S puts into .rodata, and OUT_C is the table
-that says where each is. The same files make the same bytes: no times, no names of machines.
+that says where each is; behind them is the app as one file, for reports (report_page.py). The same
+files make the same bytes: no times, no names of machines.
 """
 import gzip
 import hashlib
@@ -11,6 +12,9 @@ import re
 import sys
 from pathlib import Path
 
+import report_page
+
+REPORT = "report.html"  # without a "/": no request's path is it
 TYPES = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -72,6 +76,10 @@ def main(list_path, root, out_c, out_s, out_bin):
         is_hashed = name.startswith("assets/") and HASHED.search(name) is not None
         rows.append((url_of(name), kind, etag, len(blob), len(data), len(blob) + len(data), len(packed), is_hashed))
         blob += data + packed
+    if rows:
+        page = report_page.make(Path(root), names)
+        rows.append((REPORT, TYPES[".html"], '""', len(blob), len(page), len(blob) + len(page), 0, False))
+        blob += page
     rows.sort()
     Path(out_bin).write_bytes(bytes(blob))
     Path(out_s).write_text(ASSEMBLY.format(path=Path(out_bin).resolve()))

@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/list_fields.h"
 #include "cli/reading.h"
+#include "cli/report_html.h"
 
 struct report_options {
 	const char *sort; /* NULL: the report's own */
@@ -31,6 +32,7 @@ struct report_options {
 	const char *suppressions;
 	bool no_suppressions;
 	const char *output;
+	struct report_html_options html;
 };
 
 static const struct option_row rows[] = {
@@ -80,6 +82,7 @@ static const struct option_row rows[] = {
 	  "show allocators and program start in stacks, which are folded away otherwise" },
 	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct report_options, output),
 	  "write to FILE" },
+	REPORT_HTML_OPTIONS(struct report_options, html),
 	READING_SYMBOL_OPTIONS(struct report_options, symbols),
 	{ "list", 0, NULL, OPTION_FLAG, offsetof(struct report_options, list),
 	  "list the reports there are" },
@@ -148,6 +151,19 @@ static struct err *settings_fill(const struct report *report, const struct repor
 	return report_check(report, settings);
 }
 
+/* All of the tape, so nothing that chooses. */
+static struct err *html_run(const struct report_options *options, int operand_count, char **argv)
+{
+	if (operand_count != 1)
+		return err_new(ERR_USAGE, "--html: one tape is wanted, and no report: it has all");
+	if (options->json || options->csv || options->filter || options->from || options->until ||
+	    options->at)
+		return err_new(ERR_USAGE,
+			       "--html: the file has the whole tape; --json, --csv, --filter, "
+			       "--from, --until and --at do not go with it");
+	return report_html(&options->html, &options->symbols, argv[1], options->output);
+}
+
 static struct err *report_command_run(const struct command *command, int argc, char **argv,
 				      int *exit_code)
 {
@@ -161,8 +177,12 @@ static struct err *report_command_run(const struct command *command, int argc, c
 	struct err *err = options_parse(&command->options, argc, argv, &options, &operand_count);
 
 	(void)exit_code;
+	if (!err)
+		err = report_html_check(&options.html);
 	if (err)
 		return err;
+	if (options.html.html)
+		return html_run(&options, operand_count, argv);
 	if (options.list) {
 		reports_list();
 		return NULL;

@@ -4,6 +4,7 @@
  */
 import { computed, signal } from "@preact/signals";
 import { tape, token } from "../store";
+import { isReport, packed } from "./pack";
 import type { ErrorBody } from "./types";
 
 export const API = "/api/v1/";
@@ -51,7 +52,7 @@ async function errorOf(response: Response, url: string): Promise<ApiError> {
 export async function request(url: string, init: RequestInit = {}): Promise<Response> {
 	let response: Response;
 	try {
-		response = await fetch(url, { ...init, headers: { ...authorized(), ...init.headers }, cache: "no-store" });
+		response = isReport ? await packed(url) : await fetch(url, { ...init, headers: { ...authorized(), ...init.headers }, cache: "no-store" });
 	} catch (error) {
 		if ((error as Error).name !== "AbortError")
 			server.value = { ...server.value, gone: true };

@@ -1,0 +1,96 @@
+#include "cli/report_html.h"
+
+#include <sys/stat.h>
+#include <time.h>
+
+#include "http/html_report.h"
+
+enum { QUIET_MS = 500, EVERY_MS = 100 };
+
+static const uint64_t usual_max_bytes = 4 << 20;
+
+struct progress {
+	uint64_t begin_ms;
+	uint64_t shown_ms; /* 0: nothing is shown */
+};
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* "reading the tape: 42 %", "asking: 17 answers", over itself. */
+static void progress_show(void *context, const char *what, uint64_t done, uint64_t total)
+{
+	struct progress *progress = context;
+	const uint64_t now = now_ms();
+
+	if (now - progress->begin_ms < QUIET_MS || now - progress->shown_ms < EVERY_MS)
+		return;
+	progress->shown_ms = now;
+	if (total)
+		fprintf(stderr, "\rmemtape: %s: %u %%\x1b[K", what, (unsigned)(done * 100 / total));
+	else if (done)
+		fprintf(stderr, "\rmemtape: %s: %llu answers\x1b[K", what,
+			(unsigned long long)done);
+	else
+		fprintf(stderr, "\rmemtape: %s\x1b[K", what);
+}
+
+struct err *report_html_check(const struct report_html_options *options)
+{
+	const bool has_any =
+		options->max_bytes || options->with_source || options->with_argv || options->force;
+
+	if (has_any && !options->html)
+		return err_new(ERR_USAGE, "--max-size, --with-source, --with-argv and --force are "
+					  "for --html");
+	return NULL;
+}
+
+static struct err *output_may_be(const struct report_html_options *options, const char *path)
+{
+	struct stat status;
+
+	if (!path && isatty(STDOUT_FILENO))
+		return err_new(ERR_USAGE, "--html: a file is wanted: -o report.html");
+	if (path && !options->force && stat(path, &status) == 0 && S_ISREG(status.st_mode))
+		return err_new(ERR_USAGE, "%s exists; --force overwrites it", path);
+	return NULL;
+}
+
+struct err *report_html(const struct report_html_options *options,
+			const struct reading_symbol_options *symbol_options, const char *tape_path,
+			const char *output_path)
+{
+	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
+	struct progress progress = { .begin_ms = now_ms() };
+	struct html_report report = {
+		.tape_path = tape_path,
+		.symbols = &symbols.options,
+		.version = MEMTAPE_VERSION,
+		.max_bytes = options->max_bytes ? options->max_bytes : usual_max_bytes,
+		.with_source = options->with_source,
+		.with_argv = options->with_argv,
+		.home = getenv("HOME"),
+		.context = &progress,
+	};
+	struct reading_output output;
+	struct err *err = output_may_be(options, output_path);
+
+	if (isatty(STDERR_FILENO))
+		report.progress = progress_show;
+	if (!err)
+		err = reading_symbols_init(&symbols, symbol_options, tape_path);
+	if (!err)
+		err = reading_output_open(&output, output_path, tape_path);
+	if (err)
+		return err;
+	err = html_report_write(&report, output.file);
+	if (progress.shown_ms)
+		fputs("\r\x1b[K", stderr);
+	return reading_output_close(&output, err);
+}

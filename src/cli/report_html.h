@@ -1,0 +1,41 @@
+/*
+ * report_html: `memtape report TAPE --html`, one file that opens in a browser without a server.
+ */
+#ifndef MEMTAPE_CLI_REPORT_HTML_H
+#define MEMTAPE_CLI_REPORT_HTML_H
+
+#include "cli/reading.h"
+
+struct report_html_options {
+	bool html;
+	bool force;
+	bool with_source;
+	bool with_argv;
+	uint64_t max_bytes; /* 0: not given */
+};
+
+#define REPORT_HTML_ROW(settings, member, field)                                                   \
+	(offsetof(settings, member) + offsetof(struct report_html_options, field))
+
+/* clang-format off */
+#define REPORT_HTML_OPTIONS(settings, member)                                                      \
+	{ "html", 0, NULL, OPTION_FLAG, REPORT_HTML_ROW(settings, member, html),                   \
+	  "all that a browser shows in one file (-o), which needs no server and no network" },     \
+	{ "max-size", 0, "SIZE", OPTION_BYTES, REPORT_HTML_ROW(settings, member, max_bytes),       \
+	  "--html: with less detail where the file would be larger (4MiB if not given)" },         \
+	{ "with-source", 0, NULL, OPTION_FLAG, REPORT_HTML_ROW(settings, member, with_source),     \
+	  "--html: with the text of the source files that allocate most" },                        \
+	{ "with-argv", 0, NULL, OPTION_FLAG, REPORT_HTML_ROW(settings, member, with_argv),         \
+	  "--html: with what the program was called with" },                                       \
+	{ "force", 0, NULL, OPTION_FLAG, REPORT_HTML_ROW(settings, member, force),                 \
+	  "--html: overwrite an existing FILE" }
+/* clang-format on */
+
+/* ERR_USAGE: an option that says nothing without --html. */
+struct err *report_html_check(const struct report_html_options *options);
+
+struct err *report_html(const struct report_html_options *options,
+			const struct reading_symbol_options *symbols, const char *tape_path,
+			const char *output_path);
+
+#endif

@@ -2,6 +2,7 @@
  * The flame graph on the screen: a canvas as large as its window, scrolled over the picture. A click goes into a box at once
  * with the boxes that are there; the server's answer for the new width then takes their place.
  */
+import { Fragment } from "preact";
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Flame, Hex } from "../api/types";
@@ -92,31 +93,32 @@ function useWindow(graph: Graph, wanted: Window, redraw: () => void): { current:
 
 interface Hover { box: number; ancestor: number; x: number; y: number }
 
-function Tip(props: { graph: Graph; hover: Hover }): JSX.Element {
+function Tip(props: { graph: Graph; painter: Painter; hover: Hover }): JSX.Element {
 	const { graph, hover } = props, { flame } = graph, { box } = hover;
+	const facts = props.painter.facts?.(box) ?? [
+		["Total", `${format.value(flame.value[box]!, flame.unit)} · ${format.percent(flame.value[box]! / (flame.total || 1))}`],
+		...(isMerged(graph, box) ? [] : [["Self", format.value(flame.self[box]!, flame.unit)], ["Allocations", format.exact(flame.count[box]!)]] as const),
+	];
 	const place = format.place(flame.file[box] ?? null, flame.line[box] || null), module = moduleOf(graph, box);
 	return (
 		<Tooltip x={hover.x} y={hover.y}>
 			<b class="code flame-tip-name">{nameOf(graph, box)}</b>
 			{(place || module) && <p class="flame-tip-place">{[place, module && format.baseName(module)].filter(Boolean).join(" \u00b7 ")}</p>}
-			<dl class="pairs">
-				<dt>Total</dt><dd>{format.value(flame.value[box]!, flame.unit)} · {format.percent(flame.value[box]! / (flame.total || 1))}</dd>
-				{!isMerged(graph, box) && <><dt>Self</dt><dd>{format.value(flame.self[box]!, flame.unit)}</dd>
-					<dt>Allocations</dt><dd>{format.exact(flame.count[box]!)}</dd></>}
-			</dl>
+			<dl class="pairs">{facts.map(([title, value]) => <Fragment key={title}><dt>{title}</dt><dd>{value}</dd></Fragment>)}</dl>
 			<p class="flame-tip-hint">{isMerged(graph, box) ? "Click to see them" : "Click to zoom"}</p>
 		</Tooltip>
 	);
 }
 
 /* What the ring is on, for those who do not see it. */
-function Described(props: { id: string; graph: Graph; box: number }): JSX.Element {
+function Described(props: { id: string; graph: Graph; painter: Painter; box: number }): JSX.Element {
 	const { graph, box } = props, { flame } = graph;
 	const siblings = flame.parent[box]! >= 0 ? graph.firstChild[flame.parent[box]! + 1]! - graph.firstChild[flame.parent[box]!]! : 1;
 	const place = flame.parent[box]! >= 0 ? graph.children.indexOf(box) - graph.firstChild[flame.parent[box]!]! + 1 : 1;
 	return (
 		<span id={props.id} role="treeitem" class="sr" aria-level={flame.depth[box]! + 1} aria-posinset={place} aria-setsize={siblings} aria-selected="true">
-			{nameOf(graph, box)}, {format.value(flame.value[box]!, flame.unit)}, {format.percent(flame.value[box]! / (flame.total || 1))}
+			{nameOf(graph, box)}, {props.painter.facts?.(box).map(([title, value]) => `${title} ${value}`).join(", ") ??
+				`${format.value(flame.value[box]!, flame.unit)}, ${format.percent(flame.value[box]! / (flame.total || 1))}`}
 		</span>
 	);
 }
@@ -231,10 +233,10 @@ export function FlameCanvas(props: FlameCanvasProps): JSX.Element {
 						else if (at.box >= 0)
 							zoom(at.box);
 					}} onKeyDown={onKeyDown}>
-					{cursor >= 0 && cursor < flame.value.length && <Described id={id} graph={graph} box={cursor} />}
+					{cursor >= 0 && cursor < flame.value.length && <Described id={id} graph={graph} painter={painter} box={cursor} />}
 				</canvas>
 			</div>
-			{hover && hover.box >= 0 && hover.box < flame.value.length && <Tip graph={graph} hover={hover} />}
+			{hover && hover.box >= 0 && hover.box < flame.value.length && <Tip graph={graph} painter={painter} hover={hover} />}
 		</div>
 	);
 }

@@ -58,6 +58,8 @@ function namespaces(graph: Graph): string[] {
 export interface Painter {
 	fill: (box: number) => string;
 	legend: readonly Legend[];
+	figures?: (box: number) => string; /* at a box's right end; not given: its value and share */
+	facts?: (box: number) => readonly (readonly [title: string, value: string])[]; /* under the pointer; not given: total, self, allocations */
 }
 
 export function painterOf(graph: Graph, colouring: Colouring, theme: Theme): Painter {

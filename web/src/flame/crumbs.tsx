@@ -6,7 +6,7 @@ import { path, update } from "../store";
 
 const SHOWN = 4;
 
-export function Crumbs(props: { flame: Flame }): JSX.Element {
+export function Crumbs(props: { flame: Flame; figures?: string }): JSX.Element {
 	const { flame } = props, names = flame.root_names ?? [];
 	const steps = [{ name: "all", depth: 0 }, ...names.map((name, i) => ({ name, depth: i + 1 }))];
 	const last = steps[steps.length - 1]!, hidden = Math.max(0, steps.length - 1 - SHOWN);
@@ -19,7 +19,7 @@ export function Crumbs(props: { flame: Flame }): JSX.Element {
 						<span class="muted" aria-hidden="true">{i === 0 && hidden > 0 ? " › … ›" : " ›"}</span></li>
 				))}
 				<li aria-current="true"><b class="code ellipsis" title={last.name}>{last.name}</b>
-					<span class="muted num">{format.value(flame.value[0] ?? 0, flame.unit)}{path.value.length > 0 && ` · ${format.percent((flame.value[0] ?? 0) / (flame.total || 1))}`}</span></li>
+					<span class="muted num">{props.figures ?? <>{format.value(flame.value[0] ?? 0, flame.unit)}{path.value.length > 0 && ` · ${format.percent((flame.value[0] ?? 0) / (flame.total || 1))}`}</>}</span></li>
 			</ol>
 			{path.value.length > 0 && <button type="button" class="button small" title="One step (Esc)" onClick={() => update({ path: path.value.slice(0, -1) })}>Zoom out</button>}
 		</nav>

@@ -68,7 +68,8 @@ function label(pen: Pen, box: number, x: number, y: number, w: number, color: st
 	let room = right - left;
 	ctx.fillStyle = color;
 	if (room >= FIGURES_LEAST_PX) {
-		const value = flame.value[box]!, text = `${format.value(value, flame.unit)}  ${format.percent(total ? value / flame.total : 0)}`;
+		const value = flame.value[box]!;
+		const text = scene.painter.figures?.(box) ?? `${format.value(value, flame.unit)}  ${format.percent(total ? value / flame.total : 0)}`;
 		ctx.font = FIGURE_FONT;
 		ctx.textAlign = "right";
 		const width = ctx.measureText(text).width;

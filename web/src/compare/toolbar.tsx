@@ -1,0 +1,118 @@
+/* Above the comparison: the two sides, what of them, and for how much work. */
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import type { Tape } from "../api/types";
+import { METRIC } from "../metrics";
+import { info, metric, option, setOption, update } from "../store";
+import type { Metric } from "../url";
+import { Dot, Popover, Segmented } from "../ui/basics";
+import { IconCheck, IconChevron, IconCompare } from "../ui/icons";
+import { perParse, sidesSet, swap } from "./sides";
+import type { Sides } from "./sides";
+
+const MEASURES: readonly Metric[] = ["peak", "allocated", "count", "leaked"];
+const MORE: readonly Metric[] = ["live", "temporary", "leaked_count", "temporary_bytes", "wasted"];
+
+/* Two runs of one program have one name: then the files tell them apart. */
+export function tapeTitle(t: Tape, others: readonly Tape[]): string {
+	return others.some((o) => o.id !== t.id && o.name === t.name) ? t.file.replace(/\.mtape$/, "") : t.name;
+}
+
+function SideMenu(props: { label: string; colour: "blue" | "orange"; shown: Tape; isOne: boolean; isB: boolean; onChoose: (id: string) => void }): JSX.Element {
+	const tapes = info.value?.tapes ?? [];
+	return (
+		<Popover label={`${props.label} ${tapeTitle(props.shown, tapes)}`} class="button compare-side" button={
+			<><Dot colour={props.colour} /><span class="muted">{props.label}</span>{" "}<b class="ellipsis">{tapeTitle(props.shown, tapes)}</b><IconChevron /></>}>
+			{(close) => (
+				<>
+					<p class="menu-title">{props.label}</p>
+					{tapes.map((t) => (
+						<button key={t.id} type="button" class="menu-item" onClick={() => { close(); props.onChoose(t.id); }}>
+							{t.id === props.shown.id ? <IconCheck /> : <span class="icon" />}<b>{tapeTitle(t, tapes)}</b><span class="hint">{t.file}</span>
+						</button>
+					))}
+					{tapes.length === 1 && <p class="compare-hint">One tape is served, so two moments of it are compared. For two runs: <code>memtape serve before.mtape after.mtape</code></p>}
+				</>
+			)}
+		</Popover>
+	);
+}
+
+/* A moment is typed: 1.5s, 25%, peak, end, mark(NAME). */
+function Moment(props: { label: string; name: string; value: string }): JSX.Element {
+	const [text, setText] = useState(props.value);
+	useEffect(() => setText(props.value), [props.value]);
+	const commit = () => { if (text.trim() && text !== props.value) sidesSet({ [props.name]: text.trim() }); };
+	return (
+		<input class="field compare-moment" aria-label={props.label} title={`${props.label}: 1.5s, 25%, start, peak, end, mark(NAME)`} value={text} spellcheck={false} autocomplete="off"
+			onInput={(e) => setText(e.currentTarget.value)} onBlur={commit} onKeyDown={(e) => { if (e.key === "Enter") commit(); }} />
+	);
+}
+
+function Per(): JSX.Element {
+	const word = option("per"), isPer = word !== "";
+	const [text, setText] = useState(word || "1:1");
+	useEffect(() => { if (word) setText(word); }, [word]);
+	const isGood = perParse(text) !== null;
+	const commit = () => { if (isPer && isGood && text !== word) setOption("per", text.trim()); };
+	return (
+		<div class="row">
+			<Segmented label="Scale" value={isPer ? "per" : "absolute"} onChange={(v) => setOption("per", v === "per" ? (isGood ? text.trim() : "1:1") : null)}
+				choices={[{ value: "absolute", label: "Absolute" }, { value: "per", label: "Per unit", title: "Divided by the work each side did: requests, lines, frames" }]} />
+			{isPer && <label class="compare-per"><span class="sr">Units of work, before:after</span>
+				<input class="field compare-moment" value={text} aria-invalid={!isGood} title="Units of work that both sides did, before:after, like 1000:2500" spellcheck={false}
+					onInput={(e) => setText(e.currentTarget.value)} onBlur={commit} onKeyDown={(e) => { if (e.key === "Enter") commit(); }} /></label>}
+		</div>
+	);
+}
+
+function Measures(): JSX.Element {
+	const chosen = MORE.includes(metric.value), shown = [...MEASURES, ...(chosen ? [metric.value] : [])];
+	return (
+		<div class="row">
+			<Segmented label="Measure" value={metric.value} onChange={(m) => update({ metric: m, path: [] })}
+				choices={shown.map((m) => ({ value: m, label: m === "live" ? "Live at moments" : METRIC[m].title, title: METRIC[m].meaning }))} />
+			<Popover label="More measures" button={<>More <IconChevron /></>} class="button small">
+				{(close) => MORE.map((m) => <button key={m} type="button" class="menu-item" title={METRIC[m].meaning} onClick={() => { close(); update({ metric: m, path: [] }); }}>{m === "live" ? "Live at moments" : METRIC[m].title}</button>)}
+			</Popover>
+		</div>
+	);
+}
+
+const PRESETS: readonly (readonly [string, string])[] = [["start", "peak"], ["peak", "end"], ["25%", "75%"], ["50%", "end"]];
+
+function Presets(props: { sides: Sides }): JSX.Element {
+	const now = props.sides.at.join(" ");
+	return (
+		<Popover label="Usual pairs of moments" class="button small" button={<>Moments <IconChevron /></>}>
+			{(close) => PRESETS.map(([a, b]) => (
+				<button key={a + b} type="button" class="menu-item" onClick={() => { close(); sidesSet({ ta: a, tb: b }); }}>
+					{now === `${a} ${b}` ? <IconCheck /> : <span class="icon" />}{a} → {b}
+				</button>
+			))}
+		</Popover>
+	);
+}
+
+export function Toolbar(props: { sides: Sides }): JSX.Element {
+	const { sides } = props, { a, b, isOne } = sides;
+	const choose = (isB: boolean) => (id: string) => {
+		if (isB)
+			sidesSet({ with: id === a.id ? "self" : id, ta: null, tb: null });
+		else if (!isOne && id === b.id)
+			swap(sides);
+		else
+			sidesSet({ with: isOne ? "self" : b.id, ta: null, tb: null }, id);
+	};
+	return (
+		<div class="compare-tools" role="group" aria-label="What is compared">
+			<SideMenu label="Before" colour="blue" shown={a} isOne={isOne} isB={false} onChoose={choose(false)} />
+			{sides.hasMoments && <Moment label="Moment before" name="ta" value={sides.at[0]} />}
+			<button type="button" class="icon-button compare-swap" aria-label="Swap before and after" title="Swap (s)" onClick={() => swap(sides)}><IconCompare /></button>
+			<SideMenu label="After" colour="orange" shown={b} isOne={isOne} isB onChoose={choose(true)} />
+			{sides.hasMoments && <Moment label="Moment after" name="tb" value={sides.at[1]} />}
+			{isOne ? <Presets sides={sides} /> : <Measures />}
+			<Per />
+		</div>
+	);
+}

@@ -1,0 +1,60 @@
+/* Differences as people read them: a sign, an arrow, a share. */
+import * as format from "../format";
+
+type Unit = "bytes" | "count";
+
+/* For one unit of work there are parts of one. */
+function amount(n: number, unit: Unit): string {
+	const size = Math.abs(n);
+	if (Number.isInteger(size) || size >= 100)
+		return format.value(Math.round(size), unit);
+	return `${size.toFixed(size < 1 ? 3 : 2)}${unit === "bytes" ? " B" : ""}`;
+}
+
+export function value(n: number, unit: Unit): string {
+	return amount(n, unit);
+}
+
+/* +21.1 MiB, −49 MiB, 0 B */
+export function change(n: number, unit: Unit): string {
+	return (n > 0 ? "+" : n < 0 ? "\u2212" : "") + amount(n, unit);
+}
+
+export function exactChange(n: number, unit: Unit): string {
+	return (n > 0 ? "+" : "") + format.exactValue(n, unit);
+}
+
+/* "22.8 → 41.7 MiB": the unit once, where it is the same */
+export function pair(a: number, b: number, unit: Unit): string {
+	const [x, y] = [amount(a, unit).split(" "), amount(b, unit).split(" ")];
+	return `${x.length === 2 && x[1] === y[1] ? x[0]! : x.join(" ")} \u2192 ${y.join(" ")}`;
+}
+
+/* +44.3 %; of nothing everything is new */
+export function share(before: number, after: number): string {
+	if (before === after)
+		return "\u00b10 %";
+	if (before === 0)
+		return "new";
+	if (after === 0)
+		return "gone";
+	const part = (after - before) / before;
+	return (part > 0 ? "+" : "\u2212") + (part >= 9.995 ? format.times(after / before) : format.percent(Math.abs(part)));
+}
+
+export const arrow = (n: number) => (n > 0 ? "\u25b2" : n < 0 ? "\u25bc" : "");
+export const tone = (n: number) => (n > 0 ? "more" : n < 0 ? "less" : "");
+
+/* "std::vector<Slot>::reserve(unsigned long)" -> "std::vector<Slot>::reserve" */
+export function bare(name: string): string {
+	let depth = 0;
+	for (let i = 0; i < name.length; i++) {
+		if (name[i] === "<")
+			depth++;
+		else if (name[i] === ">" && name[i - 1] !== "-")
+			depth--;
+		else if (name[i] === "(" && depth <= 0 && i > 0 && name.slice(i - 8, i) !== "operator" && name[i - 1] !== " " && name[i - 1] !== ":")
+			return name.slice(0, i);
+	}
+	return name;
+}

@@ -70,7 +70,7 @@ function List(props: { data: Findings }): JSX.Element {
 		<div class={`findings ${all || findings.length <= FEW ? "all" : ""}`}>
 			{findings.length === 0 && <p class="finding-none">Nothing stands out on this tape.</p>}
 			<ul>{(all ? findings : findings.slice(0, SHOWN)).map((f, i) => <Item key={i} finding={f} />)}</ul>
-			{findings.length > SHOWN && <button type="button" class="link more" aria-expanded={all} onClick={() => setAll(!all)}>{all ? "Fewer" : `All ${findings.length} findings`}</button>}
+			{findings.length > SHOWN && <button type="button" class="link all-link" aria-expanded={all} onClick={() => setAll(!all)}>{all ? "Fewer" : `All ${findings.length} findings`}</button>}
 			{missing.length > 0 && <details class="missing"><summary>{missing.length === 1 ? "One thing" : `${missing.length} things`} could not be looked for</summary>
 				<ul>{missing.map((text) => <li key={text}>{text}</li>)}</ul></details>}
 		</div>

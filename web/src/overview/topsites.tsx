@@ -52,7 +52,7 @@ function Table(props: { data: Sites; rank: (typeof RANKS)[number] }): JSX.Elemen
 				<thead><tr><th scope="col">Function</th><th scope="col" class="num" aria-sort="descending">{props.rank.label} ↓</th><th scope="col" class="num">Count</th><th scope="col" class="num" title="Half of the blocks lived shorter">Life p50</th><th scope="col">Over time</th></tr></thead>
 				<tbody>{rows.map((s) => <Row key={s.key} site={s} sum={props.rank.sum(s.matched)} max={max} never={s.matched.leaked.count * 2 > s.matched.allocated.count} />)}</tbody>
 			</table>
-			<a class="link more" href={pageHref(["sites"], { metric: props.rank.metric }, { sort: props.rank.sort })}>All {format.count(props.data.count)} call sites</a>
+			<a class="link all-link" href={pageHref(["sites"], { metric: props.rank.metric }, { sort: props.rank.sort })}>All {format.count(props.data.count)} call sites</a>
 		</>
 	);
 }

@@ -70,6 +70,12 @@ CLEAN_DEFINE(sql_destroy, struct sql *);
 struct err *sql_run(struct sql *sql, const char *text, uint64_t first_line,
 		    const struct sql_sink *sink);
 
+/*
+ * A database of SQLite in the file at path, which is empty or not there: all tables but live_at,
+ * which is of one moment, with their rows.
+ */
+struct err *sql_copy(const struct model *model, struct names *names, const char *path);
+
 /* Whether the text ends where a statement ends: after a semicolon outside of quotes and comments.
  */
 bool sql_is_complete(const char *text);

@@ -342,8 +342,7 @@ static int authorize(void *context, int action, const char *first, const char *f
 static void set_limits(struct sql *sql)
 {
 	static const struct {
-		int what;
-		int most;
+		int what, most;
 	} limits[] = {
 		{ SQLITE_LIMIT_LENGTH, 16 << 20 },    { SQLITE_LIMIT_SQL_LENGTH, 1 << 20 },
 		{ SQLITE_LIMIT_COLUMN, 200 },	      { SQLITE_LIMIT_EXPR_DEPTH, 200 },
@@ -410,7 +409,8 @@ struct err *sql_adapter_open(struct sql *sql)
 		rc = add_all(sql);
 	if (rc != SQLITE_OK)
 		return err_new(ERR_UNSUPPORTED, "SQLite: %s", sqlite3_errstr(rc));
-	set_limits(sql);
+	if (!sql->is_copying)
+		set_limits(sql);
 	return NULL;
 }
 
@@ -429,7 +429,7 @@ enum sql_outcome sql_adapter_prepare(struct sql *sql, const char *text,
 
 	if (sqlite3_prepare_v2(sql->db, text, -1, &statement, rest_ret) != SQLITE_OK)
 		return SQL_FAILED;
-	if (statement && !sqlite3_stmt_readonly(statement)) {
+	if (statement && !sql->is_copying && !sqlite3_stmt_readonly(statement)) {
 		sqlite3_finalize(statement);
 		keep_error(sql, err_new(ERR_USAGE, "not a SELECT"));
 		return SQL_FAILED;

@@ -17,6 +17,8 @@ struct sql {
 	struct sql_settings settings;
 	struct sql_context context;
 	bool is_declaring; /* a table, to SQLite, which then creates one */
+	bool is_copying;   /* set before it is opened: statements are ours, may write, and have no
+			      limits */
 	struct err *stop;  /* why a table, a function or the clock ended the statement */
 };
 

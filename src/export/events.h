@@ -1,0 +1,33 @@
+/*
+ * events: allocations and frees of the selection in the order of time, in batches, with whatever
+ * columns of their rows a format needs. Memory for a batch. Internal to export.
+ *
+ *	CLEAN(events_destroy) struct events *events = events_create(selection);
+ *	while (events_next(events)) {
+ *		events_read(events, MODEL_ADDRESS, addresses);
+ *		for (size_t i = 0; i < events->count; i++) ... events->items[i] ... addresses[i]
+ */
+#ifndef MEMTAPE_EXPORT_EVENTS_H
+#define MEMTAPE_EXPORT_EVENTS_H
+
+#include "query/playback.h"
+
+struct events {
+	struct playback *playback;
+	const struct model *model;
+	size_t count; /* of this batch */
+	struct playback_event items[MODEL_BATCH];
+	uint64_t rows[MODEL_BATCH];
+};
+
+/* Needs MODEL_FULL. NULL: out of memory. */
+struct events *events_create(const struct selection *selection);
+void events_destroy(struct events *events); /* NULL is fine */
+CLEAN_DEFINE(events_destroy, struct events *);
+
+bool events_next(struct events *events); /* false: that were all */
+
+/* The column's values of the rows, count of them. */
+void events_read(const struct events *events, enum model_column column, uint64_t *values);
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * A database of SQLite with the tables of `memtape sql`, for everything that opens such a file. It
+ * is made in a file of its own, because a database is not written from its beginning to its end,
+ * and then sent; in memory is what SQLite keeps of it.
+ */
+#include <fcntl.h>
+
+#include "export/export.h"
+#include "query/sql.h"
+
+enum { PIECE_BYTES = 1 << 16 };
+
+static struct err *send(int fd, FILE *out)
+{
+	CLEAN(free) char *piece = malloc(PIECE_BYTES);
+	off_t at = 0;
+	ssize_t size;
+
+	if (!piece)
+		return err_nomem();
+	while ((size = pread(fd, piece, PIECE_BYTES, at)) > 0) {
+		if (fwrite(piece, 1, (size_t)size, out) != (size_t)size)
+			return err_errno("write");
+		at += size;
+	}
+	return size < 0 ? err_errno("read the database") : NULL;
+}
+
+static struct err *sqlite_write(const struct export_context *context, FILE *out)
+{
+	const struct selection *selection = context->selection;
+	const char *folder = getenv("TMPDIR");
+	CLEAN(str_deinit) struct str path = { 0 };
+	CLEAN(close) int fd = -1;
+	struct err *err;
+
+	if (selection->bits || selection->from_ns > 0 || selection->until_ns < UINT64_MAX)
+		return err_new(ERR_USAGE, "sqlite: a database is of a whole tape");
+	str_printf(&path, "%s/memtape-export-XXXXXX", folder && *folder ? folder : "/tmp");
+	if (path.failed)
+		return err_nomem();
+	fd = mkostemp(path.ptr, O_CLOEXEC);
+	if (fd < 0)
+		return err_errno("create %s", path.ptr);
+	err = sql_copy(context->model, context->names, path.ptr);
+	if (!err)
+		err = send(fd, out);
+	unlink(path.ptr);
+	return err;
+}
+
+const struct export_format export_sqlite = {
+	.name = "sqlite",
+	.summary = "a database with the tables of memtape sql",
+	.suffix = ".sqlite",
+	.kind = EXPORT_EVENTS,
+	.depth = MODEL_FULL,
+	.write = sqlite_write,
+};

@@ -48,7 +48,7 @@ FRAME void decode(int times)
 
 static void pause_ms(long ms)
 {
-	nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000 }, NULL);
+	nanosleep(&(struct timespec) { .tv_nsec = ms * 1000000 }, NULL);
 }
 
 static void *grow(void *unused)

@@ -38,7 +38,7 @@ function Looks(): JSX.Element {
 		<button key={label} type="button" class="menu-item" role="menuitemcheckbox" aria-checked={on} onClick={act}><span class="menu-check">{on && <IconCheck />}</span>{label}</button>
 	);
 	return (
-		<Popover label="Colour and folding" button={<>Colour: {COLOURINGS.find((c) => c.value === colouringNow())!.label} <IconChevron /></>} class="button small" end>
+		<Popover label={`Colour: ${COLOURINGS.find((c) => c.value === colouringNow())!.label}, folding`} button={<>Colour: {COLOURINGS.find((c) => c.value === colouringNow())!.label} <IconChevron /></>} class="button small" end>
 			{() => (
 				<div role="menu" aria-label="Colour and folding">
 					{COLOURINGS.map((c) => item(`by ${c.label}`, c.value === colouringNow(), () => setOption("col", c.value === "module" ? null : c.value)))}

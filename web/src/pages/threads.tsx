@@ -59,7 +59,7 @@ function Matrix(props: { data: Threads }): JSX.Element {
 				<thead><tr><th scope="col">allocated ↓ freed →</th>{columns.map((c) => <th key={String(c)} scope="col" title={c === null ? "" : name.get(c)}>{c === null ? "nobody" : c}</th>)}</tr></thead>
 				<tbody>{shown.map((row) => (
 					<tr key={row}><th scope="row">{name.get(row)}</th>{columns.map((c) => {
-						const h = cell(row, c), strength = h ? .12 + .6 * (Math.log1p(h.bytes) / Math.log1p(most)) : 0;
+						const h = cell(row, c), strength = h ? .1 + .34 * (Math.log1p(h.bytes) / Math.log1p(most)) : 0;
 						return <td key={String(c)} title={h ? `${format.exact(h.count)} blocks, ${format.exactBytes(h.bytes)}` : "none"}>{h && <i class={c === row ? "" : "foreign"} style={{ opacity: strength.toFixed(2) }} />}<span>{h ? format.bytes(h.bytes) : ""}</span></td>;
 					})}</tr>
 				))}</tbody>

@@ -1,6 +1,7 @@
 """./dev itself: what it says and how it fails."""
 import os
 import pathlib
+import pty
 import re
 import subprocess
 
@@ -47,3 +48,21 @@ def test_setup_names_what_is_missing_to_those_who_may_not_install(tmp_path):
     assert result.returncode != 0
     assert "libdw-dev" in result.stdout and "apt-get" in result.stderr
 
+
+
+def test_a_stage_says_on_a_terminal_what_it_is_at(tmp_path):
+    """All packages are there, and meson takes its time."""
+    for name, text in (("dpkg-query", "echo install ok installed"), ("node", "echo v18.20.4"), ("npm", "true"),
+                       ("meson", "echo polishing the moon; sleep 3; echo no moon; exit 1")):
+        program = tmp_path / name
+        program.write_text(f"#!/bin/sh\n{text}\n")
+        program.chmod(0o755)
+    master, slave = pty.openpty()
+    environment = dict(os.environ, MEMTAPE_BUILD=str(tmp_path / "build"), PATH=f"{tmp_path}:{os.environ['PATH']}")
+    code = subprocess.run([ROOT / "dev", "build"], env=environment, stdout=slave, stderr=slave, check=False).returncode
+    os.close(slave)
+    states = os.read(master, 1 << 16).decode().split("\r\033[K")  # of the same line
+    os.close(master)
+    assert code != 0
+    assert any(re.match(r"build +\d s   polishing the moon$", state) for state in states)
+    assert re.match(r"build +FAILED +\d s   /", states[-1]) and "    no moon" in states[-1]  # the log

@@ -5,10 +5,16 @@
 
 #include "cli/command.h"
 #include "cli/reading.h"
+#include "plot/flame.h"
 #include "query/moment.h"
+#include "report/diff_tree.h"
+
+enum { TO_REPORT = -1, TO_FLAMEGRAPH, TO_FOLDED, TO_JSON };
+
+static const char *const to_words[] = { "flamegraph", "folded", "json", NULL };
 
 struct diff_options {
-	int by;
+	int by;	    /* -1: not said */
 	int metric; /* -1: what fits the question */
 	const char *at;
 	const char *between;
@@ -19,6 +25,7 @@ struct diff_options {
 	bool json;
 	bool csv;
 	bool shows_all;
+	int to; /* TO_REPORT: rows */
 	const char *output;
 	struct reading_symbol_options symbols;
 };
@@ -43,6 +50,8 @@ static const struct option_row rows[] = {
 	  "JSON, in shapes that stay" },
 	{ "csv", 0, NULL, OPTION_FLAG, offsetof(struct diff_options, csv),
 	  "CSV with a line of names" },
+	{ "to", 't', "WHAT", OPTION_CHOICE, offsetof(struct diff_options, to),
+	  "stack by stack: a flame graph (SVG), folded stacks with two numbers, a tree", to_words },
 	{ "all-frames", 'a', NULL, OPTION_FLAG, offsetof(struct diff_options, shows_all),
 	  "keep allocators and program start in stacks, which are folded away otherwise" },
 	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct diff_options, output),
@@ -62,6 +71,7 @@ struct question {
 	uint64_t units[DIFF_SIDES];
 	struct gate gate;
 	struct diff_settings settings;
+	int to;
 };
 
 static void question_deinit(struct question *question)
@@ -150,13 +160,18 @@ static struct err *question_parse(const struct diff_options *options, int operan
 	question->selection = reading_part(&options->part);
 	if (!err)
 		err = selection_check(&question->selection);
+	if (!err && options->to != TO_REPORT &&
+	    (options->json || options->csv || options->by >= 0 || options->top > 0))
+		err = err_new(ERR_USAGE, "--to says what is written: rows, of which --by, --top, "
+					 "--json and --csv are, exclude it");
 	if (!err && options->fail_if)
 		err = err_wrap(gate_parse(options->fail_if, &question->gate), "--fail-if");
 	if (err)
 		return err;
 	settings->report.top = options->top;
 	settings->report.shows_all = options->shows_all;
-	settings->by = (enum diff_by)options->by;
+	settings->by = options->by >= 0 ? (enum diff_by)options->by : DIFF_BY_FUNCTION;
+	question->to = options->to;
 	settings->metric = question->part == PART_SPAN ? METRIC_ALLOCATED : METRIC_PEAK;
 	if (options->metric >= 0)
 		settings->metric = (enum metric)options->metric;
@@ -228,6 +243,67 @@ static struct err *tape_open(struct tape *tape, const char *path, enum model_dep
 	return tape->names ? NULL : err_nomem();
 }
 
+/* "a.mtape at 50% -> b.mtape" */
+static void add_subtitle(struct str *subtitle, const struct question *question,
+			 const struct diff_subject *subjects)
+{
+	for (unsigned side = 0; side < DIFF_SIDES; side++) {
+		const struct diff_subject *subject = &subjects[side];
+
+		str_add(subtitle, side == DIFF_A ? "A: " : " \u00b7 B: ");
+		str_add(subtitle, names_short_path(subject->path));
+		if (subject->moment)
+			str_printf(subtitle, " %s", subject->moment);
+		if (subject->units > 1)
+			str_printf(subtitle, " / %llu", (unsigned long long)subject->units);
+	}
+	if (question->selection.filter)
+		str_printf(subtitle, " \u00b7 only %s", question->selection.filter);
+}
+
+static struct err *flame_write(const struct question *question, const struct diff_subject *subjects,
+			       const struct diff_tree *tree, FILE *out)
+{
+	CLEAN(str_deinit) struct str title = { 0 };
+	CLEAN(str_deinit) struct str subtitle = { 0 };
+	CLEAN(str_deinit) struct str svg = { 0 };
+	struct err *err;
+
+	diff_add_change_words(&title, subjects, &question->settings);
+	add_subtitle(&subtitle, question, subjects);
+	err = flame_diff_svg(tree,
+			     &(struct flame_settings) {
+				     .title = str_text(&title),
+				     .subtitle = str_text(&subtitle),
+			     },
+			     &svg);
+	if (!err && fwrite(str_text(&svg), 1, svg.len, out) != svg.len)
+		err = err_errno("write");
+	return err;
+}
+
+/* Stack by stack instead of in rows. */
+static struct err *stacks_write(const struct question *question,
+				const struct diff_subject *subjects, struct arena *arena, FILE *out)
+{
+	const struct diff_settings *settings = &question->settings;
+	struct diff_side sides[DIFF_SIDES];
+	struct diff_tree tree;
+	struct err *err;
+
+	for (unsigned side = 0; side < DIFF_SIDES; side++)
+		sides[side] = (struct diff_side) { &subjects[side].sums, subjects[side].names,
+						   subjects[side].units };
+	err = diff_tree_build(sides, settings->report.shows_all ? WALK_ALL : WALK_FOLD,
+			      settings->metric, arena, &tree);
+	if (err)
+		return err;
+	if (question->to == TO_FLAMEGRAPH)
+		return flame_write(question, subjects, &tree, out);
+	return question->to == TO_FOLDED ? diff_tree_write_folded(&tree, out)
+					 : diff_tree_write_json(&tree, out);
+}
+
 static struct err *diff_answer(const struct question *question,
 			       const struct reading_symbol_options *options, bool *fails_ret,
 			       FILE *out)
@@ -256,12 +332,15 @@ static struct err *diff_answer(const struct question *question,
 	}
 	if (err)
 		return err;
-	return diff_report(subjects, &question->settings, fails_ret, out);
+	if (question->to == TO_REPORT)
+		return diff_report(subjects, &question->settings, fails_ret, out);
+	*fails_ret = diff_is_failed(subjects, question->settings.gate);
+	return stacks_write(question, subjects, &arena, out);
 }
 
 static struct err *diff_run(const struct command *command, int argc, char **argv, int *exit_code)
 {
-	struct diff_options options = { .metric = -1 };
+	struct diff_options options = { .metric = -1, .by = -1, .to = TO_REPORT };
 	CLEAN(question_deinit) struct question question = { 0 };
 	struct reading_output output;
 	int operand_count = 0;
@@ -270,6 +349,8 @@ static struct err *diff_run(const struct command *command, int argc, char **argv
 
 	if (!err)
 		err = question_parse(&options, operand_count, argv, &question);
+	if (!err && options.to == TO_FLAMEGRAPH && !options.output && isatty(STDOUT_FILENO))
+		err = err_new(ERR_USAGE, "-o FILE is wanted: a picture is no text for a terminal");
 	if (!err)
 		err = reading_output_open(&output, options.output, question.paths[DIFF_B]);
 	if (err)

@@ -28,4 +28,9 @@ uint64_t flame_value_min(uint64_t total);
 struct err *flame_svg(const struct tree *tree, const struct names *names,
 		      const struct flame_settings *settings, struct str *out);
 
+/* The same of two tapes: blue has less, orange has more. */
+struct diff_tree;
+struct err *flame_diff_svg(const struct diff_tree *tree, const struct flame_settings *settings,
+			   struct str *out);
+
 #endif

@@ -16,11 +16,11 @@
 	const { row, margin, top, char } = data.layout;
 
 	/* Frames in the order of the drawing: parents first, siblings from left to right. */
-	const frames = data.frames.map(([parent, name, value, calls, bytes, self, file, line], i) => {
+	const frames = data.frames.map(([parent, name, value, calls, bytes, self, file, line, before, after], i) => {
 		const [full, module] = data.names[name];
 		/* "0x1234 [libfoo.so+0x1234]" is shown without saying it twice. */
 		const fn = full.replace(/^0x[0-9a-f]+ \[(.*)\]$/, "$1");
-		return { i, parent, fn, module, value, calls, bytes, self, line,
+		return { i, parent, fn, module, value, calls, bytes, self, line, before, after,
 			file: file < 0 ? "" : data.files[file], children: [], x: 0, depth: 0,
 			shown: true, left: 0, width: 0, y: 0 };
 	});
@@ -60,7 +60,15 @@
 		return Number(n.toPrecision(3)) + " " + units[unit];
 	};
 	const countText = n => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
-	const valueText = n => data.is_time ? timeText(n) : data.is_bytes ? bytesText(n) : countText(n);
+	/* For one unit of work there are parts of bytes and calls. */
+	const partText = n => n < 100 && n % 1 ? n.toFixed(2) + (data.is_bytes ? " B" : "") :
+		(data.is_bytes ? bytesText : countText)(Math.round(n));
+	const valueText = n => data.is_time ? timeText(n) : partText(n / data.scale);
+	const changeOf = f => f.after - f.before;
+	const changeText = f => (changeOf(f) > 0 ? "+" : changeOf(f) < 0 ? "\u2212" : "") +
+		valueText(Math.abs(changeOf(f)));
+	const relativeText = f => f.before === f.after ? "the same" : !f.before ? "new" : !f.after ? "gone" :
+		(changeOf(f) > 0 ? "+" : "\u2212") + share(Math.abs(changeOf(f)), f.before);
 	const share = (part, whole) => (whole ? part * 100 / whole : 0).toFixed(1) + " %";
 
 	/* --- layout -------------------------------------------------------------------- */
@@ -94,7 +102,8 @@
 		const fit = Math.floor((f.width - 8) / char);
 		if (fit < 3)
 			return;
-		const value = valueText(f.value) + "  " + share(f.value, frames[0].value);
+		const value = data.is_diff ? changeText(f) + "  " + valueText(f.after) :
+			valueText(f.value) + "  " + share(f.value, frames[0].value);
 		const withValue = fit >= f.fn.length + value.length + 3;
 		const name = f.fn.length <= fit ? f.fn : withoutParameters(f.fn);
 		make("text", { x: f.left + 4, y: f.y + row - 6 }, labels,
@@ -178,7 +187,11 @@
 			y += 16;
 		}
 		y += 6;
-		const facts = [
+		const facts = data.is_diff ? [
+			[data.metric + ", before", valueText(f.before)],
+			["after", valueText(f.after)],
+			["change", `${changeOf(f) > 0 ? "\u25b2 " : changeOf(f) < 0 ? "\u25bc " : ""}${changeText(f)} \u00b7 ${relativeText(f)}`],
+			["allocations after", f.calls ? countText(f.calls) : ""]] : [
 			[data.metric, `${valueText(f.value)} \u00b7 ${share(f.value, frames[0].value)}`],
 			["of the frame it is in", parent ? share(f.value, parent.value) : ""],
 			[data.is_inverted ? "stacks that end here" : "in it alone",
@@ -199,7 +212,7 @@
 	function showTip(f, x, y) {
 		const height = card(f);
 		const left = x + 16 + CARD > width ? Math.max(4, x - CARD - 12) : x + 16;
-		const floor = window.innerHeight + window.scrollY;
+		const floor = Math.min(window.innerHeight + window.scrollY, data.layout.height);
 		const up = y + 16 + height > floor ? Math.max(window.scrollY + 4, y - height - 10) : y + 16;
 		tip.setAttribute("transform", `translate(${left} ${up})`);
 		tip.style.visibility = "visible";
@@ -230,7 +243,8 @@
 		hits = new Set();
 		box.classList.remove("bad");
 		try {
-			expression = text ? new RegExp(text, "i") : null;
+			/* Capitals count when there are some. */
+			expression = text ? new RegExp(text, /[A-Z]/.test(text) ? "" : "i") : null;
 		} catch (error) {
 			box.classList.add("bad");
 		}

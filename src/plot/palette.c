@@ -93,3 +93,39 @@ uint32_t palette_rgb(const struct name *name)
 	       channel(8, degrees, hue->saturation, shade->lightness) << 8 |
 	       channel(4, degrees, hue->saturation, shade->lightness);
 }
+
+/* --- differences --------------------------------------------------------------------------- */
+
+/* From blue over grey to orange, which people of any colour vision tell apart. */
+static const struct change {
+	const char *class;
+	uint32_t rgb; /* as in flame.css */
+} changes[PALETTE_CHANGES] = {
+	{ "d0", 0x8ca7e4 }, { "d1", 0x9db3e4 }, { "d2", 0xaebfe4 },  { "d3", 0xbfcae4 },
+	{ "d4", 0xd0d6e4 }, { "d5", 0xe1e2e4 }, { "d6", 0xe0d4c9 },  { "d7", 0xdec6af },
+	{ "d8", 0xddb994 }, { "d9", 0xdbab7a }, { "d10", 0xda9d5f },
+};
+
+/* Small changes are to be seen: of steps in each direction k is taken from (k / steps)^2 on. */
+unsigned palette_change(uint64_t before, uint64_t after)
+{
+	const unsigned same = PALETTE_CHANGES / 2;
+	const double most = (double)u64_max(before, after);
+	const double part = most > 0 ? ((double)after - (double)before) / most : 0;
+	const double size = part < 0 ? -part : part;
+	unsigned step = 0;
+
+	while (step < same && size * same * same >= ((double)step + .5) * ((double)step + .5))
+		step++;
+	return part < 0 ? same - step : same + step;
+}
+
+const char *palette_change_class(unsigned step)
+{
+	return changes[step].class;
+}
+
+uint32_t palette_change_rgb(unsigned step)
+{
+	return changes[step].rgb;
+}

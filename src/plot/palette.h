@@ -13,4 +13,11 @@ const char *palette_shade(const struct name *name); /* by function */
 /* The same as 0xrrggbb for light paper, where nobody understands CSS. */
 uint32_t palette_rgb(const struct name *name);
 
+/* Differences: a step from 0, all of it gone, over PALETTE_CHANGES / 2, the same, to all new. */
+enum { PALETTE_CHANGES = 11 };
+
+unsigned palette_change(uint64_t before, uint64_t after);
+const char *palette_change_class(unsigned step);
+uint32_t palette_change_rgb(unsigned step);
+
 #endif

@@ -87,10 +87,10 @@ static void add_reason(struct str *out, const struct diff_answer *answer, double
 		str_add(out, row->module);
 }
 
-/* "B's peak is 12.3 MiB (34.0 %) higher; 80.0 % of it from parse_chunk" */
-void diff_add_verdict(struct str *out, const struct diff_answer *answer)
+/* false: there is no change. */
+static bool add_change_words(struct str *out, const struct diff_answer *answer)
 {
-	const enum metric metric = answer->diff.metric;
+	const enum metric metric = answer->settings->metric;
 	const double change = diff_change(answer->sides, metric, answer->totals);
 	const double before = diff_value(&answer->sides[DIFF_A], metric, &answer->totals[DIFF_A]);
 	const bool is_per_unit = answer->sides[DIFF_A].units > 1 || answer->sides[DIFF_B].units > 1;
@@ -101,7 +101,7 @@ void diff_add_verdict(struct str *out, const struct diff_answer *answer)
 		str_add(out, ", per unit,");
 	if (change == 0) {
 		str_add(out, " is that of A");
-		return;
+		return false;
 	}
 	str_add(out, " is ");
 	diff_add_value(out, metric, diff_magnitude(change));
@@ -111,7 +111,15 @@ void diff_add_verdict(struct str *out, const struct diff_answer *answer)
 		str_add(out, ")");
 	}
 	str_add(out, change > 0 ? " higher" : " lower");
-	add_reason(out, answer, change);
+	return true;
+}
+
+/* "B's peak is 12.3 MiB (34.0 %) higher; 80.0 % of it from parse_chunk" */
+void diff_add_verdict(struct str *out, const struct diff_answer *answer)
+{
+	if (add_change_words(out, answer))
+		add_reason(out, answer,
+			   diff_change(answer->sides, answer->diff.metric, answer->totals));
 }
 
 bool diff_is_exceeded(const struct diff_answer *answer, const struct gate_condition *condition)
@@ -141,12 +149,10 @@ static void rows_count(struct diff_answer *answer)
 					is_text ? answer->changed_count : answer->diff.count);
 }
 
-struct err *diff_report(const struct diff_subject *subjects, const struct diff_settings *settings,
-			bool *is_exceeded_ret, FILE *out)
+static struct diff_answer answer_begin(const struct diff_subject *subjects,
+				       const struct diff_settings *settings)
 {
-	CLEAN(arena_deinit) struct arena arena = { 0 };
 	struct diff_answer answer = { .subjects = subjects, .settings = settings };
-	struct err *err;
 
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
 		answer.sides[side] =
@@ -154,15 +160,46 @@ struct err *diff_report(const struct diff_subject *subjects, const struct diff_s
 					     subjects[side].units };
 		answer.totals[side] = subjects[side].sums.total;
 	}
-	err = diff_find(answer.sides, settings->by,
-			settings->report.shows_all ? WALK_ALL : WALK_FOLD, settings->metric, &arena,
-			&answer.diff);
+	return answer;
+}
+
+static bool is_failed(const struct diff_answer *answer, const struct gate *gate)
+{
+	for (size_t i = 0; gate && i < gate->count; i++) {
+		if (diff_is_exceeded(answer, &gate->conditions[i]))
+			return true;
+	}
+	return false;
+}
+
+bool diff_is_failed(const struct diff_subject *subjects, const struct gate *gate)
+{
+	const struct diff_settings settings = { 0 };
+	const struct diff_answer answer = answer_begin(subjects, &settings);
+
+	return is_failed(&answer, gate);
+}
+
+void diff_add_change_words(struct str *out, const struct diff_subject *subjects,
+			   const struct diff_settings *settings)
+{
+	const struct diff_answer answer = answer_begin(subjects, settings);
+
+	add_change_words(out, &answer);
+}
+
+struct err *diff_report(const struct diff_subject *subjects, const struct diff_settings *settings,
+			bool *is_exceeded_ret, FILE *out)
+{
+	CLEAN(arena_deinit) struct arena arena = { 0 };
+	struct diff_answer answer = answer_begin(subjects, settings);
+	struct err *err = diff_find(answer.sides, settings->by,
+				    settings->report.shows_all ? WALK_ALL : WALK_FOLD,
+				    settings->metric, &arena, &answer.diff);
 	if (err)
 		return err;
 	rows_count(&answer);
-	*is_exceeded_ret = false;
-	for (size_t i = 0; settings->gate && i < settings->gate->count; i++)
-		*is_exceeded_ret |= diff_is_exceeded(&answer, &settings->gate->conditions[i]);
+	*is_exceeded_ret = is_failed(&answer, settings->gate);
 	return settings->report.format == EMIT_TEXT ? diff_write_text(&answer, out)
 						    : diff_write_data(&answer, out);
 }

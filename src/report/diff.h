@@ -34,4 +34,11 @@ struct diff_settings {
 struct err *diff_report(const struct diff_subject *subjects, const struct diff_settings *settings,
 			bool *is_exceeded_ret, FILE *out);
 
+/* The gate alone: whether a condition was exceeded. */
+bool diff_is_failed(const struct diff_subject *subjects, const struct gate *gate);
+
+/* "B's peak is 12.3 MiB (34.0 %) higher": the verdict without its reason. */
+void diff_add_change_words(struct str *out, const struct diff_subject *subjects,
+			   const struct diff_settings *settings);
+
 #endif

@@ -159,7 +159,101 @@ def test_the_gate_counts_units_exactly(shop):
     run(shop, *BOTH, "--per", "9:11", "--fail-if", "count>0", code=1)
 
 
+def folded(text):
+    lines = [line.rsplit(" ", 2) for line in text.splitlines()]
+    return {stack: (float(a), float(b)) for stack, a, b in lines}
+
+
+@pytest.mark.parametrize("metric", ["peak", "leaked", "allocated", "count", "temporary"])
+def test_stacks_have_two_numbers_that_add_up(shop, metric):
+    totals = json.loads(run(shop, *BOTH, "--metric", metric, "--json"))["totals"][metric]
+    stacks = folded(run(shop, *BOTH, "--metric", metric, "--to", "folded"))
+    assert sum(a for a, _ in stacks.values()) == totals["a"]
+    assert sum(b for _, b in stacks.values()) == totals["b"]
+    if metric == "peak":
+        assert stacks == {"main;stock_load;stock_grow": (64 * KIB, 90 * KIB),
+                          "main;gift_wrap": (0, 3000), "main;basket.part.3": (3000, 3000)}
+    back = folded(run(shop, *reversed(BOTH), "--metric", metric, "--to", "folded"))
+    assert sorted((b, a) for a, b in back.values()) == sorted(stacks.values())
+    per = folded(run(shop, *BOTH, "--metric", metric, "--per", "2:4", "--to", "folded"))
+    assert sorted(per.values()) == sorted((a / 2, b / 4) for a, b in stacks.values())
+
+
+def test_the_tree_adds_up_on_both_sides(shop):
+    nodes = json.loads(run(shop, *BOTH, "--to", "json"))["nodes"]
+    totals = json.loads(run(shop, *BOTH, "--json"))["totals"]["peak"]
+    assert {key: nodes[0][key] for key in ("a", "b", "difference")} == totals
+    for i, node in enumerate(nodes):
+        children = [other for other in nodes if other["parent"] == i]
+        for side in ("a", "b"):
+            assert node[side] == node[f"self_{side}"] + sum(child[side] for child in children)
+        assert all(child["depth"] == node["depth"] + 1 for child in children)
+    assert {node["function"]: node["status"] for node in nodes} == {
+        None: "grown", "main": "grown", "stock_load": "grown", "stock_grow": "grown",
+        "gift_wrap": "new", "basket.part.3": "same"}
+
+
+def picture(text):
+    import xml.etree.ElementTree as xml
+
+    root = xml.fromstring(text)
+    space = "{http://www.w3.org/2000/svg}"
+    data = json.loads(next(s.text for s in root.iter(space + "script") if s.get("id") == "data"))
+    group = next(g for g in root.iter(space + "g") if g.get("id") == "frames")
+    return data, list(group)
+
+
+@pytest.mark.parametrize("how", [[], ["--metric", "count", "--per", "7:9"], ["--filter", "size < 4k"],
+                                 ["--at", "3ms,25ms"]])
+def test_the_picture_has_both_sides(shop, how):
+    text = run(shop, *BOTH, *how, "--to", "flamegraph")
+    assert text == run(shop, *BOTH, *how, "--to", "flamegraph")  # byte by byte
+    data, rects = picture(text)
+    nodes = json.loads(run(shop, *BOTH, *how, "--to", "json"))["nodes"]
+    assert len(rects) == len(data["frames"]) == len(nodes)
+    assert data["is_diff"] and data["scale"] == (1000 if "--per" in how else 1)
+    by_name = {node["function"] or "all": node for node in nodes}
+    for frame, rect in zip(data["frames"], rects):
+        node = by_name.pop(data["names"][frame[1]][0])
+        for value, side in zip(frame[8:], ("a", "b")):
+            assert abs(value / data["scale"] - node[side]) <= .001
+        step = int(rect.get("class")[1:])
+        assert (step > 5) == (frame[9] > frame[8] * 1.01) or step == 5
+        if node["status"] in ("new", "gone"):
+            assert step == {"new": 10, "gone": 0}[node["status"]]
+        assert float(rect.get("width")) > 0  # what vanished, too
+
+
+def test_hostile_names_are_escaped_wherever_they_are_written(shop):
+    evil = ["<script>;alert(1)</script>", "a\"b&c]]>", "tab\tnew;line"]
+    for tape, name in zip(BOTH, ("x", "y")):
+        writer = TapeWriter()
+        writer.functions = evil
+        stream = writer.stream(100, name)
+        writer.process(stream, "/usr/bin/shop", "shop")
+        writer.clock(stream)
+        stack = stream.stack((evil[0],), (evil[1],), (evil[2],))
+        writer.at(1)
+        stream.event(MALLOC, 0x1000, 64, node=stack)
+        writer.clock(stream)
+        writer.write(shop / tape)
+    writer.names()
+    data, _ = picture(run(shop, *BOTH, "--to", "flamegraph"))
+    found = [name for name, _ in data["names"]]
+    assert evil[0] in found and evil[1] in found
+    stacks = folded(run(shop, *BOTH, "--to", "folded"))
+    assert list(stacks.values()) == [(64, 64)] and len(next(iter(stacks)).split(";")) == 3
+
+
+def test_the_gate_decides_whatever_is_written(shop):
+    run(shop, *BOTH, "--to", "folded", "--fail-if", "peak>43%", code=1)
+    run(shop, *BOTH, "--to", "folded", "--fail-if", "peak>44%")
+
+
 @pytest.mark.parametrize("words, hint", [
+    ([*BOTH, "--to", "folded", "--json"], "--to"),
+    ([*BOTH, "--to", "json", "--by", "stack"], "--to"),
+    ([*BOTH, "--to", "pdf"], "flamegraph"),
     (["monday.mtape"], "two moments"),
     (["monday.mtape", "--at", "1ms"], "two moments"),
     ([], "two tapes"),

@@ -12,6 +12,8 @@ static void every_format_is_complete(void **state)
 		assert_non_null((*at)->name);
 		assert_non_null((*at)->summary);
 		assert_non_null((*at)->write);
+		assert_int_equal((*at)->suffix[0], '.');
+		assert_in_range((*at)->kind, EXPORT_SUMS, EXPORT_EVENTS);
 		assert_ptr_equal(export_find((*at)->name), *at);
 	}
 	assert_null(export_find("no such format"));

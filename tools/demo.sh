@@ -33,6 +33,7 @@ What to look at
 
 What to type next
   cd $dir; export PATH=$1/bin:\$PATH
+  memtape serve demo.mtape                    all of it in a browser; it prints the URL
   memtape report demo.mtape tree              who owns the peak, from main downwards
   memtape report demo.mtape temporary         calls that were hardly worth it
   memtape report demo.mtape timeline          live and resident bytes over time

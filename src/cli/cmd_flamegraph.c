@@ -14,6 +14,11 @@ struct flame_options {
 	const char *at;
 	struct reading_part_options part;
 	bool inverted;
+	bool reversed; /* another word for it */
+	bool merges;
+	uint64_t width_min; /* pixels; 0: not said */
+	const char *title;
+	const char *subtitle;
 	bool icicle;
 	bool shows_all;
 	struct reading_symbol_options symbols;
@@ -49,6 +54,16 @@ static const struct option_row rows[] = {
 	  "begin with the functions that allocate, their callers above them" },
 	{ "icicle", 0, NULL, OPTION_FLAG, offsetof(struct flame_options, icicle),
 	  "the root on top, growing downwards" },
+	{ "reverse", 0, NULL, OPTION_FLAG, offsetof(struct flame_options, reversed),
+	  "the same as --inverted, as flamegraph.pl calls it" },
+	{ "merge-recursion", 0, NULL, OPTION_FLAG, offsetof(struct flame_options, merges),
+	  "a function that calls itself is one frame" },
+	{ "min-width", 0, "PIXELS", OPTION_U64, offsetof(struct flame_options, width_min),
+	  "leave out frames that are thinner than this where the picture is 1200 pixels wide" },
+	{ "title", 0, "TEXT", OPTION_TEXT, offsetof(struct flame_options, title),
+	  "this title instead of what is drawn and how much it is" },
+	{ "subtitle", 0, "TEXT", OPTION_TEXT, offsetof(struct flame_options, subtitle),
+	  "this line below it instead of what was recorded" },
 	{ "all-frames", 'a', NULL, OPTION_FLAG, offsetof(struct flame_options, shows_all),
 	  "keep allocators and program start in stacks, which are folded away otherwise" },
 	READING_SYMBOL_OPTIONS(struct flame_options, symbols),
@@ -180,6 +195,14 @@ static struct err *flame_sums(const struct flame_options *options, const struct 
 	return err ? err : sums_at(model, selection, ns, arena, sums_ret);
 }
 
+/* What a frame of so many pixels stands for, rounded up; 0 pixels: what can be seen at all. */
+static uint64_t value_min(uint64_t total, uint64_t pixels)
+{
+	const unsigned __int128 value = (unsigned __int128)total * pixels + FLAME_WIDTH - 1;
+
+	return u64_max(flame_value_min(total), (uint64_t)(value / FLAME_WIDTH));
+}
+
 static struct err *flame_draw(const struct flame_options *options, const struct model *model,
 			      const struct symbol_options *symbols, struct str *svg)
 {
@@ -190,6 +213,7 @@ static struct err *flame_draw(const struct flame_options *options, const struct 
 		.mode = options->shows_all ? WALK_ALL : WALK_FOLD,
 		.metric = metric,
 		.depth_max = FLAME_DEPTH_MAX + 1,
+		.merges_recursion = options->merges,
 	};
 	CLEAN(names_destroy) struct names *names = names_create(model, symbols);
 	CLEAN(arena_deinit) struct arena arena = { 0 };
@@ -203,7 +227,7 @@ static struct err *flame_draw(const struct flame_options *options, const struct 
 	err = flame_sums(options, model, names, &arena, &sums);
 	if (err)
 		return err;
-	tree_settings.value_min = flame_value_min(metric_value(metric, &sums.total));
+	tree_settings.value_min = value_min(metric_value(metric, &sums.total), options->width_min);
 	err = tree_build(&sums, names, &tree_settings, &arena, &tree);
 	if (err)
 		return err;
@@ -212,15 +236,16 @@ static struct err *flame_draw(const struct flame_options *options, const struct 
 	add_part(&subtitle, options);
 	if (options->inverted)
 		str_add(&subtitle, " · inverted: callers stand on those they called");
-	return flame_svg(&tree, names,
-			 &(struct flame_settings) {
-				 .title = str_text(&title),
-				 .subtitle = str_text(&subtitle),
-				 .is_icicle = options->icicle,
-				 .is_inverted = options->inverted,
-				 .is_time = is_latency(options),
-			 },
-			 svg);
+	return flame_svg(
+		&tree, names,
+		&(struct flame_settings) {
+			.title = options->title ? options->title : str_text(&title),
+			.subtitle = options->subtitle ? options->subtitle : str_text(&subtitle),
+			.is_icicle = options->icicle,
+			.is_inverted = options->inverted,
+			.is_time = is_latency(options),
+		},
+		svg);
 }
 
 static enum model_depth flame_depth(const struct flame_options *options)
@@ -235,6 +260,9 @@ static struct err *flame_check(const struct flame_options *options)
 	struct moment moment;
 	struct err *err = options->at ? moment_parse(options->at, &moment) : NULL;
 
+	if (options->width_min > FLAME_WIDTH)
+		return err_new(ERR_USAGE, "--min-width: not more than the picture's %d pixels",
+			       FLAME_WIDTH);
 	if (options->at && is_latency(options))
 		return err_new(ERR_USAGE,
 			       "--at is about what was alive, --metric latency about calls");
@@ -275,6 +303,7 @@ static struct err *flamegraph_run(const struct command *command, int argc, char 
 		return err_new(ERR_USAGE, "one tape is wanted");
 	if (!options.output && isatty(STDOUT_FILENO))
 		return err_new(ERR_USAGE, "-o FILE is wanted: a picture is no text for a terminal");
+	options.inverted |= options.reversed;
 	err = flame_check(&options);
 	if (!err)
 		err = reading_output_open(&output, options.output, argv[1]);

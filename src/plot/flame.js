@@ -225,6 +225,44 @@
 	};
 	const index = new Map(rects.map((rect, i) => [rect, frames[i]]));
 
+	/* --- links --------------------------------------------------------------------- */
+	/* A frame is the functions on the way to it, each by a number: another picture may have it, too. */
+	const keyOf = f => {
+		let hash = 2166136261;
+		for (const letter of f.fn)
+			hash = Math.imul(hash ^ letter.codePointAt(0), 16777619) >>> 0;
+		return hash.toString(36);
+	};
+
+	function pathOf(f) {
+		const path = [];
+		for (; f.parent >= 0; f = frames[f.parent])
+			path.unshift(keyOf(f));
+		return path.join(".");
+	}
+
+	function frameAt(path) {
+		let f = frames[0];
+		for (const key of path ? path.split(".") : []) {
+			const next = f.children.find(child => keyOf(child) === key);
+			if (!next)
+				break;
+			f = next;
+		}
+		return f;
+	}
+
+	/* peak.svg#search=REGEX&zoom=PATH */
+	function keepLink() {
+		const parts = [];
+		if (box && box.value)
+			parts.push("search=" + encodeURIComponent(box.value));
+		if (zoomed.i)
+			parts.push("zoom=" + pathOf(zoomed));
+		window.history.replaceState(null, "", parts.length ? "#" + parts.join("&") :
+			window.location.pathname + window.location.search);
+	}
+
 	/* --- zoom ---------------------------------------------------------------------- */
 	function zoom(f) {
 		zoomed = f;
@@ -232,6 +270,7 @@
 		byId("reset").style.visibility = f.i ? "visible" : "hidden";
 		hideTip();
 		draw();
+		keepLink();
 	}
 
 	/* --- search -------------------------------------------------------------------- */
@@ -311,8 +350,10 @@
 
 	function onKey(event) {
 		if (document.activeElement === box) {
-			if (event.key === "Escape")
+			if (event.key === "Escape") {
 				search(box.value = "");
+				keepLink();
+			}
 			if (event.key === "Escape" || event.key === "Enter")
 				box.blur();
 			return;
@@ -339,8 +380,7 @@
 		holder.appendChild(box);
 		box.addEventListener("input", () => {
 			search(box.value);
-			window.history.replaceState(null, "", box.value ?
-				"#search=" + encodeURIComponent(box.value) : window.location.pathname);
+			keepLink();
 		});
 	}
 
@@ -368,8 +408,9 @@
 	if (!icicle)
 		window.scrollTo(0, data.layout.height); /* to the root */
 	keepHead();
-	/* peak.svg#search=REGEX: a link to what was found */
-	const asked = /^#search=(.*)$/.exec(window.location.hash);
-	if (asked)
-		search(box.value = decodeURIComponent(asked[1]));
+	const asked = new URLSearchParams(window.location.hash.slice(1).replace(/\+/g, "%2B"));
+	if (asked.get("search"))
+		search(box.value = asked.get("search"));
+	if (asked.get("zoom"))
+		zoom(frameAt(asked.get("zoom")));
 })();

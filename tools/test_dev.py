@@ -23,7 +23,8 @@ def test_help_lists_every_word(tmp_path):
     assert words == set(re.findall(r"^  (\w+)\b", text, re.MULTILINE))
 
 
-@pytest.mark.parametrize("words", [["no-such-word"], ["test", "--no-such-option"], ["install"], ["setup", "--all"]])
+@pytest.mark.parametrize("words", [["no-such-word"], ["test", "--no-such-option"], ["install"], ["setup", "--all"],
+                                   ["build", "--tests"], ["clean", "--dry-run"]])
 def test_what_is_not_known_is_refused(tmp_path, words):
     result = dev(tmp_path, *words)
     assert result.returncode != 0 and result.stderr

@@ -15,6 +15,17 @@ export const FORMATS: readonly Format[] = [
 	{ title: "Flame graph", hint: "interactive SVG", path: "export/flamegraph.svg", params: metricParams },
 	{ title: "Folded stacks", hint: "flamegraph.pl, speedscope", path: "export", params: () => ({ ...metricParams(), to: "folded" }) },
 	{ title: "heaptrack", hint: "heaptrack_gui", path: "export", params: () => ({ ...commonParams(), to: "heaptrack" }) },
+	{ title: "pprof", hint: "go tool pprof, Pyroscope", path: "export", params: () => ({ ...metricParams(), to: "pprof" }) },
+	{ title: "speedscope", hint: "speedscope.app", path: "export", params: () => ({ ...metricParams(), to: "speedscope" }) },
+	{ title: "Firefox Profiler", hint: "profiler.firefox.com", path: "export", params: () => ({ ...commonParams(), to: "firefox" }) },
+	{ title: "Trace events", hint: "Perfetto", path: "export", params: () => ({ ...commonParams(), to: "trace-event" }) },
+	{ title: "DHAT", hint: "dh_view.html", path: "export", params: () => ({ ...commonParams(), to: "dhat" }) },
+	{ title: "massif", hint: "ms_print, massif-visualizer", path: "export", params: () => ({ ...commonParams(), to: "massif" }) },
+	{ title: "callgrind", hint: "KCachegrind", path: "export", params: () => ({ ...commonParams(), to: "callgrind" }) },
+	{ title: "DOT", hint: "graphviz", path: "export", params: () => ({ ...metricParams(), to: "dot" }) },
+	{ title: "CSV", hint: "a row a call site", path: "export", params: () => ({ ...metricParams(), to: "csv" }) },
+	{ title: "SQLite", hint: "a database", path: "export", params: () => ({ ...commonParams(), to: "sqlite" }) },
+	{ title: "Replay", hint: "the calls alone", path: "export", params: () => ({ ...commonParams(), to: "replay" }) },
 	{ title: "JSON", hint: "every allocation", path: "export", params: () => ({ ...commonParams(), to: "json" }) },
 	{ title: "memusage", hint: "memusagestat", path: "export", params: () => ({ ...commonParams(), to: "memusage" }) },
 ];
@@ -40,7 +51,7 @@ function Item(props: { format: Format; close: () => void }): JSX.Element {
 
 export function ExportMenu(): JSX.Element {
 	return (
-		<Popover label="Export" end button={<><IconExport /><span class="wide-only">Export</span></>}>
+		<Popover label="Export" end panelClass="export-menu" button={<><IconExport /><span class="wide-only">Export</span></>}>
 			{(close) => (
 				<>
 					<p class="menu-title">What is selected, as</p>

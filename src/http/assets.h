@@ -8,7 +8,8 @@
 
 /* Made by tools/embed_assets.py. Offsets are into asset_bytes; packed_bytes 0: not compressed. */
 struct asset {
-	const char *path; /* "/", "/assets/app-1A2B3C4D.js"; NULL behind the last */
+	/* "/", "/assets/app-1A2B3C4D.js", "report.html" (the one-file report); NULL: no more */
+	const char *path;
 	const char *type;
 	const char *etag; /* with its quotes */
 	size_t begin;

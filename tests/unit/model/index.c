@@ -497,7 +497,7 @@ static void a_damaged_index_is_refused_or_survived(void **state)
 	try_bytes(bytes, size);
 	for (size_t cut = 0; cut < size; cut += size / 97)
 		try_bytes(bytes, cut);
-	for (int i = 0; i < 4000; i++) {
+	for (int i = 0; i < 1500; i++) {
 		memcpy(copy, bytes, size);
 		damage(copy, size, &random, i % 8 != 0);
 		try_bytes(copy, size);

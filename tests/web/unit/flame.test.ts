@@ -55,6 +55,15 @@ test("the box under the pointer is the one a search of all boxes finds", () => {
 	}
 });
 
+test("a box begins where it begins and has ended where it ends", () => {
+	const graph = graphOf(random(4)), { begin, value, depth } = graph.flame;
+	begin.forEach((at, box) => {
+		assert.equal(boxAt(graph, depth[box]!, at), box);
+		assert.equal(boxAt(graph, depth[box]!, at + value[box]! - 1), box);
+		assert.notEqual(boxAt(graph, depth[box]!, at + value[box]!), box);
+	});
+});
+
 test("a path leads back to its box", () => {
 	const graph = graphOf(random(7));
 	graph.flame.value.forEach((_, box) => {

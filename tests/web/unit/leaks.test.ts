@@ -13,6 +13,7 @@ test("curves are told apart", () => {
 		["within a moment", points((i) => (i < 9 ? 0 : 70000)), 40, "once"],
 		["a few blocks", points((i) => i), 2, "once"],
 		["a cache that fills", points((i) => Math.min(i, 8) * 5000), 300, "levelled"],
+		["a line that ended before the last quarter", points((i) => Math.min(i, 17) * 1000), 300, "levelled"],
 		["ever slower", points((i) => 50000 * (1 - Math.exp(-i / 3))), 300, "levelled"],
 		["nothing", points(() => 0), 9, "once"],
 	];

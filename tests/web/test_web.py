@@ -118,10 +118,10 @@ def test_the_build_is_reproducible(dist, tmp_path):
 def test_unit(path, env, tmp_path):
     bundle = tmp_path / "test.mjs"
     run("node", HERE / "bundle.mjs", path, bundle)
-    run("node", "--test", bundle, env=env)
+    run("node", "--test", "--test-reporter=spec", bundle, env=env)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", sorted((HERE / "browser").glob("*.test.mjs")), ids=lambda path: path.name.split(".")[0])
 def test_browser(path, env, server, dist):
-    run("node", "--test", path, env=dict(env, MEMTAPE_URL=server, CHROMIUM=chromium()), timeout=600)
+    run("node", "--test", "--test-reporter=spec", path, env=dict(env, MEMTAPE_URL=server, CHROMIUM=chromium()), timeout=600)

@@ -1,7 +1,7 @@
 // The Compare page in a browser, on one tape: its start and its peak, until other moments are chosen.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { clean, open, param, settled, THEMES, violations } from "./harness.mjs";
+import { clean, has, open, settled, soon, THEMES, violations } from "./harness.mjs";
 
 const total = (page) => page.locator(".compare-total");
 
@@ -11,8 +11,8 @@ for (const theme of THEMES)
 			const page = await open("#/compare", { theme, width });
 			await page.getByRole("tree", { name: "Difference flame graph" }).waitFor();
 			assert.deepEqual(await violations(page), []);
-			assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
-			assert.match(await page.title(), /^Compare – .* – memtape$/);
+			await soon(() => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
+			await soon(() => page.title(), /^Compare – .* – memtape$/);
 			await page.keyboard.press("t");
 			await page.getByRole("region", { name: "Differences as a table" }).waitFor();
 			assert.deepEqual(await violations(page), []);
@@ -22,7 +22,7 @@ for (const theme of THEMES)
 test("one tape says how two are served, and compares its start with its peak", async () => {
 	const page = await open("#/compare");
 	await page.getByText("memtape serve before.mtape after.mtape").first().waitFor();
-	assert.match(await total(page).innerText(), /^0 B → .*new$/s);
+	await soon(() => total(page).innerText(), /^0 B → .*new$/s);
 	await clean(page);
 });
 
@@ -32,16 +32,17 @@ test("moments are typed, swapped by a key, and live in the address", async () =>
 	await before.fill("50%");
 	await before.press("Enter");
 	await settled(page);
-	assert.equal(await param(page, "ta"), "50%");
+	await has(page, "ta", "50%");
 	const there = await total(page).innerText();
 	await page.getByLabel("Moment before").evaluate((field) => field.blur());
 	await page.keyboard.press("s");
 	await settled(page);
-	assert.deepEqual([await param(page, "ta"), await param(page, "tb")], ["peak", "50%"]);
+	await has(page, "ta", "peak");
+	await has(page, "tb", "50%");
 	await page.waitForFunction((old) => document.querySelector(".compare-total")?.innerText !== old, there);
 	await page.goBack();
 	await settled(page);
-	assert.equal(await param(page, "ta"), "50%");
+	await has(page, "ta", "50%");
 	await page.waitForFunction((old) => document.querySelector(".compare-total")?.innerText === old, there);
 	await clean(page);
 });
@@ -52,7 +53,7 @@ test("a change is chosen by keyboard and leads to other pages", async () => {
 	await row.focus();
 	await page.keyboard.press("Enter");
 	await page.getByRole("region", { name: "Selected function" }).waitFor();
-	assert.match(await param(page, "s"), /^[0-9a-f]{16}$/);
+	await has(page, "s", /^[0-9a-f]{16}$/);
 	const link = page.getByRole("region", { name: "Selected function" }).getByRole("link", { name: "Flame graph" });
 	await link.press("Enter");
 	await page.getByRole("tree", { name: /^Flame graph/ }).waitFor();
@@ -66,8 +67,8 @@ test("units of work divide what is shown", async () => {
 	await page.getByLabel("Units of work, before:after").fill("10:1000");
 	await page.getByLabel("Units of work, before:after").press("Enter");
 	await settled(page);
-	assert.equal(await param(page, "per"), "10:1000");
+	await has(page, "per", "10:1000");
 	await page.waitForFunction((old) => document.querySelector(".compare-total")?.innerText !== old, there);
-	assert.match(await total(page).innerText(), /−/);
+	await soon(() => total(page).innerText(), /−/);
 	await clean(page);
 });

@@ -56,3 +56,19 @@ export async function param(page, name) {
 	const fragment = await page.evaluate(() => location.hash);
 	return new URLSearchParams(fragment.slice(fragment.indexOf("?") + 1)).get(name);
 }
+
+// What `read` gives in the end: a change of the page follows the key or click that asked for it, on a slow machine much later.
+export async function soon(read, wanted) {
+	const fits = (value) => wanted instanceof RegExp ? wanted.test(value) : typeof wanted === "function" ? wanted(value) : value === wanted;
+	const end = Date.now() + 15000;
+	let value = await read();
+	while (!fits(value) && Date.now() < end) {
+		await new Promise((go) => setTimeout(go, 50));
+		value = await read();
+	}
+	assert.ok(fits(value), `${JSON.stringify(value)} where ${wanted} was expected`);
+	return value;
+}
+
+// The fragment's parameter becomes `wanted`: a text, null, a pattern or a test.
+export const has = (page, name, wanted) => soon(() => param(page, name), wanted);

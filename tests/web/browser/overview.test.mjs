@@ -1,7 +1,7 @@
 // The frame and the Overview in a browser, against the server, on a tape of program.c.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { clean, open, param, settled, THEMES, violations } from "./harness.mjs";
+import { clean, has, open, settled, soon, THEMES, violations } from "./harness.mjs";
 
 for (const theme of THEMES)
 	for (const width of [1440, 1024])
@@ -10,14 +10,14 @@ for (const theme of THEMES)
 			await page.getByRole("link", { name: /Peak heap/ }).waitFor();
 			await page.getByRole("heading", { name: "Live heap" }).waitFor();
 			assert.deepEqual(await violations(page), []);
-			assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
-			assert.match(await page.title(), /^Overview – program – memtape$/);
+			await soon(() => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
+			await soon(() => page.title(), /^Overview – program – memtape$/);
 			await clean(page);
 		});
 
 test("the token leaves the address and stays for a reload", async () => {
 	const page = await open();
-	assert.ok(!(await page.evaluate(() => location.href)).includes("k="));
+	await soon(() => page.evaluate(() => location.href), (address) => !address.includes("k="));
 	await page.reload();
 	await settled(page);
 	await page.getByRole("link", { name: /Peak heap/ }).waitFor();
@@ -39,17 +39,17 @@ test("without the token the page asks for it, and takes the whole address", asyn
 test("figures are those of the tape", async () => {
 	const page = await open();
 	const tile = (name) => page.getByRole("link", { name }).innerText();
-	assert.match(await tile(/^Leaked/), /196 KiB|195 KiB/); // 40 of 5000 and 5 of 77, and libc's own
-	assert.match(await tile(/^Temporary/), /9\d\.\d\s*%/);
-	assert.match(await tile(/^Peak heap/), /9\d\d KiB/);
+	await soon(() => tile(/^Leaked/), /196 KiB|195 KiB/); // 40 of 5000 and 5 of 77, and libc's own
+	await soon(() => tile(/^Temporary/), /9\d\.\d\s*%/);
+	await soon(() => tile(/^Peak heap/), /9\d\d KiB/);
 	await clean(page);
 });
 
 test("names from strangers are text", async () => {
 	const page = await open("#/overview?v=1&rank=leaked");
 	await page.getByRole("link", { name: "<img src=x onerror=document.title=1>" }).waitFor();
-	assert.equal(await page.locator("main img").count(), 0);
-	assert.match(await page.title(), /^Overview/);
+	await soon(() => page.locator("main img").count(), 0);
+	await soon(() => page.title(), /^Overview/);
 	await clean(page);
 });
 
@@ -63,14 +63,13 @@ test("dragging over the timeline selects, Back takes it back", async () => {
 		await page.mouse.move(plot.x + plot.width * (.4 + i * .03), plot.y + 60);
 	await page.mouse.up();
 	await settled(page);
-	const [from, until] = (await param(page, "t")).split("..").map(Number);
-	assert.ok(from < until);
+	await has(page, "t", (range) => { const [from, until] = range?.split("..").map(Number) ?? []; return from < until; });
 	await page.waitForFunction((text) => ![...document.querySelectorAll(".tile")].some((tile) => tile.innerText === text), before);
-	assert.match(await page.getByRole("button", { name: /^Time range/ }).innerText(), /–/);
+	await soon(() => page.getByRole("button", { name: /^Time range/ }).innerText(), /–/);
 	await page.goBack();
 	await settled(page);
-	assert.equal(await param(page, "t"), null);
-	assert.equal(await page.locator("main").getByRole("link", { name: /^Allocations/ }).innerText(), before);
+	await has(page, "t", null);
+	await soon(() => page.locator("main").getByRole("link", { name: /^Allocations/ }).innerText(), before);
 	await clean(page);
 });
 
@@ -78,17 +77,17 @@ test("the range and the time point move by the keyboard", async () => {
 	const page = await open();
 	await page.getByRole("slider", { name: "Range from" }).focus();
 	await page.keyboard.press("Shift+ArrowRight");
-	assert.ok(Number((await param(page, "t")).split("..")[0]) > 0);
+	await has(page, "t", (range) => Number(range?.split("..")[0]) > 0);
 	await page.getByRole("slider", { name: "Range until" }).focus();
 	await page.keyboard.press("ArrowLeft");
 	await page.keyboard.press("p");
-	assert.equal(await param(page, "m"), "live");
-	const peak = await param(page, "at");
+	await has(page, "m", "live");
+	const peak = await has(page, "at", (at) => at !== null);
 	await page.getByRole("slider", { name: "Time point" }).focus();
 	await page.keyboard.press("ArrowRight");
-	assert.notEqual(await param(page, "at"), peak);
+	await has(page, "at", (at) => at !== peak);
 	await page.keyboard.press("Delete");
-	assert.equal(await param(page, "at"), null);
+	await has(page, "at", null);
 	await clean(page);
 });
 
@@ -97,15 +96,15 @@ test("a click sets the time point and a double click resets", async () => {
 	const plot = await page.locator(".plot").boundingBox();
 	await page.mouse.click(plot.x + plot.width * .7, plot.y + 80);
 	await page.locator(".point-label").waitFor();
-	assert.equal(await param(page, "m"), "live");
+	await has(page, "m", "live");
 	await page.mouse.move(plot.x + 300, plot.y + 80);
 	await page.mouse.wheel(0, -400);
 	await page.getByRole("button", { name: "Zoom out" }).waitFor();
 	await settled(page);
 	await page.mouse.dblclick(plot.x + 300, plot.y + 80);
 	await settled(page);
-	assert.equal(await param(page, "at"), null);
-	assert.equal(await param(page, "view"), null);
+	await has(page, "at", null);
+	await has(page, "view", null);
 	await clean(page);
 });
 
@@ -114,13 +113,13 @@ test("times are typed", async () => {
 	await page.getByRole("button", { name: /^Time range/ }).click();
 	await page.getByRole("textbox", { name: "From" }).fill("25%");
 	await page.getByRole("textbox", { name: "Until" }).fill("nonsense");
-	assert.equal(await page.getByRole("textbox", { name: "Until" }).getAttribute("aria-invalid"), "true");
+	await soon(() => page.getByRole("textbox", { name: "Until" }).getAttribute("aria-invalid"), "true");
 	await page.getByRole("button", { name: "Apply" }).click();
-	assert.equal(await param(page, "t"), null);
+	await has(page, "t", null);
 	await page.getByRole("textbox", { name: "Until" }).fill("mark(loaded)+200ms");
 	assert.deepEqual(await violations(page), []);
 	await page.getByRole("button", { name: "Apply" }).click();
-	assert.match(await param(page, "t"), /^\d.*\.\.\d/);
+	await has(page, "t", /^\d.*\.\.\d/);
 	await settled(page);
 	await clean(page);
 });
@@ -141,11 +140,11 @@ test("a filter is completed, checked, applied, edited and removed", async () => 
 	await page.keyboard.press("Enter");
 	await page.waitForFunction(() => new URLSearchParams(location.hash).get("q") === "leaked and size >= 4KiB");
 	await page.keyboard.press("Backspace");
-	assert.equal(await param(page, "q"), "leaked");
-	assert.equal(await page.getByRole("combobox", { name: "Filter" }).inputValue(), "size >= 4KiB");
+	await has(page, "q", "leaked");
+	await soon(() => page.getByRole("combobox", { name: "Filter" }).inputValue(), "size >= 4KiB");
 	await page.keyboard.press("Escape");
 	await page.getByRole("button", { name: "Remove leaked" }).click();
-	assert.equal(await param(page, "q"), null);
+	await has(page, "q", null);
 	await settled(page);
 	await clean(page, /status of 400/); // what is half typed
 });
@@ -156,7 +155,7 @@ test("a mistake in a filter is underlined and never applied", async () => {
 	await page.keyboard.type("leaked and sise > 3");
 	await page.locator(".filter-under u", { hasText: "sise" }).waitFor();
 	await page.keyboard.press("Enter");
-	assert.equal(await param(page, "q"), null);
+	await has(page, "q", null);
 	await clean(page, /status of 400/);
 });
 
@@ -165,7 +164,7 @@ test("a filter that matches nothing says what to take away", async () => {
 	await page.getByRole("heading", { name: "No allocations match" }).first().waitFor();
 	assert.deepEqual(await violations(page), []);
 	await page.locator(".state").getByRole("button", { name: /size > 1TiB/ }).first().click();
-	assert.equal(await param(page, "q"), "leaked");
+	await has(page, "q", "leaked");
 	await settled(page);
 	await clean(page);
 });
@@ -175,7 +174,7 @@ test("cells of size by lifetime become conditions", async () => {
 	await page.locator(".heat-map").focus();
 	for (const key of ["ArrowRight", "ArrowRight", "Shift+ArrowUp", "Enter"])
 		await page.keyboard.press(key);
-	assert.match(await param(page, "q"), /^size in \d.* and lifetime in \d+ns\.\.\d+ns$/);
+	await has(page, "q", /^size in \d.* and lifetime in \d+ns\.\.\d+ns$/);
 	await settled(page);
 	await clean(page);
 });
@@ -199,9 +198,9 @@ test("help and palette open by their keys and give the focus back", async () => 
 	await page.getByRole("combobox", { name: "Command" }).fill("light or dark");
 	assert.deepEqual(await violations(page), []);
 	await page.keyboard.press("Enter");
-	assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+	await soon(() => page.evaluate(() => document.documentElement.dataset.theme), "dark");
 	await page.reload();
-	assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+	await soon(() => page.evaluate(() => document.documentElement.dataset.theme), "dark");
 	await clean(page);
 });
 
@@ -211,7 +210,7 @@ test("letters can be switched off as keys", async () => {
 	await page.getByLabel("Keys without Ctrl").uncheck();
 	await page.keyboard.press("Escape");
 	await page.keyboard.press("t");
-	assert.equal(await param(page, "table"), null);
+	await has(page, "table", null);
 	await clean(page);
 });
 
@@ -239,7 +238,7 @@ test("the rail's pages open by their keys", async () => {
 		await page.keyboard.press("g");
 		await page.keyboard.press(key);
 		await page.waitForFunction((name) => location.hash.startsWith(`#/${name}?`), id);
-		assert.equal(await param(page, "q"), "leaked");
+		await has(page, "q", "leaked");
 	}
 	await settled(page);
 	await clean(page);

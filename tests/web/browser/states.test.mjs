@@ -2,7 +2,7 @@
 // its tapes is altered on the way.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { clean, open, param, settled, violations } from "./harness.mjs";
+import { clean, has, open, settled, soon, violations } from "./harness.mjs";
 
 // Every /info passes through change(answer) from now on.
 async function alter(page, change) {
@@ -23,7 +23,7 @@ test("a tape that is being read shows how far, and then itself", async () => {
 			info.tapes[0] = { id, file, state: "loading", gen: 0, error: null, progress: { done: 250, total: 1000 }, tape_bytes };
 	});
 	await page.getByRole("heading", { name: "Reading program.mtape" }).waitFor();
-	assert.match(await page.locator("header.top").innerText(), /Loading 25 %/);
+	await soon(() => page.locator("header.top").innerText(), /Loading 25 %/);
 	assert.deepEqual(await violations(page), []);
 	loading = false;
 	await page.getByRole("link", { name: /Peak heap/ }).waitFor();
@@ -46,7 +46,7 @@ test("losses make sums lower bounds, and it is said", async () => {
 	const page = await open();
 	await alter(page, (info) => { info.tapes[0].lost_events = 12345; });
 	await page.getByText(/12,345 events could not be recorded/).waitFor();
-	assert.match(await page.locator("main").getByRole("link", { name: /^Allocated/ }).innerText(), /\u2265/);
+	await soon(() => page.locator("main").getByRole("link", { name: /^Allocated/ }).innerText(), /\u2265/);
 	assert.deepEqual(await violations(page), []);
 	await settled(page);
 	await clean(page);
@@ -64,7 +64,7 @@ test("a tape that grows is asked again when it has grown, and only then", async 
 	assert.equal(summaries, first);
 	gen = 2;
 	await page.waitForRequest(/\/api\/v1\/summary/);
-	assert.equal(await page.locator(".tile.stale, .tiles.stale").count(), 0);
+	await soon(() => page.locator(".tile.stale, .tiles.stale").count(), 0);
 	await settled(page);
 	await clean(page);
 });
@@ -89,7 +89,7 @@ test("a filter in the address that cannot be read is marked, and can be removed"
 	const page = await open("#/overview?v=1&q=nonsense+%3D+1");
 	await page.locator(".filter-verdict.bad").waitFor();
 	await page.getByRole("button", { name: "Remove nonsense = 1" }).click();
-	assert.equal(await param(page, "q"), null);
+	await has(page, "q", null);
 	await page.getByRole("link", { name: /Peak heap/ }).waitFor();
 	await settled(page);
 	await clean(page, /status of 400/);
@@ -97,7 +97,7 @@ test("a filter in the address that cannot be read is marked, and can be removed"
 
 test("at 400 % zoom nothing is wider than the window", async () => {
 	const page = await open("", { width: 360, height: 256 });
-	assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+	await soon(() => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
 	assert.deepEqual(await violations(page), []);
 	await clean(page);
 });

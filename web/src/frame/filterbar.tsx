@@ -121,7 +121,8 @@ export function FilterBar(): JSX.Element {
 		setDraft(text);
 		setCursor(at);
 		setChosen(-1);
-		requestAnimationFrame(() => input.current?.setSelectionRange(at, at));
+		/* Who has typed on since then keeps the cursor. */
+		requestAnimationFrame(() => { if (input.current?.value === text) input.current.setSelectionRange(at, at); });
 	};
 	const take = (s: Suggestion) => write(draft.slice(0, s.pos) + s.text + draft.slice(cursor), s.pos + s.text.length);
 	/* The server's suggestion replaces what it found wrong. */

@@ -13,14 +13,13 @@
  * Where many stacks are new, they are *mirrored*: an id above all before it is stored by how much
  * it is above, counted down from the largest value there is room for.
  */
-#define ZSTD_STATIC_LINKING_ONLY /* ZSTD_f_zstd1_magicless */
 #include "capture/pack.h"
 
 #include <assert.h>
-#include <zstd.h>
 
 #include "capture/chunk.h"
 #include "capture/columns.h"
+#include "capture/zst.h"
 #include "core/hash.h"
 
 /* Steps through a column so fast that it finds no repetitions: what is left is its entropy coder.
@@ -45,9 +44,9 @@ static_assert(COLUMN_COUNT <= 31, "the mask has a bit for each");
 enum effort { EFFORT_LEVEL, EFFORT_ENTROPY, EFFORT_BY_RESULT };
 
 struct capture_packer {
-	ZSTD_CCtx *cctx;
-	ZSTD_CCtx *entropy_cctx;
-	ZSTD_DCtx *dctx;
+	struct zst_packer *search;
+	struct zst_packer *entropy;
+	struct zst_unpacker *unpacker;
 	bool is_quick;	    /* the level is a collector's: columns are not all worth the same */
 	uint32_t used;	    /* of the chunk being packed */
 	uint32_t repeating; /* bits of columns in which looking for repetitions pays */
@@ -55,32 +54,18 @@ struct capture_packer {
 	struct columns columns;
 };
 
-static ZSTD_CCtx *context_create(int level)
-{
-	ZSTD_CCtx *cctx = ZSTD_createCCtx();
-
-	if (!cctx)
-		return NULL;
-	ZSTD_CCtx_setParameter(cctx, ZSTD_c_compressionLevel, level);
-	ZSTD_CCtx_setParameter(cctx, ZSTD_c_format, ZSTD_f_zstd1_magicless);
-	ZSTD_CCtx_setParameter(cctx, ZSTD_c_contentSizeFlag, 0);
-	ZSTD_CCtx_setParameter(cctx, ZSTD_c_literalCompressionMode, ZSTD_ps_enable);
-	return cctx;
-}
-
 struct capture_packer *capture_packer_create(int level)
 {
 	CLEAN(capture_packer_destroy) struct capture_packer *packer = calloc(1, sizeof(*packer));
 
 	if (!packer)
 		return NULL;
-	packer->cctx = context_create(level);
-	packer->entropy_cctx = context_create(LEVEL_ENTROPY_ONLY);
+	packer->search = zst_packer_create(level);
+	packer->entropy = zst_packer_create(LEVEL_ENTROPY_ONLY);
 	packer->is_quick = level <= CAPTURE_PACK_LEVEL;
-	packer->dctx = ZSTD_createDCtx();
-	if (!packer->cctx || !packer->entropy_cctx || !packer->dctx)
+	packer->unpacker = zst_unpacker_create();
+	if (!packer->search || !packer->entropy || !packer->unpacker)
 		return NULL;
-	ZSTD_DCtx_setParameter(packer->dctx, ZSTD_d_format, ZSTD_f_zstd1_magicless);
 	return steal(packer);
 }
 
@@ -88,9 +73,9 @@ void capture_packer_destroy(struct capture_packer *packer)
 {
 	if (!packer)
 		return;
-	ZSTD_freeCCtx(packer->cctx);
-	ZSTD_freeCCtx(packer->entropy_cctx);
-	ZSTD_freeDCtx(packer->dctx);
+	zst_packer_destroy(packer->search);
+	zst_packer_destroy(packer->entropy);
+	zst_unpacker_destroy(packer->unpacker);
 	columns_deinit(&packer->columns);
 	free(packer);
 }
@@ -98,7 +83,7 @@ void capture_packer_destroy(struct capture_packer *packer)
 size_t capture_pack_bound(uint32_t chunk_bytes)
 {
 	/* No column is stored larger than it is, but the compressor wants room to find that out. */
-	return sizeof(struct tape_chunk) + PREFIX_BYTES_MAX + ZSTD_compressBound(chunk_bytes) +
+	return sizeof(struct tape_chunk) + PREFIX_BYTES_MAX + zst_bound(chunk_bytes) +
 	       (size_t)chunk_bytes;
 }
 
@@ -220,8 +205,8 @@ static size_t compress(struct capture_packer *packer, int index, const uint8_t *
 		packer->resting[index]--;
 		return bytes;
 	}
-	stored = ZSTD_compress2(looks ? packer->cctx : packer->entropy_cctx, out,
-				ZSTD_compressBound(bytes), from, bytes);
+	stored = zst_pack(looks ? packer->search : packer->entropy, out, zst_bound(bytes), from,
+			  bytes);
 	if (effort == EFFORT_BY_RESULT)
 		learn(packer, index, looks, stored, bytes);
 	return stored;
@@ -370,7 +355,7 @@ static bool unpack_column(struct capture_packer *packer, int index, uint32_t byt
 	if (stored_bytes == bytes)
 		memcpy(to, stored, bytes);
 	else
-		done = ZSTD_decompressDCtx(packer->dctx, to, bytes, stored, stored_bytes);
+		done = zst_unpack(packer->unpacker, to, bytes, stored, stored_bytes);
 	if (planes > 1)
 		planes_join(column->ptr, to, bytes, planes);
 	column->bytes = bytes;

@@ -3,6 +3,7 @@
  */
 #include "export/export.h"
 
+#include "capture/zst.h"
 #include "cli/command.h"
 #include "cli/reading.h"
 #include "export/gzip.h"
@@ -23,7 +24,7 @@ static const struct option_row rows[] = {
 	{ "to", 't', "FORMAT", OPTION_TEXT, offsetof(struct export_options, format),
 	  "the format, one of --list" },
 	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct export_options, output),
-	  "write to FILE instead of standard output; compressed if it ends with .gz" },
+	  "write to FILE instead of standard output; compressed if it ends with .gz or .zst" },
 	{ "metric", 'm', "WHAT", OPTION_CHOICE, offsetof(struct export_options, metric),
 	  "peak (the default), leaked, allocated (bytes), count or temporary (calls)",
 	  metric_words },
@@ -152,19 +153,28 @@ static bool ends_with(const char *text, const char *end)
 	return len >= end_len && strcmp(text + len - end_len, end) == 0;
 }
 
-/* Readers go by a file's name; what is compressed by itself is not compressed again. */
-static bool is_to_be_gzip(const struct export_format *format, const char *output)
+/* Readers go by a file's name. */
+enum packing { PACKING_NONE, PACKING_GZIP, PACKING_ZSTD };
+
+static enum packing packing_of(const char *output)
 {
-	return output && ends_with(output, ".gz") && !format->is_gzip;
+	if (output && ends_with(output, ".gz"))
+		return PACKING_GZIP;
+	return output && ends_with(output, ".zst") ? PACKING_ZSTD : PACKING_NONE;
 }
 
-static struct err *export_compress(const struct export_format *format,
-				   const struct export_options *options, const char *tape_path,
-				   FILE *out)
+/* Into out as the name asks for; what is compressed by itself is not compressed again. */
+static struct err *export_pack(const struct export_format *format,
+			       const struct export_options *options, const char *tape_path,
+			       FILE *out)
 {
-	FILE *file = gzip_open(out);
+	const enum packing packing = format->is_gzip ? PACKING_NONE : packing_of(options->output);
+	FILE *file;
 	struct err *err;
 
+	if (packing == PACKING_NONE)
+		return export_write(format, options, tape_path, out);
+	file = packing == PACKING_GZIP ? gzip_open(out) : zst_open(out);
 	if (!file)
 		return err_nomem();
 	err = export_write(format, options, tape_path, file);
@@ -182,11 +192,11 @@ static struct err *options_check(const struct export_options *options,
 
 	if (!err && options->at)
 		err = moment_check(*format_ret, options->at, &moment);
-	if (!err && options->output && ends_with(options->output, ".zst"))
+	if (!err && (*format_ret)->is_gzip && packing_of(options->output) == PACKING_ZSTD)
 		err = err_new(ERR_USAGE,
-			      "%s: readers would take it for zstd, which is not written; "
-			      "a name that ends with .gz gives gzip",
-			      options->output);
+			      "%s: readers would take it for zstd, but a file of %s is gzip; "
+			      "its name ends with %s",
+			      options->output, (*format_ret)->name, (*format_ret)->suffix);
 	return err ? err : selection_check(&part);
 }
 
@@ -212,10 +222,7 @@ static struct err *export_run(const struct command *command, int argc, char **ar
 		err = reading_output_open(&output, options.output, argv[1]);
 	if (err)
 		return err;
-	err = is_to_be_gzip(format, options.output)
-		      ? export_compress(format, &options, argv[1], output.file)
-		      : export_write(format, &options, argv[1], output.file);
-	return reading_output_close(&output, err);
+	return reading_output_close(&output, export_pack(format, &options, argv[1], output.file));
 }
 
 const struct command cmd_export = {

@@ -91,6 +91,18 @@ def test_totals_are_those_of_the_tape(name, tape, tmp_path):
     assert folded_total(path, "peak", tmp_path) == totals["peak"]["bytes"]
 
 
+def test_heaptrack_reads_what_is_compressed(tmp_path):
+    if not shutil.which("heaptrack_print"):
+        pytest.skip("heaptrack is not installed")
+    tape = tmp_path / "shop.mtape"
+    write_shop(tape)
+    totals = recording.report(tape, "summary")
+    for suffix in ("", ".gz", ".zst"):
+        path = export(tape, tmp_path / f"shop.heaptrack{suffix}")
+        assert folded_total(path, "allocations", tmp_path) == totals["allocations"]["count"]
+        assert folded_total(path, "leaked", tmp_path) == totals["leaked"]["bytes"]
+
+
 def test_a_part_of_a_tape_and_hostile_names(tmp_path):
     tape = tmp_path / "shop.mtape"
     names = write_shop(tape).names()

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import shutil
 import subprocess
 
 import pytest
@@ -130,10 +131,27 @@ def test_what_is_compressed_is_not_compressed_again(tmp_path):
             == export(tape, "pprof", tmp_path / "x").read_bytes())
 
 
+@pytest.mark.parametrize("kind", ("speedscope", "csv", "folded", "sqlite", "heaptrack", "memusage"))
+def test_a_name_with_zst_is_compressed(kind, tmp_path):
+    if not shutil.which("zstd"):
+        pytest.skip("zstd is not installed")
+    tape = tmp_path / "shop.mtape"
+    write_shop(tape)
+    plain = export(tape, kind, tmp_path / "plain").read_bytes()
+    packed = export(tape, kind, tmp_path / "packed.zst")
+    done = subprocess.run(["zstd", "-dc", packed], check=True, capture_output=True)
+    assert done.stdout == plain != b""
+    assert packed.read_bytes() == export(tape, kind, tmp_path / "again.zst").read_bytes()
+    broken = bytearray(packed.read_bytes())
+    broken[-1] ^= 1  # of the checksum
+    assert subprocess.run(["zstd", "-dc"], input=broken, capture_output=True, check=False).returncode
+
+
 def test_a_suffix_that_would_mislead_is_refused(tmp_path):
     tape = tmp_path / "shop.mtape"
     write_shop(tape)
-    assert "zstd" in export(tape, "heaptrack", tmp_path / "x.zst", code=2)
+    told = export(tape, "pprof", tmp_path / "x.zst", code=2)
+    assert "zstd" in told and ".pb.gz" in told
     assert not (tmp_path / "x.zst").exists()
 
 
@@ -142,3 +160,7 @@ def test_a_full_disk_is_told(tmp_path):
     write_shop(tape)
     for kind in ("speedscope", "csv"):
         assert "No space left" in export(tape, kind, "/dev/full", code=1)
+    for suffix in (".gz", ".zst"):
+        full = tmp_path / f"full{suffix}"
+        full.symlink_to("/dev/full")
+        assert "No space left" in export(tape, "csv", full, code=1)

@@ -11,7 +11,7 @@ import { useKeys } from "./keys";
 import { METRIC } from "./metrics";
 import { pageFind, pages } from "./pages/registry";
 import { infoError, infoLoad } from "./session";
-import { at, info, metric, page, range, tape, tapeId, update } from "./store";
+import { at, info, metric, page, range, tape, tapeId, undo, update } from "./store";
 import { ErrorCard, Loading } from "./ui/states";
 import { Toast } from "./ui/toast";
 
@@ -40,6 +40,7 @@ function useGlobalKeys(): void {
 		"?": () => { helpOpen.value = true; },
 		"Ctrl+k": () => { paletteOpen.value = true; },
 		y: copyLink,
+		u: undo,
 		p: () => (clock.value.peak === null ? false : update({ at: clock.value.peak, metric: "live" })),
 		P: () => (clock.value.rssPeak === null ? false : update({ at: clock.value.rssPeak, metric: "live" })),
 		"[": () => pointStep(-1),
@@ -75,6 +76,8 @@ export function App(): JSX.Element {
 	const title = titleOf();
 	useEffect(() => { document.title = title; }, [title]);
 	useGlobalKeys();
+	/* What had the focus went with its page: Tab goes on at the new one. */
+	useEffect(() => { if (document.activeElement === document.body) document.getElementById("main")?.focus(); }, [page.value]);
 	return (
 		<div class="app">
 			<a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.getElementById("main")?.focus(); }}>Skip to content</a>

@@ -9,6 +9,7 @@ import { fragmentFormat, fragmentParse, START } from "./url";
 import type { Metric, Range, Selection } from "./url";
 
 const TOKEN_KEY = "memtape.token";
+const FIRST = 1; /* history.state of where the app was entered */
 
 export const selection = signal<Selection>(START);
 export const token = signal<string>("");
@@ -35,18 +36,27 @@ export const tape: ReadonlySignal<Tape | null> = computed(() => {
 /* True while something is dragged: requests are then spaced, and the address is not pushed. */
 export const dragging = signal(false);
 
+/* What is open on a page is not open on another. */
+function changed(change: Partial<Selection>): Selection {
+	const next = { ...selection.value, ...change };
+	if (next.page === selection.value.page)
+		return next;
+	const { open: _, ...options } = next.options;
+	return { ...next, options };
+}
+
 /*
  * Changes the selection and its address. "push" makes a step that Back undoes: going to a page, zooming, committing a
  * filter; "replace" is for what changes continuously.
  */
 export function update(change: Partial<Selection>, how: "push" | "replace" = "push"): void {
-	const next = { ...selection.value, ...change };
+	const next = changed(change);
 	const fragment = fragmentFormat(next);
 	if (fragment !== location.hash) {
 		if (how === "push")
-			history.pushState(null, "", fragment);
+			history.pushState(0, "", fragment);
 		else
-			history.replaceState(null, "", fragment);
+			history.replaceState(history.state, "", fragment);
 	}
 	batch(() => { selection.value = next; });
 }
@@ -63,7 +73,7 @@ export function setOption(name: string, value: string | null, how: "push" | "rep
 
 /* The address of a change of the selection, for links; they work in a new tab, too. */
 export function href(change: Partial<Selection>): string {
-	return fragmentFormat({ ...selection.value, ...change });
+	return fragmentFormat(changed(change));
 }
 
 /* What nearly every request says. The names are the API's. */
@@ -102,12 +112,20 @@ function tokenTake(fresh: string | null): void {
 function readAddress(): void {
 	const { selection: next, token: fresh } = fragmentParse(location.hash);
 	tokenTake(fresh);
-	history.replaceState(null, "", fragmentFormat(next));
+	history.replaceState(history.state, "", fragmentFormat(next));
 	selection.value = next;
+}
+
+/* Back, but not out of the app. */
+export function undo(): void {
+	if (history.state !== FIRST)
+		history.back();
 }
 
 /* Once, before anything is drawn. */
 export function storeInit(): void {
+	if (history.state === null)
+		history.replaceState(FIRST, "");
 	readAddress();
 	addEventListener("popstate", readAddress);
 	addEventListener("hashchange", readAddress);

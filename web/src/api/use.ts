@@ -19,14 +19,14 @@ export interface Answer<T> {
 const DIM_AFTER_MS = 150;
 const DRAG_MS = 120; /* while dragging, a request may run this long before the next one replaces it */
 
-interface State<T> { data: T | null; error: ApiError | null; loading: boolean; stale: boolean; of: string }
+interface State<T> { data: T | null; error: ApiError | null; loading: boolean; stale: boolean; of: string; asked: string }
 
 /* params null: nothing is asked, and what was answered stays. */
 export function useApi<T>(path: string, params: Params | null): Answer<T> {
 	const url = params ? requestUrl(path, params) : "";
 	const [state, setState] = useState<State<T>>(() => {
 		const known = params ? cached<T>(url) : undefined;
-		return { data: known ?? null, error: null, loading: !!params && known === undefined, stale: false, of: known ? url : "" };
+		return { data: known ?? null, error: null, loading: !!params && known === undefined, stale: false, of: known ? url : "", asked: url };
 	});
 	const [attempt, setAttempt] = useState(0);
 	const begun = useRef(0);
@@ -37,7 +37,7 @@ export function useApi<T>(path: string, params: Params | null): Answer<T> {
 		const known = cached<T>(url);
 		if (known !== undefined) {
 			running.current?.abort();
-			setState({ data: known, error: null, loading: false, stale: false, of: url });
+			setState({ data: known, error: null, loading: false, stale: false, of: url, asked: url });
 			return;
 		}
 		const abort = new AbortController();
@@ -46,7 +46,7 @@ export function useApi<T>(path: string, params: Params | null): Answer<T> {
 			running.current = abort;
 			begun.current = performance.now();
 			get<T>(path, params, abort.signal).then(
-				(data) => setState({ data, error: null, loading: false, stale: false, of: url }),
+				(data) => setState({ data, error: null, loading: false, stale: false, of: url, asked: url }),
 				(error) => {
 					if (error instanceof ApiError)
 						setState((s) => ({ ...s, error, loading: false, stale: false }));
@@ -54,7 +54,7 @@ export function useApi<T>(path: string, params: Params | null): Answer<T> {
 						setState((s) => ({ ...s, loading: false }));
 				});
 		};
-		setState((s) => ({ ...s, loading: true }));
+		setState((s) => ({ ...s, loading: true, asked: url }));
 		const dim = setTimeout(() => setState((s) => (s.loading && s.data && s.of !== url ? { ...s, stale: true } : s)), DIM_AFTER_MS);
 		const wait = dragging.peek() && running.current ? Math.max(0, begun.current + DRAG_MS - performance.now()) : 0;
 		const later = wait > 0 ? setTimeout(ask, wait) : (ask(), undefined);
@@ -66,5 +66,6 @@ export function useApi<T>(path: string, params: Params | null): Answer<T> {
 		};
 	}, [url, attempt, generation.value, server.value.gone]); /* again when the tape has grown, or the server is back */
 	useEffect(() => () => running.current?.abort(), []);
-	return { ...state, url, retry: () => setAttempt((n) => n + 1) };
+	/* Between a new question and its effect the last answer is not this one's. */
+	return { ...state, loading: state.loading || (url !== "" && state.asked !== url), url, retry: () => setAttempt((n) => n + 1) };
 }

@@ -173,10 +173,11 @@ export function FlameCanvas(props: FlameCanvasProps): JSX.Element {
 		else if (top + ROW_PX > el.scrollTop + height)
 			el.scrollTop = top + ROW_PX - height;
 	};
+	/* Where a function fills the whole picture, moving about does not yet choose another one. */
 	const choose = (box: number) => {
 		setCursor(box);
 		reveal(box);
-		if (box > 0 && !isMerged(graph, box))
+		if (box > 0 && !isMerged(graph, box) && !props.hidesAncestors)
 			props.onSelect(hashOf(graph, box));
 	};
 	useEffect(() => {

@@ -91,7 +91,7 @@ function Verdict(props: { draft: string; problem: Problem | null; count: number 
 		return (
 			<div class="filter-verdict bad" id="filter-verdict">
 				{problem.message}
-				{problem.suggest && <> <button type="button" class="link" onPointerDown={(e) => { e.preventDefault(); props.onUse(problem.suggest!); }}>Use <code>{problem.suggest}</code></button></>}
+				{problem.suggest && <> <button type="button" class="link" onPointerDown={(e) => e.preventDefault()} onClick={() => props.onUse(problem.suggest!)}>Use <code>{problem.suggest}</code></button></>}
 				{problem.hint && <div class="muted">{problem.hint}</div>}
 			</div>
 		);
@@ -129,6 +129,7 @@ export function FilterBar(): JSX.Element {
 	const use = (text: string) => {
 		const p = check.problem!;
 		write(draft.slice(0, p.from) + text + draft.slice(p.until), p.from + text.length);
+		input.current?.focus();
 	};
 	/* Enter before the server has said that it is right: then when it has. */
 	useEffect(() => {
@@ -172,7 +173,7 @@ export function FilterBar(): JSX.Element {
 	const open = focused && (suggestions.length > 0 || problem !== null || draft !== "");
 	const broken = draft === "" && check.problem !== null; /* the address has a filter that cannot be read */
 	return (
-		<div class={`filter ${problem ? "wrong" : ""}`} role="search" onClick={(e) => { if (e.target === e.currentTarget) input.current?.focus(); }}>
+		<div class={`filter ${problem ? "wrong" : ""}`} role="search" onFocusOut={(e) => { if (!e.currentTarget.contains(e.relatedTarget as Node | null)) setFocused(false); }} onClick={(e) => { if (e.target === e.currentTarget) input.current?.focus(); }}>
 			<IconFilter />
 			{list.length > 0 && (
 				<ul class={`filter-tokens ${broken ? "wrong" : ""}`} aria-label="Conditions">
@@ -184,8 +185,7 @@ export function FilterBar(): JSX.Element {
 				<input ref={input} value={draft} spellcheck={false} autocomplete="off" placeholder={list.length ? "and \u2026" : "Filter: size >= 4KiB, leaked, \u2026"} aria-label="Filter" role="combobox"
 					aria-expanded={open} aria-controls="filter-list" aria-autocomplete="list" aria-invalid={problem !== null}
 					aria-activedescendant={chosen >= 0 ? `filter-item-${chosen}` : undefined} aria-describedby="filter-verdict"
-					onInput={(e) => { setCommitting(false); setDraft(e.currentTarget.value); setChosen(-1); moved(); }} onKeyDown={onKeyDown} onKeyUp={moved} onClick={moved} onScroll={moved}
-					onFocus={() => setFocused(true)} onBlur={() => setFocused(false)} />
+					onInput={(e) => { setCommitting(false); setDraft(e.currentTarget.value); setChosen(-1); moved(); }} onKeyDown={onKeyDown} onKeyUp={moved} onClick={moved} onScroll={moved} onFocus={() => setFocused(true)} />
 			</div>
 			{!focused && <kbd>/</kbd>}
 			{(open || broken) && (

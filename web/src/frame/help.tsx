@@ -16,7 +16,7 @@ type Keys = readonly (readonly [key: string, meaning: string])[];
 const EVERYWHERE: Keys = [
 	["/", "filter"], ["Ctrl+K", "command palette"], ["?", "this sheet"], ["y", "copy link"],
 	["p", "time point at the peak of live bytes"], ["P", "time point at the peak of resident memory"],
-	["[ ]", "time point a step earlier, later; ten steps with Shift"], ["t", "charts as tables"], ["Esc", "close, clear, leave"],
+	["[ ]", "time point a step earlier, later; ten steps with Shift"], ["t", "charts as tables"], ["+ - a d", "timeline: closer, farther, earlier, later"], ["u", "a step back"], ["Esc", "close, clear, leave"],
 ];
 
 function Chord(props: { text: string }): JSX.Element {

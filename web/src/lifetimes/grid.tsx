@@ -85,7 +85,7 @@ function Field(props: { grid: Grid; what: "count" | "bytes" }): JSX.Element {
 		<div class="field-grid">
 			<ul class="field-y" aria-hidden="true">{grid.never && <li class="bad" style={{ bottom: `${((rows - .5) / rows) * 100}%` }}>never</li>}
 				{label(grid.y, 6).slice(0, -1).map((i) => <li key={i} style={{ bottom: `${((i + .5) / rows) * 100}%` }}>{axisText(grid.y, grid.y.edges[i]!)}</li>)}</ul>
-			<svg ref={svg} viewBox={`0 0 ${nx * UNIT} ${rows * UNIT}`} preserveAspectRatio="none" tabIndex={0} role="application" aria-label="Arrow keys move, Shift widens, Enter selects"
+			<svg ref={svg} viewBox={`0 0 ${nx * UNIT} ${rows * UNIT}`} preserveAspectRatio="none" tabindex={0} role="application" aria-label="Arrow keys move, Shift widens, Enter selects"
 				onPointerDown={(e) => { svg.current!.setPointerCapture(e.pointerId); setFrom(cellOf(e)); setAt(cellOf(e)); }} onPointerMove={(e) => { setAt(cellOf(e)); setTip({ x: e.clientX, y: e.clientY }); }}
 				onPointerUp={done} onPointerLeave={() => setTip(null)} onKeyDown={onKeyDown}>
 				{cells}

@@ -12,7 +12,7 @@ export function sortNow(ids: readonly string[], usual: Sort): Sort {
 /* The same column again turns it round. `rising`: what one wants to see the least of first, as times and addresses. */
 export function sortBy(now: Sort, id: string, usual: Sort, rising: readonly string[] = []): void {
 	const order = now.id === id ? (now.order === "asc" ? "dsc" : "asc") : rising.includes(id) ? "asc" : "dsc";
-	const { sort: _s, order: _o, ...rest } = selection.value.options;
+	const { sort: _s, order: _o, open: _, ...rest } = selection.value.options;
 	const isUsual = id === usual.id && order === usual.order;
 	update({ options: isUsual ? rest : { ...rest, sort: id, ...(order === "asc" ? { order } : {}) } });
 }

@@ -1,13 +1,12 @@
 /* Every single block. */
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
 import { usePages } from "../api/pages";
 import { useApi } from "../api/use";
 import type { Alloc, AllocDetail, Allocs } from "../api/types";
 import { momentText } from "../clock";
 import { addTerm } from "../filter";
 import * as format from "../format";
-import { useKeys } from "../keys";
+import { useOpenRow } from "../lists/open";
 import { sortBy, sortNow } from "../lists/order";
 import { Stack } from "../lists/stack";
 import { moduleColour } from "../palette";
@@ -106,10 +105,8 @@ function Detail(props: { row: number }): JSX.Element {
 
 function AllocationsPage(): JSX.Element {
 	const sort = sortNow(SORTS, USUAL);
-	const [at, setAt] = useState<number | null>(null), [open, setOpen] = useState<number | null>(null);
+	const { at, open, toggle, select } = useOpenRow();
 	const rows = usePages<Alloc, Allocs>("allocs", { ...commonParams(), sort: sort.id, order: sort.order });
-	const toggle = (i: number) => { setAt(i); setOpen((o) => (o === i ? null : i)); };
-	useKeys({ Escape: () => (open !== null ? setOpen(null) : false) });
 	const shown = open !== null ? rows.get(open) : undefined;
 	const all = tape.value?.allocation_count ?? 0;
 	return (
@@ -122,7 +119,7 @@ function AllocationsPage(): JSX.Element {
 				{rows.error ? <ErrorCard error={rows.error} retry={rows.retry} /> : rows.loading ? <Loading rows={14} height={16} />
 					: rows.count === 0 ? (filter.value || range.value ? <EmptyByFilter /> : <Empty title="The tape has no allocations" />)
 					: <VirtualGrid label="Allocations" rows={rows} columns={columnsOf(tape.value?.has.latency ?? false)} rowHeight={28} minWidth={1080}
-						sort={sort} onSort={(id) => { setOpen(null); sortBy(sort, id, USUAL, RISING); }} selected={at} onSelect={(i) => (i === at ? toggle(i) : setAt(i))} onActivate={toggle}
+						sort={sort} onSort={(id) => sortBy(sort, id, USUAL, RISING)} selected={at} onSelect={select} onActivate={toggle}
 						onKey={(e, i) => { if (e.key !== " ") return false; toggle(i); return true; }}
 						detail={open !== null && shown ? { index: open, height: DETAIL_PX, content: <Detail row={shown.row} /> } : null} />}
 			</section>

@@ -1,12 +1,12 @@
 /* What was never freed, told apart by how it came. */
 import type { JSX } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { useApi } from "../api/use";
 import type { Site, Sites } from "../api/types";
 import { clock, momentText } from "../clock";
 import { addTerm } from "../filter";
 import * as format from "../format";
-import { useKeys } from "../keys";
+import { useOpenRow } from "../lists/open";
 import { classify, fit, KINDS } from "../leaks/classify";
 import type { Kind } from "../leaks/classify";
 import { Stack } from "../lists/stack";
@@ -73,12 +73,10 @@ function Detail(props: { leak: Leak }): JSX.Element {
 }
 
 function List(props: { leaks: readonly Leak[] }): JSX.Element {
-	const { leaks } = props, [at, setAt] = useState<number | null>(null), [open, setOpen] = useState<number | null>(null);
+	const { leaks } = props, { at, open, toggle, select } = useOpenRow();
 	const rows = useMemo<Rows<Leak>>(() => ({ count: leaks.length, get: (i) => leaks[i], need: () => undefined }), [leaks]);
-	const toggle = (i: number) => { setAt(i); setOpen((o) => (o === i ? null : i)); };
-	useKeys({ Escape: () => (open !== null ? setOpen(null) : false) });
 	return <VirtualGrid label="Call sites that leak" rows={rows} columns={columnsOf(Math.max(...leaks.map((l) => l.site.matched.leaked.bytes), 0))} rowHeight={30} minWidth={1080} selected={at}
-		onSelect={(i) => (i === at ? toggle(i) : setAt(i))} onActivate={toggle} detail={open !== null && leaks[open] ? { index: open, height: DETAIL_PX, content: <Detail leak={leaks[open]!} /> } : null} />;
+		onSelect={select} onActivate={toggle} detail={open !== null && leaks[open] ? { index: open, height: DETAIL_PX, content: <Detail leak={leaks[open]!} /> } : null} />;
 }
 
 function LeaksPage(): JSX.Element {

@@ -1,9 +1,10 @@
 /* Why the process is as large as the kernel says: resident memory in parts that add up to it, and every mapping. */
 import type { JSX } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { momentText } from "../clock";
 import * as format from "../format";
 import { useKeys } from "../keys";
+import { useOpenRow } from "../lists/open";
 import { sortBy, sortNow } from "../lists/order";
 import { Bands, BandsTable } from "../reports/bands";
 import type { Band } from "../reports/bands";
@@ -95,19 +96,17 @@ function MappingDetail(props: { mapping: Mapping }): JSX.Element {
 }
 
 function Mappings(props: { list: readonly Mapping[] }): JSX.Element {
-	const sort = sortNow(SORTS, USUAL), [at, setAt] = useState<number | null>(null), [open, setOpen] = useState<number | null>(null);
+	const sort = sortNow(SORTS, USUAL), { at, open, toggle, select } = useOpenRow();
 	const sorted = useMemo(() => {
 		const key = sort.id as keyof Mapping, sign = sort.order === "asc" ? 1 : -1;
 		const value = (m: Mapping) => (key === "address" ? parseInt(m.address, 16) : (m[key] as number | null) ?? Infinity);
 		return [...props.list].sort((a, b) => sign * (value(a) - value(b)));
 	}, [props.list, sort.id, sort.order]);
 	const rows = useMemo<Rows<Mapping>>(() => ({ count: sorted.length, get: (i) => sorted[i], need: () => undefined }), [sorted]);
-	const toggle = (i: number) => { setAt(i); setOpen((o) => (o === i ? null : i)); };
-	useKeys({ Escape: () => (open !== null ? setOpen(null) : false) });
 	if (sorted.length === 0)
 		return <Empty title="No mappings on this tape" />;
-	return <VirtualGrid label="Mappings" rows={rows} columns={COLUMNS} rowHeight={28} minWidth={1060} sort={sort} onSort={(id) => { setOpen(null); sortBy(sort, id, USUAL, ["address", "from_ns"]); }}
-		selected={at} onSelect={(i) => (i === at ? toggle(i) : setAt(i))} onActivate={toggle} detail={open !== null && sorted[open] ? { index: open, height: DETAIL_PX, content: <MappingDetail mapping={sorted[open]!} /> } : null} />;
+	return <VirtualGrid label="Mappings" rows={rows} columns={COLUMNS} rowHeight={28} minWidth={1060} sort={sort} onSort={(id) => sortBy(sort, id, USUAL, ["address", "from_ns"])}
+		selected={at} onSelect={select} onActivate={toggle} detail={open !== null && sorted[open] ? { index: open, height: DETAIL_PX, content: <MappingDetail mapping={sorted[open]!} /> } : null} />;
 }
 
 function Settings(): JSX.Element {

@@ -1,16 +1,15 @@
 /* Who allocates: allocations in groups, what the filter lets through of each beside all that it made. */
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
 import { usePages } from "../api/pages";
 import type { GroupSums, Site, Sites, SitesBy } from "../api/types";
 import { momentText, span } from "../clock";
 import { addTerm } from "../filter";
 import * as format from "../format";
-import { useKeys } from "../keys";
+import { useOpenRow } from "../lists/open";
 import { sortBy, sortNow } from "../lists/order";
 import { Stack } from "../lists/stack";
 import { moduleColour } from "../palette";
-import { commonParams, filter, option, range, setOption, update } from "../store";
+import { commonParams, filter, option, range, selection, update } from "../store";
 import { Dot, Segmented } from "../ui/basics";
 import { BarCell, Bytes, Count, Duration } from "../ui/cells";
 import { IconSites } from "../ui/icons";
@@ -108,17 +107,15 @@ function Detail(props: { site: Site }): JSX.Element {
 function SitesPage(): JSX.Element {
 	const by = BYS.find((b) => b.value === option("by"))?.value ?? "function";
 	const sort = sortNow(SORTS, USUAL);
-	const [at, setAt] = useState<number | null>(null), [open, setOpen] = useState<number | null>(null);
+	const { at, open, toggle, select } = useOpenRow();
 	const rows = usePages<Site, Sites>("sites", { ...commonParams(), by, sort: sort.id, order: sort.order, spark: 24 });
 	const first = rows.first?.rows ?? [];
-	const toggle = (i: number) => { setAt(i); setOpen((o) => (o === i ? null : i)); };
-	useKeys({ Escape: () => (open !== null ? setOpen(null) : false) });
 	const shown = open !== null ? rows.get(open) : undefined;
 	return (
 		<div class="list-page">
 			<h1 class="sr">Call sites</h1>
 			<div class="list-tools">
-				<Segmented label="Group by" value={by} choices={BYS} onChange={(b) => { setOpen(null); setOption("by", b === "function" ? null : b); }} />
+				<Segmented label="Group by" value={by} choices={BYS} onChange={(b) => update({ options: { ...selection.value.options, by: b === "function" ? "" : b, open: "" } })} />
 				<span class="grow" />
 				<span class="note" role="status">{rows.first ? `${format.exact(rows.count)} ${rows.count === 1 ? "group" : "groups"}, ${momentText(span.value.from)} \u2013 ${momentText(span.value.until)}` : ""}</span>
 			</div>
@@ -126,7 +123,7 @@ function SitesPage(): JSX.Element {
 				{rows.error ? <ErrorCard error={rows.error} retry={rows.retry} /> : rows.loading ? <Loading rows={12} height={18} />
 					: rows.count === 0 ? (filter.value || range.value ? <EmptyByFilter /> : <Empty title="The tape has no allocations" />)
 					: <VirtualGrid label="Call sites" rows={rows} columns={columnsOf((pick) => Math.max(...first.map((s) => pick(s.matched)), 0))} rowHeight={32} minWidth={1090}
-						sort={sort} onSort={(id) => { setOpen(null); sortBy(sort, id, USUAL); }} selected={at} onSelect={(i) => (i === at ? toggle(i) : setAt(i))} onActivate={toggle}
+						sort={sort} onSort={(id) => sortBy(sort, id, USUAL)} selected={at} onSelect={select} onActivate={toggle}
 						onKey={(e, i) => { if (e.key !== " ") return false; toggle(i); return true; }}
 						detail={open !== null && shown ? { index: open, height: DETAIL_PX, content: <Detail site={shown} /> } : null} />}
 			</section>

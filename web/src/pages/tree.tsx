@@ -117,7 +117,7 @@ function Body(props: { tree: Tree }): JSX.Element {
 
 function TreePage(): JSX.Element {
 	const direction = option("dir") === "up" ? "up" : "down";
-	const zoomed: readonly Hex[] = direction === "down" ? path.value : [];
+	const open = option("open"), zoomed: readonly Hex[] = open ? open.split(".") : direction === "down" ? path.value : [];
 	const tree = useTree({ ...metricParams(), dir: direction }, zoomed);
 	const name = () => tree.lines.find((l) => l.row?.hash === frame.value)?.row?.function ?? null;
 	const term = (operator: string) => () => { const f = name(); return f === null ? false : update({ filter: addTerm(filter.value, `function ${operator} ${quote(f)}`) }); };

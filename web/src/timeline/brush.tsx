@@ -7,6 +7,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Mark, Ns } from "../api/types";
 import { clock, momentText, span } from "../clock";
 import { at, dragging, metric, range, update } from "../store";
+import { useKeys } from "../keys";
 import { view, viewPan, viewSet, viewZoom } from "./view";
 
 const CLICK_PX = 3;
@@ -162,6 +163,8 @@ export function Brush(props: BrushProps): JSX.Element {
 		element.addEventListener("wheel", onWheel, { passive: false });
 		return () => element.removeEventListener("wheel", onWheel);
 	}, []);
+	const closer = () => viewZoom((view.value.from + view.value.until) / 2, .5), farther = () => viewZoom((view.value.from + view.value.until) / 2, 2);
+	useKeys({ "+": closer, w: closer, "-": farther, s: farther, a: () => viewPan(-.1), d: () => viewPan(.1) });
 	const onMove = (event: PointerEvent) => {
 		const box = ref.current!.getBoundingClientRect();
 		props.onHover(Math.max(0, Math.min(.999999, (event.clientX - box.left) / box.width)), event.clientX, event.clientY);

@@ -6,6 +6,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ApiError, get, requestUrl } from "../api/client";
 import type { Params } from "../api/client";
 import type { Hex, TreeRow, TreeRows } from "../api/types";
+import { setOption } from "../store";
 
 const PAGE_ROWS = 200;
 const HOT_DEPTH = 64; /* how far "*" goes */
@@ -89,7 +90,11 @@ export function useTree(params: Params | null, first: readonly Hex[]): Tree {
 		return () => abort.abort();
 	}, [url, attempt]);
 
-	const openPath = (path: readonly Hex[]) => setOpen((old) => new Set(old).add(keyOf(path)));
+	/* The address has what was opened last: there Back and links begin again. */
+	const openPath = (path: readonly Hex[]) => {
+		setOpen((old) => new Set(old).add(keyOf(path)));
+		setOption("open", keyOf(path), "replace");
+	};
 	const expand = async (path: readonly Hex[]): Promise<Branch | null> => {
 		const known = branches.get(keyOf(path)) ?? await ask(path, 0);
 		keep(path, known);
@@ -104,8 +109,10 @@ export function useTree(params: Params | null, first: readonly Hex[]): Tree {
 				return;
 			if (wanted ?? !line.open)
 				expand(line.path).catch(failed);
-			else
+			else {
 				setOpen((old) => { const next = new Set(old); next.delete(keyOf(line.path)); return next; });
+				setOption("open", keyOf(line.path.slice(0, -1)), "replace");
+			}
 		},
 		/* From here along the largest child, to the end. */
 		expandHottest: (line) => {

@@ -100,6 +100,7 @@ export function VirtualGrid<R>(props: VirtualGridProps<R>): JSX.Element {
 		box.current!.scrollTop = next / place.ratio;
 		scrolled();
 	};
+	useEffect(() => { if (detail) reveal(detail.index); }, [detail?.index]);
 	const go = (index: number) => {
 		const to = Math.max(0, Math.min(rows.count - 1, index));
 		props.onSelect?.(to, rows.get(to));

@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 #include "http/json.h"
+#include "http/server.h"
 
 static const char *const state_words[] = {
 	[TAPE_LOADING] = "loading", [TAPE_COMPLETE] = "complete", [TAPE_TRUNCATED] = "truncated",
@@ -111,26 +112,40 @@ static void emit_progress(struct emit *emit, struct tape *tape, enum tape_state 
 	emit_end(emit);
 }
 
+void api_info_emit(struct emit *emit, struct server *server)
+{
+	emit_text(emit, "version", server->settings.version);
+	emit_list(emit, "tapes");
+	for (size_t i = 0; i < tapes_count(server->tapes); i++)
+		api_tape_emit(emit, NULL, tapes_get(server->tapes, i));
+	emit_end(emit);
+}
+
+/* In halves of a second, so that it does not differ each time. */
+static uint64_t refresh_ms(const struct tape_look *look)
+{
+	return div_up(look->refresh_ns, 500000000) * 500;
+}
+
 void api_tape_emit(struct emit *emit, const char *key, struct tape *tape)
 {
-	struct loaded *loaded = NULL;
-	CLEAN(free) char *error = NULL;
-	uint64_t file_bytes;
-	const enum tape_state state = tapes_look(tape, &loaded, &error, &file_bytes);
+	const struct tape_look look = tapes_look(tape);
 
 	emit_object(emit, key);
 	emit_text(emit, "id", tape->id);
 	emit_text(emit, "file", names_short_path(tape->source->path));
-	emit_text(emit, "state", state_words[state]);
-	emit_u64(emit, "gen", loaded ? loaded->gen : 0, EMIT_PLAIN);
-	emit_text(emit, "error", error);
-	emit_progress(emit, tape, state);
-	emit_u64(emit, "tape_bytes", file_bytes, EMIT_BYTES);
-	if (loaded) {
-		emit_process(emit, loaded->model);
-		emit_counts(emit, loaded->model);
-		emit_has(emit, loaded->model);
+	emit_text(emit, "state", state_words[look.state]);
+	emit_u64(emit, "gen", look.loaded ? look.loaded->gen : 0, EMIT_PLAIN);
+	emit_text(emit, "error", look.error);
+	emit_progress(emit, tape, look.state);
+	emit_u64(emit, "refresh_ms", refresh_ms(&look), EMIT_PLAIN);
+	emit_u64(emit, "tape_bytes", look.file_bytes, EMIT_BYTES);
+	if (look.loaded) {
+		emit_process(emit, look.loaded->model);
+		emit_counts(emit, look.loaded->model);
+		emit_has(emit, look.loaded->model);
 	}
 	emit_end(emit);
-	tapes_release(loaded);
+	tapes_release(look.loaded);
+	free(look.error);
 }

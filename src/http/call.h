@@ -31,6 +31,7 @@
 #include "query/selection.h"
 
 struct memo_item;
+struct stream;
 struct server;
 
 enum { CALL_HELD_MAX = 8 };
@@ -46,6 +47,8 @@ struct call {
 	struct emit *emit;	    /* not RAW: where members of the answer go */
 	FILE *out;		    /* RAW: where it goes */
 	const char *type;	    /* RAW: its media type, route->answer; may be changed */
+	struct stream *stream;	    /* STREAM: the answer; whoever runs the call takes it */
+	const char *last_event_id;  /* what the client has seen of it; NULL: nothing */
 	const char *file_name;	    /* RAW: to be saved under this name; NULL: to be shown */
 	bool is_approximate;	    /* set it when a number may be estimated: `approx` is said */
 	struct sweep_limits limits; /* deadline and cancel: give them to what takes long */

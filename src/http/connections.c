@@ -84,10 +84,12 @@ static void watch(struct connection *connection, uint64_t now)
 {
 	struct pollfd poll_fd = { .fd = connection->fd, .events = POLLRDHUP };
 
-	if (connection->phase == CONNECTION_RUNNING) {
-		if (poll(&poll_fd, 1, 0) > 0)
-			__atomic_store_n(&connection->cancel, true, __ATOMIC_RELAXED);
-	} else if (connection->until_ns && now > connection->until_ns) {
+	const bool is_streaming = connection->phase == CONNECTION_STREAMING;
+
+	if ((connection->phase == CONNECTION_RUNNING || is_streaming) && poll(&poll_fd, 1, 0) > 0)
+		__atomic_store_n(&connection->cancel, true, __ATOMIC_RELAXED);
+	if (connection->phase != CONNECTION_RUNNING && connection->until_ns &&
+	    now > connection->until_ns) {
 		shutdown(connection->fd, SHUT_RDWR);
 		connection->until_ns = 0;
 	}
@@ -96,16 +98,18 @@ static void watch(struct connection *connection, uint64_t now)
 unsigned connections_watch(struct connections *connections, bool *are_any_ret)
 {
 	const uint64_t now = now_ns();
-	unsigned count;
+	unsigned count, streaming = 0;
 
 	pthread_mutex_lock(&connections->lock);
-	for (struct connection *at = connections->first; at; at = at->next)
+	for (struct connection *at = connections->first; at; at = at->next) {
 		watch(at, now);
+		streaming += at->phase == CONNECTION_STREAMING;
+	}
 	if (now - connections->pending_ns > PENDING_NS) /* they did not get here, and nobody says */
 		connections->pending_count = 0;
-	count = connections->count + connections->pending_count;
+	count = connections->count - streaming + connections->pending_count;
 	pthread_mutex_unlock(&connections->lock);
-	*are_any_ret = count > 0;
+	*are_any_ret = count + streaming > 0;
 	return count < connections->max ? connections->max - count : 0;
 }
 

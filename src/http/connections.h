@@ -12,7 +12,8 @@
 enum connection_phase {
 	CONNECTION_WAITING, /* for a request, or the rest of one */
 	CONNECTION_RUNNING, /* an answer is being found */
-	CONNECTION_SENDING
+	CONNECTION_SENDING,
+	CONNECTION_STREAMING /* both; such are not counted to the limit: they have their own */
 };
 
 /* One client; in the list while its socket is open. */

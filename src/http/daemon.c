@@ -6,6 +6,7 @@
 #include <strings.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include "base/str.h"
 #include "http/connections.h"
@@ -13,6 +14,8 @@
 enum {
 	POOL_BYTES = 40 << 10, /* of one connection: the header, what is made of it, the answer's */
 	TICK_MS = 50,	       /* between looks at connections while there are any */
+	STREAM_BLOCK_BYTES = 8 << 10,
+	STREAMS_END_MS = 1000,			  /* that streams have to say that they end */
 	MHD_CONNECTIONS = 4 * DAEMON_CONNECTIONS, /* never reached: see watcher_run */
 	SEND_RATE = 64 << 10 /* bytes a second that a client has to take at least */
 };
@@ -119,6 +122,8 @@ static struct header *header_of(struct request *request, const char *name)
 		return &request->if_none_match;
 	if (strcasecmp(name, "Accept-Encoding") == 0)
 		return &request->accept_encoding;
+	if (strcasecmp(name, "Last-Event-ID") == 0)
+		return &request->last_event_id;
 	return NULL;
 }
 
@@ -133,6 +138,57 @@ static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind, const char 
 		header->count++;
 	}
 	return MHD_YES;
+}
+
+/* A stream on its way to a client. */
+struct sending {
+	struct daemon *daemon;
+	struct connection *connection;
+	struct stream *stream;
+};
+
+/*
+ * MHD asks from the connection's own thread, so the stream may wait in here. One that it does not
+ * come back for was not taken by the client.
+ */
+static ssize_t sending_read(void *context, uint64_t offset, char *buf, size_t max)
+{
+	struct sending *sending = context;
+	size_t bytes;
+
+	(void)offset;
+	connections_enter(&sending->daemon->connections, sending->connection, CONNECTION_STREAMING,
+			  0);
+	bytes = sending->stream->read(sending->stream, buf, max);
+	connections_enter(&sending->daemon->connections, sending->connection, CONNECTION_STREAMING,
+			  DAEMON_STALL_S);
+	return bytes ? (ssize_t)bytes : MHD_CONTENT_READER_END_OF_STREAM;
+}
+
+static void sending_destroy(void *context)
+{
+	struct sending *sending = context;
+
+	sending->stream->destroy(sending->stream);
+	free(sending);
+}
+
+static struct MHD_Response *response_stream(struct daemon *daemon, struct connection *connection,
+					    struct answer *answer)
+{
+	struct sending *sending = calloc(1, sizeof(*sending));
+	struct MHD_Response *response = NULL;
+
+	if (sending)
+		response =
+			MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK_BYTES,
+							  sending_read, sending, sending_destroy);
+	if (!response) {
+		free(sending);
+		return NULL;
+	}
+	*sending = (struct sending) { daemon, connection, steal(answer->stream) };
+	return response;
 }
 
 static struct MHD_Response *response_body(struct answer *answer)
@@ -227,14 +283,18 @@ static enum MHD_Result send_answer(struct daemon *daemon, struct MHD_Connection 
 				   struct answer *answer)
 {
 	const uint64_t bytes = answer->blob ? answer->blob->size : answer->size;
-	struct MHD_Response *response = response_body(answer);
+	const bool is_stream = answer->stream;
+	struct MHD_Response *response =
+		is_stream ? response_stream(daemon, connection_of(mhd), answer)
+			  : response_body(answer);
 	enum MHD_Result result;
 
 	if (!response)
 		return MHD_NO;
 	add_usual_headers(response, answer);
 	add_own_headers(response, answer);
-	connections_enter(&daemon->connections, connection_of(mhd), CONNECTION_SENDING,
+	connections_enter(&daemon->connections, connection_of(mhd),
+			  is_stream ? CONNECTION_STREAMING : CONNECTION_SENDING,
 			  DAEMON_STALL_S + bytes / SEND_RATE);
 	result = MHD_queue_response(mhd, answer->status, response);
 	MHD_destroy_response(response);
@@ -399,6 +459,18 @@ struct err *daemon_start(struct server *server, const struct listener *listener,
 	return NULL;
 }
 
+/* Streams look whether they are cancelled; MHD would cut them. */
+static void streams_end(const struct daemon *daemon)
+{
+	const struct timespec tick = { .tv_nsec = 10 * 1000000 };
+
+	for (unsigned ms = 0; ms < STREAMS_END_MS; ms += 10) {
+		if (__atomic_load_n(&daemon->server->stream_count, __ATOMIC_RELAXED) == 0)
+			return;
+		nanosleep(&tick, NULL);
+	}
+}
+
 void daemon_stop(struct daemon *daemon)
 {
 	if (!daemon)
@@ -408,6 +480,7 @@ void daemon_stop(struct daemon *daemon)
 		pthread_join(daemon->watcher, NULL);
 	}
 	connections_cancel(&daemon->connections);
+	streams_end(daemon);
 	if (daemon->mhd)
 		MHD_stop_daemon(daemon->mhd);
 	if (daemon->stop_fd >= 0)

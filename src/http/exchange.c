@@ -34,6 +34,8 @@ void answer_init(struct answer *answer)
 void answer_deinit(struct answer *answer)
 {
 	blob_put(answer->blob);
+	if (answer->stream)
+		answer->stream->destroy(answer->stream);
 	if (answer->fd >= 0)
 		close(answer->fd);
 	answer_init(answer);

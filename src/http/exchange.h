@@ -6,6 +6,7 @@
 #define MEMTAPE_HTTP_EXCHANGE_H
 
 #include "base/clean.h"
+#include "http/stream.h"
 
 /* A header as it came: texts are borrowed, NULL when it did not; count tells of doubled ones. */
 struct header {
@@ -24,6 +25,7 @@ struct request {
 	struct header content_type;
 	struct header if_none_match;
 	struct header accept_encoding;
+	struct header last_event_id;
 	const char *body; /* NUL-terminated; NULL: none */
 	size_t body_len;
 	const bool *cancel; /* set when nobody waits for the answer any more; NULL: never */
@@ -45,6 +47,7 @@ struct answer {
 	const char *type;	   /* media type; a constant */
 	struct blob *blob;	   /* its body, or */
 	const void *bytes;	   /* one that lives for ever, or */
+	struct stream *stream;	   /* one made while it is sent, or */
 	int fd;			   /* a file, from its beginning; -1: none */
 	size_t size;		   /* of bytes, or of the file */
 	bool is_gzip;		   /* the body is */

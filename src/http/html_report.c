@@ -26,21 +26,22 @@ static struct err *tape_wait(const struct html_report *report, struct tape *tape
 {
 	const struct timespec pause = { .tv_nsec = LOOK_MS * 1000000 };
 	const struct sweep_limits no_limits = { 0 };
-	CLEAN(free) char *error = NULL;
-	enum tape_state state;
-	uint64_t bytes;
+	struct tape_look look;
 	struct err *err;
 
-	while ((state = tapes_look(tape, loaded_ret, &error, &bytes)) == TAPE_LOADING) {
+	while ((look = tapes_look(tape)).state == TAPE_LOADING) {
 		progress_tell(report, "reading the tape",
 			      __atomic_load_n(&tape->done, __ATOMIC_RELAXED),
 			      __atomic_load_n(&tape->total, __ATOMIC_RELAXED));
-		tapes_release(*loaded_ret);
-		*loaded_ret = NULL;
 		nanosleep(&pause, NULL);
 	}
-	if (state == TAPE_FAILED)
-		return err_new(ERR_FORMAT, "%s", error ? error : "the tape cannot be read");
+	*loaded_ret = look.loaded;
+	if (look.state == TAPE_FAILED) {
+		err = err_new(ERR_FORMAT, "%s",
+			      look.error ? look.error : "the tape cannot be read");
+		free(look.error);
+		return err;
+	}
 	if (!*loaded_ret) {
 		err = tapes_acquire(tape, &no_limits, loaded_ret);
 		if (err)

@@ -41,12 +41,13 @@ enum {
 };
 
 enum route_flag {
-	ROUTE_TAPE = 1 << 0,	/* is about a tape: has `c`, and call->model and so on are there */
-	ROUTE_SELECTS = 1 << 1, /* about a part of it: has q, from and until; use call_select */
-	ROUTE_RAW = 1 << 2,	/* writes its whole answer to call->out, with call->type */
-	ROUTE_FILE = 1 << 3,	/* RAW, and it may be large: it goes through a file on disk */
-	ROUTE_POST = 1 << 4,	/* is a POST with a JSON object, of whose members params tell */
-	ROUTE_UNCACHED = 1 << 5 /* the same question may have another answer later */
+	ROUTE_TAPE = 1 << 0,	 /* is about a tape: has `c`, and call->model and so on are there */
+	ROUTE_SELECTS = 1 << 1,	 /* about a part of it: has q, from and until; use call_select */
+	ROUTE_RAW = 1 << 2,	 /* writes its whole answer to call->out, with call->type */
+	ROUTE_FILE = 1 << 3,	 /* RAW, and it may be large: it goes through a file on disk */
+	ROUTE_POST = 1 << 4,	 /* is a POST with a JSON object, of whose members params tell */
+	ROUTE_UNCACHED = 1 << 5, /* the same question may have another answer later */
+	ROUTE_STREAM = 1 << 6	 /* sets call->stream, which makes the answer while it is sent */
 };
 
 struct call;

@@ -125,7 +125,7 @@ static struct err *run_to_sink(struct call *call, uint64_t begin_ns, struct answ
 /* What equal answers have in common; empty: there are none. */
 static void cache_key(const struct call *call, struct str *key)
 {
-	const unsigned never = ROUTE_UNCACHED | ROUTE_FILE | ROUTE_POST;
+	const unsigned never = ROUTE_UNCACHED | ROUTE_FILE | ROUTE_POST | ROUTE_STREAM;
 
 	if (!call->server->cache || !call->tape || call->gen != 0 || call->route->flags & never)
 		return;
@@ -145,6 +145,12 @@ static struct err *run_or_repeat(struct call *call, uint64_t begin_ns, struct an
 		answer->blob = cache_get(call->server->cache, key.ptr, &answer->type);
 	if (answer->blob)
 		return NULL;
+	if (call->route->flags & ROUTE_STREAM) {
+		answer->type = call->type;
+		err = call->route->run(call);
+		answer->stream = call->stream;
+		return err;
+	}
 	err = run_to_sink(call, begin_ns, answer);
 	answer->type = call->type;
 	if (!err && key.len && answer->blob && !call->file_name)
@@ -204,6 +210,7 @@ static void answer_route(struct server *server, const struct request *request,
 		.arena = &arena,
 		.type = strchr(route->answer, '/') ? route->answer : json_type,
 		.limits = { .cancel = request->cancel },
+		.last_event_id = request->last_event_id.text,
 	};
 	struct err *err;
 
@@ -229,7 +236,8 @@ static bool method_fits(const struct request *request, const struct route *route
 	const char *wanted = method_of(route);
 
 	return strcmp(request->method, wanted) == 0 ||
-	       (strcmp(request->method, "HEAD") == 0 && strcmp(wanted, "GET") == 0);
+	       (strcmp(request->method, "HEAD") == 0 && strcmp(wanted, "GET") == 0 &&
+		!(route && route->flags & ROUTE_STREAM));
 }
 
 static bool begins_with(const char *text, const char *head)

@@ -25,6 +25,7 @@ struct server {
 	struct tapes *tapes;
 	struct cache *cache; /* NULL: none */
 	struct server_settings settings;
+	unsigned stream_count;	  /* of /api/v1/events; atomic */
 	pthread_mutex_t sql_lock; /* one statement at a time: SQLite's limit of memory is for all */
 };
 

@@ -13,9 +13,10 @@ enum {
 	QUIET_S = 10,	     /* a recording writes at least so often */
 	WAIT_MS = 1000,	     /* that a question waits for a tape being read */
 	NAMES_WAIT_MS = 100, /* between looks at the limits while names are found */
+	READ_PART = 3,	     /* reading a live tape takes one of so many parts of the time */
 	MEMO_BYTES = 128 << 20
 };
-static const uint64_t RELOAD_NS = UINT64_C(2) * 1000000000; /* between readings of a live tape */
+static const uint64_t RELOAD_NS = 500000000; /* between readings of a live tape, at least */
 
 struct tapes {
 	struct tape *items;
@@ -60,9 +61,19 @@ static void progress_keep(void *context, uint64_t done, uint64_t total)
 	__atomic_store_n(&tape->total, total, __ATOMIC_RELAXED);
 }
 
+static bool was_written_in(const struct tape *tape, int seconds)
+{
+	struct stat status;
+
+	return stat(tape->source->path, &status) == 0 &&
+	       time(NULL) - status.st_mtim.tv_sec < seconds;
+}
+
 static struct err *loaded_create(struct tape *tape, struct loaded **loaded_ret)
 {
 	const struct model_settings settings = {
+		/* Of what grows, an index would be old at once. */
+		.index = was_written_in(tape, 2) ? MODEL_INDEX_NONE : MODEL_INDEX_AUTO,
 		.progress = progress_keep,
 		.progress_context = tape,
 	};
@@ -97,13 +108,9 @@ static uint64_t file_size(const struct tape *tape)
 /* What ends without saying how may still be written to, by a recording that goes on. */
 static enum tape_state state_of(const struct tape *tape, const struct model *model)
 {
-	struct stat status;
-
 	if (model_process(model)->end_kind != TAPE_END_UNKNOWN)
 		return TAPE_COMPLETE;
-	if (stat(tape->source->path, &status) == 0 && time(NULL) - status.st_mtim.tv_sec < QUIET_S)
-		return TAPE_LIVE;
-	return TAPE_TRUNCATED;
+	return was_written_in(tape, QUIET_S) ? TAPE_LIVE : TAPE_TRUNCATED;
 }
 
 /* What is to be destroyed without the lock, since that takes its time; NULL: somebody has it. */
@@ -117,7 +124,6 @@ static struct loaded *reading_take(struct tape *tape, struct loaded *loaded, str
 {
 	struct loaded *old = tape->loaded;
 
-	tape->loaded_ns = now_ns();
 	if (err && old) {
 		err_destroy(err);
 		return NULL;
@@ -144,10 +150,12 @@ static void tape_load(struct tapes *tapes, struct tape *tape)
 
 	tape->wants_load = false;
 	tape->file_bytes = file_size(tape);
+	tape->read_begin_ns = now_ns();
 	pthread_mutex_unlock(&tapes->lock);
 	err = loaded_create(tape, &loaded);
 	pthread_mutex_lock(&tapes->lock);
 	old = reading_take(tape, loaded, err);
+	tape->read_ns = now_ns() - tape->read_begin_ns;
 	pthread_cond_broadcast(&tapes->changed);
 	pthread_mutex_unlock(&tapes->lock);
 	loaded_destroy(old);
@@ -157,6 +165,7 @@ static void tape_load(struct tapes *tapes, struct tape *tape)
 	if (!loaded)
 		return;
 	loaded->names_ready = true;
+	tape->read_ns = now_ns() - tape->read_begin_ns;
 	pthread_cond_broadcast(&tapes->changed);
 	old = loaded_put_locked(loaded);
 	pthread_mutex_unlock(&tapes->lock);
@@ -317,13 +326,19 @@ static struct err *failure_copy(const struct err *err)
 		       err_message(err));
 }
 
+static uint64_t period_ns(const struct tape *tape)
+{
+	return u64_max(RELOAD_NS, READ_PART * tape->read_ns);
+}
+
 /* One that is being written, or goes on after a pause, is read again when its reading is old. */
 static void refresh(struct tape *tape)
 {
 	if (tape->state == TAPE_LOADING || tape->state == TAPE_COMPLETE ||
-	    now_ns() - tape->loaded_ns < RELOAD_NS)
+	    now_ns() - tape->read_begin_ns < period_ns(tape))
 		return;
-	if (tape->state != TAPE_LIVE && file_size(tape) == tape->file_bytes)
+	if (file_size(tape) == tape->file_bytes &&
+	    (tape->state != TAPE_LIVE || was_written_in(tape, QUIET_S)))
 		return;
 	tape->wants_load = true;
 	pthread_cond_broadcast(&tape->tapes->changed);
@@ -368,22 +383,24 @@ void tapes_release(struct loaded *loaded)
 	loaded_destroy(loaded);
 }
 
-enum tape_state tapes_look(struct tape *tape, struct loaded **loaded_ret, char **error_ret,
-			   uint64_t *file_bytes_ret)
+struct tape_look tapes_look(struct tape *tape)
 {
 	struct tapes *tapes = tape->tapes;
-	enum tape_state state;
+	struct tape_look look;
 
 	pthread_mutex_lock(&tapes->lock);
 	refresh(tape);
-	state = tape->state;
-	*loaded_ret = tape->loaded;
+	look = (struct tape_look) {
+		.state = tape->state,
+		.loaded = tape->loaded,
+		.error = tape->err ? strdup(err_message(tape->err)) : NULL,
+		.file_bytes = tape->file_bytes,
+		.refresh_ns = tape->state == TAPE_LIVE ? period_ns(tape) : 0,
+	};
 	if (tape->loaded)
 		tape->loaded->refs++;
-	*file_bytes_ret = tape->file_bytes;
-	*error_ret = tape->err ? strdup(err_message(tape->err)) : NULL;
 	pthread_mutex_unlock(&tapes->lock);
-	return state;
+	return look;
 }
 
 struct err *tapes_wait_names(struct loaded *loaded, const struct sweep_limits *limits)

@@ -43,9 +43,10 @@ struct tape {
 	struct tapes *tapes;
 	/* Under the lock: */
 	enum tape_state state;
-	struct loaded *loaded; /* NULL: not yet, or failed */
-	struct err *err;       /* TAPE_FAILED: why */
-	uint64_t loaded_ns;    /* when, CLOCK_MONOTONIC */
+	struct loaded *loaded;	/* NULL: not yet, or failed */
+	struct err *err;	/* TAPE_FAILED: why */
+	uint64_t read_begin_ns; /* the last reading, CLOCK_MONOTONIC */
+	uint64_t read_ns;	/* how long it took, with its names */
 	uint64_t load_count;
 	uint64_t file_bytes; /* before it was read */
 	bool wants_load;
@@ -73,12 +74,16 @@ struct err *tapes_acquire(struct tape *tape, const struct sweep_limits *limits,
 			  struct loaded **loaded_ret);
 void tapes_release(struct loaded *loaded); /* NULL is fine */
 
-/*
- * The state, and the reading if there is one (to be released), without waiting. error_ret gets a
- * copy on the heap, NULL unless TAPE_FAILED.
- */
-enum tape_state tapes_look(struct tape *tape, struct loaded **loaded_ret, char **error_ret,
-			   uint64_t *file_bytes_ret);
+struct tape_look {
+	enum tape_state state;
+	struct loaded *loaded; /* NULL: there is no reading yet; to be released */
+	char *error;	       /* on the heap; NULL unless TAPE_FAILED */
+	uint64_t file_bytes;
+	uint64_t refresh_ns; /* while it grows: at least so long between two readings; else 0 */
+};
+
+/* How it stands, without waiting. */
+struct tape_look tapes_look(struct tape *tape);
 
 struct err *tapes_wait_names(struct loaded *loaded, const struct sweep_limits *limits);
 

@@ -110,6 +110,28 @@ static void who_is_gone_is_known_while_an_answer_is_found(void **state)
 	connections_deinit(&connections);
 }
 
+static void streams_take_no_place_and_end_with_their_client(void **state)
+{
+	struct connections connections;
+	struct pair stream;
+	bool are_any;
+
+	(void)state;
+	connections_init(&connections, MAX);
+	stream = connect_one(&connections, 100);
+	assert_int_equal(connections_watch(&connections, &are_any), MAX - 1);
+	connections_enter(&connections, stream.connection, CONNECTION_STREAMING, 0);
+	assert_int_equal(connections_watch(&connections, &are_any), MAX);
+	assert_true(are_any);
+	assert_false(stream.connection->cancel);
+	close(stream.client);
+	stream.client = -1;
+	connections_watch(&connections, &are_any);
+	assert_true(stream.connection->cancel);
+	end(&connections, &stream);
+	connections_deinit(&connections);
+}
+
 static void an_end_cancels_all(void **state)
 {
 	struct connections connections;
@@ -137,6 +159,7 @@ int main(void)
 		cmocka_unit_test(only_so_many_may_come),
 		cmocka_unit_test(the_slow_are_shut_out),
 		cmocka_unit_test(who_is_gone_is_known_while_an_answer_is_found),
+		cmocka_unit_test(streams_take_no_place_and_end_with_their_client),
 		cmocka_unit_test(an_end_cancels_all),
 	};
 

@@ -66,7 +66,9 @@ def main(list_path, root, out_c, out_s, out_bin):
     names = [] if list_path == "-" else sorted(Path(list_path).read_text().split("\n"))
     blob = bytearray()
     rows = []
-    for name in filter(None, names):
+    for name in names:
+        if not name or name.startswith("report/"):  # parts of REPORT
+            continue
         data = (Path(root) / name).read_bytes()
         packed = b"" if Path(name).suffix in PACKED_ALREADY else gzip.compress(data, 9, mtime=0)
         kind = TYPES.get(Path(name).suffix)

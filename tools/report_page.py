@@ -35,7 +35,7 @@ def style_of(root, names):
 
 def script_of(root, names):
     boot = one(root, names, r"assets/boot-\w+\.js").decode()
-    app = one(root, names, r"assets/app-\w+\.js").decode()
+    app = one(root, names, r"report/app-\w+\.js").decode()
     text = f"{{{boot}}}\n{app}"  # a block: its names are its own
     # Only strings and patterns can have these, and there the backslash says nothing.
     text = re.sub(r"</(?=script)", r"<\\/", text, flags=re.IGNORECASE)

@@ -1,7 +1,7 @@
 // Builds the web app: node build.mjs --out DIR [--list FILE] [--depfile FILE --target NAME] [--dev] [--watch].
 //
-// DIR gets index.html and assets/NAME-HASH.*; FILE gets their names, one a line, sorted: what the
-// server embeds. The output depends on the sources and on esbuild's version only.
+// DIR gets index.html and assets/NAME-HASH.*, and report/app-HASH.js: the app in one piece, for reports. FILE gets
+// their names, one a line, sorted: what the server embeds. The output depends on the sources and on esbuild's version only.
 import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -32,48 +32,73 @@ export const pagesPlugin = {
 	},
 };
 
+const dev = args.includes("--dev");
 const options = {
 	absWorkingDir: web,
-	entryPoints: { app: "src/main.tsx", boot: "src/boot.ts", icon: "src/icon.svg" },
 	outdir: out,
 	bundle: true,
-	minify: !args.includes("--dev"),
-	sourcemap: args.includes("--dev") ? "inline" : false,
+	minify: !dev,
+	sourcemap: dev ? "inline" : false,
 	format: "esm",
 	target: "es2020",
 	jsx: "automatic",
 	jsxImportSource: "preact",
 	charset: "utf8",
 	legalComments: "none",
-	entryNames: "assets/[name]-[hash]",
+	chunkNames: "assets/[name]-[hash]",
 	assetNames: "assets/[name]-[hash]",
 	loader: { ".woff2": "file", ".svg": "copy" },
 	publicPath: "/",
 	metafile: true,
+	write: false,
 	logLevel: "warning",
-	plugins: [pagesPlugin, { name: "page", setup: (build) => build.onEnd(finish) }],
+	plugins: [pagesPlugin],
 };
+// What the first page needs is in app and what app imports; rare pages and Prism come when they are wanted (src/later.tsx).
+const served = {
+	...options,
+	entryPoints: { app: "src/main.tsx", boot: "src/boot.ts", icon: "src/icon.svg" },
+	entryNames: "assets/[name]-[hash]",
+	splitting: true,
+	define: { REPORT: "false" },
+	loader: { ...options.loader, ".css": "empty" }, // the report's has all, later pages' too
+};
+const report = { ...options, entryPoints: { app: "src/main.tsx" }, entryNames: "report/[name]-[hash]", define: { REPORT: "true" } };
+
+// Both builds' files by their names below DIR. The app takes styles and fonts from the report.
+function filesOf(results) {
+	const files = new Map();
+	for (const { outputFiles } of results)
+		for (const file of outputFiles) {
+			const name = relative(out, file.path).split(sep).join("/").replace(/^report(\/.*\.css)$/, "assets$1");
+			if (!/icon-.*\.js$/.test(name))
+				files.set(name, file.contents);
+		}
+	return files;
+}
 
 // boot runs as a classic script before the first paint; it is too small to need a module.
-async function finish(result) {
-	if (result.errors.length)
-		return;
-	const files = Object.keys(result.metafile.outputs).map((path) => relative(out, join(web, path)).split(sep).join("/"));
-	const find = (start, end) => "/" + files.find((f) => basename(f).startsWith(start) && f.endsWith(end));
+async function finish([app, inReport]) {
+	const files = filesOf([app, inReport]);
+	const find = (start, end) => "/" + [...files.keys()].find((f) => f.startsWith("assets/" + start) && f.endsWith(end));
+	const main = find("app-", ".js"), outputs = Object.entries(app.metafile.outputs);
+	const { imports } = outputs.find(([path]) => path.endsWith(main))[1];
 	const values = {
-		"@ICON@": find("icon-", ".svg"), "@BOOT@": find("boot-", ".js"), "@MAIN@": find("app-", ".js"),
+		"@ICON@": find("icon-", ".svg"), "@BOOT@": find("boot-", ".js"), "@MAIN@": main,
 		"@STYLE@": find("app-", ".css"), "@FONT@": find("inter-latin", ".woff2"),
+		"@PRELOAD@": imports.filter((i) => i.kind === "import-statement").map((i) => `<link rel="modulepreload" href="/assets/${basename(i.path)}">`).join("\n"),
 	};
 	let html = await readFile(join(web, "index.html"), "utf8");
 	for (const [key, value] of Object.entries(values))
 		html = html.replace(key, value);
-	await writeFile(join(out, "index.html"), html);
-	const shipped = [...files.filter((f) => !/icon-.*\.js$/.test(f)), "index.html"].sort();
-	await removeOthers(shipped);
+	files.set("index.html", html);
+	for (const [name, contents] of files)
+		await writeFile(join(out, name), contents);
+	await removeOthers(files);
 	if (option("--list"))
-		await writeFile(option("--list"), shipped.join("\n") + "\n");
+		await writeFile(option("--list"), [...files.keys()].sort().join("\n") + "\n");
 	if (option("--depfile"))
-		await writeFile(option("--depfile"), dependencies(result.metafile));
+		await writeFile(option("--depfile"), dependencies(app.metafile));
 }
 
 // For ninja: what the output was made from, and the folder in which a new page would appear.
@@ -83,19 +108,24 @@ function dependencies(metafile) {
 	return `${option("--target")}: ${paths.join(" ")}\n`;
 }
 
-async function removeOthers(shipped) {
-	for (const name of await readdir(join(out, "assets")))
-		if (!shipped.includes("assets/" + name))
-			await rm(join(out, "assets", name));
+async function removeOthers(files) {
+	for (const dir of ["assets", "report"])
+		for (const name of await readdir(join(out, dir)))
+			if (!files.has(`${dir}/${name}`))
+				await rm(join(out, dir, name));
 }
 
-await mkdir(join(out, "assets"), { recursive: true });
+for (const dir of ["assets", "report"])
+	await mkdir(join(out, dir), { recursive: true });
+const inReport = esbuild.build(report);
 if (args.includes("--watch")) {
-	const context = await esbuild.context(options);
+	const onEnd = async (result) => { if (!result.errors.length) await finish([result, await inReport]); };
+	const context = await esbuild.context({ ...served, plugins: [pagesPlugin, { name: "page", setup: (build) => build.onEnd(onEnd) }] });
 	await context.watch();
 	console.log(`watching; the app is in ${out}`);
 } else {
-	const { metafile } = await esbuild.build(options);
+	const app = await esbuild.build(served);
+	await finish([app, await inReport]);
 	if (args.includes("--sizes"))
-		console.log(await esbuild.analyzeMetafile(metafile));
+		console.log(await esbuild.analyzeMetafile(app.metafile));
 }

@@ -16,7 +16,7 @@ globalThis.history ??= { pushState: () => undefined, replaceState: () => undefin
 `;
 await esbuild.build({
 	entryPoints: [entry], outfile, bundle: true, platform: "node", format: "esm", target: "es2020", jsx: "automatic", jsxImportSource: "preact",
-	nodePaths: [join(web, "node_modules")], banner: { js: banner }, logLevel: "warning", loader: { ".css": "empty" },
+	nodePaths: [join(web, "node_modules")], banner: { js: banner }, logLevel: "warning", loader: { ".css": "empty" }, define: { REPORT: "false" },
 	plugins: [{
 		name: "no-pages",
 		setup(build) {

@@ -34,6 +34,15 @@ function pointStep(by: number): void {
 	update({ at: Math.round(Math.max(0, Math.min(duration, now + (by * width) / STEPS))), metric: "live" }, "replace");
 }
 
+const POINT_KEYS = {
+	p: () => (clock.value.peak === null ? false : update({ at: clock.value.peak, metric: "live" })),
+	P: () => (clock.value.rssPeak === null ? false : update({ at: clock.value.rssPeak, metric: "live" })),
+	"[": () => pointStep(-1),
+	"]": () => pointStep(1),
+	"{": () => pointStep(-10),
+	"}": () => pointStep(10),
+};
+
 function useGlobalKeys(): void {
 	useKeys({
 		...Object.fromEntries(pages.map((p) => [`g ${p.key}`, () => update({ page: p.id })])),
@@ -41,12 +50,7 @@ function useGlobalKeys(): void {
 		"Ctrl+k": () => { paletteOpen.value = true; },
 		y: copyLink,
 		u: undo,
-		p: () => (clock.value.peak === null ? false : update({ at: clock.value.peak, metric: "live" })),
-		P: () => (clock.value.rssPeak === null ? false : update({ at: clock.value.rssPeak, metric: "live" })),
-		"[": () => pointStep(-1),
-		"]": () => pointStep(1),
-		"{": () => pointStep(-10),
-		"}": () => pointStep(10),
+		...(REPORT ? {} : POINT_KEYS),
 	});
 }
 
@@ -67,6 +71,8 @@ function Content(): JSX.Element {
 	const unusual = TapeState({ tape: t });
 	if (unusual)
 		return unusual;
+	if (!shown && REPORT)
+		return <Missing title="Not in this report"><p>Run <code>memtape serve {t.file}</code></p></Missing>;
 	if (!shown)
 		return <Missing title={`There is no page \u201c${page.value}\u201d`}><a class="button" href="#/overview">Overview</a></Missing>;
 	return <><h1 class="sr">{shown.title}</h1><shown.component key={shown.id + t.id} /></>;

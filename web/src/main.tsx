@@ -11,6 +11,7 @@ import { sessionInit } from "./session";
 import { storeInit } from "./store";
 import { themeInit } from "./theme";
 import { copyInit } from "./ui/cells";
+import { laterLoad } from "./ui/later";
 
 storeInit();
 themeInit();
@@ -18,3 +19,4 @@ keysInit();
 copyInit();
 sessionInit();
 render(<App />, document.getElementById("app")!);
+setTimeout(() => void laterLoad().catch(() => undefined), 2000); /* while the first page is being looked at */

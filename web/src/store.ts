@@ -82,7 +82,7 @@ export function commonParams(): Record<string, string> {
 	const params: Record<string, string> = { c: s.tape };
 	if (s.filter)
 		params.q = s.filter;
-	if (s.range) {
+	if (s.range && !REPORT) { /* a report knows the whole recording */
 		params.from = nsText(s.range.from);
 		params.until = nsText(s.range.until);
 	}

@@ -61,6 +61,43 @@ test("the report has which files there are, and not their text", async () => {
 	await clean(page);
 });
 
+test("nothing is offered that a report cannot do", async () => {
+	const page = await open();
+	const rail = await page.locator(".rail-link").allInnerTexts();
+	assert.ok(rail.some((text) => text.startsWith("Leaks")), rail.join());
+	for (const name of ["Allocations", "Address space", "Compare", "Console"])
+		assert.ok(!rail.some((text) => text.startsWith(name)), name);
+	assert.equal(await page.getByRole("button", { name: "Export" }).count(), 0);
+	assert.equal(await page.getByRole("combobox").count(), 0);
+	await page.evaluate(() => { location.hash = "#/sites?v=1&q=size%20%3E%201"; });
+	await page.getByText("Not in this report").first().waitFor();
+	assert.equal(await page.getByRole("button", { name: /Try again|Copy request/ }).count(), 0);
+	await page.getByRole("button", { name: "Without the filter" }).first().click();
+	await page.getByText("grow").first().waitFor();
+	await clean(page);
+});
+
+test("a part of the time is shown larger, by pointer and by text", async () => {
+	const page = await open();
+	const box = await page.locator(".timeline .brush").boundingBox();
+	await page.mouse.move(box.x + box.width * .2, box.y + 40);
+	await page.mouse.down();
+	await page.mouse.move(box.x + box.width * .6, box.y + 40, { steps: 4 });
+	await page.mouse.up();
+	await page.getByRole("button", { name: "Zoom out" }).waitFor();
+	assert.match(await param(page, "view"), /\.\./);
+	assert.equal(await param(page, "t"), null);
+	assert.equal(await page.getByText("Not in this report").count(), 0);
+	await page.getByRole("button", { name: /^Time range/ }).click();
+	await page.getByLabel("From").fill("50%");
+	await page.getByLabel("Until").fill("end");
+	await page.keyboard.press("Enter");
+	await page.waitForFunction(() => /view=/.test(location.hash) && document.querySelector(".time-button.set"));
+	await page.getByRole("button", { name: "Zoom out" }).click();
+	await page.waitForFunction(() => !/view=/.test(location.hash));
+	await clean(page);
+});
+
 for (const name of ["tree", "leaks", "lifetimes", "threads", "maps"])
 	test(`the page ${name} has what it asks for`, async () => {
 		const page = await open(`#/${name}?v=1`);

@@ -17,10 +17,10 @@ const LAYOUT: Readonly<Record<string, readonly string[]>> = {
 /* What a question means that does not say it. */
 const USUAL: Readonly<Record<string, string>> = { m: "peak", at: "peak", dir: "down", by: "function", q: "", from: "0ns", fold: "1", recursion: "keep", l0: "1" };
 
-const element = typeof document === "undefined" ? null : document.getElementById("capture");
+const element = REPORT ? document.getElementById("capture") : null;
 
-/* Whether this page is a report, which has no server. */
-export const isReport = element !== null;
+/* Whether this page is a report, which has no server: the build says so. */
+export const isReport = REPORT;
 
 interface Pack { info: { tapes: { file: string; duration_ns: number }[] }; found: ReadonlyMap<string, unknown[]> }
 let pack: Promise<Pack> | null = null;

@@ -9,7 +9,7 @@ import type { Graph, Matches } from "./graph";
 
 export const ROW_PX = 21;
 const LEAST_PX = .5, TEXT_LEAST_PX = 26, FIGURES_LEAST_PX = 190, PAD_PX = 5;
-const FONT = '450 12px "JetBrains Mono Variable", ui-monospace, monospace';
+const FONT = '450 12px "JetBrains Mono", ui-monospace, monospace';
 const FIGURE_FONT = '560 11.5px "Inter Variable", system-ui, sans-serif';
 const MATCH = "#f9d03b", MATCH_INK = "#141a24";
 

@@ -14,9 +14,9 @@ export const helpOpen = signal(false);
 type Keys = readonly (readonly [key: string, meaning: string])[];
 
 const EVERYWHERE: Keys = [
-	["/", "filter"], ["Ctrl+K", "command palette"], ["?", "this sheet"], ["y", "copy link"],
-	["p", "time point at the peak of live bytes"], ["P", "time point at the peak of resident memory"],
-	["[ ]", "time point a step earlier, later; ten steps with Shift"], ["t", "charts as tables"], ["+ - a d", "timeline: closer, farther, earlier, later"], ["u", "a step back"], ["Esc", "close, clear, leave"],
+	["Ctrl+K", "command palette"], ["?", "this sheet"], ["y", "copy link"], ["t", "charts as tables"], ["+ - a d", "timeline: closer, farther, earlier, later"], ["u", "a step back"], ["Esc", "close, clear, leave"],
+	...(REPORT ? [] : [["/", "filter"], ["p", "time point at the peak of live bytes"], ["P", "time point at the peak of resident memory"],
+		["[ ]", "time point a step earlier, later; ten steps with Shift"]] as const),
 ];
 
 function Chord(props: { text: string }): JSX.Element {

@@ -20,13 +20,17 @@ export const paletteOpen = signal(false);
 
 interface Command { title: string; hint: string; run: () => void }
 
+const PARTS: readonly Command[] = [
+	{ title: "Go to the peak", hint: "time point \u00b7 p", run: () => update({ at: clock.value.peak, metric: "live" }) },
+	{ title: "Whole recording", hint: "time range", run: () => update({ range: null }) },
+	{ title: "Clear the filter", hint: "filter", run: () => update({ filter: "" }) },
+];
+
 function commands(): Command[] {
 	return [
 		...pages.map((p) => ({ title: p.title, hint: `page \u00b7 g ${p.key}`, run: () => update({ page: p.id }) })),
 		...METRICS.map((m) => ({ title: METRIC[m].title, hint: "metric", run: () => update({ metric: m }) })),
-		{ title: "Go to the peak", hint: "time point \u00b7 p", run: () => update({ at: clock.value.peak, metric: "live" }) },
-		{ title: "Whole recording", hint: "time range", run: () => update({ range: null }) },
-		{ title: "Clear the filter", hint: "filter", run: () => update({ filter: "" }) },
+		...(REPORT ? [] : PARTS),
 		{ title: "Copy link", hint: "y", run: copyLink },
 		{ title: "Light or dark", hint: "theme", run: themeToggle },
 		{ title: "Help", hint: "?", run: () => { helpOpen.value = true; } },

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { clock, momentText, rangeText } from "../clock";
 import { momentParse } from "../moment";
 import { at, range, update } from "../store";
+import { isZoomed, view, viewSet } from "../timeline/view";
 import { Popover } from "../ui/basics";
 import { IconClock } from "../ui/icons";
 
@@ -16,10 +17,13 @@ function MomentField(props: { label: string; value: string; onText: (text: strin
 	);
 }
 
+/* In a report, what the timeline shows: nothing else is known of a part of the time. */
+const shown = () => (REPORT ? (isZoomed.value ? view.value : null) : range.value);
+
 function Form(props: { close: () => void }): JSX.Element {
 	const c = clock.value;
-	const [from, setFrom] = useState(range.value ? momentText(range.value.from) : "start");
-	const [until, setUntil] = useState(range.value ? momentText(range.value.until) : "end");
+	const [from, setFrom] = useState(shown() ? momentText(shown()!.from) : "start");
+	const [until, setUntil] = useState(shown() ? momentText(shown()!.until) : "end");
 	const [point, setPoint] = useState(at.value === null ? "peak" : momentText(at.value));
 	const a = momentParse(from, c), b = momentParse(until, c), p = momentParse(point, c);
 	const reversed = a !== null && b !== null && a >= b;
@@ -28,19 +32,22 @@ function Form(props: { close: () => void }): JSX.Element {
 		if (a === null || b === null || reversed || (point !== "peak" && p === null))
 			return;
 		const whole = a === 0 && b === c.duration;
-		update({ range: whole ? null : { from: a, until: b }, at: point.trim() === "peak" ? null : p });
+		if (REPORT)
+			viewSet({ from: a, until: b });
+		else
+			update({ range: whole ? null : { from: a, until: b }, at: point.trim() === "peak" ? null : p });
 		props.close();
 	};
 	return (
 		<form class="moment-form" onSubmit={apply}>
 			<MomentField label="From" value={from} onText={setFrom} wrong={a === null || reversed} />
 			<MomentField label="Until" value={until} onText={setUntil} wrong={b === null || reversed} />
-			<MomentField label="Time point" value={point} onText={setPoint} wrong={p === null && point.trim() !== "peak"} />
+			{!REPORT && <MomentField label="Time point" value={point} onText={setPoint} wrong={p === null && point.trim() !== "peak"} />}
 			<p class="muted">{reversed ? <span class="bad">From must be before until.</span>
 				: <>Seconds, <code>1:02.5</code>, <code>250ms</code>, <code>75%</code>, <code>start</code>, <code>end</code>, <code>peak</code>, <code>peakrss</code>, <code>mark(NAME)</code>, <code>peak-2s</code>.</>}</p>
 			<div class="row">
 				<button type="submit" class="button primary small">Apply</button>
-				<button type="button" class="button small" onClick={() => { update({ range: null }); props.close(); }}>Whole recording</button>
+				<button type="button" class="button small" onClick={() => { (REPORT ? viewSet(null) : update({ range: null })); props.close(); }}>Whole recording</button>
 				{at.value !== null && <button type="button" class="button small" onClick={() => { update({ at: null, metric: "peak" }); props.close(); }}>No time point</button>}
 			</div>
 		</form>
@@ -48,9 +55,9 @@ function Form(props: { close: () => void }): JSX.Element {
 }
 
 export function TimeRange(): JSX.Element {
-	const text = range.value ? rangeText(range.value) : "Whole recording";
+	const part = shown(), text = part ? rangeText(part) : "Whole recording";
 	return (
-		<Popover label={`Time range: ${text}`} class={`button time-button ${range.value ? "set" : ""}`} end button={<><IconClock /><span>{text}</span></>}>
+		<Popover label={`Time range: ${text}`} class={`button time-button ${part ? "set" : ""}`} end button={<><IconClock /><span>{text}</span></>}>
 			{(close) => <Form close={close} />}
 		</Popover>
 	);

@@ -74,7 +74,7 @@ function TapeChip(): JSX.Element | null {
 /* The address names the tape by its id, so it works with the same tape elsewhere. It never has the token. */
 export function copyLink(): void {
 	const fragment = href(tape.value ? { tape: tape.value.id } : {});
-	void copyText(location.origin + location.pathname + fragment, "Link");
+	void copyText(location.href.split("#")[0] + fragment, "Link");
 }
 
 export function TopBar(): JSX.Element {
@@ -82,9 +82,9 @@ export function TopBar(): JSX.Element {
 	return (
 		<header class="top">
 			<TapeChip />
-			<FilterBar />
+			{REPORT ? <p class="top-note grow ellipsis">Report of {tape.value?.file}; <code>memtape serve</code> has filters, single allocations and the rest</p> : <FilterBar />}
 			<TimeRange />
-			<ExportMenu />
+			{!REPORT && <ExportMenu />}
 			<div class="top-icons">
 				<button type="button" class="icon-button" aria-label="Copy link" title="Copy link (y)" onClick={copyLink}><IconLink /></button>
 				<button type="button" class="icon-button" aria-label={dark ? "Light theme" : "Dark theme"} title={dark ? "Light theme" : "Dark theme"} onClick={themeToggle}>

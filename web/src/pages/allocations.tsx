@@ -129,7 +129,7 @@ function AllocationsPage(): JSX.Element {
 }
 
 export const page: Page = {
-	id: "allocations", title: "Allocations", icon: IconAllocations, key: "a", group: "Explore", order: 5, component: AllocationsPage,
+	id: "allocations", title: "Allocations", icon: IconAllocations, key: "a", group: "Explore", order: 5, component: AllocationsPage, inReport: false,
 	count: (tape) => tape.allocation_count,
 	keys: [["\u2191\u2193", "row by row"], ["Enter", "both stacks, realloc chain, neighbours"], ["Esc", "close it"]],
 };

@@ -15,6 +15,7 @@ export interface Page {
 	group: "Explore" | "Diagnose" | "Compare & query";
 	order: number; /* within its group */
 	component: ComponentType;
+	inReport?: false; /* a report has nothing for it */
 	count?: (tape: Tape) => number | null; /* beside its name in the rail */
 	hasMetric?: boolean; /* it shows the selected metric: document.title says which */
 	keys?: readonly (readonly [key: string, meaning: string])[]; /* its own keys, for the help sheet */
@@ -23,7 +24,7 @@ export interface Page {
 const GROUPS = ["Explore", "Diagnose", "Compare & query"];
 
 export const pages: readonly Page[] =
-	[...found].sort((a, b) => GROUPS.indexOf(a.group) - GROUPS.indexOf(b.group) || a.order - b.order);
+	found.filter((p) => !REPORT || p.inReport !== false).sort((a, b) => GROUPS.indexOf(a.group) - GROUPS.indexOf(b.group) || a.order - b.order);
 
 export function pageFind(id: string): Page | undefined {
 	return pages.find((p) => p.id === id);

@@ -47,13 +47,19 @@ function useDrag(toNs: (clientX: number) => Ns) {
 		const moved = drag.current?.moved ?? false;
 		drag.current = null;
 		dragging.value = false;
+		if (REPORT && range.value) { /* what was dragged over is shown larger: nothing else is known of it */
+			viewSet(range.value);
+			update({ range: null }, "replace");
+		}
 		return moved;
 	};
 	return { drag, begin, move, end };
 }
 
+/* A report knows what was alive at the peak only. */
 function pointSet(ns: Ns): void {
-	update({ at: ns, metric: "live" });
+	if (!REPORT)
+		update({ at: ns, metric: "live" });
 }
 
 function reset(): void {
@@ -96,7 +102,7 @@ function Handle(props: { side: "from" | "until"; onDown: (event: PointerEvent, o
 /* What is not selected is dimmed; the handles stand at the ends even when all is selected. */
 function Selected(props: { onDown: (event: PointerEvent, other: Ns) => void }): JSX.Element {
 	const r = range.value, a = r ? Math.max(0, shareOf(r.from)) : 0, b = r ? Math.min(1, shareOf(r.until)) : 1;
-	const inView = (ns: Ns) => shareOf(ns) >= -1e-6 && shareOf(ns) <= 1 + 1e-6;
+	const inView = (ns: Ns) => !REPORT && shareOf(ns) >= -1e-6 && shareOf(ns) <= 1 + 1e-6;
 	return (
 		<>
 			{r && <div class="brush-dim" style={{ left: 0, width: percent(Math.min(1, a)) }} />}

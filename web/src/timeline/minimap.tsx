@@ -21,7 +21,7 @@ export function columnsOf(px: number): number {
 export function timelineParams(by: string, px: number): Record<string, string | number> | null {
 	if (px <= 0 || clock.value.duration === 0)
 		return null;
-	const { from, until } = view.value;
+	const { from, until } = REPORT ? { from: 0, until: clock.value.duration } : view.value; /* a report has one answer, of which a part is shown */
 	return { c: tapeId.value, q: filter.value, by, top: SERIES.length, cols: columnsOf(px), from: nsText(from), until: nsText(until) };
 }
 

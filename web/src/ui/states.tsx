@@ -3,7 +3,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { ApiError, curlLine } from "../api/client";
 import type { Answer } from "../api/use";
 import { removeTerm, terms } from "../filter";
-import { filter, range, update } from "../store";
+import { filter, metric, range, update } from "../store";
 import { IconSearch, IconWarning } from "./icons";
 
 export function Loading(props: { rows?: number; height?: number }): JSX.Element {
@@ -46,10 +46,10 @@ export function ErrorCard(props: { error: ApiError; retry: () => void }): JSX.El
 			<h3>{error.body.message}</h3>
 			{error.body.hint && <p>{error.body.hint}</p>}
 			<div class="actions">
-				{error.body.parameter === "q" && error.body.suggest &&
+				{REPORT ? filter.value && <button type="button" class="button small" onClick={() => update({ filter: "", at: null, metric: metric.value === "live" ? "peak" : metric.value })}>Without the filter</button> : <>{error.body.parameter === "q" && error.body.suggest &&
 					<button type="button" class="button small" onClick={() => update({ filter: error.body.suggest! })}>Use <code>{error.body.suggest}</code></button>}
 				<button type="button" class="button small" onClick={props.retry}>Try again</button>
-				<button type="button" class="button small" onClick={() => void navigator.clipboard.writeText(curlLine(error.request))}>Copy request</button>
+				<button type="button" class="button small" onClick={() => void navigator.clipboard.writeText(curlLine(error.request))}>Copy request</button></>}
 			</div>
 		</div>
 	);

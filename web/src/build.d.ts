@@ -1,0 +1,1 @@
+declare const REPORT: boolean; /* build.mjs makes the app twice */

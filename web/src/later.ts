@@ -1,0 +1,8 @@
+/* Pages that are rarely the first: they come in a file of their own, when the first one is on the screen (ui/later.tsx). */
+export { ComparePage } from "./compare/page";
+export { ConsolePage } from "./console/page";
+export { LifetimesPage } from "./lifetimes/page";
+export { MapsPage } from "./maps/page";
+export { SourcePage } from "./source/page";
+export { SpacePage } from "./space/page";
+export { ThreadsPage } from "./threads/page";

@@ -1,0 +1,25 @@
+/* A page of later.ts, when it has come. */
+import type { ComponentType, JSX } from "preact";
+import { useState, useEffect } from "preact/hooks";
+import { Loading } from "./states";
+
+type Later = typeof import("../later");
+let arrived: Later | null = null, way: Promise<Later> | null = null;
+
+/* Asks for them once; after a failure, again. */
+export function laterLoad(): Promise<Later> {
+	way ??= import("../later").then((pages) => (arrived = pages), (error) => { way = null; throw error; });
+	return way;
+}
+
+export function later(name: keyof Later): ComponentType {
+	return function LaterPage(): JSX.Element {
+		const [failed, setFailed] = useState(false), [, again] = useState(0);
+		useEffect(() => { if (!arrived && !failed) laterLoad().then(() => again(1), () => setFailed(true)); }, [failed]);
+		if (failed)
+			return <div class="state" role="alert"><h2>The server does not have this page any more</h2><p>It may be another version now.</p>
+				<div class="actions"><button type="button" class="button small" onClick={() => setFailed(false)}>Try again</button><button type="button" class="button small" onClick={() => location.reload()}>Reload</button></div></div>;
+		const Shown = arrived?.[name];
+		return Shown ? <Shown /> : <Loading rows={6} height={40} />;
+	};
+}

@@ -1,8 +1,8 @@
 #include "cli/caption.h"
 
-#include <time.h>
+#include "plot/flame_tape.h"
 
-enum { NS_PER_S = 1000000000, COMMAND_COLUMNS = 100 };
+enum { COMMAND_COLUMNS = 100 };
 
 /* On one line. */
 static void add_argument(struct str *text, const char *argument)
@@ -44,17 +44,6 @@ void caption_command(struct str *text, const struct model_process *process)
 		cut(text, begin + COMMAND_COLUMNS);
 }
 
-void caption_date(struct str *text, uint64_t realtime_ns)
-{
-	const time_t seconds = (time_t)(realtime_ns / NS_PER_S);
-	struct tm broken;
-
-	if (realtime_ns == 0 || !localtime_r(&seconds, &broken))
-		return;
-	str_printf(text, " · %04d-%02d-%02d %02d:%02d", broken.tm_year + 1900, broken.tm_mon + 1,
-		   broken.tm_mday, broken.tm_hour, broken.tm_min);
-}
-
 void caption_facts(struct str *text, const struct model *model,
 		   const struct reading_part_options *part)
 {
@@ -62,7 +51,7 @@ void caption_facts(struct str *text, const struct model *model,
 	const uint64_t lost = model_quality(model)->lost_events;
 
 	str_printf(text, "pid %u", process->pid);
-	caption_date(text, process->start_realtime_ns);
+	flame_add_date(text, process->start_realtime_ns);
 	str_add(text, " · ran ");
 	str_add_duration(text, process->duration_ns);
 	str_add(text, " · ");

@@ -10,9 +10,6 @@
 /* The command line, as long as it is not too long. */
 void caption_command(struct str *text, const struct model_process *process);
 
-/* " · 2024-05-06 07:08", in local time; nothing for 0. */
-void caption_date(struct str *text, uint64_t realtime_ns);
-
 /* Its pid, when and how long it ran, how much it allocated, what was lost; which part is meant. */
 void caption_facts(struct str *text, const struct model *model,
 		   const struct reading_part_options *part);

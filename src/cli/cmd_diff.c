@@ -4,8 +4,8 @@
 #include "report/diff.h"
 
 #include "cli/command.h"
+#include "cli/flame_options.h"
 #include "cli/reading.h"
-#include "plot/flame.h"
 #include "query/moment.h"
 #include "report/diff_tree.h"
 
@@ -26,6 +26,8 @@ struct diff_options {
 	bool csv;
 	bool shows_all;
 	int to; /* TO_REPORT: rows */
+	bool negate;
+	struct flame_look_options look;
 	const char *output;
 	struct reading_symbol_options symbols;
 };
@@ -52,6 +54,9 @@ static const struct option_row rows[] = {
 	  "CSV with a line of names" },
 	{ "to", 't', "WHAT", OPTION_CHOICE, offsetof(struct diff_options, to),
 	  "stack by stack: a flame graph (SVG), folded stacks with two numbers, a tree", to_words },
+	{ "negate", 0, NULL, OPTION_FLAG, offsetof(struct diff_options, negate),
+	  "flame graph: colours the other way round, as if B were before" },
+	FLAME_LOOK_OPTIONS(struct diff_options, look),
 	{ "all-frames", 'a', NULL, OPTION_FLAG, offsetof(struct diff_options, shows_all),
 	  "keep allocators and program start in stacks, which are folded away otherwise" },
 	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct diff_options, output),
@@ -72,6 +77,9 @@ struct question {
 	struct gate gate;
 	struct diff_settings settings;
 	int to;
+	struct flame_look look; /* TO_FLAMEGRAPH */
+	const char *title;	/* its own words; NULL: none */
+	const char *subtitle;
 };
 
 static void question_deinit(struct question *question)
@@ -145,6 +153,16 @@ static struct err *paths_take(const struct question *question, int operand_count
 	return NULL;
 }
 
+static struct err *look_parse(const struct diff_options *options, struct flame_look *look)
+{
+	look->is_negated = options->negate;
+	if (options->to != TO_FLAMEGRAPH &&
+	    (options->negate || flame_look_is_asked(&options->look)))
+		return err_new(ERR_USAGE, "--negate, --title and other looks of a flame graph are "
+					  "for --to flamegraph");
+	return flame_look_make(&options->look, look);
+}
+
 static struct err *question_parse(const struct diff_options *options, int operand_count,
 				  char **argv, struct question *question)
 {
@@ -164,6 +182,8 @@ static struct err *question_parse(const struct diff_options *options, int operan
 	    (options->json || options->csv || options->by >= 0 || options->top > 0))
 		err = err_new(ERR_USAGE, "--to says what is written: rows, of which --by, --top, "
 					 "--json and --csv are, exclude it");
+	if (!err)
+		err = look_parse(options, &question->look);
 	if (!err && options->fail_if)
 		err = err_wrap(gate_parse(options->fail_if, &question->gate), "--fail-if");
 	if (err)
@@ -172,6 +192,8 @@ static struct err *question_parse(const struct diff_options *options, int operan
 	settings->report.shows_all = options->shows_all;
 	settings->by = options->by >= 0 ? (enum diff_by)options->by : DIFF_BY_FUNCTION;
 	question->to = options->to;
+	question->title = options->look.title;
+	question->subtitle = options->look.subtitle;
 	settings->metric = question->part == PART_SPAN ? METRIC_ALLOCATED : METRIC_PEAK;
 	if (options->metric >= 0)
 		settings->metric = (enum metric)options->metric;
@@ -271,12 +293,14 @@ static struct err *flame_write(const struct question *question, const struct dif
 
 	diff_add_change_words(&title, subjects, &question->settings);
 	add_subtitle(&subtitle, question, subjects);
-	err = flame_diff_svg(tree,
-			     &(struct flame_settings) {
-				     .title = str_text(&title),
-				     .subtitle = str_text(&subtitle),
-			     },
-			     &svg);
+	err = flame_diff_svg(
+		tree,
+		&(struct flame_settings) {
+			.title = question->title ? question->title : str_text(&title),
+			.subtitle = question->subtitle ? question->subtitle : str_text(&subtitle),
+			.look = question->look,
+		},
+		&svg);
 	if (!err && fwrite(str_text(&svg), 1, svg.len, out) != svg.len)
 		err = err_errno("write");
 	return err;

@@ -6,6 +6,7 @@
 #include "capture/zst.h"
 #include "cli/command.h"
 #include "cli/reading.h"
+#include "cli/report_html.h"
 #include "export/gzip.h"
 #include "query/moment.h"
 
@@ -38,6 +39,52 @@ static const struct option_row rows[] = {
 	  "list the formats there are" },
 };
 
+static bool ends_with(const char *text, const char *end)
+{
+	const size_t len = strlen(text), end_len = strlen(end);
+
+	return len >= end_len && strcmp(text + len - end_len, end) == 0;
+}
+
+/* Readers go by a file's name. */
+enum packing { PACKING_NONE, PACKING_GZIP, PACKING_ZSTD };
+
+static enum packing packing_of(const char *output)
+{
+	if (output && ends_with(output, ".gz"))
+		return PACKING_GZIP;
+	return output && ends_with(output, ".zst") ? PACKING_ZSTD : PACKING_NONE;
+}
+
+/*
+ * What a browser shows in one file: http makes it, which export does not know, of the whole tape.
+ * Its own options are those of report --html.
+ */
+static const char html_name[] = "html";
+static const char html_summary[] = "all that memtape serve shows, as a page without a server";
+
+static bool is_html(const struct export_options *options)
+{
+	return options->format && strcmp(options->format, html_name) == 0;
+}
+
+static struct err *html_run(const struct export_options *options, const char *tape_path)
+{
+	/* Like all that is exported it may overwrite. */
+	const struct report_html_options html = { .html = true, .force = true };
+
+	if (options->metric >= 0 || options->part.filter || options->part.from ||
+	    options->part.until || options->at || options->shows_all)
+		return err_new(
+			ERR_USAGE,
+			"--to html: the page has the whole tape; --metric, --filter, --from, "
+			"--until, --at and --all-frames do not go with it");
+	if (packing_of(options->output) != PACKING_NONE)
+		return err_new(ERR_USAGE, "%s: browsers open no packed file; it is packed inside",
+			       options->output);
+	return report_html(&html, &options->symbols, tape_path, options->output);
+}
+
 static void formats_list(void)
 {
 	static const char *const groups[] = {
@@ -53,6 +100,7 @@ static void formats_list(void)
 				printf("  %-12s %s\n", (*at)->name, (*at)->summary);
 		}
 	}
+	printf("\nEverything:\n  %-12s %s\n", html_name, html_summary);
 }
 
 static struct err *format_choose(const char *name, const struct export_format **format_ret)
@@ -63,7 +111,8 @@ static struct err *format_choose(const char *name, const struct export_format **
 	if (*format_ret)
 		return NULL;
 	for (const struct export_format *const *at = export_table; *at; at++)
-		str_printf(&known, "%s%s", at == export_table ? "" : ", ", (*at)->name);
+		str_printf(&known, "%s, ", (*at)->name);
+	str_add(&known, html_name);
 	if (!name)
 		return err_new(ERR_USAGE, "--to FORMAT is wanted: %s", str_text(&known));
 	return err_new(ERR_USAGE, "no format '%s'; there are %s", name, str_text(&known));
@@ -140,27 +189,10 @@ static struct err *export_write(const struct export_format *format,
 			.selection = selection,
 			.sums = sums,
 			.at_ns = options->at ? &at_ns : NULL,
-			.metric = (enum metric)options->metric,
+			.metric = options->metric >= 0 ? (enum metric)options->metric : METRIC_PEAK,
 			.mode = options->shows_all ? WALK_ALL : WALK_FOLD,
 		},
 		out);
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-	const size_t len = strlen(text), end_len = strlen(end);
-
-	return len >= end_len && strcmp(text + len - end_len, end) == 0;
-}
-
-/* Readers go by a file's name. */
-enum packing { PACKING_NONE, PACKING_GZIP, PACKING_ZSTD };
-
-static enum packing packing_of(const char *output)
-{
-	if (output && ends_with(output, ".gz"))
-		return PACKING_GZIP;
-	return output && ends_with(output, ".zst") ? PACKING_ZSTD : PACKING_NONE;
 }
 
 /* Into out as the name asks for; what is compressed by itself is not compressed again. */
@@ -202,7 +234,7 @@ static struct err *options_check(const struct export_options *options,
 
 static struct err *export_run(const struct command *command, int argc, char **argv, int *exit_code)
 {
-	struct export_options options = { .metric = METRIC_PEAK };
+	struct export_options options = { .metric = -1 };
 	const struct export_format *format;
 	struct reading_output output;
 	int operand_count = 0;
@@ -217,6 +249,8 @@ static struct err *export_run(const struct command *command, int argc, char **ar
 	}
 	if (operand_count != 1)
 		return err_new(ERR_USAGE, "one tape is wanted");
+	if (is_html(&options))
+		return html_run(&options, argv[1]);
 	err = options_check(&options, &format);
 	if (!err)
 		err = reading_output_open(&output, options.output, argv[1]);

@@ -1,10 +1,9 @@
 /*
  * flamegraph: a tape as an interactive picture in one file.
  */
-#include "cli/caption.h"
 #include "cli/command.h"
+#include "cli/flame_options.h"
 #include "cli/reading.h"
-#include "plot/flame.h"
 #include "query/call_times.h"
 #include "query/moment.h"
 
@@ -16,9 +15,9 @@ struct flame_options {
 	bool inverted;
 	bool reversed; /* another word for it */
 	bool merges;
-	uint64_t width_min; /* pixels; 0: not said */
-	const char *title;
-	const char *subtitle;
+	const char *width_min;
+	int colors; /* enum flame_palette */
+	struct flame_look_options look;
 	bool icicle;
 	bool shows_all;
 	struct reading_symbol_options symbols;
@@ -58,59 +57,18 @@ static const struct option_row rows[] = {
 	  "the same as --inverted, as flamegraph.pl calls it" },
 	{ "merge-recursion", 0, NULL, OPTION_FLAG, offsetof(struct flame_options, merges),
 	  "a function that calls itself is one frame" },
-	{ "min-width", 0, "PIXELS", OPTION_U64, offsetof(struct flame_options, width_min),
-	  "leave out frames that are thinner than this where the picture is 1200 pixels wide" },
-	{ "title", 0, "TEXT", OPTION_TEXT, offsetof(struct flame_options, title),
-	  "this title instead of what is drawn and how much it is" },
-	{ "subtitle", 0, "TEXT", OPTION_TEXT, offsetof(struct flame_options, subtitle),
-	  "this line below it instead of what was recorded" },
+	{ "min-width", 0, "PIXELS", OPTION_TEXT, offsetof(struct flame_options, width_min),
+	  "leave out frames that are thinner than this where the picture is as wide as --width, "
+	  "or than a part of it (0.5%)" },
+	{ "colors", 0, "PALETTE", OPTION_CHOICE, offsetof(struct flame_options, colors),
+	  "flame graph: module (the default), or a palette of flamegraph.pl: hot, mem, io, red, "
+	  "green, blue, aqua, yellow, purple, orange, java, js, perl, chain, wakeup",
+	  flame_palette_words },
+	FLAME_LOOK_OPTIONS(struct flame_options, look),
 	{ "all-frames", 'a', NULL, OPTION_FLAG, offsetof(struct flame_options, shows_all),
 	  "keep allocators and program start in stacks, which are folded away otherwise" },
 	READING_SYMBOL_OPTIONS(struct flame_options, symbols),
 };
-
-/* "Alive at the peak: 12.3 MiB" */
-static void add_title(struct str *title, const struct flame_options *options,
-		      const struct model_stack_sums *totals)
-{
-	const enum metric metric = metric_of(options);
-	static const char *const words[METRICS + 1] = {
-		[METRIC_PEAK] = "Alive at the peak: ",
-		[METRIC_LEAKED] = "Never freed: ",
-		[METRIC_ALLOCATED] = "Allocated: ",
-		[METRIC_COUNT] = "Allocations: ",
-		[METRIC_TEMPORARY] = "Temporary allocations: ",
-		[FLAME_LATENCY] = "Time in the allocator: ",
-	};
-
-	if (options->at)
-		str_printf(title, "%s at %s: ",
-			   metric == METRIC_PEAK || metric == METRIC_LEAKED ? "Alive"
-									    : metric_title(metric),
-			   options->at);
-	else
-		str_add(title, words[options->metric]);
-	if (is_latency(options))
-		str_add_duration(title, metric_value(metric, totals));
-	else if (metric_is_bytes(metric))
-		str_add_iec(title, metric_value(metric, totals));
-	else
-		str_add_grouped(title, metric_value(metric, totals));
-}
-
-static void add_command(struct str *text, const struct model_process *process)
-{
-	enum { COMMAND_COLUMNS = 80 };
-	const size_t begin = text->len;
-
-	if (process->argc == 0)
-		str_add(text, names_short_path(process->exe));
-	for (uint32_t i = 0; i < process->argc && text->len - begin < COMMAND_COLUMNS; i++) {
-		if (i > 0)
-			str_add_char(text, ' ');
-		str_add(text, i == 0 ? names_short_path(process->argv[i]) : process->argv[i]);
-	}
-}
 
 static void add_part(struct str *text, const struct flame_options *options)
 {
@@ -120,30 +78,6 @@ static void add_part(struct str *text, const struct flame_options *options)
 			   options->part.until ? options->part.until : "end");
 	if (options->part.filter)
 		str_printf(text, " · only %s", options->part.filter);
-}
-
-static void add_subtitle(struct str *text, const struct model *model, enum metric metric)
-{
-	const struct model_process *process = model_process(model);
-	const struct model_quality *quality = model_quality(model);
-
-	add_command(text, process);
-	str_printf(text, " · pid %u", process->pid);
-	caption_date(text, process->start_realtime_ns);
-	str_add(text, " · ran ");
-	str_add_duration(text, process->duration_ns);
-	if (metric == METRIC_PEAK) {
-		str_add(text, " · peak after ");
-		str_add_duration(text, model_totals(model)->peak_ns);
-	}
-	str_add(text, " · ");
-	str_add_grouped(text, model_totals(model)->allocated.count);
-	str_add(text, " allocations");
-	if (quality->lost_events > 0) {
-		str_add(text, " · ");
-		str_add_grouped(text, quality->lost_events);
-		str_add(text, " events lost");
-	}
 }
 
 /* What was allocated in a span of time is known from its ends, whatever lies in between. */
@@ -195,57 +129,50 @@ static struct err *flame_sums(const struct flame_options *options, const struct 
 	return err ? err : sums_at(model, selection, ns, arena, sums_ret);
 }
 
-/* What a frame of so many pixels stands for, rounded up; 0 pixels: what can be seen at all. */
-static uint64_t value_min(uint64_t total, uint64_t pixels)
+static struct err *look_make(const struct flame_options *options, struct flame_tape *tape)
 {
-	const unsigned __int128 value = (unsigned __int128)total * pixels + FLAME_WIDTH - 1;
+	struct err *err = flame_look_make(&options->look, &tape->look);
 
-	return u64_max(flame_value_min(total), (uint64_t)(value / FLAME_WIDTH));
+	tape->look.palette = (enum flame_palette)options->colors;
+	if (err || !options->width_min)
+		return err;
+	return flame_min_width_parse(options->width_min,
+				     tape->look.width ? tape->look.width : FLAME_WIDTH,
+				     &tape->share_min);
 }
 
 static struct err *flame_draw(const struct flame_options *options, const struct model *model,
 			      const struct symbol_options *symbols, struct str *svg)
 {
-	const enum metric metric = metric_of(options);
-	struct sums sums = { 0 };
-	struct tree_settings tree_settings = {
-		.direction = options->inverted ? TREE_BOTTOM_UP : TREE_TOP_DOWN,
-		.mode = options->shows_all ? WALK_ALL : WALK_FOLD,
-		.metric = metric,
-		.depth_max = FLAME_DEPTH_MAX + 1,
-		.merges_recursion = options->merges,
-	};
 	CLEAN(names_destroy) struct names *names = names_create(model, symbols);
 	CLEAN(arena_deinit) struct arena arena = { 0 };
-	CLEAN(str_deinit) struct str title = { 0 };
-	CLEAN(str_deinit) struct str subtitle = { 0 };
-	struct tree tree;
+	CLEAN(str_deinit) struct str part = { 0 };
+	struct sums sums = { 0 };
+	struct flame_tape tape = {
+		.sums = &sums,
+		.names = names,
+		.metric = metric_of(options),
+		.mode = options->shows_all ? WALK_ALL : WALK_FOLD,
+		.direction = options->inverted ? TREE_BOTTOM_UP : TREE_TOP_DOWN,
+		.merges_recursion = options->merges,
+		.moment = options->at,
+		.title = options->look.title,
+		.subtitle = options->look.subtitle,
+		.is_icicle = options->icicle,
+		.is_time = is_latency(options),
+	};
 	struct err *err;
 
 	if (!names)
 		return err_nomem();
-	err = flame_sums(options, model, names, &arena, &sums);
+	err = look_make(options, &tape);
+	if (!err)
+		err = flame_sums(options, model, names, &arena, &sums);
 	if (err)
 		return err;
-	tree_settings.value_min = value_min(metric_value(metric, &sums.total), options->width_min);
-	err = tree_build(&sums, names, &tree_settings, &arena, &tree);
-	if (err)
-		return err;
-	add_title(&title, options, &sums.total);
-	add_subtitle(&subtitle, model, metric);
-	add_part(&subtitle, options);
-	if (options->inverted)
-		str_add(&subtitle, " · inverted: callers stand on those they called");
-	return flame_svg(
-		&tree, names,
-		&(struct flame_settings) {
-			.title = options->title ? options->title : str_text(&title),
-			.subtitle = options->subtitle ? options->subtitle : str_text(&subtitle),
-			.is_icicle = options->icicle,
-			.is_inverted = options->inverted,
-			.is_time = is_latency(options),
-		},
-		svg);
+	add_part(&part, options);
+	tape.part = str_text(&part);
+	return flame_tape_svg(&tape, svg);
 }
 
 static enum model_depth flame_depth(const struct flame_options *options)
@@ -258,15 +185,15 @@ static struct err *flame_check(const struct flame_options *options)
 {
 	const struct selection_settings part = reading_part(&options->part);
 	struct moment moment;
-	struct err *err = options->at ? moment_parse(options->at, &moment) : NULL;
+	struct flame_tape drawn = { 0 };
+	struct err *err = options->at ? err_wrap(moment_parse(options->at, &moment), "--at") : NULL;
 
-	if (options->width_min > FLAME_WIDTH)
-		return err_new(ERR_USAGE, "--min-width: not more than the picture's %d pixels",
-			       FLAME_WIDTH);
-	if (options->at && is_latency(options))
+	if (!err)
+		err = look_make(options, &drawn);
+	if (!err && options->at && is_latency(options))
 		return err_new(ERR_USAGE,
 			       "--at is about what was alive, --metric latency about calls");
-	return err ? err_wrap(err, "--at") : selection_check(&part);
+	return err ? err : selection_check(&part);
 }
 
 static struct err *flame_write(const struct flame_options *options, const char *tape_path,

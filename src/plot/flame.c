@@ -9,7 +9,7 @@
 #include "plot/flame_parts.h"
 #include "plot/palette.h"
 
-enum { FOOT = 46, LEGEND_MAX = 8, LABEL_CHARS_MIN = 3, MODULES_MAX = 4096 };
+enum { FOOT = 46, LEGEND_MAX = 8, LABEL_CHARS_MIN = 3, MODULES_MAX = 4096, GAP = 1 };
 
 const struct name flame_root_name = { .function = "all", .module = "", .module_short = "" };
 
@@ -19,7 +19,7 @@ static const struct name *frame_name(const struct flame_picture *picture,
 	return picture->facts[frame - picture->layout.frames].name;
 }
 
-static void add_value(const struct flame_picture *picture, uint64_t value)
+void flame_add_value(const struct flame_picture *picture, uint64_t value)
 {
 	if (picture->settings->is_time)
 		str_add_duration(picture->out, value);
@@ -36,7 +36,23 @@ static uint64_t value_of_all(const struct flame_picture *picture)
 
 unsigned flame_height(const struct flame_picture *picture)
 {
-	return FLAME_TOP + FLAME_ROW * (picture->layout.depth_max + 1) + FOOT;
+	return picture->top + picture->row * (picture->layout.depth_max + 1) + FOOT;
+}
+
+/* In the middle of the row: capitals are seven tenths of the font's size. */
+unsigned flame_baseline(const struct flame_picture *picture)
+{
+	return (picture->row * 10 + picture->font * 7 + 10) / 20;
+}
+
+unsigned flame_char_hundredths(const struct flame_picture *picture)
+{
+	return picture->font * 602 / 10;
+}
+
+static bool has_legend(const struct flame_picture *picture)
+{
+	return picture->is_diff || picture->settings->look.palette == FLAME_BY_MODULE;
 }
 
 static unsigned frame_y(const struct flame_picture *picture, const struct flame_frame *frame)
@@ -45,13 +61,13 @@ static unsigned frame_y(const struct flame_picture *picture, const struct flame_
 				     ? frame->depth
 				     : picture->layout.depth_max - frame->depth;
 
-	return FLAME_TOP + FLAME_ROW * row;
+	return picture->top + picture->row * row;
 }
 
 /* In hundredths of a pixel. */
 static uint64_t scaled(const struct flame_picture *picture, uint64_t value)
 {
-	const unsigned __int128 room = (FLAME_WIDTH - 2 * FLAME_MARGIN) * 100;
+	const unsigned __int128 room = (picture->width - 2 * FLAME_MARGIN) * 100;
 
 	return value_of_all(picture) ? (uint64_t)(value * room / value_of_all(picture))
 				     : (uint64_t)room;
@@ -59,18 +75,27 @@ static uint64_t scaled(const struct flame_picture *picture, uint64_t value)
 
 static void svg_begin(const struct flame_picture *picture)
 {
+	const char *notes = picture->settings->look.notes;
 	struct str *out = picture->out;
 
 	str_printf(out,
 		   "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-		   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%u\" "
-		   "viewBox=\"0 0 %d %u\" role=\"img\">\n<title>",
-		   FLAME_WIDTH, flame_height(picture), FLAME_WIDTH, flame_height(picture));
+		   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" "
+		   "viewBox=\"0 0 %u %u\" role=\"img\">\n<title>",
+		   picture->width, flame_height(picture), picture->width, flame_height(picture));
 	str_add_xml(out, picture->settings->title);
-	str_add(out, "</title>\n<style><![CDATA[\n");
+	str_add(out, "</title>\n");
+	if (notes) {
+		str_add(out, "<desc>");
+		str_add_xml(out, notes);
+		str_add(out, "</desc>\n");
+	}
+	str_add(out, "<style><![CDATA[\n");
 	str_add(out, flame_css);
-	str_add(out, "]]></style>\n"
-		     "<rect class=\"paper\" fill=\"#fff\" width=\"100%\" height=\"100%\"/>\n");
+	str_add(out, "]]></style>\n");
+	flame_look_write(picture);
+	str_add(out, "<rect id=\"ground\" class=\"paper\" fill=\"#fff\" width=\"100%\" "
+		     "height=\"100%\"/>\n");
 }
 
 /* Stays in sight when the page is scrolled, so it has paper of its own. */
@@ -81,17 +106,17 @@ static void svg_header(const struct flame_picture *picture)
 	str_printf(out,
 		   "<g id=\"head\"><rect class=\"paper\" fill=\"#fff\" width=\"100%%\" "
 		   "height=\"%d\"/>\n<text class=\"title\" x=\"%d\" y=\"35\">",
-		   FLAME_TOP - 6, FLAME_MARGIN);
+		   picture->top - 6, FLAME_MARGIN);
 	str_add_xml(out, picture->settings->title);
 	str_printf(out, "</text>\n<text class=\"soft\" x=\"%d\" y=\"57\">", FLAME_MARGIN);
 	str_add_xml(out, picture->settings->subtitle);
 	str_printf(out,
 		   "</text>\n<g id=\"right\" transform=\"translate(%d 0)\">"
-		   "<text id=\"result\" class=\"soft\" y=\"57\" text-anchor=\"end\"/>"
-		   "<g id=\"reset\" class=\"button\" style=\"visibility:hidden\">"
+		   "<text id=\"result\" class=\"soft\" y=\"57\" text-anchor=\"end\" "
+		   "role=\"status\"/><g id=\"reset\" class=\"button\" visibility=\"hidden\">"
 		   "<rect x=\"-330\" y=\"14\" width=\"100\" height=\"26\" rx=\"6\" fill=\"#fff\"/>"
 		   "<text x=\"-280\" y=\"31\">Reset zoom</text></g></g>\n",
-		   FLAME_WIDTH - FLAME_MARGIN);
+		   (int)picture->width - FLAME_MARGIN);
 }
 
 struct module_share {
@@ -155,7 +180,7 @@ static void svg_legend(const struct flame_picture *picture, struct module_share 
 		const char *label = shares[i].module[0] ? shares[i].module : "other code";
 		const size_t width = 34 + str_width(label) * 13 / 2;
 
-		if (x + width > FLAME_WIDTH - FLAME_MARGIN)
+		if (x + width > picture->width - FLAME_MARGIN)
 			break;
 		str_printf(picture->out,
 			   "<rect class=\"swatch %s\" x=\"%u\" y=\"75\" width=\"12\" height=\"12\" "
@@ -167,6 +192,12 @@ static void svg_legend(const struct flame_picture *picture, struct module_share 
 	}
 }
 
+/* A step between less and more as it is coloured. */
+static unsigned change_of(const struct flame_picture *picture, unsigned step)
+{
+	return picture->settings->look.is_negated ? PALETTE_CHANGES - 1 - step : step;
+}
+
 /* Of differences: what the colours between less and more mean. */
 static void svg_scale(const struct flame_picture *picture)
 {
@@ -175,39 +206,80 @@ static void svg_scale(const struct flame_picture *picture)
 
 	str_printf(out, "<text class=\"soft\" x=\"%u\" y=\"85\">less</text>\n", x);
 	x += 28;
-	for (unsigned step = 0; step < PALETTE_CHANGES; step++, x += 14)
+	for (unsigned at = 0; at < PALETTE_CHANGES; at++, x += 14) {
+		const unsigned step = change_of(picture, at);
+
 		str_printf(out,
 			   "<rect class=\"swatch %s\" x=\"%u\" y=\"75\" width=\"14\" height=\"12\" "
 			   "fill=\"#%06x\"/>",
 			   palette_change_class(step), x, palette_change_rgb(step));
+	}
 	str_printf(out,
 		   "<text class=\"soft\" x=\"%u\" y=\"85\">more; a stack is as wide as on the side "
 		   "where it is larger</text>\n",
 		   x + 6);
 }
 
-static void svg_frame(const struct flame_picture *picture, const struct flame_frame *frame)
+/* class="..." fill="...", of which classes know about dark paper. */
+static void add_colour(const struct flame_picture *picture, const struct flame_frame *frame)
 {
 	const struct name *name = frame_name(picture, frame);
+	const enum flame_palette palette = picture->settings->look.palette;
+
+	if (picture->is_diff) {
+		const struct flame_facts *facts = &picture->facts[frame - picture->layout.frames];
+		const unsigned step =
+			change_of(picture, palette_change(facts->before, facts->after));
+
+		str_printf(picture->out, "class=\"%s\" fill=\"#%06x\"", palette_change_class(step),
+			   palette_change_rgb(step));
+	} else if (palette == FLAME_BY_MODULE) {
+		str_printf(picture->out, "class=\"%s %s\" fill=\"#%06x\"", palette_hue(name),
+			   palette_shade(name), palette_rgb(name));
+	} else {
+		str_printf(picture->out, "fill=\"#%06x\"", flame_palette_rgb(palette, name));
+	}
+}
+
+/* What a viewer without script shows of a frame: "main (12.3 MiB, 45.6 %)". */
+static void add_tooltip(const struct flame_picture *picture, const struct flame_frame *frame)
+{
+	const struct flame_look *look = &picture->settings->look;
+	struct str *out = picture->out;
+
+	str_add(out, "<title>");
+	if (look->name_type) {
+		str_add_xml(out, look->name_type);
+		str_add_char(out, ' ');
+	}
+	str_add_xml(out, frame_name(picture, frame)->function);
+	str_add(out, " (");
+	flame_add_value(picture, frame->value / picture->scale);
+	if (look->count_name) {
+		str_add_char(out, ' ');
+		str_add_xml(out, look->count_name);
+	}
+	str_add(out, ", ");
+	str_add_percent(out, frame->value, value_of_all(picture));
+	str_add(out, ")</title>");
+}
+
+static void svg_frame(const struct flame_picture *picture, const struct flame_frame *frame)
+{
 	const uint64_t left = FLAME_MARGIN * 100 + scaled(picture, frame->begin);
 	uint64_t width = scaled(picture, frame->value);
 
 	if (width > 300)
 		width -= 100;
-	if (picture->is_diff) {
-		const struct flame_facts *facts = &picture->facts[frame - picture->layout.frames];
-		const unsigned step = palette_change(facts->before, facts->after);
-
-		str_printf(picture->out, "<rect class=\"%s\" fill=\"#%06x\" x=\"",
-			   palette_change_class(step), palette_change_rgb(step));
-	} else {
-		str_printf(picture->out, "<rect class=\"%s %s\" fill=\"#%06x\" x=\"",
-			   palette_hue(name), palette_shade(name), palette_rgb(name));
-	}
+	str_add(picture->out, "<rect ");
+	add_colour(picture, frame);
+	str_add(picture->out, " x=\"");
 	str_add_ratio(picture->out, left, 100, 2);
 	str_printf(picture->out, "\" y=\"%u\" width=\"", frame_y(picture, frame));
 	str_add_ratio(picture->out, u64_max(width, 10), 100, 2);
-	str_printf(picture->out, "\" height=\"%d\" rx=\"2\"/>\n", FLAME_ROW - 1);
+	str_printf(picture->out, "\" height=\"%u\" rx=\"2\">", picture->row - GAP);
+	add_tooltip(picture, frame);
+	str_add(picture->out, "</rect>\n");
 }
 
 /* Bytes of the first `chars` code points. */
@@ -223,11 +295,21 @@ static size_t prefix_bytes(const char *text, size_t chars)
 	return len;
 }
 
+/* Only palettes have colours on which dark letters cannot be read. */
+static bool is_dark(const struct flame_picture *picture, const struct flame_frame *frame)
+{
+	const enum flame_palette palette = picture->settings->look.palette;
+
+	return !picture->is_diff && palette != FLAME_BY_MODULE &&
+	       flame_brightness(flame_palette_rgb(palette, frame_name(picture, frame))) < 110;
+}
+
 static void svg_label(const struct flame_picture *picture, const struct flame_frame *frame)
 {
 	const char *text = frame_name(picture, frame)->function;
 	const uint64_t width = scaled(picture, frame->value);
-	const size_t fit = width > 800 ? (size_t)((width - 800) / FLAME_CHAR_HUNDREDTHS) : 0;
+	const size_t fit =
+		width > 800 ? (size_t)((width - 800) / flame_char_hundredths(picture)) : 0;
 	CLEAN(str_deinit) struct str cut = { 0 };
 
 	if (fit < LABEL_CHARS_MIN)
@@ -241,7 +323,9 @@ static void svg_label(const struct flame_picture *picture, const struct flame_fr
 	str_add(picture->out, "<text x=\"");
 	str_add_ratio(picture->out, (FLAME_MARGIN + 4) * 100 + scaled(picture, frame->begin), 100,
 		      2);
-	str_printf(picture->out, "\" y=\"%u\">", frame_y(picture, frame) + FLAME_ROW - 6);
+	str_printf(picture->out, "\" y=\"%u\"%s>",
+		   frame_y(picture, frame) + flame_baseline(picture),
+		   is_dark(picture, frame) ? " class=\"on-dark\"" : "");
 	str_add_xml(picture->out, str_text(&cut));
 	str_add(picture->out, "</text>\n");
 }
@@ -257,7 +341,7 @@ static void svg_footer(const struct flame_picture *picture)
 	str_add(out, " frames drawn");
 	if (picture->value_min > 0) {
 		str_add(out, "; those under ");
-		add_value(picture, picture->value_min / picture->scale);
+		flame_add_value(picture, picture->value_min / picture->scale);
 		str_add(out, " are left out");
 	}
 	if (layout->is_cut)
@@ -270,17 +354,29 @@ static void svg_body(const struct flame_picture *picture)
 {
 	struct str *out = picture->out;
 
-	str_add(out, "<g id=\"frames\">\n");
+	/* Hues of modules are of classes. */
+	str_add(out, picture->is_diff || picture->settings->look.palette != FLAME_BY_MODULE
+			     ? "<g id=\"frames\">\n"
+			     : "<g id=\"frames\" class=\"by-module\">\n");
 	for (size_t i = 0; i < picture->layout.count; i++)
 		svg_frame(picture, &picture->layout.frames[i]);
 	str_add(out, "</g>\n<g id=\"labels\">\n");
 	for (size_t i = 0; i < picture->layout.count; i++)
 		svg_label(picture, &picture->layout.frames[i]);
-	str_printf(
-		out,
-		"</g>\n<rect id=\"outline\" height=\"%d\" rx=\"2\" style=\"visibility:hidden\"/>\n"
-		"<g id=\"tip\"><rect width=\"430\" height=\"10\" rx=\"8\"/><g/></g>\n",
-		FLAME_ROW - 1);
+	str_printf(out,
+		   "</g>\n<rect id=\"outline\" height=\"%u\" rx=\"2\" visibility=\"hidden\"/>\n",
+		   picture->row - GAP);
+}
+
+/* What nobody asked for is as usual. */
+static void sizes_settle(struct flame_picture *picture)
+{
+	const struct flame_look *look = &picture->settings->look;
+
+	picture->width = look->width ? look->width : FLAME_WIDTH;
+	picture->row = look->row ? look->row : FLAME_ROW;
+	picture->font = look->font ? look->font : FLAME_FONT;
+	picture->top = FLAME_HEAD + (has_legend(picture) ? FLAME_LEGEND : 0);
 }
 
 struct err *flame_picture_write(struct flame_picture *picture)
@@ -290,13 +386,14 @@ struct err *flame_picture_write(struct flame_picture *picture)
 
 	if (!shares)
 		return err_nomem();
+	sizes_settle(picture);
 	svg_begin(picture);
 	svg_body(picture);
 	svg_footer(picture);
 	svg_header(picture);
 	if (picture->is_diff)
 		svg_scale(picture);
-	else
+	else if (has_legend(picture))
 		svg_legend(picture, shares);
 	str_add(picture->out, "</g>\n");
 	ok = flame_data_write(picture);

@@ -6,7 +6,40 @@
 #define MEMTAPE_PLOT_FLAME_H
 
 #include "base/str.h"
+#include "plot/flame_palette.h"
 #include "query/tree.h"
+
+enum {
+	FLAME_WIDTH = 1200, /* pixels, where nobody says how wide the window is */
+	FLAME_WIDTH_MIN = 640,
+	FLAME_WIDTH_MAX = 1 << 15,
+	FLAME_ROW = 20, /* of a frame, with the gap */
+	FLAME_ROW_MIN = 8,
+	FLAME_ROW_MAX = 200,
+	FLAME_FONT = 11, /* of labels */
+	FLAME_FONT_MIN = 4,
+	FLAME_FONT_MAX = 72,
+	FLAME_FRAMES_MAX = 16384, /* smaller frames are left out, and the picture says so */
+	FLAME_DEPTH_MAX = 512
+};
+
+/* Behind the frames: the browser's light or dark paper, or always the same from top to bottom. */
+struct flame_ground {
+	bool is_set;
+	uint32_t top, bottom; /* 0xrrggbb */
+};
+
+/* How it looks: all zeros is the usual. */
+struct flame_look {
+	enum flame_palette palette;
+	unsigned width, row, font; /* pixels; 0: FLAME_WIDTH (or the window's), _ROW, _FONT */
+	const char *font_family;   /* flame_font_is_plain; NULL: the system's */
+	struct flame_ground ground;
+	const char *count_name; /* what widths mean; NULL: the metric's name */
+	const char *name_type;	/* before a function's name, "Function:"; NULL: nothing */
+	const char *notes;	/* to be kept in the file, not shown; NULL: none */
+	bool is_negated;	/* of differences: colours the other way round */
+};
 
 struct flame_settings {
 	const char *title;
@@ -14,13 +47,15 @@ struct flame_settings {
 	bool is_icicle;	  /* root on top */
 	bool is_inverted; /* the tree is bottom-up: a child is a caller */
 	bool is_time;	  /* bytes are nanoseconds, of calls */
+	bool is_moment;	  /* of sums_at: what was alive stands for the peak and for leaked */
+	struct flame_look look;
 };
 
-enum {
-	FLAME_WIDTH = 1200,	  /* pixels, where nobody says how wide the window is */
-	FLAME_FRAMES_MAX = 16384, /* smaller frames are left out, and the picture says so */
-	FLAME_DEPTH_MAX = 512
-};
+/* Letters, digits, blanks, commas, - and _: a list of fonts that needs no quoting in CSS. */
+bool flame_font_is_plain(const char *family);
+
+/* "yellow", "blue", "green", "grey" or "#rrggbb"; false: it is none. */
+bool flame_ground_parse(const char *text, struct flame_ground *ground_ret);
 
 /* A subtree this small is not worth a node of the tree: for tree_settings.value_min. */
 uint64_t flame_value_min(uint64_t total);

@@ -7,20 +7,23 @@
 	"use strict";
 	const NS = "http://www.w3.org/2000/svg";
 	const byId = id => document.getElementById(id);
-	const svg = document.documentElement;
+	const svg = byId("frames").ownerSVGElement;
+	const isPage = svg === document.documentElement; /* else it is part of one */
 	const data = JSON.parse(byId("data").textContent);
 	const rects = Array.from(byId("frames").children);
 	const labels = byId("labels");
 	const outline = byId("outline");
 	const tip = byId("tip");
-	const { row, margin, top, char } = data.layout;
+	for (const rect of rects)
+		rect.textContent = ""; /* the card tells more */
+	const { row, base, margin, top, char } = data.layout;
 
 	/* Frames in the order of the drawing: parents first, siblings from left to right. */
-	const frames = data.frames.map(([parent, name, value, calls, bytes, self, file, line, before, after], i) => {
+	const frames = data.frames.map(([parent, name, value, calls, bytes, self, file, line, more, after], i) => {
 		const [full, module] = data.names[name];
 		/* "0x1234 [libfoo.so+0x1234]" is shown without saying it twice. */
 		const fn = full.replace(/^0x[0-9a-f]+ \[(.*)\]$/, "$1");
-		return { i, parent, fn, module, value, calls, bytes, self, line, before, after,
+		return { i, parent, fn, module, value, calls, bytes, self, line, before: more, after, sums: more,
 			file: file < 0 ? "" : data.files[file], children: [], x: 0, depth: 0,
 			shown: true, left: 0, width: 0, y: 0 };
 	});
@@ -30,6 +33,11 @@
 		f.x = p.children.length ? p.next : p.x;
 		p.next = f.x + f.value;
 		p.children.push(f);
+	}
+	/* Labels are dark but on a dark palette's colours. */
+	for (const f of frames) {
+		const rgb = parseInt(rects[f.i].getAttribute("fill").slice(1), 16);
+		f.ink = (rgb >> 16) * 299 + (rgb >> 8 & 255) * 587 + (rgb & 255) * 114 < 110000 ? "on-dark" : "";
 	}
 	const rows = frames.reduce((most, f) => Math.max(most, f.depth), 0) + 1;
 	let zoomed = frames[0], selected = null, icicle = data.icicle, hits = new Set(), width = 0;
@@ -106,10 +114,10 @@
 			valueText(f.value) + "  " + share(f.value, frames[0].value);
 		const withValue = fit >= f.fn.length + value.length + 3;
 		const name = f.fn.length <= fit ? f.fn : withoutParameters(f.fn);
-		make("text", { x: f.left + 4, y: f.y + row - 6 }, labels,
+		make("text", { x: f.left + 4, y: f.y + base, class: f.ink }, labels,
 			name.length <= fit ? name : name.slice(0, fit - 1) + "\u2026");
 		if (withValue)
-			make("text", { x: f.left + f.width - 5, y: f.y + row - 6, class: "value" },
+			make("text", { x: f.left + f.width - 5, y: f.y + base, class: "value " + f.ink },
 				labels, value);
 	}
 
@@ -144,16 +152,16 @@
 	}
 
 	function fit() {
-		width = Math.max(data.layout.width_min, window.innerWidth || data.layout.width);
+		width = data.layout.is_fixed ? data.layout.width : Math.max(data.layout.width_min,
+			(isPage ? window.innerWidth : svg.parentNode.clientWidth) || data.layout.width);
 		svg.setAttribute("width", width);
 		svg.setAttribute("viewBox", `0 0 ${width} ${data.layout.height}`);
 		byId("right").setAttribute("transform", `translate(${width - margin} 0)`);
 		draw();
 	}
 
-	const keepHead = () => {
-		byId("head").setAttribute("transform", `translate(0 ${window.scrollY})`);
-	};
+	const scrolled = () => isPage ? window.scrollY : 0;
+	const keepHead = () => byId("head").setAttribute("transform", `translate(0 ${scrolled()})`);
 
 	/* --- the card ------------------------------------------------------------------ */
 	const CARD = 430, PAD = 12;
@@ -171,13 +179,24 @@
 		return out;
 	}
 
+	/* Every metric that this part of the tape has, whichever is drawn. */
+	function sumsOf(f) {
+		const names = data.is_moment ? ["alive then", "", "allocated until then", "of them temporary"] :
+			["alive at the peak", "leaked", "allocated", "of them temporary"];
+		/* A span of time may have what was allocated alone. */
+		const hasAll = f.sums && frames[0].sums.some((sum, at) => sum && at >> 1 !== 2);
+		const rows = names.map((what, i) => [hasAll || i === 2 ? what : "",
+			f.sums && `${bytesText(f.sums[2 * i])} \u00b7 ${countText(f.sums[2 * i + 1])}`]);
+		return f.sums ? [["all of it", "bytes \u00b7 allocations", "soft"], ...rows] : [];
+	}
+
 	function card(f) {
 		const body = tip.lastElementChild;
 		const parent = f.parent < 0 ? null : frames[f.parent];
 		let y = PAD + 10;
 
 		body.textContent = "";
-		for (const line of lines(f.fn, 54, 5)) {
+		for (const line of lines((data.name_type ? data.name_type + " " : "") + f.fn, 54, 5)) {
 			make("text", { x: PAD, y, class: "name mono" }, body, line);
 			y += 17;
 		}
@@ -196,13 +215,13 @@
 			["of the frame it is in", parent ? share(f.value, parent.value) : ""],
 			[data.is_inverted ? "stacks that end here" : "in it alone",
 				f.self ? valueText(f.self) : ""],
-			[data.is_time ? "calls" : data.is_bytes ? "allocations" : "their bytes",
-				data.is_bytes ? countText(f.calls) : bytesText(f.bytes)],
+			[data.is_time ? "calls" : "", countText(f.calls)],
 			[data.is_time ? "mean" : "mean size", f.calls ?
-				(data.is_time ? timeText : bytesText)(Math.round(f.bytes / f.calls)) : ""]];
-		for (const [what, value] of facts.filter(fact => fact[1])) {
-			make("text", { x: PAD, y }, body, what);
-			make("text", { x: CARD - PAD, y, class: "right" }, body, value);
+				(data.is_time ? timeText : bytesText)(Math.round(f.bytes / f.calls)) : ""],
+			...sumsOf(f)];
+		for (const [what, value, kind] of facts.filter(fact => fact[0] && fact[1])) {
+			make("text", { x: PAD, y, class: kind || "" }, body, what);
+			make("text", { x: CARD - PAD, y, class: "right " + (kind || "") }, body, value);
 			y += 18;
 		}
 		tip.firstElementChild.setAttribute("height", y);
@@ -212,8 +231,8 @@
 	function showTip(f, x, y) {
 		const height = card(f);
 		const left = x + 16 + CARD > width ? Math.max(4, x - CARD - 12) : x + 16;
-		const floor = Math.min(window.innerHeight + window.scrollY, data.layout.height);
-		const up = y + 16 + height > floor ? Math.max(window.scrollY + 4, y - height - 10) : y + 16;
+		const floor = Math.min(isPage ? window.innerHeight + scrolled() : Infinity, data.layout.height);
+		const up = y + 16 + height > floor ? Math.max(scrolled() + 4, y - height - 10) : y + 16;
 		tip.setAttribute("transform", `translate(${left} ${up})`);
 		tip.style.visibility = "visible";
 	}
@@ -401,11 +420,11 @@
 			zoom(f);
 	});
 	byId("reset").addEventListener("click", () => zoom(frames[0]));
-	document.addEventListener("keydown", onKey);
+	(isPage ? document : svg).addEventListener("keydown", onKey);
 	window.addEventListener("resize", fit);
 	window.addEventListener("scroll", keepHead);
 	fit();
-	if (!icicle)
+	if (isPage && !icicle)
 		window.scrollTo(0, data.layout.height); /* to the root */
 	keepHead();
 	const asked = new URLSearchParams(window.location.hash.slice(1).replace(/\+/g, "%2B"));

@@ -36,6 +36,18 @@ static bool data_names(struct flame_picture *picture)
 	return true;
 }
 
+/* All metrics, whichever is drawn. */
+static void data_sums(struct str *out, const struct model_stack_sums *sums)
+{
+	const struct model_sum all[] = { sums->peak, sums->leaked, sums->allocated,
+					 sums->temporary };
+
+	for (size_t i = 0; i < array_size(all); i++)
+		str_printf(out, "%s%llu,%llu", i ? "," : ",[", (unsigned long long)all[i].bytes,
+			   (unsigned long long)all[i].count);
+	str_add_char(out, ']');
+}
+
 static void data_frame(struct flame_picture *picture, size_t index)
 {
 	const struct flame_frame *frame = &picture->layout.frames[index];
@@ -53,34 +65,53 @@ static void data_frame(struct flame_picture *picture, size_t index)
 	if (picture->is_diff)
 		str_printf(picture->out, ",%llu,%llu", (unsigned long long)facts->before,
 			   (unsigned long long)facts->after);
+	else if (facts->sums)
+		data_sums(picture->out, facts->sums);
 	str_add_char(picture->out, ']');
+}
+
+static void add_text(struct flame_picture *picture, const char *key, const char *text)
+{
+	str_add(picture->out, key);
+	if (text)
+		add_json(picture, text);
+	else
+		str_add(picture->out, "\"\"");
+}
+
+static const char *bool_word(bool value)
+{
+	return value ? "true" : "false";
 }
 
 static void data_facts(struct flame_picture *picture)
 {
 	const struct flame_settings *settings = picture->settings;
+	const unsigned letter = flame_char_hundredths(picture);
+	const char *metric =
+		settings->is_time ? "time in the allocator" : metric_title(picture->metric);
 
-	str_add(picture->out, "{\"metric\":");
-	add_json(picture,
-		 settings->is_time ? "time in the allocator" : metric_title(picture->metric));
+	add_text(picture,
+		 "{\"metric\":", settings->look.count_name ? settings->look.count_name : metric);
+	add_text(picture, ",\"name_type\":", settings->look.name_type);
 	str_printf(picture->out,
 		   ",\"is_diff\":%s,\"scale\":%llu,\"is_bytes\":%s,\"is_time\":%s,\"icicle\":%s,"
-		   "\"is_inverted\":%s,\n"
-		   "\"layout\":{\"row\":%d,\"margin\":%d,\"top\":%d,\"char\":%d.%d,"
-		   "\"width\":%d,\"width_min\":640,\"height\":%u},\n",
-		   picture->is_diff ? "true" : "false", (unsigned long long)picture->scale,
-		   metric_is_bytes(picture->metric) ? "true" : "false",
-		   settings->is_time ? "true" : "false", settings->is_icicle ? "true" : "false",
-		   settings->is_inverted ? "true" : "false", FLAME_ROW, FLAME_MARGIN, FLAME_TOP,
-		   FLAME_CHAR_HUNDREDTHS / 100, FLAME_CHAR_HUNDREDTHS % 100, FLAME_WIDTH,
-		   flame_height(picture));
+		   "\"is_inverted\":%s,\"is_moment\":%s,\n"
+		   "\"layout\":{\"row\":%u,\"base\":%u,\"margin\":%d,\"top\":%u,\"char\":%u.%02u,"
+		   "\"width\":%u,\"width_min\":%d,\"is_fixed\":%s,\"height\":%u},\n",
+		   bool_word(picture->is_diff), (unsigned long long)picture->scale,
+		   bool_word(metric_is_bytes(picture->metric)), bool_word(settings->is_time),
+		   bool_word(settings->is_icicle), bool_word(settings->is_inverted),
+		   bool_word(settings->is_moment), picture->row, flame_baseline(picture),
+		   FLAME_MARGIN, picture->top, letter / 100, letter % 100, picture->width,
+		   FLAME_WIDTH_MIN, bool_word(settings->look.width > 0), flame_height(picture));
 }
 
 bool flame_data_write(struct flame_picture *picture)
 {
 	struct str *out = picture->out;
 
-	str_add(out, "<g id=\"tip\" style=\"visibility:hidden\">"
+	str_add(out, "<g id=\"tip\" visibility=\"hidden\">"
 		     "<rect width=\"430\" height=\"10\" rx=\"8\"/><g/></g>\n"
 		     "<script type=\"application/json\" id=\"data\">");
 	data_facts(picture);

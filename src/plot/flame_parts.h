@@ -10,9 +10,8 @@
 
 enum {
 	FLAME_MARGIN = 16,
-	FLAME_TOP = 104,
-	FLAME_ROW = 20,
-	FLAME_CHAR_HUNDREDTHS = 662 /* width of a letter of the labels, in pixels / 100 */
+	FLAME_HEAD = 84,  /* title, subtitle */
+	FLAME_LEGEND = 20 /* what colours mean, where they mean something */
 };
 
 /* What is told of a frame, beside where it lies. */
@@ -21,7 +20,8 @@ struct flame_facts {
 	const char *file; /* NULL: not known, or several */
 	uint32_t line;
 	uint64_t calls, bytes, self;
-	uint64_t before, after; /* of differences */
+	const struct model_stack_sums *sums; /* all metrics; NULL: not known, or not of memory */
+	uint64_t before, after;		     /* of differences */
 };
 
 struct flame_picture {
@@ -29,6 +29,7 @@ struct flame_picture {
 	const struct flame_settings *settings;
 	enum metric metric;
 	bool is_diff;
+	unsigned width, row, font, top; /* pixels */
 	uint64_t scale;	    /* values are that many times as large: for parts of units of work */
 	uint64_t value_min; /* smaller frames were left out; 0: none were */
 	struct flame_layout layout;
@@ -46,5 +47,20 @@ struct err *flame_picture_write(struct flame_picture *picture);
 bool flame_data_write(struct flame_picture *picture);
 
 unsigned flame_height(const struct flame_picture *picture);
+
+/* Where the letters of a label stand below the top of its row, pixels. */
+unsigned flame_baseline(const struct flame_picture *picture);
+
+/* Width of a letter of the labels, which are of one width each. */
+unsigned flame_char_hundredths(const struct flame_picture *picture);
+
+/* "12.3 MiB": in units of the metric. */
+void flame_add_value(const struct flame_picture *picture, uint64_t value);
+
+/* Of a colour, as it is perceived, of 255: green counts most. */
+unsigned flame_brightness(uint32_t rgb);
+
+/* The styles of what is not as usual. */
+void flame_look_write(const struct flame_picture *picture);
 
 #endif

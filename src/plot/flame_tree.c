@@ -13,6 +13,7 @@ static void facts_fill(struct flame_picture *picture, const struct tree *tree,
 		const uint32_t number = picture->layout.frames[i].node;
 		const struct tree_node *node = &tree->nodes[number];
 		const bool is_root = number == TREE_ROOT;
+		const bool is_time = picture->settings->is_time;
 
 		picture->facts[i] = (struct flame_facts) {
 			.name = is_root ? &flame_root_name : names_get(names, node->name),
@@ -21,6 +22,7 @@ static void facts_fill(struct flame_picture *picture, const struct tree *tree,
 			.calls = metric_calls(tree->metric, &node->total),
 			.bytes = metric_bytes(tree->metric, &node->total),
 			.self = metric_value(tree->metric, &node->self),
+			.sums = is_time ? NULL : &node->total,
 		};
 	}
 }

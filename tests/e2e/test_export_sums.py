@@ -124,6 +124,20 @@ def test_a_name_with_gz_is_compressed(kind, tmp_path):
     assert packed.read_bytes() == export(tape, kind, tmp_path / "again.gz").read_bytes()
 
 
+def test_html_is_the_page_of_report(tmp_path):
+    tape = tmp_path / "shop.mtape"
+    write_shop(tape)
+    page = export(tape, "html", tmp_path / "a.html").read_bytes()
+    done = recording.run([recording.memtape(), "report", tape, "--html", "-o", tmp_path / "b.html"])
+    assert done.returncode == 0, done.stderr
+    assert page == (tmp_path / "b.html").read_bytes() and page.startswith(b"<!doctype html>")
+    assert page == export(tape, "html", tmp_path / "a.html").read_bytes()  # like all exports, it overwrites
+    for words in (("--metric", "leaked"), ("--at", "peak"), ("--filter", "leaked"), ("--from", "1s"), ("-a",)):
+        assert "whole tape" in export(tape, "html", tmp_path / "c.html", *words, code=2)
+    assert "packed" in export(tape, "html", tmp_path / "c.html.gz", code=2)
+    assert not (tmp_path / "c.html").exists() and not (tmp_path / "c.html.gz").exists()
+
+
 def test_what_is_compressed_is_not_compressed_again(tmp_path):
     tape = tmp_path / "shop.mtape"
     write_shop(tape)

@@ -1,0 +1,128 @@
+#include "plot/flame_tape.h"
+
+#include <time.h>
+
+enum { NS_PER_S = 1000000000, COMMAND_COLUMNS = 80 };
+
+/* "Alive at the peak: 12.3 MiB" */
+static void add_title(struct str *title, const struct flame_tape *tape)
+{
+	static const char *const words[METRICS] = {
+		[METRIC_PEAK] = "Alive at the peak: ",
+		[METRIC_LEAKED] = "Never freed: ",
+		[METRIC_ALLOCATED] = "Allocated: ",
+		[METRIC_COUNT] = "Allocations: ",
+		[METRIC_TEMPORARY] = "Temporary allocations: ",
+	};
+	const bool is_alive = tape->metric == METRIC_PEAK || tape->metric == METRIC_LEAKED;
+	const uint64_t value = metric_value(tape->metric, &tape->sums->total);
+
+	if (tape->is_time)
+		str_add(title, "Time in the allocator: ");
+	else if (tape->moment)
+		str_printf(title, "%s at %s: ", is_alive ? "Alive" : metric_title(tape->metric),
+			   tape->moment);
+	else
+		str_add(title, words[tape->metric]);
+	if (tape->is_time)
+		str_add_duration(title, value);
+	else if (metric_is_bytes(tape->metric))
+		str_add_iec(title, value);
+	else
+		str_add_grouped(title, value);
+}
+
+static void add_command(struct str *text, const struct model_process *process)
+{
+	const size_t begin = text->len;
+
+	if (process->argc == 0)
+		str_add(text, names_short_path(process->exe));
+	for (uint32_t i = 0; i < process->argc && text->len - begin < COMMAND_COLUMNS; i++) {
+		if (i > 0)
+			str_add_char(text, ' ');
+		str_add(text, i == 0 ? names_short_path(process->argv[i]) : process->argv[i]);
+	}
+}
+
+void flame_add_date(struct str *text, uint64_t realtime_ns)
+{
+	const time_t seconds = (time_t)(realtime_ns / NS_PER_S);
+	struct tm broken;
+
+	if (realtime_ns == 0 || !localtime_r(&seconds, &broken))
+		return;
+	str_printf(text, " · %04d-%02d-%02d %02d:%02d", broken.tm_year + 1900, broken.tm_mon + 1,
+		   broken.tm_mday, broken.tm_hour, broken.tm_min);
+}
+
+static void add_subtitle(struct str *text, const struct flame_tape *tape)
+{
+	const struct model *model = tape->sums->model;
+	const struct model_process *process = model_process(model);
+	const struct model_quality *quality = model_quality(model);
+
+	add_command(text, process);
+	str_printf(text, " · pid %u", process->pid);
+	flame_add_date(text, process->start_realtime_ns);
+	str_add(text, " · ran ");
+	str_add_duration(text, process->duration_ns);
+	if (tape->metric == METRIC_PEAK) {
+		str_add(text, " · peak after ");
+		str_add_duration(text, model_totals(model)->peak_ns);
+	}
+	str_add(text, " · ");
+	str_add_grouped(text, model_totals(model)->allocated.count);
+	str_add(text, " allocations");
+	if (quality->lost_events > 0) {
+		str_add(text, " · ");
+		str_add_grouped(text, quality->lost_events);
+		str_add(text, " events lost");
+	}
+	if (tape->part)
+		str_add(text, tape->part);
+	if (tape->direction == TREE_BOTTOM_UP)
+		str_add(text, " · inverted: callers stand on those they called");
+}
+
+/* What a frame of the least width stands for, rounded up, or what can be seen at all. */
+static uint64_t value_min(const struct flame_tape *tape, uint64_t total)
+{
+	const unsigned __int128 value =
+		((unsigned __int128)total * tape->share_min + FLAME_SHARE - 1) / FLAME_SHARE;
+
+	return u64_max(flame_value_min(total), (uint64_t)value);
+}
+
+struct err *flame_tape_svg(const struct flame_tape *tape, struct str *out)
+{
+	const struct tree_settings settings = {
+		.direction = tape->direction,
+		.mode = tape->mode,
+		.metric = tape->metric,
+		.depth_max = FLAME_DEPTH_MAX + 1,
+		.value_min = value_min(tape, metric_value(tape->metric, &tape->sums->total)),
+		.merges_recursion = tape->merges_recursion,
+	};
+	CLEAN(arena_deinit) struct arena arena = { 0 };
+	CLEAN(str_deinit) struct str title = { 0 };
+	CLEAN(str_deinit) struct str subtitle = { 0 };
+	struct tree tree;
+	struct err *err = tree_build(tape->sums, tape->names, &settings, &arena, &tree);
+
+	if (err)
+		return err;
+	add_title(&title, tape);
+	add_subtitle(&subtitle, tape);
+	return flame_svg(&tree, tape->names,
+			 &(struct flame_settings) {
+				 .title = tape->title ? tape->title : str_text(&title),
+				 .subtitle = tape->subtitle ? tape->subtitle : str_text(&subtitle),
+				 .is_icicle = tape->is_icicle,
+				 .is_inverted = tape->direction == TREE_BOTTOM_UP,
+				 .is_time = tape->is_time,
+				 .is_moment = tape->moment != NULL,
+				 .look = tape->look,
+			 },
+			 out);
+}

@@ -1,0 +1,34 @@
+/*
+ * flame_tape: sums of a tape as a flame graph, with a title that says what is drawn and how much it
+ * is, and a line about the run below it.
+ */
+#ifndef MEMTAPE_PLOT_FLAME_TAPE_H
+#define MEMTAPE_PLOT_FLAME_TAPE_H
+
+#include "plot/flame.h"
+
+struct flame_tape {
+	const struct sums *sums;
+	struct names *names;
+	enum metric metric;
+	enum walk_mode mode;
+	enum tree_direction direction;
+	bool merges_recursion;
+	uint64_t share_min;   /* thinner frames are left out: parts of FLAME_SHARE; 0: hairs */
+	const char *moment;   /* sums are of it, in words; NULL: the whole run */
+	const char *part;     /* goes behind the line about the run; NULL: nothing */
+	const char *title;    /* instead of what is drawn; NULL: that */
+	const char *subtitle; /* instead of the line about the run; NULL: that */
+	bool is_icicle, is_time;
+	struct flame_look look;
+};
+
+static const uint64_t FLAME_SHARE = UINT64_C(1) << 32;
+
+/* Any thread; names must not be used by another one meanwhile. */
+struct err *flame_tape_svg(const struct flame_tape *tape, struct str *out);
+
+/* " · 2024-05-06 07:08", in local time; nothing for 0. */
+void flame_add_date(struct str *text, uint64_t realtime_ns);
+
+#endif

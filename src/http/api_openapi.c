@@ -123,14 +123,12 @@ static void emit_answers(struct emit *emit, const struct route *route)
 		emit_end(emit);
 }
 
-static void emit_route(struct emit *emit, const struct route *route)
+static void emit_method(struct emit *emit, const struct route *route, bool is_post)
 {
-	const bool is_post = route->flags & ROUTE_POST;
 	const struct param *params[PARAMS_MAX];
 	const size_t count = route_params(route, params);
 	const size_t in_body = is_post ? route->param_count : 0;
 
-	emit_object(emit, route->path);
 	emit_object(emit, is_post ? "post" : "get");
 	emit_text(emit, "summary", route->summary);
 	emit_list(emit, "parameters");
@@ -141,6 +139,15 @@ static void emit_route(struct emit *emit, const struct route *route)
 		emit_body(emit, route);
 	emit_answers(emit, route);
 	emit_end(emit);
+}
+
+static void emit_route(struct emit *emit, const struct route *route)
+{
+	emit_object(emit, route->path);
+	if (!(route->flags & ROUTE_POST))
+		emit_method(emit, route, false);
+	if (route->flags & (ROUTE_POST | ROUTE_MAY_POST))
+		emit_method(emit, route, true);
 	emit_end(emit);
 }
 

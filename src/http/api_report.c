@@ -2,7 +2,11 @@
  * /api/v1/report: any report, as `memtape report TAPE NAME --json` prints it.
  */
 #include "http/call.h"
+#include "http/source_text.h"
+#include "query/files.h"
 #include "report/report.h"
+
+enum { SUPPRESSIONS_BYTES_MAX = 32 << 10, SUPPRESSIONS_LINES_MAX = 500 };
 
 static const char *const format_words[] = { "json", "csv", "text", NULL };
 static const enum emit_format formats[] = { EMIT_JSON, EMIT_CSV, EMIT_TEXT };
@@ -38,6 +42,11 @@ static const struct param params[] = {
 	{ .name = "bottom-up", .kind = PARAM_FLAG, .doc = "as --bottom-up" },
 	{ .name = "points", .kind = PARAM_NUMBER, .max = 100000, .doc = "as --points" },
 	{ .name = "sites", .kind = PARAM_FLAG, .doc = "as --sites" },
+	{ .name = "suppressions",
+	  .kind = PARAM_TEXT,
+	  .doc = "rules of --suppressions, a line each; the text, not a file's name" },
+	{ .name = "columns", .kind = PARAM_TEXT, .doc = "as --columns" },
+	{ .name = "whole-file", .kind = PARAM_FLAG, .doc = "as --whole-file" },
 	{ .name = "no-suppressions", .kind = PARAM_FLAG, .doc = "as --no-suppressions" },
 	{ .name = "all-frames", .kind = PARAM_FLAG, .doc = "as --all-frames" },
 };
@@ -48,13 +57,6 @@ static struct err *report_choose(struct call *call, const struct report **report
 	CLEAN(str_deinit) struct str known = { 0 };
 
 	*report_ret = report_find(name ? name : "summary");
-	if (*report_ret && (*report_ret)->reads_sources)
-		return call_blame(
-			call, "name",
-			err_new(ERR_UNSUPPORTED,
-				"'%s' reads files beside the tape, which this server does "
-				"not; use `memtape report`",
-				name));
 	if (*report_ret)
 		return NULL;
 	for (const struct report *const *at = report_table; *at; at++)
@@ -62,6 +64,56 @@ static struct err *report_choose(struct call *call, const struct report **report
 	return call_blame(
 		call, "name",
 		err_new(ERR_USAGE, "no report '%.64s'; there are %s", name, str_text(&known)));
+}
+
+/* A text from the request, of bearable length: each rule is held against every function. */
+static struct err *suppressions_take(struct call *call, struct report_settings *settings)
+{
+	const char *text = call_text(call, "suppressions");
+	struct suppressions rules;
+	size_t line_count = 0;
+
+	for (const char *at = text; at && *at; at += *at == '\n')
+		at += strcspn(at, "\n"), line_count++;
+	if (text && (strlen(text) > SUPPRESSIONS_BYTES_MAX || line_count > SUPPRESSIONS_LINES_MAX))
+		return call_blame(call, "suppressions",
+				  err_new(ERR_USAGE, "at most %d KiB and %d lines of suppressions",
+					  SUPPRESSIONS_BYTES_MAX >> 10, SUPPRESSIONS_LINES_MAX));
+	settings->suppression_text = text;
+	settings->no_suppressions = call_flag(call, "no-suppressions");
+	return text ? call_blame(call, "suppressions",
+				 suppressions_parse(text, "suppressions", call->arena, &rules))
+		    : NULL;
+}
+
+/* The operand is the id of one of the tape's own files: in its place comes the path. */
+static struct err *source_choose(struct call *call, const struct report *report,
+				 struct report_settings *settings)
+{
+	const char **path = arena_new(call->arena, const char *);
+	const struct selection *whole;
+	const char *id = settings->operand_count ? settings->operands[0] : "";
+	struct err *err;
+
+	settings->source_open = source_text_open;
+	if (!report->reads_sources || settings->operand_count != 1)
+		return NULL;
+	if (!path)
+		return err_nomem();
+	if (strlen(id) != 16 || strspn(id, "0123456789abcdef") != 16)
+		return call_blame(call, "operand",
+				  err_new(ERR_USAGE, "the id of a file is wanted, 16 hexadecimal "
+						     "digits: /api/v1/files has them"));
+	err = call_select_part(call, NULL, NULL, NULL, &whole);
+	if (err)
+		return err;
+	*path = source_file_path(&whole->sums, settings->names, strtoull(id, NULL, 16));
+	if (!*path)
+		return call_blame(
+			call, "operand",
+			err_new(ERR_NOT_FOUND, "no function of this tape is in that file"));
+	settings->operands = path;
+	return NULL;
 }
 
 static struct err *settings_fill(struct call *call, const struct report *report,
@@ -86,13 +138,17 @@ static struct err *settings_fill(struct call *call, const struct report *report,
 	settings->is_bottom_up = call_flag(call, "bottom-up");
 	settings->points = call_number(call, "points");
 	settings->shows_sites = call_flag(call, "sites");
-	settings->no_suppressions = call_flag(call, "no-suppressions");
+	settings->columns = call_text(call, "columns");
+	settings->shows_whole_file = call_flag(call, "whole-file");
 	settings->shows_all = call_flag(call, "all-frames");
 	settings->operands = call_texts(call, "operand", &settings->operand_count);
 	settings->tape_path = call->tape->source->path;
 	settings->time_limit_ns = call_time_left_ns(call);
 	settings->cancel = call->limits.cancel;
-	return settings->operands ? report_check(report, settings) : err_nomem();
+	err = settings->operands ? suppressions_take(call, settings) : err_nomem();
+	if (!err)
+		err = source_choose(call, report, settings);
+	return err ? err : report_check(report, settings);
 }
 
 static struct err *run(struct call *call)
@@ -105,12 +161,12 @@ static struct err *run(struct call *call)
 	struct err *err = report_choose(call, &report);
 
 	if (!err)
-		err = settings_fill(call, report, &settings);
-	if (!err)
 		err = call_names_view(call, &names);
+	settings.names = names;
+	if (!err)
+		err = settings_fill(call, report, &settings);
 	if (err)
 		return err;
-	settings.names = names;
 	if (types[call_choice(call, "format")])
 		call->type = types[call_choice(call, "format")];
 	return report_run_model(report, call->model, &settings, call->out);
@@ -120,7 +176,7 @@ const struct route route_api_report = {
 	.path = "/api/v1/report",
 	.summary = "any report, as `memtape report TAPE NAME --json` prints it",
 	.answer = "Report",
-	.flags = ROUTE_TAPE | ROUTE_RAW,
+	.flags = ROUTE_TAPE | ROUTE_RAW | ROUTE_MAY_POST,
 	.params = params,
 	.param_count = array_size(params),
 	.run = run,

@@ -24,14 +24,12 @@ static struct err *run(struct call *call)
 
 	emit_list(emit, "reports");
 	for (const struct report *const *at = report_table; *at; at++) {
-		if ((*at)->reads_sources)
-			continue;
 		emit_object(emit, NULL);
 		emit_text(emit, "name", (*at)->name);
 		emit_text(emit, "summary", (*at)->summary);
 		emit_text(emit, "depth", (*at)->depth == MODEL_FULL ? "rows" : "sums");
 		emit_bool(emit, "selects", (*at)->selects);
-		emit_text(emit, "operands", (*at)->operands);
+		emit_text(emit, "operands", (*at)->reads_sources ? "FILE-ID" : (*at)->operands);
 		emit_sorts(emit, *at);
 		emit_end(emit);
 	}

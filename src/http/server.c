@@ -172,7 +172,7 @@ static struct err *params_take(struct call *call, const struct request *request,
 		text = params_decode(id, id_len, call->arena);
 		err = params_add(call->params, "c", text ? text : "?");
 	}
-	if (!err && call->route->flags & ROUTE_POST)
+	if (!err && strcmp(request->method, "POST") == 0)
 		err = body_parse(request->body, request->body_len, call->arena, call->params);
 	return err ? err : params_complete(call->params);
 }
@@ -235,6 +235,8 @@ static bool method_fits(const struct request *request, const struct route *route
 {
 	const char *wanted = method_of(route);
 
+	if (route && route->flags & ROUTE_MAY_POST && strcmp(request->method, "POST") == 0)
+		return true;
 	return strcmp(request->method, wanted) == 0 ||
 	       (strcmp(request->method, "HEAD") == 0 && strcmp(wanted, "GET") == 0 &&
 		!(route && route->flags & ROUTE_STREAM));
@@ -290,7 +292,8 @@ void server_answer(struct server *server, const struct request *request, struct 
 	if (!method_fits(request, route)) {
 		server_refuse(answer, &not_so);
 		answer->allow = method_of(route);
-	} else if (route && route->flags & ROUTE_POST && !is_json(&request->content_type)) {
+	} else if (route && strcmp(request->method, "POST") == 0 &&
+		   !is_json(&request->content_type)) {
 		server_refuse(answer, &no_json);
 	} else if (route) {
 		answer_route(server, request, route, id, id_len, answer);

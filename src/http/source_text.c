@@ -96,24 +96,42 @@ static struct err *lines_keep(char *text, uint64_t first, struct arena *arena,
 	return NULL;
 }
 
+/* Opens the file, or says why not. */
+static int open_source(const char *path, struct stat *status, const char **reason_ret)
+{
+	CLEAN(free) char *real = realpath(path, NULL);
+	int fd = -1;
+
+	if (!real)
+		*reason_ret = "it is not on this machine";
+	else if (!is_source_name(path) || !is_source_name(real) || is_kernel_folder(real))
+		*reason_ret = "its name is not that of a source file";
+	else if ((fd = open_plain(real, status)) < 0)
+		*reason_ret = "it cannot be read";
+	else if (status->st_size > SOURCE_TEXT_FILE_MAX)
+		*reason_ret = "it is larger than 8 MiB";
+	if (!*reason_ret || fd < 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+int source_text_open(const char *path, struct stat *status_ret)
+{
+	const char *reason = NULL;
+
+	return open_source(path, status_ret, &reason);
+}
+
 struct err *source_text_read(const char *path, uint64_t first, struct arena *arena,
 			     struct source_text *text_ret)
 {
 	struct source_text source = { .first = first };
-	CLEAN(free) char *real = realpath(path, NULL);
-	CLEAN(close) int fd = -1;
 	struct stat status;
+	CLEAN(close) int fd = open_source(path, &status, &source.reason);
 	struct err *err = NULL;
 	char *text;
 
-	if (!real)
-		source.reason = "it is not on this machine";
-	else if (!is_source_name(path) || !is_source_name(real) || is_kernel_folder(real))
-		source.reason = "its name is not that of a source file";
-	else if ((fd = open_plain(real, &status)) < 0)
-		source.reason = "it cannot be read";
-	else if (status.st_size > SOURCE_TEXT_FILE_MAX)
-		source.reason = "it is larger than 8 MiB";
 	if (!source.reason) {
 		text = read_all(fd, (size_t)status.st_size, arena);
 		err = text ? lines_keep(text, first, arena, &source) : err_nomem();

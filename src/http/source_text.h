@@ -7,6 +7,8 @@
 #ifndef MEMTAPE_HTTP_SOURCE_TEXT_H
 #define MEMTAPE_HTTP_SOURCE_TEXT_H
 
+#include <sys/stat.h>
+
 #include "base/arena.h"
 #include "base/err.h"
 
@@ -24,6 +26,9 @@ struct source_text {
 	uint64_t line_count;  /* of the whole file */
 	uint64_t modified_ns; /* since 1970 */
 };
+
+/* Opens it if it is such a file; -1: it is not there, or not to be shown. For report_settings. */
+int source_text_open(const char *path, struct stat *status_ret);
 
 /* A file that cannot or may not be read is no error. Lives in the arena. */
 struct err *source_text_read(const char *path, uint64_t first, struct arena *arena,

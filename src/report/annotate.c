@@ -343,8 +343,8 @@ static struct err *run(const struct report_context *context, FILE *out)
 		err = lines_find(&context->sums, context->selection, context->names, context->mode,
 				 settings->operands[0], context->arena, &lines);
 	if (!err)
-		err = source_read(context->model, lines.file, settings->operands[0], context->arena,
-				  &tried, &source);
+		err = source_read(context->model, lines.file, settings->operands[0],
+				  settings->source_open, context->arena, &tried, &source);
 	if (!err)
 		err = lines_cut(context, &lines);
 	if (err)

@@ -19,8 +19,9 @@ static struct err *check(const struct report_settings *settings)
 	CLEAN(arena_deinit) struct arena arena = { 0 };
 	struct suppressions rules;
 
-	return settings->suppressions ? suppressions_load(settings->suppressions, &arena, &rules)
-				      : NULL;
+	return settings->suppressions || settings->suppression_text
+		       ? report_suppressions(settings, &arena, &rules)
+		       : NULL;
 }
 
 const struct report report_leaks = {

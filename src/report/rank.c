@@ -328,6 +328,15 @@ static struct err *rank_emit(const struct report_context *context, const struct 
 	return emit_finish(emit);
 }
 
+struct err *report_suppressions(const struct report_settings *settings, struct arena *arena,
+				struct suppressions *rules_ret)
+{
+	return settings->suppression_text
+		       ? suppressions_parse(settings->suppression_text, "suppressions", arena,
+					    rules_ret)
+		       : suppressions_load(settings->suppressions, arena, rules_ret);
+}
+
 struct err *rank_without_known(const struct report_context *whole,
 			       struct report_context *context_ret)
 {
@@ -339,7 +348,7 @@ struct err *rank_without_known(const struct report_context *whole,
 	if (!rules || !suppressed)
 		return err_nomem();
 	if (!settings->no_suppressions)
-		err = suppressions_load(settings->suppressions, whole->arena, rules);
+		err = report_suppressions(settings, whole->arena, rules);
 	if (!err)
 		err = suppress_leaks(rules, &whole->sums, whole->names, whole->arena, suppressed);
 	if (err)

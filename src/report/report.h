@@ -8,6 +8,8 @@
 #ifndef MEMTAPE_REPORT_REPORT_H
 #define MEMTAPE_REPORT_REPORT_H
 
+#include <sys/stat.h>
+
 #include "base/emit.h"
 #include "base/str.h"
 #include "query/groups.h"
@@ -34,7 +36,13 @@ struct report_settings {
 	bool shows_whole_file;	  /* annotate: also lines without numbers */
 	bool shows_sites;	  /* lifetimes: of each function too */
 	const char *suppressions; /* leaks: file of them; NULL: those built in alone */
-	bool no_suppressions;	  /* leaks: not even those */
+	const char *suppression_text; /* the same, but their text; not both */
+	bool no_suppressions;	      /* leaks: not even those */
+	/*
+	 * annotate: opens a source file, with its status, for those who choose what may be read;
+	 * -1: it is not there, or not theirs to see. NULL: any plain file may be.
+	 */
+	int (*source_open)(const char *path, struct stat *status_ret);
 	const char *const *operands; /* what stood behind the report's name */
 	size_t operand_count;
 	const char *sort_text;		      /* --sort as it was given; NULL: it was not */
@@ -68,7 +76,7 @@ struct report {
 	const char *instead;	  /* what else there is where one of the three is refused */
 	bool selects;		  /* about a part of the tape too: --filter, --from, --until */
 	const char *operands;	  /* their names for the help, "A B"; NULL: it takes none */
-	bool reads_sources;	  /* files that the tape names: not for strangers */
+	bool reads_sources;	  /* its operand is a file, of those that the tape names */
 	bool sorts_itself;	  /* settings->sort_text is for it, `check` looks at it */
 	const char *const *sorts; /* words of --sort; NULL: metric_words */
 	/* Says what is wrong with settings, before a tape is opened; NULL: nothing can be. */

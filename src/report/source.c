@@ -1,25 +1,39 @@
 #include "report/source.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { NS_PER_S = 1000000000 };
 
-static FILE *open_regular(const char *path, struct stat *status, struct str *tried)
+typedef int source_open_function(const char *path, struct stat *status_ret);
+
+static int open_any(const char *path, struct stat *status)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0 || (fstat(fd, status) == 0 && S_ISREG(status->st_mode) &&
+		       status->st_size <= SOURCE_BYTES_MAX))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static FILE *open_regular(const char *path, source_open_function *source_open, struct stat *status,
+			  struct str *tried)
 {
 	FILE *file;
+	int fd;
 
 	str_printf(tried, "%s%s", tried->len ? ", " : "", path);
-	file = fopen(path, "re");
-	if (!file)
-		return NULL;
-	if (fstat(fileno(file), status) == 0 && S_ISREG(status->st_mode) &&
-	    status->st_size <= SOURCE_BYTES_MAX)
-		return file;
-	fclose(file);
-	return NULL;
+	fd = source_open ? source_open(path, status) : open_any(path, status);
+	file = fd < 0 ? NULL : fdopen(fd, "re");
+	if (fd >= 0 && !file)
+		close(fd);
+	return file;
 }
 
 /* A line as it is shown: without its end, and tabs as wide as they are. */
@@ -68,11 +82,12 @@ static struct err *lines_read(FILE *file, struct arena *arena, struct source *so
 	return NULL;
 }
 
-static struct err *try_path(const struct model *model, const char *path, struct arena *arena,
+static struct err *try_path(const struct model *model, const char *path,
+			    source_open_function *source_open, struct arena *arena,
 			    struct str *tried, struct source *source)
 {
 	struct stat status;
-	FILE *file = open_regular(path, &status, tried);
+	FILE *file = open_regular(path, source_open, &status, tried);
 	struct err *err;
 
 	if (!file)
@@ -86,7 +101,8 @@ static struct err *try_path(const struct model *model, const char *path, struct 
 }
 
 struct err *source_read(const struct model *model, const char *file, const char *wanted,
-			struct arena *arena, struct str *tried, struct source *source_ret)
+			source_open_function *source_open, struct arena *arena, struct str *tried,
+			struct source *source_ret)
 {
 	CLEAN(str_deinit) struct str joined = { 0 };
 	struct source source = { 0 };
@@ -96,9 +112,9 @@ struct err *source_read(const struct model *model, const char *file, const char 
 		str_printf(&joined, "%s/%s", model_process(model)->cwd, file);
 	else
 		str_add(&joined, file);
-	err = try_path(model, str_text(&joined), arena, tried, &source);
+	err = try_path(model, str_text(&joined), source_open, arena, tried, &source);
 	if (!err && !source.path && strcmp(wanted, str_text(&joined)) != 0)
-		err = try_path(model, wanted, arena, tried, &source);
+		err = try_path(model, wanted, source_open, arena, tried, &source);
 	if (err)
 		return err;
 	*source_ret = source;

@@ -469,10 +469,17 @@ def test_there_are_no_files_but_the_app(shop, target):
     assert b"root:" not in reply.body
 
 
-def test_reports_that_read_other_files_are_refused(shop):
-    assert shop.json("report", 501, name="annotate", operand="/etc/passwd")["error"]["parameter"] == "name"
+@pytest.mark.parametrize("operand", ["/etc/passwd", "passwd", "../../etc/passwd", "0123", "0123456789ABCDEF", " 123456789abcdef", ""])
+def test_reports_read_no_file_that_a_request_names(shop, operand):
+    assert shop.json("report", 400, name="annotate", operand=operand)["error"]["parameter"] == "operand"
+    assert shop.json("report", 404, name="annotate", operand="0123456789abcdef")["error"]["parameter"] == "operand"
     assert shop.json("report", 400, name="leaks", suppressions="/etc/passwd")["error"]["parameter"] == "suppressions"
-    assert "annotate" not in {one["name"] for one in shop.json("reports")["reports"]}
+
+
+@pytest.mark.parametrize("type_", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
+def test_a_form_of_another_page_is_no_question(shop, type_):
+    assert shop.ask("/api/v1/report", "POST", [f"Content-Type: {type_}"], body=b"{}").status == 415
+    assert shop.ask("/api/v1/info", "POST", ["Content-Type: application/json"], body=b"{}").status == 405
 
 
 @pytest.mark.parametrize("target", ["http://evil.test/api/v1/info", "*", "api/v1/info"])

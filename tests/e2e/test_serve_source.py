@@ -1,5 +1,9 @@
 """Source files over HTTP: by id alone, with the numbers of `memtape report annotate`."""
 
+import subprocess
+
+import pytest
+
 import recording
 from test_serve_data import serve
 
@@ -31,3 +35,44 @@ def test_a_file_is_asked_for_by_its_id_alone(tape):
             server.get("/api/v1/source", code=400, file=wrong)
         server.get("/api/v1/source", code=404, file="0123456789abcdef")
         server.get("/api/v1/source", code=400)
+
+
+@pytest.mark.parametrize("format_", ["json", "csv", "text"])
+def test_annotate_is_that_of_the_command(tape, format_):
+    assert recording.run_bare([recording.target("frames")], tape).returncode == 0
+    with serve(tape) as server:
+        own = next(row for row in server.json("/api/v1/files")["rows"] if row["file"].endswith("/frames.c"))
+        for args, params in (([], {}), (["--whole-file", "--columns", "totB,frees"], {"whole-file": 1, "columns": "totB,frees"}),
+                             (["--filter", "size > 50"], {"q": "size > 50"})):
+            done = recording.run([recording.memtape(), "report", tape, "annotate", own["file"], *args,
+                                  *([] if format_ == "text" else [f"--{format_}"])])
+            assert done.returncode == 0, done.stderr
+            assert server.get("/api/v1/report", name="annotate", operand=own["id"], format=format_, **params)[1] == done.stdout
+        wrong = server.json("/api/v1/report", code=400, name="annotate", operand=own["id"], columns="nix")
+        assert "nix" in wrong["error"]["message"]
+
+
+SECRETIVE = """
+#include <stdlib.h>
+#line 1 "%s"
+void *volatile kept;
+int main(void) { kept = malloc(1234); return 0; }
+"""
+
+
+def test_a_file_that_is_no_source_is_not_read_whatever_the_tape_says(tape, tmp_path):
+    secret = tmp_path / "key.pem"
+    secret.write_text("first secret\nsecond secret\n")
+    (tmp_path / "link.c").symlink_to(secret)
+    for named in (secret, tmp_path / "link.c", "/proc/self/environ", "/etc/passwd"):
+        (tmp_path / "program.c").write_text(SECRETIVE % named)
+        subprocess.run(["gcc", "-g", "-O0", "-o", "program", "program.c"], cwd=tmp_path, check=True)
+        assert recording.run_bare([tmp_path / "program"], tape).returncode == 0
+        with serve(tape) as server:
+            own = next(row for row in server.json("/api/v1/files")["rows"] if row["file"] == str(named))
+            text = server.get("/api/v1/report", name="annotate", operand=own["id"], format="text", **{"whole-file": 1})[1]
+            assert b"secret" not in text.replace(str(tmp_path).encode(), b"") and b"root:" not in text
+            assert b"source is not there" in text and b"main" in text
+            found = server.json("/api/v1/report", name="annotate", operand=own["id"])
+            assert found["source"] is None and all(line["text"] is None for line in found["lines"])
+        tape.unlink()

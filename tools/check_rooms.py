@@ -80,10 +80,10 @@ def problems(root, _build):
                 if problem:
                     found.append(problem)
             elif library:
-                users.setdefault(library, set()).add(str(name))
+                users.setdefault((room, library), set()).add(str(name))
                 if library not in rooms[room][1]:
                     found.append(f"{name}: {room} may not use {library} (<{header}>)")
-    for library, names in users.items():
+    for (room, library), names in users.items():
         if len(names) > 1:
-            found.append(f"{library} has more than one adapter: {', '.join(sorted(names))}")
+            found.append(f"{library} has more than one adapter in {room}: {', '.join(sorted(names))}")
     return found

@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/reading.h"
 #include "model/model.h"
+#include "report/quality.h"
 
 enum { NS_PER_S = 1000000000 };
 
@@ -251,6 +252,7 @@ static struct err *info_write(const char *path, enum emit_format format, FILE *o
 	emit_object(emit, NULL);
 	emit_tape(&info);
 	emit_process(&info);
+	import_emit(emit, model);
 	emit_losses(&info);
 	emit_recorder(&info);
 	emit_threads(&info);

@@ -22,6 +22,7 @@
 
 #include "capture/capture.h"
 #include "model/latency.h"
+#include "tape/tape_import.h"
 
 enum model_depth { MODEL_SUMMARY, MODEL_FULL };
 
@@ -361,6 +362,7 @@ struct model_note {
 		struct tape_recorder recorder;
 		struct tape_end end;
 		struct tape_space space; /* its text: the lines */
+		struct tape_import import;
 	};
 	const char *text; /* path of exec and dlopen, text of a mark or fault; "" otherwise */
 };

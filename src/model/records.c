@@ -264,6 +264,8 @@ static size_t note_bytes(enum tape_extended type)
 		return sizeof(struct tape_recorder);
 	case TAPE_EXT_END:
 		return sizeof(struct tape_end);
+	case TAPE_EXT_IMPORT:
+		return sizeof(struct tape_import);
 	default:
 		return 0;
 	}

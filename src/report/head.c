@@ -46,7 +46,8 @@ void text_head(struct text *text, const struct model *model)
 	CLEAN(str_deinit) struct str facts = { 0 };
 
 	add_command(&command, process);
-	str_printf(&facts, "pid %u · ", process->pid);
+	if (process->pid) /* of other tools' recordings it is not known */
+		str_printf(&facts, "pid %u · ", process->pid);
 	str_add_duration(&facts, process->duration_ns);
 	if (model_thread_count(model) > 1) {
 		str_add(&facts, " · ");

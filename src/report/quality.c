@@ -1,5 +1,7 @@
 #include "report/quality.h"
 
+#include "model/import.h"
+
 static const char *const loss_words[8] = {
 	[TAPE_LOST_NO_SPACE] = "events lost, because no chunk could be had",
 	[TAPE_LOST_NESTED] = "events lost in nested signal handlers",
@@ -110,6 +112,35 @@ static void add_part(struct text *text, bool *is_first, const struct report_cont
 	str_add_char(&text->out, '\n');
 }
 
+/* The whole of it is foreign text. */
+static void add_import(struct text *text, bool *is_first, const struct report_context *context)
+{
+	CLEAN(arena_deinit) struct arena arena = { 0 };
+	const struct model_import *import = NULL;
+	struct err *err = model_import_get(context->model, &arena, &import);
+
+	err_destroy(err);
+	if (!import)
+		return;
+	begin_line(text, is_first);
+	str_add(&text->out, "not recorded by memtape, but made of a file of ");
+	str_add_terminal(&text->out, import->tool[0] ? import->tool : import->format);
+	str_add(&text->out, ": ");
+	str_add_terminal(&text->out, import->file);
+	str_add_char(&text->out, '\n');
+	if (import->missing) {
+		begin_line(text, is_first);
+		str_add(&text->out, "that file has not: ");
+		model_missing_add(&text->out, import->missing);
+		str_add_char(&text->out, '\n');
+	}
+	for (size_t i = 0; i < import->note_count; i++) {
+		begin_line(text, is_first);
+		str_add_terminal(&text->out, import->notes[i]);
+		str_add_char(&text->out, '\n');
+	}
+}
+
 void quality_text(struct text *text, const struct report_context *context)
 {
 	const struct model_quality *quality = model_quality(context->model);
@@ -117,6 +148,7 @@ void quality_text(struct text *text, const struct report_context *context)
 	bool is_first = true;
 
 	add_part(text, &is_first, context);
+	add_import(text, &is_first, context);
 	add_fault(text, &is_first, quality);
 	for (size_t i = 0; i < array_size(loss_words); i++) {
 		if (loss_words[i])
@@ -136,6 +168,31 @@ void quality_text(struct text *text, const struct report_context *context)
 		str_add(&text->out, "too few clock readings on the tape: times are estimates\n");
 	}
 	add_modules(text, &is_first, context);
+}
+
+void import_emit(struct emit *emit, const struct model *model)
+{
+	CLEAN(arena_deinit) struct arena arena = { 0 };
+	const struct model_import *import = NULL;
+	struct err *err = model_import_get(model, &arena, &import);
+
+	err_destroy(err);
+	if (!import)
+		return;
+	emit_object(emit, "import");
+	emit_text(emit, "format", import->format);
+	emit_text(emit, "tool", import->tool[0] ? import->tool : NULL);
+	emit_text(emit, "file", import->file);
+	emit_list(emit, "missing");
+	for (unsigned bit = 0; bit < TAPE_MISSING_COUNT; bit++)
+		if (import->missing >> bit & 1)
+			emit_text(emit, NULL, model_missing_key(bit));
+	emit_end(emit);
+	emit_list(emit, "notes");
+	for (size_t i = 0; i < import->note_count; i++)
+		emit_text(emit, NULL, import->notes[i]);
+	emit_end(emit);
+	emit_end(emit);
 }
 
 void quality_emit(struct emit *emit, const struct report_context *context)
@@ -164,6 +221,7 @@ void quality_emit(struct emit *emit, const struct report_context *context)
 	emit_u64(emit, "missing_chunks", quality->missing_chunk_count, EMIT_COUNT);
 	emit_u64(emit, "damaged_places", model_damage_count(context->model), EMIT_COUNT);
 	emit_text(emit, "fault", quality->fault == TAPE_FAULT_NONE ? NULL : quality->fault_text);
+	import_emit(emit, context->model);
 	emit_list(emit, "unnamed_modules");
 	for (size_t i = 0; i < model_module_count(context->model); i++) {
 		const enum symbol_state state = names_module_state(context->names, i);

@@ -293,7 +293,8 @@ enum tape_extended {
 	TAPE_EXT_SYMBOLS = 27,	     /* tape_symbols + bytes: part of the names embedded later */
 	TAPE_EXT_STACK_DEPTH = 28,   /* tape_stack_depth, of the stream's thread from here on */
 	TAPE_EXT_CALLS = 29,	     /* tape_calls, at the end of the payload */
-	TAPE_EXT_CALL_SIZES = 30     /* tape_call_sizes */
+	TAPE_EXT_CALL_SIZES = 30,    /* tape_call_sizes */
+	TAPE_EXT_IMPORT = 31	     /* tape_import, then text: the tape was made of another file */
 };
 
 struct tape_process {

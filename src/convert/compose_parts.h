@@ -1,0 +1,197 @@
+/*
+ * compose_parts: the parts of a composer. Internal to convert.
+ *
+ * Streams of the tape: 0 has what holds for the whole (process, modules, where all comes from),
+ * written last and dated at the beginning; 1 has what belongs to no thread; from 2 on there is one
+ * for each thread.
+ */
+#ifndef MEMTAPE_CONVERT_COMPOSE_PARTS_H
+#define MEMTAPE_CONVERT_COMPOSE_PARTS_H
+
+#include <assert.h>
+
+#include "base/map.h"
+#include "base/str.h"
+#include "capture/pack.h"
+#include "collect/writer.h"
+#include "convert/compose.h"
+#include "tape/codec.h"
+
+static const uint64_t COMPOSE_PC_END = UINT64_C(1) << 48; /* what a tape can tell */
+
+enum { COMPOSE_STREAM_FACTS = 0, COMPOSE_STREAM_REST = 1, COMPOSE_STREAM_THREADS = 2 };
+
+/* One stream of the tape. Its chunk is packed when it is full, or when too many are open. */
+struct strand {
+	uint32_t number;
+	uint32_t tid;
+	uint32_t seq;
+	uint32_t next_node;
+	struct map nodes;	  /* stack -> number of its node here */
+	struct tape_chunk *image; /* NULL: no chunk is open */
+	uint8_t *ptr;
+	uint32_t open_at; /* in composer.open */
+	struct tape_codec_state codec;
+	uint32_t last_stack[2]; /* by [carries no size], with its node: most are the same again */
+	uint32_t last_node[2];
+};
+
+VEC_DEFINE(strand_vec, struct strand *);
+
+struct frame_row {
+	uint64_t key;	/* of its content */
+	uint64_t pc;	/* as on the tape */
+	uint32_t names; /* first in composer.names; innermost first */
+	uint32_t name_count;
+	uint32_t module; /* index in composer.modules */
+	bool exact;
+};
+
+struct name_row {
+	uint32_t function; /* in composer.texts */
+	uint32_t file;	   /* UINT32_MAX: not known */
+	uint32_t line;
+};
+
+struct module_row {
+	const char *path;
+	const uint8_t *build_id;
+	size_t build_id_bytes;
+	uint64_t begin; /* on the tape; begin == end: it has no code with addresses */
+	uint64_t end;
+	uint64_t shift; /* what is added to a pc of the source */
+	uint64_t bias;
+	uint64_t named_begin; /* where its frames without addresses are; 0: it has none */
+	uint32_t named_count;
+	uint32_t object;   /* the first module that is the same file, whose places they share: */
+	struct map places; /* lookup address -> frame + 1, of frames with names */
+};
+
+struct stack_row {
+	uint32_t caller;
+	uint32_t frame;
+	uint32_t depth;
+};
+
+/* A block that has no address in the source. */
+struct own_block {
+	uint64_t address;
+	uint64_t size;
+	uint32_t next; /* older of its list, or of the free ones; UINT32_MAX: none */
+	uint32_t stack;
+};
+
+struct level {
+	uint32_t stack;
+	uint32_t youngest; /* its blocks */
+	uint64_t count;	   /* of them */
+	uint64_t bytes;
+	uint64_t wanted_count;
+	uint64_t wanted_bytes;
+	uint64_t unknown_count; /* how often only bytes were wanted */
+};
+
+VEC_DEFINE(frame_vec, struct frame_row);
+VEC_DEFINE(name_vec, struct name_row);
+VEC_DEFINE(module_vec, struct module_row);
+VEC_DEFINE(stack_vec, struct stack_row);
+VEC_DEFINE(own_block_vec, struct own_block);
+VEC_DEFINE(level_vec, struct level);
+VEC_DEFINE(text_vec, const char *);
+
+struct composer {
+	struct err *err; /* the first failure */
+	struct arena arena;
+	struct writer writer;
+	struct capture_packer *packer;
+	uint8_t *packed;
+	uint64_t event_count;
+
+	struct tape_header header;
+	struct str process; /* payload of the PROCESS record; empty: none */
+	uint32_t missing;
+	const char *format, *tool, *file;
+	struct text_vec notes;
+
+	struct interner texts;
+	struct interner module_keys;
+	struct interner object_keys;
+	struct vec_u32 objects; /* first modules, by number of the key */
+	uint64_t moved_bytes;
+	struct map frame_ids; /* key of its content -> frame */
+	struct map stack_ids; /* caller << 32 | frame -> stack */
+	struct frame_vec frames;
+	struct name_vec names;
+	struct module_vec modules;
+	struct stack_vec stacks;
+
+	uint64_t now;
+	uint32_t event_stream; /* of the last event at this time */
+	struct strand_vec strands;
+	struct strand_vec open; /* those with an image, oldest first in a ring */
+	size_t open_next;
+	struct map strand_of_tid;
+	struct strand *strand; /* of the present thread */
+	bool is_torn;
+	struct tape_end end;
+
+	struct own_block_vec blocks;
+	uint32_t free_block; /* UINT32_MAX: none */
+	uint64_t next_address;
+	struct map groups; /* group -> youngest block */
+	struct map level_ids;
+	struct level_vec levels;
+	uint64_t sum_events;
+};
+
+/* Keeps the first failure; takes err, which may be NULL. */
+void compose_fail(struct composer *composer, struct err *err);
+
+/* --- compose_strand.c --------------------------------------------------------------------------
+ */
+
+/* The strand of this number, which is made if there is none; NULL after a failure. */
+struct strand *compose_strand(struct composer *composer, uint32_t number);
+void compose_strand_destroy(struct strand *strand);
+
+struct compose_event {
+	enum tape_fn fn;
+	uint64_t address;
+	uint64_t size;
+	uint64_t usable;
+	uint32_t stack;
+};
+
+void compose_event(struct composer *composer, struct strand *strand,
+		   const struct compose_event *event);
+
+/* node_at: where in the payload the stack's node goes; 0: it names none. */
+struct compose_record {
+	enum tape_extended type;
+	const void *payload;
+	size_t bytes;
+	const void *tail;
+	size_t tail_bytes;
+	size_t node_at;
+	uint32_t stack;
+};
+
+void compose_record(struct composer *composer, struct strand *strand, uint64_t ticks,
+		    const struct compose_record *record);
+
+/* Packs what is still open. */
+void compose_flush(struct composer *composer);
+
+/* --- compose_stacks.c --------------------------------------------------------------------------
+ */
+
+bool compose_stacks_init(struct composer *composer);
+void compose_stacks_deinit(struct composer *composer);
+
+/* MODULE records. */
+void compose_write_modules(struct composer *composer, struct strand *strand);
+
+/* All names as bytes that a tape carries; empty: there are none. */
+struct err *compose_names(const struct composer *composer, struct vec_u8 *out);
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * unpack: compressed files, decompressed piece by piece. Frames that follow each other are one
+ * file. Internal to convert. Not thread-safe.
+ */
+#ifndef MEMTAPE_CONVERT_UNPACK_H
+#define MEMTAPE_CONVERT_UNPACK_H
+
+#include "base/err.h"
+
+struct unpack;
+
+/* By the first bytes of a file: gzip, zstd; *unpack_ret NULL: it is not compressed. */
+struct err *unpack_create(const uint8_t *bytes, size_t count, struct unpack **unpack_ret);
+void unpack_destroy(struct unpack *unpack); /* NULL is fine */
+
+/*
+ * Takes some of the in_count bytes (not 0) and gives some of room bytes; *used_ret and *got_ret say
+ * how many. Either may be 0, not both. ERR_FORMAT: they are damaged; what was given is sound.
+ */
+struct err *unpack_run(struct unpack *unpack, const uint8_t *in, size_t in_count, size_t *used_ret,
+		       char *out, size_t room, size_t *got_ret);
+
+/* Whether a file may end here: behind a whole frame. */
+bool unpack_is_between(const struct unpack *unpack);
+
+/* The two of them; a table of functions each. */
+struct unpack_kind {
+	uint8_t magic[4];
+	size_t magic_bytes;
+	void *(*create)(void); /* NULL: no memory */
+	void (*destroy)(void *state);
+	/* As unpack_run; *is_end: a frame ended. */
+	struct err *(*run)(void *state, const uint8_t *in, size_t in_count, size_t *used_ret,
+			   char *out, size_t room, size_t *got_ret, bool *is_end);
+};
+
+extern const struct unpack_kind unpack_gzip;
+extern const struct unpack_kind unpack_zstd;
+
+#endif

@@ -1,5 +1,11 @@
 #!/usr/bin/env python3
-"""Text files as C strings: embed.py OUT NAME=FILE ... writes a header with one constant each."""
+"""Text files as C strings: embed.py OUT NAME=FILE ... writes a header with two constants each.
+
+NAME is the text, NAME_hash what a Content-Security-Policy calls an element that has it, on a line of
+its own, between its tags.
+"""
+import base64
+import hashlib
 import sys
 
 
@@ -10,13 +16,21 @@ def literal(text):
     return "\n\t".join(f'"{line}"' for line in escaped) or '""'
 
 
+def source_hash(text):
+    """The line feed stands behind the opening tag."""
+    digest = hashlib.sha256(f"\n{text}".encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
 def main(out, *pairs):
     with open(out, "w", encoding="utf-8") as header:
         header.write("/* Made by tools/embed.py. */\n")
         for pair in pairs:
             name, path = pair.split("=", 1)
             with open(path, encoding="utf-8") as source:
-                header.write(f"static const char {name}[] =\n\t{literal(source.read())};\n")
+                text = source.read()
+            header.write(f"static const char {name}[] =\n\t{literal(text)};\n"
+                         f"static const char {name}_hash[] = \"{source_hash(text)}\";\n")
 
 
 if __name__ == "__main__":

@@ -4,14 +4,15 @@
 #include "report/diff.h"
 
 #include "cli/command.h"
+#include "cli/diff_picture.h"
 #include "cli/flame_options.h"
 #include "cli/reading.h"
 #include "query/moment.h"
 #include "report/diff_tree.h"
 
-enum { TO_REPORT = -1, TO_FLAMEGRAPH, TO_FOLDED, TO_JSON };
+enum { TO_REPORT = -1, TO_FLAMEGRAPH, TO_FOLDED, TO_JSON, TO_HTML };
 
-static const char *const to_words[] = { "flamegraph", "folded", "json", NULL };
+static const char *const to_words[] = { "flamegraph", "folded", "json", "html", NULL };
 
 struct diff_options {
 	int by;	    /* -1: not said */
@@ -53,7 +54,9 @@ static const struct option_row rows[] = {
 	{ "csv", 0, NULL, OPTION_FLAG, offsetof(struct diff_options, csv),
 	  "CSV with a line of names" },
 	{ "to", 't', "WHAT", OPTION_CHOICE, offsetof(struct diff_options, to),
-	  "stack by stack: a flame graph (SVG), folded stacks with two numbers, a tree", to_words },
+	  "stack by stack: a flame graph (SVG), folded stacks with two numbers, a tree; or a page "
+	  "with everything (html)",
+	  to_words },
 	{ "negate", 0, NULL, OPTION_FLAG, offsetof(struct diff_options, negate),
 	  "flame graph: colours the other way round, as if B were before" },
 	FLAME_LOOK_OPTIONS(struct diff_options, look),
@@ -265,52 +268,12 @@ static struct err *tape_open(struct tape *tape, const char *path, enum model_dep
 	return tape->names ? NULL : err_nomem();
 }
 
-/* "a.mtape at 50% -> b.mtape" */
-static void add_subtitle(struct str *subtitle, const struct question *question,
-			 const struct diff_subject *subjects)
-{
-	for (unsigned side = 0; side < DIFF_SIDES; side++) {
-		const struct diff_subject *subject = &subjects[side];
-
-		str_add(subtitle, side == DIFF_A ? "A: " : " \u00b7 B: ");
-		str_add(subtitle, names_short_path(subject->path));
-		if (subject->moment)
-			str_printf(subtitle, " %s", subject->moment);
-		if (subject->units > 1)
-			str_printf(subtitle, " / %llu", (unsigned long long)subject->units);
-	}
-	if (question->selection.filter)
-		str_printf(subtitle, " \u00b7 only %s", question->selection.filter);
-}
-
-static struct err *flame_write(const struct question *question, const struct diff_subject *subjects,
-			       const struct diff_tree *tree, FILE *out)
-{
-	CLEAN(str_deinit) struct str title = { 0 };
-	CLEAN(str_deinit) struct str subtitle = { 0 };
-	CLEAN(str_deinit) struct str svg = { 0 };
-	struct err *err;
-
-	diff_add_change_words(&title, subjects, &question->settings);
-	add_subtitle(&subtitle, question, subjects);
-	err = flame_diff_svg(
-		tree,
-		&(struct flame_settings) {
-			.title = question->title ? question->title : str_text(&title),
-			.subtitle = question->subtitle ? question->subtitle : str_text(&subtitle),
-			.look = question->look,
-		},
-		&svg);
-	if (!err && fwrite(str_text(&svg), 1, svg.len, out) != svg.len)
-		err = err_errno("write");
-	return err;
-}
-
 /* Stack by stack instead of in rows. */
 static struct err *stacks_write(const struct question *question,
 				const struct diff_subject *subjects, struct arena *arena, FILE *out)
 {
 	const struct diff_settings *settings = &question->settings;
+	struct diff_picture_question picture;
 	struct diff_side sides[DIFF_SIDES];
 	struct diff_tree tree;
 	struct err *err;
@@ -322,10 +285,25 @@ static struct err *stacks_write(const struct question *question,
 			      settings->metric, arena, &tree);
 	if (err)
 		return err;
-	if (question->to == TO_FLAMEGRAPH)
-		return flame_write(question, subjects, &tree, out);
-	return question->to == TO_FOLDED ? diff_tree_write_folded(&tree, out)
-					 : diff_tree_write_json(&tree, out);
+	picture = (struct diff_picture_question) {
+		.subjects = subjects,
+		.settings = settings,
+		.tree = &tree,
+		.filter = question->selection.filter,
+		.title = question->title,
+		.subtitle = question->subtitle,
+		.look = question->look,
+	};
+	switch (question->to) {
+	case TO_FLAMEGRAPH:
+		return diff_picture_write(&picture, out);
+	case TO_HTML:
+		return diff_picture_write_page(&picture, out);
+	case TO_FOLDED:
+		return diff_tree_write_folded(&tree, out);
+	default:
+		return diff_tree_write_json(&tree, out);
+	}
 }
 
 static struct err *diff_answer(const struct question *question,
@@ -373,8 +351,10 @@ static struct err *diff_run(const struct command *command, int argc, char **argv
 
 	if (!err)
 		err = question_parse(&options, operand_count, argv, &question);
-	if (!err && options.to == TO_FLAMEGRAPH && !options.output && isatty(STDOUT_FILENO))
-		err = err_new(ERR_USAGE, "-o FILE is wanted: a picture is no text for a terminal");
+	if (!err && (options.to == TO_FLAMEGRAPH || options.to == TO_HTML) && !options.output &&
+	    isatty(STDOUT_FILENO))
+		err = err_new(ERR_USAGE,
+			      "-o FILE is wanted: what a browser shows is no text for a terminal");
 	if (!err)
 		err = reading_output_open(&output, options.output, question.paths[DIFF_B]);
 	if (err)

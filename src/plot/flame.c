@@ -11,6 +11,9 @@
 
 enum { FOOT = 46, LEGEND_MAX = 8, LABEL_CHARS_MIN = 3, MODULES_MAX = 4096, GAP = 1 };
 
+const char *const flame_style_hash = flame_css_hash;
+const char *const flame_script_hash = flame_js_hash;
+
 const struct name flame_root_name = { .function = "all", .module = "", .module_short = "" };
 
 static const struct name *frame_name(const struct flame_picture *picture,
@@ -78,11 +81,13 @@ static void svg_begin(const struct flame_picture *picture)
 	const char *notes = picture->settings->look.notes;
 	struct str *out = picture->out;
 
+	if (!picture->settings->is_part)
+		str_add(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
 	str_printf(out,
-		   "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" "
-		   "viewBox=\"0 0 %u %u\" role=\"img\">\n<title>",
-		   picture->width, flame_height(picture), picture->width, flame_height(picture));
+		   "viewBox=\"0 0 %u %u\" role=\"img\"%s>\n<title>",
+		   picture->width, flame_height(picture), picture->width, flame_height(picture),
+		   picture->settings->is_part ? " tabindex=\"0\"" : "");
 	str_add_xml(out, picture->settings->title);
 	str_add(out, "</title>\n");
 	if (notes) {

@@ -44,12 +44,18 @@ struct flame_look {
 struct flame_settings {
 	const char *title;
 	const char *subtitle;
-	bool is_icicle;	  /* root on top */
-	bool is_inverted; /* the tree is bottom-up: a child is a caller */
-	bool is_time;	  /* bytes are nanoseconds, of calls */
-	bool is_moment;	  /* of sums_at: what was alive stands for the peak and for leaked */
+	bool is_icicle;	   /* root on top */
+	bool is_inverted;  /* the tree is bottom-up: a child is a caller */
+	bool is_time;	   /* bytes are nanoseconds, of calls */
+	bool is_moment;	   /* of sums_at: what was alive stands for the peak and for leaked */
+	bool is_part;	   /* goes into a page, of which it takes the width */
+	size_t frames_max; /* 0: FLAME_FRAMES_MAX */
 	struct flame_look look;
 };
+
+/* What a page's policy calls the styles and the script of a picture that is a part of it. */
+extern const char *const flame_style_hash;
+extern const char *const flame_script_hash;
 
 /* Letters, digits, blanks, commas, - and _: a list of fonts that needs no quoting in CSS. */
 bool flame_font_is_plain(const char *family);

@@ -14,6 +14,12 @@ static const struct name *name_of(const struct diff_tree *tree, uint32_t node)
 	return node == DIFF_ROOT ? &flame_root_name : diff_tree_name(tree, node);
 }
 
+/* Pages are passed on: nobody's folders are in them. */
+static const char *file_of(const struct flame_picture *picture, const struct diff_node *node)
+{
+	return node->file && picture->settings->is_part ? names_short_path(node->file) : node->file;
+}
+
 /* What was too small to be drawn alone is not drawn: the footer tells. */
 static void frame_fill(struct flame_picture *picture, const struct diff_tree *tree,
 		       const struct diff_box *box, const uint32_t *frame_of)
@@ -23,7 +29,7 @@ static void frame_fill(struct flame_picture *picture, const struct diff_tree *tr
 
 	picture->facts[layout->count] = (struct flame_facts) {
 		.name = name_of(tree, box->node),
-		.file = box->node == DIFF_ROOT ? NULL : node->file,
+		.file = box->node == DIFF_ROOT ? NULL : file_of(picture, node),
 		.line = node->line,
 		.calls = node->calls[DIFF_B],
 		.self = scaled(picture, box->self),
@@ -65,7 +71,7 @@ struct err *flame_diff_svg(const struct diff_tree *tree, const struct flame_sett
 	const bool is_divided = tree->sides[DIFF_A].units > 1 || tree->sides[DIFF_B].units > 1;
 	const struct diff_boxes_settings wanted = {
 		.share_min = 20000, /* a sixteenth of a pixel */
-		.count_max = FLAME_FRAMES_MAX,
+		.count_max = settings->frames_max ? settings->frames_max : FLAME_FRAMES_MAX,
 		.depth_max = FLAME_DEPTH_MAX,
 	};
 	struct flame_picture picture = {

@@ -38,7 +38,8 @@ struct err *flame_svg(const struct tree *tree, const struct names *names,
 	};
 	CLEAN(arena_deinit) struct arena arena = { 0 };
 	struct err *err =
-		flame_layout(tree, FLAME_FRAMES_MAX, FLAME_DEPTH_MAX, &arena, &picture.layout);
+		flame_layout(tree, settings->frames_max ? settings->frames_max : FLAME_FRAMES_MAX,
+			     FLAME_DEPTH_MAX, &arena, &picture.layout);
 
 	if (err)
 		return err;

@@ -51,6 +51,17 @@ const char *diff_metric_noun(const struct diff_settings *settings, enum metric m
 	return settings->is_live && metric == METRIC_PEAK ? "live memory" : nouns[metric];
 }
 
+/* A moment has no leaks of its own, and a span of time no peak. */
+bool diff_metric_is_told(const struct diff_answer *answer, enum metric metric)
+{
+	const bool has_any =
+		answer->totals[DIFF_A].peak.count + answer->totals[DIFF_B].peak.count > 0;
+
+	if (metric == METRIC_LEAKED)
+		return !answer->settings->is_live;
+	return metric != METRIC_PEAK || has_any;
+}
+
 /* The row that explains most of the change: of those in its direction the one that changed most. */
 static const struct diff_row *main_row(const struct diff_answer *answer, double total)
 {
@@ -149,8 +160,8 @@ static void rows_count(struct diff_answer *answer)
 					is_text ? answer->changed_count : answer->diff.count);
 }
 
-static struct diff_answer answer_begin(const struct diff_subject *subjects,
-				       const struct diff_settings *settings)
+struct diff_answer diff_answer_begin(const struct diff_subject *subjects,
+				     const struct diff_settings *settings)
 {
 	struct diff_answer answer = { .subjects = subjects, .settings = settings };
 
@@ -175,7 +186,7 @@ static bool is_failed(const struct diff_answer *answer, const struct gate *gate)
 bool diff_is_failed(const struct diff_subject *subjects, const struct gate *gate)
 {
 	const struct diff_settings settings = { 0 };
-	const struct diff_answer answer = answer_begin(subjects, &settings);
+	const struct diff_answer answer = diff_answer_begin(subjects, &settings);
 
 	return is_failed(&answer, gate);
 }
@@ -183,7 +194,7 @@ bool diff_is_failed(const struct diff_subject *subjects, const struct gate *gate
 void diff_add_change_words(struct str *out, const struct diff_subject *subjects,
 			   const struct diff_settings *settings)
 {
-	const struct diff_answer answer = answer_begin(subjects, settings);
+	const struct diff_answer answer = diff_answer_begin(subjects, settings);
 
 	add_change_words(out, &answer);
 }
@@ -192,7 +203,7 @@ struct err *diff_report(const struct diff_subject *subjects, const struct diff_s
 			bool *is_exceeded_ret, FILE *out)
 {
 	CLEAN(arena_deinit) struct arena arena = { 0 };
-	struct diff_answer answer = answer_begin(subjects, settings);
+	struct diff_answer answer = diff_answer_begin(subjects, settings);
 	struct err *err = diff_find(answer.sides, settings->by,
 				    settings->report.shows_all ? WALK_ALL : WALK_FOLD,
 				    settings->metric, &arena, &answer.diff);

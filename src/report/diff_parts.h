@@ -17,6 +17,13 @@ struct diff_answer {
 	size_t changed_count; /* rows there are that are not the same */
 };
 
+/* Without its diff. */
+struct diff_answer diff_answer_begin(const struct diff_subject *subjects,
+				     const struct diff_settings *settings);
+
+/* Whether the metric says anything of what is compared. */
+bool diff_metric_is_told(const struct diff_answer *answer, enum metric metric);
+
 double diff_magnitude(double change);
 
 /* "1.2 MiB" or "3", as the metric is; and "+1.2 MiB", "-3", "0". */

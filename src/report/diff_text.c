@@ -61,17 +61,6 @@ static void add_total(struct text *text, const struct diff_answer *answer, enum 
 	str_add_char(&text->out, '\n');
 }
 
-/* A moment has no leaks of its own, and a span of time no peak. */
-static bool metric_is_told(const struct diff_answer *answer, enum metric metric)
-{
-	const bool has_any =
-		answer->totals[DIFF_A].peak.count + answer->totals[DIFF_B].peak.count > 0;
-
-	if (metric == METRIC_LEAKED)
-		return !answer->settings->is_live;
-	return metric != METRIC_PEAK || has_any;
-}
-
 static void add_totals(struct text *text, const struct diff_answer *answer)
 {
 	static const char *const titles[] = { "A", "B", "difference", "" };
@@ -82,7 +71,7 @@ static void add_totals(struct text *text, const struct diff_answer *answer)
 		text_right(text, TEXT_DIM, titles[i], COLUMNS);
 	str_add_char(&text->out, '\n');
 	for (unsigned metric = 0; metric < METRICS; metric++) {
-		if (metric_is_told(answer, metric))
+		if (diff_metric_is_told(answer, metric))
 			add_total(text, answer, metric);
 	}
 }

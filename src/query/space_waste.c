@@ -1,5 +1,7 @@
 #include "query/space_waste.h"
 
+#include "query/space_blocks.h"
+
 /* Blocks of every page that is partial, and whether it is resident. */
 struct page_table {
 	struct map by_chunk; /* chunk number -> index in chunks */
@@ -74,6 +76,7 @@ struct finding {
 	struct page_table table;
 	struct vec_u64 numbers; /* of chunks, see space_pages_numbers */
 	struct model_stack_sums *stacks;
+	bool failed; /* no memory, while visiting blocks */
 };
 
 /* --- regions ------------------------------------------------------------------------------- */
@@ -273,15 +276,8 @@ static bool find_pages_alone(struct finding *finding)
 
 /* --- blocks -------------------------------------------------------------------------------- */
 
-struct block {
-	uint64_t address;
-	uint64_t bytes;
-	uint64_t usable;
-	uint64_t stack;
-};
-
 /* Only its first and its last page can be partial: between them it fills them. */
-static size_t block_pages(const struct finding *finding, const struct block *block,
+static size_t block_pages(const struct finding *finding, const struct space_block *block,
 			  struct page_place places[2], uint64_t addresses[2])
 {
 	const uint64_t first = block->address & ~(uint64_t)(SPACE_PAGE - 1);
@@ -300,8 +296,9 @@ static size_t block_pages(const struct finding *finding, const struct block *blo
 	return count;
 }
 
-static void count_block(struct finding *finding, const struct block *block)
+static void count_block(void *context, const struct space_block *block)
 {
+	struct finding *finding = context;
 	struct page_place places[2];
 	uint64_t addresses[2];
 	const size_t count = block_pages(finding, block, places, addresses);
@@ -316,8 +313,9 @@ static unsigned size_class(uint64_t bytes)
 	return bytes == 0 ? 0 : 64 - (unsigned)__builtin_clzll(bytes);
 }
 
-static void charge_block(struct finding *finding, const struct block *block)
+static void charge_block(void *context, const struct space_block *block)
 {
+	struct finding *finding = context;
 	struct model_stack_sums *sums = &finding->stacks[block->stack];
 	struct space_class *class = &finding->waste->classes[size_class(block->bytes)];
 	const uint64_t slack = block->usable - block->bytes;
@@ -345,67 +343,8 @@ static void charge_block(struct finding *finding, const struct block *block)
 		sums->leaked.bytes += wasted;
 		finding->waste->pinned_pages++;
 		finding->waste->pinned_bytes += wasted;
+		finding->failed |= !vec_u64_push(&finding->waste->pinned, addresses[i]);
 	}
-}
-
-/* Segments in which nothing is alive at ns are passed over. */
-static bool segment_is_dead(const struct model *model, uint64_t row, uint64_t ns)
-{
-	struct model_bounds bounds;
-
-	return model_segment_bounds(model, MODEL_FREE_NS, row / MODEL_SEGMENT, &bounds) &&
-	       bounds.max < ns;
-}
-
-struct batch {
-	uint64_t free_ns[MODEL_BATCH];
-	uint64_t rows[MODEL_BATCH]; /* those that are alive */
-	uint64_t address[MODEL_BATCH];
-	uint64_t bytes[MODEL_BATCH];
-	uint64_t usable[MODEL_BATCH];
-	uint64_t stack[MODEL_BATCH];
-};
-
-static void visit_batch(struct finding *finding, struct batch *batch, uint64_t first, size_t count,
-			void (*visit)(struct finding *finding, const struct block *block))
-{
-	const struct model *model = finding->model;
-	size_t live = 0;
-
-	model_rows_read(model, MODEL_FREE_NS, first, count, batch->free_ns);
-	for (size_t i = 0; i < count; i++)
-		if (batch->free_ns[i] >= finding->waste->before_ns)
-			batch->rows[live++] = first + i;
-	model_rows_gather(model, MODEL_ADDRESS, batch->rows, live, batch->address);
-	model_rows_gather(model, MODEL_SIZE, batch->rows, live, batch->bytes);
-	model_rows_gather(model, MODEL_USABLE, batch->rows, live, batch->usable);
-	model_rows_gather(model, MODEL_STACK, batch->rows, live, batch->stack);
-	for (size_t i = 0; i < live; i++)
-		batch->usable[i] = space_usable(batch->bytes[i], batch->usable[i]);
-	for (size_t i = 0; i < live; i++)
-		visit(finding, &(struct block) { batch->address[i], batch->bytes[i],
-						 batch->usable[i], batch->stack[i] });
-}
-
-/* Every block that is alive at the moment. */
-static bool visit_blocks(struct finding *finding,
-			 void (*visit)(struct finding *finding, const struct block *block))
-{
-	const uint64_t end = model_row_at(finding->model, finding->waste->before_ns);
-	CLEAN(free) struct batch *batch = malloc(sizeof(*batch));
-
-	for (uint64_t row = 0; batch && row < end;) {
-		const uint64_t segment_end = (row / MODEL_SEGMENT + 1) * MODEL_SEGMENT;
-		const uint64_t stop = u64_min(segment_end, end);
-
-		if (segment_is_dead(finding->model, row, finding->waste->before_ns)) {
-			row = segment_end;
-			continue;
-		}
-		for (; row < stop; row += u64_min(stop - row, MODEL_BATCH))
-			visit_batch(finding, batch, row, u64_min(stop - row, MODEL_BATCH), visit);
-	}
-	return batch != NULL;
 }
 
 /* --- all of it ----------------------------------------------------------------------------- */
@@ -413,6 +352,7 @@ static bool visit_blocks(struct finding *finding,
 void space_waste_deinit(struct space_waste *waste)
 {
 	space_region_vec_deinit(&waste->regions);
+	vec_u64_deinit(&waste->pinned);
 }
 
 static size_t nearest_snapshot(const struct mappings_snapshot_vec *snapshots, uint64_t ns)
@@ -475,7 +415,9 @@ struct err *space_waste_find(const struct model *model, struct space *space, uin
 	finding.stacks = arena_array(arena, model_stack_count(model), sizeof(*finding.stacks));
 	ok = finding.stacks && space_pages_numbers(space_pages(space), &finding.numbers) &&
 	     (waste.snapshot == SIZE_MAX ? find_pages_alone(&finding) : find_regions(&finding));
-	ok = ok && visit_blocks(&finding, count_block) && visit_blocks(&finding, charge_block);
+	ok = ok && space_blocks_each(model, waste.before_ns, MODEL_SIZE, count_block, &finding) &&
+	     space_blocks_each(model, waste.before_ns, MODEL_SIZE, charge_block, &finding) &&
+	     !finding.failed;
 	page_table_deinit(&finding.table);
 	vec_u64_deinit(&finding.numbers);
 	if (!ok)
@@ -483,5 +425,6 @@ struct err *space_waste_find(const struct model *model, struct space *space, uin
 	total_up(&finding);
 	*waste_ret = waste;
 	waste.regions = (struct space_region_vec) { 0 };
+	waste.pinned = (struct vec_u64) { 0 };
 	return NULL;
 }

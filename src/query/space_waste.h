@@ -57,6 +57,7 @@ struct space_waste {
 	struct space_class classes[MODEL_SIZE_BUCKETS];
 	bool is_exact;			 /* which pages are resident is known of all */
 	struct space_region_vec regions; /* ascending */
+	struct vec_u64 pinned;		 /* addresses of the pinned pages, in no order */
 	/*
 	 * By stack, in the shape other queries take: allocated = live blocks; peak = blocks that
 	 * have a part in a partial page, and the wasted bytes charged to them; leaked = pages they

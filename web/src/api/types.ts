@@ -276,3 +276,22 @@ export interface ErrorBody {
 	len: number | null;
 	suggest: string | null;
 }
+
+/* The heap at a moment, cell by cell. */
+export interface SpaceRegion {
+	begin: string;
+	end: string;
+	kind: string;
+	name: string;
+	resident_bytes: Bytes;
+	live_bytes: Bytes;
+	free_pages: number;
+	longest_free_bytes: Bytes;
+	cell_bytes: Bytes;
+	live: Bytes[];
+	resident: Bytes[];
+	pinned: number[]; /* pages of the cell that one block keeps */
+	class?: number[]; /* of classes; their number: nothing is alive there */
+}
+export interface SpaceClass { bytes: Bytes; count: number; from?: number; tid?: number; name?: string; function?: string; module?: string | null; hash?: Hex }
+export interface Space extends Head { at_ns: Ns; has_snapshot: boolean; pages_known: boolean; by: string; region_count: number; classes: SpaceClass[]; regions: SpaceRegion[] }

@@ -1,81 +1,85 @@
-/* A region of the address space, cell by cell in rows: how much of each is in use, and what is resident for nothing. */
+/* A region of the address space, cell by cell: how much of each is in use or whose it is, what is resident for nothing, and what is pinned. */
 import type { JSX } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Space, SpaceRegion } from "../api/types";
 import * as format from "../format";
-import { HEX, INK } from "../palette";
 import { theme } from "../theme";
 import { Tooltip } from "../ui/basics";
-import { mix } from "../flame/colours";
+import { cellAddress, cellKind, curved, linear } from "./layout";
+import type { Layout } from "./layout";
+import { coloursOf } from "./paint";
+import type { Colours, Shade } from "./paint";
 
-export interface Region {
-	begin: string; end: string; kind: string; name: string; resident_bytes: number; live_bytes: number; free_pages: number; longest_free_bytes: number; cell_bytes: number;
-	live: number[]; resident: number[];
+const CELL = 9;
+
+function draw(canvas: HTMLCanvasElement, region: SpaceRegion, layout: Layout, colours: Colours, selected: number | null): void {
+	const ctx = canvas.getContext("2d")!, ratio = devicePixelRatio || 1;
+	canvas.width = layout.width * CELL * ratio;
+	canvas.height = layout.height * CELL * ratio;
+	ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+	region.live.forEach((live, i) => {
+		const { x, y } = layout.places[i]!, kind = cellKind(live, region.resident[i]!, region.pinned[i]!);
+		ctx.fillStyle = kind === "empty" ? colours.empty : kind === "free" ? colours.free : colours.cell(live / region.cell_bytes, region.class?.[i] ?? 0);
+		ctx.fillRect(x * CELL, y * CELL, CELL - 1, CELL - 1);
+		if (kind === "pinned" || i === selected) {
+			ctx.strokeStyle = i === selected ? colours.chosen : colours.pin;
+			ctx.lineWidth = i === selected ? 3 : 1;
+			ctx.strokeRect(x * CELL + .5, y * CELL + .5, CELL - 2, CELL - 2);
+		}
+	});
 }
 
-export const PINNED_SHARE = .125; /* a resident cell with less in use is held by little */
-const CELL = 9, LEVELS = 12;
-
-export function cellKind(live: number, resident: number, bytes: number): "empty" | "free" | "pinned" | "used" {
-	if (live === 0)
-		return resident > 0 ? "free" : "empty";
-	return resident > 0 && live < bytes * PINNED_SHARE ? "pinned" : "used";
+export interface MapProps {
+	space: Space;
+	region: SpaceRegion;
+	shades: readonly Shade[];
+	hilbert: boolean;
+	selected: number | null;
+	onSelect: (cell: number) => void;
+	onOpen: (cell: number) => void;
 }
 
-export function cellAddress(region: Region, cell: number): { begin: number; end: number } {
-	const begin = parseInt(region.begin, 16) + cell * region.cell_bytes;
-	return { begin, end: Math.min(begin + region.cell_bytes, parseInt(region.end, 16)) };
-}
-
-export function RegionMap(props: { region: Region; selected: number | null; onSelect: (cell: number) => void }): JSX.Element {
-	const { region } = props, holder = useRef<HTMLDivElement>(null), canvas = useRef<HTMLCanvasElement>(null);
+export function RegionMap(props: MapProps): JSX.Element {
+	const { space, region, shades } = props, holder = useRef<HTMLDivElement>(null), canvas = useRef<HTMLCanvasElement>(null);
 	const [width, setWidth] = useState(0), [hover, setHover] = useState<{ cell: number; x: number; y: number } | null>(null);
-	const columns = Math.max(1, Math.floor(width / CELL)), rows = Math.ceil(region.live.length / columns), look = theme.value;
+	const columns = Math.max(1, Math.floor(width / CELL)), count = region.live.length, look = theme.value;
 	useLayoutEffect(() => {
-		const watch = new ResizeObserver(() => setWidth(holder.current!.clientWidth));
+		const measure = () => { if (holder.current) setWidth(holder.current.clientWidth); };
+		const watch = new ResizeObserver(measure);
 		watch.observe(holder.current!);
-		setWidth(holder.current!.clientWidth);
+		measure();
 		return () => watch.disconnect();
 	}, []);
-	useEffect(() => {
-		const ctx = canvas.current!.getContext("2d")!, ratio = devicePixelRatio || 1, ink = INK[look], hex = HEX[look];
-		canvas.current!.width = columns * CELL * ratio;
-		canvas.current!.height = Math.max(1, rows) * CELL * ratio;
-		ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
-		const shades = Array.from({ length: LEVELS + 1 }, (_, i) => mix(hex.blue, ink.surface, .16 + .74 * (i / LEVELS)));
-		const free = mix(hex.orange, ink.surface, .55), empty = ink.sunken;
-		region.live.forEach((live, i) => {
-			const x = (i % columns) * CELL, y = Math.floor(i / columns) * CELL, kind = cellKind(live, region.resident[i] ?? 0, region.cell_bytes);
-			ctx.fillStyle = kind === "empty" ? empty : kind === "free" ? free : shades[Math.round((live / region.cell_bytes) * LEVELS)] ?? shades[LEVELS]!;
-			ctx.fillRect(x, y, CELL - 1, CELL - 1);
-			if (kind === "pinned") {
-				ctx.strokeStyle = hex.orange;
-				ctx.lineWidth = 1.5;
-				ctx.strokeRect(x + .75, y + .75, CELL - 2.5, CELL - 2.5);
-			}
-			if (i === props.selected) {
-				ctx.strokeStyle = ink.text;
-				ctx.lineWidth = 2;
-				ctx.strokeRect(x, y, CELL - 1, CELL - 1);
-			}
-		});
-	}, [region, columns, rows, props.selected, look]);
-	const cellOf = (e: PointerEvent | MouseEvent) => {
-		const r = canvas.current!.getBoundingClientRect(), cell = Math.floor((e.clientY - r.top) / CELL) * columns + Math.floor((e.clientX - r.left) / CELL);
-		return cell >= 0 && cell < region.live.length ? cell : -1;
+	const layout = useMemo(() => (props.hilbert ? curved : linear)(count, columns), [props.hilbert, count, columns]);
+	useEffect(() => draw(canvas.current!, region, layout, coloursOf(space, shades, look), props.selected), [space, region, shades, layout, props.selected, look]);
+	const cellOf = (e: MouseEvent) => {
+		const r = canvas.current!.getBoundingClientRect();
+		return layout.at(Math.floor((e.clientX - r.left) / CELL), Math.floor((e.clientY - r.top) / CELL));
 	};
 	const onKeyDown = (e: KeyboardEvent) => {
-		const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns }[e.key];
-		if (by === undefined)
+		const by = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[e.key], now = props.selected === null ? null : layout.places[props.selected];
+		if (e.key === "Enter" && now)
+			props.onOpen(props.selected!);
+		else if (by && !now)
+			props.onSelect(0);
+		else if (by && now) {
+			let next = layout.at(now.x + by[0]!, now.y + by[1]!);
+			if (next < 0) /* over the gap between squares, or to the next line */
+				next = layout.at(now.x + 2 * by[0]!, now.y + 2 * by[1]!);
+			props.onSelect(next >= 0 ? next : Math.max(0, Math.min(count - 1, props.selected! + by[0]!)));
+		} else
 			return;
 		e.preventDefault();
-		props.onSelect(Math.max(0, Math.min(region.live.length - 1, (props.selected ?? -by) + by)));
 	};
-	const h = hover && hover.cell >= 0 && hover.cell < region.live.length ? hover : null, place = h && cellAddress(region, h.cell);
+	const h = hover && hover.cell >= 0 && hover.cell < count ? hover : null, place = h && cellAddress(region, h.cell), shade = h && region.class && region.live[h.cell]! > 0 ? shades[Math.min(region.class[h.cell]!, shades.length - 1)] : null;
 	return (
 		<div class="space-holder" ref={holder}>
-			<canvas ref={canvas} tabIndex={0} role="application" aria-label={`${region.name || region.kind} from ${region.begin}: arrow keys choose a cell`} style={{ width: `${columns * CELL}px`, height: `${Math.max(1, rows) * CELL}px` }}
-				onPointerMove={(e) => setHover({ cell: cellOf(e), x: e.clientX, y: e.clientY })} onPointerLeave={() => setHover(null)} onClick={(e) => { const c = cellOf(e); if (c >= 0) props.onSelect(c); }} onKeyDown={onKeyDown} />
-			{h && place && <Tooltip x={h.x} y={h.y}><b class="code">0x{place.begin.toString(16)}</b><dl class="pairs"><dt>In use</dt><dd>{format.bytes(region.live[h.cell]!)} of {format.bytes(place.end - place.begin)}</dd><dt>Resident</dt><dd>{format.bytes(region.resident[h.cell] ?? 0)}</dd></dl></Tooltip>}
+			<canvas ref={canvas} tabIndex={0} role="application" aria-label={`${region.name || region.kind} from ${region.begin}: arrow keys choose a cell, Enter lists its allocations`}
+				style={{ width: `${layout.width * CELL}px`, height: `${layout.height * CELL}px` }}
+				onPointerMove={(e) => setHover({ cell: cellOf(e), x: e.clientX, y: e.clientY })} onPointerLeave={() => setHover(null)} onClick={(e) => { const c = cellOf(e); if (c >= 0) props.onSelect(c); }}
+				onDblClick={(e) => { const c = cellOf(e); if (c >= 0) props.onOpen(c); }} onKeyDown={onKeyDown} />
+			{h && place && <Tooltip x={h.x} y={h.y}><b class="code">0x{place.begin.toString(16)}</b><dl class="pairs"><dt>In use</dt><dd>{format.bytes(region.live[h.cell]!)} of {format.bytes(place.end - place.begin)}</dd><dt>Resident</dt><dd>{format.bytes(region.resident[h.cell]!)}</dd>
+				{region.pinned[h.cell]! > 0 && <><dt>Pages that one block keeps</dt><dd>{region.pinned[h.cell]}</dd></>}{shade && <><dt>Mostly</dt><dd>{shade.title}</dd></>}</dl></Tooltip>}
 		</div>
 	);
 }

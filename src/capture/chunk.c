@@ -210,8 +210,7 @@ static inline const uint8_t *event_decode(struct tape_codec_state *codec, const 
 	return ptr;
 }
 
-/* Node field of an extended record's payload; TAPE_NODE_NONE where it has none. */
-static uint32_t extended_node(const struct tape_extended_record *record)
+size_t chunk_extended_node(const struct tape_extended_record *record)
 {
 	size_t offset;
 
@@ -240,11 +239,17 @@ static uint32_t extended_node(const struct tape_extended_record *record)
 		offset = offsetof(struct tape_thread_create, node);
 		break;
 	default: /* types of later versions come here as well */
-		return TAPE_NODE_NONE;
+		return CHUNK_NO_NODE;
 	}
-	if (record->payload_bytes < offset + sizeof(uint32_t))
-		return TAPE_NODE_NONE;
-	return load_u32(record->payload + offset);
+	return record->payload_bytes < offset + sizeof(uint32_t) ? CHUNK_NO_NODE : offset;
+}
+
+static uint32_t extended_node(const struct tape_extended_record *record)
+{
+	const size_t offset = chunk_extended_node(record);
+
+	return offset == CHUNK_NO_NODE ? (uint32_t)TAPE_NODE_NONE
+				       : load_u32(record->payload + offset);
 }
 
 struct capture_event capture_event_of_extended(unsigned type, uint64_t ticks,

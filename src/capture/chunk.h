@@ -62,6 +62,10 @@ void decoded_destroy(struct decoded *decoded);
 void chunk_decode(struct chunk_loader *loader, const struct capture_chunk *chunk, uint32_t stream,
 		  struct decoded *decoded);
 
+/* Where an extended record's payload names a stack (a u32); CHUNK_NO_NODE: it names none. */
+enum { CHUNK_NO_NODE = UINT16_MAX };
+size_t chunk_extended_node(const struct tape_extended_record *record);
+
 /* The event that stands for an extended record; payload must outlive it. */
 struct capture_event capture_event_of_extended(unsigned type, uint64_t ticks,
 					       const uint8_t *payload, uint32_t payload_bytes);

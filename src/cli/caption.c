@@ -1,6 +1,7 @@
 #include "cli/caption.h"
 
 #include "plot/flame_tape.h"
+#include "query/edits.h"
 
 enum { COMMAND_COLUMNS = 100 };
 
@@ -62,6 +63,7 @@ void caption_facts(struct str *text, const struct model *model,
 		str_add_grouped(text, lost);
 		str_add(text, lost == 1 ? " event lost" : " events lost");
 	}
+	edits_caption(model, text);
 	if (part->from || part->until)
 		str_printf(text, " · %s .. %s", part->from ? part->from : "start",
 			   part->until ? part->until : "end");

@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/reading.h"
 #include "model/model.h"
+#include "query/edits.h"
 #include "report/quality.h"
 
 enum { NS_PER_S = 1000000000 };
@@ -140,6 +141,35 @@ static void emit_losses(const struct info *info)
 	emit_end(emit);
 }
 
+static void emit_edits(const struct info *info)
+{
+	const struct emit_column columns[] = {
+		{ .key = "words", .title = "What was done", .left = true }
+	};
+	const struct model_note *edit;
+	struct emit *emit = info->emit;
+	size_t at = 0;
+
+	if (!edits_next(info->model, &at))
+		return;
+	at = 0;
+	emit_heading(emit, "Edited after it was recorded");
+	emit_table(emit, "edits", columns, array_size(columns));
+	while ((edit = edits_next(info->model, &at))) {
+		CLEAN(str_deinit) struct str words = { 0 };
+
+		edit_words(edit, &words);
+		emit_row(emit);
+		emit_text(emit, "words", str_text(&words));
+		emit_u64(emit, "stripped_allocations", edit->edit.stripped_count, EMIT_COUNT);
+		emit_u64(emit, "stripped_bytes", edit->edit.stripped_bytes, EMIT_BYTES);
+		emit_u64(emit, "hidden_bytes", edit->edit.hidden_bytes, EMIT_BYTES);
+		emit_bool(emit, "anonymised", edit->edit.what & TAPE_EDIT_ANONYMISED);
+		emit_end(emit);
+	}
+	emit_end(emit);
+}
+
 /* What recording cost the process, as the recorder measured it; a raw tape knows a part of it. */
 static void emit_recorder(const struct info *info)
 {
@@ -253,6 +283,7 @@ static struct err *info_write(const char *path, enum emit_format format, FILE *o
 	emit_tape(&info);
 	emit_process(&info);
 	import_emit(emit, model);
+	emit_edits(&info);
 	emit_losses(&info);
 	emit_recorder(&info);
 	emit_threads(&info);

@@ -22,6 +22,7 @@
 
 #include "capture/capture.h"
 #include "model/latency.h"
+#include "tape/edit.h"
 #include "tape/tape_import.h"
 
 enum model_depth { MODEL_SUMMARY, MODEL_FULL };
@@ -363,8 +364,9 @@ struct model_note {
 		struct tape_end end;
 		struct tape_space space; /* its text: the lines */
 		struct tape_import import;
+		struct tape_edit edit; /* its text: the filter */
 	};
-	const char *text; /* path of exec and dlopen, text of a mark or fault; "" otherwise */
+	const char *text; /* path of exec and dlopen, text of a mark, fault or edit; "" otherwise */
 };
 
 size_t model_note_count(const struct model *model);

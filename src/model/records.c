@@ -206,6 +206,15 @@ static void take_thread_end(struct load *load, const struct capture_event *event
 		load->replay.threads.items[thread].end_ticks = event->ticks;
 }
 
+/* The latest block of the thread is not on the tape: those before it are not its latest. */
+static void take_stripped(struct load *load, const struct capture_event *event)
+{
+	uint32_t thread = load->replay.streams[event->stream].thread;
+
+	if (thread != MODEL_NO_THREAD)
+		load->replay.threads.items[thread].last_serial = UINT32_MAX;
+}
+
 static struct err *take_usage(struct load *load, const struct tape_extended_record *record)
 {
 	struct model_usage usage = { .ns = record->ticks };
@@ -266,6 +275,8 @@ static size_t note_bytes(enum tape_extended type)
 		return sizeof(struct tape_end);
 	case TAPE_EXT_IMPORT:
 		return sizeof(struct tape_import);
+	case TAPE_EXT_EDIT:
+		return sizeof(struct tape_edit);
 	default:
 		return 0;
 	}
@@ -324,6 +335,9 @@ struct err *load_record(struct load *load, const struct capture_event *event)
 		return take_thread_name(load, event, &record);
 	case TAPE_EXT_THREAD_END:
 		take_thread_end(load, event);
+		return NULL;
+	case TAPE_EXT_STRIPPED:
+		take_stripped(load, event);
 		return NULL;
 	case TAPE_EXT_CLOCK:
 		return take_clock(load, &record);

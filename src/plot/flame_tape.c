@@ -2,6 +2,8 @@
 
 #include <time.h>
 
+#include "query/edits.h"
+
 enum { NS_PER_S = 1000000000, COMMAND_COLUMNS = 80 };
 
 /* "Alive at the peak: 12.3 MiB" */
@@ -79,6 +81,7 @@ static void add_subtitle(struct str *text, const struct flame_tape *tape)
 		str_add_grouped(text, quality->lost_events);
 		str_add(text, " events lost");
 	}
+	edits_caption(model, text);
 	if (tape->part)
 		str_add(text, tape->part);
 	if (tape->direction == TREE_BOTTOM_UP)

@@ -1,6 +1,7 @@
 #include "report/quality.h"
 
 #include "model/import.h"
+#include "query/edits.h"
 
 static const char *const loss_words[8] = {
 	[TAPE_LOST_NO_SPACE] = "events lost, because no chunk could be had",
@@ -141,6 +142,40 @@ static void add_import(struct text *text, bool *is_first, const struct report_co
 	}
 }
 
+/* What is not on the tape any more, or not as it was. */
+static void add_edits(struct text *text, bool *is_first, const struct model *model)
+{
+	const struct model_note *edit;
+	size_t at = 0;
+
+	while ((edit = edits_next(model, &at))) {
+		CLEAN(str_deinit) struct str words = { 0 };
+
+		edit_words(edit, &words);
+		begin_line(text, is_first);
+		str_add_terminal(&text->out, str_text(&words));
+		str_add_char(&text->out, '\n');
+	}
+}
+
+static void emit_edits(struct emit *emit, const struct model *model)
+{
+	const struct model_note *edit;
+	size_t at = 0;
+
+	if (!edits_next(model, &at))
+		return;
+	at = 0;
+	emit_list(emit, "edits");
+	while ((edit = edits_next(model, &at))) {
+		CLEAN(str_deinit) struct str words = { 0 };
+
+		edit_words(edit, &words);
+		emit_text(emit, NULL, str_text(&words));
+	}
+	emit_end(emit);
+}
+
 void quality_text(struct text *text, const struct report_context *context)
 {
 	const struct model_quality *quality = model_quality(context->model);
@@ -149,6 +184,7 @@ void quality_text(struct text *text, const struct report_context *context)
 
 	add_part(text, &is_first, context);
 	add_import(text, &is_first, context);
+	add_edits(text, &is_first, context->model);
 	add_fault(text, &is_first, quality);
 	for (size_t i = 0; i < array_size(loss_words); i++) {
 		if (loss_words[i])
@@ -222,6 +258,7 @@ void quality_emit(struct emit *emit, const struct report_context *context)
 	emit_u64(emit, "damaged_places", model_damage_count(context->model), EMIT_COUNT);
 	emit_text(emit, "fault", quality->fault == TAPE_FAULT_NONE ? NULL : quality->fault_text);
 	import_emit(emit, context->model);
+	emit_edits(emit, context->model);
 	emit_list(emit, "unnamed_modules");
 	for (size_t i = 0; i < model_module_count(context->model); i++) {
 		const enum symbol_state state = names_module_state(context->names, i);

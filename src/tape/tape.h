@@ -294,7 +294,9 @@ enum tape_extended {
 	TAPE_EXT_STACK_DEPTH = 28,   /* tape_stack_depth, of the stream's thread from here on */
 	TAPE_EXT_CALLS = 29,	     /* tape_calls, at the end of the payload */
 	TAPE_EXT_CALL_SIZES = 30,    /* tape_call_sizes */
-	TAPE_EXT_IMPORT = 31	     /* tape_import, then text: the tape was made of another file */
+	TAPE_EXT_IMPORT = 31,	     /* tape_import, then text: the tape was made of another file */
+	TAPE_EXT_STRIPPED = 32,	     /* empty: here allocations of the stream were left out */
+	TAPE_EXT_EDIT = 33	     /* tape_edit, then text: the tape was made of another one */
 };
 
 struct tape_process {

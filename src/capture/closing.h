@@ -1,0 +1,13 @@
+/*
+ * closing: what only the header page of a raw tape says - losses, why recording stopped - as
+ * records of the collector's stream, where packed tapes have it. Internal to capture.
+ */
+#ifndef MEMTAPE_CAPTURE_CLOSING_H
+#define MEMTAPE_CAPTURE_CLOSING_H
+
+#include "capture/capture.h"
+#include "capture/packed_stream.h"
+
+struct err *closing_write(const struct capture *capture, struct packed_stream *stream);
+
+#endif

@@ -1,0 +1,133 @@
+#include "capture/packed_file.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "capture/pack.h"
+
+enum { WRITE_BYTES = 1 << 20 };
+
+struct packed_file {
+	int fd;
+	uint32_t chunk_bytes;
+	struct capture_packer *packer;
+	uint8_t *packed;
+	uint8_t *pending; /* not yet written */
+	size_t pending_bytes;
+	uint64_t bytes;
+	uint64_t chunk_count;
+	uint64_t event_count;
+};
+
+struct err *packed_file_finish(struct packed_file *file)
+{
+	const uint8_t *ptr = file->pending;
+
+	while (file->pending_bytes > 0) {
+		ssize_t done = write(file->fd, ptr, file->pending_bytes);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return err_errno("write");
+		ptr += done;
+		file->pending_bytes -= (size_t)done;
+	}
+	return NULL;
+}
+
+static struct err *append(struct packed_file *file, const void *bytes, size_t len)
+{
+	struct err *err = NULL;
+
+	if (file->pending_bytes + len > WRITE_BYTES)
+		err = packed_file_finish(file);
+	for (size_t done = 0; done < len && !err;) {
+		size_t part = u64_min(len - done, WRITE_BYTES - file->pending_bytes);
+
+		memcpy(file->pending + file->pending_bytes, (const uint8_t *)bytes + done, part);
+		file->pending_bytes += part;
+		done += part;
+		if (file->pending_bytes == WRITE_BYTES)
+			err = packed_file_finish(file);
+	}
+	file->bytes += len;
+	return err;
+}
+
+static struct err *append_header(struct packed_file *file, const struct tape_header *given)
+{
+	uint8_t page[TAPE_HEADER_BYTES] = { 0 };
+	struct tape_header header = *given;
+
+	header.kind = TAPE_KIND_PACKED;
+	memset(header.live, 0, sizeof(header.live));
+	memcpy(page, &header, sizeof(header));
+	return append(file, page, sizeof(page));
+}
+
+struct err *packed_file_create(int fd, const struct tape_header *header, int level,
+			       struct packed_file **file_ret)
+{
+	CLEAN(packed_file_destroy) struct packed_file *file = calloc(1, sizeof(*file));
+	struct err *err;
+
+	if (!file)
+		return err_nomem();
+	file->fd = fd;
+	file->chunk_bytes = header->chunk_bytes;
+	file->packer = capture_packer_create(level);
+	file->packed = malloc(capture_pack_bound(header->chunk_bytes));
+	file->pending = malloc(WRITE_BYTES);
+	if (!file->packer || !file->packed || !file->pending)
+		return err_nomem();
+	err = append_header(file, header);
+	if (!err)
+		*file_ret = steal(file);
+	return err;
+}
+
+void packed_file_destroy(struct packed_file *file)
+{
+	if (!file)
+		return;
+	capture_packer_destroy(file->packer);
+	free(file->packed);
+	free(file->pending);
+	free(file);
+}
+
+struct err *packed_file_chunk(struct packed_file *file, const struct tape_chunk *image,
+			      uint32_t image_bytes, uint32_t *lost_ret)
+{
+	const struct tape_chunk *packed = (const void *)file->packed;
+	size_t bytes = 0;
+	struct err *err =
+		capture_pack(file->packer, image, image_bytes, file->packed, &bytes, lost_ret);
+
+	if (err)
+		return err;
+	file->chunk_count++;
+	file->event_count += packed->event_count;
+	return append(file, packed, bytes);
+}
+
+uint32_t packed_file_chunk_bytes(const struct packed_file *file)
+{
+	return file->chunk_bytes;
+}
+
+uint64_t packed_file_bytes(const struct packed_file *file)
+{
+	return file->bytes;
+}
+
+uint64_t packed_file_chunk_count(const struct packed_file *file)
+{
+	return file->chunk_count;
+}
+
+uint64_t packed_file_event_count(const struct packed_file *file)
+{
+	return file->event_count;
+}

@@ -1,0 +1,52 @@
+/*
+ * packed_stream: the records of one stream, put into chunks of a packed tape as they come. A chunk
+ * is written when the next record does not fit any more. Several streams may be written to one file
+ * by turns.
+ *
+ * Times must not go back within a stream. One thread at a time for a file and its streams.
+ */
+#ifndef MEMTAPE_CAPTURE_PACKED_STREAM_H
+#define MEMTAPE_CAPTURE_PACKED_STREAM_H
+
+#include "capture/packed_file.h"
+#include "tape/codec.h"
+
+struct packed_stream {
+	struct packed_file *file;
+	struct tape_chunk *image; /* packed_file_chunk_bytes of it */
+	struct tape_codec_state codec;
+	uint32_t next_node;
+	uint32_t next_seq;
+	uint32_t node_bytes; /* in this chunk */
+	uint64_t last_ticks; /* the latest time of a record, 0 */
+};
+
+/* Undone by packed_stream_deinit. Memory: one chunk. first_seq: number of its first chunk, 0. */
+struct err *packed_stream_init(struct packed_stream *stream, struct packed_file *file, uint32_t id,
+			       uint32_t first_seq);
+void packed_stream_deinit(struct packed_stream *stream); /* all zeros is fine */
+CLEAN_DEFINE_DEINIT(packed_stream_deinit, struct packed_stream);
+
+/*
+ * What follows - nodes and the record that needs them - is to stand in one chunk, if it fits into
+ * one at all.
+ */
+struct err *packed_stream_reserve(struct packed_stream *stream, size_t node_count,
+				  size_t record_bytes);
+
+/* Defines a node; parent is one of this stream's or a root. 0 is never the number of a node. */
+struct err *packed_stream_node(struct packed_stream *stream, uint32_t parent, uint64_t pc,
+			       bool exact, uint32_t *node_ret);
+
+/* An event, or with fn TAPE_FN_LATENCY how long the one before it took. */
+struct err *packed_stream_event(struct packed_stream *stream, const struct tape_event *event);
+
+/* ERR_FORMAT: more than a record may have. A node in the payload is the caller's affair. */
+struct err *packed_stream_extended(struct packed_stream *stream, enum tape_extended type,
+				   uint64_t ticks, const void *payload, size_t bytes,
+				   const void *tail, size_t tail_bytes);
+
+/* Writes the last chunk. More may follow. */
+struct err *packed_stream_flush(struct packed_stream *stream);
+
+#endif

@@ -1,0 +1,267 @@
+/*
+ * strip: a smaller tape, without what nobody will ask for.
+ */
+#include <sys/stat.h>
+
+#include "capture/embedded.h"
+#include "capture/strip.h"
+#include "cli/command.h"
+#include "cli/reading.h"
+#include "model/names.h"
+#include "query/moment.h"
+#include "symbol/rename.h"
+
+enum { LEVEL_DEFAULT = 9, LEVEL_MAX = 19 };
+
+struct strip_options {
+	const char *output;
+	uint64_t level;
+	const char *min_lifetime;
+	struct reading_part_options part;
+	bool free_stacks;
+	bool names;
+	bool space;
+	bool force;
+	bool quiet;
+	struct reading_symbol_options symbols;
+};
+
+static const struct option_row rows[] = {
+	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct strip_options, output),
+	  "the tape to be written; has to be given" },
+	{ "min-lifetime", 0, "D", OPTION_TEXT, offsetof(struct strip_options, min_lifetime),
+	  "without what was freed in less than D (1ms, 50us, 2s)" },
+	{ "from", 0, "T", OPTION_TEXT, READING_PART_ROW(struct strip_options, part, from),
+	  "without what was freed before T (1.5s, 20ms, 75%, peak, mark(NAME))" },
+	{ "until", 0, "T", OPTION_TEXT, READING_PART_ROW(struct strip_options, part, until),
+	  "without what was allocated after T" },
+	{ "filter", 0, "EXPR", OPTION_TEXT, READING_PART_ROW(struct strip_options, part, filter),
+	  "only allocations of which EXPR is true, see memtape-filter(7)" },
+	{ "no-free-stacks", 0, NULL, OPTION_UNFLAG, offsetof(struct strip_options, free_stacks),
+	  "without the stacks of frees" },
+	{ "no-names", 0, NULL, OPTION_UNFLAG, offsetof(struct strip_options, names),
+	  "without names that were embedded" },
+	{ "no-space", 0, NULL, OPTION_UNFLAG, offsetof(struct strip_options, space),
+	  "without the snapshots of the address space" },
+	{ "level", 'l', "N", OPTION_U64, offsetof(struct strip_options, level),
+	  "compression from 1 (fast) to 19 (small); the default is 9" },
+	{ "force", 'f', NULL, OPTION_FLAG, offsetof(struct strip_options, force),
+	  "overwrite FILE when it exists" },
+	{ "quiet", 'q', NULL, OPTION_FLAG, offsetof(struct strip_options, quiet),
+	  "do not say what was left out" },
+	READING_SYMBOL_OPTIONS(struct strip_options, symbols),
+};
+
+static uint64_t model_clock(const void *context, uint64_t ticks)
+{
+	return model_ns(context, ticks);
+}
+
+static struct err *moment_of(const struct model *model, const char *option, const char *text,
+			     uint64_t *ns_ret)
+{
+	struct moment moment;
+	struct err *err = text ? moment_parse(text, &moment) : NULL;
+
+	if (text && !err)
+		err = moment_ns(&moment, model, ns_ret);
+	return err_wrap(err, "--%s", option);
+}
+
+static struct err *duration_of(const char *text, uint64_t *ns_ret)
+{
+	struct moment moment = { .kind = MOMENT_END };
+	struct err *err = moment_parse(text, &moment);
+
+	if (!err && (moment.kind != MOMENT_TIME || moment.value == 0))
+		err = err_new(ERR_USAGE, "a time such as 1ms is wanted, more than nothing");
+	if (!err)
+		*ns_ret = moment.value;
+	return err_wrap(err, "--min-lifetime");
+}
+
+static void print_result(const char *path, const struct stripped *stripped)
+{
+	const struct rewritten *rewritten = &stripped->rewritten;
+	CLEAN(str_deinit) struct str text = { 0 };
+
+	str_add_terminal(&text, path);
+	str_add(&text, ": ");
+	str_add_iec(&text, rewritten->bytes_in);
+	str_add(&text, " -> ");
+	str_add_iec(&text, rewritten->bytes_out);
+	str_add(&text, ", ");
+	str_add_grouped(&text, rewritten->event_count);
+	str_add(&text, " events; left out: ");
+	str_add_grouped(&text, stripped->count);
+	str_add(&text, stripped->count == 1 ? " allocation (" : " allocations (");
+	str_add_iec(&text, stripped->bytes);
+	str_add(&text, "), at most ");
+	str_add_iec(&text, stripped->hidden_bytes);
+	str_add(&text, " of them alive at once");
+	if (rewritten->damage_count > 0) {
+		str_add(&text, "; damaged in ");
+		str_add_grouped(&text, rewritten->damage_count);
+		str_add(&text, rewritten->damage_count == 1 ? " place" : " places");
+	}
+	printf("%s\n", str_text(&text));
+}
+
+/* Names of code made at run time go by numbers of stacks, which are others now. */
+static bool object_is_kept(void *context, const struct embedded_object *object,
+			   const char **path_ret, const uint8_t **build_id_ret)
+{
+	bool *drops_some = context;
+
+	(void)build_id_ret;
+	if (strcmp(*path_ret, NAMES_JIT_MODULE) != 0)
+		return true;
+	*drops_some = object != NULL;
+	return false;
+}
+
+/* The names to be written behind the tape, if those it has cannot stay; else nothing. */
+static struct err *names_choose(const struct reading_symbols *symbols,
+				struct strip_settings *settings, struct vec_u8 *names)
+{
+	bool drops_some = false;
+	const struct renamer renamer = { .context = &drops_some, .object = object_is_kept };
+	struct err *err = NULL;
+
+	if (!settings->drops_names && symbols->embedded.objects.count > 0)
+		err = names_rename(&symbols->embedded, &renamer, names);
+	if (drops_some)
+		settings->drops_names = true;
+	else
+		vec_u8_deinit(names);
+	return err;
+}
+
+static struct err *tape_write(const char *tape_path, const char *out_path,
+			      const struct strip_settings *settings, const struct vec_u8 *names,
+			      struct stripped *stripped)
+{
+	CLEAN(capture_destroy) struct capture *capture = NULL;
+	struct reading_output output;
+	struct err *err = capture_open(tape_path, &capture);
+
+	if (!err)
+		err = reading_output_open(&output, out_path, tape_path);
+	if (err)
+		return err;
+	if (!output.temporary)
+		err = err_new(ERR_USAGE, "--output: a file is wanted");
+	if (!err)
+		err = err_wrap(strip_tape(capture, fileno(output.file), settings, stripped), "%s",
+			       out_path);
+	if (!err && names->count > 0)
+		err = capture_embedded_write(output.temporary, names->items, names->count);
+	return reading_output_close(&output, err);
+}
+
+static struct err *strip(const struct strip_options *options, const char *tape_path,
+			 struct stripped *stripped)
+{
+	const struct selection_settings part = { .filter = options->part.filter };
+	const bool has_filter = part.filter && *part.filter;
+	CLEAN(model_destroy) struct model *model = NULL;
+	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
+	CLEAN(names_destroy) struct names *names = NULL;
+	CLEAN(vec_u8_deinit) struct vec_u8 embedded = { 0 };
+	CLEAN(arena_deinit) struct arena arena = { 0 };
+	const struct selection *selection = NULL;
+	struct strip_settings settings = {
+		.level = (int)options->level,
+		.ns = model_clock,
+		.until_ns = UINT64_MAX,
+		.filter = has_filter ? part.filter : NULL,
+		.drops_free_stacks = !options->free_stacks,
+		.drops_names = !options->names,
+		.drops_space = !options->space,
+	};
+	struct err *err = NULL;
+
+	if (options->min_lifetime)
+		err = duration_of(options->min_lifetime, &settings.min_lifetime_ns);
+	if (!err)
+		err = reading_symbols_init(&symbols, &options->symbols, tape_path);
+	if (!err)
+		err = reading_model(tape_path, has_filter ? MODEL_FULL : MODEL_SUMMARY, NULL,
+				    &model);
+	if (!err)
+		err = moment_of(model, "from", options->part.from, &settings.from_ns);
+	if (!err)
+		err = moment_of(model, "until", options->part.until, &settings.until_ns);
+	if (!err && settings.from_ns > settings.until_ns)
+		err = err_new(ERR_USAGE, "--until is before --from");
+	if (!err && has_filter) {
+		names = names_create(model, &symbols.options);
+		err = names ? selection_make(model, names, &part, &arena, &selection) : err_nomem();
+	}
+	if (err)
+		return err;
+	err = names_choose(&symbols, &settings, &embedded);
+	if (err)
+		return err;
+	settings.ns_context = model;
+	settings.selected = selection ? selection->bits : NULL;
+	return tape_write(tape_path, options->output, &settings, &embedded, stripped);
+}
+
+static struct err *options_check(const struct strip_options *options, int operand_count)
+{
+	const struct selection_settings part = reading_part(&options->part);
+	struct stat st;
+
+	if (operand_count != 1)
+		return err_new(ERR_USAGE, "which tape? One at a time");
+	if (!options->output)
+		return err_new(ERR_USAGE,
+			       "--output FILE is wanted: the tape itself is not changed");
+	if (options->level < 1 || options->level > LEVEL_MAX)
+		return err_new(ERR_USAGE, "--level is from 1 to %d", LEVEL_MAX);
+	if (!options->min_lifetime && !options->part.from && !options->part.until &&
+	    !options->part.filter && options->free_stacks && options->names && options->space)
+		return err_new(ERR_USAGE,
+			       "nothing is to be left out; say what: --min-lifetime, --from, "
+			       "--until, --filter, --no-free-stacks, --no-names or --no-space");
+	if (!options->force && lstat(options->output, &st) == 0)
+		return err_new(ERR_STATE, "%s exists already; overwrite it with -f",
+			       options->output);
+	return selection_check(&part);
+}
+
+static struct err *strip_run(const struct command *command, int argc, char **argv, int *exit_code)
+{
+	struct strip_options options = {
+		.level = LEVEL_DEFAULT, .free_stacks = true, .names = true, .space = true
+	};
+	struct stripped stripped = { 0 };
+	int operand_count = 0;
+	struct err *err = options_parse(&command->options, argc, argv, &options, &operand_count);
+
+	if (!err)
+		err = options_check(&options, operand_count);
+	if (!err)
+		err = strip(&options, argv[1], &stripped);
+	if (err)
+		return err;
+	if (!options.quiet)
+		print_result(options.output, &stripped);
+	*exit_code = stripped.rewritten.damage_count ? EXIT_FINDINGS : EXIT_OK;
+	return NULL;
+}
+
+const struct command cmd_strip = {
+	.name = "strip",
+	.summary = "write a tape without short-lived blocks, times or details",
+	.options = {
+		.usage = "memtape strip TAPE -o FILE [options]",
+		.about = "Writes a smaller tape: without blocks that lived shortly, that were not "
+			 "alive in a part of the run, or that a filter does not select. The new "
+			 "tape says what was left out, and reports of it do. TAPE is not changed.",
+		.rows = rows,
+		.row_count = array_size(rows),
+	},
+	.run = strip_run,
+};

@@ -95,6 +95,7 @@ void composer_destroy(struct composer *composer)
 	map_deinit(&composer->groups);
 	map_deinit(&composer->level_ids);
 	level_vec_deinit(&composer->levels);
+	live_sum_vec_deinit(&composer->live_sums);
 	text_vec_deinit(&composer->notes);
 	str_deinit(&composer->process);
 	arena_deinit(&composer->arena);
@@ -405,6 +406,9 @@ struct err *composer_finish(struct composer *composer, struct compose_result *re
 		header->flags |= TAPE_FLAG_ALLOC_STACKS;
 	if (!(composer->missing & (TAPE_MISSING_FREE_STACKS | TAPE_MISSING_STACKS)))
 		header->flags |= TAPE_FLAG_FREE_STACKS;
+	if (composer->missing & TAPE_MISSING_SIZES)
+		header->flags |= TAPE_FLAG_AVERAGES;
+	compose_live_sums(composer);
 	facts_write(composer);
 	compose_flush(composer);
 	if (!composer->err)

@@ -165,6 +165,7 @@ struct compose_sum {
 
 /*
  * Blocks of average size, those that are not live freed again: counts and bytes add up to the byte.
+ * All that stays comes after all that goes, at the end of the run, so the peak is what is live.
  * Marks sizes and lifetimes as missing, and counts where there are more than can be written one by
  * one.
  */

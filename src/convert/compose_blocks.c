@@ -130,23 +130,17 @@ static uint64_t share(uint64_t bytes, uint64_t count, uint64_t i)
 }
 
 /*
- * Each block is freed when the next one is there: freed at once it would be temporary, which nobody
- * knows; freed after all of them it would make a peak.
+ * One after the other, and before anything that stays: so at no time there is more than there was
+ * in truth, which is the most that was alive at the end, or the largest block.
  */
 static void sum_freed(struct composer *composer, uint32_t stack, uint64_t count, uint64_t bytes)
 {
-	struct own_block last = { 0 };
-
 	for (uint64_t i = 0; i < count && !composer->err; i++) {
 		const struct own_block block = block_place(composer, share(bytes, count, i), stack);
 
 		event(composer, TAPE_FN_MALLOC, &block);
-		if (i > 0)
-			event(composer, TAPE_FN_FREE, &last);
-		last = block;
+		event(composer, TAPE_FN_FREE, &block);
 	}
-	if (count > 0)
-		event(composer, TAPE_FN_FREE, &last);
 }
 
 void composer_sum(struct composer *composer, uint32_t stack, const struct compose_sum *sum)
@@ -155,18 +149,36 @@ void composer_sum(struct composer *composer, uint32_t stack, const struct compos
 		sum->allocated_bytes - u64_min(sum->live_bytes, sum->allocated_bytes);
 	const uint64_t freed_count =
 		sum->allocated_count - u64_min(sum->live_count, sum->allocated_count);
-	uint64_t blocks;
+	const struct live_sum live = { .strand = composer->strand,
+				       .stack = stack,
+				       .count = sum->live_count,
+				       .bytes = sum->live_bytes };
 
 	composer_missing(composer,
 			 TAPE_MISSING_ADDRESSES | TAPE_MISSING_SIZES | TAPE_MISSING_LIFETIMES);
 	sum_freed(composer, stack, blocks_for(composer, freed_count, freed_bytes), freed_bytes);
-	blocks = blocks_for(composer, sum->live_count, sum->live_bytes);
-	for (uint64_t i = 0; i < blocks && !composer->err; i++) {
-		const struct own_block block =
-			block_place(composer, share(sum->live_bytes, blocks, i), stack);
+	if ((live.count || live.bytes) && !live_sum_vec_push(&composer->live_sums, live))
+		compose_fail(composer, err_nomem());
+}
 
-		event(composer, TAPE_FN_MALLOC, &block);
+void compose_live_sums(struct composer *composer)
+{
+	struct strand *const strand = composer->strand;
+
+	for (size_t i = 0; i < composer->live_sums.count; i++) {
+		const struct live_sum *live = &composer->live_sums.items[i];
+		const uint64_t count = blocks_for(composer, live->count, live->bytes);
+
+		composer->strand = live->strand;
+		for (uint64_t j = 0; j < count && !composer->err; j++) {
+			const struct own_block block =
+				block_place(composer, share(live->bytes, count, j), live->stack);
+
+			event(composer, TAPE_FN_MALLOC, &block);
+		}
 	}
+	composer->live_sums.count = 0;
+	composer->strand = strand;
 }
 
 /* --- levels ------------------------------------------------------------------------------------

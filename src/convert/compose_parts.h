@@ -91,6 +91,15 @@ struct level {
 	uint64_t unknown_count; /* how often only bytes were wanted */
 };
 
+/* What stays of a sum, until all that goes is written. */
+struct live_sum {
+	struct strand *strand;
+	uint32_t stack;
+	uint64_t count;
+	uint64_t bytes;
+};
+
+VEC_DEFINE(live_sum_vec, struct live_sum);
 VEC_DEFINE(frame_vec, struct frame_row);
 VEC_DEFINE(name_vec, struct name_row);
 VEC_DEFINE(module_vec, struct module_row);
@@ -141,6 +150,7 @@ struct composer {
 	struct map groups; /* group -> youngest block */
 	struct map level_ids;
 	struct level_vec levels;
+	struct live_sum_vec live_sums;
 	uint64_t sum_events;
 };
 
@@ -181,6 +191,12 @@ void compose_record(struct composer *composer, struct strand *strand, uint64_t t
 
 /* Packs what is still open. */
 void compose_flush(struct composer *composer);
+
+/* --- compose_blocks.c --------------------------------------------------------------------------
+ */
+
+/* What is alive of all sums, at the present time. */
+void compose_live_sums(struct composer *composer);
 
 /* --- compose_stacks.c --------------------------------------------------------------------------
  */

@@ -82,10 +82,11 @@ static void count_free(struct replay *replay, const struct capture_event *event,
 	freer->foreign_free_count += block->thread != thread;
 }
 
-/* Whether its thread has made no other block since. */
+/* Whether its thread has made no other block since. Where blocks are averages nobody knows. */
 static bool is_temporary(const struct replay *replay, const struct block *block)
 {
-	return replay->threads.items[block->thread].last_serial == block->serial;
+	return !replay->has_averages &&
+	       replay->threads.items[block->thread].last_serial == block->serial;
 }
 
 static void free_block(struct replay *replay, const struct capture_event *event, uint32_t thread,

@@ -77,6 +77,7 @@ struct replay {
 	uint64_t peak_ticks;
 	uint64_t last_ticks;
 	uint32_t epoch;
+	bool has_averages;	 /* blocks stand for sums: TAPE_FLAG_AVERAGES */
 	uint32_t serial_at_peak; /* rows there were then */
 	uint64_t ended_at_peak;	 /* how many of them had ended */
 	uint64_t late_window_ticks;

@@ -17,6 +17,7 @@ bool replay_init(struct replay *replay, const struct capture *capture, struct ro
 		.rows = rows,
 		.stream_count = capture_stream_count(capture),
 		.epoch = 1,
+		.has_averages = header->flags & TAPE_FLAG_AVERAGES,
 		.late_window_ticks =
 			(shift < LATE_WINDOW_BITS ? UINT64_C(1) << (LATE_WINDOW_BITS - shift) : 1),
 		.early_ticks = UINT64_MAX,

@@ -46,7 +46,8 @@ enum tape_header_flag {
 	TAPE_FLAG_FORKED = 1 << 2,   /* begun in a forked child: blocks of the parent are live */
 	TAPE_FLAG_ATTACHED = 1 << 3, /* begun in a running program: earlier blocks are unknown */
 	TAPE_FLAG_SYMBOLS = 1 << 4,  /* has SYMBOLS records */
-	TAPE_FLAG_LATENCY = 1 << 5   /* events are followed by how long their calls took */
+	TAPE_FLAG_LATENCY = 1 << 5,  /* events are followed by how long their calls took */
+	TAPE_FLAG_AVERAGES = 1 << 6  /* blocks stand for sums: their order says nothing */
 };
 
 /* First page of a tape. All integers little-endian. Fields after `live` are 0 in a packed tape. */

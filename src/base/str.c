@@ -191,8 +191,39 @@ void str_add_json(struct str *str, const char *text)
 	str_add_char(str, '"');
 }
 
+bool str_is_utf8(const char *text)
+{
+	while (*text) {
+		const size_t bytes = (unsigned char)*text < 0x80 ? 1 : str_utf8_bytes(text);
+
+		if (bytes == 0)
+			return false;
+		text += bytes;
+	}
+	return true;
+}
+
+void str_add_utf8(struct str *str, const char *text)
+{
+	while (*text) {
+		const size_t bytes = str_utf8_bytes(text);
+
+		if (bytes == 0)
+			str_add(str, REPLACEMENT);
+		else
+			str_add_bytes(str, text, bytes);
+		text += bytes ? bytes : 1;
+	}
+}
+
 void str_add_csv(struct str *str, const char *text)
 {
+	CLEAN(str_deinit) struct str whole = { 0 };
+
+	if (!str_is_utf8(text)) {
+		str_add_utf8(&whole, text);
+		text = str_text(&whole);
+	}
 	if (!strpbrk(text, ",\"\r\n")) {
 		str_add(str, text);
 		return;

@@ -51,7 +51,8 @@ void str_add_percent(struct str *str, uint64_t part, uint64_t whole);
 
 /*
  * Hostile text made harmless. Terminal: control bytes and bad UTF-8 become '?'. JSON: quoted and
- * escaped, bad UTF-8 becomes U+FFFD. CSV: quoted when it needs to be (RFC 4180). XML: & < > " '
+ * escaped, bad UTF-8 becomes U+FFFD. CSV: quoted when it needs to be (RFC 4180), bad
+ * UTF-8 becomes U+FFFD. XML: & < > " '
  * escaped, for element text and attribute values; control bytes and bad UTF-8 become U+FFFD.
  */
 void str_add_terminal(struct str *str, const char *text);
@@ -84,5 +85,9 @@ bool str_parse_duration(const char *text, uint64_t *ns_ret);
  * Bytes of the UTF-8 sequence at text (1-4), 0 if it is not one. text is NUL-terminated.
  */
 size_t str_utf8_bytes(const char *text);
+bool str_is_utf8(const char *text);
+
+/* With U+FFFD for each byte that is none. */
+void str_add_utf8(struct str *str, const char *text);
 
 #endif

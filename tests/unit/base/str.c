@@ -93,6 +93,11 @@ static void hostile_text_is_made_harmless(void **state)
 	str_add_xml(&str, "<a href='x'>&\"\x02");
 	assert_string_equal(str_text(&str), "&lt;a href=&#39;x&#39;&gt;&amp;&quot;\xef\xbf\xbd");
 	str_clear(&str);
+	str_add_csv(&str, "\xff"
+			  "b,\xc3\xa4");
+	assert_string_equal(str_text(&str), "\"\xef\xbf\xbd"
+					    "b,\xc3\xa4\"");
+	str_clear(&str);
 	str_add_csv(&str, "plain");
 	str_add_char(&str, ',');
 	str_add_csv(&str, "a,\"b\"\n");

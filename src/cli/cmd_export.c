@@ -124,14 +124,7 @@ static struct err *moment_check(const struct export_format *format, const char *
 {
 	struct err *err = moment_parse(at, moment_ret);
 
-	if (err)
-		return err_wrap(err, "--at");
-	if (format->kind != EXPORT_SUMS)
-		return err_new(ERR_USAGE, "--at: a file of %s is not of one moment, it has %s",
-			       format->name,
-			       format->kind == EXPORT_COURSE ? "what went on over time"
-							     : "single allocations and frees");
-	return NULL;
+	return err_wrap(err ? err : export_at_check(format), "--at");
 }
 
 /* What is said of all stacks: of the selection, or of it at the moment that is asked for. */

@@ -105,7 +105,8 @@ static struct err *window_sums(const struct reading_part_options *part, const st
 
 /* The sums that are drawn: of the whole tape, or of a part, or of a moment. */
 static struct err *flame_sums(const struct flame_options *options, const struct model *model,
-			      struct names *names, struct arena *arena, struct sums *sums_ret)
+			      struct names *names, struct arena *arena, struct sums *sums_ret,
+			      uint64_t *peak_ns_ret)
 {
 	const struct selection_settings part = reading_part(&options->part);
 	const struct selection *selection;
@@ -121,6 +122,7 @@ static struct err *flame_sums(const struct flame_options *options, const struct 
 	if (is_latency(options))
 		return call_times_sums(selection, arena, sums_ret);
 	*sums_ret = selection->sums;
+	*peak_ns_ret = selection->peak_ns;
 	if (!options->at)
 		return NULL;
 	err = moment_parse(options->at, &moment);
@@ -167,7 +169,7 @@ static struct err *flame_draw(const struct flame_options *options, const struct 
 		return err_nomem();
 	err = look_make(options, &tape);
 	if (!err)
-		err = flame_sums(options, model, names, &arena, &sums);
+		err = flame_sums(options, model, names, &arena, &sums, &tape.peak_ns);
 	if (err)
 		return err;
 	add_part(&part, options);

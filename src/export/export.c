@@ -8,3 +8,12 @@ const struct export_format *export_find(const char *name)
 	}
 	return NULL;
 }
+
+struct err *export_at_check(const struct export_format *format)
+{
+	if (format->kind == EXPORT_SUMS)
+		return NULL;
+	return err_new(ERR_USAGE, "a file of %s is not of one moment, it has %s", format->name,
+		       format->kind == EXPORT_COURSE ? "what went on over time"
+						     : "single allocations and frees");
+}

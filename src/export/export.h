@@ -44,4 +44,7 @@ extern const struct export_format *const export_table[];
 
 const struct export_format *export_find(const char *name); /* NULL: no such format */
 
+/* Whether a file of the format can be of one moment. ERR_USAGE: why not. */
+struct err *export_at_check(const struct export_format *format);
+
 #endif

@@ -15,6 +15,7 @@ static struct err *flamegraph_write(const struct export_context *context, FILE *
 		.names = context->names,
 		.metric = context->metric,
 		.mode = context->mode,
+		.peak_ns = selection->peak_ns,
 	};
 	struct err *err;
 

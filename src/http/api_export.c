@@ -12,6 +12,10 @@ static const struct param params[] = {
 	  .kind = PARAM_TEXT,
 	  .is_required = true,
 	  .doc = "the format, as `memtape export --list` has it" },
+	{ .name = "at",
+	  .kind = PARAM_MOMENT,
+	  .doc = "what was alive then, of formats that are sums",
+	  .missing = "the whole run" },
 	{ .name = "m",
 	  .kind = PARAM_CHOICE,
 	  .words = metric_words,
@@ -55,32 +59,52 @@ static char *file_name(struct call *call, const struct export_format *format)
 	return name;
 }
 
+/* Of the selection, or of it at the moment that is asked for: NULL if none is. */
+static struct err *sums_choose(struct call *call, const struct export_format *format,
+			       const struct selection *selection, uint64_t *ns,
+			       struct export_context *context)
+{
+	struct err *err;
+
+	context->sums = selection->sums;
+	if (!call_has(call, "at"))
+		return NULL;
+	err = call_blame(call, "at", export_at_check(format));
+	if (!err)
+		err = call_moment(call, "at", 0, ns);
+	if (err)
+		return err;
+	context->at_ns = ns;
+	return sums_at(call->model, selection, *ns, call->arena, &context->sums);
+}
+
 static struct err *run(struct call *call)
 {
 	CLEAN(names_destroy) struct names *names = NULL;
 	const struct selection *selection = NULL;
 	const struct export_format *format = NULL;
+	struct export_context context = {
+		.tape_path = call->tape->source->path,
+		.model = call->model,
+		.metric = (enum metric)call_choice(call, "m"),
+		.mode = call_choice(call, "frames") == 1 ? WALK_ALL : WALK_FOLD,
+	};
+	uint64_t at_ns = 0;
 	struct err *err = format_choose(call, &format);
 
 	if (!err)
 		err = call_names_view(call, &names);
 	if (!err)
 		err = call_select(call, &selection);
+	if (!err)
+		err = sums_choose(call, format, selection, &at_ns, &context);
 	if (err)
 		return err;
 	call->type = "application/octet-stream";
 	call->file_name = file_name(call, format);
-	return format->write(
-		&(struct export_context) {
-			.tape_path = call->tape->source->path,
-			.model = call->model,
-			.names = names,
-			.selection = selection,
-			.sums = selection->sums,
-			.metric = (enum metric)call_choice(call, "m"),
-			.mode = call_choice(call, "frames") == 1 ? WALK_ALL : WALK_FOLD,
-		},
-		call->out);
+	context.names = names;
+	context.selection = selection;
+	return format->write(&context, call->out);
 }
 
 const struct route route_api_export = {

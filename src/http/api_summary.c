@@ -33,7 +33,7 @@ static struct model_totals totals_of(const struct selection *selection)
 		.freed = { sums->allocated.count - sums->leaked.count,
 			   sums->allocated.bytes - sums->leaked.bytes },
 		.peak = sums->peak,
-		.peak_ns = all->peak_ns,
+		.peak_ns = selection->peak_ns,
 		.leaked = sums->leaked,
 		.temporary = sums->temporary,
 	};

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/str.h"
+#include "core/hash.h"
 #include "http/memo.h"
 #include "http/text_counts.h"
 
@@ -205,6 +206,15 @@ static void *tapes_run(void *context)
 
 /* --- all of them --------------------------------------------------------------------------- */
 
+static bool tapes_find_before(const struct tapes *tapes, const char *id, size_t end)
+{
+	for (size_t i = 0; i < end; i++) {
+		if (strcmp(tapes->items[i].id, id) == 0)
+			return true;
+	}
+	return false;
+}
+
 static struct err *tape_open(struct tapes *tapes, const struct tape_source *source,
 			     struct tape *tape)
 {
@@ -218,6 +228,21 @@ static struct err *tape_open(struct tapes *tapes, const struct tape_source *sour
 	for (size_t i = 0; i < TAPE_UUID_BYTES; i++)
 		str_format(tape->id + 2 * i, 3, "%02x", capture_header(capture)->uuid[i]);
 	return NULL;
+}
+
+/*
+ * Copies of one recording have one id on their tapes. The first that is named has it here, too; a
+ * later one has the first half of it and a hash of all of it and its place among them.
+ */
+static void id_make_own(struct tapes *tapes, size_t index)
+{
+	struct tape *tape = &tapes->items[index];
+	const uint64_t whole = hash_bytes(tape->id, strlen(tape->id), 0);
+	const size_t half = strlen(tape->id) / 2;
+
+	for (uint64_t copy = 1; tapes_find_before(tapes, tape->id, index); copy++)
+		str_format(tape->id + half, half + 1, "%016llx",
+			   (unsigned long long)hash_mix(whole + copy));
 }
 
 static void tapes_free(struct tapes *tapes)
@@ -254,7 +279,8 @@ struct err *tapes_create(const struct tape_source *sources, size_t count, struct
 		err = err_nomem();
 	for (size_t i = 0; !err && i < count; i++) {
 		err = tape_open(tapes, &sources[i], &tapes->items[i]);
-		tapes->count += !err;
+		if (!err)
+			id_make_own(tapes, tapes->count++);
 	}
 	if (!err) {
 		rc = pthread_create(&tapes->thread, NULL, tapes_run, tapes);

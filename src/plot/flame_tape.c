@@ -71,7 +71,8 @@ static void add_subtitle(struct str *text, const struct flame_tape *tape)
 	str_add_duration(text, process->duration_ns);
 	if (tape->metric == METRIC_PEAK) {
 		str_add(text, " · peak after ");
-		str_add_duration(text, model_totals(model)->peak_ns);
+		str_add_duration(text,
+				 tape->peak_ns ? tape->peak_ns : model_totals(model)->peak_ns);
 	}
 	str_add(text, " · ");
 	str_add_grouped(text, model_totals(model)->allocated.count);

@@ -15,6 +15,7 @@ struct flame_tape {
 	enum tree_direction direction;
 	bool merges_recursion;
 	uint64_t share_min;   /* thinner frames are left out: parts of FLAME_SHARE; 0: hairs */
+	uint64_t peak_ns;     /* when the peak was; 0: that of the run */
 	const char *moment;   /* sums are of it, in words; NULL: the whole run */
 	const char *part;     /* goes behind the line about the run; NULL: nothing */
 	const char *title;    /* instead of what is drawn; NULL: that */

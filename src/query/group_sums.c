@@ -11,7 +11,8 @@ struct columns {
 	const uint64_t *size, *usable, *begin, *end, *flags;
 };
 
-static void row_add(struct group_sums *sums, const struct columns *columns, size_t i)
+static void row_add(struct group_sums *sums, const struct columns *columns, size_t i,
+		    bool is_at_peak)
 {
 	const uint64_t size = columns->size[i], begin = columns->begin[i], end = columns->end[i];
 	const bool is_leaked = end == MODEL_NEVER;
@@ -23,7 +24,7 @@ static void row_add(struct group_sums *sums, const struct columns *columns, size
 	sum_add(&sums->allocated, true, size);
 	sum_add(&sums->leaked, is_leaked, size);
 	sum_add(&sums->temporary, columns->flags[i] & MODEL_ALLOCATION_TEMPORARY, size);
-	sum_add(&sums->peak, columns->flags[i] & MODEL_ALLOCATION_PEAK, size);
+	sum_add(&sums->peak, is_at_peak, size);
 	sums->usable += columns->usable[i];
 	sums->leaked_usable += is_leaked ? columns->usable[i] : 0;
 	sums->size_min = u64_min(sums->size_min, size);
@@ -42,7 +43,8 @@ static void visit(struct group_worker *worker, const uint32_t *keys, const uint6
 	struct batch *batch = worker->batch;
 	struct group_sums *all = worker->context;
 	struct group_sums *matched = all + worker->grouping->count;
-	const bool is_all = selection_is_all(worker->grouping->selection);
+	const struct selection *selection = worker->grouping->selection;
+	const bool is_all = selection_is_all(selection);
 	const struct columns columns = {
 		batch_column(batch, MODEL_SIZE),     batch_column(batch, MODEL_USABLE),
 		batch_column(batch, MODEL_ALLOC_NS), batch_column(batch, MODEL_FREE_NS),
@@ -50,9 +52,11 @@ static void visit(struct group_worker *worker, const uint32_t *keys, const uint6
 	};
 
 	for (size_t i = 0; i < batch->count; i++) {
-		row_add(&all[keys[i]], &columns, i);
+		row_add(&all[keys[i]], &columns, i, columns.flags[i] & MODEL_ALLOCATION_PEAK);
 		if (!is_all && bits[i / 64] >> i % 64 & 1)
-			row_add(&matched[keys[i]], &columns, i);
+			row_add(&matched[keys[i]], &columns, i,
+				selection_at_peak(selection, columns.begin[i], columns.end[i],
+						  columns.flags[i]));
 	}
 }
 

@@ -77,6 +77,22 @@ static bool row_take(struct finder *finder, size_t i, struct model_stack_sums *t
 	return true;
 }
 
+/* At the peak is what the selection says. */
+static void flags_read(struct finder *finder, const struct pass *pass)
+{
+	uint64_t begin[MODEL_BATCH];
+
+	pass_read(pass, MODEL_FLAGS, finder->flags);
+	if (!pass->selection || !pass->selection->has_range)
+		return;
+	pass_read(pass, MODEL_ALLOC_NS, begin);
+	for (size_t i = 0; i < pass->count; i++) {
+		finder->flags[i] &= ~(uint64_t)MODEL_ALLOCATION_PEAK;
+		if (selection_at_peak(pass->selection, begin[i], finder->free_ns[i], 0))
+			finder->flags[i] |= MODEL_ALLOCATION_PEAK;
+	}
+}
+
 static int handover_compare(const void *context, const void *a, const void *b)
 {
 	const struct handover *left = a, *right = b;
@@ -125,7 +141,7 @@ struct err *handovers_find(const struct model *model, const struct selection *se
 		pass_read(&pass, MODEL_FREE_THREAD, finder->freer);
 		pass_read(&pass, MODEL_SIZE, finder->size);
 		pass_read(&pass, MODEL_FREE_NS, finder->free_ns);
-		pass_read(&pass, MODEL_FLAGS, finder->flags);
+		flags_read(finder, &pass);
 		for (size_t i = 0; i < pass.count; i++) {
 			if (!row_take(finder, i, handovers.threads))
 				return err_nomem();

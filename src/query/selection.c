@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <time.h>
 
+#include "query/range_peak.h"
+
 enum { BATCH_WORDS = MODEL_BATCH / 64, SEGMENT_WORDS = MODEL_SEGMENT / 64 };
 
 static bool is_given(const char *text)
@@ -183,19 +185,22 @@ static void sum_add(struct model_sum *sum, bool is_in, uint64_t bytes)
 static void sum_rows(const struct summer *summer, const uint64_t *rows, size_t count)
 {
 	struct batch *batch = summer->batch;
-	const uint64_t *stack, *size, *end, *flags;
+	const uint64_t *stack, *size, *begin, *end, *flags;
 
 	batch_list(batch, summer->selection->facts, rows, count);
 	stack = batch_column(batch, MODEL_STACK);
 	size = batch_column(batch, MODEL_SIZE);
 	end = batch_column(batch, MODEL_FREE_NS);
+	/* Only the peak of a range needs the time. */
+	begin = summer->selection->has_range ? batch_column(batch, MODEL_ALLOC_NS) : end;
 	flags = batch_column(batch, MODEL_FLAGS);
 	for (size_t i = 0; i < count; i++) {
 		struct model_stack_sums *sums = &summer->sums[stack[i]];
 
 		sum_add(&sums->allocated, true, size[i]);
 		sum_add(&sums->leaked, end[i] == MODEL_NEVER, size[i]);
-		sum_add(&sums->peak, flags[i] & MODEL_ALLOCATION_PEAK, size[i]);
+		sum_add(&sums->peak,
+			selection_at_peak(summer->selection, begin[i], end[i], flags[i]), size[i]);
 		sum_add(&sums->temporary, flags[i] & MODEL_ALLOCATION_TEMPORARY, size[i]);
 	}
 }
@@ -310,6 +315,9 @@ static struct err *select_rows(struct selection *selection, const struct request
 	if (!selection->bits)
 		return err_nomem();
 	err = filter_rows(filter, limits, selection->bits);
+	if (!err && selection->has_range)
+		err = range_peak_find(selection->model, selection->from_ns, selection->until_ns,
+				      limits, &selection->peak_ns);
 	if (!err)
 		err = count_rows(selection, arena, row_count);
 	return err ? err : sum_stacks(selection, limits, arena);
@@ -338,6 +346,8 @@ struct err *selection_make(const struct model *model, struct names *names,
 	selection->limits = limits;
 	selection->from_ns = facts->from_ns;
 	selection->until_ns = facts->until_ns;
+	selection->peak_ns = model_totals(model)->peak_ns;
+	selection->has_range = request.has_from || request.has_until;
 	if (selection_needs_rows(settings)) {
 		err = select_rows(selection, &request, &limits, arena);
 	} else {

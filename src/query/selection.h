@@ -37,6 +37,12 @@ struct selection {
 	uint64_t count;		/* rows selected */
 	uint64_t from_ns;	/* the range asked for; 0 .. UINT64_MAX when none was */
 	uint64_t until_ns;
+	/*
+	 * When most was alive of what was allocated in that range, whatever the filter says: what
+	 * `peak` means in its sums. Without a range that is the peak of the run.
+	 */
+	uint64_t peak_ns;
+	bool has_range;
 	struct sums sums;	    /* what reports take */
 	struct facts *facts;	    /* more may be prepared while one thread has the selection */
 	struct sweep_limits limits; /* of the settings: for sorting and grouping as well */
@@ -67,6 +73,16 @@ bool selection_is_all(const struct selection *selection);
 static inline bool selection_has(const struct selection *selection, uint64_t row)
 {
 	return !selection->bits || (selection->bits[row / 64] >> row % 64 & 1);
+}
+
+/* Whether an allocation is part of the peak. Of the run's own the model knows it exactly, even
+ * where much happened at the same time. */
+static inline bool selection_at_peak(const struct selection *selection, uint64_t alloc_ns,
+				     uint64_t free_ns, uint64_t flags)
+{
+	if (!selection->has_range)
+		return flags & MODEL_ALLOCATION_PEAK;
+	return alloc_ns <= selection->peak_ns && free_ns > selection->peak_ns;
 }
 
 /*

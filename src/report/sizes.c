@@ -90,7 +90,10 @@ static struct err *buckets_find(const struct report_context *context,
 			struct model_size_bucket *bucket = &buckets[bucket_of(bytes)];
 
 			sum_take(&bucket->allocated, true, bytes);
-			sum_take(&bucket->peak, flags & MODEL_ALLOCATION_PEAK, bytes);
+			sum_take(&bucket->peak,
+				 selection_at_peak(context->selection, rows->alloc_ns[i],
+						   rows->free_ns[i], flags),
+				 bytes);
 			sum_take(&bucket->leaked, rows->free_ns[i] == MODEL_NEVER, bytes);
 			sum_take(&bucket->temporary, flags & MODEL_ALLOCATION_TEMPORARY, bytes);
 		}

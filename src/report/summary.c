@@ -152,7 +152,7 @@ static struct model_totals totals_of(const struct report_context *context)
 		.freed = { sums->allocated.count - sums->leaked.count,
 			   sums->allocated.bytes - sums->leaked.bytes },
 		.peak = sums->peak,
-		.peak_ns = all->peak_ns,
+		.peak_ns = context->selection->peak_ns,
 		.leaked = sums->leaked,
 		.temporary = sums->temporary,
 	};

@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -224,6 +225,57 @@ def test_exports_are_those_of_the_command(shop, to):
     assert want.returncode == 0 and reply.body == want.stdout
     assert reply.headers["content-disposition"].startswith('attachment; filename="memtape.shop.')
     assert shop.json("export", 400, to="nix")["error"]["parameter"] == "to"
+
+
+@pytest.mark.parametrize("to", ["folded", "pprof", "heaptrack", "massif"])
+@pytest.mark.parametrize("args,params", [
+    (["--at", "50%"], {"at": "50%"}),
+    (["--at", "peak", "--filter", "size < 200", "--from", "10%", "--until", "90%"],
+     {"at": "peak", "q": "size < 200", "from_": "10%", "until": "90%"})])
+def test_an_export_of_a_moment(shop, tmp_path, to, args, params):
+    done = recording.run([recording.memtape(), "export", "--to", to, "-o", tmp_path / "x", *args, shop.tapes[0]])
+    if done.returncode == 0:
+        assert shop.get("export", to=to, **params).body == (tmp_path / "x").read_bytes()
+    else:  # it is not of one moment
+        error = shop.json("export", 400, to=to, **params)["error"]
+        assert error["parameter"] == "at" and error["message"] in done.stderr.decode()
+
+
+def test_copies_of_a_tape_have_ids_of_their_own(tmp_path):
+    first, copy, third = (tmp_path / name for name in ("first.mtape", "copy.mtape", "third.mtape"))
+    write_shop(first)
+    for other in (copy, third):
+        shutil.copy(first, other)
+    with serve(first, copy, third) as server:
+        served = server.json("info")["tapes"]
+        ids = [tape["id"] for tape in served]
+        assert len(set(ids)) == 3 and all(re.fullmatch("[0-9a-f]{32}", one) for one in ids)
+        for tape in served:
+            assert server.json("tape", c=tape["id"])["tape"]["file"] == tape["file"]
+        assert server.json("tape", c="last")["tape"]["file"] == "third.mtape"
+        assert server.json("diff", c=ids[0], b=ids[1])["b"]["file"] == "copy.mtape"
+    with serve(first, copy) as server:  # the same each time
+        assert [tape["id"] for tape in server.json("info")["tapes"]] == ids[:2]
+    with serve(copy) as server:
+        assert [tape["id"] for tape in server.json("info")["tapes"]] == ids[:1]
+
+
+def test_a_range_behind_the_peak_has_its_own(world):
+    duration = world.json("info")["tapes"][0]["duration_ns"]
+    peak = world.json("summary")["peak"]
+    for from_, until in ((f"{peak['ns'] + 1}ns", None), ("60%", "90%"), (None, "5%")):
+        args = [*(["--from", from_] if from_ else []), *(["--until", until] if until else [])]
+        want = json.loads(cli(world, "summary", "--json", *args))["peak"]
+        part = {"from_": from_} if from_ else {}
+        part |= {"until": until} if until else {}
+        found = world.json("summary", **part)
+        assert found["peak"] == {"bytes": want["bytes"], "count": want["count"], "ns": want["time_ns"]}
+        assert world.json("flame", m="peak", **part)["total"] == want["bytes"]
+        rows = world.json("sites", by="module", n=200, **part)["rows"]
+        assert sum(row["matched"]["peak"]["bytes"] for row in rows) == want["bytes"]
+        if found["allocated"]["bytes"] > 0 and found["leaked"]["bytes"] > 0:
+            assert want["bytes"] >= found["leaked"]["bytes"] > 0
+        assert want["time_ns"] <= duration
 
 
 def test_an_export_of_a_part(shop):

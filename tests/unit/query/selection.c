@@ -518,6 +518,31 @@ static const struct selection *select_by(struct random_tape *tape, const char *f
 	return selection;
 }
 
+/* What is alive after a moment, of what the range has; by going through all rows. */
+static uint64_t slow_live(const struct slow *slow, const struct selection *selection, uint64_t ns)
+{
+	uint64_t bytes = 0;
+
+	for (uint64_t i = 0; i < model_row_count(slow->tape->model); i++) {
+		const uint64_t *row = slow->rows[i].values;
+
+		if (row[MODEL_ALLOC_NS] >= selection->from_ns &&
+		    row[MODEL_ALLOC_NS] <= u64_min(selection->until_ns, ns) &&
+		    row[MODEL_FREE_NS] > ns)
+			bytes += row[MODEL_SIZE];
+	}
+	return bytes;
+}
+
+static bool slow_at_peak(const struct slow *slow, const struct selection *selection,
+			 const uint64_t *row)
+{
+	(void)slow;
+	if (!selection->has_range)
+		return row[MODEL_FLAGS] & MODEL_ALLOCATION_PEAK;
+	return row[MODEL_ALLOC_NS] <= selection->peak_ns && row[MODEL_FREE_NS] > selection->peak_ns;
+}
+
 static void check_sums(const struct slow *slow, const struct selection *selection)
 {
 	const size_t stack_count = model_stack_count(slow->tape->model);
@@ -533,7 +558,7 @@ static void check_sums(const struct slow *slow, const struct selection *selectio
 			continue;
 		if (row[MODEL_FREE_NS] == MODEL_NEVER)
 			one.leaked = one.allocated;
-		if (row[MODEL_FLAGS] & MODEL_ALLOCATION_PEAK)
+		if (slow_at_peak(slow, selection, row))
 			one.peak = one.allocated;
 		if (row[MODEL_FLAGS] & MODEL_ALLOCATION_TEMPORARY)
 			one.temporary = one.allocated;
@@ -708,6 +733,50 @@ static void a_range_of_time_holds_for_filter_and_fields(void **state)
 			->count);
 	assert_true(select_by(&tape, "mark = none", &tape.arena)->count > 0);
 	tape_unmake(&tape);
+}
+
+static void a_range_has_a_peak_of_its_own(void **state)
+{
+	static const struct selection_settings ranges[] = {
+		{ .from = "70%" },
+		{ .until = "30%" },
+		{ .from = "20%", .until = "60%" },
+		{ .from = "55%", .until = "56%", .filter = "size > 40" },
+		{ .from = "end" },
+	};
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 5; seed++) {
+		struct random_tape tape;
+		struct slow slow;
+
+		tape_make(&tape, seed, 1500);
+		slow_init(&slow, &tape, false);
+		for (size_t i = 0; i < array_size(ranges); i++) {
+			const struct selection *selection;
+			uint64_t most = 0, ns = 0;
+
+			assert_null(selection_make(tape.model, tape.names, &ranges[i], &tape.arena,
+						   &selection));
+			for (uint64_t row = 0; row < model_row_count(tape.model); row++) {
+				const uint64_t at = slow.rows[row].values[MODEL_ALLOC_NS];
+				const uint64_t live = slow_live(&slow, selection, at);
+
+				if (live > most) {
+					most = live;
+					ns = at;
+				}
+			}
+			assert_int_equal(slow_live(&slow, selection, selection->peak_ns), most);
+			if (most > 0)
+				assert_int_equal(selection->peak_ns, ns);
+			if (!ranges[i].filter)
+				assert_int_equal(selection->sums.total.peak.bytes, most);
+			check_sums(&slow, selection);
+		}
+		slow_deinit(&slow);
+		tape_unmake(&tape);
+	}
 }
 
 static void sorted_rows_are_those_of_a_full_sort(void **state)
@@ -889,6 +958,7 @@ int main(void)
 		cmocka_unit_test(a_groups_own_peak_is_found),
 		cmocka_unit_test(without_settings_it_is_everything),
 		cmocka_unit_test(a_range_of_time_holds_for_filter_and_fields),
+		cmocka_unit_test(a_range_has_a_peak_of_its_own),
 		cmocka_unit_test(sorted_rows_are_those_of_a_full_sort),
 		cmocka_unit_test(sorting_by_size_goes_down_and_ties_stay_in_time),
 		cmocka_unit_test(mappings_are_told_by_their_shape),

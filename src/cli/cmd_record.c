@@ -26,6 +26,7 @@ struct record_options {
 	bool free_stacks;
 	bool latency;
 	bool compress;
+	bool live;
 	bool summary;
 	bool quiet;
 };
@@ -49,6 +50,8 @@ static const struct option_row rows[] = {
 	  "write the tape as it was recorded; `memtape repack` makes it small later" },
 	{ "level", 'l', "N", OPTION_U64, offsetof(struct record_options, level),
 	  "compression from 1 (fast, the default) to 19 (small)" },
+	{ "live", 0, NULL, OPTION_FLAG, offsetof(struct record_options, live),
+	  "keep the tape half a second behind at most, for `memtape serve` beside it" },
 	{ "buffer", 'b', "SIZE", OPTION_BYTES, offsetof(struct record_options, buffer_bytes),
 	  "recorded and not yet compressed at most, from 256k to 8g (default 4m); more rides out "
 	  "longer bursts" },
@@ -85,6 +88,7 @@ static struct err *settings_make(const struct record_options *options,
 		.stacks = options->stacks,
 		.free_stacks = options->free_stacks && options->stacks,
 		.latency = options->latency,
+		.live = options->live,
 		.selfcheck = selfcheck && *selfcheck && strcmp(selfcheck, "0") != 0,
 		.level = level_make(options),
 		.chunk_bytes = SPOOL_CHUNK_BYTES,

@@ -18,7 +18,8 @@ enum {
 	SAMPLE_PERIOD_NS = 20 * 1000 * 1000,
 	SAMPLE_COUNT = 5000,	       /* of a long run: its samples are this part of it apart */
 	SAMPLE_QUIET_NS = 1000000000,  /* at least one a second even when nothing changes */
-	STREAM_PERIOD_NS = 2000000000, /* samples reach the file this late at most */
+	STREAM_PERIOD_NS = 2000000000, /* samples reach the file this late at most, */
+	LIVE_PERIOD_NS = 500000000,    /* and where somebody watches so late */
 	FINAL_TEXT_BYTES = 512,
 	CHILDREN_TICKS_MIN = 3 /* 30 ms: less is a shell looking around */
 };
@@ -39,6 +40,7 @@ struct collector {
 	uint64_t sample_due_ns;
 	uint64_t sample_written_ns;
 	uint64_t space_ticks; /* before the last sample was taken */
+	uint64_t live_due_ns;
 };
 
 static uint64_t ticks_now(const struct collector *collector)
@@ -154,10 +156,24 @@ static void sample(struct collector *collector)
 		     sizeof(collector->usage.last), NULL);
 		collector->sample_written_ns = now_ns;
 	}
-	if (now_ns - collector->stream.begun_ns > STREAM_PERIOD_NS) {
+	if (now_ns - collector->stream.begun_ns > STREAM_PERIOD_NS && !collector->settings->live) {
 		note_clock(collector);
 		stream_flush(collector, WRITER_NORMAL);
 	}
+}
+
+/* What open chunks have, and the samples, for those who watch the tape grow. */
+static void show(struct collector *collector)
+{
+	const uint64_t now_ns = clock_monotonic_ns();
+
+	if (!collector->settings->live || now_ns < collector->live_due_ns ||
+	    !collector->has_header || collector->drain.fault)
+		return;
+	collector->live_due_ns = now_ns + LIVE_PERIOD_NS;
+	note_clock(collector);
+	drain_open_ones(&collector->drain, ticks_now(collector));
+	stream_flush(collector, WRITER_NORMAL);
 }
 
 static void forward_signals(const struct collector *collector)
@@ -193,6 +209,7 @@ static void collect(struct collector *collector, struct collector_result *result
 		event = child_poll(&collector->child, &result->wait_status, &result->usage);
 		forward_signals(collector);
 		sample(collector);
+		show(collector);
 		if (event == CHILD_NOTHING && collector->has_header &&
 		    drain_sealed(&collector->drain) > 0)
 			continue;
@@ -391,7 +408,7 @@ static struct err *prepare(struct collector *collector, struct arena *arena)
 				    &collector->writer);
 		if (!err)
 			err = drain_open(&collector->drain, &collector->spool, &collector->writer,
-					 collector->settings->level);
+					 collector->settings->level, collector->settings->live);
 		if (err)
 			child_cancel(&collector->child);
 	}

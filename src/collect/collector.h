@@ -26,6 +26,7 @@ struct collector_settings {
 	bool is_passing;  /* tapes are read once: no samples of memory use, children's stay raw */
 	bool latency;	  /* how long calls take */
 	bool selfcheck;	  /* the recorder verifies its own stacks */
+	bool live;	  /* what is recorded is on the tape half a second later */
 	int level;	  /* of compression; 0: none */
 	uint32_t chunk_bytes;
 	uint32_t chunk_count;

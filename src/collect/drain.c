@@ -4,7 +4,7 @@
 #include "tape/codec.h"
 
 struct err *drain_open(struct drain *drain, const struct spool *spool, struct writer *writer,
-		       int level)
+		       int level, bool in_parts)
 {
 	*drain = (struct drain) {
 		.spool = spool,
@@ -13,10 +13,11 @@ struct err *drain_open(struct drain *drain, const struct spool *spool, struct wr
 		.seen = calloc(spool->chunk_count, sizeof(*drain->seen)),
 		.taken = calloc(spool->chunk_count, sizeof(*drain->taken)),
 		.packer = level ? capture_packer_create(level) : NULL,
+		.parts = in_parts ? parts_create(spool) : NULL,
 		.encoded = malloc(capture_pack_bound(spool->chunk_bytes)),
 	};
 	if (drain->chunk && drain->seen && drain->taken && drain->encoded &&
-	    (drain->packer || !level))
+	    (drain->packer || !level) && (drain->parts || !in_parts))
 		return NULL;
 	drain_close(drain);
 	return err_nomem();
@@ -29,6 +30,7 @@ void drain_close(struct drain *drain)
 	free(drain->taken);
 	free(drain->encoded);
 	capture_packer_destroy(drain->packer);
+	parts_destroy(drain->parts);
 	err_destroy(drain->fault);
 	*drain = (struct drain) { 0 };
 }
@@ -105,18 +107,11 @@ static void give_up(struct drain *drain, struct err *err)
 	spool_give_up(drain->spool, err_errno_of(err));
 }
 
-/* One slot out of the spool; state is what it was found in. */
-static void take(struct drain *drain, uint32_t index, enum tape_chunk_state state)
+/* What was copied from a slot goes to the tape, or is counted. */
+static void keep(struct drain *drain, struct tape_chunk *chunk)
 {
-	struct tape_chunk *chunk = drain->chunk;
-	bool usable = spool_chunk_copy(drain->spool, index, chunk);
 	struct err *err;
 
-	spool_chunk_free(drain->spool, index);
-	if (!usable) {
-		drain->damaged_count += state == TAPE_CHUNK_SEALED;
-		return;
-	}
 	if (drain->fault) {
 		measure(chunk);
 	} else if (chunk->used > 0) {
@@ -128,6 +123,22 @@ static void take(struct drain *drain, uint32_t index, enum tape_chunk_state stat
 		give_up(drain, err);
 	}
 	drain->missing_count += chunk->event_count;
+}
+
+/* One slot out of the spool; state is what it was found in. */
+static void take(struct drain *drain, uint32_t index, enum tape_chunk_state state)
+{
+	struct tape_chunk *chunk = drain->chunk;
+	bool usable = spool_chunk_copy(drain->spool, index, chunk);
+
+	spool_chunk_free(drain->spool, index);
+	if (!usable) {
+		drain->damaged_count += state == TAPE_CHUNK_SEALED;
+		return;
+	}
+	if (drain->parts)
+		parts_rest(drain->parts, index, chunk);
+	keep(drain, chunk);
 }
 
 /*
@@ -180,6 +191,16 @@ uint32_t drain_sealed(struct drain *drain)
 		done++;
 	}
 	return done;
+}
+
+void drain_open_ones(struct drain *drain, uint64_t until_ticks)
+{
+	const size_t count = gather(drain, TAPE_CHUNK_OPEN, drain->taken);
+
+	for (size_t i = 0; i < count && !drain->fault; i++) {
+		if (parts_take(drain->parts, drain->taken[i].index, until_ticks, drain->chunk))
+			keep(drain, drain->chunk);
+	}
 }
 
 void drain_rest(struct drain *drain)

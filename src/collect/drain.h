@@ -7,6 +7,7 @@
 
 #include "base/sort.h"
 #include "capture/pack.h"
+#include "collect/parts.h"
 #include "collect/spool.h"
 #include "collect/writer.h"
 
@@ -15,6 +16,7 @@ struct drain {
 	struct writer *writer;
 	struct tape_chunk *chunk;      /* private copy of a slot */
 	struct capture_packer *packer; /* NULL: chunks are written as they are */
+	struct parts *parts;	       /* of what is still written; NULL: taken when it is full */
 	uint8_t *encoded;	       /* one chunk as it goes to the tape */
 	struct sort_pair *seen;	       /* scratch: sealed slots at a first look */
 	struct sort_pair *taken;       /* scratch: those to take, in the order of their streams */
@@ -25,13 +27,19 @@ struct drain {
 	struct err *fault;	       /* why nothing is appended any more; owned */
 };
 
-/* Borrows spool and writer; level is of compression, 0: none. Undone by drain_close. */
+/*
+ * Borrows spool and writer; level is of compression, 0: none; in_parts: drain_open_ones will be
+ * called. Undone by drain_close.
+ */
 struct err *drain_open(struct drain *drain, const struct spool *spool, struct writer *writer,
-		       int level);
+		       int level, bool in_parts);
 void drain_close(struct drain *drain);
 
 /* Takes all sealed chunks, in the order of each stream. Returns how many there were. */
 uint32_t drain_sealed(struct drain *drain);
+
+/* Takes what has been written until a moment of chunks that are not full. */
+void drain_open_ones(struct drain *drain, uint64_t until_ticks);
 
 /* After the target's death: the sealed ones and then those that were being written. */
 void drain_rest(struct drain *drain);

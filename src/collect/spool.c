@@ -153,6 +153,20 @@ bool spool_chunk_copy(const struct spool *spool, uint32_t index, struct tape_chu
 	return true;
 }
 
+bool spool_chunk_peek(const struct spool *spool, uint32_t index, struct tape_chunk *chunk)
+{
+	/*
+	 * Pairs with the release after each record. Slots are given back with 0 here, so what is
+	 * not 0 is of the chunk whose header is there now; nodes are defined before they are named.
+	 */
+	const uint32_t used = __atomic_load_n(&spool_chunk(spool, index)->used, __ATOMIC_ACQUIRE);
+
+	if (used == 0 || !spool_chunk_copy(spool, index, chunk) || chunk->used < used)
+		return false;
+	chunk->used = used;
+	return true;
+}
+
 static void futex_wake(uint32_t *word)
 {
 	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
@@ -162,6 +176,7 @@ void spool_chunk_free(const struct spool *spool, uint32_t index)
 {
 	struct tape_live *live = spool_live(spool);
 
+	__atomic_store_n(&spool_chunk(spool, index)->used, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&spool_chunk(spool, index)->state, TAPE_CHUNK_FREE, __ATOMIC_RELEASE);
 	__atomic_fetch_add(&live->freed_count, 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&live->recorder_waits, __ATOMIC_SEQ_CST))

@@ -55,6 +55,12 @@ uint32_t spool_chunk_state(const struct spool *spool, uint32_t index);
  */
 bool spool_chunk_copy(const struct spool *spool, uint32_t index, struct tape_chunk *chunk);
 
+/*
+ * The same of a chunk that is being written: whole records, and the nodes that they name. False:
+ * there are none yet.
+ */
+bool spool_chunk_peek(const struct spool *spool, uint32_t index, struct tape_chunk *chunk);
+
 /* Gives the slot back to the recorder and wakes it when it waits. */
 void spool_chunk_free(const struct spool *spool, uint32_t index);
 

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "cli/command.h"
+#include "cli/foreign.h"
 #include "cli/reading.h"
 #include "model/model.h"
 #include "query/edits.h"
@@ -269,7 +270,7 @@ static struct err *info_write(const char *path, enum emit_format format, FILE *o
 	CLEAN(model_destroy) struct model *model = NULL;
 	CLEAN(emit_destroy) struct emit *emit = NULL;
 	struct info info;
-	struct err *err = capture_open(path, &capture);
+	struct err *err = foreign_explain(capture_open(path, &capture), path);
 
 	if (!err)
 		err = model_load_capture(capture, MODEL_SUMMARY, &model);

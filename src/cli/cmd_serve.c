@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "cli/command.h"
+#include "cli/foreign.h"
 #include "cli/reading.h"
 #include "http/daemon.h"
 
@@ -287,6 +288,8 @@ static struct err *serve_run(const struct command *command, int argc, char **arg
 	(void)exit_code;
 	if (!err)
 		err = options_check(&options, operand_count);
+	for (int i = 1; i <= operand_count && !err; i++)
+		err = foreign_check(argv[i]);
 	if (err)
 		return err;
 	sigemptyset(&signals);

@@ -3,6 +3,7 @@
  */
 #include "capture/capture.h"
 #include "cli/command.h"
+#include "cli/foreign.h"
 #include "cli/reading.h"
 
 struct verify_options {
@@ -142,7 +143,7 @@ static struct err *verify_run(const struct command *command, int argc, char **ar
 		return err;
 	if (operand_count != 1)
 		return err_new(ERR_USAGE, "one tape is wanted");
-	err = capture_open(argv[1], &capture);
+	err = foreign_explain(capture_open(argv[1], &capture), argv[1]);
 	if (!err)
 		err = verify_capture(capture, &verification);
 	if (!err && verification.findings.count > 0)

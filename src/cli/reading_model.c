@@ -1,6 +1,7 @@
 #include <time.h>
 
 #include "base/str.h"
+#include "cli/foreign.h"
 #include "cli/reading.h"
 
 enum { QUIET_MS = 500, EVERY_MS = 100 };
@@ -68,5 +69,5 @@ struct err *reading_model(const char *tape_path, enum model_depth depth,
 	err = model_load_with(tape_path, depth, &with, model_ret);
 	if (progress.shown_ms)
 		fputs("\r\x1b[K", stderr);
-	return err;
+	return foreign_explain(err, tape_path);
 }

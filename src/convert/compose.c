@@ -213,7 +213,7 @@ void composer_command_line(struct composer *composer, const char *line)
 void composer_time(struct composer *composer, uint64_t ns)
 {
 	if (ns > composer->now)
-		composer->event_stream = 0;
+		composer->had_event = false;
 	composer->now = u64_max(composer->now, u64_min(ns, UINT64_MAX >> 2));
 }
 

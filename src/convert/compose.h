@@ -120,7 +120,10 @@ uint32_t composer_stack(struct composer *composer, uint32_t caller, uint32_t fra
 /* --- when and where: of all facts that follow --------------------------------------------------
  */
 
-/* Nanoseconds since recording began. Does not go back: an earlier time is taken for the last. */
+/*
+ * Nanoseconds since recording began. Does not go back: an earlier time is taken for the last.
+ * Events of one time are told apart by a nanosecond each, which keeps their order.
+ */
 void composer_time(struct composer *composer, uint64_t ns);
 
 /* tid 0, as at the beginning: not known. name may be NULL. */

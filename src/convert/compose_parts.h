@@ -51,6 +51,7 @@ struct name_row {
 	uint32_t function; /* in composer.texts */
 	uint32_t file;	   /* UINT32_MAX: not known */
 	uint32_t line;
+	bool is_address; /* the function is none: nobody knows its name */
 };
 
 struct module_row {
@@ -135,7 +136,7 @@ struct composer {
 	struct stack_vec stacks;
 
 	uint64_t now;
-	uint32_t event_stream; /* of the last event at this time */
+	bool had_event; /* at this time */
 	struct strand_vec strands;
 	struct strand_vec open; /* those with an image, oldest first in a ring */
 	size_t open_next;

@@ -258,7 +258,20 @@ static bool frame_add(struct composer *composer, const struct compose_frame *fra
 	return frame_vec_push(&composer->frames, *row);
 }
 
-uint32_t composer_frame(struct composer *composer, const struct compose_frame *frame)
+/*
+ * A frame without names in an object whose place is not known: its address is all there is to be
+ * shown, and the object is known nevertheless.
+ */
+static bool is_bare(const struct composer *composer, const struct compose_frame *frame)
+{
+	const struct module_row *module = &composer->modules.items[frame->module];
+
+	return frame->name_count == 0 && frame->module != COMPOSE_NO_MODULE &&
+	       module->begin == module->end;
+}
+
+static uint32_t frame_put(struct composer *composer, const struct compose_frame *frame,
+			  bool is_bare)
 {
 	struct name_row names[PACK_FRAMES_MAX] = { 0 };
 	struct compose_frame cut = *frame;
@@ -266,13 +279,10 @@ uint32_t composer_frame(struct composer *composer, const struct compose_frame *f
 	uint64_t key;
 	uint32_t id;
 
-	assert(frame->module < composer->modules.count);
-	assert(frame->pc || frame->name_count || composer->err);
-	if (composer->err)
-		return 0;
 	cut.name_count = u64_min(frame->name_count, PACK_FRAMES_MAX);
 	if (!names_intern(composer, &cut, names))
 		return failed(composer, err_nomem());
+	names[0].is_address = is_bare;
 	row.name_count = (uint32_t)cut.name_count;
 	key = hash_bytes(names, cut.name_count * sizeof(*names),
 			 frame->pc ^ (uint64_t)frame->module << 48);
@@ -283,6 +293,25 @@ uint32_t composer_frame(struct composer *composer, const struct compose_frame *f
 	if (!frame_add(composer, &cut, &row, names, key))
 		return failed(composer, err_nomem());
 	return (uint32_t)composer->frames.count - 1;
+}
+
+uint32_t composer_frame(struct composer *composer, const struct compose_frame *frame)
+{
+	char text[STR_SHORT_BYTES];
+	struct compose_frame bare = *frame;
+
+	if (composer->err)
+		return 0;
+	assert(frame->module < composer->modules.count);
+	assert(frame->pc || frame->name_count);
+	if (!is_bare(composer, frame))
+		return frame_put(composer, frame, false);
+	bare.names = &(struct compose_name) {
+		.function = str_format(text, sizeof(text), "0x%llx",
+				       (unsigned long long)(frame->pc - !frame->exact)),
+	};
+	bare.name_count = 1;
+	return frame_put(composer, &bare, true);
 }
 
 uint32_t composer_stack(struct composer *composer, uint32_t caller, uint32_t frame)
@@ -375,7 +404,7 @@ static bool place_write(void *context, uint64_t address, uint64_t *frame)
 		pack_add_frame(&naming->builder, composer->texts.texts[name->function],
 			       name->file == UINT32_MAX ? NULL : composer->texts.texts[name->file],
 			       name->line,
-			       PACK_FRAME_KNOWN |
+			       (name->is_address ? 0 : PACK_FRAME_KNOWN) |
 				       (i + 1 < row->name_count ? PACK_FRAME_INLINED : 0));
 	}
 	return true;

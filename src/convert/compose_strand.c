@@ -180,14 +180,13 @@ static bool strand_prepare(struct composer *composer, struct strand *strand, siz
 }
 
 /*
- * Of one time the reader takes frees of all streams before the rest. Facts come in the order in
- * which they happened, so where another stream goes on, it is a nanosecond later.
+ * Facts come in the order in which they happened, but for what happened at one time a tape's reader
+ * takes frees first. So each event is at least a nanosecond after the one before.
  */
-static uint64_t event_time(struct composer *composer, const struct strand *strand)
+static uint64_t event_time(struct composer *composer)
 {
-	if (composer->event_stream != strand->number && composer->event_stream != 0)
-		composer->now++;
-	composer->event_stream = strand->number;
+	composer->now += composer->had_event;
+	composer->had_event = true;
 	return composer->now;
 }
 
@@ -200,7 +199,7 @@ void compose_event(struct composer *composer, struct strand *strand,
 
 	if (!strand || composer->err)
 		return;
-	ticks = event_time(composer, strand);
+	ticks = event_time(composer);
 	if (strand->image && event->stack == strand->last_stack[sizeless] &&
 	    strand_room(strand) >= TAPE_EVENT_ROOM)
 		node = strand->last_node[sizeless];
@@ -229,7 +228,8 @@ void compose_record(struct composer *composer, struct strand *strand, uint64_t t
 	if (!strand_prepare(composer, strand, TAPE_RECORD_BYTES_MAX,
 			    record->node_at ? record->stack : COMPOSE_NO_STACK, &node))
 		return;
-	memcpy(payload, record->payload, record->bytes);
+	if (record->bytes > 0)
+		memcpy(payload, record->payload, record->bytes);
 	if (record->node_at)
 		store_u32(payload + record->node_at, node);
 	strand->ptr = tape_extended_encode(strand->ptr, record->type, ticks, payload, record->bytes,

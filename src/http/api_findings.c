@@ -74,6 +74,6 @@ const struct route route_api_findings = {
 	.path = "/api/v1/findings",
 	.summary = "what is wrong on the tape, the worst first, with evidence and advice",
 	.answer = "Findings",
-	.flags = ROUTE_TAPE,
+	.flags = ROUTE_TAPE | ROUTE_PATIENT,
 	.run = run,
 };

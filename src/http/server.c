@@ -195,12 +195,23 @@ static struct err *call_run(struct call *call, const struct request *request, co
 	return NULL;
 }
 
+static uint64_t limit_of(const struct server *server, const struct route *route)
+{
+	enum { PATIENCE = 6 };
+	const uint64_t limit_ns = server->settings.time_limit_ns;
+
+	if (route->flags & ROUTE_FILE)
+		return server->settings.file_time_limit_ns;
+	return route->flags & ROUTE_PATIENT && limit_ns < UINT64_MAX / PATIENCE
+		       ? limit_ns * PATIENCE
+		       : limit_ns;
+}
+
 static void answer_route(struct server *server, const struct request *request,
 			 const struct route *route, const char *id, size_t id_len,
 			 struct answer *answer)
 {
-	const uint64_t limit_ns = route->flags & ROUTE_FILE ? server->settings.file_time_limit_ns
-							    : server->settings.time_limit_ns;
+	const uint64_t limit_ns = limit_of(server, route);
 	CLEAN(arena_deinit) struct arena arena = { 0 };
 	struct params params = { .route = route };
 	struct call call = {

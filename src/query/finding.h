@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "query/fields.h"
 #include "query/findings.h"
+#include "query/reallocs.h"
 #include "query/rss.h"
 #include "query/sites.h"
 
@@ -73,6 +74,8 @@ struct finding_search {
 	struct sites sites;
 	const struct site_facts *facts; /* by site; NULL: no rows */
 	struct rss rss;			/* with FINDER_SPACE */
+	struct reallocs reallocs;	/* all zero without a row; no top */
+	struct arena reallocs_arena;
 	struct finding_vec found;
 };
 

@@ -3,7 +3,6 @@
  * that doubles copies its final size about once; one that grows by 1.125 copies it eight times.
  */
 #include "query/finding.h"
-#include "query/reallocs.h"
 
 enum {
 	COPIED_SHARE = 50, /* 2 % of all that is copied */
@@ -80,17 +79,18 @@ static struct err *find(struct finding_search *search, const struct finder *find
 {
 	const struct sites *sites = &search->sites;
 	struct realloc_sums *by_site = arena_array(search->arena, sites->count, sizeof(*by_site));
-	struct reallocs reallocs;
-	struct err *err =
-		reallocs_find(search->model, NULL, REALLOC_BY_COPIED, 0, search->arena, &reallocs);
+	const struct reallocs *reallocs = &search->reallocs;
+	struct err *err = NULL;
 
-	if (err || !by_site)
-		return err ? err : err_nomem();
+	if (!by_site)
+		return err_nomem();
+	if (!reallocs->stacks) /* without a row there are none */
+		return NULL;
 	for (size_t i = 0; i < model_stack_count(search->model); i++)
-		if (reallocs.stacks[i].chains > 0 && sites->site_of[i] != UINT32_MAX)
-			realloc_sums_add(&by_site[sites->site_of[i]], &reallocs.stacks[i]);
+		if (reallocs->stacks[i].chains > 0 && sites->site_of[i] != UINT32_MAX)
+			realloc_sums_add(&by_site[sites->site_of[i]], &reallocs->stacks[i]);
 	for (size_t i = 0; i < sites->count && !err; i++)
-		if (is_wasteful(&by_site[i], &reallocs.total))
+		if (is_wasteful(&by_site[i], &reallocs->total))
 			err = tell(search, finder, &sites->items[i], &by_site[i]);
 	return err;
 }

@@ -49,6 +49,7 @@ struct err *finding_add(struct finding_search *search, const struct finder *find
 static void search_deinit(struct finding_search *search)
 {
 	rss_deinit(&search->rss);
+	arena_deinit(&search->reallocs_arena);
 	finding_vec_deinit(&search->found);
 }
 
@@ -64,6 +65,26 @@ static unsigned what_there_is(const struct finding_search *search)
 	       (has_rows && search->rss.snapshot_count > 0 ? FINDER_SPACE : 0);
 }
 
+/* What goes through the tape in its order, each on one processor. */
+static struct err *walk_do(void *context, uint64_t number)
+{
+	struct finding_search *search = *(struct finding_search **)context;
+
+	if (number == 0)
+		return rss_explain(search->model, &search->rss);
+	return reallocs_find(search->model, NULL, REALLOC_BY_COPIED, 0, &search->reallocs_arena,
+			     &search->reallocs);
+}
+
+static struct err *walks_do(struct finding_search *search)
+{
+	enum { WALKS = 2 };
+	struct finding_search *workers[WALKS] = { search, search };
+
+	return sweep_run(&search->limits, WALKS, walk_do, workers, sizeof(*workers),
+			 sweep_workers(&search->limits, WALKS));
+}
+
 static struct err *search_prepare(struct finding_search *search)
 {
 	struct err *err;
@@ -77,7 +98,7 @@ static struct err *search_prepare(struct finding_search *search)
 	err = site_facts_find(search, &search->facts);
 	if (!err)
 		err = sweep_check(&search->limits);
-	return err ? err : rss_explain(search->model, &search->rss);
+	return err ? err : walks_do(search);
 }
 
 static const char *need_words(unsigned lacking)

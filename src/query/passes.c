@@ -42,6 +42,9 @@ static void next_selected(struct pass *pass)
 {
 	size_t early = 0;
 
+	pass->count = 0;
+	if (pass->at >= pass->end)
+		return;
 	do {
 		pass->count = selection_next(pass->selection, &pass->at, pass->rows);
 		for (early = 0; early < pass->count && pass->rows[early] < pass->begin;)

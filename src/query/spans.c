@@ -1,6 +1,15 @@
 #include "query/spans.h"
 
 #include "query/passes.h"
+#include "query/sweep.h"
+
+/*
+ * Parts of the time are gone through side by side, each as if so much had been alive when it began:
+ * more than can be freed in it, and so that what is added to it does not overflow.
+ */
+static const uint64_t LIVE_BASE = UINT64_C(1) << 62;
+
+enum { PARTS_A_WORKER = 4 };
 
 /* Frees of selected rows in the order of time, read ahead. */
 struct frees {
@@ -55,24 +64,16 @@ static void frees_fill(struct sweep *sweep)
 	}
 }
 
-/* What was alive when it begins: just before from_ns. */
-static struct err *sweep_begin(struct sweep *sweep, uint64_t from_ns, uint64_t until_ns)
+static void sweep_begin(struct sweep *sweep, uint64_t from_ns, uint64_t until_ns)
 {
 	const struct model *model = sweep->selection->model;
-	CLEAN(arena_deinit) struct arena arena = { 0 };
-	struct sums before = { 0 };
-	struct err *err = from_ns == 0
-				  ? NULL
-				  : sums_at(model, sweep->selection, from_ns - 1, &arena, &before);
 
-	if (err)
-		return err;
-	sweep->live_bytes = before.total.peak.bytes;
-	sweep->live_count = before.total.peak.count;
+	sweep->at = 0;
+	sweep->live_bytes = sweep->live_count = LIVE_BASE;
 	sweep->pass = pass_begin_between(model, sweep->selection, from_ns, until_ns - 1);
+	sweep->frees.at = sweep->frees.count = 0;
 	sweep->frees.next = model_free_at(model, from_ns);
 	sweep->frees.end = model_free_at(model, until_ns);
-	return NULL;
 }
 
 static bool free_comes_first(const struct sweep *sweep, uint64_t alloc_ns, uint64_t free_ns)
@@ -113,32 +114,101 @@ static void sweep_span(struct sweep *sweep, uint64_t end_ns, struct model_timeli
 	span->live_count_end = sweep->live_count;
 }
 
-static uint64_t boundary(uint64_t from_ns, uint64_t until_ns, size_t index, size_t count)
+struct job {
+	uint64_t from_ns;
+	uint64_t until_ns;
+	size_t count;
+	size_t part_count;
+	struct model_timeline_span *spans;
+};
+
+struct worker {
+	const struct job *job;
+	struct sweep *sweep;
+};
+
+/* Where a span begins. */
+static uint64_t boundary(const struct job *job, size_t index)
 {
-	return from_ns + (uint64_t)((unsigned __int128)(until_ns - from_ns) * index / count);
+	const uint64_t whole_ns = job->until_ns - job->from_ns;
+
+	return job->from_ns + (uint64_t)((unsigned __int128)whole_ns * index / job->count);
+}
+
+/* The first span of a part. */
+static size_t part_first(const struct job *job, uint64_t part)
+{
+	return job->count * part / job->part_count;
+}
+
+static struct err *part_sweep(void *context, uint64_t part)
+{
+	const struct worker *worker = context;
+	const struct job *job = worker->job;
+	const size_t first = part_first(job, part), end = part_first(job, part + 1);
+
+	sweep_begin(worker->sweep, boundary(job, first), boundary(job, end));
+	for (size_t i = first; i < end; i++) {
+		job->spans[i] = (struct model_timeline_span) { .begin_ns = boundary(job, i) };
+		sweep_span(worker->sweep, boundary(job, i + 1), &job->spans[i]);
+	}
+	return NULL;
+}
+
+static struct err *parts_sweep(const struct selection *selection, struct job *job)
+{
+	const size_t count = sweep_workers(&selection->limits, job->count);
+	CLEAN(free) struct sweep *sweeps = calloc(count, sizeof(*sweeps));
+	struct worker workers[SWEEP_WORKERS_MAX];
+
+	if (!sweeps)
+		return err_nomem();
+	job->part_count = u64_min(job->count, count * PARTS_A_WORKER);
+	for (size_t i = 0; i < count; i++) {
+		sweeps[i].selection = selection;
+		workers[i] = (struct worker) { .job = job, .sweep = &sweeps[i] };
+	}
+	return sweep_run(&selection->limits, job->part_count, part_sweep, workers, sizeof(*workers),
+			 count);
+}
+
+/* From what was alive before the first to what was alive. */
+static void parts_join(const struct job *job, struct model_sum live)
+{
+	for (uint64_t part = 0; part < job->part_count; part++) {
+		const size_t end = part_first(job, part + 1);
+
+		for (size_t i = part_first(job, part); i < end; i++) {
+			struct model_timeline_span *span = &job->spans[i];
+
+			span->live_bytes_max += live.bytes - LIVE_BASE;
+			span->live_bytes_end += live.bytes - LIVE_BASE;
+			span->live_count_end += live.count - LIVE_BASE;
+		}
+		live = (struct model_sum) { job->spans[end - 1].live_count_end,
+					    job->spans[end - 1].live_bytes_end };
+	}
 }
 
 struct err *spans_find(const struct selection *selection, uint64_t from_ns, uint64_t until_ns,
 		       size_t count, struct model_timeline_span *spans)
 {
-	CLEAN(free) struct sweep *sweep = NULL;
-	struct err *err;
+	struct job job = {
+		.from_ns = from_ns, .until_ns = until_ns, .count = count, .spans = spans
+	};
+	CLEAN(arena_deinit) struct arena arena = { 0 };
+	struct sums before = { 0 };
+	struct err *err = NULL;
 
 	if (selection_is_all(selection)) { /* what the index has sums for */
 		model_timeline_window(selection->model, from_ns, until_ns, count, spans);
 		return NULL;
 	}
-	sweep = calloc(1, sizeof(*sweep));
-	if (!sweep)
-		return err_nomem();
-	sweep->selection = selection;
-	err = sweep_begin(sweep, from_ns, until_ns);
-	if (err)
-		return err;
-	for (size_t i = 0; i < count; i++) {
-		spans[i] = (struct model_timeline_span) { .begin_ns = boundary(from_ns, until_ns, i,
-									       count) };
-		sweep_span(sweep, boundary(from_ns, until_ns, i + 1, count), &spans[i]);
-	}
-	return NULL;
+	if (from_ns > 0)
+		err = sums_at(selection->model, selection, from_ns - 1, &arena, &before);
+	if (!err)
+		err = parts_sweep(selection, &job);
+	if (!err)
+		parts_join(&job, before.total.peak);
+	return err;
 }

@@ -64,9 +64,13 @@ struct err *sums_at(const struct model *model, const struct selection *selection
 
 	if (!moments || !rows || !stacks)
 		return err_nomem();
-	if (pass_is_all(&pass))
+	if (pass_is_all(&pass)) {
 		sums_from_moments(model, ns, moments, stacks);
-	while (!pass_is_all(&pass) && pass_next(&pass)) {
+		pass.at = pass.end;
+	} else {
+		pass = pass_begin_between(model, selection, 0, ns);
+	}
+	while (pass_next(&pass)) {
 		pass_rows_read(&pass, rows);
 		for (size_t i = 0; i < pass.count; i++)
 			take_at(stacks, rows, i, ns);

@@ -252,7 +252,7 @@ static const struct param params[] = {
 	{ .name = "recursion",
 	  .kind = PARAM_CHOICE,
 	  .words = recursion_words,
-	  .doc = "whether a function that calls itself is one box",
+	  .doc = "whether a function is one box however often a stack comes back to it",
 	  .missing = "keep" },
 };
 

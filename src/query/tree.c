@@ -181,8 +181,9 @@ struct err *tree_build(const struct sums *sums, struct names *names,
 	builder.nodes.items[TREE_ROOT].total = root_total(&builder, sums);
 	if (settings->path_count == 0)
 		builder.value_min = value_min(&builder, TREE_ROOT);
-	err = settings->direction == TREE_TOP_DOWN ? tree_build_top_down(&builder)
-						   : tree_build_bottom_up(&builder);
+	err = settings->merges_recursion	     ? tree_build_folded(&builder)
+	      : settings->direction == TREE_TOP_DOWN ? tree_build_top_down(&builder)
+						     : tree_build_bottom_up(&builder);
 	if (err)
 		return err;
 	tree.count = builder.nodes.count;

@@ -32,7 +32,8 @@ struct tree_settings {
 	 */
 	const uint64_t *path;
 	size_t path_count;
-	bool merges_recursion; /* a function called by itself is the same node */
+	/* A function that is called while it runs is the same node: no path has one twice. */
+	bool merges_recursion;
 };
 
 enum { TREE_ROOT = 0, TREE_NONE = UINT32_MAX };

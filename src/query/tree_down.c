@@ -75,8 +75,7 @@ static bool branch_step(struct descent *descent, uint32_t node, struct branch br
 
 		while (branch.left > 0) {
 			branch.frame = &frames.frames[--branch.left];
-			if (!walk_hides(builder->settings->mode, builder->names, branch.frame) &&
-			    !tree_is_recursion(builder, node, branch.frame))
+			if (!walk_hides(builder->settings->mode, builder->names, branch.frame))
 				return branches_push(&descent->branches, branch);
 		}
 	}

@@ -41,19 +41,12 @@ VEC_DEFINE(runs, struct run);
 struct err *tree_run_place(struct builder *builder, struct run *run, const struct name_frame *frame,
 			   const struct model_stack_sums *total);
 
-/* Whether a function goes on in this node's own: where recursion is merged. */
-static inline bool tree_is_recursion(const struct builder *builder, uint32_t node,
-				     const struct name_frame *frame)
-{
-	return builder->settings->merges_recursion && node != TREE_ROOT &&
-	       builder->nodes.items[node].name == frame->name;
-}
-
 /* A node that is reached from several lines has none. */
 void tree_node_place_merge(struct tree_node *node, const struct name_frame *frame);
 
 /* Fill the builder's nodes below the root, which is there. */
 struct err *tree_build_top_down(struct builder *builder);
 struct err *tree_build_bottom_up(struct builder *builder);
+struct err *tree_build_folded(struct builder *builder); /* either way, without recursion */
 
 #endif

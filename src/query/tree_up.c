@@ -79,8 +79,6 @@ static struct err *climbers_split(struct builder *builder, struct climbers *clim
 
 		climber->frame = climber->first ? climber->first : walk_next(&climber->walk);
 		climber->first = NULL;
-		while (climber->frame && tree_is_recursion(builder, group.node, climber->frame))
-			climber->frame = walk_next(&climber->walk);
 		order[i].key = climber->frame ? climber->frame->name : UINT64_MAX;
 	}
 	if (!sort_pairs(order + group.begin, group.end - group.begin))

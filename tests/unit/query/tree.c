@@ -288,6 +288,113 @@ static void check_sums(struct fixture *fixture)
 			 fixture->model.totals.leaked.count);
 }
 
+/* --- without recursion --------------------------------------------------------------------- */
+
+static void fold(struct fixture *fixture, enum tree_direction direction, const char *focus_word)
+{
+	const struct sums sums = sums_of_model(&fixture->model);
+	struct tree_settings settings = { .direction = direction,
+					  .metric = METRIC_PEAK,
+					  .merges_recursion = true };
+	struct focus focus;
+
+	if (focus_word) {
+		assert_null(focus_find(&sums, fixture->names, focus_word, &fixture->arena, &focus));
+		settings.focus = &focus;
+	}
+	assert_null(tree_build(&sums, fixture->names, &settings, &fixture->arena, &fixture->tree));
+}
+
+/* Calls of one another from main on; the last one allocates. */
+static void grow_path(struct model *model, const char *path, uint64_t bytes)
+{
+	uint32_t stack = fake_call(model, CAPTURE_STACK_ROOT, MAIN, 4);
+
+	for (; *path; path++)
+		stack = fake_call(model, stack, (uint32_t)(A + *path - 'a'), 4);
+	fake_allocate(model, stack, 1, bytes, 0);
+}
+
+static const struct {
+	const char *paths[4];
+	const char *down, *up;
+} folded[] = {
+	{ { "aab" }, "(main:1(a:1(b:1)))", "(b:1(a:1(main:1)))" },
+	{ { "ababc" }, "(main:1(a:1(b:1(c:1))))", "(c:1(b:1(a:1(main:1))))" },
+	{ { "abad" }, "(main:1(a:1(d:1)))", "(d:1(a:1(main:1)))" },
+	{ { "abcabc" }, "(main:1(a:1(b:1(c:1))))", "(c:1(b:1(a:1(main:1))))" },
+	{ { "ab", "aba", "abab" }, "(main:7(a:7(b:5)))", "(b:5(a:5(main:5)) a:2(main:2))" },
+	{ { "abac", "ac", "cac" }, "(main:7(c:4 a:3(c:3)))", "(c:7(main:4 a:3(main:3)))" },
+};
+
+static void cycles_of_several_functions_are_folded(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < array_size(folded); i++) {
+		void *own;
+		struct fixture *fixture;
+
+		setup(&own);
+		fixture = own;
+		for (size_t path = 0; path < 4 && folded[i].paths[path]; path++)
+			grow_path(&fixture->model, folded[i].paths[path], UINT64_C(1) << path);
+		fold(fixture, TREE_TOP_DOWN, NULL);
+		expect(fixture, folded[i].down);
+		fold(fixture, TREE_BOTTOM_UP, NULL);
+		expect(fixture, folded[i].up);
+		teardown(&own);
+	}
+}
+
+static void one_function_of_a_cycle_has_both_sides(void **state)
+{
+	struct fixture *fixture = *state;
+
+	grow_path(&fixture->model, "cabababd", 1);
+	grow_path(&fixture->model, "bd", 2);
+	fold(fixture, TREE_TOP_DOWN, "b");
+	expect(fixture, "(b:3(d:3))");
+	fold(fixture, TREE_BOTTOM_UP, "b");
+	expect(fixture, "(b:3(main:2 a:1(c:1(main:1))))");
+}
+
+static void recursion_without_end_is_one_frame(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t stack = CAPTURE_STACK_ROOT;
+
+	for (unsigned i = 0; i < 100000; i++)
+		stack = fake_call(&fixture->model, stack, MAIN + i % 3, 4);
+	fake_allocate(&fixture->model, stack, 1, 7, 0);
+	fold(fixture, TREE_TOP_DOWN, NULL);
+	expect(fixture, "(main:7)"); /* 99999 is a multiple of three */
+	fold(fixture, TREE_BOTTOM_UP, NULL);
+	expect(fixture, "(main:7)");
+}
+
+static void check_no_function_twice(const struct tree *tree)
+{
+	for (uint32_t i = 1; i < tree->count; i++) {
+		for (uint32_t up = tree->nodes[i].parent; up != TREE_ROOT;
+		     up = tree->nodes[up].parent)
+			assert_int_not_equal(tree->nodes[up].name, tree->nodes[i].name);
+	}
+}
+
+static void folded_sums_add_up_in_any_tree(void **state)
+{
+	struct fixture *fixture = *state;
+
+	for (uint32_t seed = 1; seed <= 5; seed++) {
+		grow_random_tree(&fixture->model, seed, 2000);
+		for (int direction = TREE_TOP_DOWN; direction <= TREE_BOTTOM_UP; direction++) {
+			fold(fixture, (enum tree_direction)direction, NULL);
+			check_sums(fixture);
+			check_no_function_twice(&fixture->tree);
+		}
+	}
+}
+
 static void sums_add_up_in_any_tree(void **state)
 {
 	struct fixture *fixture = *state;
@@ -319,6 +426,10 @@ int main(void)
 		TEST(cut_and_missing_stacks_stand_apart),
 		TEST(an_empty_tape_is_a_root),
 		TEST(a_hundred_thousand_frames_deep_is_no_problem),
+		TEST(cycles_of_several_functions_are_folded),
+		TEST(one_function_of_a_cycle_has_both_sides),
+		TEST(recursion_without_end_is_one_frame),
+		TEST(folded_sums_add_up_in_any_tree),
 		TEST(sums_add_up_in_any_tree),
 	};
 

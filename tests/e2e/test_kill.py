@@ -1,6 +1,8 @@
 """SIGKILL at random moments: what the program had done by its own count is on the tape, but for at
 most the one call in progress per thread."""
 
+import contextlib
+import os
 import random
 import signal
 import struct
@@ -56,11 +58,14 @@ def check(notes, calls):
 
 def killed_after(args, env, seconds, pid_of=None):
     process = subprocess.Popen([str(a) for a in args], env=env, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL)
+                               stderr=subprocess.DEVNULL, start_new_session=True)
     time.sleep(seconds)
     victim = pid_of(process.pid) if pid_of else process.pid
     subprocess.run(["kill", "-KILL", str(victim or process.pid)], stderr=subprocess.DEVNULL)
     process.wait(60)
+    if not victim:  # it may just have been starting the program, which would run for ever
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
     return process.returncode if victim else None
 
 

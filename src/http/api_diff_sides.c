@@ -7,6 +7,12 @@ static bool has_moments(const struct call *call)
 	return call_has(call, "a_at") || call_has(call, "b_at");
 }
 
+static bool has_spans(const struct call *call)
+{
+	return call_has(call, "a_from") || call_has(call, "a_until") || call_has(call, "b_from") ||
+	       call_has(call, "b_until");
+}
+
 static struct err *question_take(struct call *call, struct api_diff_sides *sides)
 {
 	const bool is_one = !call_has(call, "b");
@@ -14,10 +20,11 @@ static struct err *question_take(struct call *call, struct api_diff_sides *sides
 	sides->measure = (enum measure)call_choice(call, "m");
 	if (has_moments(call) && !call_has(call, "m"))
 		sides->measure = MEASURE_LIVE;
-	if (is_one && !has_moments(call))
+	if (is_one && !has_moments(call) && !has_spans(call))
 		return call_blame(call, "b",
 				  err_new(ERR_USAGE, "two tapes are wanted, or two moments of one: "
-						     "b, or a_at and b_at"));
+						     "b, or a_at and b_at, or a_from, a_until, "
+						     "b_from and b_until"));
 	if (has_moments(call) && sides->measure != MEASURE_LIVE)
 		return call_blame(call, "m",
 				  err_new(ERR_USAGE, "moments are those of m=live alone"));
@@ -49,6 +56,31 @@ static struct err *tape_open(struct call *call, struct api_diff_sides *sides)
 	return NULL;
 }
 
+/* What q and the side's span choose; where the side has none, the span of both. */
+static struct err *side_select(struct api_diff_sides *sides, unsigned side,
+			       const struct selection **selection_ret)
+{
+	static const char *const names[DIFF_SIDES][2] = { { "a_from", "a_until" },
+							  { "b_from", "b_until" } };
+	struct call *call = &sides->calls[side];
+	const char *span[2] = { call_text(call, "from"), call_text(call, "until") };
+	uint64_t ns[2];
+	struct err *err = NULL;
+
+	if (!call_has(call, names[side][0]) && !call_has(call, names[side][1]))
+		return call_select(call, selection_ret);
+	for (unsigned i = 0; i < 2 && !err; i++) {
+		if (call_has(call, names[side][i]))
+			span[i] = call_text(call, names[side][i]);
+		err = call_moment(call, names[side][i], i * UINT64_MAX, &ns[i]);
+	}
+	if (!err && ns[0] > ns[1])
+		err = call_blame(call, names[side][0],
+				 err_new(ERR_USAGE, "it begins after it ends"));
+	return err ? err
+		   : call_select_part(call, call_text(call, "q"), span[0], span[1], selection_ret);
+}
+
 static struct err *side_find(struct api_diff_sides *sides, unsigned side)
 {
 	static const char *const at_names[] = { "a_at", "b_at" };
@@ -62,7 +94,7 @@ static struct err *side_find(struct api_diff_sides *sides, unsigned side)
 	if (!err)
 		err = call_moment(call, at_names[side], peak_ns, &sides->at_ns[side]);
 	if (!err)
-		err = call_select(call, &selection);
+		err = side_select(sides, side, &selection);
 	if (err)
 		return err;
 	sides->sides[side] = (struct diff_side) {

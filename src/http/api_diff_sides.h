@@ -1,5 +1,6 @@
 /*
- * api_diff_sides: the two sums that are compared: of two tapes, or of two moments of one.
+ * api_diff_sides: the two sums that are compared: of two tapes, or of two moments or spans of time
+ * of one.
  */
 #ifndef MEMTAPE_HTTP_API_DIFF_SIDES_H
 #define MEMTAPE_HTTP_API_DIFF_SIDES_H
@@ -27,6 +28,22 @@
 		  .kind = PARAM_MOMENT,                                                            \
 		  .doc = "the moment of B of m=live",                                              \
 		  .missing = "the peak" },                                                         \
+		{ .name = "a_from",                                                                \
+		  .kind = PARAM_MOMENT,                                                            \
+		  .doc = "where the time begins that is looked at of A",                           \
+		  .missing = "from" },                                                             \
+		{ .name = "a_until",                                                               \
+		  .kind = PARAM_MOMENT,                                                            \
+		  .doc = "where it ends",                                                          \
+		  .missing = "until" },                                                            \
+		{ .name = "b_from",                                                                \
+		  .kind = PARAM_MOMENT,                                                            \
+		  .doc = "where the time begins that is looked at of B",                           \
+		  .missing = "from" },                                                             \
+		{ .name = "b_until",                                                               \
+		  .kind = PARAM_MOMENT,                                                            \
+		  .doc = "where it ends",                                                          \
+		  .missing = "until" },                                                            \
 		{ .name = "a_per",                                                                 \
 		  .kind = PARAM_NUMBER,                                                            \
 		  .min = 1,                                                                        \

@@ -77,6 +77,22 @@ def test_two_moments_of_one_tape(api, shop):  # noqa: F811
     assert mine == alone
 
 
+@pytest.mark.parametrize("metric", ["allocated", "count", "temporary"])
+def test_two_spans_of_one_tape(api, metric):
+    ends = {"a_from": "0ns", "a_until": "12ms", "b_from": "12ms", "b_until": "end"}
+    both = api.get(c=api.ids["tuesday"], m=metric, **ends)
+    for side in ("a", "b"):
+        query = {"c": api.ids["tuesday"], "from": ends[f"{side}_from"], "until": ends[f"{side}_until"]}
+        matched = [row["matched"] for row in api.server.json("/api/v1/sites?" + urllib.parse.urlencode(query))["rows"]]
+        group, unit = {"allocated": ("allocated", "bytes"), "count": ("allocated", "count"),
+                       "temporary": ("temporary", "count")}[metric]
+        assert both[side]["total"] == sum(sums[group][unit] for sums in matched)
+    flame = api.get("diff/flame", c=api.ids["tuesday"], m=metric, **ends)
+    assert (flame["before"][0], flame["after"][0]) == (both["a"]["total"], both["b"]["total"])
+    half = api.get(c=api.ids["tuesday"], m=metric, a_until="12ms", **{"from": "0ns"})
+    assert half["a"]["total"] == both["a"]["total"]
+
+
 def test_the_row_behind_the_change(api):
     found = api.get()
     assert found["main"]["function"] == "stock_grow"
@@ -133,6 +149,7 @@ def test_what_vanished_is_in_the_picture_and_can_be_zoomed_to(api):
 @pytest.mark.parametrize("params, parameter, words", [
     ({}, "b", "two tapes"), ({"m": "live"}, "b", "two tapes"),
     ({"b": "nobody"}, "b", "no tape"), ({"a_at": "1ms", "m": "peak"}, "m", "m=live"),
+    ({"a_from": "5ms", "a_until": "2ms"}, "a_from", "begins"), ({"b_until": "mark(none)"}, "b_until", "none"),
     ({"a_at": "mark(none)"}, "a_at", "none"), ({"b": "last", "a_per": "0"}, "a_per", "1"),
     ({"b": "last", "n": "201"}, "n", "200"), ({"b": "last", "by": "line"}, "by", "function")])
 def test_errors_say_which_parameter(api, params, parameter, words):

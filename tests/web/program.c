@@ -6,6 +6,8 @@
  *	size 300000: 3 malloc in load, freed after the mark "loaded"; the peak is while they live
  *	size 64: 3000 malloc in decode, of the library libparse.so, freed at once
  *	size 77: 5 malloc in a function whose name is markup, leaked
+ * With -DPLANTED, what a later version did to it:
+ *	size 7000: 30 malloc in plant, leaked
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -74,6 +76,14 @@ FRAME static void load(void)
 		free(blocks[i]);
 }
 
+#ifdef PLANTED
+FRAME static void plant(void)
+{
+	for (int i = 0; i < 30; i++)
+		keep(malloc(7000));
+}
+#endif
+
 int main(void)
 {
 	pthread_t thread;
@@ -81,6 +91,9 @@ int main(void)
 	pthread_create(&thread, NULL, grow, NULL);
 	hostile();
 	load();
+#ifdef PLANTED
+	plant();
+#endif
 	for (int i = 0; i < 30; i++) {
 		decode(100);
 		pause_ms(20);

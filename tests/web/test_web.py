@@ -1,5 +1,6 @@
 """The web app: its types, its units in Node, and its pages in Chromium against `memtape serve`."""
 
+import contextlib
 import gzip
 import json
 import os
@@ -47,25 +48,43 @@ def dist():
     return path
 
 
-@pytest.fixture(scope="session")
-def tape(tmp_path_factory):
-    """Of program.c: two modules, a mark, a leak, a name that is markup."""
-    folder = tmp_path_factory.mktemp("program")
+def record(folder, *more):
     flags = ["-g", "-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", f"-I{ROOT / 'include'}"]
     run("cc", *flags, "-g0", "-DLIBRARY", "-shared", "-fPIC", "-o", folder / "libparse.so", HERE / "program.c")
-    run("cc", *flags, "-o", folder / "program", HERE / "program.c", f"-L{folder}", "-lparse", "-lpthread", f"-Wl,-rpath,{folder}")
+    run("cc", *flags, *more, "-o", folder / "program", HERE / "program.c", f"-L{folder}", "-lparse", "-lpthread", f"-Wl,-rpath,{folder}")
     path = folder / "program.mtape"
     run(recording.memtape(), "record", "-q", "-o", path, "--", folder / "program", env=recording.clean_env())
     return path
 
 
+@contextlib.contextmanager
+def served(*tapes):
+    process = subprocess.Popen([str(recording.memtape()), "serve", "--json", *map(str, tapes)], stdout=subprocess.PIPE,
+                               text=True, env=recording.clean_env())
+    try:
+        yield json.loads(process.stdout.readline())["url"]
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+@pytest.fixture(scope="session")
+def tape(tmp_path_factory):
+    """Of program.c: two modules, a mark, a leak, a name that is markup."""
+    return record(tmp_path_factory.mktemp("program"))
+
+
 @pytest.fixture(scope="session")
 def server(tape):
-    process = subprocess.Popen([str(recording.memtape()), "serve", "--json", str(tape)], stdout=subprocess.PIPE,
-                               text=True, env=recording.clean_env())
-    yield json.loads(process.stdout.readline())["url"]
-    process.terminate()
-    process.wait(30)
+    with served(tape) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def pair(tape, tmp_path_factory):
+    """The same program, and a build of it with a planted change."""
+    with served(tape, record(tmp_path_factory.mktemp("planted"), "-DPLANTED")) as url:
+        yield url
 
 
 def chromium():
@@ -136,3 +155,8 @@ def test_unit(path, env, tmp_path):
 @pytest.mark.parametrize("path", sorted((HERE / "browser").glob("*.test.mjs")), ids=lambda path: path.name.split(".")[0])
 def test_browser(path, env, server, dist):
     run("node", "--test", "--test-reporter=spec", path, env=dict(env, MEMTAPE_URL=server, CHROMIUM=chromium()), timeout=600)
+
+
+@pytest.mark.slow
+def test_two_builds_compared(env, pair, dist):
+    run("node", "--test", HERE / "pair" / "pair.test.mjs", env=dict(env, MEMTAPE_URL=pair, CHROMIUM=chromium()), timeout=600)

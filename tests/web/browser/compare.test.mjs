@@ -1,7 +1,7 @@
 // The Compare page in a browser, on one tape: its start and its peak, until other moments are chosen.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { clean, has, open, settled, soon, THEMES, violations } from "./harness.mjs";
+import { clean, has, open, param, settled, soon, THEMES, violations } from "./harness.mjs";
 
 const total = (page) => page.locator(".compare-total");
 
@@ -70,5 +70,36 @@ test("units of work divide what is shown", async () => {
 	await has(page, "per", "10:1000");
 	await page.waitForFunction((old) => document.querySelector(".compare-total")?.innerText !== old, there);
 	await soon(() => total(page).innerText(), /−/);
+	await clean(page);
+});
+
+test("one tape's spans: what was allocated in the first half and in the second", async () => {
+	const page = await open("#/compare");
+	await page.getByRole("radio", { name: "Allocated" }).click();
+	await page.getByLabel("Time before", { exact: true }).waitFor();
+	const first = await total(page).innerText();
+	await page.getByLabel("Time after", { exact: true }).fill("0%..1%");
+	await page.getByLabel("Time after", { exact: true }).press("Enter");
+	await page.waitForFunction((old) => document.querySelector(".compare-total")?.innerText !== old, first);
+	assert.equal(await param(page, "rb"), "0%..1%");
+	await page.getByLabel("Time before", { exact: true }).fill("90%..10%");
+	await page.getByLabel("Time before", { exact: true }).press("Enter");
+	await page.getByText("it begins after it ends").first().waitFor();
+	await clean(page, /400/);
+});
+
+test("Shift and a click on the timeline compare two moments", async () => {
+	const page = await open("#/overview");
+	const box = await page.locator(".timeline .brush").boundingBox();
+	await page.mouse.click(box.x + box.width * .1, box.y + 60);
+	await page.waitForFunction(() => /[?&]at=/.test(location.hash));
+	await page.keyboard.down("Shift");
+	await page.mouse.click(box.x + box.width * .9, box.y + 60);
+	await page.keyboard.up("Shift");
+	await page.waitForFunction(() => location.hash.startsWith("#/compare"));
+	await page.getByRole("tree", { name: "Difference flame graph" }).waitFor();
+	assert.ok(parseInt(await param(page, "ta")) < parseInt(await param(page, "tb")));
+	await page.goBack();
+	await page.waitForFunction(() => location.hash.startsWith("#/overview"));
 	await clean(page);
 });

@@ -47,14 +47,14 @@ function Drawn(props: { sides: Sides; a: Timeline; b: Timeline }): JSX.Element {
 	};
 	return (
 		<>
-			<div class={`compare-curves ${isOne ? "clickable" : ""}`} onClick={isOne ? click : undefined} title={isOne ? "Click: the moment after; with Shift: the moment before" : undefined}>
+			<div class={`compare-curves ${isOne && sides.hasMoments ? "clickable" : ""}`} onClick={isOne && sides.hasMoments ? click : undefined} title={isOne && sides.hasMoments ? "Click: the moment after; with Shift: the moment before" : undefined}>
 				<svg viewBox="0 0 1000 1000" preserveAspectRatio="none" role="img" aria-label={label}>
 					{!isOne && <><path class="area before" d={area(first)} /><path class="area after" d={area(second)} /></>}
 					{isOne && <path class="area only" d={area(first)} />}
 					<path class={`line ${isOne ? "only" : "before"}`} d={first} />
 					{!isOne && <path class="line after" d={second} />}
 				</svg>
-				{isOne && <Moments sides={sides} until={until} />}
+				{sides.hasMoments && isOne && <Moments sides={sides} until={until} />}
 				<span class="compare-most muted num">{format.bytes(most)}</span>
 			</div>
 			<div class="compare-axis muted num" aria-hidden="true">{ticks.map((t) => <span key={t} style={{ left: `${(t / until) * 100}%` }}>{format.moment(t, until, step)}</span>)}</div>

@@ -79,7 +79,7 @@ function Single(props: { title: string; note: string; rows: readonly DiffRow[]; 
 function Verdict(props: { diff: Diff; sides: Sides; metric: Metric }): JSX.Element {
 	const { diff, sides } = props, main = diff.main, what = diff.m === "live" ? "live" : METRIC[props.metric].title.toLowerCase();
 	const part = main && diff.difference !== 0 ? main.difference / diff.difference : 0;
-	const command = sides.isOne
+	const command = sides.hasSpans && sides.spans.some((span) => span !== "") ? null : sides.isOne
 		? `memtape diff ${sides.a.file} --at ${sides.at.join(",")}`
 		: `memtape diff ${sides.a.file} ${sides.b.file}${sides.per ? ` --per ${sides.per.join(":")}` : ""}` +
 			(["peak", "allocated", "count", "leaked", "temporary"].includes(diff.m) ? ` --fail-if '${diff.m}>5%'` : "");
@@ -92,7 +92,7 @@ function Verdict(props: { diff: Diff; sides: Sides; metric: Metric }): JSX.Eleme
 						? <>, {format.percent(part)} of it from <button type="button" class="link code" onClick={() => choose(main.hash)} disabled={main.hash === null}>{titleOf(main)}</button>.</>
 						: <>; <button type="button" class="link code" onClick={() => choose(main.hash)} disabled={main.hash === null}>{titleOf(main)}</button> alone has {words.change(main.difference, diff.unit)}, partly made up for elsewhere.</>)}</p>
 			)}
-			<p class="compare-command"><code>{command.split(" ").map((word, i) => <span key={i}>{word}&nbsp;</span>)}</code><button type="button" class="icon-button" aria-label="Copy the command" title="The same on the command line" onClick={() => void copyText(command, "Command")}><IconCopy /></button></p>
+			{command && <p class="compare-command"><code>{command.split(" ").map((word, i) => <span key={i}>{word}&nbsp;</span>)}</code><button type="button" class="icon-button" aria-label="Copy the command" title="The same on the command line" onClick={() => void copyText(command, "Command")}><IconCopy /></button></p>}
 		</section>
 	);
 }

@@ -14,7 +14,10 @@ import type { Diff, DiffFlame } from "./types";
 import * as words from "./words";
 import { FlameCanvas } from "../flame/canvas";
 import { Crumbs } from "../flame/crumbs";
-import type { Graph } from "../flame/graph";
+import { searchOf } from "../flame/graph";
+import type { Graph, Matches } from "../flame/graph";
+import { Search } from "../flame/toolbar";
+import { searched } from "../flame/view";
 import * as format from "../format";
 import { useKeys } from "../keys";
 import { METRIC } from "../metrics";
@@ -36,8 +39,7 @@ const isTable = () => option("view") === "table";
 function Legend(): JSX.Element {
 	const steps = colours(theme.value);
 	return (
-		<span class="compare-legend"><span>less</span><i style={{ background: `linear-gradient(90deg, ${steps.join(", ")})` }} aria-hidden="true" /><span>more</span>
-			<span class="muted" title="A stack is as wide as it is on the side where it is larger, so that what vanished has its place">width: the larger of both</span></span>
+		<span class="compare-legend" title="A stack is as wide as it is on the side where it is larger, so that what vanished has its place"><span>less</span><i style={{ background: `linear-gradient(90deg, ${steps.join(", ")})` }} aria-hidden="true" /><span>more</span></span>
 	);
 }
 
@@ -48,13 +50,15 @@ function Total(props: { diff: Diff }): JSX.Element {
 	);
 }
 
-function Picture(props: { answer: Answer<DiffFlame>; onWidth: (px: number) => void; onPaint: (ms: number) => void }): JSX.Element {
+interface Found { matches: Matches; graph: Graph }
+
+function Picture(props: { answer: Answer<DiffFlame>; search: RegExp | null; cycle: number; onMatches: (matches: Matches, graph: Graph) => void; onWidth: (px: number) => void; onPaint: (ms: number) => void }): JSX.Element {
 	const look = theme.value;
 	const painter = useCallback((graph: Graph) => diffPainter(graph, look), [look]);
 	return (
 		<Shown answer={props.answer} loading={<Loading rows={12} height={20} />}>
 			{(flame) => (flame.total === 0 ? (filter.value || range.value ? <EmptyByFilter /> : <Empty title="Neither side has anything of this measure" />) : (
-				<FlameCanvas flame={flame} label="Difference flame graph" isUp={false} path={path.value} painter={painter} search={null} selected={frame.value} stale={props.answer.stale}
+				<FlameCanvas flame={flame} label="Difference flame graph" isUp={false} path={path.value} painter={painter} search={props.search} cycle={props.cycle} onMatches={props.onMatches} selected={frame.value} stale={props.answer.stale}
 					onZoom={(to) => update({ path: to })} onSelect={(hash) => { if (hash !== frame.value) update({ frame: hash }, "replace"); }} onWidth={props.onWidth} onPaint={props.onPaint} />
 			))}
 		</Shown>
@@ -91,12 +95,13 @@ function Side(props: { diff: Answer<Diff>; flame: DiffFlame | null; sides: Sides
 
 function Compared(props: { sides: Sides }): JSX.Element {
 	const { sides } = props, asked = sidesParams(sides), by = byNow();
-	const [px, setPx] = useState(0), [paint, setPaint] = useState(0);
+	const [px, setPx] = useState(0), [paint, setPaint] = useState(0), [cycle, setCycle] = useState(0), [found, setFound] = useState<Found | null>(null);
+	const text = searched(), search = useMemo(() => searchOf(text), [text]), step = (by: number) => setCycle((c) => c + by || by);
 	const root = path.value.length > 0 ? { root: path.value.join(".") } : {};
 	const diff = useApi<Diff>("diff", { ...asked, by, n: ROWS });
 	const flame = useApi<DiffFlame>("diff/flame", { ...asked, ...root, px: Math.min(8192, Math.ceil((px || 900) / WIDTH_STEP) * WIDTH_STEP) });
 	useKeys({
-		t: () => setOption("view", isTable() ? null : "table"), s: () => swap(sides),
+		t: () => setOption("view", isTable() ? null : "table"), s: () => swap(sides), n: () => step(1), N: () => step(-1), "Ctrl+f": () => document.getElementById("flame-search")?.focus(),
 		...Object.fromEntries(BYS.map((word, i) => [String(i + 1), () => setOption("by", word === "function" ? null : word)])),
 	});
 	return (
@@ -109,10 +114,10 @@ function Compared(props: { sides: Sides }): JSX.Element {
 					<div class="compare-head">
 						{flame.data && path.value.length > 0 && !isTable() ? <Crumbs flame={flame.data} figures={words.pair(flame.data.before[0] ?? 0, flame.data.after[0] ?? 0, flame.data.unit)} /> : <h2>{isTable() ? "Differences" : "Difference flame graph"}</h2>}
 						<span class="grow" />
-						{isTable() ? <Segmented label="Rows" value={by} choices={BYS.map((value) => ({ value, label: `By ${value}` }))} onChange={(v) => setOption("by", v === "function" ? null : v)} /> : <Legend />}
+						{isTable() ? <Segmented label="Rows" value={by} choices={BYS.map((value) => ({ value, label: `By ${value}` }))} onChange={(v) => setOption("by", v === "function" ? null : v)} /> : <><Search matches={text ? found?.matches ?? null : null} total={found?.graph.flame.total ?? 0} onCycle={step} /><Legend /></>}
 						<button type="button" class="button small" onClick={() => setOption("view", isTable() ? null : "table")}>{isTable() ? "Graph" : "Table"} <kbd>t</kbd></button>
 					</div>
-					{isTable() ? <Shown answer={diff}>{(d) => <DiffTable diff={d} sides={sides} />}</Shown> : <Picture answer={flame} onWidth={setPx} onPaint={(ms) => setPaint((old) => (Math.abs(old - ms) < .4 ? old : ms))} />}
+					{isTable() ? <Shown answer={diff}>{(d) => <DiffTable diff={d} sides={sides} />}</Shown> : <Picture answer={flame} search={search} cycle={cycle} onMatches={(matches, graph) => setFound({ matches, graph })} onWidth={setPx} onPaint={(ms) => setPaint((old) => (Math.abs(old - ms) < .4 ? old : ms))} />}
 				</section>
 				<Side diff={diff} flame={flame.data} sides={sides} />
 			</div>

@@ -1,14 +1,17 @@
-/* What is compared, and how the address says it: `with` (the other tape; none: the same one), `ta` and `tb` (moments), `per`. */
+/* What is compared, and how the address says it: `with` (the other tape; none: the same one), `ta` and `tb` (moments), `ra` and `rb` (spans of time), `per`. */
 import type { Params } from "../api/client";
 import type { Tape } from "../api/types";
 import { commonParams, info, metric, option, selection, tape, update } from "../store";
+import type { Metric } from "../url";
 
 export interface Sides {
 	a: Tape;
 	b: Tape;
 	isOne: boolean; /* one tape at two moments */
 	hasMoments: boolean;
+	hasSpans: boolean; /* of what was allocated: when */
 	at: readonly [string, string];
+	spans: readonly [string, string]; /* "1s..peak"; "": all of it */
 	per: readonly [number, number] | null; /* null: absolute */
 }
 
@@ -21,20 +24,33 @@ export function perParse(text: string): [number, number] | null {
 	return a >= 1 && b >= 1 && a <= UNITS_MAX && b <= UNITS_MAX ? [a, b] : null;
 }
 
+/* Of these something happens over time, so that spans of it can be compared. */
+export const SPANNED: readonly Metric[] = ["allocated", "count", "temporary", "temporary_bytes"];
+
+/* "1s..peak" as the API's from and until of a side. */
+export function spanParams(side: "a" | "b", text: string): Params {
+	const [from = "", until = ""] = text.split("..").map((s) => s.trim());
+	return { ...(from && from !== "start" ? { [`${side}_from`]: from } : {}), ...(until ? { [`${side}_until`]: until } : {}) };
+}
+
 export function sidesNow(): Sides | null {
-	const a = tape.value, others = (info.value?.tapes ?? []).filter((t) => t.id !== a?.id && t.state !== "failed" && t.state !== "loading");
-	if (!a)
+	const shown = tape.value, all = info.value?.tapes ?? [], others = all.filter((t) => t.id !== shown?.id && t.state !== "failed" && t.state !== "loading");
+	if (!shown)
 		return null;
-	const word = option("with"), asked = others.find((t) => t.id === word);
-	const b = word === "self" ? a : asked ?? others[0] ?? a;
-	const isOne = b.id === a.id, hasMoments = isOne || metric.value === "live";
-	return { a, b, isOne, hasMoments, at: [option("ta", isOne ? "start" : "peak"), option("tb", "peak")], per: perParse(option("per")) };
+	const word = option("with"), other = others.find((t) => t.id === word) ?? others[0] ?? shown;
+	const isSecond = word === "" && all.indexOf(other) < all.indexOf(shown); /* `memtape serve before after` shows the last */
+	const [a, b] = word === "self" ? [shown, shown] : isSecond ? [other, shown] : [shown, other];
+	const isOne = b.id === a.id, hasSpans = SPANNED.includes(metric.value), hasMoments = !hasSpans && (isOne || metric.value === "live");
+	return {
+		a, b, isOne, hasMoments, hasSpans, at: [option("ta", isOne ? "start" : "peak"), option("tb", "peak")],
+		spans: [option("ra", isOne ? "start..50%" : ""), option("rb", isOne ? "50%..end" : "")], per: perParse(option("per")),
+	};
 }
 
 export function sidesParams(s: Sides): Params {
 	return {
 		...commonParams(), c: s.a.id, ...(s.isOne ? {} : { b: s.b.id }), m: s.hasMoments ? "live" : metric.value,
-		...(s.hasMoments ? { a_at: s.at[0], b_at: s.at[1] } : {}), ...(s.per ? { a_per: s.per[0], b_per: s.per[1] } : {}),
+		...(s.hasSpans ? { ...spanParams("a", s.spans[0]), ...spanParams("b", s.spans[1]) } : {}), ...(s.hasMoments ? { a_at: s.at[0], b_at: s.at[1] } : {}), ...(s.per ? { a_per: s.per[0], b_per: s.per[1] } : {}),
 	};
 }
 
@@ -51,6 +67,6 @@ export function sidesSet(change: Readonly<Record<string, string | null>>, tapeId
 
 export function swap(s: Sides): void {
 	const per = s.per ? `${s.per[1]}:${s.per[0]}` : null;
-	const at: Record<string, string> = s.hasMoments ? { ta: s.at[1], tb: s.at[0] } : {};
-	sidesSet({ ...at, per, with: s.isOne ? "self" : s.a.id }, s.isOne ? undefined : s.b.id);
+	const at: Record<string, string> = s.hasMoments ? { ta: s.at[1], tb: s.at[0] } : s.hasSpans ? { ra: s.spans[1], rb: s.spans[0] } : {};
+	sidesSet({ ...at, per, with: s.isOne ? "self" : s.a.id }, s.b.id);
 }

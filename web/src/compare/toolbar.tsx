@@ -39,12 +39,12 @@ function SideMenu(props: { label: string; colour: "blue" | "orange"; shown: Tape
 }
 
 /* A moment is typed: 1.5s, 25%, peak, end, mark(NAME). */
-function Moment(props: { label: string; name: string; value: string }): JSX.Element {
+function Moment(props: { label: string; name: string; value: string; isSpan?: boolean }): JSX.Element {
 	const [text, setText] = useState(props.value);
 	useEffect(() => setText(props.value), [props.value]);
-	const commit = () => { if (text.trim() && text !== props.value) sidesSet({ [props.name]: text.trim() }); };
+	const commit = () => { if ((props.isSpan || text.trim()) && text !== props.value) sidesSet({ [props.name]: text.trim() }); };
 	return (
-		<input class="field compare-moment" aria-label={props.label} title={`${props.label}: 1.5s, 25%, start, peak, end, mark(NAME)`} value={text} spellcheck={false} autocomplete="off"
+		<input class={`field compare-moment ${props.isSpan ? "span" : ""}`} aria-label={props.label} placeholder={props.isSpan ? "all of it" : ""} title={`${props.label}: ${props.isSpan ? "1s..2.5s, 25%..peak, mark(NAME)..end" : "1.5s, 25%, start, peak, end, mark(NAME)"}`} value={text} spellcheck={false} autocomplete="off"
 			onInput={(e) => setText(e.currentTarget.value)} onBlur={commit} onKeyDown={(e) => { if (e.key === "Enter") commit(); }} />
 	);
 }
@@ -64,6 +64,12 @@ function Per(): JSX.Element {
 					onInput={(e) => setText(e.currentTarget.value)} onBlur={commit} onKeyDown={(e) => { if (e.key === "Enter") commit(); }} /></label>}
 		</div>
 	);
+}
+
+/* What of one tape can be compared: what was alive at moments, or happened in spans. */
+function OneMeasures(props: { sides: Sides }): JSX.Element {
+	return <Segmented label="Measure" value={props.sides.hasSpans ? metric.value : "live"} onChange={(m) => update({ metric: m, path: [] })}
+		choices={(["live", "allocated", "count", "temporary"] as const).map((m) => ({ value: m as Metric, label: METRIC[m].title, title: METRIC[m].meaning }))} />;
 }
 
 function Measures(): JSX.Element {
@@ -98,7 +104,7 @@ export function Toolbar(props: { sides: Sides }): JSX.Element {
 	const { sides } = props, { a, b, isOne } = sides;
 	const choose = (isB: boolean) => (id: string) => {
 		if (isB)
-			sidesSet({ with: id === a.id ? "self" : id, ta: null, tb: null });
+			sidesSet({ with: id === a.id ? "self" : id, ta: null, tb: null }, a.id);
 		else if (!isOne && id === b.id)
 			swap(sides);
 		else
@@ -108,10 +114,12 @@ export function Toolbar(props: { sides: Sides }): JSX.Element {
 		<div class="compare-tools" role="group" aria-label="What is compared">
 			<SideMenu label="Before" colour="blue" shown={a} isOne={isOne} isB={false} onChoose={choose(false)} />
 			{sides.hasMoments && <Moment label="Moment before" name="ta" value={sides.at[0]} />}
+			{sides.hasSpans && <Moment label="Time before" name="ra" value={sides.spans[0]} isSpan />}
 			<button type="button" class="icon-button compare-swap" aria-label="Swap before and after" title="Swap (s)" onClick={() => swap(sides)}><IconCompare /></button>
 			<SideMenu label="After" colour="orange" shown={b} isOne={isOne} isB onChoose={choose(true)} />
 			{sides.hasMoments && <Moment label="Moment after" name="tb" value={sides.at[1]} />}
-			{isOne ? <Presets sides={sides} /> : <Measures />}
+			{sides.hasSpans && <Moment label="Time after" name="rb" value={sides.spans[1]} isSpan />}
+			{isOne ? <><OneMeasures sides={sides} />{sides.hasMoments && <Presets sides={sides} />}</> : <Measures />}
 			<Per />
 		</div>
 	);

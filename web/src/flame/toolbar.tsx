@@ -51,7 +51,7 @@ function Looks(): JSX.Element {
 	);
 }
 
-function Search(props: { matches: Matches | null; total: number; onCycle: (step: number) => void }): JSX.Element {
+export function Search(props: { matches: Matches | null; total: number; onCycle: (step: number) => void }): JSX.Element {
 	const [text, setText] = useState(searched());
 	const field = useRef<HTMLInputElement>(null);
 	useEffect(() => { if (document.activeElement !== field.current) setText(searched()); }, [searched()]);

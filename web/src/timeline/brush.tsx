@@ -6,7 +6,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Mark, Ns } from "../api/types";
 import { clock, momentText, span } from "../clock";
-import { at, dragging, metric, range, update } from "../store";
+import { at, dragging, metric, nsText, range, selection, update } from "../store";
 import { useKeys } from "../keys";
 import { view, viewPan, viewSet, viewZoom } from "./view";
 
@@ -54,6 +54,12 @@ function useDrag(toNs: (clientX: number) => Ns) {
 		return moved;
 	};
 	return { drag, begin, move, end };
+}
+
+/* The time point is A, this is B: what is alive at both, compared. */
+function pointCompare(ns: Ns): void {
+	const [ta, tb] = [at.value ?? clock.value.peak ?? 0, ns].sort((a, b) => a - b) as [Ns, Ns];
+	update({ page: "compare", path: [], frame: null, metric: "live", options: { ...selection.value.options, with: "self", ta: nsText(ta), tb: nsText(tb) } });
 }
 
 /* A report knows what was alive at the peak only. */
@@ -120,6 +126,8 @@ function Point(props: { compact: boolean }): JSX.Element | null {
 		return null;
 	const onKeyDown = (event: KeyboardEvent) => {
 		const step = stepOf(event);
+		if (event.key === "b")
+			return pointCompare(clock.value.peak ?? clock.value.duration);
 		if (step === null && event.key !== "Delete")
 			return;
 		event.preventDefault();
@@ -180,7 +188,7 @@ export function Brush(props: BrushProps): JSX.Element {
 	const onUp = (event: PointerEvent) => {
 		const wasHandle = drag.current !== null && drag.current.x < -1e8;
 		if (drag.current && !end() && !wasHandle)
-			pointSet(toNs(event.clientX));
+			(event.shiftKey && !REPORT ? pointCompare : pointSet)(toNs(event.clientX));
 	};
 	const fromHandle = (event: PointerEvent, other: Ns) => {
 		ref.current!.setPointerCapture(event.pointerId);

@@ -7,8 +7,13 @@
 static const uint64_t OWN_BEGIN = 0x10000;
 enum {
 	OWN_ALIGN = 16,
-	SUM_BLOCKS_MAX = 1 << 24, /* for one sum, */
-	SUM_EVENTS_MAX = 1 << 28  /* for all of them: more blocks are one each */
+	/*
+	 * More blocks than these are fewer and larger ones: a line of text can tell of billions.
+	 * Those that stay and those that go have as many each, so that the ones leave room for the
+	 * others.
+	 */
+	SUM_BLOCKS_MAX = 1 << 20, /* for one sum, */
+	SUM_KIND_MAX = 1 << 23	  /* for all: then each is one */
 };
 
 static const uint32_t NO_BLOCK = UINT32_MAX;
@@ -108,18 +113,19 @@ bool composer_gone(struct composer *composer, uint64_t group)
 /* --- sums --------------------------------------------------------------------------------------
  */
 
-/* How many blocks stand for so many bytes. */
-static uint64_t blocks_for(struct composer *composer, uint64_t count, uint64_t bytes)
+/* How many blocks stand for so many bytes; *written_ret: all of this kind so far. */
+static uint64_t blocks_for(struct composer *composer, uint64_t count, uint64_t bytes,
+			   uint64_t *written_ret)
 {
-	uint64_t blocks = u64_min(count, SUM_BLOCKS_MAX);
+	uint64_t blocks = u64_min(count, *written_ret < SUM_KIND_MAX ? SUM_BLOCKS_MAX : 1);
 
-	if (composer->sum_events >= SUM_EVENTS_MAX)
-		blocks = u64_min(count, 1);
 	if (count == 0 && bytes > 0)
 		blocks = 1;
 	if (blocks != count)
 		composer_missing(composer, TAPE_MISSING_COUNTS);
-	composer->sum_events += blocks;
+	composer->sum_told += count;
+	composer->sum_lost += count > blocks ? count - blocks : 0;
+	*written_ret += blocks;
 	return blocks;
 }
 
@@ -156,7 +162,8 @@ void composer_sum(struct composer *composer, uint32_t stack, const struct compos
 
 	composer_missing(composer,
 			 TAPE_MISSING_ADDRESSES | TAPE_MISSING_SIZES | TAPE_MISSING_LIFETIMES);
-	sum_freed(composer, stack, blocks_for(composer, freed_count, freed_bytes), freed_bytes);
+	sum_freed(composer, stack,
+		  blocks_for(composer, freed_count, freed_bytes, &composer->sum_gone), freed_bytes);
 	if ((live.count || live.bytes) && !live_sum_vec_push(&composer->live_sums, live))
 		compose_fail(composer, err_nomem());
 }
@@ -167,7 +174,8 @@ void compose_live_sums(struct composer *composer)
 
 	for (size_t i = 0; i < composer->live_sums.count; i++) {
 		const struct live_sum *live = &composer->live_sums.items[i];
-		const uint64_t count = blocks_for(composer, live->count, live->bytes);
+		const uint64_t count =
+			blocks_for(composer, live->count, live->bytes, &composer->sum_live);
 
 		composer->strand = live->strand;
 		for (uint64_t j = 0; j < count && !composer->err; j++) {
@@ -179,6 +187,12 @@ void compose_live_sums(struct composer *composer)
 	}
 	composer->live_sums.count = 0;
 	composer->strand = strand;
+	if (composer->sum_lost > 0)
+		composer_note(composer,
+			      "of %llu allocations %llu have no block of their own: bytes are all "
+			      "there, in larger ones",
+			      (unsigned long long)composer->sum_told,
+			      (unsigned long long)composer->sum_lost);
 }
 
 /* --- levels ------------------------------------------------------------------------------------
@@ -228,7 +242,7 @@ static void level_grow(struct composer *composer, struct level *level)
 	const uint64_t bytes = level->wanted_bytes - level->bytes;
 	uint64_t count = level->unknown_count ? 0 : level->wanted_count - level->count;
 
-	count = bytes || count ? blocks_for(composer, count, bytes) : 0;
+	count = bytes || count ? blocks_for(composer, count, bytes, &composer->sum_live) : 0;
 	for (uint64_t i = 0; i < count && !composer->err; i++)
 		list_push(composer, &level->youngest, share(bytes, count, i), level->stack);
 	level->bytes = level->wanted_bytes;

@@ -152,7 +152,10 @@ struct composer {
 	struct map level_ids;
 	struct level_vec levels;
 	struct live_sum_vec live_sums;
-	uint64_t sum_events;
+	uint64_t sum_gone; /* blocks written for sums, that were freed */
+	uint64_t sum_live; /* and that stayed */
+	uint64_t sum_told; /* allocations that sums told of, */
+	uint64_t sum_lost; /* of which so many have no block */
 };
 
 /* Keeps the first failure; takes err, which may be NULL. */

@@ -114,8 +114,8 @@ def test_massif_has_the_same_course_and_the_same_trees(tape, tmp_path):
     assert sums(tape)["peak_bytes"] == top[1] == PEAK_BYTES
     assert sums(tape)["leaked_bytes"] == snapshots[-1][1]
     assert folded(tape, tmp_path) == of_program(top[3])
-    for time, heap, kind, chains in snapshots[1::7]:
-        shown = folded(tape, tmp_path, "--at", f"{time + 1}ns")
+    for (time, heap, kind, chains), following in list(zip(snapshots, snapshots[1:]))[1::7]:
+        shown = folded(tape, tmp_path, "--at", f"{following[0] - 1}ns")
         assert kind != "empty" and sum(shown.values()) == heap
         assert of_program(shown) == of_program(chains), time
     assert "times are instructions" in said
@@ -327,6 +327,17 @@ def test_threads_of_jemalloc_have_their_part(tape, tmp_path):
     assert {row["name"]: row["leaked_bytes"] for row in rows if row["name"]} \
         == {"main one": 300, "t7": 200}
     assert "threads" not in missing(tape)[0]
+
+
+def test_massif_as_memtape_exports_it_has_the_same_course(tape, tmp_path):
+    recording.run_bare([recording.target("sites")], tape)
+    path = export(tape, "massif", tmp_path / "x.massif")
+    convert(path, tmp_path / "y.mtape")
+    before, after = sums(tape), sums(tmp_path / "y.mtape")
+    for key in ("peak_bytes", "leaked_bytes"):
+        assert before[key] == after[key], key
+    assert folded(tmp_path / "y.mtape", tmp_path) == folded(tape, tmp_path)
+    assert massif_snapshots(path)[-1][1] == LIVE_BYTES
 
 
 # --- memusage ------------------------------------------------------------------------------------

@@ -1,0 +1,445 @@
+/*
+ * bytehound: its .dat files. Chunks hold one stream of events, a number and its fields each,
+ * without a length: one that is not known ends what can be read.
+ *
+ * Code addresses are looked up when the tape is read, in the files that the program had mapped, as
+ * on any tape. The environment of the program, which the file has, is not taken over.
+ */
+#include "convert/bytehound.h"
+
+#include <elf.h>
+
+#include "base/str.h"
+#include "convert/lz4_block.h"
+
+enum {
+	NS_PER_US = 1000,
+	TEXT_MAX = 1 << 20,
+	MAPS_MAX = 64 << 20,
+	FRAMES_MAX = 1 << 16,
+	ARGV_MAX = 256,
+	FLAG_CALLOC = 1 << 31
+};
+
+/* The numbers of the events that are read; the others are told by event_pass. */
+enum event {
+	EVENT_HEADER = 0,
+	EVENT_ALLOC = 1,
+	EVENT_REALLOC = 2,
+	EVENT_FREE = 3,
+	EVENT_FILE = 4,
+	EVENT_BACKTRACE = 5,
+	EVENT_MARKER = 7,
+	EVENT_GROUP = 17,
+	EVENT_BACKTRACE32 = 19,
+	EVENT_ALLOC_EX = 20,
+	EVENT_REALLOC_EX = 21,
+	EVENT_FREE_EX = 22,
+	EVENT_FILE64 = 23
+};
+
+static void fail(struct bytehound *bytehound, const char *why)
+{
+	if (!bytehound->stream.why)
+		bytehound->stream.why = why;
+}
+
+static uint64_t time_read(struct bytehound *bytehound)
+{
+	const uint64_t us = bytehound_u64(&bytehound->stream);
+	const uint64_t passed = us - u64_min(bytehound->begin_us, us);
+
+	return u64_min(passed, UINT64_MAX / 4 / NS_PER_US) * NS_PER_US;
+}
+
+/* --- the process -------------------------------------------------------------------------------
+ */
+
+static uint32_t argv_split(const char *text, size_t count, const char **argv)
+{
+	uint32_t argc = 0;
+
+	for (size_t at = 0; at < count && argc < ARGV_MAX; at += strlen(text + at) + 1)
+		argv[argc++] = text + at;
+	return argc;
+}
+
+/* A text of the file, ended by a zero. */
+static void text_read(struct bytehound *bytehound, struct str *out)
+{
+	const uint32_t count = bytehound_u32(&bytehound->stream);
+	const uint8_t *bytes = bytehound_bytes(&bytehound->stream, count, TEXT_MAX);
+
+	if (bytes)
+		str_add_bytes(out, (const char *)bytes, count);
+	str_add_bytes(out, "", 0);
+	if (out->failed)
+		fail(bytehound, "there is not enough memory");
+}
+
+static uint16_t machine_of(const char *arch)
+{
+	static const struct {
+		const char *name;
+		uint16_t machine;
+	} machines[] = { { "x86_64", EM_X86_64 },
+			 { "aarch64", EM_AARCH64 },
+			 { "arm", EM_ARM },
+			 { "mips64", EM_MIPS } };
+
+	for (size_t i = 0; i < array_size(machines); i++)
+		if (strcmp(machines[i].name, arch) == 0)
+			return machines[i].machine;
+	return EM_NONE;
+}
+
+static void header_take(struct bytehound *bytehound, bool is_first)
+{
+	struct bytehound_stream *stream = &bytehound->stream;
+	CLEAN(str_deinit) struct str command = { 0 }, exe = { 0 }, arch = { 0 };
+	const char *argv[ARGV_MAX];
+	struct compose_process process = { .argv = argv };
+	uint64_t begin_us, now_us, wall_ns;
+
+	bytehound_skip(stream, 16);
+	begin_us = bytehound_u64(stream);
+	now_us = bytehound_u64(stream);
+	wall_ns = bytehound_u64(stream) * UINT64_C(1000000000);
+	wall_ns += bytehound_u64(stream);
+	process.pid = bytehound_u32(stream);
+	text_read(bytehound, &command);
+	text_read(bytehound, &exe);
+	text_read(bytehound, &arch);
+	bytehound_skip(stream, 8 + 1); /* flags, bytes of a pointer */
+	if (stream->why || !is_first)
+		return;
+	bytehound->begin_us = begin_us;
+	process.exe = str_text(&exe);
+	process.argc = argv_split(str_text(&command), command.len, argv);
+	process.elf_machine = machine_of(str_text(&arch));
+	process.start_realtime_ns = wall_ns - (now_us - begin_us) * NS_PER_US;
+	composer_process(bytehound->composer, &process);
+}
+
+/* --- stacks ------------------------------------------------------------------------------------
+ */
+
+/* Addresses, innermost first; all but the innermost are those that calls return to. */
+static uint32_t stack_make(struct bytehound *bytehound, const uint8_t *bytes, uint32_t count,
+			   size_t width)
+{
+	uint32_t stack = COMPOSE_ROOT;
+
+	for (uint32_t i = count; i-- > 0;) {
+		const uint8_t *at = bytes + i * width;
+		struct compose_frame frame = { .exact = i == 0,
+					       .pc = width == 8 ? load_u64(at) : load_u32(at) };
+
+		if (frame.pc == 0)
+			continue;
+		frame.module = bytehound_module_at(bytehound, frame.pc - !frame.exact);
+		stack = composer_stack(bytehound->composer, stack,
+				       composer_frame(bytehound->composer, &frame));
+	}
+	return count ? stack : COMPOSE_NO_STACK;
+}
+
+static void backtrace_take(struct bytehound *bytehound, size_t width)
+{
+	struct bytehound_stream *stream = &bytehound->stream;
+	const uint64_t id = bytehound_u64(stream);
+	const uint32_t count = bytehound_u32(stream);
+	const uint8_t *bytes = bytehound_bytes(stream, count * (uint64_t)width, FRAMES_MAX * width);
+	uint64_t *place;
+
+	if (!bytes)
+		return;
+	if (count > COMPOSE_DEPTH_MAX) {
+		fail(bytehound, "a stack is deeper than any is");
+		return;
+	}
+	place = map_put(&bytehound->stacks, id, NULL);
+	if (!place) {
+		fail(bytehound, "there is not enough memory");
+		return;
+	}
+	*place = stack_make(bytehound, bytes, count, width);
+}
+
+/* 0: none was taken. */
+static uint32_t stack_of(struct bytehound *bytehound, uint64_t backtrace)
+{
+	const uint64_t *known = map_find(&bytehound->stacks, backtrace);
+
+	if (known)
+		return (uint32_t)*known;
+	bytehound->unknown_stacks += backtrace != 0;
+	return COMPOSE_NO_STACK;
+}
+
+/* --- what happened -----------------------------------------------------------------------------
+ */
+
+static void block_take(struct bytehound *bytehound, bool has_id, bool is_realloc)
+{
+	struct bytehound_stream *stream = &bytehound->stream;
+	struct bytehound_event event = { .what = is_realloc ? BYTEHOUND_REALLOC : BYTEHOUND_ALLOC };
+	uint64_t backtrace;
+	uint32_t flags;
+
+	bytehound_skip(stream, has_id ? 16 : 0);
+	event.ns = time_read(bytehound);
+	if (is_realloc)
+		event.old_address = bytehound_u64(stream);
+	event.address = bytehound_u64(stream);
+	event.size = bytehound_u64(stream);
+	backtrace = bytehound_u64(stream);
+	event.thread = bytehound_u32(stream);
+	flags = bytehound_u32(stream);
+	event.usable = event.size + bytehound_u32(stream);
+	bytehound_skip(stream, 8); /* free space before it: always 0 */
+	if (stream->why)
+		return;
+	event.fn = flags & (uint32_t)FLAG_CALLOC ? TAPE_FN_CALLOC : TAPE_FN_MALLOC;
+	event.stack = stack_of(bytehound, backtrace);
+	bytehound_put(bytehound, &event);
+}
+
+static void free_take(struct bytehound *bytehound, bool has_id)
+{
+	struct bytehound_stream *stream = &bytehound->stream;
+	struct bytehound_event event = { .what = BYTEHOUND_FREE, .fn = TAPE_FN_FREE };
+	uint64_t backtrace;
+
+	bytehound_skip(stream, has_id ? 16 : 0);
+	event.ns = time_read(bytehound);
+	event.address = bytehound_u64(stream);
+	backtrace = bytehound_u64(stream);
+	event.thread = bytehound_u32(stream);
+	if (stream->why)
+		return;
+	event.stack = stack_of(bytehound, backtrace);
+	bytehound_put(bytehound, &event);
+}
+
+/* What `bytehound strip` left of blocks that were freed. */
+static void group_take(struct bytehound *bytehound)
+{
+	struct bytehound_stream *stream = &bytehound->stream;
+	const uint64_t backtrace = bytehound_u64(stream);
+	struct compose_sum sum = { 0 };
+
+	bytehound_skip(stream, 16);
+	sum.allocated_count = bytehound_u64(stream);
+	sum.allocated_bytes = bytehound_u64(stream);
+	bytehound_skip(stream, 16);
+	if (!stream->why)
+		composer_sum(bytehound->composer, stack_of(bytehound, backtrace), &sum);
+}
+
+static void file_take(struct bytehound *bytehound, bool is_long)
+{
+	static const char maps[] = "/proc/self/maps";
+	struct bytehound_stream *stream = &bytehound->stream;
+	uint32_t len;
+	uint64_t count;
+	const uint8_t *bytes;
+	bool is_maps;
+
+	bytehound_skip(stream, 8);
+	len = bytehound_u32(stream);
+	bytes = bytehound_bytes(stream, len, TEXT_MAX);
+	is_maps = bytes && len == sizeof(maps) - 1 && memcmp(bytes, maps, len) == 0;
+	count = is_long ? bytehound_u64(stream) : bytehound_u32(stream);
+	if (!is_maps) {
+		bytehound_skip(stream, count);
+		return;
+	}
+	bytes = bytehound_bytes(stream, count, MAPS_MAX);
+	if (bytes && !bytehound_maps(bytehound, (const char *)bytes, count))
+		fail(bytehound, "there is not enough memory");
+}
+
+static void marker_take(struct bytehound *bytehound)
+{
+	char text[STR_SHORT_BYTES];
+
+	composer_mark(bytehound->composer, str_format(text, sizeof(text), "marker %u",
+						      bytehound_u32(&bytehound->stream)));
+}
+
+/* --- what a tape has no use for ----------------------------------------------------------------
+ */
+
+/*
+ * Its fields: d dump (u64 address, u64 length, so many bytes), s text, v a number of one to nine
+ * bytes, r the places a region came from, digits: so many bytes. NULL: not known.
+ */
+static const char *fields_of(uint32_t event)
+{
+	static const char *const fields[] = {
+		[6] = "8d",	     [8] = "8888844448",  [9] = "88884",	[10] = "884444",
+		[11] = "s",	     [12] = "888",	   [24] = "8v8vvv444s", [25] = "8v8vr",
+		[26] = "8v8vvvvvvv", [27] = "v8vv44488v4",
+	};
+
+	return event < array_size(fields) ? fields[event] : NULL;
+}
+
+static void region_sources_pass(struct bytehound_stream *stream)
+{
+	for (uint64_t count = bytehound_varint(stream); count > 0 && !stream->why; count--) {
+		bytehound_skip(stream, 8);
+		bytehound_varint(stream);
+		bytehound_skip(stream, 8);
+		bytehound_varint(stream);
+		bytehound_skip(stream, 4);
+	}
+}
+
+static bool event_pass(struct bytehound *bytehound, uint32_t event)
+{
+	struct bytehound_stream *stream = &bytehound->stream;
+	const char *fields = fields_of(event);
+
+	if (!fields)
+		return false;
+	for (; *fields && !stream->why; fields++) {
+		if (*fields == 'd')
+			bytehound_skip(stream, bytehound_u64(stream));
+		else if (*fields == 's')
+			bytehound_skip(stream, event == 11 ? bytehound_u32(stream)
+							   : bytehound_varint(stream));
+		else if (*fields == 'v')
+			bytehound_varint(stream);
+		else if (*fields == 'r')
+			region_sources_pass(stream);
+		else
+			bytehound_skip(stream, (uint64_t)(*fields - '0'));
+	}
+	bytehound->passed_over += event != 11 && event != 12;
+	return true;
+}
+
+/* --- the file ----------------------------------------------------------------------------------
+ */
+
+static void event_take(struct bytehound *bytehound, uint32_t event)
+{
+	switch (event) {
+	case EVENT_HEADER:
+		header_take(bytehound, false);
+		break;
+	case EVENT_ALLOC:
+	case EVENT_ALLOC_EX:
+		block_take(bytehound, event == EVENT_ALLOC_EX, false);
+		break;
+	case EVENT_REALLOC:
+	case EVENT_REALLOC_EX:
+		block_take(bytehound, event == EVENT_REALLOC_EX, true);
+		break;
+	case EVENT_FREE:
+	case EVENT_FREE_EX:
+		free_take(bytehound, event == EVENT_FREE_EX);
+		break;
+	case EVENT_FILE:
+	case EVENT_FILE64:
+		file_take(bytehound, event == EVENT_FILE64);
+		break;
+	case EVENT_BACKTRACE:
+	case EVENT_BACKTRACE32:
+		backtrace_take(bytehound, event == EVENT_BACKTRACE ? 8 : 4);
+		break;
+	case EVENT_MARKER:
+		marker_take(bytehound);
+		break;
+	case EVENT_GROUP:
+		group_take(bytehound);
+		break;
+	default:
+		if (!event_pass(bytehound, event))
+			fail(bytehound, "an event of a kind that is not known, or of a version "
+					"before 0.11: what follows cannot be told apart");
+	}
+}
+
+static void tell_rest(struct bytehound *bytehound)
+{
+	struct composer *composer = bytehound->composer;
+
+	if (bytehound->stream.why)
+		source_torn(bytehound->stream.source, composer, "%s", bytehound->stream.why);
+	if (bytehound->passed_over > 0)
+		composer_note(composer, "mappings, settings of malloc and dumps, passed over: %llu",
+			      (unsigned long long)bytehound->passed_over);
+	if (bytehound->unknown_stacks > 0)
+		composer_note(composer, "events whose call stack is not in the file: %llu",
+			      (unsigned long long)bytehound->unknown_stacks);
+	composer_note(composer, "of the functions that allocate calloc and realloc are known");
+}
+
+static struct err *events_read(struct bytehound *bytehound)
+{
+	struct bytehound_stream *stream = &bytehound->stream;
+
+	if (!bytehound_more(stream) || bytehound_u32(stream) != EVENT_HEADER)
+		return source_error(stream->source, "%s",
+				    stream->why ? stream->why
+						: "a header of bytehound was expected");
+	header_take(bytehound, true);
+	if (stream->why)
+		return source_error(stream->source, "%s", stream->why);
+	composer_tool(bytehound->composer, "bytehound");
+	composer_missing(bytehound->composer, TAPE_MISSING_FUNCTIONS);
+	while (!composer_failed(bytehound->composer) && bytehound_more(stream)) {
+		const uint32_t event = bytehound_u32(stream);
+
+		if (!stream->why)
+			event_take(bytehound, event);
+	}
+	bytehound_flush(bytehound);
+	tell_rest(bytehound);
+	return NULL;
+}
+
+static struct err *bytehound_read(struct source *source, struct composer *composer)
+{
+	struct bytehound bytehound = { .stream.source = source, .composer = composer };
+	struct err *err = events_read(&bytehound);
+
+	bytehound_stream_deinit(&bytehound.stream);
+	bytehound_events_deinit(&bytehound.waiting);
+	bytehound_modules_deinit(&bytehound.modules);
+	map_deinit(&bytehound.stacks);
+	return err;
+}
+
+/* There is no magic number: a first chunk that begins with a header whose numbers make sense. */
+static enum importer_match bytehound_probe(const char *bytes, size_t count)
+{
+	enum { HEADER_FIXED = 60, DECODED_MAX = 4096, NS_PER_S = 1000000000 };
+	CLEAN(vec_u8_deinit) struct vec_u8 decoded = { 0 };
+	const uint8_t *payload = (const uint8_t *)bytes + 5;
+
+	if (count < 5 + 16 || (bytes[0] != 1 && bytes[0] != 2))
+		return IMPORTER_NO;
+	count -= 5;
+	if (bytes[0] == 1) { /* what of the block is here */
+		lz4_block_decode(payload, count, DECODED_MAX, &decoded);
+		payload = decoded.items;
+		count = decoded.count;
+	}
+	if (count < HEADER_FIXED || load_u32(payload) != EVENT_HEADER ||
+	    load_u64(payload + 20) > load_u64(payload + 28) || load_u64(payload + 44) >= NS_PER_S ||
+	    load_u32(payload + 56) > TEXT_MAX)
+		return IMPORTER_NO;
+	return IMPORTER_YES;
+}
+
+const struct importer importer_bytehound = {
+	.name = "bytehound",
+	.title = "bytehound's recordings, memory-profiling_*.dat",
+	.recipe = "LD_PRELOAD=libbytehound.so PROGRAM",
+	.probe = bytehound_probe,
+	.read = bytehound_read,
+};

@@ -1,0 +1,152 @@
+#include "convert/bytehound_stream.h"
+
+#include "convert/lz4_block.h"
+
+enum {
+	KIND_LZ4 = 1,
+	KIND_PLAIN = 2,
+	HEADER_BYTES = 5,
+	CHUNK_MAX = 64 << 20 /* bytehound writes half a MiB */
+};
+
+void bytehound_stream_deinit(struct bytehound_stream *stream)
+{
+	vec_u8_deinit(&stream->bytes);
+	vec_u8_deinit(&stream->packed);
+}
+
+static bool fail(struct bytehound_stream *stream, const char *why)
+{
+	if (!stream->why)
+		stream->why = why;
+	return false;
+}
+
+/* What was read goes; the rest moves to the front. */
+static void compact(struct bytehound_stream *stream)
+{
+	if (stream->at > 0)
+		memmove(stream->bytes.items, stream->bytes.items + stream->at,
+			stream->bytes.count - stream->at);
+	stream->bytes.count -= stream->at;
+	stream->at = 0;
+}
+
+static bool payload_take(struct bytehound_stream *stream, uint8_t kind, uint32_t length)
+{
+	struct vec_u8 *to = kind == KIND_LZ4 ? &stream->packed : &stream->bytes;
+
+	stream->packed.count = 0;
+	if (!vec_u8_reserve(to, to->count + length + 1))
+		return fail(stream, "there is not enough memory for a chunk");
+	if (!source_take(stream->source, to->items + to->count, length))
+		return fail(stream, "the file ends in the middle of a chunk");
+	to->count += length;
+	if (kind == KIND_PLAIN)
+		return true;
+	switch (lz4_block_decode(to->items, length, CHUNK_MAX, &stream->bytes)) {
+	case LZ4_DONE:
+		return true;
+	case LZ4_DAMAGED:
+		return fail(stream, "a compressed chunk is damaged");
+	case LZ4_NO_MEMORY:
+		break;
+	}
+	return fail(stream, "there is not enough memory for a chunk");
+}
+
+static bool chunk_take(struct bytehound_stream *stream)
+{
+	uint8_t header[HEADER_BYTES];
+	const char *bytes;
+	size_t count;
+	uint32_t length;
+
+	source_peek(stream->source, HEADER_BYTES, &bytes, &count);
+	if (count == 0) {
+		stream->is_at_end = true;
+		return false;
+	}
+	if (!source_take(stream->source, header, sizeof(header)))
+		return fail(stream, "the file ends in the middle of a chunk");
+	length = load_u32(header + 1);
+	if ((header[0] != KIND_LZ4 && header[0] != KIND_PLAIN) || length > CHUNK_MAX)
+		return fail(stream, "this is no chunk as bytehound writes them");
+	compact(stream);
+	return payload_take(stream, header[0], length);
+}
+
+bool bytehound_more(struct bytehound_stream *stream)
+{
+	while (!stream->why && stream->at == stream->bytes.count)
+		if (!chunk_take(stream))
+			return false;
+	return !stream->why;
+}
+
+const uint8_t *bytehound_bytes(struct bytehound_stream *stream, uint64_t count, size_t max)
+{
+	static const uint8_t nothing;
+	const uint8_t *bytes;
+
+	if (count > max)
+		fail(stream, "a text or a list is longer than any is");
+	while (!stream->why && stream->bytes.count - stream->at < count)
+		if (!chunk_take(stream))
+			fail(stream, "the file ends in the middle of an event");
+	if (stream->why)
+		return NULL;
+	if (count == 0)
+		return &nothing;
+	bytes = stream->bytes.items + stream->at;
+	stream->at += count;
+	return bytes;
+}
+
+void bytehound_skip(struct bytehound_stream *stream, uint64_t count)
+{
+	while (!stream->why && count > 0) {
+		const size_t here = u64_min(count, stream->bytes.count - stream->at);
+
+		stream->at += here;
+		count -= here;
+		if (count > 0 && !chunk_take(stream))
+			fail(stream, "the file ends in the middle of an event");
+	}
+}
+
+uint8_t bytehound_u8(struct bytehound_stream *stream)
+{
+	const uint8_t *bytes = bytehound_bytes(stream, 1, 1);
+
+	return bytes ? *bytes : 0;
+}
+
+uint32_t bytehound_u32(struct bytehound_stream *stream)
+{
+	const uint8_t *bytes = bytehound_bytes(stream, 4, 4);
+
+	return bytes ? load_u32(bytes) : 0;
+}
+
+uint64_t bytehound_u64(struct bytehound_stream *stream)
+{
+	const uint8_t *bytes = bytehound_bytes(stream, 8, 8);
+
+	return bytes ? load_u64(bytes) : 0;
+}
+
+/* As many one bits as the first byte begins with, so many bytes follow; its rest comes on top. */
+uint64_t bytehound_varint(struct bytehound_stream *stream)
+{
+	const uint8_t first = bytehound_u8(stream);
+	const unsigned count = first == 0xff ? 8 : (unsigned)__builtin_clz((uint8_t)~first) - 24;
+	const uint8_t *bytes = bytehound_bytes(stream, count, 8);
+	uint64_t value = 0;
+
+	for (unsigned i = 0; bytes && i < count; i++)
+		value |= (uint64_t)bytes[i] << i * 8;
+	if (count < 7)
+		value |= (uint64_t)(first & (0x7f >> count)) << count * 8;
+	return value;
+}

@@ -63,6 +63,7 @@ static void emit_counts(struct emit *emit, const struct model *model)
 	const struct model_totals *totals = model_totals(model);
 	const struct model_quality *quality = model_quality(model);
 
+	emit_u64(emit, "live_bytes", totals->leaked.bytes, EMIT_BYTES);
 	emit_u64(emit, "event_count", totals->event_count, EMIT_COUNT);
 	emit_u64(emit, "allocation_count", totals->allocated.count, EMIT_COUNT);
 	emit_u64(emit, "stack_count", model_stack_count(model) - CAPTURE_STACK_FIRST, EMIT_COUNT);

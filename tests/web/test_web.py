@@ -87,6 +87,14 @@ def pair(tape, tmp_path_factory):
         yield url
 
 
+@pytest.fixture(scope="session")
+def watched(tmp_path_factory):
+    """A program that works until its input ends."""
+    program = tmp_path_factory.mktemp("watched") / "watched"
+    run("cc", "-g", "-O1", "-pthread", "-o", program, HERE / "watched.c")
+    return program
+
+
 def chromium():
     found = next((path for path in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if path), None)
     assert found, "Chromium is not installed: ./dev setup --tests"
@@ -153,8 +161,9 @@ def test_unit(path, env, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", sorted((HERE / "browser").glob("*.test.mjs")), ids=lambda path: path.name.split(".")[0])
-def test_browser(path, env, server, dist):
-    run("node", "--test", "--test-reporter=spec", path, env=dict(env, MEMTAPE_URL=server, CHROMIUM=chromium()), timeout=600)
+def test_browser(path, env, server, watched, dist):
+    more = {"MEMTAPE_COMMAND": str(recording.memtape()), "MEMTAPE_WATCHED": str(watched)}
+    run("node", "--test", "--test-reporter=spec", path, env=dict(env, MEMTAPE_URL=server, CHROMIUM=chromium(), **more), timeout=600)
 
 
 @pytest.mark.slow

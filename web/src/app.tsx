@@ -8,6 +8,7 @@ import { Palette, paletteOpen } from "./frame/palette";
 import { Rail } from "./frame/rail";
 import { copyLink, TopBar } from "./frame/topbar";
 import { useKeys } from "./keys";
+import { isLive, paused, pauseSet } from "./live";
 import { METRIC } from "./metrics";
 import { pageFind, pages } from "./pages/registry";
 import { infoError, infoLoad } from "./session";
@@ -49,6 +50,7 @@ function useGlobalKeys(): void {
 		"?": () => { helpOpen.value = true; },
 		"Ctrl+k": () => { paletteOpen.value = true; },
 		y: copyLink,
+		Space: () => (isLive.value && [document.body, document.getElementById("main")].includes(document.activeElement as HTMLElement) ? pauseSet(!paused.value) : false),
 		u: undo,
 		...(REPORT ? {} : POINT_KEYS),
 	});

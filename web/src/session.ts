@@ -2,6 +2,7 @@
 import { effect, signal } from "@preact/signals";
 import { ApiError, get, request, requestUrl, server } from "./api/client";
 import type { Info, Tape, TapeDetail, Timeline } from "./api/types";
+import { infoTake, streamClose, streamOpen } from "./live";
 import { rankedModules, SERIES } from "./palette";
 import { detail, info, tape, tapeId, token } from "./store";
 
@@ -16,7 +17,7 @@ export const outdated = signal(false);
 /* Of a tape that is still being read, or cannot be, the server tells the name of its file and little more. */
 function whole(t: Partial<Tape> & Pick<Tape, "id" | "file" | "state">): Tape {
 	return {
-		gen: 0, name: t.file, exe: "", argv: [], pid: 0, start_realtime_ns: "0", duration_ns: 0, error: null, progress: null, end: "", event_count: 0,
+		gen: 0, name: t.file, exe: "", argv: [], pid: 0, start_realtime_ns: "0", duration_ns: 0, error: null, progress: null, end: "", refresh_ms: 0, live_bytes: 0, event_count: 0,
 		allocation_count: 0, stack_count: 0, thread_count: 0, module_count: 0, tape_bytes: 0, lost_events: 0, damage_count: 0, truncated_stacks: 0,
 		has: { rows: false, free_stacks: false, usage: false, space: false, latency: false, marks: false }, ...t,
 	};
@@ -30,20 +31,26 @@ function again(ms: number): void {
 	timer = setTimeout(() => void infoLoad(), ms);
 }
 
+/* What the server said of its tapes; while one of them changes it is followed, or asked again. */
+function take(answer: Info): void {
+	infoError.value = null;
+	if (info.value && info.value.version !== answer.version)
+		outdated.value = true;
+	infoTake({ ...answer, tapes: answer.tapes.map(whole) });
+	clearTimeout(timer);
+	const is = (state: Tape["state"]) => answer.tapes.some((t) => t.state === state);
+	if (!is("live") && !is("loading"))
+		streamClose();
+	else if (!streamOpen(take, () => again(0)))
+		again(is("loading") ? LOADING_MS : LIVE_MS);
+}
+
 /* Asks what there is; again while something is being loaded or recorded, or when the server did not answer. */
 export async function infoLoad(): Promise<void> {
 	asking?.abort();
 	asking = new AbortController();
 	try {
-		const answer = await (await request(requestUrl("info"), { signal: asking.signal })).json() as Info;
-		infoError.value = null;
-		if (info.value && info.value.version !== answer.version)
-			outdated.value = true;
-		info.value = { ...answer, tapes: answer.tapes.map(whole) };
-		if (answer.tapes.some((t) => t.state === "loading"))
-			again(LOADING_MS);
-		else if (answer.tapes.some((t) => t.state === "live"))
-			again(LIVE_MS);
+		take(await (await request(requestUrl("info"), { signal: asking.signal })).json() as Info);
 	} catch (error) {
 		if (error instanceof ApiError)
 			infoError.value = error;
@@ -65,6 +72,11 @@ async function detailLoad(id: string, abort: AbortController): Promise<void> {
 }
 
 export function sessionInit(): void {
+	document.addEventListener("visibilitychange", () => { /* browsers have few connections for all tabs */
+		if (document.hidden)
+			streamClose();
+		void infoLoad();
+	});
 	effect(() => {
 		void token.value;
 		void infoLoad();

@@ -19,15 +19,15 @@ before(async () => {
 after(() => browser?.close());
 
 // A page in a browser profile of its own. `faults` collects errors on its console and requests to other hosts.
-export async function open(path = "", { theme = "light", width = 1440, height = 900 } = {}) {
+export async function open(path = "", { theme = "light", width = 1440, height = 900, url = URL } = {}) {
 	const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, permissions: ["clipboard-read", "clipboard-write"], acceptDownloads: true });
 	const page = await context.newPage();
-	const faults = [], host = new globalThis.URL(URL).host;
+	const faults = [], host = new globalThis.URL(url).host;
 	page.on("console", (m) => { if (m.type() === "error") faults.push(`${m.text()} ${m.location().url}`); });
 	page.on("pageerror", (e) => faults.push(String(e.stack)));
 	page.on("request", (r) => { const u = new globalThis.URL(r.url()); if (!["blob:", "data:"].includes(u.protocol) && u.host !== host) faults.push(`request to ${r.url()}`); });
 	page.setDefaultTimeout(15000);
-	await page.goto(URL);
+	await page.goto(url);
 	if (path)
 		await page.evaluate((hash) => { location.hash = hash; }, path);
 	await settled(page);

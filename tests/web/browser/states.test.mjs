@@ -6,10 +6,16 @@ import { clean, has, open, settled, soon, violations } from "./harness.mjs";
 
 // Every /info passes through change(answer) from now on.
 async function alter(page, change) {
+	await page.route("**/api/v1/events", (route) => route.fulfill({ contentType: "text/event-stream", body: "retry: 1000\n\n" })); // no news: it asks itself
 	await page.route("**/api/v1/info", async (route) => {
-		const answer = await (await route.fetch()).json();
-		change(answer);
-		await route.fulfill({ json: answer });
+		try {
+			const answer = await (await route.fetch()).json();
+			change(answer);
+			await route.fulfill({ json: answer });
+		} catch (error) {
+			if (!page.isClosed() && !/disposed|closed/.test(error.message))
+				throw error;
+		}
 	});
 	await page.reload();
 }

@@ -88,6 +88,9 @@ export function cached<T>(url: string): T | undefined {
 interface Flight { promise: Promise<unknown>; abort: AbortController; waiting: number }
 const flights = new Map<string, Flight>();
 
+/* Whether somebody waits for an answer. */
+export const busy = (): boolean => flights.size > 0;
+
 async function fly(url: string, key: string, abort: AbortController): Promise<unknown> {
 	try {
 		const value = await (await request(url, { signal: abort.signal })).json();

@@ -21,6 +21,8 @@ export interface Tape {
 	error: string | null;
 	progress: { done: number; total: number } | null;
 	end: string; /* "exited 0", "killed by SIGKILL", ... */
+	refresh_ms: number; /* live: it is read again so often at most */
+	live_bytes: Bytes; /* at the end */
 	event_count: number;
 	allocation_count: number;
 	stack_count: number;

@@ -7,6 +7,7 @@ import type { Names } from "../api/types";
 import { clock } from "../clock";
 import { addTerm, quote } from "../filter";
 import * as format from "../format";
+import { isLive, paused, pauseSet } from "../live";
 import { METRIC } from "../metrics";
 import { pages } from "../pages/registry";
 import { filter, tapeId, update } from "../store";
@@ -31,6 +32,7 @@ function commands(): Command[] {
 		...pages.map((p) => ({ title: p.title, hint: `page \u00b7 g ${p.key}`, run: () => update({ page: p.id }) })),
 		...METRICS.map((m) => ({ title: METRIC[m].title, hint: "metric", run: () => update({ metric: m }) })),
 		...(REPORT ? [] : PARTS),
+		...(isLive.value ? [{ title: paused.value ? "Go on" : "Hold the pages", hint: "live \u00b7 Space", run: () => pauseSet(!paused.value) }] : []),
 		{ title: "Copy link", hint: "y", run: copyLink },
 		{ title: "Light or dark", hint: "theme", run: themeToggle },
 		{ title: "Help", hint: "?", run: () => { helpOpen.value = true; } },

@@ -2,15 +2,27 @@
 import type { JSX } from "preact";
 import type { Tape } from "../api/types";
 import * as format from "../format";
+import { behind, growth, isLive, paused, pauseSet, reconnecting } from "../live";
 import { href, info, tape, update } from "../store";
 import { theme, themeToggle } from "../theme";
 import { Popover } from "../ui/basics";
-import { IconCheck, IconChevron, IconHelp, IconLink, IconMoon, IconSun } from "../ui/icons";
+import { IconCheck, IconChevron, IconHelp, IconLink, IconMoon, IconPause, IconPlay, IconSun } from "../ui/icons";
+import { Sparkline } from "../ui/sparkline";
 import { copyText } from "../ui/toast";
 import { ExportMenu } from "./export";
 import { FilterBar } from "./filterbar";
 import { helpOpen } from "./help";
 import { TimeRange } from "./timerange";
+
+/* Figures are of the moment that stands here, or of the next reading where the answer took longer. */
+function liveStateOf(t: Tape): [kind: string, text: string, title: string] {
+	const at = format.moment(t.duration_ns, t.duration_ns), often = `The program still runs. The tape is read every ${t.refresh_ms / 1000} s; what is shown was true at ${at}, or one reading later.`;
+	if (reconnecting.value)
+		return ["warn", `Reconnecting \u00b7 ${at}`, `The stream of news was cut. ${often}`];
+	if (paused.value)
+		return ["warn", `Paused at ${at}, ${format.duration(behind.value)} behind`, "What is asked while the pages are held is answered as of now."];
+	return ["info", `Live \u00b7 ${at}`, often];
+}
 
 function stateOf(t: Tape): [kind: string, text: string, title: string] {
 	if (t.state === "failed")
@@ -24,7 +36,7 @@ function stateOf(t: Tape): [kind: string, text: string, title: string] {
 	if (t.state === "truncated")
 		return ["warn", "Truncated", `The tape ends early: ${t.end}`];
 	if (t.state === "live")
-		return ["info", "Live", "The program still runs"];
+		return liveStateOf(t);
 	return ["good", "Complete", `The program ${t.end}`];
 }
 
@@ -57,6 +69,21 @@ function Switcher(props: { tapes: readonly Tape[]; shown: Tape }): JSX.Element {
 	);
 }
 
+/* What a program that still runs does, and a way to hold the pages. */
+function LiveTools(): JSX.Element | null {
+	if (!isLive.value && !paused.value)
+		return null;
+	const label = paused.value ? "Go on" : "Hold the pages";
+	return (
+		<>
+			<Sparkline values={growth.value} colour="blue" />
+			<button type="button" class="icon-button" aria-label={label} aria-pressed={paused.value} title={`${label} (Space)`} onClick={() => pauseSet(!paused.value)}>
+				{paused.value ? <IconPlay /> : <IconPause />}
+			</button>
+		</>
+	);
+}
+
 function TapeChip(): JSX.Element | null {
 	const t = tape.value, tapes = info.value?.tapes ?? [];
 	if (!t)
@@ -66,6 +93,7 @@ function TapeChip(): JSX.Element | null {
 			<b class="ellipsis" title={`${t.argv.join(" ")}\n${t.file}`}>{t.name}</b>
 			{t.pid > 0 && <span class="muted tape-more">pid {t.pid} · {format.duration(t.duration_ns)}</span>}
 			<StateBadge tape={t} />
+			<LiveTools />
 			{tapes.length > 1 && <Switcher tapes={tapes} shown={t} />}
 		</div>
 	);

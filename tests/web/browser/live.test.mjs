@@ -1,0 +1,108 @@
+// A program that is recorded while the pages look at it: really one, which works until its input ends.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { clean, open, settled, THEMES, violations } from "./harness.mjs";
+
+const { MEMTAPE_COMMAND, MEMTAPE_WATCHED } = process.env;
+const folder = mkdtempSync(join(tmpdir(), "live-")), tape = join(folder, "watched.mtape");
+let recorder, server, url;
+
+const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+const ended = (child) => new Promise((done) => (child.exitCode !== null || child.signalCode ? done() : child.on("exit", done)));
+
+async function serve(port = 0) {
+	server = spawn(MEMTAPE_COMMAND, ["serve", "--json", ...(port ? ["--port", port, "--no-token"] : ["--no-token"]), tape]);
+	let said = "";
+	server.stdout.on("data", (data) => { said += data; });
+	while (!said.includes("\n"))
+		await sleep(50);
+	url = JSON.parse(said).url;
+	return JSON.parse(said).port;
+}
+
+async function stop() {
+	server.kill();
+	await ended(server);
+}
+
+before(async () => {
+	recorder = spawn(MEMTAPE_COMMAND, ["record", "-q", "--live", "-o", tape, "--", MEMTAPE_WATCHED]);
+	while (!existsSync(tape) || statSync(tape).size < 8192)
+		await sleep(50);
+	await serve();
+});
+after(async () => {
+	recorder.kill();
+	await stop();
+	rmSync(folder, { recursive: true });
+});
+
+const badge = (page) => page.locator("header.top .badge");
+const figure = async (page) => (await page.locator("main").getByRole("link", { name: /^Allocated/ }).innerText()).replace(/\s+/g, " ");
+
+async function until(what, is) {
+	for (let i = 0; i < 200; i++) {
+		if (await is())
+			return;
+		await sleep(100);
+	}
+	assert.fail(what);
+}
+
+async function changes(what, read) {
+	const first = await read();
+	await until(`${what} stays ${first}`, async () => await read() !== first);
+}
+
+test("figures follow, and a pause holds them", async () => {
+	const page = await open("", { url });
+	await until("no badge", async () => /^Live/.test(await badge(page).innerText()));
+	await changes("the badge", () => badge(page).innerText());
+	await changes("what was allocated", () => figure(page));
+	const infos = [];
+	page.on("request", (r) => { if (/\/api\/v1\/info/.test(r.url())) infos.push(r.url()); });
+	await changes("what was allocated", () => figure(page));
+	assert.deepEqual(infos, []); // the stream tells
+	await page.keyboard.press("Space");
+	await until("not paused", async () => /^Paused at/.test(await badge(page).innerText()));
+	await sleep(500);
+	const held = await figure(page), behind = () => badge(page).innerText();
+	await changes("how far it is behind", behind);
+	await changes("how far it is behind", behind);
+	assert.equal(await figure(page), held);
+	for (const theme of THEMES) {
+		await page.emulateMedia({ colorScheme: theme });
+		assert.deepEqual(await violations(page), []);
+	}
+	await page.getByRole("button", { name: "Go on" }).click();
+	await until("still held", async () => await figure(page) !== held);
+	assert.match(await badge(page).innerText(), /^Live/);
+	await clean(page);
+});
+
+test("a server that was away is met again", async () => {
+	const page = await open("", { url }), port = Number(new globalThis.URL(url).port);
+	await until("no badge", async () => /^Live/.test(await badge(page).innerText()));
+	await stop();
+	await page.getByText(/The server does not answer/).waitFor();
+	await until("not said", async () => /^Reconnecting/.test(await badge(page).innerText()));
+	await serve(port);
+	await until("not met again", async () => /^Live/.test(await badge(page).innerText()));
+	await changes("what was allocated", () => figure(page));
+	assert.equal(await page.getByText(/The server does not answer/).count(), 0);
+	await clean(page, /status of 503|ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE/);
+});
+
+test("at the end of the program the page has the whole tape", async () => {
+	const page = await open("", { url });
+	await until("no badge", async () => /^Live/.test(await badge(page).innerText()));
+	recorder.stdin.end();
+	await until("never complete", async () => /^Complete/.test(await badge(page).innerText()));
+	await settled(page);
+	assert.equal(await page.getByRole("button", { name: "Hold the pages" }).count(), 0);
+	await clean(page);
+});

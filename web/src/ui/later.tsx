@@ -15,7 +15,7 @@ export function laterLoad(): Promise<Later> {
 export function later(name: keyof Later): ComponentType {
 	return function LaterPage(): JSX.Element {
 		const [failed, setFailed] = useState(false), [, again] = useState(0);
-		useEffect(() => { if (!arrived && !failed) laterLoad().then(() => again(1), () => setFailed(true)); }, [failed]);
+		useEffect(() => { if (!failed) laterLoad().then(() => again(1), () => setFailed(true)); }, [failed]); /* they may have come since it was drawn */
 		if (failed)
 			return <div class="state" role="alert"><h2>The server does not have this page any more</h2><p>It may be another version now.</p>
 				<div class="actions"><button type="button" class="button small" onClick={() => setFailed(false)}>Try again</button><button type="button" class="button small" onClick={() => location.reload()}>Reload</button></div></div>;

@@ -33,6 +33,7 @@ struct rewrite {
 	struct old_node_vec nodes; /* by number */
 	struct vec_u32 path;	   /* nodes to be defined, innermost first */
 	uint32_t next_seq;
+	uint32_t next_defined; /* with keeps_stacks: all before it are */
 	uint64_t ordinal;
 	bool was_dropped;   /* the event before */
 	bool is_gap_marked; /* since the last allocation that was kept */
@@ -102,11 +103,22 @@ static struct err *node_define(struct rewrite *rewrite, uint32_t number)
 				  node->pc & PC_EXACT, &node->now);
 }
 
+/* With keeps_stacks: all nodes before `end` are defined, in their order. */
+static struct err *nodes_define(struct rewrite *rewrite, size_t end)
+{
+	struct err *err = NULL;
+
+	for (; rewrite->next_defined < end && !err; rewrite->next_defined++)
+		if (rewrite->nodes.items[rewrite->next_defined].parent != NODE_UNKNOWN)
+			err = node_define(rewrite, rewrite->next_defined);
+	return err;
+}
+
 /* The number on the new tape, defined there if need be, where a record of record_bytes follows. */
 static struct err *node_translate(struct rewrite *rewrite, uint32_t *number, size_t record_bytes)
 {
 	const uint32_t wanted = *number;
-	struct err *err;
+	struct err *err = NULL;
 
 	if (wanted < TAPE_NODE_FIRST)
 		return NULL;
@@ -115,6 +127,14 @@ static struct err *node_translate(struct rewrite *rewrite, uint32_t *number, siz
 		return NULL;
 	}
 	rewrite->path.count = 0;
+	if (rewrite->rewriter->keeps_stacks && wanted >= rewrite->next_defined) {
+		err = packed_stream_reserve(&rewrite->out, wanted + 1 - rewrite->next_defined,
+					    record_bytes);
+		if (!err)
+			err = nodes_define(rewrite, (size_t)wanted + 1);
+		if (err)
+			return err;
+	}
 	for (uint32_t at = wanted; at >= TAPE_NODE_FIRST && !rewrite->nodes.items[at].now;
 	     at = rewrite->nodes.items[at].parent)
 		if (!vec_u32_push(&rewrite->path, at))
@@ -217,6 +237,8 @@ static struct err *chunk_write(struct rewrite *rewrite, const struct capture_chu
 		err = decoded->events[i].fn == TAPE_FN_EXTENDED
 			      ? extended_write(rewrite, &decoded->events[i])
 			      : event_write(rewrite, &decoded->events[i]);
+	if (!err && rewrite->rewriter->keeps_stacks)
+		err = nodes_define(rewrite, rewrite->nodes.count);
 	return err;
 }
 
@@ -240,6 +262,7 @@ static struct err *stream_write(struct rewrite *rewrite, uint32_t id, size_t beg
 	struct err *err = packed_stream_init(&rewrite->out, rewrite->file, id, 0);
 
 	rewrite->nodes.count = 0;
+	rewrite->next_defined = TAPE_NODE_FIRST;
 	rewrite->next_seq = 0;
 	rewrite->ordinal = 0;
 	rewrite->was_dropped = rewrite->is_gap_marked = false;

@@ -1,0 +1,40 @@
+/*
+ * anonymise: a tape without what tells whose it is: texts, numbers of processes and threads,
+ * build-ids, the time of day, identities and addresses are replaced, equal ones by equal ones.
+ *
+ * What becomes of texts is the caller's affair; everything else is decided here. Record types that
+ * are not known are left out, and so is what follows in a record behind the fields that are.
+ * Embedded names are left out: the caller writes others.
+ */
+#ifndef MEMTAPE_CAPTURE_ANONYMISE_H
+#define MEMTAPE_CAPTURE_ANONYMISE_H
+
+#include "capture/capture.h"
+#include "capture/rewrite.h"
+
+enum anonymise_kind {
+	ANONYMISE_PATH,	    /* of a file: programs, modules, mappings, folders */
+	ANONYMISE_ARGUMENT, /* of the command line */
+	ANONYMISE_THREAD,   /* a thread's name */
+	ANONYMISE_MARK,
+	ANONYMISE_OTHER /* free text */
+};
+
+struct anonymise_settings {
+	int level; /* of zstd */
+	void *context;
+	/* What to write instead of a text, valid until the next call; NULL: no memory. */
+	const char *(*text)(void *context, enum anonymise_kind kind, const char *text);
+	/* A module's build-id, count bytes; NULL: no memory. */
+	const uint8_t *(*build_id)(void *context, const char *path, const uint8_t *build_id,
+				   size_t count);
+	/* For the owner's list of what was replaced: what, before, after. May be NULL. */
+	void (*tell)(void *context, const char *what, const char *before, const char *after);
+};
+
+/* To an open, empty file. */
+struct err *anonymise_tape(const struct capture *capture, int fd,
+			   const struct anonymise_settings *settings,
+			   struct rewritten *rewritten_ret);
+
+#endif

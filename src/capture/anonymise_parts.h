@@ -1,0 +1,37 @@
+/*
+ * anonymise_parts: what anonymise.c and anonymise_records.c have in common. Internal to capture.
+ */
+#ifndef MEMTAPE_CAPTURE_ANONYMISE_PARTS_H
+#define MEMTAPE_CAPTURE_ANONYMISE_PARTS_H
+
+#include "base/map.h"
+#include "base/str.h"
+#include "capture/anonymise.h"
+#include "capture/shift.h"
+
+struct anonymise {
+	const struct capture *capture;
+	const struct anonymise_settings *settings;
+	struct shift *shift;
+	struct map pids;      /* of processes and threads */
+	uint64_t realtime_ns; /* when the recording began */
+	struct str text;      /* a text of the record, with its NUL */
+	struct vec_u8 out;    /* the record's new payload */
+};
+
+/* The payload of a record with everything replaced, to out; nothing: the record is to go. */
+struct err *anonymise_payload(struct anonymise *anonymise, enum tape_extended type,
+			      const uint8_t *bytes, size_t count);
+
+/* Another number for each process and thread but 0. */
+struct err *anonymise_pid(struct anonymise *anonymise, uint32_t *pid);
+
+void anonymise_realtime(const struct anonymise *anonymise, uint64_t *realtime_ns);
+
+static inline void anonymise_address(const struct anonymise *anonymise, uint64_t *address)
+{
+	if (*address != UINT64_MAX)
+		*address = shift_address(anonymise->shift, *address);
+}
+
+#endif

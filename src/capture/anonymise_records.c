@@ -1,0 +1,400 @@
+/*
+ * What becomes of each type of record.
+ */
+#include "capture/anonymise_parts.h"
+#include "tape/edit.h"
+#include "tape/tape_import.h"
+
+enum { PID_FIRST = 1001 };
+
+/* When an anonymised recording began: 2000-01-01T00:00:00Z. */
+static const uint64_t REALTIME_NS = UINT64_C(946684800) * 1000000000;
+
+static void tell(const struct anonymise *anonymise, const char *what, const char *before,
+		 const char *after)
+{
+	if (anonymise->settings->tell)
+		anonymise->settings->tell(anonymise->settings->context, what, before, after);
+}
+
+/* --- pieces of payloads ---------------------------------------------------------------------- */
+
+static struct err *put(struct anonymise *anonymise, const void *bytes, size_t count)
+{
+	struct vec_u8 *out = &anonymise->out;
+
+	if (!vec_u8_reserve(out, out->count + count + 1))
+		return err_nomem();
+	if (count > 0)
+		memcpy(out->items + out->count, bytes, count);
+	out->count += count;
+	return NULL;
+}
+
+/* A text of len bytes, replaced; ended by a zero byte if it was. */
+static struct err *put_text(struct anonymise *anonymise, enum anonymise_kind kind, const char *text,
+			    size_t len, bool is_ended)
+{
+	const char *now = "";
+
+	str_clear(&anonymise->text);
+	str_add_bytes(&anonymise->text, text, len);
+	if (anonymise->text.failed)
+		return err_nomem();
+	if (len > 0)
+		now = anonymise->settings->text(anonymise->settings->context, kind,
+						str_text(&anonymise->text));
+	return now ? put(anonymise, now, strlen(now) + is_ended) : err_nomem();
+}
+
+struct err *anonymise_pid(struct anonymise *anonymise, uint32_t *pid)
+{
+	char before[STR_SHORT_BYTES], after[STR_SHORT_BYTES];
+	bool is_new = false;
+	uint64_t *now;
+
+	if (*pid == 0)
+		return NULL;
+	now = map_put(&anonymise->pids, *pid, &is_new);
+	if (!now)
+		return err_nomem();
+	if (is_new) {
+		*now = PID_FIRST + anonymise->pids.count - 1;
+		str_format(before, sizeof(before), "%u", *pid);
+		str_format(after, sizeof(after), "%u", (uint32_t)*now);
+		tell(anonymise, "pid", before, after);
+	}
+	*pid = (uint32_t)*now;
+	return NULL;
+}
+
+void anonymise_realtime(const struct anonymise *anonymise, uint64_t *realtime_ns)
+{
+	if (*realtime_ns > 0)
+		*realtime_ns = *realtime_ns - anonymise->realtime_ns + REALTIME_NS;
+}
+
+/* --- records --------------------------------------------------------------------------------- */
+
+struct payload {
+	const uint8_t *bytes;
+	size_t count;
+};
+
+/* The struct at the beginning; false: it is cut short. */
+static bool take(struct payload *payload, void *out, size_t count)
+{
+	if (payload->count < count)
+		return false;
+	memcpy(out, payload->bytes, count);
+	payload->bytes += count;
+	payload->count -= count;
+	return true;
+}
+
+/* The rest, texts ended by zero bytes each, or one that is not ended. */
+static struct err *put_texts(struct anonymise *anonymise, struct payload rest,
+			     enum anonymise_kind kind)
+{
+	struct err *err = NULL;
+
+	while (rest.count > 0 && !err) {
+		const size_t len = strnlen((const char *)rest.bytes, rest.count);
+		const bool is_ended = len < rest.count;
+
+		err = put_text(anonymise, kind, (const char *)rest.bytes, len, is_ended);
+		rest.bytes += len + is_ended;
+		rest.count -= len + is_ended;
+	}
+	return err;
+}
+
+static struct err *on_process(struct anonymise *anonymise, struct payload rest)
+{
+	struct tape_process process;
+	struct err *err;
+
+	if (!take(&rest, &process, sizeof(process)))
+		return NULL;
+	err = anonymise_pid(anonymise, &process.pid);
+	if (!err)
+		err = anonymise_pid(anonymise, &process.parent_pid);
+	if (!err)
+		err = put(anonymise, &process, sizeof(process));
+	for (unsigned i = 0; i < 2 && rest.count > 0 && !err; i++) { /* exe, working directory */
+		const size_t len = strnlen((const char *)rest.bytes, rest.count);
+		const bool is_ended = len < rest.count;
+
+		err = put_text(anonymise, ANONYMISE_PATH, (const char *)rest.bytes, len, is_ended);
+		rest.bytes += len + is_ended;
+		rest.count -= len + is_ended;
+	}
+	return err ? err : put_texts(anonymise, rest, ANONYMISE_ARGUMENT);
+}
+
+static struct err *on_thread(struct anonymise *anonymise, struct payload rest)
+{
+	struct tape_thread thread;
+	struct err *err;
+
+	if (!take(&rest, &thread, sizeof(thread)))
+		return NULL;
+	anonymise_address(anonymise, &thread.handle);
+	err = anonymise_pid(anonymise, &thread.tid);
+	if (!err)
+		err = put(anonymise, &thread, sizeof(thread));
+	return err ? err : put_texts(anonymise, rest, ANONYMISE_THREAD);
+}
+
+static struct err *on_module(struct anonymise *anonymise, struct payload rest)
+{
+	const struct anonymise_settings *settings = anonymise->settings;
+	struct tape_module module;
+	const uint8_t *build_id;
+	uint64_t distance;
+	struct err *err;
+
+	if (!take(&rest, &module, sizeof(module)) || module.build_id_bytes > rest.count)
+		return NULL;
+	distance = shift_address(anonymise->shift, module.begin) - module.begin;
+	build_id = rest.bytes;
+	rest.bytes += module.build_id_bytes;
+	rest.count -= module.build_id_bytes;
+	str_clear(&anonymise->text);
+	str_add_bytes(&anonymise->text, (const char *)rest.bytes,
+		      strnlen((const char *)rest.bytes, rest.count));
+	build_id = settings->build_id(settings->context, str_text(&anonymise->text), build_id,
+				      module.build_id_bytes);
+	if (!build_id)
+		return err_nomem();
+	module.bias += distance;
+	module.begin += distance;
+	module.end += distance;
+	err = put(anonymise, &module, sizeof(module));
+	if (!err)
+		err = put(anonymise, build_id, module.build_id_bytes);
+	return err ? err : put_texts(anonymise, rest, ANONYMISE_PATH);
+}
+
+static struct err *on_map(struct anonymise *anonymise, struct payload rest)
+{
+	struct tape_map map;
+
+	if (!take(&rest, &map, sizeof(map)))
+		return NULL;
+	anonymise_address(anonymise, &map.address);
+	anonymise_address(anonymise, &map.old_address);
+	return put(anonymise, &map, sizeof(map));
+}
+
+static struct err *on_clock(struct anonymise *anonymise, struct payload rest)
+{
+	struct tape_clock_pair pair;
+
+	if (!take(&rest, &pair, sizeof(pair)))
+		return NULL;
+	anonymise_realtime(anonymise, &pair.realtime_ns);
+	return put(anonymise, &pair, sizeof(pair));
+}
+
+static struct err *on_fork(struct anonymise *anonymise, struct payload rest)
+{
+	struct tape_fork record;
+	struct err *err;
+
+	if (!take(&rest, &record, sizeof(record)))
+		return NULL;
+	err = anonymise_pid(anonymise, &record.pid);
+	if (!err)
+		err = put(anonymise, &record, sizeof(record));
+	return err ? err : put_texts(anonymise, rest, ANONYMISE_PATH);
+}
+
+static struct err *on_thread_create(struct anonymise *anonymise, struct payload rest)
+{
+	struct tape_thread_create record;
+
+	if (!take(&rest, &record, sizeof(record)))
+		return NULL;
+	anonymise_address(anonymise, &record.handle);
+	return put(anonymise, &record, sizeof(record));
+}
+
+/* What is free text behind a struct of so many bytes. */
+static struct err *on_worded(struct anonymise *anonymise, struct payload rest, size_t struct_bytes,
+			     enum anonymise_kind kind)
+{
+	struct err *err;
+
+	if (rest.count < struct_bytes)
+		return NULL;
+	err = put(anonymise, rest.bytes, struct_bytes);
+	rest.bytes += struct_bytes;
+	rest.count -= struct_bytes;
+	return err ? err : put_texts(anonymise, rest, kind);
+}
+
+/* The format and the tool are public; the file is not, and notes may have anything in them. */
+static struct err *on_import(struct anonymise *anonymise, struct payload rest)
+{
+	struct tape_import import;
+	const uint8_t *end;
+	struct err *err;
+
+	if (!take(&rest, &import, sizeof(import)))
+		return NULL;
+	err = put(anonymise, &import, sizeof(import));
+	end = memchr(rest.bytes, '\n', rest.count);
+	if (!err && end)
+		err = put(anonymise, rest.bytes, (size_t)(end - rest.bytes));
+	return err ? err : put(anonymise, "\n\nfile", 6);
+}
+
+/* The number in hex at *at, and past it. */
+static uint64_t take_hex(const char **at, const char *end)
+{
+	uint64_t value = 0;
+
+	for (; *at < end && ((**at >= '0' && **at <= '9') || (**at >= 'a' && **at <= 'f')); ++*at)
+		value = value << 4 | (uint64_t)(**at <= '9' ? **at - '0' : **at - 'a' + 10);
+	return value;
+}
+
+/* BEGIN END PERMS MARKS RSS ANON SWAP RUNS NAME, or BEGIN END - */
+static struct err *put_space_line(struct anonymise *anonymise, const char *line, size_t len)
+{
+	enum { WORDS_BEFORE_NAME = 6 };
+	const char *at = line, *end = line + len, *name;
+	const uint64_t range_begin = take_hex(&at, end);
+	uint64_t range_end;
+	char text[2 * STR_SHORT_BYTES];
+	struct err *err;
+
+	at += at < end; /* the blank */
+	range_end = take_hex(&at, end);
+	/* the end of a range goes with its last byte */
+	str_format(text, sizeof(text), "%llx %llx",
+		   (unsigned long long)shift_address(anonymise->shift, range_begin),
+		   (unsigned long long)shift_address(anonymise->shift, range_end - 1) + 1);
+	err = put(anonymise, text, strlen(text));
+	name = at;
+	for (unsigned i = 0; i < WORDS_BEFORE_NAME && name < end; i++) {
+		const char *blank = memchr(name + 1, ' ', (size_t)(end - name - 1));
+
+		name = blank ? blank : end;
+	}
+	name += name < end;
+	if (!err)
+		err = put(anonymise, at, (size_t)(name - at));
+	if (!err)
+		err = put_text(anonymise, ANONYMISE_PATH, name, (size_t)(end - name), false);
+	return err;
+}
+
+static struct err *on_space(struct anonymise *anonymise, struct payload rest)
+{
+	struct tape_space space;
+	struct err *err;
+
+	if (!take(&rest, &space, sizeof(space)))
+		return NULL;
+	err = put(anonymise, &space, sizeof(space));
+	while (rest.count > 0 && !err) {
+		const uint8_t *end = memchr(rest.bytes, '\n', rest.count);
+		const size_t len = end ? (size_t)(end - rest.bytes) : rest.count;
+
+		err = put_space_line(anonymise, (const char *)rest.bytes, len);
+		if (!err && end)
+			err = put(anonymise, "\n", 1);
+		rest.bytes += len + (end != NULL);
+		rest.count -= len + (end != NULL);
+	}
+	return err;
+}
+
+/* Bytes of records without anything that tells; SIZE_MAX: of another kind. */
+static size_t plain_bytes(enum tape_extended type)
+{
+	switch (type) {
+	case TAPE_EXT_MODULE_END:
+		return sizeof(struct tape_module_end);
+	case TAPE_EXT_MALLOPT:
+	case TAPE_EXT_MALLOC_TRIM:
+		return sizeof(struct tape_setting);
+	case TAPE_EXT_USAGE:
+		return sizeof(struct tape_usage);
+	case TAPE_EXT_LOST:
+		return sizeof(struct tape_lost);
+	case TAPE_EXT_RECORDER:
+		return sizeof(struct tape_recorder);
+	case TAPE_EXT_END:
+		return sizeof(struct tape_end);
+	case TAPE_EXT_STACK_DEPTH:
+		return sizeof(struct tape_stack_depth);
+	case TAPE_EXT_CALLS:
+		return sizeof(struct tape_calls);
+	case TAPE_EXT_CALL_SIZES:
+		return sizeof(struct tape_call_sizes);
+	case TAPE_EXT_STRIPPED:
+		return 0;
+	default:
+		return SIZE_MAX;
+	}
+}
+
+static struct err *on_plain(struct anonymise *anonymise, enum tape_extended type,
+			    struct payload rest)
+{
+	const size_t bytes = plain_bytes(type);
+
+	if (bytes == SIZE_MAX || rest.count < bytes)
+		return NULL;
+	if (type == TAPE_EXT_CALLS) /* at the end of what stands there */
+		rest.bytes += rest.count - bytes;
+	return put(anonymise, rest.bytes, bytes);
+}
+
+struct err *anonymise_payload(struct anonymise *anonymise, enum tape_extended type,
+			      const uint8_t *bytes, size_t count)
+{
+	const struct payload rest = { bytes, count };
+
+	switch (type) {
+	case TAPE_EXT_PROCESS:
+		return on_process(anonymise, rest);
+	case TAPE_EXT_THREAD:
+	case TAPE_EXT_THREAD_NAME:
+	case TAPE_EXT_THREAD_END:
+		return on_thread(anonymise, rest);
+	case TAPE_EXT_MODULE:
+		return on_module(anonymise, rest);
+	case TAPE_EXT_MMAP:
+	case TAPE_EXT_MUNMAP:
+	case TAPE_EXT_MREMAP:
+	case TAPE_EXT_MPROTECT:
+	case TAPE_EXT_MADVISE:
+	case TAPE_EXT_BRK:
+		return on_map(anonymise, rest);
+	case TAPE_EXT_CLOCK:
+		return on_clock(anonymise, rest);
+	case TAPE_EXT_FORK:
+	case TAPE_EXT_EXEC:
+	case TAPE_EXT_DLOPEN:
+		return on_fork(anonymise, rest);
+	case TAPE_EXT_THREAD_CREATE:
+		return on_thread_create(anonymise, rest);
+	case TAPE_EXT_SPACE:
+		return on_space(anonymise, rest);
+	case TAPE_EXT_MARK:
+		return on_worded(anonymise, rest, sizeof(struct tape_mark), ANONYMISE_MARK);
+	case TAPE_EXT_FAULT:
+		return on_worded(anonymise, rest, sizeof(struct tape_fault_record),
+				 ANONYMISE_OTHER);
+	case TAPE_EXT_EDIT:
+		return on_worded(anonymise, rest, sizeof(struct tape_edit), ANONYMISE_OTHER);
+	case TAPE_EXT_IMPORT:
+		return on_import(anonymise, rest);
+	default:
+		return on_plain(anonymise, type, rest);
+	}
+}

@@ -138,8 +138,9 @@ static bool keeps_module(const struct anonymous *anonymous, const char *path)
 /* What the kernel calls mappings that are no files. */
 static const char *kernel_name(const char *name)
 {
-	static const char *const names[] = { "[heap]",	   "[stack]",	"[vdso]",	 "[vvar]",
-					     "[vsyscall]", "[uprobes]", "[vvar_vclock]", "[jit]" };
+	static const char *const names[] = { "[heap]",	      "[stack]",    "[vdso]",
+					     "[vvar]",	      "[vsyscall]", "[uprobes]",
+					     "[vvar_vclock]", "[jit]",	    "linux-vdso.so.1" };
 
 	for (size_t i = 0; i < array_size(names); i++)
 		if (strcmp(name, names[i]) == 0)

@@ -191,7 +191,7 @@ void str_add_json(struct str *str, const char *text)
 	str_add_char(str, '"');
 }
 
-bool str_is_utf8(const char *text)
+static bool is_utf8(const char *text)
 {
 	while (*text) {
 		const size_t bytes = (unsigned char)*text < 0x80 ? 1 : str_utf8_bytes(text);
@@ -216,14 +216,19 @@ void str_add_utf8(struct str *str, const char *text)
 	}
 }
 
+const char *str_utf8(const char *text, struct str *room)
+{
+	if (is_utf8(text))
+		return text;
+	str_add_utf8(room, text);
+	return str_text(room);
+}
+
 void str_add_csv(struct str *str, const char *text)
 {
 	CLEAN(str_deinit) struct str whole = { 0 };
 
-	if (!str_is_utf8(text)) {
-		str_add_utf8(&whole, text);
-		text = str_text(&whole);
-	}
+	text = str_utf8(text, &whole);
 	if (!strpbrk(text, ",\"\r\n")) {
 		str_add(str, text);
 		return;

@@ -85,9 +85,10 @@ bool str_parse_duration(const char *text, uint64_t *ns_ret);
  * Bytes of the UTF-8 sequence at text (1-4), 0 if it is not one. text is NUL-terminated.
  */
 size_t str_utf8_bytes(const char *text);
-bool str_is_utf8(const char *text);
 
-/* With U+FFFD for each byte that is none. */
+/* With U+FFFD for each byte that is none; the second is text itself where there is none, else
+ * room's. */
 void str_add_utf8(struct str *str, const char *text);
+const char *str_utf8(const char *text, struct str *room);
 
 #endif

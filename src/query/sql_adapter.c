@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <sqlite3.h>
 
-#include "base/str.h"
 #include "query/sql_plan.h"
 
 /* Steps of SQLite's machine between two looks at the clock: some ten microseconds. */
@@ -251,20 +250,6 @@ static int cursor_is_ended(sqlite3_vtab_cursor *base)
 	return ((const struct cursor *)base)->rows->is_ended;
 }
 
-/* Names may be any bytes, but who reads text of a database fails on what is not UTF-8. */
-static void answer_text(sqlite3_context *result, const struct sql_value *value,
-			void (*destructor)(void *))
-{
-	CLEAN(str_deinit) struct str text = { 0 };
-
-	if (str_is_utf8(value->text)) {
-		sqlite3_result_text64(result, value->text, value->bytes, destructor, SQLITE_UTF8);
-		return;
-	}
-	str_add_utf8(&text, value->text);
-	sqlite3_result_text64(result, str_text(&text), text.len, SQLITE_TRANSIENT, SQLITE_UTF8);
-}
-
 /* Texts of tables live as long as the context: nothing is copied. */
 static void answer(sqlite3_context *result, const struct sql_value *value,
 		   void (*destructor)(void *))
@@ -277,7 +262,7 @@ static void answer(sqlite3_context *result, const struct sql_value *value,
 		sqlite3_result_double(result, value->real);
 		break;
 	case SQL_TEXT:
-		answer_text(result, value, destructor);
+		sqlite3_result_text64(result, value->text, value->bytes, destructor, SQLITE_UTF8);
 		break;
 	case SQL_BLOB:
 	case SQL_NULL:

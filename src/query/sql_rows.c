@@ -182,7 +182,7 @@ struct err *sql_cursor_next(struct sql_cursor *cursor)
 	return NULL;
 }
 
-struct err *sql_cursor_value(struct sql_cursor *cursor, unsigned column, struct sql_value *value)
+static struct err *value_of(struct sql_cursor *cursor, unsigned column, struct sql_value *value)
 {
 	const bool is_own = column < cursor->table->column_count;
 
@@ -194,6 +194,30 @@ struct err *sql_cursor_value(struct sql_cursor *cursor, unsigned column, struct 
 		return cursor->table->value(cursor, column, value);
 	cursor->table->row_value(cursor->context, cursor->row, column, value);
 	return NULL;
+}
+
+/* Who reads text of a database fails on what is not UTF-8, which names may be. They stay as long as
+ * the context, as all texts do. */
+static struct err *text_repair(struct sql_context *context, struct sql_value *value)
+{
+	CLEAN(str_deinit) struct str room = { 0 };
+	const char *valid = str_utf8(value->text, &room);
+	uint32_t place;
+
+	if (valid == value->text)
+		return NULL;
+	place = room.failed ? UINT32_MAX : interner_put(&context->texts, valid, room.len);
+	if (place == UINT32_MAX)
+		return err_nomem();
+	sql_value_text(value, context->texts.texts[place]);
+	return NULL;
+}
+
+struct err *sql_cursor_value(struct sql_cursor *cursor, unsigned column, struct sql_value *value)
+{
+	struct err *err = value_of(cursor, column, value);
+
+	return err || value->kind != SQL_TEXT ? err : text_repair(cursor->context, value);
 }
 
 uint64_t sql_cursor_row_id(const struct sql_cursor *cursor)

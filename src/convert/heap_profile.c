@@ -303,9 +303,12 @@ static uint32_t frame_of(const struct heap_profile *profile, struct composer *co
 static uint32_t stack_of(const struct heap_profile *profile, struct composer *composer,
 			 const struct heap_row *row)
 {
-	const uint64_t *pcs = &profile->pcs.items[row->first_pc];
 	uint32_t stack = COMPOSE_ROOT, first = 0;
+	const uint64_t *pcs;
 
+	if (row->pc_count == 0)
+		return COMPOSE_NO_STACK;
+	pcs = &profile->pcs.items[row->first_pc];
 	while (first + 1 < row->pc_count) {
 		const struct heap_object *object = object_find(profile, pcs[first] - 1);
 
@@ -315,7 +318,7 @@ static uint32_t stack_of(const struct heap_profile *profile, struct composer *co
 	}
 	for (uint32_t i = row->pc_count; i-- > first;)
 		stack = composer_stack(composer, stack, frame_of(profile, composer, pcs[i]));
-	return row->pc_count ? stack : COMPOSE_NO_STACK;
+	return stack;
 }
 
 static int object_order(const void *a, const void *b)

@@ -56,6 +56,13 @@ static const struct model_note *find(const struct model *model)
 	return NULL;
 }
 
+uint32_t model_missing(const struct model *model)
+{
+	const struct model_note *note = find(model);
+
+	return note ? note->import.missing : 0;
+}
+
 /* The next line of *text, which goes on behind it; "" at the end. */
 static const char *line_next(struct arena *arena, const char **text)
 {

@@ -22,6 +22,9 @@ struct model_import {
 struct err *model_import_get(const struct model *model, struct arena *arena,
 			     const struct model_import **import_ret);
 
+/* What is not known of the tape's facts: enum tape_missing; 0 of one that was recorded. */
+uint32_t model_missing(const struct model *model);
+
 /* A bit of enum tape_missing, in words ("addresses") and as a key ("addresses"); bit < _COUNT. */
 const char *model_missing_words(unsigned bit);
 const char *model_missing_key(unsigned bit);

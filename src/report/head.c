@@ -1,5 +1,7 @@
 #include "report/text.h"
 
+#include "model/import.h"
+
 static void add_command(struct str *out, const struct model_process *process)
 {
 	if (process->argc == 0)
@@ -48,7 +50,10 @@ void text_head(struct text *text, const struct model *model)
 	add_command(&command, process);
 	if (process->pid) /* of other tools' recordings it is not known */
 		str_printf(&facts, "pid %u · ", process->pid);
-	str_add_duration(&facts, process->duration_ns);
+	if (model_missing(model) & TAPE_MISSING_TIMES)
+		str_add(&facts, "times are not known");
+	else
+		str_add_duration(&facts, process->duration_ns);
 	if (model_thread_count(model) > 1) {
 		str_add(&facts, " · ");
 		str_add_grouped(&facts, model_thread_count(model));

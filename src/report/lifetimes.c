@@ -148,10 +148,14 @@ static struct err *lifetimes_text(const struct report_context *context,
 
 	text_head(&text, context->model);
 	str_add_char(&text.out, '\n');
-	add_buckets(&text, lifetimes);
-	add_percentiles(&text, lifetimes);
-	if (sites->count > 0)
-		add_sites(&text, context, sites);
+	if (model_process(context->model)->flags & TAPE_FLAG_AVERAGES) {
+		str_add(&text.out, "How long blocks lived is not known: they stand for sums.\n");
+	} else {
+		add_buckets(&text, lifetimes);
+		add_percentiles(&text, lifetimes);
+		if (sites->count > 0)
+			add_sites(&text, context, sites);
+	}
 	quality_text(&text, context);
 	return text_write(&text, out);
 }

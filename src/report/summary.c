@@ -2,6 +2,7 @@
  * summary: the first thing anybody reads. What is alive at the peak and who made it, what leaked,
  * what was temporary, what to type next - on one screen.
  */
+#include "model/import.h"
 #include "query/call_times.h"
 #include "report/quality.h"
 #include "report/rank.h"
@@ -53,8 +54,10 @@ static void add_peak(struct text *text, const struct model *model,
 	add_bytes_fact(text, "peak", totals->peak.bytes);
 	str_add(out, "in ");
 	text_counted(out, totals->peak.count, "block");
-	str_add(out, ", after ");
-	str_add_duration(out, totals->peak_ns);
+	if (!(model_missing(model) & TAPE_MISSING_TIMES)) {
+		str_add(out, ", after ");
+		str_add_duration(out, totals->peak_ns);
+	}
 	if (rss_max(model) > 0) {
 		str_add(out, "; resident at most ");
 		str_add_iec(out, rss_max(model));
@@ -97,7 +100,7 @@ static void add_allocated(struct text *text, const struct model *model,
 		str_add(out, ", on average ");
 		str_add_iec(out, totals->allocated.bytes / totals->allocated.count);
 	}
-	if (duration_ms > 0) {
+	if (duration_ms > 0 && !(model_missing(model) & TAPE_MISSING_TIMES)) {
 		str_add(out, ", ");
 		str_add_grouped(out, totals->allocated.count * 1000 / duration_ms);
 		str_add(out, " a second");
@@ -105,10 +108,13 @@ static void add_allocated(struct text *text, const struct model *model,
 	str_add_char(out, '\n');
 }
 
-static void add_temporary(struct text *text, const struct model_totals *totals)
+static void add_temporary(struct text *text, const struct model *model,
+			  const struct model_totals *totals)
 {
 	struct str *out = &text->out;
 
+	if (model_process(model)->flags & TAPE_FLAG_AVERAGES)
+		return; /* nobody knows */
 	add_count_fact(text, "temporary", totals->temporary.count);
 	str_add(out, "allocations, ");
 	str_add_percent(out, totals->temporary.count, totals->allocated.count);
@@ -164,7 +170,7 @@ static void add_facts(struct text *text, const struct model *model,
 	add_peak(text, model, totals);
 	add_leaked(text, totals, known);
 	add_allocated(text, model, totals);
-	add_temporary(text, totals);
+	add_temporary(text, model, totals);
 	if (totals->realloc_count > 0) {
 		add_count_fact(text, "reallocated", totals->realloc_count);
 		str_add(&text->out, "of the allocations grew or shrank a block\n");

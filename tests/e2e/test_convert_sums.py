@@ -209,6 +209,11 @@ def test_gperftools_has_every_row(tape, tmp_path):
         assert folded(tape, tmp_path, "--metric", "leaked") == pprof("google-pprof", path)
         assert folded(tape, tmp_path, "--metric", "allocated") \
             == pprof("google-pprof", path, "--alloc_space")
+    text = recording.run([recording.memtape(), "report", tape]).stdout.decode()
+    assert "times are not known" in text and "a second" not in text and " after " not in text
+    assert "temporary" not in text.lower()
+    text = recording.run([recording.memtape(), "report", tape, "lifetimes"]).stdout.decode()
+    assert "How long blocks lived is not known" in text and "never freed" not in text
     gone, _ = missing(tape)
     assert {"times", "threads", "sizes", "lifetimes"} <= gone and "sampled" not in str(gone)
 

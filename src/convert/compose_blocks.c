@@ -13,7 +13,7 @@ enum {
 	 * others.
 	 */
 	SUM_BLOCKS_MAX = 1 << 20, /* for one sum, */
-	SUM_KIND_MAX = 1 << 23	  /* for all: then each is one */
+	SUM_KIND_MAX = 1 << 22	  /* for all: then each is one */
 };
 
 static const uint32_t NO_BLOCK = UINT32_MAX;

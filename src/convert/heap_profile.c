@@ -49,7 +49,8 @@ bool heap_profile_stack(struct heap_profile *profile, const char *text, size_t *
 			profile->pcs.count = first;
 			return false;
 		}
-		profile->failed |= !vec_u64_push(&profile->pcs, pc);
+		if (pc) /* 0 is the end of a stack, not a place in it */
+			profile->failed |= !vec_u64_push(&profile->pcs, pc);
 	}
 	*first_ret = first;
 	*count_ret = (uint32_t)(profile->pcs.count - first);

@@ -52,6 +52,7 @@ static enum lz4_result literals_copy(struct block *block, size_t length)
 static enum lz4_result match_copy(struct block *block, size_t length)
 {
 	enum lz4_result result;
+	const uint8_t *from;
 	uint8_t *to;
 	size_t back;
 
@@ -66,8 +67,9 @@ static enum lz4_result match_copy(struct block *block, size_t length)
 	if (result != LZ4_DONE)
 		return result;
 	to = block->out->items + block->out->count;
+	from = to - back;
 	for (size_t i = 0; i < length; i++)
-		to[i] = to[i - back];
+		to[i] = from[i];
 	block->out->count += length;
 	return LZ4_DONE;
 }

@@ -278,7 +278,7 @@ static void marker_take(struct bytehound *bytehound)
 static const char *fields_of(uint32_t event)
 {
 	static const char *const fields[] = {
-		[6] = "8d",	     [8] = "8888844448",  [9] = "88884",	[10] = "884444",
+		[6] = "8d",	     [8] = "8888844448",   [9] = "88884",	[10] = "884444",
 		[11] = "s",	     [12] = "888",	   [24] = "8v8vvv444s", [25] = "8v8vr",
 		[26] = "8v8vvvvvvv", [27] = "v8vv44488v4",
 	};

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "cli/command.h"
+#include "cli/record_serve.h"
 #include "cli/record_summary.h"
 #include "capture/pack.h"
 #include "collect/collector.h"
@@ -27,6 +28,9 @@ struct record_options {
 	bool latency;
 	bool compress;
 	bool live;
+	bool serves;
+	bool serves_until_exit;
+	struct record_serve serve;
 	bool summary;
 	bool quiet;
 };
@@ -52,6 +56,16 @@ static const struct option_row rows[] = {
 	  "compression from 1 (fast, the default) to 19 (small)" },
 	{ "live", 0, NULL, OPTION_FLAG, offsetof(struct record_options, live),
 	  "keep the tape half a second behind at most, for `memtape serve` beside it" },
+	{ "serve", 0, NULL, OPTION_FLAG, offsetof(struct record_options, serves),
+	  "show the tape in a browser while it is recorded, and after that until Ctrl-C; prints "
+	  "the "
+	  "URL before the program starts (with --live)" },
+	{ "serve-until-exit", 0, NULL, OPTION_FLAG,
+	  offsetof(struct record_options, serves_until_exit), "the same, until the program ends" },
+	{ "port", 'p', "N", OPTION_U64, offsetof(struct record_options, serve.port),
+	  "serve on port N instead of one that is free" },
+	{ "open", 0, NULL, OPTION_FLAG, offsetof(struct record_options, serve.opens),
+	  "open the browser on what is served" },
 	{ "buffer", 'b', "SIZE", OPTION_BYTES, offsetof(struct record_options, buffer_bytes),
 	  "recorded and not yet compressed at most, from 256k to 8g (default 4m); more rides out "
 	  "longer bursts" },
@@ -69,7 +83,17 @@ static int level_make(const struct record_options *options)
 	return options->level == LEVEL_DEFAULT ? CAPTURE_PACK_LEVEL : (int)options->level;
 }
 
-static struct err *settings_make(const struct record_options *options,
+/* A tape that is to be overwritten is not the one to be shown. */
+static struct err *serve_begin(void *context, const char *path)
+{
+	struct record_options *options = context;
+
+	if (options->force && unlink(path) < 0 && errno != ENOENT)
+		return err_errno("%s", path);
+	return record_serve_start(&options->serve, path);
+}
+
+static struct err *settings_make(struct record_options *options,
 				 struct collector_settings *settings)
 {
 	const char *selfcheck = getenv("MEMTAPE_SELFCHECK");
@@ -79,6 +103,11 @@ static struct err *settings_make(const struct record_options *options,
 		return err_new(ERR_USAGE, "--level is from 1 to %d", LEVEL_MAX);
 	if (chunk_count < SPOOL_CHUNK_COUNT_MIN || chunk_count > SPOOL_CHUNK_COUNT_MAX)
 		return err_new(ERR_USAGE, "--buffer is from 256k to 8g");
+	options->serves |= options->serves_until_exit;
+	if ((options->serve.port || options->serve.opens) && !options->serves)
+		return err_new(ERR_USAGE, "--port and --open are for --serve");
+	if (options->serve.port > UINT16_MAX)
+		return err_new(ERR_USAGE, "--port: a port is from 1 to 65535");
 	if (!*options->output)
 		return err_new(ERR_USAGE, "--output needs a name");
 	*settings = (struct collector_settings) {
@@ -88,7 +117,9 @@ static struct err *settings_make(const struct record_options *options,
 		.stacks = options->stacks,
 		.free_stacks = options->free_stacks && options->stacks,
 		.latency = options->latency,
-		.live = options->live,
+		.live = options->live || options->serves,
+		.on_ready = options->serves ? serve_begin : NULL,
+		.context = options,
 		.selfcheck = selfcheck && *selfcheck && strcmp(selfcheck, "0") != 0,
 		.level = level_make(options),
 		.chunk_bytes = SPOOL_CHUNK_BYTES,
@@ -123,7 +154,7 @@ static struct err *add_guess(struct err *err, const char *word)
 		       word, guess->name);
 }
 
-static struct err *run_program(const struct record_options *options,
+static struct err *run_program(struct record_options *options,
 			       const struct collector_settings *settings, char **argv,
 			       int *exit_code, int *signal_ret)
 {
@@ -138,6 +169,8 @@ static struct err *run_program(const struct record_options *options,
 	if (err)
 		return trouble == PROGRAM_NOT_FOUND ? add_guess(err, argv[0]) : err;
 	err = collector_run(settings, &program, &arena, &result, &exec_errno);
+	if (err || options->serves_until_exit || !result.path)
+		record_serve_stop(&options->serve);
 	if (err) {
 		if (exec_errno)
 			*exit_code = exec_errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
@@ -150,6 +183,7 @@ static struct err *run_program(const struct record_options *options,
 	signal(SIGPIPE, SIG_IGN); /* nobody listening is no reason to lose the exit code */
 	if (!options->quiet || result.fault || !result.path)
 		err = record_summary_print(&program, &result, options->summary && !options->quiet);
+	record_serve_wait(&options->serve);
 	return err;
 }
 

@@ -3,6 +3,7 @@
  */
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "cli/command.h"
@@ -15,6 +16,7 @@ struct serve_options {
 	const char *listen; /* NULL: the loopback interface */
 	bool knows;	    /* that others can reach it */
 	bool opens;
+	bool waits;
 	bool no_token;
 	bool json;
 	const char *allow_hosts; /* NULL: none */
@@ -36,6 +38,8 @@ static const struct option_row rows[] = {
 	{ "no-token", 0, NULL, OPTION_FLAG, offsetof(struct serve_options, no_token),
 	  "let every user and program of this machine ask, without the token" },
 	{ "open", 0, NULL, OPTION_FLAG, offsetof(struct serve_options, opens), "open the browser" },
+	{ "wait", 0, NULL, OPTION_FLAG, offsetof(struct serve_options, waits),
+	  "wait for tapes that are not there yet" },
 	{ "json", 'j', NULL, OPTION_FLAG, offsetof(struct serve_options, json),
 	  "print the URL, the port and the token as JSON" },
 	{ "timeout", 0, "TIME", OPTION_DURATION, offsetof(struct serve_options, timeout_ns),
@@ -47,7 +51,10 @@ static const struct option_row rows[] = {
 	READING_SYMBOL_OPTIONS(struct serve_options, symbols),
 };
 
-enum { FILE_TIME_FACTOR = 60 /* a file may take so much longer than an answer */ };
+enum {
+	FILE_TIME_FACTOR = 60, /* a file may take so much longer than an answer */
+	WAIT_LOOK_MS = 20      /* between looks for tapes that are not there */
+};
 
 /* --- where --------------------------------------------------------------------------------- */
 
@@ -201,26 +208,66 @@ static struct err *tell(const struct serve_options *options, const struct listen
 
 /* --- serving ------------------------------------------------------------------------------- */
 
+/* What is to be served; the tapes are opened before anybody can ask, or as they come. */
+struct serving {
+	const struct serve_options *options;
+	char **paths;
+	size_t count;
+	struct tape_source *sources;
+	struct tapes *tapes; /* NULL: not opened yet */
+	const sigset_t *signals;
+};
+
+static bool is_there(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && status.st_size >= (off_t)TAPE_HEADER_BYTES;
+}
+
+/* False: somebody wants it to end before they are all there. */
+static bool wait_for_tapes(const struct serving *serving)
+{
+	const struct timespec pause = { .tv_nsec = WAIT_LOOK_MS * 1000000L };
+
+	for (size_t i = 0; i < serving->count; i++) {
+		while (!is_there(serving->paths[i])) {
+			if (sigtimedwait(serving->signals, NULL, &pause) > 0)
+				return false;
+		}
+	}
+	return true;
+}
+
 /* Until somebody wants it to end. */
-static struct err *serve_until_signal(const struct serve_options *options, struct server *server,
-				      const struct listener *listener, const sigset_t *signals)
+static struct err *serve_until_signal(struct serving *serving, struct server *server,
+				      const struct listener *listener)
 {
 	CLEAN(daemon_stop) struct daemon *daemon = NULL;
-	struct err *err = daemon_start(server, listener, &daemon);
+	struct err *err = NULL;
 
-	if (!err)
-		err = tell(options, listener, &server->guard.token);
-	while (!err && sigwaitinfo(signals, NULL) < 0)
+	if (!serving->tapes) {
+		err = tell(serving->options, listener, &server->guard.token);
+		if (err || !wait_for_tapes(serving))
+			return err;
+		err = tapes_create(serving->sources, serving->count, &serving->tapes);
+	}
+	if (err)
+		return err;
+	server->tapes = serving->tapes;
+	err = daemon_start(server, listener, &daemon);
+	if (!err && !serving->options->waits)
+		err = tell(serving->options, listener, &server->guard.token);
+	while (!err && sigwaitinfo(serving->signals, NULL) < 0)
 		; /* stopped and continued, or looked at by a debugger */
 	return err;
 }
 
-static struct err *serve(const struct serve_options *options, struct tapes *tapes,
-			 const sigset_t *signals)
+static struct err *serve(struct serving *serving)
 {
+	const struct serve_options *options = serving->options;
 	CLEAN(listener_close) struct listener listener = { 0 };
 	CLEAN(server_deinit) struct server server = {
-		.tapes = tapes,
 		.settings = {
 			.version = MEMTAPE_VERSION,
 			.time_limit_ns = options->timeout_ns,
@@ -241,7 +288,7 @@ static struct err *serve(const struct serve_options *options, struct tapes *tape
 		err = allow_hosts(options, &listener, &server.guard);
 	if (!err && !options->no_token)
 		err = token_make(&server.guard.token);
-	return err ? err : serve_until_signal(options, &server, &listener, signals);
+	return err ? err : serve_until_signal(serving, &server, &listener);
 }
 
 static void symbols_end(struct reading_symbols *symbols, size_t count)
@@ -256,18 +303,18 @@ static struct err *serve_tapes(const struct serve_options *options, char **paths
 {
 	struct reading_symbols *symbols = calloc(count, sizeof(*symbols));
 	struct tape_source *sources = calloc(count, sizeof(*sources));
-	struct tapes *tapes = NULL;
+	struct serving serving = { options, paths, count, sources, NULL, signals };
 	struct err *err = symbols && sources ? NULL : err_nomem();
 
 	for (size_t i = 0; !err && i < count; i++) {
 		err = reading_symbols_init(&symbols[i], &options->symbols, paths[i]);
 		sources[i] = (struct tape_source) { paths[i], &symbols[i].options };
 	}
+	if (!err && !options->waits)
+		err = tapes_create(sources, count, &serving.tapes);
 	if (!err)
-		err = tapes_create(sources, count, &tapes);
-	if (!err)
-		err = serve(options, tapes, signals);
-	if (!tapes_destroy(tapes))
+		err = serve(&serving);
+	if (!tapes_destroy(serving.tapes))
 		return err; /* a load that cannot be stopped still uses the rest */
 	symbols_end(symbols, count);
 	free(sources);

@@ -409,6 +409,9 @@ static struct err *prepare(struct collector *collector, struct arena *arena)
 		if (!err)
 			err = drain_open(&collector->drain, &collector->spool, &collector->writer,
 					 collector->settings->level, collector->settings->live);
+		if (!err && collector->settings->on_ready)
+			err = collector->settings->on_ready(collector->settings->context,
+							    collector->writer.path);
 		if (err)
 			child_cancel(&collector->child);
 	}

@@ -30,6 +30,9 @@ struct collector_settings {
 	int level;	  /* of compression; 0: none */
 	uint32_t chunk_bytes;
 	uint32_t chunk_count;
+	/* Before the program starts: where its tape will be. An error keeps it from starting. */
+	struct err *(*on_ready)(void *context, const char *path); /* NULL: nobody asks */
+	void *context;
 };
 
 /* How it went. Texts live in the arena given to collector_run. */

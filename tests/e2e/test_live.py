@@ -1,8 +1,15 @@
 """A tape that is watched while it grows: record --live."""
 
 import json
+import os
+import pathlib
+import pty
+import signal
+import socket
 import subprocess
+import termios
 import time
+import urllib.request
 
 import pytest
 
@@ -100,7 +107,7 @@ def test_what_happens_is_on_the_tape_soon(watched, tmp_path):
                     one = stream.event()[1]["tapes"][0]
                     if one["state"] == "live":
                         seen.append((time.monotonic(), one["duration_ns"] / 1e9, one["allocation_count"]))
-                assert all(b[2] > a[2] for a, b in zip(seen, seen[1:]))
+                assert all(b[2] >= a[2] for a, b in zip(seen, seen[1:])) and seen[-1][2] > seen[0][2]
                 behind = [moment - tape_s for moment, tape_s, _ in seen]
                 assert max(behind) - min(behind) < 2  # it keeps up
                 function = server.json("sites", by="function")
@@ -122,3 +129,143 @@ def test_a_recorder_that_is_killed_leaves_what_was_shown(watched, tmp_path):
         recorder.stdin.close()
     kept = sql(tape, "SELECT count(*) AS n FROM allocations WHERE size = 4321")
     assert kept[0]["n"] > 50
+
+
+# --- record --serve --------------------------------------------------------------------------
+
+
+class Shown:
+    """`record --serve` of a program that works until its input ends."""
+
+    def __init__(self, watched, tape, *options):
+        self.process = subprocess.Popen([recording.memtape(), "record", "--serve", *options, "-o", tape, watched],
+                                        env=recording.clean_env(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE)
+        line = self.process.stderr.readline().decode()
+        assert line.startswith("memtape: watch it at http://127.0.0.1:"), line + self.process.stderr.read().decode()
+        self.url, self.token = line.split()[-1].split("#k=")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            pipe.close()
+
+    def ask(self, resource):
+        request = urllib.request.Request(f"{self.url}api/v1/{resource}", headers={"Authorization": f"Bearer {self.token}"})
+        with urllib.request.urlopen(request, timeout=30) as reply:
+            return json.load(reply)
+
+    def tape(self):
+        return self.ask("info")["tapes"][0]
+
+    def until(self, state):
+        until = time.monotonic() + 30
+        while (one := self.tape())["state"] != state:
+            assert time.monotonic() < until, one
+            time.sleep(0.1)
+        return one
+
+    def server_pid(self):
+        for path in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                if f"\nPPid:\t{self.process.pid}\n" in (path / "status").read_text() and \
+                        b"\0serve\0" in (path / "cmdline").read_bytes():
+                    return int(path.name)
+            except OSError:
+                continue
+        return None
+
+
+def test_a_recording_shows_itself_until_it_is_interrupted(watched, tmp_path):
+    with Shown(watched, tmp_path / "the.mtape") as shown:
+        first = shown.until("live")
+        assert first["name"] == "watched" and first["file"] == "the.mtape"
+        while shown.tape()["allocation_count"] <= first["allocation_count"]:
+            time.sleep(0.1)
+        shown.process.stdin.close()
+        assert shown.until("complete")["end"] == "exited 3"
+        said = shown.process.stdout.read()  # it ends although the server goes on
+        assert said.startswith(b"working\ndone: ")
+        shown.process.send_signal(signal.SIGINT)
+        assert shown.process.wait(30) == 3
+        assert b"until Ctrl-C" in shown.process.stderr.read()
+
+
+def test_a_server_may_end_with_the_program(watched, tmp_path):
+    with Shown(watched, tmp_path / "the.mtape", "--serve-until-exit", "-q") as shown:
+        shown.until("live")
+        shown.process.stdin.close()
+        assert shown.process.wait(30) == 3
+        assert shown.process.stderr.read() == b"at work\n"
+
+
+def test_the_death_of_the_server_changes_nothing(watched, tmp_path):
+    tape = tmp_path / "the.mtape"
+    with Shown(watched, tape, "-q") as shown:
+        before = shown.until("live")
+        os.kill(shown.server_pid(), signal.SIGKILL)
+        time.sleep(1)
+        shown.process.stdin.close()
+        assert shown.process.wait(30) == 3  # nobody is left to wait for
+        rounds = int(shown.process.stdout.read().split()[-1])
+        kept = sql(tape, "SELECT count(*) AS n FROM allocations WHERE size = 4321")
+        assert kept[0]["n"] == rounds > before["allocation_count"] // 10
+        assert recording.run([recording.memtape(), "verify", "-q", tape]).returncode == 0
+
+
+def test_a_port_in_use_keeps_the_program_from_starting(watched, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = recording.run([recording.memtape(), "record", "--serve", "--port", port, "-o", tmp_path / "the.mtape", watched])
+    assert done.returncode == 125 and done.stdout == b"" and b"--serve" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_tape_that_is_overwritten_is_not_shown(watched, tmp_path):
+    tape = tmp_path / "the.mtape"
+    recording.run_recorded(["/bin/true"], tape)
+    with Shown(watched, tape, "-f", "--serve-until-exit") as shown:
+        assert shown.until("live")["name"] == "watched"
+        shown.process.stdin.close()
+        assert shown.process.wait(30) == 3
+
+
+@pytest.mark.parametrize("options", [["--port", "8080"], ["--open"], ["--serve", "--port", "65536"]])
+def test_options_of_the_server_want_one(watched, options):
+    done = recording.run([recording.memtape(), "record", *options, watched])
+    assert done.returncode == 2 and b"--port" in done.stderr and done.stdout == b""
+
+
+def read_terminal(fd, end):
+    text = b""
+    until = time.monotonic() + 30
+    while end not in text:
+        assert time.monotonic() < until, text
+        text += os.read(fd, 4096)
+    return text
+
+
+def test_the_terminal_stays_the_programs(watched, tmp_path):
+    ours, theirs = pty.openpty()
+    before = termios.tcgetattr(theirs)
+    process = subprocess.Popen([recording.memtape(), "record", "--serve", "--serve-until-exit", "-q", "-o", tmp_path / "the.mtape",
+                                watched], env=recording.clean_env(), stdin=theirs, stdout=theirs, stderr=theirs,
+                               start_new_session=True, preexec_fn=lambda: os.close(os.open(os.ttyname(0), os.O_RDWR)))
+    try:
+        text = read_terminal(ours, b"at work\r\n")
+        time.sleep(2)  # while it is watched
+        os.write(ours, b"\n")  # what it waits for
+        text += read_terminal(ours, b"done: ")
+        assert process.wait(30) == 3
+        first, _, rest = text.partition(b"\r\n")
+        assert first.startswith(b"memtape: watch it at http://127.0.0.1:")
+        assert rest.startswith(b"working\r\nat work\r\n\r\ndone: ")
+        assert termios.tcgetattr(theirs) == before
+    finally:
+        process.kill()
+        os.close(ours)
+        os.close(theirs)

@@ -1,0 +1,118 @@
+#include "cli/record_serve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "base/str.h"
+
+enum { ARGS_MAX = 12 };
+
+/* In the new process: away from the terminal's signals, from its input, and from our life. */
+static _Noreturn void server_main(const struct record_serve *serve, const char *path, int out,
+				  pid_t parent)
+{
+	const int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	char port[24];
+	const char *args[ARGS_MAX] = { "memtape", "serve", "--wait", "--port" };
+	int count = 4;
+
+	args[count++] = str_format(port, sizeof(port), "%llu", (unsigned long long)serve->port);
+	if (serve->opens)
+		args[count++] = "--open";
+	args[count++] = "--";
+	args[count++] = path;
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(0);
+	dup2(null_fd, STDIN_FILENO);
+	dup2(out, STDOUT_FILENO);
+	dup2(out, STDERR_FILENO);
+	execv("/proc/self/exe", (char *const *)args);
+	_exit(127);
+}
+
+/* One line; false: there is none. */
+static bool line_read(int fd, char *line, size_t bytes)
+{
+	size_t len = 0;
+
+	while (len + 1 < bytes) {
+		const ssize_t got = read(fd, line + len, 1);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0 || line[len] == '\n')
+			break;
+		len++;
+	}
+	line[len] = '\0';
+	return len > 0;
+}
+
+struct err *record_serve_start(struct record_serve *serve, const char *path)
+{
+	static const char own[] = "memtape: ";
+	const pid_t parent = getpid();
+	char line[512];
+	int ends[2];
+	bool said;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_errno("pipe");
+	serve->pid = fork();
+	if (serve->pid == 0)
+		server_main(serve, path, ends[1], parent);
+	close(ends[1]);
+	said = serve->pid > 0 && line_read(ends[0], line, sizeof(line));
+	close(ends[0]);
+	if (said && strncmp(line, "http://", 7) == 0) {
+		fprintf(stderr, "memtape: watch it at %s\n", line);
+		return NULL;
+	}
+	record_serve_stop(serve);
+	if (said && strncmp(line, own, strlen(own)) == 0)
+		return err_new(ERR_STATE, "--serve: %s", line + strlen(own));
+	return err_new(ERR_STATE, "--serve: the server did not start");
+}
+
+void record_serve_wait(struct record_serve *serve)
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGCHLD };
+	CLEAN(close) int null_fd = -1;
+	sigset_t set, before;
+
+	if (!serve->pid)
+		return;
+	null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	sigemptyset(&set);
+	for (size_t i = 0; i < array_size(numbers); i++)
+		sigaddset(&set, numbers[i]);
+	sigprocmask(SIG_BLOCK, &set, &before);
+	fprintf(stderr, "memtape: the server goes on until Ctrl-C\n");
+	fflush(stdout);
+	if (null_fd >= 0) /* who reads the program's output is not to wait for us */
+		dup2(null_fd, STDOUT_FILENO);
+	while (waitpid(serve->pid, NULL, WNOHANG) == 0) {
+		const int number = sigwaitinfo(&set, NULL);
+
+		if (number > 0 && number != SIGCHLD)
+			break;
+	}
+	record_serve_stop(serve);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+void record_serve_stop(struct record_serve *serve)
+{
+	if (serve->pid > 0) {
+		kill(serve->pid, SIGTERM);
+		while (waitpid(serve->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	serve->pid = 0;
+}

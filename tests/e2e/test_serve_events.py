@@ -22,7 +22,7 @@ def shop(tmp_path_factory):
         while server.json("info")["tapes"][0]["state"] == "loading" and time.monotonic() < until:
             time.sleep(0.1)
         yield server
-    names.unlink()
+    names.unlink(missing_ok=True)
 
 
 class Stream:
@@ -230,4 +230,4 @@ def test_a_server_that_ends_ends_its_streams(tmp_path):
         server.process.terminate()
         assert stream.event() is None and stream.ended
         stream.__exit__()
-    names.unlink()
+    names.unlink(missing_ok=True)

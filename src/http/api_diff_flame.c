@@ -3,24 +3,15 @@
  * /api/v1/flame. A box is as wide as its stacks where they are larger (query/diff_tree.h).
  */
 #include "base/map.h"
+#include "http/api_boxes.h"
 #include "http/api_diff_sides.h"
 #include "query/diff_boxes.h"
 #include "query/name_hash.h"
 
-enum { BOXES_MAX = 40000, PIXELS_MAX = 8192, PIXELS = 2000, PER_PIXEL = 2, DEPTH_MAX = 2000 };
-
 static const struct param params[] = {
 	API_PARAMS_DIFF,
-	{ .name = "root",
-	  .kind = PARAM_PATH,
-	  .doc = "what is enlarged: the hashes of functions from the outermost box to it" },
-	{ .name = "px",
-	  .kind = PARAM_NUMBER,
-	  .min = 1,
-	  .max = PIXELS_MAX,
-	  .fallback = PIXELS,
-	  .doc = "how wide it is drawn: what is under half a pixel is joined",
-	  .missing = "2000" },
+	API_PARAM_ROOT,
+	API_PARAM_PIXELS,
 };
 
 struct columns {
@@ -207,9 +198,9 @@ static struct err *answer(struct call *call, const struct api_diff_sides *sides,
 	CLEAN(columns_deinit)
 	struct columns columns = { .call = call, .tree = tree, .boxes = &boxes };
 	struct diff_boxes_settings settings = {
-		.share_min = PER_PIXEL * call_number(call, "px"),
-		.count_max = BOXES_MAX,
-		.depth_max = DEPTH_MAX,
+		.share_min = API_BOXES_PER_PIXEL * call_number(call, "px"),
+		.count_max = API_BOXES_MAX,
+		.depth_max = API_BOXES_DEPTH_MAX,
 	};
 	const uint64_t *path;
 	size_t path_count;

@@ -2,11 +2,10 @@
  * /api/v1/flame: a flame graph, as many boxes as can be seen. Columns of equal length; what is too
  * small is joined, so that children never have less than their parent shows (query/boxes.h).
  */
+#include "http/api_boxes.h"
 #include "http/api_trees.h"
 #include "query/boxes.h"
 #include "query/name_hash.h"
-
-enum { BOXES_MAX = 40000, PIXELS_MAX = 8192, PIXELS = 2000, PER_PIXEL = 2, DEPTH_MAX = 2000 };
 
 static const char *const recursion_words[] = { "keep", "merge", NULL };
 
@@ -187,7 +186,7 @@ static struct err *answer(struct call *call, const struct api_tree *found)
 	const enum measure measure = (enum measure)call_choice(call, "m");
 	struct boxes boxes;
 	struct columns columns;
-	struct err *err = boxes_make(tree, tree->path_end, BOXES_MAX, call->arena, &boxes);
+	struct err *err = boxes_make(tree, tree->path_end, API_BOXES_MAX, call->arena, &boxes);
 
 	if (!err)
 		err = columns_init(&columns, call, found->names, tree, &boxes);
@@ -213,8 +212,8 @@ static struct err *answer(struct call *call, const struct api_tree *found)
 static struct err *run(struct call *call)
 {
 	const struct api_tree_settings settings = {
-		.share_min = (uint32_t)(PER_PIXEL * call_number(call, "px")),
-		.depth_max = DEPTH_MAX,
+		.share_min = (uint32_t)(API_BOXES_PER_PIXEL * call_number(call, "px")),
+		.depth_max = API_BOXES_DEPTH_MAX,
 		.path = "root",
 		.merges_recursion = call_choice(call, "recursion") == 1,
 		.mode = call_flag(call, "fold") ? WALK_FOLD : WALK_ALL,
@@ -231,19 +230,11 @@ static const struct param params[] = {
 	API_PARAM_MEASURE,
 	API_PARAM_AT,
 	API_PARAM_DIRECTION,
-	{ .name = "root",
-	  .kind = PARAM_PATH,
-	  .doc = "what is enlarged: the hashes of functions from the outermost box to it" },
+	API_PARAM_ROOT,
 	{ .name = "focus",
 	  .kind = PARAM_HASH,
 	  .doc = "one function: what it calls (dir=down), who calls it (dir=up)" },
-	{ .name = "px",
-	  .kind = PARAM_NUMBER,
-	  .min = 1,
-	  .max = PIXELS_MAX,
-	  .fallback = PIXELS,
-	  .doc = "how wide it is drawn: what is under half a pixel is joined",
-	  .missing = "2000" },
+	API_PARAM_PIXELS,
 	{ .name = "fold",
 	  .kind = PARAM_FLAG,
 	  .fallback = 1,

@@ -112,6 +112,14 @@ struct err *finding_add(struct finding_search *search, const struct finder *find
 char *finding_site_filter(const struct finding_search *search, const struct site *site,
 			  const char *more);
 
+/* How much larger the site's blocks at the peak are than what was asked for. */
+uint64_t finding_slack_at_peak(const struct finding_search *search, const struct site *site);
+
+/* A finding about the site's blocks at the peak, of which a link lists the groups. */
+struct err *finding_add_at_peak(struct finding_search *search, const struct finder *finder,
+				const struct site *site, uint64_t bytes, const char *metric,
+				const char *sort, const struct str *evidence);
+
 /* "1234ns"; NULL: no memory. */
 char *finding_moment(const struct finding_search *search, uint64_t ns);
 

@@ -14,19 +14,7 @@ static struct err *tell(struct finding_search *search, const struct finder *find
 {
 	const struct model_sum *peak = &site->sums.peak;
 	CLEAN(str_deinit) struct str evidence = { 0 };
-	const struct finding finding = {
-		.bytes = slack,
-		.count = peak->count,
-		.stack = site->stacks[METRIC_PEAK],
-		.link = { .page = "sites",
-			  .report = "groups",
-			  .filter = finding_site_filter(search, site, "at_peak"),
-			  .metric = "wasted",
-			  .sort = "usable_size" },
-	};
 
-	if (!finding.link.filter)
-		return err_nomem();
 	finding_add_counted(&evidence, peak->count, "block");
 	str_add(&evidence, " alive at the peak asked for ");
 	str_add_iec(&evidence, peak->bytes);
@@ -39,7 +27,7 @@ static struct err *tell(struct finding_search *search, const struct finder *find
 	str_add(&evidence, " of each block of ");
 	str_add_iec(&evidence, peak->bytes / u64_max(peak->count, 1));
 	str_add(&evidence, " on average");
-	return finding_add(search, finder, finding, &evidence);
+	return finding_add_at_peak(search, finder, site, slack, "wasted", "usable_size", &evidence);
 }
 
 static struct err *find(struct finding_search *search, const struct finder *finder)
@@ -49,8 +37,7 @@ static struct err *find(struct finding_search *search, const struct finder *find
 	for (size_t i = 0; i < search->sites.count && !err; i++) {
 		const struct site *site = &search->sites.items[i];
 		const struct model_sum *peak = &site->sums.peak;
-		const uint64_t usable = search->facts[i].peak_usable;
-		const uint64_t slack = usable > peak->bytes ? usable - peak->bytes : 0;
+		const uint64_t slack = finding_slack_at_peak(search, site);
 
 		if (finding_is_worth(search, slack) && peak->bytes / SIZE_MIN >= peak->count &&
 		    finding_is_share(slack, peak->bytes, SLACK_PERCENT))

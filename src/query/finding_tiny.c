@@ -14,12 +14,9 @@ enum {
 	OVERHEAD_PERCENT = 125
 };
 
-static uint64_t overhead_of(const struct model_sum *peak, const struct site_facts *facts)
+static uint64_t overhead_of(const struct finding_search *search, const struct site *site)
 {
-	const uint64_t slack =
-		facts->peak_usable > peak->bytes ? facts->peak_usable - peak->bytes : 0;
-
-	return slack + peak->count * HEADER_BYTES;
+	return finding_slack_at_peak(search, site) + site->sums.peak.count * HEADER_BYTES;
 }
 
 static struct err *tell(struct finding_search *search, const struct finder *finder,
@@ -27,19 +24,7 @@ static struct err *tell(struct finding_search *search, const struct finder *find
 {
 	const struct model_sum *peak = &site->sums.peak;
 	CLEAN(str_deinit) struct str evidence = { 0 };
-	const struct finding finding = {
-		.bytes = overhead,
-		.count = peak->count,
-		.stack = site->stacks[METRIC_PEAK],
-		.link = { .page = "sites",
-			  .report = "groups",
-			  .filter = finding_site_filter(search, site, "at_peak"),
-			  .metric = "peak",
-			  .sort = "peak_count" },
-	};
 
-	if (!finding.link.filter)
-		return err_nomem();
 	finding_add_counted(&evidence, peak->count, "block");
 	str_add(&evidence, " alive at the peak hold ");
 	str_add_iec(&evidence, peak->bytes);
@@ -49,7 +34,7 @@ static struct err *tell(struct finding_search *search, const struct finder *find
 	str_add_iec(&evidence, overhead);
 	str_printf(&evidence, " more: what the allocator rounds up, and a header of %d bytes each",
 		   HEADER_BYTES);
-	return finding_add(search, finder, finding, &evidence);
+	return finding_add_at_peak(search, finder, site, overhead, "peak", "peak_count", &evidence);
 }
 
 static struct err *find(struct finding_search *search, const struct finder *finder)
@@ -59,7 +44,7 @@ static struct err *find(struct finding_search *search, const struct finder *find
 	for (size_t i = 0; i < search->sites.count && !err; i++) {
 		const struct site *site = &search->sites.items[i];
 		const struct model_sum *peak = &site->sums.peak;
-		const uint64_t overhead = overhead_of(peak, &search->facts[i]);
+		const uint64_t overhead = overhead_of(search, site);
 
 		if (peak->count >= BLOCKS_MIN &&
 		    finding_is_share(overhead, peak->bytes, OVERHEAD_PERCENT) &&

@@ -44,6 +44,31 @@ struct err *finding_add(struct finding_search *search, const struct finder *find
 	return NULL;
 }
 
+uint64_t finding_slack_at_peak(const struct finding_search *search, const struct site *site)
+{
+	const uint64_t usable = search->facts[site - search->sites.items].peak_usable;
+
+	return usable > site->sums.peak.bytes ? usable - site->sums.peak.bytes : 0;
+}
+
+struct err *finding_add_at_peak(struct finding_search *search, const struct finder *finder,
+				const struct site *site, uint64_t bytes, const char *metric,
+				const char *sort, const struct str *evidence)
+{
+	const struct finding finding = {
+		.bytes = bytes,
+		.count = site->sums.peak.count,
+		.stack = site->stacks[METRIC_PEAK],
+		.link = { .page = "sites",
+			  .report = "groups",
+			  .filter = finding_site_filter(search, site, "at_peak"),
+			  .metric = metric,
+			  .sort = sort },
+	};
+
+	return finding.link.filter ? finding_add(search, finder, finding, evidence) : err_nomem();
+}
+
 /* --- the search ---------------------------------------------------------------------------- */
 
 static void search_deinit(struct finding_search *search)

@@ -12,6 +12,25 @@ struct arena_block {
 
 static_assert(sizeof(struct arena_block) % ALIGN_BYTES == 0, "blocks keep the alignment");
 
+static bool budget_take(struct arena_budget *budget, size_t bytes)
+{
+	if (!budget)
+		return true;
+	if (bytes > budget->max_bytes - budget->used_bytes) {
+		budget->is_over = true;
+		return false;
+	}
+	budget->used_bytes += bytes;
+	return true;
+}
+
+void arena_release_budget(struct arena *arena)
+{
+	if (arena->budget)
+		arena->budget->used_bytes -= arena->total_bytes;
+	arena->budget = NULL;
+}
+
 /* Blocks grow with the arena, so that neither ten bytes nor ten gigabytes are wasteful. */
 static bool arena_grow(struct arena *arena, size_t bytes)
 {
@@ -21,7 +40,8 @@ static bool arena_grow(struct arena *arena, size_t bytes)
 
 	if (block_bytes < bytes)
 		block_bytes = bytes;
-	if (size_add_overflows(block_bytes, sizeof(*block), &heap_bytes))
+	if (size_add_overflows(block_bytes, sizeof(*block), &heap_bytes) ||
+	    !budget_take(arena->budget, heap_bytes))
 		return false;
 	block = calloc(1, heap_bytes);
 	if (!block)
@@ -90,6 +110,7 @@ char *arena_printf(struct arena *arena, const char *fmt, ...)
 
 void arena_deinit(struct arena *arena)
 {
+	arena_release_budget(arena);
 	while (arena->blocks) {
 		struct arena_block *next = arena->blocks->next;
 

@@ -8,14 +8,23 @@
 
 struct arena_block;
 
+/* How much several arenas of one thread may take together. */
+struct arena_budget {
+	size_t max_bytes;
+	size_t used_bytes;
+	bool is_over; /* an arena did not get what it wanted */
+};
+
 struct arena {
 	struct arena_block *blocks; /* newest first */
 	uint8_t *ptr;
 	size_t rest;
-	size_t total_bytes; /* taken from the heap so far */
+	size_t total_bytes;	     /* taken from the heap so far */
+	struct arena_budget *budget; /* borrowed; NULL: as much as there is */
 };
 
-/* Zeroed, aligned to 16, alive until arena_deinit; NULL when out of memory. bytes may be 0. */
+/* Zeroed, aligned to 16, alive until arena_deinit; NULL when out of memory, or
+ * over the budget. bytes may be 0. */
 void *arena_alloc(struct arena *arena, size_t bytes);
 
 /* count items of item_bytes each; NULL also when the product does not fit. */
@@ -27,6 +36,9 @@ char *arena_strdup(struct arena *arena, const char *text);
 char *arena_printf(struct arena *arena, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 void arena_deinit(struct arena *arena);
+
+/* From now on the arena is nobody's expense: what is kept longer than the budget. */
+void arena_release_budget(struct arena *arena);
 CLEAN_DEFINE_DEINIT(arena_deinit, struct arena);
 
 #define arena_new(arena, type) ((type *)arena_alloc(arena, sizeof(type)))

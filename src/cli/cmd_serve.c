@@ -23,6 +23,7 @@ struct serve_options {
 	uint64_t timeout_ns;
 	uint64_t memory_bytes;
 	uint64_t cache_bytes;
+	uint64_t answer_bytes;
 	struct reading_symbol_options symbols;
 };
 
@@ -46,6 +47,8 @@ static const struct option_row rows[] = {
 	  "give up a question that takes longer (5s if not given)" },
 	{ "memory", 0, "SIZE", OPTION_BYTES, offsetof(struct serve_options, memory_bytes),
 	  "stop a statement of SQL that needs more for itself (256MiB if not given)" },
+	{ "answer-memory", 0, "SIZE", OPTION_BYTES, offsetof(struct serve_options, answer_bytes),
+	  "give up any other question that needs more for itself (1GiB if not given)" },
 	{ "cache", 0, "SIZE", OPTION_BYTES, offsetof(struct serve_options, cache_bytes),
 	  "keep so much of what was answered (64MiB if not given)" },
 	READING_SYMBOL_OPTIONS(struct serve_options, symbols),
@@ -273,6 +276,7 @@ static struct err *serve(struct serving *serving)
 			.time_limit_ns = options->timeout_ns,
 			.file_time_limit_ns = options->timeout_ns * FILE_TIME_FACTOR,
 			.sql_memory_bytes = options->memory_bytes,
+			.memory_bytes = options->answer_bytes,
 			.file_bytes_max = UINT64_C(4) << 30,
 		},
 	};
@@ -327,6 +331,7 @@ static struct err *serve_run(const struct command *command, int argc, char **arg
 		.timeout_ns = UINT64_C(5) * 1000000000,
 		.memory_bytes = 256 << 20,
 		.cache_bytes = 64 << 20,
+		.answer_bytes = UINT64_C(1) << 30,
 	};
 	int operand_count = 0;
 	struct err *err = options_parse(&command->options, argc, argv, &options, &operand_count);

@@ -145,6 +145,7 @@ static struct err *settings_fill(struct call *call, const struct report *report,
 	settings->tape_path = call->tape->source->path;
 	settings->time_limit_ns = call_time_left_ns(call);
 	settings->cancel = call->limits.cancel;
+	settings->budget = call->arena->budget;
 	err = settings->operands ? suppressions_take(call, settings) : err_nomem();
 	if (!err)
 		err = source_choose(call, report, settings);

@@ -148,7 +148,9 @@ struct err *call_keep(struct call *call, const char *key,
 		return err;
 	call->held[call->held_count++] = item;
 	if (is_new) {
+		item->arena.budget = call->arena->budget;
 		err = make(call, context, &item->arena, &value);
+		arena_release_budget(&item->arena); /* it is kept for others, too */
 		memo_done(memo, item, err ? NULL : value);
 	}
 	if (!err)

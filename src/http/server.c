@@ -207,12 +207,24 @@ static uint64_t limit_of(const struct server *server, const struct route *route)
 		       : limit_ns;
 }
 
+/* Whoever did not get memory only knows that; here is known why. */
+static struct err *memory_explain(const struct arena_budget *budget, struct err *err)
+{
+	if (!budget->is_over || err_code_of(err) != ERR_NOMEM)
+		return err;
+	err_destroy(err);
+	return err_new(ERR_LIMIT, "the answer needs more than %llu MiB of memory (--answer-memory)",
+		       (unsigned long long)(budget->max_bytes >> 20));
+}
+
 static void answer_route(struct server *server, const struct request *request,
 			 const struct route *route, const char *id, size_t id_len,
 			 struct answer *answer)
 {
 	const uint64_t limit_ns = limit_of(server, route);
-	CLEAN(arena_deinit) struct arena arena = { 0 };
+	const uint64_t memory_bytes = server->settings.memory_bytes;
+	struct arena_budget budget = { .max_bytes = memory_bytes ? memory_bytes : SIZE_MAX };
+	CLEAN(arena_deinit) struct arena arena = { .budget = &budget };
 	struct params params = { .route = route };
 	struct call call = {
 		.route = route,
@@ -229,7 +241,7 @@ static void answer_route(struct server *server, const struct request *request,
 		call.limits.deadline_ns = now_ns() + limit_ns;
 	err = call_run(&call, request, id, id_len, answer);
 	if (err)
-		answer_error(answer, &call, err);
+		answer_error(answer, &call, memory_explain(&budget, err));
 	call_release(&call);
 	tapes_release(call.loaded);
 }

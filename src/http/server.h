@@ -17,6 +17,7 @@ struct server_settings {
 	uint64_t time_limit_ns;	     /* of one question; 0: none */
 	uint64_t file_time_limit_ns; /* of one whose answer is a file */
 	uint64_t sql_memory_bytes;   /* of a statement */
+	uint64_t memory_bytes;	     /* of any other question; 0: no limit */
 	uint64_t file_bytes_max;
 };
 

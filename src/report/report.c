@@ -114,7 +114,7 @@ struct err *report_run_model(const struct report *report, const struct model *mo
 	CLEAN(names_destroy)
 	struct names *own = settings->names ? NULL : names_create(model, settings->symbols);
 	struct names *names = settings->names ? settings->names : own;
-	CLEAN(arena_deinit) struct arena arena = { 0 };
+	CLEAN(arena_deinit) struct arena arena = { .budget = settings->budget };
 	struct selection_settings asked = selection_asked(report, settings);
 	const struct selection *selection = NULL;
 	struct report_context context = {

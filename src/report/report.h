@@ -49,10 +49,11 @@ struct report_settings {
 	enum group_by by;		      /* groups: by what */
 	uint64_t skip;			      /* entries left out at the beginning */
 	const struct symbol_options *symbols; /* NULL: the defaults */
-	const char *tape_path;	/* as the user wrote it: for the commands that are suggested */
-	struct names *names;	/* borrowed, and used instead of symbols; NULL: none */
-	uint64_t time_limit_ns; /* of choosing and going through rows; 0: none */
-	const bool *cancel;	/* set by another thread to give up; NULL: never */
+	const char *tape_path;	     /* as the user wrote it: for the commands that are suggested */
+	struct names *names;	     /* borrowed, and used instead of symbols; NULL: none */
+	uint64_t time_limit_ns;	     /* of choosing and going through rows; 0: none */
+	const bool *cancel;	     /* set by another thread to give up; NULL: never */
+	struct arena_budget *budget; /* of the memory it takes; NULL: as much as there is */
 };
 
 struct report_context {

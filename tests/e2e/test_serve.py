@@ -260,6 +260,47 @@ def test_copies_of_a_tape_have_ids_of_their_own(tmp_path):
         assert [tape["id"] for tape in server.json("info")["tapes"]] == ids[:1]
 
 
+def questions(server):
+    """One for each GET route of the API, with what it wants."""
+    known = {"row": 0, "field": "function", "to": "json", "sort": None, "q": "size > 1"}
+    function = server.json("sites")["rows"][0]["hash"]
+    for path, methods in server.json("openapi.json")["paths"].items():
+        if not path.startswith("/api/v1/") or "get" not in methods or path.endswith(("openapi.json", "/source", "/events")):
+            continue
+        names = [one["name"] for one in methods["get"]["parameters"]]
+        params = {name: value for name, value in known.items() if name in names and value is not None}
+        if "h" in names:
+            params["h"] = function
+        if "b_at" in names:
+            params["b_at"] = "end"
+        yield path, params
+    for name in REPORTS:
+        yield "/api/v1/report", {"name": name}
+
+
+def test_a_question_that_needs_too_much_memory_is_given_up(world):
+    tape = world.tapes[0]
+    asked = list(questions(world))
+    answered = refused = 0
+    for size in ("20KiB", "40KiB", "100KiB", "300KiB", "1MiB"):
+        with serve(tape, options=["--answer-memory", size]) as server:
+            for path, params in asked:
+                reply = server.ask(f"{path}?{recording_query(params)}")
+                if reply.status == 200:
+                    answered += 1
+                    continue
+                if params.get("name") == "latency" or "latency" in reply.body.decode():
+                    continue
+                assert reply.status == 503, (size, path, params, reply.body)
+                assert "--answer-memory" in reply.error()["message"] and "ask for less" in reply.error()["hint"]
+                refused += 1
+            assert server.json("info")["tapes"][0]["state"] == "complete"
+    assert refused > 10 and answered > 20
+    with serve(tape) as server:  # with what is usual all are answered
+        for path, params in asked:
+            assert server.ask(f"{path}?{recording_query(params)}").status == 200, (path, params)
+
+
 def test_a_range_behind_the_peak_has_its_own(world):
     duration = world.json("info")["tapes"][0]["duration_ns"]
     peak = world.json("summary")["peak"]

@@ -92,6 +92,11 @@ static struct err *loaded_create(struct tape *tape, struct loaded **loaded_ret)
 	err = model_load_with(tape->source->path, MODEL_FULL, &settings, &loaded->model);
 	if (err)
 		return err;
+	if (memcmp(model_process(loaded->model)->uuid, tape->uuid, TAPE_UUID_BYTES) != 0)
+		return err_new(
+			ERR_STATE,
+			"another recording has taken the place of %s; start the server again",
+			tape->source->path);
 	loaded->names = names_create(loaded->model, tape->source->symbols);
 	if (!loaded->names)
 		return err_nomem();
@@ -125,7 +130,9 @@ static struct loaded *reading_take(struct tape *tape, struct loaded *loaded, str
 {
 	struct loaded *old = tape->loaded;
 
+	/* Its file went away, or is another's now: what was read of it is all there will be. */
 	if (err && old) {
+		tape->state = TAPE_TRUNCATED;
 		err_destroy(err);
 		return NULL;
 	}
@@ -225,6 +232,7 @@ static struct err *tape_open(struct tapes *tapes, const struct tape_source *sour
 		return err;
 	*tape = (struct tape) { .source = source, .tapes = tapes, .wants_load = true };
 	tape->file_bytes = capture_facts(capture)->file_bytes;
+	memcpy(tape->uuid, capture_header(capture)->uuid, TAPE_UUID_BYTES);
 	for (size_t i = 0; i < TAPE_UUID_BYTES; i++)
 		str_format(tape->id + 2 * i, 3, "%02x", capture_header(capture)->uuid[i]);
 	return NULL;

@@ -39,6 +39,7 @@ struct loaded {
 
 struct tape {
 	const struct tape_source *source;
+	uint8_t uuid[TAPE_UUID_BYTES];
 	char id[TAPES_ID_BYTES]; /* of the recording; of its further copies, made of it */
 	struct tapes *tapes;
 	/* Under the lock: */

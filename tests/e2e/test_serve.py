@@ -512,6 +512,44 @@ def test_a_tape_that_is_being_recorded_is_live(tmp_path):
         recorder.wait()
 
 
+def test_a_tape_that_goes_away_while_it_is_recorded_stays_what_was_read(tmp_path):
+    tape, other = tmp_path / "live.mtape", tmp_path / "other.mtape"
+    program = tmp_path / "grow.py"
+    program.write_text(GROWING)
+    recording.run([recording.memtape(), "record", "-q", "-o", other, recording.target("marks")])
+    recorder = subprocess.Popen([recording.memtape(), "record", "-o", tape, "/usr/bin/python3", program],
+                                env=recording.clean_env(PYTHONMALLOC="malloc"), stderr=subprocess.DEVNULL)
+
+    def state(server, wanted):
+        until = time.monotonic() + 30
+        while (one := server.json("info")["tapes"][0])["state"] != wanted:
+            assert time.monotonic() < until, one
+            time.sleep(0.2)
+        return one
+
+    try:
+        until = time.monotonic() + 10
+        while not tape.exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        time.sleep(1)
+        with serve(tape) as server:
+            before = state(server, "live")
+            tape.unlink()
+            gone = state(server, "truncated")
+            assert (gone["id"], gone["pid"]) == (before["id"], before["pid"])
+            assert server.json("summary")["allocated"]["count"] > 0
+            shutil.copy(other, tape)  # another recording is another tape
+            time.sleep(3)
+            for _ in range(3):
+                server.get("summary")
+                time.sleep(1)
+            replaced = state(server, "truncated")
+            assert (replaced["id"], replaced["pid"], replaced["exe"]) == (before["id"], before["pid"], before["exe"])
+    finally:
+        recorder.kill()
+        recorder.wait()
+
+
 # --- many at once ----------------------------------------------------------------------------
 
 

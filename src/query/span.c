@@ -50,23 +50,19 @@ static struct span_sums stack_span(const struct model_stack_sums *between,
 
 /* Of all rows: two moments, and what was allocated in between. */
 static struct err *stacks_of_all(const struct span *span, const struct model *model,
-				 struct arena *arena, struct span_sums *stacks)
+				 struct span_sums *stacks)
 {
 	const size_t count = model_stack_count(model);
-	const uint64_t end_ns = span->until_ns == UINT64_MAX ? UINT64_MAX : span->until_ns + 1;
 	CLEAN(free) struct model_stack_moment *moments = calloc(2 * count + 1, sizeof(*moments));
-	struct sums between;
-	struct err *err = sums_between(model, NULL, span->from_ns, span->until_ns, arena, &between);
+	CLEAN(free) struct model_stack_sums *between = calloc(count + 1, sizeof(*between));
+	struct err *err;
 
-	if (err)
-		return err;
-	if (!moments)
+	if (!moments || !between)
 		return err_nomem();
-	model_stack_moments(model, span->from_ns, moments);
-	model_stack_moments(model, end_ns, moments + count);
-	for (size_t i = 0; i < count; i++)
-		stacks[i] = stack_span(&between.stacks[i], &moments[i], &moments[count + i]);
-	return NULL;
+	err = sums_of_span(model, span->from_ns, span->until_ns, moments, moments + count, between);
+	for (size_t i = 0; i < count && !err; i++)
+		stacks[i] = stack_span(&between[i], &moments[i], &moments[count + i]);
+	return err;
 }
 
 static void sum_take(struct model_sum *sum, bool is_in, uint64_t bytes)
@@ -120,7 +116,7 @@ struct err *span_find(const struct model *model, const struct selection *selecti
 
 	if (!stacks || !sums)
 		return err_nomem();
-	err = pass_is_all(&pass) ? stacks_of_all(&span, model, arena, stacks)
+	err = pass_is_all(&pass) ? stacks_of_all(&span, model, stacks)
 				 : stacks_of_pass(&span, &pass, stacks);
 	if (err)
 		return err;

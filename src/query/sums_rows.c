@@ -94,6 +94,18 @@ static void take_between(struct model_stack_sums *stacks, const struct pass_rows
 		sum_take(&stack->temporary, rows->size[i]);
 }
 
+/* Of all rows, where they are more than the stacks. */
+static struct err *span_sum_up(const struct model *model, uint64_t from_ns, uint64_t until_ns,
+			       struct model_stack_sums *stacks)
+{
+	const size_t count = model_stack_count(model);
+	CLEAN(free) struct model_stack_moment *moments = calloc(2 * count + 1, sizeof(*moments));
+
+	if (!moments)
+		return err_nomem();
+	return sums_of_span(model, from_ns, until_ns, moments, moments + count, stacks);
+}
+
 struct err *sums_between(const struct model *model, const struct selection *selection,
 			 uint64_t from_ns, uint64_t until_ns, struct arena *arena,
 			 struct sums *sums_ret)
@@ -106,6 +118,13 @@ struct err *sums_between(const struct model *model, const struct selection *sele
 
 	if (!stacks || !rows)
 		return err_nomem();
+	if (!pass.selection && pass.begin + model_stack_count(model) < pass.end) {
+		struct err *err = span_sum_up(model, from_ns, until_ns, stacks);
+
+		if (err)
+			return err;
+		pass.at = pass.end;
+	}
 	while (pass_next(&pass)) {
 		pass_rows_read(&pass, rows);
 		for (size_t i = 0; i < pass.count; i++)

@@ -96,11 +96,38 @@ static void it_ends_when_it_is_cancelled(void **state)
 	tape_unmake(&tape);
 }
 
+/* What lets everything through is a selection all the same, and is gone through row by row. */
+static void sums_of_a_span_are_those_of_its_rows(void **state)
+{
+	const struct selection *each;
+	struct random_tape tape;
+	uint64_t end_ns;
+
+	(void)state;
+	tape_make(&tape, 13, BIG);
+	end_ns = model_process(tape.model)->duration_ns;
+	each = selection_of(&tape, "size >= 0", 1, NULL);
+	assert_false(selection_is_all(each));
+	for (unsigned i = 0; i < 500; i++) {
+		const uint64_t from_ns = end_ns / 600 * i;
+		const uint64_t until_ns = i % 7 ? from_ns + end_ns / (1 + i % 5) : UINT64_MAX;
+		struct sums cheap, sums;
+
+		assert_null(sums_between(tape.model, NULL, from_ns, until_ns, &tape.arena, &cheap));
+		assert_null(sums_between(tape.model, each, from_ns, until_ns, &tape.arena, &sums));
+		assert_memory_equal(&cheap.total, &sums.total, sizeof(sums.total));
+		assert_memory_equal(cheap.stacks, sums.stacks,
+				    model_stack_count(tape.model) * sizeof(*sums.stacks));
+	}
+	tape_unmake(&tape);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_number_of_threads_finds_the_same),
 		cmocka_unit_test(it_ends_when_it_is_cancelled),
+		cmocka_unit_test(sums_of_a_span_are_those_of_its_rows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

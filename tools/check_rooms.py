@@ -9,6 +9,7 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTIL
 # Which library a system header belongs to; headers that match nothing are the C library's.
 LIBRARIES = {
     "zstd": r"zstd.*\.h",
+    "lz4": r"lz4.*\.h",
     "libdw": r"elfutils/.*|dwarf\.h",
     "libelf": r"libelf\.h|gelf\.h",
     "libiberty": r"demangle\.h|libiberty/.*|libiberty\.h",

@@ -417,7 +417,7 @@ static struct err *bytehound_read(struct source *source, struct composer *compos
 /* There is no magic number: a first chunk that begins with a header whose numbers make sense. */
 static enum importer_match bytehound_probe(const char *bytes, size_t count)
 {
-	enum { HEADER_FIXED = 60, DECODED_MAX = 4096, NS_PER_S = 1000000000 };
+	enum { HEADER_FIXED = 60, DECODED_MAX = 256, NS_PER_S = 1000000000 };
 	CLEAN(vec_u8_deinit) struct vec_u8 decoded = { 0 };
 	const uint8_t *payload = (const uint8_t *)bytes + 5;
 
@@ -425,7 +425,7 @@ static enum importer_match bytehound_probe(const char *bytes, size_t count)
 		return IMPORTER_NO;
 	count -= 5;
 	if (bytes[0] == 1) { /* what of the block is here */
-		lz4_block_decode(payload, count, DECODED_MAX, &decoded);
+		lz4_block_begin(payload, count, DECODED_MAX, &decoded);
 		payload = decoded.items;
 		count = decoded.count;
 	}

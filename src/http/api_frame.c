@@ -13,6 +13,9 @@
 
 enum { CURVE_POINTS = 120, SIDE_MAX = 20, LINES_MAX = 50, SIZE_BUCKETS = MODEL_SIZE_BUCKETS };
 
+/* Of a stack: the function is not in it; is in it; is the one that allocates. */
+enum part { OUTSIDE, INSIDE, ALLOCATES };
+
 struct line {
 	const char *file;
 	uint32_t line;
@@ -31,9 +34,10 @@ struct function {
 	const struct selection *selection;
 	struct sums sums; /* of the measure */
 	struct focus focus;
-	uint8_t *inside; /* by stack: 1 the function is in it, 2 it is the one that allocates */
+	uint8_t *inside;	      /* by stack: enum part */
 	const struct selection *part; /* what was allocated inside */
 	struct line_vec lines;
+	struct model_stack_sums *totals; /* of the sums: tree_totals */
 };
 
 /* --- where it is --------------------------------------------------------------------------- */
@@ -49,22 +53,30 @@ static struct err *inside_find(struct function *function)
 	const struct capture_stack *stacks = model_stacks(model);
 	const struct model_stack_sums *sums = model_stack_sums(model);
 	const size_t count = model_stack_count(model);
+	uint32_t last = UINT32_MAX;
+	bool is_it = false;
 
 	function->inside = arena_array(function->call->arena, count, 1);
 	if (!function->inside)
 		return err_nomem();
 	for (size_t i = 0; i < function->focus.count; i++)
-		function->inside[function->focus.places[i].stack] = 1;
+		function->inside[function->focus.places[i].stack] = INSIDE;
 	for (uint32_t i = CAPTURE_STACK_FIRST; i < count; i++) {
 		struct walk walk;
+		uint32_t name;
 
-		function->inside[i] |= function->inside[stacks[i].parent] > 0;
-		if (!function->inside[i] || sums[i].allocated.count == 0)
+		if (function->inside[stacks[i].parent] != OUTSIDE)
+			function->inside[i] = INSIDE;
+		if (function->inside[i] == OUTSIDE || sums[i].allocated.count == 0)
 			continue;
 		walk = walk_begin(model, function->names, i, WALK_FOLD);
-		if (name_hash(model, names_get(function->names, walk_next(&walk)->name)) ==
-		    function->hash)
-			function->inside[i] = 2;
+		name = walk_next(&walk)->name;
+		if (name != last) /* few functions allocate, one after the other the same */
+			is_it = name_hash(model, names_get(function->names, name)) ==
+				function->hash;
+		last = name;
+		if (is_it)
+			function->inside[i] = ALLOCATES;
 	}
 	return NULL;
 }
@@ -97,26 +109,20 @@ static int line_compare(const void *context, const void *a, const void *b)
 /* What each of its lines called or allocated. */
 static struct err *lines_find(struct function *function)
 {
-	const struct model *model = function->call->model;
-	const struct capture_stack *stacks = model_stacks(model);
-	const size_t count = model_stack_count(model);
 	const enum metric metric = measure_metric(function->measure);
-	CLEAN(free) uint64_t *totals = calloc(count + 1, sizeof(*totals));
 	CLEAN(map_deinit) struct map by_line = { 0 };
 	struct err *err = NULL;
 
-	if (!totals)
+	function->totals = tree_totals(&function->sums);
+	if (!function->totals)
 		return err_nomem();
-	for (size_t i = count; i-- > CAPTURE_STACK_FIRST;) {
-		totals[i] += metric_value(metric, &function->sums.stacks[i]);
-		totals[stacks[i].parent] += totals[i];
-	}
 	for (size_t i = 0; i < function->focus.count && !err; i++) {
 		const struct focus_place *place = &function->focus.places[i];
 		const struct name_frame *frame = focus_frame(function->names, place);
+		const uint64_t value = metric_value(metric, &function->totals[place->stack]);
 
-		if (frame->file && frame->line && totals[place->stack] > 0)
-			err = line_add(function, &by_line, frame, totals[place->stack]);
+		if (frame->file && frame->line && value > 0)
+			err = line_add(function, &by_line, frame, value);
 	}
 	if (!err && !sort_stable(function->lines.items, function->lines.count, sizeof(struct line),
 				 line_compare, NULL))
@@ -144,46 +150,34 @@ static void lines_emit(const struct function *function)
 /* --- every measure ------------------------------------------------------------------------- */
 
 static void metric_emit(const struct function *function, enum measure measure,
-			const struct sums *sums)
+			const uint64_t *values)
 {
 	struct emit *emit = function->call->emit;
-	const enum metric metric = measure_metric(measure);
-	const uint64_t whole = metric_value(metric, &sums->total);
-	uint64_t total = 0, self = 0;
+	const uint64_t total = values[INSIDE] + values[ALLOCATES], whole = values[OUTSIDE] + total;
 
-	for (size_t i = 0; i < model_stack_count(sums->model); i++) {
-		const uint64_t value =
-			function->inside[i] ? metric_value(metric, &sums->stacks[i]) : 0;
-
-		total += value;
-		self += function->inside[i] == 2 ? value : 0;
-	}
 	emit_object(emit, NULL);
 	emit_text(emit, "m", measure_words[measure]);
 	emit_text(emit, "title", measure_title(measure));
 	emit_text(emit, "unit", measure_is_bytes(measure) ? "bytes" : "count");
 	emit_u64(emit, "total", total, EMIT_BYTES);
-	emit_u64(emit, "self", self, EMIT_BYTES);
+	emit_u64(emit, "self", values[ALLOCATES], EMIT_BYTES);
 	emit_ratio(emit, "share", whole ? (double)total / (double)whole : 0, 6);
 	emit_end(emit);
 }
 
 static struct err *metrics_emit(const struct function *function)
 {
-	struct err *err = NULL;
+	uint64_t values[MEASURES][MEASURE_PARTS];
+	struct err *err =
+		measure_split(function->selection, function->at_ns, function->inside, values);
 
+	if (err)
+		return err;
 	emit_list(function->call->emit, "metrics");
-	for (unsigned i = 0; i < MEASURES && !err; i++) {
-		const enum measure measure = (enum measure)i;
-		struct sums sums;
-
-		err = measure_sums(function->selection, measure, function->at_ns,
-				   function->call->arena, &sums);
-		if (!err)
-			metric_emit(function, measure, &sums);
-	}
+	for (unsigned i = 0; i < MEASURES; i++)
+		metric_emit(function, (enum measure)i, values[i]);
 	emit_end(function->call->emit);
-	return err;
+	return NULL;
 }
 
 /* --- its allocations ----------------------------------------------------------------------- */
@@ -293,6 +287,7 @@ static struct err *side_emit(const struct function *function, const char *key,
 		.focus = &function->focus,
 		.path = &function->hash,
 		.path_count = 1,
+		.totals = function->totals,
 	};
 	struct tree tree;
 	uint32_t node;
@@ -378,6 +373,7 @@ static struct err *run(struct call *call)
 	if (!err)
 		err = answer(&function);
 	line_vec_deinit(&function.lines);
+	free(function.totals);
 	return err;
 }
 

@@ -191,3 +191,75 @@ struct err *measure_sums_between(const struct model *model, enum measure measure
 		*sums_ret = sums;
 	return err;
 }
+
+/* --- every measure ------------------------------------------------------------------------- */
+
+static void split_sums(const struct selection *selection, const uint8_t *part_of,
+		       uint64_t (*values)[MEASURE_PARTS])
+{
+	struct model_stack_sums sums[MEASURE_PARTS] = { 0 };
+
+	for (size_t i = 0; i < model_stack_count(selection->model); i++)
+		metric_sums_add(&sums[part_of[i]], &selection->sums.stacks[i]);
+	for (unsigned i = 0; i < MEASURES; i++) {
+		for (unsigned part = 0; part < MEASURE_PARTS; part++)
+			values[i][part] = rows[i].source == AS_SELECTED
+						  ? metric_value(rows[i].metric, &sums[part])
+						  : 0;
+	}
+}
+
+/* Two moments, one after the other in the same memory. */
+static struct err *split_moments(const struct model *model, uint64_t at_ns, const uint8_t *part_of,
+				 uint64_t (*values)[MEASURE_PARTS])
+{
+	const size_t count = model_stack_count(model);
+	CLEAN(free) struct model_stack_moment *moments = malloc((count + 1) * sizeof(*moments));
+
+	if (!moments)
+		return err_nomem();
+	model_stack_moments(model, moment_after(at_ns), moments);
+	for (size_t i = 0; i < count; i++)
+		values[MEASURE_LIVE][part_of[i]] +=
+			moments[i].allocated.bytes - moments[i].freed.bytes;
+	model_stack_moments(model, UINT64_MAX, moments);
+	for (size_t i = 0; i < count; i++)
+		values[MEASURE_WASTED][part_of[i]] +=
+			moments[i].allocated_usable - moments[i].allocated.bytes;
+	return NULL;
+}
+
+static struct err *split_rows(const struct selection *selection, uint64_t at_ns,
+			      const uint8_t *part_of, uint64_t (*values)[MEASURE_PARTS])
+{
+	CLEAN(free) struct pass_rows *read = malloc(sizeof(*read));
+	struct pass pass = pass_begin(selection->model, selection);
+	uint64_t usable[MODEL_BATCH];
+	struct err *err = NULL;
+
+	if (!read)
+		return err_nomem();
+	for (uint64_t batch = 0; pass_next(&pass) && !err; batch++) {
+		pass_rows_read(&pass, read);
+		pass_read(&pass, MODEL_USABLE, usable);
+		for (size_t i = 0; i < pass.count; i++) {
+			const uint8_t part = part_of[read->stack[i]];
+			const bool is_live = read->alloc_ns[i] <= at_ns && read->free_ns[i] > at_ns;
+
+			values[MEASURE_LIVE][part] += is_live ? read->size[i] : 0;
+			values[MEASURE_WASTED][part] += usable[i] - read->size[i];
+		}
+		if (batch % 64 == 0)
+			err = sweep_check(&selection->limits);
+	}
+	return err;
+}
+
+struct err *measure_split(const struct selection *selection, uint64_t at_ns, const uint8_t *part_of,
+			  uint64_t (*values)[MEASURE_PARTS])
+{
+	split_sums(selection, part_of, values);
+	if (selection_is_all(selection))
+		return split_moments(selection->model, at_ns, part_of, values);
+	return split_rows(selection, at_ns, part_of, values);
+}

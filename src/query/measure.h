@@ -38,6 +38,16 @@ enum metric measure_metric(enum measure measure);
 struct err *measure_sums(const struct selection *selection, enum measure measure, uint64_t at_ns,
 			 struct arena *arena, struct sums *sums_ret);
 
+/*
+ * Every measure at once, of each part of the selection: part_of[stack] is the number of the part
+ * that the stack is in. values has room for MEASURES rows. In the memory of one moment at most,
+ * while it runs. Needs MODEL_FULL; its limits end it.
+ */
+enum { MEASURE_PARTS = 3 };
+
+struct err *measure_split(const struct selection *selection, uint64_t at_ns, const uint8_t *part_of,
+			  uint64_t (*values)[MEASURE_PARTS]);
+
 /* Whether a span of time of all allocations takes no more than two moments: measure_sums_between.
  */
 bool measure_is_cheap_between(enum measure measure);

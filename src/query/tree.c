@@ -134,7 +134,7 @@ static struct err *children_link(struct tree *tree)
 	return NULL;
 }
 
-static struct model_stack_sums *totals_make(const struct sums *sums)
+struct model_stack_sums *tree_totals(const struct sums *sums)
 {
 	const struct capture_stack *stacks = model_stacks(sums->model);
 	const size_t count = model_stack_count(sums->model);
@@ -164,19 +164,21 @@ struct err *tree_build(const struct sums *sums, struct names *names,
 		       const struct tree_settings *settings, struct arena *arena,
 		       struct tree *tree_ret)
 {
-	CLEAN(free) struct model_stack_sums *totals = totals_make(sums);
+	CLEAN(free)
+	struct model_stack_sums *totals = settings->totals ? NULL : tree_totals(sums);
 	CLEAN(builder_deinit)
 	struct builder builder = {
 		.model = sums->model,
 		.names = names,
 		.settings = settings,
 		.sums = sums->stacks,
-		.totals = totals,
+		.totals = settings->totals ? settings->totals : totals,
 	};
 	struct tree tree = { .metric = settings->metric };
 	struct err *err;
 
-	if (!totals || node_add(&builder, TREE_NONE, &(struct name_frame) { 0 }) == TREE_NONE)
+	if (!builder.totals ||
+	    node_add(&builder, TREE_NONE, &(struct name_frame) { 0 }) == TREE_NONE)
 		return err_nomem();
 	builder.nodes.items[TREE_ROOT].total = root_total(&builder, sums);
 	if (settings->path_count == 0)

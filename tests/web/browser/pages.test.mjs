@@ -50,6 +50,23 @@ test("a click into the flame graph zooms to what is under the pointer", async ()
 	await clean(page);
 });
 
+test("the flame graph is asked for once a zoom, also where the panel beside it narrows it", async () => {
+	const page = await open("#/overview"), asked = [];
+	page.on("request", (request) => { if (/\/api\/v1\/flame\?/.test(request.url())) asked.push(request.url()); });
+	await page.evaluate(() => { location.hash = "#/flame?m=leaked"; });
+	await page.locator("canvas.flame-canvas").waitFor();
+	await settled(page);
+	assert.equal(asked.length, 1, asked.join("\n"));
+	const wide = await page.locator("canvas.flame-canvas").boundingBox();
+	await page.mouse.click(wide.x + 40, wide.y + 31);
+	await page.locator(".inspector-metrics").waitFor();
+	await soon(() => page.locator(".crumbs li").count(), 2);
+	await page.waitForFunction((width) => document.querySelector(".flame-canvas").clientWidth < width - 100, wide.width);
+	await settled(page);
+	assert.equal(asked.length, 2, asked.join("\n"));
+	await clean(page);
+});
+
 test("layouts, measures and the table twin keep the selection", async () => {
 	const page = await open("#/flame?m=allocated");
 	await page.locator("canvas.flame-canvas").focus();

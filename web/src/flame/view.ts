@@ -38,6 +38,12 @@ function widthOf(px: number): number {
 	return Math.max(WIDTH_STEP, Math.min(8192, Math.ceil(px / WIDTH_STEP) * WIDTH_STEP));
 }
 
+/*
+ * An answer serves a narrower picture as well: the panel beside the graph, which comes with the first zoom, asks for nothing anew.
+ * Another width is asked for where the picture is wider, or boxes would be thinner than a third of a pixel.
+ */
+export const widthKept = (asked: number, width: number) => (width > asked || width < asked / 3 ? width : asked);
+
 export function flameParams(px: number, layout: Layout, focus: Hex | null, isUp = false): Params | null {
 	if (px <= 0 || (layout === "sandwich" && !focus))
 		return null;

@@ -13,7 +13,7 @@ import type { Graph, Matches } from "../flame/graph";
 import { searchOf } from "../flame/graph";
 import { Inspector } from "../flame/inspector";
 import { MEASURES, Toolbar } from "../flame/toolbar";
-import { colouringNow, flameParams, layoutNow, layoutSet, merges, searched } from "../flame/view";
+import { colouringNow, flameParams, layoutNow, layoutSet, merges, searched, widthKept } from "../flame/view";
 import * as format from "../format";
 import { useKeys } from "../keys";
 import type { KeyMap } from "../keys";
@@ -107,10 +107,10 @@ function flameKeys(cycle: (step: number) => void, name: () => string | null): Ke
 }
 
 function FlamePage(): JSX.Element {
-	const [px, setPx] = useState(0), [cycle, setCycle] = useState(0), [paint, setPaint] = useState(0);
+	const [px, setPx] = useState(innerWidth), [cycle, setCycle] = useState(0), [paint, setPaint] = useState(0);
 	const [found, setFound] = useState<{ matches: Matches; graph: Graph } | null>(null);
 	const layout = layoutNow(), text = searched();
-	const answer = useApi<Flame>("flame", flameParams(px || 900, layout === "sandwich" ? "icicle" : layout, null));
+	const answer = useApi<Flame>("flame", flameParams(px, layout === "sandwich" ? "icicle" : layout, null));
 	const { painter, legend } = usePainter();
 	const search = useMemo(() => searchOf(text), [text]);
 	const step = (by: number) => setCycle((c) => c + by || by);
@@ -120,7 +120,7 @@ function FlamePage(): JSX.Element {
 	};
 	useKeys(flameKeys(step, name));
 	const part: Part = {
-		painter, search, cycle, onWidth: setPx, onPaint: (ms) => setPaint((old) => (Math.abs(old - ms) < .4 ? old : ms)),
+		painter, search, cycle, onWidth: (width) => setPx((asked) => widthKept(asked, width)), onPaint: (ms) => setPaint((old) => (Math.abs(old - ms) < .4 ? old : ms)),
 		onMatches: (matches, graph) => setFound({ matches, graph }),
 	};
 	return (
@@ -131,7 +131,7 @@ function FlamePage(): JSX.Element {
 			<div class="flame-main">
 				<section class="card flame-card" aria-label="Flame graph">
 					<div class="flame-head">{layout !== "sandwich" && answer.data && <Crumbs flame={answer.data} />}<Legend items={legend} /></div>
-					{layout === "sandwich" ? <Sandwich {...part} px={px || 900} /> : <Single {...part} answer={answer} />}
+					{layout === "sandwich" ? <Sandwich {...part} px={px} /> : <Single {...part} answer={answer} />}
 				</section>
 				{frame.value && <Inspector hash={frame.value} onSandwich={() => layoutSet("sandwich")} />}
 			</div>

@@ -90,7 +90,8 @@ def plain_bytes(path):
 
 
 def is_public(module):
-    return module.startswith("[") or os.path.basename(module).startswith(PUBLIC)
+    """Names of the C library's kind, and those that the kernel gives."""
+    return module == "linux-vdso.so.1" or module.startswith("[") or os.path.basename(module).startswith(PUBLIC)
 
 
 def words_of(tape):

@@ -164,7 +164,7 @@ class Shown:
 
     def until(self, state):
         until = time.monotonic() + 30
-        while (one := self.tape())["state"] != state:
+        while (one := self.tape())["state"] != state or not one["name"]:  # what the program is comes with its first events
             assert time.monotonic() < until, one
             time.sleep(0.1)
         return one

@@ -93,6 +93,13 @@ static struct err *serve_begin(void *context, const char *path)
 	return record_serve_start(&options->serve, path);
 }
 
+static const char *take_mark(void *context, bool is_recording)
+{
+	struct record_options *options = context;
+
+	return record_serve_mark(&options->serve, is_recording);
+}
+
 static struct err *settings_make(struct record_options *options,
 				 struct collector_settings *settings)
 {
@@ -119,6 +126,7 @@ static struct err *settings_make(struct record_options *options,
 		.latency = options->latency,
 		.live = options->live || options->serves,
 		.on_ready = options->serves ? serve_begin : NULL,
+		.take_mark = options->serves ? take_mark : NULL,
 		.context = options,
 		.selfcheck = selfcheck && *selfcheck && strcmp(selfcheck, "0") != 0,
 		.level = level_make(options),
@@ -169,6 +177,7 @@ static struct err *run_program(struct record_options *options,
 	if (err)
 		return trouble == PROGRAM_NOT_FOUND ? add_guess(err, argv[0]) : err;
 	err = collector_run(settings, &program, &arena, &result, &exec_errno);
+	record_serve_ended(&options->serve);
 	if (err || options->serves_until_exit || !result.path)
 		record_serve_stop(&options->serve);
 	if (err) {
@@ -193,6 +202,7 @@ static struct err *record_run(const struct command *command, int argc, char **ar
 		.output = PATTERN_DEFAULT,
 		.buffer_bytes = (uint64_t)SPOOL_CHUNK_COUNT * SPOOL_CHUNK_BYTES,
 		.level = LEVEL_DEFAULT,
+		.serve = { .fd = -1 },
 		.stacks = true,
 		.free_stacks = true,
 		.compress = true,

@@ -1,7 +1,9 @@
 /*
  * serve: tapes for browsers and programs, over HTTP.
  */
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -17,6 +19,7 @@ struct serve_options {
 	bool knows;	    /* that others can reach it */
 	bool opens;
 	bool waits;
+	const char *control; /* NULL: nothing is recorded */
 	bool no_token;
 	bool json;
 	const char *allow_hosts; /* NULL: none */
@@ -41,6 +44,8 @@ static const struct option_row rows[] = {
 	{ "open", 0, NULL, OPTION_FLAG, offsetof(struct serve_options, opens), "open the browser" },
 	{ "wait", 0, NULL, OPTION_FLAG, offsetof(struct serve_options, waits),
 	  "wait for tapes that are not there yet" },
+	{ "control", 0, "FD", OPTION_TEXT, offsetof(struct serve_options, control),
+	  "the socket by which `memtape record --serve` takes what it is asked; not for users" },
 	{ "json", 'j', NULL, OPTION_FLAG, offsetof(struct serve_options, json),
 	  "print the URL, the port and the token as JSON" },
 	{ "timeout", 0, "TIME", OPTION_DURATION, offsetof(struct serve_options, timeout_ns),
@@ -219,6 +224,7 @@ struct serving {
 	struct tape_source *sources;
 	struct tapes *tapes; /* NULL: not opened yet */
 	const sigset_t *signals;
+	struct control *control; /* NULL: nothing is recorded */
 };
 
 static bool is_there(const char *path)
@@ -285,6 +291,7 @@ static struct err *serve(struct serving *serving)
 
 	server_init(&server);
 	server.cache = cache;
+	server.control = serving->control;
 	if (!cache)
 		return err_nomem();
 	err = listen_somewhere(options, &listener);
@@ -302,13 +309,34 @@ static void symbols_end(struct reading_symbols *symbols, size_t count)
 	free(symbols);
 }
 
+/* *control_ret is left alone where nothing is recorded. */
+static struct err *control_take(const char *text, struct control *control,
+				struct control **control_ret)
+{
+	struct err *err;
+	char *end;
+	long fd;
+
+	if (!text)
+		return NULL;
+	errno = 0;
+	fd = strtol(text, &end, 10);
+	if (errno || end == text || *end || fd < 0 || fd > INT_MAX)
+		return err_new(ERR_USAGE, "--control %s is no number of a socket", text);
+	err = control_init(control, (int)fd);
+	if (!err)
+		*control_ret = control;
+	return err;
+}
+
 static struct err *serve_tapes(const struct serve_options *options, char **paths, size_t count,
 			       const sigset_t *signals)
 {
 	struct reading_symbols *symbols = calloc(count, sizeof(*symbols));
 	struct tape_source *sources = calloc(count, sizeof(*sources));
-	struct serving serving = { options, paths, count, sources, NULL, signals };
+	struct serving serving = { options, paths, count, sources, NULL, signals, NULL };
 	struct err *err = symbols && sources ? NULL : err_nomem();
+	struct control control;
 
 	for (size_t i = 0; !err && i < count; i++) {
 		err = reading_symbols_init(&symbols[i], &options->symbols, paths[i]);
@@ -317,7 +345,11 @@ static struct err *serve_tapes(const struct serve_options *options, char **paths
 	if (!err && !options->waits)
 		err = tapes_create(sources, count, &serving.tapes);
 	if (!err)
+		err = control_take(options->control, &control, &serving.control);
+	if (!err)
 		err = serve(&serving);
+	if (serving.control)
+		control_deinit(serving.control);
 	if (!tapes_destroy(serving.tapes))
 		return err; /* a load that cannot be stopped still uses the rest */
 	symbols_end(symbols, count);

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "base/str.h"
@@ -13,13 +14,15 @@ enum { ARGS_MAX = 12 };
 
 /* In the new process: away from the terminal's signals, from its input, and from our life. */
 static _Noreturn void server_main(const struct record_serve *serve, const char *path, int out,
-				  pid_t parent)
+				  int control, pid_t parent)
 {
 	const int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	char port[24];
-	const char *args[ARGS_MAX] = { "memtape", "serve", "--wait", "--port" };
+	char port[24], number[24];
+	const char *args[ARGS_MAX] = { "memtape", "serve", "--wait", "--control" };
 	int count = 4;
 
+	args[count++] = str_format(number, sizeof(number), "%d", control);
+	args[count++] = "--port";
 	args[count++] = str_format(port, sizeof(port), "%llu", (unsigned long long)serve->port);
 	if (serve->opens)
 		args[count++] = "--open";
@@ -32,6 +35,7 @@ static _Noreturn void server_main(const struct record_serve *serve, const char *
 	dup2(null_fd, STDIN_FILENO);
 	dup2(out, STDOUT_FILENO);
 	dup2(out, STDERR_FILENO);
+	fcntl(control, F_SETFD, 0);
 	execv("/proc/self/exe", (char *const *)args);
 	_exit(127);
 }
@@ -54,30 +58,59 @@ static bool line_read(int fd, char *line, size_t bytes)
 	return len > 0;
 }
 
+/* The server learns by it that there is nothing to ask for any more. */
+void record_serve_ended(struct record_serve *serve)
+{
+	if (serve->fd >= 0)
+		close(serve->fd);
+	serve->fd = -1;
+}
+
 struct err *record_serve_start(struct record_serve *serve, const char *path)
 {
 	static const char own[] = "memtape: ";
 	const pid_t parent = getpid();
 	char line[512];
-	int ends[2];
+	int ends[2], sockets[2];
 	bool said;
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return err_errno("pipe");
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0) {
+		close(ends[0]);
+		close(ends[1]);
+		return err_errno("socketpair");
+	}
 	serve->pid = fork();
 	if (serve->pid == 0)
-		server_main(serve, path, ends[1], parent);
+		server_main(serve, path, ends[1], sockets[1], parent);
 	close(ends[1]);
+	close(sockets[1]);
+	serve->fd = sockets[0];
 	said = serve->pid > 0 && line_read(ends[0], line, sizeof(line));
 	close(ends[0]);
 	if (said && strncmp(line, "http://", 7) == 0) {
 		fprintf(stderr, "memtape: watch it at %s\n", line);
 		return NULL;
 	}
+	record_serve_ended(serve);
 	record_serve_stop(serve);
 	if (said && strncmp(line, own, strlen(own)) == 0)
 		return err_new(ERR_STATE, "--serve: %s", line + strlen(own));
 	return err_new(ERR_STATE, "--serve: the server did not start");
+}
+
+const char *record_serve_mark(struct record_serve *serve, bool is_recording)
+{
+	struct control_word word = { .done = is_recording };
+
+	if (serve->fd < 0 || recv(serve->fd, &serve->ask, sizeof(serve->ask), MSG_DONTWAIT) !=
+				     (ssize_t)sizeof(serve->ask))
+		return NULL;
+	word.number = serve->ask.number;
+	serve->ask.mark[sizeof(serve->ask.mark) - 1] = '\0';
+	(void)!send(serve->fd, &word, sizeof(word), MSG_DONTWAIT | MSG_NOSIGNAL);
+	return is_recording ? serve->ask.mark : NULL;
 }
 
 void record_serve_wait(struct record_serve *serve)

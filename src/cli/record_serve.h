@@ -8,15 +8,27 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "http/control.h"
 
 struct record_serve {
-	uint64_t port; /* 0: one that is free */
-	bool opens;    /* the browser */
-	pid_t pid;     /* 0: it does not run */
+	uint64_t port;		/* 0: one that is free */
+	bool opens;		/* the browser */
+	pid_t pid;		/* 0: it does not run */
+	int fd;			/* what it asks comes from here; while it runs */
+	struct control_ask ask; /* the last */
 };
 
 /* Starts it on a tape that may not be there yet, and prints its URL on standard error. */
 struct err *record_serve_start(struct record_serve *serve, const char *path);
+
+/*
+ * A mark that somebody asked the server for; NULL: nobody did. He is told whether it is made, which
+ * is what is_recording says. Never waits. The text is valid until the next call.
+ */
+const char *record_serve_mark(struct record_serve *serve, bool is_recording);
+
+/* The recording has: there is nothing to ask for any more. */
+void record_serve_ended(struct record_serve *serve);
 
 /* Until somebody wants it to end; says so first. The program has ended. */
 void record_serve_wait(struct record_serve *serve);

@@ -176,6 +176,28 @@ static void show(struct collector *collector)
 	stream_flush(collector, WRITER_NORMAL);
 }
 
+/* What somebody outside of the program wants to find again. */
+static void take_marks(struct collector *collector)
+{
+	const struct collector_settings *settings = collector->settings;
+	const bool is_recording = collector->has_header && !collector->drain.fault;
+	const struct tape_mark mark = { .node = TAPE_NODE_NONE };
+	const char *text = NULL;
+
+	if (settings->take_mark)
+		text = settings->take_mark(settings->context, is_recording);
+	if (text && is_recording)
+		note(collector, TAPE_EXT_MARK, &mark, sizeof(mark), text);
+}
+
+/* Until there is something to do at the latest: a mark is of the moment when it is asked for. */
+static uint64_t wait_until_ns(const struct collector *collector, uint64_t now_ns)
+{
+	return collector->settings->take_mark
+		       ? u64_min(collector->sample_due_ns, now_ns + SAMPLE_PERIOD_NS)
+		       : collector->sample_due_ns;
+}
+
 static void forward_signals(const struct collector *collector)
 {
 	uint32_t pending = signals_take();
@@ -209,6 +231,7 @@ static void collect(struct collector *collector, struct collector_result *result
 		event = child_poll(&collector->child, &result->wait_status, &result->usage);
 		forward_signals(collector);
 		sample(collector);
+		take_marks(collector);
 		show(collector);
 		if (event == CHILD_NOTHING && collector->has_header &&
 		    drain_sealed(&collector->drain) > 0)
@@ -217,7 +240,8 @@ static void collect(struct collector *collector, struct collector_result *result
 			stop_likewise(collector, result->wait_status);
 		now_ns = clock_monotonic_ns();
 		if (event == CHILD_NOTHING && now_ns < collector->sample_due_ns)
-			spool_wait(&collector->spool, seen, collector->sample_due_ns - now_ns);
+			spool_wait(&collector->spool, seen,
+				   wait_until_ns(collector, now_ns) - now_ns);
 	} while (event != CHILD_ENDED);
 }
 

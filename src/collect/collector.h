@@ -32,6 +32,11 @@ struct collector_settings {
 	uint32_t chunk_count;
 	/* Before the program starts: where its tape will be. An error keeps it from starting. */
 	struct err *(*on_ready)(void *context, const char *path); /* NULL: nobody asks */
+	/*
+	 * While it runs, often: the text of a mark that somebody wants made now, or NULL. Must not
+	 * wait. What comes while nothing is recorded is not made.
+	 */
+	const char *(*take_mark)(void *context, bool is_recording); /* NULL: nobody asks */
 	void *context;
 };
 

@@ -116,6 +116,7 @@ static void emit_progress(struct emit *emit, struct tape *tape, enum tape_state 
 void api_info_emit(struct emit *emit, struct server *server)
 {
 	emit_text(emit, "version", server->settings.version);
+	emit_bool(emit, "can_mark", control_is_open(server->control));
 	emit_list(emit, "tapes");
 	for (size_t i = 0; i < tapes_count(server->tapes); i++)
 		api_tape_emit(emit, NULL, tapes_get(server->tapes, i));

@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "http/cache.h"
+#include "http/control.h"
 #include "http/exchange.h"
 #include "http/guard.h"
 #include "http/tapes.h"
@@ -24,7 +25,8 @@ struct server_settings {
 struct server {
 	struct guard guard;
 	struct tapes *tapes;
-	struct cache *cache; /* NULL: none */
+	struct cache *cache;	 /* NULL: none */
+	struct control *control; /* NULL: nothing is recorded */
 	struct server_settings settings;
 	unsigned stream_count;	  /* of /api/v1/events; atomic */
 	pthread_mutex_t sql_lock; /* one statement at a time: SQLite's limit of memory is for all */

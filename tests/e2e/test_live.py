@@ -9,6 +9,7 @@ import socket
 import subprocess
 import termios
 import time
+import urllib.error
 import urllib.request
 
 import pytest
@@ -159,6 +160,15 @@ class Shown:
         with urllib.request.urlopen(request, timeout=30) as reply:
             return json.load(reply)
 
+    def post(self, resource, body, token=True, **headers):
+        headers = {"Content-Type": "application/json", **headers, **({"Authorization": f"Bearer {self.token}"} if token else {})}
+        request = urllib.request.Request(f"{self.url}api/v1/{resource}", data=json.dumps(body).encode(), headers=headers)
+        try:
+            with urllib.request.urlopen(request, timeout=30) as reply:
+                return reply.status, json.load(reply)
+        except urllib.error.HTTPError as refusal:
+            return refusal.code, json.loads(refusal.read())["error"]
+
     def tape(self):
         return self.ask("info")["tapes"][0]
 
@@ -215,6 +225,72 @@ def test_the_death_of_the_server_changes_nothing(watched, tmp_path):
         kept = sql(tape, "SELECT count(*) AS n FROM allocations WHERE size = 4321")
         assert kept[0]["n"] == rounds > before["allocation_count"] // 10
         assert recording.run([recording.memtape(), "verify", "-q", tape]).returncode == 0
+
+
+def test_a_mark_can_be_made_from_outside(watched, tmp_path):
+    tape = tmp_path / "the.mtape"
+    with Shown(watched, tape, "-q") as shown:
+        first = shown.until("live")
+        assert shown.ask("info")["can_mark"] is True
+        for text in ("loaded \u00e4", "second"):
+            status, made = shown.post("mark", {"text": text})
+            assert (status, made["text"]) == (200, text)
+        until = time.monotonic() + 30
+        while len(marks := shown.ask("tape")["marks"]) < 2:
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        assert [one["text"] for one in marks] == ["loaded \u00e4", "second"]
+        assert first["duration_ns"] <= marks[0]["ns"] <= marks[1]["ns"]
+        shown.process.stdin.close()
+        shown.until("complete")
+        while shown.ask("info")["can_mark"]:
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        assert shown.post("mark", {"text": "late"})[0] == 503
+    assert [one["text"] for one in sql(tape, "SELECT text FROM marks ORDER BY ns")] == ["loaded \u00e4", "second"]
+    assert recording.run([recording.memtape(), "verify", "-q", tape]).returncode == 0
+
+
+def test_a_mark_is_made_for_those_alone_who_may(watched, tmp_path):
+    tape = tmp_path / "the.mtape"
+    with Shown(watched, tape, "--serve-until-exit", "-q") as shown:
+        shown.until("live")
+        assert shown.post("mark", {"text": "x"}, token=False)[0] == 401
+        assert shown.post("mark", {"text": "x"}, Origin="http://evil.example")[0] == 403
+        assert shown.post("mark", {"text": "x"}, **{"Sec-Fetch-Site": "cross-site"})[0] == 403
+        assert shown.post("mark", {"text": "x"}, **{"Content-Type": "text/plain"})[0] == 415
+        with pytest.raises(urllib.error.HTTPError, match="405"):
+            shown.ask("mark?text=x")
+        for body in ({}, {"text": ""}, {"text": "x" * 256}, {"text": "two\nlines"}, {"text": 'x', "more": 1}):
+            assert shown.post("mark", body)[0] == 400, body
+        shown.process.stdin.close()
+        assert shown.process.wait(30) == 3
+    assert sql(tape, "SELECT count(*) AS n FROM marks") == [{"n": 0}]
+
+
+def test_a_server_of_a_finished_tape_makes_no_marks(watched, tmp_path):
+    tape = tmp_path / "the.mtape"
+    recording.run_recorded(["/bin/true"], tape)
+    with serve(tape) as server:
+        assert server.json("info")["can_mark"] is False
+        assert "record --serve" in server.post("mark", {"text": "x"}, status=501)["error"]["message"]
+    for number in ("2", "x", "99999999999", "77"):
+        done = recording.run([recording.memtape(), "serve", "--control", number, tape])
+        assert done.returncode == 2 and b"--control" in done.stderr
+
+
+def test_a_memtape_that_is_stopped_holds_nobody_up(watched, tmp_path):
+    tape = tmp_path / "the.mtape"
+    with Shown(watched, tape, "--serve-until-exit", "-q") as shown:
+        shown.until("live")
+        shown.process.send_signal(signal.SIGSTOP)
+        status, error = shown.post("mark", {"text": "late"})
+        shown.process.send_signal(signal.SIGCONT)
+        assert status == 503 and "may come later" in error["message"]
+        assert shown.post("mark", {"text": "soon"})[0] == 200  # its word is not taken for the first one's
+        shown.process.stdin.close()
+        assert shown.process.wait(30) == 3
+    assert [one["text"] for one in sql(tape, "SELECT text FROM marks ORDER BY ns")] == ["late", "soon"]
 
 
 def test_a_port_in_use_keeps_the_program_from_starting(watched, tmp_path):

@@ -4,11 +4,12 @@ import { useEffect } from "preact/hooks";
 import { clock } from "./clock";
 import { Banners, needsToken, TapeState, TokenForm } from "./frame/banner";
 import { Help, helpOpen } from "./frame/help";
+import { MarkSheet } from "./frame/mark";
 import { Palette, paletteOpen } from "./frame/palette";
 import { Rail } from "./frame/rail";
 import { copyLink, TopBar } from "./frame/topbar";
 import { useKeys } from "./keys";
-import { isLive, paused, pauseSet } from "./live";
+import { canMark, isLive, markOpen, paused, pauseSet } from "./live";
 import { METRIC } from "./metrics";
 import { pageFind, pages } from "./pages/registry";
 import { infoError, infoLoad } from "./session";
@@ -51,6 +52,7 @@ function useGlobalKeys(): void {
 		"Ctrl+k": () => { paletteOpen.value = true; },
 		y: copyLink,
 		Space: () => (isLive.value && [document.body, document.getElementById("main")].includes(document.activeElement as HTMLElement) ? pauseSet(!paused.value) : false),
+		k: () => (canMark.value ? void (markOpen.value = true) : false),
 		u: undo,
 		...(REPORT ? {} : POINT_KEYS),
 	});
@@ -97,6 +99,7 @@ export function App(): JSX.Element {
 			</main>
 			<Help />
 			<Palette />
+			<MarkSheet />
 			<Toast />
 		</div>
 	);

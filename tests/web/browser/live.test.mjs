@@ -84,6 +84,40 @@ test("figures follow, and a pause holds them", async () => {
 	await clean(page);
 });
 
+test("a moment can be marked, and is marked on the tape", async () => {
+	const own = join(folder, "marked.mtape"), child = spawn(MEMTAPE_COMMAND, ["record", "--serve", "--serve-until-exit", "-q", "-o", own, "--", MEMTAPE_WATCHED]);
+	try {
+		let said = "";
+		child.stderr.on("data", (data) => { said += data; });
+		await until("no URL", async () => said.includes("\n"));
+		const at = /http:\S+/.exec(said)[0], page = await open("", { url: at });
+		await until("no badge", async () => /^Live/.test(await badge(page).innerText()));
+		await page.keyboard.press("k");
+		const name = page.getByLabel("Name of the mark");
+		await name.waitFor();
+		await page.keyboard.press("Enter"); // no name, no mark
+		await name.fill("before the button");
+		for (const theme of THEMES) {
+			await page.emulateMedia({ colorScheme: theme });
+			assert.deepEqual(await violations(page), []);
+		}
+		await page.keyboard.press("Enter");
+		await page.getByText("Marked: before the button").waitFor();
+		await page.getByRole("button", { name: "Mark this moment" }).click();
+		await name.fill("the button");
+		await page.keyboard.press("Enter");
+		await page.getByText("Marked: the button").waitFor();
+		const [root, token] = at.split("#k=");
+		const marks = async () => (await (await fetch(`${root}api/v1/tape`, { headers: { Authorization: `Bearer ${token}` } })).json()).marks;
+		await until("no marks", async () => (await marks()).length === 2);
+		assert.deepEqual((await marks()).map((one) => one.text), ["before the button", "the button"]);
+		await clean(page);
+	} finally {
+		child.stdin.end();
+		await ended(child);
+	}
+});
+
 test("a server that was away is met again", async () => {
 	const page = await open("", { url }), port = Number(new globalThis.URL(url).port);
 	await until("no badge", async () => /^Live/.test(await badge(page).innerText()));

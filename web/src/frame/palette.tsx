@@ -7,7 +7,7 @@ import type { Names } from "../api/types";
 import { clock } from "../clock";
 import { addTerm, quote } from "../filter";
 import * as format from "../format";
-import { isLive, paused, pauseSet } from "../live";
+import { canMark, isLive, markOpen, paused, pauseSet } from "../live";
 import { METRIC } from "../metrics";
 import { pages } from "../pages/registry";
 import { filter, tapeId, update } from "../store";
@@ -33,6 +33,7 @@ function commands(): Command[] {
 		...METRICS.map((m) => ({ title: METRIC[m].title, hint: "metric", run: () => update({ metric: m }) })),
 		...(REPORT ? [] : PARTS),
 		...(isLive.value ? [{ title: paused.value ? "Go on" : "Hold the pages", hint: "live \u00b7 Space", run: () => pauseSet(!paused.value) }] : []),
+		...(canMark.value ? [{ title: "Mark this moment", hint: "live \u00b7 k", run: () => { markOpen.value = true; } }] : []),
 		{ title: "Copy link", hint: "y", run: copyLink },
 		{ title: "Light or dark", hint: "theme", run: themeToggle },
 		{ title: "Help", hint: "?", run: () => { helpOpen.value = true; } },

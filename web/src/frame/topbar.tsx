@@ -2,11 +2,11 @@
 import type { JSX } from "preact";
 import type { Tape } from "../api/types";
 import * as format from "../format";
-import { behind, growth, isLive, paused, pauseSet, reconnecting } from "../live";
+import { behind, canMark, growth, isLive, markOpen, paused, pauseSet, reconnecting } from "../live";
 import { href, info, tape, update } from "../store";
 import { theme, themeToggle } from "../theme";
 import { Popover } from "../ui/basics";
-import { IconCheck, IconChevron, IconHelp, IconLink, IconMoon, IconPause, IconPlay, IconSun } from "../ui/icons";
+import { IconCheck, IconChevron, IconFlag, IconHelp, IconLink, IconMoon, IconPause, IconPlay, IconSun } from "../ui/icons";
 import { Sparkline } from "../ui/sparkline";
 import { copyText } from "../ui/toast";
 import { ExportMenu } from "./export";
@@ -80,6 +80,7 @@ function LiveTools(): JSX.Element | null {
 			<button type="button" class="icon-button" aria-label={label} aria-pressed={paused.value} title={`${label} (Space)`} onClick={() => pauseSet(!paused.value)}>
 				{paused.value ? <IconPlay /> : <IconPause />}
 			</button>
+			{canMark.value && <button type="button" class="icon-button" aria-label="Mark this moment" title="Mark this moment (k)" onClick={() => { markOpen.value = true; }}><IconFlag /></button>}
 		</>
 	);
 }

@@ -1,0 +1,107 @@
+#include "http/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "base/str.h"
+
+enum { ANSWER_MS = 3000 };
+
+struct err *control_init(struct control *control, int fd)
+{
+	int kind = 0;
+	socklen_t bytes = sizeof(kind);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &kind, &bytes) < 0 || kind != SOCK_SEQPACKET)
+		return err_new(ERR_USAGE, "--control: %d is no socket of `memtape record`", fd);
+	fcntl(fd, F_SETFD, FD_CLOEXEC);
+	*control = (struct control) { .fd = fd };
+	pthread_mutex_init(&control->lock, NULL);
+	return NULL;
+}
+
+void control_deinit(struct control *control)
+{
+	close(control->fd);
+	pthread_mutex_destroy(&control->lock);
+}
+
+bool control_is_open(const struct control *control)
+{
+	struct pollfd at = { .events = POLLRDHUP };
+
+	if (!control)
+		return false;
+	at.fd = control->fd;
+	return poll(&at, 1, 0) >= 0 && !(at.revents & (POLLRDHUP | POLLHUP | POLLERR));
+}
+
+static struct err *check_text(const char *text)
+{
+	const size_t len = strlen(text);
+
+	if (len == 0 || len >= CONTROL_MARK_BYTES)
+		return err_new(ERR_USAGE, "a mark has 1 to %d bytes", CONTROL_MARK_BYTES - 1);
+	for (size_t i = 0; i < len; i++) {
+		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+			return err_new(ERR_USAGE, "a mark is one line, without control characters");
+	}
+	return NULL;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Words about what somebody gave up waiting for are passed over. */
+static struct err *word_take(const struct control *control, uint32_t number)
+{
+	const int64_t until_ms = now_ms() + ANSWER_MS;
+	struct pollfd at = { .fd = control->fd, .events = POLLIN };
+	struct control_word word;
+
+	for (int64_t left = ANSWER_MS; left > 0; left = until_ms - now_ms()) {
+		ssize_t got;
+
+		if (poll(&at, 1, (int)left) <= 0)
+			continue;
+		got = recv(control->fd, &word, sizeof(word), MSG_DONTWAIT);
+		if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+			return err_new(ERR_STATE, "the recording has ended");
+		if (got == (ssize_t)sizeof(word) && word.number == number)
+			return word.done ? NULL
+					 : err_new(ERR_STATE, "nothing is recorded at present");
+	}
+	return err_new(ERR_STATE, "memtape does not answer: it is stopped, or has no time; the "
+				  "mark may come later");
+}
+
+struct err *control_mark(struct control *control, const char *text)
+{
+	struct control_ask ask = { 0 };
+	struct err *err = check_text(text);
+
+	if (err)
+		return err;
+	if (!control)
+		return err_new(ERR_UNSUPPORTED,
+			       "nothing is recorded here: that is for `memtape record --serve`");
+	str_format(ask.mark, sizeof(ask.mark), "%s", text);
+	pthread_mutex_lock(&control->lock);
+	ask.number = ++control->number;
+	if (send(control->fd, &ask, sizeof(ask), MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(ask))
+		err = word_take(control, ask.number);
+	else if (errno == EAGAIN)
+		err = err_new(ERR_STATE, "memtape does not read what it is asked");
+	else
+		err = err_new(ERR_STATE, "the recording has ended");
+	pthread_mutex_unlock(&control->lock);
+	return err;
+}

@@ -28,12 +28,12 @@ test("one tape says how two are served, and compares its start with its peak", a
 
 test("moments are typed, swapped by a key, and live in the address", async () => {
 	const page = await open("#/compare");
-	const before = page.getByLabel("Moment before");
+	const before = page.getByLabel("Moment before"), first = await total(page).innerText();
 	await before.fill("50%");
 	await before.press("Enter");
 	await settled(page);
 	await has(page, "ta", "50%");
-	const there = await total(page).innerText();
+	const there = await soon(() => total(page).innerText(), (text) => text !== first);
 	await page.getByLabel("Moment before").evaluate((field) => field.blur());
 	await page.keyboard.press("s");
 	await settled(page);

@@ -36,12 +36,21 @@ export async function open(path = "", { theme = "light", width = 1440, height = 
 
 // Nothing is being loaded and nothing is dimmed.
 export async function settled(page) {
-	await page.waitForFunction(() => document.querySelector("main > *") && !document.querySelector(".skeleton, .stale"));
+	const rests = () => document.querySelector("main > *") && !document.querySelector(".skeleton, .stale");
+	do { // what a key asks for begins a moment after it
+		await page.waitForFunction(rests);
+		await page.waitForTimeout(80);
+	} while (!(await page.evaluate(rests)));
 }
 
+// What axe finds and goes on finding: what fades in or is dimmed for a moment may be faint.
 export async function violations(page) {
+	const end = Date.now() + 10000;
+	let found;
 	await page.evaluate(axeSource);
-	const { violations: found } = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] }));
+	do {
+		({ violations: found } = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] })));
+	} while (found.length && Date.now() < end);
 	return found.map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(" ") + " " + (n.any[0]?.message ?? n.failureSummary)).slice(0, 4).join(" | ")}`);
 }
 

@@ -1,7 +1,7 @@
 // Compare on two tapes of one program: the second build leaks in a function that the first does not have.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { clean, open, param, settled, violations } from "../browser/harness.mjs";
+import { clean, open, param, settled, soon, violations } from "../browser/harness.mjs";
 
 const PLANTED = "205 KiB"; // 30 blocks of 7000 bytes
 const list = (page) => page.getByRole("complementary", { name: "Changes" });
@@ -10,7 +10,7 @@ test("the planted leak is what is new", async () => {
 	const page = await open("#/compare?m=leaked");
 	await list(page).getByText("plant").first().waitFor();
 	await list(page).getByText(new RegExp(PLANTED)).first().waitFor();
-	assert.match(await page.locator(".compare-total").innerText(), /→/);
+	await soon(() => page.locator(".compare-total").innerText(), /→/);
 	assert.deepEqual(await violations(page), []);
 	await clean(page);
 });
@@ -52,6 +52,6 @@ test("spans of time are compared for what was allocated", async () => {
 	await page.waitForFunction(() => /[?&]ra=/.test(location.hash) && /[?&]rb=/.test(location.hash));
 	await page.waitForFunction((old) => document.querySelector(".compare-total")?.innerText !== old, whole);
 	await settled(page);
-	assert.match(await page.locator(".compare-total").innerText(), /\+|new/);
+	await soon(() => page.locator(".compare-total").innerText(), /\+|new/);
 	await clean(page);
 });

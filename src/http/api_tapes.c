@@ -3,6 +3,8 @@
 #include "base/str.h"
 #include "http/json.h"
 #include "http/server.h"
+#include "model/import.h"
+#include "query/edits.h"
 
 static const char *const state_words[] = {
 	[TAPE_LOADING] = "loading", [TAPE_COMPLETE] = "complete", [TAPE_TRUNCATED] = "truncated",
@@ -99,6 +101,51 @@ static void emit_has(struct emit *emit, const struct model *model)
 	emit_end(emit);
 }
 
+static void emit_import(struct emit *emit, const struct model *model)
+{
+	CLEAN(arena_deinit) struct arena arena = { 0 };
+	CLEAN(str_deinit) struct str words = { 0 };
+	const struct model_import *import = NULL;
+
+	err_destroy(model_import_get(model, &arena, &import));
+	if (!import) {
+		emit_null(emit, "import");
+		return;
+	}
+	emit_object(emit, "import");
+	emit_text(emit, "format", import->format);
+	emit_text(emit, "tool", import->tool[0] ? import->tool : NULL);
+	emit_text(emit, "file", import->file);
+	emit_list(emit, "missing");
+	for (unsigned bit = 0; bit < TAPE_MISSING_COUNT; bit++) {
+		if (import->missing >> bit & 1)
+			emit_text(emit, NULL, model_missing_key(bit));
+	}
+	emit_end(emit);
+	model_missing_add(&words, import->missing);
+	emit_text(emit, "words", str_text(&words));
+	emit_list(emit, "notes");
+	for (size_t i = 0; i < import->note_count; i++)
+		emit_text(emit, NULL, import->notes[i]);
+	emit_end(emit);
+	emit_end(emit);
+}
+
+static void emit_edits(struct emit *emit, const struct model *model)
+{
+	const struct model_note *edit;
+	size_t at = 0;
+
+	emit_list(emit, "edits");
+	while ((edit = edits_next(model, &at))) {
+		CLEAN(str_deinit) struct str words = { 0 };
+
+		edit_words(edit, &words);
+		emit_text(emit, NULL, str_text(&words));
+	}
+	emit_end(emit);
+}
+
 static void emit_progress(struct emit *emit, struct tape *tape, enum tape_state state)
 {
 	const uint64_t total = __atomic_load_n(&tape->total, __ATOMIC_RELAXED);
@@ -146,6 +193,8 @@ void api_tape_emit(struct emit *emit, const char *key, struct tape *tape)
 		emit_process(emit, look.loaded->model);
 		emit_counts(emit, look.loaded->model);
 		emit_has(emit, look.loaded->model);
+		emit_import(emit, look.loaded->model);
+		emit_edits(emit, look.loaded->model);
 	}
 	emit_end(emit);
 	tapes_release(look.loaded);

@@ -167,5 +167,14 @@ def test_browser(path, env, server, watched, dist):
 
 
 @pytest.mark.slow
+def test_what_a_tape_was_made_of_is_told(env, tape, dist, tmp_path):
+    (tmp_path / "sums.folded").write_text("main;parse;take 1000\nmain;load 4096\n")
+    run(recording.memtape(), "convert", "-q", tmp_path / "sums.folded", "-o", tmp_path / "made.mtape")
+    run(recording.memtape(), "strip", "-q", tape, "-o", tmp_path / "stripped.mtape", "--min-lifetime", "1ms")
+    with served(tape, tmp_path / "made.mtape", tmp_path / "stripped.mtape") as url:
+        run("node", "--test", HERE / "made" / "made.test.mjs", env=dict(env, MEMTAPE_URL=url, CHROMIUM=chromium()), timeout=600)
+
+
+@pytest.mark.slow
 def test_two_builds_compared(env, pair, dist):
     run("node", "--test", HERE / "pair" / "pair.test.mjs", env=dict(env, MEMTAPE_URL=pair, CHROMIUM=chromium()), timeout=600)

@@ -17,9 +17,9 @@ export const outdated = signal(false);
 /* Of a tape that is still being read, or cannot be, the server tells the name of its file and little more. */
 function whole(t: Partial<Tape> & Pick<Tape, "id" | "file" | "state">): Tape {
 	return {
-		gen: 0, name: t.file, exe: "", argv: [], pid: 0, start_realtime_ns: "0", duration_ns: 0, error: null, progress: null, end: "", refresh_ms: 0, live_bytes: 0, event_count: 0,
+		gen: 0, exe: "", argv: [], pid: 0, start_realtime_ns: "0", duration_ns: 0, error: null, progress: null, end: "", refresh_ms: 0, live_bytes: 0, event_count: 0,
 		allocation_count: 0, stack_count: 0, thread_count: 0, module_count: 0, tape_bytes: 0, lost_events: 0, damage_count: 0, truncated_stacks: 0,
-		has: { rows: false, free_stacks: false, usage: false, space: false, latency: false, marks: false }, ...t,
+		has: { rows: false, free_stacks: false, usage: false, space: false, latency: false, marks: false }, ...t, name: t.name || t.file,
 	};
 }
 

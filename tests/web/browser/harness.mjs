@@ -81,3 +81,12 @@ export async function soon(read, wanted) {
 
 // The fragment's parameter becomes `wanted`: a text, null, a pattern or a test.
 export const has = (page, name, wanted) => soon(() => param(page, name), wanted);
+
+// Of several tapes the one whose file's name has `tape` in it is shown.
+export async function show(page, tape) {
+	const title = page.locator(".tape-chip");
+	await page.getByRole("button", { name: "Switch tape" }).click();
+	await page.locator(".menu-item").filter({ hasText: tape }).click();
+	await title.locator(`b[title*="${tape}"]`).waitFor();
+	await settled(page);
+}

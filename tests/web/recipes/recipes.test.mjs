@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { clean, open, param, settled, soon } from "../browser/harness.mjs";
+import { clean, open, param, settled, show, soon } from "../browser/harness.mjs";
 
 const SHOTS = process.env.MEMTAPE_SHOTS;
 const SIZE = { width: 1180, height: 700 };
@@ -13,14 +13,6 @@ async function shot(page, name, height) {
 	const { x, y, width } = await page.locator("main").boundingBox();
 	if (SHOTS)
 		await page.screenshot({ path: join(SHOTS, `${name}.png`), clip: { x, y, width, height } });
-}
-
-async function show(page, tape) {
-	const title = page.locator(".tape-chip");
-	await page.getByRole("button", { name: "Switch tape" }).click();
-	await page.locator(".menu-item").filter({ hasText: tape }).click();
-	await title.locator(`b[title*="${tape}"]`).waitFor();
-	await settled(page);
 }
 
 test("find-a-leak.md: what grows in redis is the module's function", async () => {

@@ -7,6 +7,14 @@ export interface Head { gen: number; ms: number; approx?: boolean }
 export interface Sum { bytes: Bytes; count: number }
 
 export interface Info extends Head { version: string; can_mark?: boolean; tapes: Tape[] }
+export interface Import {
+	format: string;
+	tool: string | null;
+	file: string;
+	missing: string[]; /* "times", "free_stacks", ... */
+	words: string; /* what is missing, to be read */
+	notes: string[];
+}
 export interface Tape {
 	id: Hex;
 	name: string; /* short name of the program */
@@ -32,6 +40,8 @@ export interface Tape {
 	lost_events: number;
 	damage_count: number;
 	truncated_stacks: number;
+	import?: Import | null; /* of what it was made when it was not recorded */
+	edits?: string[]; /* what was done to it later: stripped, anonymised */
 	has: { rows: boolean; free_stacks: boolean; usage: boolean; space: boolean; latency: boolean; marks: boolean };
 }
 

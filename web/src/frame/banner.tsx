@@ -1,4 +1,4 @@
-/* What is said above every page: the server is gone, numbers are lower bounds, the address needs its token. */
+/* What is said above every page: the server is gone, numbers are lower bounds, the tape was made or edited, the address needs its token. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { server } from "../api/client";
@@ -21,6 +21,19 @@ function losses(t: Tape): string | null {
 	return null;
 }
 
+/* Of a tape that is not as memtape recorded it: what it was made of or lost on purpose, in a line; behind it, all of that. */
+function Origin(props: { tape: Tape }): JSX.Element | null {
+	const { import: made, edits = [] } = props.tape, short = edits.map((e) => e.split(": ")[0]!);
+	if (made) {
+		const no = made.missing.map((m) => m.replace(/_/g, " ")), more = no.length > 5 ? no.splice(4).length : 0;
+		short.unshift(`made of ${made.file}, a file of ${made.tool || made.format}${no.length > 0 ? `, without ${no.join(", ")}${more ? ` and ${more} more facts` : ""}` : ""}`);
+	}
+	if (short.length === 0)
+		return null;
+	const facts = [...(made?.words ? [`not in that file: ${made.words}`] : []), ...(made?.notes ?? []), ...edits];
+	return <details class="banner info"><summary>This tape was {short.join("; ")}.</summary><ul>{facts.map((f) => <li key={f}>{f}</li>)}</ul></details>;
+}
+
 export function Banners(): JSX.Element | null {
 	const { gone, heard } = server.value;
 	const lost = tape.value ? losses(tape.value) : null;
@@ -28,7 +41,7 @@ export function Banners(): JSX.Element | null {
 		return <div class="banner bad" role="alert"><IconWarning />The server does not answer; what is shown is from {timeText(heard)}. Trying again …</div>;
 	if (outdated.value)
 		return <div class="banner warn" role="alert"><IconWarning />The server is another version now.<button type="button" class="button small" onClick={() => location.reload()}>Reload</button></div>;
-	return lost ? <div class="banner warn"><IconWarning />{lost}</div> : null;
+	return <>{lost && <div class="banner warn"><IconWarning />{lost}</div>}{tape.value && <Origin tape={tape.value} />}</>;
 }
 
 /* Without its token the server answers nobody. */

@@ -11,7 +11,7 @@ import { cssColour, rankedModules, SERIES } from "../palette";
 import { useSelected } from "../reports/report";
 import { commonParams, filter, option, setOption, tape } from "../store";
 import { Card, Legend, Segmented } from "../ui/basics";
-import { EmptyByFilter, Shown } from "../ui/states";
+import { EmptyByFilter, misses, Missing, Shown } from "../ui/states";
 import "../flame/flame.css";
 import "../reports/reports.css";
 import "./lifetimes.css";
@@ -84,7 +84,9 @@ function Generations(): JSX.Element {
 }
 
 export function LifetimesPage(): JSX.Element {
-	const what = option("heat") === "bytes" ? "bytes" : "count";
+	const what = option("heat") === "bytes" ? "bytes" : "count", fact = misses("times", "frees", "freed");
+	if (fact)
+		return <><h1 class="sr">Lifetimes</h1><Missing fact={fact === "freed" ? "frees" : fact}>How long blocks lived is not known.</Missing></>;
 	return (
 		<>
 			<h1 class="sr">Lifetimes</h1>

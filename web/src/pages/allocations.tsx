@@ -14,7 +14,7 @@ import { commonParams, filter, range, tape, tapeId, update } from "../store";
 import { Dot } from "../ui/basics";
 import { Bytes, Duration } from "../ui/cells";
 import { IconAllocations } from "../ui/icons";
-import { Empty, EmptyByFilter, ErrorCard, Loading, Shown } from "../ui/states";
+import { Empty, EmptyByFilter, ErrorCard, Loading, misses, Shown } from "../ui/states";
 import { copyText } from "../ui/toast";
 import { VirtualGrid } from "../ui/vgrid";
 import type { Column, Sort } from "../ui/vgrid";
@@ -47,6 +47,9 @@ function columnsOf(hasLatency: boolean): Column<Alloc>[] {
 		text("address", "Address", "132px", (a) => <span class="code">{a.address}</span>, { sort: true }),
 	];
 }
+
+/* Columns of facts that the tape does not have. */
+const NEEDS: Record<string, string[]> = { time: ["times"], usable: ["usable_sizes"], lifetime: ["times", "frees", "freed"], call: ["functions"], thread: ["threads"], address: ["addresses"] };
 
 /* How the block grew: a bar for each step, as high as it was large. */
 function Chain(props: { chain: readonly Alloc[]; row: number }): JSX.Element {
@@ -93,7 +96,7 @@ function Detail(props: { row: number }): JSX.Element {
 							<button type="button" class="button small" title="All that was alive then" onClick={() => { location.hash = pageHref(["flame"], { metric: "live", at: d.alloc.ns }); }}>Alive then</button>
 						</div>
 						{d.chain.length > 1 && <div><h3>Realloc chain</h3><Chain chain={d.chain} row={d.alloc.row} /></div>}
-						<div><h3>Next to it in memory</h3><Beside alloc={d.alloc} detail={d.neighbours} /></div>
+						{!misses("addresses") && <div><h3>Next to it in memory</h3><Beside alloc={d.alloc} detail={d.neighbours} /></div>}
 						{d.free_stack ? <Stack title={`Freed by ${d.alloc.free_call ?? "?"}`} stack={d.free_stack} note={d.alloc.free_ns === null ? "" : momentText(d.alloc.free_ns, 1e5)} />
 							: <p class={d.alloc.free_ns === null ? "bad" : "muted"}>{d.alloc.free_ns === null ? "Never freed." : "No stack was taken when it was freed."}</p>}
 					</div>
@@ -109,16 +112,18 @@ function AllocationsPage(): JSX.Element {
 	const rows = usePages<Alloc, Allocs>("allocs", { ...commonParams(), sort: sort.id, order: sort.order });
 	const shown = open !== null ? rows.get(open) : undefined;
 	const all = tape.value?.allocation_count ?? 0;
+	const columns = columnsOf(tape.value?.has.latency ?? false), known = columns.filter((c) => !misses(...NEEDS[c.id] ?? []));
 	return (
 		<div class="list-page">
 			<div class="list-tools">
 				<h1>Allocations</h1>
 				<span class="note" role="status">{rows.first ? (rows.count === all ? format.exact(all) : `${format.exact(rows.count)} of ${format.exact(all)} (${format.percent(rows.count / Math.max(1, all))})`) : ""}</span>
+				{known.length < columns.length && <span class="note">Not known on this tape: {columns.filter((c) => !known.includes(c)).map((c) => c.title.toLowerCase()).join(", ")}{misses("sizes") && "; sizes are averages"}</span>}
 			</div>
 			<section class={`card list-card ${rows.stale && !rows.loading ? "stale" : ""}`} aria-label="Allocations">
 				{rows.error ? <ErrorCard error={rows.error} retry={rows.retry} /> : rows.loading ? <Loading rows={14} height={16} />
 					: rows.count === 0 ? (filter.value || range.value ? <EmptyByFilter /> : <Empty title="The tape has no allocations" />)
-					: <VirtualGrid label="Allocations" rows={rows} columns={columnsOf(tape.value?.has.latency ?? false)} rowHeight={28} minWidth={1080}
+					: <VirtualGrid label="Allocations" rows={rows} columns={known} rowHeight={28} minWidth={known.length > 5 ? 1080 : 500}
 						sort={sort} onSort={(id) => sortBy(sort, id, USUAL, RISING)} selected={at} onSelect={select} onActivate={toggle}
 						onKey={(e, i) => { if (e.key !== " ") return false; toggle(i); return true; }}
 						detail={open !== null && shown ? { index: open, height: DETAIL_PX, content: <Detail row={shown.row} /> } : null} />}

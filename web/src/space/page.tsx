@@ -12,7 +12,7 @@ import { at, nsText, option, setOption, tapeId, update } from "../store";
 import { theme } from "../theme";
 import { Card, Segmented } from "../ui/basics";
 import { BarCell, Bytes, Count } from "../ui/cells";
-import { Empty, Loading, Shown } from "../ui/states";
+import { Empty, Loading, misses, Missing, Shown } from "../ui/states";
 import { cellAddress } from "./layout";
 import { RegionMap } from "./map";
 import { freeColour, PAINTS, shadesOf } from "./paint";
@@ -140,6 +140,10 @@ function RegionCard(props: { space: Space; region: SpaceRegion; shades: readonly
 }
 
 export function SpacePage(): JSX.Element {
+	return misses("addresses") ? <><h1 class="sr">Address space</h1><Missing fact="addresses">Where blocks lay in memory is not known.</Missing></> : <SpaceShown />;
+}
+
+function SpaceShown(): JSX.Element {
 	const ns = at.value ?? clock.value.peak ?? 0, by = (PAINTS.find((p) => p.value === option("by"))?.value ?? "use") as Paint, hilbert = option("curve") === "hilbert";
 	const answer = useApi<Space>("space", { c: tapeId.value, at: nsText(ns), by, cells: 8192 }), [chosen, setChosen] = useState<Chosen | null>(null);
 	const shades = answer.data ? shadesOf(answer.data, theme.value) : [];

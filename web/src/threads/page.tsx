@@ -11,7 +11,7 @@ import { commonParams, filter, range } from "../store";
 import { Card, Segmented } from "../ui/basics";
 import { BarCell, Bytes, Count } from "../ui/cells";
 import { Sparkline } from "../ui/sparkline";
-import { EmptyByFilter, Loading, Shown } from "../ui/states";
+import { EmptyByFilter, Loading, misses, Missing, Shown } from "../ui/states";
 import { pageHref } from "../pages/links";
 import { cellKey, matrixOf, NOBODY, OTHERS } from "./matrix";
 import type { Handover, Key } from "./matrix";
@@ -80,6 +80,8 @@ export function ThreadsPage(): JSX.Element {
 	const body = (draw: (d: Threads) => JSX.Element) => (
 		<Shown answer={answer} loading={<Loading rows={6} />}>{(d) => (d.threads.length === 0 && (filter.value || range.value) ? <EmptyByFilter /> : draw(d))}</Shown>
 	);
+	if (misses("threads"))
+		return <><h1 class="sr">Threads</h1><Missing fact="threads">Which thread allocated a block, and which freed it, is not known.</Missing></>;
 	return (
 		<div class="report-page">
 			<h1 class="sr">Threads</h1>

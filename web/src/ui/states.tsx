@@ -3,7 +3,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { ApiError, curlLine } from "../api/client";
 import type { Answer } from "../api/use";
 import { removeTerm, terms } from "../filter";
-import { filter, metric, range, update } from "../store";
+import { filter, metric, range, tape, update } from "../store";
 import { IconSearch, IconWarning } from "./icons";
 
 export function Loading(props: { rows?: number; height?: number }): JSX.Element {
@@ -18,6 +18,13 @@ export function Loading(props: { rows?: number; height?: number }): JSX.Element 
 
 export function Empty(props: { title: string; children?: ComponentChildren }): JSX.Element {
 	return <div class="state"><IconSearch /><h3>{props.title}</h3>{props.children}</div>;
+}
+
+/* Made of another tool's file that does not say this ("times", "usable_sizes"): docs/http-api.md has all words. */
+export const misses = (...facts: string[]) => facts.find((f) => tape.value?.import?.missing.includes(f));
+
+export function Missing(props: { fact: string; children: ComponentChildren }): JSX.Element {
+	return <Empty title={`This tape has no ${props.fact.replace("_", " ")}`}><p>{props.children} The {tape.value?.import?.tool || tape.value?.import?.format} file it was made of does not tell them; a recording by memtape does.</p></Empty>;
 }
 
 /* Nothing matches: what to take away. */

@@ -1,0 +1,52 @@
+// Tapes that are not as they were recorded: one made of folded stacks, one stripped of blocks that lived shortly.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { clean, open, settled, show, soon, THEMES, violations } from "../browser/harness.mjs";
+
+const banner = (page) => page.locator("main details.banner");
+const go = async (page, name) => {
+	await page.evaluate((hash) => { location.hash = location.hash.replace(/^#\/\w+/, hash); }, `#/${name}`);
+	await settled(page);
+};
+
+for (const theme of THEMES)
+	test(`a converted tape says what of, and pages say what it has not, ${theme}`, async () => {
+		const page = await open("", { theme });
+		await show(page, "made.mtape");
+		await soon(() => banner(page).locator("summary").innerText(), /^This tape was made of sums\.folded, a file of folded, without times, threads, addresses, frees and 7 more facts\.$/);
+		assert.equal(await banner(page).locator("li").first().isVisible(), false);
+		await banner(page).locator("summary").click();
+		await soon(() => banner(page).locator("ul").innerText(), /not in that file: times \(only the order is known\), threads[^]*taken for bytes that are alive/);
+		for (const [name, title] of [["threads", "This tape has no threads"], ["space", "This tape has no addresses"], ["lifetimes", "This tape has no times"]]) {
+			await go(page, name);
+			await page.getByRole("heading", { name: title }).waitFor();
+			assert.equal(await page.locator("main table, main canvas").count(), 0);
+			assert.deepEqual(await violations(page), []);
+		}
+		await go(page, "allocations");
+		await page.getByText("Not known on this tape: time, usable, lifetime, call, thread, address; sizes are averages").waitFor();
+		await soon(() => page.getByRole("columnheader").allInnerTexts().then((all) => all.map((text) => text.trim().split("\n")[0]).join()), /^Size\S*,Call site$/);
+		await page.locator("main [role=row]").nth(1).click();
+		await page.keyboard.press("Enter");
+		await page.getByText(/^Allocated by/).waitFor();
+		assert.equal(await page.getByText("Next to it in memory").count(), 0);
+		assert.deepEqual(await violations(page), []);
+		await clean(page);
+	});
+
+test("a stripped tape says of what, has all its columns; the recording itself says nothing", async () => {
+	const page = await open();
+	await show(page, "stripped.mtape");
+	await soon(() => banner(page).locator("summary").innerText(), /^This tape was stripped of [\d,]+ allocations \(.* KiB\) freed in less than 1\.00 ms\.$/);
+	await banner(page).locator("summary").click();
+	await soon(() => banner(page).locator("li").innerText(), /sums of what was allocated, freed and temporary are without them/);
+	await go(page, "allocations");
+	await page.getByRole("columnheader", { name: /Address/ }).waitFor();
+	assert.equal(await page.getByText(/Not known on this tape/).count(), 0);
+	await go(page, "lifetimes");
+	await page.getByText("Still alive after").waitFor();
+	assert.deepEqual(await violations(page), []);
+	await show(page, "program.mtape");
+	await soon(() => banner(page).count(), 0);
+	await clean(page);
+});

@@ -13,7 +13,8 @@ for (const theme of THEMES)
 	test(`a converted tape says what of, and pages say what it has not, ${theme}`, async () => {
 		const page = await open("", { theme });
 		await show(page, "made.mtape");
-		await soon(() => banner(page).locator("summary").innerText(), /^This tape was made of sums\.folded, a file of folded, without times, threads, addresses, frees and 7 more facts\.$/);
+		await page.locator("header.top").getByText("Converted", { exact: true }).waitFor();
+		await soon(() => banner(page).locator("summary").innerText(), /^This tape was made of sums\.folded \(folded\), without times, threads, addresses, frees and 7 more facts\.$/);
 		assert.equal(await banner(page).locator("li").first().isVisible(), false);
 		await banner(page).locator("summary").click();
 		await soon(() => banner(page).locator("ul").innerText(), /not in that file: times \(only the order is known\), threads[^]*taken for bytes that are alive/);

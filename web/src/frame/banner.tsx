@@ -26,7 +26,7 @@ function Origin(props: { tape: Tape }): JSX.Element | null {
 	const { import: made, edits = [] } = props.tape, short = edits.map((e) => e.split(": ")[0]!);
 	if (made) {
 		const no = made.missing.map((m) => m.replace(/_/g, " ")), more = no.length > 5 ? no.splice(4).length : 0;
-		short.unshift(`made of ${made.file}, a file of ${made.tool || made.format}${no.length > 0 ? `, without ${no.join(", ")}${more ? ` and ${more} more facts` : ""}` : ""}`);
+		short.unshift(`made of ${made.file} (${made.tool || made.format})${no.length > 0 ? `, without ${no.join(", ")}${more ? ` and ${more} more facts` : ""}` : ""}`);
 	}
 	if (short.length === 0)
 		return null;

@@ -33,6 +33,8 @@ function stateOf(t: Tape): [kind: string, text: string, title: string] {
 		return ["warn", `${format.count(t.lost_events)} lost`, "Events that could not be recorded: true totals are higher"];
 	if (t.damage_count > 0)
 		return ["warn", "Damaged", `${format.exact(t.damage_count)} parts of the tape could not be read: true totals are higher`];
+	if (t.state === "truncated" && t.import)
+		return ["info", "Converted", "How the program ended is not known"];
 	if (t.state === "truncated")
 		return ["warn", "Truncated", `The tape ends early: ${t.end}`];
 	if (t.state === "live")

@@ -216,15 +216,19 @@ console.log(JSON.stringify({ types: profile.sampleType.map((t) => text(t.type)),
 """
 
 
-def test_pprof_is_what_npm_reads(tape, tmp_path):
-    """pprof-format, by which tools of Node.js read such files: not ours, so fetched if it can be."""
+def npm_fetch(folder, *packages):
+    """Readers by others, fetched if they can be."""
     if not shutil.which("npm") or not shutil.which("node"):
         pytest.skip("no npm here")
     fetched = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--fetch-retries=0",
-                              "--fetch-timeout=20000", "pprof-format@2.1.0"], cwd=tmp_path, capture_output=True,
-                             timeout=120, check=False)
+                              "--fetch-timeout=20000", *packages], cwd=folder, capture_output=True, timeout=120, check=False)
     if fetched.returncode != 0:
-        pytest.skip("npm cannot fetch pprof-format")
+        pytest.skip(f"npm cannot fetch {packages[0]}")
+
+
+def test_pprof_is_what_npm_reads(tape, tmp_path):
+    """pprof-format, by which tools of Node.js read such files."""
+    npm_fetch(tmp_path, "pprof-format@2.1.0")
     assert recording.run_bare([recording.target("hooks")], tape).returncode == 0
     path = export(tape, "pprof", tmp_path / "x.pb.gz")
     done = subprocess.run(["node", "-e", READ_PPROF, path], cwd=tmp_path, capture_output=True, text=True,
@@ -237,6 +241,25 @@ def test_pprof_is_what_npm_reads(tape, tmp_path):
     assert seen["types"] == test_export_pprof.TYPES
     assert [sum(column) for column in zip(*(values for _, values in seen["samples"]))] == [of[what] for what in whats]
     assert same(tape, summed((function, dict(zip(whats, values))) for function, values in seen["samples"])) > 10
+
+
+HOLD_TO_SCHEMA = """
+const schema = require("speedscope/dist/release/file-format-schema.json");
+const holds = new (require("ajv"))({ schemaId: "auto" }).compile(schema);
+const file = JSON.parse(require("fs").readFileSync(process.argv[1]));
+console.log(JSON.stringify({ right: holds(file), errors: holds.errors, wrong: holds({ ...file, profiles: [{ type: "sampled" }] }) }));
+"""
+
+
+def test_speedscope_is_what_its_schema_says(tape, tmp_path):
+    """The schema that speedscope ships, held by ajv."""
+    npm_fetch(tmp_path, "speedscope@1.25.0", "ajv@6.15.0")
+    assert recording.run_bare([recording.target("hooks")], tape).returncode == 0
+    path = export(tape, "speedscope", tmp_path / "x.speedscope.json")
+    done = subprocess.run(["node", "-e", HOLD_TO_SCHEMA, path], cwd=tmp_path, capture_output=True, text=True,
+                          timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {"right": True, "errors": None, "wrong": False}
 
 
 def test_what_has_no_sites_keeps_its_syntax(tmp_path):

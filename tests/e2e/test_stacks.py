@@ -98,15 +98,20 @@ def check_oracle(args, tmp_path, unwinder, least_events, env=None, share=1.0):
     return outcome
 
 
+# A signal may come while the dynamic linker looks up a function at its first call. Its frame there is found by rbx, which only
+# the interrupted code knows: the stack ends at it, marked as truncated.
+SHARES = {("signals", "thread"): 0.9999}
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("args", ORACLE_CASES, ids=" ".join)
 def test_targets_by_libunwind(args, variant, tmp_path):
-    check_oracle([recording.target(args[0] + variant), *args[1:]], tmp_path, "libunwind", 5)
+    check_oracle([recording.target(args[0] + variant), *args[1:]], tmp_path, "libunwind", 5, share=SHARES.get(args, 1.0))
 
 
 @pytest.mark.parametrize("args", ORACLE_CASES + LIBGCC_CASES, ids=" ".join)
 def test_targets_by_libgcc(args, tmp_path):
-    check_oracle([recording.target(args[0]), *args[1:]], tmp_path, "libgcc", 5)
+    check_oracle([recording.target(args[0]), *args[1:]], tmp_path, "libgcc", 5, share=SHARES.get(args, 1.0))
 
 
 @pytest.mark.parametrize("name", REAL_PROGRAMS)

@@ -51,8 +51,10 @@ struct name_row {
 	uint32_t function; /* in composer.texts */
 	uint32_t file;	   /* UINT32_MAX: not known */
 	uint32_t line;
-	bool is_address; /* the function is none: nobody knows its name */
+	uint32_t is_address; /* the function is none: nobody knows its name */
 };
+/* Compared and hashed as bytes: no padding. */
+static_assert(sizeof(struct name_row) == 16, "no padding");
 
 struct module_row {
 	const char *path;

@@ -52,7 +52,8 @@ export async function infoLoad(): Promise<void> {
 	try {
 		take(await (await request(requestUrl("info"), { signal: asking.signal })).json() as Info);
 	} catch (error) {
-		if (error instanceof ApiError)
+		const told = error instanceof ApiError && error.status !== 503; /* which says: not now */
+		if (told)
 			infoError.value = error;
 		else if ((error as Error).name !== "AbortError")
 			again(GONE_MS);

@@ -131,6 +131,24 @@ test("a server that was away is met again", async () => {
 	await clean(page, /status of 503|net::ERR_/);
 });
 
+test("a server that answers \"not now\" is asked again", async () => {
+	const page = await open("", { url }), port = Number(new globalThis.URL(url).port);
+	await until("no badge", async () => /^Live/.test(await badge(page).innerText()));
+	let refused = 0;
+	await page.route(/\/api\/v1\/(info|events)/, (route) => { // as it does while it ends
+		refused++;
+		return route.fulfill({ status: 503, contentType: "application/json", body: JSON.stringify({ code: "limit", message: "the server ends" }) });
+	});
+	await stop();
+	await until("not asked again", async () => refused > 1);
+	assert.match(await badge(page).innerText(), /^(Live|Reconnecting)/); // with all of the page
+	await page.unroute(/\/api\/v1\/(info|events)/);
+	await serve(port);
+	await changes("what was allocated", () => figure(page));
+	await until("not met again", async () => /^Live/.test(await badge(page).innerText()));
+	await clean(page, /status of 503|net::ERR_/);
+});
+
 test("at the end of the program the page has the whole tape", async () => {
 	const page = await open("", { url });
 	await until("no badge", async () => /^Live/.test(await badge(page).innerText()));

@@ -39,9 +39,14 @@ function watch() {
 	};
 	const json = Response.prototype.json;
 	Response.prototype.json = async function () {
-		const value = await json.call(this);
-		bench.answers.push({ path: new URL(this.url).pathname.replace("/api/v1/", ""), at: performance.now() });
-		return value;
+		bench.flying++;
+		try {
+			const value = await json.call(this);
+			bench.answers.push({ path: new URL(this.url).pathname.replace("/api/v1/", ""), at: performance.now() });
+			return value;
+		} finally {
+			bench.flying--;
+		}
 	};
 	const set = CanvasRenderingContext2D.prototype.setTransform; /* what every picture of the app begins with */
 	CanvasRenderingContext2D.prototype.setTransform = function (...args) {

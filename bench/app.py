@@ -197,8 +197,8 @@ def main():
         for number in range(1, options.runs + 1):
             raw["runs"].append(bench.run(number))
             print(f"run {number} of {options.runs}: done, load {raw['runs'][-1]['load']:.1f}", file=sys.stderr)
-    pathlib.Path(options.out).write_text(markdown(raw))
     pathlib.Path(options.out).with_suffix(".json").write_text(json.dumps(raw) + "\n")
+    pathlib.Path(options.out).write_text(markdown(raw))
     print(f"written to {options.out}", file=sys.stderr)
 
 

@@ -3,54 +3,29 @@
 #include <errno.h>
 #include <sys/wait.h>
 
-#include "collect/child.h"
 #include "collect/clock.h"
-#include "collect/drain.h"
+#include "collect/collector_state.h"
+#include "collect/ending.h"
 #include "collect/launch.h"
 #include "collect/pattern.h"
 #include "collect/repack.h"
-#include "collect/spool.h"
-#include "collect/stream.h"
-#include "collect/usage.h"
-#include "collect/writer.h"
 
 enum {
 	SAMPLE_PERIOD_NS = 20 * 1000 * 1000,
 	SAMPLE_COUNT = 5000,	       /* of a long run: its samples are this part of it apart */
 	SAMPLE_QUIET_NS = 1000000000,  /* at least one a second even when nothing changes */
 	STREAM_PERIOD_NS = 2000000000, /* samples reach the file this late at most, */
-	LIVE_PERIOD_NS = 500000000,    /* and where somebody watches so late */
-	FINAL_TEXT_BYTES = 512,
-	CHILDREN_TICKS_MIN = 3 /* 30 ms: less is a shell looking around */
+	LIVE_PERIOD_NS = 500000000     /* and where somebody watches so late */
 };
 
-struct collector {
-	const struct collector_settings *settings;
-	const struct program *program;
-	struct spool spool;
-	struct writer writer;
-	struct drain drain;
-	struct stream stream;
-	struct usage usage;
-	struct child child;
-	struct signals signals;	   /* as they were */
-	struct tape_header header; /* private copy, once the recorder has filled it */
-	bool has_header;
-	uint64_t begin_ns;
-	uint64_t sample_due_ns;
-	uint64_t sample_written_ns;
-	uint64_t space_ticks; /* before the last sample was taken */
-	uint64_t live_due_ns;
-};
-
-static uint64_t ticks_now(const struct collector *collector)
+uint64_t collector_ticks(const struct collector *collector)
 {
 	return clock_raw_ticks((enum tape_clock)collector->header.clock) >>
 	       collector->header.tick_shift;
 }
 
 /* Writes the stream's chunk and begins the next. A tape that is full loses these samples. */
-static void stream_flush(struct collector *collector, enum writer_urgency urgency)
+void collector_flush(struct collector *collector, enum writer_urgency urgency)
 {
 	struct stream *stream = &collector->stream;
 	struct drain *drain = &collector->drain;
@@ -71,24 +46,24 @@ static void stream_flush(struct collector *collector, enum writer_urgency urgenc
 	stream_begin(stream, stream->chunk.seq + 1);
 }
 
-static void note(struct collector *collector, enum tape_extended type, const void *payload,
-		 size_t bytes, const char *tail)
+void collector_note(struct collector *collector, enum tape_extended type, const void *payload,
+		    size_t bytes, const char *tail)
 {
-	const uint64_t ticks = ticks_now(collector);
+	const uint64_t ticks = collector_ticks(collector);
 
 	if (collector->stream.begun_ns == 0)
 		collector->stream.begun_ns = clock_monotonic_ns();
 	if (stream_add(&collector->stream, type, ticks, payload, bytes, tail))
 		return;
-	stream_flush(collector, WRITER_NORMAL);
+	collector_flush(collector, WRITER_NORMAL);
 	stream_add(&collector->stream, type, ticks, payload, bytes, tail);
 }
 
-static void note_clock(struct collector *collector)
+void collector_note_clock(struct collector *collector)
 {
 	const struct tape_clock_pair pair = clock_pair((enum tape_clock)collector->header.clock);
 
-	note(collector, TAPE_EXT_CLOCK, &pair, sizeof(pair), NULL);
+	collector_note(collector, TAPE_EXT_CLOCK, &pair, sizeof(pair), NULL);
 }
 
 /* The recorder claims the spool by its state, fills the header and writes the pid last. */
@@ -122,7 +97,7 @@ static void header_take(struct collector *collector)
 		collector->drain.fault = err;
 		return;
 	}
-	note_clock(collector);
+	collector_note_clock(collector);
 }
 
 static void note_space(void *context, uint32_t part, uint32_t flags, const char *text)
@@ -132,7 +107,7 @@ static void note_space(void *context, uint32_t part, uint32_t flags, const char 
 					  .part = part,
 					  .flags = flags };
 
-	note(collector, TAPE_EXT_SPACE, &space, sizeof(space), text);
+	collector_note(collector, TAPE_EXT_SPACE, &space, sizeof(space), text);
 }
 
 static void sample(struct collector *collector)
@@ -146,19 +121,19 @@ static void sample(struct collector *collector)
 		now_ns + u64_max(SAMPLE_PERIOD_NS, (now_ns - collector->begin_ns) / SAMPLE_COUNT);
 	if (!collector->has_header || collector->drain.fault || collector->settings->is_passing)
 		return;
-	collector->space_ticks = ticks_now(collector);
+	collector->space_ticks = collector_ticks(collector);
 	differs = usage_sample(&collector->usage, now_ns);
 	if (collector->usage.has_snapshot)
 		space_write(&collector->usage.space, note_space, collector);
 	if (differs || collector->usage.has_snapshot ||
 	    now_ns - collector->sample_written_ns > SAMPLE_QUIET_NS) {
-		note(collector, TAPE_EXT_USAGE, &collector->usage.last,
-		     sizeof(collector->usage.last), NULL);
+		collector_note(collector, TAPE_EXT_USAGE, &collector->usage.last,
+			       sizeof(collector->usage.last), NULL);
 		collector->sample_written_ns = now_ns;
 	}
 	if (now_ns - collector->stream.begun_ns > STREAM_PERIOD_NS && !collector->settings->live) {
-		note_clock(collector);
-		stream_flush(collector, WRITER_NORMAL);
+		collector_note_clock(collector);
+		collector_flush(collector, WRITER_NORMAL);
 	}
 }
 
@@ -171,9 +146,9 @@ static void show(struct collector *collector)
 	    !collector->has_header || collector->drain.fault)
 		return;
 	collector->live_due_ns = now_ns + LIVE_PERIOD_NS;
-	note_clock(collector);
-	drain_open_ones(&collector->drain, ticks_now(collector));
-	stream_flush(collector, WRITER_NORMAL);
+	collector_note_clock(collector);
+	drain_open_ones(&collector->drain, collector_ticks(collector));
+	collector_flush(collector, WRITER_NORMAL);
 }
 
 /* What somebody outside of the program wants to find again. */
@@ -187,7 +162,7 @@ static void take_marks(struct collector *collector)
 	if (settings->take_mark)
 		text = settings->take_mark(settings->context, is_recording);
 	if (text && is_recording)
-		note(collector, TAPE_EXT_MARK, &mark, sizeof(mark), text);
+		collector_note(collector, TAPE_EXT_MARK, &mark, sizeof(mark), text);
 }
 
 /* Until there is something to do at the latest: a mark is of the moment when it is asked for. */
@@ -245,130 +220,6 @@ static void collect(struct collector *collector, struct collector_result *result
 	} while (event != CHILD_ENDED);
 }
 
-static void note_losses(struct collector *collector, struct collector_result *result)
-{
-	const struct tape_live *live = spool_live(&collector->spool);
-	struct tape_lost lost;
-
-	memcpy(lost.lost, live->lost, sizeof(lost.lost));
-	lost.lost[TAPE_LOST_NO_SPACE] += collector->drain.missing_count;
-	for (size_t i = 0; i < array_size(lost.lost); i++)
-		if (i != TAPE_LOST_TRUNCATED)
-			result->missing_count += lost.lost[i];
-	result->truncated_count = lost.lost[TAPE_LOST_TRUNCATED];
-	note(collector, TAPE_EXT_LOST, &lost, sizeof(lost), NULL);
-}
-
-static uint64_t cpu_ns(const struct rusage *usage)
-{
-	return ((uint64_t)usage->ru_utime.tv_sec + (uint64_t)usage->ru_stime.tv_sec) * 1000000000 +
-	       ((uint64_t)usage->ru_utime.tv_usec + (uint64_t)usage->ru_stime.tv_usec) * 1000;
-}
-
-static uint64_t ticks_to_ns(const struct collector *collector, uint64_t raw_ticks)
-{
-	const struct tape_clock_pair now = clock_pair((enum tape_clock)collector->header.clock);
-	const uint64_t begin = collector->header.start_ticks << collector->header.tick_shift;
-
-	if (now.raw_ticks <= begin)
-		return 0;
-	return (uint64_t)((double)raw_ticks / (double)(now.raw_ticks - begin) *
-			  (double)(now.monotonic_ns - collector->header.start_monotonic_ns));
-}
-
-static void note_recorder(struct collector *collector, struct collector_result *result)
-{
-	const struct tape_live *live = spool_live(&collector->spool);
-	struct tape_recorder recorder = {
-		.private_bytes = live->recorder_bytes,
-		.chunk_bytes = collector->spool.bytes - TAPE_HEADER_BYTES,
-		.slow_ns = ticks_to_ns(collector, live->recorder_ticks),
-	};
-	struct rusage own;
-
-	getrusage(RUSAGE_SELF, &own);
-	recorder.collector_cpu_ns = result->collector_cpu_ns = cpu_ns(&own);
-	note(collector, TAPE_EXT_RECORDER, &recorder, sizeof(recorder), NULL);
-}
-
-static const char *fault_name(enum tape_fault fault)
-{
-	switch (fault) {
-	case TAPE_FAULT_NONE:
-		return "no fault";
-	case TAPE_FAULT_OPEN:
-		return "the recorder could not open its tape";
-	case TAPE_FAULT_SPACE:
-		return "no space for the tape";
-	case TAPE_FAULT_MAP:
-		return "the program's address space was exhausted";
-	case TAPE_FAULT_COLLECTOR:
-		return "the collector stalled";
-	}
-	return "an unknown fault";
-}
-
-static void note_fault(struct collector *collector, struct arena *arena,
-		       struct collector_result *result)
-{
-	const struct tape_live *live = spool_live(&collector->spool);
-	const struct err *err = collector->drain.fault;
-	struct tape_fault_record record = { .fault = live->fault, .error = live->fault_errno };
-
-	if (err) {
-		record = (struct tape_fault_record) { .fault = TAPE_FAULT_SPACE,
-						      .error = err_errno_of(err) };
-		result->fault = arena_strdup(arena, err_message(err));
-	} else if (live->fault != TAPE_FAULT_NONE) {
-		result->fault =
-			arena_printf(arena, "%s%s%s", fault_name((enum tape_fault)live->fault),
-				     live->fault_errno ? ": " : "",
-				     live->fault_errno ? strerror(live->fault_errno) : "");
-	} else if (collector->drain.damaged_count > 0) {
-		result->fault = arena_printf(arena, "chunks that the program overwrote: %llu",
-					     (unsigned long long)collector->drain.damaged_count);
-	}
-	if (result->fault)
-		note(collector, TAPE_EXT_FAULT, &record, sizeof(record),
-		     strlen(result->fault) < FINAL_TEXT_BYTES ? result->fault : "");
-}
-
-static void note_end(struct collector *collector, const struct collector_result *result)
-{
-	const int status = result->wait_status;
-	const struct tape_end end = {
-		.kind = WIFSIGNALED(status) ? TAPE_END_SIGNAL : TAPE_END_EXIT,
-		.status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
-	};
-	struct tape_usage usage;
-
-	memset(&usage, 0xff, sizeof(usage)); /* memory is gone; faults are counted to the end */
-	usage.minor_faults = (uint64_t)result->usage.ru_minflt;
-	usage.major_faults = (uint64_t)result->usage.ru_majflt;
-	note(collector, TAPE_EXT_USAGE, &usage, sizeof(usage), NULL);
-	note(collector, TAPE_EXT_END, &end, sizeof(end), NULL);
-}
-
-/* By exec, unseen: the recorder met no end, and the process has another name.
- */
-static bool was_replaced(const struct collector *collector)
-{
-	const struct child *child = &collector->child;
-
-	return !collector->settings->follow &&
-	       spool_live(&collector->spool)->recorder_state == TAPE_RECORDER_RUNNING &&
-	       child->name[0] && child->last_name[0] && strcmp(child->name, child->last_name) != 0;
-}
-
-/* A driver: gcc, make, a shell. What is on the tape is not what was meant, perhaps. */
-static bool did_children_work(const struct collector *collector)
-{
-	const struct child *child = &collector->child;
-
-	return !collector->settings->follow && child->children_cpu_ticks >= CHILDREN_TICKS_MIN &&
-	       child->children_cpu_ticks > child->own_cpu_ticks;
-}
-
 /* The program is dead: nobody writes to the spool any more. */
 static void finish(struct collector *collector, struct arena *arena,
 		   struct collector_result *result)
@@ -378,18 +229,7 @@ static void finish(struct collector *collector, struct arena *arena,
 	if (!collector->has_header)
 		return;
 	drain_rest(&collector->drain);
-	result->replaced = was_replaced(collector);
-	result->children_worked = did_children_work(collector);
-	result->event_count = collector->drain.event_count;
-	note_clock(collector);
-	note_losses(collector, result);
-	note_fault(collector, arena, result);
-	note_recorder(collector, result);
-	note_end(collector, result);
-	stream_flush(collector, WRITER_CLOSING);
-	if (!collector->writer.temporary)
-		result->path = arena_strdup(arena, collector->writer.path);
-	result->tape_bytes = collector->writer.end;
+	ending_write(collector, arena, result);
 }
 
 /* Children have written tapes of their own beside ours. */

@@ -1,0 +1,46 @@
+/*
+ * collector_state: what a run of the collector knows, and how it says it on the tape. Internal to
+ * collect: collector.c runs, ending.c has the last words.
+ */
+#ifndef MEMTAPE_COLLECT_COLLECTOR_STATE_H
+#define MEMTAPE_COLLECT_COLLECTOR_STATE_H
+
+#include "collect/child.h"
+#include "collect/collector.h"
+#include "collect/drain.h"
+#include "collect/spool.h"
+#include "collect/stream.h"
+#include "collect/usage.h"
+#include "collect/writer.h"
+
+struct collector {
+	const struct collector_settings *settings;
+	const struct program *program;
+	struct spool spool;
+	struct writer writer;
+	struct drain drain;
+	struct stream stream;
+	struct usage usage;
+	struct child child;
+	struct signals signals;	   /* as they were */
+	struct tape_header header; /* private copy, once the recorder has filled it */
+	bool has_header;
+	uint64_t begin_ns;
+	uint64_t sample_due_ns;
+	uint64_t sample_written_ns;
+	uint64_t space_ticks; /* before the last sample was taken */
+	uint64_t live_due_ns;
+};
+
+/* Now, as times are on the tape. */
+uint64_t collector_ticks(const struct collector *collector);
+
+/* Adds a record of now to the collector's stream; tail may be NULL. It is on the tape later. */
+void collector_note(struct collector *collector, enum tape_extended type, const void *payload,
+		    size_t bytes, const char *tail);
+void collector_note_clock(struct collector *collector);
+
+/* Writes the stream's chunk and begins the next. A tape that is full loses these records. */
+void collector_flush(struct collector *collector, enum writer_urgency urgency);
+
+#endif

@@ -1,0 +1,150 @@
+#include "collect/ending.h"
+
+#include <sys/wait.h>
+
+#include "collect/clock.h"
+
+enum {
+	FINAL_TEXT_BYTES = 512,
+	CHILDREN_TICKS_MIN = 3 /* 30 ms: less is a shell looking around */
+};
+
+static void note_losses(struct collector *collector, struct collector_result *result)
+{
+	const struct tape_live *live = spool_live(&collector->spool);
+	struct tape_lost lost;
+
+	memcpy(lost.lost, live->lost, sizeof(lost.lost));
+	lost.lost[TAPE_LOST_NO_SPACE] += collector->drain.missing_count;
+	for (size_t i = 0; i < array_size(lost.lost); i++)
+		if (i != TAPE_LOST_TRUNCATED)
+			result->missing_count += lost.lost[i];
+	result->truncated_count = lost.lost[TAPE_LOST_TRUNCATED];
+	collector_note(collector, TAPE_EXT_LOST, &lost, sizeof(lost), NULL);
+}
+
+static uint64_t cpu_ns(const struct rusage *usage)
+{
+	return ((uint64_t)usage->ru_utime.tv_sec + (uint64_t)usage->ru_stime.tv_sec) * 1000000000 +
+	       ((uint64_t)usage->ru_utime.tv_usec + (uint64_t)usage->ru_stime.tv_usec) * 1000;
+}
+
+static uint64_t ticks_to_ns(const struct collector *collector, uint64_t raw_ticks)
+{
+	const struct tape_clock_pair now = clock_pair((enum tape_clock)collector->header.clock);
+	const uint64_t begin = collector->header.start_ticks << collector->header.tick_shift;
+
+	if (now.raw_ticks <= begin)
+		return 0;
+	return (uint64_t)((double)raw_ticks / (double)(now.raw_ticks - begin) *
+			  (double)(now.monotonic_ns - collector->header.start_monotonic_ns));
+}
+
+static void note_recorder(struct collector *collector, struct collector_result *result)
+{
+	const struct tape_live *live = spool_live(&collector->spool);
+	struct tape_recorder recorder = {
+		.private_bytes = live->recorder_bytes,
+		.chunk_bytes = collector->spool.bytes - TAPE_HEADER_BYTES,
+		.slow_ns = ticks_to_ns(collector, live->recorder_ticks),
+	};
+	struct rusage own;
+
+	getrusage(RUSAGE_SELF, &own);
+	recorder.collector_cpu_ns = result->collector_cpu_ns = cpu_ns(&own);
+	collector_note(collector, TAPE_EXT_RECORDER, &recorder, sizeof(recorder), NULL);
+}
+
+static const char *fault_name(enum tape_fault fault)
+{
+	switch (fault) {
+	case TAPE_FAULT_NONE:
+		return "no fault";
+	case TAPE_FAULT_OPEN:
+		return "the recorder could not open its tape";
+	case TAPE_FAULT_SPACE:
+		return "no space for the tape";
+	case TAPE_FAULT_MAP:
+		return "the program's address space was exhausted";
+	case TAPE_FAULT_COLLECTOR:
+		return "the collector stalled";
+	}
+	return "an unknown fault";
+}
+
+static void note_fault(struct collector *collector, struct arena *arena,
+		       struct collector_result *result)
+{
+	const struct tape_live *live = spool_live(&collector->spool);
+	const struct err *err = collector->drain.fault;
+	struct tape_fault_record record = { .fault = live->fault, .error = live->fault_errno };
+
+	if (err) {
+		record = (struct tape_fault_record) { .fault = TAPE_FAULT_SPACE,
+						      .error = err_errno_of(err) };
+		result->fault = arena_strdup(arena, err_message(err));
+	} else if (live->fault != TAPE_FAULT_NONE) {
+		result->fault =
+			arena_printf(arena, "%s%s%s", fault_name((enum tape_fault)live->fault),
+				     live->fault_errno ? ": " : "",
+				     live->fault_errno ? strerror(live->fault_errno) : "");
+	} else if (collector->drain.damaged_count > 0) {
+		result->fault = arena_printf(arena, "chunks that the program overwrote: %llu",
+					     (unsigned long long)collector->drain.damaged_count);
+	}
+	if (result->fault)
+		collector_note(collector, TAPE_EXT_FAULT, &record, sizeof(record),
+			       strlen(result->fault) < FINAL_TEXT_BYTES ? result->fault : "");
+}
+
+static void note_end(struct collector *collector, const struct collector_result *result)
+{
+	const int status = result->wait_status;
+	const struct tape_end end = {
+		.kind = WIFSIGNALED(status) ? TAPE_END_SIGNAL : TAPE_END_EXIT,
+		.status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+	};
+	struct tape_usage usage;
+
+	memset(&usage, 0xff, sizeof(usage)); /* memory is gone; faults are counted to the end */
+	usage.minor_faults = (uint64_t)result->usage.ru_minflt;
+	usage.major_faults = (uint64_t)result->usage.ru_majflt;
+	collector_note(collector, TAPE_EXT_USAGE, &usage, sizeof(usage), NULL);
+	collector_note(collector, TAPE_EXT_END, &end, sizeof(end), NULL);
+}
+
+/* By exec, unseen: the recorder met no end, and the process has another name.
+ */
+static bool was_replaced(const struct collector *collector)
+{
+	const struct child *child = &collector->child;
+
+	return !collector->settings->follow &&
+	       spool_live(&collector->spool)->recorder_state == TAPE_RECORDER_RUNNING &&
+	       child->name[0] && child->last_name[0] && strcmp(child->name, child->last_name) != 0;
+}
+
+/* A driver: gcc, make, a shell. What is on the tape is not what was meant, perhaps. */
+static bool did_children_work(const struct collector *collector)
+{
+	const struct child *child = &collector->child;
+
+	return !collector->settings->follow && child->children_cpu_ticks >= CHILDREN_TICKS_MIN &&
+	       child->children_cpu_ticks > child->own_cpu_ticks;
+}
+
+void ending_write(struct collector *collector, struct arena *arena, struct collector_result *result)
+{
+	result->replaced = was_replaced(collector);
+	result->children_worked = did_children_work(collector);
+	result->event_count = collector->drain.event_count;
+	collector_note_clock(collector);
+	note_losses(collector, result);
+	note_fault(collector, arena, result);
+	note_recorder(collector, result);
+	note_end(collector, result);
+	collector_flush(collector, WRITER_CLOSING);
+	if (!collector->writer.temporary)
+		result->path = arena_strdup(arena, collector->writer.path);
+	result->tape_bytes = collector->writer.end;
+}

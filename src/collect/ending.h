@@ -1,0 +1,15 @@
+/*
+ * ending: the last words of a tape - what was lost, what stopped it, what it cost, how the program
+ * ended - and what the result says of it. Internal to collect.
+ */
+#ifndef MEMTAPE_COLLECT_ENDING_H
+#define MEMTAPE_COLLECT_ENDING_H
+
+#include "base/arena.h"
+#include "collect/collector_state.h"
+
+/* After the last chunk; result->wait_status and usage are there. */
+void ending_write(struct collector *collector, struct arena *arena,
+		  struct collector_result *result);
+
+#endif

@@ -93,11 +93,18 @@ static struct err *serve_begin(void *context, const char *path)
 	return record_serve_start(&options->serve, path);
 }
 
-static const char *take_mark(void *context, bool is_recording)
+static bool take_wish(void *context, struct collector_wish *wish)
 {
 	struct record_options *options = context;
 
-	return record_serve_mark(&options->serve, is_recording);
+	return record_serve_wish(&options->serve, wish);
+}
+
+static void grant(void *context, const struct collector_granted *granted)
+{
+	struct record_options *options = context;
+
+	record_serve_grant(&options->serve, granted);
 }
 
 static struct err *settings_make(struct record_options *options,
@@ -126,7 +133,8 @@ static struct err *settings_make(struct record_options *options,
 		.latency = options->latency,
 		.live = options->live || options->serves,
 		.on_ready = options->serves ? serve_begin : NULL,
-		.take_mark = options->serves ? take_mark : NULL,
+		.take_wish = options->serves ? take_wish : NULL,
+		.grant = grant,
 		.context = options,
 		.selfcheck = selfcheck && *selfcheck && strcmp(selfcheck, "0") != 0,
 		.level = level_make(options),

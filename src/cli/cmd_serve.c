@@ -382,6 +382,7 @@ static struct err *serve_run(const struct command *command, int argc, char **arg
 	sigaddset(&signals, SIGHUP);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before there are threads */
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error */
 	return serve_tapes(&options, argv + 1, (size_t)operand_count, &signals);
 }
 

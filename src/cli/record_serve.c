@@ -100,17 +100,30 @@ struct err *record_serve_start(struct record_serve *serve, const char *path)
 	return err_new(ERR_STATE, "--serve: the server did not start");
 }
 
-const char *record_serve_mark(struct record_serve *serve, bool is_recording)
+bool record_serve_wish(struct record_serve *serve, struct collector_wish *wish)
 {
-	struct control_word word = { .done = is_recording };
+	struct control_ask *ask = &serve->ask;
 
-	if (serve->fd < 0 || recv(serve->fd, &serve->ask, sizeof(serve->ask), MSG_DONTWAIT) !=
-				     (ssize_t)sizeof(serve->ask))
-		return NULL;
-	word.number = serve->ask.number;
-	serve->ask.mark[sizeof(serve->ask.mark) - 1] = '\0';
+	if (serve->fd < 0 || recv(serve->fd, ask, sizeof(*ask), MSG_DONTWAIT) != sizeof(*ask))
+		return false;
+	ask->mark[sizeof(ask->mark) - 1] = '\0';
+	*wish = (struct collector_wish) {
+		.kind = ask->kind == CONTROL_MARK ? COLLECTOR_MARK : COLLECTOR_SHOW,
+		.mark = ask->mark,
+	};
+	return true;
+}
+
+void record_serve_grant(struct record_serve *serve, const struct collector_granted *granted)
+{
+	const struct control_word word = {
+		.number = serve->ask.number,
+		.done = granted->done,
+		.tape_bytes = granted->tape_bytes,
+		.ticks = granted->ticks,
+	};
+
 	(void)!send(serve->fd, &word, sizeof(word), MSG_DONTWAIT | MSG_NOSIGNAL);
-	return is_recording ? serve->ask.mark : NULL;
 }
 
 void record_serve_wait(struct record_serve *serve)

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "collect/collector.h"
 #include "http/control.h"
 
 struct record_serve {
@@ -22,10 +23,11 @@ struct record_serve {
 struct err *record_serve_start(struct record_serve *serve, const char *path);
 
 /*
- * A mark that somebody asked the server for; NULL: nobody did. He is told whether it is made, which
- * is what is_recording says. Never waits. The text is valid until the next call.
+ * What somebody asked the server for; false: nobody did. He waits for record_serve_grant. Neither
+ * waits. The text is valid until the next call.
  */
-const char *record_serve_mark(struct record_serve *serve, bool is_recording);
+bool record_serve_wish(struct record_serve *serve, struct collector_wish *wish);
+void record_serve_grant(struct record_serve *serve, const struct collector_granted *granted);
 
 /* The recording has: there is nothing to ask for any more. */
 void record_serve_ended(struct record_serve *serve);

@@ -137,13 +137,18 @@ static void sample(struct collector *collector)
 	}
 }
 
+static bool is_recording(const struct collector *collector)
+{
+	return collector->has_header && !collector->drain.fault;
+}
+
 /* What open chunks have, and the samples, for those who watch the tape grow. */
 static void show(struct collector *collector)
 {
 	const uint64_t now_ns = clock_monotonic_ns();
 
 	if (!collector->settings->live || now_ns < collector->live_due_ns ||
-	    !collector->has_header || collector->drain.fault)
+	    !is_recording(collector))
 		return;
 	collector->live_due_ns = now_ns + LIVE_PERIOD_NS;
 	collector_note_clock(collector);
@@ -151,24 +156,41 @@ static void show(struct collector *collector)
 	collector_flush(collector, WRITER_NORMAL);
 }
 
-/* What somebody outside of the program wants to find again. */
-static void take_marks(struct collector *collector)
+/* The same at once, and what was lost so far: a tape that ends here is whole. */
+static void show_all(struct collector *collector)
+{
+	drain_sealed(&collector->drain);
+	ending_note_losses(collector);
+	collector->live_due_ns = 0;
+	show(collector);
+}
+
+/* At most one a round: chunks must not wait for those who want much. */
+static void take_wish(struct collector *collector)
 {
 	const struct collector_settings *settings = collector->settings;
-	const bool is_recording = collector->has_header && !collector->drain.fault;
 	const struct tape_mark mark = { .node = TAPE_NODE_NONE };
-	const char *text = NULL;
+	struct collector_granted granted = { 0 };
+	struct collector_wish wish;
 
-	if (settings->take_mark)
-		text = settings->take_mark(settings->context, is_recording);
-	if (text && is_recording)
-		collector_note(collector, TAPE_EXT_MARK, &mark, sizeof(mark), text);
+	if (!settings->take_wish || !settings->take_wish(settings->context, &wish))
+		return;
+	if (is_recording(collector) && wish.kind == COLLECTOR_MARK)
+		collector_note(collector, TAPE_EXT_MARK, &mark, sizeof(mark), wish.mark);
+	else if (is_recording(collector))
+		show_all(collector);
+	granted.done = is_recording(collector);
+	if (granted.done) {
+		granted.tape_bytes = collector->writer.end;
+		granted.ticks = collector_ticks(collector);
+	}
+	settings->grant(settings->context, &granted);
 }
 
 /* Until there is something to do at the latest: a mark is of the moment when it is asked for. */
 static uint64_t wait_until_ns(const struct collector *collector, uint64_t now_ns)
 {
-	return collector->settings->take_mark
+	return collector->settings->take_wish
 		       ? u64_min(collector->sample_due_ns, now_ns + SAMPLE_PERIOD_NS)
 		       : collector->sample_due_ns;
 }
@@ -206,7 +228,7 @@ static void collect(struct collector *collector, struct collector_result *result
 		event = child_poll(&collector->child, &result->wait_status, &result->usage);
 		forward_signals(collector);
 		sample(collector);
-		take_marks(collector);
+		take_wish(collector);
 		show(collector);
 		if (event == CHILD_NOTHING && collector->has_header &&
 		    drain_sealed(&collector->drain) > 0)

@@ -15,6 +15,21 @@
 
 #include "collect/program.h"
 
+/* What somebody outside of the program wants of its recording. */
+struct collector_wish {
+	enum collector_wish_kind {
+		COLLECTOR_MARK, /* a mark, now */
+		COLLECTOR_SHOW	/* that the tape has all that was recorded until now */
+	} kind;
+	const char *mark; /* the text; valid until the next wish is taken */
+};
+
+struct collector_granted {
+	bool done;	     /* false: nothing is recorded at present */
+	uint64_t tape_bytes; /* SHOW: so much of the tape is of the time until now */
+	uint64_t ticks;	     /* SHOW: now, as times are on the tape */
+};
+
 struct collector_settings {
 	const char *output; /* pattern, see collect/pattern.h */
 	bool overwrite;
@@ -32,11 +47,10 @@ struct collector_settings {
 	uint32_t chunk_count;
 	/* Before the program starts: where its tape will be. An error keeps it from starting. */
 	struct err *(*on_ready)(void *context, const char *path); /* NULL: nobody asks */
-	/*
-	 * While it runs, often: the text of a mark that somebody wants made now, or NULL. Must not
-	 * wait. What comes while nothing is recorded is not made.
-	 */
-	const char *(*take_mark)(void *context, bool is_recording); /* NULL: nobody asks */
+	/* While it runs, often: what somebody wants; false: nothing. Must not wait. */
+	bool (*take_wish)(void *context, struct collector_wish *wish); /* NULL: nobody asks */
+	/* What became of the wish taken last. Must not wait. */
+	void (*grant)(void *context, const struct collector_granted *granted);
 	void *context;
 };
 

@@ -9,18 +9,25 @@ enum {
 	CHILDREN_TICKS_MIN = 3 /* 30 ms: less is a shell looking around */
 };
 
-static void note_losses(struct collector *collector, struct collector_result *result)
+struct tape_lost ending_note_losses(struct collector *collector)
 {
 	const struct tape_live *live = spool_live(&collector->spool);
 	struct tape_lost lost;
 
 	memcpy(lost.lost, live->lost, sizeof(lost.lost));
 	lost.lost[TAPE_LOST_NO_SPACE] += collector->drain.missing_count;
+	collector_note(collector, TAPE_EXT_LOST, &lost, sizeof(lost), NULL);
+	return lost;
+}
+
+static void note_losses(struct collector *collector, struct collector_result *result)
+{
+	const struct tape_lost lost = ending_note_losses(collector);
+
 	for (size_t i = 0; i < array_size(lost.lost); i++)
 		if (i != TAPE_LOST_TRUNCATED)
 			result->missing_count += lost.lost[i];
 	result->truncated_count = lost.lost[TAPE_LOST_TRUNCATED];
-	collector_note(collector, TAPE_EXT_LOST, &lost, sizeof(lost), NULL);
 }
 
 static uint64_t cpu_ns(const struct rusage *usage)

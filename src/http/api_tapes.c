@@ -162,11 +162,14 @@ static void emit_progress(struct emit *emit, struct tape *tape, enum tape_state 
 
 void api_info_emit(struct emit *emit, struct server *server)
 {
+	const bool is_recording = control_is_open(server->control);
+
 	emit_text(emit, "version", server->settings.version);
-	emit_bool(emit, "can_mark", control_is_open(server->control));
+	emit_bool(emit, "can_mark", is_recording);
+	emit_bool(emit, "can_snapshot", is_recording);
 	emit_list(emit, "tapes");
-	for (size_t i = 0; i < tapes_count(server->tapes); i++)
-		api_tape_emit(emit, NULL, tapes_get(server->tapes, i));
+	for (struct tape *tape = tapes_first(server->tapes); tape; tape = tape->next)
+		api_tape_emit(emit, NULL, tape);
 	emit_end(emit);
 }
 

@@ -61,7 +61,8 @@ static int64_t now_ms(void)
 }
 
 /* Words about what somebody gave up waiting for are passed over. */
-static struct err *word_take(const struct control *control, uint32_t number)
+static struct err *word_take(const struct control *control, uint32_t number,
+			     struct control_word *word_ret)
 {
 	const int64_t until_ms = now_ms() + ANSWER_MS;
 	struct pollfd at = { .fd = control->fd, .events = POLLIN };
@@ -75,33 +76,52 @@ static struct err *word_take(const struct control *control, uint32_t number)
 		got = recv(control->fd, &word, sizeof(word), MSG_DONTWAIT);
 		if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
 			return err_new(ERR_STATE, "the recording has ended");
-		if (got == (ssize_t)sizeof(word) && word.number == number)
-			return word.done ? NULL
-					 : err_new(ERR_STATE, "nothing is recorded at present");
+		if (got != (ssize_t)sizeof(word) || word.number != number)
+			continue;
+		if (!word.done)
+			return err_new(ERR_STATE, "nothing is recorded at present");
+		*word_ret = word;
+		return NULL;
 	}
-	return err_new(ERR_STATE, "memtape does not answer: it is stopped, or has no time; the "
-				  "mark may come later");
+	return err_new(ERR_STATE, "memtape does not answer: it is stopped, or has no time; what "
+				  "was asked for may come later");
 }
 
-struct err *control_mark(struct control *control, const char *text)
+static struct err *ask_for(struct control *control, struct control_ask *ask,
+			   struct control_word *word_ret)
 {
-	struct control_ask ask = { 0 };
-	struct err *err = check_text(text);
+	struct err *err;
 
-	if (err)
-		return err;
 	if (!control)
 		return err_new(ERR_UNSUPPORTED,
 			       "nothing is recorded here: that is for `memtape record --serve`");
-	str_format(ask.mark, sizeof(ask.mark), "%s", text);
 	pthread_mutex_lock(&control->lock);
-	ask.number = ++control->number;
-	if (send(control->fd, &ask, sizeof(ask), MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(ask))
-		err = word_take(control, ask.number);
+	ask->number = ++control->number;
+	if (send(control->fd, ask, sizeof(*ask), MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(*ask))
+		err = word_take(control, ask->number, word_ret);
 	else if (errno == EAGAIN)
 		err = err_new(ERR_STATE, "memtape does not read what it is asked");
 	else
 		err = err_new(ERR_STATE, "the recording has ended");
 	pthread_mutex_unlock(&control->lock);
 	return err;
+}
+
+struct err *control_mark(struct control *control, const char *text)
+{
+	struct control_ask ask = { .kind = CONTROL_MARK };
+	struct control_word word;
+	struct err *err = check_text(text);
+
+	if (err)
+		return err;
+	str_format(ask.mark, sizeof(ask.mark), "%s", text);
+	return ask_for(control, &ask, &word);
+}
+
+struct err *control_show(struct control *control, struct control_word *word_ret)
+{
+	struct control_ask ask = { .kind = CONTROL_SHOW };
+
+	return ask_for(control, &ask, word_ret);
 }

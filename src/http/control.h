@@ -11,15 +11,20 @@
 
 enum { CONTROL_MARK_BYTES = 256 }; /* with the NUL; as memtape_mark has it */
 
+enum control_kind { CONTROL_MARK, CONTROL_SHOW };
+
 /* Between two processes of one binary. */
 struct control_ask {
 	uint32_t number;
+	uint32_t kind; /* enum control_kind */
 	char mark[CONTROL_MARK_BYTES];
 };
 
 struct control_word {
-	uint32_t number; /* of what was asked */
-	uint32_t done;	 /* 0: nothing is recorded at present */
+	uint32_t number;     /* of what was asked */
+	uint32_t done;	     /* 0: nothing is recorded at present */
+	uint64_t tape_bytes; /* SHOW: so much of the tape is of the time until */
+	uint64_t ticks;	     /* SHOW: this moment, as times are on the tape */
 };
 
 struct control {
@@ -41,5 +46,8 @@ bool control_is_open(const struct control *control);
  * ended, has not begun or does not answer.
  */
 struct err *control_mark(struct control *control, const char *text);
+
+/* Has all that was recorded until now put on the tape. Errors as above. */
+struct err *control_show(struct control *control, struct control_word *word_ret);
 
 #endif

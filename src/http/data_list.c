@@ -78,8 +78,7 @@ static struct err *run(struct call *call)
 	if (!data.emit)
 		return err_nomem();
 	emit_list(data.emit, NULL);
-	for (size_t i = 0; i < tapes_count(tapes) && !err; i++) {
-		struct tape *tape = tapes_get(tapes, i);
+	for (struct tape *tape = tapes_first(tapes); tape && !err; tape = tape->next) {
 		struct loaded *loaded = NULL;
 
 		err = tapes_acquire(tape, &call->limits, &loaded);

@@ -178,7 +178,7 @@ static struct err *report_of(const struct html_report *report, struct tapes *tap
 	server_init(&server);
 	err = guard_allow(&server.guard, HTML_HOST, 0);
 	if (!err)
-		err = tape_wait(report, tapes_get(tapes, 0), &loaded);
+		err = tape_wait(report, tapes_first(tapes), &loaded);
 	if (!err) {
 		build = build_folder(model_process(loaded->model)->exe);
 		pack.redaction.build = build;

@@ -20,8 +20,10 @@ enum {
 static const uint64_t RELOAD_NS = 500000000; /* between readings of a live tape, at least */
 
 struct tapes {
-	struct tape *items;
+	struct tape *first; /* atomic; the list only grows, and at its front */
+	struct tape *items; /* those it began with */
 	size_t count;
+	size_t added_count;
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* a state, names, wants_load, is_stopping */
 	pthread_t thread;
@@ -74,7 +76,8 @@ static struct err *loaded_create(struct tape *tape, struct loaded **loaded_ret)
 {
 	const struct model_settings settings = {
 		/* Of what grows, an index would be old at once. */
-		.index = was_written_in(tape, 2) ? MODEL_INDEX_NONE : MODEL_INDEX_AUTO,
+		.index = was_written_in(tape, 2) && !tape->is_whole ? MODEL_INDEX_NONE
+								    : MODEL_INDEX_AUTO,
 		.progress = progress_keep,
 		.progress_context = tape,
 	};
@@ -183,11 +186,13 @@ static void tape_load(struct tapes *tapes, struct tape *tape)
 
 static struct tape *tape_next(struct tapes *tapes)
 {
-	for (size_t i = tapes->count; i-- > 0;) { /* "last" first */
-		if (tapes->items[i].wants_load)
-			return &tapes->items[i];
+	struct tape *next = NULL;
+
+	for (struct tape *tape = tapes_first(tapes); tape; tape = tape->next) {
+		if (tape->wants_load)
+			next = tape; /* "last" first */
 	}
-	return NULL;
+	return next;
 }
 
 static void *tapes_run(void *context)
@@ -213,15 +218,6 @@ static void *tapes_run(void *context)
 
 /* --- all of them --------------------------------------------------------------------------- */
 
-static bool tapes_find_before(const struct tapes *tapes, const char *id, size_t end)
-{
-	for (size_t i = 0; i < end; i++) {
-		if (strcmp(tapes->items[i].id, id) == 0)
-			return true;
-	}
-	return false;
-}
-
 static struct err *tape_open(struct tapes *tapes, const struct tape_source *source,
 			     struct tape *tape)
 {
@@ -242,25 +238,37 @@ static struct err *tape_open(struct tapes *tapes, const struct tape_source *sour
  * Copies of one recording have one id on their tapes. The first that is named has it here, too; a
  * later one has the first half of it and a hash of all of it and its place among them.
  */
-static void id_make_own(struct tapes *tapes, size_t index)
+static void id_make_own(struct tapes *tapes, struct tape *tape)
 {
-	struct tape *tape = &tapes->items[index];
 	const uint64_t whole = hash_bytes(tape->id, strlen(tape->id), 0);
 	const size_t half = strlen(tape->id) / 2;
 
-	for (uint64_t copy = 1; tapes_find_before(tapes, tape->id, index); copy++)
+	for (uint64_t copy = 1; tapes_find(tapes, tape->id, strlen(tape->id)); copy++)
 		str_format(tape->id + half, half + 1, "%016llx",
 			   (unsigned long long)hash_mix(whole + copy));
 }
 
+/* One that came later. */
+struct added {
+	struct tape tape; /* first */
+	struct tape_source source;
+};
+
+static void added_free(struct tape *tape)
+{
+	free((char *)tape->source->path);
+	free((struct added *)tape);
+}
+
 static void tapes_free(struct tapes *tapes)
 {
-	for (size_t i = 0; tapes->items && i < tapes->count; i++) {
-		struct tape *tape = &tapes->items[i];
-
+	for (struct tape *tape = tapes->first, *next; tape; tape = next) {
+		next = tape->next;
 		err_destroy(tape->err);
 		assert(!tape->loaded || tape->loaded->refs == 1);
 		loaded_destroy(tape->loaded);
+		if (tape->is_whole)
+			added_free(tape);
 	}
 	pthread_cond_destroy(&tapes->changed);
 	pthread_mutex_destroy(&tapes->lock);
@@ -286,9 +294,14 @@ struct err *tapes_create(const struct tape_source *sources, size_t count, struct
 	if (!tapes->items)
 		err = err_nomem();
 	for (size_t i = 0; !err && i < count; i++) {
-		err = tape_open(tapes, &sources[i], &tapes->items[i]);
-		if (!err)
-			id_make_own(tapes, tapes->count++);
+		struct tape *tape = &tapes->items[i];
+
+		err = tape_open(tapes, &sources[i], tape);
+		if (err)
+			break;
+		id_make_own(tapes, tape);
+		*(i ? &tapes->items[i - 1].next : &tapes->first) = tape;
+		tapes->count++;
 	}
 	if (!err) {
 		rc = pthread_create(&tapes->thread, NULL, tapes_run, tapes);
@@ -322,24 +335,50 @@ bool tapes_destroy(struct tapes *tapes)
 	return true;
 }
 
-size_t tapes_count(const struct tapes *tapes)
+struct tape *tapes_first(struct tapes *tapes)
 {
-	return tapes->count;
+	return __atomic_load_n(&tapes->first, __ATOMIC_ACQUIRE);
 }
 
-struct tape *tapes_get(struct tapes *tapes, size_t index)
+struct err *tapes_add(struct tapes *tapes, const char *path, const struct tape *like,
+		      struct tape **tape_ret)
 {
-	assert(index < tapes->count);
-	return &tapes->items[index];
+	struct added *added = calloc(1, sizeof(*added));
+	char *own = strdup(path);
+	struct err *err = added && own ? NULL : err_nomem();
+
+	if (!err) {
+		added->source = (struct tape_source) { own, like->source->symbols };
+		err = tape_open(tapes, &added->source, &added->tape);
+	}
+	pthread_mutex_lock(&tapes->lock);
+	if (!err && tapes->added_count == TAPES_ADDED_MAX)
+		err = err_new(ERR_LIMIT, "%d more tapes are shown already", TAPES_ADDED_MAX);
+	if (!err) {
+		tapes->added_count++;
+		added->tape.is_whole = true;
+		id_make_own(tapes, &added->tape);
+		added->tape.next = tapes->first;
+		__atomic_store_n(&tapes->first, &added->tape, __ATOMIC_RELEASE);
+		pthread_cond_broadcast(&tapes->changed);
+	}
+	pthread_mutex_unlock(&tapes->lock);
+	if (err) {
+		free(added);
+		free(own);
+		return err;
+	}
+	*tape_ret = &added->tape;
+	return NULL;
 }
 
 struct tape *tapes_find(struct tapes *tapes, const char *id, size_t len)
 {
 	if (len == 4 && memcmp(id, "last", 4) == 0 && tapes->count)
 		return &tapes->items[tapes->count - 1];
-	for (size_t i = 0; i < tapes->count; i++) {
-		if (strlen(tapes->items[i].id) == len && memcmp(tapes->items[i].id, id, len) == 0)
-			return &tapes->items[i];
+	for (struct tape *tape = tapes_first(tapes); tape; tape = tape->next) {
+		if (strlen(tape->id) == len && memcmp(tape->id, id, len) == 0)
+			return tape;
 	}
 	return NULL;
 }

@@ -39,6 +39,7 @@ struct loaded {
 
 struct tape {
 	const struct tape_source *source;
+	struct tape *next; /* NULL: the last */
 	uint8_t uuid[TAPE_UUID_BYTES];
 	char id[TAPES_ID_BYTES]; /* of the recording; of its further copies, made of it */
 	struct tapes *tapes;
@@ -51,6 +52,7 @@ struct tape {
 	uint64_t load_count;
 	uint64_t file_bytes; /* before it was read */
 	bool wants_load;
+	bool is_whole; /* added: although it was written a moment ago */
 	/* Of the load that runs, atomic: */
 	uint64_t done;
 	uint64_t total;
@@ -63,10 +65,18 @@ struct err *tapes_create(const struct tape_source *sources, size_t count, struct
  * and the memory stays with it until the process ends. */
 bool tapes_destroy(struct tapes *tapes);
 
-size_t tapes_count(const struct tapes *tapes);
-struct tape *tapes_get(struct tapes *tapes, size_t index);
+/* All of them: the first, and then by `next`; NULL: there are none. */
+struct tape *tapes_first(struct tapes *tapes);
 
-/* By id, or "last"; NULL: there is none. */
+/*
+ * One more, which is finished, before the others: "last" stays what it was. Symbols are found as
+ * for `like`. ERR_LIMIT: TAPES_ADDED_MAX were added.
+ */
+enum { TAPES_ADDED_MAX = 32 };
+struct err *tapes_add(struct tapes *tapes, const char *path, const struct tape *like,
+		      struct tape **tape_ret);
+
+/* By id, or "last" (of those it began with); NULL: there is none. */
 struct tape *tapes_find(struct tapes *tapes, const char *id, size_t len);
 
 /* The tape as it is now; waits a moment for one that is being read. To be released. ERR_STATE: not

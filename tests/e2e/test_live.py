@@ -170,7 +170,7 @@ class Shown:
             return refusal.code, json.loads(refusal.read())["error"]
 
     def tape(self):
-        return self.ask("info")["tapes"][0]
+        return self.ask("info")["tapes"][-1]  # snapshots come before it
 
     def until(self, state):
         until = time.monotonic() + 30

@@ -22,8 +22,9 @@ export const isLive = computed(() => newestTape.value?.state === "live");
 /* Nanoseconds recorded that the pages do not show. */
 export const behind = computed(() => Math.max(0, (newestTape.value?.duration_ns ?? 0) - (tape.value?.duration_ns ?? 0)));
 
-/* Whether the server can put marks on the tape: `record --serve`, while the program runs. */
+/* Whether the server can do so with the recording: `record --serve`, while the program runs. */
 export const canMark = computed(() => isLive.value && !!newest.value?.can_mark);
+export const canSnapshot = computed(() => isLive.value && !!newest.value?.can_snapshot);
 export const markOpen = signal(false);
 
 let shownAt = 0, timer: ReturnType<typeof setTimeout> | undefined;

@@ -118,6 +118,40 @@ test("a moment can be marked, and is marked on the tape", async () => {
 	}
 });
 
+test("a snapshot can be taken, and is a tape beside the one that goes on", async () => {
+	const own = join(folder, "going.mtape"), child = spawn(MEMTAPE_COMMAND, ["record", "--serve", "--serve-until-exit", "-q", "-o", own, "--", MEMTAPE_WATCHED]);
+	try {
+		let said = "";
+		child.stderr.on("data", (data) => { said += data; });
+		await until("no URL", async () => said.includes("\n"));
+		const page = await open("", { url: /http:\S+/.exec(said)[0] }), button = page.getByRole("button", { name: "Snapshot now" });
+		await until("no badge", async () => /^Live/.test(await badge(page).innerText()));
+		await button.focus();
+		await page.keyboard.press("Enter");
+		await page.getByText("Snapshot: going-1.mtape").waitFor();
+		await until("no file", async () => existsSync(join(folder, "going-1.mtape")));
+		await page.keyboard.press("Control+k");
+		await page.getByRole("combobox", { name: "Command" }).fill("Snapshot now");
+		await page.keyboard.press("Enter");
+		await page.getByText("Snapshot: going-2.mtape").waitFor();
+		await until("not live any more", async () => /^Live/.test(await badge(page).innerText()));
+		await page.getByRole("button", { name: "Switch tape" }).click();
+		for (const name of ["going-1.mtape", "going-2.mtape", "going.mtape"])
+			await page.getByText(name, { exact: true }).waitFor();
+		for (const theme of THEMES) {
+			await page.emulateMedia({ colorScheme: theme });
+			assert.deepEqual(await violations(page), []);
+		}
+		await page.getByText("going-1.mtape", { exact: true }).click();
+		await until("no badge of the snapshot", async () => await badge(page).innerText() === "Complete");
+		assert.equal(await button.count(), 0); // that one is finished
+		await clean(page);
+	} finally {
+		child.stdin.end();
+		await ended(child);
+	}
+});
+
 test("a server that was away is met again", async () => {
 	const page = await open("", { url }), port = Number(new globalThis.URL(url).port);
 	await until("no badge", async () => /^Live/.test(await badge(page).innerText()));

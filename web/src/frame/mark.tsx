@@ -1,4 +1,4 @@
-/* A mark on the tape while it is recorded: the moment is that of Enter. */
+/* What can be done with a recording while it goes on: a mark on its tape, of the moment of Enter, and a copy of it. */
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { ApiError, post } from "../api/client";
@@ -6,14 +6,16 @@ import { markOpen } from "../live";
 import { Sheet } from "../ui/sheet";
 import { toast } from "../ui/toast";
 
-async function make(text: string): Promise<void> {
+async function make<T>(what: string, body: unknown, said: (made: T) => string): Promise<void> {
 	try {
-		await post("mark", { text });
-		toast(`Marked: ${text}`);
+		toast(said(await post<T>(what, body)));
 	} catch (error) {
 		toast(error instanceof ApiError ? error.body.message : "The server does not answer", true);
 	}
 }
+
+/* The tapes that there are, as the stream tells soon, have it then. */
+export const snapshot = () => make<{ file: string }>("snapshot", {}, (made) => `Snapshot: ${made.file}`);
 
 function Open(): JSX.Element {
 	const input = useRef<HTMLInputElement>(null);
@@ -23,7 +25,7 @@ function Open(): JSX.Element {
 		if (event.key !== "Enter" || text === "")
 			return;
 		markOpen.value = false;
-		void make(text);
+		void make("mark", { text }, () => `Marked: ${text}`);
 	};
 	return (
 		<Sheet label="Mark this moment" class="palette" onClose={() => { markOpen.value = false; }}>

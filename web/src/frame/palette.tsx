@@ -7,7 +7,7 @@ import type { Names } from "../api/types";
 import { clock } from "../clock";
 import { addTerm, quote } from "../filter";
 import * as format from "../format";
-import { canMark, isLive, markOpen, paused, pauseSet } from "../live";
+import { canMark, canSnapshot, isLive, markOpen, paused, pauseSet } from "../live";
 import { METRIC } from "../metrics";
 import { pages } from "../pages/registry";
 import { filter, tapeId, update } from "../store";
@@ -15,6 +15,7 @@ import { themeToggle } from "../theme";
 import { METRICS } from "../url";
 import { Sheet } from "../ui/sheet";
 import { helpOpen } from "./help";
+import { snapshot } from "./mark";
 import { copyLink } from "./topbar";
 
 export const paletteOpen = signal(false);
@@ -34,6 +35,7 @@ function commands(): Command[] {
 		...(REPORT ? [] : PARTS),
 		...(isLive.value ? [{ title: paused.value ? "Go on" : "Hold the pages", hint: "live \u00b7 Space", run: () => pauseSet(!paused.value) }] : []),
 		...(canMark.value ? [{ title: "Mark this moment", hint: "live \u00b7 k", run: () => { markOpen.value = true; } }] : []),
+		...(canSnapshot.value ? [{ title: "Snapshot now", hint: "live", run: () => void snapshot() }] : []),
 		{ title: "Copy link", hint: "y", run: copyLink },
 		{ title: "Light or dark", hint: "theme", run: themeToggle },
 		{ title: "Help", hint: "?", run: () => { helpOpen.value = true; } },

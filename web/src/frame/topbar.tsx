@@ -2,16 +2,17 @@
 import type { JSX } from "preact";
 import type { Tape } from "../api/types";
 import * as format from "../format";
-import { behind, canMark, growth, isLive, markOpen, paused, pauseSet, reconnecting } from "../live";
+import { behind, canMark, canSnapshot, growth, isLive, markOpen, paused, pauseSet, reconnecting } from "../live";
 import { href, info, tape, update } from "../store";
 import { theme, themeToggle } from "../theme";
 import { Popover } from "../ui/basics";
-import { IconCheck, IconChevron, IconFlag, IconHelp, IconLink, IconMoon, IconPause, IconPlay, IconSun } from "../ui/icons";
+import { IconCamera, IconCheck, IconChevron, IconFlag, IconHelp, IconLink, IconMoon, IconPause, IconPlay, IconSun } from "../ui/icons";
 import { Sparkline } from "../ui/sparkline";
 import { copyText } from "../ui/toast";
 import { ExportMenu } from "./export";
 import { FilterBar } from "./filterbar";
 import { helpOpen } from "./help";
+import { snapshot } from "./mark";
 import { TimeRange } from "./timerange";
 
 /* Figures are of the moment that stands here, or of the next reading where the answer took longer. */
@@ -39,7 +40,7 @@ function stateOf(t: Tape): [kind: string, text: string, title: string] {
 		return ["warn", "Truncated", `The tape ends early: ${t.end}`];
 	if (t.state === "live")
 		return liveStateOf(t);
-	return ["good", "Complete", `The program ${t.end}`];
+	return ["good", "Complete", t.end === "still running" ? "All until here; the program went on" : `The program ${t.end}`];
 }
 
 export function StateBadge(props: { tape: Tape }): JSX.Element {
@@ -83,6 +84,7 @@ function LiveTools(): JSX.Element | null {
 				{paused.value ? <IconPlay /> : <IconPause />}
 			</button>
 			{canMark.value && <button type="button" class="icon-button" aria-label="Mark this moment" title="Mark this moment (k)" onClick={() => { markOpen.value = true; }}><IconFlag /></button>}
+			{canSnapshot.value && <button type="button" class="icon-button" aria-label="Snapshot now" title="Snapshot now: what is recorded so far, as a tape of its own" onClick={() => void snapshot()}><IconCamera /></button>}
 		</>
 	);
 }

@@ -1,0 +1,63 @@
+/*
+ * /api/v1/snapshot: what is recorded so far as a tape of its own, while the recording goes on.
+ */
+#include "base/str.h"
+#include "capture/snapshot.h"
+#include "http/call.h"
+#include "http/server.h"
+
+static struct err *check(void *context)
+{
+	return call_check(context);
+}
+
+static struct err *make(struct call *call, const struct tape *tape,
+			struct capture_snapshot *snapshot_ret)
+{
+	struct control_word word;
+	struct err *err = control_show(call->server->control, &word);
+	struct capture_snapshot_settings settings;
+
+	if (err)
+		return err;
+	settings = (struct capture_snapshot_settings) {
+		.uuid = tape->uuid,
+		.until_bytes = word.tape_bytes,
+		.ticks = word.ticks,
+		.check = check,
+		.context = call,
+	};
+	err = capture_snapshot(tape->source->path, &settings, snapshot_ret);
+	return err_wrap(err, "there is no snapshot, and the recording goes on");
+}
+
+static struct err *run(struct call *call)
+{
+	struct tapes *tapes = call->server->tapes;
+	const struct tape *tape = tapes_find(tapes, "last", 4); /* who records serves one */
+	struct capture_snapshot snapshot = { 0 };
+	struct tape *shown = NULL;
+	struct err *err = make(call, tape, &snapshot);
+	CLEAN(free) char *path = NULL;
+
+	if (err)
+		return err;
+	/* It is a file like any other, whether it is shown here or not. */
+	err_destroy(tapes_add(tapes, snapshot.path, tape, &shown));
+	path = realpath(snapshot.path, NULL);
+	emit_text(call->emit, "path", path ? path : snapshot.path);
+	emit_text(call->emit, "file", names_short_path(snapshot.path));
+	emit_text(call->emit, "id", shown ? shown->id : NULL);
+	emit_u64(call->emit, "tape_bytes", snapshot.tape_bytes, EMIT_BYTES);
+	emit_u64(call->emit, "event_count", snapshot.event_count, EMIT_COUNT);
+	free(snapshot.path);
+	return NULL;
+}
+
+const struct route route_api_snapshot = {
+	.path = "/api/v1/snapshot",
+	.summary = "what `memtape record --serve` has recorded so far, as a tape beside its tape",
+	.answer = "SnapshotMade",
+	.flags = ROUTE_POST | ROUTE_UNCACHED | ROUTE_PATIENT,
+	.run = run,
+};

@@ -37,6 +37,8 @@ def programs(tmp_path_factory):
     for source in sorted((ROOT / "tests/docs/programs").glob("*.c")):
         shutil.copy(source, folder)
         subprocess.run(["gcc", "-g", "-O1", "-o", folder / source.stem, source], check=True)
+    for script in (ROOT / "tests/docs/programs").glob("*.py"):
+        shutil.copy(script, folder)
     return folder
 
 

@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
 import time
 
 import pytest
@@ -50,11 +51,23 @@ def sessions_tape(folder):
     return folder / "sessions.mtape"
 
 
+def python_tapes(folder):
+    """The script of reduce-the-peak.md and what becomes of it, by the commands of that page."""
+    page = (ROOT / "docs" / "recipes" / "reduce-the-peak.md").read_text()
+    commands = re.findall(r"^\$ (.*(?:spent|orders).*)$", page, re.MULTILINE)
+    assert len(commands) == 4
+    (folder / "spent.py").write_bytes((ROOT / "tests" / "docs" / "programs" / "spent.py").read_bytes())
+    path = f"{recording.memtape().parent}:{os.environ['PATH']}"
+    run("bash", "-ec", "\n".join([f"python={sys.executable}", *commands]), cwd=folder, env=recording.clean_env(PATH=path))
+    assert (folder / "all.txt").read_text() == (folder / "each.txt").read_text() != ""
+    return folder / "all.mtape", folder / "each.mtape"
+
+
 @pytest.fixture(scope="module")
 def tapes(tmp_path_factory):
     folder = tmp_path_factory.mktemp("recipes")
     with served(redis_tape(folder), build_tape(folder, "before"), build_tape(folder, "after", "-DPLANTED"),
-                sessions_tape(folder)) as url:
+                sessions_tape(folder), *python_tapes(folder)) as url:
         yield url
 
 

@@ -15,6 +15,15 @@ async function shot(page, name, height) {
 		await page.screenshot({ path: join(SHOTS, `${name}.png`), clip: { x, y, width, height } });
 }
 
+async function sides(page, before, after) {
+	for (const [side, tape] of [[/^Before/, before], [/^After/, after]]) {
+		await page.getByRole("button", { name: side }).click();
+		await page.locator(".menu-item").filter({ hasText: tape }).click();
+	}
+}
+
+const verdict = async (page) => (await page.getByRole("complementary", { name: "Changes" }).innerText()).replace(/\s+/g, " ");
+
 test("find-a-leak.md: what grows in redis is the module's function", async () => {
 	const page = await open("", SIZE);
 	await show(page, "redis.mtape");
@@ -33,17 +42,29 @@ test("compare.md: the planted change is the verdict", async () => {
 	const page = await open("", SIZE);
 	await show(page, "after.mtape");
 	await rail(page, "Compare").click();
-	await page.getByRole("button", { name: /^Before/ }).click();
-	await page.locator(".menu-item").filter({ hasText: "before.mtape" }).click();
-	await page.getByRole("button", { name: /^After/ }).click();
-	await page.locator(".menu-item").filter({ hasText: "after.mtape" }).click();
+	await sides(page, "before.mtape", "after.mtape");
 	await page.getByRole("radio", { name: "Leaked" }).click();
 	await soon(() => param(page, "m"), "leaked");
-	const changes = page.getByRole("complementary", { name: "Changes" });
-	await soon(async () => (await changes.innerText()).replace(/\s+/g, " "), /Verdict \+\S+ KiB leaked .* from plant\./i);
+	await soon(() => verdict(page), /Verdict \+\S+ KiB leaked .* from plant\./i);
 	await page.getByRole("searchbox", { name: /^Search functions/ }).fill("plant");
 	await page.locator(".flame-search output").waitFor();
 	await shot(page, "compare-two-builds", 380);
+	await clean(page);
+});
+
+test("reduce-the-peak.md: one line of a script holds its file, and the peak falls without it", async () => {
+	const page = await open("", SIZE);
+	await show(page, "all.mtape");
+	await rail(page, "Flame graph").click();
+	await soon(() => page.getByRole("radio", { name: "Live at peak" }).getAttribute("aria-checked"), "true");
+	await page.getByRole("searchbox", { name: /^Search functions/ }).fill("PyUnicode_Splitlines");
+	const share = await soon(() => page.locator(".flame-search output").innerText(), /[\d.]+ %/);
+	assert.ok(parseFloat(share.match(/([\d.]+) %/)[1]) > 50, share);
+	await shot(page, "python-peak", 543);
+	await rail(page, "Compare").click();
+	await sides(page, "all.mtape", "each.mtape");
+	await soon(() => verdict(page), /Verdict \D2\S+ MiB live at peak \(\D[789]\d\.\d %\)/i);
+	await shot(page, "python-compared", 380);
 	await clean(page);
 });
 

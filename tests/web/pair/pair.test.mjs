@@ -31,6 +31,20 @@ test("a search finds it in the graph and says its share", async () => {
 	await clean(page);
 });
 
+test("the graph of differences is asked for once, and again only where the picture is wider", async () => {
+	const page = await open("#/overview"), asked = [];
+	page.on("request", (request) => { if (/\/api\/v1\/diff\/flame\?/.test(request.url())) asked.push(request.url()); });
+	await page.evaluate(() => { location.hash = "#/compare?m=leaked"; });
+	await page.getByRole("tree", { name: "Difference flame graph" }).waitFor();
+	await settled(page);
+	assert.equal(asked.length, 1, asked.join("\n"));
+	await page.setViewportSize({ width: 2600, height: 900 });
+	await soon(() => asked.length, 2);
+	await settled(page);
+	assert.equal(asked.length, 2, asked.join("\n"));
+	await clean(page);
+});
+
 test("swapped, it is what is gone; Back swaps again", async () => {
 	const page = await open("#/compare?m=leaked");
 	await list(page).getByText("absent before").waitFor();

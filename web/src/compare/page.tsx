@@ -17,7 +17,7 @@ import { Crumbs } from "../flame/crumbs";
 import { searchOf } from "../flame/graph";
 import type { Graph, Matches } from "../flame/graph";
 import { Search } from "../flame/toolbar";
-import { searched } from "../flame/view";
+import { searched, widthKept, widthOf } from "../flame/view";
 import * as format from "../format";
 import { useKeys } from "../keys";
 import { METRIC } from "../metrics";
@@ -29,7 +29,7 @@ import "./compare.css";
 import "../flame/flame.css";
 import "../reports/reports.css";
 
-const WIDTH_STEP = 64, ROWS = 200;
+const ROWS = 200;
 const BYS = ["function", "stack", "module"] as const;
 type By = (typeof BYS)[number];
 
@@ -95,11 +95,11 @@ function Side(props: { diff: Answer<Diff>; flame: DiffFlame | null; sides: Sides
 
 function Compared(props: { sides: Sides }): JSX.Element {
 	const { sides } = props, asked = sidesParams(sides), by = byNow();
-	const [px, setPx] = useState(0), [paint, setPaint] = useState(0), [cycle, setCycle] = useState(0), [found, setFound] = useState<Found | null>(null);
+	const [px, setPx] = useState(innerWidth), [paint, setPaint] = useState(0), [cycle, setCycle] = useState(0), [found, setFound] = useState<Found | null>(null);
 	const text = searched(), search = useMemo(() => searchOf(text), [text]), step = (by: number) => setCycle((c) => c + by || by);
 	const root = path.value.length > 0 ? { root: path.value.join(".") } : {};
 	const diff = useApi<Diff>("diff", { ...asked, by, n: ROWS });
-	const flame = useApi<DiffFlame>("diff/flame", { ...asked, ...root, px: Math.min(8192, Math.ceil((px || 900) / WIDTH_STEP) * WIDTH_STEP) });
+	const flame = useApi<DiffFlame>("diff/flame", { ...asked, ...root, px: widthOf(px) });
 	useKeys({
 		t: () => setOption("view", isTable() ? null : "table"), s: () => swap(sides), n: () => step(1), N: () => step(-1), "Ctrl+f": () => document.getElementById("flame-search")?.focus(),
 		...Object.fromEntries(BYS.map((word, i) => [String(i + 1), () => setOption("by", word === "function" ? null : word)])),
@@ -117,7 +117,7 @@ function Compared(props: { sides: Sides }): JSX.Element {
 						{isTable() ? <Segmented label="Rows" value={by} choices={BYS.map((value) => ({ value, label: `By ${value}` }))} onChange={(v) => setOption("by", v === "function" ? null : v)} /> : <><Search matches={text ? found?.matches ?? null : null} total={found?.graph.flame.total ?? 0} onCycle={step} /><Legend /></>}
 						<button type="button" class="button small" onClick={() => setOption("view", isTable() ? null : "table")}>{isTable() ? "Graph" : "Table"} <kbd>t</kbd></button>
 					</div>
-					{isTable() ? <Shown answer={diff}>{(d) => <DiffTable diff={d} sides={sides} />}</Shown> : <Picture answer={flame} search={search} cycle={cycle} onMatches={(matches, graph) => setFound({ matches, graph })} onWidth={setPx} onPaint={(ms) => setPaint((old) => (Math.abs(old - ms) < .4 ? old : ms))} />}
+					{isTable() ? <Shown answer={diff}>{(d) => <DiffTable diff={d} sides={sides} />}</Shown> : <Picture answer={flame} search={search} cycle={cycle} onMatches={(matches, graph) => setFound({ matches, graph })} onWidth={(width) => setPx((asked) => widthKept(asked, width))} onPaint={(ms) => setPaint((old) => (Math.abs(old - ms) < .4 ? old : ms))} />}
 				</section>
 				<Side diff={diff} flame={flame.data} sides={sides} />
 			</div>

@@ -34,7 +34,7 @@ export const shows = () => option("fold") === "0"; /* the machinery of allocatio
 export const searched = () => option("find");
 
 /* A width that does not ask anew for every pixel of a window being resized. */
-function widthOf(px: number): number {
+export function widthOf(px: number): number {
 	return Math.max(WIDTH_STEP, Math.min(8192, Math.ceil(px / WIDTH_STEP) * WIDTH_STEP));
 }
 

@@ -9,6 +9,7 @@
 #include "core/hash.h"
 #include "http/memo.h"
 #include "http/text_counts.h"
+#include "model/import.h"
 
 enum {
 	QUIET_S = 10,	     /* a recording writes at least so often */
@@ -22,8 +23,7 @@ static const uint64_t RELOAD_NS = 500000000; /* between readings of a live tape,
 struct tapes {
 	struct tape *first; /* atomic; the list only grows, and at its front */
 	struct tape *items; /* those it began with */
-	size_t count;
-	size_t added_count;
+	size_t count, added_count;
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* a state, names, wants_load, is_stopping */
 	pthread_t thread;
@@ -114,12 +114,12 @@ static uint64_t file_size(const struct tape *tape)
 	return stat(tape->source->path, &status) == 0 ? (uint64_t)status.st_size : 0;
 }
 
-/* What ends without saying how may still be written to, by a recording that goes on. */
+/* What ends without saying how may still be written to, but what was converted is all there. */
 static enum tape_state state_of(const struct tape *tape, const struct model *model)
 {
 	if (model_process(model)->end_kind != TAPE_END_UNKNOWN)
 		return TAPE_COMPLETE;
-	return was_written_in(tape, QUIET_S) ? TAPE_LIVE : TAPE_TRUNCATED;
+	return model_missing(model) || !was_written_in(tape, QUIET_S) ? TAPE_TRUNCATED : TAPE_LIVE;
 }
 
 /* What is to be destroyed without the lock, since that takes its time; NULL: somebody has it. */

@@ -13,11 +13,21 @@ for (const theme of THEMES)
 	test(`a converted tape says what of, and pages say what it has not, ${theme}`, async () => {
 		const page = await open("", { theme });
 		await show(page, "made.mtape");
+		assert.equal(await page.locator("header.top .pulse").count(), 0); // nobody writes to it, though it is new
 		await page.locator("header.top").getByText("Converted", { exact: true }).waitFor();
 		await soon(() => banner(page).locator("summary").innerText(), /^This tape was made of sums\.folded \(folded\), without times, threads, addresses, frees and 7 more facts\.$/);
 		assert.equal(await banner(page).locator("li").first().isVisible(), false);
 		await banner(page).locator("summary").click();
 		await soon(() => banner(page).locator("ul").innerText(), /not in that file: times \(only the order is known\), threads[^]*taken for bytes that are alive/);
+		await page.getByRole("heading", { name: "This tape has no times" }).waitFor();
+		await soon(() => page.getByRole("region", { name: "Summary" }).innerText().then((text) => text.replace(/\s+/g, " ")),
+			/^Peak heap 4\.98 KiB in 2 blocks Peak RSS \S+ not sampled on this tape Allocations 2 when is not known Allocated 4\.98 KiB .* Temporary \S+ not known on this tape$/);
+		await soon(() => page.locator("main .sites th").allInnerTexts().then((all) => all.join()), /^Function,Live at peak\s*↓,Count$/);
+		assert.equal(await page.locator("main canvas, main .spark, main .heat").count(), 0);
+		assert.deepEqual(await violations(page), []);
+		await go(page, "flame");
+		await page.locator("canvas.flame-canvas").waitFor();
+		assert.equal(await page.locator("main .chart").count(), 0);
 		for (const [name, title] of [["threads", "This tape has no threads"], ["space", "This tape has no addresses"], ["lifetimes", "This tape has no times"]]) {
 			await go(page, name);
 			await page.getByRole("heading", { name: title }).waitFor();
@@ -49,5 +59,9 @@ test("a stripped tape says of what, has all its columns; the recording itself sa
 	assert.deepEqual(await violations(page), []);
 	await show(page, "program.mtape");
 	await soon(() => banner(page).count(), 0);
+	await go(page, "overview");
+	await page.locator("main .timeline canvas").waitFor();
+	await page.locator("main .heat").waitFor();
+	await soon(() => page.locator("main .tiles .spark").count(), (count) => count >= 5);
 	await clean(page);
 });

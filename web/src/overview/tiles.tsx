@@ -6,7 +6,7 @@ import { momentText } from "../clock";
 import * as format from "../format";
 import { pageHref } from "../pages/links";
 import { commonParams, range, tape } from "../store";
-import { ErrorCard } from "../ui/states";
+import { ErrorCard, misses } from "../ui/states";
 import { Tile } from "../ui/tile";
 
 interface Peak { bytes: Bytes; ns: Ns }
@@ -36,7 +36,7 @@ function peakTile(s: Summary, inRange: Peak | null): JSX.Element {
 	const link = inRange ? { metric: "live" as const, at: inRange.ns, range: { from: 0, until: range.value?.until ?? s.duration_ns } } : { metric: "peak" as const };
 	const count = inRange ? "" : ` in ${blocks(s.peak.count, "block")}`;
 	return <Tile title={inRange ? "Peak heap in range" : "Peak heap"} parts={format.bytesParts(peak.bytes)} exact={format.exactBytes(peak.bytes) + count}
-		href={pageHref(["flame"], link)} values={s.sparks.live} colour="blue" approx={s.approx} atLeast={incomplete()} note={<>at <b>{momentText(peak.ns)}</b></>} />;
+		href={pageHref(["flame"], link)} values={s.sparks.live} colour="blue" approx={s.approx} atLeast={incomplete()} note={misses("times") ? `in ${blocks(s.peak.count, "block")}` : <>at <b>{momentText(peak.ns)}</b></>} />;
 }
 
 function rssTile(s: Summary, peak: Bytes): JSX.Element {
@@ -51,7 +51,7 @@ function rssTile(s: Summary, peak: Bytes): JSX.Element {
 
 function countTile(s: Summary): JSX.Element {
 	return <Tile title="Allocations" parts={format.countParts(s.allocated.count)} exact={format.exact(s.allocated.count)} href={pageHref(["sites"], { metric: "count" }, { sort: "allocated_count" })}
-		atLeast={incomplete()} values={s.sparks.rate} colour="teal" note={<><b>{format.count(Math.round(s.rate_mean))}/s</b> · at most {format.count(Math.round(s.rate_max))}/s</>} />;
+		atLeast={incomplete()} values={s.sparks.rate} colour="teal" note={misses("times") ? "when is not known" : <><b>{format.count(Math.round(s.rate_mean))}/s</b> · at most {format.count(Math.round(s.rate_max))}/s</>} />;
 }
 
 function allocatedTile(s: Summary): JSX.Element {
@@ -69,6 +69,8 @@ function leakedTile(s: Summary): JSX.Element {
 }
 
 function temporaryTile(s: Summary): JSX.Element {
+	if (misses("times", "frees", "freed"))
+		return <Tile title="Temporary" parts={["\u2014", ""]} exact="" href={pageHref(["sites"], {})} values={null} colour="grey" note="not known on this tape" />;
 	const share = s.allocated.count ? s.temporary.count / s.allocated.count : 0;
 	const [number, unit] = format.percent(share).split(" ") as [string, string?];
 	return <Tile title="Temporary" parts={[number, unit ?? ""]} exact={`${format.exact(s.temporary.count)} of ${format.exact(s.allocated.count)} allocations`}

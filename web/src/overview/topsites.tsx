@@ -12,7 +12,7 @@ import type { Metric } from "../url";
 import { Card, Dot, Segmented } from "../ui/basics";
 import { BarCell, Bytes, Count, Duration } from "../ui/cells";
 import { Sparkline } from "../ui/sparkline";
-import { EmptyByFilter, Loading, Shown } from "../ui/states";
+import { EmptyByFilter, Loading, misses, Shown } from "../ui/states";
 
 const ROWS = 9;
 
@@ -34,22 +34,22 @@ function Row(props: { site: Site; sum: Sum; max: number; never: boolean }): JSX.
 				<span class="muted ellipsis site-where">{where}</span></div></td>
 			<td class="num"><BarCell value={sum.bytes} max={props.max}><a class="plain" href={pageHref(["allocations"], narrowed)}><Bytes value={sum.bytes} /></a></BarCell></td>
 			<td class="num muted-2"><Count value={sum.count} /></td>
-			<td class="num muted-2">{site.life || props.never ? <Duration value={site.life?.p50 ?? null} /> : "\u2014"}</td>
-			<td class="site-spark">{site.spark && <Sparkline values={site.spark} colour={props.never && !site.life ? "red" : colour} />}</td>
+			{!misses("times") && <><td class="num muted-2">{site.life || props.never ? <Duration value={site.life?.p50 ?? null} /> : "\u2014"}</td>
+			<td class="site-spark">{site.spark && <Sparkline values={site.spark} colour={props.never && !site.life ? "red" : colour} />}</td></>}
 		</tr>
 	);
 }
 
 function Table(props: { data: Sites; rank: (typeof RANKS)[number] }): JSX.Element {
 	const rows = props.data.rows.filter((s) => props.rank.sum(s.matched).bytes > 0);
-	const max = Math.max(...rows.map((s) => props.rank.sum(s.matched).bytes), 0);
+	const timed = !misses("times"), max = Math.max(...rows.map((s) => props.rank.sum(s.matched).bytes), 0);
 	if (rows.length === 0)
 		return filter.value || range.value ? <EmptyByFilter /> : <p class="finding-none">{props.rank.value === "leaked" ? "Nothing was leaked." : "Nothing was allocated."}</p>;
 	return (
 		<>
 			<table class="sites">
-				<colgroup><col /><col class="c-value" /><col class="c-count" /><col class="c-life" /><col class="c-spark" /></colgroup>
-				<thead><tr><th scope="col">Function</th><th scope="col" class="num" aria-sort="descending">{props.rank.label} ↓</th><th scope="col" class="num">Count</th><th scope="col" class="num" title="Half of the blocks lived shorter">Life p50</th><th scope="col">Over time</th></tr></thead>
+				<colgroup><col /><col class="c-value" /><col class="c-count" />{timed && <><col class="c-life" /><col class="c-spark" /></>}</colgroup>
+				<thead><tr><th scope="col">Function</th><th scope="col" class="num" aria-sort="descending">{props.rank.label} ↓</th><th scope="col" class="num">Count</th>{timed && <><th scope="col" class="num" title="Half of the blocks lived shorter">Life p50</th><th scope="col">Over time</th></>}</tr></thead>
 				<tbody>{rows.map((s) => <Row key={s.key} site={s} sum={props.rank.sum(s.matched)} max={max} never={s.matched.leaked.count * 2 > s.matched.allocated.count} />)}</tbody>
 			</table>
 			<a class="link all-link" href={pageHref(["sites"], { metric: props.rank.metric }, { sort: props.rank.sort })}>All {format.count(props.data.count)} call sites</a>

@@ -24,7 +24,7 @@ import { theme } from "../theme";
 import { Minimap } from "../timeline/minimap";
 import { Legend } from "../ui/basics";
 import { IconFlame } from "../ui/icons";
-import { Empty, EmptyByFilter, Loading, Shown } from "../ui/states";
+import { Empty, EmptyByFilter, Loading, misses, Shown } from "../ui/states";
 import { copyText } from "../ui/toast";
 import { pageHref } from "./links";
 import type { Page } from "./registry";
@@ -127,7 +127,7 @@ function FlamePage(): JSX.Element {
 		<div class="flame-page">
 			<h1 class="sr">Flame graph</h1>
 			<Toolbar matches={text ? found?.matches ?? null : null} total={found?.graph.flame.total ?? 0} onCycle={step} />
-			<Minimap />
+			{!misses("times") && <Minimap />}
 			<div class="flame-main">
 				<section class="card flame-card" aria-label="Flame graph">
 					<div class="flame-head">{layout !== "sandwich" && answer.data && <Crumbs flame={answer.data} />}<Legend items={legend} /></div>

@@ -8,20 +8,21 @@ import { TopSitesCard } from "../overview/topsites";
 import { option, setOption } from "../store";
 import { TimelineCard } from "../timeline/card";
 import { IconOverview } from "../ui/icons";
+import { misses, Missing } from "../ui/states";
 import type { Page } from "./registry";
 import "../overview/overview.css";
 
 function Overview(): JSX.Element {
-	const table = option("table") === "1";
+	const table = option("table") === "1", timeless = misses("times");
 	useKeys({ t: () => setOption("table", table ? null : "1", "replace") });
 	return (
 		<>
 			<Tiles />
-			<TimelineCard table={table} />
-			<div class="overview-rest">
+			{timeless ? <section class="card timeless" aria-label="Timeline"><Missing fact="times">What was alive when is not known; the figures are those of its end.</Missing></section> : <TimelineCard table={table} />}
+			<div class={`overview-rest ${timeless ? "two" : ""}`}>
 				<FindingsCard />
 				<TopSitesCard />
-				<HeatCard table={table} />
+				{!timeless && <HeatCard table={table} />}
 			</div>
 		</>
 	);

@@ -2,7 +2,9 @@
 
 #include <stdarg.h>
 
-enum { BLOCK_BYTES_MIN = 16 << 10, BLOCK_BYTES_MAX = 4 << 20, ALIGN_BYTES = 16 };
+#include "base/big.h"
+
+enum { BLOCK_BYTES_MIN = 16 << 10, BLOCK_BYTES_MAX = 16 << 20, ALIGN_BYTES = 16 };
 
 struct arena_block {
 	struct arena_block *next;
@@ -43,7 +45,7 @@ static bool arena_grow(struct arena *arena, size_t bytes)
 	if (size_add_overflows(block_bytes, sizeof(*block), &heap_bytes) ||
 	    !budget_take(arena->budget, heap_bytes))
 		return false;
-	block = calloc(1, heap_bytes);
+	block = big_calloc(1, heap_bytes);
 	if (!block)
 		return false;
 	block->next = arena->blocks;

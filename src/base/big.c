@@ -1,5 +1,6 @@
 #include "base/big.h"
 
+#include <stdlib.h>
 #include <sys/mman.h>
 
 enum { HUGE_BYTES = 2 << 20 };
@@ -27,6 +28,18 @@ void *big_resize(void *ptr, size_t old_bytes, size_t new_bytes)
 	if (!ptr)
 		return big_alloc(new_bytes);
 	return advised(mremap(ptr, old_bytes, new_bytes, MREMAP_MAYMOVE), new_bytes);
+}
+
+/* An allocation of that size is a mapping of its own, which nobody has written to yet. */
+void *big_calloc(size_t count, size_t item_bytes)
+{
+	uint8_t *ptr = calloc(count, item_bytes);
+	const uintptr_t begin = align_up((uintptr_t)ptr, HUGE_BYTES);
+	const uintptr_t end = ((uintptr_t)ptr + count * item_bytes) & -(uintptr_t)HUGE_BYTES;
+
+	if (ptr && begin < end)
+		(void)madvise((void *)begin, end - begin, MADV_HUGEPAGE); /* only a wish */
+	return ptr;
 }
 
 void big_free(void *ptr, size_t bytes)

@@ -14,6 +14,12 @@ void *big_alloc(size_t bytes);
  */
 void *big_resize(void *ptr, size_t old_bytes, size_t new_bytes);
 
+/*
+ * As calloc, to be given to free: large tables that live for one question. Where they are large
+ * their faults and their zeroing are half of the work.
+ */
+void *big_calloc(size_t count, size_t item_bytes);
+
 /* bytes: as last allocated. NULL is fine. */
 void big_free(void *ptr, size_t bytes);
 

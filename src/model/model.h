@@ -297,9 +297,13 @@ struct model_stack_moment {
 	uint64_t allocated_usable;
 };
 
-/* moments: room for model_stack_count(), zeroed by this call. */
+/* moments: room for model_stack_count(), of any content. */
 void model_stack_moments(const struct model *model, uint64_t ns,
 			 struct model_stack_moment *moments);
+
+/* The difference of two moments (from_ns <= until_ns) at about the price of one. */
+void model_stack_moments_between(const struct model *model, uint64_t from_ns, uint64_t until_ns,
+				 struct model_stack_moment *moments);
 
 /* --- over time --------------------------------------------------------------------------- */
 

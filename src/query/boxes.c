@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "base/big.h"
 #include "base/sort.h"
 
 struct layout {
@@ -27,7 +28,7 @@ static struct err *value_min_find(const struct tree *tree, size_t node_max, uint
 	*value_ret = 1;
 	if (tree->count <= node_max)
 		return NULL;
-	pairs = calloc(tree->count, sizeof(*pairs));
+	pairs = big_calloc(tree->count, sizeof(*pairs));
 	if (!pairs)
 		return err_nomem();
 	for (size_t i = 0; i < tree->count; i++)

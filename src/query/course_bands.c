@@ -5,6 +5,7 @@
  */
 #include <assert.h>
 
+#include "base/big.h"
 #include "base/sort.h"
 #include "query/course.h"
 #include "query/grouping.h"
@@ -210,7 +211,7 @@ static struct err *changes_find(const struct grouping *grouping, struct changes 
 {
 	const size_t size = common->settings->column_count * common->band_count;
 	const size_t count = group_workers_count(grouping, size * sizeof(*bands));
-	CLEAN(free) uint64_t *own = calloc(count * size + 1, sizeof(*own));
+	CLEAN(free) uint64_t *own = big_calloc(count * size + 1, sizeof(*own));
 	struct group_worker workers[SWEEP_WORKERS_MAX];
 	struct changes changes[SWEEP_WORKERS_MAX];
 	struct err *err;

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "base/big.h"
 #include "query/grouping.h"
 
 /* What came and went in each span: what is alive follows from it in any order of rows. */
@@ -88,7 +89,7 @@ struct err *curves_find(const struct selection *selection, const struct groups *
 		return err;
 	number_of = calloc(grouping.count + 1, sizeof(*number_of));
 	count = group_workers_count(&grouping, size * sizeof(*own));
-	own = calloc(count * size + 1, sizeof(*own));
+	own = big_calloc(count * size + 1, sizeof(*own));
 	if (!number_of || !own)
 		return err_nomem();
 	err = grouping_numbers(&grouping, groups->items, groups->count, number_of);

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "base/big.h"
 #include "base/number.h"
 #include "query/batch.h"
 
@@ -270,7 +271,7 @@ static struct err *cells_find(struct crew *crew, const struct selection *selecti
 
 	places_fill(&places[X], &density->x);
 	places_fill(&places[Y], &density->y);
-	crew->sums = calloc(crew->count * both, sizeof(*crew->sums));
+	crew->sums = big_calloc(crew->count * both, sizeof(*crew->sums));
 	if (!crew->sums)
 		return err_nomem();
 	for (size_t i = 0; i < crew->count; i++) {

@@ -1,5 +1,6 @@
 #include "query/diff_boxes.h"
 
+#include "base/big.h"
 #include "base/sort.h"
 
 struct layout {
@@ -26,7 +27,7 @@ static struct err *width_min_find(const struct diff_tree *tree, size_t count_max
 
 	if (tree->count <= count_max)
 		return NULL;
-	pairs = calloc(tree->count, sizeof(*pairs));
+	pairs = big_calloc(tree->count, sizeof(*pairs));
 	if (!pairs)
 		return err_nomem();
 	for (size_t i = 0; i < tree->count; i++)

@@ -1,5 +1,6 @@
 #include "query/diff_tree.h"
 
+#include "base/big.h"
 #include "base/map.h"
 #include "base/sort.h"
 #include "query/diff_name.h"
@@ -112,8 +113,8 @@ static struct err *side_merge(struct merge *merge, unsigned side)
 	const struct sums *sums = merge->sides[side].sums;
 	const struct capture_stack *stacks = model_stacks(sums->model);
 	const size_t count = model_stack_count(sums->model);
-	CLEAN(free) uint8_t *used = calloc(count + 1, sizeof(*used));
-	CLEAN(free) uint32_t *node_of = calloc(count + 1, sizeof(*node_of));
+	CLEAN(free) uint8_t *used = big_calloc(count + 1, sizeof(*used));
+	CLEAN(free) uint32_t *node_of = big_calloc(count + 1, sizeof(*node_of));
 
 	if (!used || !node_of)
 		return err_nomem();

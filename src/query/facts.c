@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "base/big.h"
 #include "base/vec.h"
 #include "query/batch.h"
 #include "query/peaks.h"
@@ -185,7 +186,7 @@ static struct err *prepare_chains(struct facts *facts)
 	const uint64_t row_count = model_row_count(facts->model);
 	const uint64_t batch_count = div_up(row_count, MODEL_BATCH);
 	CLEAN(free)
-	uint32_t *lengths = calloc(model_chain_count(facts->model) + 1, sizeof(*lengths));
+	uint32_t *lengths = big_calloc(model_chain_count(facts->model) + 1, sizeof(*lengths));
 	CLEAN(vec_u32_deinit) struct vec_u32 positions = { 0 };
 	uint64_t chains[MODEL_BATCH];
 

@@ -1,6 +1,6 @@
 /* What finders need of single allocations: passes over all rows, on all processors. */
+#include "base/big.h"
 #include "query/finding.h"
-
 #include "query/space.h"
 
 /* So much memory for the workers' own sums, at most. */
@@ -112,7 +112,7 @@ struct err *site_facts_find(const struct finding_search *search,
 	const size_t sites = search->sites.count;
 	const size_t count = workers_count(search, sites * sizeof(struct site_facts));
 	struct site_facts *facts = arena_array(search->arena, sites, sizeof(*facts));
-	CLEAN(free) struct site_facts *own = calloc(count * sites + 1, sizeof(*own));
+	CLEAN(free) struct site_facts *own = big_calloc(count * sites + 1, sizeof(*own));
 	CLEAN(free) struct facts_worker *workers = calloc(count, sizeof(*workers));
 	struct err *err;
 
@@ -231,7 +231,7 @@ struct err *live_columns_find(const struct finding_search *search, const uint32_
 {
 	const size_t total = count * LIVE_COLUMNS;
 	const size_t worker_count = workers_count(search, total * sizeof(struct change));
-	CLEAN(free) struct change *changes = calloc(worker_count * total + 1, sizeof(*changes));
+	CLEAN(free) struct change *changes = big_calloc(worker_count * total + 1, sizeof(*changes));
 	CLEAN(free) struct live_worker *workers = calloc(worker_count, sizeof(*workers));
 	struct live_column *columns = arena_array(search->arena, total, sizeof(*columns));
 	struct err *err;

@@ -1,5 +1,6 @@
 #include "query/focus.h"
 
+#include "base/big.h"
 #include "base/vec.h"
 #include "query/name_hash.h"
 
@@ -63,7 +64,7 @@ static enum fit fits_get(struct fits *fits, uint32_t name)
 static uint8_t *mark_used(const struct sums *sums)
 {
 	const struct capture_stack *stacks = model_stacks(sums->model);
-	uint8_t *used = calloc(model_stack_count(sums->model) + 1, 1);
+	uint8_t *used = big_calloc(model_stack_count(sums->model) + 1, 1);
 
 	for (size_t i = model_stack_count(sums->model); used && i-- > CAPTURE_STACK_FIRST;) {
 		used[i] |= sums->stacks[i].allocated.count > 0 || sums->stacks[i].peak.count > 0 ||

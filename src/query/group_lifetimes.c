@@ -6,6 +6,8 @@
 
 #include <assert.h>
 
+#include "base/big.h"
+
 enum { STEP_BITS = 4, STEPS = 1 << STEP_BITS, BUCKETS = (64 - STEP_BITS + 1) << STEP_BITS };
 
 static size_t bucket_of(uint64_t value)
@@ -88,7 +90,7 @@ struct err *group_lifetimes_find(const struct grouping *grouping, const uint32_t
 	enum { ITEMS_MAX = 1 << 17 }; /* a gigabyte */
 	const size_t size = item_count * 2 * BUCKETS;
 	const size_t count = group_workers_count(grouping, size * sizeof(uint32_t));
-	CLEAN(free) uint32_t *buckets = calloc(count * size + 1, sizeof(*buckets));
+	CLEAN(free) uint32_t *buckets = big_calloc(count * size + 1, sizeof(*buckets));
 	struct group_worker workers[SWEEP_WORKERS_MAX];
 	struct tally tallies[SWEEP_WORKERS_MAX];
 	struct err *err;

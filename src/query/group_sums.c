@@ -1,6 +1,6 @@
 /* Sums of groups: one pass over all rows, on all processors. */
+#include "base/big.h"
 #include "query/grouping.h"
-
 static void sum_add(struct model_sum *sum, bool is_in, uint64_t bytes)
 {
 	sum->count += is_in;
@@ -94,7 +94,7 @@ struct err *group_sums_find(const struct grouping *grouping, struct arena *arena
 	const size_t both = 2 * grouping->count;
 	const size_t count = group_workers_count(grouping, both * sizeof(struct group_sums));
 	struct group_sums *sums = arena_array(arena, both, sizeof(*sums));
-	CLEAN(free) struct group_sums *own = calloc(count * both + 1, sizeof(*own));
+	CLEAN(free) struct group_sums *own = big_calloc(count * both + 1, sizeof(*own));
 	struct group_worker workers[SWEEP_WORKERS_MAX];
 	struct err *err;
 

@@ -1,5 +1,6 @@
 #include "query/lines.h"
 
+#include "base/big.h"
 #include "base/map.h"
 #include "base/sort.h"
 #include "base/str.h"
@@ -144,10 +145,10 @@ static struct err *finder_init(struct finder *finder, const struct selection *se
 	const size_t count = model_stack_count(finder->model);
 	struct err *err;
 
-	finder->used = calloc(count + 1, sizeof(*finder->used));
-	finder->nearest = calloc(count + 1, sizeof(*finder->nearest));
-	finder->totals = calloc(count + 1, sizeof(*finder->totals));
-	finder->freed = calloc(count + 1, sizeof(*finder->freed));
+	finder->used = big_calloc(count + 1, sizeof(*finder->used));
+	finder->nearest = big_calloc(count + 1, sizeof(*finder->nearest));
+	finder->totals = big_calloc(count + 1, sizeof(*finder->totals));
+	finder->freed = big_calloc(count + 1, sizeof(*finder->freed));
 	if (!finder->used || !finder->nearest || !finder->totals || !finder->freed)
 		return err_nomem();
 	memcpy(finder->totals, finder->sums->stacks, count * sizeof(*finder->totals));

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "base/big.h"
 #include "query/passes.h"
 
 const char *const measure_words[] = {
@@ -74,27 +75,21 @@ static uint64_t moment_after(uint64_t ns)
 }
 
 /* All allocations of a span of time, and their slack. */
-static struct err *sums_of_moments(const struct model *model, uint64_t from_ns, uint64_t until_ns,
-				   struct model_stack_sums *stacks)
+static void sums_of_moments(const struct model *model, uint64_t from_ns, uint64_t until_ns,
+			    struct model_stack_sums *stacks)
 {
-	const size_t count = model_stack_count(model);
-	CLEAN(free) struct model_stack_moment *moments = calloc(2 * count + 1, sizeof(*moments));
+	struct model_stack_moment *moments = (void *)stacks; /* turned in place: they are large */
 
-	if (!moments)
-		return err_nomem();
-	if (from_ns > 0)
-		model_stack_moments(model, from_ns, moments);
-	model_stack_moments(model, moment_after(until_ns), moments + count);
-	for (size_t i = 0; i < count; i++) {
-		const struct model_stack_moment *before = &moments[i], *after = &moments[count + i];
-		struct model_sum *allocated = &stacks[i].allocated;
+	static_assert(sizeof(*moments) == sizeof(*stacks), "turned in place");
+	model_stack_moments_between(model, from_ns, moment_after(until_ns), moments);
+	for (size_t i = 0; i < model_stack_count(model); i++) {
+		const struct model_stack_moment moment = moments[i];
 
-		allocated->count = after->allocated.count - before->allocated.count;
-		allocated->bytes = after->allocated.bytes - before->allocated.bytes;
-		stacks[i].temporary =
-			slack_of(*allocated, after->allocated_usable - before->allocated_usable);
+		stacks[i] = (struct model_stack_sums) {
+			.allocated = moment.allocated,
+			.temporary = slack_of(moment.allocated, moment.allocated_usable),
+		};
 	}
-	return NULL;
 }
 
 static struct err *slack_add(const struct selection *selection, struct model_stack_sums *stacks)
@@ -120,10 +115,10 @@ static struct err *slack_add(const struct selection *selection, struct model_sta
 static struct err *sums_of_slack(const struct selection *selection, struct model_stack_sums *stacks)
 {
 	const size_t count = model_stack_count(selection->model);
-	struct err *err;
+	struct err *err = NULL;
 
 	if (selection_is_all(selection))
-		err = sums_of_moments(selection->model, 0, UINT64_MAX, stacks);
+		sums_of_moments(selection->model, 0, UINT64_MAX, stacks);
 	else
 		err = slack_add(selection, stacks);
 	for (size_t i = 0; i < count; i++) {
@@ -180,16 +175,14 @@ struct err *measure_sums_between(const struct model *model, enum measure measure
 	struct model_stack_sums *stacks =
 		arena_array(arena, model_stack_count(model), sizeof(*stacks));
 	struct sums sums = { .model = model, .stacks = stacks };
-	struct err *err;
 
 	assert(rows[measure].is_cheap_between);
 	if (!stacks)
 		return err_nomem();
-	err = sums_of_moments(model, from_ns, until_ns, stacks);
+	sums_of_moments(model, from_ns, until_ns, stacks);
 	total_up(&sums);
-	if (!err)
-		*sums_ret = sums;
-	return err;
+	*sums_ret = sums;
+	return NULL;
 }
 
 /* --- every measure ------------------------------------------------------------------------- */
@@ -214,7 +207,7 @@ static struct err *split_moments(const struct model *model, uint64_t at_ns, cons
 				 uint64_t (*values)[MEASURE_PARTS])
 {
 	const size_t count = model_stack_count(model);
-	CLEAN(free) struct model_stack_moment *moments = malloc((count + 1) * sizeof(*moments));
+	CLEAN(free) struct model_stack_moment *moments = big_calloc(count + 1, sizeof(*moments));
 
 	if (!moments)
 		return err_nomem();

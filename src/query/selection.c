@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <time.h>
 
+#include "base/big.h"
 #include "query/range_peak.h"
 
 enum { BATCH_WORDS = MODEL_BATCH / 64, SEGMENT_WORDS = MODEL_SEGMENT / 64 };
@@ -239,7 +240,8 @@ static struct err *sum_stacks(struct selection *selection, const struct sweep_li
 	const uint64_t segment_count = div_up(model_row_count(selection->model), MODEL_SEGMENT);
 	const size_t count = summers_count(limits, segment_count, stack_count);
 	struct model_stack_sums *sums = arena_array(arena, stack_count, sizeof(*sums));
-	CLEAN(free) struct model_stack_sums *others = calloc(count * stack_count, sizeof(*others));
+	CLEAN(free)
+	struct model_stack_sums *others = big_calloc(count * stack_count, sizeof(*others));
 	CLEAN(free) struct batch *batches = calloc(count, sizeof(*batches));
 	struct summer summers[SWEEP_WORKERS_MAX];
 	struct err *err;

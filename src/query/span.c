@@ -1,5 +1,6 @@
 #include "query/span.h"
 
+#include "base/big.h"
 #include "query/passes.h"
 
 static void sum_add(struct model_sum *to, struct model_sum from)
@@ -34,18 +35,26 @@ static struct model_stack_sums sums_from(const struct span_sums *from)
 	return sums;
 }
 
+/* between: all of the span, and what of it survived; then: all until its end. */
 static struct span_sums stack_span(const struct model_stack_sums *between,
-				   const struct model_stack_moment *before,
-				   const struct model_stack_moment *after)
+				   const struct model_stack_moment *all,
+				   const struct model_stack_moment *then)
 {
+	const struct model_sum alive = minus(then->allocated, then->freed);
+
 	return (struct span_sums) {
 		.allocated = between->allocated,
 		.survived = between->leaked,
 		.temporary = between->temporary,
-		.freed = minus(after->freed, before->freed),
-		.before = minus(before->allocated, before->freed),
-		.after = minus(after->allocated, after->freed),
+		.freed = all->freed,
+		.before = minus(alive, minus(all->allocated, all->freed)),
+		.after = alive,
 	};
+}
+
+static uint64_t moment_after(uint64_t ns)
+{
+	return ns == UINT64_MAX ? ns : ns + 1;
 }
 
 /* Of all rows: two moments, and what was allocated in between. */
@@ -53,13 +62,16 @@ static struct err *stacks_of_all(const struct span *span, const struct model *mo
 				 struct span_sums *stacks)
 {
 	const size_t count = model_stack_count(model);
-	CLEAN(free) struct model_stack_moment *moments = calloc(2 * count + 1, sizeof(*moments));
-	CLEAN(free) struct model_stack_sums *between = calloc(count + 1, sizeof(*between));
+	CLEAN(free)
+	struct model_stack_moment *moments = big_calloc(2 * count + 1, sizeof(*moments));
+	CLEAN(free) struct model_stack_sums *between = big_calloc(count + 1, sizeof(*between));
 	struct err *err;
 
 	if (!moments || !between)
 		return err_nomem();
-	err = sums_of_span(model, span->from_ns, span->until_ns, moments, moments + count, between);
+	err = sums_of_span(model, span->from_ns, span->until_ns, moments, between);
+	if (!err)
+		model_stack_moments(model, moment_after(span->until_ns), moments + count);
 	for (size_t i = 0; i < count && !err; i++)
 		stacks[i] = stack_span(&between[i], &moments[i], &moments[count + i]);
 	return err;

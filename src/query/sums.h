@@ -37,13 +37,12 @@ struct err *sums_between(const struct model *model, const struct selection *sele
 			 struct sums *sums_ret);
 
 /*
- * The same of all allocations into stacks, zeroed, which are model_stack_count(); before and after,
- * as many, get what there was before from_ns, and until until_ns. Takes the time of two moments,
- * and a look at when each allocation of the span ended.
+ * The same of all allocations into stacks, zeroed, which are model_stack_count(); between, as many,
+ * gets all that happened in the span. Takes the time of two moments, and a look at when each
+ * allocation of the span ended.
  */
 struct err *sums_of_span(const struct model *model, uint64_t from_ns, uint64_t until_ns,
-			 struct model_stack_moment *before, struct model_stack_moment *after,
-			 struct model_stack_sums *stacks);
+			 struct model_stack_moment *between, struct model_stack_sums *stacks);
 
 /*
  * The same of all allocations, but allocated alone, and the rest empty: takes the time of two

@@ -1,4 +1,7 @@
 /* Sums that are made of rows: of a moment, and of a span of time. */
+#include <assert.h>
+
+#include "base/big.h"
 #include "query/passes.h"
 #include "query/sums.h"
 
@@ -56,7 +59,7 @@ struct err *sums_at(const struct model *model, const struct selection *selection
 		    struct arena *arena, struct sums *sums_ret)
 {
 	const size_t count = model_stack_count(model);
-	CLEAN(free) struct model_stack_moment *moments = calloc(count + 1, sizeof(*moments));
+	CLEAN(free) struct model_stack_moment *moments = big_calloc(count + 1, sizeof(*moments));
 	CLEAN(free) struct pass_rows *rows = malloc(sizeof(*rows));
 	struct model_stack_sums *stacks = arena_array(arena, count, sizeof(*stacks));
 	struct pass pass = pass_begin(model, selection);
@@ -99,11 +102,12 @@ static struct err *span_sum_up(const struct model *model, uint64_t from_ns, uint
 			       struct model_stack_sums *stacks)
 {
 	const size_t count = model_stack_count(model);
-	CLEAN(free) struct model_stack_moment *moments = calloc(2 * count + 1, sizeof(*moments));
+	CLEAN(free)
+	struct model_stack_moment *moments = big_calloc(count + 1, sizeof(*moments));
 
 	if (!moments)
 		return err_nomem();
-	return sums_of_span(model, from_ns, until_ns, moments, moments + count, stacks);
+	return sums_of_span(model, from_ns, until_ns, moments, stacks);
 }
 
 struct err *sums_between(const struct model *model, const struct selection *selection,
@@ -140,20 +144,18 @@ struct err *sums_allocated_between(const struct model *model, uint64_t from_ns, 
 {
 	const size_t count = model_stack_count(model);
 	const uint64_t end_ns = until_ns == UINT64_MAX ? UINT64_MAX : until_ns + 1;
-	CLEAN(free) struct model_stack_moment *moments = calloc(2 * count + 1, sizeof(*moments));
 	struct model_stack_sums *stacks = arena_array(arena, count, sizeof(*stacks));
+	struct model_stack_moment *moments = (void *)stacks; /* turned in place: they are large */
 	struct sums sums = { .model = model, .stacks = stacks };
 
-	if (!moments || !stacks)
+	static_assert(sizeof(*moments) == sizeof(*stacks), "turned in place");
+	if (!stacks)
 		return err_nomem();
-	model_stack_moments(model, from_ns, moments);
-	model_stack_moments(model, end_ns, moments + count);
+	model_stack_moments_between(model, from_ns, end_ns, moments);
 	for (size_t i = 0; i < count; i++) {
-		const struct model_sum *before = &moments[i].allocated;
-		const struct model_sum *after = &moments[count + i].allocated;
+		const struct model_sum allocated = moments[i].allocated;
 
-		stacks[i].allocated = (struct model_sum) { after->count - before->count,
-							   after->bytes - before->bytes };
+		stacks[i] = (struct model_stack_sums) { .allocated = allocated };
 	}
 	total_up(&sums);
 	*sums_ret = sums;

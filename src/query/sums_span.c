@@ -11,27 +11,33 @@ struct span {
 	uint64_t until_ns; /* included */
 	uint64_t end_ns;   /* not included, but for UINT64_MAX */
 	uint64_t row_from;
-	struct model_stack_moment *before;
-	struct model_stack_moment *after;
-	struct model_stack_sums *left;	   /* of those alive at the end: leaked and temporary */
-	struct model_stack_sums *finished; /* temporary ones that were alive when it began */
-	uint64_t *newest;		   /* for both, by thread */
+	struct model_stack_moment *between;
+	struct model_stack_sums *stacks;
+	uint64_t *newest_left; /* by thread: see newest_note */
+	uint64_t *newest_finished;
 };
 
-static void add(const struct span *span, const uint64_t *rows, size_t count, bool is_temporary,
-		struct model_stack_sums *stacks)
+static void add_leaked(const struct span *span, const uint64_t *rows, size_t count)
 {
 	uint64_t stack[MODEL_BATCH], size[MODEL_BATCH];
 
 	model_rows_gather(span->model, MODEL_STACK, rows, count, stack);
 	model_rows_gather(span->model, MODEL_SIZE, rows, count, size);
 	for (size_t i = 0; i < count; i++) {
-		struct model_stack_sums *sums = &stacks[stack[i]];
-		struct model_sum *sum = is_temporary ? &sums->temporary : &sums->leaked;
-
-		sum->count++;
-		sum->bytes += size[i];
+		span->stacks[stack[i]].leaked.count++;
+		span->stacks[stack[i]].leaked.bytes += size[i];
 	}
+}
+
+/* sign: 1, or -1 to take it away. */
+static void add_temporary(const struct span *span, uint64_t row, uint64_t sign)
+{
+	uint64_t stack, size;
+
+	model_rows_gather(span->model, MODEL_STACK, &row, 1, &stack);
+	model_rows_gather(span->model, MODEL_SIZE, &row, 1, &size);
+	span->stacks[stack].temporary.count += sign;
+	span->stacks[stack].temporary.bytes += sign * size;
 }
 
 /*
@@ -48,8 +54,7 @@ static void newest_note(const struct span *span, const uint64_t *rows, size_t co
 		newest[thread[i]] = u64_max(newest[thread[i]], rows[i] + 1);
 }
 
-static void newest_add(const struct span *span, const uint64_t *newest,
-		       struct model_stack_sums *stacks)
+static void newest_add(const struct span *span, const uint64_t *newest, uint64_t sign)
 {
 	for (size_t i = 0; i < model_thread_count(span->model); i++) {
 		const uint64_t row = newest[i] - 1;
@@ -58,12 +63,12 @@ static void newest_add(const struct span *span, const uint64_t *newest,
 		if (newest[i] > 0)
 			model_rows_gather(span->model, MODEL_FLAGS, &row, 1, &flags);
 		if (flags & MODEL_ALLOCATION_TEMPORARY)
-			add(span, &row, 1, true, stacks);
+			add_temporary(span, row, sign);
 	}
 }
 
 /* Allocated in the span and freed after it. */
-static void left_find(const struct span *span, uint64_t *newest)
+static void left_find(const struct span *span)
 {
 	const uint64_t end = model_row_at(span->model, span->end_ns);
 	uint64_t ends[MODEL_BATCH], rows[MODEL_BATCH];
@@ -77,14 +82,13 @@ static void left_find(const struct span *span, uint64_t *newest)
 			rows[found] = at + i;
 			found += ends[i] > span->until_ns;
 		}
-		newest_note(span, rows, found, newest);
-		add(span, rows, found, false, span->left);
+		newest_note(span, rows, found, span->newest_left);
+		add_leaked(span, rows, found);
 	}
-	newest_add(span, newest, span->left);
 }
 
 /* Allocated before the span and freed in it. */
-static void finished_find(const struct span *span, uint64_t *newest)
+static void finished_find(const struct span *span)
 {
 	const uint64_t end = model_free_at(span->model, span->end_ns);
 	uint64_t rows[MODEL_BATCH];
@@ -98,57 +102,41 @@ static void finished_find(const struct span *span, uint64_t *newest)
 			rows[found] = rows[i];
 			found += rows[i] < span->row_from;
 		}
-		newest_note(span, rows, found, newest);
+		newest_note(span, rows, found, span->newest_finished);
 	}
-	newest_add(span, newest, span->finished);
 }
 
-enum { JOB_BEFORE, JOB_AFTER, JOB_LEFT, JOB_FINISHED, JOBS };
+enum { JOB_BETWEEN, JOB_LEFT, JOB_FINISHED, JOBS };
 
 static struct err *job_do(void *context, uint64_t job)
 {
 	const struct span *span = *(const struct span **)context;
 
-	if (job == JOB_BEFORE)
-		model_stack_moments(span->model, span->from_ns, span->before);
-	else if (job == JOB_AFTER)
-		model_stack_moments(span->model, span->end_ns, span->after);
+	if (job == JOB_BETWEEN)
+		model_stack_moments_between(span->model, span->from_ns, span->end_ns,
+					    span->between);
 	else if (job == JOB_LEFT)
-		left_find(span, span->newest);
+		left_find(span);
 	else
-		finished_find(span, span->newest + model_thread_count(span->model));
+		finished_find(span);
 	return NULL;
-}
-
-static struct model_sum difference(struct model_sum a, struct model_sum b)
-{
-	return (struct model_sum) { a.count - b.count, a.bytes - b.bytes };
 }
 
 /* Temporary ones of the span: freed in it, but for those of before; and freed after it. */
 static void stacks_sum_up(const struct span *span)
 {
 	for (size_t i = 0; i < model_stack_count(span->model); i++) {
-		const struct model_stack_moment *before = &span->before[i],
-						*after = &span->after[i];
-		struct model_stack_sums *sums = &span->left[i];
-		const struct model_sum freed =
-			difference(difference(after->temporary, before->temporary),
-				   span->finished[i].temporary);
-
-		sums->allocated = difference(after->allocated, before->allocated);
-		sums->temporary.count += freed.count;
-		sums->temporary.bytes += freed.bytes;
+		span->stacks[i].allocated = span->between[i].allocated;
+		span->stacks[i].temporary = span->between[i].temporary;
 	}
+	newest_add(span, span->newest_finished, UINT64_MAX);
+	newest_add(span, span->newest_left, 1);
 }
 
 struct err *sums_of_span(const struct model *model, uint64_t from_ns, uint64_t until_ns,
-			 struct model_stack_moment *before, struct model_stack_moment *after,
-			 struct model_stack_sums *stacks)
+			 struct model_stack_moment *between, struct model_stack_sums *stacks)
 {
 	const struct sweep_limits limits = { 0 };
-	CLEAN(free)
-	struct model_stack_sums *finished = calloc(model_stack_count(model) + 1, sizeof(*finished));
 	CLEAN(free) uint64_t *newest = calloc(2 * model_thread_count(model) + 1, sizeof(*newest));
 	const struct span span = {
 		.model = model,
@@ -156,16 +144,15 @@ struct err *sums_of_span(const struct model *model, uint64_t from_ns, uint64_t u
 		.until_ns = until_ns,
 		.end_ns = until_ns == UINT64_MAX ? UINT64_MAX : until_ns + 1,
 		.row_from = model_row_at(model, from_ns),
-		.before = before,
-		.after = after,
-		.left = stacks,
-		.finished = finished,
-		.newest = newest,
+		.between = between,
+		.stacks = stacks,
+		.newest_left = newest,
+		.newest_finished = newest + model_thread_count(model),
 	};
-	const struct span *workers[JOBS] = { &span, &span, &span, &span };
+	const struct span *workers[JOBS] = { &span, &span, &span };
 	struct err *err;
 
-	if (!finished || !newest)
+	if (!newest)
 		return err_nomem();
 	err = sweep_run(&limits, JOBS, job_do, workers, sizeof(*workers),
 			sweep_workers(&limits, JOBS));

@@ -1,6 +1,6 @@
 /* Trees from main inwards. */
+#include "base/big.h"
 #include "query/tree_parts.h"
-
 /* A branch of the tree of stacks on its way inwards: `left` frames of its address are to come. */
 struct branch {
 	const struct name_frame *frame; /* where it has come to */
@@ -36,8 +36,8 @@ static bool descent_init(struct descent *descent)
 	const struct capture_stack *stacks = model_stacks(builder->model);
 	const size_t count = model_stack_count(builder->model);
 
-	descent->first_child = calloc(count, sizeof(*descent->first_child));
-	descent->next_sibling = calloc(count, sizeof(*descent->next_sibling));
+	descent->first_child = big_calloc(count, sizeof(*descent->first_child));
+	descent->next_sibling = big_calloc(count, sizeof(*descent->next_sibling));
 	if (!descent->first_child || !descent->next_sibling)
 		return false;
 	for (size_t i = count; i-- > CAPTURE_STACK_FIRST;) {

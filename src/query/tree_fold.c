@@ -6,6 +6,7 @@
  * The folded path of a stack is that of its parent with a few frames more, so from main inwards one
  * pass over all stacks finds them; outwards each is walked by itself.
  */
+#include "base/big.h"
 #include "base/map.h"
 #include "query/tree_parts.h"
 
@@ -270,7 +271,7 @@ struct err *tree_build_folded(struct builder *builder)
 {
 	CLEAN(fold_deinit) struct fold fold = { .builder = builder };
 	CLEAN(free)
-	uint32_t *node_of = calloc(model_stack_count(builder->model) + 1, sizeof(*node_of));
+	uint32_t *node_of = big_calloc(model_stack_count(builder->model) + 1, sizeof(*node_of));
 	struct err *err;
 
 	if (!node_of || !fold_nodes_push(&fold.nodes, (struct fold_node) { 0 }))

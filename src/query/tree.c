@@ -1,5 +1,6 @@
 #include "query/tree.h"
 
+#include "base/big.h"
 #include "query/name_hash.h"
 #include "query/tree_parts.h"
 
@@ -138,13 +139,15 @@ struct model_stack_sums *tree_totals(const struct sums *sums)
 {
 	const struct capture_stack *stacks = model_stacks(sums->model);
 	const size_t count = model_stack_count(sums->model);
-	struct model_stack_sums *totals = malloc((count + 1) * sizeof(*totals));
+	struct model_stack_sums *totals = big_calloc(count + 1, sizeof(*totals));
 
 	if (!totals)
 		return NULL;
 	memcpy(totals, sums->stacks, count * sizeof(*totals));
-	for (size_t i = count; i-- > CAPTURE_STACK_FIRST;) /* children come after their parents */
-		metric_sums_add(&totals[stacks[i].parent], &totals[i]);
+	for (size_t i = count; i-- > CAPTURE_STACK_FIRST;) { /* children come after their parents */
+		if (!metric_sums_are_empty(&totals[i]))
+			metric_sums_add(&totals[stacks[i].parent], &totals[i]);
+	}
 	return totals;
 }
 

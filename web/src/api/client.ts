@@ -85,14 +85,28 @@ export function cached<T>(url: string): T | undefined {
 	return value;
 }
 
-interface Flight { promise: Promise<unknown>; abort: AbortController; waiting: number }
+interface Flight { promise: Promise<unknown>; abort: AbortController; waiting: number; turn: number }
 const flights = new Map<string, Flight>();
 
 /* Whether somebody waits for an answer. */
 export const busy = (): boolean => flights.size > 0;
 
-async function fly(url: string, key: string, abort: AbortController): Promise<unknown> {
+/* On a large tape these take every processor for seconds: they wait until what a page begins with is there. */
+const TURNS: Readonly<Record<string, number>> = { timeline: 1, sites: 2, grid: 2, findings: 3 };
+
+async function turnCome(turn: number): Promise<void> {
+	while (turn > 0) {
+		await new Promise((done) => { setTimeout(done); }); /* until all of the page have asked */
+		const earlier = [...flights.values()].filter((f) => f.turn < turn);
+		if (earlier.length === 0)
+			return;
+		await Promise.allSettled(earlier.map((f) => f.promise));
+	}
+}
+
+async function fly(url: string, key: string, turn: number, abort: AbortController): Promise<unknown> {
 	try {
+		await turnCome(turn);
 		const value = await (await request(url, { signal: abort.signal })).json();
 		keep(key, value);
 		return value;
@@ -110,8 +124,8 @@ export function get<T>(path: string, params: Params = {}, signal?: AbortSignal):
 		return Promise.resolve(known);
 	let flight = flights.get(key);
 	if (!flight) {
-		const abort = new AbortController();
-		flight = { promise: fly(url, key, abort), abort, waiting: 0 };
+		const abort = new AbortController(), turn = params.by === "none" ? 0 : TURNS[path] ?? 0;
+		flight = { promise: fly(url, key, turn, abort), abort, waiting: 0, turn };
 		flights.set(key, flight);
 	}
 	const mine = flight;

@@ -6,8 +6,7 @@
 
 struct worker {
 	const struct selection *selection;
-	uint64_t from_ns;
-	uint64_t until_ns;
+	const uint64_t *begins; /* of the spans */
 	struct digest *digest;
 	struct batch batch;
 };
@@ -18,13 +17,23 @@ static void sum_take(struct model_sum *sum, uint64_t bytes)
 	sum->bytes += bytes;
 }
 
-static size_t span_of(const struct worker *worker, uint64_t ns)
+/* The first moment of each span. */
+static void begins_find(uint64_t from_ns, uint64_t until_ns, uint64_t *begins)
 {
-	const uint64_t length = worker->until_ns - worker->from_ns;
-	const uint64_t at = ns > worker->from_ns ? ns - worker->from_ns : 0;
+	const unsigned __int128 length = until_ns - from_ns;
 
-	return (size_t)u64_min((uint64_t)((unsigned __int128)at * DIGEST_SPANS / length),
-			       DIGEST_SPANS - 1);
+	for (size_t i = 0; i < DIGEST_SPANS; i++)
+		begins[i] = from_ns + (uint64_t)((length * i + DIGEST_SPANS - 1) / DIGEST_SPANS);
+}
+
+/* The span of a moment; rows come in the order of time, so that it is at the last one's or near. */
+static size_t span_of(const struct worker *worker, uint64_t ns, size_t near)
+{
+	while (near + 1 < DIGEST_SPANS && ns >= worker->begins[near + 1])
+		near++;
+	while (near > 0 && ns < worker->begins[near])
+		near--;
+	return near;
 }
 
 static void row_add(struct digest *digest, struct digest_span *span, const struct batch *batch,
@@ -68,6 +77,7 @@ static struct err *work(void *context, uint64_t segment)
 	const uint64_t row_count = model_row_count(worker->selection->model);
 	const uint64_t end = u64_min((segment + 1) * MODEL_SEGMENT, row_count);
 	uint64_t rows[MODEL_BATCH];
+	size_t span = 0;
 
 	for (uint64_t first = segment * MODEL_SEGMENT; first < end; first += MODEL_BATCH) {
 		const size_t count = selection_batch(worker->selection, first, rows);
@@ -78,10 +88,8 @@ static struct err *work(void *context, uint64_t segment)
 		for (size_t i = 0; i < array_size(columns); i++)
 			batch_column(&worker->batch, columns[i]);
 		for (size_t i = 0; i < count; i++) {
-			const uint64_t ns = worker->batch.columns[MODEL_ALLOC_NS][i];
-
-			row_add(worker->digest, &worker->digest->spans[span_of(worker, ns)],
-				&worker->batch, i);
+			span = span_of(worker, worker->batch.columns[MODEL_ALLOC_NS][i], span);
+			row_add(worker->digest, &worker->digest->spans[span], &worker->batch, i);
 		}
 		parts_add(worker);
 	}
@@ -125,15 +133,16 @@ struct err *digest_find(const struct selection *selection, uint64_t from_ns, uin
 	const size_t count = sweep_workers(&selection->limits, segments);
 	CLEAN(free) struct worker *workers = calloc(count, sizeof(*workers));
 	struct digest *digests = arena_array(arena, count, sizeof(*digests));
+	uint64_t begins[DIGEST_SPANS];
 	struct err *err;
 
 	assert(until_ns > from_ns);
 	if (!workers || !digests)
 		return err_nomem();
+	begins_find(from_ns, until_ns, begins);
 	for (size_t i = 0; i < count; i++) {
 		workers[i] = (struct worker) { .selection = selection,
-					       .from_ns = from_ns,
-					       .until_ns = until_ns,
+					       .begins = begins,
 					       .digest = &digests[i] };
 		spread_init(&digests[i].larger);
 	}

@@ -51,7 +51,7 @@ export function useApi<T>(path: string, params: Params | null): Answer<T> {
 					if (error instanceof ApiError)
 						setState((s) => ({ ...s, error, loading: false, stale: false }));
 					else if (error.name !== "AbortError")
-						setState((s) => ({ ...s, loading: false }));
+						setState((s) => ({ ...s, loading: false, stale: false }));
 				});
 		};
 		setState((s) => ({ ...s, loading: true, asked: url }));

@@ -47,9 +47,17 @@ void rec_unlock(_Atomic uint32_t *lock)
 	atomic_store_explicit(lock, 0, memory_order_release);
 }
 
+/* NULL: there is no tape here; a child of a process whose recording had ended has none. */
+static struct tape_live *live_here(void)
+{
+	return rec.live && atomic_load_explicit(&rec.shared->has_tape, memory_order_relaxed)
+		       ? rec.live
+		       : NULL;
+}
+
 void rec_lost(enum tape_loss kind)
 {
-	struct tape_live *live = rec.live;
+	struct tape_live *live = live_here();
 
 	if (live)
 		atomic_fetch_add_explicit((_Atomic uint64_t *)&live->lost[kind], 1,
@@ -58,8 +66,10 @@ void rec_lost(enum tape_loss kind)
 
 void rec_slow_ticks(uint64_t began)
 {
-	if (rec.live)
-		atomic_fetch_add_explicit((_Atomic uint64_t *)&rec.live->recorder_ticks,
+	struct tape_live *live = live_here();
+
+	if (live)
+		atomic_fetch_add_explicit((_Atomic uint64_t *)&live->recorder_ticks,
 					  rec_ticks() - began, memory_order_relaxed);
 }
 
@@ -178,6 +188,7 @@ static bool begin(uint32_t flags, bool may_spool)
 	rec.pid = (uint32_t)sys_getpid();
 	if (!shared_map() || !rec_rules_init() || !tape_open(may_spool))
 		return false;
+	atomic_store(&rec.shared->has_tape, 1);
 	rec.options.counts = rec.options.counts && rec_calls_init();
 	header_fill(flags);
 	atomic_store(&rec.shared->epoch, ++rec.next_epoch);

@@ -191,6 +191,7 @@ struct rec_options {
 struct rec_shared {
 	_Atomic uint64_t epoch; /* 0: not recording in this process */
 	_Atomic uint32_t armed;
+	_Atomic uint32_t has_tape; /* 0: the tape is not mapped in this process */
 };
 
 struct rec_process {

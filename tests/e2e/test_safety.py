@@ -99,6 +99,16 @@ def test_file_size_limit(size, tmp_path):
         check_partial(tape)
 
 
+@pytest.mark.parametrize("size", [4096, 65536, 300000])
+def test_children_of_a_program_whose_recording_has_ended(size, tmp_path):
+    """The tape is not mapped in them: nothing may be counted there."""
+    args = [recording.target("stopped")]
+    plain = recording.run_plain(args)
+    recorded = limited(args, {resource.RLIMIT_FSIZE: size}, tmp_path / "the.mtape")
+    check_unrecorded(plain, recorded)
+    assert recorded.returncode == 0
+
+
 @pytest.mark.parametrize("mib", [8, 16, 24, 32, 64, 128, 512])
 def test_address_space_limit(mib, tmp_path):
     args = [recording.target("world"), "plain"]

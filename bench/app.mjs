@@ -149,14 +149,16 @@ async function brushed(page, path) {
 function scrolled(page, step) {
 	return page.evaluate(({ step, span }) => new Promise((done) => {
 		const list = document.querySelector(".vgrid"), begun = performance.now(), gaps = [];
+		const isEmptyInView = (row) => row.querySelector(".skeleton") && row.getBoundingClientRect().top < list.getBoundingClientRect().bottom && row.getBoundingClientRect().bottom > list.getBoundingClientRect().top;
 		let last = begun, empty = 0;
 		const frame = () => {
 			const now = performance.now();
 			gaps.push(now - last);
 			last = now;
-			empty += list.querySelector(".skeleton") !== null;
+			empty += [...list.querySelectorAll(".vgrid-row")].some(isEmptyInView);
 			if (now - begun < span) {
-				list.scrollTop += step;
+				if (list.dispatchEvent(new WheelEvent("wheel", { deltaY: step, bubbles: true, cancelable: true })))
+					list.scrollTop += step;
 				requestAnimationFrame(frame);
 				return;
 			}

@@ -108,6 +108,34 @@ test("at 400 % zoom nothing is wider than the window", async () => {
 	await clean(page);
 });
 
+test("a wheel moves a list by rows, however many there are", async () => {
+	const page = await open();
+	await page.route("**/api/v1/allocs?*", async (route) => {
+		const answer = await (await route.fetch()).json();
+		await route.fulfill({ json: { ...answer, count: 50_000_000 } });
+	});
+	await page.evaluate(() => { location.hash = "#/allocations?v=1"; });
+	const list = page.locator(".vgrid"), top = () => page.evaluate(() => {
+		const head = document.querySelector(".vgrid-head").getBoundingClientRect().bottom;
+		const row = [...document.querySelectorAll(".vgrid-row")].find((one) => one.getBoundingClientRect().bottom > head + 1);
+		return row ? Number(row.getAttribute("aria-rowindex")) - 2 : null;
+	});
+	await soon(() => list.getAttribute("aria-rowcount"), "50000001");
+	assert.equal(await top(), 0);
+	const { x, y } = await list.boundingBox();
+	await page.mouse.move(x + 200, y + 200);
+	let before = 0;
+	for (let i = 0; i < 5; i++) { // far less than a pixel of the scrollbar
+		await page.mouse.wheel(0, 120);
+		await soon(async () => await top() > before, true);
+		before = await top();
+	}
+	assert.ok(before >= 10 && before <= 30, `${before} rows`);
+	await page.mouse.wheel(0, -10_000);
+	await soon(top, 0);
+	await clean(page);
+});
+
 test("the page keeps little", async () => {
 	const page = await open();
 	const client = await page.context().newCDPSession(page);

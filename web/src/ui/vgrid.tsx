@@ -59,7 +59,7 @@ export function VirtualGrid<R>(props: VirtualGridProps<R>): JSX.Element {
 	const id = useId();
 	const box = useRef<HTMLDivElement>(null);
 	const [view, setView] = useState<View>({ top: 0, height: 600 });
-	const wanted = useRef<number | null>(null); /* the exact place the keys went to */
+	const wanted = useRef<number | null>(null); /* the exact place the keys or the wheel went to */
 	const active = Math.min(props.selected ?? 0, Math.max(0, rows.count - 1));
 	const place = measure(rows.count, rowHeight, detail?.height ?? 0, view.height);
 	const topOf = (i: number) => i * rowHeight + (detail && i > detail.index ? detail.height : 0);
@@ -74,10 +74,10 @@ export function VirtualGrid<R>(props: VirtualGridProps<R>): JSX.Element {
 		if (!el) /* a last notice of its size, after it has gone */
 			return;
 		const height = Math.max(rowHeight, el.clientHeight - HEAD_PX);
-		const exact = wanted.current;
-		wanted.current = null;
 		const now = measure(rows.count, rowHeight, detail?.height ?? 0, height);
-		const top = exact !== null && Math.abs(exact / now.ratio - el.scrollTop) < 2 ? exact : el.scrollTop * now.ratio;
+		if (wanted.current !== null && Math.abs(wanted.current / now.ratio - el.scrollTop) >= 2)
+			wanted.current = null; /* the scrollbar was moved */
+		const top = wanted.current ?? el.scrollTop * now.ratio;
 		setView((v) => (v.top === top && v.height === height ? v : { top, height }));
 	};
 	useLayoutEffect(scrolled, [rows.count, detail?.index, detail?.height]);
@@ -91,14 +91,24 @@ export function VirtualGrid<R>(props: VirtualGridProps<R>): JSX.Element {
 	const last = Math.min(rows.count - 1, rowAt(view.top + view.height) + SPARE_ROWS);
 	useEffect(() => { if (last >= first) rows.need(first, last); }, [first, last, rows]);
 
+	const moveTo = (top: number) => {
+		wanted.current = top;
+		box.current!.scrollTop = top / place.ratio;
+		scrolled();
+	};
+	/* Where a pixel of the scrollbar stands for many, a wheel still moves by its own. */
+	const wheeled = (event: WheelEvent) => {
+		if (place.ratio === 1 || event.ctrlKey || event.shiftKey || event.deltaY === 0)
+			return;
+		const unit = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? rowHeight : event.deltaMode === WheelEvent.DOM_DELTA_PAGE ? view.height : 1;
+		event.preventDefault();
+		moveTo(Math.max(0, Math.min(place.whole - view.height, (wanted.current ?? view.top) + event.deltaY * unit)));
+	};
 	const reveal = (index: number) => {
 		const top = topOf(index);
 		const next = top < view.top ? top : top + rowHeight > view.top + view.height ? top + rowHeight - view.height : null;
-		if (next === null)
-			return;
-		wanted.current = next;
-		box.current!.scrollTop = next / place.ratio;
-		scrolled();
+		if (next !== null)
+			moveTo(next);
 	};
 	useEffect(() => { if (detail) reveal(detail.index); }, [detail?.index]);
 	const go = (index: number) => {
@@ -134,7 +144,7 @@ export function VirtualGrid<R>(props: VirtualGridProps<R>): JSX.Element {
 				active={i === active} chosen={i === props.selected} />);
 	return (
 		<div class="vgrid" ref={box} role={props.tree ? "treegrid" : "grid"} aria-label={props.label} aria-rowcount={rows.count + 1} tabIndex={0}
-			aria-activedescendant={active >= first && active <= last ? `${id}-${active}` : undefined} onScroll={scrolled} onKeyDown={onKeyDown}
+			aria-activedescendant={active >= first && active <= last ? `${id}-${active}` : undefined} onScroll={scrolled} onWheel={wheeled} onKeyDown={onKeyDown}
 			style={{ "--grid-min": props.minWidth ? `${props.minWidth}px` : "100%" }}>
 			<GridHead {...props} tracks={tracks} />
 			<div class="vgrid-space" role="rowgroup" style={{ height: `${place.spacer}px` }}>

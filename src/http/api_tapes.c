@@ -3,8 +3,7 @@
 #include "base/str.h"
 #include "http/json.h"
 #include "http/server.h"
-#include "model/import.h"
-#include "query/edits.h"
+#include "report/origin.h"
 
 static const char *const state_words[] = {
 	[TAPE_LOADING] = "loading", [TAPE_COMPLETE] = "complete", [TAPE_TRUNCATED] = "truncated",
@@ -113,36 +112,9 @@ static void emit_import(struct emit *emit, const struct model *model)
 		return;
 	}
 	emit_object(emit, "import");
-	emit_text(emit, "format", import->format);
-	emit_text(emit, "tool", import->tool[0] ? import->tool : NULL);
-	emit_text(emit, "file", import->file);
-	emit_list(emit, "missing");
-	for (unsigned bit = 0; bit < TAPE_MISSING_COUNT; bit++) {
-		if (import->missing >> bit & 1)
-			emit_text(emit, NULL, model_missing_key(bit));
-	}
-	emit_end(emit);
+	origin_import_members(emit, import);
 	model_missing_add(&words, import->missing);
 	emit_text(emit, "words", str_text(&words));
-	emit_list(emit, "notes");
-	for (size_t i = 0; i < import->note_count; i++)
-		emit_text(emit, NULL, import->notes[i]);
-	emit_end(emit);
-	emit_end(emit);
-}
-
-static void emit_edits(struct emit *emit, const struct model *model)
-{
-	const struct model_note *edit;
-	size_t at = 0;
-
-	emit_list(emit, "edits");
-	while ((edit = edits_next(model, &at))) {
-		CLEAN(str_deinit) struct str words = { 0 };
-
-		edit_words(edit, &words);
-		emit_text(emit, NULL, str_text(&words));
-	}
 	emit_end(emit);
 }
 
@@ -197,7 +169,7 @@ void api_tape_emit(struct emit *emit, const char *key, struct tape *tape)
 		emit_counts(emit, look.loaded->model);
 		emit_has(emit, look.loaded->model);
 		emit_import(emit, look.loaded->model);
-		emit_edits(emit, look.loaded->model);
+		origin_edits(emit, look.loaded->model);
 	}
 	emit_end(emit);
 	tapes_release(look.loaded);

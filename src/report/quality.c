@@ -2,6 +2,7 @@
 
 #include "model/import.h"
 #include "query/edits.h"
+#include "report/origin.h"
 
 static const char *const loss_words[8] = {
 	[TAPE_LOST_NO_SPACE] = "events lost, because no chunk could be had",
@@ -158,24 +159,6 @@ static void add_edits(struct text *text, bool *is_first, const struct model *mod
 	}
 }
 
-static void emit_edits(struct emit *emit, const struct model *model)
-{
-	const struct model_note *edit;
-	size_t at = 0;
-
-	if (!edits_next(model, &at))
-		return;
-	at = 0;
-	emit_list(emit, "edits");
-	while ((edit = edits_next(model, &at))) {
-		CLEAN(str_deinit) struct str words = { 0 };
-
-		edit_words(edit, &words);
-		emit_text(emit, NULL, str_text(&words));
-	}
-	emit_end(emit);
-}
-
 void quality_text(struct text *text, const struct report_context *context)
 {
 	const struct model_quality *quality = model_quality(context->model);
@@ -216,24 +199,14 @@ void import_emit(struct emit *emit, const struct model *model)
 	if (!import)
 		return;
 	emit_object(emit, "import");
-	emit_text(emit, "format", import->format);
-	emit_text(emit, "tool", import->tool[0] ? import->tool : NULL);
-	emit_text(emit, "file", import->file);
-	emit_list(emit, "missing");
-	for (unsigned bit = 0; bit < TAPE_MISSING_COUNT; bit++)
-		if (import->missing >> bit & 1)
-			emit_text(emit, NULL, model_missing_key(bit));
-	emit_end(emit);
-	emit_list(emit, "notes");
-	for (size_t i = 0; i < import->note_count; i++)
-		emit_text(emit, NULL, import->notes[i]);
-	emit_end(emit);
+	origin_import_members(emit, import);
 	emit_end(emit);
 }
 
 void quality_emit(struct emit *emit, const struct report_context *context)
 {
 	const struct model_quality *quality = model_quality(context->model);
+	size_t at = 0;
 
 	emit_object(emit, "quality");
 	if (context->selection && !selection_is_all(context->selection)) {
@@ -258,7 +231,8 @@ void quality_emit(struct emit *emit, const struct report_context *context)
 	emit_u64(emit, "damaged_places", model_damage_count(context->model), EMIT_COUNT);
 	emit_text(emit, "fault", quality->fault == TAPE_FAULT_NONE ? NULL : quality->fault_text);
 	import_emit(emit, context->model);
-	emit_edits(emit, context->model);
+	if (edits_next(context->model, &at))
+		origin_edits(emit, context->model);
 	emit_list(emit, "unnamed_modules");
 	for (size_t i = 0; i < model_module_count(context->model); i++) {
 		const enum symbol_state state = names_module_state(context->names, i);

@@ -165,19 +165,10 @@ static struct err *boxes_emit(struct columns *columns)
 static uint64_t nodes_of(const struct api_tree *found, const struct boxes *boxes)
 {
 	const struct sums *sums = &found->sums;
-	const struct capture_stack *stacks = model_stacks(sums->model);
-	const size_t count = model_stack_count(sums->model);
-	CLEAN(free) uint8_t *used = calloc(count + 1, 1);
-	uint64_t node_count = 0;
 
 	if (found->tree.pruned_count == 0 && !found->is_part)
 		return found->tree.count;
-	for (size_t i = count; used && i-- > CAPTURE_STACK_FIRST;) {
-		used[i] |= metric_value(found->tree.metric, &sums->stacks[i]) > 0;
-		used[stacks[i].parent] |= used[i];
-		node_count += used[i];
-	}
-	return u64_max(node_count, boxes->count);
+	return u64_max(metric_value(found->tree.metric, &sums->used), boxes->count);
 }
 
 static struct err *answer(struct call *call, const struct api_tree *found)

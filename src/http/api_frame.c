@@ -37,7 +37,6 @@ struct function {
 	uint8_t *inside;	      /* by stack: enum part */
 	const struct selection *part; /* what was allocated inside */
 	struct line_vec lines;
-	struct model_stack_sums *totals; /* of the sums: tree_totals */
 };
 
 /* --- where it is --------------------------------------------------------------------------- */
@@ -111,15 +110,12 @@ static struct err *lines_find(struct function *function)
 {
 	const enum metric metric = measure_metric(function->measure);
 	CLEAN(map_deinit) struct map by_line = { 0 };
-	struct err *err = NULL;
+	struct err *err = sums_total_up(&function->sums, function->call->arena);
 
-	function->totals = tree_totals(&function->sums);
-	if (!function->totals)
-		return err_nomem();
 	for (size_t i = 0; i < function->focus.count && !err; i++) {
 		const struct focus_place *place = &function->focus.places[i];
 		const struct name_frame *frame = focus_frame(function->names, place);
-		const uint64_t value = metric_value(metric, &function->totals[place->stack]);
+		const uint64_t value = metric_value(metric, &function->sums.totals[place->stack]);
 
 		if (frame->file && frame->line && value > 0)
 			err = line_add(function, &by_line, frame, value);
@@ -287,7 +283,6 @@ static struct err *side_emit(const struct function *function, const char *key,
 		.focus = &function->focus,
 		.path = &function->hash,
 		.path_count = 1,
-		.totals = function->totals,
 	};
 	struct tree tree;
 	uint32_t node;
@@ -373,7 +368,6 @@ static struct err *run(struct call *call)
 	if (!err)
 		err = answer(&function);
 	line_vec_deinit(&function.lines);
-	free(function.totals);
 	return err;
 }
 

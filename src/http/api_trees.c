@@ -83,6 +83,8 @@ struct err *api_tree_find(struct call *call, const struct api_tree_settings *set
 	if (!err)
 		err = sums_find(call, settings->may_be_partial, &tree.sums);
 	if (!err)
+		err = sums_total_up(&tree.sums, call->arena);
+	if (!err)
 		err = path_find(call, settings->path, is_focused ? &hash : NULL, &tree);
 	if (!err && is_focused) {
 		err = call_blame(

@@ -29,7 +29,7 @@ struct api_tree_settings {
 
 struct api_tree {
 	struct names *names;
-	struct sums sums;
+	struct sums sums; /* with totals */
 	const uint64_t *path; /* hashes of the way from the root, that of the focus first */
 	size_t path_count;
 	struct tree tree;

@@ -29,6 +29,8 @@ enum index_section {
 	INDEX_ARGV,
 	INDEX_STACKS,
 	INDEX_STACK_SUMS,
+	INDEX_STACK_LINKS,
+	INDEX_STACK_TOTALS,
 	INDEX_SIGHTINGS,
 	INDEX_MODULES,
 	INDEX_THREADS,
@@ -52,7 +54,7 @@ struct index_part {
 	uint64_t bytes;
 };
 
-enum { INDEX_VERSION = 4 };
+enum { INDEX_VERSION = 5 };
 #define INDEX_MAGIC "MTINDEX\n"
 
 struct index_header {
@@ -75,6 +77,7 @@ struct index_facts {
 	struct model_function functions[TAPE_FN_COUNT];
 	struct model_size_bucket sizes[MODEL_SIZE_BUCKETS];
 	struct model_quality quality;
+	struct model_stack_sums stack_use;
 	uint64_t row_count;
 	uint64_t freed_count;
 	uint64_t rows_at_peak;

@@ -23,6 +23,8 @@ static bool is_summed(enum index_section section)
 	switch (section) {
 	case INDEX_STACKS:
 	case INDEX_STACK_SUMS:
+	case INDEX_STACK_LINKS:
+	case INDEX_STACK_TOTALS:
 	case INDEX_STACK_LATENCIES:
 	case INDEX_SIGHTINGS:
 	case INDEX_TIMELINE:
@@ -157,6 +159,7 @@ static void read_facts(struct reader *reader)
 	memcpy(model->functions, facts.functions, sizeof(model->functions));
 	memcpy(model->sizes, facts.sizes, sizeof(model->sizes));
 	model->quality = facts.quality;
+	model->stack_use = facts.stack_use;
 	bool_sanitize(&model->quality.has_recorder);
 	model->quality.fault_text = text_get(reader, facts.quality.fault_text);
 	model->table.row_count = facts.row_count;
@@ -190,14 +193,18 @@ static struct err *read_stacks(struct reader *reader)
 {
 	struct model *model = reader->model;
 	struct capture_module *modules;
-	size_t sums;
+	size_t sums, links, totals;
 
 	model->stacks =
 		part_items(reader, INDEX_STACKS, sizeof(*model->stacks), &model->stack_count);
 	model->stack_sums = part_items(reader, INDEX_STACK_SUMS, sizeof(*model->stack_sums), &sums);
+	model->stack_links =
+		part_items(reader, INDEX_STACK_LINKS, sizeof(*model->stack_links), &links);
+	model->stack_totals =
+		part_items(reader, INDEX_STACK_TOTALS, sizeof(*model->stack_totals), &totals);
 	model->sightings = part_items(reader, INDEX_SIGHTINGS, sizeof(*model->sightings),
 				      &model->sighting_count);
-	reader->failed |= sums != model->stack_count;
+	reader->failed |= sums != model->stack_count || links != sums || totals != sums;
 	modules = part_copy(reader, INDEX_MODULES, sizeof(*modules), &model->module_count);
 	model->modules = model->own_modules = modules;
 	if (!modules)

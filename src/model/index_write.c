@@ -1,6 +1,7 @@
 /* A model that was built becomes an index: its parts, one after the other, behind its rows. */
 #include <assert.h>
 
+#include "base/big.h"
 #include "core/hash.h"
 #include "model/index.h"
 
@@ -18,6 +19,7 @@ uint64_t index_layout(void)
 		sizeof(struct index_facts),
 		sizeof(struct capture_stack),
 		sizeof(struct model_stack_sums),
+		sizeof(struct model_stack_link),
 		sizeof(struct capture_module),
 		sizeof(struct capture_sighting),
 		sizeof(struct model_thread),
@@ -76,7 +78,7 @@ static void put_part(struct writer *writer, enum index_section section, const vo
 }
 
 static void put_facts(struct writer *writer, const struct model *model, const struct rows *rows,
-		      const struct replay *replay)
+		      const struct replay *replay, const struct model_stack_sums *stack_use)
 {
 	struct index_facts facts;
 
@@ -90,6 +92,7 @@ static void put_facts(struct writer *writer, const struct model *model, const st
 	memcpy(facts.sizes, model->sizes, sizeof(facts.sizes));
 	facts.quality = model->quality;
 	facts.quality.fault_text = put_text(writer, model->quality.fault_text);
+	facts.stack_use = *stack_use;
 	facts.row_count = rows->count;
 	facts.freed_count = rows->freed_count;
 	facts.rows_at_peak = replay->serial_at_peak;
@@ -184,6 +187,26 @@ static void put_sums(struct writer *writer, const struct model *model)
 	put_part(writer, INDEX_TIMELINE, model->fine, model->fine_count, sizeof(*model->fine));
 }
 
+/* How the stacks hang together, one large table after the other. */
+static void put_branches(struct writer *writer, const struct model *model,
+			 struct model_stack_sums *use_ret)
+{
+	const size_t count = model->stack_count;
+	CLEAN(free) void *memory = big_calloc(count + 1, sizeof(struct model_stack_sums));
+	struct model_stack_sums *totals = memory;
+	struct model_stack_link *links = memory;
+
+	if (!memory) {
+		writer->err = writer->err ? writer->err : err_nomem();
+		return;
+	}
+	memcpy(totals, model->stack_sums, count * sizeof(*totals));
+	model_stack_totals_make(model->stacks, count, totals, use_ret);
+	put_part(writer, INDEX_STACK_TOTALS, totals, count, sizeof(*totals));
+	model_stack_links_make(model->stacks, count, links);
+	put_part(writer, INDEX_STACK_LINKS, links, count, sizeof(*links));
+}
+
 static void put_latencies(struct writer *writer, const struct model *model)
 {
 	const bool has_some = model->latencies != NULL;
@@ -272,11 +295,13 @@ struct err *index_write(const struct model *model, const struct rows *rows,
 	struct writer writer = { .image = image };
 	const uint64_t bytes = image->end;
 	const uint8_t *file = image_map(image);
+	struct model_stack_sums stack_use = { 0 };
 
 	if (!file)
 		return err_errno("map the index");
 	put_bytes(&writer, "", 0);
-	put_facts(&writer, model, rows, replay);
+	put_branches(&writer, model, &stack_use);
+	put_facts(&writer, model, rows, replay, &stack_use);
 	put_argv(&writer, &model->process);
 	put_sums(&writer, model);
 	put_latencies(&writer, model);

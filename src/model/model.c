@@ -113,6 +113,18 @@ const struct model_stack_sums *model_stack_sums(const struct model *model)
 	return model->stack_sums;
 }
 
+const struct model_stack_link *model_stack_links(const struct model *model)
+{
+	return model->stack_links;
+}
+
+const struct model_stack_sums *model_stack_totals(const struct model *model,
+						  struct model_stack_sums *used_ret)
+{
+	*used_ret = model->stack_use;
+	return model->stack_totals;
+}
+
 size_t model_module_count(const struct model *model)
 {
 	return model->module_count;

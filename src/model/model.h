@@ -172,6 +172,42 @@ struct model_stack_sums {
 };
 const struct model_stack_sums *model_stack_sums(const struct model *model); /* by stack id */
 
+/*
+ * The stacks as a tree: the first of those that go on from one by one call, and the next of those
+ * that go on from the same; 0: none. Ids rise along the siblings. What an index says is checked by
+ * who follows it: model_stack_child.
+ */
+struct model_stack_link {
+	uint32_t first_child;
+	uint32_t next_sibling;
+};
+
+/* By stack id; NULL: a model without rows, model_stack_links_make. */
+const struct model_stack_link *model_stack_links(const struct model *model);
+void model_stack_links_make(const struct capture_stack *stacks, size_t count,
+			    struct model_stack_link *links);
+
+/* What follows `child` below `stack` (child 0: the first); 0: no more. */
+static inline uint32_t model_stack_child(const struct capture_stack *stacks, size_t count,
+					 const struct model_stack_link *links, uint32_t stack,
+					 uint32_t child)
+{
+	const uint32_t next = child ? links[child].next_sibling : links[stack].first_child;
+
+	return next > child && next < count && stacks[next].parent == stack ? next : 0;
+}
+
+/*
+ * By stack id, what was allocated with a stack together with those that go on from it; and *used,
+ * how many stacks have something of each number. NULL: a model without rows.
+ */
+const struct model_stack_sums *model_stack_totals(const struct model *model,
+						  struct model_stack_sums *used_ret);
+
+/* The same of other sums by stack; totals begins as a copy of them. */
+void model_stack_totals_make(const struct capture_stack *stacks, size_t count,
+			     struct model_stack_sums *totals, struct model_stack_sums *used_ret);
+
 size_t model_module_count(const struct model *model);
 const struct capture_module *model_module(const struct model *model, size_t module);
 

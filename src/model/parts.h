@@ -43,6 +43,9 @@ struct model {
 	struct arena arena; /* texts */
 	const struct capture_stack *stacks;
 	const struct model_stack_sums *stack_sums;
+	const struct model_stack_link *stack_links;  /* NULL: no rows */
+	const struct model_stack_sums *stack_totals; /* the same */
+	struct model_stack_sums stack_use;	     /* of stack_totals */
 	const struct capture_sighting *sightings;
 	size_t sighting_count;
 	size_t stack_count;

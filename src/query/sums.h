@@ -13,9 +13,16 @@ struct sums {
 	const struct model *model;
 	const struct model_stack_sums *stacks; /* by stack id, model_stack_count() of them */
 	struct model_stack_sums total;	       /* over all stacks */
+	/* By stack, with those that go on from it; NULL: nobody made them. See model_stack_totals.
+	 */
+	const struct model_stack_sums *totals;
+	struct model_stack_sums used; /* where there are totals */
 };
 
 struct sums sums_of_model(const struct model *model);
+
+/* Makes the totals in the arena, where there are none. */
+struct err *sums_total_up(struct sums *sums, struct arena *arena);
 
 struct selection;
 

@@ -1,6 +1,5 @@
 #include "query/tree.h"
 
-#include "base/big.h"
 #include "query/name_hash.h"
 #include "query/tree_parts.h"
 
@@ -135,31 +134,15 @@ static struct err *children_link(struct tree *tree)
 	return NULL;
 }
 
-struct model_stack_sums *tree_totals(const struct sums *sums)
-{
-	const struct capture_stack *stacks = model_stacks(sums->model);
-	const size_t count = model_stack_count(sums->model);
-	struct model_stack_sums *totals = big_calloc(count + 1, sizeof(*totals));
-
-	if (!totals)
-		return NULL;
-	memcpy(totals, sums->stacks, count * sizeof(*totals));
-	for (size_t i = count; i-- > CAPTURE_STACK_FIRST;) { /* children come after their parents */
-		if (!metric_sums_are_empty(&totals[i]))
-			metric_sums_add(&totals[stacks[i].parent], &totals[i]);
-	}
-	return totals;
-}
-
-static struct model_stack_sums root_total(const struct builder *builder, const struct sums *sums)
+static struct model_stack_sums root_total(const struct builder *builder)
 {
 	const struct focus *focus = builder->settings->focus;
 	struct model_stack_sums total = { 0 };
 
 	if (!focus)
-		return sums->total;
+		return builder->sums.total;
 	for (size_t i = 0; i < focus->count; i++)
-		metric_sums_add(&total, &builder->totals[focus->places[i].stack]);
+		metric_sums_add(&total, &builder->sums.totals[focus->places[i].stack]);
 	return total;
 }
 
@@ -167,23 +150,22 @@ struct err *tree_build(const struct sums *sums, struct names *names,
 		       const struct tree_settings *settings, struct arena *arena,
 		       struct tree *tree_ret)
 {
-	CLEAN(free)
-	struct model_stack_sums *totals = settings->totals ? NULL : tree_totals(sums);
+	CLEAN(arena_deinit) struct arena scratch = { 0 };
 	CLEAN(builder_deinit)
 	struct builder builder = {
 		.model = sums->model,
 		.names = names,
 		.settings = settings,
-		.sums = sums->stacks,
-		.totals = settings->totals ? settings->totals : totals,
+		.sums = *sums,
 	};
 	struct tree tree = { .metric = settings->metric };
-	struct err *err;
+	struct err *err = sums_total_up(&builder.sums, &scratch);
 
-	if (!builder.totals ||
-	    node_add(&builder, TREE_NONE, &(struct name_frame) { 0 }) == TREE_NONE)
+	if (err)
+		return err;
+	if (node_add(&builder, TREE_NONE, &(struct name_frame) { 0 }) == TREE_NONE)
 		return err_nomem();
-	builder.nodes.items[TREE_ROOT].total = root_total(&builder, sums);
+	builder.nodes.items[TREE_ROOT].total = root_total(&builder);
 	if (settings->path_count == 0)
 		builder.value_min = value_min(&builder, TREE_ROOT);
 	err = settings->merges_recursion	     ? tree_build_folded(&builder)

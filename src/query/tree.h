@@ -32,9 +32,6 @@ struct tree_settings {
 	 */
 	const uint64_t *path;
 	size_t path_count;
-	/* By stack, with those that go on from it: tree_totals of the same sums. NULL: made anew.
-	 */
-	const struct model_stack_sums *totals;
 	/* A function that is called while it runs is the same node: no path has one twice. */
 	bool merges_recursion;
 };
@@ -70,12 +67,8 @@ struct tree {
 uint32_t tree_next(const struct tree *tree, uint32_t node, bool into);
 
 /*
- * What each stack has together with those that go on from it, for those who build several trees of
- * the same sums. The caller frees it; NULL: no memory.
+ * Lives in the arena. Whoever builds several trees of the same sums calls sums_total_up before.
  */
-struct model_stack_sums *tree_totals(const struct sums *sums);
-
-/* Lives in the arena. */
 struct err *tree_build(const struct sums *sums, struct names *names,
 		       const struct tree_settings *settings, struct arena *arena,
 		       struct tree *tree_ret);

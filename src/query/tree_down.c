@@ -12,8 +12,10 @@ VEC_DEFINE(branches, struct branch);
 
 struct descent {
 	struct builder *builder;
-	uint32_t *first_child; /* by stack; 0: none */
-	uint32_t *next_sibling;
+	const struct capture_stack *stacks;
+	size_t stack_count;
+	const struct model_stack_link *links; /* by stack */
+	struct model_stack_link *own_links;   /* where the model has none */
 	struct branches branches; /* of the groups that are still to do, those of the last last */
 	struct vec_u32 entered;	  /* stacks to be entered at their outermost frame */
 	struct runs todo;
@@ -21,8 +23,7 @@ struct descent {
 
 static void descent_deinit(struct descent *descent)
 {
-	free(descent->first_child);
-	free(descent->next_sibling);
+	free(descent->own_links);
 	branches_deinit(&descent->branches);
 	vec_u32_deinit(&descent->entered);
 	runs_deinit(&descent->todo);
@@ -32,21 +33,25 @@ CLEAN_DEFINE_DEINIT(descent_deinit, struct descent);
 
 static bool descent_init(struct descent *descent)
 {
-	const struct builder *builder = descent->builder;
-	const struct capture_stack *stacks = model_stacks(builder->model);
-	const size_t count = model_stack_count(builder->model);
+	const struct model *model = descent->builder->model;
 
-	descent->first_child = big_calloc(count, sizeof(*descent->first_child));
-	descent->next_sibling = big_calloc(count, sizeof(*descent->next_sibling));
-	if (!descent->first_child || !descent->next_sibling)
+	descent->stacks = model_stacks(model);
+	descent->stack_count = model_stack_count(model);
+	descent->links = model_stack_links(model);
+	if (descent->links)
+		return true;
+	descent->links = descent->own_links =
+		big_calloc(descent->stack_count, sizeof(*descent->own_links));
+	if (!descent->own_links)
 		return false;
-	for (size_t i = count; i-- > CAPTURE_STACK_FIRST;) {
-		const uint32_t parent = stacks[i].parent;
-
-		descent->next_sibling[i] = descent->first_child[parent];
-		descent->first_child[parent] = (uint32_t)i;
-	}
+	model_stack_links_make(descent->stacks, descent->stack_count, descent->own_links);
 	return true;
+}
+
+static uint32_t child_after(const struct descent *descent, uint32_t stack, uint32_t child)
+{
+	return model_stack_child(descent->stacks, descent->stack_count, descent->links, stack,
+				 child);
 }
 
 /* Goes on from behind a stack's innermost frame: what it has is the node's own, and its children.
@@ -55,10 +60,11 @@ static bool stack_leave(struct descent *descent, uint32_t node, uint32_t stack)
 {
 	const enum metric metric = descent->builder->settings->metric;
 
-	metric_sums_add(&descent->builder->nodes.items[node].self, &descent->builder->sums[stack]);
-	for (uint32_t child = descent->first_child[stack]; child;
-	     child = descent->next_sibling[child]) {
-		if (metric_value(metric, &descent->builder->totals[child]) > 0 &&
+	metric_sums_add(&descent->builder->nodes.items[node].self,
+			&descent->builder->sums.stacks[stack]);
+	for (uint32_t child = child_after(descent, stack, 0); child;
+	     child = child_after(descent, stack, child)) {
+		if (metric_value(metric, &descent->builder->sums.totals[child]) > 0 &&
 		    !vec_u32_push(&descent->entered, child))
 			return false;
 	}
@@ -121,7 +127,7 @@ static struct err *branches_place(struct descent *descent, uint32_t parent, size
 
 	for (; run.end < descent->branches.count && items[run.end].frame->name == frame->name;
 	     run.end++)
-		metric_sums_add(&total, &descent->builder->totals[items[run.end].stack]);
+		metric_sums_add(&total, &descent->builder->sums.totals[items[run.end].stack]);
 	*end_ret = run.end;
 	err = tree_run_place(descent->builder, &run, frame, &total);
 	if (err || run.node == TREE_NONE)

@@ -153,7 +153,8 @@ static struct err *stacks_enter(struct fold *fold, uint32_t *node_of)
 		if (node_of[i] == TREE_NONE)
 			err = err_nomem();
 		else if (node_of[i] != OUTSIDE)
-			metric_sums_add(&fold->nodes.items[node_of[i]].self, &builder->sums[i]);
+			metric_sums_add(&fold->nodes.items[node_of[i]].self,
+					&builder->sums.stacks[i]);
 	}
 	return err;
 }
@@ -213,7 +214,7 @@ static struct err *place_climb(struct fold *fold, const struct focus_place *plac
 	walk.has_shown = true;
 	walk.is_ended = place->stack < CAPTURE_STACK_FIRST;
 	err = path_find(fold, &walk, focus_frame(builder->names, place));
-	return err ? err : path_climb(fold, &builder->totals[place->stack]);
+	return err ? err : path_climb(fold, &builder->sums.totals[place->stack]);
 }
 
 static struct err *stacks_climb(struct fold *fold)
@@ -228,11 +229,11 @@ static struct err *stacks_climb(struct fold *fold)
 		struct walk walk =
 			walk_begin(builder->model, builder->names, i, builder->settings->mode);
 
-		if (metric_value(builder->settings->metric, &builder->sums[i]) == 0)
+		if (metric_value(builder->settings->metric, &builder->sums.stacks[i]) == 0)
 			continue;
 		err = path_find(fold, &walk, NULL);
 		if (!err)
-			err = path_climb(fold, &builder->sums[i]);
+			err = path_climb(fold, &builder->sums.stacks[i]);
 	}
 	return err;
 }

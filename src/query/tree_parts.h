@@ -19,10 +19,9 @@ struct builder {
 	const struct model *model;
 	struct names *names;
 	const struct tree_settings *settings;
-	const struct model_stack_sums *sums;   /* of each stack alone */
-	const struct model_stack_sums *totals; /* and with those that go on from it */
-	uint64_t value_min;		       /* smaller ones are not built */
-	uint32_t path_at;		       /* how much of the path was found */
+	struct sums sums;   /* with totals */
+	uint64_t value_min; /* smaller ones are not built */
+	uint32_t path_at;   /* how much of the path was found */
 	struct tree_nodes nodes;
 	uint64_t pruned_count;
 };

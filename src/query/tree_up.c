@@ -14,7 +14,7 @@ VEC_DEFINE(climbers, struct climber);
 static struct err *climbers_fill(const struct builder *builder, struct climbers *climbers)
 {
 	for (uint32_t i = 0; i < model_stack_count(builder->model); i++) {
-		struct climber climber = { .sums = &builder->sums[i] };
+		struct climber climber = { .sums = &builder->sums.stacks[i] };
 
 		if (metric_value(builder->settings->metric, climber.sums) == 0)
 			continue;
@@ -34,7 +34,7 @@ static struct err *climbers_focus(const struct builder *builder, struct climbers
 	for (size_t i = 0; i < focus->count; i++) {
 		const struct focus_place *place = &focus->places[i];
 		struct climber climber = { .first = focus_frame(builder->names, place),
-					   .sums = &builder->totals[place->stack] };
+					   .sums = &builder->sums.totals[place->stack] };
 
 		if (metric_value(builder->settings->metric, climber.sums) == 0)
 			continue;

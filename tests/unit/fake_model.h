@@ -51,6 +51,20 @@ const struct capture_stack *model_stacks(const struct model *model)
 	return model->stacks;
 }
 
+const struct model_stack_link *model_stack_links(const struct model *model)
+{
+	(void)model;
+	return NULL;
+}
+
+const struct model_stack_sums *model_stack_totals(const struct model *model,
+						  struct model_stack_sums *used_ret)
+{
+	(void)model;
+	*used_ret = (struct model_stack_sums) { 0 };
+	return NULL;
+}
+
 const struct model_stack_sums *model_stack_sums(const struct model *model)
 {
 	return model->sums;

@@ -312,6 +312,53 @@ static void moments_are_sums_of_rows(void **state)
 	tape_remove(&tape);
 }
 
+/* What the index says of the tree of stacks, against a walk from each stack outwards. */
+static void branches_are_sums_of_stacks(void **state)
+{
+	struct model_stack_sums expected[64] = { 0 }, used;
+	const struct model_stack_sums *totals;
+	const struct model_stack_link *links;
+	const struct capture_stack *stacks;
+	struct tape tape;
+	struct model *model;
+	size_t met = CAPTURE_STACK_FIRST, count;
+
+	(void)state;
+	tape_write(&tape, STEPS, READINGS, 16);
+	model = load(&tape, MODEL_INDEX_NONE, SMALL_MEMORY);
+	stacks = model_stacks(model);
+	count = model_stack_count(model);
+	links = model_stack_links(model);
+	totals = model_stack_totals(model, &used);
+	assert_true(count > 8 && count <= array_size(expected));
+	for (uint32_t i = CAPTURE_STACK_FIRST; i < count; i++) {
+		uint32_t at = i;
+
+		for (;; at = stacks[at].parent) {
+			expected[at].allocated.bytes += model_stack_sums(model)[i].allocated.bytes;
+			expected[at].temporary.count += model_stack_sums(model)[i].temporary.count;
+			if (at < CAPTURE_STACK_FIRST)
+				break;
+		}
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		if (i >= CAPTURE_STACK_FIRST || i == CAPTURE_STACK_ROOT) {
+			assert_int_equal(totals[i].allocated.bytes, expected[i].allocated.bytes);
+			assert_int_equal(totals[i].temporary.count, expected[i].temporary.count);
+		}
+		for (uint32_t child = model_stack_child(stacks, count, links, i, 0); child;
+		     child = model_stack_child(stacks, count, links, i, child)) {
+			assert_int_equal(stacks[child].parent, i);
+			met++;
+		}
+	}
+	assert_int_equal(met, count);
+	assert_true(used.allocated.count > 0 && used.allocated.count <= count);
+	assert_true(used.allocated.count >= used.leaked.count);
+	model_destroy(model);
+	tape_remove(&tape);
+}
+
 static void windows_end_where_moments_are(void **state)
 {
 	static const size_t counts[] = { 1, 7, 40 };
@@ -432,6 +479,15 @@ static void ask_everything(const struct model *model)
 		assert_true(model_chain_get(model, i).last_row < model_row_count(model));
 	if (model_stack_count(model) <= array_size(moments))
 		model_stack_moments(model, model_process(model)->duration_ns / 2, moments);
+	for (uint32_t i = 0; i < model_stack_count(model); i++) {
+		const struct capture_stack *stacks = model_stacks(model);
+		const struct model_stack_link *links = model_stack_links(model);
+		const size_t count = model_stack_count(model);
+
+		for (uint32_t child = model_stack_child(stacks, count, links, i, 0); child;
+		     child = model_stack_child(stacks, count, links, i, child))
+			assert_true(child < count);
+	}
 	model_timeline_window(model, 0, 1000000, array_size(spans), spans);
 }
 
@@ -535,6 +591,7 @@ int main(void)
 		cmocka_unit_test(bounds_hold_for_every_row),
 		cmocka_unit_test(frees_are_in_order),
 		cmocka_unit_test(moments_are_sums_of_rows),
+		cmocka_unit_test(branches_are_sums_of_stacks),
 		cmocka_unit_test(windows_end_where_moments_are),
 		cmocka_unit_test(a_kept_index_is_used_until_the_tape_changes),
 		cmocka_unit_test(a_small_tape_leaves_no_index_behind),

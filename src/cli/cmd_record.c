@@ -83,13 +83,10 @@ static int level_make(const struct record_options *options)
 	return options->level == LEVEL_DEFAULT ? CAPTURE_PACK_LEVEL : (int)options->level;
 }
 
-/* A tape that is to be overwritten is not the one to be shown. */
 static struct err *serve_begin(void *context, const char *path)
 {
 	struct record_options *options = context;
 
-	if (options->force && unlink(path) < 0 && errno != ENOENT)
-		return err_errno("%s", path);
 	return record_serve_start(&options->serve, path);
 }
 

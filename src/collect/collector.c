@@ -296,6 +296,8 @@ static struct err *prepare(struct collector *collector, struct arena *arena)
 			err = drain_open(&collector->drain, &collector->spool, &collector->writer,
 					 collector->settings->level, collector->settings->live);
 		if (!err && collector->settings->on_ready)
+			err = writer_remove_old(&collector->writer);
+		if (!err && collector->settings->on_ready)
 			err = collector->settings->on_ready(collector->settings->context,
 							    collector->writer.path);
 		if (err)

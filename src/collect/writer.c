@@ -174,6 +174,16 @@ struct err *writer_publish(struct writer *writer)
 	return NULL;
 }
 
+struct err *writer_remove_old(const struct writer *writer)
+{
+	const bool has_other_name =
+		writer->temporary && strcmp(writer->temporary, writer->path) != 0;
+
+	if (has_other_name && unlink(writer->path) < 0 && errno != ENOENT)
+		return err_errno("remove %s", writer->path);
+	return NULL;
+}
+
 void writer_close(struct writer *writer)
 {
 	if (writer->temporary)

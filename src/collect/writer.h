@@ -51,6 +51,9 @@ struct err *writer_append(struct writer *writer, const void *chunk, size_t bytes
 /* Takes the last chunk away to make room for a closing one; false: there is none. */
 bool writer_drop_last(struct writer *writer);
 
+/* Removes what would be replaced: until writer_publish nothing has the name, or this one has. */
+struct err *writer_remove_old(const struct writer *writer);
+
 /* Gives the file its name. Without it writer_close removes the file. */
 struct err *writer_publish(struct writer *writer);
 

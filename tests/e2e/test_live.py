@@ -301,13 +301,17 @@ def test_a_port_in_use_keeps_the_program_from_starting(watched, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_tape_that_is_overwritten_is_not_shown(watched, tmp_path):
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_tape_that_is_overwritten_is_not_shown(watched, tmp_path, is_there):
     tape = tmp_path / "the.mtape"
-    recording.run_recorded(["/bin/true"], tape)
+    if is_there:
+        recording.run_recorded(["/bin/true"], tape)
     with Shown(watched, tape, "-f", "--serve-until-exit") as shown:
         assert shown.until("live")["name"] == "watched"
         shown.process.stdin.close()
         assert shown.process.wait(30) == 3
+    assert [path.name for path in tmp_path.iterdir()] == ["the.mtape"]
+    assert sql(tape, "SELECT count(*) AS n FROM allocations WHERE size = 4321")[0]["n"] > 0
 
 
 @pytest.mark.parametrize("options", [["--port", "8080"], ["--open"], ["--serve", "--port", "65536"]])

@@ -93,6 +93,26 @@ static void the_old_tape_stays_until_the_new_one_is_published(void **state)
 	place_remove(&place);
 }
 
+static void only_what_would_be_replaced_is_removed(void **state)
+{
+	struct writer writer;
+	struct place place;
+
+	(void)state;
+	place_make(&place);
+	for (int is_there = 0; is_there < 2; is_there++) {
+		assert_null(writer_open(&writer, place.path, true));
+		assert_null(writer_remove_old(&writer));
+		assert_int_equal(file_bytes(place.path) < 0, is_there);
+		assert_null(writer_header(&writer, &header));
+		assert_null(writer_publish(&writer));
+		assert_null(writer_remove_old(&writer));
+		writer_close(&writer);
+		assert_int_equal(file_bytes(place.path), TAPE_HEADER_BYTES);
+	}
+	place_remove(&place);
+}
+
 static void an_existing_file_is_not_opened_without_being_told_to(void **state)
 {
 	CLEAN(err_destroy) struct err *err = NULL;
@@ -171,6 +191,7 @@ int main(void)
 		cmocka_unit_test(a_tape_never_published_is_removed),
 		cmocka_unit_test(a_published_tape_ends_after_its_last_chunk),
 		cmocka_unit_test(the_old_tape_stays_until_the_new_one_is_published),
+		cmocka_unit_test(only_what_would_be_replaced_is_removed),
 		cmocka_unit_test(an_existing_file_is_not_opened_without_being_told_to),
 		cmocka_unit_test(a_device_is_never_replaced),
 		cmocka_unit_test(the_reserve_is_kept_for_closing),

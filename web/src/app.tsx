@@ -1,6 +1,7 @@
 /* The frame around the pages: rail, top bar, and the page itself. */
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
+import type { Ns } from "./api/types";
 import { clock } from "./clock";
 import { Banners, needsToken, TapeState, TokenForm } from "./frame/banner";
 import { Help, helpOpen } from "./frame/help";
@@ -8,13 +9,13 @@ import { MarkSheet } from "./frame/mark";
 import { Palette, paletteOpen } from "./frame/palette";
 import { Rail } from "./frame/rail";
 import { copyLink, TopBar } from "./frame/topbar";
-import { useKeys } from "./keys";
+import { isTyping, useKeys } from "./keys";
 import { canMark, isLive, markOpen, paused, pauseSet } from "./live";
 import { METRIC } from "./metrics";
 import { pageFind, pages } from "./pages/registry";
 import { infoError, infoLoad } from "./session";
 import { at, info, metric, page, range, tape, tapeId, undo, update } from "./store";
-import { ErrorCard, Loading } from "./ui/states";
+import { ErrorCard, Loading, misses } from "./ui/states";
 import { Toast } from "./ui/toast";
 
 const STEPS = 200; /* [ and ] move the time point by this part of what is shown */
@@ -29,16 +30,20 @@ function titleOf(): string {
 	return [...parts, "memtape"].join(" \u2013 ");
 }
 
-function pointStep(by: number): void {
+function pointStep(by: number): void | false {
+	if (misses("times"))
+		return false;
 	const { duration, peak } = clock.value;
 	const width = range.value ? range.value.until - range.value.from : duration;
 	const now = at.value ?? peak ?? 0;
 	update({ at: Math.round(Math.max(0, Math.min(duration, now + (by * width) / STEPS))), metric: "live" }, "replace");
 }
 
+const pointAt = (ns: Ns | null) => (ns === null || misses("times") ? false : update({ at: ns, metric: "live" }));
+
 const POINT_KEYS = {
-	p: () => (clock.value.peak === null ? false : update({ at: clock.value.peak, metric: "live" })),
-	P: () => (clock.value.rssPeak === null ? false : update({ at: clock.value.rssPeak, metric: "live" })),
+	p: () => pointAt(clock.value.peak),
+	P: () => pointAt(clock.value.rssPeak),
 	"[": () => pointStep(-1),
 	"]": () => pointStep(1),
 	"{": () => pointStep(-10),
@@ -54,6 +59,7 @@ function useGlobalKeys(): void {
 		Space: () => (isLive.value && [document.body, document.getElementById("main")].includes(document.activeElement as HTMLElement) ? pauseSet(!paused.value) : false),
 		k: () => (canMark.value ? void (markOpen.value = true) : false),
 		u: undo,
+		"Ctrl+z": (event: KeyboardEvent) => (isTyping(event.target) ? false : undo()),
 		...(REPORT ? {} : POINT_KEYS),
 	});
 }

@@ -36,12 +36,19 @@ export const tape: ReadonlySignal<Tape | null> = computed(() => {
 /* True while something is dragged: requests are then spaced, and the address is not pushed. */
 export const dragging = signal(false);
 
-/* What is open on a page is not open on another. */
+/*
+ * What is open on a page is not open on another, and what "by" and "find" mean there is another question. The call tree is the flame
+ * graph as a table: it keeps what was searched.
+ */
 function changed(change: Partial<Selection>): Selection {
-	const next = { ...selection.value, ...change };
-	if (next.page === selection.value.page)
+	const now = selection.value, next = { ...now, ...change };
+	if (next.page === now.page)
 		return next;
-	const { open: _, ...options } = next.options;
+	const options: Record<string, string> = { ...next.options };
+	delete options.open;
+	for (const name of ["by", "find"])
+		if (options[name] === now.options[name] && !(name === "find" && /flame|tree/.test(now.page) && /flame|tree/.test(next.page)))
+			delete options[name];
 	return { ...next, options };
 }
 

@@ -92,6 +92,9 @@ test("a moment can be marked, and is marked on the tape", async () => {
 		await until("no URL", async () => said.includes("\n"));
 		const at = /http:\S+/.exec(said)[0], page = await open("", { url: at });
 		await until("no badge", async () => /^Live/.test(await badge(page).innerText()));
+		await page.getByRole("button", { name: "Snapshot now" }).waitFor();
+		await page.locator(".tape-chip > b").evaluate((name) => { name.textContent = "a-program-of-26-characters"; });
+		assert.ok(await page.locator(".tape-chip > b").evaluate((name) => name.scrollWidth <= name.clientWidth + 1)); // though three tools stand beside it
 		await page.keyboard.press("k");
 		const name = page.getByLabel("Name of the mark");
 		await name.waitFor();

@@ -91,6 +91,16 @@ test("the range and the time point move by the keyboard", async () => {
 	await clean(page);
 });
 
+test("both peaks are those of the range", async () => {
+	const page = await open("#/overview?v=1&t=0..0.1"), tile = (name) => page.getByRole("link", { name }).innerText();
+	await soon(() => tile(/^Peak heap in range/), /\d [KM]iB/);
+	const early = parseFloat((await tile(/^Peak RSS in range/)).split("\n")[1]);
+	await page.keyboard.press("u");
+	await page.evaluate(() => { location.hash = "#/overview?v=1"; });
+	await soon(async () => parseFloat((await tile(/^Peak RSS/)).split("\n")[1]), (whole) => whole > early);
+	await clean(page);
+});
+
 test("a click sets the time point and a double click resets", async () => {
 	const page = await open();
 	const plot = await page.locator(".plot").boundingBox();
@@ -162,6 +172,8 @@ test("a mistake in a filter is underlined and never applied", async () => {
 test("a filter that matches nothing says what to take away", async () => {
 	const page = await open("#/overview?v=1&q=size+%3E+1TiB+and+leaked");
 	await page.getByRole("heading", { name: "No allocations match" }).first().waitFor();
+	await page.getByText("1 of 2 conditions match alone; what is marked matches nothing.").first().waitFor();
+	await page.locator(".state").getByRole("button", { name: "size > 1TiB × matches nothing" }).first().waitFor();
 	assert.deepEqual(await violations(page), []);
 	await page.locator(".state").getByRole("button", { name: /size > 1TiB/ }).first().click();
 	await has(page, "q", "leaked");

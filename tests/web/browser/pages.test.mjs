@@ -88,6 +88,43 @@ test("layouts, measures and the table twin keep the selection", async () => {
 	await clean(page);
 });
 
+test("a function's source is a click away, and what is searched and grouped stays on its page", async () => {
+	const page = await open("#/flame?v=1&find=grow");
+	await page.locator(".flame-search output").waitFor();
+	await page.locator("canvas.flame-canvas").focus();
+	await page.keyboard.press("n");
+	await has(page, "s", /^[0-9a-f]{16}$/);
+	await page.getByRole("complementary", { name: "Selected function" }).getByRole("link", { name: "Source" }).click();
+	await page.getByRole("table", { name: /program\.c by line/ }).waitFor();
+	await page.locator(".source-line.now").filter({ hasText: /malloc\(5000\)/ }).waitFor();
+	await has(page, "find", null);
+	await page.keyboard.press("Control+z");
+	await has(page, "find", "grow");
+	await page.keyboard.press("g");
+	await page.keyboard.press("d");
+	await page.getByRole("tree", { name: "Difference flame graph" }).waitFor();
+	assert.equal(await page.getByRole("searchbox").inputValue(), "");
+	await page.evaluate(() => { location.hash = "#/overview?v=1&by=thread"; });
+	await settled(page);
+	await page.keyboard.press("g");
+	await page.keyboard.press("s");
+	await page.getByRole("radio", { name: "Function", checked: true }).waitFor();
+	await clean(page);
+});
+
+test("nothing of a page lies over another part of it, whatever is open", async () => {
+	const page = await open("#/source?v=1"); // beside the panel of a function the head of the file has two lines
+	await page.locator(".source-line.hot").first().click();
+	await page.getByRole("complementary", { name: "Selected function" }).waitFor();
+	const edge = (css, side) => page.locator(css).first().evaluate((el, s) => el.getBoundingClientRect()[s], side);
+	await soon(async () => await edge(".source-code .card-head", "bottom") <= await edge(".source-head", "top") + .5, true);
+	await page.evaluate(() => { location.hash = "#/space?v=1"; });
+	const table = page.getByRole("region", { name: "Functions whose blocks keep pages" });
+	await table.waitFor();
+	await soon(() => table.evaluate((el) => el.scrollWidth <= el.clientWidth), true);
+	await clean(page);
+});
+
 test("totals of the pages are one", async () => {
 	const page = await open("#/allocations");
 	const whole = Number((await page.locator(".list-tools .note").innerText()).replace(/\D/g, ""));

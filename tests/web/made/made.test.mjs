@@ -28,6 +28,18 @@ for (const theme of THEMES)
 		await go(page, "flame");
 		await page.locator("canvas.flame-canvas").waitFor();
 		assert.equal(await page.locator("main .chart").count(), 0);
+		assert.equal(await page.getByRole("button", { name: /^Time range/ }).count(), 0);
+		await page.keyboard.press("]");
+		await page.keyboard.press("p");
+		assert.ok(!/[?&]at=/.test(await page.evaluate(() => location.hash)));
+		await go(page, "sites");
+		await soon(() => page.getByRole("columnheader").allInnerTexts().then((all) => all.map((text) => text.trim().split("\n")[0]).join()), /^Call site,Live at peak\s*↓,Allocated,Count,Leaked$/);
+		await go(page, "leaks");
+		await page.getByRole("columnheader", { name: "Never freed" }).waitFor();
+		assert.equal(await page.getByText("Growing").count() + await page.locator("main .spark").count(), 0);
+		await go(page, "compare");
+		await page.getByRole("tree", { name: "Difference flame graph" }).waitFor();
+		assert.equal(await page.locator("main .compare-time").count(), 0);
 		for (const [name, title] of [["threads", "This tape has no threads"], ["space", "This tape has no addresses"], ["lifetimes", "This tape has no times"]]) {
 			await go(page, name);
 			await page.getByRole("heading", { name: title }).waitFor();

@@ -29,7 +29,7 @@ function Moments(props: { sides: Sides; until: number }): JSX.Element {
 	const flag = (side: 0 | 1, name: string) => {
 		const ns = momentParse(props.sides.at[side], clock.value);
 		return ns === null ? null : (
-			<span key={name} class={`compare-flag ${side ? "after" : "before"}`} style={{ left: `${Math.min(100, (ns / props.until) * 100)}%` }}><b>{name}</b></span>
+			<span key={name} class={`compare-flag ${side ? "after" : "before"} ${ns > .94 * props.until ? "left" : ""}`} style={{ left: `${Math.min(100, (ns / props.until) * 100)}%` }}><b>{name}</b></span>
 		);
 	};
 	return <>{flag(0, "A")}{flag(1, "B")}</>;
@@ -62,7 +62,12 @@ function Drawn(props: { sides: Sides; a: Timeline; b: Timeline }): JSX.Element {
 	);
 }
 
-export function Curves(props: { sides: Sides; q: string }): JSX.Element {
+/* Of a tape without times only the order is known: there is no curve, and nothing to lay beside another. */
+export function Curves(props: { sides: Sides; q: string }): JSX.Element | null {
+	return [props.sides.a, props.sides.b].some((t) => t.import?.missing.includes("times")) ? null : <Timed {...props} />;
+}
+
+function Timed(props: { sides: Sides; q: string }): JSX.Element {
 	const ask = (c: string) => ({ c, cols: COLS, ...(props.q ? { q: props.q } : {}) });
 	const a = useApi<Timeline>("timeline", ask(props.sides.a.id));
 	const b = useApi<Timeline>("timeline", ask(props.sides.b.id));

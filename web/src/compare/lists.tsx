@@ -75,6 +75,12 @@ function Single(props: { title: string; note: string; rows: readonly DiffRow[]; 
 	);
 }
 
+/* A link, which breaks as text does; buttons are boxes. */
+function Main(props: { row: DiffRow }): JSX.Element {
+	const { row } = props;
+	return row.hash === null ? <code>{titleOf(row)}</code> : <a class="link code" href={href({ frame: row.hash })}>{titleOf(row)}</a>;
+}
+
 /* "+21.1 MiB live at peak, 89.2 % of it from std::vector<Slot>::reserve." */
 function Verdict(props: { diff: Diff; sides: Sides; metric: Metric }): JSX.Element {
 	const { diff, sides } = props, main = diff.main, what = diff.m === "live" ? "live" : METRIC[props.metric].title.toLowerCase();
@@ -89,8 +95,8 @@ function Verdict(props: { diff: Diff; sides: Sides; metric: Metric }): JSX.Eleme
 			{diff.difference === 0 ? <p><b>No difference</b> in what is {what}{diff.counts.same > 0 ? "" : ": there is nothing to compare"}.</p> : (
 				<p><b>{words.change(diff.difference, diff.unit)} {what}{sides.per ? " per unit of work" : ""} ({words.share(diff.a.total, diff.b.total)})</b>
 					{main && (part <= 1.001
-						? <>, {format.percent(part)} of it from <button type="button" class="link code" onClick={() => choose(main.hash)} disabled={main.hash === null}>{titleOf(main)}</button>.</>
-						: <>; <button type="button" class="link code" onClick={() => choose(main.hash)} disabled={main.hash === null}>{titleOf(main)}</button> alone has {words.change(main.difference, diff.unit)}, partly made up for elsewhere.</>)}</p>
+						? <>, {format.percent(part)} of it from <Main row={main} />.</>
+						: <>; <Main row={main} /> alone has {words.change(main.difference, diff.unit)}, partly made up for elsewhere.</>)}</p>
 			)}
 			{command && <p class="compare-command"><code>{command.split(" ").map((word, i) => <span key={i}>{word}&nbsp;</span>)}</code><button type="button" class="icon-button" aria-label="Copy the command" title="The same on the command line" onClick={() => void copyText(command, "Command")}><IconCopy /></button></p>}
 		</section>

@@ -95,7 +95,7 @@ export function painterOf(graph: Graph, colouring: Colouring, theme: Theme): Pai
 		return text;
 	};
 	if (colouring === "module")
-		for (let box = 1; box < flame.name.length; box++) {
+		for (let box = isAll(0) ? 1 : 0; box < flame.name.length; box++) {
 			const module = moduleOf(graph, box), colour = colourOf(box);
 			if (module && colour !== "grey")
 				used.set(baseName(module), colour);

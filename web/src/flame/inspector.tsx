@@ -8,12 +8,12 @@ import { moduleColour } from "../palette";
 import { METRIC } from "../metrics";
 import { at, commonParams, filter, metric, nsText, update } from "../store";
 import type { Metric } from "../url";
-import { pageHref } from "../pages/links";
+import { pageHref, sourceHref } from "../pages/links";
 import { pageFind } from "../pages/registry";
 import { Dot } from "../ui/basics";
 import { Sparkline } from "../ui/sparkline";
 import { IconClose } from "../ui/icons";
-import { Loading, Shown } from "../ui/states";
+import { Loading, misses, Shown } from "../ui/states";
 import { copyText } from "../ui/toast";
 
 const ROWS = 8;
@@ -30,7 +30,7 @@ function Metrics(props: { data: FrameDetail }): JSX.Element {
 						<dd class="muted">{m.total > 0 ? format.percent(m.share) : "\u2014"}</dd>
 					</div>
 				))}
-				{props.data.life && <div><dt>Lifetime p50 / p99</dt><dd>{format.duration(props.data.life.p50)}</dd><dd class="muted">{format.duration(props.data.life.p99)}</dd></div>}
+				{props.data.life && !misses("times") && <div><dt>Lifetime p50 / p99</dt><dd>{format.duration(props.data.life.p50)}</dd><dd class="muted">{format.duration(props.data.life.p99)}</dd></div>}
 			</dl>
 		</section>
 	);
@@ -82,20 +82,21 @@ function Lines(props: { data: FrameDetail; unit: "bytes" | "count" }): JSX.Eleme
 		<section>
 			<h3>Lines</h3>
 			<ul class="inspector-shares">
-				{lines.slice(0, ROWS).map((l) => <li key={`${l.file}:${l.line}`} title={`${l.file}:${l.line}`}><span class="code ellipsis grow">{format.place(l.file, l.line)}</span><span class="num">{format.value(l.value, props.unit)}</span></li>)}
+				{lines.slice(0, ROWS).map((l) => <li key={`${l.file}:${l.line}`} title={`${l.file}:${l.line}`}><a class="link plain code ellipsis" href={sourceHref(l.file, l.line, props.data.hash) ?? undefined}>{format.place(l.file, l.line)}</a><span class="num">{format.value(l.value, props.unit)}</span></li>)}
 			</ul>
 		</section>
 	);
 }
 
 function Actions(props: { data: FrameDetail; onSandwich: () => void }): JSX.Element {
-	const { data } = props, is = `function = ${quote(data.function)}`, not = `function != ${quote(data.function)}`;
+	const { data } = props, is = `function = ${quote(data.function)}`, not = `function != ${quote(data.function)}`, source = sourceHref(data.file, data.line, data.hash);
 	return (
 		<div class="inspector-actions">
 			<button type="button" class="button small" title="Callers above, what it calls below (v)" onClick={props.onSandwich}>Sandwich</button>
 			<button type="button" class="button small" title="Only stacks with it (f)" onClick={() => update({ filter: addTerm(filter.value, is) })}>Only</button>
 			<button type="button" class="button small" title="Only stacks without it (x)" onClick={() => update({ filter: addTerm(filter.value, not) })}>Without</button>
 			<button type="button" class="button small" title="Copy its name (c)" onClick={() => void copyText(data.function, "Name")}>Copy</button>
+			{source && <a class="button small" title="Its lines, with what each allocates" href={source}>Source</a>}
 			{pageFind("allocations") && <a class="button small" href={pageHref(["allocations"], { filter: addTerm(filter.value, is) })}>List</a>}
 		</div>
 	);
@@ -110,7 +111,7 @@ function Body(props: { data: FrameDetail; onSandwich: () => void }): JSX.Element
 			</p>
 			<Actions data={data} onSandwich={props.onSandwich} />
 			<Metrics data={data} />
-			<section><h3>Live bytes over time</h3><Sparkline values={data.curve.values} colour="blue" width={300} height={48} /></section>
+			{!misses("times") && <section><h3>Live bytes over time</h3><Sparkline values={data.curve.values} colour="blue" width={300} height={48} /></section>}
 			<Sizes data={data} />
 			<Shares title="Called by" list={data.callers} unit={unit} />
 			<Shares title="Calls" list={data.callees} unit={unit} />
@@ -125,7 +126,7 @@ export function Inspector(props: { hash: Hex; onSandwich: () => void }): JSX.Ele
 	return (
 		<aside class="card inspector" aria-label="Selected function">
 			<header>
-				<h2 class="code" title={answer.data?.function}>{answer.data?.hash === props.hash ? <><Dot colour={moduleColour(answer.data.module)} /> {answer.data.function}</> : "\u2026"}</h2>
+				<h2 class="code" title={answer.data?.function}>{answer.data?.hash === props.hash ? <><Dot colour={moduleColour(answer.data.module)} /><span>{answer.data.function}</span></> : "\u2026"}</h2>
 				<button type="button" class="icon-button" aria-label="Close" title="Close (Esc)" onClick={() => update({ frame: null })}><IconClose /></button>
 			</header>
 			<div class={`inspector-body ${answer.stale ? "stale" : ""}`} tabIndex={0} role="region" aria-label="Details">

@@ -14,7 +14,7 @@ export const helpOpen = signal(false);
 type Keys = readonly (readonly [key: string, meaning: string])[];
 
 const EVERYWHERE: Keys = [
-	["Ctrl+K", "command palette"], ["?", "this sheet"], ["y", "copy link"], ["t", "charts as tables"], ["Space", "hold the pages while a program is recorded, and go on"], ["k", "mark this moment of the recording"], ["+ - a d", "timeline: closer, farther, earlier, later"], ["u", "a step back"], ["Esc", "close, clear, leave"],
+	["Ctrl+K", "command palette"], ["?", "this sheet"], ["y", "copy link"], ["t", "charts as tables"], ["Space", "hold the pages while a program is recorded, and go on"], ["k", "mark this moment of the recording"], ["+ -", "timeline: closer, farther; also w s"], ["a d", "timeline: earlier, later"], ["u", "a step back; also Ctrl+Z"], ["Esc", "close, clear, leave"],
 	...(REPORT ? [] : [["/", "filter"], ["p", "time point at the peak of live bytes"], ["P", "time point at the peak of resident memory"],
 		["[ ]", "time point a step earlier, later; ten steps with Shift"],
 		["click", "timeline: time point A, live then"], ["Shift+click", "timeline: point B; Compare shows what is alive at both"], ["b", "on the time point: compare it with the peak"]] as const),

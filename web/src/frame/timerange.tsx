@@ -7,6 +7,7 @@ import { at, range, update } from "../store";
 import { isZoomed, view, viewSet } from "../timeline/view";
 import { Popover } from "../ui/basics";
 import { IconClock } from "../ui/icons";
+import { misses } from "../ui/states";
 
 function MomentField(props: { label: string; value: string; onText: (text: string) => void; wrong: boolean }): JSX.Element {
 	return (
@@ -54,8 +55,11 @@ function Form(props: { close: () => void }): JSX.Element {
 	);
 }
 
-export function TimeRange(): JSX.Element {
+/* Nothing can be chosen where only the order is known; a range that the address has can be taken away. */
+export function TimeRange(): JSX.Element | null {
 	const part = shown(), text = part ? rangeText(part) : "Whole recording";
+	if (misses("times") && !part)
+		return null;
 	return (
 		<Popover label={`Time range: ${text}`} class={`button time-button ${part ? "set" : ""}`} end button={<><IconClock /><span>{text}</span></>}>
 			{(close) => <Form close={close} />}

@@ -96,7 +96,7 @@ function TapeChip(): JSX.Element | null {
 	return (
 		<div class="tape-chip">
 			<b class="ellipsis" title={`${t.argv.join(" ")}\n${t.file}`}>{t.name}</b>
-			{t.pid > 0 && <span class="muted tape-more">pid {t.pid} · {format.duration(t.duration_ns)}</span>}
+			{t.pid > 0 && <span class="muted tape-more">pid {t.pid}{t.state === "live" ? "" : ` \u00b7 ${format.duration(t.duration_ns)}`}</span>}
 			<StateBadge tape={t} />
 			<LiveTools />
 			{tapes.length > 1 && <Switcher tapes={tapes} shown={t} />}

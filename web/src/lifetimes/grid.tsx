@@ -6,8 +6,10 @@ import type { Axis, Grid } from "../api/types";
 import { momentText } from "../clock";
 import { replaceTerm } from "../filter";
 import * as format from "../format";
+import { labels, shortBytes } from "../overview/heat";
 import { commonParams, filter, update } from "../store";
 import type { Selection } from "../store";
+import { timeTicks } from "../timeline/ticks";
 import { Card, Tooltip } from "../ui/basics";
 import { EmptyByFilter, Loading, Shown } from "../ui/states";
 
@@ -79,19 +81,20 @@ function Field(props: { grid: Grid; what: "count" | "bytes" }): JSX.Element {
 		e.preventDefault();
 		e.stopPropagation();
 	};
-	const label = (axis: Axis, n: number) => Array.from({ length: n + 1 }, (_, i) => Math.round((i * (axis.edges.length - 1)) / n));
+	const times = grid.x.kind === "time" ? timeTicks(grid.x.edges[0]!, grid.x.edges[nx]!, 8) : null, width = grid.x.edges[nx]! - grid.x.edges[0]!;
+	const along = times ? times.ticks.map((t) => ({ share: (t - grid.x.edges[0]!) / (width || 1), text: momentText(t, times.step) })) : labels(grid.x, 16, shortBytes, 7);
 	const said = at && `${axisText(grid.x, grid.x.edges[at.x]!)}, ${at.y === ny ? "never freed" : axisText(grid.y, grid.y.edges[at.y]!)}: ${format.exact(value(at, "count"))} blocks, ${format.bytes(value(at, "bytes"))}`;
 	return (
 		<div class="field-grid">
 			<ul class="field-y" aria-hidden="true">{grid.never && <li class="bad" style={{ bottom: `${((rows - .5) / rows) * 100}%` }}>never</li>}
-				{label(grid.y, 6).slice(0, -1).map((i) => <li key={i} style={{ bottom: `${((i + .5) / rows) * 100}%` }}>{axisText(grid.y, grid.y.edges[i]!)}</li>)}</ul>
+				{labels(grid.y, 10, format.duration, 7).filter((l) => l.share < .97).map((l) => <li key={l.text} style={{ bottom: `${((l.share * ny) / rows) * 100}%` }}>{l.text}</li>)}</ul>
 			<svg ref={svg} viewBox={`0 0 ${nx * UNIT} ${rows * UNIT}`} preserveAspectRatio="none" tabindex={0} role="application" aria-label="Arrow keys move, Shift widens, Enter selects"
 				onPointerDown={(e) => { svg.current!.setPointerCapture(e.pointerId); setFrom(cellOf(e)); setAt(cellOf(e)); }} onPointerMove={(e) => { setAt(cellOf(e)); setTip({ x: e.clientX, y: e.clientY }); }}
 				onPointerUp={done} onPointerLeave={() => setTip(null)} onKeyDown={onKeyDown}>
 				{cells}
 				{from && at && <rect class="heat-box" x={Math.min(from.x, at.x) * UNIT} y={(rows - 1 - Math.max(from.y, at.y)) * UNIT} width={(Math.abs(at.x - from.x) + 1) * UNIT} height={(Math.abs(at.y - from.y) + 1) * UNIT} />}
 			</svg>
-			<ul class="field-x" aria-hidden="true">{label(grid.x, 6).map((i) => <li key={i} style={{ left: `${(i / nx) * 100}%` }}>{axisText(grid.x, grid.x.edges[Math.min(i, nx)]!)}</li>)}</ul>
+			<ul class="field-x" aria-hidden="true">{along.map((l) => <li key={l.text} class={l.share < .03 ? "first" : l.share > .97 ? "last" : ""} style={{ left: `${l.share * 100}%` }}>{l.text}</li>)}</ul>
 			<p class="sr" role="status">{said}</p>
 			{tip && at && !from && (
 				<Tooltip x={tip.x} y={tip.y}><dl class="pairs"><dt>{grid.x.kind}</dt><dd>{axisText(grid.x, grid.x.edges[at.x]!)} – {axisText(grid.x, grid.x.edges[at.x + 1]!)}</dd><dt>{grid.y.kind}</dt><dd>{at.y === ny ? "never freed" : `${axisText(grid.y, grid.y.edges[at.y]!)} – ${axisText(grid.y, grid.y.edges[at.y + 1]!)}`}</dd>

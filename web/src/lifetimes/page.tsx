@@ -50,7 +50,7 @@ function Survival(): JSX.Element {
 						<div class="survival">
 							<svg viewBox={`0 0 ${W} ${H}`} role="img" aria-label={`Half of the blocks that were freed lived shorter than ${life.p50_ns === null ? "?" : format.duration(life.p50_ns)}`}>
 								{[0, .25, .5, .75, 1].map((s) => <Fragment key={s}><line class="bands-grid" x1={LEFT} x2={W - 10} y1={8 + (H - 8 - BOTTOM) * (1 - s)} y2={8 + (H - 8 - BOTTOM) * (1 - s)} /><text class="bands-text" x={LEFT - 6} y={12 + (H - 8 - BOTTOM) * (1 - s)} text-anchor="end">{s * 100} %</text></Fragment>)}
-								{life.lifetimes.slice(0, steps).map((b, i) => (i % Math.ceil(steps / 7) === 0 ? <text key={i} class="bands-text" x={LEFT + ((i + 1) / steps) * (W - LEFT - 10)} y={H - 7} text-anchor="middle">{b.max_ns === null ? "" : format.duration(b.max_ns + 1).replace(/\.0+ /, " ")}</text> : null))}
+								{life.lifetimes.slice(0, steps).map((b, i) => (i % Math.ceil(steps / 7) === 0 ? <text key={i} class="bands-text" x={LEFT + ((i + 1) / steps) * (W - LEFT - 10)} y={H - 7} text-anchor={i + 1 === steps ? "end" : "middle"}>{b.max_ns === null ? "" : format.duration(b.max_ns + 1).replace(/\.0+ /, " ")}</text> : null))}
 								<Curve life={life} index={-1} steps={steps} />
 								{modules.map((m, i) => <OfModule key={m} module={m} index={i} steps={steps} />)}
 							</svg>
@@ -96,9 +96,9 @@ export function LifetimesPage(): JSX.Element {
 				<GridCard title="Size × lifetime" x="size" y="lifetime" nx={40} ny={22} what={what} />
 				<Survival />
 				<Generations />
-				{tape.value?.has.latency ? <GridCard title="Time × time in the allocator" x="time" y="latency" nx={60} ny={22} what={what} />
-					: <Card title="Time in the allocator"><p class="report-words">How long malloc and free took is not on this tape. Record it with <code class="command">memtape record --latency PROGRAM</code></p></Card>}
+				{tape.value?.has.latency && <GridCard title="Time × time in the allocator" x="time" y="latency" nx={60} ny={22} what={what} />}
 			</div>
+			{!tape.value?.has.latency && <Card title="Time in the allocator"><p class="report-words">How long malloc and free took is not on this tape. Record it with <code class="command">memtape record --latency PROGRAM</code></p></Card>}
 		</>
 	);
 }

@@ -4,12 +4,17 @@ import { useState } from "preact/hooks";
 import type { Frame } from "../api/types";
 import * as format from "../format";
 import { moduleColour } from "../palette";
-import { pageHref } from "../pages/links";
+import { pageHref, sourceHref } from "../pages/links";
 import { Dot } from "../ui/basics";
 import { copyText } from "../ui/toast";
 
 export function stackText(stack: readonly Frame[]): string {
 	return stack.map((f) => `${f.function}${f.file ? ` (${f.file}${f.line ? `:${f.line}` : ""})` : ""}${f.module ? ` in ${f.module}` : ""}`).join("\n");
+}
+
+function Place(props: { frame: Frame }): JSX.Element {
+	const { frame: f } = props, text = format.place(f.file, f.line), link = sourceHref(f.file, f.line, f.hash);
+	return text && link ? <a class="muted ellipsis" href={link}>{text}</a> : <span class="muted ellipsis">{text || (f.module ? format.baseName(f.module) : "")}</span>;
 }
 
 export function Stack(props: { title: string; stack: readonly Frame[]; note?: string }): JSX.Element {
@@ -29,7 +34,7 @@ export function Stack(props: { title: string; stack: readonly Frame[]; note?: st
 					<li key={i} class={f.inlined ? "inlined" : ""} title={[f.file && `${f.file}:${f.line ?? "?"}`, f.module, f.inlined ? "inlined into the next" : ""].filter(Boolean).join("\n")}>
 						<Dot colour={moduleColour(f.module)} />
 						<a class="code ellipsis" href={pageHref(["flame"], { frame: f.hash, path: [] })}>{f.function}</a>
-						<span class="muted ellipsis">{format.place(f.file, f.line) || (f.module ? format.baseName(f.module) : "")}</span>
+						<Place frame={f} />
 					</li>
 				))}
 			</ol>

@@ -7,7 +7,7 @@ import { clock } from "../clock";
 import * as format from "../format";
 import { momentParse } from "../moment";
 import { pageHref } from "../pages/links";
-import { tapeId } from "../store";
+import { filter, range, tapeId } from "../store";
 import type { Selection } from "../store";
 import { METRICS } from "../url";
 import type { Metric } from "../url";
@@ -81,7 +81,7 @@ export function FindingsCard(): JSX.Element {
 	const answer = useApi<Findings>("findings", { c: tapeId.value });
 	const n = answer.data?.findings.length ?? 0;
 	return (
-		<Card title="Findings" class="findings-card" note={n > 0 ? `${n}, ranked by bytes at stake` : undefined} stale={answer.stale}>
+		<Card title="Findings" class="findings-card" note={n > 0 ? `${n}, ranked by bytes at stake${range.value || filter.value ? ", in all of the recording" : ""}` : undefined} stale={answer.stale}>
 			<Shown answer={answer} loading={<Loading rows={5} height={34} />}>{(data) => <List data={data} />}</Shown>
 		</Card>
 	);

@@ -10,6 +10,7 @@ import { joinTerms, replaceTerm, terms } from "../filter";
 import * as format from "../format";
 import { commonParams, filter, option, setOption, update } from "../store";
 import { Card, Segmented, Tooltip } from "../ui/basics";
+import { Bytes } from "../ui/cells";
 import { EmptyByFilter, Loading, Shown } from "../ui/states";
 
 const NX = 24, NY = 15;
@@ -67,7 +68,7 @@ function apply(grid: Grid, box: Box): void {
 }
 
 /* Round values on an axis and where they are, as a share of it: powers of `base`, fewer where there would be more than `most`. */
-function labels(axis: Axis, base: number, text: (v: number) => string, most: number): { share: number; text: string }[] {
+export function labels(axis: Axis, base: number, text: (v: number) => string, most: number): { share: number; text: string }[] {
 	const low = Math.max(1, axis.edges[0]!), high = axis.edges[axis.edges.length - 1]!;
 	const powers = Math.log(high / low) / Math.log(base), step = base ** Math.max(1, Math.ceil(powers / most));
 	const shareOf = (v: number) => (axis.log ? Math.log(v / low) / Math.log(high / low) : (v - axis.edges[0]!) / (high - axis.edges[0]!));
@@ -77,7 +78,7 @@ function labels(axis: Axis, base: number, text: (v: number) => string, most: num
 	return found;
 }
 
-const shortBytes = (v: number) => format.bytes(v).replace(/(\d)\.0+ /, "$1 ").replace(/\.\d+ /, " ");
+export const shortBytes = (v: number) => format.bytes(v).replace(/(\d)\.0+ /, "$1 ").replace(/\.\d+ /, " ");
 
 function cellText(heat: Heat, cell: Cell): { size: string; life: string; count: number; bytes: number } {
 	const { x, y } = heat.grid, i = cell.y * heat.nx + cell.x, never = cell.y === heat.ny;
@@ -191,18 +192,18 @@ function Map(props: { heat: Heat }): JSX.Element {
 	);
 }
 
-/* By size: as rows, since the columns of the picture are more than fit. */
-function HeatTable(props: { heat: Heat }): JSX.Element {
-	const { heat } = props, rows: JSX.Element[] = [];
+/* By size: as rows, since the columns of the picture are more than fit; of what is shaded. */
+function HeatTable(props: { heat: Heat; what: "count" | "bytes" }): JSX.Element {
+	const { heat, what } = props, rows: JSX.Element[] = [];
 	for (let x = 0; x < heat.nx; x++)
 		for (let y = 0; y <= heat.ny; y++) {
 			const t = cellText(heat, { x, y });
 			if (t.count > 0)
-				rows.push(<tr key={y * heat.nx + x}><th scope="row">{t.size}</th><td>{t.life}</td><td class="num">{format.exact(t.count)}</td><td class="num" title={format.exactBytes(t.bytes)}>{format.bytes(t.bytes)}</td></tr>);
+				rows.push(<tr key={y * heat.nx + x}><th scope="row">{t.size}</th><td>{t.life}</td><td class="num">{what === "count" ? format.exact(t.count) : <Bytes value={t.bytes} />}</td></tr>);
 		}
 	return (
 		<div class="table-scroll" tabIndex={0} role="region" aria-label="Size by lifetime as a table">
-			<table class="table"><thead><tr><th scope="col">Size</th><th scope="col">Lifetime</th><th scope="col" class="num">Blocks</th><th scope="col" class="num">Bytes</th></tr></thead><tbody>{rows}</tbody></table>
+			<table class="table"><thead><tr><th scope="col">Size</th><th scope="col">Lifetime</th><th scope="col" class="num">{what === "count" ? "Blocks" : "Bytes"}</th></tr></thead><tbody>{rows}</tbody></table>
 		</div>
 	);
 }
@@ -216,7 +217,7 @@ export function HeatCard(props: { table: boolean }): JSX.Element {
 			<Shown answer={answer} loading={<Loading rows={8} height={20} />}>
 				{(grid) => {
 					const heat = heatOf(grid, what);
-					return heat.columns.every((v) => v === 0) ? <EmptyByFilter /> : props.table ? <HeatTable heat={heat} /> : <Map heat={heat} />;
+					return heat.columns.every((v) => v === 0) ? <EmptyByFilter /> : props.table ? <HeatTable heat={heat} what={what} /> : <Map heat={heat} />;
 				}}
 			</Shown>
 		</Card>

@@ -10,6 +10,7 @@ import { ErrorCard, misses } from "../ui/states";
 import { Tile } from "../ui/tile";
 
 interface Peak { bytes: Bytes; ns: Ns }
+interface RangePeaks { peak: Peak; rss: Peak | null }
 
 function blocks(count: number, of: string): string {
 	return `${format.count(count)} ${of}${count === 1 ? "" : "s"}`;
@@ -19,10 +20,13 @@ function blocks(count: number, of: string): string {
  * The summary tells of the whole recording's peak. With a range it is the highest point of the curve within it: what was alive then,
  * whenever it was allocated, so the link's range begins at the start.
  */
-function useRangePeak(): Peak | null {
+function useRangePeaks(): RangePeaks | null {
 	const r = range.value;
 	const answer = useApi<Timeline>("timeline", r ? { ...commonParams(), by: "none", cols: 1 } : null);
-	return r && answer.data ? answer.data.peak : null;
+	if (!r || !answer.data)
+		return null;
+	const { peak, rss } = answer.data, bytes = Math.max(...rss.bytes, 0);
+	return { peak, rss: bytes > 0 ? { bytes, ns: rss.ns[rss.bytes.indexOf(bytes)]! } : null };
 }
 
 /* What was lost was not counted, so sums are lower bounds. Leaks are not: a free may be among what was lost. */
@@ -36,16 +40,16 @@ function peakTile(s: Summary, inRange: Peak | null): JSX.Element {
 	const link = inRange ? { metric: "live" as const, at: inRange.ns, range: { from: 0, until: range.value?.until ?? s.duration_ns } } : { metric: "peak" as const };
 	const count = inRange ? "" : ` in ${blocks(s.peak.count, "block")}`;
 	return <Tile title={inRange ? "Peak heap in range" : "Peak heap"} parts={format.bytesParts(peak.bytes)} exact={format.exactBytes(peak.bytes) + count}
-		href={pageHref(["flame"], link)} values={s.sparks.live} colour="blue" approx={s.approx} atLeast={incomplete()} note={misses("times") ? `in ${blocks(s.peak.count, "block")}` : <>at <b>{momentText(peak.ns)}</b></>} />;
+		href={pageHref(["flame"], link)} values={s.sparks.live} colour="blue" approx={s.approx} atLeast={incomplete()} note={misses("times") ? `in ${blocks(s.peak.count, "block")}` : peak.bytes > 0 ? <>at <b>{momentText(peak.ns)}</b></> : "nothing was alive"} />;
 }
 
-function rssTile(s: Summary, peak: Bytes): JSX.Element {
-	const rss = s.rss_peak;
+function rssTile(s: Summary, inRange: RangePeaks | null): JSX.Element {
+	const rss = inRange ? inRange.rss : s.rss_peak, peak = (inRange?.peak ?? s.peak).bytes, title = inRange ? "Peak RSS in range" : "Peak RSS";
 	if (!rss)
-		return <Tile title="Peak RSS" parts={["\u2014", ""]} exact="" href={pageHref(["flame"], {})} values={null} colour="grey" note="not sampled on this tape" />;
+		return <Tile title={title} parts={["\u2014", ""]} exact="" href={pageHref(["flame"], {})} values={null} colour="grey" note={s.rss_peak ? "not sampled in this range" : "not sampled on this tape"} />;
 	const above = peak > 0 ? rss.bytes / peak - 1 : 9;
-	const note = above > 2 ? peak > 0 ? <><b>{format.times(above + 1)}</b> the peak heap</> : "no heap" : <><b>{format.percent(Math.abs(above))}</b> {above < 0 ? "below" : "above"} heap</>;
-	return <Tile title="Peak RSS" parts={format.bytesParts(rss.bytes)} exact={format.exactBytes(rss.bytes)} href={pageHref(["flame"], { at: rss.ns, metric: "live" })}
+	const note = above > 2 ? peak > 0 ? <><b>{format.times(above + 1)}</b> the peak heap</> : "no heap of what is selected" : <><b>{format.percent(Math.abs(above))}</b> {above < 0 ? "below" : "above"} heap</>;
+	return <Tile title={title} parts={format.bytesParts(rss.bytes)} exact={format.exactBytes(rss.bytes)} href={pageHref(["flame"], { at: rss.ns, metric: "live" })}
 		values={s.sparks.rss} colour="grey" note={note} />;
 }
 
@@ -80,12 +84,12 @@ function temporaryTile(s: Summary): JSX.Element {
 
 export function Tiles(): JSX.Element {
 	const answer = useApi<Summary>("summary", commonParams());
-	const inRange = useRangePeak(), s = answer.data;
+	const inRange = useRangePeaks(), s = answer.data;
 	if (answer.error && !s)
 		return <section class="card"><ErrorCard error={answer.error} retry={answer.retry} /></section>;
 	return (
 		<section class={`tiles ${answer.stale ? "stale" : ""}`} aria-label="Summary">
-			{s ? <>{peakTile(s, inRange)}{rssTile(s, (inRange ?? s.peak).bytes)}{countTile(s)}{allocatedTile(s)}{leakedTile(s)}{temporaryTile(s)}</>
+			{s ? <>{peakTile(s, inRange?.peak ?? null)}{rssTile(s, inRange)}{countTile(s)}{allocatedTile(s)}{leakedTile(s)}{temporaryTile(s)}</>
 				: Array.from({ length: 6 }, (_, i) => <div key={i} class="tile"><div class="skeleton tile-skeleton" /></div>)}
 		</section>
 	);

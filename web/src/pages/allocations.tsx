@@ -10,7 +10,7 @@ import { useOpenRow } from "../lists/open";
 import { sortBy, sortNow } from "../lists/order";
 import { Stack } from "../lists/stack";
 import { moduleColour } from "../palette";
-import { commonParams, filter, range, tape, tapeId, update } from "../store";
+import { commonParams, detail, filter, range, tape, tapeId, update } from "../store";
 import { Dot } from "../ui/basics";
 import { Bytes, Duration } from "../ui/cells";
 import { IconAllocations } from "../ui/icons";
@@ -28,23 +28,25 @@ const SORTS = ["time", "address", "size", "usable", "lifetime", "thread", "laten
 const RISING = ["time", "address", "thread"];
 const DETAIL_PX = 380;
 
+const threadName = (tid: number) => detail.value?.threads.find((t) => t.tid === tid)?.name || String(tid);
+
 function columnsOf(hasLatency: boolean): Column<Alloc>[] {
 	const text = (id: string, title: string, track: string, cell: Column<Alloc>["cell"], more: Partial<Column<Alloc>> = {}): Column<Alloc> => ({ id, title, track, cell, ...more });
 	const number = { numeric: true, sort: true };
 	return [
-		text("time", "Time", "104px", (a) => <span title={`${format.exact(a.ns)} ns`}>{momentText(a.ns, 1e5)}</span>, { sort: true }),
-		text("size", "Size", "92px", (a) => <Bytes value={a.size} />, { ...number, help: "requested" }),
-		text("usable", "Usable", "92px", (a) => <Bytes value={a.usable} class="muted" />, { ...number, help: "what the allocator gave" }),
-		text("lifetime", "Lifetime", "96px", (a) => (a.lost_free ? <span class="muted" title="Its free was not seen">not known</span> : <Duration value={a.free_ns === null ? null : a.free_ns - a.ns} />), number),
+		text("time", "Time", "minmax(76px, 104px)", (a) => <span title={`${format.exact(a.ns)} ns`}>{momentText(a.ns, 1e5)}</span>, { sort: true }),
+		text("size", "Size", "minmax(70px, 92px)", (a) => <Bytes value={a.size} />, { ...number, help: "requested" }),
+		text("usable", "Usable", "minmax(70px, 92px)", (a) => <Bytes value={a.usable} class="muted" />, { ...number, help: "what the allocator gave" }),
+		text("lifetime", "Lifetime", "minmax(70px, 96px)", (a) => (a.lost_free ? <span class="muted" title="Its free was not seen">not known</span> : <Duration value={a.free_ns === null ? null : a.free_ns - a.ns} />), number),
 		...(hasLatency ? [text("latency", "Took", "84px", (a) => (a.latency_ns === null ? "\u2014" : <Duration value={a.latency_ns} />), { ...number, help: "how long the allocator took" })] : []),
-		text("site", "Call site", "minmax(220px, 1fr)", (a) => (
+		text("site", "Call site", "minmax(170px, 1fr)", (a) => (
 			<div class="list-name" title={[a.function, a.file && `${a.file}:${a.line ?? "?"}`, a.module].filter(Boolean).join("\n")}>
 				<Dot colour={moduleColour(a.module)} /><span class="code ellipsis">{a.function}</span><span class="muted ellipsis">{format.place(a.file, a.line) || (a.module ? format.baseName(a.module) : "")}</span>
 			</div>
 		)),
-		text("call", "Call", "110px", (a) => <span class="code" title={a.free_call ? `freed by ${a.free_call}` : undefined}>{a.call}{a.chain_length > 1 && <span class="muted"> ×{a.chain_length}</span>}</span>, { help: "the function called; × blocks of its realloc chain" }),
-		text("thread", "Thread", "128px", (a) => <span class="ellipsis" title={`allocated by ${a.thread}${a.free_thread !== null ? `, freed by ${a.free_thread}` : ""}`}>{a.thread_name || a.thread}{a.free_thread !== null && a.free_thread !== a.thread && <span class="muted"> → {a.free_thread}</span>}</span>, { sort: true }),
-		text("address", "Address", "132px", (a) => <span class="code">{a.address}</span>, { sort: true }),
+		text("call", "Call", "minmax(92px, 110px)", (a) => <span class="code" title={a.free_call ? `freed by ${a.free_call}` : undefined}>{a.call}{a.chain_length > 1 && <span class="muted"> ×{a.chain_length}</span>}</span>, { help: "the function called; × blocks of its realloc chain" }),
+		text("thread", "Thread", "minmax(110px, 168px)", (a) => <span class="ellipsis" title={`allocated by ${threadName(a.thread)}${a.free_thread !== null ? `, freed by ${threadName(a.free_thread)}` : ""}`}>{a.thread_name || a.thread}{a.free_thread !== null && a.free_thread !== a.thread && <span class="muted"> → {threadName(a.free_thread)}</span>}</span>, { sort: true }),
+		text("address", "Address", "116px", (a) => <span class="code">{a.address}</span>, { sort: true }),
 	];
 }
 
@@ -123,7 +125,7 @@ function AllocationsPage(): JSX.Element {
 			<section class={`card list-card ${rows.stale && !rows.loading ? "stale" : ""}`} aria-label="Allocations">
 				{rows.error ? <ErrorCard error={rows.error} retry={rows.retry} /> : rows.loading ? <Loading rows={14} height={16} />
 					: rows.count === 0 ? (filter.value || range.value ? <EmptyByFilter /> : <Empty title="The tape has no allocations" />)
-					: <VirtualGrid label="Allocations" rows={rows} columns={known} rowHeight={28} minWidth={known.length > 5 ? 1080 : 500}
+					: <VirtualGrid label="Allocations" rows={rows} columns={known} rowHeight={28} minWidth={known.length > 5 ? 930 : 500}
 						sort={sort} onSort={(id) => sortBy(sort, id, USUAL, RISING)} selected={at} onSelect={select} onActivate={toggle}
 						onKey={(e, i) => { if (e.key !== " ") return false; toggle(i); return true; }}
 						detail={open !== null && shown ? { index: open, height: DETAIL_PX, content: <Detail row={shown.row} /> } : null} />}

@@ -1,6 +1,6 @@
 /* Where the memory is: stacks as boxes, as wide as what was allocated in them. */
 import type { JSX } from "preact";
-import { useCallback, useMemo, useState } from "preact/hooks";
+import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import { useApi } from "../api/use";
 import type { Answer } from "../api/use";
 import type { Flame, Hex } from "../api/types";
@@ -34,11 +34,17 @@ const choose = (hash: Hex | null) => { if (hash !== frame.value) update({ frame:
 
 /* The colours of everything that is drawn, and what they mean. */
 function usePainter(): { painter: (graph: Graph) => ReturnType<typeof painterOf>; legend: readonly Entry[] } {
-	const [legend, setLegend] = useState<readonly Entry[]>([]);
+	const [legend, setLegend] = useState<readonly Entry[]>([]), of = useRef("");
 	const colouring = colouringNow(), look = theme.value, modules = rankedModules.value;
 	const painter = useCallback((graph: Graph) => {
 		const made = painterOf(graph, colouring, look);
-		queueMicrotask(() => setLegend((l) => (JSON.stringify(l) === JSON.stringify(made.legend) ? l : made.legend)));
+		/* A sandwich is two graphs, whose colours are told together. */
+		const now = layoutNow() === "sandwich" ? `${frame.value} ${colouring}` : "", joins = now !== "" && now === of.current;
+		of.current = now;
+		queueMicrotask(() => setLegend((l) => {
+			const next = joins ? [...l.slice(0, -1).filter((e) => !made.legend.some((m) => m.title === e.title)), ...made.legend] : made.legend;
+			return JSON.stringify(l) === JSON.stringify(next) ? l : next;
+		}));
 		return made;
 	}, [colouring, look, modules]);
 	return { painter, legend };
@@ -144,7 +150,7 @@ export const page: Page = {
 	id: "flame", title: "Flame graph", icon: IconFlame, key: "f", group: "Explore", order: 2, component: FlamePage, hasMetric: true,
 	keys: [
 		["\u2191\u2193\u2190\u2192", "to the caller, the largest callee, the neighbours"], ["Enter", "zoom in"], ["Esc", "zoom out"], ["0", "everything"], ["i", "inverted"], ["v", "sandwich"],
-		["r", "recursion as one box"], ["n N", "next, previous match"], ["f", "only stacks with the function"], ["x", "only stacks without it"], ["c", "copy its name"],
+		["r", "recursion as one box"], ["Ctrl+F", "search"], ["n N", "next, previous match"], ["f", "only stacks with the function"], ["x", "only stacks without it"], ["c", "copy its name"],
 		["1 \u2026 9", "measure"], ["t", "as a table: the call tree"],
 	],
 };

@@ -16,7 +16,7 @@ import { Card, Dot } from "../ui/basics";
 import { BarCell, Bytes, Count } from "../ui/cells";
 import { IconLeaks } from "../ui/icons";
 import { Sparkline } from "../ui/sparkline";
-import { Empty, ErrorCard, Loading } from "../ui/states";
+import { Empty, ErrorCard, Loading, misses } from "../ui/states";
 import { copyText } from "../ui/toast";
 import { VirtualGrid } from "../ui/vgrid";
 import type { Column, Rows } from "../ui/vgrid";
@@ -39,18 +39,19 @@ function leakOf(site: Site, seconds: number): Leak {
 
 function columnsOf(max: number): Column<Leak>[] {
 	const number = { numeric: true };
-	return [
-		{ id: "site", title: "Call site", track: "minmax(240px, 1fr)", cell: (l) => (
+	const columns: Column<Leak>[] = [
+		{ id: "site", title: "Call site", track: "minmax(180px, 1fr)", cell: (l) => (
 			<div class="list-name" title={[l.site.title, l.site.file && `${l.site.file}:${l.site.line ?? "?"}`, l.site.module].filter(Boolean).join("\n")}><Dot colour={moduleColour(l.site.module)} />
 				<span class="code ellipsis">{l.site.title}</span><span class="muted ellipsis">{format.place(l.site.file, l.site.line) || (l.site.module ? format.baseName(l.site.module) : "")}</span></div>) },
-		{ id: "leaked", title: "Never freed", track: "150px", ...number, cell: (l) => <BarCell value={l.site.matched.leaked.bytes} max={max}><Bytes value={l.site.matched.leaked.bytes} /></BarCell> },
-		{ id: "count", title: "Blocks", track: "84px", ...number, cell: (l) => <Count value={l.site.matched.leaked.count} /> },
-		{ id: "share", title: "of its blocks", track: "96px", ...number, help: "how many of all that it allocated", cell: (l) => format.percent(l.site.matched.leaked.count / Math.max(1, l.site.all.allocated.count)) },
-		{ id: "rate", title: "Rate", track: "104px", ...number, help: "bytes a second, by a straight line", cell: (l) => (l.kind === "once" ? <span class="muted">{"\u2014"}</span> : <span title={`R\u00b2 ${l.r2.toFixed(3)}`}>{format.bytes(l.rate)}/s</span>) },
-		{ id: "times", title: "First … last", track: "170px", ...number, cell: (l) => <span>{momentText(l.site.matched.first_ns)} … {momentText(l.site.matched.last_ns)}</span> },
-		{ id: "kind", title: "Looks like", track: "96px", cell: (l) => <span class={l.kind === "growing" ? "bad" : "muted"}>{KINDS.find((k) => k.kind === l.kind)!.title}</span> },
+		{ id: "leaked", title: "Never freed", track: "minmax(100px, 150px)", ...number, cell: (l) => <BarCell value={l.site.matched.leaked.bytes} max={max}><Bytes value={l.site.matched.leaked.bytes} /></BarCell> },
+		{ id: "count", title: "Blocks", track: "minmax(58px, 84px)", ...number, cell: (l) => <Count value={l.site.matched.leaked.count} /> },
+		{ id: "share", title: "of its blocks", track: "minmax(86px, 96px)", ...number, help: "how many of all that it allocated", cell: (l) => format.percent(l.site.matched.leaked.count / Math.max(1, l.site.all.allocated.count)) },
+		{ id: "rate", title: "Rate", track: "minmax(80px, 104px)", ...number, help: "bytes a second, by a straight line", cell: (l) => (l.kind === "once" ? <span class="muted">{"\u2014"}</span> : <span title={`R\u00b2 ${l.r2.toFixed(3)}`}>{format.bytes(l.rate)}/s</span>) },
+		{ id: "times", title: "First … last", track: "minmax(140px, 170px)", ...number, cell: (l) => <span>{momentText(l.site.matched.first_ns)} … {momentText(l.site.matched.last_ns)}</span> },
+		{ id: "kind", title: "Looks like", track: "minmax(78px, 96px)", cell: (l) => <span class={l.kind === "growing" ? "bad" : "muted"}>{KINDS.find((k) => k.kind === l.kind)!.title}</span> },
 		{ id: "spark", title: "Over time", track: "70px", cell: (l) => l.site.spark && <Sparkline values={l.site.spark} colour={l.kind === "growing" ? "red" : "grey"} /> },
 	];
+	return misses("times") ? columns.slice(0, 4) : columns;
 }
 
 function Detail(props: { leak: Leak }): JSX.Element {
@@ -64,8 +65,8 @@ function Detail(props: { leak: Leak }): JSX.Element {
 					{only && <a class="button small" href={pageHref(["flame"], { filter: only, metric: "leaked", path: [] })}>Flame graph</a>}
 					{site.q && <button type="button" class="button small" onClick={() => update({ filter: addTerm(filter.value, `not (${site.q})`) })}>Without this</button>}
 				</div>
-				{site.spark && <div><h3>Never freed, over time</h3><Sparkline values={site.spark} colour="red" width={420} height={64} /></div>}
-				<p>{KINDS.find((k) => k.kind === props.leak.kind)!.meaning}.</p>
+				{site.spark && !misses("times") && <div><h3>Never freed, over time</h3><Sparkline values={site.spark} colour="red" width={420} height={64} /></div>}
+				{!misses("times") && <p>{KINDS.find((k) => k.kind === props.leak.kind)!.meaning}.</p>}
 				<div><h3>Suppress it</h3><p class="suppress"><code>{rule}</code><button type="button" class="link" onClick={() => void copyText(rule, "Rule")}>Copy</button><span class="muted">for `memtape report --suppressions FILE`, and for LeakSanitizer</span></p></div>
 			</div>
 		</div>
@@ -75,7 +76,7 @@ function Detail(props: { leak: Leak }): JSX.Element {
 function List(props: { leaks: readonly Leak[] }): JSX.Element {
 	const { leaks } = props, { at, open, toggle, select } = useOpenRow();
 	const rows = useMemo<Rows<Leak>>(() => ({ count: leaks.length, get: (i) => leaks[i], need: () => undefined }), [leaks]);
-	return <VirtualGrid label="Call sites that leak" rows={rows} columns={columnsOf(Math.max(...leaks.map((l) => l.site.matched.leaked.bytes), 0))} rowHeight={30} minWidth={1080} selected={at}
+	return <VirtualGrid label="Call sites that leak" rows={rows} columns={columnsOf(Math.max(...leaks.map((l) => l.site.matched.leaked.bytes), 0))} rowHeight={30} minWidth={920} selected={at}
 		onSelect={select} onActivate={toggle} detail={open !== null && leaks[open] ? { index: open, height: DETAIL_PX, content: <Detail leak={leaks[open]!} /> } : null} />;
 }
 
@@ -84,18 +85,18 @@ function LeaksPage(): JSX.Element {
 	const answer = useApi<Sites>("sites", { ...common, q: addTerm(filter.value, "leaked"), by: "function", sort: "leaked_size", order: "dsc", n: SITES_MAX, spark: SPARK });
 	const leaks = useMemo(() => (answer.data?.rows ?? []).filter((s) => s.matched.leaked.count > 0).map((s) => leakOf(s, clock.value.duration / 1e9)), [answer.data]);
 	const shown = leaks.filter((l) => !wanted || l.kind === wanted), sum = (list: readonly Leak[]) => list.reduce((n, l) => n + l.site.matched.leaked.bytes, 0);
-	const kinds = [{ kind: "" as const, title: "All", meaning: "everything never freed" }, ...KINDS];
+	const kinds = [{ kind: "" as const, title: "All", meaning: "everything never freed" }, ...(misses("times") ? [] : KINDS)]; /* a kind is what the curve looks like */
 	return (
 		<div class="report-page">
 			<h1 class="sr">Leaks</h1>
 			<div class="leak-kinds" role="group" aria-label="Kinds">
 				{kinds.map((k) => {
 					const list = k.kind ? leaks.filter((l) => l.kind === k.kind) : leaks;
-					return <button key={k.kind} type="button" class={`leak-kind ${k.kind}`} aria-pressed={wanted === k.kind} title={k.meaning} onClick={() => setOption("kind", k.kind || null)}>
+					return <button key={k.kind} type="button" class={`leak-kind ${list.length > 0 ? k.kind : ""}`} aria-pressed={wanted === k.kind} title={k.meaning} onClick={() => setOption("kind", k.kind || null)}>
 						<span>{k.title}</span><b>{format.bytes(sum(list))}</b><span class="muted">{format.exact(list.length)} {list.length === 1 ? "site" : "sites"}</span></button>;
 				})}
 			</div>
-			<Card title="Call sites" class="report-grow" stale={answer.stale} note={`${format.exact(shown.length)}${(answer.data?.count ?? 0) > SITES_MAX ? ` of the largest ${SITES_MAX}` : ""}; kinds are judged by the curve`}>
+			<Card title="Call sites" class="report-grow" stale={answer.stale} note={`${format.exact(shown.length)}${(answer.data?.count ?? 0) > SITES_MAX ? ` of the largest ${SITES_MAX}` : ""}${misses("times") ? "" : "; kinds are judged by the curve"}`}>
 				{answer.error ? <ErrorCard error={answer.error} retry={answer.retry} /> : !answer.data ? <Loading rows={8} /> : shown.length === 0 ? <Empty title="Nothing was leaked">{filter.value && <p>of what the filter lets through</p>}</Empty> : <List leaks={shown} />}
 			</Card>
 			<p class="flame-foot">Whether something still points to a block is not on the tape; what is listed was not freed before the recording ended.</p>

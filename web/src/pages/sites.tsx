@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { usePages } from "../api/pages";
 import type { GroupSums, Site, Sites, SitesBy } from "../api/types";
-import { momentText, span } from "../clock";
+import { momentText, rangeText, span } from "../clock";
 import { addTerm } from "../filter";
 import * as format from "../format";
 import { useOpenRow } from "../lists/open";
@@ -14,7 +14,7 @@ import { Dot, Segmented } from "../ui/basics";
 import { BarCell, Bytes, Count, Duration } from "../ui/cells";
 import { IconSites } from "../ui/icons";
 import { Sparkline } from "../ui/sparkline";
-import { Empty, EmptyByFilter, ErrorCard, Loading } from "../ui/states";
+import { Empty, EmptyByFilter, ErrorCard, Loading, misses } from "../ui/states";
 import { VirtualGrid } from "../ui/vgrid";
 import type { Column, Sort } from "../ui/vgrid";
 import { pageHref } from "./links";
@@ -62,24 +62,25 @@ function columnsOf(maxima: (pick: (s: GroupSums) => number) => number): Column<S
 	const bar = (id: string, title: string, help: string, pick: (s: GroupSums) => number, bad = false): Column<Site> => {
 		const max = maxima(pick);
 		return {
-			id, title, help, track: "150px", numeric: true, sort: true,
+			id, title, help, track: "minmax(124px, 150px)", numeric: true, sort: true,
 			cell: (s) => <BarCell value={pick(s.matched)} max={max}><Both matched={pick(s.matched)} all={pick(s.all)} kind="bytes" bad={bad} /></BarCell>,
 		};
 	};
-	return [
-		{ id: "title", title: "Call site", track: "minmax(240px, 1fr)", cell: (s) => <Name site={s} /> },
+	const columns: Column<Site>[] = [
+		{ id: "title", title: "Call site", track: "minmax(180px, 1fr)", cell: (s) => <Name site={s} /> },
 		bar("peak_size", "Live at peak", "bytes alive when live bytes were highest", (s) => s.peak.bytes),
 		bar("size", "Allocated", "all bytes ever requested", (s) => s.allocated.bytes),
-		{ id: "allocated_count", title: "Count", track: "110px", numeric: true, sort: true, help: "allocations", cell: (s) => <Both matched={s.matched.allocated.count} all={s.all.allocated.count} kind="count" /> },
-		{ id: "leaked_size", title: "Leaked", track: "110px", numeric: true, sort: true, help: "bytes never freed", cell: (s) => <Both matched={s.matched.leaked.bytes} all={s.all.leaked.bytes} kind="bytes" bad /> },
-		{ id: "temporary_count", title: "Temporary", track: "96px", numeric: true, sort: true, help: "blocks freed before their thread allocated again", cell: (s) => <Count value={s.matched.temporary.count} /> },
-		{ id: "lifetime_p50", title: "Life p50", track: "84px", numeric: true, sort: true, help: "half of the blocks that were freed lived shorter", cell: (s) => (s.life ? <Duration value={s.life.p50} /> : <span class="bad">never</span>) },
+		{ id: "allocated_count", title: "Count", track: "minmax(92px, 110px)", numeric: true, sort: true, help: "allocations", cell: (s) => <Both matched={s.matched.allocated.count} all={s.all.allocated.count} kind="count" /> },
+		{ id: "leaked_size", title: "Leaked", track: "minmax(88px, 110px)", numeric: true, sort: true, help: "bytes never freed", cell: (s) => <Both matched={s.matched.leaked.bytes} all={s.all.leaked.bytes} kind="bytes" bad /> },
+		{ id: "temporary_count", title: "Temporary", track: "minmax(76px, 96px)", numeric: true, sort: true, help: "blocks freed before their thread allocated again", cell: (s) => <Count value={s.matched.temporary.count} /> },
+		{ id: "lifetime_p50", title: "Life p50", track: "minmax(66px, 84px)", numeric: true, sort: true, help: "half of the blocks that were freed lived shorter", cell: (s) => (s.life ? <Duration value={s.life.p50} /> : <span class="bad">never</span>) },
 		{ id: "spark", title: "Over time", track: "70px", cell: (s) => s.spark && <Sparkline values={s.spark} colour={s.life ? moduleColour(s.module) : "red"} /> },
 	];
+	return misses("times") ? columns.slice(0, -3) : columns;
 }
 
 function Detail(props: { site: Site }): JSX.Element {
-	const { site } = props, sums = site.matched;
+	const { site } = props, sums = site.matched, timeless = misses("times");
 	const only = site.q && addTerm(filter.value, site.q), not = site.q && addTerm(filter.value, `not (${site.q})`);
 	return (
 		<div class="detail">
@@ -91,13 +92,13 @@ function Detail(props: { site: Site }): JSX.Element {
 					{only && <button type="button" class="button small" onClick={() => update({ filter: only })}>Only this</button>}
 					{not && <button type="button" class="button small" onClick={() => update({ filter: not })}>Without this</button>}
 				</div>
-				{site.spark && <div><h3>Live bytes over time</h3><Sparkline values={site.spark} colour={site.life ? "blue" : "red"} width={420} height={64} /></div>}
+				{site.spark && !timeless && <div><h3>Live bytes over time</h3><Sparkline values={site.spark} colour={site.life ? "blue" : "red"} width={420} height={64} /></div>}
 				<dl class="pairs">
 					<dt>Sizes</dt><dd>{format.bytes(sums.size_min)}{sums.size_max !== sums.size_min && ` \u2013 ${format.bytes(sums.size_max)}`}, mean {format.bytes(sums.allocated.bytes / Math.max(1, sums.allocated.count))}</dd>
 					<dt>Slack</dt><dd>{format.bytes(sums.usable - sums.allocated.bytes)}</dd>
-					<dt>First, last</dt><dd>{momentText(sums.first_ns)} … {momentText(sums.last_ns)}</dd>
-					{site.life && <><dt>Lifetime</dt><dd>half under {format.duration(site.life.p50)}, 90 % under {format.duration(site.life.p90)}, 99 % under {format.duration(site.life.p99)}</dd></>}
-					<dt>Temporary</dt><dd>{format.exact(sums.temporary.count)} ({format.percent(sums.temporary.count / Math.max(1, sums.allocated.count))})</dd>
+					{!timeless && <><dt>First, last</dt><dd>{momentText(sums.first_ns)} … {momentText(sums.last_ns)}</dd></>}
+					{site.life && !timeless && <><dt>Lifetime</dt><dd>half under {format.duration(site.life.p50)}, 90 % under {format.duration(site.life.p90)}, 99 % under {format.duration(site.life.p99)}</dd></>}
+					{!timeless && <><dt>Temporary</dt><dd>{format.exact(sums.temporary.count)} ({format.percent(sums.temporary.count / Math.max(1, sums.allocated.count))})</dd></>}
 				</dl>
 			</div>
 		</div>
@@ -117,12 +118,12 @@ function SitesPage(): JSX.Element {
 			<div class="list-tools">
 				<Segmented label="Group by" value={by} choices={BYS} onChange={(b) => update({ options: { ...selection.value.options, by: b === "function" ? "" : b, open: "" } })} />
 				<span class="grow" />
-				<span class="note" role="status">{rows.first ? `${format.exact(rows.count)} ${rows.count === 1 ? "group" : "groups"}, ${momentText(span.value.from)} \u2013 ${momentText(span.value.until)}` : ""}</span>
+				<span class="note" role="status">{rows.first ? `${format.exact(rows.count)} ${rows.count === 1 ? "group" : "groups"}${misses("times") ? "" : `, ${rangeText(span.value)}`}` : ""}</span>
 			</div>
 			<section class={`card list-card ${rows.stale && !rows.loading ? "stale" : ""}`} aria-label="Call sites">
 				{rows.error ? <ErrorCard error={rows.error} retry={rows.retry} /> : rows.loading ? <Loading rows={12} height={18} />
 					: rows.count === 0 ? (filter.value || range.value ? <EmptyByFilter /> : <Empty title="The tape has no allocations" />)
-					: <VirtualGrid label="Call sites" rows={rows} columns={columnsOf((pick) => Math.max(...first.map((s) => pick(s.matched)), 0))} rowHeight={32} minWidth={1090}
+					: <VirtualGrid label="Call sites" rows={rows} columns={columnsOf((pick) => Math.max(...first.map((s) => pick(s.matched)), 0))} rowHeight={32} minWidth={930}
 						sort={sort} onSort={(id) => sortBy(sort, id, USUAL)} selected={at} onSelect={select} onActivate={toggle}
 						onKey={(e, i) => { if (e.key !== " ") return false; toggle(i); return true; }}
 						detail={open !== null && shown ? { index: open, height: DETAIL_PX, content: <Detail site={shown} /> } : null} />}

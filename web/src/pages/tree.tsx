@@ -148,5 +148,5 @@ function TreePage(): JSX.Element {
 
 export const page: Page = {
 	id: "tree", title: "Call tree", icon: IconTree, key: "t", group: "Explore", order: 3, component: TreePage, hasMetric: true,
-	keys: [["\u2192 \u2190", "open, close; to the caller"], ["*", "open the hottest path"], ["Space", "details of the function"], ["i", "bottom-up"], ["f x", "only stacks with, without it"], ["t", "as flame graph"]],
+	keys: [["\u2192 \u2190", "open, close; to the caller"], ["*", "open the hottest path"], ["Space", "details of the function"], ["i", "bottom-up"], ["f x", "only stacks with, without it"], ["1 \u2026 9", "measure"], ["t", "as flame graph"]],
 };

@@ -9,6 +9,7 @@ import * as format from "../format";
 import { cssColour } from "../palette";
 import type { Colour } from "../palette";
 import { at, range, update } from "../store";
+import { timeTicks } from "../timeline/ticks";
 import { Legend, Tooltip } from "../ui/basics";
 
 export interface Band { title: string; colour: Colour; faint?: boolean; values: readonly number[] }
@@ -41,6 +42,7 @@ export function Bands(props: { ns: readonly number[]; bands: readonly Band[]; li
 	const [hover, setHover] = useState<{ i: number; x: number; y: number } | null>(null);
 	const until = Math.max(clock.value.duration, 1), max = Math.max(...line, 1) * 1.04;
 	const x = (t: number) => LEFT + (t / until) * Math.max(0, width - LEFT - 8), y = (v: number) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - v / max);
+	const times = timeTicks(0, until, Math.max(2, width / 110));
 	const base = new Float64Array(ns.length), areas: JSX.Element[] = [];
 	for (const band of bands) {
 		const low = base.slice();
@@ -63,15 +65,15 @@ export function Bands(props: { ns: readonly number[]; bands: readonly Band[]; li
 			<svg width={width} height={HEIGHT} role="img" aria-label={`${props.lineTitle} over time, in parts; t shows a table`}
 				onPointerMove={(e) => setHover({ i: nearest(e.clientX), x: e.clientX, y: e.clientY })} onPointerLeave={() => setHover(null)}
 				onClick={(e) => update({ at: ns[nearest(e.clientX)] ?? null }, "replace")}>
-				{ticksOf(max).map((v) => <g key={v}><line class="bands-grid" x1={LEFT} x2={width - 8} y1={y(v)} y2={y(v)} /><text class="bands-text" x={LEFT - 8} y={y(v) + 4} text-anchor="end">{format.bytes(v).replace(/\.0+ /, " ")}</text></g>)}
-				{[0, .25, .5, .75, 1].map((p) => <text key={p} class="bands-text" x={x(p * until)} y={HEIGHT - 6} text-anchor={p === 0 ? "start" : p === 1 ? "end" : "middle"}>{momentText(p * until)}</text>)}
+				{ticksOf(max).map((v) => <g key={v}><line class="bands-grid" x1={LEFT} x2={width - 8} y1={y(v)} y2={y(v)} /><text class="bands-text" x={LEFT - 8} y={y(v) + 4} text-anchor="end">{v === 0 ? "0" : format.bytes(v).replace(/\.0+ /, " ")}</text></g>)}
+				{times.ticks.map((t) => <text key={t} class="bands-text" x={x(t)} y={HEIGHT - 6} text-anchor={t > .97 * until ? "end" : "middle"}>{momentText(t, times.step)}</text>)}
 				{areas}
 				{ns.length > 1 && width > 0 && <path class="bands-line" d={ns.map((t, i) => `${i ? "L" : "M"}${x(t).toFixed(1)} ${y(line[i]!).toFixed(1)}`).join("")} />}
 				{range.value && <rect class="bands-range" x={x(range.value.from)} width={Math.max(1, x(range.value.until) - x(range.value.from))} y={TOP} height={HEIGHT - TOP - BOTTOM} />}
 				{at.value !== null && <line class="bands-at" x1={x(at.value)} x2={x(at.value)} y1={TOP} y2={HEIGHT - BOTTOM} />}
 				{h && <line class="bands-at" x1={x(ns[h.i]!)} x2={x(ns[h.i]!)} y1={TOP} y2={HEIGHT - BOTTOM} />}
 			</svg>
-			<Legend items={[...bands.map((b) => ({ title: b.title, colour: b.colour }))]} />
+			<Legend items={[...bands.map((b) => ({ title: b.title, colour: b.colour, faint: b.faint ?? false }))]} />
 			{h && (
 				<Tooltip x={h.x} y={h.y}>
 					<b>{momentText(ns[h.i]!)}</b>

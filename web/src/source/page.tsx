@@ -149,9 +149,9 @@ function SourceView(props: { file: Hex; line: number | null }): JSX.Element {
 export function SourcePage(): JSX.Element {
 	const files = useApi<Files>("files", metricParams());
 	const asked = option("file"), line = Number(option("line")) || null;
-	const now = /^[0-9a-f]{16}$/.test(asked) ? asked : null;
-	const best = files.data?.rows.reduce<FileRow | null>((a, b) => (!a || b.self > a.self ? b : a), null)?.id ?? null;
-	const shown = now ?? best;
+	const rows = files.data?.rows ?? [], now = /^[0-9a-f]{16}$/.test(asked) ? asked : rows.find((f) => f.file === asked)?.id; /* links of other pages have its name */
+	const shown = now ?? rows[0]?.id ?? null;
+	useKeys(Object.fromEntries(MEASURES.map((m, i) => [String(i + 1), () => update({ metric: m })])));
 	return (
 		<div class="report-page">
 			<h1 class="sr">Source</h1>

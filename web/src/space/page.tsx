@@ -112,7 +112,7 @@ function Pinners(props: { ns: number }): JSX.Element {
 							<dl class="figures"><div><dt>In use</dt><dd>{format.bytes(f.live_bytes)}</dd></div><div><dt>Resident</dt><dd>{format.bytes(f.resident_bytes)}</dd></div><div><dt>Free inside of used pages</dt><dd>{format.bytes(f.unused_bytes)}</dd></div>
 								<div><dt>Wholly free pages</dt><dd>{format.exact(f.free_pages)}</dd></div><div><dt>Pages held by little</dt><dd>{format.exact(f.pinned_pages)}</dd></div></dl>
 							{f.sites.length > 0 && <div class="table-scroll" tabIndex={0} role="region" aria-label="Functions whose blocks keep pages"><table class="table"><thead><tr><th scope="col">Function</th><th scope="col" class="num">Free beside its blocks</th><th scope="col" class="num">Pages it pins alone</th><th scope="col" class="num">Its blocks</th><th scope="col" class="num">Bytes</th></tr></thead>
-								<tbody>{f.sites.map((s, i) => <tr key={i}><th scope="row"><span class="code" title={[s.file && `${s.file}:${s.line ?? "?"}`, s.module].filter(Boolean).join("\n")}>{s.function}</span> <span class="muted">{format.place(s.file, s.line)}</span></th>
+								<tbody>{f.sites.map((s, i) => <tr key={i}><th scope="row" class="wide"><div class="list-name" title={[s.function, s.file && `${s.file}:${s.line ?? "?"}`, s.module].filter(Boolean).join("\n")}><span class="code ellipsis">{s.function}</span><span class="muted ellipsis">{format.place(s.file, s.line)}</span></div></th>
 									<td class="num"><BarCell value={s.unused_bytes} max={most}><Bytes value={s.unused_bytes} /></BarCell></td><td class="num"><Count value={s.pinned_pages} /></td><td class="num"><Count value={s.live_count} /></td><td class="num"><Bytes value={s.live_bytes} /></td></tr>)}</tbody></table></div>}
 						</>
 					);

@@ -55,13 +55,14 @@ function Table(props: { threads: readonly Thread[] }): JSX.Element {
 function Matrix(props: { data: Threads }): JSX.Element {
 	const [most, setMost] = useState(SHOWN), made = useMemo(() => matrixOf(props.data, most), [props.data, most]), { order, cells, highest } = made;
 	const name = useMemo(() => new Map(props.data.threads.map((t) => [t.tid, nameOf(t)])), [props.data]);
+	const short = useMemo(() => new Map(props.data.threads.map((t) => [t.tid, t.name])), [props.data]);
 	const title = (k: Key) => (k === NOBODY ? "nobody" : k === OTHERS ? `${format.exact(made.others)} others` : name.get(k) ?? String(k));
 	const rows: Key[] = made.others > 0 ? [...order, OTHERS] : order, columns: Key[] = [...rows, NOBODY];
 	return (
 		<>
 			<div class="matrix-scroll" tabIndex={0} role="region" aria-label="Who frees what whom allocated">
 				<table class="matrix">
-					<thead><tr><th scope="col">allocated ↓ freed →</th>{columns.map((c) => <th key={c} scope="col" title={title(c)}>{c < 0 ? title(c) : c}</th>)}</tr></thead>
+					<thead><tr><th scope="col">allocated ↓ freed →</th>{columns.map((c) => <th key={c} scope="col" title={title(c)}>{c < 0 ? title(c) : short.get(c) || c}</th>)}</tr></thead>
 					<tbody>{rows.map((row) => (
 						<tr key={row}><th scope="row">{title(row)}</th>{columns.map((c) => {
 							const h = cells.get(cellKey(row, c)), strength = h ? .1 + .34 * (Math.log1p(h.bytes) / Math.log1p(highest)) : 0;

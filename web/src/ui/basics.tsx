@@ -118,11 +118,11 @@ export function Dot(props: { colour: Colour; line?: boolean }): JSX.Element {
 	return <i class={`dot ${props.line ? "line" : ""}`} style={{ "--dot": cssColour(props.colour) }} aria-hidden="true" />;
 }
 
-export function Legend(props: { items: readonly { title: string; colour: Colour; line?: boolean }[] }): JSX.Element {
+export function Legend(props: { items: readonly { title: string; colour: Colour; line?: boolean; faint?: boolean }[] }): JSX.Element {
 	return (
 		<ul class="legend" aria-label="Legend">
 			{props.items.map((item) => (
-				<li key={item.title} title={item.title}><Dot colour={item.colour} line={item.line ?? false} /><span class="ellipsis">{item.title}</span></li>
+				<li key={item.title} title={item.title} class={item.faint ? "faint" : ""}><Dot colour={item.colour} line={item.line ?? false} /><span class="ellipsis">{item.title}</span></li>
 			))}
 		</ul>
 	);

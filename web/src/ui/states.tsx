@@ -1,9 +1,11 @@
 /* What a card shows when it has no answer: a skeleton, nothing found, or an error with its way out. */
 import type { ComponentChildren, JSX } from "preact";
-import { ApiError, curlLine } from "../api/client";
+import { useEffect, useState } from "preact/hooks";
+import { ApiError, curlLine, get } from "../api/client";
 import type { Answer } from "../api/use";
 import { removeTerm, terms } from "../filter";
-import { filter, metric, range, tape, update } from "../store";
+import * as format from "../format";
+import { commonParams, filter, metric, range, tape, update } from "../store";
 import { IconSearch, IconWarning } from "./icons";
 
 export function Loading(props: { rows?: number; height?: number }): JSX.Element {
@@ -27,16 +29,30 @@ export function Missing(props: { fact: string; children: ComponentChildren }): J
 	return <Empty title={`This tape has no ${props.fact.replace("_", " ")}`}><p>{props.children} The {tape.value?.import?.tool || tape.value?.import?.format} file it was made of does not tell them; a recording by memtape does.</p></Empty>;
 }
 
-/* Nothing matches: what to take away. */
+/* How many allocations each condition lets through alone; empty: not known yet. */
+function useCounts(list: readonly string[]): readonly number[] {
+	const common = commonParams(), of = JSON.stringify(common), [known, setKnown] = useState({ of: "", counts: [] as number[] });
+	useEffect(() => {
+		const abort = new AbortController();
+		if (!REPORT && list.length > 1)
+			Promise.all(list.map((q) => get<{ count: number }>("filter", { ...common, q }, abort.signal))).then((all) => setKnown({ of, counts: all.map((a) => a.count) }), () => undefined);
+		return () => abort.abort();
+	}, [of]);
+	return known.of === of ? known.counts : [];
+}
+
+/* Nothing matches: what to take away, and which condition is the one that nothing fulfils. */
 export function EmptyByFilter(props: { what?: string }): JSX.Element {
-	const list = terms(filter.value);
+	const list = terms(filter.value), counts = useCounts(list), none = counts.filter((n) => n === 0).length;
+	const told = none > 0 ? `${list.length - none} of ${list.length} conditions match alone; what is marked matches nothing.` : counts.length > 0 ? "Each condition matches alone, but nothing fulfils all of them." : "";
 	return (
 		<Empty title={`No ${props.what ?? "allocations"} match`}>
+			{told && <p role="status">{told}</p>}
 			<p>{list.length + (range.value ? 1 : 0) > 0 ? "Take away one of:" : "The tape has none."}</p>
 			<div class="actions">
 				{list.map((term, i) => (
-					<button key={term} type="button" class="button small" onClick={() => update({ filter: removeTerm(filter.value, i) })}>
-						<code>{term}</code> ×
+					<button key={term} type="button" class={`button small ${counts[i] === 0 ? "wrong" : ""}`} title={counts[i] === undefined ? undefined : `alone: ${format.exact(counts[i]!)} allocations`} onClick={() => update({ filter: removeTerm(filter.value, i) })}>
+						<code>{term}</code> ×{counts[i] === 0 && <span class="sr"> matches nothing</span>}
 					</button>
 				))}
 				{range.value && <button type="button" class="button small" onClick={() => update({ range: null })}>time range ×</button>}

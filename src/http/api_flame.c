@@ -209,7 +209,6 @@ static struct err *run(struct call *call)
 		.merges_recursion = call_choice(call, "recursion") == 1,
 		.mode = call_flag(call, "fold") ? WALK_FOLD : WALK_ALL,
 		.has_focus = true,
-		.may_be_partial = true,
 	};
 	struct api_tree found;
 	struct err *err = api_tree_find(call, &settings, &found);

@@ -47,7 +47,6 @@ static struct err *run(struct call *call)
 		.depth_max = FLAME_DEPTH_MAX + 1,
 		.share_min = FLAME_FRAMES_MAX,
 		.mode = call_flag(call, "fold") ? WALK_FOLD : WALK_ALL,
-		.may_be_partial = true,
 	};
 	CLEAN(str_deinit) struct str title = { 0 };
 	CLEAN(str_deinit) struct str subtitle = { 0 };

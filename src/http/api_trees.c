@@ -2,27 +2,63 @@
 
 const char *const api_direction_words[] = { "down", "up", NULL };
 
-/* A span of time without a filter takes two moments, where that is enough. */
-static struct err *sums_find(struct call *call, bool may_be_partial, struct sums *sums_ret)
-{
-	const enum measure measure = (enum measure)call_choice(call, "m");
-	const char *filter = call_text(call, "q");
-	const bool has_range = call_has(call, "from") || call_has(call, "until");
+struct wanted {
 	const struct selection *selection;
-	struct api_range range;
+	enum measure measure;
 	uint64_t at_ns;
-	struct err *err = api_at(call, &at_ns);
+};
+
+/* Sums of the measure and their totals; but for sums that are the selection's. */
+static struct err *kept_make(struct call *call, void *context, struct arena *arena,
+			     const void **value_ret)
+{
+	const struct wanted *wanted = context;
+	struct sums *sums = arena_new(arena, struct sums);
+	struct err *err =
+		sums ? measure_sums(wanted->selection, wanted->measure, wanted->at_ns, arena, sums)
+		     : err_nomem();
+
+	(void)call;
+	if (!err)
+		err = sums_total_up(sums, arena);
+	if (!err)
+		*value_ret = sums;
+	return err;
+}
+
+/* Whoever goes on into a branch asks for the same again. */
+static struct err *sums_find(struct call *call, struct sums *sums_ret)
+{
+	struct wanted wanted = { .measure = (enum measure)call_choice(call, "m") };
+	const bool is_selected = measure_is_of_selection(wanted.measure);
+	CLEAN(str_deinit) struct str key = { 0 };
+	const struct sums *kept;
+	const void *value;
+	struct err *err = api_at(call, &wanted.at_ns);
 
 	if (!err)
-		err = api_range(call, &range);
+		err = api_select(call, &wanted.selection);
 	if (err)
 		return err;
-	if (may_be_partial && has_range && !(filter && *filter) &&
-	    measure_is_cheap_between(measure))
-		return measure_sums_between(call->model, measure, range.from_ns, range.until_ns - 1,
-					    call->arena, sums_ret);
-	err = api_select(call, &selection);
-	return err ? err : measure_sums(selection, measure, at_ns, call->arena, sums_ret);
+	if (is_selected && wanted.selection->sums.totals) {
+		*sums_ret = wanted.selection->sums;
+		return NULL;
+	}
+	str_printf(&key, "totals of %s at %llu of ",
+		   is_selected ? "it" : measure_words[wanted.measure],
+		   is_selected ? 0 : (unsigned long long)wanted.at_ns);
+	call_part_key(call, &key);
+	if (key.failed)
+		return err_nomem();
+	err = call_keep(call, str_text(&key), kept_make, &wanted, &value);
+	if (err)
+		return err;
+	kept = value;
+	*sums_ret = *kept;
+	/* what it was made of may have been given up since */
+	if (is_selected)
+		sums_ret->stacks = wanted.selection->sums.stacks;
+	return NULL;
 }
 
 /* The path, below the focus where there is one. */
@@ -81,9 +117,7 @@ struct err *api_tree_find(struct call *call, const struct api_tree_settings *set
 	struct err *err = call_names(call, &tree.names);
 
 	if (!err)
-		err = sums_find(call, settings->may_be_partial, &tree.sums);
-	if (!err)
-		err = sums_total_up(&tree.sums, call->arena);
+		err = sums_find(call, &tree.sums);
 	if (!err)
 		err = path_find(call, settings->path, is_focused ? &hash : NULL, &tree);
 	if (!err && is_focused) {

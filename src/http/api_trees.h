@@ -23,13 +23,12 @@ struct api_tree_settings {
 	uint32_t depth_max; /* below the end of the path */
 	enum walk_mode mode;
 	bool merges_recursion;
-	bool has_focus;	     /* there is a parameter `focus` */
-	bool may_be_partial; /* sums without what the measure does not need will do */
+	bool has_focus; /* there is a parameter `focus` */
 };
 
 struct api_tree {
 	struct names *names;
-	struct sums sums; /* with totals */
+	struct sums sums;     /* with totals */
 	const uint64_t *path; /* hashes of the way from the root, that of the focus first */
 	size_t path_count;
 	struct tree tree;

@@ -3,8 +3,10 @@
 #include <assert.h>
 #include <pthread.h>
 #include <time.h>
+#include <unistd.h>
 
-enum { WAIT_MS = 100 /* between looks at the limits */ };
+enum { WAIT_MS = 100 /* between looks at the limits */, MACHINE_PART = 16 };
+static const uint64_t BYTES_MIN = UINT64_C(128) << 20, BYTES_MAX = UINT64_C(4) << 30;
 
 struct memo {
 	pthread_mutex_t lock;
@@ -12,6 +14,15 @@ struct memo {
 	struct memo_item *items; /* used last first */
 	size_t bytes_max;
 };
+
+size_t memo_bytes_usual(void)
+{
+	const long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+	const uint64_t bytes =
+		pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : 0;
+
+	return u64_min(u64_max(bytes / MACHINE_PART, BYTES_MIN), BYTES_MAX);
+}
 
 struct memo *memo_create(size_t bytes_max)
 {

@@ -21,6 +21,12 @@ struct memo_item {
 	bool is_ready;
 };
 
+/*
+ * A part of the machine's memory: for a tape with millions of stacks one look at a span of time is
+ * hundreds of megabytes, and every question about the same span needs them.
+ */
+size_t memo_bytes_usual(void);
+
 /* NULL: no memory. */
 struct memo *memo_create(size_t bytes_max);
 void memo_destroy(struct memo *memo); /* nobody holds an item any more; NULL is fine */

@@ -15,8 +15,7 @@ enum {
 	QUIET_S = 10,	     /* a recording writes at least so often */
 	WAIT_MS = 1000,	     /* that a question waits for a tape being read */
 	NAMES_WAIT_MS = 100, /* between looks at the limits while names are found */
-	READ_PART = 3,	     /* reading a live tape takes one of so many parts of the time */
-	MEMO_BYTES = 128 << 20
+	READ_PART = 3	     /* reading a live tape takes one of so many parts of the time */
 };
 static const uint64_t RELOAD_NS = 500000000; /* between readings of a live tape, at least */
 
@@ -89,7 +88,7 @@ static struct err *loaded_create(struct tape *tape, struct loaded **loaded_ret)
 	loaded->refs = 1;
 	loaded->tapes = tape->tapes;
 	loaded->text_counts = calloc(field_count, sizeof(*loaded->text_counts));
-	loaded->memo = memo_create(MEMO_BYTES);
+	loaded->memo = memo_create(memo_bytes_usual());
 	if (!loaded->text_counts || !loaded->memo)
 		return err_nomem();
 	err = model_load_with(tape->source->path, MODEL_FULL, &settings, &loaded->model);

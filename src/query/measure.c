@@ -17,17 +17,16 @@ static const struct measure_row {
 	const char *title;
 	enum metric metric;
 	enum { AS_SELECTED, AT_MOMENT, SLACK } source;
-	bool is_cheap_between;
 } rows[MEASURES] = {
-	[MEASURE_PEAK] = { "alive at the peak", METRIC_PEAK, AS_SELECTED, false },
-	[MEASURE_LIVE] = { "alive at the moment", METRIC_TEMPORARY_BYTES, AT_MOMENT, false },
-	[MEASURE_ALLOCATED] = { "allocated", METRIC_ALLOCATED, AS_SELECTED, true },
-	[MEASURE_COUNT] = { "allocations", METRIC_COUNT, AS_SELECTED, true },
-	[MEASURE_LEAKED] = { "leaked", METRIC_LEAKED, AS_SELECTED, false },
-	[MEASURE_LEAKED_COUNT] = { "blocks leaked", METRIC_LEAKED_COUNT, AS_SELECTED, false },
-	[MEASURE_TEMPORARY] = { "temporary allocations", METRIC_TEMPORARY, AS_SELECTED, false },
-	[MEASURE_TEMPORARY_BYTES] = { "temporary", METRIC_TEMPORARY_BYTES, AS_SELECTED, false },
-	[MEASURE_WASTED] = { "wasted by the allocator", METRIC_TEMPORARY_BYTES, SLACK, true },
+	[MEASURE_PEAK] = { "alive at the peak", METRIC_PEAK, AS_SELECTED },
+	[MEASURE_LIVE] = { "alive at the moment", METRIC_TEMPORARY_BYTES, AT_MOMENT },
+	[MEASURE_ALLOCATED] = { "allocated", METRIC_ALLOCATED, AS_SELECTED },
+	[MEASURE_COUNT] = { "allocations", METRIC_COUNT, AS_SELECTED },
+	[MEASURE_LEAKED] = { "leaked", METRIC_LEAKED, AS_SELECTED },
+	[MEASURE_LEAKED_COUNT] = { "blocks leaked", METRIC_LEAKED_COUNT, AS_SELECTED },
+	[MEASURE_TEMPORARY] = { "temporary allocations", METRIC_TEMPORARY, AS_SELECTED },
+	[MEASURE_TEMPORARY_BYTES] = { "temporary", METRIC_TEMPORARY_BYTES, AS_SELECTED },
+	[MEASURE_WASTED] = { "wasted by the allocator", METRIC_TEMPORARY_BYTES, SLACK },
 };
 
 const char *measure_title(enum measure measure)
@@ -45,9 +44,9 @@ bool measure_is_bytes(enum measure measure)
 	return metric_is_bytes(rows[measure].metric);
 }
 
-bool measure_is_cheap_between(enum measure measure)
+bool measure_is_of_selection(enum measure measure)
 {
-	return rows[measure].is_cheap_between;
+	return rows[measure].source == AS_SELECTED;
 }
 
 /*
@@ -131,14 +130,15 @@ static struct err *sums_of_slack(const struct selection *selection, struct model
 }
 
 static struct err *sums_of_moment(const struct selection *selection, uint64_t at_ns,
-				  struct arena *arena, struct model_stack_sums *stacks)
+				  struct model_stack_sums *stacks)
 {
-	struct sums then;
-	struct err *err = sums_at(selection->model, selection, at_ns, arena, &then);
+	struct err *err = sums_into_at(selection->model, selection, at_ns, stacks);
 
 	for (size_t i = 0; i < model_stack_count(selection->model) && !err; i++) {
+		const struct model_sum live = stacks[i].peak;
+
 		stacks[i] = selection->sums.stacks[i];
-		stacks[i].temporary = then.stacks[i].peak;
+		stacks[i].temporary = live;
 	}
 	return err;
 }
@@ -159,27 +159,11 @@ struct err *measure_sums(const struct selection *selection, enum measure measure
 	stacks = arena_array(arena, model_stack_count(selection->model), sizeof(*stacks));
 	if (!stacks)
 		return err_nomem();
-	err = rows[measure].source == AT_MOMENT ? sums_of_moment(selection, at_ns, arena, stacks)
+	err = rows[measure].source == AT_MOMENT ? sums_of_moment(selection, at_ns, stacks)
 						: sums_of_slack(selection, stacks);
 	if (err)
 		return err;
 	sums.stacks = stacks;
-	total_up(&sums);
-	*sums_ret = sums;
-	return NULL;
-}
-
-struct err *measure_sums_between(const struct model *model, enum measure measure, uint64_t from_ns,
-				 uint64_t until_ns, struct arena *arena, struct sums *sums_ret)
-{
-	struct model_stack_sums *stacks =
-		arena_array(arena, model_stack_count(model), sizeof(*stacks));
-	struct sums sums = { .model = model, .stacks = stacks };
-
-	assert(rows[measure].is_cheap_between);
-	if (!stacks)
-		return err_nomem();
-	sums_of_moments(model, from_ns, until_ns, stacks);
 	total_up(&sums);
 	*sums_ret = sums;
 	return NULL;

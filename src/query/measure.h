@@ -30,6 +30,9 @@ bool measure_is_bytes(enum measure measure);
 /* Of the measure's sums this metric is the measure. */
 enum metric measure_metric(enum measure measure);
 
+/* Whether its sums are those that the selection has. */
+bool measure_is_of_selection(enum measure measure);
+
 /*
  * Sums of the selection in which the metric is the measure; the other parts are those of the
  * selection, but `temporary` of MEASURE_LIVE and MEASURE_WASTED. at_ns is the moment of
@@ -47,13 +50,5 @@ enum { MEASURE_PARTS = 3 };
 
 struct err *measure_split(const struct selection *selection, uint64_t at_ns, const uint8_t *part_of,
 			  uint64_t (*values)[MEASURE_PARTS]);
-
-/* Whether a span of time of all allocations takes no more than two moments: measure_sums_between.
- */
-bool measure_is_cheap_between(enum measure measure);
-
-/* The same of all that was allocated from from_ns until until_ns, both included. */
-struct err *measure_sums_between(const struct model *model, enum measure measure, uint64_t from_ns,
-				 uint64_t until_ns, struct arena *arena, struct sums *sums_ret);
 
 #endif

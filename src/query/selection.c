@@ -171,6 +171,8 @@ uint64_t selection_row(const struct selection *selection, uint64_t index)
 
 /* --- sums ---------------------------------------------------------------------------------- */
 
+enum { AHEAD = 12, CACHE_LINE = 64 };
+
 struct summer {
 	const struct selection *selection;
 	struct batch *batch;
@@ -198,6 +200,8 @@ static void sum_rows(const struct summer *summer, const uint64_t *rows, size_t c
 	for (size_t i = 0; i < count; i++) {
 		struct model_stack_sums *sums = &summer->sums[stack[i]];
 
+		/* of many stacks nearly none is in a cache */
+		__builtin_prefetch(&summer->sums[stack[u64_min(i + AHEAD, count - 1)]], 1);
 		sum_add(&sums->allocated, true, size[i]);
 		sum_add(&sums->leaked, end[i] == MODEL_NEVER, size[i]);
 		sum_add(&sums->peak,
@@ -233,15 +237,25 @@ static size_t summers_count(const struct sweep_limits *limits, uint64_t segment_
 	return u64_max(u64_min(sweep_workers(limits, segment_count), bytes_max / bytes), 1);
 }
 
+/* Each stack's in one line of the cache. */
+static struct model_stack_sums *sums_room(struct arena *arena, size_t stack_count)
+{
+	static_assert(sizeof(struct model_stack_sums) == CACHE_LINE, "a line");
+	char *room = arena_array(arena, stack_count + 1, sizeof(struct model_stack_sums));
+
+	return room ? (void *)(room + -(uintptr_t)room % CACHE_LINE) : NULL;
+}
+
 static struct err *sum_stacks(struct selection *selection, const struct sweep_limits *limits,
 			      struct arena *arena)
 {
 	const size_t stack_count = model_stack_count(selection->model);
 	const uint64_t segment_count = div_up(model_row_count(selection->model), MODEL_SEGMENT);
 	const size_t count = summers_count(limits, segment_count, stack_count);
-	struct model_stack_sums *sums = arena_array(arena, stack_count, sizeof(*sums));
+	const size_t other_count = (count - 1) * stack_count;
+	struct model_stack_sums *sums = sums_room(arena, stack_count);
 	CLEAN(free)
-	struct model_stack_sums *others = big_calloc(count * stack_count, sizeof(*others));
+	struct model_stack_sums *others = big_calloc(other_count + 1, sizeof(*others));
 	CLEAN(free) struct batch *batches = calloc(count, sizeof(*batches));
 	struct summer summers[SWEEP_WORKERS_MAX];
 	struct err *err;
@@ -249,11 +263,12 @@ static struct err *sum_stacks(struct selection *selection, const struct sweep_li
 	if (!sums || !others || !batches)
 		return err_nomem();
 	for (size_t i = 0; i < count; i++)
-		summers[i] = (struct summer) { selection, &batches[i], others + i * stack_count };
+		summers[i] = (struct summer) { selection, &batches[i],
+					       i ? others + (i - 1) * stack_count : sums };
 	err = sweep_run(limits, segment_count, sum_segment, summers, sizeof(*summers), count);
 	if (err)
 		return err;
-	for (size_t i = 0; i < count * stack_count; i++)
+	for (size_t i = 0; i < other_count; i++)
 		metric_sums_add(&sums[i % stack_count], &others[i]);
 	for (size_t i = 0; i < stack_count; i++)
 		metric_sums_add(&selection->sums.total, &sums[i]);

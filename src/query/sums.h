@@ -34,6 +34,10 @@ struct selection;
 struct err *sums_at(const struct model *model, const struct selection *selection, uint64_t ns,
 		    struct arena *arena, struct sums *sums_ret);
 
+/* The same into stacks, zeroed, which are model_stack_count(). */
+struct err *sums_into_at(const struct model *model, const struct selection *selection, uint64_t ns,
+			 struct model_stack_sums *stacks);
+
 /*
  * A span of time (needs MODEL_FULL): allocated is what was allocated from from_ns until until_ns,
  * both included, temporary those of them that were, leaked those of them that were alive at its

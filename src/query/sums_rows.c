@@ -20,21 +20,25 @@ static void sum_take(struct model_sum *sum, uint64_t bytes)
 /* --- a moment ------------------------------------------------------------------------------ */
 
 static void sums_from_moments(const struct model *model, uint64_t ns,
-			      struct model_stack_moment *moments, struct model_stack_sums *stacks)
+			      struct model_stack_sums *stacks)
 {
+	struct model_stack_moment *moments = (void *)stacks; /* turned in place: they are large */
+
+	static_assert(sizeof(*moments) == sizeof(*stacks), "turned in place");
 	/* Moments are what was strictly before. */
 	model_stack_moments(model, ns == UINT64_MAX ? ns : ns + 1, moments);
 	for (size_t i = 0; i < model_stack_count(model); i++) {
+		const struct model_stack_moment moment = moments[i];
 		const struct model_sum live = {
-			.count = moments[i].allocated.count - moments[i].freed.count,
-			.bytes = moments[i].allocated.bytes - moments[i].freed.bytes,
+			.count = moment.allocated.count - moment.freed.count,
+			.bytes = moment.allocated.bytes - moment.freed.bytes,
 		};
 
 		stacks[i] = (struct model_stack_sums) {
-			.allocated = moments[i].allocated,
+			.allocated = moment.allocated,
 			.peak = live,
 			.leaked = live,
-			.temporary = moments[i].temporary,
+			.temporary = moment.temporary,
 		};
 	}
 }
@@ -55,20 +59,16 @@ static void take_at(struct model_stack_sums *stacks, const struct pass_rows *row
 	}
 }
 
-struct err *sums_at(const struct model *model, const struct selection *selection, uint64_t ns,
-		    struct arena *arena, struct sums *sums_ret)
+struct err *sums_into_at(const struct model *model, const struct selection *selection, uint64_t ns,
+			 struct model_stack_sums *stacks)
 {
-	const size_t count = model_stack_count(model);
-	CLEAN(free) struct model_stack_moment *moments = big_calloc(count + 1, sizeof(*moments));
 	CLEAN(free) struct pass_rows *rows = malloc(sizeof(*rows));
-	struct model_stack_sums *stacks = arena_array(arena, count, sizeof(*stacks));
 	struct pass pass = pass_begin(model, selection);
-	struct sums sums = { .model = model, .stacks = stacks };
 
-	if (!moments || !rows || !stacks)
+	if (!rows)
 		return err_nomem();
 	if (pass_is_all(&pass)) {
-		sums_from_moments(model, ns, moments, stacks);
+		sums_from_moments(model, ns, stacks);
 		pass.at = pass.end;
 	} else {
 		pass = pass_begin_between(model, selection, 0, ns);
@@ -78,6 +78,19 @@ struct err *sums_at(const struct model *model, const struct selection *selection
 		for (size_t i = 0; i < pass.count; i++)
 			take_at(stacks, rows, i, ns);
 	}
+	return NULL;
+}
+
+struct err *sums_at(const struct model *model, const struct selection *selection, uint64_t ns,
+		    struct arena *arena, struct sums *sums_ret)
+{
+	struct model_stack_sums *stacks =
+		arena_array(arena, model_stack_count(model), sizeof(*stacks));
+	struct sums sums = { .model = model, .stacks = stacks };
+	struct err *err = stacks ? sums_into_at(model, selection, ns, stacks) : err_nomem();
+
+	if (err)
+		return err;
 	total_up(&sums);
 	*sums_ret = sums;
 	return NULL;

@@ -383,36 +383,6 @@ static void what_lives_and_what_is_wasted_is_summed_up(void **state)
 	tape_unmake(&tape);
 }
 
-/* Two moments tell the same as all rows between them. */
-static void a_span_of_time_needs_no_rows(void **state)
-{
-	struct random_tape tape;
-	const struct selection *selection;
-	struct sums cheap, sums;
-	uint64_t end_ns;
-	char from[32], until[32];
-
-	(void)state;
-	tape_make(&tape, 9, SMALL);
-	end_ns = model_process(tape.model)->duration_ns;
-	snprintf(from, sizeof(from), "%lluns", (unsigned long long)(end_ns / 4));
-	snprintf(until, sizeof(until), "%lluns", (unsigned long long)(end_ns / 2));
-	assert_null(selection_make(tape.model, tape.names,
-				   &(struct selection_settings) { .from = from, .until = until },
-				   &tape.arena, &selection));
-	for (enum measure measure = 0; measure <= MEASURE_WASTED; measure++) {
-		if (!measure_is_cheap_between(measure))
-			continue;
-		assert_null(measure_sums_between(tape.model, measure, end_ns / 4, end_ns / 2,
-						 &tape.arena, &cheap));
-		assert_null(measure_sums(selection, measure, 0, &tape.arena, &sums));
-		for (size_t i = 0; i < model_stack_count(tape.model); i++)
-			assert_int_equal(metric_value(measure_metric(measure), &cheap.stacks[i]),
-					 metric_value(measure_metric(measure), &sums.stacks[i]));
-	}
-	tape_unmake(&tape);
-}
-
 static void a_part_of_a_selection_is_that_of_its_stacks(void **state)
 {
 	struct random_tape tape;
@@ -456,7 +426,6 @@ int main(void)
 		cmocka_unit_test(neighbours_are_the_nearest_that_lived_together),
 		cmocka_unit_test(a_digest_has_what_its_rows_have),
 		cmocka_unit_test(what_lives_and_what_is_wasted_is_summed_up),
-		cmocka_unit_test(a_span_of_time_needs_no_rows),
 		cmocka_unit_test(a_part_of_a_selection_is_that_of_its_stacks),
 	};
 

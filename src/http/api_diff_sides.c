@@ -1,5 +1,6 @@
 #include "http/api_diff_sides.h"
 
+#include "http/api_tapes.h"
 #include "http/server.h"
 
 static bool has_moments(const struct call *call)
@@ -146,7 +147,7 @@ static void side_emit(struct emit *emit, const struct api_diff_sides *sides, uns
 
 	emit_object(emit, side == DIFF_A ? "a" : "b");
 	emit_text(emit, "id", call->tape->id);
-	emit_text(emit, "name", names_short_path(model_process(call->model)->exe));
+	emit_text(emit, "name", api_program_name(call->model));
 	emit_text(emit, "file", names_short_path(call->tape->source->path));
 	if (sides->measure == MEASURE_LIVE)
 		emit_u64(emit, "at_ns", sides->at_ns[side], EMIT_DURATION);

@@ -39,12 +39,23 @@ static void end_add(struct str *out, const struct model_process *process)
 	str_add(out, "not known");
 }
 
+const char *api_program_name(const struct model *model)
+{
+	const struct model_process *process = model_process(model);
+	const char *called = process->argc > 0 ? process->argv[0] : "";
+
+	called = names_short_path(*called == '-' ? called + 1 : called); /* a login shell */
+	/* What was written over it, as servers do, has blanks. */
+	return *called && !called[strcspn(called, " \t\n")] ? called
+							    : names_short_path(process->exe);
+}
+
 static void emit_process(struct emit *emit, const struct model *model)
 {
 	const struct model_process *process = model_process(model);
 	CLEAN(str_deinit) struct str text = { 0 };
 
-	emit_text(emit, "name", names_short_path(process->exe));
+	emit_text(emit, "name", api_program_name(model));
 	emit_text(emit, "exe", process->exe);
 	emit_list(emit, "argv");
 	for (uint32_t i = 0; i < process->argc; i++)

@@ -12,6 +12,12 @@ struct server;
 /* The members of /api/v1/info. */
 void api_info_emit(struct emit *emit, struct server *server);
 
+/*
+ * What a program was called as: its file may be one of several names, as redis-server and
+ * redis-check-rdb are. The last part of a path within the model; "": nothing is known yet.
+ */
+const char *api_program_name(const struct model *model);
+
 void api_tape_emit(struct emit *emit, const char *key, struct tape *tape);
 
 #endif

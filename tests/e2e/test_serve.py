@@ -382,6 +382,17 @@ def test_info_and_tape_say_what_it_is(world):
     assert sum(one["stacks"] for one in detail["modules"]) > 0
 
 
+@pytest.mark.parametrize("called,name", [("front", "front"), ("", "marks"), ("front: idle", "marks")])
+def test_a_program_has_the_name_it_was_called_by(tmp_path, called, name):
+    """Of one file with several names; one that says what it does just now is called by its file."""
+    tape = tmp_path / "one.mtape"
+    outcome = recording.run([recording.memtape(), "record", "--follow", "-o", tape, "bash", "-c", 'exec -a "$0" "$1"', called, recording.target("marks")])
+    assert outcome.returncode == 0, outcome.stderr
+    with serve(*tmp_path.glob("*.mtape")) as server:
+        tapes = [server.json("tape", c=one["id"])["tape"] for one in server.json("info")["tapes"]]
+        assert [one["name"] for one in tapes if one["exe"].endswith("/marks")] == [name]
+
+
 def test_several_tapes_and_one_twice(tmp_path):
     tape, other = tmp_path / "shop.mtape", tmp_path / "other.mtape"
     write_shop(tape)

@@ -2,6 +2,7 @@
 import { effect, signal } from "@preact/signals";
 import { ApiError, get, request, requestUrl, server } from "./api/client";
 import type { Info, Tape, TapeDetail, Timeline } from "./api/types";
+import * as format from "./format";
 import { infoTake, streamClose, streamOpen } from "./live";
 import { rankedModules, SERIES } from "./palette";
 import { detail, info, tape, tapeId, token } from "./store";
@@ -60,6 +61,16 @@ export async function infoLoad(): Promise<void> {
 	}
 }
 
+/* Why totals are less than what happened; null: they are not. */
+export function losses(t: Tape): string | null {
+	const least = ": totals are at least what is shown.";
+	if (t.lost_events > 0)
+		return `${format.exact(t.lost_events)} events could not be recorded${least}`;
+	if (t.damage_count > 0)
+		return `${t.damage_count === 1 ? "A part" : `${format.exact(t.damage_count)} parts`} of the tape could not be read${least}`;
+	return t.state === "truncated" && !t.import ? `The tape ends before the program did${least}` : null;
+}
+
 /* Modules are painted by their rank in the whole tape, whatever is selected. */
 async function detailLoad(id: string, abort: AbortController): Promise<void> {
 	try {
@@ -69,6 +80,8 @@ async function detailLoad(id: string, abort: AbortController): Promise<void> {
 		]);
 		detail.value = found;
 		rankedModules.value = ranks.bands.filter((b) => !b.rest).map((b) => b.title);
+		if (!REPORT && found.modules.some((m) => m.stacks > 0 && m.symbols === "unread")) /* the ranks took their names */
+			detail.value = await (await request(requestUrl("tape", { c: id }), { signal: abort.signal })).json() as TapeDetail;
 	} catch { /* the pages show their own errors */ }
 }
 

@@ -58,6 +58,34 @@ test("losses make sums lower bounds, and it is said", async () => {
 	await clean(page);
 });
 
+test("a tape that ends before its program has lower bounds, too", async () => {
+	const page = await open();
+	await alter(page, (info) => { Object.assign(info.tapes[0], { state: "truncated", end: "not known" }); });
+	await page.getByText("The tape ends before the program did: totals are at least what is shown.").waitFor();
+	await soon(() => page.locator("main").getByRole("link", { name: /^Peak heap/ }).innerText(), /\u2265/);
+	await settled(page);
+	await clean(page);
+});
+
+test("modules without names of their functions are told where functions are shown", async () => {
+	const page = await open();
+	await page.route("**/api/v1/tape?*", async (route) => {
+		const answer = await (await route.fetch()).json();
+		for (const module of answer.modules)
+			Object.assign(module, module.name === "libparse.so" ? { symbols: "exported", stacks: 100 } : { symbols: "lines" });
+		await route.fulfill({ json: answer });
+	});
+	await page.reload();
+	await settled(page);
+	assert.equal(await page.getByText(/^No debug information/).count(), 0); // the Overview is of more than functions
+	await page.evaluate(() => { location.hash = "#/flame"; });
+	await page.getByText("No debug information of libparse.so: functions may stand as addresses, without lines.").click();
+	await page.getByText(/libparse\.so: only exported names, build-id [0-9a-f]{40}/).waitFor();
+	await page.getByText("DEBUGINFOD_URLS").waitFor();
+	assert.deepEqual(await violations(page), []);
+	await clean(page);
+});
+
 test("a tape that grows is asked again when it has grown, and only then", async () => {
 	const page = await open();
 	let gen = 1, summaries = 0;

@@ -4,21 +4,14 @@ import { useState } from "preact/hooks";
 import { server } from "../api/client";
 import type { Tape } from "../api/types";
 import * as format from "../format";
-import { infoError, infoLoad, outdated } from "../session";
-import { tape, token } from "../store";
+import { pageFind } from "../pages/registry";
+import { infoError, infoLoad, losses, outdated } from "../session";
+import { detail, page, tape, token } from "../store";
 import { IconWarning } from "../ui/icons";
 
 function timeText(ms: number): string {
 	const date = new Date(ms), two = (n: number) => String(n).padStart(2, "0");
 	return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
-}
-
-function losses(t: Tape): string | null {
-	if (t.lost_events > 0)
-		return `${format.exact(t.lost_events)} events could not be recorded: totals are at least what is shown.`;
-	if (t.damage_count > 0)
-		return `${t.damage_count === 1 ? "A part" : `${format.exact(t.damage_count)} parts`} of the tape could not be read: totals are at least what is shown.`;
-	return null;
 }
 
 /* Of a tape that is not as memtape recorded it: what it was made of or lost on purpose, in a line; behind it, all of that. */
@@ -34,6 +27,29 @@ function Origin(props: { tape: Tape }): JSX.Element | null {
 	return <details class="banner info"><summary>This tape was {short.join("; ")}.</summary><ul>{facts.map((f) => <li key={f}>{f}</li>)}</ul></details>;
 }
 
+const UNNAMED: Readonly<Record<string, string>> = {
+	exported: "only exported names", none: "no names", gone: "not on this machine", changed: "another build than that on this machine",
+};
+const STACKS_LEAST = .1; /* less of the tape is not worth a line above every page */
+
+/* Functions that stand there as addresses, or under the name of a neighbour: whose, and what would help. */
+function Unnamed(): JSX.Element | null {
+	const modules = detail.value?.modules ?? [], list = modules.filter((m) => m.stacks > 0 && UNNAMED[m.symbols]).sort((a, b) => b.stacks - a.stacks);
+	const sum = (of: typeof modules) => of.reduce((n, m) => n + m.stacks, 0);
+	if (!pageFind(page.value)?.hasFunctions || sum(list) <= STACKS_LEAST * sum(modules))
+		return null;
+	const more = list.length - 1;
+	return (
+		<details class="banner info">
+			<summary>No debug information of {list[0]!.name}{more > 0 && ` and ${more} more ${more === 1 ? "module" : "modules"}`}: functions may stand as addresses, without lines.</summary>
+			<ul>
+				{list.map((m) => <li key={m.path}>{m.path}: {UNNAMED[m.symbols]}{m.build_id && <>, build-id <code>{m.build_id}</code></>}</li>)}
+				<li>Install their debug packages, set <code>DEBUGINFOD_URLS</code> to your distribution’s server, or serve with <code>--debug-dir DIR</code>; then open the tape anew.</li>
+			</ul>
+		</details>
+	);
+}
+
 export function Banners(): JSX.Element | null {
 	const { gone, heard } = server.value;
 	const lost = tape.value ? losses(tape.value) : null;
@@ -41,7 +57,7 @@ export function Banners(): JSX.Element | null {
 		return <div class="banner bad" role="alert"><IconWarning />The server does not answer; what is shown is from {timeText(heard)}. Trying again …</div>;
 	if (outdated.value)
 		return <div class="banner warn" role="alert"><IconWarning />The server is another version now.<button type="button" class="button small" onClick={() => location.reload()}>Reload</button></div>;
-	return <>{lost && <div class="banner warn"><IconWarning />{lost}</div>}{tape.value && <Origin tape={tape.value} />}</>;
+	return <>{lost && <div class="banner warn"><IconWarning />{lost}</div>}{tape.value && <Origin tape={tape.value} />}<Unnamed /></>;
 }
 
 /* Without its token the server answers nobody. */

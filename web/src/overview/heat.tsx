@@ -182,7 +182,7 @@ function Map(props: { heat: Heat }): JSX.Element {
 				{chosen && <rect class="heat-box" x={chosen.from.x * UNIT} y={(rows - 1 - chosen.until.y) * UNIT} width={(chosen.until.x - chosen.from.x + 1) * UNIT}
 					height={(chosen.until.y - chosen.from.y + 1) * UNIT} />}
 			</svg>
-			<ul class="heat-x" aria-hidden="true">{labels(heat.grid.x, 16, shortBytes, 6).map((l) => <li key={l.text} style={{ left: `${l.share * 100}%` }}>{l.text}</li>)}</ul>
+			<ul class="heat-x" aria-hidden="true">{labels(heat.grid.x, 16, shortBytes, 6).map((l) => <li key={l.text} class={l.share > .94 ? "last" : ""} style={{ left: `${l.share * 100}%` }}>{l.text}</li>)}</ul>
 			<p class="sr" role="status">{told && `${told.size}, ${told.life}: ${told.count} blocks, ${format.bytes(told.bytes)}`}</p>
 			{hover && about && !box && (
 				<Tooltip x={hover.x} y={hover.y}><dl class="pairs"><dt>Size</dt><dd>{about.size}</dd><dt>Lifetime</dt><dd>{about.life}</dd>

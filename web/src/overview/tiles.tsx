@@ -5,6 +5,7 @@ import type { Bytes, Ns, Summary, Timeline } from "../api/types";
 import { momentText } from "../clock";
 import * as format from "../format";
 import { pageHref } from "../pages/links";
+import { losses } from "../session";
 import { commonParams, range, tape } from "../store";
 import { ErrorCard, misses } from "../ui/states";
 import { Tile } from "../ui/tile";
@@ -30,10 +31,7 @@ function useRangePeaks(): RangePeaks | null {
 }
 
 /* What was lost was not counted, so sums are lower bounds. Leaks are not: a free may be among what was lost. */
-function incomplete(): boolean {
-	const t = tape.value;
-	return t !== null && (t.lost_events > 0 || t.damage_count > 0);
-}
+const incomplete = () => tape.value !== null && losses(tape.value) !== null;
 
 function peakTile(s: Summary, inRange: Peak | null): JSX.Element {
 	const peak = inRange ?? s.peak;

@@ -17,6 +17,7 @@ export interface Page {
 	component: ComponentType;
 	inReport?: false; /* a report has nothing for it */
 	count?: (tape: Tape) => number | null; /* beside its name in the rail */
+	hasFunctions?: boolean; /* it is of functions: says when their names are not known */
 	hasMetric?: boolean; /* it shows the selected metric: document.title says which */
 	keys?: readonly (readonly [key: string, meaning: string])[]; /* its own keys, for the help sheet */
 }

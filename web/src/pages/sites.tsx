@@ -135,6 +135,6 @@ function SitesPage(): JSX.Element {
 }
 
 export const page: Page = {
-	id: "sites", title: "Call sites", icon: IconSites, key: "s", group: "Explore", order: 4, component: SitesPage,
+	id: "sites", title: "Call sites", icon: IconSites, key: "s", group: "Explore", order: 4, component: SitesPage, hasFunctions: true,
 	keys: [["\u2191\u2193", "row by row"], ["Enter", "its stack, its course, what to do with it"], ["Esc", "close it"]],
 };

@@ -388,7 +388,7 @@ def test_a_program_has_the_name_it_was_called_by(tmp_path, called, name):
     tape = tmp_path / "one.mtape"
     outcome = recording.run([recording.memtape(), "record", "--follow", "-o", tape, "bash", "-c", 'exec -a "$0" "$1"', called, recording.target("marks")])
     assert outcome.returncode == 0, outcome.stderr
-    with serve(*tmp_path.glob("*.mtape")) as server:
+    with serve(*tmp_path.glob("one.mtape*")) as server:
         tapes = [server.json("tape", c=one["id"])["tape"] for one in server.json("info")["tapes"]]
         assert [one["name"] for one in tapes if one["exe"].endswith("/marks")] == [name]
 

@@ -100,6 +100,19 @@ struct err *record_serve_start(struct record_serve *serve, const char *path)
 	return err_new(ERR_STATE, "--serve: the server did not start");
 }
 
+static enum collector_wish_kind kind_of(uint32_t kind)
+{
+	switch ((enum control_kind)kind) {
+	case CONTROL_MARK:
+		return COLLECTOR_MARK;
+	case CONTROL_STOP:
+		return COLLECTOR_STOP;
+	case CONTROL_SHOW:
+		break;
+	}
+	return COLLECTOR_SHOW;
+}
+
 bool record_serve_wish(struct record_serve *serve, struct collector_wish *wish)
 {
 	struct control_ask *ask = &serve->ask;
@@ -108,7 +121,7 @@ bool record_serve_wish(struct record_serve *serve, struct collector_wish *wish)
 		return false;
 	ask->mark[sizeof(ask->mark) - 1] = '\0';
 	*wish = (struct collector_wish) {
-		.kind = ask->kind == CONTROL_MARK ? COLLECTOR_MARK : COLLECTOR_SHOW,
+		.kind = kind_of(ask->kind),
 		.mark = ask->mark,
 	};
 	return true;
@@ -124,6 +137,8 @@ void record_serve_grant(struct record_serve *serve, const struct collector_grant
 	};
 
 	(void)!send(serve->fd, &word, sizeof(word), MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (serve->ask.kind == CONTROL_STOP && granted->done)
+		record_serve_ended(serve);
 }
 
 void record_serve_wait(struct record_serve *serve)

@@ -46,6 +46,9 @@ static void add_losses(struct str *text, const struct collector_result *result)
 		str_add_terminal(text, result->fault);
 		str_add(text, "\n");
 	}
+	if (result->was_stopped)
+		str_add(text,
+			"memtape: recording was stopped then, as asked; the program went on\n");
 	if (result->missing_count > 0) {
 		str_add(text, "memtape: at least ");
 		str_add_grouped(text, result->missing_count);

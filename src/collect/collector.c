@@ -9,6 +9,7 @@
 #include "collect/launch.h"
 #include "collect/pattern.h"
 #include "collect/repack.h"
+#include "collect/wishes.h"
 
 enum {
 	SAMPLE_PERIOD_NS = 20 * 1000 * 1000,
@@ -110,6 +111,11 @@ static void note_space(void *context, uint32_t part, uint32_t flags, const char 
 	collector_note(collector, TAPE_EXT_SPACE, &space, sizeof(space), text);
 }
 
+bool collector_is_recording(const struct collector *collector)
+{
+	return collector->has_header && !collector->drain.fault && !collector->stop_due_ns;
+}
+
 static void sample(struct collector *collector)
 {
 	const uint64_t now_ns = clock_monotonic_ns();
@@ -119,7 +125,7 @@ static void sample(struct collector *collector)
 		return;
 	collector->sample_due_ns =
 		now_ns + u64_max(SAMPLE_PERIOD_NS, (now_ns - collector->begin_ns) / SAMPLE_COUNT);
-	if (!collector->has_header || collector->drain.fault || collector->settings->is_passing)
+	if (!collector_is_recording(collector) || collector->settings->is_passing)
 		return;
 	collector->space_ticks = collector_ticks(collector);
 	differs = usage_sample(&collector->usage, now_ns);
@@ -137,18 +143,13 @@ static void sample(struct collector *collector)
 	}
 }
 
-static bool is_recording(const struct collector *collector)
-{
-	return collector->has_header && !collector->drain.fault;
-}
-
 /* What open chunks have, and the samples, for those who watch the tape grow. */
-static void show(struct collector *collector)
+void collector_show(struct collector *collector)
 {
 	const uint64_t now_ns = clock_monotonic_ns();
 
 	if (!collector->settings->live || now_ns < collector->live_due_ns ||
-	    !is_recording(collector))
+	    !collector_is_recording(collector))
 		return;
 	collector->live_due_ns = now_ns + LIVE_PERIOD_NS;
 	collector_note_clock(collector);
@@ -156,35 +157,12 @@ static void show(struct collector *collector)
 	collector_flush(collector, WRITER_NORMAL);
 }
 
-/* The same at once, and what was lost so far: a tape that ends here is whole. */
-static void show_all(struct collector *collector)
+/* Out of the recorder's way. Returns how many chunks there were. */
+static uint32_t empty(struct collector *collector)
 {
-	drain_sealed(&collector->drain);
-	ending_note_losses(collector);
-	collector->live_due_ns = 0;
-	show(collector);
-}
-
-/* At most one a round: chunks must not wait for those who want much. */
-static void take_wish(struct collector *collector)
-{
-	const struct collector_settings *settings = collector->settings;
-	const struct tape_mark mark = { .node = TAPE_NODE_NONE };
-	struct collector_granted granted = { 0 };
-	struct collector_wish wish;
-
-	if (!settings->take_wish || !settings->take_wish(settings->context, &wish))
-		return;
-	if (is_recording(collector) && wish.kind == COLLECTOR_MARK)
-		collector_note(collector, TAPE_EXT_MARK, &mark, sizeof(mark), wish.mark);
-	else if (is_recording(collector))
-		show_all(collector);
-	granted.done = is_recording(collector);
-	if (granted.done) {
-		granted.tape_bytes = collector->writer.end;
-		granted.ticks = collector_ticks(collector);
-	}
-	settings->grant(settings->context, &granted);
+	if (collector->has_ended)
+		return drain_discard(&collector->drain);
+	return collector_is_recording(collector) ? drain_sealed(&collector->drain) : 0;
 }
 
 /* Until there is something to do at the latest: a mark is of the moment when it is asked for. */
@@ -215,7 +193,8 @@ static void stop_likewise(const struct collector *collector, int wait_status)
 	kill(collector->child.pid, SIGCONT);
 }
 
-static void collect(struct collector *collector, struct collector_result *result)
+static void collect(struct collector *collector, struct arena *arena,
+		    struct collector_result *result)
 {
 	enum child_event event;
 
@@ -228,10 +207,11 @@ static void collect(struct collector *collector, struct collector_result *result
 		event = child_poll(&collector->child, &result->wait_status, &result->usage);
 		forward_signals(collector);
 		sample(collector);
-		take_wish(collector);
-		show(collector);
-		if (event == CHILD_NOTHING && collector->has_header &&
-		    drain_sealed(&collector->drain) > 0)
+		wishes_take(collector, result);
+		collector_show(collector);
+		if (wishes_stop_is_due(collector))
+			wishes_stop(collector, arena, result);
+		if (event == CHILD_NOTHING && empty(collector) > 0)
 			continue;
 		if (event == CHILD_STOPPED)
 			stop_likewise(collector, result->wait_status);
@@ -248,7 +228,9 @@ static void finish(struct collector *collector, struct arena *arena,
 {
 	if (!collector->has_header && header_is_filled(collector))
 		header_take(collector);
-	if (!collector->has_header)
+	if (wishes_is_stopping(collector)) /* it ended a moment after somebody had wanted us to */
+		wishes_stop(collector, arena, result);
+	if (!collector->has_header || collector->has_ended)
 		return;
 	drain_rest(&collector->drain);
 	ending_write(collector, arena, result);
@@ -337,8 +319,9 @@ struct err *collector_run(const struct collector_settings *settings, const struc
 		if (*exec_errno_ret) {
 			err = err_errno_new(*exec_errno_ret, "run %s", program->path);
 		} else {
-			collect(collector, result);
-			result->wall_ns = clock_monotonic_ns() - collector->begin_ns;
+			collect(collector, arena, result);
+			if (!result->was_stopped)
+				result->wall_ns = clock_monotonic_ns() - collector->begin_ns;
 			finish(collector, arena, result);
 			err_destroy(pack_children(collector, result));
 		}

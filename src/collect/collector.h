@@ -19,7 +19,8 @@
 struct collector_wish {
 	enum collector_wish_kind {
 		COLLECTOR_MARK, /* a mark, now */
-		COLLECTOR_SHOW	/* that the tape has all that was recorded until now */
+		COLLECTOR_SHOW, /* that the tape has all that was recorded until now */
+		COLLECTOR_STOP	/* that it ends now; the program goes on */
 	} kind;
 	const char *mark; /* the text; valid until the next wish is taken */
 };
@@ -47,7 +48,7 @@ struct collector_settings {
 	uint32_t chunk_count;
 	/* Before the program starts: where its tape will be. An error keeps it from starting. */
 	struct err *(*on_ready)(void *context, const char *path); /* NULL: nobody asks */
-	/* While it runs, often: what somebody wants; false: nothing. Must not wait. */
+	/* While it runs, often: what somebody wants; false: nothing. Must not wait. Needs live. */
 	bool (*take_wish)(void *context, struct collector_wish *wish); /* NULL: nobody asks */
 	/* What became of the wish taken last. Must not wait. */
 	void (*grant)(void *context, const struct collector_granted *granted);
@@ -66,6 +67,7 @@ struct collector_result {
 	uint64_t truncated_count; /* stacks cut short */
 	uint64_t collector_cpu_ns;
 	const char *fault;	  /* why recording stopped early; NULL: it did not */
+	bool was_stopped;	  /* because somebody wanted it; the rest is of until then */
 	bool replaced;		  /* the program ended as another one, by exec, unseen */
 	bool children_worked;	  /* most of the time went to children, unseen */
 	uint32_t child_count;	  /* tapes of children packed */

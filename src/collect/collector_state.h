@@ -1,6 +1,7 @@
 /*
  * collector_state: what a run of the collector knows, and how it says it on the tape. Internal to
- * collect: collector.c runs, ending.c has the last words.
+ * collect: collector.c runs, wishes.c does what is asked for from outside, ending.c has the last
+ * words.
  */
 #ifndef MEMTAPE_COLLECT_COLLECTOR_STATE_H
 #define MEMTAPE_COLLECT_COLLECTOR_STATE_H
@@ -30,6 +31,9 @@ struct collector {
 	uint64_t sample_written_ns;
 	uint64_t space_ticks; /* before the last sample was taken */
 	uint64_t live_due_ns;
+	uint64_t stop_due_ns; /* 0: nobody wants it to stop */
+	uint64_t stop_ticks;  /* what happened until then is on the tape */
+	bool has_ended;	      /* the tape is closed; the program may go on */
 };
 
 /* Now, as times are on the tape. */
@@ -39,6 +43,12 @@ uint64_t collector_ticks(const struct collector *collector);
 void collector_note(struct collector *collector, enum tape_extended type, const void *payload,
 		    size_t bytes, const char *tail);
 void collector_note_clock(struct collector *collector);
+
+/* Whether what happens now comes onto the tape. */
+bool collector_is_recording(const struct collector *collector);
+
+/* What open chunks have, and the samples, for those who watch the tape grow; when that is due. */
+void collector_show(struct collector *collector);
 
 /* Writes the stream's chunk and begins the next. A tape that is full loses these records. */
 void collector_flush(struct collector *collector, enum writer_urgency urgency);

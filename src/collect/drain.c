@@ -141,12 +141,14 @@ static void take(struct drain *drain, uint32_t index, enum tape_chunk_state stat
 	keep(drain, chunk);
 }
 
+enum { OPEN = 1 << TAPE_CHUNK_OPEN, SEALED = 1 << TAPE_CHUNK_SEALED };
+
 /*
- * Slots in a state, sorted by stream and place in it. The lowest free slot is always taken first,
- * so none was ever used behind one that was not; looking into each costs a line of the cache.
+ * Slots in such states, sorted by stream and place in it. The lowest free slot is always taken
+ * first, so none was ever used behind one that was not; looking into each costs a line of the
+ * cache.
  */
-static size_t gather(const struct drain *drain, enum tape_chunk_state state,
-		     struct sort_pair *pairs)
+static size_t gather(const struct drain *drain, unsigned states, struct sort_pair *pairs)
 {
 	size_t count = 0;
 
@@ -156,7 +158,7 @@ static size_t gather(const struct drain *drain, enum tape_chunk_state state,
 
 		if (found == TAPE_CHUNK_FREE && chunk->magic == 0)
 			break;
-		if (found != (uint32_t)state)
+		if (found >= 32 || !(states & 1u << found))
 			continue;
 		pairs[count++] = (struct sort_pair) {
 			.key = (uint64_t)chunk->stream << 32 | chunk->seq,
@@ -175,8 +177,8 @@ static size_t gather(const struct drain *drain, enum tape_chunk_state state,
  */
 uint32_t drain_sealed(struct drain *drain)
 {
-	size_t seen_count = gather(drain, TAPE_CHUNK_SEALED, drain->seen);
-	size_t taken_count = seen_count ? gather(drain, TAPE_CHUNK_SEALED, drain->taken) : 0;
+	size_t seen_count = gather(drain, SEALED, drain->seen);
+	size_t taken_count = seen_count ? gather(drain, SEALED, drain->taken) : 0;
 	uint32_t done = 0;
 	size_t at = 0;
 
@@ -195,10 +197,35 @@ uint32_t drain_sealed(struct drain *drain)
 
 void drain_open_ones(struct drain *drain, uint64_t until_ticks)
 {
-	const size_t count = gather(drain, TAPE_CHUNK_OPEN, drain->taken);
+	const size_t count = gather(drain, OPEN, drain->taken);
 
 	for (size_t i = 0; i < count && !drain->fault; i++) {
 		if (parts_take(drain->parts, drain->taken[i].index, until_ticks, drain->chunk))
+			keep(drain, drain->chunk);
+	}
+}
+
+uint32_t drain_discard(struct drain *drain)
+{
+	const size_t count = gather(drain, SEALED, drain->taken);
+
+	for (size_t i = 0; i < count; i++)
+		spool_chunk_free(drain->spool, drain->taken[i].index);
+	return (uint32_t)count;
+}
+
+void drain_until(struct drain *drain, uint64_t until_ticks)
+{
+	/* A slot is looked at once, so it does not matter when it is sealed. */
+	const size_t count = gather(drain, OPEN | SEALED, drain->taken);
+
+	for (size_t i = 0; i < count && !drain->fault; i++) {
+		const uint32_t index = drain->taken[i].index;
+		const bool has_some = parts_last(drain->parts, index, until_ticks, drain->chunk);
+
+		if (spool_chunk_state(drain->spool, index) == TAPE_CHUNK_SEALED)
+			spool_chunk_free(drain->spool, index);
+		if (has_some)
 			keep(drain, drain->chunk);
 	}
 }
@@ -208,7 +235,7 @@ void drain_rest(struct drain *drain)
 	static const enum tape_chunk_state states[] = { TAPE_CHUNK_SEALED, TAPE_CHUNK_OPEN };
 
 	for (size_t s = 0; s < array_size(states); s++) {
-		size_t count = gather(drain, states[s], drain->taken);
+		size_t count = gather(drain, 1u << states[s], drain->taken);
 
 		for (size_t i = 0; i < count; i++)
 			take(drain, drain->taken[i].index, states[s]);

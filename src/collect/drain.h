@@ -41,6 +41,15 @@ uint32_t drain_sealed(struct drain *drain);
 /* Takes what has been written until a moment of chunks that are not full. */
 void drain_open_ones(struct drain *drain, uint64_t until_ticks);
 
+/* Gives all sealed slots back as they are. Returns how many there were. */
+uint32_t drain_discard(struct drain *drain);
+
+/*
+ * What was recorded until a moment that is a little while ago, and nothing after it, for the last
+ * time. The recorder may go on meanwhile: it gets its sealed slots back. Needs in_parts.
+ */
+void drain_until(struct drain *drain, uint64_t until_ticks);
+
 /* After the target's death: the sealed ones and then those that were being written. */
 void drain_rest(struct drain *drain);
 

@@ -9,25 +9,19 @@ enum {
 	CHILDREN_TICKS_MIN = 3 /* 30 ms: less is a shell looking around */
 };
 
-struct tape_lost ending_note_losses(struct collector *collector)
+void ending_note_losses(struct collector *collector, struct collector_result *result)
 {
 	const struct tape_live *live = spool_live(&collector->spool);
 	struct tape_lost lost;
 
 	memcpy(lost.lost, live->lost, sizeof(lost.lost));
 	lost.lost[TAPE_LOST_NO_SPACE] += collector->drain.missing_count;
-	collector_note(collector, TAPE_EXT_LOST, &lost, sizeof(lost), NULL);
-	return lost;
-}
-
-static void note_losses(struct collector *collector, struct collector_result *result)
-{
-	const struct tape_lost lost = ending_note_losses(collector);
-
+	result->missing_count = 0;
 	for (size_t i = 0; i < array_size(lost.lost); i++)
 		if (i != TAPE_LOST_TRUNCATED)
 			result->missing_count += lost.lost[i];
 	result->truncated_count = lost.lost[TAPE_LOST_TRUNCATED];
+	collector_note(collector, TAPE_EXT_LOST, &lost, sizeof(lost), NULL);
 }
 
 static uint64_t cpu_ns(const struct rusage *usage)
@@ -140,18 +134,39 @@ static bool did_children_work(const struct collector *collector)
 	       child->children_cpu_ticks > child->own_cpu_ticks;
 }
 
-void ending_write(struct collector *collector, struct arena *arena, struct collector_result *result)
+static void close_tape(struct collector *collector, struct arena *arena,
+		       struct collector_result *result)
 {
-	result->replaced = was_replaced(collector);
-	result->children_worked = did_children_work(collector);
 	result->event_count = collector->drain.event_count;
-	collector_note_clock(collector);
-	note_losses(collector, result);
-	note_fault(collector, arena, result);
-	note_recorder(collector, result);
-	note_end(collector, result);
 	collector_flush(collector, WRITER_CLOSING);
 	if (!collector->writer.temporary)
 		result->path = arena_strdup(arena, collector->writer.path);
 	result->tape_bytes = collector->writer.end;
+	writer_close(&collector->writer);
+	collector->has_ended = true;
+}
+
+void ending_write_stopped(struct collector *collector, struct arena *arena,
+			  struct collector_result *result)
+{
+	const struct tape_end end = { .kind = TAPE_END_RUNNING };
+
+	result->was_stopped = true;
+	collector_note_clock(collector);
+	note_fault(collector, arena, result);
+	note_recorder(collector, result);
+	collector_note(collector, TAPE_EXT_END, &end, sizeof(end), NULL);
+	close_tape(collector, arena, result);
+}
+
+void ending_write(struct collector *collector, struct arena *arena, struct collector_result *result)
+{
+	result->replaced = was_replaced(collector);
+	result->children_worked = did_children_work(collector);
+	collector_note_clock(collector);
+	ending_note_losses(collector, result);
+	note_fault(collector, arena, result);
+	note_recorder(collector, result);
+	note_end(collector, result);
+	close_tape(collector, arena, result);
 }

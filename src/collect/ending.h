@@ -8,8 +8,12 @@
 #include "base/arena.h"
 #include "collect/collector_state.h"
 
-/* Totals so far; the last record of them counts. */
-struct tape_lost ending_note_losses(struct collector *collector);
+/* Totals so far, into the result too; the last record of them counts. */
+void ending_note_losses(struct collector *collector, struct collector_result *result);
+
+/* The program goes on without us: what was lost has been noted. */
+void ending_write_stopped(struct collector *collector, struct arena *arena,
+			  struct collector_result *result);
 
 /* After the last chunk; result->wait_status and usage are there. */
 void ending_write(struct collector *collector, struct arena *arena,

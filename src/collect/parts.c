@@ -22,6 +22,7 @@ struct part {
 struct stream_place {
 	uint32_t next;	/* the chunk that comes next, by the recorder's numbers */
 	uint32_t extra; /* parts taken: so much higher are its numbers on the tape */
+	bool is_over;	/* what it has is too late for a tape that ends */
 };
 
 struct parts {
@@ -55,6 +56,12 @@ void parts_destroy(struct parts *parts)
 	free(parts);
 }
 
+/* NULL: it has no place. */
+static struct stream_place *place_of(struct parts *parts, const struct tape_chunk *chunk)
+{
+	return chunk->stream < STREAMS_MAX ? &parts->stream[chunk->stream] : NULL;
+}
+
 static struct part *part_of(struct parts *parts, uint32_t index, const struct tape_chunk *chunk)
 {
 	struct part *part = &parts->part[index];
@@ -77,24 +84,28 @@ static void reader_begin(struct tape_reader *reader, const struct part *part,
 
 /*
  * Moves *part_end to behind the last record that is whole and not too late. Latencies belong to the
- * event before them: where there are any, the last event stays until its own is there.
+ * event before them: where there are any, the last event stays until its own is there. Returns
+ * whether no record was too late.
  */
-static void find_end(const struct tape_chunk *chunk, bool has_latency, uint64_t until_ticks,
+static bool find_end(const struct tape_chunk *chunk, bool has_latency, uint64_t until_ticks,
 		     struct part *part_end)
 {
 	struct tape_reader reader;
 
 	reader_begin(&reader, part_end, chunk);
 	while (tape_reader_next(&reader)) {
-		const bool is_event = !reader.is_extended && reader.event.fn != TAPE_FN_LATENCY;
+		const bool is_latency = !reader.is_extended && reader.event.fn == TAPE_FN_LATENCY;
+		const uint64_t ticks =
+			reader.is_extended ? reader.extended.ticks : reader.event.ticks;
 
-		if (is_event && reader.event.ticks > until_ticks)
-			return;
-		if (is_event && has_latency)
+		if (!is_latency && ticks > until_ticks)
+			return false;
+		if (!is_latency && !reader.is_extended && has_latency)
 			continue;
 		part_end->used = (uint32_t)tape_reader_offset(&reader);
 		part_end->codec = reader.codec;
 	}
+	return true;
 }
 
 /* Records from the part's end on as a chunk has them that begins there. Returns their bytes. */
@@ -144,40 +155,86 @@ static void cut_front(struct parts *parts, const struct part *part, struct tape_
 	chunk->begin_ticks = part->codec.ticks;
 }
 
+/* A chunk of which parts have all there was: the number it would have is the next one's. */
+static void number_give_back(struct stream_place *stream)
+{
+	if (stream && stream->extra > 0)
+		stream->extra--;
+}
+
 void parts_rest(struct parts *parts, uint32_t index, struct tape_chunk *chunk)
 {
 	struct part *part = part_of(parts, index, chunk);
-	struct stream_place *stream;
+	struct stream_place *stream = place_of(parts, chunk);
+	const bool had_part = part->used > 0;
 
 	cut_front(parts, part, chunk);
 	*part = (struct part) { 0 };
-	if (chunk->stream >= STREAMS_MAX)
+	if (!stream)
 		return;
-	stream = &parts->stream[chunk->stream];
 	stream->next = chunk->seq + 1;
 	chunk->seq += stream->extra;
+	if (had_part && chunk->used == 0)
+		number_give_back(stream);
+}
+
+/* Leaves in chunk the records up to a moment that were not taken; false: less than bytes_min. */
+static bool cut(struct parts *parts, uint32_t index, const struct part *end,
+		struct tape_chunk *chunk, uint32_t bytes_min)
+{
+	struct part *part = &parts->part[index];
+
+	if (end->used < part->used + bytes_min)
+		return false;
+	chunk->used = end->used;
+	cut_front(parts, part, chunk);
+	*part = *end;
+	return true;
 }
 
 bool parts_take(struct parts *parts, uint32_t index, uint64_t until_ticks, struct tape_chunk *chunk)
 {
 	const bool has_latency = spool_header(parts->spool)->flags & TAPE_FLAG_LATENCY;
 	struct stream_place *stream;
-	struct part *part, end;
+	struct part end;
 
-	if (!spool_chunk_peek(parts->spool, index, chunk) || chunk->stream >= STREAMS_MAX)
+	if (!spool_chunk_peek(parts->spool, index, chunk))
 		return false;
-	stream = &parts->stream[chunk->stream];
-	if (chunk->seq != stream->next)
+	stream = place_of(parts, chunk);
+	if (!stream || chunk->seq != stream->next)
 		return false; /* one before it waits to be taken */
-	part = part_of(parts, index, chunk);
-	end = *part;
+	end = *part_of(parts, index, chunk);
 	find_end(chunk, has_latency, until_ticks, &end);
-	if (end.used < part->used + PART_BYTES_MIN)
-		return false;
 	end.node_count = chunk->node_count;
-	chunk->used = end.used;
-	cut_front(parts, part, chunk);
-	*part = end;
+	if (!cut(parts, index, &end, chunk, PART_BYTES_MIN))
+		return false;
 	chunk->seq += stream->extra++;
+	return true;
+}
+
+bool parts_last(struct parts *parts, uint32_t index, uint64_t until_ticks, struct tape_chunk *chunk)
+{
+	struct stream_place *stream;
+	struct part end;
+	bool had_part, is_over;
+
+	if (!spool_chunk_peek(parts->spool, index, chunk))
+		return false;
+	stream = place_of(parts, chunk);
+	if (stream && stream->is_over)
+		return false;
+	end = *part_of(parts, index, chunk);
+	had_part = end.used > 0;
+	is_over = !find_end(chunk, false, until_ticks, &end);
+	end.node_count = chunk->node_count;
+	if (stream)
+		stream->is_over = is_over;
+	if (!cut(parts, index, &end, chunk, 1)) {
+		if (had_part)
+			number_give_back(stream);
+		return false;
+	}
+	if (stream)
+		chunk->seq += stream->extra;
 	return true;
 }

@@ -32,4 +32,11 @@ void parts_rest(struct parts *parts, uint32_t index, struct tape_chunk *chunk);
 bool parts_take(struct parts *parts, uint32_t index, uint64_t until_ticks,
 		struct tape_chunk *chunk);
 
+/*
+ * The same for the last time, whosever turn it is, of a slot in any state; those of a stream in
+ * their order. What is later than until_ticks is never asked for again.
+ */
+bool parts_last(struct parts *parts, uint32_t index, uint64_t until_ticks,
+		struct tape_chunk *chunk);
+
 #endif

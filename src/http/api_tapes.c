@@ -150,6 +150,7 @@ void api_info_emit(struct emit *emit, struct server *server)
 	emit_text(emit, "version", server->settings.version);
 	emit_bool(emit, "can_mark", is_recording);
 	emit_bool(emit, "can_snapshot", is_recording);
+	emit_bool(emit, "can_stop", is_recording);
 	emit_list(emit, "tapes");
 	for (struct tape *tape = tapes_first(server->tapes); tape; tape = tape->next)
 		api_tape_emit(emit, NULL, tape);

@@ -125,3 +125,10 @@ struct err *control_show(struct control *control, struct control_word *word_ret)
 
 	return ask_for(control, &ask, word_ret);
 }
+
+struct err *control_stop(struct control *control, struct control_word *word_ret)
+{
+	struct control_ask ask = { .kind = CONTROL_STOP };
+
+	return ask_for(control, &ask, word_ret);
+}

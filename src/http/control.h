@@ -11,7 +11,7 @@
 
 enum { CONTROL_MARK_BYTES = 256 }; /* with the NUL; as memtape_mark has it */
 
-enum control_kind { CONTROL_MARK, CONTROL_SHOW };
+enum control_kind { CONTROL_MARK, CONTROL_SHOW, CONTROL_STOP };
 
 /* Between two processes of one binary. */
 struct control_ask {
@@ -23,7 +23,8 @@ struct control_ask {
 struct control_word {
 	uint32_t number;     /* of what was asked */
 	uint32_t done;	     /* 0: nothing is recorded at present */
-	uint64_t tape_bytes; /* SHOW: so much of the tape is of the time until */
+	uint64_t tape_bytes; /* STOP: of the whole tape; SHOW: so much of the tape is of the time
+				until */
 	uint64_t ticks;	     /* SHOW: this moment, as times are on the tape */
 };
 
@@ -49,5 +50,8 @@ struct err *control_mark(struct control *control, const char *text);
 
 /* Has all that was recorded until now put on the tape. Errors as above. */
 struct err *control_show(struct control *control, struct control_word *word_ret);
+
+/* Ends the recording now; the program goes on. */
+struct err *control_stop(struct control *control, struct control_word *word_ret);
 
 #endif

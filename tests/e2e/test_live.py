@@ -139,7 +139,7 @@ class Shown:
     """`record --serve` of a program that works until its input ends."""
 
     def __init__(self, watched, tape, *options):
-        self.process = subprocess.Popen([recording.memtape(), "record", "--serve", *options, "-o", tape, watched],
+        self.process = subprocess.Popen([recording.memtape(), "record", "--serve", *options, "-o", tape, *(watched if isinstance(watched, list) else [watched])],
                                         env=recording.clean_env(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE)
         line = self.process.stderr.readline().decode()

@@ -5,7 +5,9 @@ import pathlib
 import re
 import resource
 import shutil
+import signal
 import subprocess
+import threading
 import time
 import urllib.error
 
@@ -191,3 +193,154 @@ def test_a_server_of_a_finished_tape_makes_no_snapshots(tmp_path):
         assert server.json("info")["can_snapshot"] is False
         assert "record --serve" in server.post("snapshot", {}, status=501)["error"]["message"]
     assert not (tmp_path / "the-1.mtape").exists()
+
+
+# --- stop ------------------------------------------------------------------------------------
+
+
+GOES_ON = recording.target("goes_on")
+
+
+def said(shown, what, times=1):
+    """Reads the program's output until it has said so."""
+    seen = []
+    while seen.count(what) < times:
+        line = shown.process.stdout.readline().decode()
+        assert line, seen[-3:]
+        seen.append(line.strip())
+    return seen
+
+
+def tell(shown, word):
+    shown.process.stdin.write(word)
+    shown.process.stdin.flush()
+
+
+def are_in_order(tape, least=4):
+    """Of each thread the tape has all blocks from the first to the last of them, whose sizes tell: none is missing, none doubled."""
+    workers = sql(tape, "SELECT count(*) AS n, sum(leaked) AS leaked, max(n * (1 - leaked)) AS last_freed, sum(size != n % 997 + 1) AS wrong FROM"
+                        " (SELECT thread, size, leaked, row_number() OVER (PARTITION BY thread ORDER BY id) - 1 AS n FROM allocations"
+                        "  WHERE size <= 997 AND call = 'malloc') GROUP BY thread HAVING count(*) > 100")
+    assert least <= len(workers) <= 4, workers
+    for one in workers:
+        assert one["wrong"] == 0 and one["leaked"] in (63, 64) and one["last_freed"] == one["n"] - one["leaked"] - 1, one
+    return sum(one["n"] for one in workers)
+
+
+@pytest.mark.parametrize("options", [[], ["--latency"], ["--no-compress", "--no-stacks"], ["--buffer", "256k"]])
+@pytest.mark.parametrize("pace", [[], ["slow"]], ids=["fast", "slow"])
+def test_a_recording_that_is_stopped_leaves_the_program_alone(tmp_path, options, pace):
+    tape = tmp_path / "the.mtape"
+    with Shown([GOES_ON, *pace], tape, *options) as shown:
+        shown.until("live")
+        said(shown, "tick", 5)
+        assert shown.ask("info")["can_stop"] is True
+        status, stopped = shown.post("stop", {})
+        assert status == 200 and stopped["tape_bytes"] == tape.stat().st_size, stopped
+        whole = tape.read_bytes()
+        assert is_sound(tape) and re.search(r"End +running\n", recording.run([recording.memtape(), "info", tape]).stdout.decode())
+        if not pace:
+            said(shown, "tick", 20)  # long enough for each thread to fill what it writes to
+        for word, answer in ((b"fork\n", "child 5"), (b"thread\n", "thread"), (b"fork\n", "child 5")):
+            tell(shown, word)
+            said(shown, answer)
+        said(shown, "tick", 5)
+        assert shown.until("complete")["end"] == "still running"
+        assert not any(shown.ask("info")[can] for can in ("can_mark", "can_snapshot", "can_stop"))
+        assert [shown.post(what, body)[0] for what, body in (("stop", {}), ("snapshot", {}), ("mark", {"text": "x"}))] == [503] * 3
+        assert shown.process.poll() is None
+        shown.process.stdin.close()
+        done = int(shown.process.stdout.read().split()[-1])
+        shown.process.send_signal(signal.SIGINT)
+        assert shown.process.wait(60) == 7  # its own
+        errors = shown.process.stderr.read().decode()
+    assert "recording was stopped then, as asked" in errors and "missing" not in errors and "stopped early" not in errors, errors
+    assert tape.read_bytes() == whole and os.listdir(tmp_path) == ["the.mtape"]
+    recorded = are_in_order(tape)
+    assert 0 < recorded < done
+    assert sql(tape, "SELECT count(*) AS n FROM allocations WHERE size IN (4000, 5000)") == [{"n": 0}]
+
+
+def test_a_program_that_ends_while_it_is_stopped_has_a_whole_tape(tmp_path):
+    for attempt in range(6):
+        tape = tmp_path / f"{attempt}.mtape"
+        with Shown([GOES_ON, "slow"], tape, "--serve-until-exit", "-q") as shown:
+            shown.until("live")
+            said(shown, "tick", 5)
+            closing = threading.Timer(0.01 * attempt, shown.process.stdin.close)
+            closing.start()
+            try:
+                status = shown.post("stop", {})[0]
+            except OSError:  # the server ends with the program
+                status = 503
+            closing.join()
+            assert status in (200, 503) and shown.process.wait(30) == 7
+            assert shown.process.stderr.read() == b""
+        end = re.search(r"End +(\w+)\n", recording.run([recording.memtape(), "info", tape]).stdout.decode())[1]
+        assert is_sound(tape) and end == ("running" if status == 200 else end) and end in ("running", "exit")
+        assert are_in_order(tape, 1) > 0  # a thread may just have begun
+
+
+def test_signals_and_job_control_reach_a_program_that_is_not_recorded_any_more(tmp_path):
+    with Shown([GOES_ON], tmp_path / "the.mtape", "-q", "--serve-until-exit") as shown:
+        shown.until("live")
+        assert shown.post("stop", {})[0] == 200
+        said(shown, "tick", 3)
+        shown.process.send_signal(signal.SIGTERM)
+        assert shown.process.wait(30) == -signal.SIGTERM or shown.process.returncode == 128 + signal.SIGTERM
+    assert is_sound(tmp_path / "the.mtape")
+
+
+def test_children_that_are_followed_have_their_own_tapes_after_a_stop(tmp_path):
+    with Shown([GOES_ON, "slow"], tmp_path / "the.mtape", "-q", "--follow", "--serve-until-exit") as shown:
+        shown.until("live")
+        assert shown.post("stop", {})[0] == 200
+        tell(shown, b"fork\n")
+        said(shown, "child 5")
+        shown.process.stdin.close()
+        assert shown.process.wait(30) == 7
+    assert all(is_sound(tmp_path / name) for name in os.listdir(tmp_path))
+
+
+def test_a_recording_that_was_killed_after_a_stop_leaves_its_tape(tmp_path):
+    tape = tmp_path / "the.mtape"
+    with Shown([GOES_ON], tape, "-q") as shown:
+        shown.until("live")
+        assert shown.post("stop", {})[0] == 200
+        shown.process.kill()
+        said(shown, "tick", 20)  # the program goes on even so
+        shown.process.stdin.close()
+        assert re.search(rb"done: \d+\n", shown.process.stdout.read())
+    assert is_sound(tape) and are_in_order(tape) > 0
+
+
+def test_a_disk_that_is_full_when_it_is_stopped_is_said(tmp_path):
+    tape = tmp_path / "the.mtape"
+    with Shown([GOES_ON], tape) as shown:
+        shown.until("live")
+        resource.prlimit(shown.process.pid, resource.RLIMIT_FSIZE, (tape.stat().st_size, resource.RLIM_INFINITY))
+        status, error = shown.post("stop", {})
+        assert status == 503 and error["message"] == "nothing is recorded at present", error
+        said(shown, "tick", 20)
+        shown.process.stdin.close()
+        assert re.search(rb"done: \d+\n", shown.process.stdout.read())
+        shown.process.send_signal(signal.SIGINT)
+        assert shown.process.wait(60) == 7
+        assert b"recording stopped early" in shown.process.stderr.read()
+    assert sql(tape, "SELECT count(*) AS n FROM allocations")[0]["n"] > 0  # a chunk may have given way to its last words
+
+
+def test_a_recording_is_stopped_by_those_alone_who_may(watched, tmp_path):  # noqa: F811
+    tape = tmp_path / "the.mtape"
+    with Shown(watched, tape, "--serve-until-exit", "-q") as shown:
+        shown.until("live")
+        assert shown.post("stop", {}, token=False)[0] == 401
+        assert shown.post("stop", {}, Origin="http://evil.example")[0] == 403
+        assert shown.post("stop", {}, **{"Content-Type": "text/plain"})[0] == 415
+        assert shown.post("stop", {"now": 1})[0] == 400
+        with pytest.raises(urllib.error.HTTPError, match="405"):
+            shown.ask("stop")
+        assert shown.ask("info")["can_stop"] is True
+        shown.process.stdin.close()
+        assert shown.process.wait(30) == 3
+    assert counts(tape)["n"] > 0 and re.search(r"End +exit\n", recording.run([recording.memtape(), "info", tape]).stdout.decode())

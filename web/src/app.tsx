@@ -5,12 +5,12 @@ import type { Ns } from "./api/types";
 import { clock } from "./clock";
 import { Banners, needsToken, TapeState, TokenForm } from "./frame/banner";
 import { Help, helpOpen } from "./frame/help";
-import { MarkSheet } from "./frame/mark";
+import { Asking } from "./frame/controls";
 import { Palette, paletteOpen } from "./frame/palette";
 import { Rail } from "./frame/rail";
 import { copyLink, TopBar } from "./frame/topbar";
 import { isTyping, useKeys } from "./keys";
-import { canMark, isLive, markOpen, paused, pauseSet } from "./live";
+import { asking, canMark, isLive, paused, pauseSet } from "./live";
 import { METRIC } from "./metrics";
 import { pageFind, pages } from "./pages/registry";
 import { infoError, infoLoad } from "./session";
@@ -57,7 +57,7 @@ function useGlobalKeys(): void {
 		"Ctrl+k": () => { paletteOpen.value = true; },
 		y: copyLink,
 		Space: () => (isLive.value && [document.body, document.getElementById("main")].includes(document.activeElement as HTMLElement) ? pauseSet(!paused.value) : false),
-		k: () => (canMark.value ? void (markOpen.value = true) : false),
+		k: () => (canMark.value ? void (asking.value = "mark") : false),
 		u: undo,
 		"Ctrl+z": (event: KeyboardEvent) => (isTyping(event.target) ? false : undo()),
 		...(REPORT ? {} : POINT_KEYS),
@@ -105,7 +105,7 @@ export function App(): JSX.Element {
 			</main>
 			<Help />
 			<Palette />
-			<MarkSheet />
+			<Asking />
 			<Toast />
 		</div>
 	);

@@ -25,7 +25,8 @@ export const behind = computed(() => Math.max(0, (newestTape.value?.duration_ns 
 /* Whether the server can do so with the recording: `record --serve`, while the program runs. */
 export const canMark = computed(() => isLive.value && !!newest.value?.can_mark);
 export const canSnapshot = computed(() => isLive.value && !!newest.value?.can_snapshot);
-export const markOpen = signal(false);
+export const canStop = computed(() => isLive.value && !!newest.value?.can_stop);
+export const asking = signal<"mark" | "stop" | null>(null);
 
 let shownAt = 0, timer: ReturnType<typeof setTimeout> | undefined;
 

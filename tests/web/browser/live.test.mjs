@@ -155,6 +155,46 @@ test("a snapshot can be taken, and is a tape beside the one that goes on", async
 	}
 });
 
+test("a recording can be stopped: the tape is complete, and the program goes on", async () => {
+	const own = join(folder, "stopped.mtape"), child = spawn(MEMTAPE_COMMAND, ["record", "--serve", "-o", own, "--", MEMTAPE_WATCHED]);
+	try {
+		let said = "";
+		child.stderr.on("data", (data) => { said += data; });
+		await until("no URL", async () => said.includes("\n"));
+		const page = await open("", { url: /http:\S+/.exec(said)[0] }), button = page.getByRole("button", { name: "Stop the recording" });
+		const sheet = page.getByRole("dialog", { name: "Stop the recording" }), live = async () => /^(Live|Paused)/.test(await badge(page).innerText());
+		await until("no badge", live);
+		await changes("what was allocated", () => figure(page));
+		await button.click();
+		await sheet.getByText(/is left alone and goes on/).waitFor();
+		for (const theme of THEMES) {
+			await page.emulateMedia({ colorScheme: theme });
+			assert.deepEqual(await violations(page), []);
+		}
+		await page.keyboard.press("Enter"); // which changes nothing
+		await until("not closed", async () => await sheet.count() === 0);
+		assert.ok(await live());
+		await page.getByRole("button", { name: "Hold the pages" }).click(); // they are let go then
+		await until("not paused", async () => /^Paused at/.test(await badge(page).innerText()));
+		await page.keyboard.press("Control+k");
+		await page.getByRole("combobox", { name: "Command" }).fill("Stop the recording");
+		await page.keyboard.press("Enter");
+		await sheet.getByRole("button", { name: "Stop the recording" }).click();
+		await page.getByText("The recording has ended, the program goes on").waitFor();
+		await until("never complete", async () => await badge(page).innerText() === "Complete");
+		assert.equal(await badge(page).getAttribute("title"), "All until here; the program went on");
+		await settled(page);
+		assert.equal(await button.count() + await page.getByRole("button", { name: /^(Hold the pages|Go on|Mark this|Snapshot)/ }).count(), 0);
+		assert.equal(child.exitCode, null); // it works
+		await clean(page);
+	} finally {
+		child.stdin.end();
+		await sleep(500); // the server goes on until it is interrupted
+		child.kill("SIGINT");
+		await ended(child);
+	}
+});
+
 test("a server that was away is met again", async () => {
 	const page = await open("", { url }), port = Number(new globalThis.URL(url).port);
 	await until("no badge", async () => /^Live/.test(await badge(page).innerText()));

@@ -6,7 +6,7 @@ export type Hex = string;
 export interface Head { gen: number; ms: number; approx?: boolean }
 export interface Sum { bytes: Bytes; count: number }
 
-export interface Info extends Head { version: string; can_mark?: boolean; can_snapshot?: boolean; tapes: Tape[] }
+export interface Info extends Head { version: string; can_mark?: boolean; can_snapshot?: boolean; can_stop?: boolean; tapes: Tape[] }
 export interface Import {
 	format: string;
 	tool: string | null;

@@ -7,15 +7,15 @@ import type { Names } from "../api/types";
 import { clock } from "../clock";
 import { addTerm, quote } from "../filter";
 import * as format from "../format";
-import { canMark, canSnapshot, isLive, markOpen, paused, pauseSet } from "../live";
+import { asking, canMark, canSnapshot, canStop, isLive, paused, pauseSet } from "../live";
 import { METRIC } from "../metrics";
 import { pages } from "../pages/registry";
 import { filter, tapeId, update } from "../store";
 import { themeToggle } from "../theme";
 import { METRICS } from "../url";
 import { Sheet } from "../ui/sheet";
+import { snapshot } from "./controls";
 import { helpOpen } from "./help";
-import { snapshot } from "./mark";
 import { copyLink } from "./topbar";
 
 export const paletteOpen = signal(false);
@@ -34,8 +34,9 @@ function commands(): Command[] {
 		...METRICS.map((m) => ({ title: METRIC[m].title, hint: "metric", run: () => update({ metric: m }) })),
 		...(REPORT ? [] : PARTS),
 		...(isLive.value ? [{ title: paused.value ? "Go on" : "Hold the pages", hint: "live \u00b7 Space", run: () => pauseSet(!paused.value) }] : []),
-		...(canMark.value ? [{ title: "Mark this moment", hint: "live \u00b7 k", run: () => { markOpen.value = true; } }] : []),
+		...(canMark.value ? [{ title: "Mark this moment", hint: "live \u00b7 k", run: () => { asking.value = "mark"; } }] : []),
 		...(canSnapshot.value ? [{ title: "Snapshot now", hint: "live", run: () => void snapshot() }] : []),
+		...(canStop.value ? [{ title: "Stop the recording", hint: "live", run: () => { asking.value = "stop"; } }] : []),
 		{ title: "Copy link", hint: "y", run: copyLink },
 		{ title: "Light or dark", hint: "theme", run: themeToggle },
 		{ title: "Help", hint: "?", run: () => { helpOpen.value = true; } },

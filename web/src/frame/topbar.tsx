@@ -2,17 +2,17 @@
 import type { JSX } from "preact";
 import type { Tape } from "../api/types";
 import * as format from "../format";
-import { behind, canMark, canSnapshot, growth, isLive, markOpen, paused, pauseSet, reconnecting } from "../live";
+import { asking, behind, canMark, canSnapshot, canStop, growth, isLive, paused, pauseSet, reconnecting } from "../live";
 import { href, info, tape, update } from "../store";
 import { theme, themeToggle } from "../theme";
 import { Popover } from "../ui/basics";
-import { IconCamera, IconCheck, IconChevron, IconFlag, IconHelp, IconLink, IconMoon, IconPause, IconPlay, IconSun } from "../ui/icons";
+import { IconCamera, IconCheck, IconChevron, IconFlag, IconHelp, IconLink, IconMoon, IconPause, IconPlay, IconStop, IconSun } from "../ui/icons";
 import { Sparkline } from "../ui/sparkline";
 import { copyText } from "../ui/toast";
+import { snapshot } from "./controls";
 import { ExportMenu } from "./export";
 import { FilterBar } from "./filterbar";
 import { helpOpen } from "./help";
-import { snapshot } from "./mark";
 import { TimeRange } from "./timerange";
 
 /* Figures are of the moment that stands here, or of the next reading where the answer took longer. */
@@ -83,8 +83,9 @@ function LiveTools(): JSX.Element | null {
 			<button type="button" class="icon-button" aria-label={label} aria-pressed={paused.value} title={`${label} (Space)`} onClick={() => pauseSet(!paused.value)}>
 				{paused.value ? <IconPlay /> : <IconPause />}
 			</button>
-			{canMark.value && <button type="button" class="icon-button" aria-label="Mark this moment" title="Mark this moment (k)" onClick={() => { markOpen.value = true; }}><IconFlag /></button>}
+			{canMark.value && <button type="button" class="icon-button" aria-label="Mark this moment" title="Mark this moment (k)" onClick={() => { asking.value = "mark"; }}><IconFlag /></button>}
 			{canSnapshot.value && <button type="button" class="icon-button" aria-label="Snapshot now" title="Snapshot now: what is recorded so far, as a tape of its own" onClick={() => void snapshot()}><IconCamera /></button>}
+			{canStop.value && <button type="button" class="icon-button" aria-label="Stop the recording" title="Stop the recording; the program goes on" onClick={() => { asking.value = "stop"; }}><IconStop /></button>}
 		</>
 	);
 }

@@ -1,0 +1,92 @@
+#include "collect/wishes.h"
+
+#include "collect/clock.h"
+#include "collect/ending.h"
+
+/* A record is written so long after its time at most, or is of a call that has not returned. */
+enum { STOP_GRACE_NS = 20 * 1000 * 1000 };
+
+/* The same at once, and what was lost so far: a tape that ends here is whole. */
+static void show_all(struct collector *collector, struct collector_result *result)
+{
+	drain_sealed(&collector->drain);
+	ending_note_losses(collector, result);
+	collector->live_due_ns = 0;
+	collector_show(collector);
+}
+
+/*
+ * What happened until now is awaited for a moment: a record follows its time. The recorder is told
+ * nothing: nothing changes for the program, and what it records from now on is thrown away.
+ */
+static void stop_begin(struct collector *collector, struct collector_result *result)
+{
+	ending_note_losses(collector, result);
+	collector->stop_ticks = collector_ticks(collector);
+	collector->stop_due_ns = clock_monotonic_ns() + STOP_GRACE_NS;
+	result->wall_ns = clock_monotonic_ns() - collector->begin_ns;
+}
+
+bool wishes_is_stopping(const struct collector *collector)
+{
+	return collector->stop_due_ns && !collector->has_ended && !collector->drain.fault;
+}
+
+bool wishes_stop_is_due(const struct collector *collector)
+{
+	return wishes_is_stopping(collector) && clock_monotonic_ns() >= collector->stop_due_ns;
+}
+
+/* Where the tape could not take it all, it is closed like any that is full: when all is over. */
+void wishes_stop(struct collector *collector, struct arena *arena, struct collector_result *result)
+{
+	const struct collector_settings *settings = collector->settings;
+	struct collector_granted granted = { 0 };
+
+	drain_until(&collector->drain, collector->stop_ticks);
+	if (!collector->drain.fault)
+		ending_write_stopped(collector, arena, result);
+	granted.done = collector->has_ended && !collector->drain.fault;
+	granted.tape_bytes = result->tape_bytes;
+	settings->grant(settings->context, &granted);
+}
+
+static void wish_do(struct collector *collector, const struct collector_wish *wish,
+		    struct collector_result *result)
+{
+	const struct tape_mark mark = { .node = TAPE_NODE_NONE };
+
+	switch (wish->kind) {
+	case COLLECTOR_MARK:
+		collector_note(collector, TAPE_EXT_MARK, &mark, sizeof(mark), wish->mark);
+		return;
+	case COLLECTOR_SHOW:
+		show_all(collector, result);
+		return;
+	case COLLECTOR_STOP:
+		stop_begin(collector, result);
+		return;
+	}
+}
+
+/* At most one a round: chunks must not wait for those who want much. */
+void wishes_take(struct collector *collector, struct collector_result *result)
+{
+	const struct collector_settings *settings = collector->settings;
+	struct collector_granted granted = { 0 };
+	struct collector_wish wish;
+
+	if (!settings->take_wish || wishes_is_stopping(collector) ||
+	    !settings->take_wish(settings->context, &wish))
+		return;
+	if (collector_is_recording(collector))
+		wish_do(collector, &wish, result);
+	if (wishes_is_stopping(collector))
+		return; /* granted when it has stopped */
+	granted.done = collector_is_recording(collector);
+	if (granted.done) {
+		granted.tape_bytes = collector->writer.end;
+		granted.ticks = collector_ticks(collector);
+	}
+	settings->grant(settings->context, &granted);
+}

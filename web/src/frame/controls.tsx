@@ -1,0 +1,65 @@
+/* What can be done with a recording while it goes on: a mark on its tape, of the moment of Enter, a copy of it, its end. */
+import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { ApiError, post } from "../api/client";
+import { asking, pauseSet } from "../live";
+import { tape } from "../store";
+import { Sheet } from "../ui/sheet";
+import { toast } from "../ui/toast";
+
+async function make<T>(what: string, body: unknown, said: (made: T) => string): Promise<void> {
+	try {
+		toast(said(await post<T>(what, body)));
+	} catch (error) {
+		toast(error instanceof ApiError ? error.body.message : "The server does not answer", true);
+	}
+}
+
+/* The tapes that there are, as the stream tells soon, have it then. */
+export const snapshot = () => make<{ file: string }>("snapshot", {}, (made) => `Snapshot: ${made.file}`);
+
+const close = () => { asking.value = null; };
+
+function Mark(): JSX.Element {
+	const input = useRef<HTMLInputElement>(null);
+	useEffect(() => { input.current?.focus(); }, []);
+	const onKeyDown = (event: KeyboardEvent) => {
+		const text = input.current!.value.trim();
+		if (event.key !== "Enter" || text === "")
+			return;
+		close();
+		void make("mark", { text }, () => `Marked: ${text}`);
+	};
+	return (
+		<Sheet label="Mark this moment" class="palette" onClose={close}>
+			<input ref={input} class="palette-input" placeholder="Name of this moment, then Enter" aria-label="Name of the mark" maxLength={85} spellcheck={false} autocomplete="off" onKeyDown={onKeyDown} />
+		</Sheet>
+	);
+}
+
+/* Whole tapes are shown as they are: nothing is left to be held. */
+function stop(): void {
+	close();
+	void make("stop", {}, () => {
+		pauseSet(false);
+		return "The recording has ended, the program goes on";
+	});
+}
+
+/* What cannot be undone is not done by a mere Enter: the first button is the one that changes nothing. */
+function Stop(): JSX.Element {
+	return (
+		<Sheet label="Stop the recording" class="question" onClose={close}>
+			<h2>Stop the recording?</h2>
+			<p>The tape ends here and is complete. <b>{tape.value?.name}</b> is left alone and goes on; what it does from now on is on no tape, and the recording cannot be taken up again.</p>
+			<div class="row">
+				<button type="button" class="button" onClick={close}>Go on recording</button>
+				<button type="button" class="button primary" onClick={stop}>Stop the recording</button>
+			</div>
+		</Sheet>
+	);
+}
+
+export function Asking(): JSX.Element | null {
+	return asking.value === "mark" ? <Mark /> : asking.value ? <Stop /> : null;
+}

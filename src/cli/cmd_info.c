@@ -94,6 +94,13 @@ static const char *end_word(enum tape_end_kind kind)
 	return "unknown";
 }
 
+/* Who still runs, or runs something else by now, has none. */
+static bool has_status(const struct model_process *process)
+{
+	return process->end_status >= 0 &&
+	       (process->end_kind == TAPE_END_EXIT || process->end_kind == TAPE_END_SIGNAL);
+}
+
 static void emit_process(const struct info *info)
 {
 	const struct model_process *process = model_process(info->model);
@@ -111,10 +118,10 @@ static void emit_process(const struct info *info)
 	emit_time(emit, "started", process->start_realtime_ns);
 	emit_u64(emit, "duration_ns", process->duration_ns, EMIT_DURATION);
 	emit_text(emit, "end", end_word(process->end_kind));
-	if (process->end_status < 0 || process->end_kind == TAPE_END_UNKNOWN)
-		emit_null(emit, "end_status");
-	else
+	if (has_status(process))
 		emit_i64(emit, "end_status", process->end_status);
+	else
+		emit_null(emit, "end_status");
 	emit_u64(emit, "page_bytes", process->page_bytes, EMIT_BYTES);
 	emit_u64(emit, "pointer_bytes", process->pointer_bytes, EMIT_PLAIN);
 	emit_end(emit);

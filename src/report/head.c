@@ -40,6 +40,11 @@ static void add_end(struct str *out, const struct model_process *process)
 	}
 }
 
+bool text_goes_on(const struct model *model)
+{
+	return model_process(model)->end_kind == TAPE_END_RUNNING;
+}
+
 void text_head(struct text *text, const struct model *model)
 {
 	const struct model_process *process = model_process(model);

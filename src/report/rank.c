@@ -154,11 +154,13 @@ static struct err *add_stacks(struct text *text, const struct report_context *co
 	return NULL;
 }
 
-static void add_title(struct text *text, enum metric metric, const struct model_stack_sums *totals)
+static void add_title(const struct report_context *context, struct text *text, enum metric metric)
 {
-	static const char *const titles[METRICS] = {
+	const struct model_stack_sums *totals = &context->sums.total;
+	const bool goes_on = text_goes_on(context->model);
+	const char *const titles[METRICS] = {
 		[METRIC_PEAK] = "Alive at the peak",
-		[METRIC_LEAKED] = "Never freed",
+		[METRIC_LEAKED] = goes_on ? "Not freed yet" : "Never freed",
 		[METRIC_ALLOCATED] = "Most bytes allocated",
 		[METRIC_COUNT] = "Most calls",
 		[METRIC_TEMPORARY] = "Temporary: freed before their thread allocated again",
@@ -186,7 +188,7 @@ struct err *rank_text(const struct report_context *context, struct text *text,
 
 	if (err || count == 0)
 		return err;
-	add_title(text, metric, totals);
+	add_title(context, text, metric);
 	add_columns(text, metric);
 	for (size_t i = 0; i < count; i++) {
 		rank_numbers(text, metric, &ranked[i]->sums, whole);

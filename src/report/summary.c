@@ -66,8 +66,8 @@ static void add_peak(struct text *text, const struct model *model,
 }
 
 /* Without what is known, which is told apart. */
-static void add_leaked(struct text *text, const struct model_totals *totals,
-		       const struct model_sum *known)
+static void add_leaked(struct text *text, const struct model *model,
+		       const struct model_totals *totals, const struct model_sum *known)
 {
 	const struct model_sum leaked = { totals->leaked.count - known->count,
 					  totals->leaked.bytes - known->bytes };
@@ -76,7 +76,7 @@ static void add_leaked(struct text *text, const struct model_totals *totals,
 	add_bytes_fact(text, "leaked", leaked.bytes);
 	str_add(out, "in ");
 	text_counted(out, leaked.count, "block");
-	str_add(out, " never freed, ");
+	str_add(out, text_goes_on(model) ? " not freed yet, " : " never freed, ");
 	str_add_percent(out, leaked.bytes, totals->peak.bytes);
 	str_add(out, " of the peak");
 	if (known->count > 0) {
@@ -168,7 +168,7 @@ static void add_facts(struct text *text, const struct model *model,
 		      const struct model_totals *totals, const struct model_sum *known)
 {
 	add_peak(text, model, totals);
-	add_leaked(text, totals, known);
+	add_leaked(text, model, totals, known);
 	add_allocated(text, model, totals);
 	add_temporary(text, model, totals);
 	if (totals->realloc_count > 0) {
@@ -211,7 +211,9 @@ static void add_next(struct text *text, const struct report_context *context)
 	text_heading(text, "Next", NULL);
 	add_next_line(text, context, "flamegraph", " -o peak.svg", "the peak as a picture");
 	if (totals->leaked.count > 0)
-		add_next_line(text, context, "report", " leaks", "what was never freed, by stack");
+		add_next_line(text, context, "report", " leaks",
+			      text_goes_on(context->model) ? "what is not freed yet, by stack"
+							   : "what was never freed, by stack");
 	if (rss_max(context->model) > 2 * totals->peak.bytes + RSS_REMARKABLE)
 		add_next_line(text, context, "report", " rss",
 			      "what is resident beside live blocks");

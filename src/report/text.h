@@ -28,6 +28,9 @@ void text_right(struct text *text, enum text_style style, const char *words, siz
 /* Two lines: the command, and what became of it. */
 void text_head(struct text *text, const struct model *model);
 
+/* What is alive at the end of a tape may be freed yet: its program went on. */
+bool text_goes_on(const struct model *model);
+
 void text_heading(struct text *text, const char *words, const char *right);
 
 /* "  label       " of a block of facts. */

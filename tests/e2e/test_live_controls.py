@@ -1,5 +1,6 @@
 """What can be done with a recording from outside while it goes on: record --serve and /api/v1/snapshot."""
 
+import json
 import os
 import pathlib
 import re
@@ -61,7 +62,9 @@ def test_a_snapshot_is_a_tape_of_its_own_and_the_recording_goes_on(watched, tmp_
             assert is_sound(path)
             said = recording.run([recording.memtape(), "info", path]).stdout.decode()
             assert re.search(r"End +running\n", said) and re.search(r"Lost events +0\n", said), said
-            assert "still running" in recording.run([recording.memtape(), "report", path]).stdout.decode()
+            assert re.search(r"End status +-\n", said) and json.loads(recording.run([recording.memtape(), "info", "--json", path]).stdout)["process"]["end_status"] is None
+            report = recording.run([recording.memtape(), "report", path]).stdout.decode()
+            assert "still running" in report and "blocks not freed yet" in report and "Not freed yet" in report and "ever freed" not in report, report
         assert first["event_count"] <= second["event_count"]
         assert at_first["n"] >= before["allocation_count"]  # all that was shown before is there
         until = time.monotonic() + 30

@@ -6,12 +6,11 @@
 #include "base/sort.h"
 #include "http/api_parts.h"
 #include "query/name_hash.h"
-#include "query/passes.h"
+#include "query/portrait.h"
 #include "query/spans.h"
-#include "query/spread.h"
 #include "query/tree.h"
 
-enum { CURVE_POINTS = 120, SIDE_MAX = 20, LINES_MAX = 50, SIZE_BUCKETS = MODEL_SIZE_BUCKETS };
+enum { CURVE_POINTS = 120, SIDE_MAX = 20, LINES_MAX = 50 };
 
 /* Of a stack: the function is not in it; is in it; is the one that allocates. */
 enum part { OUTSIDE, INSIDE, ALLOCATES };
@@ -178,36 +177,6 @@ static struct err *metrics_emit(const struct function *function)
 
 /* --- its allocations ----------------------------------------------------------------------- */
 
-struct portrait {
-	struct spread lifetimes;
-	struct model_sum sizes[SIZE_BUCKETS];
-	struct pass_rows rows;
-};
-
-static struct err *portrait_find(const struct function *function, struct portrait *portrait)
-{
-	struct pass pass = pass_begin(function->call->model, function->part);
-	struct pass_rows *rows = &portrait->rows;
-	struct err *err = NULL;
-
-	spread_init(&portrait->lifetimes);
-	while (!err && pass_next(&pass)) {
-		pass_rows_read(&pass, rows);
-		for (size_t i = 0; i < pass.count; i++) {
-			const uint64_t size = rows->size[i];
-			const size_t bucket = size ? 64 - (size_t)__builtin_clzll(size) : 0;
-
-			portrait->sizes[bucket].count++;
-			portrait->sizes[bucket].bytes += size;
-			if (rows->free_ns[i] != MODEL_NEVER)
-				spread_add(&portrait->lifetimes,
-					   rows->free_ns[i] - rows->alloc_ns[i]);
-		}
-		err = call_check(function->call);
-	}
-	return err;
-}
-
 static void portrait_emit(const struct function *function, const struct portrait *portrait)
 {
 	struct emit *emit = function->call->emit;
@@ -221,7 +190,7 @@ static void portrait_emit(const struct function *function, const struct portrait
 		emit_end(emit);
 	}
 	emit_list(emit, "sizes");
-	for (unsigned i = 0; i < SIZE_BUCKETS; i++) {
+	for (unsigned i = 0; i < MODEL_SIZE_BUCKETS; i++) {
 		if (portrait->sizes[i].count == 0)
 			continue;
 		emit_object(emit, NULL);
@@ -335,7 +304,7 @@ static struct err *answer(struct function *function)
 	struct portrait *portrait = arena_new(call->arena, struct portrait);
 	const struct line *line = function->lines.items; /* most first */
 	const struct name *name = names_get(function->names, name_of(function));
-	struct err *err = portrait ? portrait_find(function, portrait) : err_nomem();
+	struct err *err = portrait ? portrait_find(function->part, portrait) : err_nomem();
 
 	if (err)
 		return err;

@@ -25,6 +25,7 @@ static bool is_summed(enum index_section section)
 	case INDEX_STACK_SUMS:
 	case INDEX_STACK_LINKS:
 	case INDEX_STACK_TOTALS:
+	case INDEX_STACK_USABLES:
 	case INDEX_STACK_LATENCIES:
 	case INDEX_SIGHTINGS:
 	case INDEX_TIMELINE:
@@ -193,7 +194,7 @@ static struct err *read_stacks(struct reader *reader)
 {
 	struct model *model = reader->model;
 	struct capture_module *modules;
-	size_t sums, links, totals;
+	size_t sums, links, totals, usables;
 
 	model->stacks =
 		part_items(reader, INDEX_STACKS, sizeof(*model->stacks), &model->stack_count);
@@ -202,9 +203,12 @@ static struct err *read_stacks(struct reader *reader)
 		part_items(reader, INDEX_STACK_LINKS, sizeof(*model->stack_links), &links);
 	model->stack_totals =
 		part_items(reader, INDEX_STACK_TOTALS, sizeof(*model->stack_totals), &totals);
+	model->stack_usables =
+		part_items(reader, INDEX_STACK_USABLES, sizeof(*model->stack_usables), &usables);
 	model->sightings = part_items(reader, INDEX_SIGHTINGS, sizeof(*model->sightings),
 				      &model->sighting_count);
-	reader->failed |= sums != model->stack_count || links != sums || totals != sums;
+	reader->failed |=
+		sums != model->stack_count || links != sums || totals != sums || usables != sums;
 	modules = part_copy(reader, INDEX_MODULES, sizeof(*modules), &model->module_count);
 	model->modules = model->own_modules = modules;
 	if (!modules)

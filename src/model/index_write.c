@@ -187,14 +187,15 @@ static void put_sums(struct writer *writer, const struct model *model)
 	put_part(writer, INDEX_TIMELINE, model->fine, model->fine_count, sizeof(*model->fine));
 }
 
-/* How the stacks hang together, one large table after the other. */
+/* How the stacks hang together and more by stack, one large table after the other. */
 static void put_branches(struct writer *writer, const struct model *model,
-			 struct model_stack_sums *use_ret)
+			 const struct replay *replay, struct model_stack_sums *use_ret)
 {
 	const size_t count = model->stack_count;
 	CLEAN(free) void *memory = big_calloc(count + 1, sizeof(struct model_stack_sums));
 	struct model_stack_sums *totals = memory;
 	struct model_stack_link *links = memory;
+	uint64_t *usables = memory;
 
 	if (!memory) {
 		writer->err = writer->err ? writer->err : err_nomem();
@@ -205,6 +206,9 @@ static void put_branches(struct writer *writer, const struct model *model,
 	put_part(writer, INDEX_STACK_TOTALS, totals, count, sizeof(*totals));
 	model_stack_links_make(model->stacks, count, links);
 	put_part(writer, INDEX_STACK_LINKS, links, count, sizeof(*links));
+	for (size_t i = 0; i < count; i++)
+		usables[i] = replay->usables[i].allocated;
+	put_part(writer, INDEX_STACK_USABLES, usables, count, sizeof(*usables));
 }
 
 static void put_latencies(struct writer *writer, const struct model *model)
@@ -300,7 +304,7 @@ struct err *index_write(const struct model *model, const struct rows *rows,
 	if (!file)
 		return err_errno("map the index");
 	put_bytes(&writer, "", 0);
-	put_branches(&writer, model, &stack_use);
+	put_branches(&writer, model, replay, &stack_use);
 	put_facts(&writer, model, rows, replay, &stack_use);
 	put_argv(&writer, &model->process);
 	put_sums(&writer, model);

@@ -125,6 +125,19 @@ const struct model_stack_sums *model_stack_totals(const struct model *model,
 	return model->stack_totals;
 }
 
+const uint64_t *model_stack_usables(const struct model *model)
+{
+	return model->stack_usables;
+}
+
+bool model_peak_is_moment(const struct model *model)
+{
+	const struct table *table = &model->table;
+
+	return table->file && table->peak_tie_count == 0 &&
+	       table->rows_at_peak == model_row_at(model, model->totals.peak_ns + 1);
+}
+
 size_t model_module_count(const struct model *model)
 {
 	return model->module_count;

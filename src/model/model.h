@@ -208,6 +208,18 @@ const struct model_stack_sums *model_stack_totals(const struct model *model,
 void model_stack_totals_make(const struct capture_stack *stacks, size_t count,
 			     struct model_stack_sums *totals, struct model_stack_sums *used_ret);
 
+/*
+ * Usable bytes of all that was allocated with a stack, freed or not, by stack id. NULL: a model
+ * without rows.
+ */
+const uint64_t *model_stack_usables(const struct model *model);
+
+/*
+ * Whether the peak was the last that happened in its nanosecond: then what was alive at it is what
+ * was alive at totals' peak_ns.
+ */
+bool model_peak_is_moment(const struct model *model);
+
 size_t model_module_count(const struct model *model);
 const struct capture_module *model_module(const struct model *model, size_t module);
 

@@ -102,15 +102,6 @@ static void sum_add(struct model_sum *to, struct model_sum from)
 	to->bytes += from.bytes;
 }
 
-static void spread_join(struct spread *to, const struct spread *from)
-{
-	to->count += from->count;
-	to->min = u64_min(to->min, from->min);
-	to->max = u64_max(to->max, from->max);
-	for (size_t i = 0; i < SPREAD_SLOTS; i++)
-		to->counts[i] += from->counts[i];
-}
-
 static void join(struct digest *to, const struct digest *from)
 {
 	to->count += from->count;

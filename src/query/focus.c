@@ -165,19 +165,22 @@ static struct err *find(struct fits *fits, const struct sums *sums, struct focus
 {
 	CLEAN(free) uint8_t *used = mark_used(sums);
 	enum fit least;
+	struct err *err;
 
 	if (!used || !specials_collect(fits, sums, used, places))
 		return err_nomem();
 	if (places->count > 0)
 		return NULL;
-	least = best_fit(fits, sums->model, used);
-	if (least == FIT_NOT && fits->word)
+	/* a hash fits or not */
+	least = fits->word ? best_fit(fits, sums->model, used) : FIT_FULL;
+	if (least == FIT_NOT)
 		return err_new(ERR_NOT_FOUND, "no function '%s' in any stack that allocated",
 			       fits->word);
-	if (least == FIT_NOT)
-		return err_new(ERR_NOT_FOUND, "no function %016llx in any stack that allocated",
-			       (unsigned long long)fits->hash);
-	return places_collect(fits, sums->model, used, least, places);
+	err = places_collect(fits, sums->model, used, least, places);
+	if (!err && places->count == 0)
+		err = err_new(ERR_NOT_FOUND, "no function %016llx in any stack that allocated",
+			      (unsigned long long)fits->hash);
+	return err;
 }
 
 static struct err *find_and_take(struct fits *fits, const struct sums *sums, struct arena *arena,

@@ -1,7 +1,5 @@
 #include "query/measure.h"
 
-#include <assert.h>
-
 #include "base/big.h"
 #include "query/passes.h"
 
@@ -68,29 +66,6 @@ static void total_up(struct sums *sums)
 		metric_sums_add(&sums->total, &sums->stacks[i]);
 }
 
-static uint64_t moment_after(uint64_t ns)
-{
-	return ns == UINT64_MAX ? ns : ns + 1;
-}
-
-/* All allocations of a span of time, and their slack. */
-static void sums_of_moments(const struct model *model, uint64_t from_ns, uint64_t until_ns,
-			    struct model_stack_sums *stacks)
-{
-	struct model_stack_moment *moments = (void *)stacks; /* turned in place: they are large */
-
-	static_assert(sizeof(*moments) == sizeof(*stacks), "turned in place");
-	model_stack_moments_between(model, from_ns, moment_after(until_ns), moments);
-	for (size_t i = 0; i < model_stack_count(model); i++) {
-		const struct model_stack_moment moment = moments[i];
-
-		stacks[i] = (struct model_stack_sums) {
-			.allocated = moment.allocated,
-			.temporary = slack_of(moment.allocated, moment.allocated_usable),
-		};
-	}
-}
-
 static struct err *slack_add(const struct selection *selection, struct model_stack_sums *stacks)
 {
 	struct pass pass = pass_begin(selection->model, selection);
@@ -113,27 +88,38 @@ static struct err *slack_add(const struct selection *selection, struct model_sta
 
 static struct err *sums_of_slack(const struct selection *selection, struct model_stack_sums *stacks)
 {
-	const size_t count = model_stack_count(selection->model);
-	struct err *err = NULL;
+	const struct model_stack_sums *selected = selection->sums.stacks;
+	const uint64_t *usables = model_stack_usables(selection->model);
+	const bool is_all = selection_is_all(selection);
+	struct err *err = is_all ? NULL : slack_add(selection, stacks);
 
-	if (selection_is_all(selection))
-		sums_of_moments(selection->model, 0, UINT64_MAX, stacks);
-	else
-		err = slack_add(selection, stacks);
-	for (size_t i = 0; i < count; i++) {
-		const struct model_sum slack = stacks[i].temporary;
+	for (size_t i = 0; i < model_stack_count(selection->model); i++) {
+		const struct model_sum slack =
+			is_all ? slack_of(selected[i].allocated, usables[i]) : stacks[i].temporary;
 
-		stacks[i] = selection->sums.stacks[i];
+		stacks[i] = selected[i];
 		stacks[i].temporary = slack;
 	}
 	return err;
 }
 
+/* Whether what was alive then, of all, is what was alive at the peak. */
+static bool is_peak(const struct selection *selection, uint64_t at_ns)
+{
+	return selection_is_all(selection) && at_ns == model_totals(selection->model)->peak_ns &&
+	       model_peak_is_moment(selection->model);
+}
+
 static struct err *sums_of_moment(const struct selection *selection, uint64_t at_ns,
 				  struct model_stack_sums *stacks)
 {
-	struct err *err = sums_into_at(selection->model, selection, at_ns, stacks);
+	struct err *err = NULL;
 
+	if (is_peak(selection, at_ns))
+		memcpy(stacks, selection->sums.stacks,
+		       model_stack_count(selection->model) * sizeof(*stacks));
+	else
+		err = sums_into_at(selection->model, selection, at_ns, stacks);
 	for (size_t i = 0; i < model_stack_count(selection->model) && !err; i++) {
 		const struct model_sum live = stacks[i].peak;
 
@@ -186,23 +172,26 @@ static void split_sums(const struct selection *selection, const uint8_t *part_of
 	}
 }
 
-/* Two moments, one after the other in the same memory. */
-static struct err *split_moments(const struct model *model, uint64_t at_ns, const uint8_t *part_of,
-				 uint64_t (*values)[MEASURE_PARTS])
+static void split_slack(const struct model *model, const uint8_t *part_of, uint64_t *values)
+{
+	const struct model_stack_sums *sums = model_stack_sums(model);
+	const uint64_t *usables = model_stack_usables(model);
+
+	for (size_t i = 0; i < model_stack_count(model); i++)
+		values[part_of[i]] += usables[i] - sums[i].allocated.bytes;
+}
+
+static struct err *split_moment(const struct model *model, uint64_t at_ns, const uint8_t *part_of,
+				uint64_t *values)
 {
 	const size_t count = model_stack_count(model);
 	CLEAN(free) struct model_stack_moment *moments = big_calloc(count + 1, sizeof(*moments));
 
 	if (!moments)
 		return err_nomem();
-	model_stack_moments(model, moment_after(at_ns), moments);
+	model_stack_moments(model, at_ns == UINT64_MAX ? at_ns : at_ns + 1, moments);
 	for (size_t i = 0; i < count; i++)
-		values[MEASURE_LIVE][part_of[i]] +=
-			moments[i].allocated.bytes - moments[i].freed.bytes;
-	model_stack_moments(model, UINT64_MAX, moments);
-	for (size_t i = 0; i < count; i++)
-		values[MEASURE_WASTED][part_of[i]] +=
-			moments[i].allocated_usable - moments[i].allocated.bytes;
+		values[part_of[i]] += moments[i].allocated.bytes - moments[i].freed.bytes;
 	return NULL;
 }
 
@@ -236,7 +225,11 @@ struct err *measure_split(const struct selection *selection, uint64_t at_ns, con
 			  uint64_t (*values)[MEASURE_PARTS])
 {
 	split_sums(selection, part_of, values);
-	if (selection_is_all(selection))
-		return split_moments(selection->model, at_ns, part_of, values);
-	return split_rows(selection, at_ns, part_of, values);
+	if (!selection_is_all(selection))
+		return split_rows(selection, at_ns, part_of, values);
+	split_slack(selection->model, part_of, values[MEASURE_WASTED]);
+	if (!is_peak(selection, at_ns))
+		return split_moment(selection->model, at_ns, part_of, values[MEASURE_LIVE]);
+	memcpy(values[MEASURE_LIVE], values[MEASURE_PEAK], sizeof(values[MEASURE_LIVE]));
+	return NULL;
 }

@@ -63,7 +63,7 @@ struct err *selection_make(const struct model *model, struct names *names,
 
 /*
  * Those of its allocations whose stack is one of some: stacks[id] is not 0. With the same range,
- * facts and limits.
+ * facts and limits; of its sums there is the total alone.
  */
 struct err *selection_narrow(const struct selection *selection, const uint8_t *stacks,
 			     struct arena *arena, const struct selection **selection_ret);

@@ -48,22 +48,15 @@ static void count_rows(struct selection *part, uint64_t segment_count)
 }
 
 /* What a stack has is all or nothing of what the selection has of it. */
-static struct err *sums_take(struct selection *part, const uint8_t *stacks, struct arena *arena)
+static void total_take(struct selection *part, const uint8_t *stacks)
 {
 	const struct model_stack_sums *from = part->sums.stacks;
-	const size_t count = model_stack_count(part->model);
-	struct model_stack_sums *sums = arena_array(arena, count, sizeof(*sums));
 
-	if (!sums)
-		return err_nomem();
-	part->sums = (struct sums) { .model = part->model, .stacks = sums };
-	for (size_t i = 0; i < count; i++) {
-		if (!stacks[i])
-			continue;
-		sums[i] = from[i];
-		metric_sums_add(&part->sums.total, &sums[i]);
+	part->sums = (struct sums) { .model = part->model };
+	for (size_t i = 0; i < model_stack_count(part->model); i++) {
+		if (stacks[i])
+			metric_sums_add(&part->sums.total, &from[i]);
 	}
-	return NULL;
 }
 
 struct err *selection_narrow(const struct selection *selection, const uint8_t *stacks,
@@ -89,8 +82,7 @@ struct err *selection_narrow(const struct selection *selection, const uint8_t *s
 	if (err)
 		return err;
 	count_rows(part, segment_count);
-	err = sums_take(part, stacks, arena);
-	if (!err)
-		*selection_ret = part;
-	return err;
+	total_take(part, stacks);
+	*selection_ret = part;
+	return NULL;
 }

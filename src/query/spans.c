@@ -190,25 +190,44 @@ static void parts_join(const struct job *job, struct model_sum live)
 	}
 }
 
+/* What was allocated before a moment and is freed then or later. */
+static struct err *live_before(const struct selection *selection, uint64_t ns,
+			       struct model_sum *live)
+{
+	struct pass pass = pass_begin_between(selection->model, selection, 0, ns - 1);
+	uint64_t ends[MODEL_BATCH], sizes[MODEL_BATCH];
+	struct err *err = NULL;
+
+	while (!err && pass_next(&pass)) {
+		pass_read(&pass, MODEL_FREE_NS, ends);
+		pass_read(&pass, MODEL_SIZE, sizes);
+		for (size_t i = 0; i < pass.count; i++) {
+			live->count += ends[i] >= ns;
+			live->bytes += ends[i] >= ns ? sizes[i] : 0;
+		}
+		err = sweep_check(&selection->limits);
+	}
+	return err;
+}
+
 struct err *spans_find(const struct selection *selection, uint64_t from_ns, uint64_t until_ns,
 		       size_t count, struct model_timeline_span *spans)
 {
 	struct job job = {
 		.from_ns = from_ns, .until_ns = until_ns, .count = count, .spans = spans
 	};
-	CLEAN(arena_deinit) struct arena arena = { 0 };
-	struct sums before = { 0 };
+	struct model_sum before = { 0 };
 	struct err *err = NULL;
 
 	if (selection_is_all(selection)) { /* what the index has sums for */
 		model_timeline_window(selection->model, from_ns, until_ns, count, spans);
 		return NULL;
 	}
-	if (from_ns > 0)
-		err = sums_at(selection->model, selection, from_ns - 1, &arena, &before);
+	if (from_ns > selection->from_ns)
+		err = live_before(selection, from_ns, &before);
 	if (!err)
 		err = parts_sweep(selection, &job);
 	if (!err)
-		parts_join(&job, before.total.peak);
+		parts_join(&job, before);
 	return err;
 }

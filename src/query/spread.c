@@ -38,6 +38,15 @@ void spread_add(struct spread *spread, uint64_t value)
 	spread->counts[slot_of(value)]++;
 }
 
+void spread_join(struct spread *to, const struct spread *from)
+{
+	to->count += from->count;
+	to->min = u64_min(to->min, from->min);
+	to->max = u64_max(to->max, from->max);
+	for (size_t slot = 0; slot < SPREAD_SLOTS; slot++)
+		to->counts[slot] += from->counts[slot];
+}
+
 uint64_t spread_percentile(const struct spread *spread, unsigned thousandths)
 {
 	/* Nearest rank: the first value that so many are not above, rounded up. */

@@ -20,6 +20,7 @@ struct spread {
 
 void spread_init(struct spread *spread);
 void spread_add(struct spread *spread, uint64_t value);
+void spread_join(struct spread *to, const struct spread *from);
 
 /*
  * The value that `thousandths` of all are not above, 0 .. 1000; of a group of values that are not

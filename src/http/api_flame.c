@@ -208,6 +208,7 @@ static struct err *run(struct call *call)
 		.path = "root",
 		.merges_recursion = call_choice(call, "recursion") == 1,
 		.mode = call_flag(call, "fold") ? WALK_FOLD : WALK_ALL,
+		.has_hidden = true,
 		.has_focus = true,
 	};
 	struct api_tree found;
@@ -230,6 +231,12 @@ static const struct param params[] = {
 	  .fallback = 1,
 	  .doc = "whether the machinery of allocation and of program start is left out",
 	  .missing = "1" },
+	{ .name = "hide",
+	  .kind = PARAM_PATH,
+	  .doc = "functions that have no box: what is in them belongs to their callers" },
+	{ .name = "hide_modules",
+	  .kind = PARAM_TEXT,
+	  .doc = "modules whose functions have none: short names, with / between" },
 	{ .name = "recursion",
 	  .kind = PARAM_CHOICE,
 	  .words = recursion_words,

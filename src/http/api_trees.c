@@ -100,11 +100,25 @@ static struct err *build(struct call *call, const struct tree_settings *settings
 	return tree_build(&tree->sums, tree->names, &again, call->arena, &tree->tree);
 }
 
+/* NULL: nothing is. */
+static struct err *hidden_find(struct call *call, struct walk_hidden *hidden,
+			       const struct walk_hidden **hidden_ret)
+{
+	struct err *err = call_path(call, "hide", &hidden->functions, &hidden->function_count);
+	const char *modules = call_text(call, "hide_modules");
+
+	hidden->modules = modules ? modules : "";
+	if (!err && (hidden->function_count > 0 || *hidden->modules))
+		*hidden_ret = hidden;
+	return err;
+}
+
 struct err *api_tree_find(struct call *call, const struct api_tree_settings *settings,
 			  struct api_tree *tree_ret)
 {
 	struct api_tree tree = { 0 };
 	struct focus focus;
+	struct walk_hidden hidden;
 	uint64_t hash = 0;
 	const bool is_focused = settings->has_focus && call_hash(call, "focus", &hash);
 	struct tree_settings asked = {
@@ -118,6 +132,8 @@ struct err *api_tree_find(struct call *call, const struct api_tree_settings *set
 
 	if (!err)
 		err = sums_find(call, &tree.sums);
+	if (!err && settings->has_hidden)
+		err = hidden_find(call, &hidden, &asked.hidden);
 	if (!err)
 		err = path_find(call, settings->path, is_focused ? &hash : NULL, &tree);
 	if (!err && is_focused) {

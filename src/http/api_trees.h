@@ -23,7 +23,8 @@ struct api_tree_settings {
 	uint32_t depth_max; /* below the end of the path */
 	enum walk_mode mode;
 	bool merges_recursion;
-	bool has_focus; /* there is a parameter `focus` */
+	bool has_hidden; /* there are parameters `hide` and `hide_modules` */
+	bool has_focus;	 /* there is a parameter `focus` */
 };
 
 struct api_tree {

@@ -83,6 +83,21 @@ static bool is_on_path(const struct builder *builder, uint32_t node)
 	return node <= builder->settings->path_count;
 }
 
+bool tree_hides(const struct builder *builder, const struct name_frame *frame)
+{
+	return walk_hides(builder->settings->mode, builder->names, frame) ||
+	       walk_is_hidden(builder->settings->hidden, builder->model, builder->names, frame);
+}
+
+struct walk tree_walk_begin(const struct builder *builder, uint32_t stack)
+{
+	struct walk walk =
+		walk_begin(builder->model, builder->names, stack, builder->settings->mode);
+
+	walk.hidden_too = builder->settings->hidden;
+	return walk;
+}
+
 struct err *tree_run_place(struct builder *builder, struct run *run, const struct name_frame *frame,
 			   const struct model_stack_sums *total)
 {

@@ -20,6 +20,7 @@ enum tree_direction { TREE_TOP_DOWN, TREE_BOTTOM_UP };
 struct tree_settings {
 	enum tree_direction direction;
 	enum walk_mode mode;
+	const struct walk_hidden *hidden; /* NULL: nothing more than the mode leaves out */
 	enum metric metric;	   /* by which siblings are sorted, the most first, and pruned */
 	uint64_t value_min;	   /* smaller subtrees are not built; 0: those with nothing only */
 	uint32_t share_min;	   /* nor those with less than one in so many of the root; 0: all */

@@ -81,7 +81,7 @@ static bool branch_step(struct descent *descent, uint32_t node, struct branch br
 
 		while (branch.left > 0) {
 			branch.frame = &frames.frames[--branch.left];
-			if (!walk_hides(builder->settings->mode, builder->names, branch.frame))
+			if (!tree_hides(builder, branch.frame))
 				return branches_push(&descent->branches, branch);
 		}
 	}

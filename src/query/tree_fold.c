@@ -95,7 +95,7 @@ static uint32_t frames_enter(struct fold *fold, uint32_t node, uint32_t stack, u
 	while (left > 0 && node != TREE_NONE) {
 		const struct name_frame *frame = &frames.frames[--left];
 
-		if (!walk_hides(builder->settings->mode, builder->names, frame))
+		if (!tree_hides(builder, frame))
 			node = node_enter(fold, node, frame);
 	}
 	return node;
@@ -206,8 +206,7 @@ static struct err *path_climb(struct fold *fold, const struct model_stack_sums *
 static struct err *place_climb(struct fold *fold, const struct focus_place *place)
 {
 	const struct builder *builder = fold->builder;
-	struct walk walk =
-		walk_begin(builder->model, builder->names, place->stack, builder->settings->mode);
+	struct walk walk = tree_walk_begin(builder, place->stack);
 	struct err *err;
 
 	walk.at = place->frame + 1;
@@ -226,8 +225,7 @@ static struct err *stacks_climb(struct fold *fold)
 	for (size_t i = 0; focus && i < focus->count && !err; i++)
 		err = place_climb(fold, &focus->places[i]);
 	for (uint32_t i = 0; !focus && i < model_stack_count(builder->model) && !err; i++) {
-		struct walk walk =
-			walk_begin(builder->model, builder->names, i, builder->settings->mode);
+		struct walk walk = tree_walk_begin(builder, i);
 
 		if (metric_value(builder->settings->metric, &builder->sums.stacks[i]) == 0)
 			continue;

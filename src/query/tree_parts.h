@@ -36,6 +36,12 @@ struct run {
 
 VEC_DEFINE(runs, struct run);
 
+/* Whether the settings leave this frame out. */
+bool tree_hides(const struct builder *builder, const struct name_frame *frame);
+
+/* A walk as the settings have it. */
+struct walk tree_walk_begin(const struct builder *builder, uint32_t stack);
+
 /* A node of its own for the group, unless it is too small: then the run's node is TREE_NONE. */
 struct err *tree_run_place(struct builder *builder, struct run *run, const struct name_frame *frame,
 			   const struct model_stack_sums *total);

@@ -18,8 +18,7 @@ static struct err *climbers_fill(const struct builder *builder, struct climbers 
 
 		if (metric_value(builder->settings->metric, climber.sums) == 0)
 			continue;
-		climber.walk =
-			walk_begin(builder->model, builder->names, i, builder->settings->mode);
+		climber.walk = tree_walk_begin(builder, i);
 		if (!climbers_push(climbers, climber))
 			return err_nomem();
 	}
@@ -38,8 +37,7 @@ static struct err *climbers_focus(const struct builder *builder, struct climbers
 
 		if (metric_value(builder->settings->metric, climber.sums) == 0)
 			continue;
-		climber.walk = walk_begin(builder->model, builder->names, place->stack,
-					  builder->settings->mode);
+		climber.walk = tree_walk_begin(builder, place->stack);
 		climber.walk.at = place->frame + 1;
 		climber.walk.has_shown = true;
 		climber.walk.is_ended = place->stack < CAPTURE_STACK_FIRST; /* nothing is known */

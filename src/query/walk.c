@@ -1,5 +1,7 @@
 #include "query/walk.h"
 
+#include "query/name_hash.h"
+
 static const struct name_frame truncated_frame = { .name = NAME_TRUNCATED };
 static const struct name_frame no_stack_frame = { .name = NAME_NO_STACK };
 
@@ -16,6 +18,39 @@ struct walk walk_begin(const struct model *model, struct names *names, uint32_t 
 bool walk_hides(enum walk_mode mode, const struct names *names, const struct name_frame *frame)
 {
 	return mode == WALK_FOLD && names_get(names, frame->name)->role != NAME_PROGRAM;
+}
+
+static bool modules_have(const char *modules, const char *module)
+{
+	const size_t len = strlen(module);
+
+	for (const char *at = modules; len > 0 && *at; at += *at == '/') {
+		const size_t part = strcspn(at, "/");
+
+		if (part == len && memcmp(at, module, len) == 0)
+			return true;
+		at += part;
+	}
+	return false;
+}
+
+bool walk_is_hidden(const struct walk_hidden *hidden, const struct model *model,
+		    const struct names *names, const struct name_frame *frame)
+{
+	const struct name *name;
+	uint64_t hash;
+
+	if (!hidden)
+		return false;
+	name = names_get(names, frame->name);
+	if (modules_have(hidden->modules, name->module_short))
+		return true;
+	hash = hidden->function_count > 0 ? name_hash(model, name) : 0;
+	for (size_t i = 0; i < hidden->function_count; i++) {
+		if (hidden->functions[i] == hash)
+			return true;
+	}
+	return false;
 }
 
 /* What there is to say where no addresses are left. */
@@ -37,7 +72,8 @@ const struct name_frame *walk_next(struct walk *walk)
 		while (walk->at < walk->frames.count) {
 			const struct name_frame *frame = &walk->frames.frames[walk->at++];
 
-			if (walk_hides(walk->mode, walk->names, frame)) {
+			if (walk_hides(walk->mode, walk->names, frame) ||
+			    walk_is_hidden(walk->hidden_too, walk->model, walk->names, frame)) {
 				walk->hidden = frame;
 				continue;
 			}

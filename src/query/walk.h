@@ -15,13 +15,21 @@ enum walk_mode {
 	WALK_ALL
 };
 
+/* What somebody does not want to see just now: frames without a place of their own. */
+struct walk_hidden {
+	const uint64_t *functions; /* name_hash */
+	size_t function_count;
+	const char *modules; /* short names, with '/' between them; "": none */
+};
+
 struct walk {
 	const struct model *model;
 	struct names *names;
 	enum walk_mode mode;
-	uint32_t stack;		   /* its frames are in `frames` */
-	struct name_frames frames; /* of one address */
-	size_t at;		   /* the next of them */
+	const struct walk_hidden *hidden_too; /* NULL: nothing; set after walk_begin */
+	uint32_t stack;			      /* its frames are in `frames` */
+	struct name_frames frames;	      /* of one address */
+	size_t at;			      /* the next of them */
 	bool is_ended;
 	bool has_shown;			 /* at least one frame came out */
 	const struct name_frame *hidden; /* outermost left out so far */
@@ -41,5 +49,9 @@ const struct name_frame *walk_next_run(struct walk *walk, bool same_line, uint64
 
 /* Whether the mode leaves this frame out. */
 bool walk_hides(enum walk_mode mode, const struct names *names, const struct name_frame *frame);
+
+/* Whether somebody does not want to see it. hidden NULL: no. */
+bool walk_is_hidden(const struct walk_hidden *hidden, const struct model *model,
+		    const struct names *names, const struct name_frame *frame);
 
 #endif

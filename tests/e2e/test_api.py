@@ -1,6 +1,7 @@
 """/api/v1 answers what the reports answer, for the same filter: one engine. And whatever is left out of a
 picture, its parts add up."""
 
+import collections
 import json
 import random
 import urllib.parse
@@ -173,6 +174,15 @@ def boxes_of(flame):
     return {path: value for path, value in zip(paths, flame["value"]) if path[-1] != "?"}
 
 
+def selves_of(flame):
+    """{hashes from the root inwards: what is its own}."""
+    paths, selves = [], collections.Counter()
+    for name, parent, own in zip(flame["name"], flame["parent"], flame["self"]):
+        paths.append((paths[parent] if parent >= 0 else ()) + (flame["hashes"][name],))
+        selves[paths[-1]] += own
+    return selves
+
+
 def nodes_of(tree):
     """The same of `memtape report tree`."""
     paths = {None: ("all",)}
@@ -198,6 +208,27 @@ def test_flame_is_the_tree(api):
                     assert mine == theirs, (part, metric, direction)
                     assert flame["of"] == flame["boxes"]
                 assert all(mine.get(path, value) == value for path, value in theirs.items())
+
+
+def test_what_is_hidden_belongs_to_its_callers(api):
+    """Top-down it is the picture without those names in its paths, where nothing was too small to be drawn."""
+    for recursion in ("keep", "merge"):
+        whole = api.get("flame", m="count", px=8192, recursion=recursion)
+        assert -1 not in whole["name"]
+        modules = {h: whole["modules"][m].rpartition("/")[2] for h, m in zip(whole["hashes"], whole["name_module"]) if m >= 0}
+        one = sorted(modules)[len(modules) // 2]
+        for hidden, params in (({one}, {"hide": one}),
+                               ({h for h, m in modules.items() if m == modules[one]}, {"hide_modules": f"no.so/{modules[one]}"})):
+            part = api.get("flame", m="count", px=8192, recursion=recursion, **params)
+            assert part["total"] == whole["total"] and not hidden & set(part["hashes"])
+            own = collections.Counter()
+            for path, value in selves_of(whole).items():
+                own[tuple(h for h in path if h not in hidden)] += value
+            if recursion == "keep":
+                assert +own == +selves_of(part)
+            up = api.get("flame", m="count", dir="up", px=8192, recursion=recursion, **params)
+            boxes_of(up)
+            assert up["total"] == whole["total"]
 
 
 @pytest.mark.parametrize("measure", MEASURES)

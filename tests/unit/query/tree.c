@@ -1,5 +1,6 @@
 #include "../fake_model.h"
 
+#include "query/name_hash.h"
 #include "query/tree.h"
 
 static const char *const functions[] = { "main", "a", "b", "c", "d", "e", "f", "g", NULL };
@@ -122,6 +123,49 @@ static void what_is_pruned_still_counts_for_its_parents(void **state)
 	assert_int_equal(fixture->tree.pruned_count, 1); /* a, called from two lines of main */
 	build(fixture, TREE_BOTTOM_UP, 16, 0);
 	expect(fixture, "(a:35(b:20(main:20)))");
+}
+
+/* Of both directions, with recursion as it is and as one node. */
+static void what_is_hidden_belongs_to_its_callers(void **state)
+{
+	static const struct {
+		enum tree_direction direction;
+		bool merges;
+		const char *expected;
+	} rows[] = {
+		{ TREE_TOP_DOWN, false, "(main:36(a:35))" },
+		{ TREE_TOP_DOWN, true, "(main:36(a:35))" },
+		{ TREE_BOTTOM_UP, false, "(a:35(main:35) main:1)" },
+		{ TREE_BOTTOM_UP, true, "(a:35(main:35) main:1)" },
+	};
+	struct fixture *fixture = *state;
+	const struct name *name = NULL;
+	struct walk_hidden hidden = { .function_count = 1, .modules = "other.so" };
+	struct sums sums;
+	uint64_t hash;
+
+	grow_small_tree(&fixture->model);
+	fixture->model.process.exe = "/bin/program";
+	sums = sums_of_model(&fixture->model);
+	build(fixture, TREE_TOP_DOWN, 0, 0);
+	for (size_t i = 1; i < fixture->tree.count; i++) {
+		name = names_get(fixture->names, fixture->tree.nodes[i].name);
+		if (strcmp(name->function, "b") == 0)
+			break;
+	}
+	hash = name_hash(&fixture->model, name);
+	hidden.functions = &hash;
+	for (size_t i = 0; i < array_size(rows); i++) {
+		struct tree_settings settings = { .direction = rows[i].direction,
+						  .metric = METRIC_PEAK,
+						  .hidden = &hidden,
+						  .merges_recursion = rows[i].merges };
+
+		assert_null(tree_build(&sums, fixture->names, &settings, &fixture->arena,
+				       &fixture->tree));
+		expect(fixture, rows[i].expected);
+		assert_int_equal(fixture->tree.nodes[TREE_ROOT].total.peak.bytes, 36);
+	}
 }
 
 static void depth_can_be_limited(void **state)
@@ -442,6 +486,7 @@ int main(void)
 		TEST(calls_from_several_lines_are_one_node),
 		TEST(bottom_up_begins_with_those_who_allocate),
 		TEST(what_is_pruned_still_counts_for_its_parents),
+		TEST(what_is_hidden_belongs_to_its_callers),
 		TEST(depth_can_be_limited),
 		TEST(a_function_is_seen_from_both_sides),
 		TEST(a_function_that_comes_back_to_itself_counts_once),

@@ -285,7 +285,7 @@ test("the help sheet names every key of the page, and letters can be switched of
 	await press(page, "?");
 	await until(page, () => document.querySelector(".help-keys"));
 	const keys = await page.evaluate(() => [...document.querySelectorAll(".help-keys kbd")].map((k) => k.textContent));
-	for (const key of ["/", "Ctrl+K", "?", "y", "p", "P", "[", "]", "t", "u", "+", "-", "i", "v", "r", "n", "N", "f", "x", "c", "0", "Enter", "Esc"])
+	for (const key of ["/", "Ctrl+K", "?", "y", "p", "P", "[", "]", "t", "u", "+", "-", "i", "v", "r", "n", "N", "f", "x", "h", "H", "Ctrl+F", "c", "0", "Enter", "Esc"])
 		assert.ok(keys.includes(key), key);
 	await tabTo(page, "dialog input[type=checkbox]");
 	await press(page, "Space", "Escape");

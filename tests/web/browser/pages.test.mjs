@@ -112,6 +112,37 @@ test("a function's source is a click away, and what is searched and grouped stay
 	await clean(page);
 });
 
+test("a function, or all of a module, is taken out of the flame graph and put back", async () => {
+	const page = await open("#/flame?v=1&m=count"), canvas = page.locator("canvas.flame-canvas"), total = () => page.locator(".crumbs .num").innerText();
+	const before = await total(), hidden = page.locator(".flame-head .chip");
+	const choose = async (name) => {
+		await page.getByRole("searchbox", { name: /^Search functions/ }).fill(name);
+		await page.locator(".flame-search output").waitFor();
+		await canvas.focus();
+		await page.keyboard.press("n");
+		await page.getByRole("complementary", { name: "Selected function" }).getByRole("heading", { name: new RegExp(name) }).waitFor();
+	};
+	await choose("decode");
+	await page.keyboard.press("h");
+	await hidden.filter({ hasText: "1 function hidden" }).waitFor();
+	await has(page, "hide", /^[0-9a-f]{16}$/);
+	await settled(page);
+	await soon(() => page.locator(".flame-search output").innerText(), /^0 /);
+	assert.equal(await total(), before);
+	assert.deepEqual(await violations(page), []);
+	await page.keyboard.press("u");
+	await soon(() => hidden.count(), 0);
+	await soon(() => page.locator(".flame-search output").innerText(), /^[1-9]/);
+	await choose("decode");
+	await page.keyboard.press("H");
+	await hidden.filter({ hasText: "libparse.so hidden" }).waitFor();
+	await soon(() => page.locator(".legend").innerText().then((text) => text.includes("libparse")), false);
+	await page.getByRole("button", { name: "Show libparse.so again" }).click();
+	await soon(() => page.locator(".legend").innerText(), /libparse\.so/);
+	await has(page, "hidem", null);
+	await clean(page);
+});
+
 test("nothing of a page lies over another part of it, whatever is open", async () => {
 	const page = await open("#/source?v=1"); // beside the panel of a function the head of the file has two lines
 	await page.locator(".source-line.hot").first().click();

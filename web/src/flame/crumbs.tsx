@@ -2,9 +2,20 @@
 import type { JSX } from "preact";
 import type { Flame } from "../api/types";
 import * as format from "../format";
-import { path, update } from "../store";
+import { path, setOption, update } from "../store";
+import { IconClose } from "../ui/icons";
+import { hiddenFunctions, hiddenModules } from "./view";
 
 const SHOWN = 4;
+
+/* What was taken out of the picture, each kind a way to have it back. */
+export function Hidden(): JSX.Element | null {
+	const chip = (name: string, count: number, text: string) => count > 0 && (
+		<span class="chip">{text} hidden<button type="button" aria-label={`Show ${text} again`} onClick={() => setOption(name, null)}><IconClose /></button></span>
+	);
+	const functions = hiddenFunctions().length, modules = hiddenModules();
+	return <>{chip("hide", functions, functions === 1 ? "1 function" : `${functions} functions`)}{chip("hidem", modules.length, modules.length === 1 ? modules[0]! : `${modules.length} modules`)}</>;
+}
 
 export function Crumbs(props: { flame: Flame; figures?: string }): JSX.Element {
 	const { flame } = props, names = flame.root_names ?? [];

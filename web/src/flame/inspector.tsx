@@ -6,7 +6,7 @@ import { addTerm, quote } from "../filter";
 import * as format from "../format";
 import { moduleColour } from "../palette";
 import { METRIC } from "../metrics";
-import { at, commonParams, filter, metric, nsText, update } from "../store";
+import { at, commonParams, filter, metric, nsText, page, update } from "../store";
 import type { Metric } from "../url";
 import { pageHref, sourceHref } from "../pages/links";
 import { pageFind } from "../pages/registry";
@@ -15,6 +15,7 @@ import { Sparkline } from "../ui/sparkline";
 import { IconClose } from "../ui/icons";
 import { Loading, misses, Shown } from "../ui/states";
 import { copyText } from "../ui/toast";
+import { hide } from "./view";
 
 const ROWS = 8;
 
@@ -95,6 +96,7 @@ function Actions(props: { data: FrameDetail; onSandwich: () => void }): JSX.Elem
 			<button type="button" class="button small" title="Callers above, what it calls below (v)" onClick={props.onSandwich}>Sandwich</button>
 			<button type="button" class="button small" title="Only stacks with it (f)" onClick={() => update({ filter: addTerm(filter.value, is) })}>Only</button>
 			<button type="button" class="button small" title="Only stacks without it (x)" onClick={() => update({ filter: addTerm(filter.value, not) })}>Without</button>
+			{!REPORT && page.value === "flame" && <button type="button" class="button small" title="Without a box of its own (h); H: all of its module" onClick={() => hide(data.hash, null)}>Hide</button>}
 			<button type="button" class="button small" title="Copy its name (c)" onClick={() => void copyText(data.function, "Name")}>Copy</button>
 			{source && <a class="button small" title="Its lines, with what each allocates" href={source}>Source</a>}
 			{pageFind("allocations") && <a class="button small" href={pageHref(["allocations"], { filter: addTerm(filter.value, is) })}>List</a>}

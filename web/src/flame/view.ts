@@ -1,6 +1,7 @@
 /* What the flame graph page is set to: options of the address, and what they mean for a request. */
 import type { Params } from "../api/client";
-import { metricParams, option, path, setOption } from "../store";
+import { baseName } from "../format";
+import { metricParams, option, path, selection, setOption, update } from "../store";
 import type { Hex } from "../api/types";
 import type { Colouring } from "./colours";
 
@@ -31,6 +32,19 @@ export function colouringNow(): Colouring {
 }
 export const merges = () => option("rec") === "merge";
 export const shows = () => option("fold") === "0"; /* the machinery of allocation, too */
+
+/* What has no box just now, as the server is asked for it: hashes of functions, and short names of modules. */
+export const hiddenFunctions = () => option("hide").split(".").filter(Boolean);
+export const hiddenModules = () => option("hidem").split("/").filter(Boolean);
+
+/* A step that `u` takes back. What was chosen may be gone, and so is its way in the path. */
+export function hide(hash: Hex | null, module: string | null): void {
+	const { options } = selection.value;
+	update({
+		path: path.value.filter((h) => h !== hash), frame: null,
+		options: { ...options, ...(hash ? { hide: [...new Set([...hiddenFunctions(), hash])].join(".") } : {}), ...(module ? { hidem: [...new Set([...hiddenModules(), baseName(module)])].join("/") } : {}) },
+	});
+}
 export const searched = () => option("find");
 
 /* A width that does not ask anew for every pixel of a window being resized. */
@@ -51,6 +65,6 @@ export function flameParams(px: number, layout: Layout, focus: Hex | null, isUp 
 	const root = layout !== "sandwich" && path.value.length > 0 ? { root: path.value.join(".") } : {};
 	return {
 		...metricParams(), ...root, ...(layout === "sandwich" ? { focus: focus! } : {}), dir, px: widthOf(px),
-		...(merges() ? { recursion: "merge" } : {}), ...(shows() ? { fold: 0 } : {}),
+		...(option("hide") ? { hide: option("hide") } : {}), ...(option("hidem") ? { hide_modules: option("hidem") } : {}), ...(merges() ? { recursion: "merge" } : {}), ...(shows() ? { fold: 0 } : {}),
 	};
 }

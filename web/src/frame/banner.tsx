@@ -44,7 +44,7 @@ function Unnamed(): JSX.Element | null {
 			<summary>No debug information of {list[0]!.name}{more > 0 && ` and ${more} more ${more === 1 ? "module" : "modules"}`}: functions may stand as addresses, without lines.</summary>
 			<ul>
 				{list.map((m) => <li key={m.path}>{m.path}: {UNNAMED[m.symbols]}{m.build_id && <>, build-id <code>{m.build_id}</code></>}</li>)}
-				<li>Install their debug packages, set <code>DEBUGINFOD_URLS</code> to your distribution’s server, or serve with <code>--debug-dir DIR</code>; then open the tape anew.</li>
+				<li><code>memtape symbols {tape.value?.file}</code> tells where to get them; <code>DEBUGINFOD_URLS</code> and <code>--debug-dir DIR</code> of memtape serve say where they are.</li>
 			</ul>
 		</details>
 	);

@@ -8,12 +8,12 @@ import { addTerm, quote } from "../filter";
 import { FlameCanvas } from "../flame/canvas";
 import { painterOf } from "../flame/colours";
 import type { Legend as Entry } from "../flame/colours";
-import { Crumbs } from "../flame/crumbs";
+import { Crumbs, Hidden } from "../flame/crumbs";
 import type { Graph, Matches } from "../flame/graph";
 import { searchOf } from "../flame/graph";
 import { Inspector } from "../flame/inspector";
 import { MEASURES, Toolbar } from "../flame/toolbar";
-import { colouringNow, flameParams, layoutNow, layoutSet, merges, searched, widthKept } from "../flame/view";
+import { colouringNow, flameParams, hide, layoutNow, layoutSet, merges, searched, widthKept } from "../flame/view";
 import * as format from "../format";
 import { useKeys } from "../keys";
 import type { KeyMap } from "../keys";
@@ -96,14 +96,18 @@ function Foot(props: { answer: Answer<Flame>; paint: number }): JSX.Element {
 	);
 }
 
-function flameKeys(cycle: (step: number) => void, name: () => string | null): KeyMap {
+interface Named { name: string; hash: Hex; module: string | null }
+
+function flameKeys(cycle: (step: number) => void, chosen: () => Named | null): KeyMap {
+	const name = () => chosen()?.name ?? null;
+	const hidden = (what: (f: Named) => [Hex | null, string | null]) => () => { const f = REPORT ? null : chosen(), it = f && what(f); return it?.[0] || it?.[1] ? hide(...it) : false; };
 	const term = (operator: string) => () => { const f = name(); return f === null ? false : update({ filter: addTerm(filter.value, `function ${operator} ${quote(f)}`) }); };
 	const keys: Record<string, KeyMap[string]> = {
 		i: () => layoutSet(layoutNow() === "inverted" ? "icicle" : "inverted"),
 		v: () => layoutSet(layoutNow() === "sandwich" ? "icicle" : "sandwich"),
 		r: () => setOption("rec", merges() ? null : "merge"),
 		n: () => cycle(1), N: () => cycle(-1),
-		f: term("="), x: term("!="),
+		f: term("="), x: term("!="), h: hidden((f) => [f.hash, null]), H: hidden((f) => [null, f.module]),
 		c: () => { const text = name(); return text === null ? false : void copyText(text, "Name"); },
 		t: () => { location.hash = pageHref(["tree", "flame"], {}); },
 		"Ctrl+f": () => document.getElementById("flame-search")?.focus(),
@@ -120,11 +124,11 @@ function FlamePage(): JSX.Element {
 	const { painter, legend } = usePainter();
 	const search = useMemo(() => searchOf(text), [text]);
 	const step = (by: number) => setCycle((c) => c + by || by);
-	const name = () => {
+	const chosen = (): Named | null => {
 		const flame = answer.data, at = frame.value === null || !flame ? -1 : flame.hashes.indexOf(frame.value);
-		return at >= 0 ? flame!.names[at]! : null;
+		return at >= 0 ? { name: flame!.names[at]!, hash: frame.value!, module: flame!.modules[flame!.name_module[at]!] ?? null } : null;
 	};
-	useKeys(flameKeys(step, name));
+	useKeys(flameKeys(step, chosen));
 	const part: Part = {
 		painter, search, cycle, onWidth: (width) => setPx((asked) => widthKept(asked, width)), onPaint: (ms) => setPaint((old) => (Math.abs(old - ms) < .4 ? old : ms)),
 		onMatches: (matches, graph) => setFound({ matches, graph }),
@@ -136,7 +140,7 @@ function FlamePage(): JSX.Element {
 			{!misses("times") && <Minimap />}
 			<div class="flame-main">
 				<section class="card flame-card" aria-label="Flame graph">
-					<div class="flame-head">{layout !== "sandwich" && answer.data && <Crumbs flame={answer.data} />}<Legend items={legend} /></div>
+					<div class="flame-head">{layout !== "sandwich" && answer.data && <Crumbs flame={answer.data} />}<Hidden /><Legend items={legend} /></div>
 					{layout === "sandwich" ? <Sandwich {...part} px={px} /> : <Single {...part} answer={answer} />}
 				</section>
 				{frame.value && <Inspector hash={frame.value} onSandwich={() => layoutSet("sandwich")} />}
@@ -150,7 +154,8 @@ export const page: Page = {
 	id: "flame", title: "Flame graph", icon: IconFlame, key: "f", group: "Explore", order: 2, component: FlamePage, hasFunctions: true, hasMetric: true,
 	keys: [
 		["\u2191\u2193\u2190\u2192", "to the caller, the largest callee, the neighbours"], ["Enter", "zoom in"], ["Esc", "zoom out"], ["0", "everything"], ["i", "inverted"], ["v", "sandwich"],
-		["r", "recursion as one box"], ["Ctrl+F", "search"], ["n N", "next, previous match"], ["f", "only stacks with the function"], ["x", "only stacks without it"], ["c", "copy its name"],
+		["r", "recursion as one box"], ["Ctrl+F", "search"], ["n N", "next, previous match"], ["f", "only stacks with the function"], ["x", "only stacks without it"],
+		...(REPORT ? [] : [["h", "hide it: what is in it belongs to its callers"], ["H", "hide all of its module"]] as const), ["c", "copy its name"],
 		["1 \u2026 9", "measure"], ["t", "as a table: the call tree"],
 	],
 };

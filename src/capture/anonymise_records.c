@@ -4,6 +4,7 @@
 #include "capture/anonymise_parts.h"
 #include "tape/edit.h"
 #include "tape/tape_import.h"
+#include "tape/tape_stack_use.h"
 
 enum { PID_FIRST = 1001 };
 
@@ -220,6 +221,18 @@ static struct err *on_thread_create(struct anonymise *anonymise, struct payload 
 	return put(anonymise, &record, sizeof(record));
 }
 
+static struct err *on_stack_use(struct anonymise *anonymise, struct payload rest)
+{
+	struct tape_stack_use record;
+	struct err *err;
+
+	if (!take(&rest, &record, sizeof(record)))
+		return NULL;
+	anonymise_address(anonymise, &record.top);
+	err = anonymise_pid(anonymise, &record.tid);
+	return err ? err : put(anonymise, &record, sizeof(record));
+}
+
 /* What is free text behind a struct of so many bytes. */
 static struct err *on_worded(struct anonymise *anonymise, struct payload rest, size_t struct_bytes,
 			     enum anonymise_kind kind)
@@ -383,6 +396,8 @@ struct err *anonymise_payload(struct anonymise *anonymise, enum tape_extended ty
 		return on_fork(anonymise, rest);
 	case TAPE_EXT_THREAD_CREATE:
 		return on_thread_create(anonymise, rest);
+	case TAPE_EXT_STACK_USE:
+		return on_stack_use(anonymise, rest);
 	case TAPE_EXT_SPACE:
 		return on_space(anonymise, rest);
 	case TAPE_EXT_MARK:

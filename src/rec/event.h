@@ -57,6 +57,8 @@ rec_event_write(struct rec_lane *lane, unsigned fn, uint64_t address, uint64_t s
 		node = rec_stack_take(lane, caller);
 	else if (unlikely(rec.options.calls))
 		node = rec_depth_take(lane, fn, ticks, caller);
+	else
+		rec_stack_use_seen(lane, caller->sp);
 	if (unlikely(lane->cursor > lane->limit) && !rec_chunk_next(lane)) {
 		rec_lost(TAPE_LOST_NO_SPACE);
 		return;

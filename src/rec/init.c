@@ -319,6 +319,7 @@ void rec_end(int status)
 	atomic_store((_Atomic uint32_t *)&rec.live->recorder_state, TAPE_RECORDER_ENDED);
 	rec_usage_end(lane);
 	rec_touched_end(lane);
+	rec_stack_use_others(lane);
 	rec_note(lane, TAPE_EXT_END, &end, sizeof(end), NULL, 0);
 	rec_lane_leave(tls, lane, phase);
 }

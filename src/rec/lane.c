@@ -122,6 +122,7 @@ static void lane_claim(struct rec_lane *lane, bool nested)
 	lane->nested = nested;
 	lane->mapped_begin = lane->mapped_end = 0;
 	unwind_memo_clear(&lane->memo);
+	rec_stack_use_forget(lane);
 	rec_touched_begin(lane);
 	SYS_CALL2(SYS_prctl, PR_GET_NAME_OPTION, lane->name);
 	rec_note(lane, TAPE_EXT_THREAD, &thread, sizeof(thread), lane->name,
@@ -254,6 +255,7 @@ static struct rec_lane *enter_new(struct rec_tls *tls, const struct rec_frame *c
 		return enter_borrow(tls, caller);
 	}
 	lane_claim(tls->own, false);
+	rec_stack_use_begin(tls->own);
 	if (thread_key_made)
 		pthread_setspecific(thread_key, tls);
 	tls->phase = REC_PHASE_REAL;
@@ -416,9 +418,11 @@ static void thread_end(void *value)
 	atomic_signal_fence(memory_order_seq_cst);
 	if (rec_lane_sync(lane)) {
 		rec_touched_end(lane);
+		rec_stack_use_end(lane);
 		thread_name_note(lane);
 		thread = (struct tape_thread) { .tid = lane->tid };
 		rec_note(lane, TAPE_EXT_THREAD_END, &thread, sizeof(thread), NULL, 0);
+		rec_stack_use_forget(lane);
 		lane->tid = 0; /* a thread's number may come again */
 		atomic_fetch_sub(&rec.lanes_owned, 1);
 		lane_release(lane);

@@ -13,6 +13,7 @@
  * - calls.c: counting calls instead of recording them, sizes.c and total.c for it.
  * - depth.c: how deep stacks are, when that is wanted, touched.c between calls; latency.c: how long
  * calls take, likewise.
+ * - stack_use.c: how much room threads' stacks have and how far down they were used.
  * - usage.c: clock pairs, RSS and the like; init.c: beginning, fork, end; env.c: the environment.
  */
 #ifndef MEMTAPE_REC_REC_H
@@ -87,6 +88,19 @@ struct rec_depth {
 	uint64_t told_bytes; /* by the last record */
 };
 
+/*
+ * stack_use.c: the stack of the thread that has the lane; top 0: not known. Other threads read it
+ * at the program's end.
+ */
+struct rec_stack_use {
+	uint64_t top;	 /* after the highest byte */
+	uint64_t limit;	 /* lowest byte that it may have; 0: there is no limit */
+	uint64_t low;	 /* lowest caller of an event that was on it, within a page */
+	uint64_t before; /* down to here others may have touched it; top: nobody */
+	uint64_t due_ns; /* when to write what is known now */
+	bool grows;	 /* the first thread's: the kernel maps it as it is used */
+};
+
 /* total.h: what the lane's threads hold of the heap. */
 struct rec_total {
 	_Atomic int64_t held;
@@ -133,6 +147,7 @@ struct rec_lane {
 	struct rec_counts counts;
 	uint64_t touched_at_begin; /* lowest page of the thread's stack when it began; 0: not looked
 				    */
+	struct rec_stack_use stack_use;
 	struct rec_total total;
 	uint64_t old_address, old_size; /* of a realloc under way */
 	bool has_old;
@@ -207,6 +222,7 @@ struct rec_process {
 	_Atomic uint32_t file_lock;
 	uint32_t pid;
 	uint64_t stack_base; /* of the first thread; 0: not known */
+	uint64_t stack_top;  /* the same, where the kernel began it */
 	_Atomic uint64_t next_epoch;
 	struct tape_header *header; /* mapped page(s) of the tape or spool */
 	struct tape_live *live;
@@ -291,6 +307,22 @@ uint64_t rec_depth_peak(struct rec_lane *lane, uint64_t sp);
 /* touched.c: for options.calls, on the lane's thread when it begins and ends. */
 void rec_touched_begin(struct rec_lane *lane);
 void rec_touched_end(struct rec_lane *lane);
+
+/*
+ * stack_use.c, but for options.calls: on the thread that has the lane for good when it begins, when
+ * a chunk does, and when it ends; at the program's end also of all others.
+ */
+void rec_stack_use_begin(struct rec_lane *lane);
+void rec_stack_use_now_and_then(struct rec_lane *lane);
+void rec_stack_use_end(struct rec_lane *lane);
+void rec_stack_use_others(struct rec_lane *lane);
+void rec_stack_use_forget(struct rec_lane *lane); /* the lane is nobody's, or borrowed */
+/* An event's caller that is lower than any before, or on another stack. */
+static inline void rec_stack_use_seen(struct rec_lane *lane, uint64_t sp)
+{
+	if (sp < lane->stack_use.low && sp >= lane->stack_use.limit)
+		lane->stack_use.low = sp;
+}
 
 /* rules.c */
 bool rec_rules_init(void);

@@ -81,6 +81,7 @@ static REC_COLD bool walk_map(struct rec_lane *lane, uint64_t begin, uint64_t en
 		lane->mapped_begin = begin;
 		lane->mapped_end = end;
 	}
+	rec_stack_use_seen(lane, begin); /* so no event has to look: a page deeper comes here */
 	lane->mapped_begin = u64_min(lane->mapped_begin, begin) & -UINT64_C(4096);
 	lane->mapped_end = align_up(u64_max(lane->mapped_end, end), 4096);
 	return true;

@@ -297,7 +297,8 @@ enum tape_extended {
 	TAPE_EXT_CALL_SIZES = 30,    /* tape_call_sizes */
 	TAPE_EXT_IMPORT = 31,	     /* tape_import, then text: the tape was made of another file */
 	TAPE_EXT_STRIPPED = 32,	     /* empty: here allocations of the stream were left out */
-	TAPE_EXT_EDIT = 33	     /* tape_edit, then text: the tape was made of another one */
+	TAPE_EXT_EDIT = 33,	     /* tape_edit, then text: the tape was made of another one */
+	TAPE_EXT_STACK_USE = 34	     /* tape_stack_use, of the thread that it names */
 };
 
 struct tape_process {

@@ -1,0 +1,346 @@
+/*
+ * stack_use: how much room a thread's stack has, and how far down it was used. There are two
+ * answers to the second, which the tape tells apart:
+ *
+ *	seen     the lowest caller of an event. Costs no event anything: what is deeper than a walk
+ *	         has read before comes to stack.c: walk_map(), a page at a time. At least so deep.
+ *	touched  the lowest page that was ever touched, asked of the kernel with mincore(): when the
+ *	         thread begins, ends, and now and then. Whatever runs on the stack leaves it there,
+ *	         also the allocator, signal handlers and this recorder; right within a page.
+ *
+ * Pages may have been touched before the thread began: libc gives the stack of a thread that has
+ * ended to the next one, the program a stack of its own making, fork all of them. So it is
+ * looked at the beginning how far that may reach, and what is not deeper at the end is no answer.
+ *
+ * Where a stack lies is what libc's own control block says of it, which stands at its upper end;
+ * pthread_getattr_np() would tell the same and allocates. It is looked for by its shape, and what
+ * does not hold the stack pointer and the block itself is not believed: then nothing is known, and
+ * nothing is said. The first thread's is below where the kernel put the program's name.
+ */
+#include "rec/rec.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "tape/tape_stack_use.h"
+
+#include "core/poison.h"
+
+enum {
+	PAGE = 4096,
+	PAGES = 256,		   /* asked for at once, a byte of our stack each */
+	HUGE_PAGE = 2 << 20,	   /* is touched as a whole */
+	RESIDUE_BYTES = 32 << 10,  /* libc leaves 16 KiB and a page of an ended thread's stack */
+	LOOKED_AT_MAX = 256 << 20, /* larger stacks are not looked at */
+	UNLIMITED_BYTES = 1 << 30, /* where nobody says how large it may be */
+	PERIOD_NS = 250 * 1000 * 1000
+};
+
+static const uint64_t UNKNOWN = UINT64_MAX;
+
+/* --- where it lies --------------------------------------------------------------------------- */
+
+#ifdef __GLIBC__
+/* Of the control block: that is larger in every version, and where the four words may stand in it.
+ */
+enum { CONTROL_BYTES = 2304, CONTROL_WORDS = 2048 / 8, ABOVE_BYTES_MAX = 64 << 10 };
+
+/* stackblock, stackblock_size, guardsize of the control block. */
+static bool is_stack_of(const uint64_t *words, uint64_t control, uint64_t sp)
+{
+	const uint64_t begin = words[0], bytes = words[1], guard = words[2], end = begin + bytes;
+
+	return begin != 0 && end > begin && guard < bytes && guard % PAGE == 0 &&
+	       sp >= begin + guard && sp < control && end >= control + CONTROL_BYTES &&
+	       end - control <= ABOVE_BYTES_MAX;
+}
+
+static bool find_libc(struct rec_stack_use *use, uint64_t sp, uint64_t *guard_ret)
+{
+	static _Atomic uint32_t place; /* where it was found last; 0: not yet */
+	const uint64_t control = (uint64_t)pthread_self();
+	const uint64_t *words = (const uint64_t *)control;
+	uint32_t at = atomic_load_explicit(&place, memory_order_relaxed);
+
+	if (!is_stack_of(words + at, control, sp))
+		for (at = 0; at < CONTROL_WORDS && !is_stack_of(words + at, control, sp);)
+			at++;
+	if (at == CONTROL_WORDS)
+		return false;
+	atomic_store_explicit(&place, at, memory_order_relaxed);
+	use->limit = words[at] + words[at + 2];
+	use->top = words[at] + words[at + 1];
+	*guard_ret = words[at + 2];
+	return true;
+}
+#else
+static bool find_libc(struct rec_stack_use *use, uint64_t sp, uint64_t *guard_ret)
+{
+	(void)use;
+	(void)sp;
+	(void)guard_ret;
+	return false;
+}
+#endif
+
+/* Above all else of it the kernel has put the program's name and eight zeros. */
+static uint64_t first_top(void)
+{
+	const char *name = (const char *)getauxval(AT_EXECFN);
+
+	return name ? align_up((uint64_t)name + strlen(name) + 1 + sizeof(uint64_t), PAGE) : 0;
+}
+
+static uint64_t first_reserved(void)
+{
+	struct rlimit64 limit;
+
+	if (SYS_CALL4(SYS_prlimit64, 0, RLIMIT_STACK, NULL, &limit) < 0)
+		return UNKNOWN;
+	return limit.rlim_cur == RLIM64_INFINITY ? UNKNOWN : limit.rlim_cur & -(uint64_t)PAGE;
+}
+
+static bool find_first(struct rec_stack_use *use, uint64_t sp)
+{
+	const uint64_t reserved = u64_min(first_reserved(), UNLIMITED_BYTES);
+
+	if (!rec.stack_top)
+		rec.stack_top = first_top();
+	use->grows = true;
+	use->top = rec.stack_top;
+	use->limit = use->top > reserved ? use->top - reserved : 0;
+	return use->limit > 0 && sp >= use->limit && sp < use->top;
+}
+
+/* --- which pages were touched ---------------------------------------------------------------- */
+
+/* Of pages from `begin` on; false: not all of them are mapped. */
+static bool look(uint64_t begin, size_t count, uint8_t *pages)
+{
+	return SYS_CALL3(SYS_mincore, begin, count * PAGE, pages) >= 0;
+}
+
+/* How far down what the kernel has mapped of a growing stack reaches. */
+static uint64_t mapped_from(uint64_t begin, uint64_t sp)
+{
+	uint64_t at = sp & -(uint64_t)PAGE;
+	uint8_t pages[PAGES];
+
+	for (size_t count = PAGES; count > 0;) {
+		const uint64_t bytes = count * PAGE;
+
+		if (at - begin >= bytes && look(at - bytes, count, pages))
+			at -= bytes;
+		else
+			count /= 2;
+	}
+	return at;
+}
+
+/* The lowest of [begin, end) that was touched, both at pages; end: none; 0: not to be known. */
+static uint64_t touched_from(uint64_t begin, uint64_t end)
+{
+	uint8_t pages[PAGES];
+
+	while (begin < end) {
+		const size_t count = u64_min((end - begin) / PAGE, PAGES);
+
+		if (!look(begin, count, pages))
+			return 0;
+		for (size_t i = 0; i < count; i++, begin += PAGE)
+			if (pages[i] & 1)
+				return begin;
+	}
+	return end;
+}
+
+/* See stack.c: the kernel reads eight bytes and changes nothing. */
+static bool page_is_readable(uint64_t address)
+{
+	enum { NO_SUCH_HOW = -1 };
+
+	return SYS_CALL4(SYS_rt_sigprocmask, NO_SUCH_HOW, address, NULL, 8) != -EFAULT;
+}
+
+/*
+ * Where a huge page begins, or all of the stack was locked into memory, pages are there that nobody
+ * has written to: the lowest that is not all zeros. Of the calling thread's own stack only, others'
+ * may go away.
+ */
+static uint64_t written_from(uint64_t begin, uint64_t sp)
+{
+	for (; begin < (sp & -(uint64_t)PAGE); begin += PAGE) {
+		const volatile uint64_t *words = (const volatile uint64_t *)begin;
+
+		if (!page_is_readable(begin))
+			continue;
+		for (size_t i = 0; i < PAGE / sizeof(*words); i++)
+			if (words[i])
+				return begin;
+	}
+	return begin;
+}
+
+/* The lowest address of pages that were touched; sp 0: another thread's stack. 0: not known. */
+static uint64_t used_from(const struct rec_stack_use *use, uint64_t sp)
+{
+	const uint64_t end = sp ? sp & -(uint64_t)PAGE : use->low & -(uint64_t)PAGE;
+	uint64_t begin = align_up(use->limit, PAGE), low;
+
+	if (end <= begin || end - begin > LOOKED_AT_MAX + (use->grows ? UNLIMITED_BYTES : 0))
+		return 0;
+	if (use->grows)
+		begin = mapped_from(begin, end);
+	low = touched_from(begin, end);
+	if (low == 0 || (low % HUGE_PAGE != 0 && low != align_up(use->limit, PAGE)))
+		return low;
+	return sp ? written_from(low, sp) : 0;
+}
+
+/* --- what is told of it ---------------------------------------------------------------------- */
+
+/* How far down the stack may have been touched by others than this thread. */
+static uint64_t before_from(const struct rec_stack_use *use, uint64_t sp, uint64_t guard)
+{
+	const bool is_forked = rec.header->flags & TAPE_FLAG_FORKED;
+	uint64_t begin = align_up(use->limit, PAGE);
+	uint64_t low;
+
+	if (use->grows && !is_forked)
+		return use->top;
+	if (guard > 0 && !is_forked) /* libc's: from that of a thread that has ended */
+		begin = u64_max(begin, (sp - RESIDUE_BYTES) & -(uint64_t)PAGE);
+	else if (use->grows)
+		begin = mapped_from(begin, sp);
+	low = begin < sp ? touched_from(begin, sp & -(uint64_t)PAGE) : 0;
+	return low ? low : use->limit; /* not to be known: all of it */
+}
+
+static void note(struct rec_lane *lane, uint32_t tid, const struct rec_stack_use *use,
+		 uint64_t touched)
+{
+	struct tape_stack_use record = {
+		.tid = tid,
+		.top = use->top,
+		.reserved_bytes = use->grows ? first_reserved() : use->top - use->limit,
+		.seen_bytes = use->low < use->top ? use->top - use->low : UNKNOWN,
+		.touched_bytes = touched ? use->top - touched : UNKNOWN,
+		.before_bytes = use->top - use->before,
+	};
+
+	rec_note(lane, TAPE_EXT_STACK_USE, &record, sizeof(record), NULL, 0);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t own_sp(void)
+{
+	return (uint64_t)__builtin_frame_address(0);
+}
+
+void rec_stack_use_forget(struct rec_lane *lane)
+{
+	__atomic_store_n(&lane->stack_use.top, 0, __ATOMIC_SEQ_CST);
+	lane->stack_use = (struct rec_stack_use) { 0 };
+}
+
+void rec_stack_use_begin(struct rec_lane *lane)
+{
+	const uint64_t sp = rec_tls.caller.sp;
+	struct rec_stack_use use = { 0 };
+	uint64_t guard = 0;
+
+	if (rec.options.calls ||
+	    (!find_libc(&use, sp, &guard) && (lane->tid != rec.pid || !find_first(&use, sp))))
+		return;
+	use.before = before_from(&use, sp, guard);
+	use.due_ns = now_ns() + PERIOD_NS;
+	lane->stack_use.limit = use.limit;
+	lane->stack_use.low = sp;
+	lane->stack_use.before = use.before;
+	lane->stack_use.due_ns = use.due_ns;
+	lane->stack_use.grows = use.grows;
+	__atomic_store_n(&lane->stack_use.top, use.top, __ATOMIC_RELEASE); /* note_other() */
+	note(lane, lane->tid, &lane->stack_use, 0);
+}
+
+/* The thread's own lane, and the thread is on its own stack. */
+static bool is_on_it(const struct rec_lane *lane)
+{
+	const uint64_t sp = own_sp();
+
+	return lane == rec_tls.own && lane->stack_use.top && sp >= lane->stack_use.limit &&
+	       sp < lane->stack_use.top;
+}
+
+void rec_stack_use_end(struct rec_lane *lane)
+{
+	if (is_on_it(lane))
+		note(lane, lane->tid, &lane->stack_use, used_from(&lane->stack_use, own_sp()));
+}
+
+/* For whoever is killed later, and for those who watch. */
+void rec_stack_use_now_and_then(struct rec_lane *lane)
+{
+	uint64_t now;
+
+	if (!is_on_it(lane))
+		return;
+	now = now_ns();
+	if (now < lane->stack_use.due_ns)
+		return;
+	lane->stack_use.due_ns = now + PERIOD_NS;
+	rec_stack_use_end(lane);
+}
+
+/* Whether the lane is still the thread's, and the thread is there: then its stack was there too. */
+static bool is_alive(const struct rec_lane *lane, uint32_t tid, uint64_t top)
+{
+	return __atomic_load_n(&lane->stack_use.top, __ATOMIC_SEQ_CST) == top &&
+	       __atomic_load_n(&lane->tid, __ATOMIC_SEQ_CST) == tid &&
+	       SYS_CALL3(SYS_tgkill, rec.pid, tid, 0) == 0;
+}
+
+static void note_other(struct rec_lane *lane, const struct rec_lane *other)
+{
+	const uint64_t top = __atomic_load_n(&other->stack_use.top, __ATOMIC_ACQUIRE);
+	const uint32_t tid = __atomic_load_n(&other->tid, __ATOMIC_RELAXED);
+	struct rec_stack_use use;
+	uint64_t touched;
+
+	if (!tid || !top)
+		return;
+	use = *(const volatile struct rec_stack_use *)&other->stack_use;
+	if (!is_alive(other, tid, top) || use.top != top)
+		return;
+	touched = used_from(&use, 0);
+	if (is_alive(other, tid, top))
+		note(lane, tid, &use, touched);
+}
+
+void rec_stack_use_others(struct rec_lane *lane)
+{
+	const uint32_t count = (uint32_t)u64_min(atomic_load(&rec.lane_count), REC_LANES_MAX);
+	const struct rec_lane *own = rec_tls.own;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct rec_lane *other =
+			atomic_load_explicit(&rec.lanes[i], memory_order_acquire);
+
+		if (other && other == own && is_on_it(own))
+			note(lane, own->tid, &own->stack_use, used_from(&own->stack_use, own_sp()));
+		else if (other)
+			note_other(lane, other);
+	}
+}

@@ -164,6 +164,21 @@ static struct err *count_truncated(struct model *model)
 	return NULL;
 }
 
+/* Pages that others may have touched before the thread tell nothing of it. */
+static struct model_stack_use stack_use_of(const struct tape_stack_use *told)
+{
+	struct model_stack_use use = { told->reserved_bytes, told->seen_bytes, MODEL_STACK_EVENTS };
+
+	if (told->touched_bytes != UINT64_MAX && told->touched_bytes > told->before_bytes &&
+	    (told->seen_bytes == UINT64_MAX || told->touched_bytes >= told->seen_bytes)) {
+		use.used_bytes = told->touched_bytes;
+		use.known = MODEL_STACK_PAGES;
+	}
+	if (use.used_bytes == MODEL_BYTES_UNKNOWN)
+		use.known = MODEL_STACK_UNKNOWN;
+	return use;
+}
+
 static struct err *finish_threads(struct model *model, const struct replay *replay)
 {
 	model->thread_count = replay->threads.count;
@@ -189,6 +204,7 @@ static struct err *finish_threads(struct model *model, const struct replay *repl
 			.temporary = { from->tally.temporary_count, from->tally.temporary_bytes },
 			.free_count = from->free_count,
 			.foreign_free_count = from->foreign_free_count,
+			.stack_use = stack_use_of(&from->stack_use),
 		};
 	}
 	return NULL;

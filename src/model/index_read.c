@@ -259,6 +259,7 @@ static struct err *read_threads(struct reader *reader)
 		reader->failed |= thread->creator != MODEL_NO_THREAD &&
 				  thread->creator >= model->thread_count;
 		reader->failed |= thread->create_stack >= model->stack_count;
+		reader->failed |= thread->stack_use.known > MODEL_STACK_PAGES;
 	}
 	return NULL;
 }

@@ -154,6 +154,14 @@ size_t model_thread_count(const struct model *model)
 	return model->thread_count;
 }
 
+const char *model_stack_known_word(const struct model_stack_use *use)
+{
+	static const char *const words[] = { NULL, "events", "pages" };
+
+	assert(use->known < array_size(words));
+	return words[use->known];
+}
+
 const struct model_thread *model_thread(const struct model *model, size_t thread)
 {
 	assert(thread < model->thread_count);

@@ -225,6 +225,24 @@ const struct capture_module *model_module(const struct model *model, size_t modu
 
 /* --- threads ----------------------------------------------------------------------------- */
 
+/* How far down a thread's stack was used, and how that is known. */
+enum model_stack_known {
+	MODEL_STACK_UNKNOWN,
+	MODEL_STACK_EVENTS, /* at least so far: to the deepest call that was recorded */
+	MODEL_STACK_PAGES   /* to the lowest page that the thread touched: right within a page */
+};
+
+struct model_stack_use {
+	uint64_t reserved_bytes; /* MODEL_BYTES_UNKNOWN: also where there is no limit */
+	uint64_t used_bytes;	 /* MODEL_BYTES_UNKNOWN */
+	uint64_t known;		 /* enum model_stack_known, of used_bytes */
+};
+
+static const uint64_t MODEL_BYTES_UNKNOWN = UINT64_MAX; /* the same as MODEL_NEVER */
+
+/* "events", "pages"; NULL: not known. */
+const char *model_stack_known_word(const struct model_stack_use *use);
+
 struct model_thread {
 	uint32_t tid;
 	const char *name; /* the last it had; "" when not known */
@@ -239,6 +257,7 @@ struct model_thread {
 	uint64_t foreign_free_count; /* of them: blocks that another thread had allocated */
 	uint32_t creator;	     /* MODEL_NO_THREAD: not known */
 	uint32_t create_stack;	     /* CAPTURE_STACK_NONE: not known */
+	struct model_stack_use stack_use;
 };
 
 size_t model_thread_count(const struct model *model);

@@ -206,6 +206,30 @@ static void take_thread_end(struct load *load, const struct capture_event *event
 		load->replay.threads.items[thread].end_ticks = event->ticks;
 }
 
+/* Both may be UINT64_MAX: not known. */
+static uint64_t known_max(uint64_t a, uint64_t b)
+{
+	return a == UINT64_MAX ? b : b == UINT64_MAX ? a : u64_max(a, b);
+}
+
+/* Of the thread that it names, which need not be the stream's. */
+static void take_stack_use(struct load *load, const struct tape_extended_record *record)
+{
+	struct tape_stack_use told;
+	struct tape_stack_use *use;
+	const uint64_t *index;
+
+	if (!payload_get(record, &told, sizeof(told)))
+		return;
+	index = map_find(&load->threads_by_tid, told.tid);
+	if (!index)
+		return;
+	use = &load->replay.threads.items[*index].stack_use;
+	told.seen_bytes = known_max(told.seen_bytes, use->seen_bytes);
+	told.touched_bytes = known_max(told.touched_bytes, use->touched_bytes);
+	*use = told;
+}
+
 /* The latest block of the thread is not on the tape: those before it are not its latest. */
 static void take_stripped(struct load *load, const struct capture_event *event)
 {
@@ -335,6 +359,9 @@ struct err *load_record(struct load *load, const struct capture_event *event)
 		return take_thread_name(load, event, &record);
 	case TAPE_EXT_THREAD_END:
 		take_thread_end(load, event);
+		return NULL;
+	case TAPE_EXT_STACK_USE:
+		take_stack_use(load, &record);
 		return NULL;
 	case TAPE_EXT_STRIPPED:
 		take_stripped(load, event);

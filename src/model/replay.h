@@ -10,6 +10,7 @@
 #include "model/rows.h"
 #include "model/tally.h"
 #include "model/timeline.h"
+#include "tape/tape_stack_use.h"
 
 struct replay_thread {
 	struct tally tally;
@@ -23,6 +24,7 @@ struct replay_thread {
 	uint32_t create_stack;
 	uint32_t last_serial; /* of its latest allocation; UINT32_MAX: none yet */
 	const char *name;
+	struct tape_stack_use stack_use; /* all that was told; UINT64_MAX: nothing */
 };
 
 VEC_DEFINE(replay_threads, struct replay_thread);

@@ -86,6 +86,9 @@ uint32_t replay_thread_add(struct replay *replay, uint32_t stream, uint32_t tid,
 		.creator = MODEL_NO_THREAD,
 		.create_stack = CAPTURE_STACK_NONE,
 		.name = name,
+		.stack_use = { .reserved_bytes = UINT64_MAX,
+			       .seen_bytes = UINT64_MAX,
+			       .touched_bytes = UINT64_MAX },
 	};
 
 	if (!replay_threads_push(&replay->threads, thread))

@@ -19,6 +19,9 @@ static const struct sql_column thread_columns[] = {
 	{ "temporary_bytes", 0, 0, "requested by those" },
 	{ "free_count", 0, 0, "frees by it, of anyone's blocks" },
 	{ "foreign_free_count", 0, 0, "of them: blocks that another thread had allocated" },
+	{ "stack_bytes", 0, 0, "that its stack may have; NULL: no limit, or not known" },
+	{ "stack_used_bytes", 0, 0, "how far down it was used; NULL: not known" },
+	{ "stack_known", SQL_TEXTUAL, 0, "pages: those touched; events: at least, by calls seen" },
 };
 
 static void thread_value(struct sql_context *context, uint64_t row, unsigned column,
@@ -41,10 +44,15 @@ static void thread_value(struct sql_context *context, uint64_t row, unsigned col
 		thread->temporary.bytes,
 		thread->free_count,
 		thread->foreign_free_count,
+		thread->stack_use.reserved_bytes,
+		thread->stack_use.used_bytes,
+		0,
 	};
 
 	static_assert(array_size(values) == array_size(thread_columns), "each has its value");
-	if (thread_columns[column].flags & SQL_TEXTUAL)
+	if (column == array_size(thread_columns) - 1)
+		sql_value_text(value, model_stack_known_word(&thread->stack_use));
+	else if (thread_columns[column].flags & SQL_TEXTUAL)
 		sql_value_text(value, thread->name[0] ? thread->name : NULL);
 	else
 		sql_value_unless(value, values[column], MODEL_NEVER);

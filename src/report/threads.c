@@ -69,6 +69,9 @@ static const struct emit_column program_columns[] = {
 	{ .key = "foreign_free_count" },
 	{ .key = "begin_ns" },
 	{ .key = "end_ns" },
+	{ .key = "stack_bytes" },
+	{ .key = "stack_used_bytes" },
+	{ .key = "stack_known" },
 	{ .key = "creator" },
 	{ .key = "create_stack" },
 };
@@ -83,6 +86,21 @@ static void emit_creation(struct emit *emit, const struct answer *answer,
 		emit_null(emit, "create_stack");
 	else
 		rank_emit_stack(emit, "create_stack", answer->context, thread->create_stack);
+}
+
+static void emit_unless(struct emit *emit, const char *key, uint64_t bytes)
+{
+	if (bytes == MODEL_BYTES_UNKNOWN)
+		emit_null(emit, key);
+	else
+		emit_u64(emit, key, bytes, EMIT_BYTES);
+}
+
+static void emit_stack_use(struct emit *emit, const struct model_stack_use *use)
+{
+	emit_unless(emit, "stack_bytes", use->reserved_bytes);
+	emit_unless(emit, "stack_used_bytes", use->used_bytes);
+	emit_text(emit, "stack_known", model_stack_known_word(use));
 }
 
 static void emit_thread(struct emit *emit, const struct answer *answer, uint32_t index)
@@ -112,8 +130,10 @@ static void emit_thread(struct emit *emit, const struct answer *answer, uint32_t
 		emit_null(emit, "end_ns");
 	else
 		emit_u64(emit, "end_ns", thread->end_ns, EMIT_DURATION);
-	if (answer->context->settings->format != EMIT_TEXT)
+	if (answer->context->settings->format != EMIT_TEXT) {
+		emit_stack_use(emit, &thread->stack_use);
 		emit_creation(emit, answer, thread);
+	}
 	emit_end(emit);
 }
 
@@ -208,6 +228,52 @@ static void add_handovers(struct text *text, const struct answer *answer)
 		str_add(&text->out, "  Each thread frees its own blocks.\n");
 }
 
+/* "≥ 6.1 KiB  0.1 %  of 8.0 MiB  main (100)" */
+static void add_stack_use(struct text *text, const struct model *model, uint32_t thread)
+{
+	const struct model_stack_use *use = &model_thread(model, thread)->stack_use;
+	const bool is_exact = use->known == MODEL_STACK_PAGES;
+	const bool has_limit = use->reserved_bytes != MODEL_BYTES_UNKNOWN;
+	CLEAN(str_deinit) struct str share = { 0 };
+	char words[STR_SHORT_BYTES], used[2 * STR_SHORT_BYTES];
+
+	str_format(used, sizeof(used), "%s%s", is_exact ? "" : "≥ ",
+		   str_iec(words, use->used_bytes));
+	text_right(text, TEXT_VALUE, used, COLUMNS + 2);
+	if (has_limit)
+		str_add_percent(&share, use->used_bytes, use->reserved_bytes);
+	text_right(text, TEXT_PLAIN, has_limit ? str_text(&share) : "", COLUMNS - 4);
+	text_right(text, TEXT_DIM, has_limit ? str_iec(words, use->reserved_bytes) : "no limit",
+		   COLUMNS);
+	str_add(&text->out, "  ");
+	add_name(&text->out, model, thread);
+	str_add_char(&text->out, '\n');
+}
+
+/* Of those of which it is known. */
+static void add_stack_uses(struct text *text, const struct answer *answer)
+{
+	const struct model *model = answer->context->model;
+	bool is_exact = true, is_begun = false;
+
+	for (size_t i = 0; i < answer->count; i++) {
+		const uint32_t index = answer->order[i].index;
+		const struct model_stack_use *use = &model_thread(model, index)->stack_use;
+
+		if (use->known == MODEL_STACK_UNKNOWN)
+			continue;
+		if (!is_begun)
+			text_heading(text, "Stacks", "used, of what is reserved");
+		is_begun = true;
+		is_exact &= use->known == MODEL_STACK_PAGES;
+		add_stack_use(text, model, index);
+	}
+	if (!is_exact)
+		str_add(&text->out, "  ≥: at least; to the deepest call that was recorded. The "
+				    "others are known "
+				    "by the pages that were touched.\n");
+}
+
 static void add_creations(struct text *text, const struct answer *answer)
 {
 	const struct report_context *context = answer->context;
@@ -260,6 +326,7 @@ static struct err *threads_text(const struct answer *answer, FILE *out)
 		add_matrix(&text, answer);
 	else if (count > 1)
 		add_handovers(&text, answer);
+	add_stack_uses(&text, answer);
 	add_creations(&text, answer);
 	quality_text(&text, answer->context);
 	return text_write(&text, out);
@@ -346,7 +413,7 @@ static struct err *run(const struct report_context *context, FILE *out)
 
 const struct report report_threads = {
 	.name = "threads",
-	.summary = "what each thread allocated, whose blocks it freed, who created it",
+	.summary = "what each thread allocated, whose blocks it freed, its stack, who created it",
 	.depth = MODEL_FULL,
 	.selects = true,
 	.run = run,

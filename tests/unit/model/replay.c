@@ -2,6 +2,7 @@
 
 #include "../tape_writer.h"
 #include "model/model.h"
+#include "tape/tape_stack_use.h"
 
 enum { CHUNK_BYTES = TAPE_CHUNK_BYTES_MIN };
 
@@ -622,6 +623,83 @@ static void a_thread_goes_on_in_another_stream_after_its_end(void **state)
 	model_destroy(model);
 }
 
+/* Thread 7 of stream 1, and what was told of its stack, one record after the other. */
+static struct model_stack_use told_of_stack(const struct tape_stack_use *records, size_t count)
+{
+	const struct tape_thread thread = { .tid = 7 };
+	struct writer writer;
+	struct model_stack_use use;
+	struct model *model;
+
+	writer_init(&writer, CHUNK_BYTES);
+	writer_extended(&writer, 1, TAPE_EXT_THREAD, 2000, &thread, sizeof(thread), "a");
+	for (size_t i = 0; i < count; i++)
+		writer_extended(&writer, 2, TAPE_EXT_STACK_USE, 2001 + i, &records[i],
+				sizeof(records[i]), NULL);
+	model = load_and_end(&writer);
+	assert_int_equal(model_thread_count(model), 1);
+	use = model_thread(model, 0)->stack_use;
+	model_destroy(model);
+	return use;
+}
+
+static void pages_tell_how_far_down_a_stack_was_used(void **state)
+{
+	const uint64_t no = UINT64_MAX;
+	const struct tape_stack_use records[] = {
+		{ 7, 0, 0x7f0000000000, 8 << 20, 500, no, 8192 },
+		{ 7, 0, 0x7f0000000000, 8 << 20, 40000, 90112, 8192 },
+		{ 7, 0, 0x7f0000000000, 8 << 20, 40000, no,
+		  8192 }, /* at its end nobody could look */
+	};
+	struct model_stack_use use = told_of_stack(records, 1);
+
+	(void)state;
+	assert_int_equal(use.known, MODEL_STACK_EVENTS);
+	assert_int_equal(use.used_bytes, 500);
+	use = told_of_stack(records, array_size(records));
+	assert_int_equal(use.known, MODEL_STACK_PAGES);
+	assert_int_equal(use.used_bytes, 90112);
+	assert_int_equal(use.reserved_bytes, 8 << 20);
+	assert_string_equal(model_stack_known_word(&use), "pages");
+}
+
+static void pages_that_others_touched_tell_nothing(void **state)
+{
+	const struct tape_stack_use records[] = {
+		{ 7, 0, 0x7f0000000000, UINT64_MAX, 700, 24576, 24576 },
+		{ 7, 0, 0x7f0000000000, UINT64_MAX, 600, 24576, 24576 },
+		{ 8, 0, 0x7f0000000000, 4096, 900, 1 << 20, 0 }, /* of nobody that is known */
+	};
+	/* pages that went away: the deepest call is further down than the rest of them */
+	const struct tape_stack_use swapped = { 7, 0, 0x7f0000000000, 8 << 20, 9000, 8192, 4096 };
+	struct model_stack_use use = told_of_stack(records, array_size(records));
+
+	(void)state;
+	assert_int_equal(use.known, MODEL_STACK_EVENTS);
+	assert_int_equal(use.used_bytes, 700);
+	assert_int_equal(use.reserved_bytes, MODEL_BYTES_UNKNOWN);
+	use = told_of_stack(&swapped, 1);
+	assert_int_equal(use.known, MODEL_STACK_EVENTS);
+	assert_int_equal(use.used_bytes, 9000);
+}
+
+static void nothing_is_known_of_stacks_nobody_told_of(void **state)
+{
+	const uint64_t no = UINT64_MAX;
+	const struct tape_stack_use empty = { 7, 0, 0x7f0000000000, 65536, no, no, 0 };
+	struct model_stack_use use = told_of_stack(NULL, 0);
+
+	(void)state;
+	assert_int_equal(use.known, MODEL_STACK_UNKNOWN);
+	assert_int_equal(use.used_bytes, MODEL_BYTES_UNKNOWN);
+	assert_int_equal(use.reserved_bytes, MODEL_BYTES_UNKNOWN);
+	assert_null(model_stack_known_word(&use));
+	use = told_of_stack(&empty, 1);
+	assert_int_equal(use.known, MODEL_STACK_UNKNOWN);
+	assert_int_equal(use.reserved_bytes, 65536);
+}
+
 static void short_records_are_passed_over(void **state)
 {
 	struct writer writer;
@@ -772,6 +850,9 @@ int main(void)
 		cmocka_unit_test(a_stream_serves_one_thread_after_another),
 		cmocka_unit_test(a_thread_goes_on_in_another_stream_after_its_end),
 		cmocka_unit_test(short_records_are_passed_over),
+		cmocka_unit_test(pages_tell_how_far_down_a_stack_was_used),
+		cmocka_unit_test(pages_that_others_touched_tell_nothing),
+		cmocka_unit_test(nothing_is_known_of_stacks_nobody_told_of),
 		cmocka_unit_test(a_latency_belongs_to_the_event_before_it_in_its_stream),
 		cmocka_unit_test(without_latencies_there_are_none),
 		cmocka_unit_test(an_empty_tape_is_a_model_of_nothing),

@@ -20,6 +20,9 @@ for (const theme of THEMES)
 			assert.equal(first[0], `program ${most.tid}`);
 			assert.equal(first[2].replace(/,/g, ""), String(most.allocated_count));
 			await soon(() => table(page).locator("svg").count(), 2);
+			const stack = (await table(page).locator("thead th").allInnerTexts()).findIndex((text) => /^stack$/i.test(text));
+			assert.match(first[stack], most.stack_known === "pages" ? /^[\d.,]+ [KMG]iB of [\d.,]+ [KMG]iB$/ : /^≥ [\d.,]+ [KMG]?i?B of [\d.,]+ [KMG]iB$/);
+			assert.equal(await table(page).locator("tbody tr").nth(0).locator(`:nth-child(${stack + 1}) data`).first().getAttribute("value"), String(most.stack_used_bytes));
 			assert.deepEqual(await violations(page), []);
 			assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
 			await clean(page);

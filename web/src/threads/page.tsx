@@ -20,6 +20,7 @@ import "../reports/reports.css";
 interface Thread {
 	tid: number; name: string; allocated_count: number; allocated_bytes: number; peak_bytes: number; leaked_bytes: number; temporary_count: number;
 	free_count: number; foreign_free_count: number; begin_ns: number; end_ns: number | null; creator: number | null;
+	stack_bytes: number | null; stack_used_bytes: number | null; stack_known: "pages" | "events" | null;
 }
 interface Threads { threads: Thread[]; handovers: Handover[] }
 
@@ -27,23 +28,32 @@ const SHOWN = 14, SIZES = [SHOWN, 40, 100], CURVES = 200;
 
 const nameOf = (t: Thread) => (t.name ? `${t.name} ${t.tid}` : String(t.tid));
 
+/* How far down its stack was used: by the pages it touched, or at least so far. */
+function StackUse({ of: t }: { of: Thread }): JSX.Element {
+	const used = t.stack_used_bytes, all = t.stack_bytes, least = t.stack_known === "events";
+	return used === null ? <span class="muted" title="not recorded">–</span> : (
+		<BarCell value={used} max={all ?? 0}><span title={least ? "at least, down to the deepest call recorded" : "by the pages that were touched"}>{least && "≥ "}<Bytes value={used} /> of {all === null ? "no limit" : <Bytes value={all} />}</span></BarCell>
+	);
+}
+
 function Table(props: { threads: readonly Thread[] }): JSX.Element {
 	const most = Math.max(...props.threads.map((t) => t.allocated_bytes), 0);
 	const sorted = [...props.threads].sort((a, b) => b.allocated_bytes - a.allocated_bytes);
 	const curves = useApi<Sites>("sites", { ...commonParams(), by: "thread", sort: "size", n: CURVES, spark: 24 });
 	const spark = new Map((curves.data?.rows ?? []).map((r) => [Number(/\d+/.exec(r.q ?? "")?.[0]), r.spark]));
+	const hasStacks = props.threads.some((t) => t.stack_known);
 	return (
 		<div class="table-scroll" tabIndex={0} role="region" aria-label="Threads">
 			<table class="table">
 				<thead><tr><th scope="col">Thread</th><th scope="col" class="num">Allocated</th><th scope="col" class="num">Blocks</th><th scope="col">Live over time</th><th scope="col" class="num">Live at peak</th><th scope="col" class="num">Leaked</th>
-					<th scope="col" class="num">Temporary</th><th scope="col" class="num">Frees</th><th scope="col" class="num" title="of blocks that another thread had allocated">of others' blocks</th><th scope="col" class="num">Ran</th></tr></thead>
+					<th scope="col" class="num">Temporary</th><th scope="col" class="num">Frees</th><th scope="col" class="num" title="of blocks that another thread had allocated">of others' blocks</th>{hasStacks && <th scope="col" class="num" title="how far down it was used, of what is reserved">Stack</th>}<th scope="col" class="num">Ran</th></tr></thead>
 				<tbody>{sorted.map((t) => (
 					<tr key={t.tid}>
 						<th scope="row"><a href={pageHref(["sites"], { filter: addTerm(filter.value, `thread = ${t.tid}`) })}>{nameOf(t)}</a></th>
 						<td class="num"><BarCell value={t.allocated_bytes} max={most}><Bytes value={t.allocated_bytes} /></BarCell></td><td class="num"><Count value={t.allocated_count} /></td>
 						<td><Sparkline values={spark.get(t.tid) ?? []} colour="blue" width={72} /></td><td class="num"><Bytes value={t.peak_bytes} /></td><td class="num"><Bytes value={t.leaked_bytes} class={t.leaked_bytes > 0 ? "bad" : ""} /></td>
 						<td class="num">{format.percent(t.temporary_count / Math.max(1, t.allocated_count))}</td><td class="num"><Count value={t.free_count} /></td>
-						<td class="num">{format.percent(t.foreign_free_count / Math.max(1, t.free_count))}</td><td class="num">{momentText(t.begin_ns)} – {t.end_ns === null ? "the end" : momentText(t.end_ns)}</td>
+						<td class="num">{format.percent(t.foreign_free_count / Math.max(1, t.free_count))}</td>{hasStacks && <td class="num"><StackUse of={t} /></td>}<td class="num">{momentText(t.begin_ns)} – {t.end_ns === null ? "the end" : momentText(t.end_ns)}</td>
 					</tr>
 				))}</tbody>
 			</table>

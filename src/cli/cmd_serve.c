@@ -27,6 +27,7 @@ struct serve_options {
 	uint64_t memory_bytes;
 	uint64_t cache_bytes;
 	uint64_t answer_bytes;
+	const char *source_roots;
 	struct reading_symbol_options symbols;
 };
 
@@ -56,6 +57,8 @@ static const struct option_row rows[] = {
 	  "give up any other question that needs more for itself (1GiB if not given)" },
 	{ "cache", 0, "SIZE", OPTION_BYTES, offsetof(struct serve_options, cache_bytes),
 	  "keep so much of what was answered (64MiB if not given)" },
+	{ "source-root", 0, "DIR[:DIR]", OPTION_TEXT, offsetof(struct serve_options, source_roots),
+	  "show sources from DIR and below it alone" },
 	READING_SYMBOL_OPTIONS(struct serve_options, symbols),
 };
 
@@ -275,6 +278,7 @@ static struct err *serve_until_signal(struct serving *serving, struct server *se
 static struct err *serve(struct serving *serving)
 {
 	const struct serve_options *options = serving->options;
+	CLEAN(source_roots_deinit) struct source_roots roots = { 0 };
 	CLEAN(listener_close) struct listener listener = { 0 };
 	CLEAN(server_deinit) struct server server = {
 		.settings = {
@@ -294,7 +298,10 @@ static struct err *serve(struct serving *serving)
 	server.control = serving->control;
 	if (!cache)
 		return err_nomem();
-	err = listen_somewhere(options, &listener);
+	err = source_roots_parse(options->source_roots, &roots);
+	server.settings.source_roots = roots;
+	if (!err)
+		err = listen_somewhere(options, &listener);
 	if (!err)
 		err = allow_hosts(options, &listener, &server.guard);
 	if (!err && !options->no_token)

@@ -2,6 +2,7 @@
  * /api/v1/report: any report, as `memtape report TAPE NAME --json` prints it.
  */
 #include "http/call.h"
+#include "http/server.h"
 #include "http/source_text.h"
 #include "query/files.h"
 #include "report/report.h"
@@ -95,7 +96,8 @@ static struct err *source_choose(struct call *call, const struct report *report,
 	const char *id = settings->operand_count ? settings->operands[0] : "";
 	struct err *err;
 
-	settings->source_open = source_text_open;
+	settings->source_opener =
+		(struct source_opener) { source_text_open, &call->server->settings.source_roots };
 	if (!report->reads_sources || settings->operand_count != 1)
 		return NULL;
 	if (!path)

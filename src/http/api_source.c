@@ -3,6 +3,7 @@
  * the id that /api/v1/files gives: no path comes from outside.
  */
 #include "http/api_parts.h"
+#include "http/server.h"
 #include "http/source_text.h"
 #include "query/files.h"
 #include "query/lines.h"
@@ -29,7 +30,8 @@ static struct err *text_emit(struct call *call, const char *path)
 {
 	const uint64_t start_ns = model_process(call->model)->start_realtime_ns;
 	struct source_text text;
-	struct err *err = source_text_read(path, call_number(call, "l0"), call->arena, &text);
+	struct err *err = source_text_read(&call->server->settings.source_roots, path,
+					   call_number(call, "l0"), call->arena, &text);
 
 	if (err)
 		return err;

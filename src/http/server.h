@@ -11,6 +11,7 @@
 #include "http/control.h"
 #include "http/exchange.h"
 #include "http/guard.h"
+#include "http/source_roots.h"
 #include "http/tapes.h"
 
 struct server_settings {
@@ -20,6 +21,7 @@ struct server_settings {
 	uint64_t sql_memory_bytes;   /* of a statement */
 	uint64_t memory_bytes;	     /* of any other question; 0: no limit */
 	uint64_t file_bytes_max;
+	struct source_roots source_roots; /* where sources are shown from; the caller ends them */
 };
 
 struct server {

@@ -97,7 +97,8 @@ static struct err *lines_keep(char *text, uint64_t first, struct arena *arena,
 }
 
 /* Opens the file, or says why not. */
-static int open_source(const char *path, struct stat *status, const char **reason_ret)
+static int open_source(const struct source_roots *roots, const char *path, struct stat *status,
+		       const char **reason_ret)
 {
 	CLEAN(free) char *real = realpath(path, NULL);
 	int fd = -1;
@@ -106,6 +107,8 @@ static int open_source(const char *path, struct stat *status, const char **reaso
 		*reason_ret = "it is not on this machine";
 	else if (!is_source_name(path) || !is_source_name(real) || is_kernel_folder(real))
 		*reason_ret = "its name is not that of a source file";
+	else if (!source_roots_allow(roots, real))
+		*reason_ret = "it is in none of the folders of --source-root";
 	else if ((fd = open_plain(real, status)) < 0)
 		*reason_ret = "it cannot be read";
 	else if (status->st_size > SOURCE_TEXT_FILE_MAX)
@@ -116,19 +119,19 @@ static int open_source(const char *path, struct stat *status, const char **reaso
 	return -1;
 }
 
-int source_text_open(const char *path, struct stat *status_ret)
+int source_text_open(const void *context, const char *path, struct stat *status_ret)
 {
 	const char *reason = NULL;
 
-	return open_source(path, status_ret, &reason);
+	return open_source(context, path, status_ret, &reason);
 }
 
-struct err *source_text_read(const char *path, uint64_t first, struct arena *arena,
-			     struct source_text *text_ret)
+struct err *source_text_read(const struct source_roots *roots, const char *path, uint64_t first,
+			     struct arena *arena, struct source_text *text_ret)
 {
 	struct source_text source = { .first = first };
 	struct stat status;
-	CLEAN(close) int fd = open_source(path, &status, &source.reason);
+	CLEAN(close) int fd = open_source(roots, path, &status, &source.reason);
 	struct err *err = NULL;
 	char *text;
 

@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "http/source_roots.h"
 
 enum {
 	SOURCE_TEXT_FILE_MAX = 8 << 20,
@@ -27,11 +28,14 @@ struct source_text {
 	uint64_t modified_ns; /* since 1970 */
 };
 
-/* Opens it if it is such a file; -1: it is not there, or not to be shown. For report_settings. */
-int source_text_open(const char *path, struct stat *status_ret);
+/*
+ * Opens it if it is such a file; -1: it is not there, or not to be shown. For report_settings; the
+ * context is a const struct source_roots.
+ */
+int source_text_open(const void *context, const char *path, struct stat *status_ret);
 
 /* A file that cannot or may not be read is no error. Lives in the arena. */
-struct err *source_text_read(const char *path, uint64_t first, struct arena *arena,
-			     struct source_text *text_ret);
+struct err *source_text_read(const struct source_roots *roots, const char *path, uint64_t first,
+			     struct arena *arena, struct source_text *text_ret);
 
 #endif

@@ -344,7 +344,7 @@ static struct err *run(const struct report_context *context, FILE *out)
 				 settings->operands[0], context->arena, &lines);
 	if (!err)
 		err = source_read(context->model, lines.file, settings->operands[0],
-				  settings->source_open, context->arena, &tried, &source);
+				  &settings->source_opener, context->arena, &tried, &source);
 	if (!err)
 		err = lines_cut(context, &lines);
 	if (err)

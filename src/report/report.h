@@ -8,14 +8,13 @@
 #ifndef MEMTAPE_REPORT_REPORT_H
 #define MEMTAPE_REPORT_REPORT_H
 
-#include <sys/stat.h>
-
 #include "base/emit.h"
 #include "base/str.h"
 #include "query/groups.h"
 #include "query/sums.h"
 #include "query/suppress.h"
 #include "query/walk.h"
+#include "report/source_opener.h"
 
 struct report_settings {
 	enum emit_format format;
@@ -36,14 +35,10 @@ struct report_settings {
 	bool shows_whole_file;	  /* annotate: also lines without numbers */
 	bool shows_sites;	  /* lifetimes: of each function too */
 	const char *suppressions; /* leaks: file of them; NULL: those built in alone */
-	const char *suppression_text; /* the same, but their text; not both */
-	bool no_suppressions;	      /* leaks: not even those */
-	/*
-	 * annotate: opens a source file, with its status, for those who choose what may be read;
-	 * -1: it is not there, or not theirs to see. NULL: any plain file may be.
-	 */
-	int (*source_open)(const char *path, struct stat *status_ret);
-	const char *const *operands; /* what stood behind the report's name */
+	const char *suppression_text;	    /* the same, but their text; not both */
+	bool no_suppressions;		    /* leaks: not even those */
+	struct source_opener source_opener; /* annotate */
+	const char *const *operands;	    /* what stood behind the report's name */
 	size_t operand_count;
 	const char *sort_text;		      /* --sort as it was given; NULL: it was not */
 	enum group_by by;		      /* groups: by what */

@@ -9,8 +9,6 @@
 
 enum { NS_PER_S = 1000000000 };
 
-typedef int source_open_function(const char *path, struct stat *status_ret);
-
 static int open_any(const char *path, struct stat *status)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -22,14 +20,14 @@ static int open_any(const char *path, struct stat *status)
 	return -1;
 }
 
-static FILE *open_regular(const char *path, source_open_function *source_open, struct stat *status,
+static FILE *open_regular(const char *path, const struct source_opener *opener, struct stat *status,
 			  struct str *tried)
 {
 	FILE *file;
 	int fd;
 
 	str_printf(tried, "%s%s", tried->len ? ", " : "", path);
-	fd = source_open ? source_open(path, status) : open_any(path, status);
+	fd = opener->open ? opener->open(opener->context, path, status) : open_any(path, status);
 	file = fd < 0 ? NULL : fdopen(fd, "re");
 	if (fd >= 0 && !file)
 		close(fd);
@@ -83,11 +81,11 @@ static struct err *lines_read(FILE *file, struct arena *arena, struct source *so
 }
 
 static struct err *try_path(const struct model *model, const char *path,
-			    source_open_function *source_open, struct arena *arena,
+			    const struct source_opener *opener, struct arena *arena,
 			    struct str *tried, struct source *source)
 {
 	struct stat status;
-	FILE *file = open_regular(path, source_open, &status, tried);
+	FILE *file = open_regular(path, opener, &status, tried);
 	struct err *err;
 
 	if (!file)
@@ -101,7 +99,7 @@ static struct err *try_path(const struct model *model, const char *path,
 }
 
 struct err *source_read(const struct model *model, const char *file, const char *wanted,
-			source_open_function *source_open, struct arena *arena, struct str *tried,
+			const struct source_opener *opener, struct arena *arena, struct str *tried,
 			struct source *source_ret)
 {
 	CLEAN(str_deinit) struct str joined = { 0 };
@@ -112,9 +110,9 @@ struct err *source_read(const struct model *model, const char *file, const char 
 		str_printf(&joined, "%s/%s", model_process(model)->cwd, file);
 	else
 		str_add(&joined, file);
-	err = try_path(model, str_text(&joined), source_open, arena, tried, &source);
+	err = try_path(model, str_text(&joined), opener, arena, tried, &source);
 	if (!err && !source.path && strcmp(wanted, str_text(&joined)) != 0)
-		err = try_path(model, wanted, source_open, arena, tried, &source);
+		err = try_path(model, wanted, opener, arena, tried, &source);
 	if (err)
 		return err;
 	*source_ret = source;

@@ -4,12 +4,11 @@
 #ifndef MEMTAPE_REPORT_SOURCE_H
 #define MEMTAPE_REPORT_SOURCE_H
 
-#include <sys/stat.h>
-
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "model/model.h"
+#include "report/source_opener.h"
 
 enum { SOURCE_BYTES_MAX = 64 << 20, SOURCE_TAB_COLUMNS = 8 };
 
@@ -23,10 +22,10 @@ struct source {
 /*
  * Looks at the file as the debug information has it (from the program's folder, if that is no full
  * path), then at `wanted`, what the user wrote. tried gets the places that were looked at. A source
- * that is not there is no error. Lives in the arena. source_open: report_settings has it.
+ * that is not there is no error. Lives in the arena.
  */
 struct err *source_read(const struct model *model, const char *file, const char *wanted,
-			int (*source_open)(const char *path, struct stat *status_ret),
-			struct arena *arena, struct str *tried, struct source *source_ret);
+			const struct source_opener *opener, struct arena *arena, struct str *tried,
+			struct source *source_ret);
 
 #endif

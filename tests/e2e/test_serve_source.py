@@ -76,3 +76,18 @@ def test_a_file_that_is_no_source_is_not_read_whatever_the_tape_says(tape, tmp_p
             found = server.json("/api/v1/report", name="annotate", operand=own["id"])
             assert found["source"] is None and all(line["text"] is None for line in found["lines"])
         tape.unlink()
+
+
+def test_sources_are_shown_from_their_roots_alone(tape, tmp_path):
+    assert recording.run_bare([recording.target("frames")], tape).returncode == 0
+    for root, is_shown in ((tmp_path, False), (f"{tmp_path}:/", True)):
+        with serve(tape, "--source-root", str(root)) as server:
+            own = next(row for row in server.json("/api/v1/files")["rows"] if row["file"].endswith("/frames.c"))
+            source = server.json("/api/v1/source", file=own["id"])
+            text = server.get("/api/v1/report", name="annotate", operand=own["id"], format="text")[1]
+        assert bool(source["text"]) == is_shown and source["lines"]
+        assert (b"source is not there" in text) != is_shown
+        assert source["missing"] is None if is_shown else "--source-root" in source["missing"]
+    for wrong in ("", str(tmp_path / "nowhere"), str(tape)):
+        done = recording.run([recording.memtape(), "serve", tape, "--source-root", wrong])
+        assert done.returncode == 2 and b"--source-root" in done.stderr

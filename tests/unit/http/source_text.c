@@ -4,6 +4,7 @@
  */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -42,11 +43,13 @@ static void write_file(const char *name, const char *text)
 	fclose(file);
 }
 
+static const struct source_roots anywhere = { 0 };
+
 static struct source_text read_text(const char *path, uint64_t first, struct arena *arena)
 {
 	struct source_text text;
 
-	assert_null(source_text_read(path, first, arena, &text));
+	assert_null(source_text_read(&anywhere, path, first, arena, &text));
 	return text;
 }
 
@@ -133,6 +136,59 @@ static void an_answer_has_an_end(void **state)
 	assert_non_null(read_text("large.c", 1, &arena).reason);
 }
 
+/* A folder is not one whose name only begins the same, and links are followed before. */
+static void roots_are_all_that_is_shown(void **state)
+{
+	CLEAN(arena_deinit) struct arena arena = { 0 };
+	CLEAN(source_roots_deinit) struct source_roots roots = { 0 };
+	struct source_text text;
+
+	(void)state;
+	assert_int_equal(mkdir("in", 0700), 0);
+	assert_int_equal(mkdir("inside", 0700), 0);
+	write_file("in/a.c", "inner\n");
+	write_file("inside/b.c", "outer\n");
+	assert_int_equal(symlink("../inside/b.c", "in/leads_out.c"), 0);
+	assert_int_equal(symlink("in", "also"), 0);
+	assert_null(source_roots_parse("also", &roots));
+	assert_int_equal(roots.count, 1);
+	assert_null(source_text_read(&roots, "in/a.c", 1, &arena, &text));
+	assert_null(text.reason);
+	assert_string_equal(text.lines[0], "inner");
+	assert_null(source_text_read(&roots, "inside/b.c", 1, &arena, &text));
+	assert_non_null(strstr(text.reason, "--source-root"));
+	assert_null(source_text_read(&roots, "in/leads_out.c", 1, &arena, &text));
+	assert_non_null(text.reason);
+	assert_null(source_text_read(&roots, "in/../inside/b.c", 1, &arena, &text));
+	assert_non_null(text.reason);
+	source_roots_deinit(&roots);
+	assert_null(source_roots_parse("in:inside", &roots));
+	assert_null(source_text_read(&roots, "inside/b.c", 1, &arena, &text));
+	assert_null(text.reason);
+	source_roots_deinit(&roots);
+	assert_null(source_roots_parse("/", &roots));
+	assert_null(source_text_read(&roots, "in/a.c", 1, &arena, &text));
+	assert_null(text.reason);
+	assert_int_equal(system("rm -r in inside also"), 0);
+}
+
+static void a_root_is_a_folder(void **state)
+{
+	static const char *const wrong[] = { "", ":", ".:", ":.", "nowhere", "good.c" };
+
+	(void)state;
+	write_file("good.c", "text\n");
+	for (size_t i = 0; i < array_size(wrong); i++) {
+		struct source_roots roots = { 0 };
+		struct err *err = source_roots_parse(wrong[i], &roots);
+
+		assert_non_null(err);
+		assert_int_equal(err_code_of(err), ERR_USAGE);
+		assert_null(roots.items);
+		err_destroy(err);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -140,6 +196,8 @@ int main(void)
 		cmocka_unit_test(no_other_file_is_opened),
 		cmocka_unit_test(a_link_to_a_source_is_followed),
 		cmocka_unit_test(an_answer_has_an_end),
+		cmocka_unit_test(roots_are_all_that_is_shown),
+		cmocka_unit_test(a_root_is_a_folder),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -86,3 +86,14 @@ export function typingAt(text: string, cursor: number): Typing {
 		return { field: field.text, operator: operator.text, prefix: prefix.replace(/^["']/, ""), pos };
 	return { field: null, operator: null, prefix, pos };
 }
+
+/* Bytes of UTF-8 (the server's) to units of a JavaScript string. */
+export function byteToIndex(text: string, byte: number): number {
+	return new TextDecoder().decode(new TextEncoder().encode(text).slice(0, byte)).length;
+}
+
+/* The filter with what the server proposes in the place of what it found wrong. */
+export function corrected(filter: string, wrong: { pos: number | null; len: number | null; suggest: string | null }): string {
+	const at = (byte: number) => byteToIndex(filter, byte), pos = wrong.pos ?? 0;
+	return filter.slice(0, at(pos)) + (wrong.suggest ?? "") + (wrong.pos === null ? "" : filter.slice(at(pos + (wrong.len ?? 1))));
+}

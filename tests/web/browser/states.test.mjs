@@ -129,6 +129,21 @@ test("a filter in the address that cannot be read is marked, and can be removed"
 	await clean(page, /status of 400/);
 });
 
+test("what a filter got wrong is mended in its place, in the bar and on the page", async () => {
+	const page = await open("#/sites");
+	const wrong = "function ~ \"\u00e4\" or sise > 4", /* positions are bytes */ right = "function ~ \"\u00e4\" or size > 4";
+	for (const place of [".state", ".filter-verdict"]) {
+		await page.evaluate((q) => { location.hash = `#/sites?v=1&q=${encodeURIComponent(q)}`; }, wrong);
+		const use = page.locator(place).getByRole("button", { name: "Use size" });
+		await use.waitFor();
+		assert.equal(await page.locator("main .stale").count(), 0); // an error is not old content
+		await use.click();
+		await has(page, "q", right);
+		await page.getByRole("grid").waitFor();
+	}
+	await clean(page, /status of 400/);
+});
+
 test("at 400 % zoom nothing is wider than the window", async () => {
 	const page = await open("", { width: 360, height: 256 });
 	await soon(() => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);

@@ -57,7 +57,7 @@ export function usePages<R, A extends Paged<R> = Paged<R>>(path: string, params:
 		first: shown.first,
 		error,
 		loading: !error && shown.first === null && params !== null,
-		stale: shown.url !== url,
+		stale: !error && shown.url !== url,
 		get: (i: number) => shown.pages.get(Math.floor(i / PAGE_ROWS))?.[i % PAGE_ROWS],
 		need: (from: number, to: number) => {
 			const low = Math.floor(from / PAGE_ROWS), high = Math.min(Math.floor(to / PAGE_ROWS), low + AT_ONCE - 1);

@@ -7,7 +7,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useApi } from "../api/use";
 import type { FilterCheck } from "../api/types";
-import { joinTerms, removeTerm, terms } from "../filter";
+import { byteToIndex, joinTerms, removeTerm, terms } from "../filter";
 import * as format from "../format";
 import { useKeys } from "../keys";
 import { filter, tapeId, update } from "../store";
@@ -16,11 +16,6 @@ import { useCompletion } from "./completion";
 import type { Suggestion } from "./completion";
 
 const CHECK_MS = 200;
-
-/* Bytes of UTF-8 (the server's) to units of a JavaScript string. */
-export function byteToIndex(text: string, byte: number): number {
-	return new TextDecoder().decode(new TextEncoder().encode(text).slice(0, byte)).length;
-}
 
 function useLater<T>(value: T, ms: number): T {
 	const [late, setLate] = useState(value);
@@ -127,7 +122,9 @@ export function FilterBar(): JSX.Element {
 	const take = (s: Suggestion) => write(draft.slice(0, s.pos) + s.text + draft.slice(cursor), s.pos + s.text.length);
 	/* The server's suggestion replaces what it found wrong. */
 	const use = (text: string) => {
-		const p = check.problem!;
+		const p = check.problem!, whole = joinTerms(list);
+		if (draft === "") /* what is wrong is the address's */
+			return update({ filter: whole.slice(0, p.from) + text + whole.slice(p.until) });
 		write(draft.slice(0, p.from) + text + draft.slice(p.until), p.from + text.length);
 		input.current?.focus();
 	};

@@ -68,12 +68,12 @@ const COLUMNS: Column<Mapping>[] = [
 	{ id: "address", title: "Address", track: "minmax(116px, 150px)", sort: true, cell: (m) => <span class="code">{m.address}</span> },
 	{ id: "kind", title: "Kind", track: "minmax(60px, 86px)", cell: (m) => m.kind },
 	{ id: "prot", title: "Access", track: "64px", cell: (m) => <span class="code">{m.prot}</span> },
-	{ id: "name", title: "What, or who mapped it", track: "minmax(150px, 1fr)", cell: (m) => (m.name ? <span class="code ellipsis" title={m.name}>{m.name}</span> : <span class="code ellipsis" title={m.stack.join("\n")}>{m.stack[0] ?? <span class="muted">not seen</span>}</span>) },
+	{ id: "name", title: "What, or who mapped it", track: "minmax(126px, 1fr)", cell: (m) => (m.name ? <span class="code ellipsis" title={m.name}>{m.name}</span> : <span class="code ellipsis" title={m.stack.join("\n")}>{m.stack[0] ?? <span class="muted">not seen</span>}</span>) },
 	{ id: "mapped_bytes_max", title: "Size", track: "minmax(76px, 92px)", numeric: true, sort: true, help: "at most", cell: (m) => <Bytes value={m.mapped_bytes_max} /> },
 	{ id: "resident_bytes_max", title: "Resident", track: "minmax(76px, 92px)", numeric: true, sort: true, help: "at most, as far as looked", cell: (m) => <Bytes value={m.resident_bytes_max} /> },
 	{ id: "resident_bytes", title: "At the end", track: "minmax(76px, 92px)", numeric: true, sort: true, help: "resident when last looked at", cell: (m) => <Bytes value={m.resident_bytes} /> },
-	{ id: "from_ns", title: "From", track: "minmax(76px, 92px)", numeric: true, sort: true, cell: (m) => momentText(m.from_ns) },
-	{ id: "to_ns", title: "To", track: "minmax(76px, 92px)", numeric: true, cell: (m) => (m.to_ns === null ? <span class="muted">the end</span> : momentText(m.to_ns)) },
+	{ id: "from_ns", title: "From", track: "minmax(64px, 92px)", numeric: true, sort: true, cell: (m) => momentText(m.from_ns) },
+	{ id: "to_ns", title: "To", track: "minmax(64px, 92px)", numeric: true, cell: (m) => (m.to_ns === null ? <span class="muted">the end</span> : momentText(m.to_ns)) },
 	{ id: "usage", title: "Resident", track: "70px", cell: (m) => <Sparkline values={m.usage.map((u) => u.resident_bytes)} colour="teal" /> },
 ];
 const SORTS = COLUMNS.filter((c) => c.sort).map((c) => c.id);

@@ -39,7 +39,7 @@ function columnsOf(hasLatency: boolean): Column<Alloc>[] {
 		text("usable", "Usable", "minmax(70px, 92px)", (a) => <Bytes value={a.usable} class="muted" />, { ...number, help: "what the allocator gave" }),
 		text("lifetime", "Lifetime", "minmax(70px, 96px)", (a) => (a.lost_free ? <span class="muted" title="Its free was not seen">not known</span> : <Duration value={a.free_ns === null ? null : a.free_ns - a.ns} />), number),
 		...(hasLatency ? [text("latency", "Took", "84px", (a) => (a.latency_ns === null ? "\u2014" : <Duration value={a.latency_ns} />), { ...number, help: "how long the allocator took" })] : []),
-		text("site", "Call site", "minmax(170px, 1fr)", (a) => (
+		text("site", "Call site", "minmax(216px, 1fr)", (a) => (
 			<div class="list-name" title={[a.function, a.file && `${a.file}:${a.line ?? "?"}`, a.module].filter(Boolean).join("\n")}>
 				<Dot colour={moduleColour(a.module)} /><span class="code ellipsis">{a.function}</span><span class="muted ellipsis">{format.place(a.file, a.line) || (a.module ? format.baseName(a.module) : "")}</span>
 			</div>

@@ -62,18 +62,18 @@ function columnsOf(maxima: (pick: (s: GroupSums) => number) => number): Column<S
 	const bar = (id: string, title: string, help: string, pick: (s: GroupSums) => number, bad = false): Column<Site> => {
 		const max = maxima(pick);
 		return {
-			id, title, help, track: "minmax(124px, 150px)", numeric: true, sort: true,
+			id, title, help, track: "minmax(112px, 150px)", numeric: true, sort: true,
 			cell: (s) => <BarCell value={pick(s.matched)} max={max}><Both matched={pick(s.matched)} all={pick(s.all)} kind="bytes" bad={bad} /></BarCell>,
 		};
 	};
 	const columns: Column<Site>[] = [
-		{ id: "title", title: "Call site", track: "minmax(180px, 1fr)", cell: (s) => <Name site={s} /> },
+		{ id: "title", title: "Call site", track: "minmax(230px, 1fr)", cell: (s) => <Name site={s} /> },
 		bar("peak_size", "Live at peak", "bytes alive when live bytes were highest", (s) => s.peak.bytes),
 		bar("size", "Allocated", "all bytes ever requested", (s) => s.allocated.bytes),
-		{ id: "allocated_count", title: "Count", track: "minmax(92px, 110px)", numeric: true, sort: true, help: "allocations", cell: (s) => <Both matched={s.matched.allocated.count} all={s.all.allocated.count} kind="count" /> },
-		{ id: "leaked_size", title: "Leaked", track: "minmax(88px, 110px)", numeric: true, sort: true, help: "bytes never freed", cell: (s) => <Both matched={s.matched.leaked.bytes} all={s.all.leaked.bytes} kind="bytes" bad /> },
-		{ id: "temporary_count", title: "Temporary", track: "minmax(76px, 96px)", numeric: true, sort: true, help: "blocks freed before their thread allocated again", cell: (s) => <Count value={s.matched.temporary.count} /> },
-		{ id: "lifetime_p50", title: "Life p50", track: "minmax(66px, 84px)", numeric: true, sort: true, help: "half of the blocks that were freed lived shorter", cell: (s) => (s.life ? <Duration value={s.life.p50} /> : <span class="bad">never</span>) },
+		{ id: "allocated_count", title: "Count", track: "minmax(80px, 110px)", numeric: true, sort: true, help: "allocations", cell: (s) => <Both matched={s.matched.allocated.count} all={s.all.allocated.count} kind="count" /> },
+		{ id: "leaked_size", title: "Leaked", track: "minmax(84px, 110px)", numeric: true, sort: true, help: "bytes never freed", cell: (s) => <Both matched={s.matched.leaked.bytes} all={s.all.leaked.bytes} kind="bytes" bad /> },
+		{ id: "temporary_count", title: "Temporary", track: "minmax(72px, 96px)", numeric: true, sort: true, help: "blocks freed before their thread allocated again", cell: (s) => <Count value={s.matched.temporary.count} /> },
+		{ id: "lifetime_p50", title: "Life p50", track: "minmax(60px, 84px)", numeric: true, sort: true, help: "half of the blocks that were freed lived shorter", cell: (s) => (s.life ? <Duration value={s.life.p50} /> : <span class="bad">never</span>) },
 		{ id: "spark", title: "Over time", track: "70px", cell: (s) => s.spark && <Sparkline values={s.spark} colour={s.life ? moduleColour(s.module) : "red"} /> },
 	];
 	return misses("times") ? columns.slice(0, -3) : columns;

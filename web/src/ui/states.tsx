@@ -3,7 +3,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, curlLine, get } from "../api/client";
 import type { Answer } from "../api/use";
-import { removeTerm, terms } from "../filter";
+import { corrected, removeTerm, terms } from "../filter";
 import * as format from "../format";
 import { commonParams, filter, metric, range, tape, update } from "../store";
 import { IconSearch, IconWarning } from "./icons";
@@ -70,7 +70,7 @@ export function ErrorCard(props: { error: ApiError; retry: () => void }): JSX.El
 			{error.body.hint && <p>{error.body.hint}</p>}
 			<div class="actions">
 				{REPORT ? filter.value && <button type="button" class="button small" onClick={() => update({ filter: "", at: null, metric: metric.value === "live" ? "peak" : metric.value })}>Without the filter</button> : <>{error.body.parameter === "q" && error.body.suggest &&
-					<button type="button" class="button small" onClick={() => update({ filter: error.body.suggest! })}>Use <code>{error.body.suggest}</code></button>}
+					<button type="button" class="button small" onClick={() => update({ filter: corrected(filter.value, error.body) })}>Use <code>{error.body.suggest}</code></button>}
 				<button type="button" class="button small" onClick={props.retry}>Try again</button>
 				<button type="button" class="button small" onClick={() => void navigator.clipboard.writeText(curlLine(error.request))}>Copy request</button></>}
 			</div>

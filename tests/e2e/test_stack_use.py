@@ -162,6 +162,18 @@ def test_what_is_done_with_a_tape_keeps_it(recorded, tmp_path):
         assert now == want, verb
 
 
+def test_who_came_near_the_end_is_a_finding(tmp_path, recorded):
+    _, rows, tape = run(tmp_path, "near")
+    near, = (row for row in rows.values() if row["name"] == "near")
+    assert near["stack_bytes"] == 1 << 20 and near["stack_used_bytes"] > 900 << 10
+    finding, = (finding for finding in recording.report(tape, "findings")["findings"]
+                if finding["type"] == "stack")
+    assert finding["bytes"] == near["stack_used_bytes"] and finding["count"] == 1
+    assert f"near ({near['tid']})" in finding["evidence"] and "1.0 MiB" in finding["evidence"]
+    others = recording.report(recorded[2], "findings")["findings"]  # 60 % at most
+    assert not [finding for finding in others if finding["type"] == "stack"]
+
+
 def test_sql_says_the_same(recorded):
     _, rows, tape = recorded
     done = recording.run([recording.memtape(), "sql", tape, "--csv",

@@ -8,6 +8,8 @@
  * Run: crowd
  *	size 2712: 1500 malloc in short_life, freed
  * Run: fork
+ * Run: near
+ *	size 2711: 1 malloc in at_the_bottom, freed
  * Run: killed, signal 9
  */
 #include <pthread.h>
@@ -106,6 +108,14 @@ static void *sized_life(void *arg)
 	begin("sized");
 	at_the_bottom(600 * KIB);
 	say("sized");
+	return arg;
+}
+
+static void *near_life(void *arg)
+{
+	begin("near");
+	at_the_bottom(900 * KIB);
+	say("near");
 	return arg;
 }
 
@@ -294,6 +304,13 @@ int main(int argc, char **argv)
 		run(forking_life, NULL);
 		NEED(!pthread_create(&thread, NULL, forking_life, argv));
 		NEED(!pthread_join(thread, NULL));
+	}
+	if (!strcmp(how, "near")) {
+		pthread_attr_t attr;
+
+		NEED(!pthread_attr_init(&attr));
+		NEED(!pthread_attr_setstacksize(&attr, 1024 * KIB));
+		run(near_life, &attr);
 	}
 	if (!strcmp(how, "killed")) {
 		touch(500 * KIB);

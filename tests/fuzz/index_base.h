@@ -9,6 +9,7 @@
 
 #include "../unit/tape_writer.h"
 #include "model/index.h"
+#include "tape/tape_stack_use.h"
 
 enum { BASE_STEPS = 60, BASE_PLACES = 20, BASE_APPENDED_MAX = 32 << 10 };
 
@@ -27,6 +28,11 @@ static inline void base_process(struct writer *writer)
 	const struct tape_thread threads[] = { { .tid = 42, .handle = 0x7000 },
 					       { .tid = 43, .handle = 0x8000 } };
 	const struct tape_thread_create creation = { .handle = 0x8000, .node = TAPE_NODE_ROOT };
+	const struct tape_stack_use stack_use = { .tid = 42,
+						  .top = 0x7f0000000000,
+						  .reserved_bytes = 65536,
+						  .seen_bytes = 500,
+						  .touched_bytes = 61440 };
 	uint8_t payload[sizeof(process) + sizeof(texts)];
 
 	memcpy(payload, &process, sizeof(process));
@@ -35,6 +41,7 @@ static inline void base_process(struct writer *writer)
 	writer_extended(writer, 1, TAPE_EXT_THREAD, 1001, &threads[0], sizeof(threads[0]), "till");
 	writer_extended(writer, 1, TAPE_EXT_THREAD_CREATE, 1002, &creation, sizeof(creation), NULL);
 	writer_extended(writer, 2, TAPE_EXT_THREAD, 1003, &threads[1], sizeof(threads[1]), "bell");
+	writer_extended(writer, 1, TAPE_EXT_STACK_USE, 1003, &stack_use, sizeof(stack_use), NULL);
 }
 
 static inline void base_modules(struct writer *writer)

@@ -20,6 +20,21 @@ async function alter(page, change) {
 	await page.reload();
 }
 
+test("what the first page begins with is asked once, before the app is there", async () => {
+	const page = await open("#/threads"); /* a tab that is opened again knows its token */
+	const ask = (path) => page.evaluate((wanted) => performance.getEntriesByType("resource")
+		.filter((e) => new URL(e.name).pathname === wanted).map((e) => e.startTime), path);
+	await page.evaluate(() => { location.hash = "#/overview"; location.reload(); });
+	await page.getByRole("link", { name: /Peak heap/ }).waitFor();
+	await settled(page);
+	for (const path of ["info", "tape", "summary"]) {
+		const times = await ask(`/api/v1/${path}`);
+		assert.equal(times.length, 1, `${path} was asked ${times.length} times`);
+		assert.ok(times[0] < (await ask("/api/v1/timeline"))[0], `${path} was asked late`);
+	}
+	await clean(page);
+});
+
 test("a tape that is being read shows how far, and then itself", async () => {
 	const page = await open();
 	let loading = true;

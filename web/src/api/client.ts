@@ -48,11 +48,20 @@ async function errorOf(response: Response, url: string): Promise<ApiError> {
 	return new ApiError(response.status, { ...none, message: response.statusText || `HTTP ${response.status}`, ...body }, url);
 }
 
+/* What boot.ts asked before there was an app: each serves once, if it is good. */
+async function early(url: string): Promise<Response | null> {
+	const asked = (globalThis as { memtapeEarly?: Record<string, Promise<Response>> }).memtapeEarly, answer = asked?.[url];
+	if (!answer)
+		return null;
+	delete asked[url];
+	return answer.then((response) => (response.ok ? response : null), () => null);
+}
+
 /* One request, without memory. AbortError passes through. */
 export async function request(url: string, init: RequestInit = {}): Promise<Response> {
 	let response: Response;
 	try {
-		response = isReport ? await packed(url) : await fetch(url, { ...init, headers: { ...authorized(), ...init.headers }, cache: "no-store" });
+		response = isReport ? await packed(url) : await early(url) ?? await fetch(url, { ...init, headers: { ...authorized(), ...init.headers }, cache: "no-store" });
 	} catch (error) {
 		if ((error as Error).name !== "AbortError")
 			server.value = { ...server.value, gone: true };

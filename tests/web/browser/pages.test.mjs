@@ -50,6 +50,15 @@ test("a click into the flame graph zooms to what is under the pointer", async ()
 	await clean(page);
 });
 
+test("a right click into the flame graph tells of what is under the pointer, and stays", async () => {
+	const page = await open("#/flame?v=1"), box = await page.locator("canvas.flame-canvas").boundingBox();
+	await page.mouse.click(box.x + 40, box.y + 30, { button: "right" });
+	await page.getByRole("complementary", { name: "Selected function" }).getByRole("heading", { name: "main" }).waitFor();
+	await has(page, "s", /^[0-9a-f]{16}$/);
+	await has(page, "z", null);
+	await clean(page);
+});
+
 test("the flame graph is asked for once a zoom, also where the panel beside it narrows it", async () => {
 	const page = await open("#/overview"), asked = [];
 	page.on("request", (request) => { if (/\/api\/v1\/flame\?/.test(request.url())) asked.push(request.url()); });

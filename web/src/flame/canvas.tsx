@@ -105,7 +105,7 @@ function Tip(props: { graph: Graph; painter: Painter; hover: Hover }): JSX.Eleme
 			<b class="code flame-tip-name">{nameOf(graph, box)}</b>
 			{(place || module) && <p class="flame-tip-place">{[place, module && format.baseName(module)].filter(Boolean).join(" \u00b7 ")}</p>}
 			<dl class="pairs">{facts.map(([title, value]) => <Fragment key={title}><dt>{title}</dt><dd>{value}</dd></Fragment>)}</dl>
-			<p class="flame-tip-hint">{isMerged(graph, box) ? "Click to see them" : "Click to zoom"}</p>
+			<p class="flame-tip-hint">{isMerged(graph, box) ? "Click to see them" : "Click to zoom \u00b7 right-click for details"}</p>
 		</Tooltip>
 	);
 }
@@ -227,6 +227,14 @@ export function FlameCanvas(props: FlameCanvasProps): JSX.Element {
 				<canvas ref={canvas} class="flame-canvas" tabIndex={0} role="tree" aria-label={props.label} aria-activedescendant={cursor >= 0 ? id : undefined}
 					aria-describedby="flame-help" style={{ width: `${width}px`, height: `${height}px`, cursor: hover && (hover.box >= 0 || hover.ancestor >= 0) ? "pointer" : "default" }}
 					onPointerMove={(e) => setHover(find(e))} onPointerLeave={() => setHover(null)}
+					onContextMenu={(e) => {
+						const at = find(e);
+						if (at.box < 0)
+							return;
+						e.preventDefault();
+						canvas.current!.focus();
+						choose(at.box);
+					}}
 					onClick={(e) => {
 						const at = find(e);
 						if (at.ancestor >= 0)

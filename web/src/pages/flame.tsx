@@ -153,7 +153,7 @@ function FlamePage(): JSX.Element {
 export const page: Page = {
 	id: "flame", title: "Flame graph", icon: IconFlame, key: "f", group: "Explore", order: 2, component: FlamePage, hasFunctions: true, hasMetric: true,
 	keys: [
-		["\u2191\u2193\u2190\u2192", "to the caller, the largest callee, the neighbours"], ["Enter", "zoom in"], ["Esc", "zoom out"], ["0", "everything"], ["i", "inverted"], ["v", "sandwich"],
+		["\u2191\u2193\u2190\u2192", "to the caller, the largest callee, the neighbours"], ["Enter", "zoom in"], ["Esc", "zoom out"], ["Space", "its details; also a right click"], ["0", "everything"], ["i", "inverted"], ["v", "sandwich"],
 		["r", "recursion as one box"], ["Ctrl+F", "search"], ["n N", "next, previous match"], ["f", "only stacks with the function"], ["x", "only stacks without it"],
 		...(REPORT ? [] : [["h", "hide it: what is in it belongs to its callers"], ["H", "hide all of its module"]] as const), ["c", "copy its name"],
 		["1 \u2026 9", "measure"], ["t", "as a table: the call tree"],

@@ -60,7 +60,7 @@ test("reduce-the-peak.md: one line of a script holds its file, and the peak fall
 	await page.getByRole("searchbox", { name: /^Search functions/ }).fill("PyUnicode_Splitlines");
 	const share = await soon(() => page.locator(".flame-search output").innerText(), /[\d.]+ %/);
 	assert.ok(parseFloat(share.match(/([\d.]+) %/)[1]) > 50, share);
-	await shot(page, "python-peak", 543);
+	await shot(page, "python-peak", 592);
 	await rail(page, "Compare").click();
 	await sides(page, "all.mtape", "each.mtape");
 	await soon(() => verdict(page), /Verdict \D2\S+ MiB live at peak \(\D[789]\d\.\d %\)/i);

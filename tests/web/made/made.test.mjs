@@ -32,6 +32,10 @@ for (const theme of THEMES)
 		await page.keyboard.press("]");
 		await page.keyboard.press("p");
 		assert.ok(!/[?&]at=/.test(await page.evaluate(() => location.hash)));
+		await page.keyboard.press("?");
+		await page.locator("dialog .help-keys").first().waitFor();
+		assert.equal(await page.locator("dialog .help-keys").getByText(/time point|timeline/).count(), 0);
+		await page.keyboard.press("Escape");
 		await go(page, "sites");
 		await soon(() => page.getByRole("columnheader").allInnerTexts().then((all) => all.map((text) => text.trim().split("\n")[0]).join()), /^Call site,Live at peak\s*↓,Allocated,Count,Leaked$/);
 		await go(page, "leaks");

@@ -8,6 +8,7 @@ import { METRICS } from "../url";
 import { pages } from "../pages/registry";
 import { IconClose } from "../ui/icons";
 import { Sheet } from "../ui/sheet";
+import { misses } from "../ui/states";
 
 export const helpOpen = signal(false);
 
@@ -51,7 +52,7 @@ export function Help(): JSX.Element | null {
 			<header class="sheet-head"><h2>Keys and words</h2><span class="muted">memtape {info.value?.version}</span><span class="grow" />
 				<button type="button" class="icon-button" aria-label="Close" onClick={close}><IconClose /></button></header>
 			<div class="help-columns">
-				<KeyList title="Everywhere" keys={EVERYWHERE} />
+				<KeyList title="Everywhere" keys={misses("times") ? EVERYWHERE.filter(([, meaning]) => !/time(line| point)/.test(meaning)) : EVERYWHERE} />
 				<KeyList title="Pages" keys={pages.map((p) => [`g ${p.key}`, p.title] as const)} />
 				{own?.keys && <KeyList title={own.title} keys={own.keys} />}
 			</div>

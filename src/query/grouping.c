@@ -5,6 +5,8 @@
 #include "base/map.h"
 #include "query/lifetimes.h"
 
+enum { AHEAD = 24 /* stacks asked for before they are needed */ };
+
 /* --- rows by their stack ------------------------------------------------------------------- */
 
 static uint64_t text_key(const char *text, uint64_t seed)
@@ -163,6 +165,21 @@ static void keys_by_lifetime(struct batch *batch, const uint64_t *end, uint32_t 
 						: lifetimes_bucket(end[i] - begin[i]);
 }
 
+/* Stacks may be millions: nothing else is in this loop, so that many are looked up at once. */
+static void keys_by_stack(const struct grouping *grouping, const uint64_t *stacks, size_t count,
+			  uint32_t *keys)
+{
+	const uint32_t *of_stack = grouping->of_stack;
+	uint32_t most = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		__builtin_prefetch(&of_stack[stacks[u64_min(i + AHEAD, count - 1)]]);
+		keys[i] = of_stack[stacks[i]];
+		most = keys[i] > most ? keys[i] : most;
+	}
+	assert(count == 0 || most < grouping->count);
+}
+
 void grouping_keys(const struct grouping *grouping, struct batch *batch, uint32_t *keys)
 {
 	static const enum model_column columns[] = {
@@ -174,14 +191,16 @@ void grouping_keys(const struct grouping *grouping, struct batch *batch, uint32_
 	};
 	const uint64_t *values = batch_column(batch, columns[grouping->by]);
 
+	if (grouping->of_stack) {
+		keys_by_stack(grouping, values, batch->count, keys);
+		return;
+	}
 	if (grouping->by == GROUP_BY_LIFETIME) {
 		keys_by_lifetime(batch, values, keys);
 		return;
 	}
 	for (size_t i = 0; i < batch->count; i++) {
-		if (grouping->of_stack)
-			keys[i] = grouping->of_stack[values[i]];
-		else if (grouping->by == GROUP_BY_SIZE)
+		if (grouping->by == GROUP_BY_SIZE)
 			keys[i] = size_bucket(values[i]);
 		else if (grouping->by == GROUP_BY_MARK)
 			keys[i] = mark_group(grouping, values[i]);

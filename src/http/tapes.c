@@ -1,9 +1,6 @@
-#include "http/tapes.h"
+#include "http/tapes_state.h"
 
 #include <assert.h>
-#include <pthread.h>
-#include <sys/stat.h>
-#include <time.h>
 
 #include "base/str.h"
 #include "core/hash.h"
@@ -11,37 +8,11 @@
 #include "http/text_counts.h"
 #include "model/import.h"
 
-enum {
-	QUIET_S = 10,	     /* a recording writes at least so often */
-	WAIT_MS = 1000,	     /* that a question waits for a tape being read */
-	NAMES_WAIT_MS = 100, /* between looks at the limits while names are found */
-	READ_PART = 3	     /* reading a live tape takes one of so many parts of the time */
-};
-static const uint64_t RELOAD_NS = 500000000; /* between readings of a live tape, at least */
-
-struct tapes {
-	struct tape *first; /* atomic; the list only grows, and at its front */
-	struct tape *items; /* those it began with */
-	size_t count, added_count;
-	pthread_mutex_t lock;
-	pthread_cond_t changed; /* a state, names, wants_load, is_stopping */
-	pthread_t thread;
-	bool has_thread;
-	bool is_stopping;
-	bool is_idle; /* the thread waits for work */
-};
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
+enum { MEMO_BYTES = 128 << 20 };
 
 /* --- reading ------------------------------------------------------------------------------- */
 
-static void loaded_destroy(struct loaded *loaded)
+void loaded_destroy(struct loaded *loaded)
 {
 	if (!loaded)
 		return;
@@ -53,7 +24,6 @@ static void loaded_destroy(struct loaded *loaded)
 	model_destroy(loaded->model);
 	free(loaded);
 }
-CLEAN_DEFINE(loaded_destroy, struct loaded *);
 
 static void progress_keep(void *context, uint64_t done, uint64_t total)
 {
@@ -63,20 +33,12 @@ static void progress_keep(void *context, uint64_t done, uint64_t total)
 	__atomic_store_n(&tape->total, total, __ATOMIC_RELAXED);
 }
 
-static bool was_written_in(const struct tape *tape, int seconds)
-{
-	struct stat status;
-
-	return stat(tape->source->path, &status) == 0 &&
-	       time(NULL) - status.st_mtim.tv_sec < seconds;
-}
-
 static struct err *loaded_create(struct tape *tape, struct loaded **loaded_ret)
 {
 	const struct model_settings settings = {
 		/* Of what grows, an index would be old at once. */
-		.index = was_written_in(tape, 2) && !tape->is_whole ? MODEL_INDEX_NONE
-								    : MODEL_INDEX_AUTO,
+		.index = tape_was_written_in(tape, 2) && !tape->is_whole ? MODEL_INDEX_NONE
+									 : MODEL_INDEX_AUTO,
 		.progress = progress_keep,
 		.progress_context = tape,
 	};
@@ -106,25 +68,13 @@ static struct err *loaded_create(struct tape *tape, struct loaded **loaded_ret)
 	return NULL;
 }
 
-static uint64_t file_size(const struct tape *tape)
-{
-	struct stat status;
-
-	return stat(tape->source->path, &status) == 0 ? (uint64_t)status.st_size : 0;
-}
-
 /* What ends without saying how may still be written to, but what was converted is all there. */
 static enum tape_state state_of(const struct tape *tape, const struct model *model)
 {
 	if (model_process(model)->end_kind != TAPE_END_UNKNOWN)
 		return TAPE_COMPLETE;
-	return model_missing(model) || !was_written_in(tape, QUIET_S) ? TAPE_TRUNCATED : TAPE_LIVE;
-}
-
-/* What is to be destroyed without the lock, since that takes its time; NULL: somebody has it. */
-static struct loaded *loaded_put_locked(struct loaded *loaded)
-{
-	return loaded && --loaded->refs == 0 ? loaded : NULL;
+	return model_missing(model) || !tape_was_written_in(tape, TAPES_QUIET_S) ? TAPE_TRUNCATED
+										 : TAPE_LIVE;
 }
 
 /* A reading that failed leaves the one before, if there is one. Returns what is not needed. */
@@ -159,13 +109,13 @@ static void tape_load(struct tapes *tapes, struct tape *tape)
 	struct err *err;
 
 	tape->wants_load = false;
-	tape->file_bytes = file_size(tape);
-	tape->read_begin_ns = now_ns();
+	tape->file_bytes = tape_file_size(tape);
+	tape->read_begin_ns = tapes_now_ns();
 	pthread_mutex_unlock(&tapes->lock);
 	err = loaded_create(tape, &loaded);
 	pthread_mutex_lock(&tapes->lock);
 	old = reading_take(tape, loaded, err);
-	tape->read_ns = now_ns() - tape->read_begin_ns;
+	tape->read_ns = tapes_now_ns() - tape->read_begin_ns;
 	pthread_cond_broadcast(&tapes->changed);
 	pthread_mutex_unlock(&tapes->lock);
 	loaded_destroy(old);
@@ -175,7 +125,7 @@ static void tape_load(struct tapes *tapes, struct tape *tape)
 	if (!loaded)
 		return;
 	loaded->names_ready = true;
-	tape->read_ns = now_ns() - tape->read_begin_ns;
+	tape->read_ns = tapes_now_ns() - tape->read_begin_ns;
 	pthread_cond_broadcast(&tapes->changed);
 	old = loaded_put_locked(loaded);
 	pthread_mutex_unlock(&tapes->lock);
@@ -380,120 +330,4 @@ struct tape *tapes_find(struct tapes *tapes, const char *id, size_t len)
 			return tape;
 	}
 	return NULL;
-}
-
-/* --- asking -------------------------------------------------------------------------------- */
-
-static void wait_ms(struct tapes *tapes, uint64_t ms)
-{
-	const uint64_t until = now_ns() + ms * 1000000;
-	const struct timespec time = { (time_t)(until / 1000000000), (long)(until % 1000000000) };
-
-	pthread_cond_timedwait(&tapes->changed, &tapes->lock, &time);
-}
-
-static struct err *failure_copy(const struct err *err)
-{
-	return err_new(err_code_of(err) == ERR_USAGE ? ERR_FORMAT : err_code_of(err), "%s",
-		       err_message(err));
-}
-
-static uint64_t period_ns(const struct tape *tape)
-{
-	return u64_max(RELOAD_NS, READ_PART * tape->read_ns);
-}
-
-/* One that is being written, or goes on after a pause, is read again when its reading is old. */
-static void refresh(struct tape *tape)
-{
-	if (tape->state == TAPE_LOADING || tape->state == TAPE_COMPLETE ||
-	    now_ns() - tape->read_begin_ns < period_ns(tape))
-		return;
-	if (file_size(tape) == tape->file_bytes &&
-	    (tape->state != TAPE_LIVE || was_written_in(tape, QUIET_S)))
-		return;
-	tape->wants_load = true;
-	pthread_cond_broadcast(&tape->tapes->changed);
-}
-
-struct err *tapes_acquire(struct tape *tape, const struct sweep_limits *limits,
-			  struct loaded **loaded_ret)
-{
-	const uint64_t end = now_ns() + (uint64_t)WAIT_MS * 1000000;
-	struct tapes *tapes = tape->tapes;
-	struct err *err = NULL;
-
-	pthread_mutex_lock(&tapes->lock);
-	refresh(tape);
-	while (!err && (!tape->loaded || tape->wants_load) && tape->state != TAPE_FAILED &&
-	       now_ns() < end && !tapes->is_stopping) {
-		wait_ms(tapes, NAMES_WAIT_MS);
-		err = sweep_check(limits);
-	}
-	if (!err && tape->state == TAPE_FAILED)
-		err = failure_copy(tape->err);
-	else if (!err && !tape->loaded)
-		err = err_new(ERR_STATE, "the tape is still being read");
-	if (!err) {
-		*loaded_ret = tape->loaded;
-		tape->loaded->refs++;
-	}
-	pthread_mutex_unlock(&tapes->lock);
-	return err;
-}
-
-void tapes_release(struct loaded *loaded)
-{
-	struct tapes *tapes;
-
-	if (!loaded)
-		return;
-	tapes = loaded->tapes;
-	pthread_mutex_lock(&tapes->lock);
-	loaded = loaded_put_locked(loaded);
-	pthread_mutex_unlock(&tapes->lock);
-	loaded_destroy(loaded);
-}
-
-struct tape_look tapes_look(struct tape *tape)
-{
-	struct tapes *tapes = tape->tapes;
-	struct tape_look look;
-
-	pthread_mutex_lock(&tapes->lock);
-	refresh(tape);
-	look = (struct tape_look) {
-		.state = tape->state,
-		.loaded = tape->loaded,
-		.error = tape->err ? strdup(err_message(tape->err)) : NULL,
-		.file_bytes = tape->file_bytes,
-		.refresh_ns = tape->state == TAPE_LIVE ? period_ns(tape) : 0,
-	};
-	if (tape->loaded)
-		tape->loaded->refs++;
-	pthread_mutex_unlock(&tapes->lock);
-	return look;
-}
-
-struct err *tapes_wait_names(struct loaded *loaded, const struct sweep_limits *limits)
-{
-	struct tapes *tapes = loaded->tapes;
-	struct err *err = NULL;
-
-	pthread_mutex_lock(&tapes->lock);
-	while (!err && !loaded->names_ready) {
-		wait_ms(tapes, NAMES_WAIT_MS);
-		err = sweep_check(limits);
-	}
-	if (err && err_code_of(err) == ERR_LIMIT) {
-		err_destroy(err);
-		err = err_new(ERR_STATE, "names of functions are still being found");
-	}
-	pthread_mutex_unlock(&tapes->lock);
-	return err;
-}
-
-struct names *tapes_names_unready(const struct loaded *loaded)
-{
-	return loaded->names;
 }

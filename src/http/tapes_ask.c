@@ -1,0 +1,153 @@
+#include "http/tapes_state.h"
+
+#include <sys/stat.h>
+#include <time.h>
+
+enum {
+	WAIT_MS = 1000,	     /* that a question waits for a tape being read */
+	NAMES_WAIT_MS = 100, /* between looks at the limits while names are found */
+	READ_PART = 3	     /* reading a live tape takes one of so many parts of the time */
+};
+static const uint64_t RELOAD_NS = 500000000; /* between readings of a live tape, at least */
+
+uint64_t tapes_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+bool tape_was_written_in(const struct tape *tape, int seconds)
+{
+	struct stat status;
+
+	return stat(tape->source->path, &status) == 0 &&
+	       time(NULL) - status.st_mtim.tv_sec < seconds;
+}
+
+uint64_t tape_file_size(const struct tape *tape)
+{
+	struct stat status;
+
+	return stat(tape->source->path, &status) == 0 ? (uint64_t)status.st_size : 0;
+}
+
+struct loaded *loaded_put_locked(struct loaded *loaded)
+{
+	return loaded && --loaded->refs == 0 ? loaded : NULL;
+}
+
+static void wait_ms(struct tapes *tapes, uint64_t ms)
+{
+	const uint64_t until = tapes_now_ns() + ms * 1000000;
+	const struct timespec time = { (time_t)(until / 1000000000), (long)(until % 1000000000) };
+
+	pthread_cond_timedwait(&tapes->changed, &tapes->lock, &time);
+}
+
+static struct err *failure_copy(const struct err *err)
+{
+	return err_new(err_code_of(err) == ERR_USAGE ? ERR_FORMAT : err_code_of(err), "%s",
+		       err_message(err));
+}
+
+static uint64_t period_ns(const struct tape *tape)
+{
+	return u64_max(RELOAD_NS, READ_PART * tape->read_ns);
+}
+
+/* One that is being written, or goes on after a pause, is read again when its reading is old. */
+static void refresh(struct tape *tape)
+{
+	if (tape->state == TAPE_LOADING || tape->state == TAPE_COMPLETE ||
+	    tapes_now_ns() - tape->read_begin_ns < period_ns(tape))
+		return;
+	if (tape_file_size(tape) == tape->file_bytes &&
+	    (tape->state != TAPE_LIVE || tape_was_written_in(tape, TAPES_QUIET_S)))
+		return;
+	tape->wants_load = true;
+	pthread_cond_broadcast(&tape->tapes->changed);
+}
+
+struct err *tapes_acquire(struct tape *tape, const struct sweep_limits *limits,
+			  struct loaded **loaded_ret)
+{
+	const uint64_t end = tapes_now_ns() + (uint64_t)WAIT_MS * 1000000;
+	struct tapes *tapes = tape->tapes;
+	struct err *err = NULL;
+
+	pthread_mutex_lock(&tapes->lock);
+	refresh(tape);
+	while (!err && (!tape->loaded || tape->wants_load) && tape->state != TAPE_FAILED &&
+	       tapes_now_ns() < end && !tapes->is_stopping) {
+		wait_ms(tapes, NAMES_WAIT_MS);
+		err = sweep_check(limits);
+	}
+	if (!err && tape->state == TAPE_FAILED)
+		err = failure_copy(tape->err);
+	else if (!err && !tape->loaded)
+		err = err_new(ERR_STATE, "the tape is still being read");
+	if (!err) {
+		*loaded_ret = tape->loaded;
+		tape->loaded->refs++;
+	}
+	pthread_mutex_unlock(&tapes->lock);
+	return err;
+}
+
+void tapes_release(struct loaded *loaded)
+{
+	struct tapes *tapes;
+
+	if (!loaded)
+		return;
+	tapes = loaded->tapes;
+	pthread_mutex_lock(&tapes->lock);
+	loaded = loaded_put_locked(loaded);
+	pthread_mutex_unlock(&tapes->lock);
+	loaded_destroy(loaded);
+}
+
+struct tape_look tapes_look(struct tape *tape)
+{
+	struct tapes *tapes = tape->tapes;
+	struct tape_look look;
+
+	pthread_mutex_lock(&tapes->lock);
+	refresh(tape);
+	look = (struct tape_look) {
+		.state = tape->state,
+		.loaded = tape->loaded,
+		.error = tape->err ? strdup(err_message(tape->err)) : NULL,
+		.file_bytes = tape->file_bytes,
+		.refresh_ns = tape->state == TAPE_LIVE ? period_ns(tape) : 0,
+	};
+	if (tape->loaded)
+		tape->loaded->refs++;
+	pthread_mutex_unlock(&tapes->lock);
+	return look;
+}
+
+struct err *tapes_wait_names(struct loaded *loaded, const struct sweep_limits *limits)
+{
+	struct tapes *tapes = loaded->tapes;
+	struct err *err = NULL;
+
+	pthread_mutex_lock(&tapes->lock);
+	while (!err && !loaded->names_ready) {
+		wait_ms(tapes, NAMES_WAIT_MS);
+		err = sweep_check(limits);
+	}
+	if (err && err_code_of(err) == ERR_LIMIT) {
+		err_destroy(err);
+		err = err_new(ERR_STATE, "names of functions are still being found");
+	}
+	pthread_mutex_unlock(&tapes->lock);
+	return err;
+}
+
+struct names *tapes_names_unready(const struct loaded *loaded)
+{
+	return loaded->names;
+}

@@ -1,0 +1,37 @@
+/*
+ * tapes_state: what those who read tapes (tapes.c) and those who ask for them (tapes_ask.c) share.
+ * Internal to tapes.
+ */
+#ifndef MEMTAPE_HTTP_TAPES_STATE_H
+#define MEMTAPE_HTTP_TAPES_STATE_H
+
+#include <pthread.h>
+
+#include "http/tapes.h"
+
+enum { TAPES_QUIET_S = 10 /* a recording writes at least so often */ };
+
+struct tapes {
+	struct tape *first; /* atomic; the list only grows, and at its front */
+	struct tape *items; /* those it began with */
+	size_t count, added_count;
+	pthread_mutex_t lock;
+	pthread_cond_t changed; /* a state, names, wants_load, is_stopping */
+	pthread_t thread;
+	bool has_thread;
+	bool is_stopping;
+	bool is_idle; /* the thread waits for work */
+};
+
+uint64_t tapes_now_ns(void); /* CLOCK_MONOTONIC */
+
+bool tape_was_written_in(const struct tape *tape, int seconds);
+uint64_t tape_file_size(const struct tape *tape);
+
+void loaded_destroy(struct loaded *loaded); /* without the lock: it takes its time */
+CLEAN_DEFINE(loaded_destroy, struct loaded *);
+
+/* What is to be destroyed without the lock, since that takes its time; NULL: somebody has it. */
+struct loaded *loaded_put_locked(struct loaded *loaded);
+
+#endif

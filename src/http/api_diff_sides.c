@@ -48,7 +48,7 @@ static struct err *tape_open(struct call *call, struct api_diff_sides *sides)
 	other->tape = tapes_find(call->server->tapes, id, strlen(id));
 	if (!other->tape)
 		return call_blame(call, "b", err_new(ERR_NOT_FOUND, "no tape '%.64s'", id));
-	err = tapes_acquire(other->tape, &call->limits, &other->loaded);
+	err = tapes_acquire(other->tape, call_number(call, "gen"), &call->limits, &other->loaded);
 	if (err)
 		return err;
 	sides->is_other_held = true;

@@ -93,7 +93,7 @@ static struct err *run(struct call *call)
 
 	if (err)
 		return err;
-	api_tape_emit(call->emit, "tape", call->tape);
+	api_tape_emit_reading(call->emit, "tape", call->tape, call->loaded);
 	emit_threads(call->emit, call->model);
 	emit_list(call->emit, "modules");
 	for (size_t i = 0; i < model_module_count(call->model); i++)

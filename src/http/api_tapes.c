@@ -163,27 +163,47 @@ static uint64_t refresh_ms(const struct tape_look *look)
 	return div_up(look->refresh_ns, 500000000) * 500;
 }
 
+static void look_emit(struct emit *emit, const char *key, struct tape *tape,
+		      const struct tape_look *look)
+{
+	emit_object(emit, key);
+	emit_text(emit, "id", tape->id);
+	emit_text(emit, "file", names_short_path(tape->source->path));
+	emit_text(emit, "state", state_words[look->state]);
+	emit_u64(emit, "gen", look->loaded ? look->loaded->gen : 0, EMIT_PLAIN);
+	emit_text(emit, "error", look->error);
+	emit_progress(emit, tape, look->state);
+	emit_u64(emit, "refresh_ms", refresh_ms(look), EMIT_PLAIN);
+	emit_u64(emit, "tape_bytes", look->file_bytes, EMIT_BYTES);
+	if (look->loaded) {
+		emit_process(emit, look->loaded->model);
+		emit_counts(emit, look->loaded->model);
+		emit_has(emit, look->loaded->model);
+		emit_import(emit, look->loaded->model);
+		origin_edits(emit, look->loaded->model);
+	}
+	emit_end(emit);
+}
+
 void api_tape_emit(struct emit *emit, const char *key, struct tape *tape)
 {
 	const struct tape_look look = tapes_look(tape);
 
-	emit_object(emit, key);
-	emit_text(emit, "id", tape->id);
-	emit_text(emit, "file", names_short_path(tape->source->path));
-	emit_text(emit, "state", state_words[look.state]);
-	emit_u64(emit, "gen", look.loaded ? look.loaded->gen : 0, EMIT_PLAIN);
-	emit_text(emit, "error", look.error);
-	emit_progress(emit, tape, look.state);
-	emit_u64(emit, "refresh_ms", refresh_ms(&look), EMIT_PLAIN);
-	emit_u64(emit, "tape_bytes", look.file_bytes, EMIT_BYTES);
-	if (look.loaded) {
-		emit_process(emit, look.loaded->model);
-		emit_counts(emit, look.loaded->model);
-		emit_has(emit, look.loaded->model);
-		emit_import(emit, look.loaded->model);
-		origin_edits(emit, look.loaded->model);
-	}
-	emit_end(emit);
+	look_emit(emit, key, tape, &look);
 	tapes_release(look.loaded);
+	free(look.error);
+}
+
+void api_tape_emit_reading(struct emit *emit, const char *key, struct tape *tape,
+			   struct loaded *loaded)
+{
+	struct tape_look look = tapes_look(tape);
+	struct loaded *now = look.loaded;
+
+	look.loaded = loaded;
+	if (loaded->gen != 0)
+		look.state = TAPE_LIVE;
+	look_emit(emit, key, tape, &look);
+	tapes_release(now);
 	free(look.error);
 }

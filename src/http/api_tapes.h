@@ -20,4 +20,8 @@ const char *api_program_name(const struct model *model);
 
 void api_tape_emit(struct emit *emit, const char *key, struct tape *tape);
 
+/* The same as it was when it was read so. */
+void api_tape_emit_reading(struct emit *emit, const char *key, struct tape *tape,
+			   struct loaded *loaded);
+
 #endif

@@ -81,7 +81,7 @@ static struct err *run(struct call *call)
 	for (struct tape *tape = tapes_first(tapes); tape && !err; tape = tape->next) {
 		struct loaded *loaded = NULL;
 
-		err = tapes_acquire(tape, &call->limits, &loaded);
+		err = tapes_acquire(tape, 0, &call->limits, &loaded);
 		if (!err)
 			tape_emit(&data, tape->id, loaded->model);
 		tapes_release(loaded);

@@ -43,7 +43,7 @@ static struct err *tape_wait(const struct html_report *report, struct tape *tape
 		return err;
 	}
 	if (!*loaded_ret) {
-		err = tapes_acquire(tape, &no_limits, loaded_ret);
+		err = tapes_acquire(tape, 0, &no_limits, loaded_ret);
 		if (err)
 			return err;
 	}

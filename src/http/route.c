@@ -9,6 +9,14 @@ static const struct param tape_param = {
 	.missing = "last",
 };
 
+static const struct param gen_param = {
+	.name = "gen",
+	.kind = PARAM_NUMBER,
+	.doc = "the moment of a tape that is being recorded which is held (/hold), by the `gen` of "
+	       "its answers; one that is not is now",
+	.missing = "now",
+};
+
 static const struct param part_params[] = {
 	{ .name = "q",
 	  .kind = PARAM_FILTER,
@@ -27,8 +35,10 @@ size_t route_params(const struct route *route, const struct param **params_ret)
 {
 	size_t count = 0;
 
-	if (route->flags & (ROUTE_TAPE | ROUTE_SELECTS))
+	if (route->flags & (ROUTE_TAPE | ROUTE_SELECTS)) {
 		params_ret[count++] = &tape_param;
+		params_ret[count++] = &gen_param;
+	}
 	for (size_t i = 0; route->flags & ROUTE_SELECTS && i < array_size(part_params); i++)
 		params_ret[count++] = &part_params[i];
 	assert(count + route->param_count <= PARAMS_MAX);

@@ -74,7 +74,7 @@ static struct err *call_tape(struct call *call)
 	call->tape = tapes_find(call->server->tapes, text, strlen(text));
 	if (!call->tape)
 		return call_blame(call, "c", err_new(ERR_NOT_FOUND, "no tape '%.64s'", text));
-	err = tapes_acquire(call->tape, &call->limits, &call->loaded);
+	err = tapes_acquire(call->tape, call_number(call, "gen"), &call->limits, &call->loaded);
 	if (err)
 		return err;
 	call->model = call->loaded->model;

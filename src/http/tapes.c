@@ -214,6 +214,7 @@ static void tapes_free(struct tapes *tapes)
 	for (struct tape *tape = tapes->first, *next; tape; tape = next) {
 		next = tape->next;
 		err_destroy(tape->err);
+		loaded_destroy(loaded_put_locked(tape->held));
 		assert(!tape->loaded || tape->loaded->refs == 1);
 		loaded_destroy(tape->loaded);
 		if (tape->is_whole)

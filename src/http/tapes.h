@@ -46,6 +46,8 @@ struct tape {
 	/* Under the lock: */
 	enum tape_state state;
 	struct loaded *loaded;	/* NULL: not yet, or failed */
+	struct loaded *held;	/* an older one that is still asked for; NULL: none is */
+	uint64_t held_ns;	/* when it was last */
 	struct err *err;	/* TAPE_FAILED: why */
 	uint64_t read_begin_ns; /* the last reading, CLOCK_MONOTONIC */
 	uint64_t read_ns;	/* how long it took, with its names */
@@ -79,10 +81,19 @@ struct err *tapes_add(struct tapes *tapes, const char *path, const struct tape *
 /* By id, or "last" (of those it began with); NULL: there is none. */
 struct tape *tapes_find(struct tapes *tapes, const char *id, size_t len);
 
-/* The tape as it is now; waits a moment for one that is being read. To be released. ERR_STATE: not
- * yet; ERR_FORMAT and others: it cannot be read. */
-struct err *tapes_acquire(struct tape *tape, const struct sweep_limits *limits,
+/*
+ * The tape as it is now, or the reading that is held if gen is its own (0: no matter); waits a
+ * moment for one that is being read. To be released. ERR_STATE: not yet; ERR_FORMAT and others: it
+ * cannot be read.
+ */
+struct err *tapes_acquire(struct tape *tape, uint64_t gen, const struct sweep_limits *limits,
 			  struct loaded **loaded_ret);
+
+/*
+ * Keeps a reading to be asked for until nobody has asked for it for ten minutes, or another one is
+ * held: a tape holds one at a time. NULL: it is not needed any more.
+ */
+void tapes_hold(struct tape *tape, struct loaded *loaded);
 void tapes_release(struct loaded *loaded); /* NULL is fine */
 
 struct tape_look {

@@ -9,6 +9,7 @@ enum {
 	READ_PART = 3	     /* reading a live tape takes one of so many parts of the time */
 };
 static const uint64_t RELOAD_NS = 500000000; /* between readings of a live tape, at least */
+static const uint64_t HELD_NS = 600 * UINT64_C(1000000000); /* without being asked for */
 
 uint64_t tapes_now_ns(void)
 {
@@ -70,7 +71,50 @@ static void refresh(struct tape *tape)
 	pthread_cond_broadcast(&tape->tapes->changed);
 }
 
-struct err *tapes_acquire(struct tape *tape, const struct sweep_limits *limits,
+/* Returns what is to be destroyed without the lock. */
+static struct loaded *held_replace(struct tape *tape, struct loaded *loaded)
+{
+	struct loaded *old = tape->held;
+
+	if (loaded)
+		loaded->refs++;
+	tape->held = loaded;
+	tape->held_ns = tapes_now_ns();
+	return loaded_put_locked(old);
+}
+
+void tapes_hold(struct tape *tape, struct loaded *loaded)
+{
+	struct tapes *tapes = tape->tapes;
+	struct loaded *old;
+
+	pthread_mutex_lock(&tapes->lock);
+	old = held_replace(tape, loaded);
+	pthread_mutex_unlock(&tapes->lock);
+	loaded_destroy(old);
+}
+
+static bool held_take(struct tape *tape, uint64_t gen, struct loaded **loaded_ret)
+{
+	struct loaded *held = tape->held;
+
+	if (gen == 0 || !held || held->gen != gen)
+		return false;
+	tape->held_ns = tapes_now_ns();
+	held->refs++;
+	*loaded_ret = held;
+	return true;
+}
+
+/* As held_replace: what nobody wants any more. */
+static struct loaded *held_forget(struct tape *tape)
+{
+	if (!tape->held || tapes_now_ns() - tape->held_ns < HELD_NS)
+		return NULL;
+	return held_replace(tape, NULL);
+}
+
+struct err *tapes_acquire(struct tape *tape, uint64_t gen, const struct sweep_limits *limits,
 			  struct loaded **loaded_ret)
 {
 	const uint64_t end = tapes_now_ns() + (uint64_t)WAIT_MS * 1000000;
@@ -78,6 +122,10 @@ struct err *tapes_acquire(struct tape *tape, const struct sweep_limits *limits,
 	struct err *err = NULL;
 
 	pthread_mutex_lock(&tapes->lock);
+	if (held_take(tape, gen, loaded_ret)) {
+		pthread_mutex_unlock(&tapes->lock);
+		return NULL;
+	}
 	refresh(tape);
 	while (!err && (!tape->loaded || tape->wants_load) && tape->state != TAPE_FAILED &&
 	       tapes_now_ns() < end && !tapes->is_stopping) {
@@ -113,8 +161,10 @@ struct tape_look tapes_look(struct tape *tape)
 {
 	struct tapes *tapes = tape->tapes;
 	struct tape_look look;
+	struct loaded *old;
 
 	pthread_mutex_lock(&tapes->lock);
+	old = held_forget(tape);
 	refresh(tape);
 	look = (struct tape_look) {
 		.state = tape->state,
@@ -126,6 +176,7 @@ struct tape_look tapes_look(struct tape *tape)
 	if (tape->loaded)
 		tape->loaded->refs++;
 	pthread_mutex_unlock(&tapes->lock);
+	loaded_destroy(old);
 	return look;
 }
 

@@ -198,6 +198,46 @@ def test_a_server_of_a_finished_tape_makes_no_snapshots(tmp_path):
     assert not (tmp_path / "the-1.mtape").exists()
 
 
+# --- hold ------------------------------------------------------------------------------------
+
+
+def test_a_moment_that_is_held_is_answered_for_while_the_tape_grows(watched, tmp_path):  # noqa: F811
+    def count(gen=None):
+        answer = shown.ask("summary" + (f"?gen={gen}" if gen else ""))
+        return answer["gen"], answer["allocated"]["count"]
+
+    def grown(than):
+        until = time.monotonic() + 30
+        while (now := count())[1] <= than:
+            assert time.monotonic() < until, now
+            time.sleep(0.1)
+        return now
+
+    with Shown(watched, tmp_path / "the.mtape", "-q") as shown:
+        shown_to_work(shown)
+        status, answer = shown.post("hold", {})
+        gen, held = answer["gen"], answer["tape"]["allocation_count"]
+        assert status == 200 and gen > 0 and answer["tape"]["gen"] == gen and answer["tape"]["state"] == "live"
+        for _ in range(3):
+            newer, more = grown(held)
+            assert newer > gen and count(gen) == (gen, held)
+        assert shown.ask(f"tape?gen={gen}")["tape"]["allocation_count"] == held
+        assert sum(row["matched"]["allocated"]["count"] for row in shown.ask(f"sites?gen={gen}&by=thread&n=200")["rows"]) == held
+        assert count(gen - 1)[0] >= newer  # nobody holds that: it is now
+        status, answer = shown.post("hold", {})
+        second, later = answer["gen"], answer["tape"]["allocation_count"]
+        assert second > gen and later > held
+        grown(later)
+        assert count(second) == (second, later) and count(gen)[0] > second  # one at a time
+        shown.process.stdin.close()
+        last = shown.until("complete")
+        assert count(second) == (second, later) and count() == (0, last["allocation_count"])
+        assert shown.post("hold", {"on": False})[0] == 200
+        assert count(second) == (0, last["allocation_count"])
+        assert shown.post("hold", {"c": "0" * 32})[0] == 404 and shown.post("hold", {}, token=False)[0] == 401
+        assert shown.post("hold", {})[1]["gen"] == 0  # which needs none
+
+
 # --- stop ------------------------------------------------------------------------------------
 
 
@@ -320,7 +360,8 @@ def test_a_recording_that_was_killed_after_a_stop_leaves_its_tape(tmp_path):
 def test_a_disk_that_is_full_when_it_is_stopped_is_said(tmp_path):
     tape = tmp_path / "the.mtape"
     with Shown([GOES_ON], tape) as shown:
-        shown.until("live")
+        shown_to_work(shown)
+        said(shown, "tick", 30)  # some chunks, for the last one may give way to the last words
         resource.prlimit(shown.process.pid, resource.RLIMIT_FSIZE, (tape.stat().st_size, resource.RLIM_INFINITY))
         status, error = shown.post("stop", {})
         assert status == 503 and error["message"] == "nothing is recorded at present", error
@@ -330,7 +371,7 @@ def test_a_disk_that_is_full_when_it_is_stopped_is_said(tmp_path):
         shown.process.send_signal(signal.SIGINT)
         assert shown.process.wait(60) == 7
         assert b"recording stopped early" in shown.process.stderr.read()
-    assert sql(tape, "SELECT count(*) AS n FROM allocations")[0]["n"] > 0  # a chunk may have given way to its last words
+    assert sql(tape, "SELECT count(*) AS n FROM allocations")[0]["n"] > 0
 
 
 def test_a_recording_is_stopped_by_those_alone_who_may(watched, tmp_path):  # noqa: F811

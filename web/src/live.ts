@@ -3,7 +3,7 @@
  * can be held. Without the stream /info is asked instead.
  */
 import { computed, signal } from "@preact/signals";
-import { busy, request, requestUrl } from "./api/client";
+import { busy, held, post, request, requestUrl } from "./api/client";
 import type { Info, Tape } from "./api/types";
 import { dragging, info, tape } from "./store";
 
@@ -51,8 +51,22 @@ export function infoTake(answer: Info): void {
 	show();
 }
 
+/* While the pages are held the server answers as of one moment; where it cannot, as of now. */
+async function hold(on: boolean): Promise<void> {
+	const c = tape.value?.id;
+	held.value = 0;
+	try {
+		const { tape: then } = await post<{ tape: Tape }>("hold", { c, on });
+		if (!on || !paused.value || tape.value?.id !== c)
+			return;
+		held.value = then.gen;
+		info.value = { ...info.value!, tapes: info.value!.tapes.map((t) => (t.id === c ? { ...t, ...then } : t)) };
+	} catch { /* said by others */ }
+}
+
 export function pauseSet(on: boolean): void {
-	paused.value = on && isLive.value;
+	if (paused.value !== (paused.value = on && isLive.value))
+		void hold(paused.value);
 	show();
 }
 

@@ -74,6 +74,14 @@ test("figures follow, and a pause holds them", async () => {
 	await changes("how far it is behind", behind);
 	await changes("how far it is behind", behind);
 	assert.equal(await figure(page), held);
+	const gens = new Set(); // of what is asked from now on
+	page.on("response", async (r) => { if (/\/api\/v1\/(sites|summary|timeline|allocs)/.test(r.url())) gens.add((await r.json()).gen); });
+	for (const name of ["Call sites", "Allocations", "Overview"]) {
+		await page.getByRole("navigation").getByRole("link", { name }).first().click();
+		await settled(page);
+	}
+	assert.equal(gens.size, 1);
+	assert.equal(await figure(page), held);
 	for (const theme of THEMES) {
 		await page.emulateMedia({ colorScheme: theme });
 		assert.deepEqual(await violations(page), []);
@@ -140,12 +148,12 @@ test("a snapshot can be taken, and is a tape beside the one that goes on", async
 		await until("not live any more", async () => /^Live/.test(await badge(page).innerText()));
 		await page.getByRole("button", { name: "Switch tape" }).click();
 		for (const name of ["going-1.mtape", "going-2.mtape", "going.mtape"])
-			await page.getByText(name, { exact: true }).waitFor();
+			await page.getByText(name, { exact: true }).first().waitFor(); // one that is being read has no other name
 		for (const theme of THEMES) {
 			await page.emulateMedia({ colorScheme: theme });
 			assert.deepEqual(await violations(page), []);
 		}
-		await page.getByText("going-1.mtape", { exact: true }).click();
+		await page.getByText("going-1.mtape", { exact: true }).first().click();
 		await until("no badge of the snapshot", async () => await badge(page).innerText() === "Complete");
 		assert.equal(await button.count(), 0); // that one is finished
 		await clean(page);

@@ -57,8 +57,13 @@ async function early(url: string): Promise<Response | null> {
 	return answer.then((response) => (response.ok ? response : null), () => null);
 }
 
+/* The moment of a tape that grows which is asked for; 0: now. */
+export const held = signal(0);
+
 /* One request, without memory. AbortError passes through. */
 export async function request(url: string, init: RequestInit = {}): Promise<Response> {
+	if (held.value && /[?&]c=/.test(url))
+		url += `&gen=${held.value}`;
 	let response: Response;
 	try {
 		response = isReport ? await packed(url) : await early(url) ?? await fetch(url, { ...init, headers: { ...authorized(), ...init.headers }, cache: "no-store" });

@@ -1,5 +1,6 @@
 /* The bar at the top: which tape, which part of it, and what can be done with it. */
 import type { JSX } from "preact";
+import { held } from "../api/client";
 import type { Tape } from "../api/types";
 import * as format from "../format";
 import { asking, behind, canMark, canSnapshot, canStop, growth, isLive, paused, pauseSet, reconnecting } from "../live";
@@ -21,7 +22,7 @@ function liveStateOf(t: Tape): [kind: string, text: string, title: string] {
 	if (reconnecting.value)
 		return ["warn", `Reconnecting \u00b7 ${at}`, `The stream of news was cut. ${often}`];
 	if (paused.value)
-		return ["warn", `Paused at ${at}, ${format.duration(behind.value)} behind`, "What is asked while the pages are held is answered as of now."];
+		return ["warn", `Paused at ${at}, ${format.duration(behind.value)} behind`, `What is asked while the pages are held is answered as of ${held.value ? "then" : "now"}.`];
 	return ["info", `Live \u00b7 ${at}`, often];
 }
 

@@ -164,15 +164,21 @@ static struct err *count_truncated(struct model *model)
 	return NULL;
 }
 
-/* Pages that others may have touched before the thread tell nothing of it. */
+/*
+ * Pages that others may have touched before the thread tell nothing of it. What was told before it
+ * ended is the least it can have been.
+ */
 static struct model_stack_use stack_use_of(const struct tape_stack_use *told)
 {
+	const bool has_pages =
+		told->touched_bytes != UINT64_MAX && told->touched_bytes > told->before_bytes;
 	struct model_stack_use use = { told->reserved_bytes, told->seen_bytes, MODEL_STACK_EVENTS };
 
-	if (told->touched_bytes != UINT64_MAX && told->touched_bytes > told->before_bytes &&
+	if (has_pages &&
 	    (told->seen_bytes == UINT64_MAX || told->touched_bytes >= told->seen_bytes)) {
 		use.used_bytes = told->touched_bytes;
-		use.known = MODEL_STACK_PAGES;
+		if (told->flags & TAPE_STACK_USE_FINAL)
+			use.known = MODEL_STACK_PAGES;
 	}
 	if (use.used_bytes == MODEL_BYTES_UNKNOWN)
 		use.known = MODEL_STACK_UNKNOWN;

@@ -228,7 +228,7 @@ const struct capture_module *model_module(const struct model *model, size_t modu
 /* How far down a thread's stack was used, and how that is known. */
 enum model_stack_known {
 	MODEL_STACK_UNKNOWN,
-	MODEL_STACK_EVENTS, /* at least so far: to the deepest call that was recorded */
+	MODEL_STACK_EVENTS, /* at least so far: to the deepest call that was recorded, as a rule */
 	MODEL_STACK_PAGES   /* to the lowest page that the thread touched: right within a page */
 };
 

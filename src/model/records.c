@@ -227,6 +227,7 @@ static void take_stack_use(struct load *load, const struct tape_extended_record 
 	use = &load->replay.threads.items[*index].stack_use;
 	told.seen_bytes = known_max(told.seen_bytes, use->seen_bytes);
 	told.touched_bytes = known_max(told.touched_bytes, use->touched_bytes);
+	told.flags |= use->flags;
 	*use = told;
 }
 

@@ -234,7 +234,7 @@ bool rec_chunk_next(struct rec_lane *lane)
 	atomic_store_explicit(LIVE(recorder_bytes), atomic_load(&rec.private_bytes),
 			      memory_order_relaxed);
 	rec_usage_note(lane);
-	rec_stack_use_now_and_then(lane);
+	rec_lane_now_and_then(lane);
 	rec_slow_ticks(began);
 	return true;
 }

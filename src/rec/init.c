@@ -101,6 +101,7 @@ void rec_note_at(struct rec_lane *lane, uint64_t ticks, enum tape_extended type,
 		rec_lost(TAPE_LOST_NO_SPACE);
 		return;
 	}
+	lane->noted_ticks = ticks;
 	lane->cursor =
 		tape_extended_encode(lane->cursor, type, ticks, payload, bytes, tail, tail_bytes);
 	atomic_store_explicit((_Atomic uint32_t *)&lane->chunk->used,

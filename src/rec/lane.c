@@ -13,6 +13,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #include "core/poison.h"
 
@@ -402,6 +403,24 @@ static void thread_name_note(struct rec_lane *lane)
 		 strnlen(name, sizeof(name)));
 }
 
+/* For whoever is killed later, and for those who watch. */
+void rec_lane_now_and_then(struct rec_lane *lane)
+{
+	enum { PERIOD_NS = 250 * 1000 * 1000 };
+	struct timespec now;
+	uint64_t now_ns;
+
+	if (lane != rec_tls.own)
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	now_ns = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+	if (now_ns < lane->due_ns)
+		return;
+	lane->due_ns = now_ns + PERIOD_NS;
+	thread_name_note(lane);
+	rec_stack_use_note(lane, false);
+}
+
 /* Runs in the last rounds of thread-specific destructors, so that those of others are recorded. */
 static void thread_end(void *value)
 {
@@ -418,7 +437,7 @@ static void thread_end(void *value)
 	atomic_signal_fence(memory_order_seq_cst);
 	if (rec_lane_sync(lane)) {
 		rec_touched_end(lane);
-		rec_stack_use_end(lane);
+		rec_stack_use_note(lane, true);
 		thread_name_note(lane);
 		thread = (struct tape_thread) { .tid = lane->tid };
 		rec_note(lane, TAPE_EXT_THREAD_END, &thread, sizeof(thread), NULL, 0);

@@ -97,7 +97,7 @@ struct rec_stack_use {
 	uint64_t limit;	 /* lowest byte that it may have; 0: there is no limit */
 	uint64_t low;	 /* lowest caller of an event that was on it, within a page */
 	uint64_t before; /* down to here others may have touched it; top: nobody */
-	uint64_t due_ns; /* when to write what is known now */
+	uint64_t told;	 /* bytes down to `low` when that was last written */
 	bool grows;	 /* the first thread's: the kernel maps it as it is used */
 };
 
@@ -148,6 +148,8 @@ struct rec_lane {
 	uint64_t touched_at_begin; /* lowest page of the thread's stack when it began; 0: not looked
 				    */
 	struct rec_stack_use stack_use;
+	uint64_t noted_ticks; /* of the last record that is no event */
+	uint64_t due_ns;      /* rec_lane_now_and_then(): the next time */
 	struct rec_total total;
 	uint64_t old_address, old_size; /* of a realloc under way */
 	bool has_old;
@@ -288,6 +290,7 @@ bool rec_lane_sync(struct rec_lane *lane);
  * none. */
 struct rec_lane *rec_lane_renew(const struct rec_lane *lane, const struct rec_frame *caller);
 bool rec_lane_grow_memo(struct rec_lane *lane);
+void rec_lane_now_and_then(struct rec_lane *lane); /* at the beginning of a chunk */
 
 /* chunk.c */
 bool rec_chunk_next(struct rec_lane *lane);
@@ -309,19 +312,19 @@ void rec_touched_begin(struct rec_lane *lane);
 void rec_touched_end(struct rec_lane *lane);
 
 /*
- * stack_use.c, but for options.calls: on the thread that has the lane for good when it begins, when
- * a chunk does, and when it ends; at the program's end also of all others.
+ * stack_use.c, but for options.calls: on the thread that has the lane for good when it begins, now
+ * and then, and when it ends; at the program's end also of all others.
  */
 void rec_stack_use_begin(struct rec_lane *lane);
-void rec_stack_use_now_and_then(struct rec_lane *lane);
-void rec_stack_use_end(struct rec_lane *lane);
+void rec_stack_use_note(struct rec_lane *lane, bool is_final);
 void rec_stack_use_others(struct rec_lane *lane);
 void rec_stack_use_forget(struct rec_lane *lane); /* the lane is nobody's, or borrowed */
-/* An event's caller that is lower than any before, or on another stack. */
+void rec_stack_use_deeper(struct rec_lane *lane, uint64_t sp);
+/* An event's caller, before anything of the event is written. */
 static inline void rec_stack_use_seen(struct rec_lane *lane, uint64_t sp)
 {
-	if (sp < lane->stack_use.low && sp >= lane->stack_use.limit)
-		lane->stack_use.low = sp;
+	if (unlikely(sp < lane->stack_use.low && sp >= lane->stack_use.limit))
+		rec_stack_use_deeper(lane, sp);
 }
 
 /* rules.c */

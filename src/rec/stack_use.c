@@ -25,7 +25,6 @@
 #include <stdatomic.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include "tape/tape_stack_use.h"
 
@@ -37,8 +36,8 @@ enum {
 	HUGE_PAGE = 2 << 20,	   /* is touched as a whole */
 	RESIDUE_BYTES = 32 << 10,  /* libc leaves 16 KiB and a page of an ended thread's stack */
 	LOOKED_AT_MAX = 256 << 20, /* larger stacks are not looked at */
+	STEP_BYTES = 16 << 10,	   /* deeper, and an eighth: is written at once */
 	UNLIMITED_BYTES = 1 << 30, /* where nobody says how large it may be */
-	PERIOD_NS = 250 * 1000 * 1000
 };
 
 static const uint64_t UNKNOWN = UINT64_MAX;
@@ -221,11 +220,12 @@ static uint64_t before_from(const struct rec_stack_use *use, uint64_t sp, uint64
 	return low ? low : use->limit; /* not to be known: all of it */
 }
 
-static void note(struct rec_lane *lane, uint32_t tid, const struct rec_stack_use *use,
-		 uint64_t touched)
+static void note_at(struct rec_lane *lane, uint64_t ticks, uint32_t tid, unsigned flags,
+		    const struct rec_stack_use *use, uint64_t touched)
 {
 	struct tape_stack_use record = {
 		.tid = tid,
+		.flags = flags,
 		.top = use->top,
 		.reserved_bytes = use->grows ? first_reserved() : use->top - use->limit,
 		.seen_bytes = use->low < use->top ? use->top - use->low : UNKNOWN,
@@ -233,15 +233,13 @@ static void note(struct rec_lane *lane, uint32_t tid, const struct rec_stack_use
 		.before_bytes = use->top - use->before,
 	};
 
-	rec_note(lane, TAPE_EXT_STACK_USE, &record, sizeof(record), NULL, 0);
+	rec_note_at(lane, ticks, TAPE_EXT_STACK_USE, &record, sizeof(record), NULL, 0);
 }
 
-static uint64_t now_ns(void)
+static void note(struct rec_lane *lane, uint32_t tid, unsigned flags,
+		 const struct rec_stack_use *use, uint64_t touched)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+	note_at(lane, rec_ticks() >> rec.tick_shift, tid, flags, use, touched);
 }
 
 static uint64_t own_sp(void)
@@ -265,14 +263,28 @@ void rec_stack_use_begin(struct rec_lane *lane)
 	    (!find_libc(&use, sp, &guard) && (lane->tid != rec.pid || !find_first(&use, sp))))
 		return;
 	use.before = before_from(&use, sp, guard);
-	use.due_ns = now_ns() + PERIOD_NS;
 	lane->stack_use.limit = use.limit;
 	lane->stack_use.low = sp;
+	lane->stack_use.told = use.top - sp;
 	lane->stack_use.before = use.before;
-	lane->stack_use.due_ns = use.due_ns;
 	lane->stack_use.grows = use.grows;
 	__atomic_store_n(&lane->stack_use.top, use.top, __ATOMIC_RELEASE); /* note_other() */
-	note(lane, lane->tid, &lane->stack_use, 0);
+	note(lane, lane->tid, 0, &lane->stack_use, 0);
+}
+
+/*
+ * For who dies of it: nobody is asked then. The event has its time and none of its nodes yet.
+ */
+REC_COLD void rec_stack_use_deeper(struct rec_lane *lane, uint64_t sp)
+{
+	struct rec_stack_use *use = &lane->stack_use;
+	const uint64_t bytes = use->top - sp;
+
+	use->low = sp;
+	if (bytes < use->told + use->told / 8 + STEP_BYTES)
+		return;
+	use->told = bytes;
+	note_at(lane, u64_max(lane->codec.ticks, lane->noted_ticks), lane->tid, 0, use, 0);
 }
 
 /* The thread's own lane, and the thread is on its own stack. */
@@ -284,24 +296,11 @@ static bool is_on_it(const struct rec_lane *lane)
 	       sp < lane->stack_use.top;
 }
 
-void rec_stack_use_end(struct rec_lane *lane)
+void rec_stack_use_note(struct rec_lane *lane, bool is_final)
 {
 	if (is_on_it(lane))
-		note(lane, lane->tid, &lane->stack_use, used_from(&lane->stack_use, own_sp()));
-}
-
-/* For whoever is killed later, and for those who watch. */
-void rec_stack_use_now_and_then(struct rec_lane *lane)
-{
-	uint64_t now;
-
-	if (!is_on_it(lane))
-		return;
-	now = now_ns();
-	if (now < lane->stack_use.due_ns)
-		return;
-	lane->stack_use.due_ns = now + PERIOD_NS;
-	rec_stack_use_end(lane);
+		note(lane, lane->tid, is_final ? TAPE_STACK_USE_FINAL : 0, &lane->stack_use,
+		     used_from(&lane->stack_use, own_sp()));
 }
 
 /* Whether the lane is still the thread's, and the thread is there: then its stack was there too. */
@@ -326,7 +325,7 @@ static void note_other(struct rec_lane *lane, const struct rec_lane *other)
 		return;
 	touched = used_from(&use, 0);
 	if (is_alive(other, tid, top))
-		note(lane, tid, &use, touched);
+		note(lane, tid, TAPE_STACK_USE_FINAL, &use, touched);
 }
 
 void rec_stack_use_others(struct rec_lane *lane)
@@ -339,7 +338,8 @@ void rec_stack_use_others(struct rec_lane *lane)
 			atomic_load_explicit(&rec.lanes[i], memory_order_acquire);
 
 		if (other && other == own && is_on_it(own))
-			note(lane, own->tid, &own->stack_use, used_from(&own->stack_use, own_sp()));
+			note(lane, own->tid, TAPE_STACK_USE_FINAL, &own->stack_use,
+			     used_from(&own->stack_use, own_sp()));
 		else if (other)
 			note_other(lane, other);
 	}

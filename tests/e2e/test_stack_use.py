@@ -1,6 +1,7 @@
 """How much of their stacks threads used, against what tests/targets/stack_use.c says of itself."""
 
 import resource
+import signal
 import struct
 
 import pytest
@@ -26,7 +27,7 @@ def threads(tape, *options):
 
 
 def records(tape):
-    names = ("tid", "reserved", "top", "reserved_bytes", "seen", "touched", "before")
+    names = ("tid", "flags", "top", "reserved_bytes", "seen", "touched", "before")
     return [dict(zip(names, struct.unpack("<IIQQQQQ", payload)))
             for _, _, kind, payload in Tape(tape).extended if kind == STACK_USE]
 
@@ -148,6 +149,19 @@ def test_of_a_killed_program_the_least_is_known(tmp_path):
     (tid, (_, _, used)), = truth.items()
     assert rows[tid]["stack_known"] == "events"
     assert 0 < rows[tid]["stack_used_bytes"] <= used
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_who_died_of_its_stack_was_near_its_end(tmp_path, name):
+    tape = tmp_path / "tape.mtape"
+    outcome = recording.run_bare([target(name), "overflow"], tape)
+    assert outcome.returncode == -signal.SIGSEGV
+    endless, = (row for row in threads(tape).values() if row["name"] == "endless")
+    assert endless["stack_known"] == "events"
+    assert .85 * endless["stack_bytes"] < endless["stack_used_bytes"] <= endless["stack_bytes"]
+    assert "stack" in {finding["type"] for finding in recording.report(tape, "findings")["findings"]}
+    told = [record["seen"] for record in records(tape) if record["tid"] == endless["tid"]]
+    assert told == sorted(told) and len(told) < 100  # and not each page
 
 
 def test_what_is_done_with_a_tape_keeps_it(recorded, tmp_path):

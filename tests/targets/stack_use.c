@@ -10,6 +10,7 @@
  * Run: fork
  * Run: near
  *	size 2711: 1 malloc in at_the_bottom, freed
+ * Run: overflow, signal 11
  * Run: killed, signal 9
  */
 #include <pthread.h>
@@ -116,6 +117,23 @@ static void *near_life(void *arg)
 	begin("near");
 	at_the_bottom(900 * KIB);
 	say("near");
+	return arg;
+}
+
+/* Until its stack is full. */
+FRAME static int never_ends(int depth)
+{
+	volatile char array[2000];
+
+	array[0] = (char)depth;
+	free(need_block(malloc(2713)));
+	return never_ends(depth + 1) + array[0];
+}
+
+static void *endless_life(void *arg)
+{
+	begin("endless");
+	never_ends(0);
 	return arg;
 }
 
@@ -232,6 +250,15 @@ static void run(void *(*life)(void *), const pthread_attr_t *attr)
 	NEED(!pthread_join(thread, NULL));
 }
 
+static void run_sized(void *(*life)(void *))
+{
+	pthread_attr_t attr;
+
+	NEED(!pthread_attr_init(&attr));
+	NEED(!pthread_attr_setstacksize(&attr, 1024 * KIB));
+	run(life, &attr);
+}
+
 static void run_given(void *(*life)(void *), int fill)
 {
 	const size_t bytes = 512 * KIB;
@@ -249,14 +276,11 @@ static void run_given(void *(*life)(void *), int fill)
 
 static void run_threads(void)
 {
-	pthread_attr_t attr;
 	pthread_t alive;
 
-	NEED(!pthread_attr_init(&attr));
-	NEED(!pthread_attr_setstacksize(&attr, 1024 * KIB));
 	run(plain_life, NULL);
 	run(late_life, NULL);
-	run(sized_life, &attr);
+	run_sized(sized_life);
 	run_given(given_life, 0);
 	run_given(dirty_life, 0xff);
 	run(gap_life, NULL);
@@ -305,13 +329,10 @@ int main(int argc, char **argv)
 		NEED(!pthread_create(&thread, NULL, forking_life, argv));
 		NEED(!pthread_join(thread, NULL));
 	}
-	if (!strcmp(how, "near")) {
-		pthread_attr_t attr;
-
-		NEED(!pthread_attr_init(&attr));
-		NEED(!pthread_attr_setstacksize(&attr, 1024 * KIB));
-		run(near_life, &attr);
-	}
+	if (!strcmp(how, "near"))
+		run_sized(near_life);
+	if (!strcmp(how, "overflow"))
+		run_sized(endless_life);
 	if (!strcmp(how, "killed")) {
 		touch(500 * KIB);
 		say("main");

@@ -649,6 +649,7 @@ static void pages_tell_how_far_down_a_stack_was_used(void **state)
 	const struct tape_stack_use records[] = {
 		{ 7, 0, 0x7f0000000000, 8 << 20, 500, no, 8192 },
 		{ 7, 0, 0x7f0000000000, 8 << 20, 40000, 90112, 8192 },
+		{ 7, TAPE_STACK_USE_FINAL, 0x7f0000000000, 8 << 20, 40000, 90112, 8192 },
 		{ 7, 0, 0x7f0000000000, 8 << 20, 40000, no,
 		  8192 }, /* at its end nobody could look */
 	};
@@ -657,6 +658,9 @@ static void pages_tell_how_far_down_a_stack_was_used(void **state)
 	(void)state;
 	assert_int_equal(use.known, MODEL_STACK_EVENTS);
 	assert_int_equal(use.used_bytes, 500);
+	use = told_of_stack(records, 2); /* it may have gone further since */
+	assert_int_equal(use.known, MODEL_STACK_EVENTS);
+	assert_int_equal(use.used_bytes, 90112);
 	use = told_of_stack(records, array_size(records));
 	assert_int_equal(use.known, MODEL_STACK_PAGES);
 	assert_int_equal(use.used_bytes, 90112);
@@ -668,11 +672,13 @@ static void pages_that_others_touched_tell_nothing(void **state)
 {
 	const struct tape_stack_use records[] = {
 		{ 7, 0, 0x7f0000000000, UINT64_MAX, 700, 24576, 24576 },
-		{ 7, 0, 0x7f0000000000, UINT64_MAX, 600, 24576, 24576 },
+		{ 7, TAPE_STACK_USE_FINAL, 0x7f0000000000, UINT64_MAX, 600, 24576, 24576 },
 		{ 8, 0, 0x7f0000000000, 4096, 900, 1 << 20, 0 }, /* of nobody that is known */
 	};
 	/* pages that went away: the deepest call is further down than the rest of them */
-	const struct tape_stack_use swapped = { 7, 0, 0x7f0000000000, 8 << 20, 9000, 8192, 4096 };
+	const struct tape_stack_use swapped = {
+		7, TAPE_STACK_USE_FINAL, 0x7f0000000000, 8 << 20, 9000, 8192, 4096
+	};
 	struct model_stack_use use = told_of_stack(records, array_size(records));
 
 	(void)state;

@@ -97,11 +97,11 @@ static uint64_t first_top(void)
 
 static uint64_t first_reserved(void)
 {
-	struct rlimit64 limit;
+	uint64_t limit[2]; /* the kernel's: now, and at most; all ones: none */
 
-	if (SYS_CALL4(SYS_prlimit64, 0, RLIMIT_STACK, NULL, &limit) < 0)
+	if (SYS_CALL4(SYS_prlimit64, 0, RLIMIT_STACK, NULL, limit) < 0 || limit[0] == UNKNOWN)
 		return UNKNOWN;
-	return limit.rlim_cur == RLIM64_INFINITY ? UNKNOWN : limit.rlim_cur & -(uint64_t)PAGE;
+	return limit[0] & -(uint64_t)PAGE;
 }
 
 static bool find_first(struct rec_stack_use *use, uint64_t sp)

@@ -164,6 +164,13 @@ def test_who_died_of_its_stack_was_near_its_end(tmp_path, name):
     assert told == sorted(told) and len(told) < 100  # and not each page
 
 
+def test_a_killed_program_has_the_name_it_had_last(tmp_path):
+    tape = tmp_path / "tape.mtape"
+    outcome = recording.run_bare([target("stack_use"), "renamed"], tape)
+    assert outcome.returncode == -signal.SIGKILL
+    assert [row["name"] for row in threads(tape).values()] == ["later"]
+
+
 def test_what_is_done_with_a_tape_keeps_it(recorded, tmp_path):
     _, rows, tape = recorded
     columns = ("stack_bytes", "stack_used_bytes", "stack_known")

@@ -20,6 +20,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -110,6 +111,26 @@ static void *sized_life(void *arg)
 	at_the_bottom(600 * KIB);
 	say("sized");
 	return arg;
+}
+
+/* Renames itself when it is known by another name, and is killed. */
+static void run_renamed(void)
+{
+	struct timespec begin, now;
+	uint64_t ms = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	prctl(PR_SET_NAME, "first");
+	for (int is_later = 0; ms < 900;) {
+		for (int i = 0; i < 1000; i++)
+			free(need_block(malloc(100)));
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		ms = (uint64_t)(now.tv_sec - begin.tv_sec) * 1000 +
+		     (uint64_t)((now.tv_nsec - begin.tv_nsec) / 1000000);
+		if (ms >= 400 && !is_later++)
+			prctl(PR_SET_NAME, "later");
+	}
+	kill(getpid(), SIGKILL);
 }
 
 static void *near_life(void *arg)
@@ -331,6 +352,8 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(how, "near"))
 		run_sized(near_life);
+	if (!strcmp(how, "renamed"))
+		run_renamed();
 	if (!strcmp(how, "overflow"))
 		run_sized(endless_life);
 	if (!strcmp(how, "killed")) {

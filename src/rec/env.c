@@ -4,8 +4,9 @@
  *
  * MEMTAPE_OPTIONS is a list of name=0|1 with commas: stacks, free_stacks, follow, selfcheck, sample
  * (RSS and the like, when there is no collector), calls (depths of stacks and frees of NULL),
- * counts (calls are counted and not recorded), latency (how long calls take). Names it does not
- * know are ignored: the memtape command checks them.
+ * counts (calls are counted and not recorded), latency (how long calls take), stack_use (how far
+ * down stacks are used, which asks mincore). Names it does not know are ignored: the memtape
+ * command checks them.
  */
 #include "rec/rec.h"
 
@@ -124,10 +125,15 @@ static bool *option_find(const char *name, size_t len)
 		const char *name;
 		bool *value;
 	} rows[] = {
-		{ "stacks", &rec.options.stacks }, { "free_stacks", &rec.options.free_stacks },
-		{ "follow", &rec.options.follow }, { "selfcheck", &rec.options.selfcheck },
-		{ "sample", &rec.options.sample }, { "calls", &rec.options.calls },
-		{ "counts", &rec.options.counts }, { "latency", &rec.options.latency },
+		{ "stacks", &rec.options.stacks },
+		{ "free_stacks", &rec.options.free_stacks },
+		{ "follow", &rec.options.follow },
+		{ "selfcheck", &rec.options.selfcheck },
+		{ "sample", &rec.options.sample },
+		{ "calls", &rec.options.calls },
+		{ "counts", &rec.options.counts },
+		{ "latency", &rec.options.latency },
+		{ "stack_use", &rec.options.stack_use },
 	};
 
 	for (size_t i = 0; i < array_size(rows); i++)

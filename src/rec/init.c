@@ -222,7 +222,9 @@ static void options_read(void)
 {
 	const char *selfcheck = rec_env_get("MEMTAPE_SELFCHECK");
 
-	rec.options = (struct rec_options) { .stacks = true, .free_stacks = true, .sample = true };
+	rec.options = (struct rec_options) {
+		.stacks = true, .free_stacks = true, .sample = true, .stack_use = true
+	};
 	if (memusage_output()) {
 		rec.options.stacks = rec.options.free_stacks = false;
 		rec.options.calls = true;

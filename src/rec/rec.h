@@ -197,8 +197,9 @@ struct rec_options {
 	bool calls;
 	bool calls_stacks;
 	bool calls_free_stacks;
-	bool counts;  /* calls are only counted; without stacks */
-	bool latency; /* how long calls take; then no thread has a lane for the fast face */
+	bool counts;	/* calls are only counted; without stacks */
+	bool stack_use; /* how far down stacks are used */
+	bool latency;	/* how long calls take; then no thread has a lane for the fast face */
 };
 
 /*

@@ -259,7 +259,7 @@ void rec_stack_use_begin(struct rec_lane *lane)
 	struct rec_stack_use use = { 0 };
 	uint64_t guard = 0;
 
-	if (rec.options.calls ||
+	if (rec.options.calls || !rec.options.stack_use ||
 	    (!find_libc(&use, sp, &guard) && (lane->tid != rec.pid || !find_first(&use, sp))))
 		return;
 	use.before = before_from(&use, sp, guard);

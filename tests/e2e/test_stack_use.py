@@ -3,6 +3,7 @@
 import resource
 import signal
 import struct
+import subprocess
 
 import pytest
 
@@ -214,3 +215,47 @@ def test_the_recorder_allocates_nothing_for_it(tmp_path):
         sizes[row["size"]] = sizes.get(row["size"], 0) + 1
     plain = {size for size, count in sizes.items() if count >= 1500}
     assert 2712 in plain and len(plain) <= 2  # and at most one of libc's, for each thread
+
+
+SANDBOX = """
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+static void *run(void *unused) { free(malloc(1000)); return unused; }
+int main(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mincore, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(filter) / sizeof(*filter), filter };
+	pthread_t thread;
+	free(malloc(1));
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		return 77;
+	for (int i = 0; i < 3; i++)
+		if (pthread_create(&thread, NULL, run, NULL) || pthread_join(thread, NULL))
+			return 1;
+	return 0;
+}
+"""
+
+
+def test_a_sandbox_that_kills_at_mincore_can_be_recorded_without(tmp_path):
+    (tmp_path / "sandbox.c").write_text(SANDBOX)
+    program, tape = tmp_path / "sandbox", tmp_path / "tape.mtape"
+    subprocess.run(["gcc", "-O0", "-pthread", "-o", program, tmp_path / "sandbox.c"], check=True)
+    if recording.run([program]).returncode == 77:
+        pytest.skip("no filters here")
+    for record in (recording.run_bare, recording.run_recorded):
+        assert record([program], tape, env={"MEMTAPE_OPTIONS": "stack_use=0"}).returncode == 0
+        rows = threads(tape).values()
+        assert len(rows) == 4 and all(row["stack_bytes"] is None and row["stack_known"] is None for row in rows)
+        assert record is recording.run_recorded or not records(tape)  # which reads raw tapes
+        tape.unlink()

@@ -23,6 +23,10 @@ static void line_emit(struct call *call, const struct names *names, const struct
 	emit_u64(call->emit, "temporary", line->total.temporary.count, EMIT_COUNT);
 	emit_text(call->emit, "function", name->function);
 	json_hash(call->emit, "hash", name_hash(call->model, name));
+	emit_list(call->emit, "inlined_into");
+	for (const struct name_frame *frame = line->frame; frame->is_inlined; frame++)
+		emit_text(call->emit, NULL, names_get(names, frame[1].name)->function);
+	emit_end(call->emit);
 	emit_end(call->emit);
 }
 

@@ -170,10 +170,13 @@ static struct line *line_put(struct finder *finder, const struct name_frame *fra
 		return NULL;
 	if (is_new) {
 		*place = finder->lines.count;
-		if (!line_vec_push(&finder->lines,
-				   (struct line) { .line = frame->line, .name = frame->name }))
+		if (!line_vec_push(&finder->lines, (struct line) { .line = frame->line,
+								   .name = frame->name,
+								   .frame = frame }))
 			return NULL;
 	}
+	if (frame->is_inlined && !finder->lines.items[*place].frame->is_inlined)
+		finder->lines.items[*place].frame = frame;
 	return &finder->lines.items[*place];
 }
 

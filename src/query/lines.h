@@ -16,6 +16,8 @@ struct selection;
 struct line {
 	uint32_t line; /* from 1 */
 	uint32_t name; /* a function that the line is in */
+	/* One of its frames: inlined into those that follow it, until one is not, if any is. */
+	const struct name_frame *frame;
 	struct model_stack_sums total;
 	struct model_stack_sums self;
 	struct model_sum

@@ -91,3 +91,27 @@ def test_sources_are_shown_from_their_roots_alone(tape, tmp_path):
     for wrong in ("", str(tmp_path / "nowhere"), str(tape)):
         done = recording.run([recording.memtape(), "serve", tape, "--source-root", wrong])
         assert done.returncode == 2 and b"--source-root" in done.stderr
+
+
+INLINED = """
+#include <stdlib.h>
+void *volatile kept;
+static inline __attribute__((always_inline)) void grab(size_t size) { kept = malloc(size); }
+static inline __attribute__((always_inline)) void outer(size_t size) { grab(size); }
+__attribute__((noinline)) void user(void) { outer(4321); kept = NULL; }
+int main(void) { user(); kept = malloc(77); return 0; }
+"""
+
+
+def test_a_line_says_what_it_was_inlined_into(tape, tmp_path):
+    (tmp_path / "inlined.c").write_text(INLINED)
+    subprocess.run(["gcc", "-g", "-O2", "-o", "inlined", "inlined.c"], cwd=tmp_path, check=True)
+    assert recording.run_bare([tmp_path / "inlined"], tape).returncode == 0
+    with serve(tape) as server:
+        own = next(row for row in server.json("/api/v1/files")["rows"] if row["file"].endswith("/inlined.c"))
+        lines = {row["line"]: row for row in server.json("/api/v1/source", file=own["id"], m="allocated")["lines"]}
+        through = server.json("/api/v1/summary", q=f'location = "{own["file"]}:5"')
+    assert lines[4]["inlined_into"] == ["outer", "user"] and lines[5]["inlined_into"] == ["user"]
+    assert lines[6]["inlined_into"] == [] and lines[7]["inlined_into"] == []
+    assert lines[5]["total"] == through["allocated"]["bytes"] == 4321
+

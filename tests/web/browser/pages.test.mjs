@@ -216,6 +216,14 @@ test("the source page shows the program with its figures", async () => {
 	await page.locator(".source-line .tok-keyword").first().waitFor();
 	await page.keyboard.press("n");
 	await page.waitForFunction(() => /[?&]line=\d+/.test(location.hash));
+	const asked = [];
+	page.on("request", (r) => { if (/\/api\/v1\/frame/.test(r.url())) asked.push(new URL(r.url()).searchParams.get("q")); });
+	await page.locator(".source-line.hot").first().click();
+	const panel = page.getByRole("complementary", { name: "Selected function" });
+	await panel.getByText(/Of what went through/).waitFor();
+	await soon(() => asked.at(-1), /^location = ".*program\.c:\d+"$/);
+	await panel.getByRole("button", { name: "Whole function" }).click();
+	await soon(() => panel.getByText(/Of what went through/).count(), 0);
 	await clean(page);
 });
 

@@ -6,7 +6,7 @@ import { addTerm, quote } from "../filter";
 import * as format from "../format";
 import { moduleColour } from "../palette";
 import { METRIC } from "../metrics";
-import { at, commonParams, filter, metric, nsText, page, update } from "../store";
+import { at, commonParams, filter, metric, nsText, page, setOption, update } from "../store";
 import type { Metric } from "../url";
 import { pageHref, sourceHref } from "../pages/links";
 import { pageFind } from "../pages/registry";
@@ -122,9 +122,11 @@ function Body(props: { data: FrameDetail; onSandwich: () => void }): JSX.Element
 	);
 }
 
-export function Inspector(props: { hash: Hex; onSandwich: () => void }): JSX.Element {
+/* place: "FILE:LINE", of what went through that line alone; null: of all. */
+export function Inspector(props: { hash: Hex; place?: string | null; onSandwich: () => void }): JSX.Element {
 	const moment = metric.value === "live" ? { at: at.value === null ? "peak" : nsText(at.value) } : {};
-	const answer = useApi<FrameDetail>("frame", { ...commonParams(), m: metric.value, ...moment, h: props.hash });
+	const q = props.place ? { q: addTerm(filter.value, `location = ${quote(props.place)}`) } : {};
+	const answer = useApi<FrameDetail>("frame", { ...commonParams(), ...q, m: metric.value, ...moment, h: props.hash });
 	return (
 		<aside class="card inspector" aria-label="Selected function">
 			<header>
@@ -132,6 +134,7 @@ export function Inspector(props: { hash: Hex; onSandwich: () => void }): JSX.Ele
 				<button type="button" class="icon-button" aria-label="Close" title="Close (Esc)" onClick={() => update({ frame: null })}><IconClose /></button>
 			</header>
 			<div class={`inspector-body ${answer.stale ? "stale" : ""}`} tabIndex={0} role="region" aria-label="Details">
+				{props.place && <p class="inspector-line">Of what went through <b class="code">{format.baseName(props.place)}</b> alone. <button type="button" class="link" onClick={() => setOption("line", null)}>Whole function</button></p>}
 				<Shown answer={answer} loading={<Loading rows={8} height={18} />}>{(data) => <Body data={data} onSandwich={props.onSandwich} />}</Shown>
 			</div>
 		</aside>

@@ -22,7 +22,7 @@ import "./source.css";
 
 interface FileRow { id: Hex; file: string; total: number; self: number; allocations: number }
 interface Files extends Head { total: number; count: number; rows: FileRow[] }
-interface SourceLine { line: number; total: number; self: number; allocations: number; leaked: number; temporary: number; function: string; hash: Hex }
+interface SourceLine { line: number; total: number; self: number; allocations: number; leaked: number; temporary: number; function: string; hash: Hex; inlined_into: string[] }
 interface Source extends Head {
 	unit: "bytes" | "count"; file: string; total: number; lines: SourceLine[]; missing: string | null; is_newer: boolean; first: number; line_count: number; text: string[];
 }
@@ -106,6 +106,14 @@ function Code(props: { source: Source; line: number | null }): JSX.Element {
 	);
 }
 
+/* Compilers put functions into their callers: the line's code stands in those. */
+function Inlined(props: { line: SourceLine | undefined }): JSX.Element | null {
+	const { line } = props;
+	if (!line || line.inlined_into.length === 0)
+		return null;
+	return <p class="source-inlined">Line {line.line}: <code>{line.function}</code>, inlined into {line.inlined_into.map((name, i) => <span key={i}>{i > 0 && " \u2190 "}<code>{name}</code></span>)}</p>;
+}
+
 function SourceView(props: { file: Hex; line: number | null }): JSX.Element {
 	const [l0, setL0] = useState(1);
 	const answer = useApi<Source>("source", { ...metricParams(), file: props.file, l0 });
@@ -139,6 +147,7 @@ function SourceView(props: { file: Hex; line: number | null }): JSX.Element {
 						{source.is_newer && <p class="banner warn">The file was changed after the recording began: lines may have moved.</p>}
 						<div class="source-head"><span class="num">{METRIC[metric.value].title}</span><span class="num">Self</span><span class="num">Blocks</span><span class="num">Line</span><span>{source.missing ? "Function" : "Code"}</span></div>
 						<div style={{ display: "flex", flex: "1 1 auto", minHeight: 0 }}><Code source={source} line={props.line} /></div>
+						<Inlined line={source.lines.find((l) => l.line === props.line)} />
 					</div>
 				)}
 			</Shown>
@@ -150,7 +159,7 @@ export function SourcePage(): JSX.Element {
 	const files = useApi<Files>("files", metricParams());
 	const asked = option("file"), line = Number(option("line")) || null;
 	const rows = files.data?.rows ?? [], now = /^[0-9a-f]{16}$/.test(asked) ? asked : rows.find((f) => f.file === asked)?.id; /* links of other pages have its name */
-	const shown = now ?? rows[0]?.id ?? null;
+	const shown = now ?? rows[0]?.id ?? null, path = rows.find((f) => f.id === shown)?.file;
 	useKeys(Object.fromEntries(MEASURES.map((m, i) => [String(i + 1), () => update({ metric: m })])));
 	return (
 		<div class="report-page">
@@ -162,7 +171,7 @@ export function SourcePage(): JSX.Element {
 				<Card title="Files" class="source-files" note={files.data ? format.exact(files.data.count) : undefined} stale={files.stale}>
 					<Shown answer={files} loading={<Loading rows={10} />}>{(f) => (f.rows.length === 0 ? (filter.value ? <EmptyByFilter /> : <Empty title="No source files known"><p>Programs built with -g, or their debug files, have them.</p></Empty>) : <FileList files={f} now={shown} />)}</Shown>
 				</Card>
-				<div class="source-main">{shown && <div class="flame-main"><SourceView file={shown} line={line} />{frame.value && <Inspector hash={frame.value} onSandwich={() => { location.hash = pageHref(["flame"], {}, { lay: "sandwich" }); }} />}</div>}</div>
+				<div class="source-main">{shown && <div class="flame-main"><SourceView file={shown} line={line} />{frame.value && <Inspector hash={frame.value} place={line && path ? `${path}:${line}` : null} onSandwich={() => { location.hash = pageHref(["flame"], {}, { lay: "sandwich" }); }} />}</div>}</div>
 			</div>
 		</div>
 	);

@@ -216,6 +216,7 @@ test("the source page shows the program with its figures", async () => {
 	await page.locator(".source-line .tok-keyword").first().waitFor();
 	await page.keyboard.press("n");
 	await page.waitForFunction(() => /[?&]line=\d+/.test(location.hash));
+	await soon(async () => (await page.locator(".source-line.hot").allInnerTexts()).some((t) => /never|\d (ns|µs|ms|s)/.test(t)), true);
 	const asked = [];
 	page.on("request", (r) => { if (/\/api\/v1\/frame/.test(r.url())) asked.push(new URL(r.url()).searchParams.get("q")); });
 	await page.locator(".source-line.hot").first().click();

@@ -2,18 +2,18 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useApi } from "../api/use";
-import type { Head, Hex } from "../api/types";
+import type { Head, Hex, Ns, Sites } from "../api/types";
 import { Inspector } from "../flame/inspector";
 import { MEASURES } from "../flame/toolbar";
 import * as format from "../format";
 import { useKeys } from "../keys";
 import { METRIC } from "../metrics";
-import { frame, metric, metricParams, option, setOption, update } from "../store";
+import { commonParams, frame, metric, metricParams, option, setOption, update } from "../store";
 import { addTerm, quote } from "../filter";
 import { filter } from "../store";
 import type { Piece } from "./prism";
 import { Card, Segmented } from "../ui/basics";
-import { Empty, EmptyByFilter, Loading, Shown } from "../ui/states";
+import { Empty, EmptyByFilter, Loading, misses, Shown } from "../ui/states";
 import { copyText } from "../ui/toast";
 import { pageHref } from "../pages/links";
 import "../flame/flame.css";
@@ -27,7 +27,16 @@ interface Source extends Head {
 	unit: "bytes" | "count"; file: string; total: number; lines: SourceLine[]; missing: string | null; is_newer: boolean; first: number; line_count: number; text: string[];
 }
 
-const LINE_PX = 20, SPARE = 20;
+const LINE_PX = 20, SPARE = 20, LIVES_MAX = 200;
+
+/* Half of what a line allocated itself lived no longer; null: it was never freed. Of the lines with most. */
+type Lives = ReadonlyMap<number, Ns | null>;
+
+function useLives(file: string | undefined): Lives {
+	const q = addTerm(filter.value, `site_source = ${quote(file ?? "")}`);
+	const answer = useApi<Sites>("sites", file && !REPORT && !misses("times") ? { ...commonParams(), q, by: "source", n: LIVES_MAX } : null);
+	return useMemo(() => new Map((answer.data?.rows ?? []).filter((r) => r.line !== null && r.file === file).map((r) => [r.line!, r.life ? r.life.p50 : null])), [answer.data, file]);
+}
 
 function FileList(props: { files: Files; now: Hex | null }): JSX.Element {
 	const [text, setText] = useState("");
@@ -59,7 +68,7 @@ function usePieces(source: Source): Piece[][] {
 	return found?.source === source ? found.pieces : plain;
 }
 
-function Code(props: { source: Source; line: number | null }): JSX.Element {
+function Code(props: { source: Source; lives: Lives; line: number | null }): JSX.Element {
 	const { source } = props, box = useRef<HTMLDivElement>(null), [view, setView] = useState({ top: 0, height: 600 });
 	const byLine = useMemo(() => new Map(source.lines.filter((l) => l.total > 0).map((l) => [l.line, l])), [source]);
 	const pieces = usePieces(source);
@@ -81,12 +90,13 @@ function Code(props: { source: Source; line: number | null }): JSX.Element {
 	const first = Math.max(0, Math.floor(view.top / LINE_PX) - SPARE), last = Math.min(numbers.length - 1, Math.ceil((view.top + view.height) / LINE_PX) + SPARE);
 	const rows: JSX.Element[] = [];
 	for (let i = first; i <= last; i++) {
-		const n = numbers[i]!, l = byLine.get(n);
+		const n = numbers[i]!, l = byLine.get(n), life = props.lives.get(n);
 		rows.push(
 			<div key={n} class={`source-line ${l ? "hot" : ""} ${n === props.line ? "now" : ""}`} role="row" onClick={() => l && (setOption("line", String(n), "replace"), update({ frame: l.hash }, "replace"))}>
 				<span role="cell" class="num total" title={l ? format.exactValue(l.total, source.unit) : undefined}>{l && <><i style={{ width: `${(l.total / most) * 76}px` }} /><b>{format.value(l.total, source.unit)}</b></>}</span>
 				<span role="cell" class="num" title={l ? format.exactValue(l.self, source.unit) : undefined}>{l && l.self > 0 ? format.value(l.self, source.unit) : ""}</span>
 				<span role="cell" class="num">{l ? format.count(l.allocations) : ""}</span>
+				<span role="cell" class="num">{l && life !== undefined && (life === null ? <span class="bad">never</span> : format.duration(life))}</span>
 				<span role="rowheader" class="no">{n}</span>
 				<span role="cell" class="text">{source.missing ? <span class="muted">{l?.function}</span> : pieces[i]?.map((p, j) => (p.kind ? <span key={j} class={`tok-${p.kind}`}>{p.text}</span> : p.text))}</span>
 			</div>);
@@ -129,6 +139,7 @@ function SourceView(props: { file: Hex; line: number | null }): JSX.Element {
 		}
 	};
 	useKeys({ n: () => step(1), N: () => step(-1) });
+	const lives = useLives(answer.data?.file);
 	const s = answer.data, end = s ? s.first + s.text.length - 1 : 0;
 	return (
 		<Card title={s ? format.baseName(s.file) : "Source"} class="source-code" stale={answer.stale} note={s ? <span title={s.file}>{s.file}</span> : undefined} tools={
@@ -145,8 +156,8 @@ function SourceView(props: { file: Hex; line: number | null }): JSX.Element {
 						{source.missing && <p class="banner warn">The text is not shown: {source.missing}. Serve with --path-map {format.baseName(source.file.slice(0, source.file.lastIndexOf("/")) || "FROM")}=… where the sources are; the figures of its lines are below.
 							<button type="button" class="link" onClick={() => void copyText(source.file, "Path")}>Copy path</button></p>}
 						{source.is_newer && <p class="banner warn">The file was changed after the recording began: lines may have moved.</p>}
-						<div class="source-head"><span class="num">{METRIC[metric.value].title}</span><span class="num">Self</span><span class="num">Blocks</span><span class="num">Line</span><span>{source.missing ? "Function" : "Code"}</span></div>
-						<div style={{ display: "flex", flex: "1 1 auto", minHeight: 0 }}><Code source={source} line={props.line} /></div>
+						<div class="source-head"><span class="num">{METRIC[metric.value].title}</span><span class="num">Self</span><span class="num">Blocks</span><span class="num" title="half of what the line itself allocated and was freed lived shorter">Life p50</span><span class="num">Line</span><span>{source.missing ? "Function" : "Code"}</span></div>
+						<div style={{ display: "flex", flex: "1 1 auto", minHeight: 0 }}><Code source={source} lives={lives} line={props.line} /></div>
 						<Inlined line={source.lines.find((l) => l.line === props.line)} />
 					</div>
 				)}

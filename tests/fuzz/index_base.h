@@ -25,12 +25,11 @@ static inline void base_process(struct writer *writer)
 	const struct tape_process process = {
 		.pid = 42, .parent_pid = 1, .argc = 2, .page_bytes = 4096
 	};
-	const struct tape_thread threads[] = {
-		{ .tid = 42, .flags = TAPE_STACK_USE_FINAL, .handle = 0x7000 },
-		{ .tid = 43, .handle = 0x8000 }
-	};
+	const struct tape_thread threads[] = { { .tid = 42, .handle = 0x7000 },
+					       { .tid = 43, .handle = 0x8000 } };
 	const struct tape_thread_create creation = { .handle = 0x8000, .node = TAPE_NODE_ROOT };
 	const struct tape_stack_use stack_use = { .tid = 42,
+						  .flags = TAPE_STACK_USE_FINAL,
 						  .top = 0x7f0000000000,
 						  .reserved_bytes = 65536,
 						  .seen_bytes = 500,

@@ -26,10 +26,12 @@ function ask(path: string): void {
 }
 
 const given = address.get("c") ?? "", c = /^[0-9a-f]{32}$/.test(given) ? given : "last";
-ask("info");
-ask(`tape?c=${c}`);
-if ((page === "" || page === "overview") && !address.has("t") && !address.has("q"))
-	ask(`summary?c=${c}`);
-setTimeout(() => Object.keys(early).forEach((url) => delete early[url]), EARLY_MS);
+if (location.protocol !== "file:") { /* a report has its answers in it */
+	ask("info");
+	ask(`tape?c=${c}`);
+	if ((page === "" || page === "overview") && !address.has("t") && !address.has("q"))
+		ask(`summary?c=${c}`);
+	setTimeout(() => Object.keys(early).forEach((url) => delete early[url]), EARLY_MS);
+}
 Object.assign(globalThis, { memtapeEarly: early });
 export {};

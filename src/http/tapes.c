@@ -8,8 +8,6 @@
 #include "http/text_counts.h"
 #include "model/import.h"
 
-enum { MEMO_BYTES = 128 << 20 };
-
 /* --- reading ------------------------------------------------------------------------------- */
 
 void loaded_destroy(struct loaded *loaded)

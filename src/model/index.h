@@ -78,7 +78,7 @@ struct index_facts {
 	struct model_function functions[TAPE_FN_COUNT];
 	struct model_size_bucket sizes[MODEL_SIZE_BUCKETS];
 	struct model_quality quality;
-	struct model_stack_sums stack_use;
+	struct model_stack_sums stacks_used;
 	uint64_t row_count;
 	uint64_t freed_count;
 	uint64_t rows_at_peak;

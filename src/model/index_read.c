@@ -160,7 +160,7 @@ static void read_facts(struct reader *reader)
 	memcpy(model->functions, facts.functions, sizeof(model->functions));
 	memcpy(model->sizes, facts.sizes, sizeof(model->sizes));
 	model->quality = facts.quality;
-	model->stack_use = facts.stack_use;
+	model->stacks_used = facts.stacks_used;
 	bool_sanitize(&model->quality.has_recorder);
 	model->quality.fault_text = text_get(reader, facts.quality.fault_text);
 	model->table.row_count = facts.row_count;

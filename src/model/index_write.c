@@ -78,7 +78,7 @@ static void put_part(struct writer *writer, enum index_section section, const vo
 }
 
 static void put_facts(struct writer *writer, const struct model *model, const struct rows *rows,
-		      const struct replay *replay, const struct model_stack_sums *stack_use)
+		      const struct replay *replay, const struct model_stack_sums *stacks_used)
 {
 	struct index_facts facts;
 
@@ -92,7 +92,7 @@ static void put_facts(struct writer *writer, const struct model *model, const st
 	memcpy(facts.sizes, model->sizes, sizeof(facts.sizes));
 	facts.quality = model->quality;
 	facts.quality.fault_text = put_text(writer, model->quality.fault_text);
-	facts.stack_use = *stack_use;
+	facts.stacks_used = *stacks_used;
 	facts.row_count = rows->count;
 	facts.freed_count = rows->freed_count;
 	facts.rows_at_peak = replay->serial_at_peak;
@@ -299,13 +299,13 @@ struct err *index_write(const struct model *model, const struct rows *rows,
 	struct writer writer = { .image = image };
 	const uint64_t bytes = image->end;
 	const uint8_t *file = image_map(image);
-	struct model_stack_sums stack_use = { 0 };
+	struct model_stack_sums stacks_used = { 0 };
 
 	if (!file)
 		return err_errno("map the index");
 	put_bytes(&writer, "", 0);
-	put_branches(&writer, model, replay, &stack_use);
-	put_facts(&writer, model, rows, replay, &stack_use);
+	put_branches(&writer, model, replay, &stacks_used);
+	put_facts(&writer, model, rows, replay, &stacks_used);
 	put_argv(&writer, &model->process);
 	put_sums(&writer, model);
 	put_latencies(&writer, model);

@@ -121,7 +121,7 @@ const struct model_stack_link *model_stack_links(const struct model *model)
 const struct model_stack_sums *model_stack_totals(const struct model *model,
 						  struct model_stack_sums *used_ret)
 {
-	*used_ret = model->stack_use;
+	*used_ret = model->stacks_used;
 	return model->stack_totals;
 }
 

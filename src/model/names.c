@@ -246,7 +246,8 @@ static struct name_frames *frames_of_module(struct names *names, uint32_t index,
 					    frame->module ? frame->module : "", frame->is_known),
 			.line = frame->line,
 			.file = file_here(names, frame->file),
-			.is_inlined = frame->is_inlined,
+			/* a pack may say so of the last, which has nothing to be inlined into */
+			.is_inlined = frame->is_inlined && i + 1 < found.count,
 		};
 	}
 	*frames = (struct name_frames) { copy, found.count };

@@ -46,7 +46,7 @@ struct model {
 	const struct model_stack_link *stack_links;  /* NULL: no rows */
 	const struct model_stack_sums *stack_totals; /* the same */
 	const uint64_t *stack_usables;		     /* the same */
-	struct model_stack_sums stack_use;	     /* of stack_totals */
+	struct model_stack_sums stacks_used;	     /* of stack_totals */
 	const struct capture_sighting *sightings;
 	size_t sighting_count;
 	size_t stack_count;

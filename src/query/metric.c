@@ -57,17 +57,6 @@ static void sum_add(struct model_sum *to, const struct model_sum *from)
 	to->bytes += from->bytes;
 }
 
-static uint64_t sum_bits(struct model_sum sum)
-{
-	return sum.count | sum.bytes;
-}
-
-bool metric_sums_are_empty(const struct model_stack_sums *sums)
-{
-	return (sum_bits(sums->allocated) | sum_bits(sums->peak) | sum_bits(sums->leaked) |
-		sum_bits(sums->temporary)) == 0;
-}
-
 void metric_sums_add(struct model_stack_sums *to, const struct model_stack_sums *from)
 {
 	sum_add(&to->allocated, &from->allocated);

@@ -31,7 +31,6 @@ uint64_t metric_value(enum metric metric, const struct model_stack_sums *sums);
 uint64_t metric_calls(enum metric metric, const struct model_stack_sums *sums);
 uint64_t metric_bytes(enum metric metric, const struct model_stack_sums *sums);
 
-bool metric_sums_are_empty(const struct model_stack_sums *sums);
 void metric_sums_add(struct model_stack_sums *to, const struct model_stack_sums *from);
 
 /* Of the whole model, in the shape of one stack's. */

@@ -5,8 +5,8 @@
  * MEMTAPE_OPTIONS is a list of name=0|1 with commas: stacks, free_stacks, follow, selfcheck, sample
  * (RSS and the like, when there is no collector), calls (depths of stacks and frees of NULL),
  * counts (calls are counted and not recorded), latency (how long calls take), stack_use (how far
- * down stacks are used, which asks mincore). Names it does not know are ignored: the memtape
- * command checks them.
+ * down stacks are used, which asks mincore, and what running threads are called). Names it does not
+ * know are ignored: the memtape command checks them.
  */
 #include "rec/rec.h"
 

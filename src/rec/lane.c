@@ -410,7 +410,7 @@ void rec_lane_now_and_then(struct rec_lane *lane)
 	struct timespec now;
 	uint64_t now_ns;
 
-	if (lane != rec_tls.own)
+	if (lane != rec_tls.own || !rec.options.stack_use)
 		return;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	now_ns = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;

@@ -173,14 +173,18 @@ def test_a_folder_that_is_gone_or_a_limit_is_said(watched, tmp_path):  # noqa: F
     assert is_sound(tmp_path / "moved.mtape")
 
 
+def refuses_others(shown, what):
+    assert shown.post(what, {}, token=False)[0] == 401
+    assert shown.post(what, {}, Origin="http://evil.example")[0] == 403
+    assert shown.post(what, {}, **{"Sec-Fetch-Site": "cross-site"})[0] == 403
+    assert shown.post(what, {}, **{"Content-Type": "text/plain"})[0] == 415
+
+
 def test_a_snapshot_is_made_for_those_alone_who_may(watched, tmp_path):  # noqa: F811
     tape = tmp_path / "the.mtape"
     with Shown(watched, tape, "--serve-until-exit", "-q") as shown:
         shown.until("live")
-        assert shown.post("snapshot", {}, token=False)[0] == 401
-        assert shown.post("snapshot", {}, Origin="http://evil.example")[0] == 403
-        assert shown.post("snapshot", {}, **{"Sec-Fetch-Site": "cross-site"})[0] == 403
-        assert shown.post("snapshot", {}, **{"Content-Type": "text/plain"})[0] == 415
+        refuses_others(shown, "snapshot")
         assert shown.post("snapshot", {"path": "/etc/x"})[0] == 400
         with pytest.raises(urllib.error.HTTPError, match="405"):
             shown.ask("snapshot")
@@ -378,9 +382,7 @@ def test_a_recording_is_stopped_by_those_alone_who_may(watched, tmp_path):  # no
     tape = tmp_path / "the.mtape"
     with Shown(watched, tape, "--serve-until-exit", "-q") as shown:
         shown.until("live")
-        assert shown.post("stop", {}, token=False)[0] == 401
-        assert shown.post("stop", {}, Origin="http://evil.example")[0] == 403
-        assert shown.post("stop", {}, **{"Content-Type": "text/plain"})[0] == 415
+        refuses_others(shown, "stop")
         assert shown.post("stop", {"now": 1})[0] == 400
         with pytest.raises(urllib.error.HTTPError, match="405"):
             shown.ask("stop")

@@ -265,25 +265,27 @@ static void take_whole(struct world *world, uint32_t state)
 	}
 }
 
-static void take_parts(struct world *world, uint64_t until_ticks)
+/* Of slots in a state, or "FREE": in any other; take: parts_take, parts_last. */
+static void take_each(struct world *world, enum tape_chunk_state state, uint64_t until_ticks,
+		      bool (*take)(struct parts *parts, uint32_t index, uint64_t until_ticks,
+				   struct tape_chunk *chunk))
 {
 	struct sort_pair pairs[SLOTS];
-	const size_t count = gather(world, TAPE_CHUNK_OPEN, pairs);
+	const size_t count = gather(world, state, pairs);
 
 	for (size_t i = 0; i < count; i++)
-		if (parts_take(world->parts, pairs[i].index, until_ticks, world->chunk))
+		if (take(world->parts, pairs[i].index, until_ticks, world->chunk))
 			keep(world);
 }
 
-/* "FREE" gathers all others. */
+static void take_parts(struct world *world, uint64_t until_ticks)
+{
+	take_each(world, TAPE_CHUNK_OPEN, until_ticks, parts_take);
+}
+
 static void take_last(struct world *world, uint64_t until_ticks)
 {
-	struct sort_pair pairs[SLOTS];
-	const size_t count = gather(world, TAPE_CHUNK_FREE, pairs);
-
-	for (size_t i = 0; i < count; i++)
-		if (parts_last(world->parts, pairs[i].index, until_ticks, world->chunk))
-			keep(world);
+	take_each(world, TAPE_CHUNK_FREE, until_ticks, parts_last);
 }
 
 static void work(struct world *world, unsigned steps)

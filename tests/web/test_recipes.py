@@ -6,6 +6,7 @@ MEMTAPE_SHOTS=DIR writes the pages' pictures there: they are docs/recipes/img.
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -26,6 +27,9 @@ def waited_for(condition, seconds=30):
 
 def redis_tape(folder):
     """redis with a module that leaks, visited now and then."""
+    for program in ("redis-server", "redis-cli"):
+        if not shutil.which(program):
+            pytest.skip(f"{program} is not installed")
     run("cc", "-g", "-O1", "-shared", "-fPIC", "-o", folder / "visits.so", HERE / "recipes" / "visits.c")
     socket = folder / "socket"
     command = [recording.memtape(), "record", "-q", "-o", folder / "redis.mtape", "--", "redis-server", "--port", "0",

@@ -251,6 +251,15 @@ static bool wait_for_tapes(const struct serving *serving)
 	return true;
 }
 
+/* Something that cannot be stopped goes on and uses all there is: nothing can be taken from it. */
+static _Noreturn void leave(const struct listener *listener)
+{
+	if (listener->unix_path)
+		unlink(listener->unix_path);
+	fflush(stdout);
+	_exit(0);
+}
+
 /* Until somebody wants it to end. */
 static struct err *serve_until_signal(struct serving *serving, struct server *server,
 				      const struct listener *listener)
@@ -272,6 +281,8 @@ static struct err *serve_until_signal(struct serving *serving, struct server *se
 		err = tell(serving->options, listener, &server->guard.token);
 	while (!err && sigwaitinfo(serving->signals, NULL) < 0)
 		; /* stopped and continued, or looked at by a debugger */
+	if (!daemon_end(daemon))
+		leave(listener);
 	return err;
 }
 

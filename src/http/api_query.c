@@ -125,16 +125,22 @@ static struct err *statement_run(struct call *call, struct names *names, struct 
 	return err ? err : sql_run(sql, call_text(call, "sql"), 1, &sink);
 }
 
-/* One statement at a time: the limit of memory is for all that run. */
+/*
+ * One statement at a time: the limit of memory is for all that run. Its own time begins when it is
+ * its turn, so that one that takes all of it does not take it from the next.
+ */
 static struct err *wait_for_turn(struct call *call)
 {
 	struct timespec pause = { .tv_nsec = 10000000 };
+	const uint64_t left_ns = call_time_left_ns(call);
 	struct err *err = NULL;
 
 	while (!err && pthread_mutex_trylock(&call->server->sql_lock) != 0) {
 		nanosleep(&pause, NULL);
 		err = call_check(call);
 	}
+	if (call->limits.deadline_ns)
+		call->limits.deadline_ns += left_ns - call_time_left_ns(call);
 	return err;
 }
 

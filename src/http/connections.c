@@ -121,3 +121,14 @@ void connections_cancel(struct connections *connections)
 		__atomic_store_n(&at->cancel, true, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&connections->lock);
 }
+
+bool connections_are_running(struct connections *connections)
+{
+	bool are_any = false;
+
+	pthread_mutex_lock(&connections->lock);
+	for (const struct connection *at = connections->first; at; at = at->next)
+		are_any |= at->phase == CONNECTION_RUNNING;
+	pthread_mutex_unlock(&connections->lock);
+	return are_any;
+}

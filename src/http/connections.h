@@ -60,4 +60,7 @@ unsigned connections_watch(struct connections *connections, bool *are_any_ret);
 /* All that run, and those that are on their way. */
 void connections_cancel(struct connections *connections);
 
+/* Whether an answer is being found for anybody. */
+bool connections_are_running(struct connections *connections);
+
 #endif

@@ -15,7 +15,8 @@ enum {
 	POOL_BYTES = 40 << 10, /* of one connection: the header, what is made of it, the answer's */
 	TICK_MS = 50,	       /* between looks at connections while there are any */
 	STREAM_BLOCK_BYTES = 8 << 10,
-	STREAMS_END_MS = 1000,			  /* that streams have to say that they end */
+	STREAMS_END_MS = 1000, /* that streams have to say that they end */
+	ANSWERS_END_MS = 3000, /* that answers have to see that they are cancelled */
 	MHD_CONNECTIONS = 4 * DAEMON_CONNECTIONS, /* never reached: see watcher_run */
 	SEND_RATE = 64 << 10 /* bytes a second that a client has to take at least */
 };
@@ -459,28 +460,36 @@ struct err *daemon_start(struct server *server, const struct listener *listener,
 	return NULL;
 }
 
-/* Streams look whether they are cancelled; MHD would cut them. */
-static void streams_end(const struct daemon *daemon)
+/* Streams look whether they are cancelled, as answers do; MHD would cut the ones and wait for the
+ * others. */
+bool daemon_end(struct daemon *daemon)
 {
 	const struct timespec tick = { .tv_nsec = 10 * 1000000 };
+	bool is_streaming = true, is_running = true;
 
-	for (unsigned ms = 0; ms < STREAMS_END_MS; ms += 10) {
-		if (__atomic_load_n(&daemon->server->stream_count, __ATOMIC_RELAXED) == 0)
-			return;
-		nanosleep(&tick, NULL);
+	if (!daemon)
+		return true;
+	if (daemon->has_watcher) {
+		eventfd_write(daemon->stop_fd, 1);
+		pthread_join(daemon->watcher, NULL);
+		daemon->has_watcher = false;
 	}
+	connections_cancel(&daemon->connections);
+	for (unsigned ms = 0; ms < ANSWERS_END_MS && (is_streaming || is_running); ms += 10) {
+		is_streaming = ms < STREAMS_END_MS &&
+			       __atomic_load_n(&daemon->server->stream_count, __ATOMIC_RELAXED) > 0;
+		is_running = connections_are_running(&daemon->connections);
+		if (is_streaming || is_running)
+			nanosleep(&tick, NULL);
+	}
+	return !is_running;
 }
 
 void daemon_stop(struct daemon *daemon)
 {
 	if (!daemon)
 		return;
-	if (daemon->has_watcher) {
-		eventfd_write(daemon->stop_fd, 1);
-		pthread_join(daemon->watcher, NULL);
-	}
-	connections_cancel(&daemon->connections);
-	streams_end(daemon);
+	daemon_end(daemon);
 	if (daemon->mhd)
 		MHD_stop_daemon(daemon->mhd);
 	if (daemon->stop_fd >= 0)

@@ -22,6 +22,13 @@ struct daemon;
 struct err *daemon_start(struct server *server, const struct listener *listener,
 			 struct daemon **daemon_ret);
 
+/*
+ * Takes no more connections, cancels what runs and waits a moment for its end. False: something
+ * cannot be stopped now. It uses all that the server has, so the process can only leave:
+ * daemon_stop would wait for it. NULL is fine.
+ */
+bool daemon_end(struct daemon *daemon);
+
 /* Cancels what runs and waits for it. NULL is fine. */
 void daemon_stop(struct daemon *daemon);
 CLEAN_DEFINE(daemon_stop, struct daemon *);

@@ -1,5 +1,6 @@
 #include "query/sql.h"
 
+#include <strings.h>
 #include <time.h>
 
 #include "query/sql_adapter.h"
@@ -32,6 +33,49 @@ void sql_destroy(struct sql *sql)
 	err_destroy(sql->stop);
 	sql_context_deinit(&sql->context);
 	free(sql);
+}
+
+/* --- what is allowed ----------------------------------------------------------------------- */
+
+/*
+ * SQLite looks at the clock between rows. What a row may call is therefore counted: each takes some
+ * milliseconds with the longest text there may be.
+ */
+enum { FUNCTIONS_MAX = 500 };
+
+bool sql_function_is_allowed(struct sql *sql, const char *name)
+{
+	/* json_patch looks for every name among all others, and asks nobody. */
+	static const char *const never[] = { "load_extension", "json_patch", "fts3_tokenizer" };
+
+	for (size_t i = 0; i < array_size(never); i++) {
+		if (strcasecmp(never[i], name) != 0)
+			continue;
+		if (!sql->stop)
+			sql->stop = err_new(ERR_USAGE, "%s() is not allowed", never[i]);
+		return false;
+	}
+	sql->function_count++;
+	if (sql->function_count <= FUNCTIONS_MAX)
+		return true;
+	if (!sql->stop)
+		sql->stop =
+			err_new(ERR_LIMIT, "a statement calls at most %d functions", FUNCTIONS_MAX);
+	return false;
+}
+
+size_t sql_names_count(void)
+{
+	const struct sql_scalar *const lists[] = { sql_scalars, sql_text_scalars };
+	size_t count = 0;
+
+	while (sql_tables[count])
+		count++;
+	for (size_t i = 0; i < array_size(lists); i++) {
+		for (const struct sql_scalar *at = lists[i]; at->name; at++)
+			count++;
+	}
+	return count;
 }
 
 /* --- errors -------------------------------------------------------------------------------- */
@@ -152,6 +196,7 @@ static struct err *run_one(struct sql *sql, const char *text, bool *failed_ret,
 	CLEAN(sql_adapter_finalize) struct sqlite3_stmt *statement = NULL;
 
 	set_deadline(sql);
+	sql->function_count = 0;
 	*failed_ret = sql_adapter_prepare(sql, text, &statement, rest_ret) == SQL_FAILED;
 	if (*failed_ret || !statement)
 		return NULL;

@@ -7,8 +7,8 @@
 
 #include "query/sql_plan.h"
 
-/* Steps of SQLite's machine between two looks at the clock: some ten microseconds. */
-enum { PROGRESS_STEPS = 1000 };
+/* Steps of SQLite's machine between two looks at the clock: few, as each may be a long function. */
+enum { PROGRESS_STEPS = 100 };
 
 struct sql_link { /* what a table or a function of SQLite is of ours */
 	struct sql *sql;
@@ -67,8 +67,7 @@ static int table_connect(sqlite3 *db, void *context, int argc, const char *const
 	link->sql->is_declaring = true;
 	rc = sqlite3_declare_vtab(db, str_text(&text));
 	link->sql->is_declaring = false;
-	if (rc == SQLITE_OK)
-		rc = sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
+	rc = rc ? rc : sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
 	if (rc != SQLITE_OK) {
 		*message = sqlite3_mprintf("%s", sqlite3_errmsg(db));
 		return rc;
@@ -191,9 +190,7 @@ static struct sql_value value_of(sqlite3_value *from)
 		break;
 	case SQLITE_BLOB:
 		value.kind = SQL_BLOB;
-		break;
-	default:
-		break;
+		value.text = sqlite3_value_blob(from);
 	}
 	return value;
 }
@@ -303,6 +300,18 @@ static const sqlite3_module module = {
 
 /* --- functions ----------------------------------------------------------------------------- */
 
+/* As SQLite's own functions of texts see it. */
+static struct sql_value text_of(sqlite3_value *from)
+{
+	struct sql_value value = value_of(from);
+
+	if (value.kind == SQL_INTEGER || value.kind == SQL_REAL)
+		sql_value_text(&value, (const char *)sqlite3_value_text(from));
+	value.bytes = (size_t)sqlite3_value_bytes(from);
+	value.text = value.text ? value.text : "";
+	return value;
+}
+
 static void scalar_call(sqlite3_context *result, int argc, sqlite3_value **argv)
 {
 	const struct sql_link *link = sqlite3_user_data(result);
@@ -313,7 +322,7 @@ static void scalar_call(sqlite3_context *result, int argc, sqlite3_value **argv)
 
 	assert(argc <= SQL_ARGUMENTS_MAX);
 	for (int i = 0; i < argc; i++)
-		arguments[i] = value_of(argv[i]);
+		arguments[i] = link->scalar->takes_texts ? text_of(argv[i]) : value_of(argv[i]);
 	err = link->scalar->call(&link->sql->context, arguments, &value, &out);
 	if (!err && out.failed)
 		err = err_nomem();
@@ -324,35 +333,31 @@ static void scalar_call(sqlite3_context *result, int argc, sqlite3_value **argv)
 
 /* --- connections --------------------------------------------------------------------------- */
 
-static int authorize(void *context, int action, const char *first, const char *function,
+/* Asked for every SELECT, column and function of a statement, before it runs. */
+static int authorize(void *context, int action, const char *first, const char *second,
 		     const char *database, const char *trigger)
 {
-	const struct sql *sql = context;
-	bool is_allowed =
-		action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_RECURSIVE;
+	struct sql *sql = context;
+	bool is_allowed = sql->is_declaring || action == SQLITE_SELECT || action == SQLITE_READ ||
+			  action == SQLITE_RECURSIVE;
 
 	(void)first;
 	(void)database;
 	(void)trigger;
 	if (action == SQLITE_FUNCTION)
-		is_allowed = function && sqlite3_stricmp(function, "load_extension") != 0;
-	return is_allowed || sql->is_declaring ? SQLITE_OK : SQLITE_DENY;
+		is_allowed = sql_function_is_allowed(sql, second ? second : "");
+	return is_allowed && !progress(sql) ? SQLITE_OK : SQLITE_DENY;
 }
 
 static void set_limits(struct sql *sql)
 {
-	static const struct {
-		int what, most;
-	} limits[] = {
-		{ SQLITE_LIMIT_LENGTH, 16 << 20 },    { SQLITE_LIMIT_SQL_LENGTH, 1 << 20 },
-		{ SQLITE_LIMIT_COLUMN, 200 },	      { SQLITE_LIMIT_EXPR_DEPTH, 200 },
-		{ SQLITE_LIMIT_COMPOUND_SELECT, 50 }, { SQLITE_LIMIT_VDBE_OP, 100000 },
-		{ SQLITE_LIMIT_ATTACHED, 0 },	      { SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000 },
+	static const int limits[][2] = {
+		{ SQLITE_LIMIT_LENGTH, SQL_TEXT_MAX }, { SQLITE_LIMIT_SQL_LENGTH, 1 << 20 },
+		{ SQLITE_LIMIT_COLUMN, 200 },	       { SQLITE_LIMIT_EXPR_DEPTH, 200 },
+		{ SQLITE_LIMIT_COMPOUND_SELECT, 50 },  { SQLITE_LIMIT_VDBE_OP, 100000 },
+		{ SQLITE_LIMIT_ATTACHED, 0 },
 	};
-	static const struct {
-		int what;
-		int value;
-	} modes[] = {
+	static const int modes[][2] = {
 		{ SQLITE_DBCONFIG_DEFENSIVE, 1 },
 		{ SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0 },
 		{ SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0 },
@@ -360,20 +365,26 @@ static void set_limits(struct sql *sql)
 	};
 
 	for (size_t i = 0; i < array_size(limits); i++)
-		sqlite3_limit(sql->db, limits[i].what, limits[i].most);
+		sqlite3_limit(sql->db, limits[i][0], limits[i][1]);
 	for (size_t i = 0; i < array_size(modes); i++)
-		sqlite3_db_config(sql->db, modes[i].what, modes[i].value, NULL);
+		sqlite3_db_config(sql->db, modes[i][0], modes[i][1], NULL);
 	sqlite3_hard_heap_limit64((sqlite3_int64)u64_min(sql->settings.memory_bytes, INT64_MAX));
 	sqlite3_progress_handler(sql->db, PROGRESS_STEPS, progress, sql);
 	sqlite3_set_authorizer(sql->db, authorize, sql);
 }
 
-static int add_scalar(struct sql *sql, struct sql_link *link, const struct sql_scalar *scalar)
+static int add_scalars(struct sql *sql, struct sql_link **link, const struct sql_scalar *scalars)
 {
-	*link = (struct sql_link) { .sql = sql, .scalar = scalar };
-	return sqlite3_create_function_v2(sql->db, scalar->name, (int)scalar->argument_count,
-					  SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
-					  link, scalar_call, NULL, NULL, NULL);
+	int rc = SQLITE_OK;
+
+	for (; scalars->name && rc == SQLITE_OK; scalars++, (*link)++) {
+		**link = (struct sql_link) { .sql = sql, .scalar = scalars };
+		rc = sqlite3_create_function_v2(
+			sql->db, scalars->name, (int)scalars->argument_count,
+			SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, *link, scalar_call,
+			NULL, NULL, NULL);
+	}
+	return rc;
 }
 
 static int add_all(struct sql *sql)
@@ -385,33 +396,24 @@ static int add_all(struct sql *sql)
 		*link = (struct sql_link) { .sql = sql, .table = sql_tables[i] };
 		rc = sqlite3_create_module_v2(sql->db, sql_tables[i]->name, &module, link, NULL);
 	}
-	for (size_t i = 0; sql_scalars[i].name && rc == SQLITE_OK; i++, link++)
-		rc = add_scalar(sql, link, &sql_scalars[i]);
-	return rc;
+	rc = rc ? rc : add_scalars(sql, &link, sql_scalars);
+	return rc ? rc : add_scalars(sql, &link, sql_text_scalars);
 }
 
 struct err *sql_adapter_open(struct sql *sql)
 {
-	size_t count = 0;
 	int rc;
 
-	while (sql_tables[count])
-		count++;
-	for (size_t i = 0; sql_scalars[i].name; i++)
-		count++;
-	sql->links = calloc(count, sizeof(*sql->links));
+	sql->links = calloc(sql_names_count(), sizeof(*sql->links));
 	if (!sql->links)
 		return err_nomem();
 	rc = sqlite3_open(":memory:", &sql->db);
 	if (rc == SQLITE_OK && sql->settings.stays_in_memory)
 		rc = sqlite3_exec(sql->db, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL);
-	if (rc == SQLITE_OK)
-		rc = add_all(sql);
-	if (rc != SQLITE_OK)
-		return err_new(ERR_UNSUPPORTED, "SQLite: %s", sqlite3_errstr(rc));
-	if (!sql->is_copying)
+	rc = rc ? rc : add_all(sql);
+	if (rc == SQLITE_OK && !sql->is_copying)
 		set_limits(sql);
-	return NULL;
+	return rc ? err_new(ERR_UNSUPPORTED, "SQLite: %s", sqlite3_errstr(rc)) : NULL;
 }
 
 void sql_adapter_close(struct sql *sql)
@@ -429,13 +431,11 @@ enum sql_outcome sql_adapter_prepare(struct sql *sql, const char *text,
 
 	if (sqlite3_prepare_v2(sql->db, text, -1, &statement, rest_ret) != SQLITE_OK)
 		return SQL_FAILED;
-	if (statement && !sql->is_copying && !sqlite3_stmt_readonly(statement)) {
-		sqlite3_finalize(statement);
-		keep_error(sql, err_new(ERR_USAGE, "not a SELECT"));
-		return SQL_FAILED;
-	}
 	*statement_ret = statement;
-	return SQL_DONE;
+	if (!statement || sql->is_copying || sqlite3_stmt_readonly(statement))
+		return SQL_DONE;
+	keep_error(sql, err_new(ERR_USAGE, "not a SELECT"));
+	return SQL_FAILED;
 }
 
 void sql_adapter_finalize(struct sqlite3_stmt *statement)
@@ -467,8 +467,6 @@ struct sql_value sql_adapter_value(struct sqlite3_stmt *statement, size_t column
 {
 	struct sql_value value = value_of(sqlite3_column_value(statement, (int)column));
 
-	if (value.kind == SQL_BLOB)
-		value.text = sqlite3_column_blob(statement, (int)column);
 	if (value.kind == SQL_REAL)
 		value.text = (const char *)sqlite3_column_text(statement, (int)column);
 	value.bytes = (size_t)sqlite3_column_bytes(statement, (int)column);

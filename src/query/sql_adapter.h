@@ -19,12 +19,20 @@ struct sql {
 	bool is_declaring; /* a table, to SQLite, which then creates one */
 	bool is_copying;   /* set before it is opened: statements are ours, may write, and have no
 			      limits */
-	struct err *stop;  /* why a table, a function or the clock ended the statement */
+	unsigned function_count; /* that the statement calls */
+	struct err *stop;	 /* why a table, a function or the clock ended the statement */
 };
 
 /* sql is zeroed but for settings and context; close it also after an error. */
 struct err *sql_adapter_open(struct sql *sql);
 void sql_adapter_close(struct sql *sql);
+
+/*
+ * What the adapter has to be told by sql.c: whether a statement may call a function of that name,
+ * once more; and how many tables and functions there are.
+ */
+bool sql_function_is_allowed(struct sql *sql, const char *name);
+size_t sql_names_count(void);
 
 enum sql_outcome { SQL_ROW, SQL_DONE, SQL_FAILED };
 

@@ -221,9 +221,12 @@ struct sql_scalar {
 	 */
 	struct err *(*call)(struct sql_context *context, const struct sql_value *arguments,
 			    struct sql_value *result, struct str *out);
+	bool takes_texts; /* arguments are SQL_TEXT, SQL_BLOB with its bytes as text, or SQL_NULL */
 };
 
-/* All of them; the last has no name. */
-extern const struct sql_scalar sql_scalars[];
+/* All of them; the last has no name. Those of texts take the place of SQLite's own. */
+extern const struct sql_scalar sql_scalars[], sql_text_scalars[];
+
+enum { SQL_TEXT_MAX = 2 << 20 }; /* bytes of a text or a blob */
 
 #endif

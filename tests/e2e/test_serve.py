@@ -620,6 +620,35 @@ def test_an_end_cancels_what_runs(tmp_path):
         assert reply is None or reply.status == 503
 
 
+def test_an_end_waits_for_nothing_that_cannot_be_stopped(tmp_path):
+    """SQLite doubles such a statement forty times before it asks whether it may."""
+    tape = tmp_path / "shop.mtape"
+    write_shop(tape)
+    doubled = "WITH t0 AS (SELECT 1 AS a)" + "".join(f", t{n + 1} AS (SELECT x.a FROM t{n} x, t{n} y)" for n in range(40))
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        with serve(tape, options=["--timeout", "60s", "--memory", "1GiB"]) as server:
+            slow = pool.submit(server.ask, "/api/v1/query", "POST", ["Content-Type: application/json"],
+                               body=json.dumps({"sql": doubled + " SELECT count(*) FROM t40"}).encode())
+            time.sleep(0.5)
+            begin = time.monotonic()
+            assert server.ask("/api/v1/report?name=top").status == 200
+            assert time.monotonic() - begin < 3
+            begin = time.monotonic()
+        assert time.monotonic() - begin < 7
+        assert slow.result(10) is None
+
+
+def test_a_statement_has_its_own_time_when_its_turn_comes(tmp_path):
+    tape = tmp_path / "shop.mtape"
+    write_shop(tape)
+    with serve(tape, options=["--timeout", "2s"]) as server, concurrent.futures.ThreadPoolExecutor(1) as pool:
+        slow = pool.submit(server.post, "query", {"sql": SQL_CTE}, 503)
+        time.sleep(0.3)
+        second = "WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t LIMIT 1500000) SELECT count(*) FROM t"
+        assert server.post("query", {"sql": second})["rows"] == [[1500000]]
+        slow.result(10)
+
+
 def test_answers_are_repeated_from_the_cache(world):
     once = world.json("report", name="tree")
     first, second = world.json("names", field="function"), world.json("names", field="function")

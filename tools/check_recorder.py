@@ -17,10 +17,10 @@ def needed(library):
     return re.findall(r"\(NEEDED\).*\[(.*)\]", output("readelf", "-dW", library))
 
 
-def symbols(library, which):
-    """Names without their versions."""
-    lines = output("nm", "-D", which, library).splitlines()
-    return {line.split()[-1].split("@")[0] for line in lines if line.split()}
+def symbols(library, which, kinds=None):
+    """Names without their versions, of some kinds (letters of nm) or all."""
+    lines = [line.split() for line in output("nm", "-D", which, library).splitlines()]
+    return {words[-1].split("@")[0] for words in lines if words and (not kinds or words[-2] in kinds)}
 
 
 def promised(root):
@@ -31,14 +31,14 @@ def promised(root):
     return names
 
 
-def imports(root, libc):
+def imports(root, *sections):
     """tools/recorder-imports.txt: one name a line, [glibc] and [musl] sections, [all] for both."""
     names, section = set(), "all"
     for line in (root / "tools/recorder-imports.txt").read_text().splitlines():
         line = line.split("#")[0].strip()
         if line.startswith("["):
             section = line.strip("[]")
-        elif line and section in ("all", libc):
+        elif line and section in sections:
             names.add(line)
     return names
 
@@ -49,7 +49,10 @@ def library_problems(root, library, libc):
     wanted = promised(root)
     found += [f"{libc}: shows {name}, which is no hook" for name in sorted(shown - wanted)]
     found += [f"{libc}: the hook {name} is not shown" for name in sorted(wanted - shown)]
-    extra = symbols(library, "--undefined-only") - imports(root, libc)
+    extra = symbols(library, "--undefined-only") - imports(root, "all", libc)
+    # Programs of musl load it, too: they must start where such a name is missing.
+    strong = symbols(library, "--undefined-only", "U") & imports(root, "glibc") if libc == "glibc" else ()
+    found += [f"{libc}: imports {name}, which musl has not, and not weakly" for name in sorted(strong)]
     return found + [f"{libc}: imports {name}, not in tools/recorder-imports.txt" for name in sorted(extra)]
 
 

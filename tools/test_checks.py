@@ -217,7 +217,9 @@ KEPT = SHOWN + "int malloc(void) { return 1; }\n" + SHOWN + "int free(void) { re
     (KEPT, [], 0),
     (KEPT + SHOWN + "int surplus;", [], 1),
     (KEPT.replace("int free", "int tree"), [], 2),  # one surplus, one missing
-    (KEPT + "int getpid(void); int f(void); int f(void) { return getpid(); }", [], 0),
+    (KEPT + "int getuid(void); int f(void); int f(void) { return getuid(); }", [], 0),
+    (KEPT + "int getpid(void); int f(void); int f(void) { return getpid(); }", [], 1),  # of glibc alone
+    (KEPT + "int getpid(void) __attribute__((weak)); int f(void); int f(void) { return getpid(); }", [], 0),
     (KEPT + "int getppid(void); int f(void); int f(void) { return getppid(); }", [], 1),
     (KEPT, ["-Wl,--no-as-needed", "-lm"], 1),
 ])
@@ -225,7 +227,7 @@ def test_the_library_is_what_was_promised(tmp_path, text, options, bad):
     write(tmp_path, "src/rec/hooks.def", HOOKS)
     write(tmp_path, "tools/recorder-imports.txt",
           "[all]\n__cxa_finalize\n__gmon_start__\n_ITM_deregisterTMCloneTable\n"
-          "_ITM_registerTMCloneTable\n[glibc]\ngetpid # why\n[musl]\ngetppid\n")
+          "_ITM_registerTMCloneTable\ngetuid\n[glibc]\ngetpid # why\n[musl]\ngetppid\n")
     source = write(tmp_path, "a.c", text)
     flags = ["-shared", "-fPIC", "-fvisibility=hidden", "-fno-builtin", "-Wl,--no-as-needed"]
     library = tmp_path / "a.so"

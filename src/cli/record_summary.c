@@ -12,13 +12,9 @@ static void add_absence(struct str *text, const struct program *program)
 	str_add(text, "memtape: nothing was recorded: ");
 	str_add_terminal(text, program->name);
 	str_add(text, " did not load the recorder.\n");
-	if (program->uses_musl)
-		str_add(text, "memtape: it uses musl; set MEMTAPE_LIBRARY to a libmemtape.so built "
-			      "for musl.\n");
-	else
-		str_add(text, "memtape: the dynamic linker says why with LD_DEBUG=libs; a program "
-			      "that unsets LD_PRELOAD\nmemtape: or runs with privileges must be "
-			      "recorded without that.\n");
+	str_add(text, "memtape: the dynamic linker says why with LD_DEBUG=libs; a program "
+		      "that unsets LD_PRELOAD\nmemtape: or runs with privileges must be "
+		      "recorded without that.\n");
 }
 
 static void add_line(struct str *text, const struct collector_result *result)

@@ -124,10 +124,8 @@ static struct err *check_machine(const char *path, const Elf64_Ehdr *elf)
 }
 
 /* Looks at PT_INTERP: there is no preloading without a dynamic linker. */
-static struct err *check_linker(struct program *program, const char *path, int fd,
-				const Elf64_Ehdr *elf)
+static struct err *check_linker(const char *path, int fd, const Elf64_Ehdr *elf)
 {
-	char linker[PATH_MAX] = { 0 };
 	Elf64_Phdr phdr;
 
 	for (unsigned i = 0; i < elf->e_phnum && i < PROGRAM_HEADERS_MAX; i++) {
@@ -135,13 +133,8 @@ static struct err *check_linker(struct program *program, const char *path, int f
 
 		if (pread(fd, &phdr, sizeof(phdr), offset) != sizeof(phdr))
 			break;
-		if (phdr.p_type != PT_INTERP)
-			continue;
-		if (pread(fd, linker, u64_min(phdr.p_filesz, sizeof(linker) - 1),
-			  (off_t)phdr.p_offset) < 0)
-			break;
-		program->uses_musl = strncmp(path_name(linker), "ld-musl", 7) == 0;
-		return NULL;
+		if (phdr.p_type == PT_INTERP) /* glibc's or musl's: the library runs with both */
+			return NULL;
 	}
 	if (strncmp(path_name(path), "ld", 2) == 0 && strstr(path_name(path), ".so"))
 		return NULL; /* the dynamic linker itself, run with a program as argument */
@@ -267,7 +260,7 @@ static struct err *inspect(struct program *program, const char *path, struct are
 	*trouble_ret = PROGRAM_NOT_RECORDABLE;
 	err = check_machine(path, &head.elf);
 	if (!err)
-		err = check_linker(program, path, fd, &head.elf);
+		err = check_linker(path, fd, &head.elf);
 	if (!err)
 		err = check_privileges(path, fd);
 	if (!err)

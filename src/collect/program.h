@@ -13,7 +13,6 @@ struct program {
 	char *const *argv;   /* NULL-terminated */
 	const char *name;    /* last part of the path: %e */
 	const char *subject; /* the ELF file that will run: path, or a script's interpreter */
-	bool uses_musl;
 };
 
 /* Why a program cannot be started, as the exit codes of env(1) and shells have it. */

@@ -44,7 +44,18 @@ static const uint64_t UNKNOWN = UINT64_MAX;
 
 /* --- where it lies --------------------------------------------------------------------------- */
 
-#ifdef __GLIBC__
+/*
+ * This library runs in programs of musl too, whichever of the two it was built for: musl takes
+ * "libc.so.6" for itself. What tells them apart are names; gcompat adds glibc's to musl.
+ */
+extern const char *gnu_get_libc_version(void) __attribute__((weak));
+extern char **___environ __attribute__((weak)); /* of musl alone */
+
+static bool is_glibc(void)
+{
+	return gnu_get_libc_version && !&___environ;
+}
+
 /* Of the control block: that is larger in every version, and where the four words may stand in it.
  */
 enum { CONTROL_BYTES = 2304, CONTROL_WORDS = 2048 / 8, ABOVE_BYTES_MAX = 64 << 10 };
@@ -66,6 +77,8 @@ static bool find_libc(struct rec_stack_use *use, uint64_t sp, uint64_t *guard_re
 	const uint64_t *words = (const uint64_t *)control;
 	uint32_t at = atomic_load_explicit(&place, memory_order_relaxed);
 
+	if (!is_glibc())
+		return false;
 	if (!is_stack_of(words + at, control, sp))
 		for (at = 0; at < CONTROL_WORDS && !is_stack_of(words + at, control, sp);)
 			at++;
@@ -77,15 +90,6 @@ static bool find_libc(struct rec_stack_use *use, uint64_t sp, uint64_t *guard_re
 	*guard_ret = words[at + 2];
 	return true;
 }
-#else
-static bool find_libc(struct rec_stack_use *use, uint64_t sp, uint64_t *guard_ret)
-{
-	(void)use;
-	(void)sp;
-	(void)guard_ret;
-	return false;
-}
-#endif
 
 /* Above all else of it the kernel has put the program's name and eight zeros. */
 static uint64_t first_top(void)

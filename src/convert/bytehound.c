@@ -3,7 +3,9 @@
  * without a length: one that is not known ends what can be read.
  *
  * Code addresses are looked up when the tape is read, in the files that the program had mapped, as
- * on any tape. The environment of the program, which the file has, is not taken over.
+ * on any tape, unless `bytehound postprocess` has put the names into the file. Frames of bytehound
+ * itself, which every stack begins with, are left out. The environment of the program, which the
+ * file has, is not taken over.
  */
 #include "convert/bytehound.h"
 
@@ -16,7 +18,6 @@ enum {
 	NS_PER_US = 1000,
 	TEXT_MAX = 1 << 20,
 	MAPS_MAX = 64 << 20,
-	FRAMES_MAX = 1 << 16,
 	ARGV_MAX = 256,
 	FLAG_CALLOC = 1 << 31
 };
@@ -30,6 +31,9 @@ enum event {
 	EVENT_FILE = 4,
 	EVENT_BACKTRACE = 5,
 	EVENT_MARKER = 7,
+	EVENT_STRING = 14,
+	EVENT_FRAME = 15,
+	EVENT_DECODED = 16,
 	EVENT_GROUP = 17,
 	EVENT_BACKTRACE32 = 19,
 	EVENT_ALLOC_EX = 20,
@@ -38,7 +42,7 @@ enum event {
 	EVENT_FILE64 = 23
 };
 
-static void fail(struct bytehound *bytehound, const char *why)
+void bytehound_fail(struct bytehound *bytehound, const char *why)
 {
 	if (!bytehound->stream.why)
 		bytehound->stream.why = why;
@@ -74,7 +78,7 @@ static void text_read(struct bytehound *bytehound, struct str *out)
 		str_add_bytes(out, (const char *)bytes, count);
 	str_add_bytes(out, "", 0);
 	if (out->failed)
-		fail(bytehound, "there is not enough memory");
+		bytehound_fail(bytehound, "there is not enough memory");
 }
 
 static uint16_t machine_of(const char *arch)
@@ -124,24 +128,47 @@ static void header_take(struct bytehound *bytehound, bool is_first)
 /* --- stacks ------------------------------------------------------------------------------------
  */
 
+static uint64_t address_at(const uint8_t *bytes, uint32_t i, size_t width)
+{
+	return width == 8 ? load_u64(bytes + i * width) : load_u32(bytes + i * width);
+}
+
 /* Addresses, innermost first; all but the innermost are those that calls return to. */
 static uint32_t stack_make(struct bytehound *bytehound, const uint8_t *bytes, uint32_t count,
 			   size_t width)
 {
-	uint32_t stack = COMPOSE_ROOT;
+	uint32_t stack = COMPOSE_ROOT, first = 0;
 
-	for (uint32_t i = count; i-- > 0;) {
-		const uint8_t *at = bytes + i * width;
-		struct compose_frame frame = { .exact = i == 0,
-					       .pc = width == 8 ? load_u64(at) : load_u32(at) };
+	for (; first + 1 < count; first++) {
+		const uint64_t pc = address_at(bytes, first, width);
+		const struct bytehound_module *module =
+			bytehound_module_at(bytehound, pc - (first > 0));
+
+		if (!module || !module->is_recorder)
+			break;
+	}
+	for (uint32_t i = count; i-- > first;) {
+		struct compose_frame frame = { .exact = i == 0, .pc = address_at(bytes, i, width) };
+		const struct bytehound_module *module;
 
 		if (frame.pc == 0)
 			continue;
-		frame.module = bytehound_module_at(bytehound, frame.pc - !frame.exact);
+		module = bytehound_module_at(bytehound, frame.pc - !frame.exact);
+		frame.module = module ? module->module : COMPOSE_NO_MODULE;
 		stack = composer_stack(bytehound->composer, stack,
 				       composer_frame(bytehound->composer, &frame));
 	}
 	return count ? stack : COMPOSE_NO_STACK;
+}
+
+void bytehound_stack_put(struct bytehound *bytehound, uint64_t backtrace, uint32_t stack)
+{
+	uint64_t *place = map_put(&bytehound->stacks, backtrace, NULL);
+
+	if (place)
+		*place = stack;
+	else
+		bytehound_fail(bytehound, "there is not enough memory");
 }
 
 static void backtrace_take(struct bytehound *bytehound, size_t width)
@@ -149,31 +176,21 @@ static void backtrace_take(struct bytehound *bytehound, size_t width)
 	struct bytehound_stream *stream = &bytehound->stream;
 	const uint64_t id = bytehound_u64(stream);
 	const uint32_t count = bytehound_u32(stream);
-	const uint8_t *bytes = bytehound_bytes(stream, count * (uint64_t)width, FRAMES_MAX * width);
-	uint64_t *place;
+	const uint8_t *bytes =
+		bytehound_bytes(stream, count * (uint64_t)width, COMPOSE_DEPTH_MAX * width);
 
-	if (!bytes)
-		return;
-	if (count > COMPOSE_DEPTH_MAX) {
-		fail(bytehound, "a stack is deeper than any is");
-		return;
-	}
-	place = map_put(&bytehound->stacks, id, NULL);
-	if (!place) {
-		fail(bytehound, "there is not enough memory");
-		return;
-	}
-	*place = stack_make(bytehound, bytes, count, width);
+	if (bytes)
+		bytehound_stack_put(bytehound, id, stack_make(bytehound, bytes, count, width));
 }
 
-/* 0: none was taken. */
 static uint32_t stack_of(struct bytehound *bytehound, uint64_t backtrace)
 {
 	const uint64_t *known = map_find(&bytehound->stacks, backtrace);
 
 	if (known)
 		return (uint32_t)*known;
-	bytehound->unknown_stacks += backtrace != 0;
+	/* 0: none was taken; as many as there can be: it was lost when the file was made anew */
+	bytehound->unknown_stacks += backtrace != 0 && backtrace != UINT64_MAX;
 	return COMPOSE_NO_STACK;
 }
 
@@ -233,8 +250,10 @@ static void group_take(struct bytehound *bytehound)
 	sum.allocated_count = bytehound_u64(stream);
 	sum.allocated_bytes = bytehound_u64(stream);
 	bytehound_skip(stream, 16);
-	if (!stream->why)
-		composer_sum(bytehound->composer, stack_of(bytehound, backtrace), &sum);
+	if (stream->why)
+		return;
+	composer_sum(bytehound->composer, stack_of(bytehound, backtrace), &sum);
+	bytehound->stripped_count += sum.allocated_count;
 }
 
 static void file_take(struct bytehound *bytehound, bool is_long)
@@ -257,7 +276,7 @@ static void file_take(struct bytehound *bytehound, bool is_long)
 	}
 	bytes = bytehound_bytes(stream, count, MAPS_MAX);
 	if (bytes && !bytehound_maps(bytehound, (const char *)bytes, count))
-		fail(bytehound, "there is not enough memory");
+		bytehound_fail(bytehound, "there is not enough memory");
 }
 
 static void marker_take(struct bytehound *bytehound)
@@ -280,7 +299,7 @@ static const char *fields_of(uint32_t event)
 	static const char *const fields[] = {
 		[6] = "8d",	     [8] = "8888844448",   [9] = "88884",	[10] = "884444",
 		[11] = "s",	     [12] = "888",	   [24] = "8v8vvv444s", [25] = "8v8vr",
-		[26] = "8v8vvvvvvv", [27] = "v8vv44488v4",
+		[26] = "8v8vvvvvvv", [27] = "v8vv444v8v4",
 	};
 
 	return event < array_size(fields) ? fields[event] : NULL;
@@ -353,13 +372,23 @@ static void event_take(struct bytehound *bytehound, uint32_t event)
 	case EVENT_MARKER:
 		marker_take(bytehound);
 		break;
+	case EVENT_STRING:
+		bytehound_string_take(bytehound);
+		break;
+	case EVENT_FRAME:
+		bytehound_frame_take(bytehound);
+		break;
+	case EVENT_DECODED:
+		bytehound_decoded_take(bytehound);
+		break;
 	case EVENT_GROUP:
 		group_take(bytehound);
 		break;
 	default:
 		if (!event_pass(bytehound, event))
-			fail(bytehound, "an event of a kind that is not known, or of a version "
-					"before 0.11: what follows cannot be told apart");
+			bytehound_fail(bytehound,
+				       "an event of a kind that is not known, or of a version "
+				       "before 0.11: what follows cannot be told apart");
 	}
 }
 
@@ -372,6 +401,12 @@ static void tell_rest(struct bytehound *bytehound)
 	if (bytehound->passed_over > 0)
 		composer_note(composer, "mappings, settings of malloc and dumps, passed over: %llu",
 			      (unsigned long long)bytehound->passed_over);
+	if (bytehound->stripped_count > 0)
+		composer_note(
+			composer,
+			"bytehound strip left out %llu blocks, which were freed: of them only "
+			"sums are known, of usable sizes",
+			(unsigned long long)bytehound->stripped_count);
 	if (bytehound->unknown_stacks > 0)
 		composer_note(composer, "events whose call stack is not in the file: %llu",
 			      (unsigned long long)bytehound->unknown_stacks);
@@ -410,6 +445,7 @@ static struct err *bytehound_read(struct source *source, struct composer *compos
 	bytehound_stream_deinit(&bytehound.stream);
 	bytehound_events_deinit(&bytehound.waiting);
 	bytehound_modules_deinit(&bytehound.modules);
+	bytehound_names_deinit(&bytehound.names);
 	map_deinit(&bytehound.stacks);
 	return err;
 }

@@ -27,10 +27,30 @@ struct bytehound_module {
 	uint64_t end;
 	uint64_t offset; /* of begin, in the file */
 	uint32_t module; /* of the composer */
+	bool is_recorder;
+};
+
+/* A place in code with its name, as `bytehound postprocess` writes it: numbers of texts. */
+struct bytehound_frame {
+	uint64_t pc; /* of the call */
+	uint32_t library;
+	uint32_t function;
+	uint32_t file;
+	uint32_t line;
+	bool is_inline; /* into the next one of a stack */
 };
 
 VEC_DEFINE(bytehound_events, struct bytehound_event);
 VEC_DEFINE(bytehound_modules, struct bytehound_module);
+VEC_DEFINE(bytehound_frames, struct bytehound_frame);
+
+/* What `bytehound postprocess` looked up, by the numbers that the file gives it. */
+struct bytehound_names {
+	struct interner texts;
+	struct map text_of; /* number of a string -> its text */
+	struct bytehound_frames frames;
+	uint64_t stack_count; /* stacks of such frames so far, which number themselves */
+};
 
 struct bytehound {
 	struct bytehound_stream stream;
@@ -40,7 +60,9 @@ struct bytehound {
 	uint64_t event_count;
 	struct map stacks;		  /* backtrace -> stack */
 	struct bytehound_modules modules; /* as the latest /proc/self/maps has them */
-	uint64_t passed_over;		  /* events that a tape has no use for */
+	struct bytehound_names names;
+	uint64_t passed_over;	 /* events that a tape has no use for */
+	uint64_t stripped_count; /* blocks that were left out, in groups */
 	uint64_t unknown_stacks;
 };
 
@@ -53,7 +75,22 @@ void bytehound_flush(struct bytehound *bytehound);
 /* The text of /proc/self/maps; the modules are those in it from now on. False: no memory. */
 bool bytehound_maps(struct bytehound *bytehound, const char *text, size_t count);
 
-/* COMPOSE_NO_MODULE: nothing is known there. */
-uint32_t bytehound_module_at(const struct bytehound *bytehound, uint64_t pc);
+/* NULL: nothing is known there. Valid until the next maps. */
+const struct bytehound_module *bytehound_module_at(const struct bytehound *bytehound, uint64_t pc);
+
+/* Whether this is the library that recorded, whose own frames are of no use to anybody. */
+bool bytehound_is_recorder(const char *path);
+
+/* The stream's failure; the first one stays. */
+void bytehound_fail(struct bytehound *bytehound, const char *why);
+
+/* backtrace -> stack, from now on. */
+void bytehound_stack_put(struct bytehound *bytehound, uint64_t backtrace, uint32_t stack);
+
+/* The events of postprocessed files: a string, a frame, a stack of such frames. */
+void bytehound_string_take(struct bytehound *bytehound);
+void bytehound_frame_take(struct bytehound *bytehound);
+void bytehound_decoded_take(struct bytehound *bytehound);
+void bytehound_names_deinit(struct bytehound_names *names);
 
 #endif

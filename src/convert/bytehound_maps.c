@@ -28,13 +28,16 @@ static bool line_read(char *line, struct bytehound_module *range, const char **p
 	return true;
 }
 
-/* Mappings of one file that follow each other are one module. */
+/*
+ * Mappings of one file that follow each other are one module. One from the file's beginning begins
+ * another: bytehound maps the files it reads itself, and the loader may map next to that.
+ */
 static bool range_add(struct bytehound *bytehound, const struct bytehound_module *range,
 		      const char *path, const char *last_path)
 {
 	struct bytehound_modules *modules = &bytehound->modules;
 
-	if (modules->count > 0 && strcmp(path, last_path) == 0 &&
+	if (modules->count > 0 && range->offset > 0 && strcmp(path, last_path) == 0 &&
 	    modules->items[modules->count - 1].end <= range->begin) {
 		modules->items[modules->count - 1].end = range->end;
 		return true;
@@ -47,6 +50,7 @@ static void module_tell(struct bytehound *bytehound, struct bytehound_module *ra
 {
 	const bool is_fixed = elf_kind_of(path) == ELF_KIND_FIXED;
 
+	range->is_recorder = bytehound_is_recorder(path);
 	range->module = composer_module(
 		bytehound->composer,
 		&(struct compose_module) {
@@ -85,12 +89,20 @@ bool bytehound_maps(struct bytehound *bytehound, const char *text, size_t count)
 	return !last.failed;
 }
 
-uint32_t bytehound_module_at(const struct bytehound *bytehound, uint64_t pc)
+const struct bytehound_module *bytehound_module_at(const struct bytehound *bytehound, uint64_t pc)
 {
 	const struct bytehound_modules *modules = &bytehound->modules;
 
 	for (size_t i = 0; i < modules->count; i++)
 		if (pc >= modules->items[i].begin && pc < modules->items[i].end)
-			return modules->items[i].module;
-	return COMPOSE_NO_MODULE;
+			return &modules->items[i];
+	return NULL;
+}
+
+bool bytehound_is_recorder(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+
+	return strncmp(name, "libbytehound", strlen("libbytehound")) == 0;
 }

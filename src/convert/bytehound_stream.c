@@ -6,7 +6,9 @@ enum {
 	KIND_LZ4 = 1,
 	KIND_PLAIN = 2,
 	HEADER_BYTES = 5,
-	CHUNK_MAX = 64 << 20 /* bytehound writes half a MiB */
+	/* Half a MiB as it records; `bytehound strip` writes whole programs as one. */
+	CHUNK_MAX = 1 << 30,
+	STEP_BYTES = 1 << 20
 };
 
 void bytehound_stream_deinit(struct bytehound_stream *stream)
@@ -37,11 +39,15 @@ static bool payload_take(struct bytehound_stream *stream, uint8_t kind, uint32_t
 	struct vec_u8 *to = kind == KIND_LZ4 ? &stream->packed : &stream->bytes;
 
 	stream->packed.count = 0;
-	if (!vec_u8_reserve(to, to->count + length + 1))
-		return fail(stream, "there is not enough memory for a chunk");
-	if (!source_take(stream->source, to->items + to->count, length))
-		return fail(stream, "the file ends in the middle of a chunk");
-	to->count += length;
+	/* by and by: what a length says costs nothing until the bytes are there */
+	for (uint32_t left = length, step; left > 0; left -= step) {
+		step = (uint32_t)u64_min(left, STEP_BYTES);
+		if (!vec_u8_reserve(to, to->count + step))
+			return fail(stream, "there is not enough memory for a chunk");
+		if (!source_take(stream->source, to->items + to->count, step))
+			return fail(stream, "the file ends in the middle of a chunk");
+		to->count += step;
+	}
 	if (kind == KIND_PLAIN)
 		return true;
 	switch (lz4_block_decode(to->items, length, CHUNK_MAX, &stream->bytes)) {

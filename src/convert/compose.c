@@ -150,6 +150,8 @@ void composer_note(struct composer *composer, const char *fmt, ...)
 
 void composer_torn(struct composer *composer)
 {
+	if (!composer->is_torn && composer->notes.count > 0)
+		composer->torn_note = composer->notes.items[composer->notes.count - 1];
 	composer->is_torn = true;
 }
 
@@ -398,6 +400,14 @@ static struct err *names_write(struct composer *composer)
 	return NULL;
 }
 
+/* A tape of nothing would be taken for a program that allocates nothing. */
+static struct err *nothing_error(const struct composer *composer)
+{
+	if (composer->torn_note)
+		return err_new(ERR_FORMAT, "no allocation could be read: %s", composer->torn_note);
+	return err_new(ERR_FORMAT, "there is no allocation in it");
+}
+
 struct err *composer_finish(struct composer *composer, struct compose_result *result_ret)
 {
 	struct tape_header *header = &composer->header;
@@ -409,6 +419,8 @@ struct err *composer_finish(struct composer *composer, struct compose_result *re
 	if (composer->missing & TAPE_MISSING_SIZES)
 		header->flags |= TAPE_FLAG_AVERAGES;
 	compose_live_sums(composer);
+	if (composer->event_count == 0)
+		compose_fail(composer, nothing_error(composer));
 	facts_write(composer);
 	compose_flush(composer);
 	if (!composer->err)

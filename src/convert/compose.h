@@ -46,7 +46,7 @@ void composer_tool(struct composer *composer, const char *tool);
  */
 void composer_note(struct composer *composer, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* Not all of the source could be read; a note says why. source_torn calls it. */
+/* Not all of the source could be read; the last note says why. source_torn calls it. */
 void composer_torn(struct composer *composer);
 
 /* Zeros and NULL: not known. */
@@ -218,7 +218,10 @@ struct compose_result {
 	bool is_torn; /* composer_torn was called */
 };
 
-/* Writes what is left and publishes the tape. The first failure of all comes out here. */
+/*
+ * Writes what is left and publishes the tape. The first failure of all comes out here, ERR_FORMAT
+ * where there was no event at all.
+ */
 struct err *composer_finish(struct composer *composer, struct compose_result *result_ret);
 
 /* Without composer_finish nothing is left of the tape. NULL is fine. */

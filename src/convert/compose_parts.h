@@ -145,6 +145,7 @@ struct composer {
 	struct map strand_of_tid;
 	struct strand *strand; /* of the present thread */
 	bool is_torn;
+	const char *torn_note; /* why, the first time; NULL: no note says it */
 	struct tape_end end;
 
 	struct own_block_vec blocks;

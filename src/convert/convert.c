@@ -110,6 +110,8 @@ struct err *convert_file(const char *in, const char *out, const struct convert_s
 	if (err)
 		return err_wrap(err, "%s", in);
 	err = finish(source, composer, &converted);
+	if (err && err_code_of(err) == ERR_FORMAT)
+		return err_wrap(err, "%s", in);
 	if (err)
 		return err;
 	*converted_ret = converted;

@@ -85,7 +85,8 @@ class Writer:
         self.data += struct.pack("<IQ", 26, BEGIN_US) + varint(7) + struct.pack("<Q", 0x1000)
         self.data += b"".join(varint(value) for value in (4096, 4, 0, 0, 0, 1 << 40, 0))
         self.data += struct.pack("<I", 27) + varint(1 << 60) + struct.pack("<Q", 0x1000) + varint(0) + varint(9)
-        self.data += struct.pack("<IIIQQ", 3, 34, 0, 0, BEGIN_US) + varint(1) + struct.pack("<I", 5)
+        self.data += struct.pack("<III", 3, 34, 0) + varint(8192) + struct.pack("<Q", BEGIN_US)
+        self.data += varint(1) + struct.pack("<I", 5)
 
     def write(self, path, pack=True, chunk=700):
         parts = [self.data[at:at + chunk] for at in range(0, len(self.data), chunk)]

@@ -1,7 +1,9 @@
-"""bytehound's files as tapes: written here from the format's description, for it is not in Debian."""
+"""bytehound's files as tapes. It is not in Debian: some files are its own (samples/README.md), the others
+are written here from the format's description."""
 
 import json
 import struct
+from pathlib import Path
 
 import pytest
 
@@ -9,12 +11,77 @@ import recording
 from bytehound_writer import WALL_S, Writer
 from test_convert_heaptrack import convert, import_of, memtape, values, written
 
+SAMPLES = Path(__file__).parent / "samples"
 MAPS = b"""400000-402000 r--p 00000000 08:01 11 /opt/shop
 402000-403000 r-xp 00002000 08:01 11 /opt/shop
 7f0000000000-7f0000002000 r-xp 00001000 08:01 12 /opt/lib/one.so
 7ffc00000000-7ffc00001000 rw-p 00000000 00:00 0 [stack]
 """
 MAIN, ONE = 0x402800, 0x7F0000000400
+
+
+def usable(tape):
+    """Bytes alive at the end and how many blocks: bytehound exports usable sizes."""
+    alive = [row["usable_size"] for row in recording.rows(tape) if row["free_ns"] is None]
+    return sum(alive), len(alive)
+
+
+@pytest.mark.parametrize("name", ["bytehound.dat", "bytehound.postprocessed.dat.zst"])
+def test_a_real_file_has_the_numbers_that_bytehound_has(name, tmp_path):
+    tape = convert(SAMPLES / name, tmp_path / "small.mtape")
+    summary = recording.report(tape, "summary")
+    assert summary["allocations"]["count"] == 1003
+    assert summary["temporary"]["count"] == 667
+    assert usable(tape) == (250_688, 336)
+    kept = sum(100 + i for i in range(0, 1000, 3)) + 5000 + 777  # what the program asked for
+    assert values(tape) == {"allocations": 1003, "leaked": kept, "peak": kept}
+    functions = [row["function"] for row in recording.report(tape, "allocations")]
+    assert (functions.count("calloc"), functions.count("realloc")) == (1, 1)
+
+
+def test_frames_of_bytehound_itself_are_left_out(tmp_path):
+    for name in ("bytehound.dat", "bytehound.postprocessed.dat.zst"):
+        tape = convert(SAMPLES / name, tmp_path / f"{name}.mtape")
+        for row in recording.report(tape, "allocations"):
+            modules = [Path(frame["module"]).name for frame in row["stack"]]
+            assert modules[0] == "small" and modules[-1] == "small", modules
+            assert not any("bytehound" in module for module in modules)
+
+
+def test_a_postprocessed_file_brings_names_and_lines(tmp_path):
+    tape = convert(SAMPLES / "bytehound.postprocessed.dat.zst", tmp_path / "small.mtape")
+    places = set()
+    for row in recording.report(tape, "allocations"):
+        inner = row["stack"][0]
+        places.add((inner["function"], Path(inner["file"]).name, inner["line"]))
+        assert [frame["function"] for frame in row["stack"]][-4:][0] in ("main", "mk")
+        assert row["stack"][-1]["function"] == "_start"
+    assert places == {("mk", "small.c", 3), ("main", "small.c", 4)}
+
+
+def test_a_stripped_file_has_the_totals_of_the_whole(tmp_path):
+    tape = convert(SAMPLES / "bytehound.stripped.dat.zst", tmp_path / "thr.mtape")
+    assert recording.report(tape, "summary")["allocations"]["count"] == 40_004
+    alive, count = usable(tape)
+    assert (alive, count) == (769_536, 2004)
+    assert any("left out 36000 blocks" in note for note in import_of(tape)["notes"])
+
+
+def test_a_file_of_which_nothing_can_be_read_leaves_no_tape(tmp_path):
+    whole = (SAMPLES / "bytehound.dat").read_bytes()
+    begin = 5 + struct.unpack_from("<I", whole, 1)[0]  # of the chunk that has all events
+    damaged = bytearray(whole)
+    damaged[begin + 3000] ^= 0xFF
+    damaged[begin + 5] = 0xF0
+    out = tmp_path / "no.mtape"
+    for data, words in ((whole[:begin + 2000], "middle of a chunk"), (whole[:begin], "no allocation"),
+                        (bytes(damaged), "damaged")):
+        done = memtape("convert", written(tmp_path, data), "-o", out, "--from", "bytehound")
+        said = (done.stdout + done.stderr)
+        said = said.decode() if isinstance(said, bytes) else said
+        assert done.returncode == 1 and words in said, said
+        assert words == "no allocation" or "byte " in said
+        assert not out.exists() and not list(tmp_path.glob("no.mtape*"))
 
 
 def shop():

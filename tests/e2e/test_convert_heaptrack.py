@@ -197,14 +197,14 @@ def test_a_torn_compressed_file_is_read_as_far_as_it_is_whole(tmp_path):
 
 
 @pytest.mark.parametrize("line, number, words", [
-    ("+ 7\n", 17, "was not defined before"),
-    ("t 9 0\n", 17, "trace"),
-    ("s 5 ab", 17, "middle"),
-    ("i zz 1\n", 17, "address"),
+    ("+ 7\n", 18, "was not defined before"),
+    ("t 9 0\n", 18, "trace"),
+    ("s 5 ab", 18, "middle"),
+    ("i zz 1\n", 18, "address"),
 ], ids=["kind", "trace", "string", "number"])
 def test_what_is_wrong_further_on_is_named_with_its_line(line, number, words, tmp_path):
     head = INTERPRETED[:INTERPRETED.index("+ 1\n")]
-    head = "".join(head.splitlines(True)[:16])
+    head = "".join(head.splitlines(True)[:16]) + "+ 1\n"
     tape = convert(written(tmp_path, head + line), tmp_path / "bad.mtape", code=1)
     assert any(f"line {number}" in note and words in note for note in import_of(tape)["notes"])
 
@@ -215,6 +215,8 @@ def test_what_is_wrong_further_on_is_named_with_its_line(line, number, words, tm
     ("hello\n", (), "none of the formats"),
     ("hello\n", ("--from", "heaptrack"), "a version was expected"),
     ("hello\n", ("--from", "nothing"), "no format 'nothing'"),
+    (INTERPRETED[:INTERPRETED.index("+ 1\n")], (), "there is no allocation in it"),
+    (INTERPRETED[:INTERPRETED.index("+ 1\n")] + "+ 1 zz", (), "no allocation could be read: read up to line 18"),
     ("MEMTAPE\n", (), "a tape already"),
 ])
 def test_what_cannot_be_read_is_refused_with_the_remedy(text, options, words, tmp_path):

@@ -149,11 +149,12 @@ static void what_is_missing_is_on_the_tape(void **state)
 	composer_missing(fixture->composer, TAPE_MISSING_TIMES);
 	composer_tool(fixture->composer, "tool\n7");
 	composer_note(fixture->composer, "a %s", "note");
+	composer_made(fixture->composer, 1, 8, COMPOSE_NO_STACK);
 	finish(fixture);
 	assert_null(model_import_get(fixture->model, &arena, &import));
 	assert_non_null(import);
-	assert_int_equal(import->missing,
-			 TAPE_MISSING_TIMES | TAPE_MISSING_THREADS | TAPE_MISSING_PROCESS);
+	assert_int_equal(import->missing, TAPE_MISSING_TIMES | TAPE_MISSING_THREADS |
+						  TAPE_MISSING_PROCESS | TAPE_MISSING_ADDRESSES);
 	assert_string_equal(import->tool, "tool 7");
 	assert_string_equal(import->file, "a file");
 	assert_int_equal(import->note_count, 1);
@@ -177,6 +178,23 @@ static void a_stack_too_deep_is_an_error_and_leaves_no_tape(void **state)
 	assert_int_not_equal(access(fixture->path, F_OK), 0);
 }
 
+static void without_an_event_there_is_no_tape(void **state)
+{
+	struct fixture *fixture = *state;
+	struct compose_result result;
+	struct err *err;
+
+	composer_note(fixture->composer, "the file is cut off");
+	composer_torn(fixture->composer);
+	composer_note(fixture->composer, "something else");
+	err = composer_finish(fixture->composer, &result);
+	assert_int_equal(err_code_of(err), ERR_FORMAT);
+	assert_non_null(strstr(err_message(err), "the file is cut off"));
+	err_destroy(err);
+	composer_destroy(steal(fixture->composer));
+	assert_int_not_equal(access(fixture->path, F_OK), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -187,6 +205,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(more_threads_than_chunks_in_memory_are_fine, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(what_is_missing_is_on_the_tape, setup, teardown),
+		cmocka_unit_test_setup_teardown(without_an_event_there_is_no_tape, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_stack_too_deep_is_an_error_and_leaves_no_tape,
 						setup, teardown),
 	};

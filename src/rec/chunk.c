@@ -164,7 +164,8 @@ static struct tape_chunk *slot_append(struct rec_lane *lane)
 		rec_stop(TAPE_FAULT_MAP, (int)-result);
 		return NULL;
 	}
-	sys_madvise((void *)result, rec.chunk_bytes, MADV_DONTFORK);
+	rec_fork_keep_out((void *)result, rec.chunk_bytes);
+	lane->slot_map = (void *)result;
 	((struct tape_chunk *)result)->state = TAPE_CHUNK_OPEN;
 	return (struct tape_chunk *)result;
 }
@@ -183,6 +184,7 @@ void rec_chunk_seal(struct rec_lane *lane)
 	atomic_store_explicit((_Atomic uint32_t *)&chunk->state, TAPE_CHUNK_SEALED,
 			      memory_order_release);
 	if (!rec.slots) {
+		lane->slot_map = NULL;
 		sys_munmap(chunk, rec.chunk_bytes);
 		return;
 	}
@@ -216,18 +218,56 @@ static void chunk_begin(struct rec_lane *lane, struct tape_chunk *chunk)
 	lane->chunk = chunk;
 }
 
+static void signals_block(uint64_t *saved_ret)
+{
+	const uint64_t all = UINT64_MAX;
+
+	SYS_CALL4(SYS_rt_sigprocmask, SIG_BLOCK, &all, saved_ret, 8);
+}
+
+static void signals_restore(const uint64_t *saved)
+{
+	SYS_CALL4(SYS_rt_sigprocmask, SIG_SETMASK, saved, NULL, 8);
+}
+
+static bool may_have_chunk(void)
+{
+	const uint32_t state = atomic_load(&rec.state);
+
+	return state == REC_STARTING || (state == REC_ON && atomic_load(&rec.shared->epoch) != 0);
+}
+
+static struct tape_chunk *chunk_replace(struct rec_lane *lane)
+{
+	rec_chunk_seal(lane);
+	lane->cursor = (uint8_t *)1;
+	lane->limit = lane->nodes = NULL;
+	if (!may_have_chunk())
+		return NULL;
+	return rec.slots ? slot_take(lane) : slot_append(lane);
+}
+
+/*
+ * No handler comes between: one that forks must find in the lane what is mapped of the tape. With a
+ * spool all of it is known from the start.
+ */
+static struct tape_chunk *chunk_replace_alone(struct rec_lane *lane)
+{
+	struct tape_chunk *chunk;
+	uint64_t saved;
+
+	signals_block(&saved);
+	chunk = chunk_replace(lane);
+	signals_restore(&saved);
+	return chunk;
+}
+
 /* The lane's cursor and limit are such that every event comes here while there is no chunk. */
 bool rec_chunk_next(struct rec_lane *lane)
 {
 	const uint64_t began = rec_ticks();
-	struct tape_chunk *chunk;
+	struct tape_chunk *chunk = rec.slots ? chunk_replace(lane) : chunk_replace_alone(lane);
 
-	rec_chunk_seal(lane);
-	lane->cursor = (uint8_t *)1;
-	lane->limit = lane->nodes = NULL;
-	if (atomic_load(&rec.state) != REC_ON && atomic_load(&rec.state) != REC_STARTING)
-		return false;
-	chunk = rec.slots ? slot_take(lane) : slot_append(lane);
 	if (!chunk)
 		return false;
 	chunk_begin(lane, chunk);
@@ -248,7 +288,8 @@ static bool tape_map(uint64_t bytes)
 		rec_stop(TAPE_FAULT_MAP, (int)-result);
 		return false;
 	}
-	sys_madvise((void *)result, bytes, MADV_DONTFORK);
+	rec.mapped_bytes = bytes;
+	rec_fork_keep_out((void *)result, bytes);
 	rec.header = (struct tape_header *)result;
 	rec.live = (struct tape_live *)rec.header->live;
 	return true;

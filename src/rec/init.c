@@ -20,8 +20,6 @@
 
 #include "core/poison.h"
 
-enum { PAGE_BYTES = 4096, MADV_WIPE = 18 /* MADV_WIPEONFORK */ };
-
 struct rec_process rec = { .fd = -1 };
 
 /* What `shared` points to before there is a page for it: recording nothing. */
@@ -73,11 +71,16 @@ void rec_slow_ticks(uint64_t began)
 					  rec_ticks() - began, memory_order_relaxed);
 }
 
-/* Gets out of the way and says why. The lanes' chunks stay as they are: valid up to `used`. */
+/*
+ * Gets out of the way and says why. The lanes' chunks stay as they are: valid up to `used`. In a
+ * forked child it is the parent's tape that ends there, and not the child's recording.
+ */
 void rec_stop(enum tape_fault fault, int error)
 {
 	uint32_t on = REC_ON;
 
+	if (atomic_load(&rec.state) == REC_ON && atomic_load(&rec.shared->epoch) == 0)
+		return;
 	if (!atomic_compare_exchange_strong(&rec.state, &on, REC_STOPPED))
 		return;
 	if (rec.live) {
@@ -116,16 +119,7 @@ void rec_note(struct rec_lane *lane, enum tape_extended type, const void *payloa
 
 static bool shared_map(void)
 {
-	struct rec_shared *shared;
-
-	if (rec.shared && rec.shared != &unborn)
-		return true;
-	shared = sys_map_private(PAGE_BYTES);
-	if (!shared)
-		return false;
-	sys_madvise(shared, PAGE_BYTES, MADV_WIPE);
-	rec.shared = shared;
-	return true;
+	return (rec.shared && rec.shared != &unborn) || rec_fork_init();
 }
 
 /* A variable that is there and not empty. */
@@ -281,13 +275,14 @@ void rec_child(void)
 	uint32_t on = REC_ON;
 	const int saved_errno = errno;
 
-	if (!atomic_compare_exchange_strong(&rec.state, &on, REC_STARTING))
+	if (!rec_forked() || !atomic_compare_exchange_strong(&rec.state, &on, REC_STARTING))
 		return;
 	memcpy(parent_uuid, rec.uuid, sizeof(parent_uuid));
 	rec.module_lock = rec.file_lock = 0;
 	rec.header = NULL;
 	rec.live = NULL;
 	rec.slots = NULL;
+	rec.is_covered = false;
 	if (rec.fd >= 0)
 		sys_close(rec.fd);
 	rec.fd = -1;

@@ -110,6 +110,20 @@ static void lane_release(struct rec_lane *lane)
 	atomic_store_explicit(&lane->busy, 0, memory_order_release);
 }
 
+/* False: nothing is recorded in this process, or not yet. */
+static bool lane_follow(struct rec_lane *lane)
+{
+	const uint64_t epoch = atomic_load_explicit(&rec.shared->epoch, memory_order_acquire);
+
+	if (epoch == 0 || lane->epoch == REC_EPOCH_DEAD)
+		return false;
+	if (lane->epoch != epoch) { /* code was unmapped: what its addresses meant is over */
+		rec_tables_forget(lane);
+		lane->epoch = epoch;
+	}
+	return true;
+}
+
 /* Tells the stream whose it is from here on, when that has changed. */
 static void lane_claim(struct rec_lane *lane, bool nested)
 {
@@ -117,7 +131,7 @@ static void lane_claim(struct rec_lane *lane, bool nested)
 				      .lane = nested,
 				      .handle = (uint64_t)pthread_self() };
 
-	if (!rec_lane_sync(lane) || (lane->tid == thread.tid && lane->nested == nested))
+	if (!lane_follow(lane) || (lane->tid == thread.tid && lane->nested == nested))
 		return;
 	lane->tid = thread.tid;
 	lane->nested = nested;
@@ -139,22 +153,16 @@ static struct rec_lane *lane_take(void)
 
 bool rec_lane_sync(struct rec_lane *lane)
 {
-	const uint64_t epoch = atomic_load_explicit(&rec.shared->epoch, memory_order_acquire);
-
-	if (lane->epoch == REC_EPOCH_DEAD)
+	if (lane_follow(lane))
+		return true;
+	if (lane->epoch == REC_EPOCH_DEAD ||
+	    atomic_load_explicit(&rec.shared->epoch, memory_order_acquire) != 0)
 		return false;
-	if (epoch == 0) {
-		if (atomic_load(&rec.state) == REC_ON)
-			rec_child();
-		else
-			rec_lost(TAPE_LOST_STOPPED);
-		return false;
-	}
-	if (lane->epoch != epoch) { /* code was unmapped: what its addresses meant is over */
-		rec_tables_forget(lane);
-		lane->epoch = epoch;
-	}
-	return true;
+	if (atomic_load(&rec.state) != REC_ON)
+		rec_lost(TAPE_LOST_STOPPED);
+	else if (lane != rec_tls.nested) /* else what it interrupts may still use the tape */
+		rec_child();
+	return false;
 }
 
 struct rec_lane *rec_lane_renew(const struct rec_lane *lane, const struct rec_frame *caller)
@@ -324,6 +332,20 @@ static struct rec_lane *enter_recording(struct rec_tls *tls, const struct rec_fr
 	return NULL;
 }
 
+/*
+ * A child of a fork, perhaps of one that did not go through our hook. Where a handler has forked
+ * that interrupts the recorder, its tape waits until that is through.
+ */
+static REC_COLD bool enter_child(struct rec_tls *tls, const struct rec_frame *caller)
+{
+	rec_forked();
+	if (rec_is_interrupted(tls) && !hook_was_left(tls, caller))
+		return false;
+	rec_child();
+	tls->lane = NULL;
+	return atomic_load(&rec.state) == REC_ON;
+}
+
 struct rec_lane *rec_lane_enter(struct rec_tls *tls, const struct rec_frame *caller,
 				uint32_t *phase_ret)
 {
@@ -332,12 +354,9 @@ struct rec_lane *rec_lane_enter(struct rec_tls *tls, const struct rec_frame *cal
 	if (unlikely(atomic_load_explicit(&rec.state, memory_order_relaxed) != REC_ON) &&
 	    !rec_start())
 		return NULL;
-	if (unlikely(atomic_load_explicit(&rec.shared->epoch, memory_order_relaxed) == 0)) {
-		rec_child(); /* a fork that did not go through our hook */
-		if (atomic_load(&rec.state) != REC_ON)
-			return NULL;
-		tls->lane = NULL;
-	}
+	if (unlikely(atomic_load_explicit(&rec.shared->epoch, memory_order_relaxed) == 0) &&
+	    !enter_child(tls, caller))
+		return NULL;
 	lane = enter_recording(tls, caller, phase_ret);
 	if (lane && *phase_ret != REC_PHASE_RECORD)
 		tls->phase = REC_PHASE_REAL;

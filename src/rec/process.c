@@ -130,13 +130,27 @@ REC_EXPORT int fork(void)
 {
 	struct rec_frame caller = REC_CALLER();
 	int (*real)(void) = REAL(fork);
-	int pid = real();
+	int pid;
 
+	rec_fork_begin();
+	pid = real();
 	if (pid > 0)
 		note_path(TAPE_EXT_FORK, (uint32_t)pid, NULL, &caller);
-	else if (pid == 0 && atomic_load(&rec.state) == REC_ON &&
-		 atomic_load(&rec.shared->epoch) == 0)
+	else if (pid == 0 && rec_forked() && !rec_is_interrupted(&rec_tls))
 		rec_child();
+	return pid;
+}
+
+/* As a signal handler may call it: the rest is done at the child's first event. */
+REC_EXPORT int _Fork(void)
+{
+	int (*real)(void) = REAL(fork_plain);
+	int pid;
+
+	rec_fork_begin();
+	pid = real ? real() : rec_real.fork(); /* of a libc that has none nobody asks for it */
+	if (pid == 0)
+		rec_forked();
 	return pid;
 }
 

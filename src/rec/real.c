@@ -105,6 +105,7 @@ static const struct real_row REAL_ROWS[] = {
 	ROW(pthread_create, "pthread_create"),
 	ROW(pthread_setname_np, "pthread_setname_np"),
 	ROW(fork, "fork"),
+	ROW(fork_plain, "_Fork"),
 	ROW(execve, "execve"),
 	ROW(execv, "execv"),
 	ROW(execvp, "execvp"),
@@ -148,6 +149,7 @@ void rec_real_find(void)
 	    !same_object((const void *)found.malloc, (const void *)found.malloc_usable_size))
 		found.malloc_usable_size = NULL;
 	rec_real = found;
+	rec_syscall_find();
 }
 
 /* Before and after an object is unloaded: it may be where late ones were found. */

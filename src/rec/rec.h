@@ -14,7 +14,8 @@
  * - depth.c: how deep stacks are, when that is wanted, touched.c between calls; latency.c: how long
  * calls take, likewise.
  * - stack_use.c: how much room threads' stacks have and how far down they were used.
- * - usage.c: clock pairs, RSS and the like; init.c: beginning, fork, end; env.c: the environment.
+ * - usage.c: clock pairs, RSS and the like; init.c: beginning, end; fork.c: forked children;
+ *   env.c: the environment.
  */
 #ifndef MEMTAPE_REC_REC_H
 #define MEMTAPE_REC_REC_H
@@ -48,6 +49,8 @@ enum {
 
 /* Of lanes of a process that has forked, in its child: a hook that was under way may hold one. */
 #define REC_EPOCH_DEAD UINT64_MAX
+
+enum { REC_MADV_WIPEONFORK = 18 }; /* MADV_WIPEONFORK of newer headers */
 
 /* The caller of a hook, as it is when the hook has returned. */
 struct rec_frame {
@@ -126,6 +129,7 @@ struct rec_lane {
 	uint8_t *nodes;		  /* where the chunk's last node lies */
 	uint8_t *records;	  /* the chunk's first record */
 	struct tape_chunk *chunk; /* NULL: none could be had */
+	void *slot_map;		  /* appended slots: what is mapped of the tape; NULL: nothing */
 	struct tape_codec_state codec;
 	struct unwind_memo memo;
 	struct rec_tables *tables;	   /* one of pair */
@@ -230,6 +234,10 @@ struct rec_process {
 	struct tape_header *header; /* mapped page(s) of the tape or spool */
 	struct tape_live *live;
 	uint8_t *slots; /* all slots of a spool; NULL: slots are appended and mapped one by one */
+	uint64_t mapped_bytes;		/* from header on */
+	bool forks_wipe;		/* the kernel wipes `shared` in forked children */
+	_Atomic bool tape_is_inherited; /* by forked children, at least part of it */
+	bool is_covered;     /* in a forked child: the parent's tape, by private memory */
 	uint64_t file_id[2]; /* device and inode of the tape, to know its descriptor by */
 	int fd;
 	uint32_t chunk_bytes;
@@ -269,13 +277,26 @@ static inline bool rec_pool_owns(const void *ptr)
 
 /* init.c */
 bool rec_start(void);	  /* first call of a hook; true: recording */
-void rec_child(void);	  /* first call of a hook in a forked child */
+void rec_child(void);	  /* in a forked child, by its next hook that interrupts nothing */
 void rec_end(int status); /* the process is about to end */
 void rec_stop(enum tape_fault fault, int error);
 bool rec_lock(_Atomic uint32_t *lock); /* false: this thread has it already (a signal came) */
 void rec_unlock(_Atomic uint32_t *lock);
 void rec_lost(enum tape_loss kind);
 void rec_slow_ticks(uint64_t began); /* a slow path began at this rec_ticks() and ends now */
+
+/* fork.c */
+bool rec_fork_init(void); /* rec.shared; false: children could not be told from their parent */
+void rec_fork_keep_out(void *memory, size_t bytes); /* of children: part of the tape */
+void rec_fork_begin(void);			    /* by a hook, before it forks */
+/*
+ * As soon as a child is known, in the child; more often does no harm. False: it has been dealt
+ * with. Async-signal-safe.
+ */
+bool rec_forked(void);
+void rec_syscall_find(void); /* libc's, at the start */
+/* The recorder is under way on this thread, by its own account. */
+bool rec_is_interrupted(const struct rec_tls *tls);
 
 /*
  * lane.c. A hook that finds tls->lane NULL enters here: a lane to record in, or NULL: just call the
@@ -286,7 +307,7 @@ struct rec_lane *rec_lane_enter(struct rec_tls *tls, const struct rec_frame *cal
 void rec_lane_leave(struct rec_tls *tls, struct rec_lane *lane, uint32_t phase);
 void rec_lanes_reset(void); /* in a forked child: none of them is ours */
 bool rec_thread_key_create(void);
-bool rec_lane_sync(struct rec_lane *lane);
+bool rec_lane_sync(struct rec_lane *lane); /* false in a forked child, too, which has begun then */
 /* After a sync that failed, in the hook of `caller`: the lane to go on in (a forked child's), NULL:
  * none. */
 struct rec_lane *rec_lane_renew(const struct rec_lane *lane, const struct rec_frame *caller);

@@ -1,8 +1,10 @@
 #include "rec/sizes.h"
 
+#include <sys/mman.h>
+
 #include "core/poison.h"
 
-enum { MADV_WIPE = 18 /* MADV_WIPEONFORK */, LONG_GRAINS = 4, GRAIN_BITS = 16 };
+enum { LONG_GRAINS = 4, GRAIN_BITS = 16 };
 
 uint16_t *_Atomic *rec_sizes_root;
 
@@ -11,7 +13,7 @@ static void *map(size_t bytes)
 	void *memory = sys_map_private(bytes);
 
 	if (memory)
-		sys_madvise(memory, bytes, MADV_WIPE);
+		sys_madvise(memory, bytes, REC_MADV_WIPEONFORK);
 	return memory;
 }
 
@@ -20,6 +22,14 @@ bool rec_sizes_init(void)
 	if (!rec_sizes_root)
 		rec_sizes_root = map(SIZES_ROOT_COUNT * sizeof(*rec_sizes_root));
 	return rec_sizes_root != NULL;
+}
+
+/* What the kernel takes away of private memory comes back as zeros. */
+void rec_sizes_wipe(void)
+{
+	if (rec_sizes_root)
+		sys_madvise(rec_sizes_root, SIZES_ROOT_COUNT * sizeof(*rec_sizes_root),
+			    MADV_DONTNEED);
 }
 
 /* The place for an address, its leaf made if need be; NULL: there is no room for one. */
@@ -107,9 +117,11 @@ REC_COLD void rec_sizes_put_rare(uint64_t address, uint64_t size)
 REC_COLD uint64_t rec_sizes_take_rare(uint64_t address)
 {
 	uint16_t *grain = rec_sizes_grain(address);
-	const uint16_t code = *(_Atomic uint16_t *)grain;
-	unsigned half;
+	unsigned code, half;
 
+	if (!grain) /* wiped since it was looked for: a handler has forked */
+		return SIZES_UNKNOWN;
+	code = *(_Atomic uint16_t *)grain;
 	if (code == SIZES_LONG) {
 		*grain = 0;
 		return long_take(address);

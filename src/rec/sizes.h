@@ -38,6 +38,9 @@ extern uint16_t *_Atomic *rec_sizes_root;
 /* False: no room in the address space. */
 bool rec_sizes_init(void);
 
+/* In a forked child, where the kernel has not done so. */
+void rec_sizes_wipe(void);
+
 /* The slow ways. */
 void rec_sizes_put_rare(uint64_t address, uint64_t size);
 uint64_t rec_sizes_take_rare(uint64_t address);

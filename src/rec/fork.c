@@ -1,0 +1,210 @@
+/*
+ * fork: what a forked child must not touch, and how it is known that there is one.
+ *
+ * The tape is not inherited (MADV_DONTFORK), and the page with rec_shared.epoch is wiped in the
+ * child (MADV_WIPEONFORK): its next hook finds the epoch 0 and comes to rec_child(), however the
+ * child was made. Two things are left:
+ *
+ * A signal handler may fork while it interrupts this recorder. When it returns in the child, the
+ * recorder goes on writing where the tape was. So as soon as a child is known - in the hooks of
+ * fork(), _Fork() and syscall(), or in its first other hook - and the recorder was interrupted,
+ * private memory is put there: what was under way ends in it, and is nobody's. Only then, at the
+ * next event, the child gets a tape of its own or none. Without a hook between the fork and the
+ * return (a system call made in the program's own assembly) nobody can know.
+ *
+ * A kernel may refuse either advice. Without the first the tape is inherited, and private memory is
+ * put over it in each child. Without the second children are known by libc's fork handlers and by
+ * our hooks. Then the tape is inherited, too: one that is made behind the back of both would think
+ * that it is its parent, and it is better that it spoils a tape than that it dies.
+ */
+#include "rec/rec.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+
+#include "rec/sizes.h"
+
+#include "core/poison.h"
+
+enum { PAGE_BYTES = 4096 };
+
+/* Says in a child that its shared page has been wiped by hand, until the hook has seen that. */
+static bool wiped_by_hand;
+
+#ifdef __GLIBC__
+/* What pthread_atfork() is; that of libc would be linked in. */
+extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
+			     void *object) __attribute__((weak));
+extern void *__dso_handle __attribute__((visibility("hidden")));
+
+static bool at_fork(void (*child)(void))
+{
+	return __register_atfork && __register_atfork(NULL, NULL, child, __dso_handle) == 0;
+}
+#else
+extern int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
+	__attribute__((weak));
+
+static bool at_fork(void (*child)(void))
+{
+	return pthread_atfork && pthread_atfork(NULL, NULL, child) == 0;
+}
+#endif
+
+static void child_handler(void)
+{
+	wiped_by_hand = true;
+	atomic_store(&rec.shared->epoch, 0);
+	atomic_store(&rec.shared->has_tape, 0);
+	rec_sizes_wipe();
+	rec_forked();
+}
+
+bool rec_fork_init(void)
+{
+	struct rec_shared *shared = sys_map_private(PAGE_BYTES);
+
+	if (!shared)
+		return false;
+	rec.forks_wipe = sys_madvise(shared, PAGE_BYTES, REC_MADV_WIPEONFORK) == 0;
+	rec.shared = shared;
+	return rec.forks_wipe || at_fork(child_handler);
+}
+
+void rec_fork_keep_out(void *memory, size_t bytes)
+{
+	if (!rec.forks_wipe || sys_madvise(memory, bytes, MADV_DONTFORK) != 0)
+		atomic_store(&rec.tape_is_inherited, true);
+}
+
+static void cover(void *memory, uint64_t bytes)
+{
+	if (memory && bytes)
+		sys_mmap(memory, bytes, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+/* All zeros: no slot is free, no collector runs, and nothing is anybody's but this process's. */
+static void tape_cover(void)
+{
+	cover(rec.header, rec.mapped_bytes);
+	for (uint32_t i = 0; i < REC_LANES_MAX && rec.lanes[i]; i++)
+		cover(rec.lanes[i]->slot_map, rec.chunk_bytes);
+	rec.is_covered = true;
+}
+
+bool rec_is_interrupted(const struct rec_tls *tls)
+{
+	return !tls->lane && (tls->phase == REC_PHASE_RECORD || tls->phase == REC_PHASE_NESTED);
+}
+
+void rec_fork_begin(void)
+{
+	wiped_by_hand = false;
+}
+
+bool rec_forked(void)
+{
+	const uint32_t state = atomic_load(&rec.state);
+
+	if (state != REC_ON && state != REC_STARTING)
+		return false;
+	if (!rec.forks_wipe && !wiped_by_hand) {
+		child_handler();
+		return true;
+	}
+	if (atomic_load(&rec.shared->epoch) != 0)
+		return false; /* that of the child's own tape */
+	if (!rec.is_covered && (rec.tape_is_inherited || rec_is_interrupted(&rec_tls)))
+		tape_cover();
+	return true;
+}
+
+/* --- syscall() ---------------------------------------------------------------------------------
+ */
+
+static long syscall_plain(long number, long a, long b, long c, long d, long e, long f)
+{
+	const long result = sys_call6(number, a, b, c, d, e, f);
+
+	if (!sys_failed(result))
+		return result;
+	errno = (int)-result;
+	return -1;
+}
+
+/* libc's, once it is known. */
+long (*rec_syscall_real)(long, long, long, long, long, long, long) = syscall_plain;
+
+void rec_syscall_find(void)
+{
+	void *symbol = dlsym(RTLD_NEXT, "syscall");
+
+	if (symbol)
+		memcpy(&rec_syscall_real, &symbol, sizeof(symbol));
+}
+
+/* Numbers that make a process: without CLONE_VM, which returns where it was called. */
+long rec_syscall_fork(long number, long a, long b, long c, long d, long e, long f)
+{
+	long result;
+
+	rec_fork_begin();
+	result = rec_syscall_real(number, a, b, c, d, e, f);
+	if (result == 0)
+		rec_forked();
+	return result;
+}
+
+/*
+ * Everything else goes on to libc's as it came. It has up to seven arguments, of which the last, if
+ * there is one, lies on the stack: a function in C may write there, where the caller may have
+ * something else, and what returns twice must not return through a frame of ours.
+ */
+#if defined(__x86_64__)
+static_assert(SYS_clone == 56 && SYS_fork == 57 && SYS_clone3 == 435, "as below");
+
+__asm__(".pushsection .text\n"
+	".globl syscall\n"
+	".type syscall, @function\n"
+	"syscall:\n"
+	".cfi_startproc\n"
+	"	cmp $56, %rdi\n"
+	"	je 1f\n"
+	"	cmp $57, %rdi\n"
+	"	je rec_syscall_fork\n"
+	"	cmp $435, %rdi\n"
+	"	je 2f\n"
+	"0:	jmp *rec_syscall_real(%rip)\n"
+	"1:	test $0x100, %esi\n" /* CLONE_VM */
+	"	jnz 0b\n"
+	"	test %rdx, %rdx\n" /* a stack of its own, which it returns on */
+	"	jnz 0b\n"
+	"	jmp rec_syscall_fork\n"
+	"2:	test %rsi, %rsi\n" /* struct clone_args, whose size is the next argument */
+	"	jz 0b\n"
+	"	cmp $64, %rdx\n"
+	"	jb 0b\n"
+	"	testl $0x100, (%rsi)\n"
+	"	jnz 0b\n"
+	"	cmpq $0, 40(%rsi)\n" /* its stack */
+	"	jne 0b\n"
+	"	jmp rec_syscall_fork\n"
+	".cfi_endproc\n"
+	".size syscall, . - syscall\n"
+	".popsection\n");
+#else
+REC_EXPORT long syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+	enum { SHARES_MEMORY = 0x100, CLONE_ARGS_BYTES = 64, AT_STACK = 5 };
+	const uint64_t *args = (const uint64_t *)a;
+
+	if ((number == SYS_clone && !(a & SHARES_MEMORY) && !b) ||
+	    (number == SYS_clone3 && args && b >= CLONE_ARGS_BYTES && !(*args & SHARES_MEMORY) &&
+	     !args[AT_STACK]))
+		return rec_syscall_fork(number, a, b, c, d, e, f);
+	return rec_syscall_real(number, a, b, c, d, e, f);
+}
+#endif

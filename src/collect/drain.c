@@ -114,7 +114,7 @@ static void keep(struct drain *drain, struct tape_chunk *chunk)
 
 	if (drain->fault) {
 		measure(chunk);
-	} else if (chunk->used > 0) {
+	} else if (chunk->used > 0 || chunk->node_count > 0) {
 		err = drain_append(drain, chunk, drain->spool->chunk_bytes, WRITER_NORMAL);
 		if (!err) {
 			drain->event_count += chunk->event_count;

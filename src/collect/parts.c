@@ -174,7 +174,7 @@ void parts_rest(struct parts *parts, uint32_t index, struct tape_chunk *chunk)
 		return;
 	stream->next = chunk->seq + 1;
 	chunk->seq += stream->extra;
-	if (had_part && chunk->used == 0)
+	if (had_part && chunk->used == 0 && chunk->node_count == 0)
 		number_give_back(stream);
 }
 

@@ -33,25 +33,22 @@ enum { PAGE_BYTES = 4096 };
 /* Says in a child that its shared page has been wiped by hand, until the hook has seen that. */
 static bool wiped_by_hand;
 
-#ifdef __GLIBC__
-/* What pthread_atfork() is; that of libc would be linked in. */
+/* What pthread_atfork() is in glibc; that itself would be linked in. musl has none of it. */
 extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
 			     void *object) __attribute__((weak));
 extern void *__dso_handle __attribute__((visibility("hidden")));
 
 static bool at_fork(void (*child)(void))
 {
-	return __register_atfork && __register_atfork(NULL, NULL, child, __dso_handle) == 0;
-}
-#else
-extern int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
-	__attribute__((weak));
+	int (*others)(void (*)(void), void (*)(void), void (*)(void));
+	void *symbol;
 
-static bool at_fork(void (*child)(void))
-{
-	return pthread_atfork && pthread_atfork(NULL, NULL, child) == 0;
+	if (__register_atfork)
+		return __register_atfork(NULL, NULL, child, __dso_handle) == 0;
+	symbol = dlsym(RTLD_DEFAULT, "pthread_atfork");
+	memcpy(&others, &symbol, sizeof(others));
+	return others && others(NULL, NULL, child) == 0;
 }
-#endif
 
 static void child_handler(void)
 {

@@ -4,6 +4,7 @@
 #include "capture/anonymise_parts.h"
 #include "tape/edit.h"
 #include "tape/tape_import.h"
+#include "tape/tape_birth.h"
 #include "tape/tape_stack_use.h"
 
 enum { PID_FIRST = 1001 };
@@ -217,7 +218,8 @@ static struct err *on_thread_create(struct anonymise *anonymise, struct payload 
 
 	if (!take(&rest, &record, sizeof(record)))
 		return NULL;
-	anonymise_address(anonymise, &record.handle);
+	if (!record.is_birth)
+		anonymise_address(anonymise, &record.handle);
 	return put(anonymise, &record, sizeof(record));
 }
 
@@ -344,6 +346,8 @@ static size_t plain_bytes(enum tape_extended type)
 		return sizeof(struct tape_end);
 	case TAPE_EXT_STACK_DEPTH:
 		return sizeof(struct tape_stack_depth);
+	case TAPE_EXT_THREAD_BIRTH:
+		return sizeof(struct tape_thread_birth);
 	case TAPE_EXT_CALLS:
 		return sizeof(struct tape_calls);
 	case TAPE_EXT_CALL_SIZES:

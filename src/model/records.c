@@ -3,6 +3,8 @@
  */
 #include "model/parts.h"
 
+#include "tape/tape_birth.h"
+
 /* Copies the struct at the payload's beginning; false: the payload is too short for it. */
 static bool payload_get(const struct tape_extended_record *record, void *out, size_t bytes)
 {
@@ -117,6 +119,23 @@ static bool find_creator(struct load *load, uint32_t index, uint64_t handle)
 	return true;
 }
 
+/* Where both maps have a thread that is known by the number it was born with: no pthread_t. */
+static uint64_t birth_key(uint64_t number)
+{
+	return number | UINT64_C(1) << 63;
+}
+
+static struct err *take_birth(struct load *load, const struct capture_event *event,
+			      const struct tape_extended_record *record)
+{
+	const uint32_t thread = load->replay.streams[event->stream].thread;
+	struct tape_thread_birth birth;
+
+	if (!payload_get(record, &birth, sizeof(birth)) || thread == MODEL_NO_THREAD)
+		return NULL;
+	return find_creator(load, thread, birth_key(birth.number)) ? NULL : err_nomem();
+}
+
 static struct err *take_creation(struct load *load, const struct capture_event *event,
 				 const struct tape_extended_record *record)
 {
@@ -128,6 +147,8 @@ static struct err *take_creation(struct load *load, const struct capture_event *
 	if (!payload_get(record, &creation, sizeof(creation)) || creation.handle == 0 ||
 	    creator == MODEL_NO_THREAD)
 		return NULL;
+	if (creation.is_birth)
+		creation.handle = birth_key(creation.handle);
 	known = map_find(&load->threads_by_handle, creation.handle);
 	if (known && *known != creator &&
 	    load->replay.threads.items[*known].creator == MODEL_NO_THREAD) {
@@ -356,6 +377,8 @@ struct err *load_record(struct load *load, const struct capture_event *event)
 		return take_thread(load, event, &record);
 	case TAPE_EXT_THREAD_CREATE:
 		return take_creation(load, event, &record);
+	case TAPE_EXT_THREAD_BIRTH:
+		return take_birth(load, event, &record);
 	case TAPE_EXT_THREAD_NAME:
 		return take_thread_name(load, event, &record);
 	case TAPE_EXT_THREAD_END:

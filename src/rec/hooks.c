@@ -2,6 +2,7 @@
  * hooks: the wrappers of C's allocation functions, one macro for each shape in hooks.def.
  */
 #include "rec/hook.h"
+#include "rec/other.h"
 
 #include <errno.h>
 
@@ -396,9 +397,9 @@ static inline void free_aligned_call(void *ptr, size_t align, size_t size)
 
 REC_EXPORT size_t malloc_usable_size(void *ptr)
 {
+	size_t (*real)(void *) = REAL(usable_size_asked);
+
 	if (unlikely(rec_pool_owns(ptr)))
 		return rec_pool_usable(ptr);
-	if (unlikely(!rec_real.malloc_usable_size && !rec_start() && !rec_real.malloc_usable_size))
-		return 0;
-	return rec_real.malloc_usable_size ? rec_real.malloc_usable_size(ptr) : 0;
+	return likely(real) ? real(ptr) : 0;
 }

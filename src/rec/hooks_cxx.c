@@ -62,18 +62,42 @@ static REC_COLD bool new_has_ended(struct rec_tls *tls, const struct rec_lane *l
 	hook_end(tls);                                                                             \
 	return ptr
 
-/* The real operator, looked for again when there was no C++ library yet at start. */
+/*
+ * The real operator. It may be the first hook that is called; and it is looked for again when there
+ * was no C++ library yet at start.
+ */
 #define HOOK_CXX(symbol, real)                                                                     \
-	(likely(rec_real.real) ? rec_real.real                                                     \
-			       : (rec_real.real = (__typeof__(rec_real.real))rec_real_find_late(   \
-					  #symbol, __builtin_return_address(0))))
+	(likely(rec_real.real)                                                                     \
+		 ? rec_real.real                                                                   \
+		 : (__typeof__(rec_real.real))operator_find(#symbol, (void **)&rec_real.real,      \
+							    __builtin_return_address(0)))
+
+static REC_COLD void *operator_find(const char *symbol, void **real, const void *caller)
+{
+	rec_start();
+	if (!*real && rec_real.malloc)
+		*real = rec_real_find_late(symbol, caller);
+	return *real;
+}
+
+/* No C++ library anywhere, yet somebody calls its operator: do as it would, short of throwing. */
+static REC_COLD void *new_fallback(unsigned fn, size_t size, size_t align)
+{
+	const bool is_aligned = fn != TAPE_FN_NEW && fn != TAPE_FN_NEW_ARRAY &&
+				fn != TAPE_FN_NEW_NOTHROW && fn != TAPE_FN_NEW_ARRAY_NOTHROW;
+
+	if (!rec_real.malloc)
+		return rec_pool_alloc(size, is_aligned ? align : 16);
+	return is_aligned && rec_real.memalign ? rec_real.memalign(align, size)
+					       : rec_real.malloc(size);
+}
 
 #define HOOK_NEW(symbol, FN, real)                                                                 \
 	REC_EXPORT void *symbol(size_t size)                                                       \
 	{                                                                                          \
 		struct rec_frame caller = REC_CALLER();                                            \
 		void *(*call)(size_t) = HOOK_CXX(symbol, real);                                    \
-		HOOK_BODY_NEW(FN, call ? call(size) : rec_real.malloc(size));                      \
+		HOOK_BODY_NEW(FN, call ? call(size) : new_fallback(FN, size, 0));                  \
 	}
 
 #define HOOK_NEW_TAG(symbol, FN, real)                                                             \
@@ -117,14 +141,6 @@ static REC_COLD bool new_has_ended(struct rec_tls *tls, const struct rec_lane *l
 		HOOK_BODY_FREE(FN, ptr, call ? call(ptr, a, b) : rec_hook_free_plain(ptr),         \
 			       call ? call(ptr, a, b) : rec_hook_free_plain(ptr));                 \
 	}
-
-/* No C++ library anywhere, yet somebody calls its operator: do as it would, short of throwing. */
-static REC_COLD void *new_fallback(unsigned fn, size_t size, size_t align)
-{
-	if (fn == TAPE_FN_NEW_NOTHROW || fn == TAPE_FN_NEW_ARRAY_NOTHROW || !rec_real.memalign)
-		return rec_real.malloc(size);
-	return rec_real.memalign(align, size);
-}
 
 static inline void delete_call(void (*call)(void *), void *ptr)
 {

@@ -1,14 +1,16 @@
 /*
  * init: beginning, fork, stop and end of recording in a process.
  *
- * Begins at the first call of any hook, which may come before our constructor: other libraries'
- * constructors allocate. The environment says where to:
+ * Begins at the first call of an allocation function's hook, which may come before our constructor:
+ * other libraries' constructors allocate. Never in a hook of mappings or processes: an allocator
+ * may call those with its lock held (other.h). The environment says where to:
  *
  *	MEMTAPE_SPOOL    a collector's file; used by the first process that opens it
  *	MEMTAPE_OUTPUT   pattern of the tape's name otherwise; default memtape.%e.%p.mtape
  *	MEMUSAGE_OUTPUT  the same when neither is there, without stacks: what memusage counts
  *	MEMTAPE_OPTIONS  see env.c
  */
+#include "rec/birth.h"
 #include "rec/calls.h"
 
 #include <elf.h>
@@ -287,6 +289,7 @@ void rec_child(void)
 		sys_close(rec.fd);
 	rec.fd = -1;
 	rec_lanes_reset();
+	rec_births_forget();
 	if (!rec.options.follow || !begin(TAPE_FLAG_FORKED, false)) {
 		atomic_store(&rec.state, REC_OFF);
 		errno = saved_errno;

@@ -10,6 +10,7 @@
  *lost DEAD    thread-local destructors and what follows them: a lane is borrowed for each event
  */
 #include "rec/tables.h"
+#include "tape/tape_birth.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -142,6 +143,12 @@ static void lane_claim(struct rec_lane *lane, bool nested)
 	SYS_CALL2(SYS_prctl, PR_GET_NAME_OPTION, lane->name);
 	rec_note(lane, TAPE_EXT_THREAD, &thread, sizeof(thread), lane->name,
 		 strnlen(lane->name, sizeof(lane->name)));
+	if (rec_tls.birth) {
+		const struct tape_thread_birth birth = { .number = rec_tls.birth };
+
+		rec_note(lane, TAPE_EXT_THREAD_BIRTH, &birth, sizeof(birth), NULL, 0);
+		rec_tls.birth = 0;
+	}
 }
 
 static struct rec_lane *lane_take(void)
@@ -374,8 +381,9 @@ struct rec_lane *rec_other_enter(struct rec_tls *tls, const struct rec_frame *ca
 	if (lane) {
 		tls->lane = NULL;
 		tls->caller = *caller;
-	} else if (tls->phase == REC_PHASE_REAL && tls->own &&
-		   atomic_load_explicit(&rec.state, memory_order_relaxed) == REC_ON) {
+	} else if (atomic_load_explicit(&rec.state, memory_order_relaxed) != REC_ON) {
+		return NULL; /* recording does not begin here: other.h */
+	} else if (tls->phase == REC_PHASE_REAL && tls->own) {
 		*phase_ret = REC_PHASE_REAL;
 		lane = tls->own;
 	} else {

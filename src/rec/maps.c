@@ -3,6 +3,8 @@
  * records; none of them is hot.
  *
  * A mapping is recorded after it was made and an unmapping before, like allocations and frees.
+ * Allocators call these with their locks held, also before recording has begun: nothing here may
+ * allocate, or wait for the loader.
  * System headers that declare these functions with other types are not included.
  */
 #include "rec/other.h"
@@ -53,20 +55,25 @@ static REC_COLD void note_setting(enum tape_extended type, struct tape_setting s
 	errno = saved_errno;
 }
 
+/* A system call's result as libc gives it. */
+static long told(long result)
+{
+	if (!sys_failed(result))
+		return result;
+	errno = (int)-result;
+	return -1;
+}
+
 static void *mmap_hook(void *hint, size_t bytes, int prot, int flags, int fd, int64_t offset,
 		       const struct rec_frame *caller)
 {
 	void *(*real)(void *, size_t, int, int, int, int64_t) = REAL(mmap);
 	void *ptr;
 
-	if (!real) {
-		long result = sys_mmap(hint, bytes, prot, flags, fd, (uint64_t)offset);
-
-		if (sys_failed(result))
-			errno = (int)-result;
-		return sys_failed(result) ? (void *)-1 : (void *)result;
-	}
-	ptr = real(hint, bytes, prot, flags, fd, offset);
+	if (likely(real))
+		ptr = real(hint, bytes, prot, flags, fd, offset);
+	else
+		ptr = (void *)told(sys_mmap(hint, bytes, prot, flags, fd, (uint64_t)offset));
 	if (prot & PROT_CODE && ptr != (void *)-1)
 		rec_code_add((uint64_t)ptr, bytes);
 	note_map(TAPE_EXT_MMAP,
@@ -101,14 +108,16 @@ REC_EXPORT int munmap(void *ptr, size_t bytes)
 
 	note_map(TAPE_EXT_MUNMAP, (struct tape_map) { .address = (uint64_t)ptr, .bytes = bytes },
 		 &caller);
-	return real ? real(ptr, bytes) : (int)sys_munmap(ptr, bytes);
+	return likely(real) ? real(ptr, bytes) : (int)told(sys_munmap(ptr, bytes));
 }
 
 REC_EXPORT void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, void *hint)
 {
 	struct rec_frame caller = REC_CALLER();
 	void *(*real)(void *, size_t, size_t, int, void *) = REAL(mremap);
-	void *ptr = real(old, old_bytes, bytes, flags, hint);
+	void *ptr = likely(real) ? real(old, old_bytes, bytes, flags, hint)
+				 : (void *)told(sys_call6(SYS_mremap, (long)old, (long)old_bytes,
+							  (long)bytes, flags, (long)hint, 0));
 
 	note_map(TAPE_EXT_MREMAP,
 		 (struct tape_map) { .address = (uint64_t)ptr,
@@ -130,7 +139,8 @@ REC_EXPORT int mprotect(void *ptr, size_t bytes, int prot)
 	note_map(TAPE_EXT_MPROTECT,
 		 (struct tape_map) { .address = (uint64_t)ptr, .bytes = bytes, .prot = prot },
 		 &caller);
-	return real(ptr, bytes, prot);
+	return likely(real) ? real(ptr, bytes, prot)
+			    : (int)told(SYS_CALL3(SYS_mprotect, ptr, bytes, prot));
 }
 
 REC_EXPORT int madvise(void *ptr, size_t bytes, int advice)
@@ -141,16 +151,23 @@ REC_EXPORT int madvise(void *ptr, size_t bytes, int advice)
 	note_map(TAPE_EXT_MADVISE,
 		 (struct tape_map) { .address = (uint64_t)ptr, .bytes = bytes, .flags = advice },
 		 &caller);
-	return real(ptr, bytes, advice);
+	return likely(real) ? real(ptr, bytes, advice)
+			    : (int)told(SYS_CALL3(SYS_madvise, ptr, bytes, advice));
 }
 
 REC_EXPORT int brk(void *end)
 {
 	struct rec_frame caller = REC_CALLER();
 	int (*real)(void *) = REAL(brk);
-	void *old = rec_real.sbrk ? rec_real.sbrk(0) : NULL;
-	int result = real(end);
+	void *(*end_now)(intptr_t) = REAL(sbrk);
+	void *old = end_now ? end_now(0) : NULL;
+	int result;
 
+	if (unlikely(!real)) { /* libc has to know where it is: not behind its back */
+		errno = ENOMEM;
+		return -1;
+	}
+	result = real(end);
 	note_map(TAPE_EXT_BRK,
 		 (struct tape_map) { .address = result == 0 ? (uint64_t)end : UINT64_MAX,
 				     .old_address = (uint64_t)old },
@@ -162,8 +179,13 @@ REC_EXPORT void *sbrk(intptr_t increment)
 {
 	struct rec_frame caller = REC_CALLER();
 	void *(*real)(intptr_t) = REAL(sbrk);
-	void *old = real(increment);
+	void *old;
 
+	if (unlikely(!real)) {
+		errno = ENOMEM;
+		return (void *)-1;
+	}
+	old = real(increment);
 	if (increment != 0)
 		note_map(TAPE_EXT_BRK,
 			 (struct tape_map) {

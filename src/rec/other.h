@@ -40,8 +40,13 @@ static inline uint32_t other_stack(const struct other *other, const struct rec_f
 							      : TAPE_NODE_NONE;
 }
 
-/* Before the first hook of the allocation kind has been called, the real functions are not known.
+/*
+ * Such a hook never begins the recording: an allocator may call it with its lock held, and the
+ * beginning asks the loader. NULL: nobody defines the function.
  */
-#define REAL(name) (likely(rec_real.name) ? 0 : (int)rec_start(), rec_real.name)
+#define REAL(name)                                                                                 \
+	(likely(rec_real.name)                                                                     \
+		 ? rec_real.name                                                                   \
+		 : (__typeof__(rec_real.name))rec_real_early(offsetof(struct rec_real, name)))
 
 #endif

@@ -2,6 +2,7 @@
  * process: hooks of loading, threads, fork, exec and end, and of JIT compilers' frames.
  * System headers that declare these functions with other types are not included.
  */
+#include "rec/birth.h"
 #include "rec/other.h"
 
 #include <errno.h>
@@ -37,6 +38,13 @@ static REC_COLD void note_path(enum tape_extended type, uint32_t pid, const char
 	errno = saved_errno;
 }
 
+/* What a hook of a function that nobody defines answers: as a kernel that does not know it. */
+static REC_COLD int missing(void)
+{
+	errno = ENOSYS;
+	return -1;
+}
+
 /* Where nothing tells of a new object when a pc in it is met, list them now. */
 static REC_COLD void scan_modules(const struct rec_frame *caller)
 {
@@ -60,8 +68,10 @@ REC_EXPORT void *dlopen(const char *path, int flags)
 	void *(*real)(const char *, int) = REAL(dlopen);
 	void *handle;
 
+	if (unlikely(!real))
+		return NULL;
 	note_path(TAPE_EXT_DLOPEN, 0, path, &caller);
-	if (likely(rec_real.find_object))
+	if (likely(REAL(find_object)))
 		return real(path, flags);
 	handle = real(path, flags);
 	scan_modules(&caller);
@@ -73,6 +83,8 @@ REC_EXPORT void *dlmopen(long space, const char *path, int flags)
 	struct rec_frame caller = REC_CALLER();
 	void *(*real)(long, const char *, int) = REAL(dlmopen);
 
+	if (unlikely(!real))
+		return NULL;
 	note_path(TAPE_EXT_DLOPEN, 0, path, &caller);
 	return real(space, path, flags);
 }
@@ -83,6 +95,8 @@ REC_EXPORT int dlclose(void *handle)
 	int (*real)(void *) = REAL(dlclose);
 	int result;
 
+	if (unlikely(!real))
+		return missing();
 	rec_real_forget_late();
 	result = real(handle);
 	rec_real_forget_late(); /* destructors may have called for them */
@@ -90,20 +104,27 @@ REC_EXPORT int dlclose(void *handle)
 	return result;
 }
 
+/* What the program put at `thread` is not looked at: birth.c. */
 REC_EXPORT int pthread_create(void *thread, const void *attributes, void *(*start)(void *),
 			      void *argument)
 {
 	struct rec_frame caller = REC_CALLER();
 	int (*real)(void *, const void *, void *(*)(void *), void *) = REAL(pthread_create);
-	struct tape_thread_create record = { .handle = 0 };
-	int result = real(thread, attributes, start, argument);
+	struct tape_thread_create record = { .is_birth = 1 };
 	struct other other;
+	int result;
 
-	if (result != 0)
+	if (unlikely(!real))
+		return EAGAIN;
+	if (likely(atomic_load(&rec.state) == REC_ON))
+		record.handle = rec_birth_begin(&start, &argument);
+	result = real(thread, attributes, start, argument);
+	if (result != 0 && record.handle)
+		rec_birth_cancel(argument);
+	if (result != 0 || !record.handle)
 		return result;
 	other = other_begin(&caller);
 	if (other.lane) {
-		record.handle = *(const unsigned long *)thread;
 		record.node = other_stack(&other, &caller);
 		rec_note(other.lane, TAPE_EXT_THREAD_CREATE, &record, sizeof(record), NULL, 0);
 	}
@@ -115,7 +136,7 @@ REC_EXPORT int pthread_setname_np(unsigned long thread, const char *name)
 {
 	struct rec_frame caller = REC_CALLER();
 	int (*real)(unsigned long, const char *) = REAL(pthread_setname_np);
-	int result = real(thread, name);
+	int result = likely(real) ? real(thread, name) : ENOSYS;
 	struct tape_thread record = { .handle = thread };
 	struct other other = other_begin(&caller);
 
@@ -132,6 +153,8 @@ REC_EXPORT int fork(void)
 	int (*real)(void) = REAL(fork);
 	int pid;
 
+	if (unlikely(!real))
+		return missing();
 	rec_fork_begin();
 	pid = real();
 	if (pid > 0)
@@ -170,7 +193,7 @@ REC_EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 	int (*real)(const char *, char *const[], char *const[]) = REAL(execve);
 
 	note_exec(path, &caller);
-	return real(path, argv, envp);
+	return likely(real) ? real(path, argv, envp) : missing();
 }
 
 REC_EXPORT int execv(const char *path, char *const argv[])
@@ -179,7 +202,7 @@ REC_EXPORT int execv(const char *path, char *const argv[])
 	int (*real)(const char *, char *const[]) = REAL(execv);
 
 	note_exec(path, &caller);
-	return real(path, argv);
+	return likely(real) ? real(path, argv) : missing();
 }
 
 REC_EXPORT int execvp(const char *file, char *const argv[])
@@ -188,7 +211,7 @@ REC_EXPORT int execvp(const char *file, char *const argv[])
 	int (*real)(const char *, char *const[]) = REAL(execvp);
 
 	note_exec(file, &caller);
-	return real(file, argv);
+	return likely(real) ? real(file, argv) : missing();
 }
 
 REC_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
@@ -197,7 +220,7 @@ REC_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 	int (*real)(const char *, char *const[], char *const[]) = REAL(execvpe);
 
 	note_exec(file, &caller);
-	return real(file, argv, envp);
+	return likely(real) ? real(file, argv, envp) : missing();
 }
 
 REC_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
@@ -206,7 +229,7 @@ REC_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 	int (*real)(int, char *const[], char *const[]) = REAL(fexecve);
 
 	note_exec("", &caller);
-	return real(fd, argv, envp);
+	return likely(real) ? real(fd, argv, envp) : missing();
 }
 
 /* How many pointers an argv of these needs, its NULL among them. */
@@ -249,7 +272,7 @@ REC_EXPORT int execl(const char *path, const char *first, ...)
 	ARGUMENTS(argv, first, list);
 	va_end(list);
 	note_exec(path, &caller);
-	return real(path, argv);
+	return likely(real) ? real(path, argv) : missing();
 }
 
 REC_EXPORT int execlp(const char *file, const char *first, ...)
@@ -262,7 +285,7 @@ REC_EXPORT int execlp(const char *file, const char *first, ...)
 	ARGUMENTS(argv, first, list);
 	va_end(list);
 	note_exec(file, &caller);
-	return real(file, argv);
+	return likely(real) ? real(file, argv) : missing();
 }
 
 REC_EXPORT int execle(const char *path, const char *first, ...)
@@ -277,7 +300,7 @@ REC_EXPORT int execle(const char *path, const char *first, ...)
 	envp = va_arg(list, char *const *);
 	va_end(list);
 	note_exec(path, &caller);
-	return real(path, argv, envp);
+	return likely(real) ? real(path, argv, envp) : missing();
 }
 
 static void exit_now(int status) __attribute__((noreturn));

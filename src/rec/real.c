@@ -2,9 +2,11 @@
  * real: the functions behind the hooks, and a pool that answers before they are known.
  *
  * dlsym() of a name that exists allocates nothing in glibc; of a missing one it does (the error's
- * text), and what it allocates then comes from the pool or, once malloc is known, from there.
+ * text), from a malloc that may be the program's own and locked. So it is asked for names only that
+ * symbols.c has found.
  */
 #include "rec/rec.h"
+#include "rec/symbols.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -60,7 +62,7 @@ static const struct real_row REAL_ROWS[] = {
 	ROW(calloc, "calloc"),
 	ROW(realloc, "realloc"),
 	ROW(free, "free"),
-	ROW(malloc_usable_size, "malloc_usable_size"),
+	ROW(usable_size_asked, "malloc_usable_size"),
 	ROW(memalign, "memalign"),
 	ROW(aligned_alloc, "aligned_alloc"),
 	ROW(posix_memalign, "posix_memalign"),
@@ -119,8 +121,8 @@ static const struct real_row REAL_ROWS[] = {
 };
 
 /*
- * A program may bring malloc and not malloc_usable_size; that of another allocator must not be
- * asked about its blocks.
+ * A preloaded allocator may bring malloc and not malloc_usable_size; that of another must not be
+ * asked about its blocks. A program that does is answered by the one it would have reached.
  */
 static bool same_object(const void *a, const void *b)
 {
@@ -134,27 +136,49 @@ static bool same_object(const void *a, const void *b)
 static struct rec_real found;
 
 /*
- * The table is filled aside and put in place at once: looking up a missing name allocates, and that
- * must come from the pool and not wake up an allocator which then finds half of its world missing.
+ * The table is filled aside and put in place at once: an allocator that is woken up meanwhile must
+ * not find half of its world missing.
  */
 void rec_real_find(void)
 {
 	for (size_t i = 0; i < array_size(REAL_ROWS); i++) {
-		void *symbol = dlsym(RTLD_NEXT, REAL_ROWS[i].symbol);
+		struct rec_symbol known;
+		void *symbol = NULL;
 
+		if (rec_symbol_next(REAL_ROWS[i].symbol, &known))
+			symbol = dlsym(RTLD_NEXT, REAL_ROWS[i].symbol);
 		memcpy((uint8_t *)&found + REAL_ROWS[i].offset, &symbol, sizeof(symbol));
 	}
-	dlsym(RTLD_NEXT, "malloc"); /* the last lookup's failure is not the program's dlerror() */
-	if (found.malloc_usable_size &&
-	    !same_object((const void *)found.malloc, (const void *)found.malloc_usable_size))
-		found.malloc_usable_size = NULL;
+	if (found.usable_size_asked &&
+	    same_object((const void *)found.malloc, (const void *)found.usable_size_asked))
+		found.malloc_usable_size = found.usable_size_asked;
 	rec_real = found;
 	rec_syscall_find();
+}
+
+/*
+ * Not kept: whoever is loaded before recording begins may be gone then. An IFUNC's resolver is not
+ * called this early; nobody who wraps a system call has one.
+ */
+void *rec_real_early(size_t offset)
+{
+	const uint32_t state = atomic_load(&rec.state);
+	struct rec_symbol known;
+
+	if (state != REC_UNBORN && state != REC_STARTING)
+		return NULL; /* it would be in rec_real */
+	for (size_t i = 0; i < array_size(REAL_ROWS); i++)
+		if (REAL_ROWS[i].offset == offset && rec_symbol_next(REAL_ROWS[i].symbol, &known) &&
+		    !known.is_resolver)
+			return (void *)known.address;
+	return NULL;
 }
 
 /* Before and after an object is unloaded: it may be where late ones were found. */
 void rec_real_forget_late(void)
 {
+	if (!rec_real.malloc)
+		return; /* none yet */
 	for (size_t i = 0; i < array_size(REAL_ROWS); i++) {
 		const size_t offset = REAL_ROWS[i].offset;
 		void *symbol;
@@ -172,17 +196,21 @@ void rec_real_forget_late(void)
 void *rec_real_find_late(const char *symbol, const void *caller)
 {
 	const int saved_errno = errno;
+	struct rec_symbol known;
 	void *handle = NULL;
 	void *late = NULL;
 	Dl_info info;
 
+	if (!rec_symbol_any(symbol, &known))
+		return NULL;
 	if (dladdr(caller, &info) && info.dli_fname && rec_real.dlopen)
 		handle = rec_real.dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 	if (handle) {
 		late = dlsym(handle, symbol);
 		rec_real.dlclose(handle);
+		if (!late) /* the failure is not the program's dlerror() */
+			dlsym(RTLD_NEXT, "malloc");
 	}
-	dlsym(RTLD_NEXT, "malloc");
 	errno = saved_errno;
 	if (late && rec_real.malloc &&
 	    same_object(late, (const void *)(uintptr_t)&rec_real_find_late))

@@ -7,6 +7,7 @@
  *   event.h: from a hook to bytes.
  * - maps.c: mmap and its kin, mallopt; process.c: threads, dlopen, fork, exec, exit; other.h of
  * both.
+ * - birth.c: who created a thread; symbols.c: which names are defined, found without the loader.
  * - lane.c: which stream a thread writes to; chunk.c: where the bytes go; path.c: the tape's name.
  * - stack.c: a stack into a node id; module.c: loaded objects and their unwind tables; code.c:
  *   memory made executable.
@@ -184,6 +185,7 @@ struct rec_tls {
 	struct rec_frame caller;   /* of the hook that is running */
 	uint64_t new_size;	   /* operator new is running for so many bytes */
 	uint32_t new_fn;	   /* 0: it is not */
+	uint32_t birth;		   /* birth.c; 0: not known, or told */
 };
 
 extern __thread struct rec_tls rec_tls __attribute__((tls_model("initial-exec")));
@@ -263,6 +265,11 @@ struct rec_real {
 
 extern struct rec_real rec_real;
 void rec_real_find(void);
+/*
+ * Before they are found, for hooks that must not begin the recording: a member's function by its
+ * offset, or NULL. Neither locks nor allocates.
+ */
+void *rec_real_early(size_t offset);
 /* Finds operator new and friends late, in the caller's object or its libraries. May be NULL. */
 void *rec_real_find_late(const char *symbol, const void *caller);
 void rec_real_forget_late(void);
@@ -276,7 +283,7 @@ static inline bool rec_pool_owns(const void *ptr)
 }
 
 /* init.c */
-bool rec_start(void);	  /* first call of a hook; true: recording */
+bool rec_start(void);	  /* first call of an allocation's hook; true: recording */
 void rec_child(void);	  /* in a forked child, by its next hook that interrupts nothing */
 void rec_end(int status); /* the process is about to end */
 void rec_stop(enum tape_fault fault, int error);

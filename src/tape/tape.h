@@ -298,7 +298,8 @@ enum tape_extended {
 	TAPE_EXT_IMPORT = 31,	     /* tape_import, then text: the tape was made of another file */
 	TAPE_EXT_STRIPPED = 32,	     /* empty: here allocations of the stream were left out */
 	TAPE_EXT_EDIT = 33,	     /* tape_edit, then text: the tape was made of another one */
-	TAPE_EXT_STACK_USE = 34	     /* tape_stack_use, of the thread that it names */
+	TAPE_EXT_STACK_USE = 34,     /* tape_stack_use, of the thread that it names */
+	TAPE_EXT_THREAD_BIRTH = 35   /* tape_thread_birth, on the thread, behind its THREAD */
 };
 
 struct tape_process {
@@ -311,13 +312,12 @@ struct tape_process {
 struct tape_thread {
 	uint32_t tid;
 	uint32_t lane;	 /* 0: the thread itself; 1: its signal handlers that came inside a hook */
-	uint64_t handle; /* its pthread_t, as in tape_thread_create */
+	uint64_t handle; /* its pthread_t */
 };
 
 struct tape_thread_create {
-	uint64_t handle;
-	uint32_t node;
-	uint32_t reserved;
+	uint64_t handle; /* the thread's, or its number where is_birth is 1 */
+	uint32_t node, is_birth;
 };
 
 struct tape_clock_pair {

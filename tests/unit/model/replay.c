@@ -2,6 +2,7 @@
 
 #include "../tape_writer.h"
 #include "model/model.h"
+#include "tape/tape_birth.h"
 #include "tape/tape_stack_use.h"
 
 enum { CHUNK_BYTES = TAPE_CHUNK_BYTES_MIN };
@@ -495,6 +496,40 @@ static void threads_know_who_created_them(void **state)
 	model_destroy(model);
 }
 
+/* A number is no handle, even where they are equal. */
+static void threads_know_who_created_them_by_their_numbers(void **state)
+{
+	const struct tape_thread_birth births[] = { { 0xb0 }, { 7 } };
+	struct tape_thread thread = { .tid = 10, .handle = 0xb0 };
+	struct tape_thread_create creation = { .handle = 0xb0, .is_birth = 1 };
+	struct writer writer;
+	struct model *model;
+
+	(void)state;
+	writer_init(&writer, CHUNK_BYTES);
+	writer_extended(&writer, 1, TAPE_EXT_THREAD, 2000, &thread, sizeof(thread), "main");
+	creation.node = writer_node(&writer, 1, TAPE_NODE_ROOT, 0x1234, 2000);
+	writer_extended(&writer, 1, TAPE_EXT_THREAD_CREATE, 2001, &creation, sizeof(creation),
+			NULL);
+	thread = (struct tape_thread) { .tid = 11, .handle = 0xe0 };
+	writer_extended(&writer, 2, TAPE_EXT_THREAD, 2002, &thread, sizeof(thread), "b");
+	writer_extended(&writer, 2, TAPE_EXT_THREAD_BIRTH, 2002, &births[0], sizeof(births[0]),
+			NULL);
+	thread = (struct tape_thread) { .tid = 12, .handle = 0xf0 };
+	writer_extended(&writer, 3, TAPE_EXT_THREAD, 2003, &thread, sizeof(thread), "c");
+	writer_extended(&writer, 3, TAPE_EXT_THREAD_BIRTH, 2003, &births[1], sizeof(births[1]),
+			NULL);
+	creation = (struct tape_thread_create) { .handle = 7, .is_birth = 1 };
+	writer_extended(&writer, 2, TAPE_EXT_THREAD_CREATE, 2004, &creation, sizeof(creation),
+			NULL);
+	model = load_and_end(&writer);
+	assert_int_equal(model_thread(model, 0)->creator, MODEL_NO_THREAD);
+	assert_int_equal(model_thread(model, 1)->creator, 0);
+	assert_int_equal(model_stacks(model)[model_thread(model, 1)->create_stack].pc, 0x1234);
+	assert_int_equal(model_thread(model, 2)->creator, 1);
+	model_destroy(model);
+}
+
 static void temporary_means_freed_before_the_thread_makes_another_block(void **state)
 {
 	struct writer writer;
@@ -851,6 +886,7 @@ int main(void)
 		cmocka_unit_test(a_free_that_never_came_is_counted),
 		cmocka_unit_test(a_free_at_the_same_tick_as_its_allocation_is_matched),
 		cmocka_unit_test(threads_know_who_created_them),
+		cmocka_unit_test(threads_know_who_created_them_by_their_numbers),
 		cmocka_unit_test(temporary_means_freed_before_the_thread_makes_another_block),
 		cmocka_unit_test(records_of_a_process_are_found),
 		cmocka_unit_test(a_stream_serves_one_thread_after_another),

@@ -1,0 +1,20 @@
+/*
+ * symbols: names that loaded objects define, read without the loader's help. Neither locks nor
+ * allocates; any thread, any time.
+ */
+#ifndef MEMTAPE_REC_SYMBOLS_H
+#define MEMTAPE_REC_SYMBOLS_H
+
+#include "core/core.h"
+
+struct rec_symbol {
+	uint64_t address;
+	bool is_resolver; /* of an IFUNC: it must be called to have the function's address */
+};
+
+/* As dlsym(RTLD_NEXT, name) in our library would; false: nobody defines it. */
+bool rec_symbol_next(const char *name, struct rec_symbol *symbol_ret);
+/* In any loaded object but ours. */
+bool rec_symbol_any(const char *name, struct rec_symbol *symbol_ret);
+
+#endif

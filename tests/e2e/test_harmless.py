@@ -1,0 +1,67 @@
+"""Programs that bring what the recorder stands on - allocators, clocks, threads' jobs - run as they do without it."""
+
+import collections
+
+import pytest
+
+import recording
+from tape_reader import Tape
+
+pytestmark = pytest.mark.skipif(not recording.have_library(), reason="built without the recorder")
+
+TIMEOUT = 60  # what hangs did so for ever
+
+
+def target(name):
+    path = recording.target(name)
+    if not path.exists():
+        pytest.skip(f"{name} was not built")
+    return path
+
+
+def check_same(args, tape, preload=(), **options):
+    plain = recording.run_plain(args, timeout=TIMEOUT, env=recording.clean_env(
+        LD_PRELOAD=":".join(map(str, preload))), **options)
+    recorded = recording.run_bare(args, tape, preload_after=preload, timeout=TIMEOUT, **options)
+    assert plain.returncode == 0, plain.stderr
+    assert recorded.answer() == plain.answer()
+    return recorded
+
+
+def test_a_malloc_that_maps_memory_with_its_lock_held_is_never_called_from_there(tape):
+    check_same([target("locking")], tape)
+    assert not Tape(tape).fault
+
+
+@pytest.mark.parametrize("place", ["before", "behind"])
+def test_such_a_malloc_in_a_preloaded_library(place, tape):
+    library = target("locking_library.so")
+    preloads = [library, recording.library()] if place == "before" else [recording.library(), library]
+    args = [target("threads"), "eight"]
+    plain = recording.run(args, env=recording.clean_env(LD_PRELOAD=library), timeout=TIMEOUT)
+    recorded = recording.run(args, timeout=TIMEOUT, env=recording.clean_env(
+        LD_PRELOAD=":".join(map(str, preloads)), MEMTAPE_OUTPUT=tape))
+    assert plain.returncode == 0, plain.stderr
+    assert recorded.answer() == plain.answer()
+    assert not Tape(tape).fault
+
+
+@pytest.mark.parametrize("args", [("threads-jemalloc_inside", "eight"), ("detached-jemalloc_inside",)], ids=" ".join)
+def test_jemalloc_inside_the_program(args, tape):
+    check_same([target(args[0]), *args[1:]], tape)
+
+
+def test_usable_sizes_are_what_the_program_would_see(tape):
+    """A preloaded allocator without malloc_usable_size: glibc's is called, and says something."""
+    answer = check_same([target("usable")], tape, preload=[target("locking_library.so")])
+    assert int(answer.stdout.split()[0]) >= 1000
+
+
+def test_a_detached_thread_may_free_the_job_that_held_its_name(tape):
+    check_same([target("detached")], tape)
+    if not recording.have_reader():
+        return
+    threads = recording.report(tape, "threads")
+    threads = threads.get("threads", threads) if isinstance(threads, dict) else threads
+    created = collections.Counter(row.get("creator") is not None for row in threads)
+    assert created[False] == 1 and created[True] >= 4, threads

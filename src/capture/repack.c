@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "capture/chunk.h"
 #include "capture/closing.h"
 #include "capture/pack.h"
@@ -105,7 +106,7 @@ struct err *capture_repack(const char *path_in, const char *path_out, int level,
 
 	if (err)
 		return err;
-	fd = open(path_out, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	fd = file_create(path_out);
 	if (fd < 0)
 		return err_errno("%s", path_out);
 	err = repack_to(capture, fd, level, repacked_ret);

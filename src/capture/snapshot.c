@@ -5,7 +5,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "base/str.h"
+#include "base/file.h"
 #include "capture/capture.h"
 #include "capture/pack.h"
 
@@ -137,7 +137,7 @@ static struct err *check_space(int fd, uint64_t bytes)
 }
 
 /* A new file beside the tape, with its name in *name. */
-static struct err *file_create(const char *path, struct str *name, int *fd_ret)
+static struct err *snapshot_create(const char *path, struct str *name, int *fd_ret)
 {
 	size_t stem = strlen(path);
 	int fd = -1;
@@ -149,7 +149,7 @@ static struct err *file_create(const char *path, struct str *name, int *fd_ret)
 		str_printf(name, "%.*s-%d%s", (int)stem, path, number, extension);
 		if (name->failed)
 			return err_nomem();
-		fd = open(name->ptr, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		fd = file_create(name->ptr);
 		if (fd < 0 && errno != EEXIST)
 			return err_errno("create %s", name->ptr);
 	}
@@ -192,7 +192,7 @@ struct err *capture_snapshot(const char *path, const struct capture_snapshot_set
 	    memcmp(capture_header(capture)->uuid, settings->uuid, TAPE_UUID_BYTES) != 0)
 		return err_new(ERR_STATE, "%s is another recording's tape by now", path);
 	extent = extent_find(capture, settings->until_bytes);
-	err = file_create(path, &name, &out);
+	err = snapshot_create(path, &name, &out);
 	if (err)
 		return err;
 	err = write_snapshot(in, out, &extent, settings, &snapshot.tape_bytes);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "capture/embedded.h"
 #include "cli/anonymous.h"
 #include "cli/command.h"
@@ -95,10 +96,9 @@ static struct err *tape_write(const struct anonymise_options *options, const cha
 	return reading_output_close(&output, err);
 }
 
-/* Nobody but the owner reads it. */
 static struct err *map_open(const char *path, FILE **map_ret)
 {
-	CLEAN(close) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	CLEAN(close) int fd = file_create(path);
 
 	if (fd < 0)
 		return err_errno("--map: %s", path);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
+#include "base/file.h"
 #include "capture/pack.h"
 #include "cli/command.h"
 #include "cli/memusage_options.h"
@@ -129,13 +130,17 @@ static struct err *data_copy(const char *from, const char *path)
 	enum { COPY_BYTES = 64 << 10 };
 	CLEAN(fclose) FILE *in = fopen(from, "re");
 	CLEAN(free) char *bytes = malloc(COPY_BYTES);
-	FILE *out = in && bytes ? fopen(path, "we") : NULL;
+	FILE *out = NULL;
+	CLEAN(close) int fd = in && bytes ? file_replace(path) : -1;
 	struct err *err = NULL;
 	size_t got;
 
 	if (!bytes)
 		return err_nomem();
-	if (!out)
+	out = fd >= 0 ? fdopen(fd, "w") : NULL;
+	if (out)
+		fd = -1; /* the stream's now */
+	else
 		return err_errno("%s", in ? path : from);
 	while (!err && (got = fread(bytes, 1, COPY_BYTES, in)) > 0)
 		if (fwrite(bytes, 1, got, out) != got)

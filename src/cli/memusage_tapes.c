@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/sort.h"
 #include "export/memusage_file.h"
 
@@ -46,9 +47,12 @@ static bool is_passage(const struct calls *calls)
 
 static struct err *data_count(struct memusage_tape *tape, bool has_mappings)
 {
-	CLEAN(fclose) FILE *out = fopen(tape->data, "wxe");
+	CLEAN(close) int fd = file_create(tape->data);
+	CLEAN(fclose) FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
 
-	if (!out)
+	if (out)
+		fd = -1; /* the stream's now */
+	else
 		return err_errno("%s", tape->data);
 	return memusage_file_count(tape->path, has_mappings, &tape->calls, out);
 }

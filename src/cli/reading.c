@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "capture/embedded.h"
 #include "cli/command.h"
 
@@ -156,8 +157,9 @@ static bool is_special(const char *path)
 struct err *reading_output_open(struct reading_output *output, const char *path,
 				const char *tape_path)
 {
-	CLEAN(str_deinit) struct str name = { 0 };
+	CLEAN(free) char *name = NULL;
 	CLEAN(close) int fd = -1;
+	struct err *err;
 
 	*output = (struct reading_output) { .file = stdout };
 	if (!path || strcmp(path, "-") == 0)
@@ -169,29 +171,17 @@ struct err *reading_output_open(struct reading_output *output, const char *path,
 		output->file = fopen(path, "we");
 		return output->file ? NULL : err_errno("open %s", path);
 	}
-	str_printf(&name, "%s.XXXXXX", path);
-	if (name.failed)
-		return err_nomem();
-	fd = mkostemp(name.ptr, O_CLOEXEC);
-	if (fd < 0)
-		return err_errno("create %s", path);
+	err = file_create_temporary(path, &name, &fd);
+	if (err)
+		return err;
 	output->file = fdopen(fd, "w");
 	if (!output->file) {
-		unlink(name.ptr);
+		unlink(name);
 		return err_errno("open %s", path);
 	}
 	fd = -1; /* the stream's now */
-	output->temporary = steal(name.ptr);
+	output->temporary = steal(name);
 	return NULL;
-}
-
-/* A file made by mkstemp is private; a result is as open as the user's umask says. */
-static void give_usual_mode(int fd)
-{
-	const mode_t mask = umask(0);
-
-	umask(mask);
-	fchmod(fd, 0666 & ~mask);
 }
 
 struct err *reading_output_close(struct reading_output *output, struct err *err)
@@ -200,8 +190,6 @@ struct err *reading_output_close(struct reading_output *output, struct err *err)
 
 	if (!output->path)
 		return err;
-	if (temporary)
-		give_usual_mode(fileno(output->file));
 	if (fclose(output->file) != 0 && !err)
 		err = err_errno("write %s", output->path);
 	if (temporary && !err && rename(temporary, output->path) != 0)

@@ -6,27 +6,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/str.h"
-
-enum { TAPE_MODE = 0600 }; /* paths and stacks of a program are its owner's business */
+#include "base/file.h"
 
 static struct err *open_temporary(struct writer *writer, const char *path)
 {
-	CLEAN(str_deinit) struct str name = { 0 };
-
-	str_printf(&name, "%s.XXXXXX", path);
-	if (name.failed)
-		return err_nomem();
-	writer->fd = mkostemp(name.ptr, O_CLOEXEC);
-	if (writer->fd < 0)
-		return err_errno("create %s", path);
-	writer->temporary = steal(name.ptr);
-	return NULL;
+	return file_create_temporary(path, &writer->temporary, &writer->fd);
 }
 
 static struct err *open_exclusive(struct writer *writer, const char *path)
 {
-	writer->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, TAPE_MODE);
+	writer->fd = file_create(path);
 	if (writer->fd < 0)
 		return err_errno("create %s", path);
 	writer->temporary = strdup(path); /* not published yet: it would go away again */

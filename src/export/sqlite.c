@@ -5,6 +5,7 @@
  */
 #include <fcntl.h>
 
+#include "base/file.h"
 #include "export/export.h"
 #include "query/sql.h"
 
@@ -30,22 +31,21 @@ static struct err *sqlite_write(const struct export_context *context, FILE *out)
 {
 	const struct selection *selection = context->selection;
 	const char *folder = getenv("TMPDIR");
-	CLEAN(str_deinit) struct str path = { 0 };
+	CLEAN(str_deinit) struct str stem = { 0 };
+	CLEAN(free) char *path = NULL;
 	CLEAN(close) int fd = -1;
 	struct err *err;
 
 	if (selection->bits || selection->from_ns > 0 || selection->until_ns < UINT64_MAX)
 		return err_new(ERR_USAGE, "sqlite: a database is of a whole tape");
-	str_printf(&path, "%s/memtape-export-XXXXXX", folder && *folder ? folder : "/tmp");
-	if (path.failed)
-		return err_nomem();
-	fd = mkostemp(path.ptr, O_CLOEXEC);
-	if (fd < 0)
-		return err_errno("create %s", path.ptr);
-	err = sql_copy(context->model, context->names, path.ptr);
+	str_printf(&stem, "%s/memtape-export", folder && *folder ? folder : "/tmp");
+	err = stem.failed ? err_nomem() : file_create_temporary(stem.ptr, &path, &fd);
+	if (err)
+		return err;
+	err = sql_copy(context->model, context->names, path);
 	if (!err)
 		err = send(fd, out);
-	unlink(path.ptr);
+	unlink(path);
 	return err;
 }
 

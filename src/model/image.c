@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "base/str.h"
+#include "base/file.h"
 
 enum { COPY_BYTES = 1 << 20, MODE = 0600 };
 
@@ -210,8 +210,10 @@ void image_unmap(const uint8_t *file, uint64_t bytes)
 /* For file systems that cannot give a name to a file without one. */
 static struct err *copy_to(const struct image *image, const char *name, unsigned mode)
 {
-	CLEAN(close) int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+	CLEAN(close) int fd = file_create(name);
 
+	if (fd >= 0)
+		fchmod(fd, mode);
 	return fd < 0 ? err_errno("create %s", name) : copy_all(image, fd);
 }
 

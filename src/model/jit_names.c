@@ -1,12 +1,13 @@
 #include "model/jit_names.h"
 
 #include <dirent.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/str.h"
 #include "symbol/perf_map.h"
 
-enum { NS_PER_S = 1000000000 };
+enum { NS_PER_S = 1000000000, MAP_BYTES_MAX = 64 << 20 };
+static const uint64_t DUMP_BYTES_MAX = UINT64_C(1) << 30;
 
 struct jit_names {
 	struct perf_map *map; /* NULL: none */
@@ -15,22 +16,22 @@ struct jit_names {
 };
 
 /* Numbers of processes come again; a file of this one was written while it ran. */
-static bool file_is_of(const char *path, const struct model_process *process)
+static struct file_trust trust_of(const struct model_process *process, uint64_t bytes_max)
 {
-	struct stat status;
-
-	return stat(path, &status) == 0 &&
-	       (uint64_t)status.st_mtim.tv_sec >= process->start_realtime_ns / NS_PER_S;
+	return (struct file_trust) { .owner = geteuid(),
+				     .since_s = process->start_realtime_ns / NS_PER_S,
+				     .bytes_max = bytes_max };
 }
 
 static void dump_try(struct jit_names *jit, const struct model_process *process, const char *folder)
 {
+	const struct file_trust trust = trust_of(process, DUMP_BYTES_MAX);
 	CLEAN(str_deinit) struct str path = { 0 };
 
 	str_printf(&path, "%s/jit-%u.dump", folder, process->pid);
-	if (jit->dump || path.failed || !file_is_of(path.ptr, process))
+	if (jit->dump || path.failed)
 		return;
-	err_destroy(jitdump_open(path.ptr, &jit->dump));
+	err_destroy(jitdump_open(path.ptr, &trust, &jit->dump));
 	if (jit->dump && jitdump_pid(jit->dump) != process->pid) {
 		jitdump_close(jit->dump);
 		jit->dump = NULL;
@@ -58,6 +59,7 @@ static void dump_try_below(struct jit_names *jit, const struct model_process *pr
 
 struct jit_names *jit_names_open(const struct model_process *process)
 {
+	const struct file_trust trust = trust_of(process, MAP_BYTES_MAX);
 	struct jit_names *jit = calloc(1, sizeof(*jit));
 	CLEAN(str_deinit) struct str path = { 0 };
 	const char *home = getenv("HOME");
@@ -74,8 +76,8 @@ struct jit_names *jit_names_open(const struct model_process *process)
 		str_clear(&path);
 	}
 	str_printf(&path, "/tmp/perf-%u.map", process->pid);
-	if (!path.failed && file_is_of(path.ptr, process))
-		err_destroy(perf_map_open(path.ptr, &jit->map));
+	if (!path.failed)
+		err_destroy(perf_map_open(path.ptr, &trust, &jit->map));
 	return jit;
 }
 

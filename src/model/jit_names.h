@@ -13,8 +13,8 @@ struct jit_names;
 
 /*
  * A dump is looked for where compilers leave it: in the process's folder, in /tmp and below
- * ~/.debug/jit. Files that were last written before the process began are another's. NULL: no
- * memory.
+ * ~/.debug/jit. Files that were last written before the process began are another's, and so are
+ * those that belong neither to the user nor to root. NULL: no memory.
  */
 struct jit_names *jit_names_open(const struct model_process *process);
 void jit_names_close(struct jit_names *jit); /* accepts NULL */

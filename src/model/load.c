@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "base/str.h"
+#include "base/file.h"
 #include "core/hash.h"
 #include "model/index.h"
 
@@ -80,22 +80,28 @@ char *index_path_cached(const struct index_identity *identity, bool makes_folder
 	return path.failed ? NULL : path.ptr;
 }
 
-/* NULL: none that can be used. Takes path. */
-static struct model *use(char *path, const struct index_identity *identity)
+/*
+ * NULL: none that can be used. Takes path. What another user put beside the tape is not believed,
+ * unless it is the one whose tape it is.
+ */
+static struct model *use(char *path, const char *tape_path, const struct index_identity *identity)
 {
+	struct file_trust trust = { .owner = geteuid(), .bytes_max = INT64_MAX };
 	struct model *model = NULL;
+	struct stat tape;
+	uint64_t bytes;
 	struct err *err;
-	int fd;
+	int fd = -1;
 
 	if (!path)
 		return NULL;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0) {
-		free(path);
-		return NULL;
-	}
-	err = index_read(fd, identity, &model);
-	close(fd);
+	if (stat(tape_path, &tape) == 0)
+		trust.owner = tape.st_uid;
+	err = file_open_trusted(path, &trust, &fd, &bytes);
+	if (!err)
+		err = index_read(fd, identity, &model);
+	if (fd >= 0)
+		close(fd);
 	if (err || !model) {
 		err_destroy(err); /* it is made again */
 		free(path);
@@ -107,9 +113,9 @@ static struct model *use(char *path, const struct index_identity *identity)
 
 static struct model *use_any(const char *tape_path, const struct index_identity *identity)
 {
-	struct model *model = use(index_path_beside(tape_path), identity);
+	struct model *model = use(index_path_beside(tape_path), tape_path, identity);
 
-	return model ? model : use(index_path_cached(identity, false), identity);
+	return model ? model : use(index_path_cached(identity, false), tape_path, identity);
 }
 
 /* A tape that somebody still writes, or whose recorder was killed, may look the same and grow. */
@@ -140,7 +146,7 @@ static struct err *keep(const struct making *making, const struct image *image, 
 	if (!beside)
 		return err_nomem();
 	(void)!stat(making->tape_path, &tape); /* who may read the tape may read its index */
-	err = image_commit(image, beside, tape.st_mode & 0666);
+	err = image_commit(image, beside, tape.st_mode & 0644);
 	if (!err) {
 		*path_ret = steal(beside);
 		return NULL;

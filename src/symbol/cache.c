@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/file.h"
 #include "base/sort.h"
 
 enum { BUILD_ID_BYTES_SHOWN = 20, USED_AGAIN_S = 3600 };
@@ -236,23 +237,22 @@ struct err *cache_store(const struct cache *cache, const uint8_t *build_id, size
 			uint64_t identity, const void *bytes, size_t size)
 {
 	CLEAN(str_deinit) struct str path = { 0 };
-	CLEAN(str_deinit) struct str temporary = { 0 };
+	CLEAN(free) char *temporary = NULL;
 	struct cache_facts removed = { 0 };
+	struct err *err;
 	int fd;
 
 	add_file_path(cache, build_id, build_id_bytes, identity, &path);
-	str_printf(&temporary, "%s.XXXXXX", str_text(&path));
-	if (path.failed || temporary.failed)
+	if (path.failed)
 		return err_nomem();
 	if (!folders_make(cache_folder(cache)))
 		return err_errno("create %s", cache_folder(cache));
-	fd = mkostemp(temporary.ptr, O_CLOEXEC);
-	if (fd < 0)
-		return err_errno("create %s", temporary.ptr);
-	if (!write_all(fd, bytes, size) || rename(temporary.ptr, path.ptr) != 0) {
-		struct err *err = err_errno("write %s", path.ptr);
-
-		unlink(temporary.ptr);
+	err = file_create_temporary(path.ptr, &temporary, &fd);
+	if (err)
+		return err;
+	if (!write_all(fd, bytes, size) || rename(temporary, path.ptr) != 0) {
+		err = err_errno("write %s", path.ptr);
+		unlink(temporary);
 		close(fd);
 		return err;
 	}

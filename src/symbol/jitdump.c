@@ -1,9 +1,5 @@
 #include "symbol/jitdump.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-
 #include "base/map.h"
 #include "base/sort.h"
 #include "base/vec.h"
@@ -14,7 +10,8 @@ enum {
 	VERSION = 1,
 	FLAG_ARCH_TIMESTAMP = 1,
 	/* V8 adds the size of an ELF header to addresses of lines: what perf once expected. */
-	ELF_HEADER_BYTES = 0x40
+	ELF_HEADER_BYTES = 0x40,
+	HEAD_BYTES = 512 /* of a record: most names are in it */
 };
 
 enum { JIT_CODE_LOAD = 0, JIT_CODE_MOVE = 1, JIT_CODE_DEBUG_INFO = 2 };
@@ -84,7 +81,7 @@ struct jitdump {
 	struct jit_header header;
 	const uint8_t *bytes;
 	size_t size;
-	bool is_mapped;
+	struct vec_u8 own;	/* the bytes, if nobody else's */
 	struct jit_codes codes; /* by begin, of equal ones in the order of time */
 	struct jit_lines lines;
 	uint64_t line_shift;
@@ -298,38 +295,127 @@ struct err *jitdump_view(const void *bytes, size_t size, struct jitdump **dump_r
 	return err;
 }
 
-struct err *jitdump_open(const char *path, struct jitdump **dump_ret)
+/* --- from a file --------------------------------------------------------------------------- */
+
+/* How much of a record tells a name or lines; the rest is code. 0: nothing of it. */
+static uint64_t bytes_wanted(const struct jit_record *record, const uint8_t *ptr, size_t there)
+{
+	const uint8_t *end;
+
+	if (record->id == JIT_CODE_DEBUG_INFO)
+		return record->bytes;
+	if (record->id == JIT_CODE_MOVE)
+		return u64_min(record->bytes, sizeof(*record) + sizeof(struct jit_move));
+	if (record->id != JIT_CODE_LOAD || there <= sizeof(*record) + sizeof(struct jit_load))
+		return 0;
+	ptr += sizeof(*record) + sizeof(struct jit_load);
+	there -= sizeof(*record) + sizeof(struct jit_load);
+	end = memchr(ptr, '\0', there);
+	return end ? sizeof(*record) + sizeof(struct jit_load) + (uint64_t)(end - ptr) + 1 : 0;
+}
+
+static struct err *record_keep(int fd, uint64_t at, uint32_t wanted, struct jit_record *record,
+			       struct vec_u8 *bytes)
+{
+	const size_t before = bytes->count;
+	ssize_t there;
+
+	if (!vec_u8_reserve(bytes, before + wanted))
+		return err_nomem();
+	bytes->count += wanted;
+	there = file_read_at(fd, bytes->items + before, wanted, at);
+	if (there != (ssize_t)wanted) { /* it was cut meanwhile */
+		bytes->count = before;
+		record->bytes = 0;
+		return NULL;
+	}
+	memcpy(bytes->items + before + offsetof(struct jit_record, bytes), &wanted, sizeof(wanted));
+	return NULL;
+}
+
+/* One more record, without its code; its bytes are 0 where it is damaged, or there is enough. */
+static struct err *record_copy(int fd, uint64_t at, uint64_t size, struct vec_u8 *bytes,
+			       struct jit_record *record)
+{
+	enum { NAME_ROOM = 16 << 10, KEPT_MAX = 64 << 20 };
+	uint8_t head[NAME_ROOM];
+	ssize_t there = file_read_at(fd, head, u64_min(HEAD_BYTES, size - at), at);
+	uint64_t wanted;
+
+	record->bytes = 0;
+	if (there < (ssize_t)sizeof(*record))
+		return NULL;
+	memcpy(record, head, sizeof(*record));
+	if (record->bytes < sizeof(*record) || record->bytes > size - at) {
+		record->bytes = 0;
+		return NULL;
+	}
+	wanted = bytes_wanted(record, head, u64_min((uint64_t)there, record->bytes));
+	if (wanted == 0 && record->id == JIT_CODE_LOAD && record->bytes > HEAD_BYTES) {
+		there = file_read_at(fd, head, u64_min(sizeof(head), record->bytes), at);
+		wanted = there < 0 ? 0 : bytes_wanted(record, head, (size_t)there);
+	}
+	if (wanted > KEPT_MAX - u64_min(bytes->count, KEPT_MAX)) {
+		record->bytes = 0;
+		return NULL;
+	}
+	return wanted ? record_keep(fd, at, (uint32_t)wanted, record, bytes) : NULL;
+}
+
+static struct err *file_copy(int fd, uint64_t size, struct vec_u8 *bytes)
+{
+	struct jit_record record = { 0 };
+	struct jit_header header;
+	struct err *err = NULL;
+	uint64_t at;
+
+	if (file_read_at(fd, &header, sizeof(header), 0) != sizeof(header))
+		return err_new(ERR_FORMAT, "not a jitdump");
+	at = header.header_bytes;
+	header.header_bytes = sizeof(header);
+	if (at < sizeof(header) || at > size) {
+		if (header.magic == MAGIC)
+			return err_new(ERR_FORMAT, "not a jitdump");
+		at = size;
+	}
+	if (!vec_u8_reserve(bytes, sizeof(header)))
+		return err_nomem();
+	memcpy(bytes->items, &header, sizeof(header));
+	bytes->count = sizeof(header);
+	while (!err && size - at >= sizeof(record)) {
+		err = record_copy(fd, at, size, bytes, &record);
+		if (record.bytes == 0)
+			break;
+		at += record.bytes;
+	}
+	return err;
+}
+
+struct err *jitdump_open(const char *path, const struct file_trust *trust,
+			 struct jitdump **dump_ret)
 {
 	CLEAN(jitdump_close) struct jitdump *dump = calloc(1, sizeof(*dump));
-	CLEAN(close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat status;
-	struct err *err;
-	void *map;
+	CLEAN(close) int fd = -1;
+	uint64_t bytes;
+	struct err *err = dump ? file_open_trusted(path, trust, &fd, &bytes) : err_nomem();
 
-	if (!dump)
-		return err_nomem();
-	if (fd < 0 || fstat(fd, &status) != 0)
-		return err_errno("open %s", path);
-	if (!S_ISREG(status.st_mode) || status.st_size == 0)
-		return err_new(ERR_FORMAT, "%s is no jitdump", path);
-	map = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (map == MAP_FAILED)
-		return err_errno("map %s", path);
-	dump->bytes = map;
-	dump->size = (size_t)status.st_size;
-	dump->is_mapped = true;
-	err = err_wrap(dump_read(dump), "%s", path);
+	if (err)
+		return err;
+	err = file_copy(fd, bytes, &dump->own);
+	dump->bytes = dump->own.items;
+	dump->size = dump->own.count;
+	if (!err)
+		err = dump_read(dump);
 	if (!err)
 		*dump_ret = steal(dump);
-	return err;
+	return err_wrap(err, "%s", path);
 }
 
 void jitdump_close(struct jitdump *dump)
 {
 	if (!dump)
 		return;
-	if (dump->is_mapped)
-		munmap((void *)(uintptr_t)dump->bytes, dump->size);
+	vec_u8_deinit(&dump->own);
 	jit_codes_deinit(&dump->codes);
 	jit_lines_deinit(&dump->lines);
 	free(dump);

@@ -10,12 +10,16 @@
 #ifndef MEMTAPE_SYMBOL_JITDUMP_H
 #define MEMTAPE_SYMBOL_JITDUMP_H
 
-#include "base/err.h"
+#include "base/file.h"
 
 struct jitdump;
 
-/* ERR_FORMAT: it is no jitdump; ERR_UNSUPPORTED: of another version or byte order. */
-struct err *jitdump_open(const char *path, struct jitdump **dump_ret);
+/*
+ * ERR_FORMAT: it is no jitdump; ERR_UNSUPPORTED: of another version or byte order. The file is
+ * read, not mapped, without the code in it: of names and lines, 64 MiB at most.
+ */
+struct err *jitdump_open(const char *path, const struct file_trust *trust,
+			 struct jitdump **dump_ret);
 void jitdump_close(struct jitdump *dump); /* accepts NULL */
 CLEAN_DEFINE(jitdump_close, struct jitdump *);
 

@@ -1,12 +1,9 @@
 #include "symbol/perf_map.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include "base/sort.h"
 #include "base/vec.h"
 
-enum { PERF_MAP_BYTES_MAX = 1 << 30 };
+enum { CODES_MAX = 2 << 20 }; /* some of 64 bytes: the rest is not read */
 
 struct jit_code {
 	uint64_t begin;
@@ -55,7 +52,7 @@ static struct err *lines_parse(struct perf_map *map)
 {
 	char *line = map->text;
 
-	while (*line) {
+	while (*line && map->codes.count < CODES_MAX) {
 		char *end = strchrnul(line, '\n');
 		const bool is_last = *end == '\0';
 		struct jit_code code;
@@ -92,30 +89,22 @@ struct err *perf_map_parse(const char *text, size_t len, struct perf_map **map_r
 	return NULL;
 }
 
-struct err *perf_map_open(const char *path, struct perf_map **map_ret)
+struct err *perf_map_open(const char *path, const struct file_trust *trust,
+			  struct perf_map **map_ret)
 {
-	CLEAN(close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 	CLEAN(free) char *text = NULL;
-	struct stat status;
-	size_t len = 0;
+	CLEAN(close) int fd = -1;
+	uint64_t bytes;
+	ssize_t len;
+	struct err *err = file_open_trusted(path, trust, &fd, &bytes);
 
-	if (fd < 0 || fstat(fd, &status) != 0)
-		return err_errno("open %s", path);
-	if (!S_ISREG(status.st_mode) || status.st_size > PERF_MAP_BYTES_MAX)
-		return err_new(ERR_LIMIT, "%s is not a usable map of JIT code", path);
-	text = malloc((size_t)status.st_size + 1);
+	if (err)
+		return err;
+	text = malloc(bytes + 1);
 	if (!text)
 		return err_nomem();
-	while (len < (size_t)status.st_size) {
-		ssize_t got = read(fd, text + len, (size_t)status.st_size - len);
-
-		if (got < 0)
-			return err_errno("read %s", path);
-		if (got == 0)
-			break;
-		len += (size_t)got;
-	}
-	return perf_map_parse(text, len, map_ret);
+	len = file_read_at(fd, text, bytes, 0);
+	return len < 0 ? err_errno("read %s", path) : perf_map_parse(text, (size_t)len, map_ret);
 }
 
 void perf_map_close(struct perf_map *map)

@@ -6,12 +6,13 @@
 #ifndef MEMTAPE_SYMBOL_PERF_MAP_H
 #define MEMTAPE_SYMBOL_PERF_MAP_H
 
-#include "base/err.h"
+#include "base/file.h"
 
 struct perf_map;
 
 /* ERR_LIMIT: the file is absurdly long. A line that is none is skipped. */
-struct err *perf_map_open(const char *path, struct perf_map **map_ret);
+struct err *perf_map_open(const char *path, const struct file_trust *trust,
+			  struct perf_map **map_ret);
 void perf_map_close(struct perf_map *map); /* accepts NULL */
 CLEAN_DEFINE(perf_map_close, struct perf_map *);
 

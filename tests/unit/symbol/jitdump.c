@@ -198,15 +198,17 @@ static void a_dump_cut_anywhere_has_what_came_before(void **state)
 	vec_u8_deinit(&bytes);
 }
 
+static const struct file_trust any = { .bytes_max = 1 << 20 };
+
 static void what_is_no_dump_is_an_error(void **state)
 {
 	struct jitdump *dump = NULL;
-	struct err *err = jitdump_open("/etc/passwd", &dump);
+	struct err *err = jitdump_open("/etc/passwd", &any, &dump);
 
 	(void)state;
 	assert_int_equal(err_code_of(err), ERR_FORMAT);
 	err_destroy(err);
-	err = jitdump_open("/nonexistent/jit-1.dump", &dump);
+	err = jitdump_open("/nonexistent/jit-1.dump", &any, &dump);
 	assert_int_equal(err_code_of(err), ERR_SYSTEM);
 	err_destroy(err);
 	assert_null(dump);

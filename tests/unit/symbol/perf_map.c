@@ -54,10 +54,12 @@ static void an_empty_map_finds_nothing(void **state)
 	perf_map_close(map);
 }
 
+static const struct file_trust any = { .bytes_max = 1 << 20 };
+
 static void a_missing_file_is_an_error(void **state)
 {
 	struct perf_map *map = NULL;
-	struct err *err = perf_map_open("/nonexistent/perf-1.map", &map);
+	struct err *err = perf_map_open("/nonexistent/perf-1.map", &any, &map);
 
 	(void)state;
 	assert_non_null(err);

@@ -1,0 +1,76 @@
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MODE = 0600 };
+
+int file_create(const char *path)
+{
+	return open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, MODE);
+}
+
+struct err *file_create_temporary(const char *path, char **name_ret, int *fd_ret)
+{
+	CLEAN(str_deinit) struct str name = { 0 };
+	int fd;
+
+	str_printf(&name, "%s.XXXXXX", path);
+	if (name.failed)
+		return err_nomem();
+	fd = mkostemp(name.ptr, O_CLOEXEC); /* with O_EXCL and 0600 */
+	if (fd < 0)
+		return err_errno("create %s", path);
+	*name_ret = steal(name.ptr);
+	*fd_ret = fd;
+	return NULL;
+}
+
+int file_replace(const char *path)
+{
+	return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, MODE);
+}
+
+struct err *file_open_trusted(const char *path, const struct file_trust *trust, int *fd_ret,
+			      uint64_t *bytes_ret)
+{
+	CLEAN(close)
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
+	struct stat status;
+
+	if (fd < 0 || fstat(fd, &status) != 0)
+		return err_errno("open %s", path);
+	if (!S_ISREG(status.st_mode))
+		return err_new(ERR_FORMAT, "%s is no plain file", path);
+	if (status.st_uid != geteuid() && status.st_uid != 0 && status.st_uid != trust->owner)
+		return err_new(ERR_STATE, "%s belongs to another user", path);
+	if ((uint64_t)status.st_mtim.tv_sec < trust->since_s)
+		return err_new(ERR_STATE, "%s is older than what it should be about", path);
+	if ((uint64_t)status.st_size > trust->bytes_max)
+		return err_new(ERR_LIMIT, "%s has more than %llu MiB", path,
+			       (unsigned long long)(trust->bytes_max >> 20));
+	*bytes_ret = (uint64_t)status.st_size;
+	*fd_ret = steal_fd(&fd);
+	return NULL;
+}
+
+ssize_t file_read_at(int fd, void *buf, size_t bytes, uint64_t offset)
+{
+	size_t done = 0;
+
+	while (done < bytes) {
+		const ssize_t got =
+			pread(fd, (char *)buf + done, bytes - done, (off_t)(offset + done));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -1;
+		if (got == 0)
+			break;
+		done += (size_t)got;
+	}
+	return (ssize_t)done;
+}

@@ -14,6 +14,7 @@
 #include "collect/pattern.h"
 #include "collect/signals.h"
 #include "collect/spool.h"
+#include "core/synonyms.h"
 
 enum { LEVEL_DEFAULT = 1, LEVEL_MAX = 19 };
 
@@ -102,6 +103,31 @@ static void grant(void *context, const struct collector_granted *granted)
 	struct record_options *options = context;
 
 	record_serve_grant(&options->serve, granted);
+}
+
+/* What bytehound's variables say, as the default of our options; what they say in vain is told. */
+static void synonyms_read(struct record_options *options)
+{
+	const char *output = getenv(SYNONYM_OUTPUT), *follow = getenv(SYNONYM_FOLLOW);
+	const char *free_stacks = getenv(SYNONYM_FREE_STACKS);
+	unsigned count = 0;
+
+	if (output && *output)
+		options->output = output;
+	if (follow)
+		options->follow = synonym_is_true(follow);
+	if (free_stacks)
+		options->free_stacks = synonym_is_true(free_stacks);
+	for (char **entry = environ; *entry; entry++) {
+		const size_t len = synonym_unused(*entry);
+
+		if (len)
+			fprintf(stderr, "%s%.*s",
+				count++ ? ", " : "memtape: without effect here: ", (int)len,
+				*entry);
+	}
+	if (count)
+		fputc('\n', stderr);
 }
 
 static struct err *settings_make(struct record_options *options,
@@ -216,8 +242,10 @@ static struct err *record_run(const struct command *command, int argc, char **ar
 	struct collector_settings settings;
 	int operand_count = 0;
 	int number = 0;
-	struct err *err = options_parse(&command->options, argc, argv, &options, &operand_count);
+	struct err *err;
 
+	synonyms_read(&options);
+	err = options_parse(&command->options, argc, argv, &options, &operand_count);
 	if (!err && operand_count == 0)
 		err = err_new(ERR_USAGE, "which program?");
 	if (!err)

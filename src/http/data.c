@@ -63,6 +63,15 @@ void data_moment(struct data *data, const char *key, uint64_t ns)
 		   process->duration_ns ? (double)ns / (double)process->duration_ns : 0, 6);
 }
 
+void data_no_moment(struct data *data, const char *key)
+{
+	char name[64];
+
+	emit_null(data->emit, key);
+	emit_null(data->emit, str_format(name, sizeof(name), "%s_relative", key));
+	emit_null(data->emit, str_format(name, sizeof(name), "%s_relative_p", key));
+}
+
 void data_address(struct data *data, const char *key, uint64_t address)
 {
 	char name[64], digits[17];
@@ -82,12 +91,13 @@ static void frame_emit(struct data *data, uint32_t stack, const struct name_fram
 {
 	const struct capture_stack *at = &model_stacks(data->call->model)[stack];
 	const struct name *name = names_get(data->names, frame->name);
+	const char *slash = strrchr(name->module, '/');
 
 	emit_object(data->emit, NULL);
 	data_address(data, "address", at->exact ? at->pc : at->pc - 1);
 	emit_u64(data->emit, "count", data->counts[stack], EMIT_PLAIN);
 	if (name->module[0])
-		emit_text(data->emit, "library", name->module);
+		emit_text(data->emit, "library", slash ? slash + 1 : name->module);
 	if (name->is_known) {
 		emit_text(data->emit, "function", name->function);
 		emit_text(data->emit, "raw_function", name->full);

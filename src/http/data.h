@@ -23,6 +23,7 @@ void data_timeval(struct data *data, const char *key, uint64_t ns);
 
 /* KEY since 1970, KEY_relative since recording began, KEY_relative_p as a share of the run. */
 void data_moment(struct data *data, const char *key, uint64_t ns);
+void data_no_moment(struct data *data, const char *key); /* the same members, all null */
 
 /* KEY as a number and KEY_s in 16 hexadecimal digits, because JavaScript rounds the first. */
 void data_address(struct data *data, const char *key, uint64_t address);

@@ -25,7 +25,7 @@ static void sums_emit(struct data *data, const struct group *group, bool is_of_a
 	if (is_of_all && group->usage_max != FIELD_NONE)
 		data_moment(data, "max_total_usage_first_seen_at", group->usage_max_ns);
 	else
-		emit_null(data->emit, "max_total_usage_first_seen_at");
+		data_no_moment(data, "max_total_usage_first_seen_at");
 	emit_end(data->emit);
 }
 
@@ -105,7 +105,7 @@ const struct route route_data_allocation_groups = {
 	.path = "/data/{c}/allocation_groups",
 	.summary = "sums of each call stack, as memory-profiler has them",
 	.answer = "application/json; charset=utf-8",
-	.flags = ROUTE_TAPE | ROUTE_RAW | ROUTE_FILE,
+	.flags = ROUTE_TAPE | ROUTE_RAW | ROUTE_FILE | ROUTE_LENIENT,
 	.params = params,
 	.param_count = array_size(params),
 	.run = run,

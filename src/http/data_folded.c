@@ -15,7 +15,7 @@ const struct route route_data_folded = {
 	.path = "/data/{c}/export/flamegraph.pl",
 	.summary = "bytes allocated, as folded stacks for flamegraph.pl",
 	.answer = "text/plain; charset=utf-8",
-	.flags = ROUTE_TAPE | ROUTE_RAW | ROUTE_FILE,
+	.flags = ROUTE_TAPE | ROUTE_RAW | ROUTE_FILE | ROUTE_LENIENT,
 	.params = params,
 	.param_count = array_size(params),
 	.run = run,

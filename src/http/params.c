@@ -27,7 +27,7 @@ static bool is_utf8(const char *text)
 	return true;
 }
 
-char *params_decode(const char *text, size_t len, struct arena *arena)
+char *params_decode(const char *text, size_t len, bool percent_is_itself, struct arena *arena)
 {
 	char *decoded = arena_alloc(arena, len + 1);
 	size_t used = 0;
@@ -41,10 +41,12 @@ char *params_decode(const char *text, size_t len, struct arena *arena)
 		} else if (c == '%') {
 			high = len - i > 2 ? hex_value(text[i + 1]) : -1;
 			low = len - i > 2 ? hex_value(text[i + 2]) : -1;
-			if (high < 0 || low < 0)
+			if (high >= 0 && low >= 0) {
+				c = (char)(high << 4 | low);
+				i += 2;
+			} else if (!percent_is_itself) {
 				return NULL;
-			c = (char)(high << 4 | low);
-			i += 2;
+			}
 		}
 		if (c == '\0')
 			return NULL;
@@ -201,9 +203,12 @@ static struct err *pair_add(struct params *params, const char *pair, size_t len,
 {
 	const char *equals = memchr(pair, '=', len);
 	const size_t name_len = equals ? (size_t)(equals - pair) : len;
-	const char *name = params_decode(pair, name_len, arena);
-	const char *text = equals ? params_decode(equals + 1, len - name_len - 1, arena) : "";
+	const bool is_lenient = params->route->flags & ROUTE_LENIENT;
+	const char *name = params_decode(pair, name_len, is_lenient, arena);
+	const char *text = "";
 
+	if (equals)
+		text = params_decode(equals + 1, len - name_len - 1, is_lenient, arena);
 	if (!name)
 		return err_new(ERR_USAGE, "the name of a parameter is badly encoded");
 	if (strcmp(name, "token") == 0) /* the guard's */

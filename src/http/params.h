@@ -42,7 +42,10 @@ const struct param_value *params_find(const struct params *params, const char *n
 /* Equal questions in equal words: the route and all that was given but the tape. */
 void params_canonical(const struct params *params, struct str *out);
 
-/* Decodes %XX (and + as a space) in text[0 .. len - 1]; NULL: a bad one, a NUL, not UTF-8. */
-char *params_decode(const char *text, size_t len, struct arena *arena);
+/*
+ * Decodes %XX (and + as a space) in text[0 .. len - 1]; NULL: a bad one, a NUL, not UTF-8. Where
+ * percent_is_itself, one without two digits behind it is no bad one, as other servers have it.
+ */
+char *params_decode(const char *text, size_t len, bool percent_is_itself, struct arena *arena);
 
 #endif

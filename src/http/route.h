@@ -49,6 +49,7 @@ enum route_flag {
 	ROUTE_UNCACHED = 1 << 5, /* the same question may have another answer later */
 	ROUTE_STREAM = 1 << 6,	 /* sets call->stream, which makes the answer while it is sent */
 	ROUTE_MAY_POST = 1 << 7, /* may be asked so too: for texts that no address has room for */
+	ROUTE_LENIENT = 1 << 9,	 /* takes "50%" for itself in its query, as other tools write it */
 	ROUTE_PATIENT = 1 << 8 /* goes over all of a tape, once: may take PATIENCE times as long */
 };
 

@@ -169,7 +169,7 @@ static struct err *params_take(struct call *call, const struct request *request,
 	query = query ? query + 1 : "";
 	err = params_parse(call->route, query, strcspn(query, "#"), call->arena, call->params);
 	if (!err && id) {
-		text = params_decode(id, id_len, call->arena);
+		text = params_decode(id, id_len, false, call->arena);
 		err = params_add(call->params, "c", text ? text : "?");
 	}
 	if (!err && strcmp(request->method, "POST") == 0)

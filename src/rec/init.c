@@ -20,6 +20,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/synonyms.h"
+#include "rec/path.h"
+
 #include "core/poison.h"
 
 struct rec_process rec = { .fd = -1 };
@@ -132,19 +135,25 @@ static const char *env_text(const char *name)
 	return text && text[0] ? text : NULL;
 }
 
+/* What is said of a tape that has no collector. */
+static const char *file_output(void)
+{
+	const char *output = env_text("MEMTAPE_OUTPUT");
+
+	return output ? output : env_text(SYNONYM_OUTPUT);
+}
+
 /* Preloaded in the place of libmemusage.so, with nothing else said: what that would have counted.
  */
 static const char *memusage_output(void)
 {
-	return env_text("MEMTAPE_SPOOL") || env_text("MEMTAPE_OUTPUT")
-		       ? NULL
-		       : env_text("MEMUSAGE_OUTPUT");
+	return env_text("MEMTAPE_SPOOL") || file_output() ? NULL : env_text("MEMUSAGE_OUTPUT");
 }
 
 static bool tape_open(bool may_spool)
 {
 	const char *spool = rec_env_get("MEMTAPE_SPOOL");
-	const char *output = memusage_output() ? memusage_output() : env_text("MEMTAPE_OUTPUT");
+	const char *output = memusage_output() ? memusage_output() : file_output();
 
 	if (may_spool && spool && spool[0] && rec_tape_open_spool(spool))
 		return true;
@@ -214,6 +223,19 @@ static void first_notes(bool scan)
 	atomic_store((_Atomic uint32_t *)&rec.live->recorder_state, TAPE_RECORDER_RUNNING);
 }
 
+/* What bytehound's variables say; `memtape record` has read them by itself. */
+static void synonyms_read(void)
+{
+	const char *free_stacks = rec_env_get(SYNONYM_FREE_STACKS);
+	const char *follow = rec_env_get(SYNONYM_FOLLOW);
+
+	if (free_stacks && !synonym_is_true(free_stacks))
+		rec.options.free_stacks = false;
+	if (follow && synonym_is_true(follow))
+		rec.options.follow = true;
+	rec_synonyms_complain(environ);
+}
+
 static void options_read(void)
 {
 	const char *selfcheck = rec_env_get("MEMTAPE_SELFCHECK");
@@ -225,6 +247,8 @@ static void options_read(void)
 		rec.options.stacks = rec.options.free_stacks = false;
 		rec.options.calls = true;
 	}
+	if (!env_text("MEMTAPE_SPOOL"))
+		synonyms_read();
 	rec_options_parse(rec_env_get("MEMTAPE_OPTIONS"));
 	if (selfcheck && selfcheck[0] && selfcheck[0] != '0')
 		rec.options.selfcheck = true;

@@ -4,6 +4,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 
+#include "core/synonyms.h"
 #include "core/sys.h"
 
 #include "core/poison.h"
@@ -150,5 +151,28 @@ void rec_path_complain(const char *path, int error)
 		 "): this process is not recorded; set MEMTAPE_OUTPUT to a name in a "
 		 "directory it may write\n",
 		 90);
+	sys_write(2, line, text.len);
+}
+
+void rec_synonyms_complain(char *const *entries)
+{
+	static const char head[] = "memtape: without effect here: ";
+	static char line[2048]; /* once in a process; what does not fit is left out */
+	struct text text = { .ptr = line, .room = sizeof(line) - 1 };
+
+	for (; entries && *entries; entries++) {
+		const size_t len = synonym_unused(*entries);
+
+		if (len == 0)
+			continue;
+		if (text.len == 0)
+			text_add(&text, head, sizeof(head) - 1);
+		else
+			text_add(&text, ", ", 2);
+		text_add(&text, *entries, len);
+	}
+	if (text.len == 0)
+		return;
+	line[text.len++] = '\n';
 	sys_write(2, line, text.len);
 }

@@ -16,4 +16,7 @@ bool rec_path_expand(const char *pattern, unsigned attempt, char *out, size_t ou
 /* One line on stderr: recording is off because path could not be created. */
 void rec_path_complain(const char *path, int error);
 
+/* One line on stderr if there is a variable in entries that is bytehound's and not understood. */
+void rec_synonyms_complain(char *const *entries);
+
 #endif

@@ -1,6 +1,7 @@
 """`memtape record` as a process: what it passes through, what it refuses, what it survives."""
 
 import contextlib
+import json
 import os
 import pathlib
 import pty
@@ -569,3 +570,47 @@ def test_repack_refuses_what_is_no_tape(tape):
     assert done.returncode == 1 and b"the.mtape" in done.stderr
     assert tape.read_text() == "no tape"
     assert os.listdir(tape.parent) == [tape.name]
+
+
+# --- what bytehound was told ---------------------------------------------------------------------
+
+
+def info_of(tape):
+    return json.loads(recording.run([recording.memtape(), "info", tape, "--json"]).stdout)
+
+
+BYTEHOUND = {"MEMORY_PROFILER_GRAB_BACKTRACES_ON_FREE": "0", "MEMORY_PROFILER_TRACK_CHILD_PROCESSES": "true",
+             "MEMORY_PROFILER_ZERO_MEMORY": "1", "MEMORY_PROFILER_LOGFILE": "/tmp/x", "MEMORY_PROFILER": "no"}
+
+
+@pytest.mark.parametrize("way", ["bare", "record"])
+def test_variables_of_bytehound_are_understood_or_named(tmp_path, way):
+    env = recording.clean_env(**BYTEHOUND, MEMORY_PROFILER_OUTPUT=str(tmp_path / "%e.dat"))
+    args = ["/bin/sh", "-c", "/bin/true; exit 0"]
+    if way == "bare":
+        env["LD_PRELOAD"] = str(recording.library())
+    else:
+        args = [recording.memtape(), "record", "-q", *args]
+    done = recording.run(args, env=env)
+    assert done.returncode == 0, done.stderr
+    named = [line for line in done.stderr.decode().splitlines() if "without effect" in line]
+    assert len(named) >= 1 and len(named) == (1 if way == "record" else len(named))
+    for line in named:
+        assert "MEMORY_PROFILER_ZERO_MEMORY" in line and "MEMORY_PROFILER_LOGFILE" in line
+        assert "OUTPUT" not in line and "GRAB" not in line and "TRACK" not in line
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert [name for name in names if name.startswith("true")], names  # the child's
+    shell = next(path for path in tmp_path.iterdir() if not path.name.startswith("true"))
+    assert info_of(shell)["tape"]["free_stacks"] is False
+
+
+def test_without_variables_of_bytehound_nothing_is_said(tmp_path, tape):
+    done = recording.run_bare(["/bin/true"], tape)
+    assert done.returncode == 0 and done.stderr == b""
+
+
+def test_our_own_variables_come_before_bytehounds(tmp_path):
+    env = recording.clean_env(MEMORY_PROFILER_OUTPUT=str(tmp_path / "theirs"), MEMTAPE_OUTPUT=str(tmp_path / "ours"),
+                              LD_PRELOAD=str(recording.library()))
+    assert recording.run(["/bin/true"], env=env).returncode == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["ours"]

@@ -295,6 +295,33 @@ def test_what_makes_no_sense_is_said(shop, path, params, parameter):
     assert json.loads(body)["error"]["parameter"] == parameter
 
 
+def test_a_bare_percentage_is_taken_as_it_is(shop):
+    """memory-profiler's own page writes no %25."""
+    ask = lambda query: json.loads(shop.get(f"/data/last/allocations?{query}")[1])
+    for bare, encoded in (("from=50%&count=3", "from=50%25&count=3"), ("count=3&from=50%", "count=3&from=50%25"),
+                          ("group_leaked_allocations_min=5%&count=2", "group_leaked_allocations_min=5%25&count=2"),
+                          ("function_regex=%zz%41&count=2", "function_regex=%25zzA&count=2")):
+        assert ask(bare) == ask(encoded)
+    assert 0 < ask("from=50%&count=3")["total_count"] < ask("count=3")["total_count"]
+    shop.get("/api/v1/filter?q=50%&limit=3", code=400)  # ours says what it is given wrong
+    for broken in ("%00", "%ff"):
+        shop.get(f"/data/last/allocations?function_regex={broken}", code=400)
+
+
+def test_a_frame_has_the_name_of_its_library_and_not_its_path(shop):
+    rows = shop.json("/data/last/allocations", count=1000)["allocations"]
+    libraries = {frame["library"] for row in rows for frame in row["backtrace"] if "library" in frame}
+    assert libraries and not [name for name in libraries if "/" in name]
+
+
+def test_sums_of_what_matched_have_no_moment_of_most_use(shop):
+    groups = shop.json("/data/last/allocation_groups", count=1000)["allocations"]
+    names = [f"max_total_usage_first_seen_at{end}" for end in ("", "_relative", "_relative_p")]
+    assert groups and all(group["only_matched"][name] is None for group in groups for name in names)
+    assert any(group["all"][name] is not None for group in groups for name in names)
+    assert all(name in group["all"] for group in groups for name in names)
+
+
 def test_no_such_tape(shop):
     kind, body = shop.get(f"/data/{'0' * 32}/allocations", code=404)
     assert json.loads(body)["error"]["message"]

@@ -164,15 +164,22 @@ struct compose_sum {
 	uint64_t allocated_bytes;
 	uint64_t live_count;
 	uint64_t live_bytes;
+	bool has_peak; /* of all sums or of none, and composer_peak says when */
+	uint64_t peak_count;
+	uint64_t peak_bytes;
 };
 
 /*
  * Blocks of average size, those that are not live freed again: counts and bytes add up to the byte.
- * All that stays comes after all that goes, at the end of the run, so the peak is what is live.
- * Marks sizes and lifetimes as missing, and counts where there are more than can be written one by
- * one.
+ * All that stays comes after all that goes, at the end of the run, so the peak is what is live;
+ * with has_peak it is what was alive at the peak, of which as much as can be is taken to have
+ * stayed. Marks sizes and lifetimes as missing, and counts where there are more than can be written
+ * one by one.
  */
 void composer_sum(struct composer *composer, uint32_t stack, const struct compose_sum *sum);
+
+/* When the peak of sums was, and the end: the present time of what follows, at composer_finish. */
+void composer_peak(struct composer *composer, uint64_t peak_ns, uint64_t end_ns);
 
 /*
  * What a stack has alive at a moment; count 0: not known. The stacks of which it was said since the

@@ -149,42 +149,108 @@ static void sum_freed(struct composer *composer, uint32_t stack, uint64_t count,
 	}
 }
 
+/*
+ * What was alive at the peak and what at the end, as blocks: of as many as can be it was the same
+ * ones. Their sizes are not known, so where the fewer have more bytes one of them is another one.
+ */
+static void sum_split(const struct compose_sum *sum, struct live_sum *live)
+{
+	const struct amount peak = { sum->peak_count, sum->peak_bytes };
+	const struct amount end = { sum->live_count, sum->live_bytes };
+	const struct amount fewer = peak.count < end.count ? peak : end;
+	const struct amount more = peak.count < end.count ? end : peak;
+	const bool is_same = peak.count == end.count && peak.bytes == end.bytes;
+
+	live->stays = fewer;
+	if (!is_same && (fewer.bytes > more.bytes || fewer.count == more.count)) {
+		const uint64_t kept = fewer.count - u64_min(fewer.count, 1);
+
+		live->stays.count = kept;
+		live->stays.bytes = (uint64_t)((unsigned __int128)u64_min(fewer.bytes, more.bytes) *
+					       kept / u64_max(fewer.count, 1));
+	}
+	live->goes =
+		(struct amount) { peak.count - live->stays.count, peak.bytes - live->stays.bytes };
+	live->late =
+		(struct amount) { end.count - live->stays.count, end.bytes - live->stays.bytes };
+}
+
+static uint64_t rest_of(uint64_t all, uint64_t a, uint64_t b, uint64_t c)
+{
+	all -= u64_min(a, all);
+	all -= u64_min(b, all);
+	return all - u64_min(c, all);
+}
+
 void composer_sum(struct composer *composer, uint32_t stack, const struct compose_sum *sum)
 {
-	const uint64_t freed_bytes =
-		sum->allocated_bytes - u64_min(sum->live_bytes, sum->allocated_bytes);
-	const uint64_t freed_count =
-		sum->allocated_count - u64_min(sum->live_count, sum->allocated_count);
-	const struct live_sum live = { .strand = composer->strand,
-				       .stack = stack,
-				       .count = sum->live_count,
-				       .bytes = sum->live_bytes };
+	struct live_sum live = { .strand = composer->strand,
+				 .stack = stack,
+				 .youngest = NO_BLOCK,
+				 .stays = { sum->live_count, sum->live_bytes } };
+	struct amount freed;
 
+	if (sum->has_peak)
+		sum_split(sum, &live);
+	freed = (struct amount) {
+		rest_of(sum->allocated_count, live.stays.count, live.goes.count, live.late.count),
+		rest_of(sum->allocated_bytes, live.stays.bytes, live.goes.bytes, live.late.bytes)
+	};
 	composer_missing(composer,
 			 TAPE_MISSING_ADDRESSES | TAPE_MISSING_SIZES | TAPE_MISSING_LIFETIMES);
 	sum_freed(composer, stack,
-		  blocks_for(composer, freed_count, freed_bytes, &composer->sum_gone), freed_bytes);
-	if ((live.count || live.bytes) && !live_sum_vec_push(&composer->live_sums, live))
+		  blocks_for(composer, freed.count, freed.bytes, &composer->sum_gone), freed.bytes);
+	if ((sum->live_count || sum->live_bytes || live.goes.count || live.goes.bytes) &&
+	    !live_sum_vec_push(&composer->live_sums, live))
 		compose_fail(composer, err_nomem());
 }
 
-void compose_live_sums(struct composer *composer)
+void composer_peak(struct composer *composer, uint64_t peak_ns, uint64_t end_ns)
 {
-	struct strand *const strand = composer->strand;
+	composer->peak_ns = peak_ns;
+	composer->peak_end_ns = end_ns;
+}
 
-	for (size_t i = 0; i < composer->live_sums.count; i++) {
-		const struct live_sum *live = &composer->live_sums.items[i];
-		const uint64_t count =
-			blocks_for(composer, live->count, live->bytes, &composer->sum_live);
+/* Blocks of a sum; youngest: their list, NULL: they stay. */
+static void amount_write(struct composer *composer, const struct live_sum *live,
+			 const struct amount *amount, uint32_t *youngest)
+{
+	const uint64_t count =
+		blocks_for(composer, amount->count, amount->bytes, &composer->sum_live);
 
-		composer->strand = live->strand;
-		for (uint64_t j = 0; j < count && !composer->err; j++) {
-			const struct own_block block =
-				block_place(composer, share(live->bytes, count, j), live->stack);
+	composer->strand = live->strand;
+	for (uint64_t i = 0; i < count && !composer->err; i++) {
+		const uint64_t size = share(amount->bytes, count, i);
+
+		if (youngest) {
+			list_push(composer, youngest, size, live->stack);
+		} else {
+			const struct own_block block = block_place(composer, size, live->stack);
 
 			event(composer, TAPE_FN_MALLOC, &block);
 		}
 	}
+}
+
+void compose_live_sums(struct composer *composer)
+{
+	struct live_sum *const sums = composer->live_sums.items;
+	const size_t count = composer->live_sums.count;
+	struct strand *const strand = composer->strand;
+
+	composer_time(composer, composer->peak_ns);
+	for (size_t i = 0; i < count; i++) {
+		amount_write(composer, &sums[i], &sums[i].stays, NULL);
+		amount_write(composer, &sums[i], &sums[i].goes, &sums[i].youngest);
+	}
+	composer_time(composer, composer->peak_end_ns);
+	for (size_t i = 0; i < count; i++) {
+		composer->strand = sums[i].strand;
+		while (sums[i].youngest != NO_BLOCK && !composer->err)
+			list_pop(composer, &sums[i].youngest);
+	}
+	for (size_t i = 0; i < count; i++)
+		amount_write(composer, &sums[i], &sums[i].late, NULL);
 	composer->live_sums.count = 0;
 	composer->strand = strand;
 	if (composer->sum_lost > 0)

@@ -94,12 +94,19 @@ struct level {
 	uint64_t unknown_count; /* how often only bytes were wanted */
 };
 
-/* What stays of a sum, until all that goes is written. */
+struct amount {
+	uint64_t count;
+	uint64_t bytes;
+};
+
+/* What was alive of a sum at the peak or at the end, until all that is freed at once is written. */
 struct live_sum {
 	struct strand *strand;
 	uint32_t stack;
-	uint64_t count;
-	uint64_t bytes;
+	uint32_t youngest;   /* of the blocks that go */
+	struct amount stays; /* from the peak to the end, */
+	struct amount goes;  /* only at the peak, */
+	struct amount late;  /* only at the end */
 };
 
 VEC_DEFINE(live_sum_vec, struct live_sum);
@@ -155,6 +162,8 @@ struct composer {
 	struct map level_ids;
 	struct level_vec levels;
 	struct live_sum_vec live_sums;
+	uint64_t peak_ns; /* of sums, and when what was alive then goes */
+	uint64_t peak_end_ns;
 	uint64_t sum_gone; /* blocks written for sums, that were freed */
 	uint64_t sum_live; /* and that stayed */
 	uint64_t sum_told; /* allocations that sums told of, */

@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 #include "convert/scan.h"
+#include "convert/valgrind_place.h"
 
 enum {
 	DEPTH_MAX = 1024, /* Valgrind has stacks of at most 500 frames */
@@ -14,20 +15,14 @@ enum {
 };
 
 struct massif_place {
-	uint64_t address;  /* 0: not known */
+	struct valgrind_place place;
 	uint64_t children; /* still to come */
-	struct str function;
-	struct str file;
-	struct str object;
-	uint32_t line;
-	bool is_rest; /* several places, which are not told */
+	bool is_rest;	   /* several places, which are not told */
 };
 
 static void place_destroy(struct massif_place *place)
 {
-	str_deinit(&place->function);
-	str_deinit(&place->file);
-	str_deinit(&place->object);
+	valgrind_place_deinit(&place->place);
 	free(place);
 }
 
@@ -104,71 +99,11 @@ struct err *massif_file_begin(struct massif_file *file, struct source *source,
 /* --- trees -------------------------------------------------------------------------------------
  */
 
-/* "main (t.c:10)", "malloc (in /usr/lib/x.so)", "???" */
-static void place_name(struct massif_place *place, const char *text)
-{
-	const size_t len = strlen(text);
-	const char *end = len > 0 && text[len - 1] == ')' ? text + len - 1 : NULL;
-	const char *begin = NULL, *colon;
-	uint64_t line;
-
-	for (const char *at = strstr(text, " ("); at && end; at = strstr(at + 1, " (")) {
-		begin = at;
-		if (strncmp(at, " (in ", 5) == 0)
-			break; /* a path may have anything */
-	}
-	str_add_bytes(&place->function, text, begin ? (size_t)(begin - text) : len);
-	if (!begin)
-		return;
-	if (strncmp(begin, " (in ", 5) == 0) {
-		str_add_bytes(&place->object, begin + 5, (size_t)(end - begin - 5));
-		return;
-	}
-	colon = memrchr(begin, ':', (size_t)(end - begin));
-	text = colon ? colon + 1 : end;
-	if (colon && scan_number(&text, &line) && text == end && line <= UINT32_MAX) {
-		str_add_bytes(&place->file, begin + 2, (size_t)(colon - begin - 2));
-		place->line = (uint32_t)line;
-	} else { /* "operator() (int)": part of the name */
-		str_add_bytes(&place->function, begin, strlen(begin));
-	}
-}
-
 /* What stands behind the bytes of a tree's line, which is not the first. */
 static void place_read(struct massif_place *place, const char *text)
 {
-	const char *at = text;
-
-	str_clear(&place->function);
-	str_clear(&place->file);
-	str_clear(&place->object);
-	place->line = 0;
-	place->address = 0;
 	place->is_rest = strncmp(text, "in ", 3) == 0 && strstr(text, " below massif's threshold");
-	if (place->is_rest) {
-		str_add(&place->function, "[below massif's threshold]");
-	} else if (scan_text(&at, "0x") && scan_hex(&at, &place->address) && scan_text(&at, ": ")) {
-		place_name(place, at);
-		if (strcmp(str_text(&place->function), "???") == 0) {
-			str_clear(&place->function);
-			str_add_hex(&place->function, place->address);
-		}
-	} else {
-		place_name(place, text);
-	}
-}
-
-static uint32_t frame_of(struct massif_file *file, const struct massif_place *place)
-{
-	const struct compose_name name = { .function = str_text(&place->function),
-					   .file = place->file.len ? place->file.ptr : NULL,
-					   .line = place->line };
-	struct compose_frame frame = { .names = &name, .name_count = 1 };
-
-	if (place->object.len > 0)
-		frame.module = composer_module(
-			file->composer, &(struct compose_module) { .path = place->object.ptr });
-	return composer_frame(file->composer, &frame);
+	valgrind_place_read(&place->place, place->is_rest ? "[below massif's threshold]" : text);
 }
 
 /* The path down to `depth`, whose bytes these are. */
@@ -178,7 +113,9 @@ static bool leaf_take(struct massif_file *file, size_t depth, uint64_t bytes)
 	uint32_t stack = is_cut ? COMPOSE_TRUNCATED : COMPOSE_ROOT;
 
 	for (size_t i = depth; i > 0; i--)
-		stack = composer_stack(file->composer, stack, frame_of(file, file->path.items[i]));
+		stack = composer_stack(
+			file->composer, stack,
+			valgrind_place_frame(&file->path.items[i]->place, file->composer));
 	if (depth == 0)
 		stack = COMPOSE_NO_STACK;
 	return bytes == 0 ||
@@ -251,7 +188,7 @@ static bool tree_read(struct massif_file *file, struct err **err_ret)
 					      "\"n1: 1000 0x4011B6: main (x.c:5)\" behind a blank "
 					      "for each step down");
 		place_read(place, text);
-		if (place->function.failed || place->file.failed || place->object.failed)
+		if (valgrind_place_failed(&place->place))
 			goto nomem;
 		if (place->children == 0 && !leaf_take(file, depth, bytes))
 			goto nomem;
@@ -334,7 +271,7 @@ bool massif_file_next(struct massif_file *file, struct massif_snapshot *snapshot
 
 const char *massif_file_kind(const struct massif_file *file)
 {
-	return file->path.count ? str_text(&file->path.items[0]->function) : "";
+	return file->path.count ? str_text(&file->path.items[0]->place.function) : "";
 }
 
 static int share_order(const void *a, const void *b)

@@ -1,54 +1,56 @@
 /*
- * Execution trees of Valgrind's tools in massif's form: --xtree-memory of memcheck and others. Its
- * snapshots are not moments but sums: bytes and blocks alive at the end, with "full" also those
- * ever allocated, and ever freed. What was freed is told of the stacks that did it, so it is left
- * to follow from the others.
+ * Execution trees of Valgrind's tools: --xtree-memory of memcheck and others, in massif's form (in
+ * callgrind's: xtree_callgrind.c). Its snapshots are not moments but sums: bytes and blocks alive
+ * at the end, with "full" also those ever allocated, and ever freed. What was freed is told of the
+ * stacks that did it, so it is left to follow from the others.
  */
-#include "base/map.h"
+#include "convert/xtree.h"
+
 #include "convert/importer.h"
 #include "convert/massif_file.h"
 #include "convert/scan.h"
 
-enum kind { LIVE_BYTES, LIVE_BLOCKS, ALL_BYTES, ALL_BLOCKS, KINDS, FREED };
-
-struct stack_sums {
-	uint32_t stack;
-	uint64_t sums[KINDS];
-};
-
-VEC_DEFINE(stack_sums_vec, struct stack_sums);
-
 struct xtree {
 	struct massif_file file;
-	struct map index; /* stack -> place in rows */
-	struct stack_sums_vec rows;
+	struct xtree_rows rows;
 	struct err *err;
 };
 
 static void xtree_deinit(struct xtree *xtree)
 {
 	massif_file_deinit(&xtree->file);
-	map_deinit(&xtree->index);
-	stack_sums_vec_deinit(&xtree->rows);
+	xtree_rows_deinit(&xtree->rows);
 	err_destroy(xtree->err);
 }
 
 CLEAN_DEFINE_DEINIT(xtree_deinit, struct xtree);
 
-static enum importer_match xtree_probe(const char *bytes, size_t count)
+void xtree_rows_deinit(struct xtree_rows *rows)
 {
-	(void)count;
-	return scan_text(&bytes, "desc: xtree") ? IMPORTER_YES : IMPORTER_NO;
+	map_deinit(&rows->index);
+	xtree_row_vec_deinit(&rows->rows);
 }
 
-static bool kind_scan(const char *text, enum kind *kind_ret)
+static enum importer_match xtree_probe(const char *bytes, size_t count)
+{
+	const char *at = bytes;
+
+	(void)count;
+	if (scan_text(&at, "desc: xtree"))
+		return IMPORTER_YES;
+	return scan_text(&at, "# callgrind format") && strstr(at, "\ncreator: xtree") ? IMPORTER_YES
+										      : IMPORTER_NO;
+}
+
+static bool kind_scan(const char *text, enum xtree_kind *kind_ret)
 {
 	static const struct {
 		const char *word;
-		enum kind kind;
+		enum xtree_kind kind;
 	} words[] = {
-		{ "curB ", LIVE_BYTES },  { "curBk ", LIVE_BLOCKS }, { "totB ", ALL_BYTES },
-		{ "totBk ", ALL_BLOCKS }, { "totFdB ", FREED },	     { "totFdBk ", FREED },
+		{ "curB ", XTREE_LIVE_BYTES }, { "curBk ", XTREE_LIVE_BLOCKS },
+		{ "totB ", XTREE_ALL_BYTES },  { "totBk ", XTREE_ALL_BLOCKS },
+		{ "totFdB ", XTREE_FREED },    { "totFdBk ", XTREE_FREED },
 	};
 
 	for (size_t i = 0; i < array_size(words); i++) {
@@ -60,46 +62,54 @@ static bool kind_scan(const char *text, enum kind *kind_ret)
 	return false;
 }
 
-static bool tree_take(struct xtree *xtree, enum kind kind)
+bool xtree_rows_add(struct xtree_rows *rows, uint32_t stack, enum xtree_kind kind, uint64_t value)
+{
+	const struct xtree_row fresh = { .stack = stack };
+	bool is_new;
+	uint64_t *place = map_put(&rows->index, stack, &is_new);
+
+	if (place && is_new)
+		*place = rows->rows.count;
+	if (!place || (is_new && !xtree_row_vec_push(&rows->rows, fresh)))
+		return false;
+	rows->rows.items[*place].sums[kind] += value;
+	return true;
+}
+
+static bool tree_take(struct xtree *xtree, enum xtree_kind kind)
 {
 	for (size_t i = 0; i < xtree->file.shares.count; i++) {
 		const struct massif_share *share = &xtree->file.shares.items[i];
-		const struct stack_sums fresh = { .stack = share->stack };
-		bool is_new;
-		uint64_t *place = map_put(&xtree->index, share->stack, &is_new);
 
-		if (place && is_new)
-			*place = xtree->rows.count;
-		if (!place || (is_new && !stack_sums_vec_push(&xtree->rows, fresh)))
+		if (!xtree_rows_add(&xtree->rows, share->stack, kind, share->bytes))
 			return false;
-		xtree->rows.items[*place].sums[kind] = share->bytes;
 	}
 	return true;
 }
 
-static void rows_write(const struct xtree *xtree, struct composer *composer)
+void xtree_rows_write(const struct xtree_rows *rows, struct composer *composer)
 {
-	for (size_t i = 0; i < xtree->rows.count && !composer_failed(composer); i++) {
-		const uint64_t *sums = xtree->rows.items[i].sums;
-		const uint64_t blocks = u64_max(sums[ALL_BLOCKS], sums[LIVE_BLOCKS]);
-		const uint64_t bytes = u64_max(sums[ALL_BYTES], sums[LIVE_BYTES]);
+	for (size_t i = 0; i < rows->rows.count && !composer_failed(composer); i++) {
+		const uint64_t *sums = rows->rows.items[i].sums;
+		const uint64_t blocks = u64_max(sums[XTREE_ALL_BLOCKS], sums[XTREE_LIVE_BLOCKS]);
+		const uint64_t bytes = u64_max(sums[XTREE_ALL_BYTES], sums[XTREE_LIVE_BYTES]);
 
-		composer_sum(composer, xtree->rows.items[i].stack,
+		composer_sum(composer, rows->rows.items[i].stack,
 			     &(struct compose_sum) {
 				     .allocated_count = blocks,
 				     .allocated_bytes = bytes,
-				     .live_count = sums[LIVE_BLOCKS],
-				     .live_bytes = sums[LIVE_BYTES],
+				     .live_count = sums[XTREE_LIVE_BLOCKS],
+				     .live_bytes = sums[XTREE_LIVE_BYTES],
 			     });
 	}
 }
 
-static void facts_write(struct composer *composer, const bool *has)
+void xtree_facts_write(struct composer *composer, const bool *has)
 {
 	composer_missing(composer, TAPE_MISSING_TIMES | TAPE_MISSING_THREADS | TAPE_MISSING_USABLE |
 					   TAPE_MISSING_FREE_STACKS | TAPE_MISSING_FUNCTIONS |
 					   TAPE_MISSING_PROCESS);
-	if (has[ALL_BYTES] && has[ALL_BLOCKS])
+	if (has[XTREE_ALL_BYTES] && has[XTREE_ALL_BLOCKS])
 		return;
 	composer_missing(composer, TAPE_MISSING_FREED);
 	composer_note(composer, "the file has what was alive at the end only: for what was ever "
@@ -110,10 +120,16 @@ static struct err *xtree_read(struct source *source, struct composer *composer)
 {
 	CLEAN(xtree_deinit) struct xtree xtree = { 0 };
 	struct massif_snapshot snapshot;
-	bool has[FREED + 1] = { false };
-	enum kind kind;
-	struct err *err = massif_file_begin(&xtree.file, source, composer);
+	bool has[XTREE_FREED + 1] = { false };
+	enum xtree_kind kind;
+	const char *bytes;
+	size_t count;
+	struct err *err;
 
+	source_peek(source, 1, &bytes, &count);
+	if (count > 0 && *bytes == '#')
+		return xtree_callgrind_read(source, composer);
+	err = massif_file_begin(&xtree.file, source, composer);
 	if (err)
 		return err;
 	while (!composer_failed(composer) && massif_file_next(&xtree.file, &snapshot, &xtree.err)) {
@@ -123,23 +139,23 @@ static struct err *xtree_read(struct source *source, struct composer *composer)
 					    "--xtree-memory can be read",
 					    massif_file_kind(&xtree.file));
 		has[kind] = true;
-		if (kind < KINDS && !tree_take(&xtree, kind))
+		if (kind < XTREE_KINDS && !tree_take(&xtree, kind))
 			return err_nomem();
 	}
 	if (xtree.err)
 		return steal(xtree.err);
-	if (!has[LIVE_BYTES])
+	if (!has[XTREE_LIVE_BYTES])
 		return source_error(source, "the tree of what is alive (curB) is missing: the file "
 					    "is torn; record it anew with --xtree-memory=full");
-	facts_write(composer, has);
-	rows_write(&xtree, composer);
+	xtree_facts_write(composer, has);
+	xtree_rows_write(&xtree.rows, composer);
 	return NULL;
 }
 
 const struct importer importer_xtree = {
 	.name = "xtree",
-	.title = "Valgrind's execution trees in massif's form, xtmemory.ms.PID",
-	.recipe = "valgrind --xtree-memory=full --xtree-memory-file=x.ms PROGRAM",
+	.title = "Valgrind's execution trees, xtmemory.kcg.PID, xtmemory.ms.PID, xtleak.kcg.PID",
+	.recipe = "valgrind --xtree-memory=full PROGRAM",
 	.probe = xtree_probe,
 	.read = xtree_read,
 };

@@ -70,11 +70,12 @@ rec_event_write(struct rec_lane *lane, unsigned fn, uint64_t address, uint64_t s
 			      (uint32_t)(lane->cursor - lane->records), memory_order_release);
 }
 
-/* ptr NULL: the call failed. */
-static inline __attribute__((always_inline)) void rec_event_alloc(struct rec_lane *lane,
-								  unsigned fn, const void *ptr,
-								  size_t size,
-								  const struct rec_frame *caller)
+/*
+ * How much of a block may be used; ptr NULL: the call failed. Asked in phase REAL, for the
+ * allocator may allocate to answer (tcmalloc's, when it is first asked), and that is its own
+ * affair.
+ */
+static inline __attribute__((always_inline)) uint64_t rec_event_usable(const void *ptr, size_t size)
 {
 	uint64_t usable = size;
 
@@ -82,6 +83,14 @@ static inline __attribute__((always_inline)) void rec_event_alloc(struct rec_lan
 		usable = rec_real.malloc_usable_size((void *)ptr);
 	if (unlikely(usable < size)) /* not yet known to it: tcmalloc's first blocks */
 		usable = size;
+	return usable;
+}
+
+static inline __attribute__((always_inline)) void rec_event_alloc(struct rec_lane *lane,
+								  unsigned fn, const void *ptr,
+								  size_t size, uint64_t usable,
+								  const struct rec_frame *caller)
+{
 	rec_event_write(lane, fn, (uint64_t)ptr, size, usable, rec.options.stacks, caller);
 }
 

@@ -55,14 +55,16 @@ static inline void hook_end(struct rec_tls *tls)
 #define HOOK_BODY_ALLOC(FN, REQUEST, CALL, PLAIN)                                                  \
 	struct rec_tls *tls = &rec_tls;                                                            \
 	struct rec_lane *lane = tls->lane;                                                         \
+	uint64_t usable;                                                                           \
 	uint32_t phase;                                                                            \
 	void *ptr;                                                                                 \
                                                                                                    \
 	if (likely(lane)) {                                                                        \
 		hook_begin(tls, &caller, REC_PHASE_REAL);                                          \
 		ptr = CALL;                                                                        \
+		usable = rec_event_usable(ptr, REQUEST);                                           \
 		hook_phase(tls, REC_PHASE_RECORD);                                                 \
-		rec_event_alloc(lane, FN, ptr, REQUEST, &caller);                                  \
+		rec_event_alloc(lane, FN, ptr, REQUEST, usable, &caller);                          \
 		hook_end(tls);                                                                     \
 		return ptr;                                                                        \
 	}                                                                                          \

@@ -13,10 +13,11 @@ REC_COLD void rec_hook_event_slow(struct rec_tls *tls, struct rec_lane *lane, un
 				  const void *ptr, size_t size, const struct rec_frame *caller)
 {
 	const uint64_t latency = tape_fn_sizeless(fn) ? 0 : rec_latency_end(lane);
+	const uint64_t usable = tape_fn_sizeless(fn) ? 0 : rec_event_usable(ptr, size);
 
 	hook_phase(tls, lane == tls->nested ? REC_PHASE_NESTED : REC_PHASE_RECORD);
 	if (!tape_fn_sizeless(fn)) {
-		rec_event_alloc(lane, fn, ptr, size, caller);
+		rec_event_alloc(lane, fn, ptr, size, usable, caller);
 		rec_latency_note(lane, latency);
 		return;
 	}
@@ -57,7 +58,8 @@ static __attribute__((noinline)) void *malloc_plain(struct rec_tls *tls, size_t 
 	ptr = rec_real.malloc(size);
 	if (unlikely(!ptr && tls->new_fn && tls->phase == REC_PHASE_REAL && tls->own)) {
 		hook_phase(tls, REC_PHASE_RECORD);
-		rec_event_alloc(tls->own, tls->new_fn, NULL, tls->new_size, &tls->caller);
+		rec_event_alloc(tls->own, tls->new_fn, NULL, tls->new_size, tls->new_size,
+				&tls->caller);
 		tls->new_fn = 0;
 		rec_lane_leave(tls, tls->own, REC_PHASE_IDLE);
 	}
@@ -232,10 +234,11 @@ static inline void *realloc_call(void *old, size_t count, size_t each, unsigned 
 
 /* What has become of the old block: a new one, nothing (size 0 frees, in glibc), or it stays. */
 static inline void realloc_done(struct rec_lane *lane, const struct realloc_fns *fns, void *old,
-				void *ptr, size_t size, int error, const struct rec_frame *caller)
+				void *ptr, size_t size, uint64_t usable, int error,
+				const struct rec_frame *caller)
 {
 	if (likely(ptr))
-		rec_event_alloc(lane, fns->in, ptr, size, caller);
+		rec_event_alloc(lane, fns->in, ptr, size, usable, caller);
 	else if (size == 0 && error == 0)
 		rec_event_free(lane, TAPE_FN_REALLOC_FREE, old, caller);
 	else
@@ -266,7 +269,7 @@ static REC_COLD void *realloc_slow(void *old, size_t count, size_t each, size_t 
 	struct rec_tls *tls = &rec_tls;
 	uint32_t phase;
 	struct rec_lane *lane;
-	uint64_t latency;
+	uint64_t latency, usable;
 	int error = 0;
 	void *ptr;
 
@@ -288,11 +291,12 @@ static REC_COLD void *realloc_slow(void *old, size_t count, size_t each, size_t 
 	rec_latency_begin(lane, false);
 	ptr = realloc_tell(old, count, each, fns->alloc, &error);
 	latency = rec_latency_end(lane);
+	usable = rec_event_usable(ptr, size);
 	hook_phase(tls, lane == tls->nested ? REC_PHASE_NESTED : REC_PHASE_RECORD);
 	if (old)
-		realloc_done(lane, fns, old, ptr, size, error, caller);
+		realloc_done(lane, fns, old, ptr, size, usable, error, caller);
 	else
-		rec_event_alloc(lane, fns->alloc, ptr, size, caller);
+		rec_event_alloc(lane, fns->alloc, ptr, size, usable, caller);
 	rec_latency_note(lane, latency);
 	rec_lane_leave(tls, lane, phase);
 	return ptr;
@@ -306,6 +310,7 @@ static inline __attribute__((always_inline)) void *realloc_hook(void *old, size_
 	struct rec_tls *tls = &rec_tls;
 	struct rec_lane *lane = tls->lane;
 	size_t size = request_product(count, each);
+	uint64_t usable;
 	int error = 0;
 	void *ptr;
 
@@ -317,11 +322,12 @@ static inline __attribute__((always_inline)) void *realloc_hook(void *old, size_
 	hook_phase(tls, REC_PHASE_REAL);
 	ptr = likely(size) ? realloc_call(old, count, each, fns->alloc)
 			   : realloc_tell(old, count, each, fns->alloc, &error);
+	usable = rec_event_usable(ptr, size);
 	hook_phase(tls, REC_PHASE_RECORD);
 	if (old)
-		realloc_done(lane, fns, old, ptr, size, error, &caller);
+		realloc_done(lane, fns, old, ptr, size, usable, error, &caller);
 	else
-		rec_event_alloc(lane, fns->alloc, ptr, size, &caller);
+		rec_event_alloc(lane, fns->alloc, ptr, size, usable, &caller);
 	hook_end(tls);
 	return ptr;
 }

@@ -33,6 +33,7 @@ static REC_COLD bool new_has_ended(struct rec_tls *tls, const struct rec_lane *l
 #define HOOK_BODY_NEW(FN, CALL)                                                                    \
 	struct rec_tls *tls = &rec_tls;                                                            \
 	struct rec_lane *lane = tls->lane;                                                         \
+	uint64_t usable;                                                                           \
 	uint32_t phase;                                                                            \
 	void *ptr;                                                                                 \
                                                                                                    \
@@ -57,8 +58,9 @@ static REC_COLD bool new_has_ended(struct rec_tls *tls, const struct rec_lane *l
 	tls->new_fn = 0;                                                                           \
 	if (unlikely(tls->lane))                                                                   \
 		return ptr; /* a new_handler has come in between: recorded as it went */           \
+	usable = rec_event_usable(ptr, size);                                                      \
 	hook_phase(tls, REC_PHASE_RECORD);                                                         \
-	rec_event_alloc(lane, FN, ptr, size, &caller);                                             \
+	rec_event_alloc(lane, FN, ptr, size, usable, &caller);                                     \
 	hook_end(tls);                                                                             \
 	return ptr
 

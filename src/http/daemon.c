@@ -3,13 +3,13 @@
 #include <errno.h>
 #include <microhttpd.h>
 #include <poll.h>
-#include <strings.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <time.h>
 
 #include "base/str.h"
 #include "http/connections.h"
+#include "http/framing.h"
 
 enum {
 	POOL_BYTES = 40 << 10, /* of one connection: the header, what is made of it, the answer's */
@@ -105,33 +105,10 @@ static void *watcher_run(void *context)
 
 /* --- requests ------------------------------------------------------------------------------ */
 
-static struct header *header_of(struct request *request, const char *name)
-{
-	if (strcasecmp(name, "Host") == 0)
-		return &request->host;
-	if (strcasecmp(name, "Origin") == 0)
-		return &request->origin;
-	if (strcasecmp(name, "Sec-Fetch-Site") == 0)
-		return &request->fetch_site;
-	if (strcasecmp(name, "Sec-Fetch-Mode") == 0)
-		return &request->fetch_mode;
-	if (strcasecmp(name, "Authorization") == 0)
-		return &request->authorization;
-	if (strcasecmp(name, "Content-Type") == 0)
-		return &request->content_type;
-	if (strcasecmp(name, "If-None-Match") == 0)
-		return &request->if_none_match;
-	if (strcasecmp(name, "Accept-Encoding") == 0)
-		return &request->accept_encoding;
-	if (strcasecmp(name, "Last-Event-ID") == 0)
-		return &request->last_event_id;
-	return NULL;
-}
-
 static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind, const char *key,
 				 const char *value)
 {
-	struct header *header = header_of(cls, key);
+	struct header *header = request_header(cls, key);
 
 	(void)kind;
 	if (header) {
@@ -333,23 +310,30 @@ static enum MHD_Result request_answer(struct daemon *daemon, struct MHD_Connecti
 	return send_answer(daemon, mhd, &answer);
 }
 
+static enum MHD_Result on_line(void *cls, enum MHD_ValueKind kind, const char *key,
+			       const char *value)
+{
+	(void)kind;
+	framing_add(cls, key, value ? value : "");
+	return MHD_YES;
+}
+
 /* What can be said about a request when its header is there; NULL: it may go on. */
-static const char *header_problem(struct MHD_Connection *mhd, unsigned *status_ret)
+static const char *header_problem(struct MHD_Connection *mhd, const char *method,
+				  const char *target, const char *version, unsigned *status_ret)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-	const char *length = MHD_lookup_connection_value(mhd, MHD_HEADER_KIND, "Content-Length");
-	uint64_t bytes;
+	const size_t header_bytes = info ? info->header_size : 0;
+	struct framing framing = { 0 };
 
-	if (info && info->header_size > DAEMON_HEADER_BYTES) {
+	if (header_bytes > DAEMON_HEADER_BYTES) {
 		*status_ret = 431;
 		return "the header of a request has at most 16 KiB";
 	}
-	if (length && (!str_parse_u64(length, &bytes) || bytes > DAEMON_BODY_BYTES)) {
-		*status_ret = 413;
-		return "the body of a request has at most 64 KiB";
-	}
-	return NULL;
+	MHD_get_connection_values(mhd, MHD_HEADER_KIND, on_line, &framing);
+	return framing_problem(&framing, version, strlen(method) + strlen(target) + strlen(version),
+			       header_bytes, DAEMON_BODY_BYTES, status_ret);
 }
 
 static enum MHD_Result on_access(void *cls, struct MHD_Connection *mhd, const char *url,
@@ -362,12 +346,11 @@ static enum MHD_Result on_access(void *cls, struct MHD_Connection *mhd, const ch
 	unsigned status;
 
 	(void)url;
-	(void)version;
 	if (!incoming || !incoming->target)
 		return MHD_NO;
 	if (!incoming->has_begun) {
 		incoming->has_begun = true;
-		problem = header_problem(mhd, &status);
+		problem = header_problem(mhd, method, incoming->target, version, &status);
 		return problem ? refuse(daemon, mhd, status, problem) : MHD_YES;
 	}
 	if (*upload_len > 0) {

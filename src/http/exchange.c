@@ -1,5 +1,30 @@
 #include "http/exchange.h"
 
+#include <strings.h>
+
+struct header *request_header(struct request *request, const char *name)
+{
+	if (strcasecmp(name, "Host") == 0)
+		return &request->host;
+	if (strcasecmp(name, "Origin") == 0)
+		return &request->origin;
+	if (strcasecmp(name, "Sec-Fetch-Site") == 0)
+		return &request->fetch_site;
+	if (strcasecmp(name, "Sec-Fetch-Mode") == 0)
+		return &request->fetch_mode;
+	if (strcasecmp(name, "Authorization") == 0)
+		return &request->authorization;
+	if (strcasecmp(name, "Content-Type") == 0)
+		return &request->content_type;
+	if (strcasecmp(name, "If-None-Match") == 0)
+		return &request->if_none_match;
+	if (strcasecmp(name, "Accept-Encoding") == 0)
+		return &request->accept_encoding;
+	if (strcasecmp(name, "Last-Event-ID") == 0)
+		return &request->last_event_id;
+	return NULL;
+}
+
 struct blob *blob_create(char *bytes_take, size_t size)
 {
 	struct blob *blob = calloc(1, sizeof(*blob));

@@ -31,6 +31,9 @@ struct request {
 	const bool *cancel; /* set when nobody waits for the answer any more; NULL: never */
 };
 
+/* Where the header of that name goes; NULL: nobody asks for it. */
+struct header *request_header(struct request *request, const char *name);
+
 /* Bytes that several may hold: the cache, and whoever is sending them. */
 struct blob {
 	char *bytes; /* of the heap */

@@ -270,6 +270,15 @@ static bool begins_with(const char *text, const char *head)
 	return strncmp(text, head, strlen(head)) == 0;
 }
 
+static bool is_path(const char *target)
+{
+	for (const unsigned char *c = (const unsigned char *)target; *c; c++) {
+		if (*c <= ' ' || *c == 0x7f)
+			return false;
+	}
+	return target[0] == '/';
+}
+
 /* A form of another page cannot send this type without asking first, which is refused. */
 static bool is_json(const struct header *type)
 {
@@ -307,7 +316,7 @@ void server_answer(struct server *server, const struct request *request, struct 
 	size_t id_len;
 	const char *id;
 
-	if (refusal.status || request->target[0] != '/') {
+	if (refusal.status || !is_path(request->target)) {
 		server_refuse(answer, refusal.status ? &refusal : &no_path);
 		return;
 	}

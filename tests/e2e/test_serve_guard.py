@@ -487,6 +487,53 @@ def test_a_target_that_is_no_path_is_refused(shop, target):
     assert shop.ask(target).status in (400, 403, 404)
 
 
+# --- what a proxy could read in another way ----------------------------------------------------
+
+SELECT = b'{"sql":"select 1"}'
+CHUNKED = b"12\r\n" + SELECT + b"\r\n0\r\n\r\n"
+
+
+@pytest.mark.parametrize("lines,body", [
+    (["Content-Length: 18", "Transfer-Encoding: chunked"], CHUNKED),
+    (["Transfer-Encoding: chunked", "Content-Length: 18"], CHUNKED),
+    (["Content-Length: 18", "Content-Length: 18"], SELECT), (["Content-Length: 18", "Content-Length: 3"], SELECT),
+    (["Content-Length: 18, 18"], SELECT), (["Content-Length: +18"], SELECT), (["Content-Length : 18"], SELECT),
+    (["Transfer-Encoding: xchunked"], CHUNKED), (["Transfer-Encoding: identity"], SELECT),
+    (["Transfer-Encoding: gzip, chunked"], CHUNKED),
+    (["Transfer-Encoding: chunked", "Transfer-Encoding: identity"], CHUNKED)])
+def test_the_length_of_a_body_is_said_once_and_clearly(shop, lines, body):
+    head = [f"POST /api/v1/query HTTP/1.1", f"Host: {shop.host}", bearer(shop), "Content-Type: application/json",
+            "Connection: close", *lines]
+    reply = shop.raw("\r\n".join(head).encode() + b"\r\n\r\n" + body)
+    assert reply.status == 400 and b'"columns"' not in reply.body
+
+
+def test_a_body_in_chunks_or_with_its_length_is_taken(shop):
+    head = f"POST /api/v1/query HTTP/1.1\r\nHost: {shop.host}\r\n{bearer(shop)}\r\n" \
+           "Content-Type: application/json\r\nConnection: close\r\n"
+    for lines, body in (("Content-Length: 18", SELECT), ("Transfer-Encoding: chunked", CHUNKED),
+                        ("Content-length:18", SELECT)):
+        assert shop.raw(head.encode() + lines.encode() + b"\r\n\r\n" + body).status == 200
+
+
+@pytest.mark.parametrize("host", [b"%s\0evil", b"%s\0", b"%s\x01", b"%s\x7f", b"%s\t", b"%s\rX: y", b"\x0b%s",
+                                  b"%s\r\n evil", b"%s\r\nX: a\r\n b", b"%s\r\nX: a\0b", b"%s\r\nX: a\r\n\tb",
+                                  b"%s\r\nX\0: a", b"%s\r\nX : a", b"%s\r\nX: a\x08", b"%s\r\nX Y: a",
+                                  b"%s\r\nHost: %s"])
+def test_a_header_with_two_readings_is_refused(shop, host):
+    line = b"Host: " + host.replace(b"%s", shop.host.encode())
+    reply = shop.raw(b"GET /api/v1/info HTTP/1.1\r\n" + line + f"\r\n{bearer(shop)}\r\nConnection: close\r\n\r\n".encode())
+    assert reply.status == 400
+
+
+@pytest.mark.parametrize("target", [b"http://%s/api/v1/info", b"/api/v1/info\0x", b"/api/v1/in\x01fo", b"%s", b"*",
+                                    b"/api/v1/info\x7f"])
+def test_a_target_with_two_readings_is_refused(shop, target):
+    target = target.replace(b"%s", shop.host.encode())
+    reply = shop.raw(b"GET " + target + f" HTTP/1.1\r\nHost: {shop.host}\r\n{bearer(shop)}\r\nConnection: close\r\n\r\n".encode())
+    assert reply.status == 400
+
+
 # --- where -----------------------------------------------------------------------------------
 
 

@@ -1,8 +1,8 @@
-"""What libmemtape.so asks of a process and shows to it."""
+"""What libmemtape.so and libmemusage.so ask of a process and show to it."""
 import re
 import subprocess
 
-RULE = "libmemtape.so needs libc only, shows the hooks and the client API, imports what is listed"
+RULE = "the recorder needs libc only, shows the hooks and the client API, imports what is listed"
 HOOK = re.compile(r"^\s*HOOK\w*\(\s*(\w+)", re.MULTILINE)
 API = re.compile(r"^MEMTAPE_API [^;(]*\b(memtape_\w+)\s*\(", re.MULTILINE)
 RUNTIME = {"_init", "_fini"}  # of the start files of musl, which show them
@@ -62,9 +62,14 @@ def newest_source(root):
     return max(p.stat().st_mtime for room in rooms for p in (root / "src" / room).iterdir())
 
 
+LIBRARIES = ("libmemtape.so", "libmemusage.so")
+
+
 def problems(root, build):
-    found = library_problems(root, build / "src/rec/libmemtape.so", "glibc")
-    musl = build.parent / "musl/src/rec/libmemtape.so"
-    if musl.exists() and musl.stat().st_mtime > newest_source(root):
-        found += library_problems(root, musl, "musl")
+    found = []
+    for name in LIBRARIES:
+        found += library_problems(root, build / "src/rec" / name, "glibc")
+        musl = build.parent / "musl/src/rec" / name
+        if musl.exists() and musl.stat().st_mtime > newest_source(root):
+            found += library_problems(root, musl, "musl")
     return found

@@ -5,6 +5,7 @@
 #include "tape/edit.h"
 #include "tape/tape_import.h"
 #include "tape/tape_birth.h"
+#include "tape/tape_calls.h"
 #include "tape/tape_stack_use.h"
 
 enum { PID_FIRST = 1001 };

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "base/file.h"
@@ -66,23 +67,37 @@ static bool keeps_tape(const struct memusage_options *options)
 
 /* --- before --------------------------------------------------------------------------------- */
 
-/* A tape that is kept is written beside its place, so that it only needs its name. */
-static struct err *folder_make(struct run *run)
+/* Whether what is made elsewhere can be given that name. */
+static bool is_place_of_file(const char *path)
 {
-	CLEAN(str_deinit) struct str directory = { 0 };
+	struct stat status;
 
-	if (!keeps_tape(run->options))
-		return memusage_folder_make(NULL, &run->arena, &run->folder);
-	pattern_directory(&directory, run->options->data);
-	if (directory.failed)
-		return err_nomem();
-	return memusage_folder_make(str_text(&directory), &run->arena, &run->folder);
+	return lstat(path, &status) == 0 ? S_ISREG(status.st_mode) : errno == ENOENT;
 }
 
-/* Nobody will ask in what order things happened. */
+/* What is kept is written beside its place, if it can be, so that it only needs its name. */
+static struct err *folder_make(struct run *run)
+{
+	const char *data = run->options->data;
+	CLEAN(str_deinit) struct str directory = { 0 };
+	struct err *err = NULL;
+
+	if (data && is_place_of_file(data)) {
+		pattern_directory(&directory, data);
+		if (directory.failed)
+			return err_nomem();
+		err = memusage_folder_make(str_text(&directory), &run->arena, &run->folder);
+		if (!err || keeps_tape(run->options))
+			return err;
+		err_destroy(err);
+	}
+	return memusage_folder_make(NULL, &run->arena, &run->folder);
+}
+
+/* Nobody will ask for the events themselves. */
 static bool wants_counts_only(const struct memusage_options *options)
 {
-	return !options->data && !options->png && !options->has_mappings && !options->has_stacks;
+	return !options->has_stacks && !keeps_tape(options);
 }
 
 static struct err *settings_make(struct run *run, struct collector_settings *settings)
@@ -97,6 +112,8 @@ static struct err *settings_make(struct run *run, struct collector_settings *set
 		.follow = true,
 		.calls = true,
 		.counts = wants_counts_only(run->options),
+		.maps = run->options->has_mappings,
+		.moments = run->options->data || run->options->png,
 		.is_passing = !keeps_tape(run->options),
 		.stacks = run->options->has_stacks,
 		.free_stacks = run->options->has_stacks,
@@ -124,7 +141,7 @@ static const char *data_path(struct run *run, const struct calls *calls)
 	return path;
 }
 
-/* Not renamed: the place may be a device, or on another disk. */
+/* The place may be a device, or on another disk. */
 static struct err *data_copy(const char *from, const char *path)
 {
 	enum { COPY_BYTES = 64 << 10 };
@@ -161,10 +178,12 @@ static struct err *data_keep(struct run *run, const struct memusage_tape *tape)
 	path = data_path(run, &tape->calls);
 	if (!path)
 		return err_nomem();
+	if (!keeps_tape(run->options) && !tape->data)
+		return err_new(ERR_STATE, "%s: no room for it in the folder of TMPDIR", path);
 	if (!keeps_tape(run->options))
-		return tape->data ? data_copy(tape->data, path)
-				  : err_new(ERR_STATE, "%s: no room for it in the folder of TMPDIR",
-					    path);
+		return is_place_of_file(path) && rename(tape->data, path) == 0
+			       ? NULL
+			       : data_copy(tape->data, path);
 	return rename(tape->path, path) == 0 ? NULL : err_errno("%s", path);
 }
 
@@ -195,12 +214,18 @@ static struct err *picture_draw(struct run *run, const struct memusage_tape *tap
 		.width = options->width,
 		.height = options->height,
 		.has_mappings = options->has_mappings,
+		.clock_hz = tape->calls.clock_hz,
 	};
 
 	if (!options->png)
 		return NULL;
 	picture.output = picture_path(run, &tape->calls);
-	return picture.output ? memusagestat_draw(&picture, tape->path) : err_nomem();
+	if (!picture.output)
+		return err_nomem();
+	if (tape->calls.is_counted && !tape->data)
+		return err_new(ERR_STATE, "%s: no room for its data in the folder of TMPDIR",
+			       picture.output);
+	return memusagestat_draw(&picture, tape->data ? tape->data : tape->path);
 }
 
 static bool wants_colour(const struct memusage_options *options)
@@ -266,7 +291,8 @@ static bool is_wanted(const struct memusage_options *options, const struct calls
 static struct err *report(struct run *run)
 {
 	CLEAN(memusage_tapes_deinit) struct memusage_tapes tapes = { 0 };
-	const bool makes_data = run->options->data && !keeps_tape(run->options);
+	const bool makes_data =
+		(run->options->data || run->options->png) && !keeps_tape(run->options);
 	struct err *err = memusage_tapes_count(run->folder, run->options->has_mappings, makes_data,
 					       &run->arena, &tapes);
 	size_t wanted_count = 0;

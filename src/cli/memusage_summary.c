@@ -66,9 +66,11 @@ static void add_failed(const struct writer *writer, const struct calls_row *row)
 
 static void add_blocks(const struct writer *writer, const struct calls *calls)
 {
-	static const char *const labels[] = { "malloc", "realloc", "calloc" };
+	static const char *const labels[] = { "malloc", "realloc", "calloc", "aligned" };
 
-	for (size_t i = CALLS_MALLOC; i <= CALLS_CALLOC; i++) {
+	for (size_t i = CALLS_MALLOC; i <= CALLS_ALIGNED; i++) {
+		if (i == CALLS_ALIGNED && calls->rows[i].calls == 0)
+			continue; /* glibc has no such row */
 		add_row(writer, labels[i], &calls->rows[i]);
 		add_failed(writer, &calls->rows[i]);
 		if (i == CALLS_REALLOC)

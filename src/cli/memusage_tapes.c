@@ -8,7 +8,10 @@
 
 #include "base/file.h"
 #include "base/sort.h"
+#include "capture/memusage_raw.h"
 #include "export/memusage_file.h"
+
+CLEAN_DEFINE(closedir, DIR *);
 
 struct err *memusage_folder_make(const char *directory, struct arena *arena,
 				 const char **folder_ret)
@@ -57,8 +60,25 @@ static struct err *data_count(struct memusage_tape *tape, bool has_mappings)
 	return memusage_file_count(tape->path, has_mappings, &tape->calls, out);
 }
 
-static struct err *tape_count(const char *path, const char *data, bool has_mappings,
-			      struct memusage_tapes *tapes)
+/* Of a tape of events: made of them. No room for it: the sums at least. */
+static struct err *data_make(struct memusage_tape *tape, bool has_mappings, struct arena *arena)
+{
+	const char *slash = strrchr(tape->path, '/');
+	struct err *err;
+
+	tape->data = arena_printf(arena, "%.*s/.%s.dat", (int)(slash - tape->path), tape->path,
+				  slash + 1);
+	err = tape->data ? data_count(tape, has_mappings) : err_nomem();
+	if (!err || err_code_of(err) == ERR_FORMAT)
+		return err;
+	err_destroy(err);
+	if (tape->data)
+		unlink(tape->data);
+	tape->data = NULL;
+	return NULL;
+}
+
+static struct err *tape_count(const char *path, bool has_mappings, struct memusage_tapes *tapes)
 {
 	const struct calls_settings settings = { .has_mappings = has_mappings };
 	struct memusage_tape *tape = memusage_tapes_add(tapes);
@@ -66,19 +86,65 @@ static struct err *tape_count(const char *path, const char *data, bool has_mappi
 
 	if (!tape)
 		return err_nomem();
-	tape->path = path;
-	tape->data = data;
-	err = data ? data_count(tape, has_mappings) : NULL;
-	if (err && err_code_of(err) != ERR_FORMAT) { /* no room for the data: the sums at least */
-		err_destroy(err);
-		unlink(data);
-		tape->data = data = NULL;
-		err = NULL;
-	}
-	if (!err && !data)
-		err = calls_count(path, &settings, &tape->calls);
+	*tape = (struct memusage_tape) { .path = path };
+	err = calls_count(path, &settings, &tape->calls);
 	if (err || is_passage(&tape->calls))
 		tapes->count--;
+	return err;
+}
+
+/* Which process a data file of the recorder is of: what it begins with is when that began. */
+static struct memusage_tape *owner_find(const struct memusage_tapes *tapes, const char *data)
+{
+	uint64_t begin_ticks;
+
+	if (!memusage_raw_begin(data, &begin_ticks))
+		return NULL;
+	for (size_t i = 0; i < tapes->count; i++)
+		if (tapes->items[i].calls.is_counted && !tapes->items[i].data &&
+		    tapes->items[i].calls.begin_ticks == begin_ticks)
+			return &tapes->items[i];
+	return NULL;
+}
+
+static bool is_data(const char *name)
+{
+	static const char suffix[] = ".dat";
+	const size_t len = strlen(name);
+
+	return len >= sizeof(suffix) && strcmp(name + len - (sizeof(suffix) - 1), suffix) == 0;
+}
+
+/* Those that the recorder has written, and for tapes of events new ones. */
+static struct err *data_find(const char *folder, bool has_mappings, struct arena *arena,
+			     struct memusage_tapes *tapes)
+{
+	CLEAN(closedir) DIR *dir = opendir(folder);
+	struct err *err = NULL;
+	struct dirent *entry;
+
+	if (!dir)
+		return err_errno("%s", folder);
+	while (!err && (entry = readdir(dir))) {
+		const char *path = arena_printf(arena, "%s/%s", folder, entry->d_name);
+		struct memusage_tape *tape;
+		struct memusage_head head;
+
+		if (!path)
+			return err_nomem();
+		if (!is_data(entry->d_name) || !(tape = owner_find(tapes, path)))
+			continue;
+		head = (struct memusage_head) { .heap_max = tape->calls.heap_peak,
+						.stack_max = tape->calls.stack_peak,
+						.begin_ticks = tape->calls.begin_ticks,
+						.end_ticks = tape->calls.end_ticks };
+		err = memusage_raw_finish(path, &head);
+		if (!err)
+			tape->data = path;
+	}
+	for (size_t i = 0; i < tapes->count && !err; i++)
+		if (!tapes->items[i].calls.is_counted)
+			err = data_make(&tapes->items[i], has_mappings, arena);
 	return err;
 }
 
@@ -93,7 +159,7 @@ static int by_begin(const void *a, const void *b)
 struct err *memusage_tapes_count(const char *folder, bool has_mappings, bool makes_data,
 				 struct arena *arena, struct memusage_tapes *tapes)
 {
-	DIR *dir = opendir(folder);
+	CLEAN(closedir) DIR *dir = opendir(folder);
 	struct err *err = NULL;
 	struct dirent *entry;
 
@@ -101,22 +167,16 @@ struct err *memusage_tapes_count(const char *folder, bool has_mappings, bool mak
 		return err_errno("%s", folder);
 	while (!err && (entry = readdir(dir))) {
 		const char *path = arena_printf(arena, "%s/%s", folder, entry->d_name);
-		const char *data =
-			makes_data ? arena_printf(arena, "%s/.%s", folder, entry->d_name) : NULL;
 
-		if (entry->d_name[0] == '.')
+		if (entry->d_name[0] == '.' || is_data(entry->d_name))
 			continue;
-		if (!path || (makes_data && !data))
-			err = err_nomem();
-		else
-			err = tape_count(path, data, has_mappings, tapes);
+		err = path ? tape_count(path, has_mappings, tapes) : err_nomem();
 		if (err && err_code_of(err) == ERR_FORMAT) { /* one that was not begun */
 			err_destroy(err);
 			err = NULL;
 		}
 	}
-	closedir(dir);
 	if (tapes->count > 1)
 		qsort(tapes->items, tapes->count, sizeof(*tapes->items), by_begin);
-	return err;
+	return err || !makes_data ? err : data_find(folder, has_mappings, arena, tapes);
 }

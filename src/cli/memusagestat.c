@@ -129,6 +129,7 @@ struct err *memusagestat_draw(const struct memusagestat_options *asked, const ch
 		.by = PLOT_BY_NONE,
 		.rss = PLOT_RSS_DEFAULT,
 		.shows_total = asked->shows_total,
+		.clock_hz = asked->clock_hz,
 		.stack = asked->shows_total ? TIMELINE_STACK_SAME : TIMELINE_STACK_OWN,
 		.title = asked->title ? asked->title : names_short_path(input),
 	};

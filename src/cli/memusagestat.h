@@ -14,6 +14,7 @@ struct memusagestat_options {
 	const char *width; /* NULL, or no number: as the original has it */
 	const char *height;
 	bool has_mappings; /* of a tape: count them, too */
+	uint64_t clock_hz; /* of a data file, whose ticks it says nothing of; 0: not known */
 	bool shows_usage;
 	bool shows_version;
 };

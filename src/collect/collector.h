@@ -39,6 +39,8 @@ struct collector_settings {
 	bool free_stacks; /* of frees */
 	bool calls;	  /* depths of stacks and frees of NULL, too */
 	bool counts;	  /* calls are counted, not recorded */
+	bool maps;	  /* counts: also mmap and its kin */
+	bool moments;	  /* counts: with a data file of memusage, TAPE.dat */
 	bool is_passing;  /* tapes are read once: no samples of memory use, children's stay raw */
 	bool latency;	  /* how long calls take */
 	bool selfcheck;	  /* the recorder verifies its own stacks */

@@ -423,6 +423,8 @@ static enum calls_row_id row_of(enum tape_fn fn)
 	}
 	if (fn == TAPE_FN_REALLOC || fn == TAPE_FN_REALLOCARRAY)
 		return CALLS_REALLOC;
+	if (tape_fn_aligned(fn))
+		return CALLS_ALIGNED;
 	return fn == TAPE_FN_CALLOC ? CALLS_CALLOC : CALLS_MALLOC;
 }
 

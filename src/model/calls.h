@@ -2,10 +2,10 @@
  * calls: what a program called and what came of it, counted as glibc's memusage counts - rows of
  * functions, a histogram of sizes, heap and stack after every call - from the events of a tape.
  *
- * Rows: malloc has aligned allocations and operator new, free has operator delete, realloc has
- * reallocarray. A call that failed is a call and a failure; its bytes are in no sum. A realloc
- * counts the bytes it has added. Mappings, where they are wanted, count like allocations: what is
- * unmapped is what had been mapped.
+ * Rows: malloc has operator new, free has operator delete, realloc has reallocarray; aligned
+ * allocations, which glibc does not count at all, have a row of their own. A call that failed is a
+ * call and a failure; its bytes are in no sum. A realloc counts the bytes it has added. Mappings,
+ * where they are wanted, count like allocations: what is unmapped is what had been mapped.
  *
  * In a forked child blocks of the parent are unknown: their frees are calls without bytes.
  */
@@ -18,6 +18,7 @@ enum calls_row_id {
 	CALLS_MALLOC,
 	CALLS_REALLOC,
 	CALLS_CALLOC,
+	CALLS_ALIGNED,
 	CALLS_FREE,
 	CALLS_MMAP_READ,
 	CALLS_MMAP_WRITE,
@@ -61,6 +62,7 @@ struct calls {
 	char name[CALLS_NAME_BYTES]; /* how the program was called: end of argv[0]'s path */
 	bool knows_stack;
 	bool is_forked;
+	bool is_counted;   /* by the recorder: there are no events, and no moments */
 	bool was_replaced; /* an exec was the last thing it did */
 };
 

@@ -1,6 +1,7 @@
 #include "model/calls_records.h"
 
 #include "base/str.h"
+#include "tape/tape_calls.h"
 
 static const char *path_name(const char *path)
 {
@@ -37,7 +38,13 @@ void calls_add_counts(struct calls *calls, const struct tape_extended_record *re
 		[TAPE_CALLS_MALLOC] = CALLS_MALLOC,
 		[TAPE_CALLS_REALLOC] = CALLS_REALLOC,
 		[TAPE_CALLS_CALLOC] = CALLS_CALLOC,
+		[TAPE_CALLS_ALIGNED] = CALLS_ALIGNED,
 		[TAPE_CALLS_FREE] = CALLS_FREE,
+		[TAPE_CALLS_MMAP_READ] = CALLS_MMAP_READ,
+		[TAPE_CALLS_MMAP_WRITE] = CALLS_MMAP_WRITE,
+		[TAPE_CALLS_MMAP_ANONYMOUS] = CALLS_MMAP_ANONYMOUS,
+		[TAPE_CALLS_MREMAP] = CALLS_MREMAP,
+		[TAPE_CALLS_MUNMAP] = CALLS_MUNMAP,
 	};
 	struct tape_calls counts;
 
@@ -48,11 +55,15 @@ void calls_add_counts(struct calls *calls, const struct tape_extended_record *re
 		calls->rows[rows[i]].calls += counts.rows[i].calls;
 		calls->rows[rows[i]].bytes += counts.rows[i].bytes;
 		calls->rows[rows[i]].failed += counts.rows[i].failed;
-		calls->heap_total += i == TAPE_CALLS_FREE ? 0 : counts.rows[i].bytes;
+		if (i != TAPE_CALLS_FREE && i != TAPE_CALLS_MUNMAP)
+			calls->heap_total += counts.rows[i].bytes;
 	}
+	calls->is_counted = true;
 	calls->realloc_nomove += counts.realloc_nomove;
 	calls->realloc_dec += counts.realloc_dec;
 	calls->realloc_free += counts.realloc_free;
+	calls->mremap_nomove += counts.mremap_nomove;
+	calls->mremap_dec += counts.mremap_dec;
 	calls->heap_peak = u64_max(calls->heap_peak, counts.heap_peak);
 	calls->stack_peak = u64_max(calls->stack_peak, counts.stack_peak);
 	calls->buckets[CALLS_BUCKET_COUNT] += counts.large;

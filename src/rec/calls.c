@@ -3,7 +3,9 @@
 #include <stdatomic.h>
 
 #include "rec/hook.h"
+#include "rec/mapped.h"
 #include "rec/sizes.h"
+#include "rec/summary.h"
 #include "rec/total.h"
 
 #include "core/poison.h"
@@ -25,7 +27,7 @@ static_assert((size_t)PART_BYTES <= (size_t)TAPE_RECORD_BYTES_MAX, "format");
  * New records, all zero, where the lane stands. Their numbers are aligned by a payload that is some
  * bytes longer than it has to be; the counts are its end.
  */
-static REC_COLD struct tape_calls *records_begin(struct rec_lane *lane)
+static struct tape_calls *records_write(struct rec_lane *lane)
 {
 	static const struct tape_call_sizes zeros;
 	const uint64_t ticks = rec_ticks() >> rec.tick_shift;
@@ -51,16 +53,60 @@ static REC_COLD struct tape_calls *records_begin(struct rec_lane *lane)
 	lane->cursor = at;
 	atomic_store_explicit((_Atomic uint32_t *)&lane->chunk->used,
 			      (uint32_t)(at - lane->records), memory_order_release);
-	lane->calls = calls;
 	return calls;
+}
+
+/* Where there is no tape they are in memory of the lane's own, laid out alike. */
+static REC_COLD struct tape_calls *records_begin(struct rec_lane *lane)
+{
+	lane->calls = rec.options.table ? sys_map_private(ALL_BYTES) : records_write(lane);
+	return lane->calls;
 }
 
 bool rec_calls_init(void)
 {
-	if (rec.chunk_bytes < REC_CHUNK_BYTES || !rec_real.malloc_usable_size || !rec_sizes_init())
+	if ((rec.chunk_bytes < REC_CHUNK_BYTES && !rec.options.table) ||
+	    !rec_real.malloc_usable_size || !rec_sizes_init())
 		return false;
 	rec_total_init();
+	if (rec.options.maps)
+		rec_mapped_init();
 	return true;
+}
+
+static void calls_add(struct rec_sums *sums, const struct tape_calls *calls)
+{
+	const uint64_t *counts = (const uint64_t *)(calls + 1);
+	struct tape_calls *sum = &sums->calls;
+
+	for (size_t i = 0; i < TAPE_CALLS_ROW_COUNT; i++) {
+		sum->rows[i].calls += calls->rows[i].calls;
+		sum->rows[i].bytes += calls->rows[i].bytes;
+		sum->rows[i].failed += calls->rows[i].failed;
+	}
+	sum->realloc_nomove += calls->realloc_nomove;
+	sum->realloc_dec += calls->realloc_dec;
+	sum->realloc_free += calls->realloc_free;
+	sum->mremap_nomove += calls->mremap_nomove;
+	sum->mremap_dec += calls->mremap_dec;
+	sum->heap_peak = u64_max(sum->heap_peak, calls->heap_peak);
+	sum->stack_peak = u64_max(sum->stack_peak, calls->stack_peak);
+	sum->large += calls->large;
+	for (size_t i = 0; i < array_size(sums->sizes); i++)
+		sums->sizes[i] += counts[i + (i / TAPE_CALL_SIZES_COUNT + 1) * PART_HEADER_WORDS];
+}
+
+void rec_calls_sum(struct rec_sums *sums)
+{
+	const uint32_t count = (uint32_t)u64_min(atomic_load(&rec.lane_count), REC_LANES_MAX);
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct rec_lane *lane =
+			atomic_load_explicit(&rec.lanes[i], memory_order_acquire);
+
+		if (lane && lane->calls)
+			calls_add(sums, lane->calls);
+	}
 }
 
 void rec_calls_peak(struct rec_lane *lane, uint64_t bytes)
@@ -158,6 +204,8 @@ static size_t row_of(unsigned fn)
 {
 	if (fn == TAPE_FN_REALLOC || fn == TAPE_FN_REALLOCARRAY)
 		return TAPE_CALLS_REALLOC;
+	if (tape_fn_aligned(fn))
+		return TAPE_CALLS_ALIGNED;
 	return fn == TAPE_FN_CALLOC ? TAPE_CALLS_CALLOC : TAPE_CALLS_MALLOC;
 }
 
@@ -220,6 +268,65 @@ void rec_calls_realloc(struct rec_lane *lane, unsigned fn, uint64_t address, uin
 		if (lane->has_old)
 			rec_sizes_put(address, lane->old_size);
 	}
+}
+
+void rec_calls_end(struct rec_lane *lane, const struct rec_frame *caller)
+{
+	if (lane->depth.tid != lane->tid)
+		prepare(lane, caller->sp, caller->pc);
+}
+
+static size_t map_row_of(enum tape_extended type, const struct tape_map *map)
+{
+	enum { WRITABLE = 2, ANONYMOUS = 0x20 };
+
+	if (type != TAPE_EXT_MMAP)
+		return type == TAPE_EXT_MREMAP ? TAPE_CALLS_MREMAP : TAPE_CALLS_MUNMAP;
+	if (map->flags & ANONYMOUS)
+		return TAPE_CALLS_MMAP_ANONYMOUS;
+	return map->prot & WRITABLE ? TAPE_CALLS_MMAP_WRITE : TAPE_CALLS_MMAP_READ;
+}
+
+/* munmap is told before the call, so what makes it fail is looked at here. */
+static bool map_fails(enum tape_extended type, const struct tape_map *map)
+{
+	enum { PAGE = 4096 };
+
+	return type == TAPE_EXT_MUNMAP ? map->address % PAGE != 0 || map->bytes == 0
+				       : map->address == UINT64_MAX;
+}
+
+static void map_count(struct rec_lane *lane, enum tape_extended type, const struct tape_map *map)
+{
+	struct tape_calls *calls = lane->calls;
+	struct tape_calls_row *row = &calls->rows[map_row_of(type, map)];
+	const bool is_new = type == TAPE_EXT_MMAP;
+
+	row->calls++;
+	if (map_fails(type, map)) {
+		row->failed++;
+		return;
+	}
+	if (type == TAPE_EXT_MUNMAP) {
+		row->bytes += map->bytes;
+		rec_total_move(lane, rec_mapped_change(map->address, map->bytes, 0, 0));
+		return;
+	}
+	calls->mremap_nomove += !is_new && map->address == map->old_address;
+	calls->mremap_dec += !is_new && map->bytes < map->old_bytes;
+	row->bytes += map->bytes > map->old_bytes ? map->bytes - map->old_bytes : 0;
+	count_size(calls, map->bytes);
+	rec_total_move(lane, rec_mapped_change(map->old_address, map->old_bytes, map->address,
+					       map->bytes));
+}
+
+void rec_calls_map(struct rec_lane *lane, enum tape_extended type, const struct tape_map *map,
+		   const struct rec_frame *caller)
+{
+	if (unlikely(!is_prepared(lane, caller->sp)))
+		lane = prepare(lane, caller->sp, caller->pc);
+	if (lane)
+		map_count(lane, type, map);
 }
 
 /*

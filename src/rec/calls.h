@@ -28,6 +28,13 @@ void rec_calls_free(struct rec_lane *lane, uint64_t address, const struct rec_fr
 void rec_calls_realloc(struct rec_lane *lane, unsigned fn, uint64_t address, uint64_t size,
 		       const struct rec_frame *caller);
 
+/* MMAP and MREMAP after the call, MUNMAP before it; where they are counted. */
+void rec_calls_map(struct rec_lane *lane, enum tape_extended type, const struct tape_map *map,
+		   const struct rec_frame *caller);
+
+/* At the process's end: a thread that never called has a stack, too. */
+void rec_calls_end(struct rec_lane *lane, const struct rec_frame *caller);
+
 static inline bool rec_calls_is_realloc(unsigned fn)
 {
 	return fn >= TAPE_FN_REALLOC_OUT && fn <= TAPE_FN_REALLOC_FREE && fn != TAPE_FN_REALLOC &&

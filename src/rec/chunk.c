@@ -6,8 +6,10 @@
  * and they stay warm, and it does not matter what the program does to its descriptors.
  *
  * Without a collector the tape itself is the file: it grows by a slot at a time, of which only the
- * one in use is mapped. Blocks are allocated before they are touched: a full disk is an error here
- * and never a SIGBUS there.
+ * one in use is mapped.
+ *
+ * Where only a table of counts is wanted (libmemusage.so) there is no tape, and one chunk of plain
+ * memory for each lane.
  */
 #include "rec/rec.h"
 
@@ -20,7 +22,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "core/hash.h"
+#include "rec/file.h"
 #include "rec/path.h"
 
 #include "core/poison.h"
@@ -28,7 +30,7 @@
 /* of <linux/futex.h>, which musl installations lack */
 enum { FUTEX_WAIT = 0, FUTEX_WAKE = 1 };
 
-enum { PAGE_BYTES = 4096, FD_HIGH = 900, WAIT_ROUNDS = 250, WAIT_MS = 20 };
+enum { WAIT_ROUNDS = 250, WAIT_MS = 20 };
 
 #define LIVE(field) ((_Atomic __typeof__(rec.live->field) *)&rec.live->field)
 
@@ -94,53 +96,6 @@ static struct tape_chunk *slot_take(struct rec_lane *lane)
 	return slot_wait(lane);
 }
 
-/* The descriptor, if the program has not closed it and opened something else there. */
-static bool fd_is_ours(void)
-{
-	struct stat st;
-
-	return rec.fd >= 0 && SYS_CALL2(SYS_fstat, rec.fd, &st) == 0 &&
-	       st.st_dev == rec.file_id[0] && st.st_ino == rec.file_id[1];
-}
-
-static bool fd_again(void)
-{
-	if (fd_is_ours())
-		return true;
-	rec.fd = sys_open(rec.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
-	if (fd_is_ours())
-		return true;
-	if (rec.fd >= 0)
-		sys_close(rec.fd);
-	rec.fd = -1;
-	return false;
-}
-
-/* Allocates [begin, begin + bytes) of the file. 0 or -errno; a SIGXFSZ is swallowed. */
-static int file_extend(uint64_t begin, uint64_t bytes)
-{
-	const uint64_t xfsz = UINT64_C(1) << (SIGXFSZ - 1);
-	const struct timespec now = { 0 };
-	uint64_t saved;
-	long result;
-
-	if (!fd_again())
-		return -EBADF;
-	SYS_CALL4(SYS_rt_sigprocmask, SIG_BLOCK, &xfsz, &saved, 8);
-	result = SYS_CALL4(SYS_fallocate, rec.fd, 0, begin, bytes);
-	if (result == -EOPNOTSUPP || result == -ENOSYS) {
-		static const uint8_t zeros[PAGE_BYTES];
-
-		result = 0;
-		for (uint64_t at = begin; at < begin + bytes && result >= 0; at += PAGE_BYTES)
-			result = SYS_CALL4(SYS_pwrite64, rec.fd, zeros, PAGE_BYTES, at);
-	}
-	if (result == -EFBIG)
-		SYS_CALL4(SYS_rt_sigtimedwait, &xfsz, NULL, &now, 8);
-	SYS_CALL4(SYS_rt_sigprocmask, SIG_SETMASK, &saved, NULL, 8);
-	return result < 0 ? (int)result : 0;
-}
-
 static struct tape_chunk *slot_append(struct rec_lane *lane)
 {
 	long result;
@@ -149,8 +104,8 @@ static struct tape_chunk *slot_append(struct rec_lane *lane)
 	if (!rec_lock(&rec.file_lock))
 		return NULL; /* a handler inside this very function: its event is counted as lost */
 	lane->slot = rec.live->next_slot;
-	rc = file_extend(TAPE_HEADER_BYTES + (uint64_t)lane->slot * rec.chunk_bytes,
-			 rec.chunk_bytes);
+	rc = rec_file_extend(&rec.file, TAPE_HEADER_BYTES + (uint64_t)lane->slot * rec.chunk_bytes,
+			     rec.chunk_bytes);
 	if (rc == 0)
 		atomic_fetch_add(LIVE(next_slot), 1);
 	rec_unlock(&rec.file_lock);
@@ -159,7 +114,7 @@ static struct tape_chunk *slot_append(struct rec_lane *lane)
 		return NULL;
 	}
 	result = sys_mmap(NULL, rec.chunk_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
-			  rec.fd, TAPE_HEADER_BYTES + (uint64_t)lane->slot * rec.chunk_bytes);
+			  rec.file.fd, TAPE_HEADER_BYTES + (uint64_t)lane->slot * rec.chunk_bytes);
 	if (sys_failed(result)) {
 		rec_stop(TAPE_FAULT_MAP, (int)-result);
 		return NULL;
@@ -262,12 +217,28 @@ static struct tape_chunk *chunk_replace_alone(struct rec_lane *lane)
 	return chunk;
 }
 
+/* Without a tape: the same chunk over and over. */
+static bool scratch_next(struct rec_lane *lane)
+{
+	struct tape_chunk *chunk = lane->chunk;
+
+	if (!chunk)
+		chunk = sys_map_private(rec.chunk_bytes);
+	if (!chunk)
+		return false;
+	chunk_begin(lane, chunk);
+	return true;
+}
+
 /* The lane's cursor and limit are such that every event comes here while there is no chunk. */
 bool rec_chunk_next(struct rec_lane *lane)
 {
 	const uint64_t began = rec_ticks();
-	struct tape_chunk *chunk = rec.slots ? chunk_replace(lane) : chunk_replace_alone(lane);
+	struct tape_chunk *chunk;
 
+	if (rec.options.table)
+		return scratch_next(lane);
+	chunk = rec.slots ? chunk_replace(lane) : chunk_replace_alone(lane);
 	if (!chunk)
 		return false;
 	chunk_begin(lane, chunk);
@@ -282,7 +253,7 @@ bool rec_chunk_next(struct rec_lane *lane)
 /* All of the file, or its first page. */
 static bool tape_map(uint64_t bytes)
 {
-	long result = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, rec.fd, 0);
+	long result = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, rec.file.fd, 0);
 
 	if (sys_failed(result)) {
 		rec_stop(TAPE_FAULT_MAP, (int)-result);
@@ -328,13 +299,13 @@ bool rec_tape_open_spool(const char *path)
 	struct stat st;
 	bool done;
 
-	rec.fd = sys_open(path, O_RDWR | O_CLOEXEC, 0);
-	if (rec.fd < 0)
+	rec.file.fd = sys_open(path, O_RDWR | O_CLOEXEC, 0);
+	if (rec.file.fd < 0)
 		return false;
-	done = SYS_CALL2(SYS_fstat, rec.fd, &st) == 0 && (uint64_t)st.st_size > TAPE_HEADER_BYTES &&
-	       tape_map((uint64_t)st.st_size);
-	sys_close(rec.fd);
-	rec.fd = -1;
+	done = SYS_CALL2(SYS_fstat, rec.file.fd, &st) == 0 &&
+	       (uint64_t)st.st_size > TAPE_HEADER_BYTES && tape_map((uint64_t)st.st_size);
+	sys_close(rec.file.fd);
+	rec.file.fd = -1;
 	if (!done)
 		return false;
 	if (spool_claim((uint64_t)st.st_size))
@@ -345,73 +316,34 @@ bool rec_tape_open_spool(const char *path)
 	return false;
 }
 
-/*
- * The name is needed again when the program has closed our descriptor, and it may have changed its
- * directory by then.
- */
-static void path_make_absolute(void)
-{
-	static char cwd[REC_PATH_BYTES];
-	const size_t bytes = strlen(rec.path) + 1;
-	const long cwd_bytes = SYS_CALL2(SYS_getcwd, cwd, sizeof(cwd)); /* with its NUL */
-
-	if (rec.path[0] == '/' || cwd_bytes <= 0 || cwd[0] != '/' ||
-	    (size_t)cwd_bytes + bytes > sizeof(rec.path))
-		return;
-	memmove(rec.path + cwd_bytes, rec.path, bytes);
-	memcpy(rec.path, cwd, (size_t)cwd_bytes - 1);
-	rec.path[cwd_bytes - 1] = '/';
-}
-
-/* A number that programs neither hope for nor run into. */
-static void fd_move_high(void)
-{
-	int high = (int)SYS_CALL3(SYS_fcntl, rec.fd, F_DUPFD_CLOEXEC, FD_HIGH);
-
-	if (high < 0)
-		return;
-	sys_close(rec.fd);
-	rec.fd = high;
-}
-
-static int file_create(const char *pattern)
-{
-	struct stat st;
-	int fd = -EEXIST;
-
-	for (unsigned attempt = 0; fd == -EEXIST && attempt < 1000; attempt++) {
-		if (!rec_path_expand(pattern, attempt, rec.path, sizeof(rec.path)))
-			return -ENAMETOOLONG;
-		fd = sys_open(rec.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	}
-	if (fd < 0)
-		return fd;
-	rec.fd = fd;
-	path_make_absolute();
-	fd_move_high();
-	if (SYS_CALL2(SYS_fstat, rec.fd, &st) == 0) {
-		rec.file_id[0] = st.st_dev;
-		rec.file_id[1] = st.st_ino;
-	}
-	return 0;
-}
-
 bool rec_tape_open_file(const char *pattern)
 {
-	int rc = file_create(pattern);
+	int rc = rec_file_create(&rec.file, pattern, 0600);
 
 	rec.slots = NULL;
 	rec.lanes_max = REC_LANES_FILE;
 	rec.chunk_bytes = REC_CHUNK_BYTES;
 	if (rc == 0)
-		rc = file_extend(0, TAPE_HEADER_BYTES);
+		rc = rec_file_extend(&rec.file, 0, TAPE_HEADER_BYTES);
 	if (rc == 0 && tape_map(TAPE_HEADER_BYTES))
 		return true;
-	if (rec.fd >= 0) {
-		sys_close(rec.fd);
-		SYS_CALL3(SYS_unlinkat, AT_FDCWD, rec.path, 0);
-	}
-	rec.fd = -1;
-	rec_path_complain(rec.path, -rc);
+	rec_file_remove(&rec.file);
+	rec_path_complain(rec.file.path, -rc);
 	return false;
+}
+
+/* For those who want the counts at the end and nothing else: what is noted goes nowhere. */
+bool rec_tape_open_memory(void)
+{
+	void *header = sys_map_private(TAPE_HEADER_BYTES);
+
+	if (!header)
+		return false;
+	rec.header = header;
+	rec.mapped_bytes = 0; /* a child has its own copy of it */
+	rec.live = (struct tape_live *)rec.header->live;
+	rec.slots = NULL;
+	rec.lanes_max = REC_LANES_FILE;
+	rec.chunk_bytes = TAPE_CHUNK_BYTES_MIN;
+	return true;
 }

@@ -169,3 +169,9 @@ uint64_t rec_depth_peak(struct rec_lane *lane, uint64_t sp)
 		depth->max_bytes = u64_max(depth->max_bytes, depth->base - sp);
 	return depth->max_bytes;
 }
+
+void rec_depth_end(struct rec_lane *lane, uint64_t sp)
+{
+	if (lane->depth.tid != lane->tid)
+		depth_note(lane, rec_ticks() >> rec.tick_shift, sp);
+}

@@ -4,7 +4,8 @@
  *
  * MEMTAPE_OPTIONS is a list of name=0|1 with commas: stacks, free_stacks, follow, selfcheck, sample
  * (RSS and the like, when there is no collector), calls (depths of stacks and frees of NULL),
- * counts (calls are counted and not recorded), latency (how long calls take), stack_use (how far
+ * counts (calls are counted and not recorded; with maps also mmap and its kin, with moments to a
+ * data file of memusage beside the tape), latency (how long calls take), stack_use (how far
  * down stacks are used, which asks mincore, and what running threads are called). Names it does not
  * know are ignored: the memtape command checks them.
  */
@@ -132,6 +133,8 @@ static bool *option_find(const char *name, size_t len)
 		{ "sample", &rec.options.sample },
 		{ "calls", &rec.options.calls },
 		{ "counts", &rec.options.counts },
+		{ "maps", &rec.options.maps },
+		{ "moments", &rec.options.moments },
 		{ "latency", &rec.options.latency },
 		{ "stack_use", &rec.options.stack_use },
 	};

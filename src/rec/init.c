@@ -7,8 +7,9 @@
  *
  *	MEMTAPE_SPOOL    a collector's file; used by the first process that opens it
  *	MEMTAPE_OUTPUT   pattern of the tape's name otherwise; default memtape.%e.%p.mtape
- *	MEMUSAGE_OUTPUT  the same when neither is there, without stacks: what memusage counts
  *	MEMTAPE_OPTIONS  see env.c
+ *
+ * libmemusage.so listens to memusage's variables instead, see memusage.c.
  */
 #include "rec/birth.h"
 #include "rec/calls.h"
@@ -21,11 +22,13 @@
 #include <unistd.h>
 
 #include "core/synonyms.h"
+#include "rec/file.h"
+#include "rec/memusage.h"
 #include "rec/path.h"
 
 #include "core/poison.h"
 
-struct rec_process rec = { .fd = -1 };
+struct rec_process rec = { .file.fd = -1, .moments.fd = -1 };
 
 /* What `shared` points to before there is a page for it: recording nothing. */
 static struct rec_shared unborn;
@@ -143,18 +146,13 @@ static const char *file_output(void)
 	return output ? output : env_text(SYNONYM_OUTPUT);
 }
 
-/* Preloaded in the place of libmemusage.so, with nothing else said: what that would have counted.
- */
-static const char *memusage_output(void)
-{
-	return env_text("MEMTAPE_SPOOL") || file_output() ? NULL : env_text("MEMUSAGE_OUTPUT");
-}
-
 static bool tape_open(bool may_spool)
 {
 	const char *spool = rec_env_get("MEMTAPE_SPOOL");
-	const char *output = memusage_output() ? memusage_output() : file_output();
+	const char *output = file_output();
 
+	if (rec.options.table)
+		return rec_tape_open_memory();
 	if (may_spool && spool && spool[0] && rec_tape_open_spool(spool))
 		return true;
 	if (may_spool && spool && spool[0] && !rec.options.follow)
@@ -197,6 +195,10 @@ static bool begin(uint32_t flags, bool may_spool)
 	atomic_store(&rec.shared->has_tape, 1);
 	rec.options.counts = rec.options.counts && rec_calls_init();
 	header_fill(flags);
+	if (rec.options.table && !rec.options.counts)
+		return false;
+	if (rec.options.moments)
+		rec.options.moments = rec_memusage_data();
 	atomic_store(&rec.shared->epoch, ++rec.next_epoch);
 	rec_thread_key_create();
 	return true;
@@ -214,11 +216,13 @@ static void first_notes(bool scan)
 	if (!lane)
 		return;
 	tls->phase = REC_PHASE_RECORD;
-	rec_process_note(lane);
-	if (scan)
-		rec_modules_scan(lane);
-	else
-		rec_modules_note_all(lane);
+	if (!rec.options.table) {
+		rec_process_note(lane);
+		if (scan)
+			rec_modules_scan(lane);
+		else
+			rec_modules_note_all(lane);
+	}
 	rec_lane_leave(tls, lane, phase);
 	atomic_store((_Atomic uint32_t *)&rec.live->recorder_state, TAPE_RECORDER_RUNNING);
 }
@@ -243,9 +247,9 @@ static void options_read(void)
 	rec.options = (struct rec_options) {
 		.stacks = true, .free_stacks = true, .sample = true, .stack_use = true
 	};
-	if (memusage_output()) {
-		rec.options.stacks = rec.options.free_stacks = false;
-		rec.options.calls = true;
+	if (rec_is_memusage) {
+		rec_memusage_options();
+		return;
 	}
 	if (!env_text("MEMTAPE_SPOOL"))
 		synonyms_read();
@@ -255,6 +259,8 @@ static void options_read(void)
 	rec.options.counts &=
 		!rec.options.stacks && !rec.options.free_stacks && !rec.options.latency;
 	rec.options.latency &= !rec.options.counts; /* there is no event that took so long */
+	rec.options.maps &= rec.options.counts;
+	rec.options.moments &= rec.options.counts;
 	rec.options.calls |= rec.options.counts; /* frees of NULL, and what it is if it cannot be */
 	if (rec.options.calls) {		 /* the usual way does not have to ask */
 		rec.options.calls_stacks = rec.options.stacks;
@@ -277,8 +283,9 @@ bool rec_start(void)
 	rec.shared = &unborn;
 	rec_real_find();
 	options_read();
-	if (!begin(0, true)) {
-		rec_env_scrub();
+	if ((rec_is_memusage && !rec_memusage_begin(false)) || !begin(0, true)) {
+		if (!rec_is_memusage)
+			rec_env_scrub();
 		atomic_store(&rec.state, REC_OFF);
 		errno = saved_errno;
 		return false;
@@ -309,11 +316,14 @@ void rec_child(void)
 	rec.live = NULL;
 	rec.slots = NULL;
 	rec.is_covered = false;
-	if (rec.fd >= 0)
-		sys_close(rec.fd);
-	rec.fd = -1;
+	rec_file_close(&rec.file);
+	rec_file_close(&rec.moments);
+	rec.is_child = true;
+	rec.options.moments = rec.wants_moments;
 	rec_lanes_reset();
 	rec_births_forget();
+	if (rec.options.table)
+		rec_memusage_begin(true);
 	if (!rec.options.follow || !begin(TAPE_FLAG_FORKED, false)) {
 		atomic_store(&rec.state, REC_OFF);
 		errno = saved_errno;
@@ -343,9 +353,17 @@ void rec_end(int status)
 	rec.live->exit_ticks = rec_ticks();
 	atomic_store((_Atomic uint32_t *)&rec.live->recorder_state, TAPE_RECORDER_ENDED);
 	rec_usage_end(lane);
+	if (rec.options.counts)
+		rec_calls_end(lane, &here);
+	else if (rec.options.calls)
+		rec_depth_end(lane, here.sp);
 	rec_touched_end(lane);
 	rec_stack_use_others(lane);
 	rec_note(lane, TAPE_EXT_END, &end, sizeof(end), NULL, 0);
+	/* What a child does that ends so is its parent's work, which did not exec: glibc is silent.
+	 */
+	if (rec.options.table && !(rec.is_child && status >= 0))
+		rec_memusage_end();
 	rec_lane_leave(tls, lane, phase);
 }
 
@@ -353,6 +371,8 @@ static __attribute__((constructor)) void library_begin(void)
 {
 	rec.stack_base = (uint64_t)environ; /* where the kernel has put it, this early */
 	rec_start();
+	if (rec.options.table)
+		rec_memusage_rename();
 	if (!rec.options.follow)
 		rec_env_scrub(); /* again: the start may have come before environ was there */
 }

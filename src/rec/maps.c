@@ -7,6 +7,7 @@
  * allocate, or wait for the loader.
  * System headers that declare these functions with other types are not included.
  */
+#include "rec/calls.h"
 #include "rec/other.h"
 
 #include <errno.h>
@@ -27,13 +28,20 @@ void *sbrk(intptr_t increment);
 int mallopt(int key, int value);
 int malloc_trim(size_t pad);
 
+static bool is_counted(enum tape_extended type)
+{
+	return type == TAPE_EXT_MMAP || type == TAPE_EXT_MUNMAP || type == TAPE_EXT_MREMAP;
+}
+
 static REC_COLD void note_map(enum tape_extended type, struct tape_map map,
 			      const struct rec_frame *caller)
 {
 	const int saved_errno = errno;
 	struct other other = other_begin(caller);
 
-	if (other.lane) {
+	if (other.lane && rec.options.maps && is_counted(type)) {
+		rec_calls_map(other.lane, type, &map, caller);
+	} else if (other.lane) {
 		map.node = other_stack(&other, caller);
 		rec_note(other.lane, type, &map, sizeof(map), NULL, 0);
 	}

@@ -183,8 +183,19 @@ REC_EXPORT int _Fork(void)
  */
 static REC_COLD void note_exec(const char *path, const struct rec_frame *caller)
 {
-	if (atomic_load(&rec.state) == REC_ON && rec.pid == (uint32_t)sys_getpid())
-		note_path(TAPE_EXT_EXEC, 0, path, caller);
+	if (atomic_load(&rec.state) != REC_ON || rec.pid != (uint32_t)sys_getpid())
+		return;
+	if (rec.options.table)
+		rec_replaced(true);
+	note_path(TAPE_EXT_EXEC, 0, path, caller);
+}
+
+/* It failed, and the program goes on. */
+static int exec_failed(int result)
+{
+	if (rec.options.table && rec.pid == (uint32_t)sys_getpid())
+		rec_replaced(false);
+	return result;
 }
 
 REC_EXPORT int execve(const char *path, char *const argv[], char *const envp[])
@@ -193,7 +204,7 @@ REC_EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 	int (*real)(const char *, char *const[], char *const[]) = REAL(execve);
 
 	note_exec(path, &caller);
-	return likely(real) ? real(path, argv, envp) : missing();
+	return exec_failed(likely(real) ? real(path, argv, envp) : missing());
 }
 
 REC_EXPORT int execv(const char *path, char *const argv[])
@@ -202,7 +213,7 @@ REC_EXPORT int execv(const char *path, char *const argv[])
 	int (*real)(const char *, char *const[]) = REAL(execv);
 
 	note_exec(path, &caller);
-	return likely(real) ? real(path, argv) : missing();
+	return exec_failed(likely(real) ? real(path, argv) : missing());
 }
 
 REC_EXPORT int execvp(const char *file, char *const argv[])
@@ -211,7 +222,7 @@ REC_EXPORT int execvp(const char *file, char *const argv[])
 	int (*real)(const char *, char *const[]) = REAL(execvp);
 
 	note_exec(file, &caller);
-	return likely(real) ? real(file, argv) : missing();
+	return exec_failed(likely(real) ? real(file, argv) : missing());
 }
 
 REC_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
@@ -220,7 +231,7 @@ REC_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 	int (*real)(const char *, char *const[], char *const[]) = REAL(execvpe);
 
 	note_exec(file, &caller);
-	return likely(real) ? real(file, argv, envp) : missing();
+	return exec_failed(likely(real) ? real(file, argv, envp) : missing());
 }
 
 REC_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
@@ -229,7 +240,7 @@ REC_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 	int (*real)(int, char *const[], char *const[]) = REAL(fexecve);
 
 	note_exec("", &caller);
-	return likely(real) ? real(fd, argv, envp) : missing();
+	return exec_failed(likely(real) ? real(fd, argv, envp) : missing());
 }
 
 /* How many pointers an argv of these needs, its NULL among them. */
@@ -272,7 +283,7 @@ REC_EXPORT int execl(const char *path, const char *first, ...)
 	ARGUMENTS(argv, first, list);
 	va_end(list);
 	note_exec(path, &caller);
-	return likely(real) ? real(path, argv) : missing();
+	return exec_failed(likely(real) ? real(path, argv) : missing());
 }
 
 REC_EXPORT int execlp(const char *file, const char *first, ...)
@@ -285,7 +296,7 @@ REC_EXPORT int execlp(const char *file, const char *first, ...)
 	ARGUMENTS(argv, first, list);
 	va_end(list);
 	note_exec(file, &caller);
-	return likely(real) ? real(file, argv) : missing();
+	return exec_failed(likely(real) ? real(file, argv) : missing());
 }
 
 REC_EXPORT int execle(const char *path, const char *first, ...)
@@ -300,7 +311,7 @@ REC_EXPORT int execle(const char *path, const char *first, ...)
 	envp = va_arg(list, char *const *);
 	va_end(list);
 	note_exec(path, &caller);
-	return likely(real) ? real(path, argv, envp) : missing();
+	return exec_failed(likely(real) ? real(path, argv, envp) : missing());
 }
 
 static void exit_now(int status) __attribute__((noreturn));

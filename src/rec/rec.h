@@ -8,10 +8,13 @@
  * - maps.c: mmap and its kin, mallopt; process.c: threads, dlopen, fork, exec, exit; other.h of
  * both.
  * - birth.c: who created a thread; symbols.c: which names are defined, found without the loader.
- * - lane.c: which stream a thread writes to; chunk.c: where the bytes go; path.c: the tape's name.
+ * - lane.c: which stream a thread writes to; chunk.c: where the bytes go; file.c: a
+ *   file that grows; path.c: the tape's name.
  * - stack.c: a stack into a node id; module.c: loaded objects and their unwind tables; code.c:
  *   memory made executable.
- * - calls.c: counting calls instead of recording them, sizes.c and total.c for it.
+ * - calls.c: counting calls instead of recording them, sizes.c, total.c and mapped.c for it;
+ *   moments.c: the data file of memusage, summary.c: its table; default.c: what makes a library
+ *   libmemusage.so.
  * - depth.c: how deep stacks are, when that is wanted, touched.c between calls; latency.c: how long
  * calls take, likewise.
  * - stack_use.c: how much room threads' stacks have and how far down they were used.
@@ -25,6 +28,7 @@
 #include "core/sys.h"
 #include "tape/codec.h"
 #include "tape/tape.h"
+#include "tape/tape_calls.h"
 #include "unwind/memo.h"
 
 #define REC_EXPORT   __attribute__((visibility("default")))
@@ -156,6 +160,7 @@ struct rec_lane {
 	uint64_t noted_ticks; /* of the last record that is no event */
 	uint64_t due_ns;      /* rec_lane_now_and_then(): the next time */
 	struct rec_total total;
+	uint64_t moment_stack;		/* moments.c: bytes, the last that was known */
 	uint64_t old_address, old_size; /* of a realloc under way */
 	bool has_old;
 	uint32_t step_count;
@@ -205,7 +210,17 @@ struct rec_options {
 	bool calls_free_stacks;
 	bool counts;	/* calls are only counted; without stacks */
 	bool stack_use; /* how far down stacks are used */
-	bool latency;	/* how long calls take; then no thread has a lane for the fast face */
+	bool maps;	/* of counts: mmap and its kin, too */
+	bool moments;	/* beside counts: heap and stack after each call, in a file of memusage's */
+	bool table; /* counts are shown at the end, as memusage's library does; there is no tape */
+	bool latency; /* how long calls take; then no thread has a lane for the fast face */
+};
+
+/* file.h */
+struct rec_file {
+	int fd;		/* -1: none */
+	uint64_t id[2]; /* device and inode, to know the descriptor by */
+	char path[REC_PATH_BYTES];
 };
 
 /*
@@ -239,10 +254,14 @@ struct rec_process {
 	uint64_t mapped_bytes;		/* from header on */
 	bool forks_wipe;		/* the kernel wipes `shared` in forked children */
 	_Atomic bool tape_is_inherited; /* by forked children, at least part of it */
-	bool is_covered;     /* in a forked child: the parent's tape, by private memory */
-	uint64_t file_id[2]; /* device and inode of the tape, to know its descriptor by */
-	int fd;
+	bool is_covered;	 /* in a forked child: the parent's tape, by private memory */
+	struct rec_file file;	 /* the tape, where slots are appended */
+	struct rec_file moments; /* moments.c */
+	void *moments_ring;	 /* likewise, where it is shared with a reader */
+	uint64_t moments_ring_bytes;
 	uint32_t chunk_bytes;
+	bool is_child;		     /* of fork */
+	bool wants_moments;	     /* as the options had it, whatever became of the file */
 	_Atomic uint64_t last_clock; /* raw ticks of the last CLOCK record */
 	struct rec_lane *_Atomic lanes[REC_LANES_MAX];
 	_Atomic uint32_t lane_count;
@@ -251,10 +270,12 @@ struct rec_process {
 	_Atomic uint32_t sealed; /* slots sealed so far; against live->freed_count */
 	_Atomic uint64_t private_bytes;
 	uint8_t uuid[TAPE_UUID_BYTES]; /* of the tape, for those of forked children */
-	char path[REC_PATH_BYTES];     /* of the tape (append mode) */
 };
 
 extern struct rec_process rec;
+
+/* Whether this library is libmemusage.so: default.c. */
+extern const bool rec_is_memusage;
 
 /* real.c: the functions behind the hooks; NULL where nobody defines one. */
 struct rec_real {
@@ -283,9 +304,10 @@ static inline bool rec_pool_owns(const void *ptr)
 }
 
 /* init.c */
-bool rec_start(void);	  /* first call of an allocation's hook; true: recording */
-void rec_child(void);	  /* in a forked child, by its next hook that interrupts nothing */
-void rec_end(int status); /* the process is about to end */
+bool rec_start(void);		/* first call of an allocation's hook; true: recording */
+void rec_child(void);		/* in a forked child, by its next hook that interrupts nothing */
+void rec_end(int status);	/* the process is about to end; -1: it is not known how */
+void rec_replaced(bool is_now); /* by exec; false: that failed */
 void rec_stop(enum tape_fault fault, int error);
 bool rec_lock(_Atomic uint32_t *lock); /* false: this thread has it already (a signal came) */
 void rec_unlock(_Atomic uint32_t *lock);
@@ -326,6 +348,7 @@ bool rec_chunk_next(struct rec_lane *lane);
 void rec_chunk_seal(struct rec_lane *lane);
 bool rec_tape_open_spool(const char *path);
 bool rec_tape_open_file(const char *pattern);
+bool rec_tape_open_memory(void);
 
 /* stack.c */
 uint32_t rec_stack_take(struct rec_lane *lane, const struct rec_frame *frame);
@@ -333,6 +356,8 @@ uint32_t rec_stack_take(struct rec_lane *lane, const struct rec_frame *frame);
 /* depth.c: for options.calls; the node of the event at ticks (shifted). */
 uint32_t rec_depth_take(struct rec_lane *lane, unsigned fn, uint64_t ticks,
 			const struct rec_frame *caller);
+/* At the process's end, of a thread that never called; likewise rec_calls_end(). */
+void rec_depth_end(struct rec_lane *lane, uint64_t sp);
 /* For options.counts: the deepest so far. */
 uint64_t rec_depth_peak(struct rec_lane *lane, uint64_t sp);
 

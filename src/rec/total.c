@@ -1,6 +1,7 @@
 #include "rec/total.h"
 
 #include "rec/calls.h"
+#include "rec/moments.h"
 
 #include "core/poison.h"
 
@@ -38,8 +39,10 @@ void rec_total_init(void)
 	atomic_store(&heap.sum, 0);
 	atomic_store(&heap.peak, 0);
 	atomic_store(&heap.lock, 0);
+	/* Where each call's heap is wanted nobody claims, and every event comes here. */
 	atomic_store(&heap.has_barrier,
-		     SYS_CALL3(SYS_membarrier, MEMBARRIER_REGISTER_EXPEDITED, 0, 0) == 0);
+		     !rec.options.moments &&
+			     SYS_CALL3(SYS_membarrier, MEMBARRIER_REGISTER_EXPEDITED, 0, 0) == 0);
 }
 
 /* A handler that came while the lock is held could wait for a thread that waits for the lock. */
@@ -205,6 +208,8 @@ static void settle_each(struct rec_lane *lane)
 	uint64_t mask;
 
 	atomic_store_explicit(&total->claim, held, memory_order_relaxed);
+	if (unlikely(rec.options.moments))
+		rec_moments_add(lane, (uint64_t)sum_bytes(sum));
 	if (unlikely(sum_bytes(sum) > atomic_load(&heap.peak))) {
 		total->since = 0;
 		if (sum_lanes(sum) == 0) {

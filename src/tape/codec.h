@@ -87,6 +87,13 @@ static inline bool tape_fn_sizeless(unsigned fn)
 	return TAPE_FN_SIZELESS >> (fn & 63) & 1;
 }
 
+/* posix_memalign and its kin, and the aligned operators new. */
+static inline bool tape_fn_aligned(unsigned fn)
+{
+	return (fn >= TAPE_FN_POSIX_MEMALIGN && fn <= TAPE_FN_PVALLOC) ||
+	       (fn >= TAPE_FN_NEW_ALIGNED && fn <= TAPE_FN_NEW_ARRAY_ALIGNED_NOTHROW);
+}
+
 /* Usable bytes of a glibc block for a request of size bytes: a prediction, never trusted. */
 static inline uint64_t tape_usable_guess(uint64_t size)
 {

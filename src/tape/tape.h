@@ -440,43 +440,6 @@ struct tape_stack_depth {
 	uint64_t bytes;
 };
 
-/*
- * Calls that are counted and not recorded one by one: of the stream, since the chunk began. Written
- * in place while the chunk is open.
- */
-enum tape_calls_row_id {
-	TAPE_CALLS_MALLOC, /* and aligned allocations, and operator new */
-	TAPE_CALLS_REALLOC,
-	TAPE_CALLS_CALLOC,
-	TAPE_CALLS_FREE,
-	TAPE_CALLS_ROW_COUNT
-};
-
-struct tape_calls_row {
-	uint64_t calls;
-	uint64_t bytes; /* of those that did not fail; realloc: by which blocks grew */
-	uint64_t failed;
-};
-
-struct tape_calls {
-	struct tape_calls_row rows[TAPE_CALLS_ROW_COUNT];
-	uint64_t realloc_nomove;
-	uint64_t realloc_dec;
-	uint64_t realloc_free;
-	uint64_t heap_peak;  /* of the process, as far as this stream was the one to reach it */
-	uint64_t stack_peak; /* of the stream's threads */
-	uint64_t large;	     /* blocks larger than all of the sizes */
-};
-
-enum { TAPE_CALL_SIZES_BYTES = 16, TAPE_CALL_SIZES_COUNT = 512, TAPE_CALL_SIZES_PARTS = 8 };
-
-/* How many blocks were asked for with (first + i) * 16 to (first + i) * 16 + 15 bytes. */
-struct tape_call_sizes {
-	uint32_t first;
-	uint32_t reserved;
-	uint64_t counts[TAPE_CALL_SIZES_COUNT];
-};
-
 struct tape_symbols {
 	uint64_t total_bytes; /* of all parts together */
 	uint64_t offset;      /* of this part; parts follow each other */
@@ -490,8 +453,6 @@ static_assert(sizeof(struct tape_module) == 32, "format");
 static_assert(sizeof(struct tape_map) == 56, "format");
 static_assert(sizeof(struct tape_usage) == 72, "format");
 static_assert(sizeof(struct tape_space) == 16, "format");
-static_assert(sizeof(struct tape_calls) == 144, "format");
-static_assert(sizeof(struct tape_call_sizes) == 4104, "format");
 
 /* Name of a function as the user wrote it, "operator new[]" ...; NULL for numbers not known. */
 const char *tape_fn_name(enum tape_fn fn);

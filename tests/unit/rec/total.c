@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "rec/calls.h"
+#include "rec/moments.h"
 #include "rec/total.h"
 
 enum { THREADS = 4, ROUNDS = 60, STEPS = 3000, BYTES = 40 };
@@ -47,6 +48,15 @@ void rec_calls_peak(struct rec_lane *lane, uint64_t bytes)
 	(void)lane;
 	while (bytes > known && !atomic_compare_exchange_weak(&peak, &known, bytes))
 		;
+}
+
+static uint64_t told, told_count;
+
+void rec_moments_add(struct rec_lane *lane, uint64_t heap_bytes)
+{
+	(void)lane;
+	told = heap_bytes;
+	told_count++;
 }
 
 static void begin(size_t lane_count)
@@ -172,12 +182,34 @@ static void a_claim_of_an_idle_lane_is_taken_back(void **state)
 	assert_int_equal(atomic_load(&peak), (1 << 20) + 1);
 }
 
+/* Where a file of all moments is wanted; also those that change nothing. */
+static void every_move_is_told_where_moments_are_wanted(void **state)
+{
+	const int64_t moves[] = { 1 << 20, -(1 << 20), 10, 0, -10, 64, 0 };
+	int64_t held = 0;
+	size_t count = 0;
+
+	(void)state;
+	rec.options.moments = true;
+	begin(2);
+	for (size_t round = 0; round < 1000; round++) {
+		for (size_t i = 0; i < array_size(moves); i++) {
+			rec_total_move(&lanes[round % 2], moves[i]);
+			held += moves[i];
+			assert_int_equal(told_count, ++count);
+			assert_int_equal(told, held);
+		}
+	}
+	rec.options.moments = false;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_thread_alone),
 		cmocka_unit_test(blocks_that_others_free),
 		cmocka_unit_test(a_claim_of_an_idle_lane_is_taken_back),
+		cmocka_unit_test(every_move_is_told_where_moments_are_wanted),
 		cmocka_unit_test(the_peak_of_threads_is_exact),
 	};
 

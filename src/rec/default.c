@@ -1,0 +1,10 @@
+#include "rec/rec.h"
+
+#include "core/poison.h"
+
+/* The two libraries are made of the same objects but for this one. */
+#ifdef REC_MEMUSAGE
+const bool rec_is_memusage = true;
+#else
+const bool rec_is_memusage = false;
+#endif

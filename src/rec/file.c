@@ -1,0 +1,156 @@
+#include "rec/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "rec/path.h"
+
+#include "core/poison.h"
+
+enum { PAGE_BYTES = 4096, FD_HIGH = 900 };
+
+static bool fd_is_ours(const struct rec_file *file)
+{
+	struct stat st;
+
+	return file->fd >= 0 && SYS_CALL2(SYS_fstat, file->fd, &st) == 0 &&
+	       st.st_dev == file->id[0] && st.st_ino == file->id[1];
+}
+
+bool rec_file_check(struct rec_file *file)
+{
+	if (fd_is_ours(file))
+		return true;
+	file->fd = sys_open(file->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+	if (fd_is_ours(file))
+		return true;
+	if (file->fd >= 0)
+		sys_close(file->fd);
+	file->fd = -1;
+	return false;
+}
+
+int rec_file_extend(struct rec_file *file, uint64_t begin, uint64_t bytes)
+{
+	const uint64_t xfsz = UINT64_C(1) << (SIGXFSZ - 1);
+	const struct timespec now = { 0 };
+	uint64_t saved;
+	long result;
+
+	if (!rec_file_check(file))
+		return -EBADF;
+	SYS_CALL4(SYS_rt_sigprocmask, SIG_BLOCK, &xfsz, &saved, 8);
+	result = SYS_CALL4(SYS_fallocate, file->fd, 0, begin, bytes);
+	if (result == -EOPNOTSUPP || result == -ENOSYS) {
+		static const uint8_t zeros[PAGE_BYTES];
+
+		result = 0;
+		for (uint64_t at = begin; at < begin + bytes && result >= 0; at += PAGE_BYTES)
+			result = SYS_CALL4(SYS_pwrite64, file->fd, zeros, PAGE_BYTES, at);
+	}
+	if (result == -EFBIG)
+		SYS_CALL4(SYS_rt_sigtimedwait, &xfsz, NULL, &now, 8);
+	SYS_CALL4(SYS_rt_sigprocmask, SIG_SETMASK, &saved, NULL, 8);
+	return result < 0 ? (int)result : 0;
+}
+
+/*
+ * The name is needed again when the program has closed our descriptor, and it may have changed its
+ * directory by then.
+ */
+static void path_make_absolute(char *path)
+{
+	static char cwd[REC_PATH_BYTES];
+	const size_t bytes = strlen(path) + 1;
+	const long cwd_bytes = SYS_CALL2(SYS_getcwd, cwd, sizeof(cwd)); /* with its NUL */
+
+	if (path[0] == '/' || cwd_bytes <= 0 || cwd[0] != '/' ||
+	    (size_t)cwd_bytes + bytes > REC_PATH_BYTES)
+		return;
+	memmove(path + cwd_bytes, path, bytes);
+	memcpy(path, cwd, (size_t)cwd_bytes - 1);
+	path[cwd_bytes - 1] = '/';
+}
+
+int rec_fd_high(int fd)
+{
+	return (int)SYS_CALL3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, FD_HIGH);
+}
+
+static int file_take(struct rec_file *file, int fd)
+{
+	struct stat st;
+	int high;
+
+	if (fd < 0)
+		return fd;
+	path_make_absolute(file->path);
+	high = rec_fd_high(fd);
+	if (high >= 0)
+		sys_close(fd);
+	file->fd = high < 0 ? fd : high;
+	if (SYS_CALL2(SYS_fstat, file->fd, &st) == 0) {
+		file->id[0] = st.st_dev;
+		file->id[1] = st.st_ino;
+	}
+	return 0;
+}
+
+static int path_open(const char *path, unsigned mode)
+{
+	return sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+}
+
+int rec_file_create(struct rec_file *file, const char *pattern, unsigned mode)
+{
+	int fd = -EEXIST;
+
+	file->fd = -1;
+	for (unsigned attempt = 0; fd == -EEXIST && attempt < 1000; attempt++) {
+		if (!rec_path_expand(pattern, attempt, file->path, sizeof(file->path)))
+			return -ENAMETOOLONG;
+		fd = path_open(file->path, mode);
+	}
+	return file_take(file, fd);
+}
+
+/* Not truncated: another process may have it mapped, which would die of that. */
+int rec_file_replace(struct rec_file *file, const char *pattern, unsigned mode)
+{
+	enum { ATTEMPTS = 10 };
+	struct stat st;
+	int fd = -EEXIST;
+
+	file->fd = -1;
+	if (!rec_path_expand(pattern, 0, file->path, sizeof(file->path)))
+		return -ENAMETOOLONG;
+	for (unsigned attempt = 0; fd == -EEXIST && attempt < ATTEMPTS; attempt++) {
+		fd = path_open(file->path, mode);
+		if (fd != -EEXIST)
+			break;
+		if (SYS_CALL4(SYS_newfstatat, -100 /* AT_FDCWD */, file->path, &st,
+			      0x100 /* AT_SYMLINK_NOFOLLOW */) == 0 &&
+		    !S_ISREG(st.st_mode))
+			return -EINVAL;
+		SYS_CALL3(SYS_unlinkat, -100, file->path, 0);
+	}
+	return file_take(file, fd);
+}
+
+void rec_file_close(struct rec_file *file)
+{
+	if (fd_is_ours(file))
+		sys_close(file->fd);
+	file->fd = -1;
+}
+
+void rec_file_remove(struct rec_file *file)
+{
+	if (file->fd < 0)
+		return;
+	rec_file_close(file);
+	SYS_CALL3(SYS_unlinkat, -100, file->path, 0);
+}

@@ -3,9 +3,11 @@
  */
 #include "http/api_tapes.h"
 #include "http/call.h"
+#include "http/server.h"
 
 static struct err *run(struct call *call)
 {
+	tapes_settle(call->server->tapes, &call->limits);
 	api_info_emit(call->emit, call->server);
 	return NULL;
 }

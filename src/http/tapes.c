@@ -107,12 +107,15 @@ static void tape_load(struct tapes *tapes, struct tape *tape)
 	struct err *err;
 
 	tape->wants_load = false;
+	tape->is_read = true;
 	tape->file_bytes = tape_file_size(tape);
 	tape->read_begin_ns = tapes_now_ns();
 	pthread_mutex_unlock(&tapes->lock);
 	err = loaded_create(tape, &loaded);
 	pthread_mutex_lock(&tapes->lock);
 	old = reading_take(tape, loaded, err);
+	tape->is_read = false;
+	tape->model_ns = tapes_now_ns() - tape->read_begin_ns;
 	tape->read_ns = tapes_now_ns() - tape->read_begin_ns;
 	pthread_cond_broadcast(&tapes->changed);
 	pthread_mutex_unlock(&tapes->lock);

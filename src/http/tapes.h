@@ -51,9 +51,11 @@ struct tape {
 	struct err *err;	/* TAPE_FAILED: why */
 	uint64_t read_begin_ns; /* the last reading, CLOCK_MONOTONIC */
 	uint64_t read_ns;	/* how long it took, with its names */
+	uint64_t model_ns;	/* and without */
 	uint64_t load_count;
 	uint64_t file_bytes; /* before it was read */
 	bool wants_load;
+	bool is_read;  /* now; its names may be found later */
 	bool is_whole; /* added: although it was written a moment ago */
 	/* Of the load that runs, atomic: */
 	uint64_t done;
@@ -103,6 +105,12 @@ struct tape_look {
 	uint64_t file_bytes;
 	uint64_t refresh_ns; /* while it grows: at least so long between two readings; else 0 */
 };
+
+/*
+ * Reads again what has changed since it was read, and waits two seconds at most for all of it: what
+ * is looked at then is how it stands, and not how it stood when somebody asked last.
+ */
+void tapes_settle(struct tapes *tapes, const struct sweep_limits *limits);
 
 /* How it stands, without waiting. */
 struct tape_look tapes_look(struct tape *tape);

@@ -6,7 +6,9 @@
 enum {
 	WAIT_MS = 1000,	     /* that a question waits for a tape being read */
 	NAMES_WAIT_MS = 100, /* between looks at the limits while names are found */
-	READ_PART = 3	     /* reading a live tape takes one of so many parts of the time */
+	SETTLE_MS = 2000,    /* that a look waits for what has changed */
+	SETTLE_WAIT_MS = 10,
+	READ_PART = 3 /* reading a live tape takes one of so many parts of the time */
 };
 static const uint64_t RELOAD_NS = 500000000; /* between readings of a live tape, at least */
 static const uint64_t HELD_NS = 600 * UINT64_C(1000000000); /* without being asked for */
@@ -58,17 +60,34 @@ static uint64_t period_ns(const struct tape *tape)
 	return u64_max(RELOAD_NS, READ_PART * tape->read_ns);
 }
 
-/* One that is being written, or goes on after a pause, is read again when its reading is old. */
-static void refresh(struct tape *tape)
+static bool has_changed(const struct tape *tape)
 {
-	if (tape->state == TAPE_LOADING || tape->state == TAPE_COMPLETE ||
-	    tapes_now_ns() - tape->read_begin_ns < period_ns(tape))
-		return;
-	if (tape_file_size(tape) == tape->file_bytes &&
-	    (tape->state != TAPE_LIVE || tape_was_written_in(tape, TAPES_QUIET_S)))
+	if (tape->state == TAPE_LOADING || tape->state == TAPE_COMPLETE)
+		return false;
+	return tape_file_size(tape) != tape->file_bytes ||
+	       (tape->state == TAPE_LIVE && !tape_was_written_in(tape, TAPES_QUIET_S));
+}
+
+/* One that is being written, or goes on after a pause, is read again when its reading is so old. */
+static void refresh(struct tape *tape, uint64_t old_ns)
+{
+	if (tapes_now_ns() - tape->read_begin_ns < old_ns || !has_changed(tape))
 		return;
 	tape->wants_load = true;
 	pthread_cond_broadcast(&tape->tapes->changed);
+}
+
+/* Whether its reading is of now; else one is asked for, unless reading would take all the time. */
+static bool is_settled(struct tape *tape, uint64_t now_ns)
+{
+	if (!tape->loaded) /* the first reading takes its time, and tells how far it is */
+		return true;
+	if (tape->wants_load || tape->is_read)
+		return false;
+	if (tape->read_begin_ns >= now_ns || !has_changed(tape))
+		return true;
+	refresh(tape, tape->model_ns);
+	return false;
 }
 
 /* Returns what is to be destroyed without the lock. */
@@ -126,7 +145,7 @@ struct err *tapes_acquire(struct tape *tape, uint64_t gen, const struct sweep_li
 		pthread_mutex_unlock(&tapes->lock);
 		return NULL;
 	}
-	refresh(tape);
+	refresh(tape, period_ns(tape));
 	while (!err && (!tape->loaded || tape->wants_load) && tape->state != TAPE_FAILED &&
 	       tapes_now_ns() < end && !tapes->is_stopping) {
 		wait_ms(tapes, NAMES_WAIT_MS);
@@ -157,6 +176,27 @@ void tapes_release(struct loaded *loaded)
 	loaded_destroy(loaded);
 }
 
+void tapes_settle(struct tapes *tapes, const struct sweep_limits *limits)
+{
+	const uint64_t begin = tapes_now_ns();
+	struct err *err = NULL;
+	bool are_settled;
+
+	pthread_mutex_lock(&tapes->lock);
+	do {
+		are_settled = true;
+		for (struct tape *tape = tapes_first(tapes); tape; tape = tape->next)
+			are_settled &= is_settled(tape, begin);
+		if (!are_settled) {
+			wait_ms(tapes, SETTLE_WAIT_MS);
+			err = sweep_check(limits);
+		}
+	} while (!are_settled && !err && !tapes->is_stopping &&
+		 tapes_now_ns() - begin < (uint64_t)SETTLE_MS * 1000000);
+	pthread_mutex_unlock(&tapes->lock);
+	err_destroy(err); /* what is known is told */
+}
+
 struct tape_look tapes_look(struct tape *tape)
 {
 	struct tapes *tapes = tape->tapes;
@@ -165,7 +205,7 @@ struct tape_look tapes_look(struct tape *tape)
 
 	pthread_mutex_lock(&tapes->lock);
 	old = held_forget(tape);
-	refresh(tape);
+	refresh(tape, period_ns(tape));
 	look = (struct tape_look) {
 		.state = tape->state,
 		.loaded = tape->loaded,

@@ -274,6 +274,23 @@ def are_in_order(tape, least=4):
     return sum(one["n"] for one in workers)
 
 
+def test_what_is_said_after_a_silence_is_of_now(tmp_path):
+    """Nobody asked for a while; the first answer is not what there was then, nor is the one after a stop."""
+    tape = tmp_path / "the.mtape"
+    with Shown([GOES_ON], tape) as shown:
+        shown.until("live")
+        for _ in range(3):
+            time.sleep(1.2)
+            there = tape.stat().st_size
+            answer = shown.ask("info")["tapes"][0]
+            assert answer["state"] == "live" and answer["tape_bytes"] >= there
+        assert shown.post("stop", {})[0] == 200
+        answer = shown.ask("info")["tapes"][0]
+        assert (answer["state"], answer["end"], answer["gen"]) == ("complete", "still running", 0)
+        shown.process.stdin.close()
+        shown.process.stdout.read()
+
+
 @pytest.mark.parametrize("options", [[], ["--latency"], ["--no-compress", "--no-stacks"], ["--buffer", "256k"]])
 @pytest.mark.parametrize("pace", [[], ["slow"]], ids=["fast", "slow"])
 def test_a_recording_that_is_stopped_leaves_the_program_alone(tmp_path, options, pace):

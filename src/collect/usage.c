@@ -241,6 +241,8 @@ bool usage_sample(struct usage *usage, uint64_t now_ns)
 	sample_space(usage, &sample, now_ns);
 	sample.cgroup_bytes = sample_number(usage->files[USAGE_CGROUP]);
 	sample.cgroup_limit_bytes = sample_number(usage->files[USAGE_CGROUP_LIMIT]);
+	if (sample.cgroup_limit_bytes >> 60 > 0) /* cgroup v1 has a number for none */
+		sample.cgroup_limit_bytes = USAGE_UNKNOWN;
 	differs = memcmp(&sample, &usage->last, sizeof(sample)) != 0;
 	usage->last = sample;
 	return differs;

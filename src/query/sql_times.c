@@ -59,7 +59,7 @@ static const struct sql_column usage_columns[] = {
 	{ "virtual_bytes", 0, 0, "mapped" },
 	{ "shared_bytes", 0, 0, "resident and shared" },
 	{ "cgroup_bytes", 0, 0, "used by the control group" },
-	{ "cgroup_limit_bytes", 0, 0, "allowed to the control group" },
+	{ "cgroup_limit_bytes", 0, 0, "allowed to the control group; NULL: no limit" },
 	{ "minor_faults", 0, 0, "page faults so far that needed no disk" },
 	{ "major_faults", 0, 0, "page faults so far that did" },
 };
@@ -78,7 +78,7 @@ static void usage_value(struct sql_context *context, uint64_t row, unsigned colu
 		usage->virtual_bytes,
 		usage->shared_bytes,
 		usage->cgroup_bytes,
-		usage->cgroup_limit_bytes,
+		usage->cgroup_limit_bytes >> 60 > 0 ? UINT64_MAX : usage->cgroup_limit_bytes,
 		usage->minor_faults,
 		usage->major_faults,
 	};

@@ -368,7 +368,7 @@ struct tape_usage {
 	uint64_t virtual_bytes;
 	uint64_t shared_bytes;
 	uint64_t cgroup_bytes;
-	uint64_t cgroup_limit_bytes;
+	uint64_t cgroup_limit_bytes; /* from 2^60 on: there is none */
 	uint64_t minor_faults;
 	uint64_t major_faults;
 };

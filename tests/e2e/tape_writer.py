@@ -90,9 +90,9 @@ class TapeWriter:
         stream.extended(6, struct.pack("<IIQQQ", number, len(build_id), begin, begin, end) +
                         build_id + path.encode() + b"\0")
 
-    def usage(self, stream, rss):
+    def usage(self, stream, rss, cgroup_limit=(1 << 64) - 1):
         unknown = (1 << 64) - 1
-        stream.extended(16, struct.pack("<9Q", rss, *[unknown] * 8))
+        stream.extended(16, struct.pack("<9Q", rss, *[unknown] * 5, cgroup_limit, *[unknown] * 2))
 
     def write(self, path):
         head = HEADER.pack(b"MEMTAPE\n", 1, HEADER_BYTES, RAW, CHUNK_BYTES,

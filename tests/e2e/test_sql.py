@@ -411,3 +411,18 @@ def test_functions_of_texts_answer_as_sqlite_does(shop):
         at += 1
     different = [(call, want, have) for call, want, have in zip(calls, wanted, got) if want != have]
     assert not different and len(got) == len(wanted)
+
+
+def test_no_limit_of_a_control_group_is_null(tmp_path):
+    """Tapes of before have the number that the kernel has for it."""
+    from tape_writer import TapeWriter
+
+    tape = TapeWriter()
+    main = tape.stream(100, "main")
+    tape.process(main, "/usr/bin/x", "x")
+    tape.clock(main)
+    for at, limit in enumerate((1 << 30, 9223372036854771712, (1 << 64) - 1)):
+        tape.at(at + 1)
+        tape.usage(main, 1 << 20, limit)
+    tape.write(tmp_path / "shop.mtape")
+    assert [row["cgroup_limit_bytes"] for row in ask(tmp_path, "SELECT cgroup_limit_bytes FROM usage")] == [1 << 30, None, None]

@@ -75,9 +75,39 @@ static void of_a_dead_process_nothing_is_known(void **state)
 	usage_close(&usage);
 }
 
+/* Version 1 of cgroups has a number for it: the largest multiple of a page. */
+static void a_cgroup_without_a_limit_has_none(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t bytes;
+	} rows[] = {
+		{ "max\n", USAGE_UNKNOWN },
+		{ "9223372036854771712\n", USAGE_UNKNOWN },
+		{ "9223372036854710272\n", USAGE_UNKNOWN }, /* pages of 64 KiB */
+		{ "1073741824\n", 1 << 30 },
+	};
+	struct usage usage;
+
+	(void)state;
+	usage_open(&usage, getpid());
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		if (usage.files[USAGE_CGROUP_LIMIT] >= 0)
+			close(usage.files[USAGE_CGROUP_LIMIT]);
+		usage.files[USAGE_CGROUP_LIMIT] = memfd_create("limit", 0);
+		assert_int_equal(
+			write(usage.files[USAGE_CGROUP_LIMIT], rows[i].text, strlen(rows[i].text)),
+			strlen(rows[i].text));
+		usage_sample(&usage, clock_monotonic_ns());
+		assert_true(usage.last.cgroup_limit_bytes == rows[i].bytes);
+	}
+	usage_close(&usage);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_cgroup_without_a_limit_has_none),
 		cmocka_unit_test(touched_memory_shows_in_the_next_sample),
 		cmocka_unit_test(the_dear_numbers_are_read_seldom),
 		cmocka_unit_test(of_a_dead_process_nothing_is_known),

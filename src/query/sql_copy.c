@@ -13,9 +13,29 @@ static const char begin[] = "PRAGMA copy.journal_mode = MEMORY;\n"
 /* Of rows that are looked up by others' numbers. */
 static const char indices[] = "CREATE UNIQUE INDEX copy.allocations_id ON allocations(id);\n"
 			      "CREATE INDEX copy.allocations_stack ON allocations(stack);\n"
-			      "CREATE INDEX copy.frames_stack ON frames(stack);\n"
-			      "CREATE INDEX copy.frames_function ON frames(function);\n"
+			      "CREATE INDEX copy.places_function ON places(function);\n"
+			      "CREATE INDEX copy.stack_places_place ON stack_places(place);\n"
 			      "CREATE INDEX copy.groups_stack ON groups(stack);\n";
+
+/*
+ * A place in the code is on many stacks, and its names are long: it is stored once, and frames is a
+ * view of it and of the stacks.
+ */
+static const char frames[] =
+	"CREATE TABLE copy.places(id INTEGER PRIMARY KEY, function TEXT, file TEXT, line INTEGER, "
+	"module TEXT, inlined INTEGER, role TEXT, address INTEGER);\n"
+	"INSERT INTO copy.places(function, file, line, module, inlined, role, address) "
+	"SELECT DISTINCT function, file, line, module, inlined, role, address FROM main.frames;\n"
+	"CREATE INDEX copy.places_address ON places(address);\n"
+	"CREATE TABLE copy.stack_places(stack INTEGER, position INTEGER, place INTEGER, "
+	"PRIMARY KEY(stack, position)) WITHOUT ROWID;\n"
+	"INSERT INTO copy.stack_places SELECT f.stack, f.position, p.id FROM main.frames AS f "
+	"CROSS JOIN copy.places AS p ON p.address IS f.address AND p.function IS f.function "
+	"AND p.file IS f.file AND p.line IS f.line AND p.module IS f.module "
+	"AND p.inlined IS f.inlined AND p.role IS f.role;\n"
+	"DROP INDEX copy.places_address;\n"
+	"CREATE VIEW copy.frames AS SELECT stack, position, function, file, line, module, inlined, "
+	"role, address FROM stack_places JOIN places ON places.id = stack_places.place;\n";
 
 static void add_attach(struct str *text, const char *path)
 {
@@ -34,7 +54,9 @@ static void add_tables(struct str *text)
 	for (const struct sql_table *const *at = sql_tables; *at; at++) {
 		const char *name = (*at)->name;
 
-		if (strcmp(name, "live_at") != 0)
+		if (strcmp(name, "frames") == 0)
+			str_add(text, frames);
+		else if (strcmp(name, "live_at") != 0)
 			str_printf(text, "CREATE TABLE copy.\"%s\" AS SELECT * FROM main.\"%s\";\n",
 				   name, name);
 	}

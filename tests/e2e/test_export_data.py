@@ -3,6 +3,7 @@
 import json
 import sqlite3
 import subprocess
+import sys
 
 import pytest
 
@@ -42,7 +43,7 @@ def test_every_table_of_memtape_sql_is_in_the_database(tmp_path):
     names = write_shop(tape).names()
     with sqlite3.connect(export(tape, "sqlite", tmp_path / "x.sqlite")) as database:
         tables = {row[0] for row in database.execute(
-            "SELECT name FROM sqlite_schema WHERE type = 'table'")}
+            "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')")} - {"places", "stack_places"}
         listed = recording.run([recording.memtape(), "sql", "--schema", tape]).stdout.decode()
         ours = {line.split(":")[0] for line in listed.splitlines()
                 if ":" in line and not line.startswith((" ", "functions:\n"))}
@@ -55,6 +56,20 @@ def test_every_table_of_memtape_sql_is_in_the_database(tmp_path):
             assert sorted(map(repr, database.execute(f'SELECT * FROM "{table}"'))) == \
                 sorted(map(repr, rows)), table
     names.unlink()
+
+
+def test_a_database_has_each_place_in_the_code_once(tape, tmp_path):
+    """Its names are long, and most stacks have most of them."""
+    assert recording.run_bare([sys.executable, "-c", "import json"], tape).returncode == 0
+    path = export(tape, "sqlite", tmp_path / "x.sqlite")
+    with sqlite3.connect(path) as database, sqlite3.connect(tmp_path / "plain.sqlite") as plain:
+        rows = list(database.execute("SELECT * FROM frames"))
+        plain.execute("CREATE TABLE frames(stack, position, function, file, line, module, inlined, role, address)")
+        plain.executemany("INSERT INTO frames VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        plain.commit()
+        places = database.execute("SELECT count(*) FROM places").fetchone()[0]
+        assert places == len({row[2:] for row in rows}) < len(rows) / 5
+    assert path.stat().st_size < (tmp_path / "plain.sqlite").stat().st_size
 
 
 def test_hostile_names_in_a_database(tmp_path):

@@ -2,6 +2,11 @@
  * env: what the environment tells the recorder, and its removal from there, so that the program
  * and its children see what they would have seen without us.
  *
+ * The kernel puts the auxiliary vector behind the environment's, and some (Go's runtime) look for
+ * it by walking past the NULL there. So that vector is not moved down when entries go: those that
+ * stay move up, environ follows, and the places before are filled with an entry that stays, for
+ * who walks from argv. /proc/self/environ shows the strings as they were, but for LD_PRELOAD.
+ *
  * MEMTAPE_OPTIONS is a list of name=0|1 with commas: stacks, free_stacks, follow, selfcheck, sample
  * (RSS and the like, when there is no collector), calls (depths of stacks and frees of NULL),
  * counts (calls are counted and not recorded; with maps also mmap and its kin, with moments to a
@@ -12,6 +17,7 @@
 #include "rec/rec.h"
 
 #include <fcntl.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "core/poison.h"
@@ -108,16 +114,61 @@ static bool is_unwanted(char *string)
 	return preload && preload_remove(preload);
 }
 
-void rec_env_scrub(void)
+/* Whether it is the kernel's, on the first stack: above it lie what it points to and some bytes. */
+static bool is_first_vector(char **vector)
 {
-	char **out = environ;
+	enum { ARGUMENTS_MAX = 64 << 20 };
+	const uint64_t above = getauxval(AT_RANDOM);
 
-	if (!environ)
-		return;
-	for (char **entry = environ; *entry; entry++)
+	return above - (uint64_t)vector < ARGUMENTS_MAX;
+}
+
+static void vector_set(char **vector)
+{
+	environ = vector;
+	__environ = vector; /* the same, but for programs that were linked in odd ways */
+}
+
+static void scrub_up(char **vector)
+{
+	static char nothing[] = "";
+	size_t count = 0;
+	size_t begin;
+
+	while (vector[count])
+		count++;
+	begin = count;
+	for (size_t i = count; i-- > 0;)
+		if (!is_unwanted(vector[i]))
+			vector[--begin] = vector[i];
+	for (size_t i = 0; i < begin; i++)
+		vector[i] = begin < count ? vector[begin] : nothing;
+	if (begin > 0)
+		vector_set(vector + begin);
+}
+
+/* One that setenv() has made: libc may give it a new size, so it stays where it is. */
+static void scrub_down(char **vector)
+{
+	char **out = vector;
+
+	for (char **entry = vector; *entry; entry++)
 		if (!is_unwanted(*entry))
 			*out++ = *entry;
 	*out = NULL;
+}
+
+void rec_env_scrub(void)
+{
+	if (!environ)
+		return;
+	if (!is_first_vector(environ)) {
+		scrub_down(environ);
+		return;
+	}
+	if (!rec.stack_base)
+		rec.stack_base = (uint64_t)environ;
+	scrub_up(environ);
 }
 
 static bool *option_find(const char *name, size_t len)

@@ -369,7 +369,8 @@ void rec_end(int status)
 
 static __attribute__((constructor)) void library_begin(void)
 {
-	rec.stack_base = (uint64_t)environ; /* where the kernel has put it, this early */
+	if (!rec.stack_base)
+		rec.stack_base = (uint64_t)environ; /* where the kernel has put it, this early */
 	rec_start();
 	if (rec.options.table)
 		rec_memusage_rename();

@@ -1,6 +1,7 @@
 """Programs that bring what the recorder stands on - allocators, clocks, threads' jobs - run as they do without it."""
 
 import collections
+import shutil
 
 import pytest
 
@@ -19,10 +20,10 @@ def target(name):
     return path
 
 
-def check_same(args, tape, preload=(), **options):
-    plain = recording.run_plain(args, timeout=TIMEOUT, env=recording.clean_env(
-        LD_PRELOAD=":".join(map(str, preload))), **options)
-    recorded = recording.run_bare(args, tape, preload_after=preload, timeout=TIMEOUT, **options)
+def check_same(args, tape, preload=(), env=None, **options):
+    preloads = {"LD_PRELOAD": ":".join(map(str, preload))} if preload else {}
+    plain = recording.run_plain(args, timeout=TIMEOUT, env=recording.clean_env(**preloads), **options)
+    recorded = recording.run_bare(args, tape, preload_after=preload, timeout=TIMEOUT, env=env, **options)
     assert plain.returncode == 0, plain.stderr
     assert recorded.answer() == plain.answer()
     return recorded
@@ -65,3 +66,25 @@ def test_a_detached_thread_may_free_the_job_that_held_its_name(tape):
     threads = threads.get("threads", threads) if isinstance(threads, dict) else threads
     created = collections.Counter(row.get("creator") is not None for row in threads)
     assert created[False] == 1 and created[True] >= 4, threads
+
+
+@pytest.mark.parametrize("more", [{}, {"MEMTAPE_OPTIONS": "stacks=1"},
+                                  {"MEMTAPE_OPTIONS": "stacks=1", "MEMTAPE_NOTHING": "1"}], ids=len)
+def test_the_vector_behind_the_environment_is_found_by_walking(more, tape):
+    """However many variables were the recorder's."""
+    answer = check_same([target("vectors")], tape, env=more)
+    assert b"page 4096 4096" in answer.stdout
+
+
+def test_a_program_of_go_and_c(tmp_path, tape):
+    go = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")
+    if not go or not recording.FULL:
+        pytest.skip("needs Go, and a minute")
+    (tmp_path / "p.go").write_text('package main\nimport "C"\nimport ("fmt"; "os")\n'
+                                   'func main() { fmt.Println(os.Getpagesize(), os.Environ()) }\n')
+    env = recording.clean_env(HOME=tmp_path, GOFLAGS="-mod=mod", CGO_ENABLED=1)
+    done = recording.run([go, "build", "-o", tmp_path / "p", tmp_path / "p.go"], env=env, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for more in ({}, {"MEMTAPE_OPTIONS": "stacks=1"}):
+        tape.unlink(missing_ok=True)
+        check_same([tmp_path / "p"], tape, env=more)

@@ -14,7 +14,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <time.h>
 
 #include "core/poison.h"
 
@@ -434,13 +433,11 @@ static void thread_name_note(struct rec_lane *lane)
 void rec_lane_now_and_then(struct rec_lane *lane)
 {
 	enum { PERIOD_NS = 250 * 1000 * 1000 };
-	struct timespec now;
 	uint64_t now_ns;
 
 	if (lane != rec_tls.own || !rec.options.stack_use)
 		return;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	now_ns = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+	now_ns = rec_monotonic_ns();
 	if (now_ns < lane->due_ns)
 		return;
 	lane->due_ns = now_ns + PERIOD_NS;

@@ -18,6 +18,7 @@ void *dlmopen(long space, const char *path, int flags);
 int dlclose(void *handle);
 int pthread_create(void *thread, const void *attributes, void *(*start)(void *), void *argument);
 int pthread_setname_np(unsigned long thread, const char *name);
+int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
 void _Exit(int status) __attribute__((noreturn));
 void quick_exit(int status) __attribute__((noreturn));
 void __register_frame(const void *frames);
@@ -147,6 +148,21 @@ REC_EXPORT int pthread_setname_np(unsigned long thread, const char *name)
 	return result;
 }
 
+/* For the recorder's clock. As libc's it takes what registers hold where fewer are given. */
+REC_EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
+{
+	int (*real)(int, unsigned long, unsigned long, unsigned long, unsigned long) = REAL(prctl);
+	long result;
+
+	rec_clock_prctl(option, a);
+	if (likely(real))
+		return real(option, a, b, c, d);
+	result = sys_call6(SYS_prctl, option, (long)a, (long)b, (long)c, (long)d, 0);
+	if (sys_failed(result))
+		errno = (int)-result;
+	return sys_failed(result) ? -1 : (int)result;
+}
+
 REC_EXPORT int fork(void)
 {
 	struct rec_frame caller = REC_CALLER();
@@ -171,10 +187,20 @@ REC_EXPORT int _Fork(void)
 	int pid;
 
 	rec_fork_begin();
-	pid = real ? real() : rec_real.fork(); /* of a libc that has none nobody asks for it */
+	if (!real)
+		real = REAL(fork); /* of a libc that has none nobody asks for it */
+	pid = real ? real() : missing();
 	if (pid == 0)
 		rec_forked();
 	return pid;
+}
+
+/* The kernel refuses what it cannot read, and so it is asked before we look at it. */
+static bool is_readable(const char *path)
+{
+	const long result = SYS_CALL3(SYS_faccessat, -100 /* AT_FDCWD */, path, F_OK);
+
+	return result != -EFAULT && result != -ENAMETOOLONG;
 }
 
 /*
@@ -187,7 +213,8 @@ static REC_COLD void note_exec(const char *path, const struct rec_frame *caller)
 		return;
 	if (rec.options.table)
 		rec_replaced(true);
-	note_path(TAPE_EXT_EXEC, 0, path, caller);
+	if (is_readable(path))
+		note_path(TAPE_EXT_EXEC, 0, path, caller);
 }
 
 /* It failed, and the program goes on. */

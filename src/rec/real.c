@@ -106,6 +106,7 @@ static const struct real_row REAL_ROWS[] = {
 	ROW(dlclose, "dlclose"),
 	ROW(pthread_create, "pthread_create"),
 	ROW(pthread_setname_np, "pthread_setname_np"),
+	ROW(prctl, "prctl"),
 	ROW(fork, "fork"),
 	ROW(fork_plain, "_Fork"),
 	ROW(execve, "execve"),

@@ -421,6 +421,8 @@ void rec_options_parse(const char *text);
 /* usage.c */
 uint64_t rec_clock_raw(void);
 void rec_clock_init(void);
+void rec_clock_prctl(int option, unsigned long value); /* the program is about to call prctl() */
+uint64_t rec_monotonic_ns(void);
 void rec_usage_note(struct rec_lane *lane); /* on slow paths: CLOCK and USAGE when they are due */
 void rec_usage_end(struct rec_lane *lane);  /* a last CLOCK and USAGE */
 void rec_process_note(struct rec_lane *lane);

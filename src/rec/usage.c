@@ -6,7 +6,9 @@
 
 #include <cpuid.h>
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <stdatomic.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/random.h>
 #include <time.h>
@@ -19,25 +21,104 @@ enum { CLOCK_PERIOD_NS = 20000000, USAGE_PERIOD_NS = 100000000 };
 static _Atomic uint64_t next_clock_ns;
 static _Atomic uint64_t next_usage_ns;
 
+/*
+ * The cycle counter may be forbidden to a thread (PR_SET_TSC): reading it is SIGSEGV then, also in
+ * the vDSO's clock_gettime(). So the kernel is asked, and where ticks have been cycles so far they
+ * are made of nanoseconds: from a reading of both, by the rate since the start.
+ */
+static struct {
+	uint64_t ticks, ns;	    /* the reading; ticks 0: ticks are nanoseconds */
+	uint64_t ticks_per_ns_2_32; /* times 2^32 */
+	uint64_t frozen_ns;	    /* not even the kernel may be asked; 0: it may */
+	bool ask_kernel;
+} clock_state;
+
 static uint64_t clock_ns(int clock)
 {
-	struct timespec now;
+	struct timespec now = { 0 };
 
-	clock_gettime(clock, &now);
+	if (unlikely(clock_state.frozen_ns))
+		return clock_state.frozen_ns;
+	if (unlikely(clock_state.ask_kernel))
+		SYS_CALL2(SYS_clock_gettime, clock, &now);
+	else
+		clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-/* Ticks where there is no invariant counter. */
-uint64_t rec_clock_raw(void)
+uint64_t rec_monotonic_ns(void)
 {
 	return clock_ns(CLOCK_MONOTONIC);
+}
+
+/* Ticks where there is no invariant counter, or it may not be read. */
+uint64_t rec_clock_raw(void)
+{
+	const uint64_t ns = clock_ns(CLOCK_MONOTONIC);
+	const unsigned __int128 rate = clock_state.ticks_per_ns_2_32;
+
+	if (!clock_state.ticks)
+		return ns;
+	if (ns <= clock_state.ns)
+		return clock_state.ticks;
+	return clock_state.ticks + (uint64_t)(rate * (ns - clock_state.ns) >> 32);
+}
+
+static bool counter_is_forbidden(void)
+{
+	int mode = PR_TSC_ENABLE;
+
+	return SYS_CALL2(SYS_prctl, PR_GET_TSC, &mode) == 0 && mode != PR_TSC_ENABLE;
+}
+
+/* The counter's rate from here on; the start was long enough ago to tell, or is waited for. */
+static void clock_calibrate(void)
+{
+	enum { LEAST_NS = 2000000, AHEAD_TICKS = 20000 /* another thread may just have read it */ };
+	const uint64_t begin_ns = rec.header->start_monotonic_ns;
+	const uint64_t begin_ticks = rec.header->start_ticks << rec.tick_shift;
+	uint64_t ns, ticks;
+
+	do {
+		ns = clock_ns(CLOCK_MONOTONIC);
+		ticks = rec_ticks();
+	} while (ns - begin_ns < LEAST_NS);
+	clock_state.ticks_per_ns_2_32 =
+		(uint64_t)(((unsigned __int128)(ticks - begin_ticks) << 32) / (ns - begin_ns));
+	clock_state.ns = ns;
+	clock_state.ticks = ticks + AHEAD_TICKS;
+}
+
+/*
+ * Before the program's prctl(). It is for one thread and its children, and means all: others read
+ * the counter on for a moment. What they write meanwhile is not later than the reading, and ahead.
+ */
+void rec_clock_prctl(int option, unsigned long value)
+{
+	const bool is_strict = option == PR_SET_SECCOMP && value == SECCOMP_MODE_STRICT;
+
+	if (!is_strict && (option != PR_SET_TSC || value == PR_TSC_ENABLE))
+		return;
+	if (atomic_load(&rec.state) == REC_ON && rec.use_tsc && rec_lock(&rec.file_lock)) {
+		if (rec.use_tsc && rec.header)
+			clock_calibrate();
+		rec_unlock(&rec.file_lock);
+	}
+	if (is_strict)
+		clock_state.frozen_ns = clock_ns(CLOCK_MONOTONIC);
+	clock_state.ask_kernel = true;
+	atomic_thread_fence(memory_order_seq_cst);
+	rec.use_tsc = false;
 }
 
 void rec_clock_init(void)
 {
 	unsigned a, b, c, d;
 
-	rec.use_tsc = __get_cpuid(0x80000007, &a, &b, &c, &d) && d & 1u << 8;
+	clock_state.ticks = 0;
+	clock_state.ask_kernel |= counter_is_forbidden();
+	rec.use_tsc =
+		!clock_state.ask_kernel && __get_cpuid(0x80000007, &a, &b, &c, &d) && d & 1u << 8;
 	rec.tick_shift = REC_TICK_SHIFT;
 	rec.header->clock = rec.use_tsc ? TAPE_CLOCK_TSC : TAPE_CLOCK_MONOTONIC;
 	rec.header->tick_shift = rec.tick_shift;

@@ -88,3 +88,20 @@ def test_a_program_of_go_and_c(tmp_path, tape):
     for more in ({}, {"MEMTAPE_OPTIONS": "stacks=1"}):
         tape.unlink(missing_ok=True)
         check_same([tmp_path / "p"], tape, env=more)
+
+
+def test_pointers_that_the_kernel_refuses_are_not_looked_at(tape):
+    answer = check_same([target("bad_pointers")], tape)
+    assert answer.stdout.count(b"EFAULT") >= 8
+
+
+@pytest.mark.parametrize("how", ["prctl", "syscall", "early"])
+def test_the_cycle_counter_may_be_forbidden(how, tape):
+    """The tape's clock goes on by the kernel's."""
+    check_same([target("no_tsc"), how], tape)
+    read = Tape(tape)
+    assert not read.fault and not read.lost_events()
+    assert sum(row["size"] == 3602 for row in read.allocations()) == 100000
+    if recording.have_reader():
+        summary = recording.report(tape, "summary")
+        assert 0 < summary["duration_ns"] < TIMEOUT * 1e9, summary

@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "cli/reading.h"
+#include "collect/own_malloc.h"
 #include "report/report.h"
 
 /* The program ran, but without the recorder. */
@@ -15,6 +16,31 @@ static void add_absence(struct str *text, const struct program *program)
 	str_add(text, "memtape: the dynamic linker says why with LD_DEBUG=libs; a program "
 		      "that unsets LD_PRELOAD\nmemtape: or runs with privileges must be "
 		      "recorded without that.\n");
+}
+
+enum { HARDLY_ANY = 1000 }; /* events, of what a program does before its own allocator begins */
+
+/* Few events: who else may have had them, and what to do. */
+static void add_other_allocator(struct str *text, const struct program *program)
+{
+	const struct own_malloc own = own_malloc_find(program->subject, true);
+
+	if (!own.is_go && !own.allocator && !own.has_malloc)
+		return;
+	str_add(text, "memtape: ");
+	str_add_terminal(text, program->name);
+	if (own.is_go) {
+		str_add(text, " is a program of Go: the heap of Go's runtime is its own and not "
+			      "recorded;\nmemtape: mappings and what C code in it allocates are. "
+			      "Go's pprof shows its heap\n");
+		return;
+	}
+	str_add(text, " has ");
+	str_add(text, own.allocator ? own.allocator : "a malloc of its own");
+	str_add(text,
+		" inside, which its calls go to directly and cannot be recorded;\n"
+		"memtape: link it without, or with the shared library of it (an allocator may "
+		"also be\nmemtape: preloaded: LD_PRELOAD=/path/to/it.so memtape ...)\n");
 }
 
 static void add_line(struct str *text, const struct collector_result *result)
@@ -113,6 +139,8 @@ struct err *record_summary_print(const struct program *program,
 	} else {
 		if (result->path)
 			add_line(&text, result);
+		if (result->event_count < HARDLY_ANY)
+			add_other_allocator(&text, program);
 		add_losses(&text, result);
 		add_children(&text, result);
 	}

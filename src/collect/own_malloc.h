@@ -6,8 +6,22 @@
 #define MEMTAPE_COLLECT_OWN_MALLOC_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* False also for what cannot be read or is no ELF file. */
 bool own_malloc_is_in(const char *path);
+
+/* What an executable has inside, by the names in it; all false or NULL where nothing is known. */
+struct own_malloc {
+	const char *sanitizer; /* "AddressSanitizer"; of one that a shared library has, too */
+	const char *allocator; /* "jemalloc"; one that is linked into it */
+	bool is_go;	       /* the runtime of Go, with a heap of its own */
+	bool has_malloc;
+};
+
+/* Without `all` only names that other objects may be bound to are read, which is quick. */
+struct own_malloc own_malloc_find(const char *path, bool all);
+/* The same for a file's bytes, aligned to 8. */
+struct own_malloc own_malloc_find_in(const void *bytes, size_t size, bool all);
 
 #endif

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "collect/own_malloc.h"
 
 enum {
 	SCRIPT_LINE_BYTES = 256, /* what Linux reads of a #! line */
@@ -144,6 +145,19 @@ static struct err *check_linker(const char *path, int fd, const Elf64_Ehdr *elf)
 		       path);
 }
 
+/* Its allocator must come before ours, which then would see nothing. */
+static struct err *check_sanitizer(const char *path)
+{
+	const struct own_malloc own = own_malloc_find(path, false);
+
+	if (!own.sanitizer)
+		return NULL;
+	return err_new(ERR_UNSUPPORTED,
+		       "%s is built with %s, which brings an allocator of its own that must come "
+		       "before every other library; build it without -fsanitize to record it",
+		       path, own.sanitizer);
+}
+
 /* A #! line split at its first blank, as Linux does; false: not a script. */
 static bool script_parse(char *line, ssize_t bytes, char **interpreter_ret, char **arg_ret)
 {
@@ -263,6 +277,8 @@ static struct err *inspect(struct program *program, const char *path, struct are
 		err = check_linker(path, fd, &head.elf);
 	if (!err)
 		err = check_privileges(path, fd);
+	if (!err)
+		err = check_sanitizer(path);
 	if (!err)
 		*trouble_ret = PROGRAM_FINE;
 	return err;

@@ -13,6 +13,7 @@
  */
 #include "rec/birth.h"
 #include "rec/calls.h"
+#include "rec/symbols.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -270,6 +271,22 @@ static void options_read(void)
 }
 
 /*
+ * A sanitizer's runtime takes the place of malloc and of half of libc, and must have begun before
+ * anybody calls those: we would, in what calls us before it has.
+ */
+static bool sanitizer_is_here(void)
+{
+	static const char *const names[] = { "__asan_init", "__tsan_init", "__msan_init",
+					     "__lsan_init", "__hwasan_init" };
+	struct rec_symbol symbol;
+
+	for (size_t i = 0; i < array_size(names); i++)
+		if (rec_symbol_any(names[i], &symbol))
+			return true;
+	return false;
+}
+
+/*
  * True: recording. While it runs, calls of hooks on this thread get the plain functions (or the
  * pool), as do those of other threads, of which there are normally none yet.
  */
@@ -283,7 +300,8 @@ bool rec_start(void)
 	rec.shared = &unborn;
 	rec_real_find();
 	options_read();
-	if ((rec_is_memusage && !rec_memusage_begin(false)) || !begin(0, true)) {
+	if (sanitizer_is_here() || (rec_is_memusage && !rec_memusage_begin(false)) ||
+	    !begin(0, true)) {
 		if (!rec_is_memusage)
 			rec_env_scrub();
 		atomic_store(&rec.state, REC_OFF);

@@ -105,3 +105,42 @@ def test_the_cycle_counter_may_be_forbidden(how, tape):
     if recording.have_reader():
         summary = recording.report(tape, "summary")
         assert 0 < summary["duration_ns"] < TIMEOUT * 1e9, summary
+
+
+SMALL = "#include <stdio.h>\n#include <stdlib.h>\nint main(void) { free(malloc(7)); puts(\"done\"); }\n"
+
+
+def compiled(folder, compiler, *flags):
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler}")
+    (folder / "small.c").write_text(SMALL)
+    done = recording.run([compiler, folder / "small.c", "-o", folder / "small", *flags])
+    if done.returncode:
+        pytest.skip(done.stderr.decode(errors="replace")[-200:])
+    return folder / "small"
+
+
+@pytest.mark.parametrize("compiler, flag, name", [
+    ("gcc", "address", "AddressSanitizer"), ("gcc", "thread", "ThreadSanitizer"), ("gcc", "leak", "LeakSanitizer"),
+    ("clang-14", "address", "AddressSanitizer"), ("clang-14", "memory", "MemorySanitizer")])
+def test_sanitized_programs_are_refused_and_unharmed(compiler, flag, name, tape, tmp_path):
+    program = compiled(tmp_path, compiler, f"-fsanitize={flag}")
+    options = {"ASAN_OPTIONS": "verify_asan_link_order=0"}
+    bare = recording.run_bare([program], tape, env=options)
+    assert (bare.returncode, bare.stdout) == (0, b"done\n"), bare.stderr
+    if recording.have_reader():
+        refused = recording.run_recorded([program], tmp_path / "other.mtape")
+        assert refused.returncode == 125 and refused.stdout == b""
+        assert name.encode() in refused.stderr and b"without -fsanitize" in refused.stderr
+
+
+def test_an_allocator_inside_the_program_is_named(tmp_path):
+    if not recording.have_reader():
+        pytest.skip("built without the command")
+    recorded = recording.run_recorded([target("detached-jemalloc_inside")], tmp_path / "the.mtape")
+    assert recorded.returncode == 0
+    assert b"has jemalloc inside" in recorded.stderr and b"LD_PRELOAD" in recorded.stderr
+    recorded = recording.run_recorded([target("own_malloc")], tmp_path / "own.mtape")
+    assert b"has a malloc of its own inside" in recorded.stderr
+    recorded = recording.run_recorded([target("conformance")], tmp_path / "plain.mtape")
+    assert b" inside, which" not in recorded.stderr

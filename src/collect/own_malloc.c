@@ -86,11 +86,12 @@ static void take_table(const struct image *image, const Elf64_Shdr *table, const
 {
 	const size_t count = table->sh_size / sizeof(Elf64_Sym);
 	const Elf64_Sym *symbols = at(image, table->sh_offset, count, sizeof(*symbols));
-	const char *text = (const char *)image->bytes + names->sh_offset;
+	const char *text;
 
 	if (!symbols || names->sh_offset > image->size ||
 	    names->sh_size > image->size - names->sh_offset)
 		return;
+	text = (const char *)image->bytes + names->sh_offset;
 	for (size_t i = 0; i < count; i++) {
 		const uint32_t begin = symbols[i].st_name;
 

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "capture/pack.h"
 #include "cli/command.h"
+#include "cli/memusage_of_tape.h"
 #include "cli/memusage_options.h"
 #include "cli/memusage_summary.h"
 #include "cli/memusage_tapes.h"
@@ -416,7 +417,9 @@ static struct err *memusage_run(const struct command *command, int argc, char **
 	}
 	if (!err && (options.shows_help || options.shows_usage || options.shows_version))
 		return information_print(command, &options);
-	if (!err)
+	if (!err && memusage_is_tape(argv + first))
+		err = memusage_of_tape(&options, argv[first]);
+	else if (!err)
 		err = run_all(&run, argv + first, exit_code);
 	arena_deinit(&run.arena);
 	return err;
@@ -427,9 +430,11 @@ const struct command cmd_memusage = {
 	.summary = "run a program and sum up its calls, as glibc's memusage",
 	.options = {
 		.usage = "memtape memusage [options] [--] PROGRAM [ARGS]\n"
+			 "       memtape memusage [options] TAPE\n"
 			 "       memusage [options] [--] PROGRAM [ARGS]",
 		.about = "Runs PROGRAM and shows what it called to get and give back memory: calls "
-			 "and bytes by function, the peaks, and how large the blocks were.",
+			 "and bytes by function, the peaks, and how large the blocks were; or "
+			 "shows this of a tape.",
 		.rows = memusage_option_rows,
 		.row_count = MEMUSAGE_OPTION_ROWS,
 		.stop_at_operand = true,

@@ -336,6 +336,9 @@ static struct err *on_extended(struct counter *counter, const struct capture_eve
 	case TAPE_EXT_STACK_DEPTH:
 		on_depth(counter, event, &record);
 		break;
+	case TAPE_EXT_IMPORT:
+		calls_add_import(counter->calls, &record);
+		break;
 	case TAPE_EXT_CALLS:
 		calls_add_counts(counter->calls, &record);
 		break;

@@ -59,6 +59,7 @@ struct calls {
 	uint64_t end_ticks;
 	uint64_t clock_hz; /* ticks a second; 0: not known */
 	uint32_t pid;
+	uint32_t missing; /* enum tape_missing: what a tape of another tool's file has not */
 	char name[CALLS_NAME_BYTES]; /* how the program was called: end of argv[0]'s path */
 	bool knows_stack;
 	bool is_forked;

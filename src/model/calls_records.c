@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 #include "tape/tape_calls.h"
+#include "tape/tape_import.h"
 
 static const char *path_name(const char *path)
 {
@@ -29,6 +30,16 @@ void calls_add_process(struct calls *calls, const struct tape_extended_record *r
 		if (index++ == ARGUMENT)
 			break;
 	}
+}
+
+void calls_add_import(struct calls *calls, const struct tape_extended_record *record)
+{
+	struct tape_import import;
+
+	if (record->payload_bytes < sizeof(import))
+		return;
+	memcpy(&import, record->payload, sizeof(import));
+	calls->missing |= import.missing;
 }
 
 /* Counts of a stream's chunk, for good: the numbers of all of them are added up. */

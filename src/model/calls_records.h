@@ -10,6 +10,9 @@
 /* PROCESS: pid and name. */
 void calls_add_process(struct calls *calls, const struct tape_extended_record *record);
 
+/* IMPORT: what is missing. */
+void calls_add_import(struct calls *calls, const struct tape_extended_record *record);
+
 /* CALLS and CALL_SIZES: what the recorder has counted itself. */
 void calls_add_counts(struct calls *calls, const struct tape_extended_record *record);
 void calls_add_sizes(struct calls *calls, const struct tape_extended_record *record);

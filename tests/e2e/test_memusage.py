@@ -532,6 +532,31 @@ def test_the_tape_is_kept_with_stacks(programs, tmp_path):
     assert len(rows) == 10 and all(any("run" in str(f) for f in row["stack"]) for row in rows)
 
 
+@need_original
+@pytest.mark.parametrize("name", ["hello", "reallocs"])
+def test_the_table_of_a_tape(programs, tmp_path, tape, name):
+    """The program's name is on the original's side only: the numbers are the same, but for frees of NULL."""
+    theirs = Run(programs, tmp_path, programs / name, tool=GLIBC["memusage"])
+    assert recording.run_recorded([programs / name], tape).returncode == theirs.code
+    done = subprocess.run([recording.memtape(), "memusage", "--color", "always", "-d", "data", "-p", "picture", tape],
+                          cwd=tmp_path, capture_output=True, check=True)
+    nulls = re.compile(rb"(   free\|\x1b\[0m) +\d+")
+    mask = [nulls.sub(rb"\1 *", re.sub(rb"stack peak: \d+", b"stack peak: *", text)) for text in (done.stdout, theirs.raw)]
+    assert mask[0] == mask[1]
+    assert b"does not say how deep stacks were" in done.stderr
+    assert records(tmp_path / "data")[1][0] == theirs.peaks()[1]
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_table_of_a_tape_of_another_tool_says_what_is_missing(tmp_path):
+    (tmp_path / "stacks.folded").write_text("main;work 300\nmain;rest 45\n")
+    subprocess.run([recording.memtape(), "convert", "stacks.folded", "-o", "x.mtape"], cwd=tmp_path, check=True,
+                   capture_output=True)
+    done = subprocess.run([recording.memtape(), "memusage", "x.mtape"], cwd=tmp_path, capture_output=True, check=True)
+    assert b"heap total: 345, heap peak: 345" in done.stdout
+    assert b"made of another tool's file and does not know: times" in done.stderr
+
+
 def test_any_tape_becomes_data(programs, tmp_path, tape):
     assert recording.run_recorded([programs / "hello"], tape).returncode == 0
     subprocess.run([recording.memtape(), "export", tape, "--to", "memusage", "-o", "x"], cwd=tmp_path, check=True)

@@ -263,6 +263,8 @@ static bool field_next(struct pprof_file *file, struct source *source, const cha
 		return true;
 	if (!bytes_next(file, source, value, why_ret))
 		return false;
+	if (file->message.count == 0 && !vec_u8_reserve(&file->message, 1))
+		return false; /* no bytes have a place, too */
 	message = (struct protobuf) { .at = file->message.items,
 				      .end = file->message.items + file->message.count };
 	if ((key & 7) == BYTES && !message_take(file, key >> 3, &message)) {

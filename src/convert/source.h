@@ -1,6 +1,6 @@
 /*
- * source: the bytes of a foreign file, decompressed on the way (gzip, zstd, as its first bytes say)
- * and read once from front to back. Memory does not grow with the file.
+ * source: the bytes of a foreign file, decompressed on the way (gzip, zstd, lz4, as its first bytes
+ * say) and read once from front to back. Memory does not grow with the file.
  *
  * A source keeps its own failure (a read that failed, damaged compression): reading ends there, as
  * at the end of the file, and source_failed tells. One thread at a time.

@@ -6,7 +6,7 @@ struct unpack {
 	bool is_between;
 };
 
-static const struct unpack_kind *const kinds[] = { &unpack_gzip, &unpack_zstd };
+static const struct unpack_kind *const kinds[] = { &unpack_gzip, &unpack_zstd, &unpack_lz4 };
 
 struct err *unpack_create(const uint8_t *bytes, size_t count, struct unpack **unpack_ret)
 {

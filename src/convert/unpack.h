@@ -9,7 +9,7 @@
 
 struct unpack;
 
-/* By the first bytes of a file: gzip, zstd; *unpack_ret NULL: it is not compressed. */
+/* By the first bytes of a file: gzip, zstd, lz4; *unpack_ret NULL: it is not compressed. */
 struct err *unpack_create(const uint8_t *bytes, size_t count, struct unpack **unpack_ret);
 void unpack_destroy(struct unpack *unpack); /* NULL is fine */
 
@@ -23,7 +23,7 @@ struct err *unpack_run(struct unpack *unpack, const uint8_t *in, size_t in_count
 /* Whether a file may end here: behind a whole frame. */
 bool unpack_is_between(const struct unpack *unpack);
 
-/* The two of them; a table of functions each. */
+/* All of them; a table of functions each. */
 struct unpack_kind {
 	uint8_t magic[4];
 	size_t magic_bytes;
@@ -35,6 +35,7 @@ struct unpack_kind {
 };
 
 extern const struct unpack_kind unpack_gzip;
+extern const struct unpack_kind unpack_lz4;
 extern const struct unpack_kind unpack_zstd;
 
 #endif

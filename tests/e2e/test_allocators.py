@@ -27,8 +27,6 @@ ARCHIVES = {"jemalloc": "libjemalloc_pic.a", "tcmalloc_minimal": "libtcmalloc_mi
             "mimalloc": "libmimalloc.a"}
 ALLOCATORS = list(SHARED)
 COMPILED = ["c", "c++", "rust", "go"]
-GO = pytest.param("go", marks=pytest.mark.xfail(
-    strict=False, reason="Go looks for the auxiliary vector behind the environment"))
 INTERPRETED = ["node", "java"]
 
 Program = collections.namedtuple("Program", "args allocator linkage")
@@ -151,7 +149,7 @@ def test_linked_shared(language, allocator, tape):
 
 
 @pytest.mark.parametrize("allocator", ALLOCATORS)
-@pytest.mark.parametrize("language", ["c", "c++", "rust", GO, *INTERPRETED])
+@pytest.mark.parametrize("language", COMPILED + INTERPRETED)
 def test_preloaded_after_us(language, allocator, tape):
     env = {"LD_PRELOAD": library(allocator)}
     args = program(language)

@@ -223,6 +223,8 @@ static struct err *sums_make(const struct question *question, unsigned side, str
 	if (question->part == PART_MOMENT)
 		span.from = (struct moment) { 0 };
 	err = moment_span_ns(&span, subject->model, &subject->from_ns, &subject->until_ns);
+	if (!err && question->part == PART_MOMENT)
+		err = moment_ns(&span.until, subject->model, &subject->until_ns);
 	if (err)
 		return err;
 	return question->part == PART_MOMENT

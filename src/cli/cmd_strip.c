@@ -63,7 +63,9 @@ static struct err *moment_of(const struct model *model, const char *option, cons
 	struct moment moment;
 	struct err *err = text ? moment_parse(text, &moment) : NULL;
 
-	if (text && !err)
+	if (text && !err && strcmp(option, "until") == 0)
+		err = moment_until_ns(&moment, model, ns_ret);
+	else if (text && !err)
 		err = moment_ns(&moment, model, ns_ret);
 	return err_wrap(err, "--%s", option);
 }

@@ -65,6 +65,14 @@ const char *const *call_texts(const struct call *call, const char *name, size_t 
 	return texts;
 }
 
+/* "until", "a_until". */
+static bool is_until(const char *name)
+{
+	const size_t len = strlen(name), end = strlen("until");
+
+	return len >= end && strcmp(name + len - end, "until") == 0;
+}
+
 struct err *call_moment(struct call *call, const char *name, uint64_t fallback_ns, uint64_t *ns_ret)
 {
 	const char *text = call_text(call, name);
@@ -76,7 +84,9 @@ struct err *call_moment(struct call *call, const char *name, uint64_t fallback_n
 		return NULL;
 	}
 	err = moment_parse(text, &moment);
-	if (!err)
+	if (!err && is_until(name))
+		err = moment_until_ns(&moment, call->model, ns_ret);
+	else if (!err)
 		err = moment_ns(&moment, call->model, ns_ret);
 	return call_blame(call, name, err);
 }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/str.h"
 #include "query/expr_value.h"
 
 enum { PERCENT_WHOLE = 100000 };
@@ -75,7 +76,7 @@ static struct err *mark_find(const struct moment *moment, const struct model *mo
 		       (int)u64_min(moment->mark_len, 64), moment->mark);
 }
 
-struct err *moment_ns(const struct moment *moment, const struct model *model, uint64_t *ns_ret)
+static struct err *any_ns(const struct moment *moment, const struct model *model, uint64_t *ns_ret)
 {
 	const uint64_t duration_ns = model_process(model)->duration_ns;
 
@@ -97,6 +98,43 @@ struct err *moment_ns(const struct moment *moment, const struct model *model, ui
 		return mark_find(moment, model, ns_ret);
 	}
 	return NULL;
+}
+
+/* Durations are shown rounded, and what is shown is asked for: a hundredth more is the end. */
+static struct err *clip(const struct model *model, uint64_t *ns)
+{
+	enum { PART = 100, ROUNDED_NS = 1000000 };
+	const uint64_t duration_ns = model_process(model)->duration_ns;
+	CLEAN(str_deinit) struct str words = { 0 };
+
+	if (*ns <= duration_ns)
+		return NULL;
+	if (*ns - duration_ns <= duration_ns / PART + ROUNDED_NS) {
+		*ns = duration_ns;
+		return NULL;
+	}
+	str_add_duration(&words, *ns);
+	str_add(&words, " is after the end: the tape is from 0 to ");
+	str_add_duration(&words, duration_ns);
+	return err_new(ERR_USAGE, "%s", str_text(&words));
+}
+
+struct err *moment_ns(const struct moment *moment, const struct model *model, uint64_t *ns_ret)
+{
+	uint64_t ns = 0;
+	struct err *err = any_ns(moment, model, &ns);
+
+	if (!err)
+		err = clip(model, &ns);
+	if (!err)
+		*ns_ret = ns;
+	return err;
+}
+
+struct err *moment_until_ns(const struct moment *moment, const struct model *model,
+			    uint64_t *ns_ret)
+{
+	return any_ns(moment, model, ns_ret);
 }
 
 struct err *moment_span_parse(const char *text, struct moment_span *span_ret)
@@ -125,7 +163,7 @@ struct err *moment_span_ns(const struct moment_span *span, const struct model *m
 	struct err *err = moment_ns(&span->from, model, &from_ns);
 
 	if (!err)
-		err = moment_ns(&span->until, model, &until_ns);
+		err = any_ns(&span->until, model, &until_ns); /* beyond the end: until it */
 	if (!err && from_ns > until_ns)
 		err = err_new(ERR_USAGE, "the first moment is later than the second");
 	if (err)

@@ -26,6 +26,10 @@ struct err *moment_parse(const char *text, struct moment *moment_ret);
  */
 struct err *moment_ns(const struct moment *moment, const struct model *model, uint64_t *ns_ret);
 
+/* The same for the end of a span of time, which may be later than that of the tape. */
+struct err *moment_until_ns(const struct moment *moment, const struct model *model,
+			    uint64_t *ns_ret);
+
 /* Two moments "A..B" (either may be left out: the start, the end), of which A is not later. */
 struct moment_span {
 	struct moment from;

@@ -269,6 +269,8 @@ static struct err *answer_find(struct answer *answer)
 
 	if (!err)
 		err = moment_span_ns(&moments, context->model, &from_ns, &until_ns);
+	if (!err) /* two moments, and no open end */
+		err = moment_ns(&moments.until, context->model, &until_ns);
 	if (!err)
 		err = span_find(context->model, context->selection, from_ns, until_ns,
 				context->arena, &answer->span);

@@ -597,3 +597,19 @@ def test_a_block_that_lived_for_no_time_was_alive_once(tmp_path):
         assert (row["live_bytes_end"], row["live_count_end"]) == (7, 1)
         assert (row["allocated_count"], row["allocated_bytes"]) == (2, 37)
         assert 100 <= row["live_bytes_max"] <= 137
+
+
+def test_a_moment_after_the_end_is_an_error_that_names_the_end(tmp_path):
+    """Of a window the end may be later: it is until the end then."""
+    tape = tmp_path / "app.mtape"
+    recording.run_recorded(["/bin/true"], tape)
+    for words in (["report", tape, "at", "99h"], ["report", tape, "between", "0s", "99h"],
+                  ["diff", tape, tape, "--at", "0s,99h"], ["flamegraph", tape, "--at", "99h", "-o", "x.svg"],
+                  ["export", tape, "--to", "folded", "--at", "99h"], ["strip", tape, "--from", "99h", "-o", "x.mtape"],
+                  ["sql", tape, "SELECT count(*) FROM live_at('99h')"]):
+        done = recording.run([recording.memtape(), *words], cwd=tmp_path)
+        assert done.returncode == 2 and b"99h 00m is after the end: the tape is from 0 to " in done.stderr, (words, done.stderr)
+    end = recording.report(tape, "summary")["duration_ns"]
+    assert recording.report(tape, "at", f"{end + 1000}ns")["at_ns"] == end  # what is shown is rounded
+    everything = recording.report(tape, "top")
+    assert recording.report(tape, "top", "--until", "99h")["sites"] == everything["sites"]

@@ -21,6 +21,31 @@ const struct tape_live *capture_live(const struct capture *capture)
 	return &capture->live;
 }
 
+bool capture_has_live(const struct capture *capture)
+{
+	return capture->has_live;
+}
+
+bool capture_is_written(const struct capture *capture)
+{
+	return capture->is_written;
+}
+
+const char *capture_killed_text(const struct capture *capture)
+{
+	return capture->killed_text;
+}
+
+bool capture_is_finished(const struct capture *capture)
+{
+	if (capture->header.flags & TAPE_FLAG_RECORDING)
+		return false;
+	for (size_t i = 0; i < capture->chunks.count; i++)
+		if (capture->chunks.items[i].is_open)
+			return false;
+	return true;
+}
+
 const struct capture_facts *capture_facts(const struct capture *capture)
 {
 	return &capture->facts;
@@ -65,6 +90,8 @@ void capture_destroy(struct capture *capture)
 		return;
 	if (capture->fd >= 0)
 		close(capture->fd);
+	if (capture->spool_fd >= 0)
+		close(capture->spool_fd);
 	capture_chunk_vec_deinit(&capture->chunks);
 	vec_u32_deinit(&capture->by_stream);
 	vec_u32_deinit(&capture->stream_ids);
@@ -73,8 +100,7 @@ void capture_destroy(struct capture *capture)
 	free(capture);
 }
 
-/* As many bytes as there are, up to bytes. */
-static struct err *read_some(int fd, void *buf, size_t bytes, uint64_t offset, size_t *done_ret)
+struct err *capture_read_some(int fd, void *buf, size_t bytes, uint64_t offset, size_t *done_ret)
 {
 	size_t sum = 0;
 
@@ -93,14 +119,14 @@ static struct err *read_some(int fd, void *buf, size_t bytes, uint64_t offset, s
 	return NULL;
 }
 
-static struct err *add_damage(struct capture *capture, uint64_t offset, const char *text)
+struct err *capture_add_damage(struct capture *capture, uint64_t offset, const char *text)
 {
 	const struct capture_damage damage = { offset, text };
 
 	return capture_damage_vec_push(&capture->damage, damage) ? NULL : err_nomem();
 }
 
-static struct err *check_header(const struct tape_header *header, size_t bytes)
+struct err *capture_check_header(const struct tape_header *header, size_t bytes)
 {
 	if (bytes < sizeof(*header) || memcmp(header->magic, TAPE_MAGIC, sizeof(header->magic)))
 		return err_new(ERR_FORMAT, "not a tape");
@@ -128,20 +154,21 @@ static struct err *read_header(struct capture *capture)
 	if (!S_ISREG(status.st_mode))
 		return err_new(ERR_FORMAT, "not a regular file");
 	capture->facts.file_bytes = (uint64_t)status.st_size;
-	err = read_some(capture->fd, page, sizeof(page), 0, &bytes);
+	err = capture_read_some(capture->fd, page, sizeof(page), 0, &bytes);
 	if (err)
 		return err;
 	memcpy(&capture->header, page, sizeof(capture->header));
-	err = check_header(&capture->header, bytes);
+	err = capture_check_header(&capture->header, bytes);
 	if (err)
 		return err;
-	if (capture->header.kind == TAPE_KIND_RAW)
+	capture->has_live = capture->header.kind == TAPE_KIND_RAW;
+	if (capture->has_live)
 		memcpy(&capture->live, capture->header.live, sizeof(capture->live));
 	return NULL;
 }
 
-static struct err *add_chunk(struct capture *capture, uint64_t offset,
-			     const struct tape_chunk *header)
+struct err *capture_add_chunk(struct capture *capture, uint64_t offset,
+			      const struct tape_chunk *header)
 {
 	const struct capture_chunk chunk = {
 		.offset = offset,
@@ -150,10 +177,7 @@ static struct err *add_chunk(struct capture *capture, uint64_t offset,
 		.used = header->used,
 		.node_count = header->node_count,
 		.first_node = header->first_node,
-		.stored_bytes = capture->header.kind == TAPE_KIND_RAW
-					? header->used + header->node_count *
-								 (uint32_t)sizeof(struct tape_node)
-					: header->stored_bytes,
+		.stored_bytes = header->stored_bytes,
 		.begin_ticks = header->begin_ticks,
 		.event_count = header->event_count,
 		.codec = header->codec,
@@ -161,46 +185,6 @@ static struct err *add_chunk(struct capture *capture, uint64_t offset,
 	};
 
 	return capture_chunk_vec_push(&capture->chunks, chunk) ? NULL : err_nomem();
-}
-
-/*
- * A file cut inside a slot has lost its nodes, which stand at the slot's end, but has the records.
- * While a program runs its slots are written: what is told here was true at one moment.
- */
-static struct err *scan_slot(struct capture *capture, uint64_t offset, uint64_t rest)
-{
-	uint32_t chunk_bytes = capture->header.chunk_bytes;
-	struct tape_chunk header;
-	struct err *err = NULL;
-	size_t bytes;
-
-	err = read_some(capture->fd, &header, sizeof(header), offset, &bytes);
-	if (err || (bytes == sizeof(header) && header.magic == 0) ||
-	    (header.magic == TAPE_CHUNK_MAGIC && header.state == TAPE_CHUNK_FREE))
-		return err;
-	if (bytes < sizeof(header))
-		return add_damage(capture, offset, "the file ends inside a chunk header");
-	if (header.magic != TAPE_CHUNK_MAGIC || header.header_bytes != sizeof(header) ||
-	    header.codec != TAPE_CODEC_RAW || header.state > TAPE_CHUNK_SEALED ||
-	    !chunk_fits(&header, chunk_bytes))
-		return add_damage(capture, offset, "the header of a chunk is damaged");
-	if (rest < chunk_bytes) {
-		err = add_damage(capture, offset, "the file ends inside a chunk");
-		header.used = (uint32_t)u64_min(header.used, rest - sizeof(header));
-		header.node_count = 0;
-		header.state = TAPE_CHUNK_OPEN;
-	}
-	return err ? err : add_chunk(capture, offset, &header);
-}
-
-static struct err *scan_slots(struct capture *capture)
-{
-	uint64_t end = capture->facts.file_bytes, step = capture->header.chunk_bytes;
-	struct err *err = NULL;
-
-	for (uint64_t at = TAPE_HEADER_BYTES; at < end && !err; at += step)
-		err = scan_slot(capture, at, end - at);
-	return err;
 }
 
 static bool packed_header_ok(const struct capture *capture, const struct tape_chunk *header,
@@ -224,7 +208,7 @@ static bool chunk_at(const struct capture *capture, uint64_t offset)
 
 	if (rest < sizeof(header))
 		return false;
-	err = read_some(capture->fd, &header, sizeof(header), offset, &bytes);
+	err = capture_read_some(capture->fd, &header, sizeof(header), offset, &bytes);
 	if (err || bytes < sizeof(header) || !packed_header_ok(capture, &header, rest)) {
 		err_destroy(err);
 		return false;
@@ -232,7 +216,8 @@ static bool chunk_at(const struct capture *capture, uint64_t offset)
 	buf = malloc(sizeof(header) + header.stored_bytes);
 	if (!buf)
 		return false;
-	err = read_some(capture->fd, buf, sizeof(header) + header.stored_bytes, offset, &bytes);
+	err = capture_read_some(capture->fd, buf, sizeof(header) + header.stored_bytes, offset,
+				&bytes);
 	err_destroy(err);
 	return !err && bytes == sizeof(header) + header.stored_bytes &&
 	       capture_checksum_ok((const struct tape_chunk *)(const void *)buf);
@@ -249,7 +234,7 @@ static struct err *find_chunk(const struct capture *capture, uint64_t from, uint
 		return err_nomem();
 	while (from < end) {
 		size_t bytes = 0;
-		struct err *err = read_some(capture->fd, buf, SCAN_BYTES, from, &bytes);
+		struct err *err = capture_read_some(capture->fd, buf, SCAN_BYTES, from, &bytes);
 		const uint8_t *hit;
 
 		if (err)
@@ -282,9 +267,10 @@ static struct err *scan_damage(struct capture *capture, uint64_t offset, uint64_
 	if (err)
 		return err;
 	if (*next_ret < capture->facts.file_bytes)
-		return add_damage(capture, offset, "a chunk is damaged; what follows it is used");
+		return capture_add_damage(capture, offset,
+					  "a chunk is damaged; what follows it is used");
 	capture->facts.unused_tail_bytes = capture->facts.file_bytes - offset;
-	return add_damage(capture, offset, "the tape is cut off or damaged from here on");
+	return capture_add_damage(capture, offset, "the tape is cut off or damaged from here on");
 }
 
 static struct err *scan_packed(struct capture *capture)
@@ -296,11 +282,11 @@ static struct err *scan_packed(struct capture *capture)
 		struct tape_chunk header = { 0 };
 		size_t bytes = 0;
 
-		err = read_some(capture->fd, &header, sizeof(header), at, &bytes);
+		err = capture_read_some(capture->fd, &header, sizeof(header), at, &bytes);
 		if (err)
 			break;
 		if (bytes == sizeof(header) && packed_header_ok(capture, &header, end - at)) {
-			err = add_chunk(capture, at, &header);
+			err = capture_add_chunk(capture, at, &header);
 			at += sizeof(header) + header.stored_bytes;
 		} else {
 			err = scan_damage(capture, at, &at);
@@ -333,7 +319,7 @@ static struct err *check_sequence(struct capture *capture)
 		struct err *err = NULL;
 
 		if (!is_first && before->seq == chunk->seq) {
-			err = add_damage(capture, chunk->offset, "a chunk is there twice");
+			err = capture_add_damage(capture, chunk->offset, "a chunk is there twice");
 			if (err)
 				return err;
 			continue;
@@ -380,6 +366,17 @@ static void sum_facts(struct capture *capture)
 	}
 }
 
+static struct err *scan(struct capture *capture, const char *path)
+{
+	struct err *err = capture->header.kind == TAPE_KIND_RAW ? capture_scan_slots(capture)
+								: scan_packed(capture);
+
+	if (!err && capture->header.kind == TAPE_KIND_PACKED &&
+	    capture->header.flags & TAPE_FLAG_RECORDING)
+		err = capture_join_spool(capture, path);
+	return err;
+}
+
 struct err *capture_open(const char *path, struct capture **capture_ret)
 {
 	CLEAN(capture_destroy) struct capture *capture = calloc(1, sizeof(*capture));
@@ -387,13 +384,17 @@ struct err *capture_open(const char *path, struct capture **capture_ret)
 
 	if (!capture)
 		return err_nomem();
+	capture->spool_fd = -1;
 	capture->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (capture->fd < 0)
 		return err_errno("%s", path);
 	err = read_header(capture);
+	if (err && capture_open_spool_alone(capture, path)) {
+		err_destroy(err);
+		err = NULL;
+	}
 	if (!err)
-		err = capture->header.kind == TAPE_KIND_RAW ? scan_slots(capture)
-							    : scan_packed(capture);
+		err = scan(capture, path);
 	if (!err)
 		err = sort_chunks(capture);
 	if (!err && capture->stream_ids.count >= STREAMS_MAX)
@@ -422,8 +423,7 @@ struct err *capture_verify(const struct capture *capture,
 		err = steal(decoded->err);
 		error = decoded->damage;
 		/* The recorder does not count; who packs does. */
-		if (!error && capture->header.kind == TAPE_KIND_PACKED &&
-		    decoded->event_count != chunk->event_count)
+		if (!error && !chunk->is_slot && decoded->event_count != chunk->event_count)
 			error = "the number of events is not the one in its header";
 		if (!err)
 			visit(context, chunk, decoded->event_count, error);

@@ -12,6 +12,9 @@
  *
  * A capture is immutable once open: any number of threads may read and play it at once. The file
  * may be one that is being written (a live raw tape): what was there at opening is read.
+ *
+ * A tape whose collector was killed has its spool beside it (TAPE_SPOOL_SUFFIX in tape.h): both are
+ * opened as one. Nothing is written: `memtape repack` makes one file of them.
  */
 #ifndef MEMTAPE_CAPTURE_CAPTURE_H
 #define MEMTAPE_CAPTURE_CAPTURE_H
@@ -29,8 +32,20 @@ CLEAN_DEFINE(capture_destroy, struct capture *);
 /* Header as on the tape, checked; lives as long as the capture. */
 const struct tape_header *capture_header(const struct capture *capture);
 
-/* State the recorder left in a raw tape; all zeros for a packed one. A copy made at opening. */
+/*
+ * State the recorder left in a raw tape, or in the spool of a packed one; else all zeros. A copy
+ * made at opening. has_live: there is such a state, and no records on the tape that say the same.
+ */
 const struct tape_live *capture_live(const struct capture *capture);
+bool capture_has_live(const struct capture *capture);
+
+/* Complete: nobody writes to it any more, nor was anybody kept from it. */
+bool capture_is_finished(const struct capture *capture);
+/* At this moment, to it or to its spool. Not known of a raw tape: false. */
+bool capture_is_written(const struct capture *capture);
+
+/* Memtape was killed while it recorded: what that means for this tape; NULL: it was not. */
+const char *capture_killed_text(const struct capture *capture);
 
 /* A chunk that was found, in the order of the file. */
 struct capture_chunk {
@@ -45,12 +60,17 @@ struct capture_chunk {
 	uint64_t event_count; /* as its header says; 0 where it was still open */
 	uint8_t codec;	      /* enum tape_codec */
 	bool is_open;	      /* never sealed: the process died or still runs */
+	bool is_slot;	      /* of a raw tape or a spool: nodes stand at its end */
+	bool in_spool;	      /* offset is in the spool */
+	uint32_t taken_used;  /* of a spool: so much of it is in a chunk of the tape */
+	uint32_t taken_nodes;
 };
 
 size_t capture_chunk_count(const struct capture *capture);
 const struct capture_chunk *capture_chunk_get(const struct capture *capture, size_t index);
 
-/* Something wrong with the tape, at a byte offset of the file. text lives with the capture. */
+/* Something wrong with the tape, at a byte offset of the file, or of the spool. text lives with the
+ * capture. */
 struct capture_damage {
 	uint64_t offset;
 	const char *text;
@@ -62,6 +82,7 @@ const struct capture_damage *capture_damage_get(const struct capture *capture, s
 /* Whole-tape numbers known without decoding. */
 struct capture_facts {
 	uint64_t file_bytes;
+	uint64_t spool_bytes; /* of the spool beside it, where that was needed */
 	uint64_t chunk_count;
 	uint64_t stream_count; /* with at least one chunk */
 	uint64_t record_bytes; /* decoded */

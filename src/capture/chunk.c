@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "capture/columns.h"
+#include "capture/cut.h"
 
 enum { RECORD_BYTES_MIN = 3 };
 
@@ -11,6 +12,7 @@ void chunk_loader_deinit(struct chunk_loader *loader)
 {
 	capture_packer_destroy(loader->packer);
 	free(loader->packed);
+	free(loader->scratch);
 	*loader = (struct chunk_loader) { 0 };
 }
 
@@ -52,20 +54,41 @@ static void image_header(const struct capture_chunk *chunk, struct tape_chunk *i
 	};
 }
 
+/* What of a slot is not in a chunk of the tape. */
+static struct err *slot_cut(struct chunk_loader *loader, const struct capture_chunk *chunk,
+			    struct tape_chunk *image)
+{
+	const uint32_t chunk_bytes = loader->capture->header.chunk_bytes;
+	struct capture_cut cut;
+
+	if (chunk->taken_used == 0)
+		return NULL;
+	if (!loader->scratch)
+		loader->scratch = malloc((size_t)chunk_bytes + CHUNK_IMAGE_PAD);
+	if (!loader->scratch)
+		return err_nomem();
+	if (!capture_cut_find(image, chunk->taken_used, chunk->taken_nodes, &cut))
+		return err_new(ERR_FORMAT, "what of it is on the tape is not known");
+	capture_cut_front(image, chunk_bytes, &cut, loader->scratch);
+	return NULL;
+}
+
 /* A slot of a raw tape: records at its beginning, nodes at its end. */
-static struct err *load_slot(const struct chunk_loader *loader, const struct capture_chunk *chunk,
+static struct err *load_slot(struct chunk_loader *loader, const struct capture_chunk *chunk,
 			     struct tape_chunk *image)
 {
-	uint32_t chunk_bytes = loader->capture->header.chunk_bytes;
+	const struct capture *capture = loader->capture;
+	const int fd = chunk->in_spool ? capture->spool_fd : capture->fd;
+	uint32_t chunk_bytes = capture->header.chunk_bytes;
 	size_t node_bytes = chunk->node_count * sizeof(struct tape_node);
 	struct err *err;
 
 	image_header(chunk, image);
-	err = read_at(loader->capture->fd, image + 1, chunk->used, chunk->offset + sizeof(*image));
-	if (err)
-		return err;
-	return read_at(loader->capture->fd, (uint8_t *)image + chunk_bytes - node_bytes, node_bytes,
-		       chunk->offset + chunk_bytes - node_bytes);
+	err = read_at(fd, image + 1, chunk->used, chunk->offset + sizeof(*image));
+	if (!err)
+		err = read_at(fd, (uint8_t *)image + chunk_bytes - node_bytes, node_bytes,
+			      chunk->offset + chunk_bytes - node_bytes);
+	return err ? err : slot_cut(loader, chunk, image);
 }
 
 static struct err *loader_reserve(struct chunk_loader *loader, size_t bytes)
@@ -136,7 +159,7 @@ static struct err *load_packed(struct chunk_loader *loader, const struct capture
 struct err *chunk_load(struct chunk_loader *loader, const struct capture_chunk *chunk,
 		       struct tape_chunk *image)
 {
-	if (loader->capture->header.kind == TAPE_KIND_RAW)
+	if (chunk->is_slot)
 		return load_slot(loader, chunk, image);
 	return load_packed(loader, chunk, image);
 }
@@ -382,7 +405,7 @@ static struct err *decode(struct chunk_loader *loader, const struct capture_chun
 	const struct tape_chunk *packed;
 	struct err *err;
 
-	if (loader->capture->header.kind == TAPE_KIND_RAW) {
+	if (chunk->is_slot) {
 		err = load_slot(loader, chunk, decoded->image);
 		return err ? err : decode_image(decoded, stream);
 	}

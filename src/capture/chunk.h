@@ -7,14 +7,19 @@
 #include "base/arena.h"
 #include "capture/capture.h"
 #include "capture/pack.h"
+#include "tape/tape_spool.h"
 
 VEC_DEFINE(capture_chunk_vec, struct capture_chunk);
 VEC_DEFINE(capture_damage_vec, struct capture_damage);
 
 struct capture {
 	int fd;
+	int spool_fd; /* -1: there is none, or it is not needed */
 	struct tape_header header;
 	struct tape_live live;
+	bool has_live;
+	bool is_written; /* by a collector, or by a recorder whose collector was killed */
+	const char *killed_text;
 	struct capture_chunk_vec chunks; /* in file order */
 	struct vec_u32 by_stream;	 /* indices of chunks by (stream, seq) */
 	struct vec_u32 stream_ids;	 /* sorted */
@@ -23,12 +28,28 @@ struct capture {
 	struct arena arena;
 };
 
+/* As many bytes as there are, up to bytes. */
+struct err *capture_read_some(int fd, void *buf, size_t bytes, uint64_t offset, size_t *done_ret);
+struct err *capture_add_damage(struct capture *capture, uint64_t offset, const char *text);
+/* header->stored_bytes of a slot is what it has of records and nodes. */
+struct err *capture_add_chunk(struct capture *capture, uint64_t offset,
+			      const struct tape_chunk *header);
+struct err *capture_check_header(const struct tape_header *header, size_t bytes);
+
+/* slots.c: the chunks of a raw tape; */
+struct err *capture_scan_slots(struct capture *capture);
+/* of a packed one whose collector was killed, those of its spool that are not on the tape; */
+struct err *capture_join_spool(struct capture *capture, const char *path);
+/* the spool alone, where its collector had not come to write anything. False: there is none. */
+bool capture_open_spool_alone(struct capture *capture, const char *path);
+
 /* What a thread needs to load chunks; used again from chunk to chunk. */
 struct chunk_loader {
 	const struct capture *capture;
 	struct capture_packer *packer; /* made when first needed */
 	uint8_t *packed;
 	size_t packed_room;
+	uint8_t *scratch; /* for slots of which a part was taken */
 };
 
 void chunk_loader_deinit(struct chunk_loader *loader);

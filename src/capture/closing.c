@@ -4,6 +4,7 @@ struct err *closing_write(const struct capture *capture, struct packed_stream *s
 {
 	const struct tape_live *live = capture_live(capture);
 	const struct tape_fault_record fault = { .fault = live->fault, .error = live->fault_errno };
+	const char *text = capture_killed_text(capture) ? capture_killed_text(capture) : "";
 	struct tape_lost lost;
 	struct err *err;
 
@@ -13,5 +14,5 @@ struct err *closing_write(const struct capture *capture, struct packed_stream *s
 	if (err || live->fault == TAPE_FAULT_NONE)
 		return err;
 	return packed_stream_extended(stream, TAPE_EXT_FAULT, live->exit_ticks, &fault,
-				      sizeof(fault), NULL, 0);
+				      sizeof(fault), text, strlen(text));
 }

@@ -51,6 +51,7 @@ struct capture_repacked {
 	uint64_t chunk_count;
 	uint64_t event_count;
 	uint64_t damage_count; /* places where the input could not be read */
+	bool is_written;       /* the input, by somebody: more may come */
 };
 
 /*

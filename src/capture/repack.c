@@ -51,7 +51,7 @@ static struct err *append_closing(struct repack *repack)
 	CLEAN(packed_stream_deinit) struct packed_stream stream = { 0 };
 	struct err *err;
 
-	if (capture_header(repack->capture)->kind != TAPE_KIND_RAW)
+	if (!capture_has_live(repack->capture))
 		return NULL;
 	err = packed_stream_init(&stream, repack->file, TAPE_COLLECTOR_STREAM,
 				 collector_seq(repack->capture));
@@ -85,11 +85,13 @@ static struct err *repack_to(const struct capture *capture, int fd, int level,
 	err = repack.image ? repack_all(&repack) : err_nomem();
 	if (!err)
 		*repacked_ret = (struct capture_repacked) {
-			.bytes_in = capture_facts(capture)->file_bytes,
+			.bytes_in = capture_facts(capture)->file_bytes +
+				    capture_facts(capture)->spool_bytes,
 			.bytes_out = packed_file_bytes(repack.file),
 			.chunk_count = packed_file_chunk_count(repack.file),
 			.event_count = packed_file_event_count(repack.file),
 			.damage_count = repack.damage_count,
+			.is_written = capture_is_written(capture),
 		};
 	packed_file_destroy(repack.file);
 	chunk_loader_deinit(&repack.loader);

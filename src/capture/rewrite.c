@@ -249,7 +249,7 @@ static struct err *collector_finish(struct rewrite *rewrite)
 	const struct rewriter *rewriter = rewrite->rewriter;
 	struct err *err = NULL;
 
-	if (capture_header(rewrite->capture)->kind == TAPE_KIND_RAW)
+	if (capture_has_live(rewrite->capture))
 		err = closing_write(rewrite->capture, &rewrite->out);
 	if (!err && rewriter->finish)
 		err = rewriter->finish(rewriter->context, &rewrite->out);

@@ -102,6 +102,8 @@ static void print_text(const char *path, const struct capture *capture,
 		str_add(&text, " chunks were never closed (killed, or still running)");
 	}
 	printf("%s\n", str_text(&text));
+	if (capture_killed_text(capture))
+		printf("%s\n", capture_killed_text(capture));
 }
 
 static struct err *print_json(const struct capture *capture,
@@ -119,6 +121,7 @@ static struct err *print_json(const struct capture *capture,
 	emit_u64(emit, "open_chunks", verification->open_count, EMIT_COUNT);
 	emit_u64(emit, "missing_chunks", capture_facts(capture)->missing_chunk_count, EMIT_COUNT);
 	emit_u64(emit, "events", verification->event_count, EMIT_COUNT);
+	emit_text(emit, "killed", capture_killed_text(capture));
 	emit_list(emit, "damage");
 	for (size_t i = 0; i < verification->findings.count; i++) {
 		emit_object(emit, NULL);

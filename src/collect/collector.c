@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/wait.h>
 
+#include "base/str.h"
 #include "collect/clock.h"
 #include "collect/collector_state.h"
 #include "collect/ending.h"
@@ -206,6 +207,7 @@ static void collect(struct collector *collector, struct arena *arena,
 			header_take(collector);
 		event = child_poll(&collector->child, &result->wait_status, &result->usage);
 		forward_signals(collector);
+		spool_grow(&collector->spool);
 		sample(collector);
 		wishes_take(collector, result);
 		collector_show(collector);
@@ -257,6 +259,20 @@ static struct err *pack_children(const struct collector *collector, struct colle
 	return err;
 }
 
+/* Beside the tape, so that who has one finds the other. */
+static struct err *spool_place(struct collector *collector)
+{
+	CLEAN(free) char *tape = realpath(collector->writer.temporary, NULL);
+	const char *slash = strrchr(collector->writer.path, '/');
+	CLEAN(str_deinit) struct str path = { 0 };
+
+	if (!tape)
+		return err_errno("%s", collector->writer.temporary);
+	str_printf(&path, "%.*s/%s" TAPE_SPOOL_SUFFIX, (int)(strrchr(tape, '/') - tape), tape,
+		   slash ? slash + 1 : collector->writer.path);
+	return path.failed ? err_nomem() : spool_rename(&collector->spool, path.ptr);
+}
+
 /* A child that waits, and a tape and everything else it needs. */
 static struct err *prepare(struct collector *collector, struct arena *arena)
 {
@@ -274,6 +290,8 @@ static struct err *prepare(struct collector *collector, struct arena *arena)
 	if (!err) {
 		err = launch_output(collector->settings, collector->program, collector->child.pid,
 				    &collector->writer);
+		if (!err)
+			err = spool_place(collector);
 		if (!err)
 			err = drain_open(&collector->drain, &collector->spool, &collector->writer,
 					 collector->settings->level, collector->settings->live);

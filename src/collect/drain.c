@@ -125,19 +125,30 @@ static void keep(struct drain *drain, struct tape_chunk *chunk)
 	drain->missing_count += chunk->event_count;
 }
 
-/* One slot out of the spool; state is what it was found in. */
+/*
+ * One slot out of the spool; state is what it was found in. It is given back when it is on the
+ * tape: in between it would be nowhere if this process were killed.
+ */
 static void take(struct drain *drain, uint32_t index, enum tape_chunk_state state)
 {
 	struct tape_chunk *chunk = drain->chunk;
-	bool usable = spool_chunk_copy(drain->spool, index, chunk);
 
-	spool_chunk_free(drain->spool, index);
-	if (!usable) {
+	if (!spool_chunk_copy(drain->spool, index, chunk)) {
 		drain->damaged_count += state == TAPE_CHUNK_SEALED;
-		return;
+	} else {
+		if (drain->parts)
+			parts_rest(drain->parts, index, chunk);
+		keep(drain, chunk);
 	}
+	spool_chunk_free(drain->spool, index);
+}
+
+static void take_appended(void *context, struct tape_chunk *chunk)
+{
+	struct drain *drain = context;
+
 	if (drain->parts)
-		parts_rest(drain->parts, index, chunk);
+		parts_whole(drain->parts, chunk);
 	keep(drain, chunk);
 }
 
@@ -240,4 +251,5 @@ void drain_rest(struct drain *drain)
 		for (size_t i = 0; i < count; i++)
 			take(drain, drain->taken[i].index, states[s]);
 	}
+	err_destroy(spool_appended_each(drain->spool, drain->chunk, take_appended, drain));
 }

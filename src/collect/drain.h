@@ -1,6 +1,7 @@
 /*
- * drain: chunks out of the spool, packed, onto the tape; the target gets its slots back before the
- * packing begins. When the tape can grow no more, what is left behind is counted.
+ * drain: chunks out of the spool, packed, onto the tape; then the target gets its slots back, so
+ * that what was recorded is in one or the other at any moment. When the tape can grow no more, what
+ * is left behind is counted.
  */
 #ifndef MEMTAPE_COLLECT_DRAIN_H
 #define MEMTAPE_COLLECT_DRAIN_H

@@ -69,6 +69,8 @@ static const char *fault_name(enum tape_fault fault)
 		return "the program's address space was exhausted";
 	case TAPE_FAULT_COLLECTOR:
 		return "the collector stalled";
+	case TAPE_FAULT_KILLED: /* nobody is left to say so */
+		break;
 	}
 	return "an unknown fault";
 }
@@ -142,7 +144,9 @@ static void close_tape(struct collector *collector, struct arena *arena,
 	if (!collector->writer.temporary)
 		result->path = arena_strdup(arena, collector->writer.path);
 	result->tape_bytes = collector->writer.end;
+	writer_complete(&collector->writer, &collector->header);
 	writer_close(&collector->writer);
+	spool_unlink(&collector->spool);
 	collector->has_ended = true;
 }
 

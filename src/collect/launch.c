@@ -26,6 +26,8 @@ struct err *launch_output(const struct collector_settings *settings, const struc
 		if (path.failed)
 			return err_nomem();
 		err = writer_open(writer, path.ptr, settings->overwrite && !numbered);
+		if (!err)
+			writer_lock(writer);
 		if (!err || err_errno_of(err) != EEXIST)
 			return err;
 		if (numbered && values.number < NUMBER_MAX) {
@@ -40,7 +42,7 @@ struct err *launch_output(const struct collector_settings *settings, const struc
 	}
 }
 
-/* What the recorder is told. */
+/* What the recorder is told. The spool gets its last name when the program's pid is known. */
 struct err *launch_environment(const struct collector_settings *settings, const struct spool *spool,
 			       struct arena *arena, char ***environment_ret)
 {
@@ -48,19 +50,16 @@ struct err *launch_environment(const struct collector_settings *settings, const 
 	const char *more = getenv("MEMTAPE_OPTIONS");
 	CLEAN(str_deinit) struct str output = { 0 };
 	const char *library;
-	char path[64];
 	struct err *err = pattern_absolute(&output, settings->output);
 
 	if (!err && !pattern_has(settings->output, 'p'))
 		str_add(&output, ".%p"); /* children's tapes are not to collide */
 	if (!err)
-		err = spool_path(spool, path, sizeof(path));
-	if (!err)
 		err = program_library(arena, &library);
 	if (err)
 		return err;
 	const struct child_variable variables[] = {
-		{ "MEMTAPE_SPOOL", path },
+		{ "MEMTAPE_SPOOL", "" },
 		{ "MEMTAPE_OUTPUT", str_text(&output) },
 		{ "MEMTAPE_OPTIONS",
 		  arena_printf(arena,
@@ -76,7 +75,12 @@ struct err *launch_environment(const struct collector_settings *settings, const 
 	};
 
 	*environment_ret = child_environment(variables, array_size(variables), arena);
-	return *environment_ret && !output.failed ? NULL : err_nomem();
+	if (!*environment_ret || output.failed)
+		return err_nomem();
+	for (char **entry = *environment_ret; *entry; entry++)
+		if (strcmp(*entry, "MEMTAPE_SPOOL=") == 0)
+			*entry = spool_variable(spool);
+	return NULL;
 }
 
 /* The spool is subject to RLIMIT_FSIZE like any file: it becomes smaller rather than impossible. */

@@ -3,20 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tape/codec.h"
+#include "capture/cut.h"
 
-enum {
-	STREAMS_MAX = 1 << 16, /* that are taken in parts: ids are the target's to break */
-	PART_BYTES_MIN = 64    /* more than the first records grow by when they are written anew */
-};
+enum { STREAMS_MAX = 1 << 16 }; /* that are taken in parts: ids are the target's to break */
 
 /* How far the chunk in a slot was taken. */
 struct part {
 	uint32_t stream;
 	uint32_t seq;
-	uint32_t used;
-	uint32_t node_count;
-	struct tape_codec_state codec; /* there */
+	struct capture_cut cut; /* used 0: nothing was taken */
 };
 
 struct stream_place {
@@ -27,7 +22,7 @@ struct stream_place {
 
 struct parts {
 	const struct spool *spool;
-	struct part *part; /* by slot; used 0: nothing was taken */
+	struct part *part; /* by slot */
 	struct stream_place stream[STREAMS_MAX];
 	uint8_t *scratch; /* records written anew */
 };
@@ -41,8 +36,10 @@ struct parts *parts_create(const struct spool *spool)
 	parts->spool = spool;
 	parts->part = calloc(spool->chunk_count, sizeof(*parts->part));
 	parts->scratch = malloc(spool->chunk_bytes + TAPE_EVENT_ROOM);
-	if (parts->part && parts->scratch)
+	if (parts->part && parts->scratch) {
+		spool_live(spool)->in_parts = 1;
 		return parts;
+	}
 	parts_destroy(parts);
 	return NULL;
 }
@@ -66,33 +63,42 @@ static struct part *part_of(struct parts *parts, uint32_t index, const struct ta
 {
 	struct part *part = &parts->part[index];
 
-	if (part->used == 0 || part->stream != chunk->stream || part->seq != chunk->seq ||
-	    part->used > chunk->used || part->node_count > chunk->node_count)
+	if (part->cut.used == 0 || part->stream != chunk->stream || part->seq != chunk->seq ||
+	    part->cut.used > chunk->used || part->cut.node_count > chunk->node_count)
 		*part = (struct part) { .stream = chunk->stream,
 					.seq = chunk->seq,
-					.codec = { .ticks = chunk->begin_ticks } };
+					.cut.codec = { .ticks = chunk->begin_ticks } };
 	return part;
 }
 
-static void reader_begin(struct tape_reader *reader, const struct part *part,
-			 const struct tape_chunk *chunk)
+/*
+ * What is about to come onto the tape under a number, for whoever finds the spool of a collector
+ * that was killed: at each moment it says how far the chunk is there (struct tape_taken).
+ */
+static void intend(const struct parts *parts, uint32_t index, uint32_t used, uint32_t node_count,
+		   uint32_t seq)
 {
-	tape_reader_init(reader, chunk + 1, chunk->used, chunk->begin_ticks);
-	reader->ptr += part->used;
-	reader->codec = part->codec;
+	struct tape_chunk *slot = spool_chunk(parts->spool, index);
+	struct tape_taken *taken = (struct tape_taken *)(void *)&slot->event_count;
+
+	__atomic_store_n(&taken->used, taken->next_used, __ATOMIC_RELEASE);
+	__atomic_store_n(&taken->nodes, taken->next_nodes, __ATOMIC_RELEASE);
+	__atomic_store_n(&taken->seq, seq + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&taken->next_used, used, __ATOMIC_RELEASE);
+	__atomic_store_n(&taken->next_nodes, node_count, __ATOMIC_RELEASE);
 }
 
 /*
- * Moves *part_end to behind the last record that is whole and not too late. Latencies belong to the
+ * Moves *end to behind the last record that is whole and not too late. Latencies belong to the
  * event before them: where there are any, the last event stays until its own is there. Returns
  * whether no record was too late.
  */
 static bool find_end(const struct tape_chunk *chunk, bool has_latency, uint64_t until_ticks,
-		     struct part *part_end)
+		     struct capture_cut *end)
 {
 	struct tape_reader reader;
 
-	reader_begin(&reader, part_end, chunk);
+	capture_cut_reader(&reader, end, chunk);
 	while (tape_reader_next(&reader)) {
 		const bool is_latency = !reader.is_extended && reader.event.fn == TAPE_FN_LATENCY;
 		const uint64_t ticks =
@@ -102,57 +108,16 @@ static bool find_end(const struct tape_chunk *chunk, bool has_latency, uint64_t 
 			return false;
 		if (!is_latency && !reader.is_extended && has_latency)
 			continue;
-		part_end->used = (uint32_t)tape_reader_offset(&reader);
-		part_end->codec = reader.codec;
+		end->used = (uint32_t)tape_reader_offset(&reader);
+		end->codec = reader.codec;
 	}
 	return true;
 }
 
-/* Records from the part's end on as a chunk has them that begins there. Returns their bytes. */
-static uint32_t records_rewrite(const struct part *part, const struct tape_chunk *chunk,
-				uint8_t *out)
-{
-	struct tape_codec_state codec;
-	struct tape_reader reader;
-	uint8_t *at = out;
-
-	tape_codec_reset(&codec, part->codec.ticks);
-	reader_begin(&reader, part, chunk);
-	while (memcmp(&codec, &reader.codec, sizeof(codec)) != 0) {
-		const uint8_t *begin = reader.ptr;
-		const struct tape_event *event = &reader.event;
-
-		if (!tape_reader_next(&reader))
-			return (uint32_t)(at - out);
-		if (!reader.is_extended && event->fn != TAPE_FN_LATENCY) {
-			at = tape_event_encode(&codec, at, event->fn, event->ticks, event->address,
-					       event->size, event->usable, event->node);
-		} else {
-			memcpy(at, begin, (size_t)(reader.ptr - begin));
-			at += reader.ptr - begin;
-		}
-	}
-	memcpy(at, reader.ptr, (size_t)(reader.end - reader.ptr)); /* the same from here on */
-	return (uint32_t)(at - out + (reader.end - reader.ptr));
-}
-
 /* Takes from the chunk what was taken before. */
-static void cut_front(struct parts *parts, const struct part *part, struct tape_chunk *chunk)
+static void cut_front(const struct parts *parts, const struct part *part, struct tape_chunk *chunk)
 {
-	uint8_t *end = (uint8_t *)chunk + parts->spool->chunk_bytes;
-	const size_t had = chunk->node_count * sizeof(struct tape_node);
-	uint32_t used;
-
-	if (part->used == 0)
-		return;
-	used = records_rewrite(part, chunk, parts->scratch);
-	chunk->node_count -= part->node_count;
-	memmove(end - chunk->node_count * sizeof(struct tape_node), end - had,
-		chunk->node_count * sizeof(struct tape_node));
-	memcpy(chunk + 1, parts->scratch, used);
-	chunk->used = used;
-	chunk->first_node += part->node_count;
-	chunk->begin_ticks = part->codec.ticks;
+	capture_cut_front(chunk, parts->spool->chunk_bytes, &part->cut, parts->scratch);
 }
 
 /* A chunk of which parts have all there was: the number it would have is the next one's. */
@@ -166,29 +131,45 @@ void parts_rest(struct parts *parts, uint32_t index, struct tape_chunk *chunk)
 {
 	struct part *part = part_of(parts, index, chunk);
 	struct stream_place *stream = place_of(parts, chunk);
-	const bool had_part = part->used > 0;
+	const bool had_part = part->cut.used > 0;
+	const uint32_t used = chunk->used, node_count = chunk->node_count;
 
 	cut_front(parts, part, chunk);
 	*part = (struct part) { 0 };
-	if (!stream)
-		return;
-	stream->next = chunk->seq + 1;
-	chunk->seq += stream->extra;
-	if (had_part && chunk->used == 0 && chunk->node_count == 0)
-		number_give_back(stream);
+	if (stream) {
+		stream->next = chunk->seq + 1;
+		chunk->seq += stream->extra;
+		if (had_part && chunk->used == 0 && chunk->node_count == 0)
+			number_give_back(stream);
+	}
+	intend(parts, index, used, node_count, chunk->seq);
 }
 
-/* Leaves in chunk the records up to a moment that were not taken; false: less than bytes_min. */
-static bool cut(struct parts *parts, uint32_t index, const struct part *end,
+void parts_whole(struct parts *parts, struct tape_chunk *chunk)
+{
+	struct stream_place *stream = place_of(parts, chunk);
+
+	if (stream)
+		chunk->seq += stream->extra;
+}
+
+/*
+ * Leaves in chunk, with its number on the tape, the records up to a moment that were not taken.
+ * False: less than bytes_min.
+ */
+static bool cut(struct parts *parts, uint32_t index, const struct capture_cut *end,
 		struct tape_chunk *chunk, uint32_t bytes_min)
 {
 	struct part *part = &parts->part[index];
+	const struct stream_place *stream = place_of(parts, chunk);
 
-	if (end->used < part->used + bytes_min)
+	if (end->used < part->cut.used + bytes_min)
 		return false;
 	chunk->used = end->used;
 	cut_front(parts, part, chunk);
-	*part = *end;
+	part->cut = *end;
+	chunk->seq += stream ? stream->extra : 0;
+	intend(parts, index, end->used, end->node_count, chunk->seq);
 	return true;
 }
 
@@ -196,26 +177,26 @@ bool parts_take(struct parts *parts, uint32_t index, uint64_t until_ticks, struc
 {
 	const bool has_latency = spool_header(parts->spool)->flags & TAPE_FLAG_LATENCY;
 	struct stream_place *stream;
-	struct part end;
+	struct capture_cut end;
 
 	if (!spool_chunk_peek(parts->spool, index, chunk))
 		return false;
 	stream = place_of(parts, chunk);
 	if (!stream || chunk->seq != stream->next)
 		return false; /* one before it waits to be taken */
-	end = *part_of(parts, index, chunk);
+	end = part_of(parts, index, chunk)->cut;
 	find_end(chunk, has_latency, until_ticks, &end);
 	end.node_count = chunk->node_count;
-	if (!cut(parts, index, &end, chunk, PART_BYTES_MIN))
+	if (!cut(parts, index, &end, chunk, CAPTURE_CUT_BYTES_MIN))
 		return false;
-	chunk->seq += stream->extra++;
+	stream->extra++;
 	return true;
 }
 
 bool parts_last(struct parts *parts, uint32_t index, uint64_t until_ticks, struct tape_chunk *chunk)
 {
 	struct stream_place *stream;
-	struct part end;
+	struct capture_cut end;
 	bool had_part, is_over;
 
 	if (!spool_chunk_peek(parts->spool, index, chunk))
@@ -223,7 +204,7 @@ bool parts_last(struct parts *parts, uint32_t index, uint64_t until_ticks, struc
 	stream = place_of(parts, chunk);
 	if (stream && stream->is_over)
 		return false;
-	end = *part_of(parts, index, chunk);
+	end = part_of(parts, index, chunk)->cut;
 	had_part = end.used > 0;
 	is_over = !find_end(chunk, false, until_ticks, &end);
 	end.node_count = chunk->node_count;
@@ -234,7 +215,5 @@ bool parts_last(struct parts *parts, uint32_t index, uint64_t until_ticks, struc
 			number_give_back(stream);
 		return false;
 	}
-	if (stream)
-		chunk->seq += stream->extra;
 	return true;
 }

@@ -25,6 +25,9 @@ CLEAN_DEFINE(parts_destroy, struct parts *);
  */
 void parts_rest(struct parts *parts, uint32_t index, struct tape_chunk *chunk);
 
+/* chunk, which is in no slot and of which nothing was taken, gets its number on the tape. */
+void parts_whole(struct parts *parts, struct tape_chunk *chunk);
+
 /*
  * The same of a slot that is still written to, with records up to until_ticks (shifted). False:
  * there is nothing new, or it is not its stream's turn. The part counts as taken.

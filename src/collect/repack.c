@@ -8,22 +8,56 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "tape/tape_spool.h"
+
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat status_a, status_b;
+
+	return stat(a, &status_a) == 0 && stat(b, &status_b) == 0 &&
+	       status_a.st_dev == status_b.st_dev && status_a.st_ino == status_b.st_ino;
+}
+
+/* What it had is in the tape itself now. */
+static void remove_spool(const char *tape)
+{
+	CLEAN(str_deinit) struct str name = { 0 };
+
+	str_printf(&name, "%s" TAPE_SPOOL_SUFFIX, tape);
+	if (!name.failed)
+		unlink(name.ptr);
+}
 
 struct err *repack_replace(const char *in, const char *out, int level,
 			   struct capture_repacked *repacked_ret)
 {
 	CLEAN(str_deinit) struct str part = { 0 };
+	struct capture_repacked repacked = { 0 };
 	struct err *err;
+	bool is_same;
 
 	str_printf(&part, "%s.repack-%d", out, (int)getpid());
 	if (part.failed)
 		return err_nomem();
-	err = capture_repack(in, part.ptr, level, repacked_ret);
-	if (!err && rename(part.ptr, out) < 0) {
+	err = capture_repack(in, part.ptr, level, &repacked);
+	if (err)
+		return err;
+	is_same = is_same_file(in, out);
+	if (is_same && repacked.is_written)
+		err = err_new(ERR_STATE,
+			      "%s is still being written; wait for the end, or write to another "
+			      "file with -o",
+			      in);
+	if (!err && rename(part.ptr, out) < 0)
 		err = err_errno("rename %s to %s", part.ptr, out);
+	if (err) {
 		unlink(part.ptr);
+		return err;
 	}
-	return err;
+	if (is_same)
+		remove_spool(in);
+	*repacked_ret = repacked;
+	return NULL;
 }
 
 struct found {

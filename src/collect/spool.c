@@ -8,44 +8,87 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <linux/futex.h>
+#include <linux/magic.h>
 #include <stdlib.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/str.h"
 
-static struct err *spool_file(const char *directory, size_t bytes, int *fd_ret)
+enum { VARIABLE_OFFSET = 512 }; /* in the header page, of which a reader needs less */
+
+static const char variable[] = "MEMTAPE_SPOOL=";
+
+/*
+ * Blocks that were allocated can be written to however full the disk is, also again: not so where
+ * each write goes to another place, or to another machine.
+ */
+static bool keeps_promises(int fd)
+{
+	int flags = FS_NOCOW_FL;
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) < 0)
+		return false;
+	switch ((uint32_t)fs.f_type) {
+	case EXT4_SUPER_MAGIC: /* 2 and 3 as well */
+	case XFS_SUPER_MAGIC:
+	case TMPFS_MAGIC:
+	case OVERLAYFS_SUPER_MAGIC:
+		return true;
+	case BTRFS_SUPER_MAGIC:
+		return ioctl(fd, FS_IOC_SETFLAGS, &flags) == 0;
+	default:
+		return false;
+	}
+}
+
+static uint64_t slot_offset(const struct spool *spool, uint32_t index)
+{
+	return TAPE_HEADER_BYTES + (uint64_t)index * spool->chunk_bytes;
+}
+
+/* False: no file can be had here, or none that is safe to map. */
+static bool open_file(struct spool *spool, const char *directory)
 {
 	CLEAN(str_deinit) struct str path = { 0 };
-	CLEAN(close) int fd = -1;
-	int rc;
 
 	str_printf(&path, "%s/.memtape-spool-XXXXXX", directory);
 	if (path.failed)
-		return err_nomem();
-	fd = mkostemp(path.ptr, O_CLOEXEC);
-	if (fd < 0)
-		return err_errno("create %s", path.ptr);
+		return false;
+	spool->fd = mkostemp(path.ptr, O_CLOEXEC);
+	if (spool->fd < 0)
+		return false;
+	spool->ready_count = (uint32_t)u64_min(SPOOL_READY_COUNT, spool->chunk_count);
+	if (keeps_promises(spool->fd) && flock(spool->fd, LOCK_EX | LOCK_NB) == 0 &&
+	    fallocate(spool->fd, 0, 0, (off_t)slot_offset(spool, spool->ready_count)) == 0 &&
+	    ftruncate(spool->fd, (off_t)spool->bytes) == 0) {
+		spool->name = realpath(path.ptr, NULL);
+		if (spool->name)
+			return true;
+	}
 	unlink(path.ptr);
-	rc = posix_fallocate(fd, 0, (off_t)bytes); /* a hole would be a SIGBUS in the target */
-	if (rc)
-		return err_errno_new(rc, "reserve %zu bytes in %s", bytes, directory);
-	*fd_ret = steal_fd(&fd);
-	return NULL;
+	close(spool->fd);
+	spool->fd = -1;
+	return false;
 }
 
-static struct err *spool_memory(size_t bytes, const char *directory, int *fd_ret)
+static struct err *open_memory(struct spool *spool)
 {
-	CLEAN(close) int fd = memfd_create("memtape-spool", MFD_CLOEXEC);
-
-	if (fd < 0)
-		return spool_file(directory, bytes, fd_ret);
-	if (ftruncate(fd, (off_t)bytes) < 0)
-		return err_errno("reserve %zu bytes of memory for the spool", bytes);
-	*fd_ret = steal_fd(&fd);
+	spool->fd = memfd_create("memtape-spool", MFD_CLOEXEC);
+	if (spool->fd < 0)
+		return err_errno("memory for the spool");
+	if (ftruncate(spool->fd, (off_t)spool->bytes) < 0)
+		return err_errno("reserve %zu bytes of memory for the spool", spool->bytes);
+	spool->ready_count = spool->chunk_count;
 	return NULL;
 }
 
@@ -65,37 +108,61 @@ static void spool_fill_header(const struct spool *spool, uint32_t flags)
 				   ? spool->chunk_count - SPOOL_OPEN_COUNT
 				   : (spool->chunk_count + 1) / 2;
 	live->next_stream = 1; /* 0 is the collector's */
+	live->next_slot = spool->chunk_count;
+	live->slots_ready = spool->ready_count;
 	live->collector_pid = (uint32_t)getpid();
 	live->collector_waits = 1; /* a wake-up too many is cheaper than one too few */
 	__atomic_store_n(&live->collector_state, TAPE_COLLECTOR_RUNNING, __ATOMIC_RELEASE);
 }
 
+static struct err *map_and_fill(struct spool *spool, uint32_t flags)
+{
+	void *map = mmap(NULL, spool->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, spool->fd, 0);
+
+	if (map == MAP_FAILED)
+		return err_errno("map the spool");
+	spool->map = map;
+	spool_fill_header(spool, flags);
+	if (!spool->name) {
+		str_format(spool_variable(spool), TAPE_HEADER_BYTES - VARIABLE_OFFSET,
+			   "%s/proc/%d/fd/%d", variable, (int)getpid(), spool->fd);
+		if (access(spool_variable(spool) + strlen(variable), R_OK | W_OK) < 0)
+			return err_errno("%s cannot be opened, is /proc mounted?",
+					 spool_variable(spool) + strlen(variable));
+		return NULL;
+	}
+	return spool_rename(spool, spool->name);
+}
+
 struct err *spool_open(struct spool *spool, uint32_t chunk_bytes, uint32_t chunk_count,
 		       uint32_t flags, const char *directory)
 {
-	size_t bytes = TAPE_HEADER_BYTES + (size_t)chunk_count * chunk_bytes;
-	CLEAN(close) int fd = -1;
-	struct err *err = spool_memory(bytes, directory, &fd);
-	void *map;
+	struct spool opened = { .fd = -1,
+				.bytes = TAPE_HEADER_BYTES + (size_t)chunk_count * chunk_bytes,
+				.chunk_bytes = chunk_bytes,
+				.chunk_count = chunk_count };
+	struct err *err = open_file(&opened, directory) ? NULL : open_memory(&opened);
 
-	if (err)
+	if (!err)
+		err = map_and_fill(&opened, flags);
+	if (err) {
+		spool_close(&opened);
 		return err;
-	map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (map == MAP_FAILED)
-		return err_errno("map the spool");
-	*spool = (struct spool) {
-		.fd = steal_fd(&fd),
-		.map = map,
-		.bytes = bytes,
-		.chunk_bytes = chunk_bytes,
-		.chunk_count = chunk_count,
-	};
-	spool_fill_header(spool, flags);
+	}
+	*spool = opened;
 	return NULL;
+}
+
+void spool_unlink(struct spool *spool)
+{
+	if (spool->name)
+		unlink(spool->name);
+	free(steal(spool->name));
 }
 
 void spool_close(struct spool *spool)
 {
+	spool_unlink(spool);
 	if (spool->map)
 		munmap(spool->map, spool->bytes);
 	if (spool->fd >= 0)
@@ -103,12 +170,61 @@ void spool_close(struct spool *spool)
 	*spool = (struct spool) { .fd = -1 };
 }
 
-struct err *spool_path(const struct spool *spool, char *path, size_t path_bytes)
+char *spool_variable(const struct spool *spool)
 {
-	str_format(path, path_bytes, "/proc/%d/fd/%d", (int)getpid(), spool->fd);
-	if (access(path, R_OK | W_OK) < 0)
-		return err_errno("%s cannot be opened, is /proc mounted?", path);
+	return (char *)spool->map + VARIABLE_OFFSET;
+}
+
+struct err *spool_rename(struct spool *spool, const char *name)
+{
+	const size_t room = TAPE_HEADER_BYTES - VARIABLE_OFFSET - sizeof(variable);
+	char *own;
+
+	if (!spool->name)
+		return NULL;
+	if (strlen(name) > room)
+		return err_new(ERR_LIMIT, "%s: the path is too long", name);
+	own = strdup(name);
+	if (!own)
+		return err_nomem();
+	if (rename(spool->name, own) < 0) {
+		free(own);
+		return err_errno("rename %s to %s", spool->name, name);
+	}
+	free(spool->name);
+	spool->name = own;
+	str_format(spool_variable(spool), TAPE_HEADER_BYTES - VARIABLE_OFFSET, "%s%s", variable,
+		   own);
 	return NULL;
+}
+
+static void futex_wake(uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* Twice as many when half of them were used. */
+void spool_grow(struct spool *spool)
+{
+	struct tape_live *live = spool_live(spool);
+	const uint32_t wanted = __atomic_load_n(&live->slots_wanted, __ATOMIC_RELAXED);
+	const uint32_t count =
+		(uint32_t)u64_min((uint64_t)spool->ready_count * 2, spool->chunk_count);
+	const uint64_t begin = slot_offset(spool, spool->ready_count);
+
+	if (spool->ready_count == spool->chunk_count)
+		return;
+	while (spool->used_count < spool->ready_count &&
+	       spool_chunk(spool, spool->used_count)->magic != 0)
+		spool->used_count++;
+	if (spool->used_count * 2 <= spool->ready_count && wanted <= spool->ready_count)
+		return;
+	if (fallocate(spool->fd, 0, (off_t)begin, (off_t)(slot_offset(spool, count) - begin)) < 0)
+		return; /* the recorder makes do with those there are */
+	spool->ready_count = count;
+	__atomic_store_n(&live->slots_ready, count, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&live->recorder_waits, __ATOMIC_SEQ_CST))
+		futex_wake(&live->freed_count);
 }
 
 struct tape_header *spool_header(const struct spool *spool)
@@ -132,9 +248,9 @@ uint32_t spool_chunk_state(const struct spool *spool, uint32_t index)
 	return __atomic_load_n(&spool_chunk(spool, index)->state, __ATOMIC_ACQUIRE);
 }
 
-bool spool_chunk_copy(const struct spool *spool, uint32_t index, struct tape_chunk *chunk)
+static bool slot_copy(const struct spool *spool, const void *from, struct tape_chunk *chunk)
 {
-	const uint8_t *slot = (const uint8_t *)spool_chunk(spool, index);
+	const uint8_t *slot = from;
 	const size_t room = spool->chunk_bytes - sizeof(*chunk);
 	size_t nodes_bytes;
 
@@ -147,10 +263,38 @@ bool spool_chunk_copy(const struct spool *spool, uint32_t index, struct tape_chu
 	if (chunk->used > room - nodes_bytes)
 		return false;
 	chunk->codec = TAPE_CODEC_RAW;
+	memset(&chunk->event_count, 0, sizeof(struct tape_taken));
 	memcpy(chunk + 1, slot + sizeof(*chunk), chunk->used);
 	memcpy((uint8_t *)chunk + spool->chunk_bytes - nodes_bytes,
 	       slot + spool->chunk_bytes - nodes_bytes, nodes_bytes);
 	return true;
+}
+
+bool spool_chunk_copy(const struct spool *spool, uint32_t index, struct tape_chunk *chunk)
+{
+	return slot_copy(spool, spool_chunk(spool, index), chunk);
+}
+
+struct err *spool_appended_each(const struct spool *spool, struct tape_chunk *chunk,
+				void (*visit)(void *context, struct tape_chunk *chunk),
+				void *context)
+{
+	struct stat st;
+
+	if (fstat(spool->fd, &st) < 0)
+		return err_errno("the spool");
+	for (uint32_t i = spool->chunk_count; slot_offset(spool, i + 1) <= (uint64_t)st.st_size;
+	     i++) {
+		void *slot = mmap(NULL, spool->chunk_bytes, PROT_READ, MAP_SHARED, spool->fd,
+				  (off_t)slot_offset(spool, i));
+
+		if (slot == MAP_FAILED)
+			return err_errno("map a slot of the spool");
+		if (slot_copy(spool, slot, chunk))
+			visit(context, chunk);
+		munmap(slot, spool->chunk_bytes);
+	}
+	return NULL;
 }
 
 bool spool_chunk_peek(const struct spool *spool, uint32_t index, struct tape_chunk *chunk)
@@ -165,11 +309,6 @@ bool spool_chunk_peek(const struct spool *spool, uint32_t index, struct tape_chu
 		return false;
 	chunk->used = used;
 	return true;
-}
-
-static void futex_wake(uint32_t *word)
-{
-	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
 void spool_chunk_free(const struct spool *spool, uint32_t index)

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -61,8 +62,24 @@ struct err *writer_header(struct writer *writer, const struct tape_header *heade
 
 	page.header = *header;
 	page.header.kind = TAPE_KIND_PACKED;
+	page.header.flags &= ~(uint32_t)TAPE_FLAG_RECORDING;
+	page.header.flags |= writer->is_locked ? TAPE_FLAG_RECORDING : 0;
 	memset(page.header.live, 0, sizeof(page.header.live));
 	return write_all(writer, &page, sizeof(page), 0);
+}
+
+void writer_lock(struct writer *writer)
+{
+	writer->is_locked = flock(writer->fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+void writer_complete(struct writer *writer, const struct tape_header *header)
+{
+	if (!writer->is_locked || writer->temporary)
+		return;
+	writer->is_locked = false;
+	/* Nothing grows. If it fails nevertheless, the tape says that memtape was killed. */
+	err_destroy(writer_header(writer, header));
 }
 
 static bool over_file_limit(uint64_t end)

@@ -24,6 +24,7 @@ struct writer {
 	uint64_t last_chunk_bytes; /* 0: none */
 	uint64_t chunk_count;
 	bool cannot_reserve; /* the file system knows no such promise */
+	bool is_locked;	     /* for as long as this process writes it, however it ends */
 };
 
 enum writer_urgency {
@@ -37,6 +38,14 @@ enum writer_urgency {
  * writer_close.
  */
 struct err *writer_open(struct writer *writer, const char *path, bool overwrite);
+
+/*
+ * The tape says that it is being recorded, and is locked (flock) meanwhile: who finds it without
+ * the lock knows that its writer was killed. Before writer_header.
+ */
+void writer_lock(struct writer *writer);
+/* The last of it is written: it says so no more. */
+void writer_complete(struct writer *writer, const struct tape_header *header);
 
 /* First page: header with kind and live set as a packed tape has them. Again at any time. */
 struct err *writer_header(struct writer *writer, const struct tape_header *header);

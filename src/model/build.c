@@ -75,7 +75,9 @@ static void begin_quality(struct model *model, const struct capture *capture)
 	memcpy(quality->lost, live->lost, sizeof(quality->lost));
 	quality->fault = (enum tape_fault)live->fault;
 	quality->fault_errno = live->fault_errno;
-	quality->fault_text = "";
+	quality->fault_text = capture_killed_text(capture) ? capture_killed_text(capture) : "";
+	if (capture_killed_text(capture) && quality->fault == TAPE_FAULT_NONE)
+		quality->fault = TAPE_FAULT_KILLED;
 	quality->missing_chunk_count = facts->missing_chunk_count;
 	quality->tape_bytes = facts->file_bytes;
 	quality->chunk_count = facts->chunk_count;

@@ -118,15 +118,6 @@ static struct model *use_any(const char *tape_path, const struct index_identity 
 	return model ? model : use(index_path_cached(identity, false), tape_path, identity);
 }
 
-/* A tape that somebody still writes, or whose recorder was killed, may look the same and grow. */
-static bool is_finished(const struct capture *capture)
-{
-	for (size_t i = 0; i < capture_chunk_count(capture); i++)
-		if (capture_chunk_get(capture, i)->is_open)
-			return false;
-	return true;
-}
-
 struct making {
 	const struct capture *capture;
 	const char *tape_path; /* NULL: an index cannot be kept */
@@ -222,7 +213,7 @@ static bool wants_keeping(const struct capture *capture, const struct model_sett
 	case MODEL_INDEX_AUTO:
 		break;
 	}
-	return is_finished(capture) &&
+	return capture_is_finished(capture) &&
 	       capture_facts(capture)->sealed_event_count >= KEEP_EVENTS_MIN;
 }
 
@@ -245,11 +236,12 @@ static struct err *play(const char *path, enum model_depth depth,
 				   .keeps = wants_keeping(capture, settings) };
 	if (settings &&
 	    (settings->index == MODEL_INDEX_KEEP || settings->index == MODEL_INDEX_ANEW) &&
-	    !is_finished(capture))
-		return err_new(ERR_STATE,
-			       "%s is still being written, or its recorder was killed; "
-			       "`memtape repack` makes it whole",
-			       path);
+	    !capture_is_finished(capture))
+		return err_new(
+			ERR_STATE,
+			"%s is still being written, or was when memtape or the program was killed; "
+			"`memtape repack` makes it whole",
+			path);
 	return err_wrap(make(&making, model_ret), "%s", path);
 }
 

@@ -3,7 +3,8 @@
  *
  * A *spool* was made by a collector (memtape record): all its slots are mapped once, a thread takes
  * the lowest free one, the collector empties sealed ones and frees them. So few slots are in use
- * and they stay warm, and it does not matter what the program does to its descriptors.
+ * and they stay warm, and it does not matter what the program does to its descriptors. If the
+ * collector is killed, the spool takes what comes from then on, like a tape that grows.
  *
  * Without a collector the tape itself is the file: it grows by a slot at a time, of which only the
  * one in use is mapped.
@@ -18,6 +19,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -50,50 +52,37 @@ static bool slot_try(struct rec_lane *lane, uint32_t slot)
 	return true;
 }
 
+/* A slot behind them may have no blocks in the file: a SIGBUS. The collector adds to them. */
+static uint32_t slots_ready(void)
+{
+	return (uint32_t)u64_min(atomic_load_explicit(LIVE(slots_ready), memory_order_acquire),
+				 rec.slot_count);
+}
+
+static bool slot_is_spooled(const struct tape_chunk *chunk)
+{
+	return (uint64_t)((const uint8_t *)chunk - rec.slots) <
+	       (uint64_t)rec.slot_count * rec.chunk_bytes;
+}
+
+/* Something was sealed, or is wanted. */
+static void collector_wake(void)
+{
+	atomic_fetch_add(LIVE(sealed_count), 1);
+	if (atomic_load(LIVE(collector_waits)))
+		sys_call6(SYS_futex, (long)&rec.live->sealed_count, FUTEX_WAKE, 1, 0, 0, 0);
+}
+
 static bool slot_find(struct rec_lane *lane)
 {
 	if (atomic_load(&rec.sealed) - atomic_load(LIVE(freed_count)) >= rec.live->sealed_max)
 		return false; /* the collector is behind: not ever more memory for it */
-	for (uint32_t i = 0; i < rec.live->chunk_count; i++)
+	for (uint32_t i = 0, ready = slots_ready(); i < ready; i++)
 		if (atomic_load_explicit((_Atomic uint32_t *)&slot_at(i)->state,
 					 memory_order_relaxed) == TAPE_CHUNK_FREE &&
 		    slot_try(lane, i))
 			return true;
 	return false;
-}
-
-/*
- * All slots are full: wait for the collector while it makes progress, and for five seconds when it
- * does not. Then recording ends; the program goes on.
- */
-static struct tape_chunk *slot_wait(struct rec_lane *lane)
-{
-	const struct timespec interval = { .tv_nsec = WAIT_MS * 1000000L };
-
-	for (int idle = 0; idle < WAIT_ROUNDS; idle++) {
-		uint32_t freed = atomic_load(LIVE(freed_count));
-
-		if (slot_find(lane))
-			return slot_at(lane->slot);
-		if (atomic_load(LIVE(collector_state)) != TAPE_COLLECTOR_RUNNING ||
-		    SYS_CALL2(SYS_kill, rec.live->collector_pid, 0) == -ESRCH)
-			break;
-		atomic_fetch_add(LIVE(recorder_waits), 1);
-		sys_call6(SYS_futex, (long)&rec.live->freed_count, FUTEX_WAIT, freed,
-			  (long)&interval, 0, 0);
-		atomic_fetch_sub(LIVE(recorder_waits), 1);
-		if (atomic_load(LIVE(freed_count)) != freed)
-			idle = 0;
-	}
-	rec_stop(TAPE_FAULT_COLLECTOR, 0);
-	return NULL;
-}
-
-static struct tape_chunk *slot_take(struct rec_lane *lane)
-{
-	if (slot_find(lane))
-		return slot_at(lane->slot);
-	return slot_wait(lane);
 }
 
 static struct tape_chunk *slot_append(struct rec_lane *lane)
@@ -125,6 +114,77 @@ static struct tape_chunk *slot_append(struct rec_lane *lane)
 	return (struct tape_chunk *)result;
 }
 
+/*
+ * Whether nobody holds the lock that a collector has on the spool until it ends, however it ends. A
+ * spool without a name is memory that ends with it.
+ */
+static bool collector_is_gone(void)
+{
+	bool is_gone = false;
+
+	if (atomic_load(LIVE(collector_state)) != TAPE_COLLECTOR_RUNNING)
+		return true;
+	if (!rec.file.path[0])
+		return SYS_CALL2(SYS_kill, rec.live->collector_pid, 0) == -ESRCH;
+	if (!rec_lock(&rec.file_lock))
+		return false;
+	if (rec_file_check(&rec.file)) {
+		is_gone = SYS_CALL2(SYS_flock, rec.file.fd, LOCK_SH | LOCK_NB) == 0;
+		rec_file_close(&rec.file);
+	} else {
+		is_gone = SYS_CALL2(SYS_kill, rec.live->collector_pid, 0) == -ESRCH;
+	}
+	rec_unlock(&rec.file_lock);
+	return is_gone;
+}
+
+/*
+ * All slots are full: wait for the collector while it makes progress, and for five seconds when it
+ * does not. False: it is gone, or as good as gone.
+ */
+static bool slot_wait(struct rec_lane *lane)
+{
+	const struct timespec interval = { .tv_nsec = WAIT_MS * 1000000L };
+
+	for (int idle = 0; idle < WAIT_ROUNDS; idle++) {
+		const uint32_t freed = atomic_load(LIVE(freed_count));
+		const uint32_t ready = slots_ready();
+
+		if (slot_find(lane))
+			return true;
+		atomic_store(LIVE(slots_wanted), ready + 1);
+		collector_wake();
+		if (collector_is_gone())
+			return false;
+		atomic_fetch_add(LIVE(recorder_waits), 1);
+		sys_call6(SYS_futex, (long)&rec.live->freed_count, FUTEX_WAIT, freed,
+			  (long)&interval, 0, 0);
+		atomic_fetch_sub(LIVE(recorder_waits), 1);
+		if (atomic_load(LIVE(freed_count)) != freed || slots_ready() != ready)
+			idle = 0;
+	}
+	return false;
+}
+
+/*
+ * A collector that has given up - its disk is full, it was asked to stop - wants no more. One that
+ * was killed or hangs is done without: the spool has a name, and slots are appended to it as to a
+ * tape of our own. Who reads the tape, or the collector if it comes back, finds them there.
+ */
+static struct tape_chunk *slot_take(struct rec_lane *lane)
+{
+	if (slot_find(lane))
+		return slot_at(lane->slot);
+	if (!rec.is_alone && slot_wait(lane))
+		return slot_at(lane->slot);
+	if (!rec.file.path[0] || atomic_load(LIVE(collector_state)) != TAPE_COLLECTOR_RUNNING) {
+		rec_stop(TAPE_FAULT_COLLECTOR, 0);
+		return NULL;
+	}
+	rec.is_alone = true;
+	return slot_append(lane);
+}
+
 /* The chunk is whole: hand it to the collector, or sum it up and let go of it. */
 void rec_chunk_seal(struct rec_lane *lane)
 {
@@ -138,15 +198,13 @@ void rec_chunk_seal(struct rec_lane *lane)
 	lane->counts = (struct rec_counts) { 0 }; /* nobody's stack is like that */
 	atomic_store_explicit((_Atomic uint32_t *)&chunk->state, TAPE_CHUNK_SEALED,
 			      memory_order_release);
-	if (!rec.slots) {
+	if (!slot_is_spooled(chunk)) {
 		lane->slot_map = NULL;
 		sys_munmap(chunk, rec.chunk_bytes);
 		return;
 	}
 	atomic_fetch_add(&rec.sealed, 1);
-	atomic_fetch_add(LIVE(sealed_count), 1);
-	if (atomic_load(LIVE(collector_waits)))
-		sys_call6(SYS_futex, (long)&rec.live->sealed_count, FUTEX_WAKE, 1, 0, 0, 0);
+	collector_wake();
 }
 
 static void chunk_begin(struct rec_lane *lane, struct tape_chunk *chunk)
@@ -162,8 +220,7 @@ static void chunk_begin(struct rec_lane *lane, struct tape_chunk *chunk)
 	chunk->node_count = 0;
 	chunk->first_node = lane->next_node;
 	chunk->begin_ticks = ticks;
-	chunk->event_count = 0;
-	chunk->checksum = 0;
+	memset(&chunk->event_count, 0, sizeof(struct tape_taken));
 	atomic_store_explicit((_Atomic uint32_t *)&chunk->used, 0, memory_order_release);
 	tape_codec_reset(&lane->codec, ticks);
 	lane->records = (uint8_t *)chunk + sizeof(*chunk);
@@ -274,7 +331,8 @@ static bool spool_fits(const struct tape_header *header, uint64_t file_bytes)
 	       header->version == TAPE_VERSION && header->kind == TAPE_KIND_RAW &&
 	       header->chunk_bytes >= TAPE_CHUNK_BYTES_MIN &&
 	       header->chunk_bytes <= TAPE_CHUNK_BYTES_MAX && live->chunk_count > 1 &&
-	       live->sealed_max > 0 && live->chunk_count <= (1u << 20) &&
+	       live->sealed_max > 0 && live->chunk_count <= (1u << 20) && live->slots_ready > 0 &&
+	       live->slots_ready <= live->chunk_count &&
 	       file_bytes >= TAPE_HEADER_BYTES + (uint64_t)live->chunk_count * header->chunk_bytes;
 }
 
@@ -287,10 +345,22 @@ static bool spool_claim(uint64_t file_bytes)
 		return false;
 	rec.chunk_bytes = rec.header->chunk_bytes;
 	rec.slots = (uint8_t *)rec.header + TAPE_HEADER_BYTES;
+	rec.slot_count = rec.live->chunk_count;
 	/* What may be open at once must leave slots to be sealed. */
-	rec.lanes_max = (uint32_t)u64_min(rec.live->chunk_count - (rec.live->chunk_count + 3) / 4,
-					  REC_LANES_MAX);
+	rec.lanes_max = (uint32_t)u64_min(rec.slot_count - (rec.slot_count + 3) / 4, REC_LANES_MAX);
 	return true;
+}
+
+/* Where it is when the collector is no more; memory without a name is in /proc until then. */
+static void spool_remember(const char *path, const struct stat *st)
+{
+	const size_t bytes = strlen(path) + 1;
+
+	rec.file.path[0] = '\0';
+	if (strncmp(path, "/proc/", 6) != 0 && bytes <= sizeof(rec.file.path))
+		memcpy(rec.file.path, path, bytes);
+	rec.file.id[0] = st->st_dev;
+	rec.file.id[1] = st->st_ino;
 }
 
 /* False also when another process, or this one before an exec, has it already. */
@@ -308,8 +378,10 @@ bool rec_tape_open_spool(const char *path)
 	rec.file.fd = -1;
 	if (!done)
 		return false;
-	if (spool_claim((uint64_t)st.st_size))
+	if (spool_claim((uint64_t)st.st_size)) {
+		spool_remember(path, &st);
 		return true;
+	}
 	sys_munmap(rec.header, (size_t)st.st_size);
 	rec.header = NULL;
 	rec.live = NULL;
@@ -321,6 +393,7 @@ bool rec_tape_open_file(const char *pattern)
 	int rc = rec_file_create(&rec.file, pattern, 0600);
 
 	rec.slots = NULL;
+	rec.slot_count = 0;
 	rec.lanes_max = REC_LANES_FILE;
 	rec.chunk_bytes = REC_CHUNK_BYTES;
 	if (rc == 0)

@@ -20,13 +20,30 @@ static bool fd_is_ours(const struct rec_file *file)
 	       st.st_dev == file->id[0] && st.st_ino == file->id[1];
 }
 
+int rec_fd_high(int fd)
+{
+	return (int)SYS_CALL3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, FD_HIGH);
+}
+
+static void fd_move_high(struct rec_file *file)
+{
+	const int high = rec_fd_high(file->fd);
+
+	if (high < 0)
+		return;
+	sys_close(file->fd);
+	file->fd = high;
+}
+
 bool rec_file_check(struct rec_file *file)
 {
 	if (fd_is_ours(file))
 		return true;
 	file->fd = sys_open(file->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
-	if (fd_is_ours(file))
+	if (fd_is_ours(file)) {
+		fd_move_high(file);
 		return true;
+	}
 	if (file->fd >= 0)
 		sys_close(file->fd);
 	file->fd = -1;
@@ -75,23 +92,15 @@ static void path_make_absolute(char *path)
 	path[cwd_bytes - 1] = '/';
 }
 
-int rec_fd_high(int fd)
-{
-	return (int)SYS_CALL3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, FD_HIGH);
-}
-
 static int file_take(struct rec_file *file, int fd)
 {
 	struct stat st;
-	int high;
 
 	if (fd < 0)
 		return fd;
 	path_make_absolute(file->path);
-	high = rec_fd_high(fd);
-	if (high >= 0)
-		sys_close(fd);
-	file->fd = high < 0 ? fd : high;
+	file->fd = fd;
+	fd_move_high(file);
 	if (SYS_CALL2(SYS_fstat, file->fd, &st) == 0) {
 		file->id[0] = st.st_dev;
 		file->id[1] = st.st_ino;

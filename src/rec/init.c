@@ -334,6 +334,8 @@ void rec_child(void)
 	rec.live = NULL;
 	rec.slots = NULL;
 	rec.is_covered = false;
+	rec.slot_count = 0;
+	rec.is_alone = false;
 	rec_file_close(&rec.file);
 	rec_file_close(&rec.moments);
 	rec.is_child = true;

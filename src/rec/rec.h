@@ -27,6 +27,7 @@
 #include "core/core.h"
 #include "core/sys.h"
 #include "tape/codec.h"
+#include "tape/tape_spool.h"
 #include "tape/tape.h"
 #include "tape/tape_calls.h"
 #include "unwind/memo.h"
@@ -251,6 +252,8 @@ struct rec_process {
 	struct tape_header *header; /* mapped page(s) of the tape or spool */
 	struct tape_live *live;
 	uint8_t *slots; /* all slots of a spool; NULL: slots are appended and mapped one by one */
+	uint32_t slot_count;		/* of them */
+	bool is_alone;			/* the spool's collector was killed, or hangs */
 	uint64_t mapped_bytes;		/* from header on */
 	bool forks_wipe;		/* the kernel wipes `shared` in forked children */
 	_Atomic bool tape_is_inherited; /* by forked children, at least part of it */

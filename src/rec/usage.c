@@ -184,6 +184,12 @@ static void usage_note(struct rec_lane *lane)
 	rec_note(lane, TAPE_EXT_USAGE, &usage, sizeof(usage), NULL, 0);
 }
 
+/* Nobody does it from outside. */
+static bool samples_itself(void)
+{
+	return rec.options.sample && (!rec.slots || rec.is_alone);
+}
+
 /* True for the one caller whose turn it is. */
 static bool due(_Atomic uint64_t *next_ns, uint64_t now_ns, uint64_t period_ns)
 {
@@ -198,14 +204,14 @@ void rec_usage_note(struct rec_lane *lane)
 
 	if (due(&next_clock_ns, now_ns, CLOCK_PERIOD_NS))
 		clock_note(lane);
-	if (!rec.slots && rec.options.sample && due(&next_usage_ns, now_ns, USAGE_PERIOD_NS))
+	if (samples_itself() && due(&next_usage_ns, now_ns, USAGE_PERIOD_NS))
 		usage_note(lane);
 }
 
 void rec_usage_end(struct rec_lane *lane)
 {
 	clock_note(lane);
-	if (!rec.slots && rec.options.sample)
+	if (samples_itself())
 		usage_note(lane);
 }
 

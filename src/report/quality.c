@@ -49,7 +49,8 @@ static void add_fault(struct text *text, bool *is_first, const struct model_qual
 	if (quality->fault == TAPE_FAULT_NONE)
 		return;
 	begin_line(text, is_first);
-	str_add(&text->out, "recording stopped early: ");
+	if (quality->fault != TAPE_FAULT_KILLED)
+		str_add(&text->out, "recording stopped early: ");
 	str_add_terminal(&text->out,
 			 quality->fault_text[0] ? quality->fault_text : "the reason is not known");
 	str_add_char(&text->out, '\n');

@@ -47,7 +47,9 @@ enum tape_header_flag {
 	TAPE_FLAG_ATTACHED = 1 << 3, /* begun in a running program: earlier blocks are unknown */
 	TAPE_FLAG_SYMBOLS = 1 << 4,  /* has SYMBOLS records */
 	TAPE_FLAG_LATENCY = 1 << 5,  /* events are followed by how long their calls took */
-	TAPE_FLAG_AVERAGES = 1 << 6  /* blocks stand for sums: their order says nothing */
+	TAPE_FLAG_AVERAGES = 1 << 6, /* blocks stand for sums: their order says nothing */
+	TAPE_FLAG_RECORDING =
+		1 << 7 /* packed: a collector writes it, or was killed; see TAPE_SPOOL_SUFFIX */
 };
 
 /* First page of a tape. All integers little-endian. Fields after `live` are 0 in a packed tape. */
@@ -68,8 +70,7 @@ struct tape_header {
 	uint64_t start_monotonic_ns;
 	uint64_t start_realtime_ns;
 	uint8_t uuid[TAPE_UUID_BYTES];
-	uint8_t parent_uuid[TAPE_UUID_BYTES]; /* tape of the forking or exec'ing process, or zeros
-					       */
+	uint8_t parent_uuid[TAPE_UUID_BYTES]; /* of who forked or exec'd it, or zeros */
 	uint8_t reserved[152];
 	uint8_t live[256]; /* struct tape_live, shared between recorder and collector */
 };
@@ -87,7 +88,7 @@ struct tape_live {
 	uint32_t collector_waits; /* nonzero: a wake-up is wanted */
 	uint32_t recorder_waits;
 	uint32_t next_stream; /* next stream id; begins at 1 */
-	uint32_t next_slot;   /* next never-used slot (chunk_count == 0) */
+	uint32_t next_slot;   /* next slot that the recorder appends */
 	uint32_t collector_pid;
 	int32_t fault_errno;
 	uint32_t fault;		 /* enum tape_fault: why recording stopped */
@@ -95,9 +96,10 @@ struct tape_live {
 	uint64_t recorder_bytes; /* private memory mapped by the recorder, chunks not included */
 	uint64_t recorder_ticks; /* clock ticks spent on slow paths (unshifted) */
 	uint64_t exit_ticks;
-	uint32_t
-		sealed_max; /* the recorder waits rather than have more sealed, uncollected slots */
-	uint32_t reserved;
+	uint32_t sealed_max;   /* the recorder waits rather than have more, not collected */
+	uint32_t slots_ready;  /* of chunk_count; the others have no blocks in the file yet */
+	uint32_t slots_wanted; /* the recorder wants more than that */
+	uint32_t in_parts;     /* chunks are taken in parts: see tape_taken */
 };
 
 enum tape_recorder_state {
@@ -127,15 +129,15 @@ enum tape_loss {
 enum tape_fault {
 	TAPE_FAULT_NONE = 0,
 	TAPE_FAULT_OPEN = 1,
-	TAPE_FAULT_SPACE = 2,	 /* disk full, quota or RLIMIT_FSIZE */
-	TAPE_FAULT_MAP = 3,	 /* address space exhausted */
-	TAPE_FAULT_COLLECTOR = 4 /* the collector vanished or stalled */
+	TAPE_FAULT_SPACE = 2,	  /* disk full, quota or RLIMIT_FSIZE */
+	TAPE_FAULT_MAP = 3,	  /* address space exhausted */
+	TAPE_FAULT_COLLECTOR = 4, /* the collector vanished or stalled, with a nameless spool */
+	TAPE_FAULT_KILLED = 5	  /* the collector was killed, says who reads the tape */
 };
 
 enum tape_codec {
-	TAPE_CODEC_RAW = 0, /* records, then nodes in memory order (last defined first) */
-	/* 1 was an earlier form of columns */
-	TAPE_CODEC_COLUMNS = 2 /* split in columns, each compressed with zstd: see capture/pack.c */
+	TAPE_CODEC_RAW = 0,    /* records, then nodes in memory order (last defined first) */
+	TAPE_CODEC_COLUMNS = 2 /* columns, each compressed with zstd (capture/pack.c) */
 };
 
 enum tape_chunk_state {
@@ -149,16 +151,15 @@ struct tape_chunk {
 	uint16_t header_bytes;
 	uint8_t codec;
 	uint8_t reserved0;
-	uint32_t state;	      /* enum tape_chunk_state; the owner of a slot changes by it */
-	uint32_t stream;      /* id of the stream, unique in the tape */
-	uint32_t seq;	      /* counts the chunks of the stream from 0 */
-	uint32_t used;	      /* bytes of records, decoded, from the end of this header */
-	uint32_t node_count;  /* nodes defined here */
-	uint32_t first_node;  /* id of the first of them */
-	uint64_t begin_ticks; /* the first record's time is relative to this */
-	uint64_t event_count; /* sealed chunks: allocation and free records in it */
-	uint64_t checksum; /* sealed, packed chunks: hash_bytes of header (this field 0) and payload
-			    */
+	uint32_t state;	       /* enum tape_chunk_state; the owner of a slot changes by it */
+	uint32_t stream;       /* id of the stream, unique in the tape */
+	uint32_t seq;	       /* counts the chunks of the stream from 0 */
+	uint32_t used;	       /* bytes of records, decoded, from the end of this header */
+	uint32_t node_count;   /* nodes defined here */
+	uint32_t first_node;   /* id of the first of them */
+	uint64_t begin_ticks;  /* the first record's time is relative to this */
+	uint64_t event_count;  /* sealed chunks: allocation and free records in it */
+	uint64_t checksum;     /* packed: hash_bytes of header (this field 0) and payload */
 	uint32_t stored_bytes; /* packed: bytes of payload that follow the header */
 	uint32_t reserved1;
 };
@@ -264,9 +265,8 @@ enum tape_fn {
 enum { TAPE_EXTENDED_BYTES = 16 };
 
 enum tape_extended {
-	TAPE_EXT_PROCESS = 1, /* tape_process, then exe, cwd and argv, each NUL-terminated */
-	TAPE_EXT_THREAD =
-		2, /* tape_thread + name (may be empty): whose the stream is from here on */
+	TAPE_EXT_PROCESS = 1,	     /* tape_process, then exe, cwd and argv, each NUL-terminated */
+	TAPE_EXT_THREAD = 2,	     /* tape_thread + name: whose the stream is from here on */
 	TAPE_EXT_THREAD_NAME = 3,    /* tape_thread + name */
 	TAPE_EXT_THREAD_END = 4,     /* tape_thread */
 	TAPE_EXT_CLOCK = 5,	     /* tape_clock_pair */

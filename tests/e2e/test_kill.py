@@ -134,6 +134,154 @@ def test_killed_recorder_leaves_the_program_alone(tmp_path):
         assert done.read_text() == "0\n"
 
 
+def kill_all(*pids):
+    for pid in pids:
+        subprocess.run(["kill", "-KILL", str(pid)], stderr=subprocess.DEVNULL)
+
+
+def wait_for_end(pid):
+    deadline = time.time() + 20
+    while os.path.exists(f"/proc/{pid}") and time.time() < deadline:
+        time.sleep(0.01)
+
+
+def killed(args, chance, who):
+    """Runs it and kills at a random moment. Returns whether the program had begun."""
+    process = subprocess.Popen([str(a) for a in args], env=recording.clean_env(), stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    time.sleep(chance.uniform(0.03, 0.2))
+    child = child_of(process.pid)
+    if child is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait(60)
+        return False
+    if who == "the group":
+        os.killpg(process.pid, signal.SIGKILL)
+    elif who == "the program, then memtape":
+        kill_all(child, process.pid)
+    elif who == "memtape, then the program":
+        kill_all(process.pid, child)
+    else:
+        kill_all(process.pid)
+        time.sleep(chance.uniform(0, 0.3))
+        kill_all(child)
+    process.wait(60)
+    wait_for_end(child)
+    return True
+
+
+EVERYBODY = ["the group", "the program, then memtape", "memtape, then the program", "memtape long before the program"]
+
+
+@pytest.mark.parametrize("options", [[], ["--live"], ["--no-compress", "--buffer", "256k"], ["--latency"]],
+                         ids=lambda options: options[0] if options else "usual")
+@pytest.mark.parametrize("who", EVERYBODY)
+def test_whoever_is_killed_nothing_is_lost(who, options, tmp_path):
+    chance = random.Random(who + str(options))
+    events = 0
+    rounds = recording.times(full=50, standard=3)
+    for i in range(rounds):
+        tape, notes = tmp_path / f"{i}.mtape", tmp_path / f"{i}.notes"
+        args = [recording.memtape(), "record", "--quiet", *options, "-o", tape, "--",
+                recording.target("counted"), notes, THREADS]
+        if not killed(args, chance, who) or not notes_of(notes):
+            continue  # killed before the program was there
+        calls = calls_in_report(tape)
+        if who != "the program, then memtape" or tape.with_name(tape.name + ".spool").exists():
+            quality = recording.report(tape, "summary")["quality"]
+            assert "memtape was killed" in quality["fault"] and not quality["lost_events"]
+            assert not quality["missing_chunks"] and not quality["damaged_places"]
+            verified = recording.run([recording.memtape(), "verify", tape])
+            assert verified.returncode == 0 and b"memtape was killed" in verified.stdout
+        check(notes_of(notes), calls)
+        events += sum(calls)
+    assert events > rounds * 20
+
+
+def test_a_killed_recording_becomes_one_file(tmp_path):
+    chance = random.Random(3)
+    tape, notes = tmp_path / "the.mtape", tmp_path / "notes"
+    args = [recording.memtape(), "record", "-q", "--live", "-o", tape, "--", recording.target("counted"), notes, THREADS]
+    while not killed(args, chance, "the group") or not notes_of(notes):
+        tape.unlink(missing_ok=True)
+    before = calls_in_report(tape)
+    check(notes_of(notes), before)
+    assert recording.run([recording.memtape(), "repack", tape]).returncode == 0
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["notes", "the.mtape"]
+    assert calls_in_report(tape) == before
+    assert "memtape was killed" in recording.report(tape, "summary")["quality"]["fault"]
+    assert recording.run([recording.memtape(), "index", tape]).returncode == 0
+
+
+def test_a_tape_without_its_spool_says_so(tmp_path):
+    chance = random.Random(4)
+    tape, notes = tmp_path / "the.mtape", tmp_path / "notes"
+    args = [recording.memtape(), "record", "-q", "--live", "-o", tape, "--", recording.target("counted"), notes, THREADS]
+    while not killed(args, chance, "memtape long before the program") or tape.stat().st_size == 0:
+        tape.unlink(missing_ok=True)
+    tape.with_name("the.mtape.spool").unlink()
+    assert ".spool at its end is missing" in recording.report(tape, "summary")["quality"]["fault"]
+
+
+def test_the_program_goes_on_alone_and_ends(tmp_path):
+    """More than the spool has room for, recorded without a collector: all of it is there."""
+    tape, done = tmp_path / "the.mtape", tmp_path / "done"
+    script = ("import sys, time\n"
+              "for i in range(400):\n"
+              "    [bytearray(777) for j in range(1000)]\n"
+              "    time.sleep(0.002)\n"
+              "open(sys.argv[1], 'w').write('done')\n")
+    process = subprocess.Popen([recording.memtape(), "record", "-q", "-b", "256k", "-o", tape, "--", recording.which("python3"),
+                                "-c", script, done], env=recording.clean_env(PYTHONMALLOC="malloc"))
+    time.sleep(0.5)
+    process.kill()
+    process.wait(60)
+    assert not done.exists()
+    growing = recording.run([recording.memtape(), "verify", tape])
+    assert b"still runs" in growing.stdout
+    refused = recording.run([recording.memtape(), "repack", tape])
+    assert refused.returncode != 0 and b"still being written" in refused.stderr
+    deadline = time.time() + 60
+    while not done.exists() and time.time() < deadline:
+        time.sleep(0.05)
+    while b"went on to its end" not in recording.run([recording.memtape(), "verify", tape]).stdout:
+        assert time.time() < deadline
+        time.sleep(0.05)
+    quality = recording.report(tape, "summary")["quality"]
+    assert quality["lost_events"] == 0 and quality["missing_chunks"] == 0
+    counted = sum(row["size"] == 778 for row in recording.rows(tape))
+    assert counted == 400 * 1000
+
+
+def test_a_collector_that_hangs_loses_nothing(tmp_path):
+    """Stopped for longer than the recorder waits: what is appended meanwhile comes onto the tape."""
+    tape, notes = tmp_path / "the.mtape", tmp_path / "notes"
+    process = subprocess.Popen([recording.memtape(), "record", "-q", "-b", "256k", "-o", tape, "--",
+                                recording.target("counted"), notes, str(THREADS)], env=recording.clean_env())
+    while not (child := child_of(process.pid)) or not any(done for _, done in notes_of(notes)):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGSTOP)
+    spool = tape.with_name("the.mtape.spool")
+    size, deadline = spool.stat().st_size, time.time() + 40
+    while spool.stat().st_size < size + 3 * (128 << 10) and time.time() < deadline:
+        time.sleep(0.05)
+    assert spool.stat().st_size > size
+    process.send_signal(signal.SIGCONT)
+    time.sleep(0.3)
+    kill_all(child)
+    process.wait(60)
+    assert not spool.exists()
+    check(notes_of(notes), calls_in_report(tape))
+    assert not recording.report(tape, "summary")["quality"]["fault"]
+
+
+def test_nothing_is_left_beside_a_tape(tmp_path):
+    for options in ([], ["-f"], ["--live"]):
+        done = recording.run_recorded(["/bin/true"], tmp_path / "the.mtape", ["-q", "-f", *options])
+        assert done.returncode == 0
+        assert [p.name for p in tmp_path.iterdir()] == ["the.mtape"]
+
+
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGSEGV", "SIGABRT", "SIGXCPU"])
 def test_other_deadly_signals(name, tmp_path):
     tape, notes = tmp_path / "the.mtape", tmp_path / "notes"

@@ -96,8 +96,10 @@ static const struct spool *spool_get(void)
 {
 	static struct spool spool;
 
-	if (!spool.map)
+	if (!spool.map) {
 		check(!spool_open(&spool, SLOT_BYTES, SLOTS, 0, "/tmp"));
+		spool_unlink(&spool);
+	}
 	memset(spool_chunk(&spool, 0), 0, SLOTS * SLOT_BYTES);
 	return &spool;
 }

@@ -307,6 +307,8 @@ struct err *capture_embedded_write(const char *path, const void *bytes, size_t s
 		return err;
 	if (capture_header(capture)->kind != TAPE_KIND_PACKED)
 		return err_new(ERR_STATE, "%s is a raw tape: `memtape repack` it first", path);
+	if (capture_header(capture)->flags & TAPE_FLAG_RECORDING)
+		return err_new(ERR_STATE, "%s is not complete: `memtape repack` it first", path);
 	if (size > CAPTURE_EMBEDDED_BYTES_MAX)
 		return err_new(ERR_LIMIT, "%s: too many names", path);
 	fd = open(path, O_WRONLY | O_CLOEXEC);

@@ -21,12 +21,14 @@ static const char extension[] = ".mtape";
 struct extent {
 	uint64_t end;
 	uint64_t event_count;
+	uint32_t flags;		/* of the header */
 	uint32_t collector_seq; /* of the next chunk of the collector's stream */
 };
 
 static struct extent extent_find(const struct capture *capture, uint64_t until_bytes)
 {
-	struct extent extent = { .end = TAPE_HEADER_BYTES };
+	struct extent extent = { .end = TAPE_HEADER_BYTES,
+				 .flags = capture_header(capture)->flags };
 
 	for (size_t i = 0; i < capture_chunk_count(capture); i++) {
 		const struct capture_chunk *chunk = capture_chunk_get(capture, i);
@@ -159,6 +161,16 @@ static struct err *snapshot_create(const char *path, struct str *name, int *fd_r
 	return NULL;
 }
 
+/* The copy is complete, and has no spool. */
+static struct err *write_flags(int fd, uint32_t flags)
+{
+	flags &= ~(uint32_t)TAPE_FLAG_RECORDING;
+	if (pwrite(fd, &flags, sizeof(flags), offsetof(struct tape_header, flags)) !=
+	    (ssize_t)sizeof(flags))
+		return err_errno("write");
+	return NULL;
+}
+
 static struct err *write_snapshot(int in, int out, const struct extent *extent,
 				  const struct capture_snapshot_settings *settings,
 				  uint64_t *bytes_ret)
@@ -170,6 +182,8 @@ static struct err *write_snapshot(int in, int out, const struct extent *extent,
 		err = copy_bytes(in, out, extent->end, settings);
 	if (!err)
 		err = write_end(out, extent, settings->ticks, &end_bytes);
+	if (!err)
+		err = write_flags(out, extent->flags);
 	if (!err)
 		*bytes_ret = extent->end + end_bytes;
 	return err;

@@ -64,6 +64,7 @@ def test_a_snapshot_is_a_tape_of_its_own_and_the_recording_goes_on(watched, tmp_
             assert re.search(r"End +running\n", said) and re.search(r"Lost events +0\n", said), said
             assert re.search(r"End status +-\n", said) and json.loads(recording.run([recording.memtape(), "info", "--json", path]).stdout)["process"]["end_status"] is None
             report = recording.run([recording.memtape(), "report", path]).stdout.decode()
+            assert "was killed" not in report
             assert "still running" in report and "blocks not freed yet" in report and "Not freed yet" in report and "ever freed" not in report, report
         assert first["event_count"] <= second["event_count"]
         assert at_first["n"] >= before["allocation_count"]  # all that was shown before is there

@@ -41,17 +41,26 @@ static const struct rule allocator_rules[] = {
 	{ MATCH_BEGIN, "std::__1::allocator" },
 	{ MATCH_BEGIN, "__gnu_cxx::new_allocator<" },
 	{ MATCH_BEGIN, "__gnu_cxx::__alloc_traits<" },
+};
+
+/*
+ * Rust's, by where they live: the functions themselves are renamed with every other compiler. Of
+ * "<alloc::alloc::Global>::alloc_impl" and "<alloc::raw_vec::RawVec<T> as Drop>::drop" it is the
+ * type that says so.
+ */
+static const struct rule rust_rules[] = {
 	{ MATCH_BEGIN, "__rust_alloc" },
 	{ MATCH_BEGIN, "__rust_realloc" },
 	{ MATCH_BEGIN, "__rust_dealloc" },
 	{ MATCH_BEGIN, "__rdl_" },
 	{ MATCH_BEGIN, "__rg_" },
+	{ MATCH_BEGIN, "__rustc::__r" },
 	{ MATCH_BEGIN, "alloc::alloc::" },
 	{ MATCH_BEGIN, "alloc::raw_vec::" },
-	{ MATCH_BEGIN, "<alloc::alloc::Global " },
-	{ MATCH_BEGIN, "<alloc::raw_vec::" },
+	{ MATCH_BEGIN, "core::alloc::" },
 	{ MATCH_BEGIN, "std::alloc::" },
 	{ MATCH_BEGIN, "std::sys::alloc::" },
+	{ MATCH_BEGIN, "hashbrown::raw::alloc::" },
 };
 
 /* Malloc by another name: who calls it is what a reader wants to know. */
@@ -142,6 +151,13 @@ static bool any_matches(const struct rule *rules, size_t count, const char *func
 	return false;
 }
 
+static bool is_of_rust(const char *function)
+{
+	while (*function == '<')
+		function++;
+	return any_matches(rust_rules, array_size(rust_rules), function);
+}
+
 /* Asked at every character: most answers are in the first. */
 static inline bool begins(const char *text, const char *word)
 {
@@ -211,6 +227,7 @@ enum name_role role_of(const char *function, const char *module_short)
 	if (any_matches(start_rules, array_size(start_rules), function))
 		return NAME_START;
 	if (any_matches(allocator_rules, array_size(allocator_rules), function) ||
+	    is_of_rust(function) ||
 	    any_matches(wrapper_rules, array_size(wrapper_rules), function) ||
 	    is_library_inside(function))
 		return NAME_ALLOCATOR;

@@ -195,6 +195,9 @@ fn main() { std::process::exit((shelf::fill(7u8, 12345).len() == 1) as i32) }
     record(tmp_path / "stock", tape)
     found = next(f for f in frames(tape, "--all-frames", count=99) if "shelf" in f[0])
     assert found[0].startswith("stock::shelf::fill") and "h0" not in found[0] and found[1] == 3
+    top = recording.run([recording.memtape(), "report", tape, "top"]).stdout.decode()
+    assert "shelf::fill" in top
+    assert not [word for word in ("alloc::alloc::", "alloc::raw_vec::", "__rust_alloc", "__rdl_") if word in top]
 
 
 def test_debug_information_may_lie_in_objects_of_its_own(program, tape):

@@ -71,6 +71,8 @@ static const char *fault_name(enum tape_fault fault)
 		return "the collector stalled";
 	case TAPE_FAULT_KILLED: /* nobody is left to say so */
 		break;
+	case TAPE_FAULT_SANDBOX:
+		return "the program's sandbox forbids the recorder to take more space";
 	}
 	return "an unknown fault";
 }

@@ -337,11 +337,16 @@ uint32_t spool_sealed_count(const struct spool *spool)
 	return __atomic_load_n(&spool_live(spool)->sealed_count, __ATOMIC_ACQUIRE);
 }
 
+enum { NO_WAKES_PERIOD_NS = 2000000 };
+
 void spool_wait(const struct spool *spool, uint32_t seen, uint64_t timeout_ns)
 {
-	struct timespec timeout = { .tv_sec = (time_t)(timeout_ns / 1000000000),
-				    .tv_nsec = (long)(timeout_ns % 1000000000) };
+	struct timespec timeout;
 
+	if (__atomic_load_n(&spool_live(spool)->no_wakes, __ATOMIC_RELAXED))
+		timeout_ns = u64_min(timeout_ns, NO_WAKES_PERIOD_NS);
+	timeout = (struct timespec) { .tv_sec = (time_t)(timeout_ns / 1000000000),
+				      .tv_nsec = (long)(timeout_ns % 1000000000) };
 	syscall(SYS_futex, &spool_live(spool)->sealed_count, FUTEX_WAIT, seen, &timeout, NULL, 0);
 }
 

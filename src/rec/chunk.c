@@ -34,8 +34,6 @@ enum { FUTEX_WAIT = 0, FUTEX_WAKE = 1 };
 
 enum { WAIT_ROUNDS = 250, WAIT_MS = 20 };
 
-#define LIVE(field) ((_Atomic __typeof__(rec.live->field) *)&rec.live->field)
-
 static struct tape_chunk *slot_at(uint32_t slot)
 {
 	return (struct tape_chunk *)(rec.slots + (uint64_t)slot * rec.chunk_bytes);
@@ -69,7 +67,7 @@ static bool slot_is_spooled(const struct tape_chunk *chunk)
 static void collector_wake(void)
 {
 	atomic_fetch_add(LIVE(sealed_count), 1);
-	if (atomic_load(LIVE(collector_waits)))
+	if (atomic_load(LIVE(collector_waits)) && rec_may_call())
 		sys_call6(SYS_futex, (long)&rec.live->sealed_count, FUTEX_WAKE, 1, 0, 0, 0);
 }
 
@@ -167,6 +165,31 @@ static bool slot_wait(struct rec_lane *lane)
 }
 
 /*
+ * The same where there are no system calls (sandbox.c): no sleep, and the collector is not asked
+ * whether it lives.
+ */
+static bool slot_spin(struct rec_lane *lane)
+{
+	enum { ROUNDS = 200000, PAUSES = 200 };
+
+	for (int idle = 0; idle < ROUNDS; idle++) {
+		const uint32_t freed = atomic_load(LIVE(freed_count));
+		const uint32_t ready = slots_ready();
+
+		if (slot_find(lane))
+			return true;
+		if (atomic_load(LIVE(collector_state)) != TAPE_COLLECTOR_RUNNING)
+			return false;
+		atomic_store(LIVE(slots_wanted), ready + 1);
+		for (int i = 0; i < PAUSES; i++)
+			rec_pause();
+		if (atomic_load(LIVE(freed_count)) != freed || slots_ready() != ready)
+			idle = 0;
+	}
+	return false;
+}
+
+/*
  * A collector that has given up - its disk is full, it was asked to stop - wants no more. One that
  * was killed or hangs is done without: the spool has a name, and slots are appended to it as to a
  * tape of our own. Who reads the tape, or the collector if it comes back, finds them there.
@@ -175,9 +198,10 @@ static struct tape_chunk *slot_take(struct rec_lane *lane)
 {
 	if (slot_find(lane))
 		return slot_at(lane->slot);
-	if (!rec.is_alone && slot_wait(lane))
+	if (!rec.is_alone && (rec_may_call() ? slot_wait(lane) : slot_spin(lane)))
 		return slot_at(lane->slot);
-	if (!rec.file.path[0] || atomic_load(LIVE(collector_state)) != TAPE_COLLECTOR_RUNNING) {
+	if (!rec.file.path[0] || !rec_may_call() ||
+	    atomic_load(LIVE(collector_state)) != TAPE_COLLECTOR_RUNNING) {
 		rec_stop(TAPE_FAULT_COLLECTOR, 0);
 		return NULL;
 	}
@@ -200,6 +224,8 @@ void rec_chunk_seal(struct rec_lane *lane)
 			      memory_order_release);
 	if (!slot_is_spooled(chunk)) {
 		lane->slot_map = NULL;
+		if (!rec_may_call() || rec_slot_is_reserved(chunk))
+			return;
 		sys_munmap(chunk, rec.chunk_bytes);
 		return;
 	}
@@ -256,7 +282,9 @@ static struct tape_chunk *chunk_replace(struct rec_lane *lane)
 	lane->limit = lane->nodes = NULL;
 	if (!may_have_chunk())
 		return NULL;
-	return rec.slots ? slot_take(lane) : slot_append(lane);
+	if (rec.slots)
+		return slot_take(lane);
+	return rec_may_call() ? slot_append(lane) : rec_slot_reserved(lane);
 }
 
 /*
@@ -268,6 +296,8 @@ static struct tape_chunk *chunk_replace_alone(struct rec_lane *lane)
 	struct tape_chunk *chunk;
 	uint64_t saved;
 
+	if (!rec_may_call())
+		return chunk_replace(lane);
 	signals_block(&saved);
 	chunk = chunk_replace(lane);
 	signals_restore(&saved);

@@ -33,6 +33,8 @@ static const uint64_t TOLD_NOTHING = UINT64_C(1) << 63; /* far from all depths *
 /* See stack.c: the kernel reads eight bytes and changes nothing. */
 static bool page_is_readable(uint64_t address)
 {
+	if (!rec_may_call())
+		return rec_stack_use_holds(address, address + 8);
 	return SYS_CALL4(SYS_rt_sigprocmask, NO_SUCH_HOW, address, NULL, 8) != -EFAULT;
 }
 

@@ -156,19 +156,14 @@ long rec_syscall_fork(long number, long a, long b, long c, long d, long e, long 
 	return result;
 }
 
-long rec_syscall_prctl(long number, long a, long b, long c, long d, long e, long f)
-{
-	rec_clock_prctl((int)a, (unsigned long)b);
-	return rec_syscall_real(number, a, b, c, d, e, f);
-}
-
 /*
  * Everything else goes on to libc's as it came. It has up to seven arguments, of which the last, if
  * there is one, lies on the stack: a function in C may write there, where the caller may have
  * something else, and what returns twice must not return through a frame of ours.
  */
 #if defined(__x86_64__)
-static_assert(SYS_clone == 56 && SYS_fork == 57 && SYS_clone3 == 435 && SYS_prctl == 157,
+static_assert(SYS_clone == 56 && SYS_fork == 57 && SYS_clone3 == 435 && SYS_seccomp == 317 &&
+		      SYS_prctl == 157,
 	      "as below");
 
 __asm__(".pushsection .text\n"
@@ -182,8 +177,10 @@ __asm__(".pushsection .text\n"
 	"	je rec_syscall_fork\n"
 	"	cmp $435, %rdi\n"
 	"	je 2f\n"
+	"	cmp $317, %rdi\n"
+	"	je rec_syscall_sandbox\n"
 	"	cmp $157, %rdi\n"
-	"	je rec_syscall_prctl\n"
+	"	je rec_syscall_sandbox\n"
 	"0:	jmp *rec_syscall_real(%rip)\n"
 	"1:	test $0x100, %esi\n" /* CLONE_VM */
 	"	jnz 0b\n"
@@ -212,8 +209,8 @@ REC_EXPORT long syscall(long number, long a, long b, long c, long d, long e, lon
 	    (number == SYS_clone3 && args && b >= CLONE_ARGS_BYTES && !(*args & SHARES_MEMORY) &&
 	     !args[AT_STACK]))
 		return rec_syscall_fork(number, a, b, c, d, e, f);
-	if (number == SYS_prctl)
-		return rec_syscall_prctl(number, a, b, c, d, e, f);
+	if (number == SYS_seccomp || number == SYS_prctl)
+		return rec_syscall_sandbox(number, a, b, c, d, e, f);
 	return rec_syscall_real(number, a, b, c, d, e, f);
 }
 #endif

@@ -34,22 +34,22 @@ struct rec_process rec = { .file.fd = -1, .moments.fd = -1 };
 /* What `shared` points to before there is a page for it: recording nothing. */
 static struct rec_shared unborn;
 
-bool rec_lock(_Atomic uint32_t *lock)
+bool rec_lock(_Atomic uint64_t *lock)
 {
-	const uint32_t tid = (uint32_t)sys_gettid();
+	const uint64_t self = (uint64_t)&rec_tls;
 
 	for (;;) {
-		uint32_t nobody = 0;
+		uint64_t nobody = 0;
 
-		if (atomic_compare_exchange_strong(lock, &nobody, tid))
+		if (atomic_compare_exchange_strong(lock, &nobody, self))
 			return true;
-		if (nobody == tid)
+		if (nobody == self)
 			return false;
-		SYS_CALL0(SYS_sched_yield);
+		rec_yield();
 	}
 }
 
-void rec_unlock(_Atomic uint32_t *lock)
+void rec_unlock(_Atomic uint64_t *lock)
 {
 	atomic_store_explicit(lock, 0, memory_order_release);
 }
@@ -300,6 +300,7 @@ bool rec_start(void)
 	rec.shared = &unborn;
 	rec_real_find();
 	options_read();
+	rec_sandbox_init();
 	if (sanitizer_is_here() || (rec_is_memusage && !rec_memusage_begin(false)) ||
 	    !begin(0, true)) {
 		if (!rec_is_memusage)
@@ -336,15 +337,18 @@ void rec_child(void)
 	rec.is_covered = false;
 	rec.slot_count = 0;
 	rec.is_alone = false;
-	rec_file_close(&rec.file);
-	rec_file_close(&rec.moments);
+	if (rec_may_call()) {
+		rec_file_close(&rec.file);
+		rec_file_close(&rec.moments);
+	}
 	rec.is_child = true;
 	rec.options.moments = rec.wants_moments;
 	rec_lanes_reset();
 	rec_births_forget();
-	if (rec.options.table)
+	rec_slots_forget();
+	if (rec.options.table && rec_may_call())
 		rec_memusage_begin(true);
-	if (!rec.options.follow || !begin(TAPE_FLAG_FORKED, false)) {
+	if (!rec.options.follow || !rec_may_call() || !begin(TAPE_FLAG_FORKED, false)) {
 		atomic_store(&rec.state, REC_OFF);
 		errno = saved_errno;
 		return;
@@ -353,6 +357,15 @@ void rec_child(void)
 	atomic_store(&rec.state, REC_ON);
 	first_notes(false);
 	errno = saved_errno;
+}
+
+/*
+ * False in a child of vfork, too. In a sandbox nobody can tell; then an end is written that is
+ * none, and events follow.
+ */
+bool rec_is_own_process(void)
+{
+	return !rec_may_call() || rec.pid == (uint32_t)sys_getpid();
 }
 
 /* status -1: not known. Events may follow; a reader takes the last of several ends. */
@@ -365,7 +378,7 @@ void rec_end(int status)
 	struct rec_lane *lane;
 	uint32_t phase;
 
-	if (atomic_load(&rec.state) != REC_ON || rec.pid != (uint32_t)sys_getpid())
+	if (atomic_load(&rec.state) != REC_ON || !rec_is_own_process())
 		return; /* also: a child of vfork, in its parent's memory */
 	lane = rec_other_enter(tls, &here, &phase);
 	if (!lane)

@@ -19,7 +19,7 @@
 
 __thread struct rec_tls rec_tls;
 
-enum { THREAD_ROUNDS = 3, PR_GET_NAME_OPTION = 16 };
+enum { THREAD_ROUNDS = 3 };
 
 static pthread_key_t thread_key;
 static bool thread_key_made;
@@ -27,7 +27,7 @@ static bool thread_key_made;
 static bool lane_tables_map(struct rec_lane *lane)
 {
 	const size_t memo_bytes = (REC_MEMO_ENTRIES + 1) * (size_t)MEMO_BYTES_PER_ENTRY;
-	void *memory = sys_map_private(memo_bytes);
+	void *memory = rec_map(memo_bytes);
 
 	if (memory)
 		unwind_memo_init(&lane->memo, memory, REC_MEMO_ENTRIES);
@@ -66,7 +66,7 @@ static struct rec_lane *lane_create(void)
 
 	if (atomic_load(&rec.lane_count) >= rec.lanes_max || !lane_memory_hoped_for())
 		return NULL;
-	lane = sys_map_private(sizeof(*lane));
+	lane = rec_map(sizeof(*lane));
 	if (!lane) {
 		lane_memory_missing = true;
 		return NULL;
@@ -77,9 +77,9 @@ static struct rec_lane *lane_create(void)
 		if (lane->tables)
 			rec_tables_deinit(lane);
 		if (lane->memo.pair)
-			sys_munmap(lane->memo.pair,
-				   (REC_MEMO_ENTRIES + 1) * (size_t)MEMO_BYTES_PER_ENTRY);
-		sys_munmap(lane, sizeof(*lane));
+			rec_unmap(lane->memo.pair,
+				  (REC_MEMO_ENTRIES + 1) * (size_t)MEMO_BYTES_PER_ENTRY);
+		rec_unmap(lane, sizeof(*lane));
 		return NULL;
 	}
 	lane->busy = 1;
@@ -127,7 +127,7 @@ static bool lane_follow(struct rec_lane *lane)
 /* Tells the stream whose it is from here on, when that has changed. */
 static void lane_claim(struct rec_lane *lane, bool nested)
 {
-	struct tape_thread thread = { .tid = (uint32_t)sys_gettid(),
+	struct tape_thread thread = { .tid = rec_tid(lane->index),
 				      .lane = nested,
 				      .handle = (uint64_t)pthread_self() };
 
@@ -139,7 +139,7 @@ static void lane_claim(struct rec_lane *lane, bool nested)
 	unwind_memo_clear(&lane->memo);
 	rec_stack_use_forget(lane);
 	rec_touched_begin(lane);
-	SYS_CALL2(SYS_prctl, PR_GET_NAME_OPTION, lane->name);
+	rec_thread_name(lane->name);
 	rec_note(lane, TAPE_EXT_THREAD, &thread, sizeof(thread), lane->name,
 		 strnlen(lane->name, sizeof(lane->name)));
 	if (rec_tls.birth) {
@@ -192,12 +192,12 @@ bool rec_lane_grow_memo(struct rec_lane *lane)
 
 	if (capacity > REC_MEMO_ENTRIES_MAX)
 		return false;
-	memory = sys_map_private(bytes);
+	memory = rec_map(bytes);
 	if (!memory)
 		return false;
 	if (lane->memo.capacity > REC_MEMO_ENTRIES)
-		sys_munmap(lane->memo.pair,
-			   ((size_t)lane->memo.capacity + 1) * MEMO_BYTES_PER_ENTRY);
+		rec_unmap(lane->memo.pair,
+			  ((size_t)lane->memo.capacity + 1) * MEMO_BYTES_PER_ENTRY);
 	unwind_memo_init(&lane->memo, memory, capacity);
 	atomic_fetch_add(&rec.private_bytes, bytes);
 	return true;
@@ -241,7 +241,7 @@ static struct rec_lane *enter_borrow(struct rec_tls *tls, const struct rec_frame
 	for (uint32_t i = 0; !lane && i < rounds; i++) {
 		lane = lane_take();
 		if (!lane && i + 1 < rounds)
-			SYS_CALL0(SYS_sched_yield);
+			rec_yield();
 	}
 	if (lane && rounds != PATIENCE)
 		atomic_store_explicit(&patience, PATIENCE, memory_order_relaxed);
@@ -421,8 +421,7 @@ static void thread_name_note(struct rec_lane *lane)
 	struct tape_thread thread = { .tid = lane->tid };
 	char name[sizeof(lane->name)] = "";
 
-	SYS_CALL2(SYS_prctl, PR_GET_NAME_OPTION, name);
-	if (memcmp(name, lane->name, sizeof(name)) == 0)
+	if (!rec_thread_name(name) || memcmp(name, lane->name, sizeof(name)) == 0)
 		return;
 	memcpy(lane->name, name, sizeof(name));
 	rec_note(lane, TAPE_EXT_THREAD_NAME, &thread, sizeof(thread), name,
@@ -435,7 +434,7 @@ void rec_lane_now_and_then(struct rec_lane *lane)
 	enum { PERIOD_NS = 250 * 1000 * 1000 };
 	uint64_t now_ns;
 
-	if (lane != rec_tls.own || !rec.options.stack_use)
+	if (lane != rec_tls.own || !rec.options.stack_use || !rec_may_call())
 		return;
 	now_ns = rec_monotonic_ns();
 	if (now_ns < lane->due_ns)

@@ -13,7 +13,7 @@ struct range {
 static struct {
 	struct range *ranges; /* by address; NULL: no room, nothing is known */
 	size_t count;
-	_Atomic uint32_t lock;
+	_Atomic uint64_t lock;
 } mapped;
 
 void rec_mapped_init(void)

@@ -87,7 +87,8 @@ static uint32_t build_id_find(const struct rec_module *module, const uint8_t **i
 /* "DIRECTORY/", what a name like ./plugin.so is relative to, as far as we can know; 0: nothing. */
 static size_t path_directory(char *out, size_t room)
 {
-	const long bytes = SYS_CALL2(SYS_getcwd, out, room); /* with the NUL that becomes a slash */
+	const long bytes = rec_may_call() ? SYS_CALL2(SYS_getcwd, out, room) : 0;
+	/* with the NUL that becomes a slash */
 
 	if (bytes <= 1 || out[0] != '/')
 		return 0;
@@ -112,6 +113,8 @@ static size_t module_path(const struct rec_module *module, char *out, size_t roo
 		memcpy(out + dir, path, path_bytes);
 		return dir + path_bytes;
 	}
+	if (!rec_may_call())
+		return 0;
 	len = SYS_CALL4(SYS_readlinkat, -100 /* AT_FDCWD */, "/proc/self/exe", out, room);
 	return len > 0 ? (size_t)len : 0;
 }
@@ -425,7 +428,7 @@ static void jit_readers_wait(void)
 	enum { PATIENCE = 10000 };
 
 	for (int i = 0; i < PATIENCE && atomic_load(&jit_readers) != 0; i++)
-		SYS_CALL0(SYS_sched_yield);
+		rec_yield();
 }
 
 void rec_jit_remove(const void *eh_frame)

@@ -18,7 +18,6 @@ void *dlmopen(long space, const char *path, int flags);
 int dlclose(void *handle);
 int pthread_create(void *thread, const void *attributes, void *(*start)(void *), void *argument);
 int pthread_setname_np(unsigned long thread, const char *name);
-int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
 void _Exit(int status) __attribute__((noreturn));
 void quick_exit(int status) __attribute__((noreturn));
 void __register_frame(const void *frames);
@@ -148,21 +147,6 @@ REC_EXPORT int pthread_setname_np(unsigned long thread, const char *name)
 	return result;
 }
 
-/* For the recorder's clock. As libc's it takes what registers hold where fewer are given. */
-REC_EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
-{
-	int (*real)(int, unsigned long, unsigned long, unsigned long, unsigned long) = REAL(prctl);
-	long result;
-
-	rec_clock_prctl(option, a);
-	if (likely(real))
-		return real(option, a, b, c, d);
-	result = sys_call6(SYS_prctl, option, (long)a, (long)b, (long)c, (long)d, 0);
-	if (sys_failed(result))
-		errno = (int)-result;
-	return sys_failed(result) ? -1 : (int)result;
-}
-
 REC_EXPORT int fork(void)
 {
 	struct rec_frame caller = REC_CALLER();
@@ -209,7 +193,7 @@ static bool is_readable(const char *path)
  */
 static REC_COLD void note_exec(const char *path, const struct rec_frame *caller)
 {
-	if (atomic_load(&rec.state) != REC_ON || rec.pid != (uint32_t)sys_getpid())
+	if (atomic_load(&rec.state) != REC_ON || !rec_may_call() || !rec_is_own_process())
 		return;
 	if (rec.options.table)
 		rec_replaced(true);
@@ -220,7 +204,7 @@ static REC_COLD void note_exec(const char *path, const struct rec_frame *caller)
 /* It failed, and the program goes on. */
 static int exec_failed(int result)
 {
-	if (rec.options.table && rec.pid == (uint32_t)sys_getpid())
+	if (rec.options.table && rec_may_call() && rec_is_own_process())
 		rec_replaced(false);
 	return result;
 }

@@ -19,7 +19,7 @@
  * calls take, likewise.
  * - stack_use.c: how much room threads' stacks have and how far down they were used.
  * - usage.c: clock pairs, RSS and the like; init.c: beginning, end; fork.c: forked children;
- *   env.c: the environment.
+ *   env.c: the environment; sandbox.c: programs that forbid system calls.
  */
 #ifndef MEMTAPE_REC_REC_H
 #define MEMTAPE_REC_REC_H
@@ -234,6 +234,13 @@ struct rec_shared {
 	_Atomic uint32_t has_tape; /* 0: the tape is not mapped in this process */
 };
 
+/* What of system calls the recorder may make: see sandbox.c. */
+enum rec_sandbox {
+	REC_SANDBOX_NONE = 0,
+	REC_SANDBOX_INHERITED, /* a filter that let the program begin: none that no libc makes */
+	REC_SANDBOX_OWN	       /* the program's own: none */
+};
+
 struct rec_process {
 	/* read at every event, written at start */
 	struct rec_shared *shared;
@@ -243,8 +250,8 @@ struct rec_process {
 
 	_Alignas(64) _Atomic uint32_t state; /* enum rec_state */
 	/* Spin locks of slow paths; who holds the first may take the second. */
-	_Atomic uint32_t module_lock;
-	_Atomic uint32_t file_lock;
+	_Atomic uint64_t module_lock;
+	_Atomic uint64_t file_lock;
 	uint32_t pid;
 	uint64_t stack_base; /* of the first thread; 0: not known */
 	uint64_t stack_top;  /* the same, where the kernel began it */
@@ -257,10 +264,11 @@ struct rec_process {
 	uint64_t mapped_bytes;		/* from header on */
 	bool forks_wipe;		/* the kernel wipes `shared` in forked children */
 	_Atomic bool tape_is_inherited; /* by forked children, at least part of it */
-	bool is_covered;	 /* in a forked child: the parent's tape, by private memory */
-	struct rec_file file;	 /* the tape, where slots are appended */
-	struct rec_file moments; /* moments.c */
-	void *moments_ring;	 /* likewise, where it is shared with a reader */
+	bool is_covered;	  /* in a forked child: the parent's tape, by private memory */
+	_Atomic uint32_t sandbox; /* enum rec_sandbox */
+	struct rec_file file;	  /* the tape, where slots are appended */
+	struct rec_file moments;  /* moments.c */
+	void *moments_ring;	  /* likewise, where it is shared with a reader */
 	uint64_t moments_ring_bytes;
 	uint32_t chunk_bytes;
 	bool is_child;		     /* of fork */
@@ -311,9 +319,10 @@ bool rec_start(void);		/* first call of an allocation's hook; true: recording */
 void rec_child(void);		/* in a forked child, by its next hook that interrupts nothing */
 void rec_end(int status);	/* the process is about to end; -1: it is not known how */
 void rec_replaced(bool is_now); /* by exec; false: that failed */
+bool rec_is_own_process(void);
 void rec_stop(enum tape_fault fault, int error);
-bool rec_lock(_Atomic uint32_t *lock); /* false: this thread has it already (a signal came) */
-void rec_unlock(_Atomic uint32_t *lock);
+bool rec_lock(_Atomic uint64_t *lock); /* false: this thread has it already (a signal came) */
+void rec_unlock(_Atomic uint64_t *lock);
 void rec_lost(enum tape_loss kind);
 void rec_slow_ticks(uint64_t began); /* a slow path began at this rec_ticks() and ends now */
 
@@ -327,6 +336,7 @@ void rec_fork_begin(void);			    /* by a hook, before it forks */
  */
 bool rec_forked(void);
 void rec_syscall_find(void); /* libc's, at the start */
+extern long (*rec_syscall_real)(long, long, long, long, long, long, long);
 /* The recorder is under way on this thread, by its own account. */
 bool rec_is_interrupted(const struct rec_tls *tls);
 
@@ -353,6 +363,8 @@ bool rec_tape_open_spool(const char *path);
 bool rec_tape_open_file(const char *pattern);
 bool rec_tape_open_memory(void);
 
+#define LIVE(field) ((_Atomic __typeof__(rec.live->field) *)&rec.live->field)
+
 /* stack.c */
 uint32_t rec_stack_take(struct rec_lane *lane, const struct rec_frame *frame);
 
@@ -377,6 +389,9 @@ void rec_stack_use_note(struct rec_lane *lane, bool is_final);
 void rec_stack_use_others(struct rec_lane *lane);
 void rec_stack_use_forget(struct rec_lane *lane); /* the lane is nobody's, or borrowed */
 void rec_stack_use_deeper(struct rec_lane *lane, uint64_t sp);
+/* Whether all of it is the calling thread's own stack, without asking the kernel. */
+bool rec_stack_use_holds(uint64_t begin, uint64_t end);
+bool rec_libc_is_glibc(void);
 /* An event's caller, before anything of the event is written. */
 static inline void rec_stack_use_seen(struct rec_lane *lane, uint64_t sp)
 {
@@ -459,5 +474,7 @@ static inline uint64_t rec_latency_end(struct rec_lane *lane)
 	lane->is_freeing = false;
 	return rec.options.latency ? rec_ticks() - lane->began : 0;
 }
+
+#include "rec/sandbox.h"
 
 #endif

@@ -10,9 +10,9 @@ uint16_t *_Atomic *rec_sizes_root;
 
 static void *map(size_t bytes)
 {
-	void *memory = sys_map_private(bytes);
+	void *memory = rec_map(bytes);
 
-	if (memory)
+	if (memory && rec_may_call())
 		sys_madvise(memory, bytes, REC_MADV_WIPEONFORK);
 	return memory;
 }
@@ -44,7 +44,7 @@ static uint16_t *grain_make(uint64_t address)
 	place = &rec_sizes_root[address >> SIZES_LEAF_SHIFT];
 	leaf = atomic_load(place) ? NULL : map(bytes);
 	if (leaf && !atomic_compare_exchange_strong(place, &none, leaf))
-		sys_munmap(leaf, bytes); /* another thread was faster */
+		rec_unmap(leaf, bytes); /* another thread was faster */
 	return rec_sizes_grain(address);
 }
 

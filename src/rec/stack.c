@@ -66,6 +66,8 @@ static REC_COLD bool probe_mapped(uint64_t begin, uint64_t end)
 {
 	enum { PAGE = 4096, NO_SUCH_HOW = -1 };
 
+	if (!rec_may_call())
+		return rec_stack_use_holds(begin, end);
 	for (begin &= ~UINT64_C(7); begin < end; begin = (begin & -(uint64_t)PAGE) + PAGE)
 		if (SYS_CALL4(SYS_rt_sigprocmask, NO_SUCH_HOW, begin, NULL, 8) == -EFAULT)
 			return false;

@@ -51,7 +51,7 @@ static const uint64_t UNKNOWN = UINT64_MAX;
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
 extern char **___environ __attribute__((weak)); /* of musl alone */
 
-static bool is_glibc(void)
+bool rec_libc_is_glibc(void)
 {
 	return gnu_get_libc_version && !&___environ;
 }
@@ -77,7 +77,7 @@ static bool find_libc(struct rec_stack_use *use, uint64_t sp, uint64_t *guard_re
 	const uint64_t *words = (const uint64_t *)control;
 	uint32_t at = atomic_load_explicit(&place, memory_order_relaxed);
 
-	if (!is_glibc())
+	if (!rec_libc_is_glibc())
 		return false;
 	if (!is_stack_of(words + at, control, sp))
 		for (at = 0; at < CONTROL_WORDS && !is_stack_of(words + at, control, sp);)
@@ -101,11 +101,16 @@ static uint64_t first_top(void)
 
 static uint64_t first_reserved(void)
 {
+	static _Atomic uint64_t known = UINT64_MAX; /* when it was last asked */
 	uint64_t limit[2]; /* the kernel's: now, and at most; all ones: none */
 
+	if (!rec_may_call())
+		return known;
 	if (SYS_CALL4(SYS_prlimit64, 0, RLIMIT_STACK, NULL, limit) < 0 || limit[0] == UNKNOWN)
-		return UNKNOWN;
-	return limit[0] & -(uint64_t)PAGE;
+		known = UNKNOWN;
+	else
+		known = limit[0] & -(uint64_t)PAGE;
+	return known;
 }
 
 static bool find_first(struct rec_stack_use *use, uint64_t sp)
@@ -125,7 +130,7 @@ static bool find_first(struct rec_stack_use *use, uint64_t sp)
 /* Of pages from `begin` on; false: not all of them are mapped. */
 static bool look(uint64_t begin, size_t count, uint8_t *pages)
 {
-	return SYS_CALL3(SYS_mincore, begin, count * PAGE, pages) >= 0;
+	return rec_may_ask() && SYS_CALL3(SYS_mincore, begin, count * PAGE, pages) >= 0;
 }
 
 /* How far down what the kernel has mapped of a growing stack reaches. */
@@ -189,13 +194,33 @@ static uint64_t written_from(uint64_t begin, uint64_t sp)
 	return begin;
 }
 
+/*
+ * The kernel keeps all mappings this far from the first thread's stack, and what is above the stack
+ * pointer is there.
+ */
+bool rec_stack_use_holds(uint64_t begin, uint64_t end)
+{
+	enum { FIRST_BYTES_MAX = 128 << 20 };
+	const uint64_t sp = (uint64_t)__builtin_frame_address(0);
+	struct rec_stack_use use = { 0 };
+	uint64_t guard;
+
+	if (!find_libc(&use, sp, &guard)) {
+		use.top = rec.stack_top ? rec.stack_top : first_top();
+		if (sp > use.top || use.top - sp > FIRST_BYTES_MAX)
+			return false;
+	}
+	return begin >= (sp & -(uint64_t)PAGE) && begin <= end && end <= use.top;
+}
+
 /* The lowest address of pages that were touched; sp 0: another thread's stack. 0: not known. */
 static uint64_t used_from(const struct rec_stack_use *use, uint64_t sp)
 {
 	const uint64_t end = sp ? sp & -(uint64_t)PAGE : use->low & -(uint64_t)PAGE;
 	uint64_t begin = align_up(use->limit, PAGE), low;
 
-	if (end <= begin || end - begin > LOOKED_AT_MAX + (use->grows ? UNLIMITED_BYTES : 0))
+	if (!rec_may_ask() || end <= begin ||
+	    end - begin > LOOKED_AT_MAX + (use->grows ? UNLIMITED_BYTES : 0))
 		return 0;
 	if (use->grows)
 		begin = mapped_from(begin, end);
@@ -337,7 +362,7 @@ void rec_stack_use_others(struct rec_lane *lane)
 	const uint32_t count = (uint32_t)u64_min(atomic_load(&rec.lane_count), REC_LANES_MAX);
 	const struct rec_lane *own = rec_tls.own;
 
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < count && rec_may_ask(); i++) {
 		const struct rec_lane *other =
 			atomic_load_explicit(&rec.lanes[i], memory_order_acquire);
 

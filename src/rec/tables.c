@@ -39,7 +39,7 @@ static bool tables_map(struct rec_tables *tables, uint32_t place_bits, uint32_t 
 	*tables = (struct rec_tables) { .place_shift = 64 - place_bits,
 					.near_mask = ((size_t)1 << near_bits) - 1,
 					.far_shift = 64 - far_bits };
-	tables->places = sys_map_private(tables_bytes(tables));
+	tables->places = rec_map(tables_bytes(tables));
 	if (!tables->places)
 		return false;
 	tables->near = tables->places + sizes_of(tables).places;
@@ -51,7 +51,7 @@ static bool tables_map(struct rec_tables *tables, uint32_t place_bits, uint32_t 
 static void tables_unmap(struct rec_tables *tables)
 {
 	atomic_fetch_sub(&rec.private_bytes, tables_bytes(tables));
-	sys_munmap(tables->places, tables_bytes(tables));
+	rec_unmap(tables->places, tables_bytes(tables));
 }
 
 bool rec_tables_init(struct rec_lane *lane)

@@ -21,7 +21,7 @@ static struct {
 	_Alignas(64) _Atomic int64_t sum; /* of claims, and below it the lanes that claim */
 	_Alignas(64) _Atomic int64_t peak;
 	_Atomic bool has_barrier;
-	_Alignas(64) _Atomic uint32_t lock; /* to begin, change or end a claim */
+	_Alignas(64) _Atomic uint64_t lock; /* to begin, change or end a claim */
 } heap;
 
 static int64_t sum_bytes(int64_t sum)
@@ -45,22 +45,33 @@ void rec_total_init(void)
 			     SYS_CALL3(SYS_membarrier, MEMBARRIER_REGISTER_EXPEDITED, 0, 0) == 0);
 }
 
+/* SIGKILL in it is what the kernel never says. */
+static const uint64_t MASK_AS_IT_IS = UINT64_C(1) << 8;
+
+static void mask_restore(const uint64_t *mask)
+{
+	if (*mask != MASK_AS_IT_IS && rec_may_call())
+		SYS_CALL4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, mask, NULL, 8);
+}
+
 /* A handler that came while the lock is held could wait for a thread that waits for the lock. */
 static bool lock(uint64_t *mask_ret)
 {
 	const uint64_t all = UINT64_MAX;
 
-	SYS_CALL4(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, &all, mask_ret, 8);
+	*mask_ret = MASK_AS_IT_IS;
+	if (rec_may_call())
+		SYS_CALL4(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, &all, mask_ret, 8);
 	if (rec_lock(&heap.lock))
 		return true;
-	SYS_CALL4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, mask_ret, NULL, 8);
+	mask_restore(mask_ret);
 	return false;
 }
 
 static void unlock(const uint64_t *mask)
 {
 	rec_unlock(&heap.lock);
-	SYS_CALL4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, mask, NULL, 8);
+	mask_restore(mask);
 }
 
 /* Nobody claims: the sum is what is held. */
@@ -89,7 +100,8 @@ static void take_back(const struct rec_lane *lane)
 	}
 	if (!any)
 		return;
-	SYS_CALL3(SYS_membarrier, MEMBARRIER_EXPEDITED, 0, 0);
+	if (rec_may_call()) /* else nobody claims any more */
+		SYS_CALL3(SYS_membarrier, MEMBARRIER_EXPEDITED, 0, 0);
 	for (uint32_t i = 0; i < count; i++) {
 		struct rec_lane *other = atomic_load_explicit(&rec.lanes[i], memory_order_acquire);
 		int64_t held;
@@ -234,4 +246,17 @@ void rec_total_settle(struct rec_lane *lane)
 		settle_claiming(lane);
 	if (!atomic_load_explicit(&total->is_claiming, memory_order_acquire))
 		settle_each(lane);
+}
+
+void rec_total_settle_all(void)
+{
+	uint64_t mask;
+
+	if (!rec.options.counts)
+		return;
+	atomic_store(&heap.has_barrier, false);
+	if (!lock(&mask))
+		return;
+	take_back(NULL);
+	unlock(&mask);
 }

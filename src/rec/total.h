@@ -26,6 +26,9 @@
 /* Before the first event of a process, and again in a forked child. */
 void rec_total_init(void);
 
+/* Before the program forbids system calls: no lane claims from here on. */
+void rec_total_settle_all(void);
+
 /* What lane->total has to say is not in order any more: settles it. */
 void rec_total_settle(struct rec_lane *lane);
 

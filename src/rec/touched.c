@@ -45,8 +45,9 @@ static uint64_t touched_until(uint64_t from)
 
 void rec_touched_begin(struct rec_lane *lane)
 {
-	lane->touched_at_begin =
-		rec.options.calls ? touched_until((uint64_t)__builtin_frame_address(0)) : 0;
+	lane->touched_at_begin = rec.options.calls && rec_may_ask()
+					 ? touched_until((uint64_t)__builtin_frame_address(0))
+					 : 0;
 }
 
 void rec_touched_end(struct rec_lane *lane)
@@ -55,7 +56,7 @@ void rec_touched_end(struct rec_lane *lane)
 	struct tape_stack_depth record;
 	uint64_t low;
 
-	if (!lane->touched_at_begin || depth->tid != lane->tid || depth->is_guess)
+	if (!lane->touched_at_begin || !rec_may_ask() || depth->tid != lane->tid || depth->is_guess)
 		return;
 	low = touched_until(depth->low);
 	record.bytes = depth->base - low;

@@ -39,6 +39,8 @@ static uint64_t clock_ns(int clock)
 
 	if (unlikely(clock_state.frozen_ns))
 		return clock_state.frozen_ns;
+	if (unlikely(clock_state.ask_kernel && !rec_may_call()))
+		return clock_state.ns;
 	if (unlikely(clock_state.ask_kernel))
 		SYS_CALL2(SYS_clock_gettime, clock, &now);
 	else
@@ -200,8 +202,11 @@ static bool due(_Atomic uint64_t *next_ns, uint64_t now_ns, uint64_t period_ns)
 
 void rec_usage_note(struct rec_lane *lane)
 {
-	const uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	uint64_t now_ns;
 
+	if (!rec_may_call()) /* clocks may be a system call, too */
+		return;
+	now_ns = clock_ns(CLOCK_MONOTONIC);
 	if (due(&next_clock_ns, now_ns, CLOCK_PERIOD_NS))
 		clock_note(lane);
 	if (samples_itself() && due(&next_usage_ns, now_ns, USAGE_PERIOD_NS))
@@ -210,6 +215,8 @@ void rec_usage_note(struct rec_lane *lane)
 
 void rec_usage_end(struct rec_lane *lane)
 {
+	if (!rec_may_call())
+		return;
 	clock_note(lane);
 	if (samples_itself())
 		usage_note(lane);

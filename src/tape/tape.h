@@ -100,6 +100,7 @@ struct tape_live {
 	uint32_t slots_ready;  /* of chunk_count; the others have no blocks in the file yet */
 	uint32_t slots_wanted; /* the recorder wants more than that */
 	uint32_t in_parts;     /* chunks are taken in parts: see tape_taken */
+	uint32_t no_wakes;     /* nonzero: the recorder can wake nobody (a sandbox), look yourself */
 };
 
 enum tape_recorder_state {
@@ -132,7 +133,8 @@ enum tape_fault {
 	TAPE_FAULT_SPACE = 2,	  /* disk full, quota or RLIMIT_FSIZE */
 	TAPE_FAULT_MAP = 3,	  /* address space exhausted */
 	TAPE_FAULT_COLLECTOR = 4, /* the collector vanished or stalled, with a nameless spool */
-	TAPE_FAULT_KILLED = 5	  /* the collector was killed, says who reads the tape */
+	TAPE_FAULT_KILLED = 5,	  /* the collector was killed, says who reads the tape */
+	TAPE_FAULT_SANDBOX = 6	  /* no more slots, and the program forbids system calls */
 };
 
 enum tape_codec {

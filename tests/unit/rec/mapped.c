@@ -7,13 +7,13 @@ enum { UNITS = 64, ROUNDS = 20000 };
 
 struct rec_process rec;
 
-bool rec_lock(_Atomic uint32_t *lock)
+bool rec_lock(_Atomic uint64_t *lock)
 {
 	(void)lock;
 	return true;
 }
 
-void rec_unlock(_Atomic uint32_t *lock)
+void rec_unlock(_Atomic uint64_t *lock)
 {
 	(void)lock;
 }

@@ -5,7 +5,18 @@
 
 #include "rec/sizes.h"
 
+struct rec_process rec;
 struct rec_real rec_real = { .malloc_usable_size = malloc_usable_size };
+
+void *rec_map(size_t bytes)
+{
+	return sys_map_private(bytes);
+}
+
+void rec_unmap(void *memory, size_t bytes)
+{
+	sys_munmap(memory, bytes);
+}
 
 /* An allocator with blocks of eight bytes, two in sixteen. */
 static size_t usable_of_small(void *ptr)

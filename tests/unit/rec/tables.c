@@ -20,6 +20,16 @@ static struct {
 	uint32_t rules_asked;
 } test;
 
+void *rec_map(size_t bytes)
+{
+	return sys_map_private(bytes);
+}
+
+void rec_unmap(void *memory, size_t bytes)
+{
+	sys_munmap(memory, bytes);
+}
+
 /* Short steps, and of some addresses long ones: a few different ones, or more than can be kept. */
 static uint32_t rule_of(uint64_t pc)
 {

@@ -18,9 +18,9 @@ static pthread_barrier_t barrier;
 static struct rec_lane lanes[THREADS];
 static int64_t held_after[ROUNDS][THREADS];
 
-bool rec_lock(_Atomic uint32_t *lock)
+bool rec_lock(_Atomic uint64_t *lock)
 {
-	uint32_t nobody = 0;
+	uint64_t nobody = 0;
 
 	while (!atomic_compare_exchange_strong(lock, &nobody, 1)) {
 		nobody = 0;
@@ -29,7 +29,7 @@ bool rec_lock(_Atomic uint32_t *lock)
 	return true;
 }
 
-void rec_unlock(_Atomic uint32_t *lock)
+void rec_unlock(_Atomic uint64_t *lock)
 {
 	atomic_store(lock, 0);
 }

@@ -1,0 +1,247 @@
+/*
+ * sandbox: programs that forbid themselves system calls (seccomp). A filter may kill whoever makes
+ * a call that is not on its list, and the list was written without us. So, as far as the recorder
+ * has anything to do with it, from the moment a program is about to lock itself in there are none:
+ *
+ *	memory	       comes from a reserve that is mapped before
+ *	slots	       with a collector are all mapped anyway; without one some are appended before,
+ *		       and when they are full recording ends
+ *	sleeping       is spinning, within bounds; the collector looks by itself now and then
+ *	threads	       are told apart by what libc knows of them
+ *	stacks	       are read where libc says that they are, without asking the kernel
+ *	clocks	       usage.c: in strict mode time stands still
+ *	the rest       is not asked: names of threads, touched pages, resident memory
+ *
+ * Known are prctl() and syscall(), which is what libseccomp calls. A filter that was there when the
+ * program began let it begin, with what every program asks then; of that one only what no libc ever
+ * asks (mincore) is not believed to be on its list.
+ */
+#include "rec/rec.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "rec/other.h"
+#include "rec/total.h"
+
+#include "core/poison.h"
+
+enum {
+	PR_GET_NAME_OPTION = 16,
+	PR_SET_SECCOMP_OPTION = 22,
+	SET_MODE_STRICT = 0,
+	SET_MODE_FILTER = 1,
+	MODE_FILTER = 2, /* of prctl() */
+	MODE_STRICT = 1,
+	RESERVE_BYTES = 64 << 20,
+	RESERVE_BYTES_FEW = 1 << 20, /* where the address space is limited */
+	TID_WORDS = 512,	     /* of a control block that are looked at */
+	TID_UNKNOWN = 1 << 30	     /* and more: no thread's number is so large */
+};
+
+/* --- memory ---------------------------------------------------------------------------------- */
+
+static uint8_t *reserve;
+static size_t reserve_bytes;
+static _Atomic size_t reserve_used;
+
+static void reserve_map(void)
+{
+	uint64_t limit[2] = { 0 }; /* the kernel's: now, and at most; all ones: none */
+
+	if (reserve)
+		return;
+	SYS_CALL4(SYS_prlimit64, 0, RLIMIT_AS, NULL, limit);
+	reserve_bytes = limit[0] == UINT64_MAX ? RESERVE_BYTES : RESERVE_BYTES_FEW;
+	reserve = sys_map_private(reserve_bytes);
+}
+
+static void *reserve_take(size_t bytes)
+{
+	const size_t begin = atomic_fetch_add(&reserve_used, align_up(bytes, 4096));
+
+	if (!reserve || begin > reserve_bytes || bytes > reserve_bytes - begin)
+		return NULL;
+	return reserve + begin;
+}
+
+void *rec_map(size_t bytes)
+{
+	return rec_may_call() ? sys_map_private(bytes) : reserve_take(bytes);
+}
+
+void rec_unmap(void *memory, size_t bytes)
+{
+	if (rec_may_call())
+		sys_munmap(memory, bytes);
+}
+
+/* --- threads --------------------------------------------------------------------------------- */
+
+static bool is_tid_at(uint32_t place, uint32_t tid)
+{
+	return ((const uint32_t *)pthread_self())[place] == tid;
+}
+
+/* Where libc keeps a thread's number, which it has from the kernel. */
+static void tid_learn(_Atomic uint32_t *place, uint32_t tid)
+{
+	uint32_t at = 1;
+
+	if (*place && is_tid_at(*place, tid))
+		return;
+	while (at < TID_WORDS && !is_tid_at(at, tid))
+		at++;
+	*place = at < TID_WORDS ? at : 0;
+}
+
+uint32_t rec_tid(uint32_t lane_index)
+{
+	static _Atomic uint32_t place; /* 0: not known */
+	uint32_t tid;
+
+	if (!rec_may_call()) {
+		tid = place ? ((const uint32_t *)pthread_self())[place] : 0;
+		return tid ? tid : (uint32_t)TID_UNKNOWN + lane_index;
+	}
+	tid = (uint32_t)sys_gettid();
+	if (rec_libc_is_glibc())
+		tid_learn(&place, tid);
+	return tid;
+}
+
+bool rec_thread_name(char name[16])
+{
+	name[0] = '\0';
+	return rec_may_call() && SYS_CALL2(SYS_prctl, PR_GET_NAME_OPTION, name) == 0;
+}
+
+void rec_yield(void)
+{
+	if (rec_may_call())
+		SYS_CALL0(SYS_sched_yield);
+	else
+		rec_pause();
+}
+
+/* --- when it begins -------------------------------------------------------------------------- */
+
+/* The program has just read its libraries: so this, too, it may. */
+void rec_sandbox_init(void)
+{
+	static const char NAME[] = "\nSeccomp:\t";
+	static char text[4096];
+	const int fd = sys_open("/proc/self/status", 0, 0);
+	long len = 0;
+
+	if (fd < 0)
+		return;
+	len = sys_read(fd, text, sizeof(text) - 1);
+	sys_close(fd);
+	for (long i = 0; i + (long)sizeof(NAME) <= len; i++)
+		if (memcmp(text + i, NAME, sizeof(NAME) - 1) == 0 &&
+		    text[i + (long)sizeof(NAME) - 1] != '0')
+			atomic_store(&rec.sandbox, REC_SANDBOX_INHERITED);
+}
+
+/* Threads that were about to ask the kernel for something have done so then. */
+static void wait_for_others(void)
+{
+	const struct timespec a_moment = { .tv_nsec = 2000000 };
+
+	if (atomic_load(&rec.lane_count) > 1)
+		SYS_CALL2(SYS_nanosleep, &a_moment, NULL);
+}
+
+/* Returns what was before. */
+static uint32_t sandbox_enter(const struct rec_frame *caller)
+{
+	uint32_t before = atomic_load(&rec.sandbox);
+	struct other other;
+
+	if (before == REC_SANDBOX_OWN || atomic_load(&rec.state) != REC_ON)
+		return atomic_exchange(&rec.sandbox, REC_SANDBOX_OWN);
+	reserve_map();
+	rec_total_settle_all();
+	rec_slots_reserve();
+	other = other_begin(caller);
+	if (other.lane) {
+		rec_stack_use_note(other.lane, false);
+		rec_usage_end(other.lane);
+	}
+	other_end(&other);
+	before = atomic_exchange(&rec.sandbox, REC_SANDBOX_OWN);
+	rec_collector_poll();
+	wait_for_others();
+	return before;
+}
+
+static void sandbox_leave(uint32_t before)
+{
+	atomic_store(&rec.sandbox, before);
+}
+
+typedef int prctl_fn(int option, unsigned long a, unsigned long b, unsigned long c,
+		     unsigned long d);
+
+prctl_fn prctl;
+
+/* As libc's it takes what registers hold where fewer are given. */
+static int prctl_plain(int option, unsigned long a, unsigned long b, unsigned long c,
+		       unsigned long d)
+{
+	const long result = sys_call6(SYS_prctl, option, (long)a, (long)b, (long)c, (long)d, 0);
+
+	if (!sys_failed(result))
+		return (int)result;
+	errno = (int)-result;
+	return -1;
+}
+
+REC_EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
+{
+	prctl_fn *known = REAL(prctl);
+	prctl_fn *real = likely(known) ? known : prctl_plain;
+	struct rec_frame caller;
+	uint32_t before;
+	int result;
+
+	if (likely(option != PR_SET_SECCOMP_OPTION || (a == MODE_FILTER && !b))) {
+		rec_clock_prctl(option, a);
+		return real(option, a, b, c, d);
+	}
+	caller = (struct rec_frame)REC_CALLER();
+	before = sandbox_enter(&caller);
+	rec_clock_prctl(option, a);
+	result = real(option, a, b, c, d);
+	if (result < 0)
+		sandbox_leave(before);
+	return result;
+}
+
+/* fork.c: seccomp() and prctl() by syscall(). */
+long rec_syscall_sandbox(long number, long a, long b, long c, long d, long e, long f)
+{
+	const struct rec_frame caller = REC_CALLER();
+	const bool is_filter =
+		number == SYS_seccomp ? a == SET_MODE_FILTER && c : b == MODE_FILTER && c;
+	const bool is_strict = number == SYS_seccomp ? a == SET_MODE_STRICT : b != MODE_FILTER;
+	uint32_t before;
+	long result;
+
+	if ((number == SYS_prctl && a != PR_SET_SECCOMP_OPTION) || (!is_filter && !is_strict)) {
+		if (number == SYS_prctl)
+			rec_clock_prctl((int)a, (unsigned long)b);
+		return rec_syscall_real(number, a, b, c, d, e, f);
+	}
+	before = sandbox_enter(&caller);
+	if (is_strict)
+		rec_clock_prctl(PR_SET_SECCOMP_OPTION, MODE_STRICT);
+	result = rec_syscall_real(number, a, b, c, d, e, f);
+	if (result < 0)
+		sandbox_leave(before);
+	return result;
+}

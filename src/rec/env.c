@@ -22,6 +22,8 @@
 
 #include "core/poison.h"
 
+extern char **__environ; /* musl has it and does not say so */
+
 static const char LIBRARY_NAME[] = "libmemtape.so";
 
 /* The value of NAME=value, or NULL when string is another variable. */

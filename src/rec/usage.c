@@ -6,7 +6,6 @@
 
 #include <cpuid.h>
 #include <fcntl.h>
-#include <linux/seccomp.h>
 #include <stdatomic.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -14,6 +13,8 @@
 #include <time.h>
 
 #include "core/poison.h"
+
+enum { MODE_STRICT = 1 }; /* SECCOMP_MODE_STRICT of <linux/seccomp.h>, which musl lacks */
 
 enum { CLOCK_PERIOD_NS = 20000000, USAGE_PERIOD_NS = 100000000 };
 
@@ -97,7 +98,7 @@ static void clock_calibrate(void)
  */
 void rec_clock_prctl(int option, unsigned long value)
 {
-	const bool is_strict = option == PR_SET_SECCOMP && value == SECCOMP_MODE_STRICT;
+	const bool is_strict = option == PR_SET_SECCOMP && value == MODE_STRICT;
 
 	if (!is_strict && (option != PR_SET_TSC || value == PR_TSC_ENABLE))
 		return;

@@ -13,9 +13,9 @@ def tape(library, musl_target, tmp_path_factory):
     return path
 
 
-def test_the_table_of_memusage_at_exit(library, program, tmp_path):
+def test_the_table_of_memusage_at_exit(library, musl_target, tmp_path):
     env = {"LD_PRELOAD": str(library.with_name("libmemusage.so")), "MEMUSAGE_OUTPUT": "data", "NO_COLOR": "1"}
-    result = subprocess.run([program], env=env, cwd=tmp_path, capture_output=True, text=True)
+    result = subprocess.run([musl_target], env=env, cwd=tmp_path, capture_output=True, text=True)
     assert result.returncode == 7 and result.stderr.startswith("\nMemory usage summary: heap total: ")
     assert (tmp_path / "data").stat().st_size % 24 == 0 and (tmp_path / "data").stat().st_size > 48
 

@@ -100,7 +100,7 @@ struct tape_live {
 	uint32_t slots_ready;  /* of chunk_count; the others have no blocks in the file yet */
 	uint32_t slots_wanted; /* the recorder wants more than that */
 	uint32_t in_parts;     /* chunks are taken in parts: see tape_taken */
-	uint32_t no_wakes;     /* nonzero: the recorder can wake nobody (a sandbox), look yourself */
+	uint32_t no_wakes; /* nonzero: the recorder can wake nobody (a sandbox), look yourself */
 };
 
 enum tape_recorder_state {

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="numbers 
 
 HOW = {"prctl": 30000, "syscall": 30000, "threads": 120000, "newborn": 60000, "fork": 30000,
        "strict": 30000}
-FAULT_SANDBOX = 5
+FAULT_SANDBOX = 6
 
 
 @pytest.mark.parametrize("collected", (False, True), ids=("bare", "record"))

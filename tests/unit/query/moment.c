@@ -72,8 +72,39 @@ static void moments_are_times_percents_and_words(void **state)
 		uint64_t ns = 0;
 
 		assert_null(moment_parse(rows[i].text, &moment));
-		assert_null(moment_ns(&moment, &model, &ns));
+		assert_null(moment_until_ns(&moment, &model, &ns));
 		if (ns != rows[i].ns)
+			fail_msg("%s: %llu", rows[i].text, (unsigned long long)ns);
+	}
+}
+
+/* A hundredth and a millisecond more are what rounding makes of the end. */
+static void a_moment_after_the_end_is_refused(void **state)
+{
+	static const struct {
+		const char *text;
+		bool ok;
+		uint64_t ns;
+	} rows[] = {
+		{ "80ms", true, DURATION_NS },
+		{ "81ms", true, DURATION_NS },
+		{ "81.8ms", true, DURATION_NS },
+		{ "81.801ms", false, 0 },
+		{ "1.5s", false, 0 },
+		{ "79ms", true, 79000000 },
+	};
+	const struct model model = a_model();
+
+	(void)state;
+	for (size_t i = 0; i < array_size(rows); i++) {
+		struct moment moment;
+		uint64_t ns = 0;
+
+		assert_null(moment_parse(rows[i].text, &moment));
+
+		CLEAN(err_destroy) struct err *err = moment_ns(&moment, &model, &ns);
+
+		if (!err != rows[i].ok || ns != rows[i].ns)
 			fail_msg("%s: %llu", rows[i].text, (unsigned long long)ns);
 	}
 }
@@ -154,6 +185,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(moments_are_times_percents_and_words),
+		cmocka_unit_test(a_moment_after_the_end_is_refused),
 		cmocka_unit_test(what_is_no_moment_is_refused),
 		cmocka_unit_test(a_mark_that_is_not_there_is_told),
 		cmocka_unit_test(spans_are_open_where_nothing_is_said),

@@ -48,7 +48,8 @@ static bool reserve_slots(uint32_t count)
 void rec_slots_forget(void)
 {
 	reserved.memory = NULL;
-	reserved.count = reserved.taken = 0;
+	reserved.count = 0;
+	reserved.taken = 0;
 }
 
 /* Space on a disk for what is recorded in a sandbox, or for as much of it as there is. */

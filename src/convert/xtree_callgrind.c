@@ -159,8 +159,11 @@ static bool name_read(struct callgrind *file, struct map *names, const char *at,
 
 static const char *name_of(const struct callgrind *file, uint32_t text, const char *unknown)
 {
-	const char *name = text == NO_TEXT ? unknown : file->texts.texts[text];
+	const char *name;
 
+	if (text == NO_TEXT)
+		return unknown;
+	name = file->texts.texts[text];
 	return strncmp(name, "Unknown", 7) == 0 && strstr(name, "???") ? unknown : name;
 }
 

@@ -127,6 +127,41 @@ static void emit_process(const struct info *info)
 	emit_end(emit);
 }
 
+/* What the process was before an exec. */
+static void emit_before(const struct info *info)
+{
+	static const struct emit_column columns[] = {
+		{ .key = "allocations" },
+		{ .key = "peak_bytes" },
+		{ .key = "program", .left = true },
+	};
+	const struct model_note *notes = model_notes(info->model);
+	struct emit *emit = info->emit;
+
+	emit_heading(emit, "Programs before it");
+	emit_table(emit, "before", columns, array_size(columns));
+	for (size_t i = 0; i < model_note_count(info->model); i++) {
+		if (notes[i].type != TAPE_EXT_BEFORE)
+			continue;
+		emit_row(emit);
+		emit_u64(emit, "allocations", notes[i].before.allocation_count, EMIT_COUNT);
+		emit_u64(emit, "peak_bytes", notes[i].before.peak_bytes, EMIT_BYTES);
+		emit_text(emit, "program", notes[i].text);
+		emit_end(emit);
+	}
+	emit_end(emit);
+}
+
+static bool has_before(const struct model *model)
+{
+	const struct model_note *notes = model_notes(model);
+
+	for (size_t i = 0; i < model_note_count(model); i++)
+		if (notes[i].type == TAPE_EXT_BEFORE)
+			return true;
+	return false;
+}
+
 static void emit_losses(const struct info *info)
 {
 	static const char *const keys[8] = {
@@ -290,6 +325,8 @@ static struct err *info_write(const char *path, enum emit_format format, FILE *o
 	emit_object(emit, NULL);
 	emit_tape(&info);
 	emit_process(&info);
+	if (has_before(model))
+		emit_before(&info);
 	import_emit(emit, model);
 	emit_edits(&info);
 	emit_losses(&info);

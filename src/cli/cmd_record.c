@@ -24,6 +24,7 @@ struct record_options {
 	uint64_t level;
 	bool force;
 	bool follow;
+	bool follow_exec;
 	bool stacks;
 	bool free_stacks;
 	bool latency;
@@ -45,6 +46,8 @@ static const struct option_row rows[] = {
 	  "overwrite an existing tape" },
 	{ "follow", 0, NULL, OPTION_FLAG, offsetof(struct record_options, follow),
 	  "record forked and exec'ed children too, each to a tape of its own" },
+	{ "no-follow-exec", 0, NULL, OPTION_UNFLAG, offsetof(struct record_options, follow_exec),
+	  "when the program becomes another one by exec, keep the tape of the first" },
 	{ "no-free-stacks", 0, NULL, OPTION_UNFLAG, offsetof(struct record_options, free_stacks),
 	  "take no stacks of frees: cheaper, and who freed a block stays unknown" },
 	{ "no-stacks", 0, NULL, OPTION_UNFLAG, offsetof(struct record_options, stacks),
@@ -151,6 +154,7 @@ static struct err *settings_make(struct record_options *options,
 		.output = options->output,
 		.overwrite = options->force,
 		.follow = options->follow,
+		.follow_exec = options->follow_exec,
 		.stacks = options->stacks,
 		.free_stacks = options->free_stacks && options->stacks,
 		.latency = options->latency,
@@ -158,6 +162,7 @@ static struct err *settings_make(struct record_options *options,
 		.on_ready = options->serves ? serve_begin : NULL,
 		.take_wish = options->serves ? take_wish : NULL,
 		.grant = grant,
+		.look = record_summary_look,
 		.context = options,
 		.selfcheck = selfcheck && *selfcheck && strcmp(selfcheck, "0") != 0,
 		.level = level_make(options),
@@ -234,6 +239,7 @@ static struct err *record_run(const struct command *command, int argc, char **ar
 		.buffer_bytes = (uint64_t)SPOOL_CHUNK_COUNT * SPOOL_CHUNK_BYTES,
 		.level = LEVEL_DEFAULT,
 		.serve = { .fd = -1 },
+		.follow_exec = true,
 		.stacks = true,
 		.free_stacks = true,
 		.compress = true,

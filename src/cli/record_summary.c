@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "cli/reading.h"
 #include "collect/own_malloc.h"
+#include "model/model.h"
 #include "report/report.h"
 
 /* The program ran, but without the recorder. */
@@ -82,8 +83,9 @@ static void add_losses(struct str *text, const struct collector_result *result)
 		str_add(text, " stacks were cut short\n");
 	}
 	if (result->replaced)
-		str_add(text, "memtape: the program replaced itself by another (exec), which is "
-			      "recorded with --follow only\n");
+		str_printf(text,
+			   "memtape: the program replaced itself by another (exec), which %s\n",
+			   result->replaced);
 	else if (result->children_worked)
 		str_add(text, "memtape: most of the work was done in child processes, which are "
 			      "recorded with --follow only\n");
@@ -102,6 +104,57 @@ static void add_children(struct str *text, const struct collector_result *result
 		str_add(text, " tapes of children are not compressed yet, because they still run "
 			      "or space is\nmemtape: short; `memtape repack TAPE` does it later\n");
 	}
+}
+
+/* "before it: sh (1,204 allocations, peak 35.1 KiB)" */
+static void add_former(struct str *text, const struct collector_former *former)
+{
+	str_add_terminal(text, former->name[0] ? former->name : "a program");
+	str_add(text, " (");
+	str_add_grouped(text, former->figures.allocation_count);
+	str_add(text, former->figures.allocation_count == 1 ? " allocation, peak "
+							    : " allocations, peak ");
+	str_add_iec(text, former->figures.peak_bytes);
+	if (former->path) {
+		str_add(text, ", tape ");
+		str_add_terminal(text, former->path);
+	}
+	str_add(text, ")");
+}
+
+static void add_formers(struct str *text, const struct collector_result *result)
+{
+	if (result->former_count == 0)
+		return;
+	str_add(text, "memtape: before it: ");
+	if (result->former_more > 0) {
+		str_add_grouped(text, result->former_more);
+		str_add(text, " others, ");
+	}
+	for (uint32_t i = 0; i < result->former_count; i++) {
+		str_add(text, i > 0 ? ", " : "");
+		add_former(text, &result->formers[i]);
+	}
+	str_add(text, "\n");
+}
+
+struct err *record_summary_look(const char *tape_path, struct arena *arena,
+				struct collector_former *former)
+{
+	CLEAN(model_destroy) struct model *model = NULL;
+	struct err *err = model_load(tape_path, MODEL_SUMMARY, &model);
+	const struct model_process *process;
+	const char *name;
+
+	if (err)
+		return err;
+	process = model_process(model);
+	name = process->argc > 0 ? process->argv[0] : process->exe;
+	name = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
+	former->name = arena_strdup(arena, name);
+	former->figures.allocation_count = model_totals(model)->allocated.count;
+	former->figures.peak_bytes = model_totals(model)->peak.bytes;
+	return former->name ? NULL : err_nomem();
 }
 
 enum { SITES_SHOWN = 3 };
@@ -141,6 +194,7 @@ struct err *record_summary_print(const struct program *program,
 			add_line(&text, result);
 		if (result->event_count < HARDLY_ANY)
 			add_other_allocator(&text, program);
+		add_formers(&text, result);
 		add_losses(&text, result);
 		add_children(&text, result);
 	}

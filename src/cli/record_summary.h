@@ -10,4 +10,8 @@
 struct err *record_summary_print(const struct program *program,
 				 const struct collector_result *result, bool findings);
 
+/* For collector_settings.look. */
+struct err *record_summary_look(const char *tape_path, struct arena *arena,
+				struct collector_former *former);
+
 #endif

@@ -138,6 +138,22 @@ static void read_last_state(struct child *child)
 	child->children_cpu_ticks = ticks[2] + ticks[3];
 }
 
+void child_name_take(struct child *child)
+{
+	char path[64];
+	char name[CHILD_NAME_BYTES];
+	ssize_t n;
+
+	str_format(path, sizeof(path), "/proc/%d/comm", (int)child->pid);
+	CLEAN(close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	n = fd < 0 ? 0 : read(fd, name, sizeof(name));
+	if (n > 1 && name[n - 1] == '\n') {
+		name[n - 1] = '\0';
+		str_format(child->name, sizeof(child->name), "%s", name);
+	}
+}
+
 int child_go(struct child *child)
 {
 	int error = 0;

@@ -39,6 +39,9 @@ struct err *child_fork(struct child *child, const struct program *program, char 
 /* Lets it run the program. 0, or the errno of a failed exec; the child is reaped then. */
 int child_go(struct child *child);
 
+/* After an exec: what it is called now. */
+void child_name_take(struct child *child);
+
 /* Ends a child that was not let go. */
 void child_cancel(struct child *child);
 

@@ -7,6 +7,7 @@
 #include "collect/clock.h"
 #include "collect/collector_state.h"
 #include "collect/ending.h"
+#include "collect/exec.h"
 #include "collect/launch.h"
 #include "collect/pattern.h"
 #include "collect/repack.h"
@@ -90,6 +91,7 @@ static void header_take(struct collector *collector)
 	header->tick_shift &= 63;
 	collector->has_header = true;
 	usage_open(&collector->usage, collector->child.pid);
+	memcpy(header->parent_uuid, collector->former_uuid, sizeof(header->parent_uuid));
 	stream_begin(&collector->stream, 0);
 	err = writer_header(&collector->writer, header);
 	if (!err)
@@ -205,6 +207,7 @@ static void collect(struct collector *collector, struct arena *arena,
 
 		if (!collector->has_header && header_is_filled(collector))
 			header_take(collector);
+		exec_follow(collector, arena, result);
 		event = child_poll(&collector->child, &result->wait_status, &result->usage);
 		forward_signals(collector);
 		spool_grow(&collector->spool);
@@ -232,17 +235,31 @@ static void finish(struct collector *collector, struct arena *arena,
 		header_take(collector);
 	if (wishes_is_stopping(collector)) /* it ended a moment after somebody had wanted us to */
 		wishes_stop(collector, arena, result);
+	if (!collector->has_header)
+		exec_fall_back(collector, arena, result);
 	if (!collector->has_header || collector->has_ended)
 		return;
 	drain_rest(&collector->drain);
 	ending_write(collector, arena, result);
 }
 
+static struct err *pack_those_of(const struct collector *collector, const char *directory,
+				 const struct tape_header *header, struct collector_result *result)
+{
+	const int level = collector->settings->level;
+	struct repack_children children = { 0 };
+	struct err *err = repack_descendants(directory, header, level ? level : CAPTURE_PACK_LEVEL,
+					     &children);
+
+	result->child_count += children.packed_count;
+	result->child_raw_count = (uint32_t)u64_max(result->child_raw_count, children.left_count);
+	return err;
+}
+
 /* Children have written tapes of their own beside ours. */
 static struct err *pack_children(const struct collector *collector, struct collector_result *result)
 {
 	CLEAN(str_deinit) struct str directory = { 0 };
-	struct repack_children children = { 0 };
 	struct err *err;
 
 	if (!collector->settings->follow || collector->settings->is_passing || !result->path)
@@ -250,12 +267,10 @@ static struct err *pack_children(const struct collector *collector, struct colle
 	pattern_directory(&directory, result->path);
 	if (directory.failed)
 		return err_nomem();
-	err = repack_descendants(directory.ptr, &collector->header,
-				 collector->settings->level ? collector->settings->level
-							    : CAPTURE_PACK_LEVEL,
-				 &children);
-	result->child_count = children.packed_count;
-	result->child_raw_count = children.left_count;
+	err = pack_those_of(collector, directory.ptr, &collector->header, result);
+	for (uint32_t i = 0; i < result->former_count && !err; i++)
+		err = pack_those_of(collector, directory.ptr, &collector->former_headers[i],
+				    result);
 	return err;
 }
 

@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 
 #include "collect/program.h"
+#include "tape/tape_exec.h"
 
 /* What somebody outside of the program wants of its recording. */
 struct collector_wish {
@@ -31,10 +32,24 @@ struct collector_granted {
 	uint64_t ticks;	     /* SHOW: now, as times are on the tape */
 };
 
+enum { COLLECTOR_FORMERS_MAX = 16 }; /* that are told apart */
+
+/*
+ * What the process was before an exec. Its tape is kept with settings.follow; otherwise it is there
+ * until it has been looked at.
+ */
+struct collector_former {
+	const char *path; /* of the tape, when it is kept; else NULL */
+	struct tape_before figures;
+	const char *name; /* of the program; "" until it has been looked at */
+};
+
 struct collector_settings {
 	const char *output; /* pattern, see collect/pattern.h */
 	bool overwrite;
 	bool follow;	  /* children record to tapes of their own */
+	bool follow_exec; /* the tape is of what the program becomes by exec, see collector_former
+			   */
 	bool stacks;	  /* of allocations */
 	bool free_stacks; /* of frees */
 	bool calls;	  /* depths of stacks and frees of NULL, too */
@@ -54,6 +69,9 @@ struct collector_settings {
 	bool (*take_wish)(void *context, struct collector_wish *wish); /* NULL: nobody asks */
 	/* What became of the wish taken last. Must not wait. */
 	void (*grant)(void *context, const struct collector_granted *granted);
+	/* At the end: name (in arena) and figures of a program, from its tape. NULL: nobody can. */
+	struct err *(*look)(const char *tape_path, struct arena *arena,
+			    struct collector_former *former);
 	void *context;
 };
 
@@ -68,9 +86,12 @@ struct collector_result {
 	uint64_t missing_count;	  /* events known to be lost */
 	uint64_t truncated_count; /* stacks cut short */
 	uint64_t collector_cpu_ns;
-	const char *fault;	  /* why recording stopped early; NULL: it did not */
-	bool was_stopped;	  /* because somebody wanted it; the rest is of until then */
-	bool replaced;		  /* the program ended as another one, by exec, unseen */
+	const char *fault;    /* why recording stopped early; NULL: it did not */
+	bool was_stopped;     /* because somebody wanted it; the rest is of until then */
+	const char *replaced; /* the program became another one, which ...; NULL: it did not */
+	struct collector_former formers[COLLECTOR_FORMERS_MAX]; /* the last of them, in order */
+	uint32_t former_count;
+	uint32_t former_more;	  /* programs before those */
 	bool children_worked;	  /* most of the time went to children, unseen */
 	uint32_t child_count;	  /* tapes of children packed */
 	uint32_t child_raw_count; /* still being written, or not packed for want of space */

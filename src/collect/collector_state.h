@@ -31,9 +31,13 @@ struct collector {
 	uint64_t sample_written_ns;
 	uint64_t space_ticks; /* before the last sample was taken */
 	uint64_t live_due_ns;
-	uint64_t stop_due_ns; /* 0: nobody wants it to stop */
-	uint64_t stop_ticks;  /* what happened until then is on the tape */
-	bool has_ended;	      /* the tape is closed; the program may go on */
+	uint64_t stop_due_ns;		 /* 0: nobody wants it to stop */
+	uint64_t stop_ticks;		 /* what happened until then is on the tape */
+	bool has_ended;			 /* the tape is closed; the program may go on */
+	struct collector_result *former; /* of the last program before this one; NULL: none */
+	uint8_t former_uuid[TAPE_UUID_BYTES];
+	int former_fds[COLLECTOR_FORMERS_MAX]; /* -1: not open; as in the result */
+	struct tape_header former_headers[COLLECTOR_FORMERS_MAX];
 };
 
 /* Now, as times are on the tape. */

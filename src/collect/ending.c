@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 #include "collect/clock.h"
+#include "collect/exec.h"
 
 enum {
 	FINAL_TEXT_BYTES = 512,
@@ -118,8 +119,28 @@ static void note_end(struct collector *collector, const struct collector_result 
 	collector_note(collector, TAPE_EXT_END, &end, sizeof(end), NULL);
 }
 
-/* By exec, unseen: the recorder met no end, and the process has another name.
- */
+/* Why the program that the process became is not recorded. */
+static const char *exec_words(const struct collector *collector)
+{
+	if (!collector->settings->follow_exec)
+		return "is recorded without --no-follow-exec only";
+	switch ((enum tape_exec_left)spool_live(&collector->spool)->exec_left) {
+	case TAPE_EXEC_STATIC:
+		return "is not recorded: it is statically linked";
+	case TAPE_EXEC_PRIVILEGES:
+		return "is not recorded: it is setuid or setgid, or has file capabilities";
+	case TAPE_EXEC_OTHER_MACHINE:
+		return "is not recorded: it is a program of 32 bits or for another processor";
+	case TAPE_EXEC_NO_LIBRARY:
+		return "is not recorded: libmemtape.so cannot be reached from where it runs";
+	case TAPE_EXEC_FOLLOWED:
+	case TAPE_EXEC_FAILS:
+		break;
+	}
+	return "is not recorded: it did not load the recorder, or may not reach the collector";
+}
+
+/* By exec, unseen: the recorder met no end, and the process has another name. */
 static bool was_replaced(const struct collector *collector)
 {
 	const struct child *child = &collector->child;
@@ -148,7 +169,6 @@ static void close_tape(struct collector *collector, struct arena *arena,
 	result->tape_bytes = collector->writer.end;
 	writer_complete(&collector->writer, &collector->header);
 	writer_close(&collector->writer);
-	spool_unlink(&collector->spool);
 	collector->has_ended = true;
 }
 
@@ -158,7 +178,22 @@ void ending_write_stopped(struct collector *collector, struct arena *arena,
 	const struct tape_end end = { .kind = TAPE_END_RUNNING };
 
 	result->was_stopped = true;
+	exec_note(collector, arena, result);
 	collector_note_clock(collector);
+	note_fault(collector, arena, result);
+	note_recorder(collector, result);
+	collector_note(collector, TAPE_EXT_END, &end, sizeof(end), NULL);
+	close_tape(collector, arena, result);
+	spool_unlink(&collector->spool);
+}
+
+void ending_write_replaced(struct collector *collector, struct arena *arena,
+			   struct collector_result *result)
+{
+	const struct tape_end end = { .kind = TAPE_END_EXEC };
+
+	collector_note_clock(collector);
+	ending_note_losses(collector, result);
 	note_fault(collector, arena, result);
 	note_recorder(collector, result);
 	collector_note(collector, TAPE_EXT_END, &end, sizeof(end), NULL);
@@ -167,12 +202,15 @@ void ending_write_stopped(struct collector *collector, struct arena *arena,
 
 void ending_write(struct collector *collector, struct arena *arena, struct collector_result *result)
 {
-	result->replaced = was_replaced(collector);
+	if (was_replaced(collector))
+		result->replaced = arena_strdup(arena, exec_words(collector));
 	result->children_worked = did_children_work(collector);
+	exec_note(collector, arena, result);
 	collector_note_clock(collector);
 	ending_note_losses(collector, result);
 	note_fault(collector, arena, result);
 	note_recorder(collector, result);
 	note_end(collector, result);
 	close_tape(collector, arena, result);
+	spool_unlink(&collector->spool);
 }

@@ -15,6 +15,10 @@ void ending_note_losses(struct collector *collector, struct collector_result *re
 void ending_write_stopped(struct collector *collector, struct arena *arena,
 			  struct collector_result *result);
 
+/* The program has become another one by exec, which gets a tape of its own. */
+void ending_write_replaced(struct collector *collector, struct arena *arena,
+			   struct collector_result *result);
+
 /* After the last chunk; result->wait_status and usage are there. */
 void ending_write(struct collector *collector, struct arena *arena,
 		  struct collector_result *result);

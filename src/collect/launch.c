@@ -63,12 +63,12 @@ struct err *launch_environment(const struct collector_settings *settings, const 
 		{ "MEMTAPE_OUTPUT", str_text(&output) },
 		{ "MEMTAPE_OPTIONS",
 		  arena_printf(arena,
-			       "free_stacks=%d,stacks=%d,follow=%d,calls=%d,latency=%d,"
+			       "free_stacks=%d,stacks=%d,follow=%d,exec=%d,calls=%d,latency=%d,"
 			       "counts=%d,maps=%d,moments=%d,selfcheck=%d%s%s",
 			       settings->free_stacks, settings->stacks, settings->follow,
-			       settings->calls, settings->latency, settings->counts, settings->maps,
-			       settings->moments, settings->selfcheck, more ? "," : "",
-			       more ? more : "") },
+			       settings->follow_exec, settings->calls, settings->latency,
+			       settings->counts, settings->maps, settings->moments,
+			       settings->selfcheck, more ? "," : "", more ? more : "") },
 		{ "LD_PRELOAD",
 		  arena_printf(arena, "%s%s%s", library, inherited && *inherited ? ":" : "",
 			       inherited ? inherited : "") },

@@ -92,7 +92,7 @@ static struct err *open_memory(struct spool *spool)
 	return NULL;
 }
 
-static void spool_fill_header(const struct spool *spool, uint32_t flags)
+static void spool_fill_header(const struct spool *spool)
 {
 	struct tape_header *header = spool_header(spool);
 	struct tape_live *live = spool_live(spool);
@@ -102,7 +102,7 @@ static void spool_fill_header(const struct spool *spool, uint32_t flags)
 	header->header_bytes = TAPE_HEADER_BYTES;
 	header->kind = TAPE_KIND_RAW;
 	header->chunk_bytes = spool->chunk_bytes;
-	header->flags = flags;
+	header->flags = spool->flags;
 	live->chunk_count = spool->chunk_count;
 	live->sealed_max = spool->chunk_count > SPOOL_OPEN_COUNT + SPOOL_CHUNK_COUNT_MIN
 				   ? spool->chunk_count - SPOOL_OPEN_COUNT
@@ -115,14 +115,14 @@ static void spool_fill_header(const struct spool *spool, uint32_t flags)
 	__atomic_store_n(&live->collector_state, TAPE_COLLECTOR_RUNNING, __ATOMIC_RELEASE);
 }
 
-static struct err *map_and_fill(struct spool *spool, uint32_t flags)
+static struct err *map_and_fill(struct spool *spool)
 {
 	void *map = mmap(NULL, spool->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, spool->fd, 0);
 
 	if (map == MAP_FAILED)
 		return err_errno("map the spool");
 	spool->map = map;
-	spool_fill_header(spool, flags);
+	spool_fill_header(spool);
 	if (!spool->name) {
 		str_format(spool_variable(spool), TAPE_HEADER_BYTES - VARIABLE_OFFSET,
 			   "%s/proc/%d/fd/%d", variable, (int)getpid(), spool->fd);
@@ -140,11 +140,12 @@ struct err *spool_open(struct spool *spool, uint32_t chunk_bytes, uint32_t chunk
 	struct spool opened = { .fd = -1,
 				.bytes = TAPE_HEADER_BYTES + (size_t)chunk_count * chunk_bytes,
 				.chunk_bytes = chunk_bytes,
-				.chunk_count = chunk_count };
+				.chunk_count = chunk_count,
+				.flags = flags };
 	struct err *err = open_file(&opened, directory) ? NULL : open_memory(&opened);
 
 	if (!err)
-		err = map_and_fill(&opened, flags);
+		err = map_and_fill(&opened);
 	if (err) {
 		spool_close(&opened);
 		return err;
@@ -158,6 +159,47 @@ void spool_unlink(struct spool *spool)
 	if (spool->name)
 		unlink(spool->name);
 	free(steal(spool->name));
+}
+
+/* Slots that were used, as gather() in drain.c knows them. */
+static void slots_renew(struct spool *spool)
+{
+	for (uint32_t i = 0; i < spool->ready_count; i++) {
+		struct tape_chunk *chunk = spool_chunk(spool, i);
+
+		if (spool_chunk_state(spool, i) == TAPE_CHUNK_FREE && chunk->magic == 0)
+			break;
+		memset(chunk, 0, sizeof(*chunk));
+	}
+	spool->used_count = 0;
+}
+
+/*
+ * The next recorder looks on: what it asks with (exec_state), what it is woken by and whether we
+ * live is not touched. A reader takes the spool for nobody's until that recorder has filled in
+ * its pid.
+ */
+struct err *spool_renew(struct spool *spool)
+{
+	struct tape_header *header = spool_header(spool);
+	struct tape_live *live = spool_live(spool);
+
+	__atomic_store_n(&header->pid, 0, __ATOMIC_SEQ_CST);
+	memset(header->uuid, 0, sizeof(header->uuid));
+	memset(header->parent_uuid, 0, sizeof(header->parent_uuid));
+	slots_renew(spool);
+	if (ftruncate(spool->fd, (off_t)spool->bytes) < 0) /* slots that were appended */
+		return err_errno("cut the spool to %zu bytes", spool->bytes);
+	memset(live->lost, 0, sizeof(live->lost));
+	live->recorder_bytes = live->recorder_ticks = live->exit_ticks = 0;
+	live->fault = TAPE_FAULT_NONE;
+	live->fault_errno = 0;
+	live->recorder_waits = live->slots_wanted = 0;
+	live->in_parts = live->no_wakes = 0;
+	live->exec_left = TAPE_EXEC_FOLLOWED;
+	spool_fill_header(spool);
+	__atomic_store_n(&live->recorder_state, TAPE_RECORDER_ABSENT, __ATOMIC_RELEASE);
+	return NULL;
 }
 
 void spool_close(struct spool *spool)
@@ -330,6 +372,21 @@ void spool_give_up(const struct spool *spool, int error)
 	__atomic_store_n(&live->collector_state, TAPE_COLLECTOR_GONE, __ATOMIC_RELEASE);
 	__atomic_fetch_add(&live->freed_count, 1, __ATOMIC_SEQ_CST);
 	futex_wake(&live->freed_count);
+}
+
+bool spool_is_asked(const struct spool *spool)
+{
+	return __atomic_load_n(&spool_live(spool)->exec_state, __ATOMIC_ACQUIRE) == TAPE_EXEC_ASKED;
+}
+
+void spool_answer(const struct spool *spool, enum tape_exec_state answer)
+{
+	uint32_t *state = &spool_live(spool)->exec_state;
+	uint32_t asked = TAPE_EXEC_ASKED;
+
+	__atomic_compare_exchange_n(state, &asked, answer, false, __ATOMIC_ACQ_REL,
+				    __ATOMIC_RELAXED);
+	futex_wake(state);
 }
 
 uint32_t spool_sealed_count(const struct spool *spool)

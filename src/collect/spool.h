@@ -17,6 +17,7 @@
 
 #include "base/err.h"
 #include "tape/tape.h"
+#include "tape/tape_exec.h"
 #include "tape/tape_spool.h"
 
 enum {
@@ -34,6 +35,7 @@ struct spool {
 	size_t bytes;
 	uint32_t chunk_bytes; /* of a slot, private copy: the header's is the target's to break */
 	uint32_t chunk_count;
+	uint32_t flags;	      /* of the header, likewise */
 	uint32_t ready_count; /* of these, with blocks in the file */
 	uint32_t used_count;  /* ever used by the recorder, as far as was looked */
 	char *name;	      /* of the file; NULL: memory without a name */
@@ -60,6 +62,16 @@ void spool_unlink(struct spool *spool);
 
 /* More slots for the recorder when it needs them soon, as far as there is room on the disk. */
 void spool_grow(struct spool *spool);
+
+/*
+ * As it was at first, under the name it has, for the next program's recorder; whatever it held is
+ * gone. No recorder writes to it meanwhile.
+ */
+struct err *spool_renew(struct spool *spool);
+
+/* The recorder's question after an exec, and the answer: it waits for it no longer. */
+bool spool_is_asked(const struct spool *spool);
+void spool_answer(const struct spool *spool, enum tape_exec_state answer);
 
 struct tape_header *spool_header(const struct spool *spool);
 struct tape_live *spool_live(const struct spool *spool);

@@ -22,6 +22,7 @@
 
 #include "capture/capture.h"
 #include "model/latency.h"
+#include "tape/tape_exec.h"
 #include "tape/edit.h"
 #include "tape/tape_import.h"
 
@@ -435,7 +436,8 @@ struct model_note {
 		struct tape_end end;
 		struct tape_space space; /* its text: the lines */
 		struct tape_import import;
-		struct tape_edit edit; /* its text: the filter */
+		struct tape_edit edit;	   /* its text: the filter */
+		struct tape_before before; /* its text: the program's name */
 	};
 	const char *text; /* path of exec and dlopen, text of a mark, fault or edit; "" otherwise */
 };

@@ -323,6 +323,8 @@ static size_t note_bytes(enum tape_extended type)
 		return sizeof(struct tape_import);
 	case TAPE_EXT_EDIT:
 		return sizeof(struct tape_edit);
+	case TAPE_EXT_BEFORE:
+		return sizeof(struct tape_before);
 	default:
 		return 0;
 	}

@@ -116,7 +116,7 @@ static struct tape_chunk *slot_append(struct rec_lane *lane)
  * Whether nobody holds the lock that a collector has on the spool until it ends, however it ends. A
  * spool without a name is memory that ends with it.
  */
-static bool collector_is_gone(void)
+bool rec_collector_is_gone(void)
 {
 	bool is_gone = false;
 
@@ -152,7 +152,7 @@ static bool slot_wait(struct rec_lane *lane)
 			return true;
 		atomic_store(LIVE(slots_wanted), ready + 1);
 		collector_wake();
-		if (collector_is_gone())
+		if (rec_collector_is_gone())
 			return false;
 		atomic_fetch_add(LIVE(recorder_waits), 1);
 		sys_call6(SYS_futex, (long)&rec.live->freed_count, FUTEX_WAIT, freed,
@@ -338,7 +338,7 @@ bool rec_chunk_next(struct rec_lane *lane)
 }
 
 /* All of the file, or its first page. */
-static bool tape_map(uint64_t bytes)
+bool rec_tape_map(uint64_t bytes)
 {
 	long result = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, rec.file.fd, 0);
 
@@ -353,71 +353,6 @@ static bool tape_map(uint64_t bytes)
 	return true;
 }
 
-static bool spool_fits(const struct tape_header *header, uint64_t file_bytes)
-{
-	const struct tape_live *live = (const struct tape_live *)header->live;
-
-	return memcmp(header->magic, TAPE_MAGIC, sizeof(header->magic)) == 0 &&
-	       header->version == TAPE_VERSION && header->kind == TAPE_KIND_RAW &&
-	       header->chunk_bytes >= TAPE_CHUNK_BYTES_MIN &&
-	       header->chunk_bytes <= TAPE_CHUNK_BYTES_MAX && live->chunk_count > 1 &&
-	       live->sealed_max > 0 && live->chunk_count <= (1u << 20) && live->slots_ready > 0 &&
-	       live->slots_ready <= live->chunk_count &&
-	       file_bytes >= TAPE_HEADER_BYTES + (uint64_t)live->chunk_count * header->chunk_bytes;
-}
-
-static bool spool_claim(uint64_t file_bytes)
-{
-	uint32_t absent = TAPE_RECORDER_ABSENT;
-
-	if (!spool_fits(rec.header, file_bytes) ||
-	    !atomic_compare_exchange_strong(LIVE(recorder_state), &absent, TAPE_RECORDER_RUNNING))
-		return false;
-	rec.chunk_bytes = rec.header->chunk_bytes;
-	rec.slots = (uint8_t *)rec.header + TAPE_HEADER_BYTES;
-	rec.slot_count = rec.live->chunk_count;
-	/* What may be open at once must leave slots to be sealed. */
-	rec.lanes_max = (uint32_t)u64_min(rec.slot_count - (rec.slot_count + 3) / 4, REC_LANES_MAX);
-	return true;
-}
-
-/* Where it is when the collector is no more; memory without a name is in /proc until then. */
-static void spool_remember(const char *path, const struct stat *st)
-{
-	const size_t bytes = strlen(path) + 1;
-
-	rec.file.path[0] = '\0';
-	if (strncmp(path, "/proc/", 6) != 0 && bytes <= sizeof(rec.file.path))
-		memcpy(rec.file.path, path, bytes);
-	rec.file.id[0] = st->st_dev;
-	rec.file.id[1] = st->st_ino;
-}
-
-/* False also when another process, or this one before an exec, has it already. */
-bool rec_tape_open_spool(const char *path)
-{
-	struct stat st;
-	bool done;
-
-	rec.file.fd = sys_open(path, O_RDWR | O_CLOEXEC, 0);
-	if (rec.file.fd < 0)
-		return false;
-	done = SYS_CALL2(SYS_fstat, rec.file.fd, &st) == 0 &&
-	       (uint64_t)st.st_size > TAPE_HEADER_BYTES && tape_map((uint64_t)st.st_size);
-	sys_close(rec.file.fd);
-	rec.file.fd = -1;
-	if (!done)
-		return false;
-	if (spool_claim((uint64_t)st.st_size)) {
-		spool_remember(path, &st);
-		return true;
-	}
-	sys_munmap(rec.header, (size_t)st.st_size);
-	rec.header = NULL;
-	rec.live = NULL;
-	return false;
-}
-
 bool rec_tape_open_file(const char *pattern)
 {
 	int rc = rec_file_create(&rec.file, pattern, 0600);
@@ -428,7 +363,7 @@ bool rec_tape_open_file(const char *pattern)
 	rec.chunk_bytes = REC_CHUNK_BYTES;
 	if (rc == 0)
 		rc = rec_file_extend(&rec.file, 0, TAPE_HEADER_BYTES);
-	if (rc == 0 && tape_map(TAPE_HEADER_BYTES))
+	if (rc == 0 && rec_tape_map(TAPE_HEADER_BYTES))
 		return true;
 	rec_file_remove(&rec.file);
 	rec_path_complain(rec.file.path, -rc);

@@ -7,7 +7,8 @@
  * stay move up, environ follows, and the places before are filled with an entry that stays, for
  * who walks from argv. /proc/self/environ shows the strings as they were, but for LD_PRELOAD.
  *
- * MEMTAPE_OPTIONS is a list of name=0|1 with commas: stacks, free_stacks, follow, selfcheck, sample
+ * MEMTAPE_OPTIONS is a list of name=0|1 with commas: stacks, free_stacks, follow, exec (what the
+ * process becomes by exec is recorded, too: exec.c), selfcheck, sample
  * (RSS and the like, when there is no collector), calls (depths of stacks and frees of NULL),
  * counts (calls are counted and not recorded; with maps also mmap and its kin, with moments to a
  * data file of memusage beside the tape), latency (how long calls take), stack_use (how far
@@ -82,6 +83,22 @@ static bool is_library(const char *begin, const char *end)
 	if ((size_t)(end - begin) < len || memcmp(end - len, LIBRARY_NAME, len) != 0)
 		return false;
 	return (size_t)(end - begin) == len || end[-(ptrdiff_t)len - 1] == '/';
+}
+
+void rec_env_library(const char *list, char *path, size_t path_bytes)
+{
+	for (const char *begin = list; *begin;) {
+		const char *end = begin;
+
+		while (!is_separator(*end))
+			end++;
+		if (is_library(begin, end) && (size_t)(end - begin) < path_bytes) {
+			memcpy(path, begin, (size_t)(end - begin));
+			path[end - begin] = '\0';
+			return;
+		}
+		begin = *end ? end + 1 : end;
+	}
 }
 
 /* Takes our library out of a list of preloads, in place; true: nothing is left. */
@@ -164,6 +181,7 @@ void rec_env_scrub(void)
 {
 	if (!environ)
 		return;
+	rec_exec_keep();
 	if (!is_first_vector(environ)) {
 		scrub_down(environ);
 		return;
@@ -182,6 +200,7 @@ static bool *option_find(const char *name, size_t len)
 		{ "stacks", &rec.options.stacks },
 		{ "free_stacks", &rec.options.free_stacks },
 		{ "follow", &rec.options.follow },
+		{ "exec", &rec.options.exec },
 		{ "selfcheck", &rec.options.selfcheck },
 		{ "sample", &rec.options.sample },
 		{ "calls", &rec.options.calls },

@@ -154,10 +154,15 @@ static bool tape_open(bool may_spool)
 
 	if (rec.options.table)
 		return rec_tape_open_memory();
-	if (may_spool && spool && spool[0] && rec_tape_open_spool(spool))
-		return true;
-	if (may_spool && spool && spool[0] && !rec.options.follow)
-		return false; /* the collector's program has begun before: this is another */
+	if (may_spool && spool && spool[0]) {
+		const enum rec_spool result = rec_tape_open_spool(spool);
+
+		if (result == REC_SPOOL_TAKEN || result == REC_SPOOL_REFUSED)
+			return result == REC_SPOOL_TAKEN;
+		if (result == REC_SPOOL_NONE && !rec.options.follow && !rec_exec_is_after())
+			return false; /* the collector's program has begun before: this is another
+				       */
+	}
 	return rec_tape_open_file(output ? output : "memtape.%e.%p.mtape");
 }
 
@@ -405,6 +410,7 @@ static __attribute__((constructor)) void library_begin(void)
 	if (!rec.stack_base)
 		rec.stack_base = (uint64_t)environ; /* where the kernel has put it, this early */
 	rec_start();
+	rec_exec_keep();
 	if (rec.options.table)
 		rec_memusage_rename();
 	if (!rec.options.follow)

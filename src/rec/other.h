@@ -40,6 +40,10 @@ static inline uint32_t other_stack(const struct other *other, const struct rec_f
 							      : TAPE_NODE_NONE;
 }
 
+/* FORK, EXEC and DLOPEN; path may be NULL. */
+void rec_note_path(enum tape_extended type, uint32_t pid, const char *path,
+		   const struct rec_frame *caller);
+
 /*
  * Such a hook never begins the recording: an allocator may call it with its lock held, and the
  * beginning asks the loader. NULL: nobody defines the function.

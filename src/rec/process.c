@@ -1,12 +1,11 @@
 /*
- * process: hooks of loading, threads, fork, exec and end, and of JIT compilers' frames.
+ * process: hooks of loading, threads, fork and end, and of JIT compilers' frames.
  * System headers that declare these functions with other types are not included.
  */
 #include "rec/birth.h"
 #include "rec/other.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -23,8 +22,8 @@ void quick_exit(int status) __attribute__((noreturn));
 void __register_frame(const void *frames);
 void __deregister_frame(const void *frames);
 
-static REC_COLD void note_path(enum tape_extended type, uint32_t pid, const char *path,
-			       const struct rec_frame *caller)
+REC_COLD void rec_note_path(enum tape_extended type, uint32_t pid, const char *path,
+			    const struct rec_frame *caller)
 {
 	const int saved_errno = errno;
 	struct other other = other_begin(caller);
@@ -70,7 +69,7 @@ REC_EXPORT void *dlopen(const char *path, int flags)
 
 	if (unlikely(!real))
 		return NULL;
-	note_path(TAPE_EXT_DLOPEN, 0, path, &caller);
+	rec_note_path(TAPE_EXT_DLOPEN, 0, path, &caller);
 	if (likely(REAL(find_object)))
 		return real(path, flags);
 	handle = real(path, flags);
@@ -85,7 +84,7 @@ REC_EXPORT void *dlmopen(long space, const char *path, int flags)
 
 	if (unlikely(!real))
 		return NULL;
-	note_path(TAPE_EXT_DLOPEN, 0, path, &caller);
+	rec_note_path(TAPE_EXT_DLOPEN, 0, path, &caller);
 	return real(space, path, flags);
 }
 
@@ -158,7 +157,7 @@ REC_EXPORT int fork(void)
 	rec_fork_begin();
 	pid = real();
 	if (pid > 0)
-		note_path(TAPE_EXT_FORK, (uint32_t)pid, NULL, &caller);
+		rec_note_path(TAPE_EXT_FORK, (uint32_t)pid, NULL, &caller);
 	else if (pid == 0 && rec_forked() && !rec_is_interrupted(&rec_tls))
 		rec_child();
 	return pid;
@@ -177,152 +176,6 @@ REC_EXPORT int _Fork(void)
 	if (pid == 0)
 		rec_forked();
 	return pid;
-}
-
-/* The kernel refuses what it cannot read, and so it is asked before we look at it. */
-static bool is_readable(const char *path)
-{
-	const long result = SYS_CALL3(SYS_faccessat, -100 /* AT_FDCWD */, path, F_OK);
-
-	return result != -EFAULT && result != -ENAMETOOLONG;
-}
-
-/*
- * exec of the process that is recorded; its child of vfork or posix_spawn, which runs in its
- * memory, is not. What libc calls itself (system, posix_spawn) does not come here.
- */
-static REC_COLD void note_exec(const char *path, const struct rec_frame *caller)
-{
-	if (atomic_load(&rec.state) != REC_ON || !rec_may_call() || !rec_is_own_process())
-		return;
-	if (rec.options.table)
-		rec_replaced(true);
-	if (is_readable(path))
-		note_path(TAPE_EXT_EXEC, 0, path, caller);
-}
-
-/* It failed, and the program goes on. */
-static int exec_failed(int result)
-{
-	if (rec.options.table && rec_may_call() && rec_is_own_process())
-		rec_replaced(false);
-	return result;
-}
-
-REC_EXPORT int execve(const char *path, char *const argv[], char *const envp[])
-{
-	struct rec_frame caller = REC_CALLER();
-	int (*real)(const char *, char *const[], char *const[]) = REAL(execve);
-
-	note_exec(path, &caller);
-	return exec_failed(likely(real) ? real(path, argv, envp) : missing());
-}
-
-REC_EXPORT int execv(const char *path, char *const argv[])
-{
-	struct rec_frame caller = REC_CALLER();
-	int (*real)(const char *, char *const[]) = REAL(execv);
-
-	note_exec(path, &caller);
-	return exec_failed(likely(real) ? real(path, argv) : missing());
-}
-
-REC_EXPORT int execvp(const char *file, char *const argv[])
-{
-	struct rec_frame caller = REC_CALLER();
-	int (*real)(const char *, char *const[]) = REAL(execvp);
-
-	note_exec(file, &caller);
-	return exec_failed(likely(real) ? real(file, argv) : missing());
-}
-
-REC_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
-{
-	struct rec_frame caller = REC_CALLER();
-	int (*real)(const char *, char *const[], char *const[]) = REAL(execvpe);
-
-	note_exec(file, &caller);
-	return exec_failed(likely(real) ? real(file, argv, envp) : missing());
-}
-
-REC_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
-{
-	struct rec_frame caller = REC_CALLER();
-	int (*real)(int, char *const[], char *const[]) = REAL(fexecve);
-
-	note_exec("", &caller);
-	return exec_failed(likely(real) ? real(fd, argv, envp) : missing());
-}
-
-/* How many pointers an argv of these needs, its NULL among them. */
-static size_t arguments_count(const char *first, va_list *list)
-{
-	size_t count = 1;
-
-	for (; first; count++)
-		first = va_arg(*list, const char *);
-	return count;
-}
-
-static void arguments_take(char **argv, const char *first, va_list *list)
-{
-	for (; first; first = va_arg(*list, const char *))
-		*argv++ = (char *)first;
-	*argv = NULL;
-}
-
-/*
- * Into an argv on the hook's own stack, as libc does: a child of vfork may come here, a signal
- * handler, too. `list` stands behind the NULL afterwards.
- */
-#define ARGUMENTS(argv, first, list)                                                               \
-	do {                                                                                       \
-		va_start(list, first);                                                             \
-		(argv) = __builtin_alloca(arguments_count(first, &(list)) * sizeof(*(argv)));      \
-		va_end(list);                                                                      \
-		va_start(list, first);                                                             \
-		arguments_take(argv, first, &(list));                                              \
-	} while (0)
-
-REC_EXPORT int execl(const char *path, const char *first, ...)
-{
-	struct rec_frame caller = REC_CALLER();
-	int (*real)(const char *, char *const[]) = REAL(execv);
-	char **argv;
-	va_list list;
-
-	ARGUMENTS(argv, first, list);
-	va_end(list);
-	note_exec(path, &caller);
-	return exec_failed(likely(real) ? real(path, argv) : missing());
-}
-
-REC_EXPORT int execlp(const char *file, const char *first, ...)
-{
-	struct rec_frame caller = REC_CALLER();
-	int (*real)(const char *, char *const[]) = REAL(execvp);
-	char **argv;
-	va_list list;
-
-	ARGUMENTS(argv, first, list);
-	va_end(list);
-	note_exec(file, &caller);
-	return exec_failed(likely(real) ? real(file, argv) : missing());
-}
-
-REC_EXPORT int execle(const char *path, const char *first, ...)
-{
-	struct rec_frame caller = REC_CALLER();
-	int (*real)(const char *, char *const[], char *const[]) = REAL(execve);
-	char *const *envp;
-	char **argv;
-	va_list list;
-
-	ARGUMENTS(argv, first, list);
-	envp = va_arg(list, char *const *);
-	va_end(list);
-	note_exec(path, &caller);
-	return exec_failed(likely(real) ? real(path, argv, envp) : missing());
 }
 
 static void exit_now(int status) __attribute__((noreturn));

@@ -5,11 +5,11 @@
  * - hooks.def: what is hooked, one line a function; real.def and real.c: the functions behind.
  * - hooks.c and hooks_cxx.c: the wrappers of C's and C++'s allocation functions, hook.h of both;
  *   event.h: from a hook to bytes.
- * - maps.c: mmap and its kin, mallopt; process.c: threads, dlopen, fork, exec, exit; other.h of
- * both.
+ * - exec_hooks.c: the process becomes another program, exec.c: which is to be recorded, too.
+ * - maps.c: mmap and its kin, mallopt; process.c: threads, dlopen, fork, exit; other.h of both.
  * - birth.c: who created a thread; symbols.c: which names are defined, found without the loader.
- * - lane.c: which stream a thread writes to; chunk.c: where the bytes go; file.c: a
- *   file that grows; path.c: the tape's name.
+ * - lane.c: which stream a thread writes to; chunk.c: where the bytes go, spool.c: the collector's
+ *   memory for them; file.c: a file that grows; path.c: the tape's name.
  * - stack.c: a stack into a node id; module.c: loaded objects and their unwind tables; code.c:
  *   memory made executable.
  * - calls.c: counting calls instead of recording them, sizes.c, total.c and mapped.c for it;
@@ -30,6 +30,7 @@
 #include "tape/tape_spool.h"
 #include "tape/tape.h"
 #include "tape/tape_calls.h"
+#include "tape/tape_exec.h"
 #include "unwind/memo.h"
 
 #define REC_EXPORT   __attribute__((visibility("default")))
@@ -202,6 +203,7 @@ struct rec_options {
 	bool stacks;
 	bool free_stacks;
 	bool follow;
+	bool exec; /* what the process becomes by exec is recorded as well */
 	bool selfcheck;
 	bool sample;
 	/* What memusage counts: depths of stacks, frees of NULL. Then stacks are wanted by these:
@@ -359,9 +361,20 @@ void rec_lane_now_and_then(struct rec_lane *lane); /* at the beginning of a chun
 /* chunk.c */
 bool rec_chunk_next(struct rec_lane *lane);
 void rec_chunk_seal(struct rec_lane *lane);
-bool rec_tape_open_spool(const char *path);
 bool rec_tape_open_file(const char *pattern);
 bool rec_tape_open_memory(void);
+bool rec_tape_map(uint64_t bytes); /* of rec.file, from its header on */
+/* Whether nobody empties the spool: its collector has given up or was killed. */
+bool rec_collector_is_gone(void);
+
+/* spool.c */
+enum rec_spool {
+	REC_SPOOL_TAKEN,
+	REC_SPOOL_NONE,	  /* none, or it is another process's */
+	REC_SPOOL_ORPHAN, /* it was this process's before an exec, and nobody empties it */
+	REC_SPOOL_REFUSED /* it was this process's before an exec, and nothing is to be recorded */
+};
+enum rec_spool rec_tape_open_spool(const char *path);
 
 #define LIVE(field) ((_Atomic __typeof__(rec.live->field) *)&rec.live->field)
 
@@ -433,8 +446,15 @@ void rec_latency_note(struct rec_lane *lane, uint64_t ticks); /* of the lane's l
 
 /* env.c */
 const char *rec_env_get(const char *name);
+/* This library's name in a list of preloads; path stays as it is when it is not in it. */
+void rec_env_library(const char *list, char *path, size_t path_bytes);
 void rec_env_scrub(void);
 void rec_options_parse(const char *text);
+
+/* exec.c: before the environment is scrubbed. */
+void rec_exec_keep(void);
+/* This process was recorded before it became this program. */
+bool rec_exec_is_after(void);
 
 /* usage.c */
 uint64_t rec_clock_raw(void);

@@ -40,6 +40,27 @@ static void add_end(struct str *out, const struct model_process *process)
 	}
 }
 
+/* What the process was before an exec. */
+static void add_before(struct str *out, const struct model *model)
+{
+	const struct model_note *notes = model_notes(model);
+	bool is_first = true;
+
+	for (size_t i = 0; i < model_note_count(model); i++) {
+		if (notes[i].type != TAPE_EXT_BEFORE)
+			continue;
+		str_add(out, is_first ? "before it: " : ", ");
+		str_add(out, notes[i].text[0] ? notes[i].text : "a program");
+		str_add(out, " (");
+		str_add_grouped(out, notes[i].before.allocation_count);
+		str_add(out, notes[i].before.allocation_count == 1 ? " allocation, peak "
+								   : " allocations, peak ");
+		str_add_iec(out, notes[i].before.peak_bytes);
+		str_add(out, ")");
+		is_first = false;
+	}
+}
+
 bool text_goes_on(const struct model *model)
 {
 	return model_process(model)->end_kind == TAPE_END_RUNNING;
@@ -51,6 +72,7 @@ void text_head(struct text *text, const struct model *model)
 	CLEAN(str_deinit) struct str command = { 0 };
 	CLEAN(str_deinit) struct str shown = { 0 };
 	CLEAN(str_deinit) struct str facts = { 0 };
+	CLEAN(str_deinit) struct str before = { 0 };
 
 	add_command(&command, process);
 	if (process->pid) /* of other tools' recordings it is not known */
@@ -70,4 +92,9 @@ void text_head(struct text *text, const struct model *model)
 	str_add_char(&text->out, '\n');
 	text_add(text, TEXT_DIM, str_text(&facts));
 	str_add_char(&text->out, '\n');
+	add_before(&before, model);
+	if (before.len > 0) {
+		text_add(text, TEXT_DIM, str_text(&before));
+		str_add_char(&text->out, '\n');
+	}
 }

@@ -19,6 +19,7 @@
 #define MEMTAPE_TAPE_TAPE_H
 
 #include "core/core.h"
+#include "tape/tape_calls.h"
 
 #define TAPE_MAGIC "MEMTAPE\n"
 
@@ -100,7 +101,9 @@ struct tape_live {
 	uint32_t slots_ready;  /* of chunk_count; the others have no blocks in the file yet */
 	uint32_t slots_wanted; /* the recorder wants more than that */
 	uint32_t in_parts;     /* chunks are taken in parts: see tape_taken */
-	uint32_t no_wakes; /* nonzero: the recorder can wake nobody (a sandbox), look yourself */
+	uint32_t no_wakes;   /* nonzero: the recorder can wake nobody (a sandbox), look yourself */
+	uint32_t exec_state; /* of tape_exec.h; futex of the recorder */
+	uint32_t exec_left;  /* of tape_exec.h: about an exec that is going on */
 };
 
 enum tape_recorder_state {
@@ -301,7 +304,8 @@ enum tape_extended {
 	TAPE_EXT_STRIPPED = 32,	     /* empty: here allocations of the stream were left out */
 	TAPE_EXT_EDIT = 33,	     /* tape_edit, then text: the tape was made of another one */
 	TAPE_EXT_STACK_USE = 34,     /* tape_stack_use, of the thread that it names */
-	TAPE_EXT_THREAD_BIRTH = 35   /* tape_thread_birth, on the thread, behind its THREAD */
+	TAPE_EXT_THREAD_BIRTH = 35,  /* tape_thread_birth, on the thread, behind its THREAD */
+	TAPE_EXT_BEFORE = 36	     /* tape_before, then the name of a program before an exec */
 };
 
 struct tape_process {

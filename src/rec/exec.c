@@ -1,0 +1,393 @@
+/*
+ * exec: a process that becomes another program. Who follows that (options.exec) puts back into the
+ * next program's environment what env.c has taken out: the library and what it is told. Only in the
+ * process that is recorded; its child of vfork or posix_spawn, which runs in its memory, gets
+ * nothing, and what libc calls itself (system, posix_spawn) does not come here.
+ *
+ * All of it is built aside, in memory of its own: whether the call will succeed is not known here,
+ * and when it fails the program is as it was. What the program hands in is not believed to be
+ * readable: that is for the kernel to say, by EFAULT.
+ */
+#include "rec/other.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rec/exec.h"
+
+#include "core/poison.h"
+
+enum {
+	PAGE = 4096,
+	WORDS = 8,		  /* variables of ours */
+	WORD_BYTES = 8 << 10,	  /* of all of them */
+	PRELOAD_BYTES = 64 << 10, /* that the program has itself */
+	ENTRIES_MAX = 1 << 20,
+	HEAD_BYTES = 256, /* what Linux reads of a script */
+	HEADERS_MAX = 64,
+	SCRIPTS_MAX = 5
+};
+
+static const char PRELOAD[] = "LD_PRELOAD=";
+static const char EXEC[] = "MEMTAPE_EXEC="; /* the pid that is still the same */
+
+/* Written at the start, on one thread; an empty library: there is nothing to pass on. */
+static struct {
+	char text[WORD_BYTES];
+	const char *words[WORDS];
+	size_t used;
+	uint32_t count;
+	char library[REC_PATH_BYTES];
+} kept;
+
+/* --- what the environment was --------------------------------------------------------------- */
+
+static void keep_word(const char *word)
+{
+	const size_t bytes = strlen(word) + 1;
+
+	if (kept.count == WORDS || bytes > sizeof(kept.text) - kept.used)
+		return;
+	kept.words[kept.count++] = memcpy(kept.text + kept.used, word, bytes);
+	kept.used += bytes;
+}
+
+void rec_exec_keep(void)
+{
+	if (!environ || kept.count > 0)
+		return;
+	for (char **entry = environ; *entry; entry++) {
+		if (strncmp(*entry, EXEC, sizeof(EXEC) - 1) == 0)
+			continue;
+		if (strncmp(*entry, "MEMTAPE_", 8) == 0)
+			keep_word(*entry);
+		else if (strncmp(*entry, PRELOAD, sizeof(PRELOAD) - 1) == 0)
+			rec_env_library(*entry + sizeof(PRELOAD) - 1, kept.library,
+					sizeof(kept.library));
+	}
+}
+
+/* --- whether the next program will load the library ----------------------------------------- */
+
+static enum tape_exec_left look_into(int fd, const char *path, unsigned depth);
+
+static enum tape_exec_left look_at_path(const char *path, unsigned depth)
+{
+	const int fd = sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+	enum tape_exec_left left;
+
+	if (fd < 0) /* to be run and not to be read */
+		return fd == -EACCES ? TAPE_EXEC_FOLLOWED : TAPE_EXEC_FAILS;
+	left = look_into(fd, path, depth);
+	sys_close(fd);
+	return left;
+}
+
+/* The kernel splits the line at its first blank. */
+static enum tape_exec_left look_at_script(char *line, unsigned depth)
+{
+	char *begin = line + 2;
+	char *end;
+
+	while (*begin == ' ' || *begin == '\t')
+		begin++;
+	for (end = begin; *end && *end != ' ' && *end != '\t' && *end != '\n';)
+		end++;
+	*end = '\0';
+	return depth < SCRIPTS_MAX ? look_at_path(begin, depth + 1) : TAPE_EXEC_FAILS;
+}
+
+static bool is_linker(const char *path)
+{
+	const char *name = path;
+
+	for (const char *at = path; *at; at++)
+		if (*at == '/')
+			name = at + 1;
+	return name[0] == 'l' && name[1] == 'd';
+}
+
+static enum tape_exec_left look_at_elf(int fd, const Elf64_Ehdr *elf, const char *path)
+{
+	Elf64_Phdr header;
+
+	if (elf->e_ident[EI_CLASS] != ELFCLASS64 || elf->e_machine != EM_X86_64)
+		return TAPE_EXEC_OTHER_MACHINE;
+	for (unsigned i = 0; i < elf->e_phnum && i < HEADERS_MAX; i++) {
+		if (SYS_CALL4(SYS_pread64, fd, &header, sizeof(header),
+			      elf->e_phoff + i * sizeof(header)) != sizeof(header))
+			break;
+		if (header.p_type == PT_INTERP)
+			return TAPE_EXEC_FOLLOWED;
+	}
+	return is_linker(path) ? TAPE_EXEC_FOLLOWED : TAPE_EXEC_STATIC;
+}
+
+/* The dynamic linker preloads nothing then. */
+static bool has_privileges(int fd, const struct stat *st)
+{
+	uint8_t caps[64];
+
+	if ((st->st_mode & S_ISUID) && st->st_uid != (uid_t)SYS_CALL0(SYS_getuid))
+		return true;
+	if ((st->st_mode & S_ISGID) && (st->st_mode & S_IXGRP) &&
+	    st->st_gid != (gid_t)SYS_CALL0(SYS_getgid))
+		return true;
+	return rec_may_ask() && SYS_CALL0(SYS_getuid) != 0 &&
+	       SYS_CALL4(SYS_fgetxattr, fd, "security.capability", caps, sizeof(caps)) > 0;
+}
+
+static enum tape_exec_left look_into(int fd, const char *path, unsigned depth)
+{
+	union {
+		Elf64_Ehdr elf;
+		char line[HEAD_BYTES + 1];
+	} head;
+	struct stat st;
+	long bytes;
+
+	memset(&head, 0, sizeof(head));
+	bytes = SYS_CALL4(SYS_pread64, fd, head.line, HEAD_BYTES, 0);
+	if (bytes < 0 || SYS_CALL2(SYS_fstat, fd, &st) < 0)
+		return bytes == -EBADF ? TAPE_EXEC_FOLLOWED : TAPE_EXEC_FAILS; /* O_PATH */
+	if (head.line[0] == '#' && head.line[1] == '!')
+		return look_at_script(head.line, depth);
+	if (has_privileges(fd, &st))
+		return TAPE_EXEC_PRIVILEGES;
+	if (bytes < (long)sizeof(head.elf) || memcmp(head.line, ELFMAG, SELFMAG) != 0)
+		return TAPE_EXEC_FOLLOWED; /* for execvp it is a script of the shell */
+	return look_at_elf(fd, &head.elf, path);
+}
+
+/* As libc looks for it; the first that there is will do, whether it can be run or not. */
+static enum tape_exec_left look_in_path(const char *file)
+{
+	const char *at = rec_env_get("PATH");
+	const size_t len = strlen(file);
+	char path[REC_PATH_BYTES];
+
+	for (at = at ? at : "/bin:/usr/bin";; at++) {
+		const char *colon = strchr(at, ':');
+		const size_t folder = colon ? (size_t)(colon - at) : strlen(at);
+
+		if (folder + len + 2 <= sizeof(path)) {
+			memcpy(path, at, folder);
+			path[folder] = '/';
+			memcpy(path + (folder ? folder + 1 : 0), file, len + 1);
+			if (SYS_CALL3(SYS_faccessat, AT_FDCWD, path, X_OK) == 0)
+				return look_at_path(path, 0);
+		}
+		if (!colon)
+			return TAPE_EXEC_FAILS;
+		at = colon;
+	}
+}
+
+static enum tape_exec_left look_at(const struct exec *exec)
+{
+	enum tape_exec_left left;
+
+	if (exec->fd >= 0)
+		left = look_into(exec->fd, "", 0);
+	else if (exec->is_searched && !strchr(exec->path, '/'))
+		left = look_in_path(exec->path);
+	else
+		left = look_at_path(exec->path, 0);
+	/* The root may be another one by now. */
+	if (left == TAPE_EXEC_FOLLOWED &&
+	    SYS_CALL3(SYS_faccessat, AT_FDCWD, kept.library, R_OK) < 0)
+		return TAPE_EXEC_NO_LIBRARY;
+	return left;
+}
+
+/* --- the next environment ------------------------------------------------------------------- */
+
+/* What is known to be readable: the page of the last question. */
+struct probe {
+	uint64_t page;
+};
+
+/* The kernel copies the set before it finds that 64 is nothing to do with it. */
+static bool can_read(struct probe *probe, const void *ptr)
+{
+	const uint64_t page = (uint64_t)ptr & -(uint64_t)PAGE;
+
+	if (!page) /* NULL is no set, and not read */
+		return false;
+	if (page == probe->page)
+		return true;
+	if (SYS_CALL4(SYS_rt_sigprocmask, 64, (uint64_t)ptr & -UINT64_C(8), NULL, 8) == -EFAULT)
+		return false;
+	probe->page = page;
+	return true;
+}
+
+/* Bytes of a string, without its NUL; SIZE_MAX: it cannot be read, or is longer than most. */
+static size_t length_of(struct probe *probe, const char *text, size_t most)
+{
+	for (size_t len = 0; len <= most && can_read(probe, text + len); len++)
+		if (!text[len])
+			return len;
+	return SIZE_MAX;
+}
+
+/* 1, 0; -1: it cannot be read. */
+static int begins_with(struct probe *probe, const char *text, const char *begin)
+{
+	for (size_t i = 0; begin[i]; i++) {
+		if (!can_read(probe, text + i))
+			return -1;
+		if (text[i] != begin[i])
+			return 0;
+	}
+	return 1;
+}
+
+struct next {
+	struct probe probe;
+	size_t count;	      /* variables of the program */
+	size_t preload;	      /* its LD_PRELOAD is this one of them; count: it has none */
+	size_t preload_bytes; /* of that one's value */
+};
+
+/* False: it cannot be read, or tells the next program itself what to do. */
+static bool next_survey(struct next *next, char *const *envp)
+{
+	struct probe strings = { 0 };
+
+	next->preload = SIZE_MAX;
+	for (; envp; next->count++) {
+		const char *word;
+		int is_preload, is_ours;
+
+		if (next->count == ENTRIES_MAX || !can_read(&next->probe, envp + next->count))
+			return false;
+		word = envp[next->count];
+		if (!word)
+			break;
+		is_ours = begins_with(&strings, word, "MEMTAPE_");
+		is_preload = begins_with(&strings, word, PRELOAD);
+		if (is_ours || is_preload < 0)
+			return false;
+		if (is_preload) {
+			next->preload = next->count;
+			next->preload_bytes =
+				length_of(&strings, word + sizeof(PRELOAD) - 1, PRELOAD_BYTES);
+			if (next->preload_bytes == SIZE_MAX)
+				return false;
+		}
+	}
+	next->preload = next->preload < next->count ? next->preload : next->count;
+	return true;
+}
+
+/* Behind `at`, with its NUL; the end of it. */
+static char *put_pid(char *at, uint32_t pid)
+{
+	char digits[12];
+	size_t count = 0;
+
+	memcpy(at, EXEC, sizeof(EXEC) - 1);
+	at += sizeof(EXEC) - 1;
+	do {
+		digits[count++] = (char)('0' + pid % 10);
+		pid /= 10;
+	} while (pid);
+	while (count)
+		*at++ = digits[--count];
+	*at++ = '\0';
+	return at;
+}
+
+bool rec_exec_is_after(void)
+{
+	char own[sizeof(EXEC) + 12];
+	const char *given = rec_env_get("MEMTAPE_EXEC");
+
+	put_pid(own, (uint32_t)sys_getpid());
+	return given && strncmp(given, own + sizeof(EXEC) - 1, sizeof(own)) == 0;
+}
+
+static char **next_fill(const struct next *next, char *const *envp, uint8_t *memory)
+{
+	char **vector = (char **)memory, **out = vector;
+	char *pid = (char *)(vector + next->count + WORDS + 3);
+	char *preload = put_pid(pid, rec.pid);
+	const size_t library_bytes = strlen(kept.library);
+	char *end = preload;
+
+	memcpy(end, PRELOAD, sizeof(PRELOAD) - 1);
+	end += sizeof(PRELOAD) - 1;
+	memcpy(end, kept.library, library_bytes);
+	end += library_bytes;
+	if (next->preload < next->count && next->preload_bytes > 0) {
+		*end++ = ':';
+		memcpy(end, envp[next->preload] + sizeof(PRELOAD) - 1, next->preload_bytes);
+		end += next->preload_bytes;
+	}
+	*end = '\0';
+	for (size_t i = 0; i < next->count; i++)
+		if (i != next->preload)
+			*out++ = envp[i];
+	for (uint32_t i = 0; i < kept.count; i++)
+		*out++ = (char *)kept.words[i];
+	*out++ = pid;
+	*out++ = preload;
+	*out = NULL;
+	return vector;
+}
+
+/* The recording process itself, in whatever thread. */
+static bool is_followed(void)
+{
+	const uint32_t state = atomic_load(&rec.state);
+
+	return rec.options.exec && (state == REC_ON || state == REC_STOPPED) && kept.library[0];
+}
+
+static void exec_tell(enum tape_exec_left left)
+{
+	if (rec.live)
+		atomic_store_explicit((_Atomic uint32_t *)&rec.live->exec_left, left,
+				      memory_order_relaxed);
+}
+
+void rec_exec_begin(struct exec *exec, const struct rec_frame *caller)
+{
+	const int saved_errno = errno;
+	struct next next = { 0 };
+	uint8_t *memory;
+
+	if (!rec_may_call() || !rec_is_own_process() ||
+	    length_of(&next.probe, exec->path, REC_PATH_BYTES) == SIZE_MAX)
+		return;
+	if (atomic_load(&rec.state) == REC_ON && rec.options.table)
+		rec_replaced(true);
+	if (atomic_load(&rec.state) == REC_ON)
+		rec_note_path(TAPE_EXT_EXEC, 0, exec->path, caller);
+	if (is_followed() && next_survey(&next, exec->envp)) {
+		exec->left = look_at(exec);
+		exec_tell(exec->left);
+		exec->bytes = (next.count + WORDS + 3) * sizeof(char *) + sizeof(EXEC) + 12 +
+			      sizeof(PRELOAD) + sizeof(kept.library) + next.preload_bytes + 2;
+		memory = exec->left == TAPE_EXEC_FOLLOWED ? sys_map_private(exec->bytes) : NULL;
+		if (memory)
+			exec->next = next_fill(&next, exec->envp, memory);
+	}
+	errno = saved_errno;
+}
+
+void rec_exec_end(struct exec *exec)
+{
+	if (rec.options.table && rec_may_call() && rec_is_own_process())
+		rec_replaced(false);
+	if (exec->left != TAPE_EXEC_FOLLOWED)
+		exec_tell(TAPE_EXEC_FOLLOWED);
+	if (exec->next)
+		sys_munmap(exec->next, exec->bytes);
+}

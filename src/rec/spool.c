@@ -1,0 +1,146 @@
+/*
+ * spool: how a program gets the spool that its collector has made (chunk.c), also where it had it
+ * before an exec, as another program.
+ */
+#include "rec/rec.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "core/poison.h"
+
+/* of <linux/futex.h>, which musl installations lack */
+enum { FUTEX_WAIT = 0, FUTEX_WAKE = 1 };
+
+enum { WAIT_ROUNDS = 250, WAIT_MS = 20 };
+
+static bool spool_fits(const struct tape_header *header, uint64_t file_bytes)
+{
+	const struct tape_live *live = (const struct tape_live *)header->live;
+
+	return memcmp(header->magic, TAPE_MAGIC, sizeof(header->magic)) == 0 &&
+	       header->version == TAPE_VERSION && header->kind == TAPE_KIND_RAW &&
+	       header->chunk_bytes >= TAPE_CHUNK_BYTES_MIN &&
+	       header->chunk_bytes <= TAPE_CHUNK_BYTES_MAX && live->chunk_count > 1 &&
+	       live->sealed_max > 0 && live->chunk_count <= (1u << 20) && live->slots_ready > 0 &&
+	       live->slots_ready <= live->chunk_count &&
+	       file_bytes >= TAPE_HEADER_BYTES + (uint64_t)live->chunk_count * header->chunk_bytes;
+}
+
+static bool spool_claim(uint64_t file_bytes)
+{
+	uint32_t absent = TAPE_RECORDER_ABSENT;
+
+	if (!spool_fits(rec.header, file_bytes) ||
+	    !atomic_compare_exchange_strong(LIVE(recorder_state), &absent, TAPE_RECORDER_RUNNING))
+		return false;
+	atomic_store(&rec.sealed, atomic_load(LIVE(freed_count)));
+	rec.chunk_bytes = rec.header->chunk_bytes;
+	rec.slots = (uint8_t *)rec.header + TAPE_HEADER_BYTES;
+	rec.slot_count = rec.live->chunk_count;
+	/* What may be open at once must leave slots to be sealed. */
+	rec.lanes_max = (uint32_t)u64_min(rec.slot_count - (rec.slot_count + 3) / 4, REC_LANES_MAX);
+	return true;
+}
+
+static bool has_name(const char *path)
+{
+	return strncmp(path, "/proc/", 6) != 0;
+}
+
+/* Where it is when the collector is no more; memory without a name is in /proc until then. */
+static void spool_remember(const char *path, const struct stat *st)
+{
+	const size_t bytes = strlen(path) + 1;
+
+	rec.file.path[0] = '\0';
+	if (has_name(path) && bytes <= sizeof(rec.file.path))
+		memcpy(rec.file.path, path, bytes);
+	rec.file.id[0] = st->st_dev;
+	rec.file.id[1] = st->st_ino;
+}
+
+static void spool_forget(void)
+{
+	rec.file.path[0] = '\0';
+	rec.file.id[0] = rec.file.id[1] = 0;
+}
+
+/*
+ * This process has the spool from before an exec. What was recorded then is taken out of it first,
+ * by a collector that may be dead or busy: it is waited for no longer than for a free slot. One
+ * that has given up wants nothing of the next program either.
+ */
+static enum tape_exec_state spool_ask_again(void)
+{
+	const struct timespec interval = { .tv_nsec = WAIT_MS * 1000000L };
+	uint32_t asked = TAPE_EXEC_ASKED;
+
+	atomic_store(LIVE(exec_state), asked);
+	atomic_fetch_add(LIVE(sealed_count), 1);
+	sys_call6(SYS_futex, (long)&rec.live->sealed_count, FUTEX_WAKE, 1, 0, 0, 0);
+	for (int round = 0; round < WAIT_ROUNDS && atomic_load(LIVE(exec_state)) == asked;
+	     round++) {
+		if (rec_collector_is_gone())
+			break;
+		sys_call6(SYS_futex, (long)&rec.live->exec_state, FUTEX_WAIT, asked,
+			  (long)&interval, 0, 0);
+	}
+	if (!atomic_compare_exchange_strong(LIVE(exec_state), &asked, TAPE_EXEC_NONE))
+		return (enum tape_exec_state)asked;
+	return atomic_load(LIVE(collector_state)) == TAPE_COLLECTOR_GONE ? TAPE_EXEC_REFUSED
+									 : TAPE_EXEC_NONE;
+}
+
+static enum rec_spool spool_take(uint64_t file_bytes)
+{
+	enum tape_exec_state again;
+
+	if (spool_claim(file_bytes))
+		return REC_SPOOL_TAKEN;
+	if (!spool_fits(rec.header, file_bytes) || !rec.options.exec ||
+	    rec.header->pid != (uint32_t)sys_getpid())
+		return REC_SPOOL_NONE;
+	again = spool_ask_again();
+	if (again == TAPE_EXEC_GRANTED && spool_claim(file_bytes)) {
+		atomic_store(LIVE(exec_state), TAPE_EXEC_NONE);
+		return REC_SPOOL_TAKEN;
+	}
+	return again == TAPE_EXEC_REFUSED ? REC_SPOOL_REFUSED : REC_SPOOL_ORPHAN;
+}
+
+/* A collector that has closed its tape takes the spool's name away; a dead one does not. */
+static enum rec_spool spool_missing(const char *path, int error)
+{
+	return error == ENOENT && has_name(path) && rec_exec_is_after() ? REC_SPOOL_REFUSED
+									: REC_SPOOL_NONE;
+}
+
+enum rec_spool rec_tape_open_spool(const char *path)
+{
+	enum rec_spool result;
+	struct stat st;
+	bool done;
+
+	rec.file.fd = sys_open(path, O_RDWR | O_CLOEXEC, 0);
+	if (rec.file.fd < 0)
+		return spool_missing(path, -rec.file.fd);
+	done = SYS_CALL2(SYS_fstat, rec.file.fd, &st) == 0 &&
+	       (uint64_t)st.st_size > TAPE_HEADER_BYTES && rec_tape_map((uint64_t)st.st_size);
+	sys_close(rec.file.fd);
+	rec.file.fd = -1;
+	if (!done)
+		return REC_SPOOL_NONE;
+	spool_remember(path, &st);
+	result = spool_take((uint64_t)st.st_size);
+	if (result == REC_SPOOL_TAKEN)
+		return result;
+	spool_forget();
+	sys_munmap(rec.header, (size_t)st.st_size);
+	rec.header = NULL;
+	rec.live = NULL;
+	return result;
+}

@@ -253,6 +253,16 @@ static struct err *find_chunk(const struct capture *capture, uint64_t from, uint
 }
 
 /*
+ * Whether the unused tail is what a collector had written of its last chunk when it was killed, or
+ * has written of it by now: the spool still has that chunk.
+ */
+static bool is_torn_write(const struct capture *capture)
+{
+	return capture->header.flags & TAPE_FLAG_RECORDING &&
+	       capture->facts.unused_tail_bytes < capture_pack_bound(capture->header.chunk_bytes);
+}
+
+/*
  * No chunk begins at offset. Perhaps that is because the length of the one before is wrong: then it
  * is the damaged one, and the search begins in it.
  */
@@ -270,6 +280,8 @@ static struct err *scan_damage(struct capture *capture, uint64_t offset, uint64_
 		return capture_add_damage(capture, offset,
 					  "a chunk is damaged; what follows it is used");
 	capture->facts.unused_tail_bytes = capture->facts.file_bytes - offset;
+	if (is_torn_write(capture))
+		return NULL;
 	return capture_add_damage(capture, offset, "the tape is cut off or damaged from here on");
 }
 

@@ -198,12 +198,18 @@ def test_whoever_is_killed_nothing_is_lost(who, options, tmp_path):
     assert events > rounds * 20
 
 
+def killed_recording(folder, chance, who, bytes_at_least=0):
+    tape, notes = folder / "the.mtape", folder / "notes"
+    args = [recording.memtape(), "record", "-q", "--live", "-o", tape, "--", recording.target("counted"), notes, THREADS]
+    while not killed(args, chance, who) or not notes_of(notes) or tape.stat().st_size < bytes_at_least:
+        for path in folder.iterdir():
+            path.unlink()
+    return tape, notes
+
+
 def test_a_killed_recording_becomes_one_file(tmp_path):
     chance = random.Random(3)
-    tape, notes = tmp_path / "the.mtape", tmp_path / "notes"
-    args = [recording.memtape(), "record", "-q", "--live", "-o", tape, "--", recording.target("counted"), notes, THREADS]
-    while not killed(args, chance, "the group") or not notes_of(notes):
-        tape.unlink(missing_ok=True)
+    tape, notes = killed_recording(tmp_path, chance, "the group")
     before = calls_in_report(tape)
     check(notes_of(notes), before)
     refused = recording.run([recording.memtape(), "symbols", "embed", "-o", tmp_path / "named", tape])
@@ -215,12 +221,25 @@ def test_a_killed_recording_becomes_one_file(tmp_path):
     assert recording.run([recording.memtape(), "index", tape]).returncode == 0
 
 
+def test_a_torn_write_at_the_end_is_no_damage(tmp_path):
+    """memtape killed inside a write: the spool has that chunk, what there is of it counts for nothing."""
+    chance = random.Random(5)
+    tape, notes = killed_recording(tmp_path, chance, "the group", bytes_at_least=8192)
+    before = calls_in_report(tape)
+    check(notes_of(notes), before)
+    whole = tape.read_bytes()
+    for torn in (3, 40, 100):  # inside the magic number, inside the header, inside what follows it
+        tape.write_bytes(whole + whole[4096:4096 + torn])
+        quality = recording.report(tape, "summary")["quality"]
+        assert not quality["damaged_places"] and "memtape was killed" in quality["fault"]
+        assert calls_in_report(tape) == before
+    tape.write_bytes(whole + whole[4096:4096 + 40] + bytes(3 << 20))  # more than one write has
+    assert recording.report(tape, "summary")["quality"]["damaged_places"]
+
+
 def test_a_tape_without_its_spool_says_so(tmp_path):
     chance = random.Random(4)
-    tape, notes = tmp_path / "the.mtape", tmp_path / "notes"
-    args = [recording.memtape(), "record", "-q", "--live", "-o", tape, "--", recording.target("counted"), notes, THREADS]
-    while not killed(args, chance, "memtape long before the program") or tape.stat().st_size == 0:
-        tape.unlink(missing_ok=True)
+    tape, notes = killed_recording(tmp_path, chance, "memtape long before the program", bytes_at_least=1)
     tape.with_name("the.mtape.spool").unlink()
     assert ".spool at its end is missing" in recording.report(tape, "summary")["quality"]["fault"]
 

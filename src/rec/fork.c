@@ -157,6 +157,22 @@ long rec_syscall_fork(long number, long a, long b, long c, long d, long e, long 
 }
 
 /*
+ * Whether clone3() with this struct clone_args makes a process that returns where it was called.
+ * What the kernel cannot read it refuses, and so it is asked before we look; where it may not be
+ * asked (sandbox.h) nobody looks, and such a child is known by its wiped page.
+ */
+bool rec_clone3_forks(const uint64_t *args, uint64_t bytes);
+
+bool rec_clone3_forks(const uint64_t *args, uint64_t bytes)
+{
+	enum { SHARES_MEMORY = 0x100, BYTES_MIN = 64, AT_STACK = 5 };
+
+	return bytes >= BYTES_MIN && rec_may_call() && rec_is_readable_word(&args[0]) &&
+	       rec_is_readable_word(&args[AT_STACK]) && !(args[0] & SHARES_MEMORY) &&
+	       !args[AT_STACK];
+}
+
+/*
  * Everything else goes on to libc's as it came. It has up to seven arguments, of which the last, if
  * there is one, lies on the stack: a function in C may write there, where the caller may have
  * something else, and what returns twice must not return through a frame of ours.
@@ -187,14 +203,27 @@ __asm__(".pushsection .text\n"
 	"	test %rdx, %rdx\n" /* a stack of its own, which it returns on */
 	"	jnz 0b\n"
 	"	jmp rec_syscall_fork\n"
-	"2:	test %rsi, %rsi\n" /* struct clone_args, whose size is the next argument */
+	"2:	push %rdi\n"
+	"	push %rsi\n"
+	"	push %rdx\n"
+	"	push %rcx\n"
+	"	push %r8\n"
+	"	push %r9\n"
+	"	sub $8, %rsp\n"
+	".cfi_adjust_cfa_offset 56\n"
+	"	mov %rsi, %rdi\n"
+	"	mov %rdx, %rsi\n"
+	"	call rec_clone3_forks\n"
+	"	add $8, %rsp\n"
+	"	pop %r9\n"
+	"	pop %r8\n"
+	"	pop %rcx\n"
+	"	pop %rdx\n"
+	"	pop %rsi\n"
+	"	pop %rdi\n"
+	".cfi_adjust_cfa_offset -56\n"
+	"	test %al, %al\n"
 	"	jz 0b\n"
-	"	cmp $64, %rdx\n"
-	"	jb 0b\n"
-	"	testl $0x100, (%rsi)\n"
-	"	jnz 0b\n"
-	"	cmpq $0, 40(%rsi)\n" /* its stack */
-	"	jne 0b\n"
 	"	jmp rec_syscall_fork\n"
 	".cfi_endproc\n"
 	".size syscall, . - syscall\n"
@@ -202,12 +231,10 @@ __asm__(".pushsection .text\n"
 #else
 REC_EXPORT long syscall(long number, long a, long b, long c, long d, long e, long f)
 {
-	enum { SHARES_MEMORY = 0x100, CLONE_ARGS_BYTES = 64, AT_STACK = 5 };
-	const uint64_t *args = (const uint64_t *)a;
+	enum { SHARES_MEMORY = 0x100 };
 
 	if ((number == SYS_clone && !(a & SHARES_MEMORY) && !b) ||
-	    (number == SYS_clone3 && args && b >= CLONE_ARGS_BYTES && !(*args & SHARES_MEMORY) &&
-	     !args[AT_STACK]))
+	    (number == SYS_clone3 && rec_clone3_forks((const uint64_t *)a, (uint64_t)b)))
 		return rec_syscall_fork(number, a, b, c, d, e, f);
 	if (number == SYS_seccomp || number == SYS_prctl)
 		return rec_syscall_sandbox(number, a, b, c, d, e, f);

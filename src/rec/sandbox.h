@@ -36,6 +36,17 @@ static inline bool rec_may_ask(void)
 	       REC_SANDBOX_NONE;
 }
 
+/*
+ * Whether the eight bytes there can be read: the kernel reads them for a system call that then
+ * refuses its other argument and changes nothing. (mincore() would accept a guard page.)
+ */
+static inline bool rec_is_readable_word(const volatile void *address)
+{
+	enum { NO_SUCH_HOW = -1, FAULT = -14 };
+
+	return SYS_CALL4(SYS_rt_sigprocmask, NO_SUCH_HOW, address, NULL, 8) != FAULT;
+}
+
 /* Between looks at memory that another thread is about to change. */
 static inline void rec_pause(void)
 {

@@ -7,8 +7,6 @@
  */
 #include "rec/tables.h"
 
-#include <errno.h>
-
 static inline struct memo_code walk_code(void *context, uint64_t lookup_pc);
 static void walk_map_ahead(struct rec_lane *lane, uint64_t sp);
 
@@ -58,18 +56,15 @@ static bool walk_slow(void *context, struct memo_state *state, bool *end_ret)
 	return true;
 }
 
-/*
- * Whether every page can be read: the kernel reads eight bytes of each for a system call that then
- * refuses its other argument and changes nothing. (mincore() would accept a guard page.)
- */
+/* Whether every page can be read. */
 static REC_COLD bool probe_mapped(uint64_t begin, uint64_t end)
 {
-	enum { PAGE = 4096, NO_SUCH_HOW = -1 };
+	enum { PAGE = 4096 };
 
 	if (!rec_may_call())
 		return rec_stack_use_holds(begin, end);
 	for (begin &= ~UINT64_C(7); begin < end; begin = (begin & -(uint64_t)PAGE) + PAGE)
-		if (SYS_CALL4(SYS_rt_sigprocmask, NO_SUCH_HOW, begin, NULL, 8) == -EFAULT)
+		if (!rec_is_readable_word((const void *)begin))
 			return false;
 	return true;
 }

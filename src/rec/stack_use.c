@@ -20,7 +20,6 @@
 #include "rec/rec.h"
 
 #include <elf.h>
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/auxv.h>
@@ -167,14 +166,6 @@ static uint64_t touched_from(uint64_t begin, uint64_t end)
 	return end;
 }
 
-/* See stack.c: the kernel reads eight bytes and changes nothing. */
-static bool page_is_readable(uint64_t address)
-{
-	enum { NO_SUCH_HOW = -1 };
-
-	return SYS_CALL4(SYS_rt_sigprocmask, NO_SUCH_HOW, address, NULL, 8) != -EFAULT;
-}
-
 /*
  * Where a huge page begins, or all of the stack was locked into memory, pages are there that nobody
  * has written to: the lowest that is not all zeros. Of the calling thread's own stack only, others'
@@ -185,7 +176,7 @@ static uint64_t written_from(uint64_t begin, uint64_t sp)
 	for (; begin < (sp & -(uint64_t)PAGE); begin += PAGE) {
 		const volatile uint64_t *words = (const volatile uint64_t *)begin;
 
-		if (!page_is_readable(begin))
+		if (!rec_is_readable_word(words))
 			continue;
 		for (size_t i = 0; i < PAGE / sizeof(*words); i++)
 			if (words[i])

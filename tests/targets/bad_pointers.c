@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "target.h"
@@ -35,6 +36,11 @@ int main(void)
 	say("arguments all", execve("/proc/self/exe", (char **)nowhere, NULL));
 	say("environment", execve("/proc/self/exe", arguments + 1, (char **)nowhere));
 	say("fexecve", fexecve(-1, (char **)nowhere, (char **)nowhere));
+	say("clone3", (int)syscall(SYS_clone3, nowhere, 88));
+	say("clone3 null", (int)syscall(SYS_clone3, null, 88));
+	say("clone3 no end", (int)syscall(SYS_clone3, page + 4096 - 16, 88));
+	say("clone3 small", (int)syscall(SYS_clone3, nowhere, 8));
+	say("seccomp", (int)syscall(SYS_seccomp, 1, 0, nowhere));
 	say("munmap", munmap(nowhere, 4096));
 	say("mremap", mremap(nowhere, 4096, 8192, 0) == MAP_FAILED);
 	say("madvise", madvise(nowhere, 4096, MADV_DONTNEED));

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Info, Tape } from "../../../web/src/api/types";
+import { info, selection } from "../../../web/src/store";
 import { byteTicks, countTicks, timeTicks } from "../../../web/src/timeline/ticks";
+import { isZoomed, view, viewZoom } from "../../../web/src/timeline/view";
+import { START } from "../../../web/src/url";
 
 test("axes are round and reach over the largest value", () => {
 	assert.deepEqual(byteTicks(24 * 2 ** 20, 6).map((t) => t / 2 ** 20), [0, 4, 8, 12, 16, 20, 24]);
@@ -21,4 +25,20 @@ test("moments of the time axis are multiples of a length people count in", () =>
 		assert.ok(ticks.length >= 1 && ticks.length <= 13, `${from} ${ticks.length}`);
 		assert.ok(ticks.every((t) => t >= from && t <= until && Math.abs(t / step - Math.round(t / step)) < 1e-6));
 	}
+});
+
+test("zooming out as often as in shows the whole tape again, whatever its length", () => {
+	for (let duration = 855_991_373; duration < 855_991_373 + 32; duration++)
+		for (const times of [1, 2, 7, 25]) {
+			selection.value = START;
+			info.value = { tapes: [{ id: "a", duration_ns: duration } as Tape] } as Info;
+			const zoom = (factor: number) => viewZoom((view.value.from + view.value.until) / 2, factor);
+			for (let i = 0; i < times; i++)
+				zoom(.5);
+			assert.ok(isZoomed.value);
+			for (let i = 0; i < times; i++)
+				zoom(2);
+			assert.ok(!isZoomed.value, `${times} times of ${duration}: ${JSON.stringify(view.value)}`);
+			assert.equal(selection.value.options.view, undefined);
+		}
 });

@@ -21,13 +21,16 @@ export function viewSet(next: Range | null): void {
 	setOption("view", whole ? null : rangeFormat(next!), "replace");
 }
 
-/* factor < 1: closer; `around` stays where it is on the screen. */
+/*
+ * factor < 1: closer; `around` stays where it is on the screen. Ends are rounded outwards: as many steps back as were made
+ * show the whole again, whatever its length, and not all of it but a nanosecond.
+ */
 export function viewZoom(around: Ns, factor: number): void {
 	const { from, until } = view.value, { duration } = clock.value;
 	const width = Math.max(LEAST_NS, Math.min(duration, (until - from) * factor));
 	const share = (around - from) / (until - from);
 	const begin = Math.max(0, Math.min(duration - width, around - share * width));
-	viewSet({ from: Math.round(begin), until: Math.round(begin + width) });
+	viewSet({ from: Math.floor(begin), until: Math.min(duration, Math.ceil(begin + width)) });
 }
 
 export function viewPan(byShare: number): void {

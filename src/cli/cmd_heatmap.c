@@ -33,7 +33,7 @@ static const struct option_row rows[] = {
 	{ "unitstime", 0, "UNIT", OPTION_CHOICE, ROW(time_unit),
 	  "of the first column of text: s (the default), ms, us or ns", time_units },
 	{ "unitslabel", 0, "TEXT", OPTION_TEXT, ROW(label),
-	  "what stands behind values of the second column" },
+	  "what stands behind values of the second column; s, ms, us and ns are times" },
 	{ "unitslatency", 0, "TEXT", OPTION_TEXT, ROW(old_label), "the same as --unitslabel" },
 	{ "minlat", 0, "N", OPTION_TEXT, ROW(min),
 	  "the least value shown; 0 of text; of a tape a size (4KiB) or a time (10us)" },
@@ -162,6 +162,8 @@ static struct err *heatmap_draw(struct heatmap_options *options, enum input_kind
 			      ? value_of(options, "--reflat", options->reference,
 					 &settings.reference)
 			      : heatmap_number("--reflat", options->reference, &settings.reference);
+	if (!err && kind != INPUT_TAPE && heatmap_value_ns(options) > 0)
+		settings.reference *= heatmap_value_ns(options);
 	if (!err && kind == INPUT_TAPE)
 		err = heat_of_model(options, arena, &heat, &title, &subtitle);
 	else if (!err)

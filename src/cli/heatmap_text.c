@@ -1,5 +1,6 @@
 /* Heat maps of text: as trace2heatmap.pl has them, but for what it loses. */
 #include <math.h>
+#include <string.h>
 
 #include "capture/pairs.h"
 #include "cli/heatmap_options.h"
@@ -80,19 +81,51 @@ static struct err *columns_make(const struct heatmap_options *options, double se
 	return NULL;
 }
 
+static const char *label_of(const struct heatmap_options *options)
+{
+	const char *label = options->label ? options->label : options->old_label;
+
+	return label ? label : "";
+}
+
+double heatmap_value_ns(const struct heatmap_options *options)
+{
+	static const struct {
+		const char *label;
+		double ns;
+	} units[] = { { "ns", 1 },	  { "us", 1e3 }, { "\u00b5s", 1e3 },
+		      { "\u03bcs", 1e3 }, { "ms", 1e6 }, { "s", 1e9 } };
+
+	for (size_t i = 0; i < array_size(units); i++) {
+		if (strcmp(label_of(options), units[i].label) == 0)
+			return units[i].ns;
+	}
+	return 0;
+}
+
+/* What was in units of the label becomes nanoseconds, so that both axes write times alike. */
+static void rows_of_times(struct heat_axis *y, double ns)
+{
+	y->title = "duration";
+	y->unit = TICKS_NS;
+	y->suffix = "";
+	y->min *= ns;
+	if (!y->is_log)
+		y->step *= ns;
+}
+
 static struct err *rows_make(const struct heatmap_options *options, double min, double max,
 			     struct heat_axis *y)
 {
-	const char *label = options->label ? options->label : options->old_label;
+	const char *label = label_of(options);
 	double step = 0;
 	struct err *err = options->row_step ? step_of("--steplat", options->row_step, &step) : NULL;
 
 	if (err)
 		return err;
-	*y = (struct heat_axis) { .title = label ? label : "",
-				  .unit = TICKS_PLAIN,
-				  .suffix = label ? label : "",
-				  .min = min };
+	*y = (struct heat_axis) {
+		.title = label, .unit = TICKS_PLAIN, .suffix = label, .min = min
+	};
 	y->is_log = options->scale == HEATMAP_SCALE_LOG;
 	if (y->is_log) {
 		if (min <= 0)
@@ -139,7 +172,7 @@ static struct err *range_find(const struct heatmap_options *options, const struc
 struct err *heatmap_of_text(const struct heatmap_options *options, struct arena *arena,
 			    struct heat *heat)
 {
-	const double unit = ns_per_unit[options->time_unit];
+	const double unit = ns_per_unit[options->time_unit], value_ns = heatmap_value_ns(options);
 	CLEAN(pair_vec_deinit) struct pair_vec pairs = { 0 };
 	double min = 0, max = 0, first;
 	struct extent extent = { 0 };
@@ -155,11 +188,14 @@ struct err *heatmap_of_text(const struct heatmap_options *options, struct arena 
 	err = columns_make(options, (extent.time_max - first) * unit / 1e9, &heat->x);
 	if (!err)
 		err = rows_make(options, min, max, &heat->y);
+	if (!err && value_ns > 0)
+		rows_of_times(&heat->y, value_ns);
 	if (!err)
 		err = heat_init(heat, arena);
 	if (err)
 		return err;
 	for (size_t i = 0; i < pairs.count; i++)
-		heat_add(heat, (pairs.items[i].time - first) * unit, pairs.items[i].value);
+		heat_add(heat, (pairs.items[i].time - first) * unit,
+			 pairs.items[i].value * (value_ns > 0 ? value_ns : 1));
 	return NULL;
 }

@@ -63,7 +63,8 @@ static void add_line(struct text *text, const char *range, const struct model_su
 	str_add_char(&text->out, '\n');
 }
 
-static void add_buckets(struct text *text, const struct lifetimes *lifetimes)
+/* From the first that has blocks to the last; there is one. */
+static void add_freed(struct text *text, const struct lifetimes *lifetimes)
 {
 	unsigned first = 0, end = LIFETIME_BUCKETS;
 
@@ -71,17 +72,25 @@ static void add_buckets(struct text *text, const struct lifetimes *lifetimes)
 		first++;
 	while (end > first + 1 && lifetimes->buckets[end - 1].count == 0)
 		end--;
-	text_right(text, TEXT_DIM, "lived", RANGE_COLUMNS);
-	text_right(text, TEXT_DIM, "blocks", COLUMNS);
-	text_right(text, TEXT_DIM, "share", COLUMNS - 2);
-	text_right(text, TEXT_DIM, "bytes", COLUMNS);
-	str_add_char(&text->out, '\n');
 	for (unsigned i = first; i < end; i++) {
 		CLEAN(str_deinit) struct str range = { 0 };
 
 		add_range(&range, i);
 		add_line(text, str_text(&range), &lifetimes->buckets[i], lifetimes);
 	}
+}
+
+static void add_buckets(struct text *text, const struct lifetimes *lifetimes)
+{
+	if (lifetimes->freed.count == 0)
+		str_add(&text->out, "No block was freed, so there are no lifetimes.\n\n");
+	text_right(text, TEXT_DIM, "lived", RANGE_COLUMNS);
+	text_right(text, TEXT_DIM, "blocks", COLUMNS);
+	text_right(text, TEXT_DIM, "share", COLUMNS - 2);
+	text_right(text, TEXT_DIM, "bytes", COLUMNS);
+	str_add_char(&text->out, '\n');
+	if (lifetimes->freed.count > 0)
+		add_freed(text, lifetimes);
 	add_line(text, "never freed", &lifetimes->never, lifetimes);
 	if (lifetimes->lost.count > 0)
 		add_line(text, "freed unseen", &lifetimes->lost, lifetimes);

@@ -47,10 +47,19 @@ def test_tips_have_what_the_original_tells():
     root = heatmap("0 50250\n10000 50350\n20000 50250\n", "--unitstime=us", "--stepsec=0.1",
                    "--unitslatency=us", "--minlat=50000", "--maxlat=60000", "--accstats")
     assert [tip for *_, tip in cells(root)] == [
-        "time 0 - 100 ms, range 50200us - 50400us, count: 3, colpct: 100%, acc: 3, acc pct: 100%"]
+        "time 0 - 100 ms, range 50.2 ms - 50.4 ms, count: 3, colpct: 100%, acc: 3, acc pct: 100%"]
     root = heatmap("0 1\n0 1\n0 9\n", "--rows", "2", "--accstats")
     assert [tip.split("count: ")[1] for *_, tip in cells(root)] == [
         "2, colpct: 66%, acc: 2, acc pct: 66%", "1, colpct: 33%, acc: 3, acc pct: 100%"]
+
+
+@pytest.mark.parametrize("unit, value", [("us", "50250"), ("µs", "50250"), ("ms", "50.25"), ("ns", "50250000"), ("s", "0.05025")])
+def test_a_map_has_one_way_to_write_times(unit, value):
+    root = heatmap(f"0 {value}\n", "--unitslabel", unit, "--minlat", str(float(value) / 2), "--maxlat", value, "--reflat", value, "--rows", "2")
+    assert re.fullmatch(r"range 3[78]\.\d ms - 5[01]\.\d ms", [tip for *_, tip in cells(root)][0].split(", ")[1]), unit
+    assert not [text for text in texts(root) if text.endswith("0us") or text == unit]
+    other = heatmap("0 50250\n1 50250\n", "--unitslabel", "B", "--minlat", "50000", "--maxlat", "51000", "--rows", "1")
+    assert "range 50000B - 51000B" in cells(other)[0][3]
 
 
 def test_limits_leave_out_and_say_so():

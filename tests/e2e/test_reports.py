@@ -299,6 +299,12 @@ def test_lifetimes_are_those_of_the_blocks(tape):
         found["freed_count"], found["never_freed_count"])
 
 
+def test_no_lifetime_is_told_where_nothing_was_freed(tape):
+    text = tape.text("lifetimes", "--filter", "leaked")
+    assert "No block was freed" in text and "never freed" in text
+    assert "27h" not in text and "and more" not in text and "under " not in text
+
+
 def test_chains_are_followed_from_the_first_block_to_the_last(tape):
     blocks = tape.blocks
     follows = {b["realloc_of"]: i for i, b in enumerate(blocks) if b["realloc_of"] is not None}

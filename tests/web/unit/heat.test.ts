@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Grid } from "../../../web/src/api/types";
+import { axisText } from "../../../web/src/lifetimes/grid";
 import { boxTerms } from "../../../web/src/overview/heat";
 
 const grid: Grid = {
@@ -13,4 +14,12 @@ test("cells become conditions that include them and not their neighbours", () =>
 	assert.deepEqual(boxTerms(grid, { from: { x: 1, y: 1 }, until: { x: 0, y: 0 } }), { size: "size in 16..65535", life: "lifetime in 100ns..9999ns" });
 	assert.deepEqual(boxTerms(grid, { from: { x: 1, y: 2 }, until: { x: 1, y: 2 } }), { size: "size in 1KiB..65535", life: "leaked" });
 	assert.deepEqual(boxTerms(grid, { from: { x: 1, y: 1 }, until: { x: 1, y: 2 } }), { size: "size in 1KiB..65535", life: "(lifetime >= 1000ns or leaked)" });
+});
+
+test("the two ends of a cell are not written alike: a value keeps its digits", () => {
+	assert.equal(axisText(grid.y, 1120), "1.12 \u00b5s");
+	assert.equal(axisText(grid.y, 1960), "1.96 \u00b5s");
+	assert.equal(axisText(grid.y, 48_960_000), "49 ms");
+	assert.equal(axisText(grid.x, 1536), "1.5 KiB");
+	assert.equal(axisText(grid.x, 2048), "2 KiB");
 });

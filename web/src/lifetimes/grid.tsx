@@ -6,7 +6,7 @@ import type { Axis, Grid } from "../api/types";
 import { momentText } from "../clock";
 import { replaceTerm } from "../filter";
 import * as format from "../format";
-import { labels, shortBytes } from "../overview/heat";
+import { labels } from "../overview/heat";
 import { commonParams, filter, update } from "../store";
 import type { Selection } from "../store";
 import { timeTicks } from "../timeline/ticks";
@@ -17,7 +17,7 @@ interface Cell { x: number; y: number }
 
 const UNIT = 10;
 
-export const axisText = (axis: Axis, v: number) => (axis.kind === "time" ? momentText(v) : axis.unit === "bytes" ? format.bytes(v).replace(/\.\d+ /, " ") : format.duration(v).replace(/\.\d+ /, " "));
+export const axisText = (axis: Axis, v: number) => (axis.kind === "time" ? momentText(v) : axis.unit === "bytes" ? format.tickBytes(v) : format.duration(v));
 
 /* Both ends belong to a range of the filter language. */
 function rangeTerm(axis: Axis, from: number, until: number): string {
@@ -82,7 +82,7 @@ function Field(props: { grid: Grid; what: "count" | "bytes" }): JSX.Element {
 		e.stopPropagation();
 	};
 	const times = grid.x.kind === "time" ? timeTicks(grid.x.edges[0]!, grid.x.edges[nx]!, 8) : null, width = grid.x.edges[nx]! - grid.x.edges[0]!;
-	const along = times ? times.ticks.map((t) => ({ share: (t - grid.x.edges[0]!) / (width || 1), text: momentText(t, times.step) })) : labels(grid.x, 16, shortBytes, 7);
+	const along = times ? times.ticks.map((t) => ({ share: (t - grid.x.edges[0]!) / (width || 1), text: momentText(t, times.step) })) : labels(grid.x, 16, format.tickBytes, 7);
 	const said = at && `${axisText(grid.x, grid.x.edges[at.x]!)}, ${at.y === ny ? "never freed" : axisText(grid.y, grid.y.edges[at.y]!)}: ${format.exact(value(at, "count"))} blocks, ${format.bytes(value(at, "bytes"))}`;
 	return (
 		<div class="field-grid">

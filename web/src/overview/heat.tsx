@@ -78,12 +78,10 @@ export function labels(axis: Axis, base: number, text: (v: number) => string, mo
 	return found;
 }
 
-export const shortBytes = (v: number) => format.bytes(v).replace(/(\d)\.0+ /, "$1 ").replace(/\.\d+ /, " ");
-
 function cellText(heat: Heat, cell: Cell): { size: string; life: string; count: number; bytes: number } {
 	const { x, y } = heat.grid, i = cell.y * heat.nx + cell.x, never = cell.y === heat.ny;
 	return {
-		size: `${shortBytes(x.edges[cell.x]!)} \u2013 ${shortBytes(x.edges[cell.x + 1]!)}`,
+		size: `${format.tickBytes(x.edges[cell.x]!)} \u2013 ${format.tickBytes(x.edges[cell.x + 1]!)}`,
 		life: never ? "never freed" : `${format.duration(y.edges[cell.y]!)} \u2013 ${format.duration(y.edges[cell.y + 1]!)}`,
 		count: (never ? heat.grid.never?.count[cell.x] : heat.grid.count[i]) ?? 0,
 		bytes: (never ? heat.grid.never?.bytes[cell.x] : heat.grid.bytes[i]) ?? 0,
@@ -182,7 +180,7 @@ function Map(props: { heat: Heat }): JSX.Element {
 				{chosen && <rect class="heat-box" x={chosen.from.x * UNIT} y={(rows - 1 - chosen.until.y) * UNIT} width={(chosen.until.x - chosen.from.x + 1) * UNIT}
 					height={(chosen.until.y - chosen.from.y + 1) * UNIT} />}
 			</svg>
-			<ul class="heat-x" aria-hidden="true">{labels(heat.grid.x, 16, shortBytes, 6).map((l) => <li key={l.text} class={l.share > .94 ? "last" : ""} style={{ left: `${l.share * 100}%` }}>{l.text}</li>)}</ul>
+			<ul class="heat-x" aria-hidden="true">{labels(heat.grid.x, 16, format.tickBytes, 6).map((l) => <li key={l.text} class={l.share > .94 ? "last" : ""} style={{ left: `${l.share * 100}%` }}>{l.text}</li>)}</ul>
 			<p class="sr" role="status">{told && `${told.size}, ${told.life}: ${told.count} blocks, ${format.bytes(told.bytes)}`}</p>
 			{hover && about && !box && (
 				<Tooltip x={hover.x} y={hover.y}><dl class="pairs"><dt>Size</dt><dd>{about.size}</dd><dt>Lifetime</dt><dd>{about.life}</dd>

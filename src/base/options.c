@@ -44,6 +44,16 @@ static struct err *number_set(const struct option_row *row, const char *text, ui
 						   : "a duration like 5s or 10ms");
 }
 
+static struct err *list_add(const struct option_row *row, const char *text,
+			    struct option_list *list)
+{
+	if (list->count == array_size(list->items))
+		return err_new(ERR_USAGE, "--%s: more than %zu times", row->name,
+			       array_size(list->items));
+	list->items[list->count++] = text;
+	return NULL;
+}
+
 static struct err *option_set(const struct option_row *row, const char *text, void *settings)
 {
 	void *target = (char *)settings + row->offset;
@@ -59,6 +69,8 @@ static struct err *option_set(const struct option_row *row, const char *text, vo
 	case OPTION_TEXT:
 		*(const char **)target = text;
 		return NULL;
+	case OPTION_LIST:
+		return list_add(row, text, target);
 	case OPTION_U64:
 	case OPTION_BYTES:
 	case OPTION_DURATION:

@@ -23,11 +23,18 @@ enum option_kind {
 	OPTION_FLAG,	 /* bool, set to true; takes no argument */
 	OPTION_UNFLAG,	 /* bool, set to false; takes no argument */
 	OPTION_TEXT,	 /* const char *, borrowed from argv */
+	OPTION_LIST,	 /* struct option_list: may be given several times */
 	OPTION_U64,	 /* uint64_t */
 	OPTION_BYTES,	 /* uint64_t; "64k", "1.5GiB" */
 	OPTION_DURATION, /* uint64_t nanoseconds; "5s", "10ms" */
 	OPTION_CHOICE,	 /* int: index into choices */
 	OPTION_COUNT	 /* int, raised by one each time; takes no argument */
+};
+
+/* Texts in the order in which they were given, borrowed from argv. */
+struct option_list {
+	const char *items[16];
+	size_t count;
 };
 
 struct option_row {

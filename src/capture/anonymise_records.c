@@ -4,6 +4,7 @@
 #include "capture/anonymise_parts.h"
 #include "tape/edit.h"
 #include "tape/tape_exec.h"
+#include "tape/tape_allocator.h"
 #include "tape/tape_import.h"
 #include "tape/tape_birth.h"
 #include "tape/tape_calls.h"
@@ -189,6 +190,19 @@ static struct err *on_map(struct anonymise *anonymise, struct payload rest)
 	anonymise_address(anonymise, &map.address);
 	anonymise_address(anonymise, &map.old_address);
 	return put(anonymise, &map, sizeof(map));
+}
+
+/* Names that only this program has are in prefixes, too. */
+static struct err *on_allocator(struct anonymise *anonymise, struct payload rest)
+{
+	struct tape_allocator allocator;
+	struct err *err;
+
+	if (!take(&rest, &allocator, sizeof(allocator)))
+		return NULL;
+	anonymise_address(anonymise, &allocator.address);
+	err = put(anonymise, &allocator, sizeof(allocator));
+	return err ? err : put(anonymise, "allocator\n", 10);
 }
 
 static struct err *on_clock(struct anonymise *anonymise, struct payload rest)
@@ -417,6 +431,8 @@ struct err *anonymise_payload(struct anonymise *anonymise, enum tape_extended ty
 		return on_worded(anonymise, rest, sizeof(struct tape_before), ANONYMISE_OTHER);
 	case TAPE_EXT_IMPORT:
 		return on_import(anonymise, rest);
+	case TAPE_EXT_ALLOCATOR:
+		return on_allocator(anonymise, rest);
 	default:
 		return on_plain(anonymise, type, rest);
 	}

@@ -8,6 +8,7 @@
 #include "cli/foreign.h"
 #include "cli/reading.h"
 #include "model/model.h"
+#include "query/allocators.h"
 #include "query/edits.h"
 #include "report/quality.h"
 
@@ -213,6 +214,38 @@ static void emit_edits(const struct info *info)
 	emit_end(emit);
 }
 
+static void emit_allocators(const struct info *info)
+{
+	static const struct emit_column columns[] = {
+		{ .key = "name", .left = true }, { .key = "prefix", .left = true },
+		{ .key = "functions" },		 { .key = "objects", .title = "Called by objects" },
+		{ .key = "path", .left = true },
+	};
+	struct emit *emit = info->emit;
+	struct allocator_seen seen;
+	size_t at = 0;
+
+	if (!allocators_next(info->model, &at, &seen))
+		return;
+	at = 0;
+	emit_heading(emit, "Recorded beside malloc");
+	emit_table(emit, "allocators", columns, array_size(columns));
+	while (allocators_next(info->model, &at, &seen)) {
+		const struct tape_allocator *allocator = &seen.note->allocator;
+
+		emit_row(emit);
+		emit_text(emit, "name", seen.name);
+		emit_text(emit, "prefix", seen.prefix);
+		emit_u64(emit, "functions", allocator->functions, EMIT_COUNT);
+		emit_u64(emit, "objects", allocator->objects, EMIT_COUNT);
+		emit_u64(emit, "places", allocator->places, EMIT_COUNT);
+		emit_bool(emit, "asked", allocator->flags & TAPE_ALLOCATOR_ASKED);
+		emit_text(emit, "path", seen.path);
+		emit_end(emit);
+	}
+	emit_end(emit);
+}
+
 /* What recording cost the process, as the recorder measured it; a raw tape knows a part of it. */
 static void emit_recorder(const struct info *info)
 {
@@ -329,6 +362,7 @@ static struct err *info_write(const char *path, enum emit_format format, FILE *o
 		emit_before(&info);
 	import_emit(emit, model);
 	emit_edits(&info);
+	emit_allocators(&info);
 	emit_losses(&info);
 	emit_recorder(&info);
 	emit_threads(&info);

@@ -10,6 +10,7 @@
 #include "cli/record_serve.h"
 #include "cli/record_summary.h"
 #include "capture/pack.h"
+#include "collect/allocators.h"
 #include "collect/collector.h"
 #include "collect/pattern.h"
 #include "collect/signals.h"
@@ -28,6 +29,7 @@ struct record_options {
 	bool stacks;
 	bool free_stacks;
 	bool latency;
+	struct option_list allocators;
 	bool compress;
 	bool live;
 	bool serves;
@@ -54,6 +56,9 @@ static const struct option_row rows[] = {
 	  "take no stacks at all" },
 	{ "latency", 0, NULL, OPTION_FLAG, offsetof(struct record_options, latency),
 	  "take the time of every malloc, free ... too: how long the allocator took" },
+	{ "allocator", 0, "NAME[=PREFIX]", OPTION_LIST, offsetof(struct record_options, allocators),
+	  "record calls of PREFIXmalloc, PREFIXfree ... too; NAME alone: jemalloc, mimalloc, "
+	  "tcmalloc, tbbmalloc, rust, or none, which leaves alone those that are known" },
 	{ "no-compress", 0, NULL, OPTION_UNFLAG, offsetof(struct record_options, compress),
 	  "write the tape as it was recorded; `memtape repack` makes it small later" },
 	{ "level", 'l', "N", OPTION_U64, offsetof(struct record_options, level),
@@ -138,6 +143,7 @@ static struct err *settings_make(struct record_options *options,
 {
 	const char *selfcheck = getenv("MEMTAPE_SELFCHECK");
 	const uint64_t chunk_count = options->buffer_bytes / SPOOL_CHUNK_BYTES;
+	struct err *err;
 
 	if (options->level < 1 || options->level > LEVEL_MAX)
 		return err_new(ERR_USAGE, "--level is from 1 to %d", LEVEL_MAX);
@@ -150,6 +156,9 @@ static struct err *settings_make(struct record_options *options,
 		return err_new(ERR_USAGE, "--port: a port is from 1 to 65535");
 	if (!*options->output)
 		return err_new(ERR_USAGE, "--output needs a name");
+	err = allocators_check(&options->allocators);
+	if (err)
+		return err;
 	*settings = (struct collector_settings) {
 		.output = options->output,
 		.overwrite = options->force,
@@ -158,6 +167,7 @@ static struct err *settings_make(struct record_options *options,
 		.stacks = options->stacks,
 		.free_stacks = options->free_stacks && options->stacks,
 		.latency = options->latency,
+		.allocators = options->allocators,
 		.live = options->live || options->serves,
 		.on_ready = options->serves ? serve_begin : NULL,
 		.take_wish = options->serves ? take_wish : NULL,

@@ -13,6 +13,7 @@
 
 #include <sys/resource.h>
 
+#include "base/options.h"
 #include "collect/program.h"
 #include "tape/tape_exec.h"
 
@@ -58,9 +59,10 @@ struct collector_settings {
 	bool moments;	  /* counts: with a data file of memusage, TAPE.dat */
 	bool is_passing;  /* tapes are read once: no samples of memory use, children's stay raw */
 	bool latency;	  /* how long calls take */
-	bool selfcheck;	  /* the recorder verifies its own stacks */
-	bool live;	  /* what is recorded is on the tape half a second later */
-	int level;	  /* of compression; 0: none */
+	struct option_list allocators; /* with names of their own, checked: collect/allocators.h */
+	bool selfcheck;		       /* the recorder verifies its own stacks */
+	bool live;		       /* what is recorded is on the tape half a second later */
+	int level;		       /* of compression; 0: none */
 	uint32_t chunk_bytes;
 	uint32_t chunk_count;
 	/* Before the program starts: where its tape will be. An error keeps it from starting. */

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "collect/allocators.h"
 #include "collect/child.h"
 #include "collect/pattern.h"
 
@@ -48,6 +49,7 @@ struct err *launch_environment(const struct collector_settings *settings, const 
 {
 	const char *inherited = getenv("LD_PRELOAD");
 	const char *more = getenv("MEMTAPE_OPTIONS");
+	CLEAN(str_deinit) struct str allocators = { 0 };
 	CLEAN(str_deinit) struct str output = { 0 };
 	const char *library;
 	struct err *err = pattern_absolute(&output, settings->output);
@@ -58,24 +60,26 @@ struct err *launch_environment(const struct collector_settings *settings, const 
 		err = program_library(arena, &library);
 	if (err)
 		return err;
+	allocators_add_options(&settings->allocators, &allocators);
 	const struct child_variable variables[] = {
 		{ "MEMTAPE_SPOOL", "" },
 		{ "MEMTAPE_OUTPUT", str_text(&output) },
 		{ "MEMTAPE_OPTIONS",
 		  arena_printf(arena,
 			       "free_stacks=%d,stacks=%d,follow=%d,exec=%d,calls=%d,latency=%d,"
-			       "counts=%d,maps=%d,moments=%d,selfcheck=%d%s%s",
+			       "counts=%d,maps=%d,moments=%d,selfcheck=%d%s%s%s",
 			       settings->free_stacks, settings->stacks, settings->follow,
 			       settings->follow_exec, settings->calls, settings->latency,
 			       settings->counts, settings->maps, settings->moments,
-			       settings->selfcheck, more ? "," : "", more ? more : "") },
+			       settings->selfcheck, str_text(&allocators), more ? "," : "",
+			       more ? more : "") },
 		{ "LD_PRELOAD",
 		  arena_printf(arena, "%s%s%s", library, inherited && *inherited ? ":" : "",
 			       inherited ? inherited : "") },
 	};
 
 	*environment_ret = child_environment(variables, array_size(variables), arena);
-	if (!*environment_ret || output.failed)
+	if (!*environment_ret || output.failed || allocators.failed)
 		return err_nomem();
 	for (char **entry = *environment_ret; *entry; entry++)
 		if (strcmp(*entry, "MEMTAPE_SPOOL=") == 0)

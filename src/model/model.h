@@ -24,6 +24,7 @@
 #include "model/latency.h"
 #include "tape/tape_exec.h"
 #include "tape/edit.h"
+#include "tape/tape_allocator.h"
 #include "tape/tape_import.h"
 
 enum model_depth { MODEL_SUMMARY, MODEL_FULL };
@@ -436,8 +437,9 @@ struct model_note {
 		struct tape_end end;
 		struct tape_space space; /* its text: the lines */
 		struct tape_import import;
-		struct tape_edit edit;	   /* its text: the filter */
-		struct tape_before before; /* its text: the program's name */
+		struct tape_edit edit;		 /* its text: the filter */
+		struct tape_before before;	 /* its text: the program's name */
+		struct tape_allocator allocator; /* its text: two lines, name and prefix */
 	};
 	const char *text; /* path of exec and dlopen, text of a mark, fault or edit; "" otherwise */
 };

@@ -325,6 +325,8 @@ static size_t note_bytes(enum tape_extended type)
 		return sizeof(struct tape_edit);
 	case TAPE_EXT_BEFORE:
 		return sizeof(struct tape_before);
+	case TAPE_EXT_ALLOCATOR:
+		return sizeof(struct tape_allocator);
 	default:
 		return 0;
 	}

@@ -130,7 +130,7 @@ static const struct sql_column note_columns[] = {
 	[NOTE_NS] = { "ns", 0, 0, "when it happened" },
 	[NOTE_KIND] = { "kind", SQL_TEXTUAL, 0,
 			"mmap, munmap, mremap, mprotect, madvise, brk, mallopt, malloc_trim, fork, "
-			"exec, dlopen, fault, recorder, end, mark" },
+			"exec, dlopen, fault, recorder, end, mark, allocator" },
 	[NOTE_THREAD] = { "thread", 0, 0, "threads.id; NULL: none of the program's" },
 	[NOTE_STACK] = { "stack", 0, 0, "stacks.id" },
 	[NOTE_ADDRESS] = { "address", 0, 0, "mappings: NULL if the call failed" },
@@ -158,7 +158,7 @@ static const char *kind_text(enum tape_extended type)
 		[TAPE_EXT_FORK] = "fork",	  [TAPE_EXT_EXEC] = "exec",
 		[TAPE_EXT_DLOPEN] = "dlopen",	  [TAPE_EXT_FAULT] = "fault",
 		[TAPE_EXT_RECORDER] = "recorder", [TAPE_EXT_END] = "end",
-		[TAPE_EXT_MARK] = "mark",
+		[TAPE_EXT_MARK] = "mark",	  [TAPE_EXT_ALLOCATOR] = "allocator",
 	};
 
 	return (size_t)type < array_size(texts) ? texts[type] : NULL;

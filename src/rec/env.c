@@ -12,10 +12,11 @@
  * (RSS and the like, when there is no collector), calls (depths of stacks and frees of NULL),
  * counts (calls are counted and not recorded; with maps also mmap and its kin, with moments to a
  * data file of memusage beside the tape), latency (how long calls take), stack_use (how far
- * down stacks are used, which asks mincore, and what running threads are called). Names it does not
- * know are ignored: the memtape command checks them.
+ * down stacks are used, which asks mincore, and what running threads are called). And any number of
+ * allocator=NAME[=PREFIX] (allocators.h), or allocator=none: those that are known are left alone.
+ * Names it does not know are ignored: the memtape command checks them.
  */
-#include "rec/rec.h"
+#include "rec/allocators.h"
 
 #include <fcntl.h>
 #include <sys/auxv.h>
@@ -223,10 +224,13 @@ void rec_options_parse(const char *text)
 		const char *comma = strchr(text, ',');
 		const char *end = comma ? comma : text + strlen(text);
 		const char *equals = memchr(text, '=', (size_t)(end - text));
-		bool *option = equals ? option_find(text, (size_t)(equals - text)) : NULL;
+		const size_t len = equals ? (size_t)(equals - text) : 0;
+		bool *option = option_find(text, len);
 
 		if (option && equals + 1 < end)
 			*option = equals[1] != '0';
+		else if (len == 9 && memcmp(text, "allocator", len) == 0)
+			rec_allocators_ask(equals + 1, (size_t)(end - equals - 1));
 		text = comma ? comma + 1 : end;
 	}
 }

@@ -11,6 +11,7 @@
  *
  * libmemusage.so listens to memusage's variables instead, see memusage.c.
  */
+#include "rec/allocators.h"
 #include "rec/birth.h"
 #include "rec/calls.h"
 #include "rec/symbols.h"
@@ -228,6 +229,8 @@ static void first_notes(bool scan)
 			rec_modules_scan(lane);
 		else
 			rec_modules_note_all(lane);
+		if (!scan)
+			rec_allocators_note_all(lane);
 	}
 	rec_lane_leave(tls, lane, phase);
 	atomic_store((_Atomic uint32_t *)&rec.live->recorder_state, TAPE_RECORDER_RUNNING);
@@ -336,6 +339,7 @@ void rec_child(void)
 		return;
 	memcpy(parent_uuid, rec.uuid, sizeof(parent_uuid));
 	rec.module_lock = rec.file_lock = 0;
+	rec_allocators_child();
 	rec.header = NULL;
 	rec.live = NULL;
 	rec.slots = NULL;
@@ -413,6 +417,7 @@ static __attribute__((constructor)) void library_begin(void)
 	rec_exec_keep();
 	if (rec.options.table)
 		rec_memusage_rename();
+	rec_allocators_begin();
 	if (!rec.options.follow)
 		rec_env_scrub(); /* again: the start may have come before environ was there */
 }

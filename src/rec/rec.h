@@ -15,8 +15,8 @@
  * - calls.c: counting calls instead of recording them, sizes.c, total.c and mapped.c for it;
  *   moments.c: the data file of memusage, summary.c: its table; default.c: what makes a library
  *   libmemusage.so.
- * - depth.c: how deep stacks are, when that is wanted, touched.c between calls; latency.c: how long
- * calls take, likewise.
+ * - allocators.h and its files: allocators with names of their own; latency.c: how long calls take;
+ *   depth.c: how deep stacks are, when that is wanted, touched.c between calls.
  * - stack_use.c: how much room threads' stacks have and how far down they were used.
  * - usage.c: clock pairs, RSS and the like; init.c: beginning, end; fork.c: forked children;
  *   env.c: the environment; sandbox.c: programs that forbid system calls.

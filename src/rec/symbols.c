@@ -169,23 +169,29 @@ static const ElfW(Sym) * find_in(const struct object_names *names, const char *n
 	return index ? &names->symbols[index] : NULL;
 }
 
+bool rec_symbol_in(const struct link_map *map, const char *name, struct rec_symbol *symbol_ret)
+{
+	const struct object_names names = names_of(map);
+	const ElfW(Sym) *symbol = find_in(&names, name);
+
+	if (!symbol)
+		return false;
+	*symbol_ret = (struct rec_symbol) {
+		.address = symbol->st_shndx == SHN_ABS ? symbol->st_value
+						       : names.bias + symbol->st_value,
+		.is_resolver = ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC,
+	};
+	return true;
+}
+
 static bool find_from(const struct link_map *map, const char *name, struct rec_symbol *symbol_ret)
 {
 	const uint64_t vdso = getauxval(AT_SYSINFO_EHDR); /* listed, but nobody is bound to it */
 
-	for (; map; map = map->l_next) {
-		const struct object_names names = names_of(map);
-		const ElfW(Sym) *symbol = find_in(&names, name);
-
-		if (!symbol || map->l_ld == _DYNAMIC || map->l_addr == vdso)
-			continue;
-		*symbol_ret = (struct rec_symbol) {
-			.address = symbol->st_shndx == SHN_ABS ? symbol->st_value
-							       : names.bias + symbol->st_value,
-			.is_resolver = ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC,
-		};
-		return true;
-	}
+	for (; map; map = map->l_next)
+		if (map->l_ld != _DYNAMIC && map->l_addr != vdso &&
+		    rec_symbol_in(map, name, symbol_ret))
+			return true;
 	return false;
 }
 

@@ -14,6 +14,9 @@ struct rec_symbol {
 
 /* As dlsym(RTLD_NEXT, name) in our library would; false: nobody defines it. */
 bool rec_symbol_next(const char *name, struct rec_symbol *symbol_ret);
+/* In one object, of which only l_addr and l_ld are looked at. */
+struct link_map;
+bool rec_symbol_in(const struct link_map *map, const char *name, struct rec_symbol *symbol_ret);
 /* In any loaded object but ours. */
 bool rec_symbol_any(const char *name, struct rec_symbol *symbol_ret);
 

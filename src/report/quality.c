@@ -1,6 +1,7 @@
 #include "report/quality.h"
 
 #include "model/import.h"
+#include "query/allocators.h"
 #include "query/edits.h"
 #include "report/origin.h"
 
@@ -160,6 +161,22 @@ static void add_edits(struct text *text, bool *is_first, const struct model *mod
 	}
 }
 
+static void add_allocators(struct text *text, bool *is_first, const struct model *model)
+{
+	struct allocator_seen seen;
+	size_t at = 0;
+
+	while (allocators_next(model, &at, &seen)) {
+		CLEAN(str_deinit) struct str words = { 0 };
+
+		if (!allocator_complaint(&seen, &words))
+			continue;
+		begin_line(text, is_first);
+		str_add_terminal(&text->out, str_text(&words));
+		str_add_char(&text->out, '\n');
+	}
+}
+
 void quality_text(struct text *text, const struct report_context *context)
 {
 	const struct model_quality *quality = model_quality(context->model);
@@ -169,6 +186,7 @@ void quality_text(struct text *text, const struct report_context *context)
 	add_part(text, &is_first, context);
 	add_import(text, &is_first, context);
 	add_edits(text, &is_first, context->model);
+	add_allocators(text, &is_first, context->model);
 	add_fault(text, &is_first, quality);
 	for (size_t i = 0; i < array_size(loss_words); i++) {
 		if (loss_words[i])

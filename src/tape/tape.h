@@ -305,7 +305,8 @@ enum tape_extended {
 	TAPE_EXT_EDIT = 33,	     /* tape_edit, then text: the tape was made of another one */
 	TAPE_EXT_STACK_USE = 34,     /* tape_stack_use, of the thread that it names */
 	TAPE_EXT_THREAD_BIRTH = 35,  /* tape_thread_birth, on the thread, behind its THREAD */
-	TAPE_EXT_BEFORE = 36	     /* tape_before, then the name of a program before an exec */
+	TAPE_EXT_BEFORE = 36,	     /* tape_before, then the name of a program before an exec */
+	TAPE_EXT_ALLOCATOR = 37	     /* tape_allocator, then text: calls of it are recorded, too */
 };
 
 struct tape_process {

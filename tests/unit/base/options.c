@@ -7,6 +7,7 @@ struct settings {
 	uint64_t top, size, wait_ns;
 	bool force, free_stacks;
 	int verbose, sort;
+	struct option_list with;
 };
 
 static const char *const sorts[] = { "peak", "leaked", "leaves", NULL };
@@ -21,6 +22,7 @@ static const struct option_row rows[] = {
 	{ "size", 0, "BYTES", OPTION_BYTES, offsetof(struct settings, size), "at least", NULL },
 	{ "wait", 0, "TIME", OPTION_DURATION, offsetof(struct settings, wait_ns), "wait", NULL },
 	{ "sort", 's', "KEY", OPTION_CHOICE, offsetof(struct settings, sort), "order by", sorts },
+	{ "with", 'w', "WORD", OPTION_LIST, offsetof(struct settings, with), "and that", NULL },
 	{ "verbose", 'v', NULL, OPTION_COUNT, offsetof(struct settings, verbose), "say more",
 	  NULL },
 };
@@ -104,6 +106,19 @@ static const struct {
 	{ "--size 5q", "--size 5q: not a size like 4096, 64k or 1.5GiB" },
 };
 
+static void a_list_keeps_all_in_their_order(void **state)
+{
+	struct settings settings;
+	char operands[256];
+
+	(void)state;
+	assert_string_equal(parse("--with a=b -wc x --with=d", &settings, operands), "");
+	assert_int_equal(settings.with.count, 3);
+	assert_string_equal(settings.with.items[0], "a=b");
+	assert_string_equal(settings.with.items[1], "c");
+	assert_string_equal(settings.with.items[2], "d");
+}
+
 static void mistakes_are_told_in_the_users_words(void **state)
 {
 	struct settings settings;
@@ -148,6 +163,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_way_to_write_an_option_works),
 		cmocka_unit_test(values_are_read_by_kind),
+		cmocka_unit_test(a_list_keeps_all_in_their_order),
 		cmocka_unit_test(mistakes_are_told_in_the_users_words),
 		cmocka_unit_test(a_programs_own_options_are_left_alone),
 		cmocka_unit_test(help_shows_every_option_within_the_width),

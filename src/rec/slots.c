@@ -1,0 +1,216 @@
+/*
+ * slots: the places through which a loaded object calls functions of others. The loader has filled
+ * them with the functions' addresses, or does so at the first call; some of them are read-only from
+ * then on.
+ *
+ * A place is changed only where it is certain what it is: its relocation names the function, and it
+ * has that function's address, or in a lazy object the address of the object's own code that would
+ * look it up. An object that another thread is still loading is left for the next time: what is to
+ * be read-only is not yet.
+ */
+#include "rec/allocators.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "core/poison.h"
+
+#if defined(__x86_64__)
+enum { RELOC_CALL = R_X86_64_JUMP_SLOT, RELOC_DATA = R_X86_64_GLOB_DAT, RELOC_WORD = R_X86_64_64 };
+#elif defined(__aarch64__)
+enum {
+	RELOC_CALL = R_AARCH64_JUMP_SLOT,
+	RELOC_DATA = R_AARCH64_GLOB_DAT,
+	RELOC_WORD = R_AARCH64_ABS64
+};
+#endif
+
+enum { PAGE = 4096 };
+
+struct slots {
+	const struct dl_phdr_info *info;
+	uint64_t bias, begin, end;
+	uint64_t relro_begin, relro_end; /* read-only when the object is loaded; equal: nothing */
+	bool is_open;			 /* it is writable now, by us */
+	bool is_first;
+	const ElfW(Sym) * symbols;
+	const char *strings;
+	const ElfW(Rela) * calls, *others;
+	size_t call_count, other_count;
+};
+
+static void take_segments(struct slots *slots)
+{
+	const struct dl_phdr_info *info = slots->info;
+
+	slots->begin = UINT64_MAX;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
+		const uint64_t begin = info->dlpi_addr + phdr->p_vaddr;
+
+		if (phdr->p_type == PT_LOAD) {
+			slots->begin = u64_min(slots->begin, begin);
+			slots->end = u64_max(slots->end, begin + phdr->p_memsz);
+		} else if (phdr->p_type == PT_GNU_RELRO) {
+			slots->relro_begin = begin & -(uint64_t)PAGE;
+			slots->relro_end = (begin + phdr->p_memsz) & -(uint64_t)PAGE;
+		}
+	}
+}
+
+/* As symbols.c: glibc has made addresses of these, musl has not. */
+static const void *entry_address(uint64_t bias, uint64_t value)
+{
+	return (const void *)(value < bias ? value + bias : value);
+}
+
+static bool take_tables(struct slots *slots)
+{
+	const struct dl_phdr_info *info = slots->info;
+	const ElfW(Dyn) *entry = NULL;
+
+	for (unsigned i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			entry = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+	for (; entry && entry->d_tag != DT_NULL; entry++) {
+		const uint64_t value = entry->d_un.d_val;
+
+		switch (entry->d_tag) {
+		case DT_SYMTAB:
+			slots->symbols = entry_address(slots->bias, value);
+			break;
+		case DT_STRTAB:
+			slots->strings = entry_address(slots->bias, value);
+			break;
+		case DT_JMPREL:
+			slots->calls = entry_address(slots->bias, value);
+			break;
+		case DT_PLTRELSZ:
+			slots->call_count = value / sizeof(ElfW(Rela));
+			break;
+		case DT_RELA:
+			slots->others = entry_address(slots->bias, value);
+			break;
+		case DT_RELASZ:
+			slots->other_count = value / sizeof(ElfW(Rela));
+			break;
+		}
+	}
+	return slots->symbols && slots->strings;
+}
+
+/*
+ * Whether the kernel lets a page be written, without writing: a wake-up that adds 0 to a word for
+ * which nobody waits.
+ */
+static bool is_writable(uint64_t address)
+{
+	enum { WAKE_OP = 5 | 128 /* private */, ADD_ZERO = 1 << 28 };
+
+	return sys_call6(SYS_futex, (long)address, WAKE_OP, 0, 0, (long)address, ADD_ZERO) !=
+	       -EFAULT;
+}
+
+static bool relro_set(const struct slots *slots, int prot)
+{
+	return SYS_CALL3(SYS_mprotect, slots->relro_begin, slots->relro_end - slots->relro_begin,
+			 prot) == 0;
+}
+
+/* Not text that the loader has changed and closed again. */
+static bool is_data(const struct slots *slots, uint64_t address)
+{
+	for (unsigned i = 0; i < slots->info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *phdr = &slots->info->dlpi_phdr[i];
+
+		if (phdr->p_type == PT_LOAD && phdr->p_flags & PF_W &&
+		    address - (slots->bias + phdr->p_vaddr) < phdr->p_memsz)
+			return true;
+	}
+	return false;
+}
+
+/* False: the place cannot be written. */
+static bool slot_open(struct slots *slots, uint64_t address)
+{
+	if (address - slots->relro_begin >= slots->relro_end - slots->relro_begin ||
+	    slots->is_open || is_writable(address))
+		return is_data(slots, address);
+	slots->is_open = relro_set(slots, PROT_READ | PROT_WRITE);
+	return slots->is_open;
+}
+
+static bool slot_write(struct slots *slots, uint64_t *slot, uint64_t value)
+{
+	if (!slot_open(slots, (uint64_t)slot))
+		return false;
+	__atomic_store_n(slot, value, __ATOMIC_RELEASE);
+	return true;
+}
+
+static void slot_lead(struct slots *slots, uint64_t *slot, struct allocator_binding *binding)
+{
+	struct allocator *allocator = binding->allocator;
+	const size_t index = (size_t)(binding - rec_allocator_bindings);
+
+	if (!slot_write(slots, slot, (uint64_t)rec_allocator_stub(index)))
+		return;
+	allocator->places++;
+	allocator->is_told = false;
+	if (allocator->counting != slots->bias || !allocator->objects) {
+		allocator->counting = slots->bias;
+		allocator->objects++;
+	}
+}
+
+static void slot_look(struct slots *slots, const ElfW(Rela) * relocation)
+{
+	const uint32_t type = (uint32_t)ELF64_R_TYPE(relocation->r_info);
+	const uint32_t index = (uint32_t)ELF64_R_SYM(relocation->r_info);
+	uint64_t *place = (uint64_t *)(slots->bias + relocation->r_offset);
+	struct allocator_slot slot = { .bias = slots->bias, .is_first = slots->is_first };
+	struct allocator_binding *binding;
+
+	if (index == 0 || (type != RELOC_CALL && type != RELOC_DATA && type != RELOC_WORD) ||
+	    (type == RELOC_WORD && relocation->r_addend != 0) || (uint64_t)place % 8 != 0)
+		return;
+	slot.name = slots->strings + slots->symbols[index].st_name;
+	slot.bound = __atomic_load_n(place, __ATOMIC_RELAXED);
+	slot.may_be_lazy =
+		type == RELOC_CALL && slot.bound - slots->begin < slots->end - slots->begin;
+	if (strcmp(slot.name, "dlsym") == 0) {
+		if (slot.may_be_lazy || slot.bound == (uint64_t)&dlsym)
+			slot_write(slots, place, (uint64_t)&rec_allocator_dlsym);
+		return;
+	}
+	binding = rec_allocator_for(&slot);
+	if (binding)
+		slot_lead(slots, place, binding);
+}
+
+/* The loader closes what is to be read-only when it has filled it. */
+static bool is_loaded(const struct slots *slots)
+{
+	return slots->is_first || slots->relro_begin >= slots->relro_end ||
+	       !is_writable(slots->relro_begin);
+}
+
+bool rec_slots_patch(const struct dl_phdr_info *info, bool is_first)
+{
+	struct slots slots = { .info = info, .bias = info->dlpi_addr, .is_first = is_first };
+
+	take_segments(&slots);
+	if (!take_tables(&slots))
+		return true;
+	if (!is_loaded(&slots))
+		return false;
+	for (size_t i = 0; slots.calls && i < slots.call_count; i++)
+		slot_look(&slots, &slots.calls[i]);
+	for (size_t i = 0; slots.others && i < slots.other_count; i++)
+		slot_look(&slots, &slots.others[i]);
+	if (slots.is_open)
+		relro_set(&slots, PROT_READ);
+	return true;
+}

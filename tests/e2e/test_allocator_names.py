@@ -1,0 +1,375 @@
+"""Allocators whose functions have names of their own: je_malloc, mi_free, and whatever --allocator names.
+
+What the programs of allocators/prefix count themselves is on the tape, once; where calls are out of reach,
+the tape says so, and the program is as it is without us.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import recording
+import targets
+from test_allocators import SOURCES, check_all, check_tape, library, sql, told, taped
+
+PREFIX = SOURCES / "prefix"
+
+
+def compile_to(out, *words):
+    subprocess.run(["gcc", "-g", "-O1", "-fno-builtin", "-pthread", *map(str, words), "-o", out], check=True)
+    return out
+
+
+def make_pool(folder, prefix="pool_", words=(), name=None):
+    return compile_to(folder / f"lib{name or prefix}.so", "-shared", "-fPIC", f"-DPREFIX={prefix}", *words,
+                      PREFIX / "pool.c")
+
+
+def make_program(folder, pool, prefix="pool_", words=()):
+    return compile_to(folder / "program", "-DPROGRAM", f"-DPREFIX={prefix}", *words, PREFIX / "work.c",
+                      f"-Wl,-rpath,{folder}", pool)
+
+
+def make_plugin(folder, prefix="pool_", words=(), name="plugin.so"):
+    return compile_to(folder / name, "-shared", "-fPIC", f"-DPREFIX={prefix}", PREFIX / "work.c", *words)
+
+
+def make_host(folder, words=(), loading="RTLD_LAZY"):
+    return compile_to(folder / "host", f"-DLOADING={loading}", PREFIX / "host.c", *words, "-ldl")
+
+
+def record(args, tape, *options, env=None):
+    return recording.run_recorded(args, tape, options=["--quiet", *options], env=env)
+
+
+def seen(tape):
+    done = recording.run([recording.memtape(), "info", "--json", tape])
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout).get("allocators", [])
+
+
+def check_recorded(args, tape, *options):
+    check_all(recording.run_plain(args), record(args, tape, *options))
+
+
+def check_unseen(args, tape, *options):
+    """The program is as without us, and nothing of that allocator is on the tape."""
+    plain, recorded = recording.run_plain(args), record(args, tape, *options)
+    assert plain.returncode == 0, plain.stderr
+    assert recorded.answer() == plain.answer()
+    check_tape(tape)
+    counts = {size: told for size, told in told(plain).items() if size != 70009}
+    assert taped(tape, counts) == {}
+
+
+@pytest.mark.parametrize("linking", [["-Wl,-z,lazy"], ["-Wl,-z,now"], ["-Wl,-z,lazy", "-Wl,-z,norelro"],
+                                     ["-no-pie", "-Wl,-z,lazy"], ["-no-pie", "-fno-plt"],
+                                     ["-fno-plt", "-Wl,-z,now"]], ids=" ".join)
+def test_an_allocator_that_is_named_is_recorded_however_its_program_is_linked(linking, tape, tmp_path):
+    program = make_program(tmp_path, make_pool(tmp_path), words=linking)
+    check_recorded([program], tape, "--allocator", "pool=pool_")
+
+
+def test_what_it_is_and_who_calls_it_is_on_the_tape(tape, tmp_path):
+    pool = make_pool(tmp_path)
+    record([make_program(tmp_path, pool)], tape, "--allocator=pool=pool_")
+    allocator, = seen(tape)
+    assert (allocator["name"], allocator["prefix"], allocator["path"]) == ("pool", "pool_", str(pool))
+    assert allocator["asked"] and allocator["functions"] == 6
+    assert allocator["objects"] == 2  # the program, and the library that calls itself
+
+
+def test_stacks_begin_with_the_caller(tape, tmp_path):
+    record([make_program(tmp_path, make_pool(tmp_path))], tape, "--allocator=pool=pool_")
+    rows = [row for row in recording.rows(tape) if row["size"] == 70008]
+    assert len(rows) == 7
+    for row in rows:
+        names = [frame["function"] for frame in row["stack"]]
+        assert names[:4] == ["leak_some", "plain", "work_run", "main"]
+        assert row["function"] == "malloc" and row["free_ns"] is None
+    realloced = next(row for row in recording.rows(tape) if row["size"] == 70004)
+    assert realloced["function"] == "realloc" and targets.has_frame(realloced["free_stack"], "plain")
+
+
+def test_usable_sizes_are_the_allocators_own(tape, tmp_path):
+    record([make_program(tmp_path, make_pool(tmp_path))], tape, "--allocator=pool=pool_")
+    rows = sql(tape, "SELECT DISTINCT usable_size AS usable FROM allocations WHERE size BETWEEN 70001 AND 70008")
+    assert [row["usable"] for row in rows] == [70016]
+
+
+def test_a_call_that_fails_is_recorded_as_failed(tape, tmp_path):
+    record([make_program(tmp_path, make_pool(tmp_path))], tape, "--allocator=pool=pool_")
+    assert recording.report(tape, "summary")["failed"] == 1
+
+
+def test_jemalloc_with_its_prefix_is_recorded_unasked(tape, tmp_path):
+    pool = make_pool(tmp_path, "je_", ["-DWITH_X"])
+    check_recorded([make_program(tmp_path, pool, "je_", ["-DWITH_X"])], tape)
+    allocator, = seen(tape)
+    assert (allocator["name"], allocator["prefix"], allocator["asked"]) == ("jemalloc", "je_", False)
+    assert allocator["objects"] == 1  # what it calls in itself stays as it is
+
+
+def test_a_name_that_only_looks_like_jemallocs_is_left_alone_unasked(tape, tmp_path):
+    """Whoever exports je_malloc and not je_mallctl is another, and may mean something else by it."""
+    program = make_program(tmp_path, make_pool(tmp_path, "je_"), "je_")
+    check_unseen([program], tape)
+    assert seen(tape) == []
+
+
+def test_none_leaves_known_ones_alone(tape, tmp_path):
+    pool = make_pool(tmp_path, "je_", ["-DWITH_X"])
+    check_unseen([make_program(tmp_path, pool, "je_", ["-DWITH_X"])], tape, "--allocator", "none")
+
+
+@pytest.mark.parametrize("loading", ["RTLD_LAZY", "RTLD_NOW"])
+def test_libraries_that_are_loaded_later_are_recorded(loading, tape, tmp_path):
+    """The allocator comes with the first of them."""
+    pool = make_pool(tmp_path)
+    plugins = [make_plugin(tmp_path, words=[f"-Wl,-rpath,{tmp_path}", pool], name=f"plugin{i}.so")
+               for i in range(2)]
+    host = make_host(tmp_path, loading=loading)
+    plain = recording.run_plain([host, *plugins])
+    recorded = record([host, *plugins], tape, "--allocator=pool=pool_")
+    assert recorded.answer() == plain.answer() and plain.returncode == 0
+    check_tape(tape)
+    first = recording.run_plain([host, plugins[0]])
+    counts = {size: (2 * made, 2 * freed) for size, (made, freed) in told(first).items()}
+    assert taped(tape, counts) == counts
+    assert seen(tape)[0]["objects"] == 3
+
+
+def test_a_library_that_is_loaded_and_unloaded_again_and_again_is_recorded_each_time(tape, tmp_path):
+    """With an allocator of its own inside, exported: another one each time."""
+    plugin = compile_to(tmp_path / "plugin.so", "-shared", "-fPIC", "-DPREFIX=pool_", PREFIX / "work.c",
+                        PREFIX / "pool.c")
+    host = make_host(tmp_path)
+    args = [host, *[plugin, "-"] * 40]
+    plain = recording.run_plain(args)
+    recorded = record(args, tape, "--allocator=pool=pool_")
+    assert recorded.answer() == plain.answer() and plain.returncode == 0
+    check_tape(tape)
+    counts = {size: (40 * made, 40 * freed) for size, (made, freed) in told(plain).items()}
+    assert {size: row[0] for size, row in taped(tape, counts).items()} == {
+        size: made for size, (made, freed) in counts.items()}
+
+
+def test_an_executable_that_exports_its_allocator_is_recorded_where_libraries_call_it(tape, tmp_path):
+    plugin = make_plugin(tmp_path)
+    host = make_host(tmp_path, ["-rdynamic", "-DPREFIX=pool_", PREFIX / "pool.c"])
+    check_recorded([host, plugin], tape, "--allocator=pool=pool_")
+    allocator, = seen(tape)
+    assert (allocator["path"], allocator["objects"]) == (str(host), 1)
+
+
+def test_functions_that_are_asked_for_by_name_are_recorded(tape, tmp_path):
+    source = tmp_path / "asker.c"
+    source.write_text("""
+        #include <dlfcn.h>
+        #include <stdio.h>
+        int main(int argc, char **argv)
+        {
+            void *handle = dlopen(argv[1], RTLD_NOW);
+            void *(*get)(size_t) = (void *(*)(size_t))dlsym(handle, "pool_malloc");
+            void (*put)(void *) = (void (*)(void *))dlsym(handle, "pool_free");
+            for (int i = 0; i < 33; i++)
+                put(get(70001));
+            printf("70001 33 33\\n");
+            return 0;
+        }""")
+    program = compile_to(tmp_path / "asker", source, "-ldl")
+    check_recorded([program, make_pool(tmp_path)], tape, "--allocator=pool=pool_")
+
+
+def test_several_can_be_named(tape, tmp_path):
+    pools = [make_pool(tmp_path, prefix) for prefix in ("pool_", "tank_")]
+    plugins = [make_plugin(tmp_path, prefix, [f"-Wl,-rpath,{tmp_path}", pool], f"{prefix}plugin.so")
+               for prefix, pool in zip(("pool_", "tank_"), pools)]
+    host = make_host(tmp_path)
+    for options in (["--allocator=pool=pool_,tank=tank_"], ["--allocator=pool=pool_", "--allocator", "tank=tank_"]):
+        recorded = record([host, *plugins], tape, "--force", *options)
+        assert recorded.returncode == 0
+        assert sorted(allocator["name"] for allocator in seen(tape)) == ["pool", "tank"]
+        assert sql(tape, "SELECT count(*) AS n FROM allocations WHERE size = 70001") == [{"n": 120}]
+
+
+def test_the_bare_library_takes_names_from_its_options(tape, tmp_path):
+    program = make_program(tmp_path, make_pool(tmp_path))
+    recorded = recording.run_bare([program], tape, env={"MEMTAPE_OPTIONS": "allocator=pool=pool_,latency=0"})
+    assert recorded.returncode == 0
+    counts = told(recording.run_plain([program]))
+    assert taped(tape, counts) == counts
+
+
+def test_with_latency_calls_are_recorded_too(tape, tmp_path):
+    program = make_program(tmp_path, make_pool(tmp_path))
+    check_recorded([program], tape, "--allocator=pool=pool_", "--latency")
+
+
+def test_children_record_theirs(tape, tmp_path):
+    source = tmp_path / "forker.c"
+    source.write_text("""
+        #include <sys/wait.h>
+        #include <unistd.h>
+        void work_run(void);
+        int main(void)
+        {
+            work_run();
+            if (fork() == 0) {
+                work_run();
+                return 0;
+            }
+            wait(NULL);
+            return 0;
+        }""")
+    program = compile_to(tmp_path / "forker", "-DPREFIX=pool_", source, PREFIX / "work.c",
+                         f"-Wl,-rpath,{tmp_path}", make_pool(tmp_path))
+    pattern = tmp_path / "t.%p.mtape"
+    assert record([program], pattern, "--follow", "--allocator=pool=pool_").returncode == 0
+    tapes = sorted(tmp_path.glob("t.*.mtape"))
+    assert len(tapes) == 2
+    for path in tapes:
+        assert sql(path, "SELECT count(*) AS n FROM allocations WHERE size = 70001") == [{"n": 60}]
+        assert seen(path)[0]["name"] == "pool"
+
+
+def test_nobody_finds_an_allocator_that_is_not_there(tape, tmp_path):
+    program = compile_to(tmp_path / "weak", PREFIX / "weak.c", "-ldl")
+    plain = recording.run_plain([program])
+    for options in ([], ["--allocator=pool=pool_,jemalloc,mimalloc,tcmalloc,rust"]):
+        recorded = record([program], tape, "--force", *options)
+        assert recorded.answer() == plain.answer() and plain.returncode == 0
+    assert b"je_malloc 0 0" in plain.stdout and b"malloc 1 1" in plain.stdout
+
+
+def test_a_mimalloc_that_is_malloc_too_is_counted_once(tape, tmp_path):
+    library("mimalloc")
+    if not shutil.which("gcc") or not (recording.pathlib.Path("/usr/include/mimalloc.h")).exists():
+        pytest.skip("no libmimalloc-dev here")
+    program = compile_to(tmp_path / "mixed", PREFIX / "mixed.c", "-lmimalloc")
+    check_recorded([program], tape)
+    assert [(row["name"], row["prefix"]) for row in seen(tape)] == [("mimalloc", "mi_")]
+
+
+def test_tcmalloc_by_its_own_names_is_counted_once(tape, tmp_path):
+    library("tcmalloc_minimal")
+    if not recording.pathlib.Path("/usr/include/gperftools/tcmalloc.h").exists():
+        pytest.skip("no libgoogle-perftools-dev here")
+    program = compile_to(tmp_path / "tc", PREFIX / "tc.c", "-ltcmalloc_minimal")
+    check_recorded([program], tape)
+    assert [(row["name"], row["prefix"]) for row in seen(tape)] == [("tcmalloc", "tc_")]
+
+
+def test_jemallocs_functions_beyond_malloc_are_recorded(tape, tmp_path):
+    library("jemalloc")
+    source = tmp_path / "x.c"
+    source.write_text("""
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <jemalloc/jemalloc.h>
+        int main(void)
+        {
+            for (int i = 0; i < 40; i++) {
+                dallocx(rallocx(mallocx(70001, 0), 90002, 0), 0);
+                sdallocx(mallocx(70003, 0), 70003, 0);
+                free(mallocx(70004, 0));
+                dallocx(malloc(70005), 0);
+            }
+            printf("70001 40 40\\n90002 40 40\\n70003 40 40\\n70004 40 40\\n70005 40 40\\n");
+            return 0;
+        }""")
+    if not recording.pathlib.Path("/usr/include/jemalloc/jemalloc.h").exists():
+        pytest.skip("no libjemalloc-dev here")
+    check_recorded([compile_to(tmp_path / "x", source, "-ljemalloc")], tape)
+
+
+def test_loading_in_one_thread_while_another_looks_for_names_harms_nobody(tape, tmp_path):
+    """Objects are met while the loader fills them."""
+    source = tmp_path / "storm.c"
+    source.write_text("""
+        #include <dlfcn.h>
+        #include <pthread.h>
+        #include <stdio.h>
+        #include <stdlib.h>
+        static char **paths;
+        static volatile int is_over;
+        static void *load(void *path)
+        {
+            for (int i = 0; i < ROUNDS; i++) {
+                void *handle = dlopen(path, i % 2 ? RTLD_NOW : RTLD_LAZY);
+                void *(*leak_some)(size_t) = handle ? (void *(*)(size_t))dlsym(handle, "leak_some") : NULL;
+                if (!leak_some || !leak_some(70001))
+                    abort();
+                dlclose(handle);
+            }
+            return NULL;
+        }
+        static void *look(void *context)
+        {
+            while (!is_over)
+                dlsym(RTLD_DEFAULT, "malloc");
+            return context;
+        }
+        int main(int argc, char **argv)
+        {
+            pthread_t threads[4];
+            paths = argv;
+            for (int i = 0; i < 4; i++)
+                pthread_create(&threads[i], NULL, i < 2 ? load : look, argv[1 + i % 2]);
+            pthread_join(threads[0], NULL);
+            pthread_join(threads[1], NULL);
+            is_over = 1;
+            pthread_join(threads[2], NULL);
+            pthread_join(threads[3], NULL);
+            return 0;
+        }""")
+    rounds = recording.times(3000, 150)
+    program = compile_to(tmp_path / "storm", source, f"-DROUNDS={rounds}", f"-Wl,-rpath,{tmp_path}",
+                         "-Wl,--no-as-needed", make_pool(tmp_path), "-ldl")
+    plugins = [make_plugin(tmp_path, words=linking, name=f"plugin{i}.so")
+               for i, linking in enumerate([["-Wl,-z,now"], ["-Wl,-z,lazy", "-Wl,-z,norelro"]])]
+    assert record([program, *plugins], tape, "--allocator=pool=pool_").returncode == 0
+    check_tape(tape)
+    assert sql(tape, "SELECT count(*) AS n FROM allocations WHERE size = 70001") == [{"n": 2 * rounds}]
+
+
+def test_one_that_nobody_exports_is_named_with_the_remedy(tape, tmp_path):
+    program = compile_to(tmp_path / "program", "-DPROGRAM", "-DPREFIX=pool_", PREFIX / "work.c", PREFIX / "pool.c")
+    check_unseen([program], tape, "--allocator=pool=pool_")
+    text = recording.run([recording.memtape(), "report", tape, "summary"]).stdout.decode()
+    assert re.search(r"allocator pool: no object of the program exports pool_malloc.*-rdynamic", text)
+
+
+def test_one_whose_calls_are_bound_inside_the_program_is_named_with_the_remedy(tape, tmp_path):
+    program = compile_to(tmp_path / "program", "-DPROGRAM", "-DPREFIX=pool_", "-rdynamic", PREFIX / "work.c",
+                         PREFIX / "pool.c")
+    check_unseen([program], tape, "--allocator=pool=pool_")
+    text = recording.run([recording.memtape(), "report", tape, "summary"]).stdout.decode()
+    assert f"allocator pool: calls of pool_malloc are bound inside {program}" in " ".join(text.split())
+
+
+@pytest.mark.parametrize("words, message", [
+    ("pool", "of another say what its functions' names begin with: pool=PREFIX"),
+    ("pool=", "a name and a prefix are letters, digits and underscores"),
+    ("=x_", "a name and a prefix are letters, digits and underscores"),
+    ("a=b-c", "a name and a prefix are letters, digits and underscores"),
+    ("a=" + 40 * "x", "a name and a prefix are letters, digits and underscores, 31 at most"),
+    (",".join(f"n{i}=p{i}_" for i in range(9)), "more than 8 prefixes"),
+])
+def test_what_the_recorder_would_not_understand_is_refused(words, message, tape):
+    done = record(["/bin/true"], tape, "--allocator", words)
+    assert done.returncode != 0 and message in done.stderr.decode()
+    assert not tape.exists()
+
+
+def test_an_anonymised_tape_does_not_name_it(tape, tmp_path):
+    record([make_program(tmp_path, make_pool(tmp_path))], tape, "--allocator=secret=pool_")
+    out = tmp_path / "anonymous.mtape"
+    done = recording.run([recording.memtape(), "anonymise", tape, "-o", out])
+    assert done.returncode == 0, done.stderr
+    allocator, = seen(out)
+    assert (allocator["name"], allocator["prefix"], allocator["functions"]) == ("allocator", "", 6)
+    assert allocator["path"] and "pool" not in allocator["path"]

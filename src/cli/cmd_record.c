@@ -237,7 +237,8 @@ static struct err *run_program(struct record_options *options,
 		*exit_code = WEXITSTATUS(result.wait_status);
 	signal(SIGPIPE, SIG_IGN); /* nobody listening is no reason to lose the exit code */
 	if (!options->quiet || result.fault || !result.path)
-		err = record_summary_print(&program, &result, options->summary && !options->quiet);
+		err = record_summary_print(&program, &result, &options->allocators,
+					   options->summary && !options->quiet);
 	record_serve_wait(&options->serve);
 	return err;
 }

@@ -21,27 +21,82 @@ static void add_absence(struct str *text, const struct program *program)
 
 enum { HARDLY_ANY = 1000 }; /* events, of what a program does before its own allocator begins */
 
+/* A program of Go may have C code, and that an allocator. */
+static void add_go(struct str *text, const struct own_malloc *own)
+{
+	str_add(text, " is a program of Go: the heap of Go's runtime is its own and not recorded;\n"
+		      "memtape: Go's pprof shows it. ");
+	if (own->allocator || own->has_malloc) {
+		str_add(text, "Its C code calls ");
+		str_add(text, own->allocator ? own->allocator : "a malloc");
+		str_add(text, " that is linked into it, which cannot be\n"
+			      "memtape: recorded either; link the shared library of it instead\n");
+	} else if (own->calls_malloc) {
+		str_add(text, "What C code in it allocates is recorded, and mappings are\n");
+	} else {
+		str_add(text, "Only mappings are recorded, for it has no C code that allocates\n");
+	}
+}
+
+static bool was_asked_for(const struct option_list *allocators, const char *prefix)
+{
+	for (size_t i = 0; i < allocators->count; i++) {
+		const char *found = strstr(allocators->items[i], prefix);
+
+		if (found && found > allocators->items[i] && found[-1] == '=')
+			return true;
+	}
+	return false;
+}
+
+/* Functions that are called by name can be recorded, though not by those inside who are bound. */
+static void add_option(struct str *text, const struct own_malloc *own)
+{
+	char name[sizeof(own->prefix)];
+
+	memcpy(name, own->prefix, sizeof(name));
+	for (size_t len = strlen(name); len > 1 && name[len - 1] == '_'; len--)
+		name[len - 1] = '\0';
+	str_add(text, own->prefix_is_inside ? " exports " : " calls ");
+	str_add_terminal(text, own->prefix);
+	str_add(text, own->prefix_is_inside
+			      ? "malloc: what its libraries call of it is recorded with\nmemtape: "
+			      : "malloc of a library, which is recorded with\nmemtape: ");
+	str_add(text, "--allocator ");
+	str_add_terminal(text, name);
+	str_add(text, "=");
+	str_add_terminal(text, own->prefix);
+	str_add(text, own->prefix_is_inside ? "; its own calls are bound inside and cannot be\n"
+					    : ", if its arguments are malloc's\n");
+}
+
+static void add_inside(struct str *text, const struct own_malloc *own)
+{
+	str_add(text, " has ");
+	str_add(text, own->allocator ? own->allocator : "a malloc of its own");
+	str_add(text, " inside, which its calls go to directly and cannot be recorded,\n"
+		      "memtape: with --allocator neither; link it without, or with the shared "
+		      "library of it (an\nmemtape: allocator may also be preloaded: "
+		      "LD_PRELOAD=/path/to/it.so memtape ...)\n");
+}
+
 /* Few events: who else may have had them, and what to do. */
-static void add_other_allocator(struct str *text, const struct program *program)
+static void add_other_allocator(struct str *text, const struct program *program,
+				const struct option_list *allocators)
 {
 	const struct own_malloc own = own_malloc_find(program->subject, true);
+	const bool has_option = own.prefix[0] && !was_asked_for(allocators, own.prefix);
 
-	if (!own.is_go && !own.allocator && !own.has_malloc)
+	if (!own.is_go && !own.allocator && !own.has_malloc && !has_option)
 		return;
 	str_add(text, "memtape: ");
 	str_add_terminal(text, program->name);
-	if (own.is_go) {
-		str_add(text, " is a program of Go: the heap of Go's runtime is its own and not "
-			      "recorded;\nmemtape: mappings and what C code in it allocates are. "
-			      "Go's pprof shows its heap\n");
-		return;
-	}
-	str_add(text, " has ");
-	str_add(text, own.allocator ? own.allocator : "a malloc of its own");
-	str_add(text,
-		" inside, which its calls go to directly and cannot be recorded;\n"
-		"memtape: link it without, or with the shared library of it (an allocator may "
-		"also be\nmemtape: preloaded: LD_PRELOAD=/path/to/it.so memtape ...)\n");
+	if (own.is_go)
+		add_go(text, &own);
+	else if (has_option)
+		add_option(text, &own);
+	else
+		add_inside(text, &own);
 }
 
 static void add_line(struct str *text, const struct collector_result *result)
@@ -183,7 +238,8 @@ static void print_findings(const struct collector_result *result)
 }
 
 struct err *record_summary_print(const struct program *program,
-				 const struct collector_result *result, bool findings)
+				 const struct collector_result *result,
+				 const struct option_list *allocators, bool findings)
 {
 	CLEAN(str_deinit) struct str text = { 0 };
 
@@ -193,7 +249,7 @@ struct err *record_summary_print(const struct program *program,
 		if (result->path)
 			add_line(&text, result);
 		if (result->event_count < HARDLY_ANY)
-			add_other_allocator(&text, program);
+			add_other_allocator(&text, program, allocators);
 		add_formers(&text, result);
 		add_losses(&text, result);
 		add_children(&text, result);

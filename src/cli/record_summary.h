@@ -6,9 +6,13 @@
 
 #include "collect/collector.h"
 
-/* Where the tape is and what is missing on it; with findings, also what it shows. */
+/*
+ * Where the tape is and what is missing on it; with findings, also what it shows. `allocators` are
+ * those that the recorder was told to look for.
+ */
 struct err *record_summary_print(const struct program *program,
-				 const struct collector_result *result, bool findings);
+				 const struct collector_result *result,
+				 const struct option_list *allocators, bool findings);
 
 /* For collector_settings.look. */
 struct err *record_summary_look(const char *tape_path, struct arena *arena,

@@ -81,23 +81,118 @@ static void take_name(const char *name, const Elf64_Sym *symbol, struct own_mall
 	}
 }
 
-static void take_table(const struct image *image, const Elf64_Shdr *table, const Elf64_Shdr *names,
+/* A table of symbols and its names; count 0: there is none that makes sense. */
+struct table {
+	const Elf64_Sym *symbols;
+	size_t count;
+	const char *text;
+	size_t text_bytes;
+};
+
+static struct table table_of(const struct image *image, const Elf64_Shdr *symbols,
+			     const Elf64_Shdr *names)
+{
+	struct table table = { .count = symbols->sh_size / sizeof(Elf64_Sym) };
+
+	table.symbols = at(image, symbols->sh_offset, table.count, sizeof(*table.symbols));
+	if (!table.symbols || names->sh_offset > image->size ||
+	    names->sh_size > image->size - names->sh_offset)
+		return (struct table) { 0 };
+	table.text = (const char *)image->bytes + names->sh_offset;
+	table.text_bytes = names->sh_size;
+	return table;
+}
+
+/* NULL: it has none that makes sense. */
+static const char *name_of(const struct table *table, size_t index)
+{
+	const uint32_t begin = table->symbols[index].st_name;
+
+	if (begin >= table->text_bytes ||
+	    !memchr(table->text + begin, '\0', table->text_bytes - begin))
+		return NULL;
+	return table->text + begin;
+}
+
+static bool has_function(const struct table *table, const char *prefix, size_t prefix_len,
+			 const char *suffix)
+{
+	for (size_t i = 0; i < table->count; i++) {
+		const char *name = name_of(table, i);
+
+		if (name && strncmp(name, prefix, prefix_len) == 0 &&
+		    strcmp(name + prefix_len, suffix) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Of allocators that are found without being asked for, and of names before malloc's. */
+static bool is_no_news(const char *prefix)
+{
+	static const char *const prefixes[] = { "",	     "je_", "_rjem_", "mi_",	 "tc_",
+						"scalable_", "x",   "g_",     "sqlite3_" };
+
+	for (size_t i = 0; i < array_size(prefixes); i++)
+		if (strcmp(prefixes[i], prefix) == 0)
+			return true;
+	return strncmp(prefix, "__", 2) == 0;
+}
+
+/* PREFIXmalloc with a PREFIXfree, in a table of what objects are bound by. */
+static void take_prefix(const struct table *table, size_t index, const char *name,
+			struct own_malloc *own)
+{
+	static const char suffix[] = "malloc";
+	const size_t len = strlen(name);
+	const size_t prefix_len = len - (sizeof(suffix) - 1);
+	char prefix[sizeof(own->prefix)];
+
+	if (len < sizeof(suffix) - 1 || strcmp(name + prefix_len, suffix) != 0 ||
+	    prefix_len >= sizeof(prefix))
+		return;
+	memcpy(prefix, name, prefix_len);
+	prefix[prefix_len] = '\0';
+	if (own->prefix[0] || is_no_news(prefix) ||
+	    !has_function(table, prefix, prefix_len, "free"))
+		return;
+	memcpy(own->prefix, prefix, prefix_len + 1);
+	own->prefix_is_inside = table->symbols[index].st_shndx != SHN_UNDEF;
+}
+
+static void take_bound(const struct table *table, size_t index, const char *name,
 		       struct own_malloc *own)
 {
-	const size_t count = table->sh_size / sizeof(Elf64_Sym);
-	const Elf64_Sym *symbols = at(image, table->sh_offset, count, sizeof(*symbols));
-	const char *text;
+	if (table->symbols[index].st_shndx == SHN_UNDEF && strcmp(name, "malloc") == 0)
+		own->calls_malloc = true;
+	else if (!own->prefix[0])
+		take_prefix(table, index, name, own);
+}
 
-	if (!symbols || names->sh_offset > image->size ||
-	    names->sh_size > image->size - names->sh_offset)
-		return;
-	text = (const char *)image->bytes + names->sh_offset;
-	for (size_t i = 0; i < count; i++) {
-		const uint32_t begin = symbols[i].st_name;
+static void take_table(const struct table *table, bool is_bound, struct own_malloc *own)
+{
+	for (size_t i = 0; i < table->count; i++) {
+		const char *name = name_of(table, i);
 
-		if (begin < names->sh_size && memchr(text + begin, '\0', names->sh_size - begin))
-			take_name(text + begin, &symbols[i], own);
+		if (!name)
+			continue;
+		take_name(name, &table->symbols[i], own);
+		if (is_bound)
+			take_bound(table, i, name, own);
 	}
+}
+
+/* Go's sections stay where its symbols are stripped off. */
+static void take_section(const struct image *image, const Elf64_Shdr *section,
+			 const Elf64_Shdr *names, struct own_malloc *own)
+{
+	static const char name[] = ".gopclntab";
+
+	if (names->sh_offset <= image->size && names->sh_size <= image->size - names->sh_offset &&
+	    section->sh_name < names->sh_size &&
+	    names->sh_size - section->sh_name >= sizeof(name) &&
+	    memcmp(image->bytes + names->sh_offset + section->sh_name, name, sizeof(name)) == 0)
+		own->is_go = true;
 }
 
 struct own_malloc own_malloc_find_in(const void *bytes, size_t size, bool all)
@@ -113,10 +208,15 @@ struct own_malloc own_malloc_find_in(const void *bytes, size_t size, bool all)
 	sections = at(&image, elf->e_shoff, elf->e_shnum, sizeof(*sections));
 	for (unsigned i = 0; sections && i < elf->e_shnum; i++) {
 		const Elf64_Shdr *section = &sections[i];
+		struct table table;
 
-		if ((section->sh_type == SHT_DYNSYM || (all && section->sh_type == SHT_SYMTAB)) &&
-		    section->sh_link < elf->e_shnum)
-			take_table(&image, section, &sections[section->sh_link], &own);
+		if (elf->e_shstrndx < elf->e_shnum)
+			take_section(&image, section, &sections[elf->e_shstrndx], &own);
+		if ((section->sh_type != SHT_DYNSYM && (!all || section->sh_type != SHT_SYMTAB)) ||
+		    section->sh_link >= elf->e_shnum)
+			continue;
+		table = table_of(&image, section, &sections[section->sh_link]);
+		take_table(&table, section->sh_type == SHT_DYNSYM, &own);
 	}
 	return own;
 }

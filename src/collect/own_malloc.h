@@ -17,6 +17,13 @@ struct own_malloc {
 	const char *allocator; /* "jemalloc"; one that is linked into it */
 	bool is_go;	       /* the runtime of Go, with a heap of its own */
 	bool has_malloc;
+	bool calls_malloc; /* of a library */
+	/*
+	 * "pool_": a name of an allocator that --allocator could make known, for the linker has
+	 * left its functions to be found when they are called; "": there is none.
+	 */
+	char prefix[32];
+	bool prefix_is_inside; /* it exports them; libraries may call them */
 };
 
 /* Without `all` only names that other objects may be bound to are read, which is quick. */

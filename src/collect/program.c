@@ -139,6 +139,13 @@ static struct err *check_linker(const char *path, int fd, const Elf64_Ehdr *elf)
 	}
 	if (strncmp(path_name(path), "ld", 2) == 0 && strstr(path_name(path), ".so"))
 		return NULL; /* the dynamic linker itself, run with a program as argument */
+	if (own_malloc_find(path, false).is_go)
+		return err_new(ERR_UNSUPPORTED,
+			       "%s is a statically linked program of Go, so the recorder cannot be "
+			       "preloaded into it; the heap of Go's runtime is its own and could "
+			       "not be recorded either: Go's pprof shows it (C code in a program "
+			       "that is linked dynamically can be recorded)",
+			       path);
 	return err_new(ERR_UNSUPPORTED,
 		       "%s is statically linked, so the recorder cannot be preloaded into it; "
 		       "link it dynamically (without -static) to record it",

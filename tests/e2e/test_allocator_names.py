@@ -13,7 +13,7 @@ import pytest
 
 import recording
 import targets
-from test_allocators import SOURCES, check_all, check_tape, library, sql, told, taped
+from test_allocators import ARCHIVES, LIBRARIES, SOURCES, check_all, check_tape, library, sql, told, taped
 
 PREFIX = SOURCES / "prefix"
 
@@ -373,3 +373,90 @@ def test_an_anonymised_tape_does_not_name_it(tape, tmp_path):
     allocator, = seen(out)
     assert (allocator["name"], allocator["prefix"], allocator["functions"]) == ("allocator", "", 6)
     assert allocator["path"] and "pool" not in allocator["path"]
+
+
+def message(args, tape, *options):
+    done = recording.run([recording.memtape(), "record", "--no-summary", *options, "-fo", tape, "--", *args])
+    assert done.returncode == 0, done.stderr
+    return " ".join(line.removeprefix("memtape: ") for line in done.stderr.decode().splitlines())
+
+
+def test_who_calls_another_allocator_is_told_of_the_option(tape, tmp_path):
+    program = make_program(tmp_path, make_pool(tmp_path))
+    said = message([program], tape)
+    assert "program calls pool_malloc of a library, which is recorded with --allocator pool=pool_" in said
+    assert "--allocator" not in message([program], tape, "--allocator=pool=pool_")
+
+
+def test_who_exports_another_allocator_is_told_what_the_option_can_do(tape, tmp_path):
+    program = compile_to(tmp_path / "program", "-DPROGRAM", "-DPREFIX=pool_", "-rdynamic", PREFIX / "work.c",
+                         PREFIX / "pool.c")
+    said = message([program], tape)
+    assert "exports pool_malloc: what its libraries call of it is recorded with --allocator pool=pool_;" in said
+    assert "its own calls are bound inside and cannot be" in said
+
+
+def test_an_allocator_that_is_bound_inside_is_named_and_the_option_not_offered(tape, tmp_path):
+    program = compile_to(tmp_path / "program", "-DPROGRAM", "-DPREFIX=je_", "-DWITH_X", PREFIX / "work.c",
+                         PREFIX / "pool.c")
+    said = message([program], tape)
+    assert "program has jemalloc inside, which its calls go to directly and cannot be recorded, with --allocator " \
+        "neither" in said
+
+
+def test_who_only_calls_malloc_is_told_nothing(tape, tmp_path):
+    source = tmp_path / "plain.c"
+    source.write_text("#include <stdlib.h>\nint main(void) { free(malloc(10)); return 0; }")
+    assert "--allocator" not in message([compile_to(tmp_path / "plain", source)], tape)
+
+
+GO = """package main
+import "fmt"
+func main() {
+	kept := [][]byte{}
+	for i := 0; i < 1000; i++ {
+		kept = append(kept, make([]byte, 10000))
+	}
+	fmt.Println(len(kept))
+}
+"""
+CGO = GO.replace('import "fmt"', 'import "fmt"\n// #include <stdlib.h>\nimport "C"').replace(
+    "kept :=", "C.free(C.malloc(70001))\n\tkept :=")
+
+
+def make_go(folder, text, *words, env):
+    if not shutil.which("go"):
+        pytest.skip("no go here")
+    (folder / "main.go").write_text(text)
+    subprocess.run(["go", "build", "-o", folder / "program", *words, folder / "main.go"], check=True, cwd=folder,
+                   env={**recording.os.environ, "GOCACHE": str(recording.build_dir() / "tests" / "go"), **env})
+    return folder / "program"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [[], ["-ldflags=-s -w"]], ids=["whole", "stripped"])
+def test_a_static_program_of_go_is_not_told_to_link_dynamically(words, tape, tmp_path):
+    program = make_go(tmp_path, GO, *words, env={"CGO_ENABLED": "0"})
+    done = record([program], tape)
+    assert done.returncode == 125
+    said = done.stderr.decode()
+    assert "is a statically linked program of Go" in said and "Go's pprof" in said and "-static" not in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [[], ["-ldflags=-s -w"]], ids=["whole", "stripped"])
+def test_a_program_of_go_with_c_code_is_told_that_it_is_recorded(words, tape, tmp_path):
+    program = make_go(tmp_path, CGO, *words, env={"CGO_ENABLED": "1"})
+    assert "What C code in it allocates is recorded" in message([program], tape)
+    assert sql(tape, "SELECT count(*) AS n FROM allocations WHERE size = 70001") == [{"n": 1}]
+
+
+@pytest.mark.slow
+def test_a_program_of_go_with_an_allocator_inside_is_told_that_neither_is_recorded(tape, tmp_path):
+    archive = LIBRARIES / ARCHIVES["jemalloc"]
+    if not archive.exists():
+        pytest.skip(f"no {archive} here")
+    program = make_go(tmp_path, CGO, env={"CGO_ENABLED": "1", "CGO_LDFLAGS_ALLOW": ".*",
+                                          "CGO_LDFLAGS": f"{archive} -lstdc++ -lm -ldl"})
+    said = message([program], tape)
+    assert "Its C code calls jemalloc that is linked into it, which cannot be recorded either" in said

@@ -18,6 +18,11 @@ uint64_t clock_monotonic_ns(void)
 	return read_ns(CLOCK_MONOTONIC);
 }
 
+uint64_t clock_cpu_ns(void)
+{
+	return read_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 static uint64_t read_counter(void)
 {
 #if defined(__x86_64__)

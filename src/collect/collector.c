@@ -91,6 +91,7 @@ static void header_take(struct collector *collector)
 	header->tick_shift &= 63;
 	collector->has_header = true;
 	usage_open(&collector->usage, collector->child.pid);
+	threads_open(&collector->threads, collector->child.pid, spool_live(&collector->spool));
 	memcpy(header->parent_uuid, collector->former_uuid, sizeof(header->parent_uuid));
 	stream_begin(&collector->stream, 0);
 	err = writer_header(&collector->writer, header);
@@ -119,6 +120,40 @@ bool collector_is_recording(const struct collector *collector)
 	return collector->has_header && !collector->drain.fault && !collector->stop_due_ns;
 }
 
+static void note_stack(void *context, const struct tape_stack_use *use)
+{
+	collector_note(context, TAPE_EXT_STACK_USE, use, sizeof(*use), NULL);
+}
+
+static void note_thread_name(void *context, uint32_t tid, const char *name)
+{
+	const struct tape_thread thread = { .tid = tid };
+
+	collector_note(context, TAPE_EXT_THREAD_NAME, &thread, sizeof(thread), name);
+}
+
+static void look_at_threads(struct collector *collector, uint64_t now_ns)
+{
+	const struct threads_visitor visitor = { note_stack, note_thread_name, collector };
+
+	threads_look(&collector->threads, now_ns, &visitor);
+	if (collector->threads.has_filter)
+		spool_forbid_calls(&collector->spool);
+}
+
+/* The recorder waits for it, also where nothing is recorded any more. */
+static void look_at_threads_last(struct collector *collector)
+{
+	const struct threads_visitor visitor = { note_stack, note_thread_name, collector };
+	uint32_t wanted;
+
+	if (!spool_wants_look(&collector->spool, &wanted))
+		return;
+	if (collector_is_recording(collector) && !collector->settings->is_passing)
+		threads_look_last(&collector->threads, &visitor);
+	spool_look_done(&collector->spool, wanted);
+}
+
 static void sample(struct collector *collector)
 {
 	const uint64_t now_ns = clock_monotonic_ns();
@@ -130,6 +165,7 @@ static void sample(struct collector *collector)
 		now_ns + u64_max(SAMPLE_PERIOD_NS, (now_ns - collector->begin_ns) / SAMPLE_COUNT);
 	if (!collector_is_recording(collector) || collector->settings->is_passing)
 		return;
+	look_at_threads(collector, now_ns);
 	collector->space_ticks = collector_ticks(collector);
 	differs = usage_sample(&collector->usage, now_ns);
 	if (collector->usage.has_snapshot)
@@ -212,6 +248,7 @@ static void collect(struct collector *collector, struct arena *arena,
 		forward_signals(collector);
 		spool_grow(&collector->spool);
 		sample(collector);
+		look_at_threads_last(collector);
 		wishes_take(collector, result);
 		collector_show(collector);
 		if (wishes_stop_is_due(collector))
@@ -327,6 +364,7 @@ static void collector_close(struct collector *collector)
 {
 	if (collector->has_header)
 		usage_close(&collector->usage);
+	threads_close(&collector->threads);
 	drain_close(&collector->drain);
 	writer_close(&collector->writer);
 	spool_close(&collector->spool);

@@ -11,6 +11,7 @@
 #include "collect/drain.h"
 #include "collect/spool.h"
 #include "collect/stream.h"
+#include "collect/threads.h"
 #include "collect/usage.h"
 #include "collect/writer.h"
 
@@ -22,6 +23,7 @@ struct collector {
 	struct drain drain;
 	struct stream stream;
 	struct usage usage;
+	struct threads threads;
 	struct child child;
 	struct signals signals;	   /* as they were */
 	struct tape_header header; /* private copy, once the recorder has filled it */

@@ -100,6 +100,7 @@ static bool begin_anew(struct collector *collector, struct arena *arena,
 	memcpy(collector->former_uuid, collector->header.uuid, sizeof(collector->former_uuid));
 	collector->has_header = false;
 	usage_close(&collector->usage);
+	threads_close(&collector->threads);
 	drain_close(&collector->drain);
 	err = spool_renew(&collector->spool);
 	if (!err)

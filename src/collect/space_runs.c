@@ -31,6 +31,7 @@ enum { SCAN_FILE = 1 << 2, SCAN_PRESENT = 1 << 3, SCAN_SWAPPED = 1 << 4, SCAN_PF
 
 static const uint64_t READ_PAGES_MAX = UINT64_C(1) << 20; /* 4 GiB: 8 MiB to read */
 static const uint64_t ENTRY_PRESENT = UINT64_C(1) << 63;
+static const uint64_t ENTRY_SWAPPED = UINT64_C(1) << 62;
 
 struct runs {
 	struct str text;
@@ -186,4 +187,64 @@ bool space_runs(int fd, uint64_t begin, uint64_t end, size_t most, struct str *t
 	ok = ok && runs_end(&runs, text);
 	str_deinit(&runs.text);
 	return ok;
+}
+
+static bool scan_first(int fd, uint64_t begin, uint64_t end, uint64_t *first_ret)
+{
+	struct scan_region region;
+	struct scan_arguments arguments = {
+		.bytes = sizeof(arguments),
+		.begin = begin,
+		.end = end,
+		.regions = (uint64_t)(uintptr_t)&region,
+		.region_count = 1,
+		.category_inverted = SCAN_PFN_ZERO,
+		.category_mask = SCAN_PFN_ZERO,
+		.category_anyof_mask = SCAN_PRESENT | SCAN_SWAPPED,
+		.return_mask = SCAN_PRESENT,
+	};
+
+	while (arguments.begin < end) {
+		const int region_count = ioctl(fd, PAGEMAP_SCAN, &arguments);
+
+		if (region_count < 0 || arguments.walk_end <= arguments.begin)
+			return false;
+		if (region_count > 0) {
+			*first_ret = region.begin;
+			return true;
+		}
+		arguments.begin = arguments.walk_end;
+	}
+	*first_ret = end;
+	return true;
+}
+
+static bool read_first(int fd, uint64_t begin, uint64_t end, uint64_t *first_ret)
+{
+	uint64_t entries[ENTRIES];
+
+	if ((end - begin) >> PAGE_SHIFT > READ_PAGES_MAX)
+		return false;
+	while (begin < end) {
+		const size_t wanted = u64_min((end - begin) >> PAGE_SHIFT, ENTRIES);
+		const ssize_t bytes = pread(fd, entries, wanted * sizeof(*entries),
+					    (off_t)(begin >> PAGE_SHIFT) * 8);
+
+		if (bytes < (ssize_t)sizeof(*entries))
+			return false;
+		for (size_t i = 0; i < (size_t)bytes / sizeof(*entries);
+		     i++, begin += 1 << PAGE_SHIFT)
+			if (entries[i] & (ENTRY_PRESENT | ENTRY_SWAPPED)) {
+				*first_ret = begin;
+				return true;
+			}
+	}
+	*first_ret = end;
+	return true;
+}
+
+bool space_first(int fd, uint64_t begin, uint64_t end, uint64_t *first_ret)
+{
+	return fd >= 0 &&
+	       (scan_first(fd, begin, end, first_ret) || read_first(fd, begin, end, first_ret));
 }

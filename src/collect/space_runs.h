@@ -24,4 +24,9 @@ bool space_scan(int fd, uint64_t begin, uint64_t end, bool tells_files, size_t m
 /* RUNS alone, on any kernel. False, and text as it was: not to be known, or longer than `most`. */
 bool space_runs(int fd, uint64_t begin, uint64_t end, size_t most, struct str *text);
 
+/*
+ * The first page of [begin, end) that is there, or swapped out; end: none. False: not to be known.
+ */
+bool space_first(int fd, uint64_t begin, uint64_t end, uint64_t *first_ret);
+
 #endif

@@ -195,7 +195,9 @@ struct err *spool_renew(struct spool *spool)
 	live->fault = TAPE_FAULT_NONE;
 	live->fault_errno = 0;
 	live->recorder_waits = live->slots_wanted = 0;
-	live->in_parts = live->no_wakes = 0;
+	live->in_parts = live->no_wakes = live->no_calls = 0;
+	live->looks_wanted = live->looks_done = 0;
+	live->stack_board = live->stack_count = 0;
 	live->exec_left = TAPE_EXEC_FOLLOWED;
 	spool_fill_header(spool);
 	__atomic_store_n(&live->recorder_state, TAPE_RECORDER_ABSENT, __ATOMIC_RELEASE);
@@ -392,6 +394,30 @@ void spool_answer(const struct spool *spool, enum tape_exec_state answer)
 uint32_t spool_sealed_count(const struct spool *spool)
 {
 	return __atomic_load_n(&spool_live(spool)->sealed_count, __ATOMIC_ACQUIRE);
+}
+
+void spool_forbid_calls(const struct spool *spool)
+{
+	struct tape_live *live = spool_live(spool);
+
+	__atomic_store_n(&live->no_wakes, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&live->no_calls, 1, __ATOMIC_RELEASE);
+}
+
+bool spool_wants_look(const struct spool *spool, uint32_t *wanted_ret)
+{
+	const struct tape_live *live = spool_live(spool);
+
+	*wanted_ret = __atomic_load_n(&live->looks_wanted, __ATOMIC_ACQUIRE);
+	return *wanted_ret != __atomic_load_n(&live->looks_done, __ATOMIC_RELAXED);
+}
+
+void spool_look_done(const struct spool *spool, uint32_t wanted)
+{
+	struct tape_live *live = spool_live(spool);
+
+	__atomic_store_n(&live->looks_done, wanted, __ATOMIC_RELEASE);
+	futex_wake(&live->looks_done);
 }
 
 enum { NO_WAKES_PERIOD_NS = 2000000 };

@@ -108,6 +108,13 @@ void spool_chunk_free(const struct spool *spool, uint32_t index);
 /* Tells the recorder that nobody will empty slots any more. */
 void spool_give_up(const struct spool *spool, int error);
 
+/* Tells the recorder that it may make no system calls: the program has got a filter. */
+void spool_forbid_calls(const struct spool *spool);
+
+/* Whether the recorder waits for a look at its threads; then tell it when that is done. */
+bool spool_wants_look(const struct spool *spool, uint32_t *wanted_ret);
+void spool_look_done(const struct spool *spool, uint32_t wanted);
+
 /*
  * Sleeps until a chunk is sealed, spool_poke is called or the time is over. seen is sealed_count
  * as read before the caller last looked at the slots.

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "collect/clock.h"
 
 enum {
 	QUICK_PERIOD_NS = 50 * 1000 * 1000,
@@ -131,14 +132,6 @@ static uint64_t distance(uint64_t a, uint64_t b)
 }
 
 /* Of this thread, so that waiting for a processor on a busy machine is no cost. */
-static uint64_t cpu_ns(void)
-{
-	struct timespec spent;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
-	return (uint64_t)spent.tv_sec * 1000000000 + (uint64_t)spent.tv_nsec;
-}
-
 static bool quick_is_due(const struct usage *usage, const struct tape_usage *sample,
 			 uint64_t now_ns)
 {
@@ -174,7 +167,7 @@ static void charge_quick(struct usage *usage, uint64_t cost_ns, uint64_t now_ns)
 static bool read_space(struct usage *usage, const struct tape_usage *sample, uint64_t now_ns,
 		       enum space_depth *depth_ret)
 {
-	const uint64_t begun_ns = cpu_ns();
+	const uint64_t begun_ns = clock_cpu_ns();
 	const bool is_full = now_ns >= usage->full_next_ns;
 	bool ok;
 
@@ -185,9 +178,9 @@ static bool read_space(struct usage *usage, const struct tape_usage *sample, uin
 	*depth_ret = is_full ? SPACE_FULL : SPACE_QUICK;
 	ok = space_read(&usage->space, usage->pid, *depth_ret);
 	if (is_full)
-		charge_full(usage, cpu_ns() - begun_ns, now_ns);
+		charge_full(usage, clock_cpu_ns() - begun_ns, now_ns);
 	else
-		charge_quick(usage, cpu_ns() - begun_ns, now_ns);
+		charge_quick(usage, clock_cpu_ns() - begun_ns, now_ns);
 	return ok;
 }
 

@@ -214,6 +214,8 @@ static struct err *take_thread_name(struct load *load, const struct capture_even
 		return err_nomem();
 	if (thread.tid == 0 && thread.handle != 0)
 		index = thread_of_handle(load, thread.handle);
+	else if (event->stream == TAPE_COLLECTOR_STREAM)
+		index = thread_of_tid(load, &thread);
 	if (index != MODEL_NO_THREAD && *name)
 		load->replay.threads.items[index].name = name;
 	return NULL;

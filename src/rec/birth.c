@@ -21,6 +21,7 @@ enum { PLACES = 256 };
 struct birth {
 	_Atomic uint32_t is_taken;
 	uint32_t number;
+	char name[16]; /* of the thread that creates it */
 	void *(*start)(void *);
 	void *argument;
 };
@@ -35,6 +36,7 @@ static void *thread_begin(void *place)
 	void *argument = birth->argument;
 
 	rec_tls.birth = birth->number;
+	memcpy(rec_tls.birth_name, birth->name, sizeof(birth->name));
 	atomic_store_explicit(&birth->is_taken, 0, memory_order_release);
 	return start(argument);
 }
@@ -50,6 +52,7 @@ uint32_t rec_birth_begin(void *(**start)(void *), void **argument)
 		if (!atomic_compare_exchange_strong(&birth->is_taken, &nobody, 1))
 			continue;
 		birth->number = number;
+		rec_thread_name_known(birth->name);
 		birth->start = *start;
 		birth->argument = *argument;
 		*start = thread_begin;

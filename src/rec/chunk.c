@@ -32,7 +32,7 @@
 /* of <linux/futex.h>, which musl installations lack */
 enum { FUTEX_WAIT = 0, FUTEX_WAKE = 1 };
 
-enum { WAIT_ROUNDS = 250, WAIT_MS = 20 };
+enum { WAIT_ROUNDS = 250, ASK_ROUNDS = 5, WAIT_MS = 20 };
 
 static struct tape_chunk *slot_at(uint32_t slot)
 {
@@ -64,7 +64,7 @@ static bool slot_is_spooled(const struct tape_chunk *chunk)
 }
 
 /* Something was sealed, or is wanted. */
-static void collector_wake(void)
+void rec_collector_wake(void)
 {
 	atomic_fetch_add(LIVE(sealed_count), 1);
 	if (atomic_load(LIVE(collector_waits)) && rec_may_call())
@@ -151,8 +151,9 @@ static bool slot_wait(struct rec_lane *lane)
 		if (slot_find(lane))
 			return true;
 		atomic_store(LIVE(slots_wanted), ready + 1);
-		collector_wake();
-		if (rec_collector_is_gone())
+		rec_collector_wake();
+		if (atomic_load(LIVE(collector_state)) != TAPE_COLLECTOR_RUNNING ||
+		    (idle % ASK_ROUNDS == ASK_ROUNDS - 1 && rec_collector_is_gone()))
 			return false;
 		atomic_fetch_add(LIVE(recorder_waits), 1);
 		sys_call6(SYS_futex, (long)&rec.live->freed_count, FUTEX_WAIT, freed,
@@ -230,7 +231,7 @@ void rec_chunk_seal(struct rec_lane *lane)
 		return;
 	}
 	atomic_fetch_add(&rec.sealed, 1);
-	collector_wake();
+	rec_collector_wake();
 }
 
 static void chunk_begin(struct rec_lane *lane, struct tape_chunk *chunk)

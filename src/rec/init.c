@@ -207,6 +207,7 @@ static bool begin(uint32_t flags, bool may_spool)
 	if (rec.options.moments)
 		rec.options.moments = rec_memusage_data();
 	atomic_store(&rec.shared->epoch, ++rec.next_epoch);
+	rec_board_init();
 	rec_thread_key_create();
 	return true;
 }
@@ -387,8 +388,11 @@ void rec_end(int status)
 	struct rec_lane *lane;
 	uint32_t phase;
 
-	if (atomic_load(&rec.state) != REC_ON || !rec_is_own_process())
-		return; /* also: a child of vfork, in its parent's memory */
+	if (atomic_load(&rec.state) != REC_ON || atomic_load(&rec.shared->epoch) == 0)
+		return;
+	/* A child of vfork, in its parent's memory, calls _exit(). */
+	if (status >= 0 && !rec_is_own_process())
+		return;
 	lane = rec_other_enter(tls, &here, &phase);
 	if (!lane)
 		return;

@@ -271,6 +271,7 @@ static struct rec_lane *enter_new(struct rec_tls *tls, const struct rec_frame *c
 	}
 	lane_claim(tls->own, false);
 	rec_stack_use_begin(tls->own);
+	rec_board_put(tls->own, tls->own->tid);
 	if (thread_key_made)
 		pthread_setspecific(thread_key, tls);
 	tls->phase = REC_PHASE_REAL;
@@ -421,7 +422,8 @@ static void thread_name_note(struct rec_lane *lane)
 	struct tape_thread thread = { .tid = lane->tid };
 	char name[sizeof(lane->name)] = "";
 
-	if (!rec_thread_name(name) || memcmp(name, lane->name, sizeof(name)) == 0)
+	if (rec_board_is_read() || !rec_thread_name(name) ||
+	    memcmp(name, lane->name, sizeof(name)) == 0)
 		return;
 	memcpy(lane->name, name, sizeof(name));
 	rec_note(lane, TAPE_EXT_THREAD_NAME, &thread, sizeof(thread), name,
@@ -434,7 +436,7 @@ void rec_lane_now_and_then(struct rec_lane *lane)
 	enum { PERIOD_NS = 250 * 1000 * 1000 };
 	uint64_t now_ns;
 
-	if (lane != rec_tls.own || !rec.options.stack_use || !rec_may_call())
+	if (lane != rec_tls.own || !rec.options.stack_use || rec_board_is_read() || !rec_may_call())
 		return;
 	now_ns = rec_monotonic_ns();
 	if (now_ns < lane->due_ns)

@@ -139,9 +139,11 @@ REC_EXPORT int pthread_setname_np(unsigned long thread, const char *name)
 	struct tape_thread record = { .handle = thread };
 	struct other other = other_begin(&caller);
 
-	if (other.lane && result == 0)
+	if (other.lane && result == 0) {
 		rec_note(other.lane, TAPE_EXT_THREAD_NAME, &record, sizeof(record), name,
 			 strlen(name));
+		rec_thread_name_given(thread, name);
+	}
 	other_end(&other);
 	return result;
 }

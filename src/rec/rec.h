@@ -193,6 +193,7 @@ struct rec_tls {
 	uint64_t new_size;	   /* operator new is running for so many bytes */
 	uint32_t new_fn;	   /* 0: it is not */
 	uint32_t birth;		   /* birth.c; 0: not known, or told */
+	char birth_name[16];	   /* the creator's, which it begins with; "": not known */
 };
 
 extern __thread struct rec_tls rec_tls __attribute__((tls_model("initial-exec")));
@@ -364,8 +365,7 @@ void rec_chunk_seal(struct rec_lane *lane);
 bool rec_tape_open_file(const char *pattern);
 bool rec_tape_open_memory(void);
 bool rec_tape_map(uint64_t bytes); /* of rec.file, from its header on */
-/* Whether nobody empties the spool: its collector has given up or was killed. */
-bool rec_collector_is_gone(void);
+bool rec_collector_is_gone(void);  /* nobody empties the spool: it has given up or was killed */
 
 /* spool.c */
 enum rec_spool {

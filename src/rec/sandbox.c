@@ -10,11 +10,14 @@
  *	threads	       are told apart by what libc knows of them
  *	stacks	       are read where libc says that they are, without asking the kernel
  *	clocks	       usage.c: in strict mode time stands still
- *	the rest       is not asked: names of threads, touched pages, resident memory
+ *	the rest       is not asked: names of threads, touched pages, resident memory. A
+ *		       collector asks that from outside
  *
- * Known are prctl() and syscall(), which is what libseccomp calls. A filter that was there when the
- * program began let it begin, with what every program asks then; of that one only what no libc ever
- * asks (mincore) is not believed to be on its list.
+ * Known are prctl() and syscall(), which is what libseccomp calls. Of a system call that the
+ * program makes itself only a collector can know, a moment later (board.c). So with a collector
+ * the recorder makes next to none in the first place, once it has begun. A filter that was there
+ *when the program began let it begin, with what every program asks then; of that one only what no
+ *libc ever asks (mincore) is not believed to be on its list.
  */
 #include "rec/rec.h"
 
@@ -30,6 +33,7 @@
 #include "core/poison.h"
 
 enum {
+	PR_SET_NAME_OPTION = 15,
 	PR_GET_NAME_OPTION = 16,
 	PR_SET_SECCOMP_OPTION = 22,
 	SET_MODE_STRICT = 0,
@@ -48,7 +52,7 @@ static uint8_t *reserve;
 static size_t reserve_bytes;
 static _Atomic size_t reserve_used;
 
-static void reserve_map(void)
+void rec_reserve_map(void)
 {
 	uint64_t limit[2] = { 0 }; /* the kernel's: now, and at most; all ones: none */
 
@@ -68,14 +72,24 @@ static void *reserve_take(size_t bytes)
 	return reserve + begin;
 }
 
+/* With a collector what it was mapped for is taken before it is needed, but for a half. */
 void *rec_map(size_t bytes)
 {
-	return rec_may_call() ? sys_map_private(bytes) : reserve_take(bytes);
+	void *memory = NULL;
+
+	if (!rec_may_call() || (reserve && reserve_used < reserve_bytes / 2))
+		memory = reserve_take(bytes);
+	return memory || !rec_may_call() ? memory : sys_map_private(bytes);
+}
+
+static bool is_reserved(const void *memory)
+{
+	return reserve && (uint64_t)((const uint8_t *)memory - reserve) < reserve_bytes;
 }
 
 void rec_unmap(void *memory, size_t bytes)
 {
-	if (rec_may_call())
+	if (!is_reserved(memory) && rec_may_call())
 		sys_munmap(memory, bytes);
 }
 
@@ -103,9 +117,10 @@ uint32_t rec_tid(uint32_t lane_index)
 	static _Atomic uint32_t place; /* 0: not known */
 	uint32_t tid;
 
-	if (!rec_may_call()) {
+	if (rec_board_is_read() || !rec_may_call()) {
 		tid = place ? ((const uint32_t *)pthread_self())[place] : 0;
-		return tid ? tid : (uint32_t)TID_UNKNOWN + lane_index;
+		if (tid || !rec_may_call())
+			return tid ? tid : (uint32_t)TID_UNKNOWN + lane_index;
 	}
 	tid = (uint32_t)sys_gettid();
 	if (rec_libc_is_glibc())
@@ -116,6 +131,8 @@ uint32_t rec_tid(uint32_t lane_index)
 bool rec_thread_name(char name[16])
 {
 	name[0] = '\0';
+	if (rec_thread_name_inherited(name))
+		return true;
 	return rec_may_call() && SYS_CALL2(SYS_prctl, PR_GET_NAME_OPTION, name) == 0;
 }
 
@@ -129,22 +146,47 @@ void rec_yield(void)
 
 /* --- when it begins -------------------------------------------------------------------------- */
 
+static uint32_t filters_at_start;
+
+uint32_t rec_sandbox_filter_count(void)
+{
+	return filters_at_start;
+}
+
+/* The number behind it; 0: it is not there. */
+static uint32_t number_in(const char *text, const char *name)
+{
+	const size_t bytes = strlen(name);
+	uint32_t number = 0;
+
+	while (*text && strncmp(text, name, bytes) != 0)
+		text++;
+	if (*text)
+		text += bytes;
+	for (; *text >= '0' && *text <= '9'; text++)
+		number = number * 10 + (uint32_t)(*text - '0');
+	return number;
+}
+
 /* The program has just read its libraries: so this, too, it may. */
 void rec_sandbox_init(void)
 {
-	static const char NAME[] = "\nSeccomp:\t";
 	static char text[4096];
 	const int fd = sys_open("/proc/self/status", 0, 0);
-	long len = 0;
+	uint32_t mode;
+	long len;
 
 	if (fd < 0)
 		return;
 	len = sys_read(fd, text, sizeof(text) - 1);
 	sys_close(fd);
-	for (long i = 0; i + (long)sizeof(NAME) <= len; i++)
-		if (memcmp(text + i, NAME, sizeof(NAME) - 1) == 0 &&
-		    text[i + (long)sizeof(NAME) - 1] != '0')
-			atomic_store(&rec.sandbox, REC_SANDBOX_INHERITED);
+	if (len <= 0)
+		return;
+	text[len] = '\0';
+	mode = number_in(text, "\nSeccomp:\t");
+	filters_at_start = (uint32_t)u64_max(mode != 0, number_in(text, "\nSeccomp_filters:\t"));
+	if (mode)
+		atomic_store(&rec.sandbox, REC_SANDBOX_INHERITED);
 }
 
 /* Threads that were about to ask the kernel for something have done so then. */
@@ -164,7 +206,7 @@ static uint32_t sandbox_enter(const struct rec_frame *caller)
 
 	if (before == REC_SANDBOX_OWN || atomic_load(&rec.state) != REC_ON)
 		return atomic_exchange(&rec.sandbox, REC_SANDBOX_OWN);
-	reserve_map();
+	rec_reserve_map();
 	rec_total_settle_all();
 	rec_slots_reserve();
 	other = other_begin(caller);
@@ -211,7 +253,11 @@ REC_EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long
 
 	if (likely(option != PR_SET_SECCOMP_OPTION || (a == MODE_FILTER && !b))) {
 		rec_clock_prctl(option, a);
-		return real(option, a, b, c, d);
+		result = real(option, a, b, c, d);
+		caller = (struct rec_frame)REC_CALLER();
+		if (option == PR_SET_NAME_OPTION && result == 0)
+			rec_thread_name_taken((const char *)a, &caller);
+		return result;
 	}
 	caller = (struct rec_frame)REC_CALLER();
 	before = sandbox_enter(&caller);
@@ -235,7 +281,10 @@ long rec_syscall_sandbox(long number, long a, long b, long c, long d, long e, lo
 	if ((number == SYS_prctl && a != PR_SET_SECCOMP_OPTION) || (!is_filter && !is_strict)) {
 		if (number == SYS_prctl)
 			rec_clock_prctl((int)a, (unsigned long)b);
-		return rec_syscall_real(number, a, b, c, d, e, f);
+		result = rec_syscall_real(number, a, b, c, d, e, f);
+		if (number == SYS_prctl && a == PR_SET_NAME_OPTION && result == 0)
+			rec_thread_name_taken((const char *)b, &caller);
+		return result;
 	}
 	before = sandbox_enter(&caller);
 	if (is_strict)

@@ -14,8 +14,26 @@ void rec_slots_forget(void);
 struct tape_chunk *rec_slot_reserved(struct rec_lane *lane); /* the next one, or NULL */
 bool rec_slot_is_reserved(const void *chunk);
 
+void rec_collector_wake(void); /* chunk.c: something was sealed, or is wanted */
+
+/* board.c */
+void rec_board_init(void);    /* when there is a tape */
+bool rec_board_is_read(void); /* a collector asks for us */
+void rec_board_put(const struct rec_lane *lane, uint32_t tid);
+void rec_board_clear(const struct rec_lane *lane);
+void rec_board_settle(void);  /* before the process ends, for a last look */
+bool rec_board_forbids(void); /* what the collector has seen; then it is the program's own */
+
+/* thread_name.c; all are the calling thread's */
+bool rec_thread_name_inherited(char name[16]); /* by one that has just begun; false: not known */
+void rec_thread_name_known(char name[16]);     /* as far as that is known; or "" */
+void rec_thread_name_given(unsigned long thread, const char *name);	      /* or another's */
+void rec_thread_name_taken(const char *name, const struct rec_frame *caller); /* by prctl() */
+
 /* sandbox.c */
 void rec_sandbox_init(void);
+uint32_t rec_sandbox_filter_count(void); /* that there were at the start */
+void rec_reserve_map(void);
 void *rec_map(size_t bytes); /* zeroed private memory, or NULL; never freed but by */
 void rec_unmap(void *memory, size_t bytes);
 uint32_t rec_tid(uint32_t lane_index); /* of this thread, or some number that is no thread's */
@@ -26,14 +44,16 @@ long rec_syscall_sandbox(long number, long a, long b, long c, long d, long e, lo
 static inline bool rec_may_call(void)
 {
 	return likely(__atomic_load_n((const uint32_t *)&rec.sandbox, __ATOMIC_RELAXED) !=
-		      REC_SANDBOX_OWN);
+		      REC_SANDBOX_OWN) &&
+	       likely(!rec_board_forbids());
 }
 
-/* What no libc asks of the kernel. */
+/* What no libc asks of the kernel. With a collector it is the one to ask. */
 static inline bool rec_may_ask(void)
 {
 	return __atomic_load_n((const uint32_t *)&rec.sandbox, __ATOMIC_RELAXED) ==
-	       REC_SANDBOX_NONE;
+		       REC_SANDBOX_NONE &&
+	       !rec_board_is_read();
 }
 
 /*

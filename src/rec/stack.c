@@ -61,8 +61,10 @@ static REC_COLD bool probe_mapped(uint64_t begin, uint64_t end)
 {
 	enum { PAGE = 4096 };
 
+	if (rec_stack_use_holds(begin, end))
+		return true;
 	if (!rec_may_call())
-		return rec_stack_use_holds(begin, end);
+		return false;
 	for (begin &= ~UINT64_C(7); begin < end; begin = (begin & -(uint64_t)PAGE) + PAGE)
 		if (!rec_is_readable_word((const void *)begin))
 			return false;

@@ -6,7 +6,8 @@
  *	         has read before comes to stack.c: walk_map(), a page at a time. At least so deep.
  *	touched  the lowest page that was ever touched, asked of the kernel with mincore(): when the
  *	         thread begins, ends, and now and then. Whatever runs on the stack leaves it there,
- *	         also the allocator, signal handlers and this recorder; right within a page.
+ *	         also the allocator, signal handlers and this recorder; right within a page. A
+ *	         collector asks from outside (board.c), now and then and before the process ends.
  *
  * Pages may have been touched before the thread began: libc gives the stack of a thread that has
  * ended to the next one, the program a stack of its own making, fork all of them. So it is
@@ -103,7 +104,7 @@ static uint64_t first_reserved(void)
 	static _Atomic uint64_t known = UINT64_MAX; /* when it was last asked */
 	uint64_t limit[2]; /* the kernel's: now, and at most; all ones: none */
 
-	if (!rec_may_call())
+	if (!rec_may_call() || (rec_board_is_read() && known != UNKNOWN))
 		return known;
 	if (SYS_CALL4(SYS_prlimit64, 0, RLIMIT_STACK, NULL, limit) < 0 || limit[0] == UNKNOWN)
 		known = UNKNOWN;
@@ -236,6 +237,8 @@ static uint64_t before_from(const struct rec_stack_use *use, uint64_t sp, uint64
 		begin = u64_max(begin, (sp - RESIDUE_BYTES) & -(uint64_t)PAGE);
 	else if (use->grows)
 		begin = mapped_from(begin, sp);
+	if (guard > 0 && rec_board_is_read())
+		return begin; /* not to be asked: all that there may be */
 	low = begin < sp ? touched_from(begin, sp & -(uint64_t)PAGE) : 0;
 	return low ? low : use->limit; /* not to be known: all of it */
 }
@@ -269,6 +272,7 @@ static uint64_t own_sp(void)
 
 void rec_stack_use_forget(struct rec_lane *lane)
 {
+	rec_board_clear(lane);
 	__atomic_store_n(&lane->stack_use.top, 0, __ATOMIC_SEQ_CST);
 	lane->stack_use = (struct rec_stack_use) { 0 };
 }
@@ -316,10 +320,16 @@ static bool is_on_it(const struct rec_lane *lane)
 	       sp < lane->stack_use.top;
 }
 
+/* What a collector says of pages is final when it is asked at the process's end. */
+static unsigned final_flag(void)
+{
+	return rec_board_is_read() ? 0 : TAPE_STACK_USE_FINAL;
+}
+
 void rec_stack_use_note(struct rec_lane *lane, bool is_final)
 {
 	if (is_on_it(lane))
-		note(lane, lane->tid, is_final ? TAPE_STACK_USE_FINAL : 0, &lane->stack_use,
+		note(lane, lane->tid, is_final ? final_flag() : 0, &lane->stack_use,
 		     used_from(&lane->stack_use, own_sp()));
 }
 
@@ -328,7 +338,7 @@ static bool is_alive(const struct rec_lane *lane, uint32_t tid, uint64_t top)
 {
 	return __atomic_load_n(&lane->stack_use.top, __ATOMIC_SEQ_CST) == top &&
 	       __atomic_load_n(&lane->tid, __ATOMIC_SEQ_CST) == tid &&
-	       SYS_CALL3(SYS_tgkill, rec.pid, tid, 0) == 0;
+	       (rec_board_is_read() || SYS_CALL3(SYS_tgkill, rec.pid, tid, 0) == 0);
 }
 
 static void note_other(struct rec_lane *lane, const struct rec_lane *other)
@@ -345,7 +355,7 @@ static void note_other(struct rec_lane *lane, const struct rec_lane *other)
 		return;
 	touched = used_from(&use, 0);
 	if (is_alive(other, tid, top))
-		note(lane, tid, TAPE_STACK_USE_FINAL, &use, touched);
+		note(lane, tid, final_flag(), &use, touched);
 }
 
 void rec_stack_use_others(struct rec_lane *lane)
@@ -353,14 +363,15 @@ void rec_stack_use_others(struct rec_lane *lane)
 	const uint32_t count = (uint32_t)u64_min(atomic_load(&rec.lane_count), REC_LANES_MAX);
 	const struct rec_lane *own = rec_tls.own;
 
-	for (uint32_t i = 0; i < count && rec_may_ask(); i++) {
+	for (uint32_t i = 0; i < count && (rec_may_ask() || rec_board_is_read()); i++) {
 		const struct rec_lane *other =
 			atomic_load_explicit(&rec.lanes[i], memory_order_acquire);
 
 		if (other && other == own && is_on_it(own))
-			note(lane, own->tid, TAPE_STACK_USE_FINAL, &own->stack_use,
+			note(lane, own->tid, final_flag(), &own->stack_use,
 			     used_from(&own->stack_use, own_sp()));
 		else if (other)
 			note_other(lane, other);
 	}
+	rec_board_settle();
 }

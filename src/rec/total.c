@@ -50,7 +50,7 @@ static const uint64_t MASK_AS_IT_IS = UINT64_C(1) << 8;
 
 static void mask_restore(const uint64_t *mask)
 {
-	if (*mask != MASK_AS_IT_IS && rec_may_call())
+	if (*mask != MASK_AS_IT_IS) /* it was changed when it still might be */
 		SYS_CALL4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, mask, NULL, 8);
 }
 

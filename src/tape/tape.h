@@ -104,6 +104,12 @@ struct tape_live {
 	uint32_t no_wakes;   /* nonzero: the recorder can wake nobody (a sandbox), look yourself */
 	uint32_t exec_state; /* of tape_exec.h; futex of the recorder */
 	uint32_t exec_left;  /* of tape_exec.h: about an exec that is going on */
+	uint32_t no_calls;   /* nonzero: the collector has seen a filter; the recorder makes none */
+	uint32_t filter_count; /* filters that the process had when the recorder began */
+	uint32_t looks_wanted; /* at stacks; bumped by the recorder, before its process ends */
+	uint32_t looks_done;   /* as many as were wanted; futex of the recorder */
+	uint32_t stack_count;  /* places on the board that were ever used */
+	uint64_t stack_board;  /* stack_board.h: address in the recorder's process; 0: none */
 };
 
 enum tape_recorder_state {

@@ -1,7 +1,9 @@
 """Programs that forbid themselves system calls end as they would without the recorder."""
 
 import platform
+import re
 import resource
+import shutil
 
 import pytest
 
@@ -32,6 +34,49 @@ def test_a_program_in_its_sandbox_is_recorded_and_not_killed(how, collected, tap
     deepest = max(sum(frame["function"] == "descend" for frame in row["stack"]) for row in rows)
     assert deepest == 200
     assert recording.report(tape, "summary")["lost_events"] == 0
+
+
+@pytest.mark.parametrize("how", ("alone 500", "one_thread 500", "newborn 0"))
+def test_a_filter_that_no_hook_saw_is_seen_from_outside(how, tape):
+    """By system calls in the program's own assembly. `newborn` does not even wait for it."""
+    program = [recording.target("sandbox"), *how.split()]
+    plain = recording.run_plain(program)
+    assert plain.returncode == 0
+    answer = recording.run_recorded(program, tape, options=["--quiet"])
+    assert answer.answer() == plain.answer()
+    sizes = [row["size"] for row in recording.rows(tape)]
+    assert sizes.count(3501) == (30000 if how.startswith("alone") else 60000)
+    assert recording.report(tape, "summary")["lost_events"] == 0
+
+
+def calls_in_sandbox(lines):
+    """Names of system calls from the filter on, by all threads but memtape's."""
+    collector = lines[0].split()[0]
+    begin = next(i for i, line in enumerate(lines) if "SECCOMP_SET_MODE_FILTER" in line)
+    names = (re.match(r"(\d+) +(?:<\.\.\. )?(\w+)(?:\(| resumed)", line) for line in lines[begin:])
+    return {found[2] for found in names if found and found[1] != collector}
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
+def test_once_it_runs_the_recorder_adds_no_calls_but_futex(tape, tmp_path):
+    program = [recording.target("sandbox"), "newborn", "0"]
+    log = tmp_path / "strace.txt"
+    strace = ["strace", "-f", "-o", log]
+    assert recording.run([*strace, "sh", "-c", 'true; "$@"; true', "sh", *program]).returncode == 0
+    own = calls_in_sandbox(log.read_text().splitlines())
+    done = recording.run([*strace, recording.memtape(), "record", "-q", "-o", tape, *program])
+    assert done.returncode == 0, done.stderr
+    assert "clone3" in own
+    assert calls_in_sandbox(log.read_text().splitlines()) - own <= {"futex"}
+
+
+@pytest.mark.parametrize("how", ("prctl", "strict", "alone 500"))
+def test_how_deep_a_stack_is_in_a_sandbox_is_asked_from_outside(how, tape):
+    recording.run_recorded([recording.target("sandbox"), *how.split()], tape)
+    first, = recording.report(tape, "threads")["threads"]
+    assert first["stack_known"] == ("events" if how == "strict" else "pages")
+    if how != "strict":  # whose end nobody is told of
+        assert first["stack_used_bytes"] > 200 * 300  # descend() writes to all of its frames
 
 
 @pytest.mark.parametrize("options", ("stacks=0,free_stacks=0,counts=1", "calls=1", "latency=1",

@@ -1,7 +1,7 @@
 /*
  * sandbox: a program that forbids itself all system calls but a few that its C library makes,
  * with a filter that kills, or strict mode; then it allocates a lot, at many depths, in threads
- *that were there before and, where a filter lets them, in new ones, and ends. It must get there.
+ * that were there before and, where a filter lets them, in new ones, and ends. It must get there.
  *
  * Run: prctl
  *	size 3501: 30000 malloc in work, freed in work
@@ -15,15 +15,26 @@
  *	size 3501: 30000 malloc in work, freed in work
  * Run: fork
  *	size 3501: 30000 malloc in work, freed in work
+ *
+ * With one more argument a filter is installed by system calls in its own assembly, and then it
+ * waits for so many milliseconds.
+ * Run: alone 500
+ *	size 3501: 30000 malloc in work, freed in work
+ * Run: one_thread 500
+ *	size 3501: 60000 malloc in work, freed in work
+ * Run: newborn 0
+ *	size 3501: 60000 malloc in work, freed in work
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "target.h"
@@ -31,6 +42,7 @@
 enum { ROUNDS = 30000, THREADS = 3, DEPTH = 200 };
 
 static atomic_int gate, passed;
+static long unseen_ms = -1;
 
 #define ALLOW(name)                                                                                \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1),                                     \
@@ -80,10 +92,66 @@ static struct sock_filter more[] = {
 	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 };
 
+/* What one thread needs, or a program without any: not even a futex. */
+static struct sock_filter fewest[] = {
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	ALLOW(write),
+	ALLOW(exit),
+	ALLOW(exit_group),
+	ALLOW(mmap),
+	ALLOW(munmap),
+	ALLOW(mprotect),
+	ALLOW(brk),
+	ALLOW(madvise),
+	ALLOW(rt_sigprocmask),
+	ALLOW(clock_gettime),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+};
+
+static void pass_ms(long ms)
+{
+	struct timespec begin, now;
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < ms);
+}
+
+static long own_syscall(long number, long a, long b, long c)
+{
+#if defined(__x86_64__)
+	register long d __asm__("r10") = 0;
+	register long e __asm__("r8") = 0;
+	long result = number;
+
+	__asm__ volatile("syscall"
+			 : "+a"(result)
+			 : "D"(a), "S"(b), "d"(c), "r"(d), "r"(e)
+			 : "rcx", "r11", "memory");
+	return result;
+#else
+	return syscall(number, a, b, c, 0, 0);
+#endif
+}
+
+static void lock_in_unseen(struct sock_filter *filter, unsigned short count)
+{
+	struct sock_fprog program = { count, filter };
+
+	NEED(!own_syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0));
+	NEED(!own_syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, (long)&program));
+	pass_ms(unseen_ms);
+}
+
 static void lock_in(struct sock_filter *filter, unsigned short count, int by_syscall)
 {
 	struct sock_fprog program = { count, filter };
 
+	if (unseen_ms >= 0) {
+		lock_in_unseen(filter, count);
+		return;
+	}
 	NEED(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
 	if (by_syscall)
 		NEED(!syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC,
@@ -129,6 +197,8 @@ static void *wait_and_work(void *arg)
 
 static void *only_work(void *arg)
 {
+	if (arg)
+		LOCK_IN(fewest, 0);
 	work();
 	return arg;
 }
@@ -146,6 +216,15 @@ static void run_threads(void)
 	work();
 	for (int i = 0; i < THREADS; i++)
 		NEED(!pthread_join(threads[i], NULL));
+}
+
+static void run_one_thread(void)
+{
+	pthread_t thread;
+
+	NEED(!pthread_create(&thread, NULL, only_work, &gate));
+	work();
+	NEED(!pthread_join(thread, NULL));
 }
 
 static void run_newborn(void)
@@ -178,6 +257,8 @@ int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "prctl";
 
+	if (argc > 2)
+		unseen_ms = atol(argv[2]);
 	free(need_block(malloc(600 << 10))); /* libc's heap, and its threshold */
 	if (!strcmp(how, "threads"))
 		run_threads();
@@ -185,6 +266,12 @@ int main(int argc, char **argv)
 		run_newborn();
 	if (!strcmp(how, "fork"))
 		run_fork();
+	if (!strcmp(how, "one_thread"))
+		run_one_thread();
+	if (!strcmp(how, "alone")) {
+		LOCK_IN(fewest, 0);
+		work();
+	}
 	if (!strcmp(how, "prctl"))
 		LOCK_IN(few, 0);
 	if (!strcmp(how, "syscall"))

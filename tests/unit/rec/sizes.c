@@ -6,6 +6,12 @@
 #include "rec/sizes.h"
 
 struct rec_process rec;
+
+bool rec_board_forbids(void)
+{
+	return false;
+}
+
 struct rec_real rec_real = { .malloc_usable_size = malloc_usable_size };
 
 void *rec_map(size_t bytes)

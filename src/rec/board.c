@@ -1,0 +1,98 @@
+/*
+ * board: what a collector does for us from outside, so that no system call is made here for it that
+ * the program does not make itself (stack_board.h; collect/threads.h). It asks which pages of
+ * stacks were touched and what threads are called; and it looks whether a thread has a seccomp
+ * filter that our hooks have not seen, made by system calls in the program's own assembly: then it
+ * says so in tape_live, and from there on it is as sandbox.c has it.
+ */
+#include "rec/rec.h"
+
+#include <stdatomic.h>
+#include <time.h>
+
+#include "tape/stack_board.h"
+
+#include "core/poison.h"
+
+enum { FUTEX_WAIT = 0 }; /* of <linux/futex.h>, which musl installations lack */
+
+static_assert((int)STACK_BOARD_PLACES == (int)REC_LANES_MAX, "a place a lane");
+
+static struct stack_place places[STACK_BOARD_PLACES];
+
+/* In a forked child rec.live is where nothing is mapped, and the epoch 0. */
+static bool is_ours(void)
+{
+	return rec.shared && atomic_load_explicit(&rec.shared->epoch, memory_order_relaxed) != 0;
+}
+
+bool rec_board_is_read(void)
+{
+	return rec.slots && !rec.is_alone;
+}
+
+void rec_board_init(void)
+{
+	if (!rec.slots)
+		return;
+	rec_reserve_map();
+	rec.live->filter_count = rec_sandbox_filter_count();
+	rec.live->stack_board = (uint64_t)places;
+}
+
+void rec_board_put(const struct rec_lane *lane, uint32_t tid)
+{
+	struct stack_place *place = &places[lane->index];
+	uint32_t count;
+
+	if (!rec.slots)
+		return;
+	count = atomic_load(LIVE(stack_count));
+	place->grows = lane->stack_use.grows;
+	place->top = lane->stack_use.top;
+	place->limit = lane->stack_use.limit;
+	place->before = lane->stack_use.before;
+	__atomic_store_n(&place->tid, tid, __ATOMIC_RELEASE);
+	while (count <= lane->index &&
+	       !atomic_compare_exchange_weak(LIVE(stack_count), &count, lane->index + 1))
+		;
+}
+
+void rec_board_clear(const struct rec_lane *lane)
+{
+	if (rec.slots)
+		__atomic_store_n(&places[lane->index].tid, 0, __ATOMIC_SEQ_CST);
+}
+
+REC_COLD bool rec_board_forbids(void)
+{
+	if (!rec.slots || !is_ours() || !atomic_load_explicit(LIVE(no_calls), memory_order_acquire))
+		return false;
+	atomic_store(&rec.sandbox, REC_SANDBOX_OWN);
+	return true;
+}
+
+/* The collector looks at all stacks a last time; it is waited for, but not for long. */
+void rec_board_settle(void)
+{
+	enum { ROUNDS = 20, SPIN_ROUNDS = 2000, PAUSES = 200 };
+	const struct timespec a_moment = { .tv_nsec = 1000000 };
+	const int rounds = rec_may_call() ? ROUNDS : SPIN_ROUNDS;
+	uint32_t wanted;
+
+	if (!rec_board_is_read() || atomic_load(LIVE(collector_state)) != TAPE_COLLECTOR_RUNNING)
+		return;
+	wanted = atomic_fetch_add(LIVE(looks_wanted), 1) + 1;
+	rec_collector_wake();
+	for (int round = 0; round < rounds; round++) {
+		const uint32_t done = atomic_load(LIVE(looks_done));
+
+		if ((int32_t)(done - wanted) >= 0)
+			return;
+		if (rec_may_call())
+			sys_call6(SYS_futex, (long)&rec.live->looks_done, FUTEX_WAIT, done,
+				  (long)&a_moment, 0, 0);
+		for (int i = 0; i < PAUSES && !rec_may_call(); i++)
+			rec_pause();
+	}
+}

@@ -3,9 +3,11 @@
  */
 #include "query/findings.h"
 
-#include "http/call.h"
+#include "http/api_parts.h"
 #include "query/fields.h"
 #include "query/name_hash.h"
+
+enum { FRAMES_MAX = 1000 };
 
 /* All null where it is about the whole program. */
 static void place_emit(struct call *call, struct names *names, const struct finding *finding)
@@ -36,6 +38,24 @@ static void link_emit(struct emit *emit, const struct finding_link *link)
 	emit_end(emit);
 }
 
+/* Of a bad free: where it was freed, where the block was allocated and, of two frees, the first. */
+static void stacks_emit(struct call *call, struct names *names, const struct finding *finding)
+{
+	const struct finding_stack freed = { "freed", "freed by", finding->stack };
+
+	emit_list(call->emit, "stacks");
+	for (size_t i = 0; finding->stack_count > 0 && i <= finding->stack_count; i++) {
+		const struct finding_stack *stack = i == 0 ? &freed : &finding->stacks[i - 1];
+
+		emit_object(call->emit, NULL);
+		emit_text(call->emit, "role", stack->role);
+		emit_text(call->emit, "title", stack->words);
+		api_stack(call, names, "stack", stack->stack, FRAMES_MAX);
+		emit_end(call->emit);
+	}
+	emit_end(call->emit);
+}
+
 static void finding_emit(struct call *call, struct names *names, const struct finding *finding)
 {
 	struct emit *emit = call->emit;
@@ -49,6 +69,8 @@ static void finding_emit(struct call *call, struct names *names, const struct fi
 	emit_text(emit, "advice", finding->advice);
 	place_emit(call, names, finding);
 	link_emit(emit, &finding->link);
+	stacks_emit(call, names, finding);
+	emit_bool(emit, "possible", finding->is_possible);
 	emit_end(emit);
 }
 

@@ -243,6 +243,23 @@ static bool finish_timeline(struct model *model, struct replay *replay)
 	return model_timeline_join(model);
 }
 
+/* In the order of time, whatever the tape says. */
+static bool finish_strays(struct model *model, const struct strays *strays)
+{
+	const size_t count = strays->all.count;
+
+	model->built_strays = calloc(count + 1, sizeof(*model->built_strays));
+	if (!model->built_strays || strays->failed)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		model->built_strays[i] = strays->all.items[i].free;
+		model->built_strays[i].ns = clock_ns(&model->clock, strays->all.items[i].free.ns);
+	}
+	model->strays = model->built_strays;
+	model->stray_count = count;
+	return true;
+}
+
 static void finish_times(struct load *load)
 {
 	struct model *model = load->model;
@@ -274,7 +291,7 @@ static struct err *finish(struct load *load, const struct capture_played *played
 	finish_stacks(model, replay);
 	finish_sizes(model, replay);
 	finish_times(load);
-	if (!finish_timeline(model, replay))
+	if (!finish_timeline(model, replay) || !finish_strays(model, &replay->strays))
 		return err_nomem();
 	err = count_truncated(model);
 	if (!err)

@@ -47,6 +47,7 @@ enum index_section {
 	INDEX_PEAK_TIES,
 	INDEX_LATENCIES, /* by function; nothing where they were not recorded */
 	INDEX_STACK_LATENCIES,
+	INDEX_STRAYS,
 	INDEX_SECTIONS
 };
 
@@ -55,7 +56,7 @@ struct index_part {
 	uint64_t bytes;
 };
 
-enum { INDEX_VERSION = 5 };
+enum { INDEX_VERSION = 6 };
 #define INDEX_MAGIC "MTINDEX\n"
 
 struct index_header {

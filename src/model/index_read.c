@@ -264,6 +264,15 @@ static struct err *read_threads(struct reader *reader)
 	return NULL;
 }
 
+static void read_strays(struct reader *reader)
+{
+	struct model *model = reader->model;
+
+	model->strays =
+		part_items(reader, INDEX_STRAYS, sizeof(*model->strays), &model->stray_count);
+	reader->failed |= !strays_are_sound(model);
+}
+
 static struct err *read_notes(struct reader *reader)
 {
 	struct model *model = reader->model;
@@ -423,6 +432,7 @@ static struct err *read_all(struct reader *reader)
 	if (err)
 		return err;
 	read_latencies(reader);
+	read_strays(reader);
 	read_rows(reader);
 	read_timeline(reader);
 	if (reader->failed)

@@ -37,6 +37,7 @@ uint64_t index_layout(void)
 		sizeof(struct model_stack_moment),
 		sizeof(struct model_latency),
 		sizeof(struct model_stack_latency),
+		sizeof(struct model_stray_free),
 		TAPE_FN_COUNT,
 		MODEL_COLUMNS,
 	};
@@ -176,6 +177,7 @@ static void put_sums(struct writer *writer, const struct model *model)
 		  sizeof(*model->modules), put_module);
 	put_items(writer, INDEX_THREADS, model->threads, model->thread_count,
 		  sizeof(*model->threads), put_thread);
+	put_part(writer, INDEX_STRAYS, model->strays, model->stray_count, sizeof(*model->strays));
 	put_part(writer, INDEX_USAGES, model->usages.items, model->usages.count,
 		 sizeof(*model->usages.items));
 	put_items(writer, INDEX_NOTES, model->notes.items, model->notes.count,

@@ -26,6 +26,7 @@ void model_destroy(struct model *model)
 	arena_deinit(&model->arena);
 	big_free(model->built_tallies, model->built_tallies_bytes);
 	free(model->built_fine);
+	free(model->built_strays);
 	latencies_destroy(model->built_latencies);
 	free(model->threads);
 	free(model->timeline);
@@ -181,6 +182,16 @@ const struct model_timeline_span *model_timeline(const struct model *model)
 size_t model_usage_count(const struct model *model)
 {
 	return model->usages.count;
+}
+
+size_t model_stray_free_count(const struct model *model)
+{
+	return model->stray_count;
+}
+
+const struct model_stray_free *model_stray_frees(const struct model *model)
+{
+	return model->strays;
 }
 
 const struct model_usage *model_usages(const struct model *model)

@@ -374,6 +374,28 @@ void model_stack_moments(const struct model *model, uint64_t ns,
 void model_stack_moments_between(const struct model *model, uint64_t from_ns, uint64_t until_ns,
 				 struct model_stack_moment *moments);
 
+/* --- frees of no block ------------------------------------------------------------------- */
+
+/*
+ * Frees of an address at which no block was alive, in the order of time: the first of the totals'
+ * unknown_free_count. Rows below row_count had been allocated by then. is_last: its thread neither
+ * allocated nor freed again.
+ */
+enum { MODEL_STRAY_FREES_MAX = 4096 };
+
+struct model_stray_free {
+	uint64_t ns;
+	uint64_t address;
+	uint64_t row_count;
+	uint32_t stack; /* CAPTURE_STACK_NONE: not taken */
+	uint32_t thread;
+	uint32_t fn; /* enum tape_fn */
+	uint32_t is_last;
+};
+
+size_t model_stray_free_count(const struct model *model);
+const struct model_stray_free *model_stray_frees(const struct model *model);
+
 /* --- over time --------------------------------------------------------------------------- */
 
 /* Equal spans of time from 0 to the end, at most MODEL_TIMELINE_MAX. */

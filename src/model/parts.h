@@ -67,6 +67,8 @@ struct model {
 	uint64_t fine_span_ticks;
 	struct model_timeline_span *timeline;
 	size_t timeline_count;
+	const struct model_stray_free *strays;
+	size_t stray_count;
 	struct model_usages_vec usages; /* without capacity: not the model's own */
 	struct model_notes_vec notes;	/* ns fields hold ticks until the clock is sealed */
 	struct model_damage_vec damage;
@@ -81,6 +83,7 @@ struct model {
 	struct tally *built_tallies;
 	size_t built_tallies_bytes;
 	struct timeline_mark *built_fine;
+	struct model_stray_free *built_strays;
 	struct latencies *built_latencies;
 };
 

@@ -171,7 +171,11 @@ static bool free_late(struct replay *replay, const struct capture_event *event, 
 
 static void free_unknown(struct replay *replay, const struct capture_event *event, uint32_t thread)
 {
+	const struct replay_thread *freer = &replay->threads.items[thread];
+
 	replay->totals.unknown_free_count++;
+	strays_add(&replay->strays, event, thread, replay->now.allocated_count,
+		   freer->free_count + freer->tally.allocated.count);
 	replay->early[replay->early_at++ % EARLY_MAX] = (struct early_free) { *event, thread };
 	replay->early_ticks = event->ticks;
 }
@@ -187,6 +191,7 @@ static void free_early(struct replay *replay, const struct capture_event *event,
 			continue;
 		early->event.address = 0;
 		replay->totals.unknown_free_count--;
+		strays_drop(&replay->strays, &early->event, early->thread);
 		free_block(replay, &early->event, early->thread,
 			   blocks_find(&replay->blocks, event->address), false, 0);
 		return;

@@ -8,6 +8,7 @@
 #include "model/latencies.h"
 #include "model/model.h"
 #include "model/rows.h"
+#include "model/strays.h"
 #include "model/tally.h"
 #include "model/timeline.h"
 #include "tape/tape_stack_use.h"
@@ -88,6 +89,7 @@ struct replay {
 	uint64_t late_ticks; /* of the newest */
 	struct err *err;     /* of keeping rows */
 	struct early_free early[EARLY_MAX];
+	struct strays strays;
 	unsigned early_at;
 	uint64_t early_ticks;	     /* of the newest; UINT64_MAX: none */
 	struct latencies *latencies; /* borrowed; NULL: the tape has none */

@@ -40,6 +40,7 @@ bool replay_init(struct replay *replay, const struct capture *capture, struct ro
 void replay_deinit(struct replay *replay)
 {
 	blocks_deinit(&replay->blocks);
+	stray_vec_deinit(&replay->strays.all);
 	replay_threads_deinit(&replay->threads);
 	big_free(replay->stacks, replay->stack_room * sizeof(*replay->stacks));
 	big_free(replay->usables, replay->stack_room * sizeof(*replay->usables));
@@ -102,8 +103,41 @@ static void tally_seal(struct tally *tally, uint32_t epoch)
 	tally_touch(tally, epoch);
 }
 
+/* A realloc of no block whose outcome is not on the tape: as a rule the program died of it. */
+static void end_reallocs(struct replay *replay)
+{
+	for (size_t i = 0; i < replay->stream_count; i++) {
+		const struct replay_stream *stream = &replay->streams[i];
+		const struct replay_thread *thread;
+
+		if (!stream->is_reallocating || stream->out_ended || stream->out.address == 0 ||
+		    stream->thread == MODEL_NO_THREAD ||
+		    block_is_live(blocks_find(&replay->blocks, stream->out.address)))
+			continue;
+		thread = &replay->threads.items[stream->thread];
+		replay->totals.unknown_free_count++;
+		strays_add(&replay->strays, &stream->out, stream->thread,
+			   replay->now.allocated_count,
+			   thread->free_count + thread->tally.allocated.count);
+	}
+}
+
+static void seal_strays(struct replay *replay)
+{
+	for (size_t i = 0; i < replay->strays.all.count; i++) {
+		struct stray *stray = &replay->strays.all.items[i];
+		const struct replay_thread *thread = &replay->threads.items[stray->free.thread];
+
+		stray->free.is_last =
+			thread->free_count + thread->tally.allocated.count == stray->calls;
+	}
+}
+
 void replay_seal(struct replay *replay, size_t stack_count)
 {
+	if (blocks_make_room(&replay->blocks))
+		end_reallocs(replay);
+	seal_strays(replay);
 	for (size_t i = 0; i < stack_count; i++)
 		tally_seal(&replay->stacks[i], replay->epoch);
 	for (size_t i = 0; i < replay->threads.count; i++)

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "base/str.h"
+#include "query/bad_frees.h"
 #include "query/fields.h"
 #include "query/findings.h"
 #include "query/reallocs.h"
@@ -73,6 +74,7 @@ struct finding_search {
 	struct sums sums;
 	struct sites sites;
 	const struct site_facts *facts; /* by site; NULL: no rows */
+	struct bad_frees bad_frees;	/* all zero without a row */
 	struct rss rss;			/* with FINDER_SPACE */
 	struct reallocs reallocs;	/* all zero without a row; no top */
 	struct arena reallocs_arena;
@@ -102,11 +104,22 @@ uint64_t live_column_end(uint64_t duration_ns, unsigned column);
 unsigned live_column_of(uint64_t duration_ns, uint64_t ns);
 
 /*
- * A finding is taken over with texts in the arena; type, title, advice and rank are filled in.
+ * A finding is taken over with texts in the arena; type and advice are filled in, title and rank
+ * where there are none yet.
  * evidence is a str of the caller's, without the full stop.
  */
 struct err *finding_add(struct finding_search *search, const struct finder *finder,
 			struct finding finding, const struct str *evidence);
+
+/*
+ * findings_bad_frees.c: findings of these kinds (1 << enum bad_free_kind); possible_title is for
+ * those that the tape does not prove.
+ */
+struct err *finding_tell_bad_frees(struct finding_search *search, const struct finder *finder,
+				   unsigned kinds, const char *possible_title);
+
+/* What could not be told of them, or ""; NULL: out of memory. */
+const char *finding_bad_frees_missing(const struct finding_search *search);
 
 /* The filter that selects exactly the site's allocations; `more` (NULL: nothing) goes behind it. */
 char *finding_site_filter(const struct finding_search *search, const struct site *site,

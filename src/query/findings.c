@@ -35,10 +35,13 @@ struct err *finding_add(struct finding_search *search, const struct finder *find
 	assert(finding.link.page);
 	assert(finding.link.report);
 	finding.type = finder->type;
-	finding.title = finder->title;
+	if (!finding.title)
+		finding.title = finder->title;
 	finding.advice = finder->advice;
 	finding.evidence = arena_printf(search->arena, "%s.", str_text(evidence));
-	finding.rank = finder->is_passing ? finding.bytes / FINDING_PASSED_WEIGHT : finding.bytes;
+	if (finding.rank == 0)
+		finding.rank =
+			finder->is_passing ? finding.bytes / FINDING_PASSED_WEIGHT : finding.bytes;
 	if (evidence->failed || !finding.evidence || !finding_vec_push(&search->found, finding))
 		return err_nomem();
 	return NULL;
@@ -122,6 +125,9 @@ static struct err *search_prepare(struct finding_search *search)
 		return err;
 	err = site_facts_find(search, &search->facts);
 	if (!err)
+		err = bad_frees_find(search->model, search->names, &search->limits, search->arena,
+				     &search->bad_frees);
+	if (!err)
 		err = sweep_check(&search->limits);
 	return err ? err : walks_do(search);
 }
@@ -170,6 +176,7 @@ static struct err *list_missing(const struct finding_search *search, struct find
 		missing_sentence(search, FINDER_ROWS),
 		missing_sentence(search, FINDER_SPACE),
 		stacks_sentence(search),
+		finding_bad_frees_missing(search),
 	};
 	const char **missing = arena_array(search->arena, array_size(sentences), sizeof(*missing));
 

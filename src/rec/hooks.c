@@ -45,9 +45,20 @@ REC_COLD void rec_hook_free_null(struct rec_tls *tls, unsigned fn, const struct 
 }
 
 /*
- * malloc without recording: inside the allocator, during our own start, or when recording is off.
- * When it fails inside operator new, the failure is recorded as that operator's and the thread is
- * handed back: what comes next (a new_handler, an exception) leaves our frame for good.
+ * What an operator new calls has failed: the failure is recorded as that operator's, and the thread
+ * is handed back: what comes next (a new_handler, an exception) leaves our frame for good.
+ */
+static REC_COLD void new_fail(struct rec_tls *tls)
+{
+	if (!tls->new_fn || tls->phase != REC_PHASE_REAL || !tls->own)
+		return;
+	hook_phase(tls, REC_PHASE_RECORD);
+	rec_event_alloc(tls->own, tls->new_fn, NULL, tls->new_size, tls->new_size, &tls->caller);
+	tls->new_fn = 0;
+	rec_lane_leave(tls, tls->own, REC_PHASE_IDLE);
+}
+
+/* malloc without recording: inside the allocator, during our own start, or when recording is off.
  */
 static __attribute__((noinline)) void *malloc_plain(struct rec_tls *tls, size_t size)
 {
@@ -56,13 +67,8 @@ static __attribute__((noinline)) void *malloc_plain(struct rec_tls *tls, size_t 
 	if (unlikely(!rec_real.malloc))
 		return rec_pool_alloc(size, 16);
 	ptr = rec_real.malloc(size);
-	if (unlikely(!ptr && tls->new_fn && tls->phase == REC_PHASE_REAL && tls->own)) {
-		hook_phase(tls, REC_PHASE_RECORD);
-		rec_event_alloc(tls->own, tls->new_fn, NULL, tls->new_size, tls->new_size,
-				&tls->caller);
-		tls->new_fn = 0;
-		rec_lane_leave(tls, tls->own, REC_PHASE_IDLE);
-	}
+	if (unlikely(!ptr))
+		new_fail(tls);
 	return ptr;
 }
 
@@ -77,7 +83,14 @@ static REC_COLD void *calloc_plain(size_t count, size_t each)
 
 static REC_COLD void *aligned_plain(void *(*real)(size_t, size_t), size_t align, size_t size)
 {
-	return real ? real(align, size) : rec_pool_alloc(size, align);
+	void *ptr;
+
+	if (!real)
+		return rec_pool_alloc(size, align);
+	ptr = real(align, size);
+	if (!ptr)
+		new_fail(&rec_tls);
+	return ptr;
 }
 
 REC_COLD void rec_hook_free_plain(void *ptr)

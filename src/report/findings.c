@@ -7,7 +7,7 @@
 #include "report/quality.h"
 #include "report/rank.h"
 
-enum { INDENT = 14, SHOWN = 12 };
+enum { INDENT = 14, SHOWN = 12, FRAMES_SHOWN = 5 };
 
 struct answer {
 	const struct report_context *context;
@@ -84,10 +84,58 @@ static void add_query(struct text *text, const struct report_context *context,
 	str_add_char(&text->out, '\n');
 }
 
+/* The innermost frames, each on a line of its own. */
+static void add_frames(struct text *text, const struct report_context *context, uint32_t stack)
+{
+	struct walk walk = walk_begin(context->model, context->names, stack, context->mode);
+	const struct name_frame *frame;
+	uint64_t rest = 0;
+
+	for (size_t i = 0; i < FRAMES_SHOWN && (frame = walk_next(&walk)); i++) {
+		str_add_repeated(&text->out, ' ', INDENT + 2);
+		rank_frame(text, context, frame, 1, i == 0 ? TEXT_BOLD : TEXT_PLAIN,
+			   text->width - INDENT - 2);
+	}
+	while (walk_next(&walk))
+		rest++;
+	if (rest == 0)
+		return;
+	str_add_repeated(&text->out, ' ', INDENT + 2);
+	text_style(text, TEXT_DIM);
+	str_add(&text->out, "… ");
+	text_counted(&text->out, rest, "more frame");
+	text_style(text, TEXT_PLAIN);
+	str_add_char(&text->out, '\n');
+}
+
+static void add_role(struct text *text, const struct report_context *context, const char *words,
+		     uint32_t stack)
+{
+	str_add_repeated(&text->out, ' ', INDENT);
+	text_add(text, TEXT_DIM, words);
+	str_add_char(&text->out, '\n');
+	add_frames(text, context, stack);
+}
+
+static void add_where(struct text *text, const struct report_context *context,
+		      const struct finding *finding)
+{
+	const struct name_frame *frame = finding_frame(finding, context->model, context->names);
+
+	if (finding->stack_count > 0) {
+		add_role(text, context, "freed by", finding->stack);
+		for (size_t i = 0; i < finding->stack_count; i++)
+			add_role(text, context, finding->stacks[i].words, finding->stacks[i].stack);
+	} else if (frame) {
+		str_add_repeated(&text->out, ' ', INDENT);
+		rank_frame(text, context, frame, 1, TEXT_BOLD, text->width - INDENT);
+		rank_callers(text, context, finding->stack, INDENT);
+	}
+}
+
 static void add_finding(struct text *text, const struct report_context *context,
 			const struct finding *finding)
 {
-	const struct name_frame *frame = finding_frame(finding, context->model, context->names);
 	char number[STR_SHORT_BYTES];
 
 	str_add_char(&text->out, '\n');
@@ -95,11 +143,7 @@ static void add_finding(struct text *text, const struct report_context *context,
 	str_add(&text->out, "  ");
 	text_add(text, TEXT_BOLD, finding->title);
 	str_add_char(&text->out, '\n');
-	if (frame) {
-		str_add_repeated(&text->out, ' ', INDENT);
-		rank_frame(text, context, frame, 1, TEXT_BOLD, text->width - INDENT);
-		rank_callers(text, context, finding->stack, INDENT);
-	}
+	add_where(text, context, finding);
 	add_wrapped(text, TEXT_PLAIN, finding->evidence);
 	add_wrapped(text, TEXT_GOOD, finding->advice);
 	add_query(text, context, finding);
@@ -176,6 +220,18 @@ static void emit_link(struct emit *emit, const struct finding_link *link)
 	emit_text(emit, "command", str_text(&command));
 }
 
+static void emit_role(struct emit *emit, const struct report_context *context,
+		      const struct finding *finding, const char *role, const char *key)
+{
+	for (size_t i = 0; i < finding->stack_count; i++) {
+		if (strcmp(finding->stacks[i].role, role) == 0) {
+			rank_emit_stack(emit, key, context, finding->stacks[i].stack);
+			return;
+		}
+	}
+	emit_null(emit, key);
+}
+
 static void emit_finding(struct emit *emit, const struct report_context *context,
 			 const struct finding *finding)
 {
@@ -195,19 +251,38 @@ static void emit_finding(struct emit *emit, const struct report_context *context
 		emit_null(emit, "stack");
 	else
 		rank_emit_stack(emit, "stack", context, finding->stack);
+	emit_role(emit, context, finding, "allocated", "allocated_stack");
+	emit_role(emit, context, finding, "freed_before", "freed_before_stack");
+	emit_bool(emit, "possible", finding->is_possible);
 	emit_end(emit);
 }
 
 static struct err *findings_emit(const struct answer *answer, size_t shown, FILE *out)
 {
 	static const struct emit_column columns[] = {
-		{ .key = "type" },     { .key = "title" },    { .key = "bytes" },
-		{ .key = "count" },    { .key = "evidence" }, { .key = "advice" },
-		{ .key = "function" }, { .key = "file" },     { .key = "line" },
-		{ .key = "module" },   { .key = "page" },     { .key = "report" },
-		{ .key = "filter" },   { .key = "metric" },   { .key = "at" },
-		{ .key = "from" },     { .key = "until" },    { .key = "sort" },
-		{ .key = "command" },  { .key = "stack" },
+		{ .key = "type" },
+		{ .key = "title" },
+		{ .key = "bytes" },
+		{ .key = "count" },
+		{ .key = "evidence" },
+		{ .key = "advice" },
+		{ .key = "function" },
+		{ .key = "file" },
+		{ .key = "line" },
+		{ .key = "module" },
+		{ .key = "page" },
+		{ .key = "report" },
+		{ .key = "filter" },
+		{ .key = "metric" },
+		{ .key = "at" },
+		{ .key = "from" },
+		{ .key = "until" },
+		{ .key = "sort" },
+		{ .key = "command" },
+		{ .key = "stack" },
+		{ .key = "allocated_stack" },
+		{ .key = "freed_before_stack" },
+		{ .key = "possible" },
 	};
 	const struct emit_settings settings = { .format = answer->context->settings->format };
 	CLEAN(emit_destroy) struct emit *emit = emit_create(out, &settings);

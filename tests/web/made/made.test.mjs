@@ -1,4 +1,5 @@
-// Tapes that are not as they were recorded: one made of folded stacks, one stripped of blocks that lived shortly.
+// Tapes that are not as they were recorded - one made of folded stacks, one stripped of blocks that lived shortly -, and one of a
+// program that freed a block twice.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clean, open, settled, show, soon, THEMES, violations } from "../browser/harness.mjs";
@@ -79,5 +80,20 @@ test("a stripped tape says of what, has all its columns; the recording itself sa
 	await page.locator("main .timeline canvas").waitFor();
 	await page.locator("main .heat").waitFor();
 	await soon(() => page.locator("main .tiles .spark").count(), (count) => count >= 5);
+	await clean(page);
+});
+
+test("a block that was freed twice is a finding, with its three stacks", async () => {
+	const page = await open();
+	await show(page, "twice.mtape");
+	const finding = page.locator(".finding").filter({ hasText: "A block is freed twice" });
+	await finding.getByText(/^free was called for a block that had been freed already/).waitFor();
+	await finding.getByText("Its stacks").click();
+	for (const [name, frame] of [["Freed by", "free_again"], ["Allocated by", "make"], ["Freed before by", "free_first"]])
+		await finding.getByRole("region", { name, exact: true }).getByRole("link", { name: frame, exact: true }).waitFor();
+	assert.deepEqual(await violations(page), []);
+	await finding.getByRole("link", { name: /Evidence/ }).click();
+	await page.getByRole("grid", { name: "Allocations" }).waitFor();
+	await soon(() => page.locator(".list-tools .note").innerText(), /^1 /);
 	await clean(page);
 });

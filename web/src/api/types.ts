@@ -100,6 +100,8 @@ export interface Finding {
 		until: string | null;
 		sort: string | null;
 	};
+	stacks: { role: string; title: string; stack: Frame[] }[]; /* of a bad free, the free first */
+	possible: boolean; /* the tape does not prove it */
 }
 export interface Findings extends Head { findings: Finding[]; missing: string[] }
 

@@ -7,6 +7,7 @@ import { clock } from "../clock";
 import * as format from "../format";
 import { momentParse } from "../moment";
 import { pageHref } from "../pages/links";
+import { Stack } from "../lists/stack";
 import { filter, range, tapeId } from "../store";
 import type { Selection } from "../store";
 import { METRICS } from "../url";
@@ -21,6 +22,7 @@ const FEW = 3; /* so few are shown with all they say */
 
 /* By words of the finding's type, so that a new type has a picture, too. */
 const LOOKS: readonly [RegExp, Icon, "bad" | "warn" | "info"][] = [
+	[/^(double|invalid|mismatched)_free$/, IconWarning, "bad"],
 	[/growth$|leak/, IconLeaks, "bad"],
 	[/rss|resident|return|pin/, IconSpace, "warn"],
 	[/temporary|churn/, IconClock, "info"],
@@ -57,6 +59,10 @@ function Item(props: { finding: Finding }): JSX.Element {
 				<h3><span>{f.title}</span><data class="num" value={f.bytes} title={format.exactBytes(f.bytes)}>{format.bytes(f.bytes)}</data></h3>
 				{f.function && <code class="ellipsis finding-where" title={f.function}>{f.function}</code>}
 				<p title={f.evidence}>{f.evidence}</p>
+				{f.stacks.length > 0 && (
+					<details class="finding-stacks"><summary>{f.stacks.length === 1 ? "Its stack" : "Its stacks"}</summary>
+						{f.stacks.map((s) => <Stack key={s.role} title={s.title[0]!.toUpperCase() + s.title.slice(1)} stack={s.stack} />)}</details>
+				)}
 				<p class="finding-advice">{f.advice} <a href={link}>Evidence&nbsp;→</a></p>
 			</div>
 		</li>

@@ -5,7 +5,7 @@
  *
  * What a stack costs when its outer frames do not change, which is the common case. The loop sits
  * in the innermost frame; each block is allocated one call further in and freed from there too.
- *DEPTH counts everything from _start on; the least is 6.
+ * DEPTH counts everything from _start on; the least is 6.
  */
 #include <stdio.h>
 #include <stdlib.h>

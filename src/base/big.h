@@ -10,7 +10,8 @@
 /* Zeroed bytes; NULL: out of memory (or bytes is 0). */
 void *big_alloc(size_t bytes);
 
-/* ptr as big_alloc gave it (NULL is fine), moved perhaps; what is new is zeroed. NULL: unchanged.
+/*
+ * ptr as big_alloc gave it (NULL is fine), moved perhaps; what is new is zeroed. NULL: unchanged.
  */
 void *big_resize(void *ptr, size_t old_bytes, size_t new_bytes);
 

@@ -14,11 +14,13 @@
  *	err = emit_finish(emit);
  *
  * Keys are JSON names; inside lists (emit_list, emit_table) keys of members are NULL. Which values
- *a face shows: JSON  all of them; bytes and times as exact integers, addresses as "0x..." strings.
+ * a face shows:
+ *	JSON  all of them; bytes and times as exact integers, addresses as "0x..." strings
  *	text  objects: "Title  value" lines, indented by nesting. Tables: the columns named, in
- *their order; a list or object in a cell becomes its texts joined by " < ". CSV   tables: a header
- *line and rows; plain values: lines "path.to.key,value". Bytes and times as exact integers. Texts
- *may be hostile: each face escapes. An emit belongs to one thread.
+ *	      their order; a list or object in a cell becomes its texts joined by " < "
+ *	CSV   tables: a header row and rows; plain values: lines "path.to.key,value". Bytes and
+ *	      times as exact integers
+ * Texts may be hostile: each face escapes. An emit belongs to one thread.
  */
 #ifndef MEMTAPE_BASE_EMIT_H
 #define MEMTAPE_BASE_EMIT_H

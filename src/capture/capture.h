@@ -7,8 +7,7 @@
  *	CLEAN(capture_destroy) struct capture *capture = NULL;
  *	struct err *err = capture_open(path, &capture);
  *	...
- *	err = capture_play(capture, &stacks, &(struct capture_player) { on_events, context },
- *&count);
+ *	err = capture_play(capture, &stacks, &player, &count);
  *
  * A capture is immutable once open: any number of threads may read and play it at once. The file
  * may be one that is being written (a live raw tape): what was there at opening is read.

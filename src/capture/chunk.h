@@ -98,7 +98,8 @@ static inline struct capture_event capture_event_of_latency(uint64_t ticks, uint
 	};
 }
 
-/* The columns of a packed chunk, valid until the packer is used again; they may not fit together.
+/*
+ * The columns of a packed chunk, valid until the packer is used again; they may not fit together.
  */
 struct columns;
 struct err *capture_unpack_columns(struct capture_packer *packer, const struct tape_chunk *packed,

@@ -22,7 +22,8 @@
 #include "capture/zst.h"
 #include "core/hash.h"
 
-/* Steps through a column so fast that it finds no repetitions: what is left is its entropy coder.
+/*
+ * Steps through a column so fast that it finds no repetitions: what is left is its entropy coder.
  */
 enum { LEVEL_ENTROPY_ONLY = -1000 };
 

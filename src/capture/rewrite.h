@@ -34,7 +34,8 @@ struct rewriter {
 				bool *keeps_ret);
 	/* The address of a frame. */
 	uint64_t (*pc)(void *context, uint64_t pc);
-	/* Stacks that nothing names stay too: all have the same numbers in the order of their use.
+	/*
+	 * Stacks that nothing names stay too: all have the same numbers in the order of their use.
 	 */
 	bool keeps_stacks;
 	/* More records of the collector, behind its own. */

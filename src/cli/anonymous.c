@@ -274,7 +274,8 @@ static bool object_begin(void *context, const struct embedded_object *object, co
 	return true;
 }
 
-/* "0x12a0 [python3.11+0x12a0]": where nothing is known; the module's word takes its name's place.
+/*
+ * "0x12a0 [python3.11+0x12a0]": where nothing is known; the module's word takes its name's place.
  */
 static const char *unnamed_word(struct anonymous *anonymous, const char *name)
 {

@@ -53,8 +53,7 @@ static struct err *importer_choose(const char *name, const struct importer **imp
 	return err_new(ERR_USAGE, "--from: no format '%s'; there are %s", name, str_text(&known));
 }
 
-/* --- while it takes time -----------------------------------------------------------------------
- */
+/* --- while it takes time ---------------------------------------------------------------------- */
 
 struct progress {
 	uint64_t shown_bytes;
@@ -86,8 +85,7 @@ static void progress_end(const struct progress *progress)
 		fputs("\r\033[K", stderr);
 }
 
-/* --- what was done -----------------------------------------------------------------------------
- */
+/* --- what was done ---------------------------------------------------------------------------- */
 
 static void result_print(const char *in, const char *out, const struct converted *converted)
 {

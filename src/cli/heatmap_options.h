@@ -44,7 +44,8 @@ struct heatmap_options {
 struct err *heatmap_of_text(const struct heatmap_options *options, struct arena *arena,
 			    struct heat *heat);
 
-/* How many nanoseconds one of the text's values is, by its label: "us" is 1000. 0: it is no time.
+/*
+ * How many nanoseconds one of the text's values is, by its label: "us" is 1000. 0: it is no time.
  */
 double heatmap_value_ns(const struct heatmap_options *options);
 

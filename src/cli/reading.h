@@ -51,7 +51,8 @@ struct reading_symbol_options {
 	  "do not ask the servers in DEBUGINFOD_URLS for missing debug information" }
 /* clang-format on */
 
-/* Where names come from, as the options have it. Outlives all that reads names; all zeros is empty.
+/*
+ * Where names come from, as the options have it. Outlives all that reads names; all zeros is empty.
  */
 struct reading_symbols {
 	struct symbol_options options;

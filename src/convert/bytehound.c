@@ -56,8 +56,7 @@ static uint64_t time_read(struct bytehound *bytehound)
 	return u64_min(passed, UINT64_MAX / 4 / NS_PER_US) * NS_PER_US;
 }
 
-/* --- the process -------------------------------------------------------------------------------
- */
+/* --- the process ------------------------------------------------------------------------------ */
 
 static uint32_t argv_split(const char *text, size_t count, const char **argv)
 {
@@ -125,8 +124,7 @@ static void header_take(struct bytehound *bytehound, bool is_first)
 	composer_process(bytehound->composer, &process);
 }
 
-/* --- stacks ------------------------------------------------------------------------------------
- */
+/* --- stacks ----------------------------------------------------------------------------------- */
 
 static uint64_t address_at(const uint8_t *bytes, uint32_t i, size_t width)
 {
@@ -194,8 +192,7 @@ static uint32_t stack_of(struct bytehound *bytehound, uint64_t backtrace)
 	return COMPOSE_NO_STACK;
 }
 
-/* --- what happened -----------------------------------------------------------------------------
- */
+/* --- what happened ---------------------------------------------------------------------------- */
 
 static void block_take(struct bytehound *bytehound, bool has_id, bool is_realloc)
 {
@@ -287,8 +284,7 @@ static void marker_take(struct bytehound *bytehound)
 						      bytehound_u32(&bytehound->stream)));
 }
 
-/* --- what a tape has no use for ----------------------------------------------------------------
- */
+/* --- what a tape has no use for --------------------------------------------------------------- */
 
 /*
  * Its fields: d dump (u64 address, u64 length, so many bytes), s text, v a number of one to nine
@@ -340,8 +336,7 @@ static bool event_pass(struct bytehound *bytehound, uint32_t event)
 	return true;
 }
 
-/* --- the file ----------------------------------------------------------------------------------
- */
+/* --- the file --------------------------------------------------------------------------------- */
 
 static void event_take(struct bytehound *bytehound, uint32_t event)
 {

@@ -33,8 +33,7 @@ bool composer_failed(const struct composer *composer)
 	return composer->err != NULL;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------
- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 static struct err *composer_begin(struct composer *composer, const char *path, bool overwrite)
 {
@@ -155,8 +154,7 @@ void composer_torn(struct composer *composer)
 	composer->is_torn = true;
 }
 
-/* --- the process -------------------------------------------------------------------------------
- */
+/* --- the process ------------------------------------------------------------------------------ */
 
 static void text_add(struct str *out, const char *text)
 {
@@ -209,8 +207,7 @@ void composer_command_line(struct composer *composer, const char *line)
 							       .argc = argc });
 }
 
-/* --- events ------------------------------------------------------------------------------------
- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 void composer_time(struct composer *composer, uint64_t ns)
 {
@@ -300,8 +297,7 @@ void composer_reallocated(struct composer *composer, uint64_t old_address,
 						block->usable, block->stack });
 }
 
-/* --- the rest ----------------------------------------------------------------------------------
- */
+/* --- the rest --------------------------------------------------------------------------------- */
 
 static void rest_write(struct composer *composer, const struct compose_record *record)
 {
@@ -343,8 +339,7 @@ void composer_end(struct composer *composer, enum tape_end_kind kind, int32_t st
 	composer->end = (struct tape_end) { kind, status };
 }
 
-/* --- the end -----------------------------------------------------------------------------------
- */
+/* --- the end ---------------------------------------------------------------------------------- */
 
 static void import_write(struct composer *composer, struct strand *facts)
 {

@@ -31,8 +31,7 @@
 
 struct composer;
 
-/* --- what is known of the whole: at any time ---------------------------------------------------
- */
+/* --- what is known of the whole: at any time -------------------------------------------------- */
 
 /* Facts that the source lacks: enum tape_missing, added to those named before. */
 void composer_missing(struct composer *composer, uint32_t missing);
@@ -67,8 +66,7 @@ void composer_process(struct composer *composer, const struct compose_process *p
 /* argv from one line, apart at blanks: for sources that keep no more. */
 void composer_command_line(struct composer *composer, const char *line);
 
-/* --- stacks ------------------------------------------------------------------------------------
- */
+/* --- stacks ----------------------------------------------------------------------------------- */
 
 enum {
 	COMPOSE_ROOT = TAPE_NODE_ROOT,		 /* the empty stack: outermost frames hang on it */
@@ -117,8 +115,7 @@ uint32_t composer_frame(struct composer *composer, const struct compose_frame *f
 /* The stack "frame called from the innermost frame of caller"; equal ones have equal numbers. */
 uint32_t composer_stack(struct composer *composer, uint32_t caller, uint32_t frame);
 
-/* --- when and where: of all facts that follow --------------------------------------------------
- */
+/* --- when and where: of all facts that follow ------------------------------------------------- */
 
 /*
  * Nanoseconds since recording began. Does not go back: an earlier time is taken for the last.
@@ -130,8 +127,7 @@ void composer_time(struct composer *composer, uint64_t ns);
 void composer_thread(struct composer *composer, uint32_t tid, const char *name);
 void composer_thread_end(struct composer *composer, uint32_t tid);
 
-/* --- blocks with addresses ---------------------------------------------------------------------
- */
+/* --- blocks with addresses -------------------------------------------------------------------- */
 
 struct compose_block {
 	enum tape_fn fn; /* TAPE_FN_MALLOC (0) where it is not known */
@@ -148,8 +144,7 @@ void composer_freed(struct composer *composer, enum tape_fn fn, uint64_t address
 void composer_reallocated(struct composer *composer, uint64_t old_address,
 			  const struct compose_block *block);
 
-/* --- blocks without: TAPE_MISSING_ADDRESSES ----------------------------------------------------
- */
+/* --- blocks without: TAPE_MISSING_ADDRESSES --------------------------------------------------- */
 
 /*
  * A block of a group, any number of the caller's, is made; the youngest of the group that is alive
@@ -189,8 +184,7 @@ void composer_peak(struct composer *composer, uint64_t peak_ns, uint64_t end_ns)
 void composer_level(struct composer *composer, uint32_t stack, uint64_t count, uint64_t bytes);
 void composer_moment(struct composer *composer);
 
-/* --- the rest ----------------------------------------------------------------------------------
- */
+/* --- the rest --------------------------------------------------------------------------------- */
 
 /* Fields not known are UINT64_MAX. */
 void composer_usage(struct composer *composer, const struct tape_usage *usage);
@@ -206,8 +200,7 @@ void composer_end(struct composer *composer, enum tape_end_kind kind, int32_t st
 
 bool composer_failed(const struct composer *composer);
 
-/* --- for convert.c -----------------------------------------------------------------------------
- */
+/* --- for convert.c ---------------------------------------------------------------------------- */
 
 /* path must not exist unless overwrite; it appears with composer_finish, or not at all. */
 struct err *composer_create(const char *path, bool overwrite, struct composer **composer_ret);

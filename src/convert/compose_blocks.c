@@ -110,8 +110,7 @@ bool composer_gone(struct composer *composer, uint64_t group)
 	return true;
 }
 
-/* --- sums --------------------------------------------------------------------------------------
- */
+/* --- sums ------------------------------------------------------------------------------------- */
 
 /* How many blocks stand for so many bytes; *written_ret: all of this kind so far. */
 static uint64_t blocks_for(struct composer *composer, uint64_t count, uint64_t bytes,
@@ -261,8 +260,7 @@ void compose_live_sums(struct composer *composer)
 			      (unsigned long long)composer->sum_lost);
 }
 
-/* --- levels ------------------------------------------------------------------------------------
- */
+/* --- levels ----------------------------------------------------------------------------------- */
 
 void composer_level(struct composer *composer, uint32_t stack, uint64_t count, uint64_t bytes)
 {

@@ -173,8 +173,7 @@ struct composer {
 /* Keeps the first failure; takes err, which may be NULL. */
 void compose_fail(struct composer *composer, struct err *err);
 
-/* --- compose_strand.c --------------------------------------------------------------------------
- */
+/* --- compose_strand.c ------------------------------------------------------------------------- */
 
 /* The strand of this number, which is made if there is none; NULL after a failure. */
 struct strand *compose_strand(struct composer *composer, uint32_t number);
@@ -208,14 +207,12 @@ void compose_record(struct composer *composer, struct strand *strand, uint64_t t
 /* Packs what is still open. */
 void compose_flush(struct composer *composer);
 
-/* --- compose_blocks.c --------------------------------------------------------------------------
- */
+/* --- compose_blocks.c ------------------------------------------------------------------------- */
 
 /* What is alive of all sums, at the present time. */
 void compose_live_sums(struct composer *composer);
 
-/* --- compose_stacks.c --------------------------------------------------------------------------
- */
+/* --- compose_stacks.c ------------------------------------------------------------------------- */
 
 bool compose_stacks_init(struct composer *composer);
 void compose_stacks_deinit(struct composer *composer);

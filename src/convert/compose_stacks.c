@@ -123,8 +123,7 @@ uint32_t composer_module(struct composer *composer, const struct compose_module 
 	return id < known ? id : module_add(composer, module);
 }
 
-/* --- frames ------------------------------------------------------------------------------------
- */
+/* --- frames ----------------------------------------------------------------------------------- */
 
 static bool names_equal(const struct composer *composer, const struct frame_row *row,
 			const struct name_row *names, size_t count)
@@ -341,8 +340,7 @@ uint32_t composer_stack(struct composer *composer, uint32_t caller, uint32_t fra
 	return (uint32_t)*place;
 }
 
-/* --- what the tape keeps of it -----------------------------------------------------------------
- */
+/* --- what the tape keeps of it ---------------------------------------------------------------- */
 
 static void module_write(struct composer *composer, struct strand *strand, uint32_t id,
 			 const struct tape_module *range)

@@ -172,8 +172,7 @@ static void member_take(struct dhat *dhat)
 		json_skip(json);
 }
 
-/* --- to the tape -------------------------------------------------------------------------------
- */
+/* --- to the tape ------------------------------------------------------------------------------ */
 
 /* UINT32_MAX: a frame of it is not in the file. */
 static uint32_t stack_of(const struct dhat *dhat, const struct dhat_point *point)

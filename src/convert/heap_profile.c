@@ -34,8 +34,7 @@ static uint32_t text_put(struct heap_profile *profile, const char *text, size_t 
 	return id;
 }
 
-/* --- rows --------------------------------------------------------------------------------------
- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 bool heap_profile_stack(struct heap_profile *profile, const char *text, size_t *first_ret,
 			uint32_t *count_ret)
@@ -113,8 +112,7 @@ struct compose_sum heap_profile_scale(const struct heap_profile *profile,
 	return whole;
 }
 
-/* --- names -------------------------------------------------------------------------------------
- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 /* "0x0000000000401175 inner<0000000000401166>": the viewer's addition is none of the name. */
 static bool symbol_take(struct heap_profile *profile, const char *line, size_t len)
@@ -164,8 +162,7 @@ void heap_profile_symbols(struct heap_profile *profile, struct source *source, c
 	}
 }
 
-/* --- objects -----------------------------------------------------------------------------------
- */
+/* --- objects ---------------------------------------------------------------------------------- */
 
 /* "00401000-00402000 r-xp 00001000 fe:00 123   /tmp/t"; false: it is not such a line. */
 static bool mapping_scan(const char *line, struct heap_object *object, const char **path_ret)
@@ -239,8 +236,7 @@ void heap_profile_objects(struct heap_profile *profile, struct source *source)
 	}
 }
 
-/* --- to the tape -------------------------------------------------------------------------------
- */
+/* --- to the tape ------------------------------------------------------------------------------ */
 
 /*
  * Addresses in a program that is linked to a fixed place are those of its file. Where the file is

@@ -56,8 +56,7 @@ bool heaptrack_text(struct heaptrack *heaptrack, struct hex_words *words, const 
 	return *text_ret != NULL;
 }
 
-/* --- lines of both kinds -----------------------------------------------------------------------
- */
+/* --- lines of both kinds ---------------------------------------------------------------------- */
 
 static void take_usage(struct heaptrack *heaptrack, uint64_t pages)
 {
@@ -138,8 +137,7 @@ static bool take_line(struct heaptrack *heaptrack, const char *line, const char 
 				 : heaptrack_interpreted_line(heaptrack, *line, words, why);
 }
 
-/* --- the file ----------------------------------------------------------------------------------
- */
+/* --- the file --------------------------------------------------------------------------------- */
 
 static struct err *take_version(struct heaptrack *heaptrack)
 {

@@ -35,8 +35,7 @@ void massif_file_deinit(struct massif_file *file)
 	str_deinit(&file->description);
 }
 
-/* --- the head ----------------------------------------------------------------------------------
- */
+/* --- the head --------------------------------------------------------------------------------- */
 
 /* A line that begins with key; *value_ret is the rest. */
 static bool value_next(struct massif_file *file, const char *key, const char **value_ret)
@@ -96,8 +95,7 @@ struct err *massif_file_begin(struct massif_file *file, struct source *source,
 	return NULL;
 }
 
-/* --- trees -------------------------------------------------------------------------------------
- */
+/* --- trees ------------------------------------------------------------------------------------ */
 
 /* What stands behind the bytes of a tree's line, which is not the first. */
 static void place_read(struct massif_place *place, const char *text)
@@ -202,8 +200,7 @@ nomem:
 	return false;
 }
 
-/* --- snapshots ---------------------------------------------------------------------------------
- */
+/* --- snapshots -------------------------------------------------------------------------------- */
 
 /* "#-----------" between the parts of the file, "snapshot=" and the number. False: the end. */
 static bool snapshot_find(struct massif_file *file, uint64_t *number_ret)

@@ -84,8 +84,7 @@ static uint32_t text_keep(struct memray *memray, const char *text)
 	return id;
 }
 
-/* --- the header --------------------------------------------------------------------------------
- */
+/* --- the header ------------------------------------------------------------------------------- */
 
 static void paths_pass(struct memray *memray)
 {
@@ -137,8 +136,7 @@ static struct err *header_read(struct memray *memray)
 	return NULL;
 }
 
-/* --- frames ------------------------------------------------------------------------------------
- */
+/* --- frames ----------------------------------------------------------------------------------- */
 
 static void code_take(struct memray *memray)
 {
@@ -195,8 +193,7 @@ uint32_t memray_frame_of(struct memray *memray, uint64_t code_number, int64_t of
 	return frame;
 }
 
-/* --- threads -----------------------------------------------------------------------------------
- */
+/* --- threads ---------------------------------------------------------------------------------- */
 
 void memray_thread_switch(struct memray *memray, uint64_t tid)
 {
@@ -260,8 +257,7 @@ static void push_take(struct memray *memray)
 		memray_fail(memray, "there is not enough memory");
 }
 
-/* --- events ------------------------------------------------------------------------------------
- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static uint64_t pointer_read(struct memray *memray, unsigned cached)
 {
@@ -347,8 +343,7 @@ static void usage_take(struct memray *memray, uint64_t rss_bytes, uint64_t ms)
 	composer_usage(memray->composer, &usage);
 }
 
-/* --- records -----------------------------------------------------------------------------------
- */
+/* --- records ---------------------------------------------------------------------------------- */
 
 static void segments_pass(struct memray *memray)
 {
@@ -425,8 +420,7 @@ static void record_take(struct memray *memray, uint8_t record)
 	}
 }
 
-/* --- the file ----------------------------------------------------------------------------------
- */
+/* --- the file --------------------------------------------------------------------------------- */
 
 static void facts_write(struct memray *memray)
 {

@@ -1,6 +1,6 @@
 /*
  * Logs of glibc's mtrace(3): every allocation and free in the order in which they happened, with
- *the place that called and nothing of the stack above it.
+ * the place that called and nothing of the stack above it.
  *
  *	@ ./shop:(take+0x15)[0x11b1] + 0x55ef1dd784a0 0x64
  *
@@ -58,8 +58,7 @@ static enum importer_match mtrace_probe(const char *bytes, size_t count)
 										  : IMPORTER_NO;
 }
 
-/* --- places ------------------------------------------------------------------------------------
- */
+/* --- places ----------------------------------------------------------------------------------- */
 
 static void program_tell(struct mtrace *mtrace, const char *path)
 {
@@ -169,8 +168,7 @@ static uint32_t stack_of(struct mtrace *mtrace, char *text)
 	return mtrace->stacks.items[id];
 }
 
-/* --- lines -------------------------------------------------------------------------------------
- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
 /* A realloc that freed its block, and of which nothing came after that. */
 static void old_end(struct mtrace *mtrace)

@@ -72,8 +72,7 @@ static enum importer_match pprof_probe(const char *bytes, size_t count)
 	return has_type ? IMPORTER_YES : IMPORTER_NO;
 }
 
-/* --- what the numbers are ----------------------------------------------------------------------
- */
+/* --- what the numbers are --------------------------------------------------------------------- */
 
 static void columns_find(struct pprof *pprof)
 {
@@ -123,8 +122,7 @@ static uint64_t value_of(struct pprof *pprof, const struct pprof_sample *sample,
 	return 0;
 }
 
-/* --- stacks ------------------------------------------------------------------------------------
- */
+/* --- stacks ----------------------------------------------------------------------------------- */
 
 static size_t build_id_read(const char *text, uint8_t *bytes)
 {
@@ -233,8 +231,7 @@ static uint32_t stack_of(struct pprof *pprof, const struct pprof_sample *sample)
 	return stack;
 }
 
-/* --- to the tape -------------------------------------------------------------------------------
- */
+/* --- to the tape ------------------------------------------------------------------------------ */
 
 static void samples_write(struct pprof *pprof)
 {

@@ -38,8 +38,7 @@ const char *pprof_text(const struct pprof_file *file, uint64_t string)
 	return string < file->strings.count ? file->text.ptr + file->strings.items[string] : "";
 }
 
-/* --- messages ----------------------------------------------------------------------------------
- */
+/* --- messages --------------------------------------------------------------------------------- */
 
 /* Fields that are numbers, by their number in the message. */
 static void numbers_read(struct protobuf *message, uint64_t **fields, size_t count)
@@ -190,8 +189,7 @@ static bool message_take(struct pprof_file *file, uint64_t number, struct protob
 	return !message->failed;
 }
 
-/* --- the file ----------------------------------------------------------------------------------
- */
+/* --- the file --------------------------------------------------------------------------------- */
 
 /* False: it ends here, *why_ret says whether in the middle. */
 static bool number_next(struct source *source, uint64_t *value_ret, const char **why_ret)

@@ -262,8 +262,7 @@ bool source_failed(const struct source *source)
 	return source->err != NULL;
 }
 
-/* --- where -------------------------------------------------------------------------------------
- */
+/* --- where ------------------------------------------------------------------------------------ */
 
 static void place_add(const struct source *source, struct str *out)
 {
@@ -316,8 +315,7 @@ void source_tell(const struct source *source, struct composer *composer)
 		source_torn(source, composer, "%s", err_message(source->err));
 }
 
-/* --- a file ------------------------------------------------------------------------------------
- */
+/* --- a file ----------------------------------------------------------------------------------- */
 
 static struct err *open_file(struct source *source, const char *path)
 {

@@ -60,8 +60,7 @@ static void callgrind_deinit(struct callgrind *file)
 
 CLEAN_DEFINE_DEINIT(callgrind_deinit, struct callgrind);
 
-/* --- the head ----------------------------------------------------------------------------------
- */
+/* --- the head --------------------------------------------------------------------------------- */
 
 static enum column column_of(const char *word, size_t len)
 {
@@ -130,8 +129,7 @@ static struct err *head_read(struct callgrind *file)
 	return NULL;
 }
 
-/* --- chains ------------------------------------------------------------------------------------
- */
+/* --- chains ----------------------------------------------------------------------------------- */
 
 /* "(3) take" names number 3, "(3)" is what was named before. False: it is neither. */
 static bool name_read(struct callgrind *file, struct map *names, const char *at, uint32_t *text_ret)
@@ -280,8 +278,7 @@ static bool line_read(struct callgrind *file, const char *at)
 	return true;
 }
 
-/* --- what is to be said of it ------------------------------------------------------------------
- */
+/* --- what is to be said of it ----------------------------------------------------------------- */
 
 static void leaks_tell(const struct callgrind *file)
 {

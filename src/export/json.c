@@ -126,7 +126,8 @@ static void frame_write(struct json_out *json, const struct name_frame *frame)
 	str_add(text, frame->is_inlined ? ",\"inlined\":true}" : "}");
 }
 
-/* The special ones have a kind and no frames; all others a parent, and the frames of one address.
+/*
+ * The special ones have a kind and no frames; all others a parent, and the frames of one address.
  */
 static void stacks_write(struct json_out *json)
 {

@@ -19,7 +19,8 @@ struct text_file {
 	struct err *err; /* sticks */
 };
 
-/* Writes what has come together if it is much. false: something failed, there is no use going on.
+/*
+ * Writes what has come together if it is much. false: something failed, there is no use going on.
  */
 bool text_file_step(struct text_file *file);
 

@@ -85,7 +85,8 @@ static struct err *path_find(struct call *call, const char *name, const uint64_t
 	return NULL;
 }
 
-/* With as much of the path as there is: what lies below its end is wanted, even if that came early.
+/*
+ * With as much of the path as there is: what lies below its end is wanted, even if that came early.
  */
 static struct err *build(struct call *call, const struct tree_settings *settings,
 			 struct api_tree *tree)

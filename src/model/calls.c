@@ -135,7 +135,8 @@ static struct err *on_free(struct counter *counter, const struct capture_event *
 	return moment_add(counter, event);
 }
 
-/* The address may be given to another thread before the second record: taken out of the table now.
+/*
+ * The address may be given to another thread before the second record: taken out of the table now.
  */
 static void on_realloc_out(struct counter *counter, const struct capture_event *event)
 {

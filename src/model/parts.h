@@ -121,7 +121,8 @@ struct load {
 /* One extended record; damaged ones are passed over. */
 struct err *load_record(struct load *load, const struct capture_event *event);
 
-/* Sums alone; image NULL: or an index with everything is written to it, and *model_ret left alone.
+/*
+ * Sums alone; image NULL: or an index with everything is written to it, and *model_ret left alone.
  */
 struct index_identity;
 struct err *model_build(const struct capture *capture, const struct model_settings *settings,

@@ -42,7 +42,8 @@ static void bound_to_used(const struct model *model, size_t count, uint64_t *val
 			values[i] = model->table.used_stack;
 }
 
-/* What an index says of a row is used as an index by others: it is what it says, or it is nothing.
+/*
+ * What an index says of a row is used as an index by others: it is what it says, or it is nothing.
  */
 static void sanitize(const struct model *model, enum model_column column, size_t count,
 		     uint64_t *values)

@@ -5,8 +5,7 @@
  *
  *	chart_begin(&chart, canvas, &settings);		paper, title
  *	chart_keys(&chart, keys, key_count);		legend
- *	chart_axes(&chart, &x, &y, NULL);		from here on chart_x() and chart_y() are
- *known
+ *	chart_axes(&chart, &x, &y, NULL);		chart_x(), chart_y() are known now
  *	... curves ...
  *	chart_frame(&chart);				what stands before the curves
  */

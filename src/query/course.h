@@ -44,7 +44,8 @@ struct course {
 	uint64_t peak_bytes; /* the most, when for the first time, and how many had come before */
 	uint64_t peak_ns;
 	uint64_t peak_number;
-	/* band_count values a column: whose the bytes of its live_max were. The last is the rest.
+	/*
+	 * band_count values a column: whose the bytes of its live_max were. The last is the rest.
 	 */
 	uint64_t *bands;
 	size_t band_count;

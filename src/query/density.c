@@ -98,7 +98,8 @@ static void extent_visit(struct worker *worker, const uint64_t *values, uint64_t
 	}
 }
 
-/* The next edge is more than the one before: between whole numbers next to each other is no cell.
+/*
+ * The next edge is more than the one before: between whole numbers next to each other is no cell.
  */
 static void edge_add(struct density_axis *axis, uint64_t edge)
 {

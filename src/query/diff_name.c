@@ -3,7 +3,8 @@
 #include "core/hash.h"
 #include "query/name_hash.h"
 
-/* Bytes of the name without what compilers append: f.constprop.0, f.part.3.cold, f [clone .isra.0]
+/*
+ * Bytes of the name without what compilers append: f.constprop.0, f.part.3.cold, f [clone .isra.0]
  */
 static size_t function_length(const char *function)
 {

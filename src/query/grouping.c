@@ -94,7 +94,8 @@ static struct err *group_marks(struct grouping *grouping, struct arena *arena)
 	return NULL;
 }
 
-/* Several numbers of the tape are one function for who called it: realloc(NULL, n), realloc(p, n).
+/*
+ * Several numbers of the tape are one function for who called it: realloc(NULL, n), realloc(p, n).
  */
 static struct err *group_calls(struct grouping *grouping, struct arena *arena)
 {

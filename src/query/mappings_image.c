@@ -141,7 +141,8 @@ static size_t find(const struct mappings_extent_vec *all, uint64_t address)
 	return low;
 }
 
-/* A part of an extent whose rest is replaced: the kernel would have said so in a line of its own.
+/*
+ * A part of an extent whose rest is replaced: the kernel would have said so in a line of its own.
  */
 static struct mappings_extent part_of(struct mappings_extent extent, uint64_t begin, uint64_t end)
 {

@@ -58,7 +58,8 @@ struct mappings_runs {
 struct mappings_runs mappings_runs_begin(const struct mappings_extent *extent);
 bool mappings_runs_next(struct mappings_runs *runs, uint64_t *begin_ret, uint64_t *end_ret);
 
-/* Whether it is known which pages are resident: they were looked at, or it is all of them or none.
+/*
+ * Whether it is known which pages are resident: they were looked at, or it is all of them or none.
  */
 bool mappings_extent_is_exact(const struct mappings_extent *extent);
 

@@ -21,7 +21,8 @@ VEC_DEFINE(mappings_piece_vec, struct mappings_piece);
 
 struct mappings_pieces {
 	struct mappings_piece_vec all; /* ascending, apart, neighbours that are alike are one */
-	/* Told of every range of a mapping that goes (bytes < 0), then of what comes; may be NULL.
+	/*
+	 * Told of every range of a mapping that goes (bytes < 0), then of what comes; may be NULL.
 	 */
 	void (*changed)(void *context, uint32_t mapping, int64_t bytes);
 	void *context;

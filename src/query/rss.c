@@ -90,7 +90,8 @@ static enum rss_band band_of(enum mapping_kind kind)
 	return RSS_REMAINDER;
 }
 
-/* Blocks may lie outside of the heap, in a pool of a module: there they are counted as blocks too.
+/*
+ * Blocks may lie outside of the heap, in a pool of a module: there they are counted as blocks too.
  */
 static struct measure measure_now(const struct space *space, uint64_t ns)
 {

@@ -54,7 +54,8 @@ VEC_DEFINE(rss_sample_vec, struct rss_sample);
 struct rss {
 	struct rss_sample_vec samples; /* those of the model that know RSS, in the order of time */
 	size_t snapshot_count;
-	/* Indices; of measured samples where there are any (the peak: where one is not 2 % below).
+	/*
+	 * Indices; of measured samples where there are any (the peak: where one is not 2 % below).
 	 */
 	size_t peak;	  /* most RSS, give or take 2 %; of those, with most `free` */
 	size_t last;	  /* the last */

@@ -7,7 +7,7 @@
  *
  * Without any setting the selection is everything: it costs nothing, works on a model without rows
  * (MODEL_SUMMARY), and its sums are the model's own. Else the model must be MODEL_FULL, the rows
- *are gone through once, and what is kept is one bit a row.
+ * are gone through once, and what is kept is one bit a row.
  *
  * Immutable but for its facts: any number of threads may read it, one may sort or group. It lives
  * in the arena, with a reference to model and names.

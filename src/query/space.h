@@ -26,7 +26,8 @@ uint64_t space_snapshot_ns(const struct mappings_snapshot *snapshot);
 /* Mappings and blocks as they were when this snapshot was taken. */
 struct err *space_advance_snapshot(struct space *space, size_t snapshot);
 
-/* Calls that changed mappings up to ns, itself included, and snapshots that are complete by then.
+/*
+ * Calls that changed mappings up to ns, itself included, and snapshots that are complete by then.
  */
 struct err *space_advance_calls(struct space *space, uint64_t ns);
 

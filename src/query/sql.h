@@ -46,7 +46,8 @@ struct sql_head {
 	bool is_text; /* the column's values are texts, as far as the first row tells */
 };
 
-/* Where rows go. Pointers are valid during the call; an error ends the statement and is returned.
+/*
+ * Where rows go. Pointers are valid during the call; an error ends the statement and is returned.
  */
 struct sql_sink {
 	struct err *(*begin)(void *context, const struct sql_head *heads, size_t count);
@@ -76,7 +77,8 @@ struct err *sql_run(struct sql *sql, const char *text, uint64_t first_line,
  */
 struct err *sql_copy(const struct model *model, struct names *names, const char *path);
 
-/* Whether the text ends where a statement ends: after a semicolon outside of quotes and comments.
+/*
+ * Whether the text ends where a statement ends: after a semicolon outside of quotes and comments.
  */
 bool sql_is_complete(const char *text);
 

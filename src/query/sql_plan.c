@@ -18,7 +18,8 @@ static int key_column(const struct sql_table *table)
 	return -1;
 }
 
-/* The column a constraint or an order is about, its row number being its key; NULL: none of ours.
+/*
+ * The column a constraint or an order is about, its row number being its key; NULL: none of ours.
  */
 static const struct sql_column *column_of(const struct sql_table *table, int column)
 {

@@ -27,7 +27,8 @@ struct suppressions {
 struct err *suppressions_load(const char *path, struct arena *arena,
 			      struct suppressions *suppressions_ret);
 
-/* The same from text that was read already; origin is for messages. ERR_USAGE: a line is no rule.
+/*
+ * The same from text that was read already; origin is for messages. ERR_USAGE: a line is no rule.
  */
 struct err *suppressions_parse(const char *text, const char *origin, struct arena *arena,
 			       struct suppressions *suppressions_ret);

@@ -54,7 +54,8 @@ static uint32_t child_after(const struct descent *descent, uint32_t stack, uint3
 				 child);
 }
 
-/* Goes on from behind a stack's innermost frame: what it has is the node's own, and its children.
+/*
+ * Goes on from behind a stack's innermost frame: what it has is the node's own, and its children.
  */
 static bool stack_leave(struct descent *descent, uint32_t node, uint32_t stack)
 {

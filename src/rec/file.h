@@ -8,7 +8,8 @@
 
 #include "rec/rec.h"
 
-/* The first name of the pattern (path.h) that is not taken; descriptors are high and close on exec.
+/*
+ * The first name of the pattern (path.h) that is not taken; descriptors are high and close on exec.
  */
 int rec_file_create(struct rec_file *file, const char *pattern, unsigned mode);
 

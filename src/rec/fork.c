@@ -120,8 +120,7 @@ bool rec_forked(void)
 	return true;
 }
 
-/* --- syscall() ---------------------------------------------------------------------------------
- */
+/* --- syscall() -------------------------------------------------------------------------------- */
 
 static long syscall_plain(long number, long a, long b, long c, long d, long e, long f)
 {

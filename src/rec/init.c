@@ -406,7 +406,8 @@ void rec_end(int status)
 	rec_touched_end(lane);
 	rec_stack_use_others(lane);
 	rec_note(lane, TAPE_EXT_END, &end, sizeof(end), NULL, 0);
-	/* What a child does that ends so is its parent's work, which did not exec: glibc is silent.
+	/*
+	 * What a child does that ends so is its parent's work, which did not exec: glibc is silent.
 	 */
 	if (rec.options.table && !(rec.is_child && status >= 0))
 		rec_memusage_end();

@@ -5,9 +5,10 @@
  * A hook comes here when tls->lane is NULL. The phase says why:
  *	NEW     the thread's first event: it gets a lane for good
  *	REAL    inside the real function; what an allocator calls itself is not an event. Or the
- *hook's frame is gone (an exception, longjmp): then the lane is taken back RECORD  a signal handler
- *interrupted the recorder: its events go to a second lane NESTED  the same once more: counted as
- *lost DEAD    thread-local destructors and what follows them: a lane is borrowed for each event
+ *		hook's frame is gone (an exception, longjmp): then the lane is taken back
+ *	RECORD  a signal handler interrupted the recorder: its events go to a second lane
+ *	NESTED  the same once more: counted as lost
+ *	DEAD    thread-local destructors and what follows them: a lane is borrowed for each event
  */
 #include "rec/tables.h"
 #include "tape/tape_birth.h"

@@ -1,6 +1,6 @@
 /*
  * memusage: what makes libmemusage.so of the recorder: glibc's variables, a table at the end, a
- *data file. Nothing else is written, and children are counted as the process is.
+ * data file. Nothing else is written, and children are counted as the process is.
  *
  *	MEMUSAGE_OUTPUT      the data file, and FILE.PID for children (a pattern, see path.h)
  *	MEMUSAGE_PROG_NAME   only processes of that name

@@ -207,8 +207,7 @@ struct rec_options {
 	bool exec; /* what the process becomes by exec is recorded as well */
 	bool selfcheck;
 	bool sample;
-	/* What memusage counts: depths of stacks, frees of NULL. Then stacks are wanted by these:
-	 */
+	/* What memusage counts: depths of stacks, frees of NULL; with stacks as these say: */
 	bool calls;
 	bool calls_stacks;
 	bool calls_free_stacks;

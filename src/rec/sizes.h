@@ -7,8 +7,9 @@
  *	0		no block that is known begins here
  *	1 .. 0xefff	size + 1
  *	0xf000		the size is in the next four, which are the block's, too
- *	0xffBA		two blocks of up to 14 bytes, as some allocators have them: A is the size +
- *1 of the one that begins here, B of the one eight bytes on; 0: there is none
+ *	0xffBA		two blocks of up to 14 bytes, as some allocators have them: A is the size
+ *			+ 1 of the one that begins here, B of the one eight bytes on; 0: there is
+ *			none
  *
  * The kernel wipes the table in forked children: blocks of the parent are unknown there.
  */

@@ -56,7 +56,8 @@ bool rec_libc_is_glibc(void)
 	return gnu_get_libc_version && !&___environ;
 }
 
-/* Of the control block: that is larger in every version, and where the four words may stand in it.
+/*
+ * Of the control block: that is larger in every version, and where the four words may stand in it.
  */
 enum { CONTROL_BYTES = 2304, CONTROL_WORDS = 2048 / 8, ABOVE_BYTES_MAX = 64 << 10 };
 

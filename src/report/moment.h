@@ -11,7 +11,8 @@
 /* ns_ret is left alone when --at was not given. */
 struct err *report_moment(const struct report_context *context, uint64_t *ns_ret);
 
-/* From the start, until the end where nothing else was asked for. ERR_USAGE: the wrong way round.
+/*
+ * From the start, until the end where nothing else was asked for. ERR_USAGE: the wrong way round.
  */
 struct err *report_window(const struct report_context *context, uint64_t *from_ret,
 			  uint64_t *until_ret);

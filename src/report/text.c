@@ -97,7 +97,8 @@ void text_cut(struct str *out, const char *words, size_t columns)
 
 /* --- functions ----------------------------------------------------------------------------- */
 
-/* Where the bracket that opens at text[0] closes, or the end; "->", "<<" and "<=" are no brackets.
+/*
+ * Where the bracket that opens at text[0] closes, or the end; "->", "<<" and "<=" are no brackets.
  */
 static const char *bracket_end(const char *text, char open, char close)
 {

@@ -13,8 +13,8 @@
  *
  * Frees have neither size nor slack (length 0, no meaning). The state both sides keep is in
  * struct tape_codec_state, all zeros but the time at a chunk's beginning. The technique - lengths
- *in a control word, whole words stored and the cursor moved by less - is that of group varint
- *(Dean, WSDM 2009) and stream-vbyte (Lemire 2017).
+ * in a control word, whole words stored and the cursor moved by less - is that of group varint
+ * (Dean, WSDM 2009) and stream-vbyte (Lemire 2017).
  */
 #ifndef MEMTAPE_TAPE_CODEC_H
 #define MEMTAPE_TAPE_CODEC_H

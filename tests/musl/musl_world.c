@@ -1,12 +1,13 @@
 /*
  * Linked with musl, of which two builds are made: with -DPLUGIN the shared object that the other
- *one loads. Runs as it is told by its words:
+ * one loads. Its arguments say what it does:
  *
  *	world PLUGIN	400 mallocs of 111 bytes from own_thread(), 100 in each of four threads,
- *freed there; 50 of 77 bytes from plugin_keep() in PLUGIN, never freed, and 50 of 78, freed with
- *the object unloaded and loaded again in between; 20 of 55 bytes from in_child() in a forked child,
- *which ends by _exit(3) run PROGRAM...	the program as a child, by posix_spawnp; its exit code exec
- *PROGRAM...	the program in its place
+ *			freed there; 50 of 77 bytes from plugin_keep() in PLUGIN, never freed, and
+ *			50 of 78, freed with the object unloaded and loaded again in between; 20 of
+ *			55 bytes from in_child() in a forked child, which ends by _exit(3)
+ *	run PROGRAM...	the program as a child, by posix_spawnp; its exit code
+ *	exec PROGRAM...	the program in its place
  */
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
  * written to, then all but every 64th are freed: what is left is one block in every 64512 bytes
  * (glibc: 1008 bytes for each), so that it keeps a page, seldom two, and the 14 or so after it are
  * free. Then it waits for the collector to look. With "trim" it asks malloc to give back what is
- *free, and waits again.
+ * free, and waits again.
  *
  * Must be found:
  *	size 1000: 65536 malloc in fill

@@ -1,6 +1,6 @@
 /*
  * wander: allocates and frees at random - sizes, lifetimes, functions, threads, realloc chains -
- *the same for the same seed but for the order of threads. What answers are compared about.
+ * the same for the same seed but for the order of threads. What answers are compared about.
  *
  * Arguments: [SEED [STEPS [THREADS]]]
  *

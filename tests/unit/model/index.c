@@ -163,8 +163,7 @@ static void assert_same(const struct model *a, const struct model *b)
 			    model_timeline_count(a) * sizeof(struct model_timeline_span));
 }
 
-/* --- what is kept ------------------------------------------------------------------------------
- */
+/* --- what is kept ----------------------------------------------------------------------------- */
 
 static void little_memory_gives_the_same_rows(void **state)
 {
@@ -252,8 +251,7 @@ static void frees_are_in_order(void **state)
 	tape_remove(&tape);
 }
 
-/* --- moments and windows ------------------------------------------------------------------------
- */
+/* --- moments and windows ---------------------------------------------------------------------- */
 
 struct slow {
 	struct model_stack_moment moments[64];
@@ -392,8 +390,7 @@ static void windows_end_where_moments_are(void **state)
 	tape_remove(&tape);
 }
 
-/* --- the file -----------------------------------------------------------------------------------
- */
+/* --- the file --------------------------------------------------------------------------------- */
 
 static void a_kept_index_is_used_until_the_tape_changes(void **state)
 {

@@ -46,7 +46,8 @@ static void the_most_was_alive_when_it_is_said(void **state)
 	tape_unmake(&tape);
 }
 
-/* Nearly always: of events of one nanosecond the order on the tape counts in spans, but not here.
+/*
+ * Nearly always: of events of one nanosecond the order on the tape counts in spans, but not here.
  */
 static void it_is_as_much_as_the_spans_have(void **state)
 {

@@ -1,4 +1,5 @@
-/* Live bytes of pages against an array that counts every byte; large blocks, the last page, damage.
+/*
+ * Live bytes of pages against an array that counts every byte; large blocks, the last page, damage.
  */
 #include "../test.h"
 

@@ -513,7 +513,8 @@ int main(void)
 		WALK_TEST(a_step_does_not_read_outside_the_stack),
 	};
 
-	/* Its cache takes a return address for the same place as that instruction when trapped at.
+	/*
+	 * Its cache takes a return address for the same place as that instruction when trapped at.
 	 */
 	unw_set_caching_policy(unw_local_addr_space, UNW_CACHE_NONE);
 	dl_iterate_phdr(object_add, NULL);

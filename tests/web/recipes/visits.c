@@ -1,7 +1,7 @@
 /*
  * A module of redis that counts visits and never forgets one: the leak of
- *docs/recipes/find-a-leak.md. The functions of redis that it needs are asked for by name, as its
- *header does; it is built without that header.
+ * docs/recipes/find-a-leak.md. The functions of redis that it needs are asked for by name, as its
+ * header does; it is built without that header.
  *
  * Must be found:
  *	one malloc of 512 bytes in remember_visit for every VISIT, leaked

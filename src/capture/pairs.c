@@ -60,10 +60,9 @@ static struct err *complain(const struct line *line, const char *name, enum pair
 
 	str_add_bytes(&text, line->at, len);
 	str_add_terminal(&shown, str_text(&text));
-	return err_new(ERR_FORMAT, "%s, line %llu: %s wanted, not '%s'", name,
+	return err_new(ERR_FORMAT, "%s, line %llu: expected %s, not '%s'", name,
 		       (unsigned long long)line->number,
-		       columns == PAIRS_DELTA ? "a number is" : "two numbers are",
-		       str_text(&shown));
+		       columns == PAIRS_DELTA ? "a number" : "two numbers", str_text(&shown));
 }
 
 static bool is_empty(struct line *line)

@@ -87,7 +87,7 @@ static struct err *tape_write(const struct anonymise_options *options, const cha
 	if (err)
 		return err;
 	if (!output.temporary)
-		err = err_new(ERR_USAGE, "--output: a file is wanted");
+		err = err_new(ERR_USAGE, "--output: expected a file");
 	if (!err)
 		err = err_wrap(anonymise_tape(capture, fileno(output.file), &settings, rewritten),
 			       "%s", options->output);
@@ -146,8 +146,7 @@ static struct err *options_check(const struct anonymise_options *options, int op
 	if (operand_count != 1)
 		return err_new(ERR_USAGE, "which tape? One at a time");
 	if (!options->output)
-		return err_new(ERR_USAGE,
-			       "--output FILE is wanted: the tape itself is not changed");
+		return err_new(ERR_USAGE, "expected --output FILE: the tape itself is not changed");
 	if (options->level < 1 || options->level > LEVEL_MAX)
 		return err_new(ERR_USAGE, "--level is from 1 to %d", LEVEL_MAX);
 	if (!options->force && lstat(options->output, &st) == 0)

@@ -161,7 +161,7 @@ static struct err *convert_run(const struct command *command, int argc, char **a
 		return NULL;
 	}
 	if (operand_count != 1)
-		return err_new(ERR_USAGE, "one file is wanted");
+		return err_new(ERR_USAGE, "expected one file");
 	if (!options.output)
 		err = output_name(argv[1], &name);
 	if (err)

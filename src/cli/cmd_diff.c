@@ -50,9 +50,9 @@ static const struct option_row rows[] = {
 	{ "top", 'n', "N", OPTION_U64, offsetof(struct diff_options, top),
 	  "show the first N differences" },
 	{ "json", 'j', NULL, OPTION_FLAG, offsetof(struct diff_options, json),
-	  "JSON, in shapes that stay" },
+	  "JSON with a stable schema" },
 	{ "csv", 0, NULL, OPTION_FLAG, offsetof(struct diff_options, csv),
-	  "CSV with a line of names" },
+	  "CSV with a header row" },
 	{ "to", 't', "WHAT", OPTION_CHOICE, offsetof(struct diff_options, to),
 	  "stack by stack: a flame graph (SVG), folded stacks with two numbers, a tree; or a page "
 	  "with everything (html)",
@@ -146,7 +146,7 @@ static struct err *paths_take(const struct question *question, int operand_count
 			      const char **paths)
 {
 	if (operand_count < 1 || operand_count > 2)
-		return err_new(ERR_USAGE, "two tapes are wanted, or one and two moments of it");
+		return err_new(ERR_USAGE, "expected two tapes, or one and two moments of it");
 	if (operand_count == 1 && (question->part == PART_WHOLE ||
 				   strcmp(question->texts[DIFF_A], question->texts[DIFF_B]) == 0))
 		return err_new(ERR_USAGE, "one tape alone is compared at two moments: "
@@ -356,7 +356,7 @@ static struct err *diff_run(const struct command *command, int argc, char **argv
 	if (!err && (options.to == TO_FLAMEGRAPH || options.to == TO_HTML) && !options.output &&
 	    isatty(STDOUT_FILENO))
 		err = err_new(ERR_USAGE,
-			      "-o FILE is wanted: what a browser shows is no text for a terminal");
+			      "expected -o FILE: a page for a browser is not text for a terminal");
 	if (!err)
 		err = reading_output_open(&output, options.output, question.paths[DIFF_B]);
 	if (err)

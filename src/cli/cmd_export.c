@@ -114,7 +114,7 @@ static struct err *format_choose(const char *name, const struct export_format **
 		str_printf(&known, "%s, ", (*at)->name);
 	str_add(&known, html_name);
 	if (!name)
-		return err_new(ERR_USAGE, "--to FORMAT is wanted: %s", str_text(&known));
+		return err_new(ERR_USAGE, "expected --to FORMAT: %s", str_text(&known));
 	return err_new(ERR_USAGE, "no format '%s'; there are %s", name, str_text(&known));
 }
 
@@ -241,7 +241,7 @@ static struct err *export_run(const struct command *command, int argc, char **ar
 		return NULL;
 	}
 	if (operand_count != 1)
-		return err_new(ERR_USAGE, "one tape is wanted");
+		return err_new(ERR_USAGE, "expected one tape");
 	if (is_html(&options))
 		return html_run(&options, argv[1]);
 	err = options_check(&options, &format);

@@ -229,9 +229,9 @@ static struct err *flamegraph_run(const struct command *command, int argc, char 
 	if (err)
 		return err;
 	if (operand_count != 1)
-		return err_new(ERR_USAGE, "one tape is wanted");
+		return err_new(ERR_USAGE, "expected one tape");
 	if (!options.output && isatty(STDOUT_FILENO))
-		return err_new(ERR_USAGE, "-o FILE is wanted: a picture is no text for a terminal");
+		return err_new(ERR_USAGE, "expected -o FILE: a picture is not text for a terminal");
 	options.inverted |= options.reversed;
 	err = flame_check(&options);
 	if (!err)

@@ -185,7 +185,7 @@ static struct err *heatmap_check(const struct heatmap_options *options)
 	const struct selection_settings part = reading_part(&options->part);
 
 	if (!options->output && isatty(STDOUT_FILENO))
-		return err_new(ERR_USAGE, "-o FILE is wanted: a picture is no text for a terminal");
+		return err_new(ERR_USAGE, "expected -o FILE: a picture is not text for a terminal");
 	if (options->rows < 1 || options->rows > HEAT_SIDE_MAX)
 		return err_new(ERR_USAGE, "--rows: 1 to %d", (int)HEAT_SIDE_MAX);
 	if (options->columns < 1 || options->columns > HEAT_SIDE_MAX)
@@ -235,7 +235,7 @@ static struct err *heatmap_run(const struct command *command, int argc, char **a
 	if (err)
 		return err;
 	if (operand_count > 1)
-		return err_new(ERR_USAGE, "one tape or file is wanted");
+		return err_new(ERR_USAGE, "expected one tape or file");
 	if (operand_count == 1)
 		options.input = argv[1];
 	return heatmap_write(&options);

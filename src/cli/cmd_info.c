@@ -381,7 +381,7 @@ static struct err *info_run(const struct command *command, int argc, char **argv
 	if (err)
 		return err;
 	if (operand_count != 1)
-		return err_new(ERR_USAGE, "one tape is wanted");
+		return err_new(ERR_USAGE, "expected one tape");
 	return info_write(argv[1], options.json ? EMIT_JSON : EMIT_TEXT, stdout);
 }
 

@@ -83,7 +83,7 @@ static struct err *chart_settings(const struct plot_options *options, struct cha
 	struct err *err;
 
 	if (!options->output)
-		return err_new(ERR_USAGE, "-o FILE is wanted");
+		return err_new(ERR_USAGE, "expected -o FILE");
 	if (!canvas_format_of(options->output, &chart->canvas.format))
 		return err_new(ERR_USAGE, "%s: the name of a picture ends in .svg, .png or .pdf",
 			       options->output);
@@ -141,7 +141,7 @@ static struct err *plot_run(const struct command *command, int argc, char **argv
 	if (err)
 		return err;
 	if (operand_count < 1 || operand_count > 2 || (operand_count == 2 && options.output))
-		return err_new(ERR_USAGE, "one tape, or one data file of memusage, is wanted");
+		return err_new(ERR_USAGE, "expected one tape or one data file of memusage");
 	options.input = argv[1];
 	if (operand_count == 2) /* as plot-memusage has it */
 		options.output = argv[2];

@@ -43,9 +43,9 @@ static const struct option_row rows[] = {
 	{ "top", 'n', "N", OPTION_U64, offsetof(struct report_options, top),
 	  "show the first N entries" },
 	{ "json", 'j', NULL, OPTION_FLAG, offsetof(struct report_options, json),
-	  "JSON, in shapes that stay" },
+	  "JSON with a stable schema" },
 	{ "csv", 0, NULL, OPTION_FLAG, offsetof(struct report_options, csv),
-	  "CSV with a line of names" },
+	  "CSV with a header row" },
 	{ "bottom-up", 'b', NULL, OPTION_FLAG, offsetof(struct report_options, bottom_up),
 	  "tree: begin with the functions that allocate" },
 	{ "function", 'f', "NAME", OPTION_TEXT, offsetof(struct report_options, function),
@@ -110,7 +110,7 @@ static struct err *report_choose(int operand_count, char **argv, const struct re
 	CLEAN(str_deinit) struct str known = { 0 };
 
 	if (operand_count < 1)
-		return err_new(ERR_USAGE, "one tape, and at most one report, are wanted");
+		return err_new(ERR_USAGE, "expected one tape and at most one report");
 	*report_ret = report_find(name);
 	if (*report_ret)
 		return NULL;
@@ -155,7 +155,8 @@ static struct err *settings_fill(const struct report *report, const struct repor
 static struct err *html_run(const struct report_options *options, int operand_count, char **argv)
 {
 	if (operand_count != 1)
-		return err_new(ERR_USAGE, "--html: one tape is wanted, and no report: it has all");
+		return err_new(ERR_USAGE,
+			       "--html: expected one tape and no report: the page has them all");
 	if (options->json || options->csv || options->filter || options->from || options->until ||
 	    options->at)
 		return err_new(ERR_USAGE,

@@ -50,7 +50,7 @@ static const struct option_row rows[] = {
 	{ "json", 'j', NULL, OPTION_FLAG, offsetof(struct serve_options, json),
 	  "print the URL, the port and the token as JSON" },
 	{ "timeout", 0, "TIME", OPTION_DURATION, offsetof(struct serve_options, timeout_ns),
-	  "give up a question that takes longer (5s if not given)" },
+	  "time limit of a request (5s if not given)" },
 	{ "memory", 0, "SIZE", OPTION_BYTES, offsetof(struct serve_options, memory_bytes),
 	  "stop a statement of SQL that needs more for itself (256MiB if not given)" },
 	{ "answer-memory", 0, "SIZE", OPTION_BYTES, offsetof(struct serve_options, answer_bytes),
@@ -82,7 +82,7 @@ static struct err *options_check(const struct serve_options *options, int operan
 		options->listen && !is_unix(options) && !listen_is_loopback(options->listen);
 
 	if (operand_count < 1)
-		return err_new(ERR_USAGE, "a tape is wanted");
+		return err_new(ERR_USAGE, "expected a tape");
 	if (options->port > UINT16_MAX)
 		return err_new(ERR_USAGE, "--port: a port is from 1 to 65535");
 	if (is_open && !options->knows)

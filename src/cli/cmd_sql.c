@@ -23,8 +23,7 @@ struct sql_options {
 static const struct option_row rows[] = {
 	{ "json", 'j', NULL, OPTION_FLAG, offsetof(struct sql_options, json),
 	  "JSON: an array of objects for each statement" },
-	{ "csv", 0, NULL, OPTION_FLAG, offsetof(struct sql_options, csv),
-	  "CSV with a line of names" },
+	{ "csv", 0, NULL, OPTION_FLAG, offsetof(struct sql_options, csv), "CSV with a header row" },
 	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct sql_options, output),
 	  "write to FILE" },
 	{ "timeout", 0, "TIME", OPTION_DURATION, offsetof(struct sql_options, timeout_ns),
@@ -115,7 +114,7 @@ static struct err *sql_command_run(const struct command *command, int argc, char
 		return options.schema ? print_schema() : NULL;
 	}
 	if (operand_count < 1 || operand_count > 2)
-		return err_new(ERR_USAGE, "one tape, and at most one text of SQL, are wanted");
+		return err_new(ERR_USAGE, "expected one tape and at most one SQL text");
 	err = reading_format(options.json, options.csv, &format);
 	if (err)
 		return err;

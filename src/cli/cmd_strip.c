@@ -76,7 +76,7 @@ static struct err *duration_of(const char *text, uint64_t *ns_ret)
 	struct err *err = moment_parse(text, &moment);
 
 	if (!err && (moment.kind != MOMENT_TIME || moment.value == 0))
-		err = err_new(ERR_USAGE, "a time such as 1ms is wanted, more than nothing");
+		err = err_new(ERR_USAGE, "expected a time above 0, such as 1ms");
 	if (!err)
 		*ns_ret = moment.value;
 	return err_wrap(err, "--min-lifetime");
@@ -152,7 +152,7 @@ static struct err *tape_write(const char *tape_path, const char *out_path,
 	if (err)
 		return err;
 	if (!output.temporary)
-		err = err_new(ERR_USAGE, "--output: a file is wanted");
+		err = err_new(ERR_USAGE, "--output: expected a file");
 	if (!err)
 		err = err_wrap(strip_tape(capture, fileno(output.file), settings, stripped), "%s",
 			       out_path);
@@ -218,8 +218,7 @@ static struct err *options_check(const struct strip_options *options, int operan
 	if (operand_count != 1)
 		return err_new(ERR_USAGE, "which tape? One at a time");
 	if (!options->output)
-		return err_new(ERR_USAGE,
-			       "--output FILE is wanted: the tape itself is not changed");
+		return err_new(ERR_USAGE, "expected --output FILE: the tape itself is not changed");
 	if (options->level < 1 || options->level > LEVEL_MAX)
 		return err_new(ERR_USAGE, "--level is from 1 to %d", LEVEL_MAX);
 	if (!options->min_lifetime && !options->part.from && !options->part.until &&

@@ -225,7 +225,7 @@ static struct err *embed_write(const char *tape_path, const char *out_path,
 	if (err)
 		return err;
 	if (!output.temporary)
-		err = err_new(ERR_USAGE, "--output: a file is wanted");
+		err = err_new(ERR_USAGE, "--output: expected a file");
 	if (!err)
 		err = tape_copy(tape_path, output.file);
 	if (!err)
@@ -354,7 +354,7 @@ static struct err *symbols_run(const struct command *command, int argc, char **a
 	if (operand_count == 1 && strcmp(argv[1], "cache") == 0)
 		return cache_run(&options);
 	if (operand_count != 2)
-		return err_new(ERR_USAGE, "wanted are list, fetch or embed and one tape, or cache");
+		return err_new(ERR_USAGE, "expected list, fetch or embed and one tape, or cache");
 	return verb_run(&options, argv[1], argv[2]);
 }
 

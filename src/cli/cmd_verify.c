@@ -145,7 +145,7 @@ static struct err *verify_run(const struct command *command, int argc, char **ar
 	if (err)
 		return err;
 	if (operand_count != 1)
-		return err_new(ERR_USAGE, "one tape is wanted");
+		return err_new(ERR_USAGE, "expected one tape");
 	err = foreign_explain(capture_open(argv[1], &capture), argv[1]);
 	if (!err)
 		err = verify_capture(capture, &verification);

@@ -23,7 +23,7 @@ static struct err *question_take(struct call *call, struct api_diff_sides *sides
 		sides->measure = MEASURE_LIVE;
 	if (is_one && !has_moments(call) && !has_spans(call))
 		return call_blame(call, "b",
-				  err_new(ERR_USAGE, "two tapes are wanted, or two moments of one: "
+				  err_new(ERR_USAGE, "expected two tapes, or two moments of one: "
 						     "b, or a_at and b_at, or a_from, a_until, "
 						     "b_from and b_until"));
 	if (has_moments(call) && sides->measure != MEASURE_LIVE)

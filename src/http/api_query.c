@@ -37,7 +37,7 @@ static struct err *begin(void *context, const struct sql_head *heads, size_t cou
 	struct emit *emit = output->call->emit;
 
 	if (output->has_begun)
-		return err_new(ERR_USAGE, "one statement is wanted");
+		return err_new(ERR_USAGE, "expected one statement");
 	output->has_begun = true;
 	output->column_count = count;
 	emit_list(emit, "columns");
@@ -163,7 +163,7 @@ static struct err *run(struct call *call)
 	if (err)
 		return call_blame(call, "sql", err);
 	if (!output.has_begun)
-		return call_blame(call, "sql", err_new(ERR_USAGE, "a statement is wanted"));
+		return call_blame(call, "sql", err_new(ERR_USAGE, "expected a statement"));
 	emit_end(call->emit);
 	emit_bool(call->emit, "truncated", output.is_truncated);
 	return NULL;

@@ -104,7 +104,7 @@ static struct err *source_choose(struct call *call, const struct report *report,
 		return err_nomem();
 	if (strlen(id) != 16 || strspn(id, "0123456789abcdef") != 16)
 		return call_blame(call, "operand",
-				  err_new(ERR_USAGE, "the id of a file is wanted, 16 hexadecimal "
+				  err_new(ERR_USAGE, "expected the id of a file, 16 hexadecimal "
 						     "digits: /api/v1/files has them"));
 	err = call_select_part(call, NULL, NULL, NULL, &whole);
 	if (err)

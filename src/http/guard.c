@@ -48,7 +48,7 @@ static bool origin_fits(const char *origin, const char *host)
 static struct refusal check_host(const struct guard *guard, const struct request *request)
 {
 	if (request->host.count != 1 || !request->host.text)
-		return (struct refusal) { 400, "exactly one Host is wanted", NULL };
+		return (struct refusal) { 400, "expected exactly one Host header", NULL };
 	if (!host_fits(guard, request->host.text))
 		return (struct refusal) { 403, "this server does not answer under that name",
 					  "open the URL that `memtape serve` printed, or start it "
@@ -59,7 +59,7 @@ static struct refusal check_host(const struct guard *guard, const struct request
 /* Browsers say where a request comes from; other clients say nothing. */
 static struct refusal check_site(const struct request *request, bool is_api)
 {
-	static const struct refusal foreign = { 403, "pages of other sites may not ask", NULL };
+	static const struct refusal foreign = { 403, "cross-site requests are refused", NULL };
 	const char *site = request->fetch_site.text;
 
 	if (request->origin.count > 1 || request->fetch_site.count > 1)

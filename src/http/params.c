@@ -215,8 +215,7 @@ static struct err *pair_add(struct params *params, const char *pair, size_t len,
 		return NULL;
 	params->wrong = name;
 	if (!text)
-		return err_new(ERR_USAGE, "%.64s is badly encoded: %%XX and UTF-8 are wanted",
-			       name);
+		return err_new(ERR_USAGE, "%.64s is badly encoded: expected %%XX and UTF-8", name);
 	return params_add(params, name, text);
 }
 
@@ -229,7 +228,8 @@ struct err *params_complete(struct params *params)
 		if (!known[i]->is_required || params_find(params, known[i]->name))
 			continue;
 		params->wrong = known[i]->name;
-		return err_new(ERR_USAGE, "%s is wanted: %s", known[i]->name, known[i]->doc);
+		return err_new(ERR_USAGE, "missing parameter %s: %s", known[i]->name,
+			       known[i]->doc);
 	}
 	return NULL;
 }

@@ -301,10 +301,10 @@ void server_deinit(struct server *server)
 
 void server_answer(struct server *server, const struct request *request, struct answer *answer)
 {
-	static const struct refusal not_here = { 404, "there is nothing of this name here",
+	static const struct refusal not_here = { 404, "not found",
 						 "GET /api/v1/openapi.json lists what there is" };
-	static const struct refusal no_path = { 400, "a path is wanted", NULL };
-	static const struct refusal no_json = { 415, "Content-Type: application/json is wanted",
+	static const struct refusal no_path = { 400, "expected a path", NULL };
+	static const struct refusal no_json = { 415, "expected Content-Type: application/json",
 						NULL };
 	static const struct refusal not_so = { 405, "this cannot be done here", NULL };
 	const size_t path_len = strcspn(request->target, "?");

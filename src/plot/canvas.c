@@ -52,7 +52,7 @@ struct err *canvas_check(const struct canvas_settings *settings)
 			       (int)CANVAS_DPI_MAX);
 	if (settings->format == CANVAS_PNG &&
 	    area * settings->dpi / 96 * settings->dpi / 96 > CANVAS_PIXELS_MAX)
-		return err_new(ERR_USAGE, "that many pixels at this --dpi are too large a picture");
+		return err_new(ERR_USAGE, "picture too large; lower --dpi or the size");
 	return NULL;
 }
 

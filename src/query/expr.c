@@ -57,9 +57,9 @@ struct err *parser_unexpected(const struct parser *parser, const char *wanted)
 	const struct token *token = &parser->token;
 
 	if (token->kind == TOKEN_END)
-		return expr_error(parser->text, token->at, "something is missing; wanted is %s",
+		return expr_error(parser->text, token->at, "something is missing; expected %s",
 				  wanted);
-	return expr_error(parser->text, token->at, "'%.*s' does not fit here; wanted is %s",
+	return expr_error(parser->text, token->at, "'%.*s' does not fit here; expected %s",
 			  (int)u64_min(token->len, 60), parser->text + token->at, wanted);
 }
 

@@ -23,7 +23,7 @@ static struct err *parse_moment_item(struct parser *parser, const struct moment_
 		err = parser_item(parser, time, item);
 		if (!err && (!item->has_low || !item->has_high || item->low.at == item->high.at))
 			return expr_error(parser->text, parser->token.at,
-					  "two moments are wanted: alive_between 10s..20s");
+					  "expected two moments: alive_between 10s..20s");
 		return err;
 	}
 	err = parser_value(parser, time, &item->low);

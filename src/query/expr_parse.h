@@ -34,7 +34,7 @@ struct err *parser_next(struct parser *parser); /* consumes the token */
 bool parser_is(const struct parser *parser, const char *word);
 void parser_want(const struct parser *parser, enum expr_wanted wanted, const struct field *field);
 
-/* ERR_USAGE at the token: "wanted is ..., not ...". */
+/* ERR_USAGE at the token: "expected ..., not ...". */
 struct err *parser_unexpected(const struct parser *parser, const char *wanted);
 
 /* A node at the token; counts it. */

@@ -312,7 +312,7 @@ static struct err *parse_order(struct parser *parser, struct expr *expr)
 	struct err *err;
 
 	if (is_text(expr->field) || expr->field->type == FIELD_BOOL)
-		return expr_error(parser->text, parser->token.at, "%s has no order; wanted is %s",
+		return expr_error(parser->text, parser->token.at, "%s has no order; expected %s",
 				  expr->field->name,
 				  is_text(expr->field) ? "= != ~ !~ or in" : "= or !=");
 	err = parser_next(parser);

@@ -28,7 +28,7 @@ static bool module_is_poor(enum symbol_state state)
 static void begin_line(struct text *text, bool *is_first)
 {
 	if (*is_first)
-		text_heading(text, "Mind", NULL);
+		text_heading(text, "Warnings", NULL);
 	*is_first = false;
 	str_add(&text->out, "  ");
 	text_add(text, TEXT_BAD, "! ");

@@ -82,7 +82,7 @@ static void add_leaked(struct text *text, const struct model *model,
 	if (known->count > 0) {
 		str_add(out, "; ");
 		str_add_iec(out, known->bytes);
-		str_add(out, " more are known and meant");
+		str_add(out, " more suppressed");
 	}
 	str_add_char(out, '\n');
 }
@@ -177,7 +177,7 @@ static void add_facts(struct text *text, const struct model *model,
 	}
 	if (totals->failed_count > 0) {
 		add_count_fact(text, "failed", totals->failed_count);
-		str_add(&text->out, "times there was no memory to be had\n");
+		str_add(&text->out, "allocations returned NULL\n");
 	}
 }
 

@@ -145,7 +145,7 @@ def test_a_file_that_exists_stays(home):
 
 
 @pytest.mark.parametrize("words, said", [
-    (["--html", "leaks"], "one tape is wanted"),
+    (["--html", "leaks"], "expected one tape"),
     (["--html", "--json"], "the file has the whole tape"),
     (["--html", "--filter", "leaked"], "the file has the whole tape"),
     (["--with-source"], "for --html"),

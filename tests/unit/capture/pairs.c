@@ -44,11 +44,11 @@ static const struct {
 	const char *text;
 	const char *message;
 } bad[] = {
-	{ "1 2\n3\n", "x, line 2: two numbers are wanted, not '3'" },
-	{ "1 2\n\n3 y\n", "x, line 3: two numbers are wanted, not '3 y'" },
-	{ "1 2\n3 inf\n", "x, line 2: two numbers are wanted, not '3 inf'" },
-	{ "1 2\n3 4,5\n", "x, line 2: two numbers are wanted, not '3 4,5'" },
-	{ "1 1e999\n1 1e999\n", "x, line 2: two numbers are wanted, not '1 1e999'" },
+	{ "1 2\n3\n", "x, line 2: expected two numbers, not '3'" },
+	{ "1 2\n\n3 y\n", "x, line 3: expected two numbers, not '3 y'" },
+	{ "1 2\n3 inf\n", "x, line 2: expected two numbers, not '3 inf'" },
+	{ "1 2\n3 4,5\n", "x, line 2: expected two numbers, not '3 4,5'" },
+	{ "1 1e999\n1 1e999\n", "x, line 2: expected two numbers, not '1 1e999'" },
 };
 
 static void errors_tell_the_line(void **state)

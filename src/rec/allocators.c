@@ -21,8 +21,8 @@ static const struct allocator_call calls[] = {
 #undef CALL
 };
 
-static const char *const any_proof[] = { "malloc", "calloc", "realloc", "aligned_alloc",
-					 "mallocx" };
+static const char *const any_proof[] = { "malloc",	  "calloc",  "realloc",
+					 "aligned_alloc", "mallocx", "12___rust_alloc" };
 
 /* All below: under the lock, but for what bindings point to. */
 static _Atomic uint64_t scan_lock;
@@ -89,6 +89,7 @@ static void allocator_add(const struct link_map *map, const struct allocator_wan
 		return;
 	*allocator = (struct allocator) { .groups = want->groups,
 					  .asked = want->asked,
+					  .is_known = want->proofs != NULL,
 					  .is_alive = true,
 					  .is_told = !want->asked,
 					  .is_first = is_first,
@@ -210,7 +211,7 @@ struct allocator_binding *rec_allocator_for(const struct allocator_slot *slot)
 			allocator->is_alive ? call_of(allocator, slot->name) : NULL;
 		uint64_t real;
 
-		if (!call || (!allocator->asked && allocator->map.l_addr == slot->bias))
+		if (!call || (allocator->is_known && allocator->map.l_addr == slot->bias))
 			continue;
 		real = function_find(&allocator->map, allocator->prefix, call->suffix);
 		if (real && slot->bound == real)
@@ -238,6 +239,22 @@ static void note(struct rec_lane *lane, const struct tape_allocator *record, con
 	rec_note(lane, TAPE_EXT_ALLOCATOR, record, sizeof(*record), text, strlen(text));
 }
 
+/* Nothing was found of what was asked for; said once of those that have several prefixes. */
+static bool is_missing(size_t index)
+{
+	const struct allocator_wanted *want = &rec_allocators_wanted[index];
+
+	if (!want->asked || want->is_found)
+		return false;
+	for (size_t i = 0; i < rec_allocators_wanted_count; i++) {
+		const struct allocator_wanted *other = &rec_allocators_wanted[i];
+
+		if ((other->is_found || i < index) && strcmp(other->name, want->name) == 0)
+			return false;
+	}
+	return true;
+}
+
 /* What is called, or was asked for; `all`: also what was told before. */
 static void note_some(struct rec_lane *lane, bool all)
 {
@@ -258,7 +275,7 @@ static void note_some(struct rec_lane *lane, bool all)
 		allocator->is_told = true;
 	}
 	for (size_t i = 0; i < rec_allocators_wanted_count && (all || is_first); i++)
-		if (rec_allocators_wanted[i].asked && !rec_allocators_wanted[i].is_found)
+		if (is_missing(i))
 			note(lane, &(struct tape_allocator) { .flags = TAPE_ALLOCATOR_ASKED },
 			     rec_allocators_wanted[i].name, rec_allocators_wanted[i].prefix);
 }
@@ -326,13 +343,19 @@ static void scan(const uint64_t counts[2])
 	other_end(&other);
 }
 
+/* Not in a child of fork, either, where the lock may be a thread's that is not there. */
+static bool is_recording(void)
+{
+	return atomic_load(&rec.state) == REC_ON && atomic_load(&rec.shared->epoch) != 0;
+}
+
 /* Has the loader's lock: not where the program has one that it could wait for. */
 static __attribute__((noinline)) void follow(void)
 {
 	uint64_t counts[2] = { scanned_adds, scanned_subs };
 	const int saved_errno = errno;
 
-	if (atomic_load(&rec.state) != REC_ON || !rec_may_call())
+	if (!is_recording() || !rec_may_call())
 		return;
 	dl_iterate_phdr(counts_take, counts);
 	if ((is_incomplete || counts[0] != scanned_adds || counts[1] != scanned_subs) &&
@@ -350,7 +373,7 @@ static __attribute__((noinline)) void *symbol_of(void *handle, const char *name)
 	const struct allocator_slot slot = { .name = name, .bound = (uint64_t)found };
 	struct allocator_binding *binding = NULL;
 
-	if (found && atomic_load(&rec.state) == REC_ON && rec_lock(&scan_lock)) {
+	if (found && is_recording() && rec_lock(&scan_lock)) {
 		binding = rec_allocator_for(&slot);
 		rec_unlock(&scan_lock);
 	}

@@ -62,6 +62,7 @@ struct allocator {
 	char prefix[ALLOCATOR_NAME_BYTES];
 	uint32_t groups;
 	bool asked;
+	bool is_known;	     /* what it calls in itself stays as it is */
 	bool is_alive;	     /* its object is loaded */
 	bool is_told;	     /* as it is now */
 	bool is_first;	     /* found at the start: in the order in which names are looked up */

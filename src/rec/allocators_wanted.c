@@ -71,9 +71,9 @@ void rec_allocators_ask(const char *text, size_t len)
 	*want = (struct allocator_wanted) { .groups = LIKE_JEMALLOC, .asked = true };
 	text_copy(want->name, text, name_len);
 	text_copy(want->prefix, equals + 1, len - name_len - 1);
-	for (size_t i = 0; i < array_size(known); i++)
+	for (size_t i = array_size(known); i-- > 0;) /* the first of a name has all */
 		if (strcmp(known[i].name, want->name) == 0)
-			want->groups |= known[i].groups;
+			want->groups = known[i].groups;
 	rec_allocators_wanted_count++;
 }
 

@@ -18,8 +18,10 @@ from test_allocators import ARCHIVES, LIBRARIES, SOURCES, check_all, check_tape,
 PREFIX = SOURCES / "prefix"
 
 
-def compile_to(out, *words):
-    subprocess.run(["gcc", "-g", "-O1", "-fno-builtin", "-pthread", *map(str, words), "-o", out], check=True)
+def compile_to(out, *words, compiler="gcc"):
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler} here")
+    subprocess.run([compiler, "-g", "-O1", "-fno-builtin", "-pthread", *map(str, words), "-o", out], check=True)
     return out
 
 
@@ -103,6 +105,52 @@ def test_usable_sizes_are_the_allocators_own(tape, tmp_path):
 def test_a_call_that_fails_is_recorded_as_failed(tape, tmp_path):
     record([make_program(tmp_path, make_pool(tmp_path))], tape, "--allocator=pool=pool_")
     assert recording.report(tape, "summary")["failed"] == 1
+
+
+def test_programs_of_musl_are_recorded_too(tape, tmp_path):
+    """With what they load later, and the library that was made for glibc."""
+    pool = compile_to(tmp_path / "libpool_.so", "-shared", "-fPIC", "-DPREFIX=pool_", PREFIX / "pool.c",
+                      compiler="musl-gcc")
+    words = ["-DPREFIX=pool_", PREFIX / "work.c", f"-Wl,-rpath,{tmp_path}", pool]
+    program = compile_to(tmp_path / "program", "-DPROGRAM", *words, compiler="musl-gcc")
+    check_recorded([program], tape, "--allocator=pool=pool_")
+    plugin = compile_to(tmp_path / "plugin.so", "-shared", "-fPIC", *words, compiler="musl-gcc")
+    host = compile_to(tmp_path / "host", "-DLOADING=RTLD_NOW", PREFIX / "host.c", compiler="musl-gcc")
+    check_recorded([host, plugin], tape, "--force", "--allocator=pool=pool_")
+
+
+RUST = """fn main() {
+    let mut kept = Vec::new();
+    for i in 0..50 {
+        kept.push(vec![i as u8 + 1; 70001]);
+    }
+    println!("70001 {} 50", kept.len());
+}
+"""
+
+
+@pytest.mark.slow
+def test_rust_by_its_own_names_is_counted_once(tape, tmp_path):
+    """As its library has them: what follows is a hash of the compiler's, in newer ones."""
+    if not shutil.which("rustc"):
+        pytest.skip("no rustc here")
+    (tmp_path / "main.rs").write_text(RUST)
+    subprocess.run(["rustc", "-O", "-Cprefer-dynamic", "-Crpath", tmp_path / "main.rs", "-o", tmp_path / "program"],
+                   check=True)
+    names = subprocess.run(["nm", "-D", tmp_path / "program"], check=True, capture_output=True, text=True).stdout
+    mangled = re.search(r"U (_RNv\w+_7___rustc)12___rust_alloc$", names, re.MULTILINE)
+    assert mangled or "U __rust_alloc" in names
+    check_recorded([tmp_path / "program"], tape, "--allocator", f"rust={mangled[1]}" if mangled else "rust")
+    assert seen(tape)[0]["objects"] >= 1
+    assert {row["function"] for row in recording.rows(tape) if row["size"] == 70001} == {"malloc"}
+
+
+def test_a_known_allocator_that_is_asked_for_is_left_to_itself(tape, tmp_path):
+    """Named or not: what it calls in itself is not led to us."""
+    pool = make_pool(tmp_path, "je_", ["-DWITH_X"])
+    check_recorded([make_program(tmp_path, pool, "je_", ["-DWITH_X"])], tape, "--allocator=jemalloc")
+    allocator, = seen(tape)
+    assert allocator["asked"] and allocator["objects"] == 1
 
 
 def test_jemalloc_with_its_prefix_is_recorded_unasked(tape, tmp_path):

@@ -204,6 +204,30 @@ def test_totals_are_those_of_a_counter_behind_us(language, tape, tmp_path):
     test_counts.compare(counted, totals, exact_bytes=language != "c++")
 
 
+@pytest.mark.parametrize("way", ["linked", "inside", "after us", "before us"])
+def test_musl_with_another_allocator(way, tape, tmp_path):
+    """Debian's allocators are made for glibc, and its one compiler for musl is C's: so this is a malloc of
+    ours, in a program of C. The library is the one that is installed, made for glibc, too.
+    """
+    if not shutil.which("musl-gcc"):
+        pytest.skip("no musl-gcc here")
+    pool, path = tmp_path / "libpool.so", tmp_path / "work"
+    command = ["musl-gcc", "-O2", "-fno-builtin", "-DPREFIX="]
+    subprocess.run([*command, "-shared", "-fPIC", SOURCES / "prefix" / "pool.c", "-o", pool], check=True)
+    words = {"linked": [f"-Wl,-rpath,{tmp_path}", pool], "inside": [SOURCES / "prefix" / "pool.c"]}.get(way, [])
+    subprocess.run([*command, SOURCES / "work.c", "-o", path, *words], check=True)
+    before = {"after us": [pool], "before us": [pool]}.get(way, [])
+    plain = recording.run_plain([path], env=recording.clean_env(LD_PRELOAD=":".join(map(str, before))))
+    preloads = [pool, recording.library()] if way == "before us" else [recording.library(), *before]
+    env = recording.clean_env(LD_PRELOAD=":".join(map(str, preloads)), MEMTAPE_OUTPUT=tape)
+    recorded = recording.run([path], env=env, tape=tape, timeout=60)
+    if way in ("linked", "after us"):
+        check_all(plain, recorded)
+    else:
+        assert plain.returncode == 0 and recorded.answer() == plain.answer()
+        assert not tape.exists() or taped(tape, told(plain)) == {}
+
+
 @pytest.mark.parametrize("linkage", [[], ["-static"]], ids=["shared", "static"])
 def test_musl(linkage, tape, tmp_path):
     folder = os.environ.get("MEMTAPE_MUSL_DIR")

@@ -24,18 +24,20 @@ size_t NAME(malloc_usable_size)(const void *ptr)
 void *NAME(aligned_alloc)(size_t align, size_t size)
 {
 	const size_t bytes = (size + 63) & -(size_t)64;
-	size_t begin, end;
+	size_t used, begin, end;
 
 	if (align < 64)
 		align = 64;
+	used = __atomic_load_n(&arena_used, __ATOMIC_RELAXED);
 	do {
-		begin = (__atomic_load_n(&arena_used, __ATOMIC_RELAXED) + 16 + align - 1) & -align;
+		begin = (used + 16 + align - 1) & -align;
 		end = begin + bytes;
 		if (size > sizeof(arena) || end > sizeof(arena)) {
 			errno = ENOMEM;
 			return NULL;
 		}
-	} while (__atomic_exchange_n(&arena_used, end, __ATOMIC_RELAXED) > begin);
+	} while (!__atomic_compare_exchange_n(&arena_used, &used, end, 0, __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
 	((size_t *)(arena + begin))[-1] = bytes;
 	return arena + begin;
 }

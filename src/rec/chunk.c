@@ -354,6 +354,12 @@ bool rec_tape_map(uint64_t bytes)
 	return true;
 }
 
+/* A filter that the program was begun in forbids it to make files: that is as it was meant. */
+static bool is_sandboxed_from(int rc)
+{
+	return (rc == -ENOSYS || rc == -EPERM) && !rec_may_ask();
+}
+
 bool rec_tape_open_file(const char *pattern)
 {
 	int rc = rec_file_create(&rec.file, pattern, 0600);
@@ -367,7 +373,8 @@ bool rec_tape_open_file(const char *pattern)
 	if (rc == 0 && rec_tape_map(TAPE_HEADER_BYTES))
 		return true;
 	rec_file_remove(&rec.file);
-	rec_path_complain(rec.file.path, -rc);
+	if (!is_sandboxed_from(rc))
+		rec_path_complain(rec.file.path, -rc);
 	return false;
 }
 

@@ -14,7 +14,7 @@ CHECKED = [name for name in RECORDED if ROWS[name].checked]
 
 
 def rows(names):
-    return [pytest.param(name, marks=pytest.mark.xfail(reason=ROWS[name].broken, strict=False))
+    return [pytest.param(name, marks=pytest.mark.xfail(reason=ROWS[name].broken, strict=True))
             if ROWS[name].broken else name for name in names]
 
 

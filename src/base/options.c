@@ -4,7 +4,8 @@ enum { NAME_COLUMN = 30, WIDTH_DEFAULT = 80, WIDTH_MIN = 50 };
 
 static bool takes_argument(const struct option_row *row)
 {
-	return row->kind != OPTION_FLAG && row->kind != OPTION_UNFLAG && row->kind != OPTION_COUNT;
+	return row->kind != OPTION_FLAG && row->kind != OPTION_UNFLAG &&
+	       row->kind != OPTION_COUNT && row->kind != OPTION_OPTIONAL;
 }
 
 static struct err *choice_find(const struct option_row *row, const char *text, int *index_ret)
@@ -65,6 +66,9 @@ static struct err *option_set(const struct option_row *row, const char *text, vo
 		return NULL;
 	case OPTION_COUNT:
 		++*(int *)target;
+		return NULL;
+	case OPTION_OPTIONAL:
+		*(const char **)target = text ? text : "";
 		return NULL;
 	case OPTION_TEXT:
 		*(const char **)target = text;
@@ -133,8 +137,10 @@ static struct err *parse_long(struct parse *parse, const char *name)
 	err = row_by_name(parse->table, name, value ? (size_t)(value - name) : strlen(name), &row);
 	if (err)
 		return err;
-	if (!takes_argument(row) && value)
+	if (!takes_argument(row) && row->kind != OPTION_OPTIONAL && value)
 		return err_new(ERR_USAGE, "--%s: takes no argument", row->name);
+	if (row->kind == OPTION_OPTIONAL && value && !value[1])
+		return err_new(ERR_USAGE, "--%s=: needs %s", row->name, row->arg);
 	if (value)
 		value++;
 	else if (takes_argument(row))
@@ -232,7 +238,7 @@ static void add_row(struct str *out, const struct option_row *row, size_t width)
 	else
 		str_printf(out, "      --%s", row->name);
 	if (row->arg)
-		str_printf(out, " %s", row->arg);
+		str_printf(out, row->kind == OPTION_OPTIONAL ? "[=%s]" : " %s", row->arg);
 	at = out->len - begin;
 	if (at + 2 > NAME_COLUMN) {
 		str_add_char(out, '\n');

@@ -10,8 +10,9 @@
  *		  "overwrite an existing FILE" },
  *	};
  *
- * Accepted: --name VALUE, --name=VALUE, unique abbreviations (--out FILE), -o FILE, -oFILE, bundled
- * flags (-fq), "--" before operands; operands and options may mix unless stop_at_operand is set.
+ * Accepted: --name VALUE, --name=VALUE (an optional value in this way only), unique abbreviations
+ * (--out FILE), -o FILE, -oFILE, bundled flags (-fq), "--" before operands; operands and options
+ * may mix unless stop_at_operand is set.
  */
 #ifndef MEMTAPE_BASE_OPTIONS_H
 #define MEMTAPE_BASE_OPTIONS_H
@@ -23,6 +24,7 @@ enum option_kind {
 	OPTION_FLAG,	 /* bool, set to true; takes no argument */
 	OPTION_UNFLAG,	 /* bool, set to false; takes no argument */
 	OPTION_TEXT,	 /* const char *, borrowed from argv */
+	OPTION_OPTIONAL, /* the same, or "" where there is no "=VALUE"; never the next word */
 	OPTION_LIST,	 /* struct option_list: may be given several times */
 	OPTION_U64,	 /* uint64_t */
 	OPTION_BYTES,	 /* uint64_t; "64k", "1.5GiB" */

@@ -115,6 +115,7 @@ static struct err *header_write(struct anonymise *anonymise, struct tape_header 
 		err = err_errno("getrandom");
 	anonymise->realtime_ns = header->start_realtime_ns;
 	anonymise_realtime(anonymise, &header->start_realtime_ns);
+	header->session = 0;
 	header->flags &= ~(uint32_t)TAPE_FLAG_SYMBOLS;
 	memset(header->reserved, 0, sizeof(header->reserved));
 	return err;

@@ -1,11 +1,13 @@
 /*
  * info: what a tape is: its process, modules, threads, chunks, losses and what recording it cost.
- * The answer is written once, as an object, and comes out as text or JSON.
+ * The answer is written once, as an object, and comes out as text or JSON. Of several tapes it is a
+ * table (overview.h).
  */
 #include <time.h>
 
 #include "cli/command.h"
 #include "cli/foreign.h"
+#include "cli/overview.h"
 #include "cli/reading.h"
 #include "model/model.h"
 #include "query/allocators.h"
@@ -78,30 +80,6 @@ static void emit_tape(const struct info *info)
 	emit_end(emit);
 }
 
-static const char *end_word(enum tape_end_kind kind)
-{
-	switch (kind) {
-	case TAPE_END_EXIT:
-		return "exit";
-	case TAPE_END_SIGNAL:
-		return "signal";
-	case TAPE_END_RUNNING:
-		return "running";
-	case TAPE_END_EXEC:
-		return "exec";
-	case TAPE_END_UNKNOWN:
-		break;
-	}
-	return "unknown";
-}
-
-/* Who still runs, or runs something else by now, has none. */
-static bool has_status(const struct model_process *process)
-{
-	return process->end_status >= 0 &&
-	       (process->end_kind == TAPE_END_EXIT || process->end_kind == TAPE_END_SIGNAL);
-}
-
 static void emit_process(const struct info *info)
 {
 	const struct model_process *process = model_process(info->model);
@@ -118,8 +96,8 @@ static void emit_process(const struct info *info)
 	emit_end(emit);
 	emit_time(emit, "started", process->start_realtime_ns);
 	emit_u64(emit, "duration_ns", process->duration_ns, EMIT_DURATION);
-	emit_text(emit, "end", end_word(process->end_kind));
-	if (has_status(process))
+	emit_text(emit, "end", overview_end_word(process->end_kind));
+	if (overview_has_status(process->end_kind, process->end_status))
 		emit_i64(emit, "end_status", process->end_status);
 	else
 		emit_null(emit, "end_status");
@@ -334,13 +312,28 @@ static void emit_modules(const struct info *info)
 	emit_end(emit);
 }
 
-static struct err *info_write(const char *path, enum emit_format format, FILE *out)
+static struct emit_settings settings_of(const struct info_options *options, FILE *out)
 {
-	const struct emit_settings settings = {
-		.format = format,
+	return (struct emit_settings) {
+		.format = options->json ? EMIT_JSON : EMIT_TEXT,
 		.colour = reading_wants_colour(out),
 		.width = reading_width(out),
 	};
+}
+
+static struct err *info_write_all(char **paths, size_t count, const struct emit_settings *settings)
+{
+	CLEAN(overview_vec_deinit) struct overview_vec processes = { 0 };
+	CLEAN(arena_deinit) struct arena arena = { 0 };
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < count && !err; i++)
+		err = overview_add(&processes, paths[i], &arena);
+	return err ? err : overview_write(&processes, 0, settings, stdout);
+}
+
+static struct err *info_write(const char *path, const struct emit_settings *settings)
+{
 	CLEAN(capture_destroy) struct capture *capture = NULL;
 	CLEAN(model_destroy) struct model *model = NULL;
 	CLEAN(emit_destroy) struct emit *emit = NULL;
@@ -351,7 +344,7 @@ static struct err *info_write(const char *path, enum emit_format format, FILE *o
 		err = model_load_capture(capture, MODEL_SUMMARY, &model);
 	if (err)
 		return err;
-	emit = emit_create(out, &settings);
+	emit = emit_create(stdout, settings);
 	if (!emit)
 		return err_nomem();
 	info = (struct info) { emit, capture, model };
@@ -374,24 +367,29 @@ static struct err *info_write(const char *path, enum emit_format format, FILE *o
 static struct err *info_run(const struct command *command, int argc, char **argv, int *exit_code)
 {
 	struct info_options options = { 0 };
+	struct emit_settings settings;
 	int operand_count = 0;
 	struct err *err = options_parse(&command->options, argc, argv, &options, &operand_count);
 
 	(void)exit_code;
 	if (err)
 		return err;
-	if (operand_count != 1)
-		return err_new(ERR_USAGE, "expected one tape");
-	return info_write(argv[1], options.json ? EMIT_JSON : EMIT_TEXT, stdout);
+	if (operand_count == 0)
+		return err_new(ERR_USAGE, "expected a tape");
+	settings = settings_of(&options, stdout);
+	if (operand_count > 1)
+		return info_write_all(argv + 1, (size_t)operand_count, &settings);
+	return info_write(argv[1], &settings);
 }
 
 const struct command cmd_info = {
 	.name = "info",
 	.summary = "tell what a tape is: process, modules, threads, losses, costs",
 	.options = {
-		.usage = "memtape info TAPE [--json]",
+		.usage = "memtape info TAPE ... [--json]",
 		.about = "Tells about a tape itself: how it was written, of which process, with "
-			 "which modules and threads, what was lost, and what recording it cost.",
+			 "which modules and threads, what was lost, and what recording it cost. Of "
+			 "several tapes there is one table, the process with the largest peak first.",
 		.rows = rows,
 		.row_count = array_size(rows),
 	},

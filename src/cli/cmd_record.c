@@ -17,14 +17,14 @@
 #include "collect/spool.h"
 #include "core/synonyms.h"
 
-enum { LEVEL_DEFAULT = 1, LEVEL_MAX = 19 };
+enum { LEVEL_DEFAULT = 1, LEVEL_MAX = 19, FOLLOW_BYTES_MAX = 1000 };
 
 struct record_options {
 	const char *output;
 	uint64_t buffer_bytes;
 	uint64_t level;
 	bool force;
-	bool follow;
+	const char *follow; /* names of programs, or ""; NULL: only the one that is started */
 	bool follow_exec;
 	bool stacks;
 	bool free_stacks;
@@ -46,8 +46,9 @@ static const struct option_row rows[] = {
 	  "(default " PATTERN_DEFAULT ")" },
 	{ "force", 'f', NULL, OPTION_FLAG, offsetof(struct record_options, force),
 	  "overwrite an existing tape" },
-	{ "follow", 0, NULL, OPTION_FLAG, offsetof(struct record_options, follow),
-	  "record forked and exec'ed children too, each to a tape of its own" },
+	{ "follow", 0, "NAME,...", OPTION_OPTIONAL, offsetof(struct record_options, follow),
+	  "record forked and exec'ed children too, each to a tape of its own; with names, only "
+	  "programs that are called so (* and ? stand for other characters), whoever starts them" },
 	{ "no-follow-exec", 0, NULL, OPTION_UNFLAG, offsetof(struct record_options, follow_exec),
 	  "when the program becomes another one by exec, keep the tape of the first" },
 	{ "no-free-stacks", 0, NULL, OPTION_UNFLAG, offsetof(struct record_options, free_stacks),
@@ -123,7 +124,7 @@ static void synonyms_read(struct record_options *options)
 	if (output && *output)
 		options->output = output;
 	if (follow)
-		options->follow = synonym_is_true(follow);
+		options->follow = synonym_is_true(follow) ? "" : NULL;
 	if (free_stacks)
 		options->free_stacks = synonym_is_true(free_stacks);
 	for (char **entry = environ; *entry; entry++) {
@@ -154,6 +155,8 @@ static struct err *settings_make(struct record_options *options,
 		return err_new(ERR_USAGE, "--port and --open are for --serve");
 	if (options->serve.port > UINT16_MAX)
 		return err_new(ERR_USAGE, "--port: a port is from 1 to 65535");
+	if (options->follow && strlen(options->follow) > FOLLOW_BYTES_MAX)
+		return err_new(ERR_USAGE, "--follow: names of %d bytes at most", FOLLOW_BYTES_MAX);
 	if (!*options->output)
 		return err_new(ERR_USAGE, "--output needs a name");
 	err = allocators_check(&options->allocators);
@@ -162,7 +165,8 @@ static struct err *settings_make(struct record_options *options,
 	*settings = (struct collector_settings) {
 		.output = options->output,
 		.overwrite = options->force,
-		.follow = options->follow,
+		.follow = options->follow != NULL,
+		.follow_names = options->follow,
 		.follow_exec = options->follow_exec,
 		.stacks = options->stacks,
 		.free_stacks = options->free_stacks && options->stacks,

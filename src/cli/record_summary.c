@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/str.h"
+#include "cli/overview.h"
 #include "cli/reading.h"
 #include "collect/own_malloc.h"
 #include "model/model.h"
@@ -212,7 +213,7 @@ struct err *record_summary_look(const char *tape_path, struct arena *arena,
 	return former->name ? NULL : err_nomem();
 }
 
-enum { SITES_SHOWN = 3 };
+enum { SITES_SHOWN = 3, PROCESSES_SHOWN = 15 };
 
 /* What was recorded; the tape is whole by now, so that failing to show it is worth a line only. */
 static void print_findings(const struct collector_result *result)
@@ -237,6 +238,39 @@ static void print_findings(const struct collector_result *result)
 		fprintf(stderr, "memtape: no summary: %s\n", err_message(err));
 }
 
+/* What cannot be read is left out: each tape's own report says why. */
+static struct err *overview_of(const struct collector_result *result, struct overview_vec *rows,
+			       struct arena *arena)
+{
+	struct err *err = overview_add(rows, result->path, arena);
+
+	for (uint32_t i = 0; i < result->former_count; i++)
+		if (result->formers[i].path)
+			err_destroy(overview_add(rows, result->formers[i].path, arena));
+	for (uint32_t i = 0; i < result->child_count + result->child_raw_count; i++)
+		err_destroy(overview_add(rows, result->child_paths[i], arena));
+	return err;
+}
+
+/* Of a recording with children: all of its processes. */
+static void print_overview(const struct collector_result *result)
+{
+	const struct emit_settings settings = {
+		.format = EMIT_TEXT,
+		.colour = reading_wants_colour(stderr),
+		.width = reading_width(stderr),
+	};
+	CLEAN(overview_vec_deinit) struct overview_vec rows = { 0 };
+	CLEAN(arena_deinit) struct arena arena = { 0 };
+	CLEAN(err_destroy) struct err *err = overview_of(result, &rows, &arena);
+
+	fputc('\n', stderr);
+	if (!err)
+		err = overview_write(&rows, PROCESSES_SHOWN, &settings, stderr);
+	if (err)
+		fprintf(stderr, "memtape: no overview: %s\n", err_message(err));
+}
+
 struct err *record_summary_print(const struct program *program,
 				 const struct collector_result *result,
 				 const struct option_list *allocators, bool findings)
@@ -259,5 +293,7 @@ struct err *record_summary_print(const struct program *program,
 	fputs(str_text(&text), stderr);
 	if (findings && result->path)
 		print_findings(result);
+	if (findings && result->path && result->child_count + result->child_raw_count > 0)
+		print_overview(result);
 	return NULL;
 }

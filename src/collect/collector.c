@@ -90,6 +90,8 @@ static void header_take(struct collector *collector)
 	header->chunk_bytes = collector->spool.chunk_bytes;
 	header->tick_shift &= 63;
 	collector->has_header = true;
+	if (collector->first_realtime_ns == 0)
+		collector->first_realtime_ns = header->start_realtime_ns;
 	usage_open(&collector->usage, collector->child.pid);
 	threads_open(&collector->threads, collector->child.pid, spool_live(&collector->spool));
 	memcpy(header->parent_uuid, collector->former_uuid, sizeof(header->parent_uuid));
@@ -280,23 +282,15 @@ static void finish(struct collector *collector, struct arena *arena,
 	ending_write(collector, arena, result);
 }
 
-static struct err *pack_those_of(const struct collector *collector, const char *directory,
-				 const struct tape_header *header, struct collector_result *result)
-{
-	const int level = collector->settings->level;
-	struct repack_children children = { 0 };
-	struct err *err = repack_descendants(directory, header, level ? level : CAPTURE_PACK_LEVEL,
-					     &children);
-
-	result->child_count += children.packed_count;
-	result->child_raw_count = (uint32_t)u64_max(result->child_raw_count, children.left_count);
-	return err;
-}
-
 /* Children have written tapes of their own beside ours. */
-static struct err *pack_children(const struct collector *collector, struct collector_result *result)
+static struct err *pack_children(const struct collector *collector, struct arena *arena,
+				 struct collector_result *result)
 {
+	const int level =
+		collector->settings->level ? collector->settings->level : CAPTURE_PACK_LEVEL;
 	CLEAN(str_deinit) struct str directory = { 0 };
+	struct tape_header first = collector->header;
+	struct repack_children children;
 	struct err *err;
 
 	if (!collector->settings->follow || collector->settings->is_passing || !result->path)
@@ -304,11 +298,14 @@ static struct err *pack_children(const struct collector *collector, struct colle
 	pattern_directory(&directory, result->path);
 	if (directory.failed)
 		return err_nomem();
-	err = pack_those_of(collector, directory.ptr, &collector->header, result);
-	for (uint32_t i = 0; i < result->former_count && !err; i++)
-		err = pack_those_of(collector, directory.ptr, &collector->former_headers[i],
-				    result);
-	return err;
+	first.start_realtime_ns = collector->first_realtime_ns;
+	err = repack_descendants(directory.ptr, &first, level, arena, &children);
+	if (err)
+		return err;
+	result->child_count = children.packed_count;
+	result->child_raw_count = children.left_count;
+	result->child_paths = children.paths;
+	return NULL;
 }
 
 /* Beside the tape, so that who has one finds the other. */
@@ -394,7 +391,7 @@ struct err *collector_run(const struct collector_settings *settings, const struc
 			if (!result->was_stopped)
 				result->wall_ns = clock_monotonic_ns() - collector->begin_ns;
 			finish(collector, arena, result);
-			err_destroy(pack_children(collector, result));
+			err_destroy(pack_children(collector, arena, result));
 		}
 		signals_restore(
 			&collector->signals); /* its handler wakes the spool: before that closes */

@@ -48,7 +48,8 @@ struct collector_former {
 struct collector_settings {
 	const char *output; /* pattern, see collect/pattern.h */
 	bool overwrite;
-	bool follow;	  /* children record to tapes of their own */
+	bool follow;		  /* children record to tapes of their own */
+	const char *follow_names; /* only these of them, patterns with commas; NULL, "": all */
 	bool follow_exec; /* the tape is of what the program becomes by exec, see collector_former
 			   */
 	bool stacks;	  /* of allocations */
@@ -95,6 +96,7 @@ struct collector_result {
 	uint32_t former_count;
 	uint32_t former_more;	  /* programs before those */
 	bool children_worked;	  /* most of the time went to children, unseen */
+	const char **child_paths; /* of all the tapes of children, packed or not */
 	uint32_t child_count;	  /* tapes of children packed */
 	uint32_t child_raw_count; /* still being written, or not packed for want of space */
 };

@@ -29,6 +29,7 @@ struct collector {
 	struct tape_header header; /* private copy, once the recorder has filled it */
 	bool has_header;
 	uint64_t begin_ns;
+	uint64_t first_realtime_ns; /* when the first program began to be recorded; 0: none has */
 	uint64_t sample_due_ns;
 	uint64_t sample_written_ns;
 	uint64_t space_ticks; /* before the last sample was taken */
@@ -39,7 +40,6 @@ struct collector {
 	struct collector_result *former; /* of the last program before this one; NULL: none */
 	uint8_t former_uuid[TAPE_UUID_BYTES];
 	int former_fds[COLLECTOR_FORMERS_MAX]; /* -1: not open; as in the result */
-	struct tape_header former_headers[COLLECTOR_FORMERS_MAX];
 };
 
 /* Now, as times are on the tape. */

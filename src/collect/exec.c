@@ -38,8 +38,6 @@ static struct collector_former *former_add(struct collector *collector,
 			(COLLECTOR_FORMERS_MAX - 1) * sizeof(*result->formers));
 		memmove(collector->former_fds, collector->former_fds + 1,
 			(COLLECTOR_FORMERS_MAX - 1) * sizeof(*collector->former_fds));
-		memmove(collector->former_headers, collector->former_headers + 1,
-			(COLLECTOR_FORMERS_MAX - 1) * sizeof(*collector->former_headers));
 		result->former_count--;
 		result->former_more++;
 	}
@@ -55,7 +53,6 @@ static void former_keep(struct collector *collector, struct arena *arena,
 	const char *path = collector->former->path;
 	const char *kept = collector->settings->follow ? kept_path(path, arena) : NULL;
 
-	collector->former_headers[result->former_count - 1] = collector->header;
 	collector->former_fds[result->former_count - 1] = open(path, O_RDONLY | O_CLOEXEC);
 	if (kept && rename(path, kept) == 0)
 		former->path = collector->former->path = kept;

@@ -61,6 +61,7 @@ struct err *launch_environment(const struct collector_settings *settings, const 
 	if (err)
 		return err;
 	allocators_add_options(&settings->allocators, &allocators);
+	const bool has_names = settings->follow_names && *settings->follow_names;
 	const struct child_variable variables[] = {
 		{ "MEMTAPE_SPOOL", "" },
 		{ "MEMTAPE_OUTPUT", str_text(&output) },
@@ -76,9 +77,11 @@ struct err *launch_environment(const struct collector_settings *settings, const 
 		{ "LD_PRELOAD",
 		  arena_printf(arena, "%s%s%s", library, inherited && *inherited ? ":" : "",
 			       inherited ? inherited : "") },
+		{ "MEMTAPE_FOLLOW", has_names ? settings->follow_names : "" },
 	};
+	const size_t count = array_size(variables) - !(has_names || getenv("MEMTAPE_FOLLOW"));
 
-	*environment_ret = child_environment(variables, array_size(variables), arena);
+	*environment_ret = child_environment(variables, count, arena);
 	if (!*environment_ret || output.failed || allocators.failed)
 		return err_nomem();
 	for (char **entry = *environment_ret; *entry; entry++)

@@ -92,7 +92,9 @@ static struct err *find_tapes(const char *directory, struct arena *arena, struct
 	if (!dir)
 		return err_errno("%s", directory);
 	while (!err && (entry = readdir(dir))) {
-		const char *path = arena_printf(arena, "%s/%s", directory, entry->d_name);
+		const char *path = strcmp(directory, ".") == 0
+					   ? arena_strdup(arena, entry->d_name)
+					   : arena_printf(arena, "%s/%s", directory, entry->d_name);
 		struct found found;
 
 		if (!path)
@@ -104,11 +106,16 @@ static struct err *find_tapes(const char *directory, struct arena *arena, struct
 	return err;
 }
 
-/* A pid alone says little, they are used again: the child began after its parent. */
+/*
+ * A pid alone says little, they are used again: the child began after its parent. Nor does the
+ * session: it is the name of a spool, of which there may have been others before.
+ */
 static bool is_child(const struct tape_header *child, const struct tape_header *parent)
 {
 	static const uint8_t none[TAPE_UUID_BYTES];
 
+	if (parent->session != 0 && child->session == parent->session)
+		return child->start_realtime_ns >= parent->start_realtime_ns;
 	if (memcmp(child->parent_uuid, none, sizeof(none)) != 0)
 		return memcmp(child->parent_uuid, parent->uuid, sizeof(parent->uuid)) == 0;
 	return (child->parent_pid == parent->pid || child->pid == parent->pid) &&
@@ -168,15 +175,17 @@ static bool is_being_written(const struct tape_header *header)
 }
 
 struct err *repack_descendants(const char *directory, const struct tape_header *ancestor, int level,
-			       struct repack_children *children_ret)
+			       struct arena *arena, struct repack_children *children_ret)
 {
 	CLEAN(found_vec_deinit) struct found_vec tapes = { 0 };
-	CLEAN(arena_deinit) struct arena arena = { 0 };
 	struct repack_children children = { 0 };
-	struct err *err = find_tapes(directory, &arena, &tapes);
+	struct err *err = find_tapes(directory, arena, &tapes);
 
 	if (err)
 		return err;
+	children.paths = arena_array(arena, tapes.count + 1, sizeof(*children.paths));
+	if (!children.paths)
+		return err_nomem();
 	mark_descendants(&tapes, ancestor);
 	for (size_t i = 0; i < tapes.count; i++) {
 		const struct found *found = &tapes.items[i];
@@ -185,6 +194,7 @@ struct err *repack_descendants(const char *directory, const struct tape_header *
 
 		if (!found->is_descendant)
 			continue;
+		children.paths[children.count++] = found->path;
 		if (is_being_written(&found->header)) {
 			children.left_count++;
 			continue;

@@ -4,6 +4,7 @@
 #ifndef MEMTAPE_COLLECT_REPACK_H
 #define MEMTAPE_COLLECT_REPACK_H
 
+#include "base/arena.h"
 #include "capture/pack.h"
 
 /*
@@ -14,16 +15,18 @@ struct err *repack_replace(const char *in, const char *out, int level,
 			   struct capture_repacked *repacked_ret);
 
 struct repack_children {
+	const char **paths; /* of all of them */
+	uint32_t count;
 	uint32_t packed_count;
 	uint32_t left_count; /* raw still: their process runs, or packing failed */
 };
 
 /*
  * Packs the raw tapes in a directory that descend from the process of this tape: recorded in its
- * children or theirs, or after an exec, as the uuids or the pids and times in their headers say.
- * Those whose process still runs are left alone.
+ * children or theirs, or after an exec, as the session, the uuids or the pids and times in their
+ * headers say. Those whose process still runs are left alone. Paths are in the arena.
  */
 struct err *repack_descendants(const char *directory, const struct tape_header *ancestor, int level,
-			       struct repack_children *children_ret);
+			       struct arena *arena, struct repack_children *children_ret);
 
 #endif

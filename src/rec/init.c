@@ -27,6 +27,7 @@
 #include "rec/file.h"
 #include "rec/memusage.h"
 #include "rec/path.h"
+#include "rec/spool.h"
 
 #include "core/poison.h"
 
@@ -184,6 +185,7 @@ static void header_fill(uint32_t flags)
 	header->elf_machine = EM_X86_64;
 	header->pointer_bytes = sizeof(void *);
 	header->parent_pid = (uint32_t)SYS_CALL0(SYS_getppid);
+	header->session = rec.session;
 	SYS_CALL3(SYS_getrandom, header->uuid, sizeof(header->uuid), 0);
 	memcpy(rec.uuid, header->uuid, sizeof(rec.uuid));
 	rec_clock_init();
@@ -310,6 +312,12 @@ bool rec_start(void)
 	rec_real_find();
 	options_read();
 	rec_sandbox_init();
+	rec_follow_init();
+	if (rec_follow_is_left_out()) {
+		atomic_store(&rec.state, REC_OFF);
+		errno = saved_errno;
+		return false;
+	}
 	if (sanitizer_is_here() || (rec_is_memusage && !rec_memusage_begin(false)) ||
 	    !begin(0, true)) {
 		if (!rec_is_memusage)
@@ -358,7 +366,8 @@ void rec_child(void)
 	rec_slots_forget();
 	if (rec.options.table && rec_may_call())
 		rec_memusage_begin(true);
-	if (!rec.options.follow || !rec_may_call() || !begin(TAPE_FLAG_FORKED, false)) {
+	if (!rec.options.follow || rec.is_unnamed || !rec_may_call() ||
+	    !begin(TAPE_FLAG_FORKED, false)) {
 		atomic_store(&rec.state, REC_OFF);
 		errno = saved_errno;
 		return;

@@ -274,6 +274,8 @@ struct rec_process {
 	uint64_t moments_ring_bytes;
 	uint32_t chunk_bytes;
 	bool is_child;		     /* of fork */
+	bool is_unnamed;	     /* others were named to be recorded: follow.c */
+	uint64_t session;	     /* of the tape's header */
 	bool wants_moments;	     /* as the options had it, whatever became of the file */
 	_Atomic uint64_t last_clock; /* raw ticks of the last CLOCK record */
 	struct rec_lane *_Atomic lanes[REC_LANES_MAX];
@@ -365,15 +367,6 @@ bool rec_tape_open_file(const char *pattern);
 bool rec_tape_open_memory(void);
 bool rec_tape_map(uint64_t bytes); /* of rec.file, from its header on */
 bool rec_collector_is_gone(void);  /* nobody empties the spool: it has given up or was killed */
-
-/* spool.c */
-enum rec_spool {
-	REC_SPOOL_TAKEN,
-	REC_SPOOL_NONE,	  /* none, or it is another process's */
-	REC_SPOOL_ORPHAN, /* it was this process's before an exec, and nobody empties it */
-	REC_SPOOL_REFUSED /* it was this process's before an exec, and nothing is to be recorded */
-};
-enum rec_spool rec_tape_open_spool(const char *path);
 
 #define LIVE(field) ((_Atomic __typeof__(rec.live->field) *)&rec.live->field)
 

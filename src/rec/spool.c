@@ -2,7 +2,7 @@
  * spool: how a program gets the spool that its collector has made (chunk.c), also where it had it
  * before an exec, as another program.
  */
-#include "rec/rec.h"
+#include "rec/spool.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -67,6 +67,26 @@ static void spool_forget(void)
 {
 	rec.file.path[0] = '\0';
 	rec.file.id[0] = rec.file.id[1] = 0;
+}
+
+bool rec_spool_is_ours(const char *path)
+{
+	enum {
+		STATE = offsetof(struct tape_header, live) +
+			offsetof(struct tape_live, recorder_state)
+	};
+	const int fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+	uint32_t state, pid;
+	bool is_ours;
+
+	if (fd < 0)
+		return false;
+	is_ours = SYS_CALL4(SYS_pread64, fd, &state, sizeof(state), STATE) == sizeof(state) &&
+		  SYS_CALL4(SYS_pread64, fd, &pid, sizeof(pid),
+			    offsetof(struct tape_header, pid)) == sizeof(pid) &&
+		  (state == TAPE_RECORDER_ABSENT || pid == (uint32_t)sys_getpid());
+	sys_close(fd);
+	return is_ours;
 }
 
 /*

@@ -72,7 +72,8 @@ struct tape_header {
 	uint64_t start_realtime_ns;
 	uint8_t uuid[TAPE_UUID_BYTES];
 	uint8_t parent_uuid[TAPE_UUID_BYTES]; /* of who forked or exec'd it, or zeros */
-	uint8_t reserved[152];
+	uint64_t session; /* the same for all tapes of one `memtape record`, or 0 */
+	uint8_t reserved[144];
 	uint8_t live[256]; /* struct tape_live, shared between recorder and collector */
 };
 

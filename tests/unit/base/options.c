@@ -3,7 +3,7 @@
 #include "base/options.h"
 
 struct settings {
-	const char *output;
+	const char *output, *along;
 	uint64_t top, size, wait_ns;
 	bool force, free_stacks;
 	int verbose, sort;
@@ -24,6 +24,8 @@ static const struct option_row rows[] = {
 	{ "sort", 's', "KEY", OPTION_CHOICE, offsetof(struct settings, sort), "order by", sorts },
 	{ "with", 'w', "WORD", OPTION_LIST, offsetof(struct settings, with), "and that", NULL },
 	{ "verbose", 'v', NULL, OPTION_COUNT, offsetof(struct settings, verbose), "say more",
+	  NULL },
+	{ "along", 0, "NAMES", OPTION_OPTIONAL, offsetof(struct settings, along), "go along",
 	  NULL },
 };
 
@@ -92,6 +94,22 @@ static void values_are_read_by_kind(void **state)
 	assert_false(settings.free_stacks);
 }
 
+static void an_optional_value_is_never_the_next_word(void **state)
+{
+	struct settings settings;
+	char operands[256];
+
+	(void)state;
+	assert_string_equal(parse("--along a", &settings, operands), "");
+	assert_string_equal(settings.along, "");
+	assert_string_equal(operands, "a;");
+	assert_string_equal(parse("--along=b,c a", &settings, operands), "");
+	assert_string_equal(settings.along, "b,c");
+	assert_string_equal(operands, "a;");
+	assert_string_equal(parse("a", &settings, operands), "");
+	assert_null(settings.along);
+}
+
 static const struct {
 	const char *line;
 	const char *error;
@@ -103,6 +121,7 @@ static const struct {
 	{ "--force=yes", "--force: takes no argument" },
 	{ "--sort lea", "--sort lea: ambiguous" },
 	{ "--sort x", "--sort x: not one of peak, leaked, leaves" },
+	{ "--along=", "--along=: needs NAMES" },
 	{ "--size 5q", "--size 5q: not a size like 4096, 64k or 1.5GiB" },
 };
 
@@ -164,6 +183,7 @@ int main(void)
 		cmocka_unit_test(every_way_to_write_an_option_works),
 		cmocka_unit_test(values_are_read_by_kind),
 		cmocka_unit_test(a_list_keeps_all_in_their_order),
+		cmocka_unit_test(an_optional_value_is_never_the_next_word),
 		cmocka_unit_test(mistakes_are_told_in_the_users_words),
 		cmocka_unit_test(a_programs_own_options_are_left_alone),
 		cmocka_unit_test(help_shows_every_option_within_the_width),

@@ -1,0 +1,45 @@
+/*
+ * overview: several tapes in one table, a process in each row: the answer of `memtape info TAPE
+ * TAPE ...`, and what is shown after a recording that had children.
+ */
+#ifndef MEMTAPE_CLI_OVERVIEW_H
+#define MEMTAPE_CLI_OVERVIEW_H
+
+#include "base/arena.h"
+#include "base/emit.h"
+#include "base/vec.h"
+#include "model/model.h"
+
+struct overview_row {
+	const char *path;
+	const char *program; /* its name, without folders */
+	const char *command; /* the whole line */
+	uint32_t pid;
+	uint32_t parent_pid;
+	bool is_forked;
+	uint64_t event_count;
+	uint64_t allocation_count;
+	uint64_t peak_bytes;
+	uint64_t leaked_bytes;
+	uint64_t start_realtime_ns;
+	uint64_t duration_ns;
+	enum tape_end_kind end_kind;
+	int32_t end_status;
+};
+
+VEC_DEFINE(overview_vec, struct overview_row);
+
+/* Reads a tape; the row's strings are in the arena, but for path, which stays the caller's. */
+struct err *overview_add(struct overview_vec *rows, const char *path, struct arena *arena);
+
+/* The largest peak first, `most` of them in text (0: all). rows are put into that order. */
+struct err *overview_write(struct overview_vec *rows, size_t most,
+			   const struct emit_settings *settings, FILE *out);
+
+/* How a process ended, in a word. */
+const char *overview_end_word(enum tape_end_kind kind);
+
+/* Whether it is known with which exit code or signal. */
+bool overview_has_status(enum tape_end_kind kind, int32_t status);
+
+#endif

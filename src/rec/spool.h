@@ -1,0 +1,25 @@
+/*
+ * spool: the collector's memory for chunks (spool.c), and whether this process is to ask for it
+ * (follow.c). A part of the start.
+ */
+#ifndef MEMTAPE_REC_SPOOL_H
+#define MEMTAPE_REC_SPOOL_H
+
+#include "rec/rec.h"
+
+enum rec_spool {
+	REC_SPOOL_TAKEN,
+	REC_SPOOL_NONE,	  /* none, or it is another process's */
+	REC_SPOOL_ORPHAN, /* it was this process's before an exec, and nobody empties it */
+	REC_SPOOL_REFUSED /* it was this process's before an exec, and nothing is to be recorded */
+};
+enum rec_spool rec_tape_open_spool(const char *path);
+/* Whether it waits for its first process, or is this one's from before an exec. */
+bool rec_spool_is_ours(const char *path);
+
+/* follow.c: at the start, behind the options. */
+void rec_follow_init(void);
+/* Only others were named to be recorded: this process is left as it is. */
+bool rec_follow_is_left_out(void);
+
+#endif

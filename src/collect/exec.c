@@ -109,8 +109,10 @@ static bool begin_anew(struct collector *collector, struct arena *arena,
 
 void exec_follow(struct collector *collector, struct arena *arena, struct collector_result *result)
 {
-	if (!collector->settings->follow_exec || !collector->has_header ||
-	    !spool_is_asked(&collector->spool))
+	if (!collector->settings->follow_exec || !collector->has_header)
+		return;
+	spool_is_named(&collector->spool);
+	if (!spool_is_asked(&collector->spool))
 		return;
 	if (begin_anew(collector, arena, result)) {
 		spool_answer(&collector->spool, TAPE_EXEC_GRANTED);

@@ -381,14 +381,23 @@ bool spool_is_asked(const struct spool *spool)
 	return __atomic_load_n(&spool_live(spool)->exec_state, __ATOMIC_ACQUIRE) == TAPE_EXEC_ASKED;
 }
 
-void spool_answer(const struct spool *spool, enum tape_exec_state answer)
+static void exec_state_change(const struct spool *spool, uint32_t from, uint32_t to)
 {
 	uint32_t *state = &spool_live(spool)->exec_state;
-	uint32_t asked = TAPE_EXEC_ASKED;
 
-	__atomic_compare_exchange_n(state, &asked, answer, false, __ATOMIC_ACQ_REL,
-				    __ATOMIC_RELAXED);
-	futex_wake(state);
+	if (__atomic_compare_exchange_n(state, &from, to, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_RELAXED))
+		futex_wake(state);
+}
+
+void spool_answer(const struct spool *spool, enum tape_exec_state answer)
+{
+	exec_state_change(spool, TAPE_EXEC_ASKED, answer);
+}
+
+void spool_is_named(const struct spool *spool)
+{
+	exec_state_change(spool, TAPE_EXEC_FILLED, TAPE_EXEC_NONE);
 }
 
 uint32_t spool_sealed_count(const struct spool *spool)

@@ -73,6 +73,9 @@ struct err *spool_renew(struct spool *spool);
 bool spool_is_asked(const struct spool *spool);
 void spool_answer(const struct spool *spool, enum tape_exec_state answer);
 
+/* The next recorder, which has filled in the header, goes on if it has waited for this. */
+void spool_is_named(const struct spool *spool);
+
 struct tape_header *spool_header(const struct spool *spool);
 struct tape_live *spool_live(const struct spool *spool);
 

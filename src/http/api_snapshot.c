@@ -5,6 +5,7 @@
 #include "capture/snapshot.h"
 #include "http/call.h"
 #include "http/server.h"
+#include "http/tapes_state.h"
 
 static struct err *check(void *context)
 {
@@ -17,11 +18,15 @@ static struct err *make(struct call *call, const struct tape *tape,
 	struct control_word word;
 	struct err *err = control_show(call->server->control, &word);
 	struct capture_snapshot_settings settings;
+	uint8_t uuid[TAPE_UUID_BYTES];
 
 	if (err)
 		return err;
+	pthread_mutex_lock(&tape->tapes->lock);
+	memcpy(uuid, tape->uuid, sizeof(uuid));
+	pthread_mutex_unlock(&tape->tapes->lock);
 	settings = (struct capture_snapshot_settings) {
-		.uuid = tape->uuid,
+		.uuid = uuid,
 		.until_bytes = word.tape_bytes,
 		.ticks = word.ticks,
 		.check = check,

@@ -31,6 +31,15 @@ static void progress_keep(void *context, uint64_t done, uint64_t total)
 	__atomic_store_n(&tape->total, total, __ATOMIC_RELAXED);
 }
 
+/* The process has become another program, whose tape took the place of the one before. */
+static bool is_next_program(const struct tape *tape, const struct model_process *process)
+{
+	static const uint8_t none[TAPE_UUID_BYTES];
+
+	return process->pid == tape->pid && !(process->flags & TAPE_FLAG_FORKED) &&
+	       memcmp(process->parent_uuid, none, sizeof(none)) != 0;
+}
+
 static struct err *loaded_create(struct tape *tape, struct loaded **loaded_ret)
 {
 	const struct model_settings settings = {
@@ -54,7 +63,8 @@ static struct err *loaded_create(struct tape *tape, struct loaded **loaded_ret)
 	err = model_load_with(tape->source->path, MODEL_FULL, &settings, &loaded->model);
 	if (err)
 		return err;
-	if (memcmp(model_process(loaded->model)->uuid, tape->uuid, TAPE_UUID_BYTES) != 0)
+	if (memcmp(model_process(loaded->model)->uuid, tape->uuid, TAPE_UUID_BYTES) != 0 &&
+	    !is_next_program(tape, model_process(loaded->model)))
 		return err_new(
 			ERR_STATE,
 			"another recording has taken the place of %s; start the server again",
@@ -66,10 +76,17 @@ static struct err *loaded_create(struct tape *tape, struct loaded **loaded_ret)
 	return NULL;
 }
 
-/* What ends without saying how may still be written to, but what was converted is all there. */
+/*
+ * What ends without saying how may still be written to, but what was converted is all there. Behind
+ * an exec the next program's tape may come in its place.
+ */
 static enum tape_state state_of(const struct tape *tape, const struct model *model)
 {
-	if (model_process(model)->end_kind != TAPE_END_UNKNOWN)
+	const enum tape_end_kind end = model_process(model)->end_kind;
+
+	if (end == TAPE_END_EXEC)
+		return tape_was_written_in(tape, TAPES_QUIET_S) ? TAPE_LIVE : TAPE_COMPLETE;
+	if (end != TAPE_END_UNKNOWN)
 		return TAPE_COMPLETE;
 	return model_missing(model) || !tape_was_written_in(tape, TAPES_QUIET_S) ? TAPE_TRUNCATED
 										 : TAPE_LIVE;
@@ -92,6 +109,7 @@ static struct loaded *reading_take(struct tape *tape, struct loaded *loaded, str
 		tape->state = TAPE_FAILED;
 		return NULL;
 	}
+	memcpy(tape->uuid, model_process(loaded->model)->uuid, sizeof(tape->uuid));
 	tape->state = state_of(tape, loaded->model);
 	loaded->number = ++tape->load_count;
 	loaded->gen = tape->state == TAPE_LIVE ? loaded->number : 0;
@@ -179,6 +197,7 @@ static struct err *tape_open(struct tapes *tapes, const struct tape_source *sour
 	*tape = (struct tape) { .source = source, .tapes = tapes, .wants_load = true };
 	tape->file_bytes = capture_facts(capture)->file_bytes;
 	memcpy(tape->uuid, capture_header(capture)->uuid, TAPE_UUID_BYTES);
+	tape->pid = capture_header(capture)->pid;
 	for (size_t i = 0; i < TAPE_UUID_BYTES; i++)
 		str_format(tape->id + 2 * i, 3, "%02x", capture_header(capture)->uuid[i]);
 	return NULL;

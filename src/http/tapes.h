@@ -39,9 +39,10 @@ struct loaded {
 
 struct tape {
 	const struct tape_source *source;
-	struct tape *next; /* NULL: the last */
-	uint8_t uuid[TAPE_UUID_BYTES];
-	char id[TAPES_ID_BYTES]; /* of the recording; of its further copies, made of it */
+	struct tape *next;	       /* NULL: the last */
+	uint8_t uuid[TAPE_UUID_BYTES]; /* under the lock: another one after an exec */
+	uint32_t pid;		       /* of the recorded process; not changed */
+	char id[TAPES_ID_BYTES];       /* of the recording; of its further copies, made of it */
 	struct tapes *tapes;
 	/* Under the lock: */
 	enum tape_state state;

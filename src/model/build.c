@@ -260,6 +260,20 @@ static bool finish_strays(struct model *model, const struct strays *strays)
 	return true;
 }
 
+/*
+ * A process that becomes another program writes no end, for the call may fail: then the program
+ * goes on, and at least ends. Of a recording that goes on itself it is not known yet.
+ */
+static void finish_end(struct load *load)
+{
+	struct model_process *process = &load->model->process;
+
+	if (process->end_kind == TAPE_END_UNKNOWN && load->exec_ticks > 0 &&
+	    load->exec_ticks >= load->replay.last_ticks &&
+	    !(capture_header(load->capture)->flags & TAPE_FLAG_RECORDING))
+		process->end_kind = TAPE_END_EXEC;
+}
+
 static void finish_times(struct load *load)
 {
 	struct model *model = load->model;
@@ -290,6 +304,7 @@ static struct err *finish(struct load *load, const struct capture_played *played
 	memcpy(model->functions, replay->functions, sizeof(model->functions));
 	finish_stacks(model, replay);
 	finish_sizes(model, replay);
+	finish_end(load);
 	finish_times(load);
 	if (!finish_timeline(model, replay) || !finish_strays(model, &replay->strays))
 		return err_nomem();

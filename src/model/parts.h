@@ -114,6 +114,7 @@ struct load {
 	struct map threads_by_handle; /* the same */
 	struct map creations;	      /* handle -> creator << 32 | stack, of threads to come */
 	uint64_t end_ticks;	      /* of the END record or the exit; 0: neither seen */
+	uint64_t exec_ticks;	      /* of the last EXEC record; 0: there is none */
 	uint64_t done_count;	      /* events, for progress */
 	uint64_t told_count;
 };

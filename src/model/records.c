@@ -344,6 +344,8 @@ static void take_conclusion(struct load *load, const struct model_note *note)
 						  : TAPE_END_UNKNOWN;
 		model->process.end_status = note->end.status;
 		load->end_ticks = note->ns;
+	} else if (note->type == TAPE_EXT_EXEC) {
+		load->exec_ticks = note->ns;
 	} else if (note->type == TAPE_EXT_FAULT) {
 		model->quality.fault = (enum tape_fault)note->fault.fault;
 		model->quality.fault_errno = note->fault.error;

@@ -149,10 +149,16 @@ static const char *file_output(void)
 	return output ? output : env_text(SYNONYM_OUTPUT);
 }
 
+static const char *file_pattern(void)
+{
+	const char *output = file_output();
+
+	return output ? output : "memtape.%e.%p.mtape";
+}
+
 static bool tape_open(bool may_spool)
 {
 	const char *spool = rec_env_get("MEMTAPE_SPOOL");
-	const char *output = file_output();
 
 	if (rec.options.table)
 		return rec_tape_open_memory();
@@ -165,7 +171,7 @@ static bool tape_open(bool may_spool)
 			return false; /* the collector's program has begun before: this is another
 				       */
 	}
-	return rec_tape_open_file(output ? output : "memtape.%e.%p.mtape");
+	return rec_tape_open_file(file_pattern());
 }
 
 static void header_fill(uint32_t flags)
@@ -204,6 +210,11 @@ static bool begin(uint32_t flags, bool may_spool)
 	atomic_store(&rec.shared->has_tape, 1);
 	rec.options.counts = rec.options.counts && rec_calls_init();
 	header_fill(flags);
+	if (!rec_spool_await_tape()) {
+		if (!rec_tape_open_file(file_pattern()))
+			return false;
+		header_fill(flags);
+	}
 	if (rec.options.table && !rec.options.counts)
 		return false;
 	if (rec.options.moments)

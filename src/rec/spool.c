@@ -63,6 +63,9 @@ static void spool_remember(const char *path, const struct stat *st)
 	rec.file.id[1] = st->st_ino;
 }
 
+/* Written at the start, on one thread. */
+static bool is_next; /* of a program that had the spool before */
+
 static void spool_forget(void)
 {
 	rec.file.path[0] = '\0';
@@ -89,6 +92,23 @@ bool rec_spool_is_ours(const char *path)
 	return is_ours;
 }
 
+/* Waits for another state than this one; no longer than for a free slot, for it may be dead. */
+static void collector_ask(enum tape_exec_state state)
+{
+	const struct timespec interval = { .tv_nsec = WAIT_MS * 1000000L };
+
+	atomic_store(LIVE(exec_state), state);
+	atomic_fetch_add(LIVE(sealed_count), 1);
+	sys_call6(SYS_futex, (long)&rec.live->sealed_count, FUTEX_WAKE, 1, 0, 0, 0);
+	for (int round = 0; round < WAIT_ROUNDS && atomic_load(LIVE(exec_state)) == state;
+	     round++) {
+		if (rec_collector_is_gone())
+			break;
+		sys_call6(SYS_futex, (long)&rec.live->exec_state, FUTEX_WAIT, state,
+			  (long)&interval, 0, 0);
+	}
+}
+
 /*
  * This process has the spool from before an exec. What was recorded then is taken out of it first,
  * by a collector that may be dead or busy: it is waited for no longer than for a free slot. One
@@ -96,23 +116,21 @@ bool rec_spool_is_ours(const char *path)
  */
 static enum tape_exec_state spool_ask_again(void)
 {
-	const struct timespec interval = { .tv_nsec = WAIT_MS * 1000000L };
 	uint32_t asked = TAPE_EXEC_ASKED;
 
-	atomic_store(LIVE(exec_state), asked);
-	atomic_fetch_add(LIVE(sealed_count), 1);
-	sys_call6(SYS_futex, (long)&rec.live->sealed_count, FUTEX_WAKE, 1, 0, 0, 0);
-	for (int round = 0; round < WAIT_ROUNDS && atomic_load(LIVE(exec_state)) == asked;
-	     round++) {
-		if (rec_collector_is_gone())
-			break;
-		sys_call6(SYS_futex, (long)&rec.live->exec_state, FUTEX_WAIT, asked,
-			  (long)&interval, 0, 0);
-	}
+	collector_ask(asked);
 	if (!atomic_compare_exchange_strong(LIVE(exec_state), &asked, TAPE_EXEC_NONE))
 		return (enum tape_exec_state)asked;
 	return atomic_load(LIVE(collector_state)) == TAPE_COLLECTOR_GONE ? TAPE_EXEC_REFUSED
 									 : TAPE_EXEC_NONE;
+}
+
+static void spool_leave(uint64_t file_bytes)
+{
+	spool_forget();
+	sys_munmap(rec.header, file_bytes);
+	rec.header = NULL;
+	rec.live = NULL;
 }
 
 static enum rec_spool spool_take(uint64_t file_bytes)
@@ -126,7 +144,7 @@ static enum rec_spool spool_take(uint64_t file_bytes)
 		return REC_SPOOL_NONE;
 	again = spool_ask_again();
 	if (again == TAPE_EXEC_GRANTED && spool_claim(file_bytes)) {
-		atomic_store(LIVE(exec_state), TAPE_EXEC_NONE);
+		is_next = true;
 		return REC_SPOOL_TAKEN;
 	}
 	return again == TAPE_EXEC_REFUSED ? REC_SPOOL_REFUSED : REC_SPOOL_ORPHAN;
@@ -158,9 +176,43 @@ enum rec_spool rec_tape_open_spool(const char *path)
 	result = spool_take((uint64_t)st.st_size);
 	if (result == REC_SPOOL_TAKEN)
 		return result;
-	spool_forget();
-	sys_munmap(rec.header, (size_t)st.st_size);
-	rec.header = NULL;
-	rec.live = NULL;
+	spool_leave((uint64_t)st.st_size);
 	return result;
+}
+
+/* Whether the tape of the spool's name, without the suffix, is the spool's. */
+static bool tape_has_name(void)
+{
+	char path[REC_PATH_BYTES];
+	uint8_t uuid[TAPE_UUID_BYTES] = { 0 };
+	const size_t len = strlen(rec.file.path), suffix = sizeof(TAPE_SPOOL_SUFFIX) - 1;
+	int fd;
+
+	if (len <= suffix)
+		return true; /* memory, which has ended with the collector */
+	memcpy(path, rec.file.path, len - suffix);
+	path[len - suffix] = '\0';
+	fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return true;
+	SYS_CALL4(SYS_pread64, fd, uuid, sizeof(uuid), offsetof(struct tape_header, uuid));
+	sys_close(fd);
+	return memcmp(uuid, rec.uuid, sizeof(uuid)) == 0;
+}
+
+bool rec_spool_await_tape(void)
+{
+	uint32_t filled = TAPE_EXEC_FILLED;
+
+	if (!is_next)
+		return true;
+	is_next = false;
+	collector_ask(filled);
+	if (!atomic_compare_exchange_strong(LIVE(exec_state), &filled, TAPE_EXEC_NONE) ||
+	    atomic_load(LIVE(collector_state)) != TAPE_COLLECTOR_RUNNING ||
+	    !rec_collector_is_gone() || tape_has_name())
+		return true;
+	SYS_CALL3(SYS_unlinkat, AT_FDCWD, rec.file.path, 0);
+	spool_leave(rec.mapped_bytes);
+	return false;
 }

@@ -17,6 +17,13 @@ enum rec_spool rec_tape_open_spool(const char *path);
 /* Whether it waits for its first process, or is this one's from before an exec. */
 bool rec_spool_is_ours(const char *path);
 
+/*
+ * Behind the header, before the first event. After an exec the name is still that of the tape
+ * before; false: the collector was killed then, and the spool, which nobody will look into, is
+ * left.
+ */
+bool rec_spool_await_tape(void);
+
 /* follow.c: at the start, behind the options. */
 void rec_follow_init(void);
 /* Only others were named to be recorded: this process is left as it is. */

@@ -66,6 +66,11 @@ bool text_goes_on(const struct model *model)
 	return model_process(model)->end_kind == TAPE_END_RUNNING;
 }
 
+bool text_was_replaced(const struct model *model)
+{
+	return model_process(model)->end_kind == TAPE_END_EXEC;
+}
+
 void text_head(struct text *text, const struct model *model)
 {
 	const struct model_process *process = model_process(model);

@@ -160,7 +160,10 @@ static void add_title(const struct report_context *context, struct text *text, e
 	const bool goes_on = text_goes_on(context->model);
 	const char *const titles[METRICS] = {
 		[METRIC_PEAK] = "Alive at the peak",
-		[METRIC_LEAKED] = goes_on ? "Not freed yet" : "Never freed",
+		[METRIC_LEAKED] = goes_on ? "Not freed yet"
+				  : text_was_replaced(context->model)
+					  ? "Alive when it became another program"
+					  : "Never freed",
 		[METRIC_ALLOCATED] = "Most bytes allocated",
 		[METRIC_COUNT] = "Most calls",
 		[METRIC_TEMPORARY] = "Temporary: freed before their thread allocated again",

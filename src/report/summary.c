@@ -58,6 +58,8 @@ static void add_peak(struct text *text, const struct model *model,
 		str_add(out, ", after ");
 		str_add_duration(out, totals->peak_ns);
 	}
+	if (model_process(model)->flags & TAPE_FLAG_FORKED)
+		str_add(out, ", besides what it had from its parent");
 	if (rss_max(model) > 0) {
 		str_add(out, "; resident at most ");
 		str_add_iec(out, rss_max(model));
@@ -76,7 +78,9 @@ static void add_leaked(struct text *text, const struct model *model,
 	add_bytes_fact(text, "leaked", leaked.bytes);
 	str_add(out, "in ");
 	text_counted(out, leaked.count, "block");
-	str_add(out, text_goes_on(model) ? " not freed yet, " : " never freed, ");
+	str_add(out, text_goes_on(model)	? " not freed yet, "
+		     : text_was_replaced(model) ? " alive when it became another program, "
+						: " never freed, ");
 	str_add_percent(out, leaked.bytes, totals->peak.bytes);
 	str_add(out, " of the peak");
 	if (known->count > 0) {
@@ -213,7 +217,9 @@ static void add_next(struct text *text, const struct report_context *context)
 	if (totals->leaked.count > 0)
 		add_next_line(text, context, "report", " leaks",
 			      text_goes_on(context->model) ? "what is not freed yet, by stack"
-							   : "what was never freed, by stack");
+			      : text_was_replaced(context->model)
+				      ? "what was alive when it became another program, by stack"
+				      : "what was never freed, by stack");
 	if (rss_max(context->model) > 2 * totals->peak.bytes + RSS_REMARKABLE)
 		add_next_line(text, context, "report", " rss",
 			      "what is resident beside live blocks");

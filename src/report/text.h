@@ -31,6 +31,9 @@ void text_head(struct text *text, const struct model *model);
 /* What is alive at the end of a tape may be freed yet: its program went on. */
 bool text_goes_on(const struct model *model);
 
+/* Nor was it leaked where the program became another one: the kernel took it all. */
+bool text_was_replaced(const struct model *model);
+
 void text_heading(struct text *text, const char *words, const char *right);
 
 /* "  label       " of a block of facts. */

@@ -15,7 +15,8 @@ enum tape_exec_state {
 	TAPE_EXEC_NONE = 0,
 	TAPE_EXEC_ASKED = 1,   /* by the recorder */
 	TAPE_EXEC_GRANTED = 2, /* by the collector: all that was there is on a tape */
-	TAPE_EXEC_REFUSED = 3  /* the next program is not to be recorded */
+	TAPE_EXEC_REFUSED = 3, /* the next program is not to be recorded */
+	TAPE_EXEC_FILLED = 4   /* by the recorder: the header, nothing else until there is a tape */
 };
 
 /* Why the next program is not recorded. */

@@ -273,3 +273,92 @@ def test_what_was_appended_for_one_program_is_not_on_the_next_ones_tape(tmp_path
     assert counted(tape, 2213) == 10 and counted(tape, 778) == 0
     assert recording.report(tape, "summary")["lost_events"] == 0
     assert not recording.report(tape, "summary")["quality"]["damaged_places"]
+
+
+def name_of(tape):
+    """(uuid, whether it is complete) of what has the name; None: nothing yet."""
+    try:
+        with open(tape, "rb") as file:
+            head = file.read(104)
+    except FileNotFoundError:
+        return None
+    return (head[72:88], not head[24] & 128) if len(head) == 104 else None
+
+
+def test_killed_while_the_next_program_begins_nothing_of_it_is_lost(tmp_path):
+    """memtape dies when the name is still the tape's before, or has just become the next one's."""
+    by_itself = 0
+    for i in range(recording.times(full=60, standard=8)):
+        folder = tmp_path / str(i)
+        folder.mkdir()
+        tape, notes = folder / "the.mtape", folder / "notes"
+        process = subprocess.Popen([recording.memtape(), "record", "-q", "-o", tape, "/bin/sh", "-c",
+                                    f"read word; exec {recording.target('counted')} {notes} 3"],
+                                   env=recording.clean_env(), stdin=subprocess.PIPE)
+        while (first := name_of(tape)) is None:
+            time.sleep(0.01)
+        process.stdin.write(b"\n")
+        process.stdin.close()
+        deadline = time.monotonic() + 30
+        while name_of(tape) == first and time.monotonic() < deadline:
+            pass  # it is complete soon, and then replaced
+        time.sleep(i % 4 / 2000)
+        (child,) = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        process.kill()
+        process.wait(60)
+        while not any(done > 50 for _, done in notes_of(notes)):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        kill_all(int(child))
+        wait_for_end(int(child))
+        own = tape.with_name(f"the.mtape.{child}")
+        by_itself += own.exists()
+        check(notes_of(notes), calls_in_report(own if own.exists() else tape))
+        assert program_of(own if own.exists() else tape) == "counted"
+        if own.exists():
+            assert program_of(tape) == "sh" and info(tape)["process"]["end"] == "exec"
+
+
+def test_the_server_goes_on_to_the_next_program(tmp_path):
+    script = f"read word; {BECOMES} end; exec {recording.target('counted')} {tmp_path}/notes 3"
+    with Shown(["/bin/sh", "-c", script], tmp_path / "the.mtape", "-q", "--serve-until-exit") as shown:
+        first = shown.until("live")
+        assert first["name"] == "sh"
+        shown.process.stdin.write(b"go\n")
+        shown.process.stdin.close()
+        deadline = time.monotonic() + 30
+        while (one := shown.tape())["name"] != "counted" or one["allocation_count"] < 10:
+            assert time.monotonic() < deadline, one
+            time.sleep(0.1)
+        assert (one["id"], one["state"]) == (first["id"], "live")
+        status, made = shown.post("snapshot", {})
+        assert status == 200 and program_of(made["path"]) == "counted"
+        kill_all(child_of(shown.process.pid))
+        shown.process.wait(30)
+
+
+@pytest.mark.parametrize("how", ("recorded", "bare"))
+def test_a_child_that_became_another_program_says_so(how, tmp_path):
+    """And does not say that it leaked, or that a forked one had nothing."""
+    script = f"({BECOMES} fails {BECOMES} end); true"
+    if how == "recorded":
+        done = record(["/bin/sh", "-c", script], tmp_path / "%e.%p.mtape", "--follow")
+    else:
+        done = recording.run_bare(["/bin/sh", "-c", script], tmp_path / "%e.%p.mtape", env={"MEMTAPE_OPTIONS": "follow=1"})
+    assert done.returncode == 0, done.stderr
+    ends = {}
+    for tape in tmp_path.glob("*.mtape"):
+        text = recording.run([recording.memtape(), "report", tape, "summary"]).stdout.decode()
+        process, kind = info(tape)["process"], info(tape)["tape"]
+        key = (pathlib.Path(process["argv"][0]).name, process["argv"][1], kind["forked"])
+        ends[key] = process["end"]
+        assert ("became another program" in text) == (process["end"] == "exec")
+        assert ("ever freed" in text) == (process["end"] != "exec")
+        assert ("besides what it had from its parent" in text) == kind["forked"]
+    assert ends[("becomes", "fails", False)] == "exec" and ends[("becomes", "end", False)] == "exit"
+    assert ends[("sh", "-c", False)] == "exit"
+
+
+def test_a_program_whose_exec_has_failed_has_become_no_other(tape):
+    done = recording.run_bare([BECOMES, "fails", "/nonexistent"], tape)
+    assert done.returncode == 98 and info(tape)["process"]["end"] == "exit"

@@ -37,7 +37,8 @@ struct bytehound_frame {
 	uint32_t function;
 	uint32_t file;
 	uint32_t line;
-	bool is_inline; /* into the next one of a stack */
+	uint16_t column; /* 0: not known */
+	bool is_inline;	 /* into the next one of a stack */
 };
 
 VEC_DEFINE(bytehound_events, struct bytehound_event);

@@ -49,15 +49,18 @@ void bytehound_frame_take(struct bytehound *bytehound)
 {
 	const uint8_t *bytes = bytehound_bytes(&bytehound->stream, FRAME_BYTES, FRAME_BYTES);
 	struct bytehound_frame frame;
+	uint32_t column;
 
 	if (!bytes)
 		return;
+	column = load_u32(bytes + 28);
 	frame = (struct bytehound_frame) {
 		.pc = load_u64(bytes),
 		.library = text_at(bytehound, bytes + 8),
 		.function = text_at(bytehound, bytes + 16),
 		.file = text_at(bytehound, bytes + 20),
 		.line = load_u32(bytes + 24),
+		.column = column <= UINT16_MAX ? (uint16_t)column : 0,
 		.is_inline = bytes[32] != 0,
 	};
 	if (frame.function == NO_TEXT)
@@ -87,9 +90,10 @@ static uint32_t place_make(struct bytehound *bytehound, const struct bytehound_f
 		const char *function = text_of(bytehound, frames[i]->function);
 
 		if (function)
-			names[frame.name_count++] = (struct compose_name) {
-				function, text_of(bytehound, frames[i]->file), frames[i]->line
-			};
+			names[frame.name_count++] =
+				(struct compose_name) { function,
+							text_of(bytehound, frames[i]->file),
+							frames[i]->line, frames[i]->column };
 	}
 	if (module)
 		frame.module = module->module;

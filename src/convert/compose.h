@@ -93,6 +93,7 @@ struct compose_name {
 	const char *function;
 	const char *file; /* NULL: not known */
 	uint32_t line;	  /* 0: not known */
+	uint16_t column;  /* from 1; 0: not known */
 };
 
 /*

@@ -51,7 +51,8 @@ struct name_row {
 	uint32_t function; /* in composer.texts */
 	uint32_t file;	   /* UINT32_MAX: not known */
 	uint32_t line;
-	uint32_t is_address; /* the function is none: nobody knows its name */
+	uint16_t column;     /* 0: not known */
+	uint16_t is_address; /* the function is none: nobody knows its name */
 };
 /* Compared and hashed as bytes: no padding. */
 static_assert(sizeof(struct name_row) == 16, "no padding");

@@ -145,6 +145,7 @@ static bool names_intern(struct composer *composer, const struct compose_frame *
 						 strlen(name->function)),
 			.file = UINT32_MAX,
 			.line = name->line,
+			.column = name->column,
 		};
 		if (name->file && name->file[0]) {
 			names[i].file =
@@ -403,7 +404,8 @@ static bool place_write(void *context, uint64_t address, uint64_t *frame)
 			       name->file == UINT32_MAX ? NULL : composer->texts.texts[name->file],
 			       name->line,
 			       (name->is_address ? 0 : PACK_FRAME_KNOWN) |
-				       (i + 1 < row->name_count ? PACK_FRAME_INLINED : 0));
+				       (i + 1 < row->name_count ? PACK_FRAME_INLINED : 0) |
+				       (uint32_t)name->column << PACK_FRAME_COLUMN_SHIFT);
 	}
 	return true;
 }

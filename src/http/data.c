@@ -106,6 +106,8 @@ static void frame_emit(struct data *data, uint32_t stack, const struct name_fram
 		emit_text(data->emit, "source", frame->file);
 	if (frame->line)
 		emit_u64(data->emit, "line", frame->line, EMIT_PLAIN);
+	if (frame->line && frame->column)
+		emit_u64(data->emit, "column", frame->column, EMIT_PLAIN);
 	emit_bool(data->emit, "is_inline", frame->is_inlined);
 	emit_end(data->emit);
 }

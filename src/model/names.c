@@ -245,6 +245,7 @@ static struct name_frames *frames_of_module(struct names *names, uint32_t index,
 			.name = name_intern(names, frame->function,
 					    frame->module ? frame->module : "", frame->is_known),
 			.line = frame->line,
+			.column = frame->column,
 			.file = file_here(names, frame->file),
 			/* a pack may say so of the last, which has nothing to be inlined into */
 			.is_inlined = frame->is_inlined && i + 1 < found.count,

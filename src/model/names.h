@@ -43,6 +43,7 @@ struct name_frame {
 	uint32_t name;
 	uint32_t line;	  /* 0: not known */
 	const char *file; /* where the source is here, after --path-map; NULL: not known */
+	uint16_t column;  /* in the line, from 1; 0: not known */
 	bool is_inlined;  /* into the frame after this one */
 };
 

@@ -316,22 +316,23 @@ static const char *unit_file_name(struct unit *unit, uint32_t index)
 static void frame_place_by_line(struct unit *unit, uint64_t address, struct debug_frame *frame)
 {
 	Dwarf_Line *line = dwarf_getsrc_die(&unit->lines_die, address);
-	int number;
+	int number, column;
 
 	if (!line)
 		return;
 	frame->file = file_full(unit, dwarf_linesrc(line, NULL, NULL));
 	if (dwarf_lineno(line, &number) == 0 && number > 0)
 		frame->line = (uint32_t)number;
+	if (frame->line && dwarf_linecol(line, &column) == 0)
+		frame->column = debug_column((uint32_t)column);
 }
 
 static void frame_place_by_call(struct unit *unit, Dwarf_Die *call, struct debug_frame *frame)
 {
-	const uint32_t file = die_number(call, DW_AT_call_file);
-
 	frame->line = die_number(call, DW_AT_call_line);
+	frame->column = debug_column(die_number(call, DW_AT_call_column));
 	if (frame->line)
-		frame->file = unit_file_name(unit, file);
+		frame->file = unit_file_name(unit, die_number(call, DW_AT_call_file));
 }
 
 size_t debug_info_frames(struct debug_info *info, uint64_t address, struct debug_frame *frames,

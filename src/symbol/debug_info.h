@@ -17,8 +17,15 @@ struct debug_frame {
 	const char *function; /* linkage name if there is one, or the plain one; NULL: not known */
 	const char *file;     /* NULL: not known */
 	uint32_t line;	      /* 0: not known */
+	uint16_t column;      /* from 1; 0: not known */
 	bool is_inlined;      /* into the frame after this one */
 };
+
+/* What is too large for a column is none. */
+static inline uint16_t debug_column(uint32_t column)
+{
+	return column <= UINT16_MAX ? (uint16_t)column : 0;
+}
 
 /*
  * path: an object with .debug_info. dirs, ended by NULL: where files it shares parts with (dwz) are

@@ -39,7 +39,8 @@ struct pack_place {
 	uint32_t count;
 };
 
-enum pack_frame_flag { PACK_FRAME_INLINED = 1, PACK_FRAME_KNOWN = 2 };
+/* And from a bit on the column, from 1; 0 is also what was written when nobody asked for it. */
+enum pack_frame_flag { PACK_FRAME_INLINED = 1, PACK_FRAME_KNOWN = 2, PACK_FRAME_COLUMN_SHIFT = 16 };
 
 struct pack_frame {
 	uint32_t function; /* offset in strings */

@@ -241,7 +241,8 @@ void symbol_frames_pack(const struct symbol_frames *frames, uint64_t address,
 
 		pack_add_frame(builder, frame->function, frame->file, frame->line,
 			       (frame->is_inlined ? PACK_FRAME_INLINED : 0) |
-				       (frame->is_known ? PACK_FRAME_KNOWN : 0));
+				       (frame->is_known ? PACK_FRAME_KNOWN : 0) |
+				       (uint32_t)frame->column << PACK_FRAME_COLUMN_SHIFT);
 	}
 }
 

@@ -37,6 +37,7 @@ struct symbol_frame {
 	const char *function; /* demangled; never NULL: "0x1234 [libfoo.so+0x1234]" when unknown */
 	const char *file;     /* as the compiler was told; NULL: not known */
 	uint32_t line;	      /* 0: not known */
+	uint16_t column;      /* from 1; 0: not known */
 	bool is_inlined;      /* into the frame after this one */
 	bool is_known;	      /* function is a name */
 	const char *module;   /* path of the object, as recorded */

@@ -16,7 +16,8 @@ from test_reading import write_shop
 
 TIMEVAL = {"secs": int, "fract_nsecs": int}
 FRAME = {"address": int, "address_s": str, "count": int, "is_inline": bool}
-FRAME_MAY = {"library": str, "function": str, "raw_function": str, "source": str, "line": int}
+FRAME_MAY = {"library": str, "function": str, "raw_function": str, "source": str, "line": int,
+             "column": int}
 FREED = {"timestamp": TIMEVAL, "timestamp_relative": TIMEVAL, "timestamp_relative_p": (int, float)}
 ALLOCATION = {"id": int, "address": int, "address_s": str, "timestamp": TIMEVAL,
               "timestamp_relative": TIMEVAL, "timestamp_relative_p": (int, float), "thread": int,
@@ -325,3 +326,42 @@ def test_sums_of_what_matched_have_no_moment_of_most_use(shop):
 def test_no_such_tape(shop):
     kind, body = shop.get(f"/data/{'0' * 32}/allocations", code=404)
     assert json.loads(body)["error"]["message"]
+
+
+PLACES = """#include <stdlib.h>
+static inline __attribute__((always_inline)) void *inner(size_t n) { return malloc(n); }
+static inline __attribute__((always_inline)) void *middle(size_t n) { if (n) return  inner(n); return 0; }
+__attribute__((noinline)) void *outer(size_t n) { void *volatile p = middle(n); return p; }
+int main(void) { int i; for (i = 0; i < 3; i++)   free(outer(71)); return outer(72) == NULL; }
+"""
+
+
+@pytest.mark.skipif(not shutil.which("llvm-symbolizer"), reason="needs llvm-symbolizer")
+@pytest.mark.parametrize("is_embedded", (False, True), ids=("looked up", "embedded"))
+def test_columns_are_those_of_llvm_symbolizer(tmp_path, is_embedded):
+    (tmp_path / "places.c").write_text(PLACES)
+    program, tape = tmp_path / "places", tmp_path / "places.mtape"
+    assert recording.run(["gcc", "-g", "-O1", "-no-pie", "-fno-optimize-sibling-calls", "-o", program,
+                          "places.c"], cwd=tmp_path).returncode == 0
+    recording.run_recorded([program], tape)
+    with serve(tape) as server:
+        addresses = [frame["address"] for row in server.json("/data/last/allocations")["allocations"]
+                     for frame in row["backtrace"] if frame.get("library") == "places"]
+    truth = {}
+    for address in addresses:
+        lines = recording.run(["llvm-symbolizer", f"--obj={program}", "--inlines", hex(address)])
+        places = lines.stdout.decode().split()
+        truth[address] = {(name, *map(int, place.split(":")[-2:]))
+                          for name, place in zip(places[::2], places[1::2])}
+    if is_embedded:
+        assert recording.run([recording.memtape(), "symbols", "embed", tape]).returncode == 0
+        program.unlink()
+    found = {}
+    with serve(tape) as server:
+        for row in server.json("/data/last/allocations")["allocations"]:
+            for frame in row["backtrace"]:
+                if frame["address"] in truth and "source" in frame:
+                    place = (frame["function"], frame["line"], frame["column"])
+                    found.setdefault(frame["address"], set()).add(place)
+    assert {name for places in found.values() for name, _, _ in places} >= {"inner", "middle", "outer"}
+    assert found == {address: truth[address] for address in found}

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/monotonic.h"
 #include "cli/command.h"
 #include "cli/reading.h"
 #include "model/model.h"
@@ -31,14 +32,6 @@ struct made {
 	const struct model *model;
 	uint64_t took_ns;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static struct err *print_text(const struct made *made)
 {
@@ -88,7 +81,7 @@ static struct err *index_run(const struct command *command, int argc, char **arg
 	struct index_options options = { .memory = UINT64_C(1) << 30 };
 	CLEAN(model_destroy) struct model *model = NULL;
 	struct model_settings settings = { 0 };
-	const uint64_t begin = now_ns();
+	const uint64_t begin = monotonic_ns();
 	int operand_count = 0;
 	struct made made;
 	struct err *err = options_parse(&command->options, argc, argv, &options, &operand_count);
@@ -105,7 +98,7 @@ static struct err *index_run(const struct command *command, int argc, char **arg
 	err = reading_model(argv[1], MODEL_FULL, &settings, &model);
 	if (err)
 		return err;
-	made = (struct made) { model, now_ns() - begin };
+	made = (struct made) { model, monotonic_ns() - begin };
 	if (options.quiet)
 		return NULL;
 	return options.json ? print_json(&made) : print_text(&made);

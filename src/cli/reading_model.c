@@ -1,5 +1,6 @@
 #include <time.h>
 
+#include "base/monotonic.h"
 #include "base/str.h"
 #include "cli/foreign.h"
 #include "cli/reading.h"
@@ -11,20 +12,12 @@ struct progress {
 	uint64_t shown_ms; /* 0: nothing is shown */
 };
 
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 /* "reading the tape: 42 %, 12.3 M events/s", over itself. */
 static void progress_show(void *context, uint64_t done, uint64_t total)
 {
 	struct progress *progress = context;
 	CLEAN(str_deinit) struct str text = { 0 };
-	const uint64_t now = now_ms(), passed = now - progress->begin_ms;
+	const uint64_t now = monotonic_ns() / 1000000, passed = now - progress->begin_ms;
 
 	if (passed < QUIET_MS || now - progress->shown_ms < EVERY_MS)
 		return;
@@ -58,7 +51,7 @@ enum model_depth reading_part_depth(const struct reading_part_options *options,
 struct err *reading_model(const char *tape_path, enum model_depth depth,
 			  const struct model_settings *settings, struct model **model_ret)
 {
-	struct progress progress = { .begin_ms = now_ms() };
+	struct progress progress = { .begin_ms = monotonic_ns() / 1000000 };
 	struct model_settings with = settings ? *settings : (struct model_settings) { 0 };
 	struct err *err;
 

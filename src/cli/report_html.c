@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/monotonic.h"
 #include "http/html_report.h"
 
 enum { QUIET_MS = 500, EVERY_MS = 100 };
@@ -14,19 +15,11 @@ struct progress {
 	uint64_t shown_ms; /* 0: nothing is shown */
 };
 
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 /* "reading the tape: 42 %", "asking: 17 answers", over itself. */
 static void progress_show(void *context, const char *what, uint64_t done, uint64_t total)
 {
 	struct progress *progress = context;
-	const uint64_t now = now_ms();
+	const uint64_t now = monotonic_ns() / 1000000;
 
 	if (now - progress->begin_ms < QUIET_MS || now - progress->shown_ms < EVERY_MS)
 		return;
@@ -67,7 +60,7 @@ struct err *report_html(const struct report_html_options *options,
 			const char *output_path)
 {
 	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
-	struct progress progress = { .begin_ms = now_ms() };
+	struct progress progress = { .begin_ms = monotonic_ns() / 1000000 };
 	struct html_report report = {
 		.tape_path = tape_path,
 		.symbols = &symbols.options,

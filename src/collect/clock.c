@@ -1,5 +1,7 @@
 #include "collect/clock.h"
 
+#include "base/monotonic.h"
+
 #include <time.h>
 #if defined(__x86_64__)
 #include <x86intrin.h>
@@ -11,11 +13,6 @@ static uint64_t read_ns(clockid_t id)
 
 	clock_gettime(id, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-uint64_t clock_monotonic_ns(void)
-{
-	return read_ns(CLOCK_MONOTONIC);
 }
 
 uint64_t clock_cpu_ns(void)
@@ -33,13 +30,13 @@ static uint64_t read_counter(void)
 	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
 	return ticks;
 #else
-	return clock_monotonic_ns();
+	return monotonic_ns();
 #endif
 }
 
 uint64_t clock_raw_ticks(enum tape_clock clock)
 {
-	return clock == TAPE_CLOCK_TSC ? read_counter() : clock_monotonic_ns();
+	return clock == TAPE_CLOCK_TSC ? read_counter() : monotonic_ns();
 }
 
 struct tape_clock_pair clock_pair(enum tape_clock clock)

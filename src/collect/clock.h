@@ -6,7 +6,6 @@
 
 #include "tape/tape.h"
 
-uint64_t clock_monotonic_ns(void);
 uint64_t clock_cpu_ns(void); /* that this thread has used */
 
 /* The clock the tape uses, unshifted. */

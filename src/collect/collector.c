@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/wait.h>
 
+#include "base/monotonic.h"
 #include "base/str.h"
 #include "collect/clock.h"
 #include "collect/collector_state.h"
@@ -55,7 +56,7 @@ void collector_note(struct collector *collector, enum tape_extended type, const 
 	const uint64_t ticks = collector_ticks(collector);
 
 	if (collector->stream.begun_ns == 0)
-		collector->stream.begun_ns = clock_monotonic_ns();
+		collector->stream.begun_ns = monotonic_ns();
 	if (stream_add(&collector->stream, type, ticks, payload, bytes, tail))
 		return;
 	collector_flush(collector, WRITER_NORMAL);
@@ -158,7 +159,7 @@ static void look_at_threads_last(struct collector *collector)
 
 static void sample(struct collector *collector)
 {
-	const uint64_t now_ns = clock_monotonic_ns();
+	const uint64_t now_ns = monotonic_ns();
 	bool differs;
 
 	if (now_ns < collector->sample_due_ns)
@@ -187,7 +188,7 @@ static void sample(struct collector *collector)
 /* What open chunks have, and the samples, for those who watch the tape grow. */
 void collector_show(struct collector *collector)
 {
-	const uint64_t now_ns = clock_monotonic_ns();
+	const uint64_t now_ns = monotonic_ns();
 
 	if (!collector->settings->live || now_ns < collector->live_due_ns ||
 	    !collector_is_recording(collector))
@@ -259,7 +260,7 @@ static void collect(struct collector *collector, struct arena *arena,
 			continue;
 		if (event == CHILD_STOPPED)
 			stop_likewise(collector, result->wait_status);
-		now_ns = clock_monotonic_ns();
+		now_ns = monotonic_ns();
 		if (event == CHILD_NOTHING && now_ns < collector->sample_due_ns)
 			spool_wait(&collector->spool, seen,
 				   wait_until_ns(collector, now_ns) - now_ns);
@@ -380,7 +381,7 @@ struct err *collector_run(const struct collector_settings *settings, const struc
 	collector->settings = settings;
 	collector->program = program;
 	collector->spool.fd = collector->writer.fd = -1;
-	collector->begin_ns = clock_monotonic_ns();
+	collector->begin_ns = monotonic_ns();
 	err = prepare(collector, arena);
 	if (!err) {
 		*exec_errno_ret = child_go(&collector->child);
@@ -389,7 +390,7 @@ struct err *collector_run(const struct collector_settings *settings, const struc
 		} else {
 			collect(collector, arena, result);
 			if (!result->was_stopped)
-				result->wall_ns = clock_monotonic_ns() - collector->begin_ns;
+				result->wall_ns = monotonic_ns() - collector->begin_ns;
 			finish(collector, arena, result);
 			err_destroy(pack_children(collector, arena, result));
 		}

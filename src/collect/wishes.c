@@ -1,5 +1,6 @@
 #include "collect/wishes.h"
 
+#include "base/monotonic.h"
 #include "collect/clock.h"
 #include "collect/ending.h"
 
@@ -23,8 +24,8 @@ static void stop_begin(struct collector *collector, struct collector_result *res
 {
 	ending_note_losses(collector, result);
 	collector->stop_ticks = collector_ticks(collector);
-	collector->stop_due_ns = clock_monotonic_ns() + STOP_GRACE_NS;
-	result->wall_ns = clock_monotonic_ns() - collector->begin_ns;
+	collector->stop_due_ns = monotonic_ns() + STOP_GRACE_NS;
+	result->wall_ns = monotonic_ns() - collector->begin_ns;
 }
 
 bool wishes_is_stopping(const struct collector *collector)
@@ -34,7 +35,7 @@ bool wishes_is_stopping(const struct collector *collector)
 
 bool wishes_stop_is_due(const struct collector *collector)
 {
-	return wishes_is_stopping(collector) && clock_monotonic_ns() >= collector->stop_due_ns;
+	return wishes_is_stopping(collector) && monotonic_ns() >= collector->stop_due_ns;
 }
 
 /* Where the tape could not take it all, it is closed like any that is full: when all is over. */

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <time.h>
 
+#include "base/monotonic.h"
 #include "http/memo.h"
 #include "http/tapes.h"
 #include "http/text_counts.h"
@@ -122,17 +123,9 @@ struct err *call_path(struct call *call, const char *name, const uint64_t **hash
 	return NULL;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 uint64_t call_time_left_ns(const struct call *call)
 {
-	const uint64_t now = now_ns();
+	const uint64_t now = monotonic_ns();
 
 	if (call->limits.deadline_ns == 0)
 		return 0;

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "base/emit.h"
+#include "base/monotonic.h"
 #include "base/str.h"
 #include "core/hash.h"
 #include "http/api_tapes.h"
@@ -20,14 +21,6 @@ struct changes {
 	uint64_t due_ns;   /* when the next may be looked for */
 	uint64_t spoke_ns; /* when something was sent last */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static bool is_cancelled(const struct changes *changes)
 {
@@ -83,7 +76,7 @@ static void look(struct changes *changes)
 static bool wait_for_some(struct changes *changes)
 {
 	while (changes->pending.len == 0) {
-		const uint64_t now = now_ns();
+		const uint64_t now = monotonic_ns();
 
 		if (is_cancelled(changes) || changes->pending.failed)
 			return false;
@@ -110,7 +103,7 @@ static size_t changes_read(struct stream *stream, char *buf, size_t max)
 	bytes = u64_min(max, changes->pending.len - changes->sent);
 	memcpy(buf, changes->pending.ptr + changes->sent, bytes);
 	changes->sent += bytes;
-	changes->spoke_ns = now_ns();
+	changes->spoke_ns = monotonic_ns();
 	if (changes->sent == changes->pending.len) {
 		str_clear(&changes->pending);
 		changes->sent = 0;
@@ -145,7 +138,7 @@ struct err *changes_create(struct server *server, const bool *cancel, const char
 	changes->stream = (struct stream) { changes_read, changes_destroy };
 	changes->server = server;
 	changes->cancel = cancel;
-	changes->spoke_ns = now_ns();
+	changes->spoke_ns = monotonic_ns();
 	if (last_id && strlen(last_id) == ID_BYTES - 1)
 		memcpy(changes->id, last_id, ID_BYTES);
 	str_printf(&changes->pending, "retry: %d\n\n", 2 * CHANGES_PERIOD_MS);

@@ -1,19 +1,13 @@
 #include "http/connections.h"
 
+#include "base/monotonic.h"
+
 #include <poll.h>
 #include <sys/socket.h>
 #include <time.h>
 
 static const uint64_t NS_PER_S = 1000000000;
 static const uint64_t PENDING_NS = UINT64_C(2) * 1000000000;
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
 
 void connections_init(struct connections *connections, unsigned max)
 {
@@ -30,7 +24,7 @@ void connections_expect(struct connections *connections)
 {
 	pthread_mutex_lock(&connections->lock);
 	connections->pending_count++;
-	connections->pending_ns = now_ns();
+	connections->pending_ns = monotonic_ns();
 	pthread_mutex_unlock(&connections->lock);
 }
 
@@ -41,7 +35,7 @@ struct connection *connections_begin(struct connections *connections, int fd, un
 	if (!connection)
 		return NULL;
 	connection->fd = fd;
-	connection->until_ns = now_ns() + seconds * NS_PER_S;
+	connection->until_ns = monotonic_ns() + seconds * NS_PER_S;
 	pthread_mutex_lock(&connections->lock);
 	connection->cancel = connections->is_ending;
 	connection->next = connections->first;
@@ -76,7 +70,7 @@ void connections_enter(struct connections *connections, struct connection *conne
 		return;
 	pthread_mutex_lock(&connections->lock);
 	connection->phase = phase;
-	connection->until_ns = seconds ? now_ns() + seconds * NS_PER_S : 0;
+	connection->until_ns = seconds ? monotonic_ns() + seconds * NS_PER_S : 0;
 	pthread_mutex_unlock(&connections->lock);
 }
 
@@ -97,7 +91,7 @@ static void watch(struct connection *connection, uint64_t now)
 
 unsigned connections_watch(struct connections *connections, bool *are_any_ret)
 {
-	const uint64_t now = now_ns();
+	const uint64_t now = monotonic_ns();
 	unsigned count, streaming = 0;
 
 	pthread_mutex_lock(&connections->lock);

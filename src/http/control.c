@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "base/monotonic.h"
 #include "base/str.h"
 
 enum { ANSWER_MS = 3000 };
@@ -52,23 +53,16 @@ static struct err *check_text(const char *text)
 	return NULL;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* Words about what somebody gave up waiting for are passed over. */
 static struct err *word_take(const struct control *control, uint32_t number,
 			     struct control_word *word_ret)
 {
-	const int64_t until_ms = now_ms() + ANSWER_MS;
+	const int64_t until_ms = (int64_t)(monotonic_ns() / 1000000) + ANSWER_MS;
 	struct pollfd at = { .fd = control->fd, .events = POLLIN };
 	struct control_word word;
 
-	for (int64_t left = ANSWER_MS; left > 0; left = until_ms - now_ms()) {
+	for (int64_t left = ANSWER_MS; left > 0;
+	     left = until_ms - (int64_t)(monotonic_ns() / 1000000)) {
 		ssize_t got;
 
 		if (poll(&at, 1, (int)left) <= 0)

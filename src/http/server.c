@@ -3,6 +3,7 @@
 #include <strings.h>
 #include <time.h>
 
+#include "base/monotonic.h"
 #include "http/assets.h"
 #include "http/body.h"
 #include "http/call.h"
@@ -10,14 +11,6 @@
 #include "http/sink.h"
 
 static const char json_type[] = "application/json; charset=utf-8";
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* --- errors -------------------------------------------------------------------------------- */
 
@@ -98,7 +91,7 @@ static struct err *run_json(struct call *call, uint64_t begin_ns)
 		return err;
 	if (call->is_approximate)
 		emit_bool(emit, "approx", true);
-	emit_ratio(emit, "ms", (double)(now_ns() - begin_ns) / 1e6, 3);
+	emit_ratio(emit, "ms", (double)(monotonic_ns() - begin_ns) / 1e6, 3);
 	emit_end(emit);
 	return emit_finish(emit);
 }
@@ -180,7 +173,7 @@ static struct err *params_take(struct call *call, const struct request *request,
 static struct err *call_run(struct call *call, const struct request *request, const char *id,
 			    size_t id_len, struct answer *answer)
 {
-	const uint64_t begin_ns = now_ns();
+	const uint64_t begin_ns = monotonic_ns();
 	struct err *err = params_take(call, request, id, id_len);
 
 	if (!err)
@@ -238,7 +231,7 @@ static void answer_route(struct server *server, const struct request *request,
 	struct err *err;
 
 	if (limit_ns)
-		call.limits.deadline_ns = now_ns() + limit_ns;
+		call.limits.deadline_ns = monotonic_ns() + limit_ns;
 	err = call_run(&call, request, id, id_len, answer);
 	if (err)
 		answer_error(answer, &call, memory_explain(&budget, err));

@@ -1,3 +1,4 @@
+#include "base/monotonic.h"
 #include "http/tapes_state.h"
 
 #include <assert.h>
@@ -127,14 +128,14 @@ static void tape_load(struct tapes *tapes, struct tape *tape)
 	tape->wants_load = false;
 	tape->is_read = true;
 	tape->file_bytes = tape_file_size(tape);
-	tape->read_begin_ns = tapes_now_ns();
+	tape->read_begin_ns = monotonic_ns();
 	pthread_mutex_unlock(&tapes->lock);
 	err = loaded_create(tape, &loaded);
 	pthread_mutex_lock(&tapes->lock);
 	old = reading_take(tape, loaded, err);
 	tape->is_read = false;
-	tape->model_ns = tapes_now_ns() - tape->read_begin_ns;
-	tape->read_ns = tapes_now_ns() - tape->read_begin_ns;
+	tape->model_ns = monotonic_ns() - tape->read_begin_ns;
+	tape->read_ns = monotonic_ns() - tape->read_begin_ns;
 	pthread_cond_broadcast(&tapes->changed);
 	pthread_mutex_unlock(&tapes->lock);
 	loaded_destroy(old);
@@ -144,7 +145,7 @@ static void tape_load(struct tapes *tapes, struct tape *tape)
 	if (!loaded)
 		return;
 	loaded->names_ready = true;
-	tape->read_ns = tapes_now_ns() - tape->read_begin_ns;
+	tape->read_ns = monotonic_ns() - tape->read_begin_ns;
 	pthread_cond_broadcast(&tapes->changed);
 	old = loaded_put_locked(loaded);
 	pthread_mutex_unlock(&tapes->lock);

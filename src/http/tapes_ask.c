@@ -1,3 +1,4 @@
+#include "base/monotonic.h"
 #include "http/tapes_state.h"
 
 #include <sys/stat.h>
@@ -12,14 +13,6 @@ enum {
 };
 static const uint64_t RELOAD_NS = 500000000; /* between readings of a live tape, at least */
 static const uint64_t HELD_NS = 600 * UINT64_C(1000000000); /* without being asked for */
-
-uint64_t tapes_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 bool tape_was_written_in(const struct tape *tape, int seconds)
 {
@@ -43,7 +36,7 @@ struct loaded *loaded_put_locked(struct loaded *loaded)
 
 static void wait_ms(struct tapes *tapes, uint64_t ms)
 {
-	const uint64_t until = tapes_now_ns() + ms * 1000000;
+	const uint64_t until = monotonic_ns() + ms * 1000000;
 	const struct timespec time = { (time_t)(until / 1000000000), (long)(until % 1000000000) };
 
 	pthread_cond_timedwait(&tapes->changed, &tapes->lock, &time);
@@ -71,7 +64,7 @@ static bool has_changed(const struct tape *tape)
 /* One that is being written, or goes on after a pause, is read again when its reading is so old. */
 static void refresh(struct tape *tape, uint64_t old_ns)
 {
-	if (tapes_now_ns() - tape->read_begin_ns < old_ns || !has_changed(tape))
+	if (monotonic_ns() - tape->read_begin_ns < old_ns || !has_changed(tape))
 		return;
 	tape->wants_load = true;
 	pthread_cond_broadcast(&tape->tapes->changed);
@@ -98,7 +91,7 @@ static struct loaded *held_replace(struct tape *tape, struct loaded *loaded)
 	if (loaded)
 		loaded->refs++;
 	tape->held = loaded;
-	tape->held_ns = tapes_now_ns();
+	tape->held_ns = monotonic_ns();
 	return loaded_put_locked(old);
 }
 
@@ -119,7 +112,7 @@ static bool held_take(struct tape *tape, uint64_t gen, struct loaded **loaded_re
 
 	if (gen == 0 || !held || held->gen != gen)
 		return false;
-	tape->held_ns = tapes_now_ns();
+	tape->held_ns = monotonic_ns();
 	held->refs++;
 	*loaded_ret = held;
 	return true;
@@ -128,7 +121,7 @@ static bool held_take(struct tape *tape, uint64_t gen, struct loaded **loaded_re
 /* As held_replace: what nobody wants any more. */
 static struct loaded *held_forget(struct tape *tape)
 {
-	if (!tape->held || tapes_now_ns() - tape->held_ns < HELD_NS)
+	if (!tape->held || monotonic_ns() - tape->held_ns < HELD_NS)
 		return NULL;
 	return held_replace(tape, NULL);
 }
@@ -136,7 +129,7 @@ static struct loaded *held_forget(struct tape *tape)
 struct err *tapes_acquire(struct tape *tape, uint64_t gen, const struct sweep_limits *limits,
 			  struct loaded **loaded_ret)
 {
-	const uint64_t end = tapes_now_ns() + (uint64_t)WAIT_MS * 1000000;
+	const uint64_t end = monotonic_ns() + (uint64_t)WAIT_MS * 1000000;
 	struct tapes *tapes = tape->tapes;
 	struct err *err = NULL;
 
@@ -147,7 +140,7 @@ struct err *tapes_acquire(struct tape *tape, uint64_t gen, const struct sweep_li
 	}
 	refresh(tape, period_ns(tape));
 	while (!err && (!tape->loaded || tape->wants_load) && tape->state != TAPE_FAILED &&
-	       tapes_now_ns() < end && !tapes->is_stopping) {
+	       monotonic_ns() < end && !tapes->is_stopping) {
 		wait_ms(tapes, NAMES_WAIT_MS);
 		err = sweep_check(limits);
 	}
@@ -178,7 +171,7 @@ void tapes_release(struct loaded *loaded)
 
 void tapes_settle(struct tapes *tapes, const struct sweep_limits *limits)
 {
-	const uint64_t begin = tapes_now_ns();
+	const uint64_t begin = monotonic_ns();
 	struct err *err = NULL;
 	bool are_settled;
 
@@ -192,7 +185,7 @@ void tapes_settle(struct tapes *tapes, const struct sweep_limits *limits)
 			err = sweep_check(limits);
 		}
 	} while (!are_settled && !err && !tapes->is_stopping &&
-		 tapes_now_ns() - begin < (uint64_t)SETTLE_MS * 1000000);
+		 monotonic_ns() - begin < (uint64_t)SETTLE_MS * 1000000);
 	pthread_mutex_unlock(&tapes->lock);
 	err_destroy(err); /* what is known is told */
 }

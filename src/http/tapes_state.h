@@ -23,8 +23,6 @@ struct tapes {
 	bool is_idle; /* the thread waits for work */
 };
 
-uint64_t tapes_now_ns(void); /* CLOCK_MONOTONIC */
-
 bool tape_was_written_in(const struct tape *tape, int seconds);
 uint64_t tape_file_size(const struct tape *tape);
 

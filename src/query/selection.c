@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/big.h"
+#include "base/monotonic.h"
 #include "query/range_peak.h"
 
 enum { BATCH_WORDS = MODEL_BATCH / 64, SEGMENT_WORDS = MODEL_SEGMENT / 64 };
@@ -285,13 +286,9 @@ static struct sweep_limits limits_of(const struct selection_settings *settings)
 				       .cancel = settings->cancel,
 				       .is_interrupted = settings->is_interrupted,
 				       .context = settings->context };
-	struct timespec now;
 
-	if (settings->time_limit_ns) {
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		limits.deadline_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec +
-				     settings->time_limit_ns;
-	}
+	if (settings->time_limit_ns)
+		limits.deadline_ns = monotonic_ns() + settings->time_limit_ns;
 	return limits;
 }
 

@@ -3,6 +3,7 @@
 #include <strings.h>
 #include <time.h>
 
+#include "base/monotonic.h"
 #include "query/sql_adapter.h"
 
 enum { NS_PER_S = 1000000000 };
@@ -131,14 +132,10 @@ static struct err *failure(struct sql *sql, const char *whole, const char *state
 
 static void set_deadline(struct sql *sql)
 {
-	struct timespec now;
-
 	sql->context.deadline_ns = 0;
 	if (sql->settings.timeout_ns == 0)
 		return;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	sql->context.deadline_ns =
-		(uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec + sql->settings.timeout_ns;
+	sql->context.deadline_ns = monotonic_ns() + sql->settings.timeout_ns;
 }
 
 static struct err *begin_rows(struct sqlite3_stmt *statement, bool has_row,

@@ -1,22 +1,15 @@
 /* Tables whose rows are numbered, and what all cursors and functions share. */
 #include <time.h>
 
+#include "base/monotonic.h"
 #include "query/space.h"
 #include "query/sql_plan.h"
 
 enum { NS_PER_S = 1000000000 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 uint64_t sql_context_rest_ns(const struct sql_context *context)
 {
-	const uint64_t now = now_ns();
+	const uint64_t now = monotonic_ns();
 
 	if (context->deadline_ns == 0)
 		return 0;
@@ -29,7 +22,7 @@ struct err *sql_context_check(const struct sql_context *context)
 
 	if (settings->is_interrupted && settings->is_interrupted(settings->context))
 		return err_new(ERR_STATE, "interrupted");
-	if (context->deadline_ns == 0 || now_ns() < context->deadline_ns)
+	if (context->deadline_ns == 0 || monotonic_ns() < context->deadline_ns)
 		return NULL;
 	return err_new(ERR_LIMIT, "stopped: the time allowed is over");
 }

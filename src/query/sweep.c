@@ -1,5 +1,7 @@
 #include "query/sweep.h"
 
+#include "base/monotonic.h"
+
 #include <assert.h>
 #include <pthread.h>
 #include <sched.h>
@@ -23,16 +25,11 @@ struct thread {
 
 struct err *sweep_check(const struct sweep_limits *limits)
 {
-	struct timespec now;
-
 	if (limits->cancel && __atomic_load_n(limits->cancel, __ATOMIC_RELAXED))
 		return err_new(ERR_STATE, "cancelled");
 	if (limits->is_interrupted && limits->is_interrupted(limits->context))
 		return err_new(ERR_STATE, "interrupted");
-	if (limits->deadline_ns == 0)
-		return NULL;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if ((uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec < limits->deadline_ns)
+	if (limits->deadline_ns == 0 || monotonic_ns() < limits->deadline_ns)
 		return NULL;
 	return err_new(ERR_LIMIT, "this took longer than it may");
 }

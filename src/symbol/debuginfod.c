@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/monotonic.h"
 #include "base/str.h"
 
 enum { BUILD_ID_BYTES_MAX = 64, NS_PER_S = 1000000000 };
@@ -20,14 +21,6 @@ struct debuginfod {
 	int (*find)(void *client, const unsigned char *build_id, int build_id_len, char **path);
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec now = { 0 };
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 static bool time_is_up(const struct debuginfod *debuginfod, uint64_t asking_ns)
 {
 	const uint64_t limit_ns = (uint64_t)debuginfod->settings.seconds_max * NS_PER_S;
@@ -42,7 +35,7 @@ static int on_progress(struct debuginfod *debuginfod, long done, long total)
 		debuginfod->settings.progress(debuginfod->settings.context,
 					      done > 0 ? (uint64_t)done : 0,
 					      total > 0 ? (uint64_t)total : 0);
-	debuginfod->is_late |= time_is_up(debuginfod, now_ns() - debuginfod->begin_ns);
+	debuginfod->is_late |= time_is_up(debuginfod, monotonic_ns() - debuginfod->begin_ns);
 	return debuginfod->is_late;
 }
 
@@ -122,9 +115,9 @@ char *debuginfod_find(struct debuginfod *debuginfod, const uint8_t *build_id, si
 		debuginfod->is_late = true;
 		return NULL;
 	}
-	debuginfod->begin_ns = now_ns();
+	debuginfod->begin_ns = monotonic_ns();
 	fd = debuginfod->find(debuginfod->client, build_id, (int)build_id_bytes, &path);
-	debuginfod->spent_ns += now_ns() - debuginfod->begin_ns;
+	debuginfod->spent_ns += monotonic_ns() - debuginfod->begin_ns;
 	if (fd < 0)
 		return NULL;
 	close(fd);

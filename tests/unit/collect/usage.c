@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/monotonic.h"
 #include "collect/clock.h"
 #include "collect/usage.h"
 
@@ -19,14 +20,14 @@ static void touched_memory_shows_in_the_next_sample(void **state)
 
 	(void)state;
 	usage_open(&usage, getpid());
-	assert_true(usage_sample(&usage, clock_monotonic_ns()));
+	assert_true(usage_sample(&usage, monotonic_ns()));
 	before = usage.last;
 	assert_true(before.rss_bytes != USAGE_UNKNOWN && before.rss_bytes > 0);
 	assert_true(before.virtual_bytes >= before.rss_bytes);
 	block = mmap(NULL, BLOCK_BYTES, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	assert_true(block != MAP_FAILED);
-	assert_true(usage_sample(&usage, clock_monotonic_ns()));
+	assert_true(usage_sample(&usage, monotonic_ns()));
 	assert_in_range(usage.last.rss_bytes - before.rss_bytes, BLOCK_BYTES * 9 / 10,
 			BLOCK_BYTES * 2);
 	assert_true(usage.last.virtual_bytes >= before.virtual_bytes + BLOCK_BYTES);
@@ -37,7 +38,7 @@ static void touched_memory_shows_in_the_next_sample(void **state)
 /* PSS is dear: within half a second the last one is said again. */
 static void the_dear_numbers_are_read_seldom(void **state)
 {
-	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t now_ns = monotonic_ns();
 	struct usage usage;
 	uint64_t pss_bytes;
 	void *block;
@@ -68,7 +69,7 @@ static void of_a_dead_process_nothing_is_known(void **state)
 		_exit(0);
 	usage_open(&usage, pid);
 	waitpid(pid, NULL, 0);
-	usage_sample(&usage, clock_monotonic_ns());
+	usage_sample(&usage, monotonic_ns());
 	assert_true(usage.last.rss_bytes == USAGE_UNKNOWN);
 	assert_true(usage.last.pss_bytes == USAGE_UNKNOWN);
 	assert_true(usage.last.minor_faults == USAGE_UNKNOWN);
@@ -98,7 +99,7 @@ static void a_cgroup_without_a_limit_has_none(void **state)
 		assert_int_equal(
 			write(usage.files[USAGE_CGROUP_LIMIT], rows[i].text, strlen(rows[i].text)),
 			strlen(rows[i].text));
-		usage_sample(&usage, clock_monotonic_ns());
+		usage_sample(&usage, monotonic_ns());
 		assert_true(usage.last.cgroup_limit_bytes == rows[i].bytes);
 	}
 	usage_close(&usage);

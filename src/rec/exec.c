@@ -357,14 +357,27 @@ static void exec_tell(enum tape_exec_left left)
 				      memory_order_relaxed);
 }
 
+/* Whoever has this process's number in a PID namespace of its own is another one. */
+static void exec_begun(enum tape_exec_state from, enum tape_exec_state to)
+{
+	uint32_t state = from;
+
+	if (rec.live)
+		atomic_compare_exchange_strong((_Atomic uint32_t *)&rec.live->exec_state, &state,
+					       to);
+}
+
 void rec_exec_begin(struct exec *exec, const struct rec_frame *caller)
 {
 	const int saved_errno = errno;
 	struct next next = { 0 };
 	uint8_t *memory;
 
-	if (!rec_may_call() || !rec_is_own_process() ||
-	    length_of(&next.probe, exec->path, REC_PATH_BYTES) == SIZE_MAX)
+	if (!rec_is_own_process())
+		return;
+	if (is_followed())
+		exec_begun(TAPE_EXEC_NONE, TAPE_EXEC_BEGUN);
+	if (!rec_may_call() || length_of(&next.probe, exec->path, REC_PATH_BYTES) == SIZE_MAX)
 		return;
 	if (atomic_load(&rec.state) == REC_ON && rec.options.table)
 		rec_replaced(true);
@@ -388,6 +401,8 @@ void rec_exec_end(struct exec *exec)
 		rec_replaced(false);
 	if (exec->left != TAPE_EXEC_FOLLOWED)
 		exec_tell(TAPE_EXEC_FOLLOWED);
+	if (is_followed() && rec_is_own_process())
+		exec_begun(TAPE_EXEC_BEGUN, TAPE_EXEC_NONE);
 	if (exec->next)
 		sys_munmap(exec->next, exec->bytes);
 }

@@ -140,7 +140,8 @@ static enum rec_spool spool_take(uint64_t file_bytes)
 	if (spool_claim(file_bytes))
 		return REC_SPOOL_TAKEN;
 	if (!spool_fits(rec.header, file_bytes) || !rec.options.exec ||
-	    rec.header->pid != (uint32_t)sys_getpid())
+	    rec.header->pid != (uint32_t)sys_getpid() ||
+	    atomic_load(LIVE(exec_state)) != TAPE_EXEC_BEGUN)
 		return REC_SPOOL_NONE;
 	again = spool_ask_again();
 	if (again == TAPE_EXEC_GRANTED && spool_claim(file_bytes)) {

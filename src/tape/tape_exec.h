@@ -16,7 +16,8 @@ enum tape_exec_state {
 	TAPE_EXEC_ASKED = 1,   /* by the recorder */
 	TAPE_EXEC_GRANTED = 2, /* by the collector: all that was there is on a tape */
 	TAPE_EXEC_REFUSED = 3, /* the next program is not to be recorded */
-	TAPE_EXEC_FILLED = 4   /* by the recorder: the header, nothing else until there is a tape */
+	TAPE_EXEC_FILLED = 4,  /* by the recorder: the header, nothing else until there is a tape */
+	TAPE_EXEC_BEGUN = 5    /* by the recorder, which goes: only then another one may ask */
 };
 
 /* Why the next program is not recorded. */

@@ -362,3 +362,23 @@ def test_a_child_that_became_another_program_says_so(how, tmp_path):
 def test_a_program_whose_exec_has_failed_has_become_no_other(tape):
     done = recording.run_bare([BECOMES, "fails", "/nonexistent"], tape)
     assert done.returncode == 98 and info(tape)["process"]["end"] == "exit"
+
+
+def in_namespace(*args):
+    """The command with process numbers of its own, of which the first is 1."""
+    for options in (["-pf"], ["-Urpf"]):
+        if shutil.which("unshare") and recording.run(["unshare", *options, "true"]).returncode == 0:
+            return ["unshare", *options, *args]
+    pytest.skip("no PID namespaces here")
+
+
+def test_the_same_number_in_another_namespace_is_another_process(tmp_path):
+    """memtape is 1 and the shell 2; in a namespace of the shell's child `ls` is 2, too."""
+    tape = tmp_path / "the.mtape"
+    inner = " ".join(in_namespace()) + " sh -c '/bin/ls >&2; :'; /bin/ls; echo $$"
+    done = recording.run(in_namespace(recording.memtape(), "record", "--no-summary", "--follow", "-o", tape, "--", "sh", "-c",
+                                      f"{inner}; :"), cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout.split()[-1] == b"2"
+    assert program_of(tape) == "sh" and not before(done)
+    assert sorted(program_of(path) for path in tmp_path.glob("the.mtape.*")).count("ls") == 2
+    assert not list(tmp_path.glob("the.before*"))

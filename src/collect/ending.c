@@ -133,6 +133,9 @@ static const char *exec_words(const struct collector *collector)
 		return "is not recorded: it is a program of 32 bits or for another processor";
 	case TAPE_EXEC_NO_LIBRARY:
 		return "is not recorded: libmemtape.so cannot be reached from where it runs";
+	case TAPE_EXEC_OTHER_USER:
+		return "is not recorded: it runs as another user, who may not write what memtape's "
+		       "has; run memtape as that user";
 	case TAPE_EXEC_FOLLOWED:
 	case TAPE_EXEC_FAILS:
 		break;

@@ -138,7 +138,7 @@ static bool has_privileges(int fd, const struct stat *st)
 	if ((st->st_mode & S_ISGID) && (st->st_mode & S_IXGRP) &&
 	    st->st_gid != (gid_t)SYS_CALL0(SYS_getgid))
 		return true;
-	return rec_may_ask() && SYS_CALL0(SYS_getuid) != 0 &&
+	return rec_may_ask_itself() && SYS_CALL0(SYS_getuid) != 0 &&
 	       SYS_CALL4(SYS_fgetxattr, fd, "security.capability", caps, sizeof(caps)) > 0;
 }
 
@@ -188,6 +188,18 @@ static enum tape_exec_left look_in_path(const char *file)
 	}
 }
 
+static bool can_open_spool(void)
+{
+	int fd;
+
+	if (!rec.slots || !rec.file.path[0])
+		return true; /* there is none */
+	fd = sys_open(rec.file.path, O_RDWR | O_CLOEXEC, 0);
+	if (fd >= 0)
+		sys_close(fd);
+	return fd != -EACCES;
+}
+
 static enum tape_exec_left look_at(const struct exec *exec)
 {
 	enum tape_exec_left left;
@@ -198,11 +210,11 @@ static enum tape_exec_left look_at(const struct exec *exec)
 		left = look_in_path(exec->path);
 	else
 		left = look_at_path(exec->path, 0);
-	/* The root may be another one by now. */
+	/* The root may be another one by now, and the user as well. */
 	if (left == TAPE_EXEC_FOLLOWED &&
 	    SYS_CALL3(SYS_faccessat, AT_FDCWD, kept.library, R_OK) < 0)
 		return TAPE_EXEC_NO_LIBRARY;
-	return left;
+	return left == TAPE_EXEC_FOLLOWED && !can_open_spool() ? TAPE_EXEC_OTHER_USER : left;
 }
 
 /* --- the next environment ------------------------------------------------------------------- */

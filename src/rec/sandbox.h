@@ -48,12 +48,18 @@ static inline bool rec_may_call(void)
 	       likely(!rec_board_forbids());
 }
 
-/* What no libc asks of the kernel. With a collector it is the one to ask. */
-static inline bool rec_may_ask(void)
+/* What no libc asks of the kernel, and nobody else can for us. */
+static inline bool rec_may_ask_itself(void)
 {
 	return __atomic_load_n((const uint32_t *)&rec.sandbox, __ATOMIC_RELAXED) ==
 		       REC_SANDBOX_NONE &&
-	       !rec_board_is_read();
+	       rec_may_call();
+}
+
+/* The same of what a collector asks where there is one. */
+static inline bool rec_may_ask(void)
+{
+	return rec_may_ask_itself() && !rec_board_is_read();
 }
 
 /*

@@ -45,7 +45,7 @@ static uint64_t touched_until(uint64_t from)
 
 void rec_touched_begin(struct rec_lane *lane)
 {
-	lane->touched_at_begin = rec.options.calls && rec_may_ask()
+	lane->touched_at_begin = rec.options.calls && rec_may_ask_itself()
 					 ? touched_until((uint64_t)__builtin_frame_address(0))
 					 : 0;
 }
@@ -56,7 +56,8 @@ void rec_touched_end(struct rec_lane *lane)
 	struct tape_stack_depth record;
 	uint64_t low;
 
-	if (!lane->touched_at_begin || !rec_may_ask() || depth->tid != lane->tid || depth->is_guess)
+	if (!lane->touched_at_begin || !rec_may_ask_itself() || depth->tid != lane->tid ||
+	    depth->is_guess)
 		return;
 	low = touched_until(depth->low);
 	record.bytes = depth->base - low;

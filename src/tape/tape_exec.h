@@ -27,7 +27,8 @@ enum tape_exec_left {
 	TAPE_EXEC_PRIVILEGES = 2,    /* setuid, setgid, file capabilities */
 	TAPE_EXEC_OTHER_MACHINE = 3, /* 32 bits, or another processor's */
 	TAPE_EXEC_NO_LIBRARY = 4,    /* libmemtape.so cannot be reached from there */
-	TAPE_EXEC_FAILS = 5	     /* there is no such program, as it seems */
+	TAPE_EXEC_FAILS = 5,	     /* there is no such program, as it seems */
+	TAPE_EXEC_OTHER_USER = 6     /* who may not open the spool */
 };
 
 /*

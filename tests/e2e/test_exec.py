@@ -382,3 +382,14 @@ def test_the_same_number_in_another_namespace_is_another_process(tmp_path):
     assert program_of(tape) == "sh" and not before(done)
     assert sorted(program_of(path) for path in tmp_path.glob("the.mtape.*")).count("ls") == 2
     assert not list(tmp_path.glob("the.before*"))
+
+
+@pytest.mark.skipif(os.getuid() != 0 or not shutil.which("setpriv"), reason="only root becomes another user")
+def test_another_user_who_may_not_open_the_spool_runs_unrecorded(tmp_path):
+    tape = tmp_path / "the.mtape"
+    other = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c", "env; id -u"]
+    done = record(other, tape)
+    assert done.returncode == 0 and done.stdout.splitlines()[-1] == b"65534"
+    assert b"MEMTAPE" not in done.stdout and b"cannot create" not in done.stderr
+    assert b"is not recorded: it runs as another user" in done.stderr
+    assert program_of(tape) == "setpriv"

@@ -224,7 +224,7 @@ def test_what_makes_no_sense_is_refused(tape, tmp_path):
     out = tmp_path / "out"
     for options, words in (((), "nothing is to be left out"),
                            (("--min-lifetime", "often"), "--min-lifetime"),
-                           (("--min-lifetime", "0s"), "more than nothing"),
+                           (("--min-lifetime", "0s"), "above 0"),
                            (("--from", "90%", "--until", "10%"), "is later than"),
                            (("--filter", "sise > 1"), "size"),
                            (("--min-lifetime", "1ms", "--level", "20"), "--level")):

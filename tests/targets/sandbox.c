@@ -17,13 +17,7 @@
  *	size 3501: 30000 malloc in work, freed in work
  *
  * With one more argument a filter is installed by system calls in its own assembly, and then it
- * waits for so many milliseconds.
- * Run: alone 500
- *	size 3501: 30000 malloc in work, freed in work
- * Run: one_thread 500
- *	size 3501: 60000 malloc in work, freed in work
- * Run: newborn 0
- *	size 3501: 60000 malloc in work, freed in work
+ * waits for so many milliseconds: see test_sandbox.py.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -206,7 +206,7 @@ static void emit_allocators(const struct info *info)
 	if (!allocators_next(info->model, &at, &seen))
 		return;
 	at = 0;
-	emit_heading(emit, "Recorded beside malloc");
+	emit_heading(emit, "Other allocators");
 	emit_table(emit, "allocators", columns, array_size(columns));
 	while (allocators_next(info->model, &at, &seen)) {
 		const struct tape_allocator *allocator = &seen.note->allocator;

@@ -61,10 +61,28 @@ bool allocators_next(const struct model *model, size_t *at, struct allocator_see
 	return false;
 }
 
+bool allocators_hide(const struct model *model)
+{
+	struct allocator_seen seen;
+	size_t at = 0;
+
+	while (allocators_next(model, &at, &seen))
+		if (seen.note->allocator.flags & TAPE_ALLOCATOR_PROGRAMS)
+			return true;
+	return false;
+}
+
 bool allocator_complaint(const struct allocator_seen *seen, struct str *out)
 {
 	const struct tape_allocator *allocator = &seen->note->allocator;
 
+	if (allocator->flags & TAPE_ALLOCATOR_PROGRAMS && allocator->places > 0) {
+		str_printf(out,
+			   "malloc is the program's own: what its libraries call of it is on the "
+			   "tape; what %s calls itself is bound inside it and is not",
+			   seen->path ? seen->path : "the program");
+		return true;
+	}
 	if (!(allocator->flags & TAPE_ALLOCATOR_ASKED) || allocator->places > 0)
 		return false;
 	str_printf(out, "allocator %s: ", seen->name);

@@ -17,7 +17,13 @@ struct allocator_seen {
 /* The next one from note *at on, and *at behind it; false: there are no more. *at begins at 0. */
 bool allocators_next(const struct model *model, size_t *at, struct allocator_seen *seen_ret);
 
-/* Asked for, and nothing of it is recorded: why, and what to do. False: there is nothing to say. */
+/* Whether blocks came and went that nobody saw: of a malloc that the program calls in itself. */
+bool allocators_hide(const struct model *model);
+
+/*
+ * Asked for, and nothing of it is recorded, or only a part: why, and what to do. False: there is
+ * nothing to say.
+ */
 bool allocator_complaint(const struct allocator_seen *seen, struct str *out);
 
 #endif

@@ -1,6 +1,7 @@
 #include "query/bad_frees.h"
 
 #include "model/import.h"
+#include "query/allocators.h"
 #include "query/bad_frees_rows.h"
 #include "query/edits.h"
 #include "query/walk.h"
@@ -16,6 +17,7 @@ struct search {
 	struct bad_free_vec found;
 	struct map index_of; /* of found, by the stacks and the kind */
 	bool is_whole;
+	bool is_hidden; /* addresses were given out again unseen */
 	struct bad_frees answer;
 };
 
@@ -123,7 +125,7 @@ static struct err *take_stray(struct search *search, const struct model_stray_fr
 	};
 
 	search->answer.has_died |= has_died;
-	if (row == MODEL_NO_ROW) {
+	if (row == MODEL_NO_ROW || (search->is_hidden && !has_died)) {
 		if (has_died)
 			return take(search, &bad);
 		search->answer.unknown_count++;
@@ -245,6 +247,9 @@ struct err *bad_frees_find(const struct model *model, struct names *names,
 	CLEAN(search_deinit) struct search search = { .model = model, .names = names };
 	struct bad_free *items;
 	struct err *err = wholeness_find(model, arena, &search.is_whole);
+
+	search.is_hidden = allocators_hide(model);
+	search.is_whole &= !search.is_hidden;
 
 	if (!err)
 		err = bad_frees_rows_find(model, limits, &search.rows);

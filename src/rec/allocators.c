@@ -24,6 +24,27 @@ static const struct allocator_call calls[] = {
 static const char *const any_proof[] = { "malloc",	  "calloc",  "realloc",
 					 "aligned_alloc", "mallocx", "12___rust_alloc" };
 
+/* Of the C library; the caller frees what they return. */
+static const char *const gifts[] = {
+	"strdup",
+	"__strdup",
+	"strndup",
+	"__strndup",
+	"wcsdup",
+	"getline",
+	"getdelim",
+	"__getdelim",
+	"asprintf",
+	"__asprintf_chk",
+	"vasprintf",
+	"__vasprintf_chk",
+	"realpath",
+	"scandir",
+	"open_memstream",
+	"__realpath_chk",
+	"canonicalize_file_name",
+};
+
 /* All below: under the lock, but for what bindings point to. */
 static _Atomic uint64_t scan_lock;
 static struct allocator allocators[ALLOCATORS_MAX];
@@ -79,7 +100,8 @@ static struct allocator *allocator_place(void)
 	return NULL;
 }
 
-static void allocator_add(const struct link_map *map, const struct allocator_wanted *want)
+static void allocator_add(const struct dl_phdr_info *info, const struct link_map *map,
+			  const struct allocator_wanted *want)
 {
 	static const char *const sizes[] = { "malloc_usable_size", "usable_size", "malloc_size",
 					     "msize" };
@@ -87,17 +109,22 @@ static void allocator_add(const struct link_map *map, const struct allocator_wan
 
 	if (!allocator)
 		return;
-	*allocator = (struct allocator) { .groups = want->groups,
-					  .asked = want->asked,
-					  .is_known = want->proofs != NULL,
-					  .is_alive = true,
-					  .is_told = !want->asked,
-					  .is_first = is_first,
-					  .seen = scan_number,
-					  .map = *map };
+	*allocator =
+		(struct allocator) { .groups = want->groups,
+				     .asked = want->asked,
+				     .is_known = want->proofs != NULL,
+				     .is_programs = want->is_programs,
+				     .frees_unseen = want->is_programs &&
+						     rec_slots_call(info, gifts, array_size(gifts)),
+				     .is_alive = true,
+				     .is_told = !want->asked,
+				     .is_first = is_first,
+				     .seen = scan_number,
+				     .map = *map };
 	memcpy(allocator->name, want->name, sizeof(allocator->name));
 	memcpy(allocator->prefix, want->prefix, sizeof(allocator->prefix));
-	for (size_t i = 0; i < array_size(sizes) && !allocator->usable_size; i++)
+	for (size_t i = 0;
+	     i < (want->is_programs ? 1 : array_size(sizes)) && !allocator->usable_size; i++)
 		allocator->usable_size =
 			(size_t(*)(const void *))function_find(map, want->prefix, sizes[i]);
 }
@@ -129,16 +156,19 @@ static ElfW(Dyn) * dynamic_of(const struct dl_phdr_info *info)
 static int find_in_object(struct dl_phdr_info *info, size_t bytes, void *context)
 {
 	const struct link_map map = { .l_addr = info->dlpi_addr, .l_ld = dynamic_of(info) };
+	bool *is_program = context;
+	const bool is_programs = *is_program;
 
 	(void)bytes;
-	(void)context;
+	*is_program = false;
 	if (!map.l_ld || map.l_ld == _DYNAMIC)
 		return 0;
 	for (size_t i = 0; i < rec_allocators_wanted_count; i++) {
-		if (!exports(&map, &rec_allocators_wanted[i]))
+		if ((rec_allocators_wanted[i].is_programs && !is_programs) ||
+		    !exports(&map, &rec_allocators_wanted[i]))
 			continue;
 		if (!allocator_meet(&map, &rec_allocators_wanted[i]))
-			allocator_add(&map, &rec_allocators_wanted[i]);
+			allocator_add(info, &map, &rec_allocators_wanted[i]);
 		rec_allocators_wanted[i].is_found = true;
 	}
 	return 0;
@@ -146,9 +176,17 @@ static int find_in_object(struct dl_phdr_info *info, size_t bytes, void *context
 
 static int patch_object(struct dl_phdr_info *info, size_t bytes, void *context)
 {
+	const struct link_map map = { .l_addr = info->dlpi_addr, .l_ld = dynamic_of(info) };
+	const struct allocator_slot like = {
+		.bias = info->dlpi_addr,
+		.is_first = is_first,
+		.has_malloc = map.l_ld && function_find(&map, "", "malloc"),
+		.is_c_library = map.l_ld && function_find(&map, "", "__libc_start_main"),
+	};
+
 	(void)bytes;
 	(void)context;
-	if (dynamic_of(info) != _DYNAMIC && !rec_slots_patch(info, is_first))
+	if (map.l_ld && map.l_ld != _DYNAMIC && !rec_slots_patch(info, &like))
 		is_incomplete = true;
 	return 0;
 }
@@ -195,8 +233,24 @@ static const struct allocator_call *call_of(const struct allocator *allocator, c
 }
 
 /*
- * What a known allocator calls in itself stays as it is. A lazy place is bound to the first object
- * that has the name, of those of the start; with several others nobody knows.
+ * Whether the place is none of the allocator's. What a known one calls in itself stays as it is. An
+ * object that has a malloc means that one, but for the C library, whose blocks would look leaked if
+ * the program frees them by itself, unseen. A lazy place of what came later may be bound to the
+ * malloc of a library that was loaded to be preferred.
+ */
+static bool is_out(const struct allocator *allocator, const struct allocator_slot *slot)
+{
+	if (allocator->is_programs && slot->has_malloc &&
+	    (!slot->is_c_library || allocator->frees_unseen))
+		return true;
+	if (allocator->is_programs && slot->may_be_lazy && !slot->is_first)
+		return true;
+	return allocator->is_known && allocator->map.l_addr == slot->bias;
+}
+
+/*
+ * A lazy place is bound to the first object that has the name, of those of the start; with several
+ * others nobody knows.
  */
 struct allocator_binding *rec_allocator_for(const struct allocator_slot *slot)
 {
@@ -211,7 +265,7 @@ struct allocator_binding *rec_allocator_for(const struct allocator_slot *slot)
 			allocator->is_alive ? call_of(allocator, slot->name) : NULL;
 		uint64_t real;
 
-		if (!call || (allocator->is_known && allocator->map.l_addr == slot->bias))
+		if (!call || is_out(allocator, slot))
 			continue;
 		real = function_find(&allocator->map, allocator->prefix, call->suffix);
 		if (real && slot->bound == real)
@@ -255,6 +309,12 @@ static bool is_missing(size_t index)
 	return true;
 }
 
+static uint32_t flags_of(const struct allocator *allocator)
+{
+	return (allocator->asked ? TAPE_ALLOCATOR_ASKED : 0u) |
+	       (allocator->is_programs ? TAPE_ALLOCATOR_PROGRAMS : 0u);
+}
+
 /* What is called, or was asked for; `all`: also what was told before. */
 static void note_some(struct rec_lane *lane, bool all)
 {
@@ -269,8 +329,7 @@ static void note_some(struct rec_lane *lane, bool all)
 						.functions = allocator->functions,
 						.objects = allocator->objects,
 						.places = allocator->places,
-						.flags = allocator->asked ? TAPE_ALLOCATOR_ASKED
-									  : 0 },
+						.flags = flags_of(allocator) },
 		     allocator->name, allocator->prefix);
 		allocator->is_told = true;
 	}
@@ -324,12 +383,13 @@ static bool is_any_asked(void)
 static void scan(const uint64_t counts[2])
 {
 	const struct rec_frame caller = REC_CALLER();
+	bool is_program = true; /* it is listed first */
 	struct other other;
 
 	scanned_adds = counts[0];
 	scanned_subs = counts[1];
 	scan_number++;
-	dl_iterate_phdr(find_in_object, NULL);
+	dl_iterate_phdr(find_in_object, &is_program);
 	for (size_t i = 0; i < allocator_count; i++)
 		if (allocators[i].is_alive && allocators[i].seen != scan_number)
 			allocator_end(&allocators[i]);

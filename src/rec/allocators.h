@@ -1,8 +1,10 @@
 /*
- * allocators: allocators whose functions have names of their own, like je_malloc and mi_free.
+ * allocators: allocators that calls do not come to by way of us. Their functions have names of
+ * their own, like je_malloc and mi_free; or they are the program's own malloc and free, for names
+ * of the executable come before those of any library.
  *
- * They are not interposed by exporting those names: programs look for je_mallctl and its kind to
- * find out what they run on, and would find us. Instead the places through which loaded objects
+ * The former are not interposed by exporting those names: programs look for je_mallctl and its kind
+ * to find out what they run on, and would find us. Instead the places through which loaded objects
  * call them (slots.c) are led to functions of ours (allocator_calls.c) that call the real ones. So
  * calls that the linker has bound inside an object are out of reach.
  *
@@ -63,6 +65,8 @@ struct allocator {
 	uint32_t groups;
 	bool asked;
 	bool is_known;	     /* what it calls in itself stays as it is */
+	bool is_programs;    /* malloc and its kin, defined in the executable */
+	bool frees_unseen;   /* so it may, then, what the C library has allocated for it */
 	bool is_alive;	     /* its object is loaded */
 	bool is_told;	     /* as it is now */
 	bool is_first;	     /* found at the start: in the order in which names are looked up */
@@ -94,6 +98,7 @@ struct allocator_wanted {
 	const char *const *proofs; /* both; NULL: any function that allocates */
 	uint8_t groups;
 	bool asked;
+	bool is_programs; /* only in the executable */
 	bool is_found;
 };
 
@@ -108,11 +113,15 @@ struct allocator_slot {
 	uint64_t bound;	  /* its address, or the object's own that looks it up, if it is lazy */
 	uint64_t bias;	  /* of the object that calls */
 	bool may_be_lazy;
-	bool is_first; /* all that is loaded was loaded at the start */
+	bool is_first;	 /* all that is loaded was loaded at the start */
+	bool has_malloc; /* the object that calls */
+	bool is_c_library;
 };
 
-/* All of an object's; false: somebody is still loading it. */
-bool rec_slots_patch(const struct dl_phdr_info *info, bool is_first);
+/* Whether an object calls one of some functions of others by name. */
+bool rec_slots_call(const struct dl_phdr_info *info, const char *const *names, size_t count);
+/* All places of an object, which are like that; false: somebody is still loading it. */
+bool rec_slots_patch(const struct dl_phdr_info *info, const struct allocator_slot *like);
 
 /* allocators.c. Who is to be called there; NULL: it stays. May bind one more of our functions. */
 struct allocator_binding *rec_allocator_for(const struct allocator_slot *slot);

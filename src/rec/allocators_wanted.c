@@ -14,7 +14,7 @@ enum {
 
 /*
  * What is known. An object has it that exports both proofs behind the prefix: so a function is what
- * its name says. Rust's is looked for only when it is asked for: mostly it is malloc by another
+ * its name says. A malloc is looked for in the program itself, which we are behind. Rust's is looked for only when it is asked for: mostly it is malloc by another
  * name.
  */
 static const struct known {
@@ -23,6 +23,7 @@ static const struct known {
 	const char *proofs[2];
 	uint8_t groups;
 	bool is_automatic;
+	bool is_programs;
 } known[] = {
 	{ "jemalloc", "je_", { "mallctl", "malloc" }, LIKE_JEMALLOC, true },
 	{ "jemalloc", "_rjem_", { "mallctl", "malloc" }, LIKE_JEMALLOC, true },
@@ -30,6 +31,7 @@ static const struct known {
 	{ "mimalloc", "mi_", { "version", "malloc" }, LIKE_MIMALLOC, true },
 	{ "tcmalloc", "tc_", { "version", "malloc" }, LIKE_TCMALLOC, true },
 	{ "tbbmalloc", "scalable_", { "msize", "malloc" }, LIKE_TBB, true },
+	{ "malloc", "", { "malloc", "free" }, ALLOCATOR_STANDARD, true, .is_programs = true },
 	{ "rust", "__rust_", { "alloc", "dealloc" }, ALLOCATOR_RUST, false },
 };
 
@@ -89,7 +91,8 @@ void rec_allocators_want(void)
 			continue;
 		*want = (struct allocator_wanted) { .proofs = known[i].proofs,
 						    .groups = known[i].groups,
-						    .asked = is_asked[i] };
+						    .asked = is_asked[i],
+						    .is_programs = known[i].is_programs };
 		text_copy(want->name, known[i].name, strlen(known[i].name));
 		text_copy(want->prefix, known[i].prefix, strlen(known[i].prefix));
 		rec_allocators_wanted_count++;

@@ -141,6 +141,7 @@ struct rec_lane {
 	struct unwind_memo memo;
 	struct rec_tables *tables;	   /* one of pair */
 	uint64_t mapped_begin, mapped_end; /* known to be readable: the stack in use */
+	uint64_t mapped_stop; /* mapped_end, when nothing more could be read behind it */
 	uint32_t next_node;
 	uint32_t stream;
 	uint32_t seq;

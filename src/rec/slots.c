@@ -34,7 +34,7 @@ struct slots {
 	uint64_t bias, begin, end;
 	uint64_t relro_begin, relro_end; /* read-only when the object is loaded; equal: nothing */
 	bool is_open;			 /* it is writable now, by us */
-	bool is_first;
+	struct allocator_slot like;
 	const ElfW(Sym) * symbols;
 	const char *strings;
 	const ElfW(Rela) * calls, *others;
@@ -170,7 +170,7 @@ static void slot_look(struct slots *slots, const ElfW(Rela) * relocation)
 	const uint32_t type = (uint32_t)ELF64_R_TYPE(relocation->r_info);
 	const uint32_t index = (uint32_t)ELF64_R_SYM(relocation->r_info);
 	uint64_t *place = (uint64_t *)(slots->bias + relocation->r_offset);
-	struct allocator_slot slot = { .bias = slots->bias, .is_first = slots->is_first };
+	struct allocator_slot slot = slots->like;
 	struct allocator_binding *binding;
 
 	if (index == 0 || (type != RELOC_CALL && type != RELOC_DATA && type != RELOC_WORD) ||
@@ -193,13 +193,36 @@ static void slot_look(struct slots *slots, const ElfW(Rela) * relocation)
 /* The loader closes what is to be read-only when it has filled it. */
 static bool is_loaded(const struct slots *slots)
 {
-	return slots->is_first || slots->relro_begin >= slots->relro_end ||
+	return slots->like.is_first || slots->relro_begin >= slots->relro_end ||
 	       !is_writable(slots->relro_begin);
 }
 
-bool rec_slots_patch(const struct dl_phdr_info *info, bool is_first)
+static bool is_any_named(const struct slots *slots, const ElfW(Rela) * places, size_t place_count,
+			 const char *const *names, size_t count)
 {
-	struct slots slots = { .info = info, .bias = info->dlpi_addr, .is_first = is_first };
+	for (size_t i = 0; places && i < place_count; i++) {
+		const uint32_t index = (uint32_t)ELF64_R_SYM(places[i].r_info);
+		const char *name = slots->strings + slots->symbols[index].st_name;
+
+		for (size_t k = 0; index != 0 && k < count; k++)
+			if (strcmp(name, names[k]) == 0)
+				return true;
+	}
+	return false;
+}
+
+bool rec_slots_call(const struct dl_phdr_info *info, const char *const *names, size_t count)
+{
+	struct slots slots = { .info = info, .bias = info->dlpi_addr };
+
+	return take_tables(&slots) &&
+	       (is_any_named(&slots, slots.calls, slots.call_count, names, count) ||
+		is_any_named(&slots, slots.others, slots.other_count, names, count));
+}
+
+bool rec_slots_patch(const struct dl_phdr_info *info, const struct allocator_slot *like)
+{
+	struct slots slots = { .info = info, .bias = info->dlpi_addr, .like = *like };
 
 	take_segments(&slots);
 	if (!take_tables(&slots))

@@ -96,18 +96,24 @@ static inline bool walk_mapped(void *context, uint64_t begin, uint64_t end)
 
 /*
  * All of the stack there is, which a full step may want to read: by ever larger steps beyond what
- * is known, then by ever smaller ones. Known pages are not probed again.
+ * is known, then by ever smaller ones. Neither known pages nor the one behind them, where nothing
+ * can be read, are probed again: a stack does not grow at that end, and another one's is elsewhere.
  */
 static REC_COLD void walk_map_ahead(struct rec_lane *lane, uint64_t sp)
 {
 	enum { STEP_MIN = 4096 };
 	uint64_t step = STEP_MIN;
+	bool is_more = true;
 
+	if (lane->mapped_stop == lane->mapped_end)
+		return;
 	while (lane->mapped_end - sp < WALK_FRAME_BYTES_MAX / 2 &&
 	       walk_mapped(lane, lane->mapped_end, lane->mapped_end + step))
 		step *= 2;
 	for (; step >= STEP_MIN; step /= 2)
-		walk_mapped(lane, lane->mapped_end, lane->mapped_end + step);
+		is_more = walk_mapped(lane, lane->mapped_end, lane->mapped_end + step);
+	if (!is_more)
+		lane->mapped_stop = lane->mapped_end;
 }
 
 /*

@@ -20,7 +20,8 @@ struct tape_allocator {
 };
 
 enum tape_allocator_flag {
-	TAPE_ALLOCATOR_ASKED = 1 << 0 /* the user named it */
+	TAPE_ALLOCATOR_ASKED = 1 << 0,	 /* the user named it */
+	TAPE_ALLOCATOR_PROGRAMS = 1 << 1 /* malloc and its kin, which the executable defines */
 };
 
 static_assert(sizeof(struct tape_allocator) == 24, "format");

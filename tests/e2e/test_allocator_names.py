@@ -213,6 +213,85 @@ def test_an_executable_that_exports_its_allocator_is_recorded_where_libraries_ca
     assert (allocator["path"], allocator["objects"]) == (str(host), 1)
 
 
+def make_own(folder, words=(), name="own"):
+    """A program with malloc inside that calls none of it; work.c does, which is `words`, or loaded later."""
+    return compile_to(folder / name, "-DLOADING=RTLD_NOW", "-DPREFIX=", PREFIX / "host.c", PREFIX / "pool.c", *words, "-ldl")
+
+
+@pytest.mark.parametrize("linking", [["-Wl,-z,lazy"], ["-Wl,-z,now"], ["-no-pie"]], ids=" ".join)
+def test_a_malloc_in_the_program_is_recorded_where_libraries_call_it(linking, tape, tmp_path):
+    """As the official rustc has it, and browsers: the loader binds all libraries to it, before any other."""
+    plugin = make_plugin(tmp_path, "", name="libplugin.so")
+    source = tmp_path / "main.c"
+    source.write_text("void work_run(void); int main(void) { work_run(); return 0; }")
+    program = compile_to(tmp_path / "own", *linking, "-DPREFIX=", source, PREFIX / "pool.c", plugin, f"-Wl,-rpath,{tmp_path}")
+    check_recorded([program], tape)
+    allocator, = seen(tape)
+    assert (allocator["name"], allocator["prefix"], allocator["path"]) == ("malloc", "", str(program))
+    assert allocator["objects"] >= 2 and not allocator["asked"]  # the plugin and the C library
+    said = recording.run([recording.memtape(), "report", tape, "summary"]).stdout.decode()
+    assert f"what {program} calls itself is bound inside it and is not" in " ".join(said.split())
+
+
+def test_libraries_that_are_loaded_later_call_it_too(tape, tmp_path):
+    plugin = make_plugin(tmp_path, "", ["-Wl,-z,now"])
+    check_recorded([make_own(tmp_path), plugin], tape)
+
+
+def test_a_library_with_a_malloc_of_its_own_keeps_it(tape, tmp_path):
+    """Loaded so that it is preferred to the program's: who it calls is for the loader to say."""
+    plugin = make_plugin(tmp_path, "", ["-Wl,-z,lazy", PREFIX / "pool.c"])
+    deep = compile_to(tmp_path / "own", "-DLOADING=RTLD_LAZY|RTLD_DEEPBIND", "-DPREFIX=", PREFIX / "host.c",
+                      PREFIX / "pool.c", "-ldl")
+    check_unseen([deep, plugin], tape)
+
+
+def test_the_malloc_in_the_program_is_left_alone_if_none_is_wanted(tape, tmp_path):
+    plugin = make_plugin(tmp_path, "", ["-Wl,-z,now"])
+    plain = recording.run_plain([make_own(tmp_path), plugin])
+    recorded = record([tmp_path / "own", plugin], tape, "--allocator=none")
+    assert recorded.answer() == plain.answer()
+    check_tape(tape)
+    assert taped(tape, told(plain)) == {}
+    assert seen(tape) == []
+
+
+GIFTS = """
+    #define _GNU_SOURCE
+    #include <stdio.h>
+    #include <stdlib.h>
+    #include <string.h>
+    void work_run(void);
+    int main(void)
+    {
+        work_run();
+    #ifdef GIFTS
+        for (int i = 0; i < 20; i++) {
+            char *text = NULL;
+            if (asprintf(&text, "%099d", i) > 0)
+                free(text);
+        }
+    #endif
+        return 0;
+    }
+"""
+
+
+@pytest.mark.parametrize("gifts", [[], ["-DGIFTS"]], ids=["none", "some"])
+def test_what_the_program_frees_unseen_is_not_leaked(gifts, tape, tmp_path):
+    """The C library's blocks are recorded only where the program itself does not get them to free."""
+    plugin = make_plugin(tmp_path, "", name="libplugin.so")
+    source = tmp_path / "main.c"
+    source.write_text(GIFTS)
+    program = compile_to(tmp_path / "own", "-DPREFIX=", *gifts, source, PREFIX / "pool.c", plugin,
+                         f"-Wl,-rpath,{tmp_path}")
+    check_recorded([program], tape)
+    assert seen(tape)[0]["objects"] == (1 if gifts else 2)
+    assert sql(tape, "SELECT count(*) AS n FROM allocations WHERE size BETWEEN 100 AND 110") == [{"n": 0}]
+    found = json.loads(recording.run([recording.memtape(), "report", tape, "findings", "--json"]).stdout)["findings"]
+    assert not [one for one in found if one["type"] in ("double_free", "invalid_free", "mismatched_free")]
+
+
 def test_functions_that_are_asked_for_by_name_are_recorded(tape, tmp_path):
     source = tmp_path / "asker.c"
     source.write_text("""

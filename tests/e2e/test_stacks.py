@@ -1,6 +1,7 @@
 """Stacks are right: those on the tape against another unwinder's for the same calls, and against
 the recorder's own walk without its memory (MEMTAPE_SELFCHECK=1)."""
 
+import shutil
 import struct
 from collections import defaultdict
 
@@ -153,3 +154,29 @@ def test_selfcheck_of_real_programs(name, tape, tmp_path):
     assert outcome.returncode == 0
     assert checked > 20
     assert disagreements == 0
+
+
+GENERIC = """
+use std::collections::*;
+pub fn f(n: u32) -> HashMap<String, Vec<BTreeMap<String, u32>>> {
+    let mut m = HashMap::new();
+    for i in 0..n {
+        m.entry(format!("{}", i % 7)).or_insert_with(Vec::new).push(std::iter::once((i.to_string(), i)).collect());
+    }
+    m
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("strace") or not shutil.which("rustc"), reason="needs strace and rustc")
+def test_memory_that_cannot_be_read_is_not_tried_at_every_event(tape, tmp_path):
+    """Where rustc's stacks are long it goes on on another one: the end of this one is met again and again."""
+    (tmp_path / "lib.rs").write_text(GENERIC)
+    log = tmp_path / "strace.txt"
+    done = recording.run(["strace", "-f", "-o", log, "-e", "trace=rt_sigprocmask", recording.memtape(), "record", "-q", "-o", tape, "rustc", "-O",
+                          "--crate-type=lib", "--emit=obj", "-o", tmp_path / "lib.o", tmp_path / "lib.rs"])
+    assert done.returncode == 0, done.stderr
+    if recording.report(tape, "summary")["allocations"]["count"] < 100000:
+        pytest.skip("this rustc does not do much")
+    assert log.read_text(errors="replace").count("EFAULT") < 1000

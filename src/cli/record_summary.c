@@ -81,6 +81,20 @@ static void add_inside(struct str *text, const struct own_malloc *own)
 		      "LD_PRELOAD=/path/to/it.so memtape ...)\n");
 }
 
+/* What its libraries call of it is on the tape. */
+static void add_partly(struct str *text, const struct program *program)
+{
+	const struct own_malloc own = own_malloc_find(program->subject, false);
+
+	if (!own.has_malloc || own.is_go)
+		return;
+	str_add(text, "memtape: ");
+	str_add_terminal(text, program->name);
+	str_add(text, " has a malloc of its own inside: what its libraries allocate is recorded, "
+		      "its own\n"
+		      "memtape: calls go there directly and cannot be recorded\n");
+}
+
 /* Few events: who else may have had them, and what to do. */
 static void add_other_allocator(struct str *text, const struct program *program,
 				const struct option_list *allocators)
@@ -284,6 +298,8 @@ struct err *record_summary_print(const struct program *program,
 			add_line(&text, result);
 		if (result->event_count < HARDLY_ANY)
 			add_other_allocator(&text, program, allocators);
+		else
+			add_partly(&text, program);
 		add_formers(&text, result);
 		add_losses(&text, result);
 		add_children(&text, result);

@@ -78,8 +78,8 @@ bool allocator_complaint(const struct allocator_seen *seen, struct str *out)
 
 	if (allocator->flags & TAPE_ALLOCATOR_PROGRAMS && allocator->places > 0) {
 		str_printf(out,
-			   "malloc is the program's own: what its libraries call of it is on the "
-			   "tape; what %s calls itself is bound inside it and is not",
+			   "malloc is the program's own: calls from its libraries are recorded, "
+			   "calls inside %s are not",
 			   seen->path ? seen->path : "the program");
 		return true;
 	}

@@ -181,6 +181,9 @@ def test_linked_statically(language, allocator, tape):
     name = "jemalloc" if allocator == "jemalloc" else "tcmalloc"
     if language == "go":
         assert f"Its C code calls {name} that is linked into it, which cannot be recorded either" in said
+    elif language == "c++":  # libstdc++ allocates exceptions, and that is recorded
+        assert " has a malloc of its own inside: what its libraries allocate is recorded, its own calls go there directly and cannot" in said
+        return
     else:
         assert f" has {name} inside, which its calls go to directly and cannot be recorded" in said
     assert "link the shared library of it" in said or "or with the shared library of it" in said

@@ -7,6 +7,7 @@
 #include "cli/diff_picture.h"
 #include "cli/flame_options.h"
 #include "cli/reading.h"
+#include "cli/suppressing.h"
 #include "query/moment.h"
 #include "report/diff_tree.h"
 
@@ -20,6 +21,7 @@ struct diff_options {
 	const char *at;
 	const char *between;
 	struct reading_part_options part; /* of both */
+	struct suppressing_options suppressing;
 	const char *per;
 	const char *fail_if;
 	uint64_t top;
@@ -43,6 +45,7 @@ static const struct option_row rows[] = {
 	{ "between", 0, "T..T[,T..T]", OPTION_TEXT, offsetof(struct diff_options, between),
 	  "compare what was allocated in a span of time, of A and of B" },
 	READING_PART_OPTIONS(struct diff_options, part),
+	SUPPRESSING_OPTIONS(struct diff_options, suppressing),
 	{ "per", 0, "N[:N]", OPTION_TEXT, offsetof(struct diff_options, per),
 	  "divide by units of work: A did N, B did N" },
 	{ "fail-if", 0, "CONDITIONS", OPTION_TEXT, offsetof(struct diff_options, fail_if),
@@ -73,6 +76,7 @@ enum part { PART_WHOLE, PART_MOMENT, PART_SPAN };
 struct question {
 	const char *paths[DIFF_SIDES];
 	struct selection_settings selection; /* of both */
+	struct suppressing suppressing;
 	enum part part;
 	struct moment_span spans[DIFF_SIDES]; /* of a moment only `until` counts */
 	char *texts[DIFF_SIDES];	      /* as the user wrote them */
@@ -89,6 +93,7 @@ static void question_deinit(struct question *question)
 {
 	for (unsigned side = 0; side < DIFF_SIDES; side++)
 		free(question->texts[side]);
+	suppressing_deinit(&question->suppressing);
 }
 
 CLEAN_DEFINE_DEINIT(question_deinit, struct question);
@@ -187,6 +192,8 @@ static struct err *question_parse(const struct diff_options *options, int operan
 					 "--json and --csv are, exclude it");
 	if (!err)
 		err = look_parse(options, &question->look);
+	if (!err)
+		err = suppressing_load(&question->suppressing, &options->suppressing);
 	if (!err && options->fail_if)
 		err = err_wrap(gate_parse(options->fail_if, &question->gate), "--fail-if");
 	if (err)
@@ -205,19 +212,24 @@ static struct err *question_parse(const struct diff_options *options, int operan
 	return NULL;
 }
 
-static struct err *sums_make(const struct question *question, unsigned side, struct arena *arena,
+static struct err *sums_make(const struct question *question, unsigned side,
+			     struct suppressor *suppressor, struct arena *arena,
 			     struct diff_subject *subject)
 {
 	struct moment_span span = question->spans[side];
+	struct selection_settings wanted = question->selection;
 	const struct selection *selection;
-	struct err *err = selection_make(subject->model, subject->names, &question->selection,
-					 arena, &selection);
+	struct err *err;
 
+	wanted.suppressor = suppressor;
+	wanted.ignores_leaks = question->part != PART_WHOLE;
+	err = selection_make(subject->model, subject->names, &wanted, arena, &selection);
 	if (err)
 		return err;
 	subject->until_ns = MODEL_NEVER;
 	if (question->part == PART_WHOLE) {
 		subject->sums = selection->sums;
+		subject->suppressed = selection->suppressed_leaks.total;
 		return NULL;
 	}
 	if (question->part == PART_MOMENT)
@@ -246,10 +258,12 @@ struct tape {
 	struct model *model;
 	struct names *names;
 	struct reading_symbols symbols;
+	struct suppressor suppressor;
 };
 
 static void tape_deinit(struct tape *tape)
 {
+	suppressor_deinit(&tape->suppressor);
 	names_destroy(tape->names);
 	model_destroy(tape->model);
 	reading_symbols_deinit(&tape->symbols);
@@ -258,7 +272,8 @@ static void tape_deinit(struct tape *tape)
 CLEAN_DEFINE_DEINIT(tape_deinit, struct tape);
 
 static struct err *tape_open(struct tape *tape, const char *path, enum model_depth depth,
-			     const struct reading_symbol_options *options)
+			     const struct reading_symbol_options *options,
+			     const struct suppressions *suppressions)
 {
 	struct err *err = reading_symbols_init(&tape->symbols, options, path);
 
@@ -267,7 +282,10 @@ static struct err *tape_open(struct tape *tape, const char *path, enum model_dep
 	if (err)
 		return err;
 	tape->names = names_create(tape->model, &tape->symbols.options);
-	return tape->names ? NULL : err_nomem();
+	if (!tape->names)
+		return err_nomem();
+	suppressor_init(&tape->suppressor, tape->model, tape->names, suppressions);
+	return NULL;
 }
 
 /* Stack by stack instead of in rows. */
@@ -318,12 +336,13 @@ static struct err *diff_answer(const struct question *question,
 	CLEAN(tape_deinit) struct tape first = { 0 };
 	CLEAN(tape_deinit) struct tape second = { 0 };
 	struct diff_subject subjects[DIFF_SIDES];
-	struct err *err = tape_open(&first, question->paths[DIFF_A], depth, options);
+	const struct suppressions *rules = &question->suppressing.rules;
+	struct err *err = tape_open(&first, question->paths[DIFF_A], depth, options, rules);
 
 	if (!err && !is_one)
-		err = tape_open(&second, question->paths[DIFF_B], depth, options);
+		err = tape_open(&second, question->paths[DIFF_B], depth, options, rules);
 	for (unsigned side = 0; side < DIFF_SIDES && !err; side++) {
-		const struct tape *tape = side == DIFF_A || is_one ? &first : &second;
+		struct tape *tape = side == DIFF_A || is_one ? &first : &second;
 
 		subjects[side] = (struct diff_subject) {
 			.model = tape->model,
@@ -332,7 +351,7 @@ static struct err *diff_answer(const struct question *question,
 			.moment = question->texts[side],
 			.units = question->units[side],
 		};
-		err = sums_make(question, side, &arena, &subjects[side]);
+		err = sums_make(question, side, &tape->suppressor, &arena, &subjects[side]);
 	}
 	if (err)
 		return err;

@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/reading.h"
 #include "cli/report_html.h"
+#include "cli/suppressing.h"
 #include "export/gzip.h"
 #include "query/moment.h"
 
@@ -15,6 +16,7 @@ struct export_options {
 	const char *output;
 	int metric;
 	struct reading_part_options part;
+	struct suppressing_options suppressing;
 	const char *at;
 	bool shows_all;
 	struct reading_symbol_options symbols;
@@ -30,6 +32,7 @@ static const struct option_row rows[] = {
 	  "peak (the default), leaked, allocated (bytes), count or temporary (calls)",
 	  metric_words },
 	READING_PART_OPTIONS(struct export_options, part),
+	SUPPRESSING_OPTIONS(struct export_options, suppressing),
 	{ "at", 0, "T", OPTION_TEXT, offsetof(struct export_options, at),
 	  "what was alive at T, in formats that are sums" },
 	{ "all-frames", 'a', NULL, OPTION_FLAG, offsetof(struct export_options, shows_all),
@@ -82,7 +85,8 @@ static struct err *html_run(const struct export_options *options, const char *ta
 	if (packing_of(options->output) != PACKING_NONE)
 		return err_new(ERR_USAGE, "%s: browsers open no packed file; it is packed inside",
 			       options->output);
-	return report_html(&html, &options->symbols, tape_path, options->output);
+	return report_html(&html, &options->symbols, &options->suppressing, tape_path,
+			   options->output);
 }
 
 static void formats_list(void)
@@ -155,12 +159,16 @@ static struct err *export_write(const struct export_format *format,
 	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
 	CLEAN(names_destroy) struct names *names = NULL;
 	CLEAN(arena_deinit) struct arena arena = { 0 };
-	const struct selection_settings part = reading_part(&options->part);
+	CLEAN(suppressing_deinit) struct suppressing suppressing = { 0 };
+	CLEAN(suppressor_deinit) struct suppressor suppressor = { 0 };
+	struct selection_settings part = reading_part(&options->part);
 	const struct selection *selection;
 	struct sums sums = { 0 };
 	uint64_t at_ns = 0;
 	struct err *err = reading_symbols_init(&symbols, &options->symbols, tape_path);
 
+	if (!err)
+		err = suppressing_load(&suppressing, &options->suppressing);
 	if (!err)
 		err = reading_model(tape_path, reading_part_depth(&options->part, depth), NULL,
 				    &model);
@@ -169,6 +177,9 @@ static struct err *export_write(const struct export_format *format,
 	names = names_create(model, &symbols.options);
 	if (!names)
 		return err_nomem();
+	suppressor_init(&suppressor, model, names, &suppressing.rules);
+	part.suppressor = &suppressor;
+	part.ignores_leaks = format->has_alive || format->kind != EXPORT_SUMS;
 	err = selection_make(model, names, &part, &arena, &selection);
 	if (!err)
 		err = sums_choose(selection, options->at, &arena, &at_ns, &sums);

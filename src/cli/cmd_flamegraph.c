@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/flame_options.h"
 #include "cli/reading.h"
+#include "cli/suppressing.h"
 #include "query/call_times.h"
 #include "query/moment.h"
 
@@ -12,6 +13,7 @@ struct flame_options {
 	int metric;
 	const char *at;
 	struct reading_part_options part;
+	struct suppressing_options suppressing;
 	bool inverted;
 	bool reversed; /* another word for it */
 	bool merges;
@@ -49,6 +51,7 @@ static const struct option_row rows[] = {
 	{ "at", 0, "T", OPTION_TEXT, offsetof(struct flame_options, at),
 	  "what was alive at T (1.5s, 20ms, 75%, end, mark(NAME)) instead of at the peak" },
 	READING_PART_OPTIONS(struct flame_options, part),
+	SUPPRESSING_OPTIONS(struct flame_options, suppressing),
 	{ "inverted", 0, NULL, OPTION_FLAG, offsetof(struct flame_options, inverted),
 	  "begin with the functions that allocate, their callers above them" },
 	{ "icicle", 0, NULL, OPTION_FLAG, offsetof(struct flame_options, icicle),
@@ -104,11 +107,11 @@ static struct err *window_sums(const struct reading_part_options *part, const st
 }
 
 /* The sums that are drawn: of the whole tape, or of a part, or of a moment. */
-static struct err *flame_sums(const struct flame_options *options, const struct model *model,
-			      struct names *names, struct arena *arena, struct sums *sums_ret,
-			      uint64_t *peak_ns_ret)
+static struct err *flame_sums(const struct flame_options *options, struct suppressor *suppressor,
+			      struct arena *arena, struct sums *sums_ret, uint64_t *peak_ns_ret)
 {
-	const struct selection_settings part = reading_part(&options->part);
+	struct selection_settings part = reading_part(&options->part);
+	const struct model *model = suppressor->model;
 	const struct selection *selection;
 	struct moment moment;
 	uint64_t ns = 0;
@@ -116,7 +119,8 @@ static struct err *flame_sums(const struct flame_options *options, const struct 
 
 	if (is_window_alone(options))
 		return window_sums(&options->part, model, arena, sums_ret);
-	err = selection_make(model, names, &part, arena, &selection);
+	part.suppressor = suppressor;
+	err = selection_make(model, suppressor->names, &part, arena, &selection);
 	if (err)
 		return err;
 	if (is_latency(options))
@@ -144,8 +148,10 @@ static struct err *look_make(const struct flame_options *options, struct flame_t
 }
 
 static struct err *flame_draw(const struct flame_options *options, const struct model *model,
-			      const struct symbol_options *symbols, struct str *svg)
+			      const struct symbol_options *symbols,
+			      const struct suppressions *suppressions, struct str *svg)
 {
+	CLEAN(suppressor_deinit) struct suppressor suppressor = { 0 };
 	CLEAN(names_destroy) struct names *names = names_create(model, symbols);
 	CLEAN(arena_deinit) struct arena arena = { 0 };
 	CLEAN(str_deinit) struct str part = { 0 };
@@ -167,9 +173,10 @@ static struct err *flame_draw(const struct flame_options *options, const struct 
 
 	if (!names)
 		return err_nomem();
+	suppressor_init(&suppressor, model, names, suppressions);
 	err = look_make(options, &tape);
 	if (!err)
-		err = flame_sums(options, model, names, &arena, &sums, &tape.peak_ns);
+		err = flame_sums(options, &suppressor, &arena, &sums, &tape.peak_ns);
 	if (err)
 		return err;
 	add_part(&part, options);
@@ -203,13 +210,16 @@ static struct err *flame_write(const struct flame_options *options, const char *
 {
 	CLEAN(model_destroy) struct model *model = NULL;
 	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
+	CLEAN(suppressing_deinit) struct suppressing suppressing = { 0 };
 	CLEAN(str_deinit) struct str svg = { 0 };
 	struct err *err = reading_symbols_init(&symbols, &options->symbols, tape_path);
 
 	if (!err)
+		err = suppressing_load(&suppressing, &options->suppressing);
+	if (!err)
 		err = reading_model(tape_path, flame_depth(options), NULL, &model);
 	if (!err)
-		err = flame_draw(options, model, &symbols.options, &svg);
+		err = flame_draw(options, model, &symbols.options, &suppressing.rules, &svg);
 	if (err)
 		return err;
 	if (fwrite(svg.ptr, 1, svg.len, out) != svg.len)

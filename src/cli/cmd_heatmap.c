@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/heatmap_options.h"
 #include "cli/input.h"
+#include "cli/suppressing.h"
 
 enum {
 	ROWS_DEFAULT = 50,
@@ -111,7 +112,9 @@ static struct err *request_make(const struct heatmap_options *options, struct he
 static struct err *heat_of_model(const struct heatmap_options *options, struct arena *arena,
 				 struct heat *heat, struct str *title, struct str *subtitle)
 {
-	const struct selection_settings part = reading_part(&options->part);
+	CLEAN(suppressing_deinit) struct suppressing suppressing = { 0 };
+	CLEAN(suppressor_deinit) struct suppressor suppressor = { 0 };
+	struct selection_settings part = reading_part(&options->part);
 	CLEAN(model_destroy) struct model *model = NULL;
 	CLEAN(names_destroy) struct names *names = NULL;
 	const struct selection *selection;
@@ -119,12 +122,17 @@ static struct err *heat_of_model(const struct heatmap_options *options, struct a
 	struct err *err = request_make(options, &request);
 
 	if (!err)
+		err = suppressing_load(&suppressing, NULL);
+	if (!err)
 		err = reading_model(options->input, MODEL_FULL, NULL, &model);
 	if (err)
 		return err;
 	names = names_create(model, NULL);
 	if (!names)
 		return err_nomem();
+	suppressor_init(&suppressor, model, names, &suppressing.rules);
+	part.suppressor = &suppressor;
+	part.ignores_leaks = true;
 	err = selection_make(model, names, &part, arena, &selection);
 	if (!err)
 		err = heat_of_tape(selection, &request, arena, heat);

@@ -7,6 +7,7 @@
 #include "cli/list_fields.h"
 #include "cli/reading.h"
 #include "cli/report_html.h"
+#include "cli/suppressing.h"
 
 struct report_options {
 	const char *sort; /* NULL: the report's own */
@@ -29,8 +30,7 @@ struct report_options {
 	bool sites;
 	const char *columns;
 	bool whole_file;
-	const char *suppressions;
-	bool no_suppressions;
+	struct suppressing_options suppressing;
 	const char *output;
 	struct report_html_options html;
 };
@@ -74,10 +74,7 @@ static const struct option_row rows[] = {
 	  "freed, frees, self, selfcalls; or totB, totBk, curB, curBk, totFdB, totFdBk" },
 	{ "whole-file", 0, NULL, OPTION_FLAG, offsetof(struct report_options, whole_file),
 	  "annotate: lines without numbers too" },
-	{ "suppressions", 0, "FILE", OPTION_TEXT, offsetof(struct report_options, suppressions),
-	  "leaks: leave out what FILE says is known, lines of leak:PATTERN" },
-	{ "no-suppressions", 0, NULL, OPTION_FLAG, offsetof(struct report_options, no_suppressions),
-	  "leaks: leave out nothing, not even what every program leaks" },
+	SUPPRESSING_OPTIONS(struct report_options, suppressing),
 	{ "all-frames", 'a', NULL, OPTION_FLAG, offsetof(struct report_options, shows_all),
 	  "show allocators and program start in stacks, which are folded away otherwise" },
 	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct report_options, output),
@@ -143,8 +140,6 @@ static struct err *settings_fill(const struct report *report, const struct repor
 	settings->shows_sites = options->sites;
 	settings->columns = options->columns;
 	settings->shows_whole_file = options->whole_file;
-	settings->suppressions = options->suppressions;
-	settings->no_suppressions = options->no_suppressions;
 	settings->tape_path = argv[1];
 	settings->operands = (const char *const *)argv + 3;
 	settings->operand_count = operand_count > 2 ? (size_t)operand_count - 2 : 0;
@@ -162,7 +157,8 @@ static struct err *html_run(const struct report_options *options, int operand_co
 		return err_new(ERR_USAGE,
 			       "--html: the file has the whole tape; --json, --csv, --filter, "
 			       "--from, --until and --at do not go with it");
-	return report_html(&options->html, &options->symbols, argv[1], options->output);
+	return report_html(&options->html, &options->symbols, &options->suppressing, argv[1],
+			   options->output);
 }
 
 static struct err *report_command_run(const struct command *command, int argc, char **argv,
@@ -170,8 +166,9 @@ static struct err *report_command_run(const struct command *command, int argc, c
 {
 	struct report_options options = { .by = GROUP_BY_FUNCTION };
 	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
+	CLEAN(suppressing_deinit) struct suppressing suppressing = { 0 };
 	CLEAN(model_destroy) struct model *model = NULL;
-	struct report_settings settings = { 0 };
+	struct report_settings settings = { .suppressions = &suppressing.rules };
 	struct reading_output output;
 	const struct report *report;
 	int operand_count = 0;
@@ -194,6 +191,8 @@ static struct err *report_command_run(const struct command *command, int argc, c
 	if (err)
 		return err;
 	err = settings_fill(report, &options, operand_count, argv, &settings);
+	if (!err)
+		err = suppressing_load(&suppressing, &options.suppressing);
 	if (err)
 		return err;
 	err = reading_symbols_init(&symbols, &options.symbols, argv[1]);

@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/foreign.h"
 #include "cli/reading.h"
+#include "cli/suppressing.h"
 #include "http/daemon.h"
 
 struct serve_options {
@@ -28,6 +29,7 @@ struct serve_options {
 	uint64_t cache_bytes;
 	uint64_t answer_bytes;
 	const char *source_roots;
+	struct suppressing_options suppressing;
 	struct reading_symbol_options symbols;
 };
 
@@ -59,6 +61,7 @@ static const struct option_row rows[] = {
 	  "keep so much of what was answered (64MiB if not given)" },
 	{ "source-root", 0, "DIR[:DIR]", OPTION_TEXT, offsetof(struct serve_options, source_roots),
 	  "show sources from DIR and below it alone" },
+	SUPPRESSING_OPTIONS(struct serve_options, suppressing),
 	READING_SYMBOL_OPTIONS(struct serve_options, symbols),
 };
 
@@ -350,15 +353,19 @@ static struct err *control_take(const char *text, struct control *control,
 static struct err *serve_tapes(const struct serve_options *options, char **paths, size_t count,
 			       const sigset_t *signals)
 {
+	struct suppressing *suppressing = calloc(1, sizeof(*suppressing));
 	struct reading_symbols *symbols = calloc(count, sizeof(*symbols));
 	struct tape_source *sources = calloc(count, sizeof(*sources));
 	struct serving serving = { options, paths, count, sources, NULL, signals, NULL };
-	struct err *err = symbols && sources ? NULL : err_nomem();
+	struct err *err = symbols && sources && suppressing ? NULL : err_nomem();
 	struct control control;
 
+	if (!err)
+		err = suppressing_load(suppressing, &options->suppressing);
 	for (size_t i = 0; !err && i < count; i++) {
 		err = reading_symbols_init(&symbols[i], &options->symbols, paths[i]);
-		sources[i] = (struct tape_source) { paths[i], &symbols[i].options };
+		sources[i] =
+			(struct tape_source) { paths[i], &symbols[i].options, &suppressing->rules };
 	}
 	if (!err && !options->waits)
 		err = tapes_create(sources, count, &serving.tapes);
@@ -372,6 +379,9 @@ static struct err *serve_tapes(const struct serve_options *options, char **paths
 		return err; /* a load that cannot be stopped still uses the rest */
 	symbols_end(symbols, count);
 	free(sources);
+	if (suppressing)
+		suppressing_deinit(suppressing);
+	free(suppressing);
 	return err;
 }
 

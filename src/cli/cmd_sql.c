@@ -7,6 +7,7 @@
 #include "cli/reading.h"
 #include "cli/sql_output.h"
 #include "cli/sql_prompt.h"
+#include "cli/suppressing.h"
 
 struct sql_options {
 	bool json;
@@ -17,6 +18,7 @@ struct sql_options {
 	uint64_t memory_bytes;
 	uint64_t timeout_ns;
 	const char *output;
+	struct suppressing_options suppressing;
 	struct reading_symbol_options symbols;
 };
 
@@ -36,6 +38,7 @@ static const struct option_row rows[] = {
 	  "list all tables, columns and functions" },
 	{ "examples", 0, NULL, OPTION_FLAG, offsetof(struct sql_options, examples),
 	  "print statements worth knowing" },
+	SUPPRESSING_OPTIONS(struct sql_options, suppressing),
 	READING_SYMBOL_OPTIONS(struct sql_options, symbols),
 };
 
@@ -59,12 +62,16 @@ static void print_examples(void)
 }
 
 static struct err *sql_ask(const char *tape_path, const char *text,
-			   const struct sql_options *options, enum emit_format format, FILE *out)
+			   const struct sql_options *options,
+			   const struct suppressions *suppressions, enum emit_format format,
+			   FILE *out)
 {
 	const bool is_prompt = !text && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	CLEAN(suppressor_deinit) struct suppressor suppressor = { 0 };
 	const struct sql_settings settings = {
 		.memory_bytes = options->memory_bytes,
 		.timeout_ns = options->timeout_ns,
+		.suppressor = &suppressor,
 		.stays_in_memory = options->in_memory,
 		.is_interrupted = is_prompt ? sql_prompt_is_interrupted : NULL,
 	};
@@ -90,6 +97,7 @@ static struct err *sql_ask(const char *tape_path, const char *text,
 	names = names_create(model, &symbols.options);
 	if (!names)
 		return err_nomem();
+	suppressor_init(&suppressor, model, names, suppressions);
 	err = sql_create(model, names, &settings, &sql);
 	if (err)
 		return err;
@@ -100,6 +108,7 @@ static struct err *sql_command_run(const struct command *command, int argc, char
 				   int *exit_code)
 {
 	struct sql_options options = { .memory_bytes = UINT64_C(1) << 30 };
+	CLEAN(suppressing_deinit) struct suppressing suppressing = { 0 };
 	struct reading_output output;
 	enum emit_format format;
 	int operand_count = 0;
@@ -116,13 +125,16 @@ static struct err *sql_command_run(const struct command *command, int argc, char
 	if (operand_count < 1 || operand_count > 2)
 		return err_new(ERR_USAGE, "expected one tape and at most one SQL text");
 	err = reading_format(options.json, options.csv, &format);
+	if (!err)
+		err = suppressing_load(&suppressing, &options.suppressing);
 	if (err)
 		return err;
 	err = reading_output_open(&output, options.output, argv[1]);
 	if (err)
 		return err;
-	return reading_output_close(&output, sql_ask(argv[1], operand_count > 1 ? argv[2] : NULL,
-						     &options, format, output.file));
+	return reading_output_close(&output,
+				    sql_ask(argv[1], operand_count > 1 ? argv[2] : NULL, &options,
+					    &suppressing.rules, format, output.file));
 }
 
 const struct command cmd_sql = {

@@ -7,6 +7,7 @@
 #include "capture/strip.h"
 #include "cli/command.h"
 #include "cli/reading.h"
+#include "cli/suppressing.h"
 #include "model/names.h"
 #include "query/moment.h"
 #include "symbol/rename.h"
@@ -164,8 +165,10 @@ static struct err *tape_write(const char *tape_path, const char *out_path,
 static struct err *strip(const struct strip_options *options, const char *tape_path,
 			 struct stripped *stripped)
 {
-	const struct selection_settings part = { .filter = options->part.filter };
+	struct selection_settings part = { .filter = options->part.filter, .ignores_leaks = true };
 	const bool has_filter = part.filter && *part.filter;
+	CLEAN(suppressing_deinit) struct suppressing suppressing = { 0 };
+	CLEAN(suppressor_deinit) struct suppressor suppressor = { 0 };
 	CLEAN(model_destroy) struct model *model = NULL;
 	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
 	CLEAN(names_destroy) struct names *names = NULL;
@@ -198,7 +201,12 @@ static struct err *strip(const struct strip_options *options, const char *tape_p
 		err = err_new(ERR_USAGE, "--until is before --from");
 	if (!err && has_filter) {
 		names = names_create(model, &symbols.options);
-		err = names ? selection_make(model, names, &part, &arena, &selection) : err_nomem();
+		err = names ? suppressing_load(&suppressing, NULL) : err_nomem();
+	}
+	if (!err && has_filter) {
+		suppressor_init(&suppressor, model, names, &suppressing.rules);
+		part.suppressor = &suppressor;
+		err = selection_make(model, names, &part, &arena, &selection);
 	}
 	if (err)
 		return err;

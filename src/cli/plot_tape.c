@@ -1,6 +1,7 @@
 /* Pictures of a tape. */
 #include "cli/caption.h"
 #include "cli/plot_options.h"
+#include "cli/suppressing.h"
 #include "plot/bars.h"
 #include "plot/heat.h"
 #include "plot/rate.h"
@@ -125,12 +126,20 @@ static struct selection_settings selection_of(const struct plot_options *options
 static struct err *draw_model(struct plot *plot, const struct model *model, struct names *names,
 			      FILE *out)
 {
-	const struct selection_settings part = selection_of(plot->options);
+	CLEAN(suppressing_deinit) struct suppressing suppressing = { 0 };
+	CLEAN(suppressor_deinit) struct suppressor suppressor = { 0 };
+	struct selection_settings part = selection_of(plot->options);
 	const struct selection *selection;
 	CLEAN(str_deinit) struct str title = { 0 };
 	CLEAN(str_deinit) struct str subtitle = { 0 };
-	struct err *err = selection_make(model, names, &part, &plot->arena, &selection);
+	struct err *err = suppressing_load(&suppressing, NULL);
 
+	if (err)
+		return err;
+	suppressor_init(&suppressor, model, names, &suppressing.rules);
+	part.suppressor = &suppressor;
+	part.ignores_leaks = true; /* histograms tell what was never freed */
+	err = selection_make(model, names, &part, &plot->arena, &selection);
 	if (err)
 		return err;
 	add_title(&title, plot, model);

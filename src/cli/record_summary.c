@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "cli/overview.h"
 #include "cli/reading.h"
+#include "cli/suppressing.h"
 #include "collect/own_malloc.h"
 #include "model/model.h"
 #include "report/report.h"
@@ -235,6 +236,7 @@ static void print_findings(const struct collector_result *result)
 	/* What is looked up now is there for the next report; but no server is asked here. */
 	const struct reading_symbol_options options = { .no_debuginfod = true };
 	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
+	CLEAN(suppressing_deinit) struct suppressing suppressing = { 0 };
 	CLEAN(err_destroy) struct err *err = reading_symbols_init(&symbols, &options, NULL);
 	const struct report_settings settings = {
 		.format = EMIT_TEXT,
@@ -242,10 +244,13 @@ static void print_findings(const struct collector_result *result)
 		.width = reading_width(stderr),
 		.top = SITES_SHOWN,
 		.symbols = &symbols.options,
+		.suppressions = &suppressing.rules,
 		.tape_path = result->path,
 	};
 
 	fputc('\n', stderr);
+	if (!err)
+		err = suppressing_load(&suppressing, NULL);
 	if (!err)
 		err = report_run(report_find("summary"), result->path, &settings, stderr);
 	if (err)

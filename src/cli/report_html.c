@@ -56,14 +56,17 @@ static struct err *output_may_be(const struct report_html_options *options, cons
 }
 
 struct err *report_html(const struct report_html_options *options,
-			const struct reading_symbol_options *symbol_options, const char *tape_path,
-			const char *output_path)
+			const struct reading_symbol_options *symbol_options,
+			const struct suppressing_options *suppressing_options,
+			const char *tape_path, const char *output_path)
 {
+	CLEAN(suppressing_deinit) struct suppressing suppressing = { 0 };
 	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
 	struct progress progress = { .begin_ms = monotonic_ns() / 1000000 };
 	struct html_report report = {
 		.tape_path = tape_path,
 		.symbols = &symbols.options,
+		.suppressions = &suppressing.rules,
 		.version = MEMTAPE_VERSION,
 		.max_bytes = options->max_bytes ? options->max_bytes : usual_max_bytes,
 		.with_source = options->with_source,
@@ -76,6 +79,8 @@ struct err *report_html(const struct report_html_options *options,
 
 	if (isatty(STDERR_FILENO))
 		report.progress = progress_show;
+	if (!err)
+		err = suppressing_load(&suppressing, suppressing_options);
 	if (!err)
 		err = reading_symbols_init(&symbols, symbol_options, tape_path);
 	if (!err)

@@ -5,6 +5,7 @@
 #define MEMTAPE_CLI_REPORT_HTML_H
 
 #include "cli/reading.h"
+#include "cli/suppressing.h"
 
 struct report_html_options {
 	bool html;
@@ -35,7 +36,8 @@ struct report_html_options {
 struct err *report_html_check(const struct report_html_options *options);
 
 struct err *report_html(const struct report_html_options *options,
-			const struct reading_symbol_options *symbols, const char *tape_path,
+			const struct reading_symbol_options *symbols,
+			const struct suppressing_options *suppressing, const char *tape_path,
 			const char *output_path);
 
 #endif

@@ -361,6 +361,7 @@ const struct export_format export_callgrind = {
 	.name = "callgrind",
 	.summary = "callgrind's format with memory, for callgrind_annotate and KCachegrind",
 	.suffix = ".kcg",
+	.has_alive = true,
 	.kind = EXPORT_SUMS,
 	.depth = MODEL_FULL,
 	.write = callgrind_write,

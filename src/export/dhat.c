@@ -173,6 +173,7 @@ const struct export_format export_dhat = {
 	.name = "dhat",
 	.summary = "the file of Valgrind's DHAT, for dh_view.html",
 	.suffix = ".dhat.json",
+	.has_alive = true,
 	.kind = EXPORT_COURSE,
 	.depth = MODEL_FULL,
 	.write = dhat_write,

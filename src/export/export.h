@@ -34,7 +34,8 @@ struct export_format {
 	const char *summary; /* one line for the help, no full stop */
 	const char *suffix;  /* what names of its files end with */
 	enum export_kind kind;
-	bool is_gzip; /* it is compressed as it is */
+	bool has_alive; /* it tells what was alive at the end: leaked, suppressed or not */
+	bool is_gzip;	/* it is compressed as it is */
 	enum model_depth depth;
 	struct err *(*write)(const struct export_context *context, FILE *out);
 };

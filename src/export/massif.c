@@ -257,6 +257,7 @@ const struct export_format export_massif = {
 	.name = "massif",
 	.summary = "massif's file, for ms_print and massif-visualizer",
 	.suffix = ".massif",
+	.has_alive = true,
 	.kind = EXPORT_COURSE,
 	.depth = MODEL_FULL,
 	.write = massif_write,

@@ -293,6 +293,7 @@ const struct export_format export_perfetto = {
 	.name = "perfetto",
 	.summary = "Perfetto's trace with a native heap profile, as flame graphs",
 	.suffix = ".perfetto-trace",
+	.has_alive = true,
 	.kind = EXPORT_SUMS,
 	.depth = MODEL_SUMMARY,
 	.write = perfetto_write,

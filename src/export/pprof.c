@@ -364,6 +364,7 @@ const struct export_format export_pprof = {
 	.name = "pprof",
 	.summary = "pprof's profile, for go tool pprof, google-pprof, Pyroscope and others",
 	.suffix = ".pb.gz",
+	.has_alive = true,
 	.kind = EXPORT_SUMS,
 	.is_gzip = true,
 	.depth = MODEL_SUMMARY,

@@ -42,7 +42,7 @@ static struct err *sqlite_write(const struct export_context *context, FILE *out)
 	err = stem.failed ? err_nomem() : file_create_temporary(stem.ptr, &path, &fd);
 	if (err)
 		return err;
-	err = sql_copy(context->model, context->names, path);
+	err = sql_copy(context->model, context->names, selection->facts->suppressor, path);
 	if (!err)
 		err = send(fd, out);
 	unlink(path);

@@ -79,7 +79,8 @@ static struct err *side_select(struct api_diff_sides *sides, unsigned side,
 		err = call_blame(call, names[side][0],
 				 err_new(ERR_USAGE, "it begins after it ends"));
 	return err ? err
-		   : call_select_part(call, call_text(call, "q"), span[0], span[1], selection_ret);
+		   : call_select_part(call, call_text(call, "q"), span[0], span[1], CALL_LEAKS,
+				      selection_ret);
 }
 
 static struct err *side_find(struct api_diff_sides *sides, unsigned side)
@@ -98,6 +99,7 @@ static struct err *side_find(struct api_diff_sides *sides, unsigned side)
 		err = side_select(sides, side, &selection);
 	if (err)
 		return err;
+	sides->suppressed[side] = selection->suppressed_leaks.total;
 	sides->sides[side] = (struct diff_side) {
 		.sums = &sides->sums[side],
 		.names = names,
@@ -156,6 +158,7 @@ static void side_emit(struct emit *emit, const struct api_diff_sides *sides, uns
 	emit_u64(emit, "units", sides->sides[side].units, EMIT_COUNT);
 	api_diff_value(emit, "total", diff_value(&sides->sides[side], sides->metric, total));
 	emit_u64(emit, "count", metric_calls(sides->metric, total), EMIT_COUNT);
+	api_sum(emit, "suppressed", sides->suppressed[side]);
 	emit_end(emit);
 }
 

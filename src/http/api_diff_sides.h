@@ -72,6 +72,7 @@ struct api_diff_sides {
 	enum walk_mode mode;
 	uint64_t at_ns[DIFF_SIDES]; /* of m=live */
 	struct sums sums[DIFF_SIDES];
+	struct model_sum suppressed[DIFF_SIDES];
 	struct diff_side sides[DIFF_SIDES];
 };
 

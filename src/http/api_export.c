@@ -95,7 +95,8 @@ static struct err *run(struct call *call)
 	if (!err)
 		err = call_names_view(call, &names);
 	if (!err)
-		err = call_select(call, &selection);
+		err = call_select_with(call, format->has_alive ? CALL_ALIVE : CALL_LEAKS,
+				       &selection);
 	if (!err)
 		err = sums_choose(call, format, selection, &at_ns, &context);
 	if (err)

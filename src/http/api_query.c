@@ -114,6 +114,7 @@ static struct err *statement_run(struct call *call, struct names *names, struct 
 	const struct sql_settings settings = {
 		.memory_bytes = call->server->settings.sql_memory_bytes,
 		.timeout_ns = call_time_left_ns(call),
+		.suppressor = &call->loaded->suppressor,
 		.stays_in_memory = true,
 		.is_interrupted = is_cancelled,
 		.context = call,

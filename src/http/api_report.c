@@ -67,11 +67,14 @@ static struct err *report_choose(struct call *call, const struct report **report
 		err_new(ERR_USAGE, "no report '%.64s'; there are %s", name, str_text(&known)));
 }
 
-/* A text from the request, of bearable length: each rule is held against every function. */
+/*
+ * The server's, unless the request has others: a text of bearable length, for each rule is held
+ * against every function.
+ */
 static struct err *suppressions_take(struct call *call, struct report_settings *settings)
 {
 	const char *text = call_text(call, "suppressions");
-	struct suppressions rules;
+	struct suppressions *rules = arena_new(call->arena, struct suppressions);
 	size_t line_count = 0;
 
 	for (const char *at = text; at && *at; at += *at == '\n')
@@ -80,11 +83,15 @@ static struct err *suppressions_take(struct call *call, struct report_settings *
 		return call_blame(call, "suppressions",
 				  err_new(ERR_USAGE, "at most %d KiB and %d lines of suppressions",
 					  SUPPRESSIONS_BYTES_MAX >> 10, SUPPRESSIONS_LINES_MAX));
-	settings->suppression_text = text;
-	settings->no_suppressions = call_flag(call, "no-suppressions");
-	return text ? call_blame(call, "suppressions",
-				 suppressions_parse(text, "suppressions", call->arena, &rules))
-		    : NULL;
+	if (!rules)
+		return err_nomem();
+	settings->suppressions = rules;
+	if (!text && !call_flag(call, "no-suppressions"))
+		settings->suppressor = &call->loaded->suppressor;
+	if (!text)
+		return NULL;
+	return call_blame(call, "suppressions",
+			  suppressions_parse(text, "suppressions", call->arena, rules));
 }
 
 /* The operand is the id of one of the tape's own files: in its place comes the path. */
@@ -106,7 +113,7 @@ static struct err *source_choose(struct call *call, const struct report *report,
 		return call_blame(call, "operand",
 				  err_new(ERR_USAGE, "expected the id of a file, 16 hexadecimal "
 						     "digits: /api/v1/files has them"));
-	err = call_select_part(call, NULL, NULL, NULL, &whole);
+	err = call_select_part(call, NULL, NULL, NULL, CALL_LEAKS, &whole);
 	if (err)
 		return err;
 	*path = source_file_path(&whole->sums, settings->names, strtoull(id, NULL, 16));

@@ -20,25 +20,6 @@ struct summary {
 
 /* --- figures ------------------------------------------------------------------------------- */
 
-/* Of a part of the tape, what can be said of a part. */
-static struct model_totals totals_of(const struct selection *selection)
-{
-	const struct model_totals *all = model_totals(selection->model);
-	const struct model_stack_sums *sums = &selection->sums.total;
-
-	if (selection_is_all(selection))
-		return *all;
-	return (struct model_totals) {
-		.allocated = sums->allocated,
-		.freed = { sums->allocated.count - sums->leaked.count,
-			   sums->allocated.bytes - sums->leaked.bytes },
-		.peak = sums->peak,
-		.peak_ns = selection->peak_ns,
-		.leaked = sums->leaked,
-		.temporary = sums->temporary,
-	};
-}
-
 static void rss_peak_emit(struct call *call)
 {
 	const struct model_usage *peak = NULL;
@@ -116,7 +97,7 @@ static void sizes_emit(const struct summary *summary)
 static struct err *figures_emit(const struct summary *summary)
 {
 	struct call *call = summary->call;
-	const struct model_totals totals = totals_of(summary->selection);
+	const struct model_totals totals = selection_totals(summary->selection);
 	const bool is_all = selection_is_all(summary->selection);
 	const struct digest *digest = summary->digest;
 	struct err *err;
@@ -130,6 +111,7 @@ static struct err *figures_emit(const struct summary *summary)
 	err = leaked_emit(summary, totals.leaked);
 	if (err)
 		return err;
+	api_sum(call->emit, "suppressed", summary->selection->suppressed_leaks.total);
 	api_sum(call->emit, "temporary", totals.temporary);
 	emit_u64(call->emit, "wasted", digest->usable_bytes - totals.allocated.bytes, EMIT_BYTES);
 	emit_u64(call->emit, "realloc_count", is_all ? totals.realloc_count : digest->realloc_count,

@@ -332,7 +332,7 @@ static struct err *run(struct call *call)
 	if (!err)
 		err = call_blame(call, "q",
 				 call_select_part(call, call_text(call, "q"), NULL, NULL,
-						  &timeline.selection));
+						  CALL_ALIVE, &timeline.selection));
 	if (err)
 		return err;
 	timeline.count = u64_min(call_number(call, "cols"),

@@ -195,6 +195,7 @@ static struct err *selection_borrow(struct call *call, const struct selection *k
 		return err;
 	facts->from_ns = kept->from_ns;
 	facts->until_ns = kept->until_ns;
+	facts->suppressor = kept->facts->suppressor;
 	*own = *kept;
 	own->facts = facts;
 	own->limits = call->limits;
@@ -219,12 +220,14 @@ void call_part_key(const struct call *call, struct str *key)
 }
 
 struct err *call_select_part(struct call *call, const char *filter, const char *from,
-			     const char *until, const struct selection **selection_ret)
+			     const char *until, enum call_leaks leaks,
+			     const struct selection **selection_ret)
 {
 	struct selection_settings settings = {
 		.filter = filter,
 		.from = from,
 		.until = until,
+		.ignores_leaks = leaks != CALL_LEAKS,
 		.time_limit_ns = call_time_left_ns(call),
 		.thread_count = call->limits.thread_count,
 		.cancel = call->limits.cancel,
@@ -238,22 +241,31 @@ struct err *call_select_part(struct call *call, const char *filter, const char *
 		err = call_names(call, &names);
 	if (err)
 		return err;
+	if (leaks != CALL_UNSUPPRESSED && call->loaded && tapes_have_names(call->loaded))
+		settings.suppressor = &call->loaded->suppressor;
 	part_key(&key, filter, from, until);
+	str_printf(&key, " %d", settings.suppressor ? (int)leaks : CALL_UNSUPPRESSED);
 	if (!call->loaded || !selection_needs_rows(&settings) || key.failed)
 		return selection_make(call->model, names, &settings, call->arena, selection_ret);
 	err = call_keep(call, str_text(&key), selection_make_kept, &settings, &kept);
 	return err ? err : selection_borrow(call, kept, selection_ret);
 }
 
-struct err *call_select(struct call *call, const struct selection **selection_ret)
+struct err *call_select_with(struct call *call, enum call_leaks leaks,
+			     const struct selection **selection_ret)
 {
 	const char *filter = call_text(call, "q");
 	struct err *err = call_select_part(call, filter, call_text(call, "from"),
-					   call_text(call, "until"), selection_ret);
+					   call_text(call, "until"), leaks, selection_ret);
 
 	if (err && err_code_of(err) == ERR_USAGE && filter && *filter)
 		return call_blame(call, "q", err);
 	return err;
+}
+
+struct err *call_select(struct call *call, const struct selection **selection_ret)
+{
+	return call_select_with(call, CALL_LEAKS, selection_ret);
 }
 
 struct err *call_names(struct call *call, struct names **names_ret)

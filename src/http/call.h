@@ -81,14 +81,29 @@ struct err *call_path(struct call *call, const char *name, const uint64_t **hash
 		      size_t *count_ret);
 
 /*
+ * What is suppressed. Before the names of functions are known nothing is: a route that tells of
+ * leaks waits for them (call_names), as every filter does.
+ */
+enum call_leaks {
+	CALL_LEAKS,	  /* in filters and sums, as in every answer of ours */
+	CALL_ALIVE,	  /* in filters: what `leaked` is in the sums was alive at the end */
+	CALL_UNSUPPRESSED /* nothing is, to bytehound */
+};
+
+/*
  * What q, from and until (ROUTE_SELECTS) choose, within the call's limits; all of the tape when
  * none is given. Lives in the call's arena.
  */
 struct err *call_select(struct call *call, const struct selection **selection_ret);
 
+/* The same where leaks are not those of our own answers. */
+struct err *call_select_with(struct call *call, enum call_leaks leaks,
+			     const struct selection **selection_ret);
+
 /* The same of another expression, for one that is made by the route; any of them may be NULL. */
 struct err *call_select_part(struct call *call, const char *filter, const char *from,
-			     const char *until, const struct selection **selection_ret);
+			     const char *until, enum call_leaks leaks,
+			     const struct selection **selection_ret);
 
 /*
  * A value that other calls about the same reading of the tape can use again: key says all that it

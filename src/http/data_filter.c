@@ -375,5 +375,5 @@ struct err *data_select(struct call *call, const struct selection **selection_re
 		return err_nomem();
 	return call_select_part(call, arena_strdup(call->arena, str_text(&filter)),
 				from.len ? str_text(&from) : NULL, to.len ? str_text(&to) : NULL,
-				selection_ret);
+				CALL_UNSUPPRESSED, selection_ret);
 }

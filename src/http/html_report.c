@@ -191,7 +191,8 @@ static struct err *report_of(const struct html_report *report, struct tapes *tap
 
 struct err *html_report_write(const struct html_report *report, FILE *out)
 {
-	const struct tape_source source = { report->tape_path, report->symbols };
+	const struct tape_source source = { report->tape_path, report->symbols,
+					    report->suppressions };
 	const struct asset *page = page_find();
 	struct tapes *tapes = NULL;
 	struct err *err;

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 
+struct suppressions;
 struct symbol_options;
 
 /* What was done of how much; total 0: nobody knows how much there will be. */
@@ -14,7 +15,8 @@ typedef void (*html_progress_fn)(void *context, const char *what, uint64_t done,
 struct html_report {
 	const char *tape_path;
 	const struct symbol_options *symbols;
-	const char *version; /* of memtape */
+	const struct suppressions *suppressions; /* of its leaks; NULL: none */
+	const char *version;			 /* of memtape */
 	uint64_t max_bytes;
 	bool with_source;
 	bool with_argv;

@@ -19,6 +19,7 @@ void loaded_destroy(struct loaded *loaded)
 		text_counts_destroy(loaded->text_counts[i]);
 	free(loaded->text_counts);
 	memo_destroy(loaded->memo);
+	suppressor_deinit(&loaded->suppressor);
 	names_destroy(loaded->names);
 	model_destroy(loaded->model);
 	free(loaded);
@@ -73,6 +74,8 @@ static struct err *loaded_create(struct tape *tape, struct loaded **loaded_ret)
 	loaded->names = names_create(loaded->model, tape->source->symbols);
 	if (!loaded->names)
 		return err_nomem();
+	suppressor_init(&loaded->suppressor, loaded->model, loaded->names,
+			tape->source->suppressions);
 	*loaded_ret = steal(loaded);
 	return NULL;
 }
@@ -319,7 +322,8 @@ struct err *tapes_add(struct tapes *tapes, const char *path, const struct tape *
 	struct err *err = added && own ? NULL : err_nomem();
 
 	if (!err) {
-		added->source = (struct tape_source) { own, like->source->symbols };
+		added->source = (struct tape_source) { own, like->source->symbols,
+						       like->source->suppressions };
 		err = tape_open(tapes, &added->source, &added->tape);
 	}
 	pthread_mutex_lock(&tapes->lock);

@@ -8,6 +8,7 @@
 #define MEMTAPE_HTTP_TAPES_H
 
 #include "model/names.h"
+#include "query/suppress.h"
 #include "query/sweep.h"
 
 enum tape_state { TAPE_LOADING, TAPE_COMPLETE, TAPE_TRUNCATED, TAPE_LIVE, TAPE_FAILED };
@@ -18,6 +19,7 @@ enum { TAPES_ID_BYTES = 2 * TAPE_UUID_BYTES + 1 };
 struct tape_source {
 	const char *path;
 	const struct symbol_options *symbols;
+	const struct suppressions *suppressions; /* of its leaks; NULL: none */
 };
 
 struct memo;
@@ -28,10 +30,11 @@ struct text_counts;
 struct loaded {
 	struct model *model;
 	struct names *names;
-	bool names_ready; /* under the tapes' lock */
-	uint64_t gen;	  /* 0: the tape is finished */
-	uint64_t number;  /* of readings of this tape, from 1 */
-	unsigned refs;	  /* under the lock */
+	struct suppressor suppressor; /* for who has waited for the names */
+	bool names_ready;	      /* under the tapes' lock */
+	uint64_t gen;		      /* 0: the tape is finished */
+	uint64_t number;	      /* of readings of this tape, from 1 */
+	unsigned refs;		      /* under the lock */
 	struct tapes *tapes;
 	struct text_counts **text_counts; /* by field; NULL until asked for; atomic */
 	struct memo *memo;		  /* what else was found out about it */
@@ -117,6 +120,9 @@ void tapes_settle(struct tapes *tapes, const struct sweep_limits *limits);
 struct tape_look tapes_look(struct tape *tape);
 
 struct err *tapes_wait_names(struct loaded *loaded, const struct sweep_limits *limits);
+
+/* Whether names are ready, without waiting. */
+bool tapes_have_names(struct loaded *loaded);
 
 /* Names before they are ready: only for those who do not read any. */
 struct names *tapes_names_unready(const struct loaded *loaded);

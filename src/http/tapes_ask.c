@@ -231,6 +231,16 @@ struct err *tapes_wait_names(struct loaded *loaded, const struct sweep_limits *l
 	return err;
 }
 
+bool tapes_have_names(struct loaded *loaded)
+{
+	bool are_ready;
+
+	pthread_mutex_lock(&loaded->tapes->lock);
+	are_ready = loaded->names_ready;
+	pthread_mutex_unlock(&loaded->tapes->lock);
+	return are_ready;
+}
+
 struct names *tapes_names_unready(const struct loaded *loaded)
 {
 	return loaded->names;

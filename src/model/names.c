@@ -329,20 +329,37 @@ void names_prepare(struct names *names)
 		place_name(names, &names->places.items[i]);
 }
 
-struct name_frames names_frames(struct names *names, uint32_t stack)
+/* Where the stack's innermost address is, with its frames; NULL: no memory. */
+static const struct place *place_find(struct names *names, uint32_t stack)
 {
 	struct place *place;
 
 	if (unlikely(stack >= names->places_of.count))
 		names_prepare(names);
 	if (unlikely(stack >= names->places_of.count))
-		return out_of_memory_frames;
+		return NULL;
 	place = &names->places.items[names->places_of.items[stack]];
 	if (unlikely(!place->frames))
 		place_name(names, place);
+	return place->frames ? place : NULL;
+}
+
+struct name_frames names_look(struct names *names, uint32_t stack)
+{
+	const struct place *place = place_find(names, stack);
+
+	return place ? *place->frames : out_of_memory_frames;
+}
+
+struct name_frames names_frames(struct names *names, uint32_t stack)
+{
+	const struct place *place = place_find(names, stack);
+
+	if (!place)
+		return out_of_memory_frames;
 	if (place->module != CAPTURE_MODULE_NONE && unlikely(!names->is_shown[place->module]))
 		names->is_shown[place->module] = true;
-	return place->frames ? *place->frames : out_of_memory_frames;
+	return *place->frames;
 }
 
 void names_settle(struct names *names)

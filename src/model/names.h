@@ -62,6 +62,9 @@ CLEAN_DEFINE(names_destroy, struct names *);
 /* Frames of the stack's innermost address alone; stack >= CAPTURE_STACK_FIRST. */
 struct name_frames names_frames(struct names *names, uint32_t stack);
 
+/* The same for who shows nothing of it: names_module_state does not count it. */
+struct name_frames names_look(struct names *names, uint32_t stack);
+
 const struct name *names_get(const struct names *names, uint32_t name);
 size_t names_count(const struct names *names);
 

@@ -36,14 +36,16 @@ static size_t span_of(const struct worker *worker, uint64_t ns, size_t near)
 	return near;
 }
 
-static void row_add(struct digest *digest, struct digest_span *span, const struct batch *batch,
-		    size_t i)
+static void row_add(const struct worker *worker, struct digest_span *span, size_t i)
 {
+	const struct batch *batch = &worker->batch;
+	struct digest *digest = worker->digest;
 	const uint64_t size = batch->columns[MODEL_SIZE][i];
 
 	digest->count++;
 	sum_take(&span->allocated, size);
-	if (batch->columns[MODEL_FREE_NS][i] == MODEL_NEVER)
+	if (selection_is_leaked(worker->selection, batch->columns[MODEL_FREE_NS][i],
+				batch->columns[MODEL_STACK][i]))
 		sum_take(&span->leaked, size);
 	if (batch->columns[MODEL_FLAGS][i] & MODEL_ALLOCATION_TEMPORARY)
 		sum_take(&span->temporary, size);
@@ -72,7 +74,7 @@ static void parts_add(struct worker *worker)
 static struct err *work(void *context, uint64_t segment)
 {
 	static const enum model_column columns[] = { MODEL_SIZE, MODEL_FREE_NS, MODEL_ALLOC_NS,
-						     MODEL_FLAGS };
+						     MODEL_FLAGS, MODEL_STACK };
 	struct worker *worker = context;
 	const uint64_t row_count = model_row_count(worker->selection->model);
 	const uint64_t end = u64_min((segment + 1) * MODEL_SEGMENT, row_count);
@@ -89,7 +91,7 @@ static struct err *work(void *context, uint64_t segment)
 			batch_column(&worker->batch, columns[i]);
 		for (size_t i = 0; i < count; i++) {
 			span = span_of(worker, worker->batch.columns[MODEL_ALLOC_NS][i], span);
-			row_add(worker->digest, &worker->digest->spans[span], &worker->batch, i);
+			row_add(worker, &worker->digest->spans[span], i);
 		}
 		parts_add(worker);
 	}

@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "query/batch.h"
 #include "query/peaks.h"
+#include "query/suppress.h"
 #include "query/walk.h"
 
 struct err *facts_init(struct facts *facts, const struct model *model, struct names *names,
@@ -239,6 +240,11 @@ static struct err *prepare_latencies(struct facts *facts)
 	return model_latencies(facts->model) ? NULL : facts_no_latencies();
 }
 
+static struct err *prepare_leaks(struct facts *facts)
+{
+	return suppressor_find(facts->suppressor, &facts->suppressed);
+}
+
 struct err *facts_prepare(struct facts *facts, unsigned wanted)
 {
 	static const struct {
@@ -248,6 +254,7 @@ struct err *facts_prepare(struct facts *facts, unsigned wanted)
 		{ FACT_DEPTHS, prepare_depths }, { FACT_SITES, prepare_sites },
 		{ FACT_GROUPS, prepare_groups }, { FACT_PEAKS, prepare_peaks },
 		{ FACT_CHAINS, prepare_chains }, { FACT_LATENCIES, prepare_latencies },
+		{ FACT_LEAKS, prepare_leaks },
 	};
 
 	for (size_t i = 0; i < array_size(rows); i++) {

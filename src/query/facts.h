@@ -18,7 +18,8 @@ enum fact {
 	FACT_PEAKS = 1 << 2,  /* each stack's own peak: reads all rows and frees in order of time */
 	FACT_CHAINS = 1 << 3, /* position in realloc chains: reads one column of all rows */
 	FACT_SITES = 1 << 4,  /* the function each stack's allocations belong to: finds names */
-	FACT_LATENCIES = 1 << 5 /* that the tape says how long calls took */
+	FACT_LATENCIES = 1 << 5, /* that the tape says how long calls took */
+	FACT_LEAKS = 1 << 6	 /* which leaks are suppressed: finds names of those there are */
 };
 
 /* Of all allocations of one stack; meaningless where there are none. */
@@ -31,6 +32,8 @@ struct fact_group {
 };
 
 struct peak;
+struct suppressed;
+struct suppressor;
 
 struct facts {
 	const struct model *model;
@@ -47,6 +50,8 @@ struct facts {
 	struct fact_group *groups;
 	struct peak *peaks;
 	const struct name_frame **sites;
+	struct suppressor *suppressor; /* borrowed, set by who made the facts; NULL: nothing is */
+	const struct suppressed *suppressed; /* NULL: nothing is, or not prepared */
 	/* Which rows are in chains, how many of them come before each MODEL_BATCH, and their
 	 * places. */
 	uint64_t *chain_bits;

@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "query/suppress.h"
+
 static void rows_copy(struct batch *batch, enum model_column column, uint64_t *values)
 {
 	memcpy(values, batch_column(batch, column), batch->count * sizeof(*values));
@@ -182,10 +184,23 @@ void rows_free_stack(struct batch *batch, uint64_t *values)
 
 void rows_leaked(struct batch *batch, uint64_t *values)
 {
+	const struct suppressed *suppressed = batch->facts->suppressed;
 	const uint64_t *end = batch_column(batch, MODEL_FREE_NS);
+	const uint64_t *stack = suppressed ? batch_column(batch, MODEL_STACK) : NULL;
 
 	for (size_t i = 0; i < batch->count; i++)
-		values[i] = end[i] == MODEL_NEVER;
+		values[i] =
+			end[i] == MODEL_NEVER && !(stack && suppressed_has(suppressed, stack[i]));
+}
+
+void rows_suppressed(struct batch *batch, uint64_t *values)
+{
+	const uint64_t *end = batch_column(batch, MODEL_FREE_NS);
+	const uint64_t *stack = batch_column(batch, MODEL_STACK);
+
+	for (size_t i = 0; i < batch->count; i++)
+		values[i] =
+			end[i] == MODEL_NEVER && suppressed_has(batch->facts->suppressed, stack[i]);
 }
 
 void rows_freed(struct batch *batch, uint64_t *values)
@@ -348,7 +363,11 @@ void rows_chain_lifetime(struct batch *batch, uint64_t *values)
 
 void rows_chain_leaked(struct batch *batch, uint64_t *values)
 {
+	uint64_t stack[MODEL_BATCH];
+
 	chain_ends(batch, MODEL_FREE_NS, true, values);
+	chain_ends(batch, MODEL_STACK, true, stack);
 	for (size_t i = 0; i < batch->count; i++)
-		values[i] = values[i] == MODEL_NEVER;
+		values[i] = values[i] == MODEL_NEVER &&
+			    !suppressed_has(batch->facts->suppressed, stack[i]);
 }

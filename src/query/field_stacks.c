@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "query/peaks.h"
+#include "query/suppress.h"
 
 uint64_t stack_depth(const struct facts *facts, uint32_t stack)
 {
@@ -98,6 +99,12 @@ static const struct model_stack_sums *sums_of(const struct facts *facts, uint32_
 	return &model_stack_sums(facts->model)[stack];
 }
 
+static struct model_sum leaked_of(const struct facts *facts, uint32_t stack)
+{
+	return suppressed_has(facts->suppressed, stack) ? (struct model_sum) { 0 }
+							: sums_of(facts, stack)->leaked;
+}
+
 uint64_t group_allocations(const struct facts *facts, uint32_t stack)
 {
 	return sums_of(facts, stack)->allocated.count;
@@ -110,12 +117,12 @@ uint64_t group_bytes(const struct facts *facts, uint32_t stack)
 
 uint64_t group_leaked(const struct facts *facts, uint32_t stack)
 {
-	return sums_of(facts, stack)->leaked.count;
+	return leaked_of(facts, stack).count;
 }
 
 uint64_t group_leaked_bytes(const struct facts *facts, uint32_t stack)
 {
-	return sums_of(facts, stack)->leaked.bytes;
+	return leaked_of(facts, stack).bytes;
 }
 
 uint64_t group_temporary(const struct facts *facts, uint32_t stack)
@@ -132,7 +139,7 @@ uint64_t whole_group_leaked(const struct facts *facts, uint32_t stack)
 {
 	const struct model_stack_sums *sums = sums_of(facts, stack);
 
-	return sums->leaked.count == sums->allocated.count && sums->allocated.count > 0;
+	return leaked_of(facts, stack).count == sums->allocated.count && sums->allocated.count > 0;
 }
 
 uint64_t group_first_time(const struct facts *facts, uint32_t stack)

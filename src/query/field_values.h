@@ -17,8 +17,8 @@ typedef size_t field_id_count_fn(const struct facts *facts);
 field_rows_fn rows_size, rows_usable, rows_slack, rows_size_class, rows_address, rows_time,
 	rows_free_time, rows_lifetime, rows_age, rows_latency, rows_free_latency, rows_thread,
 	rows_thread_index, rows_free_thread, rows_free_thread_index, rows_call, rows_free_call,
-	rows_stack, rows_free_stack, rows_leaked, rows_freed, rows_temporary, rows_at_peak,
-	rows_foreign_free, rows_lost_free, rows_reallocated, rows_freed_in_range,
+	rows_stack, rows_free_stack, rows_leaked, rows_suppressed, rows_freed, rows_temporary,
+	rows_at_peak, rows_foreign_free, rows_lost_free, rows_reallocated, rows_freed_in_range,
 	rows_kept_in_range, rows_mark, rows_mmapped;
 field_text_fn text_thread, text_call, text_mark;
 field_id_count_fn id_count_threads, id_count_calls, id_count_marks;

@@ -59,7 +59,10 @@ const struct field field_table[] = {
 	  "deallocation_backtrace deallocation_backtraces free_backtrace free_stack_id", FIELD_ID,
 	  ROW(free_stack), .none = "it was never freed, or no stack was taken",
 	  .doc = "The number of the stack that freed." },
-	{ "leaked", "only_leaked", FIELD_BOOL, ROW(leaked), .doc = "It was never freed." },
+	{ "leaked", "only_leaked", FIELD_BOOL, ROW(leaked), .facts = FACT_LEAKS,
+	  .doc = "It was never freed, and that is not suppressed." },
+	{ "suppressed", "", FIELD_BOOL, ROW(suppressed), .facts = FACT_LEAKS,
+	  .doc = "It was never freed, and a suppression says that this is known." },
 	{ "freed", "only_temporary deallocated", FIELD_BOOL, ROW(freed), .doc = "It was freed." },
 	{ "temporary", "", FIELD_BOOL, ROW(temporary),
 	  .doc = "It was freed before the same thread's next allocation." },
@@ -94,8 +97,8 @@ const struct field field_table[] = {
 	{ "chain_lifetime", "", FIELD_DURATION, ROW(chain_lifetime), .percent = RUN,
 	  .none = "the last of the chain was never freed",
 	  .doc = "The time from the first allocation of its realloc chain to the last free." },
-	{ "chain_leaked", "only_chain_leaked", FIELD_BOOL, ROW(chain_leaked),
-	  .doc = "The last of its realloc chain was never freed." },
+	{ "chain_leaked", "only_chain_leaked", FIELD_BOOL, ROW(chain_leaked), .facts = FACT_LEAKS,
+	  .doc = "The last of its realloc chain leaked." },
 
 	/* Of its stack. */
 	{ "function", "", FIELD_TEXTS, .scope = FIELD_OF_STACK, .of_frame = frame_function,
@@ -145,11 +148,11 @@ const struct field field_table[] = {
 	{ "group_bytes", "group_size", FIELD_BYTES, GROUP(group_bytes),
 	  .doc = "Bytes that the group asked for." },
 	{ "group_leaked", "group_leaked_allocations", FIELD_COUNT, GROUP(group_leaked),
-	  .percent = "the group's allocations", .whole = group_allocations,
-	  .doc = "Allocations of the group that were never freed." },
+	  .percent = "the group's allocations", .whole = group_allocations, .facts = FACT_LEAKS,
+	  .doc = "Allocations of the group that leaked." },
 	{ "group_leaked_bytes", "", FIELD_BYTES, GROUP(group_leaked_bytes),
-	  .percent = "the group's bytes", .whole = group_bytes,
-	  .doc = "Bytes of the group that were never freed." },
+	  .percent = "the group's bytes", .whole = group_bytes, .facts = FACT_LEAKS,
+	  .doc = "Bytes of the group that leaked." },
 	{ "group_temporary", "", FIELD_COUNT, GROUP(group_temporary),
 	  .percent = "the group's allocations", .whole = group_allocations,
 	  .doc = "Allocations of the group that were temporary." },
@@ -168,7 +171,7 @@ const struct field field_table[] = {
 	  GROUP(group_usage_max_time), .percent = RUN, .facts = FACT_PEAKS,
 	  .doc = "When the most bytes of the group were alive for the first time." },
 	{ "whole_group_leaked", "only_whole_group_leaked", FIELD_BOOL, GROUP(whole_group_leaked),
-	  .doc = "Nothing of the group was ever freed." },
+	  .facts = FACT_LEAKS, .doc = "All of the group leaked." },
 };
 
 const size_t field_count = array_size(field_table);

@@ -4,6 +4,7 @@
 #include "base/sort.h"
 #include "base/vec.h"
 #include "query/filter_plan.h"
+#include "query/suppress.h"
 
 /* About what it takes to look at a row: which columns are read, what is done with them. */
 enum { COST_COLUMN = 1, COST_CALCULATED = 3, COST_GATHERED = 20 };
@@ -65,24 +66,74 @@ static struct err *compile_stack_number(struct compiler *compiler, const struct 
 	return err;
 }
 
-/* leaked and freed are free_time without and with a value, of which segments have bounds. */
-static bool compile_end(const struct compiler *compiler, const struct expr *expr, struct plan *plan)
+static bool is_field(const struct expr *expr, const char *name)
 {
-	const bool is_leaked = strcmp(expr->field->name, "leaked") == 0;
-	const bool wanted = expr->item_count == 1 && !expr->items[0].is_none &&
-			    expr->items[0].low.number == expr->items[0].high.number &&
-			    expr->items[0].low.number == 1;
+	return strcmp(expr->field->name, name) == 0;
+}
 
-	if (!wanted || (!is_leaked && strcmp(expr->field->name, "freed") != 0))
-		return false;
+/* "is true". */
+static bool wants_true(const struct expr *expr)
+{
+	return expr->item_count == 1 && !expr->items[0].is_none &&
+	       expr->items[0].low.number == expr->items[0].high.number &&
+	       expr->items[0].low.number == 1;
+}
+
+/* A free_time, or none: of that segments have bounds. False: no memory. */
+static bool end_test(const struct compiler *compiler, bool has_one, struct plan *plan)
+{
 	plan->ranges = arena_new(compiler->facts->arena, struct plan_range);
 	if (!plan->ranges)
-		return false; /* and the usual way tells of it */
+		return false;
 	*plan->ranges = (struct plan_range) { 0, FIELD_NONE - 1 };
 	plan->field = field_find("free_time", strlen("free_time"));
-	plan->range_count = !is_leaked;
-	plan->takes_none = is_leaked;
+	plan->range_count = has_one;
+	plan->takes_none = !has_one;
 	return true;
+}
+
+/* The stacks whose leaks are suppressed, or the others. */
+static struct plan *stacks_test(const struct compiler *compiler, bool are_suppressed)
+{
+	const struct suppressed *suppressed = compiler->facts->suppressed;
+	struct plan *plan = plan_new(compiler, PLAN_STACKS);
+
+	if (!plan)
+		return NULL;
+	plan->column = MODEL_STACK;
+	plan->bit_count = model_stack_count(compiler->facts->model);
+	plan->bits = arena_array(compiler->facts->arena, div_up(plan->bit_count, 64),
+				 sizeof(*plan->bits));
+	for (size_t i = 0; plan->bits && i < plan->bit_count; i++) {
+		if (suppressed_has(suppressed, i) == are_suppressed)
+			plan->bits[i / 64] |= UINT64_C(1) << i % 64;
+	}
+	return plan->bits ? plan : NULL;
+}
+
+/* leaked, suppressed: no free_time, and a stack of those that are not, or are, suppressed. */
+static struct err *compile_leak(struct compiler *compiler, bool is_suppressed, struct plan *end,
+				struct plan **plan_ret)
+{
+	struct plan **parts = arena_array(compiler->facts->arena, 2, sizeof(*parts));
+	struct plan *both = plan_new(compiler, PLAN_AND);
+
+	if (!parts || !both || !end_test(compiler, false, end))
+		return err_nomem();
+	if (!compiler->facts->suppressed) {
+		if (is_suppressed)
+			end->kind = PLAN_NOTHING;
+		return NULL;
+	}
+	parts[0] = end;
+	parts[1] = stacks_test(compiler, is_suppressed);
+	if (!parts[1])
+		return err_nomem();
+	both->parts = parts;
+	both->part_count = 2;
+	both->cost = 2 * COST_COLUMN;
+	*plan_ret = both;
+	return NULL;
 }
 
 static const struct field *compared_field(const struct expr_value *value, bool has_value)
@@ -130,15 +181,17 @@ static struct err *compile_number(struct compiler *compiler, const struct expr *
 	if (!plan)
 		return err_nomem();
 	*plan_ret = plan;
-	if (compile_end(compiler, expr, plan))
-		return NULL;
+	if (wants_true(expr) && (is_field(expr, "leaked") || is_field(expr, "suppressed")))
+		return compile_leak(compiler, is_field(expr, "suppressed"), plan, plan_ret);
+	if (wants_true(expr) && is_field(expr, "freed"))
+		return end_test(compiler, true, plan) ? NULL : err_nomem();
 	if (has_fields(expr))
 		return compile_compare(compiler, expr, plan);
 	if (expr->field->of_stack)
 		return compile_stack_number(compiler, expr, plan);
 	plan->field = expr->field;
 	plan->cost = expr->field->column ? COST_COLUMN : COST_CALCULATED;
-	if (expr->field->facts || strstr(expr->field->name, "_size") ||
+	if ((expr->field->facts & ~(unsigned)FACT_LEAKS) || strstr(expr->field->name, "_size") ||
 	    strncmp(expr->field->name, "chain_", strlen("chain_")) == 0)
 		plan->cost = COST_GATHERED;
 	return compile_ranges(compiler, expr, run_ns(compiler), plan);

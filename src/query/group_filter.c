@@ -219,7 +219,7 @@ static void add_ns(struct str *out, uint64_t ns)
 static void add_lifetime(struct str *out, uint64_t bucket)
 {
 	if (bucket == LIFETIME_BUCKETS) {
-		str_add(out, "leaked");
+		str_add(out, "not freed");
 		return;
 	}
 	if (bucket > 0) {

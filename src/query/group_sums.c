@@ -1,6 +1,7 @@
 /* Sums of groups: one pass over all rows, on all processors. */
 #include "base/big.h"
 #include "query/grouping.h"
+
 static void sum_add(struct model_sum *sum, bool is_in, uint64_t bytes)
 {
 	sum->count += is_in;
@@ -8,14 +9,15 @@ static void sum_add(struct model_sum *sum, bool is_in, uint64_t bytes)
 }
 
 struct columns {
-	const uint64_t *size, *usable, *begin, *end, *flags;
+	const struct selection *selection;
+	const uint64_t *size, *usable, *begin, *end, *flags, *stack;
 };
 
 static void row_add(struct group_sums *sums, const struct columns *columns, size_t i,
 		    bool is_at_peak)
 {
 	const uint64_t size = columns->size[i], begin = columns->begin[i], end = columns->end[i];
-	const bool is_leaked = end == MODEL_NEVER;
+	const bool is_leaked = selection_is_leaked(columns->selection, end, columns->stack[i]);
 
 	if (sums->allocated.count == 0) {
 		sums->size_min = UINT64_MAX;
@@ -31,7 +33,8 @@ static void row_add(struct group_sums *sums, const struct columns *columns, size
 	sums->size_max = u64_max(sums->size_max, size);
 	sums->first_ns = u64_min(sums->first_ns, begin);
 	sums->last_ns = u64_max(sums->last_ns, begin);
-	if (!is_leaked) {
+	if (end != MODEL_NEVER) {
+		sums->freed_count++;
 		sums->lifetime_sum_ns += end - begin;
 		sums->lifetime_max_ns = u64_max(sums->lifetime_max_ns, end - begin);
 	}
@@ -46,9 +49,13 @@ static void visit(struct group_worker *worker, const uint32_t *keys, const uint6
 	const struct selection *selection = worker->grouping->selection;
 	const bool is_all = selection_is_all(selection);
 	const struct columns columns = {
-		batch_column(batch, MODEL_SIZE),     batch_column(batch, MODEL_USABLE),
-		batch_column(batch, MODEL_ALLOC_NS), batch_column(batch, MODEL_FREE_NS),
-		batch_column(batch, MODEL_FLAGS),
+		.selection = selection,
+		.size = batch_column(batch, MODEL_SIZE),
+		.usable = batch_column(batch, MODEL_USABLE),
+		.begin = batch_column(batch, MODEL_ALLOC_NS),
+		.end = batch_column(batch, MODEL_FREE_NS),
+		.flags = batch_column(batch, MODEL_FLAGS),
+		.stack = batch_column(batch, MODEL_STACK),
 	};
 
 	for (size_t i = 0; i < batch->count; i++) {
@@ -84,6 +91,7 @@ static void sums_join(struct group_sums *to, const struct group_sums *from)
 	to->size_max = u64_max(to->size_max, from->size_max);
 	to->first_ns = u64_min(to->first_ns, from->first_ns);
 	to->last_ns = u64_max(to->last_ns, from->last_ns);
+	to->freed_count += from->freed_count;
 	to->lifetime_sum_ns += from->lifetime_sum_ns;
 	to->lifetime_max_ns = u64_max(to->lifetime_max_ns, from->lifetime_max_ns);
 }

@@ -147,8 +147,7 @@ uint64_t group_value(const struct group *group, enum group_key key, bool is_of_a
 	case GROUP_LIFETIME_P99:
 		return group->lifetimes[is_of_all][key - GROUP_LIFETIME_P50];
 	case GROUP_LIFETIME_MAX:
-		return sums->allocated.count > sums->leaked.count ? sums->lifetime_max_ns
-								  : FIELD_NONE;
+		return sums->freed_count > 0 ? sums->lifetime_max_ns : FIELD_NONE;
 	case GROUP_USAGE_MAX:
 		return group->usage_max;
 	case GROUP_USAGE_MAX_TIME:

@@ -38,6 +38,7 @@ struct group_sums {
 	uint64_t size_max;
 	uint64_t first_ns; /* of allocations */
 	uint64_t last_ns;
+	uint64_t freed_count;
 	uint64_t lifetime_sum_ns; /* of those that were freed */
 	uint64_t lifetime_max_ns;
 };

@@ -16,6 +16,8 @@ struct finder {
 	uint64_t size[MODEL_BATCH];
 	uint64_t free_ns[MODEL_BATCH];
 	uint64_t flags[MODEL_BATCH];
+	uint64_t stack[MODEL_BATCH];
+	const struct selection *selection;
 };
 
 static void finder_destroy(struct finder *finder)
@@ -72,7 +74,7 @@ static bool row_take(struct finder *finder, size_t i, struct model_stack_sums *t
 		sum_take(&thread->peak, bytes);
 	if (finder->flags[i] & MODEL_ALLOCATION_TEMPORARY)
 		sum_take(&thread->temporary, bytes);
-	if (finder->free_ns[i] == MODEL_NEVER)
+	if (selection_is_leaked(finder->selection, finder->free_ns[i], finder->stack[i]))
 		sum_take(&thread->leaked, bytes);
 	return true;
 }
@@ -136,11 +138,13 @@ struct err *handovers_find(const struct model *model, const struct selection *se
 		arena_array(arena, model_thread_count(model), sizeof(*handovers.threads));
 	if (!finder || !handovers.threads)
 		return err_nomem();
+	finder->selection = selection;
 	while (pass_next(&pass)) {
 		pass_read(&pass, MODEL_THREAD, finder->thread);
 		pass_read(&pass, MODEL_FREE_THREAD, finder->freer);
 		pass_read(&pass, MODEL_SIZE, finder->size);
 		pass_read(&pass, MODEL_FREE_NS, finder->free_ns);
+		pass_read(&pass, MODEL_STACK, finder->stack);
 		flags_read(finder, &pass);
 		for (size_t i = 0; i < pass.count; i++) {
 			if (!row_take(finder, i, handovers.threads))

@@ -337,6 +337,44 @@ static struct err *select_rows(struct selection *selection, const struct request
 	return err ? err : sum_stacks(selection, limits, arena);
 }
 
+/* Of the whole tape the suppressor has them ready. */
+static struct err *suppress(struct selection *selection, struct arena *arena)
+{
+	const struct suppressed *suppressed;
+	struct err *err = suppressor_find(selection->facts->suppressor, &suppressed);
+
+	if (err || !suppressed)
+		return err;
+	selection->suppressed = suppressed;
+	if (!selection_is_all(selection)) /* whose stacks are its own */
+		return suppressed_take_out(
+			suppressed, (struct model_stack_sums *)selection->sums.stacks,
+			&selection->sums.total, arena, &selection->suppressed_leaks);
+	selection->sums = suppressed->sums;
+	selection->suppressed_leaks = suppressed->leaks;
+	return NULL;
+}
+
+struct model_totals selection_totals(const struct selection *selection)
+{
+	const struct model_stack_sums *sums = &selection->sums.total;
+	const struct model_sum *suppressed = &selection->suppressed_leaks.total;
+	struct model_totals totals = *model_totals(selection->model);
+
+	totals.leaked = sums->leaked;
+	if (selection_is_all(selection))
+		return totals;
+	return (struct model_totals) {
+		.allocated = sums->allocated,
+		.freed = { sums->allocated.count - sums->leaked.count - suppressed->count,
+			   sums->allocated.bytes - sums->leaked.bytes - suppressed->bytes },
+		.peak = sums->peak,
+		.peak_ns = selection->peak_ns,
+		.leaked = sums->leaked,
+		.temporary = sums->temporary,
+	};
+}
+
 struct err *selection_make(const struct model *model, struct names *names,
 			   const struct selection_settings *settings, struct arena *arena,
 			   const struct selection **selection_ret)
@@ -352,6 +390,7 @@ struct err *selection_make(const struct model *model, struct names *names,
 	err = request_parse(settings, arena, &request);
 	if (!err)
 		err = facts_init(facts, model, names, arena);
+	facts->suppressor = settings->suppressor;
 	if (!err)
 		err = resolve_range(&request, settings, facts);
 	if (err)
@@ -368,6 +407,8 @@ struct err *selection_make(const struct model *model, struct names *names,
 		selection->count = model_row_count(model);
 		selection->sums = sums_of_model(model);
 	}
+	if (!err && !settings->ignores_leaks)
+		err = suppress(selection, arena);
 	if (!err)
 		*selection_ret = selection;
 	return err;

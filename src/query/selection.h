@@ -16,12 +16,16 @@
 #define MEMTAPE_QUERY_SELECTION_H
 
 #include "query/filter.h"
-#include "query/sums.h"
+#include "query/suppress.h"
 
 struct selection_settings {
-	const char *filter;	/* an expression; NULL or "": all */
-	const char *from;	/* a moment as in expressions, "10s", "25%"; NULL: the beginning */
-	const char *until;	/* inclusive; NULL: the end */
+	const char *filter; /* an expression; NULL or "": all */
+	const char *from;   /* a moment as in expressions, "10s", "25%"; NULL: the beginning */
+	const char *until;  /* inclusive; NULL: the end */
+	/* What of the leaks is known and meant (borrowed); NULL: nothing, all are leaks. */
+	struct suppressor *suppressor;
+	/* Nobody asks what leaked: only where the filter does are names looked for. */
+	bool ignores_leaks;
 	uint64_t time_limit_ns; /* 0: none */
 	unsigned thread_count;	/* 0: as many as there are processors */
 	const bool *cancel;	/* set by another thread to give up; NULL: never. Read atomically */
@@ -43,7 +47,13 @@ struct selection {
 	 */
 	uint64_t peak_ns;
 	bool has_range;
-	struct sums sums;	    /* what reports take */
+	/*
+	 * What reports take; what is suppressed has not leaked in it. Suppressed are leaks of the
+	 * stacks that `suppressed` has; NULL: none, or nobody asked for leaks.
+	 */
+	struct sums sums;
+	const struct suppressed *suppressed;
+	struct suppressed_leaks suppressed_leaks;
 	struct facts *facts;	    /* more may be prepared while one thread has the selection */
 	struct sweep_limits limits; /* of the settings: for sorting and grouping as well */
 };
@@ -63,7 +73,7 @@ struct err *selection_make(const struct model *model, struct names *names,
 
 /*
  * Those of its allocations whose stack is one of some: stacks[id] is not 0. With the same range,
- * facts and limits; of its sums there is the total alone.
+ * facts and limits; of its sums there is the total alone, and nothing is said of what is suppressed.
  */
 struct err *selection_narrow(const struct selection *selection, const uint8_t *stacks,
 			     struct arena *arena, const struct selection **selection_ret);
@@ -84,6 +94,16 @@ static inline bool selection_at_peak(const struct selection *selection, uint64_t
 		return flags & MODEL_ALLOCATION_PEAK;
 	return alloc_ns <= selection->peak_ns && free_ns > selection->peak_ns;
 }
+
+/* Whether an allocation leaked: it was never freed, and that is not suppressed. */
+static inline bool selection_is_leaked(const struct selection *selection, uint64_t free_ns,
+				       uint64_t stack)
+{
+	return free_ns == MODEL_NEVER && !suppressed_has(selection->suppressed, stack);
+}
+
+/* Of the whole tape all there is; of a part what can be said of a part, and the rest is 0. */
+struct model_totals selection_totals(const struct selection *selection);
 
 /*
  * The selected rows in their order, in batches of at most MODEL_BATCH: writes the numbers of the

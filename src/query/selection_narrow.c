@@ -53,6 +53,7 @@ static void total_take(struct selection *part, const uint8_t *stacks)
 	const struct model_stack_sums *from = part->sums.stacks;
 
 	part->sums = (struct sums) { .model = part->model };
+	part->suppressed_leaks = (struct suppressed_leaks) { 0 };
 	for (size_t i = 0; i < model_stack_count(part->model); i++) {
 		if (stacks[i])
 			metric_sums_add(&part->sums.total, &from[i]);

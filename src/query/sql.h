@@ -23,6 +23,8 @@
 #include "base/str.h"
 #include "model/names.h"
 
+struct suppressor;
+
 enum sql_kind { SQL_NULL, SQL_INTEGER, SQL_REAL, SQL_TEXT, SQL_BLOB };
 
 struct sql_value {
@@ -36,7 +38,8 @@ struct sql_value {
 struct sql_settings {
 	uint64_t memory_bytes; /* of SQLite, for all connections of the process; 0: unlimited */
 	uint64_t timeout_ns;   /* of one statement; 0: unlimited */
-	bool stays_in_memory;  /* no temporary files: what is sorted counts as memory */
+	struct suppressor *suppressor; /* of leaks, borrowed; NULL: all are leaks */
+	bool stays_in_memory;	       /* no temporary files: what is sorted counts as memory */
 	bool (*is_interrupted)(void *context); /* asked some hundred times a second; may be NULL */
 	void *context;
 };
@@ -75,7 +78,8 @@ struct err *sql_run(struct sql *sql, const char *text, uint64_t first_line,
  * A database of SQLite in the file at path, which is empty or not there: all tables but live_at,
  * which is of one moment, with their rows.
  */
-struct err *sql_copy(const struct model *model, struct names *names, const char *path);
+struct err *sql_copy(const struct model *model, struct names *names, struct suppressor *suppressor,
+		     const char *path);
 
 /*
  * Whether the text ends where a statement ends: after a semicolon outside of quotes and comments.

@@ -23,6 +23,7 @@ enum column {
 	COLUMN_REALLOC_OF,
 	COLUMN_CHAIN,
 	COLUMN_LEAKED,
+	COLUMN_SUPPRESSED,
 	COLUMN_TEMPORARY,
 	COLUMN_AT_PEAK,
 	COLUMN_REALLOCED,
@@ -56,7 +57,10 @@ static const struct sql_column columns[] = {
 				"the allocation that it continues: allocations.id" },
 	[COLUMN_CHAIN] = { "chain", SQL_TESTED | SQL_NULLABLE, UINT64_MAX,
 			   "number of the chain of reallocs it is in" },
-	[COLUMN_LEAKED] = { "leaked", SQL_TESTED, 0, "1: never freed" },
+	[COLUMN_LEAKED] = { "leaked", SQL_TESTED | SQL_LEAKS, 0,
+			    "1: never freed, and not suppressed" },
+	[COLUMN_SUPPRESSED] = { "suppressed", SQL_TESTED | SQL_LEAKS, 0,
+				"1: never freed, as a suppression says" },
 	[COLUMN_TEMPORARY] = { "temporary", SQL_TESTED, 0,
 			       "1: freed before its thread's next allocation" },
 	[COLUMN_AT_PEAK] = { "at_peak", SQL_TESTED, 0, "1: alive when live bytes were highest" },
@@ -83,7 +87,7 @@ struct cursor {
 	struct sql_fields *fields;	   /* NULL until asked for */
 	const char *filter;		   /* the selection's; a text of the context's */
 	struct arena arena;		   /* of the selection */
-	uint64_t times[MODEL_BATCH];	   /* of allocation, to be subtracted */
+	uint64_t times[MODEL_BATCH];	   /* of allocation, to be subtracted; or stacks */
 };
 
 /* --- reading ------------------------------------------------------------------------------- */
@@ -108,6 +112,7 @@ static int model_column_of(unsigned column)
 		[COLUMN_REALLOC_OF] = MODEL_REALLOC_OF,
 		[COLUMN_CHAIN] = MODEL_CHAIN,
 		[COLUMN_LEAKED] = -1,
+		[COLUMN_SUPPRESSED] = -1,
 		[COLUMN_TEMPORARY] = -1,
 		[COLUMN_AT_PEAK] = -1,
 		[COLUMN_REALLOCED] = -1,
@@ -163,6 +168,21 @@ static void read_lifetimes(struct cursor *cursor, uint64_t *values)
 	}
 }
 
+static void read_leaks(struct cursor *cursor, bool suppressed, uint64_t *values)
+{
+	const struct suppressed *known = cursor->base.context->suppressed;
+
+	if (known)
+		model_read(cursor, MODEL_STACK, cursor->times);
+	model_read(cursor, MODEL_FREE_NS, values);
+	for (uint32_t at = 0; at < cursor->chosen_count; at++) {
+		const uint16_t i = cursor->chosen[at]; /* of others nothing may have been read */
+
+		values[i] = values[i] == MODEL_NEVER &&
+			    (known && suppressed_has(known, cursor->times[i])) == suppressed;
+	}
+}
+
 static void read_batch(struct cursor *cursor, unsigned column, uint64_t *values)
 {
 	const int plain = model_column_of(column);
@@ -174,10 +194,8 @@ static void read_batch(struct cursor *cursor, unsigned column, uint64_t *values)
 			values[i] = cursor->first + i;
 	} else if (column == COLUMN_LIFETIME_NS) {
 		read_lifetimes(cursor, values);
-	} else if (column == COLUMN_LEAKED) {
-		model_read(cursor, MODEL_FREE_NS, values);
-		for (uint32_t i = 0; i < cursor->count; i++)
-			values[i] = values[i] == MODEL_NEVER;
+	} else if (columns[column].flags & SQL_LEAKS) {
+		read_leaks(cursor, column == COLUMN_SUPPRESSED, values);
 	} else {
 		model_read(cursor, MODEL_FLAGS, values);
 		for (uint32_t i = 0; i < cursor->count; i++)
@@ -185,11 +203,22 @@ static void read_batch(struct cursor *cursor, unsigned column, uint64_t *values)
 	}
 }
 
+/* Nothing but memory can be missing. */
+static bool leaks_are_found(struct sql_context *context)
+{
+	struct err *err = sql_context_find_leaks(context);
+
+	err_destroy(err);
+	return !err;
+}
+
 /* The batch's values of a column; NULL: no memory. */
 static const uint64_t *values_of(struct cursor *cursor, unsigned column)
 {
 	uint64_t **values = &cursor->values[column];
 
+	if (columns[column].flags & SQL_LEAKS && !leaks_are_found(cursor->base.context))
+		return NULL;
 	if (!*values)
 		*values = calloc(MODEL_BATCH, sizeof(**values));
 	if (*values && !(cursor->has_values >> column & 1)) {
@@ -341,6 +370,8 @@ static struct err *select_rows(struct cursor *cursor)
 	const struct sql_context *context = cursor->base.context;
 	const struct selection_settings settings = {
 		.filter = cursor->base.parameter.text,
+		.suppressor = context->settings->suppressor,
+		.ignores_leaks = true,
 		.time_limit_ns = sql_context_rest_ns(context),
 		.is_interrupted = context->settings->is_interrupted,
 		.context = context->settings->context,

@@ -83,7 +83,8 @@ static struct err *ignore_end(void *context)
 	return NULL;
 }
 
-struct err *sql_copy(const struct model *model, struct names *names, const char *path)
+struct err *sql_copy(const struct model *model, struct names *names, struct suppressor *suppressor,
+		     const char *path)
 {
 	const struct sql_sink nowhere = { ignore_heads, ignore_row, ignore_end, NULL };
 	CLEAN(sql_destroy) struct sql *sql = calloc(1, sizeof(*sql));
@@ -93,6 +94,7 @@ struct err *sql_copy(const struct model *model, struct names *names, const char 
 	if (!sql)
 		return err_nomem();
 	sql->is_copying = true;
+	sql->settings.suppressor = suppressor;
 	sql->context =
 		(struct sql_context) { .model = model, .names = names, .settings = &sql->settings };
 	add_attach(&text, path);

@@ -67,6 +67,7 @@ static struct err *facts_of(struct sql_context *context, const struct field *fie
 			    : err_nomem();
 		if (err)
 			return err;
+		facts->suppressor = context->settings->suppressor;
 		context->facts = facts;
 	}
 	facts->limits = &limits;

@@ -22,16 +22,16 @@ static const struct sql_column columns[] = {
 	{ "self_allocated_bytes", 0, 0, "requested by them" },
 	{ "self_peak_count", 0, 0, "of them alive when live bytes were highest" },
 	{ "self_peak_bytes", 0, 0, "requested by those" },
-	{ "self_leaked_count", 0, 0, "never freed" },
-	{ "self_leaked_bytes", 0, 0, "requested by those" },
+	{ "self_leaked_count", SQL_LEAKS, 0, "never freed, and not suppressed" },
+	{ "self_leaked_bytes", SQL_LEAKS, 0, "requested by those" },
 	{ "self_temporary_count", 0, 0, "freed before their thread's next allocation" },
 	{ "self_temporary_bytes", 0, 0, "requested by those" },
 	{ "allocated_count", 0, 0, "allocations by it and all that it calls" },
 	{ "allocated_bytes", 0, 0, "requested by them" },
 	{ "peak_count", 0, 0, "of them alive when live bytes were highest" },
 	{ "peak_bytes", 0, 0, "requested by those" },
-	{ "leaked_count", 0, 0, "never freed" },
-	{ "leaked_bytes", 0, 0, "requested by those" },
+	{ "leaked_count", SQL_LEAKS, 0, "never freed, and not suppressed" },
+	{ "leaked_bytes", SQL_LEAKS, 0, "requested by those" },
 	{ "temporary_count", 0, 0, "freed before their thread's next allocation" },
 	{ "temporary_bytes", 0, 0, "requested by those" },
 };
@@ -71,7 +71,7 @@ static uint32_t function_of(struct collection *collection, uint32_t name)
 
 static bool add_totals(struct collection *collection, struct sql_context *context, uint32_t stack)
 {
-	const struct model_stack_sums *sums = &model_stack_sums(context->model)[stack];
+	const struct model_stack_sums *sums = &sql_context_sums(context)[stack];
 	struct walk walk = walk_begin(context->model, context->names, stack, WALK_ALL);
 	const struct name_frame *frame;
 
@@ -97,7 +97,7 @@ static bool add_self(struct collection *collection, struct sql_context *context,
 	if (index == UINT32_MAX)
 		return false;
 	metric_sums_add(&collection->functions.items[index].self,
-			&model_stack_sums(context->model)[stack]);
+			&sql_context_sums(context)[stack]);
 	return true;
 }
 
@@ -129,7 +129,9 @@ static struct err *prepare(struct sql_context *context)
 
 	if (context->functions)
 		return NULL;
-	err = collect(&collection, context);
+	err = sql_context_find_leaks(context);
+	if (!err)
+		err = collect(&collection, context);
 	if (err)
 		return err;
 	functions = arena_array(&context->arena, collection.functions.count, sizeof(*functions));

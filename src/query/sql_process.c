@@ -1,4 +1,5 @@
 /* Tables of the process: threads, modules, what was called, and everything in one row. */
+#include "query/passes.h"
 #include "query/sql_table.h"
 
 /* --- threads ------------------------------------------------------------------------------- */
@@ -13,8 +14,8 @@ static const struct sql_column thread_columns[] = {
 	{ "allocated_bytes", 0, 0, "requested by them" },
 	{ "peak_count", 0, 0, "of them alive when live bytes were highest" },
 	{ "peak_bytes", 0, 0, "requested by those" },
-	{ "leaked_count", 0, 0, "never freed" },
-	{ "leaked_bytes", 0, 0, "requested by those" },
+	{ "leaked_count", SQL_LEAKS, 0, "never freed, and not suppressed" },
+	{ "leaked_bytes", SQL_LEAKS, 0, "requested by those" },
 	{ "temporary_count", 0, 0, "freed before its next allocation" },
 	{ "temporary_bytes", 0, 0, "requested by those" },
 	{ "free_count", 0, 0, "frees by it, of anyone's blocks" },
@@ -24,10 +25,57 @@ static const struct sql_column thread_columns[] = {
 	{ "stack_known", SQL_TEXTUAL, 0, "pages: those touched; events: at least, by calls seen" },
 };
 
+/* What is suppressed is known by stack: of each thread it is looked for in the rows. */
+static struct err *threads_find_leaks(struct sql_context *context)
+{
+	CLEAN(free) struct pass_rows *rows = NULL;
+	uint64_t threads[MODEL_BATCH];
+	struct model_sum *by_thread;
+	struct pass pass;
+
+	if (!context->suppressed || context->thread_suppressed)
+		return NULL;
+	by_thread = arena_array(&context->arena, model_thread_count(context->model) + 1,
+				sizeof(*by_thread));
+	rows = malloc(sizeof(*rows));
+	if (!by_thread || !rows)
+		return err_nomem();
+	pass = pass_begin(context->model, NULL);
+	while (pass_next(&pass)) {
+		struct err *err = sql_context_check(context);
+
+		if (err)
+			return err;
+		pass_rows_read(&pass, rows);
+		pass_read(&pass, MODEL_THREAD, threads);
+		for (size_t i = 0; i < pass.count; i++) {
+			if (rows->free_ns[i] != MODEL_NEVER ||
+			    !suppressed_has(context->suppressed, rows->stack[i]))
+				continue;
+			by_thread[threads[i]].count++;
+			by_thread[threads[i]].bytes += rows->size[i];
+		}
+	}
+	context->thread_suppressed = by_thread;
+	return NULL;
+}
+
+static struct model_sum thread_leaked(const struct sql_context *context, uint64_t row)
+{
+	struct model_sum leaked = model_thread(context->model, row)->leaked;
+
+	if (context->thread_suppressed) {
+		leaked.count -= context->thread_suppressed[row].count;
+		leaked.bytes -= context->thread_suppressed[row].bytes;
+	}
+	return leaked;
+}
+
 static void thread_value(struct sql_context *context, uint64_t row, unsigned column,
 			 struct sql_value *value)
 {
 	const struct model_thread *thread = model_thread(context->model, row);
+	const struct model_sum leaked = thread_leaked(context, row);
 	const uint64_t values[] = {
 		row,
 		thread->tid,
@@ -38,8 +86,8 @@ static void thread_value(struct sql_context *context, uint64_t row, unsigned col
 		thread->allocated.bytes,
 		thread->peak.count,
 		thread->peak.bytes,
-		thread->leaked.count,
-		thread->leaked.bytes,
+		leaked.count,
+		leaked.bytes,
 		thread->temporary.count,
 		thread->temporary.bytes,
 		thread->free_count,
@@ -70,6 +118,7 @@ const struct sql_table sql_threads = {
 	.column_count = array_size(thread_columns),
 	.rows_per_key = 1,
 	.row_count = thread_count,
+	.prepare_leaks = threads_find_leaks,
 	.row_value = thread_value,
 };
 
@@ -221,8 +270,10 @@ static const struct sql_column summary_columns[] = {
 	{ "allocated_bytes", 0, 0, "requested by them" },
 	{ "freed_count", 0, 0, "frees of blocks that are known to have been allocated" },
 	{ "freed_bytes", 0, 0, "requested by those" },
-	{ "leaked_count", 0, 0, "blocks never freed" },
-	{ "leaked_bytes", 0, 0, "requested by those" },
+	{ "leaked_count", SQL_LEAKS, 0, "blocks never freed, and not suppressed" },
+	{ "leaked_bytes", SQL_LEAKS, 0, "requested by those" },
+	{ "suppressed_count", SQL_LEAKS, 0, "blocks never freed, as a suppression says" },
+	{ "suppressed_bytes", SQL_LEAKS, 0, "requested by those" },
 	{ "temporary_count", 0, 0, "freed before their thread's next allocation" },
 	{ "temporary_bytes", 0, 0, "requested by those" },
 	{ "peak_count", 0, 0, "blocks alive when live bytes were highest" },
@@ -245,6 +296,8 @@ static void summary_value(struct sql_context *context, uint64_t row, unsigned co
 	const struct model_process *process = model_process(context->model);
 	const struct model_totals *totals = model_totals(context->model);
 	const struct model_quality *quality = model_quality(context->model);
+	const struct suppressed *suppressed = context->suppressed;
+	const struct model_sum leaked = suppressed ? suppressed->sums.total.leaked : totals->leaked;
 	const uint64_t values[] = {
 		0,
 		process->pid,
@@ -254,8 +307,10 @@ static void summary_value(struct sql_context *context, uint64_t row, unsigned co
 		totals->allocated.bytes,
 		totals->freed.count,
 		totals->freed.bytes,
-		totals->leaked.count,
-		totals->leaked.bytes,
+		leaked.count,
+		leaked.bytes,
+		suppressed ? suppressed->leaks.total.count : 0,
+		suppressed ? suppressed->leaks.total.bytes : 0,
 		totals->temporary.count,
 		totals->temporary.bytes,
 		totals->peak.count,

@@ -42,6 +42,16 @@ const uint32_t *sql_context_depths(struct sql_context *context)
 	return depths;
 }
 
+struct err *sql_context_find_leaks(struct sql_context *context)
+{
+	struct err *err = NULL;
+
+	if (!context->has_leaks)
+		err = suppressor_find(context->settings->suppressor, &context->suppressed);
+	context->has_leaks = !err;
+	return err;
+}
+
 void sql_context_deinit(struct sql_context *context)
 {
 	space_destroy(context->space);
@@ -175,14 +185,27 @@ struct err *sql_cursor_next(struct sql_cursor *cursor)
 	return NULL;
 }
 
+static struct err *leaks_find(struct sql_cursor *cursor)
+{
+	const struct sql_table *table = cursor->table;
+	struct err *err = sql_context_find_leaks(cursor->context);
+
+	return !err && table->prepare_leaks ? table->prepare_leaks(cursor->context) : err;
+}
+
 static struct err *value_of(struct sql_cursor *cursor, unsigned column, struct sql_value *value)
 {
 	const bool is_own = column < cursor->table->column_count;
+	struct err *err = NULL;
 
 	if (is_own && cursor->table->columns[column].flags & SQL_PARAMETER) {
 		*value = cursor->parameter;
 		return NULL;
 	}
+	if (is_own && cursor->table->columns[column].flags & SQL_LEAKS)
+		err = leaks_find(cursor);
+	if (err)
+		return err;
 	if (cursor->table->value)
 		return cursor->table->value(cursor, column, value);
 	cursor->table->row_value(cursor->context, cursor->row, column, value);

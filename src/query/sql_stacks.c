@@ -63,8 +63,8 @@ static const struct sql_column group_columns[] = {
 	{ "allocated_bytes", 0, 0, "requested by them" },
 	{ "peak_count", 0, 0, "of them alive when live bytes were highest" },
 	{ "peak_bytes", 0, 0, "requested by those" },
-	{ "leaked_count", 0, 0, "never freed" },
-	{ "leaked_bytes", 0, 0, "requested by those" },
+	{ "leaked_count", SQL_LEAKS, 0, "never freed, and not suppressed" },
+	{ "leaked_bytes", SQL_LEAKS, 0, "requested by those" },
 	{ "temporary_count", 0, 0, "freed before their thread's next allocation" },
 	{ "temporary_bytes", 0, 0, "requested by those" },
 };
@@ -77,7 +77,7 @@ static bool group_is_row(const struct sql_context *context, uint64_t row)
 static void group_value(struct sql_context *context, uint64_t row, unsigned column,
 			struct sql_value *value)
 {
-	const struct model_stack_sums *sums = &model_stack_sums(context->model)[row];
+	const struct model_stack_sums *sums = &sql_context_sums(context)[row];
 	const struct model_sum *const by_column[] = { &sums->allocated, &sums->peak, &sums->leaked,
 						      &sums->temporary };
 	const struct model_sum *sum;

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "query/sql.h"
+#include "query/suppress.h"
 
 struct facts;
 struct field;
@@ -21,16 +22,19 @@ struct sql_context {
 	const struct model *model;
 	struct names *names;
 	const struct sql_settings *settings;
-	uint64_t deadline_ns;	     /* of the statement, CLOCK_MONOTONIC; 0: none */
-	struct arena arena;	     /* for what is computed once */
-	uint32_t *depths;	     /* by stack; NULL until asked for */
-	const char **sites;	     /* by stack: its function; NULL until asked for, as is each */
-	void *functions;	     /* of sql_functions.c */
-	size_t function_count;	     /* of them */
-	struct interner texts;	     /* parameters of tables */
-	struct facts *facts;	     /* of the fields; NULL until asked for */
-	struct space *space;	     /* at the end of the run; NULL until asked for */
-	struct regex_cache *regexes; /* NULL until asked for */
+	uint64_t deadline_ns;  /* of the statement, CLOCK_MONOTONIC; 0: none */
+	struct arena arena;    /* for what is computed once */
+	uint32_t *depths;      /* by stack; NULL until asked for */
+	const char **sites;    /* by stack: its function; NULL until asked for, as is each */
+	void *functions;       /* of sql_functions.c */
+	size_t function_count; /* of them */
+	struct interner texts; /* parameters of tables */
+	const struct suppressed *suppressed; /* NULL: nothing is, or not asked for yet */
+	struct model_sum *thread_suppressed; /* by thread; NULL: nothing is, or not asked for */
+	bool has_leaks;			     /* they were asked for */
+	struct facts *facts;		     /* of the fields; NULL until asked for */
+	struct space *space;		     /* at the end of the run; NULL until asked for */
+	struct regex_cache *regexes;	     /* NULL until asked for */
 };
 
 void sql_context_deinit(struct sql_context *context);
@@ -40,6 +44,18 @@ struct err *sql_context_check(const struct sql_context *context);
 
 /* What is left of the time allowed, at least 1; 0: unlimited. */
 uint64_t sql_context_rest_ns(const struct sql_context *context);
+
+/*
+ * Finds which leaks are suppressed: before anything that leaked is told. Then the sums of a stack
+ * are without them.
+ */
+struct err *sql_context_find_leaks(struct sql_context *context);
+
+static inline const struct model_stack_sums *sql_context_sums(const struct sql_context *context)
+{
+	return context->suppressed ? context->suppressed->sums.stacks
+				   : model_stack_sums(context->model);
+}
 
 /* Frames of a stack, from the outermost address on; 0 for the special stacks. NULL: no memory. */
 const uint32_t *sql_context_depths(struct sql_context *context);
@@ -51,7 +67,8 @@ enum sql_column_flag {
 	SQL_NULLABLE = 1 << 3,	/* null_value stands for NULL, and is greater than all others */
 	SQL_NULL_AMID = 1 << 4, /* the same, but there may be greater ones */
 	SQL_PARAMETER = 1 << 5, /* hidden; must be given, as the argument of the table */
-	SQL_TEXTUAL = 1 << 6	/* the others are integers */
+	SQL_TEXTUAL = 1 << 6,	/* the others are integers */
+	SQL_LEAKS = 1 << 7	/* what leaked or is suppressed */
 };
 
 struct sql_column {
@@ -116,7 +133,8 @@ struct sql_table {
 	uint64_t (*row_count)(const struct sql_context *context);
 
 	/* Rows that are values of one row's number need no more than these. */
-	struct err *(*prepare)(struct sql_context *context);		 /* may be NULL */
+	struct err *(*prepare)(struct sql_context *context);	   /* may be NULL */
+	struct err *(*prepare_leaks)(struct sql_context *context); /* the same, of SQL_LEAKS */
 	bool (*is_row)(const struct sql_context *context, uint64_t row); /* NULL: all are */
 	void (*row_value)(struct sql_context *context, uint64_t row, unsigned column,
 			  struct sql_value *value); /* NULL on entry */

@@ -2,7 +2,6 @@
 
 #include "base/map.h"
 #include "base/str.h"
-#include "query/walk.h"
 
 enum { FILE_BYTES_MAX = 16 << 20 };
 
@@ -34,7 +33,7 @@ static struct err *line_parse(const char *line, size_t len, size_t number, const
 	if (len == 0 || *line == '#')
 		return NULL;
 	if (!memchr(line, ':', len))
-		return err_new(ERR_USAGE, "%s, line %zu: not leak:PATTERN", origin, number);
+		return err_new(ERR_USAGE, "%s:%zu: expected leak:PATTERN", origin, number);
 	if (len <= strlen(LEAK) || strncmp(line, LEAK, strlen(LEAK)) != 0)
 		return NULL;
 	rule.text = arena_text(arena, line, len);
@@ -73,7 +72,7 @@ struct err *suppressions_parse(const char *text, const char *origin, struct aren
 	if (!copy)
 		return err_nomem();
 	memcpy(copy, rules.items, rules.count * sizeof(*copy));
-	*suppressions_ret = (struct suppressions) { copy, rules.count };
+	*suppressions_ret = (struct suppressions) { .rules = copy, .count = rules.count };
 	return NULL;
 }
 
@@ -83,6 +82,7 @@ struct err *suppressions_load(const char *path, struct arena *arena,
 	CLEAN(fclose) FILE *file = NULL;
 	CLEAN(str_deinit) struct str text = { 0 };
 	char buf[4096];
+	struct err *err;
 	size_t len;
 
 	if (!path)
@@ -97,8 +97,12 @@ struct err *suppressions_load(const char *path, struct arena *arena,
 	if (text.failed)
 		return err_nomem();
 	if (memchr(str_text(&text), '\0', text.len) || text.len >= FILE_BYTES_MAX)
-		return err_new(ERR_USAGE, "%s is no list of suppressions", path);
-	return suppressions_parse(str_text(&text), path, arena, suppressions_ret);
+		return err_new(ERR_USAGE, "%s is not a list of suppressions", path);
+	err = suppressions_parse(str_text(&text), path, arena, suppressions_ret);
+	if (err)
+		return err;
+	suppressions_ret->file = arena_strdup(arena, path);
+	return suppressions_ret->file ? NULL : err_nomem();
 }
 
 /* --- patterns -------------------------------------------------------------------------------- */
@@ -200,22 +204,28 @@ static bool module_begins(const struct name *name, const char *text)
 	return strncmp(name->module_short, text, strlen(text)) == 0;
 }
 
+static bool is_loader(const struct name *name)
+{
+	return module_begins(name, "ld-linux") || module_begins(name, "ld-musl") ||
+	       strcmp(name->function, "call_init") == 0 || strcmp(name->function, "_dl_init") == 0;
+}
+
 /* Allocated in libstdc++ itself, called by the loader: its constructors, before main. */
 static bool is_libstdcxx_start(const struct matching *matching, uint32_t stack)
 {
-	struct walk walk = walk_begin(matching->model, matching->names, stack, WALK_ALL);
-	const struct name_frame *frame = walk_next(&walk);
+	const struct capture_stack *stacks = model_stacks(matching->model);
 	bool is_inside = false;
 
-	for (; frame; frame = walk_next(&walk)) {
-		const struct name *name = names_get(matching->names, frame->name);
+	for (; stack >= CAPTURE_STACK_FIRST; stack = stacks[stack].parent) {
+		const struct name_frames frames = names_look(matching->names, stack);
 
-		if (!module_begins(name, "libstdc++.so"))
-			return is_inside &&
-			       (module_begins(name, "ld-linux") || module_begins(name, "ld-musl") ||
-				strcmp(name->function, "call_init") == 0 ||
-				strcmp(name->function, "_dl_init") == 0);
-		is_inside = true;
+		for (size_t i = 0; i < frames.count; i++) {
+			const struct name *name = names_get(matching->names, frames.frames[i].name);
+
+			if (!module_begins(name, "libstdc++.so"))
+				return is_inside && is_loader(name);
+			is_inside = true;
+		}
 	}
 	return false;
 }
@@ -235,14 +245,15 @@ static uint32_t rule_of_library(const struct matching *matching, uint32_t stack)
  * By stack, of those that leaked and what they came from: parents have smaller numbers, so one pass
  * back tells which are needed, and one forth what fits them.
  */
-static void rules_find(struct matching *matching, const struct sums *sums, uint32_t *rule_of)
+static void frames_match(struct matching *matching, uint32_t *rule_of)
 {
 	enum { NEEDED = UINT32_MAX };
+	const struct model_stack_sums *sums = model_stack_sums(matching->model);
 	const struct capture_stack *stacks = model_stacks(matching->model);
 	const size_t count = model_stack_count(matching->model);
 
 	for (size_t i = count; i-- > CAPTURE_STACK_FIRST;) {
-		if (sums->stacks[i].leaked.count > 0)
+		if (sums[i].leaked.count > 0)
 			rule_of[i] = NEEDED;
 		if (rule_of[i] == NEEDED)
 			rule_of[stacks[i].parent] = NEEDED;
@@ -254,7 +265,7 @@ static void rules_find(struct matching *matching, const struct sums *sums, uint3
 
 		if (rule_of[i] != NEEDED)
 			continue;
-		frames = names_frames(matching->names, (uint32_t)i);
+		frames = names_look(matching->names, (uint32_t)i);
 		rule_of[i] = rule_of[stacks[i].parent];
 		for (size_t at = 0; at < frames.count; at++)
 			rule_of[i] =
@@ -262,53 +273,134 @@ static void rules_find(struct matching *matching, const struct sums *sums, uint3
 	}
 }
 
-static void sums_split(const struct matching *matching, const struct sums *sums, uint32_t *rule_of,
-		       struct model_stack_sums *kept, struct suppressed *suppressed)
+/* Whether anything that leaked is suppressed. */
+static bool rules_find(struct matching *matching, uint32_t *rule_of)
 {
-	for (size_t i = 0; i < model_stack_count(matching->model); i++) {
-		struct model_sum *leaked = &kept[i].leaked;
-		struct model_sum *by;
+	const struct model_stack_sums *sums = model_stack_sums(matching->model);
+	bool finds_some = false;
 
-		kept[i] = sums->stacks[i];
-		if (leaked->count == 0) {
+	frames_match(matching, rule_of);
+	for (size_t i = 0; i < model_stack_count(matching->model); i++) {
+		if (sums[i].leaked.count == 0)
 			rule_of[i] = 0;
-			continue;
-		}
-		if (rule_of[i] == 0)
+		else if (rule_of[i] == 0)
 			rule_of[i] = rule_of_library(matching, (uint32_t)i);
-		if (rule_of[i] == 0)
-			continue;
-		by = &suppressed->leaked_by[rule_of[i] - 1];
-		by->count += leaked->count;
-		by->bytes += leaked->bytes;
-		suppressed->leaked.count += leaked->count;
-		suppressed->leaked.bytes += leaked->bytes;
-		*leaked = (struct model_sum) { 0 };
+		finds_some |= rule_of[i] != 0;
 	}
+	return finds_some;
 }
 
-struct err *suppress_leaks(const struct suppressions *suppressions, const struct sums *sums,
-			   struct names *names, struct arena *arena,
-			   struct suppressed *suppressed_ret)
-{
-	const size_t count = model_stack_count(sums->model);
-	struct matching matching = { .suppressions = suppressions,
-				     .model = sums->model,
-				     .names = names };
-	uint32_t *rule_of = arena_array(arena, count + 1, sizeof(*rule_of));
-	struct model_stack_sums *kept = arena_array(arena, count + 1, sizeof(*kept));
-	struct suppressed suppressed = { .sums = *sums, .rule_of = rule_of };
+/* --- sums ------------------------------------------------------------------------------------ */
 
-	suppressed.leaked_by =
-		arena_array(arena, suppressions->count + 1, sizeof(*suppressed.leaked_by));
-	if (!rule_of || !kept || !suppressed.leaked_by)
+static void sum_move(struct model_sum *sum, const struct model_sum *part, bool is_in)
+{
+	sum->count += is_in ? part->count : -part->count;
+	sum->bytes += is_in ? part->bytes : -part->bytes;
+}
+
+struct err *suppressed_take_out(const struct suppressed *suppressed,
+				struct model_stack_sums *stacks, struct model_stack_sums *total,
+				struct arena *arena, struct suppressed_leaks *leaks_ret)
+{
+	struct model_sum *by_rule =
+		arena_array(arena, suppressed->rules->count + 1, sizeof(*by_rule));
+	struct suppressed_leaks leaks = { .by_rule = by_rule };
+
+	if (!by_rule)
 		return err_nomem();
-	rules_find(&matching, sums, rule_of);
-	sums_split(&matching, sums, rule_of, kept, &suppressed);
-	map_deinit(&matching.by_name);
-	suppressed.sums.stacks = kept;
-	suppressed.sums.total.leaked.count -= suppressed.leaked.count;
-	suppressed.sums.total.leaked.bytes -= suppressed.leaked.bytes;
-	*suppressed_ret = suppressed;
+	for (size_t i = 0; i < model_stack_count(suppressed->model); i++) {
+		struct model_sum *leaked = &stacks[i].leaked;
+
+		if (!suppressed_has(suppressed, i) || leaked->count == 0)
+			continue;
+		sum_move(&by_rule[suppressed->rule_of[i] - 1], leaked, true);
+		sum_move(&leaks.total, leaked, true);
+		sum_move(&total->leaked, leaked, false);
+		*leaked = (struct model_sum) { 0 };
+	}
+	*leaks_ret = leaks;
 	return NULL;
+}
+
+/* Those of the whole tape, with totals if the model has them. */
+static struct err *sums_make(struct suppressed *suppressed, struct arena *arena)
+{
+	const struct sums whole = sums_of_model(suppressed->model);
+	const size_t count = model_stack_count(suppressed->model);
+	struct model_stack_sums *stacks = arena_array(arena, count + 1, sizeof(*stacks));
+	struct err *err;
+
+	if (!stacks)
+		return err_nomem();
+	memcpy(stacks, whole.stacks, count * sizeof(*stacks));
+	suppressed->sums = (struct sums) {
+		.model = whole.model,
+		.stacks = stacks,
+		.total = whole.total,
+	};
+	err = suppressed_take_out(suppressed, stacks, &suppressed->sums.total, arena,
+				  &suppressed->leaks);
+	if (!err && whole.totals)
+		err = sums_total_up(&suppressed->sums, arena);
+	return err;
+}
+
+/* --- a tape's -------------------------------------------------------------------------------- */
+
+void suppressor_init(struct suppressor *suppressor, const struct model *model, struct names *names,
+		     const struct suppressions *rules)
+{
+	*suppressor = (struct suppressor) { .model = model, .names = names };
+	if (rules)
+		suppressor->rules = *rules;
+	pthread_mutex_init(&suppressor->lock, NULL);
+}
+
+void suppressor_deinit(struct suppressor *suppressor)
+{
+	if (!suppressor->model)
+		return;
+	pthread_mutex_destroy(&suppressor->lock);
+	arena_deinit(&suppressor->arena);
+}
+
+static struct err *find(struct suppressor *suppressor, struct suppressed *suppressed)
+{
+	const size_t count = model_stack_count(suppressor->model);
+	struct matching matching = { .suppressions = &suppressor->rules,
+				     .model = suppressor->model,
+				     .names = suppressor->names };
+	uint32_t *rule_of = arena_array(&suppressor->arena, count + 1, sizeof(*rule_of));
+	bool finds_some;
+
+	if (!rule_of)
+		return err_nomem();
+	finds_some = rules_find(&matching, rule_of);
+	map_deinit(&matching.by_name);
+	*suppressed = (struct suppressed) { .rules = &suppressor->rules,
+					    .model = suppressor->model,
+					    .rule_of = finds_some ? rule_of : NULL };
+	return finds_some ? sums_make(suppressed, &suppressor->arena) : NULL;
+}
+
+struct err *suppressor_find(struct suppressor *suppressor, const struct suppressed **suppressed_ret)
+{
+	struct suppressed *found;
+	struct err *err = NULL;
+
+	*suppressed_ret = NULL;
+	if (!suppressor || suppressor->rules.count == 0)
+		return NULL;
+	pthread_mutex_lock(&suppressor->lock);
+	found = suppressor->found;
+	if (!found) {
+		found = arena_new(&suppressor->arena, struct suppressed);
+		err = found ? find(suppressor, found) : err_nomem();
+		if (!err)
+			suppressor->found = found;
+	}
+	pthread_mutex_unlock(&suppressor->lock);
+	if (!err && found->rule_of)
+		*suppressed_ret = found;
+	return err;
 }

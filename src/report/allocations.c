@@ -349,6 +349,7 @@ const struct report report_allocations = {
 	.summary = "every allocation in the order of time, its stacks and its free",
 	.depth = MODEL_FULL,
 	.selects = true,
+	.ignores_leaks = true,
 	.sorts_itself = true,
 	.check = check,
 	.run = run,

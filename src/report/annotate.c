@@ -6,6 +6,7 @@
 #include "base/sort.h"
 #include "report/quality.h"
 #include "report/source.h"
+#include "report/suppressed.h"
 #include "report/text.h"
 
 enum {
@@ -236,6 +237,7 @@ static struct err *annotate_text(const struct report_context *context, const str
 	add_head(&page, tried);
 	add_titles(&page);
 	add_lines(&page);
+	suppressed_line(&text, context);
 	quality_text(&text, context);
 	return text_write(&text, out);
 }
@@ -296,6 +298,7 @@ static struct err *annotate_emit(const struct report_context *context, const str
 		emit_line(emit, context, &lines->items[i], source);
 	emit_end(emit);
 	if (is_json) {
+		suppressed_emit(emit, context);
 		quality_emit(emit, context);
 		emit_end(emit);
 	}

@@ -158,6 +158,7 @@ const struct report report_at = {
 	.depth = MODEL_FULL,
 	.operands = "T",
 	.selects = true,
+	.ignores_leaks = true,
 	.check = check,
 	.run = run,
 };

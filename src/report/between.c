@@ -308,6 +308,7 @@ const struct report report_between = {
 	.depth = MODEL_FULL,
 	.operands = "A B",
 	.selects = true,
+	.ignores_leaks = true,
 	.sorts = orders,
 	.check = check,
 	.run = run,

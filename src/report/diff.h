@@ -15,6 +15,7 @@ struct diff_subject {
 	const char *path;   /* of the tape, as the user wrote it */
 	const char *moment; /* "at 50%", "10s..20s", as the user wrote it; NULL: the whole tape */
 	struct sums sums;
+	struct model_sum suppressed; /* leaks that are known, and not in the sums */
 	uint64_t units;
 	uint64_t from_ns; /* of the moment or the span; 0 and MODEL_NEVER: the whole tape */
 	uint64_t until_ns;

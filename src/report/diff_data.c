@@ -49,6 +49,8 @@ static void emit_subject(struct emit *emit, const struct diff_answer *answer, un
 		emit_u64(emit, "until_ns", subject->until_ns, EMIT_DURATION);
 	emit_u64(emit, "units", subject->units, EMIT_COUNT);
 	emit_sums(emit, &answer->totals[side], "");
+	emit_key(emit, "suppressed", "bytes", "", subject->suppressed.bytes);
+	emit_key(emit, "suppressed", "count", "", subject->suppressed.count);
 	quality_emit(emit, &context);
 	emit_end(emit);
 }

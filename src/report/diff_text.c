@@ -61,6 +61,21 @@ static void add_total(struct text *text, const struct diff_answer *answer, enum 
 	str_add_char(&text->out, '\n');
 }
 
+/* Leaks that are known, for whoever wonders where they are. */
+static void add_suppressed(struct text *text, const struct diff_answer *answer)
+{
+	const struct diff_subject *subjects = answer->subjects;
+	char words[STR_SHORT_BYTES];
+
+	if (subjects[DIFF_A].suppressed.count + subjects[DIFF_B].suppressed.count == 0)
+		return;
+	text_label(text, "suppressed");
+	for (unsigned side = 0; side < DIFF_SIDES; side++)
+		text_right(text, TEXT_DIM, str_iec(words, subjects[side].suppressed.bytes),
+			   COLUMNS);
+	str_add_char(&text->out, '\n');
+}
+
 static void add_totals(struct text *text, const struct diff_answer *answer)
 {
 	static const char *const titles[] = { "A", "B", "difference", "" };
@@ -74,6 +89,7 @@ static void add_totals(struct text *text, const struct diff_answer *answer)
 		if (diff_metric_is_told(answer, metric))
 			add_total(text, answer, metric);
 	}
+	add_suppressed(text, answer);
 }
 
 static void add_row(struct text *text, const struct diff_answer *answer, const struct diff_row *row)

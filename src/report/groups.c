@@ -5,6 +5,7 @@
 #include "query/groups.h"
 
 #include "report/quality.h"
+#include "report/suppressed.h"
 #include "report/text.h"
 
 enum { GROUPS_SHOWN = 20 };
@@ -305,6 +306,7 @@ static struct err *write_groups(const struct report_context *context, const stru
 	}
 	emit_groups(emit, context, groups);
 	if (is_json) {
+		suppressed_emit(emit, context);
 		quality_emit(emit, context);
 		emit_end(emit);
 	}
@@ -312,6 +314,7 @@ static struct err *write_groups(const struct report_context *context, const stru
 	if (err || settings->format != EMIT_TEXT)
 		return err;
 	add_rest(&text, context, groups);
+	suppressed_line(&text, context);
 	quality_text(&text, context);
 	return text_write(&text, out);
 }

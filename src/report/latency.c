@@ -312,5 +312,6 @@ const struct report report_latency = {
 	.depth = MODEL_FULL,
 	.sorts = call_times_order_words,
 	.selects = true,
+	.ignores_leaks = true,
 	.run = run,
 };

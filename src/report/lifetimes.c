@@ -332,5 +332,6 @@ const struct report report_lifetimes = {
 	.summary = "how long blocks lived, of all or of each function (--sites)",
 	.depth = MODEL_FULL,
 	.selects = true,
+	.ignores_leaks = true,
 	.run = run,
 };

@@ -1,6 +1,7 @@
 #include "report/rank.h"
 
 #include "report/quality.h"
+#include "report/suppressed.h"
 
 enum {
 	TOP_DEFAULT = 10,
@@ -262,30 +263,6 @@ static void emit_site(struct emit *emit, const struct report_context *context,
 	emit_end(emit);
 }
 
-static void emit_suppressed(struct emit *emit, const struct report_context *context)
-{
-	const struct suppressed *suppressed = context->suppressed;
-
-	if (!suppressed)
-		return;
-	emit_object(emit, "suppressed");
-	emit_u64(emit, "bytes", suppressed->leaked.bytes, EMIT_BYTES);
-	emit_u64(emit, "count", suppressed->leaked.count, EMIT_COUNT);
-	emit_list(emit, "rules");
-	for (size_t i = 0; i < context->suppressions->count; i++) {
-		if (suppressed->leaked_by[i].count == 0)
-			continue;
-		emit_object(emit, NULL);
-		emit_text(emit, "rule", context->suppressions->rules[i].text);
-		emit_text(emit, "reason", context->suppressions->rules[i].reason);
-		emit_u64(emit, "bytes", suppressed->leaked_by[i].bytes, EMIT_BYTES);
-		emit_u64(emit, "count", suppressed->leaked_by[i].count, EMIT_COUNT);
-		emit_end(emit);
-	}
-	emit_end(emit);
-	emit_end(emit);
-}
-
 static struct err *rank_emit(const struct report_context *context, const struct sites *sites,
 			     enum metric metric, FILE *out)
 {
@@ -326,69 +303,11 @@ static struct err *rank_emit(const struct report_context *context, const struct 
 		emit_site(emit, context, ranked[i], metric);
 	emit_end(emit);
 	if (is_json) {
-		emit_suppressed(emit, context);
+		suppressed_emit(emit, context);
 		quality_emit(emit, context);
 		emit_end(emit);
 	}
 	return emit_finish(emit);
-}
-
-struct err *report_suppressions(const struct report_settings *settings, struct arena *arena,
-				struct suppressions *rules_ret)
-{
-	return settings->suppression_text
-		       ? suppressions_parse(settings->suppression_text, "suppressions", arena,
-					    rules_ret)
-		       : suppressions_load(settings->suppressions, arena, rules_ret);
-}
-
-struct err *rank_without_known(const struct report_context *whole,
-			       struct report_context *context_ret)
-{
-	const struct report_settings *settings = whole->settings;
-	struct suppressions *rules = arena_new(whole->arena, struct suppressions);
-	struct suppressed *suppressed = arena_new(whole->arena, struct suppressed);
-	struct err *err = NULL;
-
-	if (!rules || !suppressed)
-		return err_nomem();
-	if (!settings->no_suppressions)
-		err = report_suppressions(settings, whole->arena, rules);
-	if (!err)
-		err = suppress_leaks(rules, &whole->sums, whole->names, whole->arena, suppressed);
-	if (err)
-		return err;
-	*context_ret = *whole;
-	context_ret->sums = suppressed->sums;
-	context_ret->suppressions = rules;
-	context_ret->suppressed = suppressed;
-	return NULL;
-}
-
-static void add_suppressed(struct text *text, const struct report_context *context)
-{
-	const struct suppressed *suppressed = context->suppressed;
-	struct str *out = &text->out;
-
-	if (!suppressed || suppressed->leaked.count == 0)
-		return;
-	text_heading(text, "Suppressed, as known", NULL);
-	for (size_t i = 0; i < context->suppressions->count; i++) {
-		const struct suppress_rule *rule = &context->suppressions->rules[i];
-		const struct model_sum *leaked = &suppressed->leaked_by[i];
-
-		if (leaked->count == 0)
-			continue;
-		str_add(out, "  ");
-		str_add_iec(out, leaked->bytes);
-		str_add(out, " in ");
-		text_counted(out, leaked->count, "block");
-		str_add(out, ": ");
-		str_add_terminal(out, rule->text);
-		if (rule->reason)
-			str_printf(out, ", %s", rule->reason);
-		str_add_char(out, '\n');
-	}
 }
 
 struct err *rank_report(const struct report_context *context, enum metric metric, FILE *out)
@@ -415,7 +334,8 @@ struct err *rank_report(const struct report_context *context, enum metric metric
 			 metric == METRIC_LEAKED ? "Nothing leaked." : "Nothing of that kind.");
 		str_add_char(&text.out, '\n');
 	}
-	add_suppressed(&text, context);
+	if (metric == METRIC_LEAKED)
+		suppressed_text(&text, context);
 	quality_text(&text, context);
 	return text_write(&text, out);
 }

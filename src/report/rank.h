@@ -37,17 +37,6 @@ void rank_callers(struct text *text, const struct report_context *context, uint3
 /* The innermost frame of a stack that is shown. */
 const struct name_frame *rank_site_frame(const struct report_context *context, uint32_t stack);
 
-/* The rules that the settings ask for, those built in among them. */
-struct err *report_suppressions(const struct report_settings *settings, struct arena *arena,
-				struct suppressions *rules_ret);
-
-/*
- * The same context without leaks that are known and meant, as the settings have it; what was taken
- * out is in its `suppressed`. Lives in the context's arena.
- */
-struct err *rank_without_known(const struct report_context *whole,
-			       struct report_context *context_ret);
-
 /* Members function, file, line, module. */
 void rank_emit_place(struct emit *emit, const struct report_context *context,
 		     const struct name_frame *frame);

@@ -345,5 +345,6 @@ const struct report report_reallocs = {
 	.depth = MODEL_FULL,
 	.sorts = realloc_order_words,
 	.selects = true,
+	.ignores_leaks = true,
 	.run = run,
 };

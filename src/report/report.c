@@ -108,12 +108,11 @@ enum model_depth report_depth(const struct report *report, const struct report_s
 	return needs_rows || selection_needs_rows(&asked) ? MODEL_FULL : report->depth;
 }
 
-struct err *report_run_model(const struct report *report, const struct model *model,
-			     const struct report_settings *settings, FILE *out)
+static struct err *select_and_run(const struct report *report, struct suppressor *suppressor,
+				  struct names *names, const struct report_settings *settings,
+				  FILE *out)
 {
-	CLEAN(names_destroy)
-	struct names *own = settings->names ? NULL : names_create(model, settings->symbols);
-	struct names *names = settings->names ? settings->names : own;
+	const struct model *model = suppressor->model;
 	CLEAN(arena_deinit) struct arena arena = { .budget = settings->budget };
 	struct selection_settings asked = selection_asked(report, settings);
 	const struct selection *selection = NULL;
@@ -126,18 +125,36 @@ struct err *report_run_model(const struct report *report, const struct model *mo
 	};
 	struct err *err;
 
-	if (!names)
-		return err_nomem();
+	asked.suppressor = suppressor;
+	asked.ignores_leaks = !report->selects || report->ignores_leaks;
 	asked.time_limit_ns = settings->time_limit_ns;
 	asked.cancel = settings->cancel;
 	err = selection_make(model, names, &asked, &arena, &selection);
 	if (err)
 		return err;
 	context.selection = selection;
+	context.tells_leaks = !asked.ignores_leaks;
 	context.has_window = report->has_window && selection_is_all(selection) &&
 			     !report->selects && (settings->from || settings->until);
 	context.sums = selection->sums;
 	return report->run(&context, out);
+}
+
+struct err *report_run_model(const struct report *report, const struct model *model,
+			     const struct report_settings *settings, FILE *out)
+{
+	CLEAN(names_destroy)
+	struct names *own_names = settings->names ? NULL : names_create(model, settings->symbols);
+	struct names *names = settings->names ? settings->names : own_names;
+	CLEAN(suppressor_deinit) struct suppressor own = { 0 };
+
+	if (!names)
+		return err_nomem();
+	if (settings->suppressor)
+		return select_and_run(report, settings->suppressor, names, settings, out);
+	suppressor_init(&own, model, names, settings->suppressions);
+	own.arena.budget = settings->budget;
+	return select_and_run(report, &own, names, settings, out);
 }
 
 struct err *report_run(const struct report *report, const char *tape_path,

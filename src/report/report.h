@@ -11,8 +11,6 @@
 #include "base/emit.h"
 #include "base/str.h"
 #include "query/groups.h"
-#include "query/sums.h"
-#include "query/suppress.h"
 #include "query/walk.h"
 #include "report/source_opener.h"
 
@@ -30,13 +28,12 @@ struct report_settings {
 	const char *filter;   /* memtape-filter(7); NULL: everything */
 	const char *from;     /* moments (query/moment.h); NULL: the beginning, the end */
 	const char *until;
-	const char *at;		  /* a moment; NULL: each report has its own */
-	const char *columns;	  /* annotate: their names, with commas between; NULL: the usual */
-	bool shows_whole_file;	  /* annotate: also lines without numbers */
-	bool shows_sites;	  /* lifetimes: of each function too */
-	const char *suppressions; /* leaks: file of them; NULL: those built in alone */
-	const char *suppression_text;	    /* the same, but their text; not both */
-	bool no_suppressions;		    /* leaks: not even those */
+	const char *at;	       /* a moment; NULL: each report has its own */
+	const char *columns;   /* annotate: their names, with commas between; NULL: the usual */
+	bool shows_whole_file; /* annotate: also lines without numbers */
+	bool shows_sites;      /* lifetimes: of each function too */
+	const struct suppressions *suppressions; /* leaks that are known; NULL: none are */
+	struct suppressor *suppressor;	    /* of the model and names, used instead; NULL: none */
 	struct source_opener source_opener; /* annotate */
 	const char *const *operands;	    /* what stood behind the report's name */
 	size_t operand_count;
@@ -57,8 +54,7 @@ struct report_context {
 	const struct report_settings *settings;
 	const struct selection *selection; /* what is reported about: the whole tape, or a part */
 	struct sums sums;		   /* of the selection */
-	const struct suppressions *suppressions; /* leaks: the rules; NULL elsewhere */
-	const struct suppressed *suppressed;	 /* and what they took out of the sums */
+	bool tells_leaks;
 	bool has_window; /* the whole tape is selected, but rows are left out by their times */
 	enum walk_mode mode;
 	struct arena *arena; /* ends with the report */
@@ -71,6 +67,7 @@ struct report {
 	bool has_window;	  /* --from and --until are its own, not the selection's */
 	const char *instead;	  /* what else there is where one of the three is refused */
 	bool selects;		  /* about a part of the tape too: --filter, --from, --until */
+	bool ignores_leaks;	  /* tells of no leaks: names are not looked for on their account */
 	const char *operands;	  /* their names for the help, "A B"; NULL: it takes none */
 	bool reads_sources;	  /* its operand is a file, of those that the tape names */
 	bool sorts_itself;	  /* settings->sort_text is for it, `check` looks at it */

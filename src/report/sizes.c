@@ -72,7 +72,10 @@ static unsigned bucket_of(uint64_t bytes)
 	return bytes == 0 ? 0 : 64 - (unsigned)__builtin_clzll(bytes);
 }
 
-/* The model has them of all allocations; those of a part are counted. */
+/*
+ * The model has them of all allocations; those of a part, or where leaks are suppressed, are
+ * counted.
+ */
 static struct err *buckets_find(const struct report_context *context,
 				const struct model_size_bucket **buckets_ret)
 {
@@ -94,7 +97,10 @@ static struct err *buckets_find(const struct report_context *context,
 				 selection_at_peak(context->selection, rows->alloc_ns[i],
 						   rows->free_ns[i], flags),
 				 bytes);
-			sum_take(&bucket->leaked, rows->free_ns[i] == MODEL_NEVER, bytes);
+			sum_take(&bucket->leaked,
+				 selection_is_leaked(context->selection, rows->free_ns[i],
+						     rows->stack[i]),
+				 bytes);
 			sum_take(&bucket->temporary, flags & MODEL_ALLOCATION_TEMPORARY, bytes);
 		}
 	}
@@ -106,8 +112,9 @@ static struct err *run(const struct report_context *context, FILE *out)
 {
 	const bool for_people = context->settings->format == EMIT_TEXT;
 	const struct model_size_bucket *buckets = model_size_buckets(context->model);
-	struct err *err =
-		selection_is_all(context->selection) ? NULL : buckets_find(context, &buckets);
+	const bool are_there =
+		selection_is_all(context->selection) && !context->selection->suppressed;
+	struct err *err = are_there ? NULL : buckets_find(context, &buckets);
 	struct table table;
 
 	if (err)
@@ -124,10 +131,16 @@ static struct err *run(const struct report_context *context, FILE *out)
 	return table_end(&table);
 }
 
+static bool needs_rows(const struct report_settings *settings)
+{
+	return settings->suppressions && settings->suppressions->count > 0;
+}
+
 const struct report report_sizes = {
 	.name = "sizes",
 	.summary = "how large the blocks were, by powers of two",
 	.depth = MODEL_SUMMARY,
 	.selects = true,
+	.needs_rows = needs_rows,
 	.run = run,
 };

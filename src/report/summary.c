@@ -6,6 +6,7 @@
 #include "query/call_times.h"
 #include "report/quality.h"
 #include "report/rank.h"
+#include "report/suppressed.h"
 
 enum { SITES_SHOWN = 5, LABEL_VALUE_COLUMNS = 12, RSS_REMARKABLE = 32 << 20 };
 
@@ -67,26 +68,32 @@ static void add_peak(struct text *text, const struct model *model,
 	str_add_char(out, '\n');
 }
 
-/* Without what is known, which is told apart. */
-static void add_leaked(struct text *text, const struct model *model,
-		       const struct model_totals *totals, const struct model_sum *known)
+/* Without what is suppressed, which is told apart. */
+static void add_leaked(struct text *text, const struct report_context *context,
+		       const struct model_totals *totals)
 {
-	const struct model_sum leaked = { totals->leaked.count - known->count,
-					  totals->leaked.bytes - known->bytes };
+	const struct model_sum *suppressed = &context->selection->suppressed_leaks.total;
+	const struct suppressions *rules = &context->selection->facts->suppressor->rules;
+	const struct model *model = context->model;
 	struct str *out = &text->out;
 
-	add_bytes_fact(text, "leaked", leaked.bytes);
+	add_bytes_fact(text, "leaked", totals->leaked.bytes);
 	str_add(out, "in ");
-	text_counted(out, leaked.count, "block");
+	text_counted(out, totals->leaked.count, "block");
 	str_add(out, text_goes_on(model)	? " not freed yet, "
 		     : text_was_replaced(model) ? " alive when it became another program, "
 						: " never freed, ");
-	str_add_percent(out, leaked.bytes, totals->peak.bytes);
+	str_add_percent(out, totals->leaked.bytes, totals->peak.bytes);
 	str_add(out, " of the peak");
-	if (known->count > 0) {
+	if (suppressed->count > 0) {
 		str_add(out, "; ");
-		str_add_iec(out, known->bytes);
+		str_add_iec(out, suppressed->bytes);
 		str_add(out, " more suppressed");
+	}
+	if (rules->file) {
+		str_add(out, " (");
+		suppressed_add_origins(out, rules);
+		str_add(out, ")");
 	}
 	str_add_char(out, '\n');
 }
@@ -149,30 +156,13 @@ static void add_latency(struct text *text, const struct report_context *context)
 	str_add_char(out, '\n');
 }
 
-/* Of a part of the tape, what can be said of a part. */
-static struct model_totals totals_of(const struct report_context *context)
+static void add_facts(struct text *text, const struct report_context *context,
+		      const struct model_totals *totals)
 {
-	const struct model_stack_sums *sums = &context->sums.total;
-	const struct model_totals *all = model_totals(context->model);
+	const struct model *model = context->model;
 
-	if (selection_is_all(context->selection))
-		return *all;
-	return (struct model_totals) {
-		.allocated = sums->allocated,
-		.freed = { sums->allocated.count - sums->leaked.count,
-			   sums->allocated.bytes - sums->leaked.bytes },
-		.peak = sums->peak,
-		.peak_ns = context->selection->peak_ns,
-		.leaked = sums->leaked,
-		.temporary = sums->temporary,
-	};
-}
-
-static void add_facts(struct text *text, const struct model *model,
-		      const struct model_totals *totals, const struct model_sum *known)
-{
 	add_peak(text, model, totals);
-	add_leaked(text, model, totals, known);
+	add_leaked(text, context, totals);
 	add_allocated(text, model, totals);
 	add_temporary(text, model, totals);
 	if (totals->realloc_count > 0) {
@@ -237,25 +227,22 @@ static struct err *summary_text(const struct report_context *context, FILE *out)
 	CLEAN(text_deinit) struct text text = text_begin(context->settings);
 	const struct report_settings *settings = context->settings;
 	const size_t top = settings->top ? settings->top : SITES_SHOWN;
-	const struct model_totals totals = totals_of(context);
-	struct report_context shown;
+	const struct model_totals totals = selection_totals(context->selection);
 	struct sites sites;
-	struct err *err = rank_without_known(context, &shown);
+	struct err *err =
+		sites_find(&context->sums, context->names, context->mode, context->arena, &sites);
 
-	if (!err)
-		err = sites_find(&shown.sums, context->names, context->mode, context->arena,
-				 &sites);
 	if (err)
 		return err;
 	text_head(&text, context->model);
 	str_add_char(&text.out, '\n');
-	add_facts(&text, context->model, &totals, &shown.suppressed->leaked);
+	add_facts(&text, context, &totals);
 	add_latency(&text, context);
 	if (settings->has_sort)
-		err = rank_text(&shown, &text, &sites, (enum metric)settings->sort, top,
+		err = rank_text(context, &text, &sites, (enum metric)settings->sort, top,
 				RANK_CALLERS);
 	for (size_t i = 0; i < array_size(metrics) && !err && !settings->has_sort; i++)
-		err = rank_text(&shown, &text, &sites, metrics[i], top, RANK_CALLERS);
+		err = rank_text(context, &text, &sites, metrics[i], top, RANK_CALLERS);
 	if (err)
 		return err;
 	quality_text(&text, context);
@@ -380,7 +367,7 @@ static void emit_whole(struct emit *emit, const struct report_context *context)
 static struct err *summary_emit(const struct report_context *context, FILE *out)
 {
 	const struct emit_settings settings = { .format = context->settings->format };
-	const struct model_totals part = totals_of(context), *totals = &part;
+	const struct model_totals part = selection_totals(context->selection), *totals = &part;
 	CLEAN(emit_destroy) struct emit *emit = emit_create(out, &settings);
 
 	if (!emit)
@@ -395,6 +382,7 @@ static struct err *summary_emit(const struct report_context *context, FILE *out)
 	emit_u64(emit, "time_ns", totals->peak_ns, EMIT_DURATION);
 	emit_end(emit);
 	emit_sum(emit, "leaked", &totals->leaked);
+	suppressed_emit(emit, context);
 	emit_sum(emit, "temporary", &totals->temporary);
 	emit_u64(emit, "lost_events", model_quality(context->model)->lost_events, EMIT_COUNT);
 	emit_whole(emit, context);

@@ -1,6 +1,7 @@
 #include "report/table.h"
 
 #include "report/quality.h"
+#include "report/suppressed.h"
 
 struct err *table_begin(struct table *table, const struct report_context *context, FILE *out,
 			const char *key, const struct emit_column *columns, size_t column_count)
@@ -29,6 +30,7 @@ struct err *table_end(struct table *table)
 
 	emit_end(emit);
 	if (format == EMIT_JSON) {
+		suppressed_emit(emit, table->context);
 		quality_emit(emit, table->context);
 		emit_end(emit);
 	}
@@ -39,6 +41,7 @@ struct err *table_end(struct table *table)
 		text_add(&text, TEXT_DIM, table->remark);
 		str_add_char(&text.out, '\n');
 	}
+	suppressed_line(&text, table->context);
 	quality_text(&text, table->context);
 	return text_write(&text, table->out);
 }

@@ -6,6 +6,7 @@
 #include "report/note.h"
 #include "report/quality.h"
 #include "report/rank.h"
+#include "report/suppressed.h"
 
 enum {
 	THREADS_SHOWN = 24,
@@ -328,6 +329,7 @@ static struct err *threads_text(const struct answer *answer, FILE *out)
 		add_handovers(&text, answer);
 	add_stack_uses(&text, answer);
 	add_creations(&text, answer);
+	suppressed_line(&text, answer->context);
 	quality_text(&text, answer->context);
 	return text_write(&text, out);
 }
@@ -367,6 +369,7 @@ static struct err *threads_emit(const struct answer *answer, FILE *out)
 	emit_object(emit, NULL);
 	emit_threads(emit, "threads", answer);
 	emit_handovers(emit, answer);
+	suppressed_emit(emit, answer->context);
 	quality_emit(emit, answer->context);
 	emit_end(emit);
 	return emit_finish(emit);

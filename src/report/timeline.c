@@ -220,6 +220,7 @@ const struct report report_timeline = {
 	.check = check,
 	.needs_rows = needs_rows,
 	.selects = true,
+	.ignores_leaks = true,
 	.has_window = true,
 	.run = run,
 };

@@ -6,6 +6,7 @@
 
 #include "report/branches.h"
 #include "report/quality.h"
+#include "report/suppressed.h"
 
 enum {
 	SHARE_MIN = 100, /* text: one in so many */
@@ -84,6 +85,8 @@ static struct err *tree_text(const struct report_context *context, const struct 
 	if (err)
 		return err;
 	add_pruned(&text, tree->pruned_count);
+	if (tree->metric == METRIC_LEAKED)
+		suppressed_line(&text, context);
 	quality_text(&text, context);
 	return text_write(&text, out);
 }
@@ -107,6 +110,7 @@ static struct err *tree_emit(const struct report_context *context, const struct 
 	branches_emit(emit, context, tree, NULL);
 	emit_end(emit);
 	if (is_json) {
+		suppressed_emit(emit, context);
 		quality_emit(emit, context);
 		emit_end(emit);
 	}
@@ -158,6 +162,8 @@ static struct err *function_text(const struct report_context *context, const str
 	if (err)
 		return err;
 	add_pruned(&text, callees->pruned_count + callers->pruned_count);
+	if (callees->metric == METRIC_LEAKED)
+		suppressed_line(&text, context);
 	quality_text(&text, context);
 	return text_write(&text, out);
 }
@@ -186,6 +192,7 @@ static struct err *function_emit(const struct report_context *context, const str
 		emit_table(emit, "callees", branches_columns, count);
 		branches_emit(emit, context, callees, NULL);
 		emit_end(emit);
+		suppressed_emit(emit, context);
 		quality_emit(emit, context);
 	} else {
 		emit_table(emit, NULL, columns, count + 1);

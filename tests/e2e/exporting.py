@@ -15,10 +15,11 @@ def export(tape, kind, path, *options, code=0):
 
 
 def totals(tape, *options):
-    """{"allocated_bytes": ...} of the whole tape, or of what a filter lets through."""
+    """{"allocated_bytes": ...} of the whole tape, or of what a filter lets through; alive: at the end."""
     summary = recording.report(tape, "summary", *options)
+    summary["alive"] = {unit: summary["leaked"][unit] + summary["suppressed"][unit] for unit in ("count", "bytes")}
     return {f"{name}_{unit}": summary[key][unit] for name, key in (
-        ("allocated", "allocations"), ("peak", "peak"), ("leaked", "leaked"),
+        ("allocated", "allocations"), ("peak", "peak"), ("leaked", "leaked"), ("alive", "alive"),
         ("temporary", "temporary")) for unit in ("count", "bytes")}
 
 

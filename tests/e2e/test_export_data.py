@@ -108,7 +108,7 @@ def replay(path):
     lines = path.read_text().splitlines()
     assert lines[0] == "memtape-replay 1"
     sizes, kinds, last = {}, {"a": 0, "r": 0, "f": 0}, 0
-    got = {"allocated_bytes": 0, "allocated_count": 0, "peak_bytes": 0, "leaked_bytes": 0}
+    got = {"allocated_bytes": 0, "allocated_count": 0, "peak_bytes": 0, "alive_bytes": 0}
     live = 0
     for line in lines[1:]:
         kind, ns, thread, block, rest = line.split(" ", 4)
@@ -127,7 +127,7 @@ def replay(path):
         got["allocated_bytes"] += int(size)
         got["allocated_count"] += 1
         got["peak_bytes"] = max(got["peak_bytes"], live)
-    got["leaked_bytes"] = live
+    got["alive_bytes"] = live
     return got, kinds
 
 
@@ -146,7 +146,7 @@ def test_a_realloc_is_one_line_if_both_of_its_blocks_are_written(tmp_path):
     _, kinds = replay(export(tape, "replay", tmp_path / "x"))
     assert kinds == {"a": 52, "r": 1, "f": 48}
     got, kinds = replay(export(tape, "replay", tmp_path / "y", "--filter", "size = 3000"))
-    assert kinds == {"a": 1, "r": 0, "f": 1} and got["leaked_bytes"] == 0
+    assert kinds == {"a": 1, "r": 0, "f": 1} and got["alive_bytes"] == 0
     got, kinds = replay(export(tape, "replay", tmp_path / "z", "--filter", "size = 6000"))
     assert kinds == {"a": 1, "r": 0, "f": 1} and got["allocated_bytes"] == 6000
 
@@ -167,14 +167,14 @@ def events(path):
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_trace_events_go_through_the_peak_to_what_leaked(name, tape, tmp_path):
+def test_trace_events_go_through_the_peak_to_what_is_alive(name, tape, tmp_path):
     assert recording.run_bare([recording.target(name)], tape).returncode == 0
     of = totals(tape)
     found = events(export(tape, "trace-event", tmp_path / "x.json"))
     heap = [event["args"]["bytes"] for event in found["C", "live heap"]]
     blocks = [event["args"]["count"] for event in found["C", "live blocks"]]
-    assert max(heap) == of["peak_bytes"] and heap[-1] == of["leaked_bytes"]
-    assert blocks[-1] == of["leaked_count"] and of["peak_count"] in blocks
+    assert max(heap) == of["peak_bytes"] and heap[-1] == of["alive_bytes"]
+    assert blocks[-1] == of["alive_count"] and of["peak_count"] in blocks
     times = [event["ts"] for event in found["C", "live heap"]]
     assert times == sorted(times) and len(times) < 2100
     assert found["M", "process_name"][0]["args"]["name"] == name

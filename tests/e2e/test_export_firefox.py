@@ -75,7 +75,7 @@ def test_totals_are_those_of_the_tape(name, tape, tmp_path):
             alive[address] = weight
         elif weight < 0:  # as the profiler finds what is retained
             assert alive.pop(address) == -weight
-    assert (peak, live) == (of["peak_bytes"], of["leaked_bytes"])
+    assert (peak, live) == (of["peak_bytes"], of["alive_bytes"])
     assert sum(alive.values()) == live
     assert sum(w for w in events["weight"] if w > 0) == of["allocated_bytes"]
     assert {int(thread) for thread in events["threadId"]} <= {
@@ -85,7 +85,7 @@ def test_totals_are_those_of_the_tape(name, tape, tmp_path):
     for change in counter["samples"]["count"]:
         level += change
         curve.append(level)
-    assert max(curve) == of["peak_bytes"] and curve[-1] == of["leaked_bytes"]
+    assert max(curve) == of["peak_bytes"] and curve[-1] == of["alive_bytes"]
     for site in recording.report(tape, "top", "--sort", "allocated", "--top", "5")["sites"]:
         assert site["function"] in names
 

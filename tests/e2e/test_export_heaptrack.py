@@ -77,7 +77,7 @@ def folded_total(path, cost, tmp_path):
 @pytest.mark.parametrize("name", TARGETS)
 def test_totals_are_those_of_the_tape(name, tape, tmp_path):
     assert recording.run_bare([recording.target(name)], tape).returncode == 0
-    totals = recording.report(tape, "summary")
+    totals = recording.report(tape, "summary", "--no-suppressions")
     path = export(tape, tmp_path / "export")
     sites, live, peak, _ = read(path)
     assert sum(site[0] for site in sites.values()) == totals["allocations"]["bytes"]

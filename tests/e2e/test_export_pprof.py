@@ -8,6 +8,7 @@ import shutil
 import pytest
 
 import recording
+from exporting import totals
 from test_reading import write_shop
 
 TARGETS = ("frames", "hooks", "threads", "unload")
@@ -104,7 +105,8 @@ def test_totals_are_those_of_the_tape(name, tape, tmp_path):
     path = export(tape, tmp_path / "the.pb.gz")
     types, sums, samples = read(path)
     assert types == TYPES
-    assert sums == [summary[key][unit] for key in ("allocations", "leaked", "peak", "temporary")
+    of = totals(tape)
+    assert sums == [of[f"{key}_{unit}"] for key in ("allocated", "alive", "peak", "temporary")
                     for unit in ("count", "bytes")]
     top = recording.report(tape, "top", "--sort", "allocated", "--top", "3")
     by_function = collections.Counter()

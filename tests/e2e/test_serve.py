@@ -107,7 +107,8 @@ def test_suppressions_are_a_text_in_the_request(shop, tmp_path):
     site = known["entries"][0]["function"] if "entries" in known else None
     rules = tmp_path / "rules"
     rules.write_text(f"# ours\nleak:{site or 'main'}\nrace:x\n")
-    want = cli(shop, "leaks", "--suppressions", rules, "--json")
+    # A text has no file's name.
+    want = cli(shop, "leaks", "--suppressions", rules, "--json").replace(f'"{rules}"'.encode(), b"null")
     assert want != cli(shop, "leaks", "--json")
     assert shop.get("report", name="leaks", suppressions=rules.read_text()).body == want
     headers = ["Content-Type: application/json"]
@@ -118,7 +119,7 @@ def test_suppressions_are_a_text_in_the_request(shop, tmp_path):
 
 
 @pytest.mark.parametrize("text,words", [
-    ("leak", "line 1"), ("#\n\nnix\n", "line 3"), ("/etc/passwd", "line 1"), ("leak:a\n" * 501, "500 lines"),
+    ("leak", "suppressions:1"), ("#\n\nnix\n", "suppressions:3"), ("/etc/passwd", "suppressions:1"), ("leak:a\n" * 501, "500 lines"),
     ("#" + "x" * (33 << 10), "32 KiB")])
 def test_suppressions_that_are_none_are_told(shop, text, words):
     reply = shop.post("report", {"name": "leaks", "suppressions": text}, 400)

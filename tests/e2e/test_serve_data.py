@@ -76,8 +76,8 @@ class Server:
 
 
 @contextlib.contextmanager
-def serve(*tapes):
-    args = [recording.memtape(), "serve", "--no-token", "--json", *tapes]
+def serve(*tapes, options=()):
+    args = [recording.memtape(), "serve", "--no-token", "--json", *options, *tapes]
     with subprocess.Popen([str(arg) for arg in args], stdout=subprocess.PIPE,
                           env=recording.clean_env()) as server:
         try:

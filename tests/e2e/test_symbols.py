@@ -580,4 +580,4 @@ def test_leaks_that_are_known_are_counted_and_not_shown(tape, tmp_path):
     assert "leak:^cache_*()$" in text and "reserve for exceptions" in text
     rules.write_text("leak\n")
     done = recording.run([recording.memtape(), "report", tape, "leaks", "--suppressions", rules])
-    assert done.returncode == 2 and b"line 1" in done.stderr
+    assert done.returncode == 2 and b"known.supp:1" in done.stderr

@@ -95,6 +95,7 @@ static void add(struct group_sums *sums, const struct tape_row *row)
 	sums->size_max = u64_max(sums->size_max, v[MODEL_SIZE]);
 	sums->first_ns = is_first ? v[MODEL_ALLOC_NS] : sums->first_ns;
 	sums->last_ns = v[MODEL_ALLOC_NS];
+	sums->freed_count += v[MODEL_FREE_NS] != MODEL_NEVER;
 	sums->lifetime_sum_ns += lifetime;
 	sums->lifetime_max_ns = u64_max(sums->lifetime_max_ns, lifetime);
 }

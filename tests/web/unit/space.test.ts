@@ -54,7 +54,7 @@ test("a box of cells becomes a range of time and conditions", () => {
 	const axis = (kind: string, unit: "ns" | "bytes", edges: number[]) => ({ kind, unit, log: false, edges });
 	const grid = { gen: 0, ms: 0, x: axis("time", "ns", [0, 10, 20, 30]), y: axis("lifetime", "ns", [1, 100, 1000]), count: [], bytes: [], never: { count: [], bytes: [] } };
 	assert.deepEqual(boxSelection(grid, { x: 2, y: 1 }, { x: 1, y: 0 }), { range: { from: 10, until: 30 }, filter: "lifetime in 1ns..999ns" });
-	assert.deepEqual(boxSelection(grid, { x: 0, y: 2 }, { x: 0, y: 2 }), { range: { from: 0, until: 10 }, filter: "leaked" });
+	assert.deepEqual(boxSelection(grid, { x: 0, y: 2 }, { x: 0, y: 2 }), { range: { from: 0, until: 10 }, filter: "not freed" });
 	const sizes = { ...grid, x: axis("size", "bytes", [1, 16, 256]) };
 	assert.deepEqual(boxSelection(sizes, { x: 1, y: 0 }, { x: 1, y: 0 }), { filter: "size in 16..255 and lifetime in 1ns..99ns" });
 });

@@ -61,6 +61,7 @@ export interface Summary extends Head {
 	allocated: Sum;
 	freed: Sum;
 	leaked: Sum & { sites: number };
+	suppressed: Sum; /* never freed, and known: not in leaked */
 	temporary: Sum;
 	wasted: Bytes | null;
 	realloc_count: number;

@@ -35,7 +35,7 @@ export function boxSelection(grid: Grid, from: Cell, until: Cell): Partial<Selec
 	else
 		text = replaceTerm(text, grid.x.kind, rangeTerm(grid.x, x[0], x[1]));
 	if (y[0] >= rows)
-		text = replaceTerm(text, "leaked", "leaked");
+		text = replaceTerm(text, "freed", "not freed");
 	else if (y[1] < rows)
 		text = replaceTerm(text, grid.y.kind, rangeTerm(grid.y, y[0], y[1]));
 	return { ...change, filter: text };

@@ -55,15 +55,15 @@ export function boxTerms(grid: Grid, box: Box): { size: string; life: string } {
 	const size = `size in ${sizeText(Math.round(x[from.x]!))}..${Math.round(x[until.x + 1]!) - 1}`;
 	const ns = (n: number) => `${Math.round(n)}ns`;
 	if (from.y === ny)
-		return { size, life: "leaked" };
+		return { size, life: "not freed" };
 	if (until.y === ny)
-		return { size, life: `(lifetime >= ${ns(y[from.y]!)} or leaked)` };
+		return { size, life: `(lifetime >= ${ns(y[from.y]!)} or not freed)` };
 	return { size, life: `lifetime in ${ns(y[from.y]!)}..${ns(Math.round(y[until.y + 1]!) - 1)}` };
 }
 
 function apply(grid: Grid, box: Box): void {
 	const { size, life } = boxTerms(grid, box);
-	const others = terms(replaceTerm(replaceTerm(filter.value, "size", ""), "lifetime", "")).filter((t) => t !== "leaked" && !/^\(lifetime >= \d+ns or leaked\)$/.test(t));
+	const others = terms(replaceTerm(replaceTerm(filter.value, "size", ""), "lifetime", "")).filter((t) => t !== "not freed" && !/^\(lifetime >= \d+ns or not freed\)$/.test(t));
 	update({ filter: joinTerms([...others, size, life]) });
 }
 

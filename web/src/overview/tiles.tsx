@@ -67,7 +67,7 @@ function leakedTile(s: Summary): JSX.Element {
 	const live = tape.value?.state === "live";
 	return <Tile title={live ? "Not freed yet" : "Leaked"} parts={format.bytesParts(s.leaked.bytes)} exact={`${format.exactBytes(s.leaked.bytes)} in ${format.exact(s.leaked.count)} blocks`}
 		href={pageHref(["leaks", "sites"], { metric: "leaked" }, { sort: "leaked_size" })} bad={s.leaked.bytes > 0 && !live} values={s.sparks.leaked} colour={live ? "blue" : "red"}
-		note={<><b>{blocks(s.leaked.count, "block")}</b> of {blocks(s.leaked.sites, "site")}</>} />;
+		note={<><b>{blocks(s.leaked.count, "block")}</b> of {blocks(s.leaked.sites, "site")}{s.suppressed.count > 0 && ` \u00b7 ${format.bytes(s.suppressed.bytes)} more suppressed`}</>} />;
 }
 
 function temporaryTile(s: Summary): JSX.Element {

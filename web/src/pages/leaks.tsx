@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { useApi } from "../api/use";
-import type { Site, Sites } from "../api/types";
+import type { Site, Sites, Summary } from "../api/types";
 import { clock, momentText } from "../clock";
 import { addTerm } from "../filter";
 import * as format from "../format";
@@ -83,9 +83,10 @@ function List(props: { leaks: readonly Leak[] }): JSX.Element {
 function LeaksPage(): JSX.Element {
 	const common = commonParams(), wanted = option("kind");
 	const answer = useApi<Sites>("sites", { ...common, q: addTerm(filter.value, "leaked"), by: "function", sort: "leaked_size", order: "dsc", n: SITES_MAX, spark: SPARK });
+	const suppressed = useApi<Summary>("summary", common).data?.suppressed;
 	const leaks = useMemo(() => (answer.data?.rows ?? []).filter((s) => s.matched.leaked.count > 0).map((s) => leakOf(s, clock.value.duration / 1e9)), [answer.data]);
 	const shown = leaks.filter((l) => !wanted || l.kind === wanted), sum = (list: readonly Leak[]) => list.reduce((n, l) => n + l.site.matched.leaked.bytes, 0);
-	const kinds = [{ kind: "" as const, title: "All", meaning: "everything never freed" }, ...(misses("times") ? [] : KINDS)]; /* a kind is what the curve looks like */
+	const kinds = [{ kind: "" as const, title: "All", meaning: "everything that leaked" }, ...(misses("times") ? [] : KINDS)]; /* a kind is what the curve looks like */
 	return (
 		<div class="report-page">
 			<h1 class="sr">Leaks</h1>
@@ -99,6 +100,7 @@ function LeaksPage(): JSX.Element {
 			<Card title="Call sites" class="report-grow" stale={answer.stale} note={`${format.exact(shown.length)}${(answer.data?.count ?? 0) > SITES_MAX ? ` of the largest ${SITES_MAX}` : ""}${misses("times") ? "" : "; kinds are judged by the curve"}`}>
 				{answer.error ? <ErrorCard error={answer.error} retry={answer.retry} /> : !answer.data ? <Loading rows={8} /> : shown.length === 0 ? <Empty title="Nothing was leaked">{filter.value && <p>of what the filter lets through</p>}</Empty> : <List leaks={shown} />}
 			</Card>
+			{suppressed && suppressed.count > 0 && <p class="flame-foot">{format.bytes(suppressed.bytes)} in {format.exact(suppressed.count)} {suppressed.count === 1 ? "block" : "blocks"} more suppressed: what every program keeps to the end, or a file of suppressions says is known. The filter <code>suppressed</code> selects them.</p>}
 			<p class="flame-foot">Whether something still points to a block is not on the tape; what is listed was not freed before the recording ended.</p>
 		</div>
 	);

@@ -1,0 +1,108 @@
+#include "report/suppressed.h"
+
+static const struct suppressions *rules_of(const struct report_context *context)
+{
+	return &context->selection->facts->suppressor->rules;
+}
+
+static const struct suppressed_leaks *leaks_of(const struct report_context *context)
+{
+	return &context->selection->suppressed_leaks;
+}
+
+void suppressed_add_origins(struct str *out, const struct suppressions *rules)
+{
+	str_add(out, "built-in");
+	if (!rules->file)
+		return;
+	str_add(out, ", ");
+	str_add_terminal(out, rules->file);
+}
+
+static void add_sum(struct str *out, const struct model_sum *sum)
+{
+	str_add_iec(out, sum->bytes);
+	str_add(out, " in ");
+	text_counted(out, sum->count, "block");
+}
+
+static void add_rules(struct str *out, const struct report_context *context)
+{
+	const struct suppressions *rules = rules_of(context);
+
+	for (size_t i = 0; i < rules->count; i++) {
+		const struct model_sum *leaked = &leaks_of(context)->by_rule[i];
+
+		if (leaked->count == 0)
+			continue;
+		str_add(out, "  ");
+		add_sum(out, leaked);
+		str_add(out, ": ");
+		str_add_terminal(out, rules->rules[i].text);
+		if (rules->rules[i].reason)
+			str_printf(out, ", %s", rules->rules[i].reason);
+		str_add_char(out, '\n');
+	}
+}
+
+static void add_origins_line(struct text *text, const struct report_context *context)
+{
+	CLEAN(str_deinit) struct str line = { 0 };
+
+	str_add(&line, "suppressions: ");
+	suppressed_add_origins(&line, rules_of(context));
+	text_add(text, TEXT_DIM, str_text(&line));
+	str_add_char(&text->out, '\n');
+}
+
+void suppressed_text(struct text *text, const struct report_context *context)
+{
+	if (leaks_of(context)->total.count > 0) {
+		text_heading(text, "Suppressed, as known", NULL);
+		add_rules(&text->out, context);
+	}
+	if (rules_of(context)->file) {
+		str_add_char(&text->out, '\n');
+		add_origins_line(text, context);
+	}
+}
+
+void suppressed_line(struct text *text, const struct report_context *context)
+{
+	CLEAN(str_deinit) struct str line = { 0 };
+
+	if (leaks_of(context)->total.count == 0)
+		return;
+	add_sum(&line, &leaks_of(context)->total);
+	str_add(&line, " more suppressed");
+	text_add(text, TEXT_DIM, str_text(&line));
+	str_add_char(&text->out, '\n');
+	if (rules_of(context)->file)
+		add_origins_line(text, context);
+}
+
+void suppressed_emit(struct emit *emit, const struct report_context *context)
+{
+	const struct suppressed_leaks *leaks = leaks_of(context);
+	const struct suppressions *rules = rules_of(context);
+
+	if (!context->tells_leaks)
+		return;
+	emit_object(emit, "suppressed");
+	emit_u64(emit, "bytes", leaks->total.bytes, EMIT_BYTES);
+	emit_u64(emit, "count", leaks->total.count, EMIT_COUNT);
+	emit_text(emit, "file", rules->file);
+	emit_list(emit, "rules");
+	for (size_t i = 0; leaks->by_rule && i < rules->count; i++) {
+		if (leaks->by_rule[i].count == 0)
+			continue;
+		emit_object(emit, NULL);
+		emit_text(emit, "rule", rules->rules[i].text);
+		emit_text(emit, "reason", rules->rules[i].reason);
+		emit_u64(emit, "bytes", leaks->by_rule[i].bytes, EMIT_BYTES);
+		emit_u64(emit, "count", leaks->by_rule[i].count, EMIT_COUNT);
+		emit_end(emit);
+	}
+	emit_end(emit);
+	emit_end(emit);
+}

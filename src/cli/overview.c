@@ -71,7 +71,7 @@ struct err *overview_add(struct overview_vec *rows, const char *path, struct are
 		.event_count = totals->event_count,
 		.allocation_count = totals->allocated.count,
 		.peak_bytes = totals->peak.bytes,
-		.leaked_bytes = totals->leaked.bytes,
+		.live_bytes = totals->leaked.bytes,
 		.start_realtime_ns = process->start_realtime_ns,
 		.duration_ns = process->duration_ns,
 		.end_kind = process->end_kind,
@@ -139,7 +139,7 @@ static void emit_process(struct emit *emit, const struct overview_row *row)
 	emit_u64(emit, "events", row->event_count, EMIT_COUNT);
 	emit_u64(emit, "allocations", row->allocation_count, EMIT_COUNT);
 	emit_u64(emit, "peak_bytes", row->peak_bytes, EMIT_BYTES);
-	emit_u64(emit, "leaked_bytes", row->leaked_bytes, EMIT_BYTES);
+	emit_u64(emit, "live_bytes", row->live_bytes, EMIT_BYTES);
 	emit_u64(emit, "duration_ns", row->duration_ns, EMIT_DURATION);
 	emit_row_end(emit, row);
 	emit_text(emit, "tape", row->path);
@@ -166,7 +166,7 @@ struct err *overview_write(struct overview_vec *rows, size_t most,
 		{ .key = "command", .left = true, .elastic = true },
 		{ .key = "allocations" },
 		{ .key = "peak_bytes", .title = "Peak" },
-		{ .key = "leaked_bytes", .title = "At the end" },
+		{ .key = "live_bytes", .title = "At the end" },
 		{ .key = "end", .left = true },
 		{ .key = "tape", .left = true },
 	};

@@ -20,7 +20,7 @@ struct overview_row {
 	uint64_t event_count;
 	uint64_t allocation_count;
 	uint64_t peak_bytes;
-	uint64_t leaked_bytes;
+	uint64_t live_bytes; /* at the end, leaked or suppressed */
 	uint64_t start_realtime_ns;
 	uint64_t duration_ns;
 	enum tape_end_kind end_kind;

@@ -90,7 +90,7 @@ def written(tmp_path, text, name="shop.data"):
 
 
 def values(tape):
-    totals = recording.report(tape, "summary")
+    totals = recording.report(tape, "summary", "--no-suppressions")
     return {"allocations": totals["allocations"]["count"], "leaked": totals["leaked"]["bytes"],
             "peak": totals["peak"]["bytes"]}
 

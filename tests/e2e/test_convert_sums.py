@@ -44,7 +44,7 @@ def convert(source, out, *options, code=(0,)):
 
 
 def sums(tape):
-    summary = recording.report(tape, "summary")
+    summary = recording.report(tape, "summary", "--no-suppressions")
     return {f"{name}_{unit}": summary[key][unit] for name, key in (
         ("allocated", "allocations"), ("peak", "peak"), ("leaked", "leaked"),
         ("temporary", "temporary")) for unit in ("count", "bytes")}
@@ -381,9 +381,10 @@ def test_memusage_as_memtape_exports_it_has_the_same_course(tape, tmp_path):
 @pytest.mark.parametrize("name", ["sites", "operators", "threads"])
 def test_folded_stacks_come_out_as_they_went_in(name, metric, tape, tmp_path):
     recording.run_bare([recording.target(name)], tape)
-    first = export(tape, "folded", tmp_path / "a.folded", "--metric", metric)
+    first = export(tape, "folded", tmp_path / "a.folded", "--metric", metric, "--no-suppressions")
     said = convert(first, tmp_path / "b.mtape")
-    second = export(tmp_path / "b.mtape", "folded", tmp_path / "b.folded", "--metric", "leaked")
+    second = export(tmp_path / "b.mtape", "folded", tmp_path / "b.folded", "--metric", "leaked",
+                    "--no-suppressions")
     assert sorted(second.read_text().splitlines()) == sorted(first.read_text().splitlines())
     assert "taken for bytes" in said
 

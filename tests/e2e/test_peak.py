@@ -35,7 +35,7 @@ def check(args, tape):
     recording.run_bare(args, tape, env={"PYTHONMALLOC": "malloc"})
     if not recording.have_reader():
         pytest.skip("built without the command")
-    summary = recording.report(tape, "summary")
+    summary = recording.report(tape, "summary", "--no-suppressions")
     rows = allocations(tape)
     assert peak_of(rows, True) <= summary["peak"]["bytes"] <= peak_of(rows, False)
     leaked = [row for row in rows if row["free_ns"] is None]

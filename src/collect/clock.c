@@ -1,11 +1,9 @@
 #include "collect/clock.h"
 
+#include "arch/native.h"
 #include "base/monotonic.h"
 
 #include <time.h>
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
 
 static uint64_t read_ns(clockid_t id)
 {
@@ -20,23 +18,9 @@ uint64_t clock_cpu_ns(void)
 	return read_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-static uint64_t read_counter(void)
-{
-#if defined(__x86_64__)
-	return __rdtsc();
-#elif defined(__aarch64__)
-	uint64_t ticks;
-
-	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-	return ticks;
-#else
-	return monotonic_ns();
-#endif
-}
-
 uint64_t clock_raw_ticks(enum tape_clock clock)
 {
-	return clock == TAPE_CLOCK_TSC ? read_counter() : monotonic_ns();
+	return clock == TAPE_CLOCK_TSC ? arch_ticks() : monotonic_ns();
 }
 
 struct tape_clock_pair clock_pair(enum tape_clock clock)

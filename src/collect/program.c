@@ -8,6 +8,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "arch/native.h"
 #include "base/str.h"
 #include "collect/own_malloc.h"
 
@@ -18,14 +19,6 @@ enum {
 };
 
 #define PATH_DEFAULT "/usr/local/bin:/bin:/usr/bin"
-
-#if defined(__x86_64__)
-enum { OWN_MACHINE = EM_X86_64 };
-#elif defined(__aarch64__)
-enum { OWN_MACHINE = EM_AARCH64 };
-#else
-enum { OWN_MACHINE = EM_NONE }; /* unknown: not compared */
-#endif
 
 static const char *path_name(const char *path)
 {
@@ -116,7 +109,7 @@ static struct err *check_machine(const char *path, const Elf64_Ehdr *elf)
 		return err_new(ERR_UNSUPPORTED,
 			       "%s is a 32-bit program; memtape records 64-bit programs only",
 			       path);
-	if (OWN_MACHINE != EM_NONE && elf->e_machine != OWN_MACHINE)
+	if (elf->e_machine != ARCH_ELF_MACHINE)
 		return err_new(ERR_UNSUPPORTED,
 			       "%s is built for another processor (ELF machine %u); record it "
 			       "on a machine of that kind",

@@ -9,8 +9,7 @@
  */
 #include "convert/bytehound.h"
 
-#include <elf.h>
-
+#include "arch/machine.h"
 #include "base/str.h"
 #include "convert/lz4_block.h"
 
@@ -80,22 +79,6 @@ static void text_read(struct bytehound *bytehound, struct str *out)
 		bytehound_fail(bytehound, "there is not enough memory");
 }
 
-static uint16_t machine_of(const char *arch)
-{
-	static const struct {
-		const char *name;
-		uint16_t machine;
-	} machines[] = { { "x86_64", EM_X86_64 },
-			 { "aarch64", EM_AARCH64 },
-			 { "arm", EM_ARM },
-			 { "mips64", EM_MIPS } };
-
-	for (size_t i = 0; i < array_size(machines); i++)
-		if (strcmp(machines[i].name, arch) == 0)
-			return machines[i].machine;
-	return EM_NONE;
-}
-
 static void header_take(struct bytehound *bytehound, bool is_first)
 {
 	struct bytehound_stream *stream = &bytehound->stream;
@@ -119,7 +102,7 @@ static void header_take(struct bytehound *bytehound, bool is_first)
 	bytehound->begin_us = begin_us;
 	process.exe = str_text(&exe);
 	process.argc = argv_split(str_text(&command), command.len, argv);
-	process.elf_machine = machine_of(str_text(&arch));
+	process.elf_machine = arch_machine_find(str_text(&arch));
 	process.start_realtime_ns = wall_ns - (now_us - begin_us) * NS_PER_US;
 	composer_process(bytehound->composer, &process);
 }

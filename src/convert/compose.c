@@ -1,10 +1,10 @@
 #include "convert/compose.h"
 
-#include <elf.h>
 #include <stdarg.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 
+#include "arch/native.h"
 #include "capture/embedded.h"
 #include "convert/compose_parts.h"
 
@@ -43,7 +43,7 @@ static struct err *composer_begin(struct composer *composer, const char *path, b
 		.header_bytes = TAPE_HEADER_BYTES,
 		.kind = TAPE_KIND_PACKED,
 		.chunk_bytes = 256 << 10,
-		.elf_machine = EM_X86_64,
+		.elf_machine = ARCH_ELF_MACHINE,
 		.pointer_bytes = 8,
 		.clock = TAPE_CLOCK_MONOTONIC,
 	};

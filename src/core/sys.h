@@ -7,42 +7,13 @@
 
 #include <sys/syscall.h>
 
+#include "arch/native.h"
 #include "core/core.h"
 
-#if defined(__x86_64__)
 static inline long sys_call6(long number, long a, long b, long c, long d, long e, long f)
 {
-	register long r10 __asm__("r10") = d;
-	register long r8 __asm__("r8") = e;
-	register long r9 __asm__("r9") = f;
-	long result;
-
-	__asm__ volatile("syscall"
-			 : "=a"(result)
-			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-			 : "rcx", "r11", "memory");
-	return result;
+	return arch_syscall6(number, a, b, c, d, e, f);
 }
-#elif defined(__aarch64__)
-static inline long sys_call6(long number, long a, long b, long c, long d, long e, long f)
-{
-	register long x8 __asm__("x8") = number;
-	register long x0 __asm__("x0") = a;
-	register long x1 __asm__("x1") = b;
-	register long x2 __asm__("x2") = c;
-	register long x3 __asm__("x3") = d;
-	register long x4 __asm__("x4") = e;
-	register long x5 __asm__("x5") = f;
-
-	__asm__ volatile("svc 0"
-			 : "+r"(x0)
-			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
-			 : "memory");
-	return x0;
-}
-#else
-#error "sys_call6: write it for this processor"
-#endif
 
 #define SYS_CALL0(n)		 sys_call6(n, 0, 0, 0, 0, 0, 0)
 #define SYS_CALL1(n, a)		 sys_call6(n, (long)(a), 0, 0, 0, 0, 0)

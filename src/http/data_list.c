@@ -1,25 +1,10 @@
 /*
  * /list: the tapes that are served, as memory-profiler has them.
  */
+#include "arch/machine.h"
 #include "http/data.h"
 #include "http/server.h"
 #include "query/facts.h"
-
-static const char *architecture(const struct model_process *process)
-{
-	switch (process->elf_machine) {
-	case 62: /* EM_X86_64 */
-		return "x86_64";
-	case 183: /* EM_AARCH64 */
-		return "aarch64";
-	case 40: /* EM_ARM */
-		return "arm";
-	case 8: /* EM_MIPS */
-		return "mips64";
-	default:
-		return "unknown";
-	}
-}
 
 /* Frames of the deepest stack, inlined ones not counted. */
 static uint64_t depth_max(const struct model *model, struct arena *arena)
@@ -57,7 +42,7 @@ static void tape_emit(struct data *data, const char *id, const struct model *mod
 	for (uint32_t i = 0; i < process->argc; i++)
 		str_printf(&command, "%s%s", i ? " " : "", process->argv[i]);
 	emit_text(data->emit, "cmdline", str_text(&command));
-	emit_text(data->emit, "architecture", architecture(process));
+	emit_text(data->emit, "architecture", arch_machine_name(process->elf_machine));
 	emit_u64(data->emit, "final_allocated", totals->leaked.bytes, EMIT_PLAIN);
 	emit_u64(data->emit, "final_allocated_count", totals->leaked.count, EMIT_PLAIN);
 	data_timeval(data, "runtime", process->duration_ns);

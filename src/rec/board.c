@@ -93,6 +93,6 @@ void rec_board_settle(void)
 			sys_call6(SYS_futex, (long)&rec.live->looks_done, FUTEX_WAIT, done,
 				  (long)&a_moment, 0, 0);
 		for (int i = 0; i < PAUSES && !rec_may_call(); i++)
-			rec_pause();
+			arch_pause();
 	}
 }

@@ -337,7 +337,7 @@ void rec_calls_map(struct rec_lane *lane, enum tape_extended type, const struct 
 void *rec_calls_malloc(size_t size)
 {
 	const struct rec_frame caller = { .pc = (uint64_t)__builtin_return_address(0),
-					  .sp = (uint64_t)__builtin_frame_address(0) + 16 };
+					  .sp = REC_CALLER_SP() };
 	struct rec_tls *tls = &rec_tls;
 	struct rec_lane *lane = tls->lane;
 	void *ptr;
@@ -374,7 +374,7 @@ static REC_COLD void free_settled(void *ptr, struct rec_lane *lane)
 void rec_calls_free_block(void *ptr)
 {
 	const struct rec_frame caller = { .pc = (uint64_t)__builtin_return_address(0),
-					  .sp = (uint64_t)__builtin_frame_address(0) + 16 };
+					  .sp = REC_CALLER_SP() };
 	struct rec_tls *tls = &rec_tls;
 	struct rec_lane *lane = tls->lane;
 	struct tape_calls_row *row;

@@ -183,7 +183,7 @@ static bool slot_spin(struct rec_lane *lane)
 			return false;
 		atomic_store(LIVE(slots_wanted), ready + 1);
 		for (int i = 0; i < PAUSES; i++)
-			rec_pause();
+			arch_pause();
 		if (atomic_load(LIVE(freed_count)) != freed || slots_ready() != ready)
 			idle = 0;
 	}

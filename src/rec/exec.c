@@ -116,7 +116,7 @@ static enum tape_exec_left look_at_elf(int fd, const Elf64_Ehdr *elf, const char
 {
 	Elf64_Phdr header;
 
-	if (elf->e_ident[EI_CLASS] != ELFCLASS64 || elf->e_machine != EM_X86_64)
+	if (elf->e_ident[EI_CLASS] != ELFCLASS64 || elf->e_machine != ARCH_ELF_MACHINE)
 		return TAPE_EXEC_OTHER_MACHINE;
 	for (unsigned i = 0; i < elf->e_phnum && i < HEADERS_MAX; i++) {
 		if (SYS_CALL4(SYS_pread64, fd, &header, sizeof(header),

@@ -176,57 +176,8 @@ bool rec_clone3_forks(const uint64_t *args, uint64_t bytes)
  * there is one, lies on the stack: a function in C may write there, where the caller may have
  * something else, and what returns twice must not return through a frame of ours.
  */
-#if defined(__x86_64__)
-static_assert(SYS_clone == 56 && SYS_fork == 57 && SYS_clone3 == 435 && SYS_seccomp == 317 &&
-		      SYS_prctl == 157,
-	      "as below");
-
-__asm__(".pushsection .text\n"
-	".globl syscall\n"
-	".type syscall, @function\n"
-	"syscall:\n"
-	".cfi_startproc\n"
-	"	cmp $56, %rdi\n"
-	"	je 1f\n"
-	"	cmp $57, %rdi\n"
-	"	je rec_syscall_fork\n"
-	"	cmp $435, %rdi\n"
-	"	je 2f\n"
-	"	cmp $317, %rdi\n"
-	"	je rec_syscall_sandbox\n"
-	"	cmp $157, %rdi\n"
-	"	je rec_syscall_sandbox\n"
-	"0:	jmp *rec_syscall_real(%rip)\n"
-	"1:	test $0x100, %esi\n" /* CLONE_VM */
-	"	jnz 0b\n"
-	"	test %rdx, %rdx\n" /* a stack of its own, which it returns on */
-	"	jnz 0b\n"
-	"	jmp rec_syscall_fork\n"
-	"2:	push %rdi\n"
-	"	push %rsi\n"
-	"	push %rdx\n"
-	"	push %rcx\n"
-	"	push %r8\n"
-	"	push %r9\n"
-	"	sub $8, %rsp\n"
-	".cfi_adjust_cfa_offset 56\n"
-	"	mov %rsi, %rdi\n"
-	"	mov %rdx, %rsi\n"
-	"	call rec_clone3_forks\n"
-	"	add $8, %rsp\n"
-	"	pop %r9\n"
-	"	pop %r8\n"
-	"	pop %rcx\n"
-	"	pop %rdx\n"
-	"	pop %rsi\n"
-	"	pop %rdi\n"
-	".cfi_adjust_cfa_offset -56\n"
-	"	test %al, %al\n"
-	"	jz 0b\n"
-	"	jmp rec_syscall_fork\n"
-	".cfi_endproc\n"
-	".size syscall, . - syscall\n"
-	".popsection\n");
+#ifdef ARCH_SYSCALL_ENTRY
+ARCH_SYSCALL_ENTRY();
 #else
 REC_EXPORT long syscall(long number, long a, long b, long c, long d, long e, long f)
 {

@@ -188,7 +188,7 @@ static void header_fill(uint32_t flags)
 	header->flags = flags | (stacks ? TAPE_FLAG_ALLOC_STACKS : 0) |
 			(free_stacks ? TAPE_FLAG_FREE_STACKS : 0) |
 			(rec.options.latency ? TAPE_FLAG_LATENCY : 0);
-	header->elf_machine = EM_X86_64;
+	header->elf_machine = ARCH_ELF_MACHINE;
 	header->pointer_bytes = sizeof(void *);
 	header->parent_pid = (uint32_t)SYS_CALL0(SYS_getppid);
 	header->session = rec.session;
@@ -228,7 +228,7 @@ static bool begin(uint32_t flags, bool may_spool)
 /* The first records; with a lane of this thread, which is given back for its first event. */
 static void first_notes(bool scan)
 {
-	struct rec_frame here = { .sp = (uint64_t)__builtin_frame_address(0) + 16,
+	struct rec_frame here = { .sp = REC_CALLER_SP(),
 				  .pc = (uint64_t)__builtin_return_address(0) };
 	struct rec_tls *tls = &rec_tls;
 	uint32_t phase;
@@ -401,7 +401,7 @@ bool rec_is_own_process(void)
 /* status -1: not known. Events may follow; a reader takes the last of several ends. */
 void rec_end(int status)
 {
-	struct rec_frame here = { .sp = (uint64_t)__builtin_frame_address(0) + 16,
+	struct rec_frame here = { .sp = REC_CALLER_SP(),
 				  .pc = (uint64_t)__builtin_return_address(0) };
 	struct tape_end end = { .kind = TAPE_END_EXIT, .status = status };
 	struct rec_tls *tls = &rec_tls;

@@ -400,7 +400,7 @@ uint32_t rec_module_rule(struct rec_lane *lane, uint64_t lookup_pc)
 bool rec_module_full_step(struct unwind_regs *regs, uint64_t stack_begin, uint64_t stack_end,
 			  bool *end_ret)
 {
-	struct rec_module *module = module_find(regs->value[UNWIND_REG_PC] - !regs->exact);
+	struct rec_module *module = module_find(regs->value[ARCH_REG_PC] - !regs->exact);
 
 	return module && unwind_full_step(&module->object, regs, stack_begin, stack_end, end_ret);
 }

@@ -65,9 +65,10 @@ struct rec_frame {
 };
 
 /* In the hook itself, which is compiled with a frame pointer. */
+#define REC_CALLER_SP() ((uint64_t)__builtin_frame_address(0) + ARCH_CFA_ABOVE_FP)
 #define REC_CALLER()                                                                               \
 	((struct rec_frame) { .pc = (uint64_t)__builtin_return_address(0),                         \
-			      .sp = (uint64_t)__builtin_frame_address(0) + 16,                     \
+			      .sp = REC_CALLER_SP(),                                               \
 			      .bp = *(const uint64_t *)__builtin_frame_address(0) })
 
 /* tables.h */
@@ -467,10 +468,8 @@ void rec_note_at(struct rec_lane *lane, uint64_t ticks, enum tape_extended type,
 
 static inline uint64_t rec_ticks(void)
 {
-#if defined(__x86_64__)
 	if (likely(rec.use_tsc))
-		return __builtin_ia32_rdtsc();
-#endif
+		return arch_ticks();
 	return rec_clock_raw();
 }
 

@@ -141,7 +141,7 @@ void rec_yield(void)
 	if (rec_may_call())
 		SYS_CALL0(SYS_sched_yield);
 	else
-		rec_pause();
+		arch_pause();
 }
 
 /* --- when it begins -------------------------------------------------------------------------- */

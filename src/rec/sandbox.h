@@ -73,12 +73,4 @@ static inline bool rec_is_readable_word(const volatile void *address)
 	return SYS_CALL4(SYS_rt_sigprocmask, NO_SUCH_HOW, address, NULL, 8) != FAULT;
 }
 
-/* Between looks at memory that another thread is about to change. */
-static inline void rec_pause(void)
-{
-#if defined(__x86_64__)
-	__builtin_ia32_pause();
-#endif
-}
-
 #endif

@@ -17,16 +17,6 @@
 
 #include "core/poison.h"
 
-#if defined(__x86_64__)
-enum { RELOC_CALL = R_X86_64_JUMP_SLOT, RELOC_DATA = R_X86_64_GLOB_DAT, RELOC_WORD = R_X86_64_64 };
-#elif defined(__aarch64__)
-enum {
-	RELOC_CALL = R_AARCH64_JUMP_SLOT,
-	RELOC_DATA = R_AARCH64_GLOB_DAT,
-	RELOC_WORD = R_AARCH64_ABS64
-};
-#endif
-
 enum { PAGE = 4096 };
 
 struct slots {
@@ -173,13 +163,14 @@ static void slot_look(struct slots *slots, const ElfW(Rela) * relocation)
 	struct allocator_slot slot = slots->like;
 	struct allocator_binding *binding;
 
-	if (index == 0 || (type != RELOC_CALL && type != RELOC_DATA && type != RELOC_WORD) ||
-	    (type == RELOC_WORD && relocation->r_addend != 0) || (uint64_t)place % 8 != 0)
+	if (index == 0 ||
+	    (type != ARCH_RELOC_CALL && type != ARCH_RELOC_DATA && type != ARCH_RELOC_WORD) ||
+	    (type == ARCH_RELOC_WORD && relocation->r_addend != 0) || (uint64_t)place % 8 != 0)
 		return;
 	slot.name = slots->strings + slots->symbols[index].st_name;
 	slot.bound = __atomic_load_n(place, __ATOMIC_RELAXED);
 	slot.may_be_lazy =
-		type == RELOC_CALL && slot.bound - slots->begin < slots->end - slots->begin;
+		type == ARCH_RELOC_CALL && slot.bound - slots->begin < slots->end - slots->begin;
 	if (strcmp(slot.name, "dlsym") == 0) {
 		if (slot.may_be_lazy || slot.bound == (uint64_t)&dlsym)
 			slot_write(slots, place, (uint64_t)&rec_allocator_dlsym);

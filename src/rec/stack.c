@@ -33,24 +33,25 @@ static bool walk_slow(void *context, struct memo_state *state, bool *end_ret)
 {
 	const struct rec_lane *lane = context;
 	struct unwind_regs regs = {
-		.known = 1u << UNWIND_REG_BP | 1u << UNWIND_REG_SP | 1u << UNWIND_REG_PC,
+		.known = 1u << ARCH_REG_FP | 1u << ARCH_REG_SP | 1u << ARCH_REG_PC,
 		.exact = state->exact,
 	};
 
 	if (!walk_mapped(context, state->sp, state->sp + 8))
 		return false;
 	walk_map_ahead(context, state->sp);
-	regs.value[UNWIND_REG_BP] = state->bp;
-	regs.value[UNWIND_REG_SP] = state->sp;
-	regs.value[UNWIND_REG_PC] = state->pc;
-	if (!rec_module_full_step(&regs, state->sp - 128, lane->mapped_end, end_ret))
+	regs.value[ARCH_REG_FP] = state->bp;
+	regs.value[ARCH_REG_SP] = state->sp;
+	regs.value[ARCH_REG_PC] = state->pc;
+	if (!rec_module_full_step(&regs, state->sp - ARCH_RED_ZONE_BYTES, lane->mapped_end,
+				  end_ret))
 		return false;
-	if (regs.value[UNWIND_REG_SP] <= state->sp)
+	if (regs.value[ARCH_REG_SP] <= state->sp)
 		return false;
 	*state = (struct memo_state) {
-		.pc = regs.value[UNWIND_REG_PC],
-		.sp = regs.value[UNWIND_REG_SP],
-		.bp = regs.known >> UNWIND_REG_BP & 1 ? regs.value[UNWIND_REG_BP] : 0,
+		.pc = regs.value[ARCH_REG_PC],
+		.sp = regs.value[ARCH_REG_SP],
+		.bp = regs.known >> ARCH_REG_FP & 1 ? regs.value[ARCH_REG_FP] : 0,
 		.exact = regs.exact,
 	};
 	return true;

@@ -50,7 +50,7 @@ struct machine {
 /* Registers we do not follow (vector, segment) are parsed and forgotten. */
 static void row_set(struct cfa_row *row, uint64_t reg, enum cfa_where where, int64_t value)
 {
-	if (reg >= UNWIND_REGS_MAX)
+	if (reg >= ARCH_REGS)
 		return;
 	row->where[reg] = (uint8_t)where;
 	row->value[reg] = value;
@@ -58,7 +58,7 @@ static void row_set(struct cfa_row *row, uint64_t reg, enum cfa_where where, int
 
 static void row_restore(struct machine *m, uint64_t reg)
 {
-	if (reg >= UNWIND_REGS_MAX)
+	if (reg >= ARCH_REGS)
 		return;
 	m->row->where[reg] = m->initial ? m->initial->where[reg] : CFA_UNSET;
 	m->row->value[reg] = m->initial ? m->initial->value[reg] : 0;

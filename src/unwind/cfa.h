@@ -25,13 +25,13 @@ enum cfa_where {
  * unwind_object.frames_begin. Only the interpreter writes such distances, so they are in bounds.
  */
 struct cfa_row {
-	uint8_t where[UNWIND_REGS_MAX];
+	uint8_t where[ARCH_REGS];
 	uint8_t cfa_is_expression;
 	uint8_t cfa_is_set;
 	uint64_t cfa_reg;
 	int64_t cfa_offset;
 	int64_t cfa_expression;
-	int64_t value[UNWIND_REGS_MAX];
+	int64_t value[ARCH_REGS];
 };
 
 /* The row in force at pc. False: the program is malformed. */

@@ -106,7 +106,7 @@ static void push_copy(struct calculator *c, size_t depth)
 
 static void push_reg(struct calculator *c, uint64_t reg, int64_t offset)
 {
-	if (reg >= UNWIND_REGS_MAX || !(c->regs->known >> reg & 1))
+	if (reg >= ARCH_REGS || !(c->regs->known >> reg & 1))
 		bytes_fail(&c->b);
 	else
 		push(c, c->regs->value[reg] + (uint64_t)offset);

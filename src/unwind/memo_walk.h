@@ -14,6 +14,7 @@
 #ifndef MEMTAPE_UNWIND_MEMO_WALK_H
 #define MEMTAPE_UNWIND_MEMO_WALK_H
 
+#include "arch/native.h"
 #include "unwind/memo.h"
 
 enum memo_walk_limit { WALK_FRAME_BYTES_MAX = 64 << 20 };
@@ -190,22 +191,21 @@ static inline bool walk_plausible(void *context, uint64_t sp, uint64_t cfa)
 static enum walk_step walk_over_signal(struct unwind_memo *memo, void *context,
 				       struct memo_state *state, uint32_t rule)
 {
-	enum { CONTEXT_BYTES = 304, AT_BP = 120, AT_SP = 160, AT_PC = 168 };
 	const uint64_t ucontext = state->sp + (uint64_t)unwind_rule_signed_offset(rule);
 	uint64_t sp;
 
-	if (!walk_mapped(context, ucontext, ucontext + CONTEXT_BYTES))
+	if (!walk_mapped(context, ucontext, ucontext + ARCH_CONTEXT_BYTES))
 		return WALK_LOST;
-	sp = walk_load(ucontext + AT_SP);
+	sp = walk_load(ucontext + ARCH_CONTEXT_SP);
 	if (!walk_mapped(context, sp, sp + 8))
 		return WALK_LOST;
-	fresh_push(memo, (struct memo_pair) { ucontext + AT_SP, sp },
+	fresh_push(memo, (struct memo_pair) { ucontext + ARCH_CONTEXT_SP, sp },
 		   (struct memo_meta) { .sp = sp - 1 });
-	*state = (struct memo_state) { .pc = walk_load(ucontext + AT_PC),
-				       .slot = ucontext + AT_PC,
+	*state = (struct memo_state) { .pc = walk_load(ucontext + ARCH_CONTEXT_PC),
+				       .slot = ucontext + ARCH_CONTEXT_PC,
 				       .sp = sp,
-				       .bp = walk_load(ucontext + AT_BP),
-				       .bp_slot = ucontext + AT_BP,
+				       .bp = walk_load(ucontext + ARCH_CONTEXT_FP),
+				       .bp_slot = ucontext + ARCH_CONTEXT_FP,
 				       .exact = true };
 	return WALK_ON;
 }
@@ -222,10 +222,9 @@ static enum walk_step walk_over_slow(struct unwind_memo *memo, void *context,
 	return WALK_ON;
 }
 
-/* The return address lies at CFA - 8. */
 static inline void walk_to_cfa(struct memo_state *state, uint64_t cfa, uint64_t bp_slot)
 {
-	state->slot = cfa - 8;
+	state->slot = cfa - ARCH_RA_BELOW_CFA;
 	state->pc = walk_load(state->slot);
 	state->sp = cfa;
 	state->bp_slot = bp_slot;
@@ -273,19 +272,19 @@ static enum walk_step walk_over_unknown(struct unwind_memo *memo, void *context,
 					struct memo_state *state)
 {
 	enum { STEP_BYTES_MAX = 16 << 10 };
-	const uint64_t cfa = state->bp + 16;
+	const uint64_t cfa = state->bp + ARCH_CFA_ABOVE_FP;
 	uint64_t pc;
 
 	walk_need_bp(memo, state->bp);
 	if (cfa - state->sp > STEP_BYTES_MAX || !walk_plausible(context, state->sp, cfa))
 		return WALK_LOST;
-	pc = walk_load(cfa - 8);
+	pc = walk_load(cfa - ARCH_RA_BELOW_CFA);
 	if (!walk_known(context, pc - 1)) {
-		fresh_push(memo, (struct memo_pair) { cfa - 8, pc },
+		fresh_push(memo, (struct memo_pair) { cfa - ARCH_RA_BELOW_CFA, pc },
 			   (struct memo_meta) { .sp = cfa - 1 });
 		return WALK_LOST;
 	}
-	walk_to_cfa(state, cfa, cfa - 16);
+	walk_to_cfa(state, cfa, cfa - ARCH_CFA_ABOVE_FP);
 	return WALK_ON;
 }
 

@@ -2,7 +2,7 @@
 
 #include <elf.h>
 
-#include "arch/arch.h"
+#include "arch/native.h"
 
 #include "core/poison.h"
 
@@ -133,16 +133,15 @@ void unwind_object_init_frames(struct unwind_object *object, const uint8_t *eh_f
 
 static bool code_is_sigreturn(const struct unwind_object *object, uint64_t pc)
 {
-	const struct arch *arch = arch_native();
 
 	if (pc < object->code_begin || pc >= object->code_end ||
-	    object->code_end - pc < arch->sigreturn_bytes)
+	    object->code_end - pc < ARCH_TRAMPOLINE_BYTES)
 		return false;
-	return memcmp((const void *)(uintptr_t)pc, arch->sigreturn, arch->sigreturn_bytes) == 0;
+	return memcmp((const void *)(uintptr_t)pc, arch_trampoline, ARCH_TRAMPOLINE_BYTES) == 0;
 }
 
 bool unwind_object_is_sigreturn(const struct unwind_object *object, uint64_t pc)
 {
 	return code_is_sigreturn(object, pc + 1) || code_is_sigreturn(object, pc) ||
-	       code_is_sigreturn(object, pc - arch_native()->sigreturn_syscall);
+	       code_is_sigreturn(object, pc - ARCH_TRAMPOLINE_CALL);
 }

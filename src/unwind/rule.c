@@ -1,6 +1,6 @@
 #include "unwind/cfa.h"
 
-#include "arch/arch.h"
+#include "arch/native.h"
 
 #include "core/poison.h"
 
@@ -43,15 +43,15 @@ static bool words_fit(int64_t offset, int64_t min_words, int64_t max_words, uint
 static bool saved_words(const struct cfa_row *row, uint32_t *words_ret)
 {
 	*words_ret = 0;
-	switch ((enum cfa_where)row->where[UNWIND_REG_BP]) {
+	switch ((enum cfa_where)row->where[ARCH_REG_FP]) {
 	case CFA_UNSET:
 	case CFA_SAME:
 	case CFA_UNDEFINED: /* nobody can need it, so any value will do */
 		return true;
 	case CFA_OFFSET:
-		if (row->value[UNWIND_REG_BP] < -8 * (int64_t)UNWIND_SAVED_MAX)
+		if (row->value[ARCH_REG_FP] < -8 * (int64_t)UNWIND_SAVED_MAX)
 			return false;
-		return words_fit(-row->value[UNWIND_REG_BP], 1, UNWIND_SAVED_MAX, words_ret);
+		return words_fit(-row->value[ARCH_REG_FP], 1, UNWIND_SAVED_MAX, words_ret);
 	case CFA_VAL_OFFSET:
 	case CFA_REGISTER:
 	case CFA_EXPRESSION:
@@ -67,9 +67,9 @@ static uint32_t rule_from_register(const struct cfa_row *row, uint64_t reg, int6
 
 	if (!saved_words(row, &saved))
 		return UNWIND_SLOW;
-	if (reg == UNWIND_REG_SP && words_fit(offset, 0, UNWIND_OFFSET_MAX, &words))
+	if (reg == ARCH_REG_SP && words_fit(offset, 0, UNWIND_OFFSET_MAX, &words))
 		return unwind_rule_make(UNWIND_SP, saved, words);
-	if (reg == UNWIND_REG_BP && words_fit(offset, INT16_MIN, INT16_MAX, &words))
+	if (reg == ARCH_REG_FP && words_fit(offset, INT16_MIN, INT16_MAX, &words))
 		return unwind_rule_make(UNWIND_BP, saved, words);
 	return UNWIND_SLOW;
 }
@@ -83,9 +83,9 @@ static uint32_t rule_from_deref(const struct unwind_object *object, const struct
 
 	if (!words_fit(offset, INT16_MIN, INT16_MAX, &words))
 		return UNWIND_SLOW;
-	if (row->where[UNWIND_REG_BP] == CFA_EXPRESSION &&
-	    expression_is_simple(object, row->value[UNWIND_REG_BP], &bp) && !bp.is_deref &&
-	    bp.reg == UNWIND_REG_BP && bp.offset == 0)
+	if (row->where[ARCH_REG_FP] == CFA_EXPRESSION &&
+	    expression_is_simple(object, row->value[ARCH_REG_FP], &bp) && !bp.is_deref &&
+	    bp.reg == ARCH_REG_FP && bp.offset == 0)
 		return unwind_rule_make(UNWIND_DEREF, 1, words);
 	if (saved_words(row, &saved) && saved == 0)
 		return unwind_rule_make(UNWIND_DEREF, 0, words);
@@ -95,12 +95,12 @@ static uint32_t rule_from_deref(const struct unwind_object *object, const struct
 /* The libc's trampoline restores the sp of its ucontext: CFA = [sp + offset in there]. */
 static uint32_t rule_from_signal(const struct unwind_object *object, const struct cfa_row *row)
 {
-	int64_t sp_offset = arch_native()->ucontext_offset[UNWIND_REG_SP];
+	int64_t sp_offset = arch_context_offset[ARCH_REG_SP];
 	struct simple_expression cfa;
 	uint32_t words;
 
 	if (row->cfa_is_expression && expression_is_simple(object, row->cfa_expression, &cfa) &&
-	    cfa.is_deref && cfa.reg == UNWIND_REG_SP && cfa.offset >= sp_offset &&
+	    cfa.is_deref && cfa.reg == ARCH_REG_SP && cfa.offset >= sp_offset &&
 	    words_fit(cfa.offset - sp_offset, 0, UNWIND_OFFSET_MAX, &words))
 		return unwind_rule_make(UNWIND_SIGNAL, 0, words);
 	return UNWIND_SLOW;
@@ -109,18 +109,18 @@ static uint32_t rule_from_signal(const struct unwind_object *object, const struc
 static uint32_t rule_from_row(const struct unwind_object *object, const struct frame_entry *entry,
 			      const struct cfa_row *row)
 {
-	const int64_t ra_offset = arch_native()->ra_cfa_offset;
+	const int64_t ra_offset = -(int64_t)ARCH_RA_BELOW_CFA;
 	struct simple_expression cfa;
 
-	if (entry->ra_reg != UNWIND_REG_PC)
+	if (entry->ra_reg != ARCH_REG_PC)
 		return UNWIND_SLOW;
-	if (row->where[UNWIND_REG_PC] == CFA_UNDEFINED)
+	if (row->where[ARCH_REG_PC] == CFA_UNDEFINED)
 		return UNWIND_END;
 	if (entry->is_signal)
 		return rule_from_signal(object, row);
-	if (row->where[UNWIND_REG_PC] != CFA_OFFSET || row->value[UNWIND_REG_PC] != ra_offset)
+	if (row->where[ARCH_REG_PC] != CFA_OFFSET || row->value[ARCH_REG_PC] != ra_offset)
 		return UNWIND_SLOW;
-	if (row->where[UNWIND_REG_SP] != CFA_UNSET)
+	if (row->where[ARCH_REG_SP] != CFA_UNSET)
 		return UNWIND_SLOW;
 	if (!row->cfa_is_expression)
 		return rule_from_register(row, row->cfa_reg, row->cfa_offset);
@@ -128,7 +128,7 @@ static uint32_t rule_from_row(const struct unwind_object *object, const struct f
 		return UNWIND_SLOW;
 	if (!cfa.is_deref)
 		return rule_from_register(row, cfa.reg, cfa.offset);
-	if (cfa.reg == UNWIND_REG_BP)
+	if (cfa.reg == ARCH_REG_FP)
 		return rule_from_deref(object, row, cfa.offset);
 	return UNWIND_SLOW;
 }

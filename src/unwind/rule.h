@@ -3,7 +3,7 @@
  *
  * A rule is compiled from the call frame information of the code at a pc (DWARF 5, section 6.4; the
  * .eh_frame flavour of the System V ABI) and says how the canonical frame address and the caller's
- * frame pointer are found. The return address always lies at CFA - 8 and the caller's stack pointer
+ * frame pointer are found. The return address always lies ARCH_RA_BELOW_CFA below it and the caller's stack pointer
  * always is the CFA, or the rule is UNWIND_SLOW and unwind_full_step() has to do it. The idea is
  * that of the Linux kernel's ORC tables.
  *
@@ -15,6 +15,7 @@
 #ifndef MEMTAPE_UNWIND_RULE_H
 #define MEMTAPE_UNWIND_RULE_H
 
+#include "arch/native.h"
 #include "core/core.h"
 
 enum unwind_kind {
@@ -79,11 +80,9 @@ struct unwind_object {
 	uint64_t code_end;
 };
 
-/* Registers by DWARF number (arch/). */
-enum { UNWIND_REGS_MAX = 17, UNWIND_REG_BP = 6, UNWIND_REG_SP = 7, UNWIND_REG_PC = 16 };
-
+/* Registers by DWARF number. */
 struct unwind_regs {
-	uint64_t value[UNWIND_REGS_MAX];
+	uint64_t value[ARCH_REGS];
 	uint32_t known; /* bit set: bit i: value[i] is known */
 	bool exact;	/* pc is the very instruction (signal), not a return address */
 };

@@ -1,7 +1,7 @@
 #include "unwind/cfa.h"
 #include "unwind/expression.h"
 
-#include "arch/arch.h"
+#include "arch/native.h"
 
 #include "core/poison.h"
 
@@ -16,7 +16,7 @@ struct step {
 
 static bool regs_get(const struct unwind_regs *regs, uint64_t reg, uint64_t *ret)
 {
-	if (reg >= UNWIND_REGS_MAX || !(regs->known >> reg & 1))
+	if (reg >= ARCH_REGS || !(regs->known >> reg & 1))
 		return false;
 	*ret = regs->value[reg];
 	return true;
@@ -48,7 +48,7 @@ static bool step_compute_reg(const struct step *step, uint32_t reg, uint64_t *re
 
 	switch ((enum cfa_where)step->row.where[reg]) {
 	case CFA_UNSET:
-		if (reg != UNWIND_REG_SP)
+		if (reg != ARCH_REG_SP)
 			return regs_get(step->from, reg, ret);
 		*ret = step->cfa;
 		return true;
@@ -78,7 +78,7 @@ static bool step_compute_reg(const struct step *step, uint32_t reg, uint64_t *re
 
 static void step_compute_regs(const struct step *step, struct unwind_regs *ret)
 {
-	for (uint32_t reg = 0; reg < UNWIND_REGS_MAX; reg++)
+	for (uint32_t reg = 0; reg < ARCH_REGS; reg++)
 		if (step_compute_reg(step, reg, &ret->value[reg]))
 			ret->known |= 1U << reg;
 }
@@ -86,11 +86,10 @@ static void step_compute_regs(const struct step *step, struct unwind_regs *ret)
 /* A handler returns into the trampoline: the kernel left every register above sp. */
 static void signal_regs(const struct step *step, struct unwind_regs *ret)
 {
-	const struct arch *arch = arch_native();
-	const uint64_t ucontext = step->from->value[UNWIND_REG_SP];
+	const uint64_t ucontext = step->from->value[ARCH_REG_SP];
 
-	for (uint32_t reg = 0; reg < arch->reg_count; reg++)
-		if (memory_load(&step->memory, ucontext + arch->ucontext_offset[reg],
+	for (uint32_t reg = 0; reg < ARCH_REGS; reg++)
+		if (memory_load(&step->memory, ucontext + arch_context_offset[reg],
 				&ret->value[reg]))
 			ret->known |= 1U << reg;
 	ret->exact = true;
@@ -100,22 +99,22 @@ static void signal_regs(const struct step *step, struct unwind_regs *ret)
 static bool table_regs(struct step *step, const struct frame_entry *entry, struct unwind_regs *ret,
 		       bool *end_ret)
 {
-	if (entry->ra_reg >= UNWIND_REGS_MAX)
+	if (entry->ra_reg >= ARCH_REGS)
 		return false;
 	*end_ret = step->row.where[entry->ra_reg] == CFA_UNDEFINED;
 	if (*end_ret || !step_compute_cfa(step))
 		return false;
 	step_compute_regs(step, ret);
-	if (!regs_get(ret, entry->ra_reg, &ret->value[UNWIND_REG_PC]))
+	if (!regs_get(ret, entry->ra_reg, &ret->value[ARCH_REG_PC]))
 		return false;
-	ret->known |= 1U << UNWIND_REG_PC;
+	ret->known |= 1U << ARCH_REG_PC;
 	ret->exact = entry->is_signal;
 	return true;
 }
 
 static bool caller_regs(struct step *step, struct unwind_regs *ret, bool *end_ret)
 {
-	const uint64_t pc = step->from->value[UNWIND_REG_PC] - !step->from->exact;
+	const uint64_t pc = step->from->value[ARCH_REG_PC] - !step->from->exact;
 	struct frame_entry entry;
 
 	switch (frames_find(step->object, pc, &entry)) {
@@ -137,7 +136,7 @@ static bool caller_regs(struct step *step, struct unwind_regs *ret, bool *end_re
 bool unwind_full_step(const struct unwind_object *object, struct unwind_regs *regs,
 		      uint64_t stack_begin, uint64_t stack_end, bool *end_ret)
 {
-	const uint32_t needed = 1U << UNWIND_REG_PC | 1U << UNWIND_REG_SP;
+	const uint32_t needed = 1U << ARCH_REG_PC | 1U << ARCH_REG_SP;
 	struct step step;
 	struct unwind_regs to = { 0 };
 
@@ -151,10 +150,10 @@ bool unwind_full_step(const struct unwind_object *object, struct unwind_regs *re
 		return false;
 	if ((to.known & needed) != needed)
 		return false;
-	if (to.value[UNWIND_REG_PC] == regs->value[UNWIND_REG_PC] &&
-	    to.value[UNWIND_REG_SP] == regs->value[UNWIND_REG_SP])
+	if (to.value[ARCH_REG_PC] == regs->value[ARCH_REG_PC] &&
+	    to.value[ARCH_REG_SP] == regs->value[ARCH_REG_SP])
 		return false; /* it would go on like this for ever */
-	if (to.value[UNWIND_REG_PC] == 0) {
+	if (to.value[ARCH_REG_PC] == 0) {
 		*end_ret = true;
 		return false;
 	}

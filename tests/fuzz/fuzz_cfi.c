@@ -23,14 +23,14 @@ static void step(const struct unwind_object *object, uint64_t pc, bool exact)
 {
 	uint64_t *stack = calloc(STACK_WORDS, sizeof(*stack));
 	const uint64_t begin = (uintptr_t)stack, end = begin + STACK_WORDS * sizeof(*stack);
-	struct unwind_regs regs = { .known = (1U << UNWIND_REGS_MAX) - 1, .exact = exact };
+	struct unwind_regs regs = { .known = (1U << ARCH_REGS) - 1, .exact = exact };
 	bool is_end;
 
 	for (int i = 0; i < STACK_WORDS; i++)
 		stack[i] = i % 2 ? begin + (uint64_t)i * 8 : pc + (uint64_t)i;
-	for (int i = 0; i < UNWIND_REGS_MAX; i++)
+	for (int i = 0; i < ARCH_REGS; i++)
 		regs.value[i] = begin + (uint64_t)i * 8;
-	regs.value[UNWIND_REG_PC] = pc;
+	regs.value[ARCH_REG_PC] = pc;
 	for (int i = 0; i < STEPS_MAX; i++)
 		if (!unwind_full_step(object, &regs, begin, end, &is_end))
 			break;

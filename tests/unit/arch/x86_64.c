@@ -1,6 +1,8 @@
 #include "../test.h"
 
-#include "arch/arch.h"
+#include "arch/machine.h"
+#include "arch/native.h"
+#include "core/core.h"
 
 #include <elf.h>
 #include <ucontext.h>
@@ -14,37 +16,41 @@ static const int gregs[] = { REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RD
 static void registers_lie_where_the_c_library_has_them(void **state)
 {
 	(void)state;
-	assert_int_equal(arch_native()->reg_count, array_size(gregs));
+	assert_int_equal(ARCH_REGS, array_size(gregs));
 	for (size_t i = 0; i < array_size(gregs); i++)
-		assert_int_equal(arch_native()->ucontext_offset[i],
-				 offsetof(ucontext_t, uc_mcontext.gregs) +
-					 (size_t)gregs[i] * sizeof(greg_t));
+		assert_int_equal(arch_context_offset[i], offsetof(ucontext_t, uc_mcontext.gregs) +
+								 (size_t)gregs[i] * sizeof(greg_t));
 }
 #endif
 
-static void every_register_has_a_name_of_its_own(void **state)
+static void what_a_walk_reads_of_a_signal_is_what_a_step_reads(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < arch_x86_64.reg_count; i++) {
-		assert_non_null(arch_x86_64.reg_name[i]);
-		for (size_t j = 0; j < i; j++)
-			assert_string_not_equal(arch_x86_64.reg_name[i], arch_x86_64.reg_name[j]);
-	}
-	assert_string_equal(arch_x86_64.reg_name[arch_x86_64.reg_sp], "rsp");
-	assert_string_equal(arch_x86_64.reg_name[arch_x86_64.reg_bp], "rbp");
-	assert_string_equal(arch_x86_64.reg_name[arch_x86_64.reg_pc], "rip");
-	assert_int_equal(arch_x86_64.elf_machine, EM_X86_64);
+	assert_int_equal(arch_context_offset[ARCH_REG_FP], ARCH_CONTEXT_FP);
+	assert_int_equal(arch_context_offset[ARCH_REG_SP], ARCH_CONTEXT_SP);
+	assert_int_equal(arch_context_offset[ARCH_REG_PC], ARCH_CONTEXT_PC);
+	for (size_t i = 0; i < ARCH_REGS; i++)
+		assert_true(arch_context_offset[i] + sizeof(uint64_t) <= ARCH_CONTEXT_BYTES);
 }
 
 static void the_trampoline_ends_with_its_system_call(void **state)
 {
-	const struct arch *arch = &arch_x86_64;
+	(void)state;
+	assert_int_equal(ARCH_TRAMPOLINE_CALL, ARCH_TRAMPOLINE_BYTES - 2);
+	assert_int_equal(arch_trampoline[ARCH_TRAMPOLINE_CALL], 0x0f);
+	assert_int_equal(arch_trampoline[ARCH_TRAMPOLINE_CALL + 1], 0x05);
+}
+
+static void processors_are_known_by_number_and_by_name(void **state)
+{
+	const uint16_t known[] = { EM_X86_64, EM_AARCH64, EM_ARM, EM_MIPS };
 
 	(void)state;
-	assert_true(arch->sigreturn_bytes <= ARCH_SIGRETURN_MAX);
-	assert_int_equal(arch->sigreturn_syscall, arch->sigreturn_bytes - 2);
-	assert_int_equal(arch->sigreturn[arch->sigreturn_syscall], 0x0f);
-	assert_int_equal(arch->sigreturn[arch->sigreturn_syscall + 1], 0x05);
+	for (size_t i = 0; i < array_size(known); i++)
+		assert_int_equal(arch_machine_find(arch_machine_name(known[i])), known[i]);
+	assert_string_equal(arch_machine_name(ARCH_ELF_MACHINE), "x86_64");
+	assert_string_equal(arch_machine_name(EM_S390), "unknown");
+	assert_int_equal(arch_machine_find("s390x"), EM_NONE);
 }
 
 int main(void)
@@ -53,8 +59,9 @@ int main(void)
 #if defined(__x86_64__)
 		cmocka_unit_test(registers_lie_where_the_c_library_has_them),
 #endif
-		cmocka_unit_test(every_register_has_a_name_of_its_own),
+		cmocka_unit_test(what_a_walk_reads_of_a_signal_is_what_a_step_reads),
 		cmocka_unit_test(the_trampoline_ends_with_its_system_call),
+		cmocka_unit_test(processors_are_known_by_number_and_by_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

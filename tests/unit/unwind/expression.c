@@ -90,14 +90,13 @@ static void expressions_have_their_values(void **state)
 {
 	const uint64_t stack[] = { 0, UINT64_C(0x8877665544332211) };
 	const struct memory memory = { (uintptr_t)stack, (uintptr_t)(stack + 2) };
-	struct unwind_regs regs = { .known =
-					    1 << REG_BX | 1 << UNWIND_REG_SP | 1 << UNWIND_REG_PC };
+	struct unwind_regs regs = { .known = 1 << REG_BX | 1 << ARCH_REG_SP | 1 << ARCH_REG_PC };
 	const uint64_t first = FIRST;
 
 	(void)state;
 	regs.value[REG_BX] = BX;
-	regs.value[UNWIND_REG_SP] = (uintptr_t)stack;
-	regs.value[UNWIND_REG_PC] = 0x100b;
+	regs.value[ARCH_REG_SP] = (uintptr_t)stack;
+	regs.value[ARCH_REG_PC] = 0x100b;
 	for (size_t i = 0; i < array_size(rows); i++) {
 		const uint8_t *operations = rows[i].operations;
 		struct bytes b = { .at = operations, .end = operations + rows[i].bytes };

@@ -225,12 +225,12 @@ static void bare_frames_are_walked_to_their_terminator(void **state)
 						    tables_code(&tables, FUNCTIONS)),
 			 UNWIND_NONE);
 	unwind_object_init_frames(&object, tables.bytes + HEADER_BYTES);
-	regs.known = 1U << UNWIND_REG_PC | 1U << UNWIND_REG_SP;
-	regs.value[UNWIND_REG_PC] = tables_code(&tables, 1) + 1;
-	regs.value[UNWIND_REG_SP] = (uintptr_t)stack;
+	regs.known = 1U << ARCH_REG_PC | 1U << ARCH_REG_SP;
+	regs.value[ARCH_REG_PC] = tables_code(&tables, 1) + 1;
+	regs.value[ARCH_REG_SP] = (uintptr_t)stack;
 	assert_true(unwind_full_step(&object, &regs, 0, 0, &is_end));
-	assert_int_equal(regs.value[UNWIND_REG_PC], 0x1234);
-	assert_int_equal(regs.value[UNWIND_REG_SP], (uintptr_t)&stack[3]);
+	assert_int_equal(regs.value[ARCH_REG_PC], 0x1234);
+	assert_int_equal(regs.value[ARCH_REG_SP], (uintptr_t)&stack[3]);
 }
 
 int main(void)

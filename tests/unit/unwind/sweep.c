@@ -135,7 +135,7 @@ static enum saved saved_where(Dwarf_Frame *frame, int reg, int64_t *offset_ret)
 	}
 	/* An expression; libdw begins with the CFA it would find on its stack. */
 	if (count == 2 && ops[0].atom == DW_OP_call_frame_cfa &&
-	    op_is_breg(&ops[1], &base, offset_ret) && base == UNWIND_REG_BP && *offset_ret == 0)
+	    op_is_breg(&ops[1], &base, offset_ret) && base == ARCH_REG_FP && *offset_ret == 0)
 		return SAVED_AT_BP;
 	return SAVED_ELSEWHERE;
 }
@@ -146,7 +146,7 @@ static bool sp_is_cfa(Dwarf_Frame *frame)
 	Dwarf_Op mem[OPS_MAX], *ops;
 	size_t count;
 
-	assert_int_equal(dwarf_frame_register(frame, UNWIND_REG_SP, mem, &ops, &count), 0);
+	assert_int_equal(dwarf_frame_register(frame, ARCH_REG_SP, mem, &ops, &count), 0);
 	return count == 2 && ops[0].atom == DW_OP_call_frame_cfa &&
 	       ops[1].atom == DW_OP_stack_value;
 }
@@ -155,8 +155,8 @@ static bool sp_is_cfa(Dwarf_Frame *frame)
 static uint32_t expected_rule(Dwarf_Frame *frame)
 {
 	int64_t offset, bp_offset, ra_offset;
-	enum saved bp = saved_where(frame, UNWIND_REG_BP, &bp_offset);
-	enum saved ra = saved_where(frame, UNWIND_REG_PC, &ra_offset);
+	enum saved bp = saved_where(frame, ARCH_REG_FP, &bp_offset);
+	enum saved ra = saved_where(frame, ARCH_REG_PC, &ra_offset);
 	unsigned int reg;
 	bool is_signal;
 	Dwarf_Op *ops;
@@ -169,13 +169,13 @@ static uint32_t expected_rule(Dwarf_Frame *frame)
 	if (count == 0 || !op_is_breg(&ops[0], &reg, &offset) || offset % 8)
 		return UNWIND_SLOW;
 	if (is_signal)
-		return count == 2 && reg == UNWIND_REG_SP && ops[1].atom == DW_OP_deref
+		return count == 2 && reg == ARCH_REG_SP && ops[1].atom == DW_OP_deref
 			       ? unwind_rule_make(UNWIND_SIGNAL, 0,
 						  (uint32_t)(offset - SP_IN_UCONTEXT) / 8)
 			       : UNWIND_SLOW;
 	if (ra != SAVED_AT_CFA || ra_offset != -8 || !sp_is_cfa(frame))
 		return UNWIND_SLOW;
-	if (count == 2 && ops[1].atom == DW_OP_deref && reg == UNWIND_REG_BP &&
+	if (count == 2 && ops[1].atom == DW_OP_deref && reg == ARCH_REG_FP &&
 	    (bp == SAVED_AT_BP || bp == SAVED_NOT || bp == SAVED_LOST) && offset == (int16_t)offset)
 		return unwind_rule_make(UNWIND_DEREF, bp == SAVED_AT_BP, (uint32_t)(offset / 8));
 	if (count != 1)
@@ -183,10 +183,10 @@ static uint32_t expected_rule(Dwarf_Frame *frame)
 	if (bp == SAVED_AT_BP || bp == SAVED_ELSEWHERE || bp_offset > 0 || bp_offset % 8 ||
 	    bp_offset < -2047 * 8)
 		return UNWIND_SLOW;
-	if (reg == UNWIND_REG_SP && offset >= 0 && offset / 8 <= UNWIND_OFFSET_MAX)
+	if (reg == ARCH_REG_SP && offset >= 0 && offset / 8 <= UNWIND_OFFSET_MAX)
 		return unwind_rule_make(UNWIND_SP, (uint32_t)(-bp_offset / 8),
 					(uint32_t)(offset / 8));
-	if (reg == UNWIND_REG_BP && offset / 8 == (int16_t)(offset / 8))
+	if (reg == ARCH_REG_FP && offset / 8 == (int16_t)(offset / 8))
 		return unwind_rule_make(UNWIND_BP, (uint32_t)(-bp_offset / 8),
 					(uint32_t)(offset / 8));
 	return UNWIND_SLOW;
@@ -205,8 +205,8 @@ static void tally_row(struct tally *tally, Dwarf_Frame *frame, uint32_t expected
 	dwarf_frame_cfa(frame, &ops, &count);
 	if (count > 1)
 		tally->slow_expression++;
-	else if (count == 1 && ops[0].atom == DW_OP_bregx && ops[0].number != UNWIND_REG_SP &&
-		 ops[0].number != UNWIND_REG_BP)
+	else if (count == 1 && ops[0].atom == DW_OP_bregx && ops[0].number != ARCH_REG_SP &&
+		 ops[0].number != ARCH_REG_FP)
 		tally->slow_register++;
 }
 

@@ -7,7 +7,7 @@
 #include "../test.h"
 #include "shapes.h"
 
-#include "arch/arch.h"
+#include "arch/native.h"
 #include "unwind/rule.h"
 
 #include <libunwind.h>
@@ -81,12 +81,12 @@ static bool word_load(uint64_t address, uint64_t *ret)
 
 static bool place_step_signal(struct place *place, uint64_t ucontext)
 {
-	const uint16_t *offsets = arch_native()->ucontext_offset;
+	const uint16_t *offsets = arch_context_offset;
 
 	place->exact = true;
-	return word_load(ucontext + offsets[UNWIND_REG_PC], &place->pc) &&
-	       word_load(ucontext + offsets[UNWIND_REG_SP], &place->sp) &&
-	       word_load(ucontext + offsets[UNWIND_REG_BP], &place->bp);
+	return word_load(ucontext + offsets[ARCH_REG_PC], &place->pc) &&
+	       word_load(ucontext + offsets[ARCH_REG_SP], &place->sp) &&
+	       word_load(ucontext + offsets[ARCH_REG_FP], &place->bp);
 }
 
 /* The caller's place by the rule; for UNWIND_SLOW there is *full, already there. */
@@ -111,8 +111,8 @@ static bool place_step(struct place *place, uint32_t rule, const struct unwind_r
 	case UNWIND_SIGNAL:
 		return place_step_signal(place, place->sp + unwind_rule_offset(rule));
 	case UNWIND_SLOW:
-		*place = (struct place) { full->value[UNWIND_REG_PC], full->value[UNWIND_REG_SP],
-					  full->value[UNWIND_REG_BP], full->exact };
+		*place = (struct place) { full->value[ARCH_REG_PC], full->value[ARCH_REG_SP],
+					  full->value[ARCH_REG_FP], full->exact };
 		return true;
 	case UNWIND_NONE:
 	case UNWIND_BARE:
@@ -126,10 +126,9 @@ static bool place_step(struct place *place, uint32_t rule, const struct unwind_r
 
 static void regs_from_context(struct unwind_regs *regs, const ucontext_t *context, bool exact)
 {
-	for (int i = 0; i < UNWIND_REGS_MAX; i++)
-		memcpy(&regs->value[i], (const char *)context + arch_native()->ucontext_offset[i],
-		       8);
-	regs->known = (1U << UNWIND_REGS_MAX) - 1;
+	for (int i = 0; i < ARCH_REGS; i++)
+		memcpy(&regs->value[i], (const char *)context + arch_context_offset[i], 8);
+	regs->known = (1U << ARCH_REGS) - 1;
 	regs->exact = exact;
 }
 
@@ -155,12 +154,12 @@ static void compare_frame(unw_cursor_t *cursor, uint64_t callee_pc, const struct
 		complain("sp by rule", callee_pc, place->sp, sp);
 	if (place->bp != bp)
 		complain("bp by rule", callee_pc, place->bp, bp);
-	if (regs->value[UNWIND_REG_PC] != pc)
-		complain("pc by full step", callee_pc, regs->value[UNWIND_REG_PC], pc);
-	if (regs->value[UNWIND_REG_SP] != sp)
-		complain("sp by full step", callee_pc, regs->value[UNWIND_REG_SP], sp);
-	if (regs->value[UNWIND_REG_BP] != bp)
-		complain("bp by full step", callee_pc, regs->value[UNWIND_REG_BP], bp);
+	if (regs->value[ARCH_REG_PC] != pc)
+		complain("pc by full step", callee_pc, regs->value[ARCH_REG_PC], pc);
+	if (regs->value[ARCH_REG_SP] != sp)
+		complain("sp by full step", callee_pc, regs->value[ARCH_REG_SP], sp);
+	if (regs->value[ARCH_REG_FP] != bp)
+		complain("bp by full step", callee_pc, regs->value[ARCH_REG_FP], bp);
 	tally.frames++;
 }
 
@@ -193,8 +192,8 @@ static void walk_and_compare(ucontext_t *context, bool exact)
 	bool is_end = false;
 
 	regs_from_context(&regs, context, exact);
-	place = (struct place) { regs.value[UNWIND_REG_PC], regs.value[UNWIND_REG_SP],
-				 regs.value[UNWIND_REG_BP], exact };
+	place = (struct place) { regs.value[ARCH_REG_PC], regs.value[ARCH_REG_SP],
+				 regs.value[ARCH_REG_FP], exact };
 	unw_init_local2(&cursor, context, exact ? UNW_INIT_SIGNAL_FRAME : 0);
 	tally.walks++;
 	for (int depth = 0; depth < FRAMES_MAX; depth++) {
@@ -225,7 +224,7 @@ static void walk_and_compare(ucontext_t *context, bool exact)
 				complain("the end", pc, is_end, rule);
 			return;
 		}
-		if (cursor_left_the_stack(&cursor) || !(regs.known >> UNWIND_REG_BP & 1)) {
+		if (cursor_left_the_stack(&cursor) || !(regs.known >> ARCH_REG_FP & 1)) {
 			tally.unwind_gave_up++;
 			return;
 		}
@@ -490,11 +489,10 @@ static void a_step_does_not_read_outside_the_stack(void **state)
 	getcontext(&context);
 	regs_from_context(&regs, &context, false);
 	before = regs;
-	assert_false(
-		unwind_full_step(object_find(regs.value[UNWIND_REG_PC]), &regs, 8, 16, &is_end));
+	assert_false(unwind_full_step(object_find(regs.value[ARCH_REG_PC]), &regs, 8, 16, &is_end));
 	assert_memory_equal(&regs, &before, sizeof(regs));
-	assert_true(unwind_full_step(object_find(regs.value[UNWIND_REG_PC]), &regs,
-				     regs.value[UNWIND_REG_SP], UINT64_MAX, &is_end));
+	assert_true(unwind_full_step(object_find(regs.value[ARCH_REG_PC]), &regs,
+				     regs.value[ARCH_REG_SP], UINT64_MAX, &is_end));
 	assert_memory_not_equal(&regs, &before, sizeof(regs));
 	tally.walks++;
 }

@@ -1,0 +1,32 @@
+#include "arch/machine.h"
+
+#include <elf.h>
+#include <string.h>
+
+static const struct {
+	uint16_t elf_machine;
+	const char *name;
+} machines[] = {
+	{ EM_X86_64, "x86_64" },
+	{ EM_AARCH64, "aarch64" },
+	{ EM_ARM, "arm" },
+	{ EM_MIPS, "mips64" },
+};
+
+enum { MACHINES = sizeof(machines) / sizeof(machines[0]) };
+
+const char *arch_machine_name(uint16_t elf_machine)
+{
+	for (unsigned i = 0; i < MACHINES; i++)
+		if (machines[i].elf_machine == elf_machine)
+			return machines[i].name;
+	return "unknown";
+}
+
+uint16_t arch_machine_find(const char *name)
+{
+	for (unsigned i = 0; i < MACHINES; i++)
+		if (strcmp(machines[i].name, name) == 0)
+			return machines[i].elf_machine;
+	return EM_NONE;
+}

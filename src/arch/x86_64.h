@@ -1,0 +1,113 @@
+/*
+ * x86_64: see native.h. Registers: System V psABI for x86-64, figure 3.36. The ucontext: the general
+ * registers follow 40 bytes of flags, link and stack.
+ */
+#ifndef MEMTAPE_ARCH_X86_64_H
+#define MEMTAPE_ARCH_X86_64_H
+
+#include <elf.h>
+#include <sys/syscall.h>
+
+enum {
+	ARCH_ELF_MACHINE = EM_X86_64,
+	ARCH_REGS = 17,
+	ARCH_REG_FP = 6,
+	ARCH_REG_SP = 7,
+	ARCH_REG_PC = 16,
+	ARCH_RA_BELOW_CFA = 8,
+	ARCH_CFA_ABOVE_FP = 16,
+	ARCH_RED_ZONE_BYTES = 128,
+	ARCH_CONTEXT_BYTES = 304,
+	ARCH_CONTEXT_FP = 120,
+	ARCH_CONTEXT_SP = 160,
+	ARCH_CONTEXT_PC = 168,
+	ARCH_RELOC_CALL = R_X86_64_JUMP_SLOT,
+	ARCH_RELOC_DATA = R_X86_64_GLOB_DAT,
+	ARCH_RELOC_WORD = R_X86_64_64,
+	ARCH_TRAMPOLINE_BYTES = 9,
+	ARCH_TRAMPOLINE_CALL = 7
+};
+
+static inline long arch_syscall6(long number, long a, long b, long c, long d, long e, long f)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+static inline uint64_t arch_ticks(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+
+static inline void arch_pause(void)
+{
+	__builtin_ia32_pause();
+}
+
+/*
+ * What makes a process goes to rec_syscall_fork(), what closes the sandbox to
+ * rec_syscall_sandbox(), all else to rec_syscall_real() with its arguments as they came.
+ */
+_Static_assert(SYS_clone == 56 && SYS_fork == 57 && SYS_clone3 == 435 && SYS_seccomp == 317 &&
+		       SYS_prctl == 157,
+	       "as below");
+
+/* clang-format off */
+#define ARCH_SYSCALL_ENTRY()                                                                       \
+	__asm__(".pushsection .text\n"                                                             \
+		".globl syscall\n"                                                                 \
+		".type syscall, @function\n"                                                       \
+		"syscall:\n"                                                                       \
+		".cfi_startproc\n"                                                                 \
+		"	cmp $56, %rdi\n"                                                           \
+		"	je 1f\n"                                                                   \
+		"	cmp $57, %rdi\n"                                                           \
+		"	je rec_syscall_fork\n"                                                     \
+		"	cmp $435, %rdi\n"                                                          \
+		"	je 2f\n"                                                                   \
+		"	cmp $317, %rdi\n"                                                          \
+		"	je rec_syscall_sandbox\n"                                                  \
+		"	cmp $157, %rdi\n"                                                          \
+		"	je rec_syscall_sandbox\n"                                                  \
+		"0:	jmp *rec_syscall_real(%rip)\n"                                             \
+		"1:	test $0x100, %esi\n" /* CLONE_VM */                                        \
+		"	jnz 0b\n"                                                                  \
+		"	test %rdx, %rdx\n" /* a stack of its own, which it returns on */           \
+		"	jnz 0b\n"                                                                  \
+		"	jmp rec_syscall_fork\n"                                                    \
+		"2:	push %rdi\n"                                                               \
+		"	push %rsi\n"                                                               \
+		"	push %rdx\n"                                                               \
+		"	push %rcx\n"                                                               \
+		"	push %r8\n"                                                                \
+		"	push %r9\n"                                                                \
+		"	sub $8, %rsp\n"                                                            \
+		".cfi_adjust_cfa_offset 56\n"                                                      \
+		"	mov %rsi, %rdi\n"                                                          \
+		"	mov %rdx, %rsi\n"                                                          \
+		"	call rec_clone3_forks\n"                                                   \
+		"	add $8, %rsp\n"                                                            \
+		"	pop %r9\n"                                                                 \
+		"	pop %r8\n"                                                                 \
+		"	pop %rcx\n"                                                                \
+		"	pop %rdx\n"                                                                \
+		"	pop %rsi\n"                                                                \
+		"	pop %rdi\n"                                                                \
+		".cfi_adjust_cfa_offset -56\n"                                                     \
+		"	test %al, %al\n"                                                           \
+		"	jz 0b\n"                                                                   \
+		"	jmp rec_syscall_fork\n"                                                    \
+		".cfi_endproc\n"                                                                   \
+		".size syscall, . - syscall\n"                                                     \
+		".popsection\n")
+/* clang-format on */
+
+#endif

@@ -8,6 +8,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import check_format
+import check_functions
 import check_globals
 import check_length
 import check_manual
@@ -233,6 +234,38 @@ def test_the_library_is_what_was_promised(tmp_path, text, options, bad):
     library = tmp_path / "a.so"
     subprocess.run(["gcc", *flags, "-o", library, source, *options], check=True)
     assert len(check_recorder.library_problems(tmp_path, library, "glibc")) == bad
+
+
+# --- functions ----------------------------------------------------------------------------------
+
+DOCUMENT = """### 5.2 Functions
+| fn | function | | fn | function | |
+|---|---|---|---|---|---|
+| 0 | malloc | | 1 | free | S |
+| 2 | realloc: out | S | 3 | valloc | |
+
+**A realloc**
+"""
+TABLE_OF_FUNCTIONS = """TAPE_FUNCTION(MALLOC, 0, "malloc", ALLOC)
+TAPE_FUNCTION(FREE, 1, "free", FREE)
+TAPE_FUNCTION(REALLOC_OUT, 2, "realloc", REALLOC_OUT)
+TAPE_FUNCTION(VALLOC, 3, "valloc", ALLOC)
+"""
+HOOKED = "HOOK_ALLOC(malloc, TAPE_FN_MALLOC)\nHOOK_FREE(free, TAPE_FN_FREE)\nHOOK_ALLOC(valloc, TAPE_FN_VALLOC)\n"
+
+
+@pytest.mark.parametrize("table, hooks, document, bad", [
+    (TABLE_OF_FUNCTIONS, HOOKED, DOCUMENT, 0),
+    (TABLE_OF_FUNCTIONS.replace('"valloc"', '"pvalloc"'), HOOKED, DOCUMENT, 1),
+    (TABLE_OF_FUNCTIONS.replace("valloc\", ALLOC", "valloc\", FREE"), HOOKED, DOCUMENT, 1),
+    (TABLE_OF_FUNCTIONS, HOOKED.replace("TAPE_FN_VALLOC", "TAPE_FN_MALLOC"), DOCUMENT, 1),
+    (TABLE_OF_FUNCTIONS, HOOKED, DOCUMENT.replace("| 3 | valloc |", "| 4 | valloc |"), 2),
+])
+def test_functions_are_documented_and_hooked(tmp_path, table, hooks, document, bad):
+    write(tmp_path, "src/tape/functions.def", table)
+    write(tmp_path, "src/rec/hooks.def", hooks)
+    write(tmp_path, "docs/tape-format.md", document)
+    assert len(check_functions.problems(tmp_path, None)) == bad
 
 
 # --- the web app --------------------------------------------------------------------------------

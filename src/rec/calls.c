@@ -65,8 +65,8 @@ static REC_COLD struct tape_calls *records_begin(struct rec_lane *lane)
 
 bool rec_calls_init(void)
 {
-	if ((rec.chunk_bytes < REC_CHUNK_BYTES && !rec.options.table) ||
-	    !rec_real.malloc_usable_size || !rec_sizes_init())
+	if ((rec.chunk_bytes < REC_CHUNK_BYTES && !rec.options.table) || !rec_real.usable_size ||
+	    !rec_sizes_init())
 		return false;
 	rec_total_init();
 	if (rec.options.maps)

@@ -79,8 +79,8 @@ static inline __attribute__((always_inline)) uint64_t rec_event_usable(const voi
 {
 	uint64_t usable = size;
 
-	if (likely(ptr && rec_real.malloc_usable_size))
-		usable = rec_real.malloc_usable_size((void *)ptr);
+	if (likely(ptr && rec_real.usable_size))
+		usable = rec_real.usable_size((void *)ptr);
 	if (unlikely(usable < size)) /* not yet known to it: tcmalloc's first blocks */
 		usable = size;
 	return usable;

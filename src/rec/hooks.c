@@ -118,12 +118,13 @@ static inline size_t request_product(size_t count, size_t each)
 #define HOOK_FACE static inline __attribute__((always_inline))
 #endif
 
-#define HOOK_ALLOC(symbol, FN, real)                                                               \
+#define HOOK_ALLOC(symbol, FN)                                                                     \
 	HOOK_FACE void *record_##symbol(size_t size)                                               \
 	{                                                                                          \
 		struct rec_frame caller = REC_CALLER();                                            \
                                                                                                    \
-		HOOK_BODY_ALLOC(FN, size, hook_call_##real(size), hook_plain_##real(tls, size));   \
+		HOOK_BODY_ALLOC(FN, size, hook_call_##symbol(size),                                \
+				hook_plain_##symbol(tls, size));                                   \
 	}                                                                                          \
 	REC_EXPORT void *symbol(size_t size)                                                       \
 	{                                                                                          \
@@ -162,22 +163,22 @@ static inline void *hook_plain_pvalloc(struct rec_tls *tls, size_t size)
 				: aligned_plain(rec_real.memalign, 4096, align_up(size, 4096));
 }
 
-#define HOOK_CALLOC(symbol, FN, real)                                                              \
+#define HOOK_CALLOC(symbol, FN)                                                                    \
 	REC_EXPORT void *symbol(size_t count, size_t each)                                         \
 	{                                                                                          \
 		struct rec_frame caller = REC_CALLER();                                            \
                                                                                                    \
-		HOOK_BODY_ALLOC(FN, request_product(count, each), rec_real.real(count, each),      \
+		HOOK_BODY_ALLOC(FN, request_product(count, each), rec_real.symbol(count, each),    \
 				calloc_plain(count, each));                                        \
 	}
 
-#define HOOK_ALIGNED(symbol, FN, real)                                                             \
+#define HOOK_ALIGNED(symbol, FN)                                                                   \
 	REC_EXPORT void *symbol(size_t align, size_t size)                                         \
 	{                                                                                          \
 		struct rec_frame caller = REC_CALLER();                                            \
                                                                                                    \
-		HOOK_BODY_ALLOC(FN, size, rec_real.real(align, size),                              \
-				aligned_plain(rec_real.real, align, size));                        \
+		HOOK_BODY_ALLOC(FN, size, rec_real.symbol(align, size),                            \
+				aligned_plain(rec_real.symbol, align, size));                      \
 	}
 
 static inline void *posix_call(void **ptr_ret, size_t align, size_t size, int *error_ret)
@@ -204,7 +205,7 @@ static inline __attribute__((always_inline)) void *posix_hook(void **ptr_ret, si
 			posix_plain(ptr_ret, align, size, error_ret));
 }
 
-#define HOOK_POSIX(symbol, FN, real)                                                               \
+#define HOOK_POSIX(symbol, FN)                                                                     \
 	REC_EXPORT int symbol(void **ptr_ret, size_t align, size_t size)                           \
 	{                                                                                          \
 		int error = 0;                                                                     \
@@ -355,7 +356,7 @@ REC_EXPORT void *reallocarray(void *old, size_t count, size_t each)
 	return realloc_hook(old, count, each, &REALLOCARRAY_FNS, REC_CALLER());
 }
 
-#define HOOK_FREE(symbol, FN, real)                                                                \
+#define HOOK_FREE(symbol, FN)                                                                      \
 	HOOK_FACE void record_##symbol(void *ptr)                                                  \
 	{                                                                                          \
 		struct rec_frame caller = REC_CALLER();                                            \
@@ -386,7 +387,7 @@ static inline void free_aligned_call(void *ptr, size_t align, size_t size)
 		rec_hook_free_plain(ptr);
 }
 
-#define HOOK_FREE_SIZED(symbol, FN, real)                                                          \
+#define HOOK_FREE_SIZED(symbol, FN)                                                                \
 	REC_EXPORT void symbol(void *ptr, size_t size)                                             \
 	{                                                                                          \
 		struct rec_frame caller = REC_CALLER();                                            \
@@ -394,7 +395,7 @@ static inline void free_aligned_call(void *ptr, size_t align, size_t size)
 		HOOK_BODY_FREE(FN, ptr, free_sized_call(ptr, size), free_sized_call(ptr, size));   \
 	}
 
-#define HOOK_FREE_ALIGNED(symbol, FN, real)                                                        \
+#define HOOK_FREE_ALIGNED(symbol, FN)                                                              \
 	REC_EXPORT void symbol(void *ptr, size_t align, size_t size)                               \
 	{                                                                                          \
 		struct rec_frame caller = REC_CALLER();                                            \
@@ -404,19 +405,11 @@ static inline void free_aligned_call(void *ptr, size_t align, size_t size)
 	}
 
 /* realloc and reallocarray are written out above. */
-#define HOOK_REALLOC(symbol, fn, real)
-
-#define HOOK_NEW(symbol, fn, real)
-#define HOOK_NEW_TAG(symbol, fn, real)
-#define HOOK_NEW_ALIGNED_TAG(symbol, fn, real)
-#define HOOK_DELETE(symbol, fn, real)
-#define HOOK_DELETE_2(symbol, fn, real)
-#define HOOK_DELETE_3(symbol, fn, real)
 #include "rec/hooks.def"
 
 REC_EXPORT size_t malloc_usable_size(void *ptr)
 {
-	size_t (*real)(void *) = REAL(usable_size_asked);
+	size_t (*real)(void *) = REAL(malloc_usable_size);
 
 	if (unlikely(rec_pool_owns(ptr)))
 		return rec_pool_usable(ptr);

@@ -68,11 +68,11 @@ static REC_COLD bool new_has_ended(struct rec_tls *tls, const struct rec_lane *l
  * The real operator. It may be the first hook that is called; and it is looked for again when there
  * was no C++ library yet at start.
  */
-#define HOOK_CXX(symbol, real)                                                                     \
-	(likely(rec_real.real)                                                                     \
-		 ? rec_real.real                                                                   \
-		 : (__typeof__(rec_real.real))operator_find(#symbol, (void **)&rec_real.real,      \
-							    __builtin_return_address(0)))
+#define HOOK_CXX(symbol)                                                                           \
+	(likely(rec_real.symbol)                                                                   \
+		 ? rec_real.symbol                                                                 \
+		 : (__typeof__(rec_real.symbol))operator_find(#symbol, (void **)&rec_real.symbol,  \
+							      __builtin_return_address(0)))
 
 static REC_COLD void *operator_find(const char *symbol, void **real, const void *caller)
 {
@@ -94,52 +94,52 @@ static REC_COLD void *new_fallback(unsigned fn, size_t size, size_t align)
 					       : rec_real.malloc(size);
 }
 
-#define HOOK_NEW(symbol, FN, real)                                                                 \
+#define HOOK_NEW(symbol, FN)                                                                       \
 	REC_EXPORT void *symbol(size_t size)                                                       \
 	{                                                                                          \
 		struct rec_frame caller = REC_CALLER();                                            \
-		void *(*call)(size_t) = HOOK_CXX(symbol, real);                                    \
+		void *(*call)(size_t) = HOOK_CXX(symbol);                                          \
 		HOOK_BODY_NEW(FN, call ? call(size) : new_fallback(FN, size, 0));                  \
 	}
 
-#define HOOK_NEW_TAG(symbol, FN, real)                                                             \
+#define HOOK_NEW_TAG(symbol, FN)                                                                   \
 	REC_EXPORT void *symbol(size_t size, const void *tag)                                      \
 	{                                                                                          \
 		struct rec_frame caller = REC_CALLER();                                            \
-		void *(*call)(size_t, const void *) = HOOK_CXX(symbol, real);                      \
+		void *(*call)(size_t, const void *) = HOOK_CXX(symbol);                            \
 		HOOK_BODY_NEW(FN, call ? call(size, tag) : new_fallback(FN, size, (size_t)tag));   \
 	}
 
-#define HOOK_NEW_ALIGNED_TAG(symbol, FN, real)                                                     \
+#define HOOK_NEW_ALIGNED_TAG(symbol, FN)                                                           \
 	REC_EXPORT void *symbol(size_t size, size_t align, const void *tag)                        \
 	{                                                                                          \
 		struct rec_frame caller = REC_CALLER();                                            \
-		void *(*call)(size_t, size_t, const void *) = HOOK_CXX(symbol, real);              \
+		void *(*call)(size_t, size_t, const void *) = HOOK_CXX(symbol);                    \
 		HOOK_BODY_NEW(FN, call ? call(size, align, tag) : new_fallback(FN, size, align));  \
 	}
 
-#define HOOK_DELETE(symbol, FN, real)                                                              \
+#define HOOK_DELETE(symbol, FN)                                                                    \
 	REC_EXPORT void symbol(void *ptr)                                                          \
 	{                                                                                          \
 		struct rec_frame caller = REC_CALLER();                                            \
-		void (*call)(void *) = HOOK_CXX(symbol, real);                                     \
+		void (*call)(void *) = HOOK_CXX(symbol);                                           \
 		HOOK_BODY_FREE(FN, ptr, delete_call(call, ptr), delete_call(call, ptr));           \
 	}
 
-#define HOOK_DELETE_2(symbol, FN, real)                                                            \
+#define HOOK_DELETE_2(symbol, FN)                                                                  \
 	REC_EXPORT void symbol(void *ptr, size_t a)                                                \
 	{                                                                                          \
 		struct rec_frame caller = REC_CALLER();                                            \
-		void (*call)(void *, size_t) = HOOK_CXX(symbol, real);                             \
+		void (*call)(void *, size_t) = HOOK_CXX(symbol);                                   \
 		HOOK_BODY_FREE(FN, ptr, call ? call(ptr, a) : rec_hook_free_plain(ptr),            \
 			       call ? call(ptr, a) : rec_hook_free_plain(ptr));                    \
 	}
 
-#define HOOK_DELETE_3(symbol, FN, real)                                                            \
+#define HOOK_DELETE_3(symbol, FN)                                                                  \
 	REC_EXPORT void symbol(void *ptr, size_t a, size_t b)                                      \
 	{                                                                                          \
 		struct rec_frame caller = REC_CALLER();                                            \
-		void (*call)(void *, size_t, size_t) = HOOK_CXX(symbol, real);                     \
+		void (*call)(void *, size_t, size_t) = HOOK_CXX(symbol);                           \
 		HOOK_BODY_FREE(FN, ptr, call ? call(ptr, a, b) : rec_hook_free_plain(ptr),         \
 			       call ? call(ptr, a, b) : rec_hook_free_plain(ptr));                 \
 	}
@@ -152,12 +152,4 @@ static inline void delete_call(void (*call)(void *), void *ptr)
 		rec_hook_free_plain(ptr);
 }
 
-#define HOOK_ALLOC(symbol, fn, real)
-#define HOOK_CALLOC(symbol, fn, real)
-#define HOOK_ALIGNED(symbol, fn, real)
-#define HOOK_POSIX(symbol, fn, real)
-#define HOOK_REALLOC(symbol, fn, real)
-#define HOOK_FREE(symbol, fn, real)
-#define HOOK_FREE_SIZED(symbol, fn, real)
-#define HOOK_FREE_ALIGNED(symbol, fn, real)
 #include "rec/hooks.def"

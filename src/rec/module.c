@@ -302,7 +302,7 @@ struct dl_found {
 static bool loader_find(uint64_t pc, struct dl_found *found)
 {
 	memset(found, 0, sizeof(*found));
-	return rec_real.find_object((void *)pc, found) == 0;
+	return rec_real._dl_find_object((void *)pc, found) == 0;
 }
 
 /*
@@ -314,7 +314,7 @@ static bool module_holds(const struct rec_module *module, uint64_t pc)
 	enum { PAGE = 4096 };
 	struct dl_found found;
 
-	if (!rec_real.find_object)
+	if (!rec_real._dl_find_object)
 		return true;
 	/* Of an object with holes between its segments the loader gives the one segment. */
 	return loader_find(pc, &found) &&
@@ -331,7 +331,7 @@ static struct rec_module *module_discover(struct rec_lane *lane, struct rec_modu
 	struct dl_found found;
 	const ElfW(Ehdr) * ehdr;
 
-	if (!rec_real.find_object || !rec_lock(&rec.module_lock))
+	if (!rec_real._dl_find_object || !rec_lock(&rec.module_lock))
 		return NULL;
 	if (old && old->live)
 		module_end(lane, old);
@@ -389,7 +389,7 @@ uint32_t rec_module_rule(struct rec_lane *lane, uint64_t lookup_pc)
 		return jit_rule(lookup_pc);
 	rule = unwind_rule_compile(&module->object, lookup_pc);
 	/* glibc's loader begins in assembly without information: nothing lies outside of it. */
-	if (rule == UNWIND_NONE && rec_real.find_object &&
+	if (rule == UNWIND_NONE && rec_real._dl_find_object &&
 	    module->object.bias == getauxval(AT_BASE))
 		return UNWIND_END;
 	if (rule == UNWIND_NONE && module_is_code(module, lookup_pc))

@@ -70,7 +70,7 @@ REC_EXPORT void *dlopen(const char *path, int flags)
 	if (unlikely(!real))
 		return NULL;
 	rec_note_path(TAPE_EXT_DLOPEN, 0, path, &caller);
-	if (likely(REAL(find_object)))
+	if (likely(REAL(_dl_find_object)))
 		return real(path, flags);
 	handle = real(path, flags);
 	scan_modules(&caller);
@@ -168,7 +168,7 @@ REC_EXPORT int fork(void)
 /* As a signal handler may call it: the rest is done at the child's first event. */
 REC_EXPORT int _Fork(void)
 {
-	int (*real)(void) = REAL(fork_plain);
+	int (*real)(void) = REAL(_Fork);
 	int pid;
 
 	rec_fork_begin();
@@ -201,7 +201,7 @@ REC_EXPORT void _Exit(int status)
 
 REC_EXPORT void quick_exit(int status)
 {
-	void (*real)(int) = REAL(exit_quick);
+	void (*real)(int) = REAL(quick_exit);
 
 	rec_end(status);
 	if (real)
@@ -212,7 +212,7 @@ REC_EXPORT void quick_exit(int status)
 /* libgcc's; a program that has it linked in statically does not come here. */
 REC_EXPORT void __register_frame(const void *frames)
 {
-	void (*real)(const void *) = REAL(register_frame);
+	void (*real)(const void *) = REAL(__register_frame);
 
 	if (!real)
 		real = (void (*)(const void *))rec_real_find_late("__register_frame",
@@ -224,7 +224,7 @@ REC_EXPORT void __register_frame(const void *frames)
 
 REC_EXPORT void __deregister_frame(const void *frames)
 {
-	void (*real)(const void *) = REAL(deregister_frame);
+	void (*real)(const void *) = REAL(__deregister_frame);
 
 	if (!real)
 		real = (void (*)(const void *))rec_real_find_late("__deregister_frame",

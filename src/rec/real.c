@@ -51,74 +51,10 @@ struct real_row {
 	size_t offset;
 };
 
-#define ROW(member, symbol)                                                                        \
-	{                                                                                          \
-		symbol, offsetof(struct rec_real, member)                                          \
-	}
-
 /* malloc and its like first: the rest may need them. */
 static const struct real_row REAL_ROWS[] = {
-	ROW(malloc, "malloc"),
-	ROW(calloc, "calloc"),
-	ROW(realloc, "realloc"),
-	ROW(free, "free"),
-	ROW(usable_size_asked, "malloc_usable_size"),
-	ROW(memalign, "memalign"),
-	ROW(aligned_alloc, "aligned_alloc"),
-	ROW(posix_memalign, "posix_memalign"),
-	ROW(valloc, "valloc"),
-	ROW(pvalloc, "pvalloc"),
-	ROW(reallocarray, "reallocarray"),
-	ROW(cfree, "cfree"),
-	ROW(free_sized, "free_sized"),
-	ROW(free_aligned_sized, "free_aligned_sized"),
-	ROW(new, "_Znwm"),
-	ROW(new_array, "_Znam"),
-	ROW(new_nothrow, "_ZnwmRKSt9nothrow_t"),
-	ROW(new_array_nothrow, "_ZnamRKSt9nothrow_t"),
-	ROW(new_aligned, "_ZnwmSt11align_val_t"),
-	ROW(new_array_aligned, "_ZnamSt11align_val_t"),
-	ROW(new_aligned_nothrow, "_ZnwmSt11align_val_tRKSt9nothrow_t"),
-	ROW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t"),
-	ROW(delete, "_ZdlPv"),
-	ROW(delete_array, "_ZdaPv"),
-	ROW(delete_nothrow, "_ZdlPvRKSt9nothrow_t"),
-	ROW(delete_array_nothrow, "_ZdaPvRKSt9nothrow_t"),
-	ROW(delete_sized, "_ZdlPvm"),
-	ROW(delete_array_sized, "_ZdaPvm"),
-	ROW(delete_aligned, "_ZdlPvSt11align_val_t"),
-	ROW(delete_array_aligned, "_ZdaPvSt11align_val_t"),
-	ROW(delete_aligned_nothrow, "_ZdlPvSt11align_val_tRKSt9nothrow_t"),
-	ROW(delete_array_aligned_nothrow, "_ZdaPvSt11align_val_tRKSt9nothrow_t"),
-	ROW(delete_sized_aligned, "_ZdlPvmSt11align_val_t"),
-	ROW(delete_array_sized_aligned, "_ZdaPvmSt11align_val_t"),
-	ROW(mmap, "mmap"),
-	ROW(munmap, "munmap"),
-	ROW(mremap, "mremap"),
-	ROW(mprotect, "mprotect"),
-	ROW(madvise, "madvise"),
-	ROW(brk, "brk"),
-	ROW(sbrk, "sbrk"),
-	ROW(mallopt, "mallopt"),
-	ROW(malloc_trim, "malloc_trim"),
-	ROW(dlopen, "dlopen"),
-	ROW(dlmopen, "dlmopen"),
-	ROW(dlclose, "dlclose"),
-	ROW(pthread_create, "pthread_create"),
-	ROW(pthread_setname_np, "pthread_setname_np"),
-	ROW(fork, "fork"),
-	ROW(fork_plain, "_Fork"),
-	ROW(prctl, "prctl"),
-	ROW(execve, "execve"),
-	ROW(execv, "execv"),
-	ROW(execvp, "execvp"),
-	ROW(execvpe, "execvpe"),
-	ROW(fexecve, "fexecve"),
-	ROW(exit_now, "_exit"),
-	ROW(exit_quick, "quick_exit"),
-	ROW(register_frame, "__register_frame"),
-	ROW(deregister_frame, "__deregister_frame"),
-	ROW(find_object, "_dl_find_object"),
+#define HOOK_REAL(symbol, result, parameters) { #symbol, offsetof(struct rec_real, symbol) },
+#include "rec/hooks.def"
 };
 
 /*
@@ -150,9 +86,9 @@ void rec_real_find(void)
 			symbol = dlsym(RTLD_NEXT, REAL_ROWS[i].symbol);
 		memcpy((uint8_t *)&found + REAL_ROWS[i].offset, &symbol, sizeof(symbol));
 	}
-	if (found.usable_size_asked &&
-	    same_object((const void *)found.malloc, (const void *)found.usable_size_asked))
-		found.malloc_usable_size = found.usable_size_asked;
+	if (found.malloc_usable_size &&
+	    same_object((const void *)found.malloc, (const void *)found.malloc_usable_size))
+		found.usable_size = found.malloc_usable_size;
 	rec_real = found;
 	rec_syscall_find();
 }

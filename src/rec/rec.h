@@ -2,7 +2,7 @@
  * rec: the recorder, libmemtape.so. Lives inside somebody's malloc: see the contract in
  * docs/architecture.md. Its files:
  *
- * - hooks.def: what is hooked, one line a function; real.def and real.c: the functions behind.
+ * - hooks.def: what is hooked, one line a function; real.c: the functions behind.
  * - hooks.c and hooks_cxx.c: the wrappers of C's and C++'s allocation functions, hook.h of both;
  *   event.h: from a hook to bytes.
  * - exec_hooks.c: the process becomes another program, exec.c: which is to be recorded, too.
@@ -296,9 +296,9 @@ extern const bool rec_is_memusage;
 
 /* real.c: the functions behind the hooks; NULL where nobody defines one. */
 struct rec_real {
-#define REC_REAL(name, result, params) result(*name) params;
-#include "rec/real.def"
-#undef REC_REAL
+	size_t (*usable_size)(void *); /* of the same allocator as malloc, or NULL */
+#define HOOK_REAL(symbol, result, parameters) result(*symbol) parameters;
+#include "rec/hooks.def"
 };
 
 extern struct rec_real rec_real;

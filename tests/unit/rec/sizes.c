@@ -34,7 +34,7 @@ static size_t usable_of_small(void *ptr)
 static int setup(void **state)
 {
 	(void)state;
-	rec_real.malloc_usable_size = usable_of_small;
+	rec_real.usable_size = usable_of_small;
 	return rec_sizes_init() ? 0 : -1;
 }
 
@@ -94,13 +94,13 @@ static void small_blocks_with_a_place_of_their_own_are_plain(void **state)
 	void *block = malloc(3);
 
 	(void)state;
-	rec_real.malloc_usable_size = malloc_usable_size;
+	rec_real.usable_size = malloc_usable_size;
 	rec_sizes_put((uint64_t)block, 0);
 	assert_int_equal(taken((uint64_t)block), 0);
 	rec_sizes_put((uint64_t)block, 3);
 	assert_int_equal(taken((uint64_t)block), 3);
 	free(block);
-	rec_real.malloc_usable_size = usable_of_small;
+	rec_real.usable_size = usable_of_small;
 }
 
 static void a_newer_block_replaces_one_whose_free_was_not_seen(void **state)

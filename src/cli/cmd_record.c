@@ -59,7 +59,8 @@ static const struct option_row rows[] = {
 	  "take the time of every malloc, free ... too: how long the allocator took" },
 	{ "allocator", 0, "NAME[=PREFIX]", OPTION_LIST, offsetof(struct record_options, allocators),
 	  "record calls of PREFIXmalloc, PREFIXfree ... too; NAME alone: jemalloc, mimalloc, "
-	  "tcmalloc, tbbmalloc, rust, or none, which leaves alone those that are known" },
+	  "tcmalloc, tbbmalloc, mozjemalloc, rust, or none, which leaves alone those that are "
+	  "known" },
 	{ "no-compress", 0, NULL, OPTION_UNFLAG, offsetof(struct record_options, compress),
 	  "write the tape as it was recorded; `memtape repack` makes it small later" },
 	{ "level", 'l', "N", OPTION_U64, offsetof(struct record_options, level),

@@ -7,9 +7,8 @@ enum { NAME_LEN_MAX = 31, PREFIXES_MAX = 8 };
 
 #define NAME_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
-static const char *const known[] = {
-	"jemalloc", "mimalloc", "tcmalloc", "tbbmalloc", "rust", "none"
-};
+static const char *const known[] = { "jemalloc",    "mimalloc", "tcmalloc", "tbbmalloc",
+				     "mozjemalloc", "rust",	"none" };
 
 static bool is_known(const char *word, size_t len)
 {
@@ -35,6 +34,7 @@ static struct err *check_word(const char *word, size_t len, size_t *prefix_count
 		return err_new(
 			ERR_USAGE,
 			"--allocator %.*s: not one of jemalloc, mimalloc, tcmalloc, tbbmalloc, "
+			"mozjemalloc, "
 			"rust and none; of another say what its functions' names begin with: "
 			"%.*s=PREFIX",
 			(int)len, word, (int)len, word);

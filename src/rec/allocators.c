@@ -51,6 +51,7 @@ static struct allocator allocators[ALLOCATORS_MAX];
 static size_t allocator_count;
 static uint64_t scan_number;
 static uint64_t scanned_adds, scanned_subs; /* the loader's counts of objects at the last scan */
+static _Atomic bool is_in_doubt;	    /* an object may prefer what it brings itself */
 static bool is_incomplete;		    /* an object was being loaded then */
 static bool is_first;			    /* this scan is the first */
 
@@ -235,15 +236,15 @@ static const struct allocator_call *call_of(const struct allocator *allocator, c
 /*
  * Whether the place is none of the allocator's. What a known one calls in itself stays as it is. An
  * object that has a malloc means that one, but for the C library, whose blocks would look leaked if
- * the program frees them by itself, unseen. A lazy place of what came later may be bound to the
- * malloc of a library that was loaded to be preferred.
+ * the program frees them by itself, unseen. A lazy place of what came later is bound to the
+ * program's, too, unless a library was loaded to be preferred.
  */
 static bool is_out(const struct allocator *allocator, const struct allocator_slot *slot)
 {
 	if (allocator->is_programs && slot->has_malloc &&
 	    (!slot->is_c_library || allocator->frees_unseen))
 		return true;
-	if (allocator->is_programs && slot->may_be_lazy && !slot->is_first)
+	if (allocator->is_programs && slot->may_be_lazy && !slot->is_first && is_in_doubt)
 		return true;
 	return allocator->is_known && allocator->map.l_addr == slot->bias;
 }
@@ -337,6 +338,11 @@ static void note_some(struct rec_lane *lane, bool all)
 		if (is_missing(i))
 			note(lane, &(struct tape_allocator) { .flags = TAPE_ALLOCATOR_ASKED },
 			     rec_allocators_wanted[i].name, rec_allocators_wanted[i].prefix);
+}
+
+void rec_allocators_doubt(void)
+{
+	is_in_doubt = true;
 }
 
 /* The thread that had the lock may not be in the child. */

@@ -34,7 +34,8 @@ enum allocator_group {
 	ALLOCATOR_MIMALLOC = 4,
 	ALLOCATOR_TCMALLOC = 8,
 	ALLOCATOR_TBB = 16,
-	ALLOCATOR_RUST = 32
+	ALLOCATOR_RUST = 32,
+	ALLOCATOR_MOZILLA = 64
 };
 
 enum allocator_kind {
@@ -128,7 +129,8 @@ struct allocator_binding *rec_allocator_for(const struct allocator_slot *slot);
 void *rec_allocator_dlsym(void *handle, const char *name); /* what is called for dlsym */
 void rec_allocators_ask(const char *text, size_t len);	   /* an option's value */
 void rec_allocators_begin(void);			   /* in our constructor */
-void rec_allocators_child(void);			   /* in a forked child */
-void rec_allocators_note_all(struct rec_lane *lane);	   /* a new tape */
+void rec_allocators_doubt(void);		     /* names are not looked up in order any more */
+void rec_allocators_child(void);		     /* in a forked child */
+void rec_allocators_note_all(struct rec_lane *lane); /* a new tape */
 
 #endif

@@ -30,6 +30,7 @@ static const struct known {
 	{ "jemalloc", "", { "mallctl", "mallocx" }, ALLOCATOR_JEMALLOC, true }, /* beside malloc */
 	{ "mimalloc", "mi_", { "version", "malloc" }, LIKE_MIMALLOC, true },
 	{ "tcmalloc", "tc_", { "version", "malloc" }, LIKE_TCMALLOC, true },
+	{ "mozjemalloc", "moz_", { "xmalloc", "arena_malloc" }, ALLOCATOR_MOZILLA, true },
 	{ "tbbmalloc", "scalable_", { "msize", "malloc" }, LIKE_TBB, true },
 	{ "malloc", "", { "malloc", "free" }, ALLOCATOR_STANDARD, true, .is_programs = true },
 	{ "rust", "__rust_", { "alloc", "dealloc" }, ALLOCATOR_RUST, false },

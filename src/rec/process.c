@@ -2,6 +2,7 @@
  * process: hooks of loading, threads, fork and end, and of JIT compilers' frames.
  * System headers that declare these functions with other types are not included.
  */
+#include "rec/allocators.h"
 #include "rec/birth.h"
 #include "rec/other.h"
 
@@ -56,6 +57,8 @@ static REC_COLD void scan_modules(const struct rec_frame *caller)
 	errno = saved_errno;
 }
 
+enum { DEEPBIND = 8 }; /* RTLD_DEEPBIND of glibc */
+
 /*
  * glibc looks at who called dlopen (RUNPATH, namespace): the real one must see our caller's return
  * address, so it is jumped to and nothing can be done after it. The objects it loads are met later,
@@ -70,6 +73,8 @@ REC_EXPORT void *dlopen(const char *path, int flags)
 	if (unlikely(!real))
 		return NULL;
 	rec_note_path(TAPE_EXT_DLOPEN, 0, path, &caller);
+	if (flags & DEEPBIND)
+		rec_allocators_doubt();
 	if (likely(REAL(_dl_find_object)))
 		return real(path, flags);
 	handle = real(path, flags);
@@ -85,6 +90,8 @@ REC_EXPORT void *dlmopen(long space, const char *path, int flags)
 	if (unlikely(!real))
 		return NULL;
 	rec_note_path(TAPE_EXT_DLOPEN, 0, path, &caller);
+	if (flags & DEEPBIND)
+		rec_allocators_doubt();
 	return real(space, path, flags);
 }
 

@@ -233,9 +233,42 @@ def test_a_malloc_in_the_program_is_recorded_where_libraries_call_it(linking, ta
     assert f"calls inside {program} are not" in " ".join(said.split())
 
 
-def test_libraries_that_are_loaded_later_call_it_too(tape, tmp_path):
-    plugin = make_plugin(tmp_path, "", ["-Wl,-z,now"])
+@pytest.mark.parametrize("linking", ["lazy", "now"])
+def test_libraries_that_are_loaded_later_call_it_too(linking, tape, tmp_path):
+    plugin = make_plugin(tmp_path, "", [f"-Wl,-z,{linking}"])
     check_recorded([make_own(tmp_path), plugin], tape)
+
+
+def test_firefoxes_allocator_is_recorded_unasked(tape, tmp_path):
+    """moz_xmalloc and its kin beside malloc, both of the executable; arenas come before the size."""
+    host, lib = tmp_path / "host.c", tmp_path / "lib.c"
+    host.write_text("""
+        #include <stdlib.h>
+        void work_run(void);
+        void *moz_xmalloc(size_t size) { return malloc(size); }
+        void *moz_xrealloc(void *ptr, size_t size) { return realloc(ptr, size); }
+        void *moz_arena_malloc(size_t arena, size_t size) { return arena == 7 ? malloc(size) : NULL; }
+        void moz_arena_free(size_t arena, void *ptr) { if (arena == 7) free(ptr); }
+        int main(void) { work_run(); return 0; }""")
+    lib.write_text("""
+        #include <stdio.h>
+        #include <stdlib.h>
+        void *moz_xmalloc(size_t), *moz_xrealloc(void *, size_t), *moz_arena_malloc(size_t, size_t);
+        void moz_arena_free(size_t, void *);
+        void work_run(void);
+        void work_run(void)
+        {
+            for (int i = 0; i < 30; i++) {
+                free(moz_xrealloc(moz_xmalloc(70001), 70002));
+                moz_arena_free(7, moz_arena_malloc(7, 70003));
+                free(malloc(70004));
+            }
+            printf("70001 30 30\\n70002 30 30\\n70003 30 30\\n70004 30 30\\n");
+        }""")
+    library = compile_to(tmp_path / "liblib.so", "-shared", "-fPIC", lib)
+    program = compile_to(tmp_path / "host", "-DPREFIX=", "-rdynamic", host, PREFIX / "pool.c", library, f"-Wl,-rpath,{tmp_path}")
+    check_recorded([program], tape)
+    assert sorted(allocator["name"] for allocator in seen(tape)) == ["malloc", "mozjemalloc"]
 
 
 def test_a_library_with_a_malloc_of_its_own_keeps_it(tape, tmp_path):

@@ -31,6 +31,11 @@ void blocks_deinit(struct blocks *blocks)
 
 VEC_DEFINE(block_vec, struct block);
 
+static bool block_stays(const struct block *block)
+{
+	return block_is_live(block) || block_is_remembered(block);
+}
+
 /* The table of twice the size whose lower half is this one. */
 static bool blocks_double(struct blocks *blocks)
 {
@@ -52,14 +57,16 @@ static bool blocks_double(struct blocks *blocks)
  */
 static bool blocks_spread(struct blocks *blocks, struct block_vec *aside)
 {
+	blocks->used_count = 0;
 	for (size_t i = (blocks->mask >> 1) + 1; i-- > 0;) {
 		struct block block = blocks->slots[i];
 		size_t to = blocks_home(blocks, block.address);
 
-		if (!block_is_live(&block)) {
+		if (!block_stays(&block)) {
 			blocks->slots[i].address = 0;
 			continue;
 		}
+		blocks->used_count++;
 		while (to > i && to <= blocks->mask && blocks->slots[to].address)
 			to++;
 		if (to <= i || to > blocks->mask) {
@@ -83,6 +90,7 @@ static void blocks_purge(struct blocks *blocks)
 {
 	size_t begin = 0;
 
+	blocks->used_count = 0;
 	while (blocks->slots[begin].address)
 		begin++;
 	for (size_t i = 1; i <= blocks->mask; i++) {
@@ -90,8 +98,10 @@ static void blocks_purge(struct blocks *blocks)
 		struct block block = *slot;
 
 		slot->address = 0;
-		if (block_is_live(&block))
+		if (block_stays(&block)) {
 			*blocks_find(blocks, block.address) = block;
+			blocks->used_count++;
+		}
 	}
 }
 
@@ -102,10 +112,10 @@ bool blocks_make_room(struct blocks *blocks)
 
 	if (likely(blocks->used_count < limit))
 		return true;
-	if (blocks->live_count <= limit / 4 * 3)
+	if (blocks->live_count <= limit / 4 * 3) {
 		blocks_purge(blocks);
-	else if (!blocks_double(blocks) || !blocks_spread(blocks, &aside))
-		return false;
-	blocks->used_count = blocks->live_count;
-	return true;
+		if (likely(blocks->used_count <= limit / 8 * 7))
+			return true; /* else too many are remembered */
+	}
+	return blocks_double(blocks) && blocks_spread(blocks, &aside);
 }

@@ -13,13 +13,22 @@ struct block {
 	uint64_t size;
 	uint32_t slack; /* usable - size; saturated, for UINT32_MAX see the columns */
 	uint32_t stack;
-	uint32_t thread; /* BLOCK_DEAD: ended */
+	uint32_t thread; /* and bits of enum block_state, once it has ended */
 	uint32_t serial; /* index of the allocation, modulo 2^32 */
 };
 
 static_assert(sizeof(struct block) == 32, "two in a cache line");
 
-enum { BLOCK_DEAD = UINT32_MAX };
+/*
+ * A dead block keeps its size, its thread and its serial for a while, until the table is made anew;
+ * one that is to be remembered until its address is given out again.
+ */
+enum block_state {
+	BLOCK_TEMPORARY = 1 << 29,
+	BLOCK_REMEMBERED = 1 << 30,
+	BLOCK_DEAD = INT32_MIN,
+	BLOCK_THREAD = BLOCK_TEMPORARY - 1 /* the others: all of them set: not known any more */
+};
 
 struct blocks {
 	struct block *slots;
@@ -64,7 +73,15 @@ static inline struct block *blocks_find(const struct blocks *blocks, uint64_t ad
 
 static inline bool block_is_live(const struct block *block)
 {
-	return block->address != 0 && block->thread != BLOCK_DEAD;
+	return block->address != 0 && (int32_t)block->thread >= 0;
+}
+
+/* Dead, and to be remembered. */
+static inline bool block_is_remembered(const struct block *block)
+{
+	const uint32_t state = (uint32_t)BLOCK_DEAD | BLOCK_REMEMBERED;
+
+	return block->address != 0 && (block->thread & state) == state;
 }
 
 /* slot is what blocks_find gave for value's address, and not live. */
@@ -77,7 +94,7 @@ static inline void blocks_fill(struct blocks *blocks, struct block *slot, struct
 
 static inline void blocks_end(struct blocks *blocks, struct block *block)
 {
-	block->thread = BLOCK_DEAD;
+	block->thread |= (uint32_t)BLOCK_DEAD;
 	blocks->live_count--;
 }
 

@@ -376,6 +376,7 @@ static struct err *load_all(struct load *load)
 	    !replay_init(&load->replay, load->capture, load->image ? &load->rows : NULL) ||
 	    !clock_init(&model->clock, capture_header(load->capture)))
 		return err_nomem();
+	load_window(load);
 	if (load->image)
 		err = begin_rows(load);
 	if (!err)

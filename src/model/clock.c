@@ -51,6 +51,24 @@ void clock_seal(struct clock *clock, const struct tape_header *header)
 	}
 }
 
+uint64_t clock_ticks(const struct clock *clock, const struct tape_header *header, uint64_t ns,
+		     uint64_t most)
+{
+	const struct clock_points *points = &clock->points;
+	double ticks = (double)ns / (double)(UINT64_C(1) << header->tick_shift);
+
+	if (header->clock != TAPE_CLOCK_MONOTONIC)
+		ticks *= GUESSED_GHZ;
+	if (points->count >= 2) {
+		const struct clock_point *first = points->items;
+		const struct clock_point *last = &points->items[points->count - 1];
+
+		ticks = (double)ns * (double)(last->ticks - first->ticks) /
+			(double)(last->ns - first->ns);
+	}
+	return ticks < (double)most ? (uint64_t)ticks : most;
+}
+
 uint64_t clock_horizon(const struct clock *clock)
 {
 	if (clock->points.count == 0)

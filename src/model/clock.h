@@ -41,6 +41,10 @@ bool clock_add(struct clock *clock, const struct tape_header *header,
 /* After the last reading. */
 void clock_seal(struct clock *clock, const struct tape_header *header);
 
+/* About how many ticks are so many ns, by what is known so far; at most `most`. */
+uint64_t clock_ticks(const struct clock *clock, const struct tape_header *header, uint64_t ns,
+		     uint64_t most);
+
 /* Times before these ticks can be asked for before the clock is sealed. */
 uint64_t clock_horizon(const struct clock *clock);
 

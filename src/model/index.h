@@ -56,7 +56,7 @@ struct index_part {
 	uint64_t bytes;
 };
 
-enum { INDEX_VERSION = 6 };
+enum { INDEX_VERSION = 7 };
 #define INDEX_MAGIC "MTINDEX\n"
 
 struct index_header {

@@ -119,6 +119,9 @@ struct load {
 	uint64_t told_count;
 };
 
+/* By what is known of the clock now, how far two events of different threads may be apart. */
+void load_window(struct load *load);
+
 /* One extended record; damaged ones are passed over. */
 struct err *load_record(struct load *load, const struct capture_event *event);
 

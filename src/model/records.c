@@ -272,14 +272,25 @@ static struct err *take_usage(struct load *load, const struct tape_extended_reco
 	return model_usages_vec_push(&load->model->usages, usage) ? NULL : err_nomem();
 }
 
+void load_window(struct load *load)
+{
+	struct disorder *disorder = &load->replay.disorder;
+
+	disorder->early_window_ticks =
+		clock_ticks(&load->model->clock, capture_header(load->capture), EARLY_WINDOW_NS,
+			    disorder->late_window_ticks);
+}
+
 static struct err *take_clock(struct load *load, const struct tape_extended_record *record)
 {
 	struct tape_clock_pair pair;
 
 	if (!payload_get(record, &pair, sizeof(pair)))
 		return NULL;
-	return clock_add(&load->model->clock, capture_header(load->capture), &pair) ? NULL
-										    : err_nomem();
+	if (!clock_add(&load->model->clock, capture_header(load->capture), &pair))
+		return err_nomem();
+	load_window(load);
+	return NULL;
 }
 
 static void take_lost(struct load *load, const struct tape_extended_record *record)
@@ -344,6 +355,8 @@ static void take_conclusion(struct load *load, const struct model_note *note)
 						  : TAPE_END_UNKNOWN;
 		model->process.end_status = note->end.status;
 		load->end_ticks = note->ns;
+	} else if (note->type == TAPE_EXT_IMPORT) {
+		load->replay.disorder.has_older_blocks = true; /* maybe: many tools attach */
 	} else if (note->type == TAPE_EXT_EXEC) {
 		load->exec_ticks = note->ns;
 	} else if (note->type == TAPE_EXT_FAULT) {

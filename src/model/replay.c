@@ -11,36 +11,7 @@
 #include <assert.h>
 
 #include "base/big.h"
-
-/* What goes wrong in keeping rows is told by replay_events. */
-static void keep(struct replay *replay, struct err *err)
-{
-	if (unlikely(err)) {
-		if (replay->err)
-			err_destroy(err);
-		else
-			replay->err = err;
-	}
-}
-
-/* Takes a block out of every sum of what is live. */
-static void block_end(struct replay *replay, const struct block *block, bool is_temporary)
-{
-	tally_free(&replay->stacks[block->stack], block->size, replay->epoch, is_temporary);
-	tally_free(&replay->threads.items[block->thread].tally, block->size, replay->epoch,
-		   is_temporary);
-	tally_free(&replay->sizes[size_bucket(block->size)], block->size, replay->epoch,
-		   is_temporary);
-	replay->now.live_bytes -= block->size;
-	replay->now.live_count--;
-	replay->totals.leaked_usable_bytes -= block->size + block->slack;
-	if (replay->usables)
-		replay->usables[block->stack].freed += block->size + block->slack;
-	if (is_temporary) {
-		replay->totals.temporary.count++;
-		replay->totals.temporary.bytes += block->size;
-	}
-}
+#include "model/replay_block.h"
 
 static void sum_allocation(struct replay *replay, const struct capture_event *event, uint32_t slack,
 			   uint32_t thread)
@@ -68,136 +39,6 @@ static void sum_allocation(struct replay *replay, const struct capture_event *ev
 	}
 }
 
-/* A free that was seen: of a block with a row. */
-static void count_free(struct replay *replay, const struct capture_event *event, uint32_t thread,
-		       const struct block *block)
-{
-	struct replay_thread *freer = &replay->threads.items[thread];
-
-	replay->totals.freed.count++;
-	replay->totals.freed.bytes += block->size;
-	/* the first half of a realloc is not a call: its row tells of the second */
-	if (replay->class_of[event->fn] == TAPE_CLASS_FREE)
-		replay->functions[event->fn].bytes += block->size;
-	freer->foreign_free_count += block->thread != thread;
-}
-
-/* Whether its thread has made no other block since. Where blocks are averages nobody knows. */
-static bool is_temporary(const struct replay *replay, const struct block *block)
-{
-	return !replay->has_averages &&
-	       replay->threads.items[block->thread].last_serial == block->serial;
-}
-
-static void free_block(struct replay *replay, const struct capture_event *event, uint32_t thread,
-		       struct block *block, bool is_temporary, unsigned flag)
-{
-	count_free(replay, event, thread, block);
-	replay->told_row = block->serial;
-	block_end(replay, block, is_temporary);
-	if (replay->rows)
-		keep(replay, rows_free(replay->rows, block, event, thread,
-				       flag | (is_temporary ? MODEL_ALLOCATION_TEMPORARY : 0)));
-	blocks_end(&replay->blocks, block);
-}
-
-/*
- * Whether the block is being moved by a realloc whose outcome is not on the tape yet - its thread
- * may have been interrupted there for long. That the address is given out tells the outcome.
- */
-static bool end_by_realloc(struct replay *replay, const struct capture_event *event,
-			   struct block *block)
-{
-	for (size_t i = 0; i < replay->stream_count; i++) {
-		struct replay_stream *stream = &replay->streams[i];
-		struct capture_event out = stream->out;
-
-		if (!stream->is_reallocating || stream->out_ended || i == event->stream ||
-		    out.address != event->address)
-			continue;
-		out.ticks = event->ticks;
-		stream->out_ended = true;
-		stream->out_serial = block->serial;
-		free_block(replay, &out, stream->thread, block, is_temporary(replay, block),
-			   MODEL_ALLOCATION_REALLOCED);
-		return true;
-	}
-	return false;
-}
-
-/* The allocator gave out an address that is taken: its block was freed, though nobody told us. */
-static void lose_block(struct replay *replay, const struct capture_event *event, uint32_t thread,
-		       struct block *block)
-{
-	const struct capture_event unseen = { .ticks = event->ticks,
-					      .stack = CAPTURE_STACK_NONE,
-					      .fn = TAPE_FN_EXTENDED };
-
-	replay->late[replay->late_at++ % LATE_MAX] =
-		(struct late_block) { event->address, block->size, event->ticks, block->serial,
-				      thread };
-	replay->late_ticks = event->ticks;
-	replay->totals.lost_free_count++;
-	block_end(replay, block, false);
-	if (replay->rows)
-		keep(replay, rows_free(replay->rows, block, &unseen, MODEL_NO_THREAD,
-				       MODEL_ALLOCATION_LOST_FREE));
-	blocks_end(&replay->blocks, block);
-}
-
-/* Whether this free belongs to a block that was lost a moment ago; then it is taken as its free. */
-static bool free_late(struct replay *replay, const struct capture_event *event, uint32_t thread)
-{
-	for (unsigned i = 0; i < LATE_MAX; i++) {
-		struct late_block *late = &replay->late[i];
-
-		if (late->address != event->address || late->thread == thread ||
-		    event->ticks - late->ticks > replay->late_window_ticks)
-			continue;
-		late->address = 0;
-		replay->totals.lost_free_count--;
-		replay->totals.freed.count++;
-		replay->totals.freed.bytes += late->size;
-		if (replay->rows) {
-			struct capture_event then = *event;
-
-			then.ticks = late->ticks;
-			keep(replay, rows_retell(replay->rows, late->serial, &then, thread, 0));
-		}
-		return true;
-	}
-	return false;
-}
-
-static void free_unknown(struct replay *replay, const struct capture_event *event, uint32_t thread)
-{
-	const struct replay_thread *freer = &replay->threads.items[thread];
-
-	replay->totals.unknown_free_count++;
-	strays_add(&replay->strays, event, thread, replay->now.allocated_count,
-		   freer->free_count + freer->tally.allocated.count);
-	replay->early[replay->early_at++ % EARLY_MAX] = (struct early_free) { *event, thread };
-	replay->early_ticks = event->ticks;
-}
-
-/* The free of this block came first, at the same tick, from another thread. */
-static void free_early(struct replay *replay, const struct capture_event *event, uint32_t thread)
-{
-	for (unsigned i = 0; i < EARLY_MAX; i++) {
-		struct early_free *early = &replay->early[i];
-
-		if (early->event.address != event->address || early->event.ticks != event->ticks ||
-		    early->thread == thread)
-			continue;
-		early->event.address = 0;
-		replay->totals.unknown_free_count--;
-		strays_drop(&replay->strays, &early->event, early->thread);
-		free_block(replay, &early->event, early->thread,
-			   blocks_find(&replay->blocks, event->address), false, 0);
-		return;
-	}
-}
-
 /* Thread of a stream that has not introduced itself. */
 static inline uint32_t stream_thread(struct replay *replay, const struct capture_event *event)
 {
@@ -208,42 +49,54 @@ static inline uint32_t stream_thread(struct replay *replay, const struct capture
 	return thread;
 }
 
+/* All but what the table of blocks says of it. */
+static struct err *begin_block(struct replay *replay, const struct capture_event *event,
+			       const struct block *block, uint32_t realloc_of)
+{
+	replay->totals.leaked_usable_bytes += block->size + block->slack;
+	replay->threads.items[block->thread].last_serial = block->serial;
+	sum_allocation(replay, event, block->slack, block->thread);
+	return replay->rows ? rows_add(replay->rows, event, block->slack, block->thread, realloc_of)
+			    : NULL;
+}
+
+static inline bool has_early(const struct replay *replay, const struct capture_event *event)
+{
+	const struct disorder *disorder = &replay->disorder;
+
+	return unlikely(event->ticks - disorder->early_ticks <= disorder->early_window_ticks);
+}
+
 static struct err *add_block(struct replay *replay, const struct capture_event *event,
 			     uint32_t thread, uint32_t realloc_of)
 {
-	const uint32_t slack = (uint32_t)u64_min(event->usable - event->size, UINT32_MAX);
-	const uint32_t serial = (uint32_t)replay->now.allocated_count;
-	struct block *block, value;
+	const struct block value = {
+		.address = event->address,
+		.size = event->size,
+		.slack = (uint32_t)u64_min(event->usable - event->size, UINT32_MAX),
+		.stack = event->stack,
+		.thread = thread,
+		.serial = (uint32_t)replay->now.allocated_count,
+	};
+	struct seen_free early;
+	struct block *block;
+	struct err *err;
 
 	if (!blocks_make_room(&replay->blocks))
 		return err_nomem();
 	block = blocks_find(&replay->blocks, event->address);
-	if (unlikely(block_is_live(block))) {
-		if (!end_by_realloc(replay, event, block))
-			lose_block(replay, event, thread, block);
+	if (has_early(replay, event) && disorder_find_early(replay, event, thread, &early)) {
+		err = begin_block(replay, event, &value, realloc_of);
+		if (!err)
+			disorder_end_early(replay, block, value, event->ticks, &early);
+	} else {
+		if (unlikely(block_is_live(block)))
+			disorder_replace(replay, event, thread, block);
+		blocks_fill(&replay->blocks, block, value);
+		err = begin_block(replay, event, &value, realloc_of);
 	}
-	value = (struct block) {
-		.address = event->address,
-		.size = event->size,
-		.slack = slack,
-		.stack = event->stack,
-		.thread = thread,
-		.serial = serial,
-	};
-	blocks_fill(&replay->blocks, block, value);
-	replay->totals.leaked_usable_bytes += event->size + slack;
-	replay->threads.items[thread].last_serial = serial;
-	sum_allocation(replay, event, slack, thread);
-	if (replay->rows) {
-		struct err *err = rows_add(replay->rows, event, slack, thread, realloc_of);
-
-		if (err)
-			return err;
-	}
-	if (unlikely(replay->early_ticks == event->ticks))
-		free_early(replay, event, thread);
-	replay->told_row = serial;
-	return NULL;
+	replay->told_row = value.serial;
+	return err;
 }
 
 static struct err *on_alloc(struct replay *replay, const struct capture_event *event,
@@ -263,6 +116,7 @@ static struct err *on_alloc(struct replay *replay, const struct capture_event *e
 
 static void on_free(struct replay *replay, const struct capture_event *event, uint32_t thread)
 {
+	const struct disorder *disorder = &replay->disorder;
 	struct replay_stream *stream = &replay->streams[event->stream];
 	struct block *block;
 
@@ -276,19 +130,20 @@ static void on_free(struct replay *replay, const struct capture_event *event, ui
 	block = blocks_find(&replay->blocks, event->address);
 	if (unlikely(stream->is_reallocating && stream->out_ended))
 		; /* realloc(p, 0), and what became of it was known before */
-	else if (unlikely(event->ticks - replay->late_ticks <= replay->late_window_ticks) &&
-		 replay->late_at > 0 && free_late(replay, event, thread))
+	else if (unlikely(event->ticks - disorder->late_ticks <= disorder->late_window_ticks) &&
+		 disorder->late_at > 0 && disorder_free_late(replay, event, thread))
 		;
 	else if (likely(block_is_live(block)))
-		free_block(replay, event, thread, block, is_temporary(replay, block), 0);
+		replay_free_block(replay, event, thread, block, replay_is_temporary(replay, block),
+				  0);
 	else
-		free_unknown(replay, event, thread);
+		disorder_free_unknown(replay, event, event, thread);
 	stream->is_reallocating = false; /* realloc(p, 0) that freed: OUT, then this */
 }
 
 /*
  * The old block stays until the outcome is known: a realloc that fails leaves it alone. Should
- * another thread get its address before that, it has evidently succeeded: see end_by_realloc.
+ * another thread get its address before that, it has evidently succeeded: see disorder.c.
  */
 static void on_realloc_out(struct replay *replay, const struct capture_event *event)
 {
@@ -314,14 +169,12 @@ static uint32_t end_old_block(struct replay *replay, const struct capture_event 
 	replay->totals.realloc_count++;
 	if (stream->out_ended)
 		return stream->out_serial;
-	if (replay->late_at > 0 && free_late(replay, &out, thread))
+	if (replay->disorder.late_at > 0 && disorder_free_late(replay, &out, thread))
 		return ROW_NONE;
-	if (!block_is_live(block)) {
-		free_unknown(replay, &out, thread);
-		return ROW_NONE;
-	}
-	free_block(replay, &out, thread, block, is_temporary(replay, block),
-		   MODEL_ALLOCATION_REALLOCED);
+	if (!block_is_live(block))
+		return disorder_free_unknown(replay, &out, event, thread);
+	replay_free_block(replay, &out, thread, block, replay_is_temporary(replay, block),
+			  MODEL_ALLOCATION_REALLOCED);
 	return serial;
 }
 
@@ -467,12 +320,26 @@ __attribute__((always_inline)) static inline void prefetch_near(const struct rep
 		__builtin_prefetch(&replay->usables[stack], 1);
 }
 
+/* The last events of those played, for who looks back from the first of those to come. */
+static void note_past(struct replay *replay, const struct capture_event *events, size_t count)
+{
+	const size_t fresh = u64_min(count, PAST_MAX);
+	const size_t kept = u64_min(replay->past_count, PAST_MAX - fresh);
+
+	memmove(replay->past, replay->past + replay->past_count - kept,
+		kept * sizeof(*replay->past));
+	memcpy(replay->past + kept, events + count - fresh, fresh * sizeof(*replay->past));
+	replay->past_count = kept + fresh;
+}
+
 struct err *replay_events(struct replay *replay, const struct capture_event *events, size_t count,
 			  size_t *count_ret)
 {
 	struct err *err = NULL;
 	size_t i;
 
+	replay->batch = events;
+	replay->batch_count = count;
 	for (i = 0; i < u64_min(FAR, count); i++)
 		prefetch_far(replay, &events[i]);
 	for (i = 0; i < u64_min(NEAR, count); i++)
@@ -486,6 +353,7 @@ struct err *replay_events(struct replay *replay, const struct capture_event *eve
 			break;
 		err = replay_event(replay, &events[i]);
 	}
+	note_past(replay, events, i);
 	*count_ret = i;
 	return err ? err : steal(replay->err);
 }

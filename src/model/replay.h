@@ -5,6 +5,7 @@
 #define MEMTAPE_MODEL_REPLAY_H
 
 #include "model/blocks.h"
+#include "model/disorder.h"
 #include "model/latencies.h"
 #include "model/model.h"
 #include "model/rows.h"
@@ -39,22 +40,7 @@ struct replay_stream {
 	struct latency_of told;	  /* its last event; where latencies are wanted */
 };
 
-/* A block whose address was given out again before its free was seen: it may still come. */
-struct late_block {
-	uint64_t address;
-	uint64_t size;
-	uint64_t ticks; /* when it was given out */
-	uint32_t serial;
-	uint32_t thread; /* that has the address now */
-};
-
-/* A free of an unknown block: its allocation, at the same tick, may come after it. */
-struct early_free {
-	struct capture_event event;
-	uint32_t thread;
-};
-
-enum { LATE_MAX = 16, EARLY_MAX = 8 };
+enum { PAST_MAX = 16 };
 
 /* Usable bytes by stack; with rows only. */
 struct usable_sums {
@@ -83,15 +69,13 @@ struct replay {
 	bool has_averages;	 /* blocks stand for sums: TAPE_FLAG_AVERAGES */
 	uint32_t serial_at_peak; /* rows there were then */
 	uint64_t ended_at_peak;	 /* how many of them had ended */
-	uint64_t late_window_ticks;
-	struct late_block late[LATE_MAX];
-	unsigned late_at;
-	uint64_t late_ticks; /* of the newest */
-	struct err *err;     /* of keeping rows */
-	struct early_free early[EARLY_MAX];
+	struct disorder disorder;
 	struct strays strays;
-	unsigned early_at;
-	uint64_t early_ticks;	     /* of the newest; UINT64_MAX: none */
+	const struct capture_event *batch; /* of which an event is played */
+	size_t batch_count;
+	struct capture_event past[PAST_MAX]; /* the last of those before */
+	size_t past_count;
+	struct err *err;	     /* of keeping rows */
 	struct latencies *latencies; /* borrowed; NULL: the tape has none */
 	uint32_t told_row;	     /* that the event began or ended; where they are wanted */
 };

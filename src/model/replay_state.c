@@ -18,9 +18,12 @@ bool replay_init(struct replay *replay, const struct capture *capture, struct ro
 		.stream_count = capture_stream_count(capture),
 		.epoch = 1,
 		.has_averages = header->flags & TAPE_FLAG_AVERAGES,
-		.late_window_ticks =
-			(shift < LATE_WINDOW_BITS ? UINT64_C(1) << (LATE_WINDOW_BITS - shift) : 1),
-		.early_ticks = UINT64_MAX,
+		.disorder = { .late_window_ticks =
+				      (shift < LATE_WINDOW_BITS
+					       ? UINT64_C(1) << (LATE_WINDOW_BITS - shift)
+					       : 1),
+			      .has_older_blocks =
+				      header->flags & (TAPE_FLAG_FORKED | TAPE_FLAG_ATTACHED) },
 		.last_ticks = header->start_ticks,
 		.peak_ticks = header->start_ticks,
 	};
@@ -40,6 +43,7 @@ bool replay_init(struct replay *replay, const struct capture *capture, struct ro
 void replay_deinit(struct replay *replay)
 {
 	blocks_deinit(&replay->blocks);
+	disorder_deinit(&replay->disorder);
 	stray_vec_deinit(&replay->strays.all);
 	replay_threads_deinit(&replay->threads);
 	big_free(replay->stacks, replay->stack_room * sizeof(*replay->stacks));

@@ -13,18 +13,33 @@ void strays_add(struct strays *strays, const struct capture_event *event, uint32
 		.calls = calls,
 	};
 
-	if (strays->all.count < MODEL_STRAY_FREES_MAX)
-		strays->failed |= !stray_vec_push(&strays->all, stray);
+	struct stray_vec *all = &strays->all;
+	size_t at = all->count;
+
+	while (at > 0 && all->items[at - 1].free.ns > event->ticks)
+		at--;
+	if (at == MODEL_STRAY_FREES_MAX)
+		return;
+	if (all->count == MODEL_STRAY_FREES_MAX) {
+		all->count--; /* the last is none of the first any more */
+	} else if (!stray_vec_reserve(all, all->count + 1)) {
+		strays->failed = true;
+		return;
+	}
+	memmove(&all->items[at + 1], &all->items[at], (all->count - at) * sizeof(*all->items));
+	all->items[at] = stray;
+	all->count++;
 }
 
 void strays_drop(struct strays *strays, const struct capture_event *event, uint32_t thread)
 {
 	struct stray_vec *all = &strays->all;
 
-	for (size_t i = all->count; i > 0 && all->items[i - 1].free.ns == event->ticks; i--) {
+	for (size_t i = all->count; i > 0 && all->items[i - 1].free.ns >= event->ticks; i--) {
 		const struct model_stray_free *stray = &all->items[i - 1].free;
 
-		if (stray->address != event->address || stray->thread != thread)
+		if (stray->ns != event->ticks || stray->address != event->address ||
+		    stray->thread != thread)
 			continue;
 		memmove(&all->items[i - 1], &all->items[i], (all->count - i) * sizeof(*all->items));
 		all->count--;

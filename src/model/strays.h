@@ -21,7 +21,10 @@ struct strays {
 	bool failed;	      /* out of memory; sticky */
 };
 
-/* row_count: allocations so far; calls: of the thread, this one among them. */
+/*
+ * row_count: allocations so far; calls: of the thread, this one among them. One that is told late
+ * takes its place in the order of time.
+ */
 void strays_add(struct strays *strays, const struct capture_event *event, uint32_t thread,
 		uint64_t row_count, uint64_t calls);
 

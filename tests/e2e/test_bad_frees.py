@@ -70,11 +70,26 @@ def test_functions_that_do_not_fit_are_told_by_pairs_of_stacks(tapes):
     assert rows and {(row["function"], row["free_function"]) for row in rows} == {("operator new", "free")}
 
 
-@pytest.mark.parametrize("run", ["fine", pytest.param("crowd", marks=pytest.mark.xfail(
-    strict=False, reason="a thread's free can have a time just before the allocation another thread made"))])
+@pytest.mark.parametrize("run", ["fine", "crowd"])
 def test_what_fits_is_no_finding(tapes, run):
     found, answer = bad(tapes(run))
     assert not found and not any("given out" in text for text in answer["missing"])
+
+
+COUNTS = """select (select unknown_free_count from summary) as unknown, (select lost_free_count from summary) as lost,
+count(*) as freed from allocations where size = 1020 and free_ns is not null"""
+
+
+def test_what_threads_hand_over_is_freed_once_and_never_lost(tmp_path):
+    """Threads' clocks differ by more than a handover takes: in one run of five or so some frees come too early."""
+    for number in range(5):
+        tape = tmp_path / f"{number}.mtape"
+        recording.run_recorded([PROGRAM, "crowd"], tape)
+        found, answer = bad(tape)
+        assert not found and not any("given out" in text for text in answer["missing"])
+        done = recording.run([recording.memtape(), "sql", "--json", tape, COUNTS])
+        [row] = json.loads(done.stdout)
+        assert row == {"unknown": 0, "lost": 0, "freed": 40000}
 
 
 def test_people_are_shown_all_stacks(tapes):
@@ -121,9 +136,9 @@ MALLOC, FREE, HERE = 0, 1, 0x5000_1000
 
 
 class Tape:
-    """make, then free_first and free_again at one address; `more` is called before the second free."""
+    """make, then free_first and free_again at one address; `more` is called before the second free, which may be left out."""
 
-    def __init__(self, folder, more=lambda tape: None):
+    def __init__(self, folder, more=lambda tape: None, again=True):
         self.path, self.tape = folder / "the.mtape", TapeWriter()
         self.one, self.two = self.tape.stream(11, "one"), self.tape.stream(12, "two")
         self.tape.process(self.one, "/bin/program", "program")
@@ -131,7 +146,8 @@ class Tape:
         self.event(1, self.one, MALLOC, HERE, "make", 64)
         self.event(2, self.one, FREE, HERE, "free_first")
         more(self)
-        self.event(8, self.one, FREE, HERE, "free_again")
+        if again:
+            self.event(8, self.one, FREE, HERE, "free_again")
         self.event(9, self.one, MALLOC, HERE + 4096, "make", 32)
         self.tape.at(10)
         self.tape.clock(self.one)
@@ -153,6 +169,30 @@ def test_a_whole_tape_proves_that_a_block_was_freed_twice(tmp_path):
 
 def test_a_block_that_was_given_out_again_is_not_freed_twice(tmp_path):
     assert not Tape(tmp_path, lambda tape: tape.event(5, tape.two, MALLOC, HERE, "make", 64)).found
+
+
+def test_a_free_a_moment_before_another_threads_allocation_is_its_blocks(tmp_path):
+    """Their clocks differ: nothing is freed twice, and nothing leaks."""
+    def handed_over(tape):
+        tape.event(7.999, tape.two, MALLOC, HERE + 8192, "make", 100)  # some block of its own
+        tape.event(8, tape.one, FREE, HERE, "free_early")
+        tape.event(8.002, tape.two, MALLOC, HERE, "make_late", 48)
+    tape = Tape(tmp_path, handed_over, again=False)
+    assert not tape.found and not any("given out" in text for text in tape.answer["missing"])
+    [row] = recording.report(tape.path, "allocations", "--filter", "size == 48")
+    assert row["free_function"] == "free" and row["free_ns"] == row["alloc_ns"]
+
+
+def test_a_block_freed_twice_is_told_though_its_address_is_given_out_at_once(tmp_path):
+    def reused(tape):
+        tape.event(8, tape.one, FREE, HERE, "free_again")
+        tape.event(8.002, tape.two, MALLOC, HERE, "make_late", 48)
+        tape.event(8.9, tape.two, FREE, HERE, "free_late")
+    tape = Tape(tmp_path, reused, again=False)
+    assert [(one["type"], one["possible"]) for one in tape.found] == [("double_free", False)]
+    assert tops(tape.found[0]) == ["free_again", "make", "free_first"]
+    recording.run([recording.memtape(), "index", "-f", tape.path])
+    assert [one["type"] for one in bad(tape.path)[0]] == ["double_free"]
 
 
 def test_a_sign_of_an_allocator_that_was_not_seen_weakens_the_claim(tmp_path):

@@ -86,11 +86,45 @@ static void the_dead_are_not_kept_for_ever(void **state)
 	blocks_deinit(&blocks);
 }
 
+static void what_is_remembered_stays_until_its_address_is_filled(void **state)
+{
+	enum { REMEMBERED = 3000 };
+	struct blocks blocks;
+
+	(void)state;
+	assert_true(blocks_init(&blocks));
+	for (uint64_t i = 1; i < 100000; i++) {
+		struct block *block;
+
+		assert_true(blocks_make_room(&blocks));
+		block = blocks_find(&blocks, i * 16);
+		blocks_fill(&blocks, block, (struct block) { .address = i * 16, .size = i });
+		blocks_end(&blocks, block);
+		if (i <= REMEMBERED)
+			block->thread |= BLOCK_REMEMBERED;
+	}
+	assert_int_equal(blocks.live_count, 0);
+	assert_true(blocks.mask < 16384);
+	for (uint64_t i = 1; i <= REMEMBERED; i++) {
+		struct block *block = blocks_find(&blocks, i * 16);
+
+		assert_true(block_is_remembered(block));
+		assert_false(block_is_live(block));
+		assert_int_equal(block->size, i);
+		blocks_fill(&blocks, block, (struct block) { .address = i * 16, .size = i });
+		assert_true(block_is_live(block));
+		assert_false(block_is_remembered(block));
+	}
+	assert_int_equal(blocks.live_count, REMEMBERED);
+	blocks_deinit(&blocks);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_table_has_what_was_filled_and_not_ended),
 		cmocka_unit_test(the_dead_are_not_kept_for_ever),
+		cmocka_unit_test(what_is_remembered_stays_until_its_address_is_filled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

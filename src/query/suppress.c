@@ -147,6 +147,11 @@ static bool pattern_matches(const char *pattern, const char *text)
 	}
 }
 
+bool suppress_rule_fits(const struct suppress_rule *rule, const char *text)
+{
+	return rule->text != LIBSTDCXX_POOL && pattern_matches(rule->text + strlen(LEAK), text);
+}
+
 /* --- stacks ---------------------------------------------------------------------------------- */
 
 struct matching {
@@ -163,14 +168,12 @@ static uint32_t rule_of_texts(const struct matching *matching, const struct name
 	const struct suppressions *suppressions = matching->suppressions;
 
 	for (size_t i = 0; i < suppressions->count; i++) {
-		const char *pattern = suppressions->rules[i].text + strlen(LEAK);
+		const struct suppress_rule *rule = &suppressions->rules[i];
 
-		if (suppressions->rules[i].text == LIBSTDCXX_POOL)
-			continue;
-		if (name ? pattern_matches(pattern, name->function) ||
-				    pattern_matches(pattern, name->full) ||
-				    pattern_matches(pattern, name->module)
-			 : pattern_matches(pattern, file))
+		if (name ? suppress_rule_fits(rule, name->function) ||
+				    suppress_rule_fits(rule, name->full) ||
+				    suppress_rule_fits(rule, name->module)
+			 : suppress_rule_fits(rule, file))
 			return (uint32_t)i + 1;
 	}
 	return 0;

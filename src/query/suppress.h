@@ -43,6 +43,9 @@ struct err *suppressions_load(const char *path, struct arena *arena,
 struct err *suppressions_parse(const char *text, const char *origin, struct arena *arena,
 			       struct suppressions *suppressions_ret);
 
+/* Whether the rule's pattern fits a function, source or module. */
+bool suppress_rule_fits(const struct suppress_rule *rule, const char *text);
+
 /* What is suppressed of some allocations. */
 struct suppressed_leaks {
 	struct model_sum total;

@@ -3,75 +3,39 @@
  * counts that were allocated, and those not freed, and beside them, as a heap of its own, what was
  * alive at the peak.
  *
- * A trace is a list of packets (protobuf; field numbers are Perfetto's). The first ones of a
+ * A trace is a list of packets (perfetto.proto). The first ones of a
  * sequence define texts, mappings, frames and stacks by numbers from 1 on; profile packets name
  * stacks by these. Nothing is in more than one packet at a time, so memory is that of paths.
  */
+#include "export/messages.h"
 #include "export/paths.h"
+#include "perfetto.pb-c.h"
 
 enum {
-	PACKET_BYTES = 1 << 16, /* a new packet is begun when there is so much */
-
-	TRACE_PACKET = 1,
-
-	PACKET_PROCESS_TREE = 2,
-	PACKET_CLOCKS = 6,
-	PACKET_TIMESTAMP = 8,
-	PACKET_SEQUENCE = 10,
-	PACKET_INTERNED = 12,
-	PACKET_FLAGS = 13,
-	PACKET_PROFILE = 37,
+	PACKET_ENTRIES = 2048, /* a new packet is begun when there are so many */
 
 	FLAGS_CLEARED = 1, /* of the first packet: no number is known before it */
 	FLAGS_NEEDED = 2,
 
-	INTERNED_FUNCTION = 5,
-	INTERNED_FRAME = 6,
-	INTERNED_CALLSTACK = 7,
-	INTERNED_MAPPING_PATH = 17,
-	INTERNED_SOURCE = 18,
-	INTERNED_MAPPING = 19,
-
 	SEQUENCE = 1
 };
 
-/* --- protobuf -------------------------------------------------------------------------------- */
+/* Sets a field that may also be missing. */
+#define SET(message, field, value) ((message)->has_##field = 1, (message)->field = (value))
 
-static void put_varint(struct str *out, uint64_t value)
-{
-	for (; value >= 0x80; value >>= 7)
-		str_add_char(out, (char)(value | 0x80));
-	str_add_char(out, (char)value);
-}
-
-static void put_u64(struct str *out, unsigned field, uint64_t value)
-{
-	put_varint(out, (uint64_t)field << 3);
-	put_varint(out, value);
-}
-
-static void put_bytes(struct str *out, unsigned field, const char *bytes, size_t size)
-{
-	put_varint(out, (uint64_t)field << 3 | 2);
-	put_varint(out, size);
-	str_add_bytes(out, bytes, size);
-}
-
-/* The message that was put together, which is empty again. */
-static void put_message(struct str *out, unsigned field, struct str *message)
-{
-	put_bytes(out, field, str_text(message), message->len);
-	out->failed |= message->failed;
-	str_clear(message);
-}
-
-/* --- packets --------------------------------------------------------------------------------- */
+/* One more in a list of a message of the packet; NULL: out of memory. */
+#define ADD(trace, message, list)                                                                  \
+	messages_add(&(trace)->arena, &(trace)->failed_memory, &(message)->list,                   \
+		     &(message)->n_##list, sizeof(**(message)->list))
 
 struct trace {
 	FILE *out;
 	struct paths *paths;
 	struct interner mappings; /* paths of modules; iids are places + 1, as everywhere */
-	struct str item, part, body, packet;
+	struct arena arena;	  /* of the packet that is put together */
+	Perfetto__InternedData interned;
+	size_t interned_count;
+	Perfetto__ProcessHeapSamples heap;
 	uint64_t profile_index;
 	bool has_begun;
 	bool failed; /* writing; errno is that of it */
@@ -81,43 +45,54 @@ struct trace {
 static void trace_deinit(struct trace *trace)
 {
 	interner_deinit(&trace->mappings);
-	str_deinit(&trace->item);
-	str_deinit(&trace->part);
-	str_deinit(&trace->body);
-	str_deinit(&trace->packet);
+	arena_deinit(&trace->arena);
 }
 
 CLEAN_DEFINE_DEINIT(trace_deinit, struct trace);
 
-/* body becomes the field of a packet of the sequence. */
-static void packet_send(struct trace *trace, unsigned field)
-{
-	CLEAN(str_deinit) struct str file = { 0 };
+/* --- packets --------------------------------------------------------------------------------- */
 
-	put_u64(&trace->packet, PACKET_TIMESTAMP, 0);
-	put_u64(&trace->packet, PACKET_SEQUENCE, SEQUENCE);
-	put_u64(&trace->packet, PACKET_FLAGS, trace->has_begun ? FLAGS_NEEDED : FLAGS_CLEARED);
+static Perfetto__TracePacket packet_begin(struct trace *trace)
+{
+	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
+
+	SET(&packet, timestamp, 0);
+	SET(&packet, trusted_packet_sequence_id, SEQUENCE);
+	SET(&packet, sequence_flags, trace->has_begun ? FLAGS_NEEDED : FLAGS_CLEARED);
 	trace->has_begun = true;
-	put_message(&trace->packet, field, &trace->body);
-	put_message(&file, TRACE_PACKET, &trace->packet);
-	trace->failed_memory |= file.failed;
-	if (!trace->failed && fwrite(str_text(&file), 1, file.len, trace->out) != file.len)
-		trace->failed = true;
+	return packet;
 }
 
-static void interned_step(struct trace *trace, unsigned field)
+/* A trace is its packets one behind the other: each is a trace of its own. */
+static void packet_send(struct trace *trace, Perfetto__TracePacket *packet)
 {
-	put_message(&trace->body, field, &trace->item);
-	if (trace->body.len >= PACKET_BYTES)
-		packet_send(trace, PACKET_INTERNED);
+	Perfetto__TracePacket *packets[] = { packet };
+	Perfetto__Trace file = PERFETTO__TRACE__INIT;
+	uint8_t *bytes;
+	size_t size;
+
+	if (trace->failed || trace->failed_memory)
+		return;
+	file.packet = packets;
+	file.n_packet = array_size(packets);
+	size = perfetto__trace__get_packed_size(&file);
+	bytes = arena_alloc(&trace->arena, size);
+	trace->failed_memory = !bytes;
+	trace->failed =
+		bytes && fwrite(bytes, 1, perfetto__trace__pack(&file, bytes), trace->out) != size;
+	arena_deinit(&trace->arena);
 }
 
-static void interned_text(struct trace *trace, unsigned field, uint64_t iid, const char *text)
+static char *text_clean(struct trace *trace, const char *text)
 {
-	put_u64(&trace->item, 1, iid);
-	str_add_utf8(&trace->part, text);
-	put_message(&trace->item, 2, &trace->part);
-	interned_step(trace, field);
+	CLEAN(str_deinit) struct str clean = { 0 };
+	char *copy = NULL;
+
+	str_add_utf8(&clean, text);
+	if (!clean.failed)
+		copy = arena_strdup(&trace->arena, str_text(&clean));
+	trace->failed_memory |= !copy;
+	return copy;
 }
 
 /* Time 0 of all clocks is the beginning of recording, but of the one that people read. */
@@ -126,28 +101,86 @@ static void clocks_send(struct trace *trace)
 	enum { REALTIME = 1, MONOTONIC = 3, MONOTONIC_COARSE = 4, BOOTTIME = 6 };
 	static const unsigned clocks[] = { REALTIME, MONOTONIC, MONOTONIC_COARSE, BOOTTIME };
 	const struct model_process *process = model_process(trace->paths->context->model);
+	Perfetto__TracePacket packet = packet_begin(trace);
+	Perfetto__ClockSnapshot snapshot = PERFETTO__CLOCK_SNAPSHOT__INIT;
 
 	for (size_t i = 0; i < array_size(clocks); i++) {
-		put_u64(&trace->item, 1, clocks[i]);
-		put_u64(&trace->item, 2, clocks[i] == REALTIME ? process->start_realtime_ns : 0);
-		put_message(&trace->body, 1, &trace->item);
+		Perfetto__Clock *clock = ADD(trace, &snapshot, clocks);
+
+		if (!clock)
+			return;
+		perfetto__clock__init(clock);
+		SET(clock, clock_id, clocks[i]);
+		SET(clock, timestamp, clocks[i] == REALTIME ? process->start_realtime_ns : 0);
 	}
-	packet_send(trace, PACKET_CLOCKS);
+	packet.clock_snapshot = &snapshot;
+	packet_send(trace, &packet);
 }
 
 static void process_send(struct trace *trace)
 {
 	const struct model_process *process = model_process(trace->paths->context->model);
+	Perfetto__TracePacket packet = packet_begin(trace);
+	Perfetto__ProcessTree tree = PERFETTO__PROCESS_TREE__INIT;
+	Perfetto__Process one = PERFETTO__PROCESS__INIT, *all[] = { &one };
+	char *words[] = { text_clean(trace, names_short_path(process->exe)) };
 
-	put_u64(&trace->item, 1, process->pid);
-	put_u64(&trace->item, 2, process->parent_pid);
-	str_add_utf8(&trace->part, names_short_path(process->exe));
-	put_message(&trace->item, 3, &trace->part);
-	put_message(&trace->body, 1, &trace->item);
-	packet_send(trace, PACKET_PROCESS_TREE);
+	SET(&one, pid, (int32_t)process->pid);
+	SET(&one, ppid, (int32_t)process->parent_pid);
+	one.cmdline = words;
+	one.n_cmdline = array_size(words);
+	tree.processes = all;
+	tree.n_processes = array_size(all);
+	packet.process_tree = &tree;
+	packet_send(trace, &packet);
 }
 
 /* --- what stacks are of ---------------------------------------------------------------------- */
+
+static void interned_send(struct trace *trace)
+{
+	Perfetto__TracePacket packet = packet_begin(trace);
+
+	packet.interned_data = &trace->interned;
+	packet_send(trace, &packet);
+	perfetto__interned_data__init(&trace->interned);
+	trace->interned_count = 0;
+}
+
+/* Between entries that name each other. */
+static void interned_step(struct trace *trace)
+{
+	if (++trace->interned_count >= PACKET_ENTRIES)
+		interned_send(trace);
+}
+
+static void text_init(struct trace *trace, Perfetto__InternedString *entry, uint64_t iid,
+		      const char *text)
+{
+	char *clean = entry ? text_clean(trace, text) : NULL;
+
+	if (!clean)
+		return;
+	perfetto__interned_string__init(entry);
+	SET(entry, iid, iid);
+	entry->has_str = 1;
+	entry->str = (ProtobufCBinaryData) { strlen(clean), (uint8_t *)clean };
+}
+
+static void mapping_add(struct trace *trace, uint64_t iid)
+{
+	Perfetto__Mapping *mapping = ADD(trace, &trace->interned, mappings);
+	uint64_t *path = arena_new(&trace->arena, uint64_t);
+
+	trace->failed_memory |= !path;
+	if (!mapping || !path)
+		return;
+	perfetto__mapping__init(mapping);
+	SET(mapping, iid, iid);
+	*path = iid;
+	mapping->path_string_ids = path;
+	mapping->n_path_string_ids = 1;
+}
 
 /* A frame without a module is of a mapping without a name: readers drop those that have none. */
 static uint64_t mapping_iid(struct trace *trace, const struct name *name)
@@ -161,98 +194,122 @@ static uint64_t mapping_iid(struct trace *trace, const struct name *name)
 		return 0;
 	}
 	if (place == known) {
-		interned_text(trace, INTERNED_MAPPING_PATH, known + 1, path);
-		put_u64(&trace->item, 1, known + 1);
-		put_u64(&trace->item, 7, known + 1);
-		interned_step(trace, INTERNED_MAPPING);
+		text_init(trace, ADD(trace, &trace->interned, mapping_paths), known + 1, path);
+		mapping_add(trace, known + 1);
 	}
 	return place + 1;
 }
 
+static void frame_add(struct trace *trace, uint32_t number, struct interner *sources)
+{
+	const struct path_frame *frame = &trace->paths->frames.items[number];
+	const struct name *name = paths_name(trace->paths, number);
+	const uint32_t known = sources->count;
+	Perfetto__Frame *entry = ADD(trace, &trace->interned, frames);
+	uint32_t source = UINT32_MAX; /* there is none */
+
+	if (!entry)
+		return;
+	perfetto__frame__init(entry);
+	if (frame->file)
+		source = interner_put(sources, frame->file, strlen(frame->file));
+	if (frame->file && source == known)
+		text_init(trace, ADD(trace, &trace->interned, source_paths), known + 1,
+			  frame->file);
+	text_init(trace, ADD(trace, &trace->interned, function_names), number + 1, name->function);
+	SET(entry, iid, number + 1);
+	SET(entry, function_name_id, number + 1);
+	SET(entry, mapping_id, mapping_iid(trace, name));
+	SET(entry, rel_pc, 0);
+	if (source != UINT32_MAX)
+		SET(entry, source_path_iid, source + 1);
+	if (frame->line)
+		SET(entry, line_number, frame->line);
+	interned_step(trace);
+}
+
 static void frames_send(struct trace *trace)
 {
-	struct paths *paths = trace->paths;
 	CLEAN(interner_deinit) struct interner sources = { 0 };
 
-	for (uint32_t i = 0; i < paths->frames.count; i++) {
-		const struct path_frame *frame = &paths->frames.items[i];
-		const struct name *name = paths_name(paths, i);
-		const uint64_t mapping = mapping_iid(trace, name);
-		const uint32_t known = sources.count;
-		uint32_t source = UINT32_MAX; /* there is none */
-
-		if (frame->file)
-			source = interner_put(&sources, frame->file, strlen(frame->file));
-		if (frame->file && source == known)
-			interned_text(trace, INTERNED_SOURCE, known + 1, frame->file);
-		interned_text(trace, INTERNED_FUNCTION, i + 1, name->function);
-		put_u64(&trace->item, 1, i + 1);
-		put_u64(&trace->item, 2, i + 1);
-		put_u64(&trace->item, 3, mapping);
-		put_u64(&trace->item, 4, 0);
-		if (source != UINT32_MAX)
-			put_u64(&trace->item, 5, source + 1);
-		if (frame->line)
-			put_u64(&trace->item, 6, frame->line);
-		interned_step(trace, INTERNED_FRAME);
-	}
+	for (uint32_t i = 0; i < trace->paths->frames.count; i++)
+		frame_add(trace, i, &sources);
 }
 
 /* The outermost frame first; a stack's number is that of its node, and the root is none. */
+static void stack_add(struct trace *trace, uint32_t node)
+{
+	const struct vec_u32 *path = paths_frames(trace->paths, node);
+	Perfetto__Callstack *stack = ADD(trace, &trace->interned, callstacks);
+	uint64_t *frames = arena_array(&trace->arena, path->count, sizeof(*frames));
+
+	trace->failed_memory |= !frames;
+	if (!stack || !frames)
+		return;
+	perfetto__callstack__init(stack);
+	SET(stack, iid, node);
+	for (size_t i = 0; i < path->count; i++)
+		frames[i] = (uint64_t)path->items[i] + 1;
+	stack->frame_ids = frames;
+	stack->n_frame_ids = path->count;
+	interned_step(trace);
+}
+
 static void stacks_send(struct trace *trace)
 {
-	struct paths *paths = trace->paths;
-
-	for (uint32_t node = 1; node < paths->nodes.count; node++) {
-		const struct vec_u32 *path;
-
-		if (paths->nodes.items[node].stack_count == 0)
-			continue;
-		path = paths_frames(paths, node);
-		put_u64(&trace->item, 1, node);
-		for (size_t i = 0; i < path->count; i++)
-			put_u64(&trace->item, 2, (uint64_t)path->items[i] + 1);
-		interned_step(trace, INTERNED_CALLSTACK);
-	}
-	if (trace->body.len > 0)
-		packet_send(trace, PACKET_INTERNED);
+	for (uint32_t node = 1; node < trace->paths->nodes.count; node++)
+		if (trace->paths->nodes.items[node].stack_count > 0)
+			stack_add(trace, node);
+	if (trace->interned_count > 0)
+		interned_send(trace);
 }
 
 /* --- what they have -------------------------------------------------------------------------- */
 
-static void put_sample(struct str *out, const struct model_stack_sums *sums, bool is_peak)
+static void sample_add(struct trace *trace, uint32_t node, const struct model_stack_sums *sums,
+		       bool is_peak)
 {
+	Perfetto__HeapSample *sample = ADD(trace, &trace->heap, samples);
+
+	if (!sample)
+		return;
+	perfetto__heap_sample__init(sample);
+	SET(sample, callstack_id, node);
 	if (is_peak) {
-		put_u64(out, 8, sums->peak.bytes);
-		put_u64(out, 9, sums->peak.count);
+		SET(sample, self_max, sums->peak.bytes);
+		SET(sample, self_max_count, sums->peak.count);
 		return;
 	}
-	put_u64(out, 2, sums->allocated.bytes);
-	put_u64(out, 3, sums->allocated.bytes - sums->leaked.bytes);
-	put_u64(out, 5, sums->allocated.count);
-	put_u64(out, 6, sums->allocated.count - sums->leaked.count);
+	SET(sample, self_allocated, sums->allocated.bytes);
+	SET(sample, self_freed, sums->allocated.bytes - sums->leaked.bytes);
+	SET(sample, alloc_count, sums->allocated.count);
+	SET(sample, free_count, sums->allocated.count - sums->leaked.count);
 }
 
-/* The samples that are in part, as the dump of a heap; more of the same profile follow, or none. */
-static void dump_send(struct trace *trace, bool is_peak, bool is_continued)
+/* The samples so far, as the dump of a heap; more of the same profile follow, or none. */
+static void heap_send(struct trace *trace, bool is_peak, bool is_continued)
 {
 	const struct export_context *context = trace->paths->context;
-	const char *heap = is_peak ? "alive at the peak" : "malloc";
-	const uint64_t now_ns =
-		context->at_ns ? *context->at_ns : model_process(context->model)->duration_ns;
+	Perfetto__TracePacket packet = packet_begin(trace);
+	Perfetto__ProfilePacket profile = PERFETTO__PROFILE_PACKET__INIT;
+	Perfetto__ProcessHeapSamples *heap = &trace->heap;
 
-	put_u64(&trace->part, 1, model_process(context->model)->pid);
-	put_u64(&trace->part, 3, 1);	  /* from_startup */
-	put_u64(&trace->part, 9, now_ns); /* timestamp */
-	put_bytes(&trace->part, 11, heap, strlen(heap));
-	put_u64(&trace->part, 12, 1); /* every byte is sampled */
-	put_message(&trace->body, 5, &trace->part);
-	put_u64(&trace->body, 6, is_continued);
-	put_u64(&trace->body, 7, trace->profile_index++);
-	packet_send(trace, PACKET_PROFILE);
+	SET(heap, pid, model_process(context->model)->pid);
+	SET(heap, from_startup, 1);
+	SET(heap, timestamp,
+	    context->at_ns ? *context->at_ns : model_process(context->model)->duration_ns);
+	heap->heap_name = text_clean(trace, is_peak ? "alive at the peak" : "malloc");
+	SET(heap, sampling_interval_bytes, 1); /* every byte is sampled */
+	profile.process_dumps = &heap;
+	profile.n_process_dumps = 1;
+	SET(&profile, continued, is_continued);
+	SET(&profile, index, trace->profile_index++);
+	packet.profile_packet = &profile;
+	packet_send(trace, &packet);
+	perfetto__process_heap_samples__init(&trace->heap);
 }
 
-static void heap_send(struct trace *trace, bool is_peak)
+static void heap_add(struct trace *trace, bool is_peak)
 {
 	const struct path_nodes *nodes = &trace->paths->nodes;
 
@@ -261,13 +318,11 @@ static void heap_send(struct trace *trace, bool is_peak)
 
 		if ((is_peak ? sums->peak.count : sums->allocated.count) == 0)
 			continue;
-		put_u64(&trace->item, 1, node);
-		put_sample(&trace->item, sums, is_peak);
-		put_message(&trace->part, 2, &trace->item);
-		if (trace->part.len >= PACKET_BYTES)
-			dump_send(trace, is_peak, true);
+		sample_add(trace, node, sums, is_peak);
+		if (trace->heap.n_samples >= PACKET_ENTRIES)
+			heap_send(trace, is_peak, true);
 	}
-	dump_send(trace, is_peak, !is_peak); /* the last of them is the profile's end */
+	heap_send(trace, is_peak, !is_peak); /* the last of them is the profile's end */
 }
 
 static struct err *perfetto_write(const struct export_context *context, FILE *out)
@@ -278,12 +333,14 @@ static struct err *perfetto_write(const struct export_context *context, FILE *ou
 
 	if (err)
 		return err;
+	perfetto__interned_data__init(&trace.interned);
+	perfetto__process_heap_samples__init(&trace.heap);
 	clocks_send(&trace);
 	process_send(&trace);
 	frames_send(&trace);
 	stacks_send(&trace);
-	heap_send(&trace, false);
-	heap_send(&trace, true);
+	heap_add(&trace, false);
+	heap_add(&trace, true);
 	if (paths.failed || trace.failed_memory)
 		return err_nomem();
 	return trace.failed ? err_errno("write") : NULL;

@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "export/export.h"
 #include "export/gzip.h"
+#include "export/messages.h"
 #include "pprof.pb-c.h"
 
 typedef Memtape__Pprof__Profile profile_message;
@@ -46,30 +47,9 @@ struct writer {
 	bool failed;	      /* out of memory; sticks */
 };
 
-/*
- * One more in a list of messages that lives in the arena and doubles. list is where protobuf's
- * pointer to pointers is, whatever they point to.
- */
 static void *list_add(struct writer *writer, void *list, size_t *count, size_t bytes)
 {
-	void *item = arena_alloc(&writer->arena, bytes);
-	void **items;
-
-	memcpy(&items, list, sizeof(items));
-	if ((*count & (*count - 1)) == 0) { /* 0, 1, 2, 4 ...: full */
-		void **more = arena_array(&writer->arena, *count ? *count * 2 : 1, sizeof(*more));
-
-		if (more && *count)
-			memcpy(more, items, *count * sizeof(*more));
-		items = more;
-		memcpy(list, &items, sizeof(items));
-	}
-	if (!item || !items) {
-		writer->failed = true;
-		return NULL;
-	}
-	items[(*count)++] = item;
-	return item;
+	return messages_add(&writer->arena, &writer->failed, list, count, bytes);
 }
 
 /* A text's index; messages of protobuf hold UTF-8 only. */

@@ -140,16 +140,12 @@ def test_impossible_output(where, tmp_path):
     check_unrecorded(plain, recorded)
 
 
-def anybody_may_enter(path):
-    return all(folder.stat().st_mode & 0o005 == 0o005 for folder in path.parents)
-
-
 def test_read_only_folder(tmp_path):
     folder = tmp_path / "closed"
     folder.mkdir(mode=0o555)
     as_user = {}
     if os.getuid() == 0:  # to whom no folder is read-only
-        if not anybody_may_enter(recording.library()):
+        if not recording.anybody_may_enter(recording.library()):
             pytest.skip("the build lies where only root may look")
         as_user = {"user": 65534, "group": 65534, "extra_groups": []}
         for path in (tmp_path, *tmp_path.parents):

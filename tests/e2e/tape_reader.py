@@ -19,6 +19,7 @@ NODE = struct.Struct("<III")
 CHUNK_MAGIC = 0x4B4E4843
 ROOT, TRUNCATED, NONE, FIRST = 0, 1, 2, 3
 EXACT = 1 << 63
+CLOCKS_APART = 1 << 14  # ticks; some microseconds
 
 TIME_BYTES = (1, 2, 4, 8)
 ADDRESS_BYTES = (0, 2, 3, 8)
@@ -308,7 +309,9 @@ class Tape:
     # -- what happened -----------------------------------------------------------------------
 
     def replay(self):
-        """Blocks in order of allocation, and what was odd: frees of blocks that were not live."""
+        """Blocks in order of allocation, and what was odd: frees of blocks that were not live.
+
+        Two processors' clocks may tell of a free before the allocation that it followed."""
         live, blocks, pending = {}, [], {}
         self.unknown_frees, self.overlaps = [], []
         for event in self.events:
@@ -334,13 +337,25 @@ class Tape:
                 block = {"event": event, "freed": None, "function": name, "size": event.size,
                          "address": event.address, "usable_size": event.usable,
                          "realloc_of": old["address"] if old else None}
+                early = self._early_free(event)
                 if event.address in live:
                     self.overlaps.append(event)
-                live[event.address] = block
+                if early:
+                    block["freed"] = early
+                else:
+                    live[event.address] = block
                 blocks.append(block)
         for block in pending.values():  # the call never came back
             block["freed"] = None
         return blocks
+
+    def _early_free(self, event):
+        """The free of no block, a moment before, that is this allocation's; no more one of none."""
+        for unknown in reversed(self.unknown_frees[-16:]):
+            if unknown.address == event.address and event.ticks - unknown.ticks <= CLOCKS_APART:
+                self.unknown_frees.remove(unknown)
+                return unknown
+        return None
 
     @staticmethod
     def _undo(pending, live, event):

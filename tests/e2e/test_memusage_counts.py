@@ -91,6 +91,7 @@ static void handler(int number) { (void)number; in_handler++; free(malloc(33)); 
 static void signals(void)
 {
     pid_t child;
+    handler(0); free(malloc(64)); /* a malloc that is interrupted may only hand out what it keeps */
     signal(SIGUSR1, handler);
     child = fork();
     if (child == 0) { for (;;) { kill(getppid(), SIGUSR1); usleep(50); } }

@@ -210,6 +210,7 @@ static void emit_allocators(const struct info *info)
 	emit_table(emit, "allocators", columns, array_size(columns));
 	while (allocators_next(info->model, &at, &seen)) {
 		const struct tape_allocator *allocator = &seen.note->allocator;
+		CLEAN(str_deinit) struct str words = { 0 };
 
 		emit_row(emit);
 		emit_text(emit, "name", seen.name);
@@ -219,6 +220,8 @@ static void emit_allocators(const struct info *info)
 		emit_u64(emit, "places", allocator->places, EMIT_COUNT);
 		emit_bool(emit, "asked", allocator->flags & TAPE_ALLOCATOR_ASKED);
 		emit_text(emit, "path", seen.path);
+		emit_text(emit, "warning",
+			  allocator_complaint(&seen, &words) ? str_text(&words) : NULL);
 		emit_end(emit);
 	}
 	emit_end(emit);

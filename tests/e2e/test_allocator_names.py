@@ -230,7 +230,15 @@ def test_a_malloc_in_the_program_is_recorded_where_libraries_call_it(linking, ta
     assert (allocator["name"], allocator["prefix"], allocator["path"]) == ("malloc", "", str(program))
     assert allocator["objects"] >= 2 and not allocator["asked"]  # the plugin and the C library
     said = recording.run([recording.memtape(), "report", tape, "summary"]).stdout.decode()
-    assert f"calls inside {program} are not" in " ".join(said.split())
+    assert f"calls inside {program} are not" in allocator["warning"] and allocator["warning"] in " ".join(said.split())
+
+
+def test_a_library_that_is_preferred_to_the_program_is_not_led_to_its_malloc(tape, tmp_path):
+    """Its places are not bound yet, and will be to the malloc of a library that it brings."""
+    pool = make_pool(tmp_path, "", name="pool")
+    plugin = make_plugin(tmp_path, "", ["-Wl,-z,lazy", f"-Wl,-rpath,{tmp_path}", "-Wl,--no-as-needed", pool])
+    deep = compile_to(tmp_path / "own", "-DLOADING=RTLD_LAZY|RTLD_DEEPBIND", "-DPREFIX=", PREFIX / "host.c", PREFIX / "pool.c", "-ldl")
+    check_unseen([deep, plugin], tape)
 
 
 @pytest.mark.parametrize("linking", ["lazy", "now"])

@@ -82,12 +82,34 @@ static void add_inside(struct str *text, const struct own_malloc *own)
 		      "LD_PRELOAD=/path/to/it.so memtape ...)\n");
 }
 
-/* What its libraries call of it is on the tape. */
-static void add_partly(struct str *text, const struct program *program)
+/* One of the words of --allocator, of which several may be in one, with commas between. */
+static bool are_left_alone(const struct option_list *allocators)
+{
+	static const char NONE[] = "none";
+
+	for (size_t i = 0; i < allocators->count; i++) {
+		const char *at = allocators->items[i];
+
+		for (;; at++) {
+			const size_t len = strcspn(at, ",");
+
+			if (len == strlen(NONE) && strncmp(at, NONE, len) == 0)
+				return true;
+			at += len;
+			if (!*at)
+				break;
+		}
+	}
+	return false;
+}
+
+/* What its libraries call of it is on the tape, unless the user wants none of that. */
+static void add_partly(struct str *text, const struct program *program,
+		       const struct option_list *allocators)
 {
 	const struct own_malloc own = own_malloc_find(program->subject, false);
 
-	if (!own.has_malloc || own.is_go)
+	if (!own.has_malloc || own.is_go || are_left_alone(allocators))
 		return;
 	str_add(text, "memtape: ");
 	str_add_terminal(text, program->name);
@@ -304,7 +326,7 @@ struct err *record_summary_print(const struct program *program,
 		if (result->event_count < HARDLY_ANY)
 			add_other_allocator(&text, program, allocators);
 		else
-			add_partly(&text, program);
+			add_partly(&text, program, allocators);
 		add_formers(&text, result);
 		add_losses(&text, result);
 		add_children(&text, result);

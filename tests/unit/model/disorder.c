@@ -1,6 +1,6 @@
 #include "../test.h"
 
-#include "../tape_writer.h"
+#include "written_tape.h"
 #include "model/disorder.h"
 #include "model/model.h"
 
@@ -30,26 +30,6 @@ struct step {
 	uint64_t ticks;
 	uint64_t address;
 };
-
-static struct model *load(struct writer *writer, enum model_depth depth)
-{
-	struct model *model = NULL;
-	char path[64];
-
-	writer_path(path);
-	writer_save(writer, path);
-	assert_null(model_load(path, depth, &model));
-	unlink(path);
-	return model;
-}
-
-static uint64_t get(const struct model *model, enum model_column column, uint64_t row)
-{
-	uint64_t value;
-
-	model_rows_read(model, column, row, 1, &value);
-	return value;
-}
 
 /* Rows, the list of ends, sums by function and by thread, and totals tell the same. */
 static void assert_consistent(const struct model *model)

@@ -5,6 +5,7 @@
 
 #include "../tape_writer.h"
 #include "model/index.h"
+#include "row_value.h"
 
 enum {
 	CHUNK_BYTES = 1 << 18,
@@ -111,14 +112,6 @@ static struct model *load(const struct tape *tape, enum model_index index, uint6
 }
 
 /* --- comparisons ------------------------------------------------------------------------------ */
-
-static uint64_t get(const struct model *model, enum model_column column, uint64_t row)
-{
-	uint64_t value;
-
-	model_rows_read(model, column, row, 1, &value);
-	return value;
-}
 
 static void assert_same_column(const struct model *a, const struct model *b,
 			       enum model_column column)

@@ -1,32 +1,11 @@
 #include "../test.h"
 
-#include "../tape_writer.h"
+#include "written_tape.h"
 #include "model/model.h"
 #include "tape/tape_birth.h"
 #include "tape/tape_stack_use.h"
 
 enum { CHUNK_BYTES = TAPE_CHUNK_BYTES_MIN };
-
-/* The model of what was written; ends the writer. */
-static struct model *load(struct writer *writer, enum model_depth depth)
-{
-	struct model *model = NULL;
-	char path[64];
-
-	writer_path(path);
-	writer_save(writer, path);
-	assert_null(model_load(path, depth, &model));
-	unlink(path);
-	return model;
-}
-
-static uint64_t get(const struct model *model, enum model_column column, uint64_t row)
-{
-	uint64_t value;
-
-	model_rows_read(model, column, row, 1, &value);
-	return value;
-}
 
 static struct model *load_and_end(struct writer *writer)
 {

@@ -10,73 +10,36 @@
 #include "cli/suppressing.h"
 
 struct report_options {
-	const char *sort; /* NULL: the report's own */
-	uint64_t top;
+	struct report_settings settings;
 	bool json;
 	bool csv;
-	bool bottom_up;
-	bool shows_all;
-	struct reading_symbol_options symbols;
-	bool list;
-	const char *function;
-	uint64_t points;
-	const char *filter;
-	const char *from;
-	const char *until;
-	int by;
-	uint64_t skip;
-	bool list_fields;
-	const char *at;
-	bool sites;
-	const char *columns;
-	bool whole_file;
 	struct suppressing_options suppressing;
 	const char *output;
 	struct report_html_options html;
+	struct reading_symbol_options symbols;
+	bool list;
+	bool list_fields;
+};
+
+enum {
+	OPTION_NUMBER = OPTION_U64,
+	OPTION_FILTER = OPTION_TEXT, /* the report checks these two */
+	OPTION_MOMENT = OPTION_TEXT
 };
 
 static const struct option_row rows[] = {
-	{ "sort", 's', "WHAT", OPTION_TEXT, offsetof(struct report_options, sort),
-	  "by peak, leaked, allocated (bytes), count or temporary (calls); "
-	  "between: survived, net, allocated, freed, count or temporary; allocations: any field of "
-	  "--list-fields; groups: size, allocated_count, leaked_size, interval ..." },
-	{ "top", 'n', "N", OPTION_U64, offsetof(struct report_options, top),
-	  "show the first N entries" },
+/* clang-format off */
+#define REPORT_OPTION(name, letter, arg, kind, member, reports, doc, words, max)                   \
+	{ name, letter, arg, (enum option_kind)OPTION_##kind,                                      \
+	  offsetof(struct report_options, settings.member), reports doc, words },
+/* clang-format on */
+#include "report/options.def"
+#undef REPORT_OPTION
+	SUPPRESSING_OPTIONS(struct report_options, suppressing),
 	{ "json", 'j', NULL, OPTION_FLAG, offsetof(struct report_options, json),
 	  "JSON with a stable schema" },
 	{ "csv", 0, NULL, OPTION_FLAG, offsetof(struct report_options, csv),
 	  "CSV with a header row" },
-	{ "bottom-up", 'b', NULL, OPTION_FLAG, offsetof(struct report_options, bottom_up),
-	  "tree: begin with the functions that allocate" },
-	{ "function", 'f', "NAME", OPTION_TEXT, offsetof(struct report_options, function),
-	  "tree: what NAME called and who called it" },
-	{ "filter", 0, "EXPR", OPTION_TEXT, offsetof(struct report_options, filter),
-	  "only allocations of which EXPR is true, see memtape-filter(7)" },
-	{ "from", 0, "T", OPTION_TEXT, offsetof(struct report_options, from),
-	  "only what was allocated at T (1.5s, 20ms, 75%, peak, mark(NAME)) or later; timeline: "
-	  "begin at T" },
-	{ "until", 0, "T", OPTION_TEXT, offsetof(struct report_options, until),
-	  "only what was allocated at T or earlier; timeline: end at T" },
-	{ "by", 0, "WHAT", OPTION_CHOICE, offsetof(struct report_options, by),
-	  "groups: by stack, function, source, module, thread, size, lifetime, mark, call or "
-	  "process",
-	  group_by_words },
-	{ "skip", 0, "N", OPTION_U64, offsetof(struct report_options, skip),
-	  "groups, allocations: leave out the first N" },
-	{ "at", 0, "T", OPTION_TEXT, offsetof(struct report_options, at),
-	  "mappings, fragmentation, space: as it was at T" },
-	{ "points", 0, "N", OPTION_U64, offsetof(struct report_options, points),
-	  "timeline: N equal spans of time" },
-	{ "sites", 0, NULL, OPTION_FLAG, offsetof(struct report_options, sites),
-	  "lifetimes: of each function too" },
-	{ "columns", 0, "LIST", OPTION_TEXT, offsetof(struct report_options, columns),
-	  "annotate: these, with commas: allocated, calls, peak, blocks, leaked, left, temporary, "
-	  "freed, frees, self, selfcalls; or totB, totBk, curB, curBk, totFdB, totFdBk" },
-	{ "whole-file", 0, NULL, OPTION_FLAG, offsetof(struct report_options, whole_file),
-	  "annotate: lines without numbers too" },
-	SUPPRESSING_OPTIONS(struct report_options, suppressing),
-	{ "all-frames", 'a', NULL, OPTION_FLAG, offsetof(struct report_options, shows_all),
-	  "show allocators and program start in stacks, which are folded away otherwise" },
 	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct report_options, output),
 	  "write to FILE" },
 	REPORT_HTML_OPTIONS(struct report_options, html),
@@ -117,29 +80,16 @@ static struct err *report_choose(int operand_count, char **argv, const struct re
 }
 
 /* What was said about the report, without having looked at a tape. */
-static struct err *settings_fill(const struct report *report, const struct report_options *options,
-				 int operand_count, char **argv, struct report_settings *settings)
+static struct err *settings_fill(const struct report *report, struct report_options *options,
+				 int operand_count, char **argv)
 {
+	struct report_settings *settings = &options->settings;
 	struct err *err = reading_format(options->json, options->csv, &settings->format);
 
 	if (!err)
-		err = report_sort(report, options->sort, settings);
+		err = report_sort(report, settings);
 	if (err)
 		return err;
-	settings->top = options->top;
-	settings->shows_all = options->shows_all;
-	settings->is_bottom_up = options->bottom_up;
-	settings->function = options->function;
-	settings->points = options->points;
-	settings->filter = options->filter;
-	settings->by = (enum group_by)options->by;
-	settings->skip = options->skip;
-	settings->from = options->from;
-	settings->until = options->until;
-	settings->at = options->at;
-	settings->shows_sites = options->sites;
-	settings->columns = options->columns;
-	settings->shows_whole_file = options->whole_file;
 	settings->tape_path = argv[1];
 	settings->operands = (const char *const *)argv + 3;
 	settings->operand_count = operand_count > 2 ? (size_t)operand_count - 2 : 0;
@@ -149,11 +99,13 @@ static struct err *settings_fill(const struct report *report, const struct repor
 /* All of the tape, so nothing that chooses. */
 static struct err *html_run(const struct report_options *options, int operand_count, char **argv)
 {
+	const struct report_settings *settings = &options->settings;
+
 	if (operand_count != 1)
 		return err_new(ERR_USAGE,
 			       "--html: expected one tape and no report: the page has them all");
-	if (options->json || options->csv || options->filter || options->from || options->until ||
-	    options->at)
+	if (options->json || options->csv || settings->filter || settings->from ||
+	    settings->until || settings->at)
 		return err_new(ERR_USAGE,
 			       "--html: the file has the whole tape; --json, --csv, --filter, "
 			       "--from, --until and --at do not go with it");
@@ -164,11 +116,11 @@ static struct err *html_run(const struct report_options *options, int operand_co
 static struct err *report_command_run(const struct command *command, int argc, char **argv,
 				      int *exit_code)
 {
-	struct report_options options = { .by = GROUP_BY_FUNCTION };
+	struct report_options options = { .settings = report_settings_usual() };
+	struct report_settings *settings = &options.settings;
 	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
 	CLEAN(suppressing_deinit) struct suppressing suppressing = { 0 };
 	CLEAN(model_destroy) struct model *model = NULL;
-	struct report_settings settings = { .suppressions = &suppressing.rules };
 	struct reading_output output;
 	const struct report *report;
 	int operand_count = 0;
@@ -190,7 +142,7 @@ static struct err *report_command_run(const struct command *command, int argc, c
 	err = report_choose(operand_count, argv, &report);
 	if (err)
 		return err;
-	err = settings_fill(report, &options, operand_count, argv, &settings);
+	err = settings_fill(report, &options, operand_count, argv);
 	if (!err)
 		err = suppressing_load(&suppressing, &options.suppressing);
 	if (err)
@@ -201,12 +153,13 @@ static struct err *report_command_run(const struct command *command, int argc, c
 	err = reading_output_open(&output, options.output, argv[1]);
 	if (err)
 		return err;
-	settings.colour = reading_wants_colour(output.file);
-	settings.width = reading_width(output.file);
-	settings.symbols = &symbols.options;
-	err = reading_model(argv[1], report_depth(report, &settings), NULL, &model);
+	settings->colour = reading_wants_colour(output.file);
+	settings->width = reading_width(output.file);
+	settings->symbols = &symbols.options;
+	settings->suppressions = &suppressing.rules;
+	err = reading_model(argv[1], report_depth(report, settings), NULL, &model);
 	if (!err)
-		err = report_run_model(report, model, &settings, output.file);
+		err = report_run_model(report, model, settings, output.file);
 	return reading_output_close(&output, err);
 }
 

@@ -47,7 +47,8 @@ static void emit_one_type(struct emit *emit, const struct param *param)
 	}
 }
 
-static void emit_type(struct emit *emit, const char *key, const struct param *param)
+static void emit_type(struct emit *emit, const char *key, const struct param *param,
+		      const char *description)
 {
 	emit_object(emit, key);
 	if (param->kind == PARAM_TEXTS) {
@@ -58,8 +59,8 @@ static void emit_type(struct emit *emit, const char *key, const struct param *pa
 	} else {
 		emit_one_type(emit, param);
 	}
-	if (param->missing)
-		emit_text(emit, "description", param->missing);
+	if (description)
+		emit_text(emit, "description", description);
 	emit_end(emit);
 }
 
@@ -72,7 +73,7 @@ static void emit_param(struct emit *emit, const struct route *route, const struc
 	emit_text(emit, "in", is_in_path ? "path" : "query");
 	emit_bool(emit, "required", is_in_path || param->is_required);
 	emit_text(emit, "description", param->doc);
-	emit_type(emit, "schema", param);
+	emit_type(emit, "schema", param, param->missing);
 	emit_end(emit);
 }
 
@@ -87,7 +88,7 @@ static void emit_body(struct emit *emit, const struct route *route)
 	emit_text(emit, "type", "object");
 	emit_object(emit, "properties");
 	for (size_t i = 0; i < route->param_count; i++)
-		emit_type(emit, route->params[i].name, &route->params[i]);
+		emit_type(emit, route->params[i].name, &route->params[i], route->params[i].doc);
 	emit_end(emit);
 	emit_list(emit, "required");
 	for (size_t i = 0; i < route->param_count; i++) {

@@ -12,6 +12,8 @@ enum { SUPPRESSIONS_BYTES_MAX = 32 << 10, SUPPRESSIONS_LINES_MAX = 500 };
 static const char *const format_words[] = { "json", "csv", "text", NULL };
 static const enum emit_format formats[] = { EMIT_JSON, EMIT_CSV, EMIT_TEXT };
 
+#define PLACE(member) .has_place = true, .place = offsetof(struct report_settings, member)
+
 static const struct param params[] = {
 	{ .name = "name",
 	  .kind = PARAM_TEXT,
@@ -23,33 +25,23 @@ static const struct param params[] = {
 	  .words = format_words,
 	  .doc = "what the answer is",
 	  .missing = "json" },
-	{ .name = "filter",
-	  .kind = PARAM_FILTER,
-	  .doc = "only allocations of which it is true; the same as q" },
-	{ .name = "q", .kind = PARAM_FILTER, .doc = "the same as filter" },
-	{ .name = "from", .kind = PARAM_MOMENT, .doc = "as --from" },
-	{ .name = "until", .kind = PARAM_MOMENT, .doc = "as --until" },
-	{ .name = "at", .kind = PARAM_MOMENT, .doc = "as --at" },
-	{ .name = "sort", .kind = PARAM_TEXT, .doc = "as --sort" },
-	{ .name = "top", .kind = PARAM_NUMBER, .doc = "as --top" },
-	{ .name = "skip", .kind = PARAM_NUMBER, .doc = "as --skip" },
-	{ .name = "by",
-	  .kind = PARAM_CHOICE,
-	  .words = group_by_words,
-	  .fallback = GROUP_BY_FUNCTION,
-	  .doc = "as --by",
-	  .missing = "function" },
-	{ .name = "function", .kind = PARAM_TEXT, .doc = "as --function" },
-	{ .name = "bottom-up", .kind = PARAM_FLAG, .doc = "as --bottom-up" },
-	{ .name = "points", .kind = PARAM_NUMBER, .max = 100000, .doc = "as --points" },
-	{ .name = "sites", .kind = PARAM_FLAG, .doc = "as --sites" },
+	{ .name = "q", .kind = PARAM_FILTER, .doc = "the same as filter", PLACE(filter) },
+#define REPORT_OPTION(option, letter, arg, param, member, reports, text, choices, most)            \
+	{ .name = option,                                                                          \
+	  .kind = PARAM_##param,                                                                   \
+	  .doc = reports text,                                                                     \
+	  .words = choices,                                                                        \
+	  .max = most,                                                                             \
+	  PLACE(member) },
+#include "report/options.def"
+#undef REPORT_OPTION
 	{ .name = "suppressions",
 	  .kind = PARAM_TEXT,
-	  .doc = "rules of --suppressions, a line each; the text, not a file's name" },
-	{ .name = "columns", .kind = PARAM_TEXT, .doc = "as --columns" },
-	{ .name = "whole-file", .kind = PARAM_FLAG, .doc = "as --whole-file" },
-	{ .name = "no-suppressions", .kind = PARAM_FLAG, .doc = "as --no-suppressions" },
-	{ .name = "all-frames", .kind = PARAM_FLAG, .doc = "as --all-frames" },
+	  .doc = "leaks: leave out what these rules, a line each, say is known: the text of a file "
+		 "of --suppressions" },
+	{ .name = "no-suppressions",
+	  .kind = PARAM_FLAG,
+	  .doc = "leaks: leave out nothing, not even what every program leaks" },
 };
 
 static struct err *report_choose(struct call *call, const struct report **report_ret)
@@ -128,28 +120,15 @@ static struct err *source_choose(struct call *call, const struct report *report,
 static struct err *settings_fill(struct call *call, const struct report *report,
 				 struct report_settings *settings)
 {
-	const char *q = call_text(call, "q");
-	struct err *err = report_sort(report, call_text(call, "sort"), settings);
+	struct err *err;
 
+	call_fill(call, settings);
+	err = report_sort(report, settings);
 	if (err)
 		return call_blame(call, "sort", err);
-	if (q && call_has(call, "filter"))
+	if (call_has(call, "q") && call_has(call, "filter"))
 		return call_blame(call, "q", err_new(ERR_USAGE, "q and filter are the same"));
 	settings->format = formats[call_choice(call, "format")];
-	settings->filter = q ? q : call_text(call, "filter");
-	settings->from = call_text(call, "from");
-	settings->until = call_text(call, "until");
-	settings->at = call_text(call, "at");
-	settings->top = call_number(call, "top");
-	settings->skip = call_number(call, "skip");
-	settings->by = (enum group_by)call_choice(call, "by");
-	settings->function = call_text(call, "function");
-	settings->is_bottom_up = call_flag(call, "bottom-up");
-	settings->points = call_number(call, "points");
-	settings->shows_sites = call_flag(call, "sites");
-	settings->columns = call_text(call, "columns");
-	settings->shows_whole_file = call_flag(call, "whole-file");
-	settings->shows_all = call_flag(call, "all-frames");
 	settings->operands = call_texts(call, "operand", &settings->operand_count);
 	settings->tape_path = call->tape->source->path;
 	settings->time_limit_ns = call_time_left_ns(call);
@@ -166,7 +145,7 @@ static struct err *run(struct call *call)
 	static const char *const types[] = { NULL, "text/csv; charset=utf-8",
 					     "text/plain; charset=utf-8" };
 	CLEAN(names_destroy) struct names *names = NULL;
-	struct report_settings settings = { 0 };
+	struct report_settings settings = report_settings_usual();
 	const struct report *report = NULL;
 	struct err *err = report_choose(call, &report);
 

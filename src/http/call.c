@@ -52,6 +52,41 @@ bool call_flag(const struct call *call, const char *name)
 	return call_number(call, name) != 0;
 }
 
+static void value_place(const struct param_value *value, void *target)
+{
+	switch (value->param->kind) {
+	case PARAM_TEXT:
+	case PARAM_FILTER:
+	case PARAM_MOMENT:
+		*(const char **)target = value->text;
+		return;
+	case PARAM_NUMBER:
+		*(uint64_t *)target = value->number;
+		return;
+	case PARAM_CHOICE:
+		*(int *)target = (int)value->number;
+		return;
+	case PARAM_FLAG:
+		*(bool *)target = value->number != 0;
+		return;
+	case PARAM_TEXTS:
+	case PARAM_HASH:
+	case PARAM_PATH:
+		break;
+	}
+	assert(!"a kind that has a place");
+}
+
+void call_fill(const struct call *call, void *settings)
+{
+	for (size_t i = 0; i < call->params->count; i++) {
+		const struct param_value *value = &call->params->values[i];
+
+		if (value->param->has_place)
+			value_place(value, (char *)settings + value->param->place);
+	}
+}
+
 const char *const *call_texts(const struct call *call, const char *name, size_t *count_ret)
 {
 	const struct params *params = call->params;

@@ -66,6 +66,9 @@ unsigned call_choice(const struct call *call, const char *name);
 bool call_flag(const struct call *call, const char *name);
 bool call_has(const struct call *call, const char *name);
 
+/* Writes the values that were given of parameters with a place; the rest of settings stays. */
+void call_fill(const struct call *call, void *settings);
+
 /* All values of a PARAM_TEXTS in their order, in the arena; NULL: no memory. */
 const char *const *call_texts(const struct call *call, const char *name, size_t *count_ret);
 

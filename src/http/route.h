@@ -33,6 +33,8 @@ struct param {
 	uint64_t min, max;	  /* PARAM_NUMBER, both included; max 0: no limit */
 	uint64_t fallback;	  /* PARAM_NUMBER; PARAM_CHOICE: index; PARAM_FLAG: 0 or 1 */
 	const char *missing;	  /* what it is when not given, for the document; may be NULL */
+	bool has_place;		  /* call_fill writes it where it stands in the settings: a text, */
+	size_t place;		  /* uint64_t, bool, or for PARAM_CHOICE an int */
 };
 
 enum {

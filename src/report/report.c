@@ -80,13 +80,20 @@ struct err *report_check(const struct report *report, const struct report_settin
 	return report->check ? report->check(settings) : NULL;
 }
 
-struct err *report_sort(const struct report *report, const char *word,
-			struct report_settings *settings)
+/* Both faces choose by index (options.def). */
+static_assert(sizeof(enum group_by) == sizeof(int), "an int can be written there");
+
+struct report_settings report_settings_usual(void)
+{
+	return (struct report_settings) { .by = GROUP_BY_FUNCTION };
+}
+
+struct err *report_sort(const struct report *report, struct report_settings *settings)
 {
 	const char *const *words = report->sorts ? report->sorts : metric_words;
+	const char *word = settings->sort_text;
 	CLEAN(str_deinit) struct str known = { 0 };
 
-	settings->sort_text = word;
 	if (!word || report->sorts_itself)
 		return NULL;
 	for (unsigned i = 0; words[i]; i++) {

@@ -14,19 +14,21 @@
 #include "query/walk.h"
 #include "report/source_opener.h"
 
+/* What options.def has rows for is written by the options of the command and of the server. */
 struct report_settings {
 	enum emit_format format;
-	bool colour;	      /* text: ANSI colours */
-	unsigned width;	      /* text: columns; 0: unlimited */
-	bool has_sort;	      /* sort was chosen, else each report has its own */
-	unsigned sort;	      /* index into the report's sorts; enum metric if it has no own */
-	uint64_t top;	      /* entries of a list; 0: as many as the report finds good */
-	bool shows_all;	      /* machinery of allocation and program start too */
-	bool is_bottom_up;    /* tree: from those who allocate outwards */
-	const char *function; /* tree: of this function alone; NULL: of everything */
-	uint64_t points;      /* timeline: so many; 0: as many as the report finds good */
-	const char *filter;   /* memtape-filter(7); NULL: everything */
-	const char *from;     /* moments (query/moment.h); NULL: the beginning, the end */
+	bool colour;	       /* text: ANSI colours */
+	unsigned width;	       /* text: columns; 0: unlimited */
+	const char *sort_text; /* --sort as it was given; NULL: it was not */
+	bool has_sort;	       /* report_sort: sort was chosen, else each report has its own */
+	unsigned sort;	       /* index into the report's sorts; enum metric if it has no own */
+	uint64_t top;	       /* entries of a list; 0: as many as the report finds good */
+	bool shows_all;	       /* machinery of allocation and program start too */
+	bool is_bottom_up;     /* tree: from those who allocate outwards */
+	const char *function;  /* tree: of this function alone; NULL: of everything */
+	uint64_t points;       /* timeline: so many; 0: as many as the report finds good */
+	const char *filter;    /* memtape-filter(7); NULL: everything */
+	const char *from;      /* moments (query/moment.h); NULL: the beginning, the end */
 	const char *until;
 	const char *at;	       /* a moment; NULL: each report has its own */
 	const char *columns;   /* annotate: their names, with commas between; NULL: the usual */
@@ -37,7 +39,6 @@ struct report_settings {
 	struct source_opener source_opener; /* annotate */
 	const char *const *operands;	    /* what stood behind the report's name */
 	size_t operand_count;
-	const char *sort_text;		      /* --sort as it was given; NULL: it was not */
 	enum group_by by;		      /* groups: by what */
 	uint64_t skip;			      /* entries left out at the beginning */
 	const struct symbol_options *symbols; /* NULL: the defaults */
@@ -82,6 +83,9 @@ struct report {
 /* All reports in the order of meson.build, NULL at the end. */
 extern const struct report *const report_table[];
 
+/* What holds where nothing is asked for. */
+struct report_settings report_settings_usual(void);
+
 const struct report *report_find(const char *name); /* NULL: no such report */
 
 /*
@@ -90,10 +94,8 @@ const struct report *report_find(const char *name); /* NULL: no such report */
  */
 struct err *report_check(const struct report *report, const struct report_settings *settings);
 
-/* Puts a word of --sort (NULL: none was given) into the settings. ERR_USAGE: the report has no
- * such. */
-struct err *report_sort(const struct report *report, const char *word,
-			struct report_settings *settings);
+/* What the word sort_text means for the report. ERR_USAGE: it has no such. */
+struct err *report_sort(const struct report *report, struct report_settings *settings);
 
 /* How deep the model has to be for this. */
 enum model_depth report_depth(const struct report *report, const struct report_settings *settings);

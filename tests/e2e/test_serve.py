@@ -362,6 +362,43 @@ def test_the_manual_of_the_api_has_every_route(shop):
                 assert f"`{one['name']}`" in text, (path, one["name"])
 
 
+def help_rows():
+    """{name of an option: its help, with single blanks}"""
+    rows = {}
+    for line in recording.run([recording.memtape(), "report", "--help"]).stdout.decode().splitlines():
+        option = re.match(r" {2,6}(?:-\w, )?--([a-z-]+)", line)
+        if option:
+            words = rows[option.group(1)] = []
+        if option or line.startswith(" " * 30):
+            words.extend(line[30:].split())
+    return {name: " ".join(words) for name, words in rows.items()}
+
+
+def manual_paragraphs():
+    text = (recording.ROOT / "docs/man/memtape-report.1").read_text().replace("\\-", "-")
+    paragraphs = re.split(r"^\.TP\n", text[text.index("\n.SH OPTIONS"):text.index("\n.SH JSON")], flags=re.MULTILINE)[1:]
+    return {re.search(r"--([a-z-]+)", paragraph).group(1): paragraph for paragraph in paragraphs}
+
+
+def test_command_manual_and_server_have_the_same_options_of_reports(shop):
+    helps, manual = help_rows(), manual_paragraphs()
+    methods = shop.json("openapi.json")["paths"]["/api/v1/report"]
+    params = {one["name"]: one for one in methods["get"]["parameters"]}
+    only_command = {"json", "csv", "output", "list", "list-fields", "html", "max-size", "with-source", "with-argv", "force",
+                    "debug-dir", "sysroot", "path-map", "full-names", "no-template-args", "no-debuginfod"}
+    only_server = {"c", "gen", "name", "operand", "format", "q"}
+    assert set(helps) == set(manual) == set(params) - only_server | only_command
+    assert only_command.isdisjoint(params) and only_server.isdisjoint(helps)
+    body = methods["post"]["requestBody"]["content"]["application/json"]["schema"]["properties"]
+    for name in set(params) & set(helps) - {"suppressions"}:  # a file there, its text here
+        words = params[name]["schema"].get("enum", []) if name == "by" else []
+        assert helps[name] == params[name]["description"] + (": " + ", ".join(words) if words else ""), name
+        assert body[name]["description"] == params[name]["description"]
+        reports = re.match(r"([a-z, ]+): ", helps[name])
+        for report in reports.group(1).split(", ") if reports else []:
+            assert re.search(rf"\b{report}\b", manual[name], re.IGNORECASE), (name, report)
+
+
 # --- tapes -----------------------------------------------------------------------------------
 
 

@@ -106,6 +106,31 @@ static void every_report_is_complete(void **state)
 	assert_null(report_find("no such report"));
 }
 
+static const struct {
+	const char *name;
+	const char *reports;
+} options[] = {
+#define REPORT_OPTION(name, letter, arg, kind, member, reports, doc, words, max) { name, reports },
+#include "report/options.def"
+#undef REPORT_OPTION
+};
+
+static void options_are_for_reports_that_there_are(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < array_size(options); i++) {
+		for (const char *at = options[i].reports; *at;) {
+			const size_t len = strcspn(at, ",:");
+			CLEAN(str_deinit) struct str name = { 0 };
+
+			str_add_bytes(&name, at, len);
+			assert_non_null(report_find(str_text(&name)));
+			assert_int_equal(at[len + 1], ' ');
+			at += len + 2;
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -114,6 +139,7 @@ int main(void)
 		cmocka_unit_test(colours_are_only_where_they_are_wanted),
 		cmocka_unit_test(words_cannot_steer_the_terminal),
 		cmocka_unit_test(every_report_is_complete),
+		cmocka_unit_test(options_are_for_reports_that_there_are),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,7 +32,7 @@ def memtape(build):
 
 
 def library(build):
-    return next(iter(glob.glob(os.path.join(build, "src/rec/libmemtape.so"))
+    return next(iter(glob.glob(os.path.join(build, "src/target/rec/libmemtape.so"))
                      + glob.glob(os.path.join(build, "lib*", "**", "libmemtape.so"), recursive=True)), "libmemtape.so")
 
 

@@ -1,7 +1,7 @@
 """The format's document has the functions of the table that the code is made from."""
 import re
 
-RULE = "docs/tape-format.md lists the functions of src/tape/functions.def, and hooks.def hooks each"
+RULE = "docs/tape-format.md lists the functions of src/both/tape/functions.def, and hooks.def hooks each"
 ROW = re.compile(r'^TAPE_FUNCTION\((\w+), (\d+), "([^"]+)", (\w+)\)', re.MULTILINE)
 CELLS = re.compile(r"\| (\d+) \| ([^|]+?) \| (S?) ?(?=\|)")
 SIZELESS = {"FREE", "REALLOC_OUT"}
@@ -15,16 +15,16 @@ def documented(root):
 
 
 def problems(root, _build):
-    rows = ROW.findall((root / "src/tape/functions.def").read_text())
+    rows = ROW.findall((root / "src/both/tape/functions.def").read_text())
     if not rows:
-        raise ValueError("no functions in src/tape/functions.def")
+        raise ValueError("no functions in src/both/tape/functions.def")
     listed = documented(root)
-    hooks = (root / "src/rec/hooks.def").read_text()
+    hooks = (root / "src/target/rec/hooks.def").read_text()
     found = []
     for name, number, word, kind in rows:
         said, sign = listed.pop(int(number), ("nothing", ""))
         if not said.startswith(word) or (sign == "S") != (kind in SIZELESS):
             found.append(f"docs/tape-format.md: function {number} is {word} ({kind}), not {said} {sign}".rstrip())
         if not OF_REALLOC.fullmatch(name) and not re.search(rf"\bTAPE_FN_{name}\b", hooks):
-            found.append(f"src/rec/hooks.def: nothing is hooked that is recorded as {name}")
+            found.append(f"src/target/rec/hooks.def: nothing is hooked that is recorded as {name}")
     return found + [f"docs/tape-format.md: function {number} is in no table" for number in sorted(listed)]

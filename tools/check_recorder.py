@@ -24,7 +24,7 @@ def symbols(library, which, kinds=None):
 
 
 def promised(root):
-    names = set(HOOK.findall((root / "src/rec/hooks.def").read_text()))
+    names = set(HOOK.findall((root / "src/target/rec/hooks.def").read_text()))
     header = root / "include/memtape/memtape.h"
     if header.exists():
         names |= set(API.findall(re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.DOTALL)))
@@ -58,8 +58,7 @@ def library_problems(root, library, libc):
 
 def newest_source(root):
     """./dev test makes the musl library anew; one that an earlier run left behind says nothing."""
-    rooms = ("core", "tape", "arch", "unwind", "rec")
-    return max(p.stat().st_mtime for room in rooms for p in (root / "src" / room).iterdir())
+    return max(p.stat().st_mtime for world in ("both", "target") for p in (root / "src" / world).rglob("*.*"))
 
 
 LIBRARIES = ("libmemtape.so", "libmemusage.so")
@@ -68,8 +67,8 @@ LIBRARIES = ("libmemtape.so", "libmemusage.so")
 def problems(root, build):
     found = []
     for name in LIBRARIES:
-        found += library_problems(root, build / "src/rec" / name, "glibc")
-        musl = build.parent / "musl/src/rec" / name
+        found += library_problems(root, build / "src/target/rec" / name, "glibc")
+        musl = build.parent / "musl/src/target/rec" / name
         if musl.exists() and musl.stat().st_mtime > newest_source(root):
             found += library_problems(root, musl, "musl")
     return found

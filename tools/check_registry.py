@@ -10,12 +10,10 @@ def is_named(path, text):
 
 def problems(root, _build):
     found = []
-    for room in sorted((root / "src").iterdir()):
-        build_file = room / "meson.build"
-        if not room.is_dir() or not build_file.exists():
-            continue
-        text = build_file.read_text()
-        for path in sorted(room.glob("*.c")):
-            if not is_named(path, text):
-                found.append(f"{path.relative_to(root)} is not built: no word in {room.name}/meson.build")
+    for path in sorted((root / "src").rglob("*.c")):
+        build_file = path.parent / "meson.build"
+        if not build_file.exists():
+            found.append(f"{path.relative_to(root)} is not built: there is no meson.build beside it")
+        elif not is_named(path, build_file.read_text()):
+            found.append(f"{path.relative_to(root)} is not built: no word in {build_file.relative_to(root)}")
     return found

@@ -20,13 +20,20 @@ import check_web
 import junit_count
 
 TABLE = """
+| world | rooms | may include | what holds in it |
+|---|---|---|---|
+| `both/` | core | - | bits |
+| `target/` | rec | both | the library |
+| `read/` | base symbol | both | names |
+| `cli/` | cli | both read | commands |
+
 | room | may include | may link | one sentence |
 |---|---|---|---|
 | `core` | - | syscalls | bits |
 | `rec` | core | libc only | the library |
 | `base` | core | libc | arenas |
 | `symbol` | core base | libdw, libiberty | names |
-| `cli` | all but `rec` | - | commands |
+| `cli` | all that `cli/` may | - | commands |
 """
 
 
@@ -49,9 +56,10 @@ def compile_c(source, *options):
 @pytest.fixture
 def house(tmp_path):
     write(tmp_path, "docs/architecture.md", TABLE)
-    write(tmp_path, "src/core/a.c", '#include "core/a.h"\n#include <stdint.h>\n')
+    write(tmp_path, "src/both/core/a.c", '#include "core/a.h"\n#include <stdint.h>\n')
     write(tmp_path, "src/cli/a.c", '#include "base/a.h"\n#include "symbol/a.h"\n')
-    write(tmp_path, "src/symbol/a.c", '#include <elfutils/libdw.h>\n#include "core/a.h"\n')
+    write(tmp_path, "src/read/symbol/a.c", '#include <elfutils/libdw.h>\n#include "core/a.h"\n#include "base/a.h"\n')
+    write(tmp_path, "src/read/symbol/spell.c", "#include <demangle.h>\n")
     return tmp_path
 
 
@@ -60,21 +68,39 @@ def test_a_house_in_order_has_no_problems(house):
 
 
 @pytest.mark.parametrize("name, text", [
-    ("src/core/b.c", '#include "base/a.h"\n'),
-    ("src/base/b.h", '#  include "symbol/a.h"\n'),
+    ("src/both/core/b.c", '#include "base/a.h"\n'),
+    ("src/read/base/b.h", '#  include "symbol/a.h"\n#include "core/a.h"\n'),
     ("src/cli/b.c", '#include "rec/a.h"\n'),
     ("src/cli/b.c", '#include "nowhere/a.h"\n'),
-    ("src/unlisted/b.c", ""),
-    ("src/base/b.c", "#include <zlib.h>\n"),
-    ("src/symbol/b.c", "#include <dwarf.h>\n"),  # a second adapter of libdw
+    ("src/cli/b.c", '#include "both/core/a.h"\n'),
+    ("src/read/unlisted/b.c", ""),
+    ("src/base/b.c", ""),  # not in its world
+    ("src/read/b.c", ""),  # in a world, but in no room
+    ("src/read/base/b.c", "#include <zlib.h>\n#include \"core/a.h\"\n"),
+    ("src/read/symbol/b.c", "#include <dwarf.h>\n"),  # a second adapter of libdw
+    ("src/read/base/b.c", ""),  # base may include core, and does not
 ])
 def test_a_forbidden_include_is_found(house, name, text):
     write(house, name, text)
     assert len(check_rooms.problems(house, None)) == 1
 
 
-def test_a_missing_table_is_not_a_pass(house):
-    write(house, "docs/architecture.md", "no table")
+@pytest.mark.parametrize("row, instead", [
+    ("| `both/` | core | - |", "| `both/` | core | read |"),  # a world below it
+    ("| `base` | core |", "| `base` | core rec |"),  # a world that read/ may not include
+    ("| `read/` | base symbol |", "| `read/` | symbol |"),  # a room of no world
+    ("| `base` | core | libc | arenas |\n", ""),  # a room without a row
+    ("| `symbol` | core base | libdw, libiberty |", "| `symbol` | core base | libdw, libiberty, zlib |"),  # not used
+])
+def test_a_wrong_row_is_found(house, row, instead):
+    assert row in TABLE
+    write(house, "docs/architecture.md", TABLE.replace(row, instead))
+    assert check_rooms.problems(house, None) != []
+
+
+@pytest.mark.parametrize("text", ["no table", TABLE[:TABLE.index("| room |")], TABLE[TABLE.index("| room |"):]])
+def test_a_missing_table_is_not_a_pass(house, text):
+    write(house, "docs/architecture.md", text)
     with pytest.raises(ValueError):
         check_rooms.problems(house, None)
 
@@ -90,12 +116,19 @@ def test_a_missing_table_is_not_a_pass(house):
     ("int x;\n", 1),
 ])
 def test_poison_is_included_last(tmp_path, text, bad):
-    write(tmp_path, "src/rec/a.c", text)
-    write(tmp_path, "src/base/a.c", "#include <stdlib.h>\n")
+    write(tmp_path, "src/target/rec/a.c", text)
+    write(tmp_path, "src/read/base/a.c", "#include <stdlib.h>\n")
     assert len(check_poison.problems(tmp_path, None)) == bad
 
 
 # --- globals ------------------------------------------------------------------------------------
+
+
+def compile_room(root, room, name, text):
+    """A room with one source file and its object, as meson leaves it."""
+    write(root, f"src/{room}/meson.build", "")
+    source = write(root, f"src/{room}/libroom.a.p/{name}", text)
+    compile_c(source, "-c", "-fPIC", "-O1")
 
 
 @pytest.mark.parametrize("text, bad", [
@@ -107,20 +140,27 @@ def test_poison_is_included_last(tmp_path, text, bad):
     ("_Thread_local int x;", 1),
 ])
 def test_writable_globals_are_found(tmp_path, text, bad):
-    for room in ("query", "rec"):  # what rec does is rec's business
-        compile_c(write(tmp_path, f"src/{room}/a.c", text), "-c", "-fPIC", "-O1")
-    assert len(check_globals.problems(None, tmp_path)) == bad
+    for room in ("ask/query", "target/rec"):  # what rec does is rec's business
+        compile_room(tmp_path, room, "a.c", text)
+    assert len(check_globals.problems(tmp_path, tmp_path)) == bad
 
 
 def test_the_logger_may_own_a_global(tmp_path):
-    compile_c(write(tmp_path, "src/base/log.c", "int x;"), "-c")
-    assert check_globals.problems(None, tmp_path) == []
+    compile_room(tmp_path, "read/base", "log.c", "int x;")
+    assert check_globals.problems(tmp_path, tmp_path) == []
+
+
+def test_an_object_of_a_folder_that_is_no_more_says_nothing(tmp_path):
+    compile_room(tmp_path, "ask/query", "a.c", "int f(void); int f(void) { return 1; }")
+    compile_room(tmp_path, "query", "a.c", "int x;")
+    (tmp_path / "src/query/meson.build").unlink()
+    assert check_globals.problems(tmp_path, tmp_path) == []
 
 
 def test_no_objects_is_not_a_pass(tmp_path):
     (tmp_path / "src").mkdir()
     with pytest.raises(FileNotFoundError):
-        check_globals.problems(None, tmp_path)
+        check_globals.problems(tmp_path, tmp_path)
 
 
 # --- length -------------------------------------------------------------------------------------
@@ -133,17 +173,17 @@ def function(lines):
 @pytest.mark.parametrize("text, grants, bad", [
     (function(70), "", 0),
     (function(71), "", 1),
-    (function(80), "src/base/a.c:f 80 why\n", 0),
-    (function(81), "src/base/a.c:f 80 why\n", 1),
-    (function(79), "src/base/a.c:f 80 why\n", 1),  # the ratchet: lower the grant
-    (function(60), "src/base/a.c:f 80 why\n", 1),
-    (function(10), "src/base/a.c:gone 80 why\n", 1),
+    (function(80), "src/read/base/a.c:f 80 why\n", 0),
+    (function(81), "src/read/base/a.c:f 80 why\n", 1),
+    (function(79), "src/read/base/a.c:f 80 why\n", 1),  # the ratchet: lower the grant
+    (function(60), "src/read/base/a.c:f 80 why\n", 1),
+    (function(10), "src/read/base/a.c:gone 80 why\n", 1),
     ("int x;\n" * 500, "", 0),
     ("int x;\n" * 501, "", 1),
-    ("int x;\n" * 501, "# a comment\nsrc/base/a.c 501 why\n", 0),
+    ("int x;\n" * 501, "# a comment\nsrc/read/base/a.c 501 why\n", 0),
 ])
 def test_lengths_are_held(tmp_path, text, grants, bad):
-    write(tmp_path, "src/base/a.c", text)
+    write(tmp_path, "src/read/base/a.c", text)
     write(tmp_path, "tools/length-granted.txt", grants)
     assert len(check_length.problems(tmp_path, None)) == bad
 
@@ -170,9 +210,15 @@ def test_white_space_is_clang_formats(tmp_path, text, bad):
 ])
 def test_a_file_without_its_word_is_found(tmp_path, build, bad):
     for name in ("export.c", "folded.c"):
-        write(tmp_path, f"src/export/{name}", "")
-    write(tmp_path, "src/export/meson.build", build)
+        write(tmp_path, f"src/show/export/{name}", "")
+    write(tmp_path, "src/show/export/meson.build", build)
     assert len(check_registry.problems(tmp_path, None)) == bad
+
+
+def test_a_file_in_a_folder_that_is_not_built_is_found(tmp_path):
+    write(tmp_path, "src/show/meson.build", "")
+    write(tmp_path, "src/show/export/export.c", "")
+    assert len(check_registry.problems(tmp_path, None)) == 1
 
 
 # --- help and manual ----------------------------------------------------------------------------
@@ -225,7 +271,7 @@ KEPT = SHOWN + "int malloc(void) { return 1; }\n" + SHOWN + "int free(void) { re
     (KEPT, ["-Wl,--no-as-needed", "-lm"], 1),
 ])
 def test_the_library_is_what_was_promised(tmp_path, text, options, bad):
-    write(tmp_path, "src/rec/hooks.def", HOOKS)
+    write(tmp_path, "src/target/rec/hooks.def", HOOKS)
     write(tmp_path, "tools/recorder-imports.txt",
           "[all]\n__cxa_finalize\n__gmon_start__\n_ITM_deregisterTMCloneTable\n"
           "_ITM_registerTMCloneTable\ngetuid\n[glibc]\ngetpid # why\n[musl]\ngetppid\n")
@@ -262,8 +308,8 @@ HOOKED = "HOOK_ALLOC(malloc, TAPE_FN_MALLOC)\nHOOK_FREE(free, TAPE_FN_FREE)\nHOO
     (TABLE_OF_FUNCTIONS, HOOKED, DOCUMENT.replace("| 3 | valloc |", "| 4 | valloc |"), 2),
 ])
 def test_functions_are_documented_and_hooked(tmp_path, table, hooks, document, bad):
-    write(tmp_path, "src/tape/functions.def", table)
-    write(tmp_path, "src/rec/hooks.def", hooks)
+    write(tmp_path, "src/both/tape/functions.def", table)
+    write(tmp_path, "src/target/rec/hooks.def", hooks)
     write(tmp_path, "docs/tape-format.md", document)
     assert len(check_functions.problems(tmp_path, None)) == bad
 

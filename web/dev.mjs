@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 const [memtape, out, ...tapes] = process.argv.slice(2);
 const web = dirname(fileURLToPath(import.meta.url));
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".woff2": "font/woff2" };
-// The server's own policy (src/http), so that what breaks it breaks here.
+// The server's own policy (src/show/http), so that what breaks it breaks here.
 const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
 

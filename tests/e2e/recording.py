@@ -43,7 +43,7 @@ def anybody_may_enter(path):
 
 
 def library():
-    return prefix_file("lib/**/libmemtape.so") or build_dir() / "src" / "rec" / "libmemtape.so"
+    return prefix_file("lib/**/libmemtape.so") or build_dir() / "src" / "target" / "rec" / "libmemtape.so"
 
 
 def memtape():

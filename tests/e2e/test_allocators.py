@@ -234,7 +234,7 @@ def test_musl_with_another_allocator(way, tape, tmp_path):
 @pytest.mark.parametrize("linkage", [[], ["-static"]], ids=["shared", "static"])
 def test_musl(linkage, tape, tmp_path):
     folder = os.environ.get("MEMTAPE_MUSL_DIR")
-    ours = pathlib.Path(folder or "/nonexistent") / "src" / "rec" / "libmemtape.so"
+    ours = pathlib.Path(folder or "/nonexistent") / "src" / "target" / "rec" / "libmemtape.so"
     if not ours.exists() or not shutil.which("musl-gcc"):
         pytest.skip("no musl build of the library")
     path = tmp_path / "work"

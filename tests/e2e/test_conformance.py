@@ -96,7 +96,7 @@ def test_linked_allocator_programs(allocator, case, tape):
 
 def test_musl(tape, tmp_path):
     folder = os.environ.get("MEMTAPE_MUSL_DIR")
-    library = pathlib.Path(folder or "/nonexistent") / "src" / "rec" / "libmemtape.so"
+    library = pathlib.Path(folder or "/nonexistent") / "src" / "target" / "rec" / "libmemtape.so"
     if not library.exists() or not shutil.which("musl-gcc"):
         pytest.skip("no musl build of the library")
     program = tmp_path / "conformance"

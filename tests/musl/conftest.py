@@ -54,7 +54,7 @@ def world(tmp_path_factory):
 
 def musl_library():
     folder = os.environ.get("MEMTAPE_MUSL_DIR")
-    return pathlib.Path(folder) / "src/rec/libmemtape.so" if folder else None
+    return pathlib.Path(folder) / "src/target/rec/libmemtape.so" if folder else None
 
 
 @pytest.fixture(scope="session", params=["installed", "built for musl"])

@@ -29,7 +29,7 @@
 #if defined(__x86_64__)
 #include "arch/x86_64.h"
 #else
-#error "no such processor: add src/arch/NAME.h and NAME.c"
+#error "no such processor: add src/both/arch/NAME.h and NAME.c"
 #endif
 
 extern const uint8_t arch_trampoline[ARCH_TRAMPOLINE_BYTES];

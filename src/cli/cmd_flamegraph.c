@@ -25,11 +25,9 @@ struct flame_options {
 	struct reading_symbol_options symbols;
 };
 
-/* metric_words and one more, which is METRIC_ALLOCATED of sums of another kind. */
+/* One more metric, which is METRIC_ALLOCATED of sums of another kind. */
 enum { FLAME_LATENCY = METRICS };
-static const char *const flame_words[] = { "peak",	"leaked",  "allocated", "count",
-					   "temporary", "latency", NULL };
-static_assert(array_size(flame_words) == METRICS + 2, "the words of enum metric, and latency");
+static const char *const flame_words[] = { METRIC_WORDS, "latency", NULL };
 
 static bool is_latency(const struct flame_options *options)
 {

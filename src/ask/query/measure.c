@@ -3,54 +3,10 @@
 #include "base/big.h"
 #include "query/passes.h"
 
-const char *const measure_words[] = {
-	[MEASURE_PEAK] = "peak",	   [MEASURE_LIVE] = "live",
-	[MEASURE_ALLOCATED] = "allocated", [MEASURE_COUNT] = "count",
-	[MEASURE_LEAKED] = "leaked",	   [MEASURE_LEAKED_COUNT] = "leaked_count",
-	[MEASURE_TEMPORARY] = "temporary", [MEASURE_TEMPORARY_BYTES] = "temporary_bytes",
-	[MEASURE_WASTED] = "wasted",	   [MEASURES] = NULL,
-};
-
-static const struct measure_row {
-	const char *title;
-	enum metric metric;
-	enum { AS_SELECTED, AT_MOMENT, SLACK } source;
-} rows[MEASURES] = {
-	[MEASURE_PEAK] = { "alive at the peak", METRIC_PEAK, AS_SELECTED },
-	[MEASURE_LIVE] = { "alive at the moment", METRIC_TEMPORARY_BYTES, AT_MOMENT },
-	[MEASURE_ALLOCATED] = { "allocated", METRIC_ALLOCATED, AS_SELECTED },
-	[MEASURE_COUNT] = { "allocations", METRIC_COUNT, AS_SELECTED },
-	[MEASURE_LEAKED] = { "leaked", METRIC_LEAKED, AS_SELECTED },
-	[MEASURE_LEAKED_COUNT] = { "blocks leaked", METRIC_LEAKED_COUNT, AS_SELECTED },
-	[MEASURE_TEMPORARY] = { "temporary allocations", METRIC_TEMPORARY, AS_SELECTED },
-	[MEASURE_TEMPORARY_BYTES] = { "temporary", METRIC_TEMPORARY_BYTES, AS_SELECTED },
-	[MEASURE_WASTED] = { "wasted by the allocator", METRIC_TEMPORARY_BYTES, SLACK },
-};
-
-const char *measure_title(enum measure measure)
+bool measure_is_of_selection(enum metric metric)
 {
-	return rows[measure].title;
+	return metric != METRIC_LIVE && metric != METRIC_WASTED;
 }
-
-enum metric measure_metric(enum measure measure)
-{
-	return rows[measure].metric;
-}
-
-bool measure_is_bytes(enum measure measure)
-{
-	return metric_is_bytes(rows[measure].metric);
-}
-
-bool measure_is_of_selection(enum measure measure)
-{
-	return rows[measure].source == AS_SELECTED;
-}
-
-/*
- * What a stack's sums have no place for - slack, what was alive at a moment - is put where
- * temporary allocations would be: all else stays what it is.
- */
 
 /* --- slack --------------------------------------------------------------------------------- */
 
@@ -131,22 +87,22 @@ static struct err *sums_of_moment(const struct selection *selection, uint64_t at
 
 /* --- sums ---------------------------------------------------------------------------------- */
 
-struct err *measure_sums(const struct selection *selection, enum measure measure, uint64_t at_ns,
+struct err *measure_sums(const struct selection *selection, enum metric metric, uint64_t at_ns,
 			 struct arena *arena, struct sums *sums_ret)
 {
 	struct sums sums = { .model = selection->model };
 	struct model_stack_sums *stacks;
 	struct err *err;
 
-	if (rows[measure].source == AS_SELECTED) {
+	if (measure_is_of_selection(metric)) {
 		*sums_ret = selection->sums;
 		return NULL;
 	}
 	stacks = arena_array(arena, model_stack_count(selection->model), sizeof(*stacks));
 	if (!stacks)
 		return err_nomem();
-	err = rows[measure].source == AT_MOMENT ? sums_of_moment(selection, at_ns, stacks)
-						: sums_of_slack(selection, stacks);
+	err = metric == METRIC_LIVE ? sums_of_moment(selection, at_ns, stacks)
+				    : sums_of_slack(selection, stacks);
 	if (err)
 		return err;
 	sums.stacks = stacks;
@@ -155,7 +111,7 @@ struct err *measure_sums(const struct selection *selection, enum measure measure
 	return NULL;
 }
 
-/* --- every measure ------------------------------------------------------------------------- */
+/* --- every metric -------------------------------------------------------------------------- */
 
 static void split_sums(const struct selection *selection, const uint8_t *part_of,
 		       uint64_t (*values)[MEASURE_PARTS])
@@ -164,11 +120,10 @@ static void split_sums(const struct selection *selection, const uint8_t *part_of
 
 	for (size_t i = 0; i < model_stack_count(selection->model); i++)
 		metric_sums_add(&sums[part_of[i]], &selection->sums.stacks[i]);
-	for (unsigned i = 0; i < MEASURES; i++) {
+	for (unsigned i = 0; i < METRICS_NAMED; i++) {
 		for (unsigned part = 0; part < MEASURE_PARTS; part++)
-			values[i][part] = rows[i].source == AS_SELECTED
-						  ? metric_value(rows[i].metric, &sums[part])
-						  : 0;
+			values[i][part] =
+				measure_is_of_selection(i) ? metric_value(i, &sums[part]) : 0;
 	}
 }
 
@@ -212,8 +167,8 @@ static struct err *split_rows(const struct selection *selection, uint64_t at_ns,
 			const uint8_t part = part_of[read->stack[i]];
 			const bool is_live = read->alloc_ns[i] <= at_ns && read->free_ns[i] > at_ns;
 
-			values[MEASURE_LIVE][part] += is_live ? read->size[i] : 0;
-			values[MEASURE_WASTED][part] += usable[i] - read->size[i];
+			values[METRIC_LIVE][part] += is_live ? read->size[i] : 0;
+			values[METRIC_WASTED][part] += usable[i] - read->size[i];
 		}
 		if (batch % 64 == 0)
 			err = sweep_check(&selection->limits);
@@ -227,9 +182,9 @@ struct err *measure_split(const struct selection *selection, uint64_t at_ns, con
 	split_sums(selection, part_of, values);
 	if (!selection_is_all(selection))
 		return split_rows(selection, at_ns, part_of, values);
-	split_slack(selection->model, part_of, values[MEASURE_WASTED]);
+	split_slack(selection->model, part_of, values[METRIC_WASTED]);
 	if (!is_peak(selection, at_ns))
-		return split_moment(selection->model, at_ns, part_of, values[MEASURE_LIVE]);
-	memcpy(values[MEASURE_LIVE], values[MEASURE_PEAK], sizeof(values[MEASURE_LIVE]));
+		return split_moment(selection->model, at_ns, part_of, values[METRIC_LIVE]);
+	memcpy(values[METRIC_LIVE], values[METRIC_PEAK], sizeof(values[METRIC_LIVE]));
 	return NULL;
 }

@@ -1,5 +1,6 @@
 /*
- * metric: what a report is about, and so what it sorts by and draws.
+ * metric: what can be ranked, drawn, compared and limited by, and what is said of sums: each with
+ * its words, its unit and how it is found in the sums of a stack. The one table of them.
  */
 #ifndef MEMTAPE_QUERY_METRIC_H
 #define MEMTAPE_QUERY_METRIC_H
@@ -7,24 +8,41 @@
 #include "model/model.h"
 
 enum metric {
-	METRIC_PEAK,	  /* bytes alive when live bytes were highest */
-	METRIC_LEAKED,	  /* bytes alive at the end */
+	METRIC_PEAK,	  /* bytes alive when live bytes of the program were highest */
+	METRIC_LEAKED,	  /* bytes never freed, and not suppressed */
 	METRIC_ALLOCATED, /* bytes allocated altogether */
 	METRIC_COUNT,	  /* allocations */
 	METRIC_TEMPORARY, /* allocations freed before their thread allocated again */
-	/* Without words: for those who ask in other ways (query/measure.h). */
+	METRIC_LIVE,	  /* bytes alive at a moment: of sums that are made for it, measure_sums */
 	METRIC_LEAKED_COUNT,
-	METRIC_TEMPORARY_BYTES
+	METRIC_TEMPORARY_BYTES,
+	METRIC_WASTED, /* what the allocator gave on top of the sizes, in bytes: the same */
+	METRIC_PEAK_COUNT
 };
 
-enum { METRICS = METRIC_TEMPORARY + 1 /* those with words */ };
+enum {
+	METRICS = METRIC_TEMPORARY + 1,	   /* those that need no more than sums of stacks */
+	METRICS_NAMED = METRIC_WASTED + 1, /* those that can be asked for by a word */
+	METRICS_KEYED = METRIC_PEAK_COUNT + 1
+};
 
-/* The words of --sort and --metric, in the order of the enum, NULL at the end. */
+/* The words of the first, and of the others: for a static table of more words. */
+#define METRIC_WORDS	  "peak", "leaked", "allocated", "count", "temporary"
+#define METRIC_WORDS_MORE "live", "leaked_count", "temporary_bytes", "wasted"
+
+/* --sort, --metric and --fail-if; the server's `m`. In the order of the enum, NULL at the end. */
 extern const char *const metric_words[];
+extern const char *const metric_words_all[];
 
 /* "alive at the peak" */
 const char *metric_title(enum metric metric);
 bool metric_is_bytes(enum metric metric);
+
+/* "leaked_bytes": its member in JSON, its column in CSV and SQL. NULL: of LIVE and WASTED. */
+const char *metric_key(enum metric metric);
+
+/* "leaked_size": what groups are sorted by, in the words of memory-profiler; NULL: of the same. */
+const char *metric_group_key(enum metric metric);
 
 /* The bytes or the count that the metric is about, and the number of allocations behind it. */
 uint64_t metric_value(enum metric metric, const struct model_stack_sums *sums);

@@ -18,20 +18,19 @@ static struct err *question_take(struct call *call, struct api_diff_sides *sides
 {
 	const bool is_one = !call_has(call, "b");
 
-	sides->measure = (enum measure)call_choice(call, "m");
+	sides->asked = (enum metric)call_choice(call, "m");
 	if (has_moments(call) && !call_has(call, "m"))
-		sides->measure = MEASURE_LIVE;
+		sides->asked = METRIC_LIVE;
 	if (is_one && !has_moments(call) && !has_spans(call))
 		return call_blame(call, "b",
 				  err_new(ERR_USAGE, "expected two tapes, or two moments of one: "
 						     "b, or a_at and b_at, or a_from, a_until, "
 						     "b_from and b_until"));
-	if (has_moments(call) && sides->measure != MEASURE_LIVE)
+	if (has_moments(call) && sides->asked != METRIC_LIVE)
 		return call_blame(call, "m",
 				  err_new(ERR_USAGE, "moments are those of m=live alone"));
 	/* What was alive at a moment is the peak of its sums (sums_at). */
-	sides->metric =
-		sides->measure == MEASURE_LIVE ? METRIC_PEAK : measure_metric(sides->measure);
+	sides->metric = sides->asked == METRIC_LIVE ? METRIC_PEAK : sides->asked;
 	sides->mode = call_flag(call, "fold") ? WALK_FOLD : WALK_ALL;
 	return NULL;
 }
@@ -105,10 +104,10 @@ static struct err *side_find(struct api_diff_sides *sides, unsigned side)
 		.names = names,
 		.units = call_number(call, per_names[side]),
 	};
-	return sides->measure == MEASURE_LIVE ? sums_at(call->model, selection, sides->at_ns[side],
-							call->arena, &sides->sums[side])
-					      : measure_sums(selection, sides->measure, 0,
-							     call->arena, &sides->sums[side]);
+	return sides->asked == METRIC_LIVE
+		       ? sums_at(call->model, selection, sides->at_ns[side], call->arena,
+				 &sides->sums[side])
+		       : measure_sums(selection, sides->asked, 0, call->arena, &sides->sums[side]);
 }
 
 struct err *api_diff_sides_open(struct call *call, struct api_diff_sides *sides)
@@ -151,7 +150,7 @@ static void side_emit(struct emit *emit, const struct api_diff_sides *sides, uns
 	emit_text(emit, "id", call->tape->id);
 	emit_text(emit, "name", api_program_name(call->model));
 	emit_text(emit, "file", names_short_path(call->tape->source->path));
-	if (sides->measure == MEASURE_LIVE)
+	if (sides->asked == METRIC_LIVE)
 		emit_u64(emit, "at_ns", sides->at_ns[side], EMIT_DURATION);
 	else
 		emit_null(emit, "at_ns");
@@ -164,8 +163,8 @@ static void side_emit(struct emit *emit, const struct api_diff_sides *sides, uns
 
 void api_diff_sides_emit(struct call *call, const struct api_diff_sides *sides)
 {
-	emit_text(call->emit, "m", measure_words[sides->measure]);
-	emit_text(call->emit, "unit", measure_is_bytes(sides->measure) ? "bytes" : "count");
+	emit_text(call->emit, "m", metric_words_all[sides->asked]);
+	emit_text(call->emit, "unit", metric_is_bytes(sides->asked) ? "bytes" : "count");
 	side_emit(call->emit, sides, DIFF_A);
 	side_emit(call->emit, sides, DIFF_B);
 }

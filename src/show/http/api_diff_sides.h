@@ -17,7 +17,7 @@
 	  .missing = "the same tape at another moment" },                                          \
 		{ .name = "m",                                                                     \
 		  .kind = PARAM_CHOICE,                                                            \
-		  .words = measure_words,                                                          \
+		  .words = metric_words_all,                                                       \
 		  .doc = "what is compared",                                                       \
 		  .missing = "peak; live when there are moments" },                                \
 		{ .name = "a_at",                                                                  \
@@ -67,8 +67,8 @@
 struct api_diff_sides {
 	struct call calls[DIFF_SIDES]; /* about the tapes, each with what it keeps */
 	bool is_other_held;	       /* B's tape is to be released */
-	enum measure measure;
-	enum metric metric;
+	enum metric asked;
+	enum metric metric; /* of the sums */
 	enum walk_mode mode;
 	uint64_t at_ns[DIFF_SIDES]; /* of m=live */
 	struct sums sums[DIFF_SIDES];

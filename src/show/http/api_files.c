@@ -20,8 +20,7 @@ static void file_emit(struct call *call, const struct source_file *file, enum me
 
 static struct err *run(struct call *call)
 {
-	const enum measure measure = (enum measure)call_choice(call, "m");
-	const enum metric metric = measure_metric(measure);
+	const enum metric metric = (enum metric)call_choice(call, "m");
 	const struct selection *selection;
 	struct source_files files;
 	struct names *names;
@@ -34,12 +33,12 @@ static struct err *run(struct call *call)
 	if (!err)
 		err = call_names(call, &names);
 	if (!err)
-		err = measure_sums(selection, measure, at_ns, call->arena, &sums);
+		err = measure_sums(selection, metric, at_ns, call->arena, &sums);
 	if (!err)
 		err = source_files_find(&sums, names, metric, &call->limits, call->arena, &files);
 	if (err)
 		return err;
-	emit_text(call->emit, "m", measure_words[measure]);
+	emit_text(call->emit, "m", metric_words_all[metric]);
 	emit_u64(call->emit, "total", metric_value(metric, &sums.total), EMIT_BYTES);
 	emit_u64(call->emit, "count", files.count, EMIT_COUNT);
 	emit_list(call->emit, "rows");

@@ -160,7 +160,7 @@ static struct err *boxes_emit(struct columns *columns)
 
 /*
  * How many nodes there are, of whom only some were built: calls, from whatever address, that
- * something of the measure was allocated in. Of a tree that was built whole it is exact.
+ * something of the metric was allocated in. Of a tree that was built whole it is exact.
  */
 static uint64_t nodes_of(const struct api_tree *found, const struct boxes *boxes)
 {
@@ -174,7 +174,7 @@ static uint64_t nodes_of(const struct api_tree *found, const struct boxes *boxes
 static struct err *answer(struct call *call, const struct api_tree *found)
 {
 	const struct tree *tree = &found->tree;
-	const enum measure measure = (enum measure)call_choice(call, "m");
+	const enum metric metric = (enum metric)call_choice(call, "m");
 	struct boxes boxes;
 	struct columns columns;
 	struct err *err = boxes_make(tree, tree->path_end, API_BOXES_MAX, call->arena, &boxes);
@@ -183,10 +183,10 @@ static struct err *answer(struct call *call, const struct api_tree *found)
 		err = columns_init(&columns, call, found->names, tree, &boxes);
 	if (err)
 		return err;
-	emit_text(call->emit, "m", measure_words[measure]);
+	emit_text(call->emit, "m", metric_words_all[metric]);
 	emit_u64(call->emit, "total", metric_value(tree->metric, &tree->nodes[TREE_ROOT].total),
 		 EMIT_BYTES);
-	emit_text(call->emit, "unit", measure_is_bytes(measure) ? "bytes" : "count");
+	emit_text(call->emit, "unit", metric_is_bytes(metric) ? "bytes" : "count");
 	json_hashes(call->emit, "root", found->path, tree->path_end);
 	emit_list(call->emit, "root_names");
 	for (uint32_t node = 1; node <= tree->path_end; node++)

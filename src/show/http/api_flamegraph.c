@@ -21,13 +21,13 @@ static void titles_add(struct call *call, const struct api_tree *found, struct s
 		       struct str *subtitle)
 {
 	const struct model_process *process = model_process(call->model);
-	const enum measure measure = (enum measure)call_choice(call, "m");
+	const enum metric metric = (enum metric)call_choice(call, "m");
 	const uint64_t value = metric_value(found->tree.metric, &found->sums.total);
 	const char *filter = call_text(call, "q");
 
-	str_add(title, measure_title(measure));
+	str_add(title, metric_title(metric));
 	str_add(title, ": ");
-	if (measure_is_bytes(measure))
+	if (metric_is_bytes(metric))
 		str_add_iec(title, value);
 	else
 		str_add_grouped(title, value);

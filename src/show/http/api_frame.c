@@ -1,6 +1,6 @@
 /*
  * /api/v1/frame: one function: everything that was allocated in it and in what it called, by every
- * measure, over time, by size and line, and who is next to it in the stacks.
+ * metric, over time, by size and line, and who is next to it in the stacks.
  */
 #include "base/map.h"
 #include "base/sort.h"
@@ -27,11 +27,11 @@ struct function {
 	struct call *call;
 	struct names *names;
 	uint64_t hash;
-	enum measure measure; /* of callers, callees and lines */
+	enum metric metric; /* of callers, callees and lines */
 	uint64_t at_ns;
 	struct api_range range;
 	const struct selection *selection;
-	struct sums sums; /* of the measure */
+	struct sums sums; /* of the metric */
 	struct focus focus;
 	uint8_t *inside;	      /* by stack: enum part */
 	const struct selection *part; /* what was allocated inside */
@@ -107,7 +107,7 @@ static int line_compare(const void *context, const void *a, const void *b)
 /* What each of its lines called or allocated. */
 static struct err *lines_find(struct function *function)
 {
-	const enum metric metric = measure_metric(function->measure);
+	const enum metric metric = function->metric;
 	CLEAN(map_deinit) struct map by_line = { 0 };
 	struct err *err = sums_total_up(&function->sums, function->call->arena);
 
@@ -142,18 +142,17 @@ static void lines_emit(const struct function *function)
 	emit_end(emit);
 }
 
-/* --- every measure ------------------------------------------------------------------------- */
+/* --- every metric -------------------------------------------------------------------------- */
 
-static void metric_emit(const struct function *function, enum measure measure,
-			const uint64_t *values)
+static void metric_emit(const struct function *function, enum metric metric, const uint64_t *values)
 {
 	struct emit *emit = function->call->emit;
 	const uint64_t total = values[INSIDE] + values[ALLOCATES], whole = values[OUTSIDE] + total;
 
 	emit_object(emit, NULL);
-	emit_text(emit, "m", measure_words[measure]);
-	emit_text(emit, "title", measure_title(measure));
-	emit_text(emit, "unit", measure_is_bytes(measure) ? "bytes" : "count");
+	emit_text(emit, "m", metric_words_all[metric]);
+	emit_text(emit, "title", metric_title(metric));
+	emit_text(emit, "unit", metric_is_bytes(metric) ? "bytes" : "count");
 	emit_u64(emit, "total", total, EMIT_BYTES);
 	emit_u64(emit, "self", values[ALLOCATES], EMIT_BYTES);
 	emit_ratio(emit, "share", whole ? (double)total / (double)whole : 0, 6);
@@ -162,15 +161,15 @@ static void metric_emit(const struct function *function, enum measure measure,
 
 static struct err *metrics_emit(const struct function *function)
 {
-	uint64_t values[MEASURES][MEASURE_PARTS];
+	uint64_t values[METRICS_NAMED][MEASURE_PARTS];
 	struct err *err =
 		measure_split(function->selection, function->at_ns, function->inside, values);
 
 	if (err)
 		return err;
 	emit_list(function->call->emit, "metrics");
-	for (unsigned i = 0; i < MEASURES; i++)
-		metric_emit(function, (enum measure)i, values[i]);
+	for (unsigned i = 0; i < METRICS_NAMED; i++)
+		metric_emit(function, (enum metric)i, values[i]);
 	emit_end(function->call->emit);
 	return NULL;
 }
@@ -247,7 +246,7 @@ static struct err *side_emit(const struct function *function, const char *key,
 	const struct tree_settings settings = {
 		.direction = direction,
 		.mode = WALK_FOLD,
-		.metric = measure_metric(function->measure),
+		.metric = function->metric,
 		.depth_max = 2,
 		.focus = &function->focus,
 		.path = &function->hash,
@@ -288,7 +287,7 @@ static struct err *function_find(struct function *function)
 				 focus_find_hash(&function->selection->sums, function->names,
 						 function->hash, call->arena, &function->focus));
 	if (!err)
-		err = measure_sums(function->selection, function->measure, function->at_ns,
+		err = measure_sums(function->selection, function->metric, function->at_ns,
 				   call->arena, &function->sums);
 	if (!err)
 		err = inside_find(function);
@@ -329,7 +328,7 @@ static struct err *answer(struct function *function)
 
 static struct err *run(struct call *call)
 {
-	struct function function = { .call = call, .measure = call_choice(call, "m") };
+	struct function function = { .call = call, .metric = call_choice(call, "m") };
 	struct err *err;
 
 	call_hash(call, "h", &function.hash);
@@ -349,7 +348,7 @@ static const struct param params[] = {
 const struct route route_api_frame = {
 	.path = "/api/v1/frame",
 	.summary =
-		"one function: by every measure, over time, by size and line; callers and callees",
+		"one function: by every metric, over time, by size and line; callers and callees",
 	.answer = "FrameDetail",
 	.flags = ROUTE_TAPE | ROUTE_SELECTS,
 	.params = params,

@@ -14,7 +14,7 @@ struct err *api_select(struct call *call, const struct selection **selection_ret
 /* The parameters of what is measured: words for `m`, and its `at`; the peak when not given. */
 #define API_PARAM_MEASURE                                                                          \
 	{                                                                                          \
-		.name = "m", .kind = PARAM_CHOICE, .words = measure_words,                         \
+		.name = "m", .kind = PARAM_CHOICE, .words = metric_words_all,                      \
 		.doc = "what is measured: bytes alive at the peak, alive at `at`, allocated ...",  \
 		.missing = "peak"                                                                  \
 	}

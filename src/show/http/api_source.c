@@ -57,7 +57,7 @@ struct answer_parts {
 
 static struct err *parts_find(struct call *call, struct answer_parts *parts)
 {
-	const enum measure measure = (enum measure)call_choice(call, "m");
+	const enum metric metric = (enum metric)call_choice(call, "m");
 	uint64_t hash = 0, at_ns;
 	struct err *err = api_select(call, &parts->selection);
 
@@ -66,7 +66,7 @@ static struct err *parts_find(struct call *call, struct answer_parts *parts)
 	if (!err)
 		err = call_names(call, &parts->names);
 	if (!err)
-		err = measure_sums(parts->selection, measure, at_ns, call->arena, &parts->sums);
+		err = measure_sums(parts->selection, metric, at_ns, call->arena, &parts->sums);
 	if (err)
 		return err;
 	call_hash(call, "file", &hash);
@@ -81,20 +81,19 @@ static struct err *parts_find(struct call *call, struct answer_parts *parts)
 
 static struct err *run(struct call *call)
 {
-	const enum measure measure = (enum measure)call_choice(call, "m");
+	const enum metric metric = (enum metric)call_choice(call, "m");
 	struct answer_parts parts = { 0 };
 	struct err *err = parts_find(call, &parts);
 
 	if (err)
 		return err;
-	emit_text(call->emit, "m", measure_words[measure]);
-	emit_text(call->emit, "unit", measure_is_bytes(measure) ? "bytes" : "count");
+	emit_text(call->emit, "m", metric_words_all[metric]);
+	emit_text(call->emit, "unit", metric_is_bytes(metric) ? "bytes" : "count");
 	emit_text(call->emit, "file", parts.path);
-	emit_u64(call->emit, "total", metric_value(measure_metric(measure), &parts.sums.total),
-		 EMIT_BYTES);
+	emit_u64(call->emit, "total", metric_value(metric, &parts.sums.total), EMIT_BYTES);
 	emit_list(call->emit, "lines");
 	for (size_t i = 0; i < parts.lines.count; i++)
-		line_emit(call, parts.names, &parts.lines.items[i], measure_metric(measure));
+		line_emit(call, parts.names, &parts.lines.items[i], metric);
 	emit_end(call->emit);
 	return text_emit(call, parts.path);
 }

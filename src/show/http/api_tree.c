@@ -67,7 +67,7 @@ static struct err *run(struct call *call)
 				  err_new(ERR_NOT_FOUND, "there is no such node in the tree"));
 	parent = &found.tree.nodes[found.tree.path_end];
 	first = parent->first_child;
-	emit_text(call->emit, "m", measure_words[call_choice(call, "m")]);
+	emit_text(call->emit, "m", metric_words_all[call_choice(call, "m")]);
 	emit_u64(call->emit, "total", metric_value(found.tree.metric, &parent->total), EMIT_BYTES);
 	emit_u64(call->emit, "count", siblings_count(&found.tree, first), EMIT_COUNT);
 	rows_emit(call, &found, first);

@@ -4,18 +4,18 @@ const char *const api_direction_words[] = { "down", "up", NULL };
 
 struct wanted {
 	const struct selection *selection;
-	enum measure measure;
+	enum metric metric;
 	uint64_t at_ns;
 };
 
-/* Sums of the measure and their totals; but for sums that are the selection's. */
+/* Sums of the metric and their totals; but for sums that are the selection's. */
 static struct err *kept_make(struct call *call, void *context, struct arena *arena,
 			     const void **value_ret)
 {
 	const struct wanted *wanted = context;
 	struct sums *sums = arena_new(arena, struct sums);
 	struct err *err =
-		sums ? measure_sums(wanted->selection, wanted->measure, wanted->at_ns, arena, sums)
+		sums ? measure_sums(wanted->selection, wanted->metric, wanted->at_ns, arena, sums)
 		     : err_nomem();
 
 	(void)call;
@@ -29,8 +29,8 @@ static struct err *kept_make(struct call *call, void *context, struct arena *are
 /* Whoever goes on into a branch asks for the same again. */
 static struct err *sums_find(struct call *call, struct sums *sums_ret)
 {
-	struct wanted wanted = { .measure = (enum measure)call_choice(call, "m") };
-	const bool is_selected = measure_is_of_selection(wanted.measure);
+	struct wanted wanted = { .metric = (enum metric)call_choice(call, "m") };
+	const bool is_selected = measure_is_of_selection(wanted.metric);
 	CLEAN(str_deinit) struct str key = { 0 };
 	const struct sums *kept;
 	const void *value;
@@ -45,7 +45,7 @@ static struct err *sums_find(struct call *call, struct sums *sums_ret)
 		return NULL;
 	}
 	str_printf(&key, "totals of %s at %llu of ",
-		   is_selected ? "it" : measure_words[wanted.measure],
+		   is_selected ? "it" : metric_words_all[wanted.metric],
 		   is_selected ? 0 : (unsigned long long)wanted.at_ns);
 	call_part_key(call, &key);
 	if (key.failed)
@@ -125,7 +125,7 @@ struct err *api_tree_find(struct call *call, const struct api_tree_settings *set
 	struct tree_settings asked = {
 		.direction = call_choice(call, "dir") == 1 ? TREE_BOTTOM_UP : TREE_TOP_DOWN,
 		.mode = settings->mode,
-		.metric = measure_metric((enum measure)call_choice(call, "m")),
+		.metric = (enum metric)call_choice(call, "m"),
 		.share_min = settings->share_min,
 		.merges_recursion = settings->merges_recursion,
 	};

@@ -1,4 +1,4 @@
-/* Every measure at once is what each of them is by itself, of a part of the stacks. */
+/* Every metric at once is what each of them is by itself, of a part of the stacks. */
 #include "random_tape.h"
 
 #include "query/measure.h"
@@ -19,20 +19,19 @@ static uint8_t *parts_make(const struct model *model)
 static void check(struct random_tape *tape, const struct selection *selection, uint64_t at_ns,
 		  const uint8_t *part_of)
 {
-	uint64_t values[MEASURES][MEASURE_PARTS];
+	uint64_t values[METRICS_NAMED][MEASURE_PARTS];
 
 	assert_null(measure_split(selection, at_ns, part_of, values));
-	for (unsigned i = 0; i < MEASURES; i++) {
+	for (unsigned i = 0; i < METRICS_NAMED; i++) {
 		uint64_t expected[MEASURE_PARTS] = { 0 };
 		struct sums sums;
 
-		assert_null(measure_sums(selection, (enum measure)i, at_ns, &tape->arena, &sums));
+		assert_null(measure_sums(selection, (enum metric)i, at_ns, &tape->arena, &sums));
 		for (size_t k = 0; k < model_stack_count(tape->model); k++)
-			expected[part_of[k]] +=
-				metric_value(measure_metric((enum measure)i), &sums.stacks[k]);
+			expected[part_of[k]] += metric_value((enum metric)i, &sums.stacks[k]);
 		assert_memory_equal(values[i], expected, sizeof(expected));
 		assert_int_equal(expected[0] + expected[1] + expected[2],
-				 metric_value(measure_metric((enum measure)i), &sums.total));
+				 metric_value((enum metric)i, &sums.total));
 	}
 }
 
@@ -68,7 +67,7 @@ static void it_ends_when_it_is_cancelled(void **state)
 {
 	static const bool cancel = true;
 	const struct selection *selection;
-	uint64_t values[MEASURES][MEASURE_PARTS];
+	uint64_t values[METRICS_NAMED][MEASURE_PARTS];
 	struct random_tape tape;
 	uint8_t *part_of;
 	struct err *err;

@@ -343,13 +343,13 @@ static void a_digest_has_what_its_rows_have(void **state)
 	tape_unmake(&tape);
 }
 
-static void check_measure(const struct selection *selection, enum measure measure, uint64_t at_ns,
+static void check_measure(const struct selection *selection, enum metric metric, uint64_t at_ns,
 			  struct random_tape *tape)
 {
 	struct sums sums;
 	uint64_t live = 0, slack = 0;
 
-	assert_null(measure_sums(selection, measure, at_ns, &tape->arena, &sums));
+	assert_null(measure_sums(selection, metric, at_ns, &tape->arena, &sums));
 	for (uint64_t i = 0; i < model_row_count(tape->model); i++) {
 		const struct tape_row row = tape_row(tape, i);
 
@@ -359,8 +359,7 @@ static void check_measure(const struct selection *selection, enum measure measur
 		if (row.values[MODEL_ALLOC_NS] <= at_ns && row.values[MODEL_FREE_NS] > at_ns)
 			live += row.values[MODEL_SIZE];
 	}
-	assert_int_equal(metric_value(measure_metric(measure), &sums.total),
-			 measure == MEASURE_LIVE ? live : slack);
+	assert_int_equal(metric_value(metric, &sums.total), metric == METRIC_LIVE ? live : slack);
 	assert_int_equal(sums.total.allocated.bytes, selection->sums.total.allocated.bytes);
 	assert_int_equal(sums.total.peak.bytes, selection->sums.total.peak.bytes);
 }
@@ -376,9 +375,9 @@ static void what_lives_and_what_is_wasted_is_summed_up(void **state)
 	for (int i = 0; i < 2; i++) {
 		const struct selection *selection = select_by(&tape, i ? "size > 60" : "");
 
-		check_measure(selection, MEASURE_LIVE, end_ns / 3, &tape);
-		check_measure(selection, MEASURE_LIVE, end_ns, &tape);
-		check_measure(selection, MEASURE_WASTED, 0, &tape);
+		check_measure(selection, METRIC_LIVE, end_ns / 3, &tape);
+		check_measure(selection, METRIC_LIVE, end_ns, &tape);
+		check_measure(selection, METRIC_WASTED, 0, &tape);
 	}
 	tape_unmake(&tape);
 }

@@ -12,7 +12,7 @@
 
 #include "base/map.h"
 #include "capture/anonymise.h"
-#include "query/regex.h"
+#include "select/regex.h"
 #include "symbol/rename.h"
 
 struct anonymous {

@@ -1,7 +1,7 @@
 #include "cli/caption.h"
 
+#include "findings/edits.h"
 #include "plot/flame_tape.h"
-#include "query/edits.h"
 
 enum { COMMAND_COLUMNS = 100 };
 

@@ -8,8 +8,9 @@
 #include "cli/flame_options.h"
 #include "cli/reading.h"
 #include "cli/suppressing.h"
-#include "query/moment.h"
 #include "report/diff_tree.h"
+#include "select/moment.h"
+#include "select/sums_rows.h"
 
 enum { TO_REPORT = -1, TO_FLAMEGRAPH, TO_FOLDED, TO_JSON, TO_HTML };
 

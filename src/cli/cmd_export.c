@@ -9,7 +9,8 @@
 #include "cli/report_html.h"
 #include "cli/suppressing.h"
 #include "export/gzip.h"
-#include "query/moment.h"
+#include "select/moment.h"
+#include "select/sums_rows.h"
 
 struct export_options {
 	const char *format;

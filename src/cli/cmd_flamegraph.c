@@ -5,8 +5,9 @@
 #include "cli/flame_options.h"
 #include "cli/reading.h"
 #include "cli/suppressing.h"
-#include "query/call_times.h"
-#include "query/moment.h"
+#include "groups/call_times.h"
+#include "select/moment.h"
+#include "select/sums_rows.h"
 
 struct flame_options {
 	const char *output;

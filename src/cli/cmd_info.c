@@ -9,9 +9,9 @@
 #include "cli/foreign.h"
 #include "cli/overview.h"
 #include "cli/reading.h"
+#include "findings/allocators.h"
+#include "findings/edits.h"
 #include "model/model.h"
-#include "query/allocators.h"
-#include "query/edits.h"
 #include "report/quality.h"
 
 enum { NS_PER_S = 1000000000 };

@@ -2,10 +2,10 @@
  * plot: a tape, or a data file of memusage, as a picture.
  */
 #include "cli/command.h"
-#include "cli/plot_options.h"
 #include "cli/input.h"
+#include "cli/plot_options.h"
+#include "groups/groups.h"
 #include "plot/heat.h"
-#include "query/groups.h"
 
 enum { WIDTH_DEFAULT = 1200, HEIGHT_DEFAULT = 675, DPI_DEFAULT = 96, TOP_DEFAULT = 7 };
 

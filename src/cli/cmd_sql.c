@@ -1,7 +1,7 @@
 /*
  * sql: a tape as a database.
  */
-#include "query/sql.h"
+#include "sql/sql.h"
 
 #include "cli/command.h"
 #include "cli/reading.h"

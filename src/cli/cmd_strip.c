@@ -9,7 +9,7 @@
 #include "cli/reading.h"
 #include "cli/suppressing.h"
 #include "model/names.h"
-#include "query/moment.h"
+#include "select/moment.h"
 #include "symbol/rename.h"
 
 enum { LEVEL_DEFAULT = 9, LEVEL_MAX = 19 };

@@ -4,8 +4,8 @@
 #ifndef MEMTAPE_CLI_DIFF_PICTURE_H
 #define MEMTAPE_CLI_DIFF_PICTURE_H
 
+#include "compare/diff_tree.h"
 #include "plot/flame.h"
-#include "query/diff_tree.h"
 #include "report/diff.h"
 
 struct diff_picture_question {

@@ -1,6 +1,6 @@
 #include "cli/list_fields.h"
 
-#include "query/fields.h"
+#include "select/fields.h"
 
 static const struct emit_column people_columns[] = {
 	{ .key = "name", .left = true },

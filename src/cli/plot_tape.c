@@ -6,7 +6,7 @@
 #include "plot/heat.h"
 #include "plot/rate.h"
 #include "plot/timeline.h"
-#include "query/moment.h"
+#include "select/moment.h"
 
 /* What --from and --until show of the run: up to before *until_ret. */
 static struct err *window_find(const struct plot *plot, const struct model *model,

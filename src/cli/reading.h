@@ -6,7 +6,7 @@
 
 #include "base/emit.h"
 #include "model/model.h"
-#include "query/selection.h"
+#include "select/selection.h"
 #include "symbol/symbol.h"
 
 /* Colours are for terminals, unless NO_COLOR is set (no-color.org) or TERM is dumb. */

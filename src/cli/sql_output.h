@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "base/emit.h"
-#include "query/sql.h"
+#include "sql/sql.h"
 
 struct sql_output {
 	FILE *out;

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "query/sql.h"
+#include "sql/sql.h"
 
 /*
  * Reads in to its end. At a terminal there is a prompt, errors are printed and go on, and ^C ends a

@@ -6,7 +6,7 @@
 #define MEMTAPE_CLI_SUPPRESSING_H
 
 #include "base/options.h"
-#include "query/suppress.h"
+#include "sums/suppress.h"
 
 /* Put it in the options, and its rows below. */
 struct suppressing_options {

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "query/expr.h"
+#include "select/expr.h"
 
 static void check(bool holds)
 {

@@ -6,7 +6,7 @@
 #include "export/export.h"
 #include "index_input.h"
 #include "no_threads.h"
-#include "query/sql.h"
+#include "sql/sql.h"
 #include "report/report.h"
 
 enum { NS_PER_S = 1000000000 };

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "query/mappings_image.h"
+#include "space/mappings_image.h"
 
 static void check(bool holds)
 {

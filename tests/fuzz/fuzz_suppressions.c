@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "query/suppress.h"
+#include "sums/suppress.h"
 
 enum { TRIED_BYTES_MAX = 24 }; /* all ways are too many for more */
 

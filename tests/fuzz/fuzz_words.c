@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "query/gate.h"
-#include "query/moment.h"
+#include "compare/gate.h"
+#include "select/moment.h"
 
 static void check(bool holds)
 {

@@ -13,7 +13,7 @@
 #include "base/sort.h"
 #include "export/export.h"
 #include "export/text_file.h"
-#include "query/passes.h"
+#include "select/passes.h"
 
 enum { EVENTS = 6, CUR_BYTES = 0, CUR_BLOCKS, TOT_BYTES, TOT_BLOCKS, FREED_BYTES, FREED_BLOCKS };
 

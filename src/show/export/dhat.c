@@ -8,7 +8,7 @@
  */
 #include "export/paths.h"
 #include "export/text_file.h"
-#include "query/playback.h"
+#include "time/playback.h"
 
 enum {
 	NS_PER_UNIT = 1000, /* microseconds; the viewer shows shares of 10^6 of them, seconds */

@@ -10,7 +10,7 @@
 #ifndef MEMTAPE_EXPORT_EVENTS_H
 #define MEMTAPE_EXPORT_EVENTS_H
 
-#include "query/playback.h"
+#include "time/playback.h"
 
 struct events {
 	struct playback *playback;

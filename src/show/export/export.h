@@ -8,8 +8,8 @@
 #define MEMTAPE_EXPORT_EXPORT_H
 
 #include "base/str.h"
-#include "query/selection.h"
-#include "query/walk.h"
+#include "select/selection.h"
+#include "sums/walk.h"
 
 struct export_context {
 	const char *tape_path;

@@ -8,7 +8,7 @@
  */
 #include "base/arena.h"
 #include "export/export.h"
-#include "query/tree.h"
+#include "trees/tree.h"
 
 static void add_frame(struct str *line, const char *function)
 {

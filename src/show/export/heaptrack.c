@@ -11,7 +11,7 @@
  */
 #include "base/map.h"
 #include "export/export.h"
-#include "query/playback.h"
+#include "time/playback.h"
 
 enum { FLUSH_BYTES = 1 << 16, STEP_MS = 10, NS_PER_MS = 1000000 };
 

@@ -9,6 +9,7 @@
 #include "export/moments.h"
 #include "export/paths.h"
 #include "export/text_file.h"
+#include "select/sums_rows.h"
 
 enum {
 	SPANS = 70,

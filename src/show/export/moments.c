@@ -1,6 +1,6 @@
 #include "export/moments.h"
 
-#include "query/course.h"
+#include "time/course.h"
 
 /* To its place, behind what was at that time or before. */
 static void peak_insert(struct moments *moments, struct export_moment peak)

@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "export/export.h"
-#include "query/sql.h"
+#include "sql/sql.h"
 
 enum { PIECE_BYTES = 1 << 16 };
 

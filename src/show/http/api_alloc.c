@@ -2,7 +2,7 @@
  * /api/v1/alloc: one allocation: both stacks, what realloc made of it, and what lies next to it.
  */
 #include "http/api_rows.h"
-#include "query/neighbours.h"
+#include "space/neighbours.h"
 
 enum { CHAIN_AFTER = 32, CHAIN_MAX = 64, FRAMES_MAX = 1000 };
 

@@ -3,7 +3,7 @@
  * it. What `memtape diff --json` says, from the same engine.
  */
 #include "http/api_diff_sides.h"
-#include "query/name_hash.h"
+#include "sums/name_hash.h"
 
 static const struct param params[] = {
 	API_PARAMS_DIFF,

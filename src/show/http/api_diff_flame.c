@@ -1,12 +1,12 @@
 /*
  * /api/v1/diff/flame: two tapes, or two moments of one, as one flame graph; columns as those of
- * /api/v1/flame. A box is as wide as its stacks where they are larger (query/diff_tree.h).
+ * /api/v1/flame. A box is as wide as its stacks where they are larger (compare/diff_tree.h).
  */
 #include "base/map.h"
+#include "compare/diff_boxes.h"
 #include "http/api_boxes.h"
 #include "http/api_diff_sides.h"
-#include "query/diff_boxes.h"
-#include "query/name_hash.h"
+#include "sums/name_hash.h"
 
 static const struct param params[] = {
 	API_PARAMS_DIFF,

@@ -2,6 +2,7 @@
 
 #include "http/api_tapes.h"
 #include "http/server.h"
+#include "select/sums_rows.h"
 
 static bool has_moments(const struct call *call)
 {

@@ -5,9 +5,9 @@
 #ifndef MEMTAPE_HTTP_API_DIFF_SIDES_H
 #define MEMTAPE_HTTP_API_DIFF_SIDES_H
 
+#include "compare/diff.h"
+#include "compare/gate.h"
 #include "http/api_parts.h"
-#include "query/diff.h"
-#include "query/gate.h"
 
 /* The parameters that say what the sides are; c is A. */
 #define API_PARAMS_DIFF                                                                            \

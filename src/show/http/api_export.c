@@ -4,6 +4,7 @@
 #include "export/export.h"
 
 #include "http/call.h"
+#include "select/sums_rows.h"
 
 static const char *const frames_words[] = { "fold", "all", NULL };
 

@@ -1,8 +1,8 @@
 /*
  * /api/v1/fields: the words of filters and sort keys, for those who complete them.
  */
+#include "groups/groups.h"
 #include "http/call.h"
-#include "query/groups.h"
 
 static void emit_words(struct emit *emit, const char *key, const char *const *words)
 {

@@ -3,7 +3,7 @@
  * there.
  */
 #include "http/api_parts.h"
-#include "query/files.h"
+#include "sums/files.h"
 
 enum { FILES_MAX = 5000 };
 

@@ -1,11 +1,11 @@
 /*
  * /api/v1/findings: what is wrong on a tape, the worst first; what `memtape report findings` says.
  */
-#include "query/findings.h"
+#include "findings/findings.h"
 
 #include "http/api_parts.h"
-#include "query/fields.h"
-#include "query/name_hash.h"
+#include "select/fields.h"
+#include "sums/name_hash.h"
 
 enum { FRAMES_MAX = 1000 };
 

@@ -1,11 +1,11 @@
 /*
  * /api/v1/flame: a flame graph, as many boxes as can be seen. Columns of equal length; what is too
- * small is joined, so that children never have less than their parent shows (query/boxes.h).
+ * small is joined, so that children never have less than their parent shows (trees/boxes.h).
  */
 #include "http/api_boxes.h"
 #include "http/api_trees.h"
-#include "query/boxes.h"
-#include "query/name_hash.h"
+#include "sums/name_hash.h"
+#include "trees/boxes.h"
 
 static const char *const recursion_words[] = { "keep", "merge", NULL };
 

@@ -4,11 +4,11 @@
  */
 #include "base/map.h"
 #include "base/sort.h"
+#include "groups/portrait.h"
 #include "http/api_parts.h"
-#include "query/name_hash.h"
-#include "query/portrait.h"
-#include "query/spans.h"
-#include "query/tree.h"
+#include "sums/name_hash.h"
+#include "time/spans.h"
+#include "trees/tree.h"
 
 enum { CURVE_POINTS = 120, SIDE_MAX = 20, LINES_MAX = 50 };
 

@@ -1,8 +1,8 @@
 /*
  * /api/v1/grid: a heat map of two properties of allocations, with counts and bytes.
  */
+#include "groups/density.h"
 #include "http/api_parts.h"
-#include "query/density.h"
 
 enum { CELLS = 24 };
 

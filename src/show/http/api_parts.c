@@ -1,7 +1,7 @@
 #include "http/api_parts.h"
 
-#include "query/name_hash.h"
-#include "query/walk.h"
+#include "sums/name_hash.h"
+#include "sums/walk.h"
 
 const char *const api_order_words[] = { "asc", "dsc", NULL };
 

@@ -4,9 +4,9 @@
 #ifndef MEMTAPE_HTTP_API_PARTS_H
 #define MEMTAPE_HTTP_API_PARTS_H
 
+#include "groups/groups.h"
+#include "groups/measure.h"
 #include "http/call.h"
-#include "query/groups.h"
-#include "query/measure.h"
 
 /* The selection of q, from and until with names that are ready. */
 struct err *api_select(struct call *call, const struct selection **selection_ret);

@@ -4,7 +4,7 @@
  */
 #include "http/call.h"
 #include "http/server.h"
-#include "query/sql.h"
+#include "sql/sql.h"
 
 enum { ROWS_MAX = 1000 };
 

@@ -4,8 +4,8 @@
 #include "http/call.h"
 #include "http/server.h"
 #include "http/source_text.h"
-#include "query/files.h"
 #include "report/report.h"
+#include "sums/files.h"
 
 enum { SUPPRESSIONS_BYTES_MAX = 32 << 10, SUPPRESSIONS_LINES_MAX = 500 };
 

@@ -1,7 +1,7 @@
 #include "http/api_rows.h"
 
-#include "query/batch.h"
-#include "query/walk.h"
+#include "select/batch.h"
+#include "sums/walk.h"
 
 struct err *api_rows_read(struct call *call, const uint64_t *rows, size_t count,
 			  const struct batch **batch_ret)

@@ -2,10 +2,10 @@
  * /api/v1/sites: allocations in groups, a page of them: with what the selection has of each and
  * what the tape has, a filter that chooses just this group, and its live bytes as a small curve.
  */
+#include "groups/group_filter.h"
 #include "http/api_parts.h"
-#include "query/curves.h"
-#include "query/group_filter.h"
-#include "query/name_hash.h"
+#include "sums/name_hash.h"
+#include "time/curves.h"
 
 enum { FRAMES_MAX = 64, SPARKS = 24, KEPT_WHOLE_MAX = 4096 };
 

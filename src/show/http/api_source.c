@@ -2,12 +2,12 @@
  * /api/v1/source: a source file line by line, with what its lines allocated. The file is named by
  * the id that /api/v1/files gives: no path comes from outside.
  */
+#include "groups/lines.h"
 #include "http/api_parts.h"
 #include "http/server.h"
 #include "http/source_text.h"
-#include "query/files.h"
-#include "query/lines.h"
-#include "query/name_hash.h"
+#include "sums/files.h"
+#include "sums/name_hash.h"
 
 static void line_emit(struct call *call, const struct names *names, const struct line *line,
 		      enum metric metric)

@@ -3,7 +3,7 @@
  * whose.
  */
 #include "http/api_parts.h"
-#include "query/space_paint.h"
+#include "space/space_paint.h"
 
 enum { CELLS = 8192, CELLS_MIN = 64, CELLS_MAX = 1 << 16 };
 

@@ -2,7 +2,7 @@
  * /api/v1/sql: what statements can ask: tables and functions as text, and statements worth knowing.
  */
 #include "http/call.h"
-#include "query/sql.h"
+#include "sql/sql.h"
 
 static struct err *run(struct call *call)
 {

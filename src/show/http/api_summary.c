@@ -1,10 +1,10 @@
 /*
  * /api/v1/summary: the figures of the first page, each with how it came about over time.
  */
+#include "groups/digest.h"
 #include "http/api_parts.h"
-#include "query/digest.h"
-#include "query/sites.h"
-#include "query/spans.h"
+#include "sums/sites.h"
+#include "time/spans.h"
 
 /* Rates are found in finer steps than what is drawn. */
 enum { SPARKS = DIGEST_SPANS, STEPS_A_SPARK = 10, STEPS = SPARKS * STEPS_A_SPARK };

@@ -2,9 +2,9 @@
  * /api/v1/timeline: live bytes over time in columns of equal spans, in bands of what they belong
  * to. from and until say what is shown, not what is selected.
  */
+#include "groups/group_filter.h"
 #include "http/api_parts.h"
-#include "query/course.h"
-#include "query/group_filter.h"
+#include "time/course.h"
 
 enum { COLUMNS_MAX = 3840, COLUMNS = 1000, TOP_MAX = 7, MARKS_MAX = 1000 };
 

@@ -5,7 +5,7 @@
 #define MEMTAPE_HTTP_API_TREES_H
 
 #include "http/api_parts.h"
-#include "query/tree.h"
+#include "trees/tree.h"
 
 /* The words of `dir`. */
 extern const char *const api_direction_words[];

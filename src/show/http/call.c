@@ -7,7 +7,7 @@
 #include "http/memo.h"
 #include "http/tapes.h"
 #include "http/text_counts.h"
-#include "query/moment.h"
+#include "select/moment.h"
 
 static const struct param *param_of(const struct call *call, const char *name)
 {

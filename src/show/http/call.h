@@ -28,7 +28,7 @@
 #include "http/json.h"
 #include "http/params.h"
 #include "http/tapes.h"
-#include "query/selection.h"
+#include "select/selection.h"
 
 struct memo_item;
 struct stream;

@@ -2,10 +2,10 @@
  * /data/<id>/allocation_groups: one entry for every call stack, with sums of the allocations that
  * the filter lets through (only_matched) and of all that the stack made (all).
  */
+#include "groups/groups.h"
 #include "http/data.h"
 #include "http/data_filter.h"
-#include "query/fields.h"
-#include "query/groups.h"
+#include "select/fields.h"
 
 static void sums_emit(struct data *data, const struct group *group, bool is_of_all)
 {

@@ -3,8 +3,8 @@
  */
 #include "http/data.h"
 #include "http/data_filter.h"
-#include "query/fields.h"
-#include "query/mappings.h"
+#include "select/fields.h"
+#include "space/mappings.h"
 
 static const char *const sorts[] = { "timestamp", "address", "size", NULL };
 static const char *const orders[] = { "asc", "dsc", "desc", NULL };

@@ -1,7 +1,7 @@
 #include "http/data_filter.h"
 
 #include "base/str.h"
-#include "query/regex.h"
+#include "select/regex.h"
 
 enum { NS_PER_MS = 1000000, NS_PER_S = 1000000000 };
 

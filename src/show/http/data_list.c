@@ -4,7 +4,7 @@
 #include "arch/machine.h"
 #include "http/data.h"
 #include "http/server.h"
-#include "query/facts.h"
+#include "select/facts.h"
 
 /* Frames of the deepest stack, inlined ones not counted. */
 static uint64_t depth_max(const struct model *model, struct arena *arena)

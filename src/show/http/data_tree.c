@@ -2,7 +2,7 @@
 
 #include "base/map.h"
 #include "base/sort.h"
-#include "query/groups.h"
+#include "groups/groups.h"
 
 struct builder {
 	struct call *call;

@@ -7,7 +7,7 @@
 #define MEMTAPE_HTTP_MEMO_H
 
 #include "base/arena.h"
-#include "query/sweep.h"
+#include "sums/sweep.h"
 
 struct memo;
 

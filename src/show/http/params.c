@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "query/selection.h"
+#include "select/selection.h"
 
 /* --- encoding ------------------------------------------------------------------------------ */
 

@@ -6,7 +6,7 @@
 #define MEMTAPE_HTTP_SINK_H
 
 #include "http/exchange.h"
-#include "query/sweep.h"
+#include "sums/sweep.h"
 
 struct sink {
 	FILE *out; /* to write to */

@@ -8,8 +8,8 @@
 #define MEMTAPE_HTTP_TAPES_H
 
 #include "model/names.h"
-#include "query/suppress.h"
-#include "query/sweep.h"
+#include "sums/suppress.h"
+#include "sums/sweep.h"
 
 enum tape_state { TAPE_LOADING, TAPE_COMPLETE, TAPE_TRUNCATED, TAPE_LIVE, TAPE_FAILED };
 

@@ -6,7 +6,7 @@
 #define MEMTAPE_HTTP_TEXT_COUNTS_H
 
 #include "base/map.h"
-#include "query/fields.h"
+#include "select/fields.h"
 
 struct text_counts {
 	struct interner texts;

@@ -6,7 +6,7 @@
 #define MEMTAPE_PLOT_BARS_H
 
 #include "plot/chart.h"
-#include "query/selection.h"
+#include "select/selection.h"
 
 enum bars_metric { BARS_COUNT, BARS_BYTES };
 

@@ -1,8 +1,8 @@
 #include <math.h>
 
+#include "groups/spread.h"
 #include "plot/bars_parts.h"
-#include "query/passes.h"
-#include "query/spread.h"
+#include "select/passes.h"
 
 /* Bucket 0 is under 100 ns, then 100, 200, 500, 1000 ... to 10^13 ns; the last has no end. */
 enum { FIRST_NS = 100, STEPS = 3, BUCKETS = 11 * STEPS + 2 };

@@ -1,5 +1,5 @@
 #include "plot/bars_parts.h"
-#include "query/passes.h"
+#include "select/passes.h"
 
 enum {
 	NARROW_BYTES = 16,

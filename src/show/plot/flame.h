@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 #include "plot/flame_palette.h"
-#include "query/tree.h"
+#include "trees/tree.h"
 
 enum {
 	FLAME_WIDTH = 1200, /* pixels, where nobody says how wide the window is */

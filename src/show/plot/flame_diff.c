@@ -1,6 +1,6 @@
 /* Two tapes, or two moments of one, as a picture. */
+#include "compare/diff_boxes.h"
 #include "plot/flame_parts.h"
-#include "query/diff_boxes.h"
 
 enum { PARTS = 1000 }; /* of what is divided by units of work, thousandths are drawn */
 

@@ -5,7 +5,7 @@
 #define MEMTAPE_PLOT_FLAME_LAYOUT_H
 
 #include "base/err.h"
-#include "query/tree.h"
+#include "trees/tree.h"
 
 struct flame_frame {
 	uint32_t node;

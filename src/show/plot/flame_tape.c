@@ -2,7 +2,7 @@
 
 #include <time.h>
 
-#include "query/edits.h"
+#include "findings/edits.h"
 
 enum { NS_PER_S = 1000000000, COMMAND_COLUMNS = 80 };
 

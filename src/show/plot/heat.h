@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "plot/chart.h"
-#include "query/selection.h"
+#include "select/selection.h"
 
 enum heat_what {
 	HEAT_SIZE,

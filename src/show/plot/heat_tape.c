@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "plot/heat.h"
-#include "query/passes.h"
+#include "select/passes.h"
 
 /* Blocks as pairs of values. */
 struct walk_rows {

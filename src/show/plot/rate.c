@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "query/spans.h"
+#include "time/spans.h"
 
 enum { STEP_PIXELS = 3, STEPS_MAX = 1024, NS_PER_S = 1000000000 };
 

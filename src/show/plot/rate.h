@@ -5,7 +5,7 @@
 #define MEMTAPE_PLOT_RATE_H
 
 #include "plot/chart.h"
-#include "query/selection.h"
+#include "select/selection.h"
 
 /* From from_ns to before until_ns, which is later. Parts of a tape need MODEL_FULL. */
 struct err *rate_draw(const struct selection *selection, uint64_t from_ns, uint64_t until_ns,

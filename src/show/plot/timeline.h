@@ -6,7 +6,7 @@
 #define MEMTAPE_PLOT_TIMELINE_H
 
 #include "plot/chart.h"
-#include "query/course.h"
+#include "time/course.h"
 
 enum timeline_stack { TIMELINE_STACK_SAME, TIMELINE_STACK_OWN, TIMELINE_STACK_NONE };
 

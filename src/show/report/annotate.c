@@ -1,7 +1,7 @@
 /*
  * annotate: a source file with what its lines allocated in the margin.
  */
-#include "query/lines.h"
+#include "groups/lines.h"
 
 #include "base/sort.h"
 #include "report/quality.h"

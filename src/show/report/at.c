@@ -1,9 +1,10 @@
 /*
  * at: what was alive at a moment, and who had allocated it.
  */
-#include "query/moment.h"
 #include "report/quality.h"
 #include "report/rank.h"
+#include "select/moment.h"
+#include "select/sums_rows.h"
 
 enum { SITES_SHOWN = 12, NUMBER_COLUMNS = 12, NUMBERS_COLUMNS = 36 };
 

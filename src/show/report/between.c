@@ -2,10 +2,10 @@
  * between: what a span of time left behind, and what it took away.
  */
 #include "base/sort.h"
-#include "query/moment.h"
-#include "query/span.h"
 #include "report/quality.h"
 #include "report/rank.h"
+#include "select/moment.h"
+#include "time/span.h"
 
 enum {
 	SITES_SHOWN = 12,

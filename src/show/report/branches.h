@@ -4,8 +4,8 @@
 #ifndef MEMTAPE_REPORT_BRANCHES_H
 #define MEMTAPE_REPORT_BRANCHES_H
 
-#include "query/tree.h"
 #include "report/text.h"
+#include "trees/tree.h"
 
 /*
  * A line for each node below the root, at most top (0: all), and how many more there are. A chain

@@ -4,8 +4,8 @@
 #ifndef MEMTAPE_REPORT_DIFF_H
 #define MEMTAPE_REPORT_DIFF_H
 
-#include "query/diff.h"
-#include "query/gate.h"
+#include "compare/diff.h"
+#include "compare/gate.h"
 #include "report/report.h"
 
 /* One side. */

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "query/diff_tree.h"
+#include "compare/diff_tree.h"
 
 /* "main;parse;read_block 4096 8192": each stack with what A and B have of it. */
 struct err *diff_tree_write_folded(const struct diff_tree *tree, FILE *out);

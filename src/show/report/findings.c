@@ -2,7 +2,7 @@
  * findings: what is wrong, the worst first: how much is at stake, the evidence, what to do, and the
  * command that shows it.
  */
-#include "query/findings.h"
+#include "findings/findings.h"
 
 #include "report/quality.h"
 #include "report/rank.h"

@@ -2,10 +2,10 @@
  * fragmentation: what of the heap is resident and holds nothing, and whose blocks keep it: by
  * default where most of it was free.
  */
-#include "query/space_waste.h"
 #include "report/moment.h"
 #include "report/quality.h"
 #include "report/rank.h"
+#include "space/space_waste.h"
 
 enum { SITES_SHOWN = 12, COLUMNS = 11, LABEL_COLUMNS = 30, BAR_COLUMNS = 40, FRAME_INDENT = 60 };
 
@@ -270,7 +270,7 @@ static struct err *fragmentation_emit(const struct answer *answer, FILE *out)
 
 /* --- all of it ----------------------------------------------------------------------------- */
 
-/* In the order of enum metric, as whose sums the waste comes (query/space_waste.h). */
+/* In the order of enum metric, as whose sums the waste comes (space/space_waste.h). */
 static const char *const sorts[] = { "unused", "pinned", "live", "blocks", "slack", NULL };
 
 static struct err *run(const struct report_context *context, FILE *out)

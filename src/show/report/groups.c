@@ -2,7 +2,7 @@
  * groups: allocations grouped by what they have in common, with sums of those that the filter lets
  * through and of all.
  */
-#include "query/groups.h"
+#include "groups/groups.h"
 
 #include "report/quality.h"
 #include "report/suppressed.h"

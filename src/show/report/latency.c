@@ -2,7 +2,7 @@
  * latency: how long calls of the allocator took, of a tape that was recorded with --latency: by
  * function, the slowest calls, and whose calls they are.
  */
-#include "query/call_times.h"
+#include "groups/call_times.h"
 #include "report/quality.h"
 #include "report/rank.h"
 

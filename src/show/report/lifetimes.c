@@ -1,7 +1,7 @@
 /*
  * lifetimes: how long blocks lived, from those that are gone at once to those that stay.
  */
-#include "query/lifetimes.h"
+#include "groups/lifetimes.h"
 
 #include "report/quality.h"
 #include "report/rank.h"

@@ -2,7 +2,7 @@
  * mappings: the address space over time: every mapping there was, who made it and when, how much of
  * it was resident, and what is left of it; --at T: those that were there at T.
  */
-#include "query/space.h"
+#include "space/space.h"
 
 #include <sys/mman.h>
 

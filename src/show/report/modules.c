@@ -2,7 +2,7 @@
  * modules: what each loaded object - the program, its libraries - allocated, when it was there, and
  * how well its functions could be named.
  */
-#include "query/modules.h"
+#include "sums/modules.h"
 
 #include "base/sort.h"
 #include "report/table.h"

@@ -1,6 +1,6 @@
 #include "report/moment.h"
 
-#include "query/rss.h"
+#include "space/rss.h"
 
 struct err *report_moment(const struct report_context *context, uint64_t *ns_ret)
 {

@@ -5,8 +5,8 @@
 #ifndef MEMTAPE_REPORT_MOMENT_H
 #define MEMTAPE_REPORT_MOMENT_H
 
-#include "query/moment.h"
 #include "report/report.h"
+#include "select/moment.h"
 
 /* ns_ret is left alone when --at was not given. */
 struct err *report_moment(const struct report_context *context, uint64_t *ns_ret);
@@ -21,7 +21,7 @@ struct err *report_window(const struct report_context *context, uint64_t *from_r
 struct err *report_window_rows(const struct report_context *context, uint64_t *from_ret,
 			       uint64_t *until_ret);
 
-/* The same; without --at where most of the heap was free (query/rss.h), or the end. */
+/* The same; without --at where most of the heap was free (space/rss.h), or the end. */
 struct err *report_moment_most_free(const struct report_context *context, uint64_t *ns_ret);
 
 #endif

@@ -1,7 +1,7 @@
 #include "report/origin.h"
 
 #include "base/str.h"
-#include "query/edits.h"
+#include "findings/edits.h"
 
 void origin_import_members(struct emit *emit, const struct model_import *import)
 {

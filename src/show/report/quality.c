@@ -1,8 +1,8 @@
 #include "report/quality.h"
 
+#include "findings/allocators.h"
+#include "findings/edits.h"
 #include "model/import.h"
-#include "query/allocators.h"
-#include "query/edits.h"
 #include "report/origin.h"
 
 static const char *const loss_words[8] = {

@@ -5,8 +5,8 @@
 #ifndef MEMTAPE_REPORT_RANK_H
 #define MEMTAPE_REPORT_RANK_H
 
-#include "query/sites.h"
 #include "report/text.h"
+#include "sums/sites.h"
 
 /* The whole report about one metric, in any format. */
 struct err *rank_report(const struct report_context *context, enum metric metric, FILE *out);

@@ -2,7 +2,7 @@
  * reallocs: who lets blocks grow, how often they had to move, and whether they grow in a way that
  * makes copying cost more the larger they get.
  */
-#include "query/reallocs.h"
+#include "groups/reallocs.h"
 
 #include "base/sort.h"
 #include "report/quality.h"

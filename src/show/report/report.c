@@ -1,6 +1,6 @@
 #include "report/report.h"
 
-#include "query/moment.h"
+#include "select/moment.h"
 
 const struct report *report_find(const char *name)
 {

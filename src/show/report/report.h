@@ -10,9 +10,9 @@
 
 #include "base/emit.h"
 #include "base/str.h"
-#include "query/groups.h"
-#include "query/walk.h"
+#include "groups/groups.h"
 #include "report/source_opener.h"
+#include "sums/walk.h"
 
 /* What options.def has rows for is written by the options of the command and of the server. */
 struct report_settings {
@@ -28,7 +28,7 @@ struct report_settings {
 	const char *function;  /* tree: of this function alone; NULL: of everything */
 	uint64_t points;       /* timeline: so many; 0: as many as the report finds good */
 	const char *filter;    /* memtape-filter(7); NULL: everything */
-	const char *from;      /* moments (query/moment.h); NULL: the beginning, the end */
+	const char *from;      /* moments (select/moment.h); NULL: the beginning, the end */
 	const char *until;
 	const char *at;	       /* a moment; NULL: each report has its own */
 	const char *columns;   /* annotate: their names, with commas between; NULL: the usual */

@@ -3,10 +3,10 @@
  * beginning, where it was largest and at the end for people, at every sample for programs; and in
  * one sentence what stands between RSS and the live blocks.
  */
-#include "query/rss.h"
+#include "space/rss.h"
 
-#include "query/space_waste.h"
 #include "report/quality.h"
+#include "space/space_waste.h"
 
 enum { NUMBER_COLUMNS = 13, TITLE_COLUMNS = 38, SHARE_COLUMNS = 9, CHART_COLUMNS = 64, PARTS = 3 };
 

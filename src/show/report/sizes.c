@@ -1,5 +1,5 @@
-#include "query/passes.h"
 #include "report/table.h"
+#include "select/passes.h"
 
 #define SIZE_COLUMNS                                                                               \
 	{ .key = "allocated_count", .title = "allocations" },                                      \

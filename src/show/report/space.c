@@ -2,11 +2,11 @@
  * space: a map of the heap, cell by cell, and a list of everything else that is mapped; by default
  * where most of the heap was free.
  */
-#include "query/rss.h"
-#include "query/space_cells.h"
-#include "query/space_waste.h"
 #include "report/moment.h"
 #include "report/quality.h"
+#include "space/rss.h"
+#include "space/space_cells.h"
+#include "space/space_waste.h"
 
 enum {
 	ROW_CELLS = 64,

@@ -2,7 +2,7 @@
  * threads: what each thread allocated, whose blocks it freed, and who created it.
  */
 #include "base/sort.h"
-#include "query/handovers.h"
+#include "groups/handovers.h"
 #include "report/note.h"
 #include "report/quality.h"
 #include "report/rank.h"

@@ -2,10 +2,10 @@
  * timeline: live bytes over time. Programs get every span the model has, or as many as they ask
  * for; people get a chart that fits the terminal, one line per step of time.
  */
-#include "query/spans.h"
 #include "report/moment.h"
 #include "report/quality.h"
 #include "report/table.h"
+#include "time/spans.h"
 
 enum {
 	LINES_DEFAULT = 32,

@@ -2,7 +2,7 @@
  * tree: who called whom, with what it cost. People see what is worth a look: branches of at least
  * one percent. With --function both sides of one function: who called it, and what it called.
  */
-#include "query/tree.h"
+#include "trees/tree.h"
 
 #include "report/branches.h"
 #include "report/quality.h"

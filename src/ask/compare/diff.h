@@ -1,0 +1,59 @@
+/*
+ * diff: two sums side by side - of two tapes, or of two moments of one.
+ *
+ * What belongs together is told by names alone: functions by their name and the short name of their
+ * module, stacks as sequences of functions, modules by their short name. So load addresses, folders
+ * and lines do not matter; nor do version numbers of libraries, the name of the program itself, and
+ * what compilers append to functions that they split or cloned.
+ */
+#ifndef MEMTAPE_COMPARE_DIFF_H
+#define MEMTAPE_COMPARE_DIFF_H
+
+#include "sums/sums.h"
+#include "sums/walk.h"
+
+enum diff_by { DIFF_BY_FUNCTION, DIFF_BY_STACK, DIFF_BY_MODULE };
+
+/* The words of the enum, NULL at the end. */
+extern const char *const diff_by_words[];
+
+struct diff_side {
+	const struct sums *sums;
+	struct names *names;
+	uint64_t units; /* of work that were done: values are divided by it; at least 1 */
+};
+
+enum diff_status { DIFF_NEW, DIFF_GONE, DIFF_GROWN, DIFF_SHRUNK, DIFF_SAME };
+
+const char *diff_status_word(enum diff_status status);
+
+enum { DIFF_A, DIFF_B, DIFF_SIDES };
+
+struct diff_row {
+	const char *function;	     /* innermost function; NULL: it is a module */
+	const char *module;	     /* short name; "" outside of every object */
+	uint32_t stacks[DIFF_SIDES]; /* one of them that has much; UINT32_MAX: not on this side */
+	struct model_stack_sums sums[DIFF_SIDES];
+};
+
+struct diff {
+	const struct diff_side *sides; /* DIFF_SIDES of them, the caller's */
+	enum metric metric;
+	struct diff_row *rows; /* those that differ most in the metric first */
+	size_t count;
+};
+
+/* Lives in the arena. */
+struct err *diff_find(const struct diff_side *sides, enum diff_by by, enum walk_mode mode,
+		      enum metric metric, struct arena *arena, struct diff *diff_ret);
+
+/* Of the row; all four sums are compared for "same". */
+enum diff_status diff_row_status(const struct diff *diff, const struct diff_row *row);
+
+/* The metric's value for one unit of work; and B's less A's. */
+double diff_value(const struct diff_side *side, enum metric metric,
+		  const struct model_stack_sums *sums);
+double diff_change(const struct diff_side *sides, enum metric metric,
+		   const struct model_stack_sums *sums);
+
+#endif

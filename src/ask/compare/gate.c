@@ -1,0 +1,109 @@
+#include "compare/gate.h"
+
+#include <string.h>
+
+#include "base/str.h"
+
+enum { VALUE_BYTES_MAX = 32, PERCENT_SCALE = 100000 };
+
+static bool metric_find(const char *text, size_t len, enum metric *metric_ret)
+{
+	for (unsigned i = 0; metric_words[i]; i++) {
+		if (strlen(metric_words[i]) == len && memcmp(metric_words[i], text, len) == 0) {
+			*metric_ret = (enum metric)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* "12.5" in thousandths. */
+static bool thousandths_parse(const char *text, size_t len, uint64_t *value_ret)
+{
+	uint64_t value = 0, scale = 1000;
+	bool is_fraction = false, has_digit = false;
+
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] == '.' && !is_fraction) {
+			is_fraction = true;
+		} else if (text[i] < '0' || text[i] > '9' ||
+			   value > (uint64_t)GATE_PERCENT_MAX * 1000) {
+			return false;
+		} else {
+			const uint64_t digit = (uint64_t)(text[i] - '0');
+
+			has_digit = true;
+			scale /= is_fraction ? 10 : 1;
+			value = is_fraction ? value + digit * scale : value * 10 + digit * 1000;
+		}
+	}
+	*value_ret = value;
+	return has_digit;
+}
+
+static bool limit_parse(struct gate_condition *condition, const char *text, size_t len)
+{
+	char copy[VALUE_BYTES_MAX];
+
+	condition->is_percent = len > 0 && text[len - 1] == '%';
+	if (condition->is_percent)
+		return thousandths_parse(text, len - 1, &condition->limit);
+	if (len == 0 || len >= sizeof(copy))
+		return false;
+	memcpy(copy, text, len);
+	copy[len] = '\0';
+	return metric_is_bytes(condition->metric) ? str_parse_bytes(copy, &condition->limit)
+						  : str_parse_u64(copy, &condition->limit);
+}
+
+static struct err *condition_parse(const char *text, size_t len, struct gate_condition *ret)
+{
+	const char *sign = memchr(text, '>', len);
+	struct gate_condition condition = { .text = text, .text_len = len };
+
+	if (!sign || !metric_find(text, (size_t)(sign - text), &condition.metric) ||
+	    !limit_parse(&condition, sign + 1, len - (size_t)(sign + 1 - text)))
+		return err_new(ERR_USAGE,
+			       "'%.*s' is no condition: METRIC>LIMIT, as peak>5%%, leaked>0, "
+			       "allocated>1MiB or count>1000",
+			       (int)u64_min(len, 64), text);
+	*ret = condition;
+	return NULL;
+}
+
+struct err *gate_parse(const char *text, struct gate *gate_ret)
+{
+	struct gate gate = { 0 };
+
+	for (;;) {
+		const size_t len = strcspn(text, ",");
+		struct err *err;
+
+		if (gate.count == GATE_CONDITIONS_MAX)
+			return err_new(ERR_USAGE, "more than %d conditions",
+				       (int)GATE_CONDITIONS_MAX);
+		err = condition_parse(text, len, &gate.conditions[gate.count++]);
+		if (err)
+			return err;
+		if (!text[len])
+			break;
+		text += len + 1;
+	}
+	*gate_ret = gate;
+	return NULL;
+}
+
+bool gate_is_exceeded(const struct gate_condition *condition, struct gate_value before,
+		      struct gate_value after)
+{
+	/* Both sides of "after / units - before / units > limit" times all units: < 2^125. */
+	const unsigned __int128 was = (unsigned __int128)before.value * after.units;
+	const unsigned __int128 is = (unsigned __int128)after.value * before.units;
+
+	if (is <= was)
+		return false;
+	if (condition->is_percent)
+		return (is - was) > was / PERCENT_SCALE * condition->limit +
+					    was % PERCENT_SCALE * condition->limit / PERCENT_SCALE;
+	return is - was > (unsigned __int128)condition->limit * before.units * after.units;
+}

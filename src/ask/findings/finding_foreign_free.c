@@ -1,0 +1,72 @@
+/*
+ * foreign_free: functions whose blocks another thread frees, so often that the allocator's caches
+ * of each thread are of no use and its locks are met.
+ */
+#include "findings/finding.h"
+
+enum { FOREIGN_PERCENT = 50 /* of its frees: else it is not how the blocks are used */ };
+
+static uint64_t freed_count(const struct finding_search *search)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < search->sites.count; i++)
+		count += search->facts[i].freed_count;
+	return count;
+}
+
+static struct err *tell(struct finding_search *search, const struct finder *finder, size_t at,
+			uint64_t all)
+{
+	const struct site *site = &search->sites.items[at];
+	const struct site_facts *facts = &search->facts[at];
+	CLEAN(str_deinit) struct str evidence = { 0 };
+	const struct finding finding = {
+		.bytes = facts->foreign.bytes,
+		.count = facts->foreign.count,
+		.stack = site->stacks[METRIC_COUNT],
+		.link = { .page = "sites",
+			  .report = "groups",
+			  .filter = finding_site_filter(search, site, "foreign_free"),
+			  .metric = "count",
+			  .sort = "allocated_count" },
+	};
+
+	if (!finding.link.filter)
+		return err_nomem();
+	str_add_grouped(&evidence, facts->foreign.count);
+	str_add(&evidence, " of the ");
+	finding_add_counted(&evidence, facts->freed_count, "block");
+	str_add(&evidence, " that were freed (");
+	str_add_percent(&evidence, facts->foreign.count, facts->freed_count);
+	str_add(&evidence, ") were freed by another thread than had allocated them, ");
+	str_add_percent(&evidence, facts->foreign.count, all);
+	str_add(&evidence, " of all frees of the program");
+	return finding_add(search, finder, finding, &evidence);
+}
+
+static struct err *find(struct finding_search *search, const struct finder *finder)
+{
+	const uint64_t all = freed_count(search);
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < search->sites.count && !err; i++) {
+		const struct site_facts *facts = &search->facts[i];
+
+		if (finding_calls_are_worth(facts->foreign.count, all) &&
+		    finding_is_share(facts->foreign.count, facts->freed_count, FOREIGN_PERCENT))
+			err = tell(search, finder, i, all);
+	}
+	return err;
+}
+
+const struct finder finder_foreign_free = {
+	.type = "foreign_free",
+	.title = "Blocks are freed by another thread than allocated them",
+	.advice = "Hand the blocks back to the thread that made them, or pass them on in batches; "
+		  "`memtape report TAPE threads` says who frees whose.",
+	.what = "blocks that another thread frees",
+	.needs = FINDER_ROWS,
+	.is_passing = true,
+	.find = find,
+};

@@ -1,0 +1,181 @@
+/*
+ * growth: functions whose live bytes grow to the end as a straight line does. What is reached once
+ * and kept, and what has ended to grow, is told apart by findings/fit.h; a container that grows by
+ * realloc is one block and no finding here.
+ */
+#include "base/number.h"
+#include "base/sort.h"
+#include "findings/finding.h"
+#include "findings/fit.h"
+
+/* A program that runs for less builds up what it works on, and that is all it does. */
+static const uint64_t DURATION_MIN_NS = 2000000000;
+
+enum {
+	PEAK_SHARE = 200,     /* 0.5 % of the peak: what never ends to grow becomes large */
+	CANDIDATES_MAX = 256, /* those with most */
+	BLOCKS_MIN = 16,      /* more than some containers */
+	TEARDOWN_COLUMNS = 4, /* 3 % at the end: many programs free everything there */
+	WINDOW_COLUMNS_MIN = LIVE_COLUMNS / 2 /* it has grown for half of the run */
+};
+
+static bool is_worth(const struct finding_search *search, uint64_t bytes)
+{
+	return bytes >= FINDING_BYTES_MIN && bytes >= search->totals->peak.bytes / PEAK_SHARE;
+}
+
+/* The sites with most bytes at the peak or at the end: which of the columns are whose. */
+static struct err *choose(const struct finding_search *search, uint32_t **index_ret,
+			  uint32_t *sites, size_t *count_ret)
+{
+	uint32_t *index_of = arena_array(search->arena, search->sites.count, sizeof(*index_of));
+	CLEAN(free) struct sort_pair *order = calloc(search->sites.count + 1, sizeof(*order));
+	size_t count = 0;
+
+	if (!index_of || !order)
+		return err_nomem();
+	for (size_t i = 0; i < search->sites.count; i++) {
+		const struct model_stack_sums *sums = &search->sites.items[i].sums;
+		const uint64_t most = u64_max(sums->peak.bytes, sums->leaked.bytes);
+
+		index_of[i] = UINT32_MAX;
+		if (is_worth(search, most) && sums->allocated.count >= BLOCKS_MIN)
+			order[count++] = (struct sort_pair) { ~most, (uint32_t)i };
+	}
+	if (!sort_pairs(order, count))
+		return err_nomem();
+	count = u64_min(count, CANDIDATES_MAX);
+	for (size_t i = 0; i < count; i++) {
+		sites[i] = order[i].index;
+		index_of[order[i].index] = (uint32_t)i;
+	}
+	*index_ret = index_of;
+	*count_ret = count;
+	return NULL;
+}
+
+struct course_found {
+	struct growth growth;
+	struct live_column first; /* from where it grows: nothing, or what it had built up */
+	struct live_column last;
+	uint64_t first_ns;
+	uint64_t last_ns;
+};
+
+/* From before the first allocation to shortly before the end. */
+static bool follow(const struct finding_search *search, const struct live_column *columns,
+		   uint64_t first_ns, struct course_found *found_ret)
+{
+	const unsigned first = live_column_of(search->duration_ns, first_ns);
+	const unsigned end = LIVE_COLUMNS - TEARDOWN_COLUMNS;
+	uint64_t values[LIVE_COLUMNS + 1] = { 0 };
+	size_t count = 1;
+
+	if (first + WINDOW_COLUMNS_MIN > end)
+		return false;
+	for (unsigned i = first; i < end; i++)
+		values[count++] = columns[i].bytes;
+	*found_ret = (struct course_found) {
+		.growth = growth_of(values, count),
+		.last = columns[end - 1],
+		.first_ns = first_ns,
+		.last_ns = live_column_end(search->duration_ns, end - 1),
+	};
+	if (found_ret->growth.begin > 0) { /* values[i] is of the column before */
+		const unsigned begin = first + (unsigned)found_ret->growth.begin - 1;
+
+		found_ret->first = columns[begin];
+		found_ret->first_ns = live_column_end(search->duration_ns, begin);
+	}
+	return found_ret->growth.kind == GROWTH_STEADY &&
+	       found_ret->last.count >= found_ret->first.count + BLOCKS_MIN &&
+	       is_worth(search, found_ret->growth.grown);
+}
+
+static void add_evidence(struct str *out, const struct finding_search *search,
+			 const struct site *site, const struct course_found *found)
+{
+	const double seconds = (double)search->duration_ns / LIVE_COLUMNS / 1e9;
+	const struct model_stack_sums *sums = &site->sums;
+
+	str_add_iec(out, found->last.bytes);
+	str_add(out, " in ");
+	finding_add_counted(out, found->last.count, "block");
+	str_add(out, " alive after ");
+	str_add_duration(out, found->last_ns);
+	if (found->first.bytes > 0) {
+		str_add(out, ", and ");
+		str_add_iec(out, found->first.bytes);
+		str_add(out, " after ");
+		str_add_duration(out, found->first_ns);
+		str_add(out, ": ");
+	} else {
+		str_add(out, ", ");
+	}
+	str_add_iec(out, u64_of_double(found->growth.fit.slope / seconds));
+	str_add(out, " more every second from ");
+	str_add_duration(out, found->first_ns);
+	str_add(out, " on (R² ");
+	str_add_double(out, found->growth.fit.r2, 3);
+	str_add(out, "); ");
+	str_add_percent(out, sums->leaked.count, sums->allocated.count);
+	str_add(out, " of its ");
+	finding_add_counted(out, sums->allocated.count, "allocation");
+	str_add(out, " were never freed");
+}
+
+static struct err *tell(struct finding_search *search, const struct finder *finder,
+			const struct site *site, const struct course_found *found)
+{
+	const char *at = finding_moment(search, found->last_ns);
+	char *alive = at ? arena_printf(search->arena, "alive_at %s", at) : NULL;
+	CLEAN(str_deinit) struct str evidence = { 0 };
+	const struct finding finding = {
+		.bytes = found->growth.grown,
+		.count = found->last.count - found->first.count,
+		.stack = site->stacks[site->sums.leaked.bytes > 0 ? METRIC_LEAKED : METRIC_PEAK],
+		.link = { .page = "sites",
+			  .report = "groups",
+			  .filter = alive ? finding_site_filter(search, site, alive) : NULL,
+			  .metric = "live",
+			  .at = at,
+			  .sort = "size" },
+	};
+
+	if (!finding.link.filter)
+		return err_nomem();
+	add_evidence(&evidence, search, site, found);
+	return finding_add(search, finder, finding, &evidence);
+}
+
+static struct err *find(struct finding_search *search, const struct finder *finder)
+{
+	uint32_t sites[CANDIDATES_MAX], *index_of = NULL;
+	struct live_column *columns = NULL;
+	size_t count = 0;
+	struct err *err;
+
+	if (search->duration_ns < DURATION_MIN_NS)
+		return NULL;
+	err = choose(search, &index_of, sites, &count);
+	if (!err && count > 0)
+		err = live_columns_find(search, index_of, count, &columns);
+	for (size_t i = 0; !err && i < count; i++) {
+		struct course_found found;
+
+		if (follow(search, columns + i * LIVE_COLUMNS, search->facts[sites[i]].first_ns,
+			   &found))
+			err = tell(search, finder, &search->sites.items[sites[i]], &found);
+	}
+	return err;
+}
+
+const struct finder finder_growth = {
+	.type = "growth",
+	.title = "Live bytes grow all the time",
+	.advice = "If nothing is to keep these blocks, free them where they are no longer needed; "
+		  "if a table or a queue keeps them, give it a limit.",
+	.what = "functions that grow all the time",
+	.needs = FINDER_ROWS,
+	.find = find,
+};

@@ -1,0 +1,150 @@
+/*
+ * rss_kept: live bytes came down after the peak, but pages of the heap without any block in them
+ * stayed resident.
+ */
+#include "base/sort.h"
+#include "findings/finding.h"
+#include "space/space_waste.h"
+
+enum {
+	FREE_PERCENT = 25,  /* of RSS */
+	LIVE_PERCENT = 75,  /* of the peak is what may still be live */
+	DURATION_SHARE = 10 /* of the run it stays at least: every program ends with a free heap */
+};
+
+static bool is_kept(const struct finding_search *search, const struct rss_sample *sample)
+{
+	const int64_t unused = sample->bands[RSS_FREE];
+
+	return sample->is_measured && sample->ns > search->totals->peak_ns &&
+	       unused >= FINDING_LARGE_MIN &&
+	       finding_is_share((uint64_t)unused, sample->rss_bytes, FREE_PERCENT) &&
+	       !finding_is_share((uint64_t)sample->bands[RSS_LIVE], search->totals->peak.bytes,
+				 LIVE_PERCENT);
+}
+
+struct stretch {
+	size_t first; /* samples */
+	size_t last;
+	uint64_t ns;
+};
+
+/* The longest time during which every measured sample shows it. */
+static struct stretch longest_stretch(const struct finding_search *search)
+{
+	const struct rss_sample_vec *samples = &search->rss.samples;
+	struct stretch best = { 0 }, now = { 0 };
+	bool is_in = false;
+
+	for (size_t i = 0; i < samples->count; i++) {
+		const struct rss_sample *sample = &samples->items[i];
+
+		if (!sample->is_measured)
+			continue;
+		if (!is_in)
+			now.first = i;
+		is_in = is_kept(search, sample);
+		now.last = i;
+		now.ns = sample->ns - samples->items[now.first].ns;
+		if (is_in && now.ns > best.ns)
+			best = now;
+	}
+	return best;
+}
+
+/*
+ * The sample with the median of free memory: while blocks are being freed there is less, and at the
+ * end of a program more.
+ */
+static struct err *median(const struct finding_search *search, const struct stretch *stretch,
+			  const struct rss_sample **sample_ret)
+{
+	const struct rss_sample *samples = search->rss.samples.items;
+	CLEAN(free)
+	struct sort_pair *order = calloc(stretch->last - stretch->first + 1, sizeof(*order));
+	size_t count = 0;
+
+	if (!order)
+		return err_nomem();
+	for (size_t i = stretch->first; i <= stretch->last; i++)
+		if (samples[i].is_measured)
+			order[count++] = (struct sort_pair) { (uint64_t)samples[i].bands[RSS_FREE],
+							      (uint32_t)i };
+	if (!sort_pairs(order, count))
+		return err_nomem();
+	*sample_ret = &samples[order[count / 2].index];
+	return NULL;
+}
+
+static bool is_worth(const struct space_waste *waste, const struct rss_sample *sample)
+{
+	const uint64_t bytes = waste->free_pages << SPACE_PAGE_SHIFT;
+
+	return bytes >= FINDING_LARGE_MIN &&
+	       finding_is_share(bytes, sample->rss_bytes, FREE_PERCENT);
+}
+
+static struct err *tell(struct finding_search *search, const struct finder *finder,
+			const struct stretch *stretch, const struct rss_sample *sample,
+			const struct space_waste *waste)
+{
+	CLEAN(str_deinit) struct str evidence = { 0 };
+	const struct finding finding = {
+		.bytes = waste->free_pages << SPACE_PAGE_SHIFT,
+		.count = waste->free_pages,
+		.stack = FINDING_NO_STACK,
+		.link = { .page = "space",
+			  .report = "fragmentation",
+			  .at = finding_moment(search, sample->ns) },
+	};
+
+	if (!finding.link.at)
+		return err_nomem();
+	str_add_iec(&evidence, sample->rss_bytes);
+	str_add(&evidence, " were resident after ");
+	str_add_duration(&evidence, sample->ns);
+	str_add(&evidence, " with ");
+	str_add_iec(&evidence, (uint64_t)sample->bands[RSS_LIVE]);
+	str_add(&evidence, " alive (");
+	str_add_iec(&evidence, search->totals->peak.bytes);
+	str_add(&evidence, " at the peak): ");
+	finding_add_counted(&evidence, waste->free_pages, "page");
+	str_add(&evidence, " of the heap had no block in them, ");
+	str_add_percent(&evidence, waste->tail_pages, waste->free_pages);
+	str_add(&evidence, " of them behind the last block of their region; so it was for ");
+	str_add_duration(&evidence, stretch->ns);
+	if (!waste->is_exact)
+		str_add(&evidence, FINDING_INEXACT);
+	return finding_add(search, finder, finding, &evidence);
+}
+
+static struct err *find(struct finding_search *search, const struct finder *finder)
+{
+	const struct stretch stretch = longest_stretch(search);
+	CLEAN(space_waste_deinit) struct space_waste waste = { 0 };
+	CLEAN(space_destroy) struct space *space = NULL;
+	const struct rss_sample *sample = NULL;
+	struct err *err;
+
+	if (stretch.ns == 0 || stretch.ns < search->duration_ns / DURATION_SHARE)
+		return NULL;
+	err = median(search, &stretch, &sample);
+	if (!err)
+		err = space_create(search->model, &space);
+	if (!err)
+		err = space_waste_find(search->model, space, sample->ns, search->arena, &waste);
+	if (err || !is_worth(&waste, sample))
+		return err;
+	return tell(search, finder, &stretch, sample, &waste);
+}
+
+const struct finder finder_rss_kept = {
+	.type = "rss_kept",
+	.title = "Memory is free but was not given back to the system",
+	.advice =
+		"Call malloc_trim(0) after such work, lower M_TRIM_THRESHOLD and M_MMAP_THRESHOLD, "
+		"or bound the number of arenas (M_ARENA_MAX).",
+	.what = "free memory that stays resident",
+	.needs = FINDER_SPACE,
+	.find = find,
+};

@@ -1,0 +1,201 @@
+/*
+ * untouched: large blocks that were asked for and whose pages nobody ever wrote to, as the kernel
+ * showed when it was asked next after the peak.
+ */
+#include "findings/finding.h"
+#include "select/passes.h"
+#include "space/space.h"
+
+/* Who has just been given a block has had no time to fill it. */
+static const uint64_t AGE_MIN_NS = 250000000;
+
+enum {
+	SIZE_MIN = 1 << 16, /* what begins and ends within pages of others tells nothing */
+	PERCENT_MIN = 50    /* of the bytes in such blocks */
+};
+
+struct untouched {
+	struct model_sum blocks; /* large ones that are old enough */
+	uint64_t absent;	 /* bytes of them in whole pages that are not resident */
+};
+
+struct look {
+	struct finding_search *search;
+	const struct mappings_image *image;
+	uint64_t ns;
+	struct untouched *sites;
+	uint64_t size[MODEL_BATCH];
+	uint64_t rows[MODEL_BATCH];
+	uint64_t free_ns[MODEL_BATCH];
+	uint64_t address[MODEL_BATCH];
+	uint64_t stack[MODEL_BATCH];
+};
+
+/* The extent that has the address, or the first one behind it. */
+static size_t extent_at(const struct mappings_image *image, uint64_t address)
+{
+	size_t low = 0, high = image->all.count;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (image->all.items[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Bytes of whole pages of the block that are mapped, and known not to be resident. */
+static uint64_t absent_bytes(const struct mappings_image *image, uint64_t address, uint64_t size)
+{
+	const uint64_t page = SPACE_PAGE;
+	uint64_t begin, end, absent = 0;
+
+	if (size > SPACE_BLOCK_MAX || address > UINT64_MAX - size - page)
+		return 0;
+	begin = align_up(address, page);
+	end = (address + size) & ~(page - 1);
+	for (size_t i = extent_at(image, begin); i < image->all.count && begin < end; i++) {
+		const struct mappings_extent *extent = &image->all.items[i];
+		const uint64_t from = u64_max(begin, extent->begin);
+		const uint64_t until = u64_min(end, extent->end);
+
+		if (from >= until)
+			break;
+		if (mappings_extent_is_exact(extent) && extent->swap_bytes == 0)
+			absent += until - from -
+				  u64_min(mappings_extent_resident(extent, from, until),
+					  until - from);
+		begin = until;
+	}
+	return absent;
+}
+
+static void look_at(struct look *look, size_t count)
+{
+	const struct model *model = look->search->model;
+
+	model_rows_gather(model, MODEL_FREE_NS, look->rows, count, look->free_ns);
+	model_rows_gather(model, MODEL_ADDRESS, look->rows, count, look->address);
+	model_rows_gather(model, MODEL_STACK, look->rows, count, look->stack);
+	model_rows_gather(model, MODEL_SIZE, look->rows, count, look->size);
+	for (size_t i = 0; i < count; i++) {
+		struct untouched *site = &look->sites[look->search->sites.site_of[look->stack[i]]];
+
+		if (look->free_ns[i] <= look->ns)
+			continue;
+		site->blocks.count++;
+		site->blocks.bytes += look->size[i];
+		site->absent += absent_bytes(look->image, look->address[i], look->size[i]);
+	}
+}
+
+/* Large blocks that were allocated in time. */
+static struct err *look_at_all(struct look *look)
+{
+	struct pass pass = pass_begin_between(look->search->model, NULL, 0, look->ns - AGE_MIN_NS);
+
+	while (pass_next(&pass)) {
+		size_t count = 0;
+
+		pass_read(&pass, MODEL_SIZE, look->size);
+		for (size_t i = 0; i < pass.count; i++)
+			if (look->size[i] >= SIZE_MIN)
+				look->rows[count++] = pass.rows[i];
+		if (count > 0)
+			look_at(look, count);
+	}
+	return sweep_check(&look->search->limits);
+}
+
+static struct err *tell(const struct look *look, const struct finder *finder,
+			const struct site *site, const struct untouched *untouched)
+{
+	struct finding_search *search = look->search;
+	char *which = arena_printf(
+		search->arena, "size >= %d and alive_at %" PRIu64 "ns and time <= %" PRIu64 "ns",
+		SIZE_MIN, look->ns, look->ns - AGE_MIN_NS);
+	CLEAN(str_deinit) struct str evidence = { 0 };
+	const struct finding finding = {
+		.bytes = untouched->absent,
+		.count = untouched->blocks.count,
+		.stack = site->stacks[METRIC_PEAK],
+		.link = { .page = "allocations",
+			  .report = "allocations",
+			  .filter = which ? finding_site_filter(search, site, which) : NULL,
+			  .at = finding_moment(search, look->ns),
+			  .sort = "size" },
+	};
+
+	if (!finding.link.filter || !finding.link.at)
+		return err_nomem();
+	str_add_iec(&evidence, untouched->absent);
+	str_add(&evidence, " of the ");
+	str_add_iec(&evidence, untouched->blocks.bytes);
+	str_add(&evidence, " in ");
+	finding_add_counted(&evidence, untouched->blocks.count, "large block");
+	str_add(&evidence, " (");
+	str_add_percent(&evidence, untouched->absent, untouched->blocks.bytes);
+	str_add(&evidence, ") were in pages that had no memory behind them after ");
+	str_add_duration(&evidence, look->ns);
+	str_add(&evidence, ", at least ");
+	str_add_duration(&evidence, AGE_MIN_NS);
+	str_add(&evidence, " after they were allocated");
+	return finding_add(search, finder, finding, &evidence);
+}
+
+/* The first snapshot after the peak by which its blocks are old enough, or the last one of all. */
+static struct err *move_space(const struct finding_search *search, struct space *space,
+			      uint64_t *ns_ret)
+{
+	const struct mappings_snapshot_vec *all = mappings_snapshots(space_mappings(space));
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < all->count && !err; i++) {
+		*ns_ret = space_snapshot_ns(&all->items[i]);
+		err = space_advance_snapshot(space, i);
+		if (*ns_ret >= AGE_MIN_NS && *ns_ret - AGE_MIN_NS >= search->totals->peak_ns)
+			break;
+	}
+	return err;
+}
+
+static struct err *find(struct finding_search *search, const struct finder *finder)
+{
+	CLEAN(space_destroy) struct space *space = NULL;
+	CLEAN(free) struct look *look = calloc(1, sizeof(*look));
+	const size_t site_count = search->sites.count;
+	struct err *err = space_create(search->model, &space);
+
+	if (err || !look)
+		return err ? err : err_nomem();
+	look->search = search;
+	look->sites = arena_array(search->arena, site_count, sizeof(*look->sites));
+	err = look->sites ? move_space(search, space, &look->ns) : err_nomem();
+	if (err || look->ns < AGE_MIN_NS)
+		return err;
+	look->image = mappings_image(space_mappings(space));
+	err = look_at_all(look);
+	for (size_t i = 0; !err && i < site_count; i++) {
+		const struct untouched *untouched = &look->sites[i];
+
+		if (untouched->absent >= FINDING_LARGE_MIN &&
+		    finding_is_worth(search, untouched->absent) &&
+		    finding_is_share(untouched->absent, untouched->blocks.bytes, PERCENT_MIN))
+			err = tell(look, finder, &search->sites.items[i], untouched);
+	}
+	return err;
+}
+
+const struct finder finder_untouched = {
+	.type = "untouched",
+	.title = "Memory was asked for and never touched",
+	.advice =
+		"It takes no memory yet, only address space, but is counted as live: ask for what "
+		"is used, and let it grow.",
+	.what = "memory that is never touched",
+	.needs = FINDER_SPACE,
+	.find = find,
+};

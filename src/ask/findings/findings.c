@@ -1,0 +1,252 @@
+#include "findings/findings.h"
+
+#include <assert.h>
+
+#include "base/sort.h"
+#include "findings/finding.h"
+
+/* --- what finders share -------------------------------------------------------------------- */
+
+bool finding_is_worth(const struct finding_search *search, uint64_t bytes)
+{
+	return bytes >= FINDING_BYTES_MIN &&
+	       bytes >= search->totals->peak.bytes / FINDING_PEAK_SHARE;
+}
+
+bool finding_calls_are_worth(uint64_t calls, uint64_t all)
+{
+	return calls >= FINDING_CALLS_MIN && calls >= all / FINDING_CALLS_SHARE;
+}
+
+void finding_add_counted(struct str *out, uint64_t count, const char *thing)
+{
+	str_add_grouped(out, count);
+	str_printf(out, " %s%s", thing, count == 1 ? "" : "s");
+}
+
+char *finding_moment(const struct finding_search *search, uint64_t ns)
+{
+	return arena_printf(search->arena, "%" PRIu64 "ns", ns);
+}
+
+struct err *finding_add(struct finding_search *search, const struct finder *finder,
+			struct finding finding, const struct str *evidence)
+{
+	assert(finding.link.page);
+	assert(finding.link.report);
+	finding.type = finder->type;
+	if (!finding.title)
+		finding.title = finder->title;
+	finding.advice = finder->advice;
+	finding.evidence = arena_printf(search->arena, "%s.", str_text(evidence));
+	if (finding.rank == 0)
+		finding.rank =
+			finder->is_passing ? finding.bytes / FINDING_PASSED_WEIGHT : finding.bytes;
+	if (evidence->failed || !finding.evidence || !finding_vec_push(&search->found, finding))
+		return err_nomem();
+	return NULL;
+}
+
+uint64_t finding_slack_at_peak(const struct finding_search *search, const struct site *site)
+{
+	const uint64_t usable = search->facts[site - search->sites.items].peak_usable;
+
+	return usable > site->sums.peak.bytes ? usable - site->sums.peak.bytes : 0;
+}
+
+struct err *finding_add_at_peak(struct finding_search *search, const struct finder *finder,
+				const struct site *site, uint64_t bytes, const char *metric,
+				const char *sort, const struct str *evidence)
+{
+	const struct finding finding = {
+		.bytes = bytes,
+		.count = site->sums.peak.count,
+		.stack = site->stacks[METRIC_PEAK],
+		.link = { .page = "sites",
+			  .report = "groups",
+			  .filter = finding_site_filter(search, site, "at_peak"),
+			  .metric = metric,
+			  .sort = sort },
+	};
+
+	return finding.link.filter ? finding_add(search, finder, finding, evidence) : err_nomem();
+}
+
+/* --- the search ---------------------------------------------------------------------------- */
+
+static void search_deinit(struct finding_search *search)
+{
+	rss_deinit(&search->rss);
+	arena_deinit(&search->reallocs_arena);
+	finding_vec_deinit(&search->found);
+}
+
+CLEAN_DEFINE_DEINIT(search_deinit, struct finding_search);
+
+static unsigned what_there_is(const struct finding_search *search)
+{
+	const bool has_rows =
+		model_row_count(search->model) > 0 || search->totals->allocated.count == 0;
+
+	/* A walk through the address space needs the rows, too. */
+	return (has_rows ? FINDER_ROWS : 0) |
+	       (has_rows && search->rss.snapshot_count > 0 ? FINDER_SPACE : 0);
+}
+
+/* What goes through the tape in its order, each on one processor. */
+static struct err *walk_do(void *context, uint64_t number)
+{
+	struct finding_search *search = *(struct finding_search **)context;
+
+	if (number == 0)
+		return rss_explain(search->model, &search->rss);
+	return reallocs_find(search->model, NULL, REALLOC_BY_COPIED, 0, &search->reallocs_arena,
+			     &search->reallocs);
+}
+
+static struct err *walks_do(struct finding_search *search)
+{
+	enum { WALKS = 2 };
+	struct finding_search *workers[WALKS] = { search, search };
+
+	return sweep_run(&search->limits, WALKS, walk_do, workers, sizeof(*workers),
+			 sweep_workers(&search->limits, WALKS));
+}
+
+static struct err *search_prepare(struct finding_search *search)
+{
+	struct err *err;
+
+	search->totals = model_totals(search->model);
+	search->duration_ns = model_process(search->model)->duration_ns;
+	search->sums = sums_of_model(search->model);
+	err = sites_find(&search->sums, search->names, WALK_FOLD, search->arena, &search->sites);
+	if (err || model_row_count(search->model) == 0)
+		return err;
+	err = site_facts_find(search, &search->facts);
+	if (!err)
+		err = bad_frees_find(search->model, search->names, &search->limits, search->arena,
+				     &search->bad_frees);
+	if (!err)
+		err = sweep_check(&search->limits);
+	return err ? err : walks_do(search);
+}
+
+static const char *need_words(unsigned lacking)
+{
+	if (lacking & FINDER_ROWS)
+		return "single allocations are not at hand";
+	return "the tape has no pictures of the address space; `memtape record` takes them, the "
+	       "bare "
+	       "library does not, and a run of some milliseconds has none";
+}
+
+/* What could not be looked for, by what it lacks: one sentence for each. */
+static const char *missing_sentence(const struct finding_search *search, unsigned lacking)
+{
+	const unsigned has = what_there_is(search);
+	CLEAN(str_deinit) struct str text = { 0 };
+
+	for (size_t i = 0; finder_table[i]; i++) {
+		const unsigned lacks = finder_table[i]->needs & ~has;
+
+		if ((lacks & -lacks) != lacking)
+			continue;
+		str_printf(&text, "%s%s", text.len ? ", " : "", finder_table[i]->what);
+	}
+	if (text.len == 0)
+		return "";
+	str_printf(&text, ": %s", need_words(lacking));
+	return text.failed ? NULL : arena_strdup(search->arena, str_text(&text));
+}
+
+/* Names are no finder's need: without them everything is found, and belongs to nobody. */
+static const char *stacks_sentence(const struct finding_search *search)
+{
+	const uint32_t flags = model_process(search->model)->flags;
+
+	if (flags & TAPE_FLAG_ALLOC_STACKS || search->totals->allocated.count == 0)
+		return "";
+	return "which function it is: the tape has no stacks; record without --no-stacks";
+}
+
+static struct err *list_missing(const struct finding_search *search, struct findings *findings)
+{
+	const char *const sentences[] = {
+		missing_sentence(search, FINDER_ROWS),
+		missing_sentence(search, FINDER_SPACE),
+		stacks_sentence(search),
+		finding_bad_frees_missing(search),
+	};
+	const char **missing = arena_array(search->arena, array_size(sentences), sizeof(*missing));
+
+	if (!missing)
+		return err_nomem();
+	for (size_t i = 0; i < array_size(sentences); i++) {
+		if (!sentences[i])
+			return err_nomem();
+		if (sentences[i][0])
+			missing[findings->missing_count++] = sentences[i];
+	}
+	findings->missing = missing;
+	return NULL;
+}
+
+static struct err *rank_found(const struct finding_search *search, struct findings *findings)
+{
+	const size_t count = search->found.count;
+	struct finding *items = arena_array(search->arena, count, sizeof(*items));
+	struct sort_pair *order = arena_array(search->arena, count, sizeof(*order));
+
+	if (!items || !order)
+		return err_nomem();
+	for (size_t i = 0; i < count; i++)
+		order[i] = (struct sort_pair) { ~search->found.items[i].rank, (uint32_t)i };
+	if (!sort_pairs(order, count))
+		return err_nomem();
+	findings->count = u64_min(count, FINDINGS_MAX);
+	for (size_t i = 0; i < findings->count; i++)
+		items[i] = search->found.items[order[i].index];
+	findings->items = items;
+	return NULL;
+}
+
+struct err *findings_find(const struct model *model, struct names *names,
+			  const struct sweep_limits *limits, struct arena *arena,
+			  struct findings *findings_ret)
+{
+	CLEAN(search_deinit)
+	struct finding_search search = { .model = model, .names = names, .arena = arena };
+	struct findings findings = { 0 };
+	struct err *err;
+
+	if (limits)
+		search.limits = *limits;
+	err = search_prepare(&search);
+	for (size_t i = 0; finder_table[i] && !err; i++) {
+		const struct finder *finder = finder_table[i];
+
+		err = sweep_check(&search.limits);
+		if (!err && (finder->needs & ~what_there_is(&search)) == 0)
+			err = finder->find(&search, finder);
+	}
+	if (!err)
+		err = rank_found(&search, &findings);
+	if (!err)
+		err = list_missing(&search, &findings);
+	if (err)
+		return err;
+	*findings_ret = findings;
+	return NULL;
+}
+
+const struct name_frame *finding_frame(const struct finding *finding, const struct model *model,
+				       struct names *names)
+{
+	struct walk walk;
+
+	if (finding->stack == FINDING_NO_STACK)
+		return NULL;
+	walk = walk_begin(model, names, finding->stack, WALK_FOLD);
+	return walk_next(&walk);
+}

@@ -1,0 +1,73 @@
+/*
+ * findings: what is wrong on a tape, said with evidence. Every kind of problem has a *finder*, one
+ * file finding_NAME.c with one const object, and its name is one word in this room's meson.build.
+ *
+ * A finding names the query that shows it: the numbers it tells are those of that query.
+ */
+#ifndef MEMTAPE_FINDINGS_FINDINGS_H
+#define MEMTAPE_FINDINGS_FINDINGS_H
+
+#include "base/arena.h"
+#include "model/names.h"
+#include "sums/sweep.h"
+
+enum { FINDINGS_MAX = 50 };
+
+static const uint32_t FINDING_NO_STACK = UINT32_MAX; /* it is about the whole program */
+
+/* Where to look: a page of the app, a report of `memtape report`. NULL: not needed. */
+struct finding_link {
+	const char *page;
+	const char *report;
+	const char *filter; /* memtape-filter(7) */
+	const char *metric; /* of the page */
+	const char *at;	    /* moments, "1234ns" */
+	const char *from;
+	const char *until;
+	const char *sort; /* of the page and the report */
+};
+
+/* Another stack that belongs to it; finding.stack is the one it is about. */
+struct finding_stack {
+	const char *role;  /* "allocated", "freed_before" */
+	const char *words; /* what stands before it */
+	uint32_t stack;
+};
+
+enum { FINDING_STACKS_MAX = 2 };
+
+struct finding {
+	const char *type;     /* the finder's name */
+	const char *title;    /* what is wrong */
+	uint64_t bytes;	      /* at stake */
+	uint64_t count;	      /* of allocations, steps, pages: see the evidence; FIELD_NONE: none */
+	const char *evidence; /* one sentence with figures */
+	const char *advice;   /* one sentence */
+	uint32_t stack;	      /* of its function, the one with most; or FINDING_NO_STACK */
+	struct finding_stack stacks[FINDING_STACKS_MAX];
+	size_t stack_count;
+	bool is_possible; /* the tape does not know enough to be sure */
+	struct finding_link link;
+	uint64_t rank; /* bytes at stake, as far as they weigh; errors are before all of them */
+};
+
+struct findings {
+	const struct finding *items; /* the worst first, at most FINDINGS_MAX */
+	size_t count;
+	const char *const *missing; /* what could not be looked for, and how to record it */
+	size_t missing_count;
+};
+
+/*
+ * Of the whole tape. Asks `names`: one thread at a time. limits: NULL for none. Everything lives in
+ * the arena.
+ */
+struct err *findings_find(const struct model *model, struct names *names,
+			  const struct sweep_limits *limits, struct arena *arena,
+			  struct findings *findings_ret);
+
+/* The frame that names its function; NULL: it is about the whole program. */
+const struct name_frame *finding_frame(const struct finding *finding, const struct model *model,
+				       struct names *names);
+
+#endif

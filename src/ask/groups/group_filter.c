@@ -1,0 +1,287 @@
+#include "groups/group_filter.h"
+
+#include "base/map.h"
+#include "groups/lifetimes.h"
+
+enum ambiguity {
+	IN_MODULES = 1 << 0, /* functions of this name are in several modules */
+	OVERLOADED = 1 << 1  /* the name is another's without its parameters */
+};
+
+struct group_filters {
+	const struct selection *selection;
+	const struct groups *groups;
+	uint8_t *ambiguities; /* by group, where groups have functions */
+};
+
+/* --- texts --------------------------------------------------------------------------------- */
+
+/* In quotes. False: it cannot be written, as it ends in the sign that would hide the quote. */
+static bool add_quoted(struct str *out, const char *text)
+{
+	const size_t len = strlen(text);
+	const char quote = strchr(text, '"') && !strchr(text, '\'') ? '\'' : '"';
+
+	if (len > 0 && text[len - 1] == '\\')
+		return false;
+	str_add_char(out, quote);
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] == quote)
+			str_add_char(out, '\\');
+		str_add_char(out, text[i]);
+	}
+	str_add_char(out, quote);
+	return true;
+}
+
+static bool add_equal(struct str *out, const char *field, const char *text)
+{
+	str_printf(out, "%s = ", field);
+	return add_quoted(out, text);
+}
+
+/* The very text, where equality would take others for equal, too. */
+static bool add_exact(struct str *out, const char *field, const char *text)
+{
+	char *pattern = NULL;
+	bool is_good;
+
+	if (strstr(text, "\\E") || asprintf(&pattern, "^\\Q%s\\E$", text) < 0)
+		return false;
+	str_printf(out, "%s ~ ", field);
+	is_good = add_quoted(out, pattern);
+	free(pattern);
+	return is_good;
+}
+
+/* A path without folders is equal to the last part of others. */
+static bool add_path(struct str *out, const char *field, const char *path)
+{
+	if (!path || !*path) {
+		str_printf(out, "%s = none", field);
+		return true;
+	}
+	return strchr(path, '/') ? add_equal(out, field, path) : add_exact(out, field, path);
+}
+
+/* --- which names are enough ---------------------------------------------------------------- */
+
+static uint64_t text_key(const char *text, size_t len)
+{
+	return hash_bytes(text, len, 0);
+}
+
+struct lookup {
+	const struct group_filters *filters;
+	struct map by_name; /* of a function: the first group with it, and 1 */
+};
+
+static void ambiguity_add(struct lookup *lookup, const char *function, size_t len,
+			  const struct name *name)
+{
+	const struct group_filters *filters = lookup->filters;
+	const uint64_t *first = map_find(&lookup->by_name, text_key(function, len));
+
+	if (!first)
+		return;
+	for (size_t i = *first - 1; i < filters->groups->count; i++) {
+		const struct group *group = &filters->groups->items[i];
+		const struct name *own = names_get(filters->selection->names, group->site->name);
+
+		if (strncmp(own->function, function, len) != 0 || own->function[len] != '\0')
+			continue;
+		if (name->function[len] == '(')
+			filters->ambiguities[i] |= OVERLOADED;
+		else if (strcmp(own->module, name->module) != 0)
+			filters->ambiguities[i] |= IN_MODULES;
+	}
+}
+
+static struct err *ambiguities_find(struct group_filters *filters)
+{
+	struct lookup lookup = { .filters = filters };
+	const struct names *names = filters->selection->names;
+	bool is_good = true;
+
+	for (size_t i = filters->groups->count; i-- > 0 && is_good;) {
+		const char *function =
+			names_get(names, filters->groups->items[i].site->name)->function;
+		uint64_t *place =
+			map_put(&lookup.by_name, text_key(function, strlen(function)), NULL);
+
+		is_good = place != NULL;
+		if (place)
+			*place = i + 1;
+	}
+	for (size_t i = 0; i < names_count(names) && is_good; i++) {
+		const struct name *name = names_get(names, (uint32_t)i);
+		const char *at = name->function;
+
+		ambiguity_add(&lookup, name->function, strlen(name->function), name);
+		for (at = strchr(at, '('); at; at = strchr(at + 1, '('))
+			ambiguity_add(&lookup, name->function, (size_t)(at - name->function), name);
+	}
+	map_deinit(&lookup.by_name);
+	return is_good ? NULL : err_nomem();
+}
+
+struct err *group_filters_make(const struct selection *selection, const struct groups *groups,
+			       struct arena *arena, const struct group_filters **filters_ret)
+{
+	struct group_filters *filters = arena_new(arena, struct group_filters);
+	struct err *err = NULL;
+
+	if (!filters)
+		return err_nomem();
+	*filters = (struct group_filters) { .selection = selection, .groups = groups };
+	filters->ambiguities = arena_array(arena, groups->count, sizeof(*filters->ambiguities));
+	if (!filters->ambiguities)
+		return err_nomem();
+	if (groups->by == GROUP_BY_FUNCTION)
+		err = ambiguities_find(filters);
+	if (!err)
+		*filters_ret = filters;
+	return err;
+}
+
+/* --- kinds of groups ----------------------------------------------------------------------- */
+
+static bool add_function(struct str *out, const struct group_filters *filters, size_t i)
+{
+	const struct group *group = &filters->groups->items[i];
+	const struct name *name = names_get(filters->selection->names, group->site->name);
+	const bool is_good = filters->ambiguities[i] & OVERLOADED
+				     ? add_exact(out, "site", name->function)
+				     : add_equal(out, "site", name->function);
+
+	if (!(filters->ambiguities[i] & IN_MODULES))
+		return is_good;
+	str_add(out, " and ");
+	return is_good && add_path(out, "site_module", name->module);
+}
+
+static bool add_source(struct str *out, const struct name_frame *site)
+{
+	CLEAN(str_deinit) struct str location = { 0 };
+
+	if (!site->file)
+		return add_path(out, "site_source", NULL);
+	if (site->line == 0) {
+		const bool is_good = add_path(out, "site_source", site->file);
+
+		str_add(out, " and site_location = none");
+		return is_good;
+	}
+	str_printf(&location, "%s:%u", site->file, site->line);
+	return !location.failed && add_path(out, "site_location", str_text(&location));
+}
+
+/* Numbers of threads are given out again: then the time says which of them it was. */
+static void add_thread(struct str *out, const struct model *model, uint64_t thread)
+{
+	const struct model_thread *own = model_thread(model, thread);
+	bool is_shared = false;
+
+	for (size_t i = 0; i < model_thread_count(model); i++)
+		is_shared |= i != thread && model_thread(model, i)->tid == own->tid;
+	str_printf(out, "thread = %u", own->tid);
+	if (!is_shared)
+		return;
+	str_printf(out, " and time >= %lluns", (unsigned long long)own->begin_ns);
+	if (own->end_ns != MODEL_NEVER)
+		str_printf(out, " and time <= %lluns", (unsigned long long)own->end_ns);
+}
+
+static void add_size(struct str *out, uint64_t bucket)
+{
+	if (bucket == 0)
+		str_add(out, "size = 0");
+	else if (bucket == 1)
+		str_add(out, "size = 1");
+	else
+		str_printf(out, "size in %llu..%llu", 1ULL << (bucket - 1),
+			   (1ULL << (bucket - 1)) * 2 - 1);
+}
+
+static void add_ns(struct str *out, uint64_t ns)
+{
+	static const struct {
+		const char *unit;
+		uint64_t ns;
+	} units[] = { { "s", 1000000000 }, { "ms", 1000000 }, { "us", 1000 }, { "ns", 1 } };
+	size_t i = 0;
+
+	while (ns % units[i].ns != 0)
+		i++;
+	str_printf(out, "%llu%s", (unsigned long long)(ns / units[i].ns), units[i].unit);
+}
+
+static void add_lifetime(struct str *out, uint64_t bucket)
+{
+	if (bucket == LIFETIME_BUCKETS) {
+		str_add(out, "not freed");
+		return;
+	}
+	if (bucket > 0) {
+		str_add(out, "lifetime >= ");
+		add_ns(out, lifetimes_bucket_min((unsigned)bucket));
+	}
+	if (bucket + 1 == LIFETIME_BUCKETS)
+		return;
+	str_add(out, bucket > 0 ? " and lifetime < " : "lifetime < ");
+	add_ns(out, lifetimes_bucket_max((unsigned)bucket) + 1);
+}
+
+static bool add_mark(struct str *out, const struct facts *facts, uint64_t mark)
+{
+	if (mark == FIELD_NONE) {
+		str_add(out, "mark = none");
+		return true;
+	}
+	return add_equal(out, "mark", facts->marks[mark]->text);
+}
+
+static bool add_group(struct str *out, const struct group_filters *filters, size_t i)
+{
+	const struct group *group = &filters->groups->items[i];
+	const struct selection *selection = filters->selection;
+
+	switch (filters->groups->by) {
+	case GROUP_BY_STACK:
+		str_printf(out, "stack = %u", group->stack);
+		return true;
+	case GROUP_BY_FUNCTION:
+		return add_function(out, filters, i);
+	case GROUP_BY_SOURCE:
+		return add_source(out, group->site);
+	case GROUP_BY_MODULE:
+		return add_path(out, "site_module",
+				names_get(selection->names, group->site->name)->module);
+	case GROUP_BY_THREAD:
+		add_thread(out, selection->model, group->key);
+		return true;
+	case GROUP_BY_SIZE:
+		add_size(out, group->key);
+		return true;
+	case GROUP_BY_MARK:
+		return add_mark(out, selection->facts, group->key);
+	case GROUP_BY_CALL:
+		return add_equal(out, "call", tape_fn_name((enum tape_fn)group->key));
+	case GROUP_BY_LIFETIME:
+		add_lifetime(out, group->key);
+		return true;
+	case GROUP_BY_PROCESS:
+		str_add(out, "all");
+		return true;
+	}
+	return false;
+}
+
+const char *group_filter(const struct group_filters *filters, size_t i, struct arena *arena)
+{
+	CLEAN(str_deinit) struct str out = { 0 };
+
+	if (!add_group(&out, filters, i) || out.failed)
+		return NULL;
+	return arena_strdup(arena, str_text(&out));
+}

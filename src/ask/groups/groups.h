@@ -1,0 +1,157 @@
+/*
+ * groups: the allocations of a selection, grouped by what they have in common, with sums of those
+ * that the selection has (matched) and of all that the tape has (all).
+ */
+#ifndef MEMTAPE_GROUPS_GROUPS_H
+#define MEMTAPE_GROUPS_GROUPS_H
+
+#include "base/str.h"
+#include "select/selection.h"
+#include "sums/walk.h"
+
+enum group_by {
+	GROUP_BY_STACK,	   /* key: a number of its own; `stack` is the id */
+	GROUP_BY_FUNCTION, /* key: name; the innermost function that is not machinery */
+	GROUP_BY_SOURCE,   /* file and line of it */
+	GROUP_BY_MODULE,   /* its module */
+	GROUP_BY_THREAD,   /* key: thread */
+	GROUP_BY_SIZE,	   /* key: size bucket, as in model_size_buckets */
+	GROUP_BY_MARK,	   /* the mark that was set last */
+	GROUP_BY_CALL,	   /* key: enum tape_fn, the first of those that are called the same */
+	GROUP_BY_LIFETIME, /* key: bucket of groups/lifetimes.h; LIFETIME_BUCKETS: never freed */
+	GROUP_BY_PROCESS   /* one group */
+};
+
+enum { GROUP_BYS = GROUP_BY_PROCESS + 1 };
+
+/* The words of --by, in the order of the enum, NULL at the end. */
+extern const char *const group_by_words[];
+
+struct group_sums {
+	struct model_sum allocated;
+	struct model_sum leaked;
+	struct model_sum temporary;
+	struct model_sum peak; /* alive when live bytes of the whole program were highest */
+	uint64_t usable;
+	uint64_t leaked_usable;
+	uint64_t size_min; /* sizes and times: meaningless without allocations */
+	uint64_t size_max;
+	uint64_t first_ns; /* of allocations */
+	uint64_t last_ns;
+	uint64_t freed_count;
+	uint64_t lifetime_sum_ns; /* of those that were freed */
+	uint64_t lifetime_max_ns;
+};
+
+/*
+ * Percentiles of lifetimes of blocks that were freed. From histograms of 16 steps an octave: at
+ * most 1/16 above the true value, never below it. FIELD_NONE: none was freed, or not asked for.
+ */
+enum { GROUP_P50, GROUP_P90, GROUP_P99, GROUP_PERCENTILES };
+
+struct group {
+	uint64_t key;		       /* by enum group_by: see there */
+	const struct name_frame *site; /* by STACK .. MODULE: a frame that names it; else NULL */
+	uint32_t stack; /* by STACK .. MODULE: of its stacks the one with most matched bytes */
+	uint32_t stack_count; /* by STACK .. MODULE: stacks with matched allocations */
+	struct group_sums matched;
+	struct group_sums all;
+	uint64_t lifetimes[2][GROUP_PERCENTILES]; /* matched, all */
+	uint64_t usage_max;    /* of all: most live bytes at once, FIELD_NONE: not asked for */
+	uint64_t usage_max_ns; /* and when for the first time */
+	uint32_t number;       /* private */
+};
+
+/* What groups are sorted by. The words are memory-profiler's where it has one. */
+enum group_key {
+	GROUP_SIZE,
+	GROUP_COUNT,
+	GROUP_LEAKED_SIZE,
+	GROUP_LEAKED_COUNT,
+	GROUP_TEMPORARY_SIZE,
+	GROUP_TEMPORARY_COUNT,
+	GROUP_PEAK_SIZE, /* alive at the peak of the program */
+	GROUP_PEAK_COUNT,
+	GROUP_USABLE_SIZE,
+	GROUP_MIN_SIZE,
+	GROUP_MAX_SIZE,
+	GROUP_MIN_TIMESTAMP,
+	GROUP_MAX_TIMESTAMP,
+	GROUP_INTERVAL,
+	GROUP_RATE, /* allocations in 1000 s of the interval; none for a single moment */
+	GROUP_LIFETIME_P50,
+	GROUP_LIFETIME_P90,
+	GROUP_LIFETIME_P99,
+	GROUP_LIFETIME_MAX,
+	GROUP_USAGE_MAX,
+	GROUP_USAGE_MAX_TIME
+};
+
+enum { GROUP_KEYS = GROUP_USAGE_MAX_TIME + 1 };
+
+/* "size", "allocated_count" ... in the order of the enum, NULL at the end. */
+extern const char *const group_key_words[];
+
+struct group_order {
+	enum group_key key;
+	bool is_of_all;
+	bool is_ascending;
+};
+
+/*
+ * "size", "only_matched.size", "all.leaked_count", "all.size:asc"; the most comes first unless it
+ * ends in :asc. direction (NULL: none): "asc", "desc" or "dsc", as memory-profiler's `order`.
+ */
+struct err *group_order_parse(const char *text, const char *direction,
+			      struct group_order *order_ret);
+
+/* The value of a sort key; FIELD_NONE: none. */
+uint64_t group_value(const struct group *group, enum group_key key, bool is_of_all);
+
+struct group_settings {
+	enum group_by by;
+	enum walk_mode mode; /* which frames are machinery */
+	struct group_order order;
+	uint64_t skip;
+	uint64_t count; /* 0: all */
+	bool wants_lifetimes;
+	bool wants_usage_max; /* goes through all frees in order of time */
+};
+
+struct groups {
+	struct group *items; /* sorted; skip and count applied */
+	size_t count;
+	size_t total_count; /* groups with matched allocations */
+	enum group_by by;
+};
+
+/*
+ * The list lives in the arena. It may find facts that the selection does not have yet: one thread
+ * at a time for a selection.
+ */
+struct err *groups_find(const struct selection *selection, const struct group_settings *settings,
+			struct arena *arena, struct groups *groups_ret);
+
+/*
+ * Percentiles of lifetimes of groups that were found without; one pass over the rows. mode is that
+ * of the groups.
+ */
+struct err *groups_add_lifetimes(const struct selection *selection, struct groups *groups,
+				 enum walk_mode mode, struct arena *arena);
+
+/*
+ * A part of groups of which all were found, in another order: sorted, skip and count applied. By
+ * what was not asked for when they were found they cannot be sorted. places says where in `all`
+ * each was.
+ */
+struct err *groups_page(const struct groups *all, const struct group_settings *settings,
+			struct arena *arena, struct groups *page_ret, const uint32_t **places_ret);
+
+/*
+ * What a group is called: function, "list.c:42", module, thread ... Texts from the tape may be
+ * hostile.
+ */
+void group_title(const struct selection *selection, const struct groups *groups,
+		 const struct group *group, struct str *out);
+
+#endif

@@ -1,0 +1,191 @@
+#include "groups/measure.h"
+
+#include "base/big.h"
+#include "select/passes.h"
+#include "select/sums_rows.h"
+
+bool measure_is_of_selection(enum metric metric)
+{
+	return metric != METRIC_LIVE && metric != METRIC_WASTED;
+}
+
+/* --- slack --------------------------------------------------------------------------------- */
+
+static struct model_sum slack_of(struct model_sum allocated, uint64_t usable)
+{
+	return (struct model_sum) { allocated.count, usable - allocated.bytes };
+}
+
+static void total_up(struct sums *sums)
+{
+	sums->total = (struct model_stack_sums) { 0 };
+	for (size_t i = 0; i < model_stack_count(sums->model); i++)
+		metric_sums_add(&sums->total, &sums->stacks[i]);
+}
+
+static struct err *slack_add(const struct selection *selection, struct model_stack_sums *stacks)
+{
+	struct pass pass = pass_begin(selection->model, selection);
+	uint64_t stack[MODEL_BATCH], size[MODEL_BATCH], usable[MODEL_BATCH];
+	struct err *err = NULL;
+
+	for (uint64_t batch = 0; pass_next(&pass) && !err; batch++) {
+		pass_read(&pass, MODEL_STACK, stack);
+		pass_read(&pass, MODEL_SIZE, size);
+		pass_read(&pass, MODEL_USABLE, usable);
+		for (size_t i = 0; i < pass.count; i++) {
+			stacks[stack[i]].temporary.count++;
+			stacks[stack[i]].temporary.bytes += usable[i] - size[i];
+		}
+		if (batch % 64 == 0)
+			err = sweep_check(&selection->limits);
+	}
+	return err;
+}
+
+static struct err *sums_of_slack(const struct selection *selection, struct model_stack_sums *stacks)
+{
+	const struct model_stack_sums *selected = selection->sums.stacks;
+	const uint64_t *usables = model_stack_usables(selection->model);
+	const bool is_all = selection_is_all(selection);
+	struct err *err = is_all ? NULL : slack_add(selection, stacks);
+
+	for (size_t i = 0; i < model_stack_count(selection->model); i++) {
+		const struct model_sum slack =
+			is_all ? slack_of(selected[i].allocated, usables[i]) : stacks[i].temporary;
+
+		stacks[i] = selected[i];
+		stacks[i].temporary = slack;
+	}
+	return err;
+}
+
+/* Whether what was alive then, of all, is what was alive at the peak. */
+static bool is_peak(const struct selection *selection, uint64_t at_ns)
+{
+	return selection_is_all(selection) && at_ns == model_totals(selection->model)->peak_ns &&
+	       model_peak_is_moment(selection->model);
+}
+
+static struct err *sums_of_moment(const struct selection *selection, uint64_t at_ns,
+				  struct model_stack_sums *stacks)
+{
+	struct err *err = NULL;
+
+	if (is_peak(selection, at_ns))
+		memcpy(stacks, selection->sums.stacks,
+		       model_stack_count(selection->model) * sizeof(*stacks));
+	else
+		err = sums_into_at(selection->model, selection, at_ns, stacks);
+	for (size_t i = 0; i < model_stack_count(selection->model) && !err; i++) {
+		const struct model_sum live = stacks[i].peak;
+
+		stacks[i] = selection->sums.stacks[i];
+		stacks[i].temporary = live;
+	}
+	return err;
+}
+
+/* --- sums ---------------------------------------------------------------------------------- */
+
+struct err *measure_sums(const struct selection *selection, enum metric metric, uint64_t at_ns,
+			 struct arena *arena, struct sums *sums_ret)
+{
+	struct sums sums = { .model = selection->model };
+	struct model_stack_sums *stacks;
+	struct err *err;
+
+	if (measure_is_of_selection(metric)) {
+		*sums_ret = selection->sums;
+		return NULL;
+	}
+	stacks = arena_array(arena, model_stack_count(selection->model), sizeof(*stacks));
+	if (!stacks)
+		return err_nomem();
+	err = metric == METRIC_LIVE ? sums_of_moment(selection, at_ns, stacks)
+				    : sums_of_slack(selection, stacks);
+	if (err)
+		return err;
+	sums.stacks = stacks;
+	total_up(&sums);
+	*sums_ret = sums;
+	return NULL;
+}
+
+/* --- every metric -------------------------------------------------------------------------- */
+
+static void split_sums(const struct selection *selection, const uint8_t *part_of,
+		       uint64_t (*values)[MEASURE_PARTS])
+{
+	struct model_stack_sums sums[MEASURE_PARTS] = { 0 };
+
+	for (size_t i = 0; i < model_stack_count(selection->model); i++)
+		metric_sums_add(&sums[part_of[i]], &selection->sums.stacks[i]);
+	for (unsigned i = 0; i < METRICS_NAMED; i++) {
+		for (unsigned part = 0; part < MEASURE_PARTS; part++)
+			values[i][part] =
+				measure_is_of_selection(i) ? metric_value(i, &sums[part]) : 0;
+	}
+}
+
+static void split_slack(const struct model *model, const uint8_t *part_of, uint64_t *values)
+{
+	const struct model_stack_sums *sums = model_stack_sums(model);
+	const uint64_t *usables = model_stack_usables(model);
+
+	for (size_t i = 0; i < model_stack_count(model); i++)
+		values[part_of[i]] += usables[i] - sums[i].allocated.bytes;
+}
+
+static struct err *split_moment(const struct model *model, uint64_t at_ns, const uint8_t *part_of,
+				uint64_t *values)
+{
+	const size_t count = model_stack_count(model);
+	CLEAN(free) struct model_stack_moment *moments = big_calloc(count + 1, sizeof(*moments));
+
+	if (!moments)
+		return err_nomem();
+	model_stack_moments(model, at_ns == UINT64_MAX ? at_ns : at_ns + 1, moments);
+	for (size_t i = 0; i < count; i++)
+		values[part_of[i]] += moments[i].allocated.bytes - moments[i].freed.bytes;
+	return NULL;
+}
+
+static struct err *split_rows(const struct selection *selection, uint64_t at_ns,
+			      const uint8_t *part_of, uint64_t (*values)[MEASURE_PARTS])
+{
+	CLEAN(free) struct pass_rows *read = malloc(sizeof(*read));
+	struct pass pass = pass_begin(selection->model, selection);
+	uint64_t usable[MODEL_BATCH];
+	struct err *err = NULL;
+
+	if (!read)
+		return err_nomem();
+	for (uint64_t batch = 0; pass_next(&pass) && !err; batch++) {
+		pass_rows_read(&pass, read);
+		pass_read(&pass, MODEL_USABLE, usable);
+		for (size_t i = 0; i < pass.count; i++) {
+			const uint8_t part = part_of[read->stack[i]];
+			const bool is_live = read->alloc_ns[i] <= at_ns && read->free_ns[i] > at_ns;
+
+			values[METRIC_LIVE][part] += is_live ? read->size[i] : 0;
+			values[METRIC_WASTED][part] += usable[i] - read->size[i];
+		}
+		if (batch % 64 == 0)
+			err = sweep_check(&selection->limits);
+	}
+	return err;
+}
+
+struct err *measure_split(const struct selection *selection, uint64_t at_ns, const uint8_t *part_of,
+			  uint64_t (*values)[MEASURE_PARTS])
+{
+	split_sums(selection, part_of, values);
+	if (!selection_is_all(selection))
+		return split_rows(selection, at_ns, part_of, values);
+	split_slack(selection->model, part_of, values[METRIC_WASTED]);
+	if (!is_peak(selection, at_ns))
+		return split_moment(selection->model, at_ns, part_of, values[METRIC_LIVE]);
+	memcpy(values[METRIC_LIVE], values[METRIC_PEAK], sizeof(values[METRIC_LIVE]));
+	return NULL;
+}

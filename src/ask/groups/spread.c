@@ -1,0 +1,67 @@
+#include "groups/spread.h"
+
+enum { PART_BITS = 5 };
+
+static_assert(1 << PART_BITS == SPREAD_PARTS, "parts of a power of two");
+
+/* Below SPREAD_PARTS the value itself, then SPREAD_PARTS slots for each power of two. */
+static size_t slot_of(uint64_t value)
+{
+	unsigned bits;
+
+	if (value < SPREAD_PARTS)
+		return value;
+	bits = 63 - (unsigned)__builtin_clzll(value);
+	return (size_t)(bits - PART_BITS + 1) * SPREAD_PARTS +
+	       (value >> (bits - PART_BITS) & (SPREAD_PARTS - 1));
+}
+
+static uint64_t slot_last(size_t slot)
+{
+	const size_t power = slot / SPREAD_PARTS;
+	const uint64_t part = slot % SPREAD_PARTS + SPREAD_PARTS;
+
+	return power == 0 ? slot : ((part + 1) << (power - 1)) - 1;
+}
+
+void spread_init(struct spread *spread)
+{
+	memset(spread, 0, sizeof(*spread));
+	spread->min = UINT64_MAX;
+}
+
+void spread_add(struct spread *spread, uint64_t value)
+{
+	spread->count++;
+	spread->min = u64_min(spread->min, value);
+	spread->max = u64_max(spread->max, value);
+	spread->counts[slot_of(value)]++;
+}
+
+void spread_join(struct spread *to, const struct spread *from)
+{
+	to->count += from->count;
+	to->min = u64_min(to->min, from->min);
+	to->max = u64_max(to->max, from->max);
+	for (size_t slot = 0; slot < SPREAD_SLOTS; slot++)
+		to->counts[slot] += from->counts[slot];
+}
+
+uint64_t spread_percentile(const struct spread *spread, unsigned thousandths)
+{
+	/* Nearest rank: the first value that so many are not above, rounded up. */
+	const uint64_t rank =
+		(uint64_t)(((unsigned __int128)spread->count * thousandths + 999) / 1000);
+	uint64_t seen = 0;
+
+	if (spread->count == 0)
+		return 0;
+	if (rank == 0)
+		return spread->min;
+	for (size_t slot = 0; slot < SPREAD_SLOTS; slot++) {
+		seen += spread->counts[slot];
+		if (seen >= rank)
+			return u64_min(slot_last(slot), spread->max);
+	}
+	return spread->max;
+}

@@ -1,0 +1,31 @@
+/*
+ * spread: how values are spread over orders of magnitude, in fixed memory.
+ *
+ * Each power of two is divided into equal parts, so a value is known to one part in SPREAD_PARTS
+ * (about 3 %), and exactly below that many. As in HDR histograms (Gil Tene, hdrhistogram.org).
+ */
+#ifndef MEMTAPE_GROUPS_SPREAD_H
+#define MEMTAPE_GROUPS_SPREAD_H
+
+#include "model/model.h"
+
+enum { SPREAD_PARTS = 32, SPREAD_SLOTS = SPREAD_PARTS * 60 };
+
+struct spread {
+	uint64_t count;
+	uint64_t min; /* UINT64_MAX: no value yet */
+	uint64_t max;
+	uint64_t counts[SPREAD_SLOTS];
+};
+
+void spread_init(struct spread *spread);
+void spread_add(struct spread *spread, uint64_t value);
+void spread_join(struct spread *to, const struct spread *from);
+
+/*
+ * The value that `thousandths` of all are not above, 0 .. 1000; of a group of values that are not
+ * told apart the largest, but never more than max. 0 without values.
+ */
+uint64_t spread_percentile(const struct spread *spread, unsigned thousandths);
+
+#endif

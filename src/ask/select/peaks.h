@@ -1,0 +1,26 @@
+/*
+ * peaks: the most bytes that were alive at once, of each of several groups of allocations, and when
+ * that was so for the first time. Goes through all allocations and frees in the order of time; of
+ * equal times frees come first.
+ */
+#ifndef MEMTAPE_SELECT_PEAKS_H
+#define MEMTAPE_SELECT_PEAKS_H
+
+#include "base/err.h"
+#include "select/batch.h"
+#include "select/facts.h"
+
+struct peak {
+	uint64_t bytes;
+	uint64_t ns; /* UINT64_MAX: nothing was allocated */
+};
+
+/*
+ * keys writes the group of every row of a batch, numbers less than group_count. peaks has room for
+ * group_count.
+ */
+struct err *peaks_find(const struct facts *facts,
+		       void (*keys)(const void *context, struct batch *batch, uint32_t *keys),
+		       const void *context, size_t group_count, struct peak *peaks);
+
+#endif

@@ -1,0 +1,38 @@
+/* mappings_parts: what the files of mappings share. Internal to mappings. */
+#ifndef MEMTAPE_SPACE_MAPPINGS_PARTS_H
+#define MEMTAPE_SPACE_MAPPINGS_PARTS_H
+
+#include "base/arena.h"
+#include "space/mappings.h"
+
+enum { MAPPINGS_PAGE = 4096, MAPPINGS_RECENT = 64, MAPPINGS_NOBODY = UINT32_MAX };
+
+struct mappings_range {
+	uint64_t begin;
+	uint64_t end;
+	uint64_t ns;
+};
+
+struct mappings {
+	const struct model *model;
+	struct mappings_pieces pieces;
+	struct mapping_vec all;
+	struct mappings_image image;
+	struct mappings_snapshot_vec snapshots;
+	struct mappings_range recent[MAPPINGS_RECENT]; /* unmapped last, by calls; a ring */
+	size_t recent_count;
+	size_t next_note;
+	uint64_t now_ns;
+	uint32_t heap;	    /* mapping of brk; MAPPINGS_NOBODY: none yet */
+	uint32_t next_part; /* of the snapshot that is being read */
+	bool image_is_whole;
+};
+
+/* A new mapping of the range, over whatever was there. Its index; MAPPINGS_NOBODY: no memory. */
+uint32_t mappings_add(struct mappings *mappings, uint64_t begin, uint64_t end,
+		      const struct mapping *mapping);
+
+/* The image is complete: what it shows and no call said is taken over. False: no memory. */
+bool mappings_reconcile(struct mappings *mappings, const struct mappings_snapshot *snapshot);
+
+#endif

@@ -1,0 +1,366 @@
+#include "space/rss.h"
+
+const char *const rss_band_words[] = {
+	"live",	  "slack",  "untouched", "free",    "program", "unseen",    "file",
+	"shared", "module", "stack",	 "memtape", "kernel",  "remainder", NULL,
+};
+
+static_assert(array_size(rss_band_words) == RSS_BANDS + 1, "a word for each band");
+
+const char *rss_band_title(enum rss_band band)
+{
+	static const char *const titles[] = {
+		"live blocks, as requested",
+		"slack: blocks larger than requested",
+		"live but not resident",
+		"free or overhead in the heap",
+		"anonymous, mapped by the program",
+		"anonymous, mapped unseen",
+		"mapped files",
+		"shared memory",
+		"code and data of modules",
+		"stacks",
+		"memtape itself",
+		"kernel pages",
+		"remainder",
+	};
+
+	static_assert(array_size(titles) == RSS_BANDS, "a title for each band");
+	return titles[band];
+}
+
+void rss_deinit(struct rss *rss)
+{
+	rss_sample_vec_deinit(&rss->samples);
+}
+
+/* Beyond it no process can be: what a damaged tape says is cut here, and sums do not overflow. */
+static const uint64_t BYTES_MAX = UINT64_C(1) << 58;
+
+/* Live and slack, of any sums. */
+static void set_live(int64_t *bands, const struct space_live *live)
+{
+	const uint64_t bytes = u64_min(live->bytes, BYTES_MAX);
+	const uint64_t usable = u64_min(u64_max(live->usable, bytes), BYTES_MAX);
+
+	bands[RSS_LIVE] = (int64_t)bytes;
+	bands[RSS_SLACK] = (int64_t)(usable - bytes);
+}
+
+/* What a snapshot says, as bands, and how the kernel's own two sorts of RSS share in them. */
+struct measure {
+	uint64_t ns;
+	int64_t bands[RSS_BANDS]; /* without remainder */
+	uint64_t heap_resident;
+	uint64_t live_count;
+	bool is_exact;
+};
+
+VEC_DEFINE(measure_vec, struct measure);
+
+static bool is_heap(enum mapping_kind kind)
+{
+	return kind == MAPPING_HEAP || kind == MAPPING_BLOCKS;
+}
+
+static enum rss_band band_of(enum mapping_kind kind)
+{
+	switch (kind) {
+	case MAPPING_HEAP:
+	case MAPPING_BLOCKS:
+		return RSS_FREE;
+	case MAPPING_PROGRAM:
+		return RSS_PROGRAM;
+	case MAPPING_UNSEEN:
+	case MAPPING_RESERVED:
+		return RSS_UNSEEN;
+	case MAPPING_FILE:
+		return RSS_FILE;
+	case MAPPING_SHARED:
+		return RSS_SHARED;
+	case MAPPING_MODULE:
+		return RSS_MODULE;
+	case MAPPING_STACK:
+		return RSS_STACK;
+	case MAPPING_KERNEL:
+		return RSS_KERNEL;
+	case MAPPING_MEMTAPE:
+		return RSS_MEMTAPE;
+	}
+	return RSS_REMAINDER;
+}
+
+/*
+ * Blocks may lie outside of the heap, in a pool of a module: there they are counted as blocks too.
+ */
+static struct measure measure_now(const struct space *space, uint64_t ns)
+{
+	struct space_parts parts = space_parts_begin(space);
+	const struct space_live live = space_live(space);
+	struct measure measure = { .ns = ns, .live_count = live.count, .is_exact = true };
+	uint64_t live_resident = 0;
+	struct space_part part;
+
+	while (space_parts_next(&parts, &part)) {
+		measure.bands[band_of(part.kind)] += (int64_t)(part.resident - part.live_resident);
+		live_resident += part.live_resident;
+		if (is_heap(part.kind)) {
+			measure.heap_resident += part.resident;
+			measure.is_exact &= part.is_exact;
+		}
+	}
+	set_live(measure.bands, &live);
+	measure.bands[RSS_UNTOUCHED] =
+		(int64_t)live_resident - measure.bands[RSS_LIVE] - measure.bands[RSS_SLACK];
+	return measure;
+}
+
+/* What is known at any time, snapshot or not. */
+struct known {
+	struct space_live live;
+	uint64_t program_bytes; /* mapped by calls of the program */
+};
+
+VEC_DEFINE(known_vec, struct known);
+
+static struct known known_now(const struct space *space)
+{
+	const struct mappings_piece_vec *pieces = mappings_pieces(space_mappings(space));
+	const struct mapping_vec *all = mappings_all(space_mappings(space));
+	struct known known = { .live = space_live(space) };
+
+	for (size_t i = 0; i < pieces->count; i++)
+		if (mapping_kind(&all->items[pieces->items[i].mapping]) == MAPPING_PROGRAM)
+			known.program_bytes += pieces->items[i].end - pieces->items[i].begin;
+	return known;
+}
+
+/*
+ * One walk over the tape: what every snapshot says, and what was known at every sample of the
+ * model.
+ */
+static struct err *measure_all(const struct model *model, struct measure_vec *measures,
+			       struct known_vec *knowns)
+{
+	CLEAN(space_destroy) struct space *space = NULL;
+	struct err *err = space_create(model, &space);
+	const struct mappings_snapshot_vec *snapshots;
+	size_t next = 0;
+
+	if (err)
+		return err;
+	snapshots = mappings_snapshots(space_mappings(space));
+	for (size_t i = 0; i <= model_usage_count(model) && !err; i++) {
+		const bool is_end = i == model_usage_count(model);
+		const uint64_t ns = is_end ? UINT64_MAX - 1 : model_usages(model)[i].ns;
+
+		for (; next < snapshots->count && !err &&
+		       space_snapshot_ns(&snapshots->items[next]) <= ns;
+		     next++) {
+			err = space_advance_snapshot(space, next);
+			if (!err &&
+			    !measure_vec_push(measures,
+					      measure_now(space, snapshots->items[next].end_ns)))
+				err = err_nomem();
+		}
+		if (err || is_end)
+			break;
+		err = space_advance_calls(space, ns);
+		if (!err)
+			err = space_advance_blocks(space, ns);
+		if (!err && !known_vec_push(knowns, known_now(space)))
+			err = err_nomem();
+	}
+	return err;
+}
+
+/* --- samples ------------------------------------------------------------------------------- */
+
+static int64_t between(int64_t left, int64_t right, uint64_t part, uint64_t whole)
+{
+	return whole ? left + (int64_t)((__int128)(right - left) * (int64_t)part / (int64_t)whole)
+		     : left;
+}
+
+/* Every band evenly between two snapshots. */
+static void interpolate(const struct measure *left, const struct measure *right, uint64_t ns,
+			struct rss_sample *sample)
+{
+	const uint64_t whole = right->ns - left->ns;
+	const uint64_t part = ns > left->ns ? u64_min(ns - left->ns, whole) : 0;
+
+	for (unsigned band = 0; band < RSS_REMAINDER; band++)
+		sample->bands[band] = between(left->bands[band], right->bands[band], part, whole);
+	sample->heap_resident = (uint64_t)between((int64_t)left->heap_resident,
+						  (int64_t)right->heap_resident, part, whole);
+}
+
+static int64_t sum_of(const struct rss_sample *sample)
+{
+	int64_t sum = 0;
+
+	for (unsigned band = 0; band < RSS_BANDS; band++)
+		sum += sample->bands[band];
+	return sum;
+}
+
+/*
+ * Live and slack are known at any time, and no more is resident of what the program mapped than is
+ * mapped. What anonymous memory is more or less than the evenly
+ * changing rest says is heap; when it is less than the live blocks, those are not all resident.
+ * What is less even than nothing stays for the remainder: something else went, and was not seen
+ * going.
+ */
+static void estimate(struct rss_sample *sample, const struct known *known)
+{
+	const int64_t then = sample->bands[RSS_LIVE] + sample->bands[RSS_SLACK];
+	int64_t heap, resident;
+
+	set_live(sample->bands, &known->live);
+	resident = sample->bands[RSS_LIVE] + sample->bands[RSS_SLACK];
+	if (then > 0) /* the same part of what is live now is not resident */
+		sample->bands[RSS_UNTOUCHED] =
+			(int64_t)((__int128)sample->bands[RSS_UNTOUCHED] * resident / then);
+	sample->live_count = known->live.count;
+	if ((uint64_t)sample->bands[RSS_PROGRAM] > known->program_bytes)
+		sample->bands[RSS_PROGRAM] = (int64_t)known->program_bytes;
+	heap = (int64_t)sample->rss_bytes - (sum_of(sample) - sample->bands[RSS_FREE]);
+	sample->bands[RSS_FREE] = heap > 0 ? heap : 0;
+	resident =
+		sample->bands[RSS_LIVE] + sample->bands[RSS_SLACK] + sample->bands[RSS_UNTOUCHED];
+	if (heap < 0 && resident > 0)
+		sample->bands[RSS_UNTOUCHED] -= -heap < resident ? -heap : resident;
+	sample->heap_resident =
+		(uint64_t)(resident > 0 ? resident : 0) + (uint64_t)sample->bands[RSS_FREE];
+}
+
+/* A sample is written right after the snapshot that was taken with it. */
+static bool is_taken_with(const struct measure *measure, uint64_t ns)
+{
+	static const uint64_t TOGETHER_NS = 3000000;
+
+	return ns >= measure->ns && ns - measure->ns <= TOGETHER_NS;
+}
+
+static void explain(const struct measure_vec *measures, size_t next, const struct known *known,
+		    struct rss_sample *sample)
+{
+	const struct measure *left = next > 0 ? &measures->items[next - 1] : NULL;
+	const struct measure *right = next < measures->count ? &measures->items[next] : NULL;
+
+	if (left && is_taken_with(left, sample->ns)) {
+		memcpy(sample->bands, left->bands, sizeof(left->bands));
+		sample->heap_resident = left->heap_resident;
+		sample->live_count = left->live_count;
+		sample->is_measured = true;
+	} else if (left || right) {
+		interpolate(left ? left : right, right ? right : left, sample->ns, sample);
+		estimate(sample, known);
+	} else {
+		set_live(sample->bands, &known->live);
+		sample->live_count = known->live.count;
+	}
+	sample->bands[RSS_REMAINDER] = 0;
+	sample->bands[RSS_REMAINDER] = (int64_t)sample->rss_bytes - sum_of(sample);
+}
+
+static bool explain_all(const struct model *model, const struct measure_vec *measures,
+			const struct known_vec *knowns, struct rss *rss)
+{
+	size_t next = 0;
+
+	for (size_t i = 0; i < model_usage_count(model); i++) {
+		const struct model_usage *usage = &model_usages(model)[i];
+		struct rss_sample sample = { .ns = usage->ns, .rss_bytes = usage->usage.rss_bytes };
+
+		if (usage->usage.rss_bytes > BYTES_MAX) /* not known, or nonsense */
+			continue;
+		while (next < measures->count && measures->items[next].ns <= usage->ns)
+			next++;
+		explain(measures, next, &knowns->items[i], &sample);
+		if (!rss_sample_vec_push(&rss->samples, sample))
+			return false;
+	}
+	return true;
+}
+
+/* The sample with most of something, among the measured ones only or among all. */
+static size_t most_of(const struct rss *rss, bool is_measured,
+		      int64_t (*value)(const struct rss_sample *sample))
+{
+	size_t best = SIZE_MAX;
+
+	for (size_t i = 0; i < rss->samples.count; i++) {
+		const struct rss_sample *sample = &rss->samples.items[i];
+
+		if (is_measured && !sample->is_measured)
+			continue;
+		if (best == SIZE_MAX || value(sample) > value(&rss->samples.items[best]))
+			best = i;
+	}
+	return best;
+}
+
+static int64_t rss_of(const struct rss_sample *sample)
+{
+	return (int64_t)sample->rss_bytes;
+}
+
+static int64_t free_of(const struct rss_sample *sample)
+{
+	return sample->bands[RSS_FREE];
+}
+
+static int64_t time_of(const struct rss_sample *sample)
+{
+	return (int64_t)sample->ns;
+}
+
+/*
+ * Where RSS was highest, give or take a fiftieth: a measured sample before an estimate, and of
+ * several the one with most free memory, which says most about why RSS is not lower.
+ */
+static size_t choose_peak(const struct rss *rss)
+{
+	const struct rss_sample *items = rss->samples.items;
+	const size_t highest = most_of(rss, false, rss_of);
+	const uint64_t least = items[highest].rss_bytes / 50 * 49;
+	size_t best = SIZE_MAX;
+
+	for (size_t i = 0; i < rss->samples.count; i++)
+		if (items[i].is_measured && items[i].rss_bytes >= least &&
+		    (best == SIZE_MAX || items[i].bands[RSS_FREE] > items[best].bands[RSS_FREE]))
+			best = i;
+	return best == SIZE_MAX ? highest : best;
+}
+
+static void choose(struct rss *rss)
+{
+	const bool has_measured = most_of(rss, true, rss_of) != SIZE_MAX;
+
+	if (rss->samples.count == 0)
+		return;
+	rss->peak = choose_peak(rss);
+	rss->most_free = most_of(rss, has_measured, free_of);
+	rss->last = most_of(rss, has_measured, time_of);
+}
+
+struct err *rss_explain(const struct model *model, struct rss *rss_ret)
+{
+	CLEAN(measure_vec_deinit) struct measure_vec measures = { 0 };
+	CLEAN(known_vec_deinit) struct known_vec knowns = { 0 };
+	CLEAN(rss_deinit) struct rss rss = { .pages_known = true };
+	struct err *err = measure_all(model, &measures, &knowns);
+
+	if (!err && !explain_all(model, &measures, &knowns, &rss))
+		err = err_nomem();
+	if (err)
+		return err;
+	rss.snapshot_count = measures.count;
+	for (size_t i = 0; i < measures.count; i++)
+		rss.pages_known &= measures.items[i].is_exact;
+	choose(&rss);
+	*rss_ret = rss;
+	rss.samples = (struct rss_sample_vec) { 0 };
+	return NULL;
+}

@@ -1,0 +1,220 @@
+#include "sql/sql.h"
+
+#include <strings.h>
+#include <time.h>
+
+#include "base/monotonic.h"
+#include "sql/sql_adapter.h"
+
+enum { NS_PER_S = 1000000000 };
+
+struct err *sql_create(const struct model *model, struct names *names,
+		       const struct sql_settings *settings, struct sql **sql_ret)
+{
+	CLEAN(sql_destroy) struct sql *sql = calloc(1, sizeof(*sql));
+	struct err *err;
+
+	if (!sql)
+		return err_nomem();
+	sql->settings = *settings;
+	sql->context =
+		(struct sql_context) { .model = model, .names = names, .settings = &sql->settings };
+	err = sql_adapter_open(sql);
+	if (err)
+		return err;
+	*sql_ret = steal(sql);
+	return NULL;
+}
+
+void sql_destroy(struct sql *sql)
+{
+	if (!sql)
+		return;
+	sql_adapter_close(sql);
+	err_destroy(sql->stop);
+	sql_context_deinit(&sql->context);
+	free(sql);
+}
+
+/* --- what is allowed ----------------------------------------------------------------------- */
+
+/*
+ * SQLite looks at the clock between rows. What a row may call is therefore counted: each takes some
+ * milliseconds with the longest text there may be.
+ */
+enum { FUNCTIONS_MAX = 500 };
+
+bool sql_function_is_allowed(struct sql *sql, const char *name)
+{
+	/* json_patch looks for every name among all others, and asks nobody. */
+	static const char *const never[] = { "load_extension", "json_patch", "fts3_tokenizer" };
+
+	for (size_t i = 0; i < array_size(never); i++) {
+		if (strcasecmp(never[i], name) != 0)
+			continue;
+		if (!sql->stop)
+			sql->stop = err_new(ERR_USAGE, "%s() is not allowed", never[i]);
+		return false;
+	}
+	sql->function_count++;
+	if (sql->function_count <= FUNCTIONS_MAX)
+		return true;
+	if (!sql->stop)
+		sql->stop =
+			err_new(ERR_LIMIT, "a statement calls at most %d functions", FUNCTIONS_MAX);
+	return false;
+}
+
+size_t sql_names_count(void)
+{
+	const struct sql_scalar *const lists[] = { sql_scalars, sql_text_scalars };
+	size_t count = 0;
+
+	while (sql_tables[count])
+		count++;
+	for (size_t i = 0; i < array_size(lists); i++) {
+		for (const struct sql_scalar *at = lists[i]; at->name; at++)
+			count++;
+	}
+	return count;
+}
+
+/* --- errors -------------------------------------------------------------------------------- */
+
+/* Where a text is in the whole, as people count. */
+struct place {
+	uint64_t line;
+	uint64_t column; /* characters, from 1 */
+};
+
+static struct place place_of(const char *whole, const char *at, uint64_t first_line)
+{
+	struct place place = { first_line, 1 };
+
+	for (const char *c = whole; c < at && *c; c++) {
+		if (*c == '\n')
+			place = (struct place) { place.line + 1, 1 };
+		else
+			place.column += (*c & 0xc0) != 0x80;
+	}
+	return place;
+}
+
+static const char *skip_space(const char *text)
+{
+	return text + strspn(text, " \t\r\n\f;");
+}
+
+/* What a statement that failed is to be blamed for. */
+static struct err *failure(struct sql *sql, const char *whole, const char *statement,
+			   uint64_t first_line)
+{
+	struct err *stop = steal(sql->stop);
+	enum err_code code;
+	struct place place;
+	const char *words;
+	int offset;
+
+	if (stop && err_code_of(stop) != ERR_USAGE)
+		return stop;
+	words = sql_adapter_error(sql, &code, &offset);
+	if (!stop && code != ERR_USAGE)
+		return err_new(code, "%s", words);
+	place = place_of(whole, offset >= 0 ? statement + offset : skip_space(statement),
+			 first_line);
+	if (!stop)
+		stop = err_new(code, "%s", words);
+	return err_wrap(stop, "line %llu, column %llu", (unsigned long long)place.line,
+			(unsigned long long)place.column);
+}
+
+/* --- running ------------------------------------------------------------------------------- */
+
+static void set_deadline(struct sql *sql)
+{
+	sql->context.deadline_ns = 0;
+	if (sql->settings.timeout_ns == 0)
+		return;
+	sql->context.deadline_ns = monotonic_ns() + sql->settings.timeout_ns;
+}
+
+static struct err *begin_rows(struct sqlite3_stmt *statement, bool has_row,
+			      const struct sql_sink *sink)
+{
+	const size_t count = sql_adapter_column_count(statement);
+	CLEAN(free) struct sql_head *heads = calloc(count + 1, sizeof(*heads));
+
+	if (!heads)
+		return err_nomem();
+	for (size_t i = 0; i < count; i++) {
+		heads[i] = sql_adapter_head(statement, i);
+		heads[i].is_text |= has_row && sql_adapter_value(statement, i).kind == SQL_TEXT;
+		if (!heads[i].name)
+			return err_nomem();
+	}
+	return sink->begin(sink->context, heads, count);
+}
+
+static struct err *send_row(struct sqlite3_stmt *statement, struct sql_value *values, size_t count,
+			    const struct sql_sink *sink)
+{
+	for (size_t i = 0; i < count; i++)
+		values[i] = sql_adapter_value(statement, i);
+	return sink->row(sink->context, values);
+}
+
+/* Rows until the end; *failed_ret: SQLite's own failure, and the error is NULL. */
+static struct err *send_rows(struct sqlite3_stmt *statement, const struct sql_sink *sink,
+			     bool *failed_ret)
+{
+	const size_t count = sql_adapter_column_count(statement);
+	CLEAN(free) struct sql_value *values = calloc(count + 1, sizeof(*values));
+	enum sql_outcome outcome = sql_adapter_step(statement);
+	struct err *err = NULL;
+
+	*failed_ret = outcome == SQL_FAILED;
+	if (*failed_ret)
+		return NULL;
+	if (!values)
+		return err_nomem();
+	err = begin_rows(statement, outcome == SQL_ROW, sink);
+	while (!err && outcome == SQL_ROW) {
+		err = send_row(statement, values, count, sink);
+		if (!err)
+			outcome = sql_adapter_step(statement);
+	}
+	*failed_ret = !err && outcome == SQL_FAILED;
+	return err || *failed_ret ? err : sink->end(sink->context);
+}
+
+static struct err *run_one(struct sql *sql, const char *text, bool *failed_ret,
+			   const char **rest_ret, const struct sql_sink *sink)
+{
+	CLEAN(sql_adapter_finalize) struct sqlite3_stmt *statement = NULL;
+
+	set_deadline(sql);
+	sql->function_count = 0;
+	*failed_ret = sql_adapter_prepare(sql, text, &statement, rest_ret) == SQL_FAILED;
+	if (*failed_ret || !statement)
+		return NULL;
+	return send_rows(statement, sink, failed_ret);
+}
+
+struct err *sql_run(struct sql *sql, const char *text, uint64_t first_line,
+		    const struct sql_sink *sink)
+{
+	const char *at = text;
+
+	while (*at) {
+		const char *rest = at;
+		bool failed = false;
+		struct err *err = run_one(sql, at, &failed, &rest, sink);
+
+		if (failed)
+			err = failure(sql, text, at, first_line);
+		if (err)
+			return err;
+		at = rest;
+	}
+	return NULL;
+}

@@ -1,0 +1,101 @@
+/*
+ * sql: a model as tables of SQLite, to be asked and never changed.
+ *
+ *	CLEAN(sql_destroy) struct sql *sql = NULL;
+ *	struct err *err = sql_create(model, names, &settings, &sql);
+ *	...
+ *	err = sql_run(sql, "SELECT sum(size) FROM allocations", 1, &sink);
+ *
+ * The tables (sql_tables.c lists them) are virtual: rows are read from the model when a statement
+ * asks for them, and what a statement says about times, sizes, threads and stacks is tested before
+ * SQLite sees the row. Functions are symbolized only when a statement asks for names.
+ *
+ * Statements may come from strangers: nothing but SELECT (and EXPLAIN) is accepted, no file is
+ * opened but SQLite's own unnamed temporary ones (and these only without stays_in_memory), and time
+ * and memory have limits.
+ *
+ * Integers are SQLite's: 64 bits with a sign; larger numbers of a tape show as the largest of them.
+ * A sql belongs to one thread; model and names must outlive it. Texts in errors are for people.
+ */
+#ifndef MEMTAPE_SQL_SQL_H
+#define MEMTAPE_SQL_SQL_H
+
+#include "base/str.h"
+#include "model/names.h"
+
+struct suppressor;
+
+enum sql_kind { SQL_NULL, SQL_INTEGER, SQL_REAL, SQL_TEXT, SQL_BLOB };
+
+struct sql_value {
+	enum sql_kind kind;
+	int64_t integer;
+	double real;
+	const char *text; /* SQL_TEXT; of a result also SQL_REAL, spelled with an exponent or not */
+	size_t bytes;	  /* of text and blob */
+};
+
+struct sql_settings {
+	uint64_t memory_bytes; /* of SQLite, for all connections of the process; 0: unlimited */
+	uint64_t timeout_ns;   /* of one statement; 0: unlimited */
+	struct suppressor *suppressor; /* of leaks, borrowed; NULL: all are leaks */
+	bool stays_in_memory;	       /* no temporary files: what is sorted counts as memory */
+	bool (*is_interrupted)(void *context); /* asked some hundred times a second; may be NULL */
+	void *context;
+};
+
+struct sql_head {
+	const char *name;
+	bool is_text; /* the column's values are texts, as far as the first row tells */
+};
+
+/*
+ * Where rows go. Pointers are valid during the call; an error ends the statement and is returned.
+ */
+struct sql_sink {
+	struct err *(*begin)(void *context, const struct sql_head *heads, size_t count);
+	struct err *(*row)(void *context, const struct sql_value *values);
+	struct err *(*end)(void *context);
+	void *context;
+};
+
+struct sql;
+
+struct err *sql_create(const struct model *model, struct names *names,
+		       const struct sql_settings *settings, struct sql **sql_ret);
+void sql_destroy(struct sql *sql); /* NULL is fine */
+CLEAN_DEFINE(sql_destroy, struct sql *);
+
+/*
+ * Runs the statements of text one after the other and stops at the first error. ERR_USAGE: a bad
+ * statement, and the message says at which line (the text's first is first_line) and column.
+ * ERR_LIMIT: it took more time or memory than is allowed. ERR_STATE: interrupted.
+ */
+struct err *sql_run(struct sql *sql, const char *text, uint64_t first_line,
+		    const struct sql_sink *sink);
+
+/*
+ * A database of SQLite in the file at path, which is empty or not there: all tables but live_at,
+ * which is of one moment, with their rows.
+ */
+struct err *sql_copy(const struct model *model, struct names *names, struct suppressor *suppressor,
+		     const char *path);
+
+/*
+ * Whether the text ends where a statement ends: after a semicolon outside of quotes and comments.
+ */
+bool sql_is_complete(const char *text);
+
+/* Tables, columns and functions as text for people; table NULL: all of them. */
+struct err *sql_schema(const char *table, struct str *out);
+void sql_list_tables(struct str *out);
+void sql_list_functions(struct str *out);
+
+/* Statements worth knowing, NULL-terminated; each runs on every tape. */
+struct sql_example {
+	const char *about;
+	const char *text;
+};
+extern const struct sql_example sql_examples[];
+
+#endif

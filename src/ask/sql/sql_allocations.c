@@ -1,0 +1,496 @@
+/*
+ * The table of allocations: rows are read a batch at a time, and of a batch only the columns that
+ * are tested or shown. Rows that the limits rule out never reach SQLite, and segments whose bounds
+ * rule all of them out are not read.
+ */
+#include "select/selection.h"
+#include "sql/sql_table.h"
+
+enum column {
+	COLUMN_ID,
+	COLUMN_ADDRESS,
+	COLUMN_SIZE,
+	COLUMN_USABLE,
+	COLUMN_ALLOC_NS,
+	COLUMN_FREE_NS,
+	COLUMN_LIFETIME_NS,
+	COLUMN_THREAD,
+	COLUMN_FREE_THREAD,
+	COLUMN_STACK,
+	COLUMN_FREE_STACK,
+	COLUMN_CALL,
+	COLUMN_FREE_CALL,
+	COLUMN_REALLOC_OF,
+	COLUMN_CHAIN,
+	COLUMN_LEAKED,
+	COLUMN_SUPPRESSED,
+	COLUMN_TEMPORARY,
+	COLUMN_AT_PEAK,
+	COLUMN_REALLOCED,
+	COLUMN_LOST_FREE,
+	COLUMN_FILTER
+};
+
+enum { COLUMNS = COLUMN_FILTER + 1, GATHERED_MAX = 32 };
+
+static const struct sql_column columns[] = {
+	[COLUMN_ID] = { "id", SQL_KEY, 0, "number of the allocation, from 0 in the order of time" },
+	[COLUMN_ADDRESS] = { "address", SQL_TESTED, 0, "of the block" },
+	[COLUMN_SIZE] = { "size", SQL_TESTED, 0, "requested bytes" },
+	[COLUMN_USABLE] = { "usable_size", SQL_TESTED, 0, "bytes the allocator gave" },
+	[COLUMN_ALLOC_NS] = { "alloc_ns", SQL_SORTED, 0,
+			      "when it was allocated, since recording began" },
+	[COLUMN_FREE_NS] = { "free_ns", SQL_TESTED | SQL_NULLABLE, UINT64_MAX,
+			     "when it was freed; NULL: never" },
+	[COLUMN_LIFETIME_NS] = { "lifetime_ns", SQL_TESTED | SQL_NULLABLE, UINT64_MAX,
+				 "from alloc_ns to free_ns" },
+	[COLUMN_THREAD] = { "thread", SQL_TESTED | SQL_NULLABLE, MODEL_NO_THREAD,
+			    "that allocated it: threads.id" },
+	[COLUMN_FREE_THREAD] = { "free_thread", SQL_TESTED | SQL_NULLABLE, MODEL_NO_THREAD,
+				 "that freed it" },
+	[COLUMN_STACK] = { "stack", SQL_TESTED, 0, "of the allocation: stacks.id" },
+	[COLUMN_FREE_STACK] = { "free_stack", SQL_TESTED | SQL_NULL_AMID, CAPTURE_STACK_NONE,
+				"of the free; NULL: never freed, or no stack was taken" },
+	[COLUMN_CALL] = { "call", SQL_TEXTUAL, 0, "what was called: malloc, operator new ..." },
+	[COLUMN_FREE_CALL] = { "free_call", SQL_TEXTUAL, 0, "what freed it" },
+	[COLUMN_REALLOC_OF] = { "realloc_of", SQL_TESTED | SQL_NULLABLE, UINT64_MAX,
+				"the allocation that it continues: allocations.id" },
+	[COLUMN_CHAIN] = { "chain", SQL_TESTED | SQL_NULLABLE, UINT64_MAX,
+			   "number of the chain of reallocs it is in" },
+	[COLUMN_LEAKED] = { "leaked", SQL_TESTED | SQL_LEAKS, 0,
+			    "1: never freed, and not suppressed" },
+	[COLUMN_SUPPRESSED] = { "suppressed", SQL_TESTED | SQL_LEAKS, 0,
+				"1: never freed, as a suppression says" },
+	[COLUMN_TEMPORARY] = { "temporary", SQL_TESTED, 0,
+			       "1: freed before its thread's next allocation" },
+	[COLUMN_AT_PEAK] = { "at_peak", SQL_TESTED, 0, "1: alive when live bytes were highest" },
+	[COLUMN_REALLOCED] = { "reallocated", SQL_TESTED, 0, "1: ended by a realloc" },
+	[COLUMN_LOST_FREE] = { "lost_free", SQL_TESTED, 0, "1: its free was not seen" },
+	[COLUMN_FILTER] = { "filter", SQL_PARAMETER | SQL_TEXTUAL, 0,
+			    "the argument, if any: an expression of memtape-filter(7)" },
+};
+
+static_assert(array_size(columns) == COLUMNS, "each has its row");
+static_assert(COLUMNS <= 32, "bits of has_values");
+
+struct cursor {
+	struct sql_cursor base; /* row: shown now, or the batch's first; row_end: of the scan */
+	uint64_t tested;	/* columns with limits, by bit */
+	uint64_t first;		/* of the batch */
+	uint32_t count;
+	uint32_t at; /* which of the chosen is the row */
+	uint32_t chosen_count;
+	uint32_t has_values;		   /* columns read for this batch, by bit */
+	uint64_t *values[COLUMNS];	   /* by row - first; made when needed */
+	uint16_t chosen[MODEL_BATCH];	   /* rows that pass, as row - first, ascending */
+	const struct selection *selection; /* of the parameter; NULL: there is none */
+	struct sql_fields *fields;	   /* NULL until asked for */
+	const char *filter;		   /* the selection's; a text of the context's */
+	struct arena arena;		   /* of the selection */
+	uint64_t times[MODEL_BATCH];	   /* of allocation, to be subtracted; or stacks */
+};
+
+/* --- reading ------------------------------------------------------------------------------- */
+
+/* The model's column; -1: made of others. */
+static int model_column_of(unsigned column)
+{
+	static const signed char of[COLUMNS] = {
+		[COLUMN_ID] = -1,
+		[COLUMN_ADDRESS] = MODEL_ADDRESS,
+		[COLUMN_SIZE] = MODEL_SIZE,
+		[COLUMN_USABLE] = MODEL_USABLE,
+		[COLUMN_ALLOC_NS] = MODEL_ALLOC_NS,
+		[COLUMN_FREE_NS] = MODEL_FREE_NS,
+		[COLUMN_LIFETIME_NS] = -1,
+		[COLUMN_THREAD] = MODEL_THREAD,
+		[COLUMN_FREE_THREAD] = MODEL_FREE_THREAD,
+		[COLUMN_STACK] = MODEL_STACK,
+		[COLUMN_FREE_STACK] = MODEL_FREE_STACK,
+		[COLUMN_CALL] = MODEL_FN,
+		[COLUMN_FREE_CALL] = MODEL_FREE_FN,
+		[COLUMN_REALLOC_OF] = MODEL_REALLOC_OF,
+		[COLUMN_CHAIN] = MODEL_CHAIN,
+		[COLUMN_LEAKED] = -1,
+		[COLUMN_SUPPRESSED] = -1,
+		[COLUMN_TEMPORARY] = -1,
+		[COLUMN_AT_PEAK] = -1,
+		[COLUMN_REALLOCED] = -1,
+		[COLUMN_LOST_FREE] = -1,
+		[COLUMN_FILTER] = -1,
+	};
+
+	return of[column];
+}
+
+static unsigned flag_of(unsigned column)
+{
+	switch (column) {
+	case COLUMN_TEMPORARY:
+		return MODEL_ALLOCATION_TEMPORARY;
+	case COLUMN_AT_PEAK:
+		return MODEL_ALLOCATION_PEAK;
+	case COLUMN_REALLOCED:
+		return MODEL_ALLOCATION_REALLOCED;
+	default:
+		return MODEL_ALLOCATION_LOST_FREE;
+	}
+}
+
+/* Only of the chosen rows, when they are few. */
+static void model_gather(struct cursor *cursor, enum model_column column, uint64_t *values)
+{
+	uint64_t rows[GATHERED_MAX], found[GATHERED_MAX];
+
+	for (uint32_t i = 0; i < cursor->chosen_count; i++)
+		rows[i] = cursor->first + cursor->chosen[i];
+	model_rows_gather(cursor->base.context->model, column, rows, cursor->chosen_count, found);
+	for (uint32_t i = 0; i < cursor->chosen_count; i++)
+		values[cursor->chosen[i]] = found[i];
+}
+
+static void model_read(struct cursor *cursor, enum model_column column, uint64_t *values)
+{
+	if (cursor->chosen_count <= GATHERED_MAX && cursor->chosen_count < cursor->count / 4)
+		model_gather(cursor, column, values);
+	else
+		model_rows_read(cursor->base.context->model, column, cursor->first, cursor->count,
+				values);
+}
+
+static void read_lifetimes(struct cursor *cursor, uint64_t *values)
+{
+	model_read(cursor, MODEL_ALLOC_NS, cursor->times);
+	model_read(cursor, MODEL_FREE_NS, values);
+	for (uint32_t i = 0; i < cursor->count; i++) {
+		if (values[i] != MODEL_NEVER)
+			values[i] -= u64_min(values[i], cursor->times[i]);
+	}
+}
+
+static void read_leaks(struct cursor *cursor, bool suppressed, uint64_t *values)
+{
+	const struct suppressed *known = cursor->base.context->suppressed;
+
+	if (known)
+		model_read(cursor, MODEL_STACK, cursor->times);
+	model_read(cursor, MODEL_FREE_NS, values);
+	for (uint32_t at = 0; at < cursor->chosen_count; at++) {
+		const uint16_t i = cursor->chosen[at]; /* of others nothing may have been read */
+
+		values[i] = values[i] == MODEL_NEVER &&
+			    (known && suppressed_has(known, cursor->times[i])) == suppressed;
+	}
+}
+
+static void read_batch(struct cursor *cursor, unsigned column, uint64_t *values)
+{
+	const int plain = model_column_of(column);
+
+	if (plain >= 0) {
+		model_read(cursor, (enum model_column)plain, values);
+	} else if (column == COLUMN_ID) {
+		for (uint32_t i = 0; i < cursor->count; i++)
+			values[i] = cursor->first + i;
+	} else if (column == COLUMN_LIFETIME_NS) {
+		read_lifetimes(cursor, values);
+	} else if (columns[column].flags & SQL_LEAKS) {
+		read_leaks(cursor, column == COLUMN_SUPPRESSED, values);
+	} else {
+		model_read(cursor, MODEL_FLAGS, values);
+		for (uint32_t i = 0; i < cursor->count; i++)
+			values[i] = (values[i] & flag_of(column)) != 0;
+	}
+}
+
+/* Nothing but memory can be missing. */
+static bool leaks_are_found(struct sql_context *context)
+{
+	struct err *err = sql_context_find_leaks(context);
+
+	err_destroy(err);
+	return !err;
+}
+
+/* The batch's values of a column; NULL: no memory. */
+static const uint64_t *values_of(struct cursor *cursor, unsigned column)
+{
+	uint64_t **values = &cursor->values[column];
+
+	if (columns[column].flags & SQL_LEAKS && !leaks_are_found(cursor->base.context))
+		return NULL;
+	if (!*values)
+		*values = calloc(MODEL_BATCH, sizeof(**values));
+	if (*values && !(cursor->has_values >> column & 1)) {
+		read_batch(cursor, column, *values);
+		cursor->has_values |= UINT32_C(1) << column;
+	}
+	return *values;
+}
+
+/* --- choosing ------------------------------------------------------------------------------ */
+
+static struct err *choose_by(struct cursor *cursor, unsigned column)
+{
+	const struct sql_limits *limits = &cursor->base.limits[column];
+	const uint64_t *values = values_of(cursor, column);
+	uint32_t kept = 0;
+
+	if (!values)
+		return err_nomem();
+	for (uint32_t i = 0; i < cursor->chosen_count; i++) {
+		cursor->chosen[kept] = cursor->chosen[i];
+		kept += sql_limits_allow(limits, values[cursor->chosen[i]]);
+	}
+	cursor->chosen_count = kept;
+	return NULL;
+}
+
+/* Rows of the batch that the filter lets through. */
+static void choose_by_filter(struct cursor *cursor)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < cursor->chosen_count; i++) {
+		cursor->chosen[kept] = cursor->chosen[i];
+		kept += selection_has(cursor->selection, cursor->first + cursor->chosen[i]);
+	}
+	cursor->chosen_count = kept;
+}
+
+static struct err *choose(struct cursor *cursor)
+{
+	struct err *err = NULL;
+
+	cursor->has_values = 0;
+	sql_fields_forget(cursor->fields);
+	cursor->chosen_count = cursor->count;
+	for (uint32_t i = 0; i < cursor->count; i++)
+		cursor->chosen[i] = (uint16_t)i;
+	if (cursor->selection)
+		choose_by_filter(cursor);
+	for (uint64_t rest = cursor->tested; rest && cursor->chosen_count > 0 && !err;
+	     rest &= rest - 1)
+		err = choose_by(cursor, (unsigned)__builtin_ctzll(rest));
+	return err;
+}
+
+/* Whether the bounds of some column rule out the whole segment. */
+static bool is_ruled_out(const struct cursor *cursor, uint64_t segment)
+{
+	for (uint64_t rest = cursor->tested; rest; rest &= rest - 1) {
+		const unsigned column = (unsigned)__builtin_ctzll(rest);
+		const struct sql_limits *limits = &cursor->base.limits[column];
+		const int plain = model_column_of(column);
+		struct model_bounds bounds;
+
+		if (plain >= 0 &&
+		    model_segment_bounds(cursor->base.context->model, (enum model_column)plain,
+					 segment, &bounds) &&
+		    (bounds.max < limits->min || bounds.min > limits->max))
+			return true;
+	}
+	return false;
+}
+
+/* --- going through ------------------------------------------------------------------------- */
+
+/* Upwards: rows first .. segment's or scan's end. Downwards: row_end + 1 .. first. */
+static void batch_up(struct cursor *cursor, uint64_t from)
+{
+	cursor->first = from;
+	cursor->count = (uint32_t)u64_min(MODEL_BATCH, cursor->base.row_end - from);
+}
+
+static void batch_down(struct cursor *cursor, uint64_t from)
+{
+	const uint64_t rest = from - cursor->base.row_end; /* which may be -1 */
+
+	cursor->count = (uint32_t)u64_min(MODEL_BATCH, rest);
+	cursor->first = from + 1 - cursor->count;
+}
+
+/* The row after the segment of this one, or the scan's end. */
+static uint64_t after_segment(const struct cursor *cursor, uint64_t row)
+{
+	const uint64_t begin = row / MODEL_SEGMENT * MODEL_SEGMENT;
+	const uint64_t end = cursor->base.row_end;
+
+	if (!cursor->base.is_descending)
+		return u64_min(begin + MODEL_SEGMENT, end);
+	return end == UINT64_MAX || begin > end + 1 ? begin - 1 : end;
+}
+
+static uint64_t after_batch(const struct cursor *cursor)
+{
+	return cursor->base.is_descending ? cursor->first - 1 : cursor->first + cursor->count;
+}
+
+/* Goes on to the next batch, from this row on, that has a chosen row. */
+static struct err *find_batch(struct cursor *cursor, uint64_t from)
+{
+	const uint64_t end = cursor->base.row_end;
+	struct err *err = NULL;
+	uint64_t segment = UINT64_MAX;
+
+	cursor->at = 0;
+	cursor->chosen_count = 0;
+	while (from != end && !err && cursor->chosen_count == 0) {
+		if (from / MODEL_SEGMENT != segment) {
+			segment = from / MODEL_SEGMENT;
+			err = sql_context_check(cursor->base.context);
+			if (!err && is_ruled_out(cursor, segment)) {
+				from = after_segment(cursor, from);
+				continue;
+			}
+		}
+		if (cursor->base.is_descending)
+			batch_down(cursor, from);
+		else
+			batch_up(cursor, from);
+		if (!err)
+			err = choose(cursor);
+		from = after_batch(cursor);
+	}
+	cursor->base.is_ended = cursor->chosen_count == 0;
+	return err;
+}
+
+static void show(struct cursor *cursor)
+{
+	const uint32_t at =
+		cursor->base.is_descending ? cursor->chosen_count - 1 - cursor->at : cursor->at;
+
+	cursor->base.row = cursor->first + cursor->chosen[at];
+}
+
+/* Goes through all rows once, however often the same filter is begun again. */
+static struct err *select_rows(struct cursor *cursor)
+{
+	const struct sql_context *context = cursor->base.context;
+	const struct selection_settings settings = {
+		.filter = cursor->base.parameter.text,
+		.suppressor = context->settings->suppressor,
+		.ignores_leaks = true,
+		.time_limit_ns = sql_context_rest_ns(context),
+		.is_interrupted = context->settings->is_interrupted,
+		.context = context->settings->context,
+	};
+
+	if (cursor->base.parameter.kind != SQL_TEXT && cursor->base.parameter.kind != SQL_NULL)
+		return err_new(ERR_USAGE, "allocations() wants a filter, a text");
+	if (cursor->base.parameter.kind == SQL_NULL) {
+		cursor->selection = NULL;
+		cursor->filter = NULL;
+		return NULL;
+	}
+	if (cursor->filter == settings.filter)
+		return NULL;
+	cursor->selection = NULL;
+	cursor->filter = NULL;
+	arena_deinit(&cursor->arena);
+	cursor->filter = settings.filter;
+	return selection_make(context->model, context->names, &settings, &cursor->arena,
+			      &cursor->selection);
+}
+
+static struct err *begin(struct sql_cursor *base)
+{
+	struct cursor *cursor = (struct cursor *)base;
+	const struct model *model = base->context->model;
+	const struct sql_limits *times = &base->limits[COLUMN_ALLOC_NS];
+	struct sql_limits rows = base->limits[COLUMN_ID];
+	struct err *err = select_rows(cursor);
+
+	if (err)
+		return err;
+	if (times->min > 0)
+		rows.min = u64_max(rows.min, model_row_at(model, times->min));
+	if (times->max < UINT64_MAX) {
+		const uint64_t end = model_row_at(model, times->max + 1);
+
+		if (end == 0 || times->max < times->min)
+			rows.min = UINT64_MAX;
+		rows.max = u64_min(rows.max, end - 1);
+	}
+	cursor->tested = 0;
+	for (unsigned i = 0; i < COLUMNS; i++) {
+		const struct sql_limits *limits = &base->limits[i];
+		const bool is_range = limits->min > 0 || limits->max < UINT64_MAX;
+
+		/* Ranges of what is sorted are ranges of rows: done. */
+		if (limits->set.count > 0 || (is_range && columns[i].flags & SQL_TESTED))
+			cursor->tested |= UINT64_C(1) << i;
+	}
+	sql_cursor_bound(base, &rows, model_row_count(model));
+	if (base->is_ended)
+		return NULL;
+	err = find_batch(cursor, base->row);
+	if (!err && !base->is_ended)
+		show(cursor);
+	return err;
+}
+
+static struct err *next(struct sql_cursor *base)
+{
+	struct cursor *cursor = (struct cursor *)base;
+	struct err *err = NULL;
+
+	if (++cursor->at >= cursor->chosen_count)
+		err = find_batch(cursor, after_batch(cursor));
+	if (!err && !base->is_ended)
+		show(cursor);
+	return err;
+}
+
+static struct err *value(struct sql_cursor *base, unsigned column, struct sql_value *value_ret)
+{
+	struct cursor *cursor = (struct cursor *)base;
+	const struct sql_column *about;
+	const uint64_t *values;
+	uint64_t number;
+
+	if (column >= COLUMNS)
+		return sql_fields_value(&cursor->fields, base, column - COLUMNS, cursor->first,
+					cursor->count, value_ret);
+	about = &columns[column];
+	values = values_of(cursor, column);
+	if (!values)
+		return err_nomem();
+	number = values[base->row - cursor->first];
+	if (about->flags & SQL_TEXTUAL)
+		sql_value_text(value_ret, tape_fn_name((enum tape_fn)number));
+	else if (!(about->flags & (SQL_NULLABLE | SQL_NULL_AMID)) || number != about->null_value)
+		sql_value_u64(value_ret, number);
+	return NULL;
+}
+
+static void finish(struct sql_cursor *base)
+{
+	struct cursor *cursor = (struct cursor *)base;
+
+	for (unsigned i = 0; i < COLUMNS; i++)
+		free(cursor->values[i]);
+	sql_fields_destroy(cursor->fields);
+	arena_deinit(&cursor->arena);
+}
+
+static uint64_t row_count(const struct sql_context *context)
+{
+	return model_row_count(context->model);
+}
+
+const struct sql_table sql_allocations = {
+	.name = "allocations",
+	.about = "every allocation, in the order of time",
+	.columns = columns,
+	.column_count = COLUMNS,
+	.has_fields = true,
+	.rows_per_key = 1,
+	.row_count = row_count,
+	.cursor_bytes = sizeof(struct cursor),
+	.begin = begin,
+	.next = next,
+	.value = value,
+	.end = finish,
+};

@@ -1,0 +1,190 @@
+/* Functions and what was allocated by them and below them, over all stacks. */
+#include "base/map.h"
+#include "sql/sql_table.h"
+#include "sums/metric.h"
+#include "sums/walk.h"
+
+enum { FUNCTION_ID, FUNCTION_NAME, FUNCTION_MODULE, FUNCTION_SUMS };
+
+struct function {
+	struct model_stack_sums self;
+	struct model_stack_sums total;
+	uint32_t name;
+};
+
+/* What is counted for a function: 4 sums by itself, 4 with all that it calls. */
+static const struct sql_column columns[] = {
+	[FUNCTION_ID] = { "id", SQL_KEY, 0, "number of the function" },
+	[FUNCTION_NAME] = { "function", SQL_TEXTUAL, 0, "its name" },
+	[FUNCTION_MODULE] = { "module", SQL_TEXTUAL, 0, "path of the program or library" },
+	{ "self_allocated_count", 0, 0,
+	  "allocations whose innermost function it is, machinery of allocation aside" },
+	{ "self_allocated_bytes", 0, 0, "requested by them" },
+	{ "self_peak_count", 0, 0, "of them alive when live bytes were highest" },
+	{ "self_peak_bytes", 0, 0, "requested by those" },
+	{ "self_leaked_count", SQL_LEAKS, 0, "never freed, and not suppressed" },
+	{ "self_leaked_bytes", SQL_LEAKS, 0, "requested by those" },
+	{ "self_temporary_count", 0, 0, "freed before their thread's next allocation" },
+	{ "self_temporary_bytes", 0, 0, "requested by those" },
+	{ "allocated_count", 0, 0, "allocations by it and all that it calls" },
+	{ "allocated_bytes", 0, 0, "requested by them" },
+	{ "peak_count", 0, 0, "of them alive when live bytes were highest" },
+	{ "peak_bytes", 0, 0, "requested by those" },
+	{ "leaked_count", SQL_LEAKS, 0, "never freed, and not suppressed" },
+	{ "leaked_bytes", SQL_LEAKS, 0, "requested by those" },
+	{ "temporary_count", 0, 0, "freed before their thread's next allocation" },
+	{ "temporary_bytes", 0, 0, "requested by those" },
+};
+
+VEC_DEFINE(function_vec, struct function);
+
+struct collection {
+	struct function_vec functions;
+	struct map by_name;  /* index + 1 */
+	struct vec_u32 seen; /* by function: the last stack it was seen on, + 1 */
+};
+
+static void collection_deinit(struct collection *collection)
+{
+	function_vec_deinit(&collection->functions);
+	map_deinit(&collection->by_name);
+	vec_u32_deinit(&collection->seen);
+}
+CLEAN_DEFINE_DEINIT(collection_deinit, struct collection);
+
+/* The index of the name's function, new if need be; UINT32_MAX: no memory. */
+static uint32_t function_of(struct collection *collection, uint32_t name)
+{
+	uint64_t *place = map_put(&collection->by_name, name, NULL);
+
+	if (!place)
+		return UINT32_MAX;
+	if (*place == 0) {
+		if (!function_vec_push(&collection->functions,
+				       (struct function) { .name = name }) ||
+		    !vec_u32_push(&collection->seen, 0))
+			return UINT32_MAX;
+		*place = collection->functions.count;
+	}
+	return (uint32_t)*place - 1;
+}
+
+static bool add_totals(struct collection *collection, struct sql_context *context, uint32_t stack)
+{
+	const struct model_stack_sums *sums = &sql_context_sums(context)[stack];
+	struct walk walk = walk_begin(context->model, context->names, stack, WALK_ALL);
+	const struct name_frame *frame;
+
+	while ((frame = walk_next(&walk))) {
+		const uint32_t index = function_of(collection, frame->name);
+
+		if (index == UINT32_MAX)
+			return false;
+		if (collection->seen.items[index] == stack + 1) /* recursion */
+			continue;
+		collection->seen.items[index] = stack + 1;
+		metric_sums_add(&collection->functions.items[index].total, sums);
+	}
+	return true;
+}
+
+static bool add_self(struct collection *collection, struct sql_context *context, uint32_t stack)
+{
+	struct walk walk = walk_begin(context->model, context->names, stack, WALK_FOLD);
+	const struct name_frame *frame = walk_next(&walk);
+	const uint32_t index = frame ? function_of(collection, frame->name) : UINT32_MAX;
+
+	if (index == UINT32_MAX)
+		return false;
+	metric_sums_add(&collection->functions.items[index].self,
+			&sql_context_sums(context)[stack]);
+	return true;
+}
+
+static struct err *collect(struct collection *collection, struct sql_context *context)
+{
+	const size_t count = model_stack_count(context->model);
+
+	for (uint32_t stack = 0; stack < count; stack++) {
+		struct err *err = NULL;
+
+		if (model_stack_sums(context->model)[stack].allocated.count == 0)
+			continue;
+		if (!add_totals(collection, context, stack) ||
+		    !add_self(collection, context, stack))
+			return err_nomem();
+		if (stack % 256 == 0)
+			err = sql_context_check(context);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+static struct err *prepare(struct sql_context *context)
+{
+	CLEAN(collection_deinit) struct collection collection = { 0 };
+	struct function *functions;
+	struct err *err;
+
+	if (context->functions)
+		return NULL;
+	err = sql_context_find_leaks(context);
+	if (!err)
+		err = collect(&collection, context);
+	if (err)
+		return err;
+	functions = arena_array(&context->arena, collection.functions.count, sizeof(*functions));
+	if (!functions)
+		return err_nomem();
+	if (collection.functions.count > 0)
+		memcpy(functions, collection.functions.items,
+		       collection.functions.count * sizeof(*functions));
+	context->functions = functions;
+	context->function_count = collection.functions.count;
+	return NULL;
+}
+
+/* Before they are known: as many as there could well be. */
+static uint64_t row_count(const struct sql_context *context)
+{
+	return context->functions ? context->function_count : model_stack_count(context->model) / 4;
+}
+
+static void sum_value(const struct model_stack_sums *sums, unsigned column, struct sql_value *value)
+{
+	const struct model_sum *const by_column[] = { &sums->allocated, &sums->peak, &sums->leaked,
+						      &sums->temporary };
+	const struct model_sum *sum = by_column[column / 2];
+
+	sql_value_u64(value, column % 2 ? sum->bytes : sum->count);
+}
+
+static void row_value(struct sql_context *context, uint64_t row, unsigned column,
+		      struct sql_value *value)
+{
+	const struct function *function = &((const struct function *)context->functions)[row];
+	const struct name *name = names_get(context->names, function->name);
+
+	if (column == FUNCTION_ID)
+		sql_value_u64(value, row);
+	else if (column == FUNCTION_NAME)
+		sql_value_text(value, name->function);
+	else if (column == FUNCTION_MODULE)
+		sql_value_text(value, name->module[0] ? name->module : NULL);
+	else if (column < FUNCTION_SUMS + 8)
+		sum_value(&function->self, column - FUNCTION_SUMS, value);
+	else
+		sum_value(&function->total, column - FUNCTION_SUMS - 8, value);
+}
+
+const struct sql_table sql_functions = {
+	.name = "functions",
+	.about = "functions, and what was allocated by them",
+	.columns = columns,
+	.column_count = array_size(columns),
+	.rows_per_key = 1,
+	.row_count = row_count,
+	.prepare = prepare,
+	.row_value = row_value,
+};

@@ -1,0 +1,103 @@
+#include "sums/metric.h"
+
+const char *const metric_words[] = { METRIC_WORDS, NULL };
+const char *const metric_words_all[] = { METRIC_WORDS, METRIC_WORDS_MORE, NULL };
+static_assert(array_size(metric_words) == METRICS + 1, "a word for each");
+static_assert(array_size(metric_words_all) == METRICS_NAMED + 1, "a word for each");
+
+/*
+ * What a stack's sums have no place for - what was alive at a moment, slack - is where temporary
+ * allocations would be (groups/measure.h).
+ */
+static const struct metric_row {
+	size_t sum; /* in struct model_stack_sums */
+	bool is_bytes;
+	const char *key;
+	const char *group_key;
+	const char *title;
+} rows[METRICS_KEYED] = {
+#define OF(member) offsetof(struct model_stack_sums, member)
+	[METRIC_PEAK] = { OF(peak), true, "peak_bytes", "peak_size", "alive at the peak" },
+	[METRIC_LEAKED] = { OF(leaked), true, "leaked_bytes", "leaked_size", "leaked" },
+	[METRIC_ALLOCATED] = { OF(allocated), true, "allocated_bytes", "size", "allocated" },
+	[METRIC_COUNT] = { OF(allocated), false, "allocated_count", "allocated_count",
+			   "allocations" },
+	[METRIC_TEMPORARY] = { OF(temporary), false, "temporary_count", "temporary_count",
+			       "temporary allocations" },
+	[METRIC_LIVE] = { OF(temporary), true, NULL, NULL, "alive at the moment" },
+	[METRIC_LEAKED_COUNT] = { OF(leaked), false, "leaked_count", "leaked_count",
+				  "blocks leaked" },
+	[METRIC_TEMPORARY_BYTES] = { OF(temporary), true, "temporary_bytes", "temporary_size",
+				     "temporary" },
+	[METRIC_WASTED] = { OF(temporary), true, NULL, NULL, "wasted by the allocator" },
+	[METRIC_PEAK_COUNT] = { OF(peak), false, "peak_count", "peak_count",
+				"blocks alive at the peak" },
+};
+
+const char *metric_title(enum metric metric)
+{
+	return rows[metric].title;
+}
+
+bool metric_is_bytes(enum metric metric)
+{
+	return rows[metric].is_bytes;
+}
+
+const char *metric_key(enum metric metric)
+{
+	return rows[metric].key;
+}
+
+const char *metric_group_key(enum metric metric)
+{
+	return rows[metric].group_key;
+}
+
+static const struct model_sum *sum_of(enum metric metric, const struct model_stack_sums *sums)
+{
+	return (const struct model_sum *)((const char *)sums + rows[metric].sum);
+}
+
+uint64_t metric_value(enum metric metric, const struct model_stack_sums *sums)
+{
+	const struct model_sum *sum = sum_of(metric, sums);
+
+	return rows[metric].is_bytes ? sum->bytes : sum->count;
+}
+
+uint64_t metric_calls(enum metric metric, const struct model_stack_sums *sums)
+{
+	return sum_of(metric, sums)->count;
+}
+
+uint64_t metric_bytes(enum metric metric, const struct model_stack_sums *sums)
+{
+	return sum_of(metric, sums)->bytes;
+}
+
+static void sum_add(struct model_sum *to, const struct model_sum *from)
+{
+	to->count += from->count;
+	to->bytes += from->bytes;
+}
+
+void metric_sums_add(struct model_stack_sums *to, const struct model_stack_sums *from)
+{
+	sum_add(&to->allocated, &from->allocated);
+	sum_add(&to->peak, &from->peak);
+	sum_add(&to->leaked, &from->leaked);
+	sum_add(&to->temporary, &from->temporary);
+}
+
+struct model_stack_sums metric_totals(const struct model *model)
+{
+	const struct model_totals *totals = model_totals(model);
+
+	return (struct model_stack_sums) {
+		.allocated = totals->allocated,
+		.peak = totals->peak,
+		.leaked = totals->leaked,
+		.temporary = totals->temporary,
+	};
+}

@@ -1,0 +1,38 @@
+#include "sums/modules.h"
+
+static size_t module_index(const struct model *model, uint32_t stack)
+{
+	const uint32_t module = model_stacks(model)[stack].module;
+
+	return module == CAPTURE_MODULE_NONE ? model_module_count(model) : module;
+}
+
+size_t modules_of_stack(const struct model *model, struct names *names, enum walk_mode mode,
+			uint32_t stack)
+{
+	struct walk walk = walk_begin(model, names, stack, mode);
+
+	if (stack < CAPTURE_STACK_FIRST)
+		return model_module_count(model) + 1;
+	walk_next(&walk);
+	/* A stack of nothing but machinery is its own. */
+	return module_index(model, walk.stack >= CAPTURE_STACK_FIRST ? walk.stack : stack);
+}
+
+struct err *modules_find(const struct sums *sums, struct names *names, enum walk_mode mode,
+			 struct arena *arena, struct modules *modules_ret)
+{
+	const size_t count = model_module_count(sums->model) + 2;
+	struct model_stack_sums *all = arena_array(arena, count, sizeof(*all));
+
+	if (!all)
+		return err_nomem();
+	for (uint32_t stack = 0; stack < model_stack_count(sums->model); stack++) {
+		if (sums->stacks[stack].allocated.count == 0)
+			continue;
+		metric_sums_add(&all[modules_of_stack(sums->model, names, mode, stack)],
+				&sums->stacks[stack]);
+	}
+	*modules_ret = (struct modules) { all, count };
+	return NULL;
+}

@@ -1,0 +1,149 @@
+#include "sums/sites.h"
+
+#include "base/map.h"
+#include "base/sort.h"
+
+VEC_DEFINE(site_vec, struct site);
+
+static bool sums_are_zero(const struct model_stack_sums *sums)
+{
+	/* Whatever is alive, leaked or temporary was allocated first. */
+	return sums->allocated.count == 0;
+}
+
+static uint32_t site_name(const struct model *model, struct names *names, enum walk_mode mode,
+			  uint32_t stack)
+{
+	struct walk walk = walk_begin(model, names, stack, mode);
+
+	return walk_next(&walk)->name; /* a walk gives one frame at least */
+}
+
+static void site_add(struct site *site, uint32_t stack, const struct model_stack_sums *all)
+{
+	metric_sums_add(&site->sums, &all[stack]);
+	site->stack_count++;
+	for (unsigned metric = 0; metric < METRICS; metric++) {
+		if (metric_value(metric, &all[stack]) >
+		    metric_value(metric, &all[site->stacks[metric]]))
+			site->stacks[metric] = stack;
+	}
+}
+
+/* The site of this name, made if it is new. UINT32_MAX: no memory. */
+static uint32_t site_put(struct site_vec *sites, struct map *by_name, uint32_t name, uint32_t stack)
+{
+	bool is_new;
+	uint64_t *place = map_put(by_name, name, &is_new);
+
+	if (!place)
+		return UINT32_MAX;
+	if (is_new) {
+		struct site *site = site_vec_add(sites);
+
+		if (!site)
+			return UINT32_MAX;
+		*site = (struct site) { .name = name };
+		for (unsigned metric = 0; metric < METRICS; metric++)
+			site->stacks[metric] = stack;
+		*place = sites->count - 1;
+	}
+	return (uint32_t)*place;
+}
+
+struct err *sites_find(const struct sums *from, struct names *names, enum walk_mode mode,
+		       struct arena *arena, struct sites *sites_ret)
+{
+	const struct model *model = from->model;
+	const struct model_stack_sums *sums = from->stacks;
+	const size_t stack_count = model_stack_count(model);
+	CLEAN(site_vec_deinit) struct site_vec found = { 0 };
+	CLEAN(map_deinit) struct map by_name = { 0 };
+	struct sites sites = { .sums = from };
+
+	sites.site_of = arena_array(arena, stack_count, sizeof(*sites.site_of));
+	if (!sites.site_of)
+		return err_nomem();
+	for (uint32_t stack = 0; stack < stack_count; stack++) {
+		sites.site_of[stack] = UINT32_MAX;
+		if (sums_are_zero(&sums[stack]))
+			continue;
+		sites.site_of[stack] =
+			site_put(&found, &by_name, site_name(model, names, mode, stack), stack);
+		if (sites.site_of[stack] == UINT32_MAX)
+			return err_nomem();
+		site_add(&found.items[sites.site_of[stack]], stack, sums);
+	}
+	sites.items = arena_array(arena, found.count, sizeof(*sites.items));
+	if (!sites.items)
+		return err_nomem();
+	sites.count = found.count;
+	if (found.count)
+		memcpy(sites.items, found.items, found.count * sizeof(*found.items));
+	*sites_ret = sites;
+	return NULL;
+}
+
+/* Most first; of equal ones the one with more allocations, then in the order of the tape. */
+static int site_compare(const void *context, const void *a, const void *b)
+{
+	const enum metric metric = *(const enum metric *)context;
+	const struct site *left = *(const struct site *const *)a;
+	const struct site *right = *(const struct site *const *)b;
+	int order = sort_compare_u64(metric_value(metric, &right->sums),
+				     metric_value(metric, &left->sums));
+
+	if (order == 0)
+		order = sort_compare_u64(right->sums.allocated.count, left->sums.allocated.count);
+	return order;
+}
+
+struct err *sites_rank(const struct sites *sites, enum metric metric, size_t top,
+		       struct arena *arena, const struct site *const **ranked_ret,
+		       size_t *count_ret)
+{
+	const struct site **ranked = arena_array(arena, sites->count, sizeof(*ranked));
+	size_t count = 0;
+
+	if (!ranked)
+		return err_nomem();
+	for (size_t i = 0; i < sites->count; i++) {
+		if (metric_value(metric, &sites->items[i].sums) > 0)
+			ranked[count++] = &sites->items[i];
+	}
+	if (!sort_stable(ranked, count, sizeof(*ranked), site_compare, &metric))
+		return err_nomem();
+	*ranked_ret = ranked;
+	*count_ret = top && count > top ? top : count;
+	return NULL;
+}
+
+struct err *sites_stacks(const struct sites *sites, const struct site *site, enum metric metric,
+			 size_t top, struct arena *arena, const uint32_t **stacks_ret,
+			 size_t *count_ret)
+{
+	const uint32_t number = (uint32_t)(site - sites->items);
+	const struct model_stack_sums *sums = sites->sums->stacks;
+	struct sort_pair *pairs = arena_array(arena, site->stack_count, sizeof(*pairs));
+	uint32_t *stacks = arena_array(arena, site->stack_count, sizeof(*stacks));
+	size_t count = 0;
+
+	if (!pairs || !stacks)
+		return err_nomem();
+	for (uint32_t stack = 0; stack < model_stack_count(sites->sums->model); stack++) {
+		const uint64_t value = metric_value(metric, &sums[stack]);
+
+		/* Ascending order of the complement: most first. */
+		if (sites->site_of[stack] == number && value > 0)
+			pairs[count++] = (struct sort_pair) { .key = ~value, .index = stack };
+	}
+	if (!sort_pairs(pairs, count))
+		return err_nomem();
+	if (top && count > top)
+		count = top;
+	for (size_t i = 0; i < count; i++)
+		stacks[i] = pairs[i].index;
+	*stacks_ret = stacks;
+	*count_ret = count;
+	return NULL;
+}

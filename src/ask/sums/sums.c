@@ -1,0 +1,29 @@
+#include "sums/sums.h"
+
+struct sums sums_of_model(const struct model *model)
+{
+	struct sums sums = {
+		.model = model,
+		.stacks = model_stack_sums(model),
+		.total = metric_totals(model),
+	};
+
+	sums.totals = model_stack_totals(model, &sums.used);
+	return sums;
+}
+
+struct err *sums_total_up(struct sums *sums, struct arena *arena)
+{
+	const size_t count = model_stack_count(sums->model);
+	struct model_stack_sums *totals;
+
+	if (sums->totals)
+		return NULL;
+	totals = arena_array(arena, count, sizeof(*totals));
+	if (!totals)
+		return err_nomem();
+	memcpy(totals, sums->stacks, count * sizeof(*totals));
+	model_stack_totals_make(model_stacks(sums->model), count, totals, &sums->used);
+	sums->totals = totals;
+	return NULL;
+}

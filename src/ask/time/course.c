@@ -1,0 +1,358 @@
+#include "time/course.h"
+
+#include "groups/grouping.h"
+
+/* Allocations or frees of the selection, read ahead. */
+struct reader {
+	uint64_t next; /* to be read */
+	uint64_t end;  /* of frees */
+	size_t at;
+	size_t count;
+	uint64_t rows[MODEL_BATCH];
+	uint64_t ns[MODEL_BATCH];
+	uint64_t bytes[MODEL_BATCH];
+	uint32_t bands[MODEL_BATCH];
+};
+
+struct sweep {
+	const struct selection *selection;
+	const struct course_settings *settings;
+	const struct grouping *grouping; /* NULL: no bands */
+	const uint32_t *band_of;	 /* by group */
+	struct course *course;
+	struct reader allocations;
+	struct reader frees;
+	struct batch batch;
+	bool is_inside; /* of the columns */
+	uint64_t live_bytes;
+	uint64_t live_count;
+	uint64_t live_bands[COURSE_BANDS_MAX + 1];
+	uint64_t number; /* of allocations so far */
+	size_t column;
+	struct course_column *columns;
+	uint64_t *bands; /* of all columns */
+	uint64_t *peak_bands;
+};
+
+/* --- reading -------------------------------------------------------------------------------- */
+
+static void bands_read(struct sweep *sweep, struct reader *reader)
+{
+	if (!sweep->grouping)
+		return;
+	batch_list(&sweep->batch, sweep->selection->facts, reader->rows, reader->count);
+	grouping_keys(sweep->grouping, &sweep->batch, reader->bands);
+	for (size_t i = 0; i < reader->count; i++)
+		reader->bands[i] = sweep->band_of[reader->bands[i]];
+}
+
+static void allocations_fill(struct sweep *sweep)
+{
+	struct reader *reader = &sweep->allocations;
+	const struct model *model = sweep->selection->model;
+
+	reader->at = 0;
+	reader->count = selection_next(sweep->selection, &reader->next, reader->rows);
+	model_rows_gather(model, MODEL_ALLOC_NS, reader->rows, reader->count, reader->ns);
+	model_rows_gather(model, MODEL_SIZE, reader->rows, reader->count, reader->bytes);
+	bands_read(sweep, reader);
+}
+
+static void frees_fill(struct sweep *sweep)
+{
+	struct reader *reader = &sweep->frees;
+	const struct model *model = sweep->selection->model;
+
+	reader->at = 0;
+	for (reader->count = 0; reader->count == 0 && reader->next < reader->end;) {
+		const size_t count = u64_min(reader->end - reader->next, MODEL_BATCH);
+
+		model_frees_read(model, reader->next, count, reader->rows);
+		model_frees_read_events(model, reader->next, count, reader->ns, reader->bytes);
+		reader->next += count;
+		for (size_t i = 0; i < count; i++) {
+			if (!selection_has(sweep->selection, reader->rows[i]))
+				continue;
+			reader->rows[reader->count] = reader->rows[i];
+			reader->ns[reader->count] = reader->ns[i];
+			reader->bytes[reader->count++] = reader->bytes[i];
+		}
+	}
+	bands_read(sweep, reader);
+}
+
+/* --- columns -------------------------------------------------------------------------------- */
+
+static void keep_max(struct sweep *sweep)
+{
+	struct course_column *column = &sweep->columns[sweep->column];
+
+	column->live_max = sweep->live_bytes;
+	if (sweep->grouping)
+		memcpy(sweep->bands + sweep->column * sweep->course->band_count, sweep->live_bands,
+		       sweep->course->band_count * sizeof(*sweep->bands));
+}
+
+static void keep_peak(struct sweep *sweep, uint64_t ns)
+{
+	struct course *course = sweep->course;
+
+	course->peak_bytes = sweep->live_bytes;
+	course->peak_ns = ns;
+	course->peak_number = sweep->number;
+	if (sweep->grouping)
+		memcpy(sweep->peak_bands, sweep->live_bands,
+		       course->band_count * sizeof(*sweep->bands));
+}
+
+static void column_begin(struct sweep *sweep, size_t index, uint64_t ns)
+{
+	struct course_column *column = &sweep->columns[index];
+
+	sweep->column = index;
+	column->begin_ns = ns;
+	column->live_min = column->live_end = sweep->live_bytes;
+	column->live_count_end = sweep->live_count;
+	keep_max(sweep);
+}
+
+static uint64_t scaled(uint64_t value, uint64_t to, uint64_t from)
+{
+	return (uint64_t)((unsigned __int128)value * to / from);
+}
+
+static uint64_t column_ns(const struct sweep *sweep, size_t index)
+{
+	const struct course_settings *settings = sweep->settings;
+
+	return settings->from_ns +
+	       scaled(settings->until_ns - settings->from_ns, index, settings->column_count);
+}
+
+/* The columns up to the one with ns: those passed on the way had no event. */
+static void go_to_ns(struct sweep *sweep, uint64_t ns)
+{
+	const size_t count = sweep->settings->column_count;
+
+	if (!sweep->is_inside && ns >= sweep->settings->from_ns) {
+		sweep->is_inside = true;
+		sweep->course->first_number = sweep->number;
+		keep_peak(sweep, sweep->settings->from_ns);
+		column_begin(sweep, 0, sweep->settings->from_ns);
+	}
+	if (sweep->settings->is_by_number || !sweep->is_inside)
+		return;
+	while (sweep->column + 1 < count && ns >= column_ns(sweep, sweep->column + 1))
+		column_begin(sweep, sweep->column + 1, column_ns(sweep, sweep->column + 1));
+}
+
+/* A column of so many allocations begins with the first of them. */
+static void go_to_number(struct sweep *sweep, uint64_t ns)
+{
+	const struct course *course = sweep->course;
+	const uint64_t index = sweep->number - course->first_number;
+	size_t column;
+
+	if (!sweep->settings->is_by_number || !sweep->is_inside || course->number_count == 0)
+		return;
+	column = u64_min(scaled(index, sweep->settings->column_count, course->number_count),
+			 sweep->settings->column_count - 1);
+	while (sweep->column < column)
+		column_begin(sweep, sweep->column + 1, ns);
+}
+
+static void allocate(struct sweep *sweep)
+{
+	struct reader *reader = &sweep->allocations;
+	const uint64_t bytes = reader->bytes[reader->at], ns = reader->ns[reader->at];
+	struct course_column *column;
+
+	go_to_ns(sweep, ns);
+	go_to_number(sweep, ns);
+	sweep->live_bytes += bytes;
+	sweep->live_count++;
+	sweep->number++;
+	if (sweep->grouping)
+		sweep->live_bands[reader->bands[reader->at]] += bytes;
+	reader->at++;
+	if (!sweep->is_inside)
+		return;
+	column = &sweep->columns[sweep->column];
+	column->allocated.count++;
+	column->allocated.bytes += bytes;
+	column->live_end = sweep->live_bytes;
+	column->live_count_end = sweep->live_count;
+	if (sweep->live_bytes > column->live_max)
+		keep_max(sweep);
+	if (sweep->live_bytes > sweep->course->peak_bytes)
+		keep_peak(sweep, ns);
+}
+
+static void release(struct sweep *sweep)
+{
+	struct reader *reader = &sweep->frees;
+	const uint64_t bytes = reader->bytes[reader->at];
+	struct course_column *column;
+
+	go_to_ns(sweep, reader->ns[reader->at]);
+	sweep->live_bytes -= bytes;
+	sweep->live_count--;
+	if (sweep->grouping)
+		sweep->live_bands[reader->bands[reader->at]] -= bytes;
+	reader->at++;
+	if (!sweep->is_inside)
+		return;
+	column = &sweep->columns[sweep->column];
+	column->free_count++;
+	column->live_end = sweep->live_bytes;
+	column->live_count_end = sweep->live_count;
+	column->live_min = u64_min(column->live_min, sweep->live_bytes);
+}
+
+static void run(struct sweep *sweep)
+{
+	const uint64_t until = sweep->settings->until_ns;
+
+	for (;;) {
+		struct reader *in = &sweep->allocations, *out = &sweep->frees;
+		uint64_t alloc_ns, free_ns;
+
+		if (in->at == in->count)
+			allocations_fill(sweep);
+		if (out->at == out->count)
+			frees_fill(sweep);
+		alloc_ns = in->at < in->count ? in->ns[in->at] : MODEL_NEVER;
+		free_ns = out->at < out->count ? out->ns[out->at] : MODEL_NEVER;
+		if (u64_min(alloc_ns, free_ns) >= until)
+			break;
+		if (free_ns < alloc_ns ||
+		    (free_ns == alloc_ns && out->rows[out->at] < in->rows[in->at]))
+			release(sweep);
+		else
+			allocate(sweep);
+	}
+	go_to_ns(sweep, until - 1);
+	while (sweep->column + 1 < sweep->settings->column_count) /* by number: too few */
+		column_begin(sweep, sweep->column + 1, until);
+}
+
+/* --- bands ---------------------------------------------------------------------------------- */
+
+static struct err *bands_name(const struct selection *selection, const struct groups *groups,
+			      struct arena *arena, struct course *course)
+{
+	for (size_t i = 0; i < groups->count; i++) {
+		CLEAN(str_deinit) struct str title = { 0 };
+
+		group_title(selection, groups, &groups->items[i], &title);
+		course->band_titles[i] = arena_strdup(arena, str_text(&title));
+		if (title.failed || !course->band_titles[i])
+			return err_nomem();
+	}
+	course->band_titles[groups->count] = "all others";
+	course->has_rest = groups->total_count > groups->count;
+	course->band_count = groups->count + course->has_rest;
+	return NULL;
+}
+
+/* Which groups have bands of their own. */
+static struct err *bands_choose(struct sweep *sweep, struct grouping *grouping, struct arena *arena)
+{
+	const struct course_settings *settings = sweep->settings;
+	const struct group_settings wanted = {
+		.by = settings->by,
+		.mode = settings->mode,
+		.order = { .key = GROUP_PEAK_SIZE },
+		.count = u64_max(u64_min(settings->top, COURSE_BANDS_MAX), 1),
+	};
+	struct groups groups;
+	uint32_t *band_of;
+	struct err *err =
+		grouping_init(grouping, sweep->selection, settings->by, settings->mode, arena);
+
+	if (!err)
+		err = groups_find(sweep->selection, &wanted, arena, &groups);
+	if (!err)
+		err = bands_name(sweep->selection, &groups, arena, sweep->course);
+	if (err)
+		return err;
+	band_of = arena_array(arena, grouping->count, sizeof(*band_of));
+	if (!band_of)
+		return err_nomem();
+	for (uint32_t i = 0; i < grouping->count; i++) {
+		uint32_t band = 0;
+
+		while (band < groups.count && groups.items[band].key != grouping_key(grouping, i))
+			band++;
+		band_of[i] = band;
+	}
+	sweep->course->band_groups = groups;
+	sweep->grouping = grouping;
+	sweep->band_of = band_of;
+	return NULL;
+}
+
+static struct err *sweep_init(struct sweep *sweep, struct arena *arena)
+{
+	const struct course_settings *settings = sweep->settings;
+	struct course *course = sweep->course;
+
+	sweep->columns = arena_array(arena, settings->column_count, sizeof(*sweep->columns));
+	sweep->bands = arena_array(arena, settings->column_count * (course->band_count + 1),
+				   sizeof(*sweep->bands));
+	sweep->peak_bands = arena_array(arena, course->band_count + 1, sizeof(*sweep->bands));
+	if (!sweep->columns || !sweep->bands || !sweep->peak_bands)
+		return err_nomem();
+	sweep->frees.end = model_free_at(sweep->selection->model, settings->until_ns);
+	course->columns = sweep->columns;
+	course->column_count = settings->column_count;
+	course->end_ns = settings->until_ns;
+	course->bands = sweep->bands;
+	course->peak_bands = sweep->peak_bands;
+	return NULL;
+}
+
+/* Selected rows before a row. */
+static uint64_t rank_of(const struct selection *selection, uint64_t row)
+{
+	uint64_t segment = row / MODEL_SEGMENT, count;
+
+	if (!selection->bits)
+		return row;
+	count = segment > 0 ? selection->segment_ends[segment - 1] : 0;
+	for (uint64_t i = segment * MODEL_SEGMENT; i < row; i++)
+		count += selection_has(selection, i);
+	return count;
+}
+
+static uint64_t numbers_between(const struct selection *selection, uint64_t from_ns,
+				uint64_t until_ns)
+{
+	return rank_of(selection, model_row_at(selection->model, until_ns)) -
+	       rank_of(selection, model_row_at(selection->model, from_ns));
+}
+
+struct err *course_find(const struct selection *selection, const struct course_settings *settings,
+			struct arena *arena, struct course *course_ret)
+{
+	CLEAN(free) struct sweep *sweep = calloc(1, sizeof(*sweep));
+	struct course course = { 0 };
+	struct grouping grouping;
+	struct err *err = NULL;
+
+	if (!sweep)
+		return err_nomem();
+	sweep->selection = selection;
+	sweep->settings = settings;
+	sweep->course = &course;
+	course.number_count = numbers_between(selection, settings->from_ns, settings->until_ns);
+	if (settings->has_bands)
+		err = bands_choose(sweep, &grouping, arena);
+	if (!err)
+		err = sweep_init(sweep, arena);
+	if (err)
+		return err;
+	run(sweep);
+	*course_ret = course;
+	return NULL;
+}

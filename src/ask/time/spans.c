@@ -1,0 +1,233 @@
+#include "time/spans.h"
+
+#include "select/passes.h"
+#include "sums/sweep.h"
+
+/*
+ * Parts of the time are gone through side by side, each as if so much had been alive when it began:
+ * more than can be freed in it, and so that what is added to it does not overflow.
+ */
+static const uint64_t LIVE_BASE = UINT64_C(1) << 62;
+
+enum { PARTS_A_WORKER = 4 };
+
+/* Frees of selected rows in the order of time, read ahead. */
+struct frees {
+	uint64_t next; /* to be read */
+	uint64_t end;
+	size_t at;
+	size_t count;
+	uint64_t rows[MODEL_BATCH];
+	uint64_t ns[MODEL_BATCH];
+	uint64_t bytes[MODEL_BATCH];
+};
+
+struct sweep {
+	const struct selection *selection;
+	struct pass pass; /* allocations in the order of time */
+	size_t at;	  /* in its batch */
+	uint64_t ns[MODEL_BATCH];
+	uint64_t bytes[MODEL_BATCH];
+	struct frees frees;
+	uint64_t live_bytes;
+	uint64_t live_count;
+};
+
+static void allocations_fill(struct sweep *sweep)
+{
+	sweep->at = 0;
+	if (!pass_next(&sweep->pass))
+		return;
+	pass_read(&sweep->pass, MODEL_ALLOC_NS, sweep->ns);
+	pass_read(&sweep->pass, MODEL_SIZE, sweep->bytes);
+}
+
+static void frees_fill(struct sweep *sweep)
+{
+	const struct model *model = sweep->selection->model;
+	struct frees *frees = &sweep->frees;
+
+	frees->at = 0;
+	for (frees->count = 0; frees->count == 0 && frees->next < frees->end;) {
+		const size_t count = u64_min(frees->end - frees->next, MODEL_BATCH);
+
+		model_frees_read(model, frees->next, count, frees->rows);
+		model_frees_read_events(model, frees->next, count, frees->ns, frees->bytes);
+		frees->next += count;
+		for (size_t i = 0; i < count; i++) {
+			if (!selection_has(sweep->selection, frees->rows[i]))
+				continue;
+			frees->rows[frees->count] = frees->rows[i];
+			frees->ns[frees->count] = frees->ns[i];
+			frees->bytes[frees->count++] = frees->bytes[i];
+		}
+	}
+}
+
+static void sweep_begin(struct sweep *sweep, uint64_t from_ns, uint64_t until_ns)
+{
+	const struct model *model = sweep->selection->model;
+
+	sweep->at = 0;
+	sweep->live_bytes = sweep->live_count = LIVE_BASE;
+	sweep->pass = pass_begin_between(model, sweep->selection, from_ns, until_ns - 1);
+	sweep->frees.at = sweep->frees.count = 0;
+	sweep->frees.next = model_free_at(model, from_ns);
+	sweep->frees.end = model_free_at(model, until_ns);
+}
+
+static bool free_comes_first(const struct sweep *sweep, uint64_t alloc_ns, uint64_t free_ns)
+{
+	return free_ns < alloc_ns || (free_ns == alloc_ns && sweep->frees.rows[sweep->frees.at] <
+								     sweep->pass.rows[sweep->at]);
+}
+
+static void sweep_span(struct sweep *sweep, uint64_t end_ns, struct model_timeline_span *span)
+{
+	struct frees *frees = &sweep->frees;
+
+	span->live_bytes_max = sweep->live_bytes;
+	for (;;) {
+		uint64_t alloc_ns, free_ns;
+
+		if (sweep->at == sweep->pass.count)
+			allocations_fill(sweep);
+		if (frees->at == frees->count)
+			frees_fill(sweep);
+		alloc_ns = sweep->at < sweep->pass.count ? sweep->ns[sweep->at] : MODEL_NEVER;
+		free_ns = frees->at < frees->count ? frees->ns[frees->at] : MODEL_NEVER;
+		if (u64_min(alloc_ns, free_ns) >= end_ns)
+			break;
+		if (free_comes_first(sweep, alloc_ns, free_ns)) {
+			sweep->live_bytes -= frees->bytes[frees->at++];
+			sweep->live_count--;
+			span->free_count++;
+			continue;
+		}
+		span->allocated.count++;
+		span->allocated.bytes += sweep->bytes[sweep->at];
+		sweep->live_bytes += sweep->bytes[sweep->at++];
+		sweep->live_count++;
+		span->live_bytes_max = u64_max(span->live_bytes_max, sweep->live_bytes);
+	}
+	span->live_bytes_end = sweep->live_bytes;
+	span->live_count_end = sweep->live_count;
+}
+
+struct job {
+	uint64_t from_ns;
+	uint64_t until_ns;
+	size_t count;
+	size_t part_count;
+	struct model_timeline_span *spans;
+};
+
+struct worker {
+	const struct job *job;
+	struct sweep *sweep;
+};
+
+/* Where a span begins. */
+static uint64_t boundary(const struct job *job, size_t index)
+{
+	const uint64_t whole_ns = job->until_ns - job->from_ns;
+
+	return job->from_ns + (uint64_t)((unsigned __int128)whole_ns * index / job->count);
+}
+
+/* The first span of a part. */
+static size_t part_first(const struct job *job, uint64_t part)
+{
+	return job->count * part / job->part_count;
+}
+
+static struct err *part_sweep(void *context, uint64_t part)
+{
+	const struct worker *worker = context;
+	const struct job *job = worker->job;
+	const size_t first = part_first(job, part), end = part_first(job, part + 1);
+
+	sweep_begin(worker->sweep, boundary(job, first), boundary(job, end));
+	for (size_t i = first; i < end; i++) {
+		job->spans[i] = (struct model_timeline_span) { .begin_ns = boundary(job, i) };
+		sweep_span(worker->sweep, boundary(job, i + 1), &job->spans[i]);
+	}
+	return NULL;
+}
+
+static struct err *parts_sweep(const struct selection *selection, struct job *job)
+{
+	const size_t count = sweep_workers(&selection->limits, job->count);
+	CLEAN(free) struct sweep *sweeps = calloc(count, sizeof(*sweeps));
+	struct worker workers[SWEEP_WORKERS_MAX];
+
+	if (!sweeps)
+		return err_nomem();
+	job->part_count = u64_min(job->count, count * PARTS_A_WORKER);
+	for (size_t i = 0; i < count; i++) {
+		sweeps[i].selection = selection;
+		workers[i] = (struct worker) { .job = job, .sweep = &sweeps[i] };
+	}
+	return sweep_run(&selection->limits, job->part_count, part_sweep, workers, sizeof(*workers),
+			 count);
+}
+
+/* From what was alive before the first to what was alive. */
+static void parts_join(const struct job *job, struct model_sum live)
+{
+	for (uint64_t part = 0; part < job->part_count; part++) {
+		const size_t end = part_first(job, part + 1);
+
+		for (size_t i = part_first(job, part); i < end; i++) {
+			struct model_timeline_span *span = &job->spans[i];
+
+			span->live_bytes_max += live.bytes - LIVE_BASE;
+			span->live_bytes_end += live.bytes - LIVE_BASE;
+			span->live_count_end += live.count - LIVE_BASE;
+		}
+		live = (struct model_sum) { job->spans[end - 1].live_count_end,
+					    job->spans[end - 1].live_bytes_end };
+	}
+}
+
+/* What was allocated before a moment and is freed then or later. */
+static struct err *live_before(const struct selection *selection, uint64_t ns,
+			       struct model_sum *live)
+{
+	struct pass pass = pass_begin_between(selection->model, selection, 0, ns - 1);
+	uint64_t ends[MODEL_BATCH], sizes[MODEL_BATCH];
+	struct err *err = NULL;
+
+	while (!err && pass_next(&pass)) {
+		pass_read(&pass, MODEL_FREE_NS, ends);
+		pass_read(&pass, MODEL_SIZE, sizes);
+		for (size_t i = 0; i < pass.count; i++) {
+			live->count += ends[i] >= ns;
+			live->bytes += ends[i] >= ns ? sizes[i] : 0;
+		}
+		err = sweep_check(&selection->limits);
+	}
+	return err;
+}
+
+struct err *spans_find(const struct selection *selection, uint64_t from_ns, uint64_t until_ns,
+		       size_t count, struct model_timeline_span *spans)
+{
+	struct job job = {
+		.from_ns = from_ns, .until_ns = until_ns, .count = count, .spans = spans
+	};
+	struct model_sum before = { 0 };
+	struct err *err = NULL;
+
+	if (selection_is_all(selection)) { /* what the index has sums for */
+		model_timeline_window(selection->model, from_ns, until_ns, count, spans);
+		return NULL;
+	}
+	if (from_ns > selection->from_ns)
+		err = live_before(selection, from_ns, &before);
+	if (!err)
+		err = parts_sweep(selection, &job);
+	if (!err)
+		parts_join(&job, before);
+	return err;
+}

@@ -1,0 +1,148 @@
+#include "../fake_model.h"
+
+#include "sums/walk.h"
+
+static const char *const functions[] = {
+	"_start", "main", "grow", "std::allocator<int>::allocate(unsigned long)", NULL,
+};
+
+enum { START = 1, MAIN, GROW, ALLOCATE };
+
+struct fixture {
+	struct model model;
+	struct names *names;
+};
+
+static int setup(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+	assert_non_null(fixture);
+	fake_model_init(&fixture->model, functions);
+	fixture->names = names_create(&fixture->model, NULL);
+	assert_non_null(fixture->names);
+	*state = fixture;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *fixture = *state;
+
+	names_destroy(fixture->names);
+	fake_model_deinit(&fixture->model);
+	free(fixture);
+	return 0;
+}
+
+/* The functions of a walk with spaces between them. */
+static void expect(struct fixture *fixture, uint32_t stack, enum walk_mode mode,
+		   const char *expected)
+{
+	struct walk walk = walk_begin(&fixture->model, fixture->names, stack, mode);
+	const struct name_frame *frame;
+	char text[1024] = "";
+
+	while ((frame = walk_next(&walk))) {
+		if (text[0])
+			strcat(text, " < ");
+		strcat(text, names_get(fixture->names, frame->name)->function);
+	}
+	assert_string_equal(text, expected);
+}
+
+static uint32_t whole_stack(struct fixture *fixture, uint32_t root)
+{
+	uint32_t stack = fake_call(&fixture->model, root, START, 4);
+
+	stack = fake_call(&fixture->model, stack, MAIN, 8);
+	stack = fake_call(&fixture->model, stack, GROW, 12);
+	return fake_call(&fixture->model, stack, ALLOCATE, 16);
+}
+
+static void machinery_at_both_ends_is_folded_away(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint32_t stack = whole_stack(fixture, CAPTURE_STACK_ROOT);
+
+	expect(fixture, stack, WALK_FOLD, "grow < main");
+	expect(fixture, stack, WALK_ALL,
+	       "std::allocator<int>::allocate(unsigned long) < grow < main < _start");
+}
+
+static void a_stack_of_nothing_but_machinery_shows_its_outermost_frame(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t stack = fake_call(&fixture->model, CAPTURE_STACK_ROOT, START, 4);
+
+	stack = fake_call(&fixture->model, stack, ALLOCATE, 4);
+	expect(fixture, stack, WALK_FOLD, "_start");
+}
+
+static void what_was_cut_short_says_so(void **state)
+{
+	struct fixture *fixture = *state;
+
+	expect(fixture, whole_stack(fixture, CAPTURE_STACK_TRUNCATED), WALK_FOLD,
+	       "grow < main < (outer frames not known)");
+	expect(fixture, CAPTURE_STACK_NONE, WALK_FOLD, "(no stack taken)");
+	expect(fixture, CAPTURE_STACK_ROOT, WALK_ALL, "(no stack taken)");
+}
+
+/* The return address of a call at a function's end lies in the next function. */
+static void a_return_address_belongs_to_the_call_before_it(void **state)
+{
+	struct fixture *fixture = *state;
+	struct model *model = &fixture->model;
+	const uint32_t last = fake_call(model, CAPTURE_STACK_ROOT, MAIN, 0xfff);
+	const uint32_t exact = fake_call(model, CAPTURE_STACK_ROOT, MAIN, 0xfff);
+
+	model->stacks[exact].exact = 1;
+	expect(fixture, last, WALK_FOLD, "main");
+	expect(fixture, exact, WALK_FOLD, "grow");
+}
+
+static void recursion_is_one_run(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t stack = fake_call(&fixture->model, CAPTURE_STACK_ROOT, MAIN, 4);
+	struct walk walk;
+	uint64_t count;
+
+	for (unsigned i = 0; i < 1000; i++)
+		stack = fake_call(&fixture->model, stack, GROW, 4 + i % 2);
+	walk = walk_begin(&fixture->model, fixture->names, stack, WALK_FOLD);
+	assert_string_equal(
+		names_get(fixture->names, walk_next_run(&walk, true, &count)->name)->function,
+		"grow");
+	assert_int_equal(count, 1000);
+	assert_string_equal(
+		names_get(fixture->names, walk_next_run(&walk, true, &count)->name)->function,
+		"main");
+	assert_int_equal(count, 1);
+	assert_null(walk_next_run(&walk, true, &count));
+}
+
+static void code_in_no_module_is_an_address(void **state)
+{
+	struct fixture *fixture = *state;
+
+	expect(fixture, fake_call(&fixture->model, CAPTURE_STACK_ROOT, 0x999, 0x10), WALK_FOLD,
+	       "0x999010");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(machinery_at_both_ends_is_folded_away),
+		TEST(a_stack_of_nothing_but_machinery_shows_its_outermost_frame),
+		TEST(what_was_cut_short_says_so),
+		TEST(a_return_address_belongs_to_the_call_before_it),
+		TEST(recursion_is_one_run),
+		TEST(code_in_no_module_is_an_address),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -215,6 +215,13 @@ def test_a_file_without_its_word_is_found(tmp_path, build, bad):
     assert len(check_registry.problems(tmp_path, None)) == bad
 
 
+@pytest.mark.parametrize("build, bad", [("files('folder/a.c')", 0), ("files('a.c')", 1)])
+def test_a_file_in_a_folder_of_a_room_is_named_with_its_folder(tmp_path, build, bad):
+    write(tmp_path, "src/show/http/folder/a.c", "")
+    write(tmp_path, "src/show/http/meson.build", build)
+    assert len(check_registry.problems(tmp_path, None)) == bad
+
+
 def test_a_file_in_a_folder_that_is_not_built_is_found(tmp_path):
     write(tmp_path, "src/show/meson.build", "")
     write(tmp_path, "src/show/export/export.c", "")

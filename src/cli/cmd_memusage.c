@@ -17,14 +17,14 @@
 #include "cli/command.h"
 #include "cli/memusage_of_tape.h"
 #include "cli/memusage_options.h"
-#include "cli/memusage_summary.h"
-#include "cli/memusage_tapes.h"
 #include "cli/memusagestat.h"
 #include "cli/reading.h"
 #include "collect/collector.h"
 #include "collect/own_malloc.h"
 #include "collect/pattern.h"
 #include "collect/spool.h"
+#include "memusage/memusage_summary.h"
+#include "memusage/memusage_tapes.h"
 
 static const char TRY_TEXT[] =
 	"Try `memusage --help' or `memusage --usage' for more information.\n";

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "capture/pairs.h"
 #include "cli/heatmap_options.h"
+#include "plot/pairs.h"
 
 static const double ns_per_unit[] = { 1e9, 1e6, 1e3, 1 }; /* by time_unit */
 

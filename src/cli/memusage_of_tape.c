@@ -1,10 +1,10 @@
 #include "cli/memusage_of_tape.h"
 
 #include "cli/input.h"
-#include "cli/memusage_summary.h"
 #include "cli/memusagestat.h"
 #include "cli/reading.h"
-#include "export/memusage_file.h"
+#include "memusage/memusage_file.h"
+#include "memusage/memusage_summary.h"
 #include "model/import.h"
 
 bool memusage_is_tape(char **words)

@@ -4,7 +4,7 @@
 
 #include "cli/input.h"
 #include "cli/plot_options.h"
-#include "export/memusage_file.h"
+#include "memusage/memusage_file.h"
 #include "plot/timeline.h"
 
 enum { WIDTH_DEFAULT = 800, HEIGHT_DEFAULT = 600, DPI = 96, DIGITS_MAX = 6 };

@@ -1,6 +1,6 @@
 /* Pictures of a data file of memusage. */
-#include "capture/memusage.h"
 #include "cli/plot_options.h"
+#include "memusage/memusage.h"
 #include "plot/trace.h"
 
 static const double NS_PER_S = 1e9;

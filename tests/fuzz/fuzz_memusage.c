@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "capture/memusage.h"
+#include "memusage/memusage.h"
 
 static void check(bool holds)
 {

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "capture/memusage.h"
-#include "capture/memusage_raw.h"
+#include "memusage/memusage.h"
+#include "memusage/memusage_raw.h"
 #include "tape/moments_ring.h"
 
 enum { PREFIX_BYTES = 4 };

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "capture/pairs.h"
+#include "plot/pairs.h"
 
 static void check(bool holds)
 {

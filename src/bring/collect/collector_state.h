@@ -13,7 +13,7 @@
 #include "collect/stream.h"
 #include "collect/threads.h"
 #include "collect/usage.h"
-#include "collect/writer.h"
+#include "write/writer.h"
 
 struct collector {
 	const struct collector_settings *settings;

@@ -10,7 +10,7 @@
 #include "capture/pack.h"
 #include "collect/parts.h"
 #include "collect/spool.h"
-#include "collect/writer.h"
+#include "write/writer.h"
 
 struct drain {
 	const struct spool *spool;

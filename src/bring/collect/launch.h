@@ -6,7 +6,7 @@
 
 #include "collect/collector.h"
 #include "collect/spool.h"
-#include "collect/writer.h"
+#include "write/writer.h"
 
 /* The spool; smaller than asked for where files may not be that large. Undone by spool_close. */
 struct err *launch_spool(const struct collector_settings *settings, struct spool *spool);

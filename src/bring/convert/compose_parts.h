@@ -13,9 +13,9 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "capture/pack.h"
-#include "collect/writer.h"
 #include "convert/compose.h"
 #include "tape/codec.h"
+#include "write/writer.h"
 
 static const uint64_t COMPOSE_PC_END = UINT64_C(1) << 48; /* what a tape can tell */
 

@@ -6,7 +6,7 @@
  */
 #include <inttypes.h>
 
-#include "capture/memusage.h"
+#include "memusage/memusage.h"
 
 #include <sys/mman.h>
 

@@ -2,7 +2,7 @@
  * The data file of glibc's memusage, for memusagestat, plot-memusage and their kin.
  */
 #include "export/export.h"
-#include "export/memusage_file.h"
+#include "memusage/memusage_file.h"
 
 static struct err *memusage_write(const struct export_context *context, FILE *out)
 {

@@ -184,6 +184,32 @@ def test_fields_are_those_of_the_command(shop):
     assert "stack" in fields["sorts"]["by"] and "leaked_count" in fields["sorts"]["groups"]
 
 
+def test_fields_list_every_measure_group_and_format_there_is(shop):
+    fields, paths = shop.json("fields"), shop.json("openapi.json")["paths"]
+    choices = lambda path, name: next(one["schema"]["enum"] for one in paths[f"/api/v1/{path}"]["get"]["parameters"]
+                                      if one["name"] == name)
+    measures = {one["word"]: one for one in fields["measures"]}
+    assert list(measures) == choices("flame", "m")
+    assert [word for word, one in measures.items() if one["in_reports"]] == \
+        [word for word in measures if word in choices("export", "m")]
+    assert [word for word, one in measures.items() if one["at"]] == ["live"]
+    assert all(one["sort"] in fields["sorts"]["groups"] for one in measures.values() if one["sort"])
+    assert [one["word"] for one in fields["groups"]] == choices("sites", "by") == fields["sorts"]["by"]
+    listed = recording.run([recording.memtape(), "export", "--list"]).stdout.decode()
+    for one in fields["exports"]:
+        assert f"  {one['name']} " in listed and one["summary"] in listed, one
+        assert one["path"] is None or one["path"] in paths
+    assert len(fields["exports"]) == len(re.findall("^  [a-z]", listed, re.M)) - 1  # html: a page is no route
+    assert {one["name"] for one in fields["exports"]} >= {"perfetto", "heaptrack", "pprof"}
+
+
+@pytest.mark.parametrize("measure", ["peak", "allocated", "leaked"])
+def test_a_group_is_sorted_by_the_key_of_a_measure(shop, measure):
+    key = next(one["sort"] for one in shop.json("fields")["measures"] if one["word"] == measure)
+    values = [row["matched"][measure]["bytes"] for row in shop.json("sites", sort=key, n=200)["rows"]]
+    assert values == sorted(values, reverse=True)
+
+
 @pytest.mark.parametrize("field", ["function", "module", "source", "location", "site", "site_module", "call",
                                    "thread_name", "free_function", "free_call", "free_module", "mark"])
 def test_names_count_what_a_filter_finds(world, field):

@@ -11,12 +11,12 @@ import { Rail } from "./frame/rail";
 import { copyLink, TopBar } from "./frame/topbar";
 import { isTyping, useKeys } from "./keys";
 import { asking, canMark, isLive, paused, pauseSet } from "./live";
-import { METRIC } from "./metrics";
 import { pageFind, pages } from "./pages/registry";
 import { infoError, infoLoad } from "./session";
 import { at, info, metric, page, range, tape, tapeId, undo, update } from "./store";
 import { ErrorCard, Loading, misses } from "./ui/states";
 import { Toast } from "./ui/toast";
+import { measureOf } from "./vocabulary";
 
 const STEPS = 200; /* [ and ] move the time point by this part of what is shown */
 
@@ -24,7 +24,7 @@ function titleOf(): string {
 	const shown = pageFind(page.value);
 	const parts = [shown?.title ?? "Not found"];
 	if (shown?.hasMetric)
-		parts.push(METRIC[metric.value].title.toLowerCase());
+		parts.push(measureOf(metric.value).title);
 	if (tape.value)
 		parts.push(tape.value.name);
 	return [...parts, "memtape"].join(" \u2013 ");

@@ -32,6 +32,7 @@
 	const given = address.get("c") ?? "", c = /^[0-9a-f]{32}$/.test(given) ? given : "last";
 	if (!document.getElementById("capture")) { /* a report has its answers in it */
 		ask("info");
+		ask("fields");
 		ask(`tape?c=${c}`);
 		if ((page === "" || page === "overview") && !address.has("t") && !address.has("q"))
 			ask(`summary?c=${c}`);

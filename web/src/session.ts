@@ -6,6 +6,8 @@ import * as format from "./format";
 import { infoTake, streamClose, streamOpen } from "./live";
 import { rankedModules, SERIES } from "./palette";
 import { detail, info, tape, tapeId, token } from "./store";
+import { vocabulary } from "./vocabulary";
+import type { Vocabulary } from "./vocabulary";
 
 const LOADING_MS = 500, LIVE_MS = 2000, GONE_MS = 2000;
 
@@ -46,12 +48,23 @@ function take(answer: Info): void {
 		again(is("loading") ? LOADING_MS : LIVE_MS);
 }
 
+async function ask<T>(path: string, signal: AbortSignal): Promise<T> {
+	return await (await request(requestUrl(path), { signal })).json() as T;
+}
+
+/* Once: when the server has become another version, the page says so. */
+async function vocabularyLoad(signal: AbortSignal): Promise<void> {
+	vocabulary.value ??= await ask<Vocabulary>("fields", signal);
+}
+
 /* Asks what there is; again while something is being loaded or recorded, or when the server did not answer. */
 export async function infoLoad(): Promise<void> {
 	asking?.abort();
 	asking = new AbortController();
+	const { signal } = asking;
 	try {
-		take(await (await request(requestUrl("info"), { signal: asking.signal })).json() as Info);
+		const [answer] = await Promise.all([ask<Info>("info", signal), vocabularyLoad(signal)]);
+		take(answer);
 	} catch (error) {
 		const told = error instanceof ApiError && error.status !== 503; /* which says: not now */
 		if (told)

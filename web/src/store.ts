@@ -6,6 +6,7 @@ import { batch, computed, signal } from "@preact/signals";
 import type { ReadonlySignal } from "@preact/signals";
 import type { Hex, Info, Ns, Tape, TapeDetail } from "./api/types";
 import { fragmentFormat, fragmentParse, START } from "./url";
+import { measureKnown, measureOf } from "./vocabulary";
 import type { Metric, Range, Selection } from "./url";
 
 const TOKEN_KEY = "memtape.token";
@@ -21,7 +22,7 @@ export const tapeId = part("tape");
 export const range = part("range");
 export const at = part("at");
 export const filter = part("filter");
-export const metric = part("metric");
+export const metric: ReadonlySignal<Metric> = computed(() => measureKnown(selection.value.metric, START.metric));
 export const path = part("path");
 export const frame = part("frame");
 
@@ -98,9 +99,13 @@ export function commonParams(): Record<string, string> {
 
 /* The same with the metric and, where the metric has one, its moment. */
 export function metricParams(): Record<string, string> {
-	const s = selection.value;
-	const params = { ...commonParams(), m: s.metric };
-	return s.metric === "live" ? { ...params, at: s.at === null ? "peak" : nsText(s.at) } : params;
+	const params = { ...commonParams(), m: metric.value };
+	return measureOf(metric.value).at ? { ...params, ...atParams() } : params;
+}
+
+/* The time point, as a parameter. */
+export function atParams(): { at: string } {
+	return { at: at.value === null ? "peak" : nsText(at.value) };
 }
 
 export function nsText(ns: Ns): string {

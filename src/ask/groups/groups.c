@@ -20,6 +20,19 @@ const char *const group_by_words[] = {
 	[GROUP_BYS] = NULL,
 };
 
+const char *const group_by_docs[] = {
+	[GROUP_BY_STACK] = "the whole call stack",
+	[GROUP_BY_FUNCTION] = "the innermost function outside of allocators",
+	[GROUP_BY_SOURCE] = "source file and line of that function",
+	[GROUP_BY_MODULE] = "program or library of that function",
+	[GROUP_BY_THREAD] = "the thread that allocated",
+	[GROUP_BY_SIZE] = "powers of two",
+	[GROUP_BY_MARK] = "the last mark set before the allocation",
+	[GROUP_BY_CALL] = "malloc, operator new, realloc ...",
+	[GROUP_BY_LIFETIME] = "how long the block lived",
+	[GROUP_BY_PROCESS] = "everything in one group",
+};
+
 const char *const group_key_words[] = {
 	[GROUP_SIZE] = "size",
 	[GROUP_COUNT] = "allocated_count",

@@ -27,6 +27,9 @@ enum { GROUP_BYS = GROUP_BY_PROCESS + 1 };
 /* The words of --by, in the order of the enum, NULL at the end. */
 extern const char *const group_by_words[];
 
+/* What a group of each is, in the same order. */
+extern const char *const group_by_docs[];
+
 struct group_sums {
 	struct model_sum allocated;
 	struct model_sum leaked;

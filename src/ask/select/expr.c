@@ -301,17 +301,23 @@ static void offer_tests(struct completion *completion, const struct token *token
 		offer(completion, token, words[i], NULL);
 }
 
+const char *const *expr_operators(const struct field *field)
+{
+	static const char *const of_bools[] = { NULL };
+	static const char *const of_texts[] = { "=", "!=", "~", "!~", "in", "not in", NULL };
+	static const char *const of_numbers[] = { "=",	"!=", "<",	"<=", ">",
+						  ">=", "in", "not in", NULL };
+
+	if (field->type == FIELD_BOOL)
+		return of_bools;
+	return field->type == FIELD_TEXT || field->type == FIELD_TEXTS ? of_texts : of_numbers;
+}
+
 static void offer_operators(struct completion *completion, const struct token *token,
 			    const struct field *field)
 {
-	const bool is_text = field->type == FIELD_TEXT || field->type == FIELD_TEXTS;
-	static const char *const of_texts[] = { "=", "!=", "~", "!~", "in", "not in" };
-	static const char *const of_numbers[] = { "=", "!=", "<", "<=", ">", ">=", "in", "not in" };
-	const char *const *words = is_text ? of_texts : of_numbers;
-	const size_t count = is_text ? array_size(of_texts) : array_size(of_numbers);
-
-	for (size_t i = 0; i < count && field->type != FIELD_BOOL; i++)
-		offer(completion, token, words[i], NULL);
+	for (const char *const *word = expr_operators(field); *word; word++)
+		offer(completion, token, *word, NULL);
 }
 
 static void offer_values(struct completion *completion, const struct token *token,

@@ -80,6 +80,9 @@ struct expr {
 struct err *expr_parse(const char *text, struct arena *arena, const struct expr **expr_ret);
 
 /* A moment alone: "10s", "75%", "peak", "mark(loaded)"; what --from and --until take. */
+/* What may stand between the field and a value, NULL at the end; none of true or false. */
+const char *const *expr_operators(const struct field *field);
+
 struct err *expr_parse_moment(const char *text, struct arena *arena, struct expr_value *value_ret);
 
 /* ERR_USAGE: what is wrong, the text, and a caret under its byte `at`. */

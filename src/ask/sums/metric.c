@@ -1,5 +1,7 @@
 #include "sums/metric.h"
 
+#include <assert.h>
+
 const char *const metric_words[] = { METRIC_WORDS, NULL };
 const char *const metric_words_all[] = { METRIC_WORDS, METRIC_WORDS_MORE, NULL };
 static_assert(array_size(metric_words) == METRICS + 1, "a word for each");
@@ -28,7 +30,7 @@ static const struct metric_row {
 	[METRIC_LEAKED_COUNT] = { OF(leaked), false, "leaked_count", "leaked_count",
 				  "blocks leaked" },
 	[METRIC_TEMPORARY_BYTES] = { OF(temporary), true, "temporary_bytes", "temporary_size",
-				     "temporary" },
+				     "temporary bytes" },
 	[METRIC_WASTED] = { OF(temporary), true, NULL, NULL, "wasted by the allocator" },
 	[METRIC_PEAK_COUNT] = { OF(peak), false, "peak_count", "peak_count",
 				"blocks alive at the peak" },
@@ -37,6 +39,37 @@ static const struct metric_row {
 const char *metric_title(enum metric metric)
 {
 	return rows[metric].title;
+}
+
+const char *metric_doc(enum metric metric)
+{
+	static const char *const docs[METRICS_NAMED] = {
+		[METRIC_PEAK] = "Requested bytes alive when the live bytes of the whole recording "
+				"were highest: how much memory the program needs. With a time "
+				"range, those of them that were allocated in it.",
+		[METRIC_LEAKED] = "Bytes of blocks allocated in the time range and not freed "
+				  "before the recording ended.",
+		[METRIC_ALLOCATED] = "All bytes requested in the time range, freed or not.",
+		[METRIC_COUNT] = "Number of blocks allocated in the time range; a realloc counts "
+				 "as one.",
+		[METRIC_TEMPORARY] = "Number of blocks freed before their thread allocated the "
+				     "next one: candidates for the stack or for reuse.",
+		[METRIC_LIVE] = "Requested bytes alive at the time point.",
+		[METRIC_LEAKED_COUNT] = "Number of blocks allocated in the time range and not "
+					"freed before the recording ended.",
+		[METRIC_TEMPORARY_BYTES] = "Bytes of temporary allocations.",
+		[METRIC_WASTED] = "Usable minus requested bytes of all blocks: the cost of "
+				  "rounding up to the allocator's size classes.",
+	};
+
+	assert((unsigned)metric < METRICS_NAMED);
+	return docs[metric];
+}
+
+bool metric_has_spans(enum metric metric)
+{
+	return metric == METRIC_ALLOCATED || metric == METRIC_COUNT || metric == METRIC_TEMPORARY ||
+	       metric == METRIC_TEMPORARY_BYTES;
 }
 
 bool metric_is_bytes(enum metric metric)

@@ -38,6 +38,12 @@ extern const char *const metric_words_all[];
 const char *metric_title(enum metric metric);
 bool metric_is_bytes(enum metric metric);
 
+/* What one with a word means, in sentences, for those who choose one. */
+const char *metric_doc(enum metric metric);
+
+/* Whether it adds up over a span of time, so that spans can be compared. */
+bool metric_has_spans(enum metric metric);
+
 /* "leaked_bytes": its member in JSON, its column in CSV and SQL. NULL: of LIVE and WASTED. */
 const char *metric_key(enum metric metric);
 

@@ -285,6 +285,7 @@ const struct export_format export_dot = {
 	.summary = "the call graph, for graphviz: dot -Tsvg",
 	.suffix = ".dot",
 	.kind = EXPORT_SUMS,
+	.has_metric = true,
 	.depth = MODEL_SUMMARY,
 	.write = dot_write,
 };

@@ -1,5 +1,16 @@
 #include "export/export.h"
 
+const char *export_kind_word(enum export_kind kind)
+{
+	static const char *const words[] = {
+		[EXPORT_SUMS] = "sums",
+		[EXPORT_COURSE] = "course",
+		[EXPORT_EVENTS] = "events",
+	};
+
+	return words[kind];
+}
+
 const struct export_format *export_find(const char *name)
 {
 	for (const struct export_format *const *at = export_table; *at; at++) {

@@ -34,14 +34,18 @@ struct export_format {
 	const char *summary; /* one line for the help, no full stop */
 	const char *suffix;  /* what names of its files end with */
 	enum export_kind kind;
-	bool has_alive; /* it tells what was alive at the end: leaked, suppressed or not */
-	bool is_gzip;	/* it is compressed as it is */
+	bool has_alive;	 /* it tells what was alive at the end: leaked, suppressed or not */
+	bool has_metric; /* it has one number a stack, of the metric */
+	bool is_gzip;	 /* it is compressed as it is */
 	enum model_depth depth;
 	struct err *(*write)(const struct export_context *context, FILE *out);
 };
 
 /* All formats in the order of meson.build, NULL at the end. */
 extern const struct export_format *const export_table[];
+
+/* "sums", "course", "events" */
+const char *export_kind_word(enum export_kind kind);
 
 const struct export_format *export_find(const char *name); /* NULL: no such format */
 

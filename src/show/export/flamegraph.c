@@ -40,6 +40,7 @@ const struct export_format export_flamegraph = {
 	.summary = "an interactive picture (SVG) for any browser",
 	.suffix = ".svg",
 	.kind = EXPORT_SUMS,
+	.has_metric = true,
 	.depth = MODEL_SUMMARY,
 	.write = flamegraph_write,
 };

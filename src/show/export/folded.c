@@ -93,6 +93,7 @@ const struct export_format export_folded = {
 	.summary = "a line per stack, for flamegraph.pl, inferno, speedscope and others",
 	.suffix = ".folded",
 	.kind = EXPORT_SUMS,
+	.has_metric = true,
 	.depth = MODEL_SUMMARY,
 	.write = folded_write,
 };

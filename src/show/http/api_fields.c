@@ -1,6 +1,8 @@
 /*
- * /api/v1/fields: the words of filters and sort keys, for those who complete them.
+ * /api/v1/fields: the words that other questions take - fields and operators of filters, measures,
+ * groups, sort keys, formats of files - for those who offer a choice of them.
  */
+#include "export/export.h"
 #include "groups/groups.h"
 #include "http/call.h"
 
@@ -36,6 +38,68 @@ static void emit_field(struct emit *emit, const struct field *field)
 	emit_text(emit, "doc", field->doc);
 	emit_text(emit, "none", field->none);
 	emit_text(emit, "percent", field->percent);
+	emit_words(emit, "operators", expr_operators(field));
+	emit_end(emit);
+}
+
+static void emit_measures(struct emit *emit)
+{
+	emit_list(emit, "measures");
+	for (unsigned i = 0; i < METRICS_NAMED; i++) {
+		const enum metric metric = (enum metric)i;
+
+		emit_object(emit, NULL);
+		emit_text(emit, "word", metric_words_all[i]);
+		emit_text(emit, "title", metric_title(metric));
+		emit_text(emit, "unit", metric_is_bytes(metric) ? "bytes" : "count");
+		emit_text(emit, "doc", metric_doc(metric));
+		emit_text(emit, "sort", metric_group_key(metric));
+		emit_bool(emit, "at", metric == METRIC_LIVE);
+		emit_bool(emit, "spans", metric_has_spans(metric));
+		emit_bool(emit, "in_reports", i < METRICS);
+		emit_end(emit);
+	}
+	emit_end(emit);
+}
+
+static void emit_groups(struct emit *emit)
+{
+	emit_list(emit, "groups");
+	for (unsigned i = 0; i < GROUP_BYS; i++) {
+		emit_object(emit, NULL);
+		emit_text(emit, "word", group_by_words[i]);
+		emit_text(emit, "doc", group_by_docs[i]);
+		emit_end(emit);
+	}
+	emit_end(emit);
+}
+
+/* The route that makes this one format and takes every measure; NULL: /export does it. */
+static const struct route *own_route(const struct export_format *format)
+{
+	char path[64];
+	size_t id_len;
+	const char *id;
+
+	str_format(path, sizeof(path), "/api/v1/export/%s%s", format->name, format->suffix);
+	return route_find(path, strlen(path), &id, &id_len);
+}
+
+static void emit_exports(struct emit *emit)
+{
+	emit_list(emit, "exports");
+	for (const struct export_format *const *at = export_table; *at; at++) {
+		const struct route *route = own_route(*at);
+
+		emit_object(emit, NULL);
+		emit_text(emit, "name", (*at)->name);
+		emit_text(emit, "summary", (*at)->summary);
+		emit_text(emit, "suffix", (*at)->suffix);
+		emit_text(emit, "kind", export_kind_word((*at)->kind));
+		emit_bool(emit, "has_metric", (*at)->has_metric);
+		emit_text(emit, "path", route ? route->path : NULL);
+		emit_end(emit);
+	}
 	emit_end(emit);
 }
 
@@ -61,12 +125,15 @@ static struct err *run(struct call *call)
 	emit_words(emit, "groups", group_key_words);
 	emit_words(emit, "by", group_by_words);
 	emit_end(emit);
+	emit_measures(emit);
+	emit_groups(emit);
+	emit_exports(emit);
 	return NULL;
 }
 
 const struct route route_api_fields = {
 	.path = "/api/v1/fields",
-	.summary = "the words of filters and sort keys",
+	.summary = "the words of filters, measures, groups and formats",
 	.answer = "Fields",
 	.run = run,
 };

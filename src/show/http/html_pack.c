@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "groups/groups.h"
 
 enum { HASH_DIGITS = 16, SHARE_MIN = 200 /* branches below 1 / so much are not opened */ };
 
@@ -23,7 +24,6 @@ static const struct detail details[HTML_DETAILS] = {
 	{ 200, 200, 20, 2, 0, 3 },
 };
 
-static const char *const measures[] = { "peak", "allocated", "count", "leaked", "temporary" };
 static const char *const directions[] = { "down", "up" };
 
 /* --- asking -------------------------------------------------------------------------------- */
@@ -129,10 +129,10 @@ static struct err *flames_ask(struct html_pack *pack, const struct detail *detai
 {
 	struct err *err = NULL;
 
-	for (size_t i = 0; i < array_size(measures); i++) {
+	for (size_t i = 0; metric_words[i]; i++) {
 		for (size_t d = 0; !err && d < array_size(directions); d++)
 			err = asked(pack, NULL, "/api/v1/flame?dir=%s&m=%s&px=%u", directions[d],
-				    measures[i], detail->px);
+				    metric_words[i], detail->px);
 	}
 	return err;
 }
@@ -211,9 +211,9 @@ static struct err *trees_ask(struct html_pack *pack, const struct detail *detail
 {
 	struct err *err = NULL;
 
-	for (size_t i = 0; i < array_size(measures); i++) {
+	for (size_t i = 0; metric_words[i]; i++) {
 		for (size_t d = 0; !err && d < array_size(directions); d++)
-			err = tree_ask(pack, measures[i], directions[d], detail->branches);
+			err = tree_ask(pack, metric_words[i], directions[d], detail->branches);
 	}
 	return err;
 }
@@ -248,8 +248,6 @@ static struct err *frames_ask(struct html_pack *pack, size_t sites, unsigned fra
 
 static struct err *sites_ask(struct html_pack *pack, const struct detail *detail)
 {
-	static const char *const others[] = { "stack", "source", "module", "thread",
-					      "size",  "call",	 "mark" };
 	static const char *const sorts[] = { "size", "leaked_size", "allocated_count",
 					     "temporary_count" };
 	size_t body;
@@ -262,9 +260,11 @@ static struct err *sites_ask(struct html_pack *pack, const struct detail *detail
 	for (size_t i = 0; !err && i < array_size(sorts); i++)
 		err = asked(pack, NULL, "/api/v1/sites?by=function&n=%u&sort=%s&spark=24",
 			    detail->sites, sorts[i]);
-	for (size_t i = 0; !err && i < array_size(others); i++)
-		err = asked(pack, NULL, "/api/v1/sites?by=%s&n=%u&sort=peak_size&spark=24",
-			    others[i], detail->sites / 2);
+	for (unsigned by = 0; !err && by < GROUP_BYS; by++) {
+		if (by != GROUP_BY_FUNCTION)
+			err = asked(pack, NULL, "/api/v1/sites?by=%s&n=%u&sort=peak_size&spark=24",
+				    group_by_words[by], detail->sites / 2);
+	}
 	if (!err)
 		err = asked(pack, NULL,
 			    "/api/v1/sites?by=function&n=%u&q=leaked&sort=leaked_size&spark=24",
@@ -277,7 +277,7 @@ static struct err *sources_ask(struct html_pack *pack, const struct detail *deta
 {
 	const unsigned source_max = pack->with_source ? detail->sources : 0;
 	size_t body;
-	struct err *err = asked(pack, &body, "/api/v1/files?m=%s", measures[0]);
+	struct err *err = asked(pack, &body, "/api/v1/files?m=%s", metric_words[0]);
 	size_t at = body;
 
 	for (unsigned i = 0; !err && body != SIZE_MAX && i < source_max; i++) {
@@ -289,8 +289,8 @@ static struct err *sources_ask(struct html_pack *pack, const struct detail *deta
 		at = (size_t)(id - pack->json.ptr);
 		err = asked(pack, NULL, "/api/v1/source?file=%.16s&l0=1", id);
 	}
-	for (size_t i = 1; !err && i < array_size(measures); i++)
-		err = asked(pack, NULL, "/api/v1/files?m=%s", measures[i]);
+	for (size_t i = 1; !err && metric_words[i]; i++)
+		err = asked(pack, NULL, "/api/v1/files?m=%s", metric_words[i]);
 	return err;
 }
 

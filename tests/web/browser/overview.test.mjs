@@ -238,8 +238,30 @@ test("a copied link names the tape and not the token", async () => {
 test("an export is a file", async () => {
 	const page = await open();
 	await page.getByRole("button", { name: "Export" }).click();
-	const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: /Folded stacks/ }).click()]);
+	const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: /^folded/ }).click()]);
 	assert.match(file.suggestedFilename(), /./);
+	await clean(page);
+});
+
+test("the export menu has every format that the server has", async () => {
+	const page = await open("#/flame?m=wasted"), asked = page.waitForResponse(/\/api\/v1\/fields$/);
+	await page.reload();
+	const { exports } = await (await asked).json(), names = exports.map((one) => one.name);
+	assert.ok(names.includes("perfetto") && names.includes("heaptrack"), names.join());
+	await page.getByRole("button", { name: "Export" }).click();
+	const items = page.locator(".export-menu .menu-item");
+	await soon(() => items.count(), names.length);
+	assert.deepEqual((await items.locator("b").allInnerTexts()).sort(), names.sort());
+	/* What has one number a stack is offered where commands have the measure; the picture has all of them. */
+	assert.deepEqual(await items.and(page.locator(":disabled")).locator("b").allInnerTexts(), ["dot", "folded"]);
+	const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: /^flamegraph/ }).click()]);
+	assert.match(file.suggestedFilename(), /\.svg$/);
+	await clean(page);
+});
+
+test("a measure that the server does not have is as if the address had none", async () => {
+	const page = await open("#/flame?m=nonsense");
+	await page.getByRole("radio", { name: "Alive at the peak", checked: true }).waitFor();
 	await clean(page);
 });
 

@@ -81,7 +81,7 @@ test("layouts, measures and the table twin keep the selection", async () => {
 	await page.locator("canvas.flame-canvas").focus();
 	await page.keyboard.press("i");
 	await page.waitForFunction(() => location.hash.includes("lay=inverted"));
-	await page.keyboard.press("3");
+	await page.keyboard.press("4");
 	await page.waitForFunction(() => location.hash.includes("m=count"));
 	await settled(page);
 	await page.keyboard.press("t");

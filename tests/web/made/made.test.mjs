@@ -23,7 +23,7 @@ for (const theme of THEMES)
 		await page.getByRole("heading", { name: "This tape has no times" }).waitFor();
 		await soon(() => page.getByRole("region", { name: "Summary" }).innerText().then((text) => text.replace(/\s+/g, " ")),
 			/^Peak heap 4\.98 KiB in 2 blocks Peak RSS \S+ not sampled on this tape Allocations 2 when is not known Allocated 4\.98 KiB .* Temporary \S+ not known on this tape$/);
-		await soon(() => page.locator("main .sites th").allInnerTexts().then((all) => all.join()), /^Function,Live at peak\s*↓,Count$/);
+		await soon(() => page.locator("main .sites th").allInnerTexts().then((all) => all.join()), /^Function,Alive at the peak\s*↓,Count$/);
 		assert.equal(await page.locator("main canvas, main .spark, main .heat").count(), 0);
 		assert.deepEqual(await violations(page), []);
 		await go(page, "flame");
@@ -38,7 +38,7 @@ for (const theme of THEMES)
 		assert.equal(await page.locator("dialog .help-keys").getByText(/time point|timeline/).count(), 0);
 		await page.keyboard.press("Escape");
 		await go(page, "sites");
-		await soon(() => page.getByRole("columnheader").allInnerTexts().then((all) => all.map((text) => text.trim().split("\n")[0]).join()), /^Call site,Live at peak\s*↓,Allocated,Count,Leaked$/);
+		await soon(() => page.getByRole("columnheader").allInnerTexts().then((all) => all.map((text) => text.trim().split("\n")[0]).join()), /^Call site,Alive at the peak\s*↓,Leaked,Allocated,Allocations$/);
 		await go(page, "leaks");
 		await page.getByRole("columnheader", { name: "Never freed" }).waitFor();
 		assert.equal(await page.getByText("Growing").count() + await page.locator("main .spark").count(), 0);

@@ -55,7 +55,7 @@ test("reduce-the-peak.md: one line of a script holds its file, and the peak fall
 	const page = await open("", SIZE);
 	await show(page, "all.mtape");
 	await rail(page, "Flame graph").click();
-	await soon(() => page.getByRole("radio", { name: "Live at peak" }).getAttribute("aria-checked"), "true");
+	await soon(() => page.getByRole("radio", { name: "Alive at the peak" }).getAttribute("aria-checked"), "true");
 	await page.getByRole("searchbox", { name: /^Search functions/ }).fill("PyUnicode_Splitlines");
 	await soon(() => page.locator(".flame-search output").innerText(), (text) => Number(/([\d.]+) %/.exec(text)?.[1]) > 50);
 	await shot(page, "python-peak", 592);

@@ -2,6 +2,8 @@
  * The answers that a report has in itself: `memtape report --html` asks the server's questions and writes what it
  * said into the page, gzip in base64. Questions are found again whatever the width they are asked for.
  */
+import { sumOfKey } from "../vocabulary";
+
 interface Answers { [url: string]: unknown }
 interface Row { key?: string; hash?: string; [name: string]: unknown }
 interface Rows { count: number; rows: Row[] }
@@ -61,10 +63,10 @@ export function questionOf(url: string, duration: number): string {
 
 function sumOf(row: Row, sort: string): number {
 	const sums = row.matched as Record<string, { bytes: number; count: number }> | undefined, life = row.life as { p50: number } | null;
-	const [, of, what] = /^(?:(allocated|leaked|temporary|peak)_)?(size|count)$/.exec(sort) ?? [];
+	const [of, what] = sumOfKey(sort) ?? ["allocated", "bytes"];
 	if (sort === "lifetime_p50")
 		return life ? life.p50 : Infinity;
-	return sums?.[of ?? "allocated"]?.[what === "count" ? "count" : "bytes"] ?? 0;
+	return sums?.[of]?.[what] ?? 0;
 }
 
 /* The best of every order that was asked for, once each, in the order that is wanted now. */

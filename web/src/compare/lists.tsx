@@ -3,11 +3,10 @@ import type { JSX } from "preact";
 import type { Hex } from "../api/types";
 import { addTerm, quote } from "../filter";
 import * as format from "../format";
-import { METRIC } from "../metrics";
 import { filter, frame, href, info, update } from "../store";
 import { IconClose, IconCopy } from "../ui/icons";
 import { copyText } from "../ui/toast";
-import type { Metric } from "../url";
+import { measureOf } from "../vocabulary";
 import type { Sides } from "./sides";
 import type { Diff, DiffRow } from "./types";
 import * as words from "./words";
@@ -82,13 +81,13 @@ function Main(props: { row: DiffRow }): JSX.Element {
 }
 
 /* "+21.1 MiB live at peak, 89.2 % of it from std::vector<Slot>::reserve." */
-function Verdict(props: { diff: Diff; sides: Sides; metric: Metric }): JSX.Element {
-	const { diff, sides } = props, main = diff.main, what = diff.m === "live" ? "live" : METRIC[props.metric].title.toLowerCase();
+function Verdict(props: { diff: Diff; sides: Sides }): JSX.Element {
+	const { diff, sides } = props, main = diff.main, measure = measureOf(diff.m), what = measure.at ? "live" : measure.title;
 	const part = main && diff.difference !== 0 ? main.difference / diff.difference : 0;
 	const command = sides.hasSpans && sides.spans.some((span) => span !== "") ? null : sides.isOne
 		? `memtape diff ${sides.a.file} --at ${sides.at.join(",")}`
 		: `memtape diff ${sides.a.file} ${sides.b.file}${sides.per ? ` --per ${sides.per.join(":")}` : ""}` +
-			(["peak", "allocated", "count", "leaked", "temporary"].includes(diff.m) ? ` --fail-if '${diff.m}>5%'` : "");
+			(measure.in_reports ? ` --fail-if '${diff.m}>5%'` : "");
 	return (
 		<section>
 			<h3 class="compare-title small">Verdict</h3>
@@ -134,7 +133,7 @@ function Alone(): JSX.Element | null {
 	);
 }
 
-export function Lists(props: { diff: Diff; sides: Sides; metric: Metric }): JSX.Element {
+export function Lists(props: { diff: Diff; sides: Sides }): JSX.Element {
 	const { diff } = props;
 	return (
 		<>

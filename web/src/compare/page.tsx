@@ -20,11 +20,11 @@ import { Search } from "../flame/toolbar";
 import { searched, widthKept, widthOf } from "../flame/view";
 import * as format from "../format";
 import { useKeys } from "../keys";
-import { METRIC } from "../metrics";
-import { filter, frame, metric, option, path, range, setOption, update } from "../store";
+import { filter, frame, option, path, range, setOption, update } from "../store";
 import { theme } from "../theme";
 import { Segmented } from "../ui/basics";
 import { Empty, EmptyByFilter, Loading, Shown } from "../ui/states";
+import { measureTitle } from "../vocabulary";
 import "./compare.css";
 import "../flame/flame.css";
 import "../reports/reports.css";
@@ -46,7 +46,7 @@ function Legend(): JSX.Element {
 function Total(props: { diff: Diff }): JSX.Element {
 	const { a, b, unit, difference, m } = props.diff;
 	return (
-		<p class="compare-total num" title={`${m === "live" ? "Live" : METRIC[metric.value].title}: ${format.exact(a.total)} → ${format.exact(b.total)}`}><b>{words.pair(a.total, b.total, unit)}</b><span class={`compare-badge ${words.tone(difference)}`}>{words.share(a.total, b.total)}</span></p>
+		<p class="compare-total num" title={`${measureTitle(m)}: ${format.exact(a.total)} → ${format.exact(b.total)}`}><b>{words.pair(a.total, b.total, unit)}</b><span class={`compare-badge ${words.tone(difference)}`}>{words.share(a.total, b.total)}</span></p>
 	);
 }
 
@@ -88,7 +88,7 @@ function Side(props: { diff: Answer<Diff>; flame: DiffFlame | null; sides: Sides
 	return (
 		<aside class={`card compare-list ${props.diff.stale ? "stale" : ""}`} aria-label="Changes" tabIndex={0}>
 			{chosen && props.flame && <Chosen {...chosen} unit={props.flame.unit} sides={props.sides} />}
-			<Shown answer={props.diff} loading={<Loading rows={8} />}>{(diff) => <Lists diff={diff} sides={props.sides} metric={metric.value} />}</Shown>
+			<Shown answer={props.diff} loading={<Loading rows={8} />}>{(diff) => <Lists diff={diff} sides={props.sides} />}</Shown>
 		</aside>
 	);
 }

@@ -2,7 +2,7 @@
 import type { Params } from "../api/client";
 import type { Tape } from "../api/types";
 import { commonParams, info, metric, option, selection, tape, update } from "../store";
-import type { Metric } from "../url";
+import { measureOf } from "../vocabulary";
 
 export interface Sides {
 	a: Tape;
@@ -24,8 +24,7 @@ export function perParse(text: string): [number, number] | null {
 	return a >= 1 && b >= 1 && a <= UNITS_MAX && b <= UNITS_MAX ? [a, b] : null;
 }
 
-/* Of these something happens over time, so that spans of it can be compared. */
-export const SPANNED: readonly Metric[] = ["allocated", "count", "temporary", "temporary_bytes"];
+export const LIVE = "live";
 
 /* "1s..peak" as the API's from and until of a side. */
 export function spanParams(side: "a" | "b", text: string): Params {
@@ -40,7 +39,7 @@ export function sidesNow(): Sides | null {
 	const word = option("with"), other = others.find((t) => t.id === word) ?? others[0] ?? shown;
 	const isSecond = word === "" && all.indexOf(other) < all.indexOf(shown); /* `memtape serve before after` shows the last */
 	const [a, b] = word === "self" ? [shown, shown] : isSecond ? [other, shown] : [shown, other];
-	const isOne = b.id === a.id, hasSpans = SPANNED.includes(metric.value), hasMoments = !hasSpans && (isOne || metric.value === "live");
+	const isOne = b.id === a.id, measure = measureOf(metric.value), hasSpans = measure.spans, hasMoments = !hasSpans && (isOne || measure.at);
 	return {
 		a, b, isOne, hasMoments, hasSpans, at: [option("ta", isOne ? "start" : "peak"), option("tb", "peak")],
 		spans: [option("ra", isOne ? "start..50%" : ""), option("rb", isOne ? "50%..end" : "")], per: perParse(option("per")),
@@ -49,7 +48,7 @@ export function sidesNow(): Sides | null {
 
 export function sidesParams(s: Sides): Params {
 	return {
-		...commonParams(), c: s.a.id, ...(s.isOne ? {} : { b: s.b.id }), m: s.hasMoments ? "live" : metric.value,
+		...commonParams(), c: s.a.id, ...(s.isOne ? {} : { b: s.b.id }), m: s.hasMoments ? LIVE : metric.value,
 		...(s.hasSpans ? { ...spanParams("a", s.spans[0]), ...spanParams("b", s.spans[1]) } : {}), ...(s.hasMoments ? { a_at: s.at[0], b_at: s.at[1] } : {}), ...(s.per ? { a_per: s.per[0], b_per: s.per[1] } : {}),
 	};
 }

@@ -2,16 +2,14 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Tape } from "../api/types";
-import { METRIC } from "../metrics";
+import { Measures, measuresInOrder } from "../measures";
 import { info, metric, option, setOption, update } from "../store";
-import type { Metric } from "../url";
 import { Dot, Popover, Segmented } from "../ui/basics";
 import { IconCheck, IconChevron, IconCompare } from "../ui/icons";
-import { perParse, sidesSet, swap } from "./sides";
+import { capital } from "../vocabulary";
+import type { Measure } from "../vocabulary";
+import { LIVE, perParse, sidesSet, swap } from "./sides";
 import type { Sides } from "./sides";
-
-const MEASURES: readonly Metric[] = ["peak", "allocated", "count", "leaked"];
-const MORE: readonly Metric[] = ["live", "temporary", "leaked_count", "temporary_bytes", "wasted"];
 
 /* Two runs of one program have one name: then the files tell them apart. */
 export function tapeTitle(t: Tape, others: readonly Tape[]): string {
@@ -66,23 +64,13 @@ function Per(): JSX.Element {
 	);
 }
 
-/* What of one tape can be compared: what was alive at moments, or happened in spans. */
-function OneMeasures(props: { sides: Sides }): JSX.Element {
-	return <Segmented label="Measure" value={props.sides.hasSpans ? metric.value : "live"} onChange={(m) => update({ metric: m, path: [] })}
-		choices={(["live", "allocated", "count", "temporary"] as const).map((m) => ({ value: m as Metric, label: METRIC[m].title, title: METRIC[m].meaning }))} />;
-}
+const title = (m: Measure) => (m.at ? "Live at moments" : capital(m.title));
+const choose = (word: string) => update({ metric: word, path: [] });
 
-function Measures(): JSX.Element {
-	const chosen = MORE.includes(metric.value), shown = [...MEASURES, ...(chosen ? [metric.value] : [])];
-	return (
-		<div class="row">
-			<Segmented label="Measure" value={metric.value} onChange={(m) => update({ metric: m, path: [] })}
-				choices={shown.map((m) => ({ value: m, label: m === "live" ? "Live at moments" : METRIC[m].title, title: METRIC[m].meaning }))} />
-			<Popover label="More measures" button={<>More <IconChevron /></>} class="button small">
-				{(close) => MORE.map((m) => <button key={m} type="button" class="menu-item" title={METRIC[m].meaning} onClick={() => { close(); update({ metric: m, path: [] }); }}>{m === "live" ? "Live at moments" : METRIC[m].title}</button>)}
-			</Popover>
-		</div>
-	);
+/* Of one tape: what was alive at moments, or happened in spans of time. */
+function OneMeasures(props: { sides: Sides }): JSX.Element {
+	const all = measuresInOrder(), list = [...all.filter((m) => m.at), ...all.filter((m) => m.spans)];
+	return <Measures list={list} inSight={4} value={props.sides.hasSpans ? metric.value : LIVE} title={title} onChange={choose} />;
 }
 
 const PRESETS: readonly (readonly [string, string])[] = [["start", "peak"], ["peak", "end"], ["25%", "75%"], ["50%", "end"]];
@@ -102,7 +90,7 @@ function Presets(props: { sides: Sides }): JSX.Element {
 
 export function Toolbar(props: { sides: Sides }): JSX.Element {
 	const { sides } = props, { a, b, isOne } = sides;
-	const choose = (isB: boolean) => (id: string) => {
+	const chooseSide = (isB: boolean) => (id: string) => {
 		if (isB)
 			sidesSet({ with: id === a.id ? "self" : id, ta: null, tb: null }, a.id);
 		else if (!isOne && id === b.id)
@@ -112,14 +100,14 @@ export function Toolbar(props: { sides: Sides }): JSX.Element {
 	};
 	return (
 		<div class="compare-tools" role="group" aria-label="What is compared">
-			<SideMenu label="Before" colour="blue" shown={a} isOne={isOne} isB={false} onChoose={choose(false)} />
+			<SideMenu label="Before" colour="blue" shown={a} isOne={isOne} isB={false} onChoose={chooseSide(false)} />
 			{sides.hasMoments && <Moment label="Moment before" name="ta" value={sides.at[0]} />}
 			{sides.hasSpans && <Moment label="Time before" name="ra" value={sides.spans[0]} isSpan />}
 			<button type="button" class="icon-button compare-swap" aria-label="Swap before and after" title="Swap (s)" onClick={() => swap(sides)}><IconCompare /></button>
-			<SideMenu label="After" colour="orange" shown={b} isOne={isOne} isB onChoose={choose(true)} />
+			<SideMenu label="After" colour="orange" shown={b} isOne={isOne} isB onChoose={chooseSide(true)} />
 			{sides.hasMoments && <Moment label="Moment after" name="tb" value={sides.at[1]} />}
 			{sides.hasSpans && <Moment label="Time after" name="rb" value={sides.spans[1]} isSpan />}
-			{isOne ? <><OneMeasures sides={sides} />{sides.hasMoments && <Presets sides={sides} />}</> : <Measures />}
+			{isOne ? <><OneMeasures sides={sides} />{sides.hasMoments && <Presets sides={sides} />}</> : <Measures inSight={4} title={title} onChange={choose} />}
 			<Per />
 		</div>
 	);

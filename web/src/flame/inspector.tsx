@@ -5,9 +5,7 @@ import type { FrameDetail, FrameShare, Hex } from "../api/types";
 import { addTerm, quote } from "../filter";
 import * as format from "../format";
 import { moduleColour } from "../palette";
-import { METRIC } from "../metrics";
-import { at, commonParams, filter, metric, nsText, page, setOption, update } from "../store";
-import type { Metric } from "../url";
+import { filter, metric, metricParams, page, setOption, update } from "../store";
 import { pageHref, sourceHref } from "../pages/links";
 import { pageFind } from "../pages/registry";
 import { Dot } from "../ui/basics";
@@ -15,6 +13,7 @@ import { Sparkline } from "../ui/sparkline";
 import { IconClose } from "../ui/icons";
 import { Loading, misses, Shown } from "../ui/states";
 import { copyText } from "../ui/toast";
+import { capital, measureOf } from "../vocabulary";
 import { hide } from "./view";
 
 const ROWS = 8;
@@ -26,7 +25,7 @@ function Metrics(props: { data: FrameDetail }): JSX.Element {
 			<dl class="inspector-metrics">
 				{props.data.metrics.map((m) => (
 					<div key={m.m} class={m.m === metric.value ? "now" : ""}>
-						<dt><button type="button" class="link plain" title={METRIC[m.m as Metric]?.meaning} onClick={() => update({ metric: m.m as Metric })}>{METRIC[m.m as Metric]?.title ?? m.title}</button></dt>
+						<dt><button type="button" class="link plain" title={measureOf(m.m).doc} onClick={() => update({ metric: m.m })}>{capital(m.title)}</button></dt>
 						<dd title={format.exactValue(m.total, m.unit)}>{format.value(m.total, m.unit)}</dd>
 						<dd class="muted">{m.total > 0 ? format.percent(m.share) : "\u2014"}</dd>
 					</div>
@@ -105,7 +104,7 @@ function Actions(props: { data: FrameDetail; onSandwich: () => void }): JSX.Elem
 }
 
 function Body(props: { data: FrameDetail; onSandwich: () => void }): JSX.Element {
-	const { data } = props, unit = METRIC[metric.value].unit;
+	const { data } = props, { unit } = measureOf(metric.value);
 	return (
 		<>
 			<p class="inspector-place muted" title={[data.file, data.module].filter(Boolean).join("\n")}>
@@ -124,9 +123,8 @@ function Body(props: { data: FrameDetail; onSandwich: () => void }): JSX.Element
 
 /* place: "FILE:LINE", of what went through that line alone; null: of all. */
 export function Inspector(props: { hash: Hex; place?: string | null; onSandwich: () => void }): JSX.Element {
-	const moment = metric.value === "live" ? { at: at.value === null ? "peak" : nsText(at.value) } : {};
 	const q = props.place ? { q: addTerm(filter.value, `location = ${quote(props.place)}`) } : {};
-	const answer = useApi<FrameDetail>("frame", { ...commonParams(), ...q, m: metric.value, ...moment, h: props.hash });
+	const answer = useApi<FrameDetail>("frame", { ...metricParams(), ...q, h: props.hash });
 	return (
 		<aside class="card inspector" aria-label="Selected function">
 			<header>

@@ -2,36 +2,14 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import * as format from "../format";
-import { METRIC } from "../metrics";
-import { at, metric, setOption, update } from "../store";
-import { atText } from "../clock";
-import type { Metric } from "../url";
+import { Measures } from "../measures";
+import { setOption } from "../store";
 import { Popover, Segmented } from "../ui/basics";
 import { IconCheck, IconChevron, IconSearch } from "../ui/icons";
 import type { Matches } from "./graph";
 import { COLOURINGS, colouringNow, LAYOUTS, layoutNow, layoutSet, merges, searched, shows } from "./view";
 
-export const MEASURES: readonly Metric[] = ["peak", "allocated", "count", "leaked", "temporary", "live", "leaked_count", "temporary_bytes", "wasted"];
-const IN_SIGHT = 5;
 const TYPING_MS = 150;
-
-function Measures(): JSX.Element {
-	const rest = MEASURES.slice(IN_SIGHT), chosen = rest.includes(metric.value);
-	const inSight = [...MEASURES.slice(0, IN_SIGHT), ...(chosen ? [metric.value] : [])];
-	return (
-		<div class="row">
-			<Segmented label="Measure" value={metric.value} onChange={(m) => update({ metric: m })}
-				choices={inSight.map((m) => ({ value: m, label: m === "live" ? `Live ${atText()}` : METRIC[m].title, title: METRIC[m].meaning }))} />
-			<Popover label="More measures" button={<>More <IconChevron /></>} class="button small">
-				{(close) => rest.map((m) => (
-					<button key={m} type="button" class="menu-item" title={METRIC[m].meaning} onClick={() => { update({ metric: m }); close(); }}>
-						{METRIC[m].title}{m === "live" && at.value === null ? " (the peak)" : ""}
-					</button>
-				))}
-			</Popover>
-		</div>
-	);
-}
 
 function Looks(): JSX.Element {
 	const item = (label: string, on: boolean, act: () => void) => (

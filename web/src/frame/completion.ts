@@ -1,9 +1,10 @@
 /* What may be typed next in the filter: fields, then operators, then values - which the server knows, with their counts. */
 import { useApi } from "../api/use";
-import type { Field, Fields, Names } from "../api/types";
+import type { Field, Names } from "../api/types";
 import { quote, typingAt } from "../filter";
 import * as format from "../format";
 import { tapeId } from "../store";
+import { vocabulary } from "../vocabulary";
 
 const SHOWN = 10;
 const FUNCTIONS = 5;
@@ -20,26 +21,18 @@ const VALUES: Record<string, readonly [text: string, hint: string][]> = {
 	duration: [["1ms", "a thousandth of a second"], ["1s", "a second"], ["10%", "a tenth of the recording"]],
 	moment: [["peak", "when live bytes were highest"], ["50%", "half of the recording"], ["end", "the end of the recording"]],
 };
-const ORDERED = ["=", "!=", "<", "<=", ">", ">=", "in"];
-const OPERATORS: Record<string, readonly string[]> = { text: ["=", "!=", "~", "!~", "in"], id: ["=", "!=", "in"] };
 const MEANING: Record<string, string> = {
 	"=": "is", "!=": "is not", "<": "less than", "<=": "at most", ">": "more than", ">=": "at least", "~": "matches a regular expression",
-	"!~": "does not match", in: "is one of, or within a range",
+	"!~": "does not match", in: "is one of, or within a range", "not in": "is none of, or outside of a range",
 };
 
 function matches(field: Field, prefix: string): boolean {
 	return [field.name, ...field.aliases].some((name) => name.startsWith(prefix));
 }
 
-/* Types are as the manual names them: "text of any frame", "true or false". */
-function isTruth(field: Field): boolean {
-	return field.type.startsWith("true");
-}
+/* Types are as the manual names them: "text of any frame". */
 function isText(field: Field): boolean {
 	return field.type.startsWith("text");
-}
-function operatorsOf(field: Field): readonly string[] {
-	return OPERATORS[isText(field) ? "text" : field.type] ?? ORDERED;
 }
 
 function fieldSuggestions(fields: readonly Field[], names: Names | null, prefix: string, pos: number): Suggestion[] {
@@ -82,8 +75,7 @@ function namesWanted(field: Field | undefined, prefix: string): Record<string, s
 
 /* text null: nobody is typing */
 export function useCompletion(text: string | null, cursor: number): Suggestion[] {
-	const fields = useApi<Fields>("fields", text === null ? null : {});
-	const all = fields.data?.fields ?? [];
+	const all = vocabulary.value?.fields ?? [];
 	const now = typingAt(text ?? "", cursor);
 	const find = (name: string) => all.find((f) => f.name === name || f.aliases.includes(name));
 	const field = now.field ? find(now.field) : undefined;
@@ -94,8 +86,8 @@ export function useCompletion(text: string | null, cursor: number): Suggestion[]
 		return valueSuggestions(field, now.operator?.includes("~") ? null : names.data, now.pos);
 	const before = /([A-Za-z_]\w*)\s+$/.exec(text.slice(0, now.pos));
 	const previous = before ? find(before[1]!.toLowerCase()) : undefined;
-	if (previous && now.prefix === "" && !isTruth(previous))
-		return operatorsOf(previous).map((op) => ({ label: op, hint: MEANING[op] ?? "", text: op + " ", pos: now.pos }));
+	if (previous && now.prefix === "" && previous.operators.length > 0)
+		return previous.operators.map((op) => ({ label: op, hint: MEANING[op] ?? "", text: op + " ", pos: now.pos }));
 	if (now.prefix === "" && /[\w"')%]\s+$/.test(text.slice(0, now.pos)) && !/\b(and|or|not|in)\s+$|&&\s*$|\|\|\s*$/i.test(text.slice(0, now.pos)))
 		return joinSuggestions(now.pos);
 	return fieldSuggestions(all, names.stale ? null : names.data, now.prefix, now.pos);

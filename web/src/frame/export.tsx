@@ -1,41 +1,38 @@
 /* Saving what is selected in formats of other tools. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { ApiError, download } from "../api/client";
+import { API, ApiError, download } from "../api/client";
 import type { Params } from "../api/client";
-import { commonParams, metricParams } from "../store";
+import { atParams, commonParams, metric, metricParams } from "../store";
 import { Popover } from "../ui/basics";
 import { IconExport } from "../ui/icons";
 import { toast } from "../ui/toast";
+import { measureOf, vocabulary } from "../vocabulary";
+import type { ExportFormat, Measure } from "../vocabulary";
 
-interface Format { title: string; hint: string; path: string; params: () => Params }
+const KINDS: readonly (readonly [ExportFormat["kind"], string])[] = [["sums", "Sums of the selection"], ["course", "Memory over time"], ["events", "Single allocations and frees"]];
 
-/* The formats of `memtape export --list`, and the picture. */
-export const FORMATS: readonly Format[] = [
-	{ title: "Flame graph", hint: "interactive SVG", path: "export/flamegraph.svg", params: metricParams },
-	{ title: "Folded stacks", hint: "flamegraph.pl, speedscope", path: "export", params: () => ({ ...metricParams(), to: "folded" }) },
-	{ title: "heaptrack", hint: "heaptrack_gui", path: "export", params: () => ({ ...commonParams(), to: "heaptrack" }) },
-	{ title: "pprof", hint: "go tool pprof, Pyroscope", path: "export", params: () => ({ ...metricParams(), to: "pprof" }) },
-	{ title: "speedscope", hint: "speedscope.app", path: "export", params: () => ({ ...metricParams(), to: "speedscope" }) },
-	{ title: "Firefox Profiler", hint: "profiler.firefox.com", path: "export", params: () => ({ ...commonParams(), to: "firefox" }) },
-	{ title: "Trace events", hint: "Perfetto", path: "export", params: () => ({ ...commonParams(), to: "trace-event" }) },
-	{ title: "DHAT", hint: "dh_view.html", path: "export", params: () => ({ ...commonParams(), to: "dhat" }) },
-	{ title: "massif", hint: "ms_print, massif-visualizer", path: "export", params: () => ({ ...commonParams(), to: "massif" }) },
-	{ title: "callgrind", hint: "KCachegrind", path: "export", params: () => ({ ...commonParams(), to: "callgrind" }) },
-	{ title: "DOT", hint: "graphviz", path: "export", params: () => ({ ...metricParams(), to: "dot" }) },
-	{ title: "CSV", hint: "a row a call site", path: "export", params: () => ({ ...metricParams(), to: "csv" }) },
-	{ title: "SQLite", hint: "a database", path: "export", params: () => ({ ...commonParams(), to: "sqlite" }) },
-	{ title: "Replay", hint: "the calls alone", path: "export", params: () => ({ ...commonParams(), to: "replay" }) },
-	{ title: "JSON", hint: "every allocation", path: "export", params: () => ({ ...commonParams(), to: "json" }) },
-	{ title: "memusage", hint: "memusagestat", path: "export", params: () => ({ ...commonParams(), to: "memusage" }) },
-];
+interface Request { path: string; params: Params }
 
-function Item(props: { format: Format; close: () => void }): JSX.Element {
+/* null: the format has no file of this measure. */
+export function requestOf(format: ExportFormat, measure: Measure): Request | null {
+	if (format.path)
+		return { path: format.path.replace(API, ""), params: metricParams() };
+	const params = { ...commonParams(), to: format.name };
+	if (measure.at && format.kind === "sums")
+		return { path: "export", params: { ...params, ...atParams() } };
+	if (measure.in_reports)
+		return { path: "export", params: { ...params, m: measure.word } };
+	return format.has_metric ? null : { path: "export", params };
+}
+
+function Item(props: { format: ExportFormat; close: () => void }): JSX.Element {
 	const [busy, setBusy] = useState(false);
-	const save = async () => {
+	const { format } = props, measure = measureOf(metric.value), request = requestOf(format, measure);
+	const save = async ({ path, params }: Request) => {
 		setBusy(true);
 		try {
-			await download(props.format.path, props.format.params());
+			await download(path, params);
 			props.close();
 		} catch (error) {
 			toast(error instanceof ApiError ? error.body.message : "The server did not answer", true);
@@ -43,8 +40,8 @@ function Item(props: { format: Format; close: () => void }): JSX.Element {
 		}
 	};
 	return (
-		<button type="button" class="menu-item" disabled={busy} onClick={() => void save()}>
-			{props.format.title}<span class="hint">{busy ? "writing \u2026" : props.format.hint}</span>
+		<button type="button" class="menu-item" disabled={busy || !request} title={request ? undefined : `not for the measure \u201c${measure.title}\u201d`} onClick={() => request && void save(request)}>
+			<b>{format.name}</b><span class="hint">{busy ? "writing \u2026" : format.summary}</span>
 		</button>
 	);
 }
@@ -53,10 +50,12 @@ export function ExportMenu(): JSX.Element {
 	return (
 		<Popover label="Export" end panelClass="export-menu" button={<><IconExport /><span class="wide-only">Export</span></>}>
 			{(close) => (
-				<>
-					<p class="menu-title">What is selected, as</p>
-					{FORMATS.map((format) => <Item key={format.title} format={format} close={close} />)}
-				</>
+				KINDS.map(([kind, title]) => (
+					<div key={kind} role="group" aria-label={title}>
+						<p class="menu-title">{title}</p>
+						{vocabulary.value?.exports.filter((f) => f.kind === kind).map((f) => <Item key={f.name} format={f} close={close} />)}
+					</div>
+				))
 			)}
 		</Popover>
 	);

@@ -2,13 +2,12 @@
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { lettersOn, lettersSet } from "../keys";
-import { METRIC } from "../metrics";
 import { info, page } from "../store";
-import { METRICS } from "../url";
 import { pages } from "../pages/registry";
 import { IconClose } from "../ui/icons";
 import { Sheet } from "../ui/sheet";
 import { misses } from "../ui/states";
+import { capital, measures } from "../vocabulary";
 
 export const helpOpen = signal(false);
 
@@ -59,7 +58,7 @@ export function Help(): JSX.Element | null {
 			<label class="row help-switch"><input type="checkbox" checked={lettersOn.value} onChange={(e) => lettersSet(e.currentTarget.checked)} /> Keys without Ctrl</label>
 			<section class="help-words">
 				<h3>Metrics</h3>
-				<dl>{METRICS.map((m) => <div key={m}><dt>{METRIC[m].title}</dt><dd>{METRIC[m].meaning}</dd></div>)}</dl>
+				<dl>{measures().map((m) => <div key={m.word}><dt>{capital(m.title)}</dt><dd>{m.doc}</dd></div>)}</dl>
 				<h3>Words</h3>
 				<dl>{TERMS.map(([term, meaning]) => <div key={term}><dt>{term}</dt><dd>{meaning}</dd></div>)}</dl>
 				<h3>Filter</h3>

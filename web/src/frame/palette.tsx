@@ -8,12 +8,11 @@ import { clock } from "../clock";
 import { addTerm, quote } from "../filter";
 import * as format from "../format";
 import { asking, canMark, canSnapshot, canStop, isLive, paused, pauseSet } from "../live";
-import { METRIC } from "../metrics";
 import { pages } from "../pages/registry";
 import { filter, tapeId, update } from "../store";
 import { themeToggle } from "../theme";
-import { METRICS } from "../url";
 import { Sheet } from "../ui/sheet";
+import { capital, measures } from "../vocabulary";
 import { snapshot } from "./controls";
 import { helpOpen } from "./help";
 import { copyLink } from "./topbar";
@@ -31,7 +30,7 @@ const PARTS: readonly Command[] = [
 function commands(): Command[] {
 	return [
 		...pages.map((p) => ({ title: p.title, hint: `page \u00b7 g ${p.key}`, run: () => update({ page: p.id }) })),
-		...METRICS.map((m) => ({ title: METRIC[m].title, hint: "metric", run: () => update({ metric: m }) })),
+		...measures().map((m) => ({ title: capital(m.title), hint: "metric", run: () => update({ metric: m.word }) })),
 		...(REPORT ? [] : PARTS),
 		...(isLive.value ? [{ title: paused.value ? "Go on" : "Hold the pages", hint: "live \u00b7 Space", run: () => pauseSet(!paused.value) }] : []),
 		...(canMark.value ? [{ title: "Mark this moment", hint: "live \u00b7 k", run: () => { asking.value = "mark"; } }] : []),

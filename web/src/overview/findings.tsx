@@ -10,8 +10,7 @@ import { pageHref } from "../pages/links";
 import { Stack } from "../lists/stack";
 import { filter, range, tapeId } from "../store";
 import type { Selection } from "../store";
-import { METRICS } from "../url";
-import type { Metric } from "../url";
+import { measures } from "../vocabulary";
 import { Card } from "../ui/basics";
 import { IconAllocations, IconClock, IconLeaks, IconMaps, IconOverview, IconSpace, IconThreads, IconWarning } from "../ui/icons";
 import type { Icon } from "../ui/icons";
@@ -41,7 +40,7 @@ function lookOf(type: string): [Icon, string] {
 function selectionOf(f: Finding): Partial<Selection> {
 	const ns = (text: string | null) => (text === null ? null : momentParse(text, clock.value));
 	const from = ns(f.link.from), until = ns(f.link.until), at = ns(f.link.at);
-	const metric = METRICS.includes(f.link.m as Metric) ? { metric: f.link.m as Metric } : {};
+	const metric = f.link.m !== null && measures().some((m) => m.word === f.link.m) ? { metric: f.link.m } : {};
 	return {
 		filter: f.link.q ?? "",
 		range: from === null && until === null ? null : { from: from ?? 0, until: until ?? clock.value.duration },

@@ -8,21 +8,24 @@ import * as format from "../format";
 import { moduleColour } from "../palette";
 import { pageHref } from "../pages/links";
 import { commonParams, filter, frame, option, range, setOption, update } from "../store";
-import type { Metric } from "../url";
 import { Card, Dot, Segmented } from "../ui/basics";
 import { BarCell, Bytes, Count, Duration } from "../ui/cells";
 import { Sparkline } from "../ui/sparkline";
 import { EmptyByFilter, Loading, misses, Shown } from "../ui/states";
+import { capital, measures, sumOfKey } from "../vocabulary";
+import type { Measure } from "../vocabulary";
 
 const ROWS = 9;
 
-type Rank = "peak" | "allocated" | "leaked";
-/* `sort` is the server's word for it (groups). */
-const RANKS: readonly { value: Rank; label: string; sort: string; metric: Metric; sum: (sums: GroupSums) => Sum }[] = [
-	{ value: "peak", label: "Live at peak", sort: "peak_size", metric: "peak", sum: (s) => s.peak },
-	{ value: "allocated", label: "Allocated", sort: "size", metric: "allocated", sum: (s) => s.allocated },
-	{ value: "leaked", label: "Leaked", sort: "leaked_size", metric: "leaked", sum: (s) => s.leaked },
-];
+/* What call sites are ranked by: measures in bytes that groups have. */
+interface Rank { measure: Measure; sort: string; sum: (sums: GroupSums) => Sum }
+
+function ranks(): Rank[] {
+	return measures().flatMap((measure) => {
+		const { sort } = measure, key = sort && measure.unit === "bytes" && measure.in_reports ? sumOfKey(sort) : null;
+		return sort && key ? [{ measure, sort, sum: (s: GroupSums) => s[key[0]] }] : [];
+	});
+}
 
 function Row(props: { site: Site; sum: Sum; max: number; never: boolean }): JSX.Element {
 	const { site, sum } = props, colour = moduleColour(site.module);
@@ -40,29 +43,30 @@ function Row(props: { site: Site; sum: Sum; max: number; never: boolean }): JSX.
 	);
 }
 
-function Table(props: { data: Sites; rank: (typeof RANKS)[number] }): JSX.Element {
+function Table(props: { data: Sites; rank: Rank }): JSX.Element {
 	const rows = props.data.rows.filter((s) => props.rank.sum(s.matched).bytes > 0);
 	const timed = !misses("times"), max = Math.max(...rows.map((s) => props.rank.sum(s.matched).bytes), 0);
 	if (rows.length === 0)
-		return filter.value || range.value ? <EmptyByFilter /> : <p class="finding-none">{props.rank.value === "leaked" ? "Nothing was leaked." : "Nothing was allocated."}</p>;
+		return filter.value || range.value ? <EmptyByFilter /> : <p class="finding-none">Nothing {props.rank.measure.title}.</p>;
 	return (
 		<>
 			<table class="sites">
 				<colgroup><col /><col class="c-value" /><col class="c-count" />{timed && <><col class="c-life" /><col class="c-spark" /></>}</colgroup>
-				<thead><tr><th scope="col">Function</th><th scope="col" class="num" aria-sort="descending">{props.rank.label} ↓</th><th scope="col" class="num">Count</th>{timed && <><th scope="col" class="num" title="Half of the blocks lived shorter">Life p50</th><th scope="col">Over time</th></>}</tr></thead>
+				<thead><tr><th scope="col">Function</th><th scope="col" class="num" aria-sort="descending">{capital(props.rank.measure.title)} ↓</th><th scope="col" class="num">Count</th>{timed && <><th scope="col" class="num" title="Half of the blocks lived shorter">Life p50</th><th scope="col">Over time</th></>}</tr></thead>
 				<tbody>{rows.map((s) => <Row key={s.key} site={s} sum={props.rank.sum(s.matched)} max={max} never={s.matched.leaked.count * 2 > s.matched.allocated.count} />)}</tbody>
 			</table>
-			<a class="link all-link" href={pageHref(["sites"], { metric: props.rank.metric }, { sort: props.rank.sort })}>All {format.count(props.data.count)} call sites</a>
+			<a class="link all-link" href={pageHref(["sites"], { metric: props.rank.measure.word }, { sort: props.rank.sort })}>All {format.count(props.data.count)} call sites</a>
 		</>
 	);
 }
 
 export function TopSitesCard(): JSX.Element {
-	const rank = RANKS.find((r) => r.value === option("rank", "peak")) ?? RANKS[0]!;
+	const all = ranks(), usual = all[0]!, rank = all.find((r) => r.measure.word === option("rank")) ?? usual;
 	const answer = useApi<Sites>("sites", { ...commonParams(), by: "function", sort: rank.sort, order: "dsc", n: ROWS, spark: 24 });
 	return (
 		<Card title="Top call sites" class="sites-card" note={range.value ? rangeText(range.value) : undefined} stale={answer.stale}
-			tools={<Segmented label="Ranked by" value={rank.value} choices={RANKS} onChange={(r) => setOption("rank", r === "peak" ? null : r, "replace")} />}>
+			tools={<Segmented label="Ranked by" value={rank.measure.word} choices={all.map(({ measure: m }) => ({ value: m.word, label: capital(m.title), title: m.doc }))}
+				onChange={(word) => setOption("rank", word === usual.measure.word ? null : word, "replace")} />}>
 			<Shown answer={answer} loading={<Loading rows={9} height={18} />}>{(data) => <Table data={data} rank={rank} />}</Shown>
 		</Card>
 	);

@@ -12,12 +12,12 @@ import { Crumbs, Hidden } from "../flame/crumbs";
 import type { Graph, Matches } from "../flame/graph";
 import { searchOf } from "../flame/graph";
 import { Inspector } from "../flame/inspector";
-import { MEASURES, Toolbar } from "../flame/toolbar";
+import { Toolbar } from "../flame/toolbar";
 import { colouringNow, flameParams, hide, layoutNow, layoutSet, merges, searched, widthKept } from "../flame/view";
 import * as format from "../format";
 import { useKeys } from "../keys";
 import type { KeyMap } from "../keys";
-import { METRIC } from "../metrics";
+import { measureKeys } from "../measures";
 import { rankedModules } from "../palette";
 import { filter, frame, metric, path, range, setOption, update } from "../store";
 import { theme } from "../theme";
@@ -26,6 +26,7 @@ import { Legend } from "../ui/basics";
 import { IconFlame } from "../ui/icons";
 import { Empty, EmptyByFilter, Loading, misses, Shown } from "../ui/states";
 import { copyText } from "../ui/toast";
+import { measureTitle } from "../vocabulary";
 import { pageHref } from "./links";
 import type { Page } from "./registry";
 import "../flame/flame.css";
@@ -57,7 +58,7 @@ function Single(props: Part & { answer: Answer<Flame> }): JSX.Element {
 	return (
 		<Shown answer={props.answer} loading={<Loading rows={12} height={20} />}>
 			{(flame) => (flame.total === 0 ? (filter.value || range.value ? <EmptyByFilter /> : <Empty title={metric.value === "leaked" ? "Nothing was leaked" : "Nothing of this measure on the tape"} />) : (
-				<FlameCanvas {...props} flame={flame} label={`Flame graph, ${METRIC[metric.value].title}`} isUp={layout === "flame"} path={path.value} selected={frame.value}
+				<FlameCanvas {...props} flame={flame} label={`Flame graph, ${measureTitle(metric.value)}`} isUp={layout === "flame"} path={path.value} selected={frame.value}
 					stale={props.answer.stale} onZoom={(to) => update({ path: to })} onSelect={choose} />
 			))}
 		</Shown>
@@ -102,7 +103,8 @@ function flameKeys(cycle: (step: number) => void, chosen: () => Named | null): K
 	const name = () => chosen()?.name ?? null;
 	const hidden = (what: (f: Named) => [Hex | null, string | null]) => () => { const f = REPORT ? null : chosen(), it = f && what(f); return it?.[0] || it?.[1] ? hide(...it) : false; };
 	const term = (operator: string) => () => { const f = name(); return f === null ? false : update({ filter: addTerm(filter.value, `function ${operator} ${quote(f)}`) }); };
-	const keys: Record<string, KeyMap[string]> = {
+	return {
+		...measureKeys(),
 		i: () => layoutSet(layoutNow() === "inverted" ? "icicle" : "inverted"),
 		v: () => layoutSet(layoutNow() === "sandwich" ? "icicle" : "sandwich"),
 		r: () => setOption("rec", merges() ? null : "merge"),
@@ -112,8 +114,6 @@ function flameKeys(cycle: (step: number) => void, chosen: () => Named | null): K
 		t: () => { location.hash = pageHref(["tree", "flame"], {}); },
 		"Ctrl+f": () => document.getElementById("flame-search")?.focus(),
 	};
-	MEASURES.forEach((m, i) => { keys[String(i + 1)] = () => update({ metric: m }); });
-	return keys;
 }
 
 function FlamePage(): JSX.Element {

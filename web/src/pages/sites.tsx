@@ -1,7 +1,7 @@
 /* Who allocates: allocations in groups, what the filter lets through of each beside all that it made. */
 import type { JSX } from "preact";
 import { usePages } from "../api/pages";
-import type { GroupSums, Site, Sites, SitesBy } from "../api/types";
+import type { GroupSums, Site, Sites } from "../api/types";
 import { momentText, rangeText, span } from "../clock";
 import { addTerm } from "../filter";
 import * as format from "../format";
@@ -17,24 +17,16 @@ import { Sparkline } from "../ui/sparkline";
 import { Empty, EmptyByFilter, ErrorCard, Loading, misses } from "../ui/states";
 import { VirtualGrid } from "../ui/vgrid";
 import type { Column, Sort } from "../ui/vgrid";
+import { capital, measures, sumOfKey, vocabulary } from "../vocabulary";
 import { pageHref } from "./links";
 import type { Page } from "./registry";
 import "../flame/flame.css";
 import "../lists/lists.css";
 
-const BYS: readonly { value: SitesBy; label: string; title: string }[] = [
-	{ value: "function", label: "Function", title: "the innermost function that is not machinery of allocation" },
-	{ value: "stack", label: "Stack", title: "the whole call stack" },
-	{ value: "source", label: "Line", title: "source file and line" },
-	{ value: "module", label: "Module", title: "program or library" },
-	{ value: "thread", label: "Thread", title: "the thread that allocated" },
-	{ value: "size", label: "Size", title: "powers of two" },
-	{ value: "call", label: "Call", title: "malloc, operator new, realloc ..." },
-	{ value: "mark", label: "Mark", title: "the mark that the program had set last" },
-];
+const BY = "function";
 const USUAL: Sort = { id: "peak_size", order: "dsc" };
-const SORTS = ["peak_size", "size", "allocated_count", "leaked_size", "temporary_count", "lifetime_p50"];
-const DETAIL_PX = 300;
+const LIFE = "lifetime_p50", TIMED = ["temporary", LIFE, "spark"]; /* columns of times */
+const DETAIL_PX = 300, HEAD_PX = 16, LETTER_PX = 6.5; /* so wide is a column's title, about */
 
 /* What the filter lets through; beside it, in grey, all of the group where that is more. */
 function Both(props: { matched: number; all: number; kind: "bytes" | "count"; bad?: boolean }): JSX.Element {
@@ -58,25 +50,30 @@ function Name(props: { site: Site }): JSX.Element {
 	);
 }
 
+/* The measures that groups have; a bar where the number is of bytes that somebody holds or asked for. */
+function measureColumns(maxima: (pick: (s: GroupSums) => number) => number): Column<Site>[] {
+	return measures().flatMap((m): Column<Site>[] => {
+		const key = m.sort && m.in_reports ? sumOfKey(m.sort) : null;
+		if (!key)
+			return [];
+		const [of, what] = key, pick = (s: GroupSums) => s[of][what], isBad = of === "leaked", hasBar = what === "bytes" && !isBad;
+		const both = (s: Site) => <Both matched={pick(s.matched)} all={pick(s.all)} kind={what} bad={isBad} />;
+		const track = hasBar ? "minmax(112px, 150px)" : `minmax(${Math.max(84, HEAD_PX + m.title.length * LETTER_PX)}px, 150px)`;
+		return [{
+			id: m.sort!, track, title: capital(m.title), help: m.doc, numeric: true, sort: true,
+			cell: (s) => (hasBar ? <BarCell value={pick(s.matched)} max={maxima(pick)}>{both(s)}</BarCell> : both(s)),
+		}];
+	});
+}
+
 function columnsOf(maxima: (pick: (s: GroupSums) => number) => number): Column<Site>[] {
-	const bar = (id: string, title: string, help: string, pick: (s: GroupSums) => number, bad = false): Column<Site> => {
-		const max = maxima(pick);
-		return {
-			id, title, help, track: "minmax(112px, 150px)", numeric: true, sort: true,
-			cell: (s) => <BarCell value={pick(s.matched)} max={max}><Both matched={pick(s.matched)} all={pick(s.all)} kind="bytes" bad={bad} /></BarCell>,
-		};
-	};
 	const columns: Column<Site>[] = [
 		{ id: "title", title: "Call site", track: "minmax(230px, 1fr)", cell: (s) => <Name site={s} /> },
-		bar("peak_size", "Live at peak", "bytes alive when live bytes were highest", (s) => s.peak.bytes),
-		bar("size", "Allocated", "all bytes ever requested", (s) => s.allocated.bytes),
-		{ id: "allocated_count", title: "Count", track: "minmax(80px, 110px)", numeric: true, sort: true, help: "allocations", cell: (s) => <Both matched={s.matched.allocated.count} all={s.all.allocated.count} kind="count" /> },
-		{ id: "leaked_size", title: "Leaked", track: "minmax(84px, 110px)", numeric: true, sort: true, help: "bytes never freed", cell: (s) => <Both matched={s.matched.leaked.bytes} all={s.all.leaked.bytes} kind="bytes" bad /> },
-		{ id: "temporary_count", title: "Temporary", track: "minmax(72px, 96px)", numeric: true, sort: true, help: "blocks freed before their thread allocated again", cell: (s) => <Count value={s.matched.temporary.count} /> },
-		{ id: "lifetime_p50", title: "Life p50", track: "minmax(60px, 84px)", numeric: true, sort: true, help: "half of the blocks that were freed lived shorter", cell: (s) => (s.life ? <Duration value={s.life.p50} /> : <span class="bad">never</span>) },
+		...measureColumns(maxima),
+		{ id: LIFE, title: "Life p50", track: "minmax(60px, 84px)", numeric: true, sort: true, help: "half of the freed blocks lived shorter", cell: (s) => (s.life ? <Duration value={s.life.p50} /> : <span class="bad">never</span>) },
 		{ id: "spark", title: "Over time", track: "70px", cell: (s) => s.spark && <Sparkline values={s.spark} colour={s.life ? moduleColour(s.module) : "red"} /> },
 	];
-	return misses("times") ? columns.slice(0, -3) : columns;
+	return misses("times") ? columns.filter((c) => !TIMED.some((word) => c.id.startsWith(word))) : columns;
 }
 
 function Detail(props: { site: Site }): JSX.Element {
@@ -106,8 +103,8 @@ function Detail(props: { site: Site }): JSX.Element {
 }
 
 function SitesPage(): JSX.Element {
-	const by = BYS.find((b) => b.value === option("by"))?.value ?? "function";
-	const sort = sortNow(SORTS, USUAL);
+	const groups = vocabulary.value?.groups ?? [], by = groups.find((g) => g.word === option("by"))?.word ?? BY;
+	const sort = sortNow(columnsOf(() => 0).filter((c) => c.sort).map((c) => c.id), USUAL);
 	const { at, open, toggle, select } = useOpenRow();
 	const rows = usePages<Site, Sites>("sites", { ...commonParams(), by, sort: sort.id, order: sort.order, spark: 24 });
 	const first = rows.first?.rows ?? [];
@@ -116,14 +113,15 @@ function SitesPage(): JSX.Element {
 		<div class="list-page">
 			<h1 class="sr">Call sites</h1>
 			<div class="list-tools">
-				<Segmented label="Group by" value={by} choices={BYS} onChange={(b) => update({ options: { ...selection.value.options, by: b === "function" ? "" : b, open: "" } })} />
+				<Segmented label="Group by" value={by} choices={groups.map((g) => ({ value: g.word, label: capital(g.word), title: g.doc }))}
+					onChange={(b) => update({ options: { ...selection.value.options, by: b === BY ? "" : b, open: "" } })} />
 				<span class="grow" />
 				<span class="note" role="status">{rows.first ? `${format.exact(rows.count)} ${rows.count === 1 ? "group" : "groups"}${misses("times") ? "" : `, ${rangeText(span.value)}`}` : ""}</span>
 			</div>
 			<section class={`card list-card ${rows.stale && !rows.loading ? "stale" : ""}`} aria-label="Call sites">
 				{rows.error ? <ErrorCard error={rows.error} retry={rows.retry} /> : rows.loading ? <Loading rows={12} height={18} />
 					: rows.count === 0 ? (filter.value || range.value ? <EmptyByFilter /> : <Empty title="The tape has no allocations" />)
-					: <VirtualGrid label="Call sites" rows={rows} columns={columnsOf((pick) => Math.max(...first.map((s) => pick(s.matched)), 0))} rowHeight={32} minWidth={930}
+					: <VirtualGrid label="Call sites" rows={rows} columns={columnsOf((pick) => Math.max(...first.map((s) => pick(s.matched)), 0))} rowHeight={32} minWidth={980}
 						sort={sort} onSort={(id) => sortBy(sort, id, USUAL)} selected={at} onSelect={select} onActivate={toggle}
 						onKey={(e, i) => { if (e.key !== " ") return false; toggle(i); return true; }}
 						detail={open !== null && shown ? { index: open, height: DETAIL_PX, content: <Detail site={shown} /> } : null} />}

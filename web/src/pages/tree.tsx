@@ -4,21 +4,20 @@ import { useMemo, useState } from "preact/hooks";
 import type { Hex } from "../api/types";
 import { addTerm, quote } from "../filter";
 import { Inspector } from "../flame/inspector";
-import { MEASURES } from "../flame/toolbar";
 import * as format from "../format";
 import { useKeys } from "../keys";
-import { METRIC } from "../metrics";
+import { measureKeys, Measures } from "../measures";
 import { moduleColour } from "../palette";
 import { filter, frame, metric, metricParams, option, path, range, setOption, update } from "../store";
 import { useTree } from "../tree/load";
 import type { Line, Tree } from "../tree/load";
-import type { Metric } from "../url";
 import { Dot, Segmented } from "../ui/basics";
 import { BarCell, Bytes, Count, Value } from "../ui/cells";
 import { IconChevron, IconTree } from "../ui/icons";
 import { EmptyByFilter, Empty, ErrorCard, Loading } from "../ui/states";
 import { VirtualGrid } from "../ui/vgrid";
 import type { Column, Rows } from "../ui/vgrid";
+import { measureOf, measureTitle } from "../vocabulary";
 import { pageHref } from "./links";
 import type { Page } from "./registry";
 import "../flame/flame.css";
@@ -26,7 +25,7 @@ import "../tree/tree.css";
 
 const INDENT_PX = 12, INDENT_DEEP_PX = 3, DEEP = 10;
 /* The column that would say the same as the measure's. */
-const SAME: Partial<Record<Metric, string>> = { peak: "peak", count: "allocations", leaked: "leaked" };
+const SAME: Readonly<Record<string, string>> = { peak: "peak", count: "allocations", leaked: "leaked" };
 const DIRECTIONS = [
 	{ value: "down" as const, label: "Top-down", title: "from main to those who allocate" },
 	{ value: "up" as const, label: "Bottom-up", title: "from those who allocate to main" },
@@ -52,17 +51,17 @@ function Name(props: { line: Line; tree: Tree }): JSX.Element {
 }
 
 function columnsOf(tree: Tree): Column<Line>[] {
-	const { unit, title } = METRIC[metric.value];
+	const { unit } = measureOf(metric.value);
 	const number = (id: string, head: string, track: string, help: string, cell: (line: Line) => JSX.Element | null): Column<Line> =>
 		({ id, title: head, track, numeric: true, help, cell: (line) => line.row && cell(line) });
 	const all: Column<Line>[] = [
 		{ id: "function", title: "Function", track: "minmax(260px, 1fr)", cell: (line) => <Name line={line} tree={tree} /> },
-		number("total", title, "132px", "of it and of what it calls", (l) => <BarCell value={l.row!.total} max={tree.total}><Value value={l.row!.total} unit={unit} /></BarCell>),
+		number("total", measureTitle(metric.value), "132px", "of it and of what it calls", (l) => <BarCell value={l.row!.total} max={tree.total}><Value value={l.row!.total} unit={unit} /></BarCell>),
 		number("share", "Share", "62px", "of everything that is selected", (l) => <span>{format.percent(tree.total ? l.row!.total / tree.total : 0)}</span>),
 		number("self", "Self", "80px", "without what it calls", (l) => <Value value={l.row!.self} unit={unit} />),
-		number("allocations", "Allocations", "80px", "blocks allocated in it", (l) => <Count value={l.row!.allocations} />),
-		number("peak", "At peak", "80px", "bytes alive at the peak", (l) => <Bytes value={l.row!.peak} />),
-		number("leaked", "Leaked", "80px", "bytes never freed", (l) => <Bytes value={l.row!.leaked} class={l.row!.leaked > 0 ? "bad" : ""} />),
+		number("allocations", measureTitle("count"), "80px", measureOf("count").doc, (l) => <Count value={l.row!.allocations} />),
+		number("peak", "At peak", "80px", measureOf("peak").doc, (l) => <Bytes value={l.row!.peak} />),
+		number("leaked", measureTitle("leaked"), "80px", measureOf("leaked").doc, (l) => <Bytes value={l.row!.leaked} class={l.row!.leaked > 0 ? "bad" : ""} />),
 	];
 	return all.filter((c) => c.id !== SAME[metric.value]);
 }
@@ -122,17 +121,16 @@ function TreePage(): JSX.Element {
 	const name = () => tree.lines.find((l) => l.row?.hash === frame.value)?.row?.function ?? null;
 	const term = (operator: string) => () => { const f = name(); return f === null ? false : update({ filter: addTerm(filter.value, `function ${operator} ${quote(f)}`) }); };
 	const keys: Record<string, () => void | false> = {
+		...measureKeys(),
 		t: () => { location.hash = pageHref(["flame", "tree"], {}); }, f: term("="), x: term("!="),
 		i: () => setOption("dir", direction === "up" ? null : "up"), Escape: () => (frame.value ? update({ frame: null }, "replace") : false),
 	};
-	MEASURES.forEach((m, i) => { keys[String(i + 1)] = () => update({ metric: m }); });
 	useKeys(keys);
 	return (
 		<div class="tree-page">
 			<h1 class="sr">Call tree</h1>
 			<div class="flame-tools" role="group" aria-label="View">
-				<Segmented label="Measure" value={metric.value} onChange={(m) => update({ metric: m })}
-					choices={MEASURES.filter((m, i) => i < 6 || m === metric.value).map((m) => ({ value: m, label: METRIC[m].title, title: METRIC[m].meaning }))} />
+				<Measures />
 				<Segmented label="Direction" value={direction} choices={DIRECTIONS} onChange={(d) => setOption("dir", d === "down" ? null : d)} />
 				<span class="grow" />
 				<a class="button small" href={pageHref(["flame"], {})}>As flame graph</a>

@@ -4,17 +4,17 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useApi } from "../api/use";
 import type { Head, Hex, Ns, Sites } from "../api/types";
 import { Inspector } from "../flame/inspector";
-import { MEASURES } from "../flame/toolbar";
 import * as format from "../format";
 import { useKeys } from "../keys";
-import { METRIC } from "../metrics";
+import { measureKeys, Measures } from "../measures";
 import { commonParams, frame, metric, metricParams, option, setOption, update } from "../store";
 import { addTerm, quote } from "../filter";
 import { filter } from "../store";
 import type { Piece } from "./prism";
-import { Card, Segmented } from "../ui/basics";
+import { Card } from "../ui/basics";
 import { Empty, EmptyByFilter, Loading, misses, Shown } from "../ui/states";
 import { copyText } from "../ui/toast";
+import { measureOf, measureTitle } from "../vocabulary";
 import { pageHref } from "../pages/links";
 import "../flame/flame.css";
 import "../reports/reports.css";
@@ -40,7 +40,7 @@ function useLives(file: string | undefined): Lives {
 
 function FileList(props: { files: Files; now: Hex | null }): JSX.Element {
 	const [text, setText] = useState("");
-	const { unit } = METRIC[metric.value], wanted = text.toLowerCase();
+	const { unit } = measureOf(metric.value), wanted = text.toLowerCase();
 	const rows = props.files.rows.filter((r) => r.file.toLowerCase().includes(wanted)).slice(0, 500);
 	return (
 		<>
@@ -156,7 +156,7 @@ function SourceView(props: { file: Hex; line: number | null }): JSX.Element {
 						{source.missing && <p class="banner warn">The text is not shown: {source.missing}. Serve with --path-map {format.baseName(source.file.slice(0, source.file.lastIndexOf("/")) || "FROM")}=… where the sources are; the figures of its lines are below.
 							<button type="button" class="link" onClick={() => void copyText(source.file, "Path")}>Copy path</button></p>}
 						{source.is_newer && <p class="banner warn">The file was changed after the recording began: lines may have moved.</p>}
-						<div class="source-head"><span class="num">{METRIC[metric.value].title}</span><span class="num">Self</span><span class="num">Blocks</span><span class="num" title="half of what the line itself allocated and was freed lived shorter">Life p50</span><span class="num">Line</span><span>{source.missing ? "Function" : "Code"}</span></div>
+						<div class="source-head"><span class="num">{measureTitle(metric.value)}</span><span class="num">Self</span><span class="num">Blocks</span><span class="num" title="half of what the line itself allocated and was freed lived shorter">Life p50</span><span class="num">Line</span><span>{source.missing ? "Function" : "Code"}</span></div>
 						<div style={{ display: "flex", flex: "1 1 auto", minHeight: 0 }}><Code source={source} lives={lives} line={props.line} /></div>
 						<Inlined line={source.lines.find((l) => l.line === props.line)} />
 					</div>
@@ -171,12 +171,12 @@ export function SourcePage(): JSX.Element {
 	const asked = option("file"), line = Number(option("line")) || null;
 	const rows = files.data?.rows ?? [], now = /^[0-9a-f]{16}$/.test(asked) ? asked : rows.find((f) => f.file === asked)?.id; /* links of other pages have its name */
 	const shown = now ?? rows[0]?.id ?? null, path = rows.find((f) => f.id === shown)?.file;
-	useKeys(Object.fromEntries(MEASURES.map((m, i) => [String(i + 1), () => update({ metric: m })])));
+	useKeys(measureKeys());
 	return (
 		<div class="report-page">
 			<h1 class="sr">Source</h1>
 			<div class="flame-tools" role="group" aria-label="View">
-				<Segmented label="Measure" value={metric.value} onChange={(m) => update({ metric: m })} choices={MEASURES.filter((m, i) => i < 6 || m === metric.value).map((m) => ({ value: m, label: METRIC[m].title, title: METRIC[m].meaning }))} />
+				<Measures />
 			</div>
 			<div class="source-page">
 				<Card title="Files" class="source-files" note={files.data ? format.exact(files.data.count) : undefined} stale={files.stale}>

@@ -1,0 +1,41 @@
+/* One of the measures: the first few in sight, the others in a menu. Digits choose them on pages that take measureKeys(). */
+import type { JSX } from "preact";
+import { atText } from "./clock";
+import { at, metric, update } from "./store";
+import type { Metric } from "./url";
+import { Popover, Segmented } from "./ui/basics";
+import { IconChevron } from "./ui/icons";
+import { capital, measures } from "./vocabulary";
+import type { Measure } from "./vocabulary";
+
+/* Those that commands have, too, are asked for most. */
+export function measuresInOrder(): readonly Measure[] {
+	return [...measures()].sort((a, b) => Number(b.in_reports) - Number(a.in_reports));
+}
+
+const inSightTitle = (m: Measure) => (m.at ? `Live ${atText()}` : capital(m.title));
+const inMenuTitle = (m: Measure) => `${capital(m.title)}${m.at && at.value === null ? " (the peak)" : ""}`;
+
+export function Measures(props: {
+	list?: readonly Measure[]; inSight?: number; value?: Metric; title?: (m: Measure) => string; onChange?: (word: Metric) => void;
+}): JSX.Element {
+	const { list = measuresInOrder(), inSight = 4, value = metric.value, onChange = (word) => update({ metric: word }) } = props;
+	const rest = list.slice(inSight), shown = [...list.slice(0, inSight), ...rest.filter((m) => m.word === value)];
+	return (
+		<div class="row">
+			<Segmented label="Measure" value={value} onChange={onChange}
+				choices={shown.map((m) => ({ value: m.word, label: (props.title ?? inSightTitle)(m), title: m.doc }))} />
+			{rest.length > 0 && (
+				<Popover label="More measures" button={<>More <IconChevron /></>} class="button small">
+					{(close) => rest.map((m) => (
+						<button key={m.word} type="button" class="menu-item" title={m.doc} onClick={() => { onChange(m.word); close(); }}>{(props.title ?? inMenuTitle)(m)}</button>
+					))}
+				</Popover>
+			)}
+		</div>
+	);
+}
+
+export function measureKeys(): Record<string, () => void> {
+	return Object.fromEntries(measuresInOrder().slice(0, 9).map((m, i) => [String(i + 1), () => update({ metric: m.word })]));
+}

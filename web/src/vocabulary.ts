@@ -1,0 +1,65 @@
+/*
+ * What the server has words for: measures, groups, formats of files, fields and operators of filters. Nothing of it is spelled
+ * in the app. It comes with the list of tapes (session.ts), before any page is drawn.
+ */
+import { signal } from "@preact/signals";
+import type { Field, Fields } from "./api/types";
+import type { Metric } from "./url";
+
+export interface Measure {
+	word: Metric;
+	title: string; /* "alive at the peak" */
+	unit: "bytes" | "count";
+	doc: string;
+	sort: string | null; /* the key of groups that sorts by it */
+	at: boolean; /* it is of a moment */
+	spans: boolean; /* spans of time can be compared */
+	in_reports: boolean; /* commands and their reports have it, too */
+}
+export interface Grouping { word: string; doc: string }
+export interface ExportFormat {
+	name: string;
+	summary: string;
+	kind: "sums" | "course" | "events";
+	has_metric: boolean; /* one number a stack */
+	path: string | null; /* a route of its own, for every measure */
+}
+export interface Vocabulary extends Fields {
+	fields: (Field & { operators: string[] })[];
+	measures: Measure[];
+	groups: Grouping[];
+	exports: ExportFormat[];
+}
+
+export const vocabulary = signal<Vocabulary | null>(null);
+
+/* A report has answers about those that commands have, too. */
+export const measures = (): readonly Measure[] => (vocabulary.value?.measures ?? []).filter((m) => !REPORT || m.in_reports);
+
+export function measureOf(word: Metric): Measure {
+	return vocabulary.value?.measures.find((m) => m.word === word) ??
+		{ word, title: word, unit: "bytes", doc: "", sort: null, at: false, spans: false, in_reports: false };
+}
+
+/* "Alive at the peak" */
+export function measureTitle(word: Metric): string {
+	return capital(measureOf(word).title);
+}
+
+export function capital(text: string): string {
+	return text.slice(0, 1).toUpperCase() + text.slice(1);
+}
+
+/* The word of an address, or the usual one where the server does not have it. */
+export function measureKnown(word: Metric, usual: Metric): Metric {
+	const all = measures();
+	return all.length === 0 || all.some((m) => m.word === word) ? word : usual;
+}
+
+type SumName = "allocated" | "leaked" | "temporary" | "peak"; /* of GroupSums */
+
+/* The sum of a group that a key sorts by, "leaked_size": ["leaked", "bytes"]; null: it is no sum. */
+export function sumOfKey(key: string): readonly [of: SumName, what: "bytes" | "count"] | null {
+	const [, of, what] = /^(?:(allocated|leaked|temporary|peak)_)?(size|count)$/.exec(key) ?? [];
+	return what ? [(of ?? "allocated") as SumName, what === "count" ? "count" : "bytes"] : null;
+}

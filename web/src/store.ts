@@ -37,18 +37,23 @@ export const tape: ReadonlySignal<Tape | null> = computed(() => {
 /* True while something is dragged: requests are then spaced, and the address is not pushed. */
 export const dragging = signal(false);
 
-/*
- * What is open on a page is not open on another, and what "by" and "find" mean there is another question. The call tree is the flame
- * graph as a table: it keeps what was searched.
- */
+/* What "find" is a search of, by page: pages that search the same share it. The registry of pages says it. */
+const searches = new Map<string, string>();
+
+export function searchesSet(page: string, of: string): void {
+	searches.set(page, of);
+}
+
+/* What is open on a page is not open on another, and what "by" and "find" mean there is another question. */
 function changed(change: Partial<Selection>): Selection {
 	const now = selection.value, next = { ...now, ...change };
 	if (next.page === now.page)
 		return next;
-	const options: Record<string, string> = { ...next.options };
+	const options: Record<string, string> = { ...next.options }, searched = searches.get(now.page);
+	const isShared = searched !== undefined && searched === searches.get(next.page);
 	delete options.open;
-	for (const name of ["by", "find"])
-		if (options[name] === now.options[name] && !(name === "find" && /flame|tree/.test(now.page) && /flame|tree/.test(next.page)))
+	for (const name of isShared ? ["by"] : ["by", "find"])
+		if (options[name] === now.options[name])
 			delete options[name];
 	return { ...next, options };
 }

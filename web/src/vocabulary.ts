@@ -34,7 +34,10 @@ export interface Vocabulary extends Fields {
 export const vocabulary = signal<Vocabulary | null>(null);
 
 /* A report has answers about those that commands have, too. */
-export const measures = (): readonly Measure[] => (vocabulary.value?.measures ?? []).filter((m) => !REPORT || m.in_reports);
+export function measures(): readonly Measure[] {
+	const all = vocabulary.value?.measures ?? [];
+	return REPORT ? all.filter((m) => m.in_reports) : all;
+}
 
 export function measureOf(word: Metric): Measure {
 	return vocabulary.value?.measures.find((m) => m.word === word) ??

@@ -95,7 +95,7 @@ function Actions(props: { data: FrameDetail; onSandwich: () => void }): JSX.Elem
 			<button type="button" class="button small" title="Callers above, what it calls below (v)" onClick={props.onSandwich}>Sandwich</button>
 			<button type="button" class="button small" title="Only stacks with it (f)" onClick={() => update({ filter: addTerm(filter.value, is) })}>Only</button>
 			<button type="button" class="button small" title="Only stacks without it (x)" onClick={() => update({ filter: addTerm(filter.value, not) })}>Without</button>
-			{!REPORT && page.value === "flame" && <button type="button" class="button small" title="Without a box of its own (h); H: all of its module" onClick={() => hide(data.hash, null)}>Hide</button>}
+			{!REPORT && pageFind(page.value)?.canHide && <button type="button" class="button small" title="Without a box of its own (h); H: all of its module" onClick={() => hide(data.hash, null)}>Hide</button>}
 			<button type="button" class="button small" title="Copy its name (c)" onClick={() => void copyText(data.function, "Name")}>Copy</button>
 			{source && <a class="button small" title="Its lines, with what each allocates" href={source}>Source</a>}
 			{pageFind("allocations") && <a class="button small" href={pageHref(["allocations"], { filter: addTerm(filter.value, is) })}>List</a>}

@@ -151,7 +151,7 @@ function FlamePage(): JSX.Element {
 }
 
 export const page: Page = {
-	id: "flame", title: "Flame graph", icon: IconFlame, key: "f", group: "Explore", order: 2, component: FlamePage, hasFunctions: true, hasMetric: true,
+	id: "flame", title: "Flame graph", icon: IconFlame, key: "f", group: "Explore", order: 2, component: FlamePage, hasFunctions: true, hasMetric: true, searches: "frames", canHide: true,
 	keys: [
 		["\u2191\u2193\u2190\u2192", "to the caller, the largest callee, the neighbours"], ["Enter", "zoom in"], ["Esc", "zoom out"], ["Space", "its details; also a right click"], ["0", "everything"], ["i", "inverted"], ["v", "sandwich"],
 		["r", "recursion as one box"], ["Ctrl+F", "search"], ["n N", "next, previous match"], ["f", "only stacks with the function"], ["x", "only stacks without it"],

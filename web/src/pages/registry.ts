@@ -5,6 +5,7 @@
 import type { ComponentType } from "preact";
 import { pages as found } from "virtual:pages";
 import type { Tape } from "../api/types";
+import { searchesSet } from "../store";
 import type { Icon } from "../ui/icons";
 
 export interface Page {
@@ -19,6 +20,8 @@ export interface Page {
 	count?: (tape: Tape) => number | null; /* beside its name in the rail */
 	hasFunctions?: boolean; /* it is of functions: says when their names are not known */
 	hasMetric?: boolean; /* it shows the selected metric: document.title says which */
+	searches?: string; /* what its `find` is a search of; pages that search the same keep it from one to the other */
+	canHide?: boolean; /* functions can be left without a box of their own */
 	keys?: readonly (readonly [key: string, meaning: string])[]; /* its own keys, for the help sheet */
 }
 
@@ -26,6 +29,10 @@ const GROUPS = ["Explore", "Diagnose", "Compare & query"];
 
 export const pages: readonly Page[] =
 	found.filter((p) => !REPORT || p.inReport !== false).sort((a, b) => GROUPS.indexOf(a.group) - GROUPS.indexOf(b.group) || a.order - b.order);
+
+for (const { id, searches } of pages)
+	if (searches)
+		searchesSet(id, searches);
 
 export function pageFind(id: string): Page | undefined {
 	return pages.find((p) => p.id === id);

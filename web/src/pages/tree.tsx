@@ -145,6 +145,6 @@ function TreePage(): JSX.Element {
 }
 
 export const page: Page = {
-	id: "tree", title: "Call tree", icon: IconTree, key: "t", group: "Explore", order: 3, component: TreePage, hasFunctions: true, hasMetric: true,
+	id: "tree", title: "Call tree", icon: IconTree, key: "t", group: "Explore", order: 3, component: TreePage, hasFunctions: true, hasMetric: true, searches: "frames",
 	keys: [["\u2192 \u2190", "open, close; to the caller"], ["*", "open the hottest path"], ["Space", "details of the function"], ["i", "bottom-up"], ["f x", "only stacks with, without it"], ["1 \u2026 9", "measure"], ["t", "as flame graph"]],
 };

@@ -77,14 +77,14 @@ function Content(): JSX.Element {
 	if (!info.value)
 		return <Loading rows={6} height={40} />;
 	if (!t)
-		return <Missing title="The server does not have this tape"><p>Its id is <code>{tapeId.value}</code>. <a href="#/overview">Show the one it has</a></p></Missing>;
+		return <Missing title="This tape is not served"><p>Its id is <code>{tapeId.value}</code>. <a href="#/overview">Show the tape that is served</a></p></Missing>;
 	const unusual = TapeState({ tape: t });
 	if (unusual)
 		return unusual;
 	if (!shown && REPORT)
 		return <Missing title="Not in this report"><p>Run <code>memtape serve {t.file}</code></p></Missing>;
 	if (!shown)
-		return <Missing title={`There is no page \u201c${page.value}\u201d`}><a class="button" href="#/overview">Overview</a></Missing>;
+		return <Missing title={`Page \u201c${page.value}\u201d not found`}><a class="button" href="#/overview">Overview</a></Missing>;
 	return <><h1 class="sr">{shown.title}</h1><shown.component key={shown.id + t.id} /></>;
 }
 

@@ -76,7 +76,7 @@ export async function infoLoad(): Promise<void> {
 
 /* Why totals are less than what happened; null: they are not. */
 export function losses(t: Tape): string | null {
-	const least = ": totals are at least what is shown.";
+	const least = ": totals are lower bounds.";
 	if (t.lost_events > 0)
 		return `${format.exact(t.lost_events)} events could not be recorded${least}`;
 	if (t.damage_count > 0)

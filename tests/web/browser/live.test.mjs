@@ -92,7 +92,7 @@ test("figures follow, and a pause holds them", async () => {
 		await page.emulateMedia({ colorScheme: theme });
 		assert.deepEqual(await violations(page), []);
 	}
-	await page.getByRole("button", { name: "Go on" }).click();
+	await page.getByRole("button", { name: "Resume updates" }).click();
 	await until("still held", async () => await figure(page) !== held);
 	await until("no badge", async () => /^Live/.test(await badge(page).innerText()));
 	await clean(page);
@@ -180,7 +180,7 @@ test("a recording can be stopped: the tape is complete, and the program goes on"
 		await until("no badge", live);
 		await changes("what was allocated", () => figure(page));
 		await button.click();
-		await sheet.getByText(/is left alone and goes on/).waitFor();
+		await sheet.getByText(/keeps running but is no longer recorded/).waitFor();
 		for (const theme of THEMES) {
 			await page.emulateMedia({ colorScheme: theme });
 			assert.deepEqual(await violations(page), []);
@@ -188,17 +188,17 @@ test("a recording can be stopped: the tape is complete, and the program goes on"
 		await page.keyboard.press("Enter"); // which changes nothing
 		await until("not closed", async () => await sheet.count() === 0);
 		assert.ok(await live());
-		await page.getByRole("button", { name: "Hold the pages" }).click(); // they are let go then
+		await page.getByRole("button", { name: "Pause updates" }).click(); // they are let go then
 		await until("not paused", async () => /^Paused at/.test(await badge(page).innerText()));
 		await page.keyboard.press("Control+k");
 		await page.getByRole("combobox", { name: "Command" }).fill("Stop the recording");
 		await page.keyboard.press("Enter");
 		await sheet.getByRole("button", { name: "Stop the recording" }).click();
-		await page.getByText("The recording has ended, the program goes on").waitFor();
+		await page.getByText("Recording stopped; the program continues").waitFor();
 		await until("never complete", async () => await badge(page).innerText() === "Complete");
-		assert.equal(await badge(page).getAttribute("title"), "All until here; the program went on");
+		assert.equal(await badge(page).getAttribute("title"), "Recorded up to this point; the program continued");
 		await settled(page);
-		assert.equal(await button.count() + await page.getByRole("button", { name: /^(Hold the pages|Go on|Mark this|Snapshot)/ }).count(), 0);
+		assert.equal(await button.count() + await page.getByRole("button", { name: /^(Pause updates|Resume updates|Mark this|Snapshot)/ }).count(), 0);
 		assert.equal(child.exitCode, null); // it works
 		await clean(page);
 	} finally {
@@ -246,6 +246,6 @@ test("at the end of the program the page has the whole tape", async () => {
 	recorder.stdin.end();
 	await until("never complete", async () => /^Complete/.test(await badge(page).innerText()));
 	await settled(page);
-	assert.equal(await page.getByRole("button", { name: "Hold the pages" }).count(), 0);
+	assert.equal(await page.getByRole("button", { name: "Pause updates" }).count(), 0);
 	await clean(page);
 });

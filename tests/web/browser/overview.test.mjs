@@ -28,7 +28,7 @@ test("without the token the page asks for it, and takes the whole address", asyn
 	const page = await open();
 	const token = await page.evaluate(() => sessionStorage.getItem("memtape.token"));
 	await page.evaluate(() => { sessionStorage.clear(); location.hash = "#k=wrong"; });
-	await page.getByRole("heading", { name: "This address needs its token" }).waitFor();
+	await page.getByRole("heading", { name: "Access token required" }).waitFor();
 	assert.deepEqual(await violations(page), []);
 	await page.getByLabel("Address or token").fill(`http://127.0.0.1:1/#k=${token}`);
 	await page.getByRole("button", { name: "Open" }).click();
@@ -172,7 +172,7 @@ test("a mistake in a filter is underlined and never applied", async () => {
 test("a filter that matches nothing says what to take away", async () => {
 	const page = await open("#/overview?v=1&q=size+%3E+1TiB+and+leaked");
 	await page.getByRole("heading", { name: "No allocations match" }).first().waitFor();
-	await page.getByText("1 of 2 conditions match alone; what is marked matches nothing.").first().waitFor();
+	await page.getByText("1 of 2 conditions match something; the marked ones match nothing.").first().waitFor();
 	await page.locator(".state").getByRole("button", { name: "size > 1TiB × matches nothing" }).first().waitFor();
 	assert.deepEqual(await violations(page), []);
 	await page.locator(".state").getByRole("button", { name: /size > 1TiB/ }).first().click();

@@ -159,7 +159,7 @@ test("nothing of a page lies over another part of it, whatever is open", async (
 	const edge = (css, side) => page.locator(css).first().evaluate((el, s) => el.getBoundingClientRect()[s], side);
 	await soon(async () => await edge(".source-code .card-head", "bottom") <= await edge(".source-head", "top") + .5, true);
 	await page.evaluate(() => { location.hash = "#/space?v=1"; });
-	const table = page.getByRole("region", { name: "Functions whose blocks keep pages" });
+	const table = page.getByRole("region", { name: "Functions whose blocks hold pages" });
 	await table.waitFor();
 	await soon(() => table.evaluate((el) => el.scrollWidth <= el.clientWidth), true);
 	await clean(page);
@@ -197,7 +197,7 @@ test("an allocation opens with both stacks, and a sort is kept in the address", 
 	await page.getByRole("grid", { name: "Allocations" }).focus();
 	await page.keyboard.press("Enter");
 	await page.getByRole("region", { name: /^Allocated by/ }).waitFor();
-	await page.getByRole("heading", { name: "Next to it in memory" }).waitFor();
+	await page.getByRole("heading", { name: "Neighbours in memory" }).waitFor();
 	await page.keyboard.press("Escape");
 	await soon(() => page.locator(".vgrid-detail").count(), 0);
 	await clean(page);
@@ -221,10 +221,10 @@ test("the source page shows the program with its figures", async () => {
 	page.on("request", (r) => { if (/\/api\/v1\/frame/.test(r.url())) asked.push(new URL(r.url()).searchParams.get("q")); });
 	await page.locator(".source-line.hot").first().click();
 	const panel = page.getByRole("complementary", { name: "Selected function" });
-	await panel.getByText(/Of what went through/).waitFor();
+	await panel.getByText(/Only allocations through/).waitFor();
 	await soon(() => asked.at(-1), /^location = ".*program\.c:\d+"$/);
 	await panel.getByRole("button", { name: "Whole function" }).click();
-	await soon(() => panel.getByText(/Of what went through/).count(), 0);
+	await soon(() => panel.getByText(/Only allocations through/).count(), 0);
 	await clean(page);
 });
 

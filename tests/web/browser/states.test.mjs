@@ -76,7 +76,7 @@ test("losses make sums lower bounds, and it is said", async () => {
 test("a tape that ends before its program has lower bounds, too", async () => {
 	const page = await open();
 	await alter(page, (info) => { Object.assign(info.tapes[0], { state: "truncated", end: "not known" }); });
-	await page.getByText("The tape ends before the program did: totals are at least what is shown.").waitFor();
+	await page.getByText("The tape ends before the program did: totals are lower bounds.").waitFor();
 	await soon(() => page.locator("main").getByRole("link", { name: /^Peak heap/ }).innerText(), /\u2265/);
 	await settled(page);
 	await clean(page);
@@ -94,7 +94,7 @@ test("modules without names of their functions are told where functions are show
 	await settled(page);
 	assert.equal(await page.getByText(/^No debug information/).count(), 0); // the Overview is of more than functions
 	await page.evaluate(() => { location.hash = "#/flame"; });
-	await page.getByText("No debug information of libparse.so: functions may stand as addresses, without lines.").click();
+	await page.getByText("No debug information for libparse.so: some functions appear as addresses, without source lines.").click();
 	await page.getByText(/libparse\.so: only exported names, build-id [0-9a-f]{40}/).waitFor();
 	await page.getByText("DEBUGINFOD_URLS").waitFor();
 	assert.deepEqual(await violations(page), []);
@@ -120,8 +120,8 @@ test("a tape that grows is asked again when it has grown, and only then", async 
 
 test("an address of another tape says that the server does not have it", async () => {
 	const page = await open("#/overview?v=1&c=00000000000000000000000000000000");
-	await page.getByRole("heading", { name: "The server does not have this tape" }).waitFor();
-	await page.getByRole("link", { name: "Show the one it has" }).click();
+	await page.getByRole("heading", { name: "This tape is not served" }).waitFor();
+	await page.getByRole("link", { name: "Show the tape that is served" }).click();
 	await page.getByRole("link", { name: /Peak heap/ }).waitFor();
 	await settled(page);
 	await clean(page);
@@ -129,7 +129,7 @@ test("an address of another tape says that the server does not have it", async (
 
 test("a page that is not there leads back", async () => {
 	const page = await open("#/nowhere?v=1");
-	await page.getByRole("heading", { name: /There is no page/ }).waitFor();
+	await page.getByRole("heading", { name: /Page .* not found/ }).waitFor();
 	assert.deepEqual(await violations(page), []);
 	await clean(page);
 });

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { clean, has, open, settled, soon, THEMES, violations } from "./harness.mjs";
 
 const table = (page) => page.getByRole("region", { name: "Threads", exact: true }).locator("table");
-const matrix = (page) => page.getByRole("region", { name: "Who frees what whom allocated" }).locator("table");
+const matrix = (page) => page.getByRole("region", { name: "Which thread frees what another allocated" }).locator("table");
 const cells = (row) => row.locator("th, td").allInnerTexts();
 
 for (const theme of THEMES)

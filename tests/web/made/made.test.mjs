@@ -16,13 +16,13 @@ for (const theme of THEMES)
 		await show(page, "made.mtape");
 		assert.equal(await page.locator("header.top .pulse").count(), 0); // nobody writes to it, though it is new
 		await page.locator("header.top").getByText("Converted", { exact: true }).waitFor();
-		await soon(() => banner(page).locator("summary").innerText(), /^This tape was made of sums\.folded \(folded\), without times, threads, addresses, frees and 7 more facts\.$/);
+		await soon(() => banner(page).locator("summary").innerText(), /^This tape was made from sums\.folded \(folded\), without times, threads, addresses, frees and 7 more facts\.$/);
 		assert.equal(await banner(page).locator("li").first().isVisible(), false);
 		await banner(page).locator("summary").click();
 		await soon(() => banner(page).locator("ul").innerText(), /not in that file: times \(only the order is known\), threads[^]*taken for bytes that are alive/);
 		await page.getByRole("heading", { name: "This tape has no times" }).waitFor();
 		await soon(() => page.getByRole("region", { name: "Summary" }).innerText().then((text) => text.replace(/\s+/g, " ")),
-			/^Peak heap 4\.98 KiB in 2 blocks Peak RSS \S+ not sampled on this tape Allocations 2 when is not known Allocated 4\.98 KiB .* Temporary \S+ not known on this tape$/);
+			/^Peak heap 4\.98 KiB in 2 blocks Peak RSS \S+ not sampled on this tape Allocations 2 times unknown Allocated 4\.98 KiB .* Temporary \S+ not known on this tape$/);
 		await soon(() => page.locator("main .sites th").allInnerTexts().then((all) => all.join()), /^Function,Alive at the peak\s*↓,Count$/);
 		assert.equal(await page.locator("main canvas, main .spark, main .heat").count(), 0);
 		assert.deepEqual(await violations(page), []);
@@ -57,7 +57,7 @@ for (const theme of THEMES)
 		await page.locator("main [role=row]").nth(1).click();
 		await page.keyboard.press("Enter");
 		await page.getByText(/^Allocated by/).waitFor();
-		assert.equal(await page.getByText("Next to it in memory").count(), 0);
+		assert.equal(await page.getByText("Neighbours in memory").count(), 0);
 		assert.deepEqual(await violations(page), []);
 		await clean(page);
 	});
@@ -88,7 +88,7 @@ test("a block that was freed twice is a finding, with its three stacks", async (
 	await show(page, "twice.mtape");
 	const finding = page.locator(".finding").filter({ hasText: "A block is freed twice" });
 	await finding.getByText(/^free was called for a block that had been freed already/).waitFor();
-	await finding.getByText("Its stacks").click();
+	await finding.getByText("Stacks").click();
 	for (const [name, frame] of [["Freed by", "free_again"], ["Allocated by", "make"], ["Freed before by", "free_first"]])
 		await finding.getByRole("region", { name, exact: true }).getByRole("link", { name: frame, exact: true }).waitFor();
 	assert.deepEqual(await violations(page), []);

@@ -81,7 +81,7 @@ test("rss-higher-than-the-heap.md: the heap is free and resident, and one functi
 	await page.getByRole("radio", { name: "Call site" }).click();
 	await page.getByRole("list", { name: "Legend" }).getByText("session_create").waitFor();
 	await shot(page, "pinned-pages", 430);
-	const pins = page.getByRole("region", { name: "Functions whose blocks keep pages" }).locator("tbody tr").first();
+	const pins = page.getByRole("region", { name: "Functions whose blocks hold pages" }).locator("tbody tr").first();
 	await soon(() => pins.innerText(), /^session_create/);
 	await clean(page);
 });

@@ -72,7 +72,7 @@ test("nothing is offered that a report cannot do", async () => {
 	await page.evaluate(() => { location.hash = "#/sites?v=1&q=size%20%3E%201"; });
 	await page.getByText("Not in this report").first().waitFor();
 	assert.equal(await page.getByRole("button", { name: /Try again|Copy request/ }).count(), 0);
-	await page.getByRole("button", { name: "Without the filter" }).first().click();
+	await page.getByRole("button", { name: "Remove the filter" }).first().click();
 	await page.getByText("grow").first().waitFor();
 	await clean(page);
 });

@@ -46,7 +46,7 @@ function Changes(props: { diff: Diff }): JSX.Element {
 	return (
 		<section>
 			<h2 class="compare-title">Biggest changes <span class="note">{format.exact(differ)} {differ === 1 ? "differs" : "differ"}, {format.exact(diff.counts.same)} the same</span></h2>
-			{rows.length === 0 && <p class="muted">Nothing that both have has changed.</p>}
+			{rows.length === 0 && <p class="muted">Nothing present on both sides has changed.</p>}
 			<ol class="compare-rows">{rows.map((row) => <Row key={`${row.hash}${row.module}${row.a}${row.b}`} row={row} unit={diff.unit} most={most} />)}</ol>
 			{diff.counts.grown + diff.counts.shrunk > rows.length && <p class="muted compare-more">and {format.exact(diff.counts.grown + diff.counts.shrunk - rows.length)} more: <kbd>t</kbd> lists them</p>}
 		</section>
@@ -95,7 +95,7 @@ function Verdict(props: { diff: Diff; sides: Sides }): JSX.Element {
 				<p><b>{words.change(diff.difference, diff.unit)} {what}{sides.per ? " per unit of work" : ""} ({words.share(diff.a.total, diff.b.total)})</b>
 					{main && (part <= 1.001
 						? <>, {format.percent(part)} of it from <Main row={main} />.</>
-						: <>; <Main row={main} /> alone has {words.change(main.difference, diff.unit)}, partly made up for elsewhere.</>)}</p>
+						: <>; <Main row={main} /> alone accounts for {words.change(main.difference, diff.unit)}, partly offset elsewhere.</>)}</p>
 			)}
 			{command && <p class="compare-command"><code>{command.split(" ").map((word, i) => <span key={i}>{word}&nbsp;</span>)}</code><button type="button" class="icon-button" aria-label="Copy the command" title="The same on the command line" onClick={() => void copyText(command, "Command")}><IconCopy /></button></p>}
 		</section>
@@ -128,7 +128,7 @@ function Alone(): JSX.Element | null {
 		return null;
 	return (
 		<section><h3 class="compare-title small">Two runs</h3>
-			<p>One tape is served, so two moments of it are compared. To compare two runs or two builds:</p>
+			<p>Only one tape is served, so two moments of it are compared. To compare two runs or two builds:</p>
 			<p class="compare-command"><code>memtape serve before.mtape after.mtape</code></p></section>
 	);
 }

@@ -39,7 +39,7 @@ const isTable = () => option("view") === "table";
 function Legend(): JSX.Element {
 	const steps = colours(theme.value);
 	return (
-		<span class="compare-legend" title="A stack is as wide as it is on the side where it is larger, so that what vanished has its place"><span>less</span><i style={{ background: `linear-gradient(90deg, ${steps.join(", ")})` }} aria-hidden="true" /><span>more</span></span>
+		<span class="compare-legend" title="A stack is as wide as on its larger side, so that vanished stacks stay visible"><span>less</span><i style={{ background: `linear-gradient(90deg, ${steps.join(", ")})` }} aria-hidden="true" /><span>more</span></span>
 	);
 }
 
@@ -57,7 +57,7 @@ function Picture(props: { answer: Answer<DiffFlame>; search: RegExp | null; cycl
 	const painter = useCallback((graph: Graph) => diffPainter(graph, look), [look]);
 	return (
 		<Shown answer={props.answer} loading={<Loading rows={12} height={20} />}>
-			{(flame) => (flame.total === 0 ? (filter.value || range.value ? <EmptyByFilter /> : <Empty title="Neither side has anything of this measure" />) : (
+			{(flame) => (flame.total === 0 ? (filter.value || range.value ? <EmptyByFilter /> : <Empty title="This measure is zero on both sides" />) : (
 				<FlameCanvas flame={flame} label="Difference flame graph" isUp={false} path={path.value} painter={painter} search={props.search} cycle={props.cycle} onMatches={props.onMatches} selected={frame.value} stale={props.answer.stale}
 					onZoom={(to) => update({ path: to })} onSelect={(hash) => { if (hash !== frame.value) update({ frame: hash }, "replace"); }} onWidth={props.onWidth} onPaint={props.onPaint} />
 			))}

@@ -29,7 +29,7 @@ function SideMenu(props: { label: string; colour: "blue" | "orange"; shown: Tape
 							{t.id === props.shown.id ? <IconCheck /> : <span class="icon" />}<b>{tapeTitle(t, tapes)}</b><span class="hint">{t.file}</span>
 						</button>
 					))}
-					{tapes.length === 1 && <p class="compare-hint">One tape is served, so two moments of it are compared. For two runs: <code>memtape serve before.mtape after.mtape</code></p>}
+					{tapes.length === 1 && <p class="compare-hint">Only one tape is served, so two moments of it are compared. For two runs: <code>memtape serve before.mtape after.mtape</code></p>}
 				</>
 			)}
 		</Popover>

@@ -104,11 +104,11 @@ function Answer(props: { result: Result | null; error: ApiError | null; running:
 			<button type="button" class="button small" onClick={() => void copyText(csvOf(result.columns.map((c) => c.name), result.rows), "CSV")}>Copy as CSV</button>
 		</>
 	);
-	const note = result ? `${format.exact(result.rows.length)} ${result.rows.length === 1 ? "row" : "rows"}${result.truncated ? `, the first of more` : ""} in ${result.ms.toFixed(0)} ms` : undefined;
+	const note = result ? `${format.exact(result.rows.length)} ${result.rows.length === 1 ? "row" : "rows"}${result.truncated ? `, more exist` : ""} in ${result.ms.toFixed(0)} ms` : undefined;
 	return (
 		<Card title="Result" class="sql-result" tools={tools} note={note} stale={props.running && result !== null}>
 			{props.error ? <div class="state" role="alert"><h3>{props.error.body.message}</h3>{props.error.body.hint && <p>{props.error.body.hint}</p>}</div>
-				: result === null ? (props.running ? <Loading rows={6} /> : <Empty title="Ask something"><p>Ctrl+Enter runs what stands above. Examples and your last statements are in the menus.</p></Empty>)
+				: result === null ? (props.running ? <Loading rows={6} /> : <Empty title="No query yet"><p>Ctrl+Enter runs the statement above. The menus have examples and your last statements.</p></Empty>)
 				: result.rows.length === 0 ? <Empty title="No rows" /> : face === "chart" ? <Chart columns={result.columns.map((c) => c.name)} rows={result.rows} /> : <Grid result={result} />}
 		</Card>
 	);
@@ -151,7 +151,7 @@ export function ConsolePage(): JSX.Element {
 					{menu("Examples", sql.data?.examples ?? [])}
 					{menu("History", historyGet().map((t) => ({ about: t.replace(/\s+/g, " ").slice(0, 90), text: t })))}
 					<Popover label="Tables" button="Tables" class="button small" end panelClass="sql-schema">{() => <pre tabIndex={0}>{sql.data?.schema ?? ""}</pre>}</Popover>
-					<button type="button" class="button small" title="What the filter bar says, as a statement" onClick={() => setText(filterAsSql())}>Filter as SQL</button>
+					<button type="button" class="button small" title="The filter as a SQL statement" onClick={() => setText(filterAsSql())}>Filter as SQL</button>
 					{running ? <button type="button" class="button small" onClick={stop}>Cancel</button> : <button type="button" class="button small primary" title="Ctrl+Enter" onClick={() => run()}>Run</button>}
 				</>
 			}>

@@ -92,12 +92,12 @@ function Actions(props: { data: FrameDetail; onSandwich: () => void }): JSX.Elem
 	const { data } = props, is = `function = ${quote(data.function)}`, not = `function != ${quote(data.function)}`, source = sourceHref(data.file, data.line, data.hash);
 	return (
 		<div class="inspector-actions">
-			<button type="button" class="button small" title="Callers above, what it calls below (v)" onClick={props.onSandwich}>Sandwich</button>
+			<button type="button" class="button small" title="Callers above, callees below (v)" onClick={props.onSandwich}>Sandwich</button>
 			<button type="button" class="button small" title="Only stacks with it (f)" onClick={() => update({ filter: addTerm(filter.value, is) })}>Only</button>
 			<button type="button" class="button small" title="Only stacks without it (x)" onClick={() => update({ filter: addTerm(filter.value, not) })}>Without</button>
-			{!REPORT && pageFind(page.value)?.canHide && <button type="button" class="button small" title="Without a box of its own (h); H: all of its module" onClick={() => hide(data.hash, null)}>Hide</button>}
+			{!REPORT && pageFind(page.value)?.canHide && <button type="button" class="button small" title="Hide this function (h); H: its whole module" onClick={() => hide(data.hash, null)}>Hide</button>}
 			<button type="button" class="button small" title="Copy its name (c)" onClick={() => void copyText(data.function, "Name")}>Copy</button>
-			{source && <a class="button small" title="Its lines, with what each allocates" href={source}>Source</a>}
+			{source && <a class="button small" title="Source lines and what they allocate" href={source}>Source</a>}
 			{pageFind("allocations") && <a class="button small" href={pageHref(["allocations"], { filter: addTerm(filter.value, is) })}>List</a>}
 		</div>
 	);
@@ -108,7 +108,7 @@ function Body(props: { data: FrameDetail; onSandwich: () => void }): JSX.Element
 	return (
 		<>
 			<p class="inspector-place muted" title={[data.file, data.module].filter(Boolean).join("\n")}>
-				{[format.place(data.file, data.line), data.module && format.baseName(data.module)].filter(Boolean).join(" \u00b7 ") || "no source known"}
+				{[format.place(data.file, data.line), data.module && format.baseName(data.module)].filter(Boolean).join(" \u00b7 ") || "no source information"}
 			</p>
 			<Actions data={data} onSandwich={props.onSandwich} />
 			<Metrics data={data} />
@@ -132,7 +132,7 @@ export function Inspector(props: { hash: Hex; place?: string | null; onSandwich:
 				<button type="button" class="icon-button" aria-label="Close" title="Close (Esc)" onClick={() => update({ frame: null })}><IconClose /></button>
 			</header>
 			<div class={`inspector-body ${answer.stale ? "stale" : ""}`} tabIndex={0} role="region" aria-label="Details">
-				{props.place && <p class="inspector-line">Of what went through <b class="code">{format.baseName(props.place)}</b> alone. <button type="button" class="link" onClick={() => setOption("line", null)}>Whole function</button></p>}
+				{props.place && <p class="inspector-line">Only allocations through <b class="code">{format.baseName(props.place)}</b>. <button type="button" class="link" onClick={() => setOption("line", null)}>Whole function</button></p>}
 				<Shown answer={answer} loading={<Loading rows={8} height={18} />}>{(data) => <Body data={data} onSandwich={props.onSandwich} />}</Shown>
 			</div>
 		</aside>

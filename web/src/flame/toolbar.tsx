@@ -22,7 +22,7 @@ function Looks(): JSX.Element {
 					{COLOURINGS.map((c) => item(`by ${c.label}`, c.value === colouringNow(), () => setOption("col", c.value === "module" ? null : c.value)))}
 					<hr />
 					{item("recursion as one box (r)", merges(), () => setOption("rec", merges() ? null : "merge"))}
-					{item("allocators and program start, too", shows(), () => setOption("fold", shows() ? null : "0"))}
+					{item("show allocators and program start", shows(), () => setOption("fold", shows() ? null : "0"))}
 				</div>
 			)}
 		</Popover>
@@ -54,7 +54,7 @@ export function Search(props: { matches: Matches | null; total: number; onCycle:
 					e.preventDefault();
 					e.stopPropagation();
 				}} />
-			{searched() && matches && <output class="num" title="frames that match, and their share together">{matches.boxes.length} · <b>{format.percent(props.total ? matches.value / props.total : 0)}</b></output>}
+			{searched() && matches && <output class="num" title="matching frames and their share">{matches.boxes.length} · <b>{format.percent(props.total ? matches.value / props.total : 0)}</b></output>}
 		</label>
 	);
 }

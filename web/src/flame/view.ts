@@ -8,10 +8,10 @@ import type { Colouring } from "./colours";
 export type Layout = "icicle" | "flame" | "inverted" | "sandwich";
 
 export const LAYOUTS: readonly { value: Layout; label: string; title: string }[] = [
-	{ value: "icicle", label: "Icicle", title: "main on top, what it calls below" },
+	{ value: "icicle", label: "Icicle", title: "main on top, callees below" },
 	{ value: "flame", label: "Flame", title: "main at the bottom" },
-	{ value: "inverted", label: "Inverted", title: "the functions that allocate on top, their callers below" },
-	{ value: "sandwich", label: "Sandwich", title: "one function: its callers above, what it calls below" },
+	{ value: "inverted", label: "Inverted", title: "allocating functions on top, callers below" },
+	{ value: "sandwich", label: "Sandwich", title: "one function: callers above, callees below" },
 ];
 export const COLOURINGS: readonly { value: Colouring; label: string }[] = [
 	{ value: "module", label: "module" }, { value: "namespace", label: "namespace" }, { value: "self", label: "own share" },

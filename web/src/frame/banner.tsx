@@ -19,7 +19,7 @@ function Origin(props: { tape: Tape }): JSX.Element | null {
 	const { import: made, edits = [] } = props.tape, short = edits.map((e) => e.split(": ")[0]!);
 	if (made) {
 		const no = made.missing.map((m) => m.replace(/_/g, " ")), more = no.length > 5 ? no.splice(4).length : 0;
-		short.unshift(`made of ${made.file} (${made.tool || made.format})${no.length > 0 ? `, without ${no.join(", ")}${more ? ` and ${more} more facts` : ""}` : ""}`);
+		short.unshift(`made from ${made.file} (${made.tool || made.format})${no.length > 0 ? `, without ${no.join(", ")}${more ? ` and ${more} more facts` : ""}` : ""}`);
 	}
 	if (short.length === 0)
 		return null;
@@ -28,7 +28,7 @@ function Origin(props: { tape: Tape }): JSX.Element | null {
 }
 
 const UNNAMED: Readonly<Record<string, string>> = {
-	exported: "only exported names", none: "no names", gone: "not on this machine", changed: "another build than that on this machine",
+	exported: "only exported names", none: "no names", gone: "not on this machine", changed: "a different build than the one on this machine",
 };
 const STACKS_LEAST = .1; /* less of the tape is not worth a line above every page */
 
@@ -41,10 +41,10 @@ function Unnamed(): JSX.Element | null {
 	const more = list.length - 1;
 	return (
 		<details class="banner info">
-			<summary>No debug information of {list[0]!.name}{more > 0 && ` and ${more} more ${more === 1 ? "module" : "modules"}`}: functions may stand as addresses, without lines.</summary>
+			<summary>No debug information for {list[0]!.name}{more > 0 && ` and ${more} more ${more === 1 ? "module" : "modules"}`}: some functions appear as addresses, without source lines.</summary>
 			<ul>
 				{list.map((m) => <li key={m.path}>{m.path}: {UNNAMED[m.symbols]}{m.build_id && <>, build-id <code>{m.build_id}</code></>}</li>)}
-				<li><code>memtape symbols {tape.value?.file}</code> tells where to get them; <code>DEBUGINFOD_URLS</code> and <code>--debug-dir DIR</code> of memtape serve say where they are.</li>
+				<li><code>memtape symbols {tape.value?.file}</code> shows where to get them; <code>DEBUGINFOD_URLS</code> or <code>--debug-dir DIR</code> of memtape serve makes it use them.</li>
 			</ul>
 		</details>
 	);
@@ -54,9 +54,9 @@ export function Banners(): JSX.Element | null {
 	const { gone, heard } = server.value;
 	const lost = tape.value ? losses(tape.value) : null;
 	if (gone)
-		return <div class="banner bad" role="alert"><IconWarning />The server does not answer; what is shown is from {timeText(heard)}. Trying again …</div>;
+		return <div class="banner bad" role="alert"><IconWarning />The server does not answer; showing data from {timeText(heard)}. Retrying …</div>;
 	if (outdated.value)
-		return <div class="banner warn" role="alert"><IconWarning />The server is another version now.<button type="button" class="button small" onClick={() => location.reload()}>Reload</button></div>;
+		return <div class="banner warn" role="alert"><IconWarning />The server was updated.<button type="button" class="button small" onClick={() => location.reload()}>Reload</button></div>;
 	return <>{lost && <div class="banner warn"><IconWarning />{lost}</div>}{tape.value && <Origin tape={tape.value} />}<Unnamed /></>;
 }
 
@@ -73,8 +73,8 @@ export function TokenForm(): JSX.Element {
 	return (
 		<form class="state" onSubmit={submit}>
 			<IconWarning />
-			<h1>This address needs its token</h1>
-			<p>Open the whole address that <code>memtape serve</code> printed - it ends in <code>#k=…</code> - or paste it here.</p>
+			<h1>Access token required</h1>
+			<p>Open the full address that <code>memtape serve</code> printed (it ends in <code>#k=…</code>), or paste it here.</p>
 			<div class="row"><input class="field token-field" aria-label="Address or token" value={text} onInput={(e) => setText(e.currentTarget.value)} autocomplete="off" />
 				<button type="submit" class="button primary">Open</button></div>
 		</form>
@@ -85,7 +85,7 @@ export function TokenForm(): JSX.Element {
 export function TapeState(props: { tape: Tape }): JSX.Element | null {
 	const t = props.tape;
 	if (t.state === "failed")
-		return <div class="state" role="alert"><IconWarning /><h1>{t.file} cannot be read</h1><p>{t.error}</p><p>What is left of it is told by <code>memtape verify {t.file}</code>.</p></div>;
+		return <div class="state" role="alert"><IconWarning /><h1>{t.file} cannot be read</h1><p>{t.error}</p><p><code>memtape verify {t.file}</code> shows what is left of it.</p></div>;
 	if (t.state === "loading" && t.allocation_count === 0) {
 		const share = t.progress ? t.progress.done / Math.max(1, t.progress.total) : 0;
 		return (
@@ -96,7 +96,7 @@ export function TapeState(props: { tape: Tape }): JSX.Element | null {
 	}
 	if (t.allocation_count === 0 && t.state !== "live")
 		return (
-			<div class="state"><h1>The tape is empty</h1><p>{t.name} allocated nothing while it was recorded. Record it again from its beginning:</p>
+			<div class="state"><h1>The tape is empty</h1><p>{t.name} allocated nothing while it was recorded. Record it again from the start:</p>
 				<p><code class="command">memtape record -- {t.argv.join(" ") || t.name}</code></p></div>
 		);
 	return null;

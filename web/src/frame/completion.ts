@@ -41,7 +41,7 @@ function fieldSuggestions(fields: readonly Field[], names: Names | null, prefix:
 		{ label: f.name, hint: f.doc, text: f.name + " ", pos }));
 	if (isWord(prefix) && found.length < SHOWN) {
 		const text = `function ~ ${quote(prefix)}`;
-		found.push({ label: text, hint: "a function of the stack has this in its name", text, pos });
+		found.push({ label: text, hint: "a function of the stack with this in its name", text, pos });
 		for (const v of names?.values.slice(0, Math.max(0, FUNCTIONS - found.length + 1)) ?? []) {
 			const exact = `function = ${quote(v.text)}`;
 			found.push({ label: exact, hint: format.count(v.count), text: exact, pos });

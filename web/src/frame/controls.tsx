@@ -42,7 +42,7 @@ function stop(): void {
 	close();
 	void make("stop", {}, () => {
 		pauseSet(false);
-		return "The recording has ended, the program goes on";
+		return "Recording stopped; the program continues";
 	});
 }
 
@@ -51,9 +51,9 @@ function Stop(): JSX.Element {
 	return (
 		<Sheet label="Stop the recording" class="question" onClose={close}>
 			<h2>Stop the recording?</h2>
-			<p>The tape ends here and is complete. <b>{tape.value?.name}</b> is left alone and goes on; what it does from now on is on no tape, and the recording cannot be taken up again.</p>
+			<p>The tape ends here and is complete. <b>{tape.value?.name}</b> keeps running but is no longer recorded. A stopped recording cannot be resumed.</p>
 			<div class="row">
-				<button type="button" class="button" onClick={close}>Go on recording</button>
+				<button type="button" class="button" onClick={close}>Keep recording</button>
 				<button type="button" class="button primary" onClick={stop}>Stop the recording</button>
 			</div>
 		</Sheet>

@@ -14,10 +14,10 @@ export const helpOpen = signal(false);
 type Keys = readonly (readonly [key: string, meaning: string])[];
 
 const EVERYWHERE: Keys = [
-	["Ctrl+K", "command palette"], ["?", "this sheet"], ["y", "copy link"], ["t", "charts as tables"], ["Space", "hold the pages while a program is recorded, and go on"], ["k", "mark this moment of the recording"], ["+ -", "timeline: closer, farther; also w s"], ["a d", "timeline: earlier, later"], ["u", "a step back; also Ctrl+Z"], ["Esc", "close, clear, leave"],
+	["Ctrl+K", "command palette"], ["?", "this sheet"], ["y", "copy link"], ["t", "charts as tables"], ["Space", "pause and resume updates while a program is being recorded"], ["k", "mark this moment of the recording"], ["+ -", "timeline: zoom in, out; also w s"], ["a d", "timeline: earlier, later"], ["u", "undo; also Ctrl+Z"], ["Esc", "close, clear, leave"],
 	...(REPORT ? [] : [["/", "filter"], ["p", "time point at the peak of live bytes"], ["P", "time point at the peak of resident memory"],
 		["[ ]", "time point a step earlier, later; ten steps with Shift"],
-		["click", "timeline: time point A, live then"], ["Shift+click", "timeline: point B; Compare shows what is alive at both"], ["b", "on the time point: compare it with the peak"]] as const),
+		["click", "timeline: set time point A"], ["Shift+click", "timeline: set point B; Compare shows both"], ["b", "on the time point: compare it with the peak"]] as const),
 ];
 
 function Chord(props: { text: string }): JSX.Element {
@@ -34,11 +34,11 @@ function KeyList(props: { title: string; keys: Keys }): JSX.Element {
 }
 
 const TERMS: readonly (readonly [string, string])[] = [
-	["Peak heap", "The most requested bytes that were alive at once, and when."],
-	["Peak RSS", "The most memory of the process that was in RAM, as the kernel said. Code, stacks and what the allocator keeps for itself count, too."],
-	["Life p50", "Half of the group's blocks lived shorter. \u201cNever\u201d: more than half were never freed."],
-	["Call site", "The innermost function that is not machinery of allocation: malloc, operator new, std::vector\u2019s growth are folded away."],
-	["~", "The number is an estimate; the server says so where it would take too long to be exact."],
+	["Peak heap", "The most requested bytes alive at once, and when."],
+	["Peak RSS", "The most resident memory of the process, as reported by the kernel. It includes code, stacks and the allocator\u2019s overhead."],
+	["Life p50", "Median lifetime of the group\u2019s blocks. \u201cNever\u201d: more than half were never freed."],
+	["Call site", "The innermost function outside of allocators: malloc, operator new and the growth of std::vector are folded away."],
+	["~", "An estimate: the exact number would take too long."],
 ];
 
 export function Help(): JSX.Element | null {
@@ -48,7 +48,7 @@ export function Help(): JSX.Element | null {
 	const own = pages.find((p) => p.id === page.value);
 	return (
 		<Sheet label="Help" onClose={close}>
-			<header class="sheet-head"><h2>Keys and words</h2><span class="muted">memtape {info.value?.version}</span><span class="grow" />
+			<header class="sheet-head"><h2>Keys and terms</h2><span class="muted">memtape {info.value?.version}</span><span class="grow" />
 				<button type="button" class="icon-button" aria-label="Close" onClick={close}><IconClose /></button></header>
 			<div class="help-columns">
 				<KeyList title="Everywhere" keys={misses("times") ? EVERYWHERE.filter(([, meaning]) => !/time(line| point)/.test(meaning)) : EVERYWHERE} />
@@ -59,12 +59,12 @@ export function Help(): JSX.Element | null {
 			<section class="help-words">
 				<h3>Metrics</h3>
 				<dl>{measures().map((m) => <div key={m.word}><dt>{capital(m.title)}</dt><dd>{m.doc}</dd></div>)}</dl>
-				<h3>Words</h3>
+				<h3>Terms</h3>
 				<dl>{TERMS.map(([term, meaning]) => <div key={term}><dt>{term}</dt><dd>{meaning}</dd></div>)}</dl>
 				<h3>Filter</h3>
 				<p>Conditions joined by <code>and</code>, <code>or</code>, <code>not</code>: <code>size &gt;= 4KiB and module != "libc.so.6"</code>, <code>lifetime &lt; 1ms</code>,
-					<code>function ~ "^parse"</code>, <code>leaked</code>, <code>alive_at peak</code>, <code>size in 1KiB..64KiB</code>. The language is that of <code>memtape report --filter</code>; the
-					manual is memtape-filter(7).</p>
+					<code>function ~ "^parse"</code>, <code>leaked</code>, <code>alive_at peak</code>, <code>size in 1KiB..64KiB</code>. The same language as in <code>memtape report --filter</code>; the
+					manual page is memtape-filter(7).</p>
 			</section>
 		</Sheet>
 	);

@@ -32,7 +32,7 @@ function commands(): Command[] {
 		...pages.map((p) => ({ title: p.title, hint: `page \u00b7 g ${p.key}`, run: () => update({ page: p.id }) })),
 		...measures().map((m) => ({ title: capital(m.title), hint: "metric", run: () => update({ metric: m.word }) })),
 		...(REPORT ? [] : PARTS),
-		...(isLive.value ? [{ title: paused.value ? "Go on" : "Hold the pages", hint: "live \u00b7 Space", run: () => pauseSet(!paused.value) }] : []),
+		...(isLive.value ? [{ title: paused.value ? "Resume updates" : "Pause updates", hint: "live \u00b7 Space", run: () => pauseSet(!paused.value) }] : []),
 		...(canMark.value ? [{ title: "Mark this moment", hint: "live \u00b7 k", run: () => { asking.value = "mark"; } }] : []),
 		...(canSnapshot.value ? [{ title: "Snapshot now", hint: "live", run: () => void snapshot() }] : []),
 		...(canStop.value ? [{ title: "Stop the recording", hint: "live", run: () => { asking.value = "stop"; } }] : []),
@@ -93,7 +93,7 @@ function Open(): JSX.Element {
 					</li>
 				))}
 			</ul>
-			{found.length === 0 && <p class="state">Nothing is called that</p>}
+			{found.length === 0 && <p class="state">No matches</p>}
 		</Sheet>
 	);
 }

@@ -18,11 +18,11 @@ import { TimeRange } from "./timerange";
 
 /* Figures are of the moment that stands here, or of the next reading where the answer took longer. */
 function liveStateOf(t: Tape): [kind: string, text: string, title: string] {
-	const at = format.moment(t.duration_ns, t.duration_ns), often = `The program still runs. The tape is read every ${t.refresh_ms / 1000} s; what is shown was true at ${at}, or one reading later.`;
+	const at = format.moment(t.duration_ns, t.duration_ns), often = `The program is still running. The tape is read every ${t.refresh_ms / 1000} s; the figures are as of ${at}, or one update later.`;
 	if (reconnecting.value)
-		return ["warn", `Reconnecting \u00b7 ${at}`, `The stream of news was cut. ${often}`];
+		return ["warn", `Reconnecting \u00b7 ${at}`, `The event stream was interrupted. ${often}`];
 	if (paused.value)
-		return ["warn", `Paused at ${at}, ${format.duration(behind.value)} behind`, `What is asked while the pages are held is answered as of ${held.value ? "then" : "now"}.`];
+		return ["warn", `Paused at ${at}, ${format.duration(behind.value)} behind`, `New requests are answered as of ${held.value ? "that time" : "now"}.`];
 	return ["info", `Live \u00b7 ${at}`, often];
 }
 
@@ -36,12 +36,12 @@ function stateOf(t: Tape): [kind: string, text: string, title: string] {
 	if (t.damage_count > 0)
 		return ["warn", "Damaged", `${format.exact(t.damage_count)} parts of the tape could not be read: true totals are higher`];
 	if (t.state === "truncated" && t.import)
-		return ["info", "Converted", "How the program ended is not known"];
+		return ["info", "Converted", "How the program ended is unknown"];
 	if (t.state === "truncated")
 		return ["warn", "Truncated", `The tape ends early: ${t.end}`];
 	if (t.state === "live")
 		return liveStateOf(t);
-	return ["good", "Complete", t.end === "still running" ? "All until here; the program went on" : `The program ${t.end}`];
+	return ["good", "Complete", t.end === "still running" ? "Recorded up to this point; the program continued" : `The program ${t.end}`];
 }
 
 export function StateBadge(props: { tape: Tape }): JSX.Element {
@@ -77,7 +77,7 @@ function Switcher(props: { tapes: readonly Tape[]; shown: Tape }): JSX.Element {
 function LiveTools(): JSX.Element | null {
 	if (!isLive.value && !paused.value)
 		return null;
-	const label = paused.value ? "Go on" : "Hold the pages";
+	const label = paused.value ? "Resume updates" : "Pause updates";
 	return (
 		<>
 			<Sparkline values={growth.value} colour="blue" />
@@ -85,8 +85,8 @@ function LiveTools(): JSX.Element | null {
 				{paused.value ? <IconPlay /> : <IconPause />}
 			</button>
 			{canMark.value && <button type="button" class="icon-button" aria-label="Mark this moment" title="Mark this moment (k)" onClick={() => { asking.value = "mark"; }}><IconFlag /></button>}
-			{canSnapshot.value && <button type="button" class="icon-button" aria-label="Snapshot now" title="Snapshot now: what is recorded so far, as a tape of its own" onClick={() => void snapshot()}><IconCamera /></button>}
-			{canStop.value && <button type="button" class="icon-button" aria-label="Stop the recording" title="Stop the recording; the program goes on" onClick={() => { asking.value = "stop"; }}><IconStop /></button>}
+			{canSnapshot.value && <button type="button" class="icon-button" aria-label="Snapshot now" title="Snapshot now: save the recording so far as a separate tape" onClick={() => void snapshot()}><IconCamera /></button>}
+			{canStop.value && <button type="button" class="icon-button" aria-label="Stop the recording" title="Stop the recording; the program continues" onClick={() => { asking.value = "stop"; }}><IconStop /></button>}
 		</>
 	);
 }
@@ -117,7 +117,7 @@ export function TopBar(): JSX.Element {
 	return (
 		<header class="top">
 			<TapeChip />
-			{REPORT ? <p class="top-note grow ellipsis">Report of {tape.value?.file}; <code>memtape serve</code> has filters, single allocations and the rest</p> : <FilterBar />}
+			{REPORT ? <p class="top-note grow ellipsis">Report on {tape.value?.file}; <code>memtape serve</code> adds filters, single allocations and more</p> : <FilterBar />}
 			<TimeRange />
 			{!REPORT && <ExportMenu />}
 			<div class="top-icons">

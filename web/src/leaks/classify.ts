@@ -5,7 +5,7 @@
 export type Kind = "growing" | "once" | "levelled";
 
 export const KINDS: readonly { kind: Kind; title: string; meaning: string }[] = [
-	{ kind: "growing", title: "Growing", meaning: "more of it to the very end, about evenly: a leak as one fears it" },
+	{ kind: "growing", title: "Growing", meaning: "grows steadily to the end: a typical leak" },
 	{ kind: "levelled", title: "Levelled off", meaning: "grew, then stayed: caches, pools, tables that reached their size" },
 	{ kind: "once", title: "One-off", meaning: "allocated within a moment and kept: initialisation" },
 ];

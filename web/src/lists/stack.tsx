@@ -25,10 +25,10 @@ export function Stack(props: { title: string; stack: readonly Frame[]; note?: st
 		<section class="stack" aria-label={props.title}>
 			<header>
 				<h3>{props.title}</h3>{props.note && <span class="muted">{props.note}</span>}<span class="grow" />
-				{folded > 0 && folded < props.stack.length && <button type="button" class="link" aria-pressed={all} onClick={() => setAll(!all)}>{all ? "Fold machinery" : `+ ${folded} of machinery`}</button>}
+				{folded > 0 && folded < props.stack.length && <button type="button" class="link" aria-pressed={all} onClick={() => setAll(!all)}>{all ? "Hide allocator frames" : `+ ${folded} allocator ${folded === 1 ? "frame" : "frames"}`}</button>}
 				<button type="button" class="link" onClick={() => void copyText(stackText(props.stack), "Stack")}>Copy</button>
 			</header>
-			{props.stack.length === 0 && <p class="muted">No stack was taken.</p>}
+			{props.stack.length === 0 && <p class="muted">No stack was recorded.</p>}
 			<ol>
 				{shown.map((f, i) => (
 					<li key={i} class={f.inlined ? "inlined" : ""} title={[f.file && `${f.file}:${f.line ?? "?"}`, f.module, f.inlined ? "inlined into the next" : ""].filter(Boolean).join("\n")}>

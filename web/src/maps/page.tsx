@@ -51,11 +51,11 @@ function bandsOf(samples: readonly Sample[]): Band[] {
 function RssCard(props: { table: boolean }): JSX.Element {
 	const answer = useReport<Rss>("rss");
 	return (
-		<Card title="Resident memory explained" stale={answer.stale} note={answer.data ? `${format.exact(answer.data.samples.length)} samples, ${format.exact(answer.data.snapshots)} looks at the address space` : undefined}>
+		<Card title="Resident memory explained" stale={answer.stale} note={answer.data ? `${format.exact(answer.data.samples.length)} samples, ${format.exact(answer.data.snapshots)} snapshots of the address space` : undefined}>
 			<Shown answer={answer} loading={<Loading rows={8} height={24} />}>
 				{(rss) => {
 					if (rss.samples.length < 2)
-						return <Empty title="No samples of resident memory on this tape"><p>`memtape record` takes them; the bare library does now and then.</p></Empty>;
+						return <Empty title="No samples of resident memory on this tape"><p>`memtape record` takes them regularly, the library alone only sometimes.</p></Empty>;
 					const bands = bandsOf(rss.samples), ns = rss.samples.map((s) => s.ns), line = rss.samples.map((s) => s.rss_bytes);
 					return <><p class="report-words">{rss.explanation}</p>{props.table ? <BandsTable ns={ns} bands={bands} line={line} lineTitle="RSS" /> : <Bands ns={ns} bands={bands} line={line} lineTitle="RSS" />}</>;
 				}}
@@ -68,10 +68,10 @@ const COLUMNS: Column<Mapping>[] = [
 	{ id: "address", title: "Address", track: "minmax(116px, 150px)", sort: true, cell: (m) => <span class="code">{m.address}</span> },
 	{ id: "kind", title: "Kind", track: "minmax(60px, 86px)", cell: (m) => m.kind },
 	{ id: "prot", title: "Access", track: "64px", cell: (m) => <span class="code">{m.prot}</span> },
-	{ id: "name", title: "What, or who mapped it", track: "minmax(126px, 1fr)", cell: (m) => (m.name ? <span class="code ellipsis" title={m.name}>{m.name}</span> : <span class="code ellipsis" title={m.stack.join("\n")}>{m.stack[0] ?? <span class="muted">not seen</span>}</span>) },
+	{ id: "name", title: "Name, or who mapped it", track: "minmax(126px, 1fr)", cell: (m) => (m.name ? <span class="code ellipsis" title={m.name}>{m.name}</span> : <span class="code ellipsis" title={m.stack.join("\n")}>{m.stack[0] ?? <span class="muted">unknown</span>}</span>) },
 	{ id: "mapped_bytes_max", title: "Size", track: "minmax(76px, 92px)", numeric: true, sort: true, help: "at most", cell: (m) => <Bytes value={m.mapped_bytes_max} /> },
-	{ id: "resident_bytes_max", title: "Resident", track: "minmax(76px, 92px)", numeric: true, sort: true, help: "at most, as far as looked", cell: (m) => <Bytes value={m.resident_bytes_max} /> },
-	{ id: "resident_bytes", title: "At the end", track: "minmax(76px, 92px)", numeric: true, sort: true, help: "resident when last looked at", cell: (m) => <Bytes value={m.resident_bytes} /> },
+	{ id: "resident_bytes_max", title: "Resident", track: "minmax(76px, 92px)", numeric: true, sort: true, help: "largest sample", cell: (m) => <Bytes value={m.resident_bytes_max} /> },
+	{ id: "resident_bytes", title: "At the end", track: "minmax(76px, 92px)", numeric: true, sort: true, help: "resident at the last sample", cell: (m) => <Bytes value={m.resident_bytes} /> },
 	{ id: "from_ns", title: "From", track: "minmax(64px, 92px)", numeric: true, sort: true, cell: (m) => momentText(m.from_ns) },
 	{ id: "to_ns", title: "To", track: "minmax(64px, 92px)", numeric: true, cell: (m) => (m.to_ns === null ? <span class="muted">the end</span> : momentText(m.to_ns)) },
 	{ id: "usage", title: "Resident", track: "70px", cell: (m) => <Sparkline values={m.usage.map((u) => u.resident_bytes)} colour="teal" /> },
@@ -83,7 +83,7 @@ function MappingDetail(props: { mapping: Mapping }): JSX.Element {
 	return (
 		<div class="detail">
 			<section class="stack"><header><h3>Mapped by</h3></header>
-				{m.stack.length === 0 ? <p class="muted">No call on the tape: libc, the loader or the kernel mapped it.</p> : <ol>{m.stack.map((f, i) => <li key={i}><span class="code ellipsis">{f}</span></li>)}</ol>}</section>
+				{m.stack.length === 0 ? <p class="muted">No call recorded: mapped by libc, the loader or the kernel.</p> : <ol>{m.stack.map((f, i) => <li key={i}><span class="code ellipsis">{f}</span></li>)}</ol>}</section>
 			<div class="detail-side">
 				<div class="detail-actions"><button type="button" class="button small" onClick={() => update({ filter: `address in ${m.address}..0x${(parseInt(m.address, 16) + m.bytes - 1).toString(16)}` })}>Filter: blocks inside</button></div>
 				<dl class="pairs"><dt>Now mapped</dt><dd>{format.bytes(m.mapped_bytes)} of {format.bytes(m.bytes)}</dd>{m.flags && <><dt>Flags</dt><dd class="code">{m.flags}</dd></>}{m.thread !== null && <><dt>Thread</dt><dd>{m.thread}</dd></>}</dl>

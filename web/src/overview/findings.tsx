@@ -59,7 +59,7 @@ function Item(props: { finding: Finding }): JSX.Element {
 				{f.function && <code class="ellipsis finding-where" title={f.function}>{f.function}</code>}
 				<p title={f.evidence}>{f.evidence}</p>
 				{f.stacks.length > 0 && (
-					<details class="finding-stacks"><summary>{f.stacks.length === 1 ? "Its stack" : "Its stacks"}</summary>
+					<details class="finding-stacks"><summary>{f.stacks.length === 1 ? "Stack" : "Stacks"}</summary>
 						{f.stacks.map((s) => <Stack key={s.role} title={s.title[0]!.toUpperCase() + s.title.slice(1)} stack={s.stack} />)}</details>
 				)}
 				<p class="finding-advice">{f.advice} <a href={link}>Evidence&nbsp;→</a></p>
@@ -73,10 +73,10 @@ function List(props: { data: Findings }): JSX.Element {
 	const [all, setAll] = useState(false);
 	return (
 		<div class={`findings ${all || findings.length <= FEW ? "all" : ""}`}>
-			{findings.length === 0 && <p class="finding-none">Nothing stands out on this tape.</p>}
+			{findings.length === 0 && <p class="finding-none">No findings on this tape.</p>}
 			<ul>{(all ? findings : findings.slice(0, SHOWN)).map((f, i) => <Item key={i} finding={f} />)}</ul>
 			{findings.length > SHOWN && <button type="button" class="link all-link" aria-expanded={all} onClick={() => setAll(!all)}>{all ? "Fewer" : `All ${findings.length} findings`}</button>}
-			{missing.length > 0 && <details class="missing"><summary>{missing.length === 1 ? "One thing" : `${missing.length} things`} could not be looked for</summary>
+			{missing.length > 0 && <details class="missing"><summary>{missing.length === 1 ? "One check was" : `${missing.length} checks were`} not possible</summary>
 				<ul>{missing.map((text) => <li key={text}>{text}</li>)}</ul></details>}
 		</div>
 	);
@@ -86,7 +86,7 @@ export function FindingsCard(): JSX.Element {
 	const answer = useApi<Findings>("findings", { c: tapeId.value });
 	const n = answer.data?.findings.length ?? 0;
 	return (
-		<Card title="Findings" class="findings-card" note={n > 0 ? `${n}, ranked by bytes at stake${range.value || filter.value ? ", in all of the recording" : ""}` : undefined} stale={answer.stale}>
+		<Card title="Findings" class="findings-card" note={n > 0 ? `${n}, ranked by bytes${range.value || filter.value ? ", whole recording" : ""}` : undefined} stale={answer.stale}>
 			<Shown answer={answer} loading={<Loading rows={5} height={34} />}>{(data) => <List data={data} />}</Shown>
 		</Card>
 	);

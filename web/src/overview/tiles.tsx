@@ -38,7 +38,7 @@ function peakTile(s: Summary, inRange: Peak | null): JSX.Element {
 	const link = inRange ? { metric: "live" as const, at: inRange.ns, range: { from: 0, until: range.value?.until ?? s.duration_ns } } : { metric: "peak" as const };
 	const count = inRange ? "" : ` in ${blocks(s.peak.count, "block")}`;
 	return <Tile title={inRange ? "Peak heap in range" : "Peak heap"} parts={format.bytesParts(peak.bytes)} exact={format.exactBytes(peak.bytes) + count}
-		href={pageHref(["flame"], link)} values={s.sparks.live} colour="blue" approx={s.approx} atLeast={incomplete()} note={misses("times") ? `in ${blocks(s.peak.count, "block")}` : peak.bytes > 0 ? <>at <b>{momentText(peak.ns)}</b></> : "nothing was alive"} />;
+		href={pageHref(["flame"], link)} values={s.sparks.live} colour="blue" approx={s.approx} atLeast={incomplete()} note={misses("times") ? `in ${blocks(s.peak.count, "block")}` : peak.bytes > 0 ? <>at <b>{momentText(peak.ns)}</b></> : "nothing alive"} />;
 }
 
 function rssTile(s: Summary, inRange: RangePeaks | null): JSX.Element {
@@ -46,14 +46,14 @@ function rssTile(s: Summary, inRange: RangePeaks | null): JSX.Element {
 	if (!rss)
 		return <Tile title={title} parts={["\u2014", ""]} exact="" href={pageHref(["flame"], {})} values={null} colour="grey" note={s.rss_peak ? "not sampled in this range" : "not sampled on this tape"} />;
 	const above = peak > 0 ? rss.bytes / peak - 1 : 9;
-	const note = above > 2 ? peak > 0 ? <><b>{format.times(above + 1)}</b> the peak heap</> : "no heap of what is selected" : <><b>{format.percent(Math.abs(above))}</b> {above < 0 ? "below" : "above"} heap</>;
+	const note = above > 2 ? peak > 0 ? <><b>{format.times(above + 1)}</b> the peak heap</> : "no heap in the selection" : <><b>{format.percent(Math.abs(above))}</b> {above < 0 ? "below" : "above"} heap</>;
 	return <Tile title={title} parts={format.bytesParts(rss.bytes)} exact={format.exactBytes(rss.bytes)} href={pageHref(["flame"], { at: rss.ns, metric: "live" })}
 		values={s.sparks.rss} colour="grey" note={note} />;
 }
 
 function countTile(s: Summary): JSX.Element {
 	return <Tile title="Allocations" parts={format.countParts(s.allocated.count)} exact={format.exact(s.allocated.count)} href={pageHref(["sites"], { metric: "count" }, { sort: "allocated_count" })}
-		atLeast={incomplete()} values={s.sparks.rate} colour="teal" note={misses("times") ? "when is not known" : <><b>{format.count(Math.round(s.rate_mean))}/s</b> · at most {format.count(Math.round(s.rate_max))}/s</>} />;
+		atLeast={incomplete()} values={s.sparks.rate} colour="teal" note={misses("times") ? "times unknown" : <><b>{format.count(Math.round(s.rate_mean))}/s</b> · at most {format.count(Math.round(s.rate_max))}/s</>} />;
 }
 
 function allocatedTile(s: Summary): JSX.Element {
@@ -77,7 +77,7 @@ function temporaryTile(s: Summary): JSX.Element {
 	const [number, unit] = format.percent(share).split(" ") as [string, string?];
 	return <Tile title="Temporary" parts={[number, unit ?? ""]} exact={`${format.exact(s.temporary.count)} of ${format.exact(s.allocated.count)} allocations`}
 		href={pageHref(["sites"], { metric: "temporary" }, { sort: "temporary_count" })} values={s.sparks.temporary} colour="orange"
-		note={<><b>{format.count(s.temporary.count)}</b> freed at once</>} />;
+		note={<><b>{format.count(s.temporary.count)}</b> freed immediately</>} />;
 }
 
 export function Tiles(): JSX.Element {

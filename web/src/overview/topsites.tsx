@@ -52,7 +52,7 @@ function Table(props: { data: Sites; rank: Rank }): JSX.Element {
 		<>
 			<table class="sites">
 				<colgroup><col /><col class="c-value" /><col class="c-count" />{timed && <><col class="c-life" /><col class="c-spark" /></>}</colgroup>
-				<thead><tr><th scope="col">Function</th><th scope="col" class="num" aria-sort="descending">{capital(props.rank.measure.title)} ↓</th><th scope="col" class="num">Count</th>{timed && <><th scope="col" class="num" title="Half of the blocks lived shorter">Life p50</th><th scope="col">Over time</th></>}</tr></thead>
+				<thead><tr><th scope="col">Function</th><th scope="col" class="num" aria-sort="descending">{capital(props.rank.measure.title)} ↓</th><th scope="col" class="num">Count</th>{timed && <><th scope="col" class="num" title="Median lifetime">Life p50</th><th scope="col">Over time</th></>}</tr></thead>
 				<tbody>{rows.map((s) => <Row key={s.key} site={s} sum={props.rank.sum(s.matched)} max={max} never={s.matched.leaked.count * 2 > s.matched.allocated.count} />)}</tbody>
 			</table>
 			<a class="link all-link" href={pageHref(["sites"], { metric: props.rank.measure.word }, { sort: props.rank.sort })}>All {format.count(props.data.count)} call sites</a>

@@ -36,9 +36,9 @@ function columnsOf(hasLatency: boolean): Column<Alloc>[] {
 	return [
 		text("time", "Time", "minmax(76px, 104px)", (a) => <span title={`${format.exact(a.ns)} ns`}>{momentText(a.ns, 1e5)}</span>, { sort: true }),
 		text("size", "Size", "minmax(70px, 92px)", (a) => <Bytes value={a.size} />, { ...number, help: "requested" }),
-		text("usable", "Usable", "minmax(70px, 92px)", (a) => <Bytes value={a.usable} class="muted" />, { ...number, help: "what the allocator gave" }),
-		text("lifetime", "Lifetime", "minmax(70px, 96px)", (a) => (a.lost_free ? <span class="muted" title="Its free was not seen">not known</span> : <Duration value={a.free_ns === null ? null : a.free_ns - a.ns} />), number),
-		...(hasLatency ? [text("latency", "Took", "84px", (a) => (a.latency_ns === null ? "\u2014" : <Duration value={a.latency_ns} />), { ...number, help: "how long the allocator took" })] : []),
+		text("usable", "Usable", "minmax(70px, 92px)", (a) => <Bytes value={a.usable} class="muted" />, { ...number, help: "provided by the allocator" }),
+		text("lifetime", "Lifetime", "minmax(70px, 96px)", (a) => (a.lost_free ? <span class="muted" title="Its free was not recorded">unknown</span> : <Duration value={a.free_ns === null ? null : a.free_ns - a.ns} />), number),
+		...(hasLatency ? [text("latency", "Latency", "84px", (a) => (a.latency_ns === null ? "\u2014" : <Duration value={a.latency_ns} />), { ...number, help: "how long the allocator took" })] : []),
 		text("site", "Call site", "minmax(216px, 1fr)", (a) => (
 			<div class="list-name" title={[a.function, a.file && `${a.file}:${a.line ?? "?"}`, a.module].filter(Boolean).join("\n")}>
 				<Dot colour={moduleColour(a.module)} /><span class="code ellipsis">{a.function}</span><span class="muted ellipsis">{format.place(a.file, a.line) || (a.module ? format.baseName(a.module) : "")}</span>
@@ -95,12 +95,12 @@ function Detail(props: { row: number }): JSX.Element {
 						<div class="detail-actions">
 							<button type="button" class="button small" onClick={() => void copyText(d.alloc.address, "Address")}>Copy address</button>
 							<button type="button" class="button small" title="Only blocks at this address" onClick={() => update({ filter: addTerm(filter.value, `address = ${d.alloc.address}`) })}>This address</button>
-							<button type="button" class="button small" title="All that was alive then" onClick={() => { location.hash = pageHref(["flame"], { metric: "live", at: d.alloc.ns }); }}>Alive then</button>
+							<button type="button" class="button small" title="Everything alive at that time" onClick={() => { location.hash = pageHref(["flame"], { metric: "live", at: d.alloc.ns }); }}>Alive then</button>
 						</div>
 						{d.chain.length > 1 && <div><h3>Realloc chain</h3><Chain chain={d.chain} row={d.alloc.row} /></div>}
-						{!misses("addresses") && <div><h3>Next to it in memory</h3><Beside alloc={d.alloc} detail={d.neighbours} /></div>}
+						{!misses("addresses") && <div><h3>Neighbours in memory</h3><Beside alloc={d.alloc} detail={d.neighbours} /></div>}
 						{d.free_stack ? <Stack title={`Freed by ${d.alloc.free_call ?? "?"}`} stack={d.free_stack} note={d.alloc.free_ns === null ? "" : momentText(d.alloc.free_ns, 1e5)} />
-							: <p class={d.alloc.free_ns === null ? "bad" : "muted"}>{d.alloc.free_ns === null ? "Never freed." : "No stack was taken when it was freed."}</p>}
+							: <p class={d.alloc.free_ns === null ? "bad" : "muted"}>{d.alloc.free_ns === null ? "Never freed." : "No stack was recorded for its free."}</p>}
 					</div>
 				</div>
 			)}

@@ -57,7 +57,7 @@ function Single(props: Part & { answer: Answer<Flame> }): JSX.Element {
 	const layout = layoutNow();
 	return (
 		<Shown answer={props.answer} loading={<Loading rows={12} height={20} />}>
-			{(flame) => (flame.total === 0 ? (filter.value || range.value ? <EmptyByFilter /> : <Empty title={metric.value === "leaked" ? "Nothing was leaked" : "Nothing of this measure on the tape"} />) : (
+			{(flame) => (flame.total === 0 ? (filter.value || range.value ? <EmptyByFilter /> : <Empty title={metric.value === "leaked" ? "Nothing was leaked" : "This measure is zero on this tape"} />) : (
 				<FlameCanvas {...props} flame={flame} label={`Flame graph, ${measureTitle(metric.value)}`} isUp={layout === "flame"} path={path.value} selected={frame.value}
 					stale={props.answer.stale} onZoom={(to) => update({ path: to })} onSelect={choose} />
 			))}
@@ -69,7 +69,7 @@ function Sandwich(props: Part & { px: number }): JSX.Element {
 	const up = useApi<Flame>("flame", flameParams(props.px, "sandwich", frame.value, true));
 	const down = useApi<Flame>("flame", flameParams(props.px, "sandwich", frame.value));
 	if (!frame.value)
-		return <Empty title="Choose a function"><p>Click a box of the flame graph or a call site first: its callers are then above it, what it calls below.</p>
+		return <Empty title="Choose a function"><p>Click a box of the flame graph or a call site first: its callers are then shown above it, its callees below.</p>
 			<button type="button" class="button small" onClick={() => layoutSet("icicle")}>Show the flame graph</button></Empty>;
 	/* A click on a box makes that function the filling. */
 	const part = (flame: Flame, label: string, isUp: boolean, stale: boolean) => (
@@ -155,7 +155,7 @@ export const page: Page = {
 	keys: [
 		["\u2191\u2193\u2190\u2192", "to the caller, the largest callee, the neighbours"], ["Enter", "zoom in"], ["Esc", "zoom out"], ["Space", "its details; also a right click"], ["0", "everything"], ["i", "inverted"], ["v", "sandwich"],
 		["r", "recursion as one box"], ["Ctrl+F", "search"], ["n N", "next, previous match"], ["f", "only stacks with the function"], ["x", "only stacks without it"],
-		...(REPORT ? [] : [["h", "hide it: what is in it belongs to its callers"], ["H", "hide all of its module"]] as const), ["c", "copy its name"],
+		...(REPORT ? [] : [["h", "hide it: its share goes to its callers"], ["H", "hide its module"]] as const), ["c", "copy its name"],
 		["1 \u2026 9", "measure"], ["t", "as a table: the call tree"],
 	],
 };

@@ -45,10 +45,10 @@ function columnsOf(max: number): Column<Leak>[] {
 				<span class="code ellipsis">{l.site.title}</span><span class="muted ellipsis">{format.place(l.site.file, l.site.line) || (l.site.module ? format.baseName(l.site.module) : "")}</span></div>) },
 		{ id: "leaked", title: "Never freed", track: "minmax(100px, 150px)", ...number, cell: (l) => <BarCell value={l.site.matched.leaked.bytes} max={max}><Bytes value={l.site.matched.leaked.bytes} /></BarCell> },
 		{ id: "count", title: "Blocks", track: "minmax(58px, 84px)", ...number, cell: (l) => <Count value={l.site.matched.leaked.count} /> },
-		{ id: "share", title: "of its blocks", track: "minmax(86px, 96px)", ...number, help: "how many of all that it allocated", cell: (l) => format.percent(l.site.matched.leaked.count / Math.max(1, l.site.all.allocated.count)) },
-		{ id: "rate", title: "Rate", track: "minmax(80px, 104px)", ...number, help: "bytes a second, by a straight line", cell: (l) => (l.kind === "once" ? <span class="muted">{"\u2014"}</span> : <span title={`R\u00b2 ${l.r2.toFixed(3)}`}>{format.bytes(l.rate)}/s</span>) },
+		{ id: "share", title: "of its blocks", track: "minmax(86px, 96px)", ...number, help: "share of the blocks it allocated", cell: (l) => format.percent(l.site.matched.leaked.count / Math.max(1, l.site.all.allocated.count)) },
+		{ id: "rate", title: "Rate", track: "minmax(80px, 104px)", ...number, help: "bytes per second, by linear fit", cell: (l) => (l.kind === "once" ? <span class="muted">{"\u2014"}</span> : <span title={`R\u00b2 ${l.r2.toFixed(3)}`}>{format.bytes(l.rate)}/s</span>) },
 		{ id: "times", title: "First … last", track: "minmax(140px, 170px)", ...number, cell: (l) => <span>{momentText(l.site.matched.first_ns)} … {momentText(l.site.matched.last_ns)}</span> },
-		{ id: "kind", title: "Looks like", track: "minmax(78px, 96px)", cell: (l) => <span class={l.kind === "growing" ? "bad" : "muted"}>{KINDS.find((k) => k.kind === l.kind)!.title}</span> },
+		{ id: "kind", title: "Pattern", track: "minmax(78px, 96px)", cell: (l) => <span class={l.kind === "growing" ? "bad" : "muted"}>{KINDS.find((k) => k.kind === l.kind)!.title}</span> },
 		{ id: "spark", title: "Over time", track: "70px", cell: (l) => l.site.spark && <Sparkline values={l.site.spark} colour={l.kind === "growing" ? "red" : "grey"} /> },
 	];
 	return misses("times") ? columns.slice(0, 4) : columns;
@@ -97,11 +97,11 @@ function LeaksPage(): JSX.Element {
 						<span>{k.title}</span><b>{format.bytes(sum(list))}</b><span class="muted">{format.exact(list.length)} {list.length === 1 ? "site" : "sites"}</span></button>;
 				})}
 			</div>
-			<Card title="Call sites" class="report-grow" stale={answer.stale} note={`${format.exact(shown.length)}${(answer.data?.count ?? 0) > SITES_MAX ? ` of the largest ${SITES_MAX}` : ""}${misses("times") ? "" : "; kinds are judged by the curve"}`}>
-				{answer.error ? <ErrorCard error={answer.error} retry={answer.retry} /> : !answer.data ? <Loading rows={8} /> : shown.length === 0 ? <Empty title="Nothing was leaked">{filter.value && <p>of what the filter lets through</p>}</Empty> : <List leaks={shown} />}
+			<Card title="Call sites" class="report-grow" stale={answer.stale} note={`${format.exact(shown.length)}${(answer.data?.count ?? 0) > SITES_MAX ? ` of the largest ${SITES_MAX}` : ""}${misses("times") ? "" : "; patterns are judged by the curve"}`}>
+				{answer.error ? <ErrorCard error={answer.error} retry={answer.retry} /> : !answer.data ? <Loading rows={8} /> : shown.length === 0 ? <Empty title="Nothing was leaked">{filter.value && <p>Nothing that matches the filter.</p>}</Empty> : <List leaks={shown} />}
 			</Card>
-			{suppressed && suppressed.count > 0 && <p class="flame-foot">{format.bytes(suppressed.bytes)} in {format.exact(suppressed.count)} {suppressed.count === 1 ? "block" : "blocks"} more suppressed: what every program keeps to the end, or a file of suppressions says is known. The filter <code>suppressed</code> selects them.</p>}
-			<p class="flame-foot">Whether something still points to a block is not on the tape; what is listed was not freed before the recording ended.</p>
+			{suppressed && suppressed.count > 0 && <p class="flame-foot">{format.bytes(suppressed.bytes)} in {format.exact(suppressed.count)} {suppressed.count === 1 ? "block" : "blocks"} more suppressed, by built-in rules or a suppressions file. The filter <code>suppressed</code> selects them.</p>}
+			<p class="flame-foot">The tape does not show whether a block is still reachable: these blocks were not freed before the recording ended.</p>
 		</div>
 	);
 }

@@ -70,7 +70,7 @@ function columnsOf(maxima: (pick: (s: GroupSums) => number) => number): Column<S
 	const columns: Column<Site>[] = [
 		{ id: "title", title: "Call site", track: "minmax(230px, 1fr)", cell: (s) => <Name site={s} /> },
 		...measureColumns(maxima),
-		{ id: LIFE, title: "Life p50", track: "minmax(60px, 84px)", numeric: true, sort: true, help: "half of the freed blocks lived shorter", cell: (s) => (s.life ? <Duration value={s.life.p50} /> : <span class="bad">never</span>) },
+		{ id: LIFE, title: "Life p50", track: "minmax(60px, 84px)", numeric: true, sort: true, help: "median lifetime of the freed blocks", cell: (s) => (s.life ? <Duration value={s.life.p50} /> : <span class="bad">never</span>) },
 		{ id: "spark", title: "Over time", track: "70px", cell: (s) => s.spark && <Sparkline values={s.spark} colour={s.life ? moduleColour(s.module) : "red"} /> },
 	];
 	return misses("times") ? columns.filter((c) => !TIMED.some((word) => c.id.startsWith(word))) : columns;
@@ -127,12 +127,12 @@ function SitesPage(): JSX.Element {
 						detail={open !== null && shown ? { index: open, height: DETAIL_PX, content: <Detail site={shown} /> } : null} />}
 			</section>
 			<p class="flame-foot"><span class="keys"><span><kbd>Enter</kbd>open a row</span><span><kbd>Esc</kbd>close it</span></span>
-				<span class="grow" />{filter.value && <span>bold: what the filter lets through; grey: all of the group</span>}</p>
+				<span class="grow" />{filter.value && <span>bold: matches the filter; grey: the whole group</span>}</p>
 		</div>
 	);
 }
 
 export const page: Page = {
 	id: "sites", title: "Call sites", icon: IconSites, key: "s", group: "Explore", order: 4, component: SitesPage, hasFunctions: true,
-	keys: [["\u2191\u2193", "row by row"], ["Enter", "its stack, its course, what to do with it"], ["Esc", "close it"]],
+	keys: [["\u2191\u2193", "row by row"], ["Enter", "its stack, its curve, actions"], ["Esc", "close it"]],
 };

@@ -27,8 +27,8 @@ const INDENT_PX = 12, INDENT_DEEP_PX = 3, DEEP = 10;
 /* The column that would say the same as the measure's. */
 const SAME: Readonly<Record<string, string>> = { peak: "peak", count: "allocations", leaked: "leaked" };
 const DIRECTIONS = [
-	{ value: "down" as const, label: "Top-down", title: "from main to those who allocate" },
-	{ value: "up" as const, label: "Bottom-up", title: "from those who allocate to main" },
+	{ value: "down" as const, label: "Top-down", title: "from main to the allocating functions" },
+	{ value: "up" as const, label: "Bottom-up", title: "from the allocating functions to main" },
 ];
 
 /* Deep levels take less room, so that the names are still to be read. */
@@ -56,9 +56,9 @@ function columnsOf(tree: Tree): Column<Line>[] {
 		({ id, title: head, track, numeric: true, help, cell: (line) => line.row && cell(line) });
 	const all: Column<Line>[] = [
 		{ id: "function", title: "Function", track: "minmax(260px, 1fr)", cell: (line) => <Name line={line} tree={tree} /> },
-		number("total", measureTitle(metric.value), "132px", "of it and of what it calls", (l) => <BarCell value={l.row!.total} max={tree.total}><Value value={l.row!.total} unit={unit} /></BarCell>),
-		number("share", "Share", "62px", "of everything that is selected", (l) => <span>{format.percent(tree.total ? l.row!.total / tree.total : 0)}</span>),
-		number("self", "Self", "80px", "without what it calls", (l) => <Value value={l.row!.self} unit={unit} />),
+		number("total", measureTitle(metric.value), "132px", "including callees", (l) => <BarCell value={l.row!.total} max={tree.total}><Value value={l.row!.total} unit={unit} /></BarCell>),
+		number("share", "Share", "62px", "of the selection", (l) => <span>{format.percent(tree.total ? l.row!.total / tree.total : 0)}</span>),
+		number("self", "Self", "80px", "without callees", (l) => <Value value={l.row!.self} unit={unit} />),
 		number("allocations", measureTitle("count"), "80px", measureOf("count").doc, (l) => <Count value={l.row!.allocations} />),
 		number("peak", "At peak", "80px", measureOf("peak").doc, (l) => <Bytes value={l.row!.peak} />),
 		number("leaked", measureTitle("leaked"), "80px", measureOf("leaked").doc, (l) => <Bytes value={l.row!.leaked} class={l.row!.leaked > 0 ? "bad" : ""} />),
@@ -110,7 +110,7 @@ function Body(props: { tree: Tree }): JSX.Element {
 	if (tree.error)
 		return <ErrorCard error={tree.error} retry={tree.retry} />;
 	if (tree.lines.length === 0)
-		return tree.loading ? <Loading rows={10} height={18} /> : filter.value || range.value ? <EmptyByFilter /> : <Empty title="Nothing of this measure on the tape" />;
+		return tree.loading ? <Loading rows={10} height={18} /> : filter.value || range.value ? <EmptyByFilter /> : <Empty title="This measure is zero on this tape" />;
 	return <Lines tree={tree} />;
 }
 

@@ -153,10 +153,10 @@ function SourceView(props: { file: Hex; line: number | null }): JSX.Element {
 			<Shown answer={answer} loading={<Loading rows={14} height={14} />}>
 				{(source) => (
 					<div style={{ display: "flex", flexDirection: "column", flex: "1 1 auto", minWidth: 0, minHeight: 0 }}>
-						{source.missing && <p class="banner warn">The text is not shown: {source.missing}. Serve with --path-map {format.baseName(source.file.slice(0, source.file.lastIndexOf("/")) || "FROM")}=… where the sources are; the figures of its lines are below.
+						{source.missing && <p class="banner warn">The source text is not shown: {source.missing}. Start the server with --path-map {format.baseName(source.file.slice(0, source.file.lastIndexOf("/")) || "FROM")}=… to say where the sources are; the figures per line are below.
 							<button type="button" class="link" onClick={() => void copyText(source.file, "Path")}>Copy path</button></p>}
 						{source.is_newer && <p class="banner warn">The file was changed after the recording began: lines may have moved.</p>}
-						<div class="source-head"><span class="num">{measureTitle(metric.value)}</span><span class="num">Self</span><span class="num">Blocks</span><span class="num" title="half of what the line itself allocated and was freed lived shorter">Life p50</span><span class="num">Line</span><span>{source.missing ? "Function" : "Code"}</span></div>
+						<div class="source-head"><span class="num">{measureTitle(metric.value)}</span><span class="num">Self</span><span class="num">Blocks</span><span class="num" title="median lifetime of the freed blocks that the line itself allocated">Life p50</span><span class="num">Line</span><span>{source.missing ? "Function" : "Code"}</span></div>
 						<div style={{ display: "flex", flex: "1 1 auto", minHeight: 0 }}><Code source={source} lives={lives} line={props.line} /></div>
 						<Inlined line={source.lines.find((l) => l.line === props.line)} />
 					</div>
@@ -180,7 +180,7 @@ export function SourcePage(): JSX.Element {
 			</div>
 			<div class="source-page">
 				<Card title="Files" class="source-files" note={files.data ? format.exact(files.data.count) : undefined} stale={files.stale}>
-					<Shown answer={files} loading={<Loading rows={10} />}>{(f) => (f.rows.length === 0 ? (filter.value ? <EmptyByFilter /> : <Empty title="No source files known"><p>Programs built with -g, or their debug files, have them.</p></Empty>) : <FileList files={f} now={shown} />)}</Shown>
+					<Shown answer={files} loading={<Loading rows={10} />}>{(f) => (f.rows.length === 0 ? (filter.value ? <EmptyByFilter /> : <Empty title="No source files known"><p>Build the program with -g, or install its debug files.</p></Empty>) : <FileList files={f} now={shown} />)}</Shown>
 				</Card>
 				<div class="source-main">{shown && <div class="flame-main"><SourceView file={shown} line={line} />{frame.value && <Inspector hash={frame.value} place={line && path ? `${path}:${line}` : null} onSandwich={() => { location.hash = pageHref(["flame"], {}, { lay: "sandwich" }); }} />}</div>}</div>
 			</div>

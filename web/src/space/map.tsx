@@ -79,7 +79,7 @@ export function RegionMap(props: MapProps): JSX.Element {
 				onPointerMove={(e) => setHover({ cell: cellOf(e), x: e.clientX, y: e.clientY })} onPointerLeave={() => setHover(null)} onClick={(e) => { const c = cellOf(e); if (c >= 0) props.onSelect(c); }}
 				onDblClick={(e) => { const c = cellOf(e); if (c >= 0) props.onOpen(c); }} onKeyDown={onKeyDown} />
 			{h && place && <Tooltip x={h.x} y={h.y}><b class="code">0x{place.begin.toString(16)}</b><dl class="pairs"><dt>In use</dt><dd>{format.bytes(region.live[h.cell]!)} of {format.bytes(place.end - place.begin)}</dd><dt>Resident</dt><dd>{format.bytes(region.resident[h.cell]!)}</dd>
-				{region.pinned[h.cell]! > 0 && <><dt>Pages that one block keeps</dt><dd>{region.pinned[h.cell]}</dd></>}{shade && <><dt>Mostly</dt><dd>{shade.title}</dd></>}</dl></Tooltip>}
+				{region.pinned[h.cell]! > 0 && <><dt>Pages held by one block</dt><dd>{region.pinned[h.cell]}</dd></>}{shade && <><dt>Mostly</dt><dd>{shade.title}</dd></>}</dl></Tooltip>}
 		</div>
 	);
 }

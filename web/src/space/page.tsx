@@ -63,7 +63,7 @@ function Key(props: { shades: readonly Shade[]; by: string }): JSX.Element {
 		<ul class="space-key" aria-label="Legend">
 			{props.shades.length === 0 && <li><i class="used" />in use</li>}
 			{props.shades.map((s) => s.count > 0 && <li key={s.title} title={`${s.title}\n${format.exactBytes(s.bytes)} in ${format.exact(s.count)} blocks`}><i style={{ background: s.colour }} /><span class="ellipsis">{s.title}</span> <span class="muted">{format.bytes(s.bytes)}</span></li>)}
-			<li><i class="pinned" />has a page that one block keeps</li><li><i style={{ background: freeColour(props.by, theme.value) }} />free, yet resident</li><li><i class="empty" />not resident</li>
+			<li><i class="pinned" />has a page held by one block</li><li><i style={{ background: freeColour(props.by, theme.value) }} />free but resident</li><li><i class="empty" />not resident</li>
 		</ul>
 	);
 }
@@ -79,9 +79,9 @@ function Blocks(props: { region: SpaceRegion; cell: number; ns: number }): JSX.E
 	return (
 		<section class="space-cell" aria-label="The chosen cell">
 			<header><b class="code">{hex(place.begin)} – {hex(place.end)}</b><span><b>{format.bytes(region.live[cell]!)}</b> in use, {format.bytes(region.resident[cell]!)} resident</span>
-				{region.pinned[cell]! > 0 && <span><b>{format.exact(region.pinned[cell]!)}</b> {region.pinned[cell] === 1 ? "page" : "pages"} kept by one block each</span>}<span class="grow" />
-				{(answer.data?.count ?? 0) > 0 && <><a class="button small" href={pageHref(["allocations"], { filter: inside })}>All {format.exact(answer.data!.count)} allocations</a><a class="button small" href={pageHref(["sites"], { filter: inside })}>Whose they are</a></>}</header>
-			{rows.length > 0 && <table class="table"><thead><tr><th scope="col">{none ? "Reaches into it" : "Address"}</th><th scope="col" class="num">Size</th><th scope="col">Allocated by</th><th scope="col" class="num">At</th></tr></thead>
+				{region.pinned[cell]! > 0 && <span><b>{format.exact(region.pinned[cell]!)}</b> {region.pinned[cell] === 1 ? "page" : "pages"} held by one block each</span>}<span class="grow" />
+				{(answer.data?.count ?? 0) > 0 && <><a class="button small" href={pageHref(["allocations"], { filter: inside })}>All {format.exact(answer.data!.count)} allocations</a><a class="button small" href={pageHref(["sites"], { filter: inside })}>Call sites</a></>}</header>
+			{rows.length > 0 && <table class="table"><thead><tr><th scope="col">{none ? "Extends into it" : "Address"}</th><th scope="col" class="num">Size</th><th scope="col">Allocated by</th><th scope="col" class="num">At</th></tr></thead>
 				<tbody>{rows.map((r) => <tr key={r.row}><th scope="row" class="code">{r.address}</th><td class="num"><Bytes value={r.size} /></td><td><span class="code" title={r.module ?? ""}>{r.function}</span> <span class="muted">{format.place(r.file, null)}</span></td><td class="num">{momentText(r.ns)}</td></tr>)}</tbody></table>}
 		</section>
 	);
@@ -92,7 +92,7 @@ function Regions(props: { space: Space; chosen: Chosen | null; onChoose: (region
 	const { space } = props, size = (r: SpaceRegion) => parseInt(r.end, 16) - parseInt(r.begin, 16), most = Math.max(...space.regions.map(size), 0);
 	return (
 		<Card title="Arenas and mappings" note={space.region_count > space.regions.length ? `the ${space.regions.length} largest of ${format.exact(space.region_count)}` : undefined}>
-			<div class="table-scroll space-list" tabIndex={0} role="region" aria-label="Arenas and mappings"><table class="table"><thead><tr><th scope="col">Address</th><th scope="col">What</th><th scope="col" class="num">Size</th><th scope="col" class="num">In use</th><th scope="col" class="num">Resident</th><th scope="col" class="num">Largest hole</th><th scope="col" class="num" title="pages that one block keeps">Pinned</th></tr></thead>
+			<div class="table-scroll space-list" tabIndex={0} role="region" aria-label="Arenas and mappings"><table class="table"><thead><tr><th scope="col">Address</th><th scope="col">What</th><th scope="col" class="num">Size</th><th scope="col" class="num">In use</th><th scope="col" class="num">Resident</th><th scope="col" class="num">Largest hole</th><th scope="col" class="num" title="pages held by one block">Pinned</th></tr></thead>
 				<tbody>{space.regions.map((r) => <tr key={r.begin} class={props.chosen?.region === r.begin ? "now" : ""} aria-current={props.chosen?.region === r.begin ? "true" : undefined}>
 					<th scope="row"><button type="button" class="link code" onClick={() => props.onChoose(r)}>{r.begin}</button></th><td>{r.name || (r.kind === "blocks" ? "arena" : r.kind)}</td><td class="num"><BarCell value={size(r)} max={most}><Bytes value={size(r)} /></BarCell></td>
 					<td class="num">{format.percent(r.live_bytes / size(r))}</td><td class="num"><Bytes value={r.resident_bytes} /></td><td class="num"><Bytes value={r.longest_free_bytes} /></td><td class="num"><Count value={r.pinned.reduce((a, b) => a + b, 0)} /></td></tr>)}</tbody></table></div>
@@ -103,7 +103,7 @@ function Regions(props: { space: Space; chosen: Chosen | null; onChoose: (region
 function Pinners(props: { ns: number }): JSX.Element {
 	const answer = useReport<Fragmentation>("fragmentation", { at: nsText(props.ns), top: 12 });
 	return (
-		<Card title="Who keeps pages" note="resident memory of the heap that is in use only in part" stale={answer.stale}>
+		<Card title="Who keeps pages" note="resident heap memory that is only partly in use" stale={answer.stale}>
 			<Shown answer={answer} loading={<Loading rows={5} />}>
 				{(f) => {
 					const most = Math.max(...f.sites.map((s) => s.unused_bytes), 0);
@@ -111,7 +111,7 @@ function Pinners(props: { ns: number }): JSX.Element {
 						<>
 							<dl class="figures"><div><dt>In use</dt><dd>{format.bytes(f.live_bytes)}</dd></div><div><dt>Resident</dt><dd>{format.bytes(f.resident_bytes)}</dd></div><div><dt>Free inside of used pages</dt><dd>{format.bytes(f.unused_bytes)}</dd></div>
 								<div><dt>Wholly free pages</dt><dd>{format.exact(f.free_pages)}</dd></div><div><dt>Pages held by little</dt><dd>{format.exact(f.pinned_pages)}</dd></div></dl>
-							{f.sites.length > 0 && <div class="table-scroll" tabIndex={0} role="region" aria-label="Functions whose blocks keep pages"><table class="table"><thead><tr><th scope="col">Function</th><th scope="col" class="num">Free beside its blocks</th><th scope="col" class="num">Pages it pins alone</th><th scope="col" class="num">Its blocks</th><th scope="col" class="num">Bytes</th></tr></thead>
+							{f.sites.length > 0 && <div class="table-scroll" tabIndex={0} role="region" aria-label="Functions whose blocks hold pages"><table class="table"><thead><tr><th scope="col">Function</th><th scope="col" class="num">Free beside its blocks</th><th scope="col" class="num">Pages it pins alone</th><th scope="col" class="num">Its blocks</th><th scope="col" class="num">Bytes</th></tr></thead>
 								<tbody>{f.sites.map((s, i) => <tr key={i}><th scope="row" class="wide"><div class="list-name" title={[s.function, s.file && `${s.file}:${s.line ?? "?"}`, s.module].filter(Boolean).join("\n")}><span class="code ellipsis">{s.function}</span><span class="muted ellipsis">{format.place(s.file, s.line)}</span></div></th>
 									<td class="num"><BarCell value={s.unused_bytes} max={most}><Bytes value={s.unused_bytes} /></BarCell></td><td class="num"><Count value={s.pinned_pages} /></td><td class="num"><Count value={s.live_count} /></td><td class="num"><Bytes value={s.live_bytes} /></td></tr>)}</tbody></table></div>}
 						</>
@@ -152,12 +152,12 @@ function SpaceShown(): JSX.Element {
 			<h1 class="sr">Address space</h1>
 			<div class="flame-tools">
 				<Segmented label="Colour by" value={by} choices={PAINTS} onChange={(v) => setOption("by", v === "use" ? null : v, "replace")} />
-				<Segmented label="Layout" value={hilbert ? "hilbert" : "lines"} choices={[{ value: "lines", label: "Lines", title: "from the first address to the last, line by line" }, { value: "hilbert", label: "Hilbert", title: "along a curve that keeps neighbours together" }]} onChange={(v) => setOption("curve", v === "hilbert" ? v : null, "replace")} />
+				<Segmented label="Layout" value={hilbert ? "hilbert" : "lines"} choices={[{ value: "lines", label: "Lines", title: "from the first address to the last, line by line" }, { value: "hilbert", label: "Hilbert", title: "along a Hilbert curve, which keeps neighbours together" }]} onChange={(v) => setOption("curve", v === "hilbert" ? v : null, "replace")} />
 				<Time ns={ns} waiting={answer.stale} />
 			</div>
 			<div class={`space-regions ${answer.stale ? "stale" : ""}`}>
 				<Shown answer={answer} loading={<Loading rows={8} height={24} />}>
-					{(s) => (s.regions.length === 0 ? <Empty title="No look at the address space on this tape"><p>`memtape record` takes them; the bare library does not.</p></Empty> : <>
+					{(s) => (s.regions.length === 0 ? <Empty title="No snapshot of the address space on this tape"><p>`memtape record` takes them, the library alone does not.</p></Empty> : <>
 						<Key shades={shades} by={s.by} />
 						<Regions space={s} chosen={chosen} onChoose={(r) => { setChosen({ region: r.begin, cell: 0 }); document.getElementById(`region-${r.begin}`)?.scrollIntoView({ block: "center" }); }} />
 						{s.regions.map((r) => <RegionCard key={r.begin} space={s} region={r} shades={shades} hilbert={hilbert} cell={chosen?.region === r.begin ? chosen.cell : null} onCell={(cell) => setChosen({ region: r.begin, cell })} />)}

@@ -1,4 +1,4 @@
-/* Who frees what whom allocated, with the threads that matter by themselves and the rest as one. */
+/* Which thread frees what another allocated, with the threads that matter by themselves and the rest as one. */
 export interface Handover { allocated_by: number; freed_by: number | null; count: number; bytes: number }
 
 export type Key = number; /* a thread's tid, or one of: */

@@ -46,7 +46,7 @@ function Table(props: { threads: readonly Thread[] }): JSX.Element {
 		<div class="table-scroll" tabIndex={0} role="region" aria-label="Threads">
 			<table class="table">
 				<thead><tr><th scope="col">Thread</th><th scope="col" class="num">Allocated</th><th scope="col" class="num">Blocks</th><th scope="col">Live over time</th><th scope="col" class="num">Live at peak</th><th scope="col" class="num">Leaked</th>
-					<th scope="col" class="num">Temporary</th><th scope="col" class="num">Frees</th><th scope="col" class="num" title="of blocks that another thread had allocated">of others' blocks</th>{hasStacks && <th scope="col" class="num" title="how far down it was used, of what is reserved">Stack</th>}<th scope="col" class="num">Ran</th></tr></thead>
+					<th scope="col" class="num">Temporary</th><th scope="col" class="num">Frees</th><th scope="col" class="num" title="of blocks that another thread had allocated">of others' blocks</th>{hasStacks && <th scope="col" class="num" title="used, of what is reserved">Stack</th>}<th scope="col" class="num">Ran</th></tr></thead>
 				<tbody>{sorted.map((t) => (
 					<tr key={t.tid}>
 						<th scope="row"><a href={pageHref(["sites"], { filter: addTerm(filter.value, `thread = ${t.tid}`) })}>{nameOf(t)}</a></th>
@@ -70,7 +70,7 @@ function Matrix(props: { data: Threads }): JSX.Element {
 	const rows: Key[] = made.others > 0 ? [...order, OTHERS] : order, columns: Key[] = [...rows, NOBODY];
 	return (
 		<>
-			<div class="matrix-scroll" tabIndex={0} role="region" aria-label="Who frees what whom allocated">
+			<div class="matrix-scroll" tabIndex={0} role="region" aria-label="Which thread frees what another allocated">
 				<table class="matrix">
 					<thead><tr><th scope="col">allocated ↓ freed →</th>{columns.map((c) => <th key={c} scope="col" title={title(c)}>{c < 0 ? title(c) : short.get(c) || c}</th>)}</tr></thead>
 					<tbody>{rows.map((row) => (
@@ -81,7 +81,7 @@ function Matrix(props: { data: Threads }): JSX.Element {
 					))}</tbody>
 				</table>
 			</div>
-			{props.data.threads.length > SHOWN && <p class="report-words">Threads by what they allocate and free for others, the rest summed. Show <Segmented label="Threads in the matrix" value={String(most)} choices={SIZES.map((n) => ({ value: String(n), label: String(n) }))} onChange={(n) => setMost(Number(n))} /></p>}
+			{props.data.threads.length > SHOWN && <p class="report-words">Threads ranked by what they allocate and free for others; the rest is summed up. Show <Segmented label="Threads in the matrix" value={String(most)} choices={SIZES.map((n) => ({ value: String(n), label: String(n) }))} onChange={(n) => setMost(Number(n))} /></p>}
 		</>
 	);
 }

@@ -30,7 +30,7 @@ function ChartLegend(props: { data: Timeline; mode: Mode }): JSX.Element {
 			{seriesOf(data, mode).reverse().map((s) => <li key={s.title} title={s.title}><Dot colour={s.colour} /><span class="ellipsis">{s.title}</span></li>)}
 			{mode === "rate" && <li><Dot colour="grey" line />frees</li>}
 			{mode !== "rate" && data.rss.ns.length > 1 && (
-				<li><button type="button" class={`legend-switch ${rssOff ? "off" : ""}`} aria-pressed={!rssOff} title="Resident memory of the process, as the kernel said. Click to hide or show it."
+				<li><button type="button" class={`legend-switch ${rssOff ? "off" : ""}`} aria-pressed={!rssOff} title="Resident memory of the process, as reported by the kernel. Click to hide or show it."
 					onClick={() => setOption("rss", rssOff ? null : "off", "replace")}><i class="dot line ink" />RSS</button></li>
 			)}
 		</ul>

@@ -9,7 +9,7 @@ export const MODES: readonly { value: Mode; label: string; title: string }[] = [
 	{ value: "lifetime", label: "By lifetime", title: "Live bytes by how long their blocks lived" },
 	{ value: "thread", label: "By thread", title: "Live bytes by the thread that allocated" },
 	{ value: "size", label: "By size", title: "Live bytes by the size of the block" },
-	{ value: "rate", label: "Alloc rate", title: "Allocations and frees a second" },
+	{ value: "rate", label: "Alloc rate", title: "Allocations and frees per second" },
 ];
 
 export interface Series { title: string; colour: Colour; values: readonly number[]; q: string | null }

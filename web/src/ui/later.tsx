@@ -17,7 +17,7 @@ export function later(name: keyof Later): ComponentType {
 		const [failed, setFailed] = useState(false), [, again] = useState(0);
 		useEffect(() => { if (!failed) laterLoad().then(() => again(1), () => setFailed(true)); }, [failed]); /* they may have come since it was drawn */
 		if (failed)
-			return <div class="state" role="alert"><h2>The server does not have this page any more</h2><p>It may be another version now.</p>
+			return <div class="state" role="alert"><h2>This page is no longer on the server</h2><p>The server may have been updated.</p>
 				<div class="actions"><button type="button" class="button small" onClick={() => setFailed(false)}>Try again</button><button type="button" class="button small" onClick={() => location.reload()}>Reload</button></div></div>;
 		const Shown = arrived?.[name];
 		return Shown ? <Shown /> : <Loading rows={6} height={40} />;

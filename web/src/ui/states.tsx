@@ -26,7 +26,7 @@ export function Empty(props: { title: string; children?: ComponentChildren }): J
 export const misses = (...facts: string[]) => facts.find((f) => tape.value?.import?.missing.includes(f));
 
 export function Missing(props: { fact: string; children: ComponentChildren }): JSX.Element {
-	return <Empty title={`This tape has no ${props.fact.replace("_", " ")}`}><p>{props.children} The {tape.value?.import?.tool || tape.value?.import?.format} file it was made of does not tell them; a recording by memtape does.</p></Empty>;
+	return <Empty title={`This tape has no ${props.fact.replace("_", " ")}`}><p>{props.children} The {tape.value?.import?.tool || tape.value?.import?.format} file it was converted from does not have them; a recording by memtape does.</p></Empty>;
 }
 
 /* How many allocations each condition lets through alone; empty: not known yet. */
@@ -44,11 +44,11 @@ function useCounts(list: readonly string[]): readonly number[] {
 /* Nothing matches: what to take away, and which condition is the one that nothing fulfils. */
 export function EmptyByFilter(props: { what?: string }): JSX.Element {
 	const list = terms(filter.value), counts = useCounts(list), none = counts.filter((n) => n === 0).length;
-	const told = none > 0 ? `${list.length - none} of ${list.length} conditions match alone; what is marked matches nothing.` : counts.length > 0 ? "Each condition matches alone, but nothing fulfils all of them." : "";
+	const told = none > 0 ? `${list.length - none} of ${list.length} conditions match something; the marked ones match nothing.` : counts.length > 0 ? "Each condition matches something, but nothing matches all of them." : "";
 	return (
 		<Empty title={`No ${props.what ?? "allocations"} match`}>
 			{told && <p role="status">{told}</p>}
-			<p>{list.length + (range.value ? 1 : 0) > 0 ? "Take away one of:" : "The tape has none."}</p>
+			<p>{list.length + (range.value ? 1 : 0) > 0 ? "Remove one of:" : "The tape has none."}</p>
 			<div class="actions">
 				{list.map((term, i) => (
 					<button key={term} type="button" class={`button small ${counts[i] === 0 ? "wrong" : ""}`} title={counts[i] === undefined ? undefined : `alone: ${format.exact(counts[i]!)} allocations`} onClick={() => update({ filter: removeTerm(filter.value, i) })}>
@@ -69,7 +69,7 @@ export function ErrorCard(props: { error: ApiError; retry: () => void }): JSX.El
 			<h3>{error.body.message}</h3>
 			{error.body.hint && <p>{error.body.hint}</p>}
 			<div class="actions">
-				{REPORT ? filter.value && <button type="button" class="button small" onClick={() => update({ filter: "", at: null, metric: metric.value === "live" ? "peak" : metric.value })}>Without the filter</button> : <>{error.body.parameter === "q" && error.body.suggest &&
+				{REPORT ? filter.value && <button type="button" class="button small" onClick={() => update({ filter: "", at: null, metric: metric.value === "live" ? "peak" : metric.value })}>Remove the filter</button> : <>{error.body.parameter === "q" && error.body.suggest &&
 					<button type="button" class="button small" onClick={() => update({ filter: corrected(filter.value, error.body) })}>Use <code>{error.body.suggest}</code></button>}
 				<button type="button" class="button small" onClick={props.retry}>Try again</button>
 				<button type="button" class="button small" onClick={() => void navigator.clipboard.writeText(curlLine(error.request))}>Copy request</button></>}

@@ -17,7 +17,7 @@ export async function copyText(text: string, what: string): Promise<void> {
 		await navigator.clipboard.writeText(text);
 		toast(`${what} copied`);
 	} catch {
-		toast(`The browser did not let ${what.toLowerCase()} be copied`, true);
+		toast(`The browser refused to copy: ${what.toLowerCase()}`, true);
 	}
 }
 

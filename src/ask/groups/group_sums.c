@@ -19,14 +19,14 @@ static void row_add(struct group_sums *sums, const struct columns *columns, size
 	const uint64_t size = columns->size[i], begin = columns->begin[i], end = columns->end[i];
 	const bool is_leaked = selection_is_leaked(columns->selection, end, columns->stack[i]);
 
-	if (sums->allocated.count == 0) {
+	if (sums->sums.allocated.count == 0) {
 		sums->size_min = UINT64_MAX;
 		sums->first_ns = UINT64_MAX;
 	}
-	sum_add(&sums->allocated, true, size);
-	sum_add(&sums->leaked, is_leaked, size);
-	sum_add(&sums->temporary, columns->flags[i] & MODEL_ALLOCATION_TEMPORARY, size);
-	sum_add(&sums->peak, is_at_peak, size);
+	sum_add(&sums->sums.allocated, true, size);
+	sum_add(&sums->sums.leaked, is_leaked, size);
+	sum_add(&sums->sums.temporary, columns->flags[i] & MODEL_ALLOCATION_TEMPORARY, size);
+	sum_add(&sums->sums.peak, is_at_peak, size);
 	sums->usable += columns->usable[i];
 	sums->leaked_usable += is_leaked ? columns->usable[i] : 0;
 	sums->size_min = u64_min(sums->size_min, size);
@@ -67,24 +67,15 @@ static void visit(struct group_worker *worker, const uint32_t *keys, const uint6
 	}
 }
 
-static void sums_add(struct model_sum *to, struct model_sum from)
-{
-	to->count += from.count;
-	to->bytes += from.bytes;
-}
-
 static void sums_join(struct group_sums *to, const struct group_sums *from)
 {
-	if (from->allocated.count == 0)
+	if (from->sums.allocated.count == 0)
 		return;
-	if (to->allocated.count == 0) {
+	if (to->sums.allocated.count == 0) {
 		*to = *from;
 		return;
 	}
-	sums_add(&to->allocated, from->allocated);
-	sums_add(&to->leaked, from->leaked);
-	sums_add(&to->temporary, from->temporary);
-	sums_add(&to->peak, from->peak);
+	metric_sums_add(&to->sums, &from->sums);
 	to->usable += from->usable;
 	to->leaked_usable += from->leaked_usable;
 	to->size_min = u64_min(to->size_min, from->size_min);

@@ -33,30 +33,48 @@ const char *const group_by_docs[] = {
 	[GROUP_BY_PROCESS] = "everything in one group",
 };
 
-const char *const group_key_words[] = {
-	[GROUP_SIZE] = "size",
-	[GROUP_COUNT] = "allocated_count",
-	[GROUP_LEAKED_SIZE] = "leaked_size",
-	[GROUP_LEAKED_COUNT] = "leaked_count",
-	[GROUP_TEMPORARY_SIZE] = "temporary_size",
-	[GROUP_TEMPORARY_COUNT] = "temporary_count",
-	[GROUP_PEAK_SIZE] = "peak_size",
-	[GROUP_PEAK_COUNT] = "peak_count",
-	[GROUP_USABLE_SIZE] = "usable_size",
-	[GROUP_MIN_SIZE] = "min_size",
-	[GROUP_MAX_SIZE] = "max_size",
-	[GROUP_MIN_TIMESTAMP] = "min_timestamp",
-	[GROUP_MAX_TIMESTAMP] = "max_timestamp",
-	[GROUP_INTERVAL] = "interval",
-	[GROUP_RATE] = "rate",
-	[GROUP_LIFETIME_P50] = "lifetime_p50",
-	[GROUP_LIFETIME_P90] = "lifetime_p90",
-	[GROUP_LIFETIME_P99] = "lifetime_p99",
-	[GROUP_LIFETIME_MAX] = "lifetime_max",
-	[GROUP_USAGE_MAX] = "max_total_usage",
-	[GROUP_USAGE_MAX_TIME] = "max_total_usage_first_seen_at",
-	[GROUP_KEYS] = NULL,
+static const enum metric metrics[] = {
+	[GROUP_SIZE] = METRIC_ALLOCATED,
+	[GROUP_COUNT] = METRIC_COUNT,
+	[GROUP_LEAKED_SIZE] = METRIC_LEAKED,
+	[GROUP_LEAKED_COUNT] = METRIC_LEAKED_COUNT,
+	[GROUP_TEMPORARY_SIZE] = METRIC_TEMPORARY_BYTES,
+	[GROUP_TEMPORARY_COUNT] = METRIC_TEMPORARY,
+	[GROUP_PEAK_SIZE] = METRIC_PEAK,
+	[GROUP_PEAK_COUNT] = METRIC_PEAK_COUNT,
 };
+
+/* The others. */
+static const struct key_row {
+	const char *word;
+	enum group_unit unit;
+} rows[GROUP_KEYS] = {
+	[GROUP_USABLE_SIZE] = { "usable_size", GROUP_UNIT_BYTES },
+	[GROUP_MIN_SIZE] = { "min_size", GROUP_UNIT_BYTES },
+	[GROUP_MAX_SIZE] = { "max_size", GROUP_UNIT_BYTES },
+	[GROUP_MIN_TIMESTAMP] = { "min_timestamp", GROUP_UNIT_NS },
+	[GROUP_MAX_TIMESTAMP] = { "max_timestamp", GROUP_UNIT_NS },
+	[GROUP_INTERVAL] = { "interval", GROUP_UNIT_NS },
+	[GROUP_RATE] = { "rate", GROUP_UNIT_COUNT },
+	[GROUP_LIFETIME_P50] = { "lifetime_p50", GROUP_UNIT_NS },
+	[GROUP_LIFETIME_P90] = { "lifetime_p90", GROUP_UNIT_NS },
+	[GROUP_LIFETIME_P99] = { "lifetime_p99", GROUP_UNIT_NS },
+	[GROUP_LIFETIME_MAX] = { "lifetime_max", GROUP_UNIT_NS },
+	[GROUP_USAGE_MAX] = { "max_total_usage", GROUP_UNIT_BYTES },
+	[GROUP_USAGE_MAX_TIME] = { "max_total_usage_first_seen_at", GROUP_UNIT_NS },
+};
+
+const char *group_key_word(enum group_key key)
+{
+	return key <= GROUP_PEAK_COUNT ? metric_group_key(metrics[key]) : rows[key].word;
+}
+
+enum group_unit group_key_unit(enum group_key key)
+{
+	if (key <= GROUP_PEAK_COUNT)
+		return metric_is_bytes(metrics[key]) ? GROUP_UNIT_BYTES : GROUP_UNIT_COUNT;
+	return rows[key].unit;
+}
 
 /* --- order --------------------------------------------------------------------------------- */
 
@@ -96,8 +114,9 @@ struct err *group_order_parse(const char *text, const char *direction,
 	for (unsigned i = 0; i < GROUP_KEYS; i++) {
 		const size_t len = colon ? (size_t)(colon - name) : strlen(name);
 
-		if (strlen(group_key_words[i]) == len &&
-		    memcmp(group_key_words[i], name, len) == 0) {
+		const char *word = group_key_word((enum group_key)i);
+
+		if (strlen(word) == len && memcmp(word, name, len) == 0) {
 			order.key = (enum group_key)i;
 			*order_ret = order;
 			return NULL;
@@ -117,7 +136,7 @@ static uint64_t rate(const struct group_sums *sums)
 
 	if (ns == 0)
 		return FIELD_NONE;
-	return (uint64_t)((unsigned __int128)sums->allocated.count * thousand_seconds / ns);
+	return (uint64_t)((unsigned __int128)sums->sums.allocated.count * thousand_seconds / ns);
 }
 
 uint64_t group_value(const struct group *group, enum group_key key, bool is_of_all)
@@ -126,21 +145,14 @@ uint64_t group_value(const struct group *group, enum group_key key, bool is_of_a
 
 	switch (key) {
 	case GROUP_SIZE:
-		return sums->allocated.bytes;
 	case GROUP_COUNT:
-		return sums->allocated.count;
 	case GROUP_LEAKED_SIZE:
-		return sums->leaked.bytes;
 	case GROUP_LEAKED_COUNT:
-		return sums->leaked.count;
 	case GROUP_TEMPORARY_SIZE:
-		return sums->temporary.bytes;
 	case GROUP_TEMPORARY_COUNT:
-		return sums->temporary.count;
 	case GROUP_PEAK_SIZE:
-		return sums->peak.bytes;
 	case GROUP_PEAK_COUNT:
-		return sums->peak.count;
+		return metric_value(metrics[key], &sums->sums);
 	case GROUP_USABLE_SIZE:
 		return sums->usable;
 	case GROUP_MIN_SIZE:
@@ -210,7 +222,7 @@ static struct err *items_make(struct finder *finder)
 		return err_nomem();
 	for (uint32_t i = 0; i < grouping->count; i++) {
 		finder->number_of[i] = UINT32_MAX;
-		if (matched[i].allocated.count == 0)
+		if (matched[i].sums.allocated.count == 0)
 			continue;
 		finder->number_of[i] = (uint32_t)finder->count;
 		finder->items[finder->count++] = (struct group) {

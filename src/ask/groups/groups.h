@@ -31,10 +31,7 @@ extern const char *const group_by_words[];
 extern const char *const group_by_docs[];
 
 struct group_sums {
-	struct model_sum allocated;
-	struct model_sum leaked;
-	struct model_sum temporary;
-	struct model_sum peak; /* alive when live bytes of the whole program were highest */
+	struct model_stack_sums sums;
 	uint64_t usable;
 	uint64_t leaked_usable;
 	uint64_t size_min; /* sizes and times: meaningless without allocations */
@@ -65,7 +62,10 @@ struct group {
 	uint32_t number;       /* private */
 };
 
-/* What groups are sorted by. The words are memory-profiler's where it has one. */
+/*
+ * What groups are sorted by. The first are metrics (metric_group_key); the words are
+ * memory-profiler's where it has one.
+ */
 enum group_key {
 	GROUP_SIZE,
 	GROUP_COUNT,
@@ -92,8 +92,11 @@ enum group_key {
 
 enum { GROUP_KEYS = GROUP_USAGE_MAX_TIME + 1 };
 
-/* "size", "allocated_count" ... in the order of the enum, NULL at the end. */
-extern const char *const group_key_words[];
+enum group_unit { GROUP_UNIT_BYTES, GROUP_UNIT_COUNT, GROUP_UNIT_NS };
+
+/* "size", "allocated_count" ... */
+const char *group_key_word(enum group_key key);
+enum group_unit group_key_unit(enum group_key key);
 
 struct group_order {
 	enum group_key key;

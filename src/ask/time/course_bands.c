@@ -57,7 +57,7 @@ static struct err *shares_find(const struct grouping *grouping, struct arena *ar
 		return NULL;
 	err = group_sums_find(grouping, arena, &matched, &all);
 	for (size_t i = 0; i < grouping->count && !err; i++)
-		share_add(&shares[i], matched[i].peak, matched[i].allocated);
+		share_add(&shares[i], matched[i].sums.peak, matched[i].sums.allocated);
 	return err;
 }
 

@@ -122,7 +122,10 @@ static struct err *run(struct call *call)
 	emit_words(emit, "operators", operators);
 	emit_words(emit, "moments", moments);
 	emit_object(emit, "sorts");
-	emit_words(emit, "groups", group_key_words);
+	emit_list(emit, "groups");
+	for (unsigned key = 0; key < GROUP_KEYS; key++)
+		emit_text(emit, NULL, group_key_word(key));
+	emit_end(emit);
 	emit_words(emit, "by", group_by_words);
 	emit_end(emit);
 	emit_measures(emit);

@@ -36,10 +36,10 @@ struct page {
 static void sums_emit(struct emit *emit, const char *key, const struct group_sums *sums)
 {
 	emit_object(emit, key);
-	api_sum(emit, "allocated", sums->allocated);
-	api_sum(emit, "leaked", sums->leaked);
-	api_sum(emit, "temporary", sums->temporary);
-	api_sum(emit, "peak", sums->peak);
+	api_sum(emit, "allocated", sums->sums.allocated);
+	api_sum(emit, "leaked", sums->sums.leaked);
+	api_sum(emit, "temporary", sums->sums.temporary);
+	api_sum(emit, "peak", sums->sums.peak);
 	emit_u64(emit, "usable", sums->usable, EMIT_BYTES);
 	emit_u64(emit, "size_min", sums->size_min, EMIT_BYTES);
 	emit_u64(emit, "size_max", sums->size_max, EMIT_BYTES);

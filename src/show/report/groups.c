@@ -64,36 +64,11 @@ static void emit_value(struct emit *emit, const char *key, uint64_t value, enum 
 		emit_u64(emit, key, value, unit);
 }
 
-static enum emit_unit key_unit(enum group_key key)
-{
-	switch (key) {
-	case GROUP_COUNT:
-	case GROUP_LEAKED_COUNT:
-	case GROUP_TEMPORARY_COUNT:
-	case GROUP_PEAK_COUNT:
-	case GROUP_RATE:
-		return EMIT_COUNT;
-	case GROUP_SIZE:
-	case GROUP_LEAKED_SIZE:
-	case GROUP_TEMPORARY_SIZE:
-	case GROUP_PEAK_SIZE:
-	case GROUP_USABLE_SIZE:
-	case GROUP_MIN_SIZE:
-	case GROUP_MAX_SIZE:
-	case GROUP_USAGE_MAX:
-		return EMIT_BYTES;
-	case GROUP_MIN_TIMESTAMP:
-	case GROUP_MAX_TIMESTAMP:
-	case GROUP_INTERVAL:
-	case GROUP_LIFETIME_P50:
-	case GROUP_LIFETIME_P90:
-	case GROUP_LIFETIME_P99:
-	case GROUP_LIFETIME_MAX:
-	case GROUP_USAGE_MAX_TIME:
-		return EMIT_DURATION;
-	}
-	return EMIT_PLAIN;
-}
+static const enum emit_unit units[] = {
+	[GROUP_UNIT_BYTES] = EMIT_BYTES,
+	[GROUP_UNIT_COUNT] = EMIT_COUNT,
+	[GROUP_UNIT_NS] = EMIT_DURATION,
+};
 
 static void emit_sums(struct emit *emit, const struct group *group, bool is_of_all)
 {
@@ -105,7 +80,7 @@ static void emit_sums(struct emit *emit, const struct group *group, bool is_of_a
 		else if (key == GROUP_RATE)
 			emit_null(emit, "rate_per_s");
 		else
-			emit_value(emit, group_key_words[key], value, key_unit(key));
+			emit_value(emit, group_key_word(key), value, units[group_key_unit(key)]);
 	}
 }
 
@@ -185,16 +160,17 @@ static void emit_flat(struct emit *emit, const struct report_context *context,
 {
 	emit_row(emit);
 	emit_names(emit, context, groups, group);
-	emit_percent(emit, "share", group->matched.allocated.bytes, group->all.allocated.bytes);
+	emit_percent(emit, "share", group->matched.sums.allocated.bytes,
+		     group->all.sums.allocated.bytes);
 	for (enum group_key key = 0; key <= GROUP_LIFETIME_MAX; key++) {
 		if (key != GROUP_RATE)
-			emit_value(emit, group_key_words[key], group_value(group, key, false),
-				   key_unit(key));
+			emit_value(emit, group_key_word(key), group_value(group, key, false),
+				   units[group_key_unit(key)]);
 	}
-	emit_value(emit, "all_size", group->all.allocated.bytes, EMIT_BYTES);
-	emit_value(emit, "all_count", group->all.allocated.count, EMIT_COUNT);
-	emit_value(emit, "all_leaked_size", group->all.leaked.bytes, EMIT_BYTES);
-	emit_value(emit, "all_leaked_count", group->all.leaked.count, EMIT_COUNT);
+	emit_value(emit, "all_size", group->all.sums.allocated.bytes, EMIT_BYTES);
+	emit_value(emit, "all_count", group->all.sums.allocated.count, EMIT_COUNT);
+	emit_value(emit, "all_leaked_size", group->all.sums.leaked.bytes, EMIT_BYTES);
+	emit_value(emit, "all_leaked_count", group->all.sums.leaked.count, EMIT_COUNT);
 	emit_end(emit);
 }
 
@@ -218,7 +194,7 @@ static void emit_facts(struct emit *emit, const struct report_context *context,
 	CLEAN(str_deinit) struct str sort = { 0 };
 
 	str_printf(&sort, "%s.%s", order->is_of_all ? "all" : "only_matched",
-		   group_key_words[order->key]);
+		   group_key_word(order->key));
 	emit_text(emit, "by", group_by_words[groups->by]);
 	emit_text(emit, "sort", str_text(&sort));
 	emit_bool(emit, "ascending", order->is_ascending);

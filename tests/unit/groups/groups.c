@@ -80,15 +80,15 @@ static void add(struct group_sums *sums, const struct tape_row *row)
 	const bool is_temporary = v[MODEL_FLAGS] & MODEL_ALLOCATION_TEMPORARY;
 	const bool is_at_peak = v[MODEL_FLAGS] & MODEL_ALLOCATION_PEAK;
 	const uint64_t lifetime = is_leaked ? 0 : v[MODEL_FREE_NS] - v[MODEL_ALLOC_NS];
-	const bool is_first = sums->allocated.count++ == 0;
+	const bool is_first = sums->sums.allocated.count++ == 0;
 
-	sums->allocated.bytes += v[MODEL_SIZE];
-	sums->leaked.count += is_leaked;
-	sums->leaked.bytes += is_leaked ? v[MODEL_SIZE] : 0;
-	sums->temporary.count += is_temporary;
-	sums->temporary.bytes += is_temporary ? v[MODEL_SIZE] : 0;
-	sums->peak.count += is_at_peak;
-	sums->peak.bytes += is_at_peak ? v[MODEL_SIZE] : 0;
+	sums->sums.allocated.bytes += v[MODEL_SIZE];
+	sums->sums.leaked.count += is_leaked;
+	sums->sums.leaked.bytes += is_leaked ? v[MODEL_SIZE] : 0;
+	sums->sums.temporary.count += is_temporary;
+	sums->sums.temporary.bytes += is_temporary ? v[MODEL_SIZE] : 0;
+	sums->sums.peak.count += is_at_peak;
+	sums->sums.peak.bytes += is_at_peak ? v[MODEL_SIZE] : 0;
 	sums->usable += v[MODEL_USABLE];
 	sums->leaked_usable += is_leaked ? v[MODEL_USABLE] : 0;
 	sums->size_min = is_first ? v[MODEL_SIZE] : u64_min(sums->size_min, v[MODEL_SIZE]);
@@ -183,7 +183,7 @@ static void check_all(size_t row_count, const char *filter)
 			CLEAN(str_deinit) struct str title = { 0 };
 
 			check_group(&tape, selection, &groups, &groups.items[i], rows);
-			matched += groups.items[i].matched.allocated.count;
+			matched += groups.items[i].matched.sums.allocated.count;
 			group_title(selection, &groups, &groups.items[i], &title);
 			assert_true(by == GROUP_BY_PROCESS || title.len > 0);
 		}
@@ -263,12 +263,12 @@ static void many_segments_make_the_same_groups(void **state)
 		const struct group *group = &groups.items[i];
 		const struct model_stack_sums *sums = &model_stack_sums(tape.model)[group->stack];
 
-		assert_int_equal(group->all.allocated.count, sums->allocated.count);
-		assert_int_equal(group->matched.leaked.bytes, sums->leaked.bytes);
-		assert_int_equal(group->matched.peak.bytes, sums->peak.bytes);
+		assert_int_equal(group->all.sums.allocated.count, sums->allocated.count);
+		assert_int_equal(group->matched.sums.leaked.bytes, sums->leaked.bytes);
+		assert_int_equal(group->matched.sums.peak.bytes, sums->peak.bytes);
 		assert_int_equal(group->stack_count, 1);
 		check_times(&tape, group);
-		all.count += group->matched.allocated.count;
+		all.count += group->matched.sums.allocated.count;
 	}
 	assert_int_equal(all.count, model_row_count(tape.model));
 	tape_unmake(&tape);
@@ -284,14 +284,14 @@ static void any_key_sorts_both_ways(void **state)
 	(void)state;
 	tape_make(&tape, 21, ROWS);
 	selection = select_by(&tape, "size > 50");
-	for (unsigned key = 0; group_key_words[key]; key++) {
+	for (unsigned key = 0; key < GROUP_KEYS; key++) {
 		for (unsigned kind = 0; kind < 4; kind++) {
 			struct group_settings settings = { .by = GROUP_BY_STACK };
 			struct groups groups;
 			char text[100];
 
 			snprintf(text, sizeof(text), "%s.%s%s", kind & 1 ? "all" : "only_matched",
-				 group_key_words[key], kind & 2 ? ":asc" : "");
+				 group_key_word(key), kind & 2 ? ":asc" : "");
 			assert_null(group_order_parse(text, NULL, &settings.order));
 			assert_null(groups_find(selection, &settings, &tape.arena, &groups));
 			for (size_t i = 1; i < groups.count; i++) {

@@ -164,10 +164,11 @@ static void a_groups_filter_selects_just_the_group(void **state)
 
 			assert_non_null(text);
 			selection = select_by(&tape, text);
-			assert_int_equal(selection->count, all->allocated.count);
+			assert_int_equal(selection->count, all->sums.allocated.count);
 			assert_int_equal(selection->sums.total.allocated.bytes,
-					 all->allocated.bytes);
-			assert_int_equal(selection->sums.total.leaked.bytes, all->leaked.bytes);
+					 all->sums.allocated.bytes);
+			assert_int_equal(selection->sums.total.leaked.bytes,
+					 all->sums.leaked.bytes);
 		}
 	}
 	tape_unmake(&tape);

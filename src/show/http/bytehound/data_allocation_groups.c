@@ -12,14 +12,14 @@ static void sums_emit(struct data *data, const struct group *group, bool is_of_a
 	const struct group_sums *sums = is_of_all ? &group->all : &group->matched;
 
 	emit_object(data->emit, is_of_all ? "all" : "only_matched");
-	emit_u64(data->emit, "size", sums->allocated.bytes, EMIT_PLAIN);
+	emit_u64(data->emit, "size", sums->sums.allocated.bytes, EMIT_PLAIN);
 	emit_u64(data->emit, "min_size", sums->size_min, EMIT_PLAIN);
 	emit_u64(data->emit, "max_size", sums->size_max, EMIT_PLAIN);
 	data_moment(data, "min_timestamp", sums->first_ns);
 	data_moment(data, "max_timestamp", sums->last_ns);
 	data_timeval(data, "interval", sums->last_ns - sums->first_ns);
-	emit_u64(data->emit, "leaked_count", sums->leaked.count, EMIT_PLAIN);
-	emit_u64(data->emit, "allocated_count", sums->allocated.count, EMIT_PLAIN);
+	emit_u64(data->emit, "leaked_count", sums->sums.leaked.count, EMIT_PLAIN);
+	emit_u64(data->emit, "allocated_count", sums->sums.allocated.count, EMIT_PLAIN);
 	emit_null(data->emit, "graph_preview_url");
 	emit_null(data->emit, "graph_url");
 	if (is_of_all && group->usage_max != FIELD_NONE)

@@ -95,8 +95,8 @@ static uint32_t child_get(struct builder *builder, uint32_t parent, size_t at)
 
 static void node_count(struct data_node *node, const struct group *group)
 {
-	node->bytes += group->matched.allocated.bytes;
-	node->count += group->matched.allocated.count;
+	node->bytes += group->matched.sums.allocated.bytes;
+	node->count += group->matched.sums.allocated.count;
 	node->first_ns = u64_min(node->first_ns, group->matched.first_ns);
 	node->last_ns = u64_max(node->last_ns, group->matched.last_ns);
 }

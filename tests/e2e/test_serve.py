@@ -359,6 +359,14 @@ def test_the_flame_graph_is_a_picture(shop):
     assert "flamegraph.svg" in reply.headers["content-disposition"]
 
 
+@pytest.mark.parametrize("metric", ["peak", "leaked", "allocated", "count", "temporary"])
+def test_a_flame_graph_has_one_title_whoever_draws_it(shop, tmp_path, metric):
+    recording.run([recording.memtape(), "flamegraph", shop.tapes[0], "--metric", metric, "-o", tmp_path / "drawn.svg"])
+    titles = [re.findall(r"<title[^>]*>([^<]*)</title>", text)[0] for text in
+              [(tmp_path / "drawn.svg").read_text(), shop.get("export/flamegraph.svg", m=metric).body.decode()]]
+    assert titles[0] == titles[1] and re.match(r"[A-Z][a-z ]+: [0-9]", titles[0]), titles
+
+
 # --- the document ----------------------------------------------------------------------------
 
 

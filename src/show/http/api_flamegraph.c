@@ -2,7 +2,7 @@
  * /api/v1/export/flamegraph.svg: the picture that `memtape flamegraph` draws.
  */
 #include "http/api_trees.h"
-#include "plot/flame.h"
+#include "plot/flame_tape.h"
 
 static const struct param params[] = {
 	API_PARAM_MEASURE,
@@ -21,18 +21,10 @@ static void titles_add(struct call *call, const struct api_tree *found, struct s
 		       struct str *subtitle)
 {
 	const struct model_process *process = model_process(call->model);
-	const enum metric metric = (enum metric)call_choice(call, "m");
-	const uint64_t value = metric_value(found->tree.metric, &found->sums.total);
 	const char *filter = call_text(call, "q");
 
-	str_add(title, metric_title(metric));
-	str_add(title, ": ");
-	if (metric_is_bytes(metric))
-		str_add_iec(title, value);
-	else
-		str_add_grouped(title, value);
-	if (title->ptr && title->ptr[0] >= 'a' && title->ptr[0] <= 'z')
-		title->ptr[0] ^= 0x20; /* titles begin with a capital */
+	flame_add_title(title, found->tree.metric,
+			metric_value(found->tree.metric, &found->sums.total));
 	str_add(subtitle, names_short_path(process->exe));
 	str_printf(subtitle, " · pid %u · ran ", process->pid);
 	str_add_duration(subtitle, process->duration_ns);

@@ -6,32 +6,38 @@
 
 enum { NS_PER_S = 1000000000, COMMAND_COLUMNS = 80 };
 
-/* "Alive at the peak: 12.3 MiB" */
-static void add_title(struct str *title, const struct flame_tape *tape)
+static void add_value(struct str *title, enum metric metric, uint64_t value)
 {
-	static const char *const words[METRICS] = {
-		[METRIC_PEAK] = "Alive at the peak: ",
-		[METRIC_LEAKED] = "Never freed: ",
-		[METRIC_ALLOCATED] = "Allocated: ",
-		[METRIC_COUNT] = "Allocations: ",
-		[METRIC_TEMPORARY] = "Temporary allocations: ",
-	};
-	const bool is_alive = tape->metric == METRIC_PEAK || tape->metric == METRIC_LEAKED;
-	const uint64_t value = metric_value(tape->metric, &tape->sums->total);
-
-	if (tape->is_time)
-		str_add(title, "Time in the allocator: ");
-	else if (tape->moment)
-		str_printf(title, "%s at %s: ", is_alive ? "Alive" : metric_title(tape->metric),
-			   tape->moment);
-	else
-		str_add(title, words[tape->metric]);
-	if (tape->is_time)
-		str_add_duration(title, value);
-	else if (metric_is_bytes(tape->metric))
+	if (metric_is_bytes(metric))
 		str_add_iec(title, value);
 	else
 		str_add_grouped(title, value);
+}
+
+void flame_add_title(struct str *title, enum metric metric, uint64_t value)
+{
+	const char *words = metric_title(metric);
+
+	str_add_char(title, words[0] ^ 0x20); /* titles begin with a capital */
+	str_printf(title, "%s: ", words + 1);
+	add_value(title, metric, value);
+}
+
+static void add_title(struct str *title, const struct flame_tape *tape)
+{
+	const bool is_alive = tape->metric == METRIC_PEAK || tape->metric == METRIC_LEAKED;
+	const uint64_t value = metric_value(tape->metric, &tape->sums->total);
+
+	if (tape->is_time) {
+		str_add(title, "Time in the allocator: ");
+		str_add_duration(title, value);
+	} else if (tape->moment) {
+		str_printf(title, "%s at %s: ", is_alive ? "Alive" : metric_title(tape->metric),
+			   tape->moment);
+		add_value(title, tape->metric, value);
+	} else {
+		flame_add_title(title, tape->metric, value);
+	}
 }
 
 static void add_command(struct str *text, const struct model_process *process)

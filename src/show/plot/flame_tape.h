@@ -29,6 +29,9 @@ static const uint64_t FLAME_SHARE = UINT64_C(1) << 32;
 /* Any thread; names must not be used by another one meanwhile. */
 struct err *flame_tape_svg(const struct flame_tape *tape, struct str *out);
 
+/* "Alive at the peak: 12.3 MiB" */
+void flame_add_title(struct str *title, enum metric metric, uint64_t value);
+
 /* " · 2024-05-06 07:08", in local time; nothing for 0. */
 void flame_add_date(struct str *text, uint64_t realtime_ns);
 

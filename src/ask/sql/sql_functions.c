@@ -17,23 +17,9 @@ static const struct sql_column columns[] = {
 	[FUNCTION_ID] = { "id", SQL_KEY, 0, "number of the function" },
 	[FUNCTION_NAME] = { "function", SQL_TEXTUAL, 0, "its name" },
 	[FUNCTION_MODULE] = { "module", SQL_TEXTUAL, 0, "path of the program or library" },
-	{ "self_allocated_count", 0, 0,
-	  "allocations whose innermost function it is, machinery of allocation aside" },
-	{ "self_allocated_bytes", 0, 0, "requested by them" },
-	{ "self_peak_count", 0, 0, "of them alive when live bytes were highest" },
-	{ "self_peak_bytes", 0, 0, "requested by those" },
-	{ "self_leaked_count", SQL_LEAKS, 0, "never freed, and not suppressed" },
-	{ "self_leaked_bytes", SQL_LEAKS, 0, "requested by those" },
-	{ "self_temporary_count", 0, 0, "freed before their thread's next allocation" },
-	{ "self_temporary_bytes", 0, 0, "requested by those" },
-	{ "allocated_count", 0, 0, "allocations by it and all that it calls" },
-	{ "allocated_bytes", 0, 0, "requested by them" },
-	{ "peak_count", 0, 0, "of them alive when live bytes were highest" },
-	{ "peak_bytes", 0, 0, "requested by those" },
-	{ "leaked_count", SQL_LEAKS, 0, "never freed, and not suppressed" },
-	{ "leaked_bytes", SQL_LEAKS, 0, "requested by those" },
-	{ "temporary_count", 0, 0, "freed before their thread's next allocation" },
-	{ "temporary_bytes", 0, 0, "requested by those" },
+	SQL_SUM_COLUMNS("self_", "allocations whose innermost function it is, machinery of "
+				 "allocation aside"),
+	SQL_SUM_COLUMNS("", "allocations by it and all that it calls"),
 };
 
 VEC_DEFINE(function_vec, struct function);
@@ -151,15 +137,6 @@ static uint64_t row_count(const struct sql_context *context)
 	return context->functions ? context->function_count : model_stack_count(context->model) / 4;
 }
 
-static void sum_value(const struct model_stack_sums *sums, unsigned column, struct sql_value *value)
-{
-	const struct model_sum *const by_column[] = { &sums->allocated, &sums->peak, &sums->leaked,
-						      &sums->temporary };
-	const struct model_sum *sum = by_column[column / 2];
-
-	sql_value_u64(value, column % 2 ? sum->bytes : sum->count);
-}
-
 static void row_value(struct sql_context *context, uint64_t row, unsigned column,
 		      struct sql_value *value)
 {
@@ -172,10 +149,11 @@ static void row_value(struct sql_context *context, uint64_t row, unsigned column
 		sql_value_text(value, name->function);
 	else if (column == FUNCTION_MODULE)
 		sql_value_text(value, name->module[0] ? name->module : NULL);
-	else if (column < FUNCTION_SUMS + 8)
-		sum_value(&function->self, column - FUNCTION_SUMS, value);
 	else
-		sum_value(&function->total, column - FUNCTION_SUMS - 8, value);
+		sql_value_u64(value,
+			      metric_value(sql_sums[(column - FUNCTION_SUMS) % SQL_SUMS],
+					   column < FUNCTION_SUMS + SQL_SUMS ? &function->self
+									     : &function->total));
 }
 
 const struct sql_table sql_functions = {

@@ -55,18 +55,16 @@ const struct sql_table sql_stacks = {
 	.row_value = stack_value,
 };
 
+const enum metric sql_sums[SQL_SUMS] = {
+	METRIC_COUNT,	     METRIC_ALLOCATED, METRIC_PEAK_COUNT, METRIC_PEAK,
+	METRIC_LEAKED_COUNT, METRIC_LEAKED,    METRIC_TEMPORARY,  METRIC_TEMPORARY_BYTES,
+};
+
 /* --- groups -------------------------------------------------------------------------------- */
 
 static const struct sql_column group_columns[] = {
 	{ "stack", SQL_KEY, 0, "stacks.id" },
-	{ "allocated_count", 0, 0, "allocations" },
-	{ "allocated_bytes", 0, 0, "requested by them" },
-	{ "peak_count", 0, 0, "of them alive when live bytes were highest" },
-	{ "peak_bytes", 0, 0, "requested by those" },
-	{ "leaked_count", SQL_LEAKS, 0, "never freed, and not suppressed" },
-	{ "leaked_bytes", SQL_LEAKS, 0, "requested by those" },
-	{ "temporary_count", 0, 0, "freed before their thread's next allocation" },
-	{ "temporary_bytes", 0, 0, "requested by those" },
+	SQL_SUM_COLUMNS("", "allocations"),
 };
 
 static bool group_is_row(const struct sql_context *context, uint64_t row)
@@ -77,17 +75,11 @@ static bool group_is_row(const struct sql_context *context, uint64_t row)
 static void group_value(struct sql_context *context, uint64_t row, unsigned column,
 			struct sql_value *value)
 {
-	const struct model_stack_sums *sums = &sql_context_sums(context)[row];
-	const struct model_sum *const by_column[] = { &sums->allocated, &sums->peak, &sums->leaked,
-						      &sums->temporary };
-	const struct model_sum *sum;
-
-	if (column == 0) {
+	if (column == 0)
 		sql_value_u64(value, row);
-		return;
-	}
-	sum = by_column[(column - 1) / 2];
-	sql_value_u64(value, column % 2 ? sum->count : sum->bytes);
+	else
+		sql_value_u64(value,
+			      metric_value(sql_sums[column - 1], &sql_context_sums(context)[row]));
 }
 
 const struct sql_table sql_groups = {

@@ -194,6 +194,22 @@ struct err *sql_fields_value(struct sql_fields **fields, struct sql_cursor *curs
 void sql_fields_forget(struct sql_fields *fields);  /* for another batch; NULL is fine */
 void sql_fields_destroy(struct sql_fields *fields); /* NULL is fine */
 
+/* Columns of the sums of stacks, of which `what` says whose; in the order of sql_sums. */
+#define SQL_SUM_COLUMNS(prefix, what)                                                              \
+	{ prefix "allocated_count", 0, 0, what },                                                  \
+		{ prefix "allocated_bytes", 0, 0, "requested by them" },                           \
+		{ prefix "peak_count", 0, 0, "of them alive when live bytes were highest" },       \
+		{ prefix "peak_bytes", 0, 0, "requested by those" },                               \
+		{ prefix "leaked_count", SQL_LEAKS, 0, "never freed, and not suppressed" },        \
+		{ prefix "leaked_bytes", SQL_LEAKS, 0, "requested by those" },                     \
+		{ prefix "temporary_count", 0, 0, "freed before their thread's next allocation" }, \
+	{                                                                                          \
+		prefix "temporary_bytes", 0, 0, "requested by those"                               \
+	}
+
+extern const enum metric sql_sums[];
+enum { SQL_SUMS = 8 };
+
 /* Values; texts must live as long as the context. NULL as text is NULL. */
 static inline void sql_value_u64(struct sql_value *value, uint64_t number)
 {

@@ -6,14 +6,9 @@
 #include "export/paths.h"
 #include "export/text_file.h"
 
-static const struct {
-	const char *name;
-	size_t sum; /* of struct model_stack_sums */
-} sums[] = {
-	{ "allocated", offsetof(struct model_stack_sums, allocated) },
-	{ "peak", offsetof(struct model_stack_sums, peak) },
-	{ "leaked", offsetof(struct model_stack_sums, leaked) },
-	{ "temporary", offsetof(struct model_stack_sums, temporary) },
+static const enum metric shown[] = {
+	METRIC_COUNT,	     METRIC_ALLOCATED, METRIC_PEAK_COUNT, METRIC_PEAK,
+	METRIC_LEAKED_COUNT, METRIC_LEAKED,    METRIC_TEMPORARY,  METRIC_TEMPORARY_BYTES,
 };
 
 static void row_write(struct text_file *file, const struct paths *paths,
@@ -32,13 +27,8 @@ static void row_write(struct text_file *file, const struct paths *paths,
 	str_add_char(text, ',');
 	str_add_csv(text, name->module);
 	text_file_u64(file, ",", node->stack_count);
-	for (size_t i = 0; i < array_size(sums); i++) {
-		const struct model_sum *sum =
-			(const void *)((const char *)&node->self + sums[i].sum);
-
-		text_file_u64(file, ",", sum->count);
-		text_file_u64(file, ",", sum->bytes);
-	}
+	for (size_t i = 0; i < array_size(shown); i++)
+		text_file_u64(file, ",", metric_value(shown[i], &node->self));
 	str_add(text, "\r\n");
 }
 
@@ -68,8 +58,8 @@ static struct err *csv_write(const struct export_context *context, FILE *out)
 			 compare, &context->metric))
 		return err_nomem();
 	str_add(&file.text, "function,file,line,module,stacks");
-	for (size_t i = 0; i < array_size(sums); i++)
-		str_printf(&file.text, ",%s_count,%s_bytes", sums[i].name, sums[i].name);
+	for (size_t i = 0; i < array_size(shown); i++)
+		str_printf(&file.text, ",%s", metric_key(shown[i]));
 	str_add(&file.text, "\r\n");
 	for (size_t i = 1; i < paths.nodes.count && text_file_step(&file); i++)
 		row_write(&file, &paths, &paths.nodes.items[i]);

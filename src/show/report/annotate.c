@@ -18,43 +18,49 @@ enum {
 
 /* --- columns ------------------------------------------------------------------------------- */
 
-#define AT(member) offsetof(struct line, member)
-
 /* The last six are those of Valgrind's execution trees, by the names that kcachegrind shows. */
+enum { COLUMNS_OWN = 11 };
+
 static const struct column {
 	const char *name;
-	bool is_bytes;
-	size_t offset; /* of a u64 in a line */
-	const char *help;
+	const char *key; /* in JSON and CSV; NULL: the metric's */
+	enum { OF_TOTAL, OF_FREED, OF_SELF } of;
+	enum metric metric;
 } columns[] = {
-	{ "allocated", true, AT(total.allocated.bytes),
-	  "bytes allocated while the line was on the stack" },
-	{ "calls", false, AT(total.allocated.count), "allocations while it was" },
-	{ "peak", true, AT(total.peak.bytes), "of those, bytes alive at the peak" },
-	{ "blocks", false, AT(total.peak.count), "and blocks" },
-	{ "leaked", true, AT(total.leaked.bytes), "bytes never freed" },
-	{ "left", false, AT(total.leaked.count), "and blocks" },
-	{ "temporary", false, AT(total.temporary.count), "temporary allocations" },
-	{ "freed", true, AT(freed.bytes),
-	  "bytes freed, by anyone, while the line was on the stack" },
-	{ "frees", false, AT(freed.count), "and blocks" },
-	{ "self", true, AT(self.allocated.bytes),
-	  "bytes that the line's own function allocated there" },
-	{ "selfcalls", false, AT(self.allocated.count), "allocations that it made there" },
-	{ "curB", true, AT(total.leaked.bytes), "as leaked" },
-	{ "curBk", false, AT(total.leaked.count), "as left" },
-	{ "totB", true, AT(total.allocated.bytes), "as allocated" },
-	{ "totBk", false, AT(total.allocated.count), "as calls" },
-	{ "totFdB", true, AT(freed.bytes), "as freed" },
-	{ "totFdBk", false, AT(freed.count), "as frees" },
+	{ "allocated", NULL, OF_TOTAL, METRIC_ALLOCATED },
+	{ "calls", NULL, OF_TOTAL, METRIC_COUNT },
+	{ "peak", NULL, OF_TOTAL, METRIC_PEAK },
+	{ "blocks", NULL, OF_TOTAL, METRIC_PEAK_COUNT },
+	{ "leaked", NULL, OF_TOTAL, METRIC_LEAKED },
+	{ "left", NULL, OF_TOTAL, METRIC_LEAKED_COUNT },
+	{ "temporary", NULL, OF_TOTAL, METRIC_TEMPORARY },
+	{ "freed", "freed_bytes", OF_FREED, METRIC_ALLOCATED },
+	{ "frees", "freed_count", OF_FREED, METRIC_COUNT },
+	{ "self", "self_bytes", OF_SELF, METRIC_ALLOCATED },
+	{ "selfcalls", "self_count", OF_SELF, METRIC_COUNT },
+	{ "curB", NULL, OF_TOTAL, METRIC_LEAKED },
+	{ "curBk", NULL, OF_TOTAL, METRIC_LEAKED_COUNT },
+	{ "totB", NULL, OF_TOTAL, METRIC_ALLOCATED },
+	{ "totBk", NULL, OF_TOTAL, METRIC_COUNT },
+	{ "totFdB", NULL, OF_FREED, METRIC_ALLOCATED },
+	{ "totFdBk", NULL, OF_FREED, METRIC_COUNT },
 };
 
-static uint64_t line_value(const struct line *line, size_t offset)
+static uint64_t line_value(const struct line *line, const struct column *column)
 {
-	uint64_t value;
+	const struct model_stack_sums freed = { .allocated = line->freed };
+	const struct model_stack_sums *const sums[] = {
+		[OF_TOTAL] = &line->total,
+		[OF_FREED] = &freed,
+		[OF_SELF] = &line->self,
+	};
 
-	memcpy(&value, (const char *)line + offset, sizeof(value));
-	return value;
+	return metric_value(column->metric, sums[column->of]);
+}
+
+static const char *column_key(const struct column *column)
+{
+	return column->key ? column->key : metric_key(column->metric);
 }
 
 static const char usual[] = "allocated,calls,peak,leaked";
@@ -121,15 +127,15 @@ struct page {
 
 static void add_value(struct text *text, const struct column *column, const struct line *line)
 {
-	const uint64_t value = line ? line_value(line, column->offset) : 0;
+	const uint64_t value = line ? line_value(line, column) : 0;
+	const bool is_bytes = metric_is_bytes(column->metric);
 	char words[STR_SHORT_BYTES];
 
 	if (value == 0)
 		text_right(text, TEXT_DIM, line ? "." : "", COLUMNS);
 	else
-		text_right(text, column->is_bytes ? TEXT_VALUE : TEXT_PLAIN,
-			   column->is_bytes ? str_iec(words, value) : str_grouped(words, value),
-			   COLUMNS);
+		text_right(text, is_bytes ? TEXT_VALUE : TEXT_PLAIN,
+			   is_bytes ? str_iec(words, value) : str_grouped(words, value), COLUMNS);
 }
 
 /* line is NULL for one without numbers. */
@@ -244,31 +250,14 @@ static struct err *annotate_text(const struct report_context *context, const str
 
 /* --- JSON and CSV -------------------------------------------------------------------------- */
 
-static const struct {
-	const char *key;
-	size_t offset;
-} values[] = {
-	{ "allocated_bytes", AT(total.allocated.bytes) },
-	{ "allocated_count", AT(total.allocated.count) },
-	{ "peak_bytes", AT(total.peak.bytes) },
-	{ "peak_count", AT(total.peak.count) },
-	{ "leaked_bytes", AT(total.leaked.bytes) },
-	{ "leaked_count", AT(total.leaked.count) },
-	{ "temporary_count", AT(total.temporary.count) },
-	{ "freed_bytes", AT(freed.bytes) },
-	{ "freed_count", AT(freed.count) },
-	{ "self_bytes", AT(self.allocated.bytes) },
-	{ "self_count", AT(self.allocated.count) },
-};
-
 static void emit_line(struct emit *emit, const struct report_context *context,
 		      const struct line *line, const struct source *source)
 {
 	emit_row(emit);
 	emit_u64(emit, "line", line->line, EMIT_PLAIN);
 	emit_text(emit, "function", names_get(context->names, line->name)->function);
-	for (size_t i = 0; i < array_size(values); i++)
-		emit_u64(emit, values[i].key, line_value(line, values[i].offset), EMIT_PLAIN);
+	for (size_t i = 0; i < COLUMNS_OWN; i++)
+		emit_u64(emit, column_key(&columns[i]), line_value(line, &columns[i]), EMIT_PLAIN);
 	emit_text(emit, "text", line->line <= source->count ? source->lines[line->line - 1] : NULL);
 	emit_end(emit);
 }
@@ -279,14 +268,13 @@ static struct err *annotate_emit(const struct report_context *context, const str
 	const struct emit_settings settings = { .format = context->settings->format };
 	CLEAN(emit_destroy) struct emit *emit = emit_create(out, &settings);
 	const bool is_json = settings.format == EMIT_JSON;
-	struct emit_column shown[array_size(values) + 3] = { { .key = "line" },
-							     { .key = "function" } };
+	struct emit_column shown[COLUMNS_OWN + 3] = { { .key = "line" }, { .key = "function" } };
 
 	if (!emit)
 		return err_nomem();
-	for (size_t i = 0; i < array_size(values); i++)
-		shown[i + 2].key = values[i].key;
-	shown[array_size(values) + 2].key = "text";
+	for (size_t i = 0; i < COLUMNS_OWN; i++)
+		shown[i + 2].key = column_key(&columns[i]);
+	shown[COLUMNS_OWN + 2].key = "text";
 	if (is_json) {
 		emit_object(emit, NULL);
 		emit_text(emit, "file", lines->file);

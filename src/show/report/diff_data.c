@@ -2,35 +2,19 @@
 #include "report/diff_parts.h"
 #include "report/quality.h"
 #include "report/rank.h"
+#include "report/table.h"
 
-static const struct {
-	const char *key;
-	size_t offset; /* of the struct model_sum */
-} sum_keys[] = {
-	{ "peak", offsetof(struct model_stack_sums, peak) },
-	{ "leaked", offsetof(struct model_stack_sums, leaked) },
-	{ "allocated", offsetof(struct model_stack_sums, allocated) },
-	{ "temporary", offsetof(struct model_stack_sums, temporary) },
+/* Keys of both sides: peak_bytes_a, peak_count_a, leaked_bytes_a ... */
+struct keys {
+	char texts[DIFF_SIDES][TABLE_SUMS][STR_SHORT_BYTES];
 };
 
-static void emit_key(struct emit *emit, const char *what, const char *unit, const char *side,
-		     uint64_t value)
+static void keys_make(struct keys *keys)
 {
-	char key[STR_SHORT_BYTES];
-
-	emit_u64(emit, str_format(key, sizeof(key), "%s_%s%s", what, unit, side), value,
-		 EMIT_PLAIN);
-}
-
-/* Members peak_bytes, peak_count, leaked_bytes ... each with this ending. */
-static void emit_sums(struct emit *emit, const struct model_stack_sums *sums, const char *ending)
-{
-	for (size_t i = 0; i < array_size(sum_keys); i++) {
-		const struct model_sum *sum =
-			(const struct model_sum *)((const char *)sums + sum_keys[i].offset);
-
-		emit_key(emit, sum_keys[i].key, "bytes", ending, sum->bytes);
-		emit_key(emit, sum_keys[i].key, "count", ending, sum->count);
+	for (unsigned side = 0; side < DIFF_SIDES; side++) {
+		for (size_t i = 0; i < TABLE_SUMS; i++)
+			str_format(keys->texts[side][i], STR_SHORT_BYTES, "%s_%c",
+				   metric_key(table_sums[i]), side == DIFF_A ? 'a' : 'b');
 	}
 }
 
@@ -48,9 +32,9 @@ static void emit_subject(struct emit *emit, const struct diff_answer *answer, un
 	else
 		emit_u64(emit, "until_ns", subject->until_ns, EMIT_DURATION);
 	emit_u64(emit, "units", subject->units, EMIT_COUNT);
-	emit_sums(emit, &answer->totals[side], "");
-	emit_key(emit, "suppressed", "bytes", "", subject->suppressed.bytes);
-	emit_key(emit, "suppressed", "count", "", subject->suppressed.count);
+	table_metrics(emit, table_sums, TABLE_SUMS, &answer->totals[side]);
+	emit_u64(emit, "suppressed_bytes", subject->suppressed.bytes, EMIT_BYTES);
+	emit_u64(emit, "suppressed_count", subject->suppressed.count, EMIT_COUNT);
 	quality_emit(emit, &context);
 	emit_end(emit);
 }
@@ -73,7 +57,7 @@ static void emit_change(struct emit *emit, const struct diff_answer *answer, enu
 }
 
 static void emit_row_facts(struct emit *emit, const struct diff_answer *answer,
-			   const struct diff_row *row)
+			   const struct diff_row *row, const struct keys *keys)
 {
 	const unsigned side = row->stacks[DIFF_B] == UINT32_MAX ? DIFF_A : DIFF_B;
 	const struct report_context context = {
@@ -87,8 +71,11 @@ static void emit_row_facts(struct emit *emit, const struct diff_answer *answer,
 	emit_text(emit, "module", row->module[0] ? row->module : NULL);
 	emit_text(emit, "status", diff_status_word(diff_row_status(&answer->diff, row)));
 	emit_change(emit, answer, answer->diff.metric, row->sums);
-	emit_sums(emit, &row->sums[DIFF_A], "_a");
-	emit_sums(emit, &row->sums[DIFF_B], "_b");
+	for (unsigned k = 0; k < DIFF_SIDES; k++) {
+		for (size_t i = 0; i < TABLE_SUMS; i++)
+			emit_u64(emit, keys->texts[k][i],
+				 metric_value(table_sums[i], &row->sums[k]), EMIT_PLAIN);
+	}
 	if (row->function)
 		rank_emit_stack(emit, "stack", &context, row->stacks[side]);
 	emit_end(emit);
@@ -96,35 +83,24 @@ static void emit_row_facts(struct emit *emit, const struct diff_answer *answer,
 
 static void emit_rows(struct emit *emit, const char *key, const struct diff_answer *answer)
 {
-	static const struct emit_column columns[] = {
+	enum { FIRST = 6, KEYS = DIFF_SIDES * TABLE_SUMS };
+	struct emit_column columns[FIRST + KEYS + 1] = {
 		{ .key = "function" },
 		{ .key = "module" },
 		{ .key = "status" },
 		{ .key = "a" },
 		{ .key = "b" },
 		{ .key = "difference" },
-		{ .key = "peak_bytes_a" },
-		{ .key = "peak_count_a" },
-		{ .key = "leaked_bytes_a" },
-		{ .key = "leaked_count_a" },
-		{ .key = "allocated_bytes_a" },
-		{ .key = "allocated_count_a" },
-		{ .key = "temporary_bytes_a" },
-		{ .key = "temporary_count_a" },
-		{ .key = "peak_bytes_b" },
-		{ .key = "peak_count_b" },
-		{ .key = "leaked_bytes_b" },
-		{ .key = "leaked_count_b" },
-		{ .key = "allocated_bytes_b" },
-		{ .key = "allocated_count_b" },
-		{ .key = "temporary_bytes_b" },
-		{ .key = "temporary_count_b" },
-		{ .key = "stack" },
+		[FIRST + KEYS] = { .key = "stack" },
 	};
+	struct keys keys;
 
+	keys_make(&keys);
+	for (unsigned i = 0; i < KEYS; i++)
+		columns[FIRST + i].key = keys.texts[i / TABLE_SUMS][i % TABLE_SUMS];
 	emit_table(emit, key, columns, array_size(columns));
 	for (size_t i = 0; i < answer->count; i++)
-		emit_row_facts(emit, answer, &answer->diff.rows[i]);
+		emit_row_facts(emit, answer, &answer->diff.rows[i], &keys);
 	emit_end(emit);
 }
 

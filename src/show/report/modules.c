@@ -35,6 +35,11 @@ static const struct emit_column program_columns[] = {
 	{ .key = "symbols" },	      { .key = "what" },
 };
 
+static const enum metric shown[] = {
+	METRIC_PEAK,	  METRIC_PEAK_COUNT, METRIC_LEAKED,    METRIC_LEAKED_COUNT,
+	METRIC_ALLOCATED, METRIC_COUNT,	     METRIC_TEMPORARY, METRIC_TEMPORARY_BYTES,
+};
+
 /* Rows that are no object say what they are. */
 static const char *what_of(const struct model *model, size_t index)
 {
@@ -98,14 +103,7 @@ static void emit_module(struct emit *emit, const struct report_context *context,
 	if (context->settings->format == EMIT_TEXT)
 		emit_percent(emit, "share", metric_value(metric, sums),
 			     metric_value(metric, &context->sums.total));
-	emit_u64(emit, "peak_bytes", sums->peak.bytes, EMIT_BYTES);
-	emit_u64(emit, "peak_count", sums->peak.count, EMIT_COUNT);
-	emit_u64(emit, "leaked_bytes", sums->leaked.bytes, EMIT_BYTES);
-	emit_u64(emit, "leaked_count", sums->leaked.count, EMIT_COUNT);
-	emit_u64(emit, "allocated_bytes", sums->allocated.bytes, EMIT_BYTES);
-	emit_u64(emit, "allocated_count", sums->allocated.count, EMIT_COUNT);
-	emit_u64(emit, "temporary_count", sums->temporary.count, EMIT_COUNT);
-	emit_u64(emit, "temporary_bytes", sums->temporary.bytes, EMIT_BYTES);
+	table_metrics(emit, shown, array_size(shown), sums);
 	if (is_object) {
 		emit_object_facts(emit, context, index);
 	} else {

@@ -2,6 +2,7 @@
 
 #include "report/quality.h"
 #include "report/suppressed.h"
+#include "report/table.h"
 
 enum {
 	TOP_DEFAULT = 10,
@@ -246,18 +247,9 @@ void rank_emit_stack(struct emit *emit, const char *key, const struct report_con
 static void emit_site(struct emit *emit, const struct report_context *context,
 		      const struct site *site, enum metric metric)
 {
-	const struct model_stack_sums *sums = &site->sums;
-
 	emit_row(emit);
 	rank_emit_place(emit, context, rank_site_frame(context, site->stacks[metric]));
-	emit_u64(emit, "peak_bytes", sums->peak.bytes, EMIT_BYTES);
-	emit_u64(emit, "peak_count", sums->peak.count, EMIT_COUNT);
-	emit_u64(emit, "leaked_bytes", sums->leaked.bytes, EMIT_BYTES);
-	emit_u64(emit, "leaked_count", sums->leaked.count, EMIT_COUNT);
-	emit_u64(emit, "allocated_bytes", sums->allocated.bytes, EMIT_BYTES);
-	emit_u64(emit, "allocated_count", sums->allocated.count, EMIT_COUNT);
-	emit_u64(emit, "temporary_bytes", sums->temporary.bytes, EMIT_BYTES);
-	emit_u64(emit, "temporary_count", sums->temporary.count, EMIT_COUNT);
+	table_metrics(emit, table_sums, TABLE_SUMS, &site->sums);
 	emit_u64(emit, "stacks", site->stack_count, EMIT_COUNT);
 	rank_emit_stack(emit, "stack", context, site->stacks[metric]);
 	emit_end(emit);
@@ -266,20 +258,12 @@ static void emit_site(struct emit *emit, const struct report_context *context,
 static struct err *rank_emit(const struct report_context *context, const struct sites *sites,
 			     enum metric metric, FILE *out)
 {
-	static const struct emit_column columns[] = {
+	struct emit_column columns[4 + TABLE_SUMS + 2] = {
 		{ .key = "function" },
 		{ .key = "file" },
 		{ .key = "line" },
 		{ .key = "module" },
-		{ .key = "peak_bytes" },
-		{ .key = "peak_count" },
-		{ .key = "leaked_bytes" },
-		{ .key = "leaked_count" },
-		{ .key = "allocated_bytes" },
-		{ .key = "allocated_count" },
-		{ .key = "temporary_bytes" },
-		{ .key = "temporary_count" },
-		{ .key = "stacks" },
+		[4 + TABLE_SUMS] = { .key = "stacks" },
 		{ .key = "stack" },
 	};
 	const struct emit_settings settings = { .format = context->settings->format };
@@ -294,6 +278,7 @@ static struct err *rank_emit(const struct report_context *context, const struct 
 		return err;
 	if (!emit)
 		return err_nomem();
+	table_metric_columns(columns + 4, table_sums, TABLE_SUMS);
 	if (is_json) {
 		emit_object(emit, NULL);
 		emit_text(emit, "sort", metric_words[metric]);

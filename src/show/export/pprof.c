@@ -21,20 +21,14 @@ typedef Memtape__Pprof__Location location_message;
 typedef Memtape__Pprof__Line line_message;
 typedef Memtape__Pprof__Function function_message;
 
-static const struct value {
+static const struct {
 	const char *type;
-	const char *unit;
-	size_t sum; /* of struct model_stack_sums */
-	bool is_bytes;
+	enum metric metric;
 } values[] = {
-	{ "alloc_objects", "count", offsetof(struct model_stack_sums, allocated), false },
-	{ "alloc_space", "bytes", offsetof(struct model_stack_sums, allocated), true },
-	{ "inuse_objects", "count", offsetof(struct model_stack_sums, leaked), false },
-	{ "inuse_space", "bytes", offsetof(struct model_stack_sums, leaked), true },
-	{ "peak_objects", "count", offsetof(struct model_stack_sums, peak), false },
-	{ "peak_space", "bytes", offsetof(struct model_stack_sums, peak), true },
-	{ "temp_objects", "count", offsetof(struct model_stack_sums, temporary), false },
-	{ "temp_space", "bytes", offsetof(struct model_stack_sums, temporary), true },
+	{ "alloc_objects", METRIC_COUNT },	  { "alloc_space", METRIC_ALLOCATED },
+	{ "inuse_objects", METRIC_LEAKED_COUNT }, { "inuse_space", METRIC_LEAKED },
+	{ "peak_objects", METRIC_PEAK_COUNT },	  { "peak_space", METRIC_PEAK },
+	{ "temp_objects", METRIC_TEMPORARY },	  { "temp_space", METRIC_TEMPORARY_BYTES },
 };
 
 struct writer {
@@ -167,13 +161,6 @@ static uint64_t special_get(struct writer *writer, uint32_t stack)
 	return location->id;
 }
 
-static int64_t value_of(const struct model_stack_sums *sums, const struct value *value)
-{
-	const struct model_sum *sum = (const void *)((const char *)sums + value->sum);
-
-	return (int64_t)(value->is_bytes ? sum->bytes : sum->count);
-}
-
 /* Location ids of a stack, innermost first; *count_ret of them, in the arena. */
 static uint64_t *path_get(struct writer *writer, uint32_t stack, size_t *count_ret)
 {
@@ -215,7 +202,7 @@ static void sample_add(struct writer *writer, uint32_t stack)
 	sample->value = arena_array(&writer->arena, array_size(values), sizeof(*sample->value));
 	writer->failed |= !sample->value;
 	for (size_t i = 0; sample->value && i < array_size(values); i++)
-		sample->value[sample->n_value++] = value_of(sums, &values[i]);
+		sample->value[sample->n_value++] = (int64_t)metric_value(values[i].metric, sums);
 }
 
 static void samples_add(struct writer *writer)
@@ -277,21 +264,19 @@ static void value_type_init(struct writer *writer, value_type_message *message, 
 
 static void head_add(struct writer *writer)
 {
-	static const char *const usual[METRICS] = {
-		[METRIC_PEAK] = "peak_space",	     [METRIC_LEAKED] = "inuse_space",
-		[METRIC_ALLOCATED] = "alloc_space",  [METRIC_COUNT] = "alloc_objects",
-		[METRIC_TEMPORARY] = "temp_objects",
-	};
 	const struct model_process *process = model_process(writer->context->model);
 	profile_message *profile = writer->profile;
 
 	string_get(writer, ""); /* must be the first */
-	for (size_t i = 0; i < array_size(values); i++)
+	for (size_t i = 0; i < array_size(values); i++) {
 		value_type_init(writer,
 				list_add(writer, &profile->sample_type, &profile->n_sample_type,
 					 sizeof(value_type_message)),
-				values[i].type, values[i].unit);
-	profile->default_sample_type = string_get(writer, usual[writer->context->metric]);
+				values[i].type,
+				metric_is_bytes(values[i].metric) ? "bytes" : "count");
+		if (values[i].metric == writer->context->metric)
+			profile->default_sample_type = string_get(writer, values[i].type);
+	}
 	profile->period_type = arena_new(&writer->arena, value_type_message);
 	value_type_init(writer, profile->period_type, "space", "bytes");
 	profile->period = 1; /* nothing is sampled */

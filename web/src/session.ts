@@ -54,7 +54,8 @@ async function ask<T>(path: string, signal: AbortSignal): Promise<T> {
 
 /* Once: when the server has become another version, the page says so. */
 async function vocabularyLoad(signal: AbortSignal): Promise<void> {
-	vocabulary.value ??= await ask<Vocabulary>("fields", signal);
+	if (vocabulary.peek() === null) /* whose effect this is asks for nothing anew when it comes */
+		vocabulary.value = await ask<Vocabulary>("fields", signal);
 }
 
 /* Asks what there is; again while something is being loaded or recorded, or when the server did not answer. */

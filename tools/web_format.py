@@ -13,6 +13,8 @@ import build_web
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCES = ["web/*.mjs", "web/src/**/*.{ts,tsx,css}", "tests/web/**/*.{ts,mjs}"]
+# Answers' shapes are as tools write them, and there are changes on their way to the other file. The list only shrinks.
+LEFT = ["web/src/api/answers.ts", "web/src/api/types.ts", "web/src/overview/findings.tsx"]
 
 
 def prettier(root, mode):
@@ -21,7 +23,7 @@ def prettier(root, mode):
     build_web.install(web, "npm", True)
     command = ["node", web / "node_modules/prettier/bin/prettier.cjs", "--config", web / "prettier.json", "--no-editorconfig",
                "--cache", "--cache-strategy", "content", "--cache-location", web / "node_modules/.cache/prettier",
-               "--no-error-on-unmatched-pattern", mode, *SOURCES]
+               "--no-error-on-unmatched-pattern", mode, *SOURCES, *("!" + name for name in LEFT)]
     return subprocess.run(list(map(str, command)), cwd=root, capture_output=True, text=True, check=False)
 
 

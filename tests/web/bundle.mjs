@@ -15,13 +15,26 @@ globalThis.localStorage ??= { getItem: () => null, setItem: () => undefined };
 globalThis.history ??= { pushState: () => undefined, replaceState: () => undefined };
 `;
 await esbuild.build({
-	entryPoints: [entry], outfile, bundle: true, platform: "node", format: "esm", target: "es2020", jsx: "automatic", jsxImportSource: "preact",
-	nodePaths: [join(web, "node_modules")], banner: { js: banner }, logLevel: "warning", loader: { ".css": "empty" }, define: { REPORT: "false" },
-	plugins: [{
-		name: "no-pages",
-		setup(build) {
-			build.onResolve({ filter: /^virtual:pages$/ }, () => ({ path: "pages", namespace: "pages" }));
-			build.onLoad({ filter: /.*/, namespace: "pages" }, () => ({ contents: "export const pages = [];" }));
+	entryPoints: [entry],
+	outfile,
+	bundle: true,
+	platform: "node",
+	format: "esm",
+	target: "es2020",
+	jsx: "automatic",
+	jsxImportSource: "preact",
+	nodePaths: [join(web, "node_modules")],
+	banner: { js: banner },
+	logLevel: "warning",
+	loader: { ".css": "empty" },
+	define: { REPORT: "false" },
+	plugins: [
+		{
+			name: "no-pages",
+			setup(build) {
+				build.onResolve({ filter: /^virtual:pages$/ }, () => ({ path: "pages", namespace: "pages" }));
+				build.onLoad({ filter: /.*/, namespace: "pages" }, () => ({ contents: "export const pages = [];" }));
+			},
 		},
-	}],
+	],
 });

@@ -23,16 +23,13 @@ const STEPS = 200; /* [ and ] move the time point by this part of what is shown 
 function titleOf(): string {
 	const shown = pageFind(page.value);
 	const parts = [shown?.title ?? "Not found"];
-	if (shown?.hasMetric)
-		parts.push(measureOf(metric.value).title);
-	if (tape.value)
-		parts.push(tape.value.name);
+	if (shown?.hasMetric) parts.push(measureOf(metric.value).title);
+	if (tape.value) parts.push(tape.value.name);
 	return [...parts, "memtape"].join(" \u2013 ");
 }
 
 function pointStep(by: number): void | false {
-	if (misses("times"))
-		return false;
+	if (misses("times")) return false;
 	const { duration, peak } = clock.value;
 	const width = range.value ? range.value.until - range.value.from : duration;
 	const now = at.value ?? peak ?? 0;
@@ -53,10 +50,18 @@ const POINT_KEYS = {
 function useGlobalKeys(): void {
 	useKeys({
 		...Object.fromEntries(pages.map((p) => [`g ${p.key}`, () => update({ page: p.id })])),
-		"?": () => { helpOpen.value = true; },
-		"Ctrl+k": () => { paletteOpen.value = true; },
+		"?": () => {
+			helpOpen.value = true;
+		},
+		"Ctrl+k": () => {
+			paletteOpen.value = true;
+		},
 		y: copyLink,
-		Space: () => (isLive.value && [document.body, document.getElementById("main")].includes(document.activeElement as HTMLElement) ? pauseSet(!paused.value) : false),
+		Space: () =>
+			isLive.value &&
+			[document.body, document.getElementById("main")].includes(document.activeElement as HTMLElement)
+				? pauseSet(!paused.value)
+				: false,
 		k: () => (canMark.value ? void (asking.value = "mark") : false),
 		u: undo,
 		"Ctrl+z": (event: KeyboardEvent) => (isTyping(event.target) ? false : undo()),
@@ -65,38 +70,76 @@ function useGlobalKeys(): void {
 }
 
 function Missing(props: { title: string; children: JSX.Element }): JSX.Element {
-	return <div class="state"><h1>{props.title}</h1>{props.children}</div>;
+	return (
+		<div class="state">
+			<h1>{props.title}</h1>
+			{props.children}
+		</div>
+	);
 }
 
 function Content(): JSX.Element {
-	const shown = pageFind(page.value), t = tape.value;
-	if (needsToken())
-		return <TokenForm />;
-	if (infoError.value)
-		return <ErrorCard error={infoError.value} retry={() => void infoLoad()} />;
-	if (!info.value)
-		return <Loading rows={6} height={40} />;
+	const shown = pageFind(page.value),
+		t = tape.value;
+	if (needsToken()) return <TokenForm />;
+	if (infoError.value) return <ErrorCard error={infoError.value} retry={() => void infoLoad()} />;
+	if (!info.value) return <Loading rows={6} height={40} />;
 	if (!t)
-		return <Missing title="This tape is not served"><p>Its id is <code>{tapeId.value}</code>. <a href="#/overview">Show the tape that is served</a></p></Missing>;
+		return (
+			<Missing title="This tape is not served">
+				<p>
+					Its id is <code>{tapeId.value}</code>. <a href="#/overview">Show the tape that is served</a>
+				</p>
+			</Missing>
+		);
 	const unusual = TapeState({ tape: t });
-	if (unusual)
-		return unusual;
+	if (unusual) return unusual;
 	if (!shown && REPORT)
-		return <Missing title="Not in this report"><p>Run <code>memtape serve {t.file}</code></p></Missing>;
+		return (
+			<Missing title="Not in this report">
+				<p>
+					Run <code>memtape serve {t.file}</code>
+				</p>
+			</Missing>
+		);
 	if (!shown)
-		return <Missing title={`Page \u201c${page.value}\u201d not found`}><a class="button" href="#/overview">Overview</a></Missing>;
-	return <><h1 class="sr">{shown.title}</h1><shown.component key={shown.id + t.id} /></>;
+		return (
+			<Missing title={`Page \u201c${page.value}\u201d not found`}>
+				<a class="button" href="#/overview">
+					Overview
+				</a>
+			</Missing>
+		);
+	return (
+		<>
+			<h1 class="sr">{shown.title}</h1>
+			<shown.component key={shown.id + t.id} />
+		</>
+	);
 }
 
 export function App(): JSX.Element {
 	const title = titleOf();
-	useEffect(() => { document.title = title; }, [title]);
+	useEffect(() => {
+		document.title = title;
+	}, [title]);
 	useGlobalKeys();
 	/* What had the focus went with its page: Tab goes on at the new one. */
-	useEffect(() => { if (document.activeElement === document.body) document.getElementById("main")?.focus(); }, [page.value]);
+	useEffect(() => {
+		if (document.activeElement === document.body) document.getElementById("main")?.focus();
+	}, [page.value]);
 	return (
 		<div class="app">
-			<a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.getElementById("main")?.focus(); }}>Skip to content</a>
+			<a
+				class="skip"
+				href="#main"
+				onClick={(e) => {
+					e.preventDefault();
+					document.getElementById("main")?.focus();
+				}}
+			>
+				Skip to content
+			</a>
 			<Rail />
 			<TopBar />
 			<main id="main" tabIndex={-1}>

@@ -3,7 +3,8 @@
  * report this is one script with the app: no name of it may be at the top.
  */
 (() => {
-	const TOKEN_KEY = "memtape.token", EARLY_MS = 5000; /* the key is store.ts's */
+	const TOKEN_KEY = "memtape.token",
+		EARLY_MS = 5000; /* the key is store.ts's */
 
 	function stored(storage: () => Storage, key: string): string | null {
 		try {
@@ -15,7 +16,11 @@
 
 	const chosen = stored(() => localStorage, "memtape.theme.v1");
 	document.documentElement.dataset.theme =
-		chosen === "light" || chosen === "dark" ? chosen : matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+		chosen === "light" || chosen === "dark"
+			? chosen
+			: matchMedia("(prefers-color-scheme: dark)").matches
+				? "dark"
+				: "light";
 
 	/* #/PAGE?KEY=VALUE&..., or #k=TOKEN: url.ts. */
 	const [, page = "", query = ""] = /^#(?:\/([^?]*)\??)?(.*)$/.exec(location.hash) ?? [];
@@ -29,13 +34,14 @@
 		early[url].catch(() => undefined); /* who takes it says what is wrong */
 	}
 
-	const given = address.get("c") ?? "", c = /^[0-9a-f]{32}$/.test(given) ? given : "last";
-	if (!document.getElementById("capture")) { /* a report has its answers in it */
+	const given = address.get("c") ?? "",
+		c = /^[0-9a-f]{32}$/.test(given) ? given : "last";
+	if (!document.getElementById("capture")) {
+		/* a report has its answers in it */
 		ask("info");
 		ask("fields");
 		ask(`tape?c=${c}`);
-		if ((page === "" || page === "overview") && !address.has("t") && !address.has("q"))
-			ask(`summary?c=${c}`);
+		if ((page === "" || page === "overview") && !address.has("t") && !address.has("q")) ask(`summary?c=${c}`);
 		setTimeout(() => Object.keys(early).forEach((url) => delete early[url]), EARLY_MS);
 	}
 	Object.assign(globalThis, { memtapeEarly: early });

@@ -3,7 +3,12 @@
  * business; here only quotes and parentheses are understood.
  */
 
-interface Word { text: string; pos: number; end: number; depth: number }
+interface Word {
+	text: string;
+	pos: number;
+	end: number;
+	depth: number;
+}
 
 /* Words outside of quotes, with how deep in parentheses they are. An open quote goes on to the end. */
 function words(filter: string): Word[] {
@@ -12,11 +17,9 @@ function words(filter: string): Word[] {
 	let depth = 0;
 	for (const match of filter.matchAll(pattern)) {
 		const text = match[0];
-		if (text === ")")
-			depth = Math.max(0, depth - 1);
+		if (text === ")") depth = Math.max(0, depth - 1);
 		found.push({ text: text.toLowerCase(), pos: match.index!, end: match.index! + text.length, depth });
-		if (text === "(")
-			depth++;
+		if (text === "(") depth++;
 	}
 	return found;
 }
@@ -40,8 +43,7 @@ function hasOr(filter: string): boolean {
 /* The terms that all must hold; an `or` at the top makes the whole filter one term. */
 export function terms(filter: string): string[] {
 	const whole = filter.trim();
-	if (!whole)
-		return [];
+	if (!whole) return [];
 	return hasOr(whole) ? [whole] : splitAt(whole, ["and", "&&"]);
 }
 
@@ -71,7 +73,12 @@ export function quote(text: string): string {
 }
 
 /* What stands left of the cursor: which word is being typed, and for which field a value is (null: a field is). */
-export interface Typing { field: string | null; operator: string | null; prefix: string; pos: number }
+export interface Typing {
+	field: string | null;
+	operator: string | null;
+	prefix: string;
+	pos: number;
+}
 
 export function typingAt(text: string, cursor: number): Typing {
 	const left = words(text.slice(0, cursor));
@@ -79,7 +86,8 @@ export function typingAt(text: string, cursor: number): Typing {
 	const touching = last !== undefined && last.end === cursor && !/\s$/.test(text.slice(0, cursor));
 	const word = touching && !/^[=!<>~()]/.test(last.text) ? last : undefined;
 	const before = word ? left.slice(0, -1) : left;
-	const operator = before[before.length - 1], field = before[before.length - 2];
+	const operator = before[before.length - 1],
+		field = before[before.length - 2];
 	const pos = word ? word.pos : cursor;
 	const prefix = text.slice(pos, cursor);
 	if (operator && field && /^(=|==|!=|<|<=|>|>=|~|!~|in)$/.test(operator.text))
@@ -93,7 +101,15 @@ export function byteToIndex(text: string, byte: number): number {
 }
 
 /* The filter with what the server proposes in the place of what it found wrong. */
-export function corrected(filter: string, wrong: { pos: number | null; len: number | null; suggest: string | null }): string {
-	const at = (byte: number) => byteToIndex(filter, byte), pos = wrong.pos ?? 0;
-	return filter.slice(0, at(pos)) + (wrong.suggest ?? "") + (wrong.pos === null ? "" : filter.slice(at(pos + (wrong.len ?? 1))));
+export function corrected(
+	filter: string,
+	wrong: { pos: number | null; len: number | null; suggest: string | null },
+): string {
+	const at = (byte: number) => byteToIndex(filter, byte),
+		pos = wrong.pos ?? 0;
+	return (
+		filter.slice(0, at(pos)) +
+		(wrong.suggest ?? "") +
+		(wrong.pos === null ? "" : filter.slice(at(pos + (wrong.len ?? 1))))
+	);
 }

@@ -12,7 +12,8 @@ function digits(value: number): string {
 
 function scaled(value: number, base: number, units: readonly string[]): [string, string] {
 	const sign = value < 0 ? "\u2212" : "";
-	let size = Math.abs(value), unit = 0;
+	let size = Math.abs(value),
+		unit = 0;
 	while (unit + 1 < units.length && Number(digits(size)) >= base) {
 		size /= base;
 		unit++;
@@ -54,20 +55,16 @@ export function exactBytes(value: Bytes): string {
 
 /* A length of time: 310 ms, 1.9 s, 2 min 08 s, 3 h 20 min */
 export function duration(ns: Ns): string {
-	if (ns < 0)
-		return "\u2212" + duration(-ns);
-	if (ns < 1000)
-		return `${Math.round(ns)} ns`;
+	if (ns < 0) return "\u2212" + duration(-ns);
+	if (ns < 1000) return `${Math.round(ns)} ns`;
 	if (ns < 59.95e9) {
 		const [text, unit] = scaled(ns, 1000, ["ns", "\u00b5s", "ms", "s"]);
 		return `${text.replace(/\.?0+$/, (zeros) => (text.includes(".") ? "" : zeros))} ${unit}`;
 	}
 	const s = Math.round(ns / 1e9);
-	if (s < 3600)
-		return `${Math.floor(s / 60)} min ${String(s % 60).padStart(2, "0")} s`;
+	if (s < 3600) return `${Math.floor(s / 60)} min ${String(s % 60).padStart(2, "0")} s`;
 	const m = Math.round(s / 60);
-	if (m < 48 * 60)
-		return `${Math.floor(m / 60)} h ${String(m % 60).padStart(2, "0")} min`;
+	if (m < 48 * 60) return `${Math.floor(m / 60)} h ${String(m % 60).padStart(2, "0")} min`;
 	return `${Math.floor(m / 1440)} d ${Math.floor((m % 1440) / 60)} h`;
 }
 
@@ -79,9 +76,10 @@ export function moment(ns: Ns, of: Ns, step: Ns = of / 1000): string {
 	}
 	const places = decimals(step / 1e9);
 	const total = Number((ns / 1e9).toFixed(places));
-	if (of < 10e9)
-		return `${total.toFixed(places)} s`;
-	const h = Math.floor(total / 3600), m = Math.floor(total / 60) % 60, s = (total % 60).toFixed(places);
+	if (of < 10e9) return `${total.toFixed(places)} s`;
+	const h = Math.floor(total / 3600),
+		m = Math.floor(total / 60) % 60,
+		s = (total % 60).toFixed(places);
 	const text = `${String(m).padStart(2, "0")}:${s.padStart(places ? places + 3 : 2, "0")}`;
 	return of >= 3600e9 ? `${h}:${text}` : text;
 }
@@ -92,8 +90,7 @@ function decimals(step: number): number {
 
 /* 0.322 -> 32.2 %; what is there is never 0.0 % */
 export function percent(share: number): string {
-	if (!Number.isFinite(share))
-		return "\u2014";
+	if (!Number.isFinite(share)) return "\u2014";
 	const value = share * 100;
 	return value !== 0 && Math.abs(value) < 0.05 ? "<0.1 %" : `${value.toFixed(1)} %`;
 }

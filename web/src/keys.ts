@@ -29,12 +29,16 @@ export function useKeys(map: KeyMap): void {
 	ref.current = map;
 	useEffect(() => {
 		maps.push(ref);
-		return () => { maps.splice(maps.indexOf(ref), 1); };
+		return () => {
+			maps.splice(maps.indexOf(ref), 1);
+		};
 	}, []);
 }
 
 export function isTyping(target: EventTarget | null): boolean {
-	return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+	return (
+		target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+	);
 }
 
 function nameOf(event: KeyboardEvent): string {
@@ -42,15 +46,14 @@ function nameOf(event: KeyboardEvent): string {
 	return (event.ctrlKey || event.metaKey ? "Ctrl+" : "") + (event.altKey ? "Alt+" : "") + key;
 }
 
-let pending = "", pendingSince = 0;
+let pending = "",
+	pendingSince = 0;
 
 function onKey(event: KeyboardEvent): void {
-	if (event.defaultPrevented || event.isComposing)
-		return;
+	if (event.defaultPrevented || event.isComposing) return;
 	const plain = nameOf(event);
 	const commanding = plain.startsWith("Ctrl+") || plain === "Escape";
-	if (!commanding && (isTyping(event.target) || (!lettersOn.value && plain.length === 1)))
-		return;
+	if (!commanding && (isTyping(event.target) || (!lettersOn.value && plain.length === 1))) return;
 	const name = pending && event.timeStamp - pendingSince < SEQUENCE_MS ? `${pending} ${plain}` : plain;
 	pending = "";
 	for (let i = maps.length - 1; i >= 0; i--) {

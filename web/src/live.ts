@@ -7,7 +7,11 @@ import { busy, held, post, request, requestUrl } from "./api/client";
 import type { Info, Tape } from "./api/types";
 import { dragging, info, tape } from "./store";
 
-const WAIT_MS = 250, LATE_MS = 5000, RETRY_MS = 1000, RETRY_MAX_MS = 30_000, POINTS = 60;
+const WAIT_MS = 250,
+	LATE_MS = 5000,
+	RETRY_MS = 1000,
+	RETRY_MAX_MS = 30_000,
+	POINTS = 60;
 
 /* What the server said last, which the pages may not show yet. */
 const newest = signal<Info | null>(null);
@@ -20,7 +24,9 @@ export const growth = signal<readonly number[]>([]);
 const newestTape = computed(() => newest.value?.tapes.find((t) => t.id === tape.value?.id));
 export const isLive = computed(() => newestTape.value?.state === "live");
 /* Nanoseconds recorded that the pages do not show. */
-export const behind = computed(() => Math.max(0, (newestTape.value?.duration_ns ?? 0) - (tape.value?.duration_ns ?? 0)));
+export const behind = computed(() =>
+	Math.max(0, (newestTape.value?.duration_ns ?? 0) - (tape.value?.duration_ns ?? 0)),
+);
 
 /* Whether the server can do so with the recording: `record --serve`, while the program runs. */
 export const canMark = computed(() => isLive.value && !!newest.value?.can_mark);
@@ -28,13 +34,13 @@ export const canSnapshot = computed(() => isLive.value && !!newest.value?.can_sn
 export const canStop = computed(() => isLive.value && !!newest.value?.can_stop);
 export const asking = signal<"mark" | "stop" | null>(null);
 
-let shownAt = 0, timer: ReturnType<typeof setTimeout> | undefined;
+let shownAt = 0,
+	timer: ReturnType<typeof setTimeout> | undefined;
 
 /* The pages go on when all of them have the answers to what they asked last, or when that takes too long. */
 function show(): void {
 	clearTimeout(timer);
-	if (paused.value || dragging.value || newest.value === null || newest.value === info.value)
-		return;
+	if (paused.value || dragging.value || newest.value === null || newest.value === info.value) return;
 	if (info.value && busy() && Date.now() - shownAt < LATE_MS) {
 		timer = setTimeout(show, WAIT_MS);
 		return;
@@ -46,8 +52,7 @@ function show(): void {
 export function infoTake(answer: Info): void {
 	newest.value = answer;
 	const now: Tape | undefined = newestTape.value ?? answer.tapes[answer.tapes.length - 1];
-	if (now?.state === "live")
-		growth.value = [...growth.value.slice(1 - POINTS), now.live_bytes];
+	if (now?.state === "live") growth.value = [...growth.value.slice(1 - POINTS), now.live_bytes];
 	show();
 }
 
@@ -57,22 +62,25 @@ async function hold(on: boolean): Promise<void> {
 	held.value = 0;
 	try {
 		const { tape: then } = await post<{ tape: Tape }>("hold", { c, on });
-		if (!on || !paused.value || tape.value?.id !== c)
-			return;
+		if (!on || !paused.value || tape.value?.id !== c) return;
 		held.value = then.gen;
 		info.value = { ...info.value!, tapes: info.value!.tapes.map((t) => (t.id === c ? { ...t, ...then } : t)) };
-	} catch { /* said by others */ }
+	} catch {
+		/* said by others */
+	}
 }
 
 export function pauseSet(on: boolean): void {
-	if (paused.value !== (paused.value = on && isLive.value))
-		void hold(paused.value);
+	if (paused.value !== (paused.value = on && isLive.value)) void hold(paused.value);
 	show();
 }
 
 /* --- the stream ---------------------------------------------------------------------------- */
 
-let stream: AbortController | null = null, lastId = "", retryAt = 0, retryMs = RETRY_MS;
+let stream: AbortController | null = null,
+	lastId = "",
+	retryAt = 0,
+	retryMs = RETRY_MS;
 
 export function streamClose(): void {
 	stream?.abort();
@@ -80,19 +88,20 @@ export function streamClose(): void {
 }
 
 async function read(abort: AbortController, take: (answer: Info) => void): Promise<void> {
-	const response = await request(requestUrl("events"), { signal: abort.signal, headers: lastId ? { "Last-Event-ID": lastId } : {} });
+	const response = await request(requestUrl("events"), {
+		signal: abort.signal,
+		headers: lastId ? { "Last-Event-ID": lastId } : {},
+	});
 	const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
 	for (let rest = ""; ;) {
 		const { done, value } = await reader.read();
-		if (done)
-			return;
+		if (done) return;
 		const blocks = (rest + value).split("\n\n");
 		rest = blocks.pop()!;
 		reconnecting.value = false;
 		for (const block of blocks) {
 			const event = /^id: (.*)\ndata: (.*)$/.exec(block);
-			if (!event)
-				continue;
+			if (!event) continue;
 			lastId = event[1]!;
 			retryMs = RETRY_MS;
 			take(JSON.parse(event[2]!) as Info);
@@ -102,19 +111,18 @@ async function read(abort: AbortController, take: (answer: Info) => void): Promi
 
 /* Follows the stream, unless it is followed already. False: it cannot be now, ask again yourself. */
 export function streamOpen(take: (answer: Info) => void, cut: () => void): boolean {
-	if (stream)
-		return true;
-	if (document.hidden || Date.now() < retryAt)
-		return false;
-	const mine = stream = new AbortController();
-	read(mine, take).catch(() => {}).then(() => {
-		if (stream !== mine)
-			return;
-		stream = null;
-		reconnecting.value = true;
-		retryAt = Date.now() + retryMs;
-		retryMs = Math.min(2 * retryMs, RETRY_MAX_MS);
-		cut();
-	});
+	if (stream) return true;
+	if (document.hidden || Date.now() < retryAt) return false;
+	const mine = (stream = new AbortController());
+	read(mine, take)
+		.catch(() => {})
+		.then(() => {
+			if (stream !== mine) return;
+			stream = null;
+			reconnecting.value = true;
+			retryAt = Date.now() + retryMs;
+			retryMs = Math.min(2 * retryMs, RETRY_MAX_MS);
+			cut();
+		});
 	return true;
 }

@@ -17,19 +17,54 @@ const inSightTitle = (m: Measure) => (m.at ? `Live ${atText()}` : capital(m.titl
 const inMenuTitle = (m: Measure) => `${capital(m.title)}${m.at && at.value === null ? " (the peak)" : ""}`;
 
 export function Measures(props: {
-	list?: readonly Measure[]; inSight?: number; value?: Metric; title?: (m: Measure) => string; onChange?: (word: Metric) => void;
+	list?: readonly Measure[];
+	inSight?: number;
+	value?: Metric;
+	title?: (m: Measure) => string;
+	onChange?: (word: Metric) => void;
 }): JSX.Element {
-	const { list = measuresInOrder(), inSight = 4, value = metric.value, onChange = (word) => update({ metric: word }) } = props;
-	const rest = list.slice(inSight), shown = [...list.slice(0, inSight), ...rest.filter((m) => m.word === value)];
+	const {
+		list = measuresInOrder(),
+		inSight = 4,
+		value = metric.value,
+		onChange = (word) => update({ metric: word }),
+	} = props;
+	const rest = list.slice(inSight),
+		shown = [...list.slice(0, inSight), ...rest.filter((m) => m.word === value)];
 	return (
 		<div class="row">
-			<Segmented label="Measure" value={value} onChange={onChange}
-				choices={shown.map((m) => ({ value: m.word, label: (props.title ?? inSightTitle)(m), title: m.doc }))} />
+			<Segmented
+				label="Measure"
+				value={value}
+				onChange={onChange}
+				choices={shown.map((m) => ({ value: m.word, label: (props.title ?? inSightTitle)(m), title: m.doc }))}
+			/>
 			{rest.length > 0 && (
-				<Popover label="More measures" button={<>More <IconChevron /></>} class="button small">
-					{(close) => rest.map((m) => (
-						<button key={m.word} type="button" class="menu-item" title={m.doc} onClick={() => { onChange(m.word); close(); }}>{(props.title ?? inMenuTitle)(m)}</button>
-					))}
+				<Popover
+					label="More measures"
+					button={
+						<>
+							More <IconChevron />
+						</>
+					}
+					class="button small"
+				>
+					{(close) =>
+						rest.map((m) => (
+							<button
+								key={m.word}
+								type="button"
+								class="menu-item"
+								title={m.doc}
+								onClick={() => {
+									onChange(m.word);
+									close();
+								}}
+							>
+								{(props.title ?? inMenuTitle)(m)}
+							</button>
+						))
+					}
 				</Popover>
 			)}
 		</div>
@@ -37,5 +72,9 @@ export function Measures(props: {
 }
 
 export function measureKeys(): Record<string, () => void> {
-	return Object.fromEntries(measuresInOrder().slice(0, 9).map((m, i) => [String(i + 1), () => update({ metric: m.word })]));
+	return Object.fromEntries(
+		measuresInOrder()
+			.slice(0, 9)
+			.map((m, i) => [String(i + 1), () => update({ metric: m.word })]),
+	);
 }

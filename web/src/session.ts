@@ -9,7 +9,9 @@ import { detail, info, tape, tapeId, token } from "./store";
 import { vocabulary } from "./vocabulary";
 import type { Vocabulary } from "./vocabulary";
 
-const LOADING_MS = 500, LIVE_MS = 2000, GONE_MS = 2000;
+const LOADING_MS = 500,
+	LIVE_MS = 2000,
+	GONE_MS = 2000;
 
 /* Why there is nothing to show at all; 401: the token is missing or wrong. */
 export const infoError = signal<ApiError | null>(null);
@@ -20,9 +22,29 @@ export const outdated = signal(false);
 /* Of a tape that is still being read, or cannot be, the server tells the name of its file and little more. */
 function whole(t: Partial<Tape> & Pick<Tape, "id" | "file" | "state">): Tape {
 	return {
-		gen: 0, exe: "", argv: [], pid: 0, start_realtime_ns: "0", duration_ns: 0, error: null, progress: null, end: "", refresh_ms: 0, live_bytes: 0, event_count: 0,
-		allocation_count: 0, stack_count: 0, thread_count: 0, module_count: 0, tape_bytes: 0, lost_events: 0, damage_count: 0, truncated_stacks: 0,
-		has: { rows: false, free_stacks: false, usage: false, space: false, latency: false, marks: false }, ...t, name: t.name || t.file,
+		gen: 0,
+		exe: "",
+		argv: [],
+		pid: 0,
+		start_realtime_ns: "0",
+		duration_ns: 0,
+		error: null,
+		progress: null,
+		end: "",
+		refresh_ms: 0,
+		live_bytes: 0,
+		event_count: 0,
+		allocation_count: 0,
+		stack_count: 0,
+		thread_count: 0,
+		module_count: 0,
+		tape_bytes: 0,
+		lost_events: 0,
+		damage_count: 0,
+		truncated_stacks: 0,
+		has: { rows: false, free_stacks: false, usage: false, space: false, latency: false, marks: false },
+		...t,
+		name: t.name || t.file,
 	};
 }
 
@@ -37,24 +59,22 @@ function again(ms: number): void {
 /* What the server said of its tapes; while one of them changes it is followed, or asked again. */
 function take(answer: Info): void {
 	infoError.value = null;
-	if (info.value && info.value.version !== answer.version)
-		outdated.value = true;
+	if (info.value && info.value.version !== answer.version) outdated.value = true;
 	infoTake({ ...answer, tapes: answer.tapes.map(whole) });
 	clearTimeout(timer);
 	const is = (state: Tape["state"]) => answer.tapes.some((t) => t.state === state);
-	if (!is("live") && !is("loading"))
-		streamClose();
-	else if (!streamOpen(take, () => again(0)))
-		again(is("loading") ? LOADING_MS : LIVE_MS);
+	if (!is("live") && !is("loading")) streamClose();
+	else if (!streamOpen(take, () => again(0))) again(is("loading") ? LOADING_MS : LIVE_MS);
 }
 
 async function ask<T>(path: string, signal: AbortSignal): Promise<T> {
-	return await (await request(requestUrl(path), { signal })).json() as T;
+	return (await (await request(requestUrl(path), { signal })).json()) as T;
 }
 
 /* Once: when the server has become another version, the page says so. */
 async function vocabularyLoad(signal: AbortSignal): Promise<void> {
-	if (vocabulary.peek() === null) /* whose effect this is asks for nothing anew when it comes */
+	if (vocabulary.peek() === null)
+		/* whose effect this is asks for nothing anew when it comes */
 		vocabulary.value = await ask<Vocabulary>("fields", signal);
 }
 
@@ -68,18 +88,15 @@ export async function infoLoad(): Promise<void> {
 		take(answer);
 	} catch (error) {
 		const told = error instanceof ApiError && error.status !== 503; /* which says: not now */
-		if (told)
-			infoError.value = error;
-		else if ((error as Error).name !== "AbortError")
-			again(GONE_MS);
+		if (told) infoError.value = error;
+		else if ((error as Error).name !== "AbortError") again(GONE_MS);
 	}
 }
 
 /* Why totals are less than what happened; null: they are not. */
 export function losses(t: Tape): string | null {
 	const least = ": totals are lower bounds.";
-	if (t.lost_events > 0)
-		return `${format.exact(t.lost_events)} events could not be recorded${least}`;
+	if (t.lost_events > 0) return `${format.exact(t.lost_events)} events could not be recorded${least}`;
 	if (t.damage_count > 0)
 		return `${t.damage_count === 1 ? "A part" : `${format.exact(t.damage_count)} parts`} of the tape could not be read${least}`;
 	return t.state === "truncated" && !t.import ? `The tape ends before the program did${least}` : null;
@@ -94,15 +111,20 @@ async function detailLoad(id: string, abort: AbortController): Promise<void> {
 		]);
 		detail.value = found;
 		rankedModules.value = ranks.bands.filter((b) => !b.rest).map((b) => b.title);
-		if (!REPORT && found.modules.some((m) => m.stacks > 0 && m.symbols === "unread")) /* the ranks took their names */
-			detail.value = await (await request(requestUrl("tape", { c: id }), { signal: abort.signal })).json() as TapeDetail;
-	} catch { /* the pages show their own errors */ }
+		if (!REPORT && found.modules.some((m) => m.stacks > 0 && m.symbols === "unread"))
+			/* the ranks took their names */
+			detail.value = (await (
+				await request(requestUrl("tape", { c: id }), { signal: abort.signal })
+			).json()) as TapeDetail;
+	} catch {
+		/* the pages show their own errors */
+	}
 }
 
 export function sessionInit(): void {
-	document.addEventListener("visibilitychange", () => { /* browsers have few connections for all tabs */
-		if (document.hidden)
-			streamClose();
+	document.addEventListener("visibilitychange", () => {
+		/* browsers have few connections for all tabs */
+		if (document.hidden) streamClose();
 		void infoLoad();
 	});
 	effect(() => {
@@ -110,15 +132,14 @@ export function sessionInit(): void {
 		void infoLoad();
 	});
 	effect(() => {
-		const id = tapeId.value, state = tape.value?.state;
-		if (!state || state === "loading" || state === "failed")
-			return;
+		const id = tapeId.value,
+			state = tape.value?.state;
+		if (!state || state === "loading" || state === "failed") return;
 		const abort = new AbortController();
 		void detailLoad(id, abort);
 		return () => abort.abort();
 	});
 	effect(() => {
-		if (server.value.gone)
-			again(GONE_MS);
+		if (server.value.gone) again(GONE_MS);
 	});
 }

@@ -15,8 +15,7 @@ const FIRST = 1; /* history.state of where the app was entered */
 export const selection = signal<Selection>(START);
 export const token = signal<string>("");
 
-const part = <K extends keyof Selection>(key: K): ReadonlySignal<Selection[K]> =>
-	computed(() => selection.value[key]);
+const part = <K extends keyof Selection>(key: K): ReadonlySignal<Selection[K]> => computed(() => selection.value[key]);
 export const page = part("page");
 export const tapeId = part("tape");
 export const range = part("range");
@@ -31,7 +30,9 @@ export const info = signal<Info | null>(null);
 export const detail = signal<TapeDetail | null>(null);
 export const tape: ReadonlySignal<Tape | null> = computed(() => {
 	const tapes = info.value?.tapes ?? [];
-	return tapes.find((t) => t.id === tapeId.value) ?? (tapeId.value === "last" ? tapes[tapes.length - 1] ?? null : null);
+	return (
+		tapes.find((t) => t.id === tapeId.value) ?? (tapeId.value === "last" ? (tapes[tapes.length - 1] ?? null) : null)
+	);
 });
 
 /* True while something is dragged: requests are then spaced, and the address is not pushed. */
@@ -46,15 +47,15 @@ export function searchesSet(page: string, of: string): void {
 
 /* What is open on a page is not open on another, and what "by" and "find" mean there is another question. */
 function changed(change: Partial<Selection>): Selection {
-	const now = selection.value, next = { ...now, ...change };
-	if (next.page === now.page)
-		return next;
-	const options: Record<string, string> = { ...next.options }, searched = searches.get(now.page);
+	const now = selection.value,
+		next = { ...now, ...change };
+	if (next.page === now.page) return next;
+	const options: Record<string, string> = { ...next.options },
+		searched = searches.get(now.page);
 	const isShared = searched !== undefined && searched === searches.get(next.page);
 	delete options.open;
 	for (const name of isShared ? ["by"] : ["by", "find"])
-		if (options[name] === now.options[name])
-			delete options[name];
+		if (options[name] === now.options[name]) delete options[name];
 	return { ...next, options };
 }
 
@@ -66,12 +67,12 @@ export function update(change: Partial<Selection>, how: "push" | "replace" = "pu
 	const next = changed(change);
 	const fragment = fragmentFormat(next);
 	if (fragment !== location.hash) {
-		if (how === "push")
-			history.pushState(0, "", fragment);
-		else
-			history.replaceState(history.state, "", fragment);
+		if (how === "push") history.pushState(0, "", fragment);
+		else history.replaceState(history.state, "", fragment);
 	}
-	batch(() => { selection.value = next; });
+	batch(() => {
+		selection.value = next;
+	});
 }
 
 export function option(name: string, otherwise = ""): string {
@@ -93,9 +94,9 @@ export function href(change: Partial<Selection>): string {
 export function commonParams(): Record<string, string> {
 	const s = selection.value;
 	const params: Record<string, string> = { c: s.tape };
-	if (s.filter)
-		params.q = s.filter;
-	if (s.range && !REPORT) { /* a report knows the whole recording */
+	if (s.filter) params.q = s.filter;
+	if (s.range && !REPORT) {
+		/* a report knows the whole recording */
 		params.from = nsText(s.range.from);
 		params.until = nsText(s.range.until);
 	}
@@ -121,8 +122,7 @@ export type { Hex, Metric, Range, Selection };
 
 /* The last known token survives a reload of the tab, and nothing else gets it. */
 function tokenTake(fresh: string | null): void {
-	if (fresh !== null)
-		sessionStorage.setItem(TOKEN_KEY, fresh);
+	if (fresh !== null) sessionStorage.setItem(TOKEN_KEY, fresh);
 	token.value = fresh ?? sessionStorage.getItem(TOKEN_KEY) ?? "";
 }
 
@@ -135,14 +135,12 @@ function readAddress(): void {
 
 /* Back, but not out of the app. */
 export function undo(): void {
-	if (history.state !== FIRST)
-		history.back();
+	if (history.state !== FIRST) history.back();
 }
 
 /* Once, before anything is drawn. */
 export function storeInit(): void {
-	if (history.state === null)
-		history.replaceState(FIRST, "");
+	if (history.state === null) history.replaceState(FIRST, "");
 	readAddress();
 	addEventListener("popstate", readAddress);
 	addEventListener("hashchange", readAddress);

@@ -19,8 +19,7 @@ export function themeToggle(): void {
 
 export function themeInit(): void {
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (event) => {
-		if (!prefGet(KEY))
-			apply(event.matches ? "dark" : "light");
+		if (!prefGet(KEY)) apply(event.matches ? "dark" : "light");
 	});
 }
 
@@ -35,5 +34,7 @@ export function prefGet(key: string): string | null {
 export function prefSet(key: string, value: string): void {
 	try {
 		localStorage.setItem(key, value);
-	} catch { /* no storage */ }
+	} catch {
+		/* no storage */
+	}
 }

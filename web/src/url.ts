@@ -10,7 +10,10 @@ export const URL_VERSION = 1;
 
 export type Metric = string; /* a word of vocabulary.ts; of these the app itself knows "peak" and "live" */
 
-export interface Range { from: Ns; until: Ns }
+export interface Range {
+	from: Ns;
+	until: Ns;
+}
 
 /* The one selection that all pages share. Values, never changed in place. */
 export interface Selection {
@@ -26,7 +29,15 @@ export interface Selection {
 }
 
 export const START: Selection = {
-	page: "overview", tape: "last", range: null, at: null, filter: "", metric: "peak", path: [], frame: null, options: {},
+	page: "overview",
+	tape: "last",
+	range: null,
+	at: null,
+	filter: "",
+	metric: "peak",
+	path: [],
+	frame: null,
+	options: {},
 };
 
 const KNOWN = new Set(["v", "c", "t", "at", "q", "m", "z", "s", "k"]);
@@ -34,7 +45,9 @@ const KNOWN = new Set(["v", "c", "t", "at", "q", "m", "z", "s", "k"]);
 /* 1500000000 -> "1.5" */
 export function secondsText(ns: Ns): string {
 	const whole = Math.floor(ns / 1e9);
-	const rest = String(Math.round(ns - whole * 1e9)).padStart(9, "0").replace(/0+$/, "");
+	const rest = String(Math.round(ns - whole * 1e9))
+		.padStart(9, "0")
+		.replace(/0+$/, "");
 	return rest ? `${whole}.${rest}` : String(whole);
 }
 
@@ -45,7 +58,8 @@ export function secondsParse(text: string): Ns | null {
 
 export function rangeParse(text: string | null): Range | null {
 	const [a, b] = (text ?? "").split("..");
-	const from = secondsParse(a ?? ""), until = secondsParse(b ?? "");
+	const from = secondsParse(a ?? ""),
+		until = secondsParse(b ?? "");
 	return from !== null && until !== null && from < until ? { from, until } : null;
 }
 
@@ -58,8 +72,7 @@ const UPGRADES: ((params: URLSearchParams) => void)[] = [];
 
 function upgrade(params: URLSearchParams): void {
 	const version = Number(params.get("v") ?? URL_VERSION);
-	for (let v = Math.max(version, 1); v < URL_VERSION; v++)
-		UPGRADES[v - 1]?.(params);
+	for (let v = Math.max(version, 1); v < URL_VERSION; v++) UPGRADES[v - 1]?.(params);
 }
 
 /* The selection and the token (which is nobody else's) in a fragment. What cannot be read is as if it were not there. */
@@ -72,9 +85,7 @@ export function fragmentParse(fragment: string): { selection: Selection; token: 
 	upgrade(params);
 	const metric = params.get("m") ?? "";
 	const options: Record<string, string> = {};
-	for (const [key, value] of params)
-		if (slash && !KNOWN.has(key))
-			options[key] = value;
+	for (const [key, value] of params) if (slash && !KNOWN.has(key)) options[key] = value;
 	return {
 		token: params.get("k"),
 		selection: {
@@ -93,7 +104,9 @@ export function fragmentParse(fragment: string): { selection: Selection; token: 
 
 export function fragmentFormat(s: Selection): string {
 	const params = new URLSearchParams({ v: String(URL_VERSION) });
-	const set = (key: string, value: string | null) => { if (value) params.set(key, value); };
+	const set = (key: string, value: string | null) => {
+		if (value) params.set(key, value);
+	};
 	set("c", s.tape === "last" ? null : s.tape);
 	set("t", s.range && rangeFormat(s.range));
 	set("at", s.at === null ? null : secondsText(s.at));
@@ -101,7 +114,6 @@ export function fragmentFormat(s: Selection): string {
 	set("m", s.metric === START.metric ? null : s.metric);
 	set("z", s.path.join("."));
 	set("s", s.frame);
-	for (const key of Object.keys(s.options).sort())
-		set(key, s.options[key]!);
+	for (const key of Object.keys(s.options).sort()) set(key, s.options[key]!);
 	return `#/${s.page}?${params}`;
 }

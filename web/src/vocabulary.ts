@@ -16,7 +16,10 @@ export interface Measure {
 	spans: boolean; /* spans of time can be compared */
 	in_reports: boolean; /* commands and their reports have it, too */
 }
-export interface Grouping { word: string; doc: string }
+export interface Grouping {
+	word: string;
+	doc: string;
+}
 export interface ExportFormat {
 	name: string;
 	summary: string;
@@ -40,8 +43,18 @@ export function measures(): readonly Measure[] {
 }
 
 export function measureOf(word: Metric): Measure {
-	return vocabulary.value?.measures.find((m) => m.word === word) ??
-		{ word, title: word, unit: "bytes", doc: "", sort: null, at: false, spans: false, in_reports: false };
+	return (
+		vocabulary.value?.measures.find((m) => m.word === word) ?? {
+			word,
+			title: word,
+			unit: "bytes",
+			doc: "",
+			sort: null,
+			at: false,
+			spans: false,
+			in_reports: false,
+		}
+	);
 }
 
 /* "Alive at the peak" */

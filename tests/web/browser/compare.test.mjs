@@ -28,12 +28,16 @@ test("one tape says how two are served, and compares its start with its peak", a
 
 test("moments are typed, swapped by a key, and live in the address", async () => {
 	const page = await open("#/compare");
-	const before = page.getByLabel("Moment before"), first = await total(page).innerText();
+	const before = page.getByLabel("Moment before"),
+		first = await total(page).innerText();
 	await before.fill("50%");
 	await before.press("Enter");
 	await settled(page);
 	await has(page, "ta", "50%");
-	const there = await soon(() => total(page).innerText(), (text) => text !== first);
+	const there = await soon(
+		() => total(page).innerText(),
+		(text) => text !== first,
+	);
 	await page.getByLabel("Moment before").evaluate((field) => field.blur());
 	await page.keyboard.press("s");
 	await settled(page);
@@ -91,10 +95,10 @@ test("one tape's spans: what was allocated in the first half and in the second",
 test("Shift and a click on the timeline compare two moments", async () => {
 	const page = await open("#/overview");
 	const box = await page.locator(".timeline .brush").boundingBox();
-	await page.mouse.click(box.x + box.width * .1, box.y + 60);
+	await page.mouse.click(box.x + box.width * 0.1, box.y + 60);
 	await page.waitForFunction(() => /[?&]at=/.test(location.hash));
 	await page.keyboard.down("Shift");
-	await page.mouse.click(box.x + box.width * .9, box.y + 60);
+	await page.mouse.click(box.x + box.width * 0.9, box.y + 60);
 	await page.keyboard.up("Shift");
 	await page.waitForFunction(() => location.hash.startsWith("#/compare"));
 	await page.getByRole("tree", { name: "Difference flame graph" }).waitFor();

@@ -14,22 +14,38 @@ export const THEMES = ["light", "dark"];
 
 let browser;
 before(async () => {
-	browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
+	browser = await chromium.launch({
+		executablePath: process.env.CHROMIUM,
+		args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
+	});
 });
 after(() => browser?.close());
 
 // A page in a browser profile of its own. `faults` collects errors on its console and requests to other hosts.
 export async function open(path = "", { theme = "light", width = 1440, height = 900, url = URL } = {}) {
-	const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, permissions: ["clipboard-read", "clipboard-write"], acceptDownloads: true });
+	const context = await browser.newContext({
+		viewport: { width, height },
+		colorScheme: theme,
+		permissions: ["clipboard-read", "clipboard-write"],
+		acceptDownloads: true,
+	});
 	const page = await context.newPage();
-	const faults = [], host = new globalThis.URL(url).host;
-	page.on("console", (m) => { if (m.type() === "error") faults.push(`${m.text()} ${m.location().url}`); });
+	const faults = [],
+		host = new globalThis.URL(url).host;
+	page.on("console", (m) => {
+		if (m.type() === "error") faults.push(`${m.text()} ${m.location().url}`);
+	});
 	page.on("pageerror", (e) => faults.push(String(e.stack)));
-	page.on("request", (r) => { const u = new globalThis.URL(r.url()); if (!["blob:", "data:"].includes(u.protocol) && u.host !== host) faults.push(`request to ${r.url()}`); });
+	page.on("request", (r) => {
+		const u = new globalThis.URL(r.url());
+		if (!["blob:", "data:"].includes(u.protocol) && u.host !== host) faults.push(`request to ${r.url()}`);
+	});
 	page.setDefaultTimeout(15000);
 	await page.goto(url);
 	if (path)
-		await page.evaluate((hash) => { location.hash = hash; }, path);
+		await page.evaluate((hash) => {
+			location.hash = hash;
+		}, path);
 	await settled(page);
 	return Object.assign(page, { faults });
 }
@@ -37,7 +53,8 @@ export async function open(path = "", { theme = "light", width = 1440, height = 
 // Nothing is being loaded and nothing is dimmed.
 export async function settled(page) {
 	const rests = () => document.querySelector("main > *") && !document.querySelector(".skeleton, .stale");
-	do { // what a key asks for begins a moment after it
+	do {
+		// what a key asks for begins a moment after it
 		await page.waitForFunction(rests);
 		await page.waitForTimeout(80);
 	} while (!(await page.evaluate(rests)));
@@ -50,14 +67,27 @@ export async function violations(page) {
 	let found;
 	await page.evaluate(axeSource);
 	do {
-		({ violations: found } = await page.evaluate(() => globalThis.axe.run(document.querySelector(".popover-panel") ?? document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] })));
+		({ violations: found } = await page.evaluate(() =>
+			globalThis.axe.run(document.querySelector(".popover-panel") ?? document, {
+				runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
+			}),
+		));
 	} while (found.length && Date.now() < end);
-	return found.map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(" ") + " " + (n.any[0]?.message ?? n.failureSummary)).slice(0, 4).join(" | ")}`);
+	return found.map(
+		(v) =>
+			`${v.id}: ${v.nodes
+				.map((n) => n.target.join(" ") + " " + (n.any[0]?.message ?? n.failureSummary))
+				.slice(0, 4)
+				.join(" | ")}`,
+	);
 }
 
 // `known`: refusals that the test caused; browsers write them to the console.
 export async function clean(page, known = /^$/) {
-	assert.deepEqual(page.faults.filter((fault) => !known.test(fault)), []);
+	assert.deepEqual(
+		page.faults.filter((fault) => !known.test(fault)),
+		[],
+	);
 	await page.context().close();
 }
 
@@ -69,7 +99,8 @@ export async function param(page, name) {
 
 // What `read` gives in the end: a change of the page follows the key or click that asked for it, on a slow machine much later.
 export async function soon(read, wanted) {
-	const fits = (value) => wanted instanceof RegExp ? wanted.test(value) : typeof wanted === "function" ? wanted(value) : value === wanted;
+	const fits = (value) =>
+		wanted instanceof RegExp ? wanted.test(value) : typeof wanted === "function" ? wanted(value) : value === wanted;
 	const end = Date.now() + 15000;
 	let value = await read();
 	while (!fits(value) && Date.now() < end) {

@@ -11,31 +11,38 @@ const TABS_MAX = 120;
 // What has the focus: that it is seen, is in the window, and is not covered.
 function focusNow() {
 	const el = document.activeElement;
-	if (!el || el === document.body)
-		return null;
-	const outlined = (e) => { const s = getComputedStyle(e); return s.outlineStyle !== "none" && parseFloat(s.outlineWidth) >= 1; };
+	if (!el || el === document.body) return null;
+	const outlined = (e) => {
+		const s = getComputedStyle(e);
+		return s.outlineStyle !== "none" && parseFloat(s.outlineWidth) >= 1;
+	};
 	const shadowed = (e) => getComputedStyle(e).boxShadow !== "none";
 	let isSeen = outlined(el) || shadowed(el);
-	if (/^(INPUT|TEXTAREA)$/.test(el.tagName)) // what frames a field may show it instead
+	if (/^(INPUT|TEXTAREA)$/.test(el.tagName))
+		// what frames a field may show it instead
 		for (let at = el.parentElement, i = 0; at && i < 3; at = at.parentElement, i++)
 			isSeen ||= outlined(at) || shadowed(at);
 	const r = el.getBoundingClientRect();
-	const top = document.elementFromPoint(Math.max(1, Math.min(innerWidth - 1, r.x + r.width / 2)), Math.max(1, Math.min(innerHeight - 1, r.y + r.height / 2)));
+	const top = document.elementFromPoint(
+		Math.max(1, Math.min(innerWidth - 1, r.x + r.width / 2)),
+		Math.max(1, Math.min(innerHeight - 1, r.y + r.height / 2)),
+	);
 	return {
 		name: `${el.tagName.toLowerCase()} ${el.getAttribute("aria-label") ?? el.title ?? ""} ${el.textContent.slice(0, 40)}`,
-		isSeen, isInside: r.width > 0 && r.bottom > 0 && r.right > 0 && r.top < innerHeight && r.left < innerWidth,
+		isSeen,
+		isInside: r.width > 0 && r.bottom > 0 && r.right > 0 && r.top < innerHeight && r.left < innerWidth,
 		isFree: top !== null && (el.contains(top) || top.contains(el)),
 	};
 }
 
 async function press(page, ...keys) {
-	for (const key of keys)
-		await page.keyboard.press(key);
+	for (const key of keys) await page.keyboard.press(key);
 }
 
 // Polls: the machine that runs this may be slow.
 const until = (page, condition, argument) => page.waitForFunction(condition, argument);
-const untilHash = (page, part) => until(page, (text) => decodeURIComponent(location.hash.replace(/\+/g, " ")).includes(text), part);
+const untilHash = (page, part) =>
+	until(page, (text) => decodeURIComponent(location.hash.replace(/\+/g, " ")).includes(text), part);
 const untilFocus = (page, selector) => until(page, (css) => document.activeElement?.matches(css), selector);
 
 // Tab until the focus is on it; at each stop it is seen.
@@ -45,8 +52,7 @@ async function tabTo(page, selector, key = "Tab") {
 		const now = await page.evaluate(focusNow);
 		if (now)
 			assert.deepEqual({ ...now, name: "" }, { name: "", isSeen: true, isInside: true, isFree: true }, now.name);
-		if (await page.evaluate((css) => document.activeElement?.matches(css), selector))
-			return;
+		if (await page.evaluate((css) => document.activeElement?.matches(css), selector)) return;
 	}
 	assert.fail(`Tab does not reach ${selector}`);
 }
@@ -55,15 +61,16 @@ async function tabTo(page, selector, key = "Tab") {
 async function tabRound(page) {
 	const seen = [];
 	await page.keyboard.press("Tab");
-	await page.evaluate(() => { globalThis.tabBegin = document.activeElement; });
+	await page.evaluate(() => {
+		globalThis.tabBegin = document.activeElement;
+	});
 	for (let i = 0; i < TABS_MAX; i++) {
 		await page.keyboard.press("Tab");
 		const now = await page.evaluate(focusNow);
 		if (now)
 			assert.deepEqual({ ...now, name: "" }, { name: "", isSeen: true, isInside: true, isFree: true }, now.name);
 		seen.push(now?.name ?? "-");
-		if (await page.evaluate(() => document.activeElement === globalThis.tabBegin))
-			return;
+		if (await page.evaluate(() => document.activeElement === globalThis.tabBegin)) return;
 	}
 	assert.fail(`Tab does not come round: ${seen.slice(-6).join(", ")}`);
 }
@@ -71,7 +78,9 @@ async function tabRound(page) {
 // Every page: its key after g, what it is for, and what that does. `leave` undoes what would narrow the pages after it.
 const WALK = [
 	{
-		id: "overview", key: "o", main: "[role=slider][aria-label='Range until']",
+		id: "overview",
+		key: "o",
+		main: "[role=slider][aria-label='Range until']",
 		operate: async (page) => {
 			await press(page, "Shift+ArrowLeft");
 			await untilHash(page, "t=");
@@ -87,7 +96,9 @@ const WALK = [
 		},
 	},
 	{
-		id: "flame", key: "f", main: "canvas.flame-canvas",
+		id: "flame",
+		key: "f",
+		main: "canvas.flame-canvas",
 		operate: async (page) => {
 			await press(page, "ArrowDown", "ArrowDown", "Enter");
 			await untilHash(page, "z=");
@@ -113,7 +124,9 @@ const WALK = [
 		},
 	},
 	{
-		id: "tree", key: "t", main: "[role=treegrid]",
+		id: "tree",
+		key: "t",
+		main: "[role=treegrid]",
 		operate: async (page) => {
 			await press(page, "ArrowDown", "*");
 			await until(page, () => document.querySelector("[role=treegrid] [aria-expanded=true]"));
@@ -128,7 +141,9 @@ const WALK = [
 		},
 	},
 	{
-		id: "sites", key: "s", main: "[role=grid][aria-label='Call sites']",
+		id: "sites",
+		key: "s",
+		main: "[role=grid][aria-label='Call sites']",
 		operate: async (page) => {
 			await press(page, "ArrowDown", "ArrowDown", "Enter");
 			await until(page, () => document.querySelector(".vgrid-detail .stack li a"));
@@ -138,10 +153,15 @@ const WALK = [
 		},
 	},
 	{
-		id: "allocations", key: "a", main: "[role=grid][aria-label='Allocations']",
+		id: "allocations",
+		key: "a",
+		main: "[role=grid][aria-label='Allocations']",
 		operate: async (page) => {
 			await press(page, "End");
-			await until(page, () => Number(document.querySelector(".vgrid-row.active")?.getAttribute("aria-rowindex")) > 1000);
+			await until(
+				page,
+				() => Number(document.querySelector(".vgrid-row.active")?.getAttribute("aria-rowindex")) > 1000,
+			);
 			await press(page, "Home", "Enter");
 			await until(page, () => document.querySelector(".vgrid-detail .memory"));
 			await press(page, "Escape");
@@ -152,7 +172,9 @@ const WALK = [
 		},
 	},
 	{
-		id: "source", key: "c", main: "[role=table]",
+		id: "source",
+		key: "c",
+		main: "[role=table]",
 		operate: async (page) => {
 			const at = await page.evaluate(() => document.activeElement.scrollTop);
 			await press(page, "n");
@@ -162,7 +184,9 @@ const WALK = [
 		},
 	},
 	{
-		id: "leaks", key: "l", main: "[role=grid][aria-label='Call sites that leak']",
+		id: "leaks",
+		key: "l",
+		main: "[role=grid][aria-label='Call sites that leak']",
 		operate: async (page) => {
 			await press(page, "ArrowDown", "Enter");
 			await until(page, () => document.querySelector(".vgrid-detail .suppress"));
@@ -171,7 +195,9 @@ const WALK = [
 		},
 	},
 	{
-		id: "lifetimes", key: "i", main: "svg[role=application]",
+		id: "lifetimes",
+		key: "i",
+		main: "svg[role=application]",
 		operate: async (page) => {
 			await press(page, "ArrowRight", "ArrowUp", "Shift+ArrowUp", "Shift+ArrowRight");
 			await until(page, () => document.querySelector(".heat-box"));
@@ -182,14 +208,18 @@ const WALK = [
 		},
 	},
 	{
-		id: "space", key: "p", main: "canvas[role=application]",
+		id: "space",
+		key: "p",
+		main: "canvas[role=application]",
 		operate: async (page) => {
 			await press(page, "ArrowRight", "ArrowRight");
 			await until(page, () => document.querySelector(".space-cell"));
 		},
 	},
 	{
-		id: "threads", key: "h", main: "[aria-label='Threads'] a",
+		id: "threads",
+		key: "h",
+		main: "[aria-label='Threads'] a",
 		operate: async (page) => {
 			await press(page, "Enter");
 			await untilHash(page, "thread = ");
@@ -199,7 +229,9 @@ const WALK = [
 		},
 	},
 	{
-		id: "maps", key: "m", main: "[role=grid][aria-label='Mappings']",
+		id: "maps",
+		key: "m",
+		main: "[role=grid][aria-label='Mappings']",
 		operate: async (page) => {
 			await press(page, "ArrowDown", "Enter");
 			await until(page, () => document.querySelector(".vgrid-detail"));
@@ -208,7 +240,9 @@ const WALK = [
 		},
 	},
 	{
-		id: "compare", key: "d", main: "canvas.flame-canvas",
+		id: "compare",
+		key: "d",
+		main: "canvas.flame-canvas",
 		operate: async (page) => {
 			await press(page, "ArrowDown", "ArrowDown", "Enter");
 			await untilHash(page, "z=");
@@ -222,7 +256,9 @@ const WALK = [
 		},
 	},
 	{
-		id: "console", key: "q", main: "textarea",
+		id: "console",
+		key: "q",
+		main: "textarea",
 		operate: async (page) => {
 			await press(page, "Control+a");
 			await page.keyboard.type("SELECT 6 * 7 AS answer");
@@ -237,7 +273,10 @@ test("every page is reached, gone round and worked with by keys alone", async (t
 	const page = await open();
 	for (const step of WALK)
 		await t.test(step.id, async () => {
-			await until(page, () => { const el = document.activeElement; return !/^(INPUT|TEXTAREA|SELECT)$/.test(el.tagName) || (el.blur(), false); });
+			await until(page, () => {
+				const el = document.activeElement;
+				return !/^(INPUT|TEXTAREA|SELECT)$/.test(el.tagName) || (el.blur(), false);
+			});
 			await press(page, "g", step.key);
 			await untilHash(page, `#/${step.id}`);
 			await settled(page);
@@ -260,7 +299,9 @@ test("help, the palette and the filter are opened, used and left by keys", async
 	await untilFocus(page, ".palette-input");
 	assert.ok((await page.evaluate(focusNow)).isSeen);
 	await page.keyboard.type("call s");
-	await until(page, () => document.querySelector(".palette-list [aria-selected=true]")?.textContent.startsWith("Call sites"));
+	await until(page, () =>
+		document.querySelector(".palette-list [aria-selected=true]")?.textContent.startsWith("Call sites"),
+	);
 	await press(page, "Enter");
 	await untilHash(page, "#/sites");
 	await settled(page);
@@ -285,7 +326,34 @@ test("the help sheet names every key of the page, and letters can be switched of
 	await press(page, "?");
 	await until(page, () => document.querySelector(".help-keys"));
 	const keys = await page.evaluate(() => [...document.querySelectorAll(".help-keys kbd")].map((k) => k.textContent));
-	for (const key of ["/", "Ctrl+K", "?", "y", "p", "P", "[", "]", "t", "u", "+", "-", "i", "v", "r", "n", "N", "f", "x", "h", "H", "Ctrl+F", "c", "0", "Enter", "Esc"])
+	for (const key of [
+		"/",
+		"Ctrl+K",
+		"?",
+		"y",
+		"p",
+		"P",
+		"[",
+		"]",
+		"t",
+		"u",
+		"+",
+		"-",
+		"i",
+		"v",
+		"r",
+		"n",
+		"N",
+		"f",
+		"x",
+		"h",
+		"H",
+		"Ctrl+F",
+		"c",
+		"0",
+		"Enter",
+		"Esc",
+	])
 		assert.ok(keys.includes(key), key);
 	await tabTo(page, "dialog input[type=checkbox]");
 	await press(page, "Space", "Escape");
@@ -338,8 +406,7 @@ async function sameState(page, state) {
 	let now;
 	for (let i = 0; i < 60; i++) {
 		now = await page.evaluate(stateNow);
-		if (isDeepStrictEqual(now, state))
-			return;
+		if (isDeepStrictEqual(now, state)) return;
 		await page.waitForTimeout(250);
 	}
 	assert.deepEqual(now, state);
@@ -347,7 +414,8 @@ async function sameState(page, state) {
 
 for (const { id } of WALK)
 	test(`Back, Forward and a copied link bring ${id} back as it was`, async () => {
-		const page = await open(`#/${id}`), { main, keys } = STATES[id];
+		const page = await open(`#/${id}`),
+			{ main, keys } = STATES[id];
 		await until(page, (css) => document.querySelector(css), main);
 		await tabTo(page, main);
 		for (const key of keys) {
@@ -357,8 +425,7 @@ for (const { id } of WALK)
 		await page.waitForTimeout(300); // what a key began may still be on its way
 		await settled(page);
 		const there = await page.evaluate(stateNow);
-		if (keys.length > 0)
-			assert.notEqual(there.hash, `#/${id}`);
+		if (keys.length > 0) assert.notEqual(there.hash, `#/${id}`);
 		await page.evaluate(() => document.activeElement.blur());
 		await press(page, "y");
 		await until(page, () => document.querySelector(".toast"));
@@ -373,7 +440,9 @@ for (const { id } of WALK)
 		await page.goBack();
 		await sameState(page, there);
 		const other = await open();
-		await other.evaluate((address) => { location.hash = new globalThis.URL(address).hash; }, link);
+		await other.evaluate((address) => {
+			location.hash = new globalThis.URL(address).hash;
+		}, link);
 		await sameState(other, there);
 		await clean(other);
 		await clean(page);

@@ -8,18 +8,26 @@ import { after, before, test } from "node:test";
 import { clean, open, settled, THEMES, violations } from "./harness.mjs";
 
 const { MEMTAPE_COMMAND, MEMTAPE_WATCHED } = process.env;
-const folder = mkdtempSync(join(tmpdir(), "live-")), tape = join(folder, "watched.mtape");
+const folder = mkdtempSync(join(tmpdir(), "live-")),
+	tape = join(folder, "watched.mtape");
 let recorder, server, url;
 
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
-const ended = (child) => new Promise((done) => (child.exitCode !== null || child.signalCode ? done() : child.on("exit", done)));
+const ended = (child) =>
+	new Promise((done) => (child.exitCode !== null || child.signalCode ? done() : child.on("exit", done)));
 
 async function serve(port = 0) {
-	server = spawn(MEMTAPE_COMMAND, ["serve", "--json", ...(port ? ["--port", port, "--no-token"] : ["--no-token"]), tape]);
+	server = spawn(MEMTAPE_COMMAND, [
+		"serve",
+		"--json",
+		...(port ? ["--port", port, "--no-token"] : ["--no-token"]),
+		tape,
+	]);
 	let said = "";
-	server.stdout.on("data", (data) => { said += data; });
-	while (!said.includes("\n"))
-		await sleep(50);
+	server.stdout.on("data", (data) => {
+		said += data;
+	});
+	while (!said.includes("\n")) await sleep(50);
 	url = JSON.parse(said).url;
 	return JSON.parse(said).port;
 }
@@ -31,8 +39,7 @@ async function stop() {
 
 before(async () => {
 	recorder = spawn(MEMTAPE_COMMAND, ["record", "-q", "--live", "-o", tape, "--", MEMTAPE_WATCHED]);
-	while (!existsSync(tape) || statSync(tape).size < 8192)
-		await sleep(50);
+	while (!existsSync(tape) || statSync(tape).size < 8192) await sleep(50);
 	await serve();
 });
 after(async () => {
@@ -42,12 +49,17 @@ after(async () => {
 });
 
 const badge = (page) => page.locator("header.top .badge");
-const figure = async (page) => (await page.locator("main").getByRole("link", { name: /^Allocated/ }).innerText()).replace(/\s+/g, " ");
+const figure = async (page) =>
+	(
+		await page
+			.locator("main")
+			.getByRole("link", { name: /^Allocated/ })
+			.innerText()
+	).replace(/\s+/g, " ");
 
 async function until(what, is) {
 	for (let i = 0; i < 200; i++) {
-		if (await is())
-			return;
+		if (await is()) return;
 		await sleep(100);
 	}
 	assert.fail(what);
@@ -55,7 +67,7 @@ async function until(what, is) {
 
 async function changes(what, read) {
 	const first = await read();
-	await until(`${what} stays ${first}`, async () => await read() !== first);
+	await until(`${what} stays ${first}`, async () => (await read()) !== first);
 }
 
 test("figures follow, and a pause holds them", async () => {
@@ -64,21 +76,23 @@ test("figures follow, and a pause holds them", async () => {
 	await changes("the badge", () => badge(page).innerText());
 	await changes("what was allocated", () => figure(page));
 	const infos = [];
-	page.on("request", (r) => { if (/\/api\/v1\/info/.test(r.url())) infos.push(r.url()); });
+	page.on("request", (r) => {
+		if (/\/api\/v1\/info/.test(r.url())) infos.push(r.url());
+	});
 	await changes("what was allocated", () => figure(page));
 	assert.deepEqual(infos, []); // the stream tells
 	await page.keyboard.press("Space");
 	await until("not paused", async () => /^Paused at/.test(await badge(page).innerText()));
 	await sleep(500);
-	const held = await figure(page), behind = () => badge(page).innerText();
+	const held = await figure(page),
+		behind = () => badge(page).innerText();
 	await changes("how far it is behind", behind);
 	await changes("how far it is behind", behind);
 	assert.equal(await figure(page), held);
 	const gens = new Set(); // of what is asked from now on
 	const listen = async (r) => {
-		const answer = /\/api\/v1\/(sites|summary|timeline|allocs)/.test(r.url()) && await r.json().catch(() => null); // of a page that is left
-		if (answer)
-			gens.add(answer.gen);
+		const answer = /\/api\/v1\/(sites|summary|timeline|allocs)/.test(r.url()) && (await r.json().catch(() => null)); // of a page that is left
+		if (answer) gens.add(answer.gen);
 	};
 	page.on("response", listen);
 	for (const name of ["Call sites", "Allocations", "Overview"]) {
@@ -93,21 +107,36 @@ test("figures follow, and a pause holds them", async () => {
 		assert.deepEqual(await violations(page), []);
 	}
 	await page.getByRole("button", { name: "Resume updates" }).click();
-	await until("still held", async () => await figure(page) !== held);
+	await until("still held", async () => (await figure(page)) !== held);
 	await until("no badge", async () => /^Live/.test(await badge(page).innerText()));
 	await clean(page);
 });
 
 test("a moment can be marked, and is marked on the tape", async () => {
-	const own = join(folder, "marked.mtape"), child = spawn(MEMTAPE_COMMAND, ["record", "--serve", "--serve-until-exit", "-q", "-o", own, "--", MEMTAPE_WATCHED]);
+	const own = join(folder, "marked.mtape"),
+		child = spawn(MEMTAPE_COMMAND, [
+			"record",
+			"--serve",
+			"--serve-until-exit",
+			"-q",
+			"-o",
+			own,
+			"--",
+			MEMTAPE_WATCHED,
+		]);
 	try {
 		let said = "";
-		child.stderr.on("data", (data) => { said += data; });
+		child.stderr.on("data", (data) => {
+			said += data;
+		});
 		await until("no URL", async () => said.includes("\n"));
-		const at = /http:\S+/.exec(said)[0], page = await open("", { url: at });
+		const at = /http:\S+/.exec(said)[0],
+			page = await open("", { url: at });
 		await until("no badge", async () => /^Live/.test(await badge(page).innerText()));
 		await page.getByRole("button", { name: "Snapshot now" }).waitFor();
-		await page.locator(".tape-chip > b").evaluate((name) => { name.textContent = "a-program-of-26-characters"; });
+		await page.locator(".tape-chip > b").evaluate((name) => {
+			name.textContent = "a-program-of-26-characters";
+		});
 		assert.ok(await page.locator(".tape-chip > b").evaluate((name) => name.scrollWidth <= name.clientWidth + 1)); // though three tools stand beside it
 		await page.keyboard.press("k");
 		const name = page.getByLabel("Name of the mark");
@@ -125,9 +154,13 @@ test("a moment can be marked, and is marked on the tape", async () => {
 		await page.keyboard.press("Enter");
 		await page.getByText("Marked: the button").waitFor();
 		const [root, token] = at.split("#k=");
-		const marks = async () => (await (await fetch(`${root}api/v1/tape`, { headers: { Authorization: `Bearer ${token}` } })).json()).marks;
+		const marks = async () =>
+			(await (await fetch(`${root}api/v1/tape`, { headers: { Authorization: `Bearer ${token}` } })).json()).marks;
 		await until("no marks", async () => (await marks()).length === 2);
-		assert.deepEqual((await marks()).map((one) => one.text), ["before the button", "the button"]);
+		assert.deepEqual(
+			(await marks()).map((one) => one.text),
+			["before the button", "the button"],
+		);
 		await clean(page);
 	} finally {
 		child.stdin.end();
@@ -136,12 +169,25 @@ test("a moment can be marked, and is marked on the tape", async () => {
 });
 
 test("a snapshot can be taken, and is a tape beside the one that goes on", async () => {
-	const own = join(folder, "going.mtape"), child = spawn(MEMTAPE_COMMAND, ["record", "--serve", "--serve-until-exit", "-q", "-o", own, "--", MEMTAPE_WATCHED]);
+	const own = join(folder, "going.mtape"),
+		child = spawn(MEMTAPE_COMMAND, [
+			"record",
+			"--serve",
+			"--serve-until-exit",
+			"-q",
+			"-o",
+			own,
+			"--",
+			MEMTAPE_WATCHED,
+		]);
 	try {
 		let said = "";
-		child.stderr.on("data", (data) => { said += data; });
+		child.stderr.on("data", (data) => {
+			said += data;
+		});
 		await until("no URL", async () => said.includes("\n"));
-		const page = await open("", { url: /http:\S+/.exec(said)[0] }), button = page.getByRole("button", { name: "Snapshot now" });
+		const page = await open("", { url: /http:\S+/.exec(said)[0] }),
+			button = page.getByRole("button", { name: "Snapshot now" });
 		await until("no badge", async () => /^Live/.test(await badge(page).innerText()));
 		await button.focus();
 		await page.keyboard.press("Enter");
@@ -160,7 +206,7 @@ test("a snapshot can be taken, and is a tape beside the one that goes on", async
 			assert.deepEqual(await violations(page), []);
 		}
 		await page.getByText("going-1.mtape", { exact: true }).first().click();
-		await until("no badge of the snapshot", async () => await badge(page).innerText() === "Complete");
+		await until("no badge of the snapshot", async () => (await badge(page).innerText()) === "Complete");
 		assert.equal(await button.count(), 0); // that one is finished
 		await clean(page);
 	} finally {
@@ -170,13 +216,18 @@ test("a snapshot can be taken, and is a tape beside the one that goes on", async
 });
 
 test("a recording can be stopped: the tape is complete, and the program goes on", async () => {
-	const own = join(folder, "stopped.mtape"), child = spawn(MEMTAPE_COMMAND, ["record", "--serve", "-o", own, "--", MEMTAPE_WATCHED]);
+	const own = join(folder, "stopped.mtape"),
+		child = spawn(MEMTAPE_COMMAND, ["record", "--serve", "-o", own, "--", MEMTAPE_WATCHED]);
 	try {
 		let said = "";
-		child.stderr.on("data", (data) => { said += data; });
+		child.stderr.on("data", (data) => {
+			said += data;
+		});
 		await until("no URL", async () => said.includes("\n"));
-		const page = await open("", { url: /http:\S+/.exec(said)[0] }), button = page.getByRole("button", { name: "Stop the recording" });
-		const sheet = page.getByRole("dialog", { name: "Stop the recording" }), live = async () => /^(Live|Paused)/.test(await badge(page).innerText());
+		const page = await open("", { url: /http:\S+/.exec(said)[0] }),
+			button = page.getByRole("button", { name: "Stop the recording" });
+		const sheet = page.getByRole("dialog", { name: "Stop the recording" }),
+			live = async () => /^(Live|Paused)/.test(await badge(page).innerText());
 		await until("no badge", live);
 		await changes("what was allocated", () => figure(page));
 		await button.click();
@@ -186,7 +237,7 @@ test("a recording can be stopped: the tape is complete, and the program goes on"
 			assert.deepEqual(await violations(page), []);
 		}
 		await page.keyboard.press("Enter"); // which changes nothing
-		await until("not closed", async () => await sheet.count() === 0);
+		await until("not closed", async () => (await sheet.count()) === 0);
 		assert.ok(await live());
 		await page.getByRole("button", { name: "Pause updates" }).click(); // they are let go then
 		await until("not paused", async () => /^Paused at/.test(await badge(page).innerText()));
@@ -195,10 +246,16 @@ test("a recording can be stopped: the tape is complete, and the program goes on"
 		await page.keyboard.press("Enter");
 		await sheet.getByRole("button", { name: "Stop the recording" }).click();
 		await page.getByText("Recording stopped; the program continues").waitFor();
-		await until("never complete", async () => await badge(page).innerText() === "Complete");
+		await until("never complete", async () => (await badge(page).innerText()) === "Complete");
 		assert.equal(await badge(page).getAttribute("title"), "Recorded up to this point; the program continued");
 		await settled(page);
-		assert.equal(await button.count() + await page.getByRole("button", { name: /^(Pause updates|Resume updates|Mark this|Snapshot)/ }).count(), 0);
+		assert.equal(
+			(await button.count()) +
+				(await page
+					.getByRole("button", { name: /^(Pause updates|Resume updates|Mark this|Snapshot)/ })
+					.count()),
+			0,
+		);
 		assert.equal(child.exitCode, null); // it works
 		await clean(page);
 	} finally {
@@ -210,7 +267,8 @@ test("a recording can be stopped: the tape is complete, and the program goes on"
 });
 
 test("a server that was away is met again", async () => {
-	const page = await open("", { url }), port = Number(new globalThis.URL(url).port);
+	const page = await open("", { url }),
+		port = Number(new globalThis.URL(url).port);
 	await until("no badge", async () => /^Live/.test(await badge(page).innerText()));
 	await stop();
 	await page.getByText(/The server does not answer/).waitFor();
@@ -222,13 +280,19 @@ test("a server that was away is met again", async () => {
 	await clean(page, /status of 503|net::ERR_/);
 });
 
-test("a server that answers \"not now\" is asked again", async () => {
-	const page = await open("", { url }), port = Number(new globalThis.URL(url).port);
+test('a server that answers "not now" is asked again', async () => {
+	const page = await open("", { url }),
+		port = Number(new globalThis.URL(url).port);
 	await until("no badge", async () => /^Live/.test(await badge(page).innerText()));
 	let refused = 0;
-	await page.route(/\/api\/v1\/(info|events)/, (route) => { // as it does while it ends
+	await page.route(/\/api\/v1\/(info|events)/, (route) => {
+		// as it does while it ends
 		refused++;
-		return route.fulfill({ status: 503, contentType: "application/json", body: JSON.stringify({ code: "limit", message: "the server ends" }) });
+		return route.fulfill({
+			status: 503,
+			contentType: "application/json",
+			body: JSON.stringify({ code: "limit", message: "the server ends" }),
+		});
 	});
 	await stop();
 	await until("not asked again", async () => refused > 1);

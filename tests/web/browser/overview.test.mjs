@@ -17,7 +17,10 @@ for (const theme of THEMES)
 
 test("the token leaves the address and stays for a reload", async () => {
 	const page = await open();
-	await soon(() => page.evaluate(() => location.href), (address) => !address.includes("k="));
+	await soon(
+		() => page.evaluate(() => location.href),
+		(address) => !address.includes("k="),
+	);
 	await page.reload();
 	await settled(page);
 	await page.getByRole("link", { name: /Peak heap/ }).waitFor();
@@ -27,7 +30,10 @@ test("the token leaves the address and stays for a reload", async () => {
 test("without the token the page asks for it, and takes the whole address", async () => {
 	const page = await open();
 	const token = await page.evaluate(() => sessionStorage.getItem("memtape.token"));
-	await page.evaluate(() => { sessionStorage.clear(); location.hash = "#k=wrong"; });
+	await page.evaluate(() => {
+		sessionStorage.clear();
+		location.hash = "#k=wrong";
+	});
 	await page.getByRole("heading", { name: "Access token required" }).waitFor();
 	assert.deepEqual(await violations(page), []);
 	await page.getByLabel("Address or token").fill(`http://127.0.0.1:1/#k=${token}`);
@@ -55,21 +61,36 @@ test("names from strangers are text", async () => {
 
 test("dragging over the timeline selects, Back takes it back", async () => {
 	const page = await open();
-	const before = await page.locator("main").getByRole("link", { name: /^Allocations/ }).innerText();
+	const before = await page
+		.locator("main")
+		.getByRole("link", { name: /^Allocations/ })
+		.innerText();
 	const plot = await page.locator(".plot").boundingBox();
-	await page.mouse.move(plot.x + plot.width * .4, plot.y + 60);
+	await page.mouse.move(plot.x + plot.width * 0.4, plot.y + 60);
 	await page.mouse.down();
-	for (let i = 1; i <= 10; i++)
-		await page.mouse.move(plot.x + plot.width * (.4 + i * .03), plot.y + 60);
+	for (let i = 1; i <= 10; i++) await page.mouse.move(plot.x + plot.width * (0.4 + i * 0.03), plot.y + 60);
 	await page.mouse.up();
 	await settled(page);
-	await has(page, "t", (range) => { const [from, until] = range?.split("..").map(Number) ?? []; return from < until; });
-	await page.waitForFunction((text) => ![...document.querySelectorAll(".tile")].some((tile) => tile.innerText === text), before);
+	await has(page, "t", (range) => {
+		const [from, until] = range?.split("..").map(Number) ?? [];
+		return from < until;
+	});
+	await page.waitForFunction(
+		(text) => ![...document.querySelectorAll(".tile")].some((tile) => tile.innerText === text),
+		before,
+	);
 	await soon(() => page.getByRole("button", { name: /^Time range/ }).innerText(), /–/);
 	await page.goBack();
 	await settled(page);
 	await has(page, "t", null);
-	await soon(() => page.locator("main").getByRole("link", { name: /^Allocations/ }).innerText(), before);
+	await soon(
+		() =>
+			page
+				.locator("main")
+				.getByRole("link", { name: /^Allocations/ })
+				.innerText(),
+		before,
+	);
 	await clean(page);
 });
 
@@ -92,19 +113,25 @@ test("the range and the time point move by the keyboard", async () => {
 });
 
 test("both peaks are those of the range", async () => {
-	const page = await open("#/overview?v=1&t=0..0.1"), tile = (name) => page.getByRole("link", { name }).innerText();
+	const page = await open("#/overview?v=1&t=0..0.1"),
+		tile = (name) => page.getByRole("link", { name }).innerText();
 	await soon(() => tile(/^Peak heap in range/), /\d [KM]iB/);
 	const early = parseFloat((await tile(/^Peak RSS in range/)).split("\n")[1]);
 	await page.keyboard.press("u");
-	await page.evaluate(() => { location.hash = "#/overview?v=1"; });
-	await soon(async () => parseFloat((await tile(/^Peak RSS/)).split("\n")[1]), (whole) => whole > early);
+	await page.evaluate(() => {
+		location.hash = "#/overview?v=1";
+	});
+	await soon(
+		async () => parseFloat((await tile(/^Peak RSS/)).split("\n")[1]),
+		(whole) => whole > early,
+	);
 	await clean(page);
 });
 
 test("a click sets the time point and a double click resets", async () => {
 	const page = await open();
 	const plot = await page.locator(".plot").boundingBox();
-	await page.mouse.click(plot.x + plot.width * .7, plot.y + 80);
+	await page.mouse.click(plot.x + plot.width * 0.7, plot.y + 80);
 	await page.locator(".point-label").waitFor();
 	await has(page, "m", "live");
 	await page.mouse.move(plot.x + 300, plot.y + 80);
@@ -138,7 +165,10 @@ test("a filter is completed, checked, applied, edited and removed", async () => 
 	const page = await open();
 	await page.keyboard.press("/");
 	await page.keyboard.type("lea");
-	await page.getByRole("option", { name: /^leaked/ }).first().waitFor();
+	await page
+		.getByRole("option", { name: /^leaked/ })
+		.first()
+		.waitFor();
 	assert.deepEqual(await violations(page), []);
 	await page.keyboard.press("ArrowDown");
 	await page.keyboard.press("Enter");
@@ -175,7 +205,11 @@ test("a filter that matches nothing says what to take away", async () => {
 	await page.getByText("1 of 2 conditions match something; the marked ones match nothing.").first().waitFor();
 	await page.locator(".state").getByRole("button", { name: "size > 1TiB × matches nothing" }).first().waitFor();
 	assert.deepEqual(await violations(page), []);
-	await page.locator(".state").getByRole("button", { name: /size > 1TiB/ }).first().click();
+	await page
+		.locator(".state")
+		.getByRole("button", { name: /size > 1TiB/ })
+		.first()
+		.click();
 	await has(page, "q", "leaked");
 	await settled(page);
 	await clean(page);
@@ -184,8 +218,7 @@ test("a filter that matches nothing says what to take away", async () => {
 test("cells of size by lifetime become conditions", async () => {
 	const page = await open();
 	await page.locator(".heat-map").focus();
-	for (const key of ["ArrowRight", "ArrowRight", "Shift+ArrowUp", "Enter"])
-		await page.keyboard.press(key);
+	for (const key of ["ArrowRight", "ArrowRight", "Shift+ArrowUp", "Enter"]) await page.keyboard.press(key);
 	await has(page, "q", /^size in \d.* and lifetime in \d+ns\.\.\d+ns$/);
 	await settled(page);
 	await clean(page);
@@ -238,15 +271,20 @@ test("a copied link names the tape and not the token", async () => {
 test("an export is a file", async () => {
 	const page = await open();
 	await page.getByRole("button", { name: "Export" }).click();
-	const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: /^folded/ }).click()]);
+	const [file] = await Promise.all([
+		page.waitForEvent("download"),
+		page.getByRole("button", { name: /^folded/ }).click(),
+	]);
 	assert.match(file.suggestedFilename(), /./);
 	await clean(page);
 });
 
 test("the export menu has every format that the server has", async () => {
-	const page = await open("#/flame?m=wasted"), asked = page.waitForResponse(/\/api\/v1\/fields$/);
+	const page = await open("#/flame?m=wasted"),
+		asked = page.waitForResponse(/\/api\/v1\/fields$/);
 	await page.reload();
-	const { exports } = await (await asked).json(), names = exports.map((one) => one.name);
+	const { exports } = await (await asked).json(),
+		names = exports.map((one) => one.name);
 	assert.ok(names.includes("perfetto") && names.includes("heaptrack"), names.join());
 	await page.getByRole("button", { name: "Export" }).click();
 	const items = page.locator(".export-menu .menu-item");
@@ -254,7 +292,10 @@ test("the export menu has every format that the server has", async () => {
 	assert.deepEqual((await items.locator("b").allInnerTexts()).sort(), names.sort());
 	/* What has one number a stack is offered where commands have the measure; the picture has all of them. */
 	assert.deepEqual(await items.and(page.locator(":disabled")).locator("b").allInnerTexts(), ["dot", "folded"]);
-	const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: /^flamegraph/ }).click()]);
+	const [file] = await Promise.all([
+		page.waitForEvent("download"),
+		page.getByRole("button", { name: /^flamegraph/ }).click(),
+	]);
 	assert.match(file.suggestedFilename(), /\.svg$/);
 	await clean(page);
 });
@@ -268,7 +309,8 @@ test("a measure that the server does not have is as if the address had none", as
 test("the rail's pages open by their keys", async () => {
 	const page = await open("#/overview?v=1&q=leaked");
 	for (const link of await page.locator(".rail-link").all()) {
-		const key = /\(g (.)\)/.exec(await link.getAttribute("title"))[1], id = /#\/([a-z]+)/.exec(await link.getAttribute("href"))[1];
+		const key = /\(g (.)\)/.exec(await link.getAttribute("title"))[1],
+			id = /#\/([a-z]+)/.exec(await link.getAttribute("href"))[1];
 		await page.keyboard.press("g");
 		await page.keyboard.press(key);
 		await page.waitForFunction((name) => location.hash.startsWith(`#/${name}?`), id);

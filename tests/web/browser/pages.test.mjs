@@ -4,14 +4,34 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clean, has, open, settled, soon, THEMES, violations } from "./harness.mjs";
 
-const PAGES = ["flame", "tree", "sites", "allocations", "source", "leaks", "lifetimes", "space", "threads", "maps", "compare", "console"];
+const PAGES = [
+	"flame",
+	"tree",
+	"sites",
+	"allocations",
+	"source",
+	"leaks",
+	"lifetimes",
+	"space",
+	"threads",
+	"maps",
+	"compare",
+	"console",
+];
 
 for (const name of PAGES)
 	test(`${name} loads without a fault in both themes and sizes`, async () => {
 		for (const theme of THEMES)
-			for (const [width, height] of [[1440, 900], [1024, 768]]) {
+			for (const [width, height] of [
+				[1440, 900],
+				[1024, 768],
+			]) {
 				const page = await open(`#/${name}`, { theme, width, height });
-				await page.waitForFunction((id) => document.querySelector(`.rail-link[aria-current]`)?.getAttribute("href")?.startsWith(`#/${id}`), name);
+				await page.waitForFunction(
+					(id) =>
+						document.querySelector(`.rail-link[aria-current]`)?.getAttribute("href")?.startsWith(`#/${id}`),
+					name,
+				);
 				await settled(page);
 				assert.deepEqual(await violations(page), [], `${name} ${theme} ${width}`);
 				await clean(page);
@@ -51,18 +71,27 @@ test("a click into the flame graph zooms to what is under the pointer", async ()
 });
 
 test("a right click into the flame graph tells of what is under the pointer, and stays", async () => {
-	const page = await open("#/flame?v=1"), box = await page.locator("canvas.flame-canvas").boundingBox();
+	const page = await open("#/flame?v=1"),
+		box = await page.locator("canvas.flame-canvas").boundingBox();
 	await page.mouse.click(box.x + 40, box.y + 30, { button: "right" });
-	await page.getByRole("complementary", { name: "Selected function" }).getByRole("heading", { name: "main" }).waitFor();
+	await page
+		.getByRole("complementary", { name: "Selected function" })
+		.getByRole("heading", { name: "main" })
+		.waitFor();
 	await has(page, "s", /^[0-9a-f]{16}$/);
 	await has(page, "z", null);
 	await clean(page);
 });
 
 test("the flame graph is asked for once a zoom, also where the panel beside it narrows it", async () => {
-	const page = await open("#/overview"), asked = [];
-	page.on("request", (request) => { if (/\/api\/v1\/flame\?/.test(request.url())) asked.push(request.url()); });
-	await page.evaluate(() => { location.hash = "#/flame?m=leaked"; });
+	const page = await open("#/overview"),
+		asked = [];
+	page.on("request", (request) => {
+		if (/\/api\/v1\/flame\?/.test(request.url())) asked.push(request.url());
+	});
+	await page.evaluate(() => {
+		location.hash = "#/flame?m=leaked";
+	});
 	await page.locator("canvas.flame-canvas").waitFor();
 	await settled(page);
 	assert.equal(asked.length, 1, asked.join("\n"));
@@ -70,7 +99,10 @@ test("the flame graph is asked for once a zoom, also where the panel beside it n
 	await page.mouse.click(wide.x + 40, wide.y + 31);
 	await page.locator(".inspector-metrics").waitFor();
 	await soon(() => page.locator(".crumbs li").count(), 2);
-	await page.waitForFunction((width) => document.querySelector(".flame-canvas").clientWidth < width - 100, wide.width);
+	await page.waitForFunction(
+		(width) => document.querySelector(".flame-canvas").clientWidth < width - 100,
+		wide.width,
+	);
 	await settled(page);
 	assert.equal(asked.length, 2, asked.join("\n"));
 	await clean(page);
@@ -93,7 +125,10 @@ test("layouts, measures and the table twin keep the selection", async () => {
 	const before = await grid.getAttribute("aria-rowcount");
 	await page.keyboard.press("ArrowDown");
 	await page.keyboard.press("*");
-	await page.waitForFunction((n) => document.querySelector("[role=treegrid]").getAttribute("aria-rowcount") !== n, before);
+	await page.waitForFunction(
+		(n) => document.querySelector("[role=treegrid]").getAttribute("aria-rowcount") !== n,
+		before,
+	);
 	await clean(page);
 });
 
@@ -105,7 +140,10 @@ test("a function's source is a click away, and what is searched and grouped stay
 	await has(page, "s", /^[0-9a-f]{16}$/);
 	await page.getByRole("complementary", { name: "Selected function" }).getByRole("link", { name: "Source" }).click();
 	await page.getByRole("table", { name: /program\.c by line/ }).waitFor();
-	await page.locator(".source-line.now").filter({ hasText: /malloc\(5000\)/ }).waitFor();
+	await page
+		.locator(".source-line.now")
+		.filter({ hasText: /malloc\(5000\)/ })
+		.waitFor();
 	await has(page, "find", null);
 	await page.keyboard.press("Control+z");
 	await has(page, "find", "grow");
@@ -113,7 +151,9 @@ test("a function's source is a click away, and what is searched and grouped stay
 	await page.keyboard.press("d");
 	await page.getByRole("tree", { name: "Difference flame graph" }).waitFor();
 	assert.equal(await page.getByRole("searchbox").inputValue(), "");
-	await page.evaluate(() => { location.hash = "#/overview?v=1&by=thread"; });
+	await page.evaluate(() => {
+		location.hash = "#/overview?v=1&by=thread";
+	});
 	await settled(page);
 	await page.keyboard.press("g");
 	await page.keyboard.press("s");
@@ -122,14 +162,20 @@ test("a function's source is a click away, and what is searched and grouped stay
 });
 
 test("a function, or all of a module, is taken out of the flame graph and put back", async () => {
-	const page = await open("#/flame?v=1&m=count"), canvas = page.locator("canvas.flame-canvas"), total = () => page.locator(".crumbs .num").innerText();
-	const before = await total(), hidden = page.locator(".flame-head .chip");
+	const page = await open("#/flame?v=1&m=count"),
+		canvas = page.locator("canvas.flame-canvas"),
+		total = () => page.locator(".crumbs .num").innerText();
+	const before = await total(),
+		hidden = page.locator(".flame-head .chip");
 	const choose = async (name) => {
 		await page.getByRole("searchbox", { name: /^Search functions/ }).fill(name);
 		await page.locator(".flame-search output").waitFor();
 		await canvas.focus();
 		await page.keyboard.press("n");
-		await page.getByRole("complementary", { name: "Selected function" }).getByRole("heading", { name: new RegExp(name) }).waitFor();
+		await page
+			.getByRole("complementary", { name: "Selected function" })
+			.getByRole("heading", { name: new RegExp(name) })
+			.waitFor();
 	};
 	await choose("decode");
 	await page.keyboard.press("h");
@@ -145,7 +191,14 @@ test("a function, or all of a module, is taken out of the flame graph and put ba
 	await choose("decode");
 	await page.keyboard.press("H");
 	await hidden.filter({ hasText: "libparse.so hidden" }).waitFor();
-	await soon(() => page.locator(".legend").innerText().then((text) => text.includes("libparse")), false);
+	await soon(
+		() =>
+			page
+				.locator(".legend")
+				.innerText()
+				.then((text) => text.includes("libparse")),
+		false,
+	);
 	await page.getByRole("button", { name: "Show libparse.so again" }).click();
 	await soon(() => page.locator(".legend").innerText(), /libparse\.so/);
 	await has(page, "hidem", null);
@@ -156,9 +209,18 @@ test("nothing of a page lies over another part of it, whatever is open", async (
 	const page = await open("#/source?v=1"); // beside the panel of a function the head of the file has two lines
 	await page.locator(".source-line.hot").first().click();
 	await page.getByRole("complementary", { name: "Selected function" }).waitFor();
-	const edge = (css, side) => page.locator(css).first().evaluate((el, s) => el.getBoundingClientRect()[s], side);
-	await soon(async () => await edge(".source-code .card-head", "bottom") <= await edge(".source-head", "top") + .5, true);
-	await page.evaluate(() => { location.hash = "#/space?v=1"; });
+	const edge = (css, side) =>
+		page
+			.locator(css)
+			.first()
+			.evaluate((el, s) => el.getBoundingClientRect()[s], side);
+	await soon(
+		async () => (await edge(".source-code .card-head", "bottom")) <= (await edge(".source-head", "top")) + 0.5,
+		true,
+	);
+	await page.evaluate(() => {
+		location.hash = "#/space?v=1";
+	});
 	const table = page.getByRole("region", { name: "Functions whose blocks hold pages" });
 	await table.waitFor();
 	await soon(() => table.evaluate((el) => el.scrollWidth <= el.clientWidth), true);
@@ -168,10 +230,17 @@ test("nothing of a page lies over another part of it, whatever is open", async (
 test("totals of the pages are one", async () => {
 	const page = await open("#/allocations");
 	const whole = Number((await page.locator(".list-tools .note").innerText()).replace(/\D/g, ""));
-	await page.evaluate(() => { location.hash = "#/console?sql=SELECT+count(*)+FROM+allocations"; });
+	await page.evaluate(() => {
+		location.hash = "#/console?sql=SELECT+count(*)+FROM+allocations";
+	});
 	await page.locator(".sql-result [role=gridcell]").first().waitFor();
-	assert.equal(Number((await page.locator(".sql-result [role=gridcell]").first().innerText()).replace(/\D/g, "")), whole);
-	await page.evaluate(() => { location.hash = "#/tree?m=count"; });
+	assert.equal(
+		Number((await page.locator(".sql-result [role=gridcell]").first().innerText()).replace(/\D/g, "")),
+		whole,
+	);
+	await page.evaluate(() => {
+		location.hash = "#/tree?m=count";
+	});
 	await page.getByRole("treegrid").waitFor();
 	await settled(page);
 	await soon(() => page.locator("[role=treegrid] [role=row]").nth(1).innerText(), /%/);
@@ -216,9 +285,15 @@ test("the source page shows the program with its figures", async () => {
 	await page.locator(".source-line .tok-keyword").first().waitFor();
 	await page.keyboard.press("n");
 	await page.waitForFunction(() => /[?&]line=\d+/.test(location.hash));
-	await soon(async () => (await page.locator(".source-line.hot").allInnerTexts()).some((t) => /never|\d (ns|µs|ms|s)/.test(t)), true);
+	await soon(
+		async () =>
+			(await page.locator(".source-line.hot").allInnerTexts()).some((t) => /never|\d (ns|µs|ms|s)/.test(t)),
+		true,
+	);
 	const asked = [];
-	page.on("request", (r) => { if (/\/api\/v1\/frame/.test(r.url())) asked.push(new URL(r.url()).searchParams.get("q")); });
+	page.on("request", (r) => {
+		if (/\/api\/v1\/frame/.test(r.url())) asked.push(new URL(r.url()).searchParams.get("q"));
+	});
 	await page.locator(".source-line.hot").first().click();
 	const panel = page.getByRole("complementary", { name: "Selected function" });
 	await panel.getByText(/Only allocations through/).waitFor();
@@ -242,7 +317,21 @@ test("a statement that is wrong says so, and the next one works", async () => {
 
 test("every page of the rail is reached by its key", async () => {
 	const page = await open();
-	for (const [key, id] of [["f", "flame"], ["t", "tree"], ["s", "sites"], ["a", "allocations"], ["c", "source"], ["l", "leaks"], ["i", "lifetimes"], ["p", "space"], ["h", "threads"], ["m", "maps"], ["d", "compare"], ["q", "console"], ["o", "overview"]]) {
+	for (const [key, id] of [
+		["f", "flame"],
+		["t", "tree"],
+		["s", "sites"],
+		["a", "allocations"],
+		["c", "source"],
+		["l", "leaks"],
+		["i", "lifetimes"],
+		["p", "space"],
+		["h", "threads"],
+		["m", "maps"],
+		["d", "compare"],
+		["q", "console"],
+		["o", "overview"],
+	]) {
 		await page.evaluate(() => document.activeElement?.blur());
 		await page.keyboard.press("g");
 		await page.keyboard.press(key);

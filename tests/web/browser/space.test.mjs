@@ -10,7 +10,13 @@ for (const theme of THEMES)
 	for (const width of [1440, 1024])
 		test(`every colouring has its legend and no fault, ${theme} at ${width}`, async () => {
 			const page = await open("#/space", { theme, width });
-			for (const [name, expected] of [["Age", /below 1 ms|1 ms|ms/], ["Size", /[KM]?i?B/], ["Thread", /program/], ["Call site", /grow/], ["Use", /in use/]]) {
+			for (const [name, expected] of [
+				["Age", /below 1 ms|1 ms|ms/],
+				["Size", /[KM]?i?B/],
+				["Thread", /program/],
+				["Call site", /grow/],
+				["Use", /in use/],
+			]) {
 				await page.getByRole("radio", { name, exact: true }).click();
 				await legend(page).getByText(expected).first().waitFor();
 				await settled(page);

@@ -6,15 +6,16 @@ import { clean, has, open, settled, soon, violations } from "./harness.mjs";
 
 // Every /info passes through change(answer) from now on.
 async function alter(page, change) {
-	await page.route("**/api/v1/events", (route) => route.fulfill({ contentType: "text/event-stream", body: "retry: 1000\n\n" })); // no news: it asks itself
+	await page.route("**/api/v1/events", (route) =>
+		route.fulfill({ contentType: "text/event-stream", body: "retry: 1000\n\n" }),
+	); // no news: it asks itself
 	await page.route("**/api/v1/info", async (route) => {
 		try {
 			const answer = await (await route.fetch()).json();
 			change(answer);
 			await route.fulfill({ json: answer });
 		} catch (error) {
-			if (!page.isClosed() && !/disposed|closed/.test(error.message))
-				throw error;
+			if (!page.isClosed() && !/disposed|closed/.test(error.message)) throw error;
 		}
 	});
 	await page.reload();
@@ -22,9 +23,19 @@ async function alter(page, change) {
 
 test("what the first page begins with is asked once, before the app is there", async () => {
 	const page = await open("#/threads"); /* a tab that is opened again knows its token */
-	const ask = (path) => page.evaluate((wanted) => performance.getEntriesByType("resource")
-		.filter((e) => new URL(e.name).pathname === wanted).map((e) => e.startTime), path);
-	await page.evaluate(() => { location.hash = "#/overview"; location.reload(); });
+	const ask = (path) =>
+		page.evaluate(
+			(wanted) =>
+				performance
+					.getEntriesByType("resource")
+					.filter((e) => new URL(e.name).pathname === wanted)
+					.map((e) => e.startTime),
+			path,
+		);
+	await page.evaluate(() => {
+		location.hash = "#/overview";
+		location.reload();
+	});
 	await page.getByRole("link", { name: /Peak heap/ }).waitFor();
 	await settled(page);
 	for (const path of ["info", "fields", "tape", "summary"]) {
@@ -41,7 +52,15 @@ test("a tape that is being read shows how far, and then itself", async () => {
 	await alter(page, (info) => {
 		const { id, file, tape_bytes } = info.tapes[0];
 		if (loading)
-			info.tapes[0] = { id, file, state: "loading", gen: 0, error: null, progress: { done: 250, total: 1000 }, tape_bytes };
+			info.tapes[0] = {
+				id,
+				file,
+				state: "loading",
+				gen: 0,
+				error: null,
+				progress: { done: 250, total: 1000 },
+				tape_bytes,
+			};
 	});
 	await page.getByRole("heading", { name: "Reading program.mtape" }).waitFor();
 	await soon(() => page.locator("header.top").innerText(), /Loading 25 %/);
@@ -56,7 +75,15 @@ test("a tape that cannot be read says why", async () => {
 	const page = await open();
 	await alter(page, (info) => {
 		const { id, file } = info.tapes[0];
-		info.tapes[0] = { id, file, state: "failed", gen: 0, error: "not a tape of this version", progress: null, tape_bytes: 7 };
+		info.tapes[0] = {
+			id,
+			file,
+			state: "failed",
+			gen: 0,
+			error: "not a tape of this version",
+			progress: null,
+			tape_bytes: 7,
+		};
 	});
 	await page.getByText("not a tape of this version").waitFor();
 	assert.deepEqual(await violations(page), []);
@@ -65,9 +92,18 @@ test("a tape that cannot be read says why", async () => {
 
 test("losses make sums lower bounds, and it is said", async () => {
 	const page = await open();
-	await alter(page, (info) => { info.tapes[0].lost_events = 12345; });
+	await alter(page, (info) => {
+		info.tapes[0].lost_events = 12345;
+	});
 	await page.getByText(/12,345 events could not be recorded/).waitFor();
-	await soon(() => page.locator("main").getByRole("link", { name: /^Allocated/ }).innerText(), /\u2265/);
+	await soon(
+		() =>
+			page
+				.locator("main")
+				.getByRole("link", { name: /^Allocated/ })
+				.innerText(),
+		/\u2265/,
+	);
 	assert.deepEqual(await violations(page), []);
 	await settled(page);
 	await clean(page);
@@ -75,9 +111,18 @@ test("losses make sums lower bounds, and it is said", async () => {
 
 test("a tape that ends before its program has lower bounds, too", async () => {
 	const page = await open();
-	await alter(page, (info) => { Object.assign(info.tapes[0], { state: "truncated", end: "not known" }); });
+	await alter(page, (info) => {
+		Object.assign(info.tapes[0], { state: "truncated", end: "not known" });
+	});
 	await page.getByText("The tape ends before the program did: totals are lower bounds.").waitFor();
-	await soon(() => page.locator("main").getByRole("link", { name: /^Peak heap/ }).innerText(), /\u2265/);
+	await soon(
+		() =>
+			page
+				.locator("main")
+				.getByRole("link", { name: /^Peak heap/ })
+				.innerText(),
+		/\u2265/,
+	);
 	await settled(page);
 	await clean(page);
 });
@@ -87,14 +132,21 @@ test("modules without names of their functions are told where functions are show
 	await page.route("**/api/v1/tape?*", async (route) => {
 		const answer = await (await route.fetch()).json();
 		for (const module of answer.modules)
-			Object.assign(module, module.name === "libparse.so" ? { symbols: "exported", stacks: 100 } : { symbols: "lines" });
+			Object.assign(
+				module,
+				module.name === "libparse.so" ? { symbols: "exported", stacks: 100 } : { symbols: "lines" },
+			);
 		await route.fulfill({ json: answer });
 	});
 	await page.reload();
 	await settled(page);
 	assert.equal(await page.getByText(/^No debug information/).count(), 0); // the Overview is of more than functions
-	await page.evaluate(() => { location.hash = "#/flame"; });
-	await page.getByText("No debug information for libparse.so: some functions appear as addresses, without source lines.").click();
+	await page.evaluate(() => {
+		location.hash = "#/flame";
+	});
+	await page
+		.getByText("No debug information for libparse.so: some functions appear as addresses, without source lines.")
+		.click();
 	await page.getByText(/libparse\.so: only exported names, build-id [0-9a-f]{40}/).waitFor();
 	await page.getByText("DEBUGINFOD_URLS").waitFor();
 	assert.deepEqual(await violations(page), []);
@@ -103,9 +155,14 @@ test("modules without names of their functions are told where functions are show
 
 test("a tape that grows is asked again when it has grown, and only then", async () => {
 	const page = await open();
-	let gen = 1, summaries = 0;
-	page.on("request", (r) => { if (/\/api\/v1\/summary/.test(r.url())) summaries++; });
-	await alter(page, (info) => { Object.assign(info.tapes[0], { state: "live", gen }); });
+	let gen = 1,
+		summaries = 0;
+	page.on("request", (r) => {
+		if (/\/api\/v1\/summary/.test(r.url())) summaries++;
+	});
+	await alter(page, (info) => {
+		Object.assign(info.tapes[0], { state: "live", gen });
+	});
 	await page.getByText("Not freed yet").waitFor();
 	await settled(page);
 	const first = summaries;
@@ -146,9 +203,12 @@ test("a filter in the address that cannot be read is marked, and can be removed"
 
 test("what a filter got wrong is mended in its place, in the bar and on the page", async () => {
 	const page = await open("#/sites");
-	const wrong = "function ~ \"\u00e4\" or sise > 4", /* positions are bytes */ right = "function ~ \"\u00e4\" or size > 4";
+	const wrong = 'function ~ "\u00e4" or sise > 4',
+		/* positions are bytes */ right = 'function ~ "\u00e4" or size > 4';
 	for (const place of [".state", ".filter-verdict"]) {
-		await page.evaluate((q) => { location.hash = `#/sites?v=1&q=${encodeURIComponent(q)}`; }, wrong);
+		await page.evaluate((q) => {
+			location.hash = `#/sites?v=1&q=${encodeURIComponent(q)}`;
+		}, wrong);
 		const use = page.locator(place).getByRole("button", { name: "Use size" });
 		await use.waitFor();
 		await soon(() => page.locator("main .stale").count(), 0); // an error is not old content
@@ -172,20 +232,27 @@ test("a wheel moves a list by rows, however many there are", async () => {
 		const answer = await (await route.fetch()).json();
 		await route.fulfill({ json: { ...answer, count: 50_000_000 } });
 	});
-	await page.evaluate(() => { location.hash = "#/allocations?v=1"; });
-	const list = page.locator(".vgrid"), top = () => page.evaluate(() => {
-		const head = document.querySelector(".vgrid-head").getBoundingClientRect().bottom;
-		const row = [...document.querySelectorAll(".vgrid-row")].find((one) => one.getBoundingClientRect().bottom > head + 1);
-		return row ? Number(row.getAttribute("aria-rowindex")) - 2 : null;
+	await page.evaluate(() => {
+		location.hash = "#/allocations?v=1";
 	});
+	const list = page.locator(".vgrid"),
+		top = () =>
+			page.evaluate(() => {
+				const head = document.querySelector(".vgrid-head").getBoundingClientRect().bottom;
+				const row = [...document.querySelectorAll(".vgrid-row")].find(
+					(one) => one.getBoundingClientRect().bottom > head + 1,
+				);
+				return row ? Number(row.getAttribute("aria-rowindex")) - 2 : null;
+			});
 	await soon(() => list.getAttribute("aria-rowcount"), "50000001");
 	assert.equal(await top(), 0);
 	const { x, y } = await list.boundingBox();
 	await page.mouse.move(x + 200, y + 200);
 	let before = 0;
-	for (let i = 0; i < 5; i++) { // far less than a pixel of the scrollbar
+	for (let i = 0; i < 5; i++) {
+		// far less than a pixel of the scrollbar
 		await page.mouse.wheel(0, 120);
-		await soon(async () => await top() > before, true);
+		await soon(async () => (await top()) > before, true);
 		before = await top();
 	}
 	assert.ok(before >= 10 && before <= 30, `${before} rows`);

@@ -6,7 +6,9 @@ import { clean, open, settled, show, soon, THEMES, violations } from "../browser
 
 const banner = (page) => page.locator("main details.banner");
 const go = async (page, name) => {
-	await page.evaluate((hash) => { location.hash = location.hash.replace(/^#\/\w+/, hash); }, `#/${name}`);
+	await page.evaluate((hash) => {
+		location.hash = location.hash.replace(/^#\/\w+/, hash);
+	}, `#/${name}`);
 	await settled(page);
 };
 
@@ -16,14 +18,33 @@ for (const theme of THEMES)
 		await show(page, "made.mtape");
 		assert.equal(await page.locator("header.top .pulse").count(), 0); // nobody writes to it, though it is new
 		await page.locator("header.top").getByText("Converted", { exact: true }).waitFor();
-		await soon(() => banner(page).locator("summary").innerText(), /^This tape was made from sums\.folded \(folded\), without times, threads, addresses, frees and 7 more facts\.$/);
+		await soon(
+			() => banner(page).locator("summary").innerText(),
+			/^This tape was made from sums\.folded \(folded\), without times, threads, addresses, frees and 7 more facts\.$/,
+		);
 		assert.equal(await banner(page).locator("li").first().isVisible(), false);
 		await banner(page).locator("summary").click();
-		await soon(() => banner(page).locator("ul").innerText(), /not in that file: times \(only the order is known\), threads[^]*taken for bytes that are alive/);
+		await soon(
+			() => banner(page).locator("ul").innerText(),
+			/not in that file: times \(only the order is known\), threads[^]*taken for bytes that are alive/,
+		);
 		await page.getByRole("heading", { name: "This tape has no times" }).waitFor();
-		await soon(() => page.getByRole("region", { name: "Summary" }).innerText().then((text) => text.replace(/\s+/g, " ")),
-			/^Peak heap 4\.98 KiB in 2 blocks Peak RSS \S+ not sampled on this tape Allocations 2 times unknown Allocated 4\.98 KiB .* Temporary \S+ not known on this tape$/);
-		await soon(() => page.locator("main .sites th").allInnerTexts().then((all) => all.join()), /^Function,Alive at the peak\s*↓,Count$/);
+		await soon(
+			() =>
+				page
+					.getByRole("region", { name: "Summary" })
+					.innerText()
+					.then((text) => text.replace(/\s+/g, " ")),
+			/^Peak heap 4\.98 KiB in 2 blocks Peak RSS \S+ not sampled on this tape Allocations 2 times unknown Allocated 4\.98 KiB .* Temporary \S+ not known on this tape$/,
+		);
+		await soon(
+			() =>
+				page
+					.locator("main .sites th")
+					.allInnerTexts()
+					.then((all) => all.join()),
+			/^Function,Alive at the peak\s*↓,Count$/,
+		);
 		assert.equal(await page.locator("main canvas, main .spark, main .heat").count(), 0);
 		assert.deepEqual(await violations(page), []);
 		await go(page, "flame");
@@ -35,25 +56,51 @@ for (const theme of THEMES)
 		assert.ok(!/[?&]at=/.test(await page.evaluate(() => location.hash)));
 		await page.keyboard.press("?");
 		await page.locator("dialog .help-keys").first().waitFor();
-		assert.equal(await page.locator("dialog .help-keys").getByText(/time point|timeline/).count(), 0);
+		assert.equal(
+			await page
+				.locator("dialog .help-keys")
+				.getByText(/time point|timeline/)
+				.count(),
+			0,
+		);
 		await page.keyboard.press("Escape");
 		await go(page, "sites");
-		await soon(() => page.getByRole("columnheader").allInnerTexts().then((all) => all.map((text) => text.trim().split("\n")[0]).join()), /^Call site,Alive at the peak\s*↓,Leaked,Allocated,Allocations$/);
+		await soon(
+			() =>
+				page
+					.getByRole("columnheader")
+					.allInnerTexts()
+					.then((all) => all.map((text) => text.trim().split("\n")[0]).join()),
+			/^Call site,Alive at the peak\s*↓,Leaked,Allocated,Allocations$/,
+		);
 		await go(page, "leaks");
 		await page.getByRole("columnheader", { name: "Never freed" }).waitFor();
-		assert.equal(await page.getByText("Growing").count() + await page.locator("main .spark").count(), 0);
+		assert.equal((await page.getByText("Growing").count()) + (await page.locator("main .spark").count()), 0);
 		await go(page, "compare");
 		await page.getByRole("tree", { name: "Difference flame graph" }).waitFor();
 		assert.equal(await page.locator("main .compare-time").count(), 0);
-		for (const [name, title] of [["threads", "This tape has no threads"], ["space", "This tape has no addresses"], ["lifetimes", "This tape has no times"]]) {
+		for (const [name, title] of [
+			["threads", "This tape has no threads"],
+			["space", "This tape has no addresses"],
+			["lifetimes", "This tape has no times"],
+		]) {
 			await go(page, name);
 			await page.getByRole("heading", { name: title }).waitFor();
 			assert.equal(await page.locator("main table, main canvas").count(), 0);
 			assert.deepEqual(await violations(page), []);
 		}
 		await go(page, "allocations");
-		await page.getByText("Not known on this tape: time, usable, lifetime, call, thread, address; sizes are averages").waitFor();
-		await soon(() => page.getByRole("columnheader").allInnerTexts().then((all) => all.map((text) => text.trim().split("\n")[0]).join()), /^Size\S*,Call site$/);
+		await page
+			.getByText("Not known on this tape: time, usable, lifetime, call, thread, address; sizes are averages")
+			.waitFor();
+		await soon(
+			() =>
+				page
+					.getByRole("columnheader")
+					.allInnerTexts()
+					.then((all) => all.map((text) => text.trim().split("\n")[0]).join()),
+			/^Size\S*,Call site$/,
+		);
 		await page.locator("main [role=row]").nth(1).click();
 		await page.keyboard.press("Enter");
 		await page.getByText(/^Allocated by/).waitFor();
@@ -65,9 +112,15 @@ for (const theme of THEMES)
 test("a stripped tape says of what, has all its columns; the recording itself says nothing", async () => {
 	const page = await open();
 	await show(page, "stripped.mtape");
-	await soon(() => banner(page).locator("summary").innerText(), /^This tape was stripped of [\d,]+ allocations \(.* KiB\) freed in less than 1\.00 ms\.$/);
+	await soon(
+		() => banner(page).locator("summary").innerText(),
+		/^This tape was stripped of [\d,]+ allocations \(.* KiB\) freed in less than 1\.00 ms\.$/,
+	);
 	await banner(page).locator("summary").click();
-	await soon(() => banner(page).locator("li").innerText(), /sums of what was allocated, freed and temporary are without them/);
+	await soon(
+		() => banner(page).locator("li").innerText(),
+		/sums of what was allocated, freed and temporary are without them/,
+	);
 	await go(page, "allocations");
 	await page.getByRole("columnheader", { name: /Address/ }).waitFor();
 	assert.equal(await page.getByText(/Not known on this tape/).count(), 0);
@@ -79,7 +132,10 @@ test("a stripped tape says of what, has all its columns; the recording itself sa
 	await go(page, "overview");
 	await page.locator("main .timeline canvas").waitFor();
 	await page.locator("main .heat").waitFor();
-	await soon(() => page.locator("main .tiles .spark").count(), (count) => count >= 5);
+	await soon(
+		() => page.locator("main .tiles .spark").count(),
+		(count) => count >= 5,
+	);
 	await clean(page);
 });
 
@@ -89,8 +145,15 @@ test("a block that was freed twice is a finding, with its three stacks", async (
 	const finding = page.locator(".finding").filter({ hasText: "A block is freed twice" });
 	await finding.getByText(/^free was called for a block that had been freed already/).waitFor();
 	await finding.getByText("Stacks").click();
-	for (const [name, frame] of [["Freed by", "free_again"], ["Allocated by", "make"], ["Freed before by", "free_first"]])
-		await finding.getByRole("region", { name, exact: true }).getByRole("link", { name: frame, exact: true }).waitFor();
+	for (const [name, frame] of [
+		["Freed by", "free_again"],
+		["Allocated by", "make"],
+		["Freed before by", "free_first"],
+	])
+		await finding
+			.getByRole("region", { name, exact: true })
+			.getByRole("link", { name: frame, exact: true })
+			.waitFor();
 	assert.deepEqual(await violations(page), []);
 	await finding.getByRole("link", { name: /Evidence/ }).click();
 	await page.getByRole("grid", { name: "Allocations" }).waitFor();

@@ -32,9 +32,14 @@ test("a search finds it in the graph and says its share", async () => {
 });
 
 test("the graph of differences is asked for once, and again only where the picture is wider", async () => {
-	const page = await open("#/overview"), asked = [];
-	page.on("request", (request) => { if (/\/api\/v1\/diff\/flame\?/.test(request.url())) asked.push(request.url()); });
-	await page.evaluate(() => { location.hash = "#/compare?m=leaked"; });
+	const page = await open("#/overview"),
+		asked = [];
+	page.on("request", (request) => {
+		if (/\/api\/v1\/diff\/flame\?/.test(request.url())) asked.push(request.url());
+	});
+	await page.evaluate(() => {
+		location.hash = "#/compare?m=leaked";
+	});
 	await page.getByRole("tree", { name: "Difference flame graph" }).waitFor();
 	await settled(page);
 	assert.equal(asked.length, 1, asked.join("\n"));
@@ -59,7 +64,10 @@ test("swapped, it is what is gone; Back swaps again", async () => {
 test("spans of time are compared for what was allocated", async () => {
 	const page = await open("#/compare?m=allocated");
 	const whole = await page.locator(".compare-total").innerText();
-	for (const [name, text] of [["Time before", "start..1%"], ["Time after", "start..end"]]) {
+	for (const [name, text] of [
+		["Time before", "start..1%"],
+		["Time after", "start..end"],
+	]) {
 		await page.getByLabel(name, { exact: true }).fill(text);
 		await page.getByLabel(name, { exact: true }).press("Enter");
 	}

@@ -5,23 +5,27 @@ import { clean, open, param, settled, show, soon } from "../browser/harness.mjs"
 
 const SHOTS = process.env.MEMTAPE_SHOTS;
 const SIZE = { width: 1180, height: 700 };
-const rail = (page, name) => page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: new RegExp(`^${name}`) });
+const rail = (page, name) =>
+	page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: new RegExp(`^${name}`) });
 
 async function shot(page, name, height) {
 	await settled(page);
 	const { x, y, width } = await page.locator("main").boundingBox();
-	if (SHOTS)
-		await page.screenshot({ path: join(SHOTS, `${name}.png`), clip: { x, y, width, height } });
+	if (SHOTS) await page.screenshot({ path: join(SHOTS, `${name}.png`), clip: { x, y, width, height } });
 }
 
 async function sides(page, before, after) {
-	for (const [side, tape] of [[/^Before/, before], [/^After/, after]]) {
+	for (const [side, tape] of [
+		[/^Before/, before],
+		[/^After/, after],
+	]) {
 		await page.getByRole("button", { name: side }).click();
 		await page.locator(".menu-item").filter({ hasText: tape }).click();
 	}
 }
 
-const verdict = async (page) => (await page.getByRole("complementary", { name: "Changes" }).innerText()).replace(/\s+/g, " ");
+const verdict = async (page) =>
+	(await page.getByRole("complementary", { name: "Changes" }).innerText()).replace(/\s+/g, " ");
 
 test("find-a-leak.md: what grows in redis is the module's function", async () => {
 	const page = await open("", SIZE);
@@ -57,7 +61,10 @@ test("reduce-the-peak.md: one line of a script holds its file, and the peak fall
 	await rail(page, "Flame graph").click();
 	await soon(() => page.getByRole("radio", { name: "Alive at the peak" }).getAttribute("aria-checked"), "true");
 	await page.getByRole("searchbox", { name: /^Search functions/ }).fill("PyUnicode_Splitlines");
-	await soon(() => page.locator(".flame-search output").innerText(), (text) => Number(/([\d.]+) %/.exec(text)?.[1]) > 50);
+	await soon(
+		() => page.locator(".flame-search output").innerText(),
+		(text) => Number(/([\d.]+) %/.exec(text)?.[1]) > 50,
+	);
 	await shot(page, "python-peak", 592);
 	await rail(page, "Compare").click();
 	await sides(page, "all.mtape", "each.mtape");

@@ -20,11 +20,17 @@ for (const theme of THEMES)
 test("the flame graph changes its measure, zooms, and keeps both in its address", async () => {
 	const page = await open("#/flame?v=1");
 	await page.getByText(totals.peak).first().waitFor();
-	await page.getByRole("radio", { name: "Leaked" }).or(page.getByRole("button", { name: "Leaked" })).first().click();
+	await page
+		.getByRole("radio", { name: "Leaked" })
+		.or(page.getByRole("button", { name: "Leaked" }))
+		.first()
+		.click();
 	await settled(page);
 	await page.getByText(totals.leaked).first().waitFor();
 	assert.equal(await param(page, "m"), "leaked");
-	await page.evaluate((hash) => { location.hash = `#/flame?v=1&z=${hash}`; }, totals.main);
+	await page.evaluate((hash) => {
+		location.hash = `#/flame?v=1&z=${hash}`;
+	}, totals.main);
 	await settled(page);
 	await page.locator(".flame-head").getByText("main").first().waitFor();
 	await page.reload();
@@ -36,7 +42,9 @@ test("the flame graph changes its measure, zooms, and keeps both in its address"
 test("call sites are those of the tape, in any order", async () => {
 	const page = await open("#/sites?v=1");
 	await page.getByText("load").first().waitFor();
-	await page.evaluate(() => { location.hash = "#/sites?v=1&sort=leaked_size"; });
+	await page.evaluate(() => {
+		location.hash = "#/sites?v=1&sort=leaked_size";
+	});
 	await settled(page);
 	const first = await page.locator("[role=row]").filter({ hasText: "KiB" }).first().innerText();
 	assert.match(first, /grow/);
@@ -46,10 +54,14 @@ test("call sites are those of the tape, in any order", async () => {
 
 test("what is not in the report says so, and what to do", async () => {
 	const page = await open();
-	await page.evaluate(() => { location.hash = "#/allocations?v=1"; });
+	await page.evaluate(() => {
+		location.hash = "#/allocations?v=1";
+	});
 	await page.getByText("Not in this report").waitFor();
 	await page.getByText(/memtape serve program\.mtape/).waitFor();
-	await page.evaluate(() => { location.hash = "#/flame?v=1&q=size%20%3E%201"; });
+	await page.evaluate(() => {
+		location.hash = "#/flame?v=1&q=size%20%3E%201";
+	});
 	await page.getByText("Not in this report").first().waitFor();
 	await clean(page);
 });
@@ -64,12 +76,17 @@ test("the report has which files there are, and not their text", async () => {
 test("nothing is offered that a report cannot do", async () => {
 	const page = await open();
 	const rail = await page.locator(".rail-link").allInnerTexts();
-	assert.ok(rail.some((text) => text.startsWith("Leaks")), rail.join());
+	assert.ok(
+		rail.some((text) => text.startsWith("Leaks")),
+		rail.join(),
+	);
 	for (const name of ["Allocations", "Address space", "Compare", "Console"])
 		assert.ok(!rail.some((text) => text.startsWith(name)), name);
 	assert.equal(await page.getByRole("button", { name: "Export" }).count(), 0);
 	assert.equal(await page.getByRole("combobox").count(), 0);
-	await page.evaluate(() => { location.hash = "#/sites?v=1&q=size%20%3E%201"; });
+	await page.evaluate(() => {
+		location.hash = "#/sites?v=1&q=size%20%3E%201";
+	});
 	await page.getByText("Not in this report").first().waitFor();
 	assert.equal(await page.getByRole("button", { name: /Try again|Copy request/ }).count(), 0);
 	await page.getByRole("button", { name: "Remove the filter" }).first().click();
@@ -80,9 +97,9 @@ test("nothing is offered that a report cannot do", async () => {
 test("a part of the time is shown larger, by pointer and by text", async () => {
 	const page = await open();
 	const box = await page.locator(".timeline .brush").boundingBox();
-	await page.mouse.move(box.x + box.width * .2, box.y + 40);
+	await page.mouse.move(box.x + box.width * 0.2, box.y + 40);
 	await page.mouse.down();
-	await page.mouse.move(box.x + box.width * .6, box.y + 40, { steps: 4 });
+	await page.mouse.move(box.x + box.width * 0.6, box.y + 40, { steps: 4 });
 	await page.mouse.up();
 	await page.getByRole("button", { name: "Zoom out" }).waitFor();
 	assert.match(await param(page, "view"), /\.\./);

@@ -8,15 +8,16 @@ import { graphOf } from "../../../web/src/flame/graph";
 import { INK } from "../../../web/src/palette";
 
 const rgb = (text: string) => text.match(/\d+/g)!.map(Number) as [number, number, number];
-const channel = (v: number) => (v / 255 <= .03928 ? v / 255 / 12.92 : ((v / 255 + .055) / 1.055) ** 2.4);
-const luminance = ([r, g, b]: readonly [number, number, number]) => .2126 * channel(r) + .7152 * channel(g) + .0722 * channel(b);
+const channel = (v: number) => (v / 255 <= 0.03928 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4);
+const luminance = ([r, g, b]: readonly [number, number, number]) =>
+	0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
 const ofHex = (hex: string) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)) as [number, number, number];
 
 test("a change has a sign, and of nothing no percentage", () => {
 	assert.equal(words.change(22151808, "bytes"), "+21.1 MiB");
 	assert.equal(words.change(-1500, "count"), "\u22121,500");
 	assert.equal(words.change(0, "bytes"), "0 B");
-	assert.equal(words.change(.25, "count"), "+0.250");
+	assert.equal(words.change(0.25, "count"), "+0.250");
 	assert.equal(words.share(100, 144), "+44.0 %");
 	assert.equal(words.share(100, 50), "\u221250.0 %");
 	assert.equal(words.share(0, 5), "new");
@@ -43,10 +44,11 @@ test("units of work are whole numbers, of one side or of both", () => {
 
 for (const theme of ["light", "dark"] as const)
 	test(`names can be read on every colour of a difference, ${theme}, and less is not more`, () => {
-		const all = colours(theme).map(rgb), text = luminance(ofHex(INK[theme].text));
+		const all = colours(theme).map(rgb),
+			text = luminance(ofHex(INK[theme].text));
 		for (const colour of all) {
 			const [l, m] = [luminance(colour), text].sort((x, y) => y - x) as [number, number];
-			assert.ok((l + .05) / (m + .05) >= 4.5, `${theme} ${colour}`);
+			assert.ok((l + 0.05) / (m + 0.05) >= 4.5, `${theme} ${colour}`);
 		}
 		const [less, , more] = [all[0]!, 0, all[all.length - 1]!];
 		assert.ok(less[2] > less[0] && more[0] > more[2]);
@@ -54,15 +56,41 @@ for (const theme of ["light", "dark"] as const)
 
 test("a box says what it had and has, and is painted by how much of it changed", () => {
 	const flame = {
-		gen: 0, ms: 0, m: "peak", total: 300, unit: "bytes", boxes: 3, of: 3, root: [], root_names: [], names: ["all", "a", "b"], modules: [], hashes: ["0", "1", "2"],
-		name_module: [-1, -1, -1], role: [0, 0, 0], parent: [-1, 0, 0], name: [0, 1, 2], value: [300, 200, 100], self: [0, 200, 100], begin: [0, 0, 200], count: [3, 2, 1],
-		depth: [0, 1, 1], file: [null, null, null], line: [0, 0, 0], before: [200, 200, 0], after: [200, 100, 100],
+		gen: 0,
+		ms: 0,
+		m: "peak",
+		total: 300,
+		unit: "bytes",
+		boxes: 3,
+		of: 3,
+		root: [],
+		root_names: [],
+		names: ["all", "a", "b"],
+		modules: [],
+		hashes: ["0", "1", "2"],
+		name_module: [-1, -1, -1],
+		role: [0, 0, 0],
+		parent: [-1, 0, 0],
+		name: [0, 1, 2],
+		value: [300, 200, 100],
+		self: [0, 200, 100],
+		begin: [0, 0, 200],
+		count: [3, 2, 1],
+		depth: [0, 1, 1],
+		file: [null, null, null],
+		line: [0, 0, 0],
+		before: [200, 200, 0],
+		after: [200, 100, 100],
 	} as unknown as DiffFlame;
-	const painter = diffPainter(graphOf(flame), "light"), steps = colours("light");
-	assert.equal(relative(200, 100), -.5);
+	const painter = diffPainter(graphOf(flame), "light"),
+		steps = colours("light");
+	assert.equal(relative(200, 100), -0.5);
 	assert.equal(relative(0, 0), 0);
 	assert.equal(painter.fill(2), steps[steps.length - 1]);
 	assert.equal(painter.fill(0), steps[(steps.length - 1) / 2]);
 	assert.equal(painter.figures!(1), "\u2212100 B  100 B");
-	assert.deepEqual(painter.facts!(2).map(([, value]) => value), ["0 B", "100 B", "\u25b2 +100 B \u00b7 new", "1"]);
+	assert.deepEqual(
+		painter.facts!(2).map(([, value]) => value),
+		["0 B", "100 B", "\u25b2 +100 B \u00b7 new", "1"],
+	);
 });

@@ -3,7 +3,9 @@ import { test } from "node:test";
 import { csvOf } from "../../../web/src/console/csv";
 import { completions, highlight, schemaParse, wordAt } from "../../../web/src/console/language";
 
-const SCHEMA = schemaParse("allocations: every allocation\n  id        number\n  size      bytes\n  alloc_ns  when\n\nthreads: each\n  id    number\n  name  text\n\nfunctions:\n  human_bytes(n)  text\n");
+const SCHEMA = schemaParse(
+	"allocations: every allocation\n  id        number\n  size      bytes\n  alloc_ns  when\n\nthreads: each\n  id    number\n  name  text\n\nfunctions:\n  human_bytes(n)  text\n",
+);
 
 test("tables and columns of the schema", () => {
 	assert.deepEqual([...SCHEMA.tables.keys()].slice(0, 2), ["allocations", "threads"]);
@@ -12,7 +14,13 @@ test("tables and columns of the schema", () => {
 });
 
 test("nothing of a statement is lost or added by its colours", () => {
-	for (const sql of ["SELECT 'it''s' FROM t -- end\nWHERE x=1.5 /* a\nb */", "'open", "\"a\" <img src=x>", "", "/* open"]) {
+	for (const sql of [
+		"SELECT 'it''s' FROM t -- end\nWHERE x=1.5 /* a\nb */",
+		"'open",
+		'"a" <img src=x>',
+		"",
+		"/* open",
+	]) {
 		const tokens = highlight(sql);
 		assert.equal(tokens.map((t) => t.text).join(""), sql);
 	}
@@ -34,5 +42,14 @@ test("what can be meant", () => {
 });
 
 test("CSV quotes what needs it", () => {
-	assert.equal(csvOf(["a", "b,c"], [[1, "x\"y"], [null, "two\nlines"]]), 'a,"b,c"\r\n1,"x""y"\r\n,"two\nlines"\r\n');
+	assert.equal(
+		csvOf(
+			["a", "b,c"],
+			[
+				[1, 'x"y'],
+				[null, "two\nlines"],
+			],
+		),
+		'a,"b,c"\r\n1,"x""y"\r\n,"two\nlines"\r\n',
+	);
 });

@@ -16,8 +16,7 @@ test("terms are what `and` joins at the top", () => {
 		["function = 'it\"s and' and x", ["function = 'it\"s and'", "x"]],
 		['function = "open and on', ['function = "open and on']],
 	];
-	for (const [filter, list] of rows)
-		assert.deepEqual(terms(filter), list, filter);
+	for (const [filter, list] of rows) assert.deepEqual(terms(filter), list, filter);
 });
 
 test("joining keeps what terms mean", () => {

@@ -4,11 +4,20 @@ import * as format from "../../../web/src/format";
 
 test("bytes have three digits and a unit of 1024", () => {
 	const rows: [number, string][] = [
-		[0, "0 B"], [1, "1 B"], [1023, "1023 B"], [1024, "1.00 KiB"], [1536, "1.50 KiB"], [10 * 1024, "10.0 KiB"], [999 * 1024, "999 KiB"],
-		[1020 * 1024 * 1024, "1020 MiB"], [1023.9 * 1024, "1.00 MiB"], [1.24 * 2 ** 30, "1.24 GiB"], [-2048, "\u22122.00 KiB"], [80.4, "80.4 B"],
+		[0, "0 B"],
+		[1, "1 B"],
+		[1023, "1023 B"],
+		[1024, "1.00 KiB"],
+		[1536, "1.50 KiB"],
+		[10 * 1024, "10.0 KiB"],
+		[999 * 1024, "999 KiB"],
+		[1020 * 1024 * 1024, "1020 MiB"],
+		[1023.9 * 1024, "1.00 MiB"],
+		[1.24 * 2 ** 30, "1.24 GiB"],
+		[-2048, "\u22122.00 KiB"],
+		[80.4, "80.4 B"],
 	];
-	for (const [value, text] of rows)
-		assert.equal(format.bytes(value), text);
+	for (const [value, text] of rows) assert.equal(format.bytes(value), text);
 });
 
 test("ticks have no needless zeros", () => {
@@ -27,11 +36,18 @@ test("small counts are exact, large ones have three digits", () => {
 
 test("a duration has the unit in which it is read", () => {
 	const rows: [number, string][] = [
-		[0, "0 ns"], [999, "999 ns"], [1500, "1.5 \u00b5s"], [310e6, "310 ms"], [1.9e9, "1.9 s"], [100e6, "100 ms"], [128e9, "2 min 08 s"], [3720e9, "1 h 02 min"],
-		[59.96e9, "1 min 00 s"], [50 * 3600e9, "2 d 2 h"],
+		[0, "0 ns"],
+		[999, "999 ns"],
+		[1500, "1.5 \u00b5s"],
+		[310e6, "310 ms"],
+		[1.9e9, "1.9 s"],
+		[100e6, "100 ms"],
+		[128e9, "2 min 08 s"],
+		[3720e9, "1 h 02 min"],
+		[59.96e9, "1 min 00 s"],
+		[50 * 3600e9, "2 d 2 h"],
 	];
-	for (const [ns, text] of rows)
-		assert.equal(format.duration(ns), text);
+	for (const [ns, text] of rows) assert.equal(format.duration(ns), text);
 });
 
 test("moments have as many digits as tell the tape's moments apart", () => {
@@ -45,7 +61,7 @@ test("moments have as many digits as tell the tape's moments apart", () => {
 
 test("a share that is there is never shown as none", () => {
 	assert.equal(format.percent(0), "0.0 %");
-	assert.equal(format.percent(.0001), "<0.1 %");
-	assert.equal(format.percent(.322), "32.2 %");
+	assert.equal(format.percent(0.0001), "<0.1 %");
+	assert.equal(format.percent(0.322), "32.2 %");
 	assert.equal(format.percent(0 / 0), "\u2014");
 });

@@ -17,8 +17,7 @@ test("curves are told apart", () => {
 		["ever slower", points((i) => 50000 * (1 - Math.exp(-i / 3))), 300, "levelled"],
 		["nothing", points(() => 0), 9, "once"],
 	];
-	for (const [what, curve, count, kind] of rows)
-		assert.equal(classify(curve, count), kind, what);
+	for (const [what, curve, count, kind] of rows) assert.equal(classify(curve, count), kind, what);
 });
 
 test("a straight line has its slope and no doubt", () => {

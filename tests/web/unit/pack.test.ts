@@ -3,8 +3,10 @@ import { test } from "node:test";
 import { questionOf, zoomed } from "../../../web/src/api/pack";
 
 const DURATION = 5e9;
-const same = (a: string, b: string) => assert.equal(questionOf(`/api/v1/${a}`, DURATION), questionOf(`/api/v1/${b}`, DURATION));
-const other = (a: string, b: string) => assert.notEqual(questionOf(`/api/v1/${a}`, DURATION), questionOf(`/api/v1/${b}`, DURATION));
+const same = (a: string, b: string) =>
+	assert.equal(questionOf(`/api/v1/${a}`, DURATION), questionOf(`/api/v1/${b}`, DURATION));
+const other = (a: string, b: string) =>
+	assert.notEqual(questionOf(`/api/v1/${a}`, DURATION), questionOf(`/api/v1/${b}`, DURATION));
 
 test("the same question however finely it is drawn", () => {
 	same("timeline?by=module&c=last&cols=812&from=0ns&top=5&until=5000000000ns", "timeline?by=module&cols=1200&top=5");
@@ -29,8 +31,18 @@ test("other questions stay others", () => {
 
 /* all 100: a 30 (c 10), b 60 (c 20, small ones 5) */
 const FLAME = {
-	total: 100, boxes: 6, root: [], root_names: [], names: ["all", "a", "b", "c"], hashes: ["0", "a", "b", "c"],
-	parent: [-1, 0, 0, 1, 2, 2], name: [0, 1, 2, 3, 3, -1], depth: [0, 1, 1, 2, 2, 2], begin: [0, 0, 30, 0, 30, 50], value: [100, 30, 60, 10, 20, 5], self: [10, 20, 35, 10, 20, 5],
+	total: 100,
+	boxes: 6,
+	root: [],
+	root_names: [],
+	names: ["all", "a", "b", "c"],
+	hashes: ["0", "a", "b", "c"],
+	parent: [-1, 0, 0, 1, 2, 2],
+	name: [0, 1, 2, 3, 3, -1],
+	depth: [0, 1, 1, 2, 2, 2],
+	begin: [0, 0, 30, 0, 30, 50],
+	value: [100, 30, 60, 10, 20, 5],
+	self: [10, 20, 35, 10, 20, 5],
 };
 
 test("zooming cuts out a box with what is below it", () => {

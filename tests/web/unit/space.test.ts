@@ -39,22 +39,60 @@ test("classes beyond the colours are one, and what has an order says its limits"
 	const space = { gen: 0, ms: 0, at_ns: 0, has_snapshot: true, pages_known: true, region_count: 0, regions: [] };
 	const classes = Array.from({ length: 7 }, (_, i) => ({ bytes: 10, count: 1, tid: i, name: "w" }));
 	const threads = shadesOf({ ...space, by: "thread", classes }, "light");
-	assert.deepEqual([threads.length, threads[0]!.title, threads[5]!.title, threads[5]!.bytes], [6, "w 0", "others", 20]);
-	const ages = shadesOf({ ...space, by: "age", classes: [0, 1e6, 1e9].map((from) => ({ bytes: 1, count: 1, from })) }, "dark");
-	assert.deepEqual(ages.map((s) => s.title), ["below 1 ms", "1 ms \u2013 1 s", "1 s and more"]);
+	assert.deepEqual(
+		[threads.length, threads[0]!.title, threads[5]!.title, threads[5]!.bytes],
+		[6, "w 0", "others", 20],
+	);
+	const ages = shadesOf(
+		{ ...space, by: "age", classes: [0, 1e6, 1e9].map((from) => ({ bytes: 1, count: 1, from })) },
+		"dark",
+	);
+	assert.deepEqual(
+		ages.map((s) => s.title),
+		["below 1 ms", "1 ms \u2013 1 s", "1 s and more"],
+	);
 });
 
 test("the last cell may be short", () => {
-	const region = { begin: "0x1000", end: "0x2800", kind: "heap", name: "", resident_bytes: 0, live_bytes: 0, free_pages: 0, longest_free_bytes: 0, cell_bytes: 4096, live: [], resident: [], pinned: [] };
+	const region = {
+		begin: "0x1000",
+		end: "0x2800",
+		kind: "heap",
+		name: "",
+		resident_bytes: 0,
+		live_bytes: 0,
+		free_pages: 0,
+		longest_free_bytes: 0,
+		cell_bytes: 4096,
+		live: [],
+		resident: [],
+		pinned: [],
+	};
 	assert.deepEqual(cellAddress(region, 0), { begin: 0x1000, end: 0x2000 });
 	assert.deepEqual(cellAddress(region, 1), { begin: 0x2000, end: 0x2800 });
 });
 
 test("a box of cells becomes a range of time and conditions", () => {
 	const axis = (kind: string, unit: "ns" | "bytes", edges: number[]) => ({ kind, unit, log: false, edges });
-	const grid = { gen: 0, ms: 0, x: axis("time", "ns", [0, 10, 20, 30]), y: axis("lifetime", "ns", [1, 100, 1000]), count: [], bytes: [], never: { count: [], bytes: [] } };
-	assert.deepEqual(boxSelection(grid, { x: 2, y: 1 }, { x: 1, y: 0 }), { range: { from: 10, until: 30 }, filter: "lifetime in 1ns..999ns" });
-	assert.deepEqual(boxSelection(grid, { x: 0, y: 2 }, { x: 0, y: 2 }), { range: { from: 0, until: 10 }, filter: "not freed" });
+	const grid = {
+		gen: 0,
+		ms: 0,
+		x: axis("time", "ns", [0, 10, 20, 30]),
+		y: axis("lifetime", "ns", [1, 100, 1000]),
+		count: [],
+		bytes: [],
+		never: { count: [], bytes: [] },
+	};
+	assert.deepEqual(boxSelection(grid, { x: 2, y: 1 }, { x: 1, y: 0 }), {
+		range: { from: 10, until: 30 },
+		filter: "lifetime in 1ns..999ns",
+	});
+	assert.deepEqual(boxSelection(grid, { x: 0, y: 2 }, { x: 0, y: 2 }), {
+		range: { from: 0, until: 10 },
+		filter: "not freed",
+	});
 	const sizes = { ...grid, x: axis("size", "bytes", [1, 16, 256]) };
-	assert.deepEqual(boxSelection(sizes, { x: 1, y: 0 }, { x: 1, y: 0 }), { filter: "size in 16..255 and lifetime in 1ns..99ns" });
+	assert.deepEqual(boxSelection(sizes, { x: 1, y: 0 }, { x: 1, y: 0 }), {
+		filter: "size in 16..255 and lifetime in 1ns..99ns",
+	});
 });

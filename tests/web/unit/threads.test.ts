@@ -5,7 +5,9 @@ import { cellKey, matrixOf, NOBODY, OTHERS } from "../../../web/src/threads/matr
 const threads = Array.from({ length: 30 }, (_, i) => ({ tid: i + 1, allocated_bytes: 1000 - i }));
 const handovers = [
 	...threads.map((t) => ({ allocated_by: t.tid, freed_by: t.tid, count: 1, bytes: 10 })),
-	{ allocated_by: 1, freed_by: 30, count: 2, bytes: 5000 }, { allocated_by: 29, freed_by: 28, count: 3, bytes: 7 }, { allocated_by: 2, freed_by: null, count: 1, bytes: 4 },
+	{ allocated_by: 1, freed_by: 30, count: 2, bytes: 5000 },
+	{ allocated_by: 29, freed_by: 28, count: 3, bytes: 7 },
+	{ allocated_by: 2, freed_by: null, count: 1, bytes: 4 },
 ];
 
 test("who frees much is shown though it allocates little", () => {
@@ -20,7 +22,10 @@ test("all bytes are somewhere: in a cell of their own, with the others, or nobod
 	const whole = handovers.reduce((n, h) => n + h.bytes, 0);
 	for (const most of [1, 5, 14, 100]) {
 		const made = matrixOf({ threads, handovers }, most);
-		assert.equal([...made.cells.values()].reduce((n, c) => n + c.bytes, 0), whole);
+		assert.equal(
+			[...made.cells.values()].reduce((n, c) => n + c.bytes, 0),
+			whole,
+		);
 		assert.equal(made.cells.has(cellKey(OTHERS, OTHERS)), most < 30);
 	}
 	assert.deepEqual(matrixOf({ threads, handovers }, 5).cells.get(cellKey(2, NOBODY)), { count: 1, bytes: 4 });

@@ -4,8 +4,14 @@ import { fragmentFormat, fragmentParse, secondsParse, secondsText, START } from 
 import type { Selection } from "../../../web/src/url";
 
 const FULL: Selection = {
-	page: "flame", tape: "0123456789abcdef0123456789abcdef", range: { from: 28e9, until: 62_500_000_001 }, at: 98e9,
-	filter: 'size >= 4KiB and module != "libc.so.6" or function ~ "a&b=c#d+e"', metric: "leaked", path: ["7c1e03bd91aa0001", "7c1e03bd91aa0002"], frame: "91aa7c1e03bd0003",
+	page: "flame",
+	tape: "0123456789abcdef0123456789abcdef",
+	range: { from: 28e9, until: 62_500_000_001 },
+	at: 98e9,
+	filter: 'size >= 4KiB and module != "libc.so.6" or function ~ "a&b=c#d+e"',
+	metric: "leaked",
+	path: ["7c1e03bd91aa0001", "7c1e03bd91aa0002"],
+	frame: "91aa7c1e03bd0003",
 	options: { lay: "icicle", col: "module", "from-the-future": "kept & safe" },
 };
 
@@ -24,7 +30,15 @@ test("the token is read and never written", () => {
 });
 
 test("what cannot be read is as if it were not there", () => {
-	for (const fragment of ["", "#", "#/", "#/?", "#/overview?t=5..2&c=zz&at=x&m=Nonsense!&z=..&s=1", "#?%", "#/overview?t=1e9..2e9&q="])
+	for (const fragment of [
+		"",
+		"#",
+		"#/",
+		"#/?",
+		"#/overview?t=5..2&c=zz&at=x&m=Nonsense!&z=..&s=1",
+		"#?%",
+		"#/overview?t=1e9..2e9&q=",
+	])
 		assert.deepEqual(fragmentParse(fragment).selection, START, fragment);
 });
 

@@ -5,16 +5,36 @@ import { measuresInOrder } from "../../../web/src/measures";
 import { capital, measureKnown, measureOf, measureTitle, sumOfKey, vocabulary } from "../../../web/src/vocabulary";
 import type { ExportFormat, Measure, Vocabulary } from "../../../web/src/vocabulary";
 
-const measure = (word: string, more: Partial<Measure> = {}): Measure =>
-	({ word, title: `${word} bytes`, unit: "bytes", doc: "", sort: null, at: false, spans: false, in_reports: false, ...more });
-const format = (more: Partial<ExportFormat> = {}): ExportFormat =>
-	({ name: "folded", summary: "", kind: "sums", has_metric: true, path: null, ...more });
+const measure = (word: string, more: Partial<Measure> = {}): Measure => ({
+	word,
+	title: `${word} bytes`,
+	unit: "bytes",
+	doc: "",
+	sort: null,
+	at: false,
+	spans: false,
+	in_reports: false,
+	...more,
+});
+const format = (more: Partial<ExportFormat> = {}): ExportFormat => ({
+	name: "folded",
+	summary: "",
+	kind: "sums",
+	has_metric: true,
+	path: null,
+	...more,
+});
 
 test("measures are those of the server, those of its commands first", () => {
 	assert.equal(measureTitle("peak"), "Peak"); /* before the server has said anything */
 	assert.equal(measureKnown("what is this", "peak"), "what is this");
-	vocabulary.value = { measures: [measure("live", { at: true }), measure("peak", { in_reports: true })] } as Vocabulary;
-	assert.deepEqual(measuresInOrder().map((m) => m.word), ["peak", "live"]);
+	vocabulary.value = {
+		measures: [measure("live", { at: true }), measure("peak", { in_reports: true })],
+	} as Vocabulary;
+	assert.deepEqual(
+		measuresInOrder().map((m) => m.word),
+		["peak", "live"],
+	);
 	assert.equal(measureTitle("peak"), "Peak bytes");
 	assert.equal(measureOf("live").at, true);
 	assert.equal(measureKnown("live", "peak"), "live");
@@ -31,11 +51,16 @@ test("a key of groups names one of their sums", () => {
 });
 
 test("a file is asked for in the measure that it can have", () => {
-	const peak = measure("peak", { in_reports: true }), live = measure("live", { at: true }), wasted = measure("wasted");
+	const peak = measure("peak", { in_reports: true }),
+		live = measure("live", { at: true }),
+		wasted = measure("wasted");
 	assert.deepEqual(requestOf(format(), peak), { path: "export", params: { c: "last", to: "folded", m: "peak" } });
 	assert.deepEqual(requestOf(format(), live), { path: "export", params: { c: "last", to: "folded", at: "peak" } });
 	assert.equal(requestOf(format(), wasted), null);
 	assert.deepEqual(requestOf(format({ has_metric: false }), wasted)?.params, { c: "last", to: "folded" });
-	assert.deepEqual(requestOf(format({ kind: "events", has_metric: false }), live)?.params, { c: "last", to: "folded" });
+	assert.deepEqual(requestOf(format({ kind: "events", has_metric: false }), live)?.params, {
+		c: "last",
+		to: "folded",
+	});
 	assert.equal(requestOf(format({ path: "/api/v1/export/flamegraph.svg" }), wasted)?.path, "export/flamegraph.svg");
 });

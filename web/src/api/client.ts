@@ -11,7 +11,11 @@ export const API = "/api/v1/";
 const KEPT = 64;
 
 export class ApiError extends Error {
-	constructor(readonly status: number, readonly body: ErrorBody, readonly request: string) {
+	constructor(
+		readonly status: number,
+		readonly body: ErrorBody,
+		readonly request: string,
+	) {
 		super(body.message);
 	}
 }
@@ -43,18 +47,27 @@ async function errorOf(response: Response, url: string): Promise<ApiError> {
 	let body: ErrorBody | undefined;
 	try {
 		body = (await response.json()).error;
-	} catch { /* not ours: a proxy's page, or cut off */ }
+	} catch {
+		/* not ours: a proxy's page, or cut off */
+	}
 	const none = { hint: null, parameter: null, pos: null, len: null, suggest: null };
-	return new ApiError(response.status, { ...none, message: response.statusText || `HTTP ${response.status}`, ...body }, url);
+	return new ApiError(
+		response.status,
+		{ ...none, message: response.statusText || `HTTP ${response.status}`, ...body },
+		url,
+	);
 }
 
 /* What boot.ts asked before there was an app: each serves once, if it is good. */
 async function early(url: string): Promise<Response | null> {
-	const asked = (globalThis as { memtapeEarly?: Record<string, Promise<Response>> }).memtapeEarly, answer = asked?.[url];
-	if (!answer)
-		return null;
+	const asked = (globalThis as { memtapeEarly?: Record<string, Promise<Response>> }).memtapeEarly,
+		answer = asked?.[url];
+	if (!answer) return null;
 	delete asked[url];
-	return answer.then((response) => (response.ok ? response : null), () => null);
+	return answer.then(
+		(response) => (response.ok ? response : null),
+		() => null,
+	);
 }
 
 /* The moment of a tape that grows which is asked for; 0: now. */
@@ -62,19 +75,19 @@ export const held = signal(0);
 
 /* One request, without memory. AbortError passes through. */
 export async function request(url: string, init: RequestInit = {}): Promise<Response> {
-	if (held.value && /[?&]c=/.test(url))
-		url += `&gen=${held.value}`;
+	if (held.value && /[?&]c=/.test(url)) url += `&gen=${held.value}`;
 	let response: Response;
 	try {
-		response = isReport ? await packed(url) : await early(url) ?? await fetch(url, { ...init, headers: { ...authorized(), ...init.headers }, cache: "no-store" });
+		response = isReport
+			? await packed(url)
+			: ((await early(url)) ??
+				(await fetch(url, { ...init, headers: { ...authorized(), ...init.headers }, cache: "no-store" })));
 	} catch (error) {
-		if ((error as Error).name !== "AbortError")
-			server.value = { ...server.value, gone: true };
+		if ((error as Error).name !== "AbortError") server.value = { ...server.value, gone: true };
 		throw error;
 	}
 	server.value = { gone: false, heard: Date.now() };
-	if (!response.ok)
-		throw await errorOf(response, url);
+	if (!response.ok) throw await errorOf(response, url);
 	return response;
 }
 
@@ -83,8 +96,7 @@ const kept = new Map<string, unknown>();
 function keep(key: string, value: unknown): void {
 	kept.delete(key);
 	kept.set(key, value);
-	if (kept.size > KEPT)
-		kept.delete(kept.keys().next().value!);
+	if (kept.size > KEPT) kept.delete(kept.keys().next().value!);
 }
 
 /* A tape that grows has other answers every time it has grown. */
@@ -94,12 +106,16 @@ const keyOf = (url: string) => `${tape.peek()?.id ?? ""} ${generation.peek()} ${
 export function cached<T>(url: string): T | undefined {
 	const key = keyOf(url);
 	const value = kept.get(key) as T | undefined;
-	if (value !== undefined)
-		keep(key, value);
+	if (value !== undefined) keep(key, value);
 	return value;
 }
 
-interface Flight { promise: Promise<unknown>; abort: AbortController; waiting: number; turn: number }
+interface Flight {
+	promise: Promise<unknown>;
+	abort: AbortController;
+	waiting: number;
+	turn: number;
+}
 const flights = new Map<string, Flight>();
 
 /* Whether somebody waits for an answer. */
@@ -110,10 +126,11 @@ const TURNS: Readonly<Record<string, number>> = { timeline: 1, sites: 2, grid: 2
 
 async function turnCome(turn: number): Promise<void> {
 	while (turn > 0) {
-		await new Promise((done) => { setTimeout(done); }); /* until all of the page have asked */
+		await new Promise((done) => {
+			setTimeout(done);
+		}); /* until all of the page have asked */
 		const earlier = [...flights.values()].filter((f) => f.turn < turn);
-		if (earlier.length === 0)
-			return;
+		if (earlier.length === 0) return;
 		await Promise.allSettled(earlier.map((f) => f.promise));
 	}
 }
@@ -125,20 +142,20 @@ async function fly(url: string, key: string, turn: number, abort: AbortControlle
 		keep(key, value);
 		return value;
 	} finally {
-		if (flights.get(key)?.abort === abort)
-			flights.delete(key);
+		if (flights.get(key)?.abort === abort) flights.delete(key);
 	}
 }
 
 /* GET PATH. Aborting the signal gives up waiting; when nobody waits, the request ends. */
 export function get<T>(path: string, params: Params = {}, signal?: AbortSignal): Promise<T> {
-	const url = requestUrl(path, params), key = keyOf(url);
+	const url = requestUrl(path, params),
+		key = keyOf(url);
 	const known = cached<T>(url);
-	if (known !== undefined)
-		return Promise.resolve(known);
+	if (known !== undefined) return Promise.resolve(known);
 	let flight = flights.get(key);
 	if (!flight) {
-		const abort = new AbortController(), turn = params.by === "none" ? 0 : TURNS[path] ?? 0;
+		const abort = new AbortController(),
+			turn = params.by === "none" ? 0 : (TURNS[path] ?? 0);
 		flight = { promise: fly(url, key, turn, abort), abort, waiting: 0, turn };
 		flights.set(key, flight);
 	}
@@ -147,8 +164,7 @@ export function get<T>(path: string, params: Params = {}, signal?: AbortSignal):
 	return new Promise<T>((resolve, reject) => {
 		let left = false;
 		const leave = () => {
-			if (left)
-				return;
+			if (left) return;
 			left = true;
 			if (--mine.waiting === 0) {
 				flights.delete(key);
@@ -157,17 +173,28 @@ export function get<T>(path: string, params: Params = {}, signal?: AbortSignal):
 			reject(new DOMException("superseded", "AbortError"));
 		};
 		signal?.addEventListener("abort", leave, { once: true });
-		mine.promise.then((value) => { left = true; resolve(value as T); }, (error) => { left = true; reject(error); });
-		if (signal?.aborted)
-			leave();
+		mine.promise.then(
+			(value) => {
+				left = true;
+				resolve(value as T);
+			},
+			(error) => {
+				left = true;
+				reject(error);
+			},
+		);
+		if (signal?.aborted) leave();
 	});
 }
 
 export async function post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
 	const response = await request(API + path, {
-		method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" }, signal: signal ?? null,
+		method: "POST",
+		body: JSON.stringify(body),
+		headers: { "Content-Type": "application/json" },
+		signal: signal ?? null,
 	});
-	return await response.json() as T;
+	return (await response.json()) as T;
 }
 
 /* Saves an answer as a file: a link could not carry the token. */

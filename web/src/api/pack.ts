@@ -4,37 +4,75 @@
  */
 import { sumOfKey } from "../vocabulary";
 
-interface Answers { [url: string]: unknown }
-interface Row { key?: string; hash?: string; [name: string]: unknown }
-interface Rows { count: number; rows: Row[] }
-interface Boxes { root: string[]; root_names: string[]; names: string[]; hashes: string[]; parent: number[]; name: number[]; depth: number[]; begin: number[]; value: number[]; [name: string]: unknown }
+interface Answers {
+	[url: string]: unknown;
+}
+interface Row {
+	key?: string;
+	hash?: string;
+	[name: string]: unknown;
+}
+interface Rows {
+	count: number;
+	rows: Row[];
+}
+interface Boxes {
+	root: string[];
+	root_names: string[];
+	names: string[];
+	hashes: string[];
+	parent: number[];
+	name: number[];
+	depth: number[];
+	begin: number[];
+	value: number[];
+	[name: string]: unknown;
+}
 
 const MISSING = "Not in this report";
 const ROWS = 50; /* of an answer, if not said */
 
 /* How finely something is drawn, and which part of a list: of these the report has what it has. */
 const LAYOUT: Readonly<Record<string, readonly string[]>> = {
-	timeline: ["cols", "top"], flame: ["px", "root"], sites: ["off", "n", "sort", "order", "spark"], tree: ["off", "n"], report: ["top"],
+	timeline: ["cols", "top"],
+	flame: ["px", "root"],
+	sites: ["off", "n", "sort", "order", "spark"],
+	tree: ["off", "n"],
+	report: ["top"],
 };
 /* What a question means that does not say it. */
-const USUAL: Readonly<Record<string, string>> = { m: "peak", at: "peak", dir: "down", by: "function", q: "", from: "0ns", fold: "1", recursion: "keep", l0: "1" };
+const USUAL: Readonly<Record<string, string>> = {
+	m: "peak",
+	at: "peak",
+	dir: "down",
+	by: "function",
+	q: "",
+	from: "0ns",
+	fold: "1",
+	recursion: "keep",
+	l0: "1",
+};
 
 const element = REPORT ? document.getElementById("capture") : null;
 
 /* Whether this page is a report, which has no server: the build says so. */
 export const isReport = REPORT;
 
-interface Pack { info: { tapes: { file: string; duration_ns: number }[] }; found: ReadonlyMap<string, unknown[]> }
+interface Pack {
+	info: { tapes: { file: string; duration_ns: number }[] };
+	found: ReadonlyMap<string, unknown[]>;
+}
 let pack: Promise<Pack> | null = null;
 
 async function unpack(text: string): Promise<Pack> {
 	const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
 	const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-	const answers = JSON.parse(await new Response(plain).text()) as Answers, found = new Map<string, unknown[]>();
+	const answers = JSON.parse(await new Response(plain).text()) as Answers,
+		found = new Map<string, unknown[]>();
 	const info = answers["/api/v1/info"] as Pack["info"];
 	for (const [url, answer] of Object.entries(answers)) {
 		const question = questionOf(url, info.tapes[0]!.duration_ns);
-		found.set(question, [...found.get(question) ?? [], answer]);
+		found.set(question, [...(found.get(question) ?? []), answer]);
 	}
 	return { info, found };
 }
@@ -49,32 +87,33 @@ function partsOf(url: string): { path: string; params: URLSearchParams } {
 export function questionOf(url: string, duration: number): string {
 	const { path, params } = partsOf(url);
 	const usual: Record<string, string> = { ...USUAL, until: `${duration}ns` };
-	if (path === "timeline")
-		delete usual.by;
-	if (params.get("m") === "live" && (params.get("at") ?? "peak") === "peak")
-		params.delete("m");
+	if (path === "timeline") delete usual.by;
+	if (params.get("m") === "live" && (params.get("at") ?? "peak") === "peak") params.delete("m");
 	params.delete("c");
-	for (const [key, value] of [...params])
-		if (usual[key] === value || LAYOUT[path]?.includes(key))
-			params.delete(key);
+	for (const [key, value] of [...params]) if (usual[key] === value || LAYOUT[path]?.includes(key)) params.delete(key);
 	params.sort();
 	return `${path}?${params}`;
 }
 
 function sumOf(row: Row, sort: string): number {
-	const sums = row.matched as Record<string, { bytes: number; count: number }> | undefined, life = row.life as { p50: number } | null;
+	const sums = row.matched as Record<string, { bytes: number; count: number }> | undefined,
+		life = row.life as { p50: number } | null;
 	const [of, what] = sumOfKey(sort) ?? ["allocated", "bytes"];
-	if (sort === "lifetime_p50")
-		return life ? life.p50 : Infinity;
+	if (sort === "lifetime_p50") return life ? life.p50 : Infinity;
 	return sums?.[of]?.[what] ?? 0;
 }
 
 /* The best of every order that was asked for, once each, in the order that is wanted now. */
 function rowsOf(found: readonly Rows[], params: URLSearchParams): Rows {
 	const rows = [...new Map(found.flatMap((a) => a.rows).map((row) => [row.key ?? row.hash, row])).values()];
-	const sort = params.get("sort"), sign = params.get("order") === "asc" ? 1 : -1;
+	const sort = params.get("sort"),
+		sign = params.get("order") === "asc" ? 1 : -1;
 	if (sort)
-		rows.sort((a, b) => { const x = sumOf(a, sort), y = sumOf(b, sort); return x === y ? 0 : x < y ? -sign : sign; });
+		rows.sort((a, b) => {
+			const x = sumOf(a, sort),
+				y = sumOf(b, sort);
+			return x === y ? 0 : x < y ? -sign : sign;
+		});
 	const off = Number(params.get("off") ?? 0);
 	return { ...found[0]!, count: rows.length, rows: rows.slice(off, off + Number(params.get("n") ?? ROWS)) };
 }
@@ -83,16 +122,28 @@ function rowsOf(found: readonly Rows[], params: URLSearchParams): Rows {
 export function zoomed(flame: Boxes, path: readonly string[]): Boxes | null {
 	const at = [0];
 	for (const hash of path) {
-		const box = flame.parent.findIndex((p, i) => i > 0 && p === at[at.length - 1] && flame.name[i]! >= 0 && flame.hashes[flame.name[i]!] === hash);
-		if (box < 0)
-			return null;
+		const box = flame.parent.findIndex(
+			(p, i) => i > 0 && p === at[at.length - 1] && flame.name[i]! >= 0 && flame.hashes[flame.name[i]!] === hash,
+		);
+		if (box < 0) return null;
 		at.push(box);
 	}
-	const top = at[at.length - 1]!, keep: number[] = [], place = new Map<number, number>();
-	flame.parent.forEach((p, i) => { if (i === top || (i > top && place.has(p))) { place.set(i, keep.length); keep.push(i); } });
+	const top = at[at.length - 1]!,
+		keep: number[] = [],
+		place = new Map<number, number>();
+	flame.parent.forEach((p, i) => {
+		if (i === top || (i > top && place.has(p))) {
+			place.set(i, keep.length);
+			keep.push(i);
+		}
+	});
 	const cut: Boxes = { ...flame };
 	for (const [key, column] of Object.entries(flame))
-		if (Array.isArray(column) && column.length === flame.parent.length && ["name", "value", "self", "count", "parent", "begin", "depth", "file", "line"].includes(key))
+		if (
+			Array.isArray(column) &&
+			column.length === flame.parent.length &&
+			["name", "value", "self", "count", "parent", "begin", "depth", "file", "line"].includes(key)
+		)
 			cut[key] = keep.map((i) => column[i]);
 	cut.parent = keep.map((i) => (i === top ? -1 : place.get(flame.parent[i]!)!));
 	cut.begin = cut.begin.map((x) => x - flame.begin[top]!);
@@ -106,20 +157,18 @@ export function zoomed(flame: Boxes, path: readonly string[]): Boxes | null {
 function find(all: Pack, url: string): unknown {
 	const { path, params } = partsOf(url);
 	const found = all.found.get(questionOf(url, all.info.tapes[0]!.duration_ns));
-	if (!found)
-		return undefined;
-	if (path === "sites" || path === "tree")
-		return rowsOf(found as Rows[], params);
+	if (!found) return undefined;
+	if (path === "sites" || path === "tree") return rowsOf(found as Rows[], params);
 	const root = path === "flame" ? params.get("root") : null;
-	return root ? zoomed(found[0] as Boxes, root.split(".")) ?? undefined : found[0];
+	return root ? (zoomed(found[0] as Boxes, root.split(".")) ?? undefined) : found[0];
 }
 
 /* In place of the server. */
 export async function packed(url: string): Promise<Response> {
 	pack ??= unpack(element!.textContent ?? "");
-	const all = await pack, answer = find(all, url);
-	if (answer !== undefined)
-		return new Response(JSON.stringify(answer));
+	const all = await pack,
+		answer = find(all, url);
+	if (answer !== undefined) return new Response(JSON.stringify(answer));
 	const hint = `Run \`memtape serve ${all.info.tapes[0]!.file}\``;
 	return new Response(JSON.stringify({ error: { message: MISSING, hint } }), { status: 404 });
 }

@@ -8,7 +8,10 @@ import type { Head } from "./types";
 const PAGE_ROWS = 200;
 const AT_ONCE = 3;
 
-interface Paged<R> extends Head { count: number; rows: R[] }
+interface Paged<R> extends Head {
+	count: number;
+	rows: R[];
+}
 
 export interface PagedAnswer<R, A> extends Rows<R> {
 	first: A | null; /* the first page as it came: totals and such */
@@ -18,7 +21,12 @@ export interface PagedAnswer<R, A> extends Rows<R> {
 	retry: () => void;
 }
 
-interface Loaded<R, A> { url: string; count: number; pages: Map<number, R[]>; first: A | null }
+interface Loaded<R, A> {
+	url: string;
+	count: number;
+	pages: Map<number, R[]>;
+	first: A | null;
+}
 
 /* The rows of PATH; params without off and n. null: nothing is asked. */
 export function usePages<R, A extends Paged<R> = Paged<R>>(path: string, params: Params | null): PagedAnswer<R, A> {
@@ -29,13 +37,15 @@ export function usePages<R, A extends Paged<R> = Paged<R>>(path: string, params:
 	const [attempt, setAttempt] = useState(0);
 	const asked = useRef(new Map<number, AbortController>());
 	useEffect(() => {
-		if (!params)
-			return;
+		if (!params) return;
 		const abort = new AbortController();
 		setError(null);
 		get<A>(path, { ...params, off: 0, n: PAGE_ROWS }, abort.signal).then(
 			(answer) => setShown({ url, count: answer.count, pages: new Map([[0, answer.rows]]), first: answer }),
-			(e) => { if (e instanceof ApiError) setError(e); });
+			(e) => {
+				if (e instanceof ApiError) setError(e);
+			},
+		);
 		return () => {
 			abort.abort();
 			asked.current.forEach((a) => a.abort());
@@ -44,29 +54,39 @@ export function usePages<R, A extends Paged<R> = Paged<R>>(path: string, params:
 	}, [url, attempt, generation.value, server.value.gone]);
 
 	const load = (page: number) => {
-		if (!params || shown.url !== url || shown.pages.has(page) || asked.current.has(page))
-			return;
+		if (!params || shown.url !== url || shown.pages.has(page) || asked.current.has(page)) return;
 		const abort = new AbortController();
 		asked.current.set(page, abort);
-		get<A>(path, { ...params, off: page * PAGE_ROWS, n: PAGE_ROWS }, abort.signal).then(
-			(answer) => { shown.pages.set(page, answer.rows); redraw((n) => n + 1); },
-			(e) => { if (e instanceof ApiError) setError(e); }).finally(() => asked.current.delete(page));
+		get<A>(path, { ...params, off: page * PAGE_ROWS, n: PAGE_ROWS }, abort.signal)
+			.then(
+				(answer) => {
+					shown.pages.set(page, answer.rows);
+					redraw((n) => n + 1);
+				},
+				(e) => {
+					if (e instanceof ApiError) setError(e);
+				},
+			)
+			.finally(() => asked.current.delete(page));
 	};
-	return useMemo(() => ({
-		count: shown.count,
-		first: shown.first,
-		error,
-		loading: !error && shown.first === null && params !== null,
-		stale: !error && shown.url !== url,
-		get: (i: number) => shown.pages.get(Math.floor(i / PAGE_ROWS))?.[i % PAGE_ROWS],
-		need: (from: number, to: number) => {
-			const low = Math.floor(from / PAGE_ROWS), high = Math.min(Math.floor(to / PAGE_ROWS), low + AT_ONCE - 1);
-			for (const [page, abort] of asked.current) /* scrolled past before it came */
-				if (page < low - 1 || page > high + 1)
-					abort.abort();
-			for (let page = low; page <= high; page++)
-				load(page);
-		},
-		retry: () => setAttempt((n) => n + 1),
-	}), [shown, error, url]);
+	return useMemo(
+		() => ({
+			count: shown.count,
+			first: shown.first,
+			error,
+			loading: !error && shown.first === null && params !== null,
+			stale: !error && shown.url !== url,
+			get: (i: number) => shown.pages.get(Math.floor(i / PAGE_ROWS))?.[i % PAGE_ROWS],
+			need: (from: number, to: number) => {
+				const low = Math.floor(from / PAGE_ROWS),
+					high = Math.min(Math.floor(to / PAGE_ROWS), low + AT_ONCE - 1);
+				for (const [page, abort] of asked.current)
+					/* scrolled past before it came */
+					if (page < low - 1 || page > high + 1) abort.abort();
+				for (let page = low; page <= high; page++) load(page);
+			},
+			retry: () => setAttempt((n) => n + 1),
+		}),
+		[shown, error, url],
+	);
 }

@@ -19,21 +19,34 @@ export interface Answer<T> {
 const DIM_AFTER_MS = 150;
 const DRAG_MS = 120; /* while dragging, a request may run this long before the next one replaces it */
 
-interface State<T> { data: T | null; error: ApiError | null; loading: boolean; stale: boolean; of: string; asked: string }
+interface State<T> {
+	data: T | null;
+	error: ApiError | null;
+	loading: boolean;
+	stale: boolean;
+	of: string;
+	asked: string;
+}
 
 /* params null: nothing is asked, and what was answered stays. */
 export function useApi<T>(path: string, params: Params | null): Answer<T> {
 	const url = params ? requestUrl(path, params) : "";
 	const [state, setState] = useState<State<T>>(() => {
 		const known = params ? cached<T>(url) : undefined;
-		return { data: known ?? null, error: null, loading: !!params && known === undefined, stale: false, of: known ? url : "", asked: url };
+		return {
+			data: known ?? null,
+			error: null,
+			loading: !!params && known === undefined,
+			stale: false,
+			of: known ? url : "",
+			asked: url,
+		};
 	});
 	const [attempt, setAttempt] = useState(0);
 	const begun = useRef(0);
 	const running = useRef<AbortController | null>(null);
 	useEffect(() => {
-		if (!params)
-			return;
+		if (!params) return;
 		const known = cached<T>(url);
 		if (known !== undefined) {
 			running.current?.abort();
@@ -48,24 +61,30 @@ export function useApi<T>(path: string, params: Params | null): Answer<T> {
 			get<T>(path, params, abort.signal).then(
 				(data) => setState({ data, error: null, loading: false, stale: false, of: url, asked: url }),
 				(error) => {
-					if (error instanceof ApiError)
-						setState((s) => ({ ...s, error, loading: false, stale: false }));
-					else if (error.name !== "AbortError")
-						setState((s) => ({ ...s, loading: false, stale: false }));
-				});
+					if (error instanceof ApiError) setState((s) => ({ ...s, error, loading: false, stale: false }));
+					else if (error.name !== "AbortError") setState((s) => ({ ...s, loading: false, stale: false }));
+				},
+			);
 		};
 		setState((s) => ({ ...s, loading: true, asked: url }));
-		const dim = setTimeout(() => setState((s) => (s.loading && s.data && s.of !== url ? { ...s, stale: true } : s)), DIM_AFTER_MS);
+		const dim = setTimeout(
+			() => setState((s) => (s.loading && s.data && s.of !== url ? { ...s, stale: true } : s)),
+			DIM_AFTER_MS,
+		);
 		const wait = dragging.peek() && running.current ? Math.max(0, begun.current + DRAG_MS - performance.now()) : 0;
 		const later = wait > 0 ? setTimeout(ask, wait) : (ask(), undefined);
 		return () => {
 			clearTimeout(dim);
 			clearTimeout(later);
-			if (!dragging.peek())
-				abort.abort();
+			if (!dragging.peek()) abort.abort();
 		};
 	}, [url, attempt, generation.value, server.value.gone]); /* again when the tape has grown, or the server is back */
 	useEffect(() => () => running.current?.abort(), []);
 	/* Between a new question and its effect the last answer is not this one's. */
-	return { ...state, loading: state.loading || (url !== "" && state.asked !== url), url, retry: () => setAttempt((n) => n + 1) };
+	return {
+		...state,
+		loading: state.loading || (url !== "" && state.asked !== url),
+		url,
+		retry: () => setAttempt((n) => n + 1),
+	};
 }

@@ -11,13 +11,18 @@ import { Shown } from "../ui/states";
 import { sidesSet } from "./sides";
 import type { Sides } from "./sides";
 
-const COLS = 600, TICKS = 9;
+const COLS = 600,
+	TICKS = 9;
 
 /* Steps as a path: x in parts of the longer run, y in parts of the highest value, both of 1000. */
 function path(t: Timeline, until: number, most: number): string {
 	const step = ((t.until_ns - t.from_ns) / t.cols / until) * 1000;
-	return t.live_max.map((v, i) => `${i ? "L" : "M"}${(i * step).toFixed(2)} ${(1000 - (v / most) * 1000).toFixed(1)}`).join("") +
-		`L${(t.cols * step).toFixed(2)} ${(1000 - ((t.live_max[t.cols - 1] ?? 0) / most) * 1000).toFixed(1)}`;
+	return (
+		t.live_max
+			.map((v, i) => `${i ? "L" : "M"}${(i * step).toFixed(2)} ${(1000 - (v / most) * 1000).toFixed(1)}`)
+			.join("") +
+		`L${(t.cols * step).toFixed(2)} ${(1000 - ((t.live_max[t.cols - 1] ?? 0) / most) * 1000).toFixed(1)}`
+	);
 }
 
 function area(line: string): string {
@@ -29,17 +34,34 @@ function Moments(props: { sides: Sides; until: number }): JSX.Element {
 	const flag = (side: 0 | 1, name: string) => {
 		const ns = momentParse(props.sides.at[side], clock.value);
 		return ns === null ? null : (
-			<span key={name} class={`compare-flag ${side ? "after" : "before"} ${ns > .94 * props.until ? "left" : ""}`} style={{ left: `${Math.min(100, (ns / props.until) * 100)}%` }}><b>{name}</b></span>
+			<span
+				key={name}
+				class={`compare-flag ${side ? "after" : "before"} ${ns > 0.94 * props.until ? "left" : ""}`}
+				style={{ left: `${Math.min(100, (ns / props.until) * 100)}%` }}
+			>
+				<b>{name}</b>
+			</span>
 		);
 	};
-	return <>{flag(0, "A")}{flag(1, "B")}</>;
+	return (
+		<>
+			{flag(0, "A")}
+			{flag(1, "B")}
+		</>
+	);
 }
 
 function Drawn(props: { sides: Sides; a: Timeline; b: Timeline }): JSX.Element {
-	const { sides, a, b } = props, { isOne } = sides;
-	const until = Math.max(a.until_ns, b.until_ns, 1), most = Math.max(a.peak.bytes, b.peak.bytes, 1);
-	const first = path(a, until, most), second = path(b, until, most), { ticks, step } = timeTicks(0, until, TICKS);
-	const label = isOne ? `Live memory over time, peak ${format.bytes(a.peak.bytes)}` : `Live memory over time: before, peak ${format.bytes(a.peak.bytes)}; after, peak ${format.bytes(b.peak.bytes)}`;
+	const { sides, a, b } = props,
+		{ isOne } = sides;
+	const until = Math.max(a.until_ns, b.until_ns, 1),
+		most = Math.max(a.peak.bytes, b.peak.bytes, 1);
+	const first = path(a, until, most),
+		second = path(b, until, most),
+		{ ticks, step } = timeTicks(0, until, TICKS);
+	const label = isOne
+		? `Live memory over time, peak ${format.bytes(a.peak.bytes)}`
+		: `Live memory over time: before, peak ${format.bytes(a.peak.bytes)}; after, peak ${format.bytes(b.peak.bytes)}`;
 	const click = (e: MouseEvent) => {
 		const r = (e.currentTarget as HTMLElement).getBoundingClientRect();
 		const at = `${secondsText(Math.round(Math.min(1, Math.max(0, (e.clientX - r.left) / r.width)) * until))}s`;
@@ -47,9 +69,18 @@ function Drawn(props: { sides: Sides; a: Timeline; b: Timeline }): JSX.Element {
 	};
 	return (
 		<>
-			<div class={`compare-curves ${isOne && sides.hasMoments ? "clickable" : ""}`} onClick={isOne && sides.hasMoments ? click : undefined} title={isOne && sides.hasMoments ? "Click: the moment after; with Shift: the moment before" : undefined}>
+			<div
+				class={`compare-curves ${isOne && sides.hasMoments ? "clickable" : ""}`}
+				onClick={isOne && sides.hasMoments ? click : undefined}
+				title={isOne && sides.hasMoments ? "Click: the moment after; with Shift: the moment before" : undefined}
+			>
 				<svg viewBox="0 0 1000 1000" preserveAspectRatio="none" role="img" aria-label={label}>
-					{!isOne && <><path class="area before" d={area(first)} /><path class="area after" d={area(second)} /></>}
+					{!isOne && (
+						<>
+							<path class="area before" d={area(first)} />
+							<path class="area after" d={area(second)} />
+						</>
+					)}
 					{isOne && <path class="area only" d={area(first)} />}
 					<path class={`line ${isOne ? "only" : "before"}`} d={first} />
 					{!isOne && <path class="line after" d={second} />}
@@ -57,14 +88,22 @@ function Drawn(props: { sides: Sides; a: Timeline; b: Timeline }): JSX.Element {
 				{sides.hasMoments && isOne && <Moments sides={sides} until={until} />}
 				<span class="compare-most muted num">{format.bytes(most)}</span>
 			</div>
-			<div class="compare-axis muted num" aria-hidden="true">{ticks.map((t) => <span key={t} style={{ left: `${(t / until) * 100}%` }}>{format.moment(t, until, step)}</span>)}</div>
+			<div class="compare-axis muted num" aria-hidden="true">
+				{ticks.map((t) => (
+					<span key={t} style={{ left: `${(t / until) * 100}%` }}>
+						{format.moment(t, until, step)}
+					</span>
+				))}
+			</div>
 		</>
 	);
 }
 
 /* Of a tape without times only the order is known: there is no curve, and nothing to lay beside another. */
 export function Curves(props: { sides: Sides; q: string }): JSX.Element | null {
-	return [props.sides.a, props.sides.b].some((t) => t.import?.missing.includes("times")) ? null : <Timed {...props} />;
+	return [props.sides.a, props.sides.b].some((t) => t.import?.missing.includes("times")) ? null : (
+		<Timed {...props} />
+	);
 }
 
 function Timed(props: { sides: Sides; q: string }): JSX.Element {
@@ -74,7 +113,11 @@ function Timed(props: { sides: Sides; q: string }): JSX.Element {
 	return (
 		<section class={`card compare-time ${a.stale || b.stale ? "stale" : ""}`} aria-label="Live memory over time">
 			<Shown answer={a} loading={<div class="compare-curves" />}>
-				{(first) => <Shown answer={b} loading={<div class="compare-curves" />}>{(second) => <Drawn sides={props.sides} a={first} b={second} />}</Shown>}
+				{(first) => (
+					<Shown answer={b} loading={<div class="compare-curves" />}>
+						{(second) => <Drawn sides={props.sides} a={first} b={second} />}
+					</Shown>
+				)}
 			</Shown>
 		</section>
 	);

@@ -20,14 +20,20 @@ const STEPS = 24; /* colours in each direction: that many texts are made, not on
 function scale(theme: Theme): { less: string; same: string; more: string } {
 	const base = theme === "light" ? "#ffffff" : INK.dark.sunken;
 	return {
-		less: mix(HEX.light.blue, base, theme === "light" ? .62 : .66),
-		same: mix(HEX[theme].grey, base, theme === "light" ? .24 : .26),
-		more: mix(HEX.light.orange, base, theme === "light" ? .68 : .72),
+		less: mix(HEX.light.blue, base, theme === "light" ? 0.62 : 0.66),
+		same: mix(HEX[theme].grey, base, theme === "light" ? 0.24 : 0.26),
+		more: mix(HEX.light.orange, base, theme === "light" ? 0.68 : 0.72),
 	};
 }
 
 function hexOf(rgb: string): string {
-	return "#" + rgb.match(/\d+/g)!.map((n) => Number(n).toString(16).padStart(2, "0")).join("");
+	return (
+		"#" +
+		rgb
+			.match(/\d+/g)!
+			.map((n) => Number(n).toString(16).padStart(2, "0"))
+			.join("")
+	);
 }
 
 /* By t of -1 .. 1. Small changes are to be seen, so the strength grows fast at first. */
@@ -41,16 +47,25 @@ export function colours(theme: Theme): readonly string[] {
 }
 
 export function diffPainter(graph: Graph, theme: Theme): Painter {
-	const flame = graph.flame as DiffFlame, known = colours(theme);
-	const unit = flame.unit, before = (box: number) => flame.before[box] ?? 0, after = (box: number) => flame.after[box] ?? 0;
+	const flame = graph.flame as DiffFlame,
+		known = colours(theme);
+	const unit = flame.unit,
+		before = (box: number) => flame.before[box] ?? 0,
+		after = (box: number) => flame.after[box] ?? 0;
 	return {
 		legend: [],
 		fill: (box) => known[Math.round((relative(before(box), after(box)) + 1) * STEPS)]!,
 		figures: (box) => `${words.change(after(box) - before(box), unit)}  ${words.value(after(box), unit)}`,
 		facts: (box) => [
-			["Before", words.value(before(box), unit)], ["After", words.value(after(box), unit)],
-			["Change", `${words.arrow(after(box) - before(box))} ${words.change(after(box) - before(box), unit)} \u00b7 ${words.share(before(box), after(box))}`],
-			...(isMerged(graph, box) ? [] : [["Allocations, both", format.exact(flame.count[box]!)]] as [string, string][]),
+			["Before", words.value(before(box), unit)],
+			["After", words.value(after(box), unit)],
+			[
+				"Change",
+				`${words.arrow(after(box) - before(box))} ${words.change(after(box) - before(box), unit)} \u00b7 ${words.share(before(box), after(box))}`,
+			],
+			...(isMerged(graph, box)
+				? []
+				: ([["Allocations, both", format.exact(flame.count[box]!)]] as [string, string][])),
 		],
 	};
 }

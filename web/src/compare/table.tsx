@@ -9,25 +9,70 @@ import * as words from "./words";
 
 export function DiffTable(props: { diff: Diff; sides: Sides }): JSX.Element {
 	const { diff } = props;
-	const rows: DiffRow[] = [...diff.changed, ...diff.new, ...diff.gone].sort((x, y) => Math.abs(y.difference) - Math.abs(x.difference));
+	const rows: DiffRow[] = [...diff.changed, ...diff.new, ...diff.gone].sort(
+		(x, y) => Math.abs(y.difference) - Math.abs(x.difference),
+	);
 	const all = diff.counts.new + diff.counts.gone + diff.counts.grown + diff.counts.shrunk;
 	return (
 		<div class="table-scroll" tabIndex={0} role="region" aria-label="Differences as a table">
 			<table class="table">
-				<thead><tr><th scope="col">{diff.by === "module" ? "Module" : "Function"}</th><th scope="col" class="num">Difference</th><th scope="col" class="num">Before</th><th scope="col" class="num">After</th>
-					<th scope="col" class="num">Change</th><th scope="col" class="num">Blocks before</th><th scope="col" class="num">after</th><th scope="col">Place</th></tr></thead>
-				<tbody>{rows.map((row, i) => (
-					<tr key={`${row.hash}${row.module}${i}`}>
-						<th scope="row" class="code" title={row.function ?? ""}>{titleOf(row)}</th>
-						<td class="num"><b class={words.tone(row.difference)} title={words.exactChange(row.difference, diff.unit)}>{words.arrow(row.difference)} {words.change(row.difference, diff.unit)}</b></td>
-						<td class="num"><Value value={row.a} unit={diff.unit} /></td><td class="num"><Value value={row.b} unit={diff.unit} /></td>
-						<td class="num">{words.share(row.a, row.b)}</td>
-						<td class="num">{format.exact(row.a_count)}</td><td class="num">{format.exact(row.b_count)}</td>
-						<td class="muted">{format.place(row.file ?? null, row.line ?? null) || row.module}</td>
+				<thead>
+					<tr>
+						<th scope="col">{diff.by === "module" ? "Module" : "Function"}</th>
+						<th scope="col" class="num">
+							Difference
+						</th>
+						<th scope="col" class="num">
+							Before
+						</th>
+						<th scope="col" class="num">
+							After
+						</th>
+						<th scope="col" class="num">
+							Change
+						</th>
+						<th scope="col" class="num">
+							Blocks before
+						</th>
+						<th scope="col" class="num">
+							after
+						</th>
+						<th scope="col">Place</th>
 					</tr>
-				))}</tbody>
+				</thead>
+				<tbody>
+					{rows.map((row, i) => (
+						<tr key={`${row.hash}${row.module}${i}`}>
+							<th scope="row" class="code" title={row.function ?? ""}>
+								{titleOf(row)}
+							</th>
+							<td class="num">
+								<b
+									class={words.tone(row.difference)}
+									title={words.exactChange(row.difference, diff.unit)}
+								>
+									{words.arrow(row.difference)} {words.change(row.difference, diff.unit)}
+								</b>
+							</td>
+							<td class="num">
+								<Value value={row.a} unit={diff.unit} />
+							</td>
+							<td class="num">
+								<Value value={row.b} unit={diff.unit} />
+							</td>
+							<td class="num">{words.share(row.a, row.b)}</td>
+							<td class="num">{format.exact(row.a_count)}</td>
+							<td class="num">{format.exact(row.b_count)}</td>
+							<td class="muted">{format.place(row.file ?? null, row.line ?? null) || row.module}</td>
+						</tr>
+					))}
+				</tbody>
 			</table>
-			{all > rows.length && <p class="report-words">{format.exact(rows.length)} of {format.exact(all)} that differ.</p>}
+			{all > rows.length && (
+				<p class="report-words">
+					{format.exact(rows.length)} of {format.exact(all)} that differ.
+				</p>
+			)}
 		</div>
 	);
 }

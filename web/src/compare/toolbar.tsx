@@ -16,20 +16,51 @@ export function tapeTitle(t: Tape, others: readonly Tape[]): string {
 	return others.some((o) => o.id !== t.id && o.name === t.name) ? t.file.replace(/\.mtape$/, "") : t.name;
 }
 
-function SideMenu(props: { label: string; colour: "blue" | "orange"; shown: Tape; isOne: boolean; isB: boolean; onChoose: (id: string) => void }): JSX.Element {
+function SideMenu(props: {
+	label: string;
+	colour: "blue" | "orange";
+	shown: Tape;
+	isOne: boolean;
+	isB: boolean;
+	onChoose: (id: string) => void;
+}): JSX.Element {
 	const tapes = info.value?.tapes ?? [];
 	return (
-		<Popover label={`${props.label} ${tapeTitle(props.shown, tapes)}`} class="button compare-side" button={
-			<><Dot colour={props.colour} /><span class="muted">{props.label}</span>{" "}<b class="ellipsis">{tapeTitle(props.shown, tapes)}</b><IconChevron /></>}>
+		<Popover
+			label={`${props.label} ${tapeTitle(props.shown, tapes)}`}
+			class="button compare-side"
+			button={
+				<>
+					<Dot colour={props.colour} />
+					<span class="muted">{props.label}</span> <b class="ellipsis">{tapeTitle(props.shown, tapes)}</b>
+					<IconChevron />
+				</>
+			}
+		>
 			{(close) => (
 				<>
 					<p class="menu-title">{props.label}</p>
 					{tapes.map((t) => (
-						<button key={t.id} type="button" class="menu-item" onClick={() => { close(); props.onChoose(t.id); }}>
-							{t.id === props.shown.id ? <IconCheck /> : <span class="icon" />}<b>{tapeTitle(t, tapes)}</b><span class="hint">{t.file}</span>
+						<button
+							key={t.id}
+							type="button"
+							class="menu-item"
+							onClick={() => {
+								close();
+								props.onChoose(t.id);
+							}}
+						>
+							{t.id === props.shown.id ? <IconCheck /> : <span class="icon" />}
+							<b>{tapeTitle(t, tapes)}</b>
+							<span class="hint">{t.file}</span>
 						</button>
 					))}
-					{tapes.length === 1 && <p class="compare-hint">Only one tape is served, so two moments of it are compared. For two runs: <code>memtape serve before.mtape after.mtape</code></p>}
+					{tapes.length === 1 && (
+						<p class="compare-hint">
+							Only one tape is served, so two moments of it are compared. For two runs:{" "}
+							<code>memtape serve before.mtape after.mtape</code>
+						</p>
+					)}
 				</>
 			)}
 		</Popover>
@@ -40,26 +71,70 @@ function SideMenu(props: { label: string; colour: "blue" | "orange"; shown: Tape
 function Moment(props: { label: string; name: string; value: string; isSpan?: boolean }): JSX.Element {
 	const [text, setText] = useState(props.value);
 	useEffect(() => setText(props.value), [props.value]);
-	const commit = () => { if ((props.isSpan || text.trim()) && text !== props.value) sidesSet({ [props.name]: text.trim() }); };
+	const commit = () => {
+		if ((props.isSpan || text.trim()) && text !== props.value) sidesSet({ [props.name]: text.trim() });
+	};
 	return (
-		<input class={`field compare-moment ${props.isSpan ? "span" : ""}`} aria-label={props.label} placeholder={props.isSpan ? "all of it" : ""} title={`${props.label}: ${props.isSpan ? "1s..2.5s, 25%..peak, mark(NAME)..end" : "1.5s, 25%, start, peak, end, mark(NAME)"}`} value={text} spellcheck={false} autocomplete="off"
-			onInput={(e) => setText(e.currentTarget.value)} onBlur={commit} onKeyDown={(e) => { if (e.key === "Enter") commit(); }} />
+		<input
+			class={`field compare-moment ${props.isSpan ? "span" : ""}`}
+			aria-label={props.label}
+			placeholder={props.isSpan ? "all of it" : ""}
+			title={`${props.label}: ${props.isSpan ? "1s..2.5s, 25%..peak, mark(NAME)..end" : "1.5s, 25%, start, peak, end, mark(NAME)"}`}
+			value={text}
+			spellcheck={false}
+			autocomplete="off"
+			onInput={(e) => setText(e.currentTarget.value)}
+			onBlur={commit}
+			onKeyDown={(e) => {
+				if (e.key === "Enter") commit();
+			}}
+		/>
 	);
 }
 
 function Per(): JSX.Element {
-	const word = option("per"), isPer = word !== "";
+	const word = option("per"),
+		isPer = word !== "";
 	const [text, setText] = useState(word || "1:1");
-	useEffect(() => { if (word) setText(word); }, [word]);
+	useEffect(() => {
+		if (word) setText(word);
+	}, [word]);
 	const isGood = perParse(text) !== null;
-	const commit = () => { if (isPer && isGood && text !== word) setOption("per", text.trim()); };
+	const commit = () => {
+		if (isPer && isGood && text !== word) setOption("per", text.trim());
+	};
 	return (
 		<div class="row">
-			<Segmented label="Scale" value={isPer ? "per" : "absolute"} onChange={(v) => setOption("per", v === "per" ? (isGood ? text.trim() : "1:1") : null)}
-				choices={[{ value: "absolute", label: "Absolute" }, { value: "per", label: "Per unit", title: "Divided by the work each side did: requests, lines, frames" }]} />
-			{isPer && <label class="compare-per"><span class="sr">Units of work, before:after</span>
-				<input class="field compare-moment" value={text} aria-invalid={!isGood} title="Units of work that both sides did, before:after, like 1000:2500" spellcheck={false}
-					onInput={(e) => setText(e.currentTarget.value)} onBlur={commit} onKeyDown={(e) => { if (e.key === "Enter") commit(); }} /></label>}
+			<Segmented
+				label="Scale"
+				value={isPer ? "per" : "absolute"}
+				onChange={(v) => setOption("per", v === "per" ? (isGood ? text.trim() : "1:1") : null)}
+				choices={[
+					{ value: "absolute", label: "Absolute" },
+					{
+						value: "per",
+						label: "Per unit",
+						title: "Divided by the work each side did: requests, lines, frames",
+					},
+				]}
+			/>
+			{isPer && (
+				<label class="compare-per">
+					<span class="sr">Units of work, before:after</span>
+					<input
+						class="field compare-moment"
+						value={text}
+						aria-invalid={!isGood}
+						title="Units of work that both sides did, before:after, like 1000:2500"
+						spellcheck={false}
+						onInput={(e) => setText(e.currentTarget.value)}
+						onBlur={commit}
+						onKeyDown={(e) => {
+							if (e.key === "Enter") commit();
+						}}
+					/>
+				</label>
+			)}
 		</div>
 	);
 }
@@ -69,45 +144,91 @@ const choose = (word: string) => update({ metric: word, path: [] });
 
 /* Of one tape: what was alive at moments, or happened in spans of time. */
 function OneMeasures(props: { sides: Sides }): JSX.Element {
-	const all = measuresInOrder(), list = [...all.filter((m) => m.at), ...all.filter((m) => m.spans)];
-	return <Measures list={list} inSight={4} value={props.sides.hasSpans ? metric.value : LIVE} title={title} onChange={choose} />;
+	const all = measuresInOrder(),
+		list = [...all.filter((m) => m.at), ...all.filter((m) => m.spans)];
+	return (
+		<Measures
+			list={list}
+			inSight={4}
+			value={props.sides.hasSpans ? metric.value : LIVE}
+			title={title}
+			onChange={choose}
+		/>
+	);
 }
 
-const PRESETS: readonly (readonly [string, string])[] = [["start", "peak"], ["peak", "end"], ["25%", "75%"], ["50%", "end"]];
+const PRESETS: readonly (readonly [string, string])[] = [
+	["start", "peak"],
+	["peak", "end"],
+	["25%", "75%"],
+	["50%", "end"],
+];
 
 function Presets(props: { sides: Sides }): JSX.Element {
 	const now = props.sides.at.join(" ");
 	return (
-		<Popover label="Usual pairs of moments" class="button small" button={<>Moments <IconChevron /></>}>
-			{(close) => PRESETS.map(([a, b]) => (
-				<button key={a + b} type="button" class="menu-item" onClick={() => { close(); sidesSet({ ta: a, tb: b }); }}>
-					{now === `${a} ${b}` ? <IconCheck /> : <span class="icon" />}{a} → {b}
-				</button>
-			))}
+		<Popover
+			label="Usual pairs of moments"
+			class="button small"
+			button={
+				<>
+					Moments <IconChevron />
+				</>
+			}
+		>
+			{(close) =>
+				PRESETS.map(([a, b]) => (
+					<button
+						key={a + b}
+						type="button"
+						class="menu-item"
+						onClick={() => {
+							close();
+							sidesSet({ ta: a, tb: b });
+						}}
+					>
+						{now === `${a} ${b}` ? <IconCheck /> : <span class="icon" />}
+						{a} → {b}
+					</button>
+				))
+			}
 		</Popover>
 	);
 }
 
 export function Toolbar(props: { sides: Sides }): JSX.Element {
-	const { sides } = props, { a, b, isOne } = sides;
+	const { sides } = props,
+		{ a, b, isOne } = sides;
 	const chooseSide = (isB: boolean) => (id: string) => {
-		if (isB)
-			sidesSet({ with: id === a.id ? "self" : id, ta: null, tb: null }, a.id);
-		else if (!isOne && id === b.id)
-			swap(sides);
-		else
-			sidesSet({ with: isOne ? "self" : b.id, ta: null, tb: null }, id);
+		if (isB) sidesSet({ with: id === a.id ? "self" : id, ta: null, tb: null }, a.id);
+		else if (!isOne && id === b.id) swap(sides);
+		else sidesSet({ with: isOne ? "self" : b.id, ta: null, tb: null }, id);
 	};
 	return (
 		<div class="compare-tools" role="group" aria-label="What is compared">
 			<SideMenu label="Before" colour="blue" shown={a} isOne={isOne} isB={false} onChoose={chooseSide(false)} />
 			{sides.hasMoments && <Moment label="Moment before" name="ta" value={sides.at[0]} />}
 			{sides.hasSpans && <Moment label="Time before" name="ra" value={sides.spans[0]} isSpan />}
-			<button type="button" class="icon-button compare-swap" aria-label="Swap before and after" title="Swap (s)" onClick={() => swap(sides)}><IconCompare /></button>
+			<button
+				type="button"
+				class="icon-button compare-swap"
+				aria-label="Swap before and after"
+				title="Swap (s)"
+				onClick={() => swap(sides)}
+			>
+				<IconCompare />
+			</button>
 			<SideMenu label="After" colour="orange" shown={b} isOne={isOne} isB onChoose={chooseSide(true)} />
 			{sides.hasMoments && <Moment label="Moment after" name="tb" value={sides.at[1]} />}
 			{sides.hasSpans && <Moment label="Time after" name="rb" value={sides.spans[1]} isSpan />}
-			{isOne ? <><OneMeasures sides={sides} />{sides.hasMoments && <Presets sides={sides} />}</> : <Measures inSight={4} title={title} onChange={choose} />}
+			{isOne ? (
+				<>
+					<OneMeasures sides={sides} />
+					{sides.hasMoments && <Presets sides={sides} />}
+				</>
+			) : (
+				<Measures inSight={4} title={title} onChange={choose} />
+			)}
 			<Per />
 		</div>
 	);

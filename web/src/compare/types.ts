@@ -1,7 +1,15 @@
 /* The answers of /diff and /diff/flame (docs/http-api.md). */
 import type { Flame, Head, Hex, Ns } from "../api/types";
 
-export interface Side { id: Hex; name: string; file: string; at_ns: Ns | null; units: number; total: number; count: number }
+export interface Side {
+	id: Hex;
+	name: string;
+	file: string;
+	at_ns: Ns | null;
+	units: number;
+	total: number;
+	count: number;
+}
 export type Status = "new" | "gone" | "grown" | "shrunk" | "same";
 export interface DiffRow {
 	hash: Hex | null;
@@ -32,4 +40,9 @@ export interface Diff extends Head {
 }
 
 /* `value` is the width: each stack where it is larger. */
-export interface DiffFlame extends Flame { a: Side; b: Side; before: number[]; after: number[] }
+export interface DiffFlame extends Flame {
+	a: Side;
+	b: Side;
+	before: number[];
+	after: number[];
+}

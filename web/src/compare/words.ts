@@ -6,8 +6,7 @@ type Unit = "bytes" | "count";
 /* For one unit of work there are parts of one. */
 function amount(n: number, unit: Unit): string {
 	const size = Math.abs(n);
-	if (Number.isInteger(size) || size >= 100)
-		return format.value(Math.round(size), unit);
+	if (Number.isInteger(size) || size >= 100) return format.value(Math.round(size), unit);
 	return `${size.toFixed(size < 1 ? 3 : 2)}${unit === "bytes" ? " B" : ""}`;
 }
 
@@ -32,14 +31,13 @@ export function pair(a: number, b: number, unit: Unit): string {
 
 /* +44.3 %; of nothing everything is new */
 export function share(before: number, after: number): string {
-	if (before === after)
-		return "\u00b10 %";
-	if (before === 0)
-		return "new";
-	if (after === 0)
-		return "gone";
+	if (before === after) return "\u00b10 %";
+	if (before === 0) return "new";
+	if (after === 0) return "gone";
 	const part = (after - before) / before;
-	return (part > 0 ? "+" : "\u2212") + (part >= 9.995 ? format.times(after / before) : format.percent(Math.abs(part)));
+	return (
+		(part > 0 ? "+" : "\u2212") + (part >= 9.995 ? format.times(after / before) : format.percent(Math.abs(part)))
+	);
 }
 
 export const arrow = (n: number) => (n > 0 ? "\u25b2" : n < 0 ? "\u25bc" : "");
@@ -49,11 +47,16 @@ export const tone = (n: number) => (n > 0 ? "more" : n < 0 ? "less" : "");
 export function bare(name: string): string {
 	let depth = 0;
 	for (let i = 0; i < name.length; i++) {
-		if (name[i] === "<")
-			depth++;
-		else if (name[i] === ">" && name[i - 1] !== "-")
-			depth--;
-		else if (name[i] === "(" && depth <= 0 && i > 0 && name.slice(i - 8, i) !== "operator" && name[i - 1] !== " " && name[i - 1] !== ":")
+		if (name[i] === "<") depth++;
+		else if (name[i] === ">" && name[i - 1] !== "-") depth--;
+		else if (
+			name[i] === "(" &&
+			depth <= 0 &&
+			i > 0 &&
+			name.slice(i - 8, i) !== "operator" &&
+			name[i - 1] !== " " &&
+			name[i - 1] !== ":"
+		)
 			return name.slice(0, i);
 	}
 	return name;

@@ -14,7 +14,17 @@ import type { Painter } from "./colours";
 import { draw, pictureHeight, rowAtY, ROW_PX } from "./draw";
 import type { Scene, Window } from "./draw";
 import {
-	boxAt, boxByPath, graphOf, hashOf, isMerged, largestOf, matchesOf, moduleOf, nameOf, pathOf, stepFrom,
+	boxAt,
+	boxByPath,
+	graphOf,
+	hashOf,
+	isMerged,
+	largestOf,
+	matchesOf,
+	moduleOf,
+	nameOf,
+	pathOf,
+	stepFrom,
 } from "./graph";
 import type { Graph, Matches, Step } from "./graph";
 
@@ -65,25 +75,29 @@ function windowOf(graph: Graph, path: readonly Hex[]): Window {
 
 /* The window that is shown, on its way to the one that is wanted. A new answer is not moved to: it looks alike. */
 function useWindow(graph: Graph, wanted: Window, redraw: () => void): { current: Window } {
-	const now = useRef(wanted), of = useRef(graph);
+	const now = useRef(wanted),
+		of = useRef(graph);
 	useLayoutEffect(() => {
-		const from = now.current, isNew = of.current !== graph;
+		const from = now.current,
+			isNew = of.current !== graph;
 		of.current = graph;
 		if (isNew || matchMedia("(prefers-reduced-motion: reduce)").matches) {
 			now.current = wanted;
 			redraw();
 			return;
 		}
-		if (from.from === wanted.from && from.span === wanted.span)
-			return;
+		if (from.from === wanted.from && from.span === wanted.span) return;
 		const begun = performance.now();
 		let frame = 0;
 		const step = () => {
-			const t = Math.min(1, (performance.now() - begun) / ZOOM_MS), eased = 1 - (1 - t) ** 3;
-			now.current = { from: from.from + (wanted.from - from.from) * eased, span: from.span + (wanted.span - from.span) * eased };
+			const t = Math.min(1, (performance.now() - begun) / ZOOM_MS),
+				eased = 1 - (1 - t) ** 3;
+			now.current = {
+				from: from.from + (wanted.from - from.from) * eased,
+				span: from.span + (wanted.span - from.span) * eased,
+			};
 			redraw();
-			if (t < 1)
-				frame = requestAnimationFrame(step);
+			if (t < 1) frame = requestAnimationFrame(step);
 		};
 		frame = requestAnimationFrame(step);
 		return () => cancelAnimationFrame(frame);
@@ -91,33 +105,76 @@ function useWindow(graph: Graph, wanted: Window, redraw: () => void): { current:
 	return now;
 }
 
-interface Hover { box: number; ancestor: number; x: number; y: number }
+interface Hover {
+	box: number;
+	ancestor: number;
+	x: number;
+	y: number;
+}
 
 function Tip(props: { graph: Graph; painter: Painter; hover: Hover }): JSX.Element {
-	const { graph, hover } = props, { flame } = graph, { box } = hover;
+	const { graph, hover } = props,
+		{ flame } = graph,
+		{ box } = hover;
 	const facts = props.painter.facts?.(box) ?? [
-		["Total", `${format.value(flame.value[box]!, flame.unit)} · ${format.percent(flame.value[box]! / (flame.total || 1))}`],
-		...(isMerged(graph, box) ? [] : [["Self", format.value(flame.self[box]!, flame.unit)], ["Allocations", format.exact(flame.count[box]!)]] as const),
+		[
+			"Total",
+			`${format.value(flame.value[box]!, flame.unit)} · ${format.percent(flame.value[box]! / (flame.total || 1))}`,
+		],
+		...(isMerged(graph, box)
+			? []
+			: ([
+					["Self", format.value(flame.self[box]!, flame.unit)],
+					["Allocations", format.exact(flame.count[box]!)],
+				] as const)),
 	];
-	const place = format.place(flame.file[box] ?? null, flame.line[box] || null), module = moduleOf(graph, box);
+	const place = format.place(flame.file[box] ?? null, flame.line[box] || null),
+		module = moduleOf(graph, box);
 	return (
 		<Tooltip x={hover.x} y={hover.y}>
 			<b class="code flame-tip-name">{nameOf(graph, box)}</b>
-			{(place || module) && <p class="flame-tip-place">{[place, module && format.baseName(module)].filter(Boolean).join(" \u00b7 ")}</p>}
-			<dl class="pairs">{facts.map(([title, value]) => <Fragment key={title}><dt>{title}</dt><dd>{value}</dd></Fragment>)}</dl>
-			<p class="flame-tip-hint">{isMerged(graph, box) ? "Click to see them" : "Click to zoom \u00b7 right-click for details"}</p>
+			{(place || module) && (
+				<p class="flame-tip-place">
+					{[place, module && format.baseName(module)].filter(Boolean).join(" \u00b7 ")}
+				</p>
+			)}
+			<dl class="pairs">
+				{facts.map(([title, value]) => (
+					<Fragment key={title}>
+						<dt>{title}</dt>
+						<dd>{value}</dd>
+					</Fragment>
+				))}
+			</dl>
+			<p class="flame-tip-hint">
+				{isMerged(graph, box) ? "Click to see them" : "Click to zoom \u00b7 right-click for details"}
+			</p>
 		</Tooltip>
 	);
 }
 
 /* What the ring is on, for those who do not see it. */
 function Described(props: { id: string; graph: Graph; painter: Painter; box: number }): JSX.Element {
-	const { graph, box } = props, { flame } = graph;
-	const siblings = flame.parent[box]! >= 0 ? graph.firstChild[flame.parent[box]! + 1]! - graph.firstChild[flame.parent[box]!]! : 1;
+	const { graph, box } = props,
+		{ flame } = graph;
+	const siblings =
+		flame.parent[box]! >= 0 ? graph.firstChild[flame.parent[box]! + 1]! - graph.firstChild[flame.parent[box]!]! : 1;
 	const place = flame.parent[box]! >= 0 ? graph.children.indexOf(box) - graph.firstChild[flame.parent[box]!]! + 1 : 1;
 	return (
-		<span id={props.id} role="treeitem" class="sr" aria-level={flame.depth[box]! + 1} aria-posinset={place} aria-setsize={siblings} aria-selected="true">
-			{nameOf(graph, box)}, {props.painter.facts?.(box).map(([title, value]) => `${title} ${value}`).join(", ") ??
+		<span
+			id={props.id}
+			role="treeitem"
+			class="sr"
+			aria-level={flame.depth[box]! + 1}
+			aria-posinset={place}
+			aria-setsize={siblings}
+			aria-selected="true"
+		>
+			{nameOf(graph, box)},{" "}
+			{props.painter
+				.facts?.(box)
+				.map(([title, value]) => `${title} ${value}`)
+				.join(", ") ??
 				`${format.value(flame.value[box]!, flame.unit)}, ${format.percent(flame.value[box]! / (flame.total || 1))}`}
 		</span>
 	);
@@ -125,7 +182,8 @@ function Described(props: { id: string; graph: Graph; painter: Painter; box: num
 
 export function FlameCanvas(props: FlameCanvasProps): JSX.Element {
 	const { flame, isUp, path, search, selected } = props;
-	const holder = useRef<HTMLDivElement>(null), canvas = useRef<HTMLCanvasElement>(null);
+	const holder = useRef<HTMLDivElement>(null),
+		canvas = useRef<HTMLCanvasElement>(null);
 	const [scroll, setScroll] = useState(0);
 	const [hover, setHover] = useState<Hover | null>(null);
 	const [cursor, setCursor] = useState(NONE);
@@ -133,22 +191,37 @@ export function FlameCanvas(props: FlameCanvasProps): JSX.Element {
 	const graph = useMemo(() => graphOf(flame), [flame]);
 	const painter = useMemo(() => props.painter(graph), [graph, props.painter]);
 	const matches = useMemo(() => matchesOf(graph, search), [graph, search?.source, search?.flags]);
-	const root = flame.root ?? [], names = flame.root_names ?? [];
+	const root = flame.root ?? [],
+		names = flame.root_names ?? [];
 	const ancestorNames = root.length > 0 && !props.hidesAncestors ? ["all", ...names.slice(0, -1)] : [];
 	const whole = pictureHeight(graph, ancestorNames.length);
 	const id = `flame-${props.label.replace(/\W/g, "")}`;
 
 	const scene = (): Scene => ({
-		graph, painter, theme: theme.value, window: shown.current, isUp, ancestors: ancestorNames.length, ancestorNames, width, height,
-		scroll: isUp ? scroll + Math.min(0, whole - height) : scroll, matches, searching: search !== null, selected, cursor,
+		graph,
+		painter,
+		theme: theme.value,
+		window: shown.current,
+		isUp,
+		ancestors: ancestorNames.length,
+		ancestorNames,
+		width,
+		height,
+		scroll: isUp ? scroll + Math.min(0, whole - height) : scroll,
+		matches,
+		searching: search !== null,
+		selected,
+		cursor,
 		hover: hover ? (hover.ancestor >= 0 ? -hover.ancestor - 2 : hover.box) : NONE,
 	});
 	const paint = () => {
 		const ctx = canvas.current?.getContext("2d");
-		if (!ctx || width === 0)
-			return;
+		if (!ctx || width === 0) return;
 		const ratio = devicePixelRatio || 1;
-		if (canvas.current!.width !== Math.round(width * ratio) || canvas.current!.height !== Math.round(height * ratio)) {
+		if (
+			canvas.current!.width !== Math.round(width * ratio) ||
+			canvas.current!.height !== Math.round(height * ratio)
+		) {
 			canvas.current!.width = Math.round(width * ratio);
 			canvas.current!.height = Math.round(height * ratio);
 		}
@@ -157,28 +230,36 @@ export function FlameCanvas(props: FlameCanvasProps): JSX.Element {
 	};
 	const shown = useWindow(graph, windowOf(graph, path), () => paint());
 	useLayoutEffect(paint);
-	useEffect(() => { void document.fonts.ready.then(paint); }, []);
-	useEffect(() => { if (width > 0) props.onWidth?.(width); }, [width]);
-	useEffect(() => { props.onMatches?.(matches, graph); }, [matches]);
+	useEffect(() => {
+		void document.fonts.ready.then(paint);
+	}, []);
+	useEffect(() => {
+		if (width > 0) props.onWidth?.(width);
+	}, [width]);
+	useEffect(() => {
+		props.onMatches?.(matches, graph);
+	}, [matches]);
 	useLayoutEffect(() => setHover(null), [graph]);
 	useEffect(() => setCursor(selected ? largestOf(graph, selected) : NONE), [graph]);
-	useEffect(() => { if (selected && (cursor < 0 || hashOf(graph, cursor) !== selected)) setCursor(largestOf(graph, selected)); }, [selected]);
-	useEffect(() => { if (isUp && holder.current) holder.current.scrollTop = whole; }, [isUp, graph]);
+	useEffect(() => {
+		if (selected && (cursor < 0 || hashOf(graph, cursor) !== selected)) setCursor(largestOf(graph, selected));
+	}, [selected]);
+	useEffect(() => {
+		if (isUp && holder.current) holder.current.scrollTop = whole;
+	}, [isUp, graph]);
 
 	const reveal = (box: number) => {
 		const row = graph.flame.depth[box]! + ancestorNames.length;
-		const top = isUp ? whole - (row + 1) * ROW_PX : row * ROW_PX, el = holder.current!;
-		if (top < el.scrollTop)
-			el.scrollTop = top;
-		else if (top + ROW_PX > el.scrollTop + height)
-			el.scrollTop = top + ROW_PX - height;
+		const top = isUp ? whole - (row + 1) * ROW_PX : row * ROW_PX,
+			el = holder.current!;
+		if (top < el.scrollTop) el.scrollTop = top;
+		else if (top + ROW_PX > el.scrollTop + height) el.scrollTop = top + ROW_PX - height;
 	};
 	/* Where a function fills the whole picture, moving about does not yet choose another one. */
 	const choose = (box: number) => {
 		setCursor(box);
 		reveal(box);
-		if (box > 0 && !isMerged(graph, box) && !props.hidesAncestors)
-			props.onSelect(hashOf(graph, box));
+		if (box > 0 && !isMerged(graph, box) && !props.hidesAncestors) props.onSelect(hashOf(graph, box));
 	};
 	useEffect(() => {
 		if (props.cycle && matches.boxes.length > 0)
@@ -187,8 +268,7 @@ export function FlameCanvas(props: FlameCanvasProps): JSX.Element {
 	/* What is merged has no name: its parent is what can be looked into. */
 	const zoom = (box: number) => {
 		const at = isMerged(graph, box) ? graph.flame.parent[box]! : box;
-		if (!isMerged(graph, box) && box > 0)
-			props.onSelect(hashOf(graph, box));
+		if (!isMerged(graph, box) && box > 0) props.onSelect(hashOf(graph, box));
 		props.onZoom([...root, ...pathOf(graph, at)]);
 	};
 	const out = () => (path.length > 0 ? props.onZoom(path.slice(0, -1)) : undefined);
@@ -198,21 +278,26 @@ export function FlameCanvas(props: FlameCanvasProps): JSX.Element {
 		const row = rowAtY({ ...scene() }, e.clientY - r.top);
 		const value = shown.current.from + ((e.clientX - r.left) / Math.max(width, 1)) * shown.current.span;
 		const ancestor = row >= 0 && row < ancestorNames.length ? row : NONE;
-		return { ancestor, box: ancestor >= 0 ? NONE : boxAt(graph, row - ancestorNames.length, value), x: e.clientX, y: e.clientY };
+		return {
+			ancestor,
+			box: ancestor >= 0 ? NONE : boxAt(graph, row - ancestorNames.length, value),
+			x: e.clientX,
+			y: e.clientY,
+		};
 	};
 	const onKeyDown = (e: KeyboardEvent) => {
-		const up: Record<string, Step> = { ArrowUp: "parent", ArrowDown: "child", ArrowLeft: "previous", ArrowRight: "next" };
+		const up: Record<string, Step> = {
+			ArrowUp: "parent",
+			ArrowDown: "child",
+			ArrowLeft: "previous",
+			ArrowRight: "next",
+		};
 		let step = up[e.key];
-		if (isUp && (step === "parent" || step === "child"))
-			step = step === "parent" ? "child" : "parent";
-		if (step && !e.ctrlKey && !e.altKey && !e.metaKey)
-			choose(cursor < 0 ? 0 : stepFrom(graph, cursor, step));
-		else if (e.key === "Enter" && cursor >= 0)
-			zoom(cursor);
-		else if (e.key === " " && cursor >= 0)
-			props.onSelect(hashOf(graph, cursor));
-		else
-			return;
+		if (isUp && (step === "parent" || step === "child")) step = step === "parent" ? "child" : "parent";
+		if (step && !e.ctrlKey && !e.altKey && !e.metaKey) choose(cursor < 0 ? 0 : stepFrom(graph, cursor, step));
+		else if (e.key === "Enter" && cursor >= 0) zoom(cursor);
+		else if (e.key === " " && cursor >= 0) props.onSelect(hashOf(graph, cursor));
+		else return;
 		e.preventDefault();
 	};
 	useKeys({
@@ -222,30 +307,49 @@ export function FlameCanvas(props: FlameCanvasProps): JSX.Element {
 		Home: () => props.onZoom([]),
 	});
 	return (
-		<div class={`flame-holder ${props.stale ? "stale" : ""}`} ref={holder} onScroll={() => setScroll(holder.current!.scrollTop)}>
+		<div
+			class={`flame-holder ${props.stale ? "stale" : ""}`}
+			ref={holder}
+			onScroll={() => setScroll(holder.current!.scrollTop)}
+		>
 			<div class="flame-space" style={{ height: `${Math.max(whole, 1)}px` }}>
-				<canvas ref={canvas} class="flame-canvas" tabIndex={0} role="tree" aria-label={props.label} aria-activedescendant={cursor >= 0 ? id : undefined}
-					aria-describedby="flame-help" style={{ width: `${width}px`, height: `${height}px`, cursor: hover && (hover.box >= 0 || hover.ancestor >= 0) ? "pointer" : "default" }}
-					onPointerMove={(e) => setHover(find(e))} onPointerLeave={() => setHover(null)}
+				<canvas
+					ref={canvas}
+					class="flame-canvas"
+					tabIndex={0}
+					role="tree"
+					aria-label={props.label}
+					aria-activedescendant={cursor >= 0 ? id : undefined}
+					aria-describedby="flame-help"
+					style={{
+						width: `${width}px`,
+						height: `${height}px`,
+						cursor: hover && (hover.box >= 0 || hover.ancestor >= 0) ? "pointer" : "default",
+					}}
+					onPointerMove={(e) => setHover(find(e))}
+					onPointerLeave={() => setHover(null)}
 					onContextMenu={(e) => {
 						const at = find(e);
-						if (at.box < 0)
-							return;
+						if (at.box < 0) return;
 						e.preventDefault();
 						canvas.current!.focus();
 						choose(at.box);
 					}}
 					onClick={(e) => {
 						const at = find(e);
-						if (at.ancestor >= 0)
-							props.onZoom(root.slice(0, at.ancestor));
-						else if (at.box >= 0)
-							zoom(at.box);
-					}} onKeyDown={onKeyDown}>
-					{cursor >= 0 && cursor < flame.value.length && <Described id={id} graph={graph} painter={painter} box={cursor} />}
+						if (at.ancestor >= 0) props.onZoom(root.slice(0, at.ancestor));
+						else if (at.box >= 0) zoom(at.box);
+					}}
+					onKeyDown={onKeyDown}
+				>
+					{cursor >= 0 && cursor < flame.value.length && (
+						<Described id={id} graph={graph} painter={painter} box={cursor} />
+					)}
 				</canvas>
 			</div>
-			{hover && hover.box >= 0 && hover.box < flame.value.length && <Tip graph={graph} painter={painter} hover={hover} />}
+			{hover && hover.box >= 0 && hover.box < flame.value.length && (
+				<Tip graph={graph} painter={painter} hover={hover} />
+			)}
 		</div>
 	);
 }

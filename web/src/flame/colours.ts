@@ -8,10 +8,13 @@ import { baseName } from "../format";
 
 export type Colouring = "module" | "namespace" | "self";
 
-export interface Legend { title: string; colour: Colour }
+export interface Legend {
+	title: string;
+	colour: Colour;
+}
 
-const JITTER = .05; /* so that siblings of one colour can be told apart */
-const STRENGTH: Record<Theme, number> = { light: .44, dark: .46 };
+const JITTER = 0.05; /* so that siblings of one colour can be told apart */
+const STRENGTH: Record<Theme, number> = { light: 0.44, dark: 0.46 };
 
 function channels(hex: string): [number, number, number] {
 	const n = parseInt(hex.slice(1), 16);
@@ -26,8 +29,7 @@ export function mix(a: string, b: string, share: number): string {
 
 function hashText(text: string): number {
 	let h = 2166136261;
-	for (let i = 0; i < text.length; i++)
-		h = Math.imul(h ^ text.charCodeAt(i), 16777619);
+	for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 16777619);
 	return (h >>> 0) / 4294967296;
 }
 
@@ -35,8 +37,7 @@ function hashText(text: string): number {
 export function namespaceOf(name: string): string {
 	const bare = name.replace(/^(?:operator\b.*|\(.*|<.*)$/, "");
 	const scope = /^([A-Za-z_][\w$]*)::/.exec(bare);
-	if (scope)
-		return scope[1]!;
+	if (scope) return scope[1]!;
 	const prefix = /^_*([A-Za-z][A-Za-z0-9]*)_/.exec(bare);
 	return prefix ? prefix[1]! : "";
 }
@@ -46,32 +47,38 @@ function namespaces(graph: Graph): string[] {
 	const sums = new Map<string, number>();
 	graph.flame.self.forEach((self, box) => {
 		const name = graph.flame.name[box]!;
-		if (name < 0 || box === 0)
-			return;
+		if (name < 0 || box === 0) return;
 		const space = namespaceOf(graph.flame.names[name]!);
-		if (space)
-			sums.set(space, (sums.get(space) ?? 0) + self + 1);
+		if (space) sums.set(space, (sums.get(space) ?? 0) + self + 1);
 	});
-	return [...sums].sort((a, b) => b[1] - a[1]).slice(0, SERIES.length).map(([space]) => space);
+	return [...sums]
+		.sort((a, b) => b[1] - a[1])
+		.slice(0, SERIES.length)
+		.map(([space]) => space);
 }
 
 export interface Painter {
 	fill: (box: number) => string;
 	legend: readonly Legend[];
 	figures?: (box: number) => string; /* at a box's right end; not given: its value and share */
-	facts?: (box: number) => readonly (readonly [title: string, value: string])[]; /* under the pointer; not given: total, self, allocations */
+	facts?: (
+		box: number,
+	) => readonly (readonly [
+		title: string,
+		value: string,
+	])[]; /* under the pointer; not given: total, self, allocations */
 }
 
 export function painterOf(graph: Graph, colouring: Colouring, theme: Theme): Painter {
-	const { flame } = graph, base = theme === "light" ? "#ffffff" : INK.dark.sunken;
+	const { flame } = graph,
+		base = theme === "light" ? "#ffffff" : INK.dark.sunken;
 	const known = new Map<number, string>();
 	const spaces = colouring === "namespace" ? namespaces(graph) : [];
 	const used = new Map<string, Colour>();
 	const isAll = (box: number) => box === 0 && moduleOf(graph, 0) === null;
 	const colourOf = (box: number): Colour => {
 		const name = flame.name[box]!;
-		if (name < 0 || isAll(box) || flame.role[name] !== 0)
-			return "grey";
+		if (name < 0 || isAll(box) || flame.role[name] !== 0) return "grey";
 		if (colouring === "namespace") {
 			const at = spaces.indexOf(namespaceOf(flame.names[name]!));
 			return at >= 0 ? SERIES[at]! : "grey";
@@ -80,28 +87,33 @@ export function painterOf(graph: Graph, colouring: Colouring, theme: Theme): Pai
 	};
 	const selfFill = (box: number) => {
 		const share = flame.value[box]! > 0 ? flame.self[box]! / flame.value[box]! : 0;
-		return mix(HEX[theme].blue, base, .12 + .55 * share);
+		return mix(HEX[theme].blue, base, 0.12 + 0.55 * share);
 	};
 	const fill = (box: number): string => {
 		const name = flame.name[box]!;
-		if (colouring === "self")
-			return name < 0 ? mix(HEX[theme].grey, base, .2) : selfFill(box);
+		if (colouring === "self") return name < 0 ? mix(HEX[theme].grey, base, 0.2) : selfFill(box);
 		const done = known.get(name);
-		if (done)
-			return done;
-		const jitter = name < 0 ? -.18 : (hashText(flame.names[name]!) - .5) * 2 * JITTER;
+		if (done) return done;
+		const jitter = name < 0 ? -0.18 : (hashText(flame.names[name]!) - 0.5) * 2 * JITTER;
 		const text = mix(HEX[theme][colourOf(box)], base, STRENGTH[theme] + jitter);
 		known.set(name, text);
 		return text;
 	};
 	if (colouring === "module")
 		for (let box = isAll(0) ? 1 : 0; box < flame.name.length; box++) {
-			const module = moduleOf(graph, box), colour = colourOf(box);
-			if (module && colour !== "grey")
-				used.set(baseName(module), colour);
+			const module = moduleOf(graph, box),
+				colour = colourOf(box);
+			if (module && colour !== "grey") used.set(baseName(module), colour);
 		}
-	else
-		spaces.forEach((space, i) => used.set(space, SERIES[i]!));
-	const legend = [...used].map(([title, colour]) => ({ title, colour })).sort((a, b) => SERIES.indexOf(a.colour) - SERIES.indexOf(b.colour));
-	return { fill, legend: colouring === "self" ? [{ title: "more of its own: darker", colour: "blue" }] : [...legend, { title: "other", colour: "grey" }] };
+	else spaces.forEach((space, i) => used.set(space, SERIES[i]!));
+	const legend = [...used]
+		.map(([title, colour]) => ({ title, colour }))
+		.sort((a, b) => SERIES.indexOf(a.colour) - SERIES.indexOf(b.colour));
+	return {
+		fill,
+		legend:
+			colouring === "self"
+				? [{ title: "more of its own: darker", colour: "blue" }]
+				: [...legend, { title: "other", colour: "grey" }],
+	};
 }

@@ -8,13 +8,20 @@ import { deepestOf, isMerged, nameOf } from "./graph";
 import type { Graph, Matches } from "./graph";
 
 export const ROW_PX = 21;
-const LEAST_PX = .5, TEXT_LEAST_PX = 26, FIGURES_LEAST_PX = 190, PAD_PX = 5;
+const LEAST_PX = 0.5,
+	TEXT_LEAST_PX = 26,
+	FIGURES_LEAST_PX = 190,
+	PAD_PX = 5;
 const FONT = '450 12px "JetBrains Mono", ui-monospace, monospace';
 const FIGURE_FONT = '560 11.5px "Inter Variable", system-ui, sans-serif';
-const MATCH = "#f9d03b", MATCH_INK = "#141a24";
+const MATCH = "#f9d03b",
+	MATCH_INK = "#141a24";
 
 /* What part of the graph's width is spread over the canvas. */
-export interface Window { from: number; span: number }
+export interface Window {
+	from: number;
+	span: number;
+}
 
 export interface Scene {
 	graph: Graph;
@@ -60,16 +67,25 @@ function cut(text: string, px: number, letter: number): string {
 	return text.length <= fit ? text : fit >= 4 ? text.slice(0, fit - 1) + "\u2026" : "";
 }
 
-interface Pen { ctx: CanvasRenderingContext2D; scene: Scene; scale: number; letter: number }
+interface Pen {
+	ctx: CanvasRenderingContext2D;
+	scene: Scene;
+	scale: number;
+	letter: number;
+}
 
 function label(pen: Pen, box: number, x: number, y: number, w: number, color: string): void {
-	const { ctx, scene } = pen, { flame, total } = scene.graph;
-	const left = Math.max(x, 0) + PAD_PX, right = Math.min(x + w, scene.width) - PAD_PX;
+	const { ctx, scene } = pen,
+		{ flame, total } = scene.graph;
+	const left = Math.max(x, 0) + PAD_PX,
+		right = Math.min(x + w, scene.width) - PAD_PX;
 	let room = right - left;
 	ctx.fillStyle = color;
 	if (room >= FIGURES_LEAST_PX) {
 		const value = flame.value[box]!;
-		const text = scene.painter.figures?.(box) ?? `${format.value(value, flame.unit)}  ${format.percent(total ? value / flame.total : 0)}`;
+		const text =
+			scene.painter.figures?.(box) ??
+			`${format.value(value, flame.unit)}  ${format.percent(total ? value / flame.total : 0)}`;
 		ctx.font = FIGURE_FONT;
 		ctx.textAlign = "right";
 		const width = ctx.measureText(text).width;
@@ -85,17 +101,20 @@ function label(pen: Pen, box: number, x: number, y: number, w: number, color: st
 }
 
 function drawBox(pen: Pen, box: number, y: number): void {
-	const { ctx, scene, scale } = pen, { flame } = scene.graph, ink = INK[scene.theme];
-	const x = (flame.begin[box]! - scene.window.from) * scale, w = flame.value[box]! * scale;
+	const { ctx, scene, scale } = pen,
+		{ flame } = scene.graph,
+		ink = INK[scene.theme];
+	const x = (flame.begin[box]! - scene.window.from) * scale,
+		w = flame.value[box]! * scale;
 	const match = scene.searching && scene.matches.names.has(flame.name[box]!) && !isMerged(scene.graph, box);
 	const gap = w > 3 ? 1 : 0;
 	ctx.fillStyle = match ? MATCH : scene.painter.fill(box);
-	ctx.globalAlpha = scene.searching && !match ? .55 : 1;
+	ctx.globalAlpha = scene.searching && !match ? 0.55 : 1;
 	ctx.fillRect(x, y, Math.max(w - gap, LEAST_PX), ROW_PX - 1);
 	ctx.globalAlpha = 1;
 	if (box === scene.hover) {
 		ctx.fillStyle = ink.text;
-		ctx.globalAlpha = .12;
+		ctx.globalAlpha = 0.12;
 		ctx.fillRect(x, y, Math.max(w - gap, 1), ROW_PX - 1);
 		ctx.globalAlpha = 1;
 	}
@@ -106,40 +125,39 @@ function drawBox(pen: Pen, box: number, y: number): void {
 /* The first box at or right of the window's left edge. */
 function firstIn(scene: Scene, row: Int32Array): number {
 	const { begin, value } = scene.graph.flame;
-	let low = 0, high = row.length;
+	let low = 0,
+		high = row.length;
 	while (low < high) {
-		const middle = (low + high) >> 1, box = row[middle]!;
-		if (begin[box]! + value[box]! <= scene.window.from)
-			low = middle + 1;
-		else
-			high = middle;
+		const middle = (low + high) >> 1,
+			box = row[middle]!;
+		if (begin[box]! + value[box]! <= scene.window.from) low = middle + 1;
+		else high = middle;
 	}
 	return low;
 }
 
 function drawRow(pen: Pen, depth: number): void {
-	const { scene, scale } = pen, row = scene.graph.rows[depth]!, { begin, value } = scene.graph.flame;
+	const { scene, scale } = pen,
+		row = scene.graph.rows[depth]!,
+		{ begin, value } = scene.graph.flame;
 	const y = rowTop(scene, depth + scene.ancestors);
-	if (y + ROW_PX < 0 || y > scene.height)
-		return;
+	if (y + ROW_PX < 0 || y > scene.height) return;
 	const end = scene.window.from + scene.window.span;
 	for (let i = firstIn(scene, row); i < row.length; i++) {
 		const box = row[i]!;
-		if (begin[box]! >= end)
-			break;
-		if (value[box]! * scale >= LEAST_PX)
-			drawBox(pen, box, y);
+		if (begin[box]! >= end) break;
+		if (value[box]! * scale >= LEAST_PX) drawBox(pen, box, y);
 	}
 }
 
 /* The way to the first box: full width, quiet, to be clicked. */
 function drawAncestors(pen: Pen): void {
-	const { ctx, scene } = pen, ink = INK[scene.theme];
+	const { ctx, scene } = pen,
+		ink = INK[scene.theme];
 	for (let row = 0; row < scene.ancestors; row++) {
 		const y = rowTop(scene, row);
-		if (y + ROW_PX < 0 || y > scene.height)
-			continue;
-		ctx.fillStyle = mix(ink.line, ink.sunken, row === -scene.hover - 2 ? .9 : .35);
+		if (y + ROW_PX < 0 || y > scene.height) continue;
+		ctx.fillStyle = mix(ink.line, ink.sunken, row === -scene.hover - 2 ? 0.9 : 0.35);
 		ctx.fillRect(0, y, scene.width, ROW_PX - 1);
 		ctx.fillStyle = ink.muted;
 		ctx.font = FONT;
@@ -149,12 +167,12 @@ function drawAncestors(pen: Pen): void {
 }
 
 function outline(pen: Pen, box: number, width: number, color: string): void {
-	const { ctx, scene, scale } = pen, { flame } = scene.graph;
+	const { ctx, scene, scale } = pen,
+		{ flame } = scene.graph;
 	const x = Math.max((flame.begin[box]! - scene.window.from) * scale, 0);
 	const right = Math.min((flame.begin[box]! + flame.value[box]! - scene.window.from) * scale, scene.width);
 	const y = rowTop(scene, flame.depth[box]! + scene.ancestors);
-	if (right <= 0 || x >= scene.width || right - x < LEAST_PX)
-		return;
+	if (right <= 0 || x >= scene.width || right - x < LEAST_PX) return;
 	ctx.strokeStyle = color;
 	ctx.lineWidth = width;
 	ctx.strokeRect(x + width / 2, y + width / 2, Math.max(right - x - width, 1), ROW_PX - 1 - width);
@@ -162,19 +180,25 @@ function outline(pen: Pen, box: number, width: number, color: string): void {
 
 /* How long it took, in milliseconds. */
 export function draw(ctx: CanvasRenderingContext2D, scene: Scene): number {
-	const begun = performance.now(), ink = INK[scene.theme];
+	const begun = performance.now(),
+		ink = INK[scene.theme];
 	ctx.font = FONT;
-	const pen: Pen = { ctx, scene, scale: scene.window.span > 0 ? scene.width / scene.window.span : 0, letter: ctx.measureText("0000000000").width / 10 };
+	const pen: Pen = {
+		ctx,
+		scene,
+		scale: scene.window.span > 0 ? scene.width / scene.window.span : 0,
+		letter: ctx.measureText("0000000000").width / 10,
+	};
 	ctx.clearRect(0, 0, scene.width, scene.height);
-	for (let depth = 0; depth < scene.graph.rows.length; depth++)
-		drawRow(pen, depth);
+	for (let depth = 0; depth < scene.graph.rows.length; depth++) drawRow(pen, depth);
 	drawAncestors(pen);
 	if (scene.selected)
 		scene.graph.flame.hashes.forEach((hash, name) => {
 			if (hash === scene.selected)
-				scene.graph.flame.name.forEach((n, box) => { if (n === name && box > 0) outline(pen, box, 1, ink.text); });
+				scene.graph.flame.name.forEach((n, box) => {
+					if (n === name && box > 0) outline(pen, box, 1, ink.text);
+				});
 		});
-	if (scene.cursor >= 0)
-		outline(pen, scene.cursor, 2, ink.text);
+	if (scene.cursor >= 0) outline(pen, scene.cursor, 2, ink.text);
 	return performance.now() - begun;
 }

@@ -13,13 +13,29 @@ const TYPING_MS = 150;
 
 function Looks(): JSX.Element {
 	const item = (label: string, on: boolean, act: () => void) => (
-		<button key={label} type="button" class="menu-item" role="menuitemcheckbox" aria-checked={on} onClick={act}><span class="menu-check">{on && <IconCheck />}</span>{label}</button>
+		<button key={label} type="button" class="menu-item" role="menuitemcheckbox" aria-checked={on} onClick={act}>
+			<span class="menu-check">{on && <IconCheck />}</span>
+			{label}
+		</button>
 	);
 	return (
-		<Popover label={`Colour: ${COLOURINGS.find((c) => c.value === colouringNow())!.label}, folding`} button={<>Colour: {COLOURINGS.find((c) => c.value === colouringNow())!.label} <IconChevron /></>} class="button small" end>
+		<Popover
+			label={`Colour: ${COLOURINGS.find((c) => c.value === colouringNow())!.label}, folding`}
+			button={
+				<>
+					Colour: {COLOURINGS.find((c) => c.value === colouringNow())!.label} <IconChevron />
+				</>
+			}
+			class="button small"
+			end
+		>
 			{() => (
 				<div role="menu" aria-label="Colour and folding">
-					{COLOURINGS.map((c) => item(`by ${c.label}`, c.value === colouringNow(), () => setOption("col", c.value === "module" ? null : c.value)))}
+					{COLOURINGS.map((c) =>
+						item(`by ${c.label}`, c.value === colouringNow(), () =>
+							setOption("col", c.value === "module" ? null : c.value),
+						),
+					)}
 					<hr />
 					{item("recursion as one box (r)", merges(), () => setOption("rec", merges() ? null : "merge"))}
 					{item("show allocators and program start", shows(), () => setOption("fold", shows() ? null : "0"))}
@@ -29,37 +45,61 @@ function Looks(): JSX.Element {
 	);
 }
 
-export function Search(props: { matches: Matches | null; total: number; onCycle: (step: number) => void }): JSX.Element {
+export function Search(props: {
+	matches: Matches | null;
+	total: number;
+	onCycle: (step: number) => void;
+}): JSX.Element {
 	const [text, setText] = useState(searched());
 	const field = useRef<HTMLInputElement>(null);
-	useEffect(() => { if (document.activeElement !== field.current) setText(searched()); }, [searched()]);
 	useEffect(() => {
-		const later = setTimeout(() => { if (text !== searched()) setOption("find", text || null, "replace"); }, TYPING_MS);
+		if (document.activeElement !== field.current) setText(searched());
+	}, [searched()]);
+	useEffect(() => {
+		const later = setTimeout(() => {
+			if (text !== searched()) setOption("find", text || null, "replace");
+		}, TYPING_MS);
 		return () => clearTimeout(later);
 	}, [text]);
 	const { matches } = props;
 	return (
 		<label class="flame-search">
-			<IconSearch /><span class="sr">Search functions; a regular expression</span>
-			<input ref={field} id="flame-search" type="search" placeholder="Search" spellcheck={false} autocomplete="off" value={text} onInput={(e) => setText(e.currentTarget.value)}
+			<IconSearch />
+			<span class="sr">Search functions; a regular expression</span>
+			<input
+				ref={field}
+				id="flame-search"
+				type="search"
+				placeholder="Search"
+				spellcheck={false}
+				autocomplete="off"
+				value={text}
+				onInput={(e) => setText(e.currentTarget.value)}
 				onKeyDown={(e) => {
-					if (e.key === "Enter")
-						props.onCycle(e.shiftKey ? -1 : 1);
+					if (e.key === "Enter") props.onCycle(e.shiftKey ? -1 : 1);
 					else if (e.key === "Escape") {
 						setText("");
 						setOption("find", null, "replace");
 						e.currentTarget.blur();
-					} else
-						return;
+					} else return;
 					e.preventDefault();
 					e.stopPropagation();
-				}} />
-			{searched() && matches && <output class="num" title="matching frames and their share">{matches.boxes.length} · <b>{format.percent(props.total ? matches.value / props.total : 0)}</b></output>}
+				}}
+			/>
+			{searched() && matches && (
+				<output class="num" title="matching frames and their share">
+					{matches.boxes.length} · <b>{format.percent(props.total ? matches.value / props.total : 0)}</b>
+				</output>
+			)}
 		</label>
 	);
 }
 
-export function Toolbar(props: { matches: Matches | null; total: number; onCycle: (step: number) => void }): JSX.Element {
+export function Toolbar(props: {
+	matches: Matches | null;
+	total: number;
+	onCycle: (step: number) => void;
+}): JSX.Element {
 	return (
 		<div class="flame-tools" role="group" aria-label="View">
 			<Measures />

@@ -14,7 +14,9 @@ export const LAYOUTS: readonly { value: Layout; label: string; title: string }[]
 	{ value: "sandwich", label: "Sandwich", title: "one function: callers above, callees below" },
 ];
 export const COLOURINGS: readonly { value: Colouring; label: string }[] = [
-	{ value: "module", label: "module" }, { value: "namespace", label: "namespace" }, { value: "self", label: "own share" },
+	{ value: "module", label: "module" },
+	{ value: "namespace", label: "namespace" },
+	{ value: "self", label: "own share" },
 ];
 
 const WIDTH_STEP = 64;
@@ -41,8 +43,13 @@ export const hiddenModules = () => option("hidem").split("/").filter(Boolean);
 export function hide(hash: Hex | null, module: string | null): void {
 	const { options } = selection.value;
 	update({
-		path: path.value.filter((h) => h !== hash), frame: null,
-		options: { ...options, ...(hash ? { hide: [...new Set([...hiddenFunctions(), hash])].join(".") } : {}), ...(module ? { hidem: [...new Set([...hiddenModules(), baseName(module)])].join("/") } : {}) },
+		path: path.value.filter((h) => h !== hash),
+		frame: null,
+		options: {
+			...options,
+			...(hash ? { hide: [...new Set([...hiddenFunctions(), hash])].join(".") } : {}),
+			...(module ? { hidem: [...new Set([...hiddenModules(), baseName(module)])].join("/") } : {}),
+		},
 	});
 }
 export const searched = () => option("find");
@@ -59,12 +66,18 @@ export function widthOf(px: number): number {
 export const widthKept = (asked: number, width: number) => (width > asked || width < asked / 3 ? width : asked);
 
 export function flameParams(px: number, layout: Layout, focus: Hex | null, isUp = false): Params | null {
-	if (px <= 0 || (layout === "sandwich" && !focus))
-		return null;
+	if (px <= 0 || (layout === "sandwich" && !focus)) return null;
 	const dir = layout === "inverted" || isUp ? "up" : "down";
 	const root = layout !== "sandwich" && path.value.length > 0 ? { root: path.value.join(".") } : {};
 	return {
-		...metricParams(), ...root, ...(layout === "sandwich" ? { focus: focus! } : {}), dir, px: widthOf(px),
-		...(option("hide") ? { hide: option("hide") } : {}), ...(option("hidem") ? { hide_modules: option("hidem") } : {}), ...(merges() ? { recursion: "merge" } : {}), ...(shows() ? { fold: 0 } : {}),
+		...metricParams(),
+		...root,
+		...(layout === "sandwich" ? { focus: focus! } : {}),
+		dir,
+		px: widthOf(px),
+		...(option("hide") ? { hide: option("hide") } : {}),
+		...(option("hidem") ? { hide_modules: option("hidem") } : {}),
+		...(merges() ? { recursion: "merge" } : {}),
+		...(shows() ? { fold: 0 } : {}),
 	};
 }

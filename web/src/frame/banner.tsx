@@ -10,41 +10,73 @@ import { detail, page, tape, token } from "../store";
 import { IconWarning } from "../ui/icons";
 
 function timeText(ms: number): string {
-	const date = new Date(ms), two = (n: number) => String(n).padStart(2, "0");
+	const date = new Date(ms),
+		two = (n: number) => String(n).padStart(2, "0");
 	return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
 
 /* Of a tape that is not as memtape recorded it: what it was made of or lost on purpose, in a line; behind it, all of that. */
 function Origin(props: { tape: Tape }): JSX.Element | null {
-	const { import: made, edits = [] } = props.tape, short = edits.map((e) => e.split(": ")[0]!);
+	const { import: made, edits = [] } = props.tape,
+		short = edits.map((e) => e.split(": ")[0]!);
 	if (made) {
-		const no = made.missing.map((m) => m.replace(/_/g, " ")), more = no.length > 5 ? no.splice(4).length : 0;
-		short.unshift(`made from ${made.file} (${made.tool || made.format})${no.length > 0 ? `, without ${no.join(", ")}${more ? ` and ${more} more facts` : ""}` : ""}`);
+		const no = made.missing.map((m) => m.replace(/_/g, " ")),
+			more = no.length > 5 ? no.splice(4).length : 0;
+		short.unshift(
+			`made from ${made.file} (${made.tool || made.format})${no.length > 0 ? `, without ${no.join(", ")}${more ? ` and ${more} more facts` : ""}` : ""}`,
+		);
 	}
-	if (short.length === 0)
-		return null;
+	if (short.length === 0) return null;
 	const facts = [...(made?.words ? [`not in that file: ${made.words}`] : []), ...(made?.notes ?? []), ...edits];
-	return <details class="banner info"><summary>This tape was {short.join("; ")}.</summary><ul>{facts.map((f) => <li key={f}>{f}</li>)}</ul></details>;
+	return (
+		<details class="banner info">
+			<summary>This tape was {short.join("; ")}.</summary>
+			<ul>
+				{facts.map((f) => (
+					<li key={f}>{f}</li>
+				))}
+			</ul>
+		</details>
+	);
 }
 
 const UNNAMED: Readonly<Record<string, string>> = {
-	exported: "only exported names", none: "no names", gone: "not on this machine", changed: "a different build than the one on this machine",
+	exported: "only exported names",
+	none: "no names",
+	gone: "not on this machine",
+	changed: "a different build than the one on this machine",
 };
-const STACKS_LEAST = .1; /* less of the tape is not worth a line above every page */
+const STACKS_LEAST = 0.1; /* less of the tape is not worth a line above every page */
 
 /* Functions that stand there as addresses, or under the name of a neighbour: whose, and what would help. */
 function Unnamed(): JSX.Element | null {
-	const modules = detail.value?.modules ?? [], list = modules.filter((m) => m.stacks > 0 && UNNAMED[m.symbols]).sort((a, b) => b.stacks - a.stacks);
+	const modules = detail.value?.modules ?? [],
+		list = modules.filter((m) => m.stacks > 0 && UNNAMED[m.symbols]).sort((a, b) => b.stacks - a.stacks);
 	const sum = (of: typeof modules) => of.reduce((n, m) => n + m.stacks, 0);
-	if (!pageFind(page.value)?.hasFunctions || sum(list) <= STACKS_LEAST * sum(modules))
-		return null;
+	if (!pageFind(page.value)?.hasFunctions || sum(list) <= STACKS_LEAST * sum(modules)) return null;
 	const more = list.length - 1;
 	return (
 		<details class="banner info">
-			<summary>No debug information for {list[0]!.name}{more > 0 && ` and ${more} more ${more === 1 ? "module" : "modules"}`}: some functions appear as addresses, without source lines.</summary>
+			<summary>
+				No debug information for {list[0]!.name}
+				{more > 0 && ` and ${more} more ${more === 1 ? "module" : "modules"}`}: some functions appear as
+				addresses, without source lines.
+			</summary>
 			<ul>
-				{list.map((m) => <li key={m.path}>{m.path}: {UNNAMED[m.symbols]}{m.build_id && <>, build-id <code>{m.build_id}</code></>}</li>)}
-				<li><code>memtape symbols {tape.value?.file}</code> shows where to get them; <code>DEBUGINFOD_URLS</code> or <code>--debug-dir DIR</code> of memtape serve makes it use them.</li>
+				{list.map((m) => (
+					<li key={m.path}>
+						{m.path}: {UNNAMED[m.symbols]}
+						{m.build_id && (
+							<>
+								, build-id <code>{m.build_id}</code>
+							</>
+						)}
+					</li>
+				))}
+				<li>
+					<code>memtape symbols {tape.value?.file}</code> shows where to get them;{" "}
+					<code>DEBUGINFOD_URLS</code> or <code>--debug-dir DIR</code> of memtape serve makes it use them.
+				</li>
 			</ul>
 		</details>
 	);
@@ -54,10 +86,34 @@ export function Banners(): JSX.Element | null {
 	const { gone, heard } = server.value;
 	const lost = tape.value ? losses(tape.value) : null;
 	if (gone)
-		return <div class="banner bad" role="alert"><IconWarning />The server does not answer; showing data from {timeText(heard)}. Retrying …</div>;
+		return (
+			<div class="banner bad" role="alert">
+				<IconWarning />
+				The server does not answer; showing data from {timeText(heard)}. Retrying …
+			</div>
+		);
 	if (outdated.value)
-		return <div class="banner warn" role="alert"><IconWarning />The server was updated.<button type="button" class="button small" onClick={() => location.reload()}>Reload</button></div>;
-	return <>{lost && <div class="banner warn"><IconWarning />{lost}</div>}{tape.value && <Origin tape={tape.value} />}<Unnamed /></>;
+		return (
+			<div class="banner warn" role="alert">
+				<IconWarning />
+				The server was updated.
+				<button type="button" class="button small" onClick={() => location.reload()}>
+					Reload
+				</button>
+			</div>
+		);
+	return (
+		<>
+			{lost && (
+				<div class="banner warn">
+					<IconWarning />
+					{lost}
+				</div>
+			)}
+			{tape.value && <Origin tape={tape.value} />}
+			<Unnamed />
+		</>
+	);
 }
 
 /* Without its token the server answers nobody. */
@@ -74,9 +130,22 @@ export function TokenForm(): JSX.Element {
 		<form class="state" onSubmit={submit}>
 			<IconWarning />
 			<h1>Access token required</h1>
-			<p>Open the full address that <code>memtape serve</code> printed (it ends in <code>#k=…</code>), or paste it here.</p>
-			<div class="row"><input class="field token-field" aria-label="Address or token" value={text} onInput={(e) => setText(e.currentTarget.value)} autocomplete="off" />
-				<button type="submit" class="button primary">Open</button></div>
+			<p>
+				Open the full address that <code>memtape serve</code> printed (it ends in <code>#k=…</code>), or paste
+				it here.
+			</p>
+			<div class="row">
+				<input
+					class="field token-field"
+					aria-label="Address or token"
+					value={text}
+					onInput={(e) => setText(e.currentTarget.value)}
+					autocomplete="off"
+				/>
+				<button type="submit" class="button primary">
+					Open
+				</button>
+			</div>
 		</form>
 	);
 }
@@ -85,19 +154,35 @@ export function TokenForm(): JSX.Element {
 export function TapeState(props: { tape: Tape }): JSX.Element | null {
 	const t = props.tape;
 	if (t.state === "failed")
-		return <div class="state" role="alert"><IconWarning /><h1>{t.file} cannot be read</h1><p>{t.error}</p><p><code>memtape verify {t.file}</code> shows what is left of it.</p></div>;
+		return (
+			<div class="state" role="alert">
+				<IconWarning />
+				<h1>{t.file} cannot be read</h1>
+				<p>{t.error}</p>
+				<p>
+					<code>memtape verify {t.file}</code> shows what is left of it.
+				</p>
+			</div>
+		);
 	if (t.state === "loading" && t.allocation_count === 0) {
 		const share = t.progress ? t.progress.done / Math.max(1, t.progress.total) : 0;
 		return (
-			<div class="state" role="status"><h1>Reading {t.file}</h1>
+			<div class="state" role="status">
+				<h1>Reading {t.file}</h1>
 				<progress value={share} max={1} aria-label="Read so far" />
-				<p>{t.progress ? `${Math.floor(share * 100)} % of ${format.bytes(t.tape_bytes)}` : "\u2026"}</p></div>
+				<p>{t.progress ? `${Math.floor(share * 100)} % of ${format.bytes(t.tape_bytes)}` : "\u2026"}</p>
+			</div>
 		);
 	}
 	if (t.allocation_count === 0 && t.state !== "live")
 		return (
-			<div class="state"><h1>The tape is empty</h1><p>{t.name} allocated nothing while it was recorded. Record it again from the start:</p>
-				<p><code class="command">memtape record -- {t.argv.join(" ") || t.name}</code></p></div>
+			<div class="state">
+				<h1>The tape is empty</h1>
+				<p>{t.name} allocated nothing while it was recorded. Record it again from the start:</p>
+				<p>
+					<code class="command">memtape record -- {t.argv.join(" ") || t.name}</code>
+				</p>
+			</div>
 		);
 	return null;
 }

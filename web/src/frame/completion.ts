@@ -17,13 +17,33 @@ export interface Suggestion {
 }
 
 const VALUES: Record<string, readonly [text: string, hint: string][]> = {
-	bytes: [["1KiB", "1,024 bytes"], ["64KiB", "65,536 bytes"], ["1MiB", "1,048,576 bytes"]],
-	duration: [["1ms", "a thousandth of a second"], ["1s", "a second"], ["10%", "a tenth of the recording"]],
-	moment: [["peak", "when live bytes were highest"], ["50%", "half of the recording"], ["end", "the end of the recording"]],
+	bytes: [
+		["1KiB", "1,024 bytes"],
+		["64KiB", "65,536 bytes"],
+		["1MiB", "1,048,576 bytes"],
+	],
+	duration: [
+		["1ms", "a thousandth of a second"],
+		["1s", "a second"],
+		["10%", "a tenth of the recording"],
+	],
+	moment: [
+		["peak", "when live bytes were highest"],
+		["50%", "half of the recording"],
+		["end", "the end of the recording"],
+	],
 };
 const MEANING: Record<string, string> = {
-	"=": "is", "!=": "is not", "<": "less than", "<=": "at most", ">": "more than", ">=": "at least", "~": "matches a regular expression",
-	"!~": "does not match", in: "is one of, or within a range", "not in": "is none of, or outside of a range",
+	"=": "is",
+	"!=": "is not",
+	"<": "less than",
+	"<=": "at most",
+	">": "more than",
+	">=": "at least",
+	"~": "matches a regular expression",
+	"!~": "does not match",
+	in: "is one of, or within a range",
+	"not in": "is none of, or outside of a range",
 };
 
 function matches(field: Field, prefix: string): boolean {
@@ -37,8 +57,10 @@ function isText(field: Field): boolean {
 
 function fieldSuggestions(fields: readonly Field[], names: Names | null, prefix: string, pos: number): Suggestion[] {
 	const low = prefix.toLowerCase();
-	const found = fields.filter((f) => matches(f, low)).slice(0, SHOWN).map((f) => (
-		{ label: f.name, hint: f.doc, text: f.name + " ", pos }));
+	const found = fields
+		.filter((f) => matches(f, low))
+		.slice(0, SHOWN)
+		.map((f) => ({ label: f.name, hint: f.doc, text: f.name + " ", pos }));
 	if (isWord(prefix) && found.length < SHOWN) {
 		const text = `function ~ ${quote(prefix)}`;
 		found.push({ label: text, hint: "a function of the stack with this in its name", text, pos });
@@ -51,13 +73,22 @@ function fieldSuggestions(fields: readonly Field[], names: Names | null, prefix:
 }
 
 function joinSuggestions(pos: number): Suggestion[] {
-	return [["and", "both must hold"], ["or", "one must hold"]].map(([w, hint]) => ({ label: w!, hint: hint!, text: w + " ", pos }));
+	return [
+		["and", "both must hold"],
+		["or", "one must hold"],
+	].map(([w, hint]) => ({ label: w!, hint: hint!, text: w + " ", pos }));
 }
 
 function valueSuggestions(field: Field, names: Names | null, pos: number): Suggestion[] {
 	const known = (VALUES[field.type] ?? []).map(([text, hint]) => ({ label: text, hint, text: text + " ", pos }));
-	const values = (names?.values ?? []).slice(0, SHOWN).map((v) => (
-		{ label: v.text, hint: format.count(v.count), text: (isText(field) ? quote(v.text) : v.text) + " ", pos }));
+	const values = (names?.values ?? [])
+		.slice(0, SHOWN)
+		.map((v) => ({
+			label: v.text,
+			hint: format.count(v.count),
+			text: (isText(field) ? quote(v.text) : v.text) + " ",
+			pos,
+		}));
 	return [...values, ...known];
 }
 
@@ -80,15 +111,17 @@ export function useCompletion(text: string | null, cursor: number): Suggestion[]
 	const find = (name: string) => all.find((f) => f.name === name || f.aliases.includes(name));
 	const field = now.field ? find(now.field) : undefined;
 	const names = useApi<Names>("names", text === null ? null : namesWanted(field, now.prefix));
-	if (text === null || (text === "" && cursor === 0 && all.length === 0))
-		return [];
-	if (field)
-		return valueSuggestions(field, now.operator?.includes("~") ? null : names.data, now.pos);
+	if (text === null || (text === "" && cursor === 0 && all.length === 0)) return [];
+	if (field) return valueSuggestions(field, now.operator?.includes("~") ? null : names.data, now.pos);
 	const before = /([A-Za-z_]\w*)\s+$/.exec(text.slice(0, now.pos));
 	const previous = before ? find(before[1]!.toLowerCase()) : undefined;
 	if (previous && now.prefix === "" && previous.operators.length > 0)
 		return previous.operators.map((op) => ({ label: op, hint: MEANING[op] ?? "", text: op + " ", pos: now.pos }));
-	if (now.prefix === "" && /[\w"')%]\s+$/.test(text.slice(0, now.pos)) && !/\b(and|or|not|in)\s+$|&&\s*$|\|\|\s*$/i.test(text.slice(0, now.pos)))
+	if (
+		now.prefix === "" &&
+		/[\w"')%]\s+$/.test(text.slice(0, now.pos)) &&
+		!/\b(and|or|not|in)\s+$|&&\s*$|\|\|\s*$/i.test(text.slice(0, now.pos))
+	)
 		return joinSuggestions(now.pos);
 	return fieldSuggestions(all, names.stale ? null : names.data, now.prefix, now.pos);
 }

@@ -18,21 +18,33 @@ async function make<T>(what: string, body: unknown, said: (made: T) => string): 
 /* The tapes that there are, as the stream tells soon, have it then. */
 export const snapshot = () => make<{ file: string }>("snapshot", {}, (made) => `Snapshot: ${made.file}`);
 
-const close = () => { asking.value = null; };
+const close = () => {
+	asking.value = null;
+};
 
 function Mark(): JSX.Element {
 	const input = useRef<HTMLInputElement>(null);
-	useEffect(() => { input.current?.focus(); }, []);
+	useEffect(() => {
+		input.current?.focus();
+	}, []);
 	const onKeyDown = (event: KeyboardEvent) => {
 		const text = input.current!.value.trim();
-		if (event.key !== "Enter" || text === "")
-			return;
+		if (event.key !== "Enter" || text === "") return;
 		close();
 		void make("mark", { text }, () => `Marked: ${text}`);
 	};
 	return (
 		<Sheet label="Mark this moment" class="palette" onClose={close}>
-			<input ref={input} class="palette-input" placeholder="Name of this moment, then Enter" aria-label="Name of the mark" maxLength={85} spellcheck={false} autocomplete="off" onKeyDown={onKeyDown} />
+			<input
+				ref={input}
+				class="palette-input"
+				placeholder="Name of this moment, then Enter"
+				aria-label="Name of the mark"
+				maxLength={85}
+				spellcheck={false}
+				autocomplete="off"
+				onKeyDown={onKeyDown}
+			/>
 		</Sheet>
 	);
 }
@@ -51,10 +63,17 @@ function Stop(): JSX.Element {
 	return (
 		<Sheet label="Stop the recording" class="question" onClose={close}>
 			<h2>Stop the recording?</h2>
-			<p>The tape ends here and is complete. <b>{tape.value?.name}</b> keeps running but is no longer recorded. A stopped recording cannot be resumed.</p>
+			<p>
+				The tape ends here and is complete. <b>{tape.value?.name}</b> keeps running but is no longer recorded. A
+				stopped recording cannot be resumed.
+			</p>
 			<div class="row">
-				<button type="button" class="button" onClick={close}>Keep recording</button>
-				<button type="button" class="button primary" onClick={stop}>Stop the recording</button>
+				<button type="button" class="button" onClick={close}>
+					Keep recording
+				</button>
+				<button type="button" class="button primary" onClick={stop}>
+					Stop the recording
+				</button>
 			</div>
 		</Sheet>
 	);

@@ -10,25 +10,31 @@ import { toast } from "../ui/toast";
 import { measureOf, vocabulary } from "../vocabulary";
 import type { ExportFormat, Measure } from "../vocabulary";
 
-const KINDS: readonly (readonly [ExportFormat["kind"], string])[] = [["sums", "Sums of the selection"], ["course", "Memory over time"], ["events", "Single allocations and frees"]];
+const KINDS: readonly (readonly [ExportFormat["kind"], string])[] = [
+	["sums", "Sums of the selection"],
+	["course", "Memory over time"],
+	["events", "Single allocations and frees"],
+];
 
-interface Request { path: string; params: Params }
+interface Request {
+	path: string;
+	params: Params;
+}
 
 /* null: the format has no file of this measure. */
 export function requestOf(format: ExportFormat, measure: Measure): Request | null {
-	if (format.path)
-		return { path: format.path.replace(API, ""), params: metricParams() };
+	if (format.path) return { path: format.path.replace(API, ""), params: metricParams() };
 	const params = { ...commonParams(), to: format.name };
-	if (measure.at && format.kind === "sums")
-		return { path: "export", params: { ...params, ...atParams() } };
-	if (measure.in_reports)
-		return { path: "export", params: { ...params, m: measure.word } };
+	if (measure.at && format.kind === "sums") return { path: "export", params: { ...params, ...atParams() } };
+	if (measure.in_reports) return { path: "export", params: { ...params, m: measure.word } };
 	return format.has_metric ? null : { path: "export", params };
 }
 
 function Item(props: { format: ExportFormat; close: () => void }): JSX.Element {
 	const [busy, setBusy] = useState(false);
-	const { format } = props, measure = measureOf(metric.value), request = requestOf(format, measure);
+	const { format } = props,
+		measure = measureOf(metric.value),
+		request = requestOf(format, measure);
 	const save = async ({ path, params }: Request) => {
 		setBusy(true);
 		try {
@@ -40,23 +46,44 @@ function Item(props: { format: ExportFormat; close: () => void }): JSX.Element {
 		}
 	};
 	return (
-		<button type="button" class="menu-item" disabled={busy || !request} title={request ? undefined : `not for the measure \u201c${measure.title}\u201d`} onClick={() => request && void save(request)}>
-			<b>{format.name}</b><span class="hint">{busy ? "writing \u2026" : format.summary}</span>
+		<button
+			type="button"
+			class="menu-item"
+			disabled={busy || !request}
+			title={request ? undefined : `not for the measure \u201c${measure.title}\u201d`}
+			onClick={() => request && void save(request)}
+		>
+			<b>{format.name}</b>
+			<span class="hint">{busy ? "writing \u2026" : format.summary}</span>
 		</button>
 	);
 }
 
 export function ExportMenu(): JSX.Element {
 	return (
-		<Popover label="Export" end panelClass="export-menu" button={<><IconExport /><span class="wide-only">Export</span></>}>
-			{(close) => (
+		<Popover
+			label="Export"
+			end
+			panelClass="export-menu"
+			button={
+				<>
+					<IconExport />
+					<span class="wide-only">Export</span>
+				</>
+			}
+		>
+			{(close) =>
 				KINDS.map(([kind, title]) => (
 					<div key={kind} role="group" aria-label={title}>
 						<p class="menu-title">{title}</p>
-						{vocabulary.value?.exports.filter((f) => f.kind === kind).map((f) => <Item key={f.name} format={f} close={close} />)}
+						{vocabulary.value?.exports
+							.filter((f) => f.kind === kind)
+							.map((f) => (
+								<Item key={f.name} format={f} close={close} />
+							))}
 					</div>
 				))
-			)}
+			}
 		</Popover>
 	);
 }

@@ -19,10 +19,18 @@ import { copyLink } from "./topbar";
 
 export const paletteOpen = signal(false);
 
-interface Command { title: string; hint: string; run: () => void }
+interface Command {
+	title: string;
+	hint: string;
+	run: () => void;
+}
 
 const PARTS: readonly Command[] = [
-	{ title: "Go to the peak", hint: "time point \u00b7 p", run: () => update({ at: clock.value.peak, metric: "live" }) },
+	{
+		title: "Go to the peak",
+		hint: "time point \u00b7 p",
+		run: () => update({ at: clock.value.peak, metric: "live" }),
+	},
 	{ title: "Whole recording", hint: "time range", run: () => update({ range: null }) },
 	{ title: "Clear the filter", hint: "filter", run: () => update({ filter: "" }) },
 ];
@@ -32,13 +40,47 @@ function commands(): Command[] {
 		...pages.map((p) => ({ title: p.title, hint: `page \u00b7 g ${p.key}`, run: () => update({ page: p.id }) })),
 		...measures().map((m) => ({ title: capital(m.title), hint: "metric", run: () => update({ metric: m.word }) })),
 		...(REPORT ? [] : PARTS),
-		...(isLive.value ? [{ title: paused.value ? "Resume updates" : "Pause updates", hint: "live \u00b7 Space", run: () => pauseSet(!paused.value) }] : []),
-		...(canMark.value ? [{ title: "Mark this moment", hint: "live \u00b7 k", run: () => { asking.value = "mark"; } }] : []),
+		...(isLive.value
+			? [
+					{
+						title: paused.value ? "Resume updates" : "Pause updates",
+						hint: "live \u00b7 Space",
+						run: () => pauseSet(!paused.value),
+					},
+				]
+			: []),
+		...(canMark.value
+			? [
+					{
+						title: "Mark this moment",
+						hint: "live \u00b7 k",
+						run: () => {
+							asking.value = "mark";
+						},
+					},
+				]
+			: []),
 		...(canSnapshot.value ? [{ title: "Snapshot now", hint: "live", run: () => void snapshot() }] : []),
-		...(canStop.value ? [{ title: "Stop the recording", hint: "live", run: () => { asking.value = "stop"; } }] : []),
+		...(canStop.value
+			? [
+					{
+						title: "Stop the recording",
+						hint: "live",
+						run: () => {
+							asking.value = "stop";
+						},
+					},
+				]
+			: []),
 		{ title: "Copy link", hint: "y", run: copyLink },
 		{ title: "Light or dark", hint: "theme", run: themeToggle },
-		{ title: "Help", hint: "?", run: () => { helpOpen.value = true; } },
+		{
+			title: "Help",
+			hint: "?",
+			run: () => {
+				helpOpen.value = true;
+			},
+		},
 	];
 }
 
@@ -48,48 +90,82 @@ function fits(title: string, typed: string): boolean {
 	const low = title.toLowerCase();
 	for (const letter of typed.toLowerCase().replace(/\s+/g, "")) {
 		from = low.indexOf(letter, from) + 1;
-		if (from === 0)
-			return false;
+		if (from === 0) return false;
 	}
 	return true;
 }
 
 function useFunctions(typed: string): Command[] {
-	const names = useApi<Names>("names", typed.length >= 2 ? { c: tapeId.value, field: "function", prefix: typed, n: 8 } : null);
-	if (typed.length < 2)
-		return [];
-	return (names.data?.values ?? []).map((v) => (
-		{ title: v.text, hint: `filter by function \u00b7 ${format.count(v.count)}`, run: () => update({ filter: addTerm(filter.value, `function = ${quote(v.text)}`) }) }));
+	const names = useApi<Names>(
+		"names",
+		typed.length >= 2 ? { c: tapeId.value, field: "function", prefix: typed, n: 8 } : null,
+	);
+	if (typed.length < 2) return [];
+	return (names.data?.values ?? []).map((v) => ({
+		title: v.text,
+		hint: `filter by function \u00b7 ${format.count(v.count)}`,
+		run: () => update({ filter: addTerm(filter.value, `function = ${quote(v.text)}`) }),
+	}));
 }
 
 function Open(): JSX.Element {
 	const [typed, setTyped] = useState("");
 	const [chosen, setChosen] = useState(0);
-	const input = useRef<HTMLInputElement>(null), list = useRef<HTMLUListElement>(null);
+	const input = useRef<HTMLInputElement>(null),
+		list = useRef<HTMLUListElement>(null);
 	const found = [...commands().filter((c) => fits(c.title, typed)), ...useFunctions(typed)];
-	const close = () => { paletteOpen.value = false; };
-	const run = (command: Command | undefined) => { close(); command?.run(); };
-	useEffect(() => { input.current?.focus(); }, []);
-	useEffect(() => { list.current?.children[chosen]?.scrollIntoView({ block: "nearest" }); }, [chosen]);
+	const close = () => {
+		paletteOpen.value = false;
+	};
+	const run = (command: Command | undefined) => {
+		close();
+		command?.run();
+	};
+	useEffect(() => {
+		input.current?.focus();
+	}, []);
+	useEffect(() => {
+		list.current?.children[chosen]?.scrollIntoView({ block: "nearest" });
+	}, [chosen]);
 	const onKeyDown = (event: KeyboardEvent) => {
 		const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-		if (step && found.length)
-			setChosen((n) => (n + step + found.length) % found.length);
-		else if (event.key === "Enter")
-			run(found[chosen]);
-		else
-			return;
+		if (step && found.length) setChosen((n) => (n + step + found.length) % found.length);
+		else if (event.key === "Enter") run(found[chosen]);
+		else return;
 		event.preventDefault();
 	};
 	return (
 		<Sheet label="Command palette" class="palette" onClose={close}>
-			<input ref={input} class="palette-input" value={typed} placeholder="Pages, metrics, functions …" aria-label="Command" role="combobox" aria-expanded="true"
-				aria-controls="palette-list" aria-activedescendant={found.length ? `palette-${chosen}` : undefined} spellcheck={false} autocomplete="off"
-				onInput={(e) => { setTyped(e.currentTarget.value); setChosen(0); }} onKeyDown={onKeyDown} />
+			<input
+				ref={input}
+				class="palette-input"
+				value={typed}
+				placeholder="Pages, metrics, functions …"
+				aria-label="Command"
+				role="combobox"
+				aria-expanded="true"
+				aria-controls="palette-list"
+				aria-activedescendant={found.length ? `palette-${chosen}` : undefined}
+				spellcheck={false}
+				autocomplete="off"
+				onInput={(e) => {
+					setTyped(e.currentTarget.value);
+					setChosen(0);
+				}}
+				onKeyDown={onKeyDown}
+			/>
 			<ul ref={list} id="palette-list" class="palette-list" role="listbox" aria-label="Commands">
 				{found.map((c, i) => (
-					<li key={c.title + c.hint} id={`palette-${i}`} role="option" aria-selected={i === chosen} class="menu-item" onClick={() => run(c)}>
-						<span class="ellipsis">{c.title}</span><span class="hint">{c.hint}</span>
+					<li
+						key={c.title + c.hint}
+						id={`palette-${i}`}
+						role="option"
+						aria-selected={i === chosen}
+						class="menu-item"
+						onClick={() => run(c)}
+					>
+						<span class="ellipsis">{c.title}</span>
+						<span class="hint">{c.hint}</span>
 					</li>
 				))}
 			</ul>

@@ -9,17 +9,26 @@ function RailLink(props: { page: Page }): JSX.Element {
 	const { id, title, icon: PageIcon, count, key } = props.page;
 	const number = tape.value && tape.value.event_count > 0 && count ? count(tape.value) : null;
 	const go = (event: MouseEvent) => {
-		if (event.ctrlKey || event.metaKey || event.shiftKey)
-			return;
+		if (event.ctrlKey || event.metaKey || event.shiftKey) return;
 		event.preventDefault();
 		update({ page: id });
 	};
 	return (
 		<li>
-			<a class="rail-link" href={href({ page: id })} aria-current={page.value === id ? "page" : undefined} title={`${title} (g ${key})`} onClick={go}>
+			<a
+				class="rail-link"
+				href={href({ page: id })}
+				aria-current={page.value === id ? "page" : undefined}
+				title={`${title} (g ${key})`}
+				onClick={go}
+			>
 				<PageIcon />
 				<span class="rail-title">{title}</span>
-				{number !== null && <span class="rail-count" title={format.exact(number)}>{format.count(number)}</span>}
+				{number !== null && (
+					<span class="rail-count" title={format.exact(number)}>
+						{format.count(number)}
+					</span>
+				)}
 			</a>
 		</li>
 	);
@@ -30,19 +39,41 @@ export function Rail(): JSX.Element {
 	const t = tape.value;
 	return (
 		<nav class="rail" aria-label="Pages">
-			<a class="brand" href={href({ page: "overview" })} onClick={(e) => { e.preventDefault(); update({ page: "overview" }); }}>
-				<svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true"><rect width="32" height="32" rx="8" fill="var(--accent)" /><path d="M7 23v-6h5v-4h5V8h8v15z" fill="var(--surface)" /></svg>
+			<a
+				class="brand"
+				href={href({ page: "overview" })}
+				onClick={(e) => {
+					e.preventDefault();
+					update({ page: "overview" });
+				}}
+			>
+				<svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true">
+					<rect width="32" height="32" rx="8" fill="var(--accent)" />
+					<path d="M7 23v-6h5v-4h5V8h8v15z" fill="var(--surface)" />
+				</svg>
 				<span class="rail-title">memtape</span>
 			</a>
 			<div class="rail-pages">
 				{groups.map((group) => (
 					<div key={group}>
 						<h2 class="rail-group">{group}</h2>
-						<ul>{pages.filter((p) => p.group === group).map((p) => <RailLink key={p.id} page={p} />)}</ul>
+						<ul>
+							{pages
+								.filter((p) => p.group === group)
+								.map((p) => (
+									<RailLink key={p.id} page={p} />
+								))}
+						</ul>
 					</div>
 				))}
 			</div>
-			{t && t.event_count > 0 && <p class="rail-foot">{format.count(t.event_count)} events · {format.count(t.stack_count)} stacks<br />{format.bytes(t.tape_bytes)} on tape</p>}
+			{t && t.event_count > 0 && (
+				<p class="rail-foot">
+					{format.count(t.event_count)} events · {format.count(t.stack_count)} stacks
+					<br />
+					{format.bytes(t.tape_bytes)} on tape
+				</p>
+			)}
 		</nav>
 	);
 }

@@ -7,7 +7,19 @@ import { asking, behind, canMark, canSnapshot, canStop, growth, isLive, paused, 
 import { href, info, tape, update } from "../store";
 import { theme, themeToggle } from "../theme";
 import { Popover } from "../ui/basics";
-import { IconCamera, IconCheck, IconChevron, IconFlag, IconHelp, IconLink, IconMoon, IconPause, IconPlay, IconStop, IconSun } from "../ui/icons";
+import {
+	IconCamera,
+	IconCheck,
+	IconChevron,
+	IconFlag,
+	IconHelp,
+	IconLink,
+	IconMoon,
+	IconPause,
+	IconPlay,
+	IconStop,
+	IconSun,
+} from "../ui/icons";
 import { Sparkline } from "../ui/sparkline";
 import { copyText } from "../ui/toast";
 import { snapshot } from "./controls";
@@ -18,35 +30,56 @@ import { TimeRange } from "./timerange";
 
 /* Figures are of the moment that stands here, or of the next reading where the answer took longer. */
 function liveStateOf(t: Tape): [kind: string, text: string, title: string] {
-	const at = format.moment(t.duration_ns, t.duration_ns), often = `The program is still running. The tape is read every ${t.refresh_ms / 1000} s; the figures are as of ${at}, or one update later.`;
-	if (reconnecting.value)
-		return ["warn", `Reconnecting \u00b7 ${at}`, `The event stream was interrupted. ${often}`];
+	const at = format.moment(t.duration_ns, t.duration_ns),
+		often = `The program is still running. The tape is read every ${t.refresh_ms / 1000} s; the figures are as of ${at}, or one update later.`;
+	if (reconnecting.value) return ["warn", `Reconnecting \u00b7 ${at}`, `The event stream was interrupted. ${often}`];
 	if (paused.value)
-		return ["warn", `Paused at ${at}, ${format.duration(behind.value)} behind`, `New requests are answered as of ${held.value ? "that time" : "now"}.`];
+		return [
+			"warn",
+			`Paused at ${at}, ${format.duration(behind.value)} behind`,
+			`New requests are answered as of ${held.value ? "that time" : "now"}.`,
+		];
 	return ["info", `Live \u00b7 ${at}`, often];
 }
 
 function stateOf(t: Tape): [kind: string, text: string, title: string] {
-	if (t.state === "failed")
-		return ["bad", "Not readable", t.error ?? ""];
+	if (t.state === "failed") return ["bad", "Not readable", t.error ?? ""];
 	if (t.state === "loading")
-		return ["info", t.progress ? `Loading ${Math.floor((100 * t.progress.done) / Math.max(1, t.progress.total))} %` : "Loading", "Pages show what is loaded so far"];
+		return [
+			"info",
+			t.progress ? `Loading ${Math.floor((100 * t.progress.done) / Math.max(1, t.progress.total))} %` : "Loading",
+			"Pages show what is loaded so far",
+		];
 	if (t.lost_events > 0)
-		return ["warn", `${format.count(t.lost_events)} lost`, "Events that could not be recorded: true totals are higher"];
+		return [
+			"warn",
+			`${format.count(t.lost_events)} lost`,
+			"Events that could not be recorded: true totals are higher",
+		];
 	if (t.damage_count > 0)
-		return ["warn", "Damaged", `${format.exact(t.damage_count)} parts of the tape could not be read: true totals are higher`];
-	if (t.state === "truncated" && t.import)
-		return ["info", "Converted", "How the program ended is unknown"];
-	if (t.state === "truncated")
-		return ["warn", "Truncated", `The tape ends early: ${t.end}`];
-	if (t.state === "live")
-		return liveStateOf(t);
-	return ["good", "Complete", t.end === "still running" ? "Recorded up to this point; the program continued" : `The program ${t.end}`];
+		return [
+			"warn",
+			"Damaged",
+			`${format.exact(t.damage_count)} parts of the tape could not be read: true totals are higher`,
+		];
+	if (t.state === "truncated" && t.import) return ["info", "Converted", "How the program ended is unknown"];
+	if (t.state === "truncated") return ["warn", "Truncated", `The tape ends early: ${t.end}`];
+	if (t.state === "live") return liveStateOf(t);
+	return [
+		"good",
+		"Complete",
+		t.end === "still running" ? "Recorded up to this point; the program continued" : `The program ${t.end}`,
+	];
 }
 
 export function StateBadge(props: { tape: Tape }): JSX.Element {
 	const [kind, text, title] = stateOf(props.tape);
-	return <span class={`badge ${kind}`} title={title}>{props.tape.state === "live" && <i class="pulse" />}{text}</span>;
+	return (
+		<span class={`badge ${kind}`} title={title}>
+			{props.tape.state === "live" && <i class="pulse" />}
+			{text}
+		</span>
+	);
 }
 
 /* Another tape has other frames and another clock; what is asked of it stays. */
@@ -61,9 +94,24 @@ function Switcher(props: { tapes: readonly Tape[]; shown: Tape }): JSX.Element {
 				<>
 					<p class="menu-title">Tapes</p>
 					{props.tapes.map((t) => (
-						<button key={t.id} type="button" class="menu-item" onClick={() => { switchTo(t); close(); }}>
+						<button
+							key={t.id}
+							type="button"
+							class="menu-item"
+							onClick={() => {
+								switchTo(t);
+								close();
+							}}
+						>
 							{t.id === props.shown.id ? <IconCheck /> : <span class="icon" />}
-							<span><b>{t.name}</b> {t.pid > 0 && <span class="muted">pid {t.pid} · {format.duration(t.duration_ns)}</span>}</span>
+							<span>
+								<b>{t.name}</b>{" "}
+								{t.pid > 0 && (
+									<span class="muted">
+										pid {t.pid} · {format.duration(t.duration_ns)}
+									</span>
+								)}
+							</span>
 							<span class="hint">{t.file}</span>
 						</button>
 					))}
@@ -75,30 +123,77 @@ function Switcher(props: { tapes: readonly Tape[]; shown: Tape }): JSX.Element {
 
 /* What a program that still runs does, and a way to hold the pages. */
 function LiveTools(): JSX.Element | null {
-	if (!isLive.value && !paused.value)
-		return null;
+	if (!isLive.value && !paused.value) return null;
 	const label = paused.value ? "Resume updates" : "Pause updates";
 	return (
 		<>
 			<Sparkline values={growth.value} colour="blue" />
-			<button type="button" class="icon-button" aria-label={label} aria-pressed={paused.value} title={`${label} (Space)`} onClick={() => pauseSet(!paused.value)}>
+			<button
+				type="button"
+				class="icon-button"
+				aria-label={label}
+				aria-pressed={paused.value}
+				title={`${label} (Space)`}
+				onClick={() => pauseSet(!paused.value)}
+			>
 				{paused.value ? <IconPlay /> : <IconPause />}
 			</button>
-			{canMark.value && <button type="button" class="icon-button" aria-label="Mark this moment" title="Mark this moment (k)" onClick={() => { asking.value = "mark"; }}><IconFlag /></button>}
-			{canSnapshot.value && <button type="button" class="icon-button" aria-label="Snapshot now" title="Snapshot now: save the recording so far as a separate tape" onClick={() => void snapshot()}><IconCamera /></button>}
-			{canStop.value && <button type="button" class="icon-button" aria-label="Stop the recording" title="Stop the recording; the program continues" onClick={() => { asking.value = "stop"; }}><IconStop /></button>}
+			{canMark.value && (
+				<button
+					type="button"
+					class="icon-button"
+					aria-label="Mark this moment"
+					title="Mark this moment (k)"
+					onClick={() => {
+						asking.value = "mark";
+					}}
+				>
+					<IconFlag />
+				</button>
+			)}
+			{canSnapshot.value && (
+				<button
+					type="button"
+					class="icon-button"
+					aria-label="Snapshot now"
+					title="Snapshot now: save the recording so far as a separate tape"
+					onClick={() => void snapshot()}
+				>
+					<IconCamera />
+				</button>
+			)}
+			{canStop.value && (
+				<button
+					type="button"
+					class="icon-button"
+					aria-label="Stop the recording"
+					title="Stop the recording; the program continues"
+					onClick={() => {
+						asking.value = "stop";
+					}}
+				>
+					<IconStop />
+				</button>
+			)}
 		</>
 	);
 }
 
 function TapeChip(): JSX.Element | null {
-	const t = tape.value, tapes = info.value?.tapes ?? [];
-	if (!t)
-		return null;
+	const t = tape.value,
+		tapes = info.value?.tapes ?? [];
+	if (!t) return null;
 	return (
 		<div class="tape-chip">
-			<b class="ellipsis" title={`${t.argv.join(" ")}\n${t.file}`}>{t.name}</b>
-			{t.pid > 0 && <span class="muted tape-more">pid {t.pid}{t.state === "live" ? "" : ` \u00b7 ${format.duration(t.duration_ns)}`}</span>}
+			<b class="ellipsis" title={`${t.argv.join(" ")}\n${t.file}`}>
+				{t.name}
+			</b>
+			{t.pid > 0 && (
+				<span class="muted tape-more">
+					pid {t.pid}
+					{t.state === "live" ? "" : ` \u00b7 ${format.duration(t.duration_ns)}`}
+				</span>
+			)}
 			<StateBadge tape={t} />
 			<LiveTools />
 			{tapes.length > 1 && <Switcher tapes={tapes} shown={t} />}
@@ -117,15 +212,45 @@ export function TopBar(): JSX.Element {
 	return (
 		<header class="top">
 			<TapeChip />
-			{REPORT ? <p class="top-note grow ellipsis">Report on {tape.value?.file}; <code>memtape serve</code> adds filters, single allocations and more</p> : <FilterBar />}
+			{REPORT ? (
+				<p class="top-note grow ellipsis">
+					Report on {tape.value?.file}; <code>memtape serve</code> adds filters, single allocations and more
+				</p>
+			) : (
+				<FilterBar />
+			)}
 			<TimeRange />
 			{!REPORT && <ExportMenu />}
 			<div class="top-icons">
-				<button type="button" class="icon-button" aria-label="Copy link" title="Copy link (y)" onClick={copyLink}><IconLink /></button>
-				<button type="button" class="icon-button" aria-label={dark ? "Light theme" : "Dark theme"} title={dark ? "Light theme" : "Dark theme"} onClick={themeToggle}>
+				<button
+					type="button"
+					class="icon-button"
+					aria-label="Copy link"
+					title="Copy link (y)"
+					onClick={copyLink}
+				>
+					<IconLink />
+				</button>
+				<button
+					type="button"
+					class="icon-button"
+					aria-label={dark ? "Light theme" : "Dark theme"}
+					title={dark ? "Light theme" : "Dark theme"}
+					onClick={themeToggle}
+				>
 					{dark ? <IconSun /> : <IconMoon />}
 				</button>
-				<button type="button" class="icon-button" aria-label="Help" title="Help (?)" onClick={() => { helpOpen.value = true; }}><IconHelp /></button>
+				<button
+					type="button"
+					class="icon-button"
+					aria-label="Help"
+					title="Help (?)"
+					onClick={() => {
+						helpOpen.value = true;
+					}}
+				>
+					<IconHelp />
+				</button>
 			</div>
 		</header>
 	);

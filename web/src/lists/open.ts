@@ -15,9 +15,12 @@ export interface OpenRow {
 }
 
 export function useOpenRow(): OpenRow {
-	const text = option("open"), open = /^\d{1,9}$/.test(text) ? Number(text) : null;
+	const text = option("open"),
+		open = /^\d{1,9}$/.test(text) ? Number(text) : null;
 	const [at, setAt] = useState(open);
-	const close = () => { if (open !== null) setOption("open", null); };
+	const close = () => {
+		if (open !== null) setOption("open", null);
+	};
 	const toggle = (row: number) => {
 		setAt(row);
 		setOption("open", row === open ? null : String(row));

@@ -4,8 +4,7 @@ import type { Sort } from "../ui/vgrid";
 
 export function sortNow(ids: readonly string[], usual: Sort): Sort {
 	const id = option("sort");
-	if (!ids.includes(id))
-		return usual;
+	if (!ids.includes(id)) return usual;
 	return { id, order: option("order") === "asc" ? "asc" : "dsc" };
 }
 

@@ -18,56 +18,164 @@ import type { Measure } from "../vocabulary";
 const ROWS = 9;
 
 /* What call sites are ranked by: measures in bytes that groups have. */
-interface Rank { measure: Measure; sort: string; sum: (sums: GroupSums) => Sum }
+interface Rank {
+	measure: Measure;
+	sort: string;
+	sum: (sums: GroupSums) => Sum;
+}
 
 function ranks(): Rank[] {
 	return measures().flatMap((measure) => {
-		const { sort } = measure, key = sort && measure.unit === "bytes" && measure.in_reports ? sumOfKey(sort) : null;
+		const { sort } = measure,
+			key = sort && measure.unit === "bytes" && measure.in_reports ? sumOfKey(sort) : null;
 		return sort && key ? [{ measure, sort, sum: (s: GroupSums) => s[key[0]] }] : [];
 	});
 }
 
 function Row(props: { site: Site; sum: Sum; max: number; never: boolean }): JSX.Element {
-	const { site, sum } = props, colour = moduleColour(site.module);
+	const { site, sum } = props,
+		colour = moduleColour(site.module);
 	const where = format.place(site.file, site.line) || (site.module && format.baseName(site.module)) || "";
 	const narrowed = site.q ? { filter: addTerm(filter.value, site.q) } : {};
 	return (
-		<tr aria-selected={site.hash !== null && site.hash === frame.value} onClick={() => update({ frame: site.hash === frame.value ? null : site.hash }, "replace")}>
-			<td><div class="site"><Dot colour={colour} /><a class="code ellipsis" href={pageHref(["flame"], { frame: site.hash, path: [] })} title={`${site.title}\n${site.file ?? ""}${site.line ? `:${site.line}` : ""}\n${site.module ?? ""}`}>{site.title}</a>
-				<span class="muted ellipsis site-where">{where}</span></div></td>
-			<td class="num"><BarCell value={sum.bytes} max={props.max}><a class="plain" href={pageHref(["allocations"], narrowed)}><Bytes value={sum.bytes} /></a></BarCell></td>
-			<td class="num muted-2"><Count value={sum.count} /></td>
-			{!misses("times") && <><td class="num muted-2">{site.life || props.never ? <Duration value={site.life?.p50 ?? null} /> : "\u2014"}</td>
-			<td class="site-spark">{site.spark && <Sparkline values={site.spark} colour={props.never && !site.life ? "red" : colour} />}</td></>}
+		<tr
+			aria-selected={site.hash !== null && site.hash === frame.value}
+			onClick={() => update({ frame: site.hash === frame.value ? null : site.hash }, "replace")}
+		>
+			<td>
+				<div class="site">
+					<Dot colour={colour} />
+					<a
+						class="code ellipsis"
+						href={pageHref(["flame"], { frame: site.hash, path: [] })}
+						title={`${site.title}\n${site.file ?? ""}${site.line ? `:${site.line}` : ""}\n${site.module ?? ""}`}
+					>
+						{site.title}
+					</a>
+					<span class="muted ellipsis site-where">{where}</span>
+				</div>
+			</td>
+			<td class="num">
+				<BarCell value={sum.bytes} max={props.max}>
+					<a class="plain" href={pageHref(["allocations"], narrowed)}>
+						<Bytes value={sum.bytes} />
+					</a>
+				</BarCell>
+			</td>
+			<td class="num muted-2">
+				<Count value={sum.count} />
+			</td>
+			{!misses("times") && (
+				<>
+					<td class="num muted-2">
+						{site.life || props.never ? <Duration value={site.life?.p50 ?? null} /> : "\u2014"}
+					</td>
+					<td class="site-spark">
+						{site.spark && (
+							<Sparkline values={site.spark} colour={props.never && !site.life ? "red" : colour} />
+						)}
+					</td>
+				</>
+			)}
 		</tr>
 	);
 }
 
 function Table(props: { data: Sites; rank: Rank }): JSX.Element {
 	const rows = props.data.rows.filter((s) => props.rank.sum(s.matched).bytes > 0);
-	const timed = !misses("times"), max = Math.max(...rows.map((s) => props.rank.sum(s.matched).bytes), 0);
+	const timed = !misses("times"),
+		max = Math.max(...rows.map((s) => props.rank.sum(s.matched).bytes), 0);
 	if (rows.length === 0)
-		return filter.value || range.value ? <EmptyByFilter /> : <p class="finding-none">Nothing {props.rank.measure.title}.</p>;
+		return filter.value || range.value ? (
+			<EmptyByFilter />
+		) : (
+			<p class="finding-none">Nothing {props.rank.measure.title}.</p>
+		);
 	return (
 		<>
 			<table class="sites">
-				<colgroup><col /><col class="c-value" /><col class="c-count" />{timed && <><col class="c-life" /><col class="c-spark" /></>}</colgroup>
-				<thead><tr><th scope="col">Function</th><th scope="col" class="num" aria-sort="descending">{capital(props.rank.measure.title)} ↓</th><th scope="col" class="num">Count</th>{timed && <><th scope="col" class="num" title="Median lifetime">Life p50</th><th scope="col">Over time</th></>}</tr></thead>
-				<tbody>{rows.map((s) => <Row key={s.key} site={s} sum={props.rank.sum(s.matched)} max={max} never={s.matched.leaked.count * 2 > s.matched.allocated.count} />)}</tbody>
+				<colgroup>
+					<col />
+					<col class="c-value" />
+					<col class="c-count" />
+					{timed && (
+						<>
+							<col class="c-life" />
+							<col class="c-spark" />
+						</>
+					)}
+				</colgroup>
+				<thead>
+					<tr>
+						<th scope="col">Function</th>
+						<th scope="col" class="num" aria-sort="descending">
+							{capital(props.rank.measure.title)} ↓
+						</th>
+						<th scope="col" class="num">
+							Count
+						</th>
+						{timed && (
+							<>
+								<th scope="col" class="num" title="Median lifetime">
+									Life p50
+								</th>
+								<th scope="col">Over time</th>
+							</>
+						)}
+					</tr>
+				</thead>
+				<tbody>
+					{rows.map((s) => (
+						<Row
+							key={s.key}
+							site={s}
+							sum={props.rank.sum(s.matched)}
+							max={max}
+							never={s.matched.leaked.count * 2 > s.matched.allocated.count}
+						/>
+					))}
+				</tbody>
 			</table>
-			<a class="link all-link" href={pageHref(["sites"], { metric: props.rank.measure.word }, { sort: props.rank.sort })}>All {format.count(props.data.count)} call sites</a>
+			<a
+				class="link all-link"
+				href={pageHref(["sites"], { metric: props.rank.measure.word }, { sort: props.rank.sort })}
+			>
+				All {format.count(props.data.count)} call sites
+			</a>
 		</>
 	);
 }
 
 export function TopSitesCard(): JSX.Element {
-	const all = ranks(), usual = all[0]!, rank = all.find((r) => r.measure.word === option("rank")) ?? usual;
-	const answer = useApi<Sites>("sites", { ...commonParams(), by: "function", sort: rank.sort, order: "dsc", n: ROWS, spark: 24 });
+	const all = ranks(),
+		usual = all[0]!,
+		rank = all.find((r) => r.measure.word === option("rank")) ?? usual;
+	const answer = useApi<Sites>("sites", {
+		...commonParams(),
+		by: "function",
+		sort: rank.sort,
+		order: "dsc",
+		n: ROWS,
+		spark: 24,
+	});
 	return (
-		<Card title="Top call sites" class="sites-card" note={range.value ? rangeText(range.value) : undefined} stale={answer.stale}
-			tools={<Segmented label="Ranked by" value={rank.measure.word} choices={all.map(({ measure: m }) => ({ value: m.word, label: capital(m.title), title: m.doc }))}
-				onChange={(word) => setOption("rank", word === usual.measure.word ? null : word, "replace")} />}>
-			<Shown answer={answer} loading={<Loading rows={9} height={18} />}>{(data) => <Table data={data} rank={rank} />}</Shown>
+		<Card
+			title="Top call sites"
+			class="sites-card"
+			note={range.value ? rangeText(range.value) : undefined}
+			stale={answer.stale}
+			tools={
+				<Segmented
+					label="Ranked by"
+					value={rank.measure.word}
+					choices={all.map(({ measure: m }) => ({ value: m.word, label: capital(m.title), title: m.doc }))}
+					onChange={(word) => setOption("rank", word === usual.measure.word ? null : word, "replace")}
+				/>
+			}
+		>
+			<Shown answer={answer} loading={<Loading rows={9} height={18} />}>
+				{(data) => <Table data={data} rank={rank} />}
+			</Shown>
 		</Card>
 	);
 }

@@ -31,53 +31,171 @@ const DETAIL_PX = 380;
 const threadName = (tid: number) => detail.value?.threads.find((t) => t.tid === tid)?.name || String(tid);
 
 function columnsOf(hasLatency: boolean): Column<Alloc>[] {
-	const text = (id: string, title: string, track: string, cell: Column<Alloc>["cell"], more: Partial<Column<Alloc>> = {}): Column<Alloc> => ({ id, title, track, cell, ...more });
+	const text = (
+		id: string,
+		title: string,
+		track: string,
+		cell: Column<Alloc>["cell"],
+		more: Partial<Column<Alloc>> = {},
+	): Column<Alloc> => ({ id, title, track, cell, ...more });
 	const number = { numeric: true, sort: true };
 	return [
-		text("time", "Time", "minmax(76px, 104px)", (a) => <span title={`${format.exact(a.ns)} ns`}>{momentText(a.ns, 1e5)}</span>, { sort: true }),
+		text(
+			"time",
+			"Time",
+			"minmax(76px, 104px)",
+			(a) => <span title={`${format.exact(a.ns)} ns`}>{momentText(a.ns, 1e5)}</span>,
+			{ sort: true },
+		),
 		text("size", "Size", "minmax(70px, 92px)", (a) => <Bytes value={a.size} />, { ...number, help: "requested" }),
-		text("usable", "Usable", "minmax(70px, 92px)", (a) => <Bytes value={a.usable} class="muted" />, { ...number, help: "provided by the allocator" }),
-		text("lifetime", "Lifetime", "minmax(70px, 96px)", (a) => (a.lost_free ? <span class="muted" title="Its free was not recorded">unknown</span> : <Duration value={a.free_ns === null ? null : a.free_ns - a.ns} />), number),
-		...(hasLatency ? [text("latency", "Latency", "84px", (a) => (a.latency_ns === null ? "\u2014" : <Duration value={a.latency_ns} />), { ...number, help: "how long the allocator took" })] : []),
+		text("usable", "Usable", "minmax(70px, 92px)", (a) => <Bytes value={a.usable} class="muted" />, {
+			...number,
+			help: "provided by the allocator",
+		}),
+		text(
+			"lifetime",
+			"Lifetime",
+			"minmax(70px, 96px)",
+			(a) =>
+				a.lost_free ? (
+					<span class="muted" title="Its free was not recorded">
+						unknown
+					</span>
+				) : (
+					<Duration value={a.free_ns === null ? null : a.free_ns - a.ns} />
+				),
+			number,
+		),
+		...(hasLatency
+			? [
+					text(
+						"latency",
+						"Latency",
+						"84px",
+						(a) => (a.latency_ns === null ? "\u2014" : <Duration value={a.latency_ns} />),
+						{ ...number, help: "how long the allocator took" },
+					),
+				]
+			: []),
 		text("site", "Call site", "minmax(216px, 1fr)", (a) => (
-			<div class="list-name" title={[a.function, a.file && `${a.file}:${a.line ?? "?"}`, a.module].filter(Boolean).join("\n")}>
-				<Dot colour={moduleColour(a.module)} /><span class="code ellipsis">{a.function}</span><span class="muted ellipsis">{format.place(a.file, a.line) || (a.module ? format.baseName(a.module) : "")}</span>
+			<div
+				class="list-name"
+				title={[a.function, a.file && `${a.file}:${a.line ?? "?"}`, a.module].filter(Boolean).join("\n")}
+			>
+				<Dot colour={moduleColour(a.module)} />
+				<span class="code ellipsis">{a.function}</span>
+				<span class="muted ellipsis">
+					{format.place(a.file, a.line) || (a.module ? format.baseName(a.module) : "")}
+				</span>
 			</div>
 		)),
-		text("call", "Call", "minmax(92px, 110px)", (a) => <span class="code" title={a.free_call ? `freed by ${a.free_call}` : undefined}>{a.call}{a.chain_length > 1 && <span class="muted"> ×{a.chain_length}</span>}</span>, { help: "the function called; × blocks of its realloc chain" }),
-		text("thread", "Thread", "minmax(110px, 168px)", (a) => <span class="ellipsis" title={`allocated by ${threadName(a.thread)}${a.free_thread !== null ? `, freed by ${threadName(a.free_thread)}` : ""}`}>{a.thread_name || a.thread}{a.free_thread !== null && a.free_thread !== a.thread && <span class="muted"> → {threadName(a.free_thread)}</span>}</span>, { sort: true }),
+		text(
+			"call",
+			"Call",
+			"minmax(92px, 110px)",
+			(a) => (
+				<span class="code" title={a.free_call ? `freed by ${a.free_call}` : undefined}>
+					{a.call}
+					{a.chain_length > 1 && <span class="muted"> ×{a.chain_length}</span>}
+				</span>
+			),
+			{ help: "the function called; × blocks of its realloc chain" },
+		),
+		text(
+			"thread",
+			"Thread",
+			"minmax(110px, 168px)",
+			(a) => (
+				<span
+					class="ellipsis"
+					title={`allocated by ${threadName(a.thread)}${a.free_thread !== null ? `, freed by ${threadName(a.free_thread)}` : ""}`}
+				>
+					{a.thread_name || a.thread}
+					{a.free_thread !== null && a.free_thread !== a.thread && (
+						<span class="muted"> → {threadName(a.free_thread)}</span>
+					)}
+				</span>
+			),
+			{ sort: true },
+		),
 		text("address", "Address", "116px", (a) => <span class="code">{a.address}</span>, { sort: true }),
 	];
 }
 
 /* Columns of facts that the tape does not have. */
-const NEEDS: Record<string, string[]> = { time: ["times"], usable: ["usable_sizes"], lifetime: ["times", "frees", "freed"], call: ["functions"], thread: ["threads"], address: ["addresses"] };
+const NEEDS: Record<string, string[]> = {
+	time: ["times"],
+	usable: ["usable_sizes"],
+	lifetime: ["times", "frees", "freed"],
+	call: ["functions"],
+	thread: ["threads"],
+	address: ["addresses"],
+};
 
 /* How the block grew: a bar for each step, as high as it was large. */
 function Chain(props: { chain: readonly Alloc[]; row: number }): JSX.Element {
-	const { chain } = props, most = Math.max(...chain.map((a) => a.size), 1), w = 400 / chain.length;
+	const { chain } = props,
+		most = Math.max(...chain.map((a) => a.size), 1),
+		w = 400 / chain.length;
 	return (
 		<figure>
-			<svg class="chain" viewBox="0 0 400 64" preserveAspectRatio="none" role="img" aria-label={`Realloc chain: ${chain.map((a) => format.bytes(a.size)).join(", ")}`}>
+			<svg
+				class="chain"
+				viewBox="0 0 400 64"
+				preserveAspectRatio="none"
+				role="img"
+				aria-label={`Realloc chain: ${chain.map((a) => format.bytes(a.size)).join(", ")}`}
+			>
 				{chain.map((a, i) => {
 					const h = Math.max(2, (a.size / most) * 60);
-					return <rect key={a.row} x={i * w + .5} width={Math.max(.5, w - 1)} y={64 - h} height={h} class={a.row === props.row ? "now" : ""}><title>{`${momentText(a.ns, 1e5)}: ${format.bytes(a.size)}`}</title></rect>;
+					return (
+						<rect
+							key={a.row}
+							x={i * w + 0.5}
+							width={Math.max(0.5, w - 1)}
+							y={64 - h}
+							height={h}
+							class={a.row === props.row ? "now" : ""}
+						>
+							<title>{`${momentText(a.ns, 1e5)}: ${format.bytes(a.size)}`}</title>
+						</rect>
+					);
 				})}
 			</svg>
-			<figcaption class="muted">{format.bytes(chain[0]!.size)} → {format.bytes(chain[chain.length - 1]!.size)} in {chain.length - 1} {chain.length === 2 ? "step" : "steps"}</figcaption>
+			<figcaption class="muted">
+				{format.bytes(chain[0]!.size)} → {format.bytes(chain[chain.length - 1]!.size)} in {chain.length - 1}{" "}
+				{chain.length === 2 ? "step" : "steps"}
+			</figcaption>
 		</figure>
 	);
 }
 
 function Beside(props: { alloc: Alloc; detail: AllocDetail["neighbours"] }): JSX.Element {
-	const { alloc, detail } = props, end = (a: Alloc) => parseInt(a.address, 16) + a.usable;
-	const item = (a: Alloc, now: boolean) => <li class={now ? "now" : ""} aria-current={now || undefined}><span class="code">{a.address}</span><b>{format.bytes(a.size)}</b><span class="code ellipsis">{a.function}</span></li>;
+	const { alloc, detail } = props,
+		end = (a: Alloc) => parseInt(a.address, 16) + a.usable;
+	const item = (a: Alloc, now: boolean) => (
+		<li class={now ? "now" : ""} aria-current={now || undefined}>
+			<span class="code">{a.address}</span>
+			<b>{format.bytes(a.size)}</b>
+			<span class="code ellipsis">{a.function}</span>
+		</li>
+	);
 	const gap = (bytes: number) => bytes > 16 && <li class="gap">{format.bytes(bytes)} between</li>;
 	return (
 		<ol class="memory">
-			{detail.before && <>{item(detail.before, false)}{gap(parseInt(alloc.address, 16) - end(detail.before))}</>}
+			{detail.before && (
+				<>
+					{item(detail.before, false)}
+					{gap(parseInt(alloc.address, 16) - end(detail.before))}
+				</>
+			)}
 			{item(alloc, true)}
-			{detail.after && <>{gap(parseInt(detail.after.address, 16) - end(alloc))}{item(detail.after, false)}</>}
+			{detail.after && (
+				<>
+					{gap(parseInt(detail.after.address, 16) - end(alloc))}
+					{item(detail.after, false)}
+				</>
+			)}
 		</ol>
 	);
 }
@@ -89,18 +207,65 @@ function Detail(props: { row: number }): JSX.Element {
 			{(d) => (
 				<div class={`detail ${answer.stale ? "stale" : ""}`}>
 					<div class="detail-side">
-						<Stack title={`Allocated by ${d.alloc.call}`} stack={d.stack} note={momentText(d.alloc.ns, 1e5)} />
+						<Stack
+							title={`Allocated by ${d.alloc.call}`}
+							stack={d.stack}
+							note={momentText(d.alloc.ns, 1e5)}
+						/>
 					</div>
 					<div class="detail-side">
 						<div class="detail-actions">
-							<button type="button" class="button small" onClick={() => void copyText(d.alloc.address, "Address")}>Copy address</button>
-							<button type="button" class="button small" title="Only blocks at this address" onClick={() => update({ filter: addTerm(filter.value, `address = ${d.alloc.address}`) })}>This address</button>
-							<button type="button" class="button small" title="Everything alive at that time" onClick={() => { location.hash = pageHref(["flame"], { metric: "live", at: d.alloc.ns }); }}>Alive then</button>
+							<button
+								type="button"
+								class="button small"
+								onClick={() => void copyText(d.alloc.address, "Address")}
+							>
+								Copy address
+							</button>
+							<button
+								type="button"
+								class="button small"
+								title="Only blocks at this address"
+								onClick={() =>
+									update({ filter: addTerm(filter.value, `address = ${d.alloc.address}`) })
+								}
+							>
+								This address
+							</button>
+							<button
+								type="button"
+								class="button small"
+								title="Everything alive at that time"
+								onClick={() => {
+									location.hash = pageHref(["flame"], { metric: "live", at: d.alloc.ns });
+								}}
+							>
+								Alive then
+							</button>
 						</div>
-						{d.chain.length > 1 && <div><h3>Realloc chain</h3><Chain chain={d.chain} row={d.alloc.row} /></div>}
-						{!misses("addresses") && <div><h3>Neighbours in memory</h3><Beside alloc={d.alloc} detail={d.neighbours} /></div>}
-						{d.free_stack ? <Stack title={`Freed by ${d.alloc.free_call ?? "?"}`} stack={d.free_stack} note={d.alloc.free_ns === null ? "" : momentText(d.alloc.free_ns, 1e5)} />
-							: <p class={d.alloc.free_ns === null ? "bad" : "muted"}>{d.alloc.free_ns === null ? "Never freed." : "No stack was recorded for its free."}</p>}
+						{d.chain.length > 1 && (
+							<div>
+								<h3>Realloc chain</h3>
+								<Chain chain={d.chain} row={d.alloc.row} />
+							</div>
+						)}
+						{!misses("addresses") && (
+							<div>
+								<h3>Neighbours in memory</h3>
+								<Beside alloc={d.alloc} detail={d.neighbours} />
+							</div>
+						)}
+						{d.free_stack ? (
+							<Stack
+								title={`Freed by ${d.alloc.free_call ?? "?"}`}
+								stack={d.free_stack}
+								note={d.alloc.free_ns === null ? "" : momentText(d.alloc.free_ns, 1e5)}
+							/>
+						) : (
+							<p class={d.alloc.free_ns === null ? "bad" : "muted"}>
+								{d.alloc.free_ns === null ? "Never freed." : "No stack was recorded for its free."}
+							</p>
+						)}
 					</div>
 				</div>
 			)}
@@ -114,29 +279,93 @@ function AllocationsPage(): JSX.Element {
 	const rows = usePages<Alloc, Allocs>("allocs", { ...commonParams(), sort: sort.id, order: sort.order });
 	const shown = open !== null ? rows.get(open) : undefined;
 	const all = tape.value?.allocation_count ?? 0;
-	const columns = columnsOf(tape.value?.has.latency ?? false), known = columns.filter((c) => !misses(...NEEDS[c.id] ?? []));
+	const columns = columnsOf(tape.value?.has.latency ?? false),
+		known = columns.filter((c) => !misses(...(NEEDS[c.id] ?? [])));
 	return (
 		<div class="list-page">
 			<div class="list-tools">
 				<h1>Allocations</h1>
-				<span class="note" role="status">{rows.first ? (rows.count === all ? format.exact(all) : `${format.exact(rows.count)} of ${format.exact(all)} (${format.percent(rows.count / Math.max(1, all))})`) : ""}</span>
-				{known.length < columns.length && <span class="note">Not known on this tape: {columns.filter((c) => !known.includes(c)).map((c) => c.title.toLowerCase()).join(", ")}{misses("sizes") && "; sizes are averages"}</span>}
+				<span class="note" role="status">
+					{rows.first
+						? rows.count === all
+							? format.exact(all)
+							: `${format.exact(rows.count)} of ${format.exact(all)} (${format.percent(rows.count / Math.max(1, all))})`
+						: ""}
+				</span>
+				{known.length < columns.length && (
+					<span class="note">
+						Not known on this tape:{" "}
+						{columns
+							.filter((c) => !known.includes(c))
+							.map((c) => c.title.toLowerCase())
+							.join(", ")}
+						{misses("sizes") && "; sizes are averages"}
+					</span>
+				)}
 			</div>
 			<section class={`card list-card ${rows.stale && !rows.loading ? "stale" : ""}`} aria-label="Allocations">
-				{rows.error ? <ErrorCard error={rows.error} retry={rows.retry} /> : rows.loading ? <Loading rows={14} height={16} />
-					: rows.count === 0 ? (filter.value || range.value ? <EmptyByFilter /> : <Empty title="The tape has no allocations" />)
-					: <VirtualGrid label="Allocations" rows={rows} columns={known} rowHeight={28} minWidth={known.length > 5 ? 930 : 500}
-						sort={sort} onSort={(id) => sortBy(sort, id, USUAL, RISING)} selected={at} onSelect={select} onActivate={toggle}
-						onKey={(e, i) => { if (e.key !== " ") return false; toggle(i); return true; }}
-						detail={open !== null && shown ? { index: open, height: DETAIL_PX, content: <Detail row={shown.row} /> } : null} />}
+				{rows.error ? (
+					<ErrorCard error={rows.error} retry={rows.retry} />
+				) : rows.loading ? (
+					<Loading rows={14} height={16} />
+				) : rows.count === 0 ? (
+					filter.value || range.value ? (
+						<EmptyByFilter />
+					) : (
+						<Empty title="The tape has no allocations" />
+					)
+				) : (
+					<VirtualGrid
+						label="Allocations"
+						rows={rows}
+						columns={known}
+						rowHeight={28}
+						minWidth={known.length > 5 ? 930 : 500}
+						sort={sort}
+						onSort={(id) => sortBy(sort, id, USUAL, RISING)}
+						selected={at}
+						onSelect={select}
+						onActivate={toggle}
+						onKey={(e, i) => {
+							if (e.key !== " ") return false;
+							toggle(i);
+							return true;
+						}}
+						detail={
+							open !== null && shown
+								? { index: open, height: DETAIL_PX, content: <Detail row={shown.row} /> }
+								: null
+						}
+					/>
+				)}
 			</section>
-			<p class="flame-foot"><span class="keys"><span><kbd>Enter</kbd>both stacks, realloc chain, neighbours</span><span><kbd>Esc</kbd>close</span></span></p>
+			<p class="flame-foot">
+				<span class="keys">
+					<span>
+						<kbd>Enter</kbd>both stacks, realloc chain, neighbours
+					</span>
+					<span>
+						<kbd>Esc</kbd>close
+					</span>
+				</span>
+			</p>
 		</div>
 	);
 }
 
 export const page: Page = {
-	id: "allocations", title: "Allocations", icon: IconAllocations, key: "a", group: "Explore", order: 5, component: AllocationsPage, inReport: false,
+	id: "allocations",
+	title: "Allocations",
+	icon: IconAllocations,
+	key: "a",
+	group: "Explore",
+	order: 5,
+	component: AllocationsPage,
+	inReport: false,
 	count: (tape) => tape.allocation_count,
-	keys: [["\u2191\u2193", "row by row"], ["Enter", "both stacks, realloc chain, neighbours"], ["Esc", "close it"]],
+	keys: [
+		["\u2191\u2193", "row by row"],
+		["Enter", "both stacks, realloc chain, neighbours"],
+		["Esc", "close it"],
+	],
 };

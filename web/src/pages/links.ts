@@ -4,7 +4,11 @@ import { href, selection } from "../store";
 import type { Selection } from "../store";
 import { pageFind } from "./registry";
 
-export function pageHref(ids: readonly string[], change: Partial<Selection>, options: Readonly<Record<string, string>> = {}): string {
+export function pageHref(
+	ids: readonly string[],
+	change: Partial<Selection>,
+	options: Readonly<Record<string, string>> = {},
+): string {
 	const page = ids.find((id) => pageFind(id)) ?? selection.value.page;
 	return href({ page, ...change, options: { ...selection.value.options, ...options } });
 }

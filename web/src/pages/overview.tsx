@@ -13,12 +13,19 @@ import type { Page } from "./registry";
 import "../overview/overview.css";
 
 function Overview(): JSX.Element {
-	const table = option("table") === "1", timeless = misses("times");
+	const table = option("table") === "1",
+		timeless = misses("times");
 	useKeys({ t: () => setOption("table", table ? null : "1", "replace") });
 	return (
 		<>
 			<Tiles />
-			{timeless ? <section class="card timeless" aria-label="Timeline"><Missing fact="times">What was alive when is not known; the figures are those of its end.</Missing></section> : <TimelineCard table={table} />}
+			{timeless ? (
+				<section class="card timeless" aria-label="Timeline">
+					<Missing fact="times">What was alive when is not known; the figures are those of its end.</Missing>
+				</section>
+			) : (
+				<TimelineCard table={table} />
+			)}
 			<div class={`overview-rest ${timeless ? "two" : ""}`}>
 				<FindingsCard />
 				<TopSitesCard />
@@ -29,9 +36,18 @@ function Overview(): JSX.Element {
 }
 
 export const page: Page = {
-	id: "overview", title: "Overview", icon: IconOverview, key: "o", group: "Explore", order: 1, component: Overview,
+	id: "overview",
+	title: "Overview",
+	icon: IconOverview,
+	key: "o",
+	group: "Explore",
+	order: 1,
+	component: Overview,
 	keys: [
-		["click", "time point in the timeline"], ["drag", "time range"], ["wheel", "zoom; with Shift, move"], ["double-click", "everything again"],
+		["click", "time point in the timeline"],
+		["drag", "time range"],
+		["wheel", "zoom; with Shift, move"],
+		["double-click", "everything again"],
 		["\u2190 \u2192", "move a handle or the time point that has the focus"],
 	],
 };

@@ -27,12 +27,11 @@ export interface Page {
 
 const GROUPS = ["Explore", "Diagnose", "Compare & query"];
 
-export const pages: readonly Page[] =
-	found.filter((p) => !REPORT || p.inReport !== false).sort((a, b) => GROUPS.indexOf(a.group) - GROUPS.indexOf(b.group) || a.order - b.order);
+export const pages: readonly Page[] = found
+	.filter((p) => !REPORT || p.inReport !== false)
+	.sort((a, b) => GROUPS.indexOf(a.group) - GROUPS.indexOf(b.group) || a.order - b.order);
 
-for (const { id, searches } of pages)
-	if (searches)
-		searchesSet(id, searches);
+for (const { id, searches } of pages) if (searches) searchesSet(id, searches);
 
 export function pageFind(id: string): Page | undefined {
 	return pages.find((p) => p.id === id);

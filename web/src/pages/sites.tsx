@@ -25,26 +25,40 @@ import "../lists/lists.css";
 
 const BY = "function";
 const USUAL: Sort = { id: "peak_size", order: "dsc" };
-const LIFE = "lifetime_p50", TIMED = ["temporary", LIFE, "spark"]; /* columns of times */
-const DETAIL_PX = 300, HEAD_PX = 16, LETTER_PX = 6.5; /* so wide is a column's title, about */
+const LIFE = "lifetime_p50",
+	TIMED = ["temporary", LIFE, "spark"]; /* columns of times */
+const DETAIL_PX = 300,
+	HEAD_PX = 16,
+	LETTER_PX = 6.5; /* so wide is a column's title, about */
 
 /* What the filter lets through; beside it, in grey, all of the group where that is more. */
 function Both(props: { matched: number; all: number; kind: "bytes" | "count"; bad?: boolean }): JSX.Element {
 	const Kind = props.kind === "bytes" ? Bytes : Count;
 	return (
 		<span class="both">
-			{props.all !== props.matched && <span class="global">{props.kind === "bytes" ? format.bytes(props.all) : format.count(props.all)}</span>}
-			<b><Kind value={props.matched} class={props.bad && props.matched > 0 ? "bad" : ""} /></b>
+			{props.all !== props.matched && (
+				<span class="global">{props.kind === "bytes" ? format.bytes(props.all) : format.count(props.all)}</span>
+			)}
+			<b>
+				<Kind value={props.matched} class={props.bad && props.matched > 0 ? "bad" : ""} />
+			</b>
 		</span>
 	);
 }
 
 function Name(props: { site: Site }): JSX.Element {
-	const { site } = props, where = format.place(site.file, site.line) || (site.module ? format.baseName(site.module) : "");
+	const { site } = props,
+		where = format.place(site.file, site.line) || (site.module ? format.baseName(site.module) : "");
 	const stacks = site.stack_count > 1 ? `${format.exact(site.stack_count)} stacks` : "";
 	return (
-		<div class="list-name" title={[site.title, site.file && `${site.file}:${site.line ?? "?"}`, site.module, stacks].filter(Boolean).join("\n")}>
-			<Dot colour={moduleColour(site.module)} /><span class="code ellipsis">{site.title}</span>
+		<div
+			class="list-name"
+			title={[site.title, site.file && `${site.file}:${site.line ?? "?"}`, site.module, stacks]
+				.filter(Boolean)
+				.join("\n")}
+		>
+			<Dot colour={moduleColour(site.module)} />
+			<span class="code ellipsis">{site.title}</span>
 			{where && where !== site.title && <span class="muted ellipsis">{where}</span>}
 		</div>
 	);
@@ -54,15 +68,33 @@ function Name(props: { site: Site }): JSX.Element {
 function measureColumns(maxima: (pick: (s: GroupSums) => number) => number): Column<Site>[] {
 	return measures().flatMap((m): Column<Site>[] => {
 		const key = m.sort && m.in_reports ? sumOfKey(m.sort) : null;
-		if (!key)
-			return [];
-		const [of, what] = key, pick = (s: GroupSums) => s[of][what], isBad = of === "leaked", hasBar = what === "bytes" && !isBad;
+		if (!key) return [];
+		const [of, what] = key,
+			pick = (s: GroupSums) => s[of][what],
+			isBad = of === "leaked",
+			hasBar = what === "bytes" && !isBad;
 		const both = (s: Site) => <Both matched={pick(s.matched)} all={pick(s.all)} kind={what} bad={isBad} />;
-		const track = hasBar ? "minmax(112px, 150px)" : `minmax(${Math.max(84, HEAD_PX + m.title.length * LETTER_PX)}px, 150px)`;
-		return [{
-			id: m.sort!, track, title: capital(m.title), help: m.doc, numeric: true, sort: true,
-			cell: (s) => (hasBar ? <BarCell value={pick(s.matched)} max={maxima(pick)}>{both(s)}</BarCell> : both(s)),
-		}];
+		const track = hasBar
+			? "minmax(112px, 150px)"
+			: `minmax(${Math.max(84, HEAD_PX + m.title.length * LETTER_PX)}px, 150px)`;
+		return [
+			{
+				id: m.sort!,
+				track,
+				title: capital(m.title),
+				help: m.doc,
+				numeric: true,
+				sort: true,
+				cell: (s) =>
+					hasBar ? (
+						<BarCell value={pick(s.matched)} max={maxima(pick)}>
+							{both(s)}
+						</BarCell>
+					) : (
+						both(s)
+					),
+			},
+		];
 	});
 }
 
@@ -70,32 +102,105 @@ function columnsOf(maxima: (pick: (s: GroupSums) => number) => number): Column<S
 	const columns: Column<Site>[] = [
 		{ id: "title", title: "Call site", track: "minmax(230px, 1fr)", cell: (s) => <Name site={s} /> },
 		...measureColumns(maxima),
-		{ id: LIFE, title: "Life p50", track: "minmax(60px, 84px)", numeric: true, sort: true, help: "median lifetime of the freed blocks", cell: (s) => (s.life ? <Duration value={s.life.p50} /> : <span class="bad">never</span>) },
-		{ id: "spark", title: "Over time", track: "70px", cell: (s) => s.spark && <Sparkline values={s.spark} colour={s.life ? moduleColour(s.module) : "red"} /> },
+		{
+			id: LIFE,
+			title: "Life p50",
+			track: "minmax(60px, 84px)",
+			numeric: true,
+			sort: true,
+			help: "median lifetime of the freed blocks",
+			cell: (s) => (s.life ? <Duration value={s.life.p50} /> : <span class="bad">never</span>),
+		},
+		{
+			id: "spark",
+			title: "Over time",
+			track: "70px",
+			cell: (s) => s.spark && <Sparkline values={s.spark} colour={s.life ? moduleColour(s.module) : "red"} />,
+		},
 	];
 	return misses("times") ? columns.filter((c) => !TIMED.some((word) => c.id.startsWith(word))) : columns;
 }
 
 function Detail(props: { site: Site }): JSX.Element {
-	const { site } = props, sums = site.matched, timeless = misses("times");
-	const only = site.q && addTerm(filter.value, site.q), not = site.q && addTerm(filter.value, `not (${site.q})`);
+	const { site } = props,
+		sums = site.matched,
+		timeless = misses("times");
+	const only = site.q && addTerm(filter.value, site.q),
+		not = site.q && addTerm(filter.value, `not (${site.q})`);
 	return (
 		<div class="detail">
-			<Stack title={site.stack_count > 1 ? "Its largest stack" : "Stack"} stack={site.stack} note={site.stack_count > 1 ? `of ${format.exact(site.stack_count)}` : ""} />
+			<Stack
+				title={site.stack_count > 1 ? "Its largest stack" : "Stack"}
+				stack={site.stack}
+				note={site.stack_count > 1 ? `of ${format.exact(site.stack_count)}` : ""}
+			/>
 			<div class="detail-side">
 				<div class="detail-actions">
-					{only && <a class="button small" href={pageHref(["allocations"], { filter: only }, { sort: "", order: "" })}>List {format.count(sums.allocated.count)}</a>}
-					{only && <a class="button small" href={pageHref(["flame"], { filter: only, path: [] })}>Flame graph</a>}
-					{only && <button type="button" class="button small" onClick={() => update({ filter: only })}>Only this</button>}
-					{not && <button type="button" class="button small" onClick={() => update({ filter: not })}>Without this</button>}
+					{only && (
+						<a
+							class="button small"
+							href={pageHref(["allocations"], { filter: only }, { sort: "", order: "" })}
+						>
+							List {format.count(sums.allocated.count)}
+						</a>
+					)}
+					{only && (
+						<a class="button small" href={pageHref(["flame"], { filter: only, path: [] })}>
+							Flame graph
+						</a>
+					)}
+					{only && (
+						<button type="button" class="button small" onClick={() => update({ filter: only })}>
+							Only this
+						</button>
+					)}
+					{not && (
+						<button type="button" class="button small" onClick={() => update({ filter: not })}>
+							Without this
+						</button>
+					)}
 				</div>
-				{site.spark && !timeless && <div><h3>Live bytes over time</h3><Sparkline values={site.spark} colour={site.life ? "blue" : "red"} width={420} height={64} /></div>}
+				{site.spark && !timeless && (
+					<div>
+						<h3>Live bytes over time</h3>
+						<Sparkline values={site.spark} colour={site.life ? "blue" : "red"} width={420} height={64} />
+					</div>
+				)}
 				<dl class="pairs">
-					<dt>Sizes</dt><dd>{format.bytes(sums.size_min)}{sums.size_max !== sums.size_min && ` \u2013 ${format.bytes(sums.size_max)}`}, mean {format.bytes(sums.allocated.bytes / Math.max(1, sums.allocated.count))}</dd>
-					<dt>Slack</dt><dd>{format.bytes(sums.usable - sums.allocated.bytes)}</dd>
-					{!timeless && <><dt>First, last</dt><dd>{momentText(sums.first_ns)} … {momentText(sums.last_ns)}</dd></>}
-					{site.life && !timeless && <><dt>Lifetime</dt><dd>half under {format.duration(site.life.p50)}, 90 % under {format.duration(site.life.p90)}, 99 % under {format.duration(site.life.p99)}</dd></>}
-					{!timeless && <><dt>Temporary</dt><dd>{format.exact(sums.temporary.count)} ({format.percent(sums.temporary.count / Math.max(1, sums.allocated.count))})</dd></>}
+					<dt>Sizes</dt>
+					<dd>
+						{format.bytes(sums.size_min)}
+						{sums.size_max !== sums.size_min && ` \u2013 ${format.bytes(sums.size_max)}`}, mean{" "}
+						{format.bytes(sums.allocated.bytes / Math.max(1, sums.allocated.count))}
+					</dd>
+					<dt>Slack</dt>
+					<dd>{format.bytes(sums.usable - sums.allocated.bytes)}</dd>
+					{!timeless && (
+						<>
+							<dt>First, last</dt>
+							<dd>
+								{momentText(sums.first_ns)} … {momentText(sums.last_ns)}
+							</dd>
+						</>
+					)}
+					{site.life && !timeless && (
+						<>
+							<dt>Lifetime</dt>
+							<dd>
+								half under {format.duration(site.life.p50)}, 90 % under {format.duration(site.life.p90)}
+								, 99 % under {format.duration(site.life.p99)}
+							</dd>
+						</>
+					)}
+					{!timeless && (
+						<>
+							<dt>Temporary</dt>
+							<dd>
+								{format.exact(sums.temporary.count)} (
+								{format.percent(sums.temporary.count / Math.max(1, sums.allocated.count))})
+							</dd>
+						</>
+					)}
 				</dl>
 			</div>
 		</div>
@@ -103,8 +208,14 @@ function Detail(props: { site: Site }): JSX.Element {
 }
 
 function SitesPage(): JSX.Element {
-	const groups = vocabulary.value?.groups ?? [], by = groups.find((g) => g.word === option("by"))?.word ?? BY;
-	const sort = sortNow(columnsOf(() => 0).filter((c) => c.sort).map((c) => c.id), USUAL);
+	const groups = vocabulary.value?.groups ?? [],
+		by = groups.find((g) => g.word === option("by"))?.word ?? BY;
+	const sort = sortNow(
+		columnsOf(() => 0)
+			.filter((c) => c.sort)
+			.map((c) => c.id),
+		USUAL,
+	);
 	const { at, open, toggle, select } = useOpenRow();
 	const rows = usePages<Site, Sites>("sites", { ...commonParams(), by, sort: sort.id, order: sort.order, spark: 24 });
 	const first = rows.first?.rows ?? [];
@@ -113,26 +224,85 @@ function SitesPage(): JSX.Element {
 		<div class="list-page">
 			<h1 class="sr">Call sites</h1>
 			<div class="list-tools">
-				<Segmented label="Group by" value={by} choices={groups.map((g) => ({ value: g.word, label: capital(g.word), title: g.doc }))}
-					onChange={(b) => update({ options: { ...selection.value.options, by: b === BY ? "" : b, open: "" } })} />
+				<Segmented
+					label="Group by"
+					value={by}
+					choices={groups.map((g) => ({ value: g.word, label: capital(g.word), title: g.doc }))}
+					onChange={(b) =>
+						update({ options: { ...selection.value.options, by: b === BY ? "" : b, open: "" } })
+					}
+				/>
 				<span class="grow" />
-				<span class="note" role="status">{rows.first ? `${format.exact(rows.count)} ${rows.count === 1 ? "group" : "groups"}${misses("times") ? "" : `, ${rangeText(span.value)}`}` : ""}</span>
+				<span class="note" role="status">
+					{rows.first
+						? `${format.exact(rows.count)} ${rows.count === 1 ? "group" : "groups"}${misses("times") ? "" : `, ${rangeText(span.value)}`}`
+						: ""}
+				</span>
 			</div>
 			<section class={`card list-card ${rows.stale && !rows.loading ? "stale" : ""}`} aria-label="Call sites">
-				{rows.error ? <ErrorCard error={rows.error} retry={rows.retry} /> : rows.loading ? <Loading rows={12} height={18} />
-					: rows.count === 0 ? (filter.value || range.value ? <EmptyByFilter /> : <Empty title="The tape has no allocations" />)
-					: <VirtualGrid label="Call sites" rows={rows} columns={columnsOf((pick) => Math.max(...first.map((s) => pick(s.matched)), 0))} rowHeight={32} minWidth={980}
-						sort={sort} onSort={(id) => sortBy(sort, id, USUAL)} selected={at} onSelect={select} onActivate={toggle}
-						onKey={(e, i) => { if (e.key !== " ") return false; toggle(i); return true; }}
-						detail={open !== null && shown ? { index: open, height: DETAIL_PX, content: <Detail site={shown} /> } : null} />}
+				{rows.error ? (
+					<ErrorCard error={rows.error} retry={rows.retry} />
+				) : rows.loading ? (
+					<Loading rows={12} height={18} />
+				) : rows.count === 0 ? (
+					filter.value || range.value ? (
+						<EmptyByFilter />
+					) : (
+						<Empty title="The tape has no allocations" />
+					)
+				) : (
+					<VirtualGrid
+						label="Call sites"
+						rows={rows}
+						columns={columnsOf((pick) => Math.max(...first.map((s) => pick(s.matched)), 0))}
+						rowHeight={32}
+						minWidth={980}
+						sort={sort}
+						onSort={(id) => sortBy(sort, id, USUAL)}
+						selected={at}
+						onSelect={select}
+						onActivate={toggle}
+						onKey={(e, i) => {
+							if (e.key !== " ") return false;
+							toggle(i);
+							return true;
+						}}
+						detail={
+							open !== null && shown
+								? { index: open, height: DETAIL_PX, content: <Detail site={shown} /> }
+								: null
+						}
+					/>
+				)}
 			</section>
-			<p class="flame-foot"><span class="keys"><span><kbd>Enter</kbd>open a row</span><span><kbd>Esc</kbd>close it</span></span>
-				<span class="grow" />{filter.value && <span>bold: matches the filter; grey: the whole group</span>}</p>
+			<p class="flame-foot">
+				<span class="keys">
+					<span>
+						<kbd>Enter</kbd>open a row
+					</span>
+					<span>
+						<kbd>Esc</kbd>close it
+					</span>
+				</span>
+				<span class="grow" />
+				{filter.value && <span>bold: matches the filter; grey: the whole group</span>}
+			</p>
 		</div>
 	);
 }
 
 export const page: Page = {
-	id: "sites", title: "Call sites", icon: IconSites, key: "s", group: "Explore", order: 4, component: SitesPage, hasFunctions: true,
-	keys: [["\u2191\u2193", "row by row"], ["Enter", "its stack, its curve, actions"], ["Esc", "close it"]],
+	id: "sites",
+	title: "Call sites",
+	icon: IconSites,
+	key: "s",
+	group: "Explore",
+	order: 4,
+	component: SitesPage,
+	hasFunctions: true,
+	keys: [
+		["\u2191\u2193", "row by row"],
+		["Enter", "its stack, its curve, actions"],
+		["Esc", "close it"],
+	],
 };

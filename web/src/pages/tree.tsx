@@ -23,7 +23,9 @@ import type { Page } from "./registry";
 import "../flame/flame.css";
 import "../tree/tree.css";
 
-const INDENT_PX = 12, INDENT_DEEP_PX = 3, DEEP = 10;
+const INDENT_PX = 12,
+	INDENT_DEEP_PX = 3,
+	DEEP = 10;
 /* The column that would say the same as the measure's. */
 const SAME: Readonly<Record<string, string>> = { peak: "peak", count: "allocations", leaked: "leaked" };
 const DIRECTIONS = [
@@ -37,31 +39,76 @@ function indentOf(depth: number): number {
 }
 
 function Name(props: { line: Line; tree: Tree }): JSX.Element {
-	const { line, tree } = props, row = line.row, indent = { paddingLeft: `${indentOf(line.level - 1)}px` };
+	const { line, tree } = props,
+		row = line.row,
+		indent = { paddingLeft: `${indentOf(line.level - 1)}px` };
 	if (!row)
-		return <div class="tree-name" style={indent}><span class="tree-toggle leaf" /><button type="button" class="link" tabIndex={-1} onClick={() => tree.loadMore(line)}>{format.exact(line.more)} more …</button></div>;
+		return (
+			<div class="tree-name" style={indent}>
+				<span class="tree-toggle leaf" />
+				<button type="button" class="link" tabIndex={-1} onClick={() => tree.loadMore(line)}>
+					{format.exact(line.more)} more …
+				</button>
+			</div>
+		);
 	const where = format.place(row.file, row.line) || (row.module ? format.baseName(row.module) : "");
 	return (
-		<div class="tree-name" style={indent} title={[row.function, row.file && `${row.file}:${row.line ?? "?"}`, row.module].filter(Boolean).join("\n")}>
-			<button type="button" tabIndex={-1} class={`tree-toggle ${line.open ? "open" : ""} ${row.children === 0 ? "leaf" : ""}`} aria-label={line.open ? "Close" : "Open"}
-				onClick={(e) => { e.stopPropagation(); tree.toggle(line); }}><IconChevron /></button>
-			<Dot colour={moduleColour(row.module)} /><span class="code ellipsis">{row.function}</span><span class="muted ellipsis">{where}</span>
+		<div
+			class="tree-name"
+			style={indent}
+			title={[row.function, row.file && `${row.file}:${row.line ?? "?"}`, row.module].filter(Boolean).join("\n")}
+		>
+			<button
+				type="button"
+				tabIndex={-1}
+				class={`tree-toggle ${line.open ? "open" : ""} ${row.children === 0 ? "leaf" : ""}`}
+				aria-label={line.open ? "Close" : "Open"}
+				onClick={(e) => {
+					e.stopPropagation();
+					tree.toggle(line);
+				}}
+			>
+				<IconChevron />
+			</button>
+			<Dot colour={moduleColour(row.module)} />
+			<span class="code ellipsis">{row.function}</span>
+			<span class="muted ellipsis">{where}</span>
 		</div>
 	);
 }
 
 function columnsOf(tree: Tree): Column<Line>[] {
 	const { unit } = measureOf(metric.value);
-	const number = (id: string, head: string, track: string, help: string, cell: (line: Line) => JSX.Element | null): Column<Line> =>
-		({ id, title: head, track, numeric: true, help, cell: (line) => line.row && cell(line) });
+	const number = (
+		id: string,
+		head: string,
+		track: string,
+		help: string,
+		cell: (line: Line) => JSX.Element | null,
+	): Column<Line> => ({ id, title: head, track, numeric: true, help, cell: (line) => line.row && cell(line) });
 	const all: Column<Line>[] = [
-		{ id: "function", title: "Function", track: "minmax(260px, 1fr)", cell: (line) => <Name line={line} tree={tree} /> },
-		number("total", measureTitle(metric.value), "132px", "including callees", (l) => <BarCell value={l.row!.total} max={tree.total}><Value value={l.row!.total} unit={unit} /></BarCell>),
-		number("share", "Share", "62px", "of the selection", (l) => <span>{format.percent(tree.total ? l.row!.total / tree.total : 0)}</span>),
+		{
+			id: "function",
+			title: "Function",
+			track: "minmax(260px, 1fr)",
+			cell: (line) => <Name line={line} tree={tree} />,
+		},
+		number("total", measureTitle(metric.value), "132px", "including callees", (l) => (
+			<BarCell value={l.row!.total} max={tree.total}>
+				<Value value={l.row!.total} unit={unit} />
+			</BarCell>
+		)),
+		number("share", "Share", "62px", "of the selection", (l) => (
+			<span>{format.percent(tree.total ? l.row!.total / tree.total : 0)}</span>
+		)),
 		number("self", "Self", "80px", "without callees", (l) => <Value value={l.row!.self} unit={unit} />),
-		number("allocations", measureTitle("count"), "80px", measureOf("count").doc, (l) => <Count value={l.row!.allocations} />),
+		number("allocations", measureTitle("count"), "80px", measureOf("count").doc, (l) => (
+			<Count value={l.row!.allocations} />
+		)),
 		number("peak", "At peak", "80px", measureOf("peak").doc, (l) => <Bytes value={l.row!.peak} />),
-		number("leaked", measureTitle("leaked"), "80px", measureOf("leaked").doc, (l) => <Bytes value={l.row!.leaked} class={l.row!.leaked > 0 ? "bad" : ""} />),
+		number("leaked", measureTitle("leaked"), "80px", measureOf("leaked").doc, (l) => (
+			<Bytes value={l.row!.leaked} class={l.row!.leaked > 0 ? "bad" : ""} />
+		)),
 	];
 	return all.filter((c) => c.id !== SAME[metric.value]);
 }
@@ -69,7 +116,10 @@ function columnsOf(tree: Tree): Column<Line>[] {
 function Lines(props: { tree: Tree }): JSX.Element {
 	const { tree } = props;
 	const [at, setAt] = useState<number | null>(null);
-	const rows = useMemo<Rows<Line>>(() => ({ count: tree.lines.length, get: (i) => tree.lines[i], need: () => undefined }), [tree.lines]);
+	const rows = useMemo<Rows<Line>>(
+		() => ({ count: tree.lines.length, get: (i) => tree.lines[i], need: () => undefined }),
+		[tree.lines],
+	);
 	const choose = (i: number, line: Line | undefined) => {
 		setAt(i);
 		if (line?.row && line.row.hash !== frame.value && frame.value !== null)
@@ -77,53 +127,75 @@ function Lines(props: { tree: Tree }): JSX.Element {
 	};
 	const parentOf = (i: number) => {
 		let up = i - 1;
-		while (up >= 0 && tree.lines[up]!.level >= tree.lines[i]!.level)
-			up--;
+		while (up >= 0 && tree.lines[up]!.level >= tree.lines[i]!.level) up--;
 		return up;
 	};
 	const onKey = (event: KeyboardEvent, i: number, line: Line | undefined): boolean => {
-		if (!line)
-			return false;
-		if (event.key === "ArrowRight" && line.row && !line.open && line.row.children > 0)
-			tree.toggle(line, true);
-		else if (event.key === "ArrowLeft" && line.open)
-			tree.toggle(line, false);
-		else if (event.key === "ArrowLeft" && parentOf(i) >= 0)
-			choose(parentOf(i), tree.lines[parentOf(i)]);
-		else if (event.key === "*")
-			tree.expandHottest(line);
+		if (!line) return false;
+		if (event.key === "ArrowRight" && line.row && !line.open && line.row.children > 0) tree.toggle(line, true);
+		else if (event.key === "ArrowLeft" && line.open) tree.toggle(line, false);
+		else if (event.key === "ArrowLeft" && parentOf(i) >= 0) choose(parentOf(i), tree.lines[parentOf(i)]);
+		else if (event.key === "*") tree.expandHottest(line);
 		else if (event.key === " " && line.row)
 			update({ frame: line.row.hash === frame.value ? null : line.row.hash }, "replace");
-		else
-			return event.key === "ArrowRight" || event.key === "ArrowLeft";
+		else return event.key === "ArrowRight" || event.key === "ArrowLeft";
 		return true;
 	};
 	return (
-		<VirtualGrid label="Call tree" rows={rows} columns={columnsOf(tree)} rowHeight={28} minWidth={760} selected={at} onSelect={choose} onKey={onKey}
-			onActivate={(_, line) => { if (!line) return; if (line.row) { update({ frame: line.row.hash }, "replace"); tree.toggle(line); } else tree.loadMore(line); }}
-			tree={(line) => ({ level: line.level, expanded: line.row && line.row.children > 0 ? line.open : null })} />
+		<VirtualGrid
+			label="Call tree"
+			rows={rows}
+			columns={columnsOf(tree)}
+			rowHeight={28}
+			minWidth={760}
+			selected={at}
+			onSelect={choose}
+			onKey={onKey}
+			onActivate={(_, line) => {
+				if (!line) return;
+				if (line.row) {
+					update({ frame: line.row.hash }, "replace");
+					tree.toggle(line);
+				} else tree.loadMore(line);
+			}}
+			tree={(line) => ({ level: line.level, expanded: line.row && line.row.children > 0 ? line.open : null })}
+		/>
 	);
 }
 
 function Body(props: { tree: Tree }): JSX.Element {
 	const { tree } = props;
-	if (tree.error)
-		return <ErrorCard error={tree.error} retry={tree.retry} />;
+	if (tree.error) return <ErrorCard error={tree.error} retry={tree.retry} />;
 	if (tree.lines.length === 0)
-		return tree.loading ? <Loading rows={10} height={18} /> : filter.value || range.value ? <EmptyByFilter /> : <Empty title="This measure is zero on this tape" />;
+		return tree.loading ? (
+			<Loading rows={10} height={18} />
+		) : filter.value || range.value ? (
+			<EmptyByFilter />
+		) : (
+			<Empty title="This measure is zero on this tape" />
+		);
 	return <Lines tree={tree} />;
 }
 
 function TreePage(): JSX.Element {
 	const direction = option("dir") === "up" ? "up" : "down";
-	const open = option("open"), zoomed: readonly Hex[] = open ? open.split(".") : direction === "down" ? path.value : [];
+	const open = option("open"),
+		zoomed: readonly Hex[] = open ? open.split(".") : direction === "down" ? path.value : [];
 	const tree = useTree({ ...metricParams(), dir: direction }, zoomed);
 	const name = () => tree.lines.find((l) => l.row?.hash === frame.value)?.row?.function ?? null;
-	const term = (operator: string) => () => { const f = name(); return f === null ? false : update({ filter: addTerm(filter.value, `function ${operator} ${quote(f)}`) }); };
+	const term = (operator: string) => () => {
+		const f = name();
+		return f === null ? false : update({ filter: addTerm(filter.value, `function ${operator} ${quote(f)}`) });
+	};
 	const keys: Record<string, () => void | false> = {
 		...measureKeys(),
-		t: () => { location.hash = pageHref(["flame", "tree"], {}); }, f: term("="), x: term("!="),
-		i: () => setOption("dir", direction === "up" ? null : "up"), Escape: () => (frame.value ? update({ frame: null }, "replace") : false),
+		t: () => {
+			location.hash = pageHref(["flame", "tree"], {});
+		},
+		f: term("="),
+		x: term("!="),
+		i: () => setOption("dir", direction === "up" ? null : "up"),
+		Escape: () => (frame.value ? update({ frame: null }, "replace") : false),
 	};
 	useKeys(keys);
 	return (
@@ -131,20 +203,71 @@ function TreePage(): JSX.Element {
 			<h1 class="sr">Call tree</h1>
 			<div class="flame-tools" role="group" aria-label="View">
 				<Measures />
-				<Segmented label="Direction" value={direction} choices={DIRECTIONS} onChange={(d) => setOption("dir", d === "down" ? null : d)} />
+				<Segmented
+					label="Direction"
+					value={direction}
+					choices={DIRECTIONS}
+					onChange={(d) => setOption("dir", d === "down" ? null : d)}
+				/>
 				<span class="grow" />
-				<a class="button small" href={pageHref(["flame"], {})}>As flame graph</a>
+				<a class="button small" href={pageHref(["flame"], {})}>
+					As flame graph
+				</a>
 			</div>
 			<div class="tree-main">
-				<section class={`card tree-card ${tree.loading && tree.lines.length > 0 ? "stale" : ""}`} aria-label="Call tree"><Body tree={tree} /></section>
-				{frame.value && <Inspector hash={frame.value} onSandwich={() => { location.hash = pageHref(["flame"], {}, { lay: "sandwich" }); }} />}
+				<section
+					class={`card tree-card ${tree.loading && tree.lines.length > 0 ? "stale" : ""}`}
+					aria-label="Call tree"
+				>
+					<Body tree={tree} />
+				</section>
+				{frame.value && (
+					<Inspector
+						hash={frame.value}
+						onSandwich={() => {
+							location.hash = pageHref(["flame"], {}, { lay: "sandwich" });
+						}}
+					/>
+				)}
 			</div>
-			<p class="flame-foot"><span class="keys"><span><kbd>→ ←</kbd>open, close</span><span><kbd>*</kbd>hottest path</span><span><kbd>Space</kbd>details</span><span><kbd>t</kbd>as flame graph</span></span></p>
+			<p class="flame-foot">
+				<span class="keys">
+					<span>
+						<kbd>→ ←</kbd>open, close
+					</span>
+					<span>
+						<kbd>*</kbd>hottest path
+					</span>
+					<span>
+						<kbd>Space</kbd>details
+					</span>
+					<span>
+						<kbd>t</kbd>as flame graph
+					</span>
+				</span>
+			</p>
 		</div>
 	);
 }
 
 export const page: Page = {
-	id: "tree", title: "Call tree", icon: IconTree, key: "t", group: "Explore", order: 3, component: TreePage, hasFunctions: true, hasMetric: true, searches: "frames",
-	keys: [["\u2192 \u2190", "open, close; to the caller"], ["*", "open the hottest path"], ["Space", "details of the function"], ["i", "bottom-up"], ["f x", "only stacks with, without it"], ["1 \u2026 9", "measure"], ["t", "as flame graph"]],
+	id: "tree",
+	title: "Call tree",
+	icon: IconTree,
+	key: "t",
+	group: "Explore",
+	order: 3,
+	component: TreePage,
+	hasFunctions: true,
+	hasMetric: true,
+	searches: "frames",
+	keys: [
+		["\u2192 \u2190", "open, close; to the caller"],
+		["*", "open the hottest path"],
+		["Space", "details of the function"],
+		["i", "bottom-up"],
+		["f x", "only stacks with, without it"],
+		["1 \u2026 9", "measure"],
+		["t", "as flame graph"],
+	],
 };

@@ -4,8 +4,18 @@ import type { Answer } from "../api/use";
 import { commonParams, tapeId } from "../store";
 import type { Params } from "../api/client";
 
-export interface Quality { lost_events: number; missing_chunks: number; damaged_places: number }
-export interface ReportFrame { function: string; file: string | null; line: number | null; module: string | null; inlined: boolean }
+export interface Quality {
+	lost_events: number;
+	missing_chunks: number;
+	damaged_places: number;
+}
+export interface ReportFrame {
+	function: string;
+	file: string | null;
+	line: number | null;
+	module: string | null;
+	inlined: boolean;
+}
 
 /* Of the whole tape, whatever is selected. */
 export function useReport<T>(name: string, params: Params = {}): Answer<T> {
@@ -15,5 +25,12 @@ export function useReport<T>(name: string, params: Params = {}): Answer<T> {
 /* Of what the filter and the range let through. */
 export function useSelected<T>(name: string, params: Params = {}): Answer<T> {
 	const { c, q, from, until } = commonParams();
-	return useApi<T>("report", { c: c!, name, ...(q ? { filter: q } : {}), ...(from ? { from } : {}), ...(until ? { until } : {}), ...params });
+	return useApi<T>("report", {
+		c: c!,
+		name,
+		...(q ? { filter: q } : {}),
+		...(from ? { from } : {}),
+		...(until ? { until } : {}),
+		...params,
+	});
 }

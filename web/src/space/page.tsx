@@ -21,39 +21,90 @@ import "../flame/flame.css";
 import "../reports/reports.css";
 import "./space.css";
 
-interface Pinner { function: string; file: string | null; line: number | null; module: string | null; pinned_bytes: number; pinned_pages: number; unused_bytes: number; live_bytes: number; live_count: number }
-interface Fragmentation { at_ns: number; pages_known: boolean; live_bytes: number; resident_bytes: number; unused_bytes: number; slack_bytes: number; free_pages: number; pinned_pages: number; pinned_bytes: number; sites: Pinner[] }
+interface Pinner {
+	function: string;
+	file: string | null;
+	line: number | null;
+	module: string | null;
+	pinned_bytes: number;
+	pinned_pages: number;
+	unused_bytes: number;
+	live_bytes: number;
+	live_count: number;
+}
+interface Fragmentation {
+	at_ns: number;
+	pages_known: boolean;
+	live_bytes: number;
+	resident_bytes: number;
+	unused_bytes: number;
+	slack_bytes: number;
+	free_pages: number;
+	pinned_pages: number;
+	pinned_bytes: number;
+	sites: Pinner[];
+}
 
-interface Chosen { region: string; cell: number }
+interface Chosen {
+	region: string;
+	cell: number;
+}
 
-const STEPS = 100, PLAY_MS = 400, BLOCKS = 8;
+const STEPS = 100,
+	PLAY_MS = 400,
+	BLOCKS = 8;
 
 const hex = (address: number) => `0x${address.toString(16)}`;
 
 /* The moment, and playing: a step forwards as soon as the last one is on the screen. */
 function Time(props: { ns: number; waiting: boolean }): JSX.Element {
-	const [playing, setPlaying] = useState(false), of = Math.max(1, clock.value.duration), step = Math.round((props.ns / of) * STEPS);
+	const [playing, setPlaying] = useState(false),
+		of = Math.max(1, clock.value.duration),
+		step = Math.round((props.ns / of) * STEPS);
 	const go = (to: number) => update({ at: Math.round((Math.max(0, Math.min(STEPS, to)) / STEPS) * of) }, "replace");
 	const toggle = () => {
-		if (!playing && step >= STEPS)
-			go(0);
+		if (!playing && step >= STEPS) go(0);
 		setPlaying(!playing);
 	};
 	useEffect(() => {
-		if (!playing || props.waiting)
-			return;
-		if (step >= STEPS)
-			return setPlaying(false);
+		if (!playing || props.waiting) return;
+		if (step >= STEPS) return setPlaying(false);
 		const timer = setTimeout(() => go(step + 1), PLAY_MS);
 		return () => clearTimeout(timer);
 	}, [playing, props.waiting, step]);
-	useKeys({ Space: (e) => (e.target instanceof HTMLButtonElement || e.target instanceof HTMLAnchorElement ? false : toggle()) });
+	useKeys({
+		Space: (e) =>
+			e.target instanceof HTMLButtonElement || e.target instanceof HTMLAnchorElement ? false : toggle(),
+	});
 	return (
 		<div class="space-time">
-			<button type="button" class="button small" aria-pressed={playing} title="Space" onClick={toggle}>{playing ? "Pause" : "Play"}</button>
-			<label><span class="sr">Moment</span><input type="range" min={0} max={STEPS} value={step} aria-valuetext={momentText(props.ns)} onInput={(e) => go(Number(e.currentTarget.value))} /></label>
+			<button type="button" class="button small" aria-pressed={playing} title="Space" onClick={toggle}>
+				{playing ? "Pause" : "Play"}
+			</button>
+			<label>
+				<span class="sr">Moment</span>
+				<input
+					type="range"
+					min={0}
+					max={STEPS}
+					value={step}
+					aria-valuetext={momentText(props.ns)}
+					onInput={(e) => go(Number(e.currentTarget.value))}
+				/>
+			</label>
 			<b class="num">{momentText(props.ns)}</b>
-			{at.value !== null && <button type="button" class="button small" onClick={() => { setPlaying(false); update({ at: null }); }}>Peak</button>}
+			{at.value !== null && (
+				<button
+					type="button"
+					class="button small"
+					onClick={() => {
+						setPlaying(false);
+						update({ at: null });
+					}}
+				>
+					Peak
+				</button>
+			)}
 		</div>
 	);
 }
@@ -61,41 +112,197 @@ function Time(props: { ns: number; waiting: boolean }): JSX.Element {
 function Key(props: { shades: readonly Shade[]; by: string }): JSX.Element {
 	return (
 		<ul class="space-key" aria-label="Legend">
-			{props.shades.length === 0 && <li><i class="used" />in use</li>}
-			{props.shades.map((s) => s.count > 0 && <li key={s.title} title={`${s.title}\n${format.exactBytes(s.bytes)} in ${format.exact(s.count)} blocks`}><i style={{ background: s.colour }} /><span class="ellipsis">{s.title}</span> <span class="muted">{format.bytes(s.bytes)}</span></li>)}
-			<li><i class="pinned" />has a page held by one block</li><li><i style={{ background: freeColour(props.by, theme.value) }} />free but resident</li><li><i class="empty" />not resident</li>
+			{props.shades.length === 0 && (
+				<li>
+					<i class="used" />
+					in use
+				</li>
+			)}
+			{props.shades.map(
+				(s) =>
+					s.count > 0 && (
+						<li
+							key={s.title}
+							title={`${s.title}\n${format.exactBytes(s.bytes)} in ${format.exact(s.count)} blocks`}
+						>
+							<i style={{ background: s.colour }} />
+							<span class="ellipsis">{s.title}</span> <span class="muted">{format.bytes(s.bytes)}</span>
+						</li>
+					),
+			)}
+			<li>
+				<i class="pinned" />
+				has a page held by one block
+			</li>
+			<li>
+				<i style={{ background: freeColour(props.by, theme.value) }} />
+				free but resident
+			</li>
+			<li>
+				<i class="empty" />
+				not resident
+			</li>
 		</ul>
 	);
 }
 
 /* What begins in a cell; and the block that reaches into it, if nothing does. */
 function Blocks(props: { region: SpaceRegion; cell: number; ns: number }): JSX.Element {
-	const { region, cell } = props, place = cellAddress(region, cell), alive = `alive_at ${nsText(props.ns)}`;
+	const { region, cell } = props,
+		place = cellAddress(region, cell),
+		alive = `alive_at ${nsText(props.ns)}`;
 	const inside = `address in ${hex(place.begin)}..${hex(place.end - 1)} and ${alive}`;
 	const answer = useApi<Allocs>("allocs", { c: tapeId.value, q: inside, sort: "size", order: "dsc", n: BLOCKS });
 	const none = cell > 0 && answer.data?.count === 0 && region.live[cell]! > 0;
-	const before = useApi<Allocs>("allocs", none ? { c: tapeId.value, q: `address in ${region.begin}..${hex(place.begin - 1)} and ${alive}`, sort: "address", order: "dsc", n: 1 } : null);
-	const rows = none ? before.data?.rows ?? [] : answer.data?.rows ?? [];
+	const before = useApi<Allocs>(
+		"allocs",
+		none
+			? {
+					c: tapeId.value,
+					q: `address in ${region.begin}..${hex(place.begin - 1)} and ${alive}`,
+					sort: "address",
+					order: "dsc",
+					n: 1,
+				}
+			: null,
+	);
+	const rows = none ? (before.data?.rows ?? []) : (answer.data?.rows ?? []);
 	return (
 		<section class="space-cell" aria-label="The chosen cell">
-			<header><b class="code">{hex(place.begin)} – {hex(place.end)}</b><span><b>{format.bytes(region.live[cell]!)}</b> in use, {format.bytes(region.resident[cell]!)} resident</span>
-				{region.pinned[cell]! > 0 && <span><b>{format.exact(region.pinned[cell]!)}</b> {region.pinned[cell] === 1 ? "page" : "pages"} held by one block each</span>}<span class="grow" />
-				{(answer.data?.count ?? 0) > 0 && <><a class="button small" href={pageHref(["allocations"], { filter: inside })}>All {format.exact(answer.data!.count)} allocations</a><a class="button small" href={pageHref(["sites"], { filter: inside })}>Call sites</a></>}</header>
-			{rows.length > 0 && <table class="table"><thead><tr><th scope="col">{none ? "Extends into it" : "Address"}</th><th scope="col" class="num">Size</th><th scope="col">Allocated by</th><th scope="col" class="num">At</th></tr></thead>
-				<tbody>{rows.map((r) => <tr key={r.row}><th scope="row" class="code">{r.address}</th><td class="num"><Bytes value={r.size} /></td><td><span class="code" title={r.module ?? ""}>{r.function}</span> <span class="muted">{format.place(r.file, null)}</span></td><td class="num">{momentText(r.ns)}</td></tr>)}</tbody></table>}
+			<header>
+				<b class="code">
+					{hex(place.begin)} – {hex(place.end)}
+				</b>
+				<span>
+					<b>{format.bytes(region.live[cell]!)}</b> in use, {format.bytes(region.resident[cell]!)} resident
+				</span>
+				{region.pinned[cell]! > 0 && (
+					<span>
+						<b>{format.exact(region.pinned[cell]!)}</b> {region.pinned[cell] === 1 ? "page" : "pages"} held
+						by one block each
+					</span>
+				)}
+				<span class="grow" />
+				{(answer.data?.count ?? 0) > 0 && (
+					<>
+						<a class="button small" href={pageHref(["allocations"], { filter: inside })}>
+							All {format.exact(answer.data!.count)} allocations
+						</a>
+						<a class="button small" href={pageHref(["sites"], { filter: inside })}>
+							Call sites
+						</a>
+					</>
+				)}
+			</header>
+			{rows.length > 0 && (
+				<table class="table">
+					<thead>
+						<tr>
+							<th scope="col">{none ? "Extends into it" : "Address"}</th>
+							<th scope="col" class="num">
+								Size
+							</th>
+							<th scope="col">Allocated by</th>
+							<th scope="col" class="num">
+								At
+							</th>
+						</tr>
+					</thead>
+					<tbody>
+						{rows.map((r) => (
+							<tr key={r.row}>
+								<th scope="row" class="code">
+									{r.address}
+								</th>
+								<td class="num">
+									<Bytes value={r.size} />
+								</td>
+								<td>
+									<span class="code" title={r.module ?? ""}>
+										{r.function}
+									</span>{" "}
+									<span class="muted">{format.place(r.file, null)}</span>
+								</td>
+								<td class="num">{momentText(r.ns)}</td>
+							</tr>
+						))}
+					</tbody>
+				</table>
+			)}
 		</section>
 	);
 }
 
 /* Arenas and mappings that hold blocks, in step with the maps below. */
 function Regions(props: { space: Space; chosen: Chosen | null; onChoose: (region: SpaceRegion) => void }): JSX.Element {
-	const { space } = props, size = (r: SpaceRegion) => parseInt(r.end, 16) - parseInt(r.begin, 16), most = Math.max(...space.regions.map(size), 0);
+	const { space } = props,
+		size = (r: SpaceRegion) => parseInt(r.end, 16) - parseInt(r.begin, 16),
+		most = Math.max(...space.regions.map(size), 0);
 	return (
-		<Card title="Arenas and mappings" note={space.region_count > space.regions.length ? `the ${space.regions.length} largest of ${format.exact(space.region_count)}` : undefined}>
-			<div class="table-scroll space-list" tabIndex={0} role="region" aria-label="Arenas and mappings"><table class="table"><thead><tr><th scope="col">Address</th><th scope="col">What</th><th scope="col" class="num">Size</th><th scope="col" class="num">In use</th><th scope="col" class="num">Resident</th><th scope="col" class="num">Largest hole</th><th scope="col" class="num" title="pages held by one block">Pinned</th></tr></thead>
-				<tbody>{space.regions.map((r) => <tr key={r.begin} class={props.chosen?.region === r.begin ? "now" : ""} aria-current={props.chosen?.region === r.begin ? "true" : undefined}>
-					<th scope="row"><button type="button" class="link code" onClick={() => props.onChoose(r)}>{r.begin}</button></th><td>{r.name || (r.kind === "blocks" ? "arena" : r.kind)}</td><td class="num"><BarCell value={size(r)} max={most}><Bytes value={size(r)} /></BarCell></td>
-					<td class="num">{format.percent(r.live_bytes / size(r))}</td><td class="num"><Bytes value={r.resident_bytes} /></td><td class="num"><Bytes value={r.longest_free_bytes} /></td><td class="num"><Count value={r.pinned.reduce((a, b) => a + b, 0)} /></td></tr>)}</tbody></table></div>
+		<Card
+			title="Arenas and mappings"
+			note={
+				space.region_count > space.regions.length
+					? `the ${space.regions.length} largest of ${format.exact(space.region_count)}`
+					: undefined
+			}
+		>
+			<div class="table-scroll space-list" tabIndex={0} role="region" aria-label="Arenas and mappings">
+				<table class="table">
+					<thead>
+						<tr>
+							<th scope="col">Address</th>
+							<th scope="col">What</th>
+							<th scope="col" class="num">
+								Size
+							</th>
+							<th scope="col" class="num">
+								In use
+							</th>
+							<th scope="col" class="num">
+								Resident
+							</th>
+							<th scope="col" class="num">
+								Largest hole
+							</th>
+							<th scope="col" class="num" title="pages held by one block">
+								Pinned
+							</th>
+						</tr>
+					</thead>
+					<tbody>
+						{space.regions.map((r) => (
+							<tr
+								key={r.begin}
+								class={props.chosen?.region === r.begin ? "now" : ""}
+								aria-current={props.chosen?.region === r.begin ? "true" : undefined}
+							>
+								<th scope="row">
+									<button type="button" class="link code" onClick={() => props.onChoose(r)}>
+										{r.begin}
+									</button>
+								</th>
+								<td>{r.name || (r.kind === "blocks" ? "arena" : r.kind)}</td>
+								<td class="num">
+									<BarCell value={size(r)} max={most}>
+										<Bytes value={size(r)} />
+									</BarCell>
+								</td>
+								<td class="num">{format.percent(r.live_bytes / size(r))}</td>
+								<td class="num">
+									<Bytes value={r.resident_bytes} />
+								</td>
+								<td class="num">
+									<Bytes value={r.longest_free_bytes} />
+								</td>
+								<td class="num">
+									<Count value={r.pinned.reduce((a, b) => a + b, 0)} />
+								</td>
+							</tr>
+						))}
+					</tbody>
+				</table>
+			</div>
 		</Card>
 	);
 }
@@ -109,11 +316,93 @@ function Pinners(props: { ns: number }): JSX.Element {
 					const most = Math.max(...f.sites.map((s) => s.unused_bytes), 0);
 					return (
 						<>
-							<dl class="figures"><div><dt>In use</dt><dd>{format.bytes(f.live_bytes)}</dd></div><div><dt>Resident</dt><dd>{format.bytes(f.resident_bytes)}</dd></div><div><dt>Free inside of used pages</dt><dd>{format.bytes(f.unused_bytes)}</dd></div>
-								<div><dt>Wholly free pages</dt><dd>{format.exact(f.free_pages)}</dd></div><div><dt>Pages held by little</dt><dd>{format.exact(f.pinned_pages)}</dd></div></dl>
-							{f.sites.length > 0 && <div class="table-scroll" tabIndex={0} role="region" aria-label="Functions whose blocks hold pages"><table class="table"><thead><tr><th scope="col">Function</th><th scope="col" class="num">Free beside its blocks</th><th scope="col" class="num">Pages it pins alone</th><th scope="col" class="num">Its blocks</th><th scope="col" class="num">Bytes</th></tr></thead>
-								<tbody>{f.sites.map((s, i) => <tr key={i}><th scope="row" class="wide"><div class="list-name" title={[s.function, s.file && `${s.file}:${s.line ?? "?"}`, s.module].filter(Boolean).join("\n")}><span class="code ellipsis">{s.function}</span><span class="muted ellipsis">{format.place(s.file, s.line)}</span></div></th>
-									<td class="num"><BarCell value={s.unused_bytes} max={most}><Bytes value={s.unused_bytes} /></BarCell></td><td class="num"><Count value={s.pinned_pages} /></td><td class="num"><Count value={s.live_count} /></td><td class="num"><Bytes value={s.live_bytes} /></td></tr>)}</tbody></table></div>}
+							<dl class="figures">
+								<div>
+									<dt>In use</dt>
+									<dd>{format.bytes(f.live_bytes)}</dd>
+								</div>
+								<div>
+									<dt>Resident</dt>
+									<dd>{format.bytes(f.resident_bytes)}</dd>
+								</div>
+								<div>
+									<dt>Free inside of used pages</dt>
+									<dd>{format.bytes(f.unused_bytes)}</dd>
+								</div>
+								<div>
+									<dt>Wholly free pages</dt>
+									<dd>{format.exact(f.free_pages)}</dd>
+								</div>
+								<div>
+									<dt>Pages held by little</dt>
+									<dd>{format.exact(f.pinned_pages)}</dd>
+								</div>
+							</dl>
+							{f.sites.length > 0 && (
+								<div
+									class="table-scroll"
+									tabIndex={0}
+									role="region"
+									aria-label="Functions whose blocks hold pages"
+								>
+									<table class="table">
+										<thead>
+											<tr>
+												<th scope="col">Function</th>
+												<th scope="col" class="num">
+													Free beside its blocks
+												</th>
+												<th scope="col" class="num">
+													Pages it pins alone
+												</th>
+												<th scope="col" class="num">
+													Its blocks
+												</th>
+												<th scope="col" class="num">
+													Bytes
+												</th>
+											</tr>
+										</thead>
+										<tbody>
+											{f.sites.map((s, i) => (
+												<tr key={i}>
+													<th scope="row" class="wide">
+														<div
+															class="list-name"
+															title={[
+																s.function,
+																s.file && `${s.file}:${s.line ?? "?"}`,
+																s.module,
+															]
+																.filter(Boolean)
+																.join("\n")}
+														>
+															<span class="code ellipsis">{s.function}</span>
+															<span class="muted ellipsis">
+																{format.place(s.file, s.line)}
+															</span>
+														</div>
+													</th>
+													<td class="num">
+														<BarCell value={s.unused_bytes} max={most}>
+															<Bytes value={s.unused_bytes} />
+														</BarCell>
+													</td>
+													<td class="num">
+														<Count value={s.pinned_pages} />
+													</td>
+													<td class="num">
+														<Count value={s.live_count} />
+													</td>
+													<td class="num">
+														<Bytes value={s.live_bytes} />
+													</td>
+												</tr>
+											))}
+										</tbody>
+									</table>
+								</div>
+							)}
 						</>
 					);
 				}}
@@ -122,46 +411,137 @@ function Pinners(props: { ns: number }): JSX.Element {
 	);
 }
 
-function RegionCard(props: { space: Space; region: SpaceRegion; shades: readonly Shade[]; hilbert: boolean; cell: number | null; onCell: (cell: number) => void }): JSX.Element {
-	const { region, space, cell } = props, whole = parseInt(region.end, 16) - parseInt(region.begin, 16);
+function RegionCard(props: {
+	space: Space;
+	region: SpaceRegion;
+	shades: readonly Shade[];
+	hilbert: boolean;
+	cell: number | null;
+	onCell: (cell: number) => void;
+}): JSX.Element {
+	const { region, space, cell } = props,
+		whole = parseInt(region.end, 16) - parseInt(region.begin, 16);
 	const open = (at: number) => {
 		const place = cellAddress(region, at);
-		location.hash = pageHref(["allocations"], { filter: `address in ${hex(place.begin)}..${hex(place.end - 1)} and alive_at ${nsText(space.at_ns)}` });
+		location.hash = pageHref(["allocations"], {
+			filter: `address in ${hex(place.begin)}..${hex(place.end - 1)} and alive_at ${nsText(space.at_ns)}`,
+		});
 	};
 	return (
-		<Card title={region.name || (region.kind === "blocks" ? "Arena" : region.kind)} note={<span class="code" id={`region-${region.begin}`}>{region.begin} – {region.end}</span>}
-			tools={<span class="muted">a cell is {format.bytes(region.cell_bytes)}</span>}>
-			<p class="space-facts"><span><b>{format.bytes(whole)}</b> in all</span><span><b>{format.percent(region.live_bytes / whole)}</b> in use</span><span><b>{format.bytes(region.resident_bytes)}</b> resident</span>
-				<span>largest hole <b>{format.bytes(region.longest_free_bytes)}</b></span></p>
-			<RegionMap space={space} region={region} shades={props.shades} hilbert={props.hilbert} selected={cell} onSelect={props.onCell} onOpen={open} />
+		<Card
+			title={region.name || (region.kind === "blocks" ? "Arena" : region.kind)}
+			note={
+				<span class="code" id={`region-${region.begin}`}>
+					{region.begin} – {region.end}
+				</span>
+			}
+			tools={<span class="muted">a cell is {format.bytes(region.cell_bytes)}</span>}
+		>
+			<p class="space-facts">
+				<span>
+					<b>{format.bytes(whole)}</b> in all
+				</span>
+				<span>
+					<b>{format.percent(region.live_bytes / whole)}</b> in use
+				</span>
+				<span>
+					<b>{format.bytes(region.resident_bytes)}</b> resident
+				</span>
+				<span>
+					largest hole <b>{format.bytes(region.longest_free_bytes)}</b>
+				</span>
+			</p>
+			<RegionMap
+				space={space}
+				region={region}
+				shades={props.shades}
+				hilbert={props.hilbert}
+				selected={cell}
+				onSelect={props.onCell}
+				onOpen={open}
+			/>
 			{cell !== null && cell < region.live.length && <Blocks region={region} cell={cell} ns={space.at_ns} />}
 		</Card>
 	);
 }
 
 export function SpacePage(): JSX.Element {
-	return misses("addresses") ? <><h1 class="sr">Address space</h1><Missing fact="addresses">Where blocks lay in memory is not known.</Missing></> : <SpaceShown />;
+	return misses("addresses") ? (
+		<>
+			<h1 class="sr">Address space</h1>
+			<Missing fact="addresses">Where blocks lay in memory is not known.</Missing>
+		</>
+	) : (
+		<SpaceShown />
+	);
 }
 
 function SpaceShown(): JSX.Element {
-	const ns = at.value ?? clock.value.peak ?? 0, by = (PAINTS.find((p) => p.value === option("by"))?.value ?? "use") as Paint, hilbert = option("curve") === "hilbert";
-	const answer = useApi<Space>("space", { c: tapeId.value, at: nsText(ns), by, cells: 8192 }), [chosen, setChosen] = useState<Chosen | null>(null);
+	const ns = at.value ?? clock.value.peak ?? 0,
+		by = (PAINTS.find((p) => p.value === option("by"))?.value ?? "use") as Paint,
+		hilbert = option("curve") === "hilbert";
+	const answer = useApi<Space>("space", { c: tapeId.value, at: nsText(ns), by, cells: 8192 }),
+		[chosen, setChosen] = useState<Chosen | null>(null);
 	const shades = answer.data ? shadesOf(answer.data, theme.value) : [];
 	return (
 		<div class="report-page">
 			<h1 class="sr">Address space</h1>
 			<div class="flame-tools">
-				<Segmented label="Colour by" value={by} choices={PAINTS} onChange={(v) => setOption("by", v === "use" ? null : v, "replace")} />
-				<Segmented label="Layout" value={hilbert ? "hilbert" : "lines"} choices={[{ value: "lines", label: "Lines", title: "from the first address to the last, line by line" }, { value: "hilbert", label: "Hilbert", title: "along a Hilbert curve, which keeps neighbours together" }]} onChange={(v) => setOption("curve", v === "hilbert" ? v : null, "replace")} />
+				<Segmented
+					label="Colour by"
+					value={by}
+					choices={PAINTS}
+					onChange={(v) => setOption("by", v === "use" ? null : v, "replace")}
+				/>
+				<Segmented
+					label="Layout"
+					value={hilbert ? "hilbert" : "lines"}
+					choices={[
+						{ value: "lines", label: "Lines", title: "from the first address to the last, line by line" },
+						{
+							value: "hilbert",
+							label: "Hilbert",
+							title: "along a Hilbert curve, which keeps neighbours together",
+						},
+					]}
+					onChange={(v) => setOption("curve", v === "hilbert" ? v : null, "replace")}
+				/>
 				<Time ns={ns} waiting={answer.stale} />
 			</div>
 			<div class={`space-regions ${answer.stale ? "stale" : ""}`}>
 				<Shown answer={answer} loading={<Loading rows={8} height={24} />}>
-					{(s) => (s.regions.length === 0 ? <Empty title="No snapshot of the address space on this tape"><p>`memtape record` takes them, the library alone does not.</p></Empty> : <>
-						<Key shades={shades} by={s.by} />
-						<Regions space={s} chosen={chosen} onChoose={(r) => { setChosen({ region: r.begin, cell: 0 }); document.getElementById(`region-${r.begin}`)?.scrollIntoView({ block: "center" }); }} />
-						{s.regions.map((r) => <RegionCard key={r.begin} space={s} region={r} shades={shades} hilbert={hilbert} cell={chosen?.region === r.begin ? chosen.cell : null} onCell={(cell) => setChosen({ region: r.begin, cell })} />)}
-					</>)}
+					{(s) =>
+						s.regions.length === 0 ? (
+							<Empty title="No snapshot of the address space on this tape">
+								<p>`memtape record` takes them, the library alone does not.</p>
+							</Empty>
+						) : (
+							<>
+								<Key shades={shades} by={s.by} />
+								<Regions
+									space={s}
+									chosen={chosen}
+									onChoose={(r) => {
+										setChosen({ region: r.begin, cell: 0 });
+										document
+											.getElementById(`region-${r.begin}`)
+											?.scrollIntoView({ block: "center" });
+									}}
+								/>
+								{s.regions.map((r) => (
+									<RegionCard
+										key={r.begin}
+										space={s}
+										region={r}
+										shades={shades}
+										hilbert={hilbert}
+										cell={chosen?.region === r.begin ? chosen.cell : null}
+										onCell={(cell) => setChosen({ region: r.begin, cell })}
+									/>
+								))}
+							</>
+						)
+					}
 				</Shown>
 				<Pinners ns={ns} />
 			</div>

@@ -18,21 +18,49 @@ import type { Handover, Key } from "./matrix";
 import "../reports/reports.css";
 
 interface Thread {
-	tid: number; name: string; allocated_count: number; allocated_bytes: number; peak_bytes: number; leaked_bytes: number; temporary_count: number;
-	free_count: number; foreign_free_count: number; begin_ns: number; end_ns: number | null; creator: number | null;
-	stack_bytes: number | null; stack_used_bytes: number | null; stack_known: "pages" | "events" | null;
+	tid: number;
+	name: string;
+	allocated_count: number;
+	allocated_bytes: number;
+	peak_bytes: number;
+	leaked_bytes: number;
+	temporary_count: number;
+	free_count: number;
+	foreign_free_count: number;
+	begin_ns: number;
+	end_ns: number | null;
+	creator: number | null;
+	stack_bytes: number | null;
+	stack_used_bytes: number | null;
+	stack_known: "pages" | "events" | null;
 }
-interface Threads { threads: Thread[]; handovers: Handover[] }
+interface Threads {
+	threads: Thread[];
+	handovers: Handover[];
+}
 
-const SHOWN = 14, SIZES = [SHOWN, 40, 100], CURVES = 200;
+const SHOWN = 14,
+	SIZES = [SHOWN, 40, 100],
+	CURVES = 200;
 
 const nameOf = (t: Thread) => (t.name ? `${t.name} ${t.tid}` : String(t.tid));
 
 /* How far down its stack was used: by the pages it touched, or at least so far. */
 function StackUse({ of: t }: { of: Thread }): JSX.Element {
-	const used = t.stack_used_bytes, all = t.stack_bytes, least = t.stack_known === "events";
-	return used === null ? <span class="muted" title="not recorded">–</span> : (
-		<BarCell value={used} max={all ?? 0}><span title={least ? "at least, down to the deepest call recorded" : "by the pages that were touched"}>{least && "≥ "}<Bytes value={used} /> of {all === null ? "no limit" : <Bytes value={all} />}</span></BarCell>
+	const used = t.stack_used_bytes,
+		all = t.stack_bytes,
+		least = t.stack_known === "events";
+	return used === null ? (
+		<span class="muted" title="not recorded">
+			–
+		</span>
+	) : (
+		<BarCell value={used} max={all ?? 0}>
+			<span title={least ? "at least, down to the deepest call recorded" : "by the pages that were touched"}>
+				{least && "≥ "}
+				<Bytes value={used} /> of {all === null ? "no limit" : <Bytes value={all} />}
+			</span>
+		</BarCell>
 	);
 }
 
@@ -45,17 +73,82 @@ function Table(props: { threads: readonly Thread[] }): JSX.Element {
 	return (
 		<div class="table-scroll" tabIndex={0} role="region" aria-label="Threads">
 			<table class="table">
-				<thead><tr><th scope="col">Thread</th><th scope="col" class="num">Allocated</th><th scope="col" class="num">Blocks</th><th scope="col">Live over time</th><th scope="col" class="num">Live at peak</th><th scope="col" class="num">Leaked</th>
-					<th scope="col" class="num">Temporary</th><th scope="col" class="num">Frees</th><th scope="col" class="num" title="of blocks that another thread had allocated">of others' blocks</th>{hasStacks && <th scope="col" class="num" title="used, of what is reserved">Stack</th>}<th scope="col" class="num">Ran</th></tr></thead>
-				<tbody>{sorted.map((t) => (
-					<tr key={t.tid}>
-						<th scope="row"><a href={pageHref(["sites"], { filter: addTerm(filter.value, `thread = ${t.tid}`) })}>{nameOf(t)}</a></th>
-						<td class="num"><BarCell value={t.allocated_bytes} max={most}><Bytes value={t.allocated_bytes} /></BarCell></td><td class="num"><Count value={t.allocated_count} /></td>
-						<td><Sparkline values={spark.get(t.tid) ?? []} colour="blue" width={72} /></td><td class="num"><Bytes value={t.peak_bytes} /></td><td class="num"><Bytes value={t.leaked_bytes} class={t.leaked_bytes > 0 ? "bad" : ""} /></td>
-						<td class="num">{format.percent(t.temporary_count / Math.max(1, t.allocated_count))}</td><td class="num"><Count value={t.free_count} /></td>
-						<td class="num">{format.percent(t.foreign_free_count / Math.max(1, t.free_count))}</td>{hasStacks && <td class="num"><StackUse of={t} /></td>}<td class="num">{momentText(t.begin_ns)} – {t.end_ns === null ? "the end" : momentText(t.end_ns)}</td>
+				<thead>
+					<tr>
+						<th scope="col">Thread</th>
+						<th scope="col" class="num">
+							Allocated
+						</th>
+						<th scope="col" class="num">
+							Blocks
+						</th>
+						<th scope="col">Live over time</th>
+						<th scope="col" class="num">
+							Live at peak
+						</th>
+						<th scope="col" class="num">
+							Leaked
+						</th>
+						<th scope="col" class="num">
+							Temporary
+						</th>
+						<th scope="col" class="num">
+							Frees
+						</th>
+						<th scope="col" class="num" title="of blocks that another thread had allocated">
+							of others' blocks
+						</th>
+						{hasStacks && (
+							<th scope="col" class="num" title="used, of what is reserved">
+								Stack
+							</th>
+						)}
+						<th scope="col" class="num">
+							Ran
+						</th>
 					</tr>
-				))}</tbody>
+				</thead>
+				<tbody>
+					{sorted.map((t) => (
+						<tr key={t.tid}>
+							<th scope="row">
+								<a href={pageHref(["sites"], { filter: addTerm(filter.value, `thread = ${t.tid}`) })}>
+									{nameOf(t)}
+								</a>
+							</th>
+							<td class="num">
+								<BarCell value={t.allocated_bytes} max={most}>
+									<Bytes value={t.allocated_bytes} />
+								</BarCell>
+							</td>
+							<td class="num">
+								<Count value={t.allocated_count} />
+							</td>
+							<td>
+								<Sparkline values={spark.get(t.tid) ?? []} colour="blue" width={72} />
+							</td>
+							<td class="num">
+								<Bytes value={t.peak_bytes} />
+							</td>
+							<td class="num">
+								<Bytes value={t.leaked_bytes} class={t.leaked_bytes > 0 ? "bad" : ""} />
+							</td>
+							<td class="num">{format.percent(t.temporary_count / Math.max(1, t.allocated_count))}</td>
+							<td class="num">
+								<Count value={t.free_count} />
+							</td>
+							<td class="num">{format.percent(t.foreign_free_count / Math.max(1, t.free_count))}</td>
+							{hasStacks && (
+								<td class="num">
+									<StackUse of={t} />
+								</td>
+							)}
+							<td class="num">
+								{momentText(t.begin_ns)} – {t.end_ns === null ? "the end" : momentText(t.end_ns)}
+							</td>
+						</tr>
+					))}
+				</tbody>
 			</table>
 		</div>
 	);
@@ -63,25 +156,76 @@ function Table(props: { threads: readonly Thread[] }): JSX.Element {
 
 /* Rows allocate, columns free. The diagonal is a thread's own. */
 function Matrix(props: { data: Threads }): JSX.Element {
-	const [most, setMost] = useState(SHOWN), made = useMemo(() => matrixOf(props.data, most), [props.data, most]), { order, cells, highest } = made;
+	const [most, setMost] = useState(SHOWN),
+		made = useMemo(() => matrixOf(props.data, most), [props.data, most]),
+		{ order, cells, highest } = made;
 	const name = useMemo(() => new Map(props.data.threads.map((t) => [t.tid, nameOf(t)])), [props.data]);
 	const short = useMemo(() => new Map(props.data.threads.map((t) => [t.tid, t.name])), [props.data]);
-	const title = (k: Key) => (k === NOBODY ? "nobody" : k === OTHERS ? `${format.exact(made.others)} others` : name.get(k) ?? String(k));
-	const rows: Key[] = made.others > 0 ? [...order, OTHERS] : order, columns: Key[] = [...rows, NOBODY];
+	const title = (k: Key) =>
+		k === NOBODY ? "nobody" : k === OTHERS ? `${format.exact(made.others)} others` : (name.get(k) ?? String(k));
+	const rows: Key[] = made.others > 0 ? [...order, OTHERS] : order,
+		columns: Key[] = [...rows, NOBODY];
 	return (
 		<>
-			<div class="matrix-scroll" tabIndex={0} role="region" aria-label="Which thread frees what another allocated">
+			<div
+				class="matrix-scroll"
+				tabIndex={0}
+				role="region"
+				aria-label="Which thread frees what another allocated"
+			>
 				<table class="matrix">
-					<thead><tr><th scope="col">allocated ↓ freed →</th>{columns.map((c) => <th key={c} scope="col" title={title(c)}>{c < 0 ? title(c) : short.get(c) || c}</th>)}</tr></thead>
-					<tbody>{rows.map((row) => (
-						<tr key={row}><th scope="row">{title(row)}</th>{columns.map((c) => {
-							const h = cells.get(cellKey(row, c)), strength = h ? .1 + .34 * (Math.log1p(h.bytes) / Math.log1p(highest)) : 0;
-							return <td key={c} title={h ? `${title(row)} → ${title(c)}: ${format.exact(h.count)} blocks, ${format.exactBytes(h.bytes)}` : "none"}>{h && <i class={c === row && c >= 0 ? "" : "foreign"} style={{ opacity: strength.toFixed(2) }} />}<span>{h ? format.bytes(h.bytes) : ""}</span></td>;
-						})}</tr>
-					))}</tbody>
+					<thead>
+						<tr>
+							<th scope="col">allocated ↓ freed →</th>
+							{columns.map((c) => (
+								<th key={c} scope="col" title={title(c)}>
+									{c < 0 ? title(c) : short.get(c) || c}
+								</th>
+							))}
+						</tr>
+					</thead>
+					<tbody>
+						{rows.map((row) => (
+							<tr key={row}>
+								<th scope="row">{title(row)}</th>
+								{columns.map((c) => {
+									const h = cells.get(cellKey(row, c)),
+										strength = h ? 0.1 + 0.34 * (Math.log1p(h.bytes) / Math.log1p(highest)) : 0;
+									return (
+										<td
+											key={c}
+											title={
+												h
+													? `${title(row)} → ${title(c)}: ${format.exact(h.count)} blocks, ${format.exactBytes(h.bytes)}`
+													: "none"
+											}
+										>
+											{h && (
+												<i
+													class={c === row && c >= 0 ? "" : "foreign"}
+													style={{ opacity: strength.toFixed(2) }}
+												/>
+											)}
+											<span>{h ? format.bytes(h.bytes) : ""}</span>
+										</td>
+									);
+								})}
+							</tr>
+						))}
+					</tbody>
 				</table>
 			</div>
-			{props.data.threads.length > SHOWN && <p class="report-words">Threads ranked by what they allocate and free for others; the rest is summed up. Show <Segmented label="Threads in the matrix" value={String(most)} choices={SIZES.map((n) => ({ value: String(n), label: String(n) }))} onChange={(n) => setMost(Number(n))} /></p>}
+			{props.data.threads.length > SHOWN && (
+				<p class="report-words">
+					Threads ranked by what they allocate and free for others; the rest is summed up. Show{" "}
+					<Segmented
+						label="Threads in the matrix"
+						value={String(most)}
+						choices={SIZES.map((n) => ({ value: String(n), label: String(n) }))}
+						onChange={(n) => setMost(Number(n))}
+					/>
+				</p>
+			)}
 		</>
 	);
 }
@@ -89,15 +233,35 @@ function Matrix(props: { data: Threads }): JSX.Element {
 export function ThreadsPage(): JSX.Element {
 	const answer = useSelected<Threads>("threads", { top: 100000 });
 	const body = (draw: (d: Threads) => JSX.Element) => (
-		<Shown answer={answer} loading={<Loading rows={6} />}>{(d) => (d.threads.length === 0 && (filter.value || range.value) ? <EmptyByFilter /> : draw(d))}</Shown>
+		<Shown answer={answer} loading={<Loading rows={6} />}>
+			{(d) => (d.threads.length === 0 && (filter.value || range.value) ? <EmptyByFilter /> : draw(d))}
+		</Shown>
 	);
 	if (misses("threads"))
-		return <><h1 class="sr">Threads</h1><Missing fact="threads">Which thread allocated a block, and which freed it, is not known.</Missing></>;
+		return (
+			<>
+				<h1 class="sr">Threads</h1>
+				<Missing fact="threads">Which thread allocated a block, and which freed it, is not known.</Missing>
+			</>
+		);
 	return (
 		<div class="report-page">
 			<h1 class="sr">Threads</h1>
-			<Card title="Threads" note={answer.data ? format.exact(answer.data.threads.length) : undefined} class="report-fit" stale={answer.stale}>{body((d) => <Table threads={d.threads} />)}</Card>
-			<Card title="Who frees what" note="bytes allocated by one thread and freed by another" stale={answer.stale}>{body((d) => <Matrix data={d} />)}</Card>
+			<Card
+				title="Threads"
+				note={answer.data ? format.exact(answer.data.threads.length) : undefined}
+				class="report-fit"
+				stale={answer.stale}
+			>
+				{body((d) => (
+					<Table threads={d.threads} />
+				))}
+			</Card>
+			<Card title="Who frees what" note="bytes allocated by one thread and freed by another" stale={answer.stale}>
+				{body((d) => (
+					<Matrix data={d} />
+				))}
+			</Card>
 		</div>
 	);
 }

@@ -30,12 +30,10 @@ function useDrag(toNs: (clientX: number) => Ns) {
 	const drag = useRef<{ anchor: Ns; x: number; moved: boolean } | null>(null);
 	const move = (clientX: number) => {
 		const d = drag.current!;
-		if (!d.moved && Math.abs(clientX - d.x) < CLICK_PX)
-			return;
+		if (!d.moved && Math.abs(clientX - d.x) < CLICK_PX) return;
 		const here = toNs(clientX);
 		const [from, until] = here < d.anchor ? [here, d.anchor] : [d.anchor, here];
-		if (until > from)
-			update({ range: { from, until } }, d.moved ? "replace" : "push");
+		if (until > from) update({ range: { from, until } }, d.moved ? "replace" : "push");
 		d.moved = true;
 		dragging.value = true;
 	};
@@ -47,7 +45,8 @@ function useDrag(toNs: (clientX: number) => Ns) {
 		const moved = drag.current?.moved ?? false;
 		drag.current = null;
 		dragging.value = false;
-		if (REPORT && range.value) { /* what was dragged over is shown larger: nothing else is known of it */
+		if (REPORT && range.value) {
+			/* what was dragged over is shown larger: nothing else is known of it */
 			viewSet(range.value);
 			update({ range: null }, "replace");
 		}
@@ -59,13 +58,18 @@ function useDrag(toNs: (clientX: number) => Ns) {
 /* The time point is A, this is B: what is alive at both, compared. */
 function pointCompare(ns: Ns): void {
 	const [ta, tb] = [at.value ?? clock.value.peak ?? 0, ns].sort((a, b) => a - b) as [Ns, Ns];
-	update({ page: "compare", path: [], frame: null, metric: "live", options: { ...selection.value.options, with: "self", ta: nsText(ta), tb: nsText(tb) } });
+	update({
+		page: "compare",
+		path: [],
+		frame: null,
+		metric: "live",
+		options: { ...selection.value.options, with: "self", ta: nsText(ta), tb: nsText(tb) },
+	});
 }
 
 /* A report knows what was alive at the peak only. */
 function pointSet(ns: Ns): void {
-	if (!REPORT)
-		update({ at: ns, metric: "live" });
+	if (!REPORT) update({ at: ns, metric: "live" });
 }
 
 function reset(): void {
@@ -75,7 +79,16 @@ function reset(): void {
 
 function stepOf(event: KeyboardEvent): number | null {
 	const big = event.shiftKey ? 10 : 1;
-	const steps: Record<string, number> = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10, Home: -1e9, End: 1e9 };
+	const steps: Record<string, number> = {
+		ArrowLeft: -1,
+		ArrowDown: -1,
+		ArrowRight: 1,
+		ArrowUp: 1,
+		PageDown: -10,
+		PageUp: 10,
+		Home: -1e9,
+		End: 1e9,
+	};
 	return event.key in steps ? steps[event.key]! * big : null;
 }
 
@@ -86,20 +99,35 @@ function stepped(ns: Ns, step: number): Ns {
 }
 
 function Handle(props: { side: "from" | "until"; onDown: (event: PointerEvent, other: Ns) => void }): JSX.Element {
-	const { from, until } = span.value, ns = props.side === "from" ? from : until;
+	const { from, until } = span.value,
+		ns = props.side === "from" ? from : until;
 	const onKeyDown = (event: KeyboardEvent) => {
 		const step = stepOf(event);
-		if (step === null)
-			return;
+		if (step === null) return;
 		event.preventDefault();
 		const to = stepped(ns, step);
-		const next = props.side === "from" ? { from: Math.min(to, until - 1), until } : { from, until: Math.max(to, from + 1) };
+		const next =
+			props.side === "from" ? { from: Math.min(to, until - 1), until } : { from, until: Math.max(to, from + 1) };
 		update({ range: next }, range.value ? "replace" : "push");
 	};
 	return (
-		<div class="brush-handle" role="slider" tabIndex={0} aria-label={props.side === "from" ? "Range from" : "Range until"} aria-valuemin={0}
-			aria-valuemax={clock.value.duration} aria-valuenow={ns} aria-valuetext={momentText(ns)} style={{ left: percent(shareOf(ns)) }} onKeyDown={onKeyDown}
-			onPointerDown={(e) => { e.stopPropagation(); e.preventDefault(); props.onDown(e, props.side === "from" ? until : from); }}>
+		<div
+			class="brush-handle"
+			role="slider"
+			tabIndex={0}
+			aria-label={props.side === "from" ? "Range from" : "Range until"}
+			aria-valuemin={0}
+			aria-valuemax={clock.value.duration}
+			aria-valuenow={ns}
+			aria-valuetext={momentText(ns)}
+			style={{ left: percent(shareOf(ns)) }}
+			onKeyDown={onKeyDown}
+			onPointerDown={(e) => {
+				e.stopPropagation();
+				e.preventDefault();
+				props.onDown(e, props.side === "from" ? until : from);
+			}}
+		>
 			<i />
 		</div>
 	);
@@ -107,7 +135,9 @@ function Handle(props: { side: "from" | "until"; onDown: (event: PointerEvent, o
 
 /* What is not selected is dimmed; the handles stand at the ends even when all is selected. */
 function Selected(props: { onDown: (event: PointerEvent, other: Ns) => void }): JSX.Element {
-	const r = range.value, a = r ? Math.max(0, shareOf(r.from)) : 0, b = r ? Math.min(1, shareOf(r.until)) : 1;
+	const r = range.value,
+		a = r ? Math.max(0, shareOf(r.from)) : 0,
+		b = r ? Math.min(1, shareOf(r.until)) : 1;
 	const inView = (ns: Ns) => !REPORT && shareOf(ns) >= -1e-6 && shareOf(ns) <= 1 + 1e-6;
 	return (
 		<>
@@ -122,23 +152,28 @@ function Selected(props: { onDown: (event: PointerEvent, other: Ns) => void }): 
 
 function Point(props: { compact: boolean }): JSX.Element | null {
 	const ns = at.value;
-	if (ns === null || shareOf(ns) < 0 || shareOf(ns) > 1)
-		return null;
+	if (ns === null || shareOf(ns) < 0 || shareOf(ns) > 1) return null;
 	const onKeyDown = (event: KeyboardEvent) => {
 		const step = stepOf(event);
-		if (event.key === "b")
-			return pointCompare(clock.value.peak ?? clock.value.duration);
-		if (step === null && event.key !== "Delete")
-			return;
+		if (event.key === "b") return pointCompare(clock.value.peak ?? clock.value.duration);
+		if (step === null && event.key !== "Delete") return;
 		event.preventDefault();
-		if (step === null)
-			update({ at: null, metric: metric.value === "live" ? "peak" : metric.value });
-		else
-			update({ at: stepped(ns, step), metric: "live" }, "replace");
+		if (step === null) update({ at: null, metric: metric.value === "live" ? "peak" : metric.value });
+		else update({ at: stepped(ns, step), metric: "live" }, "replace");
 	};
 	return (
-		<div class={`point ${shareOf(ns) > .8 ? "leftwards" : ""}`} role="slider" tabIndex={0} aria-label="Time point" aria-valuemin={0} aria-valuemax={clock.value.duration} aria-valuenow={ns}
-			aria-valuetext={momentText(ns)} style={{ left: percent(shareOf(ns)) }} onKeyDown={onKeyDown}>
+		<div
+			class={`point ${shareOf(ns) > 0.8 ? "leftwards" : ""}`}
+			role="slider"
+			tabIndex={0}
+			aria-label="Time point"
+			aria-valuemin={0}
+			aria-valuemax={clock.value.duration}
+			aria-valuenow={ns}
+			aria-valuetext={momentText(ns)}
+			style={{ left: percent(shareOf(ns)) }}
+			onKeyDown={onKeyDown}
+		>
 			{!props.compact && <span class="point-label">Live at {momentText(ns)}</span>}
 		</div>
 	);
@@ -149,8 +184,16 @@ function Flags(props: { marks: readonly Mark[] }): JSX.Element {
 	return (
 		<>
 			{shown.map((m, i) => (
-				<button key={i} type="button" class="mark" style={{ left: percent(shareOf(m.ns)) }} title={`${m.text} \u00b7 ${momentText(m.ns)}`}
-					aria-label={`Mark ${m.text} at ${momentText(m.ns)}`} onPointerDown={(e) => e.stopPropagation()} onClick={() => pointSet(m.ns)} />
+				<button
+					key={i}
+					type="button"
+					class="mark"
+					style={{ left: percent(shareOf(m.ns)) }}
+					title={`${m.text} \u00b7 ${momentText(m.ns)}`}
+					aria-label={`Mark ${m.text} at ${momentText(m.ns)}`}
+					onPointerDown={(e) => e.stopPropagation()}
+					onClick={() => pointSet(m.ns)}
+				/>
 			))}
 		</>
 	);
@@ -159,7 +202,8 @@ function Flags(props: { marks: readonly Mark[] }): JSX.Element {
 export function Brush(props: BrushProps): JSX.Element {
 	const ref = useRef<HTMLDivElement>(null);
 	const toNs = (clientX: number) => {
-		const box = ref.current!.getBoundingClientRect(), { from, until } = view.value;
+		const box = ref.current!.getBoundingClientRect(),
+			{ from, until } = view.value;
 		const share = Math.max(0, Math.min(1, (clientX - box.left) / box.width));
 		return Math.round(from + share * (until - from));
 	};
@@ -170,20 +214,23 @@ export function Brush(props: BrushProps): JSX.Element {
 			const sideways = event.shiftKey ? event.deltaY : event.deltaX;
 			if (Math.abs(sideways) > Math.abs(event.deltaY) || event.shiftKey)
 				viewPan(sideways / ref.current!.clientWidth);
-			else
-				viewZoom(toNs(event.clientX), Math.exp(Math.max(-100, Math.min(100, event.deltaY)) / 300));
+			else viewZoom(toNs(event.clientX), Math.exp(Math.max(-100, Math.min(100, event.deltaY)) / 300));
 		};
 		const element = ref.current!;
 		element.addEventListener("wheel", onWheel, { passive: false });
 		return () => element.removeEventListener("wheel", onWheel);
 	}, []);
-	const closer = () => viewZoom((view.value.from + view.value.until) / 2, .5), farther = () => viewZoom((view.value.from + view.value.until) / 2, 2);
-	useKeys({ "+": closer, w: closer, "-": farther, s: farther, a: () => viewPan(-.1), d: () => viewPan(.1) });
+	const closer = () => viewZoom((view.value.from + view.value.until) / 2, 0.5),
+		farther = () => viewZoom((view.value.from + view.value.until) / 2, 2);
+	useKeys({ "+": closer, w: closer, "-": farther, s: farther, a: () => viewPan(-0.1), d: () => viewPan(0.1) });
 	const onMove = (event: PointerEvent) => {
 		const box = ref.current!.getBoundingClientRect();
-		props.onHover(Math.max(0, Math.min(.999999, (event.clientX - box.left) / box.width)), event.clientX, event.clientY);
-		if (drag.current)
-			move(event.clientX);
+		props.onHover(
+			Math.max(0, Math.min(0.999999, (event.clientX - box.left) / box.width)),
+			event.clientX,
+			event.clientY,
+		);
+		if (drag.current) move(event.clientX);
 	};
 	const onUp = (event: PointerEvent) => {
 		const wasHandle = drag.current !== null && drag.current.x < -1e8;
@@ -195,15 +242,36 @@ export function Brush(props: BrushProps): JSX.Element {
 		(event.currentTarget as HTMLElement).focus();
 		drag.current = { anchor: other, x: -1e9, moved: false };
 	};
-	const { peak } = props, peakShare = peak ? shareOf(peak.ns) : -1;
+	const { peak } = props,
+		peakShare = peak ? shareOf(peak.ns) : -1;
 	return (
-		<div class={`brush ${props.compact ? "compact" : ""}`} ref={ref} role="group" aria-label={props.label} onPointerMove={onMove} onPointerUp={onUp} onPointerCancel={() => end()}
-			onPointerLeave={() => { if (!drag.current) props.onHover(null, 0, 0); }} onDblClick={reset}
-			onPointerDown={(e) => { if (e.button === 0) begin(e, toNs(e.clientX), false); }}>
+		<div
+			class={`brush ${props.compact ? "compact" : ""}`}
+			ref={ref}
+			role="group"
+			aria-label={props.label}
+			onPointerMove={onMove}
+			onPointerUp={onUp}
+			onPointerCancel={() => end()}
+			onPointerLeave={() => {
+				if (!drag.current) props.onHover(null, 0, 0);
+			}}
+			onDblClick={reset}
+			onPointerDown={(e) => {
+				if (e.button === 0) begin(e, toNs(e.clientX), false);
+			}}
+		>
 			<Selected onDown={fromHandle} />
 			{peak && peakShare >= 0 && peakShare <= 1 && (
 				<div class="peak" style={{ left: percent(peakShare), top: `${peak.y}px` }}>
-					<i />{!props.compact && <span class={`peak-label ${peakShare < .12 ? "rightwards" : peakShare > .88 ? "leftwards" : ""}`}>{peak.text}</span>}
+					<i />
+					{!props.compact && (
+						<span
+							class={`peak-label ${peakShare < 0.12 ? "rightwards" : peakShare > 0.88 ? "leftwards" : ""}`}
+						>
+							{peak.text}
+						</span>
+					)}
 				</div>
 			)}
 			<Flags marks={props.marks} />

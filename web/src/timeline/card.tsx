@@ -24,14 +24,37 @@ function modeNow(): Mode {
 }
 
 function ChartLegend(props: { data: Timeline; mode: Mode }): JSX.Element {
-	const { data, mode } = props, rssOff = option("rss") === "off";
+	const { data, mode } = props,
+		rssOff = option("rss") === "off";
 	return (
 		<ul class="legend" aria-label="Legend">
-			{seriesOf(data, mode).reverse().map((s) => <li key={s.title} title={s.title}><Dot colour={s.colour} /><span class="ellipsis">{s.title}</span></li>)}
-			{mode === "rate" && <li><Dot colour="grey" line />frees</li>}
+			{seriesOf(data, mode)
+				.reverse()
+				.map((s) => (
+					<li key={s.title} title={s.title}>
+						<Dot colour={s.colour} />
+						<span class="ellipsis">{s.title}</span>
+					</li>
+				))}
+			{mode === "rate" && (
+				<li>
+					<Dot colour="grey" line />
+					frees
+				</li>
+			)}
 			{mode !== "rate" && data.rss.ns.length > 1 && (
-				<li><button type="button" class={`legend-switch ${rssOff ? "off" : ""}`} aria-pressed={!rssOff} title="Resident memory of the process, as reported by the kernel. Click to hide or show it."
-					onClick={() => setOption("rss", rssOff ? null : "off", "replace")}><i class="dot line ink" />RSS</button></li>
+				<li>
+					<button
+						type="button"
+						class={`legend-switch ${rssOff ? "off" : ""}`}
+						aria-pressed={!rssOff}
+						title="Resident memory of the process, as reported by the kernel. Click to hide or show it."
+						onClick={() => setOption("rss", rssOff ? null : "off", "replace")}
+					>
+						<i class="dot line ink" />
+						RSS
+					</button>
+				</li>
 			)}
 		</ul>
 	);
@@ -39,19 +62,51 @@ function ChartLegend(props: { data: Timeline; mode: Mode }): JSX.Element {
 
 /* The same as rows: columns are joined, so that some fifty are left. */
 export function TimelineTable(props: { data: Timeline }): JSX.Element {
-	const { data } = props, step = (data.until_ns - data.from_ns) / data.cols, each = Math.max(1, Math.ceil(data.cols / TABLE_ROWS));
+	const { data } = props,
+		step = (data.until_ns - data.from_ns) / data.cols,
+		each = Math.max(1, Math.ceil(data.cols / TABLE_ROWS));
 	const rows = Array.from({ length: Math.ceil(data.cols / each) }, (_, r) => {
-		const cut = (v: readonly number[]) => v.slice(r * each, (r + 1) * each), sum = (v: readonly number[]) => cut(v).reduce((a, b) => a + b, 0);
-		return { from: data.from_ns + r * each * step, max: Math.max(...cut(data.live_max)), min: Math.min(...cut(data.live_min)),
-			allocated: sum(data.allocated_bytes), count: sum(data.allocated_count), freed: sum(data.freed_count) };
+		const cut = (v: readonly number[]) => v.slice(r * each, (r + 1) * each),
+			sum = (v: readonly number[]) => cut(v).reduce((a, b) => a + b, 0);
+		return {
+			from: data.from_ns + r * each * step,
+			max: Math.max(...cut(data.live_max)),
+			min: Math.min(...cut(data.live_min)),
+			allocated: sum(data.allocated_bytes),
+			count: sum(data.allocated_count),
+			freed: sum(data.freed_count),
+		};
 	});
 	return (
 		<div class="table-scroll" tabIndex={0} role="region" aria-label="Timeline as a table">
 			<table class="table">
-				<thead><tr><th scope="col">From</th><th class="num">Live, most</th><th class="num">Live, least</th><th class="num">Allocated</th><th class="num">Allocations</th><th class="num">Frees</th></tr></thead>
+				<thead>
+					<tr>
+						<th scope="col">From</th>
+						<th class="num">Live, most</th>
+						<th class="num">Live, least</th>
+						<th class="num">Allocated</th>
+						<th class="num">Allocations</th>
+						<th class="num">Frees</th>
+					</tr>
+				</thead>
 				<tbody>
-					{rows.map((r) => <tr key={r.from}><th scope="row">{momentText(r.from)}</th><td class="num" title={format.exactBytes(r.max)}>{format.bytes(r.max)}</td><td class="num" title={format.exactBytes(r.min)}>{format.bytes(r.min)}</td>
-						<td class="num" title={format.exactBytes(r.allocated)}>{format.bytes(r.allocated)}</td><td class="num">{format.exact(r.count)}</td><td class="num">{format.exact(r.freed)}</td></tr>)}
+					{rows.map((r) => (
+						<tr key={r.from}>
+							<th scope="row">{momentText(r.from)}</th>
+							<td class="num" title={format.exactBytes(r.max)}>
+								{format.bytes(r.max)}
+							</td>
+							<td class="num" title={format.exactBytes(r.min)}>
+								{format.bytes(r.min)}
+							</td>
+							<td class="num" title={format.exactBytes(r.allocated)}>
+								{format.bytes(r.allocated)}
+							</td>
+							<td class="num">{format.exact(r.count)}</td>
+							<td class="num">{format.exact(r.freed)}</td>
+						</tr>
+					))}
 				</tbody>
 			</table>
 		</div>
@@ -62,21 +117,37 @@ export function TimelineCard(props: { table: boolean }): JSX.Element {
 	const [px, setPx] = useState(0);
 	const mode = modeNow();
 	const width = px || (props.table ? 960 : 0);
-	const answer = useApi<Timeline>("timeline", mode === "rate" ? timelineParams("none", width / RATE_PX) : timelineParams(mode, width));
+	const answer = useApi<Timeline>(
+		"timeline",
+		mode === "rate" ? timelineParams("none", width / RATE_PX) : timelineParams(mode, width),
+	);
 	const { data } = answer;
 	return (
 		<section class="card timeline" aria-labelledby="timeline-title">
 			<header class="card-head">
 				<h2 id="timeline-title">{mode === "rate" ? "Allocation rate" : "Live heap"}</h2>
-				<Segmented label="Timeline by" value={mode} choices={MODES} onChange={(by) => setOption("by", by === "module" ? null : by, "replace")} />
-				{isZoomed.value && <button type="button" class="button small" onClick={() => viewSet(null)}>Zoom out</button>}
+				<Segmented
+					label="Timeline by"
+					value={mode}
+					choices={MODES}
+					onChange={(by) => setOption("by", by === "module" ? null : by, "replace")}
+				/>
+				{isZoomed.value && (
+					<button type="button" class="button small" onClick={() => viewSet(null)}>
+						Zoom out
+					</button>
+				)}
 				<span class="grow" />
 				{data && <ChartLegend data={data} mode={mode} />}
 			</header>
 			<div class={`timeline-body ${answer.stale ? "stale" : ""}`}>
-				{answer.error && !data ? <ErrorCard error={answer.error} retry={answer.retry} />
-					: props.table && data ? <TimelineTable data={data} />
-					: <Chart data={data} mode={mode} rss={option("rss") !== "off"} onWidth={setPx} />}
+				{answer.error && !data ? (
+					<ErrorCard error={answer.error} retry={answer.retry} />
+				) : props.table && data ? (
+					<TimelineTable data={data} />
+				) : (
+					<Chart data={data} mode={mode} rss={option("rss") !== "off"} onWidth={setPx} />
+				)}
 				{!data && !answer.error && <div class="skeleton timeline-skeleton" />}
 			</div>
 		</section>

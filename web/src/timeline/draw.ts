@@ -16,7 +16,10 @@ export interface Picture {
 	theme: Theme;
 	frame: Frame;
 	series: readonly Series[]; /* bottom to top */
-	lines: readonly { values: readonly (readonly [share: number, value: number])[]; colour: string }[]; /* share: 0..1 of the width */
+	lines: readonly {
+		values: readonly (readonly [share: number, value: number])[];
+		colour: string;
+	}[]; /* share: 0..1 of the width */
 	linesBelow: boolean;
 	max: number;
 	yTicks: readonly number[];
@@ -38,7 +41,8 @@ export function canvasFit(canvas: HTMLCanvasElement, width: number, height: numb
 }
 
 function drawAxes(ctx: CanvasRenderingContext2D, p: Picture, yOf: (v: number) => number): void {
-	const { frame: f } = p, ink = INK[p.theme];
+	const { frame: f } = p,
+		ink = INK[p.theme];
 	ctx.font = "500 11px 'Inter Variable', system-ui, sans-serif";
 	ctx.fillStyle = ink.muted;
 	ctx.strokeStyle = ink.grid;
@@ -46,7 +50,7 @@ function drawAxes(ctx: CanvasRenderingContext2D, p: Picture, yOf: (v: number) =>
 	ctx.textBaseline = "middle";
 	ctx.textAlign = "right";
 	for (const tick of p.yTicks) {
-		const y = Math.round(yOf(tick)) + .5;
+		const y = Math.round(yOf(tick)) + 0.5;
 		ctx.beginPath();
 		ctx.moveTo(f.left, y);
 		ctx.lineTo(f.width - f.right, y);
@@ -55,7 +59,8 @@ function drawAxes(ctx: CanvasRenderingContext2D, p: Picture, yOf: (v: number) =>
 	}
 	ctx.textBaseline = "alphabetic";
 	for (const { share, text } of p.xTicks) {
-		const x = f.left + share * (f.width - f.left - f.right), half = ctx.measureText(text).width / 2;
+		const x = f.left + share * (f.width - f.left - f.right),
+			half = ctx.measureText(text).width / 2;
 		ctx.textAlign = x - half < 2 ? "left" : x + half > f.width ? "right" : "center";
 		ctx.fillText(text, Math.max(2, Math.min(f.width, x)), f.height - 5);
 	}
@@ -65,42 +70,41 @@ function drawAxes(ctx: CanvasRenderingContext2D, p: Picture, yOf: (v: number) =>
 function edgesOf(series: readonly Series[]): number[][] {
 	const cols = series[0]?.values.length ?? 0;
 	const edges: number[][] = [new Array<number>(cols).fill(0)];
-	for (const s of series)
-		edges.push(edges[edges.length - 1]!.map((base, i) => base + (s.values[i] ?? 0)));
+	for (const s of series) edges.push(edges[edges.length - 1]!.map((base, i) => base + (s.values[i] ?? 0)));
 	return edges;
 }
 
 function drawAreas(ctx: CanvasRenderingContext2D, p: Picture, yOf: (v: number) => number): void {
-	const { frame: f } = p, width = f.width - f.left - f.right;
-	const edges = edgesOf(p.series), cols = edges[0]!.length;
-	const xOf = (i: number) => f.left + ((i + .5) * width) / cols;
+	const { frame: f } = p,
+		width = f.width - f.left - f.right;
+	const edges = edgesOf(p.series),
+		cols = edges[0]!.length;
+	const xOf = (i: number) => f.left + ((i + 0.5) * width) / cols;
 	const trace = (edge: readonly number[]) => {
 		ctx.lineTo(f.left, yOf(edge[0]!));
-		for (let i = 0; i < cols; i++)
-			ctx.lineTo(xOf(i), yOf(edge[i]!));
+		for (let i = 0; i < cols; i++) ctx.lineTo(xOf(i), yOf(edge[i]!));
 		ctx.lineTo(f.width - f.right, yOf(edge[cols - 1]!));
 	};
-	if (cols === 0)
-		return;
+	if (cols === 0) return;
 	p.series.forEach((s, k) => {
-		const colour = HEX[p.theme][s.colour], low = edges[k]!, high = edges[k + 1]!;
+		const colour = HEX[p.theme][s.colour],
+			low = edges[k]!,
+			high = edges[k + 1]!;
 		ctx.beginPath();
 		trace(high);
-		for (let i = cols - 1; i >= 0; i--)
-			ctx.lineTo(xOf(i), yOf(low[i]!));
+		for (let i = cols - 1; i >= 0; i--) ctx.lineTo(xOf(i), yOf(low[i]!));
 		ctx.lineTo(f.left, yOf(low[0]!));
 		ctx.closePath();
-		ctx.fillStyle = alpha(colour, p.theme === "light" ? .66 : .72);
+		ctx.fillStyle = alpha(colour, p.theme === "light" ? 0.66 : 0.72);
 		ctx.fill();
 	});
-	p.series.forEach((s, k) => { /* the upper edge, where there is something below it */
+	p.series.forEach((s, k) => {
+		/* the upper edge, where there is something below it */
 		ctx.beginPath();
 		for (let i = 0, open = false; i < cols; i++) {
-			const there = yOf(edges[k]![i]!) - yOf(edges[k + 1]![i]!) > .4; /* pixels */
-			if (there && open)
-				ctx.lineTo(xOf(i), yOf(edges[k + 1]![i]!));
-			else if (there)
-				ctx.moveTo(xOf(i), yOf(edges[k + 1]![i]!));
+			const there = yOf(edges[k]![i]!) - yOf(edges[k + 1]![i]!) > 0.4; /* pixels */
+			if (there && open) ctx.lineTo(xOf(i), yOf(edges[k + 1]![i]!));
+			else if (there) ctx.moveTo(xOf(i), yOf(edges[k + 1]![i]!));
 			open = there;
 		}
 		ctx.strokeStyle = HEX[p.theme][s.colour];
@@ -111,11 +115,11 @@ function drawAreas(ctx: CanvasRenderingContext2D, p: Picture, yOf: (v: number) =
 }
 
 function drawLines(ctx: CanvasRenderingContext2D, p: Picture, yOf: (v: number) => number): void {
-	const { frame: f } = p, width = f.width - f.left - f.right;
+	const { frame: f } = p,
+		width = f.width - f.left - f.right;
 	for (const line of p.lines) {
 		ctx.beginPath();
-		for (const [share, value] of line.values)
-			ctx.lineTo(f.left + share * width, yOf(value));
+		for (const [share, value] of line.values) ctx.lineTo(f.left + share * width, yOf(value));
 		ctx.strokeStyle = line.colour;
 		ctx.lineWidth = 1.5;
 		ctx.lineJoin = "round";
@@ -133,10 +137,8 @@ export function drawTimeline(canvas: HTMLCanvasElement, p: Picture): void {
 	ctx.beginPath();
 	ctx.rect(f.left, f.top - 2, f.width - f.left - f.right, height + 3);
 	ctx.clip();
-	if (p.linesBelow)
-		drawLines(ctx, p, yOf);
+	if (p.linesBelow) drawLines(ctx, p, yOf);
 	drawAreas(ctx, p, yOf);
-	if (!p.linesBelow)
-		drawLines(ctx, p, yOf);
+	if (!p.linesBelow) drawLines(ctx, p, yOf);
 	ctx.restore();
 }

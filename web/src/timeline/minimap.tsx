@@ -19,10 +19,19 @@ export function columnsOf(px: number): number {
 
 /* What is asked for the part of the time that is shown; the range does not narrow it, it lies over it. */
 export function timelineParams(by: string, px: number): Record<string, string | number> | null {
-	if (px <= 0 || clock.value.duration === 0)
-		return null;
-	const { from, until } = REPORT ? { from: 0, until: clock.value.duration } : view.value; /* a report has one answer, of which a part is shown */
-	return { c: tapeId.value, q: filter.value, by, top: SERIES.length, cols: columnsOf(px), from: nsText(from), until: nsText(until) };
+	if (px <= 0 || clock.value.duration === 0) return null;
+	const { from, until } = REPORT
+		? { from: 0, until: clock.value.duration }
+		: view.value; /* a report has one answer, of which a part is shown */
+	return {
+		c: tapeId.value,
+		q: filter.value,
+		by,
+		top: SERIES.length,
+		cols: columnsOf(px),
+		from: nsText(from),
+		until: nsText(until),
+	};
 }
 
 export function Minimap(): JSX.Element {

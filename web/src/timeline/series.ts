@@ -12,15 +12,18 @@ export const MODES: readonly { value: Mode; label: string; title: string }[] = [
 	{ value: "rate", label: "Alloc rate", title: "Allocations and frees per second" },
 ];
 
-export interface Series { title: string; colour: Colour; values: readonly number[]; q: string | null }
+export interface Series {
+	title: string;
+	colour: Colour;
+	values: readonly number[];
+	q: string | null;
+}
 
 /* What leaked is red and the rest is grey; a module has its colour on every page; others take what is left. */
 function bandColours(data: Timeline, mode: Mode): Colour[] {
 	const fixed = data.bands.map((b): Colour | null => {
-		if (b.rest)
-			return "grey";
-		if (b.q === "leaked" || b.q === "not freed")
-			return "red";
+		if (b.rest) return "grey";
+		if (b.q === "leaked" || b.q === "not freed") return "red";
 		const module = mode === "module" ? moduleColour(b.title) : "grey";
 		return module === "grey" ? null : module;
 	});
@@ -31,18 +34,25 @@ function bandColours(data: Timeline, mode: Mode): Colour[] {
 /* The server's "1.00 us .. 10.0 us" as the app writes such lengths. */
 function bandTitle(title: string, mode: Mode): string {
 	return mode === "lifetime" || mode === "size"
-		? title.replace(/\bus\b/g, "\u00b5s").replace(/(\d)\.0+(?= )/g, "$1").replace(/ \.\. /, " \u2013 ") : title;
+		? title
+				.replace(/\bus\b/g, "\u00b5s")
+				.replace(/(\d)\.0+(?= )/g, "$1")
+				.replace(/ \.\. /, " \u2013 ")
+		: title;
 }
 
 export function seriesOf(data: Timeline, mode: Mode): Series[] {
 	if (mode === "rate") {
 		const perSecond = (data.cols * 1e9) / (data.until_ns - data.from_ns);
-		return [{ title: "allocations", colour: "teal", q: null, values: data.allocated_count.map((n) => n * perSecond) }];
+		return [
+			{ title: "allocations", colour: "teal", q: null, values: data.allocated_count.map((n) => n * perSecond) },
+		];
 	}
-	if (data.bands.length === 0)
-		return [{ title: "live", colour: "blue", q: null, values: data.live_max }];
+	if (data.bands.length === 0) return [{ title: "live", colour: "blue", q: null, values: data.live_max }];
 	const colours = bandColours(data, mode);
-	return data.bands.map((b, i) => ({ title: bandTitle(b.title, mode), colour: colours[i]!, values: b.values, q: b.q })).reverse();
+	return data.bands
+		.map((b, i) => ({ title: bandTitle(b.title, mode), colour: colours[i]!, values: b.values, q: b.q }))
+		.reverse();
 }
 
 /* The frees of rate mode: a line over the area. */
@@ -53,8 +63,6 @@ export function freesOf(data: Timeline): number[] {
 
 export function topOf(series: readonly Series[], cols: number): number[] {
 	const top = new Array<number>(cols).fill(0);
-	for (const s of series)
-		for (let i = 0; i < cols; i++)
-			top[i]! += s.values[i] ?? 0;
+	for (const s of series) for (let i = 0; i < cols; i++) top[i]! += s.values[i] ?? 0;
 	return top;
 }

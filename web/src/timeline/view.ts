@@ -11,7 +11,9 @@ const LEAST_NS = 1000;
 export const view = computed<Range>(() => {
 	const whole = { from: 0, until: clock.value.duration };
 	const zoomed = rangeParse(option("view"));
-	return zoomed && zoomed.from < whole.until ? { from: zoomed.from, until: Math.min(zoomed.until, whole.until) } : whole;
+	return zoomed && zoomed.from < whole.until
+		? { from: zoomed.from, until: Math.min(zoomed.until, whole.until) }
+		: whole;
 });
 export const isZoomed = computed(() => view.value.until - view.value.from < clock.value.duration);
 
@@ -26,7 +28,8 @@ export function viewSet(next: Range | null): void {
  * show the whole again, whatever its length, and not all of it but a nanosecond.
  */
 export function viewZoom(around: Ns, factor: number): void {
-	const { from, until } = view.value, { duration } = clock.value;
+	const { from, until } = view.value,
+		{ duration } = clock.value;
 	const width = Math.max(LEAST_NS, Math.min(duration, (until - from) * factor));
 	const share = (around - from) / (until - from);
 	const begin = Math.max(0, Math.min(duration - width, around - share * width));
@@ -34,7 +37,9 @@ export function viewZoom(around: Ns, factor: number): void {
 }
 
 export function viewPan(byShare: number): void {
-	const { from, until } = view.value, { duration } = clock.value, width = until - from;
+	const { from, until } = view.value,
+		{ duration } = clock.value,
+		width = until - from;
 	const begin = Math.max(0, Math.min(duration - width, from + byShare * width));
 	viewSet({ from: Math.round(begin), until: Math.round(begin + width) });
 }

@@ -19,7 +19,10 @@ export interface Line {
 	open: boolean;
 }
 
-interface Branch { rows: TreeRow[]; count: number }
+interface Branch {
+	rows: TreeRow[];
+	count: number;
+}
 
 export interface Tree {
 	lines: readonly Line[];
@@ -39,13 +42,12 @@ function linesOf(branches: ReadonlyMap<string, Branch>, open: ReadonlySet<string
 	const lines: Line[] = [];
 	const add = (path: readonly Hex[], level: number) => {
 		const branch = branches.get(keyOf(path));
-		if (!branch)
-			return;
+		if (!branch) return;
 		for (const row of branch.rows) {
-			const own = [...path, row.hash], isOpen = open.has(keyOf(own));
+			const own = [...path, row.hash],
+				isOpen = open.has(keyOf(own));
 			lines.push({ path: own, level, row, more: 0, open: isOpen });
-			if (isOpen)
-				add(own, level + 1);
+			if (isOpen) add(own, level + 1);
 		}
 		if (branch.count > branch.rows.length)
 			lines.push({ path, level, row: null, more: branch.count - branch.rows.length, open: false });
@@ -57,7 +59,9 @@ function linesOf(branches: ReadonlyMap<string, Branch>, open: ReadonlySet<string
 export function useTree(params: Params | null, first: readonly Hex[]): Tree {
 	const url = params ? requestUrl("tree", params) : "";
 	const [branches, setBranches] = useState<ReadonlyMap<string, Branch>>(new Map());
-	const [open, setOpen] = useState<ReadonlySet<string>>(() => new Set(first.map((_, i) => keyOf(first.slice(0, i + 1)))));
+	const [open, setOpen] = useState<ReadonlySet<string>>(
+		() => new Set(first.map((_, i) => keyOf(first.slice(0, i + 1)))),
+	);
 	const [total, setTotal] = useState(0);
 	const [error, setError] = useState<ApiError | null>(null);
 	const [loading, setLoading] = useState(true);
@@ -67,26 +71,42 @@ export function useTree(params: Params | null, first: readonly Hex[]): Tree {
 	const ask = async (path: readonly Hex[], off: number): Promise<Branch | null> => {
 		const where = path.length > 0 ? { path: keyOf(path) } : {};
 		const answer = await get<TreeRows>("tree", { ...params!, ...where, off, n: PAGE_ROWS }, asking.current.signal);
-		if (path.length === 0)
-			setTotal(answer.total);
+		if (path.length === 0) setTotal(answer.total);
 		return { rows: answer.rows, count: answer.count };
 	};
-	const failed = (e: unknown) => { if (e instanceof ApiError) setError(e); };
+	const failed = (e: unknown) => {
+		if (e instanceof ApiError) setError(e);
+	};
 	const keep = (path: readonly Hex[], branch: Branch | null) => {
-		if (branch)
-			setBranches((old) => new Map(old).set(keyOf(path), branch));
+		if (branch) setBranches((old) => new Map(old).set(keyOf(path), branch));
 	};
 	useEffect(() => {
-		if (!params)
-			return;
-		const abort = asking.current = new AbortController();
+		if (!params) return;
+		const abort = (asking.current = new AbortController());
 		setError(null);
 		setLoading(true);
 		const paths = [[], ...[...open].map((key) => key.split("."))];
-		Promise.all(paths.map(async (path) => [keyOf(path), await ask(path, 0).catch((e) => { if (path.length === 0) throw e; return null; })] as const)).then((found) => {
-			setBranches(new Map(found.filter((f): f is [string, Branch] => f[1] !== null)));
-			setLoading(false);
-		}, (e) => { failed(e); if (!abort.signal.aborted) setLoading(false); });
+		Promise.all(
+			paths.map(
+				async (path) =>
+					[
+						keyOf(path),
+						await ask(path, 0).catch((e) => {
+							if (path.length === 0) throw e;
+							return null;
+						}),
+					] as const,
+			),
+		).then(
+			(found) => {
+				setBranches(new Map(found.filter((f): f is [string, Branch] => f[1] !== null)));
+				setLoading(false);
+			},
+			(e) => {
+				failed(e);
+				if (!abort.signal.aborted) setLoading(false);
+			},
+		);
 		return () => abort.abort();
 	}, [url, attempt]);
 
@@ -96,33 +116,37 @@ export function useTree(params: Params | null, first: readonly Hex[]): Tree {
 		setOption("open", keyOf(path), "replace");
 	};
 	const expand = async (path: readonly Hex[]): Promise<Branch | null> => {
-		const known = branches.get(keyOf(path)) ?? await ask(path, 0);
+		const known = branches.get(keyOf(path)) ?? (await ask(path, 0));
 		keep(path, known);
 		openPath(path);
 		return known;
 	};
 	return {
 		lines: useMemo(() => linesOf(branches, open), [branches, open]),
-		total, error, loading,
+		total,
+		error,
+		loading,
 		toggle: (line, wanted) => {
-			if (!line.row || line.row.children === 0)
-				return;
-			if (wanted ?? !line.open)
-				expand(line.path).catch(failed);
+			if (!line.row || line.row.children === 0) return;
+			if (wanted ?? !line.open) expand(line.path).catch(failed);
 			else {
-				setOpen((old) => { const next = new Set(old); next.delete(keyOf(line.path)); return next; });
+				setOpen((old) => {
+					const next = new Set(old);
+					next.delete(keyOf(line.path));
+					return next;
+				});
 				setOption("open", keyOf(line.path.slice(0, -1)), "replace");
 			}
 		},
 		/* From here along the largest child, to the end. */
 		expandHottest: (line) => {
 			const go = async () => {
-				let path = line.path, row = line.row;
+				let path = line.path,
+					row = line.row;
 				for (let i = 0; row && row.children > 0 && i < HOT_DEPTH; i++) {
 					const branch: Branch | null = await expand(path);
 					row = branch?.rows[0] ?? null;
-					if (row)
-						path = [...path, row.hash];
+					if (row) path = [...path, row.hash];
 				}
 			};
 			go().catch(failed);
@@ -130,7 +154,10 @@ export function useTree(params: Params | null, first: readonly Hex[]): Tree {
 		loadMore: (line) => {
 			const have = branches.get(keyOf(line.path));
 			if (have)
-				ask(line.path, have.rows.length).then((more) => more && keep(line.path, { rows: [...have.rows, ...more.rows], count: more.count }), failed);
+				ask(line.path, have.rows.length).then(
+					(more) => more && keep(line.path, { rows: [...have.rows, ...more.rows], count: more.count }),
+					failed,
+				);
 		},
 		retry: () => setAttempt((n) => n + 1),
 	};

@@ -7,7 +7,12 @@ import { useKeys } from "../keys";
 
 /* A panel with a heading. `tools` stand at its right. */
 export function Card(props: {
-	title: string; note?: ComponentChildren; tools?: ComponentChildren; class?: string; stale?: boolean; children: ComponentChildren;
+	title: string;
+	note?: ComponentChildren;
+	tools?: ComponentChildren;
+	class?: string;
+	stale?: boolean;
+	children: ComponentChildren;
 }): JSX.Element {
 	const id = useId();
 	return (
@@ -23,17 +28,24 @@ export function Card(props: {
 	);
 }
 
-export interface Choice<T extends string> { value: T; label: string; title?: string; disabled?: boolean }
+export interface Choice<T extends string> {
+	value: T;
+	label: string;
+	title?: string;
+	disabled?: boolean;
+}
 
 /* One of a few. Arrow keys move and choose, as in a group of radio buttons. */
 export function Segmented<T extends string>(props: {
-	label: string; value: T; choices: readonly Choice<T>[]; onChange: (value: T) => void;
+	label: string;
+	value: T;
+	choices: readonly Choice<T>[];
+	onChange: (value: T) => void;
 }): JSX.Element {
 	const ref = useRef<HTMLDivElement>(null);
 	const onKey = (event: KeyboardEvent) => {
 		const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-		if (!step)
-			return;
+		if (!step) return;
 		event.preventDefault();
 		const usable = props.choices.filter((c) => !c.disabled);
 		const now = usable.findIndex((c) => c.value === props.value);
@@ -44,8 +56,17 @@ export function Segmented<T extends string>(props: {
 	return (
 		<div class="segmented" role="radiogroup" aria-label={props.label} ref={ref} onKeyDown={onKey}>
 			{props.choices.map((c) => (
-				<button key={c.value} type="button" role="radio" data-value={c.value} aria-checked={c.value === props.value} title={c.title}
-					disabled={c.disabled} tabIndex={c.value === props.value ? 0 : -1} onClick={() => props.onChange(c.value)}>
+				<button
+					key={c.value}
+					type="button"
+					role="radio"
+					data-value={c.value}
+					aria-checked={c.value === props.value}
+					title={c.title}
+					disabled={c.disabled}
+					tabIndex={c.value === props.value ? 0 : -1}
+					onClick={() => props.onChange(c.value)}
+				>
 					{c.label}
 				</button>
 			))}
@@ -55,11 +76,17 @@ export function Segmented<T extends string>(props: {
 
 /* A button and what it opens. Escape and a click elsewhere close it; the focus goes back to the button. */
 export function Popover(props: {
-	label: string; button: ComponentChildren; class?: string; end?: boolean; title?: string; panelClass?: string;
+	label: string;
+	button: ComponentChildren;
+	class?: string;
+	end?: boolean;
+	title?: string;
+	panelClass?: string;
 	children: (close: () => void) => ComponentChildren;
 }): JSX.Element {
 	const [open, setOpen] = useState(false);
-	const root = useRef<HTMLDivElement>(null), trigger = useRef<HTMLButtonElement>(null);
+	const root = useRef<HTMLDivElement>(null),
+		trigger = useRef<HTMLButtonElement>(null);
 	const id = useId();
 	const close = () => {
 		setOpen(false);
@@ -67,22 +94,39 @@ export function Popover(props: {
 	};
 	useKeys({ Escape: () => (open ? close() : false) });
 	useEffect(() => {
-		if (!open)
-			return;
+		if (!open) return;
 		root.current?.querySelector<HTMLElement>(".popover-panel :is(button, a, input)")?.focus();
-		const away = (event: Event) => { if (!root.current?.contains(event.target as Node)) setOpen(false); };
+		const away = (event: Event) => {
+			if (!root.current?.contains(event.target as Node)) setOpen(false);
+		};
 		addEventListener("pointerdown", away);
 		addEventListener("focusin", away);
-		return () => { removeEventListener("pointerdown", away); removeEventListener("focusin", away); };
+		return () => {
+			removeEventListener("pointerdown", away);
+			removeEventListener("focusin", away);
+		};
 	}, [open]);
 	return (
 		<div class="popover" ref={root}>
-			<button type="button" ref={trigger} class={props.class ?? "button"} aria-label={props.label} aria-expanded={open} title={props.title}
-				aria-haspopup="true" aria-controls={open ? id : undefined} onClick={() => setOpen(!open)}>
+			<button
+				type="button"
+				ref={trigger}
+				class={props.class ?? "button"}
+				aria-label={props.label}
+				aria-expanded={open}
+				title={props.title}
+				aria-haspopup="true"
+				aria-controls={open ? id : undefined}
+				onClick={() => setOpen(!open)}
+			>
 				{props.button}
 			</button>
 			{open && (
-				<div class={`popover-panel ${props.end ? "end" : ""} ${props.panelClass ?? ""}`} id={id} onKeyDown={menuKeys}>
+				<div
+					class={`popover-panel ${props.end ? "end" : ""} ${props.panelClass ?? ""}`}
+					id={id}
+					onKeyDown={menuKeys}
+				>
 					{props.children(close)}
 				</div>
 			)}
@@ -93,8 +137,7 @@ export function Popover(props: {
 /* Up and down between the items of a menu. */
 export function menuKeys(event: TargetedKeyboardEvent<HTMLElement>): void {
 	const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-	if (!step || (event.target as HTMLElement).tagName === "INPUT")
-		return;
+	if (!step || (event.target as HTMLElement).tagName === "INPUT") return;
 	event.preventDefault();
 	const items = [...event.currentTarget.querySelectorAll<HTMLElement>(".menu-item")];
 	const now = items.indexOf(document.activeElement as HTMLElement);
@@ -111,18 +154,29 @@ export function Tooltip(props: { x: number; y: number; children: ComponentChildr
 		box.style.left = `${Math.max(8, right ? props.x - 14 - width : props.x + 14)}px`;
 		box.style.top = `${Math.max(8, Math.min(props.y + 12, innerHeight - height - 8))}px`;
 	});
-	return <div class="tooltip" ref={ref} role="presentation">{props.children}</div>;
+	return (
+		<div class="tooltip" ref={ref} role="presentation">
+			{props.children}
+		</div>
+	);
 }
 
 export function Dot(props: { colour: Colour; line?: boolean }): JSX.Element {
-	return <i class={`dot ${props.line ? "line" : ""}`} style={{ "--dot": cssColour(props.colour) }} aria-hidden="true" />;
+	return (
+		<i class={`dot ${props.line ? "line" : ""}`} style={{ "--dot": cssColour(props.colour) }} aria-hidden="true" />
+	);
 }
 
-export function Legend(props: { items: readonly { title: string; colour: Colour; line?: boolean; faint?: boolean }[] }): JSX.Element {
+export function Legend(props: {
+	items: readonly { title: string; colour: Colour; line?: boolean; faint?: boolean }[];
+}): JSX.Element {
 	return (
 		<ul class="legend" aria-label="Legend">
 			{props.items.map((item) => (
-				<li key={item.title} title={item.title} class={item.faint ? "faint" : ""}><Dot colour={item.colour} line={item.line ?? false} /><span class="ellipsis">{item.title}</span></li>
+				<li key={item.title} title={item.title} class={item.faint ? "faint" : ""}>
+					<Dot colour={item.colour} line={item.line ?? false} />
+					<span class="ellipsis">{item.title}</span>
+				</li>
 			))}
 		</ul>
 	);

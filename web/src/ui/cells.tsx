@@ -2,12 +2,16 @@
 import type { JSX } from "preact";
 import * as format from "../format";
 
-interface Exact { class?: string; approx?: boolean | undefined }
+interface Exact {
+	class?: string;
+	approx?: boolean | undefined;
+}
 
 function Data(props: Exact & { text: string; exact: string; value: number }): JSX.Element {
 	return (
 		<data class={props.class} value={props.value} title={props.exact} data-exact={String(props.value)}>
-			{props.approx ? "~" : ""}{props.text}
+			{props.approx ? "~" : ""}
+			{props.text}
 		</data>
 	);
 }
@@ -23,26 +27,37 @@ export function Value(props: Exact & { value: number; unit: "bytes" | "count" })
 }
 /* null: it never ended. */
 export function Duration(props: Exact & { value: number | null }): JSX.Element {
-	if (props.value === null)
-		return <span class="bad">never</span>;
-	return <Data {...props} value={props.value} text={format.duration(props.value)} exact={`${format.exact(props.value)} ns`} />;
+	if (props.value === null) return <span class="bad">never</span>;
+	return (
+		<Data
+			{...props}
+			value={props.value}
+			text={format.duration(props.value)}
+			exact={`${format.exact(props.value)} ns`}
+		/>
+	);
 }
 
 /* A number with a bar behind it that shows its share of the largest. */
 export function BarCell(props: { value: number; max: number; children: JSX.Element }): JSX.Element {
 	const share = props.max > 0 ? Math.min(1, props.value / props.max) : 0;
-	return <span class="bar-cell num"><i style={{ width: `${(share * 100).toFixed(1)}%` }} /><span>{props.children}</span></span>;
+	return (
+		<span class="bar-cell num">
+			<i style={{ width: `${(share * 100).toFixed(1)}%` }} />
+			<span>{props.children}</span>
+		</span>
+	);
 }
 
 function copied(event: ClipboardEvent): void {
 	const chosen = getSelection();
-	if (!chosen || chosen.isCollapsed || !event.clipboardData)
-		return;
+	if (!chosen || chosen.isCollapsed || !event.clipboardData) return;
 	const part = chosen.getRangeAt(0).cloneContents();
 	const numbers = part.querySelectorAll<HTMLElement>("[data-exact]");
-	if (numbers.length === 0)
-		return;
-	numbers.forEach((n) => { n.textContent = n.dataset.exact!; });
+	if (numbers.length === 0) return;
+	numbers.forEach((n) => {
+		n.textContent = n.dataset.exact!;
+	});
 	event.clipboardData.setData("text/plain", part.textContent ?? "");
 	event.preventDefault();
 }

@@ -3,7 +3,13 @@ import type { JSX } from "preact";
 
 export type Icon = () => JSX.Element;
 
-const draw = (d: string): Icon => () => <svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><path d={d} /></svg>;
+const draw =
+	(d: string): Icon =>
+	() => (
+		<svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
+			<path d={d} />
+		</svg>
+	);
 
 export const IconOverview = draw("M2 14h12M3.5 11.5v-4M6.5 11.5v-8M9.5 11.5v-5M12.5 11.5v-9");
 export const IconFlame = draw("M2 3.5h12M2 7h8M2 10.5h9M2 14h4");
@@ -20,10 +26,16 @@ export const IconCompare = draw("M5 13.5v-11M5 2.5 2.2 5.3M5 2.5l2.8 2.8M11 2.5v
 export const IconConsole = draw("M2 4l4 4-4 4M8.5 12.5H14");
 export const IconFilter = draw("M1.8 2.5h12.4L9.5 8v5.5L6.5 12V8z");
 export const IconExport = draw("M8 2v8M4.8 7 8 10.2 11.2 7M2.5 13.8h11");
-export const IconLink = draw("M6.8 9.2a2.6 2.6 0 0 0 3.7 0l2.6-2.6a2.6 2.6 0 0 0-3.7-3.7L8.6 3.7M9.2 6.8a2.6 2.6 0 0 0-3.7 0L2.9 9.4a2.6 2.6 0 0 0 3.7 3.7l.8-.8");
+export const IconLink = draw(
+	"M6.8 9.2a2.6 2.6 0 0 0 3.7 0l2.6-2.6a2.6 2.6 0 0 0-3.7-3.7L8.6 3.7M9.2 6.8a2.6 2.6 0 0 0-3.7 0L2.9 9.4a2.6 2.6 0 0 0 3.7 3.7l.8-.8",
+);
 export const IconMoon = draw("M13.8 9.6A6 6 0 0 1 6.4 2.2a6 6 0 1 0 7.4 7.4z");
-export const IconSun = draw("M8 5a3 3 0 1 0 0 6 3 3 0 0 0 0-6zM8 1v1.4M8 13.6V15M1 8h1.4M13.6 8H15M3 3l1 1M12 12l1 1M3 13l1-1M12 4l1-1");
-export const IconHelp = draw("M8 1.8a6.2 6.2 0 1 0 0 12.4A6.2 6.2 0 0 0 8 1.8zM6.2 6.2a1.8 1.8 0 1 1 2.6 1.6c-.5.3-.8.6-.8 1.2M8 11.4v.1");
+export const IconSun = draw(
+	"M8 5a3 3 0 1 0 0 6 3 3 0 0 0 0-6zM8 1v1.4M8 13.6V15M1 8h1.4M13.6 8H15M3 3l1 1M12 12l1 1M3 13l1-1M12 4l1-1",
+);
+export const IconHelp = draw(
+	"M8 1.8a6.2 6.2 0 1 0 0 12.4A6.2 6.2 0 0 0 8 1.8zM6.2 6.2a1.8 1.8 0 1 1 2.6 1.6c-.5.3-.8.6-.8 1.2M8 11.4v.1",
+);
 export const IconSearch = draw("M7 2.2a4.8 4.8 0 1 0 0 9.6 4.8 4.8 0 0 0 0-9.6zM10.6 10.6 14 14");
 export const IconClose = draw("M4 4l8 8M12 4l-8 8");
 export const IconWarning = draw("M8 2 1.6 13.6h12.8zM8 6.4v3.4M8 11.7v.1");

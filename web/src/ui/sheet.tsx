@@ -2,17 +2,35 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-export function Sheet(props: { label: string; class?: string; onClose: () => void; children: ComponentChildren }): JSX.Element {
+export function Sheet(props: {
+	label: string;
+	class?: string;
+	onClose: () => void;
+	children: ComponentChildren;
+}): JSX.Element {
 	const ref = useRef<HTMLDialogElement>(null);
 	useEffect(() => {
 		const dialog = ref.current!;
 		const before = document.activeElement as HTMLElement | null;
 		dialog.showModal();
-		return () => { dialog.close(); before?.focus?.(); };
+		return () => {
+			dialog.close();
+			before?.focus?.();
+		};
 	}, []);
 	return (
-		<dialog ref={ref} class={`sheet ${props.class ?? ""}`} aria-label={props.label} onCancel={(e) => { e.preventDefault(); props.onClose(); }}
-			onPointerDown={(e) => { if (e.target === ref.current) props.onClose(); }}>
+		<dialog
+			ref={ref}
+			class={`sheet ${props.class ?? ""}`}
+			aria-label={props.label}
+			onCancel={(e) => {
+				e.preventDefault();
+				props.onClose();
+			}}
+			onPointerDown={(e) => {
+				if (e.target === ref.current) props.onClose();
+			}}
+		>
 			{props.children}
 		</dialog>
 	);

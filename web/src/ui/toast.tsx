@@ -9,7 +9,12 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 export function toast(text: string, bad = false): void {
 	message.value = { text, bad };
 	clearTimeout(timer);
-	timer = setTimeout(() => { message.value = null; }, bad ? 2 * SHOWN_MS : SHOWN_MS);
+	timer = setTimeout(
+		() => {
+			message.value = null;
+		},
+		bad ? 2 * SHOWN_MS : SHOWN_MS,
+	);
 }
 
 export async function copyText(text: string, what: string): Promise<void> {
@@ -23,5 +28,9 @@ export async function copyText(text: string, what: string): Promise<void> {
 
 export function Toast(): JSX.Element {
 	const shown = message.value;
-	return <div class="toast-place" role="status" aria-live="polite">{shown && <div class={`toast ${shown.bad ? "bad" : ""}`}>{shown.text}</div>}</div>;
+	return (
+		<div class="toast-place" role="status" aria-live="polite">
+			{shown && <div class={`toast ${shown.bad ? "bad" : ""}`}>{shown.text}</div>}
+		</div>
+	);
 }

@@ -26,7 +26,10 @@ export interface Column<R> {
 	cell: (row: R, index: number) => ComponentChildren;
 }
 
-export interface Sort { id: string; order: "asc" | "dsc" }
+export interface Sort {
+	id: string;
+	order: "asc" | "dsc";
+}
 
 export interface VirtualGridProps<R> {
 	label: string;
@@ -44,7 +47,10 @@ export interface VirtualGridProps<R> {
 	minWidth?: number;
 }
 
-interface View { top: number; height: number } /* in the whole list's own pixels */
+interface View {
+	top: number;
+	height: number;
+} /* in the whole list's own pixels */
 
 /* Where things are: the list's height, and how the scrollbar's pixels stand for it. */
 function measure(count: number, rowHeight: number, detail: number, height: number) {
@@ -71,8 +77,7 @@ export function VirtualGrid<R>(props: VirtualGridProps<R>): JSX.Element {
 
 	const scrolled = () => {
 		const el = box.current;
-		if (!el) /* a last notice of its size, after it has gone */
-			return;
+		if (!el) /* a last notice of its size, after it has gone */ return;
 		const height = Math.max(rowHeight, el.clientHeight - HEAD_PX);
 		const now = measure(rows.count, rowHeight, detail?.height ?? 0, height);
 		if (wanted.current !== null && Math.abs(wanted.current / now.ratio - el.scrollTop) >= 2)
@@ -89,7 +94,9 @@ export function VirtualGrid<R>(props: VirtualGridProps<R>): JSX.Element {
 
 	const first = Math.max(0, rowAt(view.top) - SPARE_ROWS);
 	const last = Math.min(rows.count - 1, rowAt(view.top + view.height) + SPARE_ROWS);
-	useEffect(() => { if (last >= first) rows.need(first, last); }, [first, last, rows]);
+	useEffect(() => {
+		if (last >= first) rows.need(first, last);
+	}, [first, last, rows]);
 
 	const moveTo = (top: number) => {
 		wanted.current = top;
@@ -98,34 +105,42 @@ export function VirtualGrid<R>(props: VirtualGridProps<R>): JSX.Element {
 	};
 	/* Where a pixel of the scrollbar stands for many, a wheel still moves by its own. */
 	const wheeled = (event: WheelEvent) => {
-		if (place.ratio === 1 || event.ctrlKey || event.shiftKey || event.deltaY === 0)
-			return;
-		const unit = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? rowHeight : event.deltaMode === WheelEvent.DOM_DELTA_PAGE ? view.height : 1;
+		if (place.ratio === 1 || event.ctrlKey || event.shiftKey || event.deltaY === 0) return;
+		const unit =
+			event.deltaMode === WheelEvent.DOM_DELTA_LINE
+				? rowHeight
+				: event.deltaMode === WheelEvent.DOM_DELTA_PAGE
+					? view.height
+					: 1;
 		event.preventDefault();
 		moveTo(Math.max(0, Math.min(place.whole - view.height, (wanted.current ?? view.top) + event.deltaY * unit)));
 	};
 	const reveal = (index: number) => {
 		const top = topOf(index);
-		const next = top < view.top ? top : top + rowHeight > view.top + view.height ? top + rowHeight - view.height : null;
-		if (next !== null)
-			moveTo(next);
+		const next =
+			top < view.top ? top : top + rowHeight > view.top + view.height ? top + rowHeight - view.height : null;
+		if (next !== null) moveTo(next);
 	};
-	useEffect(() => { if (detail) reveal(detail.index); }, [detail?.index]);
+	useEffect(() => {
+		if (detail) reveal(detail.index);
+	}, [detail?.index]);
 	const go = (index: number) => {
 		const to = Math.max(0, Math.min(rows.count - 1, index));
 		props.onSelect?.(to, rows.get(to));
 		reveal(to);
 	};
 	const onKeyDown = (event: KeyboardEvent) => {
-		if (event.target !== box.current || rows.count === 0 || event.ctrlKey || event.altKey || event.metaKey)
-			return;
+		if (event.target !== box.current || rows.count === 0 || event.ctrlKey || event.altKey || event.metaKey) return;
 		const page = Math.max(1, Math.floor(view.height / rowHeight) - 1);
 		const to: Record<string, number> = {
-			ArrowDown: active + (props.selected == null ? 0 : 1), ArrowUp: active - 1, PageDown: active + page, PageUp: active - page,
-			Home: 0, End: rows.count - 1,
+			ArrowDown: active + (props.selected == null ? 0 : 1),
+			ArrowUp: active - 1,
+			PageDown: active + page,
+			PageUp: active - page,
+			Home: 0,
+			End: rows.count - 1,
 		};
-		if (props.onKey?.(event, active, rows.get(active)))
-			event.preventDefault();
+		if (props.onKey?.(event, active, rows.get(active))) event.preventDefault();
 		else if (event.key in to) {
 			event.preventDefault();
 			go(to[event.key]!);
@@ -140,17 +155,45 @@ export function VirtualGrid<R>(props: VirtualGridProps<R>): JSX.Element {
 	const drawn: JSX.Element[] = [];
 	for (let i = first; i <= last; i++)
 		drawn.push(
-			<GridRow key={i} {...props} id={`${id}-${i}`} index={i} row={rows.get(i)} tracks={tracks} height={rowHeight} y={topOf(i) + shift}
-				active={i === active} chosen={i === props.selected} />);
+			<GridRow
+				key={i}
+				{...props}
+				id={`${id}-${i}`}
+				index={i}
+				row={rows.get(i)}
+				tracks={tracks}
+				height={rowHeight}
+				y={topOf(i) + shift}
+				active={i === active}
+				chosen={i === props.selected}
+			/>,
+		);
 	return (
-		<div class="vgrid" ref={box} role={props.tree ? "treegrid" : "grid"} aria-label={props.label} aria-rowcount={rows.count + 1} tabIndex={0}
-			aria-activedescendant={active >= first && active <= last ? `${id}-${active}` : undefined} onScroll={scrolled} onWheel={wheeled} onKeyDown={onKeyDown}
-			style={{ "--grid-min": props.minWidth ? `${props.minWidth}px` : "100%" }}>
+		<div
+			class="vgrid"
+			ref={box}
+			role={props.tree ? "treegrid" : "grid"}
+			aria-label={props.label}
+			aria-rowcount={rows.count + 1}
+			tabIndex={0}
+			aria-activedescendant={active >= first && active <= last ? `${id}-${active}` : undefined}
+			onScroll={scrolled}
+			onWheel={wheeled}
+			onKeyDown={onKeyDown}
+			style={{ "--grid-min": props.minWidth ? `${props.minWidth}px` : "100%" }}
+		>
 			<GridHead {...props} tracks={tracks} />
 			<div class="vgrid-space" role="rowgroup" style={{ height: `${place.spacer}px` }}>
 				{drawn}
 				{detail && detail.index >= first - 1 && detail.index <= last && (
-					<div class="vgrid-detail" role="row" style={{ height: `${detail.height}px`, transform: `translateY(${(detail.index + 1) * rowHeight + shift}px)` }}>
+					<div
+						class="vgrid-detail"
+						role="row"
+						style={{
+							height: `${detail.height}px`,
+							transform: `translateY(${(detail.index + 1) * rowHeight + shift}px)`,
+						}}
+					>
 						<div role="gridcell">{detail.content}</div>
 					</div>
 				)}
@@ -164,11 +207,25 @@ function GridHead<R>(props: VirtualGridProps<R> & { tracks: string }): JSX.Eleme
 		<div role="rowgroup" class="vgrid-head" style={{ gridTemplateColumns: props.tracks }}>
 			<div role="row" style={{ display: "contents" }}>
 				{props.columns.map((c) => {
-					const sorted = props.sort?.id === c.id ? (props.sort.order === "asc" ? "ascending" : "descending") : undefined;
+					const sorted =
+						props.sort?.id === c.id ? (props.sort.order === "asc" ? "ascending" : "descending") : undefined;
 					const arrow = sorted ? (sorted === "ascending" ? " \u2191" : " \u2193") : "";
 					return (
-						<div key={c.id} role="columnheader" class={c.numeric ? "num" : ""} title={c.help} aria-sort={c.sort ? sorted ?? "none" : undefined}>
-							{c.sort ? <button type="button" class="sort" onClick={() => props.onSort?.(c.id)}>{c.title}{arrow}</button> : c.title}
+						<div
+							key={c.id}
+							role="columnheader"
+							class={c.numeric ? "num" : ""}
+							title={c.help}
+							aria-sort={c.sort ? (sorted ?? "none") : undefined}
+						>
+							{c.sort ? (
+								<button type="button" class="sort" onClick={() => props.onSort?.(c.id)}>
+									{c.title}
+									{arrow}
+								</button>
+							) : (
+								c.title
+							)}
 						</div>
 					);
 				})}
@@ -177,19 +234,44 @@ function GridHead<R>(props: VirtualGridProps<R> & { tracks: string }): JSX.Eleme
 	);
 }
 
-function GridRow<R>(props: VirtualGridProps<R> & {
-	id: string; index: number; row: R | undefined; tracks: string; height: number; y: number; active: boolean; chosen: boolean;
-}): JSX.Element {
+function GridRow<R>(
+	props: VirtualGridProps<R> & {
+		id: string;
+		index: number;
+		row: R | undefined;
+		tracks: string;
+		height: number;
+		y: number;
+		active: boolean;
+		chosen: boolean;
+	},
+): JSX.Element {
 	const { row, index } = props;
 	const tree = row !== undefined ? props.tree?.(row) : undefined;
 	return (
-		<div class={`vgrid-row ${props.active ? "active" : ""}`} role="row" id={props.id} aria-rowindex={index + 2} aria-selected={props.chosen}
-			aria-level={tree?.level} aria-expanded={tree?.expanded ?? undefined}
-			style={{ gridTemplateColumns: props.tracks, height: `${props.height}px`, transform: `translateY(${props.y}px)` }}
-			onClick={() => props.onSelect?.(index, row)} onDblClick={() => props.onActivate?.(index, row)}>
+		<div
+			class={`vgrid-row ${props.active ? "active" : ""}`}
+			role="row"
+			id={props.id}
+			aria-rowindex={index + 2}
+			aria-selected={props.chosen}
+			aria-level={tree?.level}
+			aria-expanded={tree?.expanded ?? undefined}
+			style={{
+				gridTemplateColumns: props.tracks,
+				height: `${props.height}px`,
+				transform: `translateY(${props.y}px)`,
+			}}
+			onClick={() => props.onSelect?.(index, row)}
+			onDblClick={() => props.onActivate?.(index, row)}
+		>
 			{props.columns.map((c) => (
 				<div key={c.id} role="gridcell" class={c.numeric ? "num" : ""}>
-					{row !== undefined ? c.cell(row, index) : <span class="skeleton" style={{ display: "block", height: "10px" }} />}
+					{row !== undefined ? (
+						c.cell(row, index)
+					) : (
+						<span class="skeleton" style={{ display: "block", height: "10px" }} />
+					)}
 				</div>
 			))}
 		</div>

@@ -17,6 +17,7 @@ import check_recorder
 import check_registry
 import check_rooms
 import check_web
+import check_web_format
 import junit_count
 
 TABLE = """
@@ -346,6 +347,20 @@ def test_an_app_of_text_nodes_has_no_problems(web):
 def test_markup_from_strings_and_registries_are_found(web, name, text):
     write(web, name, text)
     assert len(check_web.problems(web, None)) == 1
+
+
+def test_formatted_pages_have_no_problems(web):
+    assert check_web_format.problems(web, None) == []
+
+
+@pytest.mark.parametrize("name, text", [
+    ("web/src/ui/b.tsx", "const  b = 1;\n"),
+    ("web/src/b.css", "a { color: red; }\n"),
+    ("tests/web/unit/b.test.ts", "test('a', () => 1);\n"),
+])
+def test_pages_as_nobody_formats_them_are_found(web, name, text):
+    write(web, name, text)
+    assert check_web_format.problems(web, None) == [f"{name}: not as Prettier writes it"]
 
 
 # --- counting -----------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pathlib
 import sys
 import xml.sax.saxutils as sax
 
-CHECKS = ["rooms", "poison", "recorder", "globals", "length", "format", "manual", "registry", "functions", "web", "web_format"]
+CHECKS = ["rooms", "poison", "recorder", "globals", "length", "format", "manual", "registry", "functions", "generated", "web", "web_format"]
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 

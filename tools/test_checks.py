@@ -9,6 +9,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import check_format
 import check_functions
+import check_generated
 import check_globals
 import check_length
 import check_manual
@@ -18,6 +19,7 @@ import check_registry
 import check_rooms
 import check_web
 import check_web_format
+import generate
 import junit_count
 
 TABLE = """
@@ -331,6 +333,26 @@ def web(tmp_path):
     write(tmp_path, "web/index.html", '<script src="/a.js"></script>\n')
     write(tmp_path, "web/package-lock.json", '{"integrity": "sha512-x"}\n')
     return tmp_path
+
+
+def test_stale_types_and_shapes_are_found(tmp_path, monkeypatch):
+    document = {"paths": {}, "components": {"schemas": {"Mark": {
+        "type": "object", "properties": {"ns": {"type": "integer", "format": "nanoseconds"}}, "required": ["ns"]}}}}
+    files = {name: tmp_path / name for name in ("TYPES", "API", "MANUAL")}
+    files["API"].write_text("A\n<!-- shape: Mark -->\nold\n<!-- end -->\nB\n")
+    files["MANUAL"].write_text('.\\" shape: Mark\n.\\" end\n')
+    monkeypatch.setattr(generate, "document", lambda build: document)
+    monkeypatch.setattr(generate, "ROOT", tmp_path)
+    for name, path in files.items():
+        monkeypatch.setattr(generate, name, path)
+    assert len(check_generated.problems(tmp_path, tmp_path)) == 3
+    for path, text in generate.made(tmp_path).items():
+        path.write_text(text)
+    assert check_generated.problems(tmp_path, tmp_path) == []
+    assert "ns: Ns;" in files["TYPES"].read_text() and '{"ns"}' in files["MANUAL"].read_text()
+    assert files["API"].read_text().startswith("A\n<!-- shape: Mark -->\n") and "old" not in files["API"].read_text()
+    files["TYPES"].write_text("")
+    assert len(check_generated.problems(tmp_path, tmp_path)) == 1
 
 
 def test_an_app_of_text_nodes_has_no_problems(web):

@@ -74,7 +74,7 @@ static const struct option_row rows[] = {
 enum part { PART_WHOLE, PART_MOMENT, PART_SPAN };
 
 /* The question, as far as it can be understood without a tape. */
-struct question {
+struct diff_question {
 	const char *paths[DIFF_SIDES];
 	struct selection_settings selection; /* of both */
 	struct suppressing suppressing;
@@ -90,14 +90,14 @@ struct question {
 	const char *subtitle;
 };
 
-static void question_deinit(struct question *question)
+static void question_deinit(struct diff_question *question)
 {
 	for (unsigned side = 0; side < DIFF_SIDES; side++)
 		free(question->texts[side]);
 	suppressing_deinit(&question->suppressing);
 }
 
-CLEAN_DEFINE_DEINIT(question_deinit, struct question);
+CLEAN_DEFINE_DEINIT(question_deinit, struct diff_question);
 
 /* "X,Y" or "X", which is both. */
 static struct err *pair_split(const char *text, char **texts)
@@ -109,7 +109,7 @@ static struct err *pair_split(const char *text, char **texts)
 	return texts[DIFF_A] && texts[DIFF_B] ? NULL : err_nomem();
 }
 
-static struct err *part_parse(const struct diff_options *options, struct question *question)
+static struct err *part_parse(const struct diff_options *options, struct diff_question *question)
 {
 	const char *text = options->at ? options->at : options->between;
 	struct err *err;
@@ -148,7 +148,7 @@ static struct err *units_parse(const char *text, uint64_t *units)
 	return NULL;
 }
 
-static struct err *paths_take(const struct question *question, int operand_count, char **argv,
+static struct err *paths_take(const struct diff_question *question, int operand_count, char **argv,
 			      const char **paths)
 {
 	if (operand_count < 1 || operand_count > 2)
@@ -173,7 +173,7 @@ static struct err *look_parse(const struct diff_options *options, struct flame_l
 }
 
 static struct err *question_parse(const struct diff_options *options, int operand_count,
-				  char **argv, struct question *question)
+				  char **argv, struct diff_question *question)
 {
 	struct diff_settings *settings = &question->settings;
 	struct err *err = reading_format(options->json, options->csv, &settings->report.format);
@@ -213,7 +213,7 @@ static struct err *question_parse(const struct diff_options *options, int operan
 	return NULL;
 }
 
-static struct err *sums_make(const struct question *question, unsigned side,
+static struct err *sums_make(const struct diff_question *question, unsigned side,
 			     struct suppressor *suppressor, struct arena *arena,
 			     struct diff_subject *subject)
 {
@@ -247,7 +247,7 @@ static struct err *sums_make(const struct question *question, unsigned side,
 				      subject->until_ns, arena, &subject->sums);
 }
 
-static enum model_depth question_depth(const struct question *question)
+static enum model_depth question_depth(const struct diff_question *question)
 {
 	return question->part != PART_WHOLE || selection_needs_rows(&question->selection)
 		       ? MODEL_FULL
@@ -290,7 +290,7 @@ static struct err *tape_open(struct tape *tape, const char *path, enum model_dep
 }
 
 /* Stack by stack instead of in rows. */
-static struct err *stacks_write(const struct question *question,
+static struct err *stacks_write(const struct diff_question *question,
 				const struct diff_subject *subjects, struct arena *arena, FILE *out)
 {
 	const struct diff_settings *settings = &question->settings;
@@ -327,7 +327,7 @@ static struct err *stacks_write(const struct question *question,
 	}
 }
 
-static struct err *diff_answer(const struct question *question,
+static struct err *diff_answer(const struct diff_question *question,
 			       const struct reading_symbol_options *options, bool *fails_ret,
 			       FILE *out)
 {
@@ -365,7 +365,7 @@ static struct err *diff_answer(const struct question *question,
 static struct err *diff_run(const struct command *command, int argc, char **argv, int *exit_code)
 {
 	struct diff_options options = { .metric = -1, .by = -1, .to = TO_REPORT };
-	CLEAN(question_deinit) struct question question = { 0 };
+	CLEAN(question_deinit) struct diff_question question = { 0 };
 	struct reading_output output;
 	int operand_count = 0;
 	bool fails = false;

@@ -5,14 +5,15 @@
  */
 #include <time.h>
 
+#include "answer/about.h"
+#include "answer/speak.h"
 #include "cli/command.h"
 #include "cli/foreign.h"
 #include "cli/overview.h"
 #include "cli/reading.h"
+#include "model/model.h"
 #include "findings/allocators.h"
 #include "findings/edits.h"
-#include "model/model.h"
-#include "report/quality.h"
 
 enum { NS_PER_S = 1000000000 };
 
@@ -161,6 +162,22 @@ static void emit_losses(const struct info *info)
 	emit_u64(emit, "damaged_places", quality->damage_count, EMIT_COUNT);
 	emit_text(emit, "fault", quality->fault == TAPE_FAULT_NONE ? NULL : quality->fault_text);
 	emit_end(emit);
+}
+
+/* Of a tape that was made of another tool's file. */
+static struct err *emit_import(const struct info *info)
+{
+	const struct speaker speaker = { .emit = info->emit, .model = info->model };
+	CLEAN(arena_deinit) struct arena arena = { 0 };
+	const struct import *import;
+	struct err *err = import_find(info->model, &arena, &import);
+
+	if (err || !import)
+		return err;
+	emit_object(info->emit, "import");
+	err = speak_members(&speaker, &shape_import, import);
+	emit_end(info->emit);
+	return err;
 }
 
 static void emit_edits(const struct info *info)
@@ -356,7 +373,7 @@ static struct err *info_write(const char *path, const struct emit_settings *sett
 	emit_process(&info);
 	if (has_before(model))
 		emit_before(&info);
-	import_emit(emit, model);
+	err = emit_import(&info);
 	emit_edits(&info);
 	emit_allocators(&info);
 	emit_losses(&info);
@@ -364,7 +381,7 @@ static struct err *info_write(const char *path, const struct emit_settings *sett
 	emit_threads(&info);
 	emit_modules(&info);
 	emit_end(emit);
-	return emit_finish(emit);
+	return err ? err : emit_finish(emit);
 }
 
 static struct err *info_run(const struct command *command, int argc, char **argv, int *exit_code)

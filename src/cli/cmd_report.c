@@ -53,7 +53,7 @@ static const struct option_row rows[] = {
 static void reports_list(void)
 {
 	for (const struct report *const *at = report_table; *at; at++)
-		printf("%-14s %s\n", (*at)->name, (*at)->summary);
+		printf("%-14s %s\n", report_name(*at), report_summary_line(*at));
 }
 
 static struct err *fields_list(const struct report_options *options)
@@ -75,7 +75,7 @@ static struct err *report_choose(int operand_count, char **argv, const struct re
 	if (*report_ret)
 		return NULL;
 	for (const struct report *const *at = report_table; *at; at++)
-		str_printf(&known, "%s%s", at == report_table ? "" : ", ", (*at)->name);
+		str_printf(&known, "%s%s", at == report_table ? "" : ", ", report_name(*at));
 	return err_new(ERR_USAGE, "no report '%s'; there are %s", name, str_text(&known));
 }
 

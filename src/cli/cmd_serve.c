@@ -13,6 +13,7 @@
 #include "cli/reading.h"
 #include "cli/suppressing.h"
 #include "http/daemon.h"
+#include "http/openapi.h"
 
 struct serve_options {
 	uint64_t port;
@@ -29,6 +30,7 @@ struct serve_options {
 	uint64_t cache_bytes;
 	uint64_t answer_bytes;
 	const char *source_roots;
+	bool openapi;
 	struct suppressing_options suppressing;
 	struct reading_symbol_options symbols;
 };
@@ -61,6 +63,8 @@ static const struct option_row rows[] = {
 	  "keep so much of what was answered (64MiB if not given)" },
 	{ "source-root", 0, "DIR[:DIR]", OPTION_TEXT, offsetof(struct serve_options, source_roots),
 	  "show sources from DIR and below it alone" },
+	{ "openapi", 0, NULL, OPTION_FLAG, offsetof(struct serve_options, openapi),
+	  "print the OpenAPI document of the HTTP API and exit" },
 	SUPPRESSING_OPTIONS(struct serve_options, suppressing),
 	READING_SYMBOL_OPTIONS(struct serve_options, symbols),
 };
@@ -398,6 +402,8 @@ static struct err *serve_run(const struct command *command, int argc, char **arg
 	sigset_t signals;
 
 	(void)exit_code;
+	if (!err && options.openapi)
+		return openapi_write(MEMTAPE_VERSION, stdout);
 	if (!err)
 		err = options_check(&options, operand_count);
 	for (int i = 1; i <= operand_count && !err; i++)

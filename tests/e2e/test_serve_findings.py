@@ -1,4 +1,4 @@
-"""/api/v1/findings says what `memtape report findings` says."""
+"""/api/v1/findings answers what `memtape report findings` does."""
 
 import pytest
 
@@ -18,23 +18,14 @@ def served(request, tmp_path_factory):
 def test_both_say_the_same(served):
     server, report = served
     answer = server.json("/api/v1/findings", c="last")
-    assert answer["gen"] == 0 and answer["ms"] >= 0
-    assert answer["missing"] == report["missing"]
-    assert len(answer["findings"]) == len(report["findings"])
-    for finding, reported in zip(answer["findings"], report["findings"]):
-        for member in ("type", "title", "bytes", "count", "evidence", "advice", "function", "file", "line"):
-            assert finding[member] == reported[member]
-        assert reported["module"].endswith(f"/{finding['module']}")
-        assert len(finding["hash"]) == 16 and int(finding["hash"], 16)
-        link = {"page": "page", "q": "filter", "m": "metric", "at": "at", "from": "from",
-                "until": "until", "sort": "sort"}
-        assert finding["link"] == {ours: reported[theirs] for ours, theirs in link.items()}
+    assert answer.pop("gen") == 0 and answer.pop("ms") >= 0
+    assert answer == report
 
 
 def test_the_link_selects_what_was_found(served):
     server, _ = served
     for finding in server.json("/api/v1/findings")["findings"]:
-        answer = server.json("/api/v1/filter", q=finding["link"]["q"])
+        answer = server.json("/api/v1/filter", q=finding["filter"])
         assert answer["count"] == finding["count"]
 
 

@@ -27,15 +27,6 @@ struct finding_link {
 	const char *sort; /* of the page and the report */
 };
 
-/* Another stack that belongs to it; finding.stack is the one it is about. */
-struct finding_stack {
-	const char *role;  /* "allocated", "freed_before" */
-	const char *words; /* what stands before it */
-	uint32_t stack;
-};
-
-enum { FINDING_STACKS_MAX = 2 };
-
 struct finding {
 	const char *type;     /* the finder's name */
 	const char *title;    /* what is wrong */
@@ -44,8 +35,9 @@ struct finding {
 	const char *evidence; /* one sentence with figures */
 	const char *advice;   /* one sentence */
 	uint32_t stack;	      /* of its function, the one with most; or FINDING_NO_STACK */
-	struct finding_stack stacks[FINDING_STACKS_MAX];
-	size_t stack_count;
+	/* Of a bad free, of which `stack` is where the block was freed; 0: none. */
+	uint32_t allocated_stack;
+	uint32_t freed_before_stack;
 	bool is_possible; /* the tape does not know enough to be sure */
 	struct finding_link link;
 	uint64_t rank; /* bytes at stake, as far as they weigh; errors are before all of them */

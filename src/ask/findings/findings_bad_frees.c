@@ -122,16 +122,9 @@ static char *filter_of(const struct finding_search *search, const struct bad_fre
 			    bad->address - (bad->kind == BAD_FREE_INSIDE ? bad->offset : 0));
 }
 
-static void stacks_of(const struct bad_free *bad, struct finding *finding)
+static uint32_t known_stack(uint32_t stack)
 {
-	finding->stack = bad->stack;
-	if (bad->alloc_stack != CAPTURE_STACK_NONE)
-		finding->stacks[finding->stack_count++] =
-			(struct finding_stack) { "allocated", "allocated by", bad->alloc_stack };
-	if (bad->first_stack != CAPTURE_STACK_NONE)
-		finding->stacks[finding->stack_count++] =
-			(struct finding_stack) { "freed_before", "freed before by",
-						 bad->first_stack };
+	return stack == CAPTURE_STACK_NONE ? 0 : stack;
 }
 
 static struct err *tell(struct finding_search *search, const struct finder *finder,
@@ -144,6 +137,9 @@ static struct err *tell(struct finding_search *search, const struct finder *find
 		.bytes = bad->bytes,
 		.count = bad->count,
 		.rank = rank_of(bad),
+		.stack = bad->stack,
+		.allocated_stack = known_stack(bad->alloc_stack),
+		.freed_before_stack = known_stack(bad->first_stack),
 		.link = { .page = "allocations",
 			  .report = "allocations",
 			  .filter = filter_of(search, bad) },
@@ -153,7 +149,6 @@ static struct err *tell(struct finding_search *search, const struct finder *find
 		return err_nomem();
 	if (bad->row == MODEL_NO_ROW) /* there is no allocation to be shown */
 		finding.link = (struct finding_link) { .page = "overview", .report = "summary" };
-	stacks_of(bad, &finding);
 	evidence_words(search, bad, &evidence);
 	if (rest > 0) {
 		str_add(&evidence, "; ");

@@ -264,3 +264,22 @@ void str_add_xml(struct str *str, const char *text)
 		text += bytes ? bytes : 1;
 	}
 }
+
+void str_add_shell(struct str *str, const char *word)
+{
+	static const char harmless[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				       "0123456789_./-+:=@%,";
+
+	if (*word && word[strspn(word, harmless)] == '\0') {
+		str_add(str, word);
+		return;
+	}
+	str_add_char(str, '\'');
+	for (; *word; word++) {
+		if (*word == '\'')
+			str_add(str, "'\\''");
+		else
+			str_add_char(str, *word);
+	}
+	str_add_char(str, '\'');
+}

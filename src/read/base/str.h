@@ -91,4 +91,7 @@ size_t str_utf8_bytes(const char *text);
 void str_add_utf8(struct str *str, const char *text);
 const char *str_utf8(const char *text, struct str *room);
 
+/* A path as one word of a shell. */
+void str_add_shell(struct str *str, const char *word);
+
 #endif

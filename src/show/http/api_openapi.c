@@ -1,6 +1,9 @@
 /*
  * /api/v1/openapi.json: what can be asked, for programs: made from the table of routes.
  */
+#include "http/openapi.h"
+
+#include "answer/schema.h"
 #include "http/call.h"
 #include "http/server.h"
 
@@ -99,20 +102,37 @@ static void emit_body(struct emit *emit, const struct route *route)
 		emit_end(emit);
 }
 
+/* Of a question: its shape, and what every answer has. */
+static void emit_answer_schema(struct emit *emit, const struct route *route)
+{
+	const bool is_media_type = route->answer && strchr(route->answer, '/');
+
+	emit_object(emit, "schema");
+	if (route->question) {
+		emit_list(emit, "allOf");
+		schema_reference_to(emit, NULL, "Head");
+		schema_reference(emit, NULL, route->question->shape);
+		emit_end(emit);
+	} else {
+		emit_text(emit, "type", is_media_type ? "string" : "object");
+		if (!is_media_type)
+			emit_text(emit, "title", route->answer);
+	}
+	emit_end(emit);
+}
+
 static void emit_answers(struct emit *emit, const struct route *route)
 {
-	const bool is_media_type = strchr(route->answer, '/');
+	const char *answer = route->question ? route->question->shape->name : route->answer;
+	const bool is_media_type = strchr(answer, '/');
 
 	emit_object(emit, "responses");
 	emit_object(emit, "200");
-	emit_text(emit, "description", is_media_type ? "a file" : route->answer);
+	emit_text(emit, "description", is_media_type ? "a file" : answer);
 	emit_object(emit, "content");
-	emit_object(emit, is_media_type ? route->answer : "application/json");
-	emit_object(emit, "schema");
-	emit_text(emit, "type", is_media_type ? "string" : "object");
-	if (!is_media_type)
-		emit_text(emit, "title", route->answer);
-	for (int i = 0; i < 4; i++)
+	emit_object(emit, is_media_type ? answer : "application/json");
+	emit_answer_schema(emit, route);
+	for (int i = 0; i < 3; i++)
 		emit_end(emit);
 	emit_object(emit, "default");
 	emit_text(emit, "description", "what is wrong");
@@ -131,7 +151,7 @@ static void emit_method(struct emit *emit, const struct route *route, bool is_po
 	const size_t in_body = is_post ? route->param_count : 0;
 
 	emit_object(emit, is_post ? "post" : "get");
-	emit_text(emit, "summary", route->summary);
+	emit_text(emit, "summary", route_summary(route));
 	emit_list(emit, "parameters");
 	for (size_t i = 0; i < count - in_body; i++)
 		emit_param(emit, route, params[i]);
@@ -157,7 +177,6 @@ static void emit_error_schema(struct emit *emit)
 	static const char *const texts[] = { "message", "hint", "parameter", "suggest" };
 	static const char *const numbers[] = { "pos", "len" };
 
-	emit_object(emit, "schemas");
 	emit_object(emit, "Error");
 	emit_text(emit, "type", "object");
 	emit_object(emit, "properties");
@@ -176,14 +195,43 @@ static void emit_error_schema(struct emit *emit)
 		emit_bool(emit, "nullable", true);
 		emit_end(emit);
 	}
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < 4; i++)
 		emit_end(emit);
+}
+
+/* What every answer of a route that is no file has. */
+struct head {
+	uint64_t gen;
+	bool approx;
+	double ms;
+};
+
+static const struct member head_members[] = {
+	MEMBER(struct head, gen, PLAIN,
+	       "which reading of a tape that is being recorded this is; 0: it is finished"),
+	MEMBER(struct head, approx, FLAG, "a number may be an estimate", .optional = true),
+	MEMBER(struct head, ms, RATIO, "time the server took"),
+};
+static const struct shape shape_head = SHAPE("Head", struct head, head_members);
+
+static void emit_schemas(struct emit *emit)
+{
+	struct schemas schemas = { 0 };
+
+	schemas_add(&schemas, &shape_head);
+	for (const struct question *const *at = question_table; *at; at++)
+		schemas_add(&schemas, (*at)->shape);
+	emit_object(emit, "schemas");
+	emit_error_schema(emit);
+	for (size_t i = 0; i < schemas.count; i++)
+		schema_emit(emit, schemas.items[i]->name, schemas.items[i]);
+	emit_end(emit);
 }
 
 static void emit_components(struct emit *emit)
 {
 	emit_object(emit, "components");
-	emit_error_schema(emit);
+	emit_schemas(emit);
 	emit_object(emit, "securitySchemes");
 	emit_object(emit, "token");
 	emit_text(emit, "type", "http");
@@ -198,10 +246,10 @@ static void emit_components(struct emit *emit)
 		emit_end(emit);
 }
 
-static struct err *run(struct call *call)
+struct err *openapi_write(const char *version, FILE *out)
 {
 	const struct emit_settings settings = { .format = EMIT_JSON };
-	CLEAN(emit_destroy) struct emit *emit = emit_create(call->out, &settings);
+	CLEAN(emit_destroy) struct emit *emit = emit_create(out, &settings);
 
 	if (!emit)
 		return err_nomem();
@@ -209,7 +257,7 @@ static struct err *run(struct call *call)
 	emit_text(emit, "openapi", "3.0.3");
 	emit_object(emit, "info");
 	emit_text(emit, "title", "memtape");
-	emit_text(emit, "version", call->server->settings.version);
+	emit_text(emit, "version", version);
 	emit_end(emit);
 	emit_object(emit, "paths");
 	for (const struct route *const *at = route_table; *at; at++)
@@ -218,6 +266,11 @@ static struct err *run(struct call *call)
 	emit_components(emit);
 	emit_end(emit);
 	return emit_finish(emit);
+}
+
+static struct err *run(struct call *call)
+{
+	return openapi_write(call->server->settings.version, call->out);
 }
 
 const struct route route_api_openapi = {

@@ -1,7 +1,7 @@
 #include "http/api_parts.h"
 
+#include "answer/speak.h"
 #include "sums/name_hash.h"
-#include "sums/walk.h"
 
 const char *const api_order_words[] = { "asc", "dsc", NULL };
 
@@ -70,18 +70,12 @@ void api_function(struct call *call, const struct names *names, const struct nam
 void api_stack(struct call *call, struct names *names, const char *key, uint32_t stack,
 	       size_t frame_max)
 {
-	struct walk walk = walk_begin(call->model, names, stack, WALK_ALL);
-	const struct name_frame *frame;
+	const struct speaker speaker = { call->emit, call->model, names, WALK_ALL };
+	struct err *err = speak_stack(&speaker, key, stack, frame_max);
 
-	emit_list(call->emit, key);
-	for (size_t i = 0; i < frame_max && (frame = walk_next(&walk)); i++) {
-		emit_object(call->emit, NULL);
-		api_function(call, names, frame);
-		emit_bool(call->emit, "inlined", frame->is_inlined);
-		emit_bool(call->emit, "folded", walk_hides(WALK_FOLD, names, frame));
-		emit_end(call->emit);
-	}
-	emit_end(call->emit);
+	if (err)
+		emit_fail(call->emit);
+	err_destroy(err);
 }
 
 void api_key(struct emit *emit, const char *key, uint64_t value)

@@ -53,7 +53,7 @@ static struct err *report_choose(struct call *call, const struct report **report
 	if (*report_ret)
 		return NULL;
 	for (const struct report *const *at = report_table; *at; at++)
-		str_printf(&known, "%s%s", at == report_table ? "" : ", ", (*at)->name);
+		str_printf(&known, "%s%s", at == report_table ? "" : ", ", report_name(*at));
 	return call_blame(
 		call, "name",
 		err_new(ERR_USAGE, "no report '%.64s'; there are %s", name, str_text(&known)));

@@ -25,10 +25,10 @@ static struct err *run(struct call *call)
 	emit_list(emit, "reports");
 	for (const struct report *const *at = report_table; *at; at++) {
 		emit_object(emit, NULL);
-		emit_text(emit, "name", (*at)->name);
-		emit_text(emit, "summary", (*at)->summary);
-		emit_text(emit, "depth", (*at)->depth == MODEL_FULL ? "rows" : "sums");
-		emit_bool(emit, "selects", (*at)->selects);
+		emit_text(emit, "name", report_name(*at));
+		emit_text(emit, "summary", report_summary_line(*at));
+		emit_text(emit, "depth", report_depth_of(*at) == MODEL_FULL ? "rows" : "sums");
+		emit_bool(emit, "selects", report_selects(*at));
 		emit_text(emit, "operands", (*at)->reads_sources ? "FILE-ID" : (*at)->operands);
 		emit_sorts(emit, *at);
 		emit_end(emit);

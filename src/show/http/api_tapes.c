@@ -1,9 +1,10 @@
 #include "http/api_tapes.h"
 
+#include "answer/about.h"
+#include "answer/speak.h"
 #include "base/str.h"
 #include "http/json.h"
 #include "http/server.h"
-#include "report/origin.h"
 
 static const char *const state_words[] = {
 	[TAPE_LOADING] = "loading", [TAPE_COMPLETE] = "complete", [TAPE_TRUNCATED] = "truncated",
@@ -111,22 +112,28 @@ static void emit_has(struct emit *emit, const struct model *model)
 	emit_end(emit);
 }
 
-static void emit_import(struct emit *emit, const struct model *model)
+/* Where the tape comes from, and what was done to it. */
+static struct err *emit_origin(struct emit *emit, const struct model *model)
 {
+	const struct speaker speaker = { .emit = emit, .model = model };
 	CLEAN(arena_deinit) struct arena arena = { 0 };
-	CLEAN(str_deinit) struct str words = { 0 };
-	const struct model_import *import = NULL;
+	struct shape_texts edits;
+	const struct import *import;
+	struct err *err = import_find(model, &arena, &import);
 
-	err_destroy(model_import_get(model, &arena, &import));
-	if (!import) {
+	if (!err)
+		err = edits_find(model, &arena, &edits);
+	if (err)
+		return err;
+	if (import) {
+		emit_object(emit, "import");
+		err = speak_members(&speaker, &shape_import, import);
+		emit_end(emit);
+	} else {
 		emit_null(emit, "import");
-		return;
 	}
-	emit_object(emit, "import");
-	origin_import_members(emit, import);
-	model_missing_add(&words, import->missing);
-	emit_text(emit, "words", str_text(&words));
-	emit_end(emit);
+	json_texts(emit, "edits", edits.items, edits.count);
+	return err;
 }
 
 static void emit_progress(struct emit *emit, struct tape *tape, enum tape_state state)
@@ -166,6 +173,8 @@ static uint64_t refresh_ms(const struct tape_look *look)
 static void look_emit(struct emit *emit, const char *key, struct tape *tape,
 		      const struct tape_look *look)
 {
+	struct err *err;
+
 	emit_object(emit, key);
 	emit_text(emit, "id", tape->id);
 	emit_text(emit, "file", names_short_path(tape->source->path));
@@ -179,8 +188,10 @@ static void look_emit(struct emit *emit, const char *key, struct tape *tape,
 		emit_process(emit, look->loaded->model);
 		emit_counts(emit, look->loaded->model);
 		emit_has(emit, look->loaded->model);
-		emit_import(emit, look->loaded->model);
-		origin_edits(emit, look->loaded->model);
+		err = emit_origin(emit, look->loaded->model);
+		if (err)
+			emit_fail(emit);
+		err_destroy(err);
 	}
 	emit_end(emit);
 }

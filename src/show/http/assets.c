@@ -91,7 +91,7 @@ static void list_routes(struct str *out)
 			   (*at)->flags & ROUTE_POST ? "POST" : "GET");
 		str_add_xml(out, (*at)->path);
 		str_add(out, "</code><td>");
-		str_add_xml(out, (*at)->summary);
+		str_add_xml(out, route_summary(*at));
 		str_add_char(out, '\n');
 	}
 }

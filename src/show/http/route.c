@@ -31,16 +31,57 @@ static const struct param part_params[] = {
 	  .missing = "end" },
 };
 
+static const struct param question_params[] = {
+	{ .name = "top",
+	  .kind = PARAM_NUMBER,
+	  .doc = "entries of a list",
+	  .missing = "as many as there are" },
+	{ .name = "all-frames",
+	  .kind = PARAM_FLAG,
+	  .doc = "stacks with the frames of allocators and of program start" },
+};
+
+static const struct param sort_param = {
+	.name = "sort",
+	.kind = PARAM_TEXT,
+	.doc = "what the list is sorted by: as --sort of the report",
+	.missing = "the report's own",
+};
+
+const char *route_summary(const struct route *route)
+{
+	return route->question ? route->question->summary : route->summary;
+}
+
+unsigned route_flags(const struct route *route)
+{
+	const struct question *question = route->question;
+
+	if (!question)
+		return route->flags;
+	return route->flags | (question->selects ? ROUTE_SELECTS : 0) |
+	       (question->is_patient ? ROUTE_PATIENT : 0);
+}
+
 size_t route_params(const struct route *route, const struct param **params_ret)
 {
 	size_t count = 0;
 
-	if (route->flags & (ROUTE_TAPE | ROUTE_SELECTS)) {
+	if (route_flags(route) & (ROUTE_TAPE | ROUTE_SELECTS)) {
 		params_ret[count++] = &tape_param;
 		params_ret[count++] = &gen_param;
 	}
-	for (size_t i = 0; route->flags & ROUTE_SELECTS && i < array_size(part_params); i++)
-		params_ret[count++] = &part_params[i];
+	for (size_t i = 0; i < array_size(part_params); i++) {
+		const bool is_time = part_params[i].kind == PARAM_MOMENT;
+
+		if (route_flags(route) & ROUTE_SELECTS ||
+		    (is_time && route->question && route->question->has_window))
+			params_ret[count++] = &part_params[i];
+	}
+	for (size_t i = 0; route->question && i < array_size(question_params); i++)
+		params_ret[count++] = &question_params[i];
+	if (route->question && route->question->sorts)
+		params_ret[count++] = &sort_param;
 	assert(count + route->param_count <= PARAMS_MAX);
 	for (size_t i = 0; i < route->param_count; i++)
 		params_ret[count++] = &route->params[i];

@@ -10,7 +10,7 @@
 #ifndef MEMTAPE_HTTP_ROUTE_H
 #define MEMTAPE_HTTP_ROUTE_H
 
-#include "base/err.h"
+#include "answer/question.h"
 
 enum param_kind {
 	PARAM_TEXT,   /* any text: call_text */
@@ -58,7 +58,9 @@ enum route_flag {
 struct call;
 
 struct route {
-	const char *path;    /* "/api/v1/info"; a part "{c}" is the parameter c */
+	const char *path; /* "/api/v1/info"; a part "{c}" is the parameter c */
+	/* What is asked; then that says all that follows but ROUTE_TAPE. NULL: `run` does it. */
+	const struct question *question;
 	const char *summary; /* one line for the document, no full stop */
 	const char
 		*answer; /* name of the answer's shape in docs/http-api.md; a media type if RAW */
@@ -77,6 +79,10 @@ extern const struct route *const route_table[];
  */
 const struct route *route_find(const char *path, size_t path_len, const char **id_ret,
 			       size_t *id_len_ret);
+
+/* What the route and its question say of it. */
+const char *route_summary(const struct route *route);
+unsigned route_flags(const struct route *route);
 
 /* All parameters of the route, those of its flags first; at most PARAMS_MAX. */
 size_t route_params(const struct route *route, const struct param **params_ret);

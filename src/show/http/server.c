@@ -1,3 +1,4 @@
+#include "http/answered.h"
 #include "http/server.h"
 
 #include <strings.h>
@@ -62,7 +63,7 @@ static struct err *call_tape(struct call *call)
 	const char *text = id ? id->text : "last";
 	struct err *err;
 
-	if (!(call->route->flags & (ROUTE_TAPE | ROUTE_SELECTS)))
+	if (!(route_flags(call->route) & (ROUTE_TAPE | ROUTE_SELECTS)))
 		return NULL;
 	call->tape = tapes_find(call->server->tapes, text, strlen(text));
 	if (!call->tape)
@@ -86,7 +87,7 @@ static struct err *run_json(struct call *call, uint64_t begin_ns)
 	call->emit = emit;
 	emit_object(emit, NULL);
 	emit_u64(emit, "gen", call->gen, EMIT_PLAIN);
-	err = call->route->run(call);
+	err = call->route->question ? answered_route_run(call) : call->route->run(call);
 	if (err)
 		return err;
 	if (call->is_approximate)
@@ -195,7 +196,7 @@ static uint64_t limit_of(const struct server *server, const struct route *route)
 
 	if (route->flags & ROUTE_FILE)
 		return server->settings.file_time_limit_ns;
-	return route->flags & ROUTE_PATIENT && limit_ns < UINT64_MAX / PATIENCE
+	return route_flags(route) & ROUTE_PATIENT && limit_ns < UINT64_MAX / PATIENCE
 		       ? limit_ns * PATIENCE
 		       : limit_ns;
 }
@@ -224,7 +225,7 @@ static void answer_route(struct server *server, const struct request *request,
 		.params = &params,
 		.server = server,
 		.arena = &arena,
-		.type = strchr(route->answer, '/') ? route->answer : json_type,
+		.type = route->answer && strchr(route->answer, '/') ? route->answer : json_type,
 		.limits = { .cancel = request->cancel },
 		.last_event_id = request->last_event_id.text,
 	};

@@ -2,19 +2,13 @@
  * findings: what is wrong, the worst first: how much is at stake, the evidence, what to do, and the
  * command that shows it.
  */
-#include "findings/findings.h"
+#include "answer/findings.h"
+#include "answer/questions.h"
 
 #include "report/quality.h"
 #include "report/rank.h"
 
 enum { INDENT = 14, SHOWN = 12, FRAMES_SHOWN = 5 };
-
-struct answer {
-	const struct report_context *context;
-	struct findings findings;
-};
-
-/* --- people -------------------------------------------------------------------------------- */
 
 /* Lines of words, as wide as there is room, each indented; a word that is too long stands alone. */
 static void add_wrapped(struct text *text, enum text_style style, const char *words)
@@ -46,39 +40,15 @@ static void add_wrapped(struct text *text, enum text_style style, const char *wo
 	text->out.failed |= line.failed | word.failed;
 }
 
-/* What follows "memtape report TAPE". */
-static void add_command(struct str *out, const struct finding_link *link)
+static void add_command(struct text *text, const struct report_context *context,
+			const struct finding_answer *finding)
 {
-	const struct {
-		const char *option;
-		const char *value;
-	} options[] = {
-		{ "filter", link->filter },
-		{ "at", strcmp(link->report, "fragmentation") == 0 ? link->at : NULL },
-		{ "from", link->from },
-		{ "until", link->until },
-		{ "sort", link->sort },
-	};
-
-	str_add(out, link->report);
-	for (size_t i = 0; i < array_size(options); i++) {
-		if (!options[i].value)
-			continue;
-		str_printf(out, " --%s ", options[i].option);
-		text_shell_word(out, options[i].value);
-	}
-}
-
-static void add_query(struct text *text, const struct report_context *context,
-		      const struct finding *finding)
-{
+	const char *tape = context->settings->tape_path;
 	CLEAN(str_deinit) struct str line = { 0 };
 
 	str_add(&line, "memtape report ");
-	text_shell_word(&line,
-			context->settings->tape_path ? context->settings->tape_path : "TAPE");
-	str_add_char(&line, ' ');
-	add_command(&line, &finding->link);
+	str_add_shell(&line, tape ? tape : "TAPE");
+	str_printf(&line, " %s", finding->command);
 	str_add_repeated(&text->out, ' ', INDENT);
 	text_add(text, TEXT_DIM, str_text(&line));
 	str_add_char(&text->out, '\n');
@@ -111,6 +81,8 @@ static void add_frames(struct text *text, const struct report_context *context, 
 static void add_role(struct text *text, const struct report_context *context, const char *words,
 		     uint32_t stack)
 {
+	if (stack == CAPTURE_STACK_NONE)
+		return;
 	str_add_repeated(&text->out, ' ', INDENT);
 	text_add(text, TEXT_DIM, words);
 	str_add_char(&text->out, '\n');
@@ -118,23 +90,25 @@ static void add_role(struct text *text, const struct report_context *context, co
 }
 
 static void add_where(struct text *text, const struct report_context *context,
-		      const struct finding *finding)
+		      const struct finding_answer *finding)
 {
-	const struct name_frame *frame = finding_frame(finding, context->model, context->names);
+	const bool has_stack = finding->stack != CAPTURE_STACK_NONE;
 
-	if (finding->stack_count > 0) {
+	if (finding->allocated_stack != CAPTURE_STACK_NONE ||
+	    finding->freed_before_stack != CAPTURE_STACK_NONE) {
 		add_role(text, context, "freed by", finding->stack);
-		for (size_t i = 0; i < finding->stack_count; i++)
-			add_role(text, context, finding->stacks[i].words, finding->stacks[i].stack);
-	} else if (frame) {
+		add_role(text, context, "allocated by", finding->allocated_stack);
+		add_role(text, context, "freed before by", finding->freed_before_stack);
+	} else if (has_stack) {
 		str_add_repeated(&text->out, ' ', INDENT);
-		rank_frame(text, context, frame, 1, TEXT_BOLD, text->width - INDENT);
+		rank_frame(text, context, rank_site_frame(context, finding->stack), 1, TEXT_BOLD,
+			   text->width - INDENT);
 		rank_callers(text, context, finding->stack, INDENT);
 	}
 }
 
 static void add_finding(struct text *text, const struct report_context *context,
-			const struct finding *finding)
+			const struct finding_answer *finding)
 {
 	char number[STR_SHORT_BYTES];
 
@@ -146,7 +120,7 @@ static void add_finding(struct text *text, const struct report_context *context,
 	add_where(text, context, finding);
 	add_wrapped(text, TEXT_PLAIN, finding->evidence);
 	add_wrapped(text, TEXT_GOOD, finding->advice);
-	add_query(text, context, finding);
+	add_command(text, context, finding);
 }
 
 static void add_rest(struct text *text, size_t rest)
@@ -162,174 +136,39 @@ static void add_rest(struct text *text, size_t rest)
 	str_add_char(&text->out, '\n');
 }
 
-static void add_missing(struct text *text, const struct findings *findings)
+static void add_missing(struct text *text, const struct shape_texts *missing)
 {
-	if (findings->missing_count == 0)
+	if (missing->count == 0)
 		return;
 	text_heading(text, "Not looked for", NULL);
-	for (size_t i = 0; i < findings->missing_count; i++)
-		add_wrapped(text, TEXT_DIM, findings->missing[i]);
+	for (size_t i = 0; i < missing->count; i++)
+		add_wrapped(text, TEXT_DIM, missing->items[i]);
 }
 
-static struct err *findings_text(const struct answer *answer, size_t shown, FILE *out)
+static struct err *findings_text(const struct report_context *context, const void *answer,
+				 FILE *out)
 {
-	CLEAN(text_deinit) struct text text = text_begin(answer->context->settings);
-	const struct findings *findings = &answer->findings;
+	const struct findings_answer *found = answer;
+	const struct finding_answer *items = found->findings.items;
+	const size_t top = context->settings->top ? found->findings.count : SHOWN;
+	const size_t shown = u64_min(top, found->findings.count);
+	CLEAN(text_deinit) struct text text = text_begin(context->settings);
 
-	text_head(&text, answer->context->model);
-	if (findings->count == 0) {
+	text_head(&text, context->model);
+	if (found->total == 0) {
 		str_add_char(&text.out, '\n');
 		text_add(&text, TEXT_GOOD, "Nothing was found that stands out.");
 		str_add_char(&text.out, '\n');
 	}
 	for (size_t i = 0; i < shown; i++)
-		add_finding(&text, answer->context, &findings->items[i]);
-	add_rest(&text, findings->count - shown);
-	add_missing(&text, findings);
-	quality_text(&text, answer->context);
+		add_finding(&text, context, &items[i]);
+	add_rest(&text, found->total - shown);
+	add_missing(&text, &found->missing);
+	quality_text(&text, context);
 	return text_write(&text, out);
 }
 
-/* --- programs ------------------------------------------------------------------------------ */
-
-static void emit_place(struct emit *emit, const struct report_context *context,
-		       const struct finding *finding)
-{
-	static const char *const keys[] = { "function", "file", "line", "module" };
-	const struct name_frame *frame = finding_frame(finding, context->model, context->names);
-
-	if (frame)
-		rank_emit_place(emit, context, frame);
-	for (size_t i = 0; i < array_size(keys) && !frame; i++)
-		emit_null(emit, keys[i]);
-}
-
-static void emit_link(struct emit *emit, const struct finding_link *link)
-{
-	CLEAN(str_deinit) struct str command = { 0 };
-
-	add_command(&command, link);
-	emit_text(emit, "page", link->page);
-	emit_text(emit, "report", link->report);
-	emit_text(emit, "filter", link->filter);
-	emit_text(emit, "metric", link->metric);
-	emit_text(emit, "at", link->at);
-	emit_text(emit, "from", link->from);
-	emit_text(emit, "until", link->until);
-	emit_text(emit, "sort", link->sort);
-	emit_text(emit, "command", str_text(&command));
-}
-
-static void emit_role(struct emit *emit, const struct report_context *context,
-		      const struct finding *finding, const char *role, const char *key)
-{
-	for (size_t i = 0; i < finding->stack_count; i++) {
-		if (strcmp(finding->stacks[i].role, role) == 0) {
-			rank_emit_stack(emit, key, context, finding->stacks[i].stack);
-			return;
-		}
-	}
-	emit_null(emit, key);
-}
-
-static void emit_finding(struct emit *emit, const struct report_context *context,
-			 const struct finding *finding)
-{
-	emit_row(emit);
-	emit_text(emit, "type", finding->type);
-	emit_text(emit, "title", finding->title);
-	emit_u64(emit, "bytes", finding->bytes, EMIT_BYTES);
-	if (finding->count == FIELD_NONE)
-		emit_null(emit, "count");
-	else
-		emit_u64(emit, "count", finding->count, EMIT_COUNT);
-	emit_text(emit, "evidence", finding->evidence);
-	emit_text(emit, "advice", finding->advice);
-	emit_place(emit, context, finding);
-	emit_link(emit, &finding->link);
-	if (finding->stack == FINDING_NO_STACK)
-		emit_null(emit, "stack");
-	else
-		rank_emit_stack(emit, "stack", context, finding->stack);
-	emit_role(emit, context, finding, "allocated", "allocated_stack");
-	emit_role(emit, context, finding, "freed_before", "freed_before_stack");
-	emit_bool(emit, "possible", finding->is_possible);
-	emit_end(emit);
-}
-
-static struct err *findings_emit(const struct answer *answer, size_t shown, FILE *out)
-{
-	static const struct emit_column columns[] = {
-		{ .key = "type" },
-		{ .key = "title" },
-		{ .key = "bytes" },
-		{ .key = "count" },
-		{ .key = "evidence" },
-		{ .key = "advice" },
-		{ .key = "function" },
-		{ .key = "file" },
-		{ .key = "line" },
-		{ .key = "module" },
-		{ .key = "page" },
-		{ .key = "report" },
-		{ .key = "filter" },
-		{ .key = "metric" },
-		{ .key = "at" },
-		{ .key = "from" },
-		{ .key = "until" },
-		{ .key = "sort" },
-		{ .key = "command" },
-		{ .key = "stack" },
-		{ .key = "allocated_stack" },
-		{ .key = "freed_before_stack" },
-		{ .key = "possible" },
-	};
-	const struct emit_settings settings = { .format = answer->context->settings->format };
-	CLEAN(emit_destroy) struct emit *emit = emit_create(out, &settings);
-	const bool is_json = settings.format == EMIT_JSON;
-	const struct findings *findings = &answer->findings;
-
-	if (!emit)
-		return err_nomem();
-	if (is_json)
-		emit_object(emit, NULL);
-	emit_table(emit, is_json ? "findings" : NULL, columns, array_size(columns));
-	for (size_t i = 0; i < shown; i++)
-		emit_finding(emit, answer->context, &findings->items[i]);
-	emit_end(emit);
-	if (is_json) {
-		emit_list(emit, "missing");
-		for (size_t i = 0; i < findings->missing_count; i++)
-			emit_text(emit, NULL, findings->missing[i]);
-		emit_end(emit);
-		quality_emit(emit, answer->context);
-		emit_end(emit);
-	}
-	return emit_finish(emit);
-}
-
-/* --- */
-
-static struct err *run(const struct report_context *context, FILE *out)
-{
-	const struct report_settings *settings = context->settings;
-	const bool is_text = settings->format == EMIT_TEXT;
-	const uint64_t top = settings->top ? settings->top : is_text ? SHOWN : FINDINGS_MAX;
-	struct answer answer = { .context = context };
-	struct err *err = findings_find(context->model, context->names, NULL, context->arena,
-					&answer.findings);
-	size_t shown;
-
-	if (err)
-		return err;
-	shown = u64_min(top, answer.findings.count);
-	return is_text ? findings_text(&answer, shown, out) : findings_emit(&answer, shown, out);
-}
-
 const struct report report_findings = {
-	.name = "findings",
-	.summary = "what is wrong, the worst first, with evidence and what to do",
-	.depth = MODEL_FULL,
-	.instead = "the command of a finding has a filter of its own",
-	.run = run,
+	.question = &question_findings,
+	.text = findings_text,
 };

@@ -1,9 +1,7 @@
 #include "report/quality.h"
 
 #include "findings/allocators.h"
-#include "findings/edits.h"
-#include "model/import.h"
-#include "report/origin.h"
+#include "report/answered.h"
 
 static const char *const loss_words[8] = {
 	[TAPE_LOST_NO_SPACE] = "events lost, because no chunk could be had",
@@ -12,18 +10,6 @@ static const char *const loss_words[8] = {
 	[TAPE_LOST_STARTUP] = "events lost before the recorder was ready",
 	[TAPE_LOST_STOPPED] = "events lost after recording stopped, at least",
 };
-
-static const char *const loss_keys[8] = {
-	[TAPE_LOST_NO_SPACE] = "no_space",   [TAPE_LOST_NESTED] = "nested",
-	[TAPE_LOST_NO_THREAD] = "no_thread", [TAPE_LOST_STARTUP] = "startup",
-	[TAPE_LOST_TRUNCATED] = "truncated", [TAPE_LOST_STOPPED] = "stopped",
-};
-
-/* Modules of which something was shown, but not as well as it could be. */
-static bool module_is_poor(enum symbol_state state)
-{
-	return state == SYMBOL_MISSING || state == SYMBOL_STALE || state == SYMBOL_NONE;
-}
 
 static void begin_line(struct text *text, bool *is_first)
 {
@@ -73,17 +59,15 @@ static void add_damage(struct text *text, bool *is_first, const struct model *mo
 	str_add(&text->out, "; `memtape verify` tells all\n");
 }
 
-static void add_modules(struct text *text, bool *is_first, const struct report_context *context)
+static void add_modules(struct text *text, bool *is_first, const struct shape_rows *modules)
 {
-	for (size_t i = 0; i < model_module_count(context->model); i++) {
-		const enum symbol_state state = names_module_state(context->names, i);
+	const struct unnamed_module *items = modules->items;
 
-		if (!module_is_poor(state))
-			continue;
+	for (size_t i = 0; i < modules->count; i++) {
 		begin_line(text, is_first);
-		str_add_terminal(&text->out, model_module(context->model, i)->path);
+		str_add_terminal(&text->out, items[i].module);
 		str_add(&text->out, ": ");
-		str_add(&text->out, symbol_state_text(state));
+		str_add(&text->out, items[i].reason);
 		str_add(&text->out, ", so its functions have no names here\n");
 	}
 }
@@ -117,46 +101,35 @@ static void add_part(struct text *text, bool *is_first, const struct report_cont
 }
 
 /* The whole of it is foreign text. */
-static void add_import(struct text *text, bool *is_first, const struct report_context *context)
+static void add_import(struct text *text, bool *is_first, const struct import *import)
 {
-	CLEAN(arena_deinit) struct arena arena = { 0 };
-	const struct model_import *import = NULL;
-	struct err *err = model_import_get(context->model, &arena, &import);
-
-	err_destroy(err);
 	if (!import)
 		return;
 	begin_line(text, is_first);
 	str_add(&text->out, "not recorded by memtape, but made of a file of ");
-	str_add_terminal(&text->out, import->tool[0] ? import->tool : import->format);
+	str_add_terminal(&text->out, import->tool ? import->tool : import->format);
 	str_add(&text->out, ": ");
 	str_add_terminal(&text->out, import->file);
 	str_add_char(&text->out, '\n');
-	if (import->missing) {
+	if (import->missing.count > 0) {
 		begin_line(text, is_first);
 		str_add(&text->out, "that file has not: ");
-		model_missing_add(&text->out, import->missing);
+		str_add(&text->out, import->words);
 		str_add_char(&text->out, '\n');
 	}
-	for (size_t i = 0; i < import->note_count; i++) {
+	for (size_t i = 0; i < import->notes.count; i++) {
 		begin_line(text, is_first);
-		str_add_terminal(&text->out, import->notes[i]);
+		str_add_terminal(&text->out, import->notes.items[i]);
 		str_add_char(&text->out, '\n');
 	}
 }
 
 /* What is not on the tape any more, or not as it was. */
-static void add_edits(struct text *text, bool *is_first, const struct model *model)
+static void add_edits(struct text *text, bool *is_first, const struct shape_texts *edits)
 {
-	const struct model_note *edit;
-	size_t at = 0;
-
-	while ((edit = edits_next(model, &at))) {
-		CLEAN(str_deinit) struct str words = { 0 };
-
-		edit_words(edit, &words);
+	for (size_t i = 0; i < edits->count; i++) {
 		begin_line(text, is_first);
-		str_add_terminal(&text->out, str_text(&words));
+		str_add_terminal(&text->out, edits->items[i]);
 		str_add_char(&text->out, '\n');
 	}
 }
@@ -181,11 +154,19 @@ void quality_text(struct text *text, const struct report_context *context)
 {
 	const struct model_quality *quality = model_quality(context->model);
 	const struct model_totals *totals = model_totals(context->model);
+	CLEAN(arena_deinit) struct arena arena = { 0 };
+	struct asked asked = answered_of(context);
+	struct quality known;
+	struct err *err;
 	bool is_first = true;
 
+	asked.arena = &arena;
+	err = quality_find(&asked, &known);
+	text->out.failed |= err != NULL;
+	err_destroy(err);
 	add_part(text, &is_first, context);
-	add_import(text, &is_first, context);
-	add_edits(text, &is_first, context->model);
+	add_import(text, &is_first, known.import);
+	add_edits(text, &is_first, &known.edits);
 	add_allocators(text, &is_first, context->model);
 	add_fault(text, &is_first, quality);
 	for (size_t i = 0; i < array_size(loss_words); i++) {
@@ -205,64 +186,22 @@ void quality_text(struct text *text, const struct report_context *context)
 		begin_line(text, &is_first);
 		str_add(&text->out, "too few clock readings on the tape: times are estimates\n");
 	}
-	add_modules(text, &is_first, context);
-}
-
-void import_emit(struct emit *emit, const struct model *model)
-{
-	CLEAN(arena_deinit) struct arena arena = { 0 };
-	const struct model_import *import = NULL;
-	struct err *err = model_import_get(model, &arena, &import);
-
-	err_destroy(err);
-	if (!import)
-		return;
-	emit_object(emit, "import");
-	origin_import_members(emit, import);
-	emit_end(emit);
+	add_modules(text, &is_first, &known.unnamed_modules);
 }
 
 void quality_emit(struct emit *emit, const struct report_context *context)
 {
-	const struct model_quality *quality = model_quality(context->model);
-	size_t at = 0;
+	const struct speaker speaker = { emit, context->model, context->names, context->mode };
+	CLEAN(arena_deinit) struct arena arena = { 0 };
+	struct asked asked = answered_of(context);
+	struct about about = { 0 };
+	struct err *err;
 
-	emit_object(emit, "quality");
-	if (context->selection && !selection_is_all(context->selection)) {
-		emit_text(emit, "filter", context->settings->filter);
-		emit_text(emit, "from", context->settings->from);
-		emit_text(emit, "until", context->settings->until);
-		emit_u64(emit, "selected_allocations", context->selection->count, EMIT_COUNT);
-	} else if (context->has_window) {
-		emit_text(emit, "from", context->settings->from);
-		emit_text(emit, "until", context->settings->until);
-	}
-	emit_u64(emit, "lost_events", quality->lost_events, EMIT_COUNT);
-	emit_object(emit, "lost");
-	for (size_t i = 0; i < array_size(loss_keys); i++) {
-		if (loss_keys[i])
-			emit_u64(emit, loss_keys[i], quality->lost[i], EMIT_COUNT);
-	}
-	emit_end(emit);
-	emit_u64(emit, "truncated_stacks", model_totals(context->model)->truncated_stack_count,
-		 EMIT_COUNT);
-	emit_u64(emit, "missing_chunks", quality->missing_chunk_count, EMIT_COUNT);
-	emit_u64(emit, "damaged_places", model_damage_count(context->model), EMIT_COUNT);
-	emit_text(emit, "fault", quality->fault == TAPE_FAULT_NONE ? NULL : quality->fault_text);
-	import_emit(emit, context->model);
-	if (edits_next(context->model, &at))
-		origin_edits(emit, context->model);
-	emit_list(emit, "unnamed_modules");
-	for (size_t i = 0; i < model_module_count(context->model); i++) {
-		const enum symbol_state state = names_module_state(context->names, i);
-
-		if (!module_is_poor(state))
-			continue;
-		emit_object(emit, NULL);
-		emit_text(emit, "module", model_module(context->model, i)->path);
-		emit_text(emit, "reason", symbol_state_text(state));
-		emit_end(emit);
-	}
-	emit_end(emit);
-	emit_end(emit);
+	asked.arena = &arena;
+	err = quality_find(&asked, &about.quality);
+	if (!err)
+		err = speak_members(&speaker, &shape_about, &about);
+	if (err)
+		emit_fail(emit);
+	err_destroy(err);
 }

@@ -13,7 +13,4 @@ void quality_text(struct text *text, const struct report_context *context);
 /* JSON: the member "quality". Call it after names were asked for. */
 void quality_emit(struct emit *emit, const struct report_context *context);
 
-/* The member "import" of a tape that was made of another tool's file; nothing of any other. */
-void import_emit(struct emit *emit, const struct model *model);
-
 #endif

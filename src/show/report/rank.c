@@ -1,5 +1,8 @@
 #include "report/rank.h"
 
+#include "answer/frame.h"
+#include "answer/ranking.h"
+#include "answer/speak.h"
 #include "report/quality.h"
 #include "report/suppressed.h"
 #include "report/table.h"
@@ -217,109 +220,46 @@ struct err *rank_text(const struct report_context *context, struct text *text,
 void rank_emit_place(struct emit *emit, const struct report_context *context,
 		     const struct name_frame *frame)
 {
-	const struct name *name = names_get(context->names, frame->name);
+	const struct speaker speaker = { emit, context->model, context->names, context->mode };
+	const struct place place = place_of(context->model, context->names, frame);
+	struct err *err = speak_members(&speaker, &shape_place, &place);
 
-	emit_text(emit, "function", name->function);
-	emit_text(emit, "file", frame->file);
-	if (frame->line > 0)
-		emit_u64(emit, "line", frame->line, EMIT_PLAIN);
-	else
-		emit_null(emit, "line");
-	emit_text(emit, "module", name->module[0] ? name->module : NULL);
+	if (err)
+		emit_fail(emit);
+	err_destroy(err);
 }
 
 void rank_emit_stack(struct emit *emit, const char *key, const struct report_context *context,
 		     uint32_t stack)
 {
-	struct walk walk = walk_begin(context->model, context->names, stack, context->mode);
-	const struct name_frame *frame;
-
-	emit_list(emit, key);
-	while ((frame = walk_next(&walk))) {
-		emit_object(emit, NULL);
-		rank_emit_place(emit, context, frame);
-		emit_bool(emit, "inlined", frame->is_inlined);
-		emit_end(emit);
-	}
-	emit_end(emit);
-}
-
-static void emit_site(struct emit *emit, const struct report_context *context,
-		      const struct site *site, enum metric metric)
-{
-	emit_row(emit);
-	rank_emit_place(emit, context, rank_site_frame(context, site->stacks[metric]));
-	table_metrics(emit, table_sums, TABLE_SUMS, &site->sums);
-	emit_u64(emit, "stacks", site->stack_count, EMIT_COUNT);
-	rank_emit_stack(emit, "stack", context, site->stacks[metric]);
-	emit_end(emit);
-}
-
-static struct err *rank_emit(const struct report_context *context, const struct sites *sites,
-			     enum metric metric, FILE *out)
-{
-	struct emit_column columns[4 + TABLE_SUMS + 2] = {
-		{ .key = "function" },
-		{ .key = "file" },
-		{ .key = "line" },
-		{ .key = "module" },
-		[4 + TABLE_SUMS] = { .key = "stacks" },
-		{ .key = "stack" },
-	};
-	const struct emit_settings settings = { .format = context->settings->format };
-	CLEAN(emit_destroy) struct emit *emit = emit_create(out, &settings);
-	const bool is_json = settings.format == EMIT_JSON;
-	const struct site *const *ranked;
-	size_t count;
-	struct err *err =
-		sites_rank(sites, metric, context->settings->top, context->arena, &ranked, &count);
+	const struct speaker speaker = { emit, context->model, context->names, context->mode };
+	struct err *err = speak_stack(&speaker, key, stack, SIZE_MAX);
 
 	if (err)
-		return err;
-	if (!emit)
-		return err_nomem();
-	table_metric_columns(columns + 4, table_sums, TABLE_SUMS);
-	if (is_json) {
-		emit_object(emit, NULL);
-		emit_text(emit, "sort", metric_words[metric]);
-	}
-	emit_table(emit, is_json ? "sites" : NULL, columns, array_size(columns));
-	for (size_t i = 0; i < count; i++)
-		emit_site(emit, context, ranked[i], metric);
-	emit_end(emit);
-	if (is_json) {
-		suppressed_emit(emit, context);
-		quality_emit(emit, context);
-		emit_end(emit);
-	}
-	return emit_finish(emit);
+		emit_fail(emit);
+	err_destroy(err);
 }
 
-struct err *rank_report(const struct report_context *context, enum metric metric, FILE *out)
+struct err *rank_ranking_text(const struct report_context *context, const void *answer, FILE *out)
 {
-	CLEAN(text_deinit) struct text text = text_begin(context->settings);
+	const struct ranking *ranking = answer;
+	const bool is_leaks = ranking->metric == METRIC_LEAKED;
 	const size_t top = context->settings->top ? context->settings->top : TOP_DEFAULT;
-	struct sites sites;
+	CLEAN(text_deinit) struct text text = text_begin(context->settings);
 	size_t head_bytes;
-	struct err *err =
-		sites_find(&context->sums, context->names, context->mode, context->arena, &sites);
+	struct err *err;
 
-	if (err)
-		return err;
-	if (context->settings->format != EMIT_TEXT)
-		return rank_emit(context, &sites, metric, out);
 	text_head(&text, context->model);
 	head_bytes = text.out.len;
-	err = rank_text(context, &text, &sites, metric, top, RANK_STACKS);
+	err = rank_text(context, &text, &ranking->found, ranking->metric, top, RANK_STACKS);
 	if (err)
 		return err;
 	if (text.out.len == head_bytes) {
 		str_add_char(&text.out, '\n');
-		text_add(&text, TEXT_GOOD,
-			 metric == METRIC_LEAKED ? "Nothing leaked." : "Nothing of that kind.");
+		text_add(&text, TEXT_GOOD, is_leaks ? "Nothing leaked." : "Nothing of that kind.");
 		str_add_char(&text.out, '\n');
 	}
-	if (metric == METRIC_LEAKED)
+	if (is_leaks)
 		suppressed_text(&text, context);
 	quality_text(&text, context);
 	return text_write(&text, out);

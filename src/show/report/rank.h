@@ -8,8 +8,8 @@
 #include "report/text.h"
 #include "sums/sites.h"
 
-/* The whole report about one metric, in any format. */
-struct err *rank_report(const struct report_context *context, enum metric metric, FILE *out);
+/* The text of a ranking (answer/ranking.h): the first functions and their stacks. */
+struct err *rank_ranking_text(const struct report_context *context, const void *answer, FILE *out);
 
 enum rank_detail {
 	RANK_CALLERS, /* one line of callers below each function */

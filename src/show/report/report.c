@@ -1,11 +1,47 @@
 #include "report/report.h"
 
 #include "select/moment.h"
+#include "report/answered.h"
+
+const char *report_name(const struct report *report)
+{
+	return report->question ? report->question->name : report->name;
+}
+
+const char *report_summary_line(const struct report *report)
+{
+	return report->question ? report->question->summary : report->summary;
+}
+
+enum model_depth report_depth_of(const struct report *report)
+{
+	return report->question ? report->question->depth : report->depth;
+}
+
+bool report_selects(const struct report *report)
+{
+	return report->question ? report->question->selects : report->selects;
+}
+
+bool report_has_window(const struct report *report)
+{
+	return report->question ? report->question->has_window : report->has_window;
+}
+
+static bool ignores_leaks(const struct report *report)
+{
+	return report->question ? report->question->ignores_leaks : report->ignores_leaks;
+}
+
+static const char *instead(const struct report *report)
+{
+	return report->question ? report->question->instead : report->instead;
+}
 
 const struct report *report_find(const char *name)
 {
 	for (const struct report *const *at = report_table; *at; at++) {
-		if (strcmp((*at)->name, name) == 0)
+		if (strcmp(report_name(*at), name) == 0)
 			return *at;
 	}
 	return NULL;
@@ -31,12 +67,12 @@ static struct err *moment_check(const char *option, const char *text)
 static struct selection_settings selection_asked(const struct report *report,
 						 const struct report_settings *settings)
 {
-	if (!report->selects)
+	if (!report_selects(report))
 		return (struct selection_settings) { 0 };
 	return (struct selection_settings) {
 		.filter = settings->filter,
-		.from = report->has_window ? NULL : settings->from,
-		.until = report->has_window ? NULL : settings->until,
+		.from = report_has_window(report) ? NULL : settings->from,
+		.until = report_has_window(report) ? NULL : settings->until,
 	};
 }
 
@@ -45,7 +81,7 @@ static struct err *refused(const struct report *report, const char *option)
 	return err_new(ERR_USAGE,
 		       "'%s' is about the whole tape, not about single allocations: it has no "
 		       "%s; %s",
-		       report->name, option, report->instead);
+		       report_name(report), option, instead(report));
 }
 
 static struct err *selection_asked_check(const struct report *report,
@@ -56,11 +92,11 @@ static struct err *selection_asked_check(const struct report *report,
 
 	if (!err)
 		err = moment_check("until", settings->until);
-	if (!err && settings->filter && !report->selects)
+	if (!err && settings->filter && !report_selects(report))
 		err = refused(report, "--filter");
-	if (!err && settings->from && !report->selects && !report->has_window)
+	if (!err && settings->from && !report_selects(report) && !report_has_window(report))
 		err = refused(report, "--from");
-	if (!err && settings->until && !report->selects && !report->has_window)
+	if (!err && settings->until && !report_selects(report) && !report_has_window(report))
 		err = refused(report, "--until");
 	return err ? err : selection_check(&asked);
 }
@@ -74,7 +110,7 @@ struct err *report_check(const struct report *report, const struct report_settin
 	if (err)
 		return err;
 	if (settings->operand_count != words_count(report->operands))
-		return err_new(ERR_USAGE, "'%s' %s %s behind it", report->name,
+		return err_new(ERR_USAGE, "'%s' %s %s behind it", report_name(report),
 			       report->operands ? "wants" : "takes",
 			       report->operands ? report->operands : "nothing");
 	return report->check ? report->check(settings) : NULL;
@@ -112,7 +148,7 @@ enum model_depth report_depth(const struct report *report, const struct report_s
 	const struct selection_settings asked = selection_asked(report, settings);
 	const bool needs_rows = report->needs_rows && report->needs_rows(settings);
 
-	return needs_rows || selection_needs_rows(&asked) ? MODEL_FULL : report->depth;
+	return needs_rows || selection_needs_rows(&asked) ? MODEL_FULL : report_depth_of(report);
 }
 
 static struct err *select_and_run(const struct report *report, struct suppressor *suppressor,
@@ -133,7 +169,7 @@ static struct err *select_and_run(const struct report *report, struct suppressor
 	struct err *err;
 
 	asked.suppressor = suppressor;
-	asked.ignores_leaks = !report->selects || report->ignores_leaks;
+	asked.ignores_leaks = !report_selects(report) || ignores_leaks(report);
 	asked.time_limit_ns = settings->time_limit_ns;
 	asked.cancel = settings->cancel;
 	err = selection_make(model, names, &asked, &arena, &selection);
@@ -141,10 +177,11 @@ static struct err *select_and_run(const struct report *report, struct suppressor
 		return err;
 	context.selection = selection;
 	context.tells_leaks = !asked.ignores_leaks;
-	context.has_window = report->has_window && selection_is_all(selection) &&
-			     !report->selects && (settings->from || settings->until);
+	context.has_window = report_has_window(report) && selection_is_all(selection) &&
+			     !report_selects(report) && (settings->from || settings->until);
 	context.sums = selection->sums;
-	return report->run(&context, out);
+	return report->question ? answered_report_run(report, &context, out)
+				: report->run(&context, out);
 }
 
 struct err *report_run_model(const struct report *report, const struct model *model,

@@ -8,6 +8,7 @@
 #ifndef MEMTAPE_REPORT_REPORT_H
 #define MEMTAPE_REPORT_REPORT_H
 
+#include "answer/question.h"
 #include "base/emit.h"
 #include "base/str.h"
 #include "groups/groups.h"
@@ -62,6 +63,14 @@ struct report_context {
 };
 
 struct report {
+	/*
+	 * What it asks; JSON and CSV come from its shape, and the text as well unless there is one
+	 * of its own. NULL: `run` does all of it, and the next seven say what the question would.
+	 */
+	const struct question *question;
+	struct err *(*text)(const struct report_context *context, const void *answer, FILE *out);
+	const char *none;      /* text: said when the list is empty; NULL: nothing */
+	const char *none_then; /* the same of a part of the time */
 	const char *name;
 	const char *summary; /* one line for the help, no full stop */
 	enum model_depth depth;
@@ -87,6 +96,13 @@ extern const struct report *const report_table[];
 struct report_settings report_settings_usual(void);
 
 const struct report *report_find(const char *name); /* NULL: no such report */
+
+/* What the report and its question say of it. */
+const char *report_name(const struct report *report);
+const char *report_summary_line(const struct report *report);
+enum model_depth report_depth_of(const struct report *report);
+bool report_selects(const struct report *report);
+bool report_has_window(const struct report *report);
 
 /*
  * What the settings say about the report alone: number of operands, moments, names of columns.

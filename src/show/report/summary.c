@@ -184,7 +184,7 @@ static void add_next_line(struct text *text, const struct report_context *contex
 	size_t width;
 
 	str_printf(&line, "memtape %s ", command);
-	text_shell_word(&line, context->settings->tape_path);
+	str_add_shell(&line, context->settings->tape_path);
 	str_add(&line, options);
 	width = str_width(str_text(&line));
 	str_add(&text->out, "  ");

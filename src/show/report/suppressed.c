@@ -1,5 +1,7 @@
 #include "report/suppressed.h"
 
+#include "report/answered.h"
+
 static const struct suppressions *rules_of(const struct report_context *context)
 {
 	return &context->selection->facts->suppressor->rules;
@@ -83,26 +85,17 @@ void suppressed_line(struct text *text, const struct report_context *context)
 
 void suppressed_emit(struct emit *emit, const struct report_context *context)
 {
-	const struct suppressed_leaks *leaks = leaks_of(context);
-	const struct suppressions *rules = rules_of(context);
+	const struct asked asked = answered_of(context);
+	const struct speaker speaker = { emit, context->model, context->names, context->mode };
+	const struct suppressed_answer *answer = NULL;
+	struct err *err = suppressed_find(&asked, &answer);
 
-	if (!context->tells_leaks)
-		return;
-	emit_object(emit, "suppressed");
-	emit_u64(emit, "bytes", leaks->total.bytes, EMIT_BYTES);
-	emit_u64(emit, "count", leaks->total.count, EMIT_COUNT);
-	emit_text(emit, "file", rules->file);
-	emit_list(emit, "rules");
-	for (size_t i = 0; leaks->by_rule && i < rules->count; i++) {
-		if (leaks->by_rule[i].count == 0)
-			continue;
-		emit_object(emit, NULL);
-		emit_text(emit, "rule", rules->rules[i].text);
-		emit_text(emit, "reason", rules->rules[i].reason);
-		emit_u64(emit, "bytes", leaks->by_rule[i].bytes, EMIT_BYTES);
-		emit_u64(emit, "count", leaks->by_rule[i].count, EMIT_COUNT);
+	if (!err && answer) {
+		emit_object(emit, "suppressed");
+		err = speak_members(&speaker, &shape_suppressed, answer);
 		emit_end(emit);
 	}
-	emit_end(emit);
-	emit_end(emit);
+	if (err)
+		emit_fail(emit);
+	err_destroy(err);
 }

@@ -303,25 +303,6 @@ void text_counted(struct str *out, uint64_t count, const char *thing)
 		str_add_char(out, 's');
 }
 
-void text_shell_word(struct str *out, const char *word)
-{
-	static const char harmless[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				       "0123456789_./-+:=@%,";
-
-	if (*word && word[strspn(word, harmless)] == '\0') {
-		str_add(out, word);
-		return;
-	}
-	str_add_char(out, '\'');
-	for (; *word; word++) {
-		if (*word == '\'')
-			str_add(out, "'\\''");
-		else
-			str_add_char(out, *word);
-	}
-	str_add_char(out, '\'');
-}
-
 void text_bar(struct text *text, uint64_t value, uint64_t most, size_t columns)
 {
 	static const char *const eighths[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };

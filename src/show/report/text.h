@@ -67,9 +67,6 @@ void text_counted(struct str *out, uint64_t count, const char *thing);
  */
 void text_bar(struct text *text, uint64_t value, uint64_t most, size_t columns);
 
-/* A path as one word of a shell. */
-void text_shell_word(struct str *out, const char *word);
-
 /* The short form of text_function for others, at most `columns` wide. */
 void text_function_short(struct str *out, const char *function, size_t columns);
 

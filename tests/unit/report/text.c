@@ -60,7 +60,7 @@ static void a_path_is_one_word_of_a_shell(void **state)
 	for (size_t i = 0; i < array_size(paths); i++) {
 		CLEAN(str_deinit) struct str out = { 0 };
 
-		text_shell_word(&out, paths[i].path);
+		str_add_shell(&out, paths[i].path);
 		assert_string_equal(str_text(&out), paths[i].word);
 	}
 }
@@ -98,10 +98,10 @@ static void every_report_is_complete(void **state)
 {
 	(void)state;
 	for (const struct report *const *at = report_table; *at; at++) {
-		assert_non_null((*at)->name);
-		assert_non_null((*at)->summary);
-		assert_non_null((*at)->run);
-		assert_ptr_equal(report_find((*at)->name), *at);
+		assert_non_null(report_name(*at));
+		assert_non_null(report_summary_line(*at));
+		assert_true(((*at)->question != NULL) != ((*at)->run != NULL));
+		assert_ptr_equal(report_find(report_name(*at)), *at);
 	}
 	assert_null(report_find("no such report"));
 }

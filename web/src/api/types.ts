@@ -1,19 +1,19 @@
-/* The answers of the server's /api/v1 (docs/http-api.md), one interface each. null: not known. */
-export type Ns = number;
-export type Bytes = number;
-export type Hex = string;
+/* The answers of the server's /api/v1 (docs/http-api.md), one interface each. null: not known. What is not made of
+   tables yet is written here by hand. */
+export * from "./answers";
+import type { Bytes, Frame, Head, Hex, Import, Ns } from "./answers";
 
-export interface Head { gen: number; ms: number; approx?: boolean }
-export interface Sum { bytes: Bytes; count: number }
+export interface Sum {
+	bytes: Bytes;
+	count: number;
+}
 
-export interface Info extends Head { version: string; can_mark?: boolean; can_snapshot?: boolean; can_stop?: boolean; tapes: Tape[] }
-export interface Import {
-	format: string;
-	tool: string | null;
-	file: string;
-	missing: string[]; /* "times", "free_stacks", ... */
-	words: string; /* what is missing, to be read */
-	notes: string[];
+export interface Info extends Head {
+	version: string;
+	can_mark?: boolean;
+	can_snapshot?: boolean;
+	can_stop?: boolean;
+	tapes: Tape[];
 }
 export interface Tape {
 	id: Hex;
@@ -45,7 +45,10 @@ export interface Tape {
 	has: { rows: boolean; free_stacks: boolean; usage: boolean; space: boolean; latency: boolean; marks: boolean };
 }
 
-export interface Mark { ns: Ns; text: string }
+export interface Mark {
+	ns: Ns;
+	text: string;
+}
 export interface TapeDetail extends Head {
 	tape: Tape;
 	threads: { tid: number; name: string; index: number }[];
@@ -79,32 +82,6 @@ export interface Summary extends Head {
 		temporary: number[];
 	};
 }
-
-export interface Finding {
-	type: string;
-	title: string;
-	bytes: Bytes;
-	count: number | null;
-	evidence: string;
-	advice: string;
-	function: string | null;
-	module: string | null;
-	file: string | null;
-	line: number | null;
-	hash: Hex | null;
-	link: {
-		page: string;
-		q: string | null;
-		m: string | null;
-		at: string | null;
-		from: string | null;
-		until: string | null;
-		sort: string | null;
-	};
-	stacks: { role: string; title: string; stack: Frame[] }[]; /* of a bad free, the free first */
-	possible: boolean; /* the tape does not prove it */
-}
-export interface Findings extends Head { findings: Finding[]; missing: string[] }
 
 export type TimelineBy = "none" | "module" | "lifetime" | "thread" | "size" | "function";
 export interface Band {
@@ -154,7 +131,12 @@ export interface Flame extends Head {
 	line: number[];
 }
 
-export interface FrameShare { hash: Hex; function: string; module: string | null; value: number }
+export interface FrameShare {
+	hash: Hex;
+	function: string;
+	module: string | null;
+	value: number;
+}
 export interface FrameDetail extends Head {
 	hash: Hex;
 	function: string;
@@ -183,7 +165,12 @@ export interface TreeRow {
 	leaked: Bytes;
 	children: number;
 }
-export interface TreeRows extends Head { m: string; total: number; count: number; rows: TreeRow[] }
+export interface TreeRows extends Head {
+	m: string;
+	total: number;
+	count: number;
+	rows: TreeRow[];
+}
 
 export type SitesBy = "stack" | "function" | "source" | "module" | "thread" | "size" | "mark" | "call";
 export interface GroupSums {
@@ -196,15 +183,6 @@ export interface GroupSums {
 	size_max: Bytes;
 	first_ns: Ns;
 	last_ns: Ns;
-}
-export interface Frame {
-	hash: Hex;
-	function: string;
-	module: string | null;
-	file: string | null;
-	line: number | null;
-	inlined: boolean;
-	folded: boolean; /* machinery of allocators and languages */
 }
 export interface Site {
 	key: string;
@@ -221,7 +199,11 @@ export interface Site {
 	life: { p50: Ns; p90: Ns; p99: Ns } | null;
 	spark: number[] | null;
 }
-export interface Sites extends Head { by: string; count: number; rows: Site[] }
+export interface Sites extends Head {
+	by: string;
+	count: number;
+	rows: Site[];
+}
 
 export interface Alloc {
 	row: number;
@@ -246,7 +228,10 @@ export interface Alloc {
 	chain_length: number;
 	latency_ns: Ns | null;
 }
-export interface Allocs extends Head { count: number; rows: Alloc[] }
+export interface Allocs extends Head {
+	count: number;
+	rows: Alloc[];
+}
 export interface AllocDetail extends Head {
 	alloc: Alloc;
 	stack: Frame[];
@@ -255,7 +240,12 @@ export interface AllocDetail extends Head {
 	neighbours: { before: Alloc | null; after: Alloc | null }; /* alive at the same time, next in memory */
 }
 
-export interface Axis { kind: string; unit: "ns" | "bytes"; log: boolean; edges: number[] /* n + 1 */ }
+export interface Axis {
+	kind: string;
+	unit: "ns" | "bytes";
+	log: boolean;
+	edges: number[]; /* n + 1 */
+}
 export interface Grid extends Head {
 	x: Axis;
 	y: Axis;
@@ -280,8 +270,14 @@ export interface Fields extends Head {
 	moments: string[];
 	sorts: { groups: string[]; by: string[] };
 }
-export interface Names extends Head { values: { text: string; count: number }[] }
-export interface FilterCheck extends Head { ok: boolean; count: number; total: number }
+export interface Names extends Head {
+	values: { text: string; count: number }[];
+}
+export interface FilterCheck extends Head {
+	ok: boolean;
+	count: number;
+	total: number;
+}
 
 export interface ErrorBody {
 	message: string;
@@ -308,5 +304,22 @@ export interface SpaceRegion {
 	pinned: number[]; /* pages of the cell that one block keeps */
 	class?: number[]; /* of classes; their number: nothing is alive there */
 }
-export interface SpaceClass { bytes: Bytes; count: number; from?: number; tid?: number; name?: string; function?: string; module?: string | null; hash?: Hex }
-export interface Space extends Head { at_ns: Ns; has_snapshot: boolean; pages_known: boolean; by: string; region_count: number; classes: SpaceClass[]; regions: SpaceRegion[] }
+export interface SpaceClass {
+	bytes: Bytes;
+	count: number;
+	from?: number;
+	tid?: number;
+	name?: string;
+	function?: string;
+	module?: string | null;
+	hash?: Hex;
+}
+export interface Space extends Head {
+	at_ns: Ns;
+	has_snapshot: boolean;
+	pages_known: boolean;
+	by: string;
+	region_count: number;
+	classes: SpaceClass[];
+	regions: SpaceRegion[];
+}

@@ -81,14 +81,12 @@ function joinSuggestions(pos: number): Suggestion[] {
 
 function valueSuggestions(field: Field, names: Names | null, pos: number): Suggestion[] {
 	const known = (VALUES[field.type] ?? []).map(([text, hint]) => ({ label: text, hint, text: text + " ", pos }));
-	const values = (names?.values ?? [])
-		.slice(0, SHOWN)
-		.map((v) => ({
-			label: v.text,
-			hint: format.count(v.count),
-			text: (isText(field) ? quote(v.text) : v.text) + " ",
-			pos,
-		}));
+	const values = (names?.values ?? []).slice(0, SHOWN).map((v) => ({
+		label: v.text,
+		hint: format.count(v.count),
+		text: (isText(field) ? quote(v.text) : v.text) + " ",
+		pos,
+	}));
 	return [...values, ...known];
 }
 

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { useApi } from "../api/use";
-import type { Finding, Findings } from "../api/types";
+import type { Finding, Findings, Frame, Head } from "../api/types";
 import { clock } from "../clock";
 import * as format from "../format";
 import { momentParse } from "../moment";
@@ -12,7 +12,16 @@ import { filter, range, tapeId } from "../store";
 import type { Selection } from "../store";
 import { measures } from "../vocabulary";
 import { Card } from "../ui/basics";
-import { IconAllocations, IconClock, IconLeaks, IconMaps, IconOverview, IconSpace, IconThreads, IconWarning } from "../ui/icons";
+import {
+	IconAllocations,
+	IconClock,
+	IconLeaks,
+	IconMaps,
+	IconOverview,
+	IconSpace,
+	IconThreads,
+	IconWarning,
+} from "../ui/icons";
 import type { Icon } from "../ui/icons";
 import { Loading, Shown } from "../ui/states";
 
@@ -39,30 +48,63 @@ function lookOf(type: string): [Icon, string] {
 /* The selection in which the finding was found. */
 function selectionOf(f: Finding): Partial<Selection> {
 	const ns = (text: string | null) => (text === null ? null : momentParse(text, clock.value));
-	const from = ns(f.link.from), until = ns(f.link.until), at = ns(f.link.at);
-	const metric = f.link.m !== null && measures().some((m) => m.word === f.link.m) ? { metric: f.link.m } : {};
+	const from = ns(f.from),
+		until = ns(f.until),
+		at = ns(f.at);
+	const metric = f.metric !== null && measures().some((m) => m.word === f.metric) ? { metric: f.metric } : {};
 	return {
-		filter: f.link.q ?? "",
+		filter: f.filter ?? "",
 		range: from === null && until === null ? null : { from: from ?? 0, until: until ?? clock.value.duration },
-		...(at === null ? {} : { at }), ...metric,
+		...(at === null ? {} : { at }),
+		...metric,
 	};
 }
 
+/* Of a bad free there are several. */
+function stacksOf(f: Finding): [string, Frame[]][] {
+	const several = f.allocated_stack !== null || f.freed_before_stack !== null;
+	const all: [string, Frame[] | null][] = [
+		[several ? "Freed by" : "Stack", f.stack],
+		["Allocated by", f.allocated_stack],
+		["Freed before by", f.freed_before_stack],
+	];
+	return all.filter((one): one is [string, Frame[]] => one[1] !== null);
+}
+
 function Item(props: { finding: Finding }): JSX.Element {
-	const f = props.finding, [Picture, kind] = lookOf(f.type);
-	const link = pageHref([f.link.page, "sites", "allocations"], selectionOf(f), f.link.sort ? { sort: f.link.sort } : {});
+	const f = props.finding,
+		[Picture, kind] = lookOf(f.type),
+		stacks = stacksOf(f);
+	const link = pageHref([f.page ?? "sites", "sites", "allocations"], selectionOf(f), f.sort ? { sort: f.sort } : {});
 	return (
 		<li class="finding">
-			<span class={`finding-icon ${kind}`}><Picture /></span>
+			<span class={`finding-icon ${kind}`}>
+				<Picture />
+			</span>
 			<div class="grow">
-				<h3><span>{f.title}</span><data class="num" value={f.bytes} title={format.exactBytes(f.bytes)}>{format.bytes(f.bytes)}</data></h3>
-				{f.function && <code class="ellipsis finding-where" title={f.function}>{f.function}</code>}
-				<p title={f.evidence}>{f.evidence}</p>
-				{f.stacks.length > 0 && (
-					<details class="finding-stacks"><summary>{f.stacks.length === 1 ? "Stack" : "Stacks"}</summary>
-						{f.stacks.map((s) => <Stack key={s.role} title={s.title[0]!.toUpperCase() + s.title.slice(1)} stack={s.stack} />)}</details>
+				<h3>
+					<span>{f.title}</span>
+					<data class="num" value={f.bytes} title={format.exactBytes(f.bytes)}>
+						{format.bytes(f.bytes)}
+					</data>
+				</h3>
+				{f.function && (
+					<code class="ellipsis finding-where" title={f.function}>
+						{f.function}
+					</code>
 				)}
-				<p class="finding-advice">{f.advice} <a href={link}>Evidence&nbsp;→</a></p>
+				<p title={f.evidence}>{f.evidence}</p>
+				{stacks.length > 0 && (
+					<details class="finding-stacks">
+						<summary>{stacks.length === 1 ? "Stack" : "Stacks"}</summary>
+						{stacks.map(([title, stack]) => (
+							<Stack key={title} title={title} stack={stack} />
+						))}
+					</details>
+				)}
+				<p class="finding-advice">
+					{f.advice} <a href={link}>Evidence&nbsp;→</a>
+				</p>
 			</div>
 		</li>
 	);
@@ -74,20 +116,45 @@ function List(props: { data: Findings }): JSX.Element {
 	return (
 		<div class={`findings ${all || findings.length <= FEW ? "all" : ""}`}>
 			{findings.length === 0 && <p class="finding-none">No findings on this tape.</p>}
-			<ul>{(all ? findings : findings.slice(0, SHOWN)).map((f, i) => <Item key={i} finding={f} />)}</ul>
-			{findings.length > SHOWN && <button type="button" class="link all-link" aria-expanded={all} onClick={() => setAll(!all)}>{all ? "Fewer" : `All ${findings.length} findings`}</button>}
-			{missing.length > 0 && <details class="missing"><summary>{missing.length === 1 ? "One check was" : `${missing.length} checks were`} not possible</summary>
-				<ul>{missing.map((text) => <li key={text}>{text}</li>)}</ul></details>}
+			<ul>
+				{(all ? findings : findings.slice(0, SHOWN)).map((f, i) => (
+					<Item key={i} finding={f} />
+				))}
+			</ul>
+			{findings.length > SHOWN && (
+				<button type="button" class="link all-link" aria-expanded={all} onClick={() => setAll(!all)}>
+					{all ? "Fewer" : `All ${findings.length} findings`}
+				</button>
+			)}
+			{missing.length > 0 && (
+				<details class="missing">
+					<summary>
+						{missing.length === 1 ? "One check was" : `${missing.length} checks were`} not possible
+					</summary>
+					<ul>
+						{missing.map((text) => (
+							<li key={text}>{text}</li>
+						))}
+					</ul>
+				</details>
+			)}
 		</div>
 	);
 }
 
 export function FindingsCard(): JSX.Element {
-	const answer = useApi<Findings>("findings", { c: tapeId.value });
+	const answer = useApi<Findings & Head>("findings", { c: tapeId.value, "all-frames": 1 });
 	const n = answer.data?.findings.length ?? 0;
 	return (
-		<Card title="Findings" class="findings-card" note={n > 0 ? `${n}, ranked by bytes${range.value || filter.value ? ", whole recording" : ""}` : undefined} stale={answer.stale}>
-			<Shown answer={answer} loading={<Loading rows={5} height={34} />}>{(data) => <List data={data} />}</Shown>
+		<Card
+			title="Findings"
+			class="findings-card"
+			note={n > 0 ? `${n}, ranked by bytes${range.value || filter.value ? ", whole recording" : ""}` : undefined}
+			stale={answer.stale}
+		>
+			<Shown answer={answer} loading={<Loading rows={5} height={34} />}>
+				{(data) => <List data={data} />}
+			</Shown>
 		</Card>
 	);
 }

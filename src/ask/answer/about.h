@@ -1,0 +1,97 @@
+/*
+ * about: what a reader of any answer must know about its source: what was suppressed, lost, cut,
+ * damaged, changed later, and modules whose names could not be read. Part of most results.
+ */
+#ifndef MEMTAPE_ANSWER_ABOUT_H
+#define MEMTAPE_ANSWER_ABOUT_H
+
+#include "answer/question.h"
+
+/* --- a tape that was made of another tool's file --------------------------------------------- */
+
+struct import {
+	const char *format;
+	const char *tool;
+	const char *file;
+	struct shape_texts missing;
+	const char *words;
+	struct shape_texts notes;
+};
+
+extern const struct shape shape_import;
+
+/* NULL: it was recorded. */
+struct err *import_find(const struct model *model, struct arena *arena,
+			const struct import **import_ret);
+
+/* A sentence for each time it was stripped or anonymised; items NULL: never. */
+struct err *edits_find(const struct model *model, struct arena *arena, struct shape_texts *edits);
+
+/* --- what is suppressed ---------------------------------------------------------------------- */
+
+struct suppressed_rule {
+	const char *rule;
+	const char *reason;
+	uint64_t bytes, count;
+};
+
+struct suppressed_answer {
+	uint64_t bytes, count;
+	const char *file;
+	struct shape_rows rules;
+};
+
+extern const struct shape shape_suppressed;
+
+/* NULL: the question is not about leaks. */
+struct err *suppressed_find(const struct asked *asked, const struct suppressed_answer **answer_ret);
+
+/* --- how good the tape is -------------------------------------------------------------------- */
+
+struct part_selected {
+	const char *filter, *from, *until;
+	uint64_t selected_allocations;
+};
+
+struct part_window {
+	const char *from, *until;
+};
+
+struct losses {
+	uint64_t no_space, nested, no_thread, startup, truncated, stopped;
+};
+
+struct unnamed_module {
+	const char *module;
+	const char *reason;
+};
+
+struct quality {
+	const struct part_selected *selected; /* one of the two, or none */
+	const struct part_window *window;
+	uint64_t lost_events;
+	struct losses lost;
+	uint64_t truncated_stacks, missing_chunks, damaged_places;
+	const char *fault;
+	const struct import *import;
+	struct shape_texts edits;
+	struct shape_rows unnamed_modules;
+};
+
+extern const struct shape shape_quality;
+
+/* Ask it after names were asked for. */
+struct err *quality_find(const struct asked *asked, struct quality *quality);
+
+/* --- */
+
+struct about {
+	const struct suppressed_answer *suppressed;
+	struct quality quality;
+};
+
+extern const struct shape shape_about;
+
+struct err *about_find(const struct asked *asked, struct about *about);
+
+#endif

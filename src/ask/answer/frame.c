@@ -1,0 +1,58 @@
+#include "answer/frame.h"
+
+#include "sums/name_hash.h"
+
+static const struct member place_members[] = {
+	MEMBER(struct place, function, TEXT, "name of the function", .nullable = true),
+	MEMBER(struct place, file, TEXT, "its source file", .nullable = true),
+	MEMBER(struct place, line, PLAIN, "line in the source file", .nullable = true),
+	MEMBER(struct place, module, TEXT, "path of the program or library", .nullable = true),
+	MEMBER(struct place, hash, HASH,
+	       "stands for the function: the same on every tape and in every version",
+	       .nullable = true, .is_data = true),
+};
+const struct shape shape_place = SHAPE("Place", struct place, place_members);
+
+static const struct member frame_members[] = {
+	MEMBER(struct frame, function, TEXT, "name of the function"),
+	MEMBER(struct frame, file, TEXT, "its source file", .nullable = true),
+	MEMBER(struct frame, line, PLAIN, "line in the source file", .nullable = true),
+	MEMBER(struct frame, module, TEXT, "path of the program or library", .nullable = true),
+	MEMBER(struct frame, hash, HASH,
+	       "stands for the function: the same on every tape and in every version"),
+	MEMBER(struct frame, inlined, FLAG, "the compiler put the function into its caller"),
+	MEMBER(struct frame, folded, FLAG, "part of an allocator or of program start"),
+};
+const struct shape shape_frame = SHAPE("Frame", struct frame, frame_members);
+
+struct place place_of(const struct model *model, const struct names *names,
+		      const struct name_frame *frame)
+{
+	const struct name *name = frame ? names_get(names, frame->name) : NULL;
+
+	if (!name)
+		return (struct place) { .line = SHAPE_NONE, .hash = SHAPE_NONE };
+	return (struct place) {
+		.function = name->function,
+		.file = frame->file,
+		.line = frame->line > 0 ? frame->line : SHAPE_NONE,
+		.module = name->module[0] ? name->module : NULL,
+		.hash = name_hash(model, name),
+	};
+}
+
+struct frame frame_of(const struct model *model, const struct names *names,
+		      const struct name_frame *frame)
+{
+	const struct place place = place_of(model, names, frame);
+
+	return (struct frame) {
+		.function = place.function,
+		.file = place.file,
+		.line = place.line,
+		.module = place.module,
+		.hash = place.hash,
+		.inlined = frame->is_inlined,
+		.folded = walk_hides(WALK_FOLD, names, frame),
+	};
+}

@@ -1,0 +1,37 @@
+/*
+ * frame: places in the program, as results have them.
+ */
+#ifndef MEMTAPE_ANSWER_FRAME_H
+#define MEMTAPE_ANSWER_FRAME_H
+
+#include "answer/shape.h"
+#include "sums/walk.h"
+
+struct place {
+	const char *function; /* NULL: none, and then nothing of it is known */
+	const char *file;
+	uint64_t line;
+	const char *module;
+	uint64_t hash; /* query/name_hash.h */
+};
+
+struct frame {
+	const char *function;
+	const char *file;
+	uint64_t line;
+	const char *module;
+	uint64_t hash;
+	bool inlined;
+	bool folded; /* machinery of allocation or of program start */
+};
+
+extern const struct shape shape_place; /* all members may be null */
+extern const struct shape shape_frame;
+
+/* Borrow from names. place_of NULL: nothing is known. */
+struct place place_of(const struct model *model, const struct names *names,
+		      const struct name_frame *frame);
+struct frame frame_of(const struct model *model, const struct names *names,
+		      const struct name_frame *frame);
+
+#endif

@@ -1,0 +1,197 @@
+#include "answer/about.h"
+#include "model/import.h"
+#include "findings/edits.h"
+
+/* --- shapes --------------------------------------------------------------------------------- */
+
+static const struct member import_members[] = {
+	MEMBER(struct import, format, TEXT, "of the file"),
+	MEMBER(struct import, tool, TEXT, "that wrote it", .nullable = true),
+	MEMBER(struct import, file, TEXT, NULL),
+	MEMBER(struct import, missing, TEXTS, "what that format does not have"),
+	MEMBER(struct import, words, TEXT, "the same, to be read"),
+	MEMBER(struct import, notes, TEXTS, "what else is to be known"),
+};
+const struct shape shape_import = SHAPE("Import", struct import, import_members);
+
+static const struct member selected_members[] = {
+	MEMBER(struct part_selected, filter, TEXT, NULL, .nullable = true),
+	MEMBER(struct part_selected, from, TEXT, NULL, .nullable = true),
+	MEMBER(struct part_selected, until, TEXT, NULL, .nullable = true),
+	MEMBER(struct part_selected, selected_allocations, COUNT, "that the answer is about"),
+};
+static const struct shape shape_selected =
+	SHAPE("PartSelected", struct part_selected, selected_members);
+
+static const struct member window_members[] = {
+	MEMBER(struct part_window, from, TEXT, NULL, .nullable = true),
+	MEMBER(struct part_window, until, TEXT, NULL, .nullable = true),
+};
+static const struct shape shape_window = SHAPE("PartWindow", struct part_window, window_members);
+
+static const struct member loss_members[] = {
+	MEMBER(struct losses, no_space, COUNT, "no chunk was free"),
+	MEMBER(struct losses, nested, COUNT, "in nested signal handlers"),
+	MEMBER(struct losses, no_thread, COUNT, "no memory for a thread's state"),
+	MEMBER(struct losses, startup, COUNT, "before the recorder was ready"),
+	MEMBER(struct losses, truncated, COUNT, "stacks that were cut short"),
+	MEMBER(struct losses, stopped, COUNT, "after recording had stopped, at least"),
+};
+static const struct shape shape_losses = SHAPE("Losses", struct losses, loss_members);
+
+static const struct member module_members[] = {
+	MEMBER(struct unnamed_module, module, TEXT, "its path"),
+	MEMBER(struct unnamed_module, reason, TEXT, "why its functions have no names"),
+};
+static const struct shape shape_module =
+	SHAPE("UnnamedModule", struct unnamed_module, module_members);
+
+static const struct member quality_members[] = {
+	MEMBER(struct quality, selected, FLAT, NULL, .shape = &shape_selected, .pointed = true,
+	       .optional = true),
+	MEMBER(struct quality, window, FLAT, NULL, .shape = &shape_window, .pointed = true,
+	       .optional = true),
+	MEMBER(struct quality, lost_events, COUNT, "events that were not recorded"),
+	MEMBER(struct quality, lost, OBJECT, "by reason", .shape = &shape_losses),
+	MEMBER(struct quality, truncated_stacks, COUNT, "events whose outer frames are not known"),
+	MEMBER(struct quality, missing_chunks, COUNT, "pieces of the tape that are not there"),
+	MEMBER(struct quality, damaged_places, COUNT, NULL),
+	MEMBER(struct quality, fault, TEXT, "why recording ended early", .nullable = true),
+	MEMBER(struct quality, import, OBJECT, "of a tape made from another tool's file",
+	       .shape = &shape_import, .pointed = true, .optional = true),
+	MEMBER(struct quality, edits, TEXTS, "what was stripped or anonymised later",
+	       .optional = true),
+	MEMBER(struct quality, unnamed_modules, ROWS, NULL, .shape = &shape_module),
+};
+const struct shape shape_quality = SHAPE("Quality", struct quality, quality_members);
+
+/* --- import, edits -------------------------------------------------------------------------- */
+
+static struct err *missing_find(uint32_t bits, struct arena *arena, struct import *import)
+{
+	const char **items = arena_array(arena, TAPE_MISSING_COUNT, sizeof(*items));
+	CLEAN(str_deinit) struct str words = { 0 };
+
+	if (!items)
+		return err_nomem();
+	import->missing.items = items;
+	for (unsigned bit = 0; bit < TAPE_MISSING_COUNT; bit++)
+		if (bits >> bit & 1)
+			items[import->missing.count++] = model_missing_key(bit);
+	model_missing_add(&words, bits);
+	import->words = words.failed ? NULL : arena_strdup(arena, str_text(&words));
+	return import->words ? NULL : err_nomem();
+}
+
+struct err *import_find(const struct model *model, struct arena *arena,
+			const struct import **import_ret)
+{
+	const struct model_import *from = NULL;
+	struct import *import = NULL;
+	struct err *err = model_import_get(model, arena, &from);
+
+	*import_ret = NULL;
+	if (err || !from)
+		return err;
+	import = arena_new(arena, struct import);
+	if (!import)
+		return err_nomem();
+	*import = (struct import) {
+		.format = from->format,
+		.tool = from->tool[0] ? from->tool : NULL,
+		.file = from->file,
+		.notes = { (const char *const *)from->notes, from->note_count },
+	};
+	*import_ret = import;
+	return missing_find(from->missing, arena, import);
+}
+
+struct err *edits_find(const struct model *model, struct arena *arena, struct shape_texts *edits)
+{
+	const size_t most = model_note_count(model);
+	const struct model_note *edit;
+	const char **items = NULL;
+	size_t at = 0;
+
+	*edits = (struct shape_texts) { 0 };
+	while ((edit = edits_next(model, &at))) {
+		CLEAN(str_deinit) struct str words = { 0 };
+
+		if (!items)
+			items = arena_array(arena, most, sizeof(*items));
+		edit_words(edit, &words);
+		if (!items || words.failed)
+			return err_nomem();
+		items[edits->count] = arena_strdup(arena, str_text(&words));
+		if (!items[edits->count++])
+			return err_nomem();
+	}
+	edits->items = items;
+	return NULL;
+}
+
+/* --- quality -------------------------------------------------------------------------------- */
+
+static struct err *part_find(const struct asked *asked, struct quality *quality)
+{
+	struct part_selected *selected = arena_new(asked->arena, struct part_selected);
+	struct part_window *window = arena_new(asked->arena, struct part_window);
+
+	if (!selected || !window)
+		return err_nomem();
+	*selected = (struct part_selected) { asked->filter, asked->from, asked->until,
+					     asked->selection ? asked->selection->count : 0 };
+	*window = (struct part_window) { asked->from, asked->until };
+	if (asked->selection && !selection_is_all(asked->selection))
+		quality->selected = selected;
+	else if (asked->has_window)
+		quality->window = window;
+	return NULL;
+}
+
+/* Modules of which something was shown, but not as well as it could be. */
+static struct err *modules_find(const struct asked *asked, struct shape_rows *rows)
+{
+	const size_t most = model_module_count(asked->model);
+	struct unnamed_module *items = arena_array(asked->arena, most + 1, sizeof(*items));
+
+	if (!items)
+		return err_nomem();
+	rows->items = items;
+	for (size_t i = 0; i < most; i++) {
+		const enum symbol_state state = names_module_state(asked->names, i);
+
+		if (state == SYMBOL_MISSING || state == SYMBOL_STALE || state == SYMBOL_NONE)
+			items[rows->count++] = (struct unnamed_module) {
+				.module = model_module(asked->model, i)->path,
+				.reason = symbol_state_text(state),
+			};
+	}
+	return NULL;
+}
+
+struct err *quality_find(const struct asked *asked, struct quality *quality)
+{
+	const struct model_quality *of = model_quality(asked->model);
+	struct err *err;
+
+	*quality = (struct quality) {
+		.lost_events = of->lost_events,
+		.lost = { .no_space = of->lost[TAPE_LOST_NO_SPACE],
+			  .nested = of->lost[TAPE_LOST_NESTED],
+			  .no_thread = of->lost[TAPE_LOST_NO_THREAD],
+			  .startup = of->lost[TAPE_LOST_STARTUP],
+			  .truncated = of->lost[TAPE_LOST_TRUNCATED],
+			  .stopped = of->lost[TAPE_LOST_STOPPED] },
+		.truncated_stacks = model_totals(asked->model)->truncated_stack_count,
+		.missing_chunks = of->missing_chunk_count,
+		.damaged_places = model_damage_count(asked->model),
+		.fault = of->fault == TAPE_FAULT_NONE ? NULL : of->fault_text,
+	};
+	err = part_find(asked, quality);
+	if (!err)
+		err = import_find(asked->model, asked->arena, &quality->import);
+	if (!err)
+		err = edits_find(asked->model, asked->arena, &quality->edits);
+	return err ? err : modules_find(asked, &quality->unnamed_modules);
+}

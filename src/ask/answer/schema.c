@@ -1,0 +1,141 @@
+#include "answer/schema.h"
+
+#include <assert.h>
+
+#include "answer/frame.h"
+#include "base/str.h"
+
+static const struct kind {
+	const char *type;
+	const char *format;
+} kinds[] = {
+	[MEMBER_COUNT] = { "integer", "count" },    [MEMBER_BYTES] = { "integer", "bytes" },
+	[MEMBER_NS] = { "integer", "nanoseconds" }, [MEMBER_PLAIN] = { "integer", NULL },
+	[MEMBER_ADDRESS] = { "string", "address" }, [MEMBER_HASH] = { "string", "hash" },
+	[MEMBER_SIGNED] = { "integer", NULL },	    [MEMBER_RATIO] = { "number", NULL },
+	[MEMBER_FLAG] = { "boolean", NULL },	    [MEMBER_TEXT] = { "string", NULL },
+	[MEMBER_TEXTS] = { "array", NULL },	    [MEMBER_CALLS] = { "array", NULL },
+	[MEMBER_FRAMES] = { "array", NULL },	    [MEMBER_OBJECT] = { "object", NULL },
+	[MEMBER_FLAT] = { "object", NULL },	    [MEMBER_ROWS] = { "array", NULL },
+	[MEMBER_KEYED] = { "object", NULL },
+};
+
+static const struct shape *shape_of(const struct member *member)
+{
+	return member->kind == MEMBER_FRAMES ? &shape_frame : member->shape;
+}
+
+/* What is flat has no schema of its own. */
+static void parts_add(struct schemas *schemas, const struct shape *shape)
+{
+	for (size_t i = 0; i < shape->member_count; i++) {
+		const struct member *member = &shape->members[i];
+
+		if (member->kind == MEMBER_FLAT)
+			parts_add(schemas, member->shape);
+		else if (shape_of(member))
+			schemas_add(schemas, shape_of(member));
+	}
+}
+
+void schemas_add(struct schemas *schemas, const struct shape *shape)
+{
+	for (size_t i = 0; i < schemas->count; i++)
+		if (schemas->items[i] == shape)
+			return;
+	assert(schemas->count < array_size(schemas->items));
+	schemas->items[schemas->count++] = shape;
+	parts_add(schemas, shape);
+}
+
+void schema_reference_to(struct emit *emit, const char *key, const char *name)
+{
+	CLEAN(str_deinit) struct str path = { 0 };
+
+	str_printf(&path, "#/components/schemas/%s", name);
+	emit_object(emit, key);
+	emit_text(emit, "$ref", str_text(&path));
+	emit_end(emit);
+}
+
+void schema_reference(struct emit *emit, const char *key, const struct shape *shape)
+{
+	schema_reference_to(emit, key, shape->name);
+}
+
+static void items_emit(struct emit *emit, const struct member *member)
+{
+	if (shape_of(member)) {
+		schema_reference(emit, "items", shape_of(member));
+		return;
+	}
+	emit_object(emit, "items");
+	emit_text(emit, "type", "string");
+	emit_end(emit);
+}
+
+/* OpenAPI 3.0 wants a reference that is more than that wrapped. */
+static void property_emit(struct emit *emit, const struct member *member)
+{
+	const struct kind *kind = &kinds[member->kind];
+
+	emit_object(emit, member->key);
+	if (member->kind == MEMBER_OBJECT) {
+		emit_list(emit, "allOf");
+		schema_reference(emit, NULL, member->shape);
+		emit_end(emit);
+	} else {
+		emit_text(emit, "type", kind->type);
+	}
+	if (kind->format)
+		emit_text(emit, "format", kind->format);
+	if (strcmp(kind->type, "array") == 0)
+		items_emit(emit, member);
+	if (member->kind == MEMBER_KEYED)
+		schema_reference(emit, "additionalProperties", member->shape);
+	if (member->nullable)
+		emit_bool(emit, "nullable", true);
+	if (member->doc)
+		emit_text(emit, "description", member->doc);
+	emit_end(emit);
+}
+
+static void properties_emit(struct emit *emit, const struct shape *shape)
+{
+	for (size_t i = 0; i < shape->member_count; i++) {
+		const struct member *member = &shape->members[i];
+
+		if (member->kind == MEMBER_FLAT)
+			properties_emit(emit, member->shape);
+		else
+			property_emit(emit, member);
+	}
+}
+
+/* Members of what is flat are there when it is. */
+static void required_emit(struct emit *emit, const struct shape *shape)
+{
+	for (size_t i = 0; i < shape->member_count; i++) {
+		const struct member *member = &shape->members[i];
+
+		if (member->optional)
+			continue;
+		if (member->kind == MEMBER_FLAT)
+			required_emit(emit, member->shape);
+		else
+			emit_text(emit, NULL, member->key);
+	}
+}
+
+void schema_emit(struct emit *emit, const char *key, const struct shape *shape)
+{
+	emit_object(emit, key);
+	emit_text(emit, "type", "object");
+	emit_object(emit, "properties");
+	properties_emit(emit, shape);
+	emit_end(emit);
+	emit_list(emit, "required");
+	required_emit(emit, shape);
+	emit_end(emit);
+	emit_end(emit);
+}

@@ -1,0 +1,105 @@
+/*
+ * shape: what a result consists of, as a table of members. All that is said about a result comes
+ * from it: JSON, CSV and plain text (answer/speak.h), the schemas of the OpenAPI document and what
+ * is made of them (answer/schema.h): the app's types, the shapes in the manual and in
+ * docs/http-api.md.
+ *
+ *	struct mark { uint64_t ns; const char *name; };
+ *	static const struct member mark_members[] = {
+ *		MEMBER(struct mark, ns, NS, "when", .title = "time"),
+ *		MEMBER(struct mark, name, TEXT, "what the program named it", .left = true),
+ *	};
+ *	static const struct shape mark = SHAPE("Mark", struct mark, mark_members);
+ *
+ * Results are plain structs, which live in an arena. A member's key is its field's name. What is
+ * not known is SHAPE_NONE or NULL, and is null where that may be (`nullable`), or not there at all
+ * (`optional`).
+ */
+#ifndef MEMTAPE_ANSWER_SHAPE_H
+#define MEMTAPE_ANSWER_SHAPE_H
+
+#include "base/err.h"
+
+#define SHAPE_NONE UINT64_MAX
+
+enum member_kind {
+	MEMBER_COUNT,	/* uint64_t, and so are the next five */
+	MEMBER_BYTES,	/* */
+	MEMBER_NS,	/* nanoseconds */
+	MEMBER_PLAIN,	/* a number that is no amount: an id, a line */
+	MEMBER_ADDRESS, /* a text, "0x..." */
+	MEMBER_HASH,	/* a text of 16 hexadecimal digits */
+	MEMBER_SIGNED,	/* int64_t */
+	MEMBER_RATIO,	/* double, to three decimals; NAN is not known */
+	MEMBER_FLAG,	/* bool */
+	MEMBER_TEXT,	/* const char * */
+	MEMBER_TEXTS,	/* struct shape_texts */
+	MEMBER_CALLS,	/* uint32_t, a stack: names of its functions, innermost first */
+	MEMBER_FRAMES,	/* uint32_t, a stack: its frames (answer/frame.h), innermost first */
+	MEMBER_OBJECT,	/* of `shape`: the struct itself, or a pointer to it (`pointed`) */
+	MEMBER_FLAT,	/* the same, but its members stand among those around it */
+	MEMBER_ROWS,	/* struct shape_rows, of `shape` */
+	MEMBER_KEYED	/* the same as an object: each row's struct begins with its key, a text */
+};
+
+struct shape_texts {
+	const char *const *items;
+	size_t count;
+};
+
+/* Rows one behind the other, or, where next is set, made one at a time while they are written. */
+struct shape_rows {
+	const void *items;
+	size_t count;
+	/* Fills the row (of shape->bytes, zeroed); *has_ret false: there are no more. */
+	struct err *(*next)(void *state, void *row, bool *has_ret);
+	void *state;
+};
+
+struct member {
+	const char *key;
+	enum member_kind kind;
+	size_t offset;
+	const char *doc;	   /* plain English, no full stop; NULL: the key says it */
+	const struct shape *shape; /* OBJECT, FLAT, ROWS, KEYED */
+	const char *title;	   /* of the column in text; NULL: made of the key */
+	bool pointed;		   /* OBJECT, FLAT: the field is a pointer */
+	bool nullable;
+	bool optional;
+	bool left;    /* text: aligned left */
+	bool elastic; /* text: may be cut so that the line fits */
+	bool is_data; /* no column of a table: JSON alone has it */
+	bool is_wide; /* no column of a text table */
+};
+
+struct shape {
+	const char *name; /* of the schema: "Mark" */
+	size_t bytes;	  /* of the struct */
+	const struct member *members;
+	size_t member_count;
+};
+
+#define MEMBER(type, field, kind_, doc_, ...)                                                      \
+	{                                                                                          \
+		.key = #field, .kind = MEMBER_##kind_, .offset = offsetof(type, field),            \
+		.doc = (doc_)__VA_OPT__(, ) __VA_ARGS__                                            \
+	}
+
+#define SHAPE(name_, type, members_)                                                               \
+	{                                                                                          \
+		.name = (name_), .bytes = sizeof(type), .members = (members_),                     \
+		.member_count = array_size(members_)                                               \
+	}
+
+/*
+ * What of the struct the member means: the field, or what it points to. NULL: a pointer without
+ * anything behind it.
+ */
+static inline const void *member_field(const struct member *member, const void *value)
+{
+	const void *field = (const char *)value + member->offset;
+
+	return member->pointed ? *(const void *const *)field : field;
+}
+
+#endif

@@ -1,0 +1,299 @@
+#include "answer/speak.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "answer/frame.h"
+
+enum { COLUMNS_MAX = 64, RATIO_DECIMALS = 3 };
+
+static struct err *member_speak(const struct speaker *speaker, const struct member *member,
+				const void *value);
+
+/* --- what is not known ---------------------------------------------------------------------- */
+
+static bool is_unknown(const struct member *member, const void *field)
+{
+	switch (member->kind) {
+	case MEMBER_COUNT:
+	case MEMBER_BYTES:
+	case MEMBER_NS:
+	case MEMBER_PLAIN:
+	case MEMBER_ADDRESS:
+	case MEMBER_HASH:
+		return *(const uint64_t *)field == SHAPE_NONE;
+	case MEMBER_RATIO:
+		return isnan(*(const double *)field);
+	case MEMBER_TEXT:
+		return !*(const char *const *)field;
+	case MEMBER_TEXTS:
+		return !((const struct shape_texts *)field)->items;
+	case MEMBER_CALLS:
+	case MEMBER_FRAMES:
+		return *(const uint32_t *)field == CAPTURE_STACK_NONE;
+	case MEMBER_ROWS:
+	case MEMBER_KEYED: {
+		const struct shape_rows *rows = field;
+
+		return !rows->items && !rows->next;
+	}
+	case MEMBER_SIGNED:
+		return *(const int64_t *)field == INT64_MIN;
+	case MEMBER_FLAG:
+	case MEMBER_OBJECT:
+	case MEMBER_FLAT:
+		break;
+	}
+	return false;
+}
+
+/* --- values --------------------------------------------------------------------------------- */
+
+static void hash_speak(struct emit *emit, const char *key, uint64_t hash)
+{
+	char digits[STR_SHORT_BYTES];
+
+	emit_text(emit, key,
+		  str_format(digits, sizeof(digits), "%016llx", (unsigned long long)hash));
+}
+
+static void texts_speak(struct emit *emit, const char *key, const struct shape_texts *texts)
+{
+	emit_list(emit, key);
+	for (size_t i = 0; i < texts->count; i++)
+		emit_text(emit, NULL, texts->items[i]);
+	emit_end(emit);
+}
+
+static void calls_speak(const struct speaker *speaker, const char *key, uint32_t stack)
+{
+	struct walk walk = walk_begin(speaker->model, speaker->names, stack, speaker->mode);
+	const struct name_frame *at;
+
+	emit_list(speaker->emit, key);
+	while (stack != CAPTURE_STACK_NONE && (at = walk_next(&walk)))
+		emit_text(speaker->emit, NULL, names_get(speaker->names, at->name)->function);
+	emit_end(speaker->emit);
+}
+
+struct err *speak_stack(const struct speaker *speaker, const char *key, uint32_t stack,
+			size_t frame_max)
+{
+	struct walk walk = walk_begin(speaker->model, speaker->names, stack, speaker->mode);
+	const struct name_frame *at;
+	struct err *err = NULL;
+
+	emit_list(speaker->emit, key);
+	for (size_t i = 0; i < frame_max && (at = walk_next(&walk)) && !err; i++) {
+		const struct frame frame = frame_of(speaker->model, speaker->names, at);
+
+		emit_object(speaker->emit, NULL);
+		err = speak_members(speaker, &shape_frame, &frame);
+		emit_end(speaker->emit);
+	}
+	emit_end(speaker->emit);
+	return err;
+}
+
+static struct err *object_speak(const struct speaker *speaker, const struct member *member,
+				const void *field)
+{
+	struct err *err;
+
+	emit_object(speaker->emit, member->key);
+	err = speak_members(speaker, member->shape, field);
+	emit_end(speaker->emit);
+	return err;
+}
+
+/* --- lists ---------------------------------------------------------------------------------- */
+
+static size_t columns_of(const struct shape *shape, bool for_text, struct emit_column *columns,
+			 size_t count)
+{
+	for (size_t i = 0; i < shape->member_count; i++) {
+		const struct member *member = &shape->members[i];
+
+		if (member->is_data || (for_text && member->is_wide))
+			continue;
+		if (member->kind == MEMBER_FLAT) {
+			count = columns_of(member->shape, for_text, columns, count);
+			continue;
+		}
+		assert(count < COLUMNS_MAX);
+		columns[count++] = (struct emit_column) { member->key, member->title, member->left,
+							  member->elastic };
+	}
+	return count;
+}
+
+static struct err *row_speak(const struct speaker *speaker, const struct member *list,
+			     const void *row, bool is_row)
+{
+	struct err *err;
+
+	if (is_row)
+		emit_row(speaker->emit);
+	else
+		emit_object(speaker->emit,
+			    list->kind == MEMBER_KEYED ? *(const char *const *)row : NULL);
+	err = speak_members(speaker, list->shape, row);
+	emit_end(speaker->emit);
+	return err;
+}
+
+static struct err *made_rows_speak(const struct speaker *speaker, const struct member *list,
+				   const struct shape_rows *rows, bool is_row)
+{
+	void *row = malloc(list->shape->bytes);
+	struct err *err = row ? NULL : err_nomem();
+	bool has_more = true;
+
+	while (!err && has_more && !emit_has_failed(speaker->emit)) {
+		memset(row, 0, list->shape->bytes);
+		err = rows->next(rows->state, row, &has_more);
+		if (!err && has_more)
+			err = row_speak(speaker, list, row, is_row);
+	}
+	free(row);
+	return err;
+}
+
+static struct err *rows_speak(const struct speaker *speaker, const struct member *list,
+			      const void *field, bool is_row)
+{
+	const struct shape_rows *rows = field;
+	struct err *err = NULL;
+
+	if (rows->next)
+		return made_rows_speak(speaker, list, rows, is_row);
+	for (size_t i = 0; i < rows->count && !err; i++)
+		err = row_speak(speaker, list, (const char *)rows->items + i * list->shape->bytes,
+				is_row);
+	return err;
+}
+
+static struct err *list_speak(const struct speaker *speaker, const struct member *list,
+			      const void *field)
+{
+	struct err *err;
+
+	if (list->kind == MEMBER_KEYED)
+		emit_object(speaker->emit, list->key);
+	else
+		emit_list(speaker->emit, list->key);
+	err = rows_speak(speaker, list, field, false);
+	emit_end(speaker->emit);
+	return err;
+}
+
+const struct member *speak_list(const struct shape *shape)
+{
+	for (size_t i = 0; i < shape->member_count; i++)
+		if (shape->members[i].kind == MEMBER_ROWS)
+			return &shape->members[i];
+	return NULL;
+}
+
+struct err *speak_table(const struct speaker *speaker, const struct shape *shape, const void *value)
+{
+	const struct member *list = speak_list(shape);
+	const bool for_text = emit_format_of(speaker->emit) == EMIT_TEXT;
+	struct emit_column columns[COLUMNS_MAX];
+	struct err *err;
+
+	if (!list) {
+		emit_object(speaker->emit, NULL);
+		err = speak_members(speaker, shape, value);
+	} else {
+		emit_table(speaker->emit, NULL, columns,
+			   columns_of(list->shape, for_text, columns, 0));
+		err = rows_speak(speaker, list, member_field(list, value), true);
+	}
+	emit_end(speaker->emit);
+	return err;
+}
+
+/* --- members -------------------------------------------------------------------------------- */
+
+static struct err *known_speak(const struct speaker *speaker, const struct member *member,
+			       const void *field)
+{
+	struct emit *emit = speaker->emit;
+	const char *key = member->key;
+
+	switch (member->kind) {
+	case MEMBER_COUNT:
+		emit_u64(emit, key, *(const uint64_t *)field, EMIT_COUNT);
+		break;
+	case MEMBER_BYTES:
+		emit_u64(emit, key, *(const uint64_t *)field, EMIT_BYTES);
+		break;
+	case MEMBER_NS:
+		emit_u64(emit, key, *(const uint64_t *)field, EMIT_DURATION);
+		break;
+	case MEMBER_PLAIN:
+		emit_u64(emit, key, *(const uint64_t *)field, EMIT_PLAIN);
+		break;
+	case MEMBER_ADDRESS:
+		emit_address(emit, key, *(const uint64_t *)field);
+		break;
+	case MEMBER_HASH:
+		hash_speak(emit, key, *(const uint64_t *)field);
+		break;
+	case MEMBER_SIGNED:
+		emit_i64(emit, key, *(const int64_t *)field);
+		break;
+	case MEMBER_RATIO:
+		emit_ratio(emit, key, *(const double *)field, RATIO_DECIMALS);
+		break;
+	case MEMBER_FLAG:
+		emit_bool(emit, key, *(const bool *)field);
+		break;
+	case MEMBER_TEXT:
+		emit_text(emit, key, *(const char *const *)field);
+		break;
+	case MEMBER_TEXTS:
+		texts_speak(emit, key, field);
+		break;
+	case MEMBER_CALLS:
+		calls_speak(speaker, key, *(const uint32_t *)field);
+		break;
+	case MEMBER_FRAMES:
+		return speak_stack(speaker, key, *(const uint32_t *)field, SIZE_MAX);
+	case MEMBER_OBJECT:
+		return object_speak(speaker, member, field);
+	case MEMBER_FLAT:
+		return speak_members(speaker, member->shape, field);
+	case MEMBER_ROWS:
+	case MEMBER_KEYED:
+		return list_speak(speaker, member, field);
+	}
+	return NULL;
+}
+
+static struct err *member_speak(const struct speaker *speaker, const struct member *member,
+				const void *value)
+{
+	const void *field = member_field(member, value);
+	const bool unknown = !field || is_unknown(member, field);
+
+	if (unknown && member->optional)
+		return NULL;
+	if (unknown && member->nullable) {
+		emit_null(speaker->emit, member->key);
+		return NULL;
+	}
+	assert(field);
+	return known_speak(speaker, member, field);
+}
+
+struct err *speak_members(const struct speaker *speaker, const struct shape *shape,
+			  const void *value)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < shape->member_count && !err; i++)
+		err = member_speak(speaker, &shape->members[i], value);
+	return err;
+}

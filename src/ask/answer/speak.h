@@ -1,0 +1,36 @@
+/*
+ * speak: a result, by its shape, as JSON, CSV or text (base/emit.h).
+ */
+#ifndef MEMTAPE_ANSWER_SPEAK_H
+#define MEMTAPE_ANSWER_SPEAK_H
+
+#include "answer/shape.h"
+#include "base/emit.h"
+#include "sums/walk.h"
+
+struct speaker {
+	struct emit *emit;
+	const struct model *model;
+	struct names *names;
+	enum walk_mode mode; /* of stacks */
+};
+
+/* Members of the value, in the object that is open. */
+struct err *speak_members(const struct speaker *speaker, const struct shape *shape,
+			  const void *value);
+
+/*
+ * The first list of the value alone, as a table with a header row: what CSV and text have of it.
+ * What has no list is as speak_members has it.
+ */
+struct err *speak_table(const struct speaker *speaker, const struct shape *shape,
+			const void *value);
+
+/* A list of frames (answer/frame.h), innermost first and at most frame_max of them. */
+struct err *speak_stack(const struct speaker *speaker, const char *key, uint32_t stack,
+			size_t frame_max);
+
+/* The first list of the shape; NULL: it has none. */
+const struct member *speak_list(const struct shape *shape);
+
+#endif

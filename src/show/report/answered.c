@@ -1,0 +1,95 @@
+#include "report/answered.h"
+
+#include "report/moment.h"
+#include "report/quality.h"
+#include "report/suppressed.h"
+
+struct asked answered_of(const struct report_context *context)
+{
+	static const struct report_settings none;
+	const struct report_settings *settings = context->settings ? context->settings : &none;
+
+	return (struct asked) {
+		.model = context->model,
+		.names = context->names,
+		.selection = context->selection,
+		.arena = context->arena,
+		.limits = context->selection ? &context->selection->limits : NULL,
+		.mode = context->mode,
+		.tells_leaks = context->tells_leaks,
+		.has_window = context->has_window,
+		.top = settings->top,
+		.filter = settings->filter,
+		.from = settings->from,
+		.until = settings->until,
+	};
+}
+
+static struct err *structured(const struct report *report, const struct report_context *context,
+			      const void *answer, FILE *out)
+{
+	const struct emit_settings settings = { .format = context->settings->format };
+	CLEAN(emit_destroy) struct emit *emit = emit_create(out, &settings);
+	const struct speaker speaker = { emit, context->model, context->names, context->mode };
+	struct err *err;
+
+	if (!emit)
+		return err_nomem();
+	if (settings.format == EMIT_CSV) {
+		err = speak_table(&speaker, report->question->shape, answer);
+		return err ? err : emit_finish(emit);
+	}
+	emit_object(emit, NULL);
+	err = speak_members(&speaker, report->question->shape, answer);
+	emit_end(emit);
+	return err ? err : emit_finish(emit);
+}
+
+/* A table of the first list, and what is to be known about it. */
+static struct err *plain_text(const struct report *report, const struct report_context *context,
+			      const void *answer, FILE *out)
+{
+	const struct report_settings *settings = context->settings;
+	const struct emit_settings emit_settings = { .format = EMIT_TEXT,
+						     .colour = settings->colour,
+						     .width = settings->width };
+	CLEAN(emit_destroy) struct emit *emit = emit_create(out, &emit_settings);
+	CLEAN(text_deinit) struct text text = text_begin(settings);
+	const struct speaker speaker = { emit, context->model, context->names, context->mode };
+	const struct member *list = speak_list(report->question->shape);
+	const char *none = context->has_window ? report->none_then : report->none;
+	struct err *err =
+		emit ? speak_table(&speaker, report->question->shape, answer) : err_nomem();
+
+	if (!err)
+		err = emit_finish(emit);
+	if (err)
+		return err;
+	if (none && ((const struct shape_rows *)member_field(list, answer))->count == 0) {
+		text_add(&text, TEXT_DIM, none);
+		str_add_char(&text.out, '\n');
+	}
+	suppressed_line(&text, context);
+	quality_text(&text, context);
+	return text_write(&text, out);
+}
+
+struct err *answered_report_run(const struct report *report, const struct report_context *context,
+				FILE *out)
+{
+	struct asked asked = answered_of(context);
+	const void *answer = NULL;
+	struct err *err = NULL;
+
+	asked.sort = context->settings->has_sort ? context->settings->sort : report->question->sort;
+	if (report->question->has_window)
+		err = report_window_rows(context, &asked.from_ns, &asked.until_ns);
+	if (!err)
+		err = question_ask(report->question, &asked, &answer);
+	if (err)
+		return err;
+	if (context->settings->format != EMIT_TEXT)
+		return structured(report, context, answer, out);
+	return report->text ? report->text(context, answer, out)
+			    : plain_text(report, context, answer, out);
+}

@@ -1,0 +1,95 @@
+"""A question has one answer: `memtape report TAPE NAME --json` and /api/v1/NAME give the same bytes
+for the same parameters, and both consist of what the schemas say."""
+
+import json
+
+import pytest
+
+import recording
+from test_serve_data import serve
+
+QUESTIONS = {
+    "findings": [{}, {"top": 1}, {"all-frames": 1}],
+    "marks": [{}, {"top": 2}, {"from": "30%"}, {"from": "10%", "until": "60%"}, {"from": "end"}],
+    "top": [{}, {"sort": "count", "top": 3}, {"filter": "size > 100", "all-frames": 1}],
+    "leaks": [{}, {"sort": "allocated"}, {"from": "50%"}, {"filter": "size > 100"}],
+    "temporary": [{}, {"until": "70%", "top": 1}],
+    "mallopts": [{}, {"top": 1}, {"until": "50%"}],
+}
+CASES = [(name, asked) for name, cases in QUESTIONS.items() for asked in cases]
+PLAIN = {"integer": int, "number": (int, float), "string": str, "boolean": bool}
+
+
+@pytest.fixture(scope="module", params=[("problems", "huge"), ("marks",), ("bad_frees", "twice")], ids=lambda words: "-".join(words))
+def tape(request, tmp_path_factory):
+    path = tmp_path_factory.mktemp("answers") / "the.mtape"
+    program, *words = request.param
+    recording.run_recorded([recording.target(program), *words], path)
+    assert path.exists()
+    return path
+
+
+@pytest.fixture(scope="module")
+def server(tape):
+    with serve(tape) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def document():
+    return json.loads(recording.run([recording.memtape(), "serve", "--openapi"]).stdout)
+
+
+def report(tape, name, asked):
+    options = [f"--{key}" if key == "all-frames" else f"--{key}={value}" for key, value in asked.items()]
+    done = recording.run([recording.memtape(), "report", tape, name, "--json", *options])
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout
+
+
+def faults(schema, value, schemas, where):
+    """Where a value is not as its schema says."""
+    if "allOf" in schema:
+        schema = {**schema["allOf"][0], **{key: is_so for key, is_so in schema.items() if key == "nullable"}}
+    if value is None:
+        return [] if schema.get("nullable") else [f"{where} is null"]
+    if "$ref" in schema:
+        schema = schemas[schema["$ref"].rsplit("/", 1)[1]]
+    if schema["type"] == "array":
+        return [fault for i, item in enumerate(value) for fault in faults(schema["items"], item, schemas, f"{where}[{i}]")]
+    if schema["type"] != "object":
+        return [] if isinstance(value, PLAIN[schema["type"]]) else [f"{where} is {value!r}"]
+    if "additionalProperties" in schema:
+        return [fault for key, item in value.items() for fault in faults(schema["additionalProperties"], item, schemas, f"{where}.{key}")]
+    found = [f"{where}.{key} is not there" for key in schema["required"] if key not in value]
+    found += [f"{where}.{key} is in no schema" for key in value if key not in schema["properties"]]
+    return found + [fault for key, item in value.items() if key in schema["properties"]
+                    for fault in faults(schema["properties"][key], item, schemas, f"{where}.{key}")]
+
+
+@pytest.mark.parametrize("name,asked", CASES)
+def test_command_and_server_give_the_same_bytes(tape, server, name, asked):
+    answer = server.json(f"/api/v1/{name}", **{"q" if key == "filter" else key: value for key, value in asked.items()})
+    del answer["gen"], answer["ms"]
+    again = json.dumps(answer, indent=2, ensure_ascii=False)
+    assert again + "\n" == report(tape, name, asked).decode()
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_answers_are_what_the_schemas_say(tape, server, document, name):
+    schemas = document["components"]["schemas"]
+    head, shape = document["paths"][f"/api/v1/{name}"]["get"]["responses"]["200"]["content"]["application/json"]["schema"]["allOf"]
+    answer = server.json(f"/api/v1/{name}")
+    assert not faults(schemas["Head"], {key: answer.pop(key) for key in ("gen", "ms")}, schemas, "head")
+    assert head["$ref"].endswith("/Head") and not faults(shape, answer, schemas, name)
+    assert not faults(shape, json.loads(report(tape, name, {})), schemas, name)
+
+
+def test_every_question_is_asked_here(document):
+    asked = {path.rsplit("/", 1)[1] for path, methods in document["paths"].items()
+             if "allOf" in json.dumps(methods["get"]["responses"] if "get" in methods else {})}
+    assert asked == set(QUESTIONS)
+
+
+def test_the_served_document_is_the_printed_one(server, document):
+    assert server.json("/api/v1/openapi.json") == document

@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""generate.py BUILD_DIR [--check]: what is made of the tables of routes and questions.
+
+`memtape serve --openapi` says what can be asked and what the answers consist of. From it come the
+app's types (web/src/api/answers.ts), the shapes in docs/http-api.md and those in the manual of
+`memtape report`. Between a line "<!-- shape: NAME -->" (in the manual: .\\" shape: NAME) and the
+next "<!-- end -->" (.\\" end) everything is replaced. --check says what is stale, and changes nothing.
+"""
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TYPES = ROOT / "web/src/api/answers.ts"
+API = ROOT / "docs/http-api.md"
+MANUAL = ROOT / "docs/man/memtape-report.1"
+ALIASES = {"bytes": "Bytes", "nanoseconds": "Ns", "hash": "Hex", "address": "Hex"}
+
+
+def document(build):
+    done = subprocess.run([build / "src/cli/memtape", "serve", "--openapi"], stdout=subprocess.PIPE, check=True)
+    return json.loads(done.stdout)
+
+
+def target_of(schema):
+    """The name that a reference means; None: it is none."""
+    if "allOf" in schema:
+        schema = schema["allOf"][0]
+    return schema["$ref"].rsplit("/", 1)[1] if "$ref" in schema else None
+
+
+def shapes(document_):
+    """All but the error, whose shape is no member of an answer."""
+    return {name: schema for name, schema in document_["components"]["schemas"].items() if name != "Error"}
+
+
+# --- TypeScript --------------------------------------------------------------------------------
+
+def type_of(schema):
+    if target_of(schema):
+        text = target_of(schema)
+    elif schema["type"] == "array":
+        text = type_of(schema["items"]) + "[]"
+    elif "additionalProperties" in schema:
+        text = f"Record<string, {type_of(schema['additionalProperties'])}>"
+    else:
+        plain = {"integer": "number", "number": "number", "string": "string", "boolean": "boolean"}
+        text = ALIASES.get(schema.get("format"), plain[schema["type"]])
+    return text + (" | null" if schema.get("nullable") else "")
+
+
+def interface(name, schema):
+    lines = [f"export interface {name} {{"]
+    for key, member in schema["properties"].items():
+        optional = "" if key in schema["required"] else "?"
+        doc = f" /* {member['description']} */" if "description" in member else ""
+        lines.append(f"\t{key}{optional}: {type_of(member)};{doc}")
+    return "\n".join(lines + ["}"])
+
+
+def types(document_):
+    head = "/* Made by tools/generate.py from the tables of questions (src/ask/answer): not to be edited. */\n"
+    aliases = "export type Ns = number;\nexport type Bytes = number;\nexport type Hex = string;\n"
+    return head + aliases + "\n" + "\n\n".join(interface(*item) for item in shapes(document_).items()) + "\n"
+
+
+# --- documents ---------------------------------------------------------------------------------
+
+# What many answers have: the manual shows it once.
+COMMON = {"Frame": "[FRAME]", "Quality": "", "Suppressed": ""}
+
+
+def item_of(member):
+    """What a list or an object of any keys consists of, else the member itself."""
+    return member["items"] if member.get("type") == "array" else member.get("additionalProperties", member)
+
+
+def words(document_, name):
+    """'{"key", "list": [ {"key"} ]}' as words that may stand on lines of their own."""
+    schema = shapes(document_)[name]
+    found = []
+    for key, member in schema["properties"].items():
+        target, is_list = target_of(item_of(member)), member.get("type") == "array"
+        found.append([f'"{key}"' + ("" if key in schema["required"] else "?")])
+        if target in COMMON:
+            found[-1][0] += f": {COMMON[target]}" if COMMON[target] else ""
+        elif target:
+            opening = ": [ " if is_list else ": {NAME: " if "additionalProperties" in member else ": "
+            inner = words(document_, target)
+            inner[0] = found[-1][0] + opening + inner[0]
+            inner[-1] += " ]" if is_list else "}" if "additionalProperties" in member else ""
+            found[-1] = inner
+        elif is_list:
+            found[-1][0] += ": [TEXT]"
+    for one in found[:-1]:
+        one[-1] += ","
+    flat = [word for one in found for word in one]
+    flat[0] = "{" + flat[0]
+    flat[-1] += "}"
+    return flat
+
+
+def wrapped(parts, width, indent):
+    lines, line = [], ""
+    for part in parts:
+        if line and len(line) + len(part) + 1 > width:
+            lines.append(line)
+            line = indent + part
+        else:
+            line = f"{line} {part}" if line else part
+    return lines + [line]
+
+
+def manual(document_, name):
+    return "\n".join([".nf", *(line.replace("-", "\\-") for line in wrapped(words(document_, name), 88, "  ")), ".fi"])
+
+
+def kind_of(member):
+    target, unit = target_of(item_of(member)), {"bytes": "bytes", "nanoseconds": "ns"}.get(member.get("format"))
+    if target:
+        return f"a list of {target}" if member.get("type") == "array" else target
+    return "a list of texts" if member.get("type") == "array" else unit
+
+
+def table(document_, name):
+    schema, rows = shapes(document_)[name], []
+    for key, member in schema["properties"].items():
+        what = [member.get("description"), kind_of(member), "or null" if member.get("nullable") else None,
+                None if key in schema["required"] else "not always there"]
+        rows.append(f"| `{key}` | {'; '.join(part for part in what if part)} |")
+    return "\n".join(["", "| member | what |", "|---|---|", *rows, ""])
+
+
+def filled(path, begin, end, make):
+    text = path.read_text(encoding="utf-8")
+    pattern = re.compile(rf"^({re.escape(begin[0])}(\w+){re.escape(begin[1])}\n)(.*?)^({re.escape(end)}\n)", re.M | re.S)
+    return pattern.sub(lambda found: found[1] + make(found[2]) + "\n" + found[4], text)
+
+
+# --- all of it ---------------------------------------------------------------------------------
+
+def made(build):
+    """{file: what it has to be}"""
+    document_ = document(build)
+    return {
+        TYPES: types(document_),
+        API: filled(API, ("<!-- shape: ", " -->"), "<!-- end -->", lambda name: table(document_, name)),
+        MANUAL: filled(MANUAL, ('.\\" shape: ', ""), '.\\" end', lambda name: manual(document_, name)),
+    }
+
+
+def stale(build):
+    return [path for path, text in made(build).items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--check", action="store_true")
+    args = parser.parse_args()
+    old = stale(args.build)
+    for path in old:
+        print(f"{'stale' if args.check else 'written'}: {path.relative_to(ROOT)}")
+    if not args.check:
+        for path, text in made(args.build).items():
+            path.write_text(text, encoding="utf-8")
+    return 1 if args.check and old else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,162 @@
+/* Made by tools/generate.py from the tables of questions (src/ask/answer): not to be edited. */
+export type Ns = number;
+export type Bytes = number;
+export type Hex = string;
+
+export interface Head {
+	gen: number; /* which reading of a tape that is being recorded this is; 0: it is finished */
+	approx?: boolean; /* a number may be an estimate */
+	ms: number; /* time the server took */
+}
+
+export interface Findings {
+	findings: Finding[]; /* the worst first */
+	missing: string[]; /* what could not be looked for, and how to record it */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface Finding {
+	type: string; /* the kind of problem */
+	title: string; /* what is wrong */
+	bytes: Bytes; /* at stake */
+	count: number | null; /* of what the evidence says */
+	evidence: string; /* one sentence with figures */
+	advice: string; /* what to do */
+	function: string | null; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex | null; /* stands for the function: the same on every tape and in every version */
+	page: string | null; /* of the app that shows it */
+	report: string | null; /* that shows it */
+	filter: string | null; /* of page and report */
+	metric: string | null; /* of the page */
+	at: string | null; /* a moment */
+	from: string | null; /* a moment */
+	until: string | null; /* a moment */
+	sort: string | null; /* of page and report */
+	command: string; /* what follows `memtape report TAPE` to see the same figures */
+	stack: Frame[] | null; /* of a bad free where the block was freed, else the one with most */
+	allocated_stack: Frame[] | null; /* of a bad free */
+	freed_before_stack: Frame[] | null; /* of a double free */
+	possible: boolean; /* the tape does not prove it */
+}
+
+export interface Frame {
+	function: string; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex; /* stands for the function: the same on every tape and in every version */
+	inlined: boolean; /* the compiler put the function into its caller */
+	folded: boolean; /* part of an allocator or of program start */
+}
+
+export interface Quality {
+	filter?: string | null;
+	from?: string | null;
+	until?: string | null;
+	selected_allocations?: number; /* that the answer is about */
+	lost_events: number; /* events that were not recorded */
+	lost: Losses; /* by reason */
+	truncated_stacks: number; /* events whose outer frames are not known */
+	missing_chunks: number; /* pieces of the tape that are not there */
+	damaged_places: number;
+	fault: string | null; /* why recording ended early */
+	import?: Import; /* of a tape made from another tool's file */
+	edits?: string[]; /* what was stripped or anonymised later */
+	unnamed_modules: UnnamedModule[];
+}
+
+export interface Losses {
+	no_space: number; /* no chunk was free */
+	nested: number; /* in nested signal handlers */
+	no_thread: number; /* no memory for a thread's state */
+	startup: number; /* before the recorder was ready */
+	truncated: number; /* stacks that were cut short */
+	stopped: number; /* after recording had stopped, at least */
+}
+
+export interface Import {
+	format: string; /* of the file */
+	tool: string | null; /* that wrote it */
+	file: string;
+	missing: string[]; /* what that format does not have */
+	words: string; /* the same, to be read */
+	notes: string[]; /* what else is to be known */
+}
+
+export interface UnnamedModule {
+	module: string; /* its path */
+	reason: string; /* why its functions have no names */
+}
+
+export interface Ranking {
+	sort: string; /* the metric by which they are sorted */
+	sites: RankedSite[]; /* functions that allocate, the most first */
+	suppressed?: Suppressed; /* never freed, but known by a rule: not in leaks */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface RankedSite {
+	function: string | null; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex | null; /* stands for the function: the same on every tape and in every version */
+	peak_bytes: Bytes; /* alive at the peak */
+	peak_count: number; /* blocks alive at the peak */
+	leaked_bytes: Bytes; /* never freed, and not suppressed */
+	leaked_count: number; /* blocks never freed, and not suppressed */
+	allocated_bytes: Bytes;
+	allocated_count: number; /* allocations */
+	temporary_bytes: Bytes; /* freed before their thread allocated again */
+	temporary_count: number; /* allocations of these */
+	stacks: number; /* how many of it there are */
+	stack: Frame[]; /* the one with most */
+}
+
+export interface Suppressed {
+	bytes: Bytes;
+	count: number; /* blocks */
+	file: string | null; /* of rules that are not built in */
+	rules: SuppressedRule[]; /* rules that matched */
+}
+
+export interface SuppressedRule {
+	rule: string; /* as it is written */
+	reason: string | null; /* of a built-in rule */
+	bytes: Bytes;
+	count: number; /* blocks */
+}
+
+export interface Mallopts {
+	mallopts: Mallopt[];
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface Mallopt {
+	ns: Ns; /* when */
+	thread: number | null; /* id of the thread that called */
+	function: string; /* mallopt or malloc_trim */
+	parameter: string; /* its name, or its number if it has none */
+	value: number;
+	result: number; /* what the call returned */
+	stack: string[]; /* functions, the innermost first */
+}
+
+export interface Marks {
+	marks: ReportMark[];
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface ReportMark {
+	ns: Ns; /* when */
+	thread: number | null; /* id of the thread that set it */
+	name: string;
+	kind: number; /* 0: a moment; others are reserved */
+	live_bytes: Bytes; /* alive then */
+	live_count: number; /* blocks alive then */
+	rss_bytes: Bytes | null; /* resident, by the newest sample before it */
+	stack: string[]; /* functions, the innermost first */
+}

@@ -135,7 +135,8 @@ def test_no_name_of_the_original_is_found(pair):
 NAMES = ("function", "module", "file", "name", "thread_name", "tid", "thread", "free_thread", "pid",
          "address", "path", "build_id", "exe", "cwd", "argv", "parent_pid", "uuid", "started",
          "text", "free_stack", "stack", "edits", "unnamed_modules", "label", "key", "source",
-         "begin", "end", "bias", "creator", "allocated_by", "freed_by", "file_bytes", "site", "callers", "command", "words")
+         "begin", "end", "bias", "creator", "allocated_by", "freed_by", "file_bytes", "site", "callers", "command", "words",
+         "hash")
 
 
 def figures(value):

@@ -68,7 +68,7 @@ test("reduce-the-peak.md: one line of a script holds its file, and the peak fall
 	await shot(page, "python-peak", 592);
 	await rail(page, "Compare").click();
 	await sides(page, "all.mtape", "each.mtape");
-	await soon(() => verdict(page), /Verdict \D2\S+ MiB live at peak \(\D[789]\d\.\d %\)/i);
+	await soon(() => verdict(page), /Verdict \D2\S+ MiB alive at the peak \(\D[789]\d\.\d %\)/i);
 	await shot(page, "python-compared", 380);
 	await clean(page);
 });

@@ -131,7 +131,7 @@ def table(document_, name):
         what = [member.get("description"), kind_of(member), "or null" if member.get("nullable") else None,
                 None if key in schema["required"] else "not always there"]
         rows.append(f"| `{key}` | {'; '.join(part for part in what if part)} |")
-    return "\n".join(["", "| member | what |", "|---|---|", *rows, ""])
+    return "\n".join(["", "| member | meaning |", "|---|---|", *rows, ""])
 
 
 def filled(path, begin, end, make):

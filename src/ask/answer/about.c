@@ -1,7 +1,8 @@
 #include "answer/about.h"
 
 static const struct member about_members[] = {
-	MEMBER(struct about, suppressed, OBJECT, "never freed, but known by a rule: not in leaks",
+	MEMBER(struct about, suppressed, OBJECT,
+	       "never freed, but matched by a suppression: not in leaks",
 	       .shape = &shape_suppressed, .pointed = true, .optional = true),
 	MEMBER(struct about, quality, OBJECT, "losses and damage of the tape",
 	       .shape = &shape_quality),

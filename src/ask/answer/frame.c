@@ -8,7 +8,7 @@ static const struct member place_members[] = {
 	MEMBER(struct place, line, PLAIN, "line in the source file", .nullable = true),
 	MEMBER(struct place, module, TEXT, "path of the program or library", .nullable = true),
 	MEMBER(struct place, hash, HASH,
-	       "stands for the function: the same on every tape and in every version",
+	       "identifies the function; the same on every tape and in every version",
 	       .nullable = true, .is_data = true),
 };
 const struct shape shape_place = SHAPE("Place", struct place, place_members);
@@ -19,7 +19,7 @@ static const struct member frame_members[] = {
 	MEMBER(struct frame, line, PLAIN, "line in the source file", .nullable = true),
 	MEMBER(struct frame, module, TEXT, "path of the program or library", .nullable = true),
 	MEMBER(struct frame, hash, HASH,
-	       "stands for the function: the same on every tape and in every version"),
+	       "identifies the function; the same on every tape and in every version"),
 	MEMBER(struct frame, inlined, FLAG, "the compiler put the function into its caller"),
 	MEMBER(struct frame, folded, FLAG, "part of an allocator or of program start"),
 };

@@ -23,13 +23,14 @@ struct mallopts {
 
 static const struct member mallopt_members[] = {
 	MEMBER(struct mallopt, ns, NS, "when", .title = "time"),
-	MEMBER(struct mallopt, thread, PLAIN, "id of the thread that called", .nullable = true),
+	MEMBER(struct mallopt, thread, PLAIN, "id of the thread that called", .title = "thread",
+	       .nullable = true),
 	MEMBER(struct mallopt, function, TEXT, "mallopt or malloc_trim", .title = "call",
 	       .left = true),
 	MEMBER(struct mallopt, parameter, TEXT, "its name, or its number if it has none",
-	       .left = true),
-	MEMBER(struct mallopt, value, SIGNED, NULL),
-	MEMBER(struct mallopt, result, SIGNED, "what the call returned"),
+	       .title = "parameter", .left = true),
+	MEMBER(struct mallopt, value, SIGNED, NULL, .title = "value"),
+	MEMBER(struct mallopt, result, SIGNED, "what the call returned", .title = "result"),
 	MEMBER(struct mallopt, stack, CALLS, "functions, the innermost first",
 	       .title = "called from", .left = true, .elastic = true),
 };

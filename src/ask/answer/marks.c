@@ -21,7 +21,8 @@ struct marks {
 
 static const struct member mark_members[] = {
 	MEMBER(struct mark, ns, NS, "when", .title = "time"),
-	MEMBER(struct mark, thread, PLAIN, "id of the thread that set it", .nullable = true),
+	MEMBER(struct mark, thread, PLAIN, "id of the thread that set it", .title = "thread",
+	       .nullable = true),
 	MEMBER(struct mark, name, TEXT, NULL, .title = "mark", .left = true),
 	MEMBER(struct mark, kind, PLAIN, "0: a moment; others are reserved", .is_data = true),
 	MEMBER(struct mark, live_bytes, BYTES, "alive then", .title = "live"),

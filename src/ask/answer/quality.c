@@ -9,8 +9,8 @@ static const struct member import_members[] = {
 	MEMBER(struct import, tool, TEXT, "that wrote it", .nullable = true),
 	MEMBER(struct import, file, TEXT, NULL),
 	MEMBER(struct import, missing, TEXTS, "what that format does not have"),
-	MEMBER(struct import, words, TEXT, "the same, to be read"),
-	MEMBER(struct import, notes, TEXTS, "what else is to be known"),
+	MEMBER(struct import, words, TEXT, "the same as readable text"),
+	MEMBER(struct import, notes, TEXTS, "further remarks"),
 };
 const struct shape shape_import = SHAPE("Import", struct import, import_members);
 
@@ -18,7 +18,8 @@ static const struct member selected_members[] = {
 	MEMBER(struct part_selected, filter, TEXT, NULL, .nullable = true),
 	MEMBER(struct part_selected, from, TEXT, NULL, .nullable = true),
 	MEMBER(struct part_selected, until, TEXT, NULL, .nullable = true),
-	MEMBER(struct part_selected, selected_allocations, COUNT, "that the answer is about"),
+	MEMBER(struct part_selected, selected_allocations, COUNT,
+	       "number of allocations in the answer"),
 };
 static const struct shape shape_selected =
 	SHAPE("PartSelected", struct part_selected, selected_members);
@@ -53,8 +54,8 @@ static const struct member quality_members[] = {
 	       .optional = true),
 	MEMBER(struct quality, lost_events, COUNT, "events that were not recorded"),
 	MEMBER(struct quality, lost, OBJECT, "by reason", .shape = &shape_losses),
-	MEMBER(struct quality, truncated_stacks, COUNT, "events whose outer frames are not known"),
-	MEMBER(struct quality, missing_chunks, COUNT, "pieces of the tape that are not there"),
+	MEMBER(struct quality, truncated_stacks, COUNT, "events with unknown outer frames"),
+	MEMBER(struct quality, missing_chunks, COUNT, "missing pieces of the tape"),
 	MEMBER(struct quality, damaged_places, COUNT, NULL),
 	MEMBER(struct quality, fault, TEXT, "why recording ended early", .nullable = true),
 	MEMBER(struct quality, import, OBJECT, "of a tape made from another tool's file",

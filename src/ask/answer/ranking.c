@@ -22,14 +22,14 @@ static const struct member ranked_members[] = {
 	MEMBER(struct ranked, allocated_count, COUNT, "allocations"),
 	MEMBER(struct ranked, temporary_bytes, BYTES, "freed before their thread allocated again"),
 	MEMBER(struct ranked, temporary_count, COUNT, "allocations of these"),
-	MEMBER(struct ranked, stacks, COUNT, "how many of it there are"),
-	MEMBER(struct ranked, stack, FRAMES, "the one with most"),
+	MEMBER(struct ranked, stacks, COUNT, "number of different stacks"),
+	MEMBER(struct ranked, stack, FRAMES, "the stack with most of the metric"),
 };
 static const struct shape shape_ranked = SHAPE("RankedSite", struct ranked, ranked_members);
 
 static const struct member ranking_members[] = {
 	MEMBER(struct ranking, sort, TEXT, "the metric by which they are sorted"),
-	MEMBER(struct ranking, sites, ROWS, "functions that allocate, the most first",
+	MEMBER(struct ranking, sites, ROWS, "functions that allocate, by the metric",
 	       .shape = &shape_ranked),
 	MEMBER(struct ranking, about, FLAT, NULL, .shape = &shape_about),
 };

@@ -1,7 +1,7 @@
 #include "answer/about.h"
 
 static const struct member rule_members[] = {
-	MEMBER(struct suppressed_rule, rule, TEXT, "as it is written"),
+	MEMBER(struct suppressed_rule, rule, TEXT, "as written"),
 	MEMBER(struct suppressed_rule, reason, TEXT, "of a built-in rule", .nullable = true),
 	MEMBER(struct suppressed_rule, bytes, BYTES, NULL),
 	MEMBER(struct suppressed_rule, count, COUNT, "blocks"),
@@ -12,7 +12,7 @@ static const struct shape shape_rule =
 static const struct member suppressed_members[] = {
 	MEMBER(struct suppressed_answer, bytes, BYTES, NULL),
 	MEMBER(struct suppressed_answer, count, COUNT, "blocks"),
-	MEMBER(struct suppressed_answer, file, TEXT, "of rules that are not built in",
+	MEMBER(struct suppressed_answer, file, TEXT, "with rules that are not built in",
 	       .nullable = true),
 	MEMBER(struct suppressed_answer, rules, ROWS, "rules that matched", .shape = &shape_rule),
 };

@@ -18,27 +18,27 @@ export interface Findings {
 export interface Finding {
 	type: string; /* the kind of problem */
 	title: string; /* what is wrong */
-	bytes: Bytes; /* at stake */
-	count: number | null; /* of what the evidence says */
+	bytes: Bytes; /* affected */
+	count: number | null; /* what is counted is in the evidence */
 	evidence: string; /* one sentence with figures */
 	advice: string; /* what to do */
 	function: string | null; /* name of the function */
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
 	module: string | null; /* path of the program or library */
-	hash: Hex | null; /* stands for the function: the same on every tape and in every version */
-	page: string | null; /* of the app that shows it */
-	report: string | null; /* that shows it */
+	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+	page: string | null; /* page of the app with the details */
+	report: string | null; /* report with the details */
 	filter: string | null; /* of page and report */
 	metric: string | null; /* of the page */
 	at: string | null; /* a moment */
 	from: string | null; /* a moment */
 	until: string | null; /* a moment */
 	sort: string | null; /* of page and report */
-	command: string; /* what follows `memtape report TAPE` to see the same figures */
-	stack: Frame[] | null; /* of a bad free where the block was freed, else the one with most */
-	allocated_stack: Frame[] | null; /* of a bad free */
-	freed_before_stack: Frame[] | null; /* of a double free */
+	command: string; /* the same figures: what follows `memtape report TAPE` */
+	stack: Frame[] | null; /* of a bad free: where the block was freed; otherwise the stack with most */
+	allocated_stack: Frame[] | null; /* of a bad free: where the block was allocated */
+	freed_before_stack: Frame[] | null; /* of a double free: the first free */
 	possible: boolean; /* the tape does not prove it */
 }
 
@@ -47,7 +47,7 @@ export interface Frame {
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
 	module: string | null; /* path of the program or library */
-	hash: Hex; /* stands for the function: the same on every tape and in every version */
+	hash: Hex; /* identifies the function; the same on every tape and in every version */
 	inlined: boolean; /* the compiler put the function into its caller */
 	folded: boolean; /* part of an allocator or of program start */
 }
@@ -56,11 +56,11 @@ export interface Quality {
 	filter?: string | null;
 	from?: string | null;
 	until?: string | null;
-	selected_allocations?: number; /* that the answer is about */
+	selected_allocations?: number; /* number of allocations in the answer */
 	lost_events: number; /* events that were not recorded */
 	lost: Losses; /* by reason */
-	truncated_stacks: number; /* events whose outer frames are not known */
-	missing_chunks: number; /* pieces of the tape that are not there */
+	truncated_stacks: number; /* events with unknown outer frames */
+	missing_chunks: number; /* missing pieces of the tape */
 	damaged_places: number;
 	fault: string | null; /* why recording ended early */
 	import?: Import; /* of a tape made from another tool's file */
@@ -82,8 +82,8 @@ export interface Import {
 	tool: string | null; /* that wrote it */
 	file: string;
 	missing: string[]; /* what that format does not have */
-	words: string; /* the same, to be read */
-	notes: string[]; /* what else is to be known */
+	words: string; /* the same as readable text */
+	notes: string[]; /* further remarks */
 }
 
 export interface UnnamedModule {
@@ -93,8 +93,8 @@ export interface UnnamedModule {
 
 export interface Ranking {
 	sort: string; /* the metric by which they are sorted */
-	sites: RankedSite[]; /* functions that allocate, the most first */
-	suppressed?: Suppressed; /* never freed, but known by a rule: not in leaks */
+	sites: RankedSite[]; /* functions that allocate, by the metric */
+	suppressed?: Suppressed; /* never freed, but matched by a suppression: not in leaks */
 	quality: Quality; /* losses and damage of the tape */
 }
 
@@ -103,7 +103,7 @@ export interface RankedSite {
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
 	module: string | null; /* path of the program or library */
-	hash: Hex | null; /* stands for the function: the same on every tape and in every version */
+	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
 	peak_bytes: Bytes; /* alive at the peak */
 	peak_count: number; /* blocks alive at the peak */
 	leaked_bytes: Bytes; /* never freed, and not suppressed */
@@ -112,19 +112,19 @@ export interface RankedSite {
 	allocated_count: number; /* allocations */
 	temporary_bytes: Bytes; /* freed before their thread allocated again */
 	temporary_count: number; /* allocations of these */
-	stacks: number; /* how many of it there are */
-	stack: Frame[]; /* the one with most */
+	stacks: number; /* number of different stacks */
+	stack: Frame[]; /* the stack with most of the metric */
 }
 
 export interface Suppressed {
 	bytes: Bytes;
 	count: number; /* blocks */
-	file: string | null; /* of rules that are not built in */
+	file: string | null; /* with rules that are not built in */
 	rules: SuppressedRule[]; /* rules that matched */
 }
 
 export interface SuppressedRule {
-	rule: string; /* as it is written */
+	rule: string; /* as written */
 	reason: string | null; /* of a built-in rule */
 	bytes: Bytes;
 	count: number; /* blocks */

@@ -199,8 +199,8 @@ static struct err *question_parse(const struct diff_options *options, int operan
 		err = err_wrap(gate_parse(options->fail_if, &question->gate), "--fail-if");
 	if (err)
 		return err;
-	settings->report.top = options->top;
-	settings->report.shows_all = options->shows_all;
+	settings->report.with.top = options->top;
+	settings->report.with.all_frames = options->shows_all;
 	settings->by = options->by >= 0 ? (enum diff_by)options->by : DIFF_BY_FUNCTION;
 	question->to = options->to;
 	question->title = options->look.title;
@@ -247,7 +247,7 @@ static struct err *sums_make(const struct diff_question *question, unsigned side
 				      subject->until_ns, arena, &subject->sums);
 }
 
-static enum model_depth question_depth(const struct diff_question *question)
+static enum model_depth diff_question_depth(const struct diff_question *question)
 {
 	return question->part != PART_WHOLE || selection_needs_rows(&question->selection)
 		       ? MODEL_FULL
@@ -302,7 +302,7 @@ static struct err *stacks_write(const struct diff_question *question,
 	for (unsigned side = 0; side < DIFF_SIDES; side++)
 		sides[side] = (struct diff_side) { &subjects[side].sums, subjects[side].names,
 						   subjects[side].units };
-	err = diff_tree_build(sides, settings->report.shows_all ? WALK_ALL : WALK_FOLD,
+	err = diff_tree_build(sides, settings->report.with.all_frames ? WALK_ALL : WALK_FOLD,
 			      settings->metric, arena, &tree);
 	if (err)
 		return err;
@@ -331,7 +331,7 @@ static struct err *diff_answer(const struct diff_question *question,
 			       const struct reading_symbol_options *options, bool *fails_ret,
 			       FILE *out)
 {
-	const enum model_depth depth = question_depth(question);
+	const enum model_depth depth = diff_question_depth(question);
 	const bool is_one = question->paths[DIFF_A] == question->paths[DIFF_B];
 	CLEAN(arena_deinit) struct arena arena = { 0 };
 	CLEAN(tape_deinit) struct tape first = { 0 };

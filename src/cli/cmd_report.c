@@ -29,12 +29,14 @@ enum {
 
 static const struct option_row rows[] = {
 /* clang-format off */
-#define REPORT_OPTION(name, letter, arg, kind, member, reports, doc, words, max)                   \
+#define PARAMETER(field, name, letter, arg, kind, questions, doc, words, max, usual)               \
 	{ name, letter, arg, (enum option_kind)OPTION_##kind,                                      \
-	  offsetof(struct report_options, settings.member), reports doc, words },
+	  offsetof(struct report_options, settings.with.field), questions doc, words },
+#define OPERAND(field, name, arg, kind, doc)
 /* clang-format on */
-#include "report/options.def"
-#undef REPORT_OPTION
+#include "answer/parameters.def"
+#undef PARAMETER
+#undef OPERAND
 	SUPPRESSING_OPTIONS(struct report_options, suppressing),
 	{ "json", 'j', NULL, OPTION_FLAG, offsetof(struct report_options, json),
 	  "JSON with a stable schema" },
@@ -87,7 +89,7 @@ static struct err *settings_fill(const struct report *report, struct report_opti
 	struct err *err = reading_format(options->json, options->csv, &settings->format);
 
 	if (!err)
-		err = report_sort(report, settings);
+		err = report_settle(report, settings);
 	if (err)
 		return err;
 	settings->tape_path = argv[1];
@@ -104,8 +106,8 @@ static struct err *html_run(const struct report_options *options, int operand_co
 	if (operand_count != 1)
 		return err_new(ERR_USAGE,
 			       "--html: expected one tape and no report: the page has them all");
-	if (options->json || options->csv || settings->filter || settings->from ||
-	    settings->until || settings->at)
+	if (options->json || options->csv || settings->with.filter || settings->with.from ||
+	    settings->with.until || settings->with.at)
 		return err_new(ERR_USAGE,
 			       "--html: the file has the whole tape; --json, --csv, --filter, "
 			       "--from, --until and --at do not go with it");
@@ -116,7 +118,7 @@ static struct err *html_run(const struct report_options *options, int operand_co
 static struct err *report_command_run(const struct command *command, int argc, char **argv,
 				      int *exit_code)
 {
-	struct report_options options = { .settings = report_settings_usual() };
+	struct report_options options = { .settings.with = parameters_usual() };
 	struct report_settings *settings = &options.settings;
 	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
 	CLEAN(suppressing_deinit) struct suppressing suppressing = { 0 };

@@ -264,7 +264,7 @@ static void print_findings(const struct collector_result *result)
 		.format = EMIT_TEXT,
 		.colour = reading_wants_colour(stderr),
 		.width = reading_width(stderr),
-		.top = SITES_SHOWN,
+		.with.top = SITES_SHOWN,
 		.symbols = &symbols.options,
 		.suppressions = &suppressing.rules,
 		.tape_path = result->path,

@@ -115,7 +115,7 @@ static struct err *ask(const struct asked *asked, void *result)
 
 	if (err)
 		return err;
-	count = asked->top ? u64_min(asked->top, found.count) : found.count;
+	count = asked->with->top ? u64_min(asked->with->top, found.count) : found.count;
 	items = arena_array(asked->arena, count + 1, sizeof(*items));
 	if (!items)
 		return err_nomem();
@@ -132,6 +132,7 @@ const struct question question_findings = {
 	.summary = "what is wrong, the worst first, with evidence and what to do",
 	.shape = &shape_findings,
 	.depth = MODEL_FULL,
+	.takes = TAKES(top),
 	.is_patient = true,
 	.instead = "the command of a finding has a filter of its own",
 	.ask = ask,

@@ -6,6 +6,7 @@ const struct question question_leaks = {
 	.summary = "what was never freed, with stacks",
 	.shape = &shape_ranking,
 	.depth = MODEL_SUMMARY,
+	.takes = TAKES(top),
 	.selects = true,
 	.sorts = metric_words,
 	.sort = METRIC_LEAKED,

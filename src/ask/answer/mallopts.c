@@ -83,7 +83,7 @@ static const char *parameter_of(const struct model_note *note, struct arena *are
 static struct err *ask(const struct asked *asked, void *result)
 {
 	const struct model *model = asked->model;
-	const uint64_t top = asked->top ? asked->top : UINT64_MAX;
+	const uint64_t top = asked->with->top ? asked->with->top : UINT64_MAX;
 	struct mallopt *items =
 		arena_array(asked->arena, model_note_count(model) + 1, sizeof(*items));
 	struct mallopts *mallopts = result;
@@ -117,6 +117,7 @@ const struct question question_mallopts = {
 	.summary = "calls that tuned the allocator: mallopt and malloc_trim",
 	.shape = &shape_mallopts,
 	.depth = MODEL_SUMMARY,
+	.takes = TAKES(top),
 	.has_window = true,
 	.instead = "--from and --until choose by time",
 	.ask = ask,

@@ -86,7 +86,7 @@ static void mark_fill(const struct model *model, const struct model_note *note,
 static struct err *ask(const struct asked *asked, void *result)
 {
 	const struct model *model = asked->model;
-	const uint64_t top = asked->top ? asked->top : UINT64_MAX;
+	const uint64_t top = asked->with->top ? asked->with->top : UINT64_MAX;
 	struct model_stack_moment *moments =
 		arena_array(asked->arena, model_stack_count(model), sizeof(*moments));
 	struct mark *items = arena_array(asked->arena, model_note_count(model) + 1, sizeof(*items));
@@ -107,6 +107,7 @@ const struct question question_marks = {
 	.summary = "the moments that the program named, and what was alive then",
 	.shape = &shape_marks,
 	.depth = MODEL_FULL,
+	.takes = TAKES(top),
 	.has_window = true,
 	.instead = "--from and --until choose by time",
 	.ask = ask,

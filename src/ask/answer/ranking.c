@@ -75,8 +75,8 @@ struct err *ranking_ask(const struct asked *asked, void *result)
 	ranking->metric = (enum metric)asked->sort;
 	ranking->sort = metric_words[asked->sort];
 	if (!err)
-		err = sites_rank(&ranking->found, ranking->metric, asked->top, asked->arena, &order,
-				 &count);
+		err = sites_rank(&ranking->found, ranking->metric, asked->with->top, asked->arena,
+				 &order, &count);
 	if (err)
 		return err;
 	items = arena_array(asked->arena, count + 1, sizeof(*items));

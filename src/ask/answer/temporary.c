@@ -6,6 +6,7 @@ const struct question question_temporary = {
 	.summary = "what was freed at once, with stacks",
 	.shape = &shape_ranking,
 	.depth = MODEL_SUMMARY,
+	.takes = TAKES(top),
 	.selects = true,
 	.sorts = metric_words,
 	.sort = METRIC_TEMPORARY,

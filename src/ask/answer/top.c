@@ -6,6 +6,7 @@ const struct question question_top = {
 	.summary = "most of what --sort says, function by function, with stacks",
 	.shape = &shape_ranking,
 	.depth = MODEL_SUMMARY,
+	.takes = TAKES(top),
 	.selects = true,
 	.sorts = metric_words,
 	.sort = METRIC_PEAK,

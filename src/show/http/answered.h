@@ -10,4 +10,8 @@
 /* Asks the route's question and writes the members of the answer to call->emit. */
 struct err *answered_route_run(struct call *call);
 
+/* Whether the question can be asked with these; the parameter that is wrong is blamed. */
+struct err *answered_check(struct call *call, const struct question *question,
+			   const struct parameters *with);
+
 #endif

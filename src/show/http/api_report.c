@@ -1,7 +1,7 @@
 /*
  * /api/v1/report: any report, as `memtape report TAPE NAME --json` prints it.
  */
-#include "http/call.h"
+#include "http/answered.h"
 #include "http/server.h"
 #include "http/source_text.h"
 #include "report/report.h"
@@ -25,16 +25,18 @@ static const struct param params[] = {
 	  .words = format_words,
 	  .doc = "what the answer is",
 	  .missing = "json" },
-	{ .name = "q", .kind = PARAM_FILTER, .doc = "the same as filter", PLACE(filter) },
-#define REPORT_OPTION(option, letter, arg, param, member, reports, text, choices, most)            \
+	{ .name = "q", .kind = PARAM_FILTER, .doc = "the same as filter", PLACE(with.filter) },
+#define PARAMETER(field, option, letter, arg, param, questions, text, choices, most, usual)        \
 	{ .name = option,                                                                          \
 	  .kind = PARAM_##param,                                                                   \
-	  .doc = reports text,                                                                     \
+	  .doc = questions text,                                                                   \
 	  .words = choices,                                                                        \
 	  .max = most,                                                                             \
-	  PLACE(member) },
-#include "report/options.def"
-#undef REPORT_OPTION
+	  PLACE(with.field) },
+#define OPERAND(field, name, arg, kind, doc)
+#include "answer/parameters.def"
+#undef PARAMETER
+#undef OPERAND
 	{ .name = "suppressions",
 	  .kind = PARAM_TEXT,
 	  .doc = "leaks: leave out what these rules, a line each, say is known: the text of a file "
@@ -123,9 +125,6 @@ static struct err *settings_fill(struct call *call, const struct report *report,
 	struct err *err;
 
 	call_fill(call, settings);
-	err = report_sort(report, settings);
-	if (err)
-		return call_blame(call, "sort", err);
 	if (call_has(call, "q") && call_has(call, "filter"))
 		return call_blame(call, "q", err_new(ERR_USAGE, "q and filter are the same"));
 	settings->format = formats[call_choice(call, "format")];
@@ -137,7 +136,13 @@ static struct err *settings_fill(struct call *call, const struct report *report,
 	err = settings->operands ? suppressions_take(call, settings) : err_nomem();
 	if (!err)
 		err = source_choose(call, report, settings);
-	return err ? err : report_check(report, settings);
+	if (err)
+		return err;
+	err = report_settle(report, settings);
+	if (err)
+		return report->question ? err : call_blame(call, "sort", err);
+	return report->question ? answered_check(call, report->question, &settings->with)
+				: report_check(report, settings);
 }
 
 static struct err *run(struct call *call)
@@ -145,7 +150,7 @@ static struct err *run(struct call *call)
 	static const char *const types[] = { NULL, "text/csv; charset=utf-8",
 					     "text/plain; charset=utf-8" };
 	CLEAN(names_destroy) struct names *names = NULL;
-	struct report_settings settings = report_settings_usual();
+	struct report_settings settings = { .with = parameters_usual() };
 	const struct report *report = NULL;
 	struct err *err = report_choose(call, &report);
 

@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "groups/groups.h"
+
 static const struct param tape_param = {
 	.name = "c",
 	.kind = PARAM_TEXT,
@@ -31,22 +33,30 @@ static const struct param part_params[] = {
 	  .missing = "end" },
 };
 
-static const struct param question_params[] = {
-	{ .name = "top",
-	  .kind = PARAM_NUMBER,
-	  .doc = "entries of a list",
-	  .missing = "as many as there are" },
-	{ .name = "all-frames",
-	  .kind = PARAM_FLAG,
-	  .doc = "stacks with the frames of allocators and of program start" },
+/* By enum parameter_id. The part of the tape is asked for as of every route (part_params). */
+static const struct param question_params[PARAMETER_COUNT] = {
+#define PARAMETER(field, option, letter, arg, param, questions, text, choices, most, usual)        \
+	[PARAMETER_##field] = { .name = option,                                                    \
+				.kind = PARAM_##param,                                             \
+				.doc = text,                                                       \
+				.words = choices,                                                  \
+				.max = most,                                                       \
+				.fallback = usual,                                                 \
+				.has_place = true,                                                 \
+				.place = offsetof(struct parameters, field) },
+#define OPERAND(field, option, arg, param, text)                                                   \
+	[PARAMETER_##field] = { .name = option,                                                    \
+				.kind = PARAM_##param,                                             \
+				.is_required = true,                                               \
+				.doc = text,                                                       \
+				.has_place = true,                                                 \
+				.place = offsetof(struct parameters, field) },
+#include "answer/parameters.def"
+#undef PARAMETER
+#undef OPERAND
 };
 
-static const struct param sort_param = {
-	.name = "sort",
-	.kind = PARAM_TEXT,
-	.doc = "what the list is sorted by: as --sort of the report",
-	.missing = "the report's own",
-};
+static const uint64_t part_taken = TAKES(filter) | TAKES(from) | TAKES(until);
 
 const char *route_summary(const struct route *route)
 {
@@ -78,10 +88,9 @@ size_t route_params(const struct route *route, const struct param **params_ret)
 		    (is_time && route->question && route->question->has_window))
 			params_ret[count++] = &part_params[i];
 	}
-	for (size_t i = 0; route->question && i < array_size(question_params); i++)
-		params_ret[count++] = &question_params[i];
-	if (route->question && route->question->sorts)
-		params_ret[count++] = &sort_param;
+	for (size_t i = 0; route->question && i < PARAMETER_COUNT; i++)
+		if ((question_takes(route->question) & ~part_taken) >> i & 1)
+			params_ret[count++] = &question_params[i];
 	assert(count + route->param_count <= PARAMS_MAX);
 	for (size_t i = 0; i < route->param_count; i++)
 		params_ret[count++] = &route->params[i];

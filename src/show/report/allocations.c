@@ -303,13 +303,13 @@ static struct err *check(const struct report_settings *settings)
 {
 	struct selection_order order;
 
-	return settings->sort_text ? selection_order_parse(settings->sort_text, &order) : NULL;
+	return settings->with.sort ? selection_order_parse(settings->with.sort, &order) : NULL;
 }
 
 static struct err *source_begin(struct source *source, const struct report_context *context)
 {
 	const struct report_settings *settings = context->settings;
-	const uint64_t top = settings->top;
+	const uint64_t top = settings->with.top;
 	struct selection_order order = { 0 };
 	struct err *err;
 
@@ -317,13 +317,13 @@ static struct err *source_begin(struct source *source, const struct report_conte
 	source->rest = context->selection->count;
 	if (top && top < source->rest)
 		source->rest = top;
-	if (!settings->sort_text && settings->skip == 0)
+	if (!settings->with.sort && settings->with.skip == 0)
 		return NULL;
-	err = settings->sort_text ? selection_order_parse(settings->sort_text, &order) : NULL;
+	err = settings->with.sort ? selection_order_parse(settings->with.sort, &order) : NULL;
 	if (err)
 		return err;
-	return selection_sorted(context->selection, &order, settings->skip, top, context->arena,
-				&source->sorted, &source->rest);
+	return selection_sorted(context->selection, &order, settings->with.skip, top,
+				context->arena, &source->sorted, &source->rest);
 }
 
 static struct err *run(const struct report_context *context, FILE *out)

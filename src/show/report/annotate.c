@@ -111,7 +111,7 @@ static struct err *check(const struct report_settings *settings)
 {
 	struct chosen chosen;
 
-	return columns_choose(settings->columns, &chosen);
+	return columns_choose(settings->with.columns, &chosen);
 }
 
 /* --- text ---------------------------------------------------------------------------------- */
@@ -185,7 +185,7 @@ static void add_context(struct page *page, uint64_t begin, uint64_t end)
 
 static void add_lines(struct page *page)
 {
-	const bool is_whole = page->context->settings->shows_whole_file;
+	const bool is_whole = page->context->settings->with.whole_file;
 
 	for (size_t i = 0; i < page->lines->count; i++) {
 		const struct line *line = &page->lines->items[i];
@@ -304,14 +304,14 @@ static struct err *lines_cut(const struct report_context *context, struct lines 
 	CLEAN(free) struct sort_pair *order = calloc(lines->count + 1, sizeof(*order));
 	size_t kept = 0;
 
-	if (settings->top == 0 || settings->top >= lines->count)
+	if (settings->with.top == 0 || settings->with.top >= lines->count)
 		return NULL;
 	for (size_t i = 0; order && i < lines->count; i++)
 		order[i] = (struct sort_pair) { ~metric_value(metric, &lines->items[i].total),
 						(uint32_t)i };
 	if (!order || !sort_pairs(order, lines->count))
 		return err_nomem();
-	for (size_t i = settings->top; i < lines->count; i++)
+	for (size_t i = settings->with.top; i < lines->count; i++)
 		lines->items[order[i].index].line = 0;
 	for (size_t i = 0; i < lines->count; i++) {
 		if (lines->items[i].line > 0)
@@ -328,7 +328,7 @@ static struct err *run(const struct report_context *context, FILE *out)
 	struct chosen chosen;
 	struct source source;
 	struct lines lines;
-	struct err *err = columns_choose(settings->columns, &chosen);
+	struct err *err = columns_choose(settings->with.columns, &chosen);
 
 	if (!err)
 		err = lines_find(&context->sums, context->selection, context->names, context->mode,

@@ -1,6 +1,5 @@
 #include "report/answered.h"
 
-#include "report/moment.h"
 #include "report/quality.h"
 #include "report/suppressed.h"
 
@@ -15,13 +14,10 @@ struct asked answered_of(const struct report_context *context)
 		.selection = context->selection,
 		.arena = context->arena,
 		.limits = context->selection ? &context->selection->limits : NULL,
+		.with = &settings->with,
 		.mode = context->mode,
 		.tells_leaks = context->tells_leaks,
 		.has_window = context->has_window,
-		.top = settings->top,
-		.filter = settings->filter,
-		.from = settings->from,
-		.until = settings->until,
 	};
 }
 
@@ -79,11 +75,8 @@ struct err *answered_report_run(const struct report *report, const struct report
 {
 	struct asked asked = answered_of(context);
 	const void *answer = NULL;
-	struct err *err = NULL;
+	struct err *err = question_prepare(report->question, &asked);
 
-	asked.sort = context->settings->has_sort ? context->settings->sort : report->question->sort;
-	if (report->question->has_window)
-		err = report_window_rows(context, &asked.from_ns, &asked.until_ns);
 	if (!err)
 		err = question_ask(report->question, &asked, &answer);
 	if (err)

@@ -294,9 +294,9 @@ static struct err *run(const struct report_context *context, FILE *out)
 
 	if (!err)
 		err = sites_order(&answer, settings->has_sort ? settings->sort : BY_SURVIVED,
-				  settings->top ? settings->top
-				  : is_text	? SITES_SHOWN
-						: 0);
+				  settings->with.top ? settings->with.top
+				  : is_text	     ? SITES_SHOWN
+						     : 0);
 	if (err)
 		return err;
 	return is_text ? between_text(&answer, out) : between_emit(&answer, out);

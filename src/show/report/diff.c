@@ -155,8 +155,8 @@ static void rows_count(struct diff_answer *answer)
 		answer->changed_count += diff_change(answer->sides, answer->diff.metric,
 						     answer->diff.rows[i].sums) != 0;
 	answer->count = is_text ? u64_min(answer->changed_count, ROWS_SHOWN) : answer->diff.count;
-	if (settings->top)
-		answer->count = u64_min(settings->top,
+	if (settings->with.top)
+		answer->count = u64_min(settings->with.top,
 					is_text ? answer->changed_count : answer->diff.count);
 }
 
@@ -205,7 +205,7 @@ struct err *diff_report(const struct diff_subject *subjects, const struct diff_s
 	CLEAN(arena_deinit) struct arena arena = { 0 };
 	struct diff_answer answer = diff_answer_begin(subjects, settings);
 	struct err *err = diff_find(answer.sides, settings->by,
-				    settings->report.shows_all ? WALK_ALL : WALK_FOLD,
+				    settings->report.with.all_frames ? WALK_ALL : WALK_FOLD,
 				    settings->metric, &arena, &answer.diff);
 	if (err)
 		return err;

@@ -63,7 +63,7 @@ static void emit_row_facts(struct emit *emit, const struct diff_answer *answer,
 	const struct report_context context = {
 		.model = answer->subjects[side].model,
 		.names = answer->subjects[side].names,
-		.mode = answer->settings->report.shows_all ? WALK_ALL : WALK_FOLD,
+		.mode = answer->settings->report.with.all_frames ? WALK_ALL : WALK_FOLD,
 	};
 
 	emit_row(emit);

@@ -268,7 +268,7 @@ struct err *diff_page_write(const struct diff_subject *subjects,
 			    const struct diff_settings *settings,
 			    const struct diff_picture *picture, struct str *out)
 {
-	const enum walk_mode mode = settings->report.shows_all ? WALK_ALL : WALK_FOLD;
+	const enum walk_mode mode = settings->report.with.all_frames ? WALK_ALL : WALK_FOLD;
 	CLEAN(arena_deinit) struct arena arena = { 0 };
 	CLEAN(str_deinit) struct str verdict = { 0 };
 	struct diff_answer answer = diff_answer_begin(subjects, settings);

@@ -101,7 +101,7 @@ static void add_row(struct text *text, const struct diff_answer *answer, const s
 	const struct report_context context = {
 		.model = subject->model,
 		.names = subject->names,
-		.mode = answer->settings->report.shows_all ? WALK_ALL : WALK_FOLD,
+		.mode = answer->settings->report.with.all_frames ? WALK_ALL : WALK_FOLD,
 	};
 	const enum text_style style = change > 0 ? TEXT_BAD : TEXT_GOOD;
 	CLEAN(str_deinit) struct str words = { 0 };

@@ -150,7 +150,7 @@ static struct err *findings_text(const struct report_context *context, const voi
 {
 	const struct findings_answer *found = answer;
 	const struct finding_answer *items = found->findings.items;
-	const size_t top = context->settings->top ? found->findings.count : SHOWN;
+	const size_t top = context->settings->with.top ? found->findings.count : SHOWN;
 	const size_t shown = u64_min(top, found->findings.count);
 	CLEAN(text_deinit) struct text text = text_begin(context->settings);
 

@@ -277,7 +277,7 @@ static struct err *run(const struct report_context *context, FILE *out)
 {
 	const struct report_settings *settings = context->settings;
 	const bool is_text = settings->format == EMIT_TEXT;
-	const size_t top = settings->top ? settings->top : is_text ? SITES_SHOWN : 0;
+	const size_t top = settings->with.top ? settings->with.top : is_text ? SITES_SHOWN : 0;
 	const enum metric metric = settings->has_sort ? (enum metric)settings->sort : METRIC_PEAK;
 	CLEAN(space_destroy) struct space *space = NULL;
 	struct answer answer = { .context = context };

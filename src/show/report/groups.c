@@ -178,7 +178,7 @@ static void emit_flat(struct emit *emit, const struct report_context *context,
 
 static struct err *order_of(const struct report_settings *settings, struct group_order *order)
 {
-	return group_order_parse(settings->sort_text ? settings->sort_text : "size", NULL, order);
+	return group_order_parse(settings->with.sort ? settings->with.sort : "size", NULL, order);
 }
 
 static struct err *check(const struct report_settings *settings)
@@ -198,7 +198,7 @@ static void emit_facts(struct emit *emit, const struct report_context *context,
 	emit_text(emit, "by", group_by_words[groups->by]);
 	emit_text(emit, "sort", str_text(&sort));
 	emit_bool(emit, "ascending", order->is_ascending);
-	emit_text(emit, "filter", context->settings->filter);
+	emit_text(emit, "filter", context->settings->with.filter);
 	emit_u64(emit, "allocations", context->selection->count, EMIT_COUNT);
 	emit_u64(emit, "total_count", groups->total_count, EMIT_COUNT);
 }
@@ -254,7 +254,8 @@ static void add_rest(struct text *text, const struct report_context *context,
 	text_style(text, TEXT_DIM);
 	str_add(&text->out, "… ");
 	text_counted(&text->out, rest, "more group");
-	str_printf(&text->out, context->settings->top ? "" : "; --top says how many are shown");
+	str_printf(&text->out,
+		   context->settings->with.top ? "" : "; --top says how many are shown");
 	text_style(text, TEXT_PLAIN);
 	str_add_char(&text->out, '\n');
 }
@@ -299,10 +300,10 @@ static struct err *run(const struct report_context *context, FILE *out)
 {
 	const struct report_settings *settings = context->settings;
 	struct group_settings asked = {
-		.by = settings->by,
+		.by = settings->with.by,
 		.mode = context->mode,
-		.skip = settings->skip,
-		.count = settings->top,
+		.skip = settings->with.skip,
+		.count = settings->with.top,
 		.wants_lifetimes = true,
 		.wants_usage_max = settings->format == EMIT_JSON,
 	};

@@ -291,11 +291,13 @@ static struct err *run(const struct report_context *context, FILE *out)
 	const struct call_times_settings asked = {
 		.order = (enum call_times_order)settings->sort,
 		.mode = context->mode,
-		.slowest_max = settings->top ? settings->top
-			       : is_text     ? CALLS_SHOWN
-					     : CALLS_EMITTED,
+		.slowest_max = settings->with.top ? settings->with.top
+			       : is_text	  ? CALLS_SHOWN
+						  : CALLS_EMITTED,
 	};
-	const size_t sites_max = settings->top ? settings->top : is_text ? SITES_SHOWN : SIZE_MAX;
+	const size_t sites_max = settings->with.top ? settings->with.top
+				 : is_text	    ? SITES_SHOWN
+						    : SIZE_MAX;
 	struct answer answer = { .context = context };
 	struct err *err = call_times_find(context->selection, context->names, &asked,
 					  context->arena, &answer.times);

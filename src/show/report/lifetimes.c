@@ -267,11 +267,11 @@ static struct err *lifetimes_emit(const struct report_context *context,
 		emit_object(emit, NULL);
 		emit_facts(emit, lifetimes);
 		emit_buckets(emit, "lifetimes", lifetimes);
-		if (context->settings->shows_sites)
+		if (context->settings->with.sites)
 			emit_sites(emit, "sites", context, sites);
 		quality_emit(emit, context);
 		emit_end(emit);
-	} else if (context->settings->shows_sites) {
+	} else if (context->settings->with.sites) {
 		emit_sites(emit, NULL, context, sites);
 	} else {
 		emit_buckets(emit, NULL, lifetimes);
@@ -284,7 +284,7 @@ static struct err *sites_lifetimes(const struct report_context *context,
 {
 	const struct report_settings *settings = context->settings;
 	const size_t usual = settings->format == EMIT_TEXT ? SITES_SHOWN : SITES_MAX;
-	const size_t top = settings->top ? u64_min(settings->top, SITES_MAX) : usual;
+	const size_t top = settings->with.top ? u64_min(settings->with.top, SITES_MAX) : usual;
 	struct lifetimes *by_site;
 	struct sites sites;
 	uint32_t *index_of;
@@ -318,7 +318,7 @@ static struct err *run(const struct report_context *context, FILE *out)
 	struct err *err =
 		lifetimes_find(context->model, context->selection, context->arena, &lifetimes);
 
-	if (!err && context->settings->shows_sites)
+	if (!err && context->settings->with.sites)
 		err = sites_lifetimes(context, &sites);
 	if (err)
 		return err;

@@ -355,11 +355,11 @@ static struct err *order(const struct answer *answer, struct sort_pair **pairs_r
 static struct err *run(const struct report_context *context, FILE *out)
 {
 	const bool is_text = context->settings->format == EMIT_TEXT;
-	const uint64_t top = context->settings->top ? context->settings->top
-			     : is_text		    ? ROWS_SHOWN
-						    : UINT64_MAX;
+	const uint64_t top = context->settings->with.top ? context->settings->with.top
+			     : is_text			 ? ROWS_SHOWN
+							 : UINT64_MAX;
 	CLEAN(space_destroy) struct space *space = NULL;
-	struct answer answer = { .context = context, .has_at = context->settings->at };
+	struct answer answer = { .context = context, .has_at = context->settings->with.at };
 	uint64_t at_ns = model_process(context->model)->duration_ns;
 	struct sort_pair *pairs = NULL;
 	struct table table;

@@ -142,7 +142,9 @@ static struct err *run(const struct report_context *context, FILE *out)
 	const struct report_settings *settings = context->settings;
 	const bool is_text = settings->format == EMIT_TEXT;
 	const enum metric metric = settings->has_sort ? (enum metric)settings->sort : METRIC_PEAK;
-	const size_t top = settings->top ? settings->top : is_text ? ROWS_SHOWN : SIZE_MAX;
+	const size_t top = settings->with.top ? settings->with.top
+			   : is_text	      ? ROWS_SHOWN
+					      : SIZE_MAX;
 	struct sort_pair *order;
 	struct modules modules;
 	struct table table;

@@ -7,12 +7,12 @@ struct err *report_moment(const struct report_context *context, uint64_t *ns_ret
 	struct moment moment;
 	struct err *err;
 
-	if (!context->settings->at)
+	if (!context->settings->with.at)
 		return NULL;
-	err = moment_parse(context->settings->at, &moment);
+	err = moment_parse(context->settings->with.at, &moment);
 	if (!err)
 		err = moment_ns(&moment, context->model, ns_ret);
-	return err_wrap(err, "--at %s", context->settings->at);
+	return err_wrap(err, "--at %s", context->settings->with.at);
 }
 
 struct err *report_window(const struct report_context *context, uint64_t *from_ret,
@@ -22,10 +22,10 @@ struct err *report_window(const struct report_context *context, uint64_t *from_r
 	struct moment_span window = { .until = { .kind = MOMENT_END } };
 	struct err *err = NULL;
 
-	if (settings->from)
-		err = moment_parse(settings->from, &window.from);
-	if (!err && settings->until)
-		err = moment_parse(settings->until, &window.until);
+	if (settings->with.from)
+		err = moment_parse(settings->with.from, &window.from);
+	if (!err && settings->with.until)
+		err = moment_parse(settings->with.until, &window.until);
 	return err ? err : moment_span_ns(&window, context->model, from_ret, until_ret);
 }
 
@@ -34,7 +34,7 @@ struct err *report_window_rows(const struct report_context *context, uint64_t *f
 {
 	struct err *err = report_window(context, from_ret, until_ret);
 
-	if (!err && !context->settings->until)
+	if (!err && !context->settings->with.until)
 		*until_ret = UINT64_MAX;
 	return err;
 }
@@ -45,7 +45,7 @@ struct err *report_moment_most_free(const struct report_context *context, uint64
 	struct err *err = NULL;
 
 	*ns_ret = model_process(context->model)->duration_ns;
-	if (context->settings->at)
+	if (context->settings->with.at)
 		return report_moment(context, ns_ret);
 	err = rss_explain(context->model, &rss);
 	if (!err && rss.snapshot_count > 0 && rss.samples.count > 0) {

@@ -244,7 +244,7 @@ struct err *rank_ranking_text(const struct report_context *context, const void *
 {
 	const struct ranking *ranking = answer;
 	const bool is_leaks = ranking->metric == METRIC_LEAKED;
-	const size_t top = context->settings->top ? context->settings->top : TOP_DEFAULT;
+	const size_t top = context->settings->with.top ? context->settings->with.top : TOP_DEFAULT;
 	CLEAN(text_deinit) struct text text = text_begin(context->settings);
 	size_t head_bytes;
 	struct err *err;

@@ -320,7 +320,7 @@ static struct err *run(const struct report_context *context, FILE *out)
 {
 	const struct report_settings *settings = context->settings;
 	const bool is_text = settings->format == EMIT_TEXT;
-	const size_t chains = settings->top ? settings->top : CHAINS_EMITTED;
+	const size_t chains = settings->with.top ? settings->with.top : CHAINS_EMITTED;
 	struct answer answer = { .context = context };
 	struct sites sites;
 	struct err *err = reallocs_find(context->model, context->selection, settings->sort, chains,
@@ -331,9 +331,9 @@ static struct err *run(const struct report_context *context, FILE *out)
 				 &sites);
 	if (!err)
 		err = sites_order(&answer, &sites,
-				  settings->top ? settings->top
-				  : is_text	? SITES_SHOWN
-						: 0);
+				  settings->with.top ? settings->with.top
+				  : is_text	     ? SITES_SHOWN
+						     : 0);
 	if (err)
 		return err;
 	return is_text ? reallocs_text(&answer, out) : reallocs_emit(&answer, out);

@@ -67,12 +67,14 @@ static struct err *moment_check(const char *option, const char *text)
 static struct selection_settings selection_asked(const struct report *report,
 						 const struct report_settings *settings)
 {
+	if (report->question)
+		return question_selection(report->question, &settings->with);
 	if (!report_selects(report))
 		return (struct selection_settings) { 0 };
 	return (struct selection_settings) {
-		.filter = settings->filter,
-		.from = report_has_window(report) ? NULL : settings->from,
-		.until = report_has_window(report) ? NULL : settings->until,
+		.filter = settings->with.filter,
+		.from = report_has_window(report) ? NULL : settings->with.from,
+		.until = report_has_window(report) ? NULL : settings->with.until,
 	};
 }
 
@@ -88,25 +90,45 @@ static struct err *selection_asked_check(const struct report *report,
 					 const struct report_settings *settings)
 {
 	const struct selection_settings asked = selection_asked(report, settings);
-	struct err *err = moment_check("from", settings->from);
+	struct err *err = moment_check("from", settings->with.from);
 
 	if (!err)
-		err = moment_check("until", settings->until);
-	if (!err && settings->filter && !report_selects(report))
+		err = moment_check("until", settings->with.until);
+	if (!err && settings->with.filter && !report_selects(report))
 		err = refused(report, "--filter");
-	if (!err && settings->from && !report_selects(report) && !report_has_window(report))
+	if (!err && settings->with.from && !report_selects(report) && !report_has_window(report))
 		err = refused(report, "--from");
-	if (!err && settings->until && !report_selects(report) && !report_has_window(report))
+	if (!err && settings->with.until && !report_selects(report) && !report_has_window(report))
 		err = refused(report, "--until");
 	return err ? err : selection_check(&asked);
 }
 
+/* What the error is about, as it is written on the command line. */
+static struct err *question_asked_check(const struct report *report,
+					const struct report_settings *settings)
+{
+	enum parameter_id wrong = PARAMETER_COUNT;
+	struct err *err = question_check(report->question, &settings->with, &wrong);
+	const struct parameter *parameter = &parameter_table[wrong % PARAMETER_COUNT];
+
+	if (!err || wrong == PARAMETER_COUNT || wrong == PARAMETER_filter)
+		return err;
+	if (parameter->operand)
+		return err_wrap(err, "%s", report_name(report));
+	if (wrong == PARAMETER_sort)
+		return err_wrap(err, "--sort %s", settings->with.sort);
+	return err_wrap(err, "--%s", parameter->name);
+}
+
 struct err *report_check(const struct report *report, const struct report_settings *settings)
 {
-	struct err *err = selection_asked_check(report, settings);
+	struct err *err = report->question ? question_asked_check(report, settings)
+					   : selection_asked_check(report, settings);
 
+	if (err || report->question)
+		return err;
 	if (!err)
-		err = moment_check("at", settings->at);
+		err = moment_check("at", settings->with.at);
 	if (err)
 		return err;
 	if (settings->operand_count != words_count(report->operands))
@@ -116,20 +138,38 @@ struct err *report_check(const struct report *report, const struct report_settin
 	return report->check ? report->check(settings) : NULL;
 }
 
-/* Both faces choose by index (options.def). */
-static_assert(sizeof(enum group_by) == sizeof(int), "an int can be written there");
-
-struct report_settings report_settings_usual(void)
+/* Words behind the report's name, in the order of the table. */
+static struct err *operands_take(const struct report *report, struct report_settings *settings)
 {
-	return (struct report_settings) { .by = GROUP_BY_FUNCTION };
+	const uint64_t takes = question_takes(report->question);
+	CLEAN(str_deinit) struct str names = { 0 };
+	size_t count = 0;
+
+	for (unsigned id = 0; id < PARAMETER_COUNT; id++) {
+		const struct parameter *parameter = &parameter_table[id];
+		void *place = (char *)&settings->with + parameter->place;
+
+		if (!parameter->operand || !(takes >> id & 1))
+			continue;
+		str_printf(&names, " %s", parameter->operand);
+		if (count < settings->operand_count)
+			*(const char **)place = settings->operands[count];
+		count++;
+	}
+	if (count == settings->operand_count)
+		return NULL;
+	return err_new(ERR_USAGE, "'%s' %s%s behind it", report_name(report),
+		       count ? "wants" : "takes", count ? str_text(&names) : " nothing");
 }
 
-struct err *report_sort(const struct report *report, struct report_settings *settings)
+struct err *report_settle(const struct report *report, struct report_settings *settings)
 {
 	const char *const *words = report->sorts ? report->sorts : metric_words;
-	const char *word = settings->sort_text;
+	const char *word = settings->with.sort;
 	CLEAN(str_deinit) struct str known = { 0 };
 
+	if (report->question)
+		return operands_take(report, settings);
 	if (!word || report->sorts_itself)
 		return NULL;
 	for (unsigned i = 0; words[i]; i++) {
@@ -148,6 +188,8 @@ enum model_depth report_depth(const struct report *report, const struct report_s
 	const struct selection_settings asked = selection_asked(report, settings);
 	const bool needs_rows = report->needs_rows && report->needs_rows(settings);
 
+	if (report->question)
+		return question_depth(report->question, &settings->with);
 	return needs_rows || selection_needs_rows(&asked) ? MODEL_FULL : report_depth_of(report);
 }
 
@@ -163,7 +205,7 @@ static struct err *select_and_run(const struct report *report, struct suppressor
 		.model = model,
 		.names = names,
 		.settings = settings,
-		.mode = settings->shows_all ? WALK_ALL : WALK_FOLD,
+		.mode = settings->with.all_frames ? WALK_ALL : WALK_FOLD,
 		.arena = &arena,
 	};
 	struct err *err;
@@ -178,7 +220,8 @@ static struct err *select_and_run(const struct report *report, struct suppressor
 	context.selection = selection;
 	context.tells_leaks = !asked.ignores_leaks;
 	context.has_window = report_has_window(report) && selection_is_all(selection) &&
-			     !report_selects(report) && (settings->from || settings->until);
+			     !report_selects(report) &&
+			     (settings->with.from || settings->with.until);
 	context.sums = selection->sums;
 	return report->question ? answered_report_run(report, &context, out)
 				: report->run(&context, out);

@@ -15,33 +15,18 @@
 #include "report/source_opener.h"
 #include "sums/walk.h"
 
-/* What options.def has rows for is written by the options of the command and of the server. */
 struct report_settings {
+	struct parameters with;
 	enum emit_format format;
-	bool colour;	       /* text: ANSI colours */
-	unsigned width;	       /* text: columns; 0: unlimited */
-	const char *sort_text; /* --sort as it was given; NULL: it was not */
-	bool has_sort;	       /* report_sort: sort was chosen, else each report has its own */
-	unsigned sort;	       /* index into the report's sorts; enum metric if it has no own */
-	uint64_t top;	       /* entries of a list; 0: as many as the report finds good */
-	bool shows_all;	       /* machinery of allocation and program start too */
-	bool is_bottom_up;     /* tree: from those who allocate outwards */
-	const char *function;  /* tree: of this function alone; NULL: of everything */
-	uint64_t points;       /* timeline: so many; 0: as many as the report finds good */
-	const char *filter;    /* memtape-filter(7); NULL: everything */
-	const char *from;      /* moments (select/moment.h); NULL: the beginning, the end */
-	const char *until;
-	const char *at;	       /* a moment; NULL: each report has its own */
-	const char *columns;   /* annotate: their names, with commas between; NULL: the usual */
-	bool shows_whole_file; /* annotate: also lines without numbers */
-	bool shows_sites;      /* lifetimes: of each function too */
+	bool colour;	/* text: ANSI colours */
+	unsigned width; /* text: columns; 0: unlimited */
+	bool has_sort;	/* report_settle: sort was chosen, else each report has its own */
+	unsigned sort;	/* index into the report's sorts; enum metric if it has no own */
 	const struct suppressions *suppressions; /* leaks that are known; NULL: none are */
 	struct suppressor *suppressor;	    /* of the model and names, used instead; NULL: none */
 	struct source_opener source_opener; /* annotate */
 	const char *const *operands;	    /* what stood behind the report's name */
 	size_t operand_count;
-	enum group_by by;		      /* groups: by what */
-	uint64_t skip;			      /* entries left out at the beginning */
 	const struct symbol_options *symbols; /* NULL: the defaults */
 	const char *tape_path;	     /* as the user wrote it: for the commands that are suggested */
 	struct names *names;	     /* borrowed, and used instead of symbols; NULL: none */
@@ -92,9 +77,6 @@ struct report {
 /* All reports in the order of meson.build, NULL at the end. */
 extern const struct report *const report_table[];
 
-/* What holds where nothing is asked for. */
-struct report_settings report_settings_usual(void);
-
 const struct report *report_find(const char *name); /* NULL: no such report */
 
 /* What the report and its question say of it. */
@@ -110,8 +92,11 @@ bool report_has_window(const struct report *report);
  */
 struct err *report_check(const struct report *report, const struct report_settings *settings);
 
-/* What the word sort_text means for the report. ERR_USAGE: it has no such. */
-struct err *report_sort(const struct report *report, struct report_settings *settings);
+/*
+ * What depends on the report: what its operands are, what the word of --sort means. ERR_USAGE: it
+ * has no such.
+ */
+struct err *report_settle(const struct report *report, struct report_settings *settings);
 
 /* How deep the model has to be for this. */
 enum model_depth report_depth(const struct report *report, const struct report_settings *settings);

@@ -126,8 +126,9 @@ static struct err *space_text(struct answer *answer, FILE *out)
 	const struct space_region_vec *regions = &answer->waste.regions;
 	const uint64_t cell_bytes =
 		space_cell_bytes(answer->heap_bytes, (uint64_t)ROWS_MAX * ROW_CELLS);
-	const uint64_t top =
-		answer->context->settings->top ? answer->context->settings->top : ROWS_MAX;
+	const uint64_t top = answer->context->settings->with.top
+				     ? answer->context->settings->with.top
+				     : ROWS_MAX;
 	CLEAN(text_deinit) struct text text = text_begin(answer->context->settings);
 	CLEAN(str_deinit) struct str title = { 0 };
 

@@ -226,7 +226,7 @@ static struct err *summary_text(const struct report_context *context, FILE *out)
 	static const enum metric metrics[] = { METRIC_PEAK, METRIC_LEAKED, METRIC_TEMPORARY };
 	CLEAN(text_deinit) struct text text = text_begin(context->settings);
 	const struct report_settings *settings = context->settings;
-	const size_t top = settings->top ? settings->top : SITES_SHOWN;
+	const size_t top = settings->with.top ? settings->with.top : SITES_SHOWN;
 	const struct model_totals totals = selection_totals(context->selection);
 	struct sites sites;
 	struct err *err =

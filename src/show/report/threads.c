@@ -396,7 +396,7 @@ static struct err *threads_order(struct answer *answer)
 	if (!sort_pairs(order, count))
 		return err_nomem();
 	answer->order = order;
-	answer->count = u64_min(settings->top ? settings->top : usual, count);
+	answer->count = u64_min(settings->with.top ? settings->with.top : usual, count);
 	return NULL;
 }
 

@@ -80,7 +80,8 @@ static struct err *steps_join(struct chart *chart, size_t count)
 
 static bool needs_rows(const struct report_settings *settings)
 {
-	return settings->from || settings->until || settings->points > MODEL_TIMELINE_MAX / 2;
+	return settings->with.from || settings->with.until ||
+	       settings->with.points > MODEL_TIMELINE_MAX / 2;
 }
 
 static struct err *steps_find(struct chart *chart, uint64_t count)
@@ -195,11 +196,11 @@ static struct err *run(const struct report_context *context, FILE *out)
 	const struct report_settings *settings = context->settings;
 	const bool is_text = settings->format == EMIT_TEXT;
 	struct chart chart = { .context = context, .rss = UINT64_MAX };
-	uint64_t count = settings->points;
+	uint64_t count = settings->with.points;
 	struct err *err;
 
 	if (count == 0 && is_text)
-		count = settings->top ? settings->top : LINES_DEFAULT;
+		count = settings->with.top ? settings->with.top : LINES_DEFAULT;
 	err = steps_find(&chart, count ? count : MODEL_TIMELINE_MAX);
 	if (err)
 		return err;
@@ -208,7 +209,7 @@ static struct err *run(const struct report_context *context, FILE *out)
 
 static struct err *check(const struct report_settings *settings)
 {
-	return settings->points > POINTS_MAX
+	return settings->with.points > POINTS_MAX
 		       ? err_new(ERR_USAGE, "--points: at most %d", (int)POINTS_MAX)
 		       : NULL;
 }

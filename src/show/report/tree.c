@@ -77,11 +77,11 @@ static struct err *tree_text(const struct report_context *context, const struct 
 	text_head(&text, context->model);
 	branches_total(&title, tree);
 	text_heading(&text, str_text(&title),
-		     context->settings->is_bottom_up
+		     context->settings->with.bottom_up
 			     ? "bottom-up: under each function, who called it"
 			     : "top-down: under each function, what it called");
 	err = branches_text(&text, context, tree,
-			    context->settings->top ? context->settings->top : TREE_LINES);
+			    context->settings->with.top ? context->settings->with.top : TREE_LINES);
 	if (err)
 		return err;
 	add_pruned(&text, tree->pruned_count);
@@ -102,7 +102,7 @@ static struct err *tree_emit(const struct report_context *context, const struct 
 	if (is_json) {
 		emit_object(emit, NULL);
 		emit_text(emit, "metric", metric_words[tree->metric]);
-		emit_bool(emit, "bottom_up", context->settings->is_bottom_up);
+		emit_bool(emit, "bottom_up", context->settings->with.bottom_up);
 		emit_facts(emit, tree);
 		emit_u64(emit, "pruned", tree->pruned_count, EMIT_COUNT);
 	}
@@ -119,7 +119,7 @@ static struct err *tree_emit(const struct report_context *context, const struct 
 
 static struct err *run_whole(const struct report_context *context, FILE *out)
 {
-	const bool is_up = context->settings->is_bottom_up;
+	const bool is_up = context->settings->with.bottom_up;
 	struct tree tree;
 	struct err *err = build(context, is_up ? TREE_BOTTOM_UP : TREE_TOP_DOWN, NULL, &tree);
 
@@ -134,7 +134,7 @@ static struct err *run_whole(const struct report_context *context, FILE *out)
 static struct err *add_side(struct text *text, const struct report_context *context,
 			    const struct tree *tree, const char *words)
 {
-	const size_t top = context->settings->top;
+	const size_t top = context->settings->with.top;
 
 	text_heading(text, words, NULL);
 	return branches_text(text, context, tree, top ? top : FUNCTION_LINES);
@@ -152,7 +152,7 @@ static struct err *function_text(const struct report_context *context, const str
 	text_head(&text, context->model);
 	branches_total(&title, callees);
 	str_add(&title, " in ");
-	text_function_short(&title, context->settings->function, 60);
+	text_function_short(&title, context->settings->with.function, 60);
 	str_percent(share, metric_value(callees->metric, total),
 		    metric_value(callees->metric, &context->sums.total));
 	text_heading(&text, str_text(&title), share);
@@ -183,7 +183,7 @@ static struct err *function_emit(const struct report_context *context, const str
 	if (is_json) {
 		emit_object(emit, NULL);
 		emit_text(emit, "metric", metric_words[callees->metric]);
-		emit_text(emit, "function", context->settings->function);
+		emit_text(emit, "function", context->settings->with.function);
 		emit_facts(emit, callees);
 		emit_u64(emit, "pruned", callees->pruned_count + callers->pruned_count, EMIT_COUNT);
 		emit_table(emit, "callers", branches_columns, count);
@@ -207,8 +207,8 @@ static struct err *run_function(const struct report_context *context, FILE *out)
 {
 	struct tree callees, callers;
 	struct focus focus;
-	struct err *err = focus_find(&context->sums, context->names, context->settings->function,
-				     context->arena, &focus);
+	struct err *err = focus_find(&context->sums, context->names,
+				     context->settings->with.function, context->arena, &focus);
 
 	if (!err)
 		err = build(context, TREE_TOP_DOWN, &focus, &callees);
@@ -223,7 +223,8 @@ static struct err *run_function(const struct report_context *context, FILE *out)
 
 static struct err *run(const struct report_context *context, FILE *out)
 {
-	return context->settings->function ? run_function(context, out) : run_whole(context, out);
+	return context->settings->with.function ? run_function(context, out)
+						: run_whole(context, out);
 }
 
 const struct report report_tree = {

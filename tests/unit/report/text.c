@@ -110,9 +110,12 @@ static const struct {
 	const char *name;
 	const char *reports;
 } options[] = {
-#define REPORT_OPTION(name, letter, arg, kind, member, reports, doc, words, max) { name, reports },
-#include "report/options.def"
-#undef REPORT_OPTION
+#define PARAMETER(field, name, letter, arg, kind, questions, doc, words, max, usual)               \
+	{ name, questions },
+#define OPERAND(field, name, arg, kind, doc)
+#include "answer/parameters.def"
+#undef PARAMETER
+#undef OPERAND
 };
 
 static void options_are_for_reports_that_there_are(void **state)

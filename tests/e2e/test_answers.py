@@ -75,6 +75,19 @@ def test_command_and_server_give_the_same_bytes(tape, server, name, asked):
     assert again + "\n" == report(tape, name, asked).decode()
 
 
+def test_modules_without_names_are_those_of_this_answer(tape, server):
+    """What other questions showed before does not count, what this one shows in outer frames does."""
+    server.json("/api/v1/top", **{"all-frames": 1})
+    for name in QUESTIONS:
+        quality = server.json(f"/api/v1/{name}")["quality"]
+        assert quality == json.loads(report(tape, name, {}))["quality"]
+    for name in ("top", "leaks"):
+        answer = server.json(f"/api/v1/{name}", **{"all-frames": 1})
+        shown = {frame["module"] for site in answer["sites"] for frame in site["stack"]
+                 if frame["function"].startswith(f"{(frame['module'] or '').rsplit('/', 1)[-1]}+0x")}
+        assert shown <= {module["module"] for module in answer["quality"]["unnamed_modules"]}
+
+
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_answers_are_what_the_schemas_say(tape, server, document, name):
     schemas = document["components"]["schemas"]

@@ -80,7 +80,7 @@ struct quality {
 
 extern const struct shape shape_quality;
 
-/* Ask it after names were asked for. */
+/* Names that are asked for before it is written count for unnamed_modules: write it last. */
 struct err *quality_find(const struct asked *asked, struct quality *quality);
 
 /* --- */

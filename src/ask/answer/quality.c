@@ -140,9 +140,10 @@ static struct err *part_find(const struct asked *asked, struct quality *quality)
 
 	if (!selected || !window)
 		return err_nomem();
-	*selected = (struct part_selected) { asked->filter, asked->from, asked->until,
-					     asked->selection ? asked->selection->count : 0 };
-	*window = (struct part_window) { asked->from, asked->until };
+	*selected =
+		(struct part_selected) { asked->with->filter, asked->with->from, asked->with->until,
+					 asked->selection ? asked->selection->count : 0 };
+	*window = (struct part_window) { asked->with->from, asked->with->until };
 	if (asked->selection && !selection_is_all(asked->selection))
 		quality->selected = selected;
 	else if (asked->has_window)
@@ -150,24 +151,43 @@ static struct err *part_find(const struct asked *asked, struct quality *quality)
 	return NULL;
 }
 
-/* Modules of which something was shown, but not as well as it could be. */
-static struct err *modules_find(const struct asked *asked, struct shape_rows *rows)
+/* --- modules without names ------------------------------------------------------------------ */
+
+struct unnamed {
+	const struct model *model;
+	const struct names *names;
+	size_t at; /* the next module */
+};
+
+/* The next module of which something was shown, but not as well as it could be. */
+static struct err *unnamed_next(void *state, void *row, bool *has_ret)
 {
-	const size_t most = model_module_count(asked->model);
-	struct unnamed_module *items = arena_array(asked->arena, most + 1, sizeof(*items));
+	struct unnamed *unnamed = state;
+	struct unnamed_module *module = row;
 
-	if (!items)
-		return err_nomem();
-	rows->items = items;
-	for (size_t i = 0; i < most; i++) {
-		const enum symbol_state state = names_module_state(asked->names, i);
+	*has_ret = false;
+	while (!*has_ret && unnamed->at < model_module_count(unnamed->model)) {
+		const size_t i = unnamed->at++;
+		const enum symbol_state found = names_module_state(unnamed->names, i);
 
-		if (state == SYMBOL_MISSING || state == SYMBOL_STALE || state == SYMBOL_NONE)
-			items[rows->count++] = (struct unnamed_module) {
-				.module = model_module(asked->model, i)->path,
-				.reason = symbol_state_text(state),
-			};
+		if (found != SYMBOL_MISSING && found != SYMBOL_STALE && found != SYMBOL_NONE)
+			continue;
+		module->module = model_module(unnamed->model, i)->path;
+		module->reason = symbol_state_text(found);
+		*has_ret = true;
 	}
+	return NULL;
+}
+
+/* Looked for while it is written: behind everything that is shown with names. */
+static struct err *unnamed_find(const struct asked *asked, struct shape_rows *rows)
+{
+	struct unnamed *unnamed = arena_new(asked->arena, struct unnamed);
+
+	if (!unnamed)
+		return err_nomem();
+	*unnamed = (struct unnamed) { asked->model, asked->names, 0 };
+	*rows = (struct shape_rows) { .next = unnamed_next, .state = unnamed };
 	return NULL;
 }
 
@@ -194,5 +214,5 @@ struct err *quality_find(const struct asked *asked, struct quality *quality)
 		err = import_find(asked->model, asked->arena, &quality->import);
 	if (!err)
 		err = edits_find(asked->model, asked->arena, &quality->edits);
-	return err ? err : modules_find(asked, &quality->unnamed_modules);
+	return err ? err : unnamed_find(asked, &quality->unnamed_modules);
 }

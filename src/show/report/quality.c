@@ -59,15 +59,20 @@ static void add_damage(struct text *text, bool *is_first, const struct model *mo
 	str_add(&text->out, "; `memtape verify` tells all\n");
 }
 
-static void add_modules(struct text *text, bool *is_first, const struct shape_rows *modules)
+static struct err *add_modules(struct text *text, bool *is_first, const struct shape_rows *modules)
 {
-	const struct unnamed_module *items = modules->items;
+	struct unnamed_module module;
+	bool has_more = true;
 
-	for (size_t i = 0; i < modules->count; i++) {
+	for (;;) {
+		struct err *err = modules->next(modules->state, &module, &has_more);
+
+		if (err || !has_more)
+			return err;
 		begin_line(text, is_first);
-		str_add_terminal(&text->out, items[i].module);
+		str_add_terminal(&text->out, module.module);
 		str_add(&text->out, ": ");
-		str_add(&text->out, items[i].reason);
+		str_add(&text->out, module.reason);
 		str_add(&text->out, ", so its functions have no names here\n");
 	}
 }
@@ -87,15 +92,15 @@ static void add_part(struct text *text, bool *is_first, const struct report_cont
 		str_add(&text->out, ": ");
 		text_counted(&text->out, context->selection->count, "allocation");
 	}
-	if (settings->filter) {
+	if (settings->with.filter) {
 		str_add(&text->out, " of which ");
-		str_add_terminal(&text->out, settings->filter);
+		str_add_terminal(&text->out, settings->with.filter);
 	}
-	if (settings->from || settings->until) {
+	if (settings->with.from || settings->with.until) {
 		str_add(&text->out, ", from ");
-		str_add_terminal(&text->out, settings->from ? settings->from : "start");
+		str_add_terminal(&text->out, settings->with.from ? settings->with.from : "start");
 		str_add(&text->out, " until ");
-		str_add_terminal(&text->out, settings->until ? settings->until : "end");
+		str_add_terminal(&text->out, settings->with.until ? settings->with.until : "end");
 	}
 	str_add_char(&text->out, '\n');
 }
@@ -162,8 +167,11 @@ void quality_text(struct text *text, const struct report_context *context)
 
 	asked.arena = &arena;
 	err = quality_find(&asked, &known);
-	text->out.failed |= err != NULL;
-	err_destroy(err);
+	if (err) {
+		text->out.failed = true;
+		err_destroy(err);
+		return;
+	}
 	add_part(text, &is_first, context);
 	add_import(text, &is_first, known.import);
 	add_edits(text, &is_first, &known.edits);
@@ -186,7 +194,9 @@ void quality_text(struct text *text, const struct report_context *context)
 		begin_line(text, &is_first);
 		str_add(&text->out, "too few clock readings on the tape: times are estimates\n");
 	}
-	add_modules(text, &is_first, &known.unnamed_modules);
+	err = add_modules(text, &is_first, &known.unnamed_modules);
+	text->out.failed |= err != NULL;
+	err_destroy(err);
 }
 
 void quality_emit(struct emit *emit, const struct report_context *context)

@@ -84,30 +84,26 @@ def total(rows, size="size"):
 def test_summary(api):
     for part, test in api.draw(recording.times(full=100, standard=8)):
         rows = [row for row in api.rows.rows if test(row)]
-        mine, theirs = api.get("summary", **part), api.report("summary", **part)
-        assert mine["allocated"] == total(rows) == theirs["allocations"]
-        assert mine["freed"] == theirs["frees"]
-        assert {k: mine["leaked"][k] for k in ("bytes", "count")} == theirs["leaked"]
-        assert mine["temporary"] == theirs["temporary"]
-        assert mine["peak"] == {"bytes": theirs["peak"]["bytes"], "count": theirs["peak"]["count"],
-                                "ns": theirs["peak"]["time_ns"]}
-        assert mine["wasted"] == sum(row["slack"] for row in rows)
-        assert (mine["rss_peak"] or {"bytes": 0})["bytes"] == theirs["rss_max_bytes"]
+        summary, overview = api.get("summary", **part), api.get("overview", **part)
+        reported = api.report("summary", **part)
+        assert {**summary, "gen": 0, "ms": 0} == {**reported, "gen": 0, "ms": 0}
+        assert summary["allocations"] == total(rows)
+        assert overview["wasted_bytes"] == sum(row["slack"] for row in rows)
+        assert (overview["rss_peak"] or {"bytes": 0})["bytes"] == summary["rss_max_bytes"]
         if part:
-            assert mine["failed_count"] is None
-            assert mine["realloc_count"] == sum(row["realloc_of"] is not None for row in rows)
+            assert summary["failed"] is None
+            assert overview["realloc_count"] == sum(row["realloc_of"] is not None for row in rows)
         else:
-            assert mine["failed_count"] == theirs["failed"]
-            assert mine["realloc_count"] == theirs["reallocs"]
+            assert overview["realloc_count"] == summary["reallocs"]
         sizes = sorted(row["size"] for row in rows)
-        assert mine["size_p50"] == (sizes[(len(sizes) - 1) // 2] if sizes else None)
-        sparks = mine["sparks"]
-        assert sparks["allocated"][-1] == mine["allocated"]["bytes"]
-        assert sparks["leaked"][-1] == mine["leaked"]["bytes"]
-        assert sum(sparks["temporary"]) == mine["temporary"]["count"]
-        assert all(len(spark) == 24 for spark in sparks.values() if spark is not None)
+        assert overview["size_p50"] == (sizes[(len(sizes) - 1) // 2] if sizes else None)
+        spans = overview["spans"]
+        assert len(spans) == 24
+        assert spans[-1]["allocated_bytes"] == summary["allocations"]["bytes"]
+        assert spans[-1]["leaked_bytes"] == summary["leaked"]["bytes"]
+        assert sum(span["temporary_count"] for span in spans) == summary["temporary"]["count"]
         sites = api.report("groups", "--by", "function", "--top", 100000, **part)["groups"]
-        assert mine["leaked"]["sites"] == sum(g["only_matched"]["leaked_count"] > 0 for g in sites)
+        assert overview["leaking_functions"] == sum(g["only_matched"]["leaked_count"] > 0 for g in sites)
 
 
 def test_timeline(api):
@@ -476,7 +472,7 @@ def test_bad_questions_are_told_what_is_wrong(api):
     assert wrong["parameter"] == "q" and wrong["pos"] == 8 and wrong["len"] == 6
 
 
-EVERYTHING = ["summary", "timeline", "timeline?by=module", "timeline?by=lifetime&q=leaked", "flame", "flame?dir=up",
+EVERYTHING = ["summary", "overview", "timeline", "timeline?by=module", "timeline?by=lifetime&q=leaked", "flame", "flame?dir=up",
               "flame?m=live", "flame?m=wasted&from=start&until=50%25", "tree", "tree?dir=up", "sites",
               "sites?by=thread&spark=24", "sites?q=leaked", "allocs", "allocs?sort=size", "allocs?sort=size&off=5000",
               "grid", "grid?x=time&y=size"]
@@ -495,8 +491,8 @@ def test_a_tape_without_allocations_has_answers(tmp_path):
             pass
         answers = {what: json.loads(server.get(f"/api/v1/{what}")[1]) for what in EVERYTHING}
     assert answers["flame"]["boxes"] == 1 and answers["flame"]["total"] == 0
-    assert answers["summary"]["allocated"] == {"bytes": 0, "count": 0}
-    assert answers["summary"]["size_p50"] is None
+    assert answers["summary"]["allocations"] == {"bytes": 0, "count": 0}
+    assert answers["overview"]["size_p50"] is None
     assert answers["tree"]["rows"] == answers["sites"]["rows"] == answers["allocs"]["rows"] == []
     assert max(answers["timeline?by=module"]["live_max"]) == 0
     assert sum(answers["grid"]["count"]) == 0

@@ -113,5 +113,5 @@ def test_a_line_says_what_it_was_inlined_into(tape, tmp_path):
         through = server.json("/api/v1/summary", q=f'location = "{own["file"]}:5"')
     assert lines[4]["inlined_into"] == ["outer", "user"] and lines[5]["inlined_into"] == ["user"]
     assert lines[6]["inlined_into"] == [] and lines[7]["inlined_into"] == []
-    assert lines[5]["total"] == through["allocated"]["bytes"] == 4321
+    assert lines[5]["total"] == through["allocations"]["bytes"] == 4321
 

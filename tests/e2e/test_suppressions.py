@@ -134,7 +134,7 @@ def totals_of_rest(server):
     leaked["filter"] = tuple(server.json("filter", q="leaked")[key] for key in ("count", "bytes"))
     suppressed["filter"] = tuple(server.json("filter", q="suppressed")[key] for key in ("count", "bytes"))
     assert server.json("flame", m="leaked")["total"] == leaked["summary"][1]
-    assert server.json("summary")["sparks"]["leaked"][-1] == leaked["summary"][1]
+    assert server.json("overview")["spans"][-1]["leaked_bytes"] == leaked["summary"][1]
     rows = server.post("query", {"sql": "SELECT count(*), total(size) FROM allocations WHERE leaked"})["rows"]
     leaked["query"] = tuple(rows[0])
     return leaked, suppressed

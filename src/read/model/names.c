@@ -399,6 +399,11 @@ size_t names_count(const struct names *names)
 	return names->all.count;
 }
 
+void names_show_anew(struct names *names)
+{
+	memset(names->is_shown, 0, model_module_count(names->model) * sizeof(*names->is_shown));
+}
+
 enum symbol_state names_module_state(const struct names *names, size_t module)
 {
 	if (!names->is_shown[module])

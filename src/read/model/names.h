@@ -91,6 +91,9 @@ void names_settle(struct names *names);
  */
 struct names *names_view(const struct names *names);
 
+/* Nothing of any module was shown yet. */
+void names_show_anew(struct names *names);
+
 /* How well a module of the model could be read; SYMBOL_UNREAD: nothing of it was shown. */
 enum symbol_state names_module_state(const struct names *names, size_t module);
 

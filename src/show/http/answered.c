@@ -48,7 +48,8 @@ static struct err *asked_fill(struct call *call, struct parameters *with, struct
 		.with = with,
 	};
 	if (!err)
-		err = call_select_part(call, part.filter, part.from, part.until, CALL_LEAKS,
+		err = call_select_part(call, part.filter, part.from, part.until,
+				       part.ignores_leaks ? CALL_ALIVE : CALL_LEAKS,
 				       &asked->selection);
 	return err ? err : question_prepare(question, asked);
 }

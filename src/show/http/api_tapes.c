@@ -3,7 +3,7 @@
 #include "answer/about.h"
 #include "answer/speak.h"
 #include "base/str.h"
-#include "http/json.h"
+#include "base/json.h"
 #include "http/server.h"
 
 static const char *const state_words[] = {

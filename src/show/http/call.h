@@ -25,7 +25,7 @@
 #define MEMTAPE_HTTP_CALL_H
 
 #include "base/emit.h"
-#include "http/json.h"
+#include "base/json.h"
 #include "http/params.h"
 #include "http/tapes.h"
 #include "select/selection.h"

@@ -95,6 +95,7 @@ static struct err *fixed_ask(struct html_pack *pack)
 		"tape",
 		"fields",
 		"summary",
+		"overview",
 		"findings?all-frames=1",
 		"grid?nx=24&ny=15&x=size&y=lifetime",
 		"grid?nx=10&ny=24&x=time&y=lifetime",

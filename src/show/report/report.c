@@ -217,6 +217,7 @@ static struct err *select_and_run(const struct report *report, struct suppressor
 	err = selection_make(model, names, &asked, &arena, &selection);
 	if (err)
 		return err;
+	names_show_anew(names); /* what a filter looked at is not shown by that */
 	context.selection = selection;
 	context.tells_leaks = !asked.ignores_leaks;
 	context.has_window = report_has_window(report) && selection_is_all(selection) &&

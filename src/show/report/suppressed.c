@@ -12,13 +12,13 @@ static const struct suppressed_leaks *leaks_of(const struct report_context *cont
 	return &context->selection->suppressed_leaks;
 }
 
-void suppressed_add_origins(struct str *out, const struct suppressions *rules)
+void suppressed_add_origins(struct str *out, const char *file)
 {
 	str_add(out, "built-in");
-	if (!rules->file)
+	if (!file)
 		return;
 	str_add(out, ", ");
-	str_add_terminal(out, rules->file);
+	str_add_terminal(out, file);
 }
 
 static void add_sum(struct str *out, const struct model_sum *sum)
@@ -52,7 +52,7 @@ static void add_origins_line(struct text *text, const struct report_context *con
 	CLEAN(str_deinit) struct str line = { 0 };
 
 	str_add(&line, "suppressions: ");
-	suppressed_add_origins(&line, rules_of(context));
+	suppressed_add_origins(&line, rules_of(context)->file);
 	text_add(text, TEXT_DIM, str_text(&line));
 	str_add_char(&text->out, '\n');
 }

@@ -160,3 +160,87 @@ export interface ReportMark {
 	rss_bytes: Bytes | null; /* resident, by the newest sample before it */
 	stack: string[]; /* functions, the innermost first */
 }
+
+export interface Overview {
+	rss_peak: RssPeak | null; /* most resident bytes that were seen */
+	leaking_functions: number; /* functions that leak */
+	wasted_bytes: Bytes; /* what the allocator gave beyond what was asked */
+	realloc_count: number; /* allocations that continue an older block */
+	size_p50: Bytes | null; /* half of the allocations are not larger */
+	size_is_exact: boolean; /* false: size_p50 is an estimate */
+	rate_mean: number; /* allocations per second */
+	rate_max: number; /* the most of a 240th of the time */
+	spans: OverviewSpan[]; /* equal spans of the time */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface RssPeak {
+	bytes: Bytes;
+	ns: Ns; /* when */
+}
+
+export interface OverviewSpan {
+	begin_ns: Ns;
+	live_bytes_max: Bytes; /* most bytes alive in it */
+	rss_bytes: Bytes | null; /* most resident bytes, or the last known */
+	rate: number; /* allocations per second */
+	allocated_bytes: Bytes; /* until its end */
+	leaked_bytes: Bytes; /* allocated until its end, never freed and not suppressed */
+	temporary_count: number; /* allocations in it that were freed before their thread allocated again */
+}
+
+export interface Summary {
+	duration_ns: Ns; /* of the recording */
+	allocations: Sum;
+	frees: Sum;
+	peak: SummaryPeak; /* when most bytes were alive */
+	leaked: Sum; /* never freed, and not suppressed */
+	suppressed?: Suppressed; /* never freed, but suppressed */
+	temporary: Sum; /* freed before their thread allocated again */
+	lost_events: number; /* events that were not recorded */
+	functions: Record<string, FunctionCalls> | null; /* calls by function */
+	reallocs: number | null; /* calls that grew or shrank a block */
+	failed: number | null; /* calls that returned NULL */
+	unknown_frees: number | null; /* of blocks that were not recorded */
+	null_frees: number | null; /* free(NULL) */
+	usable_bytes: Bytes | null; /* of all allocations, with what the allocator added */
+	latency?: LatencySum; /* of a tape with durations of calls */
+	rss_max_bytes: Bytes; /* most resident bytes; 0: not known */
+	threads: number;
+	process: ProcessEnd;
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface Sum {
+	count: number; /* blocks */
+	bytes: Bytes;
+}
+
+export interface SummaryPeak {
+	bytes: Bytes;
+	count: number; /* blocks */
+	time_ns: Ns; /* when */
+}
+
+export interface FunctionCalls {
+	calls: number;
+	bytes: Bytes; /* requested */
+	failed: number; /* calls that returned NULL */
+}
+
+export interface LatencySum {
+	calls: number;
+	total_ns: Ns;
+	mean_ns: Ns;
+	p50_ns: Ns; /* the median */
+	p99_ns: Ns; /* 99 % took no longer */
+	max_ns: Ns;
+}
+
+export interface ProcessEnd {
+	pid: number;
+	exe: string; /* path of the program */
+	argv: string[]; /* its arguments */
+	exit_code: number | null;
+	signal: number | null; /* number of the signal that ended it */
+}

@@ -1,12 +1,7 @@
 /* The answers of the server's /api/v1 (docs/http-api.md), one interface each. null: not known. What is not made of
    tables yet is written here by hand. */
 export * from "./answers";
-import type { Bytes, Frame, Head, Hex, Import, Ns } from "./answers";
-
-export interface Sum {
-	bytes: Bytes;
-	count: number;
-}
+import type { Bytes, Frame, Head, Hex, Import, Ns, Sum } from "./answers";
 
 export interface Info extends Head {
 	version: string;
@@ -56,31 +51,6 @@ export interface TapeDetail extends Head {
 	marks: Mark[];
 	peak_ns: Ns;
 	rss_peak_ns: Ns | null;
-}
-
-export interface Summary extends Head {
-	peak: Sum & { ns: Ns };
-	rss_peak: { bytes: Bytes; ns: Ns } | null;
-	allocated: Sum;
-	freed: Sum;
-	leaked: Sum & { sites: number };
-	suppressed: Sum; /* never freed, and known: not in leaked */
-	temporary: Sum;
-	wasted: Bytes | null;
-	realloc_count: number;
-	failed_count: number;
-	size_p50: Bytes | null;
-	duration_ns: Ns;
-	rate_mean: number; /* allocations a second */
-	rate_max: number;
-	sparks: {
-		live: number[];
-		rss: number[] | null;
-		rate: number[];
-		allocated: number[]; /* cumulated bytes */
-		leaked: number[];
-		temporary: number[];
-	};
 }
 
 export type TimelineBy = "none" | "module" | "lifetime" | "thread" | "size" | "function";

@@ -1,7 +1,7 @@
-/* Six figures of what is selected. Each leads to the page that explains it. */
+/* Six figures of what is selected. Each leads to the page that explains it. What needs every allocation comes later. */
 import type { JSX } from "preact";
 import { useApi } from "../api/use";
-import type { Bytes, Ns, Summary, Timeline } from "../api/types";
+import type { Bytes, Ns, Overview, OverviewSpan, Summary, Timeline } from "../api/types";
 import { momentText } from "../clock";
 import * as format from "../format";
 import { pageHref } from "../pages/links";
@@ -23,6 +23,11 @@ function blocks(count: number, of: string): string {
 	return `${format.count(count)} ${of}${count === 1 ? "" : "s"}`;
 }
 
+/* What is drawn in a tile; null: it is not known yet. */
+function spark(o: Overview | null, value: (span: OverviewSpan) => number): number[] | null {
+	return o && o.spans.map(value);
+}
+
 /*
  * The summary tells of the whole recording's peak. With a range it is the highest point of the curve within it: what was alive then,
  * whenever it was allocated, so the link's range begins at the start.
@@ -39,8 +44,8 @@ function useRangePeaks(): RangePeaks | null {
 /* What was lost was not counted, so sums are lower bounds. Leaks are not: a free may be among what was lost. */
 const incomplete = () => tape.value !== null && losses(tape.value) !== null;
 
-function peakTile(s: Summary, inRange: Peak | null): JSX.Element {
-	const peak = inRange ?? s.peak;
+function peakTile(s: Summary, o: Overview | null, inRange: Peak | null): JSX.Element {
+	const peak = inRange ?? { bytes: s.peak.bytes, ns: s.peak.time_ns };
 	const link = inRange
 		? { metric: "live" as const, at: inRange.ns, range: { from: 0, until: range.value?.until ?? s.duration_ns } }
 		: { metric: "peak" as const };
@@ -51,9 +56,8 @@ function peakTile(s: Summary, inRange: Peak | null): JSX.Element {
 			parts={format.bytesParts(peak.bytes)}
 			exact={format.exactBytes(peak.bytes) + count}
 			href={pageHref(["flame"], link)}
-			values={s.sparks.live}
+			values={spark(o, (span) => span.live_bytes_max)}
 			colour="blue"
-			approx={s.approx}
 			atLeast={incomplete()}
 			note={
 				misses("times") ? (
@@ -70,8 +74,8 @@ function peakTile(s: Summary, inRange: Peak | null): JSX.Element {
 	);
 }
 
-function rssTile(s: Summary, inRange: RangePeaks | null): JSX.Element {
-	const rss = inRange ? inRange.rss : s.rss_peak,
+function rssTile(s: Summary, o: Overview | null, inRange: RangePeaks | null): JSX.Element {
+	const rss = inRange ? inRange.rss : (o?.rss_peak ?? null),
 		peak = (inRange?.peak ?? s.peak).bytes,
 		title = inRange ? "Peak RSS in range" : "Peak RSS";
 	if (!rss)
@@ -83,7 +87,7 @@ function rssTile(s: Summary, inRange: RangePeaks | null): JSX.Element {
 				href={pageHref(["flame"], {})}
 				values={null}
 				colour="grey"
-				note={s.rss_peak ? "not sampled in this range" : "not sampled on this tape"}
+				note={!o ? "" : o.rss_peak ? "not sampled in this range" : "not sampled on this tape"}
 			/>
 		);
 	const above = peak > 0 ? rss.bytes / peak - 1 : 9;
@@ -107,52 +111,54 @@ function rssTile(s: Summary, inRange: RangePeaks | null): JSX.Element {
 			parts={format.bytesParts(rss.bytes)}
 			exact={format.exactBytes(rss.bytes)}
 			href={pageHref(["flame"], { at: rss.ns, metric: "live" })}
-			values={s.sparks.rss}
+			values={spark(o, (span) => span.rss_bytes ?? 0)}
 			colour="grey"
 			note={note}
 		/>
 	);
 }
 
-function countTile(s: Summary): JSX.Element {
+function countTile(s: Summary, o: Overview | null): JSX.Element {
 	return (
 		<Tile
 			title="Allocations"
-			parts={format.countParts(s.allocated.count)}
-			exact={format.exact(s.allocated.count)}
+			parts={format.countParts(s.allocations.count)}
+			exact={format.exact(s.allocations.count)}
 			href={pageHref(["sites"], { metric: "count" }, { sort: "allocated_count" })}
 			atLeast={incomplete()}
-			values={s.sparks.rate}
+			values={spark(o, (span) => span.rate)}
 			colour="teal"
 			note={
-				misses("times") ? (
-					"times unknown"
-				) : (
-					<>
-						<b>{format.count(Math.round(s.rate_mean))}/s</b> · at most{" "}
-						{format.count(Math.round(s.rate_max))}/s
-					</>
-				)
+				misses("times")
+					? "times unknown"
+					: o && (
+							<>
+								<b>{format.count(Math.round(o.rate_mean))}/s</b> · at most{" "}
+								{format.count(Math.round(o.rate_max))}/s
+							</>
+						)
 			}
 		/>
 	);
 }
 
-function allocatedTile(s: Summary): JSX.Element {
-	const mean = s.allocated.count ? s.allocated.bytes / s.allocated.count : 0;
+function allocatedTile(s: Summary, o: Overview | null): JSX.Element {
+	const mean = s.allocations.count ? s.allocations.bytes / s.allocations.count : 0;
 	return (
 		<Tile
 			title="Allocated"
-			parts={format.bytesParts(s.allocated.bytes)}
-			exact={format.exactBytes(s.allocated.bytes)}
+			parts={format.bytesParts(s.allocations.bytes)}
+			exact={format.exactBytes(s.allocations.bytes)}
 			href={pageHref(["flame"], { metric: "allocated" })}
 			atLeast={incomplete()}
-			values={s.sparks.allocated}
+			values={spark(o, (span) => span.allocated_bytes)}
 			colour="purple"
 			note={
 				<>
 					mean <b>{format.bytes(mean)}</b>
-					{s.size_p50 !== null && ` \u00b7 median ${format.bytes(s.size_p50)}`}
+					{o &&
+						o.size_p50 !== null &&
+						` \u00b7 median ${o.size_is_exact ? "" : "\u2248 "}${format.bytes(o.size_p50)}`}
 				</>
 			}
 		/>
@@ -160,7 +166,7 @@ function allocatedTile(s: Summary): JSX.Element {
 }
 
 /* While the program runs nobody knows what it will still free. */
-function leakedTile(s: Summary): JSX.Element {
+function leakedTile(s: Summary, o: Overview | null): JSX.Element {
 	const live = tape.value?.state === "live";
 	return (
 		<Tile
@@ -169,19 +175,22 @@ function leakedTile(s: Summary): JSX.Element {
 			exact={`${format.exactBytes(s.leaked.bytes)} in ${format.exact(s.leaked.count)} blocks`}
 			href={pageHref(["leaks", "sites"], { metric: "leaked" }, { sort: "leaked_size" })}
 			bad={s.leaked.bytes > 0 && !live}
-			values={s.sparks.leaked}
+			values={spark(o, (span) => span.leaked_bytes)}
 			colour={live ? "blue" : "red"}
 			note={
 				<>
-					<b>{blocks(s.leaked.count, "block")}</b> of {blocks(s.leaked.sites, "site")}
-					{s.suppressed.count > 0 && ` \u00b7 ${format.bytes(s.suppressed.bytes)} more suppressed`}
+					<b>{blocks(s.leaked.count, "block")}</b>
+					{o && ` of ${blocks(o.leaking_functions, "site")}`}
+					{s.suppressed &&
+						s.suppressed.count > 0 &&
+						` \u00b7 ${format.bytes(s.suppressed.bytes)} more suppressed`}
 				</>
 			}
 		/>
 	);
 }
 
-function temporaryTile(s: Summary): JSX.Element {
+function temporaryTile(s: Summary, o: Overview | null): JSX.Element {
 	if (misses("times", "frees", "freed"))
 		return (
 			<Tile
@@ -194,15 +203,15 @@ function temporaryTile(s: Summary): JSX.Element {
 				note="not known on this tape"
 			/>
 		);
-	const share = s.allocated.count ? s.temporary.count / s.allocated.count : 0;
+	const share = s.allocations.count ? s.temporary.count / s.allocations.count : 0;
 	const [number, unit] = format.percent(share).split(" ") as [string, string?];
 	return (
 		<Tile
 			title="Temporary"
 			parts={[number, unit ?? ""]}
-			exact={`${format.exact(s.temporary.count)} of ${format.exact(s.allocated.count)} allocations`}
+			exact={`${format.exact(s.temporary.count)} of ${format.exact(s.allocations.count)} allocations`}
 			href={pageHref(["sites"], { metric: "temporary" }, { sort: "temporary_count" })}
-			values={s.sparks.temporary}
+			values={spark(o, (span) => span.temporary_count)}
 			colour="orange"
 			note={
 				<>
@@ -215,6 +224,7 @@ function temporaryTile(s: Summary): JSX.Element {
 
 export function Tiles(): JSX.Element {
 	const answer = useApi<Summary>("summary", commonParams());
+	const o = useApi<Overview>("overview", commonParams()).data;
 	const inRange = useRangePeaks(),
 		s = answer.data;
 	if (answer.error && !s)
@@ -227,12 +237,12 @@ export function Tiles(): JSX.Element {
 		<section class={`tiles ${answer.stale ? "stale" : ""}`} aria-label="Summary">
 			{s ? (
 				<>
-					{peakTile(s, inRange?.peak ?? null)}
-					{rssTile(s, inRange)}
-					{countTile(s)}
-					{allocatedTile(s)}
-					{leakedTile(s)}
-					{temporaryTile(s)}
+					{peakTile(s, o, inRange?.peak ?? null)}
+					{rssTile(s, o, inRange)}
+					{countTile(s, o)}
+					{allocatedTile(s, o)}
+					{leakedTile(s, o)}
+					{temporaryTile(s, o)}
 				</>
 			) : (
 				Array.from({ length: 6 }, (_, i) => (

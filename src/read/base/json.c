@@ -1,4 +1,4 @@
-#include "http/json.h"
+#include "base/json.h"
 
 #include "base/str.h"
 

@@ -1,8 +1,8 @@
 /*
  * json: long lists of numbers, as one value each: what emit_u64 does one at a time.
  */
-#ifndef MEMTAPE_HTTP_JSON_H
-#define MEMTAPE_HTTP_JSON_H
+#ifndef MEMTAPE_BASE_JSON_H
+#define MEMTAPE_BASE_JSON_H
 
 #include "base/emit.h"
 

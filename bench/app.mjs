@@ -178,7 +178,7 @@ async function heapOf(page) {
 /* Every answer of the server, from asking to its last byte. */
 const answersOf = (page) => page.evaluate(() => performance.getEntriesByType("resource").filter((r) => r.name.includes("/api/v1/")).map((r) => {
 	const url = new URL(r.name);
-	return { path: url.pathname.slice("/api/v1/".length), range: url.searchParams.has("from") && !url.pathname.endsWith("timeline"), filter: url.searchParams.has("q"), later: Number(url.searchParams.get("off") ?? 0) > 0,
+	return { path: url.pathname.slice("/api/v1/".length), range: url.searchParams.has("from") && !url.pathname.endsWith("curves"), filter: url.searchParams.has("q"), later: Number(url.searchParams.get("off") ?? 0) > 0,
 		ms: r.responseEnd - r.requestStart, bytes: r.encodedBodySize, status: r.responseStatus };
 }));
 

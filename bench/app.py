@@ -26,7 +26,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 PROGRAM = ["8", "20", "3"]  # threads, levels, turns: at 10^8 events 2.5 million nodes
 ENDPOINTS = [  # path, of what, bar in ms for 10^8 events
     ("info", "", None), ("tape", "", None), ("summary", "", None), ("summary", "range", 150), ("summary", "filter", 2000), ("findings", "", None),
-    ("timeline", "", 5), ("timeline", "filter", None), ("flame", "", 50), ("flame", "range", 150), ("flame", "filter", 2000),
+    ("curves", "", 5), ("curves", "filter", None), ("flame", "", 50), ("flame", "range", 150), ("flame", "filter", 2000),
     ("frame", "", None), ("tree", "", None), ("sites", "", 20), ("sites", "range", 150), ("sites", "filter", 2000), ("allocs", "", 20),
     ("allocs", "later", 20), ("allocs", "filter", 2000), ("grid", "", None), ("grid", "range", None), ("grid", "filter", None),
     ("source", "", 10), ("files", "", None), ("report", "", None), ("space", "", None),

@@ -94,7 +94,7 @@ def words(document_, name):
             inner[-1] += " ]" if is_list else "}" if "additionalProperties" in member else ""
             found[-1] = inner
         elif is_list:
-            found[-1][0] += ": [TEXT]"
+            found[-1][0] += ": [TEXT]" if member["items"]["type"] == "string" else ": [NUMBER]"
     for one in found[:-1]:
         one[-1] += ","
     flat = [word for one in found for word in one]
@@ -122,7 +122,9 @@ def kind_of(member):
     target, unit = target_of(item_of(member)), {"bytes": "bytes", "nanoseconds": "ns"}.get(member.get("format"))
     if target:
         return f"a list of {target}" if member.get("type") == "array" else target
-    return "a list of texts" if member.get("type") == "array" else unit
+    if member.get("type") == "array":
+        return "a list of texts" if member["items"]["type"] == "string" else "a list of numbers"
+    return unit
 
 
 def table(document_, name):

@@ -88,14 +88,13 @@ static struct err *settings_fill(const struct report *report, struct report_opti
 	struct report_settings *settings = &options->settings;
 	struct err *err = reading_format(options->json, options->csv, &settings->format);
 
-	if (!err)
-		err = report_settle(report, settings);
 	if (err)
 		return err;
 	settings->tape_path = argv[1];
 	settings->operands = (const char *const *)argv + 3;
 	settings->operand_count = operand_count > 2 ? (size_t)operand_count - 2 : 0;
-	return report_check(report, settings);
+	err = report_settle(report, settings);
+	return err ? err : report_check(report, settings);
 }
 
 /* All of the tape, so nothing that chooses. */

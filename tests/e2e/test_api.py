@@ -109,7 +109,7 @@ def test_summary(api):
 def test_timeline(api):
     for part, _ in api.draw(recording.times(full=60, standard=6)):
         for cols in (1, 13, 600):
-            mine = api.get("timeline", cols=cols, **part)
+            mine = api.get("curves", points=cols, **part)
             theirs = api.report("timeline", "--points", cols, **part)
             if not part and cols <= 512:  # then the report joins the model's own spans
                 end = f"{api.rows.duration}ns"
@@ -123,7 +123,7 @@ def test_timeline(api):
             assert all(low <= high for low, high in zip(mine["live_min"], mine["live_max"]))
             assert mine["peak"]["bytes"] == max(mine["live_max"])
             assert mine["from_ns"] <= mine["peak"]["ns"] < mine["until_ns"]
-        peak = api.get("timeline", cols=1, **{"from": f"{mine['peak']['ns']}ns",
+        peak = api.get("curves", points=1, **{"from": f"{mine['peak']['ns']}ns",
                                               "until": f"{mine['peak']['ns']}ns", **{
                                                   k: v for k, v in part.items() if k == "q"}})
         assert peak["live_max"] == [mine["peak"]["bytes"]]
@@ -133,18 +133,18 @@ def test_timeline(api):
 def test_bands_add_up(api, by):
     for part, _ in api.draw(recording.times(full=30, standard=4)):
         for top in (1, 7):
-            mine = api.get("timeline", cols=77, by=by, top=top, **part)
-            assert mine["live_max"] == api.get("timeline", cols=77, **part)["live_max"]
+            mine = api.get("curves", points=77, bands=by, top=top, **part)
+            assert mine["live_max"] == api.get("curves", points=77, **part)["live_max"]
             assert len(mine["bands"]) <= top + 1
             assert [sum(values) for values in zip(*(band["values"] for band in mine["bands"]))] == \
                 mine["live_max"] or max(mine["live_max"]) == 0
             for band in mine["bands"]:
                 assert band["rest"] == (band["q"] is None)
     # What a band's filter selects is the band.
-    mine = api.get("timeline", cols=1, by=by, top=3)
+    mine = api.get("curves", points=1, bands=by, top=3)
     for band in mine["bands"]:
         if not band["rest"]:
-            alone = api.get("timeline", cols=1, q=band["q"])
+            alone = api.get("curves", points=1, q=band["q"])
             assert alone["live_max"][0] >= band["values"][0]
 
 
@@ -466,13 +466,13 @@ def test_bad_questions_are_told_what_is_wrong(api):
     assert api.error("allocs", sort="beauty")["parameter"] == "sort"
     assert api.error("flame", m="beauty")["parameter"] == "m"
     assert api.error("flame", at="mark(nowhere)", code=404)["parameter"] == "at"
-    assert api.error("timeline", **{"from": "2s", "until": "1s"})["parameter"] in ("from", "until")
+    assert api.error("curves", **{"from": "2s", "until": "1s"})["parameter"] in ("from", "until")
     assert api.error("allocs", n=201)["parameter"] == "n"
     wrong = api.error("summary", q="size >= banana")
     assert wrong["parameter"] == "q" and wrong["pos"] == 8 and wrong["len"] == 6
 
 
-EVERYTHING = ["summary", "overview", "timeline", "timeline?by=module", "timeline?by=lifetime&q=leaked", "flame", "flame?dir=up",
+EVERYTHING = ["summary", "overview", "timeline", "curves", "curves?bands=module", "curves?bands=lifetime&q=leaked", "flame", "flame?dir=up",
               "flame?m=live", "flame?m=wasted&from=start&until=50%25", "tree", "tree?dir=up", "sites",
               "sites?by=thread&spark=24", "sites?q=leaked", "allocs", "allocs?sort=size", "allocs?sort=size&off=5000",
               "grid", "grid?x=time&y=size"]
@@ -494,7 +494,7 @@ def test_a_tape_without_allocations_has_answers(tmp_path):
     assert answers["summary"]["allocations"] == {"bytes": 0, "count": 0}
     assert answers["overview"]["size_p50"] is None
     assert answers["tree"]["rows"] == answers["sites"]["rows"] == answers["allocs"]["rows"] == []
-    assert max(answers["timeline?by=module"]["live_max"]) == 0
+    assert max(answers["curves?bands=module"]["live_max"]) == 0
     assert sum(answers["grid"]["count"]) == 0
 
 

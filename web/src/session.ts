@@ -1,7 +1,7 @@
 /* What every page needs to know: which tapes there are, what the selected one is, and whether the server is there. */
 import { effect, signal } from "@preact/signals";
 import { ApiError, get, request, requestUrl, server } from "./api/client";
-import type { Info, Tape, TapeDetail, Timeline } from "./api/types";
+import type { Info, Tape, TapeDetail, Curves } from "./api/types";
 import * as format from "./format";
 import { infoTake, streamClose, streamOpen } from "./live";
 import { rankedModules, SERIES } from "./palette";
@@ -107,7 +107,7 @@ async function detailLoad(id: string, abort: AbortController): Promise<void> {
 	try {
 		const [found, ranks] = await Promise.all([
 			get<TapeDetail>("tape", { c: id }, abort.signal),
-			get<Timeline>("timeline", { c: id, by: "module", cols: 1, top: SERIES.length }, abort.signal),
+			get<Curves>("curves", { c: id, bands: "module", points: 1, top: SERIES.length }, abort.signal),
 		]);
 		detail.value = found;
 		rankedModules.value = ranks.bands.filter((b) => !b.rest).map((b) => b.title);

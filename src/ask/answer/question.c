@@ -144,7 +144,7 @@ struct err *question_prepare(const struct question *question, struct asked *aske
 		err = word_find(question->sorts, with->sort, &asked->sort);
 	if (err || !question->has_window)
 		return err;
-	asked->has_window = with->from || with->until;
+	asked->has_window = !question->selects && (with->from || with->until);
 	err = asked_range(asked, &asked->from_ns, &asked->until_ns);
 	if (!with->until)
 		asked->until_ns = UINT64_MAX;

@@ -15,9 +15,9 @@ static const struct kind {
 	[MEMBER_SIGNED] = { "integer", NULL },	    [MEMBER_RATIO] = { "number", NULL },
 	[MEMBER_FLAG] = { "boolean", NULL },	    [MEMBER_TEXT] = { "string", NULL },
 	[MEMBER_TEXTS] = { "array", NULL },	    [MEMBER_CALLS] = { "array", NULL },
-	[MEMBER_FRAMES] = { "array", NULL },	    [MEMBER_OBJECT] = { "object", NULL },
-	[MEMBER_FLAT] = { "object", NULL },	    [MEMBER_ROWS] = { "array", NULL },
-	[MEMBER_KEYED] = { "object", NULL },
+	[MEMBER_NUMBERS] = { "array", NULL },	    [MEMBER_FRAMES] = { "array", NULL },
+	[MEMBER_OBJECT] = { "object", NULL },	    [MEMBER_FLAT] = { "object", NULL },
+	[MEMBER_ROWS] = { "array", NULL },	    [MEMBER_KEYED] = { "object", NULL },
 };
 
 static const struct shape *shape_of(const struct member *member)
@@ -70,7 +70,7 @@ static void items_emit(struct emit *emit, const struct member *member)
 		return;
 	}
 	emit_object(emit, "items");
-	emit_text(emit, "type", "string");
+	emit_text(emit, "type", member->kind == MEMBER_NUMBERS ? "integer" : "string");
 	emit_end(emit);
 }
 

@@ -34,6 +34,7 @@ enum member_kind {
 	MEMBER_FLAG,	/* bool */
 	MEMBER_TEXT,	/* const char * */
 	MEMBER_TEXTS,	/* struct shape_texts */
+	MEMBER_NUMBERS, /* struct shape_numbers */
 	MEMBER_CALLS,	/* uint32_t, a stack: names of its functions, innermost first */
 	MEMBER_FRAMES,	/* uint32_t, a stack: its frames (answer/frame.h), innermost first */
 	MEMBER_OBJECT,	/* of `shape`: the struct itself, or a pointer to it (`pointed`) */
@@ -44,6 +45,11 @@ enum member_kind {
 
 struct shape_texts {
 	const char *const *items;
+	size_t count;
+};
+
+struct shape_numbers {
+	const uint64_t *items;
 	size_t count;
 };
 

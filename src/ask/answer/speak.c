@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "answer/frame.h"
+#include "base/json.h"
 
 enum { COLUMNS_MAX = 64, RATIO_DECIMALS = 3 };
 
@@ -28,6 +29,8 @@ static bool is_unknown(const struct member *member, const void *field)
 		return !*(const char *const *)field;
 	case MEMBER_TEXTS:
 		return !((const struct shape_texts *)field)->items;
+	case MEMBER_NUMBERS:
+		return !((const struct shape_numbers *)field)->items;
 	case MEMBER_CALLS:
 	case MEMBER_FRAMES:
 		return *(const uint32_t *)field == CAPTURE_STACK_NONE;
@@ -62,6 +65,19 @@ static void texts_speak(struct emit *emit, const char *key, const struct shape_t
 	emit_list(emit, key);
 	for (size_t i = 0; i < texts->count; i++)
 		emit_text(emit, NULL, texts->items[i]);
+	emit_end(emit);
+}
+
+/* In JSON as one value: there may be very many. */
+static void numbers_speak(struct emit *emit, const char *key, const struct shape_numbers *numbers)
+{
+	if (emit_format_of(emit) == EMIT_JSON) {
+		json_u64s(emit, key, numbers->items, numbers->count);
+		return;
+	}
+	emit_list(emit, key);
+	for (size_t i = 0; i < numbers->count; i++)
+		emit_u64(emit, NULL, numbers->items[i], EMIT_PLAIN);
 	emit_end(emit);
 }
 
@@ -255,6 +271,9 @@ static struct err *known_speak(const struct speaker *speaker, const struct membe
 		break;
 	case MEMBER_TEXTS:
 		texts_speak(emit, key, field);
+		break;
+	case MEMBER_NUMBERS:
+		numbers_speak(emit, key, field);
 		break;
 	case MEMBER_CALLS:
 		calls_speak(speaker, key, *(const uint32_t *)field);

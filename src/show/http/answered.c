@@ -51,7 +51,10 @@ static struct err *asked_fill(struct call *call, struct parameters *with, struct
 		err = call_select_part(call, part.filter, part.from, part.until,
 				       part.ignores_leaks ? CALL_ALIVE : CALL_LEAKS,
 				       &asked->selection);
-	return err ? err : question_prepare(question, asked);
+	if (err)
+		return err;
+	err = question_prepare(question, asked);
+	return question->has_window ? call_blame(call, "from", err) : err;
 }
 
 struct err *answered_route_run(struct call *call)

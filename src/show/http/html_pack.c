@@ -117,12 +117,13 @@ static struct err *fixed_ask(struct html_pack *pack)
 
 static struct err *timelines_ask(struct html_pack *pack, const struct detail *detail)
 {
-	static const char *const bys[] = { "none", "module", "lifetime", "thread", "size" };
+	static const char *const bys[] = { "", "&bands=module", "&bands=lifetime", "&bands=thread",
+					   "&bands=size" };
 	struct err *err = NULL;
 
 	for (size_t i = 0; !err && i < array_size(bys); i++)
-		err = asked(pack, NULL, "/api/v1/timeline?by=%s&cols=%u&top=5", bys[i],
-			    detail->columns);
+		err = asked(pack, NULL, "/api/v1/curves?points=%u&top=5%s", detail->columns,
+			    bys[i]);
 	return err;
 }
 

@@ -73,10 +73,14 @@ static struct err *plain_text(const struct report *report, const struct report_c
 struct err *answered_report_run(const struct report *report, const struct report_context *context,
 				FILE *out)
 {
+	struct parameters with = context->settings->with;
 	struct asked asked = answered_of(context);
 	const void *answer = NULL;
 	struct err *err = question_prepare(report->question, &asked);
 
+	if (report->for_text && context->settings->format == EMIT_TEXT)
+		report->for_text(&with);
+	asked.with = &with;
 	if (!err)
 		err = question_ask(report->question, &asked, &answer);
 	if (err)

@@ -54,6 +54,8 @@ struct report {
 	 */
 	const struct question *question;
 	struct err *(*text)(const struct report_context *context, const void *answer, FILE *out);
+	/* Text: what is asked for where the user did not say, so that it fits a terminal. */
+	void (*for_text)(struct parameters *with);
 	const char *none;      /* text: said when the list is empty; NULL: nothing */
 	const char *none_then; /* the same of a part of the time */
 	const char *name;

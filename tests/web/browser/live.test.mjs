@@ -91,7 +91,7 @@ test("figures follow, and a pause holds them", async () => {
 	assert.equal(await figure(page), held);
 	const gens = new Set(); // of what is asked from now on
 	const listen = async (r) => {
-		const answer = /\/api\/v1\/(sites|summary|timeline|allocs)/.test(r.url()) && (await r.json().catch(() => null)); // of a page that is left
+		const answer = /\/api\/v1\/(sites|summary|curves|allocs)/.test(r.url()) && (await r.json().catch(() => null)); // of a page that is left
 		if (answer) gens.add(answer.gen);
 	};
 	page.on("response", listen);

@@ -41,7 +41,7 @@ test("what the first page begins with is asked once, before the app is there", a
 	for (const path of ["info", "fields", "tape", "summary"]) {
 		const times = await ask(`/api/v1/${path}`);
 		assert.equal(times.length, 1, `${path} was asked ${times.length} times`);
-		assert.ok(times[0] < (await ask("/api/v1/timeline"))[0], `${path} was asked late`);
+		assert.ok(times[0] < (await ask("/api/v1/curves"))[0], `${path} was asked late`);
 	}
 	await clean(page);
 });

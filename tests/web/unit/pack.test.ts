@@ -9,15 +9,18 @@ const other = (a: string, b: string) =>
 	assert.notEqual(questionOf(`/api/v1/${a}`, DURATION), questionOf(`/api/v1/${b}`, DURATION));
 
 test("the same question however finely it is drawn", () => {
-	same("timeline?by=module&c=last&cols=812&from=0ns&top=5&until=5000000000ns", "timeline?by=module&cols=1200&top=5");
+	same(
+		"curves?bands=module&c=last&points=812&from=0ns&top=5&until=5000000000ns",
+		"curves?bands=module&points=1200&top=5",
+	);
 	same("flame?at=peak&c=last&dir=down&m=live&px=960&root=0123456789abcdef", "flame?dir=down&m=peak&px=2000");
 	same("sites?by=function&off=200&n=200&sort=size&order=asc&c=00", "sites?n=50");
 	same("frame?c=last&h=0123456789abcdef&m=peak", "frame?h=0123456789abcdef");
 });
 
 test("other questions stay others", () => {
-	other("timeline?by=module&from=0ns&until=4000000000ns", "timeline?by=module");
-	other("timeline?by=none", "timeline?by=module");
+	other("curves?bands=module&from=0ns&until=4000000000ns", "curves?bands=module");
+	other("curves?", "curves?bands=module");
 	other("flame?m=live&at=100ns", "flame?m=peak");
 	other("flame?m=leaked", "flame?m=peak");
 	other("flame?q=leaked", "flame");

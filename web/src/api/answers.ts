@@ -9,6 +9,84 @@ export interface Head {
 	ms: number; /* time the server took */
 }
 
+export interface Curves {
+	from_ns: Ns;
+	until_ns: Ns; /* the end, exclusive */
+	cols: number; /* equal spans of time; lists have a value for each */
+	live_max: number[]; /* most bytes alive in it */
+	live_min: number[]; /* fewest bytes alive in it; of all allocations: the smaller of its two ends */
+	live_count: number[]; /* blocks alive at its end */
+	allocated_bytes: number[];
+	allocated_count: number[];
+	freed_count: number[];
+	bands: CurveBand[]; /* what lived, the largest first */
+	rss: CurveSamples; /* samples of resident bytes */
+	peak: CurvePeak; /* of the time shown */
+	marks: Mark[]; /* set by the program */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface CurveBand {
+	title: string;
+	q: string | null; /* a filter that selects it */
+	rest: boolean; /* all that is in no other band */
+	values: number[]; /* its bytes when the column's live bytes were highest; not stacked */
+}
+
+export interface CurveSamples {
+	ns: number[]; /* when */
+	bytes: number[]; /* the most of each column */
+}
+
+export interface CurvePeak {
+	ns: Ns; /* when */
+	bytes: Bytes;
+}
+
+export interface Mark {
+	ns: Ns; /* when */
+	text: string; /* its name */
+}
+
+export interface Quality {
+	filter?: string | null;
+	from?: string | null;
+	until?: string | null;
+	selected_allocations?: number; /* number of allocations in the answer */
+	lost_events: number; /* events that were not recorded */
+	lost: Losses; /* by reason */
+	truncated_stacks: number; /* events with unknown outer frames */
+	missing_chunks: number; /* missing pieces of the tape */
+	damaged_places: number;
+	fault: string | null; /* why recording ended early */
+	import?: Import; /* of a tape made from another tool's file */
+	edits?: string[]; /* what was stripped or anonymised later */
+	unnamed_modules: UnnamedModule[];
+}
+
+export interface Losses {
+	no_space: number; /* no chunk was free */
+	nested: number; /* in nested signal handlers */
+	no_thread: number; /* no memory for a thread's state */
+	startup: number; /* before the recorder was ready */
+	truncated: number; /* stacks that were cut short */
+	stopped: number; /* after recording had stopped, at least */
+}
+
+export interface Import {
+	format: string; /* of the file */
+	tool: string | null; /* that wrote it */
+	file: string;
+	missing: string[]; /* what that format does not have */
+	words: string; /* the same as readable text */
+	notes: string[]; /* further remarks */
+}
+
+export interface UnnamedModule {
+	module: string; /* its path */
+	reason: string; /* why its functions have no names */
+}
+
 export interface Findings {
 	findings: Finding[]; /* the worst first */
 	missing: string[]; /* what could not be looked for, and how to record it */
@@ -50,45 +128,6 @@ export interface Frame {
 	hash: Hex; /* identifies the function; the same on every tape and in every version */
 	inlined: boolean; /* the compiler put the function into its caller */
 	folded: boolean; /* part of an allocator or of program start */
-}
-
-export interface Quality {
-	filter?: string | null;
-	from?: string | null;
-	until?: string | null;
-	selected_allocations?: number; /* number of allocations in the answer */
-	lost_events: number; /* events that were not recorded */
-	lost: Losses; /* by reason */
-	truncated_stacks: number; /* events with unknown outer frames */
-	missing_chunks: number; /* missing pieces of the tape */
-	damaged_places: number;
-	fault: string | null; /* why recording ended early */
-	import?: Import; /* of a tape made from another tool's file */
-	edits?: string[]; /* what was stripped or anonymised later */
-	unnamed_modules: UnnamedModule[];
-}
-
-export interface Losses {
-	no_space: number; /* no chunk was free */
-	nested: number; /* in nested signal handlers */
-	no_thread: number; /* no memory for a thread's state */
-	startup: number; /* before the recorder was ready */
-	truncated: number; /* stacks that were cut short */
-	stopped: number; /* after recording had stopped, at least */
-}
-
-export interface Import {
-	format: string; /* of the file */
-	tool: string | null; /* that wrote it */
-	file: string;
-	missing: string[]; /* what that format does not have */
-	words: string; /* the same as readable text */
-	notes: string[]; /* further remarks */
-}
-
-export interface UnnamedModule {
-	module: string; /* its path */
-	reason: string; /* why its functions have no names */
 }
 
 export interface Ranking {
@@ -243,4 +282,20 @@ export interface ProcessEnd {
 	argv: string[]; /* its arguments */
 	exit_code: number | null;
 	signal: number | null; /* number of the signal that ended it */
+}
+
+export interface Timeline {
+	timeline: TimelineStep[]; /* equal spans of the time */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface TimelineStep {
+	begin_ns: Ns;
+	live_bytes_max: Bytes; /* most bytes alive in it */
+	live_bytes_end: Bytes; /* alive at its end */
+	live_count_end: number; /* blocks alive at its end */
+	allocated_count: number; /* allocations in it */
+	allocated_bytes: Bytes; /* of these allocations */
+	free_count: number;
+	rss_bytes: Bytes | null; /* resident, by the newest sample until its end */
 }

@@ -34,7 +34,7 @@ const ROWS = 50; /* of an answer, if not said */
 
 /* How finely something is drawn, and which part of a list: of these the report has what it has. */
 const LAYOUT: Readonly<Record<string, readonly string[]>> = {
-	timeline: ["cols", "top"],
+	curves: ["points", "top"],
 	flame: ["px", "root"],
 	sites: ["off", "n", "sort", "order", "spark"],
 	tree: ["off", "n"],
@@ -87,7 +87,6 @@ function partsOf(url: string): { path: string; params: URLSearchParams } {
 export function questionOf(url: string, duration: number): string {
 	const { path, params } = partsOf(url);
 	const usual: Record<string, string> = { ...USUAL, until: `${duration}ns` };
-	if (path === "timeline") delete usual.by;
 	if (params.get("m") === "live" && (params.get("at") ?? "peak") === "peak") params.delete("m");
 	params.delete("c");
 	for (const [key, value] of [...params]) if (usual[key] === value || LAYOUT[path]?.includes(key)) params.delete(key);

@@ -1,7 +1,7 @@
 /* The answers of the server's /api/v1 (docs/http-api.md), one interface each. null: not known. What is not made of
    tables yet is written here by hand. */
 export * from "./answers";
-import type { Bytes, Frame, Head, Hex, Import, Ns, Sum } from "./answers";
+import type { Bytes, Frame, Head, Hex, Import, Mark, Ns, Sum } from "./answers";
 
 export interface Info extends Head {
 	version: string;
@@ -40,10 +40,6 @@ export interface Tape {
 	has: { rows: boolean; free_stacks: boolean; usage: boolean; space: boolean; latency: boolean; marks: boolean };
 }
 
-export interface Mark {
-	ns: Ns;
-	text: string;
-}
 export interface TapeDetail extends Head {
 	tape: Tape;
 	threads: { tid: number; name: string; index: number }[];
@@ -51,29 +47,6 @@ export interface TapeDetail extends Head {
 	marks: Mark[];
 	peak_ns: Ns;
 	rss_peak_ns: Ns | null;
-}
-
-export type TimelineBy = "none" | "module" | "lifetime" | "thread" | "size" | "function";
-export interface Band {
-	title: string;
-	q: string | null; /* the filter that selects it */
-	rest: boolean;
-	values: number[]; /* bytes when the column's live bytes were highest; not stacked */
-}
-export interface Timeline extends Head {
-	from_ns: Ns;
-	until_ns: Ns;
-	cols: number; /* equal spans of time */
-	live_max: number[];
-	live_min: number[];
-	live_count: number[];
-	allocated_bytes: number[];
-	allocated_count: number[];
-	freed_count: number[];
-	bands: Band[];
-	rss: { ns: Ns[]; bytes: Bytes[] };
-	peak: { ns: Ns; bytes: Bytes };
-	marks: Mark[];
 }
 
 /* Columns of equal length, parents before children, siblings left to right; box 0 is the root. */

@@ -1,7 +1,7 @@
 /* Live memory of both sides over time: two curves from the start of each run, or one with both moments. */
 import type { JSX } from "preact";
 import { useApi } from "../api/use";
-import type { Timeline } from "../api/types";
+import type { Curves as CurveData } from "../api/types";
 import * as format from "../format";
 import { momentParse } from "../moment";
 import { clock } from "../clock";
@@ -15,7 +15,7 @@ const COLS = 600,
 	TICKS = 9;
 
 /* Steps as a path: x in parts of the longer run, y in parts of the highest value, both of 1000. */
-function path(t: Timeline, until: number, most: number): string {
+function path(t: CurveData, until: number, most: number): string {
 	const step = ((t.until_ns - t.from_ns) / t.cols / until) * 1000;
 	return (
 		t.live_max
@@ -51,7 +51,7 @@ function Moments(props: { sides: Sides; until: number }): JSX.Element {
 	);
 }
 
-function Drawn(props: { sides: Sides; a: Timeline; b: Timeline }): JSX.Element {
+function Drawn(props: { sides: Sides; a: CurveData; b: CurveData }): JSX.Element {
 	const { sides, a, b } = props,
 		{ isOne } = sides;
 	const until = Math.max(a.until_ns, b.until_ns, 1),
@@ -107,9 +107,9 @@ export function Curves(props: { sides: Sides; q: string }): JSX.Element | null {
 }
 
 function Timed(props: { sides: Sides; q: string }): JSX.Element {
-	const ask = (c: string) => ({ c, cols: COLS, ...(props.q ? { q: props.q } : {}) });
-	const a = useApi<Timeline>("timeline", ask(props.sides.a.id));
-	const b = useApi<Timeline>("timeline", ask(props.sides.b.id));
+	const ask = (c: string) => ({ c, points: COLS, ...(props.q ? { q: props.q } : {}) });
+	const a = useApi<CurveData>("curves", ask(props.sides.a.id));
+	const b = useApi<CurveData>("curves", ask(props.sides.b.id));
 	return (
 		<section class={`card compare-time ${a.stale || b.stale ? "stale" : ""}`} aria-label="Live memory over time">
 			<Shown answer={a} loading={<div class="compare-curves" />}>

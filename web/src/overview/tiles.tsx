@@ -1,7 +1,7 @@
 /* Six figures of what is selected. Each leads to the page that explains it. What needs every allocation comes later. */
 import type { JSX } from "preact";
 import { useApi } from "../api/use";
-import type { Bytes, Ns, Overview, OverviewSpan, Summary, Timeline } from "../api/types";
+import type { Bytes, Ns, Overview, OverviewSpan, Summary, Curves } from "../api/types";
 import { momentText } from "../clock";
 import * as format from "../format";
 import { pageHref } from "../pages/links";
@@ -34,7 +34,7 @@ function spark(o: Overview | null, value: (span: OverviewSpan) => number): numbe
  */
 function useRangePeaks(): RangePeaks | null {
 	const r = range.value;
-	const answer = useApi<Timeline>("timeline", r ? { ...commonParams(), by: "none", cols: 1 } : null);
+	const answer = useApi<Curves>("curves", r ? { ...commonParams(), points: 1 } : null);
 	if (!r || !answer.data) return null;
 	const { peak, rss } = answer.data,
 		bytes = Math.max(...rss.bytes, 0);

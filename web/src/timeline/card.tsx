@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { useApi } from "../api/use";
-import type { Timeline } from "../api/types";
+import type { Curves } from "../api/types";
 import { momentText } from "../clock";
 import * as format from "../format";
 import { option, setOption } from "../store";
@@ -23,7 +23,7 @@ function modeNow(): Mode {
 	return MODES.some((m) => m.value === chosen) ? chosen : "module";
 }
 
-function ChartLegend(props: { data: Timeline; mode: Mode }): JSX.Element {
+function ChartLegend(props: { data: Curves; mode: Mode }): JSX.Element {
 	const { data, mode } = props,
 		rssOff = option("rss") === "off";
 	return (
@@ -61,7 +61,7 @@ function ChartLegend(props: { data: Timeline; mode: Mode }): JSX.Element {
 }
 
 /* The same as rows: columns are joined, so that some fifty are left. */
-export function TimelineTable(props: { data: Timeline }): JSX.Element {
+export function TimelineTable(props: { data: Curves }): JSX.Element {
 	const { data } = props,
 		step = (data.until_ns - data.from_ns) / data.cols,
 		each = Math.max(1, Math.ceil(data.cols / TABLE_ROWS));
@@ -117,9 +117,9 @@ export function TimelineCard(props: { table: boolean }): JSX.Element {
 	const [px, setPx] = useState(0);
 	const mode = modeNow();
 	const width = px || (props.table ? 960 : 0);
-	const answer = useApi<Timeline>(
-		"timeline",
-		mode === "rate" ? timelineParams("none", width / RATE_PX) : timelineParams(mode, width),
+	const answer = useApi<Curves>(
+		"curves",
+		mode === "rate" ? timelineParams(null, width / RATE_PX) : timelineParams(mode, width),
 	);
 	const { data } = answer;
 	return (

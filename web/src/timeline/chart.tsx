@@ -1,7 +1,7 @@
 /* A timeline of one answer of the server: the canvas and what lies over it. */
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Ns, Timeline } from "../api/types";
+import type { Ns, Curves } from "../api/types";
 import { clock, momentText } from "../clock";
 import * as format from "../format";
 import { HEX, INK } from "../palette";
@@ -16,7 +16,7 @@ import { byteTicks, countTicks, timeTicks } from "./ticks";
 import { view } from "./view";
 
 export interface ChartProps {
-	data: Timeline | null;
+	data: Curves | null;
 	mode: Mode;
 	rss: boolean;
 	compact?: boolean; /* the strip above other pages */
@@ -47,7 +47,7 @@ function useSize(onWidth: (px: number) => void, margins: number) {
 }
 
 /* The resident memory that was last sampled at or before a moment. */
-export function rssAt(data: Timeline, ns: Ns): number | null {
+export function rssAt(data: Curves, ns: Ns): number | null {
 	let low = 0,
 		high = data.rss.ns.length;
 	while (low < high) {
@@ -64,7 +64,7 @@ function shareIn(ns: Ns): number {
 }
 
 /* An answer for another part of the time is moved to where it belongs until the right one comes. */
-function fitted(data: Timeline, values: readonly number[]): number[] {
+function fitted(data: Curves, values: readonly number[]): number[] {
 	const { from, until } = view.value;
 	if (data.from_ns === from && data.until_ns === until) return values as number[];
 	const width = (until - from) / data.cols,
@@ -75,7 +75,7 @@ function fitted(data: Timeline, values: readonly number[]): number[] {
 	);
 }
 
-function pictureOf(data: Timeline, props: ChartProps, frame: Frame) {
+function pictureOf(data: Curves, props: ChartProps, frame: Frame) {
 	const rate = props.mode === "rate",
 		ink = INK[theme.value];
 	const series = seriesOf(data, props.mode).map((s): Series => ({ ...s, values: fitted(data, s.values) }));
@@ -114,7 +114,7 @@ function pictureOf(data: Timeline, props: ChartProps, frame: Frame) {
 	};
 }
 
-function HoverText(props: { data: Timeline; mode: Mode; rss: boolean; hover: Hover }): JSX.Element {
+function HoverText(props: { data: Curves; mode: Mode; rss: boolean; hover: Hover }): JSX.Element {
 	const { data, mode, hover } = props;
 	const { from, until } = view.value,
 		ns = from + hover.share * (until - from);

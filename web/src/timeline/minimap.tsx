@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { useApi } from "../api/use";
-import type { Timeline } from "../api/types";
+import type { Curves } from "../api/types";
 import { clock } from "../clock";
 import { SERIES } from "../palette";
 import { filter, nsText, tapeId } from "../store";
@@ -18,7 +18,7 @@ export function columnsOf(px: number): number {
 }
 
 /* What is asked for the part of the time that is shown; the range does not narrow it, it lies over it. */
-export function timelineParams(by: string, px: number): Record<string, string | number> | null {
+export function timelineParams(bands: string | null, px: number): Record<string, string | number> | null {
 	if (px <= 0 || clock.value.duration === 0) return null;
 	const { from, until } = REPORT
 		? { from: 0, until: clock.value.duration }
@@ -26,9 +26,9 @@ export function timelineParams(by: string, px: number): Record<string, string | 
 	return {
 		c: tapeId.value,
 		q: filter.value,
-		by,
+		...(bands ? { bands } : {}),
 		top: SERIES.length,
-		cols: columnsOf(px),
+		points: columnsOf(px),
 		from: nsText(from),
 		until: nsText(until),
 	};
@@ -36,7 +36,7 @@ export function timelineParams(by: string, px: number): Record<string, string | 
 
 export function Minimap(): JSX.Element {
 	const [px, setPx] = useState(0);
-	const answer = useApi<Timeline>("timeline", timelineParams("module", px));
+	const answer = useApi<Curves>("curves", timelineParams("module", px));
 	return (
 		<section class={`card minimap ${answer.stale ? "stale" : ""}`} aria-label="Timeline">
 			<Chart data={answer.data} mode="module" rss compact onWidth={setPx} />

@@ -1,5 +1,5 @@
 /* What the timeline stacks, bottom to top, and in which colours. */
-import type { Timeline } from "../api/types";
+import type { Curves } from "../api/types";
 import { moduleColour, SERIES } from "../palette";
 import type { Colour } from "../palette";
 
@@ -20,7 +20,7 @@ export interface Series {
 }
 
 /* What leaked is red and the rest is grey; a module has its colour on every page; others take what is left. */
-function bandColours(data: Timeline, mode: Mode): Colour[] {
+function bandColours(data: Curves, mode: Mode): Colour[] {
 	const fixed = data.bands.map((b): Colour | null => {
 		if (b.rest) return "grey";
 		if (b.q === "leaked" || b.q === "not freed") return "red";
@@ -41,7 +41,7 @@ function bandTitle(title: string, mode: Mode): string {
 		: title;
 }
 
-export function seriesOf(data: Timeline, mode: Mode): Series[] {
+export function seriesOf(data: Curves, mode: Mode): Series[] {
 	if (mode === "rate") {
 		const perSecond = (data.cols * 1e9) / (data.until_ns - data.from_ns);
 		return [
@@ -56,7 +56,7 @@ export function seriesOf(data: Timeline, mode: Mode): Series[] {
 }
 
 /* The frees of rate mode: a line over the area. */
-export function freesOf(data: Timeline): number[] {
+export function freesOf(data: Curves): number[] {
 	const perSecond = (data.cols * 1e9) / (data.until_ns - data.from_ns);
 	return data.freed_count.map((n) => n * perSecond);
 }

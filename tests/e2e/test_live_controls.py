@@ -215,7 +215,7 @@ def test_a_server_of_a_finished_tape_makes_no_snapshots(tmp_path):
 def test_a_moment_that_is_held_is_answered_for_while_the_tape_grows(watched, tmp_path):  # noqa: F811
     def count(gen=None):
         answer = shown.ask("summary" + (f"?gen={gen}" if gen else ""))
-        return answer["gen"], answer["allocated"]["count"]
+        return answer["gen"], answer["allocations"]["count"]
 
     def grown(than):
         until = time.monotonic() + 30

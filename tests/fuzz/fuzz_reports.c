@@ -34,6 +34,15 @@ static ssize_t written(void *context, const char *bytes, size_t count)
 	return (ssize_t)count;
 }
 
+static size_t words_count(const char *const *words)
+{
+	size_t count = 0;
+
+	while (words[count])
+		count++;
+	return count;
+}
+
 static struct symbol_options no_files(void)
 {
 	static const struct path_map paths = { .sysroot = "/nowhere" };
@@ -49,29 +58,61 @@ static const char *const filters[] = {
 	"until mark(end) and not from 50%",
 };
 
-static const char *const operands[] = { "50%", "peak", "end" };
+static const char *const moments[] = { "10%", "80%", "peak", "end", "mark(end)" };
+static const char *const texts[] = { NULL, "x", "self,totB", "module", "lifetime" };
+
+/* Some of what the question takes: a kind of parameter is set when its bit of format is. */
+static struct parameters parameters_choose(const struct question *question,
+					   const struct choice *choice)
+{
+	const uint64_t takes = question ? question_takes(question) : TAKES(filter) | TAKES(by);
+	struct parameters with = parameters_usual();
+
+	for (unsigned id = 0; id < PARAMETER_COUNT; id++) {
+		const struct parameter *parameter = &parameter_table[id];
+		void *place = (char *)&with + parameter->place;
+		const unsigned by = choice->by + id;
+
+		if (!(takes >> id & 1))
+			continue;
+		if (parameter->kind == PARAMETER_IS_FILTER)
+			*(const char **)place = filters[choice->filter % array_size(filters)];
+		else if (parameter->kind == PARAMETER_IS_CHOICE)
+			*(int *)place = (int)(choice->by % words_count(parameter->words));
+		else if (parameter->kind == PARAMETER_IS_FLAG)
+			*(bool *)place = choice->format & 4 << id % 3;
+		else if (parameter->kind == PARAMETER_IS_NUMBER && choice->format & 32)
+			*(uint64_t *)place = by;
+		else if (parameter->kind == PARAMETER_IS_MOMENT &&
+			 (choice->format & 64 || parameter->operand))
+			*(const char **)place = moments[by % array_size(moments)];
+		else if (parameter->kind == PARAMETER_IS_TEXT && id != PARAMETER_sort)
+			*(const char **)place = texts[by % array_size(texts)];
+	}
+	if (question && question->sorts && choice->format & 128)
+		with.sort = question->sorts[choice->by % words_count(question->sorts)];
+	return with;
+}
+
+static const char *const operands[] = { "50%", "end" };
 
 static struct err *report_ask(const struct model *model, const struct choice *choice, size_t report,
 			      FILE *out)
 {
 	const struct symbol_options symbols = no_files();
-	struct report_settings settings = {
+	const struct question *question = report_table[report]->question;
+	const struct report_settings settings = {
 		.format = (enum emit_format)(choice->format % 3),
-		.filter = filters[choice->filter % array_size(filters)],
-		.by = (enum group_by)(choice->by % GROUP_BYS),
-		.shows_all = choice->format & 4,
-		.is_bottom_up = choice->format & 8,
-		.shows_sites = choice->format & 16,
-		.from = choice->format & 32 ? "10%" : NULL,
-		.until = choice->format & 64 ? "80%" : NULL,
+		.with = parameters_choose(question, choice),
 		.operands = operands,
+		.operand_count = report_table[report]->operands
+			? 1 + (strchr(report_table[report]->operands, ' ') != NULL)
+			: 0,
 		.symbols = &symbols,
 		.tape_path = "fuzz.mtape",
 	};
 	struct err *err;
 
-	if (report_table[report]->operands)
-		settings.operand_count = 1 + (strchr(report_table[report]->operands, ' ') != NULL);
 	is_clean = settings.format != EMIT_CSV;
 	err = report_check(report_table[report], &settings);
 	return err ? err : report_run_model(report_table[report], model, &settings, out);

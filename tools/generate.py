@@ -119,7 +119,7 @@ def manual(document_, name):
 
 
 def kind_of(member):
-    target, unit = target_of(item_of(member)), {"bytes": "bytes", "nanoseconds": "ns"}.get(member.get("format"))
+    target, unit = target_of(item_of(member)), {"bytes": "bytes", "nanoseconds": "ns", "percent": "percent"}.get(member.get("format"))
     if target:
         return f"a list of {target}" if member.get("type") == "array" else target
     if member.get("type") == "array":

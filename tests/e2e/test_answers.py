@@ -20,6 +20,8 @@ QUESTIONS = {
     "top": [{}, {"sort": "count", "top": 3}, {"filter": "size > 100", "all-frames": 1}],
     "leaks": [{}, {"sort": "allocated"}, {"from": "50%"}, {"filter": "size > 100"}],
     "temporary": [{}, {"until": "70%", "top": 1}],
+    "sizes": [{}, {"filter": "size > 100"}, {"from": "30%", "until": "60%"}],
+    "modules": [{}, {"sort": "leaked", "top": 2}, {"filter": "size > 100", "all-frames": 1}],
     "mallopts": [{}, {"top": 1}, {"until": "50%"}],
 }
 CASES = [(name, asked) for name, cases in QUESTIONS.items() for asked in cases]

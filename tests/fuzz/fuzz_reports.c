@@ -106,8 +106,8 @@ static struct err *report_ask(const struct model *model, const struct choice *ch
 		.with = parameters_choose(question, choice),
 		.operands = operands,
 		.operand_count = report_table[report]->operands
-			? 1 + (strchr(report_table[report]->operands, ' ') != NULL)
-			: 0,
+					 ? 1 + (strchr(report_table[report]->operands, ' ') != NULL)
+					 : 0,
 		.symbols = &symbols,
 		.tape_path = "fuzz.mtape",
 	};

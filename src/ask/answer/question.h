@@ -40,6 +40,7 @@ struct question {
 	bool selects;		  /* about a part of the tape too: takes filter, from and until */
 	bool has_window;	  /* takes from and until, and chooses rows by their time itself */
 	bool ignores_leaks;	  /* no names are looked for on account of suppressions */
+	bool recounts_leaks;	  /* where leaks are suppressed it counts rows again */
 	bool is_patient;	  /* goes over all of the tape: may take longer than others */
 	const char *const *sorts; /* words of what its list can be sorted by; NULL: it is not */
 	unsigned sort;		  /* the usual one of them */

@@ -13,11 +13,12 @@ static const struct kind {
 	[MEMBER_NS] = { "integer", "nanoseconds" }, [MEMBER_PLAIN] = { "integer", NULL },
 	[MEMBER_ADDRESS] = { "string", "address" }, [MEMBER_HASH] = { "string", "hash" },
 	[MEMBER_SIGNED] = { "integer", NULL },	    [MEMBER_RATIO] = { "number", NULL },
-	[MEMBER_FLAG] = { "boolean", NULL },	    [MEMBER_TEXT] = { "string", NULL },
-	[MEMBER_TEXTS] = { "array", NULL },	    [MEMBER_CALLS] = { "array", NULL },
-	[MEMBER_NUMBERS] = { "array", NULL },	    [MEMBER_FRAMES] = { "array", NULL },
-	[MEMBER_OBJECT] = { "object", NULL },	    [MEMBER_FLAT] = { "object", NULL },
-	[MEMBER_ROWS] = { "array", NULL },	    [MEMBER_KEYED] = { "object", NULL },
+	[MEMBER_SHARE] = { "number", "percent" },   [MEMBER_FLAG] = { "boolean", NULL },
+	[MEMBER_TEXT] = { "string", NULL },	    [MEMBER_TEXTS] = { "array", NULL },
+	[MEMBER_CALLS] = { "array", NULL },	    [MEMBER_NUMBERS] = { "array", NULL },
+	[MEMBER_FRAMES] = { "array", NULL },	    [MEMBER_OBJECT] = { "object", NULL },
+	[MEMBER_FLAT] = { "object", NULL },	    [MEMBER_ROWS] = { "array", NULL },
+	[MEMBER_KEYED] = { "object", NULL },
 };
 
 static const struct shape *shape_of(const struct member *member)
@@ -31,6 +32,8 @@ static void parts_add(struct schemas *schemas, const struct shape *shape)
 	for (size_t i = 0; i < shape->member_count; i++) {
 		const struct member *member = &shape->members[i];
 
+		if (member->is_text)
+			continue;
 		if (member->kind == MEMBER_FLAT)
 			parts_add(schemas, member->shape);
 		else if (shape_of(member))
@@ -105,6 +108,8 @@ static void properties_emit(struct emit *emit, const struct shape *shape)
 	for (size_t i = 0; i < shape->member_count; i++) {
 		const struct member *member = &shape->members[i];
 
+		if (member->is_text)
+			continue;
 		if (member->kind == MEMBER_FLAT)
 			properties_emit(emit, member->shape);
 		else
@@ -118,7 +123,7 @@ static void required_emit(struct emit *emit, const struct shape *shape)
 	for (size_t i = 0; i < shape->member_count; i++) {
 		const struct member *member = &shape->members[i];
 
-		if (member->optional)
+		if (member->optional || member->is_text)
 			continue;
 		if (member->kind == MEMBER_FLAT)
 			required_emit(emit, member->shape);

@@ -31,6 +31,7 @@ enum member_kind {
 	MEMBER_HASH,	/* a text of 16 hexadecimal digits */
 	MEMBER_SIGNED,	/* int64_t */
 	MEMBER_RATIO,	/* double, to three decimals; NAN is not known */
+	MEMBER_SHARE,	/* struct shape_share, in percent */
 	MEMBER_FLAG,	/* bool */
 	MEMBER_TEXT,	/* const char * */
 	MEMBER_TEXTS,	/* struct shape_texts */
@@ -41,6 +42,10 @@ enum member_kind {
 	MEMBER_FLAT,	/* the same, but its members stand among those around it */
 	MEMBER_ROWS,	/* struct shape_rows, of `shape` */
 	MEMBER_KEYED	/* the same as an object: each row's struct begins with its key, a text */
+};
+
+struct shape_share {
+	uint64_t part, whole;
 };
 
 struct shape_texts {
@@ -57,6 +62,7 @@ struct shape_numbers {
 struct shape_rows {
 	const void *items;
 	size_t count;
+	size_t quiet_count; /* text leaves the last so many out */
 	/* Fills the row (of shape->bytes, zeroed); *has_ret false: there are no more. */
 	struct err *(*next)(void *state, void *row, bool *has_ret);
 	void *state;
@@ -76,6 +82,7 @@ struct member {
 	bool elastic; /* text: may be cut so that the line fits */
 	bool is_data; /* no column of a table: JSON alone has it */
 	bool is_wide; /* no column of a text table */
+	bool is_text; /* nothing but a column of a text table */
 };
 
 struct shape {

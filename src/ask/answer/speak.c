@@ -43,6 +43,7 @@ static bool is_unknown(const struct member *member, const void *field)
 	case MEMBER_SIGNED:
 		return *(const int64_t *)field == INT64_MIN;
 	case MEMBER_FLAG:
+	case MEMBER_SHARE:
 	case MEMBER_OBJECT:
 	case MEMBER_FLAT:
 		break;
@@ -124,13 +125,19 @@ static struct err *object_speak(const struct speaker *speaker, const struct memb
 
 /* --- lists ---------------------------------------------------------------------------------- */
 
+/* Whether a table of this kind has it. */
+static bool is_column(const struct member *member, bool for_text)
+{
+	return !member->is_data && !(for_text ? member->is_wide : member->is_text);
+}
+
 static size_t columns_of(const struct shape *shape, bool for_text, struct emit_column *columns,
 			 size_t count)
 {
 	for (size_t i = 0; i < shape->member_count; i++) {
 		const struct member *member = &shape->members[i];
 
-		if (member->is_data || (for_text && member->is_wide))
+		if (!is_column(member, for_text))
 			continue;
 		if (member->kind == MEMBER_FLAT) {
 			count = columns_of(member->shape, for_text, columns, count);
@@ -179,11 +186,14 @@ static struct err *rows_speak(const struct speaker *speaker, const struct member
 			      const void *field, bool is_row)
 {
 	const struct shape_rows *rows = field;
+	size_t count = rows->count;
 	struct err *err = NULL;
 
 	if (rows->next)
 		return made_rows_speak(speaker, list, rows, is_row);
-	for (size_t i = 0; i < rows->count && !err; i++)
+	if (emit_format_of(speaker->emit) == EMIT_TEXT)
+		count -= rows->quiet_count;
+	for (size_t i = 0; i < count && !err; i++)
 		err = row_speak(speaker, list, (const char *)rows->items + i * list->shape->bytes,
 				is_row);
 	return err;
@@ -263,6 +273,12 @@ static struct err *known_speak(const struct speaker *speaker, const struct membe
 	case MEMBER_RATIO:
 		emit_ratio(emit, key, *(const double *)field, RATIO_DECIMALS);
 		break;
+	case MEMBER_SHARE: {
+		const struct shape_share *share = field;
+
+		emit_percent(emit, key, share->part, share->whole);
+		break;
+	}
 	case MEMBER_FLAG:
 		emit_bool(emit, key, *(const bool *)field);
 		break;
@@ -295,9 +311,10 @@ static struct err *member_speak(const struct speaker *speaker, const struct memb
 				const void *value)
 {
 	const void *field = member_field(member, value);
+	const bool is_said = !member->is_text || emit_format_of(speaker->emit) == EMIT_TEXT;
 	const bool unknown = !field || is_unknown(member, field);
 
-	if (unknown && member->optional)
+	if (!is_said || (unknown && member->optional))
 		return NULL;
 	if (unknown && member->nullable) {
 		emit_null(speaker->emit, member->key);

@@ -188,6 +188,9 @@ enum model_depth report_depth(const struct report *report, const struct report_s
 	const struct selection_settings asked = selection_asked(report, settings);
 	const bool needs_rows = report->needs_rows && report->needs_rows(settings);
 
+	if (report->question && report->question->recounts_leaks && settings->suppressions &&
+	    settings->suppressions->count > 0)
+		return MODEL_FULL;
 	if (report->question)
 		return question_depth(report->question, &settings->with);
 	return needs_rows || selection_needs_rows(&asked) ? MODEL_FULL : report_depth_of(report);

@@ -200,6 +200,29 @@ export interface ReportMark {
 	stack: string[]; /* functions, the innermost first */
 }
 
+export interface Modules {
+	modules: ModuleRow[]; /* the most of the metric first */
+	suppressed?: Suppressed; /* never freed, but matched by a suppression: not in leaks */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface ModuleRow {
+	module: string | null; /* its path */
+	peak_bytes: Bytes; /* alive at the peak */
+	peak_count: number; /* blocks alive at the peak */
+	leaked_bytes: Bytes; /* never freed, and not suppressed */
+	leaked_count: number; /* blocks never freed, and not suppressed */
+	allocated_bytes: Bytes;
+	allocated_count: number; /* allocations */
+	temporary_count: number; /* freed before their thread allocated again */
+	temporary_bytes: Bytes; /* of these */
+	load_ns: Ns | null; /* when it was loaded */
+	unload_ns: Ns | null; /* when it was unloaded */
+	symbols: string | null; /* what its functions are named by: lines, functions, exported, none, gone, changed, kernel, or unread if nobody asked */
+	build_id: string | null; /* hexadecimal */
+	what: string; /* object, outside of every object, or no stack */
+}
+
 export interface Overview {
 	rss_peak: RssPeak | null; /* most resident bytes that were seen */
 	leaking_functions: number; /* functions that leak */
@@ -226,6 +249,25 @@ export interface OverviewSpan {
 	allocated_bytes: Bytes; /* until its end */
 	leaked_bytes: Bytes; /* allocated until its end, never freed and not suppressed */
 	temporary_count: number; /* allocations in it that were freed before their thread allocated again */
+}
+
+export interface Sizes {
+	sizes: SizeBucket[]; /* those that have allocations, the smallest first */
+	suppressed?: Suppressed; /* never freed, but matched by a suppression: not in leaks */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface SizeBucket {
+	size_min: Bytes; /* the smallest that belong to it */
+	size_max: Bytes; /* the largest */
+	allocated_count: number;
+	share: number; /* of all allocations */
+	allocated_bytes: Bytes;
+	peak_count: number; /* blocks alive at the peak */
+	peak_bytes: Bytes; /* alive at the peak */
+	leaked_count: number; /* blocks never freed, and not suppressed */
+	leaked_bytes: Bytes; /* never freed, and not suppressed */
+	temporary_count: number; /* freed before their thread allocated again */
 }
 
 export interface Summary {

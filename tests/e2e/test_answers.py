@@ -12,19 +12,21 @@ from test_serve_data import serve
 QUESTIONS = {
     "summary": [{}, {"filter": "size > 100"}, {"from": "30%", "until": "60%"}],
     "overview": [{}, {"filter": "leaked"}, {"from": "30%", "until": "60%"}],
-    "findings": [{}, {"top": 1}, {"all-frames": 1}],
+    "findings": [{}, {"top": 1}, {"all-frames": True}],
     "marks": [{}, {"top": 2}, {"from": "30%"}, {"from": "10%", "until": "60%"}, {"from": "end"}],
     "timeline": [{}, {"points": 7, "from": "30%"}, {"filter": "size > 100", "top": 3}],
     "curves": [{"points": 9}, {"points": 40, "bands": "module", "top": 2}, {"filter": "size > 100", "bands": "size"},
                {"from": "30%", "until": "60%", "bands": "function", "points": 5}],
-    "top": [{}, {"sort": "count", "top": 3}, {"filter": "size > 100", "all-frames": 1}],
+    "top": [{}, {"sort": "count", "top": 3}, {"filter": "size > 100", "all-frames": True}],
     "leaks": [{}, {"sort": "allocated"}, {"from": "50%"}, {"filter": "size > 100"}],
     "temporary": [{}, {"until": "70%", "top": 1}],
     "sizes": [{}, {"filter": "size > 100"}, {"from": "30%", "until": "60%"}],
-    "modules": [{}, {"sort": "leaked", "top": 2}, {"filter": "size > 100", "all-frames": 1}],
+    "modules": [{}, {"sort": "leaked", "top": 2}, {"filter": "size > 100", "all-frames": True}],
+    "at": [{"moment": "50%"}, {"moment": "peak", "top": 1}, {"moment": "end", "filter": "size > 100"}],
     "mallopts": [{}, {"top": 1}, {"until": "50%"}],
 }
 CASES = [(name, asked) for name, cases in QUESTIONS.items() for asked in cases]
+OPERANDS = {"moment", "begin", "end", "file"}
 PLAIN = {"integer": int, "number": (int, float), "string": str, "boolean": bool}
 
 
@@ -48,9 +50,15 @@ def document():
     return json.loads(recording.run([recording.memtape(), "serve", "--openapi"]).stdout)
 
 
+def parts(asked):
+    """The same for a request."""
+    return {"q" if key == "filter" else key: 1 if value is True else value for key, value in asked.items()}
+
+
 def report(tape, name, asked):
-    options = [f"--{key}" if key == "all-frames" else f"--{key}={value}" for key, value in asked.items()]
-    done = recording.run([recording.memtape(), "report", tape, name, "--json", *options])
+    operands = [value for key, value in asked.items() if key in OPERANDS]
+    options = [f"--{key}" if value is True else f"--{key}={value}" for key, value in asked.items() if key not in OPERANDS]
+    done = recording.run([recording.memtape(), "report", tape, name, *operands, "--json", *options])
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout
 
@@ -82,7 +90,7 @@ def exact(text):
 
 @pytest.mark.parametrize("name,asked", CASES)
 def test_command_and_server_give_the_same_bytes(tape, server, name, asked):
-    path = f"/api/v1/{name}?" + urllib.parse.urlencode({"q" if key == "filter" else key: value for key, value in asked.items()})
+    path = f"/api/v1/{name}?" + urllib.parse.urlencode(parts(asked))
     answer, printed = exact(server.get(path)[1]), exact(report(tape, name, asked))
     del answer["gen"], answer["ms"]
     assert json.dumps(answer) == json.dumps(printed)
@@ -92,8 +100,9 @@ def test_modules_without_names_are_those_of_this_answer(tape, server):
     """What other questions showed before does not count, what this one shows in outer frames does."""
     server.json("/api/v1/top", **{"all-frames": 1})
     for name in QUESTIONS:
-        quality = server.json(f"/api/v1/{name}")["quality"]
-        assert quality == json.loads(report(tape, name, {}))["quality"]
+        least = QUESTIONS[name][0]
+        quality = server.json(f"/api/v1/{name}", **parts(least))["quality"]
+        assert quality == json.loads(report(tape, name, least))["quality"]
     for name in ("top", "leaks"):
         answer = server.json(f"/api/v1/{name}", **{"all-frames": 1})
         shown = {frame["module"] for site in answer["sites"] for frame in site["stack"]
@@ -105,10 +114,10 @@ def test_modules_without_names_are_those_of_this_answer(tape, server):
 def test_answers_are_what_the_schemas_say(tape, server, document, name):
     schemas = document["components"]["schemas"]
     head, shape = document["paths"][f"/api/v1/{name}"]["get"]["responses"]["200"]["content"]["application/json"]["schema"]["allOf"]
-    answer = server.json(f"/api/v1/{name}")
+    answer = server.json(f"/api/v1/{name}", **parts(QUESTIONS[name][0]))
     assert not faults(schemas["Head"], {key: answer.pop(key) for key in ("gen", "ms")}, schemas, "head")
     assert head["$ref"].endswith("/Head") and not faults(shape, answer, schemas, name)
-    assert not faults(shape, json.loads(report(tape, name, {})), schemas, name)
+    assert not faults(shape, json.loads(report(tape, name, QUESTIONS[name][0])), schemas, name)
 
 
 def test_every_question_is_asked_here(document):

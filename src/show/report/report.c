@@ -28,6 +28,19 @@ bool report_has_window(const struct report *report)
 	return report->question ? report->question->has_window : report->has_window;
 }
 
+const char *report_operands(const struct report *report, struct str *words)
+{
+	if (!report->question)
+		return report->operands;
+	for (unsigned id = 0; id < PARAMETER_COUNT; id++) {
+		const char *name = parameter_table[id].operand;
+
+		if (name && question_takes(report->question) >> id & 1)
+			str_printf(words, "%s%s", words->len ? " " : "", name);
+	}
+	return words->len ? str_text(words) : NULL;
+}
+
 static bool ignores_leaks(const struct report *report)
 {
 	return report->question ? report->question->ignores_leaks : report->ignores_leaks;
@@ -142,7 +155,8 @@ struct err *report_check(const struct report *report, const struct report_settin
 static struct err *operands_take(const struct report *report, struct report_settings *settings)
 {
 	const uint64_t takes = question_takes(report->question);
-	CLEAN(str_deinit) struct str names = { 0 };
+	CLEAN(str_deinit) struct str words = { 0 };
+	const char *names = report_operands(report, &words);
 	size_t count = 0;
 
 	for (unsigned id = 0; id < PARAMETER_COUNT; id++) {
@@ -151,15 +165,14 @@ static struct err *operands_take(const struct report *report, struct report_sett
 
 		if (!parameter->operand || !(takes >> id & 1))
 			continue;
-		str_printf(&names, " %s", parameter->operand);
 		if (count < settings->operand_count)
 			*(const char **)place = settings->operands[count];
 		count++;
 	}
 	if (count == settings->operand_count)
 		return NULL;
-	return err_new(ERR_USAGE, "'%s' %s%s behind it", report_name(report),
-		       count ? "wants" : "takes", count ? str_text(&names) : " nothing");
+	return err_new(ERR_USAGE, "'%s' %s %s behind it", report_name(report),
+		       names ? "wants" : "takes", names ? names : "nothing");
 }
 
 struct err *report_settle(const struct report *report, struct report_settings *settings)

@@ -88,6 +88,9 @@ enum model_depth report_depth_of(const struct report *report);
 bool report_selects(const struct report *report);
 bool report_has_window(const struct report *report);
 
+/* Names of what stands behind the name, "A B"; NULL: nothing does. Valid as long as `words`. */
+const char *report_operands(const struct report *report, struct str *words);
+
 /*
  * What the settings say about the report alone: number of operands, moments, names of columns.
  * ERR_USAGE. To be called before anything is read or written.

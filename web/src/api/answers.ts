@@ -9,43 +9,36 @@ export interface Head {
 	ms: number; /* time the server took */
 }
 
-export interface Curves {
-	from_ns: Ns;
-	until_ns: Ns; /* the end, exclusive */
-	cols: number; /* equal spans of time; lists have a value for each */
-	live_max: number[]; /* most bytes alive in it */
-	live_min: number[]; /* fewest bytes alive in it; of all allocations: the smaller of its two ends */
-	live_count: number[]; /* blocks alive at its end */
-	allocated_bytes: number[];
-	allocated_count: number[];
-	freed_count: number[];
-	bands: CurveBand[]; /* what lived, the largest first */
-	rss: CurveSamples; /* samples of resident bytes */
-	peak: CurvePeak; /* of the time shown */
-	marks: Mark[]; /* set by the program */
+export interface At {
+	at_ns: Ns; /* the moment */
+	live_bytes: Bytes; /* alive then */
+	live_count: number; /* blocks alive then */
+	sites: AliveSite[]; /* functions that allocated it, the most bytes first */
 	quality: Quality; /* losses and damage of the tape */
 }
 
-export interface CurveBand {
-	title: string;
-	q: string | null; /* a filter that selects it */
-	rest: boolean; /* all that is in no other band */
-	values: number[]; /* its bytes when the column's live bytes were highest; not stacked */
+export interface AliveSite {
+	function: string | null; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+	live_bytes: Bytes; /* alive then */
+	live_count: number; /* blocks alive then */
+	allocated_bytes: Bytes; /* until then */
+	allocated_count: number; /* allocations until then */
+	stacks: number; /* number of different stacks */
+	stack: Frame[]; /* the stack with most bytes alive */
 }
 
-export interface CurveSamples {
-	ns: number[]; /* when */
-	bytes: number[]; /* the most of each column */
-}
-
-export interface CurvePeak {
-	ns: Ns; /* when */
-	bytes: Bytes;
-}
-
-export interface Mark {
-	ns: Ns; /* when */
-	text: string; /* its name */
+export interface Frame {
+	function: string; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex; /* identifies the function; the same on every tape and in every version */
+	inlined: boolean; /* the compiler put the function into its caller */
+	folded: boolean; /* part of an allocator or of program start */
 }
 
 export interface Quality {
@@ -87,6 +80,45 @@ export interface UnnamedModule {
 	reason: string; /* why its functions have no names */
 }
 
+export interface Curves {
+	from_ns: Ns;
+	until_ns: Ns; /* the end, exclusive */
+	cols: number; /* equal spans of time; lists have a value for each */
+	live_max: number[]; /* most bytes alive in it */
+	live_min: number[]; /* fewest bytes alive in it; of all allocations: the smaller of its two ends */
+	live_count: number[]; /* blocks alive at its end */
+	allocated_bytes: number[];
+	allocated_count: number[];
+	freed_count: number[];
+	bands: CurveBand[]; /* what lived, the largest first */
+	rss: CurveSamples; /* samples of resident bytes */
+	peak: CurvePeak; /* of the time shown */
+	marks: Mark[]; /* set by the program */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface CurveBand {
+	title: string;
+	q: string | null; /* a filter that selects it */
+	rest: boolean; /* all that is in no other band */
+	values: number[]; /* its bytes when the column's live bytes were highest; not stacked */
+}
+
+export interface CurveSamples {
+	ns: number[]; /* when */
+	bytes: number[]; /* the most of each column */
+}
+
+export interface CurvePeak {
+	ns: Ns; /* when */
+	bytes: Bytes;
+}
+
+export interface Mark {
+	ns: Ns; /* when */
+	text: string; /* its name */
+}
+
 export interface Findings {
 	findings: Finding[]; /* the worst first */
 	missing: string[]; /* what could not be looked for, and how to record it */
@@ -118,16 +150,6 @@ export interface Finding {
 	allocated_stack: Frame[] | null; /* of a bad free: where the block was allocated */
 	freed_before_stack: Frame[] | null; /* of a double free: the first free */
 	possible: boolean; /* the tape does not prove it */
-}
-
-export interface Frame {
-	function: string; /* name of the function */
-	file: string | null; /* its source file */
-	line: number | null; /* line in the source file */
-	module: string | null; /* path of the program or library */
-	hash: Hex; /* identifies the function; the same on every tape and in every version */
-	inlined: boolean; /* the compiler put the function into its caller */
-	folded: boolean; /* part of an allocator or of program start */
 }
 
 export interface Ranking {

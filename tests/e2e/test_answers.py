@@ -23,6 +23,8 @@ QUESTIONS = {
     "sizes": [{}, {"filter": "size > 100"}, {"from": "30%", "until": "60%"}],
     "modules": [{}, {"sort": "leaked", "top": 2}, {"filter": "size > 100", "all-frames": True}],
     "at": [{"moment": "50%"}, {"moment": "peak", "top": 1}, {"moment": "end", "filter": "size > 100"}],
+    "rss": [{}],
+    "lifetimes": [{}, {"sites": True, "top": 2}, {"filter": "size > 100", "sites": True, "sort": "leaked"}],
     "mallopts": [{}, {"top": 1}, {"until": "50%"}],
 }
 CASES = [(name, asked) for name, cases in QUESTIONS.items() for asked in cases]

@@ -289,7 +289,7 @@ def test_copies_of_a_tape_have_ids_of_their_own(tmp_path):
 
 def questions(server):
     """One for each GET route of the API, with what it wants."""
-    known = {"row": 0, "field": "function", "to": "json", "sort": None, "q": "size > 1"}
+    known = {"row": 0, "field": "function", "to": "json", "sort": None, "q": "size > 1", "moment": "50%"}
     function = server.json("sites")["rows"][0]["hash"]
     for path, methods in server.json("openapi.json")["paths"].items():
         if not path.startswith("/api/v1/") or "get" not in methods or path.endswith(("openapi.json", "/source", "/events")):

@@ -63,6 +63,7 @@ struct shape_rows {
 	const void *items;
 	size_t count;
 	size_t quiet_count; /* text leaves the last so many out */
+	size_t more_count;  /* behind `count`: CSV has them too, JSON says them elsewhere */
 	/* Fills the row (of shape->bytes, zeroed); *has_ret false: there are no more. */
 	struct err *(*next)(void *state, void *row, bool *has_ret);
 	void *state;
@@ -75,14 +76,16 @@ struct member {
 	const char *doc;	   /* plain English, no full stop; NULL: the key says it */
 	const struct shape *shape; /* OBJECT, FLAT, ROWS, KEYED */
 	const char *title;	   /* of the column in text; NULL: made of the key */
+	unsigned decimals;	   /* RATIO: other than three */
 	bool pointed;		   /* OBJECT, FLAT: the field is a pointer */
 	bool nullable;
 	bool optional;
-	bool left;    /* text: aligned left */
-	bool elastic; /* text: may be cut so that the line fits */
-	bool is_data; /* no column of a table: JSON alone has it */
-	bool is_wide; /* no column of a text table */
-	bool is_text; /* nothing but a column of a text table */
+	bool left;     /* text: aligned left */
+	bool elastic;  /* text: may be cut so that the line fits */
+	bool is_data;  /* no column of a table: JSON alone has it */
+	bool is_table; /* ROWS: CSV has this list if it is there, not the first */
+	bool is_wide;  /* no column of a text table */
+	bool is_text;  /* nothing but a column of a text table */
 };
 
 struct shape {
@@ -95,6 +98,13 @@ struct shape {
 #define MEMBER(type, field, kind_, doc_, ...)                                                      \
 	{                                                                                          \
 		.key = #field, .kind = MEMBER_##kind_, .offset = offsetof(type, field),            \
+		.doc = (doc_)__VA_OPT__(, ) __VA_ARGS__                                            \
+	}
+
+/* The same with a key of its own; place: a field, or a field of a field. */
+#define MEMBER_AS(key_, type, place, kind_, doc_, ...)                                             \
+	{                                                                                          \
+		.key = (key_), .kind = MEMBER_##kind_, .offset = offsetof(type, place),            \
 		.doc = (doc_)__VA_OPT__(, ) __VA_ARGS__                                            \
 	}
 

@@ -193,6 +193,8 @@ static struct err *rows_speak(const struct speaker *speaker, const struct member
 		return made_rows_speak(speaker, list, rows, is_row);
 	if (emit_format_of(speaker->emit) == EMIT_TEXT)
 		count -= rows->quiet_count;
+	else if (is_row)
+		count += rows->more_count;
 	for (size_t i = 0; i < count && !err; i++)
 		err = row_speak(speaker, list, (const char *)rows->items + i * list->shape->bytes,
 				is_row);
@@ -213,17 +215,25 @@ static struct err *list_speak(const struct speaker *speaker, const struct member
 	return err;
 }
 
-const struct member *speak_list(const struct shape *shape)
+const struct member *speak_list(const struct shape *shape, const void *value)
 {
-	for (size_t i = 0; i < shape->member_count; i++)
-		if (shape->members[i].kind == MEMBER_ROWS)
-			return &shape->members[i];
-	return NULL;
+	const struct member *first = NULL;
+
+	for (size_t i = 0; i < shape->member_count; i++) {
+		const struct member *member = &shape->members[i];
+
+		if (member->kind != MEMBER_ROWS)
+			continue;
+		if (member->is_table && !is_unknown(member, member_field(member, value)))
+			return member;
+		first = first ? first : member;
+	}
+	return first;
 }
 
 struct err *speak_table(const struct speaker *speaker, const struct shape *shape, const void *value)
 {
-	const struct member *list = speak_list(shape);
+	const struct member *list = speak_list(shape, value);
 	const bool for_text = emit_format_of(speaker->emit) == EMIT_TEXT;
 	struct emit_column columns[COLUMNS_MAX];
 	struct err *err;
@@ -271,7 +281,8 @@ static struct err *known_speak(const struct speaker *speaker, const struct membe
 		emit_i64(emit, key, *(const int64_t *)field);
 		break;
 	case MEMBER_RATIO:
-		emit_ratio(emit, key, *(const double *)field, RATIO_DECIMALS);
+		emit_ratio(emit, key, *(const double *)field,
+			   member->decimals ? member->decimals : RATIO_DECIMALS);
 		break;
 	case MEMBER_SHARE: {
 		const struct shape_share *share = field;
@@ -307,11 +318,17 @@ static struct err *known_speak(const struct speaker *speaker, const struct membe
 	return NULL;
 }
 
+static bool is_said_in(enum emit_format format, const struct member *member)
+{
+	return format == EMIT_TEXT ||
+	       (!member->is_text && !(member->is_data && format == EMIT_CSV));
+}
+
 static struct err *member_speak(const struct speaker *speaker, const struct member *member,
 				const void *value)
 {
 	const void *field = member_field(member, value);
-	const bool is_said = !member->is_text || emit_format_of(speaker->emit) == EMIT_TEXT;
+	const bool is_said = is_said_in(emit_format_of(speaker->emit), member);
 	const bool unknown = !field || is_unknown(member, field);
 
 	if (!is_said || (unknown && member->optional))

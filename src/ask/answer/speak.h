@@ -20,7 +20,7 @@ struct err *speak_members(const struct speaker *speaker, const struct shape *sha
 			  const void *value);
 
 /*
- * The first list of the value alone, as a table with a header row: what CSV and text have of it.
+ * The first list of the value alone (or the one that `is_table`), as a table with a header row: what CSV and text have of it.
  * What has no list is as speak_members has it.
  */
 struct err *speak_table(const struct speaker *speaker, const struct shape *shape,
@@ -30,7 +30,7 @@ struct err *speak_table(const struct speaker *speaker, const struct shape *shape
 struct err *speak_stack(const struct speaker *speaker, const char *key, uint32_t stack,
 			size_t frame_max);
 
-/* The first list of the shape; NULL: it has none. */
-const struct member *speak_list(const struct shape *shape);
+/* The list of the value that is its table; NULL: it has none. */
+const struct member *speak_list(const struct shape *shape, const void *value);
 
 #endif

@@ -39,9 +39,12 @@ void str_add_double(struct str *str, double value, unsigned decimals);
 
 /* IEC units: "0 B", "999 B", "12.3 KiB", "4.0 GiB". */
 void str_add_iec(struct str *str, uint64_t bytes);
+void str_add_iec_signed(struct str *str, int64_t bytes); /* "-12.3 KiB" */
 
 /* With thousands apart: "1,234,567". */
 void str_add_grouped(struct str *str, uint64_t value);
+void str_add_counted(struct str *str, uint64_t count,
+		     const char *thing); /* "1 block", "2 blocks" */
 
 /* "850 ns", "1.50 us", "12.3 ms", "4.21 s", "3m 20s", "2h 05m". */
 void str_add_duration(struct str *str, uint64_t ns);

@@ -104,6 +104,13 @@ void str_add_iec(struct str *str, uint64_t bytes)
 	str_add(str, units[unit]);
 }
 
+void str_add_iec_signed(struct str *str, int64_t bytes)
+{
+	if (bytes < 0)
+		str_add_char(str, '-');
+	str_add_iec(str, bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes);
+}
+
 void str_add_grouped(struct str *str, uint64_t value)
 {
 	uint64_t scale = 1;
@@ -141,6 +148,15 @@ void str_add_duration(struct str *str, uint64_t ns)
 		str_add_u64(str, ns / S / 3600);
 		str_printf(str, "h %02um", (unsigned)(ns / S / 60 % 60));
 	}
+}
+
+void str_add_counted(struct str *str, uint64_t count, const char *thing)
+{
+	str_add_grouped(str, count);
+	str_add_char(str, ' ');
+	str_add(str, thing);
+	if (count != 1)
+		str_add_char(str, 's');
 }
 
 void str_add_percent(struct str *str, uint64_t part, uint64_t whole)

@@ -52,7 +52,7 @@ static struct err *plain_text(const struct report *report, const struct report_c
 	CLEAN(emit_destroy) struct emit *emit = emit_create(out, &emit_settings);
 	CLEAN(text_deinit) struct text text = text_begin(settings);
 	const struct speaker speaker = { emit, context->model, context->names, context->mode };
-	const struct member *list = speak_list(report->question->shape);
+	const struct member *list = speak_list(report->question->shape, answer);
 	const char *none = context->has_window ? report->none_then : report->none;
 	struct err *err =
 		emit ? speak_table(&speaker, report->question->shape, answer) : err_nomem();

@@ -16,7 +16,7 @@ static void add_title(struct text *text, const struct model *model, const struct
 	str_add_duration(&title, at->at_ns);
 	str_add_iec(&right, at->live_bytes);
 	str_add(&right, " in ");
-	text_counted(&right, at->live_count, "block");
+	str_add_counted(&right, at->live_count, "block");
 	str_add(&right, ", ");
 	str_add_percent(&right, at->live_bytes, model_totals(model)->peak.bytes);
 	str_add(&right, " of the peak");

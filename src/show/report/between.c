@@ -105,7 +105,7 @@ static void add_fact(struct text *text, const char *label, const struct model_su
 	text_label(text, label);
 	text_right(text, TEXT_VALUE, str_iec(value, sum->bytes), COLUMNS);
 	str_add(&text->out, "   in ");
-	text_counted(&text->out, sum->count, "block");
+	str_add_counted(&text->out, sum->count, "block");
 	str_add(&text->out, words);
 	str_add_char(&text->out, '\n');
 }

@@ -64,7 +64,7 @@ struct err *branches_text(struct text *text, const struct report_context *contex
 		text_style(text, TEXT_DIM);
 		str_add_repeated(&text->out, ' ', SHARE_COLUMNS - 1);
 		str_add(&text->out, "… and ");
-		text_counted(&text->out, shown - top, "more line");
+		str_add_counted(&text->out, shown - top, "more line");
 		str_add(&text->out, "; --top N shows N\n");
 		text_style(text, TEXT_PLAIN);
 	}

@@ -73,7 +73,7 @@ static void add_frames(struct text *text, const struct report_context *context, 
 	str_add_repeated(&text->out, ' ', INDENT + 2);
 	text_style(text, TEXT_DIM);
 	str_add(&text->out, "… ");
-	text_counted(&text->out, rest, "more frame");
+	str_add_counted(&text->out, rest, "more frame");
 	text_style(text, TEXT_PLAIN);
 	str_add_char(&text->out, '\n');
 }
@@ -130,7 +130,7 @@ static void add_rest(struct text *text, size_t rest)
 	str_add_char(&text->out, '\n');
 	text_style(text, TEXT_DIM);
 	str_add(&text->out, "… ");
-	text_counted(&text->out, rest, "more finding");
+	str_add_counted(&text->out, rest, "more finding");
 	str_add(&text->out, "; --top says how many are shown");
 	text_style(text, TEXT_PLAIN);
 	str_add_char(&text->out, '\n');

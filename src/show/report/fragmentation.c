@@ -45,17 +45,17 @@ static void add_facts(struct text *text, const struct space_waste *waste)
 	CLEAN(str_deinit) struct str pinned_words = { 0 };
 	CLEAN(str_deinit) struct str slack_words = { 0 };
 
-	text_counted(&free_words, waste->free_pages, "page");
+	str_add_counted(&free_words, waste->free_pages, "page");
 	str_add(&free_words, ", ");
 	str_add_grouped(&free_words, waste->tail_pages);
 	str_add(&free_words, " of them behind the last block of a region");
-	text_counted(&partial_words, waste->partial_pages, "page");
+	str_add_counted(&partial_words, waste->partial_pages, "page");
 	str_add(&partial_words, ", kept by ");
-	text_counted(&partial_words, waste->partial_blocks, "block");
-	text_counted(&pinned_words, waste->pinned_pages, "page");
+	str_add_counted(&partial_words, waste->partial_blocks, "block");
+	str_add_counted(&pinned_words, waste->pinned_pages, "page");
 	str_add(&pinned_words, " that one block keeps alone");
 	str_add(&slack_words, "in ");
-	text_counted(&slack_words, waste->live.count, "block");
+	str_add_counted(&slack_words, waste->live.count, "block");
 	add_fact(text, "resident heap", whole, whole, "");
 	add_fact(text, "live blocks in it", waste->live_resident, whole, "");
 	add_fact(text, "wholly free pages", waste->free_pages << SPACE_PAGE_SHIFT, whole,

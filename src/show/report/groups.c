@@ -235,9 +235,9 @@ static struct err *write_head(const struct report_context *context, const struct
 		str_add_grouped(&text.out, context->selection->count);
 		str_add(&text.out, " of ");
 	}
-	text_counted(&text.out, all, "allocation");
+	str_add_counted(&text.out, all, "allocation");
 	str_add(&text.out, ", in ");
-	text_counted(&text.out, groups->total_count, "group");
+	str_add_counted(&text.out, groups->total_count, "group");
 	str_printf(&text.out, " by %s", group_by_words[groups->by]);
 	text_style(&text, TEXT_PLAIN);
 	str_add(&text.out, "\n\n");
@@ -253,7 +253,7 @@ static void add_rest(struct text *text, const struct report_context *context,
 		return;
 	text_style(text, TEXT_DIM);
 	str_add(&text->out, "… ");
-	text_counted(&text->out, rest, "more group");
+	str_add_counted(&text->out, rest, "more group");
 	str_printf(&text->out,
 		   context->settings->with.top ? "" : "; --top says how many are shown");
 	text_style(text, TEXT_PLAIN);

@@ -74,7 +74,7 @@ static void add_functions(struct text *text, const struct answer *answer)
 
 	str_add_duration(&right, total->total_ns);
 	str_add(&right, " in ");
-	text_counted(&right, total->count, "call");
+	str_add_counted(&right, total->count, "call");
 	text_heading(text, "Time in the allocator", str_text(&right));
 	add_titles(text, titles, array_size(titles), "  call");
 	for (unsigned fn = 0; fn < TAPE_FN_COUNT; fn++)

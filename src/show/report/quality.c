@@ -90,7 +90,7 @@ static void add_part(struct text *text, bool *is_first, const struct report_cont
 	str_add(&text->out, "this is about a part of the tape");
 	if (!is_all) {
 		str_add(&text->out, ": ");
-		text_counted(&text->out, context->selection->count, "allocation");
+		str_add_counted(&text->out, context->selection->count, "allocation");
 	}
 	if (settings->with.filter) {
 		str_add(&text->out, " of which ");

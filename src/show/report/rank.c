@@ -99,7 +99,7 @@ static void add_rest(struct text *text, struct walk *walk, uint64_t count, size_
 	str_add_repeated(&text->out, ' ', indent);
 	text_style(text, TEXT_DIM);
 	str_add(&text->out, "… ");
-	text_counted(&text->out, count, "more frame");
+	str_add_counted(&text->out, count, "more frame");
 	text_style(text, TEXT_PLAIN);
 	str_add_char(&text->out, '\n');
 }
@@ -152,7 +152,7 @@ static struct err *add_stacks(struct text *text, const struct report_context *co
 				 SHARE_COLUMNS + VALUE_COLUMNS + OTHER_COLUMNS + 2);
 		text_style(text, TEXT_DIM);
 		str_add(&text->out, "… and ");
-		text_counted(&text->out, count - shown, "more stack");
+		str_add_counted(&text->out, count - shown, "more stack");
 		text_style(text, TEXT_PLAIN);
 		str_add_char(&text->out, '\n');
 	}
@@ -179,8 +179,8 @@ static void add_title(const struct report_context *context, struct text *text, e
 		str_add_iec(&right, metric_bytes(metric, totals));
 		str_add(&right, " in ");
 	}
-	text_counted(&right, metric_calls(metric, totals),
-		     metric_is_bytes(metric) && metric != METRIC_ALLOCATED ? "block" : "call");
+	str_add_counted(&right, metric_calls(metric, totals),
+			metric_is_bytes(metric) && metric != METRIC_ALLOCATED ? "block" : "call");
 	text_heading(text, titles[metric], str_text(&right));
 }
 

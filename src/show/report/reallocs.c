@@ -53,9 +53,9 @@ static void add_total(struct text *text, const struct realloc_sums *total)
 {
 	CLEAN(str_deinit) struct str right = { 0 };
 
-	text_counted(&right, total->steps, "time");
+	str_add_counted(&right, total->steps, "time");
 	str_add(&right, " in ");
-	text_counted(&right, total->chains, "block");
+	str_add_counted(&right, total->chains, "block");
 	str_add(&right, ", ");
 	str_add_percent(&right, total->moved, total->steps);
 	str_add(&right, " of them moved: ");
@@ -82,7 +82,7 @@ static void add_hint(struct text *text, const struct realloc_sums *sums)
 	str_add_repeated(&text->out, ' ', COLUMNS);
 	text_style(text, TEXT_BAD);
 	str_add(&text->out, "! ");
-	text_counted(&text->out, sums->constant_chains, "block");
+	str_add_counted(&text->out, sums->constant_chains, "block");
 	str_add(&text->out,
 		" grew by constant steps and moved again and again: reserve the size, or "
 		"grow by a factor");

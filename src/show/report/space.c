@@ -144,7 +144,7 @@ static struct err *space_text(struct answer *answer, FILE *out)
 		add_region(&text, answer, &regions->items[i], cell_bytes);
 	if (regions->count > top) {
 		str_add(&text.out, "  ... and ");
-		text_counted(&text.out, regions->count - top, "region");
+		str_add_counted(&text.out, regions->count - top, "region");
 		str_add(&text.out, " more\n");
 	}
 	if (answer->waste.snapshot != SIZE_MAX)

@@ -42,7 +42,7 @@ static void add_peak(struct text *text, const struct model *model,
 
 	add_bytes_fact(text, "peak", summary->peak.bytes);
 	str_add(out, "in ");
-	text_counted(out, summary->peak.count, "block");
+	str_add_counted(out, summary->peak.count, "block");
 	if (!(model_missing(model) & TAPE_MISSING_TIMES)) {
 		str_add(out, ", after ");
 		str_add_duration(out, summary->peak.time_ns);
@@ -66,7 +66,7 @@ static void add_leaked(struct text *text, const struct report_context *context,
 
 	add_bytes_fact(text, "leaked", summary->leaked.bytes);
 	str_add(out, "in ");
-	text_counted(out, summary->leaked.count, "block");
+	str_add_counted(out, summary->leaked.count, "block");
 	str_add(out, text_goes_on(model)	? " not freed yet, "
 		     : text_was_replaced(model) ? " alive when it became another program, "
 						: " never freed, ");
@@ -93,7 +93,7 @@ static void add_allocated(struct text *text, const struct model *model,
 
 	add_bytes_fact(text, "allocated", summary->allocations.bytes);
 	str_add(out, "in ");
-	text_counted(out, summary->allocations.count, "allocation");
+	str_add_counted(out, summary->allocations.count, "allocation");
 	if (summary->allocations.count > 0) {
 		str_add(out, ", on average ");
 		str_add_iec(out, summary->allocations.bytes / summary->allocations.count);
@@ -129,7 +129,7 @@ static void add_latency(struct text *text, const struct summary_latency *latency
 		return;
 	add_fact(text, "allocator", str_duration(value, latency->total_ns));
 	str_add(out, "in ");
-	text_counted(out, latency->calls, "call");
+	str_add_counted(out, latency->calls, "call");
 	if (latency->calls > 0) {
 		str_add(out, ", on average ");
 		str_add_duration(out, latency->mean_ns);

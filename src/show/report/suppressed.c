@@ -25,7 +25,7 @@ static void add_sum(struct str *out, const struct model_sum *sum)
 {
 	str_add_iec(out, sum->bytes);
 	str_add(out, " in ");
-	text_counted(out, sum->count, "block");
+	str_add_counted(out, sum->count, "block");
 }
 
 static void add_rules(struct str *out, const struct report_context *context)

@@ -294,15 +294,6 @@ void text_times(struct str *out, uint64_t times)
 	str_add_grouped(out, times);
 }
 
-void text_counted(struct str *out, uint64_t count, const char *thing)
-{
-	str_add_grouped(out, count);
-	str_add_char(out, ' ');
-	str_add(out, thing);
-	if (count != 1)
-		str_add_char(out, 's');
-}
-
 void text_bar(struct text *text, uint64_t value, uint64_t most, size_t columns)
 {
 	static const char *const eighths[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };

@@ -58,9 +58,6 @@ void text_callers(struct text *text, const struct report_context *context, struc
 /* " ×3" behind a function that calls itself; nothing for once. */
 void text_times(struct str *out, uint64_t times);
 
-/* "1 block", "2 blocks" */
-void text_counted(struct str *out, uint64_t count, const char *thing);
-
 /*
  * A bar of value / most of so many columns, in eighths of a column: it is read more finely than a
  * letter is wide.

@@ -320,7 +320,7 @@ static struct err *threads_text(const struct answer *answer, FILE *out)
 		return err;
 	if (answer->count < count) {
 		str_add(&text.out, "… and ");
-		text_counted(&text.out, count - answer->count, "more thread");
+		str_add_counted(&text.out, count - answer->count, "more thread");
 		str_add(&text.out, "; --top N shows N\n");
 	}
 	if (count > 1 && count <= MATRIX_THREADS_MAX)

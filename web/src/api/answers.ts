@@ -191,6 +191,49 @@ export interface SuppressedRule {
 	count: number; /* blocks */
 }
 
+export interface Lifetimes {
+	freed_count: number; /* blocks */
+	freed_bytes: Bytes;
+	never_freed_count: number; /* blocks */
+	never_freed_bytes: Bytes;
+	freed_unseen_count: number; /* blocks whose free was not seen: how long they lived is not known */
+	freed_unseen_bytes: Bytes;
+	p50_ns: Ns | null; /* half of those freed lived at most so long */
+	p90_ns: Ns | null; /* 90 % */
+	p99_ns: Ns | null; /* 99 % */
+	p999_ns: Ns | null; /* 99.9 % */
+	max_ns: Ns | null; /* all */
+	lifetimes: LifetimeRow[]; /* by powers of ten, the shortest first */
+	sites?: LifetimeSite[]; /* of each function, with `sites` */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface LifetimeRow {
+	min_ns: Ns | null;
+	max_ns: Ns | null;
+	count: number; /* blocks that lived so long and were freed */
+	bytes: Bytes;
+}
+
+export interface LifetimeSite {
+	function: string | null; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+	freed_count: number; /* blocks */
+	freed_bytes: Bytes;
+	never_freed_count: number; /* blocks */
+	never_freed_bytes: Bytes;
+	freed_unseen_count: number; /* blocks whose free was not seen: how long they lived is not known */
+	freed_unseen_bytes: Bytes;
+	p50_ns: Ns | null; /* half of those freed lived at most so long */
+	p90_ns: Ns | null; /* 90 % */
+	p99_ns: Ns | null; /* 99 % */
+	p999_ns: Ns | null; /* 99.9 % */
+	max_ns: Ns | null; /* all */
+}
+
 export interface Mallopts {
 	mallopts: Mallopt[];
 	quality: Quality; /* losses and damage of the tape */
@@ -271,6 +314,37 @@ export interface OverviewSpan {
 	allocated_bytes: Bytes; /* until its end */
 	leaked_bytes: Bytes; /* allocated until its end, never freed and not suppressed */
 	temporary_count: number; /* allocations in it that were freed before their thread allocated again */
+}
+
+export interface Rss {
+	explanation: string; /* what stands between resident memory and the live blocks */
+	snapshots: number; /* pictures of the address space on the tape */
+	pages_known: boolean; /* each says which pages of the heap were resident */
+	peak_sample: number | null; /* index of the sample with most resident */
+	most_free_sample: number | null; /* index of the one with most free */
+	samples: RssSample[]; /* in the order of time */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface RssSample {
+	ns: Ns; /* when */
+	rss_bytes: Bytes; /* resident; the sum of the bands */
+	live: number; /* requested bytes of live blocks */
+	slack: number; /* what blocks are larger than requested */
+	untouched: number; /* of both, not resident; never positive */
+	free: number; /* resident in the heap, and in no live block */
+	program: number; /* anonymous memory that the program mapped */
+	unseen: number; /* anonymous memory that was mapped unseen */
+	file: number; /* mapped files */
+	shared: number; /* shared memory */
+	module: number; /* code and data of modules */
+	stack: number; /* stacks */
+	memtape: number; /* memtape itself */
+	kernel: number; /* kernel pages */
+	remainder: number; /* what could not be told; may be negative */
+	heap_resident: Bytes; /* resident in heaps and mapped blocks */
+	live_count: number; /* live blocks */
+	measured: boolean; /* mapping by mapping; false: an estimate between two that were */
 }
 
 export interface Sizes {

@@ -25,6 +25,10 @@ QUESTIONS = {
     "at": [{"moment": "50%"}, {"moment": "peak", "top": 1}, {"moment": "end", "filter": "size > 100"}],
     "rss": [{}],
     "lifetimes": [{}, {"sites": True, "top": 2}, {"filter": "size > 100", "sites": True, "sort": "leaked"}],
+    "reallocs": [{}, {"sort": "size", "top": 2}, {"filter": "size > 100"}],
+    "threads": [{}, {"sort": "leaked", "top": 1}, {"filter": "size > 100"}],
+    "between": [{"begin": "10%", "end": "80%"}, {"begin": "start", "end": "end", "sort": "net", "top": 2}],
+    "latency": [{}, {"sort": "max", "top": 2}, {"filter": "size > 100"}],
     "mallopts": [{}, {"top": 1}, {"until": "50%"}],
 }
 CASES = [(name, asked) for name, cases in QUESTIONS.items() for asked in cases]
@@ -36,7 +40,7 @@ PLAIN = {"integer": int, "number": (int, float), "string": str, "boolean": bool}
 def tape(request, tmp_path_factory):
     path = tmp_path_factory.mktemp("answers") / "the.mtape"
     program, *words = request.param
-    recording.run_recorded([recording.target(program), *words], path)
+    recording.run_recorded([recording.target(program), *words], path, options=["--latency"])
     assert path.exists()
     return path
 

@@ -37,10 +37,9 @@ static const struct shape shape_at = SHAPE("At", struct at_answer, at_members);
 static struct alive_site site_row(const struct asked *asked, const struct site *site)
 {
 	const uint32_t stack = site->stacks[METRIC_PEAK];
-	struct walk walk = walk_begin(asked->model, asked->names, stack, asked->mode);
 
 	return (struct alive_site) {
-		.place = place_of(asked->model, asked->names, walk_next(&walk)),
+		.place = place_of_stack(asked, stack),
 		.live_bytes = site->sums.peak.bytes,
 		.live_count = site->sums.peak.count,
 		.allocated_bytes = site->sums.allocated.bytes,

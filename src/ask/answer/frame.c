@@ -41,6 +41,13 @@ struct place place_of(const struct model *model, const struct names *names,
 	};
 }
 
+struct place place_of_stack(const struct asked *asked, uint32_t stack)
+{
+	struct walk walk = walk_begin(asked->model, asked->names, stack, asked->mode);
+
+	return place_of(asked->model, asked->names, walk_next(&walk));
+}
+
 struct frame frame_of(const struct model *model, const struct names *names,
 		      const struct name_frame *frame)
 {

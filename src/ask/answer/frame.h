@@ -4,6 +4,7 @@
 #ifndef MEMTAPE_ANSWER_FRAME_H
 #define MEMTAPE_ANSWER_FRAME_H
 
+#include "answer/question.h"
 #include "answer/shape.h"
 #include "sums/walk.h"
 
@@ -31,6 +32,9 @@ extern const struct shape shape_frame;
 /* Borrow from names. place_of NULL: nothing is known. */
 struct place place_of(const struct model *model, const struct names *names,
 		      const struct name_frame *frame);
+/* Of the innermost frame that is shown. */
+struct place place_of_stack(const struct asked *asked, uint32_t stack);
+
 struct frame frame_of(const struct model *model, const struct names *names,
 		      const struct name_frame *frame);
 

@@ -119,10 +119,9 @@ static struct lifetime_site site_row(const struct asked *asked, const struct sit
 				     const struct lifetimes *lifetimes)
 {
 	const uint32_t stack = site->stacks[METRIC_COUNT];
-	struct walk walk = walk_begin(asked->model, asked->names, stack, asked->mode);
 
 	return (struct lifetime_site) {
-		.place = place_of(asked->model, asked->names, walk_next(&walk)),
+		.place = place_of_stack(asked, stack),
 		.lived = lived_of(lifetimes),
 		.block_count = site->sums.allocated.count,
 		.stack = stack,

@@ -35,13 +35,6 @@ static const struct member ranking_members[] = {
 };
 const struct shape shape_ranking = SHAPE("Ranking", struct ranking, ranking_members);
 
-static const struct name_frame *site_frame(const struct asked *asked, uint32_t stack)
-{
-	struct walk walk = walk_begin(asked->model, asked->names, stack, asked->mode);
-
-	return walk_next(&walk);
-}
-
 static struct ranked ranked_of(const struct asked *asked, const struct site *site,
 			       enum metric metric)
 {
@@ -49,7 +42,7 @@ static struct ranked ranked_of(const struct asked *asked, const struct site *sit
 	const uint32_t stack = site->stacks[metric];
 
 	return (struct ranked) {
-		.place = place_of(asked->model, asked->names, site_frame(asked, stack)),
+		.place = place_of_stack(asked, stack),
 		.peak_bytes = sums->peak.bytes,
 		.peak_count = sums->peak.count,
 		.leaked_bytes = sums->leaked.bytes,

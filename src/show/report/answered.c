@@ -41,24 +41,29 @@ static struct err *structured(const struct report *report, const struct report_c
 	return err ? err : emit_finish(emit);
 }
 
-/* A table of the first list, and what is to be known about it. */
-static struct err *plain_text(const struct report *report, const struct report_context *context,
-			      const void *answer, FILE *out)
+struct err *answered_table(const struct question *question, const struct report_context *context,
+			   const void *answer, FILE *out)
 {
 	const struct report_settings *settings = context->settings;
 	const struct emit_settings emit_settings = { .format = EMIT_TEXT,
 						     .colour = settings->colour,
 						     .width = settings->width };
 	CLEAN(emit_destroy) struct emit *emit = emit_create(out, &emit_settings);
-	CLEAN(text_deinit) struct text text = text_begin(settings);
 	const struct speaker speaker = { emit, context->model, context->names, context->mode };
+	struct err *err = emit ? speak_table(&speaker, question->shape, answer) : err_nomem();
+
+	return err ? err : emit_finish(emit);
+}
+
+/* The table, and what is to be known about it. */
+static struct err *plain_text(const struct report *report, const struct report_context *context,
+			      const void *answer, FILE *out)
+{
 	const struct member *list = speak_list(report->question->shape, answer);
 	const char *none = context->has_window ? report->none_then : report->none;
-	struct err *err =
-		emit ? speak_table(&speaker, report->question->shape, answer) : err_nomem();
+	CLEAN(text_deinit) struct text text = text_begin(context->settings);
+	struct err *err = answered_table(report->question, context, answer, out);
 
-	if (!err)
-		err = emit_finish(emit);
 	if (err)
 		return err;
 	if (none && ((const struct shape_rows *)member_field(list, answer))->count == 0) {

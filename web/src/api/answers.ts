@@ -80,6 +80,55 @@ export interface UnnamedModule {
 	reason: string; /* why its functions have no names */
 }
 
+export interface Between {
+	from_ns: Ns; /* the first moment */
+	until_ns: Ns; /* the second moment */
+	total: SpanSums; /* of all functions */
+	sites: SpanSite[]; /* functions that allocate */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface SpanSums {
+	allocated_bytes: Bytes; /* from the one moment to the other */
+	allocated_count: number; /* allocations */
+	survived_bytes: Bytes; /* of those, alive at the second moment */
+	survived_count: number; /* blocks */
+	temporary_bytes: Bytes; /* of those, freed before their thread allocated again */
+	temporary_count: number; /* allocations */
+	freed_bytes: Bytes; /* in that time, also of what was allocated before */
+	freed_count: number; /* blocks */
+	live_before_bytes: Bytes; /* alive just before the first moment */
+	live_before_count: number; /* blocks */
+	live_after_bytes: Bytes; /* alive at the second moment */
+	live_after_count: number; /* blocks */
+	net_bytes: number; /* alive after, less before; bytes */
+	net_count: number; /* alive after, less before; blocks */
+}
+
+export interface SpanSite {
+	function: string | null; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+	allocated_bytes: Bytes; /* from the one moment to the other */
+	allocated_count: number; /* allocations */
+	survived_bytes: Bytes; /* of those, alive at the second moment */
+	survived_count: number; /* blocks */
+	temporary_bytes: Bytes; /* of those, freed before their thread allocated again */
+	temporary_count: number; /* allocations */
+	freed_bytes: Bytes; /* in that time, also of what was allocated before */
+	freed_count: number; /* blocks */
+	live_before_bytes: Bytes; /* alive just before the first moment */
+	live_before_count: number; /* blocks */
+	live_after_bytes: Bytes; /* alive at the second moment */
+	live_after_count: number; /* blocks */
+	net_bytes: number; /* alive after, less before; bytes */
+	net_count: number; /* alive after, less before; blocks */
+	stacks: number; /* number of different stacks */
+	stack: Frame[]; /* the stack of which most survived */
+}
+
 export interface Curves {
 	from_ns: Ns;
 	until_ns: Ns; /* the end, exclusive */
@@ -150,6 +199,64 @@ export interface Finding {
 	allocated_stack: Frame[] | null; /* of a bad free: where the block was allocated */
 	freed_before_stack: Frame[] | null; /* of a double free: the first free */
 	possible: boolean; /* the tape does not prove it */
+}
+
+export interface Latency {
+	calls: number;
+	total_ns: Ns; /* all together */
+	mean_ns: Ns;
+	max_ns: Ns;
+	p50_ns: Ns; /* half took at most so long */
+	p90_ns: Ns; /* 90 % */
+	p99_ns: Ns; /* 99 % */
+	functions: TimedFunction[]; /* of the allocator */
+	slowest: SlowestCall[]; /* calls, the slowest first */
+	sort: string; /* what sites are sorted by */
+	sites: TimedSite[]; /* functions that call the allocator */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface TimedFunction {
+	call: string; /* malloc, free, ... */
+	calls: number;
+	total_ns: Ns; /* all together */
+	mean_ns: Ns;
+	max_ns: Ns;
+	p50_ns: Ns; /* half took at most so long */
+	p90_ns: Ns; /* 90 % */
+	p99_ns: Ns; /* 99 % */
+	histogram: LatencyBucket[]; /* times that a call took */
+}
+
+export interface LatencyBucket {
+	min_ns: Ns;
+	max_ns: Ns;
+	count: number; /* calls */
+}
+
+export interface SlowestCall {
+	latency_ns: Ns; /* how long it took */
+	time_ns: Ns; /* when a free was called, or when an allocation returned */
+	call: string; /* malloc, free, ... */
+	is_free: boolean;
+	allocation: number; /* id of the allocation */
+	size: Bytes;
+	thread: number | null; /* id of the thread that called */
+	stack: Frame[]; /* of the call */
+}
+
+export interface TimedSite {
+	function: string | null; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+	calls: number;
+	total_ns: Ns; /* all together */
+	mean_ns: Ns;
+	max_ns: Ns;
+	share: number; /* of the time of all calls */
+	stack: Frame[]; /* the stack with most time */
 }
 
 export interface Ranking {
@@ -316,6 +423,55 @@ export interface OverviewSpan {
 	temporary_count: number; /* allocations in it that were freed before their thread allocated again */
 }
 
+export interface Reallocs {
+	blocks: number; /* that were reallocated */
+	reallocs: number; /* calls */
+	grown: number; /* calls that made a block larger */
+	moved: number; /* calls that gave it another address */
+	copied_bytes: Bytes; /* at most, by those that moved it */
+	longest: number; /* most calls for one block */
+	final_bytes_max: Bytes; /* the largest that a block was at last */
+	constant_blocks: number; /* blocks that grew by constant steps and moved again and again */
+	sort: string; /* what both lists are sorted by */
+	sites: GrownSite[]; /* functions that reallocate */
+	chains: GrownBlock[]; /* single blocks */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface GrownSite {
+	function: string | null; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+	blocks: number; /* that were reallocated */
+	reallocs: number; /* calls */
+	grown: number; /* calls that made a block larger */
+	moved: number; /* calls that gave it another address */
+	copied_bytes: Bytes; /* at most, by those that moved it */
+	longest: number; /* most calls for one block */
+	final_bytes_max: Bytes; /* the largest that a block was at last */
+	constant_blocks: number; /* blocks that grew by constant steps and moved again and again */
+	growth_factor: number | null; /* a call, on average */
+	increment_bytes: Bytes | null; /* a call; null unless it is about the same each time */
+	stack: Frame[]; /* of the block that was copied most */
+}
+
+export interface GrownBlock {
+	first_allocation: number; /* id of the allocation that began it */
+	last_allocation: number; /* id of what the last call made of it */
+	reallocs: number; /* calls */
+	grown: number; /* calls that made it larger */
+	moved: number; /* calls that gave it another address */
+	copied_bytes: Bytes; /* at most, by those that moved it */
+	first_bytes: Bytes; /* how large it was at first */
+	final_bytes: Bytes; /* how large it was at last */
+	max_bytes: Bytes;
+	growth_factor: number | null; /* a call, on average */
+	increment_bytes: Bytes | null; /* a call; null unless it is about the same each time */
+	stack: Frame[]; /* of the last call */
+}
+
 export interface Rss {
 	explanation: string; /* what stands between resident memory and the live blocks */
 	snapshots: number; /* pictures of the address space on the tape */
@@ -420,6 +576,41 @@ export interface ProcessEnd {
 	argv: string[]; /* its arguments */
 	exit_code: number | null;
 	signal: number | null; /* number of the signal that ended it */
+}
+
+export interface Threads {
+	threads: ThreadRow[];
+	handovers: Handover[]; /* who freed what who had allocated */
+	suppressed?: Suppressed; /* never freed, but matched by a suppression: not in leaks */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface ThreadRow {
+	tid: number; /* the kernel's id */
+	name: string; /* the last it had */
+	allocated_count: number;
+	allocated_bytes: Bytes;
+	peak_count: number; /* of its blocks, alive at the peak */
+	peak_bytes: Bytes; /* of its blocks, alive at the peak */
+	leaked_count: number; /* blocks never freed, and not suppressed */
+	leaked_bytes: Bytes; /* never freed, and not suppressed */
+	temporary_count: number; /* freed before it allocated again */
+	free_count: number; /* blocks it freed, of any thread */
+	foreign_free_count: number; /* of those, allocated by another thread */
+	begin_ns: Ns;
+	end_ns: Ns | null;
+	stack_bytes: Bytes | null; /* reserved for its stack */
+	stack_used_bytes: Bytes | null; /* how far down its stack was used */
+	stack_known: string | null; /* how it is known: by pages touched, or at least so far by events */
+	creator: number | null; /* id of the thread that created it */
+	create_stack: Frame[] | null; /* where it was created */
+}
+
+export interface Handover {
+	allocated_by: number; /* id of the thread */
+	freed_by: number | null; /* id of the thread; null: never freed, or nobody saw by whom */
+	count: number; /* blocks */
+	bytes: Bytes;
 }
 
 export interface Timeline {

@@ -29,6 +29,9 @@ QUESTIONS = {
     "threads": [{}, {"sort": "leaked", "top": 1}, {"filter": "size > 100"}],
     "between": [{"begin": "10%", "end": "80%"}, {"begin": "start", "end": "end", "sort": "net", "top": 2}],
     "latency": [{}, {"sort": "max", "top": 2}, {"filter": "size > 100"}],
+    "groups": [{}, {"by": "thread", "sort": "leaked_size"}, {"by": "stack", "skip": 1, "top": 2, "filter": "size > 100"},
+               {"by": "size", "from": "30%", "until": "60%"}, {"by": "lifetime", "sort": "all.size:asc"}],
+    "tree": [{}, {"bottom-up": True, "sort": "leaked"}, {"function": "main"}, {"filter": "size > 100", "one-in": 20}],
     "mallopts": [{}, {"top": 1}, {"until": "50%"}],
 }
 CASES = [(name, asked) for name, cases in QUESTIONS.items() for asked in cases]

@@ -313,7 +313,7 @@ def test_tree_rows(api):
                 hashes, names = todo.pop()
                 rows, off = [], 0
                 while True:
-                    page = api.get("tree", m="allocated", dir=direction, path=".".join(hashes), off=off, n=3,
+                    page = api.get("children", m="allocated", dir=direction, path=".".join(hashes), off=off, n=3,
                                    **part)
                     rows += page["rows"]
                     off += 3
@@ -330,7 +330,7 @@ def test_tree_rows(api):
                         assert row["self"] == row["total"]
             for path, value in seen.items():
                 assert mine.get(path, value) == value
-    assert api.error("tree", 404, path="1.2")["parameter"] == "path"
+    assert api.error("children", 404, path="1.2")["parameter"] == "path"
 
 
 SUMS = {"allocated": ("size", "allocated_count"), "leaked": ("leaked_size", "leaked_count"),
@@ -473,7 +473,7 @@ def test_bad_questions_are_told_what_is_wrong(api):
 
 
 EVERYTHING = ["summary", "overview", "timeline", "curves", "curves?bands=module", "curves?bands=lifetime&q=leaked", "flame", "flame?dir=up",
-              "flame?m=live", "flame?m=wasted&from=start&until=50%25", "tree", "tree?dir=up", "sites",
+              "flame?m=live", "flame?m=wasted&from=start&until=50%25", "children", "children?dir=up", "sites",
               "sites?by=thread&spark=24", "sites?q=leaked", "allocs", "allocs?sort=size", "allocs?sort=size&off=5000",
               "grid", "grid?x=time&y=size"]
 
@@ -493,7 +493,7 @@ def test_a_tape_without_allocations_has_answers(tmp_path):
     assert answers["flame"]["boxes"] == 1 and answers["flame"]["total"] == 0
     assert answers["summary"]["allocations"] == {"bytes": 0, "count": 0}
     assert answers["overview"]["size_p50"] is None
-    assert answers["tree"]["rows"] == answers["sites"]["rows"] == answers["allocs"]["rows"] == []
+    assert answers["children"]["rows"] == answers["sites"]["rows"] == answers["allocs"]["rows"] == []
     assert max(answers["curves?bands=module"]["live_max"]) == 0
     assert sum(answers["grid"]["count"]) == 0
 

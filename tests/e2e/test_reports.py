@@ -385,6 +385,15 @@ def test_both_sides_of_a_function_have_all_of_it(tape):
     assert "no function" in tape.text("tree", "--function", "such_is_not_there", code=1)
 
 
+def test_branches_are_as_small_as_is_asked_for(tape):
+    trees = [tape.report("tree", "--sort", "count", "--one-in", str(one_in)) for one_in in (4, 1000, 10**9)]
+    assert 0 < len(trees[0]["nodes"]) <= len(trees[1]["nodes"]) <= len(trees[2]["nodes"])
+    assert len(trees[0]["nodes"]) < len(trees[2]["nodes"]) and trees[0]["pruned"] > trees[2]["pruned"] == 0
+    assert all((node["count"] + 1) * one_in > tree["count"] for tree, one_in in zip(trees, (4, 1000)) for node in tree["nodes"])
+    assert len({tree["count"] for tree in trees}) == 1
+    assert trees[1]["nodes"] == tape.report("tree", "--sort", "count")["nodes"]
+
+
 FILTERS = ["size >= 1KiB", "leaked", "not leaked and size < 100", "lifetime > 100us",
            "function ~ \"a\""]
 

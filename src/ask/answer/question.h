@@ -26,6 +26,7 @@ struct asked {
 	/* What question_prepare makes of them. */
 	enum walk_mode mode; /* of stacks and call sites */
 	bool tells_leaks;    /* names were looked for on account of suppressions */
+	bool is_for_table;   /* what only JSON has is not needed */
 	bool has_window;     /* the whole tape is selected, but rows are left out by their times */
 	uint64_t from_ns, until_ns; /* question->has_window: those, both included */
 	unsigned sort;		    /* index into question->sorts */

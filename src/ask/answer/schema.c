@@ -26,13 +26,19 @@ static const struct shape *shape_of(const struct member *member)
 	return member->kind == MEMBER_FRAMES ? &shape_frame : member->shape;
 }
 
+/* In JSON. */
+static bool is_never_said(const struct member *member)
+{
+	return member->is_text || member->is_column;
+}
+
 /* What is flat has no schema of its own. */
 static void parts_add(struct schemas *schemas, const struct shape *shape)
 {
 	for (size_t i = 0; i < shape->member_count; i++) {
 		const struct member *member = &shape->members[i];
 
-		if (member->is_text)
+		if (is_never_said(member))
 			continue;
 		if (member->kind == MEMBER_FLAT)
 			parts_add(schemas, member->shape);
@@ -108,7 +114,7 @@ static void properties_emit(struct emit *emit, const struct shape *shape)
 	for (size_t i = 0; i < shape->member_count; i++) {
 		const struct member *member = &shape->members[i];
 
-		if (member->is_text)
+		if (is_never_said(member))
 			continue;
 		if (member->kind == MEMBER_FLAT)
 			properties_emit(emit, member->shape);
@@ -123,7 +129,7 @@ static void required_emit(struct emit *emit, const struct shape *shape)
 	for (size_t i = 0; i < shape->member_count; i++) {
 		const struct member *member = &shape->members[i];
 
-		if (member->optional || member->is_text)
+		if (member->optional || is_never_said(member))
 			continue;
 		if (member->kind == MEMBER_FLAT)
 			required_emit(emit, member->shape);

@@ -80,12 +80,13 @@ struct member {
 	bool pointed;		   /* OBJECT, FLAT: the field is a pointer */
 	bool nullable;
 	bool optional;
-	bool left;     /* text: aligned left */
-	bool elastic;  /* text: may be cut so that the line fits */
-	bool is_data;  /* no column of a table: JSON alone has it */
-	bool is_table; /* ROWS: CSV has this list if it is there, not the first */
-	bool is_wide;  /* no column of a text table */
-	bool is_text;  /* nothing but a column of a text table */
+	bool left;	/* text: aligned left */
+	bool elastic;	/* text: may be cut so that the line fits */
+	bool is_data;	/* no column of a table: JSON alone has it */
+	bool is_table;	/* ROWS: CSV has this list if it is there, not the first */
+	bool is_wide;	/* no column of a text table */
+	bool is_column; /* nothing but a column of tables: JSON says it otherwise */
+	bool is_text;	/* nothing but a column of a text table */
 };
 
 struct shape {

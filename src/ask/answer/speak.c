@@ -320,8 +320,15 @@ static struct err *known_speak(const struct speaker *speaker, const struct membe
 
 static bool is_said_in(enum emit_format format, const struct member *member)
 {
-	return format == EMIT_TEXT ||
-	       (!member->is_text && !(member->is_data && format == EMIT_CSV));
+	switch (format) {
+	case EMIT_JSON:
+		return !member->is_text && !member->is_column;
+	case EMIT_CSV:
+		return !member->is_text && !member->is_data;
+	case EMIT_TEXT:
+		break;
+	}
+	return true;
 }
 
 static struct err *member_speak(const struct speaker *speaker, const struct member *member,

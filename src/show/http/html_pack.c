@@ -201,8 +201,8 @@ static struct err *tree_ask(struct html_pack *pack, const char *measure, const c
 
 		if (i > 0)
 			now = branches.items[i - 1];
-		err = asked(pack, &body, "/api/v1/tree?dir=%s&m=%s&n=200%s%s", direction, measure,
-			    now.path[0] ? "&path=" : "", now.path);
+		err = asked(pack, &body, "/api/v1/children?dir=%s&m=%s&n=200%s%s", direction,
+			    measure, now.path[0] ? "&path=" : "", now.path);
 		if (!err && body != SIZE_MAX)
 			err = branches_add(pack->json.ptr + body, now.path, &total, &branches);
 	}

@@ -16,6 +16,7 @@ struct asked answered_of(const struct report_context *context)
 		.limits = context->selection ? &context->selection->limits : NULL,
 		.with = &settings->with,
 		.mode = context->mode,
+		.is_for_table = settings->format != EMIT_JSON,
 		.tells_leaks = context->tells_leaks,
 		.has_window = context->has_window,
 	};

@@ -2,8 +2,6 @@
 
 enum { SHARE_COLUMNS = 9, VALUE_COLUMNS = 12, CALLS_COLUMNS = 12, INDENT_MAX = 40 };
 
-/* --- text ---------------------------------------------------------------------------------- */
-
 static void add_node(struct text *text, const struct report_context *context,
 		     const struct tree *tree, uint32_t index, size_t indent)
 {
@@ -81,52 +79,4 @@ void branches_total(struct str *out, const struct tree *tree)
 		str_add_grouped(out, metric_value(tree->metric, total));
 	str_add_char(out, ' ');
 	str_add(out, metric_title(tree->metric));
-}
-
-/* --- JSON and CSV -------------------------------------------------------------------------- */
-
-const struct emit_column branches_columns[] = {
-	{ .key = "id" },    { .key = "parent" },     { .key = "depth" },      { .key = "function" },
-	{ .key = "file" },  { .key = "line" },	     { .key = "module" },     { .key = "bytes" },
-	{ .key = "count" }, { .key = "self_bytes" }, { .key = "self_count" },
-};
-
-const size_t branches_column_count = array_size(branches_columns);
-
-static void emit_facts(struct emit *emit, const struct report_context *context,
-		       const struct tree *tree, uint32_t index)
-{
-	const struct tree_node *node = &tree->nodes[index];
-	const struct name *name = names_get(context->names, node->name);
-
-	emit_u64(emit, "id", index, EMIT_PLAIN);
-	if (node->parent == TREE_ROOT)
-		emit_null(emit, "parent");
-	else
-		emit_u64(emit, "parent", node->parent, EMIT_PLAIN);
-	emit_u64(emit, "depth", node->depth - 1, EMIT_PLAIN);
-	emit_text(emit, "function", name->function);
-	emit_text(emit, "file", node->file);
-	if (node->line)
-		emit_u64(emit, "line", node->line, EMIT_PLAIN);
-	else
-		emit_null(emit, "line");
-	emit_text(emit, "module", name->module[0] ? name->module : NULL);
-	emit_u64(emit, "bytes", metric_bytes(tree->metric, &node->total), EMIT_BYTES);
-	emit_u64(emit, "count", metric_calls(tree->metric, &node->total), EMIT_COUNT);
-	emit_u64(emit, "self_bytes", metric_bytes(tree->metric, &node->self), EMIT_BYTES);
-	emit_u64(emit, "self_count", metric_calls(tree->metric, &node->self), EMIT_COUNT);
-}
-
-void branches_emit(struct emit *emit, const struct report_context *context, const struct tree *tree,
-		   const char *direction)
-{
-	for (uint32_t node = tree_next(tree, TREE_ROOT, true);
-	     node != TREE_NONE && !emit_has_failed(emit); node = tree_next(tree, node, true)) {
-		emit_row(emit);
-		if (direction)
-			emit_text(emit, "direction", direction);
-		emit_facts(emit, context, tree, node);
-		emit_end(emit);
-	}
 }

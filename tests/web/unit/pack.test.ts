@@ -29,7 +29,7 @@ test("other questions stay others", () => {
 	other("flame?focus=0123456789abcdef", "flame");
 	other("sites?by=stack", "sites?by=function");
 	other("grid?nx=24&ny=15&x=size&y=lifetime", "grid?nx=40&ny=22&x=size&y=lifetime");
-	other("tree?path=0123456789abcdef", "tree");
+	other("children?path=0123456789abcdef", "children");
 });
 
 /* all 100: a 30 (c 10), b 60 (c 20, small ones 5) */

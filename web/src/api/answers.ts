@@ -201,6 +201,92 @@ export interface Finding {
 	possible: boolean; /* the tape does not prove it */
 }
 
+export interface Groups {
+	by: string; /* what they have in common */
+	sort: string; /* what they are sorted by */
+	ascending: boolean;
+	filter: string | null;
+	allocations: number; /* that the filter lets through */
+	total_count: number; /* groups */
+	groups: GroupRow[];
+	suppressed?: Suppressed; /* never freed, but matched by a suppression: not in leaks */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface GroupRow {
+	title: string; /* what it is called */
+	function: string | null; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+	stack_id: number | null; /* of the stack */
+	stacks: number | null; /* number of different stacks */
+	only_matched: GroupSums; /* what the filter lets through */
+	all: GroupAll; /* the group on the whole tape */
+	stack: Frame[] | null; /* the one with most matched bytes; null in groups that are not made of stacks */
+}
+
+export interface GroupSums {
+	size: Bytes; /* allocated */
+	allocated_count: number; /* allocations */
+	leaked_size: Bytes; /* never freed, and not suppressed */
+	leaked_count: number; /* blocks never freed, and not suppressed */
+	temporary_size: Bytes; /* freed before their thread allocated again */
+	temporary_count: number; /* allocations of these */
+	peak_size: Bytes; /* alive at the peak */
+	peak_count: number; /* blocks alive at the peak */
+	usable_size: Bytes; /* what the allocator gave */
+	min_size: Bytes | null; /* the smallest block */
+	max_size: Bytes | null; /* the largest block */
+	min_timestamp: Ns | null; /* the first allocation */
+	max_timestamp: Ns | null; /* the last allocation */
+	interval: Ns | null; /* from the first to the last */
+	rate_per_s: number | null; /* allocations per second of the interval */
+	lifetime_p50: Ns | null; /* half of those freed lived at most so long */
+	lifetime_p90: Ns | null; /* 90 % */
+	lifetime_p99: Ns | null; /* 99 % */
+	lifetime_max: Ns | null; /* all */
+}
+
+export interface GroupAll {
+	size: Bytes; /* allocated */
+	allocated_count: number; /* allocations */
+	leaked_size: Bytes; /* never freed, and not suppressed */
+	leaked_count: number; /* blocks never freed, and not suppressed */
+	temporary_size: Bytes; /* freed before their thread allocated again */
+	temporary_count: number; /* allocations of these */
+	peak_size: Bytes; /* alive at the peak */
+	peak_count: number; /* blocks alive at the peak */
+	usable_size: Bytes; /* what the allocator gave */
+	min_size: Bytes | null; /* the smallest block */
+	max_size: Bytes | null; /* the largest block */
+	min_timestamp: Ns | null; /* the first allocation */
+	max_timestamp: Ns | null; /* the last allocation */
+	interval: Ns | null; /* from the first to the last */
+	rate_per_s: number | null; /* allocations per second of the interval */
+	lifetime_p50: Ns | null; /* half of those freed lived at most so long */
+	lifetime_p90: Ns | null; /* 90 % */
+	lifetime_p99: Ns | null; /* 99 % */
+	lifetime_max: Ns | null; /* all */
+	max_total_usage: Bytes | null; /* most bytes alive at once */
+	max_total_usage_first_seen_at: Ns | null; /* when for the first time */
+}
+
+export interface Suppressed {
+	bytes: Bytes;
+	count: number; /* blocks */
+	file: string | null; /* with rules that are not built in */
+	rules: SuppressedRule[]; /* rules that matched */
+}
+
+export interface SuppressedRule {
+	rule: string; /* as written */
+	reason: string | null; /* of a built-in rule */
+	bytes: Bytes;
+	count: number; /* blocks */
+}
+
 export interface Latency {
 	calls: number;
 	total_ns: Ns; /* all together */
@@ -282,20 +368,6 @@ export interface RankedSite {
 	temporary_count: number; /* allocations of these */
 	stacks: number; /* number of different stacks */
 	stack: Frame[]; /* the stack with most of the metric */
-}
-
-export interface Suppressed {
-	bytes: Bytes;
-	count: number; /* blocks */
-	file: string | null; /* with rules that are not built in */
-	rules: SuppressedRule[]; /* rules that matched */
-}
-
-export interface SuppressedRule {
-	rule: string; /* as written */
-	reason: string | null; /* of a built-in rule */
-	bytes: Bytes;
-	count: number; /* blocks */
 }
 
 export interface Lifetimes {
@@ -627,4 +699,32 @@ export interface TimelineStep {
 	allocated_bytes: Bytes; /* of these allocations */
 	free_count: number;
 	rss_bytes: Bytes | null; /* resident, by the newest sample until its end */
+}
+
+export interface Tree {
+	metric: string; /* the metric by which they are sorted */
+	bottom_up: boolean; /* begins with the functions that allocate */
+	function?: string; /* the one it is about */
+	bytes: Bytes; /* of the metric */
+	count: number; /* blocks or allocations */
+	pruned: number; /* branches that are left out: too small */
+	nodes?: TreeNode[]; /* parents before their children */
+	callers?: TreeNode[]; /* who called the function */
+	callees?: TreeNode[]; /* what the function called */
+	suppressed?: Suppressed; /* never freed, but matched by a suppression: not in leaks */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface TreeNode {
+	id: number;
+	parent: number | null; /* its id; parents come before their children */
+	depth: number; /* 0: no parent */
+	function: string; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	bytes: Bytes; /* of the metric, and all below */
+	count: number; /* blocks or allocations */
+	self_bytes: Bytes; /* allocated by itself */
+	self_count: number;
 }

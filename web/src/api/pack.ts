@@ -37,7 +37,7 @@ const LAYOUT: Readonly<Record<string, readonly string[]>> = {
 	curves: ["points", "top"],
 	flame: ["px", "root"],
 	sites: ["off", "n", "sort", "order", "spark"],
-	tree: ["off", "n"],
+	children: ["off", "n"],
 	report: ["top"],
 };
 /* What a question means that does not say it. */
@@ -157,7 +157,7 @@ function find(all: Pack, url: string): unknown {
 	const { path, params } = partsOf(url);
 	const found = all.found.get(questionOf(url, all.info.tapes[0]!.duration_ns));
 	if (!found) return undefined;
-	if (path === "sites" || path === "tree") return rowsOf(found as Rows[], params);
+	if (path === "sites" || path === "children") return rowsOf(found as Rows[], params);
 	const root = path === "flame" ? params.get("root") : null;
 	return root ? (zoomed(found[0] as Boxes, root.split(".")) ?? undefined) : found[0];
 }

@@ -57,7 +57,7 @@ function linesOf(branches: ReadonlyMap<string, Branch>, open: ReadonlySet<string
 }
 
 export function useTree(params: Params | null, first: readonly Hex[]): Tree {
-	const url = params ? requestUrl("tree", params) : "";
+	const url = params ? requestUrl("children", params) : "";
 	const [branches, setBranches] = useState<ReadonlyMap<string, Branch>>(new Map());
 	const [open, setOpen] = useState<ReadonlySet<string>>(
 		() => new Set(first.map((_, i) => keyOf(first.slice(0, i + 1)))),
@@ -70,7 +70,11 @@ export function useTree(params: Params | null, first: readonly Hex[]): Tree {
 
 	const ask = async (path: readonly Hex[], off: number): Promise<Branch | null> => {
 		const where = path.length > 0 ? { path: keyOf(path) } : {};
-		const answer = await get<TreeRows>("tree", { ...params!, ...where, off, n: PAGE_ROWS }, asking.current.signal);
+		const answer = await get<TreeRows>(
+			"children",
+			{ ...params!, ...where, off, n: PAGE_ROWS },
+			asking.current.signal,
+		);
 		if (path.length === 0) setTotal(answer.total);
 		return { rows: answer.rows, count: answer.count };
 	};

@@ -1,5 +1,5 @@
 /*
- * /api/v1/tree: the children of one node of the call tree, a page of them.
+ * /api/v1/children: the children of one node of the call tree, a page of them.
  */
 #include "http/api_trees.h"
 
@@ -86,8 +86,8 @@ static const struct param params[] = {
 	API_PARAM_N,
 };
 
-const struct route route_api_tree = {
-	.path = "/api/v1/tree",
+const struct route route_api_children = {
+	.path = "/api/v1/children",
 	.summary = "children of a node of the call tree",
 	.answer = "TreeRows",
 	.flags = ROUTE_TAPE | ROUTE_SELECTS,

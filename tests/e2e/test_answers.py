@@ -32,6 +32,9 @@ QUESTIONS = {
     "groups": [{}, {"by": "thread", "sort": "leaked_size"}, {"by": "stack", "skip": 1, "top": 2, "filter": "size > 100"},
                {"by": "size", "from": "30%", "until": "60%"}, {"by": "lifetime", "sort": "all.size:asc"}],
     "tree": [{}, {"bottom-up": True, "sort": "leaked"}, {"function": "main"}, {"filter": "size > 100", "one-in": 20}],
+    "fragmentation": [{}, {"at": "50%", "top": 2}, {"at": "peak", "sort": "slack"}],
+    "space": [{}, {"at": "50%", "cells": 100}],
+    "mappings": [{}, {"at": "50%"}, {"sort": "resident", "top": 3}, {"from": "30%", "until": "60%"}],
     "mallopts": [{}, {"top": 1}, {"until": "50%"}],
 }
 CASES = [(name, asked) for name, cases in QUESTIONS.items() for asked in cases]

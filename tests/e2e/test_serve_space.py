@@ -1,4 +1,4 @@
-"""/api/v1/space: cells add up to what the reports say of the same moment, however they are coloured."""
+"""/api/v1/heap: cells add up to what the reports say of the same moment, however they are coloured."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def server(request, tmp_path_factory):
 
 
 def space(server, **params):
-    return server.json("space", **params)
+    return server.json("heap", **params)
 
 
 def whole(answer, column):
@@ -61,4 +61,4 @@ def test_the_answer_is_bounded_by_cells(server):
 def test_wrong_questions_name_their_parameter(server):
     for query in ("by=colour", "cells=3", "at=noon"):
         name, value = query.split("=")
-        assert server.get("space", 400, **{name: value}).error()["parameter"] == name
+        assert server.get("heap", 400, **{name: value}).error()["parameter"] == name

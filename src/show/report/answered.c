@@ -82,11 +82,12 @@ struct err *answered_report_run(const struct report *report, const struct report
 	struct parameters with = context->settings->with;
 	struct asked asked = answered_of(context);
 	const void *answer = NULL;
-	struct err *err = question_prepare(report->question, &asked);
+	struct err *err;
 
 	if (report->for_text && context->settings->format == EMIT_TEXT)
 		report->for_text(&with);
 	asked.with = &with;
+	err = question_prepare(report->question, &asked);
 	if (!err)
 		err = question_ask(report->question, &asked, &answer);
 	if (err)

@@ -201,6 +201,53 @@ export interface Finding {
 	possible: boolean; /* the tape does not prove it */
 }
 
+export interface Fragmentation {
+	at_ns: Ns; /* the moment */
+	has_snapshot: boolean; /* false: pages with live blocks only, all taken to be resident */
+	pages_known: boolean; /* of all of it is known which pages are resident */
+	live_bytes: Bytes; /* requested */
+	live_count: number; /* live blocks */
+	slack_bytes: Bytes; /* what live blocks are larger than requested */
+	resident_bytes: Bytes; /* of the heap */
+	live_resident_bytes: Bytes; /* of live blocks */
+	full_pages: number;
+	free_pages: number; /* resident, without a live byte */
+	tail_pages: number; /* of these, behind the last block of a region */
+	partial_pages: number; /* resident, with blocks and unused bytes */
+	partial_blocks: number; /* blocks in partial pages */
+	unused_bytes: Bytes; /* of partial pages */
+	pinned_pages: number; /* partial, kept by one block alone */
+	pinned_bytes: Bytes; /* of unused_bytes, in pinned pages */
+	pages_by_tenths_live: number[]; /* resident pages by what of them is live; the last: full */
+	sizes: SlackClass[]; /* live blocks by requested size */
+	sites: WasteSite[]; /* functions whose blocks leave pages unused */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface SlackClass {
+	size_min: Bytes; /* the smallest that was requested */
+	size_max: Bytes; /* the largest */
+	live_count: number; /* live blocks */
+	live_bytes: Bytes; /* requested */
+	slack_bytes: Bytes; /* what they are larger than requested */
+}
+
+export interface WasteSite {
+	function: string | null; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+	unused_bytes: Bytes; /* unused in pages with blocks; each block is charged its part of its page */
+	partial_blocks: number; /* blocks in such pages */
+	pinned_bytes: Bytes; /* unused in pages that one block keeps alone */
+	pinned_pages: number; /* such pages */
+	slack_bytes: Bytes; /* what blocks are larger than requested */
+	live_bytes: Bytes;
+	live_count: number; /* live blocks */
+	stack: Frame[]; /* the stack with most unused */
+}
+
 export interface Groups {
 	by: string; /* what they have in common */
 	sort: string; /* what they are sorted by */
@@ -428,6 +475,43 @@ export interface Mallopt {
 	stack: string[]; /* functions, the innermost first */
 }
 
+export interface Mappings {
+	mappings: MappingRow[];
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface MappingRow {
+	address: Hex;
+	bytes: Bytes; /* as it was mapped first */
+	mapped_bytes: Bytes; /* what is left of it at the end, or was at `at` */
+	mapped_bytes_max: Bytes; /* most at once */
+	at_peak_bytes: Bytes; /* mapped when live blocks were at their peak */
+	resident_bytes: Bytes; /* when it was looked at last */
+	kind: string;
+	prot: string; /* r, w, x, and p for private or s for shared */
+	flags: string | null; /* of mmap; null: no call was seen */
+	shared: boolean;
+	fd: number; /* file descriptor; -1: none */
+	offset: Bytes; /* in the file */
+	name: string; /* path of the file, or what the kernel calls it */
+	from_ns: Ns | null;
+	to_ns: Ns | null; /* null: until the end */
+	thread: number | null; /* id of the thread that mapped it */
+	seen: boolean; /* no call was recorded for it, it was only seen */
+	cuts: number; /* times a part of it was unmapped */
+	protects: number; /* calls of mprotect */
+	moves: number; /* calls of mremap that moved it */
+	resident_bytes_max: Bytes; /* most that was seen */
+	usage: MappingUse[]; /* where it changed */
+	stack: string[]; /* functions that mapped it, the innermost first */
+}
+
+export interface MappingUse {
+	ns: Ns; /* when it was looked at */
+	mapped_bytes: Bytes;
+	resident_bytes: Bytes;
+}
+
 export interface Marks {
 	marks: ReportMark[];
 	quality: Quality; /* losses and damage of the tape */
@@ -592,6 +676,40 @@ export interface SizeBucket {
 	leaked_count: number; /* blocks never freed, and not suppressed */
 	leaked_bytes: Bytes; /* never freed, and not suppressed */
 	temporary_count: number; /* freed before their thread allocated again */
+}
+
+export interface Space {
+	at_ns: Ns; /* the moment */
+	has_snapshot: boolean; /* false: there is no picture of the address space on the tape */
+	regions: HeapRegion[]; /* of the heap */
+	extents: Extent[]; /* everything that is mapped */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface HeapRegion {
+	begin: Hex;
+	end: Hex;
+	kind: string; /* of mapping */
+	name: string;
+	resident_bytes: Bytes;
+	live_bytes: Bytes; /* of live blocks */
+	free_pages: number; /* resident, without a live byte */
+	longest_free_bytes: Bytes; /* the longest run of pages without a live byte */
+	tail_free_bytes: Bytes; /* resident behind the last live block */
+	cell_bytes: Bytes; /* how much a cell stands for */
+	live: number[]; /* bytes of live blocks, by cell */
+	resident: number[]; /* resident bytes, by cell */
+}
+
+export interface Extent {
+	begin: Hex;
+	end: Hex;
+	kind: string; /* of mapping */
+	name: string;
+	resident_bytes: Bytes;
+	live_bytes: Bytes; /* of live blocks */
+	live_resident_bytes: Bytes; /* of these, resident */
+	pages_known: boolean; /* which pages are resident is known */
 }
 
 export interface Summary {

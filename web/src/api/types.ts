@@ -257,7 +257,7 @@ export interface SpaceClass {
 	module?: string | null;
 	hash?: Hex;
 }
-export interface Space extends Head {
+export interface Heap extends Head {
 	at_ns: Ns;
 	has_snapshot: boolean;
 	pages_known: boolean;

@@ -1,7 +1,7 @@
 /* A region of the address space, cell by cell: how much of each is in use or whose it is, what is resident for nothing, and what is pinned. */
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Space, SpaceRegion } from "../api/types";
+import type { Heap, SpaceRegion } from "../api/types";
 import * as format from "../format";
 import { theme } from "../theme";
 import { Tooltip } from "../ui/basics";
@@ -43,7 +43,7 @@ function draw(
 }
 
 export interface MapProps {
-	space: Space;
+	space: Heap;
 	region: SpaceRegion;
 	shades: readonly Shade[];
 	hilbert: boolean;

@@ -1,7 +1,7 @@
 /* The allocator's memory from the first address to the last: what is in use, what is free and yet resident, who pins it, and whose it is. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { Allocs, Space, SpaceRegion } from "../api/types";
+import type { Allocs, Heap, SpaceRegion } from "../api/types";
 import { useApi } from "../api/use";
 import { clock, momentText } from "../clock";
 import * as format from "../format";
@@ -234,7 +234,7 @@ function Blocks(props: { region: SpaceRegion; cell: number; ns: number }): JSX.E
 }
 
 /* Arenas and mappings that hold blocks, in step with the maps below. */
-function Regions(props: { space: Space; chosen: Chosen | null; onChoose: (region: SpaceRegion) => void }): JSX.Element {
+function Regions(props: { space: Heap; chosen: Chosen | null; onChoose: (region: SpaceRegion) => void }): JSX.Element {
 	const { space } = props,
 		size = (r: SpaceRegion) => parseInt(r.end, 16) - parseInt(r.begin, 16),
 		most = Math.max(...space.regions.map(size), 0);
@@ -412,7 +412,7 @@ function Pinners(props: { ns: number }): JSX.Element {
 }
 
 function RegionCard(props: {
-	space: Space;
+	space: Heap;
 	region: SpaceRegion;
 	shades: readonly Shade[];
 	hilbert: boolean;
@@ -480,7 +480,7 @@ function SpaceShown(): JSX.Element {
 	const ns = at.value ?? clock.value.peak ?? 0,
 		by = (PAINTS.find((p) => p.value === option("by"))?.value ?? "use") as Paint,
 		hilbert = option("curve") === "hilbert";
-	const answer = useApi<Space>("space", { c: tapeId.value, at: nsText(ns), by, cells: 8192 }),
+	const answer = useApi<Heap>("heap", { c: tapeId.value, at: nsText(ns), by, cells: 8192 }),
 		[chosen, setChosen] = useState<Chosen | null>(null);
 	const shades = answer.data ? shadesOf(answer.data, theme.value) : [];
 	return (

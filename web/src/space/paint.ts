@@ -1,5 +1,5 @@
 /* The colours of cells and what they mean. */
-import type { Space, SpaceClass } from "../api/types";
+import type { Heap, SpaceClass } from "../api/types";
 import { mix } from "../flame/colours";
 import * as format from "../format";
 import { HEX, INK, SERIES } from "../palette";
@@ -45,7 +45,7 @@ function classTitle(by: string, classes: readonly SpaceClass[], index: number): 
 }
 
 /* One for each class; beyond the colours there are, classes share the last. */
-export function shadesOf(space: Space, theme: Theme): Shade[] {
+export function shadesOf(space: Heap, theme: Theme): Shade[] {
 	const most = isOrdered(space.by) ? space.classes.length : SERIES.length + 1,
 		shades: Shade[] = [];
 	space.classes.forEach((c, i) => {
@@ -81,7 +81,7 @@ export interface Colours {
 
 const LEVELS = 8;
 
-export function coloursOf(space: Space, shades: readonly Shade[], theme: Theme): Colours {
+export function coloursOf(space: Heap, shades: readonly Shade[], theme: Theme): Colours {
 	const ink = INK[theme],
 		hex = HEX[theme],
 		known = new Map<number, string>();

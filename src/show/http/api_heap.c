@@ -1,5 +1,5 @@
 /*
- * /api/v1/space: the heap at a moment, cell by cell: in use, resident, held by one block, and
+ * /api/v1/heap: the heap at a moment, cell by cell: in use, resident, held by one block, and
  * whose.
  */
 #include "http/api_parts.h"
@@ -156,10 +156,10 @@ static const struct param params[] = {
 	  .missing = "8192" },
 };
 
-const struct route route_api_space = {
-	.path = "/api/v1/space",
+const struct route route_api_heap = {
+	.path = "/api/v1/heap",
 	.summary = "the heap at a moment, cell by cell",
-	.answer = "Space",
+	.answer = "Heap",
 	.flags = ROUTE_TAPE,
 	.params = params,
 	.param_count = array_size(params),

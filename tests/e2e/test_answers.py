@@ -135,7 +135,17 @@ def test_answers_are_what_the_schemas_say(tape, server, document, name):
 def test_every_question_is_asked_here(document):
     asked = {path.rsplit("/", 1)[1] for path, methods in document["paths"].items()
              if "allOf" in json.dumps(methods["get"]["responses"] if "get" in methods else {})}
-    assert asked == set(QUESTIONS)
+    assert asked == {*QUESTIONS, "annotate"}
+
+
+def test_a_source_file_is_annotated_the_same(tape, server, document):
+    """The server knows files by ids: no path comes from outside."""
+    file = next(row for row in server.json("/api/v1/files", m="allocated")["rows"] if row["file"].endswith((".c", ".cpp")))
+    for asked in ({}, {"sort": "leaked", "top": 1}, {"filter": "size > 100"}):
+        answer = server.json("/api/v1/annotate", file=file["id"], **parts(asked))
+        answer = {key: one for key, one in answer.items() if key not in ("gen", "ms")}
+        assert answer["lines"] and answer == json.loads(report(tape, "annotate", {"file": file["file"], **asked}))
+        assert not faults({"$ref": "#/components/schemas/Annotation"}, answer, document["components"]["schemas"], "annotate")
 
 
 def test_the_served_document_is_the_printed_one(server, document):

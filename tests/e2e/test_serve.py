@@ -93,7 +93,7 @@ def test_every_report_of_the_list_answers(shop):
     assert {line.split()[0] for line in listed.splitlines()} == {one["name"] for one in known}
     for one in known:
         if one["name"] == "annotate":  # no file of this tape is known: test_serve_source.py
-            assert one["operands"] == "FILE-ID"
+            assert one["operands"] == "FILE"
             continue
         operands = {"A B": ["0%", "50%"], "T": ["50%"]}.get(one["operands"], [])
         reply = shop.ask("/api/v1/report?" + recording_query({"name": one["name"], "operand": operands}))
@@ -292,7 +292,7 @@ def questions(server):
     known = {"row": 0, "field": "function", "to": "json", "sort": None, "q": "size > 1", "moment": "50%", "begin": "10%", "end": "90%"}
     function = server.json("sites")["rows"][0]["hash"]
     for path, methods in server.json("openapi.json")["paths"].items():
-        if not path.startswith("/api/v1/") or "get" not in methods or path.endswith(("openapi.json", "/source", "/events")):
+        if not path.startswith("/api/v1/") or "get" not in methods or path.endswith(("openapi.json", "/source", "/annotate", "/events")):
             continue
         names = [one["name"] for one in methods["get"]["parameters"]]
         params = {name: value for name, value in known.items() if name in names and value is not None}

@@ -473,6 +473,8 @@ def test_there_are_no_files_but_the_app(shop, target):
 def test_reports_read_no_file_that_a_request_names(shop, operand):
     assert shop.json("report", 400, name="annotate", operand=operand)["error"]["parameter"] == "operand"
     assert shop.json("report", 404, name="annotate", operand="0123456789abcdef")["error"]["parameter"] == "operand"
+    assert shop.json("annotate", 400, file=operand)["error"]["parameter"] == "file"
+    assert shop.json("annotate", 404, file="0123456789abcdef")["error"]["parameter"] == "file"
     assert shop.json("report", 400, name="leaks", suppressions="/etc/passwd")["error"]["parameter"] == "suppressions"
 
 

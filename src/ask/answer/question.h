@@ -23,6 +23,7 @@ struct asked {
 	struct arena *arena;		   /* for the answer */
 	const struct sweep_limits *limits; /* NULL: none */
 	const struct parameters *with;	   /* as the user wrote them, and checked */
+	const struct source_opener *source_opener; /* NULL: any file of this machine may be read */
 	/* What question_prepare makes of them. */
 	enum walk_mode mode; /* of stacks and call sites */
 	bool tells_leaks;    /* names were looked for on account of suppressions */

@@ -2,6 +2,9 @@
 
 #include "answer/speak.h"
 #include "http/api_parts.h"
+#include "http/server.h"
+#include "http/source_text.h"
+#include "sums/files.h"
 
 struct err *answered_check(struct call *call, const struct question *question,
 			   const struct parameters *with)
@@ -28,6 +31,27 @@ static struct err *parameters_fill(struct call *call, struct parameters *with)
 		with->until = call_text(call, "until");
 	}
 	return answered_check(call, question, with);
+}
+
+struct source_opener answered_source_opener(struct call *call)
+{
+	return (struct source_opener) { source_text_open, &call->server->settings.source_roots };
+}
+
+struct err *answered_source_choose(struct call *call, struct names *names, const char **file)
+{
+	const char *id = *file;
+	const struct selection *whole;
+	struct err *err;
+
+	if (strlen(id) != 16 || strspn(id, "0123456789abcdef") != 16)
+		return err_new(ERR_USAGE, "expected the id of a file, 16 hexadecimal digits: "
+					  "/api/v1/files has them");
+	err = call_select_part(call, NULL, NULL, NULL, CALL_LEAKS, &whole);
+	if (err)
+		return err;
+	*file = source_file_path(&whole->sums, names, strtoull(id, NULL, 16));
+	return *file ? NULL : err_new(ERR_NOT_FOUND, "no function of this tape is in that file");
 }
 
 /*
@@ -61,6 +85,7 @@ struct err *answered_route_run(struct call *call)
 {
 	const struct question *question = call->route->question;
 	CLEAN(names_destroy) struct names *names = NULL;
+	const struct source_opener opener = answered_source_opener(call);
 	struct speaker speaker = { .emit = call->emit, .model = call->model };
 	const void *answer = NULL;
 	struct parameters with;
@@ -69,6 +94,9 @@ struct err *answered_route_run(struct call *call)
 
 	if (!err)
 		err = asked_fill(call, &with, names, &asked);
+	if (!err && with.file)
+		err = call_blame(call, "file", answered_source_choose(call, names, &with.file));
+	asked.source_opener = &opener;
 	if (!err)
 		err = question_ask(question, &asked, &answer);
 	if (err)

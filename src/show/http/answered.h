@@ -5,6 +5,7 @@
 #ifndef MEMTAPE_HTTP_ANSWERED_H
 #define MEMTAPE_HTTP_ANSWERED_H
 
+#include "answer/source_opener.h"
 #include "http/call.h"
 
 /* Asks the route's question and writes the members of the answer to call->emit. */
@@ -13,5 +14,14 @@ struct err *answered_route_run(struct call *call);
 /* Whether the question can be asked with these; the parameter that is wrong is blamed. */
 struct err *answered_check(struct call *call, const struct question *question,
 			   const struct parameters *with);
+
+/* What may be shown of source files. */
+struct source_opener answered_source_opener(struct call *call);
+
+/*
+ * *file is the id of one of the tape's own files (/api/v1/files): in its place comes the path, which
+ * names own. ERR_USAGE: it is no id. ERR_NOT_FOUND.
+ */
+struct err *answered_source_choose(struct call *call, struct names *names, const char **file);
 
 #endif

@@ -3,9 +3,7 @@
  */
 #include "http/answered.h"
 #include "http/server.h"
-#include "http/source_text.h"
 #include "report/report.h"
-#include "sums/files.h"
 
 enum { SUPPRESSIONS_BYTES_MAX = 32 << 10, SUPPRESSIONS_LINES_MAX = 500 };
 
@@ -93,30 +91,16 @@ static struct err *source_choose(struct call *call, const struct report *report,
 				 struct report_settings *settings)
 {
 	const char **path = arena_new(call->arena, const char *);
-	const struct selection *whole;
-	const char *id = settings->operand_count ? settings->operands[0] : "";
-	struct err *err;
 
-	settings->source_opener =
-		(struct source_opener) { source_text_open, &call->server->settings.source_roots };
-	if (!report->reads_sources || settings->operand_count != 1)
+	settings->source_opener = answered_source_opener(call);
+	if (!report->question || !(question_takes(report->question) & TAKES(file)) ||
+	    settings->operand_count != 1)
 		return NULL;
 	if (!path)
 		return err_nomem();
-	if (strlen(id) != 16 || strspn(id, "0123456789abcdef") != 16)
-		return call_blame(call, "operand",
-				  err_new(ERR_USAGE, "expected the id of a file, 16 hexadecimal "
-						     "digits: /api/v1/files has them"));
-	err = call_select_part(call, NULL, NULL, NULL, CALL_LEAKS, &whole);
-	if (err)
-		return err;
-	*path = source_file_path(&whole->sums, settings->names, strtoull(id, NULL, 16));
-	if (!*path)
-		return call_blame(
-			call, "operand",
-			err_new(ERR_NOT_FOUND, "no function of this tape is in that file"));
+	*path = settings->operands[0];
 	settings->operands = path;
-	return NULL;
+	return call_blame(call, "operand", answered_source_choose(call, settings->names, path));
 }
 
 static struct err *settings_fill(struct call *call, const struct report *report,

@@ -34,7 +34,7 @@ static struct err *run(struct call *call)
 		emit_text(emit, "summary", report_summary_line(*at));
 		emit_text(emit, "depth", report_depth_of(*at) == MODEL_FULL ? "rows" : "sums");
 		emit_bool(emit, "selects", report_selects(*at));
-		emit_text(emit, "operands", (*at)->reads_sources ? "FILE-ID" : operands);
+		emit_text(emit, "operands", operands);
 		emit_sorts(emit, *at);
 		emit_end(emit);
 	}

@@ -15,6 +15,7 @@ struct asked answered_of(const struct report_context *context)
 		.arena = context->arena,
 		.limits = context->selection ? &context->selection->limits : NULL,
 		.with = &settings->with,
+		.source_opener = &settings->source_opener,
 		.mode = context->mode,
 		.is_for_table = settings->format != EMIT_JSON,
 		.tells_leaks = context->tells_leaks,

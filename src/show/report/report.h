@@ -12,7 +12,7 @@
 #include "base/emit.h"
 #include "base/str.h"
 #include "groups/groups.h"
-#include "report/source_opener.h"
+#include "answer/source_opener.h"
 #include "sums/walk.h"
 
 struct report_settings {

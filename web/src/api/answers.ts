@@ -9,36 +9,44 @@ export interface Head {
 	ms: number; /* time the server took */
 }
 
-export interface At {
-	at_ns: Ns; /* the moment */
-	live_bytes: Bytes; /* alive then */
-	live_count: number; /* blocks alive then */
-	sites: AliveSite[]; /* functions that allocated it, the most bytes first */
+export interface Annotation {
+	file: string; /* as the debug information has it */
+	source: string | null; /* where it was found */
+	source_is_newer: boolean; /* than the recording: lines may have moved */
+	lines: AnnotatedLine[]; /* those with something */
+	suppressed?: Suppressed; /* never freed, but matched by a suppression: not in leaks */
 	quality: Quality; /* losses and damage of the tape */
 }
 
-export interface AliveSite {
-	function: string | null; /* name of the function */
-	file: string | null; /* its source file */
-	line: number | null; /* line in the source file */
-	module: string | null; /* path of the program or library */
-	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
-	live_bytes: Bytes; /* alive then */
-	live_count: number; /* blocks alive then */
-	allocated_bytes: Bytes; /* until then */
-	allocated_count: number; /* allocations until then */
-	stacks: number; /* number of different stacks */
-	stack: Frame[]; /* the stack with most bytes alive */
+export interface AnnotatedLine {
+	line: number; /* from 1 */
+	function: string; /* one that the line is in */
+	allocated_bytes: Bytes; /* while the line was on the stack */
+	allocated_count: number; /* allocations */
+	peak_bytes: Bytes; /* of these, alive at the peak */
+	peak_count: number; /* blocks alive at the peak */
+	leaked_bytes: Bytes; /* never freed, and not suppressed */
+	leaked_count: number; /* blocks never freed, and not suppressed */
+	temporary_count: number; /* freed before their thread allocated again */
+	freed_bytes: Bytes; /* while the line was on the stack */
+	freed_count: number; /* blocks */
+	self_bytes: Bytes; /* allocated by the line itself */
+	self_count: number; /* allocations */
+	text: string | null; /* of the source */
 }
 
-export interface Frame {
-	function: string; /* name of the function */
-	file: string | null; /* its source file */
-	line: number | null; /* line in the source file */
-	module: string | null; /* path of the program or library */
-	hash: Hex; /* identifies the function; the same on every tape and in every version */
-	inlined: boolean; /* the compiler put the function into its caller */
-	folded: boolean; /* part of an allocator or of program start */
+export interface Suppressed {
+	bytes: Bytes;
+	count: number; /* blocks */
+	file: string | null; /* with rules that are not built in */
+	rules: SuppressedRule[]; /* rules that matched */
+}
+
+export interface SuppressedRule {
+	rule: string; /* as written */
+	reason: string | null; /* of a built-in rule */
+	bytes: Bytes;
+	count: number; /* blocks */
 }
 
 export interface Quality {
@@ -78,6 +86,38 @@ export interface Import {
 export interface UnnamedModule {
 	module: string; /* its path */
 	reason: string; /* why its functions have no names */
+}
+
+export interface At {
+	at_ns: Ns; /* the moment */
+	live_bytes: Bytes; /* alive then */
+	live_count: number; /* blocks alive then */
+	sites: AliveSite[]; /* functions that allocated it, the most bytes first */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface AliveSite {
+	function: string | null; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+	live_bytes: Bytes; /* alive then */
+	live_count: number; /* blocks alive then */
+	allocated_bytes: Bytes; /* until then */
+	allocated_count: number; /* allocations until then */
+	stacks: number; /* number of different stacks */
+	stack: Frame[]; /* the stack with most bytes alive */
+}
+
+export interface Frame {
+	function: string; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex; /* identifies the function; the same on every tape and in every version */
+	inlined: boolean; /* the compiler put the function into its caller */
+	folded: boolean; /* part of an allocator or of program start */
 }
 
 export interface Between {
@@ -318,20 +358,6 @@ export interface GroupAll {
 	lifetime_max: Ns | null; /* all */
 	max_total_usage: Bytes | null; /* most bytes alive at once */
 	max_total_usage_first_seen_at: Ns | null; /* when for the first time */
-}
-
-export interface Suppressed {
-	bytes: Bytes;
-	count: number; /* blocks */
-	file: string | null; /* with rules that are not built in */
-	rules: SuppressedRule[]; /* rules that matched */
-}
-
-export interface SuppressedRule {
-	rule: string; /* as written */
-	reason: string | null; /* of a built-in rule */
-	bytes: Bytes;
-	count: number; /* blocks */
 }
 
 export interface Latency {

@@ -1,14 +1,14 @@
 /*
- * source: the lines of a source file, to be shown beside numbers. Internal to report.
+ * source: the lines of a source file, to be shown beside numbers. Internal to answer.
  */
-#ifndef MEMTAPE_REPORT_SOURCE_H
-#define MEMTAPE_REPORT_SOURCE_H
+#ifndef MEMTAPE_ANSWER_SOURCE_H
+#define MEMTAPE_ANSWER_SOURCE_H
 
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "model/model.h"
-#include "report/source_opener.h"
+#include "answer/source_opener.h"
 
 enum { SOURCE_BYTES_MAX = 64 << 20, SOURCE_TAB_COLUMNS = 8 };
 

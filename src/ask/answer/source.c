@@ -1,4 +1,4 @@
-#include "report/source.h"
+#include "answer/source.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /*
  * source_opener: how a report gets at source files, given by those who choose what may be read.
  */
-#ifndef MEMTAPE_REPORT_SOURCE_OPENER_H
-#define MEMTAPE_REPORT_SOURCE_OPENER_H
+#ifndef MEMTAPE_ANSWER_SOURCE_OPENER_H
+#define MEMTAPE_ANSWER_SOURCE_OPENER_H
 
 #include <sys/stat.h>
 

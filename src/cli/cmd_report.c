@@ -55,7 +55,7 @@ static const struct option_row rows[] = {
 static void reports_list(void)
 {
 	for (const struct report *const *at = report_table; *at; at++)
-		printf("%-14s %s\n", report_name(*at), report_summary_line(*at));
+		printf("%-14s %s\n", (*at)->question->name, (*at)->question->summary);
 }
 
 static struct err *fields_list(const struct report_options *options)
@@ -77,7 +77,7 @@ static struct err *report_choose(int operand_count, char **argv, const struct re
 	if (*report_ret)
 		return NULL;
 	for (const struct report *const *at = report_table; *at; at++)
-		str_printf(&known, "%s%s", at == report_table ? "" : ", ", report_name(*at));
+		str_printf(&known, "%s%s", at == report_table ? "" : ", ", (*at)->question->name);
 	return err_new(ERR_USAGE, "no report '%s'; there are %s", name, str_text(&known));
 }
 

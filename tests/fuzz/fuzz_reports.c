@@ -65,7 +65,7 @@ static const char *const texts[] = { NULL, "x", "self,totB", "module", "lifetime
 static struct parameters parameters_choose(const struct question *question,
 					   const struct choice *choice)
 {
-	const uint64_t takes = question ? question_takes(question) : TAKES(filter) | TAKES(by);
+	const uint64_t takes = question_takes(question);
 	struct parameters with = parameters_usual();
 
 	for (unsigned id = 0; id < PARAMETER_COUNT; id++) {
@@ -89,33 +89,49 @@ static struct parameters parameters_choose(const struct question *question,
 		else if (parameter->kind == PARAMETER_IS_TEXT && id != PARAMETER_sort)
 			*(const char **)place = texts[by % array_size(texts)];
 	}
-	if (question && question->sorts && choice->format & 128)
+	if (question->sorts && choice->format & 128)
 		with.sort = question->sorts[choice->by % words_count(question->sorts)];
 	return with;
 }
 
-static const char *const operands[] = { "50%", "end" };
+/* What stands behind the name, of all that was chosen. */
+static size_t operands_choose(const struct question *question, const struct parameters *with,
+			      const char **operands)
+{
+	size_t count = 0;
 
-static struct err *report_ask(const struct model *model, const struct choice *choice, size_t report,
+	for (unsigned id = 0; id < PARAMETER_COUNT; id++) {
+		const struct parameter *parameter = &parameter_table[id];
+		const void *place = (const char *)with + parameter->place;
+
+		if (parameter->operand && question_takes(question) >> id & 1)
+			operands[count++] =
+				*(const char *const *)place ? *(const char *const *)place : "x";
+	}
+	return count;
+}
+
+static struct err *report_ask(const struct model *model, const struct choice *choice, size_t index,
 			      FILE *out)
 {
 	const struct symbol_options symbols = no_files();
-	const struct question *question = report_table[report]->question;
-	const struct report_settings settings = {
+	const struct report *report = report_table[index];
+	const char *operands[PARAMETER_COUNT];
+	struct report_settings settings = {
 		.format = (enum emit_format)(choice->format % 3),
-		.with = parameters_choose(question, choice),
+		.with = parameters_choose(report->question, choice),
 		.operands = operands,
-		.operand_count = report_table[report]->operands
-					 ? 1 + (strchr(report_table[report]->operands, ' ') != NULL)
-					 : 0,
 		.symbols = &symbols,
 		.tape_path = "fuzz.mtape",
 	};
 	struct err *err;
 
+	settings.operand_count = operands_choose(report->question, &settings.with, operands);
 	is_clean = settings.format != EMIT_CSV;
-	err = report_check(report_table[report], &settings);
-	return err ? err : report_run_model(report_table[report], model, &settings, out);
+	err = report_settle(report, &settings);
+	if (!err)
+		err = report_check(report, &settings);
+	return err ? err : report_run_model(report, model, &settings, out);
 }
 
 static struct err *no_heads(void *context, const struct sql_head *heads, size_t count)

@@ -53,7 +53,7 @@ static struct err *report_choose(struct call *call, const struct report **report
 	if (*report_ret)
 		return NULL;
 	for (const struct report *const *at = report_table; *at; at++)
-		str_printf(&known, "%s%s", at == report_table ? "" : ", ", report_name(*at));
+		str_printf(&known, "%s%s", at == report_table ? "" : ", ", (*at)->question->name);
 	return call_blame(
 		call, "name",
 		err_new(ERR_USAGE, "no report '%.64s'; there are %s", name, str_text(&known)));
@@ -93,8 +93,7 @@ static struct err *source_choose(struct call *call, const struct report *report,
 	const char **path = arena_new(call->arena, const char *);
 
 	settings->source_opener = answered_source_opener(call);
-	if (!report->question || !(question_takes(report->question) & TAKES(file)) ||
-	    settings->operand_count != 1)
+	if (!(question_takes(report->question) & TAKES(file)) || settings->operand_count != 1)
 		return NULL;
 	if (!path)
 		return err_nomem();
@@ -120,13 +119,9 @@ static struct err *settings_fill(struct call *call, const struct report *report,
 	err = settings->operands ? suppressions_take(call, settings) : err_nomem();
 	if (!err)
 		err = source_choose(call, report, settings);
-	if (err)
-		return err;
-	err = report_settle(report, settings);
-	if (err)
-		return report->question ? err : call_blame(call, "sort", err);
-	return report->question ? answered_check(call, report->question, &settings->with)
-				: report_check(report, settings);
+	if (!err)
+		err = report_settle(report, settings);
+	return err ? err : answered_check(call, report->question, &settings->with);
 }
 
 static struct err *run(struct call *call)

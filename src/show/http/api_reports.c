@@ -6,11 +6,9 @@
 
 static void emit_sorts(struct emit *emit, const struct report *report)
 {
-	const char *const *words = report->question ? report->question->sorts
-				   : report->sorts  ? report->sorts
-						    : metric_words;
+	const char *const *words = report->question->sorts;
 
-	if (!words || report->sorts_itself) {
+	if (!words) {
 		emit_null(emit, "sorts");
 		return;
 	}
@@ -26,14 +24,15 @@ static struct err *run(struct call *call)
 
 	emit_list(emit, "reports");
 	for (const struct report *const *at = report_table; *at; at++) {
+		const struct question *question = (*at)->question;
 		CLEAN(str_deinit) struct str words = { 0 };
 		const char *operands = report_operands(*at, &words);
 
 		emit_object(emit, NULL);
-		emit_text(emit, "name", report_name(*at));
-		emit_text(emit, "summary", report_summary_line(*at));
-		emit_text(emit, "depth", report_depth_of(*at) == MODEL_FULL ? "rows" : "sums");
-		emit_bool(emit, "selects", report_selects(*at));
+		emit_text(emit, "name", question->name);
+		emit_text(emit, "summary", question->summary);
+		emit_text(emit, "depth", question->depth == MODEL_FULL ? "rows" : "sums");
+		emit_bool(emit, "selects", question->selects);
 		emit_text(emit, "operands", operands);
 		emit_sorts(emit, *at);
 		emit_end(emit);

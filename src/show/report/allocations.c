@@ -299,11 +299,11 @@ static struct err *rows_write(const struct report_context *context, struct sourc
 	return text_write(&text, out);
 }
 
-static struct err *check(const struct report_settings *settings)
+static struct err *check(const struct parameters *with)
 {
 	struct selection_order order;
 
-	return settings->with.sort ? selection_order_parse(settings->with.sort, &order) : NULL;
+	return with->sort ? selection_order_parse(with->sort, &order) : NULL;
 }
 
 static struct err *source_begin(struct source *source, const struct report_context *context)
@@ -344,13 +344,18 @@ static struct err *run(const struct report_context *context, FILE *out)
 	return list.err;
 }
 
-const struct report report_allocations = {
+/* No route: there are too many to be held. */
+static const struct question question = {
 	.name = "allocations",
 	.summary = "every allocation in the order of time, its stacks and its free",
 	.depth = MODEL_FULL,
+	.takes = TAKES(sort) | TAKES(top) | TAKES(skip),
 	.selects = true,
 	.ignores_leaks = true,
-	.sorts_itself = true,
 	.check = check,
+};
+
+const struct report report_allocations = {
+	.question = &question,
 	.run = run,
 };

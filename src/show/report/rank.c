@@ -217,18 +217,6 @@ struct err *rank_text(const struct report_context *context, struct text *text,
 
 /* --- JSON and CSV -------------------------------------------------------------------------- */
 
-void rank_emit_place(struct emit *emit, const struct report_context *context,
-		     const struct name_frame *frame)
-{
-	const struct speaker speaker = { emit, context->model, context->names, context->mode };
-	const struct place place = place_of(context->model, context->names, frame);
-	struct err *err = speak_members(&speaker, &shape_place, &place);
-
-	if (err)
-		emit_fail(emit);
-	err_destroy(err);
-}
-
 void rank_emit_stack(struct emit *emit, const char *key, const struct report_context *context,
 		     uint32_t stack)
 {

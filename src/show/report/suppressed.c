@@ -82,20 +82,3 @@ void suppressed_line(struct text *text, const struct report_context *context)
 	if (rules_of(context)->file)
 		add_origins_line(text, context);
 }
-
-void suppressed_emit(struct emit *emit, const struct report_context *context)
-{
-	const struct asked asked = answered_of(context);
-	const struct speaker speaker = { emit, context->model, context->names, context->mode };
-	const struct suppressed_answer *answer = NULL;
-	struct err *err = suppressed_find(&asked, &answer);
-
-	if (!err && answer) {
-		emit_object(emit, "suppressed");
-		err = speak_members(&speaker, &shape_suppressed, answer);
-		emit_end(emit);
-	}
-	if (err)
-		emit_fail(emit);
-	err_destroy(err);
-}

@@ -16,7 +16,4 @@ void suppressed_line(struct text *text, const struct report_context *context);
 /* "built-in, /home/you/project/.memtape/suppressions"; file: NULL: none */
 void suppressed_add_origins(struct str *out, const char *file);
 
-/* JSON: the member "suppressed", of reports that tell of leaks. */
-void suppressed_emit(struct emit *emit, const struct report_context *context);
-
 #endif

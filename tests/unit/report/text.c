@@ -98,10 +98,10 @@ static void every_report_is_complete(void **state)
 {
 	(void)state;
 	for (const struct report *const *at = report_table; *at; at++) {
-		assert_non_null(report_name(*at));
-		assert_non_null(report_summary_line(*at));
-		assert_true(((*at)->question != NULL) != ((*at)->run != NULL));
-		assert_ptr_equal(report_find(report_name(*at)), *at);
+		assert_non_null((*at)->question->name);
+		assert_non_null((*at)->question->summary);
+		assert_true(((*at)->question->ask != NULL) != ((*at)->run != NULL));
+		assert_ptr_equal(report_find((*at)->question->name), *at);
 	}
 	assert_null(report_find("no such report"));
 }

@@ -42,7 +42,7 @@ static const struct member mapping_members[] = {
 	WIDE(fd, SIGNED, "file descriptor; -1: none"),
 	WIDE(offset, BYTES, "in the file"),
 	WIDE(name, TEXT, "path of the file, or what the kernel calls it"),
-	MEMBER(struct mapping_row, from_ns, NS, NULL, .title = "from", .nullable = true),
+	MEMBER(struct mapping_row, from_ns, NS, NULL, .title = "from"),
 	MEMBER(struct mapping_row, to_ns, NS, "null: until the end", .title = "to",
 	       .nullable = true),
 	WIDE(thread, PLAIN, "id of the thread that mapped it", .nullable = true),

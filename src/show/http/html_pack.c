@@ -102,11 +102,11 @@ static struct err *fixed_ask(struct html_pack *pack)
 		"grid?nx=60&ny=22&x=time&y=lifetime",
 		"grid?nx=40&ny=22&x=size&y=lifetime",
 		"grid?nx=60&ny=22&x=time&y=latency",
-		"report?name=threads&top=1000",
-		"report?name=lifetimes",
-		"report?name=rss",
-		"report?name=mallopts",
-		"report?name=mappings&top=1000",
+		"threads?top=1000",
+		"lifetimes",
+		"rss",
+		"mallopts",
+		"mappings?top=1000",
 	};
 	struct err *err = NULL;
 

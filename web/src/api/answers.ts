@@ -520,7 +520,7 @@ export interface MappingRow {
 	fd: number; /* file descriptor; -1: none */
 	offset: Bytes; /* in the file */
 	name: string; /* path of the file, or what the kernel calls it */
-	from_ns: Ns | null;
+	from_ns: Ns;
 	to_ns: Ns | null; /* null: until the end */
 	thread: number | null; /* id of the thread that mapped it */
 	seen: boolean; /* no call was recorded for it, it was only seen */

@@ -38,7 +38,8 @@ const LAYOUT: Readonly<Record<string, readonly string[]>> = {
 	flame: ["px", "root"],
 	sites: ["off", "n", "sort", "order", "spark"],
 	children: ["off", "n"],
-	report: ["top"],
+	threads: ["top"],
+	mappings: ["top"],
 };
 /* What a question means that does not say it. */
 const USUAL: Readonly<Record<string, string>> = {

@@ -2,34 +2,19 @@
 import type { JSX } from "preact";
 import { Fragment } from "preact";
 import { useApi } from "../api/use";
+import type { Lifetimes } from "../api/answers";
 import type { Grid } from "../api/types";
 import { momentText } from "../clock";
 import { addTerm, quote } from "../filter";
 import * as format from "../format";
 import { GridCard } from "./grid";
 import { cssColour, rankedModules, SERIES } from "../palette";
-import { useSelected } from "../reports/report";
 import { commonParams, filter, option, setOption, tape } from "../store";
 import { Card, Legend, Segmented } from "../ui/basics";
 import { EmptyByFilter, misses, Missing, Shown } from "../ui/states";
 import "../flame/flame.css";
 import "../reports/reports.css";
 import "./lifetimes.css";
-
-interface Bucket {
-	min_ns: number;
-	max_ns: number | null;
-	count: number;
-	bytes: number;
-}
-interface Lifetimes {
-	freed_count: number;
-	never_freed_count: number;
-	p50_ns: number | null;
-	p90_ns: number | null;
-	p99_ns: number | null;
-	lifetimes: Bucket[];
-}
 
 const W = 560,
 	H = 230,
@@ -62,8 +47,9 @@ function Curve(props: { life: Lifetimes; index: number; steps: number }): JSX.El
 }
 
 function OfModule(props: { module: string; index: number; steps: number }): JSX.Element | null {
-	const answer = useSelected<Lifetimes>("lifetimes", {
-		filter: addTerm(filter.value, `site_module = ${quote(props.module)}`),
+	const answer = useApi<Lifetimes>("lifetimes", {
+		...commonParams(),
+		q: addTerm(filter.value, `site_module = ${quote(props.module)}`),
 	});
 	return answer.data && answer.data.freed_count + answer.data.never_freed_count > 0 ? (
 		<Curve life={answer.data} index={props.index} steps={props.steps} />
@@ -71,7 +57,7 @@ function OfModule(props: { module: string; index: number; steps: number }): JSX.
 }
 
 function Survival(): JSX.Element {
-	const answer = useSelected<Lifetimes>("lifetimes"),
+	const answer = useApi<Lifetimes>("lifetimes", commonParams()),
 		modules = rankedModules.value.slice(0, MODULES);
 	return (
 		<Card title="Still alive after" note="share of blocks, by age" stale={answer.stale}>

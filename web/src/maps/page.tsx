@@ -1,6 +1,8 @@
 /* Why the process is as large as the kernel says: resident memory in parts that add up to it, and every mapping. */
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
+import type { Mallopts, MappingRow, Mappings, Rss, RssSample } from "../api/answers";
+import { useApi } from "../api/use";
 import { momentText } from "../clock";
 import * as format from "../format";
 import { useKeys } from "../keys";
@@ -8,8 +10,7 @@ import { useOpenRow } from "../lists/open";
 import { sortBy, sortNow } from "../lists/order";
 import { Bands, BandsTable } from "../reports/bands";
 import type { Band } from "../reports/bands";
-import { useReport } from "../reports/report";
-import { option, setOption, update } from "../store";
+import { option, setOption, tapeId, update } from "../store";
 import { Card, Segmented } from "../ui/basics";
 import { Bytes } from "../ui/cells";
 import { Sparkline } from "../ui/sparkline";
@@ -20,60 +21,11 @@ import "../flame/flame.css";
 import "../lists/lists.css";
 import "../reports/reports.css";
 
-interface Sample {
-	ns: number;
-	rss_bytes: number;
-	live: number;
-	slack: number;
-	untouched: number;
-	free: number;
-	program: number;
-	unseen: number;
-	file: number;
-	shared: number;
-	module: number;
-	stack: number;
-	memtape: number;
-	kernel: number;
-	remainder: number;
-	measured: boolean;
-}
-interface Rss {
-	explanation: string;
-	snapshots: number;
-	samples: Sample[];
-}
-interface Mapping {
-	address: string;
-	bytes: number;
-	mapped_bytes: number;
-	mapped_bytes_max: number;
-	resident_bytes: number;
-	resident_bytes_max: number;
-	kind: string;
-	prot: string;
-	flags: string | null;
-	name: string;
-	from_ns: number;
-	to_ns: number | null;
-	thread: number | null;
-	usage: { ns: number; resident_bytes: number }[];
-	stack: string[];
-}
-interface Setting {
-	ns: number;
-	function: string;
-	parameter: string;
-	value: number;
-	result: number;
-	stack: string[];
-}
-
 const USUAL: Sort = { id: "resident_bytes", order: "dsc" };
 const DETAIL_PX = 250;
 
-function bandsOf(samples: readonly Sample[]): Band[] {
-	const band = (title: string, colour: Band["colour"], pick: (s: Sample) => number, faint = false): Band => ({
+function bandsOf(samples: readonly RssSample[]): Band[] {
+	const band = (title: string, colour: Band["colour"], pick: (s: RssSample) => number, faint = false): Band => ({
 		title,
 		colour,
 		faint,
@@ -92,7 +44,7 @@ function bandsOf(samples: readonly Sample[]): Band[] {
 }
 
 function RssCard(props: { table: boolean }): JSX.Element {
-	const answer = useReport<Rss>("rss");
+	const answer = useApi<Rss>("rss", { c: tapeId.value });
 	return (
 		<Card
 			title="Resident memory explained"
@@ -130,7 +82,7 @@ function RssCard(props: { table: boolean }): JSX.Element {
 	);
 }
 
-const COLUMNS: Column<Mapping>[] = [
+const COLUMNS: Column<MappingRow>[] = [
 	{
 		id: "address",
 		title: "Address",
@@ -206,7 +158,7 @@ const COLUMNS: Column<Mapping>[] = [
 ];
 const SORTS = COLUMNS.filter((c) => c.sort).map((c) => c.id);
 
-function MappingDetail(props: { mapping: Mapping }): JSX.Element {
+function MappingDetail(props: { mapping: MappingRow }): JSX.Element {
 	const m = props.mapping;
 	return (
 		<div class="detail">
@@ -274,17 +226,17 @@ function MappingDetail(props: { mapping: Mapping }): JSX.Element {
 	);
 }
 
-function Mappings(props: { list: readonly Mapping[] }): JSX.Element {
+function MappingList(props: { list: readonly MappingRow[] }): JSX.Element {
 	const sort = sortNow(SORTS, USUAL),
 		{ at, open, toggle, select } = useOpenRow();
 	const sorted = useMemo(() => {
-		const key = sort.id as keyof Mapping,
+		const key = sort.id as keyof MappingRow,
 			sign = sort.order === "asc" ? 1 : -1;
-		const value = (m: Mapping) =>
+		const value = (m: MappingRow) =>
 			key === "address" ? parseInt(m.address, 16) : ((m[key] as number | null) ?? Infinity);
 		return [...props.list].sort((a, b) => sign * (value(a) - value(b)));
 	}, [props.list, sort.id, sort.order]);
-	const rows = useMemo<Rows<Mapping>>(
+	const rows = useMemo<Rows<MappingRow>>(
 		() => ({ count: sorted.length, get: (i) => sorted[i], need: () => undefined }),
 		[sorted],
 	);
@@ -311,7 +263,7 @@ function Mappings(props: { list: readonly Mapping[] }): JSX.Element {
 }
 
 function Settings(): JSX.Element {
-	const answer = useReport<{ mallopts: Setting[] }>("mallopts");
+	const answer = useApi<Mallopts>("mallopts", { c: tapeId.value });
 	return (
 		<Shown answer={answer}>
 			{(d) =>
@@ -359,7 +311,7 @@ function Settings(): JSX.Element {
 export function MapsPage(): JSX.Element {
 	const table = option("table") === "1",
 		what = option("list") === "mallopts" ? "mallopts" : "mappings";
-	const answer = useReport<{ mappings: Mapping[] }>("mappings", { top: 100000 });
+	const answer = useApi<Mappings>("mappings", { c: tapeId.value, top: 100000 });
 	useKeys({ t: () => setOption("table", table ? null : "1", "replace") });
 	return (
 		<div class="report-page">
@@ -385,7 +337,7 @@ export function MapsPage(): JSX.Element {
 				{what === "mallopts" ? (
 					<Settings />
 				) : (
-					<Shown answer={answer}>{(d) => <Mappings list={d.mappings} />}</Shown>
+					<Shown answer={answer}>{(d) => <MappingList list={d.mappings} />}</Shown>
 				)}
 			</Card>
 		</div>

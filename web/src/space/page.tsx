@@ -1,13 +1,13 @@
 /* The allocator's memory from the first address to the last: what is in use, what is free and yet resident, who pins it, and whose it is. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import type { Fragmentation } from "../api/answers";
 import type { Allocs, Heap, SpaceRegion } from "../api/types";
 import { useApi } from "../api/use";
 import { clock, momentText } from "../clock";
 import * as format from "../format";
 import { useKeys } from "../keys";
 import { pageHref } from "../pages/links";
-import { useReport } from "../reports/report";
 import { at, nsText, option, setOption, tapeId, update } from "../store";
 import { theme } from "../theme";
 import { Card, Segmented } from "../ui/basics";
@@ -20,30 +20,6 @@ import type { Paint, Shade } from "./paint";
 import "../flame/flame.css";
 import "../reports/reports.css";
 import "./space.css";
-
-interface Pinner {
-	function: string;
-	file: string | null;
-	line: number | null;
-	module: string | null;
-	pinned_bytes: number;
-	pinned_pages: number;
-	unused_bytes: number;
-	live_bytes: number;
-	live_count: number;
-}
-interface Fragmentation {
-	at_ns: number;
-	pages_known: boolean;
-	live_bytes: number;
-	resident_bytes: number;
-	unused_bytes: number;
-	slack_bytes: number;
-	free_pages: number;
-	pinned_pages: number;
-	pinned_bytes: number;
-	sites: Pinner[];
-}
 
 interface Chosen {
 	region: string;
@@ -308,7 +284,7 @@ function Regions(props: { space: Heap; chosen: Chosen | null; onChoose: (region:
 }
 
 function Pinners(props: { ns: number }): JSX.Element {
-	const answer = useReport<Fragmentation>("fragmentation", { at: nsText(props.ns), top: 12 });
+	const answer = useApi<Fragmentation>("fragmentation", { c: tapeId.value, at: nsText(props.ns), top: 12 });
 	return (
 		<Card title="Who keeps pages" note="resident heap memory that is only partly in use" stale={answer.stale}>
 			<Shown answer={answer} loading={<Loading rows={5} />}>

@@ -1,10 +1,6 @@
 /* Which thread frees what another allocated, with the threads that matter by themselves and the rest as one. */
-export interface Handover {
-	allocated_by: number;
-	freed_by: number | null;
-	count: number;
-	bytes: number;
-}
+
+import type { Handover } from "../api/answers";
 
 export type Key = number; /* a thread's tid, or one of: */
 export const NOBODY = -1,

@@ -2,11 +2,11 @@
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { useApi } from "../api/use";
+import type { Threads, ThreadRow } from "../api/answers";
 import type { Sites } from "../api/types";
 import { momentText } from "../clock";
 import { addTerm } from "../filter";
 import * as format from "../format";
-import { useSelected } from "../reports/report";
 import { commonParams, filter, range } from "../store";
 import { Card, Segmented } from "../ui/basics";
 import { BarCell, Bytes, Count } from "../ui/cells";
@@ -14,39 +14,17 @@ import { Sparkline } from "../ui/sparkline";
 import { EmptyByFilter, Loading, misses, Missing, Shown } from "../ui/states";
 import { pageHref } from "../pages/links";
 import { cellKey, matrixOf, NOBODY, OTHERS } from "./matrix";
-import type { Handover, Key } from "./matrix";
+import type { Key } from "./matrix";
 import "../reports/reports.css";
-
-interface Thread {
-	tid: number;
-	name: string;
-	allocated_count: number;
-	allocated_bytes: number;
-	peak_bytes: number;
-	leaked_bytes: number;
-	temporary_count: number;
-	free_count: number;
-	foreign_free_count: number;
-	begin_ns: number;
-	end_ns: number | null;
-	creator: number | null;
-	stack_bytes: number | null;
-	stack_used_bytes: number | null;
-	stack_known: "pages" | "events" | null;
-}
-interface Threads {
-	threads: Thread[];
-	handovers: Handover[];
-}
 
 const SHOWN = 14,
 	SIZES = [SHOWN, 40, 100],
 	CURVES = 200;
 
-const nameOf = (t: Thread) => (t.name ? `${t.name} ${t.tid}` : String(t.tid));
+const nameOf = (t: ThreadRow) => (t.name ? `${t.name} ${t.tid}` : String(t.tid));
 
 /* How far down its stack was used: by the pages it touched, or at least so far. */
-function StackUse({ of: t }: { of: Thread }): JSX.Element {
+function StackUse({ of: t }: { of: ThreadRow }): JSX.Element {
 	const used = t.stack_used_bytes,
 		all = t.stack_bytes,
 		least = t.stack_known === "events";
@@ -64,7 +42,7 @@ function StackUse({ of: t }: { of: Thread }): JSX.Element {
 	);
 }
 
-function Table(props: { threads: readonly Thread[] }): JSX.Element {
+function Table(props: { threads: readonly ThreadRow[] }): JSX.Element {
 	const most = Math.max(...props.threads.map((t) => t.allocated_bytes), 0);
 	const sorted = [...props.threads].sort((a, b) => b.allocated_bytes - a.allocated_bytes);
 	const curves = useApi<Sites>("sites", { ...commonParams(), by: "thread", sort: "size", n: CURVES, spark: 24 });
@@ -231,7 +209,7 @@ function Matrix(props: { data: Threads }): JSX.Element {
 }
 
 export function ThreadsPage(): JSX.Element {
-	const answer = useSelected<Threads>("threads", { top: 100000 });
+	const answer = useApi<Threads>("threads", { ...commonParams(), top: 100000 });
 	const body = (draw: (d: Threads) => JSX.Element) => (
 		<Shown answer={answer} loading={<Loading rows={6} />}>
 			{(d) => (d.threads.length === 0 && (filter.value || range.value) ? <EmptyByFilter /> : draw(d))}

@@ -386,6 +386,16 @@ def test_a_stripped_program_has_functions_without_names(program, tape):
     assert len(set(names)) == 3
 
 
+def test_a_stripped_program_is_told_whenever_it_is_asked_about(program, tape):
+    """Also by who finds the names in the cache, where nobody reads the tables again."""
+    tool("strip", "-s", program)
+    record(program, tape)
+    told = [recording.report(tape, "top", "--sort", "allocated")["quality"]["unnamed_modules"] for _ in range(3)]
+    assert told == [[{"module": str(program), "reason": "no symbols at all"}]] * 3
+    [module_] = [row for row in recording.report(tape, "modules")["modules"] if row["module"] == str(program)]
+    assert module_["symbols"] == "none"
+
+
 def test_a_program_built_anew_names_nothing(program, tape):
     record(program, tape)
     source = program.parent / "hidden.c"

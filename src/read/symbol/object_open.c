@@ -154,6 +154,16 @@ static bool is_worse(enum symbol_state a, enum symbol_state b)
 	return goodness[a] < goodness[b];
 }
 
+/* What was guessed is the best that can be; whoever read the tables may have found less. */
+static void use_cached(struct object *object)
+{
+	const struct pack *pack = &object->cached.pack;
+
+	if (!object->embedded && pack->header->state < SYMBOL_STATE_COUNT &&
+	    is_worse(pack->header->state, object->state))
+		object->state = pack->header->state;
+}
+
 /* The tape's own names are for where files are missing: better ones that are here go first. */
 static void use_embedded(struct object *object)
 {
@@ -182,9 +192,10 @@ void object_open(struct object *object)
 	if (!object->env->cache)
 		return;
 	object->identity = identity_of(object);
-	if (object->identity)
-		cache_load(object->env->cache, object->build_id, object->build_id_bytes,
-			   object->identity, &object->cached);
+	if (object->identity &&
+	    cache_load(object->env->cache, object->build_id, object->build_id_bytes,
+		       object->identity, &object->cached))
+		use_cached(object);
 }
 
 void object_read_names(struct object *object)

@@ -35,6 +35,7 @@ QUESTIONS = {
     "fragmentation": [{}, {"at": "50%", "top": 2}, {"at": "peak", "sort": "slack"}],
     "space": [{}, {"at": "50%", "cells": 100}],
     "mappings": [{}, {"at": "50%"}, {"sort": "resident", "top": 3}, {"from": "30%", "until": "60%"}],
+    "files": [{}, {"sort": "live", "at": "50%"}, {"sort": "count", "top": 2, "filter": "size > 100"}, {"sort": "wasted"}],
     "mallopts": [{}, {"top": 1}, {"until": "50%"}],
 }
 CASES = [(name, asked) for name, cases in QUESTIONS.items() for asked in cases]
@@ -140,7 +141,7 @@ def test_every_question_is_asked_here(document):
 
 def test_a_source_file_is_annotated_the_same(tape, server, document):
     """The server knows files by ids: no path comes from outside."""
-    file = next(row for row in server.json("/api/v1/files", m="allocated")["rows"] if row["file"].endswith((".c", ".cpp")))
+    file = next(row for row in server.json("/api/v1/files", sort="allocated")["files"] if row["file"].endswith((".c", ".cpp")))
     for asked in ({}, {"sort": "leaked", "top": 1}, {"filter": "size > 100"}):
         answer = server.json("/api/v1/annotate", file=file["id"], **parts(asked))
         answer = {key: one for key, one in answer.items() if key not in ("gen", "ms")}

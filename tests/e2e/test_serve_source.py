@@ -11,12 +11,12 @@ from test_serve_data import serve
 def test_files_and_lines_are_those_of_annotate(tape):
     assert recording.run_bare([recording.target("frames")], tape).returncode == 0
     with serve(tape) as server:
-        files = server.json("/api/v1/files", m="allocated")
-        own = next(row for row in files["rows"] if row["file"].endswith("/frames.c"))
+        files = server.json("/api/v1/files", sort="allocated")
+        own = next(row for row in files["files"] if row["file"].endswith("/frames.c"))
         source = server.json("/api/v1/source", file=own["id"], m="allocated")
-    totals = [row["total"] for row in files["rows"]]
+    totals = [row["total"] for row in files["files"]]
     assert totals == sorted(totals, reverse=True)
-    assert all(row["self"] <= row["total"] <= files["total"] for row in files["rows"])
+    assert all(row["self"] <= row["total"] <= files["total"] for row in files["files"])
     assert source["file"] == own["file"] and source["missing"] is None
     with open(own["file"], encoding="utf-8") as file:
         assert source["text"] == file.read().splitlines()[:2000]
@@ -41,7 +41,7 @@ def test_a_file_is_asked_for_by_its_id_alone(tape):
 def test_annotate_is_that_of_the_command(tape, format_):
     assert recording.run_bare([recording.target("frames")], tape).returncode == 0
     with serve(tape) as server:
-        own = next(row for row in server.json("/api/v1/files")["rows"] if row["file"].endswith("/frames.c"))
+        own = next(row for row in server.json("/api/v1/files")["files"] if row["file"].endswith("/frames.c"))
         for args, params in (([], {}), (["--whole-file", "--columns", "totB,frees"], {"whole-file": 1, "columns": "totB,frees"}),
                              (["--filter", "size > 50"], {"q": "size > 50"})):
             done = recording.run([recording.memtape(), "report", tape, "annotate", own["file"], *args,
@@ -69,7 +69,7 @@ def test_a_file_that_is_no_source_is_not_read_whatever_the_tape_says(tape, tmp_p
         subprocess.run(["gcc", "-g", "-O0", "-o", "program", "program.c"], cwd=tmp_path, check=True)
         assert recording.run_bare([tmp_path / "program"], tape).returncode == 0
         with serve(tape) as server:
-            own = next(row for row in server.json("/api/v1/files")["rows"] if row["file"] == str(named))
+            own = next(row for row in server.json("/api/v1/files")["files"] if row["file"] == str(named))
             text = server.get("/api/v1/report", name="annotate", operand=own["id"], format="text", **{"whole-file": 1})[1]
             assert b"secret" not in text.replace(str(tmp_path).encode(), b"") and b"root:" not in text
             assert b"source is not there" in text and b"main" in text
@@ -82,7 +82,7 @@ def test_sources_are_shown_from_their_roots_alone(tape, tmp_path):
     assert recording.run_bare([recording.target("frames")], tape).returncode == 0
     for root, is_shown in ((tmp_path, False), (f"{tmp_path}:/", True)):
         with serve(tape, "--source-root", str(root)) as server:
-            own = next(row for row in server.json("/api/v1/files")["rows"] if row["file"].endswith("/frames.c"))
+            own = next(row for row in server.json("/api/v1/files")["files"] if row["file"].endswith("/frames.c"))
             source = server.json("/api/v1/source", file=own["id"])
             text = server.get("/api/v1/report", name="annotate", operand=own["id"], format="text")[1]
         assert bool(source["text"]) == is_shown and source["lines"]
@@ -108,7 +108,7 @@ def test_a_line_says_what_it_was_inlined_into(tape, tmp_path):
     subprocess.run(["gcc", "-g", "-O2", "-o", "inlined", "inlined.c"], cwd=tmp_path, check=True)
     assert recording.run_bare([tmp_path / "inlined"], tape).returncode == 0
     with serve(tape) as server:
-        own = next(row for row in server.json("/api/v1/files")["rows"] if row["file"].endswith("/inlined.c"))
+        own = next(row for row in server.json("/api/v1/files")["files"] if row["file"].endswith("/inlined.c"))
         lines = {row["line"]: row for row in server.json("/api/v1/source", file=own["id"], m="allocated")["lines"]}
         through = server.json("/api/v1/summary", q=f'location = "{own["file"]}:5"')
     assert lines[4]["inlined_into"] == ["outer", "user"] and lines[5]["inlined_into"] == ["user"]

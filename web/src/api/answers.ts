@@ -208,6 +208,23 @@ export interface Mark {
 	text: string; /* its name */
 }
 
+export interface SourceFiles {
+	sort: string; /* the metric by which they are sorted */
+	total: number; /* of the metric, in all of the program */
+	total_count: number; /* files */
+	files: SourceFile[]; /* the most of the metric first */
+	suppressed?: Suppressed; /* never freed, but matched by a suppression: not in leaks */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface SourceFile {
+	id: Hex; /* of its path; the same on every tape */
+	file: string; /* its path */
+	total: number; /* of the metric, in its functions and those they call */
+	self: number; /* of the metric, allocated in its functions */
+	allocations: number; /* in its functions and those they call */
+}
+
 export interface Findings {
 	findings: Finding[]; /* the worst first */
 	missing: string[]; /* what could not be looked for, and how to record it */

@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useApi } from "../api/use";
+import type { SourceFiles } from "../api/answers";
 import type { Head, Hex, Ns, Sites } from "../api/types";
 import { Inspector } from "../flame/inspector";
 import * as format from "../format";
@@ -20,18 +21,6 @@ import "../flame/flame.css";
 import "../reports/reports.css";
 import "./source.css";
 
-interface FileRow {
-	id: Hex;
-	file: string;
-	total: number;
-	self: number;
-	allocations: number;
-}
-interface Files extends Head {
-	total: number;
-	count: number;
-	rows: FileRow[];
-}
 interface SourceLine {
 	line: number;
 	total: number;
@@ -79,11 +68,11 @@ function useLives(file: string | undefined): Lives {
 	);
 }
 
-function FileList(props: { files: Files; now: Hex | null }): JSX.Element {
+function FileList(props: { files: SourceFiles; now: Hex | null }): JSX.Element {
 	const [text, setText] = useState("");
 	const { unit } = measureOf(metric.value),
 		wanted = text.toLowerCase();
-	const rows = props.files.rows.filter((r) => r.file.toLowerCase().includes(wanted)).slice(0, 500);
+	const rows = props.files.files.filter((r) => r.file.toLowerCase().includes(wanted)).slice(0, 500);
 	return (
 		<>
 			<div style={{ padding: "0 12px 8px" }}>
@@ -398,10 +387,11 @@ function SourceView(props: { file: Hex; line: number | null }): JSX.Element {
 }
 
 export function SourcePage(): JSX.Element {
-	const files = useApi<Files>("files", metricParams());
+	const { m, ...part } = metricParams(),
+		files = useApi<SourceFiles>("files", { ...part, sort: m! });
 	const asked = option("file"),
 		line = Number(option("line")) || null;
-	const rows = files.data?.rows ?? [],
+	const rows = files.data?.files ?? [],
 		now = /^[0-9a-f]{16}$/.test(asked)
 			? asked
 			: rows.find((f) => f.file === asked)?.id; /* links of other pages have its name */
@@ -418,12 +408,12 @@ export function SourcePage(): JSX.Element {
 				<Card
 					title="Files"
 					class="source-files"
-					note={files.data ? format.exact(files.data.count) : undefined}
+					note={files.data ? format.exact(files.data.total_count) : undefined}
 					stale={files.stale}
 				>
 					<Shown answer={files} loading={<Loading rows={10} />}>
 						{(f) =>
-							f.rows.length === 0 ? (
+							f.files.length === 0 ? (
 								filter.value ? (
 									<EmptyByFilter />
 								) : (

@@ -279,7 +279,7 @@ static struct err *sources_ask(struct html_pack *pack, const struct detail *deta
 {
 	const unsigned source_max = pack->with_source ? detail->sources : 0;
 	size_t body;
-	struct err *err = asked(pack, &body, "/api/v1/files?m=%s", metric_words[0]);
+	struct err *err = asked(pack, &body, "/api/v1/files?sort=%s", metric_words[0]);
 	size_t at = body;
 
 	for (unsigned i = 0; !err && body != SIZE_MAX && i < source_max; i++) {
@@ -292,7 +292,7 @@ static struct err *sources_ask(struct html_pack *pack, const struct detail *deta
 		err = asked(pack, NULL, "/api/v1/source?file=%.16s&l0=1", id);
 	}
 	for (size_t i = 1; !err && metric_words[i]; i++)
-		err = asked(pack, NULL, "/api/v1/files?m=%s", metric_words[i]);
+		err = asked(pack, NULL, "/api/v1/files?sort=%s", metric_words[i]);
 	return err;
 }
 

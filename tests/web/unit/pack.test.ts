@@ -15,6 +15,7 @@ test("the same question however finely it is drawn", () => {
 	);
 	same("flame?at=peak&c=last&dir=down&m=live&px=960&root=0123456789abcdef", "flame?dir=down&m=peak&px=2000");
 	same("sites?by=function&off=200&n=200&sort=size&order=asc&c=00", "sites?n=50");
+	same("files?at=peak&c=last&sort=live", "files?sort=peak");
 	same("frame?c=last&h=0123456789abcdef&m=peak", "frame?h=0123456789abcdef");
 });
 
@@ -27,6 +28,7 @@ test("other questions stay others", () => {
 	other("flame?fold=0", "flame?fold=1");
 	other("flame?dir=up", "flame?dir=down");
 	other("flame?focus=0123456789abcdef", "flame");
+	other("files?sort=count", "files?sort=peak");
 	other("sites?by=stack", "sites?by=function");
 	other("grid?nx=24&ny=15&x=size&y=lifetime", "grid?nx=40&ny=22&x=size&y=lifetime");
 	other("children?path=0123456789abcdef", "children");

@@ -88,7 +88,8 @@ function partsOf(url: string): { path: string; params: URLSearchParams } {
 export function questionOf(url: string, duration: number): string {
 	const { path, params } = partsOf(url);
 	const usual: Record<string, string> = { ...USUAL, until: `${duration}ns` };
-	if (params.get("m") === "live" && (params.get("at") ?? "peak") === "peak") params.delete("m");
+	if ((params.get("at") ?? "peak") === "peak")
+		for (const key of ["m", "sort"]) if (params.get(key) === "live") params.set(key, "peak");
 	params.delete("c");
 	for (const [key, value] of [...params]) if (usual[key] === value || LAYOUT[path]?.includes(key)) params.delete(key);
 	params.sort();

@@ -87,7 +87,7 @@ def test_it_has_the_numbers_of_the_tape(page, home):
     for measure, key in (("peak", "peak"), ("allocated", "allocations"), ("leaked", "leaked")):
         flame = answers[f"/api/v1/flame?dir=down&m={measure}&px=2000"]
         assert flame["total"] == summary[key]["bytes"] == flame["value"][0]
-        tree = answers[f"/api/v1/tree?dir=up&m={measure}&n=200"]
+        tree = answers[f"/api/v1/children?dir=up&m={measure}&n=200"]
         assert tree["total"] == summary[key]["bytes"]
     sites = answers["/api/v1/sites?by=function&n=200&sort=peak_size&spark=24"]
     assert sum(row["matched"]["leaked"]["bytes"] for row in sites["rows"]) == summary["leaked"]["bytes"]

@@ -113,6 +113,11 @@ export function place(file: string | null, line: number | null): string {
 	return file ? baseName(file) + (line ? `:${line}` : "") : "";
 }
 
+/* 1, "block" -> "1 block" */
+export function counted(n: number, thing: string): string {
+	return `${exact(n)} ${thing}${n === 1 ? "" : "s"}`;
+}
+
 /* 2.3 -> "2.3×" */
 export function times(factor: number): string {
 	return `${factor >= 9.95 ? factor.toFixed(0) : factor.toFixed(1)}×`;

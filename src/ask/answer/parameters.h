@@ -6,6 +6,7 @@
 #define MEMTAPE_ANSWER_PARAMETERS_H
 
 #include "base/err.h"
+#include "groups/groups.h" /* words of the table */
 
 #define PARAMETER_TYPE_TEXT   const char *
 #define PARAMETER_TYPE_FILTER const char *

@@ -36,7 +36,7 @@ static struct err *refusal_of(const char *target, const struct answer *answer)
 	return err_new(ERR_STATE, "%s: %.*s", target, (int)u64_min(size, 400), text ? text : "");
 }
 
-/* What the tape has no answer to (404, 400, 501) is not in the report. body_ret, if not NULL, gets
+/* What the tape has no answer to (404, 501) is not in the report. body_ret, if not NULL, gets
  * where the answer begins in pack->json, SIZE_MAX: there is none. */
 static struct err *ask(struct html_pack *pack, const char *target, size_t *body_ret)
 {
@@ -57,7 +57,7 @@ static struct err *ask(struct html_pack *pack, const char *target, size_t *body_
 		if (body_ret)
 			*body_ret = pack->json.len;
 		html_redact(&pack->redaction, answer.blob->bytes, answer.blob->size, &pack->json);
-	} else if (answer.status == 500 || answer.status == 503) {
+	} else if (answer.status != 404 && answer.status != 501) {
 		err = refusal_of(target, &answer);
 	}
 	if (pack->progress)

@@ -1,18 +1,17 @@
 /*
  * report: answers about one tape, as text for people, JSON and CSV for programs.
  *
- * One file here exports one `const struct report`, and its name is one word in this room's
- * meson.build, which generates the table. The shapes of the JSON are promises: members are added,
- * never renamed or removed (docs/man/memtape-report.1).
+ * Every question (answer/question.h) is a report. A file of its name here exports one
+ * `const struct report`, which says its text; without one, text is what its members make. The shapes
+ * of the JSON are promises: members are added, never renamed or removed (docs/man/memtape-report.1).
  */
 #ifndef MEMTAPE_REPORT_REPORT_H
 #define MEMTAPE_REPORT_REPORT_H
 
 #include "answer/question.h"
+#include "answer/source_opener.h"
 #include "base/emit.h"
 #include "base/str.h"
-#include "groups/groups.h"
-#include "answer/source_opener.h"
 #include "sums/walk.h"
 
 struct report_settings {

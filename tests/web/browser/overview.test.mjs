@@ -112,17 +112,25 @@ test("the range and the time point move by the keyboard", async () => {
 	await clean(page);
 });
 
+const UNITS = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
+
+/* "2.98 MiB" */
+function bytesOf(text) {
+	const found = /^([\d.]+)\s([KMG]?i?B)$/.exec(text);
+	return Number(found[1]) * UNITS[found[2]];
+}
+
 test("both peaks are those of the range", async () => {
 	const page = await open("#/overview?v=1&t=0..0.1"),
 		tile = (name) => page.getByRole("link", { name }).innerText();
 	await soon(() => tile(/^Peak heap in range/), /\d [KM]iB/);
-	const early = parseFloat((await tile(/^Peak RSS in range/)).split("\n")[1]);
+	const early = bytesOf((await tile(/^Peak RSS in range/)).split("\n")[1]);
 	await page.keyboard.press("u");
 	await page.evaluate(() => {
 		location.hash = "#/overview?v=1";
 	});
 	await soon(
-		async () => parseFloat((await tile(/^Peak RSS/)).split("\n")[1]),
+		async () => bytesOf((await tile(/^Peak RSS/)).split("\n")[1]),
 		(whole) => whole > early,
 	);
 	await clean(page);

@@ -65,3 +65,9 @@ test("a share that is there is never shown as none", () => {
 	assert.equal(format.percent(0.322), "32.2 %");
 	assert.equal(format.percent(0 / 0), "\u2014");
 });
+
+test("one thing is not things", () => {
+	assert.equal(format.counted(1, "sample"), "1 sample");
+	assert.equal(format.counted(0, "sample"), "0 samples");
+	assert.equal(format.counted(1200, "sample"), `${format.exact(1200)} samples`);
+});

@@ -51,7 +51,7 @@ function RssCard(props: { table: boolean }): JSX.Element {
 			stale={answer.stale}
 			note={
 				answer.data
-					? `${format.exact(answer.data.samples.length)} samples, ${format.exact(answer.data.snapshots)} snapshots of the address space`
+					? `${format.counted(answer.data.samples.length, "sample")}, ${format.counted(answer.data.snapshots, "snapshot")} of the address space`
 					: undefined
 			}
 		>
@@ -59,8 +59,18 @@ function RssCard(props: { table: boolean }): JSX.Element {
 				{(rss) => {
 					if (rss.samples.length < 2)
 						return (
-							<Empty title="No samples of resident memory on this tape">
-								<p>`memtape record` takes them regularly, the library alone only sometimes.</p>
+							<Empty
+								title={
+									rss.samples.length === 0
+										? "No samples of resident memory on this tape"
+										: "One sample of resident memory makes no curve"
+								}
+							>
+								<p>
+									{rss.samples.length === 0
+										? "`memtape record` takes them regularly, the library alone only sometimes."
+										: rss.explanation}
+								</p>
 							</Empty>
 						);
 					const bands = bandsOf(rss.samples),

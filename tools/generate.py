@@ -2,8 +2,8 @@
 """generate.py BUILD_DIR [--check]: what is made of the tables of routes and questions.
 
 `memtape serve --openapi` says what can be asked and what the answers consist of. From it come the
-app's types (web/src/api/answers.ts), the shapes in docs/http-api.md and those in the manual of
-`memtape report`. Between a line "<!-- shape: NAME -->" (in the manual: .\\" shape: NAME) and the
+app's types (web/src/api/answers.ts), the shapes in docs/http-api.md and those in the manuals of
+`memtape report` and `memtape diff`. Between a line "<!-- shape: NAME -->" (in the manual: .\\" shape: NAME) and the
 next "<!-- end -->" (.\\" end) everything is replaced. --check says what is stale, and changes nothing.
 """
 import argparse
@@ -16,7 +16,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TYPES = ROOT / "web/src/api/answers.ts"
 API = ROOT / "docs/http-api.md"
-MANUAL = ROOT / "docs/man/memtape-report.1"
+MANUALS = [ROOT / "docs/man" / name for name in ("memtape-report.1", "memtape-diff.1")]
 ALIASES = {"bytes": "Bytes", "nanoseconds": "Ns", "hash": "Hex", "address": "Hex"}
 
 
@@ -42,8 +42,13 @@ def shapes(document_):
 def type_of(schema):
     if target_of(schema):
         text = target_of(schema)
+    elif "type" not in schema:
+        return "string | number | null"
+    elif "enum" in schema:
+        text = " | ".join(f'"{word}"' for word in schema["enum"])
     elif schema["type"] == "array":
-        text = type_of(schema["items"]) + "[]"
+        item = type_of(schema["items"])
+        text = (f"({item})" if "|" in item else item) + "[]"
     elif "additionalProperties" in schema:
         text = f"Record<string, {type_of(schema['additionalProperties'])}>"
     else:
@@ -52,8 +57,18 @@ def type_of(schema):
     return text + (" | null" if schema.get("nullable") else "")
 
 
-def interface(name, schema):
-    lines = [f"export interface {name} {{"]
+def answers(document_):
+    """The shapes that are whole answers: each stands with what is in Head."""
+    found = set()
+    for methods in document_["paths"].values():
+        for method in methods.values():
+            schema = method["responses"]["200"]["content"].get("application/json", {}).get("schema", {})
+            found.update(part["$ref"].rsplit("/", 1)[1] for part in schema.get("allOf", []))
+    return found - {"Head"}
+
+
+def interface(name, schema, is_answer):
+    lines = [f"export interface {name}{' extends Head' if is_answer else ''} {{"]
     for key, member in schema["properties"].items():
         optional = "" if key in schema["required"] else "?"
         doc = f" /* {member['description']} */" if "description" in member else ""
@@ -62,12 +77,17 @@ def interface(name, schema):
 
 
 def types(document_):
-    head = "/* Made by tools/generate.py from the tables of questions (src/ask/answer): not to be edited. */\n"
+    head = "/* Made by tools/generate.py from the tables of routes and questions: not to be edited. */\n"
     aliases = "export type Ns = number;\nexport type Bytes = number;\nexport type Hex = string;\n"
-    return head + aliases + "\n" + "\n\n".join(interface(*item) for item in shapes(document_).items()) + "\n"
+    whole = answers(document_)
+    made_ = (interface(name, schema, name in whole) for name, schema in shapes(document_).items())
+    return head + aliases + "\n" + "\n\n".join(made_) + "\n"
 
 
 # --- documents ---------------------------------------------------------------------------------
+
+LISTED = {"string": "TEXT", "array": "[VALUE]", "integer": "NUMBER", "number": "NUMBER"}
+LISTS = {"string": "a list of texts", "array": "a list of lists", "integer": "a list of numbers", "number": "a list of numbers"}
 
 # What many answers have: the manual shows it once.
 COMMON = {"Frame": "[FRAME]", "Quality": "", "Suppressed": ""}
@@ -78,8 +98,12 @@ def item_of(member):
     return member["items"] if member.get("type") == "array" else member.get("additionalProperties", member)
 
 
-def words(document_, name):
-    """'{"key", "list": [ {"key"} ]}' as words that may stand on lines of their own."""
+def words(document_, name, shown=None):
+    """'{"key", "list": [ {"key"} ]}' as words that may stand on lines of their own; a shape's members once."""
+    shown = set() if shown is None else shown
+    if name in shown:
+        return ["{...}"]
+    shown.add(name)
     schema = shapes(document_)[name]
     found = []
     for key, member in schema["properties"].items():
@@ -89,12 +113,12 @@ def words(document_, name):
             found[-1][0] += f": {COMMON[target]}" if COMMON[target] else ""
         elif target:
             opening = ": [ " if is_list else ": {NAME: " if "additionalProperties" in member else ": "
-            inner = words(document_, target)
+            inner = words(document_, target, shown)
             inner[0] = found[-1][0] + opening + inner[0]
             inner[-1] += " ]" if is_list else "}" if "additionalProperties" in member else ""
             found[-1] = inner
         elif is_list:
-            found[-1][0] += ": [TEXT]" if member["items"]["type"] == "string" else ": [NUMBER]"
+            found[-1][0] += f": [{LISTED[member['items']['type']]}]"
     for one in found[:-1]:
         one[-1] += ","
     flat = [word for one in found for word in one]
@@ -123,14 +147,15 @@ def kind_of(member):
     if target:
         return f"a list of {target}" if member.get("type") == "array" else target
     if member.get("type") == "array":
-        return "a list of texts" if member["items"]["type"] == "string" else "a list of numbers"
+        return LISTS[member["items"]["type"]]
     return unit
 
 
 def table(document_, name):
     schema, rows = shapes(document_)[name], []
     for key, member in schema["properties"].items():
-        what = [member.get("description"), kind_of(member), "or null" if member.get("nullable") else None,
+        words_ = ", ".join(f"`{word}`" for word in member.get("enum", ())) or None
+        what = [member.get("description"), words_, kind_of(member), "or null" if member.get("nullable") else None,
                 None if key in schema["required"] else "not always there"]
         rows.append(f"| `{key}` | {'; '.join(part for part in what if part)} |")
     return "\n".join(["", "| member | meaning |", "|---|---|", *rows, ""])
@@ -150,7 +175,7 @@ def made(build):
     return {
         TYPES: types(document_),
         API: filled(API, ("<!-- shape: ", " -->"), "<!-- end -->", lambda name: table(document_, name)),
-        MANUAL: filled(MANUAL, ('.\\" shape: ', ""), '.\\" end', lambda name: manual(document_, name)),
+        **{path: filled(path, ('.\\" shape: ', ""), '.\\" end', lambda name: manual(document_, name)) for path in MANUALS},
     }
 
 

@@ -343,8 +343,9 @@ def test_stale_types_and_shapes_are_found(tmp_path, monkeypatch):
     files["MANUAL"].write_text('.\\" shape: Mark\n.\\" end\n')
     monkeypatch.setattr(generate, "document", lambda build: document)
     monkeypatch.setattr(generate, "ROOT", tmp_path)
-    for name, path in files.items():
-        monkeypatch.setattr(generate, name, path)
+    for name in ("TYPES", "API"):
+        monkeypatch.setattr(generate, name, files[name])
+    monkeypatch.setattr(generate, "MANUALS", [files["MANUAL"]])
     assert len(check_generated.problems(tmp_path, tmp_path)) == 3
     for path, text in generate.made(tmp_path).items():
         path.write_text(text)

@@ -10,7 +10,6 @@
 #include "cli/suppressing.h"
 #include "report/diff_tree.h"
 #include "select/moment.h"
-#include "select/sums_rows.h"
 
 enum { TO_REPORT = -1, TO_FLAMEGRAPH, TO_FOLDED, TO_JSON, TO_HTML };
 
@@ -40,7 +39,8 @@ static const struct option_row rows[] = {
 	{ "by", 'b', "WHAT", OPTION_CHOICE, offsetof(struct diff_options, by),
 	  "what rows are of; function if not said", diff_by_words },
 	{ "metric", 'm', "WHAT", OPTION_CHOICE, offsetof(struct diff_options, metric),
-	  "what is compared; peak if not said, allocated with --between", metric_words },
+	  "what is compared; peak if not said, allocated with --between, live with --at",
+	  metric_words_all },
 	{ "at", 0, "T[,T]", OPTION_TEXT, offsetof(struct diff_options, at),
 	  "compare what was alive at a moment (1.5s, 75%, peak, end), of A and of B" },
 	{ "between", 0, "T..T[,T..T]", OPTION_TEXT, offsetof(struct diff_options, between),
@@ -79,11 +79,14 @@ struct diff_question {
 	struct selection_settings selection; /* of both */
 	struct suppressing suppressing;
 	enum part part;
-	struct moment_span spans[DIFF_SIDES]; /* of a moment only `until` counts */
-	char *texts[DIFF_SIDES];	      /* as the user wrote them */
+	char *texts[DIFF_SIDES];	    /* of it, as the user wrote them */
+	struct moment moments[DIFF_SIDES];  /* PART_MOMENT */
+	struct parameters with[DIFF_SIDES]; /* what is selected of each */
+	char *ends[DIFF_SIDES][2];	    /* PART_SPAN: from and until */
 	uint64_t units[DIFF_SIDES];
 	struct gate gate;
 	struct diff_settings settings;
+	struct report_settings report;
 	int to;
 	struct flame_look look; /* TO_FLAMEGRAPH */
 	const char *title;	/* its own words; NULL: none */
@@ -92,8 +95,11 @@ struct diff_question {
 
 static void question_deinit(struct diff_question *question)
 {
-	for (unsigned side = 0; side < DIFF_SIDES; side++)
+	for (unsigned side = 0; side < DIFF_SIDES; side++) {
 		free(question->texts[side]);
+		free(question->ends[side][0]);
+		free(question->ends[side][1]);
+	}
 	suppressing_deinit(&question->suppressing);
 }
 
@@ -109,6 +115,22 @@ static struct err *pair_split(const char *text, char **texts)
 	return texts[DIFF_A] && texts[DIFF_B] ? NULL : err_nomem();
 }
 
+/* "A..B", of which either may be left out. */
+static struct err *span_split(const char *text, char **ends)
+{
+	const char *dots = strstr(text, "..");
+	struct moment_span span;
+	struct err *err = moment_span_parse(text, &span);
+
+	if (err)
+		return err;
+	if (dots > text)
+		ends[0] = strndup(text, (size_t)(dots - text));
+	if (dots[2])
+		ends[1] = strdup(dots + 2);
+	return (dots > text && !ends[0]) || (dots[2] && !ends[1]) ? err_nomem() : NULL;
+}
+
 static struct err *part_parse(const struct diff_options *options, struct diff_question *question)
 {
 	const char *text = options->at ? options->at : options->between;
@@ -120,13 +142,27 @@ static struct err *part_parse(const struct diff_options *options, struct diff_qu
 		return NULL;
 	question->part = options->at ? PART_MOMENT : PART_SPAN;
 	err = pair_split(text, question->texts);
-	for (unsigned side = 0; side < DIFF_SIDES && !err; side++) {
-		struct moment_span *span = &question->spans[side];
-
-		err = options->at ? moment_parse(question->texts[side], &span->until)
-				  : moment_span_parse(question->texts[side], span);
-	}
+	for (unsigned side = 0; side < DIFF_SIDES && !err; side++)
+		err = options->at ? moment_parse(question->texts[side], &question->moments[side])
+				  : span_split(question->texts[side], question->ends[side]);
 	return err_wrap(err, options->at ? "--at" : "--between");
+}
+
+/* What is selected of each side. */
+static void with_fill(const struct diff_options *options, struct diff_question *question)
+{
+	const struct selection_settings part = reading_part(&options->part);
+
+	question->selection = part;
+	for (unsigned side = 0; side < DIFF_SIDES; side++) {
+		const bool is_span = question->part == PART_SPAN;
+
+		question->with[side] = (struct parameters) {
+			.filter = part.filter,
+			.from = is_span ? question->ends[side][0] : part.from,
+			.until = is_span ? question->ends[side][1] : part.until,
+		};
+	}
 }
 
 static struct err *units_parse(const char *text, uint64_t *units)
@@ -176,15 +212,20 @@ static struct err *question_parse(const struct diff_options *options, int operan
 				  char **argv, struct diff_question *question)
 {
 	struct diff_settings *settings = &question->settings;
-	struct err *err = reading_format(options->json, options->csv, &settings->report.format);
+	struct err *err = reading_format(options->json, options->csv, &question->report.format);
 
 	if (!err)
 		err = part_parse(options, question);
 	if (!err)
 		err = paths_take(question, operand_count, argv, question->paths);
+	if (!err && options->metric == METRIC_LIVE && question->part != PART_MOMENT)
+		err = err_new(ERR_USAGE, "--metric live needs moments: --at T,T");
 	if (!err)
 		err = units_parse(options->per, question->units);
-	question->selection = reading_part(&options->part);
+	with_fill(options, question);
+	if (!err && question->part == PART_SPAN && (options->part.from || options->part.until))
+		err = err_new(ERR_USAGE, "--between says from when until when: --from and --until "
+					 "exclude it");
 	if (!err)
 		err = selection_check(&question->selection);
 	if (!err && options->to != TO_REPORT &&
@@ -199,57 +240,64 @@ static struct err *question_parse(const struct diff_options *options, int operan
 		err = err_wrap(gate_parse(options->fail_if, &question->gate), "--fail-if");
 	if (err)
 		return err;
-	settings->report.with.top = options->top;
-	settings->report.with.all_frames = options->shows_all;
+	question->report.with = question->with[DIFF_A];
+	question->report.with.top = options->top;
+	settings->mode = options->shows_all ? WALK_ALL : WALK_FOLD;
 	settings->by = options->by >= 0 ? (enum diff_by)options->by : DIFF_BY_FUNCTION;
 	question->to = options->to;
 	question->title = options->look.title;
 	question->subtitle = options->look.subtitle;
 	settings->metric = question->part == PART_SPAN ? METRIC_ALLOCATED : METRIC_PEAK;
-	if (options->metric >= 0)
+	if (options->metric >= 0 && options->metric != METRIC_LIVE)
 		settings->metric = (enum metric)options->metric;
 	settings->is_live = question->part == PART_MOMENT;
 	settings->gate = options->fail_if ? &question->gate : NULL;
 	return NULL;
 }
 
+static struct err *time_find(const char *text, const struct model *model, uint64_t *ns)
+{
+	struct moment moment;
+	struct err *err = text ? moment_parse(text, &moment) : NULL;
+
+	return text && !err ? moment_ns(&moment, model, ns) : err;
+}
+
+/* Where it begins and ends, or the moment. */
+static struct err *times_find(const struct diff_question *question, unsigned side,
+			      struct diff_subject *subject)
+{
+	struct err *err;
+
+	subject->until_ns = MODEL_NEVER;
+	if (question->part == PART_MOMENT)
+		return moment_ns(&question->moments[side], subject->model, &subject->until_ns);
+	err = time_find(question->with[side].from, subject->model, &subject->from_ns);
+	return err ? err
+		   : time_find(question->with[side].until, subject->model, &subject->until_ns);
+}
+
 static struct err *sums_make(const struct diff_question *question, unsigned side,
 			     struct suppressor *suppressor, struct arena *arena,
 			     struct diff_subject *subject)
 {
-	struct moment_span span = question->spans[side];
 	struct selection_settings wanted = question->selection;
-	const struct selection *selection;
-	struct err *err;
+	struct err *err = times_find(question, side, subject);
 
+	wanted.from = question->with[side].from;
+	wanted.until = question->with[side].until;
 	wanted.suppressor = suppressor;
-	wanted.ignores_leaks = question->part != PART_WHOLE;
-	err = selection_make(subject->model, subject->names, &wanted, arena, &selection);
-	if (err)
-		return err;
-	subject->until_ns = MODEL_NEVER;
-	if (question->part == PART_WHOLE) {
-		subject->sums = selection->sums;
-		subject->suppressed = selection->suppressed_leaks.total;
-		return NULL;
-	}
-	if (question->part == PART_MOMENT)
-		span.from = (struct moment) { 0 };
-	err = moment_span_ns(&span, subject->model, &subject->from_ns, &subject->until_ns);
-	if (!err && question->part == PART_MOMENT)
-		err = moment_ns(&span.until, subject->model, &subject->until_ns);
-	if (err)
-		return err;
-	return question->part == PART_MOMENT
-		       ? sums_at(subject->model, selection, subject->until_ns, arena,
-				 &subject->sums)
-		       : sums_between(subject->model, selection, subject->from_ns,
-				      subject->until_ns, arena, &subject->sums);
+	wanted.ignores_leaks = question->settings.is_live;
+	if (!err)
+		err = selection_make(subject->model, subject->names, &wanted, arena,
+				     &subject->selection);
+	return err ? err : diff_subject_sum(subject, &question->settings, arena);
 }
 
 static enum model_depth diff_question_depth(const struct diff_question *question)
 {
-	return question->part != PART_WHOLE || selection_needs_rows(&question->selection)
+	return question->part != PART_WHOLE || selection_needs_rows(&question->selection) ||
+			       diff_needs_rows(&question->settings)
 		       ? MODEL_FULL
 		       : MODEL_SUMMARY;
 }
@@ -291,30 +339,23 @@ static struct err *tape_open(struct tape *tape, const char *path, enum model_dep
 
 /* Stack by stack instead of in rows. */
 static struct err *stacks_write(const struct diff_question *question,
-				const struct diff_subject *subjects, struct arena *arena, FILE *out)
+				const struct diff_found *found, struct arena *arena, FILE *out)
 {
 	const struct diff_settings *settings = &question->settings;
-	struct diff_picture_question picture;
-	struct diff_side sides[DIFF_SIDES];
 	struct diff_tree tree;
-	struct err *err;
-
-	for (unsigned side = 0; side < DIFF_SIDES; side++)
-		sides[side] = (struct diff_side) { &subjects[side].sums, subjects[side].names,
-						   subjects[side].units };
-	err = diff_tree_build(sides, settings->report.with.all_frames ? WALK_ALL : WALK_FOLD,
-			      settings->metric, arena, &tree);
-	if (err)
-		return err;
-	picture = (struct diff_picture_question) {
-		.subjects = subjects,
-		.settings = settings,
+	struct err *err =
+		diff_tree_build(found->sides, settings->mode, settings->metric, arena, &tree);
+	const struct diff_picture_question picture = {
+		.found = found,
 		.tree = &tree,
 		.filter = question->selection.filter,
 		.title = question->title,
 		.subtitle = question->subtitle,
 		.look = question->look,
 	};
+
+	if (err)
+		return err;
 	switch (question->to) {
 	case TO_FLAMEGRAPH:
 		return diff_picture_write(&picture, out);
@@ -325,6 +366,22 @@ static struct err *stacks_write(const struct diff_question *question,
 	default:
 		return diff_tree_write_json(&tree, out);
 	}
+}
+
+static struct err *found_write(const struct diff_question *question,
+			       const struct diff_subject *subjects, struct arena *arena,
+			       bool *fails_ret, FILE *out)
+{
+	struct diff_found found = diff_begin(subjects, &question->settings);
+	struct err *err = NULL;
+
+	if (question->to == TO_REPORT || question->to == TO_HTML)
+		err = diff_compare(subjects, &question->settings, arena, &found);
+	if (err)
+		return err;
+	*fails_ret = diff_is_failed(&found);
+	return question->to == TO_REPORT ? diff_report(&found, &question->report, out)
+					 : stacks_write(question, &found, arena, out);
 }
 
 static struct err *diff_answer(const struct diff_question *question,
@@ -348,18 +405,14 @@ static struct err *diff_answer(const struct diff_question *question,
 		subjects[side] = (struct diff_subject) {
 			.model = tape->model,
 			.names = tape->names,
-			.path = question->paths[side],
+			.tape = question->paths[side],
+			.with = &question->with[side],
 			.moment = question->texts[side],
 			.units = question->units[side],
 		};
 		err = sums_make(question, side, &tape->suppressor, &arena, &subjects[side]);
 	}
-	if (err)
-		return err;
-	if (question->to == TO_REPORT)
-		return diff_report(subjects, &question->settings, fails_ret, out);
-	*fails_ret = diff_is_failed(subjects, question->settings.gate);
-	return stacks_write(question, subjects, &arena, out);
+	return err ? err : found_write(question, subjects, &arena, fails_ret, out);
 }
 
 static struct err *diff_run(const struct command *command, int argc, char **argv, int *exit_code)
@@ -381,8 +434,8 @@ static struct err *diff_run(const struct command *command, int argc, char **argv
 		err = reading_output_open(&output, options.output, question.paths[DIFF_B]);
 	if (err)
 		return err;
-	question.settings.report.colour = reading_wants_colour(output.file);
-	question.settings.report.width = reading_width(output.file);
+	question.report.colour = reading_wants_colour(output.file);
+	question.report.width = reading_width(output.file);
 	err = reading_output_close(&output,
 				   diff_answer(&question, &options.symbols, &fails, output.file));
 	if (!err && fails)

@@ -8,10 +8,10 @@ enum { PAGE_BYTES_MAX = 4 << 20, PAGE_FRAMES_MAX = 8192, PAGE_FRAMES_MIN = 32 };
 static void add_subtitle(struct str *subtitle, const struct diff_picture_question *question)
 {
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
-		const struct diff_subject *subject = &question->subjects[side];
+		const struct diff_subject *subject = &question->found->subjects[side];
 
 		str_add(subtitle, side == DIFF_A ? "A: " : " \u00b7 B: ");
-		str_add(subtitle, names_short_path(subject->path));
+		str_add(subtitle, names_short_path(subject->tape));
 		if (subject->moment)
 			str_printf(subtitle, " %s", subject->moment);
 		if (subject->units > 1)
@@ -28,7 +28,7 @@ static struct err *draw(const struct diff_picture_question *question, size_t fra
 	CLEAN(str_deinit) struct str title = { 0 };
 	CLEAN(str_deinit) struct str subtitle = { 0 };
 
-	diff_add_change_words(&title, question->subjects, question->settings);
+	diff_add_change_words(&title, question->found);
 	add_subtitle(&subtitle, question);
 	return flame_diff_svg(
 		question->tree,
@@ -65,7 +65,7 @@ struct err *diff_picture_write_page(const struct diff_picture_question *question
 		struct err *err = draw(question, frames, &svg);
 
 		if (!err)
-			err = diff_page_write(question->subjects, question->settings,
+			err = diff_page_write(question->found,
 					      &(struct diff_picture) { str_text(&svg),
 								       flame_style_hash,
 								       flame_script_hash },

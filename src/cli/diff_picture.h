@@ -4,13 +4,12 @@
 #ifndef MEMTAPE_CLI_DIFF_PICTURE_H
 #define MEMTAPE_CLI_DIFF_PICTURE_H
 
+#include "answer/diff.h"
 #include "compare/diff_tree.h"
 #include "plot/flame.h"
-#include "report/diff.h"
 
 struct diff_picture_question {
-	const struct diff_subject *subjects; /* DIFF_SIDES of them */
-	const struct diff_settings *settings;
+	const struct diff_found *found; /* for a page with rows by function */
 	const struct diff_tree *tree;
 	const char *filter;   /* of both; NULL: none */
 	const char *title;    /* instead of what changed; NULL: that */

@@ -12,6 +12,7 @@ import urllib.request
 from dataclasses import dataclass
 
 import recording
+import shapes
 
 
 @dataclass
@@ -94,13 +95,14 @@ class Server:
         return reply
 
     def json(self, resource, status=200, **params):
-        return self.get(resource, status, **params).json()
+        answer = self.get(resource, status, **params).json()
+        return shapes.conform(f"/api/v1/{resource}", answer) if status == 200 else answer
 
     def post(self, resource, members, status=200):
         reply = self.ask(f"/api/v1/{resource}", "POST", ["Content-Type: application/json"],
                          body=json.dumps(members).encode())
         assert reply.status == status, reply.body
-        return reply.json()
+        return shapes.conform(f"/api/v1/{resource}", reply.json(), "post") if status == 200 else reply.json()
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ import urllib.parse
 import pytest
 
 import recording
+import shapes
 from test_serve_data import serve
 
 QUESTIONS = {
@@ -40,7 +41,6 @@ QUESTIONS = {
 }
 CASES = [(name, asked) for name, cases in QUESTIONS.items() for asked in cases]
 OPERANDS = {"moment", "begin", "end", "file"}
-PLAIN = {"integer": int, "number": (int, float), "string": str, "boolean": bool}
 
 
 @pytest.fixture(scope="module", params=[("problems", "huge"), ("marks",), ("bad_frees", "twice")], ids=lambda words: "-".join(words))
@@ -58,11 +58,6 @@ def server(tape):
         yield server
 
 
-@pytest.fixture(scope="module")
-def document():
-    return json.loads(recording.run([recording.memtape(), "serve", "--openapi"]).stdout)
-
-
 def parts(asked):
     """The same for a request."""
     return {"q" if key == "filter" else key: 1 if value is True else value for key, value in asked.items()}
@@ -74,26 +69,6 @@ def report(tape, name, asked):
     done = recording.run([recording.memtape(), "report", tape, name, *operands, "--json", *options])
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout
-
-
-def faults(schema, value, schemas, where):
-    """Where a value is not as its schema says."""
-    if "allOf" in schema:
-        schema = {**schema["allOf"][0], **{key: is_so for key, is_so in schema.items() if key == "nullable"}}
-    if value is None:
-        return [] if schema.get("nullable") else [f"{where} is null"]
-    if "$ref" in schema:
-        schema = schemas[schema["$ref"].rsplit("/", 1)[1]]
-    if schema["type"] == "array":
-        return [fault for i, item in enumerate(value) for fault in faults(schema["items"], item, schemas, f"{where}[{i}]")]
-    if schema["type"] != "object":
-        return [] if isinstance(value, PLAIN[schema["type"]]) else [f"{where} is {value!r}"]
-    if "additionalProperties" in schema:
-        return [fault for key, item in value.items() for fault in faults(schema["additionalProperties"], item, schemas, f"{where}.{key}")]
-    found = [f"{where}.{key} is not there" for key in schema["required"] if key not in value]
-    found += [f"{where}.{key} is in no schema" for key in value if key not in schema["properties"]]
-    return found + [fault for key, item in value.items() if key in schema["properties"]
-                    for fault in faults(schema["properties"][key], item, schemas, f"{where}.{key}")]
 
 
 def exact(text):
@@ -124,30 +99,62 @@ def test_modules_without_names_are_those_of_this_answer(tape, server):
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_answers_are_what_the_schemas_say(tape, server, document, name):
-    schemas = document["components"]["schemas"]
-    head, shape = document["paths"][f"/api/v1/{name}"]["get"]["responses"]["200"]["content"]["application/json"]["schema"]["allOf"]
-    answer = server.json(f"/api/v1/{name}", **parts(QUESTIONS[name][0]))
-    assert not faults(schemas["Head"], {key: answer.pop(key) for key in ("gen", "ms")}, schemas, "head")
-    assert head["$ref"].endswith("/Head") and not faults(shape, answer, schemas, name)
-    assert not faults(shape, json.loads(report(tape, name, QUESTIONS[name][0])), schemas, name)
+def test_answers_are_what_the_schemas_say(tape, server, name):
+    server.json(f"/api/v1/{name}", **parts(QUESTIONS[name][0]))  # shapes.conform
+    assert not shapes.faults(shapes.schema_of(f"/api/v1/{name}")[1], json.loads(report(tape, name, QUESTIONS[name][0])), name)
 
 
-def test_every_question_is_asked_here(document):
-    asked = {path.rsplit("/", 1)[1] for path, methods in document["paths"].items()
-             if "allOf" in json.dumps(methods["get"]["responses"] if "get" in methods else {})}
-    assert asked == {*QUESTIONS, "annotate"}
+# Other routes, each asked somewhere, where its answer is held against its schema as well.
+ROUTES = {
+    "info": [{}], "tape": [{}], "fields": [{}], "reports": [{}], "sql": [{}],
+    "filter": [{"q": "size > 100"}], "names": [{"field": "function"}, {"field": "module", "n": 1}],
+    "flame": [{}, {"m": "leaked", "dir": "up", "px": 100}, {"q": "size > 1000000000000"}],
+    "children": [{}, {"m": "count", "n": 1}],
+    "sites": [*({"by": by, "spark": 24} for by in ("stack", "function", "source", "module", "thread", "size", "mark", "call"))],
+    "allocs": [{}, {"sort": "size", "order": "dsc", "n": 3}], "alloc": [{"row": 0}],
+    "grid": [{"x": x, "y": y} for x, y in (("size", "lifetime"), ("time", "size"), ("lifetime", "latency"))],
+    "heap": [*({"by": by, "cells": 100} for by in ("use", "age", "size", "thread", "site"))],
+    "diff": [{"a_at": "20%", "b_at": "end"}, {"a_until": "50%", "b_from": "50%", "m": "allocated", "by": "module", "stacks": 0}],
+    "diff/flame": [{"a_at": "20%", "b_at": "end"}, {"a_until": "50%", "b_from": "50%", "m": "count", "b_per": 3}],
+}
+ELSEWHERE = {"frame", "source", "annotate"}  # below
+POSTS = {"hold", "mark", "snapshot", "stop", "query"}  # test_live.py, test_live_controls.py, test_sql_api.py
 
 
-def test_a_source_file_is_annotated_the_same(tape, server, document):
+@pytest.mark.parametrize("name", ROUTES)
+def test_answers_of_all_routes_are_what_the_schemas_say(server, name):
+    assert shapes.schema_of(f"/api/v1/{name}")
+    for params in ROUTES[name]:
+        server.json(f"/api/v1/{name}", **params)
+
+
+def test_a_function_and_a_file_are_what_the_schemas_say(server):
+    flame = server.json("/api/v1/flame")
+    for hash_ in flame["hashes"][1:4]:
+        for metric in ("peak", "count"):
+            server.json("/api/v1/frame", h=hash_, m=metric)
+    for file in server.json("/api/v1/files", top=3)["files"]:
+        server.json("/api/v1/source", file=file["id"])
+
+
+def test_every_answer_is_asked_for():
+    """What is no file is a value, and the document says what of."""
+    paths = shapes.document()["paths"]
+    ours = {path for path in paths if path.startswith("/api/v1/")}
+    asked = {path for path in ours for method in paths[path] if shapes.schema_of(path, method)}
+    assert asked == {f"/api/v1/{name}" for name in {*QUESTIONS, *ROUTES, *ELSEWHERE, *POSTS}}
+    files = {path.removeprefix("/api/v1/") for path in ours - asked}
+    assert files == {"events", "export", "export/flamegraph.svg", "openapi.json", "report"}
+
+
+def test_a_source_file_is_annotated_the_same(tape, server):
     """The server knows files by ids: no path comes from outside."""
     file = next(row for row in server.json("/api/v1/files", sort="allocated")["files"] if row["file"].endswith((".c", ".cpp")))
     for asked in ({}, {"sort": "leaked", "top": 1}, {"filter": "size > 100"}):
         answer = server.json("/api/v1/annotate", file=file["id"], **parts(asked))
         answer = {key: one for key, one in answer.items() if key not in ("gen", "ms")}
         assert answer["lines"] and answer == json.loads(report(tape, "annotate", {"file": file["file"], **asked}))
-        assert not faults({"$ref": "#/components/schemas/Annotation"}, answer, document["components"]["schemas"], "annotate")
 
 
-def test_the_served_document_is_the_printed_one(server, document):
-    assert server.json("/api/v1/openapi.json") == document
+def test_the_served_document_is_the_printed_one(server):
+    assert server.json("/api/v1/openapi.json") == shapes.document()

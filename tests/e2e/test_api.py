@@ -368,7 +368,7 @@ def test_sites_are_the_groups(api, by):
                 assert row["life"]["p99"] == group["only_matched"]["lifetime_p99"]
             else:
                 assert group["only_matched"]["lifetime_p50"] is None
-            shown = [f["function"] for f in row["stack"] if not f["folded"]]
+            shown = [f["function"] for f in row["stack"] or [] if not f["folded"]]
             if group["stack"] and shown:
                 assert shown == [f["function"] for f in group["stack"]][:len(shown)]
             assert len(row["spark"]) == 24 and min(row["spark"]) >= 0

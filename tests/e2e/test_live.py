@@ -15,6 +15,7 @@ import urllib.request
 import pytest
 
 import recording
+import shapes
 from serving import serve
 from test_serve_events import open_all
 
@@ -158,14 +159,14 @@ class Shown:
     def ask(self, resource):
         request = urllib.request.Request(f"{self.url}api/v1/{resource}", headers={"Authorization": f"Bearer {self.token}"})
         with urllib.request.urlopen(request, timeout=30) as reply:
-            return json.load(reply)
+            return shapes.conform(f"/api/v1/{resource}", json.load(reply))
 
     def post(self, resource, body, token=True, **headers):
         headers = {"Content-Type": "application/json", **headers, **({"Authorization": f"Bearer {self.token}"} if token else {})}
         request = urllib.request.Request(f"{self.url}api/v1/{resource}", data=json.dumps(body).encode(), headers=headers)
         try:
             with urllib.request.urlopen(request, timeout=30) as reply:
-                return reply.status, json.load(reply)
+                return reply.status, shapes.conform(f"/api/v1/{resource}", json.load(reply), "post")
         except urllib.error.HTTPError as refusal:
             return refusal.code, json.loads(refusal.read())["error"]
 

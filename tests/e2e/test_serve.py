@@ -280,7 +280,7 @@ def test_copies_of_a_tape_have_ids_of_their_own(tmp_path):
         for tape in served:
             assert server.json("tape", c=tape["id"])["tape"]["file"] == tape["file"]
         assert server.json("tape", c="last")["tape"]["file"] == "third.mtape"
-        assert server.json("diff", c=ids[0], b=ids[1])["b"]["file"] == "copy.mtape"
+        assert server.json("diff", c=ids[0], b=ids[1])["b"]["tape"] == "copy.mtape"
     with serve(first, copy) as server:  # the same each time
         assert [tape["id"] for tape in server.json("info")["tapes"]] == ids[:2]
     with serve(copy) as server:

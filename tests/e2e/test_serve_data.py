@@ -12,6 +12,7 @@ import urllib.request
 import pytest
 
 import recording
+import shapes
 from test_reading import write_shop
 
 TIMEVAL = {"secs": int, "fract_nsecs": int}
@@ -72,7 +73,7 @@ class Server:
     def json(self, path, **params):
         kind, body = self.get(path, **params)
         assert kind == "application/json"
-        return json.loads(body)
+        return shapes.conform(path, json.loads(body))
 
 
 @contextlib.contextmanager

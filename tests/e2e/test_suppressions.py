@@ -195,7 +195,7 @@ def test_a_comparison_does_not_count_what_is_suppressed(folder, tmp_path):
         ids = [tape["id"] for tape in server.json("info")["tapes"]]
         shown = server.json("diff", c=ids[0], b=ids[1], m="leaked")
         assert (shown["a"]["total"], shown["b"]["total"]) == (10, 10)
-        assert pair(shown["b"]["suppressed"]) == (answer["b"]["suppressed_count"], answer["b"]["suppressed_bytes"])
+        assert all(shown["b"][key] == answer["b"][key] for key in ("suppressed_count", "suppressed_bytes"))
 
 
 def test_the_suppressions_of_a_project_are_found(folder, tmp_path):

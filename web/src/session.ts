@@ -42,6 +42,8 @@ function whole(t: Partial<Tape> & Pick<Tape, "id" | "file" | "state">): Tape {
 		lost_events: 0,
 		damage_count: 0,
 		truncated_stacks: 0,
+		import: null,
+		edits: [],
 		has: { rows: false, free_stacks: false, usage: false, space: false, latency: false, marks: false },
 		...t,
 		name: t.name || t.file,

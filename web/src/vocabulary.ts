@@ -3,36 +3,11 @@
  * in the app. It comes with the list of tapes (session.ts), before any page is drawn.
  */
 import { signal } from "@preact/signals";
-import type { Field, Fields } from "./api/types";
+import type { Fields, Measure as AnyMeasure } from "./api/types";
 import type { Metric } from "./url";
 
-export interface Measure {
-	word: Metric;
-	title: string; /* "alive at the peak" */
-	unit: "bytes" | "count";
-	doc: string;
-	sort: string | null; /* the key of groups that sorts by it */
-	at: boolean; /* it is of a moment */
-	spans: boolean; /* spans of time can be compared */
-	in_reports: boolean; /* commands and their reports have it, too */
-}
-export interface Grouping {
-	word: string;
-	doc: string;
-}
-export interface ExportFormat {
-	name: string;
-	summary: string;
-	kind: "sums" | "course" | "events";
-	has_metric: boolean; /* one number a stack */
-	path: string | null; /* a route of its own, for every measure */
-}
-export interface Vocabulary extends Fields {
-	fields: (Field & { operators: string[] })[];
-	measures: Measure[];
-	groups: Grouping[];
-	exports: ExportFormat[];
-}
+export type Measure = Omit<AnyMeasure, "word"> & { word: Metric };
+export type Vocabulary = Omit<Fields, "measures"> & { measures: Measure[] };
 
 export const vocabulary = signal<Vocabulary | null>(null);
 
@@ -72,7 +47,7 @@ export function measureKnown(word: Metric, usual: Metric): Metric {
 	return all.length === 0 || all.some((m) => m.word === word) ? word : usual;
 }
 
-type SumName = "allocated" | "leaked" | "temporary" | "peak"; /* of GroupSums */
+type SumName = "allocated" | "leaked" | "temporary" | "peak"; /* of SiteSums */
 
 /* The sum of a group that a key sorts by, "leaked_size": ["leaked", "bytes"]; null: it is no sum. */
 export function sumOfKey(key: string): readonly [of: SumName, what: "bytes" | "count"] | null {

@@ -13,12 +13,14 @@ static const struct kind {
 	[MEMBER_NS] = { "integer", "nanoseconds" }, [MEMBER_PLAIN] = { "integer", NULL },
 	[MEMBER_ADDRESS] = { "string", "address" }, [MEMBER_HASH] = { "string", "hash" },
 	[MEMBER_SIGNED] = { "integer", NULL },	    [MEMBER_RATIO] = { "number", NULL },
-	[MEMBER_SHARE] = { "number", "percent" },   [MEMBER_FLAG] = { "boolean", NULL },
-	[MEMBER_TEXT] = { "string", NULL },	    [MEMBER_TEXTS] = { "array", NULL },
-	[MEMBER_CALLS] = { "array", NULL },	    [MEMBER_NUMBERS] = { "array", NULL },
-	[MEMBER_FRAMES] = { "array", NULL },	    [MEMBER_OBJECT] = { "object", NULL },
-	[MEMBER_FLAT] = { "object", NULL },	    [MEMBER_ROWS] = { "array", NULL },
-	[MEMBER_KEYED] = { "object", NULL },
+	[MEMBER_AMOUNT] = { "number", NULL },	    [MEMBER_HASHES] = { "array", NULL },
+	[MEMBER_INDEXES] = { "array", NULL },	    [MEMBER_RATIOS] = { "array", NULL },
+	[MEMBER_CELLS] = { "array", NULL },	    [MEMBER_SHARE] = { "number", "percent" },
+	[MEMBER_FLAG] = { "boolean", NULL },	    [MEMBER_TEXT] = { "string", NULL },
+	[MEMBER_TEXTS] = { "array", NULL },	    [MEMBER_CALLS] = { "array", NULL },
+	[MEMBER_NUMBERS] = { "array", NULL },	    [MEMBER_FRAMES] = { "array", NULL },
+	[MEMBER_OBJECT] = { "object", NULL },	    [MEMBER_FLAT] = { "object", NULL },
+	[MEMBER_ROWS] = { "array", NULL },	    [MEMBER_KEYED] = { "object", NULL },
 };
 
 static const struct shape *shape_of(const struct member *member)
@@ -49,9 +51,11 @@ static void parts_add(struct schemas *schemas, const struct shape *shape)
 
 void schemas_add(struct schemas *schemas, const struct shape *shape)
 {
-	for (size_t i = 0; i < schemas->count; i++)
+	for (size_t i = 0; i < schemas->count; i++) {
 		if (schemas->items[i] == shape)
 			return;
+		assert(strcmp(schemas->items[i]->name, shape->name) != 0); /* two of one name */
+	}
 	assert(schemas->count < array_size(schemas->items));
 	schemas->items[schemas->count++] = shape;
 	parts_add(schemas, shape);
@@ -72,6 +76,37 @@ void schema_reference(struct emit *emit, const char *key, const struct shape *sh
 	schema_reference_to(emit, key, shape->name);
 }
 
+static const char *item_type(const struct member *member)
+{
+	switch (member->kind) {
+	case MEMBER_NUMBERS:
+	case MEMBER_INDEXES:
+		return "integer";
+	case MEMBER_RATIOS:
+		return "number";
+	default:
+		return "string";
+	}
+}
+
+static void words_emit(struct emit *emit, const char *const *words)
+{
+	emit_list(emit, "enum");
+	for (; *words; words++)
+		emit_text(emit, NULL, *words);
+	emit_end(emit);
+}
+
+/* The rest of an object: a list of values of any kind. */
+static void cells_emit(struct emit *emit)
+{
+	emit_text(emit, "type", "array");
+	emit_object(emit, "items");
+	emit_bool(emit, "nullable", true);
+	emit_end(emit);
+	emit_end(emit);
+}
+
 static void items_emit(struct emit *emit, const struct member *member)
 {
 	if (shape_of(member)) {
@@ -79,7 +114,15 @@ static void items_emit(struct emit *emit, const struct member *member)
 		return;
 	}
 	emit_object(emit, "items");
-	emit_text(emit, "type", member->kind == MEMBER_NUMBERS ? "integer" : "string");
+	if (member->kind == MEMBER_CELLS) {
+		cells_emit(emit);
+		return;
+	}
+	emit_text(emit, "type", item_type(member));
+	if (member->kind == MEMBER_HASHES)
+		emit_text(emit, "format", "hash");
+	if (member->gaps)
+		emit_bool(emit, "nullable", true);
 	emit_end(emit);
 }
 
@@ -98,6 +141,8 @@ static void property_emit(struct emit *emit, const struct member *member)
 	}
 	if (kind->format)
 		emit_text(emit, "format", kind->format);
+	if (member->words)
+		words_emit(emit, member->words);
 	if (strcmp(kind->type, "array") == 0)
 		items_emit(emit, member);
 	if (member->kind == MEMBER_KEYED)

@@ -31,11 +31,16 @@ enum member_kind {
 	MEMBER_HASH,	/* a text of 16 hexadecimal digits */
 	MEMBER_SIGNED,	/* int64_t */
 	MEMBER_RATIO,	/* double, to three decimals; NAN is not known */
+	MEMBER_AMOUNT,	/* double, an integer where it is whole, else to three decimals */
 	MEMBER_SHARE,	/* struct shape_share, in percent */
 	MEMBER_FLAG,	/* bool */
 	MEMBER_TEXT,	/* const char * */
 	MEMBER_TEXTS,	/* struct shape_texts */
 	MEMBER_NUMBERS, /* struct shape_numbers */
+	MEMBER_HASHES,	/* the same; each a text of 16 hexadecimal digits */
+	MEMBER_INDEXES, /* struct shape_indexes */
+	MEMBER_RATIOS,	/* struct shape_ratios */
+	MEMBER_CELLS,	/* struct shape_cells */
 	MEMBER_CALLS,	/* uint32_t, a stack: names of its functions, innermost first */
 	MEMBER_FRAMES,	/* uint32_t, a stack: its frames (answer/frame.h), innermost first */
 	MEMBER_OBJECT,	/* of `shape`: the struct itself, or a pointer to it (`pointed`) */
@@ -58,6 +63,29 @@ struct shape_numbers {
 	size_t count;
 };
 
+/* Places in a list; -1: in none. Or other small numbers, in great number. */
+struct shape_indexes {
+	const int32_t *items;
+	size_t count;
+};
+
+struct shape_ratios {
+	const double *items;
+	size_t count;
+	unsigned decimals;
+};
+
+/* Rows of values of any kind, which nobody knows before they are there. */
+struct shape_cell {
+	const char *text; /* NULL: none */
+	bool is_number;	  /* as JSON spells it */
+};
+
+struct shape_cells {
+	const struct shape_cell *items; /* row by row */
+	size_t row_count, column_count;
+};
+
 /* Rows one behind the other, or, where next is set, made one at a time while they are written. */
 struct shape_rows {
 	const void *items;
@@ -77,6 +105,9 @@ struct member {
 	const struct shape *shape; /* OBJECT, FLAT, ROWS, KEYED */
 	const char *title;	   /* of the column in text; NULL: made of the key */
 	unsigned decimals;	   /* RATIO: other than three */
+	const char *const *words;  /* TEXT: what it can be, NULL at the end; NULL: anything */
+	size_t frames_max;	   /* FRAMES: so many at most; 0: all */
+	bool gaps;		   /* TEXTS: an item may be NULL, which is null */
 	bool pointed;		   /* OBJECT, FLAT: the field is a pointer */
 	bool nullable;
 	bool optional;

@@ -24,12 +24,18 @@ static bool is_unknown(const struct member *member, const void *field)
 	case MEMBER_HASH:
 		return *(const uint64_t *)field == SHAPE_NONE;
 	case MEMBER_RATIO:
+	case MEMBER_AMOUNT:
 		return isnan(*(const double *)field);
 	case MEMBER_TEXT:
 		return !*(const char *const *)field;
 	case MEMBER_TEXTS:
 		return !((const struct shape_texts *)field)->items;
+	case MEMBER_INDEXES:
+		return !((const struct shape_indexes *)field)->items;
+	case MEMBER_RATIOS:
+		return !((const struct shape_ratios *)field)->items;
 	case MEMBER_NUMBERS:
+	case MEMBER_HASHES:
 		return !((const struct shape_numbers *)field)->items;
 	case MEMBER_CALLS:
 	case MEMBER_FRAMES:
@@ -44,6 +50,7 @@ static bool is_unknown(const struct member *member, const void *field)
 		return *(const int64_t *)field == INT64_MIN;
 	case MEMBER_FLAG:
 	case MEMBER_SHARE:
+	case MEMBER_CELLS:
 	case MEMBER_OBJECT:
 	case MEMBER_FLAT:
 		break;
@@ -80,6 +87,50 @@ static void numbers_speak(struct emit *emit, const char *key, const struct shape
 	for (size_t i = 0; i < numbers->count; i++)
 		emit_u64(emit, NULL, numbers->items[i], EMIT_PLAIN);
 	emit_end(emit);
+}
+
+/* What is only for programs: a table has no room for it. */
+static void columns_speak(struct emit *emit, const struct member *member, const void *field)
+{
+	const struct shape_numbers *hashes = field;
+	const struct shape_indexes *indexes = field;
+	const struct shape_ratios *ratios = field;
+
+	assert(emit_format_of(emit) == EMIT_JSON);
+	if (member->kind == MEMBER_HASHES)
+		json_hashes(emit, member->key, hashes->items, hashes->count);
+	else if (member->kind == MEMBER_INDEXES)
+		json_i32s(emit, member->key, indexes->items, indexes->count);
+	else
+		json_doubles(emit, member->key, ratios->items, ratios->count, ratios->decimals);
+}
+
+static void cell_speak(struct emit *emit, const struct shape_cell *cell)
+{
+	if (cell->text && cell->is_number)
+		emit_number(emit, NULL, cell->text);
+	else
+		emit_text(emit, NULL, cell->text);
+}
+
+static void cells_speak(struct emit *emit, const char *key, const struct shape_cells *cells)
+{
+	emit_list(emit, key);
+	for (size_t row = 0; row < cells->row_count; row++) {
+		emit_list(emit, NULL);
+		for (size_t i = 0; i < cells->column_count; i++)
+			cell_speak(emit, &cells->items[row * cells->column_count + i]);
+		emit_end(emit);
+	}
+	emit_end(emit);
+}
+
+static void amount_speak(struct emit *emit, const char *key, double value)
+{
+	if (value == (double)(int64_t)value)
+		emit_i64(emit, key, (int64_t)value);
+	else
+		emit_ratio(emit, key, value, RATIO_DECIMALS);
 }
 
 static void calls_speak(const struct speaker *speaker, const char *key, uint32_t stack)
@@ -252,61 +303,86 @@ struct err *speak_table(const struct speaker *speaker, const struct shape *shape
 
 /* --- members -------------------------------------------------------------------------------- */
 
+/* false: it is no number. */
+static bool number_speak(struct emit *emit, const struct member *member, const void *field)
+{
+	static const enum emit_unit units[] = {
+		[MEMBER_COUNT] = EMIT_COUNT,
+		[MEMBER_BYTES] = EMIT_BYTES,
+		[MEMBER_NS] = EMIT_DURATION,
+		[MEMBER_PLAIN] = EMIT_PLAIN,
+	};
+	const struct shape_share *share = field;
+
+	switch (member->kind) {
+	case MEMBER_COUNT:
+	case MEMBER_BYTES:
+	case MEMBER_NS:
+	case MEMBER_PLAIN:
+		emit_u64(emit, member->key, *(const uint64_t *)field, units[member->kind]);
+		return true;
+	case MEMBER_SIGNED:
+		emit_i64(emit, member->key, *(const int64_t *)field);
+		return true;
+	case MEMBER_RATIO:
+		emit_ratio(emit, member->key, *(const double *)field,
+			   member->decimals ? member->decimals : RATIO_DECIMALS);
+		return true;
+	case MEMBER_AMOUNT:
+		amount_speak(emit, member->key, *(const double *)field);
+		return true;
+	case MEMBER_SHARE:
+		emit_percent(emit, member->key, share->part, share->whole);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void list_of_values_speak(struct emit *emit, const struct member *member, const void *field)
+{
+	switch (member->kind) {
+	case MEMBER_TEXTS:
+		texts_speak(emit, member->key, field);
+		break;
+	case MEMBER_NUMBERS:
+		numbers_speak(emit, member->key, field);
+		break;
+	case MEMBER_CELLS:
+		cells_speak(emit, member->key, field);
+		break;
+	default:
+		columns_speak(emit, member, field);
+	}
+}
+
 static struct err *known_speak(const struct speaker *speaker, const struct member *member,
 			       const void *field)
 {
 	struct emit *emit = speaker->emit;
 	const char *key = member->key;
 
+	if (number_speak(emit, member, field))
+		return NULL;
 	switch (member->kind) {
-	case MEMBER_COUNT:
-		emit_u64(emit, key, *(const uint64_t *)field, EMIT_COUNT);
-		break;
-	case MEMBER_BYTES:
-		emit_u64(emit, key, *(const uint64_t *)field, EMIT_BYTES);
-		break;
-	case MEMBER_NS:
-		emit_u64(emit, key, *(const uint64_t *)field, EMIT_DURATION);
-		break;
-	case MEMBER_PLAIN:
-		emit_u64(emit, key, *(const uint64_t *)field, EMIT_PLAIN);
-		break;
 	case MEMBER_ADDRESS:
 		emit_address(emit, key, *(const uint64_t *)field);
 		break;
 	case MEMBER_HASH:
 		hash_speak(emit, key, *(const uint64_t *)field);
 		break;
-	case MEMBER_SIGNED:
-		emit_i64(emit, key, *(const int64_t *)field);
-		break;
-	case MEMBER_RATIO:
-		emit_ratio(emit, key, *(const double *)field,
-			   member->decimals ? member->decimals : RATIO_DECIMALS);
-		break;
-	case MEMBER_SHARE: {
-		const struct shape_share *share = field;
-
-		emit_percent(emit, key, share->part, share->whole);
-		break;
-	}
 	case MEMBER_FLAG:
 		emit_bool(emit, key, *(const bool *)field);
 		break;
 	case MEMBER_TEXT:
 		emit_text(emit, key, *(const char *const *)field);
 		break;
-	case MEMBER_TEXTS:
-		texts_speak(emit, key, field);
-		break;
-	case MEMBER_NUMBERS:
-		numbers_speak(emit, key, field);
-		break;
 	case MEMBER_CALLS:
 		calls_speak(speaker, key, *(const uint32_t *)field);
 		break;
 	case MEMBER_FRAMES:
-		return speak_stack(speaker, key, *(const uint32_t *)field, SIZE_MAX);
+		return speak_stack(speaker, key, *(const uint32_t *)field,
+				   member->frames_max ? member->frames_max : SIZE_MAX);
 	case MEMBER_OBJECT:
 		return object_speak(speaker, member, field);
 	case MEMBER_FLAT:
@@ -314,6 +390,8 @@ static struct err *known_speak(const struct speaker *speaker, const struct membe
 	case MEMBER_ROWS:
 	case MEMBER_KEYED:
 		return list_speak(speaker, member, field);
+	default:
+		list_of_values_speak(emit, member, field);
 	}
 	return NULL;
 }
@@ -355,5 +433,16 @@ struct err *speak_members(const struct speaker *speaker, const struct shape *sha
 
 	for (size_t i = 0; i < shape->member_count && !err; i++)
 		err = member_speak(speaker, &shape->members[i], value);
+	return err;
+}
+
+struct err *speak_object(const struct speaker *speaker, const struct shape *shape,
+			 const void *value)
+{
+	struct err *err;
+
+	emit_object(speaker->emit, NULL);
+	err = speak_members(speaker, shape, value);
+	emit_end(speaker->emit);
 	return err;
 }

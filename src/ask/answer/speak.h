@@ -19,6 +19,10 @@ struct speaker {
 struct err *speak_members(const struct speaker *speaker, const struct shape *shape,
 			  const void *value);
 
+/* The same, and the object around them: a whole document. */
+struct err *speak_object(const struct speaker *speaker, const struct shape *shape,
+			 const void *value);
+
 /*
  * The first list of the value alone (or the one that `is_table`), as a table with a header row: what CSV and text have of it.
  * What has no list is as speak_members has it.

@@ -11,15 +11,7 @@
 
 const char *const diff_by_words[] = { "function", "stack", "module", NULL };
 
-const char *diff_status_word(enum diff_status status)
-{
-	static const char *const words[] = {
-		[DIFF_NEW] = "new",	  [DIFF_GONE] = "gone", [DIFF_GROWN] = "grown",
-		[DIFF_SHRUNK] = "shrunk", [DIFF_SAME] = "same",
-	};
-
-	return words[status];
-}
+const char *const diff_status_words[] = { "new", "gone", "grown", "shrunk", "same", NULL };
 
 /* --- values -------------------------------------------------------------------------------- */
 

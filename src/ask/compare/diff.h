@@ -23,9 +23,10 @@ struct diff_side {
 	uint64_t units; /* of work that were done: values are divided by it; at least 1 */
 };
 
+/* diff_status_words: the words of the enum, NULL at the end. */
 enum diff_status { DIFF_NEW, DIFF_GONE, DIFF_GROWN, DIFF_SHRUNK, DIFF_SAME };
 
-const char *diff_status_word(enum diff_status status);
+extern const char *const diff_status_words[];
 
 enum { DIFF_A, DIFF_B, DIFF_SIDES };
 

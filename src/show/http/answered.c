@@ -81,7 +81,7 @@ static struct err *asked_fill(struct call *call, struct parameters *with, struct
 	return question->has_window ? call_blame(call, "from", err) : err;
 }
 
-struct err *answered_route_run(struct call *call)
+static struct err *question_run(struct call *call)
 {
 	const struct question *question = call->route->question;
 	CLEAN(names_destroy) struct names *names = NULL;
@@ -104,4 +104,25 @@ struct err *answered_route_run(struct call *call)
 	speaker.names = names;
 	speaker.mode = asked.mode;
 	return speak_members(&speaker, question->shape, answer);
+}
+
+/* A route that is no question: what it shows is known under the names of the server. */
+static struct err *route_run(struct call *call)
+{
+	const struct shape *shape = call->route->shape;
+	const struct speaker speaker = {
+		.emit = call->emit,
+		.model = call->model,
+		.names = call->loaded ? tapes_names_unready(call->loaded) : NULL,
+		.mode = WALK_ALL,
+	};
+	void *answer = arena_alloc(call->arena, shape->bytes);
+	struct err *err = answer ? call->route->find(call, answer) : err_nomem();
+
+	return err ? err : speak_members(&speaker, shape, answer);
+}
+
+struct err *answered_run(struct call *call)
+{
+	return call->route->question ? question_run(call) : route_run(call);
 }

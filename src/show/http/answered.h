@@ -1,5 +1,5 @@
 /*
- * answered: routes that ask a question (answer/question.h): /api/v1/NAME, with the JSON of
+ * answered: routes whose answers are values, first of all those that ask a question (answer/question.h): /api/v1/NAME, with the JSON of
  * `memtape report TAPE NAME --json` for the same parameters, between `gen` and `ms`.
  */
 #ifndef MEMTAPE_HTTP_ANSWERED_H
@@ -8,8 +8,8 @@
 #include "answer/source_opener.h"
 #include "http/call.h"
 
-/* Asks the route's question and writes the members of the answer to call->emit. */
-struct err *answered_route_run(struct call *call);
+/* Asks the route or its question, and writes the members of the answer to call->emit. */
+struct err *answered_run(struct call *call);
 
 /* Whether the question can be asked with these; the parameter that is wrong is blamed. */
 struct err *answered_check(struct call *call, const struct question *question,

@@ -84,44 +84,74 @@ static struct err *detail_find(struct detail *detail, uint64_t row)
 	return api_rows_read(call, rows, count, &detail->batch);
 }
 
-static void neighbours_emit(const struct detail *detail)
-{
-	struct call *call = detail->call;
-	size_t at = 1 + detail->chain_count;
+struct neighbours_answer {
+	const struct api_row *before, *after;
+};
 
-	emit_object(call->emit, "neighbours");
-	if (detail->neighbours.before == MODEL_NO_ROW)
-		emit_null(call->emit, "before");
-	else
-		api_row_emit(call, detail->names, "before", detail->batch, at++);
-	if (detail->neighbours.after == MODEL_NO_ROW)
-		emit_null(call->emit, "after");
-	else
-		api_row_emit(call, detail->names, "after", detail->batch, at);
-	emit_end(call->emit);
+struct alloc {
+	struct api_row alloc;
+	uint32_t stack, free_stack;
+	struct shape_rows chain;
+	struct neighbours_answer neighbours;
+};
+
+static const struct member neighbours_members[] = {
+	MEMBER(struct neighbours_answer, before, OBJECT, NULL, .shape = &api_shape_row,
+	       .pointed = true, .nullable = true),
+	MEMBER(struct neighbours_answer, after, OBJECT, NULL, .shape = &api_shape_row,
+	       .pointed = true, .nullable = true),
+};
+static const struct shape shape_neighbours =
+	SHAPE("Neighbours", struct neighbours_answer, neighbours_members);
+
+static const struct member alloc_members[] = {
+	MEMBER(struct alloc, alloc, OBJECT, NULL, .shape = &api_shape_row),
+	MEMBER(struct alloc, stack, FRAMES, "innermost first", .frames_max = FRAMES_MAX),
+	MEMBER(struct alloc, free_stack, FRAMES, "of its free; null: not known",
+	       .frames_max = FRAMES_MAX, .nullable = true),
+	MEMBER(struct alloc, chain, ROWS, "its realloc chain, at most 64 around it",
+	       .shape = &api_shape_row),
+	MEMBER(struct alloc, neighbours, OBJECT, "alive at the same time, next in memory",
+	       .shape = &shape_neighbours),
+};
+static const struct shape shape_alloc = SHAPE("AllocDetail", struct alloc, alloc_members);
+
+static struct err *neighbour_fill(const struct detail *detail, uint64_t row, size_t at,
+				  const struct api_row **row_ret)
+{
+	struct api_row *neighbour;
+
+	if (row == MODEL_NO_ROW)
+		return NULL;
+	neighbour = arena_new(detail->call->arena, struct api_row);
+	if (!neighbour)
+		return err_nomem();
+	*neighbour = api_row_of(detail->call->model, detail->names, detail->batch, at);
+	*row_ret = neighbour;
+	return NULL;
 }
 
-static void answer(const struct detail *detail)
+static struct err *alloc_fill(const struct detail *detail, struct alloc *alloc)
 {
-	struct call *call = detail->call;
 	const struct batch *batch = detail->batch;
-	const uint32_t free_stack = (uint32_t)batch->columns[MODEL_FREE_STACK][0];
+	const size_t first = 1 + detail->chain_count;
+	const bool has_before = detail->neighbours.before != MODEL_NO_ROW;
+	struct err *err;
 
-	api_row_emit(call, detail->names, "alloc", batch, 0);
-	api_stack(call, detail->names, "stack", (uint32_t)batch->columns[MODEL_STACK][0],
-		  FRAMES_MAX);
-	if (free_stack == CAPTURE_STACK_NONE)
-		emit_null(call->emit, "free_stack");
-	else
-		api_stack(call, detail->names, "free_stack", free_stack, FRAMES_MAX);
-	emit_list(call->emit, "chain");
-	for (size_t i = 0; i < detail->chain_count; i++)
-		api_row_emit(call, detail->names, NULL, batch, 1 + i);
-	emit_end(call->emit);
-	neighbours_emit(detail);
+	alloc->alloc = api_row_of(detail->call->model, detail->names, batch, 0);
+	alloc->stack = (uint32_t)batch->columns[MODEL_STACK][0];
+	alloc->free_stack = (uint32_t)batch->columns[MODEL_FREE_STACK][0];
+	err = api_rows_fill(detail->call, detail->names, batch, 1, detail->chain_count,
+			    &alloc->chain);
+	if (!err)
+		err = neighbour_fill(detail, detail->neighbours.before, first,
+				     &alloc->neighbours.before);
+	return err ? err
+		   : neighbour_fill(detail, detail->neighbours.after, first + has_before,
+				    &alloc->neighbours.after);
 }
 
-static struct err *run(struct call *call)
+static struct err *find(struct call *call, void *answer)
 {
 	struct detail detail = { .call = call };
 	const uint64_t row = call_number(call, "row");
@@ -133,9 +163,7 @@ static struct err *run(struct call *call)
 					 (unsigned long long)row));
 	if (!err)
 		err = detail_find(&detail, row);
-	if (!err)
-		answer(&detail);
-	return err;
+	return err ? err : alloc_fill(&detail, answer);
 }
 
 static const struct param params[] = {
@@ -148,9 +176,9 @@ static const struct param params[] = {
 const struct route route_api_alloc = {
 	.path = "/api/v1/alloc",
 	.summary = "one allocation: stacks, realloc chain, neighbours in memory",
-	.answer = "AllocDetail",
+	.shape = &shape_alloc,
 	.flags = ROUTE_TAPE,
 	.params = params,
 	.param_count = array_size(params),
-	.run = run,
+	.find = find,
 };

@@ -81,11 +81,23 @@ static struct err *page_find(struct call *call, const struct selection *selectio
 	return selection_page(selection, order, skip, count, call->arena, rows_ret, count_ret);
 }
 
-static struct err *run(struct call *call)
+struct allocs {
+	uint64_t count;
+	struct shape_rows rows;
+};
+
+static const struct member allocs_members[] = {
+	MEMBER(struct allocs, count, COUNT, "allocations that are selected"),
+	MEMBER(struct allocs, rows, ROWS, "a page of them", .shape = &api_shape_row),
+};
+static const struct shape shape_allocs = SHAPE("Allocs", struct allocs, allocs_members);
+
+static struct err *find(struct call *call, void *answer)
 {
 	const struct selection *selection;
 	const struct batch *batch = NULL;
 	struct selection_order order;
+	struct allocs *allocs = answer;
 	const uint64_t *rows;
 	uint64_t count = 0;
 	struct err *err = order_find(call, &order);
@@ -98,12 +110,8 @@ static struct err *run(struct call *call)
 		err = api_rows_read(call, rows, count, &batch);
 	if (err)
 		return err;
-	emit_u64(call->emit, "count", selection->count, EMIT_COUNT);
-	emit_list(call->emit, "rows");
-	for (size_t i = 0; i < count; i++)
-		api_row_emit(call, selection->names, NULL, batch, i);
-	emit_end(call->emit);
-	return NULL;
+	allocs->count = selection->count;
+	return api_rows_fill(call, selection->names, batch, 0, count, &allocs->rows);
 }
 
 static const struct param params[] = {
@@ -119,9 +127,9 @@ static const struct param params[] = {
 const struct route route_api_allocs = {
 	.path = "/api/v1/allocs",
 	.summary = "a page of the list of allocations",
-	.answer = "Allocs",
+	.shape = &shape_allocs,
 	.flags = ROUTE_TAPE | ROUTE_SELECTS,
 	.params = params,
 	.param_count = array_size(params),
-	.run = run,
+	.find = find,
 };

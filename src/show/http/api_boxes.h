@@ -1,9 +1,12 @@
 /*
- * api_boxes: what answers that are flame graphs have in common: how large they may be, and the
- * parameters that say which part is drawn, and how wide.
+ * api_boxes: what answers that are flame graphs have in common: how large they may be, the
+ * parameters that say which part is drawn and how wide, and boxes as columns of equal length,
+ * parents before children, siblings from left to right; box 0 is the root.
  */
 #ifndef MEMTAPE_HTTP_API_BOXES_H
 #define MEMTAPE_HTTP_API_BOXES_H
+
+#include "http/api_parts.h"
 
 enum {
 	API_BOXES_MAX = 40000,
@@ -26,5 +29,41 @@ enum {
 		.doc = "how wide it is drawn: what is under half a pixel is joined",               \
 		.missing = "2000"                                                                  \
 	}
+
+/* A box, but for its numbers. */
+struct api_box {
+	const struct name *name; /* of its function; NULL: what is too small, together */
+	uint32_t parent;	 /* index; UINT32_MAX of the first */
+	uint32_t depth;
+	uint64_t count;
+	const char *file; /* NULL: not known */
+	uint32_t line;
+};
+
+/* The name of the box that is no function. */
+extern const struct name api_boxes_all;
+
+/* What is the same of all flame graphs. */
+struct api_boxes {
+	uint64_t boxes, of;
+	struct shape_numbers root;
+	struct shape_texts root_names;
+	struct shape_texts names, modules;
+	struct shape_numbers hashes;
+	struct shape_indexes name_module, role;
+	struct shape_indexes name, parent, depth;
+	struct shape_texts file;
+	struct shape_indexes line;
+	struct shape_numbers count;
+};
+
+extern const struct shape api_shape_boxes;
+
+/* The hash of the function of a box. */
+typedef uint64_t api_box_hash(const void *context, size_t box);
+
+/* Fills all but `of` and the root's. Lives in the arena. */
+struct err *api_boxes_fill(const struct api_box *boxes, size_t count, api_box_hash *hash,
+			   const void *context, struct arena *arena, struct api_boxes *filled);
 
 #endif

@@ -5,7 +5,37 @@
 
 enum { PATH_ONLY_CHILDREN = 1 };
 
-static void row_emit(struct call *call, const struct api_tree *found, uint32_t index)
+struct child {
+	struct api_function function;
+	uint64_t total, self, allocations, peak, leaked, children;
+};
+
+struct children {
+	const char *m;
+	uint64_t total, count;
+	struct shape_rows rows;
+};
+
+static const struct member child_members[] = {
+	MEMBER(struct child, function, FLAT, NULL, .shape = &api_shape_function),
+	MEMBER(struct child, total, PLAIN, "of the metric, in it and what it calls"),
+	MEMBER(struct child, self, PLAIN, "of the metric, allocated by itself"),
+	MEMBER(struct child, allocations, COUNT, NULL),
+	MEMBER(struct child, peak, BYTES, NULL),
+	MEMBER(struct child, leaked, BYTES, NULL),
+	MEMBER(struct child, children, COUNT, "how many it has"),
+};
+static const struct shape shape_child = SHAPE("TreeRow", struct child, child_members);
+
+static const struct member children_members[] = {
+	MEMBER(struct children, m, TEXT, "the metric"),
+	MEMBER(struct children, total, PLAIN, "of the metric, of their parent"),
+	MEMBER(struct children, count, COUNT, "children there are"),
+	MEMBER(struct children, rows, ROWS, "a page of them", .shape = &shape_child),
+};
+static const struct shape shape_children = SHAPE("TreeRows", struct children, children_members);
+
+static struct child child_of(const struct call *call, const struct api_tree *found, uint32_t index)
 {
 	const struct tree_node *node = &found->tree.nodes[index];
 	const struct name_frame frame = { .name = node->name,
@@ -13,51 +43,45 @@ static void row_emit(struct call *call, const struct api_tree *found, uint32_t i
 					  .file = node->file };
 	const enum metric metric = found->tree.metric;
 
-	emit_object(call->emit, NULL);
-	api_function(call, found->names, &frame);
-	emit_u64(call->emit, "total", metric_value(metric, &node->total), EMIT_BYTES);
-	emit_u64(call->emit, "self", metric_value(metric, &node->self), EMIT_BYTES);
-	emit_u64(call->emit, "allocations", node->total.allocated.count, EMIT_COUNT);
-	emit_u64(call->emit, "peak", node->total.peak.bytes, EMIT_BYTES);
-	emit_u64(call->emit, "leaked", node->total.leaked.bytes, EMIT_BYTES);
-	/* Nothing is too small here: what was pruned are the children, which are too deep. */
-	emit_u64(call->emit, "children", node->pruned_count, EMIT_COUNT);
-	emit_end(call->emit);
+	return (struct child) {
+		.function = api_function_of(call->model, found->names, &frame),
+		.total = metric_value(metric, &node->total),
+		.self = metric_value(metric, &node->self),
+		.allocations = node->total.allocated.count,
+		.peak = node->total.peak.bytes,
+		.leaked = node->total.leaked.bytes,
+		/* Nothing is too small here: what was pruned are the children, which are too deep. */
+		.children = node->pruned_count,
+	};
 }
 
-static void rows_emit(struct call *call, const struct api_tree *found, uint32_t first)
+static struct err *rows_fill(struct call *call, const struct api_tree *found, uint32_t first,
+			     struct children *children)
 {
 	const uint64_t skip = call_number(call, "off"), count = call_number(call, "n");
-	uint64_t at = 0;
+	struct child *rows = arena_array(call->arena, count, sizeof(*rows));
 
-	emit_list(call->emit, "rows");
-	for (uint32_t node = first; node != TREE_NONE && at < skip + count; at++) {
-		if (at >= skip)
-			row_emit(call, found, node);
+	if (!rows)
+		return err_nomem();
+	children->rows.items = rows;
+	for (uint32_t node = first; node != TREE_NONE; children->count++) {
+		if (children->count >= skip && children->rows.count < count)
+			rows[children->rows.count++] = child_of(call, found, node);
 		node = found->tree.nodes[node].next_sibling;
 	}
-	emit_end(call->emit);
+	return NULL;
 }
 
-static uint64_t siblings_count(const struct tree *tree, uint32_t node)
-{
-	uint64_t count = 0;
-
-	for (; node != TREE_NONE; node = tree->nodes[node].next_sibling)
-		count++;
-	return count;
-}
-
-static struct err *run(struct call *call)
+static struct err *find(struct call *call, void *answer)
 {
 	const struct api_tree_settings settings = {
 		.depth_max = PATH_ONLY_CHILDREN,
 		.path = "path",
 		.mode = WALK_FOLD,
 	};
+	struct children *children = answer;
 	const struct tree_node *parent;
 	struct api_tree found;
-	uint32_t first;
 	struct err *err = api_tree_find(call, &settings, &found);
 
 	if (err)
@@ -66,12 +90,9 @@ static struct err *run(struct call *call)
 		return call_blame(call, "path",
 				  err_new(ERR_NOT_FOUND, "there is no such node in the tree"));
 	parent = &found.tree.nodes[found.tree.path_end];
-	first = parent->first_child;
-	emit_text(call->emit, "m", metric_words_all[call_choice(call, "m")]);
-	emit_u64(call->emit, "total", metric_value(found.tree.metric, &parent->total), EMIT_BYTES);
-	emit_u64(call->emit, "count", siblings_count(&found.tree, first), EMIT_COUNT);
-	rows_emit(call, &found, first);
-	return NULL;
+	children->m = metric_words_all[call_choice(call, "m")];
+	children->total = metric_value(found.tree.metric, &parent->total);
+	return rows_fill(call, &found, parent->first_child, children);
 }
 
 static const struct param params[] = {
@@ -89,9 +110,9 @@ static const struct param params[] = {
 const struct route route_api_children = {
 	.path = "/api/v1/children",
 	.summary = "children of a node of the call tree",
-	.answer = "TreeRows",
+	.shape = &shape_children,
 	.flags = ROUTE_TAPE | ROUTE_SELECTS,
 	.params = params,
 	.param_count = array_size(params),
-	.run = run,
+	.find = find,
 };

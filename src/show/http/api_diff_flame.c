@@ -2,11 +2,9 @@
  * /api/v1/diff/flame: two tapes, or two moments of one, as one flame graph; columns as those of
  * /api/v1/flame. A box is as wide as its stacks where they are larger (compare/diff_tree.h).
  */
-#include "base/map.h"
 #include "compare/diff_boxes.h"
 #include "http/api_boxes.h"
 #include "http/api_diff_sides.h"
-#include "sums/name_hash.h"
 
 static const struct param params[] = {
 	API_PARAMS_DIFF,
@@ -14,189 +12,126 @@ static const struct param params[] = {
 	API_PARAM_PIXELS,
 };
 
-struct columns {
-	struct call *call;
-	const struct diff_tree *tree;
-	const struct diff_boxes *boxes;
-	struct map place_of; /* of a name, in the table, and 1 */
-	uint32_t *shown;     /* nodes that have the names, by place */
-	size_t shown_count;
-	struct interner modules;
-	int32_t *numbers; /* room for one a box */
-	double *values;
+struct diff_flame {
+	const char *m, *unit;
+	const struct diff_side_value *sides[DIFF_SIDES];
+	double total;
+	struct api_boxes boxes;
+	struct shape_ratios value, self, begin, before, after;
 };
 
-static void columns_deinit(struct columns *columns)
+static const struct member flame_members[] = {
+	MEMBER(struct diff_flame, m, TEXT, "the metric"),
+	MEMBER(struct diff_flame, unit, TEXT, NULL, .words = api_unit_words),
+	MEMBER_AS("a", struct diff_flame, sides[DIFF_A], OBJECT, NULL, .shape = &shape_diff_side,
+		  .pointed = true),
+	MEMBER_AS("b", struct diff_flame, sides[DIFF_B], OBJECT, NULL, .shape = &shape_diff_side,
+		  .pointed = true),
+	MEMBER(struct diff_flame, total, AMOUNT, "how wide all is"),
+	MEMBER(struct diff_flame, boxes, FLAT, NULL, .shape = &api_shape_boxes),
+	MEMBER(struct diff_flame, value, RATIOS, "by box: how wide it is"),
+	MEMBER(struct diff_flame, self, RATIOS, "by box: what is not its children's"),
+	MEMBER(struct diff_flame, begin, RATIOS, "by box: left edge; box 0: 0"),
+	MEMBER(struct diff_flame, before, RATIOS, "by box: of the metric, of A"),
+	MEMBER(struct diff_flame, after, RATIOS, "by box: of the metric, of B"),
+};
+static const struct shape shape_flame = SHAPE("DiffFlame", struct diff_flame, flame_members);
+
+struct drawn {
+	const struct diff_tree *tree;
+	struct diff_boxes boxes;
+};
+
+static bool is_function(uint32_t node)
 {
-	map_deinit(&columns->place_of);
-	interner_deinit(&columns->modules);
+	return node != DIFF_NONE && node != DIFF_ROOT;
 }
 
-CLEAN_DEFINE_DEINIT(columns_deinit, struct columns);
-
-static struct err *columns_init(struct columns *columns)
+static uint64_t hash_of(const void *context, size_t box)
 {
-	const size_t count = columns->boxes->count;
-	struct arena *arena = columns->call->arena;
+	const struct drawn *drawn = context;
 
-	columns->shown = arena_array(arena, count + 1, sizeof(*columns->shown));
-	columns->numbers = arena_array(arena, count + 1, sizeof(*columns->numbers));
-	columns->values = arena_array(arena, count + 1, sizeof(*columns->values));
-	return columns->shown && columns->numbers && columns->values ? NULL : err_nomem();
+	return diff_tree_hash(drawn->tree, drawn->boxes.items[box].node);
 }
 
-static const struct name *name_of(const struct columns *columns, uint32_t node)
+static struct api_box box_of(const struct diff_tree *tree, const struct diff_box *box)
 {
-	static const struct name all = { .function = "all", .module = "", .module_short = "" };
+	const struct name *all = box->node == DIFF_ROOT ? &api_boxes_all : NULL;
 
-	return node == DIFF_ROOT ? &all : diff_tree_name(columns->tree, node);
-}
-
-static struct err *places_find(struct columns *columns)
-{
-	for (size_t i = 0; i < columns->boxes->count; i++) {
-		const uint32_t node = columns->boxes->items[i].node;
-		uint64_t *place;
-
-		columns->numbers[i] = -1;
-		if (node == DIFF_NONE)
-			continue;
-		place = map_put(&columns->place_of, (uintptr_t)name_of(columns, node), NULL);
-		if (!place)
-			return err_nomem();
-		if (*place == 0) {
-			columns->shown[columns->shown_count++] = node;
-			*place = columns->shown_count;
-		}
-		columns->numbers[i] = (int32_t)*place - 1;
-	}
-	return NULL;
-}
-
-static struct err *names_emit(struct columns *columns)
-{
-	const size_t count = columns->shown_count;
-	struct arena *arena = columns->call->arena;
-	const char **texts = arena_array(arena, count + 1, sizeof(*texts));
-	uint64_t *hashes = arena_array(arena, count + 1, sizeof(*hashes));
-	int32_t *modules = arena_array(arena, count + 1, sizeof(*modules));
-	uint8_t *roles = arena_array(arena, count + 1, sizeof(*roles));
-	struct emit *emit = columns->call->emit;
-
-	if (!texts || !hashes || !modules || !roles)
-		return err_nomem();
-	for (size_t i = 0; i < count; i++) {
-		const uint32_t node = columns->shown[i];
-		const struct name *name = name_of(columns, node);
-		const char *module = api_module(name);
-
-		texts[i] = name->function;
-		roles[i] = (uint8_t)name->role;
-		hashes[i] = node == DIFF_ROOT ? 0 : diff_tree_hash(columns->tree, node);
-		modules[i] = -1;
-		if (module)
-			modules[i] =
-				(int32_t)interner_put(&columns->modules, module, strlen(module));
-	}
-	json_texts(emit, "names", texts, count);
-	json_texts(emit, "modules", columns->modules.texts, columns->modules.count);
-	json_hashes(emit, "hashes", hashes, count);
-	json_i32s(emit, "name_module", modules, count);
-	json_u8s(emit, "role", roles, count);
-	json_i32s(emit, "name", columns->numbers, columns->boxes->count);
-	return NULL;
+	return (struct api_box) {
+		.name = is_function(box->node) ? diff_tree_name(tree, box->node) : all,
+		.parent = box->parent,
+		.depth = box->depth,
+		.count = box->count,
+		.file = is_function(box->node) ? tree->nodes[box->node].file : NULL,
+		.line = is_function(box->node) ? tree->nodes[box->node].line : 0,
+	};
 }
 
 /* Integers, unless they are for one of several units of work. */
-static void doubles_emit(struct columns *columns, const char *key, size_t offset)
+static struct err *ratios_fill(const struct drawn *drawn, size_t offset, struct arena *arena,
+			       struct shape_ratios *ratios)
 {
-	const struct diff_side *sides = columns->tree->sides;
+	const struct diff_side *sides = drawn->tree->sides;
 	const bool is_divided = sides[DIFF_A].units > 1 || sides[DIFF_B].units > 1;
+	double *values = arena_array(arena, drawn->boxes.count, sizeof(*values));
 
-	for (size_t i = 0; i < columns->boxes->count; i++)
-		columns->values[i] =
-			*(const double *)((const char *)&columns->boxes->items[i] + offset);
-	json_doubles(columns->call->emit, key, columns->values, columns->boxes->count,
-		     is_divided ? 3 : 0);
-}
-
-static void links_emit(struct columns *columns)
-{
-	const struct diff_boxes *boxes = columns->boxes;
-	struct emit *emit = columns->call->emit;
-
-	for (size_t i = 0; i < boxes->count; i++)
-		columns->numbers[i] =
-			boxes->items[i].parent == UINT32_MAX ? -1 : (int32_t)boxes->items[i].parent;
-	json_i32s(emit, "parent", columns->numbers, boxes->count);
-	for (size_t i = 0; i < boxes->count; i++)
-		columns->numbers[i] = (int32_t)boxes->items[i].depth;
-	json_i32s(emit, "depth", columns->numbers, boxes->count);
-}
-
-static struct err *places_emit(struct columns *columns)
-{
-	const struct diff_boxes *boxes = columns->boxes;
-	const char **files = arena_array(columns->call->arena, boxes->count + 1, sizeof(*files));
-	uint64_t *counts = arena_array(columns->call->arena, boxes->count + 1, sizeof(*counts));
-
-	if (!files || !counts)
+	if (!values)
 		return err_nomem();
-	for (size_t i = 0; i < boxes->count; i++) {
-		const uint32_t node = boxes->items[i].node;
-		const bool is_function = node != DIFF_NONE && node != DIFF_ROOT;
-
-		counts[i] = boxes->items[i].count;
-		files[i] = is_function ? columns->tree->nodes[node].file : NULL;
-		columns->numbers[i] = is_function ? (int32_t)columns->tree->nodes[node].line : 0;
-	}
-	json_texts(columns->call->emit, "file", files, boxes->count);
-	json_i32s(columns->call->emit, "line", columns->numbers, boxes->count);
-	json_u64s(columns->call->emit, "count", counts, boxes->count);
+	for (size_t i = 0; i < drawn->boxes.count; i++)
+		values[i] = *(const double *)((const char *)&drawn->boxes.items[i] + offset);
+	*ratios = (struct shape_ratios) { values, drawn->boxes.count, is_divided ? 3 : 0 };
 	return NULL;
 }
 
-static struct err *boxes_emit(struct columns *columns)
+static struct err *boxes_fill(const struct drawn *drawn, struct arena *arena,
+			      struct diff_flame *flame)
 {
-	struct err *err = places_find(columns);
+	const struct {
+		struct shape_ratios *ratios;
+		size_t offset;
+	} columns[] = {
+		{ &flame->value, offsetof(struct diff_box, width) },
+		{ &flame->self, offsetof(struct diff_box, self) },
+		{ &flame->begin, offsetof(struct diff_box, begin) },
+		{ &flame->before, offsetof(struct diff_box, values[DIFF_A]) },
+		{ &flame->after, offsetof(struct diff_box, values[DIFF_B]) },
+	};
+	const size_t count = drawn->boxes.count;
+	struct api_box *items = arena_array(arena, count, sizeof(*items));
+	struct err *err = NULL;
 
-	if (!err)
-		err = names_emit(columns);
-	if (err)
-		return err;
-	doubles_emit(columns, "value", offsetof(struct diff_box, width));
-	doubles_emit(columns, "self", offsetof(struct diff_box, self));
-	doubles_emit(columns, "begin", offsetof(struct diff_box, begin));
-	doubles_emit(columns, "before", offsetof(struct diff_box, values[DIFF_A]));
-	doubles_emit(columns, "after", offsetof(struct diff_box, values[DIFF_B]));
-	links_emit(columns);
-	return places_emit(columns);
+	if (!items)
+		return err_nomem();
+	for (size_t i = 0; i < count; i++)
+		items[i] = box_of(drawn->tree, &drawn->boxes.items[i]);
+	for (size_t i = 0; i < array_size(columns) && !err; i++)
+		err = ratios_fill(drawn, columns[i].offset, arena, columns[i].ratios);
+	return err ? err : api_boxes_fill(items, count, hash_of, drawn, arena, &flame->boxes);
 }
 
-static void root_emit(struct call *call, const struct diff_tree *tree, uint32_t root)
+static struct err *root_fill(const struct diff_tree *tree, uint32_t root, struct arena *arena,
+			     struct api_boxes *boxes)
 {
 	const uint32_t depth = tree->nodes[root].depth;
-	uint64_t *hashes = arena_array(call->arena, (size_t)depth + 1, sizeof(*hashes));
-	const char **names = arena_array(call->arena, (size_t)depth + 1, sizeof(*names));
+	uint64_t *hashes = arena_array(arena, depth, sizeof(*hashes));
+	const char **names = arena_array(arena, depth, sizeof(*names));
 
-	if (!hashes || !names) {
-		emit_fail(call->emit);
-		return;
-	}
+	if (!hashes || !names)
+		return err_nomem();
 	for (uint32_t at = root; at != DIFF_ROOT; at = tree->nodes[at].parent) {
 		hashes[tree->nodes[at].depth - 1] = diff_tree_hash(tree, at);
 		names[tree->nodes[at].depth - 1] = diff_tree_name(tree, at)->function;
 	}
-	json_hashes(call->emit, "root", hashes, depth);
-	json_texts(call->emit, "root_names", names, depth);
+	boxes->root = (struct shape_numbers) { hashes, depth };
+	boxes->root_names = (struct shape_texts) { names, depth };
+	return NULL;
 }
 
-static struct err *answer(struct call *call, const struct api_diff_sides *sides,
-			  const struct diff_tree *tree)
+static struct err *flame_fill(struct call *call, const struct diff_tree *tree,
+			      struct diff_flame *flame)
 {
-	struct diff_boxes boxes;
-	CLEAN(columns_deinit)
-	struct columns columns = { .call = call, .tree = tree, .boxes = &boxes };
+	struct drawn drawn = { .tree = tree };
 	struct diff_boxes_settings settings = {
 		.share_min = API_BOXES_PER_PIXEL * call_number(call, "px"),
 		.count_max = API_BOXES_MAX,
@@ -209,36 +144,52 @@ static struct err *answer(struct call *call, const struct api_diff_sides *sides,
 	if (err)
 		return err;
 	settings.first = diff_tree_find(tree, path, path_count);
-	err = diff_boxes_make(tree, &settings, call->arena, &boxes);
+	err = diff_boxes_make(tree, &settings, call->arena, &drawn.boxes);
 	if (!err)
-		err = columns_init(&columns);
-	if (err)
-		return err;
-	api_diff_sides_emit(call, sides);
-	api_diff_value(call->emit, "total", tree->nodes[DIFF_ROOT].width);
-	root_emit(call, tree, settings.first);
-	emit_u64(call->emit, "boxes", boxes.count, EMIT_COUNT);
-	emit_u64(call->emit, "of", tree->count, EMIT_COUNT);
-	return boxes_emit(&columns);
+		err = boxes_fill(&drawn, call->arena, flame);
+	flame->total = tree->nodes[DIFF_ROOT].width;
+	flame->boxes.of = tree->count;
+	return err ? err : root_fill(tree, settings.first, call->arena, &flame->boxes);
 }
 
-static struct err *run(struct call *call)
+static struct err *sides_fill(struct call *call, const struct api_diff_sides *sides,
+			      struct diff_flame *flame)
 {
-	CLEAN(api_diff_sides_close) struct api_diff_sides sides;
-	struct diff_tree tree;
-	struct err *err = api_diff_sides_open(call, &sides);
+	struct diff_found *found = arena_new(call->arena, struct diff_found);
+	struct err *err = found ? NULL : err_nomem();
 
+	if (found)
+		*found = diff_begin(sides->subjects, &sides->settings);
+	for (unsigned side = 0; side < DIFF_SIDES && !err; side++)
+		err = diff_side_value(found, side, call->arena, &flame->sides[side]);
+	flame->m = metric_words_all[sides->asked];
+	flame->unit = api_unit(sides->asked);
+	return err;
+}
+
+static struct err *find(struct call *call, void *answer)
+{
+	struct api_diff_sides *sides;
+	struct diff_found *found = arena_new(call->arena, struct diff_found);
+	struct diff_tree *tree = arena_new(call->arena, struct diff_tree);
+	struct err *err = found && tree ? api_diff_sides_find(call, &sides) : err_nomem();
+
+	if (err)
+		return err;
+	*found = diff_begin(sides->subjects, &sides->settings);
+	err = diff_tree_build(found->sides, sides->settings.mode, sides->settings.metric,
+			      call->arena, tree);
 	if (!err)
-		err = diff_tree_build(sides.sides, sides.mode, sides.metric, call->arena, &tree);
-	return err ? err : answer(call, &sides, &tree);
+		err = sides_fill(call, sides, answer);
+	return err ? err : flame_fill(call, tree, answer);
 }
 
 const struct route route_api_diff_flame = {
 	.path = "/api/v1/diff/flame",
 	.summary = "two tapes, or two moments of one, as one flame graph",
-	.answer = "DiffFlame",
+	.shape = &shape_flame,
 	.flags = ROUTE_TAPE | ROUTE_SELECTS | ROUTE_UNCACHED,
 	.params = params,
 	.param_count = array_size(params),
-	.run = run,
+	.find = find,
 };

@@ -5,8 +5,7 @@
 #ifndef MEMTAPE_HTTP_API_DIFF_SIDES_H
 #define MEMTAPE_HTTP_API_DIFF_SIDES_H
 
-#include "compare/diff.h"
-#include "compare/gate.h"
+#include "answer/diff.h"
 #include "http/api_parts.h"
 
 /* The parameters that say what the sides are; c is A. */
@@ -64,27 +63,17 @@
 		.missing = "1"                                                                     \
 	}
 
+/* The other tape, and what is to be let go of when the answer is written. */
 struct api_diff_sides {
 	struct call calls[DIFF_SIDES]; /* about the tapes, each with what it keeps */
 	bool is_other_held;	       /* B's tape is to be released */
-	enum metric asked;
-	enum metric metric; /* of the sums */
-	enum walk_mode mode;
-	uint64_t at_ns[DIFF_SIDES]; /* of m=live */
-	struct sums sums[DIFF_SIDES];
-	struct model_sum suppressed[DIFF_SIDES];
-	struct diff_side sides[DIFF_SIDES];
+	enum metric asked;	       /* as the parameter has it */
+	struct parameters with[DIFF_SIDES];
+	struct diff_settings settings;
+	struct diff_subject subjects[DIFF_SIDES];
 };
 
-/* To be closed, also after an error. */
-struct err *api_diff_sides_open(struct call *call, struct api_diff_sides *sides);
-void api_diff_sides_close(struct api_diff_sides *sides);
-CLEAN_DEFINE_DEINIT(api_diff_sides_close, struct api_diff_sides);
-
-/* Members m, unit, a and b. */
-void api_diff_sides_emit(struct call *call, const struct api_diff_sides *sides);
-
-/* An integer, unless it is for one of several units of work. */
-void api_diff_value(struct emit *emit, const char *key, double value);
+/* Both sides, summed, until the call ends; settings->by is the caller's. */
+struct err *api_diff_sides_find(struct call *call, struct api_diff_sides **sides_ret);
 
 #endif

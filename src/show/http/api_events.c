@@ -13,7 +13,7 @@ static struct err *run(struct call *call)
 const struct route route_api_events = {
 	.path = "/api/v1/events",
 	.summary = "what /info says, again whenever it changes, as server-sent events",
-	.answer = "text/event-stream",
+	.type = "text/event-stream",
 	.flags = ROUTE_STREAM,
 	.run = run,
 };

@@ -112,7 +112,7 @@ static struct err *run(struct call *call)
 const struct route route_api_export = {
 	.path = "/api/v1/export",
 	.summary = "a tape as a file of another tool",
-	.answer = "application/octet-stream",
+	.type = "application/octet-stream",
 	.flags = ROUTE_SELECTS | ROUTE_FILE,
 	.params = params,
 	.param_count = array_size(params),

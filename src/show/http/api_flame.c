@@ -9,151 +9,93 @@
 
 static const char *const recursion_words[] = { "keep", "merge", NULL };
 
-/* --- the table of names -------------------------------------------------------------------- */
-
-struct columns {
-	struct call *call;
-	struct names *names;
-	const struct tree *tree;
-	const struct boxes *boxes;
-	uint32_t *index_of; /* by name: its place in the table and 1; 0: none yet */
-	uint32_t *shown;    /* names, by place; UINT32_MAX: of all, which is no function */
-	size_t shown_count;
-	struct interner modules;
+struct flame {
+	const char *m, *unit;
+	uint64_t total;
+	struct api_boxes boxes;
+	struct shape_numbers value, self, begin;
 };
 
-static struct err *columns_init(struct columns *columns, struct call *call, struct names *names,
-				const struct tree *tree, const struct boxes *boxes)
-{
-	*columns = (struct columns) { .call = call, .names = names, .tree = tree, .boxes = boxes };
-	columns->index_of =
-		arena_array(call->arena, names_count(names), sizeof(*columns->index_of));
-	columns->shown = arena_array(call->arena, boxes->count + 1, sizeof(*columns->shown));
-	return columns->index_of && columns->shown ? NULL : err_nomem();
-}
-
-static int32_t name_place(struct columns *columns, const struct box *box)
-{
-	uint32_t name;
-
-	if (box->node == TREE_NONE)
-		return -1;
-	if (box->node == TREE_ROOT) {
-		columns->shown[columns->shown_count] = UINT32_MAX;
-		return (int32_t)columns->shown_count++;
-	}
-	name = columns->tree->nodes[box->node].name;
-	if (columns->index_of[name] == 0) {
-		columns->shown[columns->shown_count++] = name;
-		columns->index_of[name] = (uint32_t)columns->shown_count;
-	}
-	return (int32_t)columns->index_of[name] - 1;
-}
-
-static const struct name *shown_name(const struct columns *columns, size_t place)
-{
-	static const struct name all = { .function = "all", .module = "", .module_short = "" };
-
-	return columns->shown[place] == UINT32_MAX
-		       ? &all
-		       : names_get(columns->names, columns->shown[place]);
-}
-
-static struct err *names_emit(struct columns *columns)
-{
-	const size_t count = columns->shown_count;
-	struct arena *arena = columns->call->arena;
-	const char **texts = arena_array(arena, count, sizeof(*texts));
-	uint64_t *hashes = arena_array(arena, count, sizeof(*hashes));
-	int32_t *modules = arena_array(arena, count, sizeof(*modules));
-	uint8_t *roles = arena_array(arena, count, sizeof(*roles));
-	struct emit *emit = columns->call->emit;
-
-	if (!texts || !hashes || !modules || !roles)
-		return err_nomem();
-	for (size_t i = 0; i < count; i++) {
-		const struct name *name = shown_name(columns, i);
-		const char *module = api_module(name);
-
-		texts[i] = name->function;
-		roles[i] = (uint8_t)name->role;
-		modules[i] = -1;
-		if (columns->shown[i] != UINT32_MAX)
-			hashes[i] = name_hash(columns->call->model, name);
-		if (module)
-			modules[i] =
-				(int32_t)interner_put(&columns->modules, module, strlen(module));
-	}
-	json_texts(emit, "names", texts, count);
-	json_texts(emit, "modules", columns->modules.texts, columns->modules.count);
-	json_hashes(emit, "hashes", hashes, count);
-	json_i32s(emit, "name_module", modules, count);
-	json_u8s(emit, "role", roles, count);
-	return NULL;
-}
+static const struct member flame_members[] = {
+	MEMBER(struct flame, m, TEXT, "the metric"),
+	MEMBER(struct flame, total, PLAIN, "of the metric, of the whole tree"),
+	MEMBER(struct flame, unit, TEXT, NULL, .words = api_unit_words),
+	MEMBER(struct flame, boxes, FLAT, NULL, .shape = &api_shape_boxes),
+	MEMBER(struct flame, value, NUMBERS, "by box: of the metric"),
+	MEMBER(struct flame, self, NUMBERS, "by box: what is not its children's"),
+	MEMBER(struct flame, begin, NUMBERS, "by box: left edge, in units of value; box 0: 0"),
+};
+static const struct shape shape_flame = SHAPE("Flame", struct flame, flame_members);
 
 /* --- the boxes ----------------------------------------------------------------------------- */
 
-static void u64s_emit(const struct columns *columns, const char *key, size_t offset,
-		      uint64_t *values)
+struct drawn {
+	const struct model *model;
+	const struct names *names;
+	const struct tree *tree;
+	struct boxes boxes;
+};
+
+static bool is_function(uint32_t node)
 {
-	for (size_t i = 0; i < columns->boxes->count; i++)
-		values[i] = *(const uint64_t *)((const char *)&columns->boxes->items[i] + offset);
-	json_u64s(columns->call->emit, key, values, columns->boxes->count);
+	return node != TREE_NONE && node != TREE_ROOT;
 }
 
-static void links_emit(const struct columns *columns, int32_t *values)
+static uint64_t hash_of(const void *context, size_t box)
 {
-	const struct boxes *boxes = columns->boxes;
+	const struct drawn *drawn = context;
+	const uint32_t node = drawn->boxes.items[box].node;
 
+	return name_hash(drawn->model, names_get(drawn->names, drawn->tree->nodes[node].name));
+}
+
+static struct api_box box_of(const struct drawn *drawn, const struct box *box)
+{
+	const struct tree_node *node =
+		is_function(box->node) ? &drawn->tree->nodes[box->node] : NULL;
+	const struct name *all = box->node == TREE_ROOT ? &api_boxes_all : NULL;
+
+	return (struct api_box) {
+		.name = node ? names_get(drawn->names, node->name) : all,
+		.parent = box->parent,
+		.depth = box->depth,
+		.count = box->count,
+		.file = node ? node->file : NULL,
+		.line = node ? node->line : 0,
+	};
+}
+
+static struct err *numbers_fill(const struct boxes *boxes, size_t offset, struct arena *arena,
+				struct shape_numbers *numbers)
+{
+	uint64_t *values = arena_array(arena, boxes->count, sizeof(*values));
+
+	if (!values)
+		return err_nomem();
 	for (size_t i = 0; i < boxes->count; i++)
-		values[i] =
-			boxes->items[i].parent == UINT32_MAX ? -1 : (int32_t)boxes->items[i].parent;
-	json_i32s(columns->call->emit, "parent", values, boxes->count);
-	for (size_t i = 0; i < boxes->count; i++)
-		values[i] = (int32_t)boxes->items[i].depth;
-	json_i32s(columns->call->emit, "depth", values, boxes->count);
+		values[i] = *(const uint64_t *)((const char *)&boxes->items[i] + offset);
+	*numbers = (struct shape_numbers) { values, boxes->count };
+	return NULL;
 }
 
-static void places_emit(const struct columns *columns, const char **files, int32_t *lines)
+static struct err *boxes_fill(const struct drawn *drawn, struct arena *arena, struct flame *flame)
 {
-	const struct boxes *boxes = columns->boxes;
-
-	for (size_t i = 0; i < boxes->count; i++) {
-		const uint32_t node = boxes->items[i].node;
-		const bool is_function = node != TREE_NONE && node != TREE_ROOT;
-
-		files[i] = is_function ? columns->tree->nodes[node].file : NULL;
-		lines[i] = is_function ? (int32_t)columns->tree->nodes[node].line : 0;
-	}
-	json_texts(columns->call->emit, "file", files, boxes->count);
-	json_i32s(columns->call->emit, "line", lines, boxes->count);
-}
-
-static struct err *boxes_emit(struct columns *columns)
-{
-	const size_t count = columns->boxes->count;
-	struct arena *arena = columns->call->arena;
-	int32_t *numbers = arena_array(arena, count, sizeof(*numbers));
-	uint64_t *values = arena_array(arena, count, sizeof(*values));
-	const char **files = arena_array(arena, count, sizeof(*files));
+	const struct boxes *boxes = &drawn->boxes;
+	struct api_box *items = arena_array(arena, boxes->count, sizeof(*items));
 	struct err *err;
 
-	if (!numbers || !values || !files)
+	if (!items)
 		return err_nomem();
-	for (size_t i = 0; i < count; i++)
-		numbers[i] = name_place(columns, &columns->boxes->items[i]);
-	err = names_emit(columns);
-	if (err)
-		return err;
-	json_i32s(columns->call->emit, "name", numbers, count);
-	u64s_emit(columns, "value", offsetof(struct box, value), values);
-	u64s_emit(columns, "self", offsetof(struct box, self), values);
-	u64s_emit(columns, "begin", offsetof(struct box, begin), values);
-	u64s_emit(columns, "count", offsetof(struct box, count), values);
-	links_emit(columns, numbers);
-	places_emit(columns, files, numbers);
-	return NULL;
+	for (size_t i = 0; i < boxes->count; i++)
+		items[i] = box_of(drawn, &boxes->items[i]);
+	err = api_boxes_fill(items, boxes->count, hash_of, drawn, arena, &flame->boxes);
+	if (!err)
+		err = numbers_fill(boxes, offsetof(struct box, value), arena, &flame->value);
+	if (!err)
+		err = numbers_fill(boxes, offsetof(struct box, self), arena, &flame->self);
+	if (!err)
+		err = numbers_fill(boxes, offsetof(struct box, begin), arena, &flame->begin);
+	return err;
 }
 
 /* --- the answer ---------------------------------------------------------------------------- */
@@ -171,36 +113,43 @@ static uint64_t nodes_of(const struct api_tree *found, const struct boxes *boxes
 	return u64_max(metric_value(found->tree.metric, &sums->used), boxes->count);
 }
 
-static struct err *answer(struct call *call, const struct api_tree *found)
+static struct err *root_fill(const struct api_tree *found, struct arena *arena,
+			     struct api_boxes *boxes)
+{
+	const struct tree *tree = &found->tree;
+	const char **names = arena_array(arena, tree->path_end, sizeof(*names));
+
+	if (!names)
+		return err_nomem();
+	for (uint32_t node = 1; node <= tree->path_end; node++)
+		names[node - 1] = names_get(found->names, tree->nodes[node].name)->function;
+	boxes->root_names = (struct shape_texts) { names, tree->path_end };
+	boxes->root = (struct shape_numbers) { found->path, tree->path_end };
+	return NULL;
+}
+
+static struct err *flame_fill(struct call *call, const struct api_tree *found, struct flame *flame)
 {
 	const struct tree *tree = &found->tree;
 	const enum metric metric = (enum metric)call_choice(call, "m");
-	struct boxes boxes;
-	struct columns columns;
-	struct err *err = boxes_make(tree, tree->path_end, API_BOXES_MAX, call->arena, &boxes);
+	struct drawn drawn = { .model = call->model, .names = found->names, .tree = tree };
+	struct err *err =
+		boxes_make(tree, tree->path_end, API_BOXES_MAX, call->arena, &drawn.boxes);
 
 	if (!err)
-		err = columns_init(&columns, call, found->names, tree, &boxes);
+		err = boxes_fill(&drawn, call->arena, flame);
+	if (!err)
+		err = root_fill(found, call->arena, &flame->boxes);
 	if (err)
 		return err;
-	emit_text(call->emit, "m", metric_words_all[metric]);
-	emit_u64(call->emit, "total", metric_value(tree->metric, &tree->nodes[TREE_ROOT].total),
-		 EMIT_BYTES);
-	emit_text(call->emit, "unit", metric_is_bytes(metric) ? "bytes" : "count");
-	json_hashes(call->emit, "root", found->path, tree->path_end);
-	emit_list(call->emit, "root_names");
-	for (uint32_t node = 1; node <= tree->path_end; node++)
-		emit_text(call->emit, NULL,
-			  names_get(found->names, tree->nodes[node].name)->function);
-	emit_end(call->emit);
-	emit_u64(call->emit, "boxes", boxes.count, EMIT_COUNT);
-	emit_u64(call->emit, "of", nodes_of(found, &boxes), EMIT_COUNT);
-	err = boxes_emit(&columns);
-	interner_deinit(&columns.modules);
-	return err;
+	flame->m = metric_words_all[metric];
+	flame->unit = api_unit(metric);
+	flame->total = metric_value(tree->metric, &tree->nodes[TREE_ROOT].total);
+	flame->boxes.of = nodes_of(found, &drawn.boxes);
+	return NULL;
 }
 
-static struct err *run(struct call *call)
+static struct err *find(struct call *call, void *answer)
 {
 	const struct api_tree_settings settings = {
 		.share_min = (uint32_t)(API_BOXES_PER_PIXEL * call_number(call, "px")),
@@ -214,7 +163,7 @@ static struct err *run(struct call *call)
 	struct api_tree found;
 	struct err *err = api_tree_find(call, &settings, &found);
 
-	return err ? err : answer(call, &found);
+	return err ? err : flame_fill(call, &found, answer);
 }
 
 static const struct param params[] = {
@@ -247,9 +196,9 @@ static const struct param params[] = {
 const struct route route_api_flame = {
 	.path = "/api/v1/flame",
 	.summary = "a flame graph of what is selected",
-	.answer = "Flame",
+	.shape = &shape_flame,
 	.flags = ROUTE_TAPE | ROUTE_SELECTS,
 	.params = params,
 	.param_count = array_size(params),
-	.run = run,
+	.find = find,
 };

@@ -66,7 +66,7 @@ static struct err *run(struct call *call)
 const struct route route_api_flamegraph = {
 	.path = "/api/v1/export/flamegraph.svg",
 	.summary = "the picture that `memtape flamegraph` draws",
-	.answer = "image/svg+xml",
+	.type = "image/svg+xml",
 	.flags = ROUTE_SELECTS | ROUTE_RAW,
 	.params = params,
 	.param_count = array_size(params),

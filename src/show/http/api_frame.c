@@ -125,123 +125,222 @@ static struct err *lines_find(struct function *function)
 	return err;
 }
 
-static void lines_emit(const struct function *function)
-{
-	struct emit *emit = function->call->emit;
+/* --- what is said of it -------------------------------------------------------------------- */
 
-	emit_list(emit, "lines");
-	for (size_t i = 0; i < u64_min(function->lines.count, LINES_MAX); i++) {
+struct line_row {
+	const char *file;
+	uint64_t line, value;
+};
+
+struct metric_row {
+	const char *m, *title, *unit;
+	uint64_t total, self;
+	double share;
+};
+
+struct life {
+	uint64_t p50, p99;
+};
+
+struct size_row {
+	uint64_t min, max, count, bytes;
+};
+
+struct curve {
+	uint64_t from_ns, until_ns;
+	struct shape_numbers values;
+};
+
+struct side_row {
+	uint64_t hash;
+	const char *function, *module;
+	uint64_t value;
+};
+
+struct frame_detail {
+	struct api_function function;
+	struct shape_rows metrics;
+	const struct life *life;
+	struct shape_rows sizes;
+	struct curve curve;
+	struct shape_rows callers, callees, lines;
+};
+
+static const struct member line_members[] = {
+	MEMBER(struct line_row, file, TEXT, NULL),
+	MEMBER(struct line_row, line, PLAIN, NULL),
+	MEMBER(struct line_row, value, PLAIN, "of the metric"),
+};
+static const struct shape shape_line = SHAPE("FrameLine", struct line_row, line_members);
+
+static const struct member metric_members[] = {
+	MEMBER(struct metric_row, m, TEXT, "the metric"),
+	MEMBER(struct metric_row, title, TEXT, NULL),
+	MEMBER(struct metric_row, unit, TEXT, NULL, .words = api_unit_words),
+	MEMBER(struct metric_row, total, PLAIN, "in it and what it calls"),
+	MEMBER(struct metric_row, self, PLAIN, "allocated by itself"),
+	MEMBER(struct metric_row, share, RATIO, "total, of all that is selected", .decimals = 6),
+};
+static const struct shape shape_metric = SHAPE("FrameMetric", struct metric_row, metric_members);
+
+static const struct member life_members[] = {
+	MEMBER(struct life, p50, NS, "half of those that were freed lived no longer"),
+	MEMBER(struct life, p99, NS, NULL),
+};
+static const struct shape shape_life = SHAPE("FrameLife", struct life, life_members);
+
+static const struct member size_members[] = {
+	MEMBER(struct size_row, min, BYTES, NULL),
+	MEMBER(struct size_row, max, BYTES, "included"),
+	MEMBER(struct size_row, count, COUNT, NULL),
+	MEMBER(struct size_row, bytes, BYTES, NULL),
+};
+static const struct shape shape_size = SHAPE("FrameSize", struct size_row, size_members);
+
+static const struct member curve_members[] = {
+	MEMBER(struct curve, from_ns, NS, NULL),
+	MEMBER(struct curve, until_ns, NS, NULL),
+	MEMBER(struct curve, values, NUMBERS, "most bytes alive in each equal span of the time"),
+};
+static const struct shape shape_curve = SHAPE("FrameCurve", struct curve, curve_members);
+
+static const struct member side_members[] = {
+	MEMBER(struct side_row, hash, HASH, NULL),
+	MEMBER(struct side_row, function, TEXT, NULL),
+	MEMBER(struct side_row, module, TEXT, NULL, .nullable = true),
+	MEMBER(struct side_row, value, PLAIN, "of the metric"),
+};
+static const struct shape shape_side = SHAPE("FrameShare", struct side_row, side_members);
+
+static const struct member detail_members[] = {
+	MEMBER(struct frame_detail, function, FLAT, NULL, .shape = &api_shape_function),
+	MEMBER(struct frame_detail, metrics, ROWS, "every one", .shape = &shape_metric),
+	MEMBER(struct frame_detail, life, OBJECT, "null: nothing was freed", .shape = &shape_life,
+	       .pointed = true, .nullable = true),
+	MEMBER(struct frame_detail, sizes, ROWS, "those there are", .shape = &shape_size),
+	MEMBER(struct frame_detail, curve, OBJECT, NULL, .shape = &shape_curve),
+	MEMBER(struct frame_detail, callers, ROWS, NULL, .shape = &shape_side),
+	MEMBER(struct frame_detail, callees, ROWS, NULL, .shape = &shape_side),
+	MEMBER(struct frame_detail, lines, ROWS, "what each called or allocated",
+	       .shape = &shape_line),
+};
+static const struct shape shape_detail = SHAPE("FrameDetail", struct frame_detail, detail_members);
+
+static struct err *lines_fill(const struct function *function, struct shape_rows *rows)
+{
+	const size_t count = u64_min(function->lines.count, LINES_MAX);
+	struct line_row *items = arena_array(function->call->arena, count, sizeof(*items));
+
+	if (!items)
+		return err_nomem();
+	for (size_t i = 0; i < count; i++) {
 		const struct line *line = &function->lines.items[i];
 
-		emit_object(emit, NULL);
-		emit_text(emit, "file", line->file);
-		emit_u64(emit, "line", line->line, EMIT_PLAIN);
-		emit_u64(emit, "value", line->value, EMIT_BYTES);
-		emit_end(emit);
+		items[i] = (struct line_row) { line->file, line->line, line->value };
 	}
-	emit_end(emit);
+	*rows = (struct shape_rows) { .items = items, .count = count };
+	return NULL;
 }
 
 /* --- every metric -------------------------------------------------------------------------- */
 
-static void metric_emit(const struct function *function, enum metric metric, const uint64_t *values)
+static struct metric_row metric_row_of(enum metric metric, const uint64_t *values)
 {
-	struct emit *emit = function->call->emit;
 	const uint64_t total = values[INSIDE] + values[ALLOCATES], whole = values[OUTSIDE] + total;
 
-	emit_object(emit, NULL);
-	emit_text(emit, "m", metric_words_all[metric]);
-	emit_text(emit, "title", metric_title(metric));
-	emit_text(emit, "unit", metric_is_bytes(metric) ? "bytes" : "count");
-	emit_u64(emit, "total", total, EMIT_BYTES);
-	emit_u64(emit, "self", values[ALLOCATES], EMIT_BYTES);
-	emit_ratio(emit, "share", whole ? (double)total / (double)whole : 0, 6);
-	emit_end(emit);
+	return (struct metric_row) {
+		.m = metric_words_all[metric],
+		.title = metric_title(metric),
+		.unit = api_unit(metric),
+		.total = total,
+		.self = values[ALLOCATES],
+		.share = whole ? (double)total / (double)whole : 0,
+	};
 }
 
-static struct err *metrics_emit(const struct function *function)
+static struct err *metrics_fill(const struct function *function, struct shape_rows *rows)
 {
+	struct metric_row *items =
+		arena_array(function->call->arena, METRICS_NAMED, sizeof(*items));
 	uint64_t values[METRICS_NAMED][MEASURE_PARTS];
-	struct err *err =
-		measure_split(function->selection, function->at_ns, function->inside, values);
+	struct err *err = items ? measure_split(function->selection, function->at_ns,
+						function->inside, values)
+				: err_nomem();
 
 	if (err)
 		return err;
-	emit_list(function->call->emit, "metrics");
 	for (unsigned i = 0; i < METRICS_NAMED; i++)
-		metric_emit(function, (enum metric)i, values[i]);
-	emit_end(function->call->emit);
+		items[i] = metric_row_of((enum metric)i, values[i]);
+	*rows = (struct shape_rows) { .items = items, .count = METRICS_NAMED };
 	return NULL;
 }
 
 /* --- its allocations ----------------------------------------------------------------------- */
 
-static void portrait_emit(const struct function *function, const struct portrait *portrait)
+static struct err *portrait_fill(const struct function *function, struct frame_detail *detail)
 {
-	struct emit *emit = function->call->emit;
+	struct arena *arena = function->call->arena;
+	struct portrait *portrait = arena_new(arena, struct portrait);
+	struct size_row *sizes = arena_array(arena, MODEL_SIZE_BUCKETS, sizeof(*sizes));
+	struct life *life = arena_new(arena, struct life);
+	struct err *err =
+		portrait && sizes && life ? portrait_find(function->part, portrait) : err_nomem();
 
-	if (portrait->lifetimes.count == 0) {
-		emit_null(emit, "life");
-	} else {
-		emit_object(emit, "life");
-		emit_u64(emit, "p50", spread_percentile(&portrait->lifetimes, 500), EMIT_DURATION);
-		emit_u64(emit, "p99", spread_percentile(&portrait->lifetimes, 990), EMIT_DURATION);
-		emit_end(emit);
+	if (err)
+		return err;
+	if (portrait->lifetimes.count > 0) {
+		life->p50 = spread_percentile(&portrait->lifetimes, 500);
+		life->p99 = spread_percentile(&portrait->lifetimes, 990);
+		detail->life = life;
 	}
-	emit_list(emit, "sizes");
+	detail->sizes.items = sizes;
 	for (unsigned i = 0; i < MODEL_SIZE_BUCKETS; i++) {
-		if (portrait->sizes[i].count == 0)
-			continue;
-		emit_object(emit, NULL);
-		emit_u64(emit, "min", i ? UINT64_C(1) << (i - 1) : 0, EMIT_BYTES);
-		emit_u64(emit, "max", i ? (UINT64_C(1) << (i - 1)) * 2 - 1 : 0, EMIT_BYTES);
-		emit_u64(emit, "count", portrait->sizes[i].count, EMIT_COUNT);
-		emit_u64(emit, "bytes", portrait->sizes[i].bytes, EMIT_BYTES);
-		emit_end(emit);
+		const uint64_t min = i ? UINT64_C(1) << (i - 1) : 0;
+		const struct model_sum *sum = &portrait->sizes[i];
+
+		if (sum->count > 0)
+			sizes[detail->sizes.count++] = (struct size_row) { min, i ? min * 2 - 1 : 0,
+									   sum->count, sum->bytes };
 	}
-	emit_end(emit);
+	return NULL;
 }
 
-static struct err *curve_emit(const struct function *function)
+static struct err *curve_fill(const struct function *function, struct curve *curve)
 {
 	struct model_timeline_span spans[CURVE_POINTS];
 	const struct api_range *range = &function->range;
 	const size_t count = u64_min(CURVE_POINTS, range->until_ns - range->from_ns);
-	struct emit *emit = function->call->emit;
-	uint64_t values[CURVE_POINTS];
-	struct err *err = spans_find(function->part, range->from_ns, range->until_ns, count, spans);
+	uint64_t *values = arena_array(function->call->arena, count, sizeof(*values));
+	struct err *err =
+		values ? spans_find(function->part, range->from_ns, range->until_ns, count, spans)
+		       : err_nomem();
 
 	if (err)
 		return err;
 	for (size_t i = 0; i < count; i++)
 		values[i] = spans[i].live_bytes_max;
-	emit_object(emit, "curve");
-	emit_u64(emit, "from_ns", range->from_ns, EMIT_DURATION);
-	emit_u64(emit, "until_ns", range->until_ns, EMIT_DURATION);
-	json_u64s(emit, "values", values, count);
-	emit_end(emit);
+	*curve = (struct curve) { range->from_ns, range->until_ns, { values, count } };
 	return NULL;
 }
 
 /* --- who is next to it --------------------------------------------------------------------- */
 
-static void side_row_emit(const struct function *function, const struct tree *tree, uint32_t node)
+static struct side_row side_row_of(const struct function *function, const struct tree *tree,
+				   uint32_t node)
 {
-	struct call *call = function->call;
 	const struct name *name = names_get(function->names, tree->nodes[node].name);
 
-	emit_object(call->emit, NULL);
-	json_hash(call->emit, "hash", name_hash(call->model, name));
-	emit_text(call->emit, "function", name->function);
-	emit_text(call->emit, "module", api_module(name));
-	emit_u64(call->emit, "value", metric_value(tree->metric, &tree->nodes[node].total),
-		 EMIT_BYTES);
-	emit_end(call->emit);
+	return (struct side_row) {
+		.hash = name_hash(function->call->model, name),
+		.function = name->function,
+		.module = api_module(name),
+		.value = metric_value(tree->metric, &tree->nodes[node].total),
+	};
 }
 
 /* The tree around the function has it below its root, and its callers or callees below that. */
-static struct err *side_emit(const struct function *function, const char *key,
-			     enum tree_direction direction)
+static struct err *side_fill(const struct function *function, enum tree_direction direction,
+			     struct shape_rows *rows)
 {
 	const struct tree_settings settings = {
 		.direction = direction,
@@ -252,20 +351,22 @@ static struct err *side_emit(const struct function *function, const char *key,
 		.path = &function->hash,
 		.path_count = 1,
 	};
+	struct arena *arena = function->call->arena;
+	struct side_row *items = arena_array(arena, SIDE_MAX, sizeof(*items));
 	struct tree tree;
 	uint32_t node;
-	struct err *err = tree_build(&function->sums, function->names, &settings,
-				     function->call->arena, &tree);
+	struct err *err =
+		items ? tree_build(&function->sums, function->names, &settings, arena, &tree)
+		      : err_nomem();
 
 	if (err)
 		return err;
-	emit_list(function->call->emit, key);
+	rows->items = items;
 	node = tree.path_end == TREE_ROOT ? TREE_NONE : tree.nodes[tree.path_end].first_child;
-	for (size_t i = 0; i < SIDE_MAX && node != TREE_NONE; i++) {
-		side_row_emit(function, &tree, node);
+	for (; rows->count < SIDE_MAX && node != TREE_NONE; rows->count++) {
+		items[rows->count] = side_row_of(function, &tree, node);
 		node = tree.nodes[node].next_sibling;
 	}
-	emit_end(function->call->emit);
 	return NULL;
 }
 
@@ -297,36 +398,31 @@ static struct err *function_find(struct function *function)
 	return err ? err : lines_find(function);
 }
 
-static struct err *answer(struct function *function)
+static struct err *detail_fill(struct function *function, struct frame_detail *detail)
 {
-	struct call *call = function->call;
-	struct portrait *portrait = arena_new(call->arena, struct portrait);
 	const struct line *line = function->lines.items; /* most first */
 	const struct name *name = names_get(function->names, name_of(function));
-	struct err *err = portrait ? portrait_find(function->part, portrait) : err_nomem();
+	struct err *err = metrics_fill(function, &detail->metrics);
 
-	if (err)
-		return err;
-	json_hash(call->emit, "hash", function->hash);
-	emit_text(call->emit, "function", name->function);
-	emit_text(call->emit, "module", api_module(name));
-	emit_text(call->emit, "file", line ? line->file : NULL);
-	json_u64_or_null(call->emit, "line", line ? line->line : 0, 0);
-	err = metrics_emit(function);
-	if (err)
-		return err;
-	portrait_emit(function, portrait);
-	err = curve_emit(function);
+	detail->function = (struct api_function) {
+		.hash = function->hash,
+		.function = name->function,
+		.module = api_module(name),
+		.file = line ? line->file : NULL,
+		.line = line && line->line ? line->line : SHAPE_NONE,
+	};
 	if (!err)
-		err = side_emit(function, "callers", TREE_BOTTOM_UP);
+		err = portrait_fill(function, detail);
 	if (!err)
-		err = side_emit(function, "callees", TREE_TOP_DOWN);
+		err = curve_fill(function, &detail->curve);
 	if (!err)
-		lines_emit(function);
-	return err;
+		err = side_fill(function, TREE_BOTTOM_UP, &detail->callers);
+	if (!err)
+		err = side_fill(function, TREE_TOP_DOWN, &detail->callees);
+	return err ? err : lines_fill(function, &detail->lines);
 }
 
-static struct err *run(struct call *call)
+static struct err *find(struct call *call, void *answer)
 {
 	struct function function = { .call = call, .metric = call_choice(call, "m") };
 	struct err *err;
@@ -334,7 +430,7 @@ static struct err *run(struct call *call)
 	call_hash(call, "h", &function.hash);
 	err = function_find(&function);
 	if (!err)
-		err = answer(&function);
+		err = detail_fill(&function, answer);
 	line_vec_deinit(&function.lines);
 	return err;
 }
@@ -349,9 +445,9 @@ const struct route route_api_frame = {
 	.path = "/api/v1/frame",
 	.summary =
 		"one function: by every metric, over time, by size and line; callers and callees",
-	.answer = "FrameDetail",
+	.shape = &shape_detail,
 	.flags = ROUTE_TAPE | ROUTE_SELECTS,
 	.params = params,
 	.param_count = array_size(params),
-	.run = run,
+	.find = find,
 };

@@ -12,28 +12,71 @@ static const enum density_kind y_kinds[] = { DENSITY_SIZE, DENSITY_LIFETIME, DEN
 
 enum { Y_LIFETIME = 1 };
 
-static void axis_emit(struct emit *emit, const char *key, const struct density_axis *axis)
+struct axis {
+	const char *kind, *unit;
+	bool log;
+	struct shape_numbers edges;
+};
+
+struct cells {
+	struct shape_numbers count, bytes;
+};
+
+struct grid {
+	struct axis x, y;
+	struct cells cells;
+	const struct cells *never;
+};
+
+static const char *const unit_words[] = { "ns", "bytes", NULL };
+
+static const struct member axis_members[] = {
+	MEMBER(struct axis, kind, TEXT, NULL, .words = density_kind_words),
+	MEMBER(struct axis, unit, TEXT, NULL, .words = unit_words),
+	MEMBER(struct axis, log, FLAG, "whether the scale is logarithmic"),
+	MEMBER(struct axis, edges, NUMBERS, "of cells: one more than there are"),
+};
+static const struct shape shape_axis = SHAPE("Axis", struct axis, axis_members);
+
+static const struct member cells_members[] = {
+	MEMBER(struct cells, count, NUMBERS, "allocations; row by row, the lowest first"),
+	MEMBER(struct cells, bytes, NUMBERS, "of them"),
+};
+static const struct shape shape_cells = SHAPE("GridCells", struct cells, cells_members);
+
+static const struct member grid_members[] = {
+	MEMBER(struct grid, x, OBJECT, "from left to right", .shape = &shape_axis),
+	MEMBER(struct grid, y, OBJECT, "upwards", .shape = &shape_axis),
+	MEMBER(struct grid, cells, FLAT, NULL, .shape = &shape_cells),
+	MEMBER(struct grid, never, OBJECT, "y=lifetime: what was never freed, by column",
+	       .shape = &shape_cells, .pointed = true, .nullable = true),
+};
+static const struct shape shape_grid = SHAPE("Grid", struct grid, grid_members);
+
+static struct axis axis_of(const struct density_axis *axis)
 {
-	emit_object(emit, key);
-	emit_text(emit, "kind", density_kind_words[axis->kind]);
-	emit_text(emit, "unit", axis->kind == DENSITY_SIZE ? "bytes" : "ns");
-	emit_bool(emit, "log", axis->is_log);
-	json_u64s(emit, "edges", axis->edges, axis->count + 1);
-	emit_end(emit);
+	return (struct axis) {
+		.kind = density_kind_words[axis->kind],
+		.unit = unit_words[axis->kind == DENSITY_SIZE],
+		.log = axis->is_log,
+		.edges = { axis->edges, axis->count + 1 },
+	};
 }
 
-static struct err *sums_emit(struct call *call, const struct model_sum *sums, size_t count)
+static struct err *cells_fill(struct arena *arena, const struct model_sum *sums, size_t count,
+			      struct cells *cells)
 {
-	uint64_t *values = arena_array(call->arena, count, sizeof(*values));
+	uint64_t *counts = arena_array(arena, count, sizeof(*counts));
+	uint64_t *bytes = arena_array(arena, count, sizeof(*bytes));
 
-	if (!values)
+	if (!counts || !bytes)
 		return err_nomem();
-	for (size_t i = 0; i < count; i++)
-		values[i] = sums[i].count;
-	json_u64s(call->emit, "count", values, count);
-	for (size_t i = 0; i < count; i++)
-		values[i] = sums[i].bytes;
-	json_u64s(call->emit, "bytes", values, count);
+	for (size_t i = 0; i < count; i++) {
+		counts[i] = sums[i].count;
+		bytes[i] = sums[i].bytes;
+	}
+	cells->count = (struct shape_numbers) { counts, count };
+	cells->bytes = (struct shape_numbers) { bytes, count };
 	return NULL;
 }
 
@@ -63,29 +106,35 @@ static struct err *settings_find(struct call *call, struct density_settings *set
 		       : NULL;
 }
 
-static struct err *run(struct call *call)
+static struct err *never_fill(struct arena *arena, const struct density *density,
+			      const struct cells **never_ret)
+{
+	struct cells *never = arena_new(arena, struct cells);
+
+	*never_ret = never;
+	return never ? cells_fill(arena, density->never, density->x.count, never) : err_nomem();
+}
+
+static struct err *find(struct call *call, void *answer)
 {
 	struct density_settings settings;
 	const struct selection *selection;
-	struct density density;
-	struct err *err = settings_find(call, &settings);
+	struct density *density = arena_new(call->arena, struct density);
+	struct grid *grid = answer;
+	struct err *err = density ? settings_find(call, &settings) : err_nomem();
 
 	if (!err)
 		err = call_select(call, &selection);
 	if (!err)
-		err = density_find(selection, &settings, call->arena, &density);
+		err = density_find(selection, &settings, call->arena, density);
 	if (err)
 		return err;
-	axis_emit(call->emit, "x", &density.x);
-	axis_emit(call->emit, "y", &density.y);
-	err = sums_emit(call, density.cells, density.x.count * density.y.count);
-	if (err || settings.y != DENSITY_LIFETIME) {
-		emit_null(call->emit, "never");
-		return err;
-	}
-	emit_object(call->emit, "never");
-	err = sums_emit(call, density.never, density.x.count);
-	emit_end(call->emit);
+	grid->x = axis_of(&density->x);
+	grid->y = axis_of(&density->y);
+	err = cells_fill(call->arena, density->cells, density->x.count * density->y.count,
+			 &grid->cells);
+	if (!err && settings.y == DENSITY_LIFETIME)
+		err = never_fill(call->arena, density, &grid->never);
 	return err;
 }
 
@@ -121,9 +170,9 @@ static const struct param params[] = {
 const struct route route_api_grid = {
 	.path = "/api/v1/grid",
 	.summary = "a heat map: sizes or lifetimes, over time or each other",
-	.answer = "Grid",
+	.shape = &shape_grid,
 	.flags = ROUTE_TAPE | ROUTE_SELECTS,
 	.params = params,
 	.param_count = array_size(params),
-	.run = run,
+	.find = find,
 };

@@ -13,21 +13,30 @@ static const struct param params[] = {
 	  .missing = "true" },
 };
 
-static struct err *run(struct call *call)
+struct held {
+	struct api_tape tape;
+};
+
+static const struct member held_members[] = {
+	MEMBER(struct held, tape, OBJECT, "as it is held", .shape = &api_shape_tape),
+};
+static const struct shape shape_held = SHAPE("TapeHeld", struct held, held_members);
+
+static struct err *find(struct call *call, void *answer)
 {
 	const bool is_on = call_flag(call, "on") && call->gen != 0;
+	struct held *held = answer;
 
 	tapes_hold(call->tape, is_on ? call->loaded : NULL);
-	api_tape_emit_reading(call->emit, "tape", call->tape, call->loaded);
-	return NULL;
+	return api_tape_fill(call->tape, call->loaded, call->arena, &held->tape);
 }
 
 const struct route route_api_hold = {
 	.path = "/api/v1/hold",
 	.summary = "holds a moment of a tape that is being recorded, to be asked for by its `gen`",
-	.answer = "TapeHeld",
+	.shape = &shape_held,
 	.flags = ROUTE_POST | ROUTE_TAPE | ROUTE_UNCACHED,
 	.params = params,
 	.param_count = array_size(params),
-	.run = run,
+	.find = find,
 };

@@ -5,17 +5,17 @@
 #include "http/call.h"
 #include "http/server.h"
 
-static struct err *run(struct call *call)
+static struct err *find(struct call *call, void *answer)
 {
 	tapes_settle(call->server->tapes, &call->limits);
-	api_info_emit(call->emit, call->server);
-	return NULL;
+	call_at_end(call, api_info_end, answer);
+	return api_info_find(call->server, call->arena, answer);
 }
 
 const struct route route_api_info = {
 	.path = "/api/v1/info",
 	.summary = "what is served, and how far reading it has come",
-	.answer = "Info",
+	.shape = &api_shape_info,
 	.flags = ROUTE_UNCACHED,
-	.run = run,
+	.find = find,
 };

@@ -102,35 +102,32 @@ static void emit_body(struct emit *emit, const struct route *route)
 		emit_end(emit);
 }
 
-/* Of a question: its shape, and what every answer has. */
+/* What it consists of, with what every answer has; a file is a text. */
 static void emit_answer_schema(struct emit *emit, const struct route *route)
 {
-	const bool is_media_type = route->answer && strchr(route->answer, '/');
+	const struct shape *shape = route_shape(route);
 
 	emit_object(emit, "schema");
-	if (route->question) {
+	if (shape) {
 		emit_list(emit, "allOf");
 		schema_reference_to(emit, NULL, "Head");
-		schema_reference(emit, NULL, route->question->shape);
+		schema_reference(emit, NULL, shape);
 		emit_end(emit);
 	} else {
-		emit_text(emit, "type", is_media_type ? "string" : "object");
-		if (!is_media_type)
-			emit_text(emit, "title", route->answer);
+		emit_text(emit, "type", route->type ? "string" : "object");
 	}
 	emit_end(emit);
 }
 
 static void emit_answers(struct emit *emit, const struct route *route)
 {
-	const char *answer = route->question ? route->question->shape->name : route->answer;
-	const bool is_media_type = strchr(answer, '/');
+	const struct shape *shape = route_shape(route);
 
 	emit_object(emit, "responses");
 	emit_object(emit, "200");
-	emit_text(emit, "description", is_media_type ? "a file" : answer);
+	emit_text(emit, "description", shape ? shape->name : route->type ? "a file" : "an object");
 	emit_object(emit, "content");
-	emit_object(emit, is_media_type ? answer : "application/json");
+	emit_object(emit, route->type ? route->type : "application/json");
 	emit_answer_schema(emit, route);
 	for (int i = 0; i < 3; i++)
 		emit_end(emit);
@@ -219,8 +216,9 @@ static void emit_schemas(struct emit *emit)
 	struct schemas schemas = { 0 };
 
 	schemas_add(&schemas, &shape_head);
-	for (const struct question *const *at = question_table; *at; at++)
-		schemas_add(&schemas, (*at)->shape);
+	for (const struct route *const *at = route_table; *at; at++)
+		if (route_shape(*at))
+			schemas_add(&schemas, route_shape(*at));
 	emit_object(emit, "schemas");
 	emit_error_schema(emit);
 	for (size_t i = 0; i < schemas.count; i++)
@@ -276,7 +274,6 @@ static struct err *run(struct call *call)
 const struct route route_api_openapi = {
 	.path = "/api/v1/openapi.json",
 	.summary = "this document",
-	.answer = "OpenAPI",
 	.flags = ROUTE_RAW,
 	.run = run,
 };

@@ -1,6 +1,5 @@
 #include "http/api_parts.h"
 
-#include "answer/speak.h"
 #include "sums/name_hash.h"
 
 const char *const api_order_words[] = { "asc", "dsc", NULL };
@@ -38,17 +37,11 @@ struct err *api_range(struct call *call, struct api_range *range_ret)
 	return NULL;
 }
 
-void api_sum_begin(struct emit *emit, const char *key, struct model_sum sum)
-{
-	emit_object(emit, key);
-	emit_u64(emit, "bytes", sum.bytes, EMIT_BYTES);
-	emit_u64(emit, "count", sum.count, EMIT_COUNT);
-}
+const char *const api_unit_words[] = { "bytes", "count", NULL };
 
-void api_sum(struct emit *emit, const char *key, struct model_sum sum)
+const char *api_unit(enum metric metric)
 {
-	api_sum_begin(emit, key, sum);
-	emit_end(emit);
+	return api_unit_words[!metric_is_bytes(metric)];
 }
 
 const char *api_module(const struct name *name)
@@ -56,31 +49,27 @@ const char *api_module(const struct name *name)
 	return name->module[0] ? name->module_short : NULL;
 }
 
-void api_function(struct call *call, const struct names *names, const struct name_frame *frame)
+static const struct member function_members[] = {
+	MEMBER(struct api_function, hash, HASH,
+	       "identifies the function; the same on every tape and in every version"),
+	MEMBER(struct api_function, function, TEXT, "its name"),
+	MEMBER(struct api_function, module, TEXT, "short name of the program or library",
+	       .nullable = true),
+	MEMBER(struct api_function, file, TEXT, "its source file", .nullable = true),
+	MEMBER(struct api_function, line, PLAIN, "line in the source file", .nullable = true),
+};
+const struct shape api_shape_function = SHAPE("Function", struct api_function, function_members);
+
+struct api_function api_function_of(const struct model *model, const struct names *names,
+				    const struct name_frame *frame)
 {
 	const struct name *name = names_get(names, frame->name);
 
-	json_hash(call->emit, "hash", name_hash(call->model, name));
-	emit_text(call->emit, "function", name->function);
-	emit_text(call->emit, "module", api_module(name));
-	emit_text(call->emit, "file", frame->file);
-	json_u64_or_null(call->emit, "line", frame->line, 0);
-}
-
-void api_stack(struct call *call, struct names *names, const char *key, uint32_t stack,
-	       size_t frame_max)
-{
-	const struct speaker speaker = { call->emit, call->model, names, WALK_ALL };
-	struct err *err = speak_stack(&speaker, key, stack, frame_max);
-
-	if (err)
-		emit_fail(call->emit);
-	err_destroy(err);
-}
-
-void api_key(struct emit *emit, const char *key, uint64_t value)
-{
-	char digits[STR_SHORT_BYTES];
-
-	emit_text(emit, key, str_format(digits, sizeof(digits), "%llu", (unsigned long long)value));
+	return (struct api_function) {
+		.hash = name_hash(model, name),
+		.function = name->function,
+		.module = api_module(name),
+		.file = frame->file,
+		.line = frame->line ? frame->line : SHAPE_NONE,
+	};
 }

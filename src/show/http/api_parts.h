@@ -4,6 +4,7 @@
 #ifndef MEMTAPE_HTTP_API_PARTS_H
 #define MEMTAPE_HTTP_API_PARTS_H
 
+#include "answer/shape.h"
 #include "groups/groups.h"
 #include "groups/measure.h"
 #include "http/call.h"
@@ -54,21 +55,24 @@ struct err *api_range(struct call *call, struct api_range *range_ret);
 
 /* --- members of answers -------------------------------------------------------------------- */
 
-void api_sum(struct emit *emit, const char *key, struct model_sum sum);
-/* The same, left open for more. */
-void api_sum_begin(struct emit *emit, const char *key, struct model_sum sum);
+/* "bytes" or "count" */
+extern const char *const api_unit_words[];
+const char *api_unit(enum metric metric);
 
-/* hash, function, module, file and line. */
-void api_function(struct call *call, const struct names *names, const struct name_frame *frame);
+/* A function, and where in it; for those who know modules by their short names. */
+struct api_function {
+	uint64_t hash;
+	const char *function, *module, *file;
+	uint64_t line;
+};
 
-/* The same without a hash: of a function that its lines tell apart. */
+extern const struct shape api_shape_function;
+
+/* Borrows from names. */
+struct api_function api_function_of(const struct model *model, const struct names *names,
+				    const struct name_frame *frame);
+
+/* NULL: it is outside of every module. */
 const char *api_module(const struct name *name);
-
-/* A list of frames, innermost first, at most frame_max. */
-void api_stack(struct call *call, struct names *names, const char *key, uint32_t stack,
-	       size_t frame_max);
-
-/* Decimal digits as a text: of numbers that are only names. */
-void api_key(struct emit *emit, const char *key, uint64_t value);
 
 #endif

@@ -22,77 +22,108 @@ static const struct param params[] = {
 	  .missing = "1000" },
 };
 
+struct column {
+	const char *name;
+};
+
+struct result {
+	struct shape_rows columns;
+	struct shape_cells rows;
+	bool truncated;
+};
+
+static const struct member column_members[] = {
+	MEMBER(struct column, name, TEXT, NULL),
+};
+static const struct shape shape_column = SHAPE("SqlColumn", struct column, column_members);
+
+static const struct member result_members[] = {
+	MEMBER(struct result, columns, ROWS, NULL, .shape = &shape_column),
+	MEMBER(struct result, rows, CELLS, "a list a row; a BLOB is hexadecimal digits"),
+	MEMBER(struct result, truncated, FLAG, "whether there are more rows"),
+};
+static const struct shape shape_result = SHAPE("SqlResult", struct result, result_members);
+
+VEC_DEFINE(cell_vec, struct shape_cell);
+
 struct output {
 	struct call *call;
 	uint64_t limit;
-	uint64_t row_count;
 	size_t column_count;
-	bool has_begun;
+	uint64_t row_count;
+	struct column *columns; /* NULL: there was no statement yet */
+	struct cell_vec cells;
 	bool is_truncated;
 };
 
 static struct err *begin(void *context, const struct sql_head *heads, size_t count)
 {
 	struct output *output = context;
-	struct emit *emit = output->call->emit;
+	struct arena *arena = output->call->arena;
 
-	if (output->has_begun)
+	if (output->columns)
 		return err_new(ERR_USAGE, "expected one statement");
-	output->has_begun = true;
+	output->columns = arena_array(arena, count, sizeof(*output->columns));
 	output->column_count = count;
-	emit_list(emit, "columns");
-	for (size_t i = 0; i < count; i++) {
-		emit_object(emit, NULL);
-		emit_text(emit, "name", heads[i].name);
-		emit_end(emit);
+	for (size_t i = 0; output->columns && i < count; i++) {
+		output->columns[i].name = arena_strdup(arena, heads[i].name);
+		if (!output->columns[i].name)
+			return err_nomem();
 	}
-	emit_end(emit);
-	emit_list(emit, "rows");
-	return NULL;
+	return output->columns ? NULL : err_nomem();
 }
 
-static void emit_value(struct emit *emit, const struct sql_value *value)
+static const char *hex_digits(const struct sql_value *value, struct arena *arena)
 {
 	CLEAN(str_deinit) struct str hex = { 0 };
 
+	for (size_t i = 0; i < value->bytes; i++)
+		str_printf(&hex, "%02x", (unsigned char)value->text[i]);
+	return hex.failed ? NULL : arena_strdup(arena, str_text(&hex));
+}
+
+/* The text is NULL only where there is no memory, or no value. */
+static struct shape_cell cell_of(const struct sql_value *value, struct arena *arena)
+{
 	switch (value->kind) {
 	case SQL_NULL:
-		emit_null(emit, NULL);
 		break;
 	case SQL_INTEGER:
-		emit_i64(emit, NULL, value->integer);
-		break;
-	case SQL_REAL:
-		if (value->real - value->real == 0)
-			emit_number(emit, NULL, value->text);
-		else /* JSON has no word for infinity */
-			emit_number(emit, NULL, value->real > 0 ? "9e999" : "-9e999");
-		break;
+		return (struct shape_cell) {
+			.text = arena_printf(arena, "%lld", (long long)value->integer),
+			.is_number = true,
+		};
+	case SQL_REAL: /* JSON has no word for infinity */
+		return (struct shape_cell) {
+			.text = value->real - value->real == 0 ? arena_strdup(arena, value->text)
+				: value->real > 0	       ? "9e999"
+							       : "-9e999",
+			.is_number = true,
+		};
 	case SQL_TEXT:
-		emit_text(emit, NULL, value->text);
-		break;
+		return (struct shape_cell) { .text = arena_strdup(arena, value->text) };
 	case SQL_BLOB:
-		for (size_t i = 0; i < value->bytes; i++)
-			str_printf(&hex, "%02x", (unsigned char)value->text[i]);
-		emit_text(emit, NULL, str_text(&hex));
-		break;
+		return (struct shape_cell) { .text = hex_digits(value, arena) };
 	}
+	return (struct shape_cell) { 0 };
 }
 
 static struct err *row(void *context, const struct sql_value *values)
 {
 	struct output *output = context;
-	struct emit *emit = output->call->emit;
 
 	if (output->row_count == output->limit) {
 		output->is_truncated = true;
 		return err_new(ERR_LIMIT, "enough rows");
 	}
 	output->row_count++;
-	emit_list(emit, NULL);
-	for (size_t i = 0; i < output->column_count; i++)
-		emit_value(emit, &values[i]);
-	emit_end(emit);
+	for (size_t i = 0; i < output->column_count; i++) {
+		const struct shape_cell cell = cell_of(&values[i], output->call->arena);
+
+		if ((!cell.text && values[i].kind != SQL_NULL) ||
+		    !cell_vec_push(&output->cells, cell))
+			return err_nomem();
+	}
 	return NULL;
 }
 
@@ -145,9 +176,8 @@ static struct err *wait_for_turn(struct call *call)
 	return err;
 }
 
-static struct err *run(struct call *call)
+static struct err *statement_ask(struct call *call, struct output *output)
 {
-	struct output output = { .call = call, .limit = call_number(call, "limit") };
 	CLEAN(names_destroy) struct names *names = NULL;
 	struct err *err = call_names_view(call, &names);
 
@@ -155,27 +185,48 @@ static struct err *run(struct call *call)
 		err = wait_for_turn(call);
 	if (err)
 		return err;
-	err = statement_run(call, names, &output);
+	err = statement_run(call, names, output);
 	pthread_mutex_unlock(&call->server->sql_lock);
-	if (err && output.is_truncated) {
+	if (err && output->is_truncated) {
 		err_destroy(err);
 		err = NULL;
 	}
-	if (err)
-		return call_blame(call, "sql", err);
-	if (!output.has_begun)
-		return call_blame(call, "sql", err_new(ERR_USAGE, "expected a statement"));
-	emit_end(call->emit);
-	emit_bool(call->emit, "truncated", output.is_truncated);
-	return NULL;
+	if (!err && !output->columns)
+		err = err_new(ERR_USAGE, "expected a statement");
+	return call_blame(call, "sql", err);
+}
+
+static void output_end(void *ends)
+{
+	struct output *output = ends;
+
+	cell_vec_deinit(&output->cells);
+}
+
+static struct err *find(struct call *call, void *answer)
+{
+	struct output *output = arena_new(call->arena, struct output);
+	struct err *err;
+
+	if (!output)
+		return err_nomem();
+	*output = (struct output) { .call = call, .limit = call_number(call, "limit") };
+	call_at_end(call, output_end, output);
+	err = statement_ask(call, output);
+	*(struct result *)answer = (struct result) {
+		.columns = { .items = output->columns, .count = output->column_count },
+		.rows = { output->cells.items, output->row_count, output->column_count },
+		.truncated = output->is_truncated,
+	};
+	return err;
 }
 
 const struct route route_api_query = {
 	.path = "/api/v1/query",
 	.summary = "a statement of SQL, which can change nothing",
-	.answer = "Query",
+	.shape = &shape_result,
 	.flags = ROUTE_TAPE | ROUTE_POST | ROUTE_UNCACHED,
 	.params = params,
 	.param_count = array_size(params),
-	.run = run,
+	.find = find,
 };

@@ -148,7 +148,6 @@ static struct err *run(struct call *call)
 const struct route route_api_report = {
 	.path = "/api/v1/report",
 	.summary = "any report, as `memtape report TAPE NAME --json` prints it",
-	.answer = "Report",
 	.flags = ROUTE_TAPE | ROUTE_RAW | ROUTE_MAY_POST,
 	.params = params,
 	.param_count = array_size(params),

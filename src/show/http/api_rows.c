@@ -22,55 +22,82 @@ struct err *api_rows_read(struct call *call, const uint64_t *rows, size_t count,
 	return NULL;
 }
 
-static void thread_emit(struct call *call, const char *key, uint64_t thread)
-{
-	if (thread == MODEL_NO_THREAD)
-		emit_null(call->emit, key);
-	else
-		emit_u64(call->emit, key, model_thread(call->model, thread)->tid, EMIT_PLAIN);
-}
+static const struct member row_members[] = {
+	MEMBER(struct api_row, row, PLAIN, "its number"),
+	MEMBER(struct api_row, address, ADDRESS, NULL),
+	MEMBER(struct api_row, size, BYTES, "that were asked for"),
+	MEMBER(struct api_row, usable, BYTES, "what the allocator gave"),
+	MEMBER(struct api_row, ns, NS, "when it was allocated"),
+	MEMBER(struct api_row, thread, PLAIN, "id of the thread"),
+	MEMBER(struct api_row, thread_name, TEXT, NULL),
+	MEMBER(struct api_row, call, TEXT, "what was called: malloc, realloc ..."),
+	MEMBER(struct api_row, free_ns, NS, "null: never freed", .nullable = true),
+	MEMBER(struct api_row, free_thread, PLAIN, "id of the thread that freed it",
+	       .nullable = true),
+	MEMBER(struct api_row, free_call, TEXT, NULL, .nullable = true),
+	MEMBER(struct api_row, function, FLAT, NULL, .shape = &api_shape_function),
+	MEMBER(struct api_row, temporary, FLAG, "freed before its thread allocated again"),
+	MEMBER(struct api_row, at_peak, FLAG, "alive then"),
+	MEMBER(struct api_row, lost_free, FLAG, "freed unseen"),
+	MEMBER(struct api_row, chain_length, COUNT, "allocations of its realloc chain"),
+	MEMBER(struct api_row, latency_ns, NS, "how long the call took", .nullable = true),
+};
+const struct shape api_shape_row = SHAPE("Alloc", struct api_row, row_members);
 
 static uint64_t chain_length(const struct model *model, uint64_t chain)
 {
 	return chain == MODEL_NO_CHAIN ? 1 : model_chain_get(model, chain).length;
 }
 
-static void free_emit(struct call *call, const struct batch *batch, size_t i)
+static uint64_t or_none(uint64_t value, uint64_t none)
 {
-	const uint64_t free_fn = batch->columns[MODEL_FREE_FN][i];
-
-	json_u64_or_null(call->emit, "free_ns", batch->columns[MODEL_FREE_NS][i], MODEL_NEVER);
-	thread_emit(call, "free_thread", batch->columns[MODEL_FREE_THREAD][i]);
-	emit_text(call->emit, "free_call",
-		  free_fn == TAPE_FN_EXTENDED ? NULL : tape_fn_name((enum tape_fn)free_fn));
+	return value == none ? SHAPE_NONE : value;
 }
 
-void api_row_emit(struct call *call, struct names *names, const char *key,
-		  const struct batch *batch, size_t i)
+struct api_row api_row_of(const struct model *model, struct names *names, const struct batch *batch,
+			  size_t i)
 {
-	struct emit *emit = call->emit;
 	const uint64_t flags = batch->columns[MODEL_FLAGS][i];
-	const struct model_thread *thread =
-		model_thread(call->model, batch->columns[MODEL_THREAD][i]);
+	const uint64_t free_fn = batch->columns[MODEL_FREE_FN][i];
+	const uint64_t free_thread = batch->columns[MODEL_FREE_THREAD][i];
+	const struct model_thread *thread = model_thread(model, batch->columns[MODEL_THREAD][i]);
 	struct walk walk =
-		walk_begin(call->model, names, (uint32_t)batch->columns[MODEL_STACK][i], WALK_FOLD);
+		walk_begin(model, names, (uint32_t)batch->columns[MODEL_STACK][i], WALK_FOLD);
 
-	emit_object(emit, key);
-	emit_u64(emit, "row", batch_row(batch, i), EMIT_PLAIN);
-	emit_address(emit, "address", batch->columns[MODEL_ADDRESS][i]);
-	emit_u64(emit, "size", batch->columns[MODEL_SIZE][i], EMIT_BYTES);
-	emit_u64(emit, "usable", batch->columns[MODEL_USABLE][i], EMIT_BYTES);
-	emit_u64(emit, "ns", batch->columns[MODEL_ALLOC_NS][i], EMIT_DURATION);
-	emit_u64(emit, "thread", thread->tid, EMIT_PLAIN);
-	emit_text(emit, "thread_name", thread->name);
-	emit_text(emit, "call", tape_fn_name((enum tape_fn)batch->columns[MODEL_FN][i]));
-	free_emit(call, batch, i);
-	api_function(call, names, walk_next(&walk)); /* a walk gives one frame at least */
-	emit_bool(emit, "temporary", flags & MODEL_ALLOCATION_TEMPORARY);
-	emit_bool(emit, "at_peak", flags & MODEL_ALLOCATION_PEAK);
-	emit_bool(emit, "lost_free", flags & MODEL_ALLOCATION_LOST_FREE);
-	emit_u64(emit, "chain_length", chain_length(call->model, batch->columns[MODEL_CHAIN][i]),
-		 EMIT_COUNT);
-	json_u64_or_null(emit, "latency_ns", batch->columns[MODEL_LATENCY][i], MODEL_NEVER);
-	emit_end(emit);
+	return (struct api_row) {
+		.row = batch_row(batch, i),
+		.address = batch->columns[MODEL_ADDRESS][i],
+		.size = batch->columns[MODEL_SIZE][i],
+		.usable = batch->columns[MODEL_USABLE][i],
+		.ns = batch->columns[MODEL_ALLOC_NS][i],
+		.thread = thread->tid,
+		.thread_name = thread->name,
+		.call = tape_fn_name((enum tape_fn)batch->columns[MODEL_FN][i]),
+		.free_ns = or_none(batch->columns[MODEL_FREE_NS][i], MODEL_NEVER),
+		.free_thread = free_thread == MODEL_NO_THREAD
+				       ? SHAPE_NONE
+				       : model_thread(model, free_thread)->tid,
+		.free_call =
+			free_fn == TAPE_FN_EXTENDED ? NULL : tape_fn_name((enum tape_fn)free_fn),
+		/* a walk gives one frame at least */
+		.function = api_function_of(model, names, walk_next(&walk)),
+		.temporary = flags & MODEL_ALLOCATION_TEMPORARY,
+		.at_peak = flags & MODEL_ALLOCATION_PEAK,
+		.lost_free = flags & MODEL_ALLOCATION_LOST_FREE,
+		.chain_length = chain_length(model, batch->columns[MODEL_CHAIN][i]),
+		.latency_ns = or_none(batch->columns[MODEL_LATENCY][i], MODEL_NEVER),
+	};
+}
+
+struct err *api_rows_fill(struct call *call, struct names *names, const struct batch *batch,
+			  size_t first, size_t count, struct shape_rows *rows)
+{
+	struct api_row *items = arena_array(call->arena, count, sizeof(*items));
+
+	if (!items)
+		return err_nomem();
+	for (size_t i = 0; i < count; i++)
+		items[i] = api_row_of(call->model, names, batch, first + i);
+	*rows = (struct shape_rows) { .items = items, .count = count };
+	return NULL;
 }

@@ -2,6 +2,8 @@
  * /api/v1/sites: allocations in groups, a page of them: with what the selection has of each and
  * what the tape has, a filter that chooses just this group, and its live bytes as a small curve.
  */
+#include "answer/frame.h"
+#include "answer/sum.h"
 #include "groups/group_filter.h"
 #include "http/api_parts.h"
 #include "sums/name_hash.h"
@@ -31,90 +33,154 @@ struct page {
 	uint64_t *sparks; /* NULL: none */
 };
 
+/* --- the answer's shape --------------------------------------------------------------------- */
+
+struct site_sums {
+	struct model_sum allocated, leaked, temporary, peak;
+	uint64_t usable, size_min, size_max, first_ns, last_ns;
+};
+
+struct life {
+	uint64_t p50, p90, p99;
+};
+
+struct site {
+	const char *key, *title, *q;
+	uint64_t hash;
+	const char *module, *file;
+	uint64_t line;
+	uint32_t stack;
+	uint64_t stack_count;
+	struct site_sums matched, all;
+	const struct life *life;
+	struct shape_numbers spark;
+};
+
+struct sites_answer {
+	const char *by;
+	uint64_t count;
+	struct shape_rows rows;
+};
+
+static const struct member sums_members[] = {
+	MEMBER(struct site_sums, allocated, OBJECT, NULL, .shape = &shape_sum),
+	MEMBER(struct site_sums, leaked, OBJECT, "never freed, and not suppressed",
+	       .shape = &shape_sum),
+	MEMBER(struct site_sums, temporary, OBJECT, "freed before their thread allocated again",
+	       .shape = &shape_sum),
+	MEMBER(struct site_sums, peak, OBJECT, "alive at the peak", .shape = &shape_sum),
+	MEMBER(struct site_sums, usable, BYTES, "what the allocator gave for them"),
+	MEMBER(struct site_sums, size_min, BYTES, NULL),
+	MEMBER(struct site_sums, size_max, BYTES, NULL),
+	MEMBER(struct site_sums, first_ns, NS, "the first allocation"),
+	MEMBER(struct site_sums, last_ns, NS, "the last"),
+};
+static const struct shape shape_sums = SHAPE("SiteSums", struct site_sums, sums_members);
+
+static const struct member life_members[] = {
+	MEMBER(struct life, p50, NS, "half of those that were freed lived no longer"),
+	MEMBER(struct life, p90, NS, NULL),
+	MEMBER(struct life, p99, NS, NULL),
+};
+static const struct shape shape_life = SHAPE("SiteLife", struct life, life_members);
+
+static const struct member site_members[] = {
+	MEMBER(struct site, key, TEXT, "identifies the group among those of `by`"),
+	MEMBER(struct site, title, TEXT, NULL),
+	MEMBER(struct site, q, TEXT, "a filter that lets just this group through",
+	       .nullable = true),
+	MEMBER(struct site, hash, HASH, "of the function, of groups that are of one",
+	       .nullable = true),
+	MEMBER(struct site, module, TEXT, "short name of the program or library", .nullable = true),
+	MEMBER(struct site, file, TEXT, NULL, .nullable = true),
+	MEMBER(struct site, line, PLAIN, NULL, .nullable = true),
+	MEMBER(struct site, stack, FRAMES, "the stack with most of it, innermost first",
+	       .frames_max = FRAMES_MAX, .nullable = true),
+	MEMBER(struct site, stack_count, COUNT, "number of different stacks"),
+	MEMBER(struct site, matched, OBJECT, "of what is selected", .shape = &shape_sums),
+	MEMBER(struct site, all, OBJECT, "of the whole tape", .shape = &shape_sums),
+	MEMBER(struct site, life, OBJECT, "null: nothing was freed", .shape = &shape_life,
+	       .pointed = true, .nullable = true),
+	MEMBER(struct site, spark, NUMBERS, "live bytes over the time", .nullable = true),
+};
+static const struct shape shape_site = SHAPE("Site", struct site, site_members);
+
+static const struct member sites_members[] = {
+	MEMBER(struct sites_answer, by, TEXT, "what allocations of a group have in common",
+	       .words = group_by_words),
+	MEMBER(struct sites_answer, count, COUNT, "groups there are"),
+	MEMBER(struct sites_answer, rows, ROWS, "a page of them", .shape = &shape_site),
+};
+static const struct shape shape_sites = SHAPE("Sites", struct sites_answer, sites_members);
+
 /* --- a row --------------------------------------------------------------------------------- */
 
-static void sums_emit(struct emit *emit, const char *key, const struct group_sums *sums)
+static struct site_sums sums_of(const struct group_sums *sums)
 {
-	emit_object(emit, key);
-	api_sum(emit, "allocated", sums->sums.allocated);
-	api_sum(emit, "leaked", sums->sums.leaked);
-	api_sum(emit, "temporary", sums->sums.temporary);
-	api_sum(emit, "peak", sums->sums.peak);
-	emit_u64(emit, "usable", sums->usable, EMIT_BYTES);
-	emit_u64(emit, "size_min", sums->size_min, EMIT_BYTES);
-	emit_u64(emit, "size_max", sums->size_max, EMIT_BYTES);
-	emit_u64(emit, "first_ns", sums->first_ns, EMIT_DURATION);
-	emit_u64(emit, "last_ns", sums->last_ns, EMIT_DURATION);
-	emit_end(emit);
+	return (struct site_sums) {
+		.allocated = sums->sums.allocated,
+		.leaked = sums->sums.leaked,
+		.temporary = sums->sums.temporary,
+		.peak = sums->sums.peak,
+		.usable = sums->usable,
+		.size_min = sums->size_min,
+		.size_max = sums->size_max,
+		.first_ns = sums->first_ns,
+		.last_ns = sums->last_ns,
+	};
 }
 
-static void life_emit(struct emit *emit, const struct group *group)
+static struct err *life_fill(const struct group *group, struct arena *arena, struct site *site)
 {
-	static const char *const keys[] = { "p50", "p90", "p99" };
+	const uint64_t *known = group->lifetimes[0];
+	struct life *life;
 
-	if (group->lifetimes[0][GROUP_P50] == FIELD_NONE) {
-		emit_null(emit, "life");
-		return;
-	}
-	emit_object(emit, "life");
-	for (size_t i = 0; i < GROUP_PERCENTILES; i++)
-		emit_u64(emit, keys[i], group->lifetimes[0][i], EMIT_DURATION);
-	emit_end(emit);
+	if (known[GROUP_P50] == FIELD_NONE)
+		return NULL;
+	life = arena_new(arena, struct life);
+	if (!life)
+		return err_nomem();
+	*life = (struct life) { known[GROUP_P50], known[GROUP_P90], known[GROUP_P99] };
+	site->life = life;
+	return NULL;
 }
 
 /* Of groups by function and what is finer; a module has a name, but no function. */
-static void site_emit(const struct page *page, const struct group *group)
+static void place_fill(const struct page *page, const struct group *group, struct site *site)
 {
-	struct emit *emit = page->call->emit;
 	const struct names *names = page->selection->names;
 	const struct name *name = group->site ? names_get(names, group->site->name) : NULL;
 	const bool is_function =
 		page->groups.by == GROUP_BY_STACK || page->groups.by == GROUP_BY_FUNCTION;
 	const bool has_file = name && page->groups.by != GROUP_BY_MODULE;
 
-	if (name && is_function)
-		json_hash(emit, "hash", name_hash(page->call->model, name));
-	else
-		emit_null(emit, "hash");
-	emit_text(emit, "module", name ? api_module(name) : NULL);
-	emit_text(emit, "file", has_file ? group->site->file : NULL);
-	json_u64_or_null(emit, "line", has_file ? group->site->line : 0, 0);
+	site->hash = name && is_function ? name_hash(page->call->model, name) : SHAPE_NONE;
+	site->module = name ? api_module(name) : NULL;
+	site->file = has_file ? group->site->file : NULL;
+	site->line = has_file && group->site->line ? group->site->line : SHAPE_NONE;
+	site->stack = group->site ? group->stack : CAPTURE_STACK_NONE;
 }
 
-static void stack_emit(const struct page *page, const struct group *group)
-{
-	struct emit *emit = page->call->emit;
-
-	if (group->site) {
-		api_stack(page->call, page->selection->names, "stack", group->stack, FRAMES_MAX);
-	} else {
-		emit_list(emit, "stack");
-		emit_end(emit);
-	}
-	emit_u64(emit, "stack_count", group->stack_count, EMIT_COUNT);
-}
-
-static void row_emit(const struct page *page, size_t i)
+static struct err *row_fill(const struct page *page, size_t i, struct site *site)
 {
 	CLEAN(str_deinit) struct str title = { 0 };
 	const struct group *group = &page->groups.items[i];
-	struct emit *emit = page->call->emit;
+	struct arena *arena = page->call->arena;
 
 	group_title(page->selection, &page->groups, group, &title);
-	emit_object(emit, NULL);
-	api_key(emit, "key", page->groups.by == GROUP_BY_STACK ? group->stack : group->key);
-	emit_text(emit, "title", str_text(&title));
-	emit_text(emit, "q", group_filter(page->filters, i, page->call->arena));
-	site_emit(page, group);
-	stack_emit(page, group);
-	sums_emit(emit, "matched", &group->matched);
-	sums_emit(emit, "all", &group->all);
-	life_emit(emit, group);
+	place_fill(page, group, site);
+	site->key =
+		arena_printf(arena, "%llu",
+			     (unsigned long long)(page->groups.by == GROUP_BY_STACK ? group->stack
+										    : group->key));
+	site->title = arena_strdup(arena, str_text(&title));
+	site->q = group_filter(page->filters, i, arena);
+	site->stack_count = group->stack_count;
+	site->matched = sums_of(&group->matched);
+	site->all = sums_of(&group->all);
 	if (page->sparks)
-		json_u64s(emit, "spark", page->sparks + i * SPARKS, SPARKS);
-	else
-		emit_null(emit, "spark");
-	emit_end(emit);
+		site->spark = (struct shape_numbers) { page->sparks + i * SPARKS, SPARKS };
+	return site->key && site->title ? life_fill(group, arena, site) : err_nomem();
 }
 
 /* --- all groups ---------------------------------------------------------------------------- */
@@ -270,20 +336,21 @@ static struct err *page_find(struct page *page)
 	return err ? err : sparks_find(page);
 }
 
-static struct err *run(struct call *call)
+static struct err *find(struct call *call, void *value)
 {
+	struct sites_answer *answer = value;
 	struct page page = { .call = call };
 	struct err *err = page_find(&page);
+	struct site *rows = err ? NULL : arena_array(call->arena, page.groups.count, sizeof(*rows));
 
-	if (err)
-		return err;
-	emit_text(call->emit, "by", group_by_words[page.groups.by]);
-	emit_u64(call->emit, "count", page.groups.total_count, EMIT_COUNT);
-	emit_list(call->emit, "rows");
-	for (size_t i = 0; i < page.groups.count; i++)
-		row_emit(&page, i);
-	emit_end(call->emit);
-	return NULL;
+	if (err || !rows)
+		return err ? err : err_nomem();
+	for (size_t i = 0; i < page.groups.count && !err; i++)
+		err = row_fill(&page, i, &rows[i]);
+	answer->by = group_by_words[page.groups.by];
+	answer->count = page.groups.total_count;
+	answer->rows = (struct shape_rows) { .items = rows, .count = page.groups.count };
+	return err;
 }
 
 static const struct param params[] = {
@@ -310,9 +377,9 @@ static const struct param params[] = {
 const struct route route_api_sites = {
 	.path = "/api/v1/sites",
 	.summary = "allocations in groups: by function, stack, source, module, thread ...",
-	.answer = "Sites",
+	.shape = &shape_sites,
 	.flags = ROUTE_TAPE | ROUTE_SELECTS,
 	.params = params,
 	.param_count = array_size(params),
-	.run = run,
+	.find = find,
 };

@@ -36,10 +36,27 @@ static struct err *make(struct call *call, const struct tape *tape,
 	return err_wrap(err, "there is no snapshot, and the recording goes on");
 }
 
-static struct err *run(struct call *call)
+struct snapshot_made {
+	const char *path, *file, *id;
+	uint64_t tape_bytes, event_count;
+};
+
+static const struct member snapshot_members[] = {
+	MEMBER(struct snapshot_made, path, TEXT, "of the new tape"),
+	MEMBER(struct snapshot_made, file, TEXT, "its name without folders"),
+	MEMBER(struct snapshot_made, id, TEXT, "under which it is served; null: it is not",
+	       .nullable = true),
+	MEMBER(struct snapshot_made, tape_bytes, BYTES, NULL),
+	MEMBER(struct snapshot_made, event_count, COUNT, NULL),
+};
+static const struct shape shape_snapshot =
+	SHAPE("SnapshotMade", struct snapshot_made, snapshot_members);
+
+static struct err *find(struct call *call, void *answer)
 {
 	struct tapes *tapes = call->server->tapes;
 	const struct tape *tape = tapes_find(tapes, "last", 4); /* who records serves one */
+	struct snapshot_made *made = answer;
 	struct capture_snapshot snapshot = { 0 };
 	struct tape *shown = NULL;
 	struct err *err = make(call, tape, &snapshot);
@@ -50,19 +67,19 @@ static struct err *run(struct call *call)
 	/* It is a file like any other, whether it is shown here or not. */
 	err_destroy(tapes_add(tapes, snapshot.path, tape, &shown));
 	path = realpath(snapshot.path, NULL);
-	emit_text(call->emit, "path", path ? path : snapshot.path);
-	emit_text(call->emit, "file", names_short_path(snapshot.path));
-	emit_text(call->emit, "id", shown ? shown->id : NULL);
-	emit_u64(call->emit, "tape_bytes", snapshot.tape_bytes, EMIT_BYTES);
-	emit_u64(call->emit, "event_count", snapshot.event_count, EMIT_COUNT);
+	made->path = arena_strdup(call->arena, path ? path : snapshot.path);
+	made->file = made->path ? names_short_path(made->path) : NULL;
+	made->id = shown ? shown->id : NULL;
+	made->tape_bytes = snapshot.tape_bytes;
+	made->event_count = snapshot.event_count;
 	free(snapshot.path);
-	return NULL;
+	return made->path ? NULL : err_nomem();
 }
 
 const struct route route_api_snapshot = {
 	.path = "/api/v1/snapshot",
 	.summary = "what `memtape record --serve` has recorded so far, as a tape beside its tape",
-	.answer = "SnapshotMade",
+	.shape = &shape_snapshot,
 	.flags = ROUTE_POST | ROUTE_UNCACHED | ROUTE_PATIENT,
-	.run = run,
+	.find = find,
 };

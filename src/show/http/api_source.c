@@ -9,28 +9,87 @@
 #include "sums/files.h"
 #include "sums/name_hash.h"
 
-static void line_emit(struct call *call, const struct names *names, const struct line *line,
-		      enum metric metric)
-{
-	const struct name *name = names_get(names, line->name);
+struct line_value {
+	uint64_t line, total, self, allocations, leaked, temporary;
+	const char *function;
+	uint64_t hash;
+	struct shape_texts inlined_into;
+};
 
-	emit_object(call->emit, NULL);
-	emit_u64(call->emit, "line", line->line, EMIT_PLAIN);
-	emit_u64(call->emit, "total", metric_value(metric, &line->total), EMIT_BYTES);
-	emit_u64(call->emit, "self", metric_value(metric, &line->self), EMIT_BYTES);
-	emit_u64(call->emit, "allocations", line->total.allocated.count, EMIT_COUNT);
-	emit_u64(call->emit, "leaked", line->total.leaked.bytes, EMIT_BYTES);
-	emit_u64(call->emit, "temporary", line->total.temporary.count, EMIT_COUNT);
-	emit_text(call->emit, "function", name->function);
-	json_hash(call->emit, "hash", name_hash(call->model, name));
-	emit_list(call->emit, "inlined_into");
-	for (const struct name_frame *frame = line->frame; frame->is_inlined; frame++)
-		emit_text(call->emit, NULL, names_get(names, frame[1].name)->function);
-	emit_end(call->emit);
-	emit_end(call->emit);
+struct source_answer {
+	const char *m, *unit, *file;
+	uint64_t total;
+	struct shape_rows lines;
+	const char *missing;
+	bool is_newer;
+	uint64_t first, line_count;
+	struct shape_texts text;
+};
+
+static const struct member line_members[] = {
+	MEMBER(struct line_value, line, PLAIN, NULL),
+	MEMBER(struct line_value, total, PLAIN, "of the metric, while the line was on the stack"),
+	MEMBER(struct line_value, self, PLAIN, "of the metric, allocated by the line itself"),
+	MEMBER(struct line_value, allocations, COUNT, NULL),
+	MEMBER(struct line_value, leaked, BYTES, NULL),
+	MEMBER(struct line_value, temporary, COUNT, "allocations"),
+	MEMBER(struct line_value, function, TEXT, "one that the line is in"),
+	MEMBER(struct line_value, hash, HASH, "of that function"),
+	MEMBER(struct line_value, inlined_into, TEXTS, "functions, innermost first"),
+};
+static const struct shape shape_line = SHAPE("SourceLine", struct line_value, line_members);
+
+static const struct member source_members[] = {
+	MEMBER(struct source_answer, m, TEXT, "the metric"),
+	MEMBER(struct source_answer, unit, TEXT, NULL, .words = api_unit_words),
+	MEMBER(struct source_answer, file, TEXT, "as the debug information has it"),
+	MEMBER(struct source_answer, total, PLAIN, "of the metric, of the whole selection"),
+	MEMBER(struct source_answer, lines, ROWS, "those with something", .shape = &shape_line),
+	MEMBER(struct source_answer, missing, TEXT, "why there is no text", .nullable = true),
+	MEMBER(struct source_answer, is_newer, FLAG, "than the recording: lines may have moved"),
+	MEMBER(struct source_answer, first, PLAIN, "line of the text"),
+	MEMBER(struct source_answer, line_count, COUNT, "lines of the whole file"),
+	MEMBER(struct source_answer, text, TEXTS, "its lines"),
+};
+static const struct shape shape_source = SHAPE("Source", struct source_answer, source_members);
+
+static struct err *inlined_fill(struct arena *arena, const struct names *names,
+				const struct line *line, struct shape_texts *texts)
+{
+	const char **items;
+	size_t count = 0;
+
+	while (line->frame[count].is_inlined)
+		count++;
+	items = arena_array(arena, count, sizeof(*items));
+	if (!items)
+		return err_nomem();
+	for (size_t i = 0; i < count; i++)
+		items[i] = names_get(names, line->frame[i + 1].name)->function;
+	*texts = (struct shape_texts) { items, count };
+	return NULL;
 }
 
-static struct err *text_emit(struct call *call, const char *path)
+static struct err *line_fill(struct call *call, const struct names *names, const struct line *line,
+			     struct line_value *value)
+{
+	const enum metric metric = (enum metric)call_choice(call, "m");
+	const struct name *name = names_get(names, line->name);
+
+	*value = (struct line_value) {
+		.line = line->line,
+		.total = metric_value(metric, &line->total),
+		.self = metric_value(metric, &line->self),
+		.allocations = line->total.allocated.count,
+		.leaked = line->total.leaked.bytes,
+		.temporary = line->total.temporary.count,
+		.function = name->function,
+		.hash = name_hash(call->model, name),
+	};
+	return inlined_fill(call->arena, names, line, &value->inlined_into);
+}
+
+static struct err *text_fill(struct call *call, const char *path, struct source_answer *answer)
 {
 	const uint64_t start_ns = model_process(call->model)->start_realtime_ns;
 	struct source_text text;
@@ -39,11 +98,11 @@ static struct err *text_emit(struct call *call, const char *path)
 
 	if (err)
 		return err;
-	emit_text(call->emit, "missing", text.reason);
-	emit_bool(call->emit, "is_newer", !text.reason && text.modified_ns > start_ns);
-	emit_u64(call->emit, "first", text.first, EMIT_PLAIN);
-	emit_u64(call->emit, "line_count", text.line_count, EMIT_COUNT);
-	json_texts(call->emit, "text", text.lines, text.count);
+	answer->missing = text.reason;
+	answer->is_newer = !text.reason && text.modified_ns > start_ns;
+	answer->first = text.first;
+	answer->line_count = text.line_count;
+	answer->text = (struct shape_texts) { text.lines, text.count };
 	return NULL;
 }
 
@@ -79,23 +138,29 @@ static struct err *parts_find(struct call *call, struct answer_parts *parts)
 			  call->arena, &parts->lines);
 }
 
-static struct err *run(struct call *call)
+static struct err *find(struct call *call, void *value)
 {
 	const enum metric metric = (enum metric)call_choice(call, "m");
 	struct answer_parts parts = { 0 };
+	struct source_answer *answer = value;
+	struct line_value *lines;
 	struct err *err = parts_find(call, &parts);
 
 	if (err)
 		return err;
-	emit_text(call->emit, "m", metric_words_all[metric]);
-	emit_text(call->emit, "unit", metric_is_bytes(metric) ? "bytes" : "count");
-	emit_text(call->emit, "file", parts.path);
-	emit_u64(call->emit, "total", metric_value(metric, &parts.sums.total), EMIT_BYTES);
-	emit_list(call->emit, "lines");
-	for (size_t i = 0; i < parts.lines.count; i++)
-		line_emit(call, parts.names, &parts.lines.items[i], metric);
-	emit_end(call->emit);
-	return text_emit(call, parts.path);
+	lines = arena_array(call->arena, parts.lines.count, sizeof(*lines));
+	if (!lines)
+		return err_nomem();
+	for (size_t i = 0; i < parts.lines.count && !err; i++)
+		err = line_fill(call, parts.names, &parts.lines.items[i], &lines[i]);
+	if (err)
+		return err;
+	answer->m = metric_words_all[metric];
+	answer->unit = api_unit(metric);
+	answer->file = parts.path;
+	answer->total = metric_value(metric, &parts.sums.total);
+	answer->lines = (struct shape_rows) { .items = lines, .count = parts.lines.count };
+	return text_fill(call, parts.path, answer);
 }
 
 static const struct param params[] = {
@@ -113,9 +178,9 @@ static const struct param params[] = {
 const struct route route_api_source = {
 	.path = "/api/v1/source",
 	.summary = "a source file with what its lines allocated",
-	.answer = "Source",
+	.shape = &shape_source,
 	.flags = ROUTE_TAPE | ROUTE_SELECTS,
 	.params = params,
 	.param_count = array_size(params),
-	.run = run,
+	.find = find,
 };

@@ -4,28 +4,41 @@
 #include "http/call.h"
 #include "sql/sql.h"
 
-static struct err *run(struct call *call)
+struct sql_help {
+	const char *schema;
+	struct shape_rows examples;
+};
+
+static const struct member example_members[] = {
+	MEMBER(struct sql_example, about, TEXT, "what it finds"),
+	MEMBER(struct sql_example, text, TEXT, "the statement"),
+};
+static const struct shape shape_example = SHAPE("SqlExample", struct sql_example, example_members);
+
+static const struct member sql_members[] = {
+	MEMBER(struct sql_help, schema, TEXT, "tables and functions, as SQL says them"),
+	MEMBER(struct sql_help, examples, ROWS, NULL, .shape = &shape_example),
+};
+static const struct shape shape_sql = SHAPE("Sql", struct sql_help, sql_members);
+
+static struct err *find(struct call *call, void *answer)
 {
 	CLEAN(str_deinit) struct str schema = { 0 };
+	struct sql_help *help = answer;
 	struct err *err = sql_schema(NULL, &schema);
 
 	if (err)
 		return err;
-	emit_text(call->emit, "schema", str_text(&schema));
-	emit_list(call->emit, "examples");
-	for (const struct sql_example *at = sql_examples; at->about; at++) {
-		emit_object(call->emit, NULL);
-		emit_text(call->emit, "about", at->about);
-		emit_text(call->emit, "text", at->text);
-		emit_end(call->emit);
-	}
-	emit_end(call->emit);
-	return schema.failed ? err_nomem() : NULL;
+	help->schema = arena_strdup(call->arena, str_text(&schema));
+	help->examples.items = sql_examples;
+	while (sql_examples[help->examples.count].about)
+		help->examples.count++;
+	return schema.failed || !help->schema ? err_nomem() : NULL;
 }
 
 const struct route route_api_sql = {
 	.path = "/api/v1/sql",
 	.summary = "tables, functions and examples for statements of /api/v1/query",
-	.answer = "Sql",
-	.run = run,
+	.shape = &shape_sql,
+	.find = find,
 };

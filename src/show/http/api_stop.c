@@ -4,20 +4,31 @@
 #include "http/call.h"
 #include "http/server.h"
 
-static struct err *run(struct call *call)
+struct recording_stopped {
+	uint64_t tape_bytes;
+};
+
+static const struct member stop_members[] = {
+	MEMBER(struct recording_stopped, tape_bytes, BYTES, "what the tape has now"),
+};
+static const struct shape shape_stop =
+	SHAPE("RecordingStopped", struct recording_stopped, stop_members);
+
+static struct err *find(struct call *call, void *answer)
 {
+	struct recording_stopped *stopped = answer;
 	struct control_word word;
 	struct err *err = control_stop(call->server->control, &word);
 
 	if (!err)
-		emit_u64(call->emit, "tape_bytes", word.tape_bytes, EMIT_BYTES);
+		stopped->tape_bytes = word.tape_bytes;
 	return err;
 }
 
 const struct route route_api_stop = {
 	.path = "/api/v1/stop",
 	.summary = "ends what `memtape record --serve` records, now; the program goes on",
-	.answer = "RecordingStopped",
+	.shape = &shape_stop,
 	.flags = ROUTE_POST | ROUTE_UNCACHED,
-	.run = run,
+	.find = find,
 };

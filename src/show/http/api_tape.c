@@ -4,19 +4,83 @@
 #include "http/api_tapes.h"
 #include "http/call.h"
 
-static void emit_threads(struct emit *emit, const struct model *model)
+struct thread_row {
+	uint64_t tid;
+	const char *name;
+	uint64_t index;
+};
+
+struct module_row {
+	const char *path, *name, *build_id, *symbols;
+	uint64_t stacks;
+};
+
+struct mark_row {
+	uint64_t ns;
+	const char *text;
+};
+
+struct tape_detail {
+	struct api_tape tape;
+	struct shape_rows threads, modules, marks;
+	uint64_t peak_ns, rss_peak_ns;
+};
+
+static const char *const symbol_words[] = {
+	[SYMBOL_UNREAD] = "unread",    [SYMBOL_LINES] = "lines",    [SYMBOL_NAMES] = "functions",
+	[SYMBOL_EXPORTS] = "exported", [SYMBOL_NONE] = "none",	    [SYMBOL_MISSING] = "gone",
+	[SYMBOL_STALE] = "changed",    [SYMBOL_VIRTUAL] = "kernel", NULL
+};
+
+static const struct member thread_members[] = {
+	MEMBER(struct thread_row, tid, PLAIN, NULL),
+	MEMBER(struct thread_row, name, TEXT, NULL),
+	MEMBER(struct thread_row, index, PLAIN, "among the threads"),
+};
+static const struct shape shape_thread = SHAPE("TapeThread", struct thread_row, thread_members);
+
+static const struct member module_members[] = {
+	MEMBER(struct module_row, path, TEXT, NULL),
+	MEMBER(struct module_row, name, TEXT, "its last part"),
+	MEMBER(struct module_row, build_id, TEXT, "hexadecimal digits", .nullable = true),
+	MEMBER(struct module_row, symbols, TEXT, "what is known of its functions",
+	       .words = symbol_words),
+	MEMBER(struct module_row, stacks, COUNT, "stacks whose innermost frame is in it"),
+};
+static const struct shape shape_module = SHAPE("TapeModule", struct module_row, module_members);
+
+static const struct member mark_members[] = {
+	MEMBER(struct mark_row, ns, NS, "when"),
+	MEMBER(struct mark_row, text, TEXT, "its name"),
+};
+static const struct shape shape_mark = SHAPE("TapeMark", struct mark_row, mark_members);
+
+static const struct member detail_members[] = {
+	MEMBER(struct tape_detail, tape, OBJECT, NULL, .shape = &api_shape_tape),
+	MEMBER(struct tape_detail, threads, ROWS, NULL, .shape = &shape_thread),
+	MEMBER(struct tape_detail, modules, ROWS, NULL, .shape = &shape_module),
+	MEMBER(struct tape_detail, marks, ROWS, NULL, .shape = &shape_mark),
+	MEMBER(struct tape_detail, peak_ns, NS, "when most was alive"),
+	MEMBER(struct tape_detail, rss_peak_ns, NS, "when most was resident; null: not known",
+	       .nullable = true),
+};
+static const struct shape shape_detail = SHAPE("TapeDetail", struct tape_detail, detail_members);
+
+static struct err *threads_fill(const struct model *model, struct arena *arena,
+				struct shape_rows *rows)
 {
-	emit_list(emit, "threads");
-	for (size_t i = 0; i < model_thread_count(model); i++) {
+	const size_t count = model_thread_count(model);
+	struct thread_row *items = arena_array(arena, count, sizeof(*items));
+
+	if (!items)
+		return err_nomem();
+	for (size_t i = 0; i < count; i++) {
 		const struct model_thread *thread = model_thread(model, i);
 
-		emit_object(emit, NULL);
-		emit_u64(emit, "tid", thread->tid, EMIT_PLAIN);
-		emit_text(emit, "name", thread->name);
-		emit_u64(emit, "index", i, EMIT_PLAIN);
-		emit_end(emit);
+		items[i] = (struct thread_row) { thread->tid, thread->name, i };
 	}
-	emit_end(emit);
+	*rows = (struct shape_rows) { .items = items, .count = count };
+	return NULL;
 }
 
 /* Stacks whose innermost frame is in each module. */
@@ -33,47 +97,55 @@ static uint64_t *count_stacks(struct call *call)
 	return counts;
 }
 
-static void emit_module(struct emit *emit, const struct model *model, const struct names *names,
-			size_t index, uint64_t stack_count)
+static struct err *build_id_fill(const struct capture_module *module, struct arena *arena,
+				 const char **text_ret)
 {
-	static const char *const words[] = {
-		[SYMBOL_UNREAD] = "unread",   [SYMBOL_LINES] = "lines",
-		[SYMBOL_NAMES] = "functions", [SYMBOL_EXPORTS] = "exported",
-		[SYMBOL_NONE] = "none",	      [SYMBOL_MISSING] = "gone",
-		[SYMBOL_STALE] = "changed",   [SYMBOL_VIRTUAL] = "kernel",
-	};
-	const struct capture_module *module = model_module(model, index);
-	const char *path = names_module_path(names, index);
 	CLEAN(str_deinit) struct str id = { 0 };
 
+	if (module->build_id_bytes == 0)
+		return NULL;
 	for (size_t i = 0; i < module->build_id_bytes; i++)
 		str_printf(&id, "%02x", module->build_id[i]);
-	emit_object(emit, NULL);
-	emit_text(emit, "path", path);
-	emit_text(emit, "name", names_short_path(path));
-	emit_text(emit, "build_id", id.len ? id.ptr : NULL);
-	emit_text(emit, "symbols", words[names_module_state(names, index)]);
-	emit_u64(emit, "stacks", stack_count, EMIT_COUNT);
-	emit_end(emit);
+	*text_ret = arena_strdup(arena, str_text(&id));
+	return *text_ret ? NULL : err_nomem();
 }
 
-static void emit_marks(struct emit *emit, const struct model *model)
+static struct err *modules_fill(struct call *call, struct shape_rows *rows)
+{
+	const size_t count = model_module_count(call->model);
+	const uint64_t *stack_counts = count_stacks(call);
+	struct module_row *items = arena_array(call->arena, count, sizeof(*items));
+	struct names *names = NULL;
+	struct err *err = stack_counts && items ? call_names(call, &names) : err_nomem();
+
+	for (size_t i = 0; i < count && !err; i++) {
+		items[i].path = names_module_path(names, i);
+		items[i].name = names_short_path(items[i].path);
+		items[i].symbols = symbol_words[names_module_state(names, i)];
+		items[i].stacks = stack_counts[i];
+		err = build_id_fill(model_module(call->model, i), call->arena, &items[i].build_id);
+	}
+	*rows = (struct shape_rows) { .items = items, .count = count };
+	return err;
+}
+
+static struct err *marks_fill(const struct model *model, struct arena *arena,
+			      struct shape_rows *rows)
 {
 	const struct model_note *notes = model_notes(model);
+	struct mark_row *items = arena_array(arena, model_note_count(model), sizeof(*items));
+	size_t count = 0;
 
-	emit_list(emit, "marks");
-	for (size_t i = 0; i < model_note_count(model); i++) {
-		if (notes[i].type != TAPE_EXT_MARK)
-			continue;
-		emit_object(emit, NULL);
-		emit_u64(emit, "ns", notes[i].ns, EMIT_DURATION);
-		emit_text(emit, "text", notes[i].text);
-		emit_end(emit);
-	}
-	emit_end(emit);
+	if (!items)
+		return err_nomem();
+	for (size_t i = 0; i < model_note_count(model); i++)
+		if (notes[i].type == TAPE_EXT_MARK)
+			items[count++] = (struct mark_row) { notes[i].ns, notes[i].text };
+	*rows = (struct shape_rows) { .items = items, .count = count };
+	return NULL;
 }
 
-static void emit_rss_peak(struct emit *emit, const struct model *model)
+static uint64_t rss_peak_ns(const struct model *model)
 {
 	const struct model_usage *usages = model_usages(model), *most = NULL;
 
@@ -82,33 +154,29 @@ static void emit_rss_peak(struct emit *emit, const struct model *model)
 		    (!most || usages[i].usage.rss_bytes > most->usage.rss_bytes))
 			most = &usages[i];
 	}
-	json_u64_or_null(emit, "rss_peak_ns", most ? most->ns : UINT64_MAX, UINT64_MAX);
+	return most ? most->ns : SHAPE_NONE;
 }
 
-static struct err *run(struct call *call)
+static struct err *find(struct call *call, void *answer)
 {
-	const uint64_t *stack_counts = count_stacks(call);
-	struct names *names = NULL;
-	struct err *err = stack_counts ? call_names(call, &names) : err_nomem();
+	struct tape_detail *detail = answer;
+	struct err *err = modules_fill(call, &detail->modules);
 
-	if (err)
-		return err;
-	api_tape_emit_reading(call->emit, "tape", call->tape, call->loaded);
-	emit_threads(call->emit, call->model);
-	emit_list(call->emit, "modules");
-	for (size_t i = 0; i < model_module_count(call->model); i++)
-		emit_module(call->emit, call->model, names, i, stack_counts[i]);
-	emit_end(call->emit);
-	emit_marks(call->emit, call->model);
-	emit_u64(call->emit, "peak_ns", model_totals(call->model)->peak_ns, EMIT_DURATION);
-	emit_rss_peak(call->emit, call->model);
-	return NULL;
+	if (!err)
+		err = api_tape_fill(call->tape, call->loaded, call->arena, &detail->tape);
+	if (!err)
+		err = threads_fill(call->model, call->arena, &detail->threads);
+	if (!err)
+		err = marks_fill(call->model, call->arena, &detail->marks);
+	detail->peak_ns = model_totals(call->model)->peak_ns;
+	detail->rss_peak_ns = rss_peak_ns(call->model);
+	return err;
 }
 
 const struct route route_api_tape = {
 	.path = "/api/v1/tape",
 	.summary = "what one tape is: its threads, modules and marks",
-	.answer = "TapeDetail",
+	.shape = &shape_detail,
 	.flags = ROUTE_TAPE,
-	.run = run,
+	.find = find,
 };

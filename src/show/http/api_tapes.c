@@ -1,15 +1,108 @@
 #include "http/api_tapes.h"
 
 #include "answer/about.h"
-#include "answer/speak.h"
+#include "answer/program.h"
 #include "base/str.h"
-#include "base/json.h"
 #include "http/server.h"
+
+/* --- the shape ------------------------------------------------------------------------------ */
 
 static const char *const state_words[] = {
 	[TAPE_LOADING] = "loading", [TAPE_COMPLETE] = "complete", [TAPE_TRUNCATED] = "truncated",
-	[TAPE_LIVE] = "live",	    [TAPE_FAILED] = "failed",
+	[TAPE_LIVE] = "live",	    [TAPE_FAILED] = "failed",	  NULL
 };
+
+struct has {
+	bool rows, free_stacks, usage, space, latency, marks;
+};
+
+struct progress {
+	uint64_t done, total;
+};
+
+/* What is known when it was read. */
+struct reading {
+	const char *name, *exe;
+	struct shape_texts argv;
+	uint64_t pid;
+	const char *start_realtime_ns;
+	uint64_t duration_ns;
+	const char *end;
+	uint64_t live_bytes, event_count, allocation_count, stack_count, thread_count, module_count,
+		lost_events, damage_count, truncated_stacks;
+	struct has has;
+	const struct import *import;
+	struct shape_texts edits;
+};
+
+static const struct member has_members[] = {
+	MEMBER(struct has, rows, FLAG, "allocations one by one"),
+	MEMBER(struct has, free_stacks, FLAG, "stacks of frees"),
+	MEMBER(struct has, usage, FLAG, "samples of resident memory"),
+	MEMBER(struct has, space, FLAG, "looks at the address space"),
+	MEMBER(struct has, latency, FLAG, "how long calls took"),
+	MEMBER(struct has, marks, FLAG, NULL),
+};
+static const struct shape shape_has = SHAPE("TapeHas", struct has, has_members);
+
+static const struct member progress_members[] = {
+	MEMBER(struct progress, done, COUNT, NULL),
+	MEMBER(struct progress, total, COUNT, NULL),
+};
+static const struct shape shape_progress = SHAPE("Progress", struct progress, progress_members);
+
+static const struct member reading_members[] = {
+	MEMBER(struct reading, name, TEXT, "of the program"),
+	MEMBER(struct reading, exe, TEXT, "its path"),
+	MEMBER(struct reading, argv, TEXTS, NULL),
+	MEMBER(struct reading, pid, PLAIN, NULL),
+	MEMBER(struct reading, start_realtime_ns, TEXT,
+	       "since 1970; a text, for it is more than 2^53"),
+	MEMBER(struct reading, duration_ns, NS, "how long was recorded"),
+	MEMBER(struct reading, end, TEXT, "exited 0, killed by SIGKILL ..."),
+	MEMBER(struct reading, live_bytes, BYTES, "at the end"),
+	MEMBER(struct reading, event_count, COUNT, NULL),
+	MEMBER(struct reading, allocation_count, COUNT, NULL),
+	MEMBER(struct reading, stack_count, COUNT, NULL),
+	MEMBER(struct reading, thread_count, COUNT, NULL),
+	MEMBER(struct reading, module_count, COUNT, NULL),
+	MEMBER(struct reading, lost_events, COUNT, "events that were not recorded"),
+	MEMBER(struct reading, damage_count, COUNT, "damaged places"),
+	MEMBER(struct reading, truncated_stacks, COUNT, "events with unknown outer frames"),
+	MEMBER(struct reading, has, OBJECT, "what is on the tape", .shape = &shape_has),
+	MEMBER(struct reading, import, OBJECT, "of a tape made of another tool's file",
+	       .shape = &shape_import, .pointed = true, .nullable = true),
+	MEMBER(struct reading, edits, TEXTS, "what was done to it later"),
+};
+static const struct shape shape_reading = SHAPE("Reading", struct reading, reading_members);
+
+static const struct member tape_members[] = {
+	MEMBER(struct api_tape, id, TEXT, NULL),
+	MEMBER(struct api_tape, file, TEXT, "its name, without folders"),
+	MEMBER(struct api_tape, state, TEXT, NULL, .words = state_words),
+	MEMBER(struct api_tape, gen, PLAIN,
+	       "one more whenever a tape that is being recorded was read again"),
+	MEMBER(struct api_tape, error, TEXT, "why it could not be read", .nullable = true),
+	MEMBER(struct api_tape, progress, OBJECT, "while it is read", .shape = &shape_progress,
+	       .pointed = true, .nullable = true),
+	MEMBER(struct api_tape, refresh_ms, PLAIN,
+	       "of one that is being recorded: it is read again so often at most"),
+	MEMBER(struct api_tape, tape_bytes, BYTES, "of the file"),
+	MEMBER(struct api_tape, reading, FLAT, "once it was read", .shape = &shape_reading,
+	       .pointed = true, .optional = true),
+};
+const struct shape api_shape_tape = SHAPE("Tape", struct api_tape, tape_members);
+
+static const struct member info_members[] = {
+	MEMBER(struct api_info, version, TEXT, "of memtape"),
+	MEMBER(struct api_info, can_mark, FLAG, "whether /api/v1/mark can"),
+	MEMBER(struct api_info, can_snapshot, FLAG, "whether /api/v1/snapshot can"),
+	MEMBER(struct api_info, can_stop, FLAG, "whether /api/v1/stop can"),
+	MEMBER(struct api_info, tapes, ROWS, "the last one is `last`", .shape = &api_shape_tape),
+};
+const struct shape api_shape_info = SHAPE("Info", struct api_info, info_members);
+
+/* --- one tape ------------------------------------------------------------------------------- */
 
 static void end_add(struct str *out, const struct model_process *process)
 {
@@ -40,53 +133,6 @@ static void end_add(struct str *out, const struct model_process *process)
 	str_add(out, "not known");
 }
 
-const char *api_program_name(const struct model *model)
-{
-	const struct model_process *process = model_process(model);
-	const char *called = process->argc > 0 ? process->argv[0] : "";
-
-	called = names_short_path(*called == '-' ? called + 1 : called); /* a login shell */
-	/* What was written over it, as servers do, has blanks. */
-	return *called && !called[strcspn(called, " \t\n")] ? called
-							    : names_short_path(process->exe);
-}
-
-static void emit_process(struct emit *emit, const struct model *model)
-{
-	const struct model_process *process = model_process(model);
-	CLEAN(str_deinit) struct str text = { 0 };
-
-	emit_text(emit, "name", api_program_name(model));
-	emit_text(emit, "exe", process->exe);
-	emit_list(emit, "argv");
-	for (uint32_t i = 0; i < process->argc; i++)
-		emit_text(emit, NULL, process->argv[i]);
-	emit_end(emit);
-	emit_u64(emit, "pid", process->pid, EMIT_PLAIN);
-	str_add_u64(&text, process->start_realtime_ns);
-	emit_text(emit, "start_realtime_ns", str_text(&text));
-	emit_u64(emit, "duration_ns", process->duration_ns, EMIT_DURATION);
-	str_clear(&text);
-	end_add(&text, process);
-	emit_text(emit, "end", str_text(&text));
-}
-
-static void emit_counts(struct emit *emit, const struct model *model)
-{
-	const struct model_totals *totals = model_totals(model);
-	const struct model_quality *quality = model_quality(model);
-
-	emit_u64(emit, "live_bytes", totals->leaked.bytes, EMIT_BYTES);
-	emit_u64(emit, "event_count", totals->event_count, EMIT_COUNT);
-	emit_u64(emit, "allocation_count", totals->allocated.count, EMIT_COUNT);
-	emit_u64(emit, "stack_count", model_stack_count(model) - CAPTURE_STACK_FIRST, EMIT_COUNT);
-	emit_u64(emit, "thread_count", model_thread_count(model), EMIT_COUNT);
-	emit_u64(emit, "module_count", model_module_count(model), EMIT_COUNT);
-	emit_u64(emit, "lost_events", quality->lost_events, EMIT_COUNT);
-	emit_u64(emit, "damage_count", quality->damage_count, EMIT_COUNT);
-	emit_u64(emit, "truncated_stacks", totals->truncated_stack_count, EMIT_COUNT);
-}
-
 static bool has_note(const struct model *model, unsigned type)
 {
 	const struct model_note *notes = model_notes(model);
@@ -98,70 +144,74 @@ static bool has_note(const struct model *model, unsigned type)
 	return false;
 }
 
-static void emit_has(struct emit *emit, const struct model *model)
+static struct has has_of(const struct model *model)
 {
 	const uint32_t flags = model_process(model)->flags;
 
-	emit_object(emit, "has");
-	emit_bool(emit, "rows", model_row_count(model) > 0);
-	emit_bool(emit, "free_stacks", flags & TAPE_FLAG_FREE_STACKS);
-	emit_bool(emit, "usage", model_usage_count(model) > 0);
-	emit_bool(emit, "space", has_note(model, TAPE_EXT_SPACE));
-	emit_bool(emit, "latency", flags & TAPE_FLAG_LATENCY);
-	emit_bool(emit, "marks", has_note(model, TAPE_EXT_MARK));
-	emit_end(emit);
+	return (struct has) {
+		.rows = model_row_count(model) > 0,
+		.free_stacks = flags & TAPE_FLAG_FREE_STACKS,
+		.usage = model_usage_count(model) > 0,
+		.space = has_note(model, TAPE_EXT_SPACE),
+		.latency = flags & TAPE_FLAG_LATENCY,
+		.marks = has_note(model, TAPE_EXT_MARK),
+	};
 }
 
-/* Where the tape comes from, and what was done to it. */
-static struct err *emit_origin(struct emit *emit, const struct model *model)
+static struct err *process_fill(const struct model *model, struct arena *arena,
+				struct reading *reading)
 {
-	const struct speaker speaker = { .emit = emit, .model = model };
-	CLEAN(arena_deinit) struct arena arena = { 0 };
-	struct shape_texts edits;
-	const struct import *import;
-	struct err *err = import_find(model, &arena, &import);
+	const struct model_process *process = model_process(model);
+	CLEAN(str_deinit) struct str end = { 0 };
 
-	if (!err)
-		err = edits_find(model, &arena, &edits);
-	if (err)
-		return err;
-	if (import) {
-		emit_object(emit, "import");
-		err = speak_members(&speaker, &shape_import, import);
-		emit_end(emit);
-	} else {
-		emit_null(emit, "import");
-	}
-	json_texts(emit, "edits", edits.items, edits.count);
-	return err;
+	end_add(&end, process);
+	reading->name = program_name(model);
+	reading->exe = process->exe;
+	reading->argv = (struct shape_texts) { process->argv, process->argc };
+	reading->pid = process->pid;
+	reading->start_realtime_ns =
+		arena_printf(arena, "%llu", (unsigned long long)process->start_realtime_ns);
+	reading->duration_ns = process->duration_ns;
+	reading->end = arena_strdup(arena, str_text(&end));
+	return reading->start_realtime_ns && reading->end ? NULL : err_nomem();
 }
 
-static void emit_progress(struct emit *emit, struct tape *tape, enum tape_state state)
+static struct err *reading_fill(const struct model *model, struct arena *arena,
+				struct reading *reading)
+{
+	const struct model_totals *totals = model_totals(model);
+	const struct model_quality *quality = model_quality(model);
+	struct err *err = process_fill(model, arena, reading);
+
+	reading->live_bytes = totals->leaked.bytes;
+	reading->event_count = totals->event_count;
+	reading->allocation_count = totals->allocated.count;
+	reading->stack_count = model_stack_count(model) - CAPTURE_STACK_FIRST;
+	reading->thread_count = model_thread_count(model);
+	reading->module_count = model_module_count(model);
+	reading->lost_events = quality->lost_events;
+	reading->damage_count = quality->damage_count;
+	reading->truncated_stacks = totals->truncated_stack_count;
+	reading->has = has_of(model);
+	if (!err)
+		err = import_find(model, arena, &reading->import);
+	return err ? err : edits_find(model, arena, &reading->edits);
+}
+
+static struct err *progress_fill(struct tape *tape, enum tape_state state, struct arena *arena,
+				 const struct progress **progress_ret)
 {
 	const uint64_t total = __atomic_load_n(&tape->total, __ATOMIC_RELAXED);
+	struct progress *progress;
 
-	if (state != TAPE_LOADING || total == 0) {
-		emit_null(emit, "progress");
-		return;
-	}
-	emit_object(emit, "progress");
-	emit_u64(emit, "done", __atomic_load_n(&tape->done, __ATOMIC_RELAXED), EMIT_COUNT);
-	emit_u64(emit, "total", total, EMIT_COUNT);
-	emit_end(emit);
-}
-
-void api_info_emit(struct emit *emit, struct server *server)
-{
-	const bool is_recording = control_is_open(server->control);
-
-	emit_text(emit, "version", server->settings.version);
-	emit_bool(emit, "can_mark", is_recording);
-	emit_bool(emit, "can_snapshot", is_recording);
-	emit_bool(emit, "can_stop", is_recording);
-	emit_list(emit, "tapes");
-	for (struct tape *tape = tapes_first(server->tapes); tape; tape = tape->next)
-		api_tape_emit(emit, NULL, tape);
-	emit_end(emit);
+	if (state != TAPE_LOADING || total == 0)
+		return NULL;
+	progress = arena_new(arena, struct progress);
+	if (!progress)
+		return err_nomem();
+	*progress = (struct progress) { __atomic_load_n(&tape->done, __ATOMIC_RELAXED), total };
+	*progress_ret = progress;
+	return NULL;
 }
 
 /* In halves of a second, so that it does not differ each time. */
@@ -170,51 +220,89 @@ static uint64_t refresh_ms(const struct tape_look *look)
 	return div_up(look->refresh_ns, 500000000) * 500;
 }
 
-static void look_emit(struct emit *emit, const char *key, struct tape *tape,
-		      const struct tape_look *look)
+static struct err *look_fill(struct tape *tape, const struct tape_look *look, struct arena *arena,
+			     struct api_tape *value)
 {
+	struct reading *reading = look->loaded ? arena_new(arena, struct reading) : NULL;
 	struct err *err;
 
-	emit_object(emit, key);
-	emit_text(emit, "id", tape->id);
-	emit_text(emit, "file", names_short_path(tape->source->path));
-	emit_text(emit, "state", state_words[look->state]);
-	emit_u64(emit, "gen", look->loaded ? look->loaded->gen : 0, EMIT_PLAIN);
-	emit_text(emit, "error", look->error);
-	emit_progress(emit, tape, look->state);
-	emit_u64(emit, "refresh_ms", refresh_ms(look), EMIT_PLAIN);
-	emit_u64(emit, "tape_bytes", look->file_bytes, EMIT_BYTES);
-	if (look->loaded) {
-		emit_process(emit, look->loaded->model);
-		emit_counts(emit, look->loaded->model);
-		emit_has(emit, look->loaded->model);
-		err = emit_origin(emit, look->loaded->model);
-		if (err)
-			emit_fail(emit);
-		err_destroy(err);
-	}
-	emit_end(emit);
+	*value = (struct api_tape) {
+		.id = tape->id,
+		.file = names_short_path(tape->source->path),
+		.state = state_words[look->state],
+		.gen = look->loaded ? look->loaded->gen : 0,
+		.error = look->error ? arena_strdup(arena, look->error) : NULL,
+		.refresh_ms = refresh_ms(look),
+		.tape_bytes = look->file_bytes,
+		.reading = reading,
+	};
+	if ((look->error && !value->error) || (look->loaded && !reading))
+		return err_nomem();
+	err = progress_fill(tape, look->state, arena, &value->progress);
+	return err || !reading ? err : reading_fill(look->loaded->model, arena, reading);
 }
 
-void api_tape_emit(struct emit *emit, const char *key, struct tape *tape)
-{
-	const struct tape_look look = tapes_look(tape);
-
-	look_emit(emit, key, tape, &look);
-	tapes_release(look.loaded);
-	free(look.error);
-}
-
-void api_tape_emit_reading(struct emit *emit, const char *key, struct tape *tape,
-			   struct loaded *loaded)
+struct err *api_tape_fill(struct tape *tape, struct loaded *loaded, struct arena *arena,
+			  struct api_tape *value)
 {
 	struct tape_look look = tapes_look(tape);
 	struct loaded *now = look.loaded;
+	struct err *err;
 
 	look.loaded = loaded;
 	if (loaded->gen != 0)
 		look.state = TAPE_LIVE;
-	look_emit(emit, key, tape, &look);
+	err = look_fill(tape, &look, arena, value);
 	tapes_release(now);
 	free(look.error);
+	return err;
+}
+
+/* --- all of them ---------------------------------------------------------------------------- */
+
+static size_t tapes_count(struct tapes *tapes)
+{
+	size_t count = 0;
+
+	for (struct tape *tape = tapes_first(tapes); tape; tape = tape->next)
+		count++;
+	return count;
+}
+
+void api_info_end(void *ends)
+{
+	struct api_info *info = ends;
+
+	for (size_t i = 0; i < info->look_count; i++) {
+		tapes_release(info->looks[i].loaded);
+		free(info->looks[i].error);
+	}
+	info->look_count = 0;
+}
+
+struct err *api_info_find(struct server *server, struct arena *arena, struct api_info *info)
+{
+	const bool is_recording = control_is_open(server->control);
+	/* A tape that is added meanwhile is seen the next time. */
+	const size_t count = tapes_count(server->tapes);
+	struct api_tape *tapes = arena_array(arena, count, sizeof(*tapes));
+	struct tape *tape = tapes_first(server->tapes);
+	struct err *err = NULL;
+
+	*info = (struct api_info) {
+		.version = server->settings.version,
+		.can_mark = is_recording,
+		.can_snapshot = is_recording,
+		.can_stop = is_recording,
+		.tapes = { .items = tapes, .count = count },
+		.looks = arena_array(arena, count, sizeof(*info->looks)),
+	};
+	if (!tapes || !info->looks)
+		return err_nomem();
+	for (size_t i = 0; i < count && tape && !err; i++, tape = tape->next) {
+		info->looks[i] = tapes_look(tape);
+		info->look_count++;
+		err = look_fill(tape, &info->looks[i], arena, &tapes[i]);
+	}
+	return err;
 }

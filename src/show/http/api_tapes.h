@@ -4,24 +4,40 @@
 #ifndef MEMTAPE_HTTP_API_TAPES_H
 #define MEMTAPE_HTTP_API_TAPES_H
 
-#include "base/emit.h"
+#include "answer/shape.h"
 #include "http/tapes.h"
 
 struct server;
+struct reading;
+struct progress;
 
-/* The members of /api/v1/info. */
-void api_info_emit(struct emit *emit, struct server *server);
+struct api_tape {
+	const char *id, *file, *state, *error;
+	uint64_t gen;
+	const struct progress *progress; /* NULL: it is not being read */
+	uint64_t refresh_ms, tape_bytes;
+	const struct reading *reading; /* NULL: it was not read yet */
+};
 
-/*
- * What a program was called as: its file may be one of several names, as redis-server and
- * redis-check-rdb are. The last part of a path within the model; "": nothing is known yet.
- */
-const char *api_program_name(const struct model *model);
+extern const struct shape api_shape_tape;
 
-void api_tape_emit(struct emit *emit, const char *key, struct tape *tape);
+/* As it was when it was read so. Borrows from the reading. */
+struct err *api_tape_fill(struct tape *tape, struct loaded *loaded, struct arena *arena,
+			  struct api_tape *value);
 
-/* The same as it was when it was read so. */
-void api_tape_emit_reading(struct emit *emit, const char *key, struct tape *tape,
-			   struct loaded *loaded);
+/* The answer of /api/v1/info. */
+struct api_info {
+	const char *version;
+	bool can_mark, can_snapshot, can_stop;
+	struct shape_rows tapes;
+	struct tape_look *looks; /* what they borrow from */
+	size_t look_count;
+};
+
+extern const struct shape api_shape_info;
+
+/* To be ended by api_info_end(info) when it is written, also after an error. */
+struct err *api_info_find(struct server *server, struct arena *arena, struct api_info *info);
+void api_info_end(void *info);
 
 #endif

@@ -196,8 +196,18 @@ struct err *call_keep(struct call *call, const char *key,
 	return err;
 }
 
+void call_at_end(struct call *call, void (*end)(void *ends), void *ends)
+{
+	assert(!call->end);
+	call->end = end;
+	call->ends = ends;
+}
+
 void call_release(struct call *call)
 {
+	if (call->end)
+		call->end(call->ends);
+	call->end = NULL;
 	for (size_t i = 0; i < call->held_count; i++)
 		memo_release(call->loaded->memo, call->held[i]);
 	call->held_count = 0;

@@ -1,20 +1,25 @@
 /*
  * call: one request on its way to its answer; what a route's run function is given.
  *
- *	static struct err *run(struct call *call)
+ *	struct counted { uint64_t count; };
+ *	static const struct member members[] = {
+ *		MEMBER(struct counted, count, COUNT, "allocations in it"),
+ *	};
+ *	static const struct shape shape = SHAPE("Counted", struct counted, members);
+ *
+ *	static struct err *find(struct call *call, void *answer)
  *	{
  *		const struct selection *selection;
  *		struct err *err = call_select(call, &selection);
  *
  *		if (err)
  *			return err;
- *		emit_u64(call->emit, "count", selection->count, EMIT_COUNT);
+ *		((struct counted *)answer)->count = selection->count;
  *		return NULL;
  *	}
  *
- * The answer's object is open in call->emit (JSON without white space), with `gen` in it, and is
- * closed with `ms` behind what run wrote. Nothing is sent before run has returned, so an error may
- * be returned at any time: it becomes the answer. Errors by code: ERR_USAGE 400, ERR_NOT_FOUND 404,
+ * Before its members stands `gen`, behind them `ms`. Nothing is sent before all is written, so an
+ * error may be returned at any time: it becomes the answer. Errors by code: ERR_USAGE 400, ERR_NOT_FOUND 404,
  * ERR_UNSUPPORTED 501, ERR_STATE and ERR_LIMIT 503, others 500. call_blame says which parameter is
  * meant.
  *
@@ -56,6 +61,9 @@ struct call {
 	/* What it keeps others from forgetting: call_keep. */
 	struct memo_item *held[CALL_HELD_MAX];
 	size_t held_count;
+	/* What the answer borrows from: call_at_end. */
+	void (*end)(void *ends);
+	void *ends;
 };
 
 /* The parameter's value; NULL, or the table's fallback, when it was not given. The name has to be
@@ -120,6 +128,9 @@ struct err *call_keep(struct call *call, const char *key,
 
 /* What q, from and until say, for such keys. */
 void call_part_key(const struct call *call, struct str *key);
+
+/* Calls end(ends) when the answer is written, or there is none; once in a call. */
+void call_at_end(struct call *call, void (*end)(void *ends), void *ends);
 
 /* Lets go of what is kept: when the call has ended. */
 void call_release(struct call *call);

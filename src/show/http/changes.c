@@ -2,7 +2,7 @@
 
 #include <time.h>
 
-#include "base/emit.h"
+#include "answer/speak.h"
 #include "base/monotonic.h"
 #include "base/str.h"
 #include "core/hash.h"
@@ -28,22 +28,28 @@ static bool is_cancelled(const struct changes *changes)
 }
 
 /* One object in one line. */
-static struct err *describe(struct server *server, char **text_ret)
+static struct err *info_write(struct server *server, FILE *out)
 {
 	const struct emit_settings settings = { .format = EMIT_JSON, .compact = true };
+	CLEAN(emit_destroy) struct emit *emit = emit_create(out, &settings);
+	CLEAN(arena_deinit) struct arena arena = { 0 };
+	const struct speaker speaker = { .emit = emit };
+	struct api_info info = { 0 };
+	struct err *err = emit ? api_info_find(server, &arena, &info) : err_nomem();
+
+	if (!err)
+		err = speak_object(&speaker, &api_shape_info, &info);
+	api_info_end(&info);
+	return err ? err : emit_finish(emit);
+}
+
+static struct err *describe(struct server *server, char **text_ret)
+{
 	CLEAN(free) char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
-	struct emit *emit = out ? emit_create(out, &settings) : NULL;
-	struct err *err = emit ? NULL : err_nomem();
+	struct err *err = out ? info_write(server, out) : err_nomem();
 
-	if (emit) {
-		emit_object(emit, NULL);
-		api_info_emit(emit, server);
-		emit_end(emit);
-		err = emit_finish(emit);
-	}
-	emit_destroy(emit);
 	if (out && fclose(out) != 0 && !err)
 		err = err_nomem();
 	if (err)

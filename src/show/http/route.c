@@ -63,6 +63,11 @@ const char *route_summary(const struct route *route)
 	return route->question ? route->question->summary : route->summary;
 }
 
+const struct shape *route_shape(const struct route *route)
+{
+	return route->question ? route->question->shape : route->shape;
+}
+
 unsigned route_flags(const struct route *route)
 {
 	const struct question *question = route->question;

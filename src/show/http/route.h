@@ -59,14 +59,16 @@ struct call;
 
 struct route {
 	const char *path; /* "/api/v1/info"; a part "{c}" is the parameter c */
-	/* What is asked; then that says all that follows but ROUTE_TAPE. NULL: `run` does it. */
+	/* What is asked; then that says all that follows but ROUTE_TAPE. NULL: the route does it. */
 	const struct question *question;
-	const char *summary; /* one line for the document, no full stop */
-	const char
-		*answer; /* name of the answer's shape in docs/http-api.md; a media type if RAW */
-	unsigned flags;	 /* enum route_flag */
+	const char *summary;	    /* one line for the document, no full stop */
+	const struct shape *shape;  /* of the answer, which `find` fills; NULL: `run` writes it */
+	const char *type;	    /* RAW: the answer's media type */
+	unsigned flags;		    /* enum route_flag */
 	const struct param *params; /* without those that flags bring */
 	size_t param_count;
+	/* Fills the answer, which is shape->bytes zeros; what it points to lives in the arena. */
+	struct err *(*find)(struct call *call, void *answer);
 	struct err *(*run)(struct call *call);
 };
 
@@ -83,6 +85,9 @@ const struct route *route_find(const char *path, size_t path_len, const char **i
 /* What the route and its question say of it. */
 const char *route_summary(const struct route *route);
 unsigned route_flags(const struct route *route);
+
+/* What the answer consists of; NULL: it is a file. */
+const struct shape *route_shape(const struct route *route);
 
 /* All parameters of the route, those of its flags first; at most PARAMS_MAX. */
 size_t route_params(const struct route *route, const struct param **params_ret);

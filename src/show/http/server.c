@@ -87,7 +87,7 @@ static struct err *run_json(struct call *call, uint64_t begin_ns)
 	call->emit = emit;
 	emit_object(emit, NULL);
 	emit_u64(emit, "gen", call->gen, EMIT_PLAIN);
-	err = call->route->question ? answered_route_run(call) : call->route->run(call);
+	err = answered_run(call);
 	if (err)
 		return err;
 	if (call->is_approximate)
@@ -225,7 +225,7 @@ static void answer_route(struct server *server, const struct request *request,
 		.params = &params,
 		.server = server,
 		.arena = &arena,
-		.type = route->answer && strchr(route->answer, '/') ? route->answer : json_type,
+		.type = route->type ? route->type : json_type,
 		.limits = { .cancel = request->cancel },
 		.last_event_id = request->last_event_id.text,
 	};

@@ -263,7 +263,7 @@ static void emit_allocation(struct emit *emit, const struct report_context *cont
 		if (context->settings->format == EMIT_TEXT && shown == FRAMES_SHOWN)
 			break;
 		if (context->settings->format == EMIT_TEXT)
-			text_function_short(&words, function, FUNCTION_COLUMNS);
+			str_add_function(&words, function, FUNCTION_COLUMNS);
 		else
 			str_add(&words, function);
 		emit_text(emit, NULL, str_text(&words));

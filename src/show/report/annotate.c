@@ -49,8 +49,8 @@ static void add_line(struct page *page, uint64_t number, const struct line *line
 		   LINE_COLUMNS);
 	str_add(&text->out, "  ");
 	if (number <= page->source->count) {
-		text_cut(&shown, page->source->lines[number - 1],
-			 text->width > taken + 20 ? text->width - taken : 20);
+		str_add_cut(&shown, page->source->lines[number - 1],
+			    text->width > taken + 20 ? text->width - taken : 20);
 		text_add(text, line ? TEXT_PLAIN : TEXT_DIM, str_text(&shown));
 	} else if (line) {
 		text_function(text, TEXT_PLAIN,

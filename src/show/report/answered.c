@@ -37,9 +37,7 @@ static struct err *structured(const struct report *report, const struct report_c
 		err = speak_table(&speaker, report->question->shape, answer);
 		return err ? err : emit_finish(emit);
 	}
-	emit_object(emit, NULL);
-	err = speak_members(&speaker, report->question->shape, answer);
-	emit_end(emit);
+	err = speak_object(&speaker, report->question->shape, answer);
 	return err ? err : emit_finish(emit);
 }
 

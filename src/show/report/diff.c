@@ -1,216 +1,264 @@
-#include "report/diff_parts.h"
+#include "answer/speak.h"
+#include "report/diff.h"
+#include "report/quality.h"
+#include "report/rank.h"
+#include "report/text.h"
 
-#include "base/number.h"
+enum {
+	COLUMNS = 12,
+	STATUS_COLUMNS = 8,
+	NUMBERS_COLUMNS = 3 * COLUMNS + STATUS_COLUMNS + 2,
+	ROWS_SHOWN = 12,
+	NAMELESS_SHARE_MIN = 10 /* one in so many of what differs */
+};
 
-enum { ROWS_SHOWN = 12 };
-
-double diff_magnitude(double change)
+static void add_subject(struct text *text, const struct diff_subject *subject, const char *name)
 {
-	return change < 0 ? -change : change;
+	const struct model_process *process = model_process(subject->model);
+	CLEAN(str_deinit) struct str words = { 0 };
+	CLEAN(str_deinit) struct str shown = { 0 };
+
+	str_add(&words, subject->tape);
+	if (subject->moment) {
+		str_add(&words, " ");
+		str_add(&words, subject->moment);
+	}
+	str_add(&words, "   ");
+	for (uint32_t i = 0; i < process->argc; i++) {
+		str_add(&words, i ? " " : "");
+		str_add(&words, i ? process->argv[i] : names_short_path(process->argv[i]));
+	}
+	str_add_cut(&shown, str_text(&words), text->width - 4);
+	text_add(text, TEXT_BOLD, name);
+	str_add(&text->out, "  ");
+	text_add(text, TEXT_PLAIN, str_text(&shown));
+	str_add_char(&text->out, '\n');
 }
 
-void diff_add_value(struct str *out, enum metric metric, double value)
+static void add_total(struct text *text, const struct diff_found *found, enum metric metric)
 {
-	const uint64_t whole = u64_of_double(value + 0.5);
-
-	const bool is_whole = (double)whole == value;
-
-	if (!is_whole && value < 100) /* for one unit of work */
-		str_add_double(out, value, 2);
-	else if (metric_is_bytes(metric))
-		str_add_iec(out, whole);
-	else
-		str_add_grouped(out, whole);
-	if (!is_whole && value < 100 && metric_is_bytes(metric))
-		str_add(out, " B");
-}
-
-void diff_add_change(struct str *out, enum metric metric, double change)
-{
-	if (change != 0)
-		str_add(out, change < 0 ? "-" : "+");
-	diff_add_value(out, metric, diff_magnitude(change));
-}
-
-void diff_add_percent(struct str *out, double part, double whole)
-{
-	str_add_double(out, whole > 0 ? part / whole * 100 : 0, 1);
-	str_add(out, " %");
-}
-
-const char *diff_metric_noun(const struct diff_settings *settings, enum metric metric)
-{
-	static const char *const nouns[METRICS] = {
-		[METRIC_PEAK] = "peak",
-		[METRIC_LEAKED] = "sum of leaks",
-		[METRIC_ALLOCATED] = "sum of bytes allocated",
-		[METRIC_COUNT] = "number of allocations",
-		[METRIC_TEMPORARY] = "number of temporary allocations",
+	const double change = diff_change(found->sides, metric, found->totals);
+	const enum text_style style = change > 0 ? TEXT_BAD : change < 0 ? TEXT_GOOD : TEXT_PLAIN;
+	const double values[DIFF_SIDES] = {
+		diff_value(&found->sides[DIFF_A], metric, &found->totals[DIFF_A]),
+		diff_value(&found->sides[DIFF_B], metric, &found->totals[DIFF_B]),
 	};
+	CLEAN(str_deinit) struct str words = { 0 };
 
-	return settings->is_live && metric == METRIC_PEAK ? "live memory" : nouns[metric];
-}
-
-/* A moment has no leaks of its own, and a span of time no peak. */
-bool diff_metric_is_told(const struct diff_answer *answer, enum metric metric)
-{
-	const bool has_any =
-		answer->totals[DIFF_A].peak.count + answer->totals[DIFF_B].peak.count > 0;
-
-	if (metric == METRIC_LEAKED)
-		return !answer->settings->is_live;
-	return metric != METRIC_PEAK || has_any;
-}
-
-/* The row that explains most of the change: of those in its direction the one that changed most. */
-static const struct diff_row *main_row(const struct diff_answer *answer, double total)
-{
-	for (size_t i = 0; i < answer->diff.count; i++) {
-		const double change =
-			diff_change(answer->sides, answer->diff.metric, answer->diff.rows[i].sums);
-
-		if (change != 0 && (change > 0) == (total > 0))
-			return &answer->diff.rows[i];
-	}
-	return NULL;
-}
-
-static void add_reason(struct str *out, const struct diff_answer *answer, double total)
-{
-	const enum metric metric = answer->diff.metric;
-	const struct diff_row *row = main_row(answer, total);
-	double change;
-
-	if (!row)
-		return;
-	change = diff_change(answer->sides, metric, row->sums);
-	str_add(out, "; ");
-	if (diff_magnitude(change) * 1000 < diff_magnitude(total) * 1001) { /* 100.0 % */
-		diff_add_percent(out, diff_magnitude(change), diff_magnitude(total));
-		str_add(out, " of it from ");
-	} else {
-		diff_add_change(out, metric, change);
-		str_add(out, ", partly made up for elsewhere, from ");
-	}
-	if (row->function)
-		text_function_short(out, row->function, 60);
-	else
-		str_add(out, row->module);
-}
-
-/* false: there is no change. */
-static bool add_change_words(struct str *out, const struct diff_answer *answer)
-{
-	const enum metric metric = answer->settings->metric;
-	const double change = diff_change(answer->sides, metric, answer->totals);
-	const double before = diff_value(&answer->sides[DIFF_A], metric, &answer->totals[DIFF_A]);
-	const bool is_per_unit = answer->sides[DIFF_A].units > 1 || answer->sides[DIFF_B].units > 1;
-
-	str_add(out, "B's ");
-	str_add(out, diff_metric_noun(answer->settings, metric));
-	if (is_per_unit)
-		str_add(out, ", per unit,");
-	if (change == 0) {
-		str_add(out, " is that of A");
-		return false;
-	}
-	str_add(out, " is ");
-	diff_add_value(out, metric, diff_magnitude(change));
-	if (before > 0) {
-		str_add(out, " (");
-		diff_add_percent(out, diff_magnitude(change), before);
-		str_add(out, ")");
-	}
-	str_add(out, change > 0 ? " higher" : " lower");
-	return true;
-}
-
-/* "B's peak is 12.3 MiB (34.0 %) higher; 80.0 % of it from parse_chunk" */
-void diff_add_verdict(struct str *out, const struct diff_answer *answer)
-{
-	if (add_change_words(out, answer))
-		add_reason(out, answer,
-			   diff_change(answer->sides, answer->diff.metric, answer->totals));
-}
-
-bool diff_is_exceeded(const struct diff_answer *answer, const struct gate_condition *condition)
-{
-	struct gate_value values[DIFF_SIDES];
-
-	for (unsigned side = 0; side < DIFF_SIDES; side++)
-		values[side] = (struct gate_value) {
-			metric_value(condition->metric, &answer->totals[side]),
-			answer->sides[side].units,
-		};
-	return gate_is_exceeded(condition, values[DIFF_A], values[DIFF_B]);
-}
-
-/* People are shown what differs; programs get everything. */
-static void rows_count(struct diff_answer *answer)
-{
-	const struct report_settings *settings = &answer->settings->report;
-	const bool is_text = settings->format == EMIT_TEXT;
-
-	for (size_t i = 0; i < answer->diff.count; i++)
-		answer->changed_count += diff_change(answer->sides, answer->diff.metric,
-						     answer->diff.rows[i].sums) != 0;
-	answer->count = is_text ? u64_min(answer->changed_count, ROWS_SHOWN) : answer->diff.count;
-	if (settings->with.top)
-		answer->count = u64_min(settings->with.top,
-					is_text ? answer->changed_count : answer->diff.count);
-}
-
-struct diff_answer diff_answer_begin(const struct diff_subject *subjects,
-				     const struct diff_settings *settings)
-{
-	struct diff_answer answer = { .subjects = subjects, .settings = settings };
-
+	text_label(text, diff_metric_word(found->settings, metric));
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
-		answer.sides[side] =
-			(struct diff_side) { &subjects[side].sums, subjects[side].names,
-					     subjects[side].units };
-		answer.totals[side] = subjects[side].sums.total;
+		str_clear(&words);
+		diff_add_value(&words, metric, values[side]);
+		text_right(text, TEXT_VALUE, str_text(&words), COLUMNS);
 	}
-	return answer;
-}
-
-static bool is_failed(const struct diff_answer *answer, const struct gate *gate)
-{
-	for (size_t i = 0; gate && i < gate->count; i++) {
-		if (diff_is_exceeded(answer, &gate->conditions[i]))
-			return true;
+	str_clear(&words);
+	diff_add_change(&words, metric, change);
+	text_right(text, style, str_text(&words), COLUMNS);
+	str_clear(&words);
+	if (change != 0 && values[DIFF_A] > 0) {
+		str_add(&words, change > 0 ? "+" : "-");
+		diff_add_percent(&words, diff_magnitude(change), values[DIFF_A]);
 	}
-	return false;
+	text_right(text, style, str_text(&words), COLUMNS);
+	str_add_char(&text->out, '\n');
 }
 
-bool diff_is_failed(const struct diff_subject *subjects, const struct gate *gate)
+/* Leaks that are known, for whoever wonders where they are. */
+static void add_suppressed(struct text *text, const struct diff_found *found)
 {
-	const struct diff_settings settings = { 0 };
-	const struct diff_answer answer = diff_answer_begin(subjects, &settings);
+	const struct diff_subject *subjects = found->subjects;
+	char words[STR_SHORT_BYTES];
 
-	return is_failed(&answer, gate);
+	if (subjects[DIFF_A].suppressed.count + subjects[DIFF_B].suppressed.count == 0)
+		return;
+	text_label(text, "suppressed");
+	for (unsigned side = 0; side < DIFF_SIDES; side++)
+		text_right(text, TEXT_DIM, str_iec(words, subjects[side].suppressed.bytes),
+			   COLUMNS);
+	str_add_char(&text->out, '\n');
 }
 
-void diff_add_change_words(struct str *out, const struct diff_subject *subjects,
-			   const struct diff_settings *settings)
+static void add_totals(struct text *text, const struct diff_found *found)
 {
-	const struct diff_answer answer = diff_answer_begin(subjects, settings);
+	static const char *const titles[] = { "A", "B", "difference", "" };
 
-	add_change_words(out, &answer);
+	str_add_char(&text->out, '\n');
+	text_label(text, "");
+	for (size_t i = 0; i < array_size(titles); i++)
+		text_right(text, TEXT_DIM, titles[i], COLUMNS);
+	str_add_char(&text->out, '\n');
+	for (unsigned metric = 0; metric < METRICS; metric++) {
+		if (diff_metric_is_told(found, metric))
+			add_total(text, found, metric);
+	}
+	add_suppressed(text, found);
 }
 
-struct err *diff_report(const struct diff_subject *subjects, const struct diff_settings *settings,
-			bool *is_exceeded_ret, FILE *out)
+static void add_row(struct text *text, const struct diff_found *found, const struct diff_row *row)
 {
+	const enum metric metric = found->diff.metric;
+	const double change = diff_change(found->sides, metric, row->sums);
+	const unsigned side = row->stacks[DIFF_B] == UINT32_MAX ? DIFF_A : DIFF_B;
+	const struct diff_subject *subject = &found->subjects[side];
+	const struct report_context context = {
+		.model = subject->model,
+		.names = subject->names,
+		.mode = found->settings->mode,
+	};
+	const enum text_style style = change > 0 ? TEXT_BAD : TEXT_GOOD;
+	CLEAN(str_deinit) struct str words = { 0 };
+
+	diff_add_change(&words, metric, change);
+	text_right(text, style, str_text(&words), COLUMNS);
+	for (unsigned i = 0; i < DIFF_SIDES; i++) {
+		str_clear(&words);
+		diff_add_value(&words, metric, diff_value(&found->sides[i], metric, &row->sums[i]));
+		text_right(text, TEXT_PLAIN, str_text(&words), COLUMNS);
+	}
+	text_right(text, TEXT_DIM, diff_status_words[diff_row_status(&found->diff, row)],
+		   STATUS_COLUMNS);
+	str_add(&text->out, "  ");
+	if (!row->function) {
+		text_add(text, TEXT_BOLD, row->module);
+		str_add_char(&text->out, '\n');
+		return;
+	}
+	rank_frame(text, &context, rank_site_frame(&context, row->stacks[side]), 1, TEXT_BOLD,
+		   text->width - NUMBERS_COLUMNS);
+	if (found->settings->by == DIFF_BY_STACK)
+		rank_callers(text, &context, row->stacks[side], COLUMNS);
+}
+
+static void add_rows(struct text *text, const struct diff_found *found, uint64_t top)
+{
+	CLEAN(str_deinit) struct str title = { 0 };
+	static const char *const titles[] = { "difference", "A", "B" };
+	/* Those that are the same are the last. */
+	const uint64_t count = u64_min(found->changed_count, top ? top : ROWS_SHOWN);
+
+	if (count == 0)
+		return;
+	str_add(&title, "By ");
+	str_add(&title, diff_by_words[found->settings->by]);
+	text_heading(text, str_text(&title), diff_metric_noun(found->settings, found->diff.metric));
+	for (size_t i = 0; i < array_size(titles); i++)
+		text_right(text, TEXT_DIM, titles[i], COLUMNS);
+	str_add_char(&text->out, '\n');
+	for (size_t i = 0; i < count; i++)
+		add_row(text, found, &found->diff.rows[i]);
+	if (count < found->changed_count) {
+		text_style(text, TEXT_DIM);
+		str_add(&text->out, "… and ");
+		str_add_grouped(&text->out, found->changed_count - count);
+		str_add(&text->out, " more that differ; --top N shows N\n");
+		text_style(text, TEXT_PLAIN);
+	}
+}
+
+/* What has no name is called by its address in the file, which another build has elsewhere. */
+static bool is_unmatched(const struct diff_found *found, const struct diff_row *row)
+{
+	const enum diff_status status = diff_row_status(&found->diff, row);
+
+	return (status == DIFF_NEW || status == DIFF_GONE) && row->function &&
+	       strncmp(row->function, "0x", 2) == 0;
+}
+
+static void add_nameless(struct text *text, const struct diff_found *found)
+{
+	double whole = 0, nameless = 0;
+
+	for (size_t i = 0; i < found->diff.count; i++) {
+		const struct diff_row *row = &found->diff.rows[i];
+		const double change =
+			diff_magnitude(diff_change(found->sides, found->diff.metric, row->sums));
+
+		whole += change;
+		nameless += is_unmatched(found, row) ? change : 0;
+	}
+	if (nameless * NAMELESS_SHARE_MIN < whole || whole == 0)
+		return;
+	str_add_char(&text->out, '\n');
+	text_add(text, TEXT_BAD, "! ");
+	diff_add_percent(&text->out, nameless, whole);
+	str_add(&text->out, " of what differs is in functions without names, which are found again "
+			    "only in the same\n  build; --by module does not need them.\n");
+}
+
+static void add_gate(struct text *text, const struct diff_found *found)
+{
+	const struct gate *gate = found->settings->gate;
+
+	if (!gate)
+		return;
+	str_add_char(&text->out, '\n');
+	for (size_t i = 0; i < gate->count; i++) {
+		const struct gate_condition *condition = &gate->conditions[i];
+		const bool fails = diff_is_exceeded(found, condition);
+
+		text_add(text, fails ? TEXT_BAD : TEXT_GOOD, fails ? "failed" : "passed");
+		str_add(&text->out, "  ");
+		str_add_bytes(&text->out, condition->text, condition->text_len);
+		str_add_char(&text->out, '\n');
+	}
+}
+
+static struct err *write_text(const struct diff_found *found,
+			      const struct report_settings *settings, FILE *out)
+{
+	CLEAN(text_deinit) struct text text = text_begin(settings);
+	CLEAN(str_deinit) struct str verdict = { 0 };
+
+	add_subject(&text, &found->subjects[DIFF_A], "A");
+	add_subject(&text, &found->subjects[DIFF_B], "B");
+	diff_add_verdict(&verdict, found);
+	str_add_char(&text.out, '\n');
+	text_add(&text, TEXT_BOLD, str_text(&verdict));
+	str_add(&text.out, ".\n");
+	add_totals(&text, found);
+	add_rows(&text, found, settings->with.top);
+	add_nameless(&text, found);
+	add_gate(&text, found);
+	for (unsigned side = 0; side < DIFF_SIDES; side++) {
+		const struct report_context context = {
+			.model = found->subjects[side].model,
+			.names = found->subjects[side].names,
+			.selection = found->subjects[side].selection,
+			.settings = settings,
+		};
+
+		if (side == DIFF_A || context.model != found->subjects[DIFF_A].model)
+			quality_text(&text, &context);
+	}
+	return text_write(&text, out);
+}
+
+static struct err *write_data(const struct diff_found *found,
+			      const struct report_settings *settings, FILE *out)
+{
+	const struct diff_part part = { .row_max = settings->with.top, .has_stacks = true };
+	const struct emit_settings how = { .format = settings->format };
+	CLEAN(emit_destroy) struct emit *emit = emit_create(out, &how);
 	CLEAN(arena_deinit) struct arena arena = { 0 };
-	struct diff_answer answer = diff_answer_begin(subjects, settings);
-	struct err *err = diff_find(answer.sides, settings->by,
-				    settings->report.with.all_frames ? WALK_ALL : WALK_FOLD,
-				    settings->metric, &arena, &answer.diff);
+	const struct speaker speaker = { .emit = emit, .mode = found->settings->mode };
+	void *value = arena_alloc(&arena, shape_diff.bytes);
+	struct err *err;
+
+	if (!emit || !value)
+		return err_nomem();
+	err = diff_value_fill(found, &part, &arena, value);
 	if (err)
 		return err;
-	rows_count(&answer);
-	*is_exceeded_ret = is_failed(&answer, settings->gate);
-	return settings->report.format == EMIT_TEXT ? diff_write_text(&answer, out)
-						    : diff_write_data(&answer, out);
+	if (settings->format == EMIT_CSV)
+		err = speak_table(&speaker, &shape_diff, value);
+	else
+		err = speak_object(&speaker, &shape_diff, value);
+	return err ? err : emit_finish(emit);
+}
+
+struct err *diff_report(const struct diff_found *found, const struct report_settings *settings,
+			FILE *out)
+{
+	return settings->format == EMIT_TEXT ? write_text(found, settings, out)
+					     : write_data(found, settings, out);
 }

@@ -1,8 +1,8 @@
 #include "report/diff_page.h"
 
 #include "report/diff_page_assets.h"
-#include "report/diff_parts.h"
 #include "report/quality.h"
+#include "report/text.h"
 
 enum { CHANGES = 25, ONE_SIDED = 20, MODULES = 12, NAME_COLUMNS = 300, QUALITY_COLUMNS = 100 };
 
@@ -41,7 +41,7 @@ static void add_subject(struct str *out, const struct diff_subject *subject, con
 	const struct model_process *process = model_process(subject->model);
 
 	str_printf(out, "<tr><th>%s</th><td class=\"what\">", side);
-	str_add_xml(out, names_short_path(subject->path));
+	str_add_xml(out, names_short_path(subject->tape));
 	if (subject->moment) {
 		str_add_char(out, ' ');
 		str_add_xml(out, subject->moment);
@@ -61,17 +61,15 @@ static void add_subject(struct str *out, const struct diff_subject *subject, con
 	str_add(out, "</td></tr>\n");
 }
 
-static void add_total(struct str *out, const struct diff_answer *answer, enum metric metric)
+static void add_total(struct str *out, const struct diff_found *found, enum metric metric)
 {
-	const double change = diff_change(answer->sides, metric, answer->totals);
-	const bool is_live = answer->settings->is_live && metric == METRIC_PEAK;
+	const double change = diff_change(found->sides, metric, found->totals);
 	CLEAN(str_deinit) struct str percent = { 0 };
 	double before = 0;
 
-	str_printf(out, "<tr><th>%s</th>", is_live ? "live" : metric_words[metric]);
+	str_printf(out, "<tr><th>%s</th>", diff_metric_word(found->settings, metric));
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
-		const double value =
-			diff_value(&answer->sides[side], metric, &answer->totals[side]);
+		const double value = diff_value(&found->sides[side], metric, &found->totals[side]);
 
 		add_value(out, metric, value);
 		before = side == DIFF_A ? value : before;
@@ -85,28 +83,28 @@ static void add_total(struct str *out, const struct diff_answer *answer, enum me
 	str_add(out, "</tr>\n");
 }
 
-static void add_totals(struct str *out, const struct diff_answer *answer)
+static void add_totals(struct str *out, const struct diff_found *found)
 {
 	str_add(out, "<h2>Totals</h2>\n<div class=\"wide\"><table id=\"totals\"><tr><th></th>"
 		     "<th class=\"number\">A</th><th class=\"number\">B</th>"
 		     "<th class=\"number\">difference</th><th></th></tr>\n");
 	for (unsigned metric = 0; metric < METRICS; metric++) {
-		if (diff_metric_is_told(answer, metric))
-			add_total(out, answer, metric);
+		if (diff_metric_is_told(found, metric))
+			add_total(out, found, metric);
 	}
 	str_add(out, "</table></div>\n");
 }
 
-static void add_gate(struct str *out, const struct diff_answer *answer)
+static void add_gate(struct str *out, const struct diff_found *found)
 {
-	const struct gate *gate = answer->settings->gate;
+	const struct gate *gate = found->settings->gate;
 
 	if (!gate)
 		return;
 	str_add(out, "<h2>Conditions</h2>\n");
 	for (size_t i = 0; i < gate->count; i++) {
 		const struct gate_condition *condition = &gate->conditions[i];
-		const char *word = diff_is_exceeded(answer, condition) ? "failed" : "passed";
+		const char *word = diff_is_exceeded(found, condition) ? "failed" : "passed";
 		CLEAN(str_deinit) struct str text = { 0 };
 
 		str_add_bytes(&text, condition->text, condition->text_len);
@@ -124,9 +122,9 @@ static void add_name(struct str *out, const struct diff_row *row)
 	CLEAN(str_deinit) struct str cut = { 0 };
 
 	if (row->function)
-		text_function_short(&cut, row->function, NAME_COLUMNS);
+		str_add_function(&cut, row->function, NAME_COLUMNS);
 	else
-		text_cut(&cut, row->module, NAME_COLUMNS);
+		str_add_cut(&cut, row->module, NAME_COLUMNS);
 	str_add(out, "<td class=\"what\">");
 	str_add_xml(out, *str_text(&cut) ? str_text(&cut) : "other code");
 	if (row->function && *row->module) {
@@ -152,7 +150,7 @@ static void add_bar(struct str *out, double change, double most)
 }
 
 /* status: only rows of it; DIFF_SAME: all that changed. The rows are in order of how much. */
-static void add_rows(struct str *out, const struct diff_answer *answer, const struct diff *diff,
+static void add_rows(struct str *out, const struct diff_found *found, const struct diff *diff,
 		     enum diff_status status, size_t count_max)
 {
 	size_t count = 0, left = 0;
@@ -160,7 +158,7 @@ static void add_rows(struct str *out, const struct diff_answer *answer, const st
 
 	for (size_t i = 0; i < diff->count; i++) {
 		const struct diff_row *row = &diff->rows[i];
-		const double change = diff_change(answer->sides, diff->metric, row->sums);
+		const double change = diff_change(found->sides, diff->metric, row->sums);
 		const enum diff_status is = diff_row_status(diff, row);
 
 		if (change == 0 || (status != DIFF_SAME && is != status))
@@ -176,8 +174,8 @@ static void add_rows(struct str *out, const struct diff_answer *answer, const st
 		add_bar(out, change, most);
 		for (unsigned side = 0; side < DIFF_SIDES; side++)
 			add_value(out, diff->metric,
-				  diff_value(&answer->sides[side], diff->metric, &row->sums[side]));
-		str_printf(out, "<td class=\"soft\">%s</td>", diff_status_word(is));
+				  diff_value(&found->sides[side], diff->metric, &row->sums[side]));
+		str_printf(out, "<td class=\"soft\">%s</td>", diff_status_words[is]);
 		add_name(out, row);
 		str_add(out, "</tr>\n");
 	}
@@ -188,12 +186,12 @@ static void add_rows(struct str *out, const struct diff_answer *answer, const st
 	}
 }
 
-static void add_table(struct str *out, const struct diff_answer *answer, const struct diff *diff,
+static void add_table(struct str *out, const struct diff_found *found, const struct diff *diff,
 		      const char *title, enum diff_status status, size_t count_max)
 {
 	CLEAN(str_deinit) struct str rows = { 0 };
 
-	add_rows(&rows, answer, diff, status, count_max);
+	add_rows(&rows, found, diff, status, count_max);
 	str_printf(out, "<h2>%s</h2>\n", title);
 	if (rows.len == 0) {
 		str_add(out, "<p class=\"soft\">nothing</p>\n");
@@ -203,7 +201,7 @@ static void add_table(struct str *out, const struct diff_answer *answer, const s
 		out,
 		"<div class=\"wide\"><table><tr><th class=\"number\">%s</th><th></th>"
 		"<th class=\"number\">A</th><th class=\"number\">B</th><th></th><th></th></tr>\n",
-		diff_metric_noun(answer->settings, diff->metric));
+		diff_metric_noun(found->settings, diff->metric));
 	str_add(out, str_text(&rows));
 	str_add(out, "</table></div>\n");
 	out->failed |= rows.failed;
@@ -211,7 +209,7 @@ static void add_table(struct str *out, const struct diff_answer *answer, const s
 
 /* --- the page -------------------------------------------------------------------------------- */
 
-static void add_head(struct str *out, const struct diff_answer *answer,
+static void add_head(struct str *out, const struct diff_found *found,
 		     const struct diff_picture *picture, const char *verdict)
 {
 	str_printf(out,
@@ -227,25 +225,24 @@ static void add_head(struct str *out, const struct diff_answer *answer,
 	str_add(out, "</style>\n</head>\n<body>\n<p class=\"soft\">memtape diff</p>\n<h1>");
 	str_add_xml(out, verdict);
 	str_add(out, "</h1>\n<div class=\"wide\"><table>\n");
-	add_subject(out, &answer->subjects[DIFF_A], "A");
-	add_subject(out, &answer->subjects[DIFF_B], "B");
+	add_subject(out, &found->subjects[DIFF_A], "A");
+	add_subject(out, &found->subjects[DIFF_B], "B");
 	str_add(out, "</table></div>\n");
 }
 
 /* What has to be known about losses and missing names, where there is something. */
-static void add_quality(struct str *out, const struct diff_answer *answer)
+static void add_quality(struct str *out, const struct diff_found *found)
 {
-	struct report_settings settings = answer->settings->report;
+	const struct report_settings settings = { .width = QUALITY_COLUMNS };
 
-	settings.colour = false;
-	settings.width = QUALITY_COLUMNS;
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
-		const struct diff_subject *subject = &answer->subjects[side];
+		const struct diff_subject *subject = &found->subjects[side];
 		const struct report_context context = { .model = subject->model,
-							.names = subject->names };
+							.names = subject->names,
+							.settings = &settings };
 		CLEAN(text_deinit) struct text text = text_begin(&settings);
 
-		if (side == DIFF_B && subject->model == answer->subjects[DIFF_A].model)
+		if (side == DIFF_B && subject->model == found->subjects[DIFF_A].model)
 			return;
 		quality_text(&text, &context);
 		if (text.out.len == 0)
@@ -264,35 +261,30 @@ static void add_quality(struct str *out, const struct diff_answer *answer)
 	}
 }
 
-struct err *diff_page_write(const struct diff_subject *subjects,
-			    const struct diff_settings *settings,
-			    const struct diff_picture *picture, struct str *out)
+struct err *diff_page_write(const struct diff_found *found, const struct diff_picture *picture,
+			    struct str *out)
 {
-	const enum walk_mode mode = settings->report.with.all_frames ? WALK_ALL : WALK_FOLD;
+	const struct diff_settings *settings = found->settings;
 	CLEAN(arena_deinit) struct arena arena = { 0 };
 	CLEAN(str_deinit) struct str verdict = { 0 };
-	struct diff_answer answer = diff_answer_begin(subjects, settings);
 	struct diff modules;
-	struct err *err = diff_find(answer.sides, DIFF_BY_FUNCTION, mode, settings->metric, &arena,
-				    &answer.diff);
+	struct err *err = diff_find(found->sides, DIFF_BY_MODULE, settings->mode, settings->metric,
+				    &arena, &modules);
 
-	if (!err)
-		err = diff_find(answer.sides, DIFF_BY_MODULE, mode, settings->metric, &arena,
-				&modules);
 	if (err)
 		return err;
-	diff_add_verdict(&verdict, &answer);
-	add_head(out, &answer, picture, str_text(&verdict));
-	add_totals(out, &answer);
-	add_gate(out, &answer);
+	diff_add_verdict(&verdict, found);
+	add_head(out, found, picture, str_text(&verdict));
+	add_totals(out, found);
+	add_gate(out, found);
 	str_add(out, "<h2>Where</h2>\n<div id=\"picture\">\n");
 	str_add(out, picture->svg);
 	str_add(out, "</div>\n");
-	add_table(out, &answer, &answer.diff, "What changed most", DIFF_SAME, CHANGES);
-	add_table(out, &answer, &answer.diff, "New in B", DIFF_NEW, ONE_SIDED);
-	add_table(out, &answer, &answer.diff, "Gone from B", DIFF_GONE, ONE_SIDED);
-	add_table(out, &answer, &modules, "By library", DIFF_SAME, MODULES);
-	add_quality(out, &answer);
+	add_table(out, found, &found->diff, "What changed most", DIFF_SAME, CHANGES);
+	add_table(out, found, &found->diff, "New in B", DIFF_NEW, ONE_SIDED);
+	add_table(out, found, &found->diff, "Gone from B", DIFF_GONE, ONE_SIDED);
+	add_table(out, found, &modules, "By library", DIFF_SAME, MODULES);
+	add_quality(out, found);
 	str_add(out, "</body>\n</html>\n");
 	return out->failed || verdict.failed ? err_nomem() : NULL;
 }

@@ -5,7 +5,7 @@
 #ifndef MEMTAPE_REPORT_DIFF_PAGE_H
 #define MEMTAPE_REPORT_DIFF_PAGE_H
 
-#include "report/diff.h"
+#include "answer/diff.h"
 
 /* The flame graph of differences as a part of a page, and what a policy must let it do. */
 struct diff_picture {
@@ -15,11 +15,10 @@ struct diff_picture {
 };
 
 /*
- * Appended to out. No arguments of the programs are in it, and of paths of tapes only the last
+ * Of a comparison by function, appended to out. No arguments of the programs are in it, and of paths of tapes only the last
  * part.
  */
-struct err *diff_page_write(const struct diff_subject *subjects,
-			    const struct diff_settings *settings,
-			    const struct diff_picture *picture, struct str *out);
+struct err *diff_page_write(const struct diff_found *found, const struct diff_picture *picture,
+			    struct str *out);
 
 #endif

@@ -112,7 +112,7 @@ static void emit_node(struct emit *emit, const struct diff_tree *tree, uint32_t 
 		emit_u64(emit, "line", at->line, EMIT_PLAIN);
 	else
 		emit_null(emit, "line");
-	emit_text(emit, "status", diff_status_word(diff_tree_status(tree, node)));
+	emit_text(emit, "status", diff_status_words[diff_tree_status(tree, node)]);
 	emit_value(emit, "a", values[DIFF_A]);
 	emit_value(emit, "b", values[DIFF_B]);
 	emit_value(emit, "difference", values[DIFF_B] - values[DIFF_A]);

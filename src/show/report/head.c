@@ -92,7 +92,7 @@ void text_head(struct text *text, const struct model *model)
 		str_add(&facts, " threads");
 	}
 	add_end(&facts, process);
-	text_cut(&shown, str_text(&command), text->width);
+	str_add_cut(&shown, str_text(&command), text->width);
 	text_add(text, TEXT_BOLD, str_text(&shown));
 	str_add_char(&text->out, '\n');
 	text_add(text, TEXT_DIM, str_text(&facts));

@@ -20,8 +20,8 @@ static const char *what_of(const struct report_context *context, const struct ma
 	     i++) {
 		if (words.len > 0)
 			str_add(&words, i == 0 ? "  " : " < ");
-		text_function_short(&words, names_get(context->names, frame->name)->function,
-				    FUNCTION_COLUMNS);
+		str_add_function(&words, names_get(context->names, frame->name)->function,
+				 FUNCTION_COLUMNS);
 	}
 	return arena_strdup(context->arena, str_text(&words));
 }

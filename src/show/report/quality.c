@@ -198,20 +198,3 @@ void quality_text(struct text *text, const struct report_context *context)
 	text->out.failed |= err != NULL;
 	err_destroy(err);
 }
-
-void quality_emit(struct emit *emit, const struct report_context *context)
-{
-	const struct speaker speaker = { emit, context->model, context->names, context->mode };
-	CLEAN(arena_deinit) struct arena arena = { 0 };
-	struct asked asked = answered_of(context);
-	struct about about = { 0 };
-	struct err *err;
-
-	asked.arena = &arena;
-	err = quality_find(&asked, &about.quality);
-	if (!err)
-		err = speak_members(&speaker, &shape_about, &about);
-	if (err)
-		emit_fail(emit);
-	err_destroy(err);
-}

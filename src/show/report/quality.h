@@ -10,7 +10,4 @@
 /* Text: a line for each thing that is wrong; nothing when all is well. */
 void quality_text(struct text *text, const struct report_context *context);
 
-/* JSON: the member "quality". Call it after names were asked for. */
-void quality_emit(struct emit *emit, const struct report_context *context);
-
 #endif

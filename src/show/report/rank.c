@@ -5,7 +5,6 @@
 #include "answer/speak.h"
 #include "report/quality.h"
 #include "report/suppressed.h"
-#include "report/table.h"
 
 enum {
 	TOP_DEFAULT = 10,
@@ -216,17 +215,6 @@ struct err *rank_text(const struct report_context *context, struct text *text,
 }
 
 /* --- JSON and CSV -------------------------------------------------------------------------- */
-
-void rank_emit_stack(struct emit *emit, const char *key, const struct report_context *context,
-		     uint32_t stack)
-{
-	const struct speaker speaker = { emit, context->model, context->names, context->mode };
-	struct err *err = speak_stack(&speaker, key, stack, SIZE_MAX);
-
-	if (err)
-		emit_fail(emit);
-	err_destroy(err);
-}
 
 struct err *rank_ranking_text(const struct report_context *context, const void *answer, FILE *out)
 {

@@ -37,8 +37,4 @@ void rank_callers(struct text *text, const struct report_context *context, uint3
 /* The innermost frame of a stack that is shown. */
 const struct name_frame *rank_site_frame(const struct report_context *context, uint32_t stack);
 
-/* {"function","file","line","module","inlined"} of a whole stack, innermost first. */
-void rank_emit_stack(struct emit *emit, const char *key, const struct report_context *context,
-		     uint32_t stack);
-
 #endif

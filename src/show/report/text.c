@@ -1,6 +1,6 @@
 #include "report/text.h"
 
-enum { WIDTH_DEFAULT = 100, WIDTH_MAX = 132, LABEL_COLUMNS = 12, TAIL_COLUMNS_MIN = 12 };
+enum { WIDTH_DEFAULT = 100, WIDTH_MAX = 132, LABEL_COLUMNS = 12 };
 
 static const char *const style_codes[] = {
 	[TEXT_PLAIN] = "\033[0m", [TEXT_BOLD] = "\033[1m", [TEXT_DIM] = "\033[2m",
@@ -78,167 +78,11 @@ void text_label(struct text *text, const char *label)
 	str_add_repeated(&text->out, ' ', width < LABEL_COLUMNS ? LABEL_COLUMNS - width : 1);
 }
 
-void text_cut(struct str *out, const char *words, size_t columns)
-{
-	size_t len = 0;
-
-	if (str_width(words) <= columns) {
-		str_add(out, words);
-		return;
-	}
-	for (size_t i = 0; i + 1 < columns && words[len]; i++) {
-		const size_t bytes = str_utf8_bytes(words + len);
-
-		len += bytes ? bytes : 1;
-	}
-	str_add_bytes(out, words, len);
-	str_add(out, "…");
-}
-
-/* --- functions ----------------------------------------------------------------------------- */
-
-/*
- * Where the bracket that opens at text[0] closes, or the end; "->", "<<" and "<=" are no brackets.
- */
-static const char *bracket_end(const char *text, char open, char close)
-{
-	size_t depth = 0;
-
-	for (; *text; text++) {
-		if (*text == open)
-			depth++;
-		else if (*text == close && text[-1] != '-' && --depth == 0)
-			return text + 1;
-	}
-	return text;
-}
-
-static bool begins(const char *text, const char *word)
-{
-	return strncmp(text, word, strlen(word)) == 0;
-}
-
-/* What the library writes out in full and no programmer does. */
-static void add_simplified(struct str *out, const char *text)
-{
-	static const struct {
-		const char *from;
-		const char *to;
-	} words[] = {
-		{ "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >",
-		  "std::string" },
-		{ "std::__1::basic_string<char, std::__1::char_traits<char>, "
-		  "std::__1::allocator<char> >",
-		  "std::string" },
-		{ "std::basic_string_view<char, std::char_traits<char> >", "std::string_view" },
-		{ "std::__cxx11::", "std::" },
-		{ "std::__1::", "std::" },
-		{ "(anonymous namespace)::", "" },
-		{ " >", ">" },
-		{ " [clone .", " [" },
-	};
-
-	while (*text) {
-		size_t i;
-
-		if (begins(text, ", std::allocator<")) {
-			text = bracket_end(text + strlen(", std::allocator"), '<', '>');
-			continue;
-		}
-		for (i = 0; i < array_size(words) && !begins(text, words[i].from); i++)
-			;
-		if (i < array_size(words)) {
-			str_add(out, words[i].to);
-			text += strlen(words[i].from);
-		} else {
-			str_add_char(out, *text++);
-		}
-	}
-}
-
-/* Leaves out what stands in brackets: f<int>(char) becomes f<...>(char), or f<...>(). */
-static void add_collapsed(struct str *out, const char *text, char open, char close,
-			  const char *instead)
-{
-	const bool is_operator = open == '<' && strstr(text, "operator<");
-
-	while (*text) {
-		if (*text != open || is_operator || begins(text, "(anonymous")) {
-			str_add_char(out, *text++);
-			continue;
-		}
-		str_add(out, instead);
-		text = bracket_end(text, open, close);
-	}
-}
-
-/* The end of a name tells more than its beginning: a::b::c::run() becomes …::run(). */
-static void add_tail(struct str *out, const char *name, size_t columns)
-{
-	const char *last = NULL;
-
-	for (const char *at = strstr(name, "::"); at; at = strstr(at + 2, "::")) {
-		last = at;
-		if (str_width(at) + 1 <= columns)
-			break;
-	}
-	if (!last || columns < TAIL_COLUMNS_MIN) {
-		text_cut(out, name, columns);
-		return;
-	}
-	str_add(out, "…");
-	text_cut(out, last, columns - 1);
-}
-
-/* Behind the return type that a template's name has in front. */
-static const char *skip_return_type(const char *name)
-{
-	const char *end = name + strcspn(name, "(");
-	const char *begin = name;
-
-	if (strstr(name, "operator"))
-		return name;
-	for (const char *at = name; at < end; at++) {
-		if (*at == ' ')
-			begin = at + 1;
-	}
-	return begin;
-}
-
-void text_function_short(struct str *out, const char *function, size_t columns)
-{
-	CLEAN(str_deinit) struct str simple = { 0 };
-	CLEAN(str_deinit) struct str without_parameters = { 0 };
-	CLEAN(str_deinit) struct str without_arguments = { 0 };
-	const char *name;
-	const char *unknown = begins(function, "0x") ? strstr(function, " [") : NULL;
-
-	if (unknown) /* "0x1234 [libfoo.so+0x1234]" without saying it twice */
-		str_add_bytes(&simple, unknown + 2, strlen(unknown) - strlen(" []"));
-	else
-		add_simplified(&simple, function);
-	if (str_width(str_text(&simple)) <= columns) {
-		str_add(out, str_text(&simple));
-		return;
-	}
-	add_collapsed(&without_parameters, str_text(&simple), '(', ')', "()");
-	if (str_width(str_text(&without_parameters)) <= columns) {
-		str_add(out, str_text(&without_parameters));
-		return;
-	}
-	add_collapsed(&without_arguments, str_text(&without_parameters), '<', '>', "<…>");
-	name = skip_return_type(str_text(&without_arguments));
-	if (str_width(name) <= columns)
-		str_add(out, name);
-	else
-		add_tail(out, name, columns);
-}
-
 void text_function(struct text *text, enum text_style style, const char *function, size_t columns)
 {
 	CLEAN(str_deinit) struct str words = { 0 };
 
-	text_function_short(&words, function, columns);
+	str_add_function(&words, function, columns);
 	text_add(text, style, str_text(&words));
 }
 
@@ -279,8 +123,8 @@ void text_callers(struct text *text, const struct report_context *context, struc
 			break;
 		}
 		str_add(&line, line.len ? " ← " : "← ");
-		text_function_short(&line, names_get(context->names, frame->name)->function,
-				    u64_min(CALLER_COLUMNS_MAX, columns - taken));
+		str_add_function(&line, names_get(context->names, frame->name)->function,
+				 u64_min(CALLER_COLUMNS_MAX, columns - taken));
 		text_times(&line, times);
 	}
 	text_add(text, TEXT_DIM, str_text(&line));

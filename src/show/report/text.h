@@ -4,6 +4,7 @@
 #ifndef MEMTAPE_REPORT_TEXT_H
 #define MEMTAPE_REPORT_TEXT_H
 
+#include "base/shorten.h"
 #include "report/report.h"
 
 enum text_style { TEXT_PLAIN, TEXT_BOLD, TEXT_DIM, TEXT_GOOD, TEXT_BAD, TEXT_VALUE };
@@ -39,17 +40,11 @@ void text_heading(struct text *text, const char *words, const char *right);
 /* "  label       " of a block of facts. */
 void text_label(struct text *text, const char *label);
 
-/*
- * A function as people say it: std::string for basic_string<...>, no default allocators, and
- * parameters, template arguments and at last the end left out until it fits into `columns`.
- */
+/* A function as people say it, at most `columns` wide (base/shorten.h). */
 void text_function(struct text *text, enum text_style style, const char *function, size_t columns);
 
 /* "list.c:42  libfoo.so"; of an unknown function nothing, for its text says where it is. */
 void text_place(struct str *out, const char *file, uint32_t line, const struct name *name);
-
-/* The beginning, at most `columns` wide, with "…" where something is missing. */
-void text_cut(struct str *out, const char *words, size_t columns);
 
 /* " < a < b < c" on what is left of the line; the walk goes on where it stands. */
 void text_callers(struct text *text, const struct report_context *context, struct walk *walk,
@@ -63,8 +58,5 @@ void text_times(struct str *out, uint64_t times);
  * letter is wide.
  */
 void text_bar(struct text *text, uint64_t value, uint64_t most, size_t columns);
-
-/* The short form of text_function for others, at most `columns` wide. */
-void text_function_short(struct str *out, const char *function, size_t columns);
 
 #endif

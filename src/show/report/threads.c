@@ -73,7 +73,7 @@ static void add_matrix(struct text *text, const struct model *model,
 		CLEAN(str_deinit) struct str shown = { 0 };
 
 		add_name(&name, model, i);
-		text_cut(&shown, str_text(&name), NAME_COLUMNS);
+		str_add_cut(&shown, str_text(&name), NAME_COLUMNS);
 		text_right(text, TEXT_PLAIN, str_text(&shown), NAME_COLUMNS);
 		for (uint32_t j = 0; j < count; j++)
 			add_cell(text, handover_find(answer, i, j), i == j);

@@ -60,7 +60,7 @@ static struct err *function_text(const struct report_context *context,
 
 	branches_total(&title, callees);
 	str_add(&title, " in ");
-	text_function_short(&title, answer->function, 60);
+	str_add_function(&title, answer->function, 60);
 	str_percent(share, metric_value(callees->metric, total),
 		    metric_value(callees->metric, &context->sums.total));
 	text_heading(text, str_text(&title), share);

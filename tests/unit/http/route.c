@@ -18,8 +18,12 @@ static void every_row_says_what_it_is(void **state)
 		assert_true(strlen(route_summary(*at)) > 5);
 		assert_true(route_summary(*at)[strlen(route_summary(*at)) - 1] != '.' ||
 			    strstr(route_summary(*at), " ..."));
-		assert_true((*at)->question || strlen((*at)->answer) > 2);
-		assert_true(((*at)->question != NULL) != ((*at)->run != NULL));
+		/* An answer is a value, or a file. */
+		assert_int_equal((*at)->shape != NULL, (*at)->find != NULL);
+		assert_int_equal(1, ((*at)->question != NULL) + ((*at)->find != NULL) +
+					    ((*at)->run != NULL));
+		assert_int_equal((*at)->run != NULL,
+				 ((*at)->flags & (ROUTE_RAW | ROUTE_FILE | ROUTE_STREAM)) != 0);
 		for (size_t i = 0; i < param_count; i++) {
 			assert_true(strlen(params[i]->doc) > 4);
 			assert_string_not_equal(params[i]->name, "token");

@@ -37,7 +37,7 @@ static void functions_are_shown_as_people_say_them(void **state)
 	for (size_t i = 0; i < array_size(rows); i++) {
 		CLEAN(str_deinit) struct str out = { 0 };
 
-		text_function_short(&out, rows[i].function, rows[i].columns);
+		str_add_function(&out, rows[i].function, rows[i].columns);
 		assert_string_equal(str_text(&out), rows[i].shown);
 		assert_true(str_width(str_text(&out)) <= rows[i].columns);
 	}

@@ -1,4 +1,4 @@
-/* Made by tools/generate.py from the tables of questions (src/ask/answer): not to be edited. */
+/* Made by tools/generate.py from the tables of routes and questions: not to be edited. */
 export type Ns = number;
 export type Bytes = number;
 export type Hex = string;
@@ -9,7 +9,644 @@ export interface Head {
 	ms: number; /* time the server took */
 }
 
-export interface Annotation {
+export interface Info extends Head {
+	version: string; /* of memtape */
+	can_mark: boolean; /* whether /api/v1/mark can */
+	can_snapshot: boolean; /* whether /api/v1/snapshot can */
+	can_stop: boolean; /* whether /api/v1/stop can */
+	tapes: Tape[]; /* the last one is `last` */
+}
+
+export interface Tape {
+	id: string;
+	file: string; /* its name, without folders */
+	state: "loading" | "complete" | "truncated" | "live" | "failed";
+	gen: number; /* one more whenever a tape that is being recorded was read again */
+	error: string | null; /* why it could not be read */
+	progress: Progress | null; /* while it is read */
+	refresh_ms: number; /* of one that is being recorded: it is read again so often at most */
+	tape_bytes: Bytes; /* of the file */
+	name?: string; /* of the program */
+	exe?: string; /* its path */
+	argv?: string[];
+	pid?: number;
+	start_realtime_ns?: string; /* since 1970; a text, for it is more than 2^53 */
+	duration_ns?: Ns; /* how long was recorded */
+	end?: string; /* exited 0, killed by SIGKILL ... */
+	live_bytes?: Bytes; /* at the end */
+	event_count?: number;
+	allocation_count?: number;
+	stack_count?: number;
+	thread_count?: number;
+	module_count?: number;
+	lost_events?: number; /* events that were not recorded */
+	damage_count?: number; /* damaged places */
+	truncated_stacks?: number; /* events with unknown outer frames */
+	has?: TapeHas; /* what is on the tape */
+	import?: Import | null; /* of a tape made of another tool's file */
+	edits?: string[]; /* what was done to it later */
+}
+
+export interface Progress {
+	done: number;
+	total: number;
+}
+
+export interface TapeHas {
+	rows: boolean; /* allocations one by one */
+	free_stacks: boolean; /* stacks of frees */
+	usage: boolean; /* samples of resident memory */
+	space: boolean; /* looks at the address space */
+	latency: boolean; /* how long calls took */
+	marks: boolean;
+}
+
+export interface Import {
+	format: string; /* of the file */
+	tool: string | null; /* that wrote it */
+	file: string;
+	missing: string[]; /* what that format does not have */
+	words: string; /* the same as readable text */
+	notes: string[]; /* further remarks */
+}
+
+export interface TapeHeld extends Head {
+	tape: Tape; /* as it is held */
+}
+
+export interface MarkMade extends Head {
+	text: string; /* the mark's name */
+}
+
+export interface SnapshotMade extends Head {
+	path: string; /* of the new tape */
+	file: string; /* its name without folders */
+	id: string | null; /* under which it is served; null: it is not */
+	tape_bytes: Bytes;
+	event_count: number;
+}
+
+export interface RecordingStopped extends Head {
+	tape_bytes: Bytes; /* what the tape has now */
+}
+
+export interface TapeDetail extends Head {
+	tape: Tape;
+	threads: TapeThread[];
+	modules: TapeModule[];
+	marks: TapeMark[];
+	peak_ns: Ns; /* when most was alive */
+	rss_peak_ns: Ns | null; /* when most was resident; null: not known */
+}
+
+export interface TapeThread {
+	tid: number;
+	name: string;
+	index: number; /* among the threads */
+}
+
+export interface TapeModule {
+	path: string;
+	name: string; /* its last part */
+	build_id: string | null; /* hexadecimal digits */
+	symbols: "unread" | "lines" | "functions" | "exported" | "none" | "gone" | "changed" | "kernel"; /* what is known of its functions */
+	stacks: number; /* stacks whose innermost frame is in it */
+}
+
+export interface TapeMark {
+	ns: Ns; /* when */
+	text: string; /* its name */
+}
+
+export interface Reports extends Head {
+	reports: Report[];
+}
+
+export interface Report {
+	name: string;
+	summary: string; /* one line */
+	depth: "sums" | "rows"; /* whether it needs every allocation */
+	selects: boolean; /* whether it takes filter, from and until */
+	operands: string | null; /* what stands behind its name */
+	sorts: string[] | null; /* words of `sort` */
+}
+
+export interface FilterCheck extends Head {
+	ok: boolean; /* true; what is wrong with a filter is an error */
+	count: number; /* allocations it lets through */
+	total: number; /* allocations there are */
+	bytes: Bytes; /* of those it lets through */
+}
+
+export interface Fields extends Head {
+	fields: Field[]; /* of filters */
+	units: string[]; /* of numbers in filters */
+	operators: string[]; /* of filters */
+	moments: string[]; /* ways to say one */
+	sorts: Sorts;
+	measures: Measure[];
+	groups: GroupBy[];
+	exports: ExportFormat[];
+}
+
+export interface Field {
+	name: string;
+	aliases: string[]; /* other names */
+	type: string;
+	scope: string; /* of what it is: an allocation, its chain ... */
+	doc: string;
+	none: string | null; /* when it has no value */
+	percent: string | null; /* of what a number with % is a part */
+	operators: string[]; /* that it can be compared by */
+}
+
+export interface Sorts {
+	groups: string[]; /* sort keys of /api/v1/sites */
+	by: string[]; /* its words of `by` */
+}
+
+export interface Measure {
+	word: string; /* of `m` */
+	title: string;
+	unit: "bytes" | "count";
+	doc: string;
+	sort: string | null; /* the sort key of groups */
+	at: boolean; /* of a moment: takes `at` */
+	spans: boolean; /* adds up over spans of time */
+	in_reports: boolean; /* reports can be sorted by it */
+}
+
+export interface GroupBy {
+	word: string; /* of `by` */
+	doc: string;
+}
+
+export interface ExportFormat {
+	name: string;
+	summary: string;
+	suffix: string; /* of the file's name */
+	kind: string;
+	has_metric: boolean; /* takes a measure */
+	path: string | null; /* of its own route; null: /api/v1/export */
+}
+
+export interface SqlResult extends Head {
+	columns: SqlColumn[];
+	rows: ((string | number | null)[])[]; /* a list a row; a BLOB is hexadecimal digits */
+	truncated: boolean; /* whether there are more rows */
+}
+
+export interface SqlColumn {
+	name: string;
+}
+
+export interface Sql extends Head {
+	schema: string; /* tables and functions, as SQL says them */
+	examples: SqlExample[];
+}
+
+export interface SqlExample {
+	about: string; /* what it finds */
+	text: string; /* the statement */
+}
+
+export interface Names extends Head {
+	values: NameCount[]; /* those that most allocations have first */
+}
+
+export interface NameCount {
+	text: string;
+	count: number; /* allocations that have it */
+}
+
+export interface Flame extends Head {
+	m: string; /* the metric */
+	total: number; /* of the metric, of the whole tree */
+	unit: "bytes" | "count";
+	boxes: number; /* how many there are in the columns below */
+	of: number; /* nodes of the whole tree */
+	root: Hex[]; /* the way to box 0, functions */
+	root_names: string[]; /* their names */
+	names: string[]; /* of functions, each once */
+	hashes: Hex[]; /* of these functions */
+	name_module: number[]; /* by name: which of modules; -1: in none */
+	role: number[]; /* by name: 0 program, 1 allocator, 2 start */
+	modules: string[]; /* short names, each once */
+	name: number[]; /* by box: which of names; -1: what is too small to draw, together */
+	parent: number[]; /* by box; of box 0: -1 */
+	depth: number[]; /* by box, below box 0 */
+	count: number[]; /* by box: allocations; where name is -1, subtrees */
+	file: (string | null)[]; /* by box: where its function was called or allocates */
+	line: number[]; /* by box: in that file; 0: not known */
+	value: number[]; /* by box: of the metric */
+	self: number[]; /* by box: what is not its children's */
+	begin: number[]; /* by box: left edge, in units of value; box 0: 0 */
+}
+
+export interface FrameDetail extends Head {
+	hash: Hex; /* identifies the function; the same on every tape and in every version */
+	function: string; /* its name */
+	module: string | null; /* short name of the program or library */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	metrics: FrameMetric[]; /* every one */
+	life: FrameLife | null; /* null: nothing was freed */
+	sizes: FrameSize[]; /* those there are */
+	curve: FrameCurve;
+	callers: FrameShare[];
+	callees: FrameShare[];
+	lines: FrameLine[]; /* what each called or allocated */
+}
+
+export interface FrameMetric {
+	m: string; /* the metric */
+	title: string;
+	unit: "bytes" | "count";
+	total: number; /* in it and what it calls */
+	self: number; /* allocated by itself */
+	share: number; /* total, of all that is selected */
+}
+
+export interface FrameLife {
+	p50: Ns; /* half of those that were freed lived no longer */
+	p99: Ns;
+}
+
+export interface FrameSize {
+	min: Bytes;
+	max: Bytes; /* included */
+	count: number;
+	bytes: Bytes;
+}
+
+export interface FrameCurve {
+	from_ns: Ns;
+	until_ns: Ns;
+	values: number[]; /* most bytes alive in each equal span of the time */
+}
+
+export interface FrameShare {
+	hash: Hex;
+	function: string;
+	module: string | null;
+	value: number; /* of the metric */
+}
+
+export interface FrameLine {
+	file: string;
+	line: number;
+	value: number; /* of the metric */
+}
+
+export interface TreeRows extends Head {
+	m: string; /* the metric */
+	total: number; /* of the metric, of their parent */
+	count: number; /* children there are */
+	rows: TreeRow[]; /* a page of them */
+}
+
+export interface TreeRow {
+	hash: Hex; /* identifies the function; the same on every tape and in every version */
+	function: string; /* its name */
+	module: string | null; /* short name of the program or library */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	total: number; /* of the metric, in it and what it calls */
+	self: number; /* of the metric, allocated by itself */
+	allocations: number;
+	peak: Bytes;
+	leaked: Bytes;
+	children: number; /* how many it has */
+}
+
+export interface Sites extends Head {
+	by: "stack" | "function" | "source" | "module" | "thread" | "size" | "mark" | "call" | "lifetime" | "process"; /* what allocations of a group have in common */
+	count: number; /* groups there are */
+	rows: Site[]; /* a page of them */
+}
+
+export interface Site {
+	key: string; /* identifies the group among those of `by` */
+	title: string;
+	q: string | null; /* a filter that lets just this group through */
+	hash: Hex | null; /* of the function, of groups that are of one */
+	module: string | null; /* short name of the program or library */
+	file: string | null;
+	line: number | null;
+	stack: Frame[] | null; /* the stack with most of it, innermost first */
+	stack_count: number; /* number of different stacks */
+	matched: SiteSums; /* of what is selected */
+	all: SiteSums; /* of the whole tape */
+	life: SiteLife | null; /* null: nothing was freed */
+	spark: number[] | null; /* live bytes over the time */
+}
+
+export interface Frame {
+	function: string; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex; /* identifies the function; the same on every tape and in every version */
+	inlined: boolean; /* the compiler put the function into its caller */
+	folded: boolean; /* part of an allocator or of program start */
+}
+
+export interface SiteSums {
+	allocated: Sum;
+	leaked: Sum; /* never freed, and not suppressed */
+	temporary: Sum; /* freed before their thread allocated again */
+	peak: Sum; /* alive at the peak */
+	usable: Bytes; /* what the allocator gave for them */
+	size_min: Bytes;
+	size_max: Bytes;
+	first_ns: Ns; /* the first allocation */
+	last_ns: Ns; /* the last */
+}
+
+export interface Sum {
+	count: number; /* blocks */
+	bytes: Bytes;
+}
+
+export interface SiteLife {
+	p50: Ns; /* half of those that were freed lived no longer */
+	p90: Ns;
+	p99: Ns;
+}
+
+export interface Allocs extends Head {
+	count: number; /* allocations that are selected */
+	rows: Alloc[]; /* a page of them */
+}
+
+export interface Alloc {
+	row: number; /* its number */
+	address: Hex;
+	size: Bytes; /* that were asked for */
+	usable: Bytes; /* what the allocator gave */
+	ns: Ns; /* when it was allocated */
+	thread: number; /* id of the thread */
+	thread_name: string;
+	call: string; /* what was called: malloc, realloc ... */
+	free_ns: Ns | null; /* null: never freed */
+	free_thread: number | null; /* id of the thread that freed it */
+	free_call: string | null;
+	hash: Hex; /* identifies the function; the same on every tape and in every version */
+	function: string; /* its name */
+	module: string | null; /* short name of the program or library */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	temporary: boolean; /* freed before its thread allocated again */
+	at_peak: boolean; /* alive then */
+	lost_free: boolean; /* freed unseen */
+	chain_length: number; /* allocations of its realloc chain */
+	latency_ns: Ns | null; /* how long the call took */
+}
+
+export interface Diff extends Head {
+	by: "function" | "stack" | "module"; /* what rows are of */
+	metric: "peak" | "leaked" | "allocated" | "count" | "temporary" | "live" | "leaked_count" | "temporary_bytes" | "wasted"; /* what is compared */
+	unit: "bytes" | "count"; /* of the metric */
+	verdict: string; /* what changed, in a sentence */
+	totals: Record<string, DiffTotal>; /* by metric */
+	main: DiffRow | null; /* the row that changed most, in the direction of all */
+	counts: DiffCounts; /* rows there are */
+	rows: DiffRow[]; /* those that changed most first */
+	conditions: DiffCondition[]; /* of --fail-if */
+	a: DiffSide;
+	b: DiffSide;
+}
+
+export interface DiffTotal {
+	a: number; /* of A, for one unit of work */
+	b: number; /* of B */
+	difference: number; /* of B, less that of A */
+}
+
+export interface DiffRow {
+	function: string | null; /* innermost function; null: a row of a module */
+	module: string | null; /* short name of the program or library */
+	hash: Hex | null; /* identifies the function */
+	file: string | null; /* where it allocates */
+	line: number | null; /* in that file */
+	caller: string | null; /* function that called it */
+	status: "new" | "gone" | "grown" | "shrunk" | "same";
+	a: number; /* the metric of A, for one unit of work */
+	b: number; /* the metric of B */
+	difference: number; /* of B, less that of A */
+	a_count: number; /* allocations behind it */
+	b_count: number; /* allocations behind it */
+	peak_bytes_a: Bytes;
+	peak_count_a: number;
+	leaked_bytes_a: Bytes;
+	leaked_count_a: number;
+	allocated_bytes_a: Bytes;
+	allocated_count_a: number;
+	temporary_bytes_a: Bytes | null; /* null: other sums were made for the metric */
+	temporary_count_a: number | null;
+	peak_bytes_b: Bytes;
+	peak_count_b: number;
+	leaked_bytes_b: Bytes;
+	leaked_count_b: number;
+	allocated_bytes_b: Bytes;
+	allocated_count_b: number;
+	temporary_bytes_b: Bytes | null; /* null: other sums were made for the metric */
+	temporary_count_b: number | null;
+	stack?: Frame[]; /* one with much of it, innermost first */
+}
+
+export interface DiffCounts {
+	new: number; /* only on B's side */
+	gone: number; /* only on A's side */
+	grown: number;
+	shrunk: number;
+	same: number; /* or nothing of the metric */
+}
+
+export interface DiffCondition {
+	condition: string; /* as it was written */
+	failed: boolean;
+}
+
+export interface DiffSide {
+	id?: string; /* of the tape, where it is served */
+	tape: string; /* its path as it was asked for, or its name */
+	name: string; /* of the program */
+	exe: string; /* its path */
+	from_ns: Ns; /* where what is compared begins */
+	until_ns: Ns | null; /* where it ends, or the moment; null: the end */
+	units: number; /* of work, by which values are divided */
+	total: number; /* the metric */
+	count: number; /* allocations behind it */
+	peak_bytes: Bytes;
+	peak_count: number;
+	leaked_bytes: Bytes;
+	leaked_count: number;
+	allocated_bytes: Bytes;
+	allocated_count: number;
+	temporary_bytes: Bytes | null; /* null: other sums were made for the metric */
+	temporary_count: number | null;
+	suppressed_bytes: Bytes; /* leaks, not in the sums */
+	suppressed_count: number; /* blocks of these */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface Quality {
+	filter?: string | null;
+	from?: string | null;
+	until?: string | null;
+	selected_allocations?: number; /* number of allocations in the answer */
+	lost_events: number; /* events that were not recorded */
+	lost: Losses; /* by reason */
+	truncated_stacks: number; /* events with unknown outer frames */
+	missing_chunks: number; /* missing pieces of the tape */
+	damaged_places: number;
+	fault: string | null; /* why recording ended early */
+	import?: Import; /* of a tape made from another tool's file */
+	edits?: string[]; /* what was stripped or anonymised later */
+	unnamed_modules: UnnamedModule[];
+}
+
+export interface Losses {
+	no_space: number; /* no chunk was free */
+	nested: number; /* in nested signal handlers */
+	no_thread: number; /* no memory for a thread's state */
+	startup: number; /* before the recorder was ready */
+	truncated: number; /* stacks that were cut short */
+	stopped: number; /* after recording had stopped, at least */
+}
+
+export interface UnnamedModule {
+	module: string; /* its path */
+	reason: string; /* why its functions have no names */
+}
+
+export interface DiffFlame extends Head {
+	m: string; /* the metric */
+	unit: "bytes" | "count";
+	a: DiffSide;
+	b: DiffSide;
+	total: number; /* how wide all is */
+	boxes: number; /* how many there are in the columns below */
+	of: number; /* nodes of the whole tree */
+	root: Hex[]; /* the way to box 0, functions */
+	root_names: string[]; /* their names */
+	names: string[]; /* of functions, each once */
+	hashes: Hex[]; /* of these functions */
+	name_module: number[]; /* by name: which of modules; -1: in none */
+	role: number[]; /* by name: 0 program, 1 allocator, 2 start */
+	modules: string[]; /* short names, each once */
+	name: number[]; /* by box: which of names; -1: what is too small to draw, together */
+	parent: number[]; /* by box; of box 0: -1 */
+	depth: number[]; /* by box, below box 0 */
+	count: number[]; /* by box: allocations; where name is -1, subtrees */
+	file: (string | null)[]; /* by box: where its function was called or allocates */
+	line: number[]; /* by box: in that file; 0: not known */
+	value: number[]; /* by box: how wide it is */
+	self: number[]; /* by box: what is not its children's */
+	begin: number[]; /* by box: left edge; box 0: 0 */
+	before: number[]; /* by box: of the metric, of A */
+	after: number[]; /* by box: of the metric, of B */
+}
+
+export interface AllocDetail extends Head {
+	alloc: Alloc;
+	stack: Frame[]; /* innermost first */
+	free_stack: Frame[] | null; /* of its free; null: not known */
+	chain: Alloc[]; /* its realloc chain, at most 64 around it */
+	neighbours: Neighbours; /* alive at the same time, next in memory */
+}
+
+export interface Neighbours {
+	before: Alloc | null;
+	after: Alloc | null;
+}
+
+export interface Grid extends Head {
+	x: Axis; /* from left to right */
+	y: Axis; /* upwards */
+	count: number[]; /* allocations; row by row, the lowest first */
+	bytes: number[]; /* of them */
+	never: GridCells | null; /* y=lifetime: what was never freed, by column */
+}
+
+export interface Axis {
+	kind: "time" | "size" | "lifetime" | "latency";
+	unit: "ns" | "bytes";
+	log: boolean; /* whether the scale is logarithmic */
+	edges: number[]; /* of cells: one more than there are */
+}
+
+export interface GridCells {
+	count: number[]; /* allocations; row by row, the lowest first */
+	bytes: number[]; /* of them */
+}
+
+export interface Heap extends Head {
+	at_ns: Ns; /* the moment that is shown */
+	has_snapshot: boolean; /* whether the address space was looked at then */
+	pages_known: boolean; /* whether each page is known to be resident or not */
+	by: "use" | "age" | "size" | "thread" | "site"; /* what a class is of */
+	region_count: number;
+	classes: HeapClass[];
+	regions: HeapCells[];
+}
+
+export interface HeapClass {
+	bytes: Bytes;
+	count: number; /* blocks */
+	from?: number; /* by=age, size: the least of it */
+	tid?: number; /* by=thread */
+	name?: string; /* by=thread: its name */
+	hash?: Hex; /* identifies the function; the same on every tape and in every version */
+	function?: string; /* its name */
+	module?: string | null; /* short name of the program or library */
+	file?: string | null; /* its source file */
+	line?: number | null; /* line in the source file */
+}
+
+export interface HeapCells {
+	begin: Hex;
+	end: Hex;
+	kind: string;
+	name: string; /* as the kernel has it */
+	resident_bytes: Bytes;
+	live_bytes: Bytes;
+	free_pages: number; /* resident, and nothing alive in them */
+	longest_free_bytes: Bytes; /* between two blocks */
+	cell_bytes: Bytes; /* of one cell */
+	live: number[]; /* by cell: bytes */
+	resident: number[]; /* by cell: bytes */
+	pinned: number[]; /* by cell: pages that one block keeps */
+	class?: number[]; /* by cell: which of classes; their number: nothing is alive there */
+}
+
+export interface Source extends Head {
+	m: string; /* the metric */
+	unit: "bytes" | "count";
+	file: string; /* as the debug information has it */
+	total: number; /* of the metric, of the whole selection */
+	lines: SourceLine[]; /* those with something */
+	missing: string | null; /* why there is no text */
+	is_newer: boolean; /* than the recording: lines may have moved */
+	first: number; /* line of the text */
+	line_count: number; /* lines of the whole file */
+	text: string[]; /* its lines */
+}
+
+export interface SourceLine {
+	line: number;
+	total: number; /* of the metric, while the line was on the stack */
+	self: number; /* of the metric, allocated by the line itself */
+	allocations: number;
+	leaked: Bytes;
+	temporary: number; /* allocations */
+	function: string; /* one that the line is in */
+	hash: Hex; /* of that function */
+	inlined_into: string[]; /* functions, innermost first */
+}
+
+export interface Annotation extends Head {
 	file: string; /* as the debug information has it */
 	source: string | null; /* where it was found */
 	source_is_newer: boolean; /* than the recording: lines may have moved */
@@ -49,46 +686,7 @@ export interface SuppressedRule {
 	count: number; /* blocks */
 }
 
-export interface Quality {
-	filter?: string | null;
-	from?: string | null;
-	until?: string | null;
-	selected_allocations?: number; /* number of allocations in the answer */
-	lost_events: number; /* events that were not recorded */
-	lost: Losses; /* by reason */
-	truncated_stacks: number; /* events with unknown outer frames */
-	missing_chunks: number; /* missing pieces of the tape */
-	damaged_places: number;
-	fault: string | null; /* why recording ended early */
-	import?: Import; /* of a tape made from another tool's file */
-	edits?: string[]; /* what was stripped or anonymised later */
-	unnamed_modules: UnnamedModule[];
-}
-
-export interface Losses {
-	no_space: number; /* no chunk was free */
-	nested: number; /* in nested signal handlers */
-	no_thread: number; /* no memory for a thread's state */
-	startup: number; /* before the recorder was ready */
-	truncated: number; /* stacks that were cut short */
-	stopped: number; /* after recording had stopped, at least */
-}
-
-export interface Import {
-	format: string; /* of the file */
-	tool: string | null; /* that wrote it */
-	file: string;
-	missing: string[]; /* what that format does not have */
-	words: string; /* the same as readable text */
-	notes: string[]; /* further remarks */
-}
-
-export interface UnnamedModule {
-	module: string; /* its path */
-	reason: string; /* why its functions have no names */
-}
-
-export interface At {
+export interface At extends Head {
 	at_ns: Ns; /* the moment */
 	live_bytes: Bytes; /* alive then */
 	live_count: number; /* blocks alive then */
@@ -110,17 +708,7 @@ export interface AliveSite {
 	stack: Frame[]; /* the stack with most bytes alive */
 }
 
-export interface Frame {
-	function: string; /* name of the function */
-	file: string | null; /* its source file */
-	line: number | null; /* line in the source file */
-	module: string | null; /* path of the program or library */
-	hash: Hex; /* identifies the function; the same on every tape and in every version */
-	inlined: boolean; /* the compiler put the function into its caller */
-	folded: boolean; /* part of an allocator or of program start */
-}
-
-export interface Between {
+export interface Between extends Head {
 	from_ns: Ns; /* the first moment */
 	until_ns: Ns; /* the second moment */
 	total: SpanSums; /* of all functions */
@@ -169,7 +757,7 @@ export interface SpanSite {
 	stack: Frame[]; /* the stack of which most survived */
 }
 
-export interface Curves {
+export interface Curves extends Head {
 	from_ns: Ns;
 	until_ns: Ns; /* the end, exclusive */
 	cols: number; /* equal spans of time; lists have a value for each */
@@ -208,7 +796,7 @@ export interface Mark {
 	text: string; /* its name */
 }
 
-export interface SourceFiles {
+export interface SourceFiles extends Head {
 	sort: string; /* the metric by which they are sorted */
 	total: number; /* of the metric, in all of the program */
 	total_count: number; /* files */
@@ -225,7 +813,7 @@ export interface SourceFile {
 	allocations: number; /* in its functions and those they call */
 }
 
-export interface Findings {
+export interface Findings extends Head {
 	findings: Finding[]; /* the worst first */
 	missing: string[]; /* what could not be looked for, and how to record it */
 	quality: Quality; /* losses and damage of the tape */
@@ -258,7 +846,7 @@ export interface Finding {
 	possible: boolean; /* the tape does not prove it */
 }
 
-export interface Fragmentation {
+export interface Fragmentation extends Head {
 	at_ns: Ns; /* the moment */
 	has_snapshot: boolean; /* false: pages with live blocks only, all taken to be resident */
 	pages_known: boolean; /* of all of it is known which pages are resident */
@@ -305,7 +893,7 @@ export interface WasteSite {
 	stack: Frame[]; /* the stack with most unused */
 }
 
-export interface Groups {
+export interface Groups extends Head {
 	by: string; /* what they have in common */
 	sort: string; /* what they are sorted by */
 	ascending: boolean;
@@ -377,7 +965,7 @@ export interface GroupAll {
 	max_total_usage_first_seen_at: Ns | null; /* when for the first time */
 }
 
-export interface Latency {
+export interface Latency extends Head {
 	calls: number;
 	total_ns: Ns; /* all together */
 	mean_ns: Ns;
@@ -435,7 +1023,7 @@ export interface TimedSite {
 	stack: Frame[]; /* the stack with most time */
 }
 
-export interface Ranking {
+export interface Ranking extends Head {
 	sort: string; /* the metric by which they are sorted */
 	sites: RankedSite[]; /* functions that allocate, by the metric */
 	suppressed?: Suppressed; /* never freed, but matched by a suppression: not in leaks */
@@ -460,7 +1048,7 @@ export interface RankedSite {
 	stack: Frame[]; /* the stack with most of the metric */
 }
 
-export interface Lifetimes {
+export interface Lifetimes extends Head {
 	freed_count: number; /* blocks */
 	freed_bytes: Bytes;
 	never_freed_count: number; /* blocks */
@@ -503,7 +1091,7 @@ export interface LifetimeSite {
 	max_ns: Ns | null; /* all */
 }
 
-export interface Mallopts {
+export interface Mallopts extends Head {
 	mallopts: Mallopt[];
 	quality: Quality; /* losses and damage of the tape */
 }
@@ -518,7 +1106,7 @@ export interface Mallopt {
 	stack: string[]; /* functions, the innermost first */
 }
 
-export interface Mappings {
+export interface Mappings extends Head {
 	mappings: MappingRow[];
 	quality: Quality; /* losses and damage of the tape */
 }
@@ -555,7 +1143,7 @@ export interface MappingUse {
 	resident_bytes: Bytes;
 }
 
-export interface Marks {
+export interface Marks extends Head {
 	marks: ReportMark[];
 	quality: Quality; /* losses and damage of the tape */
 }
@@ -571,7 +1159,7 @@ export interface ReportMark {
 	stack: string[]; /* functions, the innermost first */
 }
 
-export interface Modules {
+export interface Modules extends Head {
 	modules: ModuleRow[]; /* the most of the metric first */
 	suppressed?: Suppressed; /* never freed, but matched by a suppression: not in leaks */
 	quality: Quality; /* losses and damage of the tape */
@@ -594,7 +1182,7 @@ export interface ModuleRow {
 	what: string; /* object, outside of every object, or no stack */
 }
 
-export interface Overview {
+export interface Overview extends Head {
 	rss_peak: RssPeak | null; /* most resident bytes that were seen */
 	leaking_functions: number; /* functions that leak */
 	wasted_bytes: Bytes; /* what the allocator gave beyond what was asked */
@@ -622,7 +1210,7 @@ export interface OverviewSpan {
 	temporary_count: number; /* allocations in it that were freed before their thread allocated again */
 }
 
-export interface Reallocs {
+export interface Reallocs extends Head {
 	blocks: number; /* that were reallocated */
 	reallocs: number; /* calls */
 	grown: number; /* calls that made a block larger */
@@ -671,7 +1259,7 @@ export interface GrownBlock {
 	stack: Frame[]; /* of the last call */
 }
 
-export interface Rss {
+export interface Rss extends Head {
 	explanation: string; /* what stands between resident memory and the live blocks */
 	snapshots: number; /* pictures of the address space on the tape */
 	pages_known: boolean; /* each says which pages of the heap were resident */
@@ -702,7 +1290,7 @@ export interface RssSample {
 	measured: boolean; /* mapping by mapping; false: an estimate between two that were */
 }
 
-export interface Sizes {
+export interface Sizes extends Head {
 	sizes: SizeBucket[]; /* those that have allocations, the smallest first */
 	suppressed?: Suppressed; /* never freed, but matched by a suppression: not in leaks */
 	quality: Quality; /* losses and damage of the tape */
@@ -721,7 +1309,7 @@ export interface SizeBucket {
 	temporary_count: number; /* freed before their thread allocated again */
 }
 
-export interface Space {
+export interface Space extends Head {
 	at_ns: Ns; /* the moment */
 	has_snapshot: boolean; /* false: there is no picture of the address space on the tape */
 	regions: HeapRegion[]; /* of the heap */
@@ -755,7 +1343,7 @@ export interface Extent {
 	pages_known: boolean; /* which pages are resident is known */
 }
 
-export interface Summary {
+export interface Summary extends Head {
 	duration_ns: Ns; /* of the recording */
 	allocations: Sum;
 	frees: Sum;
@@ -775,11 +1363,6 @@ export interface Summary {
 	threads: number;
 	process: ProcessEnd;
 	quality: Quality; /* losses and damage of the tape */
-}
-
-export interface Sum {
-	count: number; /* blocks */
-	bytes: Bytes;
 }
 
 export interface SummaryPeak {
@@ -811,7 +1394,7 @@ export interface ProcessEnd {
 	signal: number | null; /* number of the signal that ended it */
 }
 
-export interface Threads {
+export interface Threads extends Head {
 	threads: ThreadRow[];
 	handovers: Handover[]; /* who freed what who had allocated */
 	suppressed?: Suppressed; /* never freed, but matched by a suppression: not in leaks */
@@ -846,7 +1429,7 @@ export interface Handover {
 	bytes: Bytes;
 }
 
-export interface Timeline {
+export interface Timeline extends Head {
 	timeline: TimelineStep[]; /* equal spans of the time */
 	quality: Quality; /* losses and damage of the tape */
 }
@@ -862,7 +1445,7 @@ export interface TimelineStep {
 	rss_bytes: Bytes | null; /* resident, by the newest sample until its end */
 }
 
-export interface Tree {
+export interface Tree extends Head {
 	metric: string; /* the metric by which they are sorted */
 	bottom_up: boolean; /* begins with the functions that allocate */
 	function?: string; /* the one it is about */

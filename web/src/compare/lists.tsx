@@ -1,6 +1,5 @@
 /* Beside the graph: the verdict, the chosen function, what changed most, what is new and what is gone. */
 import type { JSX } from "preact";
-import type { Hex } from "../api/types";
 import { addTerm, quote } from "../filter";
 import * as format from "../format";
 import { filter, frame, href, info, update } from "../store";
@@ -8,16 +7,20 @@ import { IconClose, IconCopy } from "../ui/icons";
 import { copyText } from "../ui/toast";
 import { measureOf } from "../vocabulary";
 import type { Sides } from "./sides";
-import type { Diff, DiffRow } from "./types";
+import type { Diff, DiffRow, Hex } from "../api/types";
 import * as words from "./words";
 
 const SHOWN = 12,
 	FEW = 6;
 
+const changeOf = (diff: Diff) => diff.totals[diff.metric]!.difference;
+const rowsOf = (diff: Diff, ...statuses: readonly DiffRow["status"][]) =>
+	diff.rows.filter((row) => statuses.includes(row.status) && row.difference !== 0);
+
 export const titleOf = (row: DiffRow) =>
 	row.function === null ? (row.module ?? "other code") : words.bare(row.function);
 const placeOf = (row: DiffRow) =>
-	[format.place(row.file ?? null, row.line ?? null), row.caller ? `by ${words.bare(row.caller)}` : ""]
+	[format.place(row.file, row.line), row.caller ? `by ${words.bare(row.caller)}` : ""]
 		.filter(Boolean)
 		.join(" \u00b7 ");
 
@@ -62,7 +65,7 @@ function Row(props: { row: DiffRow; unit: Diff["unit"]; most: number }): JSX.Ele
 
 function Changes(props: { diff: Diff }): JSX.Element {
 	const { diff } = props,
-		rows = diff.changed.slice(0, SHOWN),
+		rows = rowsOf(diff, "grown", "shrunk").slice(0, SHOWN),
 		most = Math.max(...rows.map((r) => Math.max(r.a, r.b)), 0);
 	const differ = diff.counts.new + diff.counts.gone + diff.counts.grown + diff.counts.shrunk;
 	return (
@@ -147,20 +150,21 @@ function Main(props: { row: DiffRow }): JSX.Element {
 function Verdict(props: { diff: Diff; sides: Sides }): JSX.Element {
 	const { diff, sides } = props,
 		main = diff.main,
-		measure = measureOf(diff.m),
+		measure = measureOf(diff.metric),
 		what = measure.at ? "live" : measure.title;
-	const part = main && diff.difference !== 0 ? main.difference / diff.difference : 0;
+	const change = changeOf(diff),
+		part = main && change !== 0 ? main.difference / change : 0;
 	const command =
 		sides.hasSpans && sides.spans.some((span) => span !== "")
 			? null
 			: sides.isOne
 				? `memtape diff ${sides.a.file} --at ${sides.at.join(",")}`
 				: `memtape diff ${sides.a.file} ${sides.b.file}${sides.per ? ` --per ${sides.per.join(":")}` : ""}` +
-					(measure.in_reports ? ` --fail-if '${diff.m}>5%'` : "");
+					(measure.in_reports ? ` --fail-if '${diff.metric}>5%'` : "");
 	return (
 		<section>
 			<h3 class="compare-title small">Verdict</h3>
-			{diff.difference === 0 ? (
+			{change === 0 ? (
 				<p>
 					<b>No difference</b> in what is {what}
 					{diff.counts.same > 0 ? "" : ": there is nothing to compare"}.
@@ -168,7 +172,7 @@ function Verdict(props: { diff: Diff; sides: Sides }): JSX.Element {
 			) : (
 				<p>
 					<b>
-						{words.change(diff.difference, diff.unit)} {what}
+						{words.change(change, diff.unit)} {what}
 						{sides.per ? " per unit of work" : ""} ({words.share(diff.a.total, diff.b.total)})
 					</b>
 					{main &&
@@ -266,7 +270,7 @@ export function Lists(props: { diff: Diff; sides: Sides }): JSX.Element {
 			<Single
 				title="New"
 				note="absent before"
-				rows={diff.new}
+				rows={rowsOf(diff, "new")}
 				count={diff.counts.new}
 				of={diff.b.total}
 				unit={diff.unit}
@@ -274,7 +278,7 @@ export function Lists(props: { diff: Diff; sides: Sides }): JSX.Element {
 			<Single
 				title="Gone"
 				note="absent after"
-				rows={diff.gone}
+				rows={rowsOf(diff, "gone")}
 				count={diff.counts.gone}
 				of={diff.a.total}
 				unit={diff.unit}

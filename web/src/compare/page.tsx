@@ -10,7 +10,7 @@ import { sidesNow, sidesParams, swap } from "./sides";
 import type { Sides } from "./sides";
 import { DiffTable } from "./table";
 import { Toolbar } from "./toolbar";
-import type { Diff, DiffFlame } from "./types";
+import type { Diff, DiffFlame } from "../api/types";
 import * as words from "./words";
 import { FlameCanvas } from "../flame/canvas";
 import { Crumbs } from "../flame/crumbs";
@@ -29,7 +29,7 @@ import "./compare.css";
 import "../flame/flame.css";
 import "../reports/reports.css";
 
-const ROWS = 200;
+const ROWS = 600;
 const BYS = ["function", "stack", "module"] as const;
 type By = (typeof BYS)[number];
 
@@ -51,9 +51,13 @@ function Legend(): JSX.Element {
 }
 
 function Total(props: { diff: Diff }): JSX.Element {
-	const { a, b, unit, difference, m } = props.diff;
+	const { a, b, unit, totals, metric } = props.diff,
+		difference = totals[metric]!.difference;
 	return (
-		<p class="compare-total num" title={`${measureTitle(m)}: ${format.exact(a.total)} → ${format.exact(b.total)}`}>
+		<p
+			class="compare-total num"
+			title={`${measureTitle(metric)}: ${format.exact(a.total)} → ${format.exact(b.total)}`}
+		>
 			<b>{words.pair(a.total, b.total, unit)}</b>
 			<span class={`compare-badge ${words.tone(difference)}`}>{words.share(a.total, b.total)}</span>
 		</p>
@@ -157,7 +161,7 @@ function Compared(props: { sides: Sides }): JSX.Element {
 		search = useMemo(() => searchOf(text), [text]),
 		step = (by: number) => setCycle((c) => c + by || by);
 	const root = path.value.length > 0 ? { root: path.value.join(".") } : {};
-	const diff = useApi<Diff>("diff", { ...asked, by, n: ROWS });
+	const diff = useApi<Diff>("diff", { ...asked, by, top: ROWS, stacks: 0 });
 	const flame = useApi<DiffFlame>("diff/flame", { ...asked, ...root, px: widthOf(px) });
 	useKeys({
 		t: () => setOption("view", isTable() ? null : "table"),

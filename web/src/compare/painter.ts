@@ -6,7 +6,7 @@ import { mix } from "../flame/colours";
 import * as format from "../format";
 import { HEX, INK } from "../palette";
 import type { Theme } from "../theme";
-import type { DiffFlame } from "./types";
+import type { DiffFlame } from "../api/types";
 import * as words from "./words";
 
 /* -1 gone .. 0 the same .. 1 new */

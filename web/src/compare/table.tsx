@@ -1,7 +1,7 @@
 /* The same differences as a table. */
 import type { JSX } from "preact";
 import type { Sides } from "./sides";
-import type { Diff, DiffRow } from "./types";
+import type { Diff } from "../api/types";
 import { titleOf } from "./lists";
 import * as format from "../format";
 import { Value } from "../ui/cells";
@@ -9,9 +9,7 @@ import * as words from "./words";
 
 export function DiffTable(props: { diff: Diff; sides: Sides }): JSX.Element {
 	const { diff } = props;
-	const rows: DiffRow[] = [...diff.changed, ...diff.new, ...diff.gone].sort(
-		(x, y) => Math.abs(y.difference) - Math.abs(x.difference),
-	);
+	const rows = diff.rows.filter((row) => row.difference !== 0);
 	const all = diff.counts.new + diff.counts.gone + diff.counts.grown + diff.counts.shrunk;
 	return (
 		<div class="table-scroll" tabIndex={0} role="region" aria-label="Differences as a table">
@@ -63,7 +61,7 @@ export function DiffTable(props: { diff: Diff; sides: Sides }): JSX.Element {
 							<td class="num">{words.share(row.a, row.b)}</td>
 							<td class="num">{format.exact(row.a_count)}</td>
 							<td class="num">{format.exact(row.b_count)}</td>
-							<td class="muted">{format.place(row.file ?? null, row.line ?? null) || row.module}</td>
+							<td class="muted">{format.place(row.file, row.line) || row.module}</td>
 						</tr>
 					))}
 				</tbody>

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ApiError, post } from "../api/client";
-import type { Head } from "../api/types";
+import type { Sql, SqlResult } from "../api/types";
 import { useApi } from "../api/use";
 import { Chart } from "./chart";
 import { completions, highlight, wordAt } from "./language";
@@ -22,15 +22,6 @@ import "../flame/flame.css";
 import "./console.css";
 
 export type Cell = number | string | null;
-export interface Result extends Head {
-	columns: { name: string }[];
-	rows: Cell[][];
-	truncated: boolean;
-}
-interface Sql extends Head {
-	schema: string;
-	examples: { about: string; text: string }[];
-}
 
 const HISTORY_KEY = "memtape.sql.v1",
 	KEPT = 50,
@@ -136,7 +127,7 @@ function Editor(props: {
 	);
 }
 
-function Grid(props: { result: Result }): JSX.Element {
+function Grid(props: { result: SqlResult }): JSX.Element {
 	const { result } = props,
 		[at, setAt] = useState<number | null>(null);
 	const rows = useMemo<Rows<Cell[]>>(
@@ -179,7 +170,7 @@ function Grid(props: { result: Result }): JSX.Element {
 	);
 }
 
-function Answer(props: { result: Result | null; error: ApiError | null; running: boolean }): JSX.Element {
+function Answer(props: { result: SqlResult | null; error: ApiError | null; running: boolean }): JSX.Element {
 	const { result } = props,
 		face = option("face") === "chart" ? "chart" : "table";
 	const tools = result && (
@@ -246,7 +237,7 @@ function filterAsSql(): string {
 export function ConsolePage(): JSX.Element {
 	const sql = useApi<Sql>("sql", {});
 	const [text, setText] = useState(() => option("sql") || historyGet()[0] || filterAsSql());
-	const [result, setResult] = useState<Result | null>(null),
+	const [result, setResult] = useState<SqlResult | null>(null),
 		[error, setError] = useState<ApiError | null>(null),
 		[running, setRunning] = useState(false);
 	const asked = useRef<AbortController | null>(null);
@@ -258,7 +249,7 @@ export function ConsolePage(): JSX.Element {
 		setError(null);
 		historyAdd(statement);
 		setOption("sql", statement, "replace");
-		post<Result>(`query?c=${tapeId.value}`, { sql: statement, limit: LIMIT }, abort.signal).then(
+		post<SqlResult>(`query?c=${tapeId.value}`, { sql: statement, limit: LIMIT }, abort.signal).then(
 			(r) => {
 				setResult(r);
 				setRunning(false);

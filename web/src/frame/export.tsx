@@ -8,7 +8,8 @@ import { Popover } from "../ui/basics";
 import { IconExport } from "../ui/icons";
 import { toast } from "../ui/toast";
 import { measureOf, vocabulary } from "../vocabulary";
-import type { ExportFormat, Measure } from "../vocabulary";
+import type { ExportFormat } from "../api/types";
+import type { Measure } from "../vocabulary";
 
 const KINDS: readonly (readonly [ExportFormat["kind"], string])[] = [
 	["sums", "Sums of the selection"],

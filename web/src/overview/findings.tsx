@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { useApi } from "../api/use";
-import type { Finding, Findings, Frame, Head } from "../api/types";
+import type { Finding, Findings, Frame } from "../api/types";
 import { clock } from "../clock";
 import * as format from "../format";
 import { momentParse } from "../moment";
@@ -143,7 +143,7 @@ function List(props: { data: Findings }): JSX.Element {
 }
 
 export function FindingsCard(): JSX.Element {
-	const answer = useApi<Findings & Head>("findings", { c: tapeId.value, "all-frames": 1 });
+	const answer = useApi<Findings>("findings", { c: tapeId.value, "all-frames": 1 });
 	const n = answer.data?.findings.length ?? 0;
 	return (
 		<Card

@@ -1,7 +1,7 @@
 /* The functions with most of it, and how each behaves over time. */
 import type { JSX } from "preact";
 import { useApi } from "../api/use";
-import type { GroupSums, Site, Sites, Sum } from "../api/types";
+import type { SiteSums, Site, Sites, Sum } from "../api/types";
 import { rangeText } from "../clock";
 import { addTerm } from "../filter";
 import * as format from "../format";
@@ -21,14 +21,14 @@ const ROWS = 9;
 interface Rank {
 	measure: Measure;
 	sort: string;
-	sum: (sums: GroupSums) => Sum;
+	sum: (sums: SiteSums) => Sum;
 }
 
 function ranks(): Rank[] {
 	return measures().flatMap((measure) => {
 		const { sort } = measure,
 			key = sort && measure.unit === "bytes" && measure.in_reports ? sumOfKey(sort) : null;
-		return sort && key ? [{ measure, sort, sum: (s: GroupSums) => s[key[0]] }] : [];
+		return sort && key ? [{ measure, sort, sum: (s: SiteSums) => s[key[0]] }] : [];
 	});
 }
 

@@ -150,7 +150,7 @@ function Detail(props: { leak: Leak }): JSX.Element {
 		rule = `leak:${site.title.replace(/\(.*$/, "")}`;
 	return (
 		<div class="detail">
-			<Stack title="Its largest stack" stack={site.stack} />
+			<Stack title="Its largest stack" stack={site.stack ?? []} />
 			<div class="detail-side">
 				<div class="detail-actions">
 					{only && (

@@ -1,7 +1,7 @@
 /* Who allocates: allocations in groups, what the filter lets through of each beside all that it made. */
 import type { JSX } from "preact";
 import { usePages } from "../api/pages";
-import type { GroupSums, Site, Sites } from "../api/types";
+import type { SiteSums, Site, Sites } from "../api/types";
 import { momentText, rangeText, span } from "../clock";
 import { addTerm } from "../filter";
 import * as format from "../format";
@@ -65,12 +65,12 @@ function Name(props: { site: Site }): JSX.Element {
 }
 
 /* The measures that groups have; a bar where the number is of bytes that somebody holds or asked for. */
-function measureColumns(maxima: (pick: (s: GroupSums) => number) => number): Column<Site>[] {
+function measureColumns(maxima: (pick: (s: SiteSums) => number) => number): Column<Site>[] {
 	return measures().flatMap((m): Column<Site>[] => {
 		const key = m.sort && m.in_reports ? sumOfKey(m.sort) : null;
 		if (!key) return [];
 		const [of, what] = key,
-			pick = (s: GroupSums) => s[of][what],
+			pick = (s: SiteSums) => s[of][what],
 			isBad = of === "leaked",
 			hasBar = what === "bytes" && !isBad;
 		const both = (s: Site) => <Both matched={pick(s.matched)} all={pick(s.all)} kind={what} bad={isBad} />;
@@ -98,7 +98,7 @@ function measureColumns(maxima: (pick: (s: GroupSums) => number) => number): Col
 	});
 }
 
-function columnsOf(maxima: (pick: (s: GroupSums) => number) => number): Column<Site>[] {
+function columnsOf(maxima: (pick: (s: SiteSums) => number) => number): Column<Site>[] {
 	const columns: Column<Site>[] = [
 		{ id: "title", title: "Call site", track: "minmax(230px, 1fr)", cell: (s) => <Name site={s} /> },
 		...measureColumns(maxima),
@@ -131,7 +131,7 @@ function Detail(props: { site: Site }): JSX.Element {
 		<div class="detail">
 			<Stack
 				title={site.stack_count > 1 ? "Its largest stack" : "Stack"}
-				stack={site.stack}
+				stack={site.stack ?? []}
 				note={site.stack_count > 1 ? `of ${format.exact(site.stack_count)}` : ""}
 			/>
 			<div class="detail-side">

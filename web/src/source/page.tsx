@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useApi } from "../api/use";
 import type { SourceFiles } from "../api/answers";
-import type { Head, Hex, Ns, Sites } from "../api/types";
+import type { Hex, Ns, Sites, Source, SourceLine } from "../api/types";
 import { Inspector } from "../flame/inspector";
 import * as format from "../format";
 import { useKeys } from "../keys";
@@ -20,29 +20,6 @@ import { pageHref } from "../pages/links";
 import "../flame/flame.css";
 import "../reports/reports.css";
 import "./source.css";
-
-interface SourceLine {
-	line: number;
-	total: number;
-	self: number;
-	allocations: number;
-	leaked: number;
-	temporary: number;
-	function: string;
-	hash: Hex;
-	inlined_into: string[];
-}
-interface Source extends Head {
-	unit: "bytes" | "count";
-	file: string;
-	total: number;
-	lines: SourceLine[];
-	missing: string | null;
-	is_newer: boolean;
-	first: number;
-	line_count: number;
-	text: string[];
-}
 
 const LINE_PX = 20,
 	SPARE = 20,

@@ -1,5 +1,5 @@
 /* Where the cells of a region stand on the screen: line by line, or along a Hilbert curve, which keeps neighbours together. */
-import type { SpaceRegion } from "../api/types";
+import type { HeapCells } from "../api/types";
 
 export interface Place {
 	x: number;
@@ -65,7 +65,7 @@ export function cellKind(live: number, resident: number, pinned: number): "empty
 	return pinned > 0 ? "pinned" : "used";
 }
 
-export function cellAddress(region: SpaceRegion, cell: number): { begin: number; end: number } {
+export function cellAddress(region: HeapCells, cell: number): { begin: number; end: number } {
 	const begin = parseInt(region.begin, 16) + cell * region.cell_bytes;
 	return { begin, end: Math.min(begin + region.cell_bytes, parseInt(region.end, 16)) };
 }

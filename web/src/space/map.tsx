@@ -1,7 +1,7 @@
 /* A region of the address space, cell by cell: how much of each is in use or whose it is, what is resident for nothing, and what is pinned. */
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Heap, SpaceRegion } from "../api/types";
+import type { Heap, HeapCells } from "../api/types";
 import * as format from "../format";
 import { theme } from "../theme";
 import { Tooltip } from "../ui/basics";
@@ -14,7 +14,7 @@ const CELL = 9;
 
 function draw(
 	canvas: HTMLCanvasElement,
-	region: SpaceRegion,
+	region: HeapCells,
 	layout: Layout,
 	colours: Colours,
 	selected: number | null,
@@ -44,7 +44,7 @@ function draw(
 
 export interface MapProps {
 	space: Heap;
-	region: SpaceRegion;
+	region: HeapCells;
 	shades: readonly Shade[];
 	hilbert: boolean;
 	selected: number | null;

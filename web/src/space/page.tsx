@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Fragmentation } from "../api/answers";
-import type { Allocs, Heap, SpaceRegion } from "../api/types";
+import type { Allocs, Heap, HeapCells } from "../api/types";
 import { useApi } from "../api/use";
 import { clock, momentText } from "../clock";
 import * as format from "../format";
@@ -123,7 +123,7 @@ function Key(props: { shades: readonly Shade[]; by: string }): JSX.Element {
 }
 
 /* What begins in a cell; and the block that reaches into it, if nothing does. */
-function Blocks(props: { region: SpaceRegion; cell: number; ns: number }): JSX.Element {
+function Blocks(props: { region: HeapCells; cell: number; ns: number }): JSX.Element {
 	const { region, cell } = props,
 		place = cellAddress(region, cell),
 		alive = `alive_at ${nsText(props.ns)}`;
@@ -210,9 +210,9 @@ function Blocks(props: { region: SpaceRegion; cell: number; ns: number }): JSX.E
 }
 
 /* Arenas and mappings that hold blocks, in step with the maps below. */
-function Regions(props: { space: Heap; chosen: Chosen | null; onChoose: (region: SpaceRegion) => void }): JSX.Element {
+function Regions(props: { space: Heap; chosen: Chosen | null; onChoose: (region: HeapCells) => void }): JSX.Element {
 	const { space } = props,
-		size = (r: SpaceRegion) => parseInt(r.end, 16) - parseInt(r.begin, 16),
+		size = (r: HeapCells) => parseInt(r.end, 16) - parseInt(r.begin, 16),
 		most = Math.max(...space.regions.map(size), 0);
 	return (
 		<Card
@@ -389,7 +389,7 @@ function Pinners(props: { ns: number }): JSX.Element {
 
 function RegionCard(props: {
 	space: Heap;
-	region: SpaceRegion;
+	region: HeapCells;
 	shades: readonly Shade[];
 	hilbert: boolean;
 	cell: number | null;

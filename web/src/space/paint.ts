@@ -1,5 +1,5 @@
 /* The colours of cells and what they mean. */
-import type { Heap, SpaceClass } from "../api/types";
+import type { Heap, HeapClass } from "../api/types";
 import { mix } from "../flame/colours";
 import * as format from "../format";
 import { HEX, INK, SERIES } from "../palette";
@@ -31,7 +31,7 @@ function shadeColour(by: string, index: number, count: number, theme: Theme): st
 		: hex[SERIES[index] ?? "grey"];
 }
 
-function classTitle(by: string, classes: readonly SpaceClass[], index: number): string {
+function classTitle(by: string, classes: readonly HeapClass[], index: number): string {
 	const c = classes[index]!,
 		next = classes[index + 1]?.from;
 	const text = (v: number) => (by === "age" ? format.duration(v) : format.bytes(v)).replace(/\.0+ /, " ");

@@ -104,7 +104,7 @@ static const struct param params[] = {
 const struct route route_data_allocation_groups = {
 	.path = "/data/{c}/allocation_groups",
 	.summary = "sums of each call stack, as memory-profiler has them",
-	.answer = "application/json; charset=utf-8",
+	.type = "application/json; charset=utf-8",
 	.flags = ROUTE_TAPE | ROUTE_RAW | ROUTE_FILE | ROUTE_LENIENT,
 	.params = params,
 	.param_count = array_size(params),

@@ -130,7 +130,7 @@ const struct route route_data_ascii_tree = {
 	.path = "/data/{c}/allocation_ascii_tree",
 	.summary =
 		"the tree of calls as text: bytes, allocations, seconds of the first and the last",
-	.answer = "text/plain; charset=utf-8",
+	.type = "text/plain; charset=utf-8",
 	.flags = ROUTE_TAPE | ROUTE_RAW | ROUTE_FILE | ROUTE_LENIENT,
 	.params = params,
 	.param_count = array_size(params),

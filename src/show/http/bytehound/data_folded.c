@@ -14,7 +14,7 @@ static const struct param params[] = { DATA_FILTER_PARAMS };
 const struct route route_data_folded = {
 	.path = "/data/{c}/export/flamegraph.pl",
 	.summary = "bytes allocated, as folded stacks for flamegraph.pl",
-	.answer = "text/plain; charset=utf-8",
+	.type = "text/plain; charset=utf-8",
 	.flags = ROUTE_TAPE | ROUTE_RAW | ROUTE_FILE | ROUTE_LENIENT,
 	.params = params,
 	.param_count = array_size(params),

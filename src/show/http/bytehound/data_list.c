@@ -78,7 +78,7 @@ static struct err *run(struct call *call)
 const struct route route_data_list = {
 	.path = "/list",
 	.summary = "the tapes there are, as memory-profiler has them",
-	.answer = "application/json; charset=utf-8",
+	.type = "application/json; charset=utf-8",
 	.flags = ROUTE_RAW | ROUTE_UNCACHED | ROUTE_LENIENT,
 	.run = run,
 };

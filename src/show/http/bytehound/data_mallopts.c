@@ -67,7 +67,7 @@ static struct err *run(struct call *call)
 const struct route route_data_mallopts = {
 	.path = "/data/{c}/mallopts",
 	.summary = "calls of mallopt, as memory-profiler has them",
-	.answer = "application/json; charset=utf-8",
+	.type = "application/json; charset=utf-8",
 	.flags = ROUTE_TAPE | ROUTE_RAW | ROUTE_LENIENT,
 	.run = run,
 };

@@ -79,7 +79,7 @@ static struct err *run(struct call *call)
 const struct route route_data_mmaps = {
 	.path = "/data/{c}/mmaps",
 	.summary = "calls of mmap and munmap, as memory-profiler has them",
-	.answer = "application/json; charset=utf-8",
+	.type = "application/json; charset=utf-8",
 	.flags = ROUTE_TAPE | ROUTE_RAW | ROUTE_FILE | ROUTE_LENIENT,
 	.run = run,
 };

@@ -1,0 +1,132 @@
+/* What a comparison says in words. */
+#include "answer/diff.h"
+
+#include "base/number.h"
+#include "base/shorten.h"
+
+enum { FUNCTION_COLUMNS = 60 };
+
+double diff_magnitude(double change)
+{
+	return change < 0 ? -change : change;
+}
+
+void diff_add_value(struct str *out, enum metric metric, double value)
+{
+	const uint64_t whole = u64_of_double(value + 0.5);
+	const bool is_whole = (double)whole == value;
+
+	if (!is_whole && value < 100) /* for one unit of work */
+		str_add_double(out, value, 2);
+	else if (metric_is_bytes(metric))
+		str_add_iec(out, whole);
+	else
+		str_add_grouped(out, whole);
+	if (!is_whole && value < 100 && metric_is_bytes(metric))
+		str_add(out, " B");
+}
+
+void diff_add_change(struct str *out, enum metric metric, double change)
+{
+	if (change != 0)
+		str_add(out, change < 0 ? "-" : "+");
+	diff_add_value(out, metric, diff_magnitude(change));
+}
+
+void diff_add_percent(struct str *out, double part, double whole)
+{
+	str_add_double(out, whole > 0 ? part / whole * 100 : 0, 1);
+	str_add(out, " %");
+}
+
+const char *diff_metric_word(const struct diff_settings *settings, enum metric metric)
+{
+	return metric_words_all[settings->is_live && metric == METRIC_PEAK ? METRIC_LIVE : metric];
+}
+
+const char *diff_metric_noun(const struct diff_settings *settings, enum metric metric)
+{
+	static const char *const nouns[METRICS_NAMED] = {
+		[METRIC_PEAK] = "peak",
+		[METRIC_LEAKED] = "sum of leaks",
+		[METRIC_ALLOCATED] = "sum of bytes allocated",
+		[METRIC_COUNT] = "number of allocations",
+		[METRIC_TEMPORARY] = "number of temporary allocations",
+		[METRIC_LIVE] = "live memory",
+		[METRIC_LEAKED_COUNT] = "number of leaks",
+		[METRIC_TEMPORARY_BYTES] = "sum of temporary bytes",
+		[METRIC_WASTED] = "sum of wasted bytes",
+	};
+
+	return nouns[settings->is_live && metric == METRIC_PEAK ? METRIC_LIVE : metric];
+}
+
+const struct diff_row *diff_main_row(const struct diff_found *found)
+{
+	const double total = diff_change(found->sides, found->diff.metric, found->totals);
+
+	for (size_t i = 0; total != 0 && i < found->diff.count; i++) {
+		const double change =
+			diff_change(found->sides, found->diff.metric, found->diff.rows[i].sums);
+
+		if (change != 0 && (change > 0) == (total > 0))
+			return &found->diff.rows[i];
+	}
+	return NULL;
+}
+
+static void add_reason(struct str *out, const struct diff_found *found)
+{
+	const enum metric metric = found->diff.metric;
+	const double total = diff_change(found->sides, metric, found->totals);
+	const struct diff_row *row = diff_main_row(found);
+	double change;
+
+	if (!row)
+		return;
+	change = diff_change(found->sides, metric, row->sums);
+	str_add(out, "; ");
+	if (diff_magnitude(change) * 1000 < diff_magnitude(total) * 1001) { /* 100.0 % */
+		diff_add_percent(out, diff_magnitude(change), diff_magnitude(total));
+		str_add(out, " of it from ");
+	} else {
+		diff_add_change(out, metric, change);
+		str_add(out, ", partly made up for elsewhere, from ");
+	}
+	if (row->function)
+		str_add_function(out, row->function, FUNCTION_COLUMNS);
+	else
+		str_add(out, row->module);
+}
+
+bool diff_add_change_words(struct str *out, const struct diff_found *found)
+{
+	const enum metric metric = found->settings->metric;
+	const double change = diff_change(found->sides, metric, found->totals);
+	const double before = diff_value(&found->sides[DIFF_A], metric, &found->totals[DIFF_A]);
+	const bool is_per_unit = found->sides[DIFF_A].units > 1 || found->sides[DIFF_B].units > 1;
+
+	str_add(out, "B's ");
+	str_add(out, diff_metric_noun(found->settings, metric));
+	if (is_per_unit)
+		str_add(out, ", per unit,");
+	if (change == 0) {
+		str_add(out, " is that of A");
+		return false;
+	}
+	str_add(out, " is ");
+	diff_add_value(out, metric, diff_magnitude(change));
+	if (before > 0) {
+		str_add(out, " (");
+		diff_add_percent(out, diff_magnitude(change), before);
+		str_add(out, ")");
+	}
+	str_add(out, change > 0 ? " higher" : " lower");
+	return true;
+}
+
+void diff_add_verdict(struct str *out, const struct diff_found *found)
+{
+	if (diff_add_change_words(out, found))
+		add_reason(out, found);
+}

@@ -1,0 +1,14 @@
+#include "answer/program.h"
+
+#include "model/names.h"
+
+const char *program_name(const struct model *model)
+{
+	const struct model_process *process = model_process(model);
+	const char *called = process->argc > 0 ? process->argv[0] : "";
+
+	called = names_short_path(*called == '-' ? called + 1 : called); /* a login shell */
+	/* What was written over it, as servers do, has blanks. */
+	return *called && !called[strcspn(called, " \t\n")] ? called
+							    : names_short_path(process->exe);
+}

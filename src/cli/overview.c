@@ -1,32 +1,11 @@
 #include "cli/overview.h"
 
+#include "answer/program.h"
 #include "base/sort.h"
 #include "base/str.h"
 #include "cli/foreign.h"
 
 enum { COMMAND_BYTES = 48 }; /* of a command line, in a table for people */
-
-const char *overview_end_word(enum tape_end_kind kind)
-{
-	switch (kind) {
-	case TAPE_END_EXIT:
-		return "exit";
-	case TAPE_END_SIGNAL:
-		return "signal";
-	case TAPE_END_RUNNING:
-		return "running";
-	case TAPE_END_EXEC:
-		return "exec";
-	case TAPE_END_UNKNOWN:
-		break;
-	}
-	return "unknown";
-}
-
-bool overview_has_status(enum tape_end_kind kind, int32_t status)
-{
-	return status >= 0 && (kind == TAPE_END_EXIT || kind == TAPE_END_SIGNAL);
-}
 
 static const char *behind_slash(const char *path)
 {
@@ -76,6 +55,7 @@ struct err *overview_add(struct overview_vec *rows, const char *path, struct are
 		.duration_ns = process->duration_ns,
 		.end_kind = process->end_kind,
 		.end_status = process->end_status,
+		.has_status = program_has_status(process),
 	};
 	if (!row.program || !row.command || !overview_vec_push(rows, row))
 		return err_nomem();
@@ -95,8 +75,8 @@ static int compare(const void *context, const void *a, const void *b)
 /* For people "exit 1" in one cell; otherwise the word, and the number by itself. */
 static void emit_row_end(struct emit *emit, const struct overview_row *row)
 {
-	const char *word = overview_end_word(row->end_kind);
-	const bool has_status = overview_has_status(row->end_kind, row->end_status);
+	const char *word = program_end_words[row->end_kind];
+	const bool has_status = row->has_status;
 	CLEAN(str_deinit) struct str text = { 0 };
 
 	str_add(&text, word);

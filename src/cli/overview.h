@@ -25,6 +25,7 @@ struct overview_row {
 	uint64_t duration_ns;
 	enum tape_end_kind end_kind;
 	int32_t end_status;
+	bool has_status;
 };
 
 VEC_DEFINE(overview_vec, struct overview_row);
@@ -35,11 +36,5 @@ struct err *overview_add(struct overview_vec *rows, const char *path, struct are
 /* The largest peak first, `most` of them in text (0: all). rows are put into that order. */
 struct err *overview_write(struct overview_vec *rows, size_t most,
 			   const struct emit_settings *settings, FILE *out);
-
-/* How a process ended, in a word. */
-const char *overview_end_word(enum tape_end_kind kind);
-
-/* Whether it is known with which exit code or signal. */
-bool overview_has_status(enum tape_end_kind kind, int32_t status);
 
 #endif

@@ -12,3 +12,14 @@ const char *program_name(const struct model *model)
 	return *called && !called[strcspn(called, " \t\n")] ? called
 							    : names_short_path(process->exe);
 }
+
+const char *const program_end_words[] = {
+	[TAPE_END_UNKNOWN] = "unknown", [TAPE_END_EXIT] = "exit", [TAPE_END_SIGNAL] = "signal",
+	[TAPE_END_RUNNING] = "running", [TAPE_END_EXEC] = "exec", NULL
+};
+
+bool program_has_status(const struct model_process *process)
+{
+	return process->end_status >= 0 &&
+	       (process->end_kind == TAPE_END_EXIT || process->end_kind == TAPE_END_SIGNAL);
+}

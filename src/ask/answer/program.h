@@ -12,4 +12,10 @@
  */
 const char *program_name(const struct model *model);
 
+/* How it ended, in a word: by enum tape_end_kind, NULL at the end. */
+extern const char *const program_end_words[];
+
+/* Whether it is known with which exit code or signal. */
+bool program_has_status(const struct model_process *process);
+
 #endif

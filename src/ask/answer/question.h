@@ -19,6 +19,7 @@ struct source_opener;
 struct asked {
 	const struct model *model; /* as deep as the question needs it */
 	struct names *names;
+	const char *tape_path;		   /* of the model; NULL: it is of no file */
 	const struct selection *selection; /* the whole tape, or a part of it; about.h: or NULL */
 	struct arena *arena;		   /* for the answer */
 	const struct sweep_limits *limits; /* NULL: none */

@@ -252,10 +252,27 @@ static struct err *rows_speak(const struct speaker *speaker, const struct member
 	return err;
 }
 
+/* In a document for people a list is a table with a heading. */
+static struct err *table_speak(const struct speaker *speaker, const struct member *list,
+			       const void *field)
+{
+	struct emit_column columns[COLUMNS_MAX];
+	struct err *err;
+
+	emit_heading(speaker->emit, list->title ? list->title : list->key);
+	emit_table(speaker->emit, list->key, columns, columns_of(list->shape, true, columns, 0));
+	err = rows_speak(speaker, list, field, true);
+	emit_end(speaker->emit);
+	return err;
+}
+
 static struct err *list_speak(const struct speaker *speaker, const struct member *list,
 			      const void *field)
 {
 	struct err *err;
+
+	if (emit_format_of(speaker->emit) == EMIT_TEXT && list->kind == MEMBER_ROWS)
+		return table_speak(speaker, list, field);
 
 	if (list->kind == MEMBER_KEYED)
 		emit_object(speaker->emit, list->key);

@@ -67,6 +67,7 @@ static struct err *asked_fill(struct call *call, struct parameters *with, struct
 	*asked = (struct asked) {
 		.model = call->model,
 		.names = names,
+		.tape_path = call->tape->source->path,
 		.arena = call->arena,
 		.limits = &call->limits,
 		.with = with,

@@ -11,6 +11,7 @@ struct asked answered_of(const struct report_context *context)
 	return (struct asked) {
 		.model = context->model,
 		.names = context->names,
+		.tape_path = settings->tape_path,
 		.selection = context->selection,
 		.arena = context->arena,
 		.limits = context->selection ? &context->selection->limits : NULL,
@@ -41,8 +42,11 @@ static struct err *structured(const struct report *report, const struct report_c
 	return err ? err : emit_finish(emit);
 }
 
-struct err *answered_table(const struct question *question, const struct report_context *context,
-			   const void *answer, FILE *out)
+typedef struct err *speak_all(const struct speaker *speaker, const struct shape *shape,
+			      const void *value);
+
+static struct err *spoken(speak_all *speak, const struct question *question,
+			  const struct report_context *context, const void *answer, FILE *out)
 {
 	const struct report_settings *settings = context->settings;
 	const struct emit_settings emit_settings = { .format = EMIT_TEXT,
@@ -50,9 +54,21 @@ struct err *answered_table(const struct question *question, const struct report_
 						     .width = settings->width };
 	CLEAN(emit_destroy) struct emit *emit = emit_create(out, &emit_settings);
 	const struct speaker speaker = { emit, context->model, context->names, context->mode };
-	struct err *err = emit ? speak_table(&speaker, question->shape, answer) : err_nomem();
+	struct err *err = emit ? speak(&speaker, question->shape, answer) : err_nomem();
 
 	return err ? err : emit_finish(emit);
+}
+
+struct err *answered_table(const struct question *question, const struct report_context *context,
+			   const void *answer, FILE *out)
+{
+	return spoken(speak_table, question, context, answer, out);
+}
+
+struct err *answered_document(const struct question *question, const struct report_context *context,
+			      const void *answer, FILE *out)
+{
+	return spoken(speak_object, question, context, answer, out);
 }
 
 /* The table, and what is to be known about it. */

@@ -16,6 +16,10 @@ struct asked answered_of(const struct report_context *context);
 struct err *answered_report_run(const struct report *report, const struct report_context *context,
 				FILE *out);
 
+/* Text: all members of the answer, its lists as tables with headings. */
+struct err *answered_document(const struct question *question, const struct report_context *context,
+			      const void *answer, FILE *out);
+
 /* Text: the answer's list as a table. */
 struct err *answered_table(const struct question *question, const struct report_context *context,
 			   const void *answer, FILE *out);

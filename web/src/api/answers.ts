@@ -1259,6 +1259,116 @@ export interface GrownBlock {
 	stack: Frame[]; /* of the last call */
 }
 
+export interface Recording extends Head {
+	tape: RecordingTape; /* the file */
+	process: RecordingProcess;
+	before?: ProgramBefore[]; /* what the process was before it executed this */
+	edits?: RecordingEdit[]; /* what was done to it later */
+	allocators?: RecordingAllocator[]; /* with names of their own */
+	import?: Import; /* of a tape made of another tool's file */
+	losses: RecordingLosses;
+	recorder: RecordingCosts; /* what recording cost */
+	threads: RecordingThread[];
+	modules: RecordingModule[];
+}
+
+export interface RecordingTape {
+	version: number; /* of the format */
+	kind: "raw" | "packed";
+	file_bytes: Bytes;
+	chunks: number;
+	streams: number; /* of threads and the collector, with a chunk */
+	events: number;
+	record_bytes: Bytes; /* of events, unpacked */
+	stack_nodes: number; /* frames on the tape */
+	stacks: number; /* the same, equal ones once */
+	clock: "monotonic" | "tsc";
+	alloc_stacks: boolean; /* allocations have stacks */
+	free_stacks: boolean; /* frees have stacks */
+	forked: boolean; /* the process is a forked child */
+	attached: boolean; /* recording began while it ran */
+	uuid: string | null; /* hexadecimal digits */
+}
+
+export interface RecordingProcess {
+	pid: number;
+	parent_pid: number;
+	exe: string; /* path of the program */
+	cwd: string; /* its folder when recording began */
+	argv: string[];
+	started: string | null; /* ISO 8601, in UTC */
+	duration_ns: Ns; /* how long was recorded */
+	end: "unknown" | "exit" | "signal" | "running" | "exec";
+	end_status: number | null; /* exit code, or number of the signal */
+	page_bytes: Bytes;
+	pointer_bytes: number;
+}
+
+export interface ProgramBefore {
+	allocations: number;
+	peak_bytes: Bytes;
+	program: string; /* its path */
+}
+
+export interface RecordingEdit {
+	words: string; /* a sentence */
+	stripped_allocations: number; /* left out */
+	stripped_bytes: Bytes; /* of these */
+	hidden_bytes: Bytes; /* of names replaced */
+	anonymised: boolean;
+}
+
+export interface RecordingAllocator {
+	name: string;
+	prefix: string; /* of its functions */
+	functions: number; /* that are recorded */
+	objects: number; /* that call them */
+	places: number; /* in these */
+	asked: boolean; /* by --allocator */
+	path: string | null; /* of the object that has them */
+	warning: string | null; /* what is not recorded of it, and what to do */
+}
+
+export interface RecordingLosses {
+	lost_events: number; /* events that were not recorded */
+	no_space: number; /* no chunk was free */
+	nested: number; /* in nested signal handlers */
+	no_thread: number; /* no memory for a thread's state */
+	startup: number; /* before the recorder was ready */
+	truncated_stacks: number; /* stacks that were cut short */
+	stopped: number; /* after recording had stopped, at least */
+	missing_chunks: number; /* missing pieces of the tape */
+	damaged_places: number;
+	fault: string | null; /* why recording ended early */
+}
+
+export interface RecordingCosts {
+	selfchecks: number; /* stacks that were walked twice */
+	selfcheck_differences: number; /* of these, not the same */
+	private_bytes: Bytes; /* of the recorder in the process */
+	chunk_bytes: Bytes | null; /* mapped for events */
+	slow_ns: Ns | null; /* away from the hot path */
+	collector_cpu_ns: Ns | null; /* of the process beside it */
+}
+
+export interface RecordingThread {
+	tid: number;
+	name: string;
+	begin_ns: Ns;
+	end_ns: Ns | null;
+}
+
+export interface RecordingModule {
+	begin: Hex;
+	end: Hex; /* exclusive */
+	bias: Hex; /* address in memory, less that in the file */
+	bytes: Bytes;
+	build_id: string | null; /* hexadecimal digits */
+	path: string;
+	load_ns: Ns; /* when */
+	unload_ns: Ns | null; /* when */
+}
+
 export interface Rss extends Head {
 	explanation: string; /* what stands between resident memory and the live blocks */
 	snapshots: number; /* pictures of the address space on the tape */

@@ -3,7 +3,7 @@
 
 `memtape serve --openapi` says what can be asked and what the answers consist of. From it come the
 app's types (web/src/api/answers.ts), the shapes in docs/http-api.md and those in the manuals of
-`memtape report`, `diff` and `info`. Between a line "<!-- shape: NAME -->" (in the manual: .\\" shape: NAME) and the
+`memtape report`, `diff`, `info` and `verify`. Between a line "<!-- shape: NAME -->" (in the manual: .\\" shape: NAME) and the
 next "<!-- end -->" (.\\" end) everything is replaced. --check says what is stale, and changes nothing.
 """
 import argparse
@@ -16,7 +16,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TYPES = ROOT / "web/src/api/answers.ts"
 API = ROOT / "docs/http-api.md"
-MANUALS = [ROOT / "docs/man" / name for name in ("memtape-report.1", "memtape-diff.1", "memtape-info.1")]
+MANUALS = [ROOT / "docs/man" / name for name in ("memtape-report.1", "memtape-diff.1", "memtape-info.1", "memtape-verify.1")]
 ALIASES = {"bytes": "Bytes", "nanoseconds": "Ns", "hash": "Hex", "address": "Hex"}
 
 

@@ -37,7 +37,7 @@ QUESTIONS = {
     "space": [{}, {"at": "50%", "cells": 100}],
     "mappings": [{}, {"at": "50%"}, {"sort": "resident", "top": 3}, {"from": "30%", "until": "60%"}],
     "files": [{}, {"sort": "live", "at": "50%"}, {"sort": "count", "top": 2, "filter": "size > 100"}, {"sort": "wasted"}],
-    "recording": [{}],
+    "recording": [{}], "verify": [{}],
     "mallopts": [{}, {"top": 1}, {"until": "50%"}],
 }
 CASES = [(name, asked) for name, cases in QUESTIONS.items() for asked in cases]
@@ -88,7 +88,7 @@ def test_command_and_server_give_the_same_bytes(tape, server, name, asked):
 def test_modules_without_names_are_those_of_this_answer(tape, server):
     """What other questions showed before does not count, what this one shows in outer frames does."""
     server.json("/api/v1/top", **{"all-frames": 1})
-    for name in QUESTIONS.keys() - {"recording"}:  # which shows no functions
+    for name in QUESTIONS.keys() - {"recording", "verify"}:  # which shows no functions
         least = QUESTIONS[name][0]
         quality = server.json(f"/api/v1/{name}", **parts(least))["quality"]
         assert quality == json.loads(report(tape, name, least))["quality"]

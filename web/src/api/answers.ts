@@ -1582,3 +1582,19 @@ export interface TreeNode {
 	self_bytes: Bytes; /* allocated by itself */
 	self_count: number;
 }
+
+export interface Verification extends Head {
+	sound: boolean; /* whether nothing is wrong */
+	file_bytes: Bytes;
+	chunks: number; /* that are there */
+	open_chunks: number; /* never closed: killed, or still being recorded */
+	missing_chunks: number; /* gaps in their numbers */
+	events: number; /* that can be read */
+	killed: string | null; /* what it means that memtape was killed */
+	damage: Damage[]; /* in the order it was found */
+}
+
+export interface Damage {
+	offset: number; /* byte of the file */
+	text: string; /* what is wrong there */
+}

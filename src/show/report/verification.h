@@ -1,0 +1,13 @@
+/*
+ * verification: whether a tape is whole (answer/verification.h), in words.
+ */
+#ifndef MEMTAPE_REPORT_VERIFICATION_H
+#define MEMTAPE_REPORT_VERIFICATION_H
+
+#include "answer/verification.h"
+#include "report/report.h"
+
+/* tape: its path, as the user wrote it. */
+struct err *verification_write(const struct verification *found, const char *tape, FILE *out);
+
+#endif

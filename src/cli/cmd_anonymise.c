@@ -26,19 +26,19 @@ struct anonymise_options {
 
 static const struct option_row rows[] = {
 	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct anonymise_options, output),
-	  "the tape to be written; has to be given" },
+	  "output tape (required)" },
 	{ "keep-modules", 0, "LIST", OPTION_TEXT, offsetof(struct anonymise_options, keep_modules),
-	  "libraries that keep their names, with commas; by default those of C and C++" },
+	  "libraries that keep their names, separated by commas; default: those of C and C++" },
 	{ "keep-names", 0, "REGEX", OPTION_TEXT, offsetof(struct anonymise_options, keep_names),
 	  "functions that keep their names" },
 	{ "map", 0, "FILE", OPTION_TEXT, offsetof(struct anonymise_options, map),
-	  "write to FILE what was replaced by what; keep it to yourself" },
+	  "write the replacements to FILE; keep it secret" },
 	{ "level", 'l', "N", OPTION_U64, offsetof(struct anonymise_options, level),
-	  "compression from 1 (fast) to 19 (small); the default is 9" },
+	  "compression level from 1 (fast) to 19 (small); default: 9" },
 	{ "force", 'f', NULL, OPTION_FLAG, offsetof(struct anonymise_options, force),
-	  "overwrite FILE when it exists" },
+	  "overwrite an existing FILE" },
 	{ "quiet", 'q', NULL, OPTION_FLAG, offsetof(struct anonymise_options, quiet),
-	  "do not say what was done" },
+	  "print errors only" },
 	READING_SYMBOL_OPTIONS(struct anonymise_options, symbols),
 };
 
@@ -198,13 +198,10 @@ static struct err *anonymise_run(const struct command *command, int argc, char *
 
 const struct command cmd_anonymise = {
 	.name = "anonymise",
-	.summary = "write a tape without names, paths and addresses, to be shown to anybody",
+	.summary = "write a tape without names, paths and addresses, to share it",
 	.options = {
 		.usage = "memtape anonymise TAPE -o FILE [options]",
-		.about = "Writes a tape on which names of functions, files, threads and marks, the "
-			 "command line, numbers of processes, build-ids, addresses and the time of "
-			 "day are replaced, equal ones by equal ones. What was allocated, when, and "
-			 "from which of them is as it was. TAPE is not changed.",
+		.about = "Writes a tape to share: names of functions, files, threads and marks, the command line, process ids, build-ids, addresses and the time of day are replaced consistently. Sizes, times and the structure of stacks are kept. TAPE is not changed.",
 		.rows = rows,
 		.row_count = array_size(rows),
 	},

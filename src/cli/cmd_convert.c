@@ -22,16 +22,15 @@ struct convert_options {
 
 static const struct option_row rows[] = {
 	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct convert_options, output),
-	  "the tape to write; the default is the name of IN with .mtape after it, in the present "
-	  "folder" },
+	  "output tape; default: the name of IN with .mtape appended, in the current folder" },
 	{ "from", 0, "FORMAT", OPTION_TEXT, offsetof(struct convert_options, format),
-	  "the format of IN, one of --list, instead of what its content says" },
+	  "format of IN, one of --list; default: detected from its content" },
 	{ "force", 'f', NULL, OPTION_FLAG, offsetof(struct convert_options, force),
-	  "overwrite FILE when it exists" },
+	  "overwrite an existing FILE" },
 	{ "quiet", 'q', NULL, OPTION_FLAG, offsetof(struct convert_options, quiet),
-	  "do not say what was done" },
+	  "print errors only" },
 	{ "list", 0, NULL, OPTION_FLAG, offsetof(struct convert_options, list),
-	  "list the formats there are, and how such files are made" },
+	  "list the formats, and how such files are made" },
 };
 
 static void importers_list(void)
@@ -171,12 +170,10 @@ static struct err *convert_run(const struct command *command, int argc, char **a
 
 const struct command cmd_convert = {
 	.name = "convert",
-	.summary = "make a tape of another tool's recording",
+	.summary = "convert another tool's recording to a tape",
 	.options = {
 		.usage = "memtape convert IN [-o FILE] [--from FORMAT]",
-		.about = "Reads what another memory profiler recorded and writes a tape of it, for all "
-			 "that memtape shows. What the other tool did not record is marked as missing on the "
-			 "tape, and reports say so.",
+		.about = "Converts a recording of another memory profiler to a tape. What that tool does not record is marked as missing, and reports say so.",
 		.rows = rows,
 		.row_count = array_size(rows),
 	},

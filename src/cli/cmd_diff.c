@@ -37,20 +37,20 @@ struct diff_options {
 
 static const struct option_row rows[] = {
 	{ "by", 'b', "WHAT", OPTION_CHOICE, offsetof(struct diff_options, by),
-	  "what rows are of; function if not said", diff_by_words },
+	  "what a row stands for; default: function", diff_by_words },
 	{ "metric", 'm', "WHAT", OPTION_CHOICE, offsetof(struct diff_options, metric),
-	  "what is compared; peak if not said, allocated with --between, live with --at",
+	  "what is compared; default: peak (allocated with --between, live with --at)",
 	  metric_words_all },
 	{ "at", 0, "T[,T]", OPTION_TEXT, offsetof(struct diff_options, at),
-	  "compare what was alive at a moment (1.5s, 75%, peak, end), of A and of B" },
+	  "compare what was alive at a moment (1.5s, 75%, peak, end) of A and of B" },
 	{ "between", 0, "T..T[,T..T]", OPTION_TEXT, offsetof(struct diff_options, between),
-	  "compare what was allocated in a span of time, of A and of B" },
+	  "compare what was allocated in a time range of A and of B" },
 	READING_PART_OPTIONS(struct diff_options, part),
 	SUPPRESSING_OPTIONS(struct diff_options, suppressing),
 	{ "per", 0, "N[:N]", OPTION_TEXT, offsetof(struct diff_options, per),
-	  "divide by units of work: A did N, B did N" },
+	  "divide values by units of work done by A and by B" },
 	{ "fail-if", 0, "CONDITIONS", OPTION_TEXT, offsetof(struct diff_options, fail_if),
-	  "exit with 1 if B has more: peak>5%,leaked>0,allocated>1MiB" },
+	  "exit with 1 if B exceeds A by more than this: peak>5%,leaked>0,allocated>1MiB" },
 	{ "top", 'n', "N", OPTION_U64, offsetof(struct diff_options, top),
 	  "show the first N differences" },
 	{ "json", 'j', NULL, OPTION_FLAG, offsetof(struct diff_options, json),
@@ -58,14 +58,14 @@ static const struct option_row rows[] = {
 	{ "csv", 0, NULL, OPTION_FLAG, offsetof(struct diff_options, csv),
 	  "CSV with a header row" },
 	{ "to", 't', "WHAT", OPTION_CHOICE, offsetof(struct diff_options, to),
-	  "stack by stack: a flame graph (SVG), folded stacks with two numbers, a tree; or a page "
-	  "with everything (html)",
+	  "all stacks instead of rows: a flame graph (SVG), folded stacks with two counts, a tree "
+	  "(json), or a page with everything (html)",
 	  to_words },
 	{ "negate", 0, NULL, OPTION_FLAG, offsetof(struct diff_options, negate),
-	  "flame graph: colours the other way round, as if B were before" },
+	  "flame graph: swap colours, as if B were before A" },
 	FLAME_LOOK_OPTIONS(struct diff_options, look),
 	{ "all-frames", 'a', NULL, OPTION_FLAG, offsetof(struct diff_options, shows_all),
-	  "keep allocators and program start in stacks, which are folded away otherwise" },
+	  "show frames of allocators and program start, which are hidden by default" },
 	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct diff_options, output),
 	  "write to FILE" },
 	READING_SYMBOL_OPTIONS(struct diff_options, symbols),
@@ -448,10 +448,7 @@ const struct command cmd_diff = {
 	.summary = "compare two tapes, or two moments of one",
 	.options = {
 		.usage = "memtape diff A B [options]",
-		.about = "Says what B has more or less of than A, and who is behind it. Functions "
-			 "and libraries are matched by name, so that it does not matter where they "
-			 "were loaded or on which line they stand. With one tape, two moments of "
-			 "it are compared.",
+		.about = "Compares two tapes: what grew or shrank from A to B, and which functions caused it. Functions and libraries are matched by name, so load addresses and line numbers do not matter. With one tape, two moments of it are compared.",
 		.rows = rows,
 		.row_count = array_size(rows),
 	},

@@ -28,19 +28,17 @@ static const struct option_row rows[] = {
 	{ "to", 't', "FORMAT", OPTION_TEXT, offsetof(struct export_options, format),
 	  "the format, one of --list" },
 	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct export_options, output),
-	  "write to FILE instead of standard output; compressed if it ends with .gz or .zst" },
+	  "write to FILE instead of standard output; compressed if it ends in .gz or .zst" },
 	{ "metric", 'm', "WHAT", OPTION_CHOICE, offsetof(struct export_options, metric),
-	  "peak (the default), leaked, allocated (bytes), count or temporary (calls)",
-	  metric_words },
+	  "metric; default: peak", metric_words },
 	READING_PART_OPTIONS(struct export_options, part),
 	SUPPRESSING_OPTIONS(struct export_options, suppressing),
 	{ "at", 0, "T", OPTION_TEXT, offsetof(struct export_options, at),
-	  "what was alive at T, in formats that are sums" },
+	  "what was alive at T, for formats that are sums" },
 	{ "all-frames", 'a', NULL, OPTION_FLAG, offsetof(struct export_options, shows_all),
-	  "keep allocators and program start in stacks, which are folded away otherwise" },
+	  "show frames of allocators and program start, which are hidden by default" },
 	READING_SYMBOL_OPTIONS(struct export_options, symbols),
-	{ "list", 0, NULL, OPTION_FLAG, offsetof(struct export_options, list),
-	  "list the formats there are" },
+	{ "list", 0, NULL, OPTION_FLAG, offsetof(struct export_options, list), "list the formats" },
 };
 
 static bool ends_with(const char *text, const char *end)
@@ -266,10 +264,10 @@ static struct err *export_run(const struct command *command, int argc, char **ar
 
 const struct command cmd_export = {
 	.name = "export",
-	.summary = "write a tape as a file of another tool",
+	.summary = "export a tape to the format of another tool",
 	.options = {
 		.usage = "memtape export TAPE --to FORMAT [-o FILE] [options]",
-		.about = "Writes what is on a tape in a format of other tools.",
+		.about = "Exports a tape to the format of another tool.",
 		.rows = rows,
 		.row_count = array_size(rows),
 	},

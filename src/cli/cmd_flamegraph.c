@@ -44,31 +44,26 @@ static const struct option_row rows[] = {
 	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct flame_options, output),
 	  "write to FILE instead of standard output" },
 	{ "metric", 'm', "WHAT", OPTION_CHOICE, offsetof(struct flame_options, metric),
-	  "peak (the default), leaked, allocated (bytes), count, temporary (calls) or latency "
-	  "(time in the allocator)",
-	  flame_words },
+	  "metric (latency: time in the allocator); default: peak", flame_words },
 	{ "at", 0, "T", OPTION_TEXT, offsetof(struct flame_options, at),
-	  "what was alive at T (1.5s, 20ms, 75%, end, mark(NAME)) instead of at the peak" },
+	  "what was alive at T (1.5s, 20ms, 75%, end, mark(NAME)), instead of at the peak" },
 	READING_PART_OPTIONS(struct flame_options, part),
 	SUPPRESSING_OPTIONS(struct flame_options, suppressing),
 	{ "inverted", 0, NULL, OPTION_FLAG, offsetof(struct flame_options, inverted),
-	  "begin with the functions that allocate, their callers above them" },
+	  "start with the functions that allocate, callers above them" },
 	{ "icicle", 0, NULL, OPTION_FLAG, offsetof(struct flame_options, icicle),
-	  "the root on top, growing downwards" },
+	  "root on top, growing downwards" },
 	{ "reverse", 0, NULL, OPTION_FLAG, offsetof(struct flame_options, reversed),
-	  "the same as --inverted, as flamegraph.pl calls it" },
+	  "same as --inverted (flamegraph.pl's name)" },
 	{ "merge-recursion", 0, NULL, OPTION_FLAG, offsetof(struct flame_options, merges),
-	  "a function that calls itself is one frame" },
+	  "merge direct recursion into one frame" },
 	{ "min-width", 0, "PIXELS", OPTION_TEXT, offsetof(struct flame_options, width_min),
-	  "leave out frames that are thinner than this where the picture is as wide as --width, "
-	  "or than a part of it (0.5%)" },
+	  "omit frames narrower than this at --width, or than a part of it (0.5%)" },
 	{ "colors", 0, "PALETTE", OPTION_CHOICE, offsetof(struct flame_options, colors),
-	  "flame graph: module (the default), or a palette of flamegraph.pl: hot, mem, io, red, "
-	  "green, blue, aqua, yellow, purple, orange, java, js, perl, chain, wakeup",
-	  flame_palette_words },
+	  "flame graph: by module (default), or a palette of flamegraph.pl", flame_palette_words },
 	FLAME_LOOK_OPTIONS(struct flame_options, look),
 	{ "all-frames", 'a', NULL, OPTION_FLAG, offsetof(struct flame_options, shows_all),
-	  "keep allocators and program start in stacks, which are folded away otherwise" },
+	  "show frames of allocators and program start, which are hidden by default" },
 	READING_SYMBOL_OPTIONS(struct flame_options, symbols),
 };
 
@@ -255,9 +250,7 @@ const struct command cmd_flamegraph = {
 	.summary = "draw a tape as an interactive flame graph",
 	.options = {
 		.usage = "memtape flamegraph TAPE -o FILE.svg [options]",
-		.about = "Draws where the memory goes: a frame is as wide as its share, and stands "
-			 "on its caller. The SVG file needs nothing else; in a browser it zooms, "
-			 "searches and tells about each frame.",
+		.about = "Draws a flame graph: the width of a frame is its share, and it stands on its caller. The SVG file is self-contained; in a browser it has zoom, search and tooltips.",
 		.rows = rows,
 		.row_count = array_size(rows),
 	},

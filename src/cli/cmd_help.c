@@ -31,7 +31,7 @@ static struct err *help_run(const struct command *command, int argc, char **argv
 
 const struct command cmd_help = {
 	.name = "help",
-	.summary = "tell about a command",
+	.summary = "show help for a command",
 	.options = {
 		.usage = "memtape help [COMMAND]",
 		.about = "Prints the list of commands, or what one of them does and its options.",

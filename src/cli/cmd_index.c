@@ -20,12 +20,12 @@ struct index_options {
 
 static const struct option_row rows[] = {
 	{ "memory", 'm', "SIZE", OPTION_BYTES, offsetof(struct index_options, memory),
-	  "memory to use, about; at least 64m, the default is 1g" },
+	  "approximate memory to use; at least 64m, default: 1g" },
 	{ "force", 'f', NULL, OPTION_FLAG, offsetof(struct index_options, force),
-	  "make it anew even when there is one that fits the tape" },
+	  "recreate it even if it is up to date" },
 	{ "json", 'j', NULL, OPTION_FLAG, offsetof(struct index_options, json), "print JSON" },
 	{ "quiet", 'q', NULL, OPTION_FLAG, offsetof(struct index_options, quiet),
-	  "say nothing unless something goes wrong" },
+	  "print errors only" },
 };
 
 struct made {
@@ -106,13 +106,10 @@ static struct err *index_run(const struct command *command, int argc, char **arg
 
 const struct command cmd_index = {
 	.name = "index",
-	.summary = "prepare a large tape for questions",
+	.summary = "create the index of a large tape",
 	.options = {
 		.usage = "memtape index [options] TAPE",
-		.about = "Makes the file TAPE.index (in the user's cache folder where TAPE's own "
-			 "cannot be written), from which the other commands answer at once. They "
-			 "make it themselves when a question about a large tape needs it, so this "
-			 "command only chooses when to wait.",
+		.about = "Creates TAPE.index (in the user's cache folder if TAPE's folder is not writable), which makes other commands fast. They create it themselves when needed; this command only chooses when to wait for it.",
 		.rows = rows,
 		.row_count = array_size(rows),
 	},

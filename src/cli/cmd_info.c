@@ -61,12 +61,10 @@ static struct err *info_run(const struct command *command, int argc, char **argv
 
 const struct command cmd_info = {
 	.name = "info",
-	.summary = "tell what a tape is: process, modules, threads, losses, costs",
+	.summary = "show what a tape is: process, modules, threads, losses, overhead",
 	.options = {
 		.usage = "memtape info TAPE ... [--json]",
-		.about = "Tells about a tape itself: how it was written, of which process, with "
-			 "which modules and threads, what was lost, and what recording it cost. Of "
-			 "several tapes there is one table, the process with the largest peak first.",
+		.about = "Shows information about the tape itself: how it was written, the process, modules, threads, losses, and the overhead of recording. For several tapes: one table, sorted by peak.",
 		.rows = rows,
 		.row_count = array_size(rows),
 	},

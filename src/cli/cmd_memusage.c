@@ -427,14 +427,12 @@ static struct err *memusage_run(const struct command *command, int argc, char **
 
 const struct command cmd_memusage = {
 	.name = "memusage",
-	.summary = "run a program and sum up its calls, as glibc's memusage",
+	.summary = "run a program and summarise its calls, like glibc's memusage",
 	.options = {
 		.usage = "memtape memusage [options] [--] PROGRAM [ARGS]\n"
 			 "       memtape memusage [options] TAPE\n"
 			 "       memusage [options] [--] PROGRAM [ARGS]",
-		.about = "Runs PROGRAM and shows what it called to get and give back memory: calls "
-			 "and bytes by function, the peaks, and how large the blocks were; or "
-			 "shows this of a tape.",
+		.about = "Runs PROGRAM and shows its calls of the allocator: calls and bytes by function, peaks, and a histogram of block sizes; or shows this for a tape.",
 		.rows = memusage_option_rows,
 		.row_count = MEMUSAGE_OPTION_ROWS,
 		.stop_at_operand = true,

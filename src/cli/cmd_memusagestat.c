@@ -111,12 +111,11 @@ static struct err *memusagestat_run(const struct command *command, int argc, cha
 
 const struct command cmd_memusagestat = {
 	.name = "memusagestat",
-	.summary = "draw what memusage has recorded, as glibc's memusagestat",
+	.summary = "plot what memusage recorded, like glibc's memusagestat",
 	.options = {
 		.usage = "memtape memusagestat [options] DATAFILE [OUTFILE]\n"
 			 "       memusagestat [options] DATAFILE [OUTFILE]",
-		.about = "Draws heap and stack of a data file of memusage, or of a tape. The input "
-			 "is only read.",
+		.about = "Plots heap and stack of a memusage data file or a tape. The input is not changed.",
 		.rows = rows,
 		.row_count = array_size(rows),
 	},

@@ -47,43 +47,42 @@ static const struct option_row rows[] = {
 	{ "force", 'f', NULL, OPTION_FLAG, offsetof(struct record_options, force),
 	  "overwrite an existing tape" },
 	{ "follow", 0, "NAME,...", OPTION_OPTIONAL, offsetof(struct record_options, follow),
-	  "record forked and exec'ed children too, each to a tape of its own; with names, only "
-	  "programs that are called so (* and ? stand for other characters), whoever starts them" },
+	  "also record child processes, each to its own tape; with names (* and ? allowed), only "
+	  "programs called so, whoever starts them" },
 	{ "no-follow-exec", 0, NULL, OPTION_UNFLAG, offsetof(struct record_options, follow_exec),
-	  "when the program becomes another one by exec, keep the tape of the first" },
+	  "if the program replaces itself by exec, keep the tape of the first program" },
 	{ "no-free-stacks", 0, NULL, OPTION_UNFLAG, offsetof(struct record_options, free_stacks),
-	  "take no stacks of frees: cheaper, and who freed a block stays unknown" },
+	  "record no stacks of frees: faster, but who freed a block is unknown" },
 	{ "no-stacks", 0, NULL, OPTION_UNFLAG, offsetof(struct record_options, stacks),
-	  "take no stacks at all" },
+	  "record no stacks at all" },
 	{ "latency", 0, NULL, OPTION_FLAG, offsetof(struct record_options, latency),
-	  "take the time of every malloc, free ... too: how long the allocator took" },
+	  "also record how long each call of the allocator took" },
 	{ "allocator", 0, "NAME[=PREFIX]", OPTION_LIST, offsetof(struct record_options, allocators),
-	  "record calls of PREFIXmalloc, PREFIXfree ... too; NAME alone: jemalloc, mimalloc, "
-	  "tcmalloc, tbbmalloc, mozjemalloc, rust, or none, which leaves alone those that are "
-	  "known" },
+	  "also record PREFIXmalloc, PREFIXfree ...; NAME alone: jemalloc, mimalloc, tcmalloc, "
+	  "tbbmalloc, mozjemalloc, rust, or none, which disables detection" },
 	{ "no-compress", 0, NULL, OPTION_UNFLAG, offsetof(struct record_options, compress),
-	  "write the tape as it was recorded; `memtape repack` makes it small later" },
+	  "do not compress the tape; `memtape repack` does so later" },
 	{ "level", 'l', "N", OPTION_U64, offsetof(struct record_options, level),
-	  "compression from 1 (fast, the default) to 19 (small)" },
+	  "compression level from 1 (fast, the default) to 19 (small)" },
 	{ "live", 0, NULL, OPTION_FLAG, offsetof(struct record_options, live),
-	  "keep the tape half a second behind at most, for `memtape serve` beside it" },
+	  "keep the tape at most half a second behind, for `memtape serve`" },
 	{ "serve", 0, NULL, OPTION_FLAG, offsetof(struct record_options, serves),
-	  "show the tape in a browser while it is recorded, and after that until Ctrl-C; prints "
-	  "the "
-	  "URL before the program starts (with --live)" },
+	  "serve the tape while it is recorded and then until Ctrl-C; prints the URL before the "
+	  "program starts (implies --live)" },
 	{ "serve-until-exit", 0, NULL, OPTION_FLAG,
-	  offsetof(struct record_options, serves_until_exit), "the same, until the program ends" },
+	  offsetof(struct record_options, serves_until_exit),
+	  "the same, but only until the program ends" },
 	{ "port", 'p', "N", OPTION_U64, offsetof(struct record_options, serve.port),
-	  "serve on port N instead of one that is free" },
+	  "serve on port N instead of a free one" },
 	{ "open", 0, NULL, OPTION_FLAG, offsetof(struct record_options, serve.opens),
-	  "open the browser on what is served" },
+	  "open the URL in a browser" },
 	{ "buffer", 'b', "SIZE", OPTION_BYTES, offsetof(struct record_options, buffer_bytes),
-	  "recorded and not yet compressed at most, from 256k to 8g (default 4m); more rides out "
+	  "buffer for events not yet compressed, 256k to 8g (default: 4m); a larger one absorbs "
 	  "longer bursts" },
 	{ "no-summary", 0, NULL, OPTION_UNFLAG, offsetof(struct record_options, summary),
-	  "do not show what was found, only where the tape is" },
+	  "do not print a summary, only the tape's name" },
 	{ "quiet", 'q', NULL, OPTION_FLAG, offsetof(struct record_options, quiet),
-	  "say nothing unless something goes wrong" },
+	  "print errors only" },
 };
 
 /* The default is what suits a process that runs beside the program it records. */
@@ -290,9 +289,7 @@ const struct command cmd_record = {
 	.options = {
 		.usage = "memtape record [options] [--] PROGRAM [ARGS]\n"
 			 "       memtape [options] PROGRAM [ARGS]",
-		.about = "Runs PROGRAM with its arguments, its input, its output and its terminal as "
-			 "they are, and records every allocation and free with its stack. The exit "
-			 "code is the program's.",
+		.about = "Runs PROGRAM and records every allocation and free with its stack. Arguments, input, output and terminal are the program's own, and so is the exit code.",
 		.rows = rows,
 		.row_count = array_size(rows),
 		.stop_at_operand = true,

@@ -20,11 +20,11 @@ static const struct option_row rows[] = {
 	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct repack_options, output),
 	  "write to FILE instead of replacing TAPE" },
 	{ "force", 'f', NULL, OPTION_FLAG, offsetof(struct repack_options, force),
-	  "overwrite FILE when it exists" },
+	  "overwrite an existing FILE" },
 	{ "level", 'l', "N", OPTION_U64, offsetof(struct repack_options, level),
-	  "compression from 1 (fast) to 19 (small); the default is 9" },
+	  "compression level from 1 (fast) to 19 (small); default: 9" },
 	{ "quiet", 'q', NULL, OPTION_FLAG, offsetof(struct repack_options, quiet),
-	  "do not say how much was saved" },
+	  "print errors only" },
 };
 
 static void print_result(const char *path, const struct capture_repacked *repacked)
@@ -79,10 +79,7 @@ const struct command cmd_repack = {
 	.summary = "make a tape smaller",
 	.options = {
 		.usage = "memtape repack [options] TAPE",
-		.about = "Writes TAPE anew with its chunks compressed: what `memtape record` did not "
-			 "do itself, because the program was recorded without it, as a child, or "
-			 "with --no-compress. Says so and exits with 1 when TAPE is damaged; what "
-			 "can be read is kept.",
+		.about = "Compresses the chunks of TAPE, where `memtape record` did not: programs recorded without it, children, or --no-compress. Of a damaged TAPE what can be read is kept, and the exit code is 1.",
 		.rows = rows,
 		.row_count = array_size(rows),
 	},

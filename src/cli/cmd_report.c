@@ -46,8 +46,7 @@ static const struct option_row rows[] = {
 	  "write to FILE" },
 	REPORT_HTML_OPTIONS(struct report_options, html),
 	READING_SYMBOL_OPTIONS(struct report_options, symbols),
-	{ "list", 0, NULL, OPTION_FLAG, offsetof(struct report_options, list),
-	  "list the reports there are" },
+	{ "list", 0, NULL, OPTION_FLAG, offsetof(struct report_options, list), "list the reports" },
 	{ "list-fields", 0, NULL, OPTION_FLAG, offsetof(struct report_options, list_fields),
 	  "list the fields of filters" },
 };
@@ -169,9 +168,7 @@ const struct command cmd_report = {
 	.summary = "show what is on a tape",
 	.options = {
 		.usage = "memtape report TAPE [REPORT [WORDS]] [options]",
-		.about = "Answers what was alive at the peak and who made it, what leaked, what was "
-			 "temporary. REPORT is summary if none is named; --list tells of the "
-			 "others.",
+		.about = "Shows what was alive at the peak and who allocated it, what leaked, and what was temporary. The default REPORT is summary; --list shows the others.",
 		.rows = rows,
 		.row_count = array_size(rows),
 	},

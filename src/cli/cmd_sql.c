@@ -29,15 +29,15 @@ static const struct option_row rows[] = {
 	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct sql_options, output),
 	  "write to FILE" },
 	{ "timeout", 0, "TIME", OPTION_DURATION, offsetof(struct sql_options, timeout_ns),
-	  "stop a statement that runs longer (10s, 500ms)" },
+	  "time limit per statement (10s, 500ms)" },
 	{ "memory", 0, "SIZE", OPTION_BYTES, offsetof(struct sql_options, memory_bytes),
-	  "stop a statement that needs more memory for itself (1GiB if not given)" },
+	  "memory limit per statement (default: 1GiB)" },
 	{ "in-memory", 0, NULL, OPTION_FLAG, offsetof(struct sql_options, in_memory),
-	  "use no temporary files: what is sorted counts as memory" },
+	  "use no temporary files; sorting counts as memory" },
 	{ "schema", 0, NULL, OPTION_FLAG, offsetof(struct sql_options, schema),
 	  "list all tables, columns and functions" },
 	{ "examples", 0, NULL, OPTION_FLAG, offsetof(struct sql_options, examples),
-	  "print statements worth knowing" },
+	  "print useful statements" },
 	SUPPRESSING_OPTIONS(struct sql_options, suppressing),
 	READING_SYMBOL_OPTIONS(struct sql_options, symbols),
 };
@@ -139,12 +139,10 @@ static struct err *sql_command_run(const struct command *command, int argc, char
 
 const struct command cmd_sql = {
 	.name = "sql",
-	.summary = "ask a tape in SQL",
+	.summary = "query a tape with SQL",
 	.options = {
 		.usage = "memtape sql TAPE [SQL] [options]",
-		.about = "Answers statements of SQL about allocations, stacks, functions, threads and "
-			 "time. Without SQL they are read from standard input, or asked for at a "
-			 "terminal. Nothing can be changed.",
+		.about = "Runs SQL queries on a tape: allocations, stacks, functions, threads, time. Without SQL, statements are read from standard input, or at a prompt. Tables are read-only.",
 		.rows = rows,
 		.row_count = array_size(rows),
 	},

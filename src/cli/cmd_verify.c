@@ -14,7 +14,7 @@ struct verify_options {
 static const struct option_row rows[] = {
 	{ "json", 'j', NULL, OPTION_FLAG, offsetof(struct verify_options, json), "print JSON" },
 	{ "quiet", 'q', NULL, OPTION_FLAG, offsetof(struct verify_options, quiet),
-	  "print nothing; the exit code is the answer" },
+	  "print nothing; only set the exit code" },
 };
 
 static struct err *json_write(const struct verification *found, FILE *out)
@@ -55,12 +55,10 @@ static struct err *verify_run(const struct command *command, int argc, char **ar
 
 const struct command cmd_verify = {
 	.name = "verify",
-	.summary = "check whether a tape is whole",
+	.summary = "check the integrity of a tape",
 	.options = {
 		.usage = "memtape verify TAPE [options]",
-		.about = "Decodes every chunk of a tape, checks checksums and counts, and names the "
-			 "byte where something is wrong. The exit code is 0 for a sound tape and 1 "
-			 "for a damaged one.",
+		.about = "Decodes every chunk of a tape, checks checksums and counts, and reports the offset of any damage. The exit code is 0 for a sound tape and 1 for a damaged one.",
 		.rows = rows,
 		.row_count = array_size(rows),
 	},

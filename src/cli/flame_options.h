@@ -25,25 +25,25 @@ struct flame_look_options {
 /* clang-format off */
 #define FLAME_LOOK_OPTIONS(settings, member)                                                       \
 	{ "title", 0, "TEXT", OPTION_TEXT, FLAME_LOOK_ROW(settings, member, title),                \
-	  "flame graph: this title instead of what is drawn and how much it is" },                 \
+	  "flame graph: title, instead of the metric and its total" },                             \
 	{ "subtitle", 0, "TEXT", OPTION_TEXT, FLAME_LOOK_ROW(settings, member, subtitle),          \
-	  "flame graph: this line below it instead of what was recorded" },                        \
+	  "flame graph: subtitle, instead of what was recorded" },                                 \
 	{ "count-name", 0, "TEXT", OPTION_TEXT, FLAME_LOOK_ROW(settings, member, count_name),      \
-	  "flame graph: what widths mean, in tooltips" },                                          \
+	  "flame graph: name of the counts in tooltips" },                                         \
 	{ "name-type", 0, "TEXT", OPTION_TEXT, FLAME_LOOK_ROW(settings, member, name_type),        \
-	  "flame graph: this before names in tooltips (Function:)" },                              \
+	  "flame graph: prefix of names in tooltips (default: Function:)" },                       \
 	{ "notes", 0, "TEXT", OPTION_TEXT, FLAME_LOOK_ROW(settings, member, notes),                \
-	  "flame graph: this text in the file, as its description" },                              \
+	  "flame graph: text stored in the file as its description" },                             \
 	{ "width", 0, "PIXELS", OPTION_U64, FLAME_LOOK_ROW(settings, member, width),               \
-	  "flame graph: as wide as this, not as the window" },                                     \
+	  "flame graph: fixed width, instead of the window's" },                                   \
 	{ "height", 0, "PIXELS", OPTION_U64, FLAME_LOOK_ROW(settings, member, height),             \
-	  "flame graph: frames as high as this (20 if not given)" },                               \
+	  "flame graph: height of a frame (default: 20)" },                                        \
 	{ "font-type", 0, "FONT", OPTION_TEXT, FLAME_LOOK_ROW(settings, member, font_type),        \
-	  "flame graph: this font, or the first there is of several with commas" },                \
+	  "flame graph: font; of several separated by commas, the first available" },              \
 	{ "font-size", 0, "PIXELS", OPTION_U64, FLAME_LOOK_ROW(settings, member, font_size),       \
-	  "flame graph: letters in frames as large as this (11 if not given)" },                   \
+	  "flame graph: font size in frames (default: 11)" },                                      \
 	{ "bg-colors", 0, "COLOR", OPTION_TEXT, FLAME_LOOK_ROW(settings, member, bg_colors),       \
-	  "flame graph: this behind it (yellow, blue, green, grey or #rrggbb), in light and dark" }
+	  "flame graph: background (yellow, blue, green, grey or #rrggbb), in light and dark mode" }
 /* clang-format on */
 
 /* Into look, of which the rest stays as it is. ERR_USAGE: what cannot be drawn so. */

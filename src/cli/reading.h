@@ -36,19 +36,19 @@ struct reading_symbol_options {
 #define READING_SYMBOL_OPTIONS(settings, member)                                                   \
 	{ "debug-dir", 0, "DIR[:DIR]", OPTION_TEXT,                                                \
 	  READING_SYMBOL_ROW(settings, member, debug_dirs),                                        \
-	  "look for debug files in DIR too" },                                                     \
+	  "search DIR for debug files as well" },                                                  \
 	{ "sysroot", 0, "DIR", OPTION_TEXT, READING_SYMBOL_ROW(settings, member, sysroot),         \
-	  "look for the programs and libraries below DIR" },                                       \
+	  "prefix for paths of programs and libraries" },                                          \
 	{ "path-map", 0, "FROM=TO", OPTION_TEXT, READING_SYMBOL_ROW(settings, member, path_map),   \
-	  "programs and sources that were below FROM are below TO now; several with commas" },     \
+	  "replace path prefix FROM by TO for programs and sources; several with commas" },         \
 	{ "full-names", 0, NULL, OPTION_FLAG, READING_SYMBOL_ROW(settings, member, full_names),    \
-	  "functions with all that the standard library adds to their names" },                    \
+	  "do not shorten names of the C++ standard library" },                                    \
 	{ "no-template-args", 0, NULL, OPTION_FLAG,                                                \
 	  READING_SYMBOL_ROW(settings, member, no_template_args),                                  \
-	  "functions without template arguments, so that all of a template are one" },             \
+	  "omit template arguments, so that all instances of a template are one function" },       \
 	{ "no-debuginfod", 0, NULL, OPTION_FLAG,                                                   \
 	  READING_SYMBOL_ROW(settings, member, no_debuginfod),                                     \
-	  "do not ask the servers in DEBUGINFOD_URLS for missing debug information" }
+	  "do not query the servers in DEBUGINFOD_URLS for missing debug information" }
 /* clang-format on */
 
 /*
@@ -92,11 +92,11 @@ struct reading_part_options {
 /* clang-format off */
 #define READING_PART_OPTIONS(settings, member)                                                     \
 	{ "filter", 0, "EXPR", OPTION_TEXT, READING_PART_ROW(settings, member, filter),            \
-	  "only allocations of which EXPR is true, see memtape-filter(7)" },                       \
+	  "only allocations that match EXPR; see memtape-filter(7)" },                             \
 	{ "from", 0, "T", OPTION_TEXT, READING_PART_ROW(settings, member, from),                   \
-	  "only what was allocated at T (1.5s, 20ms, 75%, peak, mark(NAME)) or later" },           \
+	  "only allocations at T (1.5s, 20ms, 75%, peak, mark(NAME)) or later" },                  \
 	{ "until", 0, "T", OPTION_TEXT, READING_PART_ROW(settings, member, until),                 \
-	  "only what was allocated at T or earlier" }
+	  "only allocations at T or earlier" }
 /* clang-format on */
 
 /* What is asked for, to be given to selection_check before the tape is opened, and then to

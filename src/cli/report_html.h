@@ -21,13 +21,13 @@ struct report_html_options {
 /* clang-format off */
 #define REPORT_HTML_OPTIONS(settings, member)                                                      \
 	{ "html", 0, NULL, OPTION_FLAG, REPORT_HTML_ROW(settings, member, html),                   \
-	  "all that a browser shows in one file (-o), which needs no server and no network" },     \
+	  "write the web app with this tape as one file (-o) that needs no server or network" },   \
 	{ "max-size", 0, "SIZE", OPTION_BYTES, REPORT_HTML_ROW(settings, member, max_bytes),       \
-	  "--html: with less detail where the file would be larger (4MiB if not given)" },         \
+	  "--html: reduce detail to stay below SIZE (default: 4MiB)" },                            \
 	{ "with-source", 0, NULL, OPTION_FLAG, REPORT_HTML_ROW(settings, member, with_source),     \
-	  "--html: with the text of the source files that allocate most" },                        \
+	  "--html: include the source files that allocate most" },                                 \
 	{ "with-argv", 0, NULL, OPTION_FLAG, REPORT_HTML_ROW(settings, member, with_argv),         \
-	  "--html: with what the program was called with" },                                       \
+	  "--html: include the program's arguments" },                                             \
 	{ "force", 0, NULL, OPTION_FLAG, REPORT_HTML_ROW(settings, member, force),                 \
 	  "--html: overwrite an existing FILE" }
 /* clang-format on */

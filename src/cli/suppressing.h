@@ -20,10 +20,10 @@ struct suppressing_options {
 /* clang-format off */
 #define SUPPRESSING_OPTIONS(settings, member)                                                      \
 	{ "suppressions", 0, "FILE", OPTION_TEXT, SUPPRESSING_ROW(settings, member, file),         \
-	  "leaks: leave out what FILE, lines of leak:PATTERN, says is known; not given: "          \
-	  ".memtape/suppressions here or above" },                                                 \
+	  "leaks: omit those that match FILE (lines of leak:PATTERN); default: "                   \
+	  ".memtape/suppressions here or in a parent folder" },                                    \
 	{ "no-suppressions", 0, NULL, OPTION_FLAG, SUPPRESSING_ROW(settings, member, none),        \
-	  "leaks: leave out nothing, not even what every program leaks" }
+	  "leaks: omit none, not even those built in" }
 /* clang-format on */
 
 /* The rules, with where they live; all zeros has none. */

@@ -247,7 +247,8 @@ static void add_row(struct str *out, const struct option_row *row, size_t width)
 	str_add_repeated(out, ' ', NAME_COLUMN - at);
 	str_add(&help, row->help);
 	for (int i = 0; row->choices && row->choices[i]; i++)
-		str_printf(&help, "%s%s", i ? ", " : ": ", row->choices[i]);
+		str_printf(&help, "%s%s", i ? ", " : " (", row->choices[i]);
+	str_add(&help, row->choices ? ")" : "");
 	add_wrapped(out, str_text(&help), NAME_COLUMN, NAME_COLUMN, width);
 }
 

@@ -256,12 +256,14 @@ static struct err *rows_speak(const struct speaker *speaker, const struct member
 static struct err *table_speak(const struct speaker *speaker, const struct member *list,
 			       const void *field)
 {
+	struct speaker in_table = *speaker;
 	struct emit_column columns[COLUMNS_MAX];
 	struct err *err;
 
+	in_table.is_document = false;
 	emit_heading(speaker->emit, list->title ? list->title : list->key);
 	emit_table(speaker->emit, list->key, columns, columns_of(list->shape, true, columns, 0));
-	err = rows_speak(speaker, list, field, true);
+	err = rows_speak(&in_table, list, field, true);
 	emit_end(speaker->emit);
 	return err;
 }
@@ -271,7 +273,7 @@ static struct err *list_speak(const struct speaker *speaker, const struct member
 {
 	struct err *err;
 
-	if (emit_format_of(speaker->emit) == EMIT_TEXT && list->kind == MEMBER_ROWS)
+	if (speaker->is_document && list->kind == MEMBER_ROWS)
 		return table_speak(speaker, list, field);
 
 	if (list->kind == MEMBER_KEYED)
@@ -456,10 +458,12 @@ struct err *speak_members(const struct speaker *speaker, const struct shape *sha
 struct err *speak_object(const struct speaker *speaker, const struct shape *shape,
 			 const void *value)
 {
+	struct speaker whole = *speaker;
 	struct err *err;
 
+	whole.is_document = emit_format_of(speaker->emit) == EMIT_TEXT;
 	emit_object(speaker->emit, NULL);
-	err = speak_members(speaker, shape, value);
+	err = speak_members(&whole, shape, value);
 	emit_end(speaker->emit);
 	return err;
 }

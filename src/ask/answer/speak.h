@@ -13,6 +13,7 @@ struct speaker {
 	const struct model *model;
 	struct names *names;
 	enum walk_mode mode; /* of stacks */
+	bool is_document;    /* speak_object: lists are tables of their own, in text */
 };
 
 /* Members of the value, in the object that is open. */

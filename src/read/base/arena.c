@@ -1,5 +1,6 @@
 #include "base/arena.h"
 
+#include <assert.h>
 #include <stdarg.h>
 
 #include "base/big.h"
@@ -28,6 +29,7 @@ static bool budget_take(struct arena_budget *budget, size_t bytes)
 
 void arena_release_budget(struct arena *arena)
 {
+	assert(!arena->budget || arena->budget->used_bytes >= arena->total_bytes);
 	if (arena->budget)
 		arena->budget->used_bytes -= arena->total_bytes;
 	arena->budget = NULL;
@@ -60,6 +62,7 @@ void *arena_alloc(struct arena *arena, size_t bytes)
 {
 	void *ptr;
 
+	assert(arena->blocks || arena->rest == 0);
 	if (bytes > SIZE_MAX - ALIGN_BYTES)
 		return NULL;
 	bytes = align_up(bytes ? bytes : 1, ALIGN_BYTES);
@@ -75,6 +78,7 @@ void *arena_array(struct arena *arena, size_t count, size_t item_bytes)
 {
 	size_t bytes;
 
+	assert(item_bytes > 0);
 	return size_mul_overflows(count, item_bytes, &bytes) ? NULL : arena_alloc(arena, bytes);
 }
 
@@ -82,6 +86,7 @@ char *arena_text(struct arena *arena, const char *text, size_t len)
 {
 	char *copy = len < SIZE_MAX ? arena_alloc(arena, len + 1) : NULL;
 
+	assert(text || len == 0);
 	if (copy && len > 0)
 		memcpy(copy, text, len);
 	return copy;

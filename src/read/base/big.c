@@ -1,5 +1,6 @@
 #include "base/big.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -25,6 +26,8 @@ void *big_alloc(size_t bytes)
 
 void *big_resize(void *ptr, size_t old_bytes, size_t new_bytes)
 {
+	assert(!ptr || old_bytes > 0);
+	assert(new_bytes > 0);
 	if (!ptr)
 		return big_alloc(new_bytes);
 	return advised(mremap(ptr, old_bytes, new_bytes, MREMAP_MAYMOVE), new_bytes);
@@ -37,6 +40,7 @@ void *big_calloc(size_t count, size_t item_bytes)
 	const uintptr_t begin = align_up((uintptr_t)ptr, HUGE_BYTES);
 	const uintptr_t end = ((uintptr_t)ptr + count * item_bytes) & -(uintptr_t)HUGE_BYTES;
 
+	assert(item_bytes > 0);
 	if (ptr && begin < end)
 		(void)madvise((void *)begin, end - begin, MADV_HUGEPAGE); /* only a wish */
 	return ptr;
@@ -44,6 +48,7 @@ void *big_calloc(size_t count, size_t item_bytes)
 
 void big_free(void *ptr, size_t bytes)
 {
+	assert(!ptr || bytes > 0);
 	if (ptr)
 		munmap(ptr, bytes);
 }

@@ -35,6 +35,7 @@ struct emit *emit_create(FILE *out, const struct emit_settings *settings)
 {
 	struct emit *emit = calloc(1, sizeof(*emit));
 
+	assert(settings->format <= EMIT_CSV);
 	if (emit) {
 		emit->out = out;
 		emit->settings = *settings;
@@ -218,6 +219,7 @@ static void csv_header(struct emit *emit)
 void emit_table(struct emit *emit, const char *key, const struct emit_column *columns,
 		size_t column_count)
 {
+	assert(columns || column_count == 0);
 	assert(emit->table_depth == 0);
 	nested_begin(emit, LEVEL_TABLE, key);
 	if (emit->settings.format == EMIT_JSON)
@@ -233,6 +235,8 @@ void emit_table(struct emit *emit, const char *key, const struct emit_column *co
 
 void emit_row(struct emit *emit)
 {
+	assert(emit->depth > 0);
+	assert(emit->levels[emit->depth - 1].kind == LEVEL_TABLE);
 	if (emit->settings.format == EMIT_JSON)
 		nested_begin(emit, LEVEL_ROW, NULL);
 	else
@@ -358,6 +362,7 @@ void emit_u64(struct emit *emit, const char *key, uint64_t value, enum emit_unit
 	CLEAN(str_deinit) struct str text = { 0 };
 	bool exact = emit->settings.exact || emit->settings.format != EMIT_TEXT;
 
+	assert(unit <= EMIT_PLAIN);
 	if (exact || unit == EMIT_PLAIN)
 		str_add_u64(&text, value);
 	else if (unit == EMIT_BYTES)
@@ -381,6 +386,7 @@ void emit_ratio(struct emit *emit, const char *key, double value, unsigned decim
 {
 	CLEAN(str_deinit) struct str text = { 0 };
 
+	assert(decimals <= 9);
 	str_add_double(&text, value, decimals);
 	spelled_str(emit, key, &text, false);
 }

@@ -1,5 +1,6 @@
 #include "base/err.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 
@@ -42,6 +43,7 @@ struct err *err_new(enum err_code code, const char *fmt, ...)
 	char message[MESSAGE_BYTES_MAX];
 	va_list args;
 
+	assert(code >= ERR_SYSTEM && code <= ERR_STATE);
 	va_start(args, fmt);
 	vsnprintf(message, sizeof(message), fmt, args);
 	va_end(args);
@@ -103,6 +105,7 @@ struct err *err_wrap(struct err *cause, const char *fmt, ...)
 
 struct err *err_at(struct err *err, size_t at, const char *suggest)
 {
+	assert(at < SIZE_MAX);
 	if (err && err != err_nomem()) {
 		err->at_next = at + 1;
 		err->suggest = suggest;
@@ -132,10 +135,12 @@ const char *err_message(const struct err *err)
 
 enum err_code err_code_of(const struct err *err)
 {
+	assert(err->code >= ERR_SYSTEM && err->code <= ERR_STATE);
 	return err->code;
 }
 
 int err_errno_of(const struct err *err)
 {
+	assert(err->number == 0 || err->code == ERR_SYSTEM || err->code == ERR_NOMEM);
 	return err->number;
 }

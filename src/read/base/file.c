@@ -1,5 +1,6 @@
 #include "base/file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -40,6 +41,7 @@ struct err *file_open_trusted(const char *path, const struct file_trust *trust, 
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
 	struct stat status;
 
+	assert(trust->bytes_max > 0);
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return err_errno("open %s", path);
 	if (!S_ISREG(status.st_mode))
@@ -60,6 +62,8 @@ ssize_t file_read_at(int fd, void *buf, size_t bytes, uint64_t offset)
 {
 	size_t done = 0;
 
+	assert(fd >= 0);
+	assert(buf || bytes == 0);
 	while (done < bytes) {
 		const ssize_t got =
 			pread(fd, (char *)buf + done, bytes - done, (off_t)(offset + done));

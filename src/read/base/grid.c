@@ -1,5 +1,7 @@
 #include "base/grid.h"
 
+#include <assert.h>
+
 enum { HELD_ROWS_MAX = 256, GAP = 2, ELASTIC_MIN = 16 };
 
 void grid_title(struct str *out, const char *key)
@@ -20,6 +22,7 @@ void grid_title(struct str *out, const char *key)
 bool grid_begin(struct grid *grid, const struct emit_column *columns, size_t column_count,
 		const struct emit_settings *settings, size_t indent)
 {
+	assert(columns || column_count == 0);
 	*grid = (struct grid) { .columns = columns,
 				.column_count = column_count,
 				.width = settings->width,
@@ -33,6 +36,7 @@ bool grid_begin(struct grid *grid, const struct emit_column *columns, size_t col
 
 struct str *grid_cell(struct grid *grid, const char *key)
 {
+	assert(grid->cells || grid->column_count == 0);
 	for (size_t i = 0; i < grid->column_count; i++)
 		if (strcmp(grid->columns[i].key, key) == 0)
 			return &grid->cells[i];
@@ -164,6 +168,7 @@ static void stream_row(struct grid *grid, struct str *out)
 
 void grid_row_end(struct grid *grid, struct str *out)
 {
+	assert(grid->cells || grid->column_count == 0);
 	if (grid->streaming)
 		stream_row(grid, out);
 	else

@@ -1,5 +1,7 @@
 #include "base/json.h"
 
+#include <assert.h>
+
 #include "base/str.h"
 
 /* A list as one value: the text is made here, and emit adds the key and copies it. */
@@ -26,6 +28,7 @@ void json_u64s(struct emit *emit, const char *key, const uint64_t *values, size_
 {
 	CLEAN(str_deinit) struct str list = { 0 };
 
+	assert(values || count == 0);
 	LIST(&list, count, str_add_u64(&list, values[i]));
 	list_emit(emit, key, &list);
 }
@@ -34,6 +37,7 @@ void json_u32s(struct emit *emit, const char *key, const uint32_t *values, size_
 {
 	CLEAN(str_deinit) struct str list = { 0 };
 
+	assert(values || count == 0);
 	LIST(&list, count, str_add_u64(&list, values[i]));
 	list_emit(emit, key, &list);
 }
@@ -42,6 +46,7 @@ void json_u8s(struct emit *emit, const char *key, const uint8_t *values, size_t 
 {
 	CLEAN(str_deinit) struct str list = { 0 };
 
+	assert(values || count == 0);
 	LIST(&list, count, str_add_u64(&list, values[i]));
 	list_emit(emit, key, &list);
 }
@@ -50,6 +55,7 @@ void json_i64s(struct emit *emit, const char *key, const int64_t *values, size_t
 {
 	CLEAN(str_deinit) struct str list = { 0 };
 
+	assert(values || count == 0);
 	LIST(&list, count, str_add_i64(&list, values[i]));
 	list_emit(emit, key, &list);
 }
@@ -58,6 +64,7 @@ void json_i32s(struct emit *emit, const char *key, const int32_t *values, size_t
 {
 	CLEAN(str_deinit) struct str list = { 0 };
 
+	assert(values || count == 0);
 	LIST(&list, count, str_add_i64(&list, values[i]));
 	list_emit(emit, key, &list);
 }
@@ -67,12 +74,15 @@ void json_doubles(struct emit *emit, const char *key, const double *values, size
 {
 	CLEAN(str_deinit) struct str list = { 0 };
 
+	assert(values || count == 0);
+	assert(decimals <= 9);
 	LIST(&list, count, str_add_double(&list, values[i], decimals));
 	list_emit(emit, key, &list);
 }
 
 void json_texts(struct emit *emit, const char *key, const char *const *texts, size_t count)
 {
+	assert(texts || count == 0);
 	emit_list(emit, key);
 	for (size_t i = 0; i < count; i++)
 		emit_text(emit, NULL, texts[i]);
@@ -96,6 +106,7 @@ void json_hashes(struct emit *emit, const char *key, const uint64_t *hashes, siz
 {
 	CLEAN(str_deinit) struct str list = { 0 };
 
+	assert(hashes || count == 0);
 	LIST(&list, count, hash_add(&list, hashes[i]));
 	list_emit(emit, key, &list);
 }

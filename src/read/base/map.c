@@ -1,5 +1,7 @@
 #include "base/map.h"
 
+#include <assert.h>
+
 enum { FIRST_SLOTS = 64 };
 
 static struct map_slot *slot_of(const struct map *map, uint64_t key)
@@ -44,6 +46,7 @@ bool map_reserve(struct map *map, size_t count)
 {
 	size_t capacity = map->capacity ? map->capacity : FIRST_SLOTS;
 
+	assert((map->capacity & (map->capacity - 1)) == 0);
 	if (count > SIZE_MAX / 4)
 		return false;
 	while (count > capacity / 4 * 3)
@@ -56,6 +59,7 @@ uint64_t *map_put(struct map *map, uint64_t key, bool *is_new)
 	uint64_t *value = map_find(map, key);
 	struct map_slot *slot;
 
+	assert(map->count <= map->capacity / 4 * 3 + 1);
 	if (is_new)
 		*is_new = !value;
 	if (value)
@@ -109,6 +113,7 @@ bool map_remove(struct map *map, uint64_t key, uint64_t *value_ret)
 void map_each(const struct map *map, bool (*visit)(void *context, uint64_t key, uint64_t *value),
 	      void *context)
 {
+	assert(map->slots || map->capacity == 0);
 	if (map->zero_set && !visit(context, 0, (uint64_t *)&map->zero_value))
 		return;
 	for (size_t i = 0; i < map->capacity; i++)
@@ -185,6 +190,8 @@ uint32_t interner_find(const struct interner *interner, const char *text, size_t
 	uint64_t hash = hash_bytes(text, len, 0);
 	size_t place;
 
+	assert(text || len == 0);
+	assert(interner->count < interner->capacity || interner->count == 0);
 	if (interner->capacity == 0)
 		return UINT32_MAX;
 	place = interner_place(interner, text, len, hash);
@@ -197,6 +204,8 @@ uint32_t interner_put(struct interner *interner, const char *text, size_t len)
 	uint64_t hash;
 	size_t place;
 
+	assert(text || len == 0);
+	assert(interner->count <= interner->room);
 	len = strnlen(text, len);
 	hash = hash_bytes(text, len, 0);
 	if (!interner_reserve(interner))

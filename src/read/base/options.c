@@ -1,5 +1,7 @@
 #include "base/options.h"
 
+#include <assert.h>
+
 enum { NAME_COLUMN = 30, WIDTH_DEFAULT = 80, WIDTH_MIN = 50 };
 
 static bool takes_argument(const struct option_row *row)
@@ -186,6 +188,8 @@ struct err *options_parse(const struct option_table *table, int argc, char **arg
 	bool only_operands = false;
 	int operand_count = 0;
 
+	assert(argc > 0);
+	assert(table->rows || table->row_count == 0);
 	for (; parse.at < argc && !err; parse.at++) {
 		char *word = argv[parse.at];
 
@@ -254,6 +258,7 @@ static void add_row(struct str *out, const struct option_row *row, size_t width)
 
 void options_help(const struct option_table *table, unsigned width, struct str *out)
 {
+	assert(table->rows || table->row_count == 0);
 	width = width == 0 ? WIDTH_DEFAULT : (unsigned)u64_max(width, WIDTH_MIN);
 	str_printf(out, "usage: %s\n\n", table->usage);
 	if (table->about) {

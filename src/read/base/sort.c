@@ -1,5 +1,6 @@
 #include "base/sort.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum { RADIX_BITS = 8, RADIX = 1 << RADIX_BITS };
@@ -36,6 +37,8 @@ bool sort_stable(void *items, size_t count, size_t item_bytes,
 	uint8_t *from = items, *to;
 	uint8_t *spare;
 
+	assert(item_bytes > 0);
+	assert(items || count == 0);
 	if (count < 2)
 		return true;
 	spare = to = calloc(count, item_bytes);
@@ -85,6 +88,7 @@ bool sort_pairs(struct sort_pair *pairs, size_t count)
 {
 	struct sort_pair *spare, *from = pairs, *to;
 
+	assert(pairs || count == 0);
 	if (count < 2)
 		return true;
 	spare = to = calloc(count, sizeof(*spare));

@@ -1,5 +1,6 @@
 #include "base/str.h"
 
+#include <assert.h>
 #include <stdarg.h>
 
 enum { FIRST_BYTES = 64 };
@@ -11,6 +12,7 @@ const char *str_text(const struct str *str)
 
 void str_clear(struct str *str)
 {
+	assert(str->ptr || str->len == 0);
 	str->len = 0;
 	str->failed = false;
 	if (str->ptr)
@@ -49,6 +51,7 @@ static bool str_reserve(struct str *str, size_t len)
 
 void str_add_bytes(struct str *str, const char *text, size_t len)
 {
+	assert(text || len == 0);
 	if (!str_reserve(str, len))
 		return;
 	if (len > 0)
@@ -98,6 +101,7 @@ char *str_format(char *buf, size_t bytes, const char *fmt, ...)
 {
 	va_list args;
 
+	assert(bytes > 0);
 	va_start(args, fmt);
 	if (vsnprintf(buf, bytes, fmt, args) < 0)
 		buf[0] = '\0';
@@ -218,6 +222,7 @@ void str_add_utf8(struct str *str, const char *text)
 
 const char *str_utf8(const char *text, struct str *room)
 {
+	assert(room->len == 0);
 	if (is_utf8(text))
 		return text;
 	str_add_utf8(room, text);

@@ -3,6 +3,7 @@
  */
 #include "base/str.h"
 
+#include <assert.h>
 #include <math.h>
 
 void str_add_u64(struct str *str, uint64_t value)
@@ -63,6 +64,7 @@ void str_add_ratio(struct str *str, uint64_t value, uint64_t divisor, unsigned d
 {
 	unsigned __int128 scaled = (unsigned __int128)value * power_of_ten(decimals);
 
+	assert(decimals <= 9);
 	if (divisor == 0)
 		str_add_char(str, '0');
 	else
@@ -73,6 +75,7 @@ void str_add_double(struct str *str, double value, unsigned decimals)
 {
 	double scaled = fabs(value) * (double)power_of_ten(decimals) + 0.5;
 
+	assert(decimals <= 9);
 	if (!isfinite(value)) {
 		str_add_char(str, '0');
 		return;

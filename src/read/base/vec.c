@@ -1,5 +1,7 @@
 #include "base/vec.h"
 
+#include <assert.h>
+
 enum { FIRST_BYTES = 64 };
 
 bool vec_grow(void **items, size_t *capacity, size_t wanted, size_t item_bytes)
@@ -8,6 +10,8 @@ bool vec_grow(void **items, size_t *capacity, size_t wanted, size_t item_bytes)
 	size_t bytes;
 	void *moved;
 
+	assert(item_bytes > 0);
+	assert(*items || *capacity == 0);
 	if (wanted <= *capacity)
 		return true;
 	if (grown < FIRST_BYTES / item_bytes)

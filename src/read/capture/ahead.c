@@ -92,6 +92,7 @@ struct err *ahead_create(const struct capture *capture, const struct ahead_chunk
 {
 	struct ahead *ahead = calloc(1, sizeof(*ahead));
 
+	assert(order || count == 0);
 	if (!ahead)
 		return err_nomem();
 	ahead->capture = capture;

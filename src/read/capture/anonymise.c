@@ -1,5 +1,6 @@
 #include "capture/anonymise_parts.h"
 
+#include <assert.h>
 #include <sys/random.h>
 
 #include "tape/edit.h"
@@ -139,6 +140,8 @@ struct err *anonymise_tape(const struct capture *capture, int fd,
 	struct tape_header header = *capture_header(capture);
 	struct err *err = anonymise.shift ? shift_find(&anonymise) : err_nomem();
 
+	assert(fd >= 0);
+	assert(settings->text && settings->build_id);
 	if (!err)
 		err = header_write(&anonymise, &header);
 	if (!err)

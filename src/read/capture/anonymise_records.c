@@ -1,6 +1,8 @@
 /*
  * What becomes of each type of record.
  */
+#include <assert.h>
+
 #include "capture/anonymise_parts.h"
 #include "tape/edit.h"
 #include "tape/tape_exec.h"
@@ -392,6 +394,7 @@ struct err *anonymise_payload(struct anonymise *anonymise, enum tape_extended ty
 {
 	const struct payload rest = { bytes, count };
 
+	assert(bytes || count == 0);
 	switch (type) {
 	case TAPE_EXT_PROCESS:
 		return on_process(anonymise, rest);

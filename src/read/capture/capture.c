@@ -104,6 +104,8 @@ struct err *capture_read_some(int fd, void *buf, size_t bytes, uint64_t offset, 
 {
 	size_t sum = 0;
 
+	assert(fd >= 0);
+	assert(buf || bytes == 0);
 	while (sum < bytes) {
 		ssize_t done = pread(fd, (uint8_t *)buf + sum, bytes - sum, (off_t)(offset + sum));
 
@@ -427,6 +429,7 @@ struct err *capture_verify(const struct capture *capture,
 	struct decoded *decoded = decoded_create(capture);
 	struct err *err = decoded ? NULL : err_nomem();
 
+	assert(visit);
 	for (size_t i = 0; i < capture->chunks.count && !err; i++) {
 		const struct capture_chunk *chunk = &capture->chunks.items[i];
 		const char *error;

@@ -159,6 +159,7 @@ static struct err *load_packed(struct chunk_loader *loader, const struct capture
 struct err *chunk_load(struct chunk_loader *loader, const struct capture_chunk *chunk,
 		       struct tape_chunk *image)
 {
+	assert(loader->capture);
 	if (chunk->is_slot)
 		return load_slot(loader, chunk, image);
 	return load_packed(loader, chunk, image);
@@ -237,6 +238,7 @@ size_t chunk_extended_node(const struct tape_extended_record *record)
 {
 	size_t offset;
 
+	assert(record->payload || record->payload_bytes == 0);
 	switch (record->type) {
 	case TAPE_EXT_MMAP:
 	case TAPE_EXT_MUNMAP:
@@ -285,6 +287,7 @@ struct capture_event capture_event_of_extended(unsigned type, uint64_t ticks,
 				       .fn = TAPE_FN_EXTENDED };
 	const struct tape_extended_record record = capture_event_extended(&event);
 
+	assert(payload || payload_bytes == 0);
 	event.stack = extended_node(&record);
 	return event;
 }
@@ -423,6 +426,8 @@ void chunk_decode(struct chunk_loader *loader, const struct capture_chunk *chunk
 {
 	struct err *err;
 
+	assert(loader->capture && decoded->image);
+	assert(stream < capture_stream_count(loader->capture));
 	decoded->count = decoded->at = 0;
 	decoded->event_count = 0;
 	decoded->damage = NULL;

@@ -53,6 +53,7 @@ bool columns_reserve(struct columns *columns, uint32_t chunk_bytes)
 {
 	size_t room = (size_t)chunk_bytes + COLUMN_PAD + SET_SKEW_BYTES;
 
+	assert(chunk_bytes >= sizeof(struct tape_chunk));
 	if (columns->memory && columns->room >= room)
 		return true;
 	free(columns->memory);

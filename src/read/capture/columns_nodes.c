@@ -6,6 +6,8 @@
  */
 #include "capture/columns.h"
 
+#include <assert.h>
+
 enum { SLOT_BITS = 10, RANKS = 3, RUN_MAX = 255 };
 
 /* Pcs last seen below a caller, newest first. Callers that meet in a slot disturb each other. */
@@ -94,6 +96,7 @@ void columns_split_nodes(struct columns *columns, const struct tape_chunk *chunk
 				 .pc_high = column[COLUMN_NODE_PC_HIGH].ptr };
 	struct recent recent;
 
+	assert(chunk_fits(chunk, chunk_bytes));
 	if (count > 0)
 		memset(&recent, 0, sizeof(recent));
 	for (uint32_t i = 0; i < count; i++) {
@@ -195,6 +198,7 @@ bool columns_join_nodes(const struct columns *columns, struct tape_chunk *chunk,
 			       .pc_low_end = pc_low->ptr + pc_low->bytes,
 			       .pc_high = column[COLUMN_NODE_PC_HIGH].ptr };
 
+	assert(chunk_fits(chunk, chunk_bytes));
 	if (column[COLUMN_NODE_RANK].bytes != (chunk->node_count + (uint64_t)3) / 4 ||
 	    column[COLUMN_NODE_PC_HIGH].bytes != pc_low->bytes || pc_low->bytes % 4 != 0)
 		return false;

@@ -1,8 +1,11 @@
 #include "capture/cut.h"
 
+#include <assert.h>
+
 void capture_cut_reader(struct tape_reader *reader, const struct capture_cut *cut,
 			const struct tape_chunk *chunk)
 {
+	assert(cut->used <= chunk->used);
 	tape_reader_init(reader, chunk + 1, chunk->used, chunk->begin_ticks);
 	if (cut->used == 0)
 		return;
@@ -59,6 +62,7 @@ void capture_cut_front(struct tape_chunk *chunk, uint32_t chunk_bytes,
 	const size_t had = chunk->node_count * sizeof(struct tape_node);
 	uint32_t used;
 
+	assert(cut->used <= chunk->used && cut->node_count <= chunk->node_count);
 	if (cut->used == 0)
 		return;
 	used = records_rewrite(cut, chunk, scratch);

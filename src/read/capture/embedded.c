@@ -1,5 +1,6 @@
 #include "capture/embedded.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 
@@ -303,6 +304,8 @@ struct err *capture_embedded_write(const char *path, const void *bytes, size_t s
 	CLEAN(close) int fd = -1;
 	struct err *err = capture_open(path, &capture);
 
+	assert(bytes || size == 0);
+	assert(size <= CAPTURE_EMBEDDED_BYTES_MAX);
 	if (err)
 		return err;
 	if (capture_header(capture)->kind != TAPE_KIND_PACKED)

@@ -83,6 +83,7 @@ void capture_packer_destroy(struct capture_packer *packer)
 
 size_t capture_pack_bound(uint32_t chunk_bytes)
 {
+	assert(chunk_bytes <= TAPE_CHUNK_BYTES_MAX);
 	/* No column is stored larger than it is, but the compressor wants room to find that out. */
 	return sizeof(struct tape_chunk) + PREFIX_BYTES_MAX + zst_bound(chunk_bytes) +
 	       (size_t)chunk_bytes;
@@ -317,6 +318,8 @@ struct err *capture_pack(struct capture_packer *packer, const struct tape_chunk 
 	struct tape_chunk header = *chunk;
 	struct columns_counts counts;
 
+	assert((const void *)chunk != out);
+	assert((uintptr_t)chunk % sizeof(uint64_t) == 0);
 	if (chunk_bytes < sizeof(*chunk) || chunk_bytes > TAPE_CHUNK_BYTES_MAX ||
 	    !chunk_fits(chunk, chunk_bytes))
 		return err_new(ERR_FORMAT, "chunk %u of stream %u: larger than its slot",
@@ -416,6 +419,8 @@ struct err *capture_unpack(struct capture_packer *packer, const struct tape_chun
 	const struct columns *columns;
 	struct err *err = capture_unpack_columns(packer, packed, chunk_bytes, &columns);
 
+	assert((uintptr_t)chunk % sizeof(uint64_t) == 0);
+	assert(packed != chunk);
 	if (err)
 		return err;
 	if (!columns_are_sound(columns, packed, chunk_bytes))

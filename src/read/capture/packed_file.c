@@ -1,5 +1,6 @@
 #include "capture/packed_file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <unistd.h>
 
@@ -73,6 +74,8 @@ struct err *packed_file_create(int fd, const struct tape_header *header, int lev
 	CLEAN(packed_file_destroy) struct packed_file *file = calloc(1, sizeof(*file));
 	struct err *err;
 
+	assert(fd >= 0);
+	assert(header->chunk_bytes <= TAPE_CHUNK_BYTES_MAX);
 	if (!file)
 		return err_nomem();
 	file->fd = fd;
@@ -103,9 +106,10 @@ struct err *packed_file_chunk(struct packed_file *file, const struct tape_chunk 
 {
 	const struct tape_chunk *packed = (const void *)file->packed;
 	size_t bytes = 0;
-	struct err *err =
-		capture_pack(file->packer, image, image_bytes, file->packed, &bytes, lost_ret);
+	struct err *err;
 
+	assert(image_bytes <= file->chunk_bytes); /* what file->packed has room for */
+	err = capture_pack(file->packer, image, image_bytes, file->packed, &bytes, lost_ret);
 	if (err)
 		return err;
 	file->chunk_count++;

@@ -44,6 +44,7 @@ struct err *packed_stream_flush(struct packed_stream *stream)
 {
 	struct err *err;
 
+	assert(stream->node_bytes == stream->image->node_count * sizeof(struct tape_node));
 	if (stream->image->used == 0 && stream->image->node_count == 0)
 		return NULL;
 	err = packed_file_chunk(stream->file, stream->image, packed_file_chunk_bytes(stream->file),
@@ -60,6 +61,7 @@ struct err *packed_stream_reserve(struct packed_stream *stream, size_t node_coun
 		sizeof(*stream->image) + stream->image->used + (size_t)stream->node_bytes;
 	const size_t room = packed_file_chunk_bytes(stream->file) - taken;
 
+	assert(taken <= packed_file_chunk_bytes(stream->file));
 	/* words are stored whole, behind a record's end: not into the nodes */
 	if (node_count * sizeof(struct tape_node) + record_bytes + TAPE_EVENT_ROOM <= room)
 		return NULL;
@@ -76,6 +78,7 @@ struct err *packed_stream_node(struct packed_stream *stream, uint32_t parent, ui
 	};
 	struct err *err = packed_stream_reserve(stream, 1, 0);
 
+	assert(parent < stream->next_node);
 	if (err)
 		return err;
 	if (stream->next_node == UINT32_MAX)
@@ -135,6 +138,8 @@ struct err *packed_stream_extended(struct packed_stream *stream, enum tape_exten
 	uint8_t *out = NULL;
 	struct err *err;
 
+	assert(payload || bytes == 0);
+	assert(tail || tail_bytes == 0);
 	if (TAPE_EXTENDED_BYTES + bytes + tail_bytes + TAPE_EVENT_ROOM > room)
 		return err_new(ERR_FORMAT, "a record of %zu bytes is too long", bytes + tail_bytes);
 	err = record_begin(stream, TAPE_EXTENDED_BYTES + bytes + tail_bytes, ticks, &out);

@@ -89,6 +89,7 @@ static void heap_push(struct play *play, struct heap_item item)
 
 static void heap_pop(struct play *play)
 {
+	assert(play->heap_count > 0);
 	play->heap[0] = play->heap[--play->heap_count];
 	if (play->heap_count > 0)
 		heap_sift_down(play->heap, play->heap_count, 0);
@@ -465,6 +466,8 @@ struct err *capture_play(const struct capture *capture, struct capture_stacks *s
 		player->thread_count ? player->thread_count : default_threads(capture);
 	struct err *err = NULL;
 
+	assert(player->events);
+	assert(stacks->nodes.count >= CAPTURE_STACK_FIRST);
 	if (!order_chunks(&play) || !streams_begin(&play))
 		err = err_nomem();
 	if (!err)

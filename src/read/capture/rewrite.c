@@ -1,5 +1,7 @@
 #include "capture/rewrite.h"
 
+#include <assert.h>
+
 #include "capture/chunk.h"
 #include "capture/closing.h"
 #include "capture/columns.h"
@@ -315,6 +317,7 @@ struct err *rewrite_tape(const struct capture *capture, int fd, const struct tap
 	struct tape_header written = *header;
 	struct err *err;
 
+	assert(fd >= 0);
 	written.chunk_bytes = (uint32_t)u64_max(written.chunk_bytes, CHUNK_BYTES_MIN);
 	err = packed_file_create(fd, &written, level, &rewrite.file);
 	if (err)

@@ -6,6 +6,7 @@
  * of a stream have the same numbers in both, unless they are taken in parts: then what comes after
  * the tape's last is numbered on.
  */
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -85,6 +86,7 @@ struct err *capture_scan_slots(struct capture *capture)
 	const uint64_t end = capture->facts.file_bytes, step = capture->header.chunk_bytes;
 	struct err *err = NULL;
 
+	assert(capture->header.chunk_bytes >= TAPE_CHUNK_BYTES_MIN);
 	for (uint64_t at = TAPE_HEADER_BYTES; at < end && !err; at += step) {
 		const struct slot slot = { .offset = at, .rest = end - at };
 		struct tape_chunk header;
@@ -326,6 +328,7 @@ struct err *capture_join_spool(struct capture *capture, const char *path)
 	struct tape_header header;
 	struct err *err;
 
+	assert(capture->fd >= 0 && capture->spool_fd < 0);
 	capture->is_written = is_locked(capture->fd);
 	if (capture->is_written)
 		return NULL;
@@ -352,6 +355,7 @@ bool capture_open_spool_alone(struct capture *capture, const char *path)
 	uint64_t bytes;
 	int fd;
 
+	assert(capture->spool_fd < 0);
 	/* A tape of which somebody has written something is none of a moment ago. */
 	if (capture->facts.file_bytes != 0 || is_locked(capture->fd))
 		return false;

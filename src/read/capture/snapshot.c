@@ -1,5 +1,6 @@
 #include "capture/snapshot.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/statvfs.h>
@@ -200,6 +201,7 @@ struct err *capture_snapshot(const char *path, const struct capture_snapshot_set
 	struct extent extent;
 	int out = -1;
 
+	assert(settings->uuid);
 	if (err)
 		return err;
 	if (capture_header(capture)->kind != TAPE_KIND_PACKED ||

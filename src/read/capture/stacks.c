@@ -286,6 +286,8 @@ bool capture_stacks_load(struct capture_stacks *stacks, const struct tape_module
 	};
 	uint32_t index = (uint32_t)stacks->modules.count;
 
+	assert(path || path_len == 0);
+	assert(build_id || module->build_id_bytes == 0);
 	if (is_live(stacks, module))
 		return true;
 	if (!known.path || !known.build_id || index >= CAPTURE_MODULE_NONE ||

@@ -1,5 +1,7 @@
 #include "capture/strip.h"
 
+#include <assert.h>
+
 #include "base/map.h"
 #include "capture/strip_plan.h"
 #include "tape/edit.h"
@@ -190,6 +192,9 @@ struct err *strip_tape(const struct capture *capture, int fd, const struct strip
 	struct strip strip = { .capture = capture, .settings = settings, .stripped = &stripped };
 	struct err *err = strip_plan_make(capture, settings, &strip.plan);
 
+	assert(fd >= 0);
+	assert(settings->ns);
+	assert(!settings->filter || settings->selected);
 	if (!err)
 		err = measure(&strip);
 	if (!err)

@@ -5,6 +5,8 @@
  */
 #include "capture/strip_plan.h"
 
+#include <assert.h>
+
 #include "base/map.h"
 
 enum { NO_EVENT = UINT32_MAX };
@@ -457,6 +459,7 @@ struct err *strip_plan_make(const struct capture *capture, const struct strip_se
 				   .free_doubts = NO_EVENT };
 	struct err *err = NULL;
 
+	assert(!plan->dropped);
 	plan->stream_count = stream_count;
 	plan->dropped = calloc(stream_count + 1, sizeof(*plan->dropped));
 	if (!planner.ordinals || !planner.outgoing || !plan->dropped)

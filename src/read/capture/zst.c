@@ -1,6 +1,7 @@
 #define ZSTD_STATIC_LINKING_ONLY /* ZSTD_f_zstd1_magicless */
 #include "capture/zst.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -60,6 +61,7 @@ size_t zst_pack(struct zst_packer *packer, void *out, size_t room, const void *f
 {
 	const size_t done = ZSTD_compress2(packer_context(packer), out, room, from, bytes);
 
+	assert(out && from);
 	return ZSTD_isError(done) ? SIZE_MAX : done;
 }
 
@@ -68,6 +70,7 @@ size_t zst_unpack(struct zst_unpacker *unpacker, void *out, size_t room, const v
 {
 	const size_t done = ZSTD_decompressDCtx(unpacker_context(unpacker), out, room, from, bytes);
 
+	assert(out || room == 0);
 	return ZSTD_isError(done) ? SIZE_MAX : done;
 }
 
@@ -146,6 +149,7 @@ FILE *zst_open(FILE *out)
 	struct stream *stream = stream_create(out);
 	FILE *file = stream ? fopencookie(stream, "w", functions) : NULL;
 
+	assert(out);
 	if (!file)
 		stream_destroy(stream);
 	return file;

@@ -1,5 +1,6 @@
 #include "symbol/cache.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -76,6 +77,7 @@ bool cache_load(const struct cache *cache, const uint8_t *build_id, size_t build
 	struct stat status;
 	struct timespec now;
 
+	assert(build_id || build_id_bytes == 0);
 	add_file_path(cache, build_id, build_id_bytes, identity, &path);
 	if (path.failed)
 		return false;
@@ -100,6 +102,7 @@ bool cache_load(const struct cache *cache, const uint8_t *build_id, size_t build
 
 void cache_unload(struct cache_file *file)
 {
+	assert(file->bytes || file->size == 0);
 	if (file->bytes)
 		munmap(file->bytes, file->size);
 	*file = (struct cache_file) { 0 };
@@ -242,6 +245,8 @@ struct err *cache_store(const struct cache *cache, const uint8_t *build_id, size
 	struct err *err;
 	int fd;
 
+	assert(build_id || build_id_bytes == 0);
+	assert(bytes && size > 0);
 	add_file_path(cache, build_id, build_id_bytes, identity, &path);
 	if (path.failed)
 		return err_nomem();

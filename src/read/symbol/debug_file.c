@@ -1,5 +1,7 @@
 #include "symbol/debug_file.h"
 
+#include <assert.h>
+
 #include "base/str.h"
 
 enum { BUILD_ID_BYTES_MAX = 64 };
@@ -58,6 +60,7 @@ char *debug_file_by_build_id(const char *const *dirs, const uint8_t *build_id,
 {
 	CLEAN(str_deinit) struct str path = { 0 };
 
+	assert(build_id || build_id_bytes == 0);
 	if (build_id_bytes < 2 || build_id_bytes > BUILD_ID_BYTES_MAX)
 		return NULL;
 	for (size_t i = 0; dirs[i]; i++) {
@@ -137,5 +140,7 @@ struct elf_file *debug_file_find(const struct debug_file_query *query, char **pa
 {
 	struct elf_file *file = find_by_build_id(query, path_ret);
 
+	assert(query->dirs);
+	assert(query->build_id || query->build_id_bytes == 0);
 	return file ? file : find_by_link(query, path_ret);
 }

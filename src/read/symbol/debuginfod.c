@@ -1,5 +1,6 @@
 #include "symbol/debuginfod.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -109,6 +110,7 @@ char *debuginfod_find(struct debuginfod *debuginfod, const uint8_t *build_id, si
 	char *path = NULL;
 	int fd;
 
+	assert(build_id || build_id_bytes == 0);
 	if (build_id_bytes == 0 || build_id_bytes > BUILD_ID_BYTES_MAX)
 		return NULL;
 	if (time_is_up(debuginfod, 0)) {
@@ -144,6 +146,7 @@ char *debuginfod_find_fetched(const uint8_t *build_id, size_t build_id_bytes)
 	CLEAN(str_deinit) struct str path = { 0 };
 	struct stat status;
 
+	assert(build_id || build_id_bytes == 0);
 	if (build_id_bytes == 0 || build_id_bytes > BUILD_ID_BYTES_MAX)
 		return NULL;
 	add_cache_folder(&path);

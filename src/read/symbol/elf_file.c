@@ -1,5 +1,6 @@
 #include "symbol/elf_file.h"
 
+#include <assert.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -274,6 +275,7 @@ struct err *elf_file_view(const void *bytes, size_t size, struct elf_file **file
 	CLEAN(elf_file_close) struct elf_file *file = calloc(1, sizeof(*file));
 	struct err *err;
 
+	assert(bytes || size == 0);
 	if (!file)
 		return err_nomem();
 	if (size < EI_NIDENT)
@@ -315,6 +317,7 @@ void elf_file_close(struct elf_file *file)
 
 const struct elf_section *elf_file_section(const struct elf_file *file, const char *name)
 {
+	assert(file->sections || file->section_count == 0);
 	for (size_t i = 0; i < file->section_count; i++) {
 		if (strcmp(file->sections[i].name, name) == 0)
 			return &file->sections[i];
@@ -324,5 +327,6 @@ const struct elf_section *elf_file_section(const struct elf_file *file, const ch
 
 bool elf_file_has_build_id(const struct elf_file *file, const uint8_t *id, size_t bytes)
 {
+	assert(id || bytes == 0);
 	return bytes > 0 && file->build_id_bytes == bytes && memcmp(file->build_id, id, bytes) == 0;
 }

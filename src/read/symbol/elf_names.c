@@ -1,5 +1,6 @@
 #include "symbol/elf_names.h"
 
+#include <assert.h>
 #include <elf.h>
 #include <stdlib.h>
 
@@ -158,6 +159,8 @@ bool elf_names_add(struct elf_names *names, const struct elf_file *file)
 bool elf_names_push(struct elf_names *names, const char *name, uint64_t address, uint64_t bytes,
 		    unsigned binding)
 {
+	assert(names->count <= names->capacity);
+	assert(name);
 	if (names->count == names->capacity && !names_reserve(names, names->count + 1))
 		return false;
 	names->names[names->count++] = (struct elf_name) {
@@ -226,6 +229,7 @@ const struct elf_name *elf_names_find(const struct elf_names *names, uint64_t ad
 	size_t low = 0, high = names->count;
 	unsigned groups = 0;
 
+	assert(names->names || names->count == 0);
 	while (low < high) { /* the first that begins after address */
 		size_t middle = low + (high - low) / 2;
 

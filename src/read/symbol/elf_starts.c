@@ -1,5 +1,7 @@
 #include "symbol/elf_starts.h"
 
+#include <assert.h>
+
 enum {
 	/* What every linker writes: count as u32, table of pairs of s32 relative to the section. */
 	HEADER_BYTES = 12,
@@ -20,6 +22,7 @@ uint64_t elf_starts_find(const struct elf_file *file, uint64_t address)
 	const uint8_t *bytes;
 	uint64_t low = 0, high;
 
+	assert(file->bytes);
 	if (!section || section->bytes < HEADER_BYTES)
 		return address;
 	bytes = file->bytes + section->offset;

@@ -1,5 +1,7 @@
 #include "symbol/embedded.h"
 
+#include <assert.h>
+
 static const char MAGIC[8] = { 'M', 'T', 'S', 'Y', 'M', 'B', 'O', 'L' };
 
 enum { ALIGN_BYTES = 8 };
@@ -48,6 +50,7 @@ struct err *embedded_view(const void *bytes, size_t size, struct embedded *embed
 	CLEAN(embedded_deinit) struct embedded embedded = { 0 };
 	size_t at = sizeof(MAGIC);
 
+	assert((uintptr_t)bytes % sizeof(uint64_t) == 0);
 	if (size < sizeof(MAGIC) || memcmp(bytes, MAGIC, sizeof(MAGIC)) != 0)
 		return damaged();
 	while (at < size) {
@@ -74,6 +77,7 @@ const struct pack *embedded_find(const struct embedded *embedded, const char *pa
 {
 	const size_t len = strlen(path);
 
+	assert(build_id || build_id_bytes == 0);
 	for (size_t i = 0; embedded && i < embedded->objects.count; i++) {
 		const struct embedded_object *object = &embedded->objects.items[i];
 
@@ -110,6 +114,8 @@ bool embedded_add(struct vec_u8 *out, const char *path, const uint8_t *build_id,
 	struct entry_header header = { .path_len = (uint32_t)strlen(path),
 				       .build_id_bytes = (uint32_t)build_id_bytes };
 
+	assert(out->count % sizeof(uint64_t) == 0);
+	assert(build_id || build_id_bytes == 0);
 	if (out->count == 0 && !bytes_add(out, MAGIC, sizeof(MAGIC)))
 		return false;
 	if (!pack_write(builder, state, 0, &pack))

@@ -1,5 +1,7 @@
 #include "symbol/jitdump.h"
 
+#include <assert.h>
+
 #include "base/map.h"
 #include "base/sort.h"
 #include "base/vec.h"
@@ -285,6 +287,7 @@ struct err *jitdump_view(const void *bytes, size_t size, struct jitdump **dump_r
 	CLEAN(jitdump_close) struct jitdump *dump = calloc(1, sizeof(*dump));
 	struct err *err;
 
+	assert(bytes || size == 0);
 	if (!dump)
 		return err_nomem();
 	dump->bytes = bytes;
@@ -399,6 +402,7 @@ struct err *jitdump_open(const char *path, const struct file_trust *trust,
 	uint64_t bytes;
 	struct err *err = dump ? file_open_trusted(path, trust, &fd, &bytes) : err_nomem();
 
+	assert(trust->bytes_max > 0);
 	if (err)
 		return err;
 	err = file_copy(fd, bytes, &dump->own);

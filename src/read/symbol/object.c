@@ -1,5 +1,7 @@
 #include "symbol/object.h"
 
+#include <assert.h>
+
 #include "symbol/debug_file.h"
 #include "symbol/demangle.h"
 #include "symbol/elf_starts.h"
@@ -12,6 +14,8 @@ struct object *object_create(const struct object_env *env, const char *path,
 	struct object *object = calloc(1, sizeof(*object));
 	const char *slash;
 
+	assert(build_id || build_id_bytes == 0);
+	assert(env->debuginfod_lock);
 	if (!object)
 		return NULL;
 	object->env = env;
@@ -258,6 +262,7 @@ const struct symbol_frames *object_frames(struct object *object, uint64_t addres
 {
 	uint64_t *place;
 
+	assert(object->kept_count <= object->fresh.count);
 	object_open(object);
 	place = map_put(&object->frames, address, NULL);
 	if (!place)
@@ -283,6 +288,7 @@ void object_keep(struct object *object)
 	CLEAN(vec_u8_deinit) struct vec_u8 bytes = { 0 };
 	struct err *err;
 
+	assert(object->kept_count <= object->fresh.count);
 	if (object->fresh.count == object->kept_count)
 		return;
 	if (object->cached.bytes)

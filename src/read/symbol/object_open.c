@@ -1,6 +1,7 @@
 /*
  * Where an object and its debug information are on this machine. No table is read here.
  */
+#include <assert.h>
 #include <sys/stat.h>
 
 #include "symbol/debug_file.h"
@@ -179,6 +180,7 @@ static void use_embedded(struct object *object)
 
 void object_open(struct object *object)
 {
+	assert(object->state <= SYMBOL_VIRTUAL);
 	if (object->state != SYMBOL_UNREAD)
 		return;
 	if (object->path[0] != '/') {
@@ -203,6 +205,8 @@ void object_read_names(struct object *object)
 	bool has_symtab = (object->debug && object->debug->has_symtab) ||
 			  (object->file && object->file->has_symtab);
 
+	assert(object->state != SYMBOL_UNREAD);
+	assert(!object->has_names);
 	object->has_names = true;
 	if (object->debug && object->debug->has_symtab)
 		elf_names_add(&object->names, object->debug);

@@ -1,5 +1,7 @@
 #include "symbol/pack.h"
 
+#include <assert.h>
+
 #include "base/sort.h"
 
 static const char MAGIC[8] = { 'M', 'T', 'N', 'A', 'M', 'E', 'S', '\n' };
@@ -82,6 +84,7 @@ const struct pack_place *pack_find(const struct pack *pack, uint64_t address)
 {
 	size_t low = 0, high = pack->header->place_count;
 
+	assert(pack->header);
 	while (low < high) {
 		const size_t middle = low + (high - low) / 2;
 
@@ -140,6 +143,8 @@ void pack_add_frame(struct pack_builder *builder, const char *function, const ch
 		.flags = flags,
 	};
 
+	assert(builder->places.count > 0 || builder->failed);
+	assert(function);
 	if (builder->failed || !pack_frame_vec_push(&builder->frames, frame))
 		builder->failed = true;
 	else

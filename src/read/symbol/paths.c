@@ -1,5 +1,7 @@
 #include "symbol/paths.h"
 
+#include <assert.h>
+
 static size_t parts_count(const char *text, char separator)
 {
 	size_t count = 1;
@@ -69,6 +71,7 @@ static const char *rule_rest(const struct path_rule *rule, const char *path)
 
 const char *path_map_apply(const struct path_map *map, const char *path, struct arena *arena)
 {
+	assert(!map || map->rules || map->count == 0);
 	for (size_t i = 0; map && i < map->count; i++) {
 		const char *rest = rule_rest(&map->rules[i], path);
 		const char *to = map->rules[i].to;

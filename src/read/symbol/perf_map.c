@@ -1,5 +1,7 @@
 #include "symbol/perf_map.h"
 
+#include <assert.h>
+
 #include "base/sort.h"
 #include "base/vec.h"
 
@@ -75,6 +77,7 @@ struct err *perf_map_parse(const char *text, size_t len, struct perf_map **map_r
 	CLEAN(perf_map_close) struct perf_map *map = calloc(1, sizeof(*map));
 	struct err *err;
 
+	assert(text || len == 0);
 	if (!map)
 		return err_nomem();
 	map->text = malloc(len + 1);
@@ -98,6 +101,7 @@ struct err *perf_map_open(const char *path, const struct file_trust *trust,
 	ssize_t len;
 	struct err *err = file_open_trusted(path, trust, &fd, &bytes);
 
+	assert(trust->bytes_max > 0);
 	if (err)
 		return err;
 	text = malloc(bytes + 1);

@@ -1,5 +1,7 @@
 #include "symbol/ranges.h"
 
+#include <assert.h>
+
 static int range_compare(const void *a, const void *b)
 {
 	const struct range *left = a;
@@ -20,6 +22,7 @@ const struct range *ranges_find(const struct ranges *ranges, uint64_t address)
 {
 	size_t low = 0, high = ranges->count;
 
+	assert(ranges->items || ranges->count == 0);
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 

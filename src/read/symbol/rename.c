@@ -1,5 +1,7 @@
 #include "symbol/rename.h"
 
+#include <assert.h>
+
 static const char *text_of(const struct renamer *renamer,
 			   const char *(*rename)(void *context, const char *text), const char *text)
 {
@@ -41,6 +43,7 @@ static struct err *pack_rename(const struct pack *pack, const struct renamer *re
 struct err *names_rename(const struct embedded *embedded, const struct renamer *renamer,
 			 struct vec_u8 *out)
 {
+	assert(out->count == 0);
 	for (size_t i = 0; i < embedded->objects.count; i++) {
 		CLEAN(pack_builder_deinit) struct pack_builder builder = { 0 };
 		const struct embedded_object *object = &embedded->objects.items[i];

@@ -1,5 +1,6 @@
 #include "symbol/spell.h"
 
+#include <assert.h>
 #include <ctype.h>
 
 enum { DEPTH_MAX = 100, ARGUMENTS_MAX = 64, NAME_BYTES_MAX = 1 << 16 };
@@ -223,6 +224,7 @@ const char *spell_name(const char *name, enum symbol_spelling spelling, struct a
 			       .hides_arguments = spelling == SYMBOL_SPELL_NO_ARGUMENTS };
 	const char *copy = NULL;
 
+	assert(spelling <= SYMBOL_SPELL_NO_ARGUMENTS);
 	/* Plain names, most of them, and the absurd ones. */
 	if (spelling == SYMBOL_SPELL_FULL || !strpbrk(name, "<[:") ||
 	    strnlen(name, NAME_BYTES_MAX) == NAME_BYTES_MAX)

@@ -1,5 +1,6 @@
 #include "symbol/symbol.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -92,6 +93,7 @@ uint32_t symbolizer_object(struct symbolizer *symbolizer, const char *path, cons
 	struct object *object;
 	uint32_t id;
 
+	assert(build_id || build_id_bytes == 0);
 	for (size_t i = 0; i < build_id_bytes; i++)
 		str_printf(&key, "%02x", build_id[i]);
 	str_printf(&key, ":%s", path);
@@ -180,6 +182,7 @@ void symbolizer_resolve(struct symbolizer *symbolizer, struct symbol_request *re
 {
 	CLEAN(batches_deinit) struct batches batches = { 0 };
 
+	assert(requests || count == 0);
 	/* Out of memory: what is not ready is looked up when it is asked for. */
 	if (!sort_stable(requests, count, sizeof(*requests), symbol_request_compare, NULL))
 		return;
@@ -235,6 +238,7 @@ struct symbol_source symbolizer_source(struct symbolizer *symbolizer, uint32_t n
 void symbol_frames_pack(const struct symbol_frames *frames, uint64_t address,
 			struct pack_builder *builder)
 {
+	assert(frames->count > 0);
 	pack_add_place(builder, address);
 	for (size_t i = 0; i < frames->count; i++) {
 		const struct symbol_frame *frame = &frames->frames[i];
@@ -248,6 +252,7 @@ void symbol_frames_pack(const struct symbol_frames *frames, uint64_t address,
 
 const char *symbol_state_text(enum symbol_state state)
 {
+	assert(state <= SYMBOL_VIRTUAL);
 	switch (state) {
 	case SYMBOL_UNREAD:
 		return "not needed";

@@ -1,5 +1,7 @@
 #include "model/blocks.h"
 
+#include <assert.h>
+
 #include "base/big.h"
 #include "base/vec.h"
 
@@ -110,6 +112,9 @@ bool blocks_make_room(struct blocks *blocks)
 	CLEAN(block_vec_deinit) struct block_vec aside = { 0 };
 	const size_t limit = blocks->mask / 8 * 5;
 
+	assert((blocks->mask & (blocks->mask + 1)) == 0);
+	assert(blocks->live_count <= blocks->used_count);
+	assert(blocks->used_count <= blocks->mask);
 	if (likely(blocks->used_count < limit))
 		return true;
 	if (blocks->live_count <= limit / 4 * 3) {

@@ -1,9 +1,12 @@
 /* The tree that stacks are: who goes on from whom, and sums over what does. */
 #include "model/model.h"
 
+#include <assert.h>
+
 void model_stack_links_make(const struct capture_stack *stacks, size_t count,
 			    struct model_stack_link *links)
 {
+	assert(count >= CAPTURE_STACK_FIRST);
 	memset(links, 0, count * sizeof(*links));
 	for (size_t i = count; i-- > CAPTURE_STACK_FIRST;) {
 		struct model_stack_link *parent = &links[stacks[i].parent];
@@ -26,6 +29,7 @@ void model_stack_totals_make(const struct capture_stack *stacks, size_t count,
 {
 	struct model_stack_sums used = { 0 };
 
+	assert(count >= CAPTURE_STACK_FIRST);
 	/* those that go on from a stack come after it */
 	for (size_t i = count; i-- > CAPTURE_STACK_FIRST;) {
 		const struct model_stack_sums *from = &totals[i];

@@ -1,5 +1,7 @@
 #include "model/calls_records.h"
 
+#include <assert.h>
+
 #include "base/str.h"
 #include "tape/tape_calls.h"
 #include "tape/tape_import.h"
@@ -20,6 +22,7 @@ void calls_add_process(struct calls *calls, const struct tape_extended_record *r
 	struct tape_process process;
 	size_t index = 0;
 
+	assert(record->type == TAPE_EXT_PROCESS);
 	if (record->payload_bytes < sizeof(process))
 		return;
 	memcpy(&process, record->payload, sizeof(process));
@@ -36,6 +39,7 @@ void calls_add_import(struct calls *calls, const struct tape_extended_record *re
 {
 	struct tape_import import;
 
+	assert(record->type == TAPE_EXT_IMPORT);
 	if (record->payload_bytes < sizeof(import))
 		return;
 	memcpy(&import, record->payload, sizeof(import));
@@ -59,6 +63,7 @@ void calls_add_counts(struct calls *calls, const struct tape_extended_record *re
 	};
 	struct tape_calls counts;
 
+	assert(record->type == TAPE_EXT_CALLS);
 	if (record->payload_bytes < sizeof(counts))
 		return;
 	memcpy(&counts, record->payload + record->payload_bytes - sizeof(counts), sizeof(counts));
@@ -85,6 +90,7 @@ void calls_add_sizes(struct calls *calls, const struct tape_extended_record *rec
 {
 	struct tape_call_sizes sizes;
 
+	assert(record->type == TAPE_EXT_CALL_SIZES);
 	if (record->payload_bytes < sizeof(sizes))
 		return;
 	memcpy(&sizes, record->payload, sizeof(sizes));

@@ -1,5 +1,7 @@
 #include "model/checkpoints.h"
 
+#include <assert.h>
+
 enum {
 	COUNT_WISHED = 96,
 	SPACING_MIN = 1 << 16,
@@ -62,6 +64,10 @@ struct err *checkpoints_take(struct checkpoints *checkpoints, const struct repla
 	};
 	struct err *err;
 
+	assert(stack_count >= CAPTURE_STACK_FIRST);
+	assert(stack_count <= replay->stack_room);
+	assert(checkpoints->spacing > 0);
+	assert(replay->now.live_count <= replay->now.allocated_count);
 	if (stack_count > checkpoints->moment_room) {
 		free(checkpoints->moments);
 		checkpoints->moment_room = 0;

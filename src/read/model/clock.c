@@ -1,5 +1,7 @@
 #include "model/clock.h"
 
+#include <assert.h>
+
 /* Cycles per nanosecond of a processor nobody asked: only for tapes that end within their first
  * moment, before a second reading was taken. */
 static const double GUESSED_GHZ = 2.5;
@@ -8,6 +10,7 @@ bool clock_init(struct clock *clock, const struct tape_header *header)
 {
 	const struct clock_point start = { header->start_ticks, header->start_monotonic_ns };
 
+	assert(header->tick_shift < 64);
 	*clock = (struct clock) { .start_ticks = header->start_ticks,
 				  .start_ns = header->start_monotonic_ns,
 				  .slope = (double)(UINT64_C(1) << header->tick_shift) };
@@ -26,6 +29,7 @@ bool clock_add(struct clock *clock, const struct tape_header *header,
 					   pair->monotonic_ns };
 	const struct clock_point *last;
 
+	assert(header->tick_shift < 64);
 	if (clock->points.count == 0)
 		return true;
 	last = &clock->points.items[clock->points.count - 1];
@@ -80,6 +84,8 @@ bool clock_follow(struct clock *copy, const struct clock *clock)
 {
 	struct clock_points points = copy->points;
 
+	assert(copy != clock);
+	assert(copy->points.count <= clock->points.count);
 	*copy = *clock;
 	copy->points = points;
 	while (copy->points.count < clock->points.count)

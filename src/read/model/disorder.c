@@ -82,6 +82,8 @@ static void lose_block(struct replay *replay, const struct capture_event *event,
 void disorder_replace(struct replay *replay, const struct capture_event *event, uint32_t thread,
 		      struct block *block)
 {
+	assert(block->address == event->address);
+	assert(thread < replay->threads.count);
 	if (!end_by_realloc(replay, event, block))
 		lose_block(replay, event, thread, block);
 }
@@ -90,6 +92,7 @@ bool disorder_free_late(struct replay *replay, const struct capture_event *event
 {
 	struct disorder *disorder = &replay->disorder;
 
+	assert(event->address != 0);
 	for (unsigned i = 0; i < LATE_MAX; i++) {
 		struct late_block *late = &disorder->late[i];
 		const struct seen_free free = { .event = *event, .thread = thread };
@@ -263,6 +266,8 @@ uint32_t disorder_free_unknown(struct replay *replay, const struct capture_event
 	};
 	uint32_t row = ROW_NONE;
 
+	assert(event->address != 0);
+	assert(thread < replay->threads.count);
 	if (block_is_remembered(slot))
 		row = take_back(replay, slot, &early);
 	else if (slot->address != 0 && (slot->thread & BLOCK_THREAD) != BLOCK_THREAD)
@@ -354,6 +359,8 @@ void disorder_end_early(struct replay *replay, struct block *slot, struct block 
 	};
 	struct capture_event then = free->event;
 
+	assert(slot->address == 0 || slot->address == block.address);
+	assert(free->event.address == block.address);
 	then.ticks = ticks;
 	if (block_is_live(slot)) { /* its free, and its address's next block, were before it */
 		replay_tell_end(replay, &then, free->thread, &block, false, 0);

@@ -1,5 +1,7 @@
 #include "model/embed.h"
 
+#include <assert.h>
+
 #include "base/sort.h"
 
 VEC_DEFINE(embed_places, struct symbol_request);
@@ -115,6 +117,7 @@ struct err *embed_names(const struct model *model, struct names *names, struct v
 	const struct embed embed = { model, names, out, counts_ret };
 	struct err *err = places_collect(&embed, &places);
 
+	assert(out->count == 0);
 	*counts_ret = (struct embed_counts) { 0 };
 	names_prepare(names);
 	for (size_t begin = 0, end; begin < places.count && !err; begin = end) {

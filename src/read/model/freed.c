@@ -4,6 +4,7 @@
 
 size_t freed_room(uint32_t count)
 {
+	assert(count <= FREED_BLOCK);
 	return count * (2 * sizeof(uint64_t) + 2 * sizeof(uint32_t) + sizeof(uint64_t)) +
 	       (size_t)FREED_COLUMNS * SEGMENT_ALIGN;
 }
@@ -117,6 +118,7 @@ size_t freed_pack(const struct freed_entry *entries, uint32_t count, uint8_t *ou
 	struct freed_block block = { .count = count };
 	size_t at = 0;
 
+	assert(count > 0);
 	assert(count <= FREED_BLOCK);
 	plan(entries, count, &block);
 	for (int i = 0; i < FREED_COLUMNS; i++) {
@@ -134,6 +136,7 @@ size_t freed_pack(const struct freed_entry *entries, uint32_t count, uint8_t *ou
 
 void freed_move(struct freed_block *block, uint64_t offset)
 {
+	assert(offset % SEGMENT_ALIGN == 0);
 	for (int i = 0; i < FREED_COLUMNS; i++)
 		block->columns[i].offset += offset;
 }
@@ -150,6 +153,7 @@ bool freed_is_sound(const struct freed_block *block, uint64_t file_bytes)
 void freed_read(const struct freed_block *block, const uint8_t *file, enum freed_column column,
 		uint32_t first, size_t count, uint64_t *values)
 {
+	assert(column < FREED_COLUMNS);
 	assert(first + count <= block->count);
 	segment_column_read(&block->columns[column], file, first, count, values);
 }

@@ -1,5 +1,6 @@
 #include "model/image.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -93,6 +94,7 @@ struct err *image_read(const struct image *image, void *data, size_t bytes, uint
 {
 	uint8_t *ptr = data;
 
+	assert(image->fd >= 0);
 	while (bytes > 0) {
 		ssize_t done = pread(image->fd, ptr, bytes, (off_t)offset);
 
@@ -173,6 +175,7 @@ static bool move_from(struct image *image, enum image_place full)
 
 struct err *image_write(struct image *image, const void *data, size_t bytes, uint64_t offset)
 {
+	assert(image->fd >= 0);
 	for (;;) {
 		enum image_place place;
 		struct err *err;
@@ -199,11 +202,13 @@ const uint8_t *image_map(const struct image *image)
 {
 	void *file = mmap(NULL, image->end, PROT_READ, MAP_SHARED, image->fd, 0);
 
+	assert(image->end >= IMAGE_HEADER_BYTES);
 	return file == MAP_FAILED ? NULL : file;
 }
 
 void image_unmap(const uint8_t *file, uint64_t bytes)
 {
+	assert(file && bytes > 0);
 	munmap((void *)(uintptr_t)file, bytes);
 }
 
@@ -239,6 +244,7 @@ struct err *image_commit(const struct image *image, const char *path, unsigned m
 	sigset_t all, old;
 	struct err *err;
 
+	assert(image->fd >= 0);
 	str_printf(&name, "%s.%d-%d", path, (int)getpid(), image->fd); /* of this process alone */
 	if (name.failed)
 		return err_nomem();

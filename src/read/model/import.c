@@ -1,5 +1,7 @@
 #include "model/import.h"
 
+#include <assert.h>
+
 #include "base/str.h"
 
 static const struct {
@@ -24,11 +26,13 @@ static const struct {
 
 const char *model_missing_words(unsigned bit)
 {
+	assert(bit < array_size(facts));
 	return facts[bit].words;
 }
 
 const char *model_missing_key(unsigned bit)
 {
+	assert(bit < array_size(facts));
 	return facts[bit].key;
 }
 

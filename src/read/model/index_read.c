@@ -484,6 +484,7 @@ struct err *index_read(int fd, const struct index_identity *identity, struct mod
 	struct reader reader = { .model = model };
 	struct err *err;
 
+	assert(fd >= 0);
 	if (!model)
 		return err_nomem();
 	err = map_file(&reader, fd, identity);

@@ -303,6 +303,8 @@ struct err *index_write(const struct model *model, const struct rows *rows,
 	const uint8_t *file = image_map(image);
 	struct model_stack_sums stacks_used = { 0 };
 
+	assert(rows->image == image);
+	assert(image->end % IMAGE_ALIGN == 0);
 	if (!file)
 		return err_errno("map the index");
 	put_bytes(&writer, "", 0);

@@ -1,5 +1,6 @@
 #include "model/latencies.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -133,6 +134,8 @@ static struct err *cell_set(struct latencies *latencies, const struct latency_of
 
 struct err *latencies_add(struct latencies *latencies, const struct latency_of *of, uint64_t ticks)
 {
+	assert(of->fn < TAPE_FN_COUNT);
+	assert(of->stack < latencies->stack_room);
 	latency_add(&latencies->functions[of->fn], ticks);
 	stack_latency_add(&latencies->stacks[of->stack], ticks);
 	if (of->row == ROW_NONE || latencies->file.fd < 0)
@@ -192,6 +195,7 @@ static struct err *column_store(const uint32_t *cells, uint32_t count, double ti
 struct err *latencies_store(const struct latencies *latencies, struct segment *segments,
 			    size_t segment_count, double tick_ns, struct image *image)
 {
+	assert(segments || segment_count == 0);
 	static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the lowest bytes come first");
 	static const enum model_column columns[] = { MODEL_LATENCY, MODEL_FREE_LATENCY };
 	CLEAN(free) uint64_t *values = malloc(MODEL_SEGMENT * sizeof(*values));

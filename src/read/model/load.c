@@ -2,6 +2,7 @@
  * Opening a model: from an index that is there, or by playing the tape - and if rows are wanted,
  * by making an index of it first.
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -253,6 +254,8 @@ struct err *model_load_with(const char *path, enum model_depth depth,
 	struct model *model = NULL;
 	struct err *err = index_identify(path, &identity);
 
+	assert(depth == MODEL_SUMMARY || depth == MODEL_FULL);
+	assert(!settings || settings->index <= MODEL_INDEX_ANEW);
 	if (err)
 		return err;
 	if (index == MODEL_INDEX_AUTO || index == MODEL_INDEX_KEEP)
@@ -273,6 +276,7 @@ struct err *model_load_capture(const struct capture *capture, enum model_depth d
 {
 	const struct making making = { .capture = capture };
 
+	assert(depth == MODEL_SUMMARY || depth == MODEL_FULL);
 	if (depth == MODEL_SUMMARY)
 		return model_build(capture, NULL, NULL, NULL, model_ret);
 	return make(&making, model_ret);

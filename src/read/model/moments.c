@@ -134,6 +134,7 @@ void model_stack_moments(const struct model *model, uint64_t ns, struct model_st
 	const struct place end = place_at(model, ns);
 	const struct checkpoint *point = checkpoint_before(model, end);
 
+	assert(model->table.file);
 	take_checkpoint(model, point, moments);
 	add_since(model, point, end, 1, moments);
 }
@@ -145,6 +146,8 @@ void model_stack_moments_between(const struct model *model, uint64_t from_ns, ui
 	const struct checkpoint *before = checkpoint_before(model, begin);
 	const struct checkpoint *after = checkpoint_before(model, end);
 
+	assert(model->table.file);
+	assert(from_ns <= until_ns);
 	if (before == after) {
 		take_checkpoint(model, &none, moments);
 		add_allocations(model, begin.row, end.row, 1, moments);

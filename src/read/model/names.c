@@ -221,6 +221,7 @@ uint32_t names_object(struct names *names, size_t module)
 {
 	const struct capture_module *known = model_module(names->model, module);
 
+	assert(!names->is_view);
 	if (names->objects[module] == UINT32_MAX)
 		names->objects[module] =
 			symbolizer_object(names->symbolizer, names_module_path(names, module),
@@ -348,6 +349,7 @@ struct name_frames names_look(struct names *names, uint32_t stack)
 {
 	const struct place *place = place_find(names, stack);
 
+	assert(stack < model_stack_count(names->model));
 	return place ? *place->frames : out_of_memory_frames;
 }
 
@@ -355,6 +357,7 @@ struct name_frames names_frames(struct names *names, uint32_t stack)
 {
 	const struct place *place = place_find(names, stack);
 
+	assert(stack < model_stack_count(names->model));
 	if (!place)
 		return out_of_memory_frames;
 	if (place->module != CAPTURE_MODULE_NONE && unlikely(!names->is_shown[place->module]))
@@ -376,6 +379,7 @@ struct names *names_view(const struct names *names)
 {
 	CLEAN(free) struct names *view = malloc(sizeof(*view));
 
+	assert(!names->is_view);
 	if (!view)
 		return NULL;
 	*view = *names;
@@ -391,6 +395,7 @@ struct symbolizer *names_symbolizer(struct names *names)
 
 const struct name *names_get(const struct names *names, uint32_t name)
 {
+	assert(name < names->all.count);
 	return names->all.items[name];
 }
 
@@ -406,6 +411,7 @@ void names_show_anew(struct names *names)
 
 enum symbol_state names_module_state(const struct names *names, size_t module)
 {
+	assert(module < model_module_count(names->model));
 	if (!names->is_shown[module])
 		return SYMBOL_UNREAD;
 	return symbolizer_object_state(names->symbolizer, names->objects[module]);

@@ -1,5 +1,7 @@
 #include "model/packer.h"
 
+#include <assert.h>
+
 #include "base/big.h"
 #include "model/packer_work.h"
 
@@ -197,6 +199,8 @@ struct err *packer_give(struct rows *rows, struct pack_job job)
 	struct packer *packer = &rows->packer;
 	struct err *err = NULL;
 
+	assert(job.items);
+	assert(!packer->is_ending);
 	if (!packer->is_running) {
 		int rc = packer_thread_start(&packer->thread, pack_thread, rows);
 
@@ -225,6 +229,7 @@ bool packer_expect(struct rows *rows)
 {
 	bool done;
 
+	assert(rows->segments.count == rows->segment_count);
 	pthread_mutex_lock(&rows->packer.lock); /* the packer fills the places before */
 	done = segments_vec_push(&rows->segments, (struct segment) { 0 });
 	pthread_mutex_unlock(&rows->packer.lock);
@@ -247,6 +252,7 @@ uint32_t packer_chain_of(struct rows *rows, uint32_t row)
 	const uint64_t *chain;
 	uint32_t found;
 
+	assert(row < rows->count);
 	/* segments come to the packer in their order, one after the other */
 	pthread_mutex_lock(&packer->lock);
 	while (packer->segment_count <= row >> SEGMENT_BITS && !packer->err)

@@ -102,6 +102,7 @@ struct err *packer_pack_rest(struct rows *rows)
 	unsigned started = 0;
 	struct err *err = NULL;
 
+	assert(!rows->packer.is_running);
 	if (rows->freed)
 		err = apply_ends(rows, rows->freed,
 				 rows->freed_count - (rows->freed_blocks.count - 1) * FREED_BLOCK);

@@ -84,6 +84,7 @@ struct err *segment_write(struct image *image, struct row *rows, uint32_t count,
 	size_t bytes = segment_pack(rows, count, tell_times, telling, out, &segment);
 	struct err *err = telling->err ? telling->err : image_append(image, out, bytes, &offset);
 
+	assert(count > 0 && count <= MODEL_SEGMENT);
 	if (err)
 		return err;
 	segment_move(&segment, offset);
@@ -100,6 +101,7 @@ struct err *freed_write(struct image *image, struct freed_entry *entries, uint32
 	struct err *err;
 	size_t bytes;
 
+	assert(count > 0 && count <= FREED_BLOCK);
 	for (uint32_t i = 0; i < count; i++)
 		entries[i].time = clock_ns_piece(clock, entries[i].time, &piece);
 	bytes = freed_pack(entries, count, out, &block);
@@ -115,6 +117,7 @@ struct err *apply_ends(struct rows *rows, const struct freed_entry *entries, siz
 {
 	struct err *err = NULL;
 
+	assert(entries || count == 0);
 	for (size_t i = 0; i < count && !err; i++) {
 		const struct freed_entry *entry = &entries[i];
 		const size_t segment = entry->row >> SEGMENT_BITS;

@@ -1,5 +1,7 @@
 #include "model/patches.h"
 
+#include <assert.h>
+
 void patches_init(struct patches *patches, uint64_t memory_bytes)
 {
 	*patches = (struct patches) { .held_max = memory_bytes / sizeof(struct patch),
@@ -44,6 +46,7 @@ static struct err *flush(struct patches *patches)
 
 struct err *patches_add(struct patches *patches, struct patch patch)
 {
+	assert(patch.row >> PATCH_GROUP_BITS < PATCH_GROUPS);
 	if (!patches_vec_push(&patches->groups[patch.row >> PATCH_GROUP_BITS], patch))
 		return err_nomem();
 	return ++patches->held_count > patches->held_max ? flush(patches) : NULL;
@@ -53,6 +56,7 @@ struct err *patches_take(struct patches *patches, uint32_t group, struct patches
 {
 	struct patches_vec *held = &patches->groups[group];
 
+	assert(group < PATCH_GROUPS);
 	for (size_t i = 0; i < patches->runs.count; i++) {
 		const struct patch_run *run = &patches->runs.items[i];
 		struct err *err;

@@ -338,6 +338,7 @@ struct err *replay_events(struct replay *replay, const struct capture_event *eve
 	struct err *err = NULL;
 	size_t i;
 
+	assert(events || count == 0);
 	replay->batch = events;
 	replay->batch_count = count;
 	for (i = 0; i < u64_min(FAR, count); i++)

@@ -1,4 +1,6 @@
 /* Beginning and end of a replay; what happens between is in replay.c. */
+#include <assert.h>
+
 #include "base/big.h"
 #include "model/replay.h"
 
@@ -96,6 +98,7 @@ uint32_t replay_thread_add(struct replay *replay, uint32_t stream, uint32_t tid,
 			       .touched_bytes = UINT64_MAX },
 	};
 
+	assert(stream < replay->stream_count);
 	if (!replay_threads_push(&replay->threads, thread))
 		return UINT32_MAX;
 	replay->streams[stream].thread = (uint32_t)replay->threads.count - 1;
@@ -139,6 +142,7 @@ static void seal_strays(struct replay *replay)
 
 void replay_seal(struct replay *replay, size_t stack_count)
 {
+	assert(stack_count <= replay->stack_room);
 	if (blocks_make_room(&replay->blocks))
 		end_reallocs(replay);
 	seal_strays(replay);

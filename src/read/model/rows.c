@@ -16,6 +16,7 @@ enum {
 struct err *rows_init(struct rows *rows, struct image *image, const struct clock *clock,
 		      uint64_t memory_bytes)
 {
+	assert(image->fd >= 0);
 	*rows = (struct rows) {
 		.image = image,
 		.clock = clock,
@@ -164,6 +165,7 @@ struct err *rows_retell(struct rows *rows, uint32_t index, const struct capture_
 				     .fn = (uint8_t)event->fn,
 				     .flags = (uint8_t)flags };
 
+	assert(index < rows->count);
 	assert(index < rows->count);
 	return patches_add(&rows->patches, patch);
 }

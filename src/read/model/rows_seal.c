@@ -146,6 +146,7 @@ struct err *rows_seal(struct rows *rows)
 {
 	struct err *err = packer_finish(&rows->packer);
 
+	assert(rows->image->fd >= 0);
 	if (!err)
 		err = packer_pack_rest(rows);
 	if (err)

@@ -20,6 +20,7 @@ size_t segment_room(uint32_t row_count)
 	/* what a row has at most, by width of the field it comes from, and the alignment */
 	const size_t row_bytes = 4 * sizeof(uint64_t) + 5 * sizeof(uint32_t) + 3;
 
+	assert(row_count <= MODEL_SEGMENT);
 	return row_count * (row_bytes + sizeof(struct link)) +
 	       (size_t)(MODEL_COLUMNS + 1) * SEGMENT_ALIGN;
 }
@@ -264,6 +265,7 @@ static uint64_t patch_value(const struct patch *patch, enum model_column column,
 
 void segment_bound_patches(struct segment *segment, const struct patch *patches, uint8_t *patched)
 {
+	assert(segment->patch_count <= MODEL_SEGMENT);
 	memset(patched, 0, PATCHED_BYTES);
 	for (uint32_t i = 0; i < segment->patch_count; i++)
 		patched[patches[i].row / 8] |= (uint8_t)(1 << patches[i].row % 8);
@@ -413,6 +415,7 @@ void segment_read(const struct segment *segment, const uint8_t *file, enum model
 	const struct segment_column *stored = &segment->columns[column];
 	const uint64_t bias = stored->bias, none = column_none(column);
 
+	assert((unsigned)column < MODEL_COLUMNS);
 	assert(first + count <= segment->row_count);
 	if (column == MODEL_CHAIN || column == MODEL_REALLOC_OF) {
 		read_links(segment, file, column, first, count, values);
@@ -474,6 +477,7 @@ uint64_t segment_get(const struct segment *segment, const uint8_t *file, enum mo
 	const struct segment_column *stored = &segment->columns[column];
 	uint64_t value;
 
+	assert((unsigned)column < MODEL_COLUMNS);
 	assert(row < segment->row_count);
 	if (column == MODEL_CHAIN || column == MODEL_REALLOC_OF) {
 		value = get_link(segment, file, column, row);

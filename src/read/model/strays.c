@@ -1,5 +1,7 @@
 #include "model/strays.h"
 
+#include <assert.h>
+
 void strays_add(struct strays *strays, const struct capture_event *event, uint32_t thread,
 		uint64_t row_count, uint64_t calls)
 {
@@ -13,6 +15,7 @@ void strays_add(struct strays *strays, const struct capture_event *event, uint32
 		.calls = calls,
 	};
 
+	assert(strays->all.count <= MODEL_STRAY_FREES_MAX);
 	struct stray_vec *all = &strays->all;
 	size_t at = all->count;
 

@@ -133,6 +133,8 @@ static void read_part(const struct model *model, enum model_column column, uint6
 void model_rows_read(const struct model *model, enum model_column column, uint64_t first,
 		     size_t count, uint64_t *values)
 {
+	assert(first <= model->table.row_count);
+	assert((unsigned)column < MODEL_COLUMNS);
 	assert(first + count <= model->table.row_count);
 	while (count > 0) {
 		size_t part =
@@ -158,6 +160,8 @@ void model_rows_gather(const struct model *model, enum model_column column, cons
 {
 	const struct table *table = &model->table;
 
+	assert((unsigned)column < MODEL_COLUMNS);
+	assert(rows || count == 0);
 	for (size_t i = 0; i < count; i++) {
 		assert(rows[i] < table->row_count);
 		values[i] = stored(table, column, rows[i]);
@@ -181,6 +185,7 @@ void model_rows_gather(const struct model *model, enum model_column column, cons
 bool model_segment_bounds(const struct model *model, enum model_column column, uint64_t segment,
 			  struct model_bounds *bounds_ret)
 {
+	assert((unsigned)column < MODEL_COLUMNS);
 	if (segment >= (model->table.row_count + MODEL_SEGMENT - 1) / MODEL_SEGMENT ||
 	    column == MODEL_FLAGS || column == MODEL_REALLOC_OF)
 		return false;
@@ -220,6 +225,8 @@ void table_freed_read(const struct model *model, enum freed_column column, uint6
 {
 	const struct table *table = &model->table;
 
+	assert(column < FREED_COLUMNS);
+	assert(first <= table->freed_count);
 	assert(first + count <= table->freed_count);
 	while (count > 0) {
 		const uint32_t at = first % FREED_BLOCK;

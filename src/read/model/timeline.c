@@ -1,5 +1,6 @@
 #include "model/timeline.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum { FIRST_SPAN_BITS = 14 }; /* of the raw clock: some microseconds */
@@ -8,6 +9,7 @@ bool timeline_init(struct timeline *timeline, uint64_t begin_ticks, unsigned tic
 {
 	unsigned bits = tick_shift < FIRST_SPAN_BITS ? FIRST_SPAN_BITS - tick_shift : 0;
 
+	assert(tick_shift < 64);
 	*timeline = (struct timeline) {
 		.spans = calloc(TIMELINE_SPANS, sizeof(*timeline->spans)),
 		.begin_ticks = begin_ticks,
@@ -48,6 +50,8 @@ void timeline_advance(struct timeline *timeline, uint64_t ticks, const struct ti
 	uint64_t since = ticks - timeline->begin_ticks;
 	size_t target;
 
+	assert(ticks >= timeline->end_ticks);
+	assert(timeline->at < TIMELINE_SPANS);
 	timeline->spans[timeline->at].end = *now;
 	while (since / timeline->span_ticks >= TIMELINE_SPANS &&
 	       timeline->span_ticks <= UINT64_MAX / 4)

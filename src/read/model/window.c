@@ -161,6 +161,7 @@ void model_timeline_window(const struct model *model, uint64_t from, uint64_t un
 {
 	struct cursor cursor;
 
+	assert(spans);
 	assert(point_count > 0);
 	assert(from <= until);
 	cursor_begin(&cursor, model, from);
@@ -254,6 +255,7 @@ void model_timeline_peaks(const struct model *model, uint64_t from, uint64_t unt
 {
 	struct cursor cursor;
 
+	assert(peaks);
 	assert(point_count > 0);
 	assert(from <= until);
 	cursor_begin(&cursor, model, from);

@@ -1,5 +1,6 @@
 #include "memusage/memusage.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -52,6 +53,7 @@ struct err *memusage_each(struct memusage *memusage,
 {
 	const uint64_t total = memusage->head.record_count;
 
+	assert(visit);
 	for (uint64_t at = 0; at < total;) {
 		const size_t count = u64_min(total - at, MEMUSAGE_BATCH);
 		struct err *err = records_read(memusage, HEADER_RECORDS + at, count);
@@ -181,6 +183,7 @@ struct err *memusage_open_fd(int fd, const char *name, struct memusage **memusag
 	struct stat status;
 	struct err *err = NULL;
 
+	assert(fd >= 0);
 	if (!memusage) {
 		close(fd);
 		return err_nomem();

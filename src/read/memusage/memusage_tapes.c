@@ -1,5 +1,6 @@
 #include "memusage/memusage_tapes.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@ struct err *memusage_folder_make(const char *directory, struct arena *arena,
 	const char *temporary = getenv("TMPDIR");
 	char *folder;
 
+	assert(!directory || directory[0]);
 	if (!directory)
 		directory = temporary && *temporary ? temporary : "/tmp";
 	folder = arena_printf(arena, "%s/.memusage.XXXXXX", directory);
@@ -163,6 +165,7 @@ struct err *memusage_tapes_count(const char *folder, bool has_mappings, bool mak
 	struct err *err = NULL;
 	struct dirent *entry;
 
+	assert(tapes->count == 0);
 	if (!dir)
 		return err_errno("%s", folder);
 	while (!err && (entry = readdir(dir))) {

@@ -1,5 +1,6 @@
 #include "collect/child.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -28,6 +29,7 @@ char **child_environment(const struct child_variable *variables, size_t count, s
 	size_t at = 0;
 	char **environment;
 
+	assert(variables || count == 0);
 	while (environ[inherited])
 		inherited++;
 	environment = arena_array(arena, inherited + count + 1, sizeof(*environment));
@@ -144,6 +146,7 @@ void child_name_take(struct child *child)
 	char name[CHILD_NAME_BYTES];
 	ssize_t n;
 
+	assert(child->pid > 0);
 	str_format(path, sizeof(path), "/proc/%d/comm", (int)child->pid);
 	CLEAN(close) int fd = open(path, O_RDONLY | O_CLOEXEC);
 
@@ -159,6 +162,7 @@ int child_go(struct child *child)
 	int error = 0;
 	ssize_t n;
 
+	assert(child->pid > 0 && child->gate >= 0);
 	if (write(child->gate, "g", 1) != 1)
 		error = errno;
 	close(child->gate);
@@ -173,6 +177,7 @@ int child_go(struct child *child)
 
 void child_cancel(struct child *child)
 {
+	assert(child->pid > 0 && child->gate >= 0);
 	close(child->gate);
 	close(child->status);
 	reap(child);
@@ -180,6 +185,7 @@ void child_cancel(struct child *child)
 
 enum child_event child_poll(struct child *child, int *wait_status_ret, struct rusage *usage_ret)
 {
+	assert(child->pid > 0);
 	siginfo_t info = { 0 };
 
 	/* A look first: a zombie can still be read about. */

@@ -1,5 +1,6 @@
 #include "collect/collector.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sys/wait.h>
 
@@ -35,6 +36,7 @@ void collector_flush(struct collector *collector, enum writer_urgency urgency)
 	struct drain *drain = &collector->drain;
 	struct err *err;
 
+	assert(urgency == WRITER_NORMAL || urgency == WRITER_CLOSING);
 	if (stream->chunk.used == 0)
 		return;
 	err = drain_append(drain, &stream->chunk, sizeof(stream->bytes), urgency);
@@ -55,6 +57,7 @@ void collector_note(struct collector *collector, enum tape_extended type, const 
 {
 	const uint64_t ticks = collector_ticks(collector);
 
+	assert(payload || bytes == 0);
 	if (collector->stream.begun_ns == 0)
 		collector->stream.begun_ns = monotonic_ns();
 	if (stream_add(&collector->stream, type, ticks, payload, bytes, tail))
@@ -374,6 +377,10 @@ struct err *collector_run(const struct collector_settings *settings, const struc
 	struct collector *collector = arena_new(arena, struct collector);
 	struct err *err;
 
+	assert(settings->chunk_count >= SPOOL_CHUNK_COUNT_MIN);
+	assert(!settings->take_wish || settings->live);
+	assert(!settings->take_wish || settings->grant);
+	assert(settings->counts || !settings->maps);
 	*result = (struct collector_result) { 0 };
 	*exec_errno_ret = 0;
 	if (!collector)

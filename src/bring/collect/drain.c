@@ -1,11 +1,15 @@
 #include "collect/drain.h"
 
+#include <assert.h>
+
 #include "core/hash.h"
 #include "tape/codec.h"
 
 struct err *drain_open(struct drain *drain, const struct spool *spool, struct writer *writer,
 		       int level, bool in_parts)
 {
+	assert(spool->chunk_bytes > sizeof(struct tape_chunk));
+	assert(spool->chunk_count > 0);
 	*drain = (struct drain) {
 		.spool = spool,
 		.writer = writer,
@@ -96,6 +100,7 @@ struct err *drain_append(struct drain *drain, struct tape_chunk *chunk, uint32_t
 	size_t bytes;
 	struct err *err = encode(drain, chunk, slot_bytes, &bytes);
 
+	assert(slot_bytes <= drain->spool->chunk_bytes);
 	if (err)
 		return err;
 	return writer_append(drain->writer, drain->encoded, bytes, urgency);
@@ -210,6 +215,7 @@ void drain_open_ones(struct drain *drain, uint64_t until_ticks)
 {
 	const size_t count = gather(drain, OPEN, drain->taken);
 
+	assert(drain->parts);
 	for (size_t i = 0; i < count && !drain->fault; i++) {
 		if (parts_take(drain->parts, drain->taken[i].index, until_ticks, drain->chunk))
 			keep(drain, drain->chunk);
@@ -230,6 +236,7 @@ void drain_until(struct drain *drain, uint64_t until_ticks)
 	/* A slot is looked at once, so it does not matter when it is sealed. */
 	const size_t count = gather(drain, OPEN | SEALED, drain->taken);
 
+	assert(drain->parts);
 	for (size_t i = 0; i < count && !drain->fault; i++) {
 		const uint32_t index = drain->taken[i].index;
 		const bool has_some = parts_last(drain->parts, index, until_ticks, drain->chunk);

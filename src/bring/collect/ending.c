@@ -1,5 +1,6 @@
 #include "collect/ending.h"
 
+#include <assert.h>
 #include <sys/wait.h>
 
 #include "collect/clock.h"
@@ -195,6 +196,7 @@ void ending_write_replaced(struct collector *collector, struct arena *arena,
 {
 	const struct tape_end end = { .kind = TAPE_END_EXEC };
 
+	assert(!result->was_stopped);
 	collector_note_clock(collector);
 	ending_note_losses(collector, result);
 	note_fault(collector, arena, result);
@@ -205,6 +207,7 @@ void ending_write_replaced(struct collector *collector, struct arena *arena,
 
 void ending_write(struct collector *collector, struct arena *arena, struct collector_result *result)
 {
+	assert(!result->was_stopped);
 	if (was_replaced(collector))
 		result->replaced = arena_strdup(arena, exec_words(collector));
 	result->children_worked = did_children_work(collector);

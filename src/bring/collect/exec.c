@@ -1,5 +1,6 @@
 #include "collect/exec.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -141,6 +142,7 @@ static void look(struct collector *collector, size_t index, struct arena *arena,
 
 void exec_note(struct collector *collector, struct arena *arena, struct collector_result *result)
 {
+	assert(result->former_count <= COLLECTOR_FORMERS_MAX);
 	for (uint32_t i = 0; i < result->former_count; i++) {
 		struct collector_former *former = &result->formers[i];
 

@@ -1,5 +1,6 @@
 #include "collect/launch.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -19,6 +20,8 @@ struct err *launch_output(const struct collector_settings *settings, const struc
 					 .pid = pid,
 					 .start_seconds = time(NULL) };
 
+	assert(settings->output[0] != '\0');
+	assert(pid > 0);
 	for (;; values.number++) {
 		CLEAN(str_deinit) struct str path = { 0 };
 		struct err *err;
@@ -117,6 +120,7 @@ struct err *launch_spool(const struct collector_settings *settings, struct spool
 			       (settings->stacks ? TAPE_FLAG_ALLOC_STACKS : 0) |
 			       (settings->latency ? TAPE_FLAG_LATENCY : 0);
 
+	assert(settings->chunk_bytes >= TAPE_CHUNK_BYTES_MIN);
 	uint32_t chunk_count = settings->chunk_count;
 	struct err *err = fit_file_limit(&chunk_count, settings->chunk_bytes);
 

@@ -1,5 +1,6 @@
 #include "collect/own_malloc.h"
 
+#include <assert.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <string.h>
@@ -202,6 +203,7 @@ struct own_malloc own_malloc_find_in(const void *bytes, size_t size, bool all)
 	struct own_malloc own = { 0 };
 	const Elf64_Shdr *sections;
 
+	assert(bytes || size == 0);
 	if (!elf || memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 ||
 	    elf->e_ident[EI_CLASS] != ELFCLASS64 || elf->e_shnum > SECTIONS_MAX)
 		return own;

@@ -1,5 +1,6 @@
 #include "collect/parts.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,7 @@ struct parts *parts_create(const struct spool *spool)
 {
 	struct parts *parts = calloc(1, sizeof(*parts)); /* mostly never touched */
 
+	assert(spool->chunk_count > 0);
 	if (!parts)
 		return NULL;
 	parts->spool = spool;
@@ -134,6 +136,7 @@ void parts_rest(struct parts *parts, uint32_t index, struct tape_chunk *chunk)
 	const bool had_part = part->cut.used > 0;
 	const uint32_t used = chunk->used, node_count = chunk->node_count;
 
+	assert(index < parts->spool->chunk_count);
 	cut_front(parts, part, chunk);
 	*part = (struct part) { 0 };
 	if (stream) {
@@ -179,6 +182,7 @@ bool parts_take(struct parts *parts, uint32_t index, uint64_t until_ticks, struc
 	struct stream_place *stream;
 	struct capture_cut end;
 
+	assert(index < parts->spool->chunk_count);
 	if (!spool_chunk_peek(parts->spool, index, chunk))
 		return false;
 	stream = place_of(parts, chunk);
@@ -199,6 +203,7 @@ bool parts_last(struct parts *parts, uint32_t index, uint64_t until_ticks, struc
 	struct capture_cut end;
 	bool had_part, is_over;
 
+	assert(index < parts->spool->chunk_count);
 	if (!spool_chunk_peek(parts->spool, index, chunk))
 		return false;
 	stream = place_of(parts, chunk);

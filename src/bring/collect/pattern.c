@@ -1,5 +1,6 @@
 #include "collect/pattern.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@ static const char *path_name(const char *path)
 
 bool pattern_has(const char *pattern, char letter)
 {
+	assert(letter != '\0' && letter != '%');
 	for (const char *at = pattern; *at; at++) {
 		if (*at != '%' || !at[1])
 			continue;
@@ -67,6 +69,7 @@ void pattern_expand(struct str *path, const char *pattern, const struct pattern_
 
 struct err *pattern_absolute(struct str *absolute, const char *pattern)
 {
+	assert(absolute->len == 0);
 	if (pattern[0] != '/') {
 		CLEAN(free) char *directory = getcwd(NULL, 0);
 

@@ -1,5 +1,6 @@
 #include "collect/program.h"
 
+#include <assert.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -289,6 +290,7 @@ struct err *program_find(struct program *program, char **argv, struct arena *are
 {
 	struct err *err;
 
+	assert(argv[0]);
 	*program = (struct program) { .argv = argv };
 	*trouble_ret = PROGRAM_NOT_FOUND;
 	err = find_file(argv[0], arena, &program->path, trouble_ret);

@@ -1,5 +1,6 @@
 #include "collect/signals.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 
@@ -40,6 +41,7 @@ void signals_install(struct signals *saved, uint32_t *wake)
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 	sigset_t ours;
 
+	assert(wake);
 	state.pending = 0;
 	state.wake = wake;
 	sigemptyset(&ours);
@@ -70,6 +72,7 @@ void signals_die(int number)
 {
 	sigset_t set;
 
+	assert(number > 0 && number < NSIG);
 	prctl(PR_SET_DUMPABLE, 0);
 	signal(number, SIG_DFL);
 	sigemptyset(&set);

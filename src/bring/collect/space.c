@@ -1,5 +1,6 @@
 #include "collect/space.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 
@@ -227,6 +228,8 @@ bool space_read(struct space *space, pid_t pid, enum space_depth depth)
 {
 	struct space_snapshot *now = &space->now;
 
+	assert(pid > 0);
+	assert(depth == SPACE_QUICK || depth == SPACE_FULL);
 	now->extents.count = 0;
 	str_clear(&now->texts);
 	str_add_char(&now->texts, '\0');
@@ -361,6 +364,7 @@ void space_write(struct space *space,
 			       .context = context };
 	struct space_snapshot swap;
 
+	assert(part);
 	if (is_whole)
 		space->before.extents.count = 0;
 	add_changes(&lines, &space->now, &space->before);

@@ -5,6 +5,7 @@
  */
 #include "collect/spool.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -144,6 +145,9 @@ struct err *spool_open(struct spool *spool, uint32_t chunk_bytes, uint32_t chunk
 				.flags = flags };
 	struct err *err = open_file(&opened, directory) ? NULL : open_memory(&opened);
 
+	assert(chunk_bytes > sizeof(struct tape_chunk) && chunk_bytes <= TAPE_CHUNK_BYTES_MAX);
+	assert(chunk_bytes % sizeof(uint64_t) == 0);
+	assert(chunk_count > 0);
 	if (!err)
 		err = map_and_fill(&opened);
 	if (err) {
@@ -184,6 +188,7 @@ struct err *spool_renew(struct spool *spool)
 	struct tape_header *header = spool_header(spool);
 	struct tape_live *live = spool_live(spool);
 
+	assert(spool->map);
 	__atomic_store_n(&header->pid, 0, __ATOMIC_SEQ_CST);
 	memset(header->uuid, 0, sizeof(header->uuid));
 	memset(header->parent_uuid, 0, sizeof(header->parent_uuid));
@@ -224,6 +229,7 @@ struct err *spool_rename(struct spool *spool, const char *name)
 	const size_t room = TAPE_HEADER_BYTES - VARIABLE_OFFSET - sizeof(variable);
 	char *own;
 
+	assert(spool->map);
 	if (!spool->name)
 		return NULL;
 	if (strlen(name) > room)
@@ -256,6 +262,7 @@ void spool_grow(struct spool *spool)
 		(uint32_t)u64_min((uint64_t)spool->ready_count * 2, spool->chunk_count);
 	const uint64_t begin = slot_offset(spool, spool->ready_count);
 
+	assert(spool->ready_count <= spool->chunk_count);
 	if (spool->ready_count == spool->chunk_count)
 		return;
 	while (spool->used_count < spool->ready_count &&
@@ -273,6 +280,7 @@ void spool_grow(struct spool *spool)
 
 struct tape_header *spool_header(const struct spool *spool)
 {
+	assert(spool->map);
 	return (struct tape_header *)spool->map;
 }
 
@@ -283,6 +291,7 @@ struct tape_live *spool_live(const struct spool *spool)
 
 struct tape_chunk *spool_chunk(const struct spool *spool, uint32_t index)
 {
+	assert(index < spool->chunk_count);
 	return (struct tape_chunk *)(spool->map + TAPE_HEADER_BYTES +
 				     (size_t)index * spool->chunk_bytes);
 }
@@ -316,6 +325,7 @@ static bool slot_copy(const struct spool *spool, const void *from, struct tape_c
 
 bool spool_chunk_copy(const struct spool *spool, uint32_t index, struct tape_chunk *chunk)
 {
+	assert((uintptr_t)chunk % sizeof(uint64_t) == 0);
 	return slot_copy(spool, spool_chunk(spool, index), chunk);
 }
 
@@ -349,6 +359,7 @@ bool spool_chunk_peek(const struct spool *spool, uint32_t index, struct tape_chu
 	 */
 	const uint32_t used = __atomic_load_n(&spool_chunk(spool, index)->used, __ATOMIC_ACQUIRE);
 
+	assert((uintptr_t)chunk % sizeof(uint64_t) == 0);
 	if (used == 0 || !spool_chunk_copy(spool, index, chunk) || chunk->used < used)
 		return false;
 	chunk->used = used;

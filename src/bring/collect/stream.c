@@ -1,5 +1,7 @@
 #include "collect/stream.h"
 
+#include <assert.h>
+
 #include "tape/codec.h"
 
 void stream_begin(struct stream *stream, uint32_t seq)
@@ -23,6 +25,8 @@ bool stream_add(struct stream *stream, enum tape_extended type, uint64_t ticks, 
 	size_t tail_bytes = tail ? strlen(tail) : 0;
 	size_t room = (size_t)(stream->bytes + sizeof(stream->bytes) - at);
 
+	assert(payload || bytes == 0);
+	assert(stream->chunk.used <= sizeof(stream->bytes) - sizeof(stream->chunk));
 	if (TAPE_EXTENDED_BYTES + bytes + tail_bytes > room)
 		return false;
 	if (stream->chunk.used == 0)

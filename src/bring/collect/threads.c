@@ -1,5 +1,6 @@
 #include "collect/threads.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -26,6 +27,8 @@ CLEAN_DEFINE(closedir, DIR *);
 
 void threads_open(struct threads *threads, pid_t pid, const struct tape_live *live)
 {
+	assert(pid > 0);
+	assert(live);
 	*threads = (struct threads) {
 		.pid = pid,
 		.live = live,
@@ -234,6 +237,7 @@ void threads_look(struct threads *threads, uint64_t now_ns, const struct threads
 {
 	uint64_t begun_ns;
 
+	assert(visitor);
 	if (!threads->places || !threads->live->stack_board)
 		return;
 	threads->has_filter = threads->has_filter || has_filter(threads, (uint32_t)threads->pid);

@@ -1,5 +1,6 @@
 #include "collect/usage.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -77,6 +78,7 @@ static void open_cgroup(struct usage *usage, pid_t pid)
 
 void usage_open(struct usage *usage, pid_t pid)
 {
+	assert(pid > 0);
 	*usage = (struct usage) { .pid = pid, .page_bytes = (uint64_t)sysconf(_SC_PAGESIZE) };
 	memset(&usage->last, 0xff, sizeof(usage->last));
 	for (size_t i = 0; i < USAGE_FILE_COUNT; i++)

@@ -1,5 +1,6 @@
 #include "write/writer.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -60,6 +61,7 @@ struct err *writer_header(struct writer *writer, const struct tape_header *heade
 		uint8_t bytes[TAPE_HEADER_BYTES];
 	} page = { 0 };
 
+	assert(writer->fd >= 0);
 	page.header = *header;
 	page.header.kind = TAPE_KIND_PACKED;
 	page.header.flags &= ~(uint32_t)TAPE_FLAG_RECORDING;
@@ -70,6 +72,7 @@ struct err *writer_header(struct writer *writer, const struct tape_header *heade
 
 void writer_lock(struct writer *writer)
 {
+	assert(writer->fd >= 0 && !writer->is_locked);
 	writer->is_locked = flock(writer->fd, LOCK_EX | LOCK_NB) == 0;
 }
 
@@ -142,6 +145,9 @@ struct err *writer_append(struct writer *writer, const void *chunk, size_t bytes
 	struct err *err;
 	int rc = 0;
 
+	assert(chunk && bytes > 0);
+	assert(writer->end >= TAPE_HEADER_BYTES);
+	assert(urgency == WRITER_NORMAL || urgency == WRITER_CLOSING);
 	if (urgency == WRITER_NORMAL)
 		rc = writer_reserve(writer, writer->end + bytes + WRITER_RESERVE_BYTES);
 	if (rc)
@@ -161,6 +167,8 @@ struct err *writer_append(struct writer *writer, const void *chunk, size_t bytes
 
 bool writer_drop_last(struct writer *writer)
 {
+	assert(!writer->last_chunk_bytes ||
+	       writer->last_chunk + writer->last_chunk_bytes == writer->end);
 	if (!writer->last_chunk_bytes || ftruncate(writer->fd, (off_t)writer->last_chunk) < 0)
 		return false;
 	writer->end = writer->last_chunk;
@@ -171,6 +179,7 @@ bool writer_drop_last(struct writer *writer)
 
 struct err *writer_publish(struct writer *writer)
 {
+	assert(writer->fd >= 0);
 	if (!writer->temporary)
 		return NULL;
 	if (strcmp(writer->temporary, writer->path) != 0 &&
@@ -185,6 +194,7 @@ struct err *writer_remove_old(const struct writer *writer)
 	const bool has_other_name =
 		writer->temporary && strcmp(writer->temporary, writer->path) != 0;
 
+	assert(writer->path);
 	if (has_other_name && unlink(writer->path) < 0 && errno != ENOENT)
 		return err_errno("remove %s", writer->path);
 	return NULL;

@@ -9,6 +9,8 @@
  */
 #include "convert/bytehound.h"
 
+#include <assert.h>
+
 #include "arch/machine.h"
 #include "base/str.h"
 #include "convert/lz4_block.h"
@@ -43,6 +45,7 @@ enum event {
 
 void bytehound_fail(struct bytehound *bytehound, const char *why)
 {
+	assert(why);
 	if (!bytehound->stream.why)
 		bytehound->stream.why = why;
 }

@@ -1,6 +1,8 @@
 /*
  * Modules of a process that bytehound recorded, from the text of its /proc/self/maps.
  */
+#include <assert.h>
+
 #include "base/str.h"
 #include "convert/bytehound.h"
 #include "convert/elf_kind.h"
@@ -68,6 +70,7 @@ bool bytehound_maps(struct bytehound *bytehound, const char *text, size_t count)
 	char *rest = copy, *line;
 	size_t told = 0;
 
+	assert(text || count == 0);
 	if (!copy)
 		return false;
 	bytehound->modules.count = 0;

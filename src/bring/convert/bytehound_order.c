@@ -5,6 +5,8 @@
  */
 #include "convert/bytehound.h"
 
+#include <assert.h>
+
 enum { WAITING_MAX = 1 << 16 }; /* 5 MiB */
 
 static bool is_before(const struct bytehound_event *a, const struct bytehound_event *b)
@@ -62,6 +64,8 @@ void bytehound_put(struct bytehound *bytehound, const struct bytehound_event *ev
 	struct bytehound_event *heap;
 	size_t at;
 
+	assert(bytehound->waiting.count <= WAITING_MAX);
+	assert(event->what <= BYTEHOUND_FREE);
 	if (bytehound->waiting.count == WAITING_MAX)
 		take_first(bytehound);
 	if (!bytehound_events_push(&bytehound->waiting, *event)) {

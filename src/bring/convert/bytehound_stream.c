@@ -1,5 +1,7 @@
 #include "convert/bytehound_stream.h"
 
+#include <assert.h>
+
 #include "convert/lz4_block.h"
 
 enum {
@@ -84,6 +86,7 @@ static bool chunk_take(struct bytehound_stream *stream)
 
 bool bytehound_more(struct bytehound_stream *stream)
 {
+	assert(stream->at <= stream->bytes.count);
 	while (!stream->why && stream->at == stream->bytes.count)
 		if (!chunk_take(stream))
 			return false;
@@ -95,6 +98,7 @@ const uint8_t *bytehound_bytes(struct bytehound_stream *stream, uint64_t count, 
 	static const uint8_t nothing;
 	const uint8_t *bytes;
 
+	assert(stream->at <= stream->bytes.count);
 	if (count > max)
 		fail(stream, "a text or a list is longer than any is");
 	while (!stream->why && stream->bytes.count - stream->at < count)
@@ -111,6 +115,7 @@ const uint8_t *bytehound_bytes(struct bytehound_stream *stream, uint64_t count, 
 
 void bytehound_skip(struct bytehound_stream *stream, uint64_t count)
 {
+	assert(stream->at <= stream->bytes.count);
 	while (!stream->why && count > 0) {
 		const size_t here = u64_min(count, stream->bytes.count - stream->at);
 

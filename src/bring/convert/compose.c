@@ -1,5 +1,6 @@
 #include "convert/compose.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -104,6 +105,7 @@ void composer_destroy(struct composer *composer)
 
 void composer_missing(struct composer *composer, uint32_t missing)
 {
+	assert(missing >> TAPE_MISSING_COUNT == 0);
 	composer->missing |= missing;
 }
 
@@ -149,6 +151,7 @@ void composer_note(struct composer *composer, const char *fmt, ...)
 
 void composer_torn(struct composer *composer)
 {
+	assert(!composer->torn_note || composer->is_torn);
 	if (!composer->is_torn && composer->notes.count > 0)
 		composer->torn_note = composer->notes.items[composer->notes.count - 1];
 	composer->is_torn = true;
@@ -170,6 +173,7 @@ void composer_process(struct composer *composer, const struct compose_process *p
 					     process->page_bytes };
 	struct tape_header *header = &composer->header;
 
+	assert(process->argv || process->argc == 0);
 	header->pid = process->pid;
 	header->parent_pid = process->parent_pid;
 	header->start_realtime_ns = process->start_realtime_ns;
@@ -254,6 +258,7 @@ void composer_thread(struct composer *composer, uint32_t tid, const char *name)
 {
 	struct strand *strand;
 
+	assert(composer->strand || composer->err);
 	if (composer->err || (composer->strand->tid == tid && !name))
 		return;
 	if (tid == 0) {
@@ -274,6 +279,8 @@ void composer_thread_end(struct composer *composer, uint32_t tid)
 
 void composer_allocated(struct composer *composer, const struct compose_block *block)
 {
+	assert(block->fn < TAPE_FN_COUNT && !tape_fn_sizeless(block->fn));
+	assert(block->stack < composer->stacks.count);
 	compose_event(composer, composer->strand,
 		      &(struct compose_event) { block->fn, block->address, block->size,
 						block->usable, block->stack });
@@ -281,6 +288,8 @@ void composer_allocated(struct composer *composer, const struct compose_block *b
 
 void composer_freed(struct composer *composer, enum tape_fn fn, uint64_t address, uint32_t stack)
 {
+	assert(fn < TAPE_FN_COUNT && tape_fn_sizeless(fn));
+	assert(stack < composer->stacks.count);
 	compose_event(composer, composer->strand,
 		      &(struct compose_event) { .fn = fn, .address = address, .stack = stack });
 }
@@ -288,6 +297,7 @@ void composer_freed(struct composer *composer, enum tape_fn fn, uint64_t address
 void composer_reallocated(struct composer *composer, uint64_t old_address,
 			  const struct compose_block *block)
 {
+	assert(block->stack < composer->stacks.count);
 	compose_event(composer, composer->strand,
 		      &(struct compose_event) { .fn = TAPE_FN_REALLOC_OUT,
 						.address = old_address,
@@ -315,6 +325,8 @@ void composer_usage(struct composer *composer, const struct tape_usage *usage)
 void composer_map(struct composer *composer, enum tape_extended type, const struct tape_map *map,
 		  uint32_t stack)
 {
+	assert(type >= TAPE_EXT_MMAP && type <= TAPE_EXT_BRK);
+	assert(stack < composer->stacks.count);
 	compose_record(composer, composer->strand, composer->now,
 		       &(struct compose_record) { .type = type,
 						  .payload = map,
@@ -407,6 +419,7 @@ struct err *composer_finish(struct composer *composer, struct compose_result *re
 {
 	struct tape_header *header = &composer->header;
 
+	assert(composer->writer.fd >= 0);
 	if (!(composer->missing & TAPE_MISSING_STACKS))
 		header->flags |= TAPE_FLAG_ALLOC_STACKS;
 	if (!(composer->missing & (TAPE_MISSING_FREE_STACKS | TAPE_MISSING_STACKS)))

@@ -4,6 +4,8 @@
  */
 #include "convert/compose_parts.h"
 
+#include <assert.h>
+
 static const uint64_t OWN_BEGIN = 0x10000;
 enum {
 	OWN_ALIGN = 16,
@@ -50,6 +52,7 @@ static void list_push(struct composer *composer, uint32_t *youngest, uint64_t si
 	struct own_block block = block_place(composer, size, stack);
 	uint32_t id = composer->free_block;
 
+	assert(id == NO_BLOCK || id < composer->blocks.count);
 	if (composer->err)
 		return;
 	block.next = *youngest;
@@ -74,6 +77,7 @@ static uint64_t list_pop(struct composer *composer, uint32_t *youngest)
 	struct own_block *block = &composer->blocks.items[id];
 	const uint64_t size = block->size;
 
+	assert(id < composer->blocks.count);
 	event(composer, TAPE_FN_FREE, block);
 	*youngest = block->next;
 	block->next = composer->free_block;
@@ -87,6 +91,7 @@ void composer_made(struct composer *composer, uint64_t group, uint64_t size, uin
 	uint64_t *place = map_put(&composer->groups, group, &is_new);
 	uint32_t youngest;
 
+	assert(stack < composer->stacks.count);
 	composer_missing(composer, TAPE_MISSING_ADDRESSES);
 	if (!place) {
 		compose_fail(composer, err_nomem());
@@ -131,6 +136,7 @@ static uint64_t blocks_for(struct composer *composer, uint64_t count, uint64_t b
 /* The i-th of count sizes that add up to bytes. */
 static uint64_t share(uint64_t bytes, uint64_t count, uint64_t i)
 {
+	assert(i < count);
 	return bytes / count + (i < bytes % count);
 }
 
@@ -189,6 +195,7 @@ void composer_sum(struct composer *composer, uint32_t stack, const struct compos
 				 .stays = { sum->live_count, sum->live_bytes } };
 	struct amount freed;
 
+	assert(stack < composer->stacks.count);
 	if (sum->has_peak)
 		sum_split(sum, &live);
 	freed = (struct amount) {
@@ -269,6 +276,7 @@ void composer_level(struct composer *composer, uint32_t stack, uint64_t count, u
 	uint64_t *place = map_put(&composer->level_ids, stack, &is_new);
 	struct level *level;
 
+	assert(stack < composer->stacks.count);
 	if (place && is_new)
 		*place = composer->levels.count;
 	if (!place || (is_new && !level_vec_push(&composer->levels, fresh))) {

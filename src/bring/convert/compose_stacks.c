@@ -1,6 +1,8 @@
 /*
  * Modules, frames and stacks of a tape being composed, and their names.
  */
+#include <assert.h>
+
 #include "convert/compose_parts.h"
 #include "symbol/embedded.h"
 #include "symbol/symbol.h"
@@ -110,6 +112,7 @@ uint32_t composer_module(struct composer *composer, const struct compose_module 
 	CLEAN(str_deinit) struct str key = { 0 };
 	uint32_t known = composer->module_keys.count, id;
 
+	assert(module->build_id || module->build_id_bytes == 0);
 	if (composer->err)
 		return 0;
 	str_printf(&key, "%llx %llx %llx %zu ", (unsigned long long)module->begin,
@@ -300,6 +303,7 @@ uint32_t composer_frame(struct composer *composer, const struct compose_frame *f
 	char text[STR_SHORT_BYTES];
 	struct compose_frame bare = *frame;
 
+	assert(frame->names || frame->name_count == 0);
 	if (composer->err)
 		return 0;
 	assert(frame->module < composer->modules.count);
@@ -412,6 +416,7 @@ static bool place_write(void *context, uint64_t address, uint64_t *frame)
 
 struct err *compose_names(const struct composer *composer, struct vec_u8 *out)
 {
+	assert(out->count == 0);
 	for (size_t i = 0; i < composer->modules.count; i++) {
 		const struct module_row *module = &composer->modules.items[i];
 		struct naming naming = { .composer = composer };
@@ -432,6 +437,7 @@ bool compose_stacks_init(struct composer *composer)
 {
 	static const struct compose_module unknown = { .path = UNKNOWN_PATH };
 
+	assert(composer->stacks.count == 0 && composer->modules.count == 0);
 	for (uint32_t i = 0; i < TAPE_NODE_FIRST; i++)
 		if (!stack_vec_push(&composer->stacks, (struct stack_row) { 0 }))
 			return false;

@@ -1,6 +1,8 @@
 /*
  * The streams of a tape being composed: events and records become chunks, chunks are packed.
  */
+#include <assert.h>
+
 #include "capture/chunk.h"
 #include "convert/compose_parts.h"
 
@@ -20,6 +22,7 @@ static void strand_pack(struct composer *composer, struct strand *strand)
 	size_t bytes = 0;
 	struct err *err;
 
+	assert(strand->ptr >= (uint8_t *)(image + 1));
 	image->used = (uint32_t)(strand->ptr - (uint8_t *)(image + 1));
 	if (image->used == 0)
 		return;
@@ -34,6 +37,7 @@ static void strand_pack(struct composer *composer, struct strand *strand)
 /* An empty chunk in the same memory. */
 static void strand_begin(struct composer *composer, struct strand *strand)
 {
+	assert(strand->image && strand->next_node >= TAPE_NODE_FIRST);
 	*strand->image = (struct tape_chunk) {
 		.magic = TAPE_CHUNK_MAGIC,
 		.header_bytes = sizeof(*strand->image),
@@ -50,6 +54,7 @@ static void strand_begin(struct composer *composer, struct strand *strand)
 /* Memory for a chunk: new, or that of the strand whose turn it is to give its own. */
 static bool strand_open(struct composer *composer, struct strand *strand)
 {
+	assert(!strand->image);
 	if (composer->open.count < OPEN_MAX) {
 		strand->image = calloc(1, CHUNK_BYTES + CHUNK_IMAGE_PAD);
 		if (!strand->image || !strand_vec_push(&composer->open, strand)) {
@@ -78,6 +83,7 @@ static size_t strand_room(const struct strand *strand)
 
 static bool strand_reserve(struct composer *composer, struct strand *strand, size_t bytes)
 {
+	assert(bytes <= CHUNK_BYTES);
 	if (composer->err)
 		return false;
 	if (!strand->image)
@@ -197,6 +203,8 @@ void compose_event(struct composer *composer, struct strand *strand,
 	uint64_t ticks;
 	uint32_t node;
 
+	assert(event->fn < TAPE_FN_COUNT);
+	assert(event->stack < composer->stacks.count);
 	if (!strand || composer->err)
 		return;
 	ticks = event_time(composer);
@@ -218,6 +226,9 @@ void compose_record(struct composer *composer, struct strand *strand, uint64_t t
 	uint8_t payload[256];
 	uint32_t node;
 
+	assert(record->payload || record->bytes == 0);
+	assert(record->tail || record->tail_bytes == 0);
+	assert(record->node_at == 0 || record->node_at + sizeof(uint32_t) <= record->bytes);
 	assert(record->bytes <= sizeof(payload));
 	if (!strand || composer->err)
 		return;

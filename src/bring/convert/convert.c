@@ -1,5 +1,7 @@
 #include "convert/convert.h"
 
+#include <assert.h>
+
 #include "base/str.h"
 
 const struct importer *importer_find(const char *name)
@@ -15,6 +17,7 @@ const struct importer *importer_probe(const char *bytes, size_t count)
 	const struct importer *best = NULL;
 	enum importer_match match = IMPORTER_NO;
 
+	assert(bytes[count] == '\0');
 	for (size_t i = 0; importer_table[i]; i++) {
 		const enum importer_match found = importer_table[i]->probe(bytes, count);
 

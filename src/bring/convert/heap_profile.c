@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <inttypes.h>
 
 #include "convert/heap_profile.h"
@@ -22,6 +23,7 @@ void heap_profile_deinit(struct heap_profile *profile)
 
 void heap_profile_bad_line(struct heap_profile *profile, const struct source *source)
 {
+	assert(profile->bad_count == 0 || profile->bad_line > 0);
 	if (profile->bad_count++ == 0)
 		profile->bad_line = source_line_number(source);
 }
@@ -42,6 +44,7 @@ bool heap_profile_stack(struct heap_profile *profile, const char *text, size_t *
 	const size_t first = profile->pcs.count;
 	uint64_t pc;
 
+	assert(text);
 	for (scan_blanks(&text); *text && *text != '\r'; scan_blanks(&text)) {
 		if (!scan_text(&text, "0x") || !scan_hex(&text, &pc) ||
 		    profile->pcs.count - first == COMPOSE_DEPTH_MAX) {
@@ -222,6 +225,7 @@ void heap_profile_objects(struct heap_profile *profile, struct source *source)
 	char *line;
 	size_t len;
 
+	assert(!profile->has_objects);
 	profile->has_objects = true;
 	while (!profile->failed && source_line(source, &line, &len)) {
 		struct heap_object object = { 0 };

@@ -3,6 +3,8 @@
  */
 #include "convert/heaptrack.h"
 
+#include <assert.h>
+
 enum { NAMES_MAX = 64 };
 
 static bool take_string(struct heaptrack *heaptrack, struct hex_words words)
@@ -111,6 +113,7 @@ static bool take_event(struct heaptrack *heaptrack, char letter, struct hex_word
 bool heaptrack_interpreted_line(struct heaptrack *heaptrack, char letter, struct hex_words words,
 				const char **why)
 {
+	assert(!heaptrack->is_raw);
 	switch (letter) {
 	case 's':
 		*why = "the string has not the length that stands in front of it";

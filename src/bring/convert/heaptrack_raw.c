@@ -1,6 +1,8 @@
 /*
  * Lines of heaptrack's raw files: addresses, and what was loaded where.
  */
+#include <assert.h>
+
 #include "base/sort.h"
 #include "convert/heaptrack.h"
 
@@ -153,6 +155,7 @@ static bool take_free(struct heaptrack *heaptrack, struct hex_words words)
 bool heaptrack_raw_line(struct heaptrack *heaptrack, char letter, struct hex_words words,
 			const char **why)
 {
+	assert(heaptrack->is_raw);
 	switch (letter) {
 	case 'x':
 		*why = "the path of the program has not the length that stands in front of it";

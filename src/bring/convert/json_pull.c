@@ -1,11 +1,14 @@
 #include "convert/json_pull.h"
 
+#include <assert.h>
+
 #include "convert/scan.h"
 
 enum { SHOWN_BYTES = 4096, TEXT_MAX = 1 << 20 };
 
 void json_settle(struct json_pull *json)
 {
+	assert(json->begin <= json->at && json->at <= json->end);
 	if (json->at > json->begin)
 		source_skip(json->source, (size_t)(json->at - json->begin));
 	json->begin = json->at;
@@ -51,6 +54,7 @@ static int mark_peek(struct json_pull *json)
 
 bool json_enter(struct json_pull *json, char open)
 {
+	assert(open == '{' || open == '[');
 	if (mark_peek(json) != open)
 		return fail(json, open == '{' ? "an object was expected" : "a list was expected");
 	json->at++;

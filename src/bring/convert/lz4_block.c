@@ -121,10 +121,12 @@ static enum lz4_result decode(const uint8_t *in, size_t count, size_t max, bool 
 
 enum lz4_result lz4_block_decode(const uint8_t *in, size_t count, size_t max, struct vec_u8 *out)
 {
+	assert(in || count == 0);
 	return decode(in, count, max, false, out);
 }
 
 enum lz4_result lz4_block_begin(const uint8_t *in, size_t count, size_t max, struct vec_u8 *out)
 {
+	assert(in || count == 0);
 	return decode(in, count, max, true, out);
 }

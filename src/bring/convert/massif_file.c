@@ -5,6 +5,8 @@
  */
 #include "convert/massif_file.h"
 
+#include <assert.h>
+
 #include "base/map.h"
 #include "convert/scan.h"
 #include "convert/valgrind_place.h"
@@ -67,6 +69,7 @@ struct err *massif_file_begin(struct massif_file *file, struct source *source,
 {
 	const char *value;
 
+	assert(!file->source);
 	file->source = source;
 	file->composer = composer;
 	if (!value_next(file, "desc:", &value))
@@ -251,6 +254,7 @@ bool massif_file_next(struct massif_file *file, struct massif_snapshot *snapshot
 	struct massif_snapshot snapshot = { 0 };
 	const char *kind;
 
+	assert(file->source && file->composer);
 	if (!snapshot_find(file, &snapshot.number) || !numbers_read(file, &snapshot))
 		return false;
 	if (!value_next(file, "heap_tree=", &kind)) {
@@ -282,6 +286,7 @@ void massif_shares_sort(struct massif_share_vec *shares)
 {
 	size_t count = 0;
 
+	assert(shares->items || shares->count == 0);
 	if (shares->count == 0)
 		return;
 	qsort(shares->items, shares->count, sizeof(*shares->items), share_order);

@@ -5,6 +5,7 @@
  *
  * Frames of C below those of Python (--native) are left out.
  */
+#include <assert.h>
 #include <inttypes.h>
 
 #include "convert/memray.h"
@@ -215,6 +216,7 @@ void memray_thread_tell(struct memray *memray)
 {
 	const uint32_t name = memray->threads.items[memray->thread].name;
 
+	assert(memray->thread < memray->threads.count);
 	composer_thread(memray->composer, (uint32_t)memray->thread + 1,
 			name == UINT32_MAX ? NULL : memray->texts.texts[name]);
 }

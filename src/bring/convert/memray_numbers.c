@@ -1,9 +1,12 @@
 #include "convert/memray.h"
 
+#include <assert.h>
+
 enum { TEXT_MAX = 1 << 16 };
 
 void memray_fail(struct memray *memray, const char *why)
 {
+	assert(why);
 	if (!memray->why)
 		memray->why = why;
 }
@@ -20,6 +23,7 @@ void memray_put(struct memray *memray, struct map *map, uint64_t key, uint64_t v
 
 void memray_bytes_read(struct memray *memray, void *out, size_t count)
 {
+	assert(out || count == 0);
 	if (memray->why || !source_take(memray->source, out, count)) {
 		memset(out, 0, count);
 		memray_fail(memray, "the file ends in the middle of a record");

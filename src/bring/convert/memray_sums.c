@@ -3,6 +3,8 @@
  */
 #include "convert/memray.h"
 
+#include <assert.h>
+
 /* In files of sums; those that are not here are as above. */
 enum sum_record {
 	SUM_SNAPSHOT = 1,
@@ -76,6 +78,7 @@ void memray_sum_record_take(struct memray *memray, uint8_t record)
 {
 	struct memray_node node;
 
+	assert(memray->is_sums);
 	switch (record) {
 	case SUM_SNAPSHOT:
 		memray_u64_read(memray);

@@ -125,6 +125,8 @@ static bool make_room(struct source *source, size_t wanted)
 
 void source_peek(struct source *source, size_t wanted, const char **bytes_ret, size_t *count_ret)
 {
+	assert(wanted <= SOURCE_PEEK_MAX);
+	assert(source->at <= source->count && source->count <= source->capacity);
 	wanted = u64_min(wanted, SOURCE_PEEK_MAX);
 	while (source->count - source->at < wanted && !source->is_at_end) {
 		if (source->at + wanted > source->capacity && !make_room(source, wanted))
@@ -148,6 +150,7 @@ bool source_take(struct source *source, void *out, size_t count)
 	const char *bytes;
 	size_t got;
 
+	assert(out || count == 0);
 	if (count <= SOURCE_PEEK_MAX) {
 		source_peek(source, count, &bytes, &got);
 		if (got < count)
@@ -195,6 +198,7 @@ bool source_line(struct source *source, char **line_ret, size_t *len_ret)
 	bool found;
 	size_t len;
 
+	assert(source->at <= source->count);
 	if (!source->buf && !make_room(source, READ_BYTES))
 		return false;
 	len = line_bytes(source, &found);
@@ -377,6 +381,7 @@ struct source *source_of_bytes(const void *bytes, size_t count)
 {
 	CLEAN(source_close) struct source *source = calloc(1, sizeof(*source));
 
+	assert(bytes || count == 0);
 	if (!source)
 		return NULL;
 	source->fd = -1;

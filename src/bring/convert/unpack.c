@@ -1,5 +1,7 @@
 #include "convert/unpack.h"
 
+#include <assert.h>
+
 struct unpack {
 	const struct unpack_kind *kind;
 	void *state;
@@ -12,6 +14,7 @@ struct err *unpack_create(const uint8_t *bytes, size_t count, struct unpack **un
 {
 	struct unpack *unpack = NULL;
 
+	assert(bytes || count == 0);
 	for (size_t i = 0; i < array_size(kinds) && !unpack; i++) {
 		const struct unpack_kind *kind = kinds[i];
 
@@ -42,6 +45,8 @@ void unpack_destroy(struct unpack *unpack)
 struct err *unpack_run(struct unpack *unpack, const uint8_t *in, size_t in_count, size_t *used_ret,
 		       char *out, size_t room, size_t *got_ret)
 {
+	assert(in_count > 0);
+	assert(room > 0);
 	*used_ret = *got_ret = 0;
 	return unpack->kind->run(unpack->state, in, in_count, used_ret, out, room, got_ret,
 				 &unpack->is_between);

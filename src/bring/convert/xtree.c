@@ -6,6 +6,8 @@
  */
 #include "convert/xtree.h"
 
+#include <assert.h>
+
 #include "convert/importer.h"
 #include "convert/massif_file.h"
 #include "convert/scan.h"
@@ -68,6 +70,7 @@ bool xtree_rows_add(struct xtree_rows *rows, uint32_t stack, enum xtree_kind kin
 	bool is_new;
 	uint64_t *place = map_put(&rows->index, stack, &is_new);
 
+	assert((unsigned)kind < XTREE_KINDS);
 	if (place && is_new)
 		*place = rows->rows.count;
 	if (!place || (is_new && !xtree_row_vec_push(&rows->rows, fresh)))

@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "core/check.h"
+
 #define likely(x)     __builtin_expect(!!(x), 1)
 #define unlikely(x)   __builtin_expect(!!(x), 0)
 #define array_size(a) (sizeof(a) / sizeof((a)[0]))
@@ -35,12 +37,14 @@ static inline bool size_mul_overflows(size_t a, size_t b, size_t *ret)
 /* Rounds up; b is not 0. */
 static inline uint64_t div_up(uint64_t a, uint64_t b)
 {
+	CHECK(b != 0);
 	return a / b + (a % b != 0);
 }
 
 /* Rounds up to a multiple of align, a power of two; a + align must not overflow. */
 static inline uint64_t align_up(uint64_t a, uint64_t align)
 {
+	CHECK(align != 0 && (align & (align - 1)) == 0);
 	return (a + align - 1) & ~(align - 1);
 }
 

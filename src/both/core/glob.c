@@ -54,6 +54,7 @@ bool glob_matches(const char *pattern, size_t len, const char *name)
 	const char *star = NULL;  /* behind the last '*' */
 	const char *retry = NULL; /* where what follows that began to be tried */
 
+	CHECK(pattern || len == 0);
 	while (*name) {
 		const char *next;
 

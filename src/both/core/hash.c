@@ -21,6 +21,7 @@ uint64_t hash_bytes(const void *bytes, size_t len, uint64_t seed)
 	uint64_t sum = len;
 	size_t rest = len;
 
+	CHECK(bytes || len == 0);
 	for (; rest >= 8 * LANES; ptr += 8 * LANES, rest -= 8 * LANES)
 		for (int i = 0; i < LANES; i++)
 			lane[i] = lane_add(lane[i], load_u64(ptr + 8 * i));

@@ -81,6 +81,7 @@ static inline void *sys_map_private(size_t bytes)
 	enum { READ_WRITE = 3, PRIVATE_ANONYMOUS_NORESERVE = 0x4022, DONT_DUMP = 16 };
 	long result = sys_mmap(NULL, bytes, READ_WRITE, PRIVATE_ANONYMOUS_NORESERVE, -1, 0);
 
+	CHECK(bytes > 0);
 	if (sys_failed(result))
 		return NULL;
 	SYS_CALL3(SYS_madvise, result, bytes, DONT_DUMP);

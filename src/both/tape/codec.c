@@ -5,6 +5,7 @@
 void tape_reader_init(struct tape_reader *reader, const void *records, size_t used,
 		      uint64_t begin_ticks)
 {
+	CHECK(records || used == 0);
 	*reader = (struct tape_reader) { .begin = records, .ptr = records };
 	reader->end = reader->begin + used;
 	tape_codec_reset(&reader->codec, begin_ticks);
@@ -12,11 +13,13 @@ void tape_reader_init(struct tape_reader *reader, const void *records, size_t us
 
 size_t tape_reader_offset(const struct tape_reader *reader)
 {
+	CHECK(reader->ptr >= reader->begin && reader->ptr <= reader->end);
 	return (size_t)(reader->ptr - reader->begin);
 }
 
 static uint64_t low_bytes(uint64_t value, unsigned bytes)
 {
+	CHECK(bytes <= 8);
 	return bytes == 8 ? value : value & ((UINT64_C(1) << bytes * 8) - 1);
 }
 
@@ -67,6 +70,7 @@ static bool extended_next(struct tape_reader *reader, size_t rest)
 {
 	struct tape_extended_record *record = &reader->extended;
 
+	CHECK(rest <= (size_t)(reader->end - reader->ptr));
 	if (rest < TAPE_EXTENDED_BYTES)
 		return false;
 	record->type = (enum tape_extended)(load_u16(reader->ptr) >> 6);
@@ -85,6 +89,7 @@ static bool event_next(struct tape_reader *reader, size_t rest)
 	uint8_t copy[TAPE_EVENT_ROOM] = { 0 };
 	const uint8_t *end;
 
+	CHECK(rest <= (size_t)(reader->end - reader->ptr));
 	if ((load_u16(reader->ptr) & 63) >= TAPE_FN_COUNT)
 		return false;
 	reader->is_extended = false;
@@ -104,6 +109,7 @@ static bool latency_next(struct tape_reader *reader, size_t rest)
 {
 	const unsigned bytes = tape_latency_bytes(load_u16(reader->ptr));
 
+	CHECK(rest >= 2);
 	if (bytes == 0 || rest - 2 < bytes)
 		return false;
 	reader->event = (struct tape_event) {
@@ -122,6 +128,7 @@ bool tape_reader_next(struct tape_reader *reader)
 	size_t rest = (size_t)(reader->end - reader->ptr);
 	bool done;
 
+	CHECK(reader->ptr >= reader->begin && reader->ptr <= reader->end);
 	if (reader->failed || rest == 0)
 		return false;
 	if (rest < 2)
@@ -140,6 +147,10 @@ uint8_t *tape_extended_encode(uint8_t *out, enum tape_extended type, uint64_t ti
 			      const void *payload, size_t bytes, const void *tail,
 			      size_t tail_bytes)
 {
+	CHECK(payload || bytes == 0);
+	CHECK(tail || tail_bytes == 0);
+	CHECK((unsigned)type < 1 << 10);
+	CHECK(bytes + tail_bytes <= UINT32_MAX);
 	store_u16(out, (uint16_t)(TAPE_FN_EXTENDED | type << 6));
 	store_u16(out + 2, 0);
 	store_u32(out + 4, (uint32_t)(bytes + tail_bytes));

@@ -55,6 +55,8 @@ static inline unsigned tape_field_bytes(enum tape_field field, unsigned code)
 		[TAPE_FIELD_STACK] = TAPE_STACK_LENGTHS,
 	};
 
+	CHECK(field < TAPE_FIELD_COUNT);
+	CHECK(code <= 3);
 	return lengths[field] >> code * 4 & 15;
 }
 
@@ -142,6 +144,7 @@ tape_event_encode(struct tape_codec_state *codec, uint8_t *out, unsigned fn, uin
 		(node != codec->node[sizeless]) * (1 + (node > 0xffff) + (node > 0xffffff));
 	uint8_t *ctrl = out;
 
+	CHECK(fn < TAPE_FN_COUNT);
 	if (sizeless) /* fn is a constant where this is inlined */
 		size_code = slack_code = 0;
 	else

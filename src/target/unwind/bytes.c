@@ -4,6 +4,7 @@
 
 uint64_t bytes_encoded_form(struct bytes *b, uint8_t encoding)
 {
+	CHECK((uintptr_t)b->at <= (uintptr_t)b->end);
 	switch (encoding & EH_PE_FORM) {
 	case EH_PE_SDATA4:
 		return (uint64_t)(int32_t)bytes_u32(b);
@@ -49,6 +50,7 @@ uint64_t bytes_encoded(struct bytes *b, uint8_t encoding, uint64_t data_base, co
 	uint64_t self = (uintptr_t)b->at;
 	uint64_t value;
 
+	CHECK((uintptr_t)begin <= (uintptr_t)end);
 	if (encoding == EH_PE_ALIGNED)
 		return bytes_aligned(b);
 	value = bytes_encoded_form(b, encoding);

@@ -37,6 +37,7 @@ enum {
 
 static inline size_t bytes_left(const struct bytes *b)
 {
+	CHECK((uintptr_t)b->at <= (uintptr_t)b->end);
 	return (size_t)(b->end - b->at);
 }
 

@@ -92,6 +92,8 @@ struct bytes cfa_expression(const struct unwind_object *object, int64_t value)
 	struct bytes b = { .at = object->frames_begin + value, .end = object->frames_end };
 	uint64_t size = bytes_uleb(&b);
 
+	CHECK(value >= 0);
+	CHECK((uint64_t)value <= (uintptr_t)object->frames_end - (uintptr_t)object->frames_begin);
 	if (size > bytes_left(&b))
 		bytes_fail(&b);
 	else
@@ -256,6 +258,9 @@ bool cfa_row_compute(const struct unwind_object *object, const struct frame_entr
 	struct cfa_row initial;
 	struct machine m;
 
+	CHECK(pc >= entry->pc_begin && pc < entry->pc_end);
+	CHECK((uintptr_t)entry->initial.at <= (uintptr_t)entry->initial.end);
+	CHECK((uintptr_t)entry->program.at <= (uintptr_t)entry->program.end);
 	/* Field by field: an initializer would clear the remembered rows, a kilobyte. */
 	m.object = object;
 	m.entry = entry;

@@ -71,6 +71,7 @@ bool memory_load(const struct memory *memory, uint64_t address, uint64_t *ret)
 {
 	bool is_bounded = memory->begin || memory->end;
 
+	CHECK(memory->begin <= memory->end);
 	if (is_bounded && (address < memory->begin || address >= memory->end ||
 			   memory->end - address < sizeof(*ret)))
 		return false;
@@ -327,6 +328,7 @@ bool expression_run(struct bytes operations, const struct memory *memory,
 	struct calculator c;
 	uint64_t result;
 
+	CHECK((uintptr_t)operations.at <= (uintptr_t)operations.end);
 	c.b = operations;
 	c.begin = operations.at;
 	c.memory = memory;

@@ -252,6 +252,7 @@ enum frames_found frames_find(const struct unwind_object *object, uint64_t pc,
 {
 	bool is_found = object->frames_begin && find_entry(object, pc, ret);
 
+	CHECK((uintptr_t)object->frames_begin <= (uintptr_t)object->frames_end);
 	/*
 	 * A trampoline without information of its own seems to belong to the function before it,
 	 * for its first instruction is a return address. Code is looked at only then: it is not

@@ -102,6 +102,7 @@ enum { MEMO_BYTES_PER_ENTRY = 2 * (sizeof(struct memo_pair) + sizeof(struct memo
 /* Forgets the kept stack. */
 static inline void unwind_memo_clear(struct unwind_memo *memo)
 {
+	CHECK(memo->top <= memo->capacity);
 	memo->top = memo->capacity;
 }
 
@@ -110,6 +111,8 @@ static inline void unwind_memo_init(struct unwind_memo *memo, void *memory, uint
 {
 	const size_t entries = capacity + 1;
 
+	CHECK(((uintptr_t)memory & 15) == 0);
+	CHECK(capacity > 0);
 	memo->pair = memory;
 	memo->fresh_pair = memo->pair + entries;
 	memo->meta = (struct memo_meta *)(memo->fresh_pair + entries);

@@ -29,6 +29,7 @@ static inline uint64_t walk_load(uint64_t address)
 static inline void fresh_push(struct unwind_memo *memo, struct memo_pair pair,
 			      struct memo_meta meta)
 {
+	CHECK(memo->fresh < memo->capacity);
 	memo->fresh_pair[memo->fresh] = pair;
 	memo->fresh_meta[memo->fresh] = meta;
 	memo->fresh++;
@@ -41,6 +42,8 @@ static inline void fresh_push_frame(struct unwind_memo *memo, const struct memo_
 	struct memo_pair *pair = &memo->fresh_pair[memo->fresh];
 	struct memo_meta *meta = &memo->fresh_meta[memo->fresh];
 
+	CHECK(memo->fresh < memo->capacity);
+	CHECK(place >> (32 - MEMO_PLACE_SHIFT) == 0);
 	pair->slot = state->slot;
 	pair->value = state->pc;
 	meta->sp = state->sp;
@@ -57,6 +60,8 @@ static void fresh_insert_check(struct unwind_memo *memo, uint32_t index, uint64_
 	const uint64_t sp = memo->fresh_meta[index].sp - 1;
 	const size_t behind = memo->fresh - index;
 
+	CHECK(memo->fresh < memo->capacity);
+	CHECK(index < memo->fresh);
 	memmove(memo->fresh_pair + index + 1, memo->fresh_pair + index,
 		behind * sizeof(struct memo_pair));
 	memmove(memo->fresh_meta + index + 1, memo->fresh_meta + index,
@@ -72,6 +77,7 @@ static void fresh_insert_check(struct unwind_memo *memo, uint32_t index, uint64_
  */
 static void walk_need_bp(struct unwind_memo *memo, uint64_t bp)
 {
+	CHECK(memo->cut <= memo->fresh);
 	for (uint32_t i = memo->fresh; i > memo->cut; i--) {
 		struct memo_meta *meta = &memo->fresh_meta[i - 1];
 
@@ -94,6 +100,7 @@ static inline uint32_t walk_verify(const struct unwind_memo *memo, uint32_t from
 	const struct memo_pair *pair = memo->pair + from;
 	const struct memo_pair *end = memo->pair + memo->capacity;
 
+	CHECK(from <= memo->capacity);
 	while (end - pair >= 4) {
 		if (unlikely(walk_load(pair[0].slot) != pair[0].value))
 			return (uint32_t)(pair - memo->pair);
@@ -116,6 +123,7 @@ static inline bool walk_same(const struct unwind_memo *memo, uint32_t kept,
 {
 	const struct memo_meta *meta = &memo->meta[kept];
 
+	CHECK(kept < memo->capacity);
 	return memo->pair[kept].value == state->pc && memo->pair[kept].slot == state->slot &&
 	       meta->flags & MEMO_FRAME &&
 	       (!(meta->flags & MEMO_NEEDS_BP) || meta->bp == state->bp);
@@ -127,6 +135,7 @@ static inline void walk_join(struct unwind_memo *memo, uint32_t kept,
 {
 	struct memo_meta *meta = &memo->meta[kept];
 
+	CHECK(kept < memo->capacity);
 	meta->bp_slot = state->bp_slot;
 	if (likely(!(meta->flags & MEMO_NEEDS_BP)))
 		return;
@@ -159,6 +168,7 @@ static uint32_t walk_resume(struct unwind_memo *memo, struct memo_state *state, 
 	uint32_t last = bad - 1;
 	uint32_t count;
 
+	CHECK(kept < bad && bad <= memo->capacity);
 	while (!(memo->meta[last].flags & MEMO_FRAME))
 		last--;
 	if (last == kept)
@@ -344,6 +354,8 @@ static inline enum memo_end unwind_memo_walk(struct unwind_memo *memo, void *con
 	uint64_t entry_bp = state->bp;
 	uint32_t kept = memo->top;
 
+	CHECK(memo->top <= memo->capacity);
+	CHECK(memo->meta[memo->capacity].sp == UINT64_MAX);
 	memo->fresh = memo->cut = 0;
 	*met_ret = memo->capacity;
 	for (;;) {

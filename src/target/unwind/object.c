@@ -105,6 +105,7 @@ bool unwind_object_init(struct unwind_object *object, uint64_t bias, const void 
 	struct unwind_object built = { .begin = UINT64_MAX, .bias = bias };
 	Elf64_Phdr unwind_info = { 0 };
 
+	CHECK(phdr || phdr_count == 0);
 	for (size_t i = 0; i < phdr_count; i++) {
 		Elf64_Phdr segment = segment_get(&segments, i);
 
@@ -142,6 +143,7 @@ static bool code_is_sigreturn(const struct unwind_object *object, uint64_t pc)
 
 bool unwind_object_is_sigreturn(const struct unwind_object *object, uint64_t pc)
 {
+	CHECK(object->code_begin <= object->code_end);
 	return code_is_sigreturn(object, pc + 1) || code_is_sigreturn(object, pc) ||
 	       code_is_sigreturn(object, pc - ARCH_TRAMPOLINE_CALL);
 }

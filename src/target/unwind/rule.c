@@ -138,6 +138,7 @@ uint32_t unwind_rule_compile(const struct unwind_object *object, uint64_t pc)
 	struct frame_entry entry;
 	struct cfa_row row;
 
+	CHECK(object->begin <= object->end);
 	switch (frames_find(object, pc, &entry)) {
 	case FRAMES_SIGRETURN:
 		return unwind_rule_make(UNWIND_SIGNAL, 0, 0);
@@ -157,6 +158,7 @@ uint32_t unwind_rule_compile_frames(const uint8_t *eh_frame, uint64_t pc)
 {
 	struct unwind_object object;
 
+	CHECK(eh_frame);
 	unwind_object_init_frames(&object, eh_frame);
 	return unwind_rule_compile(&object, pc);
 }

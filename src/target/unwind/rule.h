@@ -56,6 +56,8 @@ static inline int64_t unwind_rule_signed_offset(uint32_t rule)
 static inline uint32_t unwind_rule_make(enum unwind_kind kind, uint32_t saved_words,
 					uint32_t offset_words)
 {
+	CHECK(kind <= UNWIND_BARE);
+	CHECK(saved_words <= UNWIND_SAVED_MAX);
 	return (uint32_t)kind | saved_words << 4 | (offset_words & 0xffff) << 15;
 }
 

@@ -140,6 +140,8 @@ bool unwind_full_step(const struct unwind_object *object, struct unwind_regs *re
 	struct step step;
 	struct unwind_regs to = { 0 };
 
+	CHECK(stack_begin <= stack_end);
+	CHECK(object->begin <= object->end);
 	*end_ret = false;
 	if ((regs->known & needed) != needed)
 		return false;

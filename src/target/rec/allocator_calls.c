@@ -269,6 +269,7 @@ allocator_function *rec_allocator_stub(size_t index)
 		NAMES(0x4), NAMES(0x5), NAMES(0x6), NAMES(0x7)
 	};
 
+	CHECK(index < ALLOCATOR_BINDINGS_MAX);
 	static_assert(array_size(stubs) == ALLOCATOR_BINDINGS_MAX, "one for each");
 	return stubs[index];
 }

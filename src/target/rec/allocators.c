@@ -260,6 +260,7 @@ struct allocator_binding *rec_allocator_for(const struct allocator_slot *slot)
 	uint64_t lazy_real = 0;
 	size_t lazy_count = 0;
 
+	CHECK(slot->name);
 	for (size_t i = 0; i < allocator_count; i++) {
 		struct allocator *allocator = &allocators[i];
 		const struct allocator_call *call =

@@ -65,6 +65,7 @@ void rec_allocators_ask(const char *text, size_t len)
 	const size_t name_len = equals ? (size_t)(equals - text) : len;
 	struct allocator_wanted *want = &rec_allocators_wanted[rec_allocators_wanted_count];
 
+	CHECK(rec_allocators_wanted_count <= ALLOCATORS_WANTED_MAX);
 	if (!equals || name_len + 1 == len) {
 		ask_known(text, name_len);
 		return;
@@ -83,6 +84,7 @@ void rec_allocators_ask(const char *text, size_t len)
 /* Where calls are only counted, nobody but malloc and its kin is meant. */
 void rec_allocators_want(void)
 {
+	CHECK(rec_allocators_wanted_count <= ALLOCATORS_WANTED_MAX);
 	if (rec.options.calls)
 		rec_allocators_wanted_count = 0;
 	for (size_t i = 0; i < array_size(known) && !rec.options.calls; i++) {

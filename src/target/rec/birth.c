@@ -66,6 +66,8 @@ void rec_birth_cancel(void *argument)
 {
 	struct birth *birth = argument;
 
+	CHECK(birth >= births && birth < births + PLACES);
+	CHECK(atomic_load(&birth->is_taken) == 1);
 	atomic_store(&birth->is_taken, 0);
 }
 

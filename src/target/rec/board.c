@@ -33,6 +33,7 @@ bool rec_board_is_read(void)
 
 void rec_board_init(void)
 {
+	CHECK(!rec.slots || rec.live);
 	if (!rec.slots)
 		return;
 	rec_reserve_map();
@@ -45,6 +46,7 @@ void rec_board_put(const struct rec_lane *lane, uint32_t tid)
 	struct stack_place *place = &places[lane->index];
 	uint32_t count;
 
+	CHECK(lane->index < STACK_BOARD_PLACES);
 	if (!rec.slots)
 		return;
 	count = atomic_load(LIVE(stack_count));
@@ -60,6 +62,7 @@ void rec_board_put(const struct rec_lane *lane, uint32_t tid)
 
 void rec_board_clear(const struct rec_lane *lane)
 {
+	CHECK(lane->index < STACK_BOARD_PLACES);
 	if (rec.slots)
 		__atomic_store_n(&places[lane->index].tid, 0, __ATOMIC_SEQ_CST);
 }

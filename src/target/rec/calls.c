@@ -212,6 +212,7 @@ static size_t row_of(unsigned fn)
 void rec_calls_alloc(struct rec_lane *lane, unsigned fn, uint64_t address, uint64_t size,
 		     const struct rec_frame *caller)
 {
+	CHECK(fn < TAPE_FN_COUNT && !tape_fn_sizeless(fn));
 	count_alloc(lane, row_of(fn), address, size, caller->sp, caller->pc);
 }
 
@@ -247,6 +248,7 @@ void rec_calls_realloc(struct rec_lane *lane, unsigned fn, uint64_t address, uin
 {
 	struct tape_calls *calls;
 
+	CHECK(rec_calls_is_realloc(fn));
 	if (unlikely(!is_prepared(lane, caller->sp)))
 		lane = prepare(lane, caller->sp, caller->pc);
 	if (unlikely(!lane))
@@ -272,6 +274,7 @@ void rec_calls_realloc(struct rec_lane *lane, unsigned fn, uint64_t address, uin
 
 void rec_calls_end(struct rec_lane *lane, const struct rec_frame *caller)
 {
+	CHECK(rec.options.calls);
 	if (lane->depth.tid != lane->tid)
 		prepare(lane, caller->sp, caller->pc);
 }
@@ -323,6 +326,7 @@ static void map_count(struct rec_lane *lane, enum tape_extended type, const stru
 void rec_calls_map(struct rec_lane *lane, enum tape_extended type, const struct tape_map *map,
 		   const struct rec_frame *caller)
 {
+	CHECK(type >= TAPE_EXT_MMAP && type <= TAPE_EXT_BRK);
 	if (unlikely(!is_prepared(lane, caller->sp)))
 		lane = prepare(lane, caller->sp, caller->pc);
 	if (lane)

@@ -73,6 +73,7 @@ void rec_collector_wake(void)
 
 static bool slot_find(struct rec_lane *lane)
 {
+	CHECK(rec.slots && !lane->chunk);
 	if (atomic_load(&rec.sealed) - atomic_load(LIVE(freed_count)) >= rec.live->sealed_max)
 		return false; /* the collector is behind: not ever more memory for it */
 	for (uint32_t i = 0, ready = slots_ready(); i < ready; i++)
@@ -88,6 +89,7 @@ static struct tape_chunk *slot_append(struct rec_lane *lane)
 	long result;
 	int rc;
 
+	CHECK(!lane->chunk);
 	if (!rec_lock(&rec.file_lock))
 		return NULL; /* a handler inside this very function: its event is counted as lost */
 	lane->slot = rec.live->next_slot;
@@ -215,6 +217,8 @@ void rec_chunk_seal(struct rec_lane *lane)
 {
 	struct tape_chunk *chunk = lane->chunk;
 
+	CHECK(!chunk || (lane->cursor >= lane->records && lane->cursor <= lane->nodes));
+	CHECK(!chunk || lane->records == (uint8_t *)chunk + sizeof(*chunk));
 	if (!chunk)
 		return;
 	lane->next_node = chunk->first_node + chunk->node_count; /* tables.c: node_define() */
@@ -239,6 +243,8 @@ static void chunk_begin(struct rec_lane *lane, struct tape_chunk *chunk)
 	/* Not later than the event that wanted this chunk. */
 	const uint64_t ticks = lane->seq ? lane->codec.ticks : rec.header->start_ticks;
 
+	CHECK(rec.chunk_bytes > sizeof(*chunk) + TAPE_EVENT_ROOM);
+	CHECK(((uintptr_t)chunk & 7) == 0);
 	chunk->magic = TAPE_CHUNK_MAGIC;
 	chunk->header_bytes = sizeof(*chunk);
 	chunk->codec = TAPE_CODEC_RAW;
@@ -343,6 +349,8 @@ bool rec_tape_map(uint64_t bytes)
 {
 	long result = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, rec.file.fd, 0);
 
+	CHECK(bytes >= TAPE_HEADER_BYTES);
+	CHECK(rec.file.fd >= 0);
 	if (sys_failed(result)) {
 		rec_stop(TAPE_FAULT_MAP, (int)-result);
 		return false;

@@ -154,6 +154,8 @@ static void depth_note(struct rec_lane *lane, uint64_t ticks, uint64_t sp)
 uint32_t rec_depth_take(struct rec_lane *lane, unsigned fn, uint64_t ticks,
 			const struct rec_frame *caller)
 {
+	CHECK(rec.options.calls);
+	CHECK(fn < TAPE_FN_COUNT);
 	depth_note(lane, ticks,
 		   caller->sp); /* before the stack: its nodes belong to the event's chunk */
 	if (tape_fn_sizeless(fn) ? rec.options.calls_free_stacks : rec.options.calls_stacks)

@@ -88,6 +88,7 @@ static bool is_library(const char *begin, const char *end)
 
 void rec_env_library(const char *list, char *path, size_t path_bytes)
 {
+	CHECK(path_bytes > 0);
 	for (const char *begin = list; *begin;) {
 		const char *end = begin;
 

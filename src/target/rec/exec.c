@@ -410,6 +410,7 @@ void rec_exec_begin(struct exec *exec, const struct rec_frame *caller)
 
 void rec_exec_end(struct exec *exec)
 {
+	CHECK(!exec->next || exec->bytes > 0);
 	if (rec.options.table && rec_may_call() && rec_is_own_process())
 		rec_replaced(false);
 	if (exec->left != TAPE_EXEC_FOLLOWED)

@@ -22,6 +22,7 @@ static bool fd_is_ours(const struct rec_file *file)
 
 int rec_fd_high(int fd)
 {
+	CHECK(fd >= 0);
 	return (int)SYS_CALL3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, FD_HIGH);
 }
 
@@ -57,6 +58,7 @@ int rec_file_extend(struct rec_file *file, uint64_t begin, uint64_t bytes)
 	uint64_t saved;
 	long result;
 
+	CHECK(bytes > 0);
 	if (!rec_file_check(file))
 		return -EBADF;
 	SYS_CALL4(SYS_rt_sigprocmask, SIG_BLOCK, &xfsz, &saved, 8);
@@ -117,6 +119,7 @@ int rec_file_create(struct rec_file *file, const char *pattern, unsigned mode)
 {
 	int fd = -EEXIST;
 
+	CHECK(pattern);
 	file->fd = -1;
 	for (unsigned attempt = 0; fd == -EEXIST && attempt < 1000; attempt++) {
 		if (!rec_path_expand(pattern, attempt, file->path, sizeof(file->path)))
@@ -133,6 +136,7 @@ int rec_file_replace(struct rec_file *file, const char *pattern, unsigned mode)
 	struct stat st;
 	int fd = -EEXIST;
 
+	CHECK(pattern);
 	file->fd = -1;
 	if (!rec_path_expand(pattern, 0, file->path, sizeof(file->path)))
 		return -ENAMETOOLONG;

@@ -72,6 +72,7 @@ bool rec_fork_init(void)
 
 void rec_fork_keep_out(void *memory, size_t bytes)
 {
+	CHECK(((uintptr_t)memory & 4095) == 0 && bytes > 0);
 	if (!rec.forks_wipe || sys_madvise(memory, bytes, MADV_DONTFORK) != 0)
 		atomic_store(&rec.tape_is_inherited, true);
 }
@@ -148,6 +149,7 @@ long rec_syscall_fork(long number, long a, long b, long c, long d, long e, long 
 {
 	long result;
 
+	CHECK(number == SYS_fork || number == SYS_clone || number == SYS_clone3);
 	rec_fork_begin();
 	result = rec_syscall_real(number, a, b, c, d, e, f);
 	if (result == 0)

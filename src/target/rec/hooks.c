@@ -15,6 +15,7 @@ REC_COLD void rec_hook_event_slow(struct rec_tls *tls, struct rec_lane *lane, un
 	const uint64_t latency = tape_fn_sizeless(fn) ? 0 : rec_latency_end(lane);
 	const uint64_t usable = tape_fn_sizeless(fn) ? 0 : rec_event_usable(ptr, size);
 
+	CHECK(fn < TAPE_FN_COUNT);
 	hook_phase(tls, lane == tls->nested ? REC_PHASE_NESTED : REC_PHASE_RECORD);
 	if (!tape_fn_sizeless(fn)) {
 		rec_event_alloc(lane, fn, ptr, size, usable, caller);
@@ -31,6 +32,7 @@ REC_COLD void rec_hook_free_null(struct rec_tls *tls, unsigned fn, const struct 
 	struct rec_lane *lane = tls->lane;
 	uint32_t phase;
 
+	CHECK(tape_fn_sizeless(fn));
 	if (lane) {
 		hook_begin(tls, caller, REC_PHASE_RECORD);
 		rec_event_free(lane, fn, NULL, caller);

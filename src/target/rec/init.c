@@ -53,6 +53,7 @@ bool rec_lock(_Atomic uint64_t *lock)
 
 void rec_unlock(_Atomic uint64_t *lock)
 {
+	CHECK(atomic_load(lock) == (uint64_t)&rec_tls || atomic_load(lock) == 0);
 	atomic_store_explicit(lock, 0, memory_order_release);
 }
 
@@ -68,6 +69,7 @@ void rec_lost(enum tape_loss kind)
 {
 	struct tape_live *live = live_here();
 
+	CHECK((unsigned)kind < array_size(rec.live->lost));
 	if (live)
 		atomic_fetch_add_explicit((_Atomic uint64_t *)&live->lost[kind], 1,
 					  memory_order_relaxed);
@@ -90,6 +92,7 @@ void rec_stop(enum tape_fault fault, int error)
 {
 	uint32_t on = REC_ON;
 
+	CHECK(fault != TAPE_FAULT_NONE);
 	if (atomic_load(&rec.state) == REC_ON && atomic_load(&rec.shared->epoch) == 0)
 		return;
 	if (!atomic_compare_exchange_strong(&rec.state, &on, REC_STOPPED))
@@ -107,6 +110,9 @@ void rec_note_at(struct rec_lane *lane, uint64_t ticks, enum tape_extended type,
 {
 	const size_t room = TAPE_RECORD_BYTES_MAX - TAPE_EXTENDED_BYTES - bytes;
 
+	CHECK(bytes <= TAPE_RECORD_BYTES_MAX - TAPE_EXTENDED_BYTES);
+	CHECK(payload || bytes == 0);
+	CHECK(tail || tail_bytes == 0);
 	if (tail_bytes > room)
 		tail_bytes = room;
 	if ((!lane->chunk || lane->cursor > lane->limit ||

@@ -108,6 +108,7 @@ static struct rec_lane *lane_reuse(void)
 
 static void lane_release(struct rec_lane *lane)
 {
+	CHECK(atomic_load(&lane->busy) == 1);
 	atomic_store_explicit(&lane->busy, 0, memory_order_release);
 }
 
@@ -398,6 +399,7 @@ struct rec_lane *rec_other_enter(struct rec_tls *tls, const struct rec_frame *ca
 
 void rec_lane_leave(struct rec_tls *tls, struct rec_lane *lane, uint32_t phase)
 {
+	CHECK(lane);
 	atomic_signal_fence(memory_order_seq_cst);
 	/* phase REAL: what the real function called is left, and not its hook */
 	if (lane->is_freeing && phase != REC_PHASE_REAL) {

@@ -94,6 +94,7 @@ static bool open_beside_tape(void)
 
 bool rec_memusage_data(void)
 {
+	CHECK(rec.header);
 	rec.wants_moments = true;
 	return rec.options.table ? open_own() : open_beside_tape();
 }

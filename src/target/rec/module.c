@@ -251,6 +251,7 @@ void rec_epoch_next(void)
 	uint64_t now = atomic_load(epoch);
 	uint64_t next;
 
+	CHECK(rec.shared);
 	rec_rules_forget();
 	next = atomic_fetch_add(&rec.next_epoch, 1) + 1;
 	while (now != 0 && !atomic_compare_exchange_weak(epoch, &now, next))
@@ -383,6 +384,7 @@ uint32_t rec_module_rule(struct rec_lane *lane, uint64_t lookup_pc)
 	struct rec_module *module = module_find(lookup_pc);
 	uint32_t rule;
 
+	CHECK(lane);
 	if (!module || !module_holds(module, lookup_pc))
 		module = module_discover(lane, module, lookup_pc);
 	if (!module)

@@ -118,6 +118,7 @@ int rec_moments_open(const char *pattern, bool replaces)
 	int rc = replaces ? rec_file_replace(&rec.moments, pattern, 0666)
 			  : rec_file_create(&rec.moments, pattern, 0666);
 
+	CHECK(rec.header);
 	if (rc == 0 && !ring_make())
 		rc = -ENOMEM;
 	data.begin_ticks = rec.header->start_ticks << rec.tick_shift;

@@ -123,6 +123,7 @@ bool rec_path_expand(const char *pattern, unsigned attempt, char *out, size_t ou
 	struct text text = { .ptr = out, .room = out_bytes };
 	bool numbered = false;
 
+	CHECK(out_bytes > 0);
 	out[0] = '\0';
 	for (const char *ptr = pattern; *ptr; ptr++) {
 		if (*ptr != '%' || !ptr[1]) {

@@ -43,6 +43,7 @@ void *rec_pool_alloc(size_t bytes, size_t align)
 
 size_t rec_pool_usable(const void *ptr)
 {
+	CHECK(rec_pool_owns(ptr));
 	return (size_t)load_u64((const uint8_t *)ptr - POOL_HEADER);
 }
 
@@ -102,6 +103,7 @@ void *rec_real_early(size_t offset)
 	const uint32_t state = atomic_load(&rec.state);
 	struct rec_symbol known;
 
+	CHECK(offset < sizeof(rec_real) && offset % sizeof(void *) == 0);
 	if (state != REC_UNBORN && state != REC_STARTING)
 		return NULL; /* it would be in rec_real */
 	for (size_t i = 0; i < array_size(REAL_ROWS); i++)

@@ -22,6 +22,7 @@ static struct {
 
 bool rec_slot_is_reserved(const void *chunk)
 {
+	CHECK(reserved.memory || reserved.count == 0);
 	return reserved.memory && (uint64_t)((const uint8_t *)chunk - reserved.memory) <
 					  (uint64_t)reserved.count * rec.chunk_bytes;
 }
@@ -32,6 +33,7 @@ static bool reserve_slots(uint32_t count)
 	const uint64_t bytes = (uint64_t)count * rec.chunk_bytes;
 	long result;
 
+	CHECK(count > 0);
 	if (rec_file_extend(&rec.file, begin, bytes) < 0)
 		return false;
 	result = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, rec.file.fd, begin);
@@ -69,6 +71,7 @@ struct tape_chunk *rec_slot_reserved(struct rec_lane *lane)
 	const uint32_t index = atomic_fetch_add(&reserved.taken, 1);
 	struct tape_chunk *chunk;
 
+	CHECK(!rec.slots);
 	if (index >= reserved.count) {
 		rec_stop(TAPE_FAULT_SANDBOX, 0);
 		return NULL;

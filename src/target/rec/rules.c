@@ -35,6 +35,7 @@ bool rec_rules_init(void)
 /* After an object was unmapped. Racing insertions of other threads are of live pcs. */
 void rec_rules_forget(void)
 {
+	CHECK(rule_table);
 	for (size_t i = 0; i < (size_t)1 << INDEX_BITS; i++)
 		if (atomic_load_explicit(&rule_table[i], memory_order_relaxed))
 			atomic_store_explicit(&rule_table[i], 0, memory_order_relaxed);
@@ -63,6 +64,7 @@ uint32_t rec_rule_get(struct rec_lane *lane, uint64_t lookup_pc)
 	uint64_t aside, word = 0;
 	uint32_t rule;
 
+	CHECK(rule_table);
 	if (lookup_pc >> PC_BITS)
 		return rule_compile(lane, lookup_pc);
 	for (aside = 0; aside < 2; aside++) {

@@ -67,6 +67,7 @@ static void *reserve_take(size_t bytes)
 {
 	const size_t begin = atomic_fetch_add(&reserve_used, align_up(bytes, 4096));
 
+	CHECK(bytes > 0);
 	if (!reserve || begin > reserve_bytes || bytes > reserve_bytes - begin)
 		return NULL;
 	return reserve + begin;
@@ -77,6 +78,7 @@ void *rec_map(size_t bytes)
 {
 	void *memory = NULL;
 
+	CHECK(bytes > 0);
 	if (!rec_may_call() || (reserve && reserve_used < reserve_bytes / 2))
 		memory = reserve_take(bytes);
 	return memory || !rec_may_call() ? memory : sys_map_private(bytes);
@@ -89,6 +91,7 @@ static bool is_reserved(const void *memory)
 
 void rec_unmap(void *memory, size_t bytes)
 {
+	CHECK(memory && bytes > 0);
 	if (!is_reserved(memory) && rec_may_call())
 		sys_munmap(memory, bytes);
 }
@@ -117,6 +120,7 @@ uint32_t rec_tid(uint32_t lane_index)
 	static _Atomic uint32_t place; /* 0: not known */
 	uint32_t tid;
 
+	CHECK(lane_index < REC_LANES_MAX);
 	if (rec_board_is_read() || !rec_may_call()) {
 		tid = place ? ((const uint32_t *)pthread_self())[place] : 0;
 		if (tid || !rec_may_call())

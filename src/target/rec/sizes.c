@@ -102,6 +102,7 @@ REC_COLD void rec_sizes_put_rare(uint64_t address, uint64_t size)
 {
 	uint16_t *grain = grain_make(address);
 
+	CHECK(rec_sizes_root);
 	if (!grain)
 		return;
 	if (is_half(address, size)) {
@@ -119,6 +120,7 @@ REC_COLD uint64_t rec_sizes_take_rare(uint64_t address)
 	uint16_t *grain = rec_sizes_grain(address);
 	unsigned code, half;
 
+	CHECK(rec_sizes_root);
 	if (!grain) /* wiped since it was looked for: a handler has forked */
 		return SIZES_UNKNOWN;
 	code = *(_Atomic uint16_t *)grain;

@@ -206,6 +206,7 @@ bool rec_slots_call(const struct dl_phdr_info *info, const char *const *names, s
 {
 	struct slots slots = { .info = info, .bias = info->dlpi_addr };
 
+	CHECK(names || count == 0);
 	return take_tables(&slots) &&
 	       (is_any_named(&slots, slots.calls, slots.call_count, names, count) ||
 		is_any_named(&slots, slots.others, slots.other_count, names, count));
@@ -215,6 +216,7 @@ bool rec_slots_patch(const struct dl_phdr_info *info, const struct allocator_slo
 {
 	struct slots slots = { .info = info, .bias = info->dlpi_addr, .like = *like };
 
+	CHECK(!like->name && !like->bound);
 	take_segments(&slots);
 	if (!take_tables(&slots))
 		return true;

@@ -164,6 +164,7 @@ enum rec_spool rec_tape_open_spool(const char *path)
 	struct stat st;
 	bool done;
 
+	CHECK(path[0] != '\0');
 	rec.file.fd = sys_open(path, O_RDWR | O_CLOEXEC, 0);
 	if (rec.file.fd < 0)
 		return spool_missing(path, -rec.file.fd);

@@ -37,6 +37,7 @@ static bool walk_slow(void *context, struct memo_state *state, bool *end_ret)
 		.exact = state->exact,
 	};
 
+	CHECK(lane->mapped_begin <= lane->mapped_end);
 	if (!walk_mapped(context, state->sp, state->sp + 8))
 		return false;
 	walk_map_ahead(context, state->sp);
@@ -127,6 +128,8 @@ static inline uint32_t stack_keep(struct rec_lane *lane, uint32_t met, uint32_t 
 	const uint32_t cut = memo->cut;
 	uint32_t to = met;
 
+	CHECK(met <= lane->memo.capacity);
+	CHECK(lane->memo.cut <= lane->memo.fresh);
 	if (unlikely(memo->fresh - cut > met)) { /* no room: the kept stack is forgotten */
 		unwind_memo_clear(memo);
 		to = memo->capacity;
@@ -169,6 +172,7 @@ uint32_t rec_stack_take(struct rec_lane *lane, const struct rec_frame *frame)
 	uint32_t met;
 	uint32_t node = TAPE_NODE_ROOT;
 
+	CHECK(lane->tables == &lane->pair[0] || lane->tables == &lane->pair[1]);
 	if (unlikely(lane->tables->crowded))
 		rec_tables_make_room(lane);
 	switch (unwind_memo_walk(&lane->memo, lane, &state, &met)) {

@@ -198,6 +198,7 @@ bool rec_stack_use_holds(uint64_t begin, uint64_t end)
 	struct rec_stack_use use = { 0 };
 	uint64_t guard;
 
+	CHECK(begin <= end);
 	if (!find_libc(&use, sp, &guard)) {
 		use.top = rec.stack_top ? rec.stack_top : first_top();
 		if (sp > use.top || use.top - sp > FIRST_BYTES_MAX)
@@ -305,6 +306,8 @@ REC_COLD void rec_stack_use_deeper(struct rec_lane *lane, uint64_t sp)
 	struct rec_stack_use *use = &lane->stack_use;
 	const uint64_t bytes = use->top - sp;
 
+	CHECK(sp <= use->top);
+	CHECK(sp >= use->limit);
 	use->low = sp;
 	if (bytes < use->told + use->told / 8 + STEP_BYTES)
 		return;

@@ -332,6 +332,7 @@ void rec_summary_complain(const char *what, const char *name, int error)
 	struct text text = { .ptr = line, .room = sizeof(line) };
 	const int fd = output();
 
+	CHECK(what && name);
 	add_text(&text, "memusage: ");
 	add_text(&text, name);
 	add_text(&text, what);

@@ -174,6 +174,7 @@ bool rec_symbol_in(const struct link_map *map, const char *name, struct rec_symb
 	const struct object_names names = names_of(map);
 	const ElfW(Sym) *symbol = find_in(&names, name);
 
+	CHECK(name);
 	if (!symbol)
 		return false;
 	*symbol_ret = (struct rec_symbol) {
@@ -199,6 +200,7 @@ bool rec_symbol_next(const char *name, struct rec_symbol *symbol_ret)
 {
 	const struct link_map *own = loader_list();
 
+	CHECK(name);
 	while (own && own->l_ld != _DYNAMIC)
 		own = own->l_next;
 	return own && find_from(own->l_next, name, symbol_ret);

@@ -36,6 +36,8 @@ static size_t tables_bytes(const struct rec_tables *tables)
 static bool tables_map(struct rec_tables *tables, uint32_t place_bits, uint32_t near_bits,
 		       uint32_t far_bits)
 {
+	CHECK(place_bits <= PLACE_BITS_MAX && near_bits <= NEAR_BITS_MAX &&
+	      far_bits <= FAR_BITS_MAX);
 	*tables = (struct rec_tables) { .place_shift = 64 - place_bits,
 					.near_mask = ((size_t)1 << near_bits) - 1,
 					.far_shift = 64 - far_bits };
@@ -64,6 +66,7 @@ bool rec_tables_init(struct rec_lane *lane)
 
 void rec_tables_deinit(struct rec_lane *lane)
 {
+	CHECK(lane->tables == &lane->pair[0] || lane->tables == &lane->pair[1]);
 	tables_unmap(lane->tables);
 }
 
@@ -76,6 +79,7 @@ void rec_tables_forget(struct rec_lane *lane)
 	struct rec_tables *tables = lane->tables;
 	const struct sizes sizes = sizes_of(tables);
 
+	CHECK(lane->next_node >= TAPE_NODE_FIRST);
 	unwind_memo_clear(&lane->memo);
 	atomic_signal_fence(memory_order_seq_cst);
 	memset(tables->near, 0, (sizes.near + sizes.far) * sizeof(uint64_t));
@@ -94,6 +98,7 @@ static size_t place_find(const struct rec_tables *tables, uint64_t lookup_pc)
 {
 	size_t index = place_index(tables, lookup_pc);
 
+	CHECK(tables->place_count < sizes_of(tables).places);
 	while (tables->places[index] && tables->places[index] >> PLACE_STEP_BITS != lookup_pc)
 		index = (index + 1) & (sizes_of(tables).places - 1);
 	return index;
@@ -104,6 +109,7 @@ static uint32_t step_keep(struct rec_lane *lane, uint32_t step)
 {
 	uint32_t index = 1;
 
+	CHECK(lane->step_count < array_size(lane->steps));
 	if (step & 1)
 		return step;
 	while (index <= lane->step_count && lane->steps[index] != step)
@@ -155,6 +161,7 @@ static uint64_t *edge_find(const struct rec_tables *tables, uint32_t parent, uin
 	uint64_t *word = tables->near + edge_near(tables, parent);
 	size_t index = (hash ^ hash >> 29) * REC_SCRAMBLE >> tables->far_shift;
 
+	CHECK(tables->far_count < sizes_of(tables).far);
 	for (size_t i = 0; i < EDGE_WAYS; i++)
 		if (edge_is(word[slot ^ i], key) || !word[slot ^ i])
 			return &word[slot ^ i];
@@ -173,6 +180,8 @@ static void edge_keep(struct rec_lane *lane, uint64_t *edge, uint32_t parent, ui
 	const struct sizes sizes = sizes_of(tables);
 	const bool is_far = edge >= tables->far;
 
+	CHECK(node >> EDGE_NODE_BITS == 0);
+	CHECK(parent >> EDGE_NODE_BITS == 0);
 	tables->crowded |= node / EDGE_LINE_PARENTS * EDGE_LINE > tables->near_mask ||
 			   tables->far_count > sizes.far / 2;
 	if (flags >> MEMO_PLACE_SHIFT == EDGE_PLACE_NONE ||
@@ -268,6 +277,8 @@ void rec_tables_make_room(struct rec_lane *lane)
 	const uint32_t near_bits = bits_of(sizes.near) + many_nodes * 2;
 	const uint32_t far_bits = bits_of(sizes.far) + many_far;
 
+	CHECK(lane->next_node >= old->node_base);
+	CHECK(old == &lane->pair[0] || old == &lane->pair[1]);
 	if (!(many_places || many_nodes || many_far) || place_bits > PLACE_BITS_MAX ||
 	    near_bits > NEAR_BITS_MAX || far_bits > FAR_BITS_MAX ||
 	    !tables_map(larger, place_bits, near_bits, far_bits)) {

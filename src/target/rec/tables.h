@@ -52,6 +52,7 @@ static inline struct memo_code place_code(const struct rec_lane *lane, uint64_t 
 {
 	uint32_t step = (uint32_t)word & ((1 << PLACE_STEP_BITS) - 1);
 
+	CHECK(index < (size_t)1 << (64 - lane->tables->place_shift));
 	if (unlikely(!(step & 1)))
 		step = lane->steps[step >> 1];
 	return (struct memo_code) { .step = step, .place = (uint32_t)index + 1 };

@@ -56,6 +56,7 @@ void rec_touched_end(struct rec_lane *lane)
 	struct tape_stack_depth record;
 	uint64_t low;
 
+	CHECK(depth->low <= depth->base);
 	if (!lane->touched_at_begin || !rec_may_ask_itself() || depth->tid != lane->tid ||
 	    depth->is_guess)
 		return;

@@ -255,5 +255,6 @@ void rec_process_note(struct rec_lane *lane)
 					.page_bytes = 4096 };
 	size_t bytes = process_strings(strings, sizeof(strings), &process.argc);
 
+	CHECK(rec.header);
 	rec_note(lane, TAPE_EXT_PROCESS, &process, sizeof(process), strings, bytes);
 }

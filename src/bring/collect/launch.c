@@ -20,7 +20,6 @@ struct err *launch_output(const struct collector_settings *settings, const struc
 					 .pid = pid,
 					 .start_seconds = time(NULL) };
 
-	assert(settings->output[0] != '\0');
 	assert(pid > 0);
 	for (;; values.number++) {
 		CLEAN(str_deinit) struct str path = { 0 };

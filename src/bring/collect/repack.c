@@ -1,6 +1,5 @@
 #include "collect/repack.h"
 
-#include <assert.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -37,7 +36,6 @@ struct err *repack_replace(const char *in, const char *out, int level,
 	struct err *err;
 	bool is_same;
 
-	assert(in[0] != '\0' && out[0] != '\0');
 	str_printf(&part, "%s.repack-%d", out, (int)getpid());
 	if (part.failed)
 		return err_nomem();

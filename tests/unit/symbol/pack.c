@@ -151,6 +151,18 @@ static void cache_is_in(char *folder)
 	assert_int_equal(setenv("XDG_CACHE_HOME", folder, 1), 0);
 }
 
+/* When it was cleared; closes it. */
+static void cache_is_gone(const char *folder, struct cache *cache)
+{
+	char path[4200];
+
+	assert_int_equal(rmdir(cache_folder(cache)), 0);
+	cache_close(cache);
+	snprintf(path, sizeof(path), "%s/memtape", folder);
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(rmdir(folder), 0);
+}
+
 static void what_was_stored_is_loaded_under_its_identity(void **state)
 {
 	char folder[] = "/tmp/memtape-unit-XXXXXX", path[4200];
@@ -180,12 +192,8 @@ static void what_was_stored_is_loaded_under_its_identity(void **state)
 	assert_int_equal(facts.file_count, 2);
 	assert_null(cache_facts_get(cache, &facts));
 	assert_int_equal(facts.file_count, 0);
-	assert_int_equal(rmdir(cache_folder(cache)), 0);
-	cache_close(cache);
+	cache_is_gone(folder, cache);
 	vec_u8_deinit(&bytes);
-	snprintf(path, sizeof(path), "%s/memtape", folder);
-	rmdir(path);
-	rmdir(folder);
 }
 
 /* One sparse file fills it; the file not used for longest goes first. */
@@ -216,7 +224,7 @@ static void a_cache_that_is_too_large_forgets_the_oldest(void **state)
 	assert_true(cache_load(cache, NULL, 0, 42, &file));
 	cache_unload(&file);
 	assert_null(cache_clear(cache, &facts));
-	cache_close(cache);
+	cache_is_gone(folder, cache);
 	vec_u8_deinit(&bytes);
 }
 

@@ -279,7 +279,7 @@ static void objects_side_by_side_are_as_one_after_the_other(void **state)
 static void what_is_in_the_cache_is_as_it_was(void **state)
 {
 	struct fixture *fixture = *state;
-	char folder[] = "/tmp/memtape-unit-XXXXXX";
+	char folder[] = "/tmp/memtape-unit-XXXXXX", path[64];
 	struct symbol_frames first, again;
 	struct symbolizer *later;
 	struct cache *cache;
@@ -303,7 +303,11 @@ static void what_is_in_the_cache_is_as_it_was(void **state)
 	}
 	assert_null(cache_clear(cache, &facts));
 	assert_int_equal(facts.file_count, 1);
+	assert_int_equal(rmdir(cache_folder(cache)), 0);
 	cache_close(cache);
+	snprintf(path, sizeof(path), "%s/memtape", folder);
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(rmdir(folder), 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

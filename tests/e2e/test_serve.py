@@ -427,7 +427,7 @@ def test_command_manual_and_server_have_the_same_options_of_reports(shop):
     body = methods["post"]["requestBody"]["content"]["application/json"]["schema"]["properties"]
     for name in set(params) & set(helps) - {"suppressions"}:  # a file there, its text here
         words = params[name]["schema"].get("enum", []) if name == "by" else []
-        assert helps[name] == params[name]["description"] + (": " + ", ".join(words) if words else ""), name
+        assert helps[name] == params[name]["description"] + (" (" + ", ".join(words) + ")" if words else ""), name
         assert body[name]["description"] == params[name]["description"]
         reports = re.match(r"([a-z, ]+): ", helps[name])
         for report in reports.group(1).split(", ") if reports else []:

@@ -37,11 +37,11 @@ static const struct param params[] = {
 #undef OPERAND
 	{ .name = "suppressions",
 	  .kind = PARAM_TEXT,
-	  .doc = "leaks: leave out what these rules, a line each, say is known: the text of a file "
-		 "of --suppressions" },
+	  .doc = "leaks: omit those that match these rules, one a line: the text of a file of "
+		 "--suppressions" },
 	{ .name = "no-suppressions",
 	  .kind = PARAM_FLAG,
-	  .doc = "leaks: leave out nothing, not even what every program leaks" },
+	  .doc = "leaks: omit none, not even those built in" },
 };
 
 static struct err *report_choose(struct call *call, const struct report **report_ret)

@@ -709,7 +709,8 @@ def test_an_end_waits_for_nothing_that_cannot_be_stopped(tmp_path):
             assert time.monotonic() - begin < 3
             begin = time.monotonic()
         assert time.monotonic() - begin < 7
-        assert slow.result(10) is None
+        reply = slow.result(10)  # a busy machine comes to a place where it may be stopped after all
+        assert reply is None or reply.status == 503
 
 
 def test_a_statement_has_its_own_time_when_its_turn_comes(tmp_path):

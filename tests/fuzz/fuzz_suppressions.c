@@ -6,7 +6,7 @@
 
 #include "sums/suppress.h"
 
-enum { TRIED_BYTES_MAX = 24 }; /* all ways are too many for more */
+enum { TRIED_BYTES_MAX = 24 };
 
 static void check(bool holds)
 {
@@ -14,30 +14,41 @@ static void check(bool holds)
 		abort();
 }
 
+/* What was tried: the rest of the pattern does not fit the rest of the text. */
+struct tried {
+	const char *pattern, *text; /* all of them */
+	bool fails[TRIED_BYTES_MAX + 1][TRIED_BYTES_MAX + 1];
+};
+
 /* The pattern behind "leak:" and "^" fits at the beginning of text. */
-static bool fits_here(const char *pattern, const char *text)
+static bool fits_here(struct tried *tried, const char *pattern, const char *text)
 {
+	bool *fails = &tried->fails[pattern - tried->pattern][text - tried->text];
+	bool is_fit;
+
+	if (*fails)
+		return false;
 	if (!*pattern)
-		return true;
-	if (strcmp(pattern, "$") == 0)
-		return !*text;
-	if (*pattern == '*') {
-		for (;; text++) {
-			if (fits_here(pattern + 1, text))
-				return true;
-			if (!*text)
-				return false;
-		}
-	}
-	return *text == *pattern && fits_here(pattern + 1, text + 1);
+		is_fit = true;
+	else if (strcmp(pattern, "$") == 0)
+		is_fit = !*text;
+	else if (*pattern == '*')
+		is_fit = fits_here(tried, pattern + 1, text) ||
+			 (*text && fits_here(tried, pattern, text + 1));
+	else
+		is_fit = *text == *pattern && fits_here(tried, pattern + 1, text + 1);
+	*fails = !is_fit;
+	return is_fit;
 }
 
 static bool fits(const char *pattern, const char *text)
 {
+	struct tried tried = { .pattern = pattern, .text = text };
+
 	if (*pattern == '^')
-		return fits_here(pattern + 1, text);
+		return fits_here(&tried, pattern + 1, text);
 	for (;; text++) {
-		if (fits_here(pattern, text))
+		if (fits_here(&tried, pattern, text))
 			return true;
 		if (!*text)
 			return false;

@@ -1,5 +1,7 @@
 #include "sums/files.h"
 
+#include <assert.h>
+
 #include "base/map.h"
 #include "base/sort.h"
 
@@ -106,6 +108,8 @@ struct err *source_files_find(const struct sums *sums, struct names *names, enum
 	const size_t count = model_stack_count(sums->model);
 	struct source_file *items;
 
+	assert((unsigned)metric < METRICS_KEYED);
+	assert(sums->stacks);
 	for (uint32_t stack = CAPTURE_STACK_FIRST; stack < count; stack++) {
 		struct err *err = stack % CHECK_STACKS == 0 && limits ? sweep_check(limits) : NULL;
 
@@ -120,6 +124,7 @@ struct err *source_files_find(const struct sums *sums, struct names *names, enum
 	for (size_t i = 0; i < finder.files.count; i++)
 		items[i] = finder.files.items[i].file;
 	qsort_r(items, finder.files.count, sizeof(*items), most_first, &metric);
+	assert(finder.files.count == finder.paths.count);
 	*files_ret = (struct source_files) { .items = items, .count = finder.files.count };
 	return NULL;
 }

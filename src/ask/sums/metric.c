@@ -38,6 +38,7 @@ static const struct metric_row {
 
 const char *metric_title(enum metric metric)
 {
+	assert((unsigned)metric < METRICS_KEYED);
 	return rows[metric].title;
 }
 
@@ -68,27 +69,32 @@ const char *metric_doc(enum metric metric)
 
 bool metric_has_spans(enum metric metric)
 {
+	assert((unsigned)metric < METRICS_KEYED);
 	return metric == METRIC_ALLOCATED || metric == METRIC_COUNT || metric == METRIC_TEMPORARY ||
 	       metric == METRIC_TEMPORARY_BYTES;
 }
 
 bool metric_is_bytes(enum metric metric)
 {
+	assert((unsigned)metric < METRICS_KEYED);
 	return rows[metric].is_bytes;
 }
 
 const char *metric_key(enum metric metric)
 {
+	assert((unsigned)metric < METRICS_KEYED);
 	return rows[metric].key;
 }
 
 const char *metric_group_key(enum metric metric)
 {
+	assert((unsigned)metric < METRICS_KEYED);
 	return rows[metric].group_key;
 }
 
 static const struct model_sum *sum_of(enum metric metric, const struct model_stack_sums *sums)
 {
+	assert((unsigned)metric < METRICS_KEYED);
 	return (const struct model_sum *)((const char *)sums + rows[metric].sum);
 }
 
@@ -117,6 +123,7 @@ static void sum_add(struct model_sum *to, const struct model_sum *from)
 
 void metric_sums_add(struct model_stack_sums *to, const struct model_stack_sums *from)
 {
+	assert(to != from);
 	sum_add(&to->allocated, &from->allocated);
 	sum_add(&to->peak, &from->peak);
 	sum_add(&to->leaked, &from->leaked);

@@ -1,5 +1,7 @@
 #include "sums/modules.h"
 
+#include <assert.h>
+
 static size_t module_index(const struct model *model, uint32_t stack)
 {
 	const uint32_t module = model_stacks(model)[stack].module;
@@ -12,6 +14,8 @@ size_t modules_of_stack(const struct model *model, struct names *names, enum wal
 {
 	struct walk walk = walk_begin(model, names, stack, mode);
 
+	assert(stack < model_stack_count(model));
+	assert(mode == WALK_FOLD || mode == WALK_ALL);
 	if (stack < CAPTURE_STACK_FIRST)
 		return model_module_count(model) + 1;
 	walk_next(&walk);
@@ -25,6 +29,8 @@ struct err *modules_find(const struct sums *sums, struct names *names, enum walk
 	const size_t count = model_module_count(sums->model) + 2;
 	struct model_stack_sums *all = arena_array(arena, count, sizeof(*all));
 
+	assert(sums->stacks);
+	assert(mode == WALK_FOLD || mode == WALK_ALL);
 	if (!all)
 		return err_nomem();
 	for (uint32_t stack = 0; stack < model_stack_count(sums->model); stack++) {

@@ -1,5 +1,7 @@
 #include "sums/name_hash.h"
 
+#include <assert.h>
+
 #include "core/hash.h"
 
 /* libfoo.so.1.2 without its version. */
@@ -12,6 +14,7 @@ static size_t module_length(const char *module_short)
 
 uint64_t name_hash_module(const struct model *model, const char *path, const char *module_short)
 {
+	assert(path && module_short);
 	if (path[0] && strcmp(path, model_process(model)->exe) == 0)
 		return hash_bytes("", 0, 1);
 	return hash_bytes(module_short, module_length(module_short), 2);
@@ -19,6 +22,7 @@ uint64_t name_hash_module(const struct model *model, const char *path, const cha
 
 uint64_t name_hash(const struct model *model, const struct name *name)
 {
+	assert(name->function);
 	return hash_bytes(name->function, strlen(name->function),
 			  name_hash_module(model, name->module, name->module_short));
 }

@@ -1,5 +1,7 @@
 #include "sums/sites.h"
 
+#include <assert.h>
+
 #include "base/map.h"
 #include "base/sort.h"
 
@@ -61,6 +63,8 @@ struct err *sites_find(const struct sums *from, struct names *names, enum walk_m
 	CLEAN(map_deinit) struct map by_name = { 0 };
 	struct sites sites = { .sums = from };
 
+	assert(sums);
+	assert(mode == WALK_FOLD || mode == WALK_ALL);
 	sites.site_of = arena_array(arena, stack_count, sizeof(*sites.site_of));
 	if (!sites.site_of)
 		return err_nomem();
@@ -77,6 +81,7 @@ struct err *sites_find(const struct sums *from, struct names *names, enum walk_m
 	sites.items = arena_array(arena, found.count, sizeof(*sites.items));
 	if (!sites.items)
 		return err_nomem();
+	assert(found.count <= stack_count);
 	sites.count = found.count;
 	if (found.count)
 		memcpy(sites.items, found.items, found.count * sizeof(*found.items));
@@ -105,6 +110,7 @@ struct err *sites_rank(const struct sites *sites, enum metric metric, size_t top
 	const struct site **ranked = arena_array(arena, sites->count, sizeof(*ranked));
 	size_t count = 0;
 
+	assert((unsigned)metric < METRICS_KEYED);
 	if (!ranked)
 		return err_nomem();
 	for (size_t i = 0; i < sites->count; i++) {
@@ -113,6 +119,7 @@ struct err *sites_rank(const struct sites *sites, enum metric metric, size_t top
 	}
 	if (!sort_stable(ranked, count, sizeof(*ranked), site_compare, &metric))
 		return err_nomem();
+	assert(count <= sites->count);
 	*ranked_ret = ranked;
 	*count_ret = top && count > top ? top : count;
 	return NULL;
@@ -128,6 +135,9 @@ struct err *sites_stacks(const struct sites *sites, const struct site *site, enu
 	uint32_t *stacks = arena_array(arena, site->stack_count, sizeof(*stacks));
 	size_t count = 0;
 
+	assert(number < sites->count);
+	assert((unsigned)metric < METRICS_KEYED);
+	assert(site->stack_count > 0);
 	if (!pairs || !stacks)
 		return err_nomem();
 	for (uint32_t stack = 0; stack < model_stack_count(sites->sums->model); stack++) {

@@ -1,5 +1,7 @@
 #include "sums/sums.h"
 
+#include <assert.h>
+
 struct sums sums_of_model(const struct model *model)
 {
 	struct sums sums = {
@@ -9,6 +11,7 @@ struct sums sums_of_model(const struct model *model)
 	};
 
 	sums.totals = model_stack_totals(model, &sums.used);
+	assert(sums.stacks);
 	return sums;
 }
 
@@ -17,6 +20,7 @@ struct err *sums_total_up(struct sums *sums, struct arena *arena)
 	const size_t count = model_stack_count(sums->model);
 	struct model_stack_sums *totals;
 
+	assert(sums->model && sums->stacks);
 	if (sums->totals)
 		return NULL;
 	totals = arena_array(arena, count, sizeof(*totals));

@@ -2,6 +2,8 @@
  * What was allocated in a span of time, without a look at each allocation: what two moments have in
  * sum, and the few rows that cross an end of the span.
  */
+#include <assert.h>
+
 #include "sums/sums.h"
 #include "sums/sweep.h"
 
@@ -152,6 +154,8 @@ struct err *sums_of_span(const struct model *model, uint64_t from_ns, uint64_t u
 	const struct span *workers[JOBS] = { &span, &span, &span };
 	struct err *err;
 
+	assert(from_ns <= until_ns);
+	assert((void *)between != (void *)stacks);
 	if (!newest)
 		return err_nomem();
 	err = sweep_run(&limits, JOBS, job_do, workers, sizeof(*workers),

@@ -1,5 +1,7 @@
 #include "sums/suppress.h"
 
+#include <assert.h>
+
 #include "base/map.h"
 #include "base/str.h"
 
@@ -61,6 +63,7 @@ struct err *suppressions_parse(const char *text, const char *origin, struct aren
 	struct suppress_rule *copy;
 	struct err *err;
 
+	assert(text && origin);
 	for (size_t i = 0; i < array_size(built_in); i++) {
 		if (!rule_vec_push(&rules, built_in[i]))
 			return err_nomem();
@@ -309,6 +312,7 @@ struct err *suppressed_take_out(const struct suppressed *suppressed,
 		arena_array(arena, suppressed->rules->count + 1, sizeof(*by_rule));
 	struct suppressed_leaks leaks = { .by_rule = by_rule };
 
+	assert(suppressed->rule_of);
 	if (!by_rule)
 		return err_nomem();
 	for (size_t i = 0; i < model_stack_count(suppressed->model); i++) {
@@ -353,6 +357,8 @@ static struct err *sums_make(struct suppressed *suppressed, struct arena *arena)
 void suppressor_init(struct suppressor *suppressor, const struct model *model, struct names *names,
 		     const struct suppressions *rules)
 {
+	assert(model && names);
+	assert(!rules || rules->count == 0 || rules->rules);
 	*suppressor = (struct suppressor) { .model = model, .names = names };
 	if (rules)
 		suppressor->rules = *rules;
@@ -403,6 +409,7 @@ struct err *suppressor_find(struct suppressor *suppressor, const struct suppress
 			suppressor->found = found;
 	}
 	pthread_mutex_unlock(&suppressor->lock);
+	assert(err || found->model == suppressor->model);
 	if (!err && found->rule_of)
 		*suppressed_ret = found;
 	return err;

@@ -92,6 +92,8 @@ struct err *sweep_run(const struct sweep_limits *limits, uint64_t segment_count,
 	struct err *err = NULL;
 	size_t started = 1;
 
+	assert(work && workers);
+	assert(worker_bytes > 0);
 	helpers.is_interrupted = NULL;
 	assert(worker_count >= 1);
 	assert(worker_count <= SWEEP_WORKERS_MAX);

@@ -1,5 +1,7 @@
 #include "sums/walk.h"
 
+#include <assert.h>
+
 #include "sums/name_hash.h"
 
 static const struct name_frame truncated_frame = { .name = NAME_TRUNCATED };
@@ -10,6 +12,8 @@ struct walk walk_begin(const struct model *model, struct names *names, uint32_t 
 {
 	struct walk walk = { .model = model, .names = names, .mode = mode, .stack = stack };
 
+	assert(mode == WALK_FOLD || mode == WALK_ALL);
+	assert(stack < model_stack_count(model));
 	if (stack >= CAPTURE_STACK_FIRST)
 		walk.frames = names_frames(names, stack);
 	return walk;
@@ -17,6 +21,7 @@ struct walk walk_begin(const struct model *model, struct names *names, uint32_t 
 
 bool walk_hides(enum walk_mode mode, const struct names *names, const struct name_frame *frame)
 {
+	assert(mode == WALK_FOLD || mode == WALK_ALL);
 	return mode == WALK_FOLD && names_get(names, frame->name)->role != NAME_PROGRAM;
 }
 
@@ -69,6 +74,7 @@ static const struct name_frame *walk_end(struct walk *walk)
 const struct name_frame *walk_next(struct walk *walk)
 {
 	while (walk->stack >= CAPTURE_STACK_FIRST) {
+		assert(walk->at <= walk->frames.count);
 		while (walk->at < walk->frames.count) {
 			const struct name_frame *frame = &walk->frames.frames[walk->at++];
 

@@ -102,6 +102,9 @@ struct err *boxes_make(const struct tree *tree, uint32_t first, size_t count_max
 	const size_t room = 2 * u64_min(tree->count, u64_max(count_max / 2, 1));
 	struct err *err = value_min_find(tree, room / 2, &layout.value_min);
 
+	assert(first < tree->count);
+	assert(count_max >= 1);
+	assert((unsigned)tree->metric < METRICS_KEYED);
 	if (err)
 		return err;
 	layout.items = arena_array(arena, room + 2, sizeof(*layout.items));
@@ -113,6 +116,7 @@ struct err *boxes_make(const struct tree *tree, uint32_t first, size_t count_max
 			children_add(&layout, i);
 	}
 	assert(layout.count <= room + 2);
+	assert(layout.items[0].parent == UINT32_MAX);
 	*boxes_ret = (struct boxes) {
 		.items = layout.items,
 		.count = layout.count,

@@ -1,5 +1,7 @@
 #include "trees/focus.h"
 
+#include <assert.h>
+
 #include "base/big.h"
 #include "base/vec.h"
 #include "sums/name_hash.h"
@@ -125,6 +127,7 @@ static const struct name_frame special_frames[CAPTURE_STACK_FIRST] = {
 
 const struct name_frame *focus_frame(struct names *names, const struct focus_place *place)
 {
+	assert(place->stack != CAPTURE_STACK_ROOT);
 	if (place->stack < CAPTURE_STACK_FIRST)
 		return &special_frames[place->stack];
 	return &names_frames(names, place->stack).frames[place->frame];
@@ -189,6 +192,7 @@ static struct err *find_and_take(struct fits *fits, const struct sums *sums, str
 	CLEAN(focus_places_deinit) struct focus_places places = { 0 };
 	struct err *err = find(fits, sums, &places);
 
+	assert(!fits->word || fits->hash == 0);
 	vec_u8_deinit(&fits->known);
 	return err ? err : places_take(&places, arena, focus_ret);
 }
@@ -198,6 +202,8 @@ struct err *focus_find(const struct sums *sums, struct names *names, const char 
 {
 	struct fits fits = { .model = sums->model, .names = names, .word = word };
 
+	assert(word);
+	assert(sums->stacks);
 	if (!*word)
 		return err_new(ERR_USAGE, "a function without a name");
 	return find_and_take(&fits, sums, arena, focus_ret);
@@ -208,5 +214,6 @@ struct err *focus_find_hash(const struct sums *sums, struct names *names, uint64
 {
 	struct fits fits = { .model = sums->model, .names = names, .hash = hash };
 
+	assert(sums->stacks);
 	return find_and_take(&fits, sums, arena, focus_ret);
 }

@@ -1,5 +1,7 @@
 #include "trees/tree.h"
 
+#include <assert.h>
+
 #include "sums/name_hash.h"
 #include "trees/tree_parts.h"
 
@@ -85,6 +87,7 @@ static bool is_on_path(const struct builder *builder, uint32_t node)
 
 bool tree_hides(const struct builder *builder, const struct name_frame *frame)
 {
+	assert(builder->settings->mode == WALK_FOLD || builder->settings->mode == WALK_ALL);
 	return walk_hides(builder->settings->mode, builder->names, frame) ||
 	       walk_is_hidden(builder->settings->hidden, builder->model, builder->names, frame);
 }
@@ -101,6 +104,7 @@ struct walk tree_walk_begin(const struct builder *builder, uint32_t stack)
 struct err *tree_run_place(struct builder *builder, struct run *run, const struct name_frame *frame,
 			   const struct model_stack_sums *total)
 {
+	assert(run->node < builder->nodes.count);
 	if (is_beside_path(builder, run->node, frame)) {
 		run->node = TREE_NONE;
 		return NULL;
@@ -176,6 +180,10 @@ struct err *tree_build(const struct sums *sums, struct names *names,
 	struct tree tree = { .metric = settings->metric };
 	struct err *err = sums_total_up(&builder.sums, &scratch);
 
+	assert((unsigned)settings->metric < METRICS_KEYED);
+	assert(settings->direction <= TREE_BOTTOM_UP);
+	assert(settings->path_count == 0 || settings->path);
+	assert(!settings->focus || settings->focus->places);
 	if (err)
 		return err;
 	if (node_add(&builder, TREE_NONE, &(struct name_frame) { 0 }) == TREE_NONE)
@@ -199,12 +207,15 @@ struct err *tree_build(const struct sums *sums, struct names *names,
 	err = children_link(&tree);
 	if (err)
 		return err;
+	assert(tree.nodes[TREE_ROOT].parent == TREE_NONE);
+	assert(tree.path_end < tree.count);
 	*tree_ret = tree;
 	return NULL;
 }
 
 uint32_t tree_next(const struct tree *tree, uint32_t node, bool into)
 {
+	assert(node < tree->count);
 	if (into && tree->nodes[node].first_child != TREE_NONE)
 		return tree->nodes[node].first_child;
 	while (node != TREE_ROOT && tree->nodes[node].next_sibling == TREE_NONE)

@@ -1,4 +1,6 @@
 /* Trees from main inwards. */
+#include <assert.h>
+
 #include "base/big.h"
 #include "trees/tree_parts.h"
 /* A branch of the tree of stacks on its way inwards: `left` frames of its address are to come. */
@@ -209,6 +211,9 @@ struct err *tree_build_top_down(struct builder *builder)
 	CLEAN(descent_deinit) struct descent descent = { .builder = builder };
 	struct err *err;
 
+	assert(builder->nodes.count == 1);
+	assert(builder->sums.totals);
+	assert(builder->settings->direction == TREE_TOP_DOWN);
 	if (!descent_init(&descent))
 		return err_nomem();
 	err = focus ? focus_place(&descent, focus) : roots_place(&descent);

@@ -6,6 +6,8 @@
  * The folded path of a stack is that of its parent with a few frames more, so from main inwards one
  * pass over all stacks finds them; outwards each is walked by itself.
  */
+#include <assert.h>
+
 #include "base/big.h"
 #include "base/map.h"
 #include "trees/tree_parts.h"
@@ -273,6 +275,8 @@ struct err *tree_build_folded(struct builder *builder)
 	uint32_t *node_of = big_calloc(model_stack_count(builder->model) + 1, sizeof(*node_of));
 	struct err *err;
 
+	assert(builder->nodes.count == 1);
+	assert(builder->settings->merges_recursion);
 	if (!node_of || !fold_nodes_push(&fold.nodes, (struct fold_node) { 0 }))
 		return err_nomem();
 	err = builder->settings->direction == TREE_TOP_DOWN ? stacks_enter(&fold, node_of)

@@ -1,4 +1,6 @@
 /* Trees from those who allocate outwards. */
+#include <assert.h>
+
 #include "trees/tree_parts.h"
 
 /* A stack on its way outwards: the walk stands behind the frame of the node it is in. */
@@ -106,6 +108,8 @@ struct err *tree_build_bottom_up(struct builder *builder)
 	struct err *err = builder->settings->focus ? climbers_focus(builder, &climbers)
 						   : climbers_fill(builder, &climbers);
 
+	assert(builder->nodes.count == 1);
+	assert(builder->settings->direction == TREE_BOTTOM_UP);
 	if (err)
 		return err;
 	order = calloc(climbers.count + 1, sizeof(*order));

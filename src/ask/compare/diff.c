@@ -1,5 +1,7 @@
 #include "compare/diff.h"
 
+#include <assert.h>
+
 #include "base/map.h"
 #include "base/sort.h"
 #include "base/str.h"
@@ -18,6 +20,7 @@ const char *const diff_status_words[] = { "new", "gone", "grown", "shrunk", "sam
 double diff_value(const struct diff_side *side, enum metric metric,
 		  const struct model_stack_sums *sums)
 {
+	assert(side->units >= 1);
 	return (double)metric_value(metric, sums) / (double)side->units;
 }
 
@@ -32,6 +35,7 @@ enum diff_status diff_row_status(const struct diff *diff, const struct diff_row 
 {
 	const double change = diff_change(diff->sides, diff->metric, row->sums);
 
+	assert(row->stacks[DIFF_A] != UINT32_MAX || row->stacks[DIFF_B] != UINT32_MAX);
 	if (row->stacks[DIFF_A] == UINT32_MAX)
 		return DIFF_NEW;
 	if (row->stacks[DIFF_B] == UINT32_MAX)
@@ -211,6 +215,9 @@ struct err *diff_find(const struct diff_side *sides, enum diff_by by, enum walk_
 	struct match match = { .sides = sides, .mode = mode, .metric = metric, .arena = arena };
 	struct diff diff = { .sides = sides, .metric = metric };
 
+	assert((unsigned)by < array_size(matchers));
+	assert((unsigned)metric < METRICS_KEYED);
+	assert(sides[DIFF_A].units >= 1 && sides[DIFF_B].units >= 1);
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
 		struct err *err = matchers[by](&match, side);
 

@@ -1,5 +1,7 @@
 #include "compare/diff_boxes.h"
 
+#include <assert.h>
+
 #include "base/big.h"
 #include "base/sort.h"
 
@@ -111,6 +113,8 @@ struct err *diff_boxes_make(const struct diff_tree *tree,
 	struct err *err = width_min_find(tree, node_max, &layout.width_min);
 	double share = 0;
 
+	assert(settings->first < tree->count);
+	assert(settings->count_max >= 1);
 	if (err)
 		return err;
 	if (settings->share_min > 0)
@@ -126,6 +130,7 @@ struct err *diff_boxes_make(const struct diff_tree *tree,
 		if (layout.items[i].node != DIFF_NONE)
 			children_add(&layout, i);
 	}
+	assert(layout.count <= 2 * u64_min(tree->count, node_max) + 2);
 	*boxes_ret = (struct diff_boxes) { layout.items, layout.count, layout.width_min };
 	return NULL;
 }

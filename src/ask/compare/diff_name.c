@@ -1,5 +1,7 @@
 #include "compare/diff_name.h"
 
+#include <assert.h>
+
 #include "core/hash.h"
 #include "sums/name_hash.h"
 
@@ -26,6 +28,7 @@ static size_t function_length(const char *function)
 
 uint64_t diff_name_hash(const struct model *model, const struct name *name)
 {
+	assert(name->function && name->module && name->module_short);
 	return hash_bytes(name->function, function_length(name->function),
 			  name_hash_module(model, name->module, name->module_short));
 }

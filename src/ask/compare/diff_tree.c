@@ -1,5 +1,7 @@
 #include "compare/diff_tree.h"
 
+#include <assert.h>
+
 #include "base/big.h"
 #include "base/map.h"
 #include "base/sort.h"
@@ -37,6 +39,7 @@ static bool root_add(struct merge *merge)
 /* B's place is that of today; a node that is reached by several lines has none. */
 static void place_take(struct diff_node *node, unsigned side, const struct name_frame *frame)
 {
+	assert(side < DIFF_SIDES);
 	if (node->names[side] == DIFF_NONE) {
 		node->file = frame->file;
 		node->line = frame->line;
@@ -197,11 +200,14 @@ struct err *diff_tree_build(const struct diff_side *sides, enum walk_mode mode, 
 	struct diff_tree tree = { .sides = sides, .metric = metric };
 	struct err *err = root_add(&merge) ? NULL : err_nomem();
 
+	assert((unsigned)metric < METRICS_KEYED);
+	assert(sides[DIFF_A].units >= 1 && sides[DIFF_B].units >= 1);
 	for (unsigned side = 0; side < DIFF_SIDES && !err; side++)
 		err = side_merge(&merge, side);
 	if (err)
 		return err;
 	totals_make(&merge);
+	assert(merge.nodes.items[DIFF_ROOT].parent == DIFF_NONE);
 	tree.count = merge.nodes.count;
 	tree.nodes = arena_array(arena, tree.count, sizeof(*tree.nodes));
 	if (!tree.nodes)
@@ -225,6 +231,8 @@ const struct name *diff_tree_name(const struct diff_tree *tree, uint32_t node)
 	const struct diff_node *at = &tree->nodes[node];
 	const unsigned side = known_side(at);
 
+	assert(node != DIFF_ROOT && node < tree->count);
+	assert(at->names[side] != DIFF_NONE);
 	return names_get(tree->sides[side].names, at->names[side]);
 }
 
@@ -232,11 +240,14 @@ uint64_t diff_tree_hash(const struct diff_tree *tree, uint32_t node)
 {
 	const unsigned side = known_side(&tree->nodes[node]);
 
+	assert(node != DIFF_ROOT && node < tree->count);
 	return name_hash(tree->sides[side].sums->model, diff_tree_name(tree, node));
 }
 
 double diff_tree_value(const struct diff_tree *tree, unsigned side, uint64_t value)
 {
+	assert(side < DIFF_SIDES);
+	assert(tree->sides[side].units >= 1);
 	return (double)value / (double)tree->sides[side].units;
 }
 
@@ -246,6 +257,7 @@ enum diff_status diff_tree_status(const struct diff_tree *tree, uint32_t node)
 	const double before = diff_tree_value(tree, DIFF_A, at->totals[DIFF_A]);
 	const double after = diff_tree_value(tree, DIFF_B, at->totals[DIFF_B]);
 
+	assert(node < tree->count);
 	if (node != DIFF_ROOT && at->names[DIFF_A] == DIFF_NONE)
 		return DIFF_NEW;
 	if (node != DIFF_ROOT && at->names[DIFF_B] == DIFF_NONE)
@@ -255,6 +267,7 @@ enum diff_status diff_tree_status(const struct diff_tree *tree, uint32_t node)
 
 uint32_t diff_tree_next(const struct diff_tree *tree, uint32_t node, bool into)
 {
+	assert(node < tree->count);
 	if (into && tree->nodes[node].first_child != DIFF_NONE)
 		return tree->nodes[node].first_child;
 	while (node != DIFF_ROOT && tree->nodes[node].next_sibling == DIFF_NONE)
@@ -266,6 +279,7 @@ uint32_t diff_tree_find(const struct diff_tree *tree, const uint64_t *path, size
 {
 	uint32_t node = DIFF_ROOT;
 
+	assert(path_count == 0 || path);
 	for (size_t i = 0; i < path_count; i++) {
 		uint32_t child = tree->nodes[node].first_child;
 

@@ -1,5 +1,6 @@
 #include "compare/gate.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -89,6 +90,7 @@ struct err *gate_parse(const char *text, struct gate *gate_ret)
 			break;
 		text += len + 1;
 	}
+	assert(gate.count >= 1 && gate.count <= GATE_CONDITIONS_MAX);
 	*gate_ret = gate;
 	return NULL;
 }
@@ -100,6 +102,8 @@ bool gate_is_exceeded(const struct gate_condition *condition, struct gate_value 
 	const unsigned __int128 was = (unsigned __int128)before.value * after.units;
 	const unsigned __int128 is = (unsigned __int128)after.value * before.units;
 
+	assert(before.units >= 1 && before.units <= GATE_UNITS_MAX);
+	assert(after.units >= 1 && after.units <= GATE_UNITS_MAX);
 	if (is <= was)
 		return false;
 	if (condition->is_percent)

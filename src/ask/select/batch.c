@@ -14,6 +14,8 @@ static void batch_begin(struct batch *batch, const struct facts *facts, size_t c
 
 void batch_rows(struct batch *batch, const struct facts *facts, uint64_t first, size_t count)
 {
+	assert(count <= MODEL_BATCH);
+	assert(first + count <= model_row_count(facts->model));
 	batch_begin(batch, facts, count);
 	batch->rows = NULL;
 	batch->first = first;
@@ -23,6 +25,8 @@ void batch_list(struct batch *batch, const struct facts *facts, const uint64_t *
 {
 	bool is_ascending = count > 0;
 
+	assert(count <= MODEL_BATCH);
+	assert(rows || count == 0);
 	for (size_t i = 1; i < count; i++)
 		is_ascending &= rows[i - 1] < rows[i];
 	if (is_ascending && rows[count - 1] - rows[0] == count - 1) {
@@ -58,6 +62,7 @@ const uint64_t *batch_column(struct batch *batch, enum model_column column)
 {
 	uint64_t *values = batch->columns[column];
 
+	assert((unsigned)column < MODEL_COLUMNS);
 	if (!(batch->columns_read & 1u << column))
 		column_read(batch, column, values);
 	batch->columns_read |= 1u << column;

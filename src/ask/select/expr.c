@@ -1,5 +1,6 @@
 #include "select/expr.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <strings.h>
 
@@ -42,6 +43,7 @@ struct err *expr_error(const char *text, size_t at, const char *fmt, ...)
 	char what[256];
 	va_list args;
 
+	assert(at <= strlen(text));
 	va_start(args, fmt);
 	vsnprintf(what, sizeof(what), fmt, args);
 	va_end(args);
@@ -56,6 +58,7 @@ struct err *parser_unexpected(const struct parser *parser, const char *wanted)
 {
 	const struct token *token = &parser->token;
 
+	assert(token->at + token->len <= strlen(parser->text));
 	if (token->kind == TOKEN_END)
 		return expr_error(parser->text, token->at, "something is missing; expected %s",
 				  wanted);
@@ -88,6 +91,7 @@ struct err *parser_node(struct parser *parser, enum expr_kind kind, struct expr 
 {
 	struct expr *expr = arena_new(parser->arena, struct expr);
 
+	assert(kind <= EXPR_ALIVE);
 	if (!expr)
 		return err_nomem();
 	if (parser->node_count++ == EXPR_NODES_MAX)
@@ -308,6 +312,7 @@ const char *const *expr_operators(const struct field *field)
 	static const char *const of_numbers[] = { "=",	"!=", "<",	"<=", ">",
 						  ">=", "in", "not in", NULL };
 
+	assert(field->type <= FIELD_TEXTS);
 	if (field->type == FIELD_BOOL)
 		return of_bools;
 	return field->type == FIELD_TEXT || field->type == FIELD_TEXTS ? of_texts : of_numbers;
@@ -367,6 +372,7 @@ void expr_complete(const char *text,
 	};
 	const struct expr *expr;
 
+	assert(visit);
 	/* What is typed so far is hardly ever right as it stands. */
 	err_destroy(parse_all(&parser, &expr));
 }

@@ -1,5 +1,6 @@
 #include "select/expr_lex.h"
 
+#include <assert.h>
 #include <strings.h>
 
 #include "select/expr.h"
@@ -103,6 +104,7 @@ char *token_text(const char *text, const struct token *token, struct arena *aren
 	const char *end = text + token->at + token->len - 1;
 	char *copy, *to;
 
+	assert(token->len >= 1);
 	if (token->kind != TOKEN_TEXT)
 		return arena_text(arena, text + token->at, token->len);
 	copy = to = arena_text(arena, from, (size_t)(end - from));
@@ -121,6 +123,7 @@ char *token_text(const char *text, const struct token *token, struct arena *aren
 
 bool token_is(const char *text, const struct token *token, const char *word)
 {
+	assert(*word);
 	return token->kind == TOKEN_WORD && strlen(word) == token->len &&
 	       strncasecmp(text + token->at, word, token->len) == 0;
 }

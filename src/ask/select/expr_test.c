@@ -239,6 +239,7 @@ struct err *parser_one_item(struct parser *parser, struct expr *expr, struct exp
 {
 	struct expr_item *copy = arena_new(parser->arena, struct expr_item);
 
+	assert(!expr->items && expr->item_count == 0);
 	if (!copy)
 		return err_nomem();
 	*copy = item;

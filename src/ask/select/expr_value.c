@@ -206,5 +206,6 @@ const char *expr_value_example(enum field_type type)
 		[FIELD_TEXTS] = "a text in quotes",
 	};
 
+	assert((unsigned)type < array_size(examples));
 	return examples[type];
 }

@@ -16,6 +16,7 @@ struct err *facts_init(struct facts *facts, const struct model *model, struct na
 	const size_t note_count = model_note_count(model);
 	size_t mark_count = 0;
 
+	assert(model && arena);
 	*facts = (struct facts) {
 		.model = model, .names = names, .arena = arena, .until_ns = UINT64_MAX
 	};
@@ -28,6 +29,7 @@ struct err *facts_init(struct facts *facts, const struct model *model, struct na
 		if (notes[i].type == TAPE_EXT_MARK)
 			facts->marks[facts->mark_count++] = &notes[i];
 	}
+	assert(facts->mark_count == mark_count);
 	return NULL;
 }
 
@@ -221,6 +223,7 @@ uint32_t facts_chain_position(const struct facts *facts, uint64_t row)
 	const size_t word = row % MODEL_BATCH / 64;
 	uint64_t rank = facts->chain_ranks[row / MODEL_BATCH];
 
+	assert(facts->prepared & FACT_CHAINS);
 	if (!(bits[word] >> row % 64 & 1))
 		return 0;
 	for (size_t i = 0; i < word; i++)
@@ -257,6 +260,7 @@ struct err *facts_prepare(struct facts *facts, unsigned wanted)
 		{ FACT_LEAKS, prepare_leaks },
 	};
 
+	assert(wanted < FACT_LEAKS << 1);
 	for (size_t i = 0; i < array_size(rows); i++) {
 		struct err *err = NULL;
 

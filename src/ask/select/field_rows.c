@@ -151,6 +151,7 @@ size_t id_count_marks(const struct facts *facts)
 
 const char *text_thread(const struct facts *facts, uint64_t id)
 {
+	assert(id < model_thread_count(facts->model));
 	return model_thread(facts->model, id)->name;
 }
 
@@ -166,6 +167,7 @@ void rows_free_call(struct batch *batch, uint64_t *values)
 
 const char *text_call(const struct facts *facts, uint64_t id)
 {
+	assert(id < TAPE_FN_COUNT);
 	(void)facts;
 	return tape_fn_name((enum tape_fn)id);
 }
@@ -288,6 +290,7 @@ void rows_mark(struct batch *batch, uint64_t *values)
 
 const char *text_mark(const struct facts *facts, uint64_t id)
 {
+	assert(id < facts->mark_count);
 	return facts->marks[id]->text;
 }
 

@@ -8,6 +8,7 @@
 
 uint64_t stack_depth(const struct facts *facts, uint32_t stack)
 {
+	assert(facts->prepared & FACT_DEPTHS);
 	return facts->depths[stack];
 }
 
@@ -26,6 +27,7 @@ uint64_t stack_site(const struct facts *facts, uint32_t stack)
 {
 	const struct name_frame *site = facts->sites[stack];
 
+	assert(facts->prepared & FACT_SITES);
 	return site ? site->name : FIELD_NONE;
 }
 
@@ -49,6 +51,7 @@ uint64_t stack_site_source(const struct facts *facts, uint32_t stack)
 {
 	const struct name_frame *site = facts->sites[stack];
 
+	assert(facts->prepared & FACT_SITES);
 	return pointer_or_none(site ? site->file : NULL);
 }
 
@@ -56,6 +59,7 @@ uint64_t stack_site_location(const struct facts *facts, uint32_t stack)
 {
 	const struct name_frame *site = facts->sites[stack];
 
+	assert(facts->prepared & FACT_SITES);
 	return pointer_or_none(site ? frame_location(facts, site) : NULL);
 }
 
@@ -63,6 +67,7 @@ uint64_t stack_site_module(const struct facts *facts, uint32_t stack)
 {
 	const struct name_frame *site = facts->sites[stack];
 
+	assert(facts->prepared & FACT_SITES);
 	return pointer_or_none(site ? names_get(facts->names, site->name)->module : NULL);
 }
 
@@ -144,25 +149,30 @@ uint64_t whole_group_leaked(const struct facts *facts, uint32_t stack)
 
 uint64_t group_first_time(const struct facts *facts, uint32_t stack)
 {
+	assert(facts->prepared & FACT_GROUPS);
 	return facts->groups[stack].first_ns;
 }
 
 uint64_t group_last_time(const struct facts *facts, uint32_t stack)
 {
+	assert(facts->prepared & FACT_GROUPS);
 	return facts->groups[stack].last_ns;
 }
 
 uint64_t group_interval(const struct facts *facts, uint32_t stack)
 {
+	assert(facts->prepared & FACT_GROUPS);
 	return facts->groups[stack].last_ns - facts->groups[stack].first_ns;
 }
 
 uint64_t group_usage_max(const struct facts *facts, uint32_t stack)
 {
+	assert(facts->prepared & FACT_PEAKS);
 	return facts->peaks[stack].bytes;
 }
 
 uint64_t group_usage_max_time(const struct facts *facts, uint32_t stack)
 {
+	assert(facts->prepared & FACT_PEAKS);
 	return facts->peaks[stack].ns;
 }

@@ -263,6 +263,7 @@ const char *field_type_word(enum field_type type)
 		[FIELD_TEXTS] = "text of any frame",
 	};
 
+	assert((unsigned)type < array_size(words));
 	return words[type];
 }
 
@@ -275,6 +276,7 @@ const char *field_scope_word(enum field_scope scope)
 		[FIELD_OF_GROUP] = "group",
 	};
 
+	assert((unsigned)scope < array_size(words));
 	return words[scope];
 }
 
@@ -284,6 +286,8 @@ void field_read(const struct field *field, struct batch *batch, uint64_t *values
 {
 	const uint64_t *stacks;
 
+	assert(batch->count <= MODEL_BATCH);
+	assert((field->of_rows != NULL) + (field->of_stack != NULL) == 1);
 	assert(field->type != FIELD_TEXTS);
 	assert((field->facts & ~batch->facts->prepared) == 0);
 	if (field->of_rows) {
@@ -297,5 +301,6 @@ void field_read(const struct field *field, struct batch *batch, uint64_t *values
 
 const char *field_text(const struct field *field, const struct facts *facts, uint64_t value)
 {
+	assert(field->type == FIELD_TEXT && field->text);
 	return value == FIELD_NONE ? NULL : field->text(facts, value);
 }

@@ -296,6 +296,7 @@ struct err *filter_rows(const struct filter *filter, const struct sweep_limits *
 	CLEAN(free) struct batch *batches = calloc(count, sizeof(*batches));
 	struct worker workers[SWEEP_WORKERS_MAX];
 
+	assert(bits || row_count == 0);
 	if (!batches)
 		return err_nomem();
 	for (size_t i = 0; i < count; i++)

@@ -402,6 +402,8 @@ struct err *filter_compile(const char *text, const struct expr *expr, struct fac
 	struct plan *plan = NULL;
 	struct err *err;
 
+	assert(text && expr);
+	assert(facts->arena);
 	if (!filter)
 		return err_nomem();
 	err = compile(&compiler, expr, &plan);

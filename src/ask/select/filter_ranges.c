@@ -1,4 +1,6 @@
 /* Values and ranges of filter expressions, in the unit of their field. */
+#include <assert.h>
+
 #include "base/sort.h"
 #include "select/filter_plan.h"
 
@@ -10,6 +12,7 @@ struct err *value_resolve(const struct compiler *compiler, const struct expr_val
 	const struct model *model = compiler->facts->model;
 	unsigned __int128 product;
 
+	assert(value->kind != EXPR_MARK || value->text);
 	switch (value->kind) {
 	case EXPR_PLAIN:
 		*number_ret = value->number;
@@ -42,6 +45,7 @@ struct err *filter_moment(const char *text, const struct expr_value *value,
 {
 	const struct compiler compiler = { .text = text, .facts = (struct facts *)facts };
 
+	assert(value->kind != EXPR_FIELD);
 	return value_resolve(&compiler, value, model_process(facts->model)->duration_ns, false,
 			     ns_ret);
 }
@@ -94,6 +98,7 @@ static void ranges_join(struct plan *plan)
 struct err *compile_ranges(const struct compiler *compiler, const struct expr *expr, uint64_t whole,
 			   struct plan *plan)
 {
+	assert(expr->item_count > 0);
 	if (!plan->ranges)
 		plan->ranges = arena_array(compiler->facts->arena, expr->item_count,
 					   sizeof(*plan->ranges));

@@ -243,6 +243,7 @@ struct err *compile_text(struct compiler *compiler, const struct expr *expr, str
 	struct plan *plan = plan_new(compiler, PLAN_STACKS);
 	struct err *err = text_test_init(&test, compiler, expr);
 
+	assert(expr->field->type == FIELD_TEXT || expr->field->type == FIELD_TEXTS);
 	if (err || !plan)
 		return err ? err : err_nomem();
 	*plan_ret = plan;

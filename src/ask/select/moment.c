@@ -1,5 +1,6 @@
 #include "select/moment.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -124,6 +125,8 @@ struct err *moment_ns(const struct moment *moment, const struct model *model, ui
 	uint64_t ns = 0;
 	struct err *err = any_ns(moment, model, &ns);
 
+	assert(moment->kind <= MOMENT_MARK);
+	assert(moment->kind != MOMENT_MARK || moment->mark);
 	if (!err)
 		err = clip(model, &ns);
 	if (!err)
@@ -134,6 +137,8 @@ struct err *moment_ns(const struct moment *moment, const struct model *model, ui
 struct err *moment_until_ns(const struct moment *moment, const struct model *model,
 			    uint64_t *ns_ret)
 {
+	assert(moment->kind <= MOMENT_MARK);
+	assert(moment->kind != MOMENT_MARK || moment->mark);
 	return any_ns(moment, model, ns_ret);
 }
 
@@ -168,6 +173,7 @@ struct err *moment_span_ns(const struct moment_span *span, const struct model *m
 		err = err_new(ERR_USAGE, "the first moment is later than the second");
 	if (err)
 		return err;
+	assert(from_ns <= until_ns);
 	*from_ret = from_ns;
 	*until_ret = until_ns;
 	return NULL;

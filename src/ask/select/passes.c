@@ -1,5 +1,6 @@
 #include "select/passes.h"
 
+#include <assert.h>
 #include <string.h>
 
 static const struct selection *unless_all(const struct selection *selection)
@@ -9,6 +10,7 @@ static const struct selection *unless_all(const struct selection *selection)
 
 struct pass pass_begin(const struct model *model, const struct selection *selection)
 {
+	assert(!selection || selection->model == model);
 	return (struct pass) {
 		.model = model,
 		.selection = unless_all(selection),
@@ -21,6 +23,7 @@ struct pass pass_begin_between(const struct model *model, const struct selection
 {
 	struct pass pass = pass_begin(model, selection);
 
+	assert(from_ns <= until_ns);
 	pass.begin = model_row_at(model, from_ns);
 	/* A selection is gone through in whole batches. */
 	pass.at = pass.selection ? pass.begin / MODEL_BATCH * MODEL_BATCH : pass.begin;
@@ -62,6 +65,7 @@ bool pass_next(struct pass *pass)
 		next_selected(pass);
 	else
 		next_of_all(pass);
+	assert(pass->count <= MODEL_BATCH);
 	return pass->count > 0;
 }
 
@@ -72,6 +76,8 @@ bool pass_is_all(const struct pass *pass)
 
 void pass_read(const struct pass *pass, enum model_column column, uint64_t *values)
 {
+	assert(pass->count > 0 && pass->count <= MODEL_BATCH);
+	assert((unsigned)column < MODEL_COLUMNS);
 	/* Rows without gaps are read faster. */
 	if (pass->rows[pass->count - 1] - pass->rows[0] + 1 == pass->count)
 		model_rows_read(pass->model, column, pass->rows[0], pass->count, values);
@@ -81,6 +87,7 @@ void pass_read(const struct pass *pass, enum model_column column, uint64_t *valu
 
 void pass_rows_read(const struct pass *pass, struct pass_rows *rows)
 {
+	assert(pass->count > 0);
 	pass_read(pass, MODEL_SIZE, rows->size);
 	pass_read(pass, MODEL_ALLOC_NS, rows->alloc_ns);
 	pass_read(pass, MODEL_FREE_NS, rows->free_ns);

@@ -77,6 +77,8 @@ struct err *peaks_find(const struct facts *facts, keys_fn *keys, const void *con
 	struct stream *allocs = &streams[0], *frees = &streams[1];
 	struct err *err = NULL;
 
+	assert(keys);
+	assert(peaks || group_count == 0);
 	if (!streams || !batches || !live)
 		return err_nomem();
 	for (size_t i = 0; i < group_count; i++)

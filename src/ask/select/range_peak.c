@@ -1,5 +1,7 @@
 #include "select/range_peak.h"
 
+#include <assert.h>
+
 enum { CHECK_BATCHES = 64 };
 
 /* Allocations, or frees, in the order of time, a batch at a time. */
@@ -83,6 +85,7 @@ struct err *range_peak_find(const struct model *model, uint64_t from_ns, uint64_
 	struct err *err = NULL;
 	uint64_t checked = 0;
 
+	assert(from_ns <= until_ns);
 	if (!peak)
 		return err_nomem();
 	peak->ns = from_ns;

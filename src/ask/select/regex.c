@@ -2,6 +2,7 @@
 
 #include "select/regex.h"
 
+#include <assert.h>
 #include <pcre2.h>
 
 /*
@@ -92,6 +93,7 @@ enum regex_answer regex_match(const struct regex *regex, const char *text)
 	const int count = pcre2_match(regex->code, (PCRE2_SPTR)text, strlen(text), 0, 0,
 				      regex->match, regex->limits);
 
+	assert(regex->code && regex->match);
 	if (count >= 0)
 		return REGEX_YES;
 	return count == PCRE2_ERROR_NOMATCH ? REGEX_NO : REGEX_TOO_HARD;

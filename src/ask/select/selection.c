@@ -137,6 +137,7 @@ size_t selection_next(const struct selection *selection, uint64_t *at, uint64_t 
 	const uint64_t row_count = model_row_count(selection->model);
 	size_t count = 0;
 
+	assert(*at % MODEL_BATCH == 0);
 	while (count == 0 && *at < row_count) {
 		count = selection_batch(selection, *at, rows);
 		*at += MODEL_BATCH;
@@ -361,6 +362,7 @@ struct model_totals selection_totals(const struct selection *selection)
 	const struct model_sum *suppressed = &selection->suppressed_leaks.total;
 	struct model_totals totals = *model_totals(selection->model);
 
+	assert(selection->sums.model == selection->model);
 	totals.leaked = sums->leaked;
 	if (selection_is_all(selection))
 		return totals;
@@ -385,6 +387,7 @@ struct err *selection_make(const struct model *model, struct names *names,
 	struct request request;
 	struct err *err;
 
+	assert(model && arena);
 	if (!selection || !facts)
 		return err_nomem();
 	err = request_parse(settings, arena, &request);
@@ -409,6 +412,10 @@ struct err *selection_make(const struct model *model, struct names *names,
 	}
 	if (!err && !settings->ignores_leaks)
 		err = suppress(selection, arena);
+	assert(err || selection->from_ns <= selection->until_ns);
+	assert(err || selection->count <= model_row_count(model));
+	assert(err || !selection->bits == !selection->segment_ends);
+	assert(err || selection->sums.model == model);
 	if (!err)
 		*selection_ret = selection;
 	return err;

@@ -1,4 +1,6 @@
 /* A part of a selection: what some of its stacks allocated. */
+#include <assert.h>
+
 #include "select/selection.h"
 
 enum { SEGMENT_WORDS = MODEL_SEGMENT / 64 };
@@ -69,6 +71,7 @@ struct err *selection_narrow(const struct selection *selection, const uint8_t *s
 	struct worker workers[SWEEP_WORKERS_MAX];
 	struct err *err;
 
+	assert(stacks);
 	if (!part)
 		return err_nomem();
 	*part = *selection;
@@ -84,6 +87,7 @@ struct err *selection_narrow(const struct selection *selection, const uint8_t *s
 		return err;
 	count_rows(part, segment_count);
 	total_take(part, stacks);
+	assert(part->count <= selection->count);
 	*selection_ret = part;
 	return NULL;
 }

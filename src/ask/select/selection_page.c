@@ -306,6 +306,7 @@ struct err *selection_page(const struct selection *selection, const struct selec
 	uint64_t *rows;
 	struct err *err;
 
+	assert(!order->field || order->field->type != FIELD_TEXTS);
 	assert(count > 0 && count <= SELECTION_PAGE_MAX);
 	if (!order->field || strcmp(order->field->name, "time") == 0 || skip >= selection->count)
 		return selection_sorted(selection, order, skip, count, arena, rows_ret, count_ret);

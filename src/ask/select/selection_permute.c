@@ -234,6 +234,7 @@ struct err *selection_permute(const struct selection *selection,
 	uint32_t *rows = arena_array(arena, selection->count, sizeof(*rows));
 	struct err *err;
 
+	assert(order->field->type != FIELD_TEXTS);
 	assert(order->field);
 	crew.count = sweep_workers(&selection->limits,
 				   div_up(model_row_count(selection->model), MODEL_SEGMENT));

@@ -209,6 +209,7 @@ struct err *selection_sorted(const struct selection *selection, const struct sel
 	struct err *err = NULL;
 	uint64_t *rows;
 
+	assert(!order->field || order->field->type != FIELD_TEXTS);
 	count = count == 0 ? rest : u64_min(count, rest);
 	rows = arena_array(arena, count, sizeof(*rows));
 	if (!rows)
@@ -218,6 +219,7 @@ struct err *selection_sorted(const struct selection *selection, const struct sel
 				 : rows_by_field(selection, order, skip, count, rows);
 	if (err)
 		return err;
+	assert(count <= selection->count);
 	*rows_ret = rows;
 	*count_ret = count;
 	return NULL;

@@ -1,5 +1,7 @@
 #include "select/sort_keys.h"
 
+#include <assert.h>
+
 #include "base/sort.h"
 
 static uint64_t key_of(const struct sort_keys *keys, uint64_t value)
@@ -24,6 +26,7 @@ static void read_values(struct sort_reading *reading, uint64_t first)
 
 void sort_reading_read(struct sort_reading *reading, uint64_t first)
 {
+	assert(first % MODEL_BATCH == 0);
 	read_values(reading, first);
 	for (size_t i = 0; i < reading->count; i++)
 		reading->values[i] = key_of(reading->keys, reading->values[i]);
@@ -31,6 +34,7 @@ void sort_reading_read(struct sort_reading *reading, uint64_t first)
 
 void sort_reading_list(struct sort_reading *reading, size_t count)
 {
+	assert(count <= MODEL_BATCH);
 	reading->count = count;
 	batch_list(&reading->batch, reading->keys->selection->facts, reading->rows, count);
 	field_read(reading->keys->order->field, &reading->batch, reading->values);
@@ -105,6 +109,7 @@ struct err *sort_keys_init(struct sort_keys *keys, const struct selection *selec
 {
 	struct err *err = facts_prepare(selection->facts, order->field->facts);
 
+	assert(order->field && order->field->type != FIELD_TEXTS);
 	*keys = (struct sort_keys) { .selection = selection, .order = order };
 	return err || order->field->type != FIELD_TEXT ? err : ranks_find(keys);
 }

@@ -66,6 +66,7 @@ struct err *sums_into_at(const struct model *model, const struct selection *sele
 	CLEAN(free) struct pass_rows *rows = malloc(sizeof(*rows));
 	struct pass pass = pass_begin(model, selection);
 
+	assert(!selection || selection->model == model);
 	if (!rows)
 		return err_nomem();
 	if (pass_is_all(&pass)) {
@@ -134,6 +135,8 @@ struct err *sums_between(const struct model *model, const struct selection *sele
 	struct pass pass = pass_begin_between(model, selection, from_ns, until_ns);
 	struct sums sums = { .model = model, .stacks = stacks };
 
+	assert(from_ns <= until_ns);
+	assert(!selection || selection->model == model);
 	if (!stacks || !rows)
 		return err_nomem();
 	if (!pass.selection && pass.begin + model_stack_count(model) < pass.end) {
@@ -162,6 +165,7 @@ struct err *sums_allocated_between(const struct model *model, uint64_t from_ns, 
 	struct model_stack_moment *moments = (void *)stacks; /* turned in place: they are large */
 	struct sums sums = { .model = model, .stacks = stacks };
 
+	assert(from_ns <= until_ns);
 	static_assert(sizeof(*moments) == sizeof(*stacks), "turned in place");
 	if (!stacks)
 		return err_nomem();

@@ -1,5 +1,7 @@
 #include "groups/call_times.h"
 
+#include <assert.h>
+
 #include "base/sort.h"
 #include "select/passes.h"
 
@@ -30,6 +32,7 @@ static unsigned first_of_name(unsigned fn)
 
 void call_times_total(const struct model *model, struct model_latency *total_ret)
 {
+	assert(model_latencies(model));
 	*total_ret = (struct model_latency) { 0 };
 	for (unsigned fn = 0; fn < TAPE_FN_COUNT; fn++)
 		latency_merge(total_ret, &model_latencies(model)[fn]);
@@ -257,6 +260,7 @@ struct err *call_times_sums(const struct selection *selection, struct arena *are
 	struct call_times times = { 0 };
 	struct err *err = times_of(selection, arena, &times);
 
+	assert(selection->sums.model == selection->model);
 	return err ? err : sums_make(selection->model, &times, arena, sums_ret);
 }
 
@@ -268,6 +272,8 @@ struct err *call_times_find(const struct selection *selection, struct names *nam
 	struct call_times times = { 0 };
 	struct err *err = times_of(selection, arena, &times);
 
+	assert(settings->order <= CALL_TIMES_BY_CALLS);
+	assert(settings->mode == WALK_FOLD || settings->mode == WALK_ALL);
 	if (!err)
 		err = slowest_find(selection, settings->slowest_max, arena, &times);
 	if (!err)

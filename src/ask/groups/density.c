@@ -299,6 +299,8 @@ struct err *density_find(const struct selection *selection, const struct density
 	struct density density;
 	struct err *err;
 
+	assert(settings->column_count >= 1 && settings->row_count >= 1);
+	assert(settings->from_ns <= settings->until_ns);
 	assert(settings->x != settings->y && settings->y != DENSITY_TIME);
 	assert(settings->column_count <= DENSITY_SIDE_MAX);
 	assert(settings->row_count <= DENSITY_SIDE_MAX);

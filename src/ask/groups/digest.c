@@ -129,6 +129,7 @@ struct err *digest_find(const struct selection *selection, uint64_t from_ns, uin
 	uint64_t begins[DIGEST_SPANS];
 	struct err *err;
 
+	assert(count >= 1);
 	assert(until_ns > from_ns);
 	if (!workers || !digests)
 		return err_nomem();

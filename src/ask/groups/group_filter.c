@@ -1,5 +1,7 @@
 #include "groups/group_filter.h"
 
+#include <assert.h>
+
 #include "base/map.h"
 #include "groups/lifetimes.h"
 
@@ -131,6 +133,7 @@ struct err *group_filters_make(const struct selection *selection, const struct g
 	struct group_filters *filters = arena_new(arena, struct group_filters);
 	struct err *err = NULL;
 
+	assert((unsigned)groups->by < GROUP_BYS);
 	if (!filters)
 		return err_nomem();
 	*filters = (struct group_filters) { .selection = selection, .groups = groups };
@@ -281,6 +284,7 @@ const char *group_filter(const struct group_filters *filters, size_t i, struct a
 {
 	CLEAN(str_deinit) struct str out = { 0 };
 
+	assert(i < filters->groups->count);
 	if (!add_group(&out, filters, i) || out.failed)
 		return NULL;
 	return arena_strdup(arena, str_text(&out));

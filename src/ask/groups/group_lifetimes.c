@@ -95,6 +95,8 @@ struct err *group_lifetimes_find(const struct grouping *grouping, const uint32_t
 	struct tally tallies[SWEEP_WORKERS_MAX];
 	struct err *err;
 
+	assert(item_count == 0 || items);
+	assert(count >= 1 && count <= SWEEP_WORKERS_MAX);
 	if (item_count > ITEMS_MAX)
 		return err_new(ERR_LIMIT, "percentiles of more than %u groups", ITEMS_MAX);
 	if (!buckets)

@@ -1,4 +1,6 @@
 /* Sums of groups: one pass over all rows, on all processors. */
+#include <assert.h>
+
 #include "base/big.h"
 #include "groups/grouping.h"
 
@@ -97,6 +99,7 @@ struct err *group_sums_find(const struct grouping *grouping, struct arena *arena
 	struct group_worker workers[SWEEP_WORKERS_MAX];
 	struct err *err;
 
+	assert(count >= 1 && count <= SWEEP_WORKERS_MAX);
 	if (!sums || !own)
 		return err_nomem();
 	for (size_t i = 0; i < count; i++)

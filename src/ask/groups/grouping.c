@@ -118,6 +118,8 @@ static struct err *group_calls(struct grouping *grouping, struct arena *arena)
 struct err *grouping_init(struct grouping *grouping, const struct selection *selection,
 			  enum group_by by, enum walk_mode mode, struct arena *arena)
 {
+	assert((unsigned)by < GROUP_BYS);
+	assert(mode == WALK_FOLD || mode == WALK_ALL);
 	*grouping = (struct grouping) { .by = by, .selection = selection };
 	switch (by) {
 	case GROUP_BY_STACK:
@@ -192,6 +194,8 @@ void grouping_keys(const struct grouping *grouping, struct batch *batch, uint32_
 	};
 	const uint64_t *values = batch_column(batch, columns[grouping->by]);
 
+	assert((unsigned)grouping->by < GROUP_BYS);
+	assert(batch->count <= MODEL_BATCH);
 	if (grouping->of_stack) {
 		keys_by_stack(grouping, values, batch->count, keys);
 		return;
@@ -217,6 +221,7 @@ void grouping_keys(const struct grouping *grouping, struct batch *batch, uint32_
 
 uint64_t grouping_key(const struct grouping *grouping, uint32_t group)
 {
+	assert(group < grouping->count);
 	if (grouping->by == GROUP_BY_FUNCTION)
 		return grouping->sites[group]->name;
 	if (grouping->by == GROUP_BY_MARK && group == grouping->count - 1)
@@ -284,6 +289,9 @@ struct err *group_workers_run(struct group_worker *workers, size_t count)
 	const struct sweep_limits *limits = &workers[0].grouping->selection->limits;
 	CLEAN(free) struct batch *batches = calloc(count, sizeof(*batches));
 
+	assert(count >= 1 && count <= SWEEP_WORKERS_MAX);
+	assert(workers[count - 1].grouping == workers[0].grouping);
+	assert(workers[count - 1].visit == workers[0].visit);
 	if (!batches)
 		return err_nomem();
 	for (size_t i = 0; i < count; i++)

@@ -1,5 +1,7 @@
 #include "groups/groups.h"
 
+#include <assert.h>
+
 #include "base/sort.h"
 #include "base/vec.h"
 #include "groups/grouping.h"
@@ -66,11 +68,13 @@ static const struct key_row {
 
 const char *group_key_word(enum group_key key)
 {
+	assert((unsigned)key < GROUP_KEYS);
 	return key <= GROUP_PEAK_COUNT ? metric_group_key(metrics[key]) : rows[key].word;
 }
 
 enum group_unit group_key_unit(enum group_key key)
 {
+	assert((unsigned)key < GROUP_KEYS);
 	if (key <= GROUP_PEAK_COUNT)
 		return metric_is_bytes(metrics[key]) ? GROUP_UNIT_BYTES : GROUP_UNIT_COUNT;
 	return rows[key].unit;
@@ -143,6 +147,7 @@ uint64_t group_value(const struct group *group, enum group_key key, bool is_of_a
 {
 	const struct group_sums *sums = is_of_all ? &group->all : &group->matched;
 
+	assert((unsigned)key < GROUP_KEYS);
 	switch (key) {
 	case GROUP_SIZE:
 	case GROUP_COUNT:
@@ -337,6 +342,8 @@ struct err *groups_find(const struct selection *selection, const struct group_se
 	struct err *err =
 		grouping_init(&finder.grouping, selection, settings->by, settings->mode, arena);
 
+	assert((unsigned)settings->by < GROUP_BYS);
+	assert((unsigned)settings->order.key < GROUP_KEYS);
 	if (!err)
 		err = items_fill(&finder);
 	if (err)
@@ -352,6 +359,7 @@ struct err *groups_find(const struct selection *selection, const struct group_se
 	groups.total_count = finder.count;
 	if (settings->wants_lifetimes && !is_lifetime(settings->order.key))
 		err = items_add_lifetimes(&finder, shown, groups.count);
+	assert(err || groups.count <= groups.total_count);
 	if (!err)
 		*groups_ret = groups;
 	return err;
@@ -405,6 +413,8 @@ void group_title(const struct selection *selection, const struct groups *groups,
 	const struct name *name =
 		group->site ? names_get(selection->names, group->site->name) : NULL;
 
+	assert((unsigned)groups->by < GROUP_BYS);
+	assert(!group->site || selection->names);
 	switch (groups->by) {
 	case GROUP_BY_STACK:
 	case GROUP_BY_FUNCTION:

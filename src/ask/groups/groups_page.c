@@ -11,6 +11,7 @@ struct err *groups_add_lifetimes(const struct selection *selection, struct group
 	struct err *err = grouping_init(&grouping, selection, groups->by, mode, arena);
 	uint32_t *number_of;
 
+	assert(groups->count <= groups->total_count);
 	if (err)
 		return err;
 	number_of = arena_array(arena, grouping.count, sizeof(*number_of));
@@ -31,6 +32,9 @@ struct err *groups_page(const struct groups *all, const struct group_settings *s
 	uint32_t *place_of = arena_array(arena, all->count, sizeof(*place_of));
 	const uint64_t skip = u64_min(settings->skip, all->count);
 
+	assert(settings->by == all->by);
+	assert(all->count == all->total_count);
+	assert((unsigned)settings->order.key < GROUP_KEYS);
 	if (!items || !places || !place_of)
 		return err_nomem();
 	/* Equal ones come out in the order in which they were found, as if they had been found
@@ -50,6 +54,7 @@ struct err *groups_page(const struct groups *all, const struct group_settings *s
 		page.count = u64_min(page.count, settings->count);
 	for (size_t i = 0; i < page.count; i++)
 		places[i] = place_of[page.items[i].number];
+	assert(page.count <= all->count);
 	*page_ret = page;
 	*places_ret = places;
 	return NULL;

@@ -1,5 +1,7 @@
 #include "groups/handovers.h"
 
+#include <assert.h>
+
 #include "base/map.h"
 #include "base/sort.h"
 #include "select/passes.h"
@@ -162,6 +164,7 @@ struct err *handovers_find(const struct model *model, const struct selection *se
 	err = frees_count(model, arena, &handovers);
 	if (err)
 		return err;
+	assert(handovers.items || handovers.count == 0);
 	*handovers_ret = handovers;
 	return NULL;
 }

@@ -1,9 +1,12 @@
 #include "groups/lifetimes.h"
 
+#include <assert.h>
+
 enum { FIRST_NS = 100 };
 
 uint64_t lifetimes_bucket_min(unsigned bucket)
 {
+	assert(bucket < LIFETIME_BUCKETS);
 	return bucket == 0 ? 0 : lifetimes_bucket_max(bucket - 1) + 1;
 }
 
@@ -11,6 +14,7 @@ uint64_t lifetimes_bucket_max(unsigned bucket)
 {
 	uint64_t end = FIRST_NS;
 
+	assert(bucket < LIFETIME_BUCKETS);
 	if (bucket + 1 >= LIFETIME_BUCKETS)
 		return UINT64_MAX;
 	while (bucket-- > 0)
@@ -73,6 +77,7 @@ struct err *lifetimes_find(const struct model *model, const struct selection *se
 		for (size_t i = 0; i < pass.count; i++)
 			take(lifetimes, values, i);
 	}
+	assert(lifetimes->spread.count == lifetimes->freed.count);
 	*lifetimes_ret = lifetimes;
 	return NULL;
 }
@@ -85,6 +90,7 @@ struct err *lifetimes_by_site(const struct sites *sites, const uint32_t *index_o
 	CLEAN(free) struct pass_rows *values = malloc(sizeof(*values));
 	struct pass pass = pass_begin(sites->sums->model, selection);
 
+	assert(count <= sites->count);
 	if (!by_site || !values)
 		return err_nomem();
 	for (size_t i = 0; i < count; i++)

@@ -1,5 +1,7 @@
 #include "groups/lines.h"
 
+#include <assert.h>
+
 #include "base/big.h"
 #include "base/map.h"
 #include "base/sort.h"
@@ -264,6 +266,8 @@ struct err *lines_find(const struct sums *sums, const struct selection *selectio
 	struct err *err = finder_init(&finder, selection);
 	struct lines lines;
 
+	assert(file);
+	assert(!selection || selection->model == sums->model);
 	for (uint32_t i = CAPTURE_STACK_FIRST; i < model_stack_count(sums->model) && !err; i++) {
 		if (finder.used[i])
 			err = stack_take(&finder, i);

@@ -1,11 +1,14 @@
 #include "groups/measure.h"
 
+#include <assert.h>
+
 #include "base/big.h"
 #include "select/passes.h"
 #include "select/sums_rows.h"
 
 bool measure_is_of_selection(enum metric metric)
 {
+	assert((unsigned)metric < METRICS_KEYED);
 	return metric != METRIC_LIVE && metric != METRIC_WASTED;
 }
 
@@ -95,6 +98,8 @@ struct err *measure_sums(const struct selection *selection, enum metric metric, 
 	struct model_stack_sums *stacks;
 	struct err *err;
 
+	assert((unsigned)metric < METRICS_KEYED);
+	assert(selection->sums.model == selection->model);
 	if (measure_is_of_selection(metric)) {
 		*sums_ret = selection->sums;
 		return NULL;
@@ -180,6 +185,7 @@ static struct err *split_rows(const struct selection *selection, uint64_t at_ns,
 struct err *measure_split(const struct selection *selection, uint64_t at_ns, const uint8_t *part_of,
 			  uint64_t (*values)[MEASURE_PARTS])
 {
+	assert(part_of);
 	split_sums(selection, part_of, values);
 	if (!selection_is_all(selection))
 		return split_rows(selection, at_ns, part_of, values);

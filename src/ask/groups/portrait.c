@@ -1,5 +1,7 @@
 #include "groups/portrait.h"
 
+#include <assert.h>
+
 #include "select/batch.h"
 
 struct worker {
@@ -61,6 +63,7 @@ struct err *portrait_find(const struct selection *selection, struct portrait *po
 	struct worker *pointers[SWEEP_WORKERS_MAX];
 	struct err *err;
 
+	assert(count >= 1 && count <= SWEEP_WORKERS_MAX);
 	*portrait = (struct portrait) { 0 };
 	spread_init(&portrait->lifetimes);
 	if (!workers)

@@ -1,5 +1,7 @@
 #include "groups/reallocs.h"
 
+#include <assert.h>
+
 enum { CONSTANT_STEPS_MIN = 8 /* fewer are no habit */ };
 
 const char *const realloc_order_words[] = { "copied", "length", "size", NULL };
@@ -8,6 +10,7 @@ const char *const realloc_order_words[] = { "copied", "length", "size", NULL };
 
 bool realloc_chain_is_constant(const struct realloc_chain *chain)
 {
+	assert(chain->grown <= chain->steps);
 	return chain->grown >= CONSTANT_STEPS_MIN &&
 	       chain->increment_max - chain->increment_min <= chain->increment_min / 4;
 }
@@ -176,6 +179,7 @@ void realloc_sums_add(struct realloc_sums *to, const struct realloc_sums *from)
 {
 	const struct realloc_chain *a = &to->heaviest, *b = &from->heaviest;
 
+	assert(to != from);
 	to->chains += from->chains;
 	to->steps += from->steps;
 	to->grown += from->grown;
@@ -281,6 +285,8 @@ struct err *reallocs_find(const struct model *model, const struct selection *sel
 	struct reallocs reallocs = { 0 };
 	const uint64_t count = model_chain_count(model);
 
+	assert(order <= REALLOC_BY_SIZE);
+	assert(!selection || selection->model == model);
 	top = u64_min(u64_min(top, REALLOC_TOP_MAX), count);
 	reallocs.stacks = arena_array(arena, model_stack_count(model), sizeof(*reallocs.stacks));
 	reallocs.top = arena_array(arena, top, sizeof(*reallocs.top));
@@ -297,6 +303,7 @@ struct err *reallocs_find(const struct model *model, const struct selection *sel
 			walkers_step(gather);
 	}
 	top_sort(gather);
+	assert(reallocs.top_count <= top);
 	*reallocs_ret = reallocs;
 	return NULL;
 }

@@ -1,5 +1,7 @@
 #include "groups/spread.h"
 
+#include <assert.h>
+
 enum { PART_BITS = 5 };
 
 static_assert(1 << PART_BITS == SPREAD_PARTS, "parts of a power of two");
@@ -40,6 +42,8 @@ void spread_add(struct spread *spread, uint64_t value)
 
 void spread_join(struct spread *to, const struct spread *from)
 {
+	assert(to != from);
+	assert(from->count == 0 || from->min <= from->max);
 	to->count += from->count;
 	to->min = u64_min(to->min, from->min);
 	to->max = u64_max(to->max, from->max);
@@ -54,6 +58,7 @@ uint64_t spread_percentile(const struct spread *spread, unsigned thousandths)
 		(uint64_t)(((unsigned __int128)spread->count * thousandths + 999) / 1000);
 	uint64_t seen = 0;
 
+	assert(thousandths <= 1000);
 	if (spread->count == 0)
 		return 0;
 	if (rank == 0)

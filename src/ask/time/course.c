@@ -1,5 +1,7 @@
 #include "time/course.h"
 
+#include <assert.h>
+
 #include "groups/grouping.h"
 
 /* Allocations or frees of the selection, read ahead. */
@@ -340,6 +342,9 @@ struct err *course_find(const struct selection *selection, const struct course_s
 	struct grouping grouping;
 	struct err *err = NULL;
 
+	assert(settings->from_ns <= settings->until_ns);
+	assert(settings->column_count > 0);
+	assert(!settings->has_bands || (unsigned)settings->by < GROUP_BYS);
 	if (!sweep)
 		return err_nomem();
 	sweep->selection = selection;
@@ -353,6 +358,7 @@ struct err *course_find(const struct selection *selection, const struct course_s
 	if (err)
 		return err;
 	run(sweep);
+	assert(course.column_count <= settings->column_count);
 	*course_ret = course;
 	return NULL;
 }

@@ -243,6 +243,8 @@ struct err *course_bands_at(const struct selection *selection,
 	uint64_t *bands;
 	struct err *err = grouping_init(&grouping, selection, settings->by, settings->mode, arena);
 
+	assert(settings->column_count > 0);
+	assert(settings->has_bands);
 	assert(selection_is_all(selection) && !settings->is_by_number);
 	if (err)
 		return err;

@@ -83,6 +83,9 @@ struct err *curves_find(const struct selection *selection, const struct groups *
 	struct err *err = grouping_init(&grouping, selection, groups->by, mode, arena);
 	size_t count;
 
+	assert(from_ns < until_ns);
+	assert(point_count >= 1 && point_count <= CURVE_POINTS_MAX);
+	assert(groups->count <= CURVES_MAX);
 	assert(until_ns > from_ns);
 	assert(groups->count <= CURVES_MAX && point_count <= CURVE_POINTS_MAX);
 	if (err)

@@ -1,5 +1,7 @@
 #include "time/playback.h"
 
+#include <assert.h>
+
 /* One of the two streams, read ahead. */
 struct lane {
 	uint64_t next; /* to be read */
@@ -21,6 +23,7 @@ struct playback *playback_create(const struct selection *selection)
 {
 	struct playback *playback = calloc(1, sizeof(*playback));
 
+	assert(selection->model);
 	if (playback)
 		playback->selection = selection;
 	return playback;

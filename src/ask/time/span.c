@@ -1,5 +1,7 @@
 #include "time/span.h"
 
+#include <assert.h>
+
 #include "base/big.h"
 #include "select/passes.h"
 
@@ -126,6 +128,8 @@ struct err *span_find(const struct model *model, const struct selection *selecti
 	struct pass pass = pass_begin(model, selection);
 	struct err *err;
 
+	assert(from_ns <= until_ns);
+	assert(!selection || selection->model == model);
 	if (!stacks || !sums)
 		return err_nomem();
 	err = pass_is_all(&pass) ? stacks_of_all(&span, model, stacks)
@@ -146,6 +150,7 @@ struct err *span_by_site(const struct span *span, const struct sites *sites, str
 {
 	struct span_sums *by_site = arena_array(arena, sites->count, sizeof(*by_site));
 
+	assert(sites->sums->model == span->sums.model);
 	if (!by_site)
 		return err_nomem();
 	for (size_t i = 0; i < model_stack_count(span->sums.model); i++) {

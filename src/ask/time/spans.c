@@ -1,5 +1,7 @@
 #include "time/spans.h"
 
+#include <assert.h>
+
 #include "select/passes.h"
 #include "sums/sweep.h"
 
@@ -219,6 +221,8 @@ struct err *spans_find(const struct selection *selection, uint64_t from_ns, uint
 	struct model_sum before = { 0 };
 	struct err *err = NULL;
 
+	assert(from_ns <= until_ns);
+	assert(count > 0);
 	if (selection_is_all(selection)) { /* what the index has sums for */
 		model_timeline_window(selection->model, from_ns, until_ns, count, spans);
 		return NULL;

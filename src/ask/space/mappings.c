@@ -1,5 +1,6 @@
 #include "space/mappings.h"
 
+#include <assert.h>
 #include <sys/mman.h>
 
 #include "space/mappings_parts.h"
@@ -44,6 +45,7 @@ const struct mappings_image *mappings_image(const struct mappings *mappings)
 
 void mappings_mark_blocks(struct mappings *mappings, uint32_t mapping)
 {
+	assert(mapping < mappings->all.count);
 	mappings->all.items[mapping].holds_blocks = true;
 }
 
@@ -133,6 +135,7 @@ uint32_t mappings_add(struct mappings *mappings, uint64_t begin, uint64_t end,
 	const uint32_t index = (uint32_t)mappings->all.count;
 	struct mapping *place = mapping_vec_add(&mappings->all);
 
+	assert(begin < end);
 	if (!place)
 		return MAPPINGS_NOBODY;
 	*place = *mapping;
@@ -327,6 +330,7 @@ struct err *mappings_advance(struct mappings *mappings, uint64_t ns)
 	const struct model_note *notes = model_notes(mappings->model);
 	size_t end = mappings->next_note;
 
+	assert(mappings->next_note <= model_note_count(mappings->model));
 	while (end < model_note_count(mappings->model) && notes[end].ns <= ns)
 		end++;
 	return advance(mappings, end);
@@ -334,6 +338,7 @@ struct err *mappings_advance(struct mappings *mappings, uint64_t ns)
 
 struct err *mappings_advance_snapshot(struct mappings *mappings, size_t snapshot)
 {
+	assert(snapshot < mappings->snapshots.count);
 	return advance(mappings, mappings->snapshots.items[snapshot].last_note + 1);
 }
 
@@ -372,6 +377,7 @@ struct err *mappings_create(const struct model *model, struct mappings **mapping
 {
 	CLEAN(mappings_destroy) struct mappings *mappings = calloc(1, sizeof(*mappings));
 
+	assert(model);
 	if (!mappings)
 		return err_nomem();
 	mappings->model = model;
@@ -398,6 +404,7 @@ bool mappings_parts_next(struct mappings_parts *parts, struct mappings_part *par
 	const struct mappings_extent *extent;
 	size_t at;
 
+	assert(parts->extent <= extents->count);
 	while (parts->extent < extents->count && parts->at >= extents->items[parts->extent].end)
 		parts->extent++;
 	if (parts->extent == extents->count)

@@ -1,5 +1,7 @@
 #include "space/mappings_image.h"
 
+#include <assert.h>
+
 enum { PAGE_BYTES = 4096, PROT_BITS = 3 };
 
 /* No program's own memory is beyond, only a page or so of the kernel's, [vsyscall]. */
@@ -15,6 +17,7 @@ void mappings_image_deinit(struct mappings_image *image)
 const char *mappings_image_name(const struct mappings_image *image,
 				const struct mappings_extent *extent)
 {
+	assert(extent->name < image->names.count);
 	return image->names.texts[extent->name];
 }
 
@@ -182,6 +185,7 @@ static bool replace(struct mappings_extent_vec *all, uint64_t begin, uint64_t en
 
 bool mappings_image_apply(struct mappings_image *image, const char *text, bool begins_anew)
 {
+	assert(text);
 	if (begins_anew)
 		image->all.count = 0;
 	for (const char *line = text; *line; line += strcspn(line, "\n") + 1) {
@@ -202,6 +206,7 @@ bool mappings_image_apply(struct mappings_image *image, const char *text, bool b
 
 struct mappings_runs mappings_runs_begin(const struct mappings_extent *extent)
 {
+	assert(extent->begin <= extent->end);
 	return (struct mappings_runs) { .at = extent->runs,
 					.address = extent->begin,
 					.end = extent->end };
@@ -239,6 +244,7 @@ bool mappings_runs_next(struct mappings_runs *runs, uint64_t *begin_ret, uint64_
 
 bool mappings_extent_is_exact(const struct mappings_extent *extent)
 {
+	assert(extent->begin <= extent->end);
 	return extent->runs || extent->rss_bytes == 0 ||
 	       extent->rss_bytes == extent->end - extent->begin;
 }

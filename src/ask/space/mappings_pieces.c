@@ -107,6 +107,7 @@ bool mappings_pieces_set(struct mappings_pieces *pieces, uint64_t begin, uint64_
 {
 	size_t at;
 
+	assert(mapping != UINT32_MAX);
 	assert(begin < end);
 	if (!make_room(pieces))
 		return false;

@@ -1,5 +1,7 @@
 #include "space/neighbours.h"
 
+#include <assert.h>
+
 /* The nearest that a worker has seen. */
 struct worker {
 	const struct model *model;
@@ -101,6 +103,8 @@ struct err *neighbours_find(const struct model *model, uint64_t row,
 	const size_t count = sweep_workers(limits, segments);
 	struct err *err;
 
+	assert(row < model_row_count(model));
+	assert(count >= 1 && count <= SWEEP_WORKERS_MAX);
 	for (size_t i = 0; i < count; i++)
 		workers[i] = (struct worker) {
 			.model = model,

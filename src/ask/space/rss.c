@@ -1,5 +1,7 @@
 #include "space/rss.h"
 
+#include <assert.h>
+
 const char *const rss_band_words[] = {
 	"live",	  "slack",  "untouched", "free",    "program", "unseen",    "file",
 	"shared", "module", "stack",	 "memtape", "kernel",  "remainder", NULL,
@@ -25,6 +27,7 @@ const char *rss_band_title(enum rss_band band)
 		"remainder",
 	};
 
+	assert((unsigned)band < RSS_BANDS);
 	static_assert(array_size(titles) == RSS_BANDS, "a title for each band");
 	return titles[band];
 }
@@ -360,6 +363,9 @@ struct err *rss_explain(const struct model *model, struct rss *rss_ret)
 	for (size_t i = 0; i < measures.count; i++)
 		rss.pages_known &= measures.items[i].is_exact;
 	choose(&rss);
+	assert(rss.samples.count == 0 || rss.peak < rss.samples.count);
+	assert(rss.samples.count == 0 || rss.last < rss.samples.count);
+	assert(rss.samples.count == 0 || rss.most_free < rss.samples.count);
 	*rss_ret = rss;
 	rss.samples = (struct rss_sample_vec) { 0 };
 	return NULL;

@@ -1,5 +1,7 @@
 #include "space/space.h"
 
+#include <assert.h>
+
 struct space {
 	const struct model *model;
 	struct mappings *mappings;
@@ -30,6 +32,7 @@ struct err *space_create(const struct model *model, struct space **space_ret)
 	CLEAN(space_destroy) struct space *space = calloc(1, sizeof(*space));
 	struct err *err;
 
+	assert(model);
 	if (!space)
 		return err_nomem();
 	space->model = model;
@@ -165,6 +168,8 @@ struct err *space_advance_snapshot(struct space *space, size_t snapshot)
 	const struct mappings_snapshot *at = &mappings_snapshots(space->mappings)->items[snapshot];
 	struct err *err = mappings_advance_snapshot(space->mappings, snapshot);
 
+	assert(snapshot < mappings_snapshots(space->mappings)->count);
+	assert(snapshot >= space->next_snapshot);
 	if (!err)
 		err = space_advance_blocks(space, space_snapshot_ns(at));
 	if (!err)
@@ -183,6 +188,7 @@ struct err *space_advance(struct space *space, uint64_t ns)
 	const struct mappings_snapshot_vec *snapshots = mappings_snapshots(space->mappings);
 	struct err *err = NULL;
 
+	assert(space->next_snapshot <= snapshots->count);
 	while (space->next_snapshot < snapshots->count && !err &&
 	       snapshots->items[space->next_snapshot].end_ns <= ns)
 		err = space_advance_snapshot(space, space->next_snapshot);

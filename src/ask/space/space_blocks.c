@@ -1,5 +1,6 @@
 #include "space/space_blocks.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "space/space.h"
@@ -49,6 +50,8 @@ bool space_blocks_each(const struct model *model, uint64_t before_ns, enum model
 	const uint64_t end = model_row_at(model, before_ns);
 	struct batch *batch = malloc(sizeof(*batch));
 
+	assert((unsigned)extra < MODEL_COLUMNS);
+	assert(visit);
 	if (!batch)
 		return false;
 	batch->model = model;

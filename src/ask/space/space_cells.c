@@ -1,11 +1,14 @@
 #include "space/space_cells.h"
 
+#include <assert.h>
+
 uint64_t space_cell_bytes(uint64_t bytes, uint64_t most)
 {
 	uint64_t cell_bytes = SPACE_PAGE;
 
 	while (cell_bytes < UINT64_MAX / 4 && div_up(bytes, cell_bytes) > u64_max(most, 1))
 		cell_bytes *= 2;
+	assert(cell_bytes >= SPACE_PAGE && (cell_bytes & (cell_bytes - 1)) == 0);
 	return cell_bytes;
 }
 
@@ -15,6 +18,8 @@ void space_cells_fill(const struct space *space, uint64_t begin, uint64_t end, u
 	const struct mappings_extent_vec *extents = &mappings_image(space_mappings(space))->all;
 	size_t extent = 0;
 
+	assert(begin <= end);
+	assert(cell_bytes > 0);
 	for (uint64_t at = begin; at < end; at += u64_min(cell_bytes, end - at), cells++) {
 		const uint64_t stop = at + u64_min(cell_bytes, end - at);
 

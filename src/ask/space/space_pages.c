@@ -1,5 +1,7 @@
 #include "space/space_pages.h"
 
+#include <assert.h>
+
 #include "base/sort.h"
 
 void space_pages_deinit(struct space_pages *pages)
@@ -178,11 +180,13 @@ static uint64_t range_sum(const struct space_pages *pages, uint64_t begin, uint6
 
 uint64_t space_pages_sum(const struct space_pages *pages, uint64_t begin, uint64_t end)
 {
+	assert(begin <= end);
 	return range_sum(pages, begin, end, false);
 }
 
 bool space_pages_any(const struct space_pages *pages, uint64_t begin, uint64_t end)
 {
+	assert(begin <= end);
 	return range_sum(pages, begin, end, true) > 0;
 }
 
@@ -226,6 +230,7 @@ uint64_t space_pages_stretch(const struct space_pages *pages, const struct vec_u
 	const uint64_t next = next_number(numbers, number);
 	const struct space_chunk *chunk;
 
+	assert(address < end);
 	*live_ret = 0;
 	if (next != number)
 		return next == UINT64_MAX ? end : u64_min(end, next << SPACE_CHUNK_SHIFT);

@@ -1,5 +1,6 @@
 #include "space/space_paint.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "space/space_blocks.h"
@@ -275,6 +276,7 @@ struct err *space_paint_find(const struct space *space, const struct space_waste
 	struct painter painter = { .waste = waste, .paint = &paint, .by = by };
 	struct err *err = regions_choose(&waste->regions, cell_max, arena, &paint);
 
+	assert(cell_max > 0);
 	if (err)
 		return err;
 	paint.cells = arena_array(arena, paint.cell_count, sizeof(*paint.cells));

@@ -1,5 +1,7 @@
 #include "space/space_waste.h"
 
+#include <assert.h>
+
 #include "space/space_blocks.h"
 
 /* Blocks of every page that is partial, and whether it is resident. */
@@ -409,6 +411,7 @@ struct err *space_waste_find(const struct model *model, struct space *space, uin
 	struct err *err = move_space(space, ns, &waste);
 	bool ok;
 
+	assert(model && space);
 	if (err)
 		return err;
 	waste.live = space_live(space);

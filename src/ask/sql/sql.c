@@ -1,5 +1,6 @@
 #include "sql/sql.h"
 
+#include <assert.h>
 #include <strings.h>
 #include <time.h>
 
@@ -14,6 +15,7 @@ struct err *sql_create(const struct model *model, struct names *names,
 	CLEAN(sql_destroy) struct sql *sql = calloc(1, sizeof(*sql));
 	struct err *err;
 
+	assert(model && names && settings);
 	if (!sql)
 		return err_nomem();
 	sql->settings = *settings;
@@ -49,6 +51,7 @@ bool sql_function_is_allowed(struct sql *sql, const char *name)
 	/* json_patch looks for every name among all others, and asks nobody. */
 	static const char *const never[] = { "load_extension", "json_patch", "fts3_tokenizer" };
 
+	assert(name);
 	for (size_t i = 0; i < array_size(never); i++) {
 		if (strcasecmp(never[i], name) != 0)
 			continue;
@@ -205,6 +208,7 @@ struct err *sql_run(struct sql *sql, const char *text, uint64_t first_line,
 {
 	const char *at = text;
 
+	assert(sink->begin && sink->row && sink->end);
 	while (*at) {
 		const char *rest = at;
 		bool failed = false;

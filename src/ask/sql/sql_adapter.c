@@ -404,6 +404,7 @@ struct err *sql_adapter_open(struct sql *sql)
 {
 	int rc;
 
+	assert(!sql->db && !sql->links);
 	sql->links = calloc(sql_names_count(), sizeof(*sql->links));
 	if (!sql->links)
 		return err_nomem();
@@ -459,6 +460,7 @@ struct sql_head sql_adapter_head(struct sqlite3_stmt *statement, size_t column)
 {
 	const char *type = sqlite3_column_decltype(statement, (int)column);
 
+	assert(column < (size_t)sqlite3_column_count(statement));
 	return (struct sql_head) { sqlite3_column_name(statement, (int)column),
 				   type && strcmp(type, "TEXT") == 0 };
 }

@@ -2,6 +2,8 @@
  * What the filter language knows about an allocation beyond the columns of its table: hidden
  * columns with the names of the fields, which are read when a statement names them.
  */
+#include <assert.h>
+
 #include "select/fields.h"
 #include "sql/sql_table.h"
 
@@ -34,6 +36,7 @@ size_t sql_fields_list(const struct sql_table *table, const struct field **field
 		if (is_extra(&field_table[i], table))
 			fields[count++] = &field_table[i];
 	}
+	assert(count <= room);
 	return count;
 }
 
@@ -103,6 +106,8 @@ struct err *sql_fields_value(struct sql_fields **fields_ptr, struct sql_cursor *
 	struct err *err = NULL;
 	uint64_t number;
 
+	assert(index < FIELDS_MAX);
+	assert(count <= MODEL_BATCH);
 	if (!fields) {
 		*fields_ptr = fields = calloc(1, sizeof(*fields));
 		if (!fields)

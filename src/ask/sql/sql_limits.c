@@ -1,4 +1,6 @@
 /* What constraints leave of a column. */
+#include <assert.h>
+
 #include "base/sort.h"
 #include "sql/sql_plan.h"
 
@@ -80,6 +82,7 @@ static void only_null(struct sql_limits *limits, const struct sql_column *column
 void sql_limits_narrow(struct sql_limits *limits, const struct sql_column *column, enum sql_op op,
 		       const struct sql_value *value)
 {
+	assert((unsigned)op <= SQL_IN);
 	if (op == SQL_IS_NULL || (op == SQL_IS && value->kind == SQL_NULL)) {
 		only_null(limits, column);
 		return;
@@ -178,6 +181,7 @@ bool sql_limits_allow_in_set(const struct sql_limits *limits, uint64_t value)
 	const struct sql_set *set = &limits->set;
 	size_t low = 0, high = set->count;
 
+	assert(set->count > 0);
 	if (value < set->values[0] || value > set->values[set->count - 1])
 		return false;
 	if (set->bits) {

@@ -1,5 +1,7 @@
 #include "sql/sql_plan.h"
 
+#include <assert.h>
+
 /* How much a constraint leaves, as a fraction; nobody knows, but the order of them is right. */
 static const double LEFT_BY_EQUAL = 0.05, LEFT_BY_LIST = 0.2, LEFT_BY_SIDE = 0.25,
 		    LEFT_BY_NULL = 0.3, COST_OF_TEST = 0.3;
@@ -167,6 +169,7 @@ void sql_plan_make(const struct sql_table *table, struct sql_plan *plan)
 	struct estimate estimate = { .scanned = (double)plan->row_count, .left = 1 };
 	double rows;
 
+	assert(plan->constraints && plan->orders);
 	plan->is_unique = false;
 	plan->is_ordered = is_in_order(table, plan);
 	plan->is_descending = plan->is_ordered && plan->orders[0].is_descending;

@@ -1,4 +1,5 @@
 /* Tables whose rows are numbered, and what all cursors and functions share. */
+#include <assert.h>
 #include <time.h>
 
 #include "base/monotonic.h"
@@ -66,6 +67,7 @@ void sql_cursor_bound(struct sql_cursor *cursor, const struct sql_limits *key, u
 	const uint64_t first = key->min;
 	const uint64_t end = key->max < row_count ? key->max + 1 : row_count;
 
+	assert(end <= row_count);
 	cursor->is_ended = first >= end;
 	cursor->row = is_descending ? end - 1 : first;
 	cursor->row_end = is_descending ? first - 1 : end;
@@ -90,6 +92,7 @@ struct sql_cursor *sql_cursor_create(const struct sql_table *table, struct sql_c
 		calloc(1, table->cursor_bytes ? table->cursor_bytes : sizeof(*cursor));
 	struct sql_limits *limits = calloc(table->column_count, sizeof(*limits));
 
+	assert(table->column_count > 0);
 	if (!cursor || !limits) {
 		free(cursor);
 		free(limits);
@@ -132,6 +135,7 @@ bool sql_cursor_narrow(struct sql_cursor *cursor, unsigned column, unsigned op,
 {
 	const struct sql_column *about = &cursor->table->columns[column];
 
+	assert(column < cursor->table->column_count);
 	if (about->flags & SQL_PARAMETER)
 		return take_parameter(cursor, value);
 	sql_limits_narrow(&cursor->limits[column], about, (enum sql_op)op, value);
@@ -178,6 +182,7 @@ struct err *sql_cursor_begin(struct sql_cursor *cursor, bool is_descending)
 
 struct err *sql_cursor_next(struct sql_cursor *cursor)
 {
+	assert(!cursor->is_ended);
 	if (cursor->table->next)
 		return cursor->table->next(cursor);
 	sql_cursor_step(cursor);

@@ -1,4 +1,6 @@
 /* The list of tables, and what it says to people. */
+#include <assert.h>
+
 #include "select/fields.h"
 #include "sql/sql_table.h"
 
@@ -59,6 +61,7 @@ void sql_table_declare(const struct sql_table *table, struct str *out)
 	const struct field *extra[EXTRA_MAX];
 	size_t fields;
 
+	assert(table->column_count > 0);
 	str_add(out, "CREATE TABLE x(");
 	for (size_t i = 0; i < table->column_count; i++) {
 		const struct sql_column *column = &table->columns[i];
@@ -80,6 +83,7 @@ struct err *sql_schema(const char *table, struct str *out)
 {
 	bool is_found = false;
 
+	assert(out);
 	for (const struct sql_table *const *at = sql_tables; *at; at++) {
 		if (table && strcmp((*at)->name, table) != 0)
 			continue;

@@ -1,5 +1,6 @@
 #include "findings/allocators.h"
 
+#include <assert.h>
 #include <string.h>
 
 static bool is_same(const struct model_note *a, const struct model_note *b)
@@ -41,6 +42,7 @@ bool allocators_next(const struct model *model, size_t *at, struct allocator_see
 {
 	const struct model_note *notes = model_notes(model);
 
+	assert(*at <= model_note_count(model));
 	while (*at < model_note_count(model)) {
 		const size_t index = (*at)++;
 		const struct model_note *note = &notes[index];
@@ -76,6 +78,7 @@ bool allocator_complaint(const struct allocator_seen *seen, struct str *out)
 {
 	const struct tape_allocator *allocator = &seen->note->allocator;
 
+	assert(seen->note->type == TAPE_EXT_ALLOCATOR);
 	if (allocator->flags & TAPE_ALLOCATOR_PROGRAMS && allocator->places > 0) {
 		str_printf(out,
 			   "malloc is the program's own: calls from its libraries are recorded, "

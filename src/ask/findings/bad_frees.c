@@ -1,5 +1,7 @@
 #include "findings/bad_frees.h"
 
+#include <assert.h>
+
 #include "findings/allocators.h"
 #include "findings/bad_frees_rows.h"
 #include "findings/edits.h"
@@ -248,6 +250,7 @@ struct err *bad_frees_find(const struct model *model, struct names *names,
 	struct bad_free *items;
 	struct err *err = wholeness_find(model, arena, &search.is_whole);
 
+	assert(model && names);
 	search.is_hidden = allocators_hide(model);
 	search.is_whole &= !search.is_hidden;
 

@@ -1,5 +1,7 @@
 #include "findings/bad_frees_rows.h"
 
+#include <assert.h>
+
 #include "base/clean.h"
 #include "findings/bad_frees.h"
 
@@ -293,6 +295,7 @@ struct err *bad_frees_rows_find(const struct model *model, const struct sweep_li
 	CLEAN(pass_destroy) struct pass *pass = calloc(1, sizeof(*pass));
 	struct err *err;
 
+	assert(limits);
 	if (!pass || !pass_init(pass, model, sweep_workers(limits, segments)))
 		return err_nomem();
 	err = sweep_run(limits, segments, segment_take, pass->workers, sizeof(*pass->workers),

@@ -1,9 +1,12 @@
 #include "findings/edits.h"
 
+#include <assert.h>
+
 const struct model_note *edits_next(const struct model *model, size_t *at)
 {
 	const struct model_note *notes = model_notes(model);
 
+	assert(*at <= model_note_count(model));
 	while (*at < model_note_count(model)) {
 		const struct model_note *note = &notes[(*at)++];
 
@@ -90,6 +93,7 @@ void edit_words(const struct model_note *note, struct str *out)
 	const uint32_t leaves_out = TAPE_EDIT_LIFETIME | TAPE_EDIT_CUT | TAPE_EDIT_FILTER;
 	const struct tape_edit *edit = &note->edit;
 
+	assert(note->type == TAPE_EXT_EDIT);
 	if (edit->what & TAPE_EDIT_ANONYMISED)
 		str_add(out, "anonymised: names, paths, numbers of processes and addresses are not "
 			     "those of the recording");

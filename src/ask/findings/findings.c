@@ -9,6 +9,7 @@
 
 bool finding_is_worth(const struct finding_search *search, uint64_t bytes)
 {
+	assert(search->totals);
 	return bytes >= FINDING_BYTES_MIN &&
 	       bytes >= search->totals->peak.bytes / FINDING_PEAK_SHARE;
 }
@@ -32,6 +33,9 @@ char *finding_moment(const struct finding_search *search, uint64_t ns)
 struct err *finding_add(struct finding_search *search, const struct finder *finder,
 			struct finding finding, const struct str *evidence)
 {
+	assert(finder->title && finder->advice);
+	assert(finding.stack == FINDING_NO_STACK ||
+	       finding.stack < model_stack_count(search->model));
 	assert(finding.link.page);
 	assert(finding.link.report);
 	finding.type = finder->type;
@@ -51,6 +55,7 @@ uint64_t finding_slack_at_peak(const struct finding_search *search, const struct
 {
 	const uint64_t usable = search->facts[site - search->sites.items].peak_usable;
 
+	assert((size_t)(site - search->sites.items) < search->sites.count);
 	return usable > site->sums.peak.bytes ? usable - site->sums.peak.bytes : 0;
 }
 
@@ -69,6 +74,7 @@ struct err *finding_add_at_peak(struct finding_search *search, const struct find
 			  .sort = sort },
 	};
 
+	assert(bytes > 0);
 	return finding.link.filter ? finding_add(search, finder, finding, evidence) : err_nomem();
 }
 
@@ -220,6 +226,7 @@ struct err *findings_find(const struct model *model, struct names *names,
 	struct findings findings = { 0 };
 	struct err *err;
 
+	assert(model && names);
 	if (limits)
 		search.limits = *limits;
 	err = search_prepare(&search);

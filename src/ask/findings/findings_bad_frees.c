@@ -1,4 +1,6 @@
 /* What is told of bad frees; each kind of them has its finder. */
+#include <assert.h>
+
 #include "findings/bad_frees.h"
 #include "findings/finding.h"
 
@@ -165,6 +167,8 @@ struct err *finding_tell_bad_frees(struct finding_search *search, const struct f
 	uint64_t count = 0, told = 0;
 	struct err *err = NULL;
 
+	assert(kinds != 0);
+	assert(possible_title);
 	for (size_t i = 0; i < bad_frees->count; i++)
 		count += kinds >> bad_frees->items[i].kind & 1;
 	for (size_t i = 0; i < bad_frees->count && told < PAIRS_MAX && !err; i++) {

@@ -2,6 +2,8 @@
  * The filter of a site: text that memtape-filter(7) takes for exactly this function of this
  * module. Names come from the tape and may be anything.
  */
+#include <assert.h>
+
 #include "findings/finding.h"
 
 /* As `site = "text"` takes it (select/filter_text.c): also with what is in parentheses behind it. */
@@ -78,6 +80,7 @@ char *finding_site_filter(const struct finding_search *search, const struct site
 	const struct rivals rivals = rivals_of(search, name);
 	CLEAN(str_deinit) struct str text = { 0 };
 
+	assert((size_t)(site - search->sites.items) < search->sites.count);
 	add_test(&text, "site", name->function, rivals.in_module);
 	if (rivals.of_text && name->module[0])
 		add_test(&text, " and site_module", name->module, false);

@@ -1,4 +1,6 @@
 /* What finders need of single allocations: passes over all rows, on all processors. */
+#include <assert.h>
+
 #include "base/big.h"
 #include "findings/finding.h"
 #include "space/space.h"
@@ -141,6 +143,7 @@ static_assert(LIVE_COLUMNS == 1 << 7, "columns are found by shifting");
 
 uint64_t live_column_end(uint64_t duration_ns, unsigned column)
 {
+	assert(column < LIVE_COLUMNS);
 	return (uint64_t)((unsigned __int128)duration_ns * (column + 1) / LIVE_COLUMNS);
 }
 
@@ -236,6 +239,7 @@ struct err *live_columns_find(const struct finding_search *search, const uint32_
 	struct live_column *columns = arena_array(search->arena, total, sizeof(*columns));
 	struct err *err;
 
+	assert(index_of || count == 0);
 	if (!changes || !workers || !columns)
 		return err_nomem();
 	for (size_t i = 0; i < worker_count; i++) {

@@ -1,5 +1,7 @@
 #include "findings/fit.h"
 
+#include <assert.h>
+
 #include "core/core.h"
 
 /*
@@ -25,6 +27,7 @@ struct fit fit_line(const uint64_t *values, size_t count)
 	double mean = 0, xx = 0, xy = 0, yy = 0;
 	struct fit fit;
 
+	assert(values || count == 0);
 	for (size_t i = 0; i < count; i++)
 		mean += (double)values[i] / (double)count;
 	for (size_t i = 0; i < count; i++) {
@@ -70,6 +73,7 @@ struct growth growth_of(const uint64_t *values, size_t count)
 	struct growth growth = { 0 };
 	uint64_t last, most = 0;
 
+	assert(values || count == 0);
 	if (count < VALUES_MIN)
 		return growth;
 	last = values[count - 1];

@@ -1,5 +1,7 @@
 #include "answer/diff.h"
 
+#include <assert.h>
+
 #include "answer/about.h"
 #include "answer/frame.h"
 #include "answer/program.h"
@@ -173,6 +175,7 @@ struct err *diff_subject_sum(struct diff_subject *subject, const struct diff_set
 {
 	const struct selection *selection = subject->selection;
 
+	assert(selection->model == subject->model);
 	if (settings->is_live)
 		return sums_at(subject->model, selection, subject->until_ns, arena, &subject->sums);
 	subject->suppressed = selection->suppressed_leaks.total;
@@ -211,6 +214,7 @@ bool diff_is_exceeded(const struct diff_found *found, const struct gate_conditio
 {
 	struct gate_value values[DIFF_SIDES];
 
+	assert((unsigned)condition->metric < METRICS_KEYED);
 	for (unsigned side = 0; side < DIFF_SIDES; side++)
 		values[side] = (struct gate_value) {
 			metric_value(condition->metric, &found->totals[side]),
@@ -236,6 +240,7 @@ bool diff_metric_is_told(const struct diff_found *found, enum metric metric)
 	const bool has_any =
 		found->totals[DIFF_A].peak.count + found->totals[DIFF_B].peak.count > 0;
 
+	assert((unsigned)metric < METRICS_NAMED);
 	if (metric == METRIC_LEAKED)
 		return !found->settings->is_live;
 	return metric != METRIC_PEAK || has_any;
@@ -445,6 +450,7 @@ struct err *diff_side_value(const struct diff_found *found, unsigned side, struc
 		.with = subject->with,
 	};
 
+	assert(side < DIFF_SIDES);
 	if (!value)
 		return err_nomem();
 	*value = (struct diff_side_value) {

@@ -1,4 +1,6 @@
 /* What a comparison says in words. */
+#include <assert.h>
+
 #include "answer/diff.h"
 
 #include "base/number.h"
@@ -16,6 +18,8 @@ void diff_add_value(struct str *out, enum metric metric, double value)
 	const uint64_t whole = u64_of_double(value + 0.5);
 	const bool is_whole = (double)whole == value;
 
+	assert(value >= 0);
+	assert((unsigned)metric < METRICS_KEYED);
 	if (!is_whole && value < 100) /* for one unit of work */
 		str_add_double(out, value, 2);
 	else if (metric_is_bytes(metric))
@@ -41,6 +45,7 @@ void diff_add_percent(struct str *out, double part, double whole)
 
 const char *diff_metric_word(const struct diff_settings *settings, enum metric metric)
 {
+	assert((unsigned)metric < METRICS_NAMED);
 	return metric_words_all[settings->is_live && metric == METRIC_PEAK ? METRIC_LIVE : metric];
 }
 
@@ -58,6 +63,7 @@ const char *diff_metric_noun(const struct diff_settings *settings, enum metric m
 		[METRIC_WASTED] = "sum of wasted bytes",
 	};
 
+	assert((unsigned)metric < METRICS_NAMED);
 	return nouns[settings->is_live && metric == METRIC_PEAK ? METRIC_LIVE : metric];
 }
 
@@ -65,6 +71,7 @@ const struct diff_row *diff_main_row(const struct diff_found *found)
 {
 	const double total = diff_change(found->sides, found->diff.metric, found->totals);
 
+	assert(found->diff.rows || found->diff.count == 0);
 	for (size_t i = 0; total != 0 && i < found->diff.count; i++) {
 		const double change =
 			diff_change(found->sides, found->diff.metric, found->diff.rows[i].sums);

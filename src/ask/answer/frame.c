@@ -1,5 +1,7 @@
 #include "answer/frame.h"
 
+#include <assert.h>
+
 #include "sums/name_hash.h"
 
 static const struct member place_members[] = {
@@ -45,6 +47,7 @@ struct place place_of_stack(const struct asked *asked, uint32_t stack)
 {
 	struct walk walk = walk_begin(asked->model, asked->names, stack, asked->mode);
 
+	assert(stack < model_stack_count(asked->model));
 	return place_of(asked->model, asked->names, walk_next(&walk));
 }
 

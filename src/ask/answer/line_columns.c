@@ -1,5 +1,7 @@
 #include "answer/line_columns.h"
 
+#include <assert.h>
+
 #include "base/str.h"
 
 /* The last six are those of Valgrind's execution trees, by the names that kcachegrind shows. */
@@ -24,6 +26,8 @@ uint64_t line_column_value(const struct line *line, const struct line_column *co
 		[OF_SELF] = &line->self,
 	};
 
+	assert((unsigned)column->of < array_size(sums));
+	assert((unsigned)column->metric < METRICS_KEYED);
 	return metric_value(column->metric, sums[column->of]);
 }
 

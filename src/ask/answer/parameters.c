@@ -1,5 +1,7 @@
 #include "answer/parameters.h"
 
+#include <assert.h>
+
 #include "groups/groups.h"
 
 /* clang-format off */
@@ -32,6 +34,7 @@ bool parameter_is_given(const struct parameters *parameters, enum parameter_id i
 	const struct parameter *parameter = &parameter_table[id];
 	const void *place = (const char *)parameters + parameter->place;
 
+	assert((unsigned)id < PARAMETER_COUNT);
 	switch (parameter->kind) {
 	case PARAMETER_IS_TEXT:
 	case PARAMETER_IS_FILTER:

@@ -129,6 +129,7 @@ enum model_depth question_depth(const struct question *question, const struct pa
 	const struct selection_settings selection = question_selection(question, with);
 	const bool needs_rows = question->needs_rows && question->needs_rows(with);
 
+	assert(question->depth == MODEL_SUMMARY || question->depth == MODEL_FULL);
 	return needs_rows || selection_needs_rows(&selection) ? MODEL_FULL : question->depth;
 }
 
@@ -137,6 +138,8 @@ struct err *question_prepare(const struct question *question, struct asked *aske
 	const struct parameters *with = asked->with;
 	struct err *err = NULL;
 
+	assert(asked->with);
+	assert(asked->model && asked->names);
 	asked->mode = with->all_frames ? WALK_ALL : WALK_FOLD;
 	asked->tells_leaks = question->selects && !question->ignores_leaks;
 	asked->sort = question->sort;
@@ -154,6 +157,8 @@ struct err *question_prepare(const struct question *question, struct asked *aske
 struct err *question_ask(const struct question *question, const struct asked *asked,
 			 const void **result_ret)
 {
+	assert(asked->selection->model == asked->model);
+	assert(question->shape->bytes > 0);
 	void *result = arena_alloc(asked->arena, question->shape->bytes);
 
 	assert(asked->model && asked->names && asked->selection && asked->with);

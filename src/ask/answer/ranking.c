@@ -1,5 +1,7 @@
 #include "answer/ranking.h"
 
+#include <assert.h>
+
 #include "answer/frame.h"
 
 struct ranked {
@@ -65,6 +67,7 @@ struct err *ranking_ask(const struct asked *asked, void *result)
 	struct err *err = sites_find(&asked->selection->sums, asked->names, asked->mode,
 				     asked->arena, &ranking->found);
 
+	assert(asked->selection->model == asked->model);
 	ranking->metric = (enum metric)asked->sort;
 	ranking->sort = metric_words[asked->sort];
 	if (!err)

@@ -65,6 +65,7 @@ void schema_reference_to(struct emit *emit, const char *key, const char *name)
 {
 	CLEAN(str_deinit) struct str path = { 0 };
 
+	assert(name && *name);
 	str_printf(&path, "#/components/schemas/%s", name);
 	emit_object(emit, key);
 	emit_text(emit, "$ref", str_text(&path));

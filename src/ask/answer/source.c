@@ -1,5 +1,6 @@
 #include "answer/source.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,6 +107,7 @@ struct err *source_read(const struct model *model, const char *file, const char 
 	struct source source = { 0 };
 	struct err *err;
 
+	assert(file && *file);
 	if (file[0] != '/' && model_process(model)->cwd[0] == '/')
 		str_printf(&joined, "%s/%s", model_process(model)->cwd, file);
 	else

@@ -151,6 +151,7 @@ struct err *speak_stack(const struct speaker *speaker, const char *key, uint32_t
 	const struct name_frame *at;
 	struct err *err = NULL;
 
+	assert(stack < model_stack_count(speaker->model));
 	emit_list(speaker->emit, key);
 	for (size_t i = 0; i < frame_max && (at = walk_next(&walk)) && !err; i++) {
 		const struct frame frame = frame_of(speaker->model, speaker->names, at);
@@ -308,6 +309,7 @@ struct err *speak_table(const struct speaker *speaker, const struct shape *shape
 	struct emit_column columns[COLUMNS_MAX];
 	struct err *err;
 
+	assert(speaker->emit && shape->member_count > 0);
 	if (!list) {
 		emit_object(speaker->emit, NULL);
 		err = speak_members(speaker, shape, value);
@@ -450,6 +452,8 @@ struct err *speak_members(const struct speaker *speaker, const struct shape *sha
 {
 	struct err *err = NULL;
 
+	assert(speaker->emit);
+	assert(value);
 	for (size_t i = 0; i < shape->member_count && !err; i++)
 		err = member_speak(speaker, &shape->members[i], value);
 	return err;
@@ -461,6 +465,7 @@ struct err *speak_object(const struct speaker *speaker, const struct shape *shap
 	struct speaker whole = *speaker;
 	struct err *err;
 
+	assert(value);
 	whole.is_document = emit_format_of(speaker->emit) == EMIT_TEXT;
 	emit_object(speaker->emit, NULL);
 	err = speak_members(&whole, shape, value);

@@ -1,3 +1,5 @@
+#include <assert.h>
+
 #include "answer/about.h"
 
 static const struct member rule_members[] = {
@@ -44,6 +46,7 @@ struct err *suppressed_find(const struct asked *asked, const struct suppressed_a
 	struct suppressed_answer *answer;
 	struct suppressed_rule *items;
 
+	assert(asked->selection->facts);
 	*answer_ret = NULL;
 	if (!asked->tells_leaks)
 		return NULL;

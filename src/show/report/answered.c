@@ -1,5 +1,7 @@
 #include "report/answered.h"
 
+#include <assert.h>
+
 #include "report/quality.h"
 #include "report/suppressed.h"
 
@@ -8,6 +10,7 @@ struct asked answered_of(const struct report_context *context)
 	static const struct report_settings none;
 	const struct report_settings *settings = context->settings ? context->settings : &none;
 
+	assert(!context->selection || context->selection->model == context->model);
 	return (struct asked) {
 		.model = context->model,
 		.names = context->names,
@@ -56,6 +59,8 @@ static struct err *spoken(speak_all *speak, const struct question *question,
 	const struct speaker speaker = { emit, context->model, context->names, context->mode };
 	struct err *err = emit ? speak(&speaker, question->shape, answer) : err_nomem();
 
+	assert(settings->format == EMIT_TEXT);
+	assert(question->shape);
 	return err ? err : emit_finish(emit);
 }
 
@@ -99,6 +104,7 @@ struct err *answered_report_run(const struct report *report, const struct report
 	const void *answer = NULL;
 	struct err *err;
 
+	assert(report->question->shape);
 	if (report->for_text && context->settings->format == EMIT_TEXT)
 		report->for_text(&with);
 	asked.with = &with;

@@ -1,5 +1,7 @@
 #include "report/branches.h"
 
+#include <assert.h>
+
 enum { SHARE_COLUMNS = 9, VALUE_COLUMNS = 12, CALLS_COLUMNS = 12, INDENT_MAX = 40 };
 
 static void add_node(struct text *text, const struct report_context *context,
@@ -44,6 +46,8 @@ struct err *branches_text(struct text *text, const struct report_context *contex
 	CLEAN(free) uint8_t *indents = calloc(tree->count, 1);
 	size_t shown = 0;
 
+	assert(tree->count >= 1);
+	assert(tree->nodes[TREE_ROOT].parent == TREE_NONE);
 	if (!indents)
 		return err_nomem();
 	for (uint32_t node = tree_next(tree, TREE_ROOT, true); node != TREE_NONE;
@@ -73,6 +77,7 @@ void branches_total(struct str *out, const struct tree *tree)
 {
 	const struct model_stack_sums *total = &tree->nodes[TREE_ROOT].total;
 
+	assert(tree->count >= 1);
 	if (metric_is_bytes(tree->metric))
 		str_add_iec(out, metric_value(tree->metric, total));
 	else

@@ -1,3 +1,5 @@
+#include <assert.h>
+
 #include "answer/speak.h"
 #include "report/diff.h"
 #include "report/quality.h"
@@ -259,6 +261,7 @@ static struct err *write_data(const struct diff_found *found,
 struct err *diff_report(const struct diff_found *found, const struct report_settings *settings,
 			FILE *out)
 {
+	assert(found->sides[DIFF_A].units >= 1 && found->sides[DIFF_B].units >= 1);
 	return settings->format == EMIT_TEXT ? write_text(found, settings, out)
 					     : write_data(found, settings, out);
 }

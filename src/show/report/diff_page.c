@@ -1,5 +1,7 @@
 #include "report/diff_page.h"
 
+#include <assert.h>
+
 #include "report/diff_page_assets.h"
 #include "report/quality.h"
 #include "report/text.h"
@@ -271,6 +273,7 @@ struct err *diff_page_write(const struct diff_found *found, const struct diff_pi
 	struct err *err = diff_find(found->sides, DIFF_BY_MODULE, settings->mode, settings->metric,
 				    &arena, &modules);
 
+	assert(found->sides[DIFF_A].sums && found->sides[DIFF_B].sums);
 	if (err)
 		return err;
 	diff_add_verdict(&verdict, found);

@@ -1,6 +1,8 @@
 /* A comparison stack by stack, for programs: folded stacks with two numbers, and a tree in JSON. */
 #include "report/diff_tree.h"
 
+#include <assert.h>
+
 #include "base/emit.h"
 
 /* The format has no escapes of its own, so what would end a frame or a line is replaced. */
@@ -53,6 +55,8 @@ struct err *diff_tree_write_folded(const struct diff_tree *tree, FILE *out)
 	uint32_t depth = 0;
 	struct err *err = NULL;
 
+	assert(tree->count >= 1);
+	assert(tree->nodes[DIFF_ROOT].parent == DIFF_NONE);
 	for (size_t i = 0; i < tree->count; i++)
 		depth = (uint32_t)u64_max(depth, tree->nodes[i].depth);
 	lens = calloc((size_t)depth + 1, sizeof(*lens));
@@ -128,6 +132,8 @@ struct err *diff_tree_write_json(const struct diff_tree *tree, FILE *out)
 	CLEAN(free) uint32_t *numbers = calloc(tree->count, sizeof(*numbers));
 	uint32_t count = 0;
 
+	assert(tree->count >= 1);
+	assert(tree->nodes[DIFF_ROOT].parent == DIFF_NONE);
 	if (!emit || !numbers)
 		return err_nomem();
 	emit_object(emit, NULL);

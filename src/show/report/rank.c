@@ -1,5 +1,7 @@
 #include "report/rank.h"
 
+#include <assert.h>
+
 #include "answer/frame.h"
 #include "answer/ranking.h"
 #include "answer/speak.h"
@@ -21,6 +23,7 @@ const struct name_frame *rank_site_frame(const struct report_context *context, u
 {
 	struct walk walk = walk_begin(context->model, context->names, stack, context->mode);
 
+	assert(stack < model_stack_count(context->model));
 	return walk_next(&walk);
 }
 
@@ -32,6 +35,7 @@ void rank_numbers(struct text *text, enum metric metric, const struct model_stac
 	char share[STR_SHORT_BYTES], bytes[STR_SHORT_BYTES], calls[STR_SHORT_BYTES];
 	const bool is_bytes = metric_is_bytes(metric);
 
+	assert((unsigned)metric < METRICS_KEYED);
 	str_percent(share, metric_value(metric, sums), whole);
 	str_iec(bytes, metric_bytes(metric, sums));
 	str_grouped(calls, metric_calls(metric, sums));
@@ -62,6 +66,8 @@ void rank_frame(struct text *text, const struct report_context *context,
 	CLEAN(str_deinit) struct str place = { 0 };
 	size_t rest;
 
+	assert(frame);
+	assert(times >= 1);
 	text_place(&place, frame->file, frame->line, name);
 	text_times(&place, times);
 	rest = str_width(str_text(&place)) + 2;
@@ -81,6 +87,7 @@ void rank_callers(struct text *text, const struct report_context *context, uint3
 	struct walk walk = walk_begin(context->model, context->names, stack, context->mode);
 	struct walk ahead;
 
+	assert(stack < model_stack_count(context->model));
 	walk_next(&walk); /* the function itself */
 	ahead = walk;
 	if (!walk_next(&ahead))
@@ -193,6 +200,9 @@ struct err *rank_text(const struct report_context *context, struct text *text,
 	size_t count;
 	struct err *err = sites_rank(sites, metric, top, context->arena, &ranked, &count);
 
+	assert((unsigned)metric < METRICS_KEYED);
+	assert(detail == RANK_CALLERS || detail == RANK_STACKS);
+	assert(sites->sums->model == context->model);
 	if (err || count == 0)
 		return err;
 	add_title(context, text, metric);
@@ -225,6 +235,7 @@ struct err *rank_ranking_text(const struct report_context *context, const void *
 	size_t head_bytes;
 	struct err *err;
 
+	assert((unsigned)ranking->metric < METRICS_KEYED);
 	text_head(&text, context->model);
 	head_bytes = text.out.len;
 	err = rank_text(context, &text, &ranking->found, ranking->metric, top, RANK_STACKS);

@@ -1,9 +1,12 @@
 #include "report/report.h"
 
+#include <assert.h>
+
 #include "report/answered.h"
 
 const char *report_operands(const struct report *report, struct str *words)
 {
+	assert(words->len == 0);
 	for (unsigned id = 0; id < PARAMETER_COUNT; id++) {
 		const char *name = parameter_table[id].operand;
 
@@ -29,6 +32,7 @@ struct err *report_check(const struct report *report, const struct report_settin
 	struct err *err = question_check(report->question, &settings->with, &wrong);
 	const struct parameter *parameter = &parameter_table[wrong % PARAMETER_COUNT];
 
+	assert(report->question && settings);
 	if (!err || wrong == PARAMETER_COUNT || wrong == PARAMETER_filter)
 		return err;
 	if (parameter->operand)
@@ -46,6 +50,7 @@ struct err *report_settle(const struct report *report, struct report_settings *s
 	const char *names = report_operands(report, &words);
 	size_t count = 0;
 
+	assert(report->question && settings);
 	for (unsigned id = 0; id < PARAMETER_COUNT; id++) {
 		const struct parameter *parameter = &parameter_table[id];
 		void *place = (char *)&settings->with + parameter->place;
@@ -111,6 +116,9 @@ struct err *report_run_model(const struct report *report, const struct model *mo
 	struct names *names = settings->names ? settings->names : own_names;
 	CLEAN(suppressor_deinit) struct suppressor own = { 0 };
 
+	assert(model);
+	assert(settings->format == EMIT_TEXT || settings->format == EMIT_JSON ||
+	       settings->format == EMIT_CSV);
 	if (!names)
 		return err_nomem();
 	if (settings->suppressor)

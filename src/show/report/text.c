@@ -1,5 +1,7 @@
 #include "report/text.h"
 
+#include <assert.h>
+
 enum { WIDTH_DEFAULT = 100, WIDTH_MAX = 132, LABEL_COLUMNS = 12 };
 
 static const char *const style_codes[] = {
@@ -11,6 +13,7 @@ struct text text_begin(const struct report_settings *settings)
 {
 	unsigned width = settings->width ? settings->width : WIDTH_DEFAULT;
 
+	assert(width > 0);
 	return (struct text) {
 		.colour = settings->colour,
 		.width = width < WIDTH_MAX ? width : WIDTH_MAX,
@@ -36,12 +39,14 @@ void text_deinit(struct text *text)
 
 void text_style(struct text *text, enum text_style style)
 {
+	assert((unsigned)style < array_size(style_codes));
 	if (text->colour)
 		str_add(&text->out, style_codes[style]);
 }
 
 void text_add(struct text *text, enum text_style style, const char *words)
 {
+	assert((unsigned)style < array_size(style_codes));
 	if (style != TEXT_PLAIN)
 		text_style(text, style);
 	str_add_terminal(&text->out, words);
@@ -53,6 +58,8 @@ void text_right(struct text *text, enum text_style style, const char *words, siz
 {
 	const size_t width = str_width(words);
 
+	assert(words);
+	assert((unsigned)style < array_size(style_codes));
 	if (width < columns)
 		str_add_repeated(&text->out, ' ', columns - width);
 	text_add(text, style, words);
@@ -73,6 +80,7 @@ void text_label(struct text *text, const char *label)
 {
 	const size_t width = str_width(label);
 
+	assert(label);
 	str_add(&text->out, "  ");
 	text_add(text, TEXT_DIM, label);
 	str_add_repeated(&text->out, ' ', width < LABEL_COLUMNS ? LABEL_COLUMNS - width : 1);
@@ -82,6 +90,7 @@ void text_function(struct text *text, enum text_style style, const char *functio
 {
 	CLEAN(str_deinit) struct str words = { 0 };
 
+	assert(function);
 	str_add_function(&words, function, columns);
 	text_add(text, style, str_text(&words));
 }
@@ -115,6 +124,7 @@ void text_callers(struct text *text, const struct report_context *context, struc
 	uint64_t times;
 	CLEAN(str_deinit) struct str line = { 0 };
 
+	assert(walk->names == context->names);
 	while ((frame = walk_next_run(walk, false, &times))) {
 		const size_t taken = str_width(str_text(&line)) + ARROW_COLUMNS + MORE_COLUMNS;
 
@@ -144,6 +154,7 @@ void text_bar(struct text *text, uint64_t value, uint64_t most, size_t columns)
 	const unsigned __int128 wide = (unsigned __int128)value * columns * 8;
 	const size_t length = most ? (size_t)(wide / most) : 0;
 
+	assert(value <= most || most == 0);
 	text_style(text, TEXT_VALUE);
 	for (size_t i = 0; i < length / 8; i++)
 		str_add(&text->out, "█");

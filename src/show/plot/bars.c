@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <math.h>
 
 #include "plot/bars_parts.h"
@@ -17,6 +18,8 @@ void bars_tick(struct bars *bars, double at, bool is_minor, const char *label)
 {
 	struct tick *tick;
 
+	assert(bars->ticks.count <= TICKS_MAX);
+	assert(label);
 	if (bars->ticks.count == TICKS_MAX)
 		return;
 	tick = &bars->ticks.items[bars->ticks.count++];
@@ -198,6 +201,8 @@ struct err *bars_draw(const struct bars *bars, enum bars_metric metric,
 	struct chart chart;
 	struct err *err = canvas_create(&settings->canvas, &canvas);
 
+	assert(metric == BARS_COUNT || metric == BARS_BYTES);
+	assert(bars->mark_count <= array_size(bars->marks));
 	if (err)
 		return err;
 	chart_begin(&chart, canvas, settings);

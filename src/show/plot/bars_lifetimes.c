@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <math.h>
 
 #include "groups/spread.h"
@@ -202,6 +203,7 @@ struct err *bars_lifetimes(const struct selection *selection, enum bars_metric m
 	struct bars bars = { 0 };
 	struct err *err;
 
+	assert(metric == BARS_COUNT || metric == BARS_BYTES);
 	if (!count)
 		return err_nomem();
 	err = count_rows(selection, count);

@@ -1,3 +1,5 @@
+#include <assert.h>
+
 #include "plot/bars_parts.h"
 #include "select/passes.h"
 
@@ -223,6 +225,8 @@ struct err *bars_sizes(const struct selection *selection, enum bars_buckets buck
 	struct bars bars = { 0 };
 	struct err *err = NULL;
 
+	assert(buckets == BARS_BUCKETS_LOG2 || buckets == BARS_BUCKETS_16);
+	assert(metric == BARS_COUNT || metric == BARS_BYTES);
 	if (!counted)
 		return err_nomem();
 	if (buckets == BARS_BUCKETS_16)

@@ -1,5 +1,6 @@
 #include "plot/canvas.h"
 
+#include <assert.h>
 #include <math.h>
 #include <strings.h>
 
@@ -208,6 +209,8 @@ void canvas_lines(struct canvas *canvas, const struct canvas_point *points, size
 {
 	struct str *out = &canvas->svg;
 
+	assert(points || count == 0);
+	assert(stroke->width > 0);
 	if (count < 2)
 		return;
 	if (!is_svg(canvas)) {
@@ -231,6 +234,7 @@ void canvas_lines(struct canvas *canvas, const struct canvas_point *points, size
 void canvas_area(struct canvas *canvas, const struct canvas_point *points, size_t count,
 		 uint32_t rgba, const char *tip)
 {
+	assert(points || count == 0);
 	if (!is_svg(canvas)) {
 		pen_area(canvas->pen, points, count, rgba);
 		return;
@@ -246,6 +250,8 @@ void canvas_text(struct canvas *canvas, struct canvas_point at, const struct can
 {
 	CLEAN(str_deinit) struct str safe = { 0 };
 
+	assert(font->size > 0);
+	assert((unsigned)font->anchor <= CANVAS_RIGHT);
 	if (is_svg(canvas)) {
 		svg_text(&canvas->svg, at, font, text);
 		return;
@@ -258,6 +264,7 @@ double canvas_text_width(struct canvas *canvas, const struct canvas_font *font, 
 {
 	CLEAN(str_deinit) struct str safe = { 0 };
 
+	assert(font->size > 0);
 	str_add_terminal(&safe, text);
 	return pen_text_width(canvas->pen, font, str_text(&safe));
 }
@@ -269,6 +276,7 @@ void canvas_text_fit(struct canvas *canvas, const struct canvas_font *font, cons
 	CLEAN(str_deinit) struct str cut = { 0 };
 	size_t len;
 
+	assert(font->size > 0);
 	str_add_terminal(&safe, text);
 	if (pen_text_width(canvas->pen, font, str_text(&safe)) <= width) {
 		str_add(out, str_text(&safe));
@@ -312,6 +320,7 @@ void canvas_unclip(struct canvas *canvas)
 
 struct err *canvas_write(struct canvas *canvas, FILE *out)
 {
+	assert(out);
 	if (!is_svg(canvas))
 		return pen_write(canvas->pen, out);
 	str_add(&canvas->svg, "</svg>\n");

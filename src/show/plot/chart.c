@@ -1,5 +1,6 @@
 #include "plot/chart.h"
 
+#include <assert.h>
 #include <math.h>
 
 static const double LINE = 1.5; /* from one line of text to the next, in sizes of its font */
@@ -8,6 +9,7 @@ enum { WORDS_WIDTH_MIN = 200, WORDS_HEIGHT_MIN = 150, FONT_TINY = 6 };
 
 struct canvas_font chart_font(const struct chart *chart, enum canvas_anchor anchor)
 {
+	assert((unsigned)anchor <= CANVAS_RIGHT);
 	return (struct canvas_font) {
 		.size = chart->font,
 		.rgba = chart->theme->soft,
@@ -39,6 +41,8 @@ void chart_begin(struct chart *chart, struct canvas *canvas, const struct chart_
 	const double font = is_tiny ? FONT_TINY : fmin(fmax(sqrt(width * height) / 62, 8.5), 40);
 	struct canvas_font heading = { .size = font * 1.5, .is_bold = true };
 
+	assert(settings->theme);
+	assert(canvas);
 	*chart = (struct chart) {
 		.canvas = canvas,
 		.theme = settings->theme,
@@ -81,6 +85,7 @@ void chart_keys(struct chart *chart, const struct chart_key *keys, size_t count)
 	const struct canvas_font font = chart_font(chart, CANVAS_LEFT);
 	double x = chart->room.x;
 
+	assert(keys || count == 0);
 	if (count == 0 || chart->is_tiny)
 		return;
 	take_top(chart, chart->font);
@@ -125,6 +130,7 @@ void chart_side_keys(struct chart *chart, const char *heading, const struct char
 	double values, width = side_width(chart, keys, count, &values);
 	double x, end, y = chart->room.y + chart->font;
 
+	assert(keys || count == 0);
 	if (chart->is_tiny)
 		return;
 	width = fmin(width, chart->room.width * .38);
@@ -172,6 +178,7 @@ double chart_y(const struct chart *chart, double value)
 
 double chart_y2(const struct chart *chart, double value)
 {
+	assert(chart->has_y2);
 	return chart->plot.y + chart->plot.height * (1 - position(&chart->y2, value));
 }
 
@@ -359,6 +366,8 @@ void chart_axes(struct chart *chart, const struct axis *x, const struct axis *y,
 	const unsigned count = (unsigned)fmax(height / (chart->font * 3.2), 2);
 	double left, right = chart->font * 1.6;
 
+	assert(!x->is_log || x->min > 0);
+	assert(!y->is_log || y->min > 0);
 	chart->x = *x;
 	chart->y = *y;
 	fit_vertical(&chart->y, count, &chart->y_ticks);
@@ -388,6 +397,7 @@ void chart_axes_above(struct chart *chart, double share, const struct axis *x, c
 {
 	const struct canvas_box whole = chart->room;
 
+	assert(share > 0 && share < 1);
 	chart->room.height *= share;
 	chart_axes(chart, x, y, NULL);
 	chart->room = whole;

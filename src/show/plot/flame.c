@@ -5,6 +5,8 @@
  */
 #include "plot/flame.h"
 
+#include <assert.h>
+
 #include "plot/flame_assets.h"
 #include "plot/flame_parts.h"
 #include "plot/palette.h"
@@ -24,6 +26,7 @@ static const struct name *frame_name(const struct flame_picture *picture,
 
 void flame_add_value(const struct flame_picture *picture, uint64_t value)
 {
+	assert((unsigned)picture->metric < METRICS_KEYED);
 	if (picture->settings->is_time)
 		str_add_duration(picture->out, value);
 	else if (metric_is_bytes(picture->metric))
@@ -39,17 +42,20 @@ static uint64_t value_of_all(const struct flame_picture *picture)
 
 unsigned flame_height(const struct flame_picture *picture)
 {
+	assert(picture->row > 0);
 	return picture->top + picture->row * (picture->layout.depth_max + 1) + FOOT;
 }
 
 /* In the middle of the row: capitals are seven tenths of the font's size. */
 unsigned flame_baseline(const struct flame_picture *picture)
 {
+	assert(picture->row > 0 && picture->font > 0);
 	return (picture->row * 10 + picture->font * 7 + 10) / 20;
 }
 
 unsigned flame_char_hundredths(const struct flame_picture *picture)
 {
+	assert(picture->font > 0);
 	return picture->font * 602 / 10;
 }
 
@@ -389,6 +395,8 @@ struct err *flame_picture_write(struct flame_picture *picture)
 	CLEAN(free) struct module_share *shares = calloc(MODULES_MAX, sizeof(*shares));
 	bool ok;
 
+	assert(picture->layout.count >= 1);
+	assert(picture->out && picture->settings);
 	if (!shares)
 		return err_nomem();
 	sizes_settle(picture);

@@ -1,4 +1,6 @@
 /* Two tapes, or two moments of one, as a picture. */
+#include <assert.h>
+
 #include "compare/diff_boxes.h"
 #include "plot/flame_parts.h"
 
@@ -85,6 +87,8 @@ struct err *flame_diff_svg(const struct diff_tree *tree, const struct flame_sett
 	struct diff_boxes boxes;
 	struct err *err = diff_boxes_make(tree, &wanted, &arena, &boxes);
 
+	assert(tree->count >= 1);
+	assert(tree->sides[DIFF_A].units >= 1 && tree->sides[DIFF_B].units >= 1);
 	if (!err)
 		err = layout_make(&picture, tree, &boxes, &arena);
 	return err ? err : flame_picture_write(&picture);

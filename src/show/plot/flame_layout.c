@@ -1,5 +1,7 @@
 #include "plot/flame_layout.h"
 
+#include <assert.h>
+
 #include "base/sort.h"
 
 static uint64_t node_value(const struct tree *tree, uint32_t node)
@@ -38,6 +40,8 @@ struct err *flame_layout(const struct tree *tree, size_t frames_max, uint32_t de
 	struct err *err = value_min_find(tree, frames_max, &layout.value_min);
 	uint32_t node = TREE_ROOT;
 
+	assert(tree->count >= 1);
+	assert(frames_max >= 1);
 	if (err)
 		return err;
 	layout.frames = arena_array(arena, tree->count, sizeof(*layout.frames));
@@ -67,6 +71,8 @@ struct err *flame_layout(const struct tree *tree, size_t frames_max, uint32_t de
 		layout.is_cut |= at->depth > depth_max;
 		node = tree_next(tree, node, is_drawn);
 	}
+	assert(layout.count >= 1);
+	assert(layout.depth_max <= depth_max);
 	*layout_ret = layout;
 	return NULL;
 }

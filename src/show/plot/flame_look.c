@@ -1,4 +1,6 @@
 /* What of a flame graph's looks can be chosen: sizes, fonts, paper. */
+#include <assert.h>
+
 #include "plot/flame_parts.h"
 
 bool flame_font_is_plain(const char *family)
@@ -6,6 +8,7 @@ bool flame_font_is_plain(const char *family)
 	static const char plain[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ,_-";
 
+	assert(family);
 	return *family && strspn(family, plain) == strlen(family);
 }
 
@@ -55,6 +58,7 @@ bool flame_ground_parse(const char *text, struct flame_ground *ground_ret)
 
 unsigned flame_brightness(uint32_t rgb)
 {
+	assert(rgb <= 0xffffff);
 	return ((rgb >> 16 & 255) * 299 + (rgb >> 8 & 255) * 587 + (rgb & 255) * 114) / 1000;
 }
 

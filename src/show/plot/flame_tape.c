@@ -1,5 +1,6 @@
 #include "plot/flame_tape.h"
 
+#include <assert.h>
 #include <time.h>
 
 #include "findings/edits.h"
@@ -18,6 +19,7 @@ void flame_add_title(struct str *title, enum metric metric, uint64_t value)
 {
 	const char *words = metric_title(metric);
 
+	assert((unsigned)metric < METRICS_KEYED);
 	str_add_char(title, words[0] ^ 0x20); /* titles begin with a capital */
 	str_printf(title, "%s: ", words + 1);
 	add_value(title, metric, value);
@@ -120,6 +122,8 @@ struct err *flame_tape_svg(const struct flame_tape *tape, struct str *out)
 	struct tree tree;
 	struct err *err = tree_build(tape->sums, tape->names, &settings, &arena, &tree);
 
+	assert((unsigned)tape->metric < METRICS_KEYED);
+	assert(tape->direction == TREE_TOP_DOWN || tape->direction == TREE_BOTTOM_UP);
 	if (err)
 		return err;
 	add_title(&title, tape);

@@ -1,4 +1,6 @@
 /* A tree as a picture. */
+#include <assert.h>
+
 #include "plot/flame_parts.h"
 
 uint64_t flame_value_min(uint64_t total)
@@ -41,6 +43,8 @@ struct err *flame_svg(const struct tree *tree, const struct names *names,
 		flame_layout(tree, settings->frames_max ? settings->frames_max : FLAME_FRAMES_MAX,
 			     FLAME_DEPTH_MAX, &arena, &picture.layout);
 
+	assert(tree->count >= 1);
+	assert((unsigned)tree->metric < METRICS_KEYED);
 	if (err)
 		return err;
 	picture.facts = arena_array(&arena, picture.layout.count + 1, sizeof(*picture.facts));

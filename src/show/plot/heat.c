@@ -1,5 +1,6 @@
 #include "plot/heat.h"
 
+#include <assert.h>
 #include <math.h>
 
 const char *const heat_what_words[] = { "size",	   "lifetime",	   "size-lifetime",
@@ -15,6 +16,7 @@ const char *heat_what_title(enum heat_what what)
 		[HEAT_FREE_LATENCY] = "Latency of frees",
 	};
 
+	assert((unsigned)what < array_size(titles));
 	return titles[what];
 }
 
@@ -52,6 +54,7 @@ void heat_add(struct heat *heat, double x, double y)
 	size_t column, row;
 	uint64_t *count;
 
+	assert(heat->counts && heat->column_totals);
 	if (!cell_of(&heat->x, x, &column) || !cell_of(&heat->y, y, &row)) {
 		heat->outside++;
 		return;
@@ -66,6 +69,7 @@ size_t heat_cells(double range, double step)
 {
 	const double cells = ceil(range / step - 1e-9);
 
+	assert(step > 0);
 	if (!(cells < HEAT_SIDE_MAX + 1))
 		return HEAT_SIDE_MAX + 1;
 	return cells < 1 ? 1 : (size_t)cells;
@@ -73,6 +77,8 @@ size_t heat_cells(double range, double step)
 
 double heat_edge(const struct heat_axis *axis, size_t i)
 {
+	assert(i <= axis->count);
+	assert(axis->step > 0);
 	if (axis->is_log)
 		return axis->min * exp(axis->step * (double)i);
 	return axis->min + axis->step * (double)i;
@@ -94,6 +100,7 @@ void heat_add_value(struct str *out, const struct heat_axis *axis, double value)
 
 double heat_share(uint64_t count, uint64_t most, bool is_log)
 {
+	assert(!is_log || most > 0);
 	if (most <= 1 || count >= most)
 		return 1;
 	if (is_log)

@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <math.h>
 
 #include "plot/heat.h"
@@ -73,6 +74,7 @@ struct err *heat_draw(const struct heat *heat, const struct chart_settings *sett
 	struct axis x, y;
 	struct err *err = canvas_create(&settings->canvas, &canvas);
 
+	assert(heat->counts && heat->x.count >= 1 && heat->y.count >= 1);
 	if (err)
 		return err;
 	axis_of(&heat->x, &x);

@@ -1,5 +1,6 @@
 #include "plot/heat_svg.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "heat_assets.h"
@@ -393,6 +394,8 @@ struct err *heat_svg(const struct heat *heat, const struct heat_svg_settings *se
 {
 	struct svg svg = { .heat = heat, .settings = settings, .out = out };
 
+	assert(heat->counts && heat->x.count >= 1 && heat->y.count >= 1);
+	assert(settings->font_size > 0 && settings->box_size > 0);
 	lay_out(&svg);
 	svg_begin(&svg);
 	svg_titles(&svg);

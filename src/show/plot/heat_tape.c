@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <math.h>
 
 #include "plot/heat.h"
@@ -158,6 +159,7 @@ struct err *heat_of_tape(const struct selection *selection, const struct heat_re
 	struct extent extent = { 0 };
 	struct err *err;
 
+	assert((unsigned)request->what <= HEAT_FREE_LATENCY);
 	if (!walk)
 		return err_nomem();
 	if (is_latency(request->what) && !model_latencies(selection->model))

@@ -1,5 +1,6 @@
 #include "plot/pairs.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <math.h>
 
@@ -84,6 +85,8 @@ struct err *pairs_parse(const char *text, size_t len, enum pairs_columns columns
 	struct line line = { 0 };
 	double last = NAN;
 
+	assert(columns == PAIRS_TWO || columns == PAIRS_DELTA);
+	assert(text || len == 0);
 	for (const char *begin = text; begin < end; begin = line.end + 1) {
 		const char *newline = memchr(begin, '\n', (size_t)(end - begin));
 		struct pair pair;
@@ -131,6 +134,7 @@ struct err *pairs_read(const char *path, enum pairs_columns columns, struct pair
 	const char *name = is_input ? "standard input" : path;
 	struct err *err;
 
+	assert(path);
 	if (!is_input && !file)
 		return err_errno("open %s", path);
 	err = read_all(is_input ? stdin : file, name, &text);

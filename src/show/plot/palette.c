@@ -1,5 +1,7 @@
 #include "plot/palette.h"
 
+#include <assert.h>
+
 #include "core/hash.h"
 
 /* The C and C++ run time is in every picture: grey, so that the program stands out. */
@@ -117,15 +119,18 @@ unsigned palette_change(uint64_t before, uint64_t after)
 
 	while (step < same && size * same * same >= ((double)step + .5) * ((double)step + .5))
 		step++;
+	assert(step <= same);
 	return part < 0 ? same - step : same + step;
 }
 
 const char *palette_change_class(unsigned step)
 {
+	assert(step < PALETTE_CHANGES);
 	return changes[step].class;
 }
 
 uint32_t palette_change_rgb(unsigned step)
 {
+	assert(step < PALETTE_CHANGES);
 	return changes[step].rgb;
 }

@@ -1,5 +1,6 @@
 #include "plot/pen.h"
 
+#include <assert.h>
 #include <cairo-pdf.h>
 #include <cairo.h>
 #include <math.h>
@@ -76,6 +77,7 @@ struct err *pen_create(const struct canvas_settings *settings, struct pen **pen_
 	struct pen *pen = calloc(1, sizeof(*pen));
 	struct err *err;
 
+	assert((unsigned)settings->format <= CANVAS_PDF);
 	if (!pen)
 		return err_nomem();
 	pen->format = settings->format;
@@ -118,6 +120,7 @@ static void use_colour(struct pen *pen, uint32_t rgba)
 
 void pen_rect(struct pen *pen, struct canvas_box box, uint32_t rgba)
 {
+	assert(pen->format != CANVAS_SVG);
 	use_colour(pen, rgba);
 	cairo_rectangle(pen->cairo, box.x, box.y, box.width, box.height);
 	cairo_fill(pen->cairo);
@@ -135,6 +138,8 @@ void pen_lines(struct pen *pen, const struct canvas_point *points, size_t count,
 {
 	const double dashes[] = { stroke->width * 4, stroke->width * 3 };
 
+	assert(pen->format != CANVAS_SVG);
+	assert(count >= 2);
 	use_colour(pen, stroke->rgba);
 	cairo_set_line_width(pen->cairo, stroke->width);
 	cairo_set_dash(pen->cairo, dashes, stroke->is_dashed ? 2 : 0, 0);
@@ -144,6 +149,7 @@ void pen_lines(struct pen *pen, const struct canvas_point *points, size_t count,
 
 void pen_area(struct pen *pen, const struct canvas_point *points, size_t count, uint32_t rgba)
 {
+	assert(pen->format != CANVAS_SVG);
 	use_colour(pen, rgba);
 	path(pen, points, count);
 	cairo_close_path(pen->cairo);
@@ -162,6 +168,7 @@ double pen_text_width(struct pen *pen, const struct canvas_font *font, const cha
 {
 	cairo_text_extents_t extents;
 
+	assert(font->size > 0);
 	use_font(pen, font);
 	cairo_text_extents(pen->cairo, text, &extents);
 	return extents.x_advance;
@@ -175,6 +182,7 @@ void pen_text(struct pen *pen, struct canvas_point at, const struct canvas_font 
 			    : font->anchor == CANVAS_MIDDLE ? width / 2
 							    : width;
 
+	assert(pen->format != CANVAS_SVG);
 	use_colour(pen, font->rgba);
 	cairo_save(pen->cairo);
 	cairo_translate(pen->cairo, at.x, at.y);
@@ -187,6 +195,7 @@ void pen_text(struct pen *pen, struct canvas_point at, const struct canvas_font 
 
 void pen_clip(struct pen *pen, struct canvas_box box)
 {
+	assert(pen->format != CANVAS_SVG);
 	cairo_save(pen->cairo);
 	cairo_rectangle(pen->cairo, box.x, box.y, box.width, box.height);
 	cairo_clip(pen->cairo);
@@ -194,6 +203,7 @@ void pen_clip(struct pen *pen, struct canvas_box box)
 
 void pen_unclip(struct pen *pen)
 {
+	assert(pen->format != CANVAS_SVG);
 	cairo_restore(pen->cairo);
 }
 
@@ -201,6 +211,7 @@ struct err *pen_write(struct pen *pen, FILE *out)
 {
 	struct err *err = pen_check(pen);
 
+	assert(pen->format != CANVAS_SVG);
 	if (err)
 		return err;
 	if (pen->format == CANVAS_PNG)

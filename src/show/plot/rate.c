@@ -1,5 +1,6 @@
 #include "plot/rate.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "time/spans.h"
@@ -130,6 +131,8 @@ struct err *rate_draw(const struct selection *selection, uint64_t from_ns, uint6
 	struct chart chart;
 	struct err *err = canvas_create(&settings->canvas, &canvas);
 
+	assert(from_ns < until_ns);
+	assert(settings->theme);
 	rate.points = arena_array(&arena, rate.count * 2 + 2, sizeof(*rate.points));
 	if (!err && (!spans || !rate.points))
 		err = err_nomem();

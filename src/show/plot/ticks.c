@@ -1,5 +1,6 @@
 #include "plot/ticks.h"
 
+#include <assert.h>
 #include <math.h>
 
 enum { UNITS_MAX = 9, DECIMALS_MAX = 9 };
@@ -88,6 +89,7 @@ double ticks_step(enum ticks_unit unit, double value, double max)
 	const struct unit *of = unit_for(unit, is_time ? value : max);
 	double step;
 
+	assert((unsigned)unit <= TICKS_PLAIN);
 	if (is_time && value > 30e9)
 		return step_clock(value, value > 1800e9 ? 3600e9 : 60e9);
 	step = step_decimal(value / of->size) * of->size;
@@ -146,6 +148,7 @@ void ticks_linear(enum ticks_unit unit, double min, double max, double step, str
 {
 	double at = ceil(min / step - 1e-9) * step;
 
+	assert(min <= max);
 	ticks->count = 0;
 	for (; at <= max + step * 1e-6 && ticks->count < TICKS_MAX; at += step) {
 		struct tick *tick = &ticks->items[ticks->count++];
@@ -180,6 +183,8 @@ void ticks_log(enum ticks_unit unit, double min, double max, unsigned count_max,
 	const int count = last - first + 1;
 	int every = 1;
 
+	assert(min > 0 && min <= max);
+	assert(count_max > 0);
 	ticks->count = 0;
 	while (count > (int)(count_max > 0 ? count_max : 1) * every)
 		every = base == 10 && every == 2 ? 3 : every * 2;
@@ -197,6 +202,7 @@ void ticks_add_value(struct str *out, enum ticks_unit unit, double value)
 	const double scaled = value / of->size;
 	const bool is_round = fabs(scaled - round(scaled)) < 1e-9 * (scaled + 1);
 
+	assert((unsigned)unit <= TICKS_PLAIN);
 	if (value == 0 && unit != TICKS_PLAIN) {
 		str_add_char(out, '0');
 		return;

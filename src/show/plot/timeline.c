@@ -1,5 +1,6 @@
 #include "plot/timeline.h"
 
+#include <assert.h>
 #include <math.h>
 
 enum { COLUMNS_MAX = 4096, KEYS_MAX = 8 };
@@ -18,6 +19,7 @@ size_t timeline_columns(const struct canvas_settings *settings)
 	const unsigned dpi =
 		settings->format == CANVAS_PNG && settings->dpi > 96 ? settings->dpi : 96;
 
+	assert(settings->width > 0);
 	return u64_min((uint64_t)settings->width * dpi / 96, COLUMNS_MAX);
 }
 
@@ -323,6 +325,9 @@ struct err *timeline_draw(const struct timeline *timeline, const struct chart_se
 	struct drawing drawing = { .timeline = timeline };
 	struct err *err = canvas_create(&settings->canvas, &canvas);
 
+	assert(timeline->count >= 1);
+	assert(timeline->x_min <= timeline->x_max);
+	assert(!timeline->bands || timeline->band_count > 0);
 	if (err)
 		return err;
 	chart_begin(&drawing.chart, canvas, settings);

@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <math.h>
 
 #include "plot/timeline.h"
@@ -237,6 +238,8 @@ struct err *timeline_of_tape(const struct selection *selection,
 	struct columns columns;
 	struct err *err = columns_init(&columns, timeline_columns(&settings->chart.canvas), arena);
 
+	assert(settings->from_ns < settings->until_ns);
+	assert(!settings->has_bands || (unsigned)settings->by < GROUP_BYS);
 	if (err || !course)
 		return err ? err : err_nomem();
 	if (needs_rows(selection, settings))

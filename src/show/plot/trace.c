@@ -1,10 +1,13 @@
 #include "plot/trace.h"
 
+#include <assert.h>
 #include <math.h>
 
 struct err *trace_init(struct trace *trace, size_t column_count, double x_min, double x_max,
 		       struct arena *arena)
 {
+	assert(x_min <= x_max);
+	assert(column_count > 0);
 	*trace = (struct trace) {
 		.x_min = x_min,
 		.x_max = x_max,
@@ -36,6 +39,7 @@ void trace_add(struct trace *trace, double x, uint64_t heap, uint64_t stack)
 	bool is_first;
 	size_t i;
 
+	assert(trace->count > 0);
 	if (!(share >= 0) || share > 1)
 		return;
 	i = u64_min((uint64_t)(share * (double)trace->count), trace->count - 1);
@@ -53,6 +57,7 @@ void trace_finish(struct trace *trace, struct timeline *timeline)
 {
 	struct timeline_range last = { 0 };
 
+	assert(trace->count > 0);
 	for (size_t i = 0; i < trace->count; i++) {
 		if (trace->is_known[i]) {
 			last = trace->ends[i];

@@ -1,5 +1,7 @@
 #include "export/export.h"
 
+#include <assert.h>
+
 const char *export_kind_word(enum export_kind kind)
 {
 	static const char *const words[] = {
@@ -8,6 +10,7 @@ const char *export_kind_word(enum export_kind kind)
 		[EXPORT_EVENTS] = "events",
 	};
 
+	assert((unsigned)kind < array_size(words));
 	return words[kind];
 }
 
@@ -22,6 +25,7 @@ const struct export_format *export_find(const char *name)
 
 struct err *export_at_check(const struct export_format *format)
 {
+	assert((unsigned)format->kind <= EXPORT_EVENTS);
 	if (format->kind == EXPORT_SUMS)
 		return NULL;
 	return err_new(ERR_USAGE, "a file of %s is not of one moment, it has %s", format->name,

@@ -1,5 +1,6 @@
 #include "export/gzip.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <zlib.h>
@@ -70,6 +71,7 @@ struct err *gzip_write(const void *bytes, size_t size, FILE *out)
 {
 	CLEAN(gzip_destroy) struct gzip *gzip = gzip_create(out);
 
+	assert(bytes || size == 0);
 	if (!gzip)
 		return err_nomem();
 	if (!deflate_all(gzip, bytes, size) || !deflate_given(gzip, Z_FINISH))
@@ -96,6 +98,7 @@ FILE *gzip_open(FILE *out)
 	struct gzip *gzip = gzip_create(out);
 	FILE *file = gzip ? fopencookie(gzip, "w", functions) : NULL;
 
+	assert(out);
 	if (!file)
 		gzip_destroy(gzip);
 	return file;

@@ -1,9 +1,11 @@
 #include "export/messages.h"
 
+#include <assert.h>
 #include <string.h>
 
 void *messages_add(struct arena *arena, bool *failed_ret, void *list, size_t *count, size_t bytes)
 {
+	assert(bytes > 0);
 	void *item = arena_alloc(arena, bytes);
 	void **items;
 

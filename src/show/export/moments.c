@@ -1,5 +1,7 @@
 #include "export/moments.h"
 
+#include <assert.h>
+
 #include "time/course.h"
 
 /* To its place, behind what was at that time or before. */
@@ -67,6 +69,8 @@ struct err *moments_find(const struct export_context *context, size_t span_count
 	struct moments moments = { 0 };
 	struct err *err;
 
+	assert(span_count > 0);
+	assert(context->selection->model == context->model);
 	moments.items = arena_array(arena, span_count + 2, sizeof(*moments.items));
 	if (!moments.items)
 		return err_nomem();
@@ -74,6 +78,8 @@ struct err *moments_find(const struct export_context *context, size_t span_count
 	err = selection_is_all(context->selection)
 		      ? of_model(context->model, end_ns, span_count, arena, &moments)
 		      : of_selection(context->selection, end_ns, span_count, arena, &moments);
+	assert(err || moments.peak < moments.count);
+	assert(err || moments.count <= span_count + 2);
 	if (!err)
 		*moments_ret = moments;
 	return err;

@@ -1,9 +1,12 @@
 #include "export/paths.h"
 
+#include <assert.h>
+
 enum { ROOT = 0 };
 
 const struct name *paths_name(const struct paths *paths, uint32_t frame)
 {
+	assert(frame < paths->frames.count);
 	return names_get(paths->context->names, paths->frames.items[frame].name);
 }
 
@@ -139,6 +142,7 @@ static bool begin(struct paths *paths)
 
 uint32_t paths_node(struct paths *paths, uint32_t stack)
 {
+	assert(stack < model_stack_count(paths->context->model));
 	paths->failed |= !begin(paths);
 	if (paths->failed)
 		return ROOT;
@@ -149,6 +153,8 @@ struct err *paths_build(struct paths *paths, const struct sums *sums)
 {
 	const size_t count = model_stack_count(sums->model);
 
+	assert(sums->model == paths->context->model);
+	assert(paths->is_inverted || paths->depth_max == 0);
 	paths->failed |= !begin(paths);
 	for (size_t i = 0; i < count && !paths->failed; i++) {
 		const struct model_stack_sums *stack = &sums->stacks[i];
@@ -172,6 +178,7 @@ const struct vec_u32 *paths_frames(struct paths *paths, uint32_t node)
 	const uint32_t depth = paths->nodes.items[node].depth;
 	struct vec_u32 *path = &paths->path;
 
+	assert(node < paths->nodes.count);
 	path->count = 0;
 	if (!vec_u32_reserve(path, (size_t)depth + 1)) {
 		paths->failed = true;

@@ -1,5 +1,7 @@
 #include "export/text_file.h"
 
+#include <assert.h>
+
 enum { PIECE_BYTES = 1 << 16 };
 
 static void flush(struct text_file *file)
@@ -15,6 +17,7 @@ static void flush(struct text_file *file)
 
 bool text_file_step(struct text_file *file)
 {
+	assert(file->out);
 	if (file->text.len >= PIECE_BYTES || file->text.failed)
 		flush(file);
 	return !file->err;
@@ -22,6 +25,7 @@ bool text_file_step(struct text_file *file)
 
 struct err *text_file_end(struct text_file *file)
 {
+	assert(file->out);
 	flush(file);
 	str_deinit(&file->text);
 	return steal(file->err);

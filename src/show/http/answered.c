@@ -1,5 +1,7 @@
 #include "http/answered.h"
 
+#include <assert.h>
+
 #include "answer/speak.h"
 #include "http/api_parts.h"
 #include "http/server.h"
@@ -44,6 +46,7 @@ struct err *answered_source_choose(struct call *call, struct names *names, const
 	const struct selection *whole;
 	struct err *err;
 
+	assert(file && *file);
 	if (strlen(id) != 16 || strspn(id, "0123456789abcdef") != 16)
 		return err_new(ERR_USAGE, "expected the id of a file, 16 hexadecimal digits: "
 					  "/api/v1/files has them");
@@ -125,5 +128,6 @@ static struct err *route_run(struct call *call)
 
 struct err *answered_run(struct call *call)
 {
+	assert(!call->route->question != !(call->route->find || call->route->run));
 	return call->route->question ? question_run(call) : route_run(call);
 }

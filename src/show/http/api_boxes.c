@@ -1,5 +1,7 @@
 #include "http/api_boxes.h"
 
+#include <assert.h>
+
 #include "base/map.h"
 
 const struct name api_boxes_all = { .function = "all", .module = "", .module_short = "" };
@@ -149,6 +151,8 @@ struct err *api_boxes_fill(const struct api_box *boxes, size_t count, api_box_ha
 	int32_t *places = arena_array(arena, count, sizeof(*places));
 	struct err *err;
 
+	assert(boxes || count == 0);
+	assert(hash);
 	table.shown = arena_array(arena, count, sizeof(*table.shown));
 	if (!places || !table.shown)
 		return err_nomem();

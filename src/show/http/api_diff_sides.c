@@ -1,5 +1,7 @@
 #include "http/api_diff_sides.h"
 
+#include <assert.h>
+
 #include "http/server.h"
 
 static bool has_moments(const struct call *call)
@@ -140,6 +142,7 @@ struct err *api_diff_sides_find(struct call *call, struct api_diff_sides **sides
 	struct api_diff_sides *sides = arena_new(call->arena, struct api_diff_sides);
 	struct err *err;
 
+	assert(call->arena);
 	if (!sides)
 		return err_nomem();
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {

@@ -1,5 +1,7 @@
 #include "http/api_parts.h"
 
+#include <assert.h>
+
 #include "sums/name_hash.h"
 
 const char *const api_order_words[] = { "asc", "dsc", NULL };
@@ -9,6 +11,7 @@ struct err *api_select(struct call *call, const struct selection **selection_ret
 	struct names *names;
 	struct err *err = call_names(call, &names);
 
+	assert(route_flags(call->route) & ROUTE_SELECTS);
 	return err ? err : call_select(call, selection_ret);
 }
 
@@ -41,6 +44,7 @@ const char *const api_unit_words[] = { "bytes", "count", NULL };
 
 const char *api_unit(enum metric metric)
 {
+	assert((unsigned)metric < METRICS_KEYED);
 	return api_unit_words[!metric_is_bytes(metric)];
 }
 
@@ -65,6 +69,7 @@ struct api_function api_function_of(const struct model *model, const struct name
 {
 	const struct name *name = names_get(names, frame->name);
 
+	assert(frame->name < names_count(names));
 	return (struct api_function) {
 		.hash = name_hash(model, name),
 		.function = name->function,

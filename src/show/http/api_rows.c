@@ -1,5 +1,7 @@
 #include "http/api_rows.h"
 
+#include <assert.h>
+
 #include "select/batch.h"
 #include "sums/walk.h"
 
@@ -10,6 +12,7 @@ struct err *api_rows_read(struct call *call, const uint64_t *rows, size_t count,
 	struct facts *facts = arena_new(call->arena, struct facts);
 	struct err *err;
 
+	assert(count <= MODEL_BATCH);
 	if (!batch || !facts)
 		return err_nomem();
 	err = facts_init(facts, call->model, NULL, call->arena);
@@ -64,6 +67,7 @@ struct api_row api_row_of(const struct model *model, struct names *names, const 
 	struct walk walk =
 		walk_begin(model, names, (uint32_t)batch->columns[MODEL_STACK][i], WALK_FOLD);
 
+	assert(i < batch->count);
 	return (struct api_row) {
 		.row = batch_row(batch, i),
 		.address = batch->columns[MODEL_ADDRESS][i],
@@ -94,6 +98,7 @@ struct err *api_rows_fill(struct call *call, struct names *names, const struct b
 {
 	struct api_row *items = arena_array(call->arena, count, sizeof(*items));
 
+	assert(first + count <= batch->count);
 	if (!items)
 		return err_nomem();
 	for (size_t i = 0; i < count; i++)

@@ -1,5 +1,7 @@
 #include "http/api_tapes.h"
 
+#include <assert.h>
+
 #include "answer/about.h"
 #include "answer/program.h"
 #include "base/str.h"
@@ -249,6 +251,7 @@ struct err *api_tape_fill(struct tape *tape, struct loaded *loaded, struct arena
 	struct loaded *now = look.loaded;
 	struct err *err;
 
+	assert(loaded->tapes == tape->tapes);
 	look.loaded = loaded;
 	if (loaded->gen != 0)
 		look.state = TAPE_LIVE;

@@ -1,5 +1,6 @@
 #include "http/assets.h"
 
+#include <assert.h>
 #include <strings.h>
 
 #include "base/str.h"
@@ -123,6 +124,7 @@ bool assets_answer(const struct request *request, struct answer *answer)
 	const size_t len = strcspn(request->target, "?");
 	const struct asset *asset = asset_find(request->target, len);
 
+	assert(request->target && request->target[0] == '/');
 	if (asset) {
 		asset_answer(asset, request, answer);
 		return true;

@@ -1,5 +1,6 @@
 #include "http/body.h"
 
+#include <assert.h>
 #include <jansson.h>
 
 static void json_put(json_t *json)
@@ -50,6 +51,8 @@ struct err *body_parse(const char *body, size_t len, struct arena *arena, struct
 	const char *name;
 	json_t *value;
 
+	assert(params->route);
+	assert(body || len == 0);
 	if (!object)
 		return err_new(ERR_USAGE, "the body is no JSON: line %d, column %d: %s", error.line,
 			       error.column, error.text);

@@ -1,5 +1,6 @@
 #include "http/cache.h"
 
+#include <assert.h>
 #include <pthread.h>
 
 #include "core/hash.h"
@@ -60,6 +61,7 @@ static void link_newest(struct cache *cache, struct entry *entry)
 
 static void drop(struct cache *cache, struct entry *entry)
 {
+	assert(cache->bytes >= entry->bytes);
 	*place_of(cache, entry->key, entry->hash) = entry->next;
 	unlink_entry(cache, entry);
 	cache->bytes -= entry->bytes;
@@ -83,6 +85,7 @@ struct blob *cache_get(struct cache *cache, const char *key, const char **type_r
 	struct blob *blob = NULL;
 	struct entry *entry;
 
+	assert(key && *key);
 	pthread_mutex_lock(&cache->lock);
 	entry = *place_of(cache, key, hash);
 	if (entry) {
@@ -117,6 +120,8 @@ void cache_put(struct cache *cache, const char *key, struct blob *blob, const ch
 	const size_t bytes = sizeof(struct entry) + len + blob->size;
 	struct entry *entry;
 
+	assert(key && *key);
+	assert(blob->refs > 0);
 	if (bytes > cache->bytes_max / LARGEST_SHARE)
 		return;
 	entry = malloc(sizeof(*entry) + len);

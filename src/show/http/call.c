@@ -24,6 +24,7 @@ static const struct param *param_of(const struct call *call, const char *name)
 
 bool call_has(const struct call *call, const char *name)
 {
+	assert(param_of(call, name));
 	return params_find(call->params, name) != NULL;
 }
 
@@ -44,11 +45,13 @@ uint64_t call_number(const struct call *call, const char *name)
 
 unsigned call_choice(const struct call *call, const char *name)
 {
+	assert(param_of(call, name)->kind == PARAM_CHOICE);
 	return (unsigned)call_number(call, name);
 }
 
 bool call_flag(const struct call *call, const char *name)
 {
+	assert(param_of(call, name)->kind == PARAM_FLAG);
 	return call_number(call, name) != 0;
 }
 
@@ -93,6 +96,7 @@ const char *const *call_texts(const struct call *call, const char *name, size_t 
 	const char **texts = arena_array(call->arena, params->count + 1, sizeof(*texts));
 	size_t count = 0;
 
+	assert(param_of(call, name)->kind == PARAM_TEXTS);
 	for (size_t i = 0; texts && i < params->count; i++) {
 		if (strcmp(params->values[i].param->name, name) == 0)
 			texts[count++] = params->values[i].text;
@@ -115,6 +119,7 @@ struct err *call_moment(struct call *call, const char *name, uint64_t fallback_n
 	struct moment moment;
 	struct err *err;
 
+	assert(param_of(call, name)->kind == PARAM_MOMENT);
 	if (!text || !*text) {
 		*ns_ret = fallback_ns;
 		return NULL;
@@ -131,6 +136,7 @@ bool call_hash(const struct call *call, const char *name, uint64_t *hash_ret)
 {
 	const struct param_value *value = params_find(call->params, name);
 
+	assert(param_of(call, name)->kind == PARAM_HASH);
 	assert(param_of(call, name));
 	if (value)
 		*hash_ret = value->number;
@@ -145,6 +151,7 @@ struct err *call_path(struct call *call, const char *name, const uint64_t **hash
 		arena_array(call->arena, text ? strlen(text) / 2 + 1 : 1, sizeof(*hashes));
 	size_t count = 0;
 
+	assert(param_of(call, name)->kind == PARAM_PATH);
 	if (!hashes)
 		return err_nomem();
 	for (const char *at = text; at && *at;) {
@@ -178,6 +185,8 @@ struct err *call_keep(struct call *call, const char *key,
 	bool is_new;
 	struct err *err;
 
+	assert(key && *key);
+	assert(call->held_count <= CALL_HELD_MAX);
 	if (!memo)
 		return make(call, context, call->arena, value_ret);
 	assert(call->held_count < CALL_HELD_MAX);
@@ -198,6 +207,7 @@ struct err *call_keep(struct call *call, const char *key,
 
 void call_at_end(struct call *call, void (*end)(void *ends), void *ends)
 {
+	assert(end);
 	assert(!call->end);
 	call->end = end;
 	call->ends = ends;
@@ -205,6 +215,7 @@ void call_at_end(struct call *call, void (*end)(void *ends), void *ends)
 
 void call_release(struct call *call)
 {
+	assert(call->held_count <= CALL_HELD_MAX);
 	if (call->end)
 		call->end(call->ends);
 	call->end = NULL;
@@ -282,6 +293,7 @@ struct err *call_select_part(struct call *call, const char *filter, const char *
 	const void *kept;
 	struct err *err = NULL;
 
+	assert(call->model && call->arena);
 	if (filter && *filter)
 		err = call_names(call, &names);
 	if (err)
@@ -303,6 +315,7 @@ struct err *call_select_with(struct call *call, enum call_leaks leaks,
 	struct err *err = call_select_part(call, filter, call_text(call, "from"),
 					   call_text(call, "until"), leaks, selection_ret);
 
+	assert(leaks <= CALL_UNSUPPRESSED);
 	if (err && err_code_of(err) == ERR_USAGE && filter && *filter)
 		return call_blame(call, "q", err);
 	return err;
@@ -317,6 +330,7 @@ struct err *call_names(struct call *call, struct names **names_ret)
 {
 	struct err *err = tapes_wait_names(call->loaded, &call->limits);
 
+	assert(call->loaded);
 	if (!err)
 		*names_ret = tapes_names_unready(call->loaded);
 	return err;
@@ -342,6 +356,7 @@ struct err *call_text_counts(struct call *call, const struct field *field,
 	struct names *names = NULL;
 	struct err *err = call_names(call, &names);
 
+	assert(field >= field_table && (size_t)(field - field_table) < field_count);
 	*counts_ret = __atomic_load_n(kept, __ATOMIC_ACQUIRE);
 	if (err || *counts_ret)
 		return err;
@@ -363,6 +378,7 @@ struct err *call_check(const struct call *call)
 
 struct err *call_blame(struct call *call, const char *name, struct err *err)
 {
+	assert(param_of(call, name));
 	if (err)
 		call->params->wrong = name;
 	return err;

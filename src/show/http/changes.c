@@ -1,5 +1,6 @@
 #include "http/changes.h"
 
+#include <assert.h>
 #include <time.h>
 
 #include "answer/speak.h"
@@ -131,6 +132,7 @@ struct err *changes_create(struct server *server, const bool *cancel, const char
 {
 	struct changes *changes;
 
+	assert(server->tapes);
 	if (__atomic_add_fetch(&server->stream_count, 1, __ATOMIC_RELAXED) > CHANGES_STREAMS_MAX) {
 		__atomic_sub_fetch(&server->stream_count, 1, __ATOMIC_RELAXED);
 		return err_new(ERR_STATE, "there are %d streams of events already",

@@ -2,6 +2,7 @@
 
 #include "base/monotonic.h"
 
+#include <assert.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -11,6 +12,7 @@ static const uint64_t PENDING_NS = UINT64_C(2) * 1000000000;
 
 void connections_init(struct connections *connections, unsigned max)
 {
+	assert(max > 0);
 	*connections = (struct connections) { .max = max };
 	pthread_mutex_init(&connections->lock, NULL);
 }
@@ -32,6 +34,7 @@ struct connection *connections_begin(struct connections *connections, int fd, un
 {
 	struct connection *connection = calloc(1, sizeof(*connection));
 
+	assert(fd >= 0);
 	if (!connection)
 		return NULL;
 	connection->fd = fd;
@@ -66,6 +69,7 @@ void connections_end(struct connections *connections, struct connection *connect
 void connections_enter(struct connections *connections, struct connection *connection,
 		       enum connection_phase phase, uint64_t seconds)
 {
+	assert(phase <= CONNECTION_STREAMING);
 	if (!connection)
 		return;
 	pthread_mutex_lock(&connections->lock);

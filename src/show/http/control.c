@@ -1,5 +1,6 @@
 #include "http/control.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -107,6 +108,7 @@ struct err *control_mark(struct control *control, const char *text)
 	struct control_word word;
 	struct err *err = check_text(text);
 
+	assert(text);
 	if (err)
 		return err;
 	str_format(ask.mark, sizeof(ask.mark), "%s", text);

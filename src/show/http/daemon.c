@@ -1,5 +1,6 @@
 #include "http/daemon.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <microhttpd.h>
 #include <poll.h>
@@ -424,6 +425,8 @@ struct err *daemon_start(struct server *server, const struct listener *listener,
 	CLEAN(daemon_stop) struct daemon *daemon = calloc(1, sizeof(*daemon));
 	int rc;
 
+	assert(listener->count > 0);
+	assert(server->tapes);
 	if (!daemon)
 		return err_nomem();
 	daemon->server = server;

@@ -1,9 +1,11 @@
 #include "http/exchange.h"
 
+#include <assert.h>
 #include <strings.h>
 
 struct header *request_header(struct request *request, const char *name)
 {
+	assert(name);
 	if (strcasecmp(name, "Host") == 0)
 		return &request->host;
 	if (strcasecmp(name, "Origin") == 0)
@@ -39,6 +41,7 @@ struct blob *blob_create(char *bytes_take, size_t size)
 
 struct blob *blob_get(struct blob *blob)
 {
+	assert(blob->refs > 0);
 	__atomic_add_fetch(&blob->refs, 1, __ATOMIC_RELAXED);
 	return blob;
 }
@@ -58,6 +61,7 @@ void answer_init(struct answer *answer)
 
 void answer_deinit(struct answer *answer)
 {
+	assert(!answer->blob || !answer->stream);
 	blob_put(answer->blob);
 	if (answer->stream)
 		answer->stream->destroy(answer->stream);

@@ -1,5 +1,6 @@
 #include "http/framing.h"
 
+#include <assert.h>
 #include <strings.h>
 
 #include "base/str.h"
@@ -32,6 +33,7 @@ void framing_add(struct framing *framing, const char *name, const char *value)
 {
 	const char **place = NULL;
 
+	assert(name && value);
 	framing->lines++;
 	framing->bytes += strlen(name) + strlen(value);
 	if (!is_name(name))

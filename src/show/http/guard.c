@@ -1,5 +1,6 @@
 #include "http/guard.h"
 
+#include <assert.h>
 #include <strings.h>
 
 #include "base/str.h"
@@ -11,6 +12,7 @@ struct err *guard_allow(struct guard *guard, const char *host, unsigned port)
 	const bool has_port = !is_bare_v6 && strchr(bracket ? bracket : host, ':');
 	CLEAN(str_deinit) struct str text = { 0 };
 
+	assert(guard->host_count <= GUARD_HOSTS_MAX);
 	str_printf(&text, is_bare_v6 ? "[%s]" : "%s", host);
 	if (!has_port && port)
 		str_printf(&text, ":%u", port);
@@ -110,6 +112,7 @@ struct refusal guard_check(const struct guard *guard, const struct request *requ
 {
 	struct refusal refusal = check_host(guard, request);
 
+	assert(guard->host_count <= GUARD_HOSTS_MAX);
 	if (!refusal.status)
 		refusal = check_site(request, is_api);
 	if (!refusal.status && is_api && guard->token.text[0] && !has_token(guard, request))

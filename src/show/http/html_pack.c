@@ -1,5 +1,6 @@
 #include "http/html_pack.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -301,6 +302,7 @@ struct err *html_pack_fill(struct html_pack *pack, unsigned detail_index)
 	const struct detail *detail = &details[detail_index];
 	struct err *err;
 
+	assert(detail_index < array_size(details));
 	str_clear(&pack->json);
 	pack->answer_count = 0;
 	err = fixed_ask(pack);

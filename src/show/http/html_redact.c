@@ -1,5 +1,6 @@
 #include "http/html_redact.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <string.h>
 
@@ -130,6 +131,7 @@ void html_redact(const struct redaction *redaction, const char *json, size_t len
 {
 	struct cursor cursor = { json, json + len };
 
+	assert(json || len == 0);
 	while (cursor.at < cursor.end) {
 		if (*cursor.at == '"')
 			member_add(redaction, &cursor, out);

@@ -1,5 +1,6 @@
 #include "http/html_report.h"
 
+#include <assert.h>
 #include <string.h>
 #include <time.h>
 
@@ -197,6 +198,7 @@ struct err *html_report_write(const struct html_report *report, FILE *out)
 	struct tapes *tapes = NULL;
 	struct err *err;
 
+	assert(report->tape_path);
 	if (!page)
 		return err_new(ERR_UNSUPPORTED, "this memtape was built without its web app "
 						"(-Dwebui=disabled), which such a report contains");

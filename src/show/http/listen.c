@@ -1,6 +1,7 @@
 #include "http/listen.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -83,6 +84,7 @@ static struct err *tcp_add(struct listener *listener, const char *text, unsigned
 
 struct err *listen_address(const char *address, unsigned port, struct listener *listener)
 {
+	assert(port <= 65535);
 	*listener = (struct listener) { 0 };
 	return tcp_add(listener, address, port);
 }
@@ -107,6 +109,7 @@ struct err *listen_loopback(unsigned port, struct listener *listener)
 {
 	struct err *err = loopback_try(port, listener);
 
+	assert(port <= 65535);
 	/* A port that is free here may be somebody's there. */
 	for (int i = 0; err && port == 0 && i < PORT_TRIES; i++) {
 		err_destroy(err);
@@ -134,6 +137,7 @@ struct err *listen_unix(const char *path, struct listener *listener)
 	mode_t mask;
 	int rc;
 
+	assert(path && *path);
 	*listener = (struct listener) { 0 };
 	if (fd < 0 || !kept)
 		return err_errno("socket");

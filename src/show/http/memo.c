@@ -29,6 +29,7 @@ struct memo *memo_create(size_t bytes_max)
 	struct memo *memo = calloc(1, sizeof(*memo));
 	pthread_condattr_t attr;
 
+	assert(bytes_max > 0);
 	if (!memo)
 		return NULL;
 	memo->bytes_max = bytes_max;
@@ -138,6 +139,7 @@ struct err *memo_hold(struct memo *memo, const char *key, const struct sweep_lim
 	struct memo_item *item;
 	struct err *err = NULL;
 
+	assert(key && *key);
 	pthread_mutex_lock(&memo->lock);
 	while ((item = take_out(memo, key))) {
 		put_first(memo, item);
@@ -166,6 +168,8 @@ struct err *memo_hold(struct memo *memo, const char *key, const struct sweep_lim
 
 void memo_done(struct memo *memo, struct memo_item *item, const void *value)
 {
+	assert(item->refs > 0);
+	assert(!item->is_ready);
 	pthread_mutex_lock(&memo->lock);
 	item->value = value;
 	item->is_ready = value != NULL;

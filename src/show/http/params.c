@@ -32,6 +32,7 @@ char *params_decode(const char *text, size_t len, bool percent_is_itself, struct
 	char *decoded = arena_alloc(arena, len + 1);
 	size_t used = 0;
 
+	assert(text || len == 0);
 	for (size_t i = 0; decoded && i < len; i++) {
 		int high, low;
 		char c = text[i];
@@ -154,6 +155,8 @@ static struct err *value_check(const struct param *param, struct param_value *va
 
 const struct param_value *params_find(const struct params *params, const char *name)
 {
+	assert(name);
+	assert(params->count <= PARAM_VALUES_MAX);
 	for (size_t i = 0; i < params->count; i++) {
 		if (strcmp(params->values[i].param->name, name) == 0)
 			return &params->values[i];
@@ -179,6 +182,8 @@ struct err *params_add(struct params *params, const char *name, const char *text
 	struct param_value value = { .text = text };
 	struct err *err;
 
+	assert(text);
+	assert(params->count <= PARAM_VALUES_MAX);
 	params->wrong = name;
 	params->wrong_text = text;
 	for (size_t i = 0; i < count && !param; i++)
@@ -224,6 +229,7 @@ struct err *params_complete(struct params *params)
 	const struct param *known[PARAMS_MAX];
 	const size_t count = route_params(params->route, known);
 
+	assert(count <= PARAMS_MAX);
 	for (size_t i = 0; i < count; i++) {
 		if (!known[i]->is_required || params_find(params, known[i]->name))
 			continue;
@@ -237,6 +243,7 @@ struct err *params_complete(struct params *params)
 struct err *params_parse(const struct route *route, const char *query, size_t query_len,
 			 struct arena *arena, struct params *params)
 {
+	assert(route);
 	*params = (struct params) { .route = route };
 	while (query_len > 0) {
 		const char *end = memchr(query, '&', query_len);

@@ -1,7 +1,10 @@
 #include "http/problem.h"
 
+#include <assert.h>
+
 unsigned problem_status(const struct err *err)
 {
+	assert(err);
 	switch (err_code_of(err)) {
 	case ERR_USAGE:
 		return 400;
@@ -62,6 +65,7 @@ void problem_write(const struct problem *problem, struct str *out)
 	const size_t len = strcspn(problem->message + skipped, "\n");
 	CLEAN(str_deinit) struct str message = { 0 };
 
+	assert(problem->message);
 	str_add_bytes(&message, problem->message + skipped, len);
 	out->failed |= message.failed;
 	str_add(out, "{\"error\":{\"message\":");

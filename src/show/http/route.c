@@ -60,11 +60,13 @@ static const uint64_t part_taken = TAKES(filter) | TAKES(from) | TAKES(until);
 
 const char *route_summary(const struct route *route)
 {
+	assert(!route->question || !route->summary);
 	return route->question ? route->question->summary : route->summary;
 }
 
 const struct shape *route_shape(const struct route *route)
 {
+	assert(!route->question || !route->shape);
 	return route->question ? route->question->shape : route->shape;
 }
 
@@ -72,6 +74,7 @@ unsigned route_flags(const struct route *route)
 {
 	const struct question *question = route->question;
 
+	assert(!question || !(route->flags & (ROUTE_RAW | ROUTE_STREAM)));
 	if (!question)
 		return route->flags;
 	return route->flags | (question->selects ? ROUTE_SELECTS : 0) |
@@ -99,6 +102,7 @@ size_t route_params(const struct route *route, const struct param **params_ret)
 	assert(count + route->param_count <= PARAMS_MAX);
 	for (size_t i = 0; i < route->param_count; i++)
 		params_ret[count++] = &route->params[i];
+	assert(count <= PARAMS_MAX);
 	return count;
 }
 
@@ -138,6 +142,7 @@ static bool path_fits(const char *pattern, const char *path, size_t len, const c
 const struct route *route_find(const char *path, size_t path_len, const char **id_ret,
 			       size_t *id_len_ret)
 {
+	assert(path || path_len == 0);
 	for (const struct route *const *at = route_table; *at; at++) {
 		if (path_fits((*at)->path, path, path_len, id_ret, id_len_ret))
 			return *at;

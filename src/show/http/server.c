@@ -1,6 +1,7 @@
 #include "http/answered.h"
 #include "http/server.h"
 
+#include <assert.h>
 #include <strings.h>
 #include <time.h>
 
@@ -37,6 +38,8 @@ static void answer_problem(struct answer *answer, unsigned status, const struct 
 
 void server_refuse(struct answer *answer, const struct refusal *refusal)
 {
+	assert(refusal->status >= 400);
+	assert(refusal->message);
 	answer_problem(answer, refusal->status,
 		       &(struct problem) { .message = refusal->message, .hint = refusal->hint });
 }
@@ -310,6 +313,7 @@ void server_answer(struct server *server, const struct request *request, struct 
 	size_t id_len;
 	const char *id;
 
+	assert(request->method && request->target);
 	if (refusal.status || !is_path(request->target)) {
 		server_refuse(answer, refusal.status ? &refusal : &no_path);
 		return;

@@ -1,5 +1,6 @@
 #include "http/sink.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 
@@ -71,6 +72,7 @@ static struct err *open_stream(struct sink *sink, cookie_write_function_t *write
 
 struct err *sink_open(struct sink *sink, const struct sweep_limits *limits)
 {
+	assert(limits);
 	*sink = (struct sink) { .fd = -1, .limits = limits, .bytes_max = SINK_MEMORY_BYTES };
 	return open_stream(sink, memory_write);
 }
@@ -80,6 +82,7 @@ struct err *sink_open_file(struct sink *sink, const struct sweep_limits *limits,
 	const char *dir = getenv("TMPDIR");
 	struct err *err;
 
+	assert(limits && bytes_max > 0);
 	dir = dir && *dir ? dir : "/tmp";
 	*sink = (struct sink) { .fd = -1, .limits = limits, .bytes_max = bytes_max };
 	sink->fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -93,6 +96,8 @@ struct err *sink_open_file(struct sink *sink, const struct sweep_limits *limits,
 
 struct err *sink_close(struct sink *sink, struct err *err, struct answer *answer)
 {
+	assert(sink->fd < 0 || !sink->bytes);
+	assert(sink->size <= sink->bytes_max);
 	/* Closing writes what is still in the stream. */
 	if (sink->out && fclose(sink->out) != 0 && !err && !sink->err)
 		sink->err = err_errno("write the answer");

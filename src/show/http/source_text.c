@@ -1,5 +1,6 @@
 #include "http/source_text.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -135,6 +136,8 @@ struct err *source_text_read(const struct source_roots *roots, const char *path,
 	struct err *err = NULL;
 	char *text;
 
+	assert(path);
+	assert(first >= 1);
 	if (!source.reason) {
 		text = read_all(fd, (size_t)status.st_size, arena);
 		err = text ? lines_keep(text, first, arena, &source) : err_nomem();

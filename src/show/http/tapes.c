@@ -257,6 +257,7 @@ struct err *tapes_create(const struct tape_source *sources, size_t count, struct
 	struct err *err = NULL;
 	int rc;
 
+	assert(sources || count == 0);
 	if (!tapes)
 		return err_nomem();
 	pthread_mutex_init(&tapes->lock, NULL);
@@ -321,6 +322,7 @@ struct err *tapes_add(struct tapes *tapes, const char *path, const struct tape *
 	char *own = strdup(path);
 	struct err *err = added && own ? NULL : err_nomem();
 
+	assert(like->tapes == tapes);
 	if (!err) {
 		added->source = (struct tape_source) { own, like->source->symbols,
 						       like->source->suppressions };
@@ -349,6 +351,7 @@ struct err *tapes_add(struct tapes *tapes, const char *path, const struct tape *
 
 struct tape *tapes_find(struct tapes *tapes, const char *id, size_t len)
 {
+	assert(id);
 	if (len == 4 && memcmp(id, "last", 4) == 0 && tapes->count)
 		return &tapes->items[tapes->count - 1];
 	for (struct tape *tape = tapes_first(tapes); tape; tape = tape->next) {

@@ -1,6 +1,7 @@
 #include "base/monotonic.h"
 #include "http/tapes_state.h"
 
+#include <assert.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -31,6 +32,7 @@ uint64_t tape_file_size(const struct tape *tape)
 
 struct loaded *loaded_put_locked(struct loaded *loaded)
 {
+	assert(!loaded || loaded->refs > 0);
 	return loaded && --loaded->refs == 0 ? loaded : NULL;
 }
 
@@ -100,6 +102,7 @@ void tapes_hold(struct tape *tape, struct loaded *loaded)
 	struct tapes *tapes = tape->tapes;
 	struct loaded *old;
 
+	assert(!loaded || loaded->tapes == tape->tapes);
 	pthread_mutex_lock(&tapes->lock);
 	old = held_replace(tape, loaded);
 	pthread_mutex_unlock(&tapes->lock);
@@ -133,6 +136,7 @@ struct err *tapes_acquire(struct tape *tape, uint64_t gen, const struct sweep_li
 	struct tapes *tapes = tape->tapes;
 	struct err *err = NULL;
 
+	assert(limits);
 	pthread_mutex_lock(&tapes->lock);
 	if (held_take(tape, gen, loaded_ret)) {
 		pthread_mutex_unlock(&tapes->lock);
@@ -164,6 +168,7 @@ void tapes_release(struct loaded *loaded)
 		return;
 	tapes = loaded->tapes;
 	pthread_mutex_lock(&tapes->lock);
+	assert(loaded->refs > 0);
 	loaded = loaded_put_locked(loaded);
 	pthread_mutex_unlock(&tapes->lock);
 	loaded_destroy(loaded);
@@ -243,5 +248,6 @@ bool tapes_have_names(struct loaded *loaded)
 
 struct names *tapes_names_unready(const struct loaded *loaded)
 {
+	assert(loaded->names);
 	return loaded->names;
 }

@@ -1,5 +1,6 @@
 #include "http/text_counts.h"
 
+#include <assert.h>
 #include <strings.h>
 
 enum { CHECK_EVERY = 4096 /* stacks, batches are larger */ };
@@ -333,6 +334,7 @@ size_t text_counts_find(const struct text_counts *counts, const char *prefix,
 {
 	size_t count = 0, at;
 
+	assert(found || max == 0);
 	for (uint32_t i = 0; i < counts->texts.count; i++) {
 		const struct text_count one = { counts->texts.texts[i], counts->counts[i] };
 		const bool is_first = begins(one.text, prefix);
@@ -349,5 +351,6 @@ size_t text_counts_find(const struct text_counts *counts, const char *prefix,
 			found[at] = one;
 		count += at < max && count < max;
 	}
+	assert(count <= max);
 	return count;
 }

@@ -1,5 +1,6 @@
 #include "http/token.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sys/random.h>
 
@@ -24,6 +25,7 @@ bool token_equals(const struct token *token, const char *text, size_t len)
 {
 	volatile uint8_t differences = 0;
 
+	assert(text || len == 0);
 	if (len != TOKEN_TEXT_BYTES - 1)
 		return false;
 	for (size_t i = 0; i < len; i++)

@@ -1,5 +1,6 @@
 #include "cli/anonymous.h"
 
+#include <assert.h>
 #include <sys/random.h>
 
 #include "model/names.h"
@@ -238,6 +239,7 @@ const uint8_t *anonymous_build_id(void *context, const char *path, const uint8_t
 	uint8_t *bytes;
 	uint32_t id;
 
+	assert(build_id || count == 0);
 	if (keeps_module(anonymous, path) || count == 0)
 		return build_id;
 	id = interner_put(&anonymous->build_ids, (const char *)build_id, count);

@@ -1,5 +1,7 @@
 #include "cli/caption.h"
 
+#include <assert.h>
+
 #include "findings/edits.h"
 #include "plot/flame_tape.h"
 
@@ -51,6 +53,7 @@ void caption_facts(struct str *text, const struct model *model,
 	const struct model_process *process = model_process(model);
 	const uint64_t lost = model_quality(model)->lost_events;
 
+	assert(model);
 	str_printf(text, "pid %u", process->pid);
 	flame_add_date(text, process->start_realtime_ns);
 	str_add(text, " · ran ");

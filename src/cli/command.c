@@ -3,6 +3,7 @@
  */
 #include "cli/command.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "core/core.h"
@@ -11,6 +12,7 @@ enum { NAME_BYTES_MAX = 32 };
 
 const struct command *command_find(const char *name)
 {
+	assert(name);
 	for (const struct command *const *at = command_table; *at; at++)
 		if (strcmp((*at)->name, name) == 0)
 			return *at;
@@ -46,6 +48,7 @@ const struct command *command_guess(const char *name)
 	const struct command *best = NULL;
 	size_t best_distance = 3;
 
+	assert(name);
 	for (const struct command *const *at = command_table; *at; at++) {
 		size_t distance = name_distance(name, (*at)->name);
 

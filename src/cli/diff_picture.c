@@ -1,5 +1,7 @@
 #include "cli/diff_picture.h"
 
+#include <assert.h>
+
 #include "report/diff_page.h"
 
 enum { PAGE_BYTES_MAX = 4 << 20, PAGE_FRAMES_MAX = 8192, PAGE_FRAMES_MIN = 32 };
@@ -52,6 +54,7 @@ struct err *diff_picture_write(const struct diff_picture_question *question, FIL
 	CLEAN(str_deinit) struct str svg = { 0 };
 	struct err *err = draw(question, 0, &svg);
 
+	assert(question && out);
 	return err ? err : text_write(&svg, out);
 }
 
@@ -59,6 +62,7 @@ struct err *diff_picture_write_page(const struct diff_picture_question *question
 {
 	size_t bytes = 0;
 
+	assert(question && out);
 	for (size_t frames = PAGE_FRAMES_MAX; frames >= PAGE_FRAMES_MIN; frames /= 4) {
 		CLEAN(str_deinit) struct str svg = { 0 };
 		CLEAN(str_deinit) struct str page = { 0 };

@@ -1,5 +1,7 @@
 #include "cli/flame_options.h"
 
+#include <assert.h>
+
 static struct err *pixels_check(const char *option, uint64_t pixels, unsigned least, unsigned most)
 {
 	if (pixels == 0 || (pixels >= least && pixels <= most))
@@ -81,6 +83,7 @@ struct err *flame_min_width_parse(const char *text, unsigned width, uint64_t *sh
 	uint64_t thousandths;
 	uint64_t whole = (uint64_t)width * 1000;
 
+	assert(width > 0);
 	if (!thousandths_parse(text, &thousandths, &rest) || (*rest && strcmp(rest, "%") != 0))
 		return err_new(
 			ERR_USAGE,

@@ -1,5 +1,7 @@
 #include "cli/foreign.h"
 
+#include <assert.h>
+
 #include "cli/input.h"
 #include "convert/convert.h"
 
@@ -11,6 +13,7 @@ struct err *foreign_check(const char *path)
 	const char *name = slash ? slash + 1 : path;
 	struct err *err = input_kind_of(path, &kind);
 
+	assert(path);
 	err_destroy(err);
 	if (err || kind == INPUT_TAPE)
 		return NULL;

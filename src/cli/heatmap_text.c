@@ -1,4 +1,5 @@
 /* Heat maps of text: as trace2heatmap.pl has them, but for what it loses. */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@ struct err *heatmap_number(const char *option, const char *text, double *number_
 	char *end;
 	const double number = strtod(text, &end);
 
+	assert(option && text);
 	if (end == text || *end || !isfinite(number))
 		return err_new(ERR_USAGE, "%s: '%s' is no number", option, text);
 	*number_ret = number;
@@ -179,6 +181,7 @@ struct err *heatmap_of_text(const struct heatmap_options *options, struct arena 
 	struct err *err =
 		pairs_read(options->input, options->is_delta ? PAIRS_DELTA : PAIRS_TWO, &pairs);
 
+	assert((unsigned)options->time_unit < array_size(ns_per_unit));
 	if (!err)
 		err = range_find(options, &pairs, &min, &max, &extent);
 	if (err)

@@ -1,6 +1,7 @@
 /*
  * help: what `memtape --help` and `memtape NAME --help` print; all of it comes from the tables.
  */
+#include <assert.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@ unsigned command_terminal_width(void)
 
 void command_help(const struct command *command, unsigned width, struct str *out)
 {
+	assert(width > 0);
 	options_help(&command->options, width, out);
 }
 

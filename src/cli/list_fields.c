@@ -1,5 +1,7 @@
 #include "cli/list_fields.h"
 
+#include <assert.h>
+
 #include "select/fields.h"
 
 static const struct emit_column people_columns[] = {
@@ -34,6 +36,7 @@ struct err *list_fields(enum emit_format format, unsigned width, FILE *out)
 	struct emit *emit =
 		emit_create(out, &(struct emit_settings) { .format = format, .width = width });
 
+	assert((unsigned)format <= EMIT_CSV);
 	if (!emit)
 		return err_nomem();
 	emit_table(emit, NULL, is_text ? people_columns : program_columns,

@@ -1,5 +1,7 @@
 #include "cli/memusage_options.h"
 
+#include <assert.h>
+
 #include "core/core.h"
 
 #define AT(member) offsetof(struct memusage_options, member)
@@ -143,6 +145,7 @@ struct err *memusage_options_parse(int argc, char **argv, struct memusage_option
 	struct err *err = NULL;
 	int at = 1;
 
+	assert(argc >= 1);
 	*options = (struct memusage_options) { 0 };
 	environment_read(options);
 	for (; !err && at < argc && argv[at][0] == '-'; at++) {
@@ -161,6 +164,7 @@ struct err *memusage_options_parse(int argc, char **argv, struct memusage_option
 		if (options->shows_help || options->shows_usage || options->shows_version)
 			return err;
 	}
+	assert(at <= argc);
 	*first_ret = at;
 	if (!err)
 		err = colour_check(options);

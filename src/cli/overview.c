@@ -1,5 +1,7 @@
 #include "cli/overview.h"
 
+#include <assert.h>
+
 #include "answer/program.h"
 #include "base/sort.h"
 #include "base/str.h"
@@ -35,6 +37,7 @@ struct err *overview_add(struct overview_vec *rows, const char *path, struct are
 	const struct model_totals *totals;
 	struct overview_row row;
 
+	assert(path);
 	if (err)
 		return err;
 	process = model_process(model);
@@ -153,6 +156,7 @@ struct err *overview_write(struct overview_vec *rows, size_t most,
 	CLEAN(emit_destroy) struct emit *emit = emit_create(out, settings);
 	size_t shown = rows->count;
 
+	assert(rows->items || rows->count == 0);
 	if (!emit || !sort_stable(rows->items, rows->count, sizeof(*rows->items), compare, NULL))
 		return err_nomem();
 	if (settings->format == EMIT_TEXT && most > 0 && rows->count > most + 1)

@@ -1,4 +1,6 @@
 /* Pictures of a data file of memusage. */
+#include <assert.h>
+
 #include "cli/plot_options.h"
 #include "memusage/memusage.h"
 #include "plot/trace.h"
@@ -105,6 +107,7 @@ struct err *plot_memusage(struct plot *plot, FILE *out)
 	struct err *err = check(plot->options);
 	uint64_t columns = timeline_columns(&plot->chart.canvas);
 
+	assert(plot->options->input);
 	if (!err)
 		err = memusage_open(plot->options->input, &memusage);
 	if (err)

@@ -1,4 +1,6 @@
 /* Pictures of a tape. */
+#include <assert.h>
+
 #include "cli/caption.h"
 #include "cli/plot_options.h"
 #include "cli/suppressing.h"
@@ -206,6 +208,7 @@ struct err *plot_tape(struct plot *plot, FILE *out)
 	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
 	struct err *err;
 
+	assert(options->input);
 	if (options->shows_total ||
 	    (options->stack != PLOT_STACK_DEFAULT && options->stack != TIMELINE_STACK_NONE))
 		return draw_stack(plot, out);

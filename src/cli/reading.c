@@ -1,5 +1,6 @@
 #include "cli/reading.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -94,6 +95,7 @@ struct err *reading_symbols_init(struct reading_symbols *symbols,
 {
 	struct err *err = NULL;
 
+	assert(options);
 	symbols->paths.sysroot = options->sysroot;
 	if (options->path_map)
 		err = path_map_parse(options->path_map, &symbols->arena, &symbols->paths);
@@ -161,6 +163,7 @@ struct err *reading_output_open(struct reading_output *output, const char *path,
 	CLEAN(close) int fd = -1;
 	struct err *err;
 
+	assert(output);
 	*output = (struct reading_output) { .file = stdout };
 	if (!path || strcmp(path, "-") == 0)
 		return NULL;
@@ -188,6 +191,7 @@ struct err *reading_output_close(struct reading_output *output, struct err *err)
 {
 	CLEAN(free) char *temporary = steal(output->temporary);
 
+	assert(output->file);
 	if (!output->path)
 		return err;
 	if (fclose(output->file) != 0 && !err)

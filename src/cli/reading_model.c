@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <time.h>
 
 #include "base/monotonic.h"
@@ -45,6 +46,7 @@ enum model_depth reading_part_depth(const struct reading_part_options *options,
 {
 	const struct selection_settings settings = reading_part(options);
 
+	assert(depth == MODEL_SUMMARY || depth == MODEL_FULL);
 	return selection_needs_rows(&settings) ? MODEL_FULL : depth;
 }
 
@@ -55,6 +57,8 @@ struct err *reading_model(const char *tape_path, enum model_depth depth,
 	struct model_settings with = settings ? *settings : (struct model_settings) { 0 };
 	struct err *err;
 
+	assert(tape_path);
+	assert(depth == MODEL_SUMMARY || depth == MODEL_FULL);
 	if (isatty(STDERR_FILENO)) {
 		with.progress = progress_show;
 		with.progress_context = &progress;

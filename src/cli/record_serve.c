@@ -1,5 +1,6 @@
 #include "cli/record_serve.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -74,6 +75,7 @@ struct err *record_serve_start(struct record_serve *serve, const char *path)
 	int ends[2], sockets[2];
 	bool said;
 
+	assert(path);
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return err_errno("pipe");
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0) {
@@ -136,6 +138,7 @@ void record_serve_grant(struct record_serve *serve, const struct collector_grant
 		.ticks = granted->ticks,
 	};
 
+	assert(serve->fd >= 0);
 	(void)!send(serve->fd, &word, sizeof(word), MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (serve->ask.kind == CONTROL_STOP && granted->done)
 		record_serve_ended(serve);

@@ -1,5 +1,6 @@
 #include "cli/record_summary.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "base/str.h"
@@ -239,6 +240,7 @@ struct err *record_summary_look(const char *tape_path, struct arena *arena,
 	const struct model_process *process;
 	const char *name;
 
+	assert(tape_path && former);
 	if (err)
 		return err;
 	process = model_process(model);

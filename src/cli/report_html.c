@@ -1,5 +1,6 @@
 #include "cli/report_html.h"
 
+#include <assert.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -77,6 +78,7 @@ struct err *report_html(const struct report_html_options *options,
 	struct reading_output output;
 	struct err *err = output_may_be(options, output_path);
 
+	assert(options->html && tape_path);
 	if (isatty(STDERR_FILENO))
 		report.progress = progress_show;
 	if (!err)

@@ -1,5 +1,7 @@
 #include "cli/sql_output.h"
 
+#include <assert.h>
+
 #include "base/str.h"
 
 /* Members of an object have different names; the second "id" is "id:2". NULL: no memory. */
@@ -127,6 +129,7 @@ struct sql_sink sql_output_sink(struct sql_output *output)
 
 void sql_output_reset(struct sql_output *output)
 {
+	assert(output->columns || output->column_count == 0);
 	emit_destroy(output->emit);
 	output->emit = NULL;
 	arena_deinit(&output->arena);

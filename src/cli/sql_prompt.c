@@ -1,5 +1,6 @@
 #include "cli/sql_prompt.h"
 
+#include <assert.h>
 #include <signal.h>
 #include <time.h>
 
@@ -231,6 +232,7 @@ struct err *sql_prompt_run(struct sql *sql, const struct sql_sink *sink, FILE *i
 	};
 	struct err *err;
 
+	assert(sql && sink && in);
 	if (is_terminal)
 		printf("SQL on a tape; .help tells more.\n");
 	err = read_all(&prompt);

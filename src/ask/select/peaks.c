@@ -2,97 +2,75 @@
 
 #include <assert.h>
 
+#include "select/playback.h"
+
 typedef void keys_fn(const void *context, struct batch *batch, uint32_t *keys);
 
-/* Allocations or frees in the order of time, a batch at a time. */
-struct stream {
-	struct batch *batch;
-	uint64_t rows[MODEL_BATCH]; /* frees: the rows they end */
-	uint32_t keys[MODEL_BATCH];
-	const uint64_t *ns; /* of the batch */
-	const uint64_t *size;
-	uint64_t next; /* to be read */
-	uint64_t end;
-	size_t at; /* in the batch */
-	bool is_frees;
+struct player {
+	const struct facts *facts;
+	keys_fn *keys;
+	const void *context;
+	struct batch batch;
+	uint32_t allocation_keys[MODEL_BATCH]; /* of the rows read ahead */
+	uint32_t free_keys[MODEL_BATCH];
 };
 
-/* False: there are no more. */
-static bool stream_fill(struct stream *stream, const struct facts *facts, keys_fn *keys,
-			const void *context)
+static void keys_read(void *context, const struct playback_lane *lane)
 {
-	const size_t count = u64_min(stream->end - stream->next, MODEL_BATCH);
+	struct player *player = context;
 
-	if (stream->at < stream->batch->count)
-		return true;
-	if (count == 0)
-		return false;
-	if (stream->is_frees) {
-		model_frees_read(facts->model, stream->next, count, stream->rows);
-		batch_list(stream->batch, facts, stream->rows, count);
-	} else {
-		batch_rows(stream->batch, facts, stream->next, count);
-	}
-	keys(context, stream->batch, stream->keys);
-	stream->ns = batch_column(stream->batch, stream->is_frees ? MODEL_FREE_NS : MODEL_ALLOC_NS);
-	stream->size = batch_column(stream->batch, MODEL_SIZE);
-	stream->next += count;
-	stream->at = 0;
-	return true;
+	if (lane->is_frees)
+		batch_list(&player->batch, player->facts, lane->rows, lane->count);
+	else
+		batch_rows(&player->batch, player->facts, lane->rows[0], lane->count);
+	player->keys(player->context, &player->batch,
+		     lane->is_frees ? player->free_keys : player->allocation_keys);
 }
 
-/* Whether the free comes before the allocation; a block's own free never does. */
-static bool free_is_next(const struct stream *allocs, const struct stream *frees)
+static struct err *play(struct playback *playback, const struct player *player, uint64_t *live,
+			struct peak *peaks)
 {
-	const uint64_t alloc_ns = allocs->ns[allocs->at], free_ns = frees->ns[frees->at];
+	const struct playback_lane *lane;
+	struct err *err = NULL;
 
-	if (free_ns != alloc_ns)
-		return free_ns < alloc_ns;
-	return batch_row(frees->batch, frees->at) < batch_row(allocs->batch, allocs->at);
-}
+	while (!err && (lane = playback_next(playback, MODEL_NEVER))) {
+		const size_t i = playback_at(lane);
+		const uint32_t key =
+			lane->is_frees ? player->free_keys[i] : player->allocation_keys[i];
 
-static void play(struct stream *allocs, struct stream *frees, bool has_free, uint64_t *live,
-		 struct peak *peaks)
-{
-	uint32_t key;
-
-	if (has_free && free_is_next(allocs, frees)) {
-		live[frees->keys[frees->at]] -= frees->size[frees->at];
-		frees->at++;
-		return;
+		if (lane->is_frees) {
+			live[key] -= lane->bytes[i];
+			continue;
+		}
+		live[key] += lane->bytes[i];
+		if (live[key] > peaks[key].bytes || peaks[key].ns == UINT64_MAX)
+			peaks[key] = (struct peak) { live[key], lane->ns[i] };
+		if (lane->at == lane->count) {
+			err = facts_check(player->facts, lane->rows[i] + 1);
+			if (playback->pass.at == playback->pass.end)
+				break; /* no more allocations, no more peaks */
+		}
 	}
-	key = allocs->keys[allocs->at];
-	live[key] += allocs->size[allocs->at];
-	if (live[key] > peaks[key].bytes || peaks[key].ns == UINT64_MAX)
-		peaks[key] = (struct peak) { live[key], allocs->ns[allocs->at] };
-	allocs->at++;
+	return err;
 }
 
 struct err *peaks_find(const struct facts *facts, keys_fn *keys, const void *context,
 		       size_t group_count, struct peak *peaks)
 {
-	CLEAN(free) struct stream *streams = calloc(2, sizeof(*streams));
-	CLEAN(free) struct batch *batches = calloc(2, sizeof(*batches));
+	CLEAN(playback_destroy) struct playback *playback = playback_create(facts->model, NULL);
+	CLEAN(free) struct player *player = calloc(1, sizeof(*player));
 	CLEAN(free) uint64_t *live = calloc(group_count + 1, sizeof(*live));
-	struct stream *allocs = &streams[0], *frees = &streams[1];
-	struct err *err = NULL;
 
 	assert(keys);
 	assert(peaks || group_count == 0);
-	if (!streams || !batches || !live)
+	if (!playback || !player || !live)
 		return err_nomem();
 	for (size_t i = 0; i < group_count; i++)
 		peaks[i] = (struct peak) { 0, UINT64_MAX };
-	allocs->batch = &batches[0];
-	allocs->end = model_row_count(facts->model);
-	frees->batch = &batches[1];
-	frees->end = model_free_count(facts->model);
-	frees->is_frees = true;
-	/* After the last allocation there are no more peaks. */
-	while (!err && stream_fill(allocs, facts, keys, context)) {
-		play(allocs, frees, stream_fill(frees, facts, keys, context), live, peaks);
-		if (allocs->at == allocs->batch->count)
-			err = facts_check(facts, allocs->next);
-	}
-	return err;
+	player->facts = facts;
+	player->keys = keys;
+	player->context = context;
+	playback->filled = keys_read;
+	playback->context = player;
+	return play(playback, player, live, peaks);
 }

@@ -3,18 +3,7 @@
 #include <assert.h>
 
 #include "groups/grouping.h"
-
-/* Allocations or frees of the selection, read ahead. */
-struct reader {
-	uint64_t next; /* to be read */
-	uint64_t end;  /* of frees */
-	size_t at;
-	size_t count;
-	uint64_t rows[MODEL_BATCH];
-	uint64_t ns[MODEL_BATCH];
-	uint64_t bytes[MODEL_BATCH];
-	uint32_t bands[MODEL_BATCH];
-};
+#include "select/playback.h"
 
 struct sweep {
 	const struct selection *selection;
@@ -22,9 +11,10 @@ struct sweep {
 	const struct grouping *grouping; /* NULL: no bands */
 	const uint32_t *band_of;	 /* by group */
 	struct course *course;
-	struct reader allocations;
-	struct reader frees;
+	struct playback *playback;
 	struct batch batch;
+	uint32_t allocation_bands[MODEL_BATCH]; /* of the rows read ahead */
+	uint32_t free_bands[MODEL_BATCH];
 	bool is_inside; /* of the columns */
 	uint64_t live_bytes;
 	uint64_t live_count;
@@ -36,51 +26,15 @@ struct sweep {
 	uint64_t *peak_bands;
 };
 
-/* --- reading -------------------------------------------------------------------------------- */
-
-static void bands_read(struct sweep *sweep, struct reader *reader)
+static void bands_read(void *context, const struct playback_lane *lane)
 {
-	if (!sweep->grouping)
-		return;
-	batch_list(&sweep->batch, sweep->selection->facts, reader->rows, reader->count);
-	grouping_keys(sweep->grouping, &sweep->batch, reader->bands);
-	for (size_t i = 0; i < reader->count; i++)
-		reader->bands[i] = sweep->band_of[reader->bands[i]];
-}
+	struct sweep *sweep = context;
+	uint32_t *bands = lane->is_frees ? sweep->free_bands : sweep->allocation_bands;
 
-static void allocations_fill(struct sweep *sweep)
-{
-	struct reader *reader = &sweep->allocations;
-	const struct model *model = sweep->selection->model;
-
-	reader->at = 0;
-	reader->count = selection_next(sweep->selection, &reader->next, reader->rows);
-	model_rows_gather(model, MODEL_ALLOC_NS, reader->rows, reader->count, reader->ns);
-	model_rows_gather(model, MODEL_SIZE, reader->rows, reader->count, reader->bytes);
-	bands_read(sweep, reader);
-}
-
-static void frees_fill(struct sweep *sweep)
-{
-	struct reader *reader = &sweep->frees;
-	const struct model *model = sweep->selection->model;
-
-	reader->at = 0;
-	for (reader->count = 0; reader->count == 0 && reader->next < reader->end;) {
-		const size_t count = u64_min(reader->end - reader->next, MODEL_BATCH);
-
-		model_frees_read(model, reader->next, count, reader->rows);
-		model_frees_read_events(model, reader->next, count, reader->ns, reader->bytes);
-		reader->next += count;
-		for (size_t i = 0; i < count; i++) {
-			if (!selection_has(sweep->selection, reader->rows[i]))
-				continue;
-			reader->rows[reader->count] = reader->rows[i];
-			reader->ns[reader->count] = reader->ns[i];
-			reader->bytes[reader->count++] = reader->bytes[i];
-		}
-	}
-	bands_read(sweep, reader);
+	batch_list(&sweep->batch, sweep->selection->facts, lane->rows, lane->count);
+	grouping_keys(sweep->grouping, &sweep->batch, bands);
+	for (size_t i = 0; i < lane->count; i++)
+		bands[i] = sweep->band_of[bands[i]];
 }
 
 /* --- columns -------------------------------------------------------------------------------- */
@@ -163,10 +117,9 @@ static void go_to_number(struct sweep *sweep, uint64_t ns)
 		column_begin(sweep, sweep->column + 1, ns);
 }
 
-static void allocate(struct sweep *sweep)
+static void allocate(struct sweep *sweep, const struct playback_lane *lane, size_t i)
 {
-	struct reader *reader = &sweep->allocations;
-	const uint64_t bytes = reader->bytes[reader->at], ns = reader->ns[reader->at];
+	const uint64_t bytes = lane->bytes[i], ns = lane->ns[i];
 	struct course_column *column;
 
 	go_to_ns(sweep, ns);
@@ -175,8 +128,7 @@ static void allocate(struct sweep *sweep)
 	sweep->live_count++;
 	sweep->number++;
 	if (sweep->grouping)
-		sweep->live_bands[reader->bands[reader->at]] += bytes;
-	reader->at++;
+		sweep->live_bands[sweep->allocation_bands[i]] += bytes;
 	if (!sweep->is_inside)
 		return;
 	column = &sweep->columns[sweep->column];
@@ -190,18 +142,15 @@ static void allocate(struct sweep *sweep)
 		keep_peak(sweep, ns);
 }
 
-static void release(struct sweep *sweep)
+static void release(struct sweep *sweep, const struct playback_lane *lane, size_t i)
 {
-	struct reader *reader = &sweep->frees;
-	const uint64_t bytes = reader->bytes[reader->at];
 	struct course_column *column;
 
-	go_to_ns(sweep, reader->ns[reader->at]);
-	sweep->live_bytes -= bytes;
+	go_to_ns(sweep, lane->ns[i]);
+	sweep->live_bytes -= lane->bytes[i];
 	sweep->live_count--;
 	if (sweep->grouping)
-		sweep->live_bands[reader->bands[reader->at]] -= bytes;
-	reader->at++;
+		sweep->live_bands[sweep->free_bands[i]] -= lane->bytes[i];
 	if (!sweep->is_inside)
 		return;
 	column = &sweep->columns[sweep->column];
@@ -214,24 +163,13 @@ static void release(struct sweep *sweep)
 static void run(struct sweep *sweep)
 {
 	const uint64_t until = sweep->settings->until_ns;
+	const struct playback_lane *lane;
 
-	for (;;) {
-		struct reader *in = &sweep->allocations, *out = &sweep->frees;
-		uint64_t alloc_ns, free_ns;
-
-		if (in->at == in->count)
-			allocations_fill(sweep);
-		if (out->at == out->count)
-			frees_fill(sweep);
-		alloc_ns = in->at < in->count ? in->ns[in->at] : MODEL_NEVER;
-		free_ns = out->at < out->count ? out->ns[out->at] : MODEL_NEVER;
-		if (u64_min(alloc_ns, free_ns) >= until)
-			break;
-		if (free_ns < alloc_ns ||
-		    (free_ns == alloc_ns && out->rows[out->at] < in->rows[in->at]))
-			release(sweep);
+	while ((lane = playback_next(sweep->playback, until))) {
+		if (lane->is_frees)
+			release(sweep, lane, playback_at(lane));
 		else
-			allocate(sweep);
+			allocate(sweep, lane, playback_at(lane));
 	}
 	go_to_ns(sweep, until - 1);
 	while (sweep->column + 1 < sweep->settings->column_count) /* by number: too few */
@@ -291,6 +229,8 @@ static struct err *bands_choose(struct sweep *sweep, struct grouping *grouping, 
 	sweep->course->band_groups = groups;
 	sweep->grouping = grouping;
 	sweep->band_of = band_of;
+	sweep->playback->filled = bands_read;
+	sweep->playback->context = sweep;
 	return NULL;
 }
 
@@ -305,7 +245,6 @@ static struct err *sweep_init(struct sweep *sweep, struct arena *arena)
 	sweep->peak_bands = arena_array(arena, course->band_count + 1, sizeof(*sweep->bands));
 	if (!sweep->columns || !sweep->bands || !sweep->peak_bands)
 		return err_nomem();
-	sweep->frees.end = model_free_at(sweep->selection->model, settings->until_ns);
 	course->columns = sweep->columns;
 	course->column_count = settings->column_count;
 	course->end_ns = settings->until_ns;
@@ -337,6 +276,8 @@ static uint64_t numbers_between(const struct selection *selection, uint64_t from
 struct err *course_find(const struct selection *selection, const struct course_settings *settings,
 			struct arena *arena, struct course *course_ret)
 {
+	CLEAN(playback_destroy)
+	struct playback *playback = playback_create(selection->model, selection);
 	CLEAN(free) struct sweep *sweep = calloc(1, sizeof(*sweep));
 	struct course course = { 0 };
 	struct grouping grouping;
@@ -345,8 +286,9 @@ struct err *course_find(const struct selection *selection, const struct course_s
 	assert(settings->from_ns <= settings->until_ns);
 	assert(settings->column_count > 0);
 	assert(!settings->has_bands || (unsigned)settings->by < GROUP_BYS);
-	if (!sweep)
+	if (!sweep || !playback)
 		return err_nomem();
+	sweep->playback = playback;
 	sweep->selection = selection;
 	sweep->settings = settings;
 	sweep->course = &course;

@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "select/passes.h"
+#include "select/playback.h"
 #include "sums/sweep.h"
 
 /*
@@ -13,102 +13,29 @@ static const uint64_t LIVE_BASE = UINT64_C(1) << 62;
 
 enum { PARTS_A_WORKER = 4 };
 
-/* Frees of selected rows in the order of time, read ahead. */
-struct frees {
-	uint64_t next; /* to be read */
-	uint64_t end;
-	size_t at;
-	size_t count;
-	uint64_t rows[MODEL_BATCH];
-	uint64_t ns[MODEL_BATCH];
-	uint64_t bytes[MODEL_BATCH];
-};
-
 struct sweep {
-	const struct selection *selection;
-	struct pass pass; /* allocations in the order of time */
-	size_t at;	  /* in its batch */
-	uint64_t ns[MODEL_BATCH];
-	uint64_t bytes[MODEL_BATCH];
-	struct frees frees;
+	struct playback *playback;
 	uint64_t live_bytes;
 	uint64_t live_count;
 };
 
-static void allocations_fill(struct sweep *sweep)
-{
-	sweep->at = 0;
-	if (!pass_next(&sweep->pass))
-		return;
-	pass_read(&sweep->pass, MODEL_ALLOC_NS, sweep->ns);
-	pass_read(&sweep->pass, MODEL_SIZE, sweep->bytes);
-}
-
-static void frees_fill(struct sweep *sweep)
-{
-	const struct model *model = sweep->selection->model;
-	struct frees *frees = &sweep->frees;
-
-	frees->at = 0;
-	for (frees->count = 0; frees->count == 0 && frees->next < frees->end;) {
-		const size_t count = u64_min(frees->end - frees->next, MODEL_BATCH);
-
-		model_frees_read(model, frees->next, count, frees->rows);
-		model_frees_read_events(model, frees->next, count, frees->ns, frees->bytes);
-		frees->next += count;
-		for (size_t i = 0; i < count; i++) {
-			if (!selection_has(sweep->selection, frees->rows[i]))
-				continue;
-			frees->rows[frees->count] = frees->rows[i];
-			frees->ns[frees->count] = frees->ns[i];
-			frees->bytes[frees->count++] = frees->bytes[i];
-		}
-	}
-}
-
-static void sweep_begin(struct sweep *sweep, uint64_t from_ns, uint64_t until_ns)
-{
-	const struct model *model = sweep->selection->model;
-
-	sweep->at = 0;
-	sweep->live_bytes = sweep->live_count = LIVE_BASE;
-	sweep->pass = pass_begin_between(model, sweep->selection, from_ns, until_ns - 1);
-	sweep->frees.at = sweep->frees.count = 0;
-	sweep->frees.next = model_free_at(model, from_ns);
-	sweep->frees.end = model_free_at(model, until_ns);
-}
-
-static bool free_comes_first(const struct sweep *sweep, uint64_t alloc_ns, uint64_t free_ns)
-{
-	return free_ns < alloc_ns || (free_ns == alloc_ns && sweep->frees.rows[sweep->frees.at] <
-								     sweep->pass.rows[sweep->at]);
-}
-
 static void sweep_span(struct sweep *sweep, uint64_t end_ns, struct model_timeline_span *span)
 {
-	struct frees *frees = &sweep->frees;
+	const struct playback_lane *lane;
 
 	span->live_bytes_max = sweep->live_bytes;
-	for (;;) {
-		uint64_t alloc_ns, free_ns;
+	while ((lane = playback_next(sweep->playback, end_ns))) {
+		const uint64_t bytes = lane->bytes[playback_at(lane)];
 
-		if (sweep->at == sweep->pass.count)
-			allocations_fill(sweep);
-		if (frees->at == frees->count)
-			frees_fill(sweep);
-		alloc_ns = sweep->at < sweep->pass.count ? sweep->ns[sweep->at] : MODEL_NEVER;
-		free_ns = frees->at < frees->count ? frees->ns[frees->at] : MODEL_NEVER;
-		if (u64_min(alloc_ns, free_ns) >= end_ns)
-			break;
-		if (free_comes_first(sweep, alloc_ns, free_ns)) {
-			sweep->live_bytes -= frees->bytes[frees->at++];
+		if (lane->is_frees) {
+			sweep->live_bytes -= bytes;
 			sweep->live_count--;
 			span->free_count++;
 			continue;
 		}
 		span->allocated.count++;
-		span->allocated.bytes += sweep->bytes[sweep->at];
-		sweep->live_bytes += sweep->bytes[sweep->at++];
+		span->allocated.bytes += bytes;
+		sweep->live_bytes += bytes;
 		sweep->live_count++;
 		span->live_bytes_max = u64_max(span->live_bytes_max, sweep->live_bytes);
 	}
@@ -126,7 +53,7 @@ struct job {
 
 struct worker {
 	const struct job *job;
-	struct sweep *sweep;
+	struct playback *playback;
 };
 
 /* Where a span begins. */
@@ -148,11 +75,13 @@ static struct err *part_sweep(void *context, uint64_t part)
 	const struct worker *worker = context;
 	const struct job *job = worker->job;
 	const size_t first = part_first(job, part), end = part_first(job, part + 1);
+	struct sweep sweep = { worker->playback, LIVE_BASE, LIVE_BASE };
 
-	sweep_begin(worker->sweep, boundary(job, first), boundary(job, end));
+	if (boundary(job, first) < boundary(job, end))
+		playback_between(sweep.playback, boundary(job, first), boundary(job, end));
 	for (size_t i = first; i < end; i++) {
 		job->spans[i] = (struct model_timeline_span) { .begin_ns = boundary(job, i) };
-		sweep_span(worker->sweep, boundary(job, i + 1), &job->spans[i]);
+		sweep_span(&sweep, boundary(job, i + 1), &job->spans[i]);
 	}
 	return NULL;
 }
@@ -160,18 +89,22 @@ static struct err *part_sweep(void *context, uint64_t part)
 static struct err *parts_sweep(const struct selection *selection, struct job *job)
 {
 	const size_t count = sweep_workers(&selection->limits, job->count);
-	CLEAN(free) struct sweep *sweeps = calloc(count, sizeof(*sweeps));
 	struct worker workers[SWEEP_WORKERS_MAX];
+	struct err *err = NULL;
 
-	if (!sweeps)
-		return err_nomem();
 	job->part_count = u64_min(job->count, count * PARTS_A_WORKER);
 	for (size_t i = 0; i < count; i++) {
-		sweeps[i].selection = selection;
-		workers[i] = (struct worker) { .job = job, .sweep = &sweeps[i] };
+		workers[i].job = job;
+		workers[i].playback = playback_create(selection->model, selection);
+		if (!workers[i].playback)
+			err = err_nomem();
 	}
-	return sweep_run(&selection->limits, job->part_count, part_sweep, workers, sizeof(*workers),
-			 count);
+	if (!err)
+		err = sweep_run(&selection->limits, job->part_count, part_sweep, workers,
+				sizeof(*workers), count);
+	for (size_t i = 0; i < count; i++)
+		playback_destroy(workers[i].playback);
+	return err;
 }
 
 /* From what was alive before the first to what was alive. */

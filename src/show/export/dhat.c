@@ -6,9 +6,9 @@
  * The viewer takes no stack twice, so those that look the same are one. What a point had at most is
  * found by playing all events; in memory are numbers for every stack.
  */
+#include "export/events.h"
 #include "export/paths.h"
 #include "export/text_file.h"
-#include "time/playback.h"
 
 enum {
 	NS_PER_UNIT = 1000, /* microseconds; the viewer shows shares of 10^6 of them, seconds */
@@ -33,7 +33,7 @@ static uint64_t end_ns(const struct dhat *dhat)
 	return model_process(dhat->context->model)->duration_ns;
 }
 
-static void point_play(struct dhat *dhat, const struct playback_event *event)
+static void point_play(struct dhat *dhat, const struct event *event)
 {
 	struct point *point = &dhat->points[paths_node(&dhat->paths, event->stack)];
 	const uint64_t rest_ns = end_ns(dhat) - u64_min(event->ns, end_ns(dhat));
@@ -54,15 +54,14 @@ static void point_play(struct dhat *dhat, const struct playback_event *event)
 /* All stacks of the selection have their nodes already: points do not move. */
 static struct err *points_play(struct dhat *dhat)
 {
-	CLEAN(playback_destroy)
-	struct playback *playback = playback_create(dhat->context->selection);
-	struct playback_event event;
+	CLEAN(events_destroy) struct events *events = events_create(dhat->context->selection);
 
 	dhat->points = calloc(dhat->paths.nodes.count, sizeof(*dhat->points));
-	if (!playback || !dhat->points)
+	if (!events || !dhat->points)
 		return err_nomem();
-	while (playback_next(playback, &event))
-		point_play(dhat, &event);
+	while (events_next(events))
+		for (size_t i = 0; i < events->count; i++)
+			point_play(dhat, &events->items[i]);
 	return NULL;
 }
 

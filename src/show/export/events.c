@@ -10,7 +10,7 @@ struct events *events_create(const struct selection *selection)
 	if (!events)
 		return NULL;
 	events->model = selection->model;
-	events->playback = playback_create(selection);
+	events->playback = playback_create(selection->model, selection);
 	return events->playback ? steal(events) : NULL;
 }
 
@@ -22,16 +22,36 @@ void events_destroy(struct events *events)
 	free(events);
 }
 
+static void stacks_read(struct events *events)
+{
+	uint64_t stacks[MODEL_BATCH];
+
+	events_read(events, MODEL_STACK, stacks);
+	for (size_t i = 0; i < events->count; i++)
+		events->items[i].stack = (uint32_t)stacks[i];
+}
+
 bool events_next(struct events *events)
 {
+	const struct playback_lane *lane;
+
 	events->count = 0;
 	while (events->count < MODEL_BATCH &&
-	       playback_next(events->playback, &events->items[events->count])) {
-		events->rows[events->count] = events->items[events->count].row;
-		events->count++;
+	       (lane = playback_next(events->playback, MODEL_NEVER))) {
+		const size_t i = playback_at(lane);
+
+		events->rows[events->count] = lane->rows[i];
+		events->items[events->count++] = (struct event) {
+			.is_free = lane->is_frees,
+			.row = lane->rows[i],
+			.ns = lane->ns[i],
+			.bytes = lane->bytes[i],
+		};
 	}
-	assert(events->count <= MODEL_BATCH);
-	return events->count > 0;
+	if (events->count == 0)
+		return false;
+	stacks_read(events);
+	return true;
 }
 
 void events_read(const struct events *events, enum model_column column, uint64_t *values)

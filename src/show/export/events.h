@@ -10,13 +10,21 @@
 #ifndef MEMTAPE_EXPORT_EVENTS_H
 #define MEMTAPE_EXPORT_EVENTS_H
 
-#include "time/playback.h"
+#include "select/playback.h"
+
+struct event {
+	bool is_free;
+	uint64_t row; /* the allocation that is made or freed */
+	uint64_t ns;
+	uint64_t bytes; /* requested */
+	uint32_t stack; /* that allocated it, also of a free */
+};
 
 struct events {
 	struct playback *playback;
 	const struct model *model;
 	size_t count; /* of this batch */
-	struct playback_event items[MODEL_BATCH];
+	struct event items[MODEL_BATCH];
 	uint64_t rows[MODEL_BATCH];
 };
 

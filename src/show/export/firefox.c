@@ -54,13 +54,13 @@ static void column_of(struct firefox *firefox, const char *key, const char *valu
 
 /* --- events -------------------------------------------------------------------------------- */
 
-static void time_add(struct firefox *firefox, const struct playback_event *event, size_t i)
+static void time_add(struct firefox *firefox, const struct event *event, size_t i)
 {
 	(void)i;
 	add_ms(&firefox->file.text, event->ns);
 }
 
-static void weight_add(struct firefox *firefox, const struct playback_event *event, size_t i)
+static void weight_add(struct firefox *firefox, const struct event *event, size_t i)
 {
 	(void)i;
 	if (event->is_free && event->bytes > 0)
@@ -68,19 +68,19 @@ static void weight_add(struct firefox *firefox, const struct playback_event *eve
 	str_add_u64(&firefox->file.text, event->bytes);
 }
 
-static void stack_add(struct firefox *firefox, const struct playback_event *event, size_t i)
+static void stack_add(struct firefox *firefox, const struct event *event, size_t i)
 {
 	const uint32_t stack = event->is_free ? (uint32_t)firefox->freed[i] : event->stack;
 
 	str_add_u64(&firefox->file.text, paths_node(&firefox->paths, stack) - 1);
 }
 
-static void number_add(struct firefox *firefox, const struct playback_event *event, size_t i)
+static void number_add(struct firefox *firefox, const struct event *event, size_t i)
 {
 	str_add_u64(&firefox->file.text, event->is_free ? firefox->freed[i] : firefox->values[i]);
 }
 
-static void thread_add(struct firefox *firefox, const struct playback_event *event, size_t i)
+static void thread_add(struct firefox *firefox, const struct event *event, size_t i)
 {
 	const struct model *model = firefox->context->model;
 	const uint64_t thread = event->is_free ? firefox->freed[i] : firefox->values[i];
@@ -93,7 +93,7 @@ static const struct {
 	const char *key;
 	enum model_column of_allocation;
 	enum model_column of_free;
-	void (*add)(struct firefox *firefox, const struct playback_event *event, size_t i);
+	void (*add)(struct firefox *firefox, const struct event *event, size_t i);
 } columns[] = {
 	{ "time", MODEL_SIZE, MODEL_SIZE, time_add },
 	{ "weight", MODEL_SIZE, MODEL_SIZE, weight_add },

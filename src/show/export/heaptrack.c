@@ -10,8 +10,8 @@
  * heaptrack finds to be temporary is a guess of its own from the order of records.
  */
 #include "base/map.h"
+#include "export/events.h"
 #include "export/export.h"
-#include "time/playback.h"
 
 enum { FLUSH_BYTES = 1 << 16, STEP_MS = 10, NS_PER_MS = 1000000 };
 
@@ -218,17 +218,20 @@ static void head_write(struct heaptrack *file)
 	str_printf(text, "a 0 %x\n", node_get(file, CAPTURE_STACK_ROOT));
 }
 
-static void events_write(struct heaptrack *file, struct playback *playback)
+static void event_write(struct heaptrack *file, const struct event *event)
 {
-	struct playback_event event;
+	const uint64_t kind = kind_get(file, event->bytes, event->stack);
 
-	while (!file->err && !file->text.failed && playback_next(playback, &event)) {
-		const uint64_t kind = kind_get(file, event.bytes, event.stack);
+	time_go(file, event->ns);
+	str_printf(&file->text, "%c %lx\n", event->is_free ? '-' : '+', kind);
+	flush(file, FLUSH_BYTES);
+}
 
-		time_go(file, event.ns);
-		str_printf(&file->text, "%c %lx\n", event.is_free ? '-' : '+', kind);
-		flush(file, FLUSH_BYTES);
-	}
+static void events_write(struct heaptrack *file, struct events *events)
+{
+	while (!file->err && !file->text.failed && events_next(events))
+		for (size_t i = 0; i < events->count; i++)
+			event_write(file, &events->items[i]);
 }
 
 static void end_write(struct heaptrack *file)
@@ -244,13 +247,13 @@ static void end_write(struct heaptrack *file)
 
 static struct err *heaptrack_write(const struct export_context *context, FILE *out)
 {
-	CLEAN(playback_destroy) struct playback *playback = playback_create(context->selection);
+	CLEAN(events_destroy) struct events *events = events_create(context->selection);
 	struct heaptrack file = { .context = context, .out = out };
 
 	file.nodes = calloc(model_stack_count(context->model), sizeof(*file.nodes));
-	if (playback && file.nodes) {
+	if (events && file.nodes) {
 		head_write(&file);
-		events_write(&file, playback);
+		events_write(&file, events);
 		end_write(&file);
 	} else {
 		file.err = err_nomem();

@@ -74,7 +74,7 @@ static void line_end(struct str *text, uint64_t fn)
 	str_add_char(text, '\n');
 }
 
-static void event_write(struct replay *replay, const struct playback_event *event, size_t i)
+static void event_write(struct replay *replay, const struct event *event, size_t i)
 {
 	const uint64_t old = replay->batch.realloc_of[i];
 	struct str *text = &replay->file.text;

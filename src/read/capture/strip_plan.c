@@ -8,6 +8,7 @@
 #include <assert.h>
 
 #include "base/map.h"
+#include "capture/realloc_half.h"
 
 enum { NO_EVENT = UINT32_MAX };
 
@@ -35,12 +36,11 @@ struct chain {
 
 VEC_DEFINE(chain_vec, struct chain);
 
-/* A realloc whose outcome is not known yet. */
+/* A realloc in progress. */
 struct outgoing {
-	uint64_t address;
-	uint64_t ordinal;
-	uint64_t serial; /* 0: of a block not known */
-	bool is_set;
+	struct realloc_half half;
+	uint64_t ordinal; /* of its first half */
+	uint64_t serial;  /* 0: of a block not known */
 };
 
 struct planner {
@@ -244,44 +244,62 @@ static struct err *on_alloc(struct planner *planner, const struct capture_event 
 	return chain_event(planner, chain, event->stream, ordinal);
 }
 
-/* The realloc that this event of its stream ends, and its chain; NULL: it is of no known block. */
-static struct chain *outgoing_take(struct planner *planner, const struct capture_event *event,
-				   struct outgoing *out)
+/*
+ * The realloc whose second half this event is; NULL: the first was not seen. *chain_ret is its
+ * block's, NULL: not known.
+ */
+static const struct outgoing *
+outgoing_take(struct planner *planner, const struct capture_event *event, struct chain **chain_ret)
 {
+	struct outgoing *out = &planner->outgoing[event->stream];
 	struct chain *chain;
 
-	*out = planner->outgoing[event->stream];
-	planner->outgoing[event->stream].is_set = false;
-	if (!out->is_set || out->serial == 0)
+	*chain_ret = NULL;
+	if (!realloc_half_close(&out->half))
 		return NULL;
-	chain = chain_find(planner, out->address);
-	return chain && chain->serial == out->serial ? chain : NULL;
+	chain = out->serial > 0 ? chain_find(planner, out->half.out.address) : NULL;
+	if (chain && chain->serial == out->serial)
+		*chain_ret = chain;
+	return out;
+}
+
+/* What a call of no known block was: both halves of a realloc. */
+static struct err *drop_halves(struct planner *planner, const struct capture_event *event,
+			       uint64_t ordinal, const struct outgoing *out)
+{
+	struct err *err = out ? drop_outside(planner, event, out->ordinal) : NULL;
+
+	return err ? err : drop_outside(planner, event, ordinal);
+}
+
+/* The same of a known one. */
+static struct err *chain_halves(struct planner *planner, struct chain *chain,
+				const struct capture_event *event, uint64_t ordinal,
+				const struct outgoing *out)
+{
+	struct err *err = out ? chain_event(planner, chain, event->stream, out->ordinal) : NULL;
+
+	return err ? err : chain_event(planner, chain, event->stream, ordinal);
 }
 
 static struct err *on_free(struct planner *planner, const struct capture_event *event,
 			   uint64_t ordinal)
 {
-	struct chain *chain = event->address ? chain_find(planner, event->address) : NULL;
-	const bool is_realloc =
-		event->fn == TAPE_FN_REALLOC_FREE && planner->outgoing[event->stream].is_set;
-	struct outgoing out;
-	struct err *err = NULL;
+	const struct outgoing *out = NULL;
+	struct chain *chain = NULL;
+	struct err *err;
 
-	if (is_realloc) /* realloc(p, 0) that freed */
-		chain = outgoing_take(planner, event, &out);
-	if (!chain) {
-		if (is_realloc)
-			err = drop_outside(planner, event, out.ordinal);
-		return err ? err : drop_outside(planner, event, ordinal);
-	}
+	if (realloc_half_is_free(event))
+		out = outgoing_take(planner, event, &chain);
+	if (!out && event->address)
+		chain = chain_find(planner, event->address);
+	if (!chain)
+		return drop_halves(planner, event, ordinal, out);
 	chain_age(planner, chain, event->ticks);
-	if (is_realloc)
-		err = chain_event(planner, chain, event->stream, out.ordinal);
-	if (!err)
-		err = chain_event(planner, chain, event->stream, ordinal);
+	err = chain_halves(planner, chain, event, ordinal, out);
 	if (!err && chain->unmet)
 		err = chain_drop(planner, chain);
-	chain_end(planner, is_realloc ? out.address : event->address);
+	chain_end(planner, out ? out->half.out.address : event->address);
 	return err;
 }
 
@@ -289,14 +307,15 @@ static struct err *on_free(struct planner *planner, const struct capture_event *
 static struct err *chain_move(struct planner *planner, const struct capture_event *event,
 			      const struct outgoing *out, struct chain **chain)
 {
+	const uint64_t old_address = out->half.out.address;
 	struct chain value = **chain;
 
-	if (event->address == out->address) {
+	if (event->address == old_address) {
 		(*chain)->serial = ++planner->serial;
 		return NULL;
 	}
 	(*chain)->doubts = NO_EVENT; /* they go along */
-	chain_end(planner, out->address);
+	chain_end(planner, old_address);
 	value.serial = ++planner->serial;
 	if (chain_replace(planner, event->address)) {
 		value.unmet = 0;
@@ -310,48 +329,51 @@ static struct err *chain_move(struct planner *planner, const struct capture_even
 static struct err *on_realloc_in(struct planner *planner, const struct capture_event *event,
 				 uint64_t ordinal)
 {
-	struct outgoing out;
-	struct chain *chain = outgoing_take(planner, event, &out);
+	struct chain *chain;
+	const struct outgoing *out = outgoing_take(planner, event, &chain);
 	struct err *err = NULL;
 
 	if (event->address == 0)
 		return NULL; /* no recorder writes that: let it be */
 	if (chain) {
 		chain_age(planner, chain, event->ticks);
-		err = chain_move(planner, event, &out, &chain);
+		err = chain_move(planner, event, out, &chain);
 	} else {
-		const bool is_odd = chain_replace(planner, event->address) || out.serial > 0;
+		const bool is_odd =
+			chain_replace(planner, event->address) || (out && out->serial > 0);
 
 		err = chain_begin(planner, event, is_odd, &chain);
 	}
 	if (err)
 		return err;
 	chain_count(planner, chain);
-	if (out.is_set)
-		err = chain_event(planner, chain, event->stream, out.ordinal);
-	return err ? err : chain_event(planner, chain, event->stream, ordinal);
+	return chain_halves(planner, chain, event, ordinal, out);
 }
 
 static struct err *on_realloc_fail(struct planner *planner, const struct capture_event *event,
 				   uint64_t ordinal)
 {
-	struct outgoing out;
-	struct chain *chain = outgoing_take(planner, event, &out);
-	struct err *err = NULL;
+	struct chain *chain;
+	const struct outgoing *out = outgoing_take(planner, event, &chain);
 
-	if (!chain) {
-		if (out.is_set)
-			err = drop_outside(planner, event, out.ordinal);
-		return err ? err : drop_outside(planner, event, ordinal);
-	}
-	err = chain_event(planner, chain, event->stream, out.ordinal);
-	return err ? err : chain_event(planner, chain, event->stream, ordinal);
+	return chain ? chain_halves(planner, chain, event, ordinal, out)
+		     : drop_halves(planner, event, ordinal, out);
+}
+
+static void on_realloc_out(struct planner *planner, const struct capture_event *event,
+			   uint64_t ordinal)
+{
+	struct outgoing *out = &planner->outgoing[event->stream];
+	const struct chain *chain = chain_find(planner, event->address);
+
+	realloc_half_open(&out->half, event);
+	out->ordinal = ordinal;
+	out->serial = chain ? chain->serial : 0;
 }
 
 static struct err *on_event(struct planner *planner, const struct capture_event *event)
 {
 	const uint64_t ordinal = planner->ordinals[event->stream]++;
-	const struct chain *chain;
 
 	switch (tape_fn_class((enum tape_fn)event->fn)) {
 	case TAPE_CLASS_ALLOC:
@@ -359,10 +381,7 @@ static struct err *on_event(struct planner *planner, const struct capture_event 
 	case TAPE_CLASS_FREE:
 		return on_free(planner, event, ordinal);
 	case TAPE_CLASS_REALLOC_OUT:
-		chain = chain_find(planner, event->address);
-		planner->outgoing[event->stream] =
-			(struct outgoing) { event->address, ordinal, chain ? chain->serial : 0,
-					    true };
+		on_realloc_out(planner, event, ordinal);
 		return NULL;
 	case TAPE_CLASS_REALLOC_IN:
 		return on_realloc_in(planner, event, ordinal);

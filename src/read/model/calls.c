@@ -1,7 +1,7 @@
 #include "model/calls.h"
 
 #include "base/number.h"
-#include "capture/capture.h"
+#include "capture/realloc_half.h"
 #include "model/blocks.h"
 #include "model/calls_records.h"
 #include "model/mapped.h"
@@ -12,8 +12,8 @@ static const double NS_PER_S = 1e9;
 
 /* A realloc between its two records. */
 struct calls_stream {
-	uint64_t old_address;
-	uint64_t old_bytes;
+	struct realloc_half half;
+	uint64_t old_bytes; /* taken out of the table, if has_old */
 	uint64_t stack_bytes;
 	bool has_old;
 };
@@ -142,7 +142,7 @@ static void on_realloc_out(struct counter *counter, const struct capture_event *
 {
 	struct calls_stream *stream = &counter->streams[event->stream];
 
-	stream->old_address = event->address;
+	realloc_half_open(&stream->half, event);
 	stream->old_bytes = 0;
 	stream->has_old = block_take(counter, event->address, &stream->old_bytes);
 }
@@ -153,16 +153,17 @@ static struct err *on_realloc_in(struct counter *counter, const struct capture_e
 	struct calls *calls = counter->calls;
 	struct calls_row *row = &calls->rows[CALLS_REALLOC];
 	struct err *err = block_add(counter, event->address, event->size);
+	const bool is_whole = realloc_half_close(&stream->half);
+	const uint64_t old_bytes = is_whole ? stream->old_bytes : 0;
 
 	row->calls++;
-	calls->realloc_nomove += event->address == stream->old_address;
-	calls->realloc_dec += event->size < stream->old_bytes;
+	calls->realloc_nomove += is_whole && event->address == stream->half.out.address;
+	calls->realloc_dec += event->size < old_bytes;
 	count_size(calls, event->size);
-	if (event->size > stream->old_bytes)
-		grow(counter, row, event->size - stream->old_bytes);
+	if (event->size > old_bytes)
+		grow(counter, row, event->size - old_bytes);
 	else
-		counter->heap -= stream->old_bytes - event->size;
-	stream->has_old = false;
+		counter->heap -= old_bytes - event->size;
 	return err ? err : moment_add(counter, event);
 }
 
@@ -170,12 +171,12 @@ static struct err *on_realloc_fail(struct counter *counter, const struct capture
 {
 	struct calls_stream *stream = &counter->streams[event->stream];
 	struct calls_row *row = &counter->calls->rows[CALLS_REALLOC];
-	const bool had_old = stream->has_old;
 
 	row->calls++;
 	row->failed++;
-	stream->has_old = false;
-	return had_old ? block_add(counter, stream->old_address, stream->old_bytes) : NULL;
+	if (!realloc_half_close(&stream->half) || !stream->has_old)
+		return NULL;
+	return block_add(counter, stream->half.out.address, stream->old_bytes);
 }
 
 /* realloc(p, 0) that freed p: a call of realloc, and the bytes are free's. */
@@ -186,9 +187,8 @@ static struct err *on_realloc_free(struct counter *counter, const struct capture
 
 	calls->rows[CALLS_REALLOC].calls++;
 	calls->realloc_free++;
-	if (!stream->has_old)
+	if (!realloc_half_close(&stream->half) || !stream->has_old)
 		return NULL;
-	stream->has_old = false;
 	calls->rows[CALLS_FREE].bytes += stream->old_bytes;
 	counter->heap -= stream->old_bytes;
 	return moment_add(counter, event);
@@ -368,8 +368,8 @@ static struct err *on_event(struct counter *counter, const struct capture_event 
 	case TAPE_CLASS_ALLOC:
 		return on_alloc(counter, event);
 	case TAPE_CLASS_FREE:
-		return event->fn == TAPE_FN_REALLOC_FREE ? on_realloc_free(counter, event)
-							 : on_free(counter, event);
+		return realloc_half_is_free(event) ? on_realloc_free(counter, event)
+						   : on_free(counter, event);
 	case TAPE_CLASS_REALLOC_OUT:
 		on_realloc_out(counter, event);
 		return NULL;

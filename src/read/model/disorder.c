@@ -41,9 +41,9 @@ static bool end_by_realloc(struct replay *replay, const struct capture_event *ev
 {
 	for (size_t i = 0; i < replay->stream_count; i++) {
 		struct replay_stream *stream = &replay->streams[i];
-		struct capture_event out = stream->out;
+		struct capture_event out = stream->half.out;
 
-		if (!stream->is_reallocating || stream->out_ended || i == event->stream ||
+		if (!stream->half.is_open || stream->out_ended || i == event->stream ||
 		    out.address != event->address)
 			continue;
 		out.ticks = event->ticks;

@@ -119,8 +119,11 @@ static void on_free(struct replay *replay, const struct capture_event *event, ui
 	const struct disorder *disorder = &replay->disorder;
 	struct replay_stream *stream = &replay->streams[event->stream];
 	struct block *block;
+	bool is_ended = false;
 
 	replay->functions[event->fn].calls++;
+	if (unlikely(realloc_half_is_free(event)) && realloc_half_close(&stream->half))
+		is_ended = stream->out_ended;
 	if (event->address == 0) {
 		replay->totals.free_null_count++;
 		return;
@@ -128,7 +131,7 @@ static void on_free(struct replay *replay, const struct capture_event *event, ui
 	replay->threads.items[thread].free_count++;
 	replay->now.free_count++;
 	block = blocks_find(&replay->blocks, event->address);
-	if (unlikely(stream->is_reallocating && stream->out_ended))
+	if (unlikely(is_ended))
 		; /* realloc(p, 0), and what became of it was known before */
 	else if (unlikely(event->ticks - disorder->late_ticks <= disorder->late_window_ticks) &&
 		 disorder->late_at > 0 && disorder_free_late(replay, event, thread))
@@ -138,7 +141,6 @@ static void on_free(struct replay *replay, const struct capture_event *event, ui
 				  0);
 	else
 		disorder_free_unknown(replay, event, event, thread);
-	stream->is_reallocating = false; /* realloc(p, 0) that freed: OUT, then this */
 }
 
 /*
@@ -149,9 +151,8 @@ static void on_realloc_out(struct replay *replay, const struct capture_event *ev
 {
 	struct replay_stream *stream = &replay->streams[event->stream];
 
-	stream->is_reallocating = true;
+	realloc_half_open(&stream->half, event);
 	stream->out_ended = false;
-	stream->out = *event;
 }
 
 /* The old block of a realloc that succeeded; its index, for the new one to continue. */
@@ -159,7 +160,7 @@ static uint32_t end_old_block(struct replay *replay, const struct capture_event 
 			      uint32_t thread)
 {
 	struct replay_stream *stream = &replay->streams[event->stream];
-	struct capture_event out = stream->out;
+	struct capture_event out = stream->half.out;
 	struct block *block = blocks_find(&replay->blocks, out.address);
 	uint32_t serial = block->serial;
 
@@ -187,9 +188,8 @@ static struct err *on_realloc_in(struct replay *replay, const struct capture_eve
 
 	function->calls++;
 	function->bytes += event->size;
-	if (stream->is_reallocating && stream->out.address)
+	if (realloc_half_close(&stream->half) && stream->half.out.address)
 		realloc_of = end_old_block(replay, event, thread);
-	stream->is_reallocating = false;
 	if (event->address == 0)
 		return NULL;
 	return add_block(replay, event, thread, realloc_of);
@@ -206,7 +206,7 @@ static void on_realloc_fail(struct replay *replay, const struct capture_event *e
 	function->calls++;
 	function->failed++;
 	replay->totals.failed_count++;
-	stream->is_reallocating = false;
+	realloc_half_close(&stream->half);
 }
 
 static inline struct err *play_event(struct replay *replay, const struct capture_event *event,

@@ -4,6 +4,7 @@
 #ifndef MEMTAPE_MODEL_REPLAY_H
 #define MEMTAPE_MODEL_REPLAY_H
 
+#include "capture/realloc_half.h"
 #include "model/blocks.h"
 #include "model/disorder.h"
 #include "model/latencies.h"
@@ -33,10 +34,9 @@ VEC_DEFINE(replay_threads, struct replay_thread);
 
 struct replay_stream {
 	uint32_t thread; /* index; MODEL_NO_THREAD: not known yet */
-	bool is_reallocating;
-	bool out_ended; /* its old block was ended already, because its address was given out */
+	bool out_ended;	 /* its old block was ended already, because its address was given out */
 	uint32_t out_serial;	  /* of that block */
-	struct capture_event out; /* the first half of the realloc in progress */
+	struct realloc_half half; /* of the realloc in progress */
 	struct latency_of told;	  /* its last event; where latencies are wanted */
 };
 

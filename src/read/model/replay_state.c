@@ -117,13 +117,13 @@ static void end_reallocs(struct replay *replay)
 		const struct replay_stream *stream = &replay->streams[i];
 		const struct replay_thread *thread;
 
-		if (!stream->is_reallocating || stream->out_ended || stream->out.address == 0 ||
+		if (!stream->half.is_open || stream->out_ended || stream->half.out.address == 0 ||
 		    stream->thread == MODEL_NO_THREAD ||
-		    block_is_live(blocks_find(&replay->blocks, stream->out.address)))
+		    block_is_live(blocks_find(&replay->blocks, stream->half.out.address)))
 			continue;
 		thread = &replay->threads.items[stream->thread];
 		replay->totals.unknown_free_count++;
-		strays_add(&replay->strays, &stream->out, stream->thread,
+		strays_add(&replay->strays, &stream->half.out, stream->thread,
 			   replay->now.allocated_count,
 			   thread->free_count + thread->tally.allocated.count);
 	}

@@ -36,14 +36,24 @@ bool composer_failed(const struct composer *composer)
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
+static struct err *chunk_append(void *context, const void *bytes, size_t len)
+{
+	struct composer *composer = context;
+
+	return writer_append(&composer->writer, bytes, len, WRITER_NORMAL);
+}
+
 static struct err *composer_begin(struct composer *composer, const char *path, bool overwrite)
 {
+	const struct packed_sink sink = { chunk_append, composer };
+	struct err *err;
+
 	composer->header = (struct tape_header) {
 		.magic = { 'M', 'E', 'M', 'T', 'A', 'P', 'E', '\n' },
 		.version = TAPE_VERSION,
 		.header_bytes = TAPE_HEADER_BYTES,
 		.kind = TAPE_KIND_PACKED,
-		.chunk_bytes = 256 << 10,
+		.chunk_bytes = COMPOSE_CHUNK_BYTES,
 		.elf_machine = ARCH_ELF_MACHINE,
 		.pointer_bytes = 8,
 		.clock = TAPE_CLOCK_MONOTONIC,
@@ -53,9 +63,11 @@ static struct err *composer_begin(struct composer *composer, const char *path, b
 	composer->format = composer->tool = composer->file = "";
 	if (getrandom(composer->header.uuid, sizeof(composer->header.uuid), 0) < 0)
 		return err_errno("getrandom");
-	composer->packer = capture_packer_create(PACK_LEVEL);
-	composer->packed = malloc(capture_pack_bound(composer->header.chunk_bytes));
-	if (!composer->packer || !composer->packed || !compose_stacks_init(composer))
+	err = packed_file_create_to(sink, composer->header.chunk_bytes, PACK_LEVEL,
+				    &composer->chunks);
+	if (err)
+		return err;
+	if (!compose_stacks_init(composer))
 		return err_nomem();
 	composer->strand = compose_strand(composer, COMPOSE_STREAM_THREADS);
 	if (!composer->strand)
@@ -83,8 +95,7 @@ void composer_destroy(struct composer *composer)
 	if (!composer)
 		return;
 	writer_close(&composer->writer);
-	capture_packer_destroy(composer->packer);
-	free(composer->packed);
+	packed_file_destroy(composer->chunks);
 	for (size_t i = 0; i < composer->strands.count; i++)
 		compose_strand_destroy(composer->strands.items[i]);
 	strand_vec_deinit(&composer->strands);

@@ -12,26 +12,21 @@
 
 #include "base/map.h"
 #include "base/str.h"
-#include "capture/pack.h"
+#include "capture/packed_stream.h"
 #include "convert/compose.h"
-#include "tape/codec.h"
 #include "write/writer.h"
 
 static const uint64_t COMPOSE_PC_END = UINT64_C(1) << 48; /* what a tape can tell */
 
+enum { COMPOSE_CHUNK_BYTES = 256 << 10 };
+
 enum { COMPOSE_STREAM_FACTS = 0, COMPOSE_STREAM_REST = 1, COMPOSE_STREAM_THREADS = 2 };
 
-/* One stream of the tape. Its chunk is packed when it is full, or when too many are open. */
+/* One stream of the tape. When too many have memory it gives its own to another one. */
 struct strand {
-	uint32_t number;
+	struct packed_stream stream;
 	uint32_t tid;
-	uint32_t seq;
-	uint32_t next_node;
-	struct map nodes;	  /* stack -> number of its node here */
-	struct tape_chunk *image; /* NULL: no chunk is open */
-	uint8_t *ptr;
-	uint32_t open_at; /* in composer.open */
-	struct tape_codec_state codec;
+	struct map nodes;	/* stack -> number of its node here */
 	uint32_t last_stack[2]; /* by [carries no size], with its node: most are the same again */
 	uint32_t last_node[2];
 };
@@ -123,8 +118,7 @@ struct composer {
 	struct err *err; /* the first failure */
 	struct arena arena;
 	struct writer writer;
-	struct capture_packer *packer;
-	uint8_t *packed;
+	struct packed_file *chunks; /* into the writer */
 	uint64_t event_count;
 
 	struct tape_header header;
@@ -148,7 +142,7 @@ struct composer {
 	uint64_t now;
 	bool had_event; /* at this time */
 	struct strand_vec strands;
-	struct strand_vec open; /* those with an image, oldest first in a ring */
+	struct strand_vec open; /* those with memory, oldest first in a ring */
 	size_t open_next;
 	struct map strand_of_tid;
 	struct strand *strand; /* of the present thread */

@@ -10,6 +10,7 @@ enum { WRITE_BYTES = 1 << 20 };
 
 struct packed_file {
 	int fd;
+	struct packed_sink sink; /* instead of fd; append may be NULL */
 	uint32_t chunk_bytes;
 	struct capture_packer *packer;
 	uint8_t *packed;
@@ -41,6 +42,9 @@ static struct err *append(struct packed_file *file, const void *bytes, size_t le
 {
 	struct err *err = NULL;
 
+	file->bytes += len;
+	if (file->sink.append)
+		return file->sink.append(file->sink.context, bytes, len);
 	if (file->pending_bytes + len > WRITE_BYTES)
 		err = packed_file_finish(file);
 	for (size_t done = 0; done < len && !err;) {
@@ -52,7 +56,6 @@ static struct err *append(struct packed_file *file, const void *bytes, size_t le
 		if (file->pending_bytes == WRITE_BYTES)
 			err = packed_file_finish(file);
 	}
-	file->bytes += len;
 	return err;
 }
 
@@ -68,27 +71,46 @@ static struct err *append_header(struct packed_file *file, const struct tape_hea
 	return append(file, page, sizeof(page));
 }
 
-struct err *packed_file_create(int fd, const struct tape_header *header, int level,
-			       struct packed_file **file_ret)
+static struct err *create(int fd, struct packed_sink sink, uint32_t chunk_bytes, int level,
+			  struct packed_file **file_ret)
 {
 	CLEAN(packed_file_destroy) struct packed_file *file = calloc(1, sizeof(*file));
-	struct err *err;
 
-	assert(fd >= 0);
-	assert(header->chunk_bytes <= TAPE_CHUNK_BYTES_MAX);
+	assert(chunk_bytes <= TAPE_CHUNK_BYTES_MAX);
 	if (!file)
 		return err_nomem();
 	file->fd = fd;
-	file->chunk_bytes = header->chunk_bytes;
+	file->sink = sink;
+	file->chunk_bytes = chunk_bytes;
 	file->packer = capture_packer_create(level);
-	file->packed = malloc(capture_pack_bound(header->chunk_bytes));
-	file->pending = malloc(WRITE_BYTES);
-	if (!file->packer || !file->packed || !file->pending)
+	file->packed = malloc(capture_pack_bound(chunk_bytes));
+	file->pending = sink.append ? NULL : malloc(WRITE_BYTES);
+	if (!file->packer || !file->packed || (!file->pending && !sink.append))
 		return err_nomem();
-	err = append_header(file, header);
+	*file_ret = steal(file);
+	return NULL;
+}
+
+struct err *packed_file_create(int fd, const struct tape_header *header, int level,
+			       struct packed_file **file_ret)
+{
+	CLEAN(packed_file_destroy) struct packed_file *file = NULL;
+	struct err *err;
+
+	assert(fd >= 0);
+	err = create(fd, (struct packed_sink) { 0 }, header->chunk_bytes, level, &file);
+	if (!err)
+		err = append_header(file, header);
 	if (!err)
 		*file_ret = steal(file);
 	return err;
+}
+
+struct err *packed_file_create_to(struct packed_sink sink, uint32_t chunk_bytes, int level,
+				  struct packed_file **file_ret)
+{
+	assert(sink.append);
+	return create(-1, sink, chunk_bytes, level, file_ret);
 }
 
 void packed_file_destroy(struct packed_file *file)

@@ -1,6 +1,6 @@
 /*
  * packed_file: a packed tape being written to an open file, front to back: the header page, then
- * chunks. Who opens the file gives it its name when all is well.
+ * chunks. Who opens the file gives it its name when all is well. Or the chunks alone, to a sink.
  *
  * One thread at a time.
  */
@@ -19,6 +19,16 @@ struct packed_file;
  */
 struct err *packed_file_create(int fd, const struct tape_header *header, int level,
 			       struct packed_file **file_ret);
+
+/* Appends all of it or nothing. */
+struct packed_sink {
+	struct err *(*append)(void *context, const void *bytes, size_t len);
+	void *context;
+};
+
+/* The same without a header, which its owner writes, and without anything pending. */
+struct err *packed_file_create_to(struct packed_sink sink, uint32_t chunk_bytes, int level,
+				  struct packed_file **file_ret);
 void packed_file_destroy(struct packed_file *file); /* NULL is fine; what is pending is lost */
 CLEAN_DEFINE(packed_file_destroy, struct packed_file *);
 

@@ -2,36 +2,30 @@
 
 #include <assert.h>
 
-static void chunk_begin(struct packed_stream *stream, uint32_t id)
+static void chunk_begin(struct packed_stream *stream)
 {
 	*stream->image = (struct tape_chunk) {
 		.magic = TAPE_CHUNK_MAGIC,
 		.header_bytes = sizeof(*stream->image),
 		.codec = TAPE_CODEC_RAW,
 		.state = TAPE_CHUNK_SEALED,
-		.stream = id,
+		.stream = stream->id,
 		.seq = stream->next_seq,
 		.first_node = stream->next_node,
 	};
 	stream->node_bytes = 0;
 }
 
-struct err *packed_stream_init(struct packed_stream *stream, struct packed_file *file, uint32_t id,
-			       uint32_t first_seq)
+void packed_stream_init(struct packed_stream *stream, struct packed_file *file, uint32_t id,
+			uint32_t first_seq)
 {
-	const uint32_t bytes = packed_file_chunk_bytes(file);
-
-	assert(bytes >= TAPE_CHUNK_BYTES_MIN);
+	assert(packed_file_chunk_bytes(file) >= TAPE_CHUNK_BYTES_MIN);
 	*stream = (struct packed_stream) {
 		.file = file,
-		.image = calloc(1, (size_t)bytes + TAPE_EVENT_ROOM),
+		.id = id,
 		.next_node = TAPE_NODE_FIRST,
 		.next_seq = first_seq,
 	};
-	if (!stream->image)
-		return err_nomem();
-	chunk_begin(stream, id);
-	return NULL;
 }
 
 void packed_stream_deinit(struct packed_stream *stream)
@@ -44,26 +38,46 @@ struct err *packed_stream_flush(struct packed_stream *stream)
 {
 	struct err *err;
 
+	if (!stream->image)
+		return NULL;
 	assert(stream->node_bytes == stream->image->node_count * sizeof(struct tape_node));
 	if (stream->image->used == 0 && stream->image->node_count == 0)
 		return NULL;
 	err = packed_file_chunk(stream->file, stream->image, packed_file_chunk_bytes(stream->file),
 				NULL);
 	stream->next_seq++;
-	chunk_begin(stream, stream->image->stream);
+	chunk_begin(stream);
 	return err;
+}
+
+struct err *packed_stream_take_memory(struct packed_stream *stream, struct packed_stream *from)
+{
+	struct err *err = packed_stream_flush(from);
+
+	assert(!stream->image && stream->file == from->file);
+	if (err || !from->image)
+		return err;
+	stream->image = steal(from->image);
+	chunk_begin(stream);
+	return NULL;
 }
 
 struct err *packed_stream_reserve(struct packed_stream *stream, size_t node_count,
 				  size_t record_bytes)
 {
-	const size_t taken =
-		sizeof(*stream->image) + stream->image->used + (size_t)stream->node_bytes;
-	const size_t room = packed_file_chunk_bytes(stream->file) - taken;
+	const uint32_t bytes = packed_file_chunk_bytes(stream->file);
+	size_t taken;
 
-	assert(taken <= packed_file_chunk_bytes(stream->file));
+	if (unlikely(!stream->image)) {
+		stream->image = calloc(1, (size_t)bytes + TAPE_EVENT_ROOM);
+		if (!stream->image)
+			return err_nomem();
+		chunk_begin(stream);
+	}
+	taken = sizeof(*stream->image) + stream->image->used + (size_t)stream->node_bytes;
+	assert(taken <= bytes);
 	/* words are stored whole, behind a record's end: not into the nodes */
-	if (node_count * sizeof(struct tape_node) + record_bytes + TAPE_EVENT_ROOM <= room)
+	if (node_count * sizeof(struct tape_node) + record_bytes + TAPE_EVENT_ROOM <= bytes - taken)
 		return NULL;
 	return packed_stream_flush(stream);
 }

@@ -13,7 +13,8 @@
 
 struct packed_stream {
 	struct packed_file *file;
-	struct tape_chunk *image; /* packed_file_chunk_bytes of it */
+	uint32_t id;
+	struct tape_chunk *image; /* packed_file_chunk_bytes of it; NULL: nothing was put into it */
 	struct tape_codec_state codec;
 	uint32_t next_node;
 	uint32_t next_seq;
@@ -21,9 +22,12 @@ struct packed_stream {
 	uint64_t last_ticks; /* the latest time of a record, 0 */
 };
 
-/* Undone by packed_stream_deinit. Memory: one chunk. first_seq: number of its first chunk, 0. */
-struct err *packed_stream_init(struct packed_stream *stream, struct packed_file *file, uint32_t id,
-			       uint32_t first_seq);
+/*
+ * Undone by packed_stream_deinit. Memory: one chunk, from its first record on. first_seq: number of
+ * its first chunk, 0.
+ */
+void packed_stream_init(struct packed_stream *stream, struct packed_file *file, uint32_t id,
+			uint32_t first_seq);
 void packed_stream_deinit(struct packed_stream *stream); /* all zeros is fine */
 CLEAN_DEFINE_DEINIT(packed_stream_deinit, struct packed_stream);
 
@@ -45,6 +49,12 @@ struct err *packed_stream_event(struct packed_stream *stream, const struct tape_
 struct err *packed_stream_extended(struct packed_stream *stream, enum tape_extended type,
 				   uint64_t ticks, const void *payload, size_t bytes,
 				   const void *tail, size_t tail_bytes);
+
+/*
+ * For many streams by turns: writes what `from` holds and takes its memory. The stream has none;
+ * `from` may go on, with memory of its own.
+ */
+struct err *packed_stream_take_memory(struct packed_stream *stream, struct packed_stream *from);
 
 /* Writes the last chunk. More may follow. */
 struct err *packed_stream_flush(struct packed_stream *stream);

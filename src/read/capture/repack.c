@@ -53,10 +53,9 @@ static struct err *append_closing(struct repack *repack)
 
 	if (!capture_has_live(repack->capture))
 		return NULL;
-	err = packed_stream_init(&stream, repack->file, TAPE_COLLECTOR_STREAM,
-				 collector_seq(repack->capture));
-	if (!err)
-		err = closing_write(repack->capture, &stream);
+	packed_stream_init(&stream, repack->file, TAPE_COLLECTOR_STREAM,
+			   collector_seq(repack->capture));
+	err = closing_write(repack->capture, &stream);
 	return err ? err : packed_stream_flush(&stream);
 }
 

@@ -261,8 +261,9 @@ static struct err *collector_finish(struct rewrite *rewrite)
 /* The stream's chunks are by_stream[begin .. end - 1]. */
 static struct err *stream_write(struct rewrite *rewrite, uint32_t id, size_t begin, size_t end)
 {
-	struct err *err = packed_stream_init(&rewrite->out, rewrite->file, id, 0);
+	struct err *err = NULL;
 
+	packed_stream_init(&rewrite->out, rewrite->file, id, 0);
 	rewrite->nodes.count = 0;
 	rewrite->next_defined = TAPE_NODE_FIRST;
 	rewrite->next_seq = 0;

@@ -55,6 +55,7 @@ struct planner {
 	uint32_t free_doubts;
 	uint64_t row; /* allocations so far */
 	uint64_t serial;
+	struct err *err; /* of chain_finish */
 };
 
 /* --- events and lists of them ---------------------------------------------------------------- */
@@ -408,21 +409,16 @@ static struct err *on_events(void *context, const struct capture_event *events, 
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
-struct finish {
-	struct planner *planner;
-	struct err *err;
-};
-
 /* What is never freed has lived long enough, and is there until the end. */
 static bool chain_finish(void *context, uint64_t address, uint64_t *index)
 {
-	struct finish *finish = context;
-	struct chain *chain = &finish->planner->chains.items[*index];
+	struct planner *planner = context;
+	struct chain *chain = &planner->chains.items[*index];
 
 	(void)address;
 	if (chain->unmet & UNMET_FILTER)
-		finish->err = chain_drop(finish->planner, chain);
-	return !finish->err;
+		planner->err = chain_drop(planner, chain);
+	return !planner->err;
 }
 
 /* The first time on the tape that is not before ns. */
@@ -453,7 +449,6 @@ static struct err *plan_play(struct planner *planner, const struct capture *capt
 {
 	CLEAN(capture_stacks_deinit) struct capture_stacks stacks = { 0 };
 	const struct capture_player player = { .events = on_events, .context = planner };
-	struct finish finish = { planner, NULL };
 	struct capture_played played;
 	struct err *err;
 
@@ -462,8 +457,8 @@ static struct err *plan_play(struct planner *planner, const struct capture *capt
 	err = capture_play(capture, &stacks, &player, &played);
 	if (err)
 		return err;
-	map_each(&planner->by_address, chain_finish, &finish);
-	return finish.err;
+	map_each(&planner->by_address, chain_finish, planner);
+	return planner->err;
 }
 
 struct err *strip_plan_make(const struct capture *capture, const struct strip_settings *settings,

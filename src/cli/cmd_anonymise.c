@@ -144,14 +144,13 @@ static struct err *options_check(const struct anonymise_options *options, int op
 	struct stat st;
 
 	if (operand_count != 1)
-		return err_new(ERR_USAGE, "which tape? One at a time");
+		return err_new(ERR_USAGE, "expected one tape");
 	if (!options->output)
-		return err_new(ERR_USAGE, "expected --output FILE: the tape itself is not changed");
+		return err_new(ERR_USAGE, "expected --output FILE; the tape itself is not changed");
 	if (options->level < 1 || options->level > LEVEL_MAX)
-		return err_new(ERR_USAGE, "--level is from 1 to %d", LEVEL_MAX);
+		return err_new(ERR_USAGE, "--level must be from 1 to %d", LEVEL_MAX);
 	if (!options->force && lstat(options->output, &st) == 0)
-		return err_new(ERR_STATE, "%s exists already; overwrite it with -f",
-			       options->output);
+		return err_new(ERR_STATE, "%s exists; -f overwrites it", options->output);
 	return NULL;
 }
 
@@ -171,7 +170,7 @@ static void print_result(const struct anonymise_options *options, const struct r
 	if (options->map) {
 		str_add(&text, "; ");
 		str_add_terminal(&text, options->map);
-		str_add(&text, " tells what was replaced: keep it to yourself");
+		str_add(&text, " lists what was replaced: keep it private");
 	}
 	printf("%s\n", str_text(&text));
 }

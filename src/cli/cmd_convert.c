@@ -49,7 +49,8 @@ static struct err *importer_choose(const char *name, const struct importer **imp
 		return NULL;
 	for (size_t i = 0; importer_table[i]; i++)
 		str_printf(&known, "%s%s", i ? ", " : "", importer_table[i]->name);
-	return err_new(ERR_USAGE, "--from: no format '%s'; there are %s", name, str_text(&known));
+	return err_new(ERR_USAGE, "--from: unknown format '%s'; expected one of %s", name,
+		       str_text(&known));
 }
 
 /* --- while it takes time ---------------------------------------------------------------------- */

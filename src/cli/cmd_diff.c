@@ -179,7 +179,7 @@ static struct err *units_parse(const char *text, uint64_t *units)
 	if (!str_parse_u64(first, &units[DIFF_A]) ||
 	    !str_parse_u64(colon ? colon + 1 : text, &units[DIFF_B]) || units[DIFF_A] == 0 ||
 	    units[DIFF_B] == 0 || u64_max(units[DIFF_A], units[DIFF_B]) > GATE_UNITS_MAX)
-		return err_new(ERR_USAGE, "--per %s: not N or N:N, from 1 to %d", text,
+		return err_new(ERR_USAGE, "--per %s: expected N or N:N, from 1 to %d", text,
 			       (int)GATE_UNITS_MAX);
 	return NULL;
 }
@@ -188,11 +188,12 @@ static struct err *paths_take(const struct diff_question *question, int operand_
 			      const char **paths)
 {
 	if (operand_count < 1 || operand_count > 2)
-		return err_new(ERR_USAGE, "expected two tapes, or one and two moments of it");
+		return err_new(ERR_USAGE, "expected two tapes, or one tape and two times");
 	if (operand_count == 1 && (question->part == PART_WHOLE ||
 				   strcmp(question->texts[DIFF_A], question->texts[DIFF_B]) == 0))
-		return err_new(ERR_USAGE, "one tape alone is compared at two moments: "
-					  "--at T,T or --between T..T,T..T");
+		return err_new(
+			ERR_USAGE,
+			"one tape is compared at two times: --at T,T or --between T..T,T..T");
 	paths[DIFF_A] = argv[1];
 	paths[DIFF_B] = argv[operand_count];
 	return NULL;
@@ -203,8 +204,9 @@ static struct err *look_parse(const struct diff_options *options, struct flame_l
 	look->is_negated = options->negate;
 	if (options->to != TO_FLAMEGRAPH &&
 	    (options->negate || flame_look_is_asked(&options->look)))
-		return err_new(ERR_USAGE, "--negate, --title and other looks of a flame graph are "
-					  "for --to flamegraph");
+		return err_new(
+			ERR_USAGE,
+			"--negate, --title and other flame graph options need --to flamegraph");
 	return flame_look_make(&options->look, look);
 }
 
@@ -219,19 +221,18 @@ static struct err *question_parse(const struct diff_options *options, int operan
 	if (!err)
 		err = paths_take(question, operand_count, argv, question->paths);
 	if (!err && options->metric == METRIC_LIVE && question->part != PART_MOMENT)
-		err = err_new(ERR_USAGE, "--metric live needs moments: --at T,T");
+		err = err_new(ERR_USAGE, "--metric live needs two times: --at T,T");
 	if (!err)
 		err = units_parse(options->per, question->units);
 	with_fill(options, question);
 	if (!err && question->part == PART_SPAN && (options->part.from || options->part.until))
-		err = err_new(ERR_USAGE, "--between says from when until when: --from and --until "
-					 "exclude it");
+		err = err_new(ERR_USAGE, "--between excludes --from and --until");
 	if (!err)
 		err = selection_check(&question->selection);
 	if (!err && options->to != TO_REPORT &&
 	    (options->json || options->csv || options->by >= 0 || options->top > 0))
-		err = err_new(ERR_USAGE, "--to says what is written: rows, of which --by, --top, "
-					 "--json and --csv are, exclude it");
+		err = err_new(ERR_USAGE,
+			      "--to excludes --by, --top, --json and --csv, which are for rows");
 	if (!err)
 		err = look_parse(options, &question->look);
 	if (!err)
@@ -428,8 +429,7 @@ static struct err *diff_run(const struct command *command, int argc, char **argv
 		err = question_parse(&options, operand_count, argv, &question);
 	if (!err && (options.to == TO_FLAMEGRAPH || options.to == TO_HTML) && !options.output &&
 	    isatty(STDOUT_FILENO))
-		err = err_new(ERR_USAGE,
-			      "expected -o FILE: a page for a browser is not text for a terminal");
+		err = err_new(ERR_USAGE, "expected -o FILE; an HTML page is not for a terminal");
 	if (!err)
 		err = reading_output_open(&output, options.output, question.paths[DIFF_B]);
 	if (err)

@@ -82,8 +82,10 @@ static struct err *html_run(const struct export_options *options, const char *ta
 			"--to html: the page has the whole tape; --metric, --filter, --from, "
 			"--until, --at and --all-frames do not go with it");
 	if (packing_of(options->output) != PACKING_NONE)
-		return err_new(ERR_USAGE, "%s: browsers open no packed file; it is packed inside",
-			       options->output);
+		return err_new(
+			ERR_USAGE,
+			"%s: browsers do not open compressed files; the page is compressed inside",
+			options->output);
 	return report_html(&html, &options->symbols, &options->suppressing, tape_path,
 			   options->output);
 }
@@ -118,7 +120,8 @@ static struct err *format_choose(const char *name, const struct export_format **
 	str_add(&known, html_name);
 	if (!name)
 		return err_new(ERR_USAGE, "expected --to FORMAT: %s", str_text(&known));
-	return err_new(ERR_USAGE, "no format '%s'; there are %s", name, str_text(&known));
+	return err_new(ERR_USAGE, "unknown format '%s'; expected one of %s", name,
+		       str_text(&known));
 }
 
 /* What --at asks for, of a format that can say it. */

@@ -194,8 +194,7 @@ static struct err *flame_check(const struct flame_options *options)
 	if (!err)
 		err = look_make(options, &drawn);
 	if (!err && options->at && is_latency(options))
-		return err_new(ERR_USAGE,
-			       "--at is about what was alive, --metric latency about calls");
+		return err_new(ERR_USAGE, "--at is for live memory, --metric latency for calls");
 	return err ? err : selection_check(&part);
 }
 
@@ -235,7 +234,7 @@ static struct err *flamegraph_run(const struct command *command, int argc, char 
 	if (operand_count != 1)
 		return err_new(ERR_USAGE, "expected one tape");
 	if (!options.output && isatty(STDOUT_FILENO))
-		return err_new(ERR_USAGE, "expected -o FILE: a picture is not text for a terminal");
+		return err_new(ERR_USAGE, "expected -o FILE; a picture is not for a terminal");
 	options.inverted |= options.reversed;
 	err = flame_check(&options);
 	if (!err)

@@ -75,7 +75,7 @@ static struct err *value_of(const struct heatmap_options *options, const char *o
 		*value_ret = (double)value;
 		return NULL;
 	}
-	return err_new(ERR_USAGE, "%s: '%s' is no %s", option, text,
+	return err_new(ERR_USAGE, "%s: '%s' is not a %s", option, text,
 		       is_size ? "size such as 4KiB" : "time such as 10us");
 }
 
@@ -103,9 +103,9 @@ static struct err *request_make(const struct heatmap_options *options, struct he
 	if (!err && options->column_seconds)
 		err = heatmap_number("--stepsec", options->column_seconds, &seconds);
 	if (!err && (seconds < 0 || (options->column_seconds && seconds == 0)))
-		err = err_new(ERR_USAGE, "--stepsec: it has to be more than 0");
+		err = err_new(ERR_USAGE, "--stepsec must be greater than 0");
 	if (!err && options->min && options->max && request->max < request->min)
-		err = err_new(ERR_USAGE, "--minlat is over --maxlat");
+		err = err_new(ERR_USAGE, "--minlat is greater than --maxlat");
 	request->column_ns = seconds * 1e9;
 	return err;
 }
@@ -194,7 +194,7 @@ static struct err *heatmap_check(const struct heatmap_options *options)
 	const struct selection_settings part = reading_part(&options->part);
 
 	if (!options->output && isatty(STDOUT_FILENO))
-		return err_new(ERR_USAGE, "expected -o FILE: a picture is not text for a terminal");
+		return err_new(ERR_USAGE, "expected -o FILE; a picture is not for a terminal");
 	if (options->rows < 1 || options->rows > HEAT_SIDE_MAX)
 		return err_new(ERR_USAGE, "--rows: 1 to %d", (int)HEAT_SIDE_MAX);
 	if (options->columns < 1 || options->columns > HEAT_SIDE_MAX)

@@ -13,11 +13,12 @@ static struct err *help_run(const struct command *command, int argc, char **argv
 	if (err)
 		return err;
 	if (operand_count > 1)
-		return err_new(ERR_USAGE, "help is about one command at a time");
+		return err_new(ERR_USAGE, "expected one command");
 	if (operand_count == 1) {
 		about = command_find(argv[1]);
 		if (!about)
-			return err_new(ERR_USAGE, "no command '%s'; `memtape --help` lists them",
+			return err_new(ERR_USAGE,
+				       "unknown command '%s'; `memtape --help` lists them",
 				       argv[1]);
 		command_help(about, command_terminal_width(), &text);
 	} else {

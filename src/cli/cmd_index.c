@@ -92,7 +92,7 @@ static struct err *index_run(const struct command *command, int argc, char **arg
 	if (operand_count != 1)
 		return err_new(ERR_USAGE, "expected one tape");
 	if (options.memory < MEMORY_MIN)
-		return err_new(ERR_USAGE, "--memory is at least 64m");
+		return err_new(ERR_USAGE, "--memory must be at least 64m");
 	settings.index = options.force ? MODEL_INDEX_ANEW : MODEL_INDEX_KEEP;
 	settings.memory_bytes = options.memory;
 	err = reading_model(argv[1], MODEL_FULL, &settings, &model);

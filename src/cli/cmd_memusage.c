@@ -180,7 +180,7 @@ static struct err *data_keep(struct run *run, const struct memusage_tape *tape)
 	if (!path)
 		return err_nomem();
 	if (!keeps_tape(run->options) && !tape->data)
-		return err_new(ERR_STATE, "%s: no room for it in the folder of TMPDIR", path);
+		return err_new(ERR_STATE, "%s: not enough space in TMPDIR", path);
 	if (!keeps_tape(run->options))
 		return is_place_of_file(path) && rename(tape->data, path) == 0
 			       ? NULL
@@ -224,7 +224,7 @@ static struct err *picture_draw(struct run *run, const struct memusage_tape *tap
 	if (!picture.output)
 		return err_nomem();
 	if (tape->calls.is_counted && !tape->data)
-		return err_new(ERR_STATE, "%s: no room for its data in the folder of TMPDIR",
+		return err_new(ERR_STATE, "%s: not enough space for its data in TMPDIR",
 			       picture.output);
 	return memusagestat_draw(&picture, tape->data ? tape->data : tape->path);
 }

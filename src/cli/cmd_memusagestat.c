@@ -27,7 +27,7 @@ static const struct option_row rows[] = {
 	{ "x-size", 'x', "SIZE", OPTION_TEXT, AT(width), "how many pixels wide (800)" },
 	{ "y-size", 'y', "SIZE", OPTION_TEXT, AT(height), "how many pixels high (600)" },
 	{ "mmap", 'm', NULL, OPTION_FLAG, AT(has_mappings),
-	  "of a tape: count mmap and its kin as heap, too" },
+	  "for a tape: count mmap and the like as heap, too" },
 	{ "usage", 0, NULL, OPTION_FLAG, AT(shows_usage), "show the options in short" },
 	{ "version", 'V', NULL, OPTION_FLAG, AT(shows_version), "show the version" },
 };

@@ -76,7 +76,7 @@ static struct err *chart_settings(const struct plot_options *options, struct cha
 	if (!options->output)
 		return err_new(ERR_USAGE, "expected -o FILE");
 	if (!canvas_format_of(options->output, &chart->canvas.format))
-		return err_new(ERR_USAGE, "%s: the name of a picture ends in .svg, .png or .pdf",
+		return err_new(ERR_USAGE, "%s: expected a name ending in .svg, .png or .pdf",
 			       options->output);
 	chart->canvas.width = (unsigned)u64_min(options->width, UINT16_MAX);
 	chart->canvas.height = (unsigned)u64_min(options->height, UINT16_MAX);

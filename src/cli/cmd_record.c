@@ -147,16 +147,17 @@ static struct err *settings_make(struct record_options *options,
 	struct err *err;
 
 	if (options->level < 1 || options->level > LEVEL_MAX)
-		return err_new(ERR_USAGE, "--level is from 1 to %d", LEVEL_MAX);
+		return err_new(ERR_USAGE, "--level must be from 1 to %d", LEVEL_MAX);
 	if (chunk_count < SPOOL_CHUNK_COUNT_MIN || chunk_count > SPOOL_CHUNK_COUNT_MAX)
-		return err_new(ERR_USAGE, "--buffer is from 256k to 8g");
+		return err_new(ERR_USAGE, "--buffer must be from 256k to 8g");
 	options->serves |= options->serves_until_exit;
 	if ((options->serve.port || options->serve.opens) && !options->serves)
-		return err_new(ERR_USAGE, "--port and --open are for --serve");
+		return err_new(ERR_USAGE, "--port and --open need --serve");
 	if (options->serve.port > UINT16_MAX)
-		return err_new(ERR_USAGE, "--port: a port is from 1 to 65535");
+		return err_new(ERR_USAGE, "--port must be from 1 to 65535");
 	if (options->follow && strlen(options->follow) > FOLLOW_BYTES_MAX)
-		return err_new(ERR_USAGE, "--follow: names of %d bytes at most", FOLLOW_BYTES_MAX);
+		return err_new(ERR_USAGE, "--follow: names have at most %d bytes",
+			       FOLLOW_BYTES_MAX);
 	if (!*options->output)
 		return err_new(ERR_USAGE, "--output needs a name");
 	err = allocators_check(&options->allocators);

@@ -59,12 +59,12 @@ static struct err *repack_run(const struct command *command, int argc, char **ar
 	if (err)
 		return err;
 	if (operand_count != 1)
-		return err_new(ERR_USAGE, "which tape? One at a time");
+		return err_new(ERR_USAGE, "expected one tape");
 	if (options.level < 1 || options.level > LEVEL_MAX)
-		return err_new(ERR_USAGE, "--level is from 1 to %d", LEVEL_MAX);
+		return err_new(ERR_USAGE, "--level must be from 1 to %d", LEVEL_MAX);
 	out = options.output ? options.output : argv[1];
 	if (options.output && !options.force && lstat(out, &st) == 0)
-		return err_new(ERR_STATE, "%s exists already; overwrite it with -f", out);
+		return err_new(ERR_STATE, "%s exists; -f overwrites it", out);
 	err = repack_replace(argv[1], out, (int)options.level, &repacked);
 	if (err)
 		return err;

@@ -77,7 +77,8 @@ static struct err *report_choose(int operand_count, char **argv, const struct re
 		return NULL;
 	for (const struct report *const *at = report_table; *at; at++)
 		str_printf(&known, "%s%s", at == report_table ? "" : ", ", (*at)->question->name);
-	return err_new(ERR_USAGE, "no report '%s'; there are %s", name, str_text(&known));
+	return err_new(ERR_USAGE, "unknown report '%s'; expected one of %s", name,
+		       str_text(&known));
 }
 
 /* What was said about the report, without having looked at a tape. */

@@ -92,18 +92,18 @@ static struct err *options_check(const struct serve_options *options, int operan
 	if (operand_count < 1)
 		return err_new(ERR_USAGE, "expected a tape");
 	if (options->port > UINT16_MAX)
-		return err_new(ERR_USAGE, "--port: a port is from 1 to 65535");
+		return err_new(ERR_USAGE, "--port must be from 1 to 65535");
 	if (is_open && !options->knows)
 		return err_new(ERR_USAGE,
 			       "--listen %s: others can reach that, and HTTP is not encrypted; say "
 			       "--i-know if that is meant, or use `ssh -L` or --listen unix:PATH",
 			       options->listen);
 	if (is_open && options->no_token)
-		return err_new(ERR_USAGE, "--no-token is for this machine alone");
+		return err_new(ERR_USAGE, "--no-token needs a loopback address or a UNIX socket");
 	if (is_unix(options) && options->port)
-		return err_new(ERR_USAGE, "--port: a socket with a path has none");
+		return err_new(ERR_USAGE, "--port does not go with a UNIX socket");
 	if (is_unix(options) && options->opens)
-		return err_new(ERR_USAGE, "--open: a browser cannot open a socket with a path");
+		return err_new(ERR_USAGE, "--open: a browser cannot open a UNIX socket");
 	return NULL;
 }
 
@@ -182,7 +182,7 @@ static void browser_open(const char *url)
 	pid_t pid;
 
 	if (!has_display) {
-		fprintf(stderr, "memtape: there is no display to open a browser on\n");
+		fprintf(stderr, "memtape: no display to open a browser on\n");
 		return;
 	}
 	pid = fork();
@@ -348,7 +348,7 @@ static struct err *control_take(const char *text, struct control *control,
 	errno = 0;
 	fd = strtol(text, &end, 10);
 	if (errno || end == text || *end || fd < 0 || fd > INT_MAX)
-		return err_new(ERR_USAGE, "--control %s is no number of a socket", text);
+		return err_new(ERR_USAGE, "--control %s: expected the number of a socket", text);
 	err = control_init(control, (int)fd);
 	if (!err)
 		*control_ret = control;

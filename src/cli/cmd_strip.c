@@ -224,19 +224,18 @@ static struct err *options_check(const struct strip_options *options, int operan
 	struct stat st;
 
 	if (operand_count != 1)
-		return err_new(ERR_USAGE, "which tape? One at a time");
+		return err_new(ERR_USAGE, "expected one tape");
 	if (!options->output)
-		return err_new(ERR_USAGE, "expected --output FILE: the tape itself is not changed");
+		return err_new(ERR_USAGE, "expected --output FILE; the tape itself is not changed");
 	if (options->level < 1 || options->level > LEVEL_MAX)
-		return err_new(ERR_USAGE, "--level is from 1 to %d", LEVEL_MAX);
+		return err_new(ERR_USAGE, "--level must be from 1 to %d", LEVEL_MAX);
 	if (!options->min_lifetime && !options->part.from && !options->part.until &&
 	    !options->part.filter && options->free_stacks && options->names && options->space)
 		return err_new(ERR_USAGE,
-			       "nothing is to be left out; say what: --min-lifetime, --from, "
-			       "--until, --filter, --no-free-stacks, --no-names or --no-space");
+			       "nothing to remove; expected --min-lifetime, --from, --until, "
+			       "--filter, --no-free-stacks, --no-names or --no-space");
 	if (!options->force && lstat(options->output, &st) == 0)
-		return err_new(ERR_STATE, "%s exists already; overwrite it with -f",
-			       options->output);
+		return err_new(ERR_STATE, "%s exists; -f overwrites it", options->output);
 	return selection_check(&part);
 }
 

@@ -266,8 +266,7 @@ static struct err *embed_run(const struct symbols_options *options, const char *
 	if (err)
 		return err;
 	if (!options->output && is_being_written(model, tape_path))
-		return err_new(ERR_STATE,
-			       "%s is still being recorded, it seems; embed later, or with -o",
+		return err_new(ERR_STATE, "%s seems to be still recording; embed later, or use -o",
 			       tape_path);
 	names = names_create(model, &symbols.options);
 	if (!names)
@@ -331,15 +330,15 @@ static struct err *verb_run(struct symbols_options *options, const char *verb,
 		const char *urls = getenv("DEBUGINFOD_URLS");
 
 		if (!urls || !*urls)
-			return err_new(ERR_USAGE,
-				       "the variable DEBUGINFOD_URLS names no server; try %s",
+			return err_new(ERR_USAGE, "DEBUGINFOD_URLS names no server; try %s",
 				       remedy_server());
 		options->symbols.waits = true;
 		return list_run(options, tape_path);
 	}
 	if (strcmp(verb, "embed") == 0)
 		return embed_run(options, tape_path);
-	return err_new(ERR_USAGE, "no '%s'; there are list, fetch, embed and cache", verb);
+	return err_new(ERR_USAGE, "unknown command '%s'; expected list, fetch, embed or cache",
+		       verb);
 }
 
 static struct err *symbols_run(const struct command *command, int argc, char **argv, int *exit_code)

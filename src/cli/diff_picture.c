@@ -81,7 +81,7 @@ struct err *diff_picture_write_page(const struct diff_picture_question *question
 		bytes = page.len;
 	}
 	return err_new(ERR_LIMIT,
-		       "even the smallest page has %zu bytes, and at most %d are allowed; "
-		       "--no-template-args makes names shorter, --filter leaves some out",
+		       "even the smallest page has %zu bytes, more than the limit of %d; "
+		       "--no-template-args shortens names, --filter leaves some out",
 		       bytes, (int)PAGE_BYTES_MAX);
 }

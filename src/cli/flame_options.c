@@ -87,12 +87,12 @@ struct err *flame_min_width_parse(const char *text, unsigned width, uint64_t *sh
 	if (!thousandths_parse(text, &thousandths, &rest) || (*rest && strcmp(rest, "%") != 0))
 		return err_new(
 			ERR_USAGE,
-			"--min-width %s: pixels as 2 or 0.5, or a part of the picture as 1%%",
+			"--min-width %s: expected pixels such as 2 or 0.5, or a share such as 1%%",
 			text);
 	if (*rest)
 		whole = 100 * 1000;
 	if (thousandths > whole)
-		return err_new(ERR_USAGE, "--min-width %s: not more than the picture's %u pixels",
+		return err_new(ERR_USAGE, "--min-width %s: greater than the picture's %u pixels",
 			       text, width);
 	*share_ret = (uint64_t)((unsigned __int128)thousandths * FLAME_SHARE / whole);
 	return NULL;

@@ -21,8 +21,8 @@ struct err *foreign_check(const char *path)
 	if (!importer)
 		return NULL;
 	return err_new(ERR_FORMAT,
-		       "%s is no tape but seems to be a recording of %s; convert it first: "
-		       "memtape convert %s -o %s.mtape",
+		       "%s is not a tape but a recording of %s; convert it first: memtape convert "
+		       "%s -o %s.mtape",
 		       path, importer->name, path, name);
 }
 

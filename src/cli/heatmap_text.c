@@ -15,7 +15,7 @@ struct err *heatmap_number(const char *option, const char *text, double *number_
 
 	assert(option && text);
 	if (end == text || *end || !isfinite(number))
-		return err_new(ERR_USAGE, "%s: '%s' is no number", option, text);
+		return err_new(ERR_USAGE, "%s: '%s' is not a number", option, text);
 	*number_ret = number;
 	return NULL;
 }
@@ -25,7 +25,7 @@ static struct err *step_of(const char *option, const char *text, double *step_re
 	struct err *err = heatmap_number(option, text, step_ret);
 
 	if (!err && *step_ret <= 0)
-		err = err_new(ERR_USAGE, "%s: it has to be more than 0", option);
+		err = err_new(ERR_USAGE, "%s must be greater than 0", option);
 	return err;
 }
 
@@ -131,7 +131,7 @@ static struct err *rows_make(const struct heatmap_options *options, double min, 
 	y->is_log = options->scale == HEATMAP_SCALE_LOG;
 	if (y->is_log) {
 		if (min <= 0)
-			return err_new(ERR_USAGE, "--scale log: --minlat has to be over 0");
+			return err_new(ERR_USAGE, "--scale log: --minlat must be greater than 0");
 		max = fmax(max, min * 2);
 		y->count = options->rows;
 		y->step = log(max / min) / (double)options->rows;
@@ -157,12 +157,12 @@ static struct err *range_find(const struct heatmap_options *options, const struc
 	if (!err && options->max)
 		err = heatmap_number("--maxlat", options->max, &max);
 	if (!err && options->max && options->min && max < min)
-		err = err_new(ERR_USAGE, "--minlat is over --maxlat");
+		err = err_new(ERR_USAGE, "--minlat is greater than --maxlat");
 	if (err)
 		return err;
 	extent = extent_of(pairs, options->min ? &min : NULL, options->max ? &max : NULL);
 	if (!extent.has_any)
-		return err_new(ERR_NOT_FOUND, "%s: there is nothing to draw", options->input);
+		return err_new(ERR_NOT_FOUND, "%s: nothing to draw", options->input);
 	if (!options->min && (extent.min < 0 || is_log))
 		min = is_log ? fmax(extent.min, 1e-9) : extent.min;
 	*min_ret = min;

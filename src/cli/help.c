@@ -38,8 +38,7 @@ void command_overview(unsigned width, struct str *out)
 		str_add(out, (*at)->summary);
 		str_add_char(out, '\n');
 	}
-	str_add(out,
-		"\n`memtape help COMMAND` tells more about one. `memtape PROGRAM` is short for\n"
-		"`memtape record PROGRAM`; write `memtape record -- PROGRAM` when PROGRAM has the\n"
-		"name of a command.\n");
+	str_add(out, "\n`memtape help COMMAND` describes a command. `memtape PROGRAM` is short "
+		     "for\n`memtape record PROGRAM`; write `memtape record -- PROGRAM` when "
+		     "PROGRAM has the\nname of a command.\n");
 }

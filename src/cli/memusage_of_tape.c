@@ -32,8 +32,7 @@ static void missing_print(const struct calls *calls, const char *path)
 			str_text(&text), str_text(&words));
 	}
 	if (!calls->knows_stack && calls->stack_peak == 0)
-		fprintf(stderr, "%s does not say how deep stacks were: the stack peak is 0\n",
-			str_text(&text));
+		fprintf(stderr, "%s has no stack depths: the stack peak is 0\n", str_text(&text));
 }
 
 static struct err *data_write(const struct memusage_options *options, const struct calls *calls,

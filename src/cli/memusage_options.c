@@ -136,7 +136,7 @@ static struct err *colour_check(const struct memusage_options *options)
 	if (!word || strcmp(word, "auto") == 0 || strcmp(word, "always") == 0 ||
 	    strcmp(word, "never") == 0)
 		return NULL;
-	return err_new(ERR_USAGE, "memusage: --color is auto, always or never");
+	return err_new(ERR_USAGE, "memusage: --color must be auto, always or never");
 }
 
 struct err *memusage_options_parse(int argc, char **argv, struct memusage_options *options,

@@ -21,12 +21,12 @@ static struct err *size_parse(const char *text, unsigned least, unsigned otherwi
 		return NULL;
 	text += strspn(text, " \t+");
 	if (*text == '-')
-		return err_new(ERR_USAGE, "%s: a picture has a positive size", text);
+		return err_new(ERR_USAGE, "%s: the size of a picture must be positive", text);
 	len = strspn(text, "0123456789");
 	for (size_t i = 0; i < len && value <= CANVAS_SIDE_MAX; i++)
 		value = value * 10 + (unsigned long)(text[i] - '0');
 	if (value > CANVAS_SIDE_MAX)
-		return err_new(ERR_USAGE, "%s: a picture has %d pixels a side at most", text,
+		return err_new(ERR_USAGE, "%s: a picture has at most %d pixels a side", text,
 			       (int)CANVAS_SIDE_MAX);
 	if (value > 0)
 		*size_ret = (unsigned)u64_max(value, least);
@@ -67,10 +67,10 @@ static struct err *data_make(const char *tape_path, bool has_mappings, bool need
 	if (!err)
 		err = calls_count(tape_path, &settings, calls);
 	if (!err && needs_stack && !calls->knows_stack)
-		err = err_new(ERR_USAGE,
-			      "%s does not tell how deep stacks were; what `memtape memusage -d "
-			      "FILE.mtape` records does",
-			      tape_path);
+		err = err_new(
+			ERR_USAGE,
+			"%s has no stack depths; record with `memtape memusage -d FILE.mtape`",
+			tape_path);
 	if (!err)
 		err = memusage_file_write(tape_path, has_mappings, calls, data);
 	if (!err && fflush(data) != 0)

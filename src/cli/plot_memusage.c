@@ -87,8 +87,8 @@ static struct err *check(const struct plot_options *options)
 {
 	if (options->kind != PLOT_TIMELINE)
 		return err_new(ERR_USAGE,
-			       "%s: of a data file of memusage there is only a timeline; "
-			       "a tape has the sizes and lifetimes, too",
+			       "%s: memusage data files only have a timeline; for sizes and "
+			       "lifetimes record a tape",
 			       options->input);
 	if (options->by != PLOT_BY_NONE || options->shows_allocated || options->part.filter ||
 	    options->part.from || options->part.until)

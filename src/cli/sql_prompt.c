@@ -140,7 +140,7 @@ static struct err *run_word(struct prompt *prompt, char *line)
 		if (strlen(words[i].name) == len && strncmp(words[i].name, line, len) == 0)
 			return words[i].run(prompt, argument);
 	}
-	return err_new(ERR_USAGE, "no '%.*s' here; .help lists what there is", (int)len, line);
+	return err_new(ERR_USAGE, "unknown command '%.*s'; .help lists them", (int)len, line);
 }
 
 /* --- statements ---------------------------------------------------------------------------- */
@@ -234,7 +234,7 @@ struct err *sql_prompt_run(struct sql *sql, const struct sql_sink *sink, FILE *i
 
 	assert(sql && sink && in);
 	if (is_terminal)
-		printf("SQL on a tape; .help tells more.\n");
+		printf("SQL on a tape; type .help for help.\n");
 	err = read_all(&prompt);
 	if (is_terminal && !prompt.is_over)
 		fputc('\n', stdout);

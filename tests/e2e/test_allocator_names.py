@@ -520,11 +520,11 @@ def test_one_whose_calls_are_bound_inside_the_program_is_named_with_the_remedy(t
 
 
 @pytest.mark.parametrize("words, message", [
-    ("pool", "of another say what its functions' names begin with: pool=PREFIX"),
-    ("pool=", "a name and a prefix are letters, digits and underscores"),
-    ("=x_", "a name and a prefix are letters, digits and underscores"),
-    ("a=b-c", "a name and a prefix are letters, digits and underscores"),
-    ("a=" + 40 * "x", "a name and a prefix are letters, digits and underscores, 31 at most"),
+    ("pool", "for others give the prefix of their functions: pool=PREFIX"),
+    ("pool=", "a name or prefix has letters, digits and underscores"),
+    ("=x_", "a name or prefix has letters, digits and underscores"),
+    ("a=b-c", "a name or prefix has letters, digits and underscores"),
+    ("a=" + 40 * "x", "a name or prefix has letters, digits and underscores, at most 31"),
     (",".join(f"n{i}=p{i}_" for i in range(9)), "more than 8 prefixes"),
 ])
 def test_what_the_recorder_would_not_understand_is_refused(words, message, tape):

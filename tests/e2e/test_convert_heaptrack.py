@@ -193,7 +193,7 @@ def test_a_torn_compressed_file_is_read_as_far_as_it_is_whole(tmp_path):
     packed = gzip.compress(lines.encode())
     tape = convert(written(tmp_path, packed[:len(packed) // 2]), tmp_path / "torn.mtape", code=1)
     assert 3 < values(tape)["allocations"] < 60000
-    assert any("cut off" in note for note in import_of(tape)["notes"])
+    assert any("truncated" in note for note in import_of(tape)["notes"])
 
 
 @pytest.mark.parametrize("line, number, words", [
@@ -212,12 +212,12 @@ def test_what_is_wrong_further_on_is_named_with_its_line(line, number, words, tm
 @pytest.mark.parametrize("text, options, words", [
     ("", (), "is empty"),
     ("v 10400 9\n", (), "version 9"),
-    ("hello\n", (), "none of the formats"),
+    ("hello\n", (), "unknown format"),
     ("hello\n", ("--from", "heaptrack"), "a version was expected"),
-    ("hello\n", ("--from", "nothing"), "no format 'nothing'"),
-    (INTERPRETED[:INTERPRETED.index("+ 1\n")], (), "there is no allocation in it"),
-    (INTERPRETED[:INTERPRETED.index("+ 1\n")] + "+ 1 zz", (), "no allocation could be read: read up to line 18"),
-    ("MEMTAPE\n", (), "a tape already"),
+    ("hello\n", ("--from", "nothing"), "unknown format 'nothing'"),
+    (INTERPRETED[:INTERPRETED.index("+ 1\n")], (), "it has no allocations"),
+    (INTERPRETED[:INTERPRETED.index("+ 1\n")] + "+ 1 zz", (), "no allocations could be read: read up to line 18"),
+    ("MEMTAPE\n", (), "already a tape"),
 ])
 def test_what_cannot_be_read_is_refused_with_the_remedy(text, options, words, tmp_path):
     tape = tmp_path / "no.mtape"

@@ -62,7 +62,7 @@ def test_a_capture_that_is_cut_off_is_read_as_far_as_it_goes(tape, tmp_path):
     assert 10 < sums(tape)["allocated_count"] < 372
     tape.unlink()
     path.write_bytes(whole[:800])
-    assert "no allocation could be read" in convert(path, tape, code=(1,)) and not tape.exists()
+    assert "no allocations could be read" in convert(path, tape, code=(1,)) and not tape.exists()
     path.write_bytes((SAMPLES / "memray.bin").read_bytes()[:4000])
     convert(path, tape, "--from", "memray", code=(1,))
     assert not tape.exists()

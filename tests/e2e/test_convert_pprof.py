@@ -113,7 +113,7 @@ def test_inlined_calls_are_frames_and_places_without_names_are_addresses(packed,
     (profile([(b"cpu", b"nanoseconds"), (b"samples", b"count")], [((1,), (3, 300))]), "the profile has cpu, samples"),
     (profile(SPACE, [((1,), (3, 300))])[:-20], "the middle of a field"),
     (profile(SPACE, [((1,), (3, 300))]) + b"\x22\x04\x08\xff\xff\xff", "not as pprof writes it"),
-    (profile(SPACE, [((1,), (3, 300))]) + b"\x07", "no field of a profile"),
+    (profile(SPACE, [((1,), (3, 300))]) + b"\x07", "not a field of a profile"),
     (profile(SPACE, [((1,), (-3, -300))]), "no allocation"),
 ])
 def test_what_is_no_heap_profile_is_refused(data, words, tape, tmp_path):

@@ -386,7 +386,7 @@ def test_folded_stacks_come_out_as_they_went_in(name, metric, tape, tmp_path):
     second = export(tmp_path / "b.mtape", "folded", tmp_path / "b.folded", "--metric", "leaked",
                     "--no-suppressions")
     assert sorted(second.read_text().splitlines()) == sorted(first.read_text().splitlines())
-    assert "taken for bytes" in said
+    assert "read as live bytes" in said
 
 
 def test_folded_stacks_of_others(tape, tmp_path):
@@ -396,7 +396,7 @@ def test_folded_stacks_of_others(tape, tmp_path):
     said = convert(path, tape, "--from", "folded")
     assert folded(tape, tmp_path, "--all-frames") == {
         "main;operator new(unsigned long)": 100, "main;a b c": 9, "last;line": 12}
-    assert "1 lines have no number at their end and are left out, the first is line 5" in said
+    assert "1 lines do not end in a number and are skipped, the first is line 5" in said
 
 
 # --- what is wrong -------------------------------------------------------------------------------

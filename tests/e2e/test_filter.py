@@ -81,8 +81,8 @@ def test_what_a_span_allocated_and_left_is_the_same_by_filter(shop):  # noqa: F8
 
 
 NONSENSE = {
-    "size >": "something is missing",
-    "size > 4 and (leaked": "not closed",
+    "size >": "unexpected end",
+    "size > 4 and (leaked": "unclosed parenthesis",
     "lifetme < 1ms": "did you mean lifetime?",
     "size in 4KiB..1KiB": "begins after its end",
     "time > mark(nowhere)": "no mark 'nowhere'",

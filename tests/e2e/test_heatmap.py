@@ -101,9 +101,9 @@ def test_titles_are_text():
 @pytest.mark.parametrize("text, words, message", [
     ("1 2\nx y\n", [], "line 2: expected two numbers, not 'x y'"),
     ("1 2\n3\n", [], "line 2"), ("1 2\n1 nan\n", [], "line 2"), ("", [], "nothing to draw"),
-    ("0 1\n1e9 1\n", [], "too many"), ("0 1\n", ["--stepsec", "0"], "more than 0"),
-    ("0 1\n", ["--minlat", "x"], "no number"), ("0 1\n", ["--rows", "0"], "--rows"),
-    ("0 1\n", ["--minlat", "5", "--maxlat", "1"], "over --maxlat"),
+    ("0 1\n1e9 1\n", [], "too many"), ("0 1\n", ["--stepsec", "0"], "greater than 0"),
+    ("0 1\n", ["--minlat", "x"], "not a number"), ("0 1\n", ["--rows", "0"], "--rows"),
+    ("0 1\n", ["--minlat", "5", "--maxlat", "1"], "greater than --maxlat"),
     ("0 1\n", ["--filter", "size > 1"], "for tapes"), ("0 1\n", ["--boxsize", "0"], "--boxsize"),
     ("0 1\n", ["--unitstime", "h"], "--unitstime"),
 ])

@@ -213,7 +213,7 @@ def test_a_killed_recording_becomes_one_file(tmp_path):
     before = calls_in_report(tape)
     check(notes_of(notes), before)
     refused = recording.run([recording.memtape(), "symbols", "embed", "-o", tmp_path / "named", tape])
-    assert refused.returncode != 0 and b"`memtape repack` it first" in refused.stderr
+    assert refused.returncode != 0 and b"run `memtape repack` first" in refused.stderr
     assert recording.run([recording.memtape(), "repack", tape]).returncode == 0
     assert sorted(p.name for p in tmp_path.iterdir()) == ["notes", "the.mtape"]
     assert calls_in_report(tape) == before

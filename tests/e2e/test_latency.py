@@ -14,7 +14,7 @@ from tape_reader import ALLOC, FREE, FUNCTIONS, IN, OUT, Tape
 
 SLOW_NS = 2_000_000
 FLAG_LATENCY = 32
-NO_LATENCIES = "the tape does not say how long calls took: record with --latency"
+NO_LATENCIES = "the tape has no call latencies; record with --latency"
 
 # Sizes say which calls may be slow: one in a hundred of them is. Blocks of 5,000 bytes and more are
 # freed slowly, those of 3,000 are asked for slowly, 7,000 is what realloc is slow with.

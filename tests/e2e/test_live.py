@@ -287,7 +287,7 @@ def test_a_memtape_that_is_stopped_holds_nobody_up(watched, tmp_path):
         shown.process.send_signal(signal.SIGSTOP)
         status, error = shown.post("mark", {"text": "late"})
         shown.process.send_signal(signal.SIGCONT)
-        assert status == 503 and "may come later" in error["message"]
+        assert status == 503 and "may still take effect" in error["message"]
         assert shown.post("mark", {"text": "soon"})[0] == 200  # its word is not taken for the first one's
         shown.process.stdin.close()
         assert shown.process.wait(30) == 3

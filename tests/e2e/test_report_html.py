@@ -130,7 +130,7 @@ def test_less_room_is_less_detail(page, home):
 def test_no_room_at_all_is_an_error(home):
     path = home / "none.html"
     done = report(home / "app.mtape", "-o", path, "--max-size", "100k")
-    assert done.returncode != 0 and "--max-size allows more" in done.stderr
+    assert done.returncode != 0 and "--max-size raises it" in done.stderr
     assert not path.exists()
 
 
@@ -138,7 +138,7 @@ def test_a_file_that_exists_stays(home):
     path = home / "mine.html"
     path.write_text("mine")
     done = report(home / "app.mtape", "-o", path)
-    assert done.returncode == 2 and "--force overwrites it" in done.stderr
+    assert done.returncode == 2 and "-f overwrites it" in done.stderr
     assert path.read_text() == "mine"
     assert report(home / "app.mtape", "-o", path, "--force").returncode == 0
     assert path.read_text().startswith("<!doctype html>")

@@ -194,7 +194,7 @@ def test_nothing_can_be_changed(shop, text):
 ])
 def test_a_statement_without_end_is_stopped(shop, text):
     begin = time.monotonic()
-    assert "time allowed" in sql(shop, "--timeout", "1s", text, code=1)
+    assert "time limit" in sql(shop, "--timeout", "1s", text, code=1)
     assert 0.9 < time.monotonic() - begin < 10
 
 
@@ -376,7 +376,7 @@ def test_no_statement_runs_much_longer_than_is_allowed(shop, name):
     assert time.monotonic() - begin < 10
     assert done.returncode in (0, 1, 2)
     if done.returncode:
-        assert re.search(rb"time allowed|too long|at most 500|memory than|not allowed", done.stderr), done.stderr
+        assert re.search(rb"time limit|too long|at most 500|memory than|not allowed", done.stderr), done.stderr
 
 
 def texts_to_match(count):

@@ -222,7 +222,7 @@ def test_a_raw_tape_can_be_stripped(tmp_path):
 
 def test_what_makes_no_sense_is_refused(tape, tmp_path):
     out = tmp_path / "out"
-    for options, words in (((), "nothing is to be left out"),
+    for options, words in (((), "nothing to remove"),
                            (("--min-lifetime", "often"), "--min-lifetime"),
                            (("--min-lifetime", "0s"), "above 0"),
                            (("--from", "90%", "--until", "10%"), "is later than"),

@@ -394,7 +394,7 @@ static struct err *band_choose(const char *word, enum group_by *by_ret)
 		}
 		str_printf(&known, "%s%s", i ? ", " : "", bands[i].word);
 	}
-	return err_new(ERR_USAGE, "bands by '%s': not one of %s", word, str_text(&known));
+	return err_new(ERR_USAGE, "bands by '%s': expected one of %s", word, str_text(&known));
 }
 
 static struct err *check(const struct parameters *with)

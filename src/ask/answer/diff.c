@@ -109,7 +109,7 @@ static const struct shape shape_row = SHAPE("DiffRow", struct row_value, row_mem
 static const struct member side_members[] = {
 	MEMBER(struct diff_side_value, id, TEXT, "of the tape, where it is served",
 	       .optional = true),
-	MEMBER(struct diff_side_value, tape, TEXT, "its path as it was asked for, or its name"),
+	MEMBER(struct diff_side_value, tape, TEXT, "its path as given, or its name"),
 	MEMBER(struct diff_side_value, name, TEXT, "of the program"),
 	MEMBER(struct diff_side_value, exe, TEXT, "its path"),
 	MEMBER(struct diff_side_value, from_ns, NS, "where what is compared begins"),

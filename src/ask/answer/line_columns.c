@@ -48,8 +48,8 @@ static struct err *column_unknown(const char *name, size_t len)
 
 	for (size_t i = 0; i < array_size(columns); i++)
 		str_printf(&known, "%s%s", i ? ", " : "", columns[i].name);
-	return err_new(ERR_USAGE, "--columns: '%.*s' is not one of %s", (int)u64_min(len, 32), name,
-		       str_text(&known));
+	return err_new(ERR_USAGE, "--columns: '%.*s': expected one of %s", (int)u64_min(len, 32),
+		       name, str_text(&known));
 }
 
 struct err *line_columns_choose(const char *list, struct line_columns *chosen)

@@ -57,7 +57,7 @@ static struct err *word_find(const char *const *words, const char *word, unsigne
 		}
 		str_printf(&known, "%s%s", i ? ", " : "", words[i]);
 	}
-	return err_new(ERR_USAGE, "not one of %s", str_text(&known));
+	return err_new(ERR_USAGE, "expected one of %s", str_text(&known));
 }
 
 static struct err *value_check(const struct question *question, const struct parameters *with,

@@ -72,7 +72,7 @@ void rss_words(struct str *out, const struct rss *rss, const struct space_waste 
 	size_t count;
 
 	if (rss->samples.count == 0) {
-		str_add(out, "Nobody sampled resident memory on this tape.");
+		str_add(out, "This tape has no samples of resident memory.");
 		return;
 	}
 	peak = &rss->samples.items[rss->peak];

@@ -41,7 +41,7 @@ static const struct shape shape_extent = SHAPE("Extent", struct extent, extent_m
 static const struct member space_members[] = {
 	MEMBER(struct space_answer, at_ns, NS, "the moment"),
 	MEMBER(struct space_answer, has_snapshot, FLAG,
-	       "false: there is no picture of the address space on the tape"),
+	       "false: the tape has no snapshot of the address space"),
 	MEMBER(struct space_answer, regions, ROWS, "of the heap", .shape = &shape_region),
 	MEMBER(struct space_answer, extents, ROWS, "everything that is mapped",
 	       .shape = &shape_extent, .is_table = true),

@@ -52,7 +52,7 @@ static const struct shape shape_thread = SHAPE("ThreadRow", struct thread_row, t
 static const struct member handover_members[] = {
 	MEMBER(struct handover_row, allocated_by, PLAIN, "id of the thread"),
 	MEMBER(struct handover_row, freed_by, PLAIN,
-	       "id of the thread; null: never freed, or nobody saw by whom", .nullable = true),
+	       "id of the thread; null: never freed, or by an unknown thread", .nullable = true),
 	MEMBER(struct handover_row, count, COUNT, "blocks"),
 	MEMBER(struct handover_row, bytes, BYTES, NULL),
 };

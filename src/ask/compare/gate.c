@@ -65,8 +65,8 @@ static struct err *condition_parse(const char *text, size_t len, struct gate_con
 	if (!sign || !metric_find(text, (size_t)(sign - text), &condition.metric) ||
 	    !limit_parse(&condition, sign + 1, len - (size_t)(sign + 1 - text)))
 		return err_new(ERR_USAGE,
-			       "'%.*s' is no condition: METRIC>LIMIT, as peak>5%%, leaked>0, "
-			       "allocated>1MiB or count>1000",
+			       "'%.*s' is not a condition; expected METRIC>LIMIT, such as "
+			       "peak>5%%, leaked>0, allocated>1MiB or count>1000",
 			       (int)u64_min(len, 64), text);
 	*ret = condition;
 	return NULL;

@@ -24,7 +24,7 @@ enum {
 	FINDING_PASSED_WEIGHT = 16   /* see struct finder */
 };
 
-/* For evidence from a picture of the address space without its pages. */
+/* For evidence from a snapshot of the address space without its pages. */
 #define FINDING_INEXACT " (an estimate: not of all pages it is known whether they were resident)"
 
 /* What a tape must have for a finder. */

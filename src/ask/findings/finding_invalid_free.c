@@ -13,7 +13,7 @@ static struct err *find(struct finding_search *search, const struct finder *find
 
 const struct finder finder_invalid_free = {
 	.type = "invalid_free",
-	.title = "A pointer is freed that is no block's",
+	.title = "A pointer that is not a block's is freed",
 	.advice = "Free what the allocating function returned, and nothing that lies in it or was "
 		  "not allocated.",
 	.what = "pointers that are freed and are no block's",

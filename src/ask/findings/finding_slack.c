@@ -16,7 +16,7 @@ static struct err *tell(struct finding_search *search, const struct finder *find
 	CLEAN(str_deinit) struct str evidence = { 0 };
 
 	finding_add_counted(&evidence, peak->count, "block");
-	str_add(&evidence, " alive at the peak asked for ");
+	str_add(&evidence, " alive at the peak requested ");
 	str_add_iec(&evidence, peak->bytes);
 	str_add(&evidence, " and have ");
 	str_add_iec(&evidence, peak->bytes + slack);
@@ -48,11 +48,11 @@ static struct err *find(struct finding_search *search, const struct finder *find
 
 const struct finder finder_slack = {
 	.type = "slack",
-	.title = "Blocks are much larger than what was asked for",
+	.title = "Blocks are much larger than requested",
 	.advice =
 		"Ask for sizes that the allocator has - a power of two less its header, a multiple "
 		"of a page -, or take many of them from one larger block.",
-	.what = "blocks that are larger than asked for",
+	.what = "blocks that are larger than requested",
 	.needs = FINDER_ROWS,
 	.find = find,
 };

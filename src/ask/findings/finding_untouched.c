@@ -191,7 +191,7 @@ static struct err *find(struct finding_search *search, const struct finder *find
 
 const struct finder finder_untouched = {
 	.type = "untouched",
-	.title = "Memory was asked for and never touched",
+	.title = "Memory was requested and never touched",
 	.advice =
 		"It takes no memory yet, only address space, but is counted as live: ask for what "
 		"is used, and let it grow.",

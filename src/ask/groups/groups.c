@@ -95,7 +95,7 @@ static struct err *direction_parse(const char *word, bool *is_ascending)
 	*is_ascending = strcmp(word, "asc") == 0;
 	if (*is_ascending || strcmp(word, "desc") == 0 || strcmp(word, "dsc") == 0)
 		return NULL;
-	return err_new(ERR_USAGE, "'%s' is no direction: asc or desc", word);
+	return err_new(ERR_USAGE, "'%s' is not a direction; expected asc or desc", word);
 }
 
 struct err *group_order_parse(const char *text, const char *direction,
@@ -126,11 +126,11 @@ struct err *group_order_parse(const char *text, const char *direction,
 			return NULL;
 		}
 	}
-	return err_new(ERR_USAGE,
-		       "'%s' is nothing to sort groups by; there are size, allocated_count, "
-		       "leaked_size, interval ... (memtape-report(1)), with all. before it for all "
-		       "allocations",
-		       text);
+	return err_new(
+		ERR_USAGE,
+		"groups cannot be sorted by '%s'; expected size, allocated_count, leaked_size, "
+		"interval ... (memtape-report(1)), prefixed with all. for all allocations",
+		text);
 }
 
 static uint64_t rate(const struct group_sums *sums)

@@ -93,14 +93,13 @@ static struct err *file_choose(const struct finder *finder)
 	if (finder->files.count == 1)
 		return NULL;
 	if (finder->files.count == 0)
-		return err_new(
-			ERR_NOT_FOUND,
-			"nothing was allocated from a file '%s'; lines are known where there "
-			"is debug information (gcc -g, or the package with debug symbols)",
-			finder->wanted);
+		return err_new(ERR_NOT_FOUND,
+			       "no allocations from file '%s'; line numbers need debug information "
+			       "(gcc -g, or the package with debug symbols)",
+			       finder->wanted);
 	for (size_t i = 0; i < finder->files.count && i < 8; i++)
 		str_printf(&known, "%s%s", i ? ", " : "", finder->files.items[i]);
-	return err_new(ERR_USAGE, "there are several files '%s': %s", finder->wanted,
+	return err_new(ERR_USAGE, "'%s' matches several files: %s", finder->wanted,
 		       str_text(&known));
 }
 

@@ -60,9 +60,8 @@ struct err *parser_unexpected(const struct parser *parser, const char *wanted)
 
 	assert(token->at + token->len <= strlen(parser->text));
 	if (token->kind == TOKEN_END)
-		return expr_error(parser->text, token->at, "something is missing; expected %s",
-				  wanted);
-	return expr_error(parser->text, token->at, "'%.*s' does not fit here; expected %s",
+		return expr_error(parser->text, token->at, "unexpected end; expected %s", wanted);
+	return expr_error(parser->text, token->at, "unexpected '%.*s'; expected %s",
 			  (int)u64_min(token->len, 60), parser->text + token->at, wanted);
 }
 
@@ -131,7 +130,7 @@ static struct err *parse_parentheses(struct parser *parser, const struct expr **
 	parser->depth--;
 	if (parser->token.kind == TOKEN_END) {
 		parser_want(parser, EXPR_WANTED_CONNECTIVE, NULL);
-		return expr_error(parser->text, at, "this parenthesis is not closed");
+		return expr_error(parser->text, at, "unclosed parenthesis");
 	}
 	if (parser->token.kind != TOKEN_CLOSE)
 		return parser_unexpected(parser, "`and`, `or` or `)`");

@@ -6,7 +6,7 @@
  * A tree consists of tests and of and, or, not. It knows fields, not models: whatever can be said
  * of a text alone is checked here. Errors are ERR_USAGE and show the place in the text:
  *
- *	filter: 'banana' is no value; size wants a size like 4KiB
+ *	filter: 'banana' is not a value; size expects a size like 4KiB
  *	  size >= banana
  *	          ^
  *

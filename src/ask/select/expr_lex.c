@@ -82,7 +82,7 @@ struct err *token_read(const char *text, size_t from, struct token *token_ret)
 		token.kind = TOKEN_TEXT;
 		token.len = quoted_len(text + from);
 		if (token.len == 0)
-			return expr_error(text, from, "this quote is not closed");
+			return expr_error(text, from, "unclosed quote");
 	} else if (is_digit(first)) {
 		token.kind = TOKEN_NUMBER;
 		token.len = word_len(text + from, true);
@@ -90,8 +90,7 @@ struct err *token_read(const char *text, size_t from, struct token *token_ret)
 		token.kind = TOKEN_WORD;
 		token.len = word_len(text + from, false);
 	} else if (first && !sign_read(text + from, &token)) {
-		return expr_error(text, from,
-				  "this sign means nothing here; texts stand in quotes");
+		return expr_error(text, from, "unexpected character; put text in quotes");
 	}
 	*token_ret = token;
 	return NULL;

@@ -20,7 +20,7 @@ static struct err *bad_value(const struct parser *parser, const struct field *fi
 
 	if (token->kind == TOKEN_END)
 		return parser_unexpected(parser, expr_value_example(field->type));
-	return expr_error(parser->text, token->at, "'%.*s' %s; %s wants %s",
+	return expr_error(parser->text, token->at, "'%.*s' %s; %s expects %s",
 			  (int)u64_min(token->len, 60), parser->text + token->at, problem,
 			  field->name, expr_value_example(field->type));
 }
@@ -59,7 +59,7 @@ static struct err *parse_moment_word(struct parser *parser, const struct field *
 	else if (parser_is(parser, "end"))
 		value->kind = EXPR_END;
 	else if (!parser_is(parser, "start"))
-		return bad_value(parser, field, "is no moment");
+		return bad_value(parser, field, "is not a time");
 	return parser_next(parser);
 }
 
@@ -84,9 +84,9 @@ static struct err *parse_text(struct parser *parser, const struct field *field,
 	const struct token *token = &parser->token;
 
 	if (token->kind != TOKEN_TEXT && token->kind != TOKEN_WORD && token->kind != TOKEN_NUMBER)
-		return bad_value(parser, field, "is no text");
+		return bad_value(parser, field, "is not text");
 	if (parser_is(parser, "and") || parser_is(parser, "or") || parser_is(parser, "not"))
-		return bad_value(parser, field, "is no text unless it stands in quotes");
+		return bad_value(parser, field, "must be quoted to be text");
 	value->text = token_text(parser->text, token, parser->arena);
 	return value->text ? parser_next(parser) : err_nomem();
 }
@@ -123,7 +123,7 @@ struct err *parser_value(struct parser *parser, const struct field *field,
 	} else if (field->type == FIELD_MOMENT && token->kind == TOKEN_WORD) {
 		err = parse_moment_word(parser, field, &value);
 	} else if (token->kind != TOKEN_NUMBER) {
-		err = bad_value(parser, field, "is no value");
+		err = bad_value(parser, field, "is not a value");
 	} else {
 		problem = expr_value_parse(parser->text + at, token->len, field, &value);
 		err = problem ? bad_value(parser, field, problem) : parser_next(parser);
@@ -159,7 +159,7 @@ static struct err *check_range(const struct parser *parser, const struct expr_it
 	if (item->has_low && item->has_high && item->low.kind == item->high.kind &&
 	    item->low.kind <= EXPR_PERCENT && item->low.number > item->high.number)
 		return expr_error(parser->text, item->low.at,
-				  "nothing is in this range: it begins after its end");
+				  "empty range: it begins after its end");
 	return NULL;
 }
 
@@ -193,7 +193,7 @@ struct err *parser_item(struct parser *parser, const struct field *field, struct
 	if (item->has_high)
 		err = parser_value(parser, field, &item->high);
 	else if (!item->has_low)
-		err = bad_value(parser, field, "is no value");
+		err = bad_value(parser, field, "is not a value");
 	return err ? err : check_range(parser, item);
 }
 
@@ -274,7 +274,7 @@ static struct err *parse_match(struct parser *parser, struct expr *expr)
 
 	if (!is_text(expr->field))
 		return expr_error(parser->text, parser->token.at,
-				  "%s is no text, regular expressions match texts",
+				  "%s is not text; regular expressions match text only",
 				  expr->field->name);
 	err = parser_next(parser);
 	if (!err)
@@ -415,8 +415,9 @@ static struct err *check_fields(const struct parser *parser, const struct expr *
 				      (item->has_high && item->high.kind == EXPR_FIELD);
 
 		if (is_field && expr->item_count > 1)
-			return expr_error(parser->text, item->low.at,
-					  "a field to compare with stands alone, not in a list");
+			return expr_error(
+				parser->text, item->low.at,
+				"a field to compare with must stand alone, not in a list");
 	}
 	return NULL;
 }
@@ -454,12 +455,12 @@ static struct err *unknown_field(const struct parser *parser)
 		return parser_unexpected(parser, "a field like size, or `(`");
 	if (near)
 		return err_at(expr_error(parser->text, token->at,
-					 "there is no field '%.*s'; did you mean %s?",
+					 "unknown field '%.*s'; did you mean %s?",
 					 (int)u64_min(token->len, 60), parser->text + token->at,
 					 near->name),
 			      token->at, near->name);
 	return expr_error(parser->text, token->at,
-			  "there is no field '%.*s'; `memtape report --list-fields` lists them",
+			  "unknown field '%.*s'; `memtape report --list-fields` lists them",
 			  (int)u64_min(token->len, 60), parser->text + token->at);
 }
 

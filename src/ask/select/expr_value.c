@@ -124,13 +124,13 @@ static const char *units_parse(const char *text, size_t len, const struct unit *
 		    __builtin_add_overflow(value, part, &value) || value == FIELD_NONE)
 			return "is too large";
 		if (decimal.has_fraction && unit->factor == 1)
-			return "is no whole number";
+			return "is not an integer";
 		text += decimal.len + unit_len;
 		len -= decimal.len + unit_len;
 		units = unit->name[0] ? units : no_units; /* what has no unit is the last */
 	} while (len > 0 && may_repeat);
 	*value_ret = value;
-	return len > 0 ? "is no number" : NULL;
+	return len > 0 ? "is not a number" : NULL;
 }
 
 static const char *hex_parse(const char *text, size_t len, uint64_t *value_ret)
@@ -138,12 +138,12 @@ static const char *hex_parse(const char *text, size_t len, uint64_t *value_ret)
 	uint64_t value = 0;
 
 	if (len == 0)
-		return "is no number";
+		return "is not a number";
 	for (size_t i = 0; i < len; i++) {
 		const char c = (char)(text[i] | 32);
 
 		if (!is_digit(c) && (c < 'a' || c > 'f'))
-			return "is no number";
+			return "is not a number";
 		if (value >> 60)
 			return "is too large";
 		value = value << 4 | (uint64_t)(is_digit(c) ? c - '0' : c - 'a' + 10);
@@ -163,7 +163,7 @@ static const char *percent_parse(const char *text, size_t len, const struct fiel
 		return "is a percentage, and this field has none";
 	problem = units_parse(text, len, percent_units, false, &value->number);
 	if (!problem && value->number > 100 * 1000)
-		return "is more than all";
+		return "is more than 100%";
 	value->kind = EXPR_PERCENT;
 	return problem;
 }
@@ -197,7 +197,7 @@ const char *expr_value_example(enum field_type type)
 	static const char *const examples[] = {
 		[FIELD_BYTES] = "a size like 4KiB",
 		[FIELD_COUNT] = "a number like 10",
-		[FIELD_MOMENT] = "a moment like 1.5s, 75%, start, peak, end or mark(NAME)",
+		[FIELD_MOMENT] = "a time like 1.5s, 75%, start, peak, end or mark(NAME)",
 		[FIELD_DURATION] = "a duration like 10ms",
 		[FIELD_ADDRESS] = "an address like 0x7f3200001000",
 		[FIELD_ID] = "a number like 10",

@@ -234,8 +234,7 @@ uint32_t facts_chain_position(const struct facts *facts, uint64_t row)
 
 struct err *facts_no_latencies(void)
 {
-	return err_new(ERR_NOT_FOUND,
-		       "the tape does not say how long calls took: record with --latency");
+	return err_new(ERR_NOT_FOUND, "the tape has no call latencies; record with --latency");
 }
 
 static struct err *prepare_latencies(struct facts *facts)

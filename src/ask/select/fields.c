@@ -15,7 +15,7 @@
 const struct field field_table[] = {
 	/* Of the allocation. */
 	{ "size", "requested_size", FIELD_BYTES, ROW(size), .column = MODEL_SIZE + 1,
-	  .doc = "What the program asked for." },
+	  .doc = "Size requested by the program." },
 	{ "usable", "usable_size", FIELD_BYTES, ROW(usable), .column = MODEL_USABLE + 1,
 	  .doc = "What the allocator gave." },
 	{ "slack", "extra_space", FIELD_BYTES, ROW(slack),
@@ -146,7 +146,7 @@ const struct field field_table[] = {
 	{ "group_allocations", "group_count", FIELD_COUNT, GROUP(group_allocations),
 	  .doc = "Allocations of the group." },
 	{ "group_bytes", "group_size", FIELD_BYTES, GROUP(group_bytes),
-	  .doc = "Bytes that the group asked for." },
+	  .doc = "Bytes requested by the group." },
 	{ "group_leaked", "group_leaked_allocations", FIELD_COUNT, GROUP(group_leaked),
 	  .percent = "the group's allocations", .whole = group_allocations, .facts = FACT_LEAKS,
 	  .doc = "Allocations of the group that leaked." },

@@ -34,7 +34,7 @@ struct err *value_resolve(const struct compiler *compiler, const struct expr_val
 	case EXPR_MARK:
 		if (facts_mark_find(compiler->facts, value->text, number_ret))
 			return NULL;
-		return expr_error(compiler->text, value->at, "no mark '%.60s' is on this tape",
+		return expr_error(compiler->text, value->at, "no mark '%.60s' on this tape",
 				  value->text);
 	}
 	return NULL;

@@ -30,8 +30,8 @@ static struct err *text_test_init(struct text_test *test, struct compiler *compi
 	if (expr->kind != EXPR_MATCH || regex_create(expr->pattern, &test->regex, &problem))
 		return NULL;
 	return expr_error(compiler->text, expr->pattern_at,
-			  "this regular expression is not right: %s, at its character %zu",
-			  problem.text, problem.at + 1);
+			  "invalid regular expression: %s at character %zu", problem.text,
+			  problem.at + 1);
 }
 
 static bool text_equals(enum field_text_rule rule, const char *text, const char *wanted)

@@ -49,8 +49,8 @@ static struct err *parse_part(const char *text, size_t len, struct moment *momen
 	else if (!is_word(text, len, "start") && !mark_parse(text, len, &moment) &&
 		 !time_parse(text, len, &moment))
 		return err_new(ERR_USAGE,
-			       "'%.*s' is no moment: 1.5s, 20ms, 75%%, start, peak, end or "
-			       "mark(NAME)",
+			       "'%.*s' is not a time; expected 1.5s, 20ms, 75%%, start, peak, end "
+			       "or mark(NAME)",
 			       (int)u64_min(len, 64), text);
 	*moment_ret = moment;
 	return NULL;
@@ -149,7 +149,8 @@ struct err *moment_span_parse(const char *text, struct moment_span *span_ret)
 	struct err *err = NULL;
 
 	if (!dots)
-		return err_new(ERR_USAGE, "'%s' is no span of time: 1s..2s, 25%%..75%%, 10s..",
+		return err_new(ERR_USAGE,
+			       "'%s' is not a time range; expected 1s..2s, 25%%..75%% or 10s..",
 			       text);
 	if (dots > text)
 		err = parse_part(text, (size_t)(dots - text), &span.from);

@@ -52,8 +52,8 @@ static struct err *request_parse(const struct selection_settings *settings, stru
 	if (!err && request->has_from && request->has_until &&
 	    request->from.kind == request->until.kind && request->from.kind <= EXPR_PERCENT &&
 	    request->from.number > request->until.number)
-		err = err_new(ERR_USAGE, "the moment to begin from, %s, is later than %s",
-			      settings->from, settings->until);
+		err = err_new(ERR_USAGE, "the start, %s, is later than the end, %s", settings->from,
+			      settings->until);
 	return err;
 }
 
@@ -303,8 +303,8 @@ static struct err *resolve_range(const struct request *request,
 	if (!err && request->has_until)
 		err = filter_moment(settings->until, &request->until, facts, &facts->until_ns);
 	if (!err && facts->from_ns > facts->until_ns)
-		err = err_new(ERR_USAGE, "the moment to begin from, %s, is later than %s",
-			      settings->from, settings->until);
+		err = err_new(ERR_USAGE, "the start, %s, is later than the end, %s", settings->from,
+			      settings->until);
 	return err;
 }
 

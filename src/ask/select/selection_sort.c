@@ -26,12 +26,12 @@ struct err *selection_order_parse(const char *text, struct selection_order *orde
 
 	if (!field) {
 		near = field_guess(name, len);
-		return err_new(ERR_USAGE, "there is no field '%.*s' to sort by%s%s%s",
-			       (int)u64_min(len, 60), name, near ? "; did you mean " : "",
-			       near ? near->name : "", near ? "?" : "");
+		return err_new(ERR_USAGE, "unknown sort field '%.*s'%s%s%s", (int)u64_min(len, 60),
+			       name, near ? "; did you mean " : "", near ? near->name : "",
+			       near ? "?" : "");
 	}
 	if (field->type == FIELD_TEXTS)
-		return err_new(ERR_USAGE, "%s has a value for every frame: it is no order",
+		return err_new(ERR_USAGE, "%s has a value for every frame and cannot be sorted by",
 			       field->name);
 	order.is_descending = field->type == FIELD_BYTES || field->type == FIELD_COUNT ||
 			      field->type == FIELD_DURATION || field->type == FIELD_BOOL ||
@@ -41,7 +41,8 @@ struct err *selection_order_parse(const char *text, struct selection_order *orde
 	else if (colon && (strcmp(colon, ":desc") == 0 || strcmp(colon, ":dsc") == 0))
 		order.is_descending = true;
 	else if (colon)
-		return err_new(ERR_USAGE, "'%s' is no direction: asc or desc", colon + 1);
+		return err_new(ERR_USAGE, "'%s' is not a direction; expected asc or desc",
+			       colon + 1);
 	*order_ret = order;
 	return NULL;
 }

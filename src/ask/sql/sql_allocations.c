@@ -378,7 +378,7 @@ static struct err *select_rows(struct cursor *cursor)
 	};
 
 	if (cursor->base.parameter.kind != SQL_TEXT && cursor->base.parameter.kind != SQL_NULL)
-		return err_new(ERR_USAGE, "allocations() wants a filter, a text");
+		return err_new(ERR_USAGE, "allocations() expects a filter as text");
 	if (cursor->base.parameter.kind == SQL_NULL) {
 		cursor->selection = NULL;
 		cursor->filter = NULL;

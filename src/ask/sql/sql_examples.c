@@ -16,7 +16,7 @@ const struct sql_example sql_examples[] = {
 	  "SELECT size, count(*), sum(size) FROM allocations\n"
 	  "WHERE at_peak = 1 AND stack IN (SELECT stack FROM frames WHERE function = 'main')\n"
 	  "GROUP BY size ORDER BY 3 DESC LIMIT 10;" },
-	{ "Sizes that are asked for most often",
+	{ "The most frequently requested sizes",
 	  "SELECT size, count(*) AS blocks, sum(temporary) AS temporary FROM allocations\n"
 	  "GROUP BY size ORDER BY blocks DESC LIMIT 10;" },
 	{ "Big blocks that lived shortly",

@@ -243,7 +243,7 @@ static uint64_t call_count(const struct sql_context *context)
 
 const struct sql_table sql_calls = {
 	.name = "calls",
-	.about = "how often malloc, free and their kin were called",
+	.about = "how often malloc, free and the like were called",
 	.columns = call_columns,
 	.column_count = array_size(call_columns),
 	.rows_per_key = 1,

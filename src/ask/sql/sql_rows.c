@@ -25,7 +25,7 @@ struct err *sql_context_check(const struct sql_context *context)
 		return err_new(ERR_STATE, "interrupted");
 	if (context->deadline_ns == 0 || monotonic_ns() < context->deadline_ns)
 		return NULL;
-	return err_new(ERR_LIMIT, "stopped: the time allowed is over");
+	return err_new(ERR_LIMIT, "stopped: time limit reached");
 }
 
 const uint32_t *sql_context_depths(struct sql_context *context)

@@ -82,7 +82,7 @@ static struct err *bytes_of(struct sql_context *context, const struct sql_value 
 	if (arguments[0].kind == SQL_NULL)
 		return NULL;
 	if (arguments[0].kind != SQL_TEXT || !str_parse_bytes(arguments[0].text, &bytes))
-		return err_new(ERR_USAGE, "bytes() wants a text such as '4KiB' or '1.5M'");
+		return err_new(ERR_USAGE, "bytes() expects text such as '4KiB' or '1.5M'");
 	sql_value_u64(result, bytes);
 	return NULL;
 }
@@ -97,7 +97,7 @@ static struct err *ns_of(struct sql_context *context, const struct sql_value *ar
 	if (arguments[0].kind == SQL_NULL)
 		return NULL;
 	if (arguments[0].kind != SQL_TEXT || !str_parse_duration(arguments[0].text, &ns))
-		return err_new(ERR_USAGE, "ns() wants a text such as '10ms' or '1.5s'");
+		return err_new(ERR_USAGE, "ns() expects text such as '10ms' or '1.5s'");
 	sql_value_u64(result, ns);
 	return NULL;
 }

@@ -147,7 +147,8 @@ static struct err *parameter_ns(const struct sql_cursor *base, uint64_t *ns_ret)
 	if ((value->kind == SQL_INTEGER && value->integer < 0) ||
 	    (value->kind == SQL_REAL && !(value->real >= 0 && value->real < 0x1p63)) ||
 	    value->kind == SQL_BLOB)
-		return err_new(ERR_USAGE, "live_at() wants a time since recording began");
+		return err_new(ERR_USAGE,
+			       "live_at() expects a time since the start of the recording");
 	*ns_ret = value->kind == SQL_NULL      ? UINT64_MAX - 1
 		  : value->kind == SQL_INTEGER ? (uint64_t)value->integer
 					       : (uint64_t)value->real;

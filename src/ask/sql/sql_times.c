@@ -260,7 +260,7 @@ static uint64_t note_count(const struct sql_context *context)
 
 const struct sql_table sql_notes = {
 	.name = "notes",
-	.about = "calls of mmap and its kin, mallopt, fork, dlopen, marks: everything rare",
+	.about = "calls of mmap and the like, mallopt, fork, dlopen, marks: everything rare",
 	.columns = note_columns,
 	.column_count = array_size(note_columns),
 	.rows_per_key = 1,

@@ -100,7 +100,7 @@ struct err *suppressions_load(const char *path, struct arena *arena,
 	if (text.failed)
 		return err_nomem();
 	if (memchr(str_text(&text), '\0', text.len) || text.len >= FILE_BYTES_MAX)
-		return err_new(ERR_USAGE, "%s is not a list of suppressions", path);
+		return err_new(ERR_USAGE, "%s is not a suppressions file", path);
 	err = suppressions_parse(str_text(&text), path, arena, suppressions_ret);
 	if (err)
 		return err;

@@ -31,7 +31,7 @@ struct err *sweep_check(const struct sweep_limits *limits)
 		return err_new(ERR_STATE, "interrupted");
 	if (limits->deadline_ns == 0 || monotonic_ns() < limits->deadline_ns)
 		return NULL;
-	return err_new(ERR_LIMIT, "this took longer than it may");
+	return err_new(ERR_LIMIT, "stopped: time limit reached");
 }
 
 static size_t processors(void)

@@ -31,17 +31,15 @@ static struct err *check_word(const char *word, size_t len, size_t *prefix_count
 	if (!equals && is_known(word, len))
 		return NULL;
 	if (!equals)
-		return err_new(
-			ERR_USAGE,
-			"--allocator %.*s: not one of jemalloc, mimalloc, tcmalloc, tbbmalloc, "
-			"mozjemalloc, "
-			"rust and none; of another say what its functions' names begin with: "
-			"%.*s=PREFIX",
-			(int)len, word, (int)len, word);
+		return err_new(ERR_USAGE,
+			       "--allocator %.*s: expected jemalloc, mimalloc, tcmalloc, "
+			       "tbbmalloc, mozjemalloc, rust or none; for others give the prefix "
+			       "of their functions: %.*s=PREFIX",
+			       (int)len, word, (int)len, word);
 	if (!is_name(word, name_len) || !is_name(equals + 1, len - name_len - 1))
 		return err_new(ERR_USAGE,
-			       "--allocator %.*s: a name and a prefix are letters, digits and "
-			       "underscores, %d at most",
+			       "--allocator %.*s: a name or prefix has letters, digits and "
+			       "underscores, at most %d",
 			       (int)len, word, NAME_LEN_MAX);
 	if (++*prefix_count > PREFIXES_MAX)
 		return err_new(ERR_USAGE, "--allocator: more than %d prefixes", PREFIXES_MAX);

@@ -38,9 +38,7 @@ struct err *launch_output(const struct collector_settings *settings, const struc
 			continue;
 		}
 		err_destroy(err);
-		return err_new(ERR_STATE,
-			       "%s exists already; choose another name with -o or "
-			       "overwrite it with -f",
+		return err_new(ERR_STATE, "%s exists; -f overwrites it, -o names another",
 			       path.ptr);
 	}
 }
@@ -105,8 +103,8 @@ static struct err *fit_file_limit(uint32_t *chunk_count, uint32_t chunk_bytes)
 			  : (limit.rlim_cur - TAPE_HEADER_BYTES) / chunk_bytes;
 	if (allowed < SPOOL_CHUNK_COUNT_MIN)
 		return err_new(ERR_LIMIT,
-			       "files may grow to %llu bytes only (ulimit -f), which is too little "
-			       "to record into",
+			       "the file size limit of %llu bytes (ulimit -f) is too small for a "
+			       "recording",
 			       (unsigned long long)limit.rlim_cur);
 	*chunk_count = (uint32_t)u64_min(*chunk_count, allowed);
 	return NULL;

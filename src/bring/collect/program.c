@@ -112,8 +112,8 @@ static struct err *check_machine(const char *path, const Elf64_Ehdr *elf)
 			       path);
 	if (elf->e_machine != ARCH_ELF_MACHINE)
 		return err_new(ERR_UNSUPPORTED,
-			       "%s is built for another processor (ELF machine %u); record it "
-			       "on a machine of that kind",
+			       "%s is built for another architecture (ELF machine %u); record it "
+			       "on such a machine",
 			       path, elf->e_machine);
 	return NULL;
 }
@@ -221,7 +221,7 @@ static struct err *inspect_script(struct program *program, const char *path, cha
 	if (!runner)
 		return err_nomem();
 	if (depth == SCRIPT_DEPTH_MAX)
-		return err_new(ERR_LIMIT, "%s: too many interpreters of interpreters", path);
+		return err_new(ERR_LIMIT, "%s: too many nested interpreters", path);
 	if (depth == 0 && is_plain_env(interpreter, arg)) {
 		err = find_in_path(arg, arena, &runner, trouble_ret);
 		if (err)
@@ -241,7 +241,7 @@ static struct err *inspect_text(struct program *program, const char *path, struc
 {
 	if (depth > 0) {
 		*trouble_ret = PROGRAM_NOT_EXECUTABLE;
-		return err_new(ERR_FORMAT, "%s is no program this system can run", path);
+		return err_new(ERR_FORMAT, "%s is not a program that this system can run", path);
 	}
 	program->argv = argv_prefix(arena, program->argv, "sh", NULL, path);
 	program->path = "/bin/sh";
@@ -342,8 +342,8 @@ struct err *program_library(struct arena *arena, const char **path_ret)
 					      "MEMTAPE_LIBRARY to its path");
 	if (strpbrk(path, " :\t\n"))
 		return err_new(ERR_UNSUPPORTED,
-			       "the dynamic linker cannot preload %s: its path has a blank or a "
-			       "colon; set MEMTAPE_LIBRARY to a copy elsewhere",
+			       "the dynamic linker cannot preload %s: its path contains a space or "
+			       "a colon; set MEMTAPE_LIBRARY to a copy elsewhere",
 			       path);
 	*path_ret = path;
 	return NULL;

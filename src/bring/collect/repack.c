@@ -45,8 +45,8 @@ struct err *repack_replace(const char *in, const char *out, int level,
 	is_same = is_same_file(in, out);
 	if (is_same && repacked.is_written)
 		err = err_new(ERR_STATE,
-			      "%s is still being written; wait for the end, or write to another "
-			      "file with -o",
+			      "%s is still being written; wait until it is complete, or write to "
+			      "another file with -o",
 			      in);
 	if (!err && rename(part.ptr, out) < 0)
 		err = err_errno("rename %s to %s", part.ptr, out);

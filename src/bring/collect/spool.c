@@ -128,7 +128,7 @@ static struct err *map_and_fill(struct spool *spool)
 		str_format(spool_variable(spool), TAPE_HEADER_BYTES - VARIABLE_OFFSET,
 			   "%s/proc/%d/fd/%d", variable, (int)getpid(), spool->fd);
 		if (access(spool_variable(spool) + strlen(variable), R_OK | W_OK) < 0)
-			return err_errno("%s cannot be opened, is /proc mounted?",
+			return err_errno("cannot open %s; is /proc mounted?",
 					 spool_variable(spool) + strlen(variable));
 		return NULL;
 	}

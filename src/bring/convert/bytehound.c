@@ -79,7 +79,7 @@ static void text_read(struct bytehound *bytehound, struct str *out)
 		str_add_bytes(out, (const char *)bytes, count);
 	str_add_bytes(out, "", 0);
 	if (out->failed)
-		bytehound_fail(bytehound, "there is not enough memory");
+		bytehound_fail(bytehound, "out of memory");
 }
 
 static void header_take(struct bytehound *bytehound, bool is_first)
@@ -152,7 +152,7 @@ void bytehound_stack_put(struct bytehound *bytehound, uint64_t backtrace, uint32
 	if (place)
 		*place = stack;
 	else
-		bytehound_fail(bytehound, "there is not enough memory");
+		bytehound_fail(bytehound, "out of memory");
 }
 
 static void backtrace_take(struct bytehound *bytehound, size_t width)
@@ -259,7 +259,7 @@ static void file_take(struct bytehound *bytehound, bool is_long)
 	}
 	bytes = bytehound_bytes(stream, count, MAPS_MAX);
 	if (bytes && !bytehound_maps(bytehound, (const char *)bytes, count))
-		bytehound_fail(bytehound, "there is not enough memory");
+		bytehound_fail(bytehound, "out of memory");
 }
 
 static void marker_take(struct bytehound *bytehound)
@@ -380,7 +380,7 @@ static void tell_rest(struct bytehound *bytehound)
 	if (bytehound->stream.why)
 		source_torn(bytehound->stream.source, composer, "%s", bytehound->stream.why);
 	if (bytehound->passed_over > 0)
-		composer_note(composer, "mappings, settings of malloc and dumps, passed over: %llu",
+		composer_note(composer, "mappings, malloc settings and dumps, skipped: %llu",
 			      (unsigned long long)bytehound->passed_over);
 	if (bytehound->stripped_count > 0)
 		composer_note(

@@ -34,7 +34,7 @@ void bytehound_string_take(struct bytehound *bytehound)
 	if (place)
 		*place = text;
 	else
-		bytehound_fail(bytehound, "there is not enough memory");
+		bytehound_fail(bytehound, "out of memory");
 }
 
 static uint32_t text_at(const struct bytehound *bytehound, const uint8_t *bytes)
@@ -68,7 +68,7 @@ void bytehound_frame_take(struct bytehound *bytehound)
 	if (frame.line == UINT32_MAX)
 		frame.line = 0;
 	if (!bytehound_frames_push(&bytehound->names.frames, frame))
-		bytehound_fail(bytehound, "there is not enough memory");
+		bytehound_fail(bytehound, "out of memory");
 }
 
 static const char *text_of(const struct bytehound *bytehound, uint32_t text)

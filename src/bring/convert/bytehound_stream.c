@@ -45,7 +45,7 @@ static bool payload_take(struct bytehound_stream *stream, uint8_t kind, uint32_t
 	for (uint32_t left = length, step; left > 0; left -= step) {
 		step = (uint32_t)u64_min(left, STEP_BYTES);
 		if (!vec_u8_reserve(to, to->count + step))
-			return fail(stream, "there is not enough memory for a chunk");
+			return fail(stream, "out of memory for a chunk");
 		if (!source_take(stream->source, to->items + to->count, step))
 			return fail(stream, "the file ends in the middle of a chunk");
 		to->count += step;
@@ -60,7 +60,7 @@ static bool payload_take(struct bytehound_stream *stream, uint8_t kind, uint32_t
 	case LZ4_NO_MEMORY:
 		break;
 	}
-	return fail(stream, "there is not enough memory for a chunk");
+	return fail(stream, "out of memory for a chunk");
 }
 
 static bool chunk_take(struct bytehound_stream *stream)
@@ -79,7 +79,7 @@ static bool chunk_take(struct bytehound_stream *stream)
 		return fail(stream, "the file ends in the middle of a chunk");
 	length = load_u32(header + 1);
 	if ((header[0] != KIND_LZ4 && header[0] != KIND_PLAIN) || length > CHUNK_MAX)
-		return fail(stream, "this is no chunk as bytehound writes them");
+		return fail(stream, "not a chunk as bytehound writes them");
 	compact(stream);
 	return payload_take(stream, header[0], length);
 }
@@ -100,7 +100,7 @@ const uint8_t *bytehound_bytes(struct bytehound_stream *stream, uint64_t count, 
 
 	assert(stream->at <= stream->bytes.count);
 	if (count > max)
-		fail(stream, "a text or a list is longer than any is");
+		fail(stream, "a string or list is too long");
 	while (!stream->why && stream->bytes.count - stream->at < count)
 		if (!chunk_take(stream))
 			fail(stream, "the file ends in the middle of an event");

@@ -422,8 +422,8 @@ static struct err *names_write(struct composer *composer)
 static struct err *nothing_error(const struct composer *composer)
 {
 	if (composer->torn_note)
-		return err_new(ERR_FORMAT, "no allocation could be read: %s", composer->torn_note);
-	return err_new(ERR_FORMAT, "there is no allocation in it");
+		return err_new(ERR_FORMAT, "no allocations could be read: %s", composer->torn_note);
+	return err_new(ERR_FORMAT, "it has no allocations");
 }
 
 struct err *composer_finish(struct composer *composer, struct compose_result *result_ret)

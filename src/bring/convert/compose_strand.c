@@ -165,7 +165,7 @@ void compose_record(struct composer *composer, struct strand *strand, uint64_t t
 	if (!strand || composer->err)
 		return;
 	if (TAPE_EXTENDED_BYTES + record->bytes + record->tail_bytes > TAPE_RECORD_BYTES_MAX) {
-		compose_fail(composer, err_new(ERR_LIMIT, "a text is too long for a tape"));
+		compose_fail(composer, err_new(ERR_LIMIT, "a string is too long for a tape"));
 		return;
 	}
 	err = strand_prepare(composer, strand, TAPE_RECORD_BYTES_MAX,

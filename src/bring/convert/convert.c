@@ -61,12 +61,10 @@ static struct err *unknown_format(struct source *source, const char *path)
 	if (count == 0)
 		return err_new(ERR_FORMAT, "%s is empty", path);
 	if (count >= 8 && memcmp(bytes, "MEMTAPE\n", 8) == 0)
-		return err_new(ERR_STATE, "%s is a tape already", path);
+		return err_new(ERR_STATE, "%s is already a tape", path);
 	for (size_t i = 0; importer_table[i]; i++)
 		str_printf(&names, "%s%s", i ? ", " : "", importer_table[i]->name);
-	return err_new(ERR_FORMAT,
-		       "%s is in none of the formats that can be read (%s); if it is one of them, "
-		       "say which by --from",
+	return err_new(ERR_FORMAT, "%s: unknown format; if it is one of %s, choose it with --from",
 		       path, str_text(&names));
 }
 

@@ -139,13 +139,13 @@ static struct err *notes_write(const struct folded *folded, struct source *sourc
 				    "all lines end in two numbers: these are the differences "
 				    "of two profiles; convert those instead, and compare "
 				    "the tapes with memtape diff");
-	composer_note(composer, "the file does not say what its numbers are: they are taken for "
-				"bytes that are alive");
+	composer_note(composer, "the file does not name its unit; numbers are read as live bytes");
 	if (folded->bad_count > 0)
-		composer_note(composer,
-			      "%" PRIu64 " lines have no number at their end and are left out, the "
-			      "first is line %" PRIu64,
-			      folded->bad_count, folded->bad_line);
+		composer_note(
+			composer,
+			"%" PRIu64
+			" lines do not end in a number and are skipped, the first is line %" PRIu64,
+			folded->bad_count, folded->bad_line);
 	return NULL;
 }
 

@@ -349,11 +349,11 @@ static void facts_write(const struct heap_profile *profile, struct composer *com
 			      "addresses can be given no function%s",
 			      profile->names.count ? " but by the names that the file has" : "");
 	if (profile->bad_count > 0)
-		composer_note(composer,
-			      "%" PRIu64
-			      " lines are not understood and left out, the first is line "
-			      "%" PRIu64,
-			      profile->bad_count, profile->bad_line);
+		composer_note(
+			composer,
+			"%" PRIu64
+			" lines could not be parsed and are skipped, the first is line %" PRIu64,
+			profile->bad_count, profile->bad_line);
 }
 
 static void program_write(const struct heap_profile *profile, struct composer *composer)

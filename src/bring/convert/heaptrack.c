@@ -170,10 +170,10 @@ static void tell_rest(const struct heaptrack *heaptrack)
 	composer_note(heaptrack->composer,
 		      "times are those of heaptrack's clock, some ten milliseconds apart");
 	if (heaptrack->unknown_lines > 0)
-		composer_note(heaptrack->composer, "lines of unknown kinds, passed over: %llu",
+		composer_note(heaptrack->composer, "lines of unknown kinds, skipped: %llu",
 			      (unsigned long long)heaptrack->unknown_lines);
 	if (heaptrack->unmatched_frees > 0)
-		composer_note(heaptrack->composer, "frees of blocks that were not there: %llu",
+		composer_note(heaptrack->composer, "frees of unknown blocks: %llu",
 			      (unsigned long long)heaptrack->unmatched_frees);
 }
 

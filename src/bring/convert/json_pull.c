@@ -56,7 +56,7 @@ bool json_enter(struct json_pull *json, char open)
 {
 	assert(open == '{' || open == '[');
 	if (mark_peek(json) != open)
-		return fail(json, open == '{' ? "an object was expected" : "a list was expected");
+		return fail(json, open == '{' ? "expected an object" : "expected an array");
 	json->at++;
 	json->is_first = true;
 	return true;
@@ -78,7 +78,7 @@ static bool goes_on(struct json_pull *json, char close)
 	}
 	if (mark != ',')
 		return fail(json, mark < 0 ? "the file ends in the middle"
-					   : "a comma or an end was expected");
+					   : "expected a comma or the end");
 	json->at++;
 	return true;
 }
@@ -93,7 +93,7 @@ bool json_key(struct json_pull *json, struct str *key_ret)
 	if (!goes_on(json, '}') || !json_string(json, key_ret))
 		return false;
 	if (mark_peek(json) != ':')
-		return fail(json, "a colon was expected");
+		return fail(json, "expected a colon");
 	json->at++;
 	return true;
 }
@@ -125,7 +125,7 @@ static bool unit_read(struct json_pull *json, uint32_t *unit_ret)
 		const int digit = byte < 0 ? -1 : scan_hex_digit((char)byte);
 
 		if (digit < 0)
-			return fail(json, "four hexadecimal digits were expected");
+			return fail(json, "expected four hexadecimal digits");
 		*unit_ret = *unit_ret << 4 | (uint32_t)digit;
 		json->at++;
 	}
@@ -148,7 +148,7 @@ static bool code_read(struct json_pull *json, uint32_t *code_ret)
 	}
 	json->at++;
 	if (byte_peek(json) != 'u')
-		return fail(json, "the second half of a character was expected");
+		return fail(json, "expected the second half of a surrogate pair");
 	json->at++;
 	if (!unit_read(json, &second))
 		return false;
@@ -166,7 +166,7 @@ static bool escape_read(struct json_pull *json, struct str *out)
 	uint32_t code = 0;
 
 	if (!place && byte != 'u')
-		return fail(json, "a backslash stands before nothing known");
+		return fail(json, "unknown escape sequence");
 	json->at++;
 	if (place) {
 		str_add_char(out, to[place - from]);
@@ -182,13 +182,13 @@ bool json_string(struct json_pull *json, struct str *out)
 {
 	str_clear(out);
 	if (mark_peek(json) != '"')
-		return fail(json, "a text was expected");
+		return fail(json, "expected a string");
 	json->at++;
 	for (int byte; (byte = byte_peek(json)) != '"';) {
 		if (byte < 0)
-			return fail(json, "the file ends in the middle of a text");
+			return fail(json, "the file ends in the middle of a string");
 		if (out->len >= TEXT_MAX)
-			return fail(json, "a text is longer than any is");
+			return fail(json, "a string is too long");
 		json->at++;
 		if (byte != '\\')
 			str_add_char(out, (char)byte);
@@ -196,7 +196,7 @@ bool json_string(struct json_pull *json, struct str *out)
 			return false;
 	}
 	json->at++;
-	return !out->failed || fail(json, "there is not enough memory");
+	return !out->failed || fail(json, "out of memory");
 }
 
 bool json_number(struct json_pull *json, uint64_t *value_ret)
@@ -205,11 +205,11 @@ bool json_number(struct json_pull *json, uint64_t *value_ret)
 	uint64_t value = 0;
 
 	if (byte < '0' || byte > '9')
-		return fail(json, "a whole number was expected");
+		return fail(json, "expected an integer");
 	for (; byte >= '0' && byte <= '9'; byte = byte_peek(json)) {
 		value = value * 10 + (uint64_t)(byte - '0');
 		if (value >= SCAN_NUMBER_END)
-			return fail(json, "a number is larger than any is");
+			return fail(json, "a number is too large");
 		json->at++;
 	}
 	*value_ret = value;
@@ -220,7 +220,7 @@ static bool word_take(struct json_pull *json, const char *word)
 {
 	for (; *word; word++) {
 		if (byte_peek(json) != *word)
-			return fail(json, "true or false was expected");
+			return fail(json, "expected true or false");
 		json->at++;
 	}
 	return true;

@@ -81,7 +81,7 @@ static uint32_t text_keep(struct memray *memray, const char *text)
 	const uint32_t id = interner_put(&memray->texts, text, strlen(text));
 
 	if (id == UINT32_MAX)
-		memray_fail(memray, "there is not enough memory");
+		memray_fail(memray, "out of memory");
 	return id;
 }
 
@@ -154,14 +154,14 @@ static void code_take(struct memray *memray)
 	if (memray->why)
 		return;
 	if (!vec_u8_reserve(&memray->tables, memray->tables.count + code.table_bytes + 1)) {
-		memray_fail(memray, "there is not enough memory");
+		memray_fail(memray, "out of memory");
 		return;
 	}
 	memray_bytes_read(memray, memray->tables.items + memray->tables.count, code.table_bytes);
 	memray->tables.count += code.table_bytes;
 	memray_put(memray, &memray->code_at, number, memray->codes.count);
 	if (!memray_code_vec_push(&memray->codes, code))
-		memray_fail(memray, "there is not enough memory");
+		memray_fail(memray, "out of memory");
 }
 
 static uint32_t frame_make(struct memray *memray, uint64_t code_number, int64_t offset)
@@ -205,7 +205,7 @@ void memray_thread_switch(struct memray *memray, uint64_t tid)
 	if (place && is_new)
 		*place = memray->threads.count;
 	if (!place || (is_new && !memray_thread_vec_push(&memray->threads, fresh))) {
-		memray_fail(memray, "there is not enough memory");
+		memray_fail(memray, "out of memory");
 		return;
 	}
 	memray->thread = *place;
@@ -256,7 +256,7 @@ static void push_take(struct memray *memray)
 		stack = composer_stack(memray->composer, stack,
 				       memray_frame_of(memray, code, (int64_t)offset));
 	if (!vec_u32_push(&thread->stacks, stack))
-		memray_fail(memray, "there is not enough memory");
+		memray_fail(memray, "out of memory");
 }
 
 /* --- events ----------------------------------------------------------------------------------- */
@@ -311,8 +311,7 @@ static void allocation_take(struct memray *memray, uint8_t flags)
 	if (allocator == 0)
 		allocator = memray_u8_read(memray);
 	if (allocator == 0 || allocator >= ALLOCATORS || block.address >> 56) {
-		memray_fail(memray,
-			    "an allocator that is not known: what follows cannot be told apart");
+		memray_fail(memray, "unknown allocator: what follows cannot be parsed");
 		return;
 	}
 	is_free = allocator == FREE || allocator == FREE_PY;
@@ -416,9 +415,7 @@ static void record_take(struct memray *memray, uint8_t record)
 	} else if (record == RECORD_TRAILER) {
 		memray->ended = true;
 	} else if (record != RECORD_FILLER && !memray_common_take(memray, record)) {
-		memray_fail(
-			memray,
-			"a record of a kind that is not known: what follows cannot be told apart");
+		memray_fail(memray, "unknown record type: what follows cannot be parsed");
 	}
 }
 
@@ -432,8 +429,8 @@ static void facts_write(struct memray *memray)
 	if (memray->is_sums) {
 		composer_missing(composer,
 				 TAPE_MISSING_TIMES | TAPE_MISSING_FREED | TAPE_MISSING_FUNCTIONS);
-		composer_note(composer, "the file has sums at the peak and at the end only "
-					"(--aggregate): what was freed otherwise is not known");
+		composer_note(composer, "the file has totals at the peak and at the end only "
+					"(--aggregate); other frees are not known");
 	} else {
 		composer_note(composer, "times are those of samples of resident memory, some "
 					"milliseconds apart");
@@ -443,7 +440,7 @@ static void facts_write(struct memray *memray)
 		      "counts them",
 		      memray->has_native ? ", those of C (--native) are left out" : "");
 	if (memray->python_version < 0x030b0000)
-		composer_note(composer, "lines are known of Python 3.11 and later only");
+		composer_note(composer, "line numbers need Python 3.11 or later");
 	if (memray->odd_unmaps > 0)
 		composer_note(composer,
 			      "mappings that were unmapped in part, or were not seen: %" PRIu64,

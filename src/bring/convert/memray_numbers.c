@@ -18,7 +18,7 @@ void memray_put(struct memray *memray, struct map *map, uint64_t key, uint64_t v
 	if (place)
 		*place = value;
 	else
-		memray_fail(memray, "there is not enough memory");
+		memray_fail(memray, "out of memory");
 }
 
 void memray_bytes_read(struct memray *memray, void *out, size_t count)
@@ -88,8 +88,8 @@ const char *memray_text_read(struct memray *memray)
 		str_add_char(&memray->text, (char)byte);
 	}
 	if (memray->text.len == TEXT_MAX)
-		memray_fail(memray, "a text is longer than any is");
+		memray_fail(memray, "a string is too long");
 	if (memray->text.failed)
-		memray_fail(memray, "there is not enough memory");
+		memray_fail(memray, "out of memory");
 	return str_text(&memray->text);
 }

@@ -52,7 +52,7 @@ static void sum_take(struct memray *memray)
 	sum.live_bytes = numbers[8];
 	for (size_t i = 5; i < array_size(numbers); i++)
 		if (numbers[i] >> 56)
-			memray_fail(memray, "a number is larger than any is");
+			memray_fail(memray, "a number is too large");
 	if (memray->why)
 		return;
 	memray_thread_switch(memray, numbers[0]);
@@ -92,7 +92,7 @@ void memray_sum_record_take(struct memray *memray, uint8_t record)
 		node.frame = memray_varint_read(memray);
 		node.parent = memray_varint_read(memray);
 		if (!memray_node_vec_push(&memray->nodes, node))
-			memray_fail(memray, "there is not enough memory");
+			memray_fail(memray, "out of memory");
 		break;
 	case SUM_FRAME:
 		sum_frame_take(memray);
@@ -107,8 +107,6 @@ void memray_sum_record_take(struct memray *memray, uint8_t record)
 		break;
 	default:
 		if (!memray_common_take(memray, record))
-			memray_fail(memray,
-				    "a record of a kind that is not known: what follows cannot be "
-				    "told apart");
+			memray_fail(memray, "unknown record type: what follows cannot be parsed");
 	}
 }

@@ -166,8 +166,8 @@ static void facts_write(const struct curve *curve, const struct memusage_head *h
 		composer_note(composer, "%" PRIu64 " times went back: threads wrote at once",
 			      curve->back_count);
 	if (head->was_repaired)
-		composer_note(composer, "the file's header is empty: the program was killed, or "
-					"still ran, and its last calls are not here");
+		composer_note(composer, "the file's header is empty: the program was killed or "
+					"still running, and its last calls are missing");
 	if (head->trailing_bytes > 0)
 		composer_note(composer, "the last record is cut off after %u bytes",
 			      head->trailing_bytes);

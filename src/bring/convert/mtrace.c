@@ -253,10 +253,11 @@ static void facts_write(const struct mtrace *mtrace)
 	if (mtrace->failed_count > 0)
 		composer_note(composer, "calls that failed: %" PRIu64, mtrace->failed_count);
 	if (mtrace->bad_count > 0)
-		composer_note(composer,
-			      "%" PRIu64 " lines are not understood and left out, the first is "
-			      "line %" PRIu64,
-			      mtrace->bad_count, mtrace->bad_line);
+		composer_note(
+			composer,
+			"%" PRIu64
+			" lines could not be parsed and are skipped, the first is line %" PRIu64,
+			mtrace->bad_count, mtrace->bad_line);
 }
 
 static struct err *mtrace_read(struct source *source, struct composer *composer)

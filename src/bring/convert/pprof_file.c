@@ -247,7 +247,7 @@ static bool field_next(struct pprof_file *file, struct source *source, const cha
 		return false;
 	if ((key & 7) != VARINT && (key & 7) != BYTES && (key & 7) != FIXED64 &&
 	    (key & 7) != FIXED32) {
-		*why_ret = "this is no field of a profile";
+		*why_ret = "not a field of a profile";
 		return false;
 	}
 	value = (key & 7) == FIXED64 ? 8 : 4;
@@ -283,7 +283,7 @@ struct err *pprof_file_read(struct pprof_file *file, struct source *source, cons
 	if (file->no_memory)
 		return err_nomem();
 	if (file->types.count == 0 || file->strings.count == 0)
-		return source_error(source, "%s", why ? why : "this is no profile of pprof");
+		return source_error(source, "%s", why ? why : "not a pprof profile");
 	*why_ret = why;
 	return NULL;
 }

@@ -67,7 +67,7 @@ static struct err *fill_packed(struct source *source, char *out, size_t room, si
 		if (source->packed_count == 0)
 			return unpack_is_between(source->unpack)
 				       ? NULL
-				       : err_new(ERR_FORMAT, "the compressed file is cut off");
+				       : err_new(ERR_FORMAT, "the compressed file is truncated");
 		err = unpack_run(source->unpack, source->packed + source->packed_at,
 				 source->packed_count - source->packed_at, &used, out, room,
 				 got_ret);

@@ -45,7 +45,7 @@ static struct err *run(void *state, const uint8_t *in, size_t in_count, size_t *
 	if (rc == Z_MEM_ERROR)
 		return err_nomem();
 	return err_new(ERR_FORMAT, "the compressed file is damaged: %s",
-		       stream->msg ? stream->msg : "not what gzip writes");
+		       stream->msg ? stream->msg : "not a gzip file");
 }
 
 const struct unpack_kind unpack_gzip = {

@@ -300,10 +300,11 @@ static void rest_tell(const struct callgrind *file)
 	else if (!is_whole)
 		composer_note(file->composer, "the stacks do not add up to the file's own totals");
 	if (file->bad_count > 0)
-		composer_note(file->composer,
-			      "%" PRIu64 " lines are not understood and left out, the first is "
-			      "line %" PRIu64,
-			      file->bad_count, file->bad_line);
+		composer_note(
+			file->composer,
+			"%" PRIu64
+			" lines could not be parsed and are skipped, the first is line %" PRIu64,
+			file->bad_count, file->bad_line);
 }
 
 static void facts_write(const struct callgrind *file)

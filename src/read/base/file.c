@@ -45,11 +45,11 @@ struct err *file_open_trusted(const char *path, const struct file_trust *trust, 
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return err_errno("open %s", path);
 	if (!S_ISREG(status.st_mode))
-		return err_new(ERR_FORMAT, "%s is no plain file", path);
+		return err_new(ERR_FORMAT, "%s is not a regular file", path);
 	if (status.st_uid != geteuid() && status.st_uid != 0 && status.st_uid != trust->owner)
 		return err_new(ERR_STATE, "%s belongs to another user", path);
 	if ((uint64_t)status.st_mtim.tv_sec < trust->since_s)
-		return err_new(ERR_STATE, "%s is older than what it should be about", path);
+		return err_new(ERR_STATE, "%s is older than the file it describes", path);
 	if ((uint64_t)status.st_size > trust->bytes_max)
 		return err_new(ERR_LIMIT, "%s has more than %llu MiB", path,
 			       (unsigned long long)(trust->bytes_max >> 20));

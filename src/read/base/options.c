@@ -27,7 +27,7 @@ static struct err *choice_find(const struct option_row *row, const char *text, i
 			break;
 	}
 	if (found < 0 || len == 0)
-		return err_new(ERR_USAGE, "--%s %s: not one of %s", row->name, text,
+		return err_new(ERR_USAGE, "--%s %s: expected one of %s", row->name, text,
 			       str_text(&known));
 	*index_ret = found;
 	return NULL;
@@ -41,7 +41,7 @@ static struct err *number_set(const struct option_row *row, const char *text, ui
 
 	if (ok)
 		return NULL;
-	return err_new(ERR_USAGE, "--%s %s: not %s", row->name, text,
+	return err_new(ERR_USAGE, "--%s %s: expected %s", row->name, text,
 		       row->kind == OPTION_U64	   ? "a number"
 		       : row->kind == OPTION_BYTES ? "a size like 4096, 64k or 1.5GiB"
 						   : "a duration like 5s or 10ms");
@@ -51,7 +51,7 @@ static struct err *list_add(const struct option_row *row, const char *text,
 			    struct option_list *list)
 {
 	if (list->count == array_size(list->items))
-		return err_new(ERR_USAGE, "--%s: more than %zu times", row->name,
+		return err_new(ERR_USAGE, "--%s given more than %zu times", row->name,
 			       array_size(list->items));
 	list->items[list->count++] = text;
 	return NULL;

@@ -391,7 +391,7 @@ static struct err *decode_columns(struct chunk_loader *loader, const struct tape
 	image_header(chunk, decoded->image);
 	if (!columns_join_nodes(columns, decoded->image, chunk_bytes) ||
 	    !columns_decode(columns, stream, decoded))
-		return err_new(ERR_FORMAT, "columns do not fit together");
+		return err_new(ERR_FORMAT, "columns are inconsistent");
 	return NULL;
 }
 

@@ -30,7 +30,7 @@ struct reading {
 
 static struct err *incomplete(void)
 {
-	return err_new(ERR_FORMAT, "the names on the tape are not complete");
+	return err_new(ERR_FORMAT, "the names on the tape are incomplete");
 }
 
 static struct err *part_take(struct reading *reading, const struct tape_extended_record *record)
@@ -309,9 +309,9 @@ struct err *capture_embedded_write(const char *path, const void *bytes, size_t s
 	if (err)
 		return err;
 	if (capture_header(capture)->kind != TAPE_KIND_PACKED)
-		return err_new(ERR_STATE, "%s is a raw tape: `memtape repack` it first", path);
+		return err_new(ERR_STATE, "%s is a raw tape; run `memtape repack` first", path);
 	if (capture_header(capture)->flags & TAPE_FLAG_RECORDING)
-		return err_new(ERR_STATE, "%s is not complete: `memtape repack` it first", path);
+		return err_new(ERR_STATE, "%s is incomplete; run `memtape repack` first", path);
 	if (size > CAPTURE_EMBEDDED_BYTES_MAX)
 		return err_new(ERR_LIMIT, "%s: too many names", path);
 	fd = open(path, O_WRONLY | O_CLOEXEC);

@@ -408,7 +408,7 @@ struct err *capture_unpack_columns(struct capture_packer *packer, const struct t
 	if (!columns_reserve(&packer->columns, chunk_bytes))
 		return err_nomem();
 	if (!unpack_payload(packer, packed))
-		return err_new(ERR_FORMAT, "columns do not fit together");
+		return err_new(ERR_FORMAT, "columns are inconsistent");
 	*columns_ret = &packer->columns;
 	return NULL;
 }
@@ -424,13 +424,13 @@ struct err *capture_unpack(struct capture_packer *packer, const struct tape_chun
 	if (err)
 		return err;
 	if (!columns_are_sound(columns, packed, chunk_bytes))
-		return err_new(ERR_FORMAT, "columns do not fit together");
+		return err_new(ERR_FORMAT, "columns are inconsistent");
 	*chunk = *packed;
 	chunk->codec = TAPE_CODEC_RAW;
 	chunk->checksum = 0;
 	chunk->stored_bytes = 0;
 	columns_join(columns, chunk);
 	if (!columns_join_nodes(columns, chunk, chunk_bytes))
-		return err_new(ERR_FORMAT, "nodes do not fit together");
+		return err_new(ERR_FORMAT, "stack nodes are inconsistent");
 	return NULL;
 }

@@ -206,7 +206,7 @@ struct err *capture_snapshot(const char *path, const struct capture_snapshot_set
 		return err;
 	if (capture_header(capture)->kind != TAPE_KIND_PACKED ||
 	    memcmp(capture_header(capture)->uuid, settings->uuid, TAPE_UUID_BYTES) != 0)
-		return err_new(ERR_STATE, "%s is another recording's tape by now", path);
+		return err_new(ERR_STATE, "%s is now the tape of another recording", path);
 	extent = extent_find(capture, settings->until_bytes);
 	err = snapshot_create(path, &name, &out);
 	if (err)

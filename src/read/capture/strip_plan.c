@@ -81,7 +81,7 @@ static struct err *doubt_add(struct planner *planner, struct chain *chain, uint3
 	} else {
 		at = (uint32_t)planner->doubts.count;
 		if (at == NO_EVENT)
-			return err_new(ERR_LIMIT, "too many events that may be left out or not");
+			return err_new(ERR_LIMIT, "too many undecided events");
 		if (!doubt_vec_add(&planner->doubts))
 			return err_nomem();
 	}

@@ -59,7 +59,7 @@ static struct err *check_header(const struct index_header *header, uint64_t file
 	    header->layout != index_layout())
 		return err_new(ERR_FORMAT, "an index of another version");
 	if (header->file_bytes != file_bytes)
-		return err_new(ERR_FORMAT, "the index is cut off");
+		return err_new(ERR_FORMAT, "the index is truncated");
 	for (int i = 0; i < INDEX_SECTIONS; i++) {
 		const struct index_part *part = &header->parts[i];
 

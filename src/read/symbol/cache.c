@@ -30,7 +30,7 @@ struct err *cache_open(struct cache **cache_ret)
 	if (!is_xdg)
 		home = getenv("HOME");
 	if (!home || home[0] != '/')
-		return err_new(ERR_NOT_FOUND, "neither XDG_CACHE_HOME nor HOME names a folder");
+		return err_new(ERR_NOT_FOUND, "neither XDG_CACHE_HOME nor HOME is set");
 	str_printf(&cache->folder, "%s%s/memtape/symbols", home, is_xdg ? "" : "/.cache");
 	if (cache->folder.failed)
 		return err_nomem();

@@ -74,7 +74,7 @@ struct err *debuginfod_create(const struct debuginfod_settings *settings,
 	if (!made)
 		return err_nomem();
 	if (!urls || !*urls)
-		return err_new(ERR_USAGE, "the variable DEBUGINFOD_URLS names no server");
+		return err_new(ERR_USAGE, "DEBUGINFOD_URLS names no server");
 	made->settings = *settings;
 	/* Global: on_client_progress has no other way to its functions. */
 	made->library = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_GLOBAL);
@@ -85,7 +85,7 @@ struct err *debuginfod_create(const struct debuginfod_settings *settings,
 	made->find = (int (*)(void *, const unsigned char *, int, char **))dlsym(
 		made->library, "debuginfod_find_debuginfo");
 	if (!begin || !made->end || !made->find)
-		return err_new(ERR_UNSUPPORTED, "libdebuginfod.so.1 is another library");
+		return err_new(ERR_UNSUPPORTED, "libdebuginfod.so.1 is a different library");
 	made->client = begin();
 	if (!made->client)
 		return err_nomem();

@@ -113,7 +113,7 @@ static struct err *sections_read(struct elf_file *file)
 	uint32_t name = 0;
 
 	if (!table_place_read(file, &place))
-		return err_new(ERR_FORMAT, "ELF header is cut short");
+		return err_new(ERR_FORMAT, "the ELF header is truncated");
 	if (place.offset == 0 || !section_read(file, place.offset, &first, &name))
 		return NULL;	/* no table of sections: nothing to find here, but no error */
 	if (place.count == 0) { /* more than 65,279 sections: the counts are in the first */
@@ -128,7 +128,7 @@ static struct err *sections_read(struct elf_file *file)
 		place.names_index = first.link;
 	if (place.count > SECTIONS_MAX ||
 	    place.entry_bytes < (file->is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr)))
-		return err_new(ERR_FORMAT, "ELF table of sections is damaged");
+		return err_new(ERR_FORMAT, "the ELF section table is damaged");
 	file->sections = calloc(place.count, sizeof(*file->sections));
 	names = calloc(place.count, sizeof(*names));
 	if (!file->sections || !names)
@@ -237,7 +237,7 @@ static struct err *ident_check(struct elf_file *file)
 		return err_new(ERR_FORMAT, "not an ELF object");
 	if (ident[EI_DATA] != ELFDATA2LSB ||
 	    (ident[EI_CLASS] != ELFCLASS64 && ident[EI_CLASS] != ELFCLASS32))
-		return err_new(ERR_UNSUPPORTED, "ELF object of an unknown class");
+		return err_new(ERR_UNSUPPORTED, "unknown ELF class");
 	file->is_64 = ident[EI_CLASS] == ELFCLASS64;
 	return NULL;
 }
@@ -296,10 +296,10 @@ struct err *elf_file_open_vdso(struct elf_file **file_ret)
 	Elf64_Ehdr header;
 
 	if (image == 0)
-		return err_new(ERR_NOT_FOUND, "there is no vDSO");
+		return err_new(ERR_NOT_FOUND, "no vDSO");
 	memcpy(&header, (const void *)image, sizeof(header));
 	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_shoff > UINT16_MAX)
-		return err_new(ERR_UNSUPPORTED, "a vDSO of an unknown form");
+		return err_new(ERR_UNSUPPORTED, "unknown vDSO layout");
 	return elf_file_view((const void *)image,
 			     header.e_shoff + (size_t)header.e_shnum * header.e_shentsize,
 			     file_ret);

@@ -28,7 +28,7 @@ struct err *export_at_check(const struct export_format *format)
 	assert((unsigned)format->kind <= EXPORT_EVENTS);
 	if (format->kind == EXPORT_SUMS)
 		return NULL;
-	return err_new(ERR_USAGE, "a file of %s is not of one moment, it has %s", format->name,
+	return err_new(ERR_USAGE, "a %s file does not show a single moment but %s", format->name,
 		       format->kind == EXPORT_COURSE ? "what went on over time"
 						     : "single allocations and frees");
 }

@@ -54,7 +54,7 @@ struct err *answered_source_choose(struct call *call, struct names *names, const
 	if (err)
 		return err;
 	*file = source_file_path(&whole->sums, names, strtoull(id, NULL, 16));
-	return *file ? NULL : err_new(ERR_NOT_FOUND, "no function of this tape is in that file");
+	return *file ? NULL : err_new(ERR_NOT_FOUND, "no function of this tape in that file");
 }
 
 /*

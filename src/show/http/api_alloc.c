@@ -158,9 +158,9 @@ static struct err *find(struct call *call, void *answer)
 	struct err *err = call_names(call, &detail.names);
 
 	if (!err && row >= model_row_count(call->model))
-		err = call_blame(call, "row",
-				 err_new(ERR_NOT_FOUND, "there is no allocation %llu",
-					 (unsigned long long)row));
+		err = call_blame(
+			call, "row",
+			err_new(ERR_NOT_FOUND, "no allocation %llu", (unsigned long long)row));
 	if (!err)
 		err = detail_find(&detail, row);
 	return err ? err : alloc_fill(&detail, answer);

@@ -87,8 +87,7 @@ static struct err *find(struct call *call, void *answer)
 	if (err)
 		return err;
 	if (found.tree.path_end < found.path_count)
-		return call_blame(call, "path",
-				  err_new(ERR_NOT_FOUND, "there is no such node in the tree"));
+		return call_blame(call, "path", err_new(ERR_NOT_FOUND, "no such node in the tree"));
 	parent = &found.tree.nodes[found.tree.path_end];
 	children->m = metric_words_all[call_choice(call, "m")];
 	children->total = metric_value(found.tree.metric, &parent->total);

@@ -24,12 +24,11 @@ static struct err *question_take(struct call *call, struct api_diff_sides *sides
 		sides->asked = METRIC_LIVE;
 	if (is_one && !has_moments(call) && !has_spans(call))
 		return call_blame(call, "b",
-				  err_new(ERR_USAGE, "expected two tapes, or two moments of one: "
-						     "b, or a_at and b_at, or a_from, a_until, "
-						     "b_from and b_until"));
+				  err_new(ERR_USAGE,
+					  "expected two tapes, or two times of one: b, or a_at "
+					  "and b_at, or a_from, a_until, b_from and b_until"));
 	if (has_moments(call) && sides->asked != METRIC_LIVE)
-		return call_blame(call, "m",
-				  err_new(ERR_USAGE, "moments are those of m=live alone"));
+		return call_blame(call, "m", err_new(ERR_USAGE, "a_at and b_at need m=live"));
 	/* What was alive at a moment is the peak of its sums (sums_at). */
 	sides->settings.is_live = sides->asked == METRIC_LIVE;
 	sides->settings.metric = sides->settings.is_live ? METRIC_PEAK : sides->asked;

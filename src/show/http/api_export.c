@@ -40,9 +40,9 @@ static struct err *format_choose(struct call *call, const struct export_format *
 		return NULL;
 	for (const struct export_format *const *at = export_table; *at; at++)
 		str_printf(&known, "%s%s", at == export_table ? "" : ", ", (*at)->name);
-	return call_blame(
-		call, "to",
-		err_new(ERR_USAGE, "no format '%.64s'; there are %s", name, str_text(&known)));
+	return call_blame(call, "to",
+			  err_new(ERR_USAGE, "unknown format '%.64s'; expected one of %s", name,
+				  str_text(&known)));
 }
 
 /* "memtape.sort.1234.folded"; nothing in it needs quotes. */

@@ -90,9 +90,8 @@ static struct err *settings_find(struct call *call, struct density_settings *set
 		return err;
 	if (y == DENSITY_LATENCY && !model_latencies(call->model))
 		return call_blame(call, "y",
-				  err_new(ERR_UNSUPPORTED,
-					  "how long calls took is not on this tape: it is recorded "
-					  "with memtape record --latency"));
+				  err_new(ERR_UNSUPPORTED, "this tape has no call latencies; "
+							   "record with memtape record --latency"));
 	*settings = (struct density_settings) {
 		.x = (enum density_kind)call_choice(call, "x"),
 		.y = y,
@@ -102,7 +101,7 @@ static struct err *settings_find(struct call *call, struct density_settings *set
 		.until_ns = range.until_ns,
 	};
 	return settings->x == settings->y
-		       ? call_blame(call, "y", err_new(ERR_USAGE, "x and y are the same"))
+		       ? call_blame(call, "y", err_new(ERR_USAGE, "x and y must differ"))
 		       : NULL;
 }
 

@@ -33,7 +33,7 @@ static struct err *find(struct call *call, void *answer)
 
 const struct route route_api_hold = {
 	.path = "/api/v1/hold",
-	.summary = "holds a moment of a tape that is being recorded, to be asked for by its `gen`",
+	.summary = "holds a moment of a tape that is being recorded; requests name it by its `gen`",
 	.shape = &shape_held,
 	.flags = ROUTE_POST | ROUTE_TAPE | ROUTE_UNCACHED,
 	.params = params,

@@ -54,9 +54,9 @@ static struct err *report_choose(struct call *call, const struct report **report
 		return NULL;
 	for (const struct report *const *at = report_table; *at; at++)
 		str_printf(&known, "%s%s", at == report_table ? "" : ", ", (*at)->question->name);
-	return call_blame(
-		call, "name",
-		err_new(ERR_USAGE, "no report '%.64s'; there are %s", name, str_text(&known)));
+	return call_blame(call, "name",
+			  err_new(ERR_USAGE, "unknown report '%.64s'; expected one of %s", name,
+				  str_text(&known)));
 }
 
 /*
@@ -109,7 +109,7 @@ static struct err *settings_fill(struct call *call, const struct report *report,
 
 	call_fill(call, settings);
 	if (call_has(call, "q") && call_has(call, "filter"))
-		return call_blame(call, "q", err_new(ERR_USAGE, "q and filter are the same"));
+		return call_blame(call, "q", err_new(ERR_USAGE, "q and filter exclude each other"));
 	settings->format = formats[call_choice(call, "format")];
 	settings->operands = call_texts(call, "operand", &settings->operand_count);
 	settings->tape_path = call->tape->source->path;

@@ -28,7 +28,7 @@ struct err *api_rows_read(struct call *call, const uint64_t *rows, size_t count,
 static const struct member row_members[] = {
 	MEMBER(struct api_row, row, PLAIN, "its number"),
 	MEMBER(struct api_row, address, ADDRESS, NULL),
-	MEMBER(struct api_row, size, BYTES, "that were asked for"),
+	MEMBER(struct api_row, size, BYTES, "requested"),
 	MEMBER(struct api_row, usable, BYTES, "what the allocator gave"),
 	MEMBER(struct api_row, ns, NS, "when it was allocated"),
 	MEMBER(struct api_row, thread, PLAIN, "id of the thread"),

@@ -33,7 +33,7 @@ static struct err *make(struct call *call, const struct tape *tape,
 		.context = call,
 	};
 	err = capture_snapshot(tape->source->path, &settings, snapshot_ret);
-	return err_wrap(err, "there is no snapshot, and the recording goes on");
+	return err_wrap(err, "no snapshot yet; the recording goes on");
 }
 
 struct snapshot_made {

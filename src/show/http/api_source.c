@@ -45,7 +45,8 @@ static const struct member source_members[] = {
 	MEMBER(struct source_answer, file, TEXT, "as the debug information has it"),
 	MEMBER(struct source_answer, total, PLAIN, "of the metric, of the whole selection"),
 	MEMBER(struct source_answer, lines, ROWS, "those with something", .shape = &shape_line),
-	MEMBER(struct source_answer, missing, TEXT, "why there is no text", .nullable = true),
+	MEMBER(struct source_answer, missing, TEXT, "why there is no source text",
+	       .nullable = true),
 	MEMBER(struct source_answer, is_newer, FLAG, "than the recording: lines may have moved"),
 	MEMBER(struct source_answer, first, PLAIN, "line of the text"),
 	MEMBER(struct source_answer, line_count, COUNT, "lines of the whole file"),
@@ -131,9 +132,8 @@ static struct err *parts_find(struct call *call, struct answer_parts *parts)
 	call_hash(call, "file", &hash);
 	parts->path = source_file_path(&parts->sums, parts->names, hash);
 	if (!parts->path)
-		return call_blame(
-			call, "file",
-			err_new(ERR_NOT_FOUND, "no function of this tape is in that file"));
+		return call_blame(call, "file",
+				  err_new(ERR_NOT_FOUND, "no function of this tape in that file"));
 	return lines_find(&parts->sums, parts->selection, parts->names, WALK_FOLD, parts->path,
 			  call->arena, &parts->lines);
 }

@@ -37,7 +37,7 @@ static struct err *member_add(const char *name, json_t *value, struct arena *are
 		break;
 	}
 	if (!text || !params->wrong)
-		return err_new(ERR_USAGE, "%.64s wants a text, a whole number, true or false",
+		return err_new(ERR_USAGE, "%.64s: expected a string, an integer, true or false",
 			       name);
 	return params_add(params, params->wrong, text);
 }
@@ -54,10 +54,10 @@ struct err *body_parse(const char *body, size_t len, struct arena *arena, struct
 	assert(params->route);
 	assert(body || len == 0);
 	if (!object)
-		return err_new(ERR_USAGE, "the body is no JSON: line %d, column %d: %s", error.line,
-			       error.column, error.text);
+		return err_new(ERR_USAGE, "the body is not JSON: line %d, column %d: %s",
+			       error.line, error.column, error.text);
 	if (!json_is_object(object))
-		return err_new(ERR_USAGE, "the body is no JSON object");
+		return err_new(ERR_USAGE, "the body is not a JSON object");
 	json_object_foreach(object, name, value)
 	{
 		err = member_add(name, value, arena, params);

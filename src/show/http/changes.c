@@ -135,8 +135,7 @@ struct err *changes_create(struct server *server, const bool *cancel, const char
 	assert(server->tapes);
 	if (__atomic_add_fetch(&server->stream_count, 1, __ATOMIC_RELAXED) > CHANGES_STREAMS_MAX) {
 		__atomic_sub_fetch(&server->stream_count, 1, __ATOMIC_RELAXED);
-		return err_new(ERR_STATE, "there are %d streams of events already",
-			       CHANGES_STREAMS_MAX);
+		return err_new(ERR_STATE, "already %d event streams", CHANGES_STREAMS_MAX);
 	}
 	changes = calloc(1, sizeof(*changes));
 	if (!changes) {

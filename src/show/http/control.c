@@ -18,7 +18,7 @@ struct err *control_init(struct control *control, int fd)
 	socklen_t bytes = sizeof(kind);
 
 	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &kind, &bytes) < 0 || kind != SOCK_SEQPACKET)
-		return err_new(ERR_USAGE, "--control: %d is no socket of `memtape record`", fd);
+		return err_new(ERR_USAGE, "--control: %d is not a socket of `memtape record`", fd);
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
 	*control = (struct control) { .fd = fd };
 	pthread_mutex_init(&control->lock, NULL);
@@ -74,12 +74,12 @@ static struct err *word_take(const struct control *control, uint32_t number,
 		if (got != (ssize_t)sizeof(word) || word.number != number)
 			continue;
 		if (!word.done)
-			return err_new(ERR_STATE, "nothing is recorded at present");
+			return err_new(ERR_STATE, "nothing is being recorded");
 		*word_ret = word;
 		return NULL;
 	}
-	return err_new(ERR_STATE, "memtape does not answer: it is stopped, or has no time; what "
-				  "was asked for may come later");
+	return err_new(ERR_STATE, "memtape does not answer: it is stopped or busy; the request may "
+				  "still take effect");
 }
 
 static struct err *ask_for(struct control *control, struct control_ask *ask,
@@ -88,14 +88,15 @@ static struct err *ask_for(struct control *control, struct control_ask *ask,
 	struct err *err;
 
 	if (!control)
-		return err_new(ERR_UNSUPPORTED,
-			       "nothing is recorded here: that is for `memtape record --serve`");
+		return err_new(
+			ERR_UNSUPPORTED,
+			"nothing is being recorded here; this is for `memtape record --serve`");
 	pthread_mutex_lock(&control->lock);
 	ask->number = ++control->number;
 	if (send(control->fd, ask, sizeof(*ask), MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(*ask))
 		err = word_take(control, ask->number, word_ret);
 	else if (errno == EAGAIN)
-		err = err_new(ERR_STATE, "memtape does not read what it is asked");
+		err = err_new(ERR_STATE, "memtape does not read requests");
 	else
 		err = err_new(ERR_STATE, "the recording has ended");
 	pthread_mutex_unlock(&control->lock);

@@ -19,11 +19,11 @@ struct err *guard_allow(struct guard *guard, const char *host, unsigned port)
 	if (text.failed)
 		return err_nomem();
 	if (guard->host_count == GUARD_HOSTS_MAX || text.len >= sizeof(guard->hosts[0]))
-		return err_new(ERR_USAGE, "too many or too long names of hosts");
+		return err_new(ERR_USAGE, "too many or too long host names");
 	for (size_t i = 0; i < text.len; i++) {
 		if (text.ptr[i] <= ' ' || text.ptr[i] == '/' || text.ptr[i] == '@' ||
 		    text.ptr[i] == 0x7f)
-			return err_new(ERR_USAGE, "'%s' is no name of a host", host);
+			return err_new(ERR_USAGE, "'%s' is not a host name", host);
 	}
 	str_format(guard->hosts[guard->host_count++], sizeof(guard->hosts[0]), "%s", text.ptr);
 	return NULL;

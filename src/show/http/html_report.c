@@ -145,8 +145,8 @@ static struct err *fit_and_write(const struct html_report *report, struct html_p
 		return ferror(out) ? err_errno("write the report") : NULL;
 	}
 	return err_new(ERR_LIMIT,
-		       "even the smallest report of this tape has %llu bytes, and at most %llu "
-		       "are allowed; --max-size allows more",
+		       "even the smallest report of this tape has %llu bytes, more than the limit "
+		       "of %llu; --max-size raises it",
 		       (unsigned long long)bytes, (unsigned long long)report->max_bytes);
 }
 

@@ -64,7 +64,7 @@ static struct err *tcp_add(struct listener *listener, const char *text, unsigned
 	CLEAN(close) int fd = -1;
 
 	if (!address_parse(text, port, &address))
-		return err_new(ERR_USAGE, "'%s' is no address in digits", text);
+		return err_new(ERR_USAGE, "'%s' is not a numeric address", text);
 	len = address.any.sa_family == AF_INET ? sizeof(address.v4) : sizeof(address.v6);
 	fd = socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)

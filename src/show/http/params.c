@@ -63,9 +63,9 @@ static struct err *number_check(const struct param *param, struct param_value *v
 	const uint64_t max = param->max ? param->max : UINT64_MAX;
 
 	if (!str_parse_u64(value->text, &value->number))
-		return err_new(ERR_USAGE, "%s wants a number", param->name);
+		return err_new(ERR_USAGE, "%s must be a number", param->name);
 	if (value->number < param->min || value->number > max)
-		return err_new(ERR_USAGE, "%s is from %llu to %llu", param->name,
+		return err_new(ERR_USAGE, "%s must be from %llu to %llu", param->name,
 			       (unsigned long long)param->min, (unsigned long long)max);
 	return NULL;
 }
@@ -81,7 +81,7 @@ static struct err *choice_check(const struct param *param, struct param_value *v
 		}
 		str_printf(&known, "%s%s", i ? ", " : "", param->words[i]);
 	}
-	return err_new(ERR_USAGE, "%s is one of %s", param->name, str_text(&known));
+	return err_new(ERR_USAGE, "%s must be one of %s", param->name, str_text(&known));
 }
 
 static struct err *flag_check(const struct param *param, struct param_value *value)
@@ -108,7 +108,8 @@ static struct err *hash_check(const struct param *param, struct param_value *val
 	const size_t len = hash_len(value->text, &value->number);
 
 	if (len == 0 || value->text[len])
-		return err_new(ERR_USAGE, "%s wants a hash of 16 hexadecimal digits", param->name);
+		return err_new(ERR_USAGE, "%s must be a hash of 16 hexadecimal digits",
+			       param->name);
 	return NULL;
 }
 
@@ -120,7 +121,7 @@ static struct err *path_check(const struct param *param, struct param_value *val
 		const size_t len = hash_len(at, &hash);
 
 		if (len == 0 || (at[len] && (at[len] != '.' || !at[len + 1])))
-			return err_new(ERR_USAGE, "%s wants hashes with dots between them",
+			return err_new(ERR_USAGE, "%s must be hashes separated by dots",
 				       param->name);
 		at += len + (at[len] == '.');
 	}
@@ -171,8 +172,9 @@ static struct err *unknown(const struct param *const *known, size_t count, const
 	for (size_t i = 0; i < count; i++)
 		str_printf(&names, "%s%s", i ? ", " : "", known[i]->name);
 	if (count == 0)
-		return err_new(ERR_USAGE, "no parameter '%.64s'; there are none here", name);
-	return err_new(ERR_USAGE, "no parameter '%.64s'; there are %s", name, str_text(&names));
+		return err_new(ERR_USAGE, "unknown parameter '%.64s'; there are none here", name);
+	return err_new(ERR_USAGE, "unknown parameter '%.64s'; expected one of %s", name,
+		       str_text(&names));
 }
 
 struct err *params_add(struct params *params, const char *name, const char *text)
@@ -215,7 +217,7 @@ static struct err *pair_add(struct params *params, const char *pair, size_t len,
 	if (equals)
 		text = params_decode(equals + 1, len - name_len - 1, is_lenient, arena);
 	if (!name)
-		return err_new(ERR_USAGE, "the name of a parameter is badly encoded");
+		return err_new(ERR_USAGE, "a parameter's name is badly encoded");
 	if (strcmp(name, "token") == 0) /* the guard's */
 		return NULL;
 	params->wrong = name;

@@ -23,12 +23,12 @@ static struct err *root_add(struct source_roots *roots, const char *text, size_t
 		return err_nomem();
 	if (len == 0)
 		return err_new(ERR_USAGE,
-			       "--source-root: a folder without a name; '.' is this one");
+			       "--source-root: empty name; use . for the current folder");
 	real = realpath(path, NULL);
 	if (!real)
 		return err_new(ERR_USAGE, "--source-root %s: %s", path, strerror(errno));
 	if (stat(real, &status) != 0 || !S_ISDIR(status.st_mode))
-		return err_new(ERR_USAGE, "--source-root %s: no folder", path);
+		return err_new(ERR_USAGE, "--source-root %s: not a folder", path);
 	roots->items[roots->count++] = steal(real);
 	return NULL;
 }

@@ -67,10 +67,9 @@ static struct err *loaded_create(struct tape *tape, struct loaded **loaded_ret)
 		return err;
 	if (memcmp(model_process(loaded->model)->uuid, tape->uuid, TAPE_UUID_BYTES) != 0 &&
 	    !is_next_program(tape, model_process(loaded->model)))
-		return err_new(
-			ERR_STATE,
-			"another recording has taken the place of %s; start the server again",
-			tape->source->path);
+		return err_new(ERR_STATE,
+			       "%s was replaced by another recording; restart the server",
+			       tape->source->path);
 	loaded->names = names_create(loaded->model, tape->source->symbols);
 	if (!loaded->names)
 		return err_nomem();
@@ -330,7 +329,7 @@ struct err *tapes_add(struct tapes *tapes, const char *path, const struct tape *
 	}
 	pthread_mutex_lock(&tapes->lock);
 	if (!err && tapes->added_count == TAPES_ADDED_MAX)
-		err = err_new(ERR_LIMIT, "%d more tapes are shown already", TAPES_ADDED_MAX);
+		err = err_new(ERR_LIMIT, "already %d more tapes", TAPES_ADDED_MAX);
 	if (!err) {
 		tapes->added_count++;
 		added->tape.is_whole = true;

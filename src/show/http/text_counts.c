@@ -291,7 +291,7 @@ static struct err *count(struct counting *counting)
 	if (field->type == FIELD_TEXTS)
 		return count_all_frames(counting);
 	if (field->type != FIELD_TEXT || (!field->of_stack && !field->id_count))
-		return err_new(ERR_USAGE, "%s has no texts", field->name);
+		return err_new(ERR_USAGE, "%s has no text values", field->name);
 	return field->of_stack ? count_stack_texts(counting) : count_row_texts(counting);
 }
 

@@ -188,8 +188,7 @@ static bool lay(const struct count *count, struct arena *arena, struct bars *bar
 	}
 	title = count->lost.count == 0
 			? "how long blocks lived"
-			: arena_printf(arena,
-				       "how long blocks lived (of %s more nobody saw the end)",
+			: arena_printf(arena, "how long blocks lived (%s more were never freed)",
 				       str_grouped(text, count->lost.count));
 	bars->x = (struct axis) { .title = title ? title : "", .unit = TICKS_NS, .max = end };
 	return marks_make(count, first, arena, bars);

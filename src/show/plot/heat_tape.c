@@ -121,9 +121,9 @@ static const char *y_title(enum heat_what what)
 static const char *nothing_to_draw(enum heat_what what)
 {
 	if (what == HEAT_SIZE)
-		return "there are no allocations to draw";
-	return is_latency(what) ? "no call was measured: there are no latencies to draw"
-				: "no block was freed: there are no lifetimes to draw";
+		return "no allocations to draw";
+	return is_latency(what) ? "no latencies were recorded"
+				: "no block was freed, so there are no lifetimes";
 }
 
 static void axes_make(const struct heat_request *request, struct extent extent, struct heat *heat)

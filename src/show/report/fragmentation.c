@@ -141,7 +141,7 @@ static struct err *fragmentation_text(const struct report_context *context, cons
 	str_add_duration(&title, waste->ns);
 	text_heading(&text, str_text(&title),
 		     !answer->has_snapshot
-			     ? "no picture of the address space on this tape: pages with live "
+			     ? "no snapshot of the address space on this tape: pages with live "
 			       "blocks only, all taken to be resident"
 		     : waste->is_exact ? NULL
 				       : "not of all of it is known which pages are resident");

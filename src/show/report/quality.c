@@ -56,7 +56,7 @@ static void add_damage(struct text *text, bool *is_first, const struct model *mo
 	str_add_terminal(&text->out, model_damage(model, 0)->text);
 	if (count > 1)
 		str_printf(&text->out, ", and at more places: %zu", count - 1);
-	str_add(&text->out, "; `memtape verify` tells all\n");
+	str_add(&text->out, "; `memtape verify` lists all\n");
 }
 
 static struct err *add_modules(struct text *text, bool *is_first, const struct shape_rows *modules)

@@ -165,9 +165,8 @@ static void add_notes(struct text *text, const struct report_context *context,
 	for (size_t i = 0; i < rss->samples.count; i++)
 		measured += samples_of(rss)[i].is_measured;
 	if (rss->snapshots == 0) {
-		str_add(&words,
-			"There is no picture of the address space on this tape: all but live "
-			"blocks and slack is remainder.");
+		str_add(&words, "This tape has no snapshot of the address space: all but live "
+				"blocks and slack is remainder.");
 	} else {
 		str_add_grouped(&words, measured);
 		str_add(&words, " of ");

@@ -111,7 +111,7 @@ static struct err *space_text(const struct report_context *context, const void *
 	str_add_duration(&title, answer->at_ns);
 	text_heading(&text, str_text(&title), NULL);
 	if (!answer->has_snapshot)
-		str_add(&text.out, "  there is no picture of the address space on this tape\n");
+		str_add(&text.out, "  this tape has no snapshot of the address space\n");
 	else if (count > 0)
 		add_legend(&text, regions[0].cell_bytes);
 	for (size_t i = 0; i < u64_min(count, top); i++)

@@ -117,12 +117,12 @@ static const struct {
 	{ "--nonsense", "--nonsense: unknown option; see --help" },
 	{ "-z", "-z: unknown option; see --help" },
 	{ "--top", "--top: needs N" },
-	{ "--top five", "--top five: not a number" },
+	{ "--top five", "--top five: expected a number" },
 	{ "--force=yes", "--force: takes no argument" },
 	{ "--sort lea", "--sort lea: ambiguous" },
-	{ "--sort x", "--sort x: not one of peak, leaked, leaves" },
+	{ "--sort x", "--sort x: expected one of peak, leaked, leaves" },
 	{ "--along=", "--along=: needs NAMES" },
-	{ "--size 5q", "--size 5q: not a size like 4096, 64k or 1.5GiB" },
+	{ "--size 5q", "--size 5q: expected a size like 4096, 64k or 1.5GiB" },
 };
 
 static void a_list_keeps_all_in_their_order(void **state)

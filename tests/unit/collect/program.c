@@ -84,7 +84,7 @@ static void a_program_that_cannot_be_recorded_is_refused(void **state)
 		const char *says;
 	} rows[] = {
 		{ "static", { .e_machine = EM_X86_64 }, "statically linked" },
-		{ "foreign", { .e_machine = EM_S390 }, "another processor" },
+		{ "foreign", { .e_machine = EM_S390 }, "another architecture" },
 		{ "small", { .e_machine = EM_386 }, "32-bit" },
 	};
 	CLEAN(arena_deinit) struct arena arena = { 0 };

@@ -185,7 +185,7 @@ static void a_recording_that_does_not_record_says_so(void **state)
 	(void)state;
 	ends_make(&ends);
 	say(&ends, &no, sizeof(no));
-	assert_err(control_stop(&ends.control, &word), ERR_STATE, "nothing is recorded");
+	assert_err(control_stop(&ends.control, &word), ERR_STATE, "nothing is being recorded");
 	assert_int_equal(word.tape_bytes, 3);
 	ends_close(&ends);
 }

@@ -67,7 +67,7 @@ static void bad_ones_are_refused(void **state)
 	static const struct {
 		const char *query, *wrong, *words;
 	} rows[] = {
-		{ "nix=1", "nix", "no parameter 'nix'" },
+		{ "nix=1", "nix", "unknown parameter 'nix'" },
 		{ "n=1", "n", "from 2 to 10" },
 		{ "n=11", "n", "from 2 to 10" },
 		{ "n=", "n", "a number" },
@@ -95,7 +95,7 @@ static void bad_ones_are_refused(void **state)
 		{ "text=%c3", "text", "badly encoded" },
 		{ "text=%ed%a0%80", "text", "badly encoded" },
 		{ "%ff=1", NULL, "badly encoded" },
-		{ "=1", "", "no parameter ''" },
+		{ "=1", "", "unknown parameter ''" },
 	};
 
 	(void)state;

@@ -876,8 +876,8 @@ static const struct {
 	const char *message;
 	bool is_seen_without_tape;
 } bad_rows[] = {
-	{ { .filter = "size >" }, "something is missing", true },
-	{ { .from = "soon" }, "no moment", true },
+	{ { .filter = "size >" }, "unexpected end", true },
+	{ { .from = "soon" }, "not a time", true },
 	{ { .from = "50%", .until = "20%" }, "later than", true },
 	{ { .from = "end", .until = "20%" }, "later than", false },
 	{ { .filter = "time > mark(nowhere)" }, "no mark 'nowhere'", false },

@@ -481,19 +481,19 @@ static void bad_statements_are_located(void **state)
 				    "line 3, column 2: no such column"),
 			 ERR_USAGE);
 	assert_int_equal(failure_of(fixture, "SELECT 1;\n\n  SELECT bytes('x') FROM summary",
-				    "line 3, column 3: bytes() wants"),
+				    "line 3, column 3: bytes() expects"),
 			 ERR_USAGE);
 	assert_int_equal(failure_of(fixture, "SELECT abs(-9223372036854775808)", "overflow"),
 			 ERR_USAGE);
 	assert_int_equal(failure_of(fixture, "SELECT 'open", "line 1, column 8"), ERR_USAGE);
 	assert_int_equal(failure_of(fixture, "SELECT 1 FROM allocations('size >> 1')", "size >> 1"),
 			 ERR_USAGE);
-	assert_int_equal(failure_of(fixture, "SELECT 1 FROM allocations(5)", "wants a filter"),
+	assert_int_equal(failure_of(fixture, "SELECT 1 FROM allocations(5)", "expects a filter"),
 			 ERR_USAGE);
 	assert_int_equal(failure_of(fixture, "SELECT 'a' REGEXP '('", "character 2"), ERR_USAGE);
-	assert_int_equal(failure_of(fixture, "SELECT 1 FROM live_at('never')", "no moment"),
+	assert_int_equal(failure_of(fixture, "SELECT 1 FROM live_at('never')", "not a time"),
 			 ERR_USAGE);
-	assert_int_equal(failure_of(fixture, "SELECT 1 FROM live_at(-1)", "wants a time"),
+	assert_int_equal(failure_of(fixture, "SELECT 1 FROM live_at(-1)", "expects a time"),
 			 ERR_USAGE);
 	assert_int_equal(failure_of(fixture,
 				    "SELECT replace(hex(zeroblob(3000)), '0', 'a') || '!' REGEXP "
@@ -610,13 +610,13 @@ static void time_is_up_after_the_timeout(void **state)
 
 	assert_null(sql_create(fixture->model, fixture->names, &settings, &other.sql));
 	assert_int_equal(failure_of(&other, "SELECT count(*) FROM allocations a, allocations b",
-				    "time allowed"),
+				    "time limit"),
 			 ERR_LIMIT);
 	assert_int_equal(
 		failure_of(&other,
 			   "SELECT count(*) FROM stacks JOIN allocations ON size = -stacks.id - 1, "
 			   "stacks s2, stacks s3, stacks s4, stacks s5, stacks s6",
-			   "time allowed"),
+			   "time limit"),
 		ERR_LIMIT);
 	assert_int_equal(number(&other, "SELECT 5"), 5); /* each has its own time */
 	sql_destroy(other.sql);

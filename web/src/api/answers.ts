@@ -382,7 +382,7 @@ export interface Allocs extends Head {
 export interface Alloc {
 	row: number; /* its number */
 	address: Hex;
-	size: Bytes; /* that were asked for */
+	size: Bytes; /* requested */
 	usable: Bytes; /* what the allocator gave */
 	ns: Ns; /* when it was allocated */
 	thread: number; /* id of the thread */
@@ -470,7 +470,7 @@ export interface DiffCondition {
 
 export interface DiffSide {
 	id?: string; /* of the tape, where it is served */
-	tape: string; /* its path as it was asked for, or its name */
+	tape: string; /* its path as given, or its name */
 	name: string; /* of the program */
 	exe: string; /* its path */
 	from_ns: Ns; /* where what is compared begins */
@@ -627,7 +627,7 @@ export interface Source extends Head {
 	file: string; /* as the debug information has it */
 	total: number; /* of the metric, of the whole selection */
 	lines: SourceLine[]; /* those with something */
-	missing: string | null; /* why there is no text */
+	missing: string | null; /* why there is no source text */
 	is_newer: boolean; /* than the recording: lines may have moved */
 	first: number; /* line of the text */
 	line_count: number; /* lines of the whole file */
@@ -1421,7 +1421,7 @@ export interface SizeBucket {
 
 export interface Space extends Head {
 	at_ns: Ns; /* the moment */
-	has_snapshot: boolean; /* false: there is no picture of the address space on the tape */
+	has_snapshot: boolean; /* false: the tape has no snapshot of the address space */
 	regions: HeapRegion[]; /* of the heap */
 	extents: Extent[]; /* everything that is mapped */
 	quality: Quality; /* losses and damage of the tape */
@@ -1534,7 +1534,7 @@ export interface ThreadRow {
 
 export interface Handover {
 	allocated_by: number; /* id of the thread */
-	freed_by: number | null; /* id of the thread; null: never freed, or nobody saw by whom */
+	freed_by: number | null; /* id of the thread; null: never freed, or by an unknown thread */
 	count: number; /* blocks */
 	bytes: Bytes;
 }

@@ -168,7 +168,7 @@ static struct err *number_add(struct str *out, const char *text)
 	const size_t len = strspn(text, "0123456789abcdefABCDEFxX.%");
 
 	if (len == 0 || text[len] || !is_digit(*text))
-		return err_new(ERR_USAGE, "'%s' is no number", text);
+		return err_new(ERR_USAGE, "'%s' is not a number", text);
 	str_add(out, text);
 	return NULL;
 }
@@ -183,8 +183,7 @@ static struct err *duration_add(struct str *out, const char *text)
 	}
 	if (!data_duration(text, &ns))
 		return err_new(ERR_USAGE,
-			       "'%s' is no time; what is meant is 10 (seconds), 20ms or 1h30m",
-			       text);
+			       "'%s' is not a time; expected 10 (seconds), 20ms or 1h30m", text);
 	str_add_u64(out, ns);
 	str_add(out, "ns");
 	return NULL;
@@ -200,7 +199,7 @@ static struct err *moment_add(const struct call *call, struct str *out, const ch
 	if (!str_parse_u64(text, &ms) || ms < EPOCH_MS_MIN)
 		return duration_add(out, text);
 	if (ms > INT64_MAX / NS_PER_MS)
-		return err_new(ERR_USAGE, "'%s' is no moment", text);
+		return err_new(ERR_USAGE, "'%s' is not a time", text);
 	ns = ms * NS_PER_MS + (is_end ? NS_PER_MS - 1 : 0);
 	str_add_u64(out, ns > start_ns ? ns - start_ns : 0);
 	str_add(out, "ns");
@@ -214,7 +213,7 @@ static struct err *regex_add(struct str *out, const char *text)
 	struct regex_problem problem;
 
 	if (!regex_create(text, &regex, &problem))
-		return err_new(ERR_USAGE, "this regular expression is not right: %s", problem.text);
+		return err_new(ERR_USAGE, "invalid regular expression: %s", problem.text);
 	str_add_char(out, '"');
 	for (; *text; text++) {
 		if (*text == '"' || (*text == '\\' && text[1] == '"')) {
@@ -236,7 +235,7 @@ static struct err *text_add(struct str *out, const char *text)
 
 	if (strchr(text, quote[0]) || strchr(text, '\\'))
 		return err_new(ERR_USAGE,
-			       "a text with both quotes or a backslash cannot be asked for");
+			       "text with both kinds of quotes or a backslash is not supported");
 	str_printf(out, "%s%s%s", quote, text, quote);
 	return NULL;
 }

@@ -65,8 +65,8 @@ static const struct option_row rows[] = {
 /* --- tapes ----------------------------------------------------------------------------------- */
 
 /* A value of the vertical axis: bytes or nanoseconds. */
-static struct err *value_of(const struct heatmap_options *options, const char *option,
-			    const char *text, double *value_ret)
+static struct err *number_parse(const struct heatmap_options *options, const char *option,
+				const char *text, double *value_ret)
 {
 	const bool is_size = options->what == HEAT_SIZE;
 	uint64_t value;
@@ -95,11 +95,11 @@ static struct err *request_make(const struct heatmap_options *options, struct he
 	if (options->row_step && request->is_log)
 		return err_new(ERR_USAGE, "--steplat is for --scale linear");
 	if (options->min)
-		err = value_of(options, "--minlat", options->min, &request->min);
+		err = number_parse(options, "--minlat", options->min, &request->min);
 	if (!err && options->max)
-		err = value_of(options, "--maxlat", options->max, &request->max);
+		err = number_parse(options, "--maxlat", options->max, &request->max);
 	if (!err && options->row_step)
-		err = value_of(options, "--steplat", options->row_step, &request->row_step);
+		err = number_parse(options, "--steplat", options->row_step, &request->row_step);
 	if (!err && options->column_seconds)
 		err = heatmap_number("--stepsec", options->column_seconds, &seconds);
 	if (!err && (seconds < 0 || (options->column_seconds && seconds == 0)))
@@ -168,8 +168,8 @@ static struct err *heatmap_draw(struct heatmap_options *options, enum input_kind
 
 	if (options->reference)
 		err = kind == INPUT_TAPE
-			      ? value_of(options, "--reflat", options->reference,
-					 &settings.reference)
+			      ? number_parse(options, "--reflat", options->reference,
+					     &settings.reference)
 			      : heatmap_number("--reflat", options->reference, &settings.reference);
 	if (!err && kind != INPUT_TAPE && heatmap_value_ns(options) > 0)
 		settings.reference *= heatmap_value_ns(options);

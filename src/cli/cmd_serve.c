@@ -204,8 +204,8 @@ static void browser_open(const char *url)
 		waitpid(pid, NULL, 0);
 }
 
-static struct err *tell(const struct serve_options *options, const struct listener *listener,
-			const struct token *token)
+static struct err *address_print(const struct serve_options *options,
+				 const struct listener *listener, const struct token *token)
 {
 	CLEAN(str_deinit) struct str url = { 0 };
 	struct err *err = NULL;
@@ -276,7 +276,7 @@ static struct err *serve_until_signal(struct serving *serving, struct server *se
 	struct err *err = NULL;
 
 	if (!serving->tapes) {
-		err = tell(serving->options, listener, &server->guard.token);
+		err = address_print(serving->options, listener, &server->guard.token);
 		if (err || !wait_for_tapes(serving))
 			return err;
 		err = tapes_create(serving->sources, serving->count, &serving->tapes);
@@ -286,7 +286,7 @@ static struct err *serve_until_signal(struct serving *serving, struct server *se
 	server->tapes = serving->tapes;
 	err = daemon_start(server, listener, &daemon);
 	if (!err && !serving->options->waits)
-		err = tell(serving->options, listener, &server->guard.token);
+		err = address_print(serving->options, listener, &server->guard.token);
 	while (!err && sigwaitinfo(serving->signals, NULL) < 0)
 		; /* stopped and continued, or looked at by a debugger */
 	if (!daemon_end(daemon))

@@ -83,7 +83,7 @@ static struct err *draw(struct plot *plot, struct memusage *memusage, struct tim
 	return timeline_draw(timeline, &plot->chart, out);
 }
 
-static struct err *check(const struct plot_options *options)
+static struct err *memusage_options_check(const struct plot_options *options)
 {
 	if (options->kind != PLOT_TIMELINE)
 		return err_new(ERR_USAGE,
@@ -104,7 +104,7 @@ struct err *plot_memusage(struct plot *plot, FILE *out)
 	CLEAN(memusage_close) struct memusage *memusage = NULL;
 	struct reading_trace reading = { 0 };
 	struct timeline timeline = { 0 };
-	struct err *err = check(plot->options);
+	struct err *err = memusage_options_check(plot->options);
 	uint64_t columns = timeline_columns(&plot->chart.canvas);
 
 	assert(plot->options->input);

@@ -162,7 +162,7 @@ static enum model_depth depth_of(const struct plot_options *options)
 	return needs_rows ? MODEL_FULL : reading_part_depth(&options->part, MODEL_SUMMARY);
 }
 
-static struct err *check(const struct plot_options *options)
+static struct err *tape_options_check(const struct plot_options *options)
 {
 	if (options->clock_hz > 0 || options->prints_entries)
 		return err_new(ERR_USAGE, "--clock and --print-parsed-entries are for data files "
@@ -181,7 +181,7 @@ static struct err *check_stack(const struct plot_options *options)
 			       "--stack and --total show heap and stack of a whole tape, "
 			       "without --by, --allocated, --rss, --filter, --from and "
 			       "--until");
-	return check(options);
+	return tape_options_check(options);
 }
 
 static struct err *draw_stack(const struct plot *plot, FILE *out)
@@ -212,7 +212,7 @@ struct err *plot_tape(struct plot *plot, FILE *out)
 	if (options->shows_total ||
 	    (options->stack != PLOT_STACK_DEFAULT && options->stack != TIMELINE_STACK_NONE))
 		return draw_stack(plot, out);
-	err = check(options);
+	err = tape_options_check(options);
 	if (!err)
 		err = reading_symbols_init(&symbols, &options->symbols, options->input);
 	if (!err)

@@ -32,14 +32,6 @@ static void search_deinit(struct search *search)
 
 CLEAN_DEFINE_DEINIT(search_deinit, struct search);
 
-static uint64_t value_of(const struct model *model, enum model_column column, uint64_t row)
-{
-	uint64_t value;
-
-	model_rows_gather(model, column, &row, 1, &value);
-	return value;
-}
-
 /* --- how much the tape knows --------------------------------------------------------------- */
 
 /* Whether every allocation and free of the process since it began is on the tape, as recorded. */
@@ -83,7 +75,7 @@ static uint64_t look_of(const struct search *search, uint32_t stack)
 	return look;
 }
 
-static struct err *take(struct search *search, const struct bad_free *bad)
+static struct err *bad_free_take(struct search *search, const struct bad_free *bad)
 {
 	const uint64_t parts[] = { bad->kind, bad->is_certain, look_of(search, bad->stack),
 				   look_of(search, bad->alloc_stack),
@@ -129,19 +121,19 @@ static struct err *take_stray(struct search *search, const struct model_stray_fr
 	search->answer.has_died |= has_died;
 	if (row == MODEL_NO_ROW || (search->is_hidden && !has_died)) {
 		if (has_died)
-			return take(search, &bad);
+			return bad_free_take(search, &bad);
 		search->answer.unknown_count++;
 		return NULL;
 	}
-	bad.bytes = value_of(model, MODEL_SIZE, row);
-	bad.alloc_stack = (uint32_t)value_of(model, MODEL_STACK, row);
-	bad.alloc_fn = (uint32_t)value_of(model, MODEL_FN, row);
-	bad.offset = stray->address - value_of(model, MODEL_ADDRESS, row);
+	bad.bytes = model_row_value(model, MODEL_SIZE, row);
+	bad.alloc_stack = (uint32_t)model_row_value(model, MODEL_STACK, row);
+	bad.alloc_fn = (uint32_t)model_row_value(model, MODEL_FN, row);
+	bad.offset = stray->address - model_row_value(model, MODEL_ADDRESS, row);
 	if (bad.kind == BAD_FREE_DOUBLE) {
-		bad.first_stack = (uint32_t)value_of(model, MODEL_FREE_STACK, row);
-		bad.first_fn = (uint32_t)value_of(model, MODEL_FREE_FN, row);
+		bad.first_stack = (uint32_t)model_row_value(model, MODEL_FREE_STACK, row);
+		bad.first_fn = (uint32_t)model_row_value(model, MODEL_FREE_FN, row);
 	}
-	return take(search, &bad);
+	return bad_free_take(search, &bad);
 }
 
 /*
@@ -201,13 +193,13 @@ static struct err *take_mismatch(struct search *search, const struct bad_frees_g
 		.kind = BAD_FREE_MISMATCHED,
 		.count = group->count,
 		.bytes = group->bytes,
-		.address = value_of(model, MODEL_ADDRESS, row),
-		.ns = value_of(model, MODEL_FREE_NS, row),
+		.address = model_row_value(model, MODEL_ADDRESS, row),
+		.ns = model_row_value(model, MODEL_FREE_NS, row),
 		.row = row,
-		.stack = (uint32_t)value_of(model, MODEL_FREE_STACK, row),
-		.fn = (uint32_t)value_of(model, MODEL_FREE_FN, row),
-		.alloc_stack = (uint32_t)value_of(model, MODEL_STACK, row),
-		.alloc_fn = (uint32_t)value_of(model, MODEL_FN, row),
+		.stack = (uint32_t)model_row_value(model, MODEL_FREE_STACK, row),
+		.fn = (uint32_t)model_row_value(model, MODEL_FREE_FN, row),
+		.alloc_stack = (uint32_t)model_row_value(model, MODEL_STACK, row),
+		.alloc_fn = (uint32_t)model_row_value(model, MODEL_FN, row),
 		.first_stack = CAPTURE_STACK_NONE,
 	};
 	bool is_freer_named, is_maker_named;
@@ -216,7 +208,7 @@ static struct err *take_mismatch(struct search *search, const struct bad_frees_g
 	    is_operator(search, bad.alloc_stack, "operator new", &is_maker_named))
 		return NULL;
 	bad.is_certain = search->is_whole && is_freer_named && is_maker_named;
-	return take(search, &bad);
+	return bad_free_take(search, &bad);
 }
 
 static struct err *take_mismatches(struct search *search)

@@ -58,13 +58,12 @@ static bool fits(const struct worker *worker, size_t i)
 
 static struct err *mismatch_take(struct worker *worker, uint64_t row)
 {
-	uint64_t stack, free_stack, size;
+	const uint64_t stack = model_row_value(worker->model, MODEL_STACK, row);
+	const uint64_t free_stack = model_row_value(worker->model, MODEL_FREE_STACK, row);
+	const uint64_t size = model_row_value(worker->model, MODEL_SIZE, row);
 	uint64_t *place;
 	bool is_new;
 
-	model_rows_gather(worker->model, MODEL_STACK, &row, 1, &stack);
-	model_rows_gather(worker->model, MODEL_FREE_STACK, &row, 1, &free_stack);
-	model_rows_gather(worker->model, MODEL_SIZE, &row, 1, &size);
 	place = map_find(&worker->group_of, stack << 32 | free_stack);
 	if (!place && worker->groups.count >= BAD_FREE_GROUPS_MAX) {
 		worker->unlisted_count++;
@@ -155,7 +154,7 @@ static void place_take(struct worker *worker, const struct target *target, uint6
 			place->before = row;
 		return;
 	}
-	model_rows_gather(worker->model, MODEL_FREE_NS, &row, 1, &free_ns);
+	free_ns = model_row_value(worker->model, MODEL_FREE_NS, row);
 	if (free_ns > stray->ns && (place->around == MODEL_NO_ROW || row > place->around))
 		place->around = row;
 }

@@ -75,8 +75,8 @@ static struct err *find_lifetimes(const struct finding_search *search, const str
 				       search->arena, lifetimes_ret);
 }
 
-static struct err *tell(struct finding_search *search, const struct finder *finder, uint32_t at,
-			const struct lifetimes *lifetimes)
+static struct err *churn_add(struct finding_search *search, const struct finder *finder,
+			     uint32_t at, const struct lifetimes *lifetimes)
 {
 	const struct site *site = &search->sites.items[at];
 	const struct model_stack_sums *sums = &site->sums;
@@ -119,7 +119,7 @@ static struct err *find(struct finding_search *search, const struct finder *find
 	if (!err && churn.count > 0)
 		err = find_lifetimes(search, &churn, &lifetimes);
 	for (size_t i = 0; !err && i < churn.count; i++)
-		err = tell(search, finder, churn.sites[i], &lifetimes[i]);
+		err = churn_add(search, finder, churn.sites[i], &lifetimes[i]);
 	return err;
 }
 

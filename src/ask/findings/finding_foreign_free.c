@@ -15,8 +15,8 @@ static uint64_t freed_count(const struct finding_search *search)
 	return count;
 }
 
-static struct err *tell(struct finding_search *search, const struct finder *finder, size_t at,
-			uint64_t all)
+static struct err *foreign_free_add(struct finding_search *search, const struct finder *finder,
+				    size_t at, uint64_t all)
 {
 	const struct site *site = &search->sites.items[at];
 	const struct site_facts *facts = &search->facts[at];
@@ -55,7 +55,7 @@ static struct err *find(struct finding_search *search, const struct finder *find
 
 		if (finding_calls_are_worth(facts->foreign.count, all) &&
 		    finding_is_share(facts->foreign.count, facts->freed_count, FOREIGN_PERCENT))
-			err = tell(search, finder, i, all);
+			err = foreign_free_add(search, finder, i, all);
 	}
 	return err;
 }

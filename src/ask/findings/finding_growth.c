@@ -124,8 +124,8 @@ static void add_evidence(struct str *out, const struct finding_search *search,
 	str_add(out, " were never freed");
 }
 
-static struct err *tell(struct finding_search *search, const struct finder *finder,
-			const struct site *site, const struct course_found *found)
+static struct err *growth_add(struct finding_search *search, const struct finder *finder,
+			      const struct site *site, const struct course_found *found)
 {
 	const char *at = finding_moment(search, found->last_ns);
 	char *alive = at ? arena_printf(search->arena, "alive_at %s", at) : NULL;
@@ -165,7 +165,7 @@ static struct err *find(struct finding_search *search, const struct finder *find
 
 		if (follow(search, columns + i * LIVE_COLUMNS, search->facts[sites[i]].first_ns,
 			   &found))
-			err = tell(search, finder, &search->sites.items[sites[i]], &found);
+			err = growth_add(search, finder, &search->sites.items[sites[i]], &found);
 	}
 	return err;
 }

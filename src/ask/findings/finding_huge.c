@@ -3,8 +3,8 @@
 
 enum { PEAK_PERCENT = 25 /* of the peak: without it that would be another one */ };
 
-static struct err *tell(struct finding_search *search, const struct finder *finder,
-			const struct site *site, const struct site_facts *facts)
+static struct err *huge_add(struct finding_search *search, const struct finder *finder,
+			    const struct site *site, const struct site_facts *facts)
 {
 	const struct model_totals *totals = search->totals;
 	char *which = arena_printf(search->arena, "size = %" PRIu64 " and at_peak", facts->largest);
@@ -59,7 +59,7 @@ static struct err *find(struct finding_search *search, const struct finder *find
 		if (facts->largest >= FINDING_LARGE_MIN &&
 		    finding_is_share(facts->largest, search->totals->peak.bytes, PEAK_PERCENT) &&
 		    !is_told(search, site, facts->largest))
-			err = tell(search, finder, site, facts);
+			err = huge_add(search, finder, site, facts);
 	}
 	return err;
 }

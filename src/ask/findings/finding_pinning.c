@@ -20,8 +20,8 @@ static bool is_pinning(const struct finding_search *search, const struct space_w
 	       finding_is_share(unused, waste->resident, HEAP_PERCENT);
 }
 
-static struct err *tell(struct finding_search *search, const struct finder *finder,
-			const struct space_waste *waste, const struct site *site)
+static struct err *pinning_add(struct finding_search *search, const struct finder *finder,
+			       const struct space_waste *waste, const struct site *site)
 {
 	const struct model_stack_sums *sums = &site->sums; /* as space_waste.h has them */
 	const char *at = finding_moment(search, waste->ns);
@@ -71,7 +71,7 @@ static struct err *find(struct finding_search *search, const struct finder *find
 		err = sites_find(&waste.sums, search->names, WALK_FOLD, search->arena, &sites);
 	for (size_t i = 0; !err && i < sites.count; i++)
 		if (is_pinning(search, &waste, &sites.items[i].sums))
-			err = tell(search, finder, &waste, &sites.items[i]);
+			err = pinning_add(search, finder, &waste, &sites.items[i]);
 	return err;
 }
 

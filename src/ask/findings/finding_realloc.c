@@ -55,8 +55,8 @@ static void add_evidence(struct str *out, const struct realloc_sums *sums)
 	str_add(out, " times its size was copied");
 }
 
-static struct err *tell(struct finding_search *search, const struct finder *finder,
-			const struct site *site, const struct realloc_sums *sums)
+static struct err *realloc_add(struct finding_search *search, const struct finder *finder,
+			       const struct site *site, const struct realloc_sums *sums)
 {
 	CLEAN(str_deinit) struct str evidence = { 0 };
 	const struct finding finding = {
@@ -91,7 +91,7 @@ static struct err *find(struct finding_search *search, const struct finder *find
 			realloc_sums_add(&by_site[sites->site_of[i]], &reallocs->stacks[i]);
 	for (size_t i = 0; i < sites->count && !err; i++)
 		if (is_wasteful(&by_site[i], &reallocs->total))
-			err = tell(search, finder, &sites->items[i], &by_site[i]);
+			err = realloc_add(search, finder, &sites->items[i], &by_site[i]);
 	return err;
 }
 

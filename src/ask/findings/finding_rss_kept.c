@@ -84,9 +84,9 @@ static bool is_worth(const struct space_waste *waste, const struct rss_sample *s
 	       finding_is_share(bytes, sample->rss_bytes, FREE_PERCENT);
 }
 
-static struct err *tell(struct finding_search *search, const struct finder *finder,
-			const struct stretch *stretch, const struct rss_sample *sample,
-			const struct space_waste *waste)
+static struct err *rss_kept_add(struct finding_search *search, const struct finder *finder,
+				const struct stretch *stretch, const struct rss_sample *sample,
+				const struct space_waste *waste)
 {
 	CLEAN(str_deinit) struct str evidence = { 0 };
 	const struct finding finding = {
@@ -135,7 +135,7 @@ static struct err *find(struct finding_search *search, const struct finder *find
 		err = space_waste_find(search->model, space, sample->ns, search->arena, &waste);
 	if (err || !is_worth(&waste, sample))
 		return err;
-	return tell(search, finder, &stretch, sample, &waste);
+	return rss_kept_add(search, finder, &stretch, sample, &waste);
 }
 
 const struct finder finder_rss_kept = {

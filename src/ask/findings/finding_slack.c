@@ -9,8 +9,8 @@ enum {
 	SIZE_MIN = 64	    /* bytes, on average */
 };
 
-static struct err *tell(struct finding_search *search, const struct finder *finder,
-			const struct site *site, uint64_t slack)
+static struct err *slack_add(struct finding_search *search, const struct finder *finder,
+			     const struct site *site, uint64_t slack)
 {
 	const struct model_sum *peak = &site->sums.peak;
 	CLEAN(str_deinit) struct str evidence = { 0 };
@@ -41,7 +41,7 @@ static struct err *find(struct finding_search *search, const struct finder *find
 
 		if (finding_is_worth(search, slack) && peak->bytes / SIZE_MIN >= peak->count &&
 		    finding_is_share(slack, peak->bytes, SLACK_PERCENT))
-			err = tell(search, finder, site, slack);
+			err = slack_add(search, finder, site, slack);
 	}
 	return err;
 }

@@ -61,7 +61,7 @@ static bool find_spike(const struct finding_search *search, struct spike *spike)
 	       !finding_is_share(spike->outside, peak, OUTSIDE_PERCENT);
 }
 
-static void take(struct model_sum *sum, uint64_t bytes)
+static void sum_take_block(struct model_sum *sum, uint64_t bytes)
 {
 	sum->count++;
 	sum->bytes += bytes;
@@ -85,8 +85,9 @@ static struct err *sum_up(const struct finding_search *search, struct spike *spi
 			if (!(spike->flags[i] & MODEL_ALLOCATION_PEAK) ||
 			    spike->free_ns[i] > spike->until_ns)
 				continue;
-			take(&spike->total, spike->size[i]);
-			take(&spike->sites[search->sites.site_of[spike->stack[i]]], spike->size[i]);
+			sum_take_block(&spike->total, spike->size[i]);
+			sum_take_block(&spike->sites[search->sites.site_of[spike->stack[i]]],
+				       spike->size[i]);
 		}
 	}
 	return sweep_check(&search->limits);
@@ -123,8 +124,8 @@ static void add_evidence(struct str *out, const struct finding_search *search,
 	str_add(out, " came and went in between");
 }
 
-static struct err *tell(struct finding_search *search, const struct finder *finder,
-			const struct spike *spike)
+static struct err *spike_add(struct finding_search *search, const struct finder *finder,
+			     const struct spike *spike)
 {
 	const struct site *site = main_site(search, spike);
 	const struct model_sum *sum =
@@ -160,7 +161,8 @@ static struct err *find(struct finding_search *search, const struct finder *find
 	if (!find_spike(search, spike))
 		return NULL;
 	err = sum_up(search, spike);
-	return err || spike->total.bytes < FINDING_LARGE_MIN ? err : tell(search, finder, spike);
+	return err || spike->total.bytes < FINDING_LARGE_MIN ? err
+							     : spike_add(search, finder, spike);
 }
 
 const struct finder finder_spike = {

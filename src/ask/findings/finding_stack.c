@@ -20,8 +20,8 @@ static bool is_nearer(const struct model_stack_use *a, const struct model_stack_
 	       (double)b->used_bytes * (double)a->reserved_bytes;
 }
 
-static struct err *tell(struct finding_search *search, const struct finder *finder, uint64_t count,
-			uint64_t bytes, const struct model_thread *worst)
+static struct err *stack_add(struct finding_search *search, const struct finder *finder,
+			     uint64_t count, uint64_t bytes, const struct model_thread *worst)
 {
 	const struct model_stack_use *use = &worst->stack_use;
 	CLEAN(str_deinit) struct str evidence = { 0 };
@@ -63,7 +63,7 @@ static struct err *find(struct finding_search *search, const struct finder *find
 		if (!worst || is_nearer(&thread->stack_use, &worst->stack_use))
 			worst = thread;
 	}
-	return worst ? tell(search, finder, count, bytes, worst) : NULL;
+	return worst ? stack_add(search, finder, count, bytes, worst) : NULL;
 }
 
 const struct finder finder_stack = {

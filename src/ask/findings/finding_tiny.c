@@ -19,8 +19,8 @@ static uint64_t overhead_of(const struct finding_search *search, const struct si
 	return finding_slack_at_peak(search, site) + site->sums.peak.count * HEADER_BYTES;
 }
 
-static struct err *tell(struct finding_search *search, const struct finder *finder,
-			const struct site *site, uint64_t overhead)
+static struct err *tiny_add(struct finding_search *search, const struct finder *finder,
+			    const struct site *site, uint64_t overhead)
 {
 	const struct model_sum *peak = &site->sums.peak;
 	CLEAN(str_deinit) struct str evidence = { 0 };
@@ -49,7 +49,7 @@ static struct err *find(struct finding_search *search, const struct finder *find
 		if (peak->count >= BLOCKS_MIN &&
 		    finding_is_share(overhead, peak->bytes, OVERHEAD_PERCENT) &&
 		    finding_is_worth(search, overhead))
-			err = tell(search, finder, site, overhead);
+			err = tiny_add(search, finder, site, overhead);
 	}
 	return err;
 }

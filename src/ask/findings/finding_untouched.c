@@ -110,8 +110,8 @@ static struct err *look_at_all(struct look *look)
 	return sweep_check(&look->search->limits);
 }
 
-static struct err *tell(const struct look *look, const struct finder *finder,
-			const struct site *site, const struct untouched *untouched)
+static struct err *untouched_add(const struct look *look, const struct finder *finder,
+				 const struct site *site, const struct untouched *untouched)
 {
 	struct finding_search *search = look->search;
 	char *which = arena_printf(
@@ -184,7 +184,7 @@ static struct err *find(struct finding_search *search, const struct finder *find
 		if (untouched->absent >= FINDING_LARGE_MIN &&
 		    finding_is_worth(search, untouched->absent) &&
 		    finding_is_share(untouched->absent, untouched->blocks.bytes, PERCENT_MIN))
-			err = tell(look, finder, &search->sites.items[i], untouched);
+			err = untouched_add(look, finder, &search->sites.items[i], untouched);
 	}
 	return err;
 }

@@ -39,9 +39,8 @@ static void add_address(struct str *out, uint64_t address)
 static void double_words(const struct finding_search *search, const struct bad_free *bad,
 			 struct str *out)
 {
-	uint64_t size;
+	const uint64_t size = model_row_value(search->model, MODEL_SIZE, bad->row);
 
-	model_rows_gather(search->model, MODEL_SIZE, &bad->row, 1, &size);
 	add_call(out, bad->fn);
 	str_add(out, " was called");
 	add_times(out, bad->count);
@@ -129,8 +128,9 @@ static uint32_t known_stack(uint32_t stack)
 	return stack == CAPTURE_STACK_NONE ? 0 : stack;
 }
 
-static struct err *tell(struct finding_search *search, const struct finder *finder,
-			const struct bad_free *bad, uint64_t rest, const char *possible_title)
+static struct err *bad_frees_add(struct finding_search *search, const struct finder *finder,
+				 const struct bad_free *bad, uint64_t rest,
+				 const char *possible_title)
 {
 	CLEAN(str_deinit) struct str evidence = { 0 };
 	struct finding finding = {
@@ -177,8 +177,8 @@ struct err *finding_tell_bad_frees(struct finding_search *search, const struct f
 		if (!(kinds >> bad->kind & 1))
 			continue;
 		told++;
-		err = tell(search, finder, bad, told == PAIRS_MAX ? count - told : 0,
-			   possible_title);
+		err = bad_frees_add(search, finder, bad, told == PAIRS_MAX ? count - told : 0,
+				    possible_title);
 	}
 	return err;
 }

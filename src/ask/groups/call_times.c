@@ -103,25 +103,17 @@ static struct err *times_of_rows(const struct selection *selection, struct arena
 
 /* --- the slowest ----------------------------------------------------------------------------- */
 
-static uint64_t get(const struct model *model, enum model_column column, uint64_t row)
-{
-	uint64_t value;
-
-	model_rows_gather(model, column, &row, 1, &value);
-	return value;
-}
-
 static struct slow_call slow_call_make(const struct model *model, const struct side *side,
 				       uint64_t row)
 {
 	return (struct slow_call) {
-		.ns = get(model, side->latency, row),
-		.event_ns = get(model, side->time, row),
+		.ns = model_row_value(model, side->latency, row),
+		.event_ns = model_row_value(model, side->time, row),
 		.row = row,
-		.size = get(model, MODEL_SIZE, row),
-		.stack = (uint32_t)get(model, side->stack, row),
-		.thread = (uint32_t)get(model, side->thread, row),
-		.fn = (uint8_t)get(model, side->fn, row),
+		.size = model_row_value(model, MODEL_SIZE, row),
+		.stack = (uint32_t)model_row_value(model, side->stack, row),
+		.thread = (uint32_t)model_row_value(model, side->thread, row),
+		.fn = (uint8_t)model_row_value(model, side->fn, row),
 		.is_free = side->latency == MODEL_FREE_LATENCY,
 	};
 }

@@ -30,7 +30,7 @@ struct worker {
 static const uint64_t NO_VALUE = MODEL_NEVER;	    /* the free or the call was not seen */
 static const uint64_t NEVER_FREED = UINT64_MAX - 1; /* in place of a lifetime */
 
-static uint64_t value_of(enum density_kind kind, struct batch *batch, size_t i)
+static uint64_t coordinate_of(enum density_kind kind, struct batch *batch, size_t i)
 {
 	const uint64_t end = batch->columns[MODEL_FREE_NS][i];
 
@@ -76,7 +76,7 @@ static struct err *work(void *context, uint64_t segment)
 		read_batch(worker, rows, count);
 		for (size_t i = 0; i < count; i++) {
 			for (int axis = X; axis < AXES; axis++)
-				values[axis] = value_of(worker->kinds[axis], worker->batch, i);
+				values[axis] = coordinate_of(worker->kinds[axis], worker->batch, i);
 			if (values[X] != NO_VALUE && values[Y] != NO_VALUE)
 				worker->visit(worker, values,
 					      worker->batch->columns[MODEL_SIZE][i]);

@@ -45,7 +45,7 @@ static void sum_take(struct model_sum *sum, uint64_t bytes)
 	sum->bytes += bytes;
 }
 
-static void take(struct lifetimes *lifetimes, const struct pass_rows *values, size_t i)
+static void lifetime_count(struct lifetimes *lifetimes, const struct pass_rows *values, size_t i)
 {
 	const uint64_t bytes = values->size[i];
 
@@ -75,7 +75,7 @@ struct err *lifetimes_find(const struct model *model, const struct selection *se
 	while (pass_next(&pass)) {
 		pass_rows_read(&pass, values);
 		for (size_t i = 0; i < pass.count; i++)
-			take(lifetimes, values, i);
+			lifetime_count(lifetimes, values, i);
 	}
 	assert(lifetimes->spread.count == lifetimes->freed.count);
 	*lifetimes_ret = lifetimes;
@@ -102,7 +102,7 @@ struct err *lifetimes_by_site(const struct sites *sites, const uint32_t *index_o
 			const uint32_t index = site == UINT32_MAX ? UINT32_MAX : index_of[site];
 
 			if (index != UINT32_MAX)
-				take(&by_site[index], values, i);
+				lifetime_count(&by_site[index], values, i);
 		}
 	}
 	*by_site_ret = by_site;

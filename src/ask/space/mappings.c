@@ -299,7 +299,7 @@ static bool take_space(struct mappings *mappings, const struct model_note *note)
 				  .end_ns = note->ns });
 }
 
-static bool take(struct mappings *mappings, const struct model_note *note)
+static bool note_take(struct mappings *mappings, const struct model_note *note)
 {
 	mappings->now_ns = note->ns;
 	if (note->type == TAPE_EXT_MMAP)
@@ -320,7 +320,7 @@ static bool take(struct mappings *mappings, const struct model_note *note)
 static struct err *advance(struct mappings *mappings, size_t note_end)
 {
 	for (; mappings->next_note < note_end; mappings->next_note++)
-		if (!take(mappings, &model_notes(mappings->model)[mappings->next_note]))
+		if (!note_take(mappings, &model_notes(mappings->model)[mappings->next_note]))
 			return err_nomem();
 	return NULL;
 }

@@ -129,7 +129,7 @@ static enum line_kind parse_line(const char *line, struct mappings_image *image,
 
 /* --- the image ----------------------------------------------------------------------------- */
 
-static size_t find(const struct mappings_extent_vec *all, uint64_t address)
+static size_t extent_at(const struct mappings_extent_vec *all, uint64_t address)
 {
 	size_t low = 0, high = all->count;
 
@@ -164,7 +164,7 @@ static bool replace(struct mappings_extent_vec *all, uint64_t begin, uint64_t en
 		    const struct mappings_extent *extent)
 {
 	struct mappings_extent put[3];
-	size_t first = find(all, begin), last = first, count = 0;
+	size_t first = extent_at(all, begin), last = first, count = 0;
 
 	if (!mappings_extent_vec_reserve(all, all->count + 3))
 		return false;

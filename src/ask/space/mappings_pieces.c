@@ -22,7 +22,7 @@ size_t mappings_pieces_find(const struct mappings_pieces *pieces, uint64_t addre
 	return low;
 }
 
-static void tell(const struct mappings_pieces *pieces, uint32_t mapping, int64_t bytes)
+static void pieces_changed(const struct mappings_pieces *pieces, uint32_t mapping, int64_t bytes)
 {
 	if (pieces->changed)
 		pieces->changed(pieces->context, mapping, bytes);
@@ -96,7 +96,7 @@ static size_t clear(struct mappings_pieces *pieces, uint64_t begin, uint64_t end
 	for (size_t i = first; i < last; i++) {
 		const struct mappings_piece *piece = &pieces->all.items[i];
 
-		tell(pieces, piece->mapping, -(int64_t)(piece->end - piece->begin));
+		pieces_changed(pieces, piece->mapping, -(int64_t)(piece->end - piece->begin));
 	}
 	erase(pieces, first, last - first);
 	return first;
@@ -112,7 +112,7 @@ bool mappings_pieces_set(struct mappings_pieces *pieces, uint64_t begin, uint64_
 	if (!make_room(pieces))
 		return false;
 	at = clear(pieces, begin, end);
-	tell(pieces, mapping, (int64_t)(end - begin));
+	pieces_changed(pieces, mapping, (int64_t)(end - begin));
 	insert(pieces, at,
 	       (struct mappings_piece) {
 		       .begin = begin, .end = end, .mapping = mapping, .prot = prot });
@@ -185,8 +185,8 @@ bool mappings_pieces_move(struct mappings_pieces *pieces, uint64_t begin, uint64
 	for (size_t i = 0; i < copies.count; i++) {
 		const size_t at = mappings_pieces_find(pieces, copies.items[i].begin);
 
-		tell(pieces, copies.items[i].mapping,
-		     (int64_t)(copies.items[i].end - copies.items[i].begin));
+		pieces_changed(pieces, copies.items[i].mapping,
+			       (int64_t)(copies.items[i].end - copies.items[i].begin));
 		insert(pieces, at, copies.items[i]);
 		join(pieces, at, at + 1);
 	}

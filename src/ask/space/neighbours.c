@@ -68,14 +68,6 @@ static struct err *work(void *context, uint64_t segment)
 	return NULL;
 }
 
-static uint64_t value_of(const struct model *model, enum model_column column, uint64_t row)
-{
-	uint64_t value;
-
-	model_rows_gather(model, column, &row, 1, &value);
-	return value;
-}
-
 static void join(struct worker *to, const struct worker *from)
 {
 	if (from->found.before != MODEL_NO_ROW &&
@@ -97,7 +89,7 @@ struct err *neighbours_find(const struct model *model, uint64_t row,
 			    const struct sweep_limits *limits, struct neighbours *neighbours_ret)
 {
 	struct worker workers[SWEEP_WORKERS_MAX];
-	const uint64_t end_ns = value_of(model, MODEL_FREE_NS, row);
+	const uint64_t end_ns = model_row_value(model, MODEL_FREE_NS, row);
 	const uint64_t row_end = model_row_at(model, end_ns);
 	const uint64_t segments = div_up(row_end, MODEL_SEGMENT);
 	const size_t count = sweep_workers(limits, segments);
@@ -109,8 +101,8 @@ struct err *neighbours_find(const struct model *model, uint64_t row,
 		workers[i] = (struct worker) {
 			.model = model,
 			.row = row,
-			.address = value_of(model, MODEL_ADDRESS, row),
-			.begin_ns = value_of(model, MODEL_ALLOC_NS, row),
+			.address = model_row_value(model, MODEL_ADDRESS, row),
+			.begin_ns = model_row_value(model, MODEL_ALLOC_NS, row),
 			.end_ns = end_ns,
 			.row_end = row_end,
 			.found = { MODEL_NO_ROW, MODEL_NO_ROW },

@@ -173,7 +173,7 @@ static int cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **cursor_ret)
 	return SQLITE_OK;
 }
 
-static struct sql_value value_of(sqlite3_value *from)
+static struct sql_value value_read(sqlite3_value *from)
 {
 	struct sql_value value = { 0 };
 
@@ -203,7 +203,7 @@ static void narrow_by_list(struct sql_limits *limits, sqlite3_value *list)
 	int rc = sqlite3_vtab_in_first(list, &item);
 
 	for (; rc == SQLITE_OK && item; rc = sqlite3_vtab_in_next(list, &item)) {
-		const struct sql_value value = value_of(item);
+		const struct sql_value value = value_read(item);
 
 		if (!sql_set_add(&values, &value))
 			return;
@@ -228,7 +228,7 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int number, const char *text
 		if (argument.op == SQL_IN)
 			narrow_by_list(limits, argv[i]);
 		else
-			value = value_of(argv[i]);
+			value = value_read(argv[i]);
 		if (!sql_cursor_narrow(cursor->rows, argument.column, argument.op, &value))
 			return SQLITE_NOMEM;
 	}
@@ -303,7 +303,7 @@ static const sqlite3_module module = {
 /* As SQLite's own functions of texts see it. */
 static struct sql_value text_of(sqlite3_value *from)
 {
-	struct sql_value value = value_of(from);
+	struct sql_value value = value_read(from);
 
 	if (value.kind == SQL_INTEGER || value.kind == SQL_REAL)
 		sql_value_text(&value, (const char *)sqlite3_value_text(from));
@@ -322,7 +322,7 @@ static void scalar_call(sqlite3_context *result, int argc, sqlite3_value **argv)
 
 	assert(argc <= SQL_ARGUMENTS_MAX);
 	for (int i = 0; i < argc; i++)
-		arguments[i] = link->scalar->takes_texts ? text_of(argv[i]) : value_of(argv[i]);
+		arguments[i] = link->scalar->takes_texts ? text_of(argv[i]) : value_read(argv[i]);
 	err = link->scalar->call(&link->sql->context, arguments, &value, &out);
 	if (!err && out.failed)
 		err = err_nomem();
@@ -467,7 +467,7 @@ struct sql_head sql_adapter_head(struct sqlite3_stmt *statement, size_t column)
 
 struct sql_value sql_adapter_value(struct sqlite3_stmt *statement, size_t column)
 {
-	struct sql_value value = value_of(sqlite3_column_value(statement, (int)column));
+	struct sql_value value = value_read(sqlite3_column_value(statement, (int)column));
 
 	if (value.kind == SQL_REAL)
 		value.text = (const char *)sqlite3_column_text(statement, (int)column);

@@ -67,8 +67,8 @@ static void estimate_tested(struct estimate *estimate, enum sql_op op)
 		estimate->left *= LEFT_BY_NULL;
 }
 
-static void take(struct sql_plan *plan, struct sql_constraint *constraint, unsigned column,
-		 unsigned *argument_count)
+static void constraint_take(struct sql_plan *plan, struct sql_constraint *constraint,
+			    unsigned column, unsigned *argument_count)
 {
 	constraint->argument = ++*argument_count;
 	str_printf(&plan->text, "%c%u",
@@ -82,7 +82,7 @@ static bool take_parameter(struct sql_plan *plan, struct sql_constraint *constra
 	if (constraint->op != SQL_EQ)
 		return true;
 	if (constraint->is_usable)
-		take(plan, constraint, column, argument_count);
+		constraint_take(plan, constraint, column, argument_count);
 	return constraint->is_usable;
 }
 
@@ -110,7 +110,7 @@ static bool take_constraints(const struct sql_table *table, struct sql_plan *pla
 			continue;
 		/* Lists of keys are better looked up one by one. */
 		constraint->takes_list = constraint->is_list && !(column->flags & SQL_KEY);
-		take(plan, constraint, number, &argument_count);
+		constraint_take(plan, constraint, number, &argument_count);
 		if (column->flags & (SQL_KEY | SQL_SORTED) && !constraint->takes_list)
 			estimate_found(estimate, plan, table, column, constraint->op);
 		else

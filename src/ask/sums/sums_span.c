@@ -34,10 +34,9 @@ static void add_leaked(const struct span *span, const uint64_t *rows, size_t cou
 /* sign: 1, or -1 to take it away. */
 static void add_temporary(const struct span *span, uint64_t row, uint64_t sign)
 {
-	uint64_t stack, size;
+	const uint64_t stack = model_row_value(span->model, MODEL_STACK, row);
+	const uint64_t size = model_row_value(span->model, MODEL_SIZE, row);
 
-	model_rows_gather(span->model, MODEL_STACK, &row, 1, &stack);
-	model_rows_gather(span->model, MODEL_SIZE, &row, 1, &size);
 	span->stacks[stack].temporary.count += sign;
 	span->stacks[stack].temporary.bytes += sign * size;
 }
@@ -63,7 +62,7 @@ static void newest_add(const struct span *span, const uint64_t *newest, uint64_t
 		uint64_t flags = 0;
 
 		if (newest[i] > 0)
-			model_rows_gather(span->model, MODEL_FLAGS, &row, 1, &flags);
+			flags = model_row_value(span->model, MODEL_FLAGS, row);
 		if (flags & MODEL_ALLOCATION_TEMPORARY)
 			add_temporary(span, row, sign);
 	}

@@ -373,7 +373,7 @@ void suppressor_deinit(struct suppressor *suppressor)
 	arena_deinit(&suppressor->arena);
 }
 
-static struct err *find(struct suppressor *suppressor, struct suppressed *suppressed)
+static struct err *suppressed_stacks(struct suppressor *suppressor, struct suppressed *suppressed)
 {
 	const size_t count = model_stack_count(suppressor->model);
 	struct matching matching = { .suppressions = &suppressor->rules,
@@ -404,7 +404,7 @@ struct err *suppressor_find(struct suppressor *suppressor, const struct suppress
 	found = suppressor->found;
 	if (!found) {
 		found = arena_new(&suppressor->arena, struct suppressed);
-		err = found ? find(suppressor, found) : err_nomem();
+		err = found ? suppressed_stacks(suppressor, found) : err_nomem();
 		if (!err)
 			suppressor->found = found;
 	}

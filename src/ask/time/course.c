@@ -160,7 +160,7 @@ static void release(struct sweep *sweep, const struct playback_lane *lane, size_
 	column->live_min = u64_min(column->live_min, sweep->live_bytes);
 }
 
-static void run(struct sweep *sweep)
+static void course_play(struct sweep *sweep)
 {
 	const uint64_t until = sweep->settings->until_ns;
 	const struct playback_lane *lane;
@@ -299,7 +299,7 @@ struct err *course_find(const struct selection *selection, const struct course_s
 		err = sweep_init(sweep, arena);
 	if (err)
 		return err;
-	run(sweep);
+	course_play(sweep);
 	assert(course.column_count <= settings->column_count);
 	*course_ret = course;
 	return NULL;

@@ -12,7 +12,7 @@ struct layout {
 	size_t count;
 };
 
-static uint64_t value_of(const struct tree *tree, uint32_t node)
+static uint64_t node_value(const struct tree *tree, uint32_t node)
 {
 	return metric_value(tree->metric, &tree->nodes[node].total);
 }
@@ -32,7 +32,7 @@ static struct err *value_min_find(const struct tree *tree, size_t node_max, uint
 	if (!pairs)
 		return err_nomem();
 	for (size_t i = 0; i < tree->count; i++)
-		pairs[i].key = value_of(tree, (uint32_t)i);
+		pairs[i].key = node_value(tree, (uint32_t)i);
 	if (!sort_pairs(pairs, tree->count))
 		return err_nomem();
 	*value_ret = pairs[tree->count - node_max - 1].key + 1; /* equal ones at the border: out */
@@ -47,7 +47,7 @@ static void box_add(struct layout *layout, uint32_t node, uint32_t parent, uint6
 		.node = node,
 		.parent = parent,
 		.depth = parent == UINT32_MAX ? 0 : layout->items[parent].depth + 1,
-		.value = value_of(layout->tree, node),
+		.value = node_value(layout->tree, node),
 		.begin = begin,
 		.count = metric_calls(layout->tree->metric, &at->total),
 	};
@@ -80,7 +80,7 @@ static void children_add(struct layout *layout, uint32_t parent)
 	rest -= layout->items[parent].self;
 	for (uint32_t child = at->first_child; child != TREE_NONE;
 	     child = tree->nodes[child].next_sibling) {
-		const uint64_t value = value_of(tree, child);
+		const uint64_t value = node_value(tree, child);
 
 		if (value < layout->value_min) {
 			subtree_count++;

@@ -164,7 +164,8 @@ static struct err *places_take(const struct focus_places *places, struct arena *
 }
 
 /* What fits best, but at least so well. */
-static struct err *find(struct fits *fits, const struct sums *sums, struct focus_places *places)
+static struct err *fits_find(struct fits *fits, const struct sums *sums,
+			     struct focus_places *places)
 {
 	CLEAN(free) uint8_t *used = mark_used(sums);
 	enum fit least;
@@ -190,7 +191,7 @@ static struct err *find_and_take(struct fits *fits, const struct sums *sums, str
 				 struct focus *focus_ret)
 {
 	CLEAN(focus_places_deinit) struct focus_places places = { 0 };
-	struct err *err = find(fits, sums, &places);
+	struct err *err = fits_find(fits, sums, &places);
 
 	assert(!fits->word || fits->hash == 0);
 	vec_u8_deinit(&fits->known);

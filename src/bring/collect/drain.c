@@ -134,7 +134,7 @@ static void keep(struct drain *drain, struct tape_chunk *chunk)
  * One slot out of the spool; state is what it was found in. It is given back when it is on the
  * tape: in between it would be nowhere if this process were killed.
  */
-static void take(struct drain *drain, uint32_t index, enum tape_chunk_state state)
+static void chunk_take(struct drain *drain, uint32_t index, enum tape_chunk_state state)
 {
 	struct tape_chunk *chunk = drain->chunk;
 
@@ -205,7 +205,7 @@ uint32_t drain_sealed(struct drain *drain)
 			at++;
 		if (at == seen_count || drain->seen[at].key >> 32 != pair->key >> 32)
 			continue;
-		take(drain, pair->index, TAPE_CHUNK_SEALED);
+		chunk_take(drain, pair->index, TAPE_CHUNK_SEALED);
 		done++;
 	}
 	return done;
@@ -256,7 +256,7 @@ void drain_rest(struct drain *drain)
 		size_t count = gather(drain, 1u << states[s], drain->taken);
 
 		for (size_t i = 0; i < count; i++)
-			take(drain, drain->taken[i].index, states[s]);
+			chunk_take(drain, drain->taken[i].index, states[s]);
 	}
 	err_destroy(spool_appended_each(drain->spool, drain->chunk, take_appended, drain));
 }

@@ -108,7 +108,8 @@ static struct err *types_error(const struct pprof *pprof, const struct source *s
 			    str_text(&known));
 }
 
-static uint64_t value_of(struct pprof *pprof, const struct pprof_sample *sample, enum value value)
+static uint64_t sample_value(struct pprof *pprof, const struct pprof_sample *sample,
+			     enum value value)
 {
 	const size_t column = pprof->column[value];
 	uint64_t number;
@@ -242,12 +243,12 @@ static void samples_write(struct pprof *pprof)
 	     i++) {
 		const struct pprof_sample *sample = &pprof->file.samples.items[i];
 		struct compose_sum sum = {
-			.allocated_count = value_of(pprof, sample, ALL_COUNT),
-			.allocated_bytes = value_of(pprof, sample, ALL_BYTES),
-			.live_count = value_of(pprof, sample, LIVE_COUNT),
-			.live_bytes = value_of(pprof, sample, LIVE_BYTES),
-			.peak_count = value_of(pprof, sample, PEAK_COUNT),
-			.peak_bytes = value_of(pprof, sample, PEAK_BYTES),
+			.allocated_count = sample_value(pprof, sample, ALL_COUNT),
+			.allocated_bytes = sample_value(pprof, sample, ALL_BYTES),
+			.live_count = sample_value(pprof, sample, LIVE_COUNT),
+			.live_bytes = sample_value(pprof, sample, LIVE_BYTES),
+			.peak_count = sample_value(pprof, sample, PEAK_COUNT),
+			.peak_bytes = sample_value(pprof, sample, PEAK_BYTES),
 			.has_peak = has_peak,
 		};
 

@@ -17,8 +17,8 @@ enum { PID_FIRST = 1001 };
 /* When an anonymised recording began: 2000-01-01T00:00:00Z. */
 static const uint64_t REALTIME_NS = UINT64_C(946684800) * 1000000000;
 
-static void tell(const struct anonymise *anonymise, const char *what, const char *before,
-		 const char *after)
+static void change_report(const struct anonymise *anonymise, const char *what, const char *before,
+			  const char *after)
 {
 	if (anonymise->settings->tell)
 		anonymise->settings->tell(anonymise->settings->context, what, before, after);
@@ -69,7 +69,7 @@ struct err *anonymise_pid(struct anonymise *anonymise, uint32_t *pid)
 		*now = PID_FIRST + anonymise->pids.count - 1;
 		str_format(before, sizeof(before), "%u", *pid);
 		str_format(after, sizeof(after), "%u", (uint32_t)*now);
-		tell(anonymise, "pid", before, after);
+		change_report(anonymise, "pid", before, after);
 	}
 	*pid = (uint32_t)*now;
 	return NULL;
@@ -89,7 +89,7 @@ struct payload {
 };
 
 /* The struct at the beginning; false: it is cut short. */
-static bool take(struct payload *payload, void *out, size_t count)
+static bool payload_take(struct payload *payload, void *out, size_t count)
 {
 	if (payload->count < count)
 		return false;
@@ -121,7 +121,7 @@ static struct err *on_process(struct anonymise *anonymise, struct payload rest)
 	struct tape_process process;
 	struct err *err;
 
-	if (!take(&rest, &process, sizeof(process)))
+	if (!payload_take(&rest, &process, sizeof(process)))
 		return NULL;
 	err = anonymise_pid(anonymise, &process.pid);
 	if (!err)
@@ -144,7 +144,7 @@ static struct err *on_thread(struct anonymise *anonymise, struct payload rest)
 	struct tape_thread thread;
 	struct err *err;
 
-	if (!take(&rest, &thread, sizeof(thread)))
+	if (!payload_take(&rest, &thread, sizeof(thread)))
 		return NULL;
 	anonymise_address(anonymise, &thread.handle);
 	err = anonymise_pid(anonymise, &thread.tid);
@@ -161,7 +161,7 @@ static struct err *on_module(struct anonymise *anonymise, struct payload rest)
 	uint64_t distance;
 	struct err *err;
 
-	if (!take(&rest, &module, sizeof(module)) || module.build_id_bytes > rest.count)
+	if (!payload_take(&rest, &module, sizeof(module)) || module.build_id_bytes > rest.count)
 		return NULL;
 	distance = shift_address(anonymise->shift, module.begin) - module.begin;
 	build_id = rest.bytes;
@@ -187,7 +187,7 @@ static struct err *on_map(struct anonymise *anonymise, struct payload rest)
 {
 	struct tape_map map;
 
-	if (!take(&rest, &map, sizeof(map)))
+	if (!payload_take(&rest, &map, sizeof(map)))
 		return NULL;
 	anonymise_address(anonymise, &map.address);
 	anonymise_address(anonymise, &map.old_address);
@@ -200,7 +200,7 @@ static struct err *on_allocator(struct anonymise *anonymise, struct payload rest
 	struct tape_allocator allocator;
 	struct err *err;
 
-	if (!take(&rest, &allocator, sizeof(allocator)))
+	if (!payload_take(&rest, &allocator, sizeof(allocator)))
 		return NULL;
 	anonymise_address(anonymise, &allocator.address);
 	err = put(anonymise, &allocator, sizeof(allocator));
@@ -211,7 +211,7 @@ static struct err *on_clock(struct anonymise *anonymise, struct payload rest)
 {
 	struct tape_clock_pair pair;
 
-	if (!take(&rest, &pair, sizeof(pair)))
+	if (!payload_take(&rest, &pair, sizeof(pair)))
 		return NULL;
 	anonymise_realtime(anonymise, &pair.realtime_ns);
 	return put(anonymise, &pair, sizeof(pair));
@@ -222,7 +222,7 @@ static struct err *on_fork(struct anonymise *anonymise, struct payload rest)
 	struct tape_fork record;
 	struct err *err;
 
-	if (!take(&rest, &record, sizeof(record)))
+	if (!payload_take(&rest, &record, sizeof(record)))
 		return NULL;
 	err = anonymise_pid(anonymise, &record.pid);
 	if (!err)
@@ -234,7 +234,7 @@ static struct err *on_thread_create(struct anonymise *anonymise, struct payload 
 {
 	struct tape_thread_create record;
 
-	if (!take(&rest, &record, sizeof(record)))
+	if (!payload_take(&rest, &record, sizeof(record)))
 		return NULL;
 	if (!record.is_birth)
 		anonymise_address(anonymise, &record.handle);
@@ -246,7 +246,7 @@ static struct err *on_stack_use(struct anonymise *anonymise, struct payload rest
 	struct tape_stack_use record;
 	struct err *err;
 
-	if (!take(&rest, &record, sizeof(record)))
+	if (!payload_take(&rest, &record, sizeof(record)))
 		return NULL;
 	anonymise_address(anonymise, &record.top);
 	err = anonymise_pid(anonymise, &record.tid);
@@ -274,7 +274,7 @@ static struct err *on_import(struct anonymise *anonymise, struct payload rest)
 	const uint8_t *end;
 	struct err *err;
 
-	if (!take(&rest, &import, sizeof(import)))
+	if (!payload_take(&rest, &import, sizeof(import)))
 		return NULL;
 	err = put(anonymise, &import, sizeof(import));
 	end = memchr(rest.bytes, '\n', rest.count);
@@ -329,7 +329,7 @@ static struct err *on_space(struct anonymise *anonymise, struct payload rest)
 	struct tape_space space;
 	struct err *err;
 
-	if (!take(&rest, &space, sizeof(space)))
+	if (!payload_take(&rest, &space, sizeof(space)))
 		return NULL;
 	err = put(anonymise, &space, sizeof(space));
 	while (rest.count > 0 && !err) {

@@ -311,8 +311,8 @@ static void forget_rivals(struct disorder *disorder, uint32_t serial)
 			disorder->early[i].rival.event.address = 0;
 }
 
-static void take(struct replay *replay, unsigned place, const struct seen_free *chosen,
-		 struct seen_free *free_ret)
+static void early_take(struct replay *replay, unsigned place, const struct seen_free *chosen,
+		       struct seen_free *free_ret)
 {
 	struct disorder *disorder = &replay->disorder;
 	struct early_free *early = &disorder->early[place];
@@ -341,7 +341,7 @@ bool disorder_find_early(struct replay *replay, const struct capture_event *even
 		chosen = choose(disorder, &disorder->early[place], event, thread);
 		if (!chosen)
 			continue;
-		take(replay, place, chosen, free_ret);
+		early_take(replay, place, chosen, free_ret);
 		return true;
 	}
 	return false;

@@ -52,7 +52,7 @@ void model_missing_add(struct str *out, uint32_t missing)
 	}
 }
 
-static const struct model_note *find(const struct model *model)
+static const struct model_note *import_note(const struct model *model)
 {
 	for (size_t i = 0; i < model_note_count(model); i++)
 		if (model_notes(model)[i].type == TAPE_EXT_IMPORT)
@@ -62,7 +62,7 @@ static const struct model_note *find(const struct model *model)
 
 uint32_t model_missing(const struct model *model)
 {
-	const struct model_note *note = find(model);
+	const struct model_note *note = import_note(model);
 
 	return note ? note->import.missing : 0;
 }
@@ -80,7 +80,7 @@ static const char *line_next(struct arena *arena, const char **text)
 struct err *model_import_get(const struct model *model, struct arena *arena,
 			     const struct model_import **import_ret)
 {
-	const struct model_note *note = find(model);
+	const struct model_note *note = import_note(model);
 	struct model_import *import;
 	const char *text, **notes;
 	size_t line_count = 0;

@@ -318,6 +318,9 @@ void model_rows_read(const struct model *model, enum model_column column, uint64
 void model_rows_gather(const struct model *model, enum model_column column, const uint64_t *rows,
 		       size_t count, uint64_t *values);
 
+/* Of one row. */
+uint64_t model_row_value(const struct model *model, enum model_column column, uint64_t row);
+
 /* Rows of a segment have close times; a filter may pass over segments by their bounds. */
 enum { MODEL_SEGMENT = 1 << 16 };
 

@@ -180,6 +180,14 @@ void model_rows_gather(const struct model *model, enum model_column column, cons
 	}
 }
 
+uint64_t model_row_value(const struct model *model, enum model_column column, uint64_t row)
+{
+	uint64_t value;
+
+	model_rows_gather(model, column, &row, 1, &value);
+	return value;
+}
+
 /* --- finding rows ---------------------------------------------------------------------------- */
 
 bool model_segment_bounds(const struct model *model, enum model_column column, uint64_t segment,

@@ -6,14 +6,6 @@
 
 enum { CHAIN_AFTER = 32, CHAIN_MAX = 64, FRAMES_MAX = 1000 };
 
-static uint64_t value_of(const struct model *model, enum model_column column, uint64_t row)
-{
-	uint64_t value;
-
-	model_rows_gather(model, column, &row, 1, &value);
-	return value;
-}
-
 /*
  * Rows of its realloc chain in their order, those nearest to it. A chain is known by its last row,
  * from which it goes backwards.
@@ -21,7 +13,7 @@ static uint64_t value_of(const struct model *model, enum model_column column, ui
 static struct err *chain_find(struct call *call, uint64_t row, uint64_t *rows, size_t *count_ret)
 {
 	const struct model *model = call->model;
-	const uint64_t chain = value_of(model, MODEL_CHAIN, row);
+	const uint64_t chain = model_row_value(model, MODEL_CHAIN, row);
 	uint64_t after[CHAIN_AFTER], at = row;
 	uint64_t after_count = 0, steps = 0;
 	size_t count = 0;
@@ -31,7 +23,7 @@ static struct err *chain_find(struct call *call, uint64_t row, uint64_t *rows, s
 		at = model_chain_get(model, chain).last_row;
 	for (; at != row && at != MODEL_NO_ROW && !err; steps++) {
 		after[after_count++ % CHAIN_AFTER] = at;
-		at = value_of(model, MODEL_REALLOC_OF, at);
+		at = model_row_value(model, MODEL_REALLOC_OF, at);
 		err = steps % MODEL_BATCH == 0 ? call_check(call) : NULL;
 	}
 	if (err)
@@ -39,7 +31,7 @@ static struct err *chain_find(struct call *call, uint64_t row, uint64_t *rows, s
 	for (at = row;
 	     at != MODEL_NO_ROW && count < CHAIN_MAX - u64_min(after_count, CHAIN_AFTER);) {
 		rows[count++] = at;
-		at = value_of(model, MODEL_REALLOC_OF, at);
+		at = model_row_value(model, MODEL_REALLOC_OF, at);
 	}
 	for (size_t i = 0; i < count / 2; i++) { /* they were found from the last on */
 		const uint64_t other = rows[i];

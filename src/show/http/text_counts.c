@@ -127,7 +127,7 @@ static struct err *count_row_texts(struct counting *counting)
 
 /* --- of stacks ----------------------------------------------------------------------------- */
 
-static struct err *check(const struct counting *counting, size_t at)
+static struct err *counting_check(const struct counting *counting, size_t at)
 {
 	return at % CHECK_EVERY == 0 ? sweep_check(counting->limits) : NULL;
 }
@@ -148,7 +148,7 @@ static struct err *count_stack_texts(struct counting *counting)
 		if (text)
 			err = add(counting, text, count);
 		if (!err)
-			err = check(counting, i);
+			err = counting_check(counting, i);
 	}
 	return err;
 }
@@ -207,7 +207,7 @@ static struct err *frame_texts_find(struct counting *counting, struct frame_text
 			err = frame_texts_add(counting, texts, frames, place);
 		by_stack[i] = (uint32_t)*place;
 		if (!err)
-			err = check(counting, i);
+			err = counting_check(counting, i);
 	}
 	*by_stack_ret = by_stack;
 	return err;
@@ -263,7 +263,7 @@ static struct err *count_texts_of_frames(struct counting *counting, struct frame
 
 		if (count)
 			count_frames(counting, texts, by_stack, i, count, seen_in);
-		err = check(counting, i);
+		err = counting_check(counting, i);
 	}
 	return err;
 }

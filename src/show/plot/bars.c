@@ -9,7 +9,7 @@ static const char *const part_titles[BAR_PARTS] = {
 	[BAR_LEAKED] = "never freed",
 };
 
-static uint64_t value_of(struct model_sum sum, enum bars_metric metric)
+static uint64_t bar_value(struct model_sum sum, enum bars_metric metric)
 {
 	return metric == BARS_BYTES ? sum.bytes : sum.count;
 }
@@ -68,7 +68,7 @@ static void draw_bar(const struct chart *chart, const struct bar *bar, enum bars
 	part_colours(chart->theme, colours);
 	make_tip(bar, &tip);
 	for (unsigned i = 0; i < BAR_PARTS; i++) {
-		const uint64_t value = value_of(bar->parts[i], metric);
+		const uint64_t value = bar_value(bar->parts[i], metric);
 		const double bottom = chart_y(chart, (double)at);
 		const double top = chart_y(chart, (double)(at + value));
 
@@ -87,7 +87,7 @@ static void draw_share(const struct chart *chart, const struct bar *bar, uint64_
 		       enum bars_metric metric)
 {
 	const double left = chart_x(chart, bar->begin), right = chart_x(chart, bar->end);
-	const uint64_t value = value_of(bar_whole(bar), metric);
+	const uint64_t value = bar_value(bar_whole(bar), metric);
 	struct canvas_font font = chart_font(chart, CANVAS_MIDDLE);
 	char text[STR_SHORT_BYTES];
 	const uint64_t percent = whole ? (uint64_t)((unsigned __int128)value * 100 / whole) : 0;
@@ -174,7 +174,7 @@ static void draw(struct chart *chart, const struct bars *bars, enum bars_metric 
 	uint64_t whole = 0;
 
 	for (size_t i = 0; i < bars->items.count; i++) {
-		const uint64_t value = value_of(bar_whole(&bars->items.items[i]), metric);
+		const uint64_t value = bar_value(bar_whole(&bars->items.items[i]), metric);
 
 		whole += value;
 		y.max = fmax(y.max, (double)value);

@@ -49,7 +49,8 @@ static void sum_take(struct model_sum *sum, uint64_t bytes)
 	sum->bytes += bytes;
 }
 
-static void take(struct count *count, const uint64_t *mins, const struct pass_rows *rows, size_t i)
+static void lifetime_count(struct count *count, const uint64_t *mins, const struct pass_rows *rows,
+			   size_t i)
 {
 	const bool is_temporary = rows->flags[i] & MODEL_ALLOCATION_TEMPORARY;
 	uint64_t ns;
@@ -82,7 +83,7 @@ static struct err *count_rows(const struct selection *selection, struct count *c
 	while (pass_next(&pass)) {
 		pass_rows_read(&pass, rows);
 		for (size_t i = 0; i < pass.count; i++)
-			take(count, mins, rows, i);
+			lifetime_count(count, mins, rows, i);
 	}
 	return NULL;
 }

@@ -29,7 +29,7 @@ extern char **__environ; /* musl has it and does not say so */
 static const char LIBRARY_NAME[] = "libmemtape.so";
 
 /* The value of NAME=value, or NULL when string is another variable. */
-static char *value_of(char *string, const char *name)
+static char *env_value(char *string, const char *name)
 {
 	const size_t len = strlen(name);
 
@@ -57,8 +57,8 @@ static const char *early_get(const char *name)
 			sys_close(fd);
 	}
 	for (char *string = text; string && *string; string += strlen(string) + 1)
-		if (value_of(string, name))
-			return value_of(string, name);
+		if (env_value(string, name))
+			return env_value(string, name);
 	return NULL;
 }
 
@@ -67,8 +67,8 @@ const char *rec_env_get(const char *name)
 	if (!environ)
 		return early_get(name);
 	for (char **entry = environ; *entry; entry++)
-		if (value_of(*entry, name))
-			return value_of(*entry, name);
+		if (env_value(*entry, name))
+			return env_value(*entry, name);
 	return NULL;
 }
 
@@ -128,7 +128,7 @@ static bool preload_remove(char *list)
 
 static bool is_unwanted(char *string)
 {
-	char *preload = value_of(string, "LD_PRELOAD");
+	char *preload = env_value(string, "LD_PRELOAD");
 
 	if (strncmp(string, "MEMTAPE_", 8) == 0)
 		return true;

@@ -227,7 +227,7 @@ static void run_op(struct machine *m, struct bytes *b, uint8_t op)
 }
 
 /* Runs until the row for pc is complete. */
-static bool run(struct machine *m, struct bytes b, uint64_t pc)
+static bool machine_run(struct machine *m, struct bytes b, uint64_t pc)
 {
 	while (b.at < b.end) {
 		uint8_t byte = *b.at++;
@@ -269,10 +269,10 @@ bool cfa_row_compute(const struct unwind_object *object, const struct frame_entr
 	m.loc = entry->pc_begin;
 	m.remembered_count = 0;
 	memset(ret, 0, sizeof(*ret));
-	if (!run(&m, entry->initial, UINT64_MAX))
+	if (!machine_run(&m, entry->initial, UINT64_MAX))
 		return false;
 	initial = *ret;
 	m.initial = &initial;
 	m.loc = entry->pc_begin;
-	return run(&m, entry->program, pc) && ret->cfa_is_set;
+	return machine_run(&m, entry->program, pc) && ret->cfa_is_set;
 }

@@ -178,23 +178,6 @@ static void course_play(struct sweep *sweep)
 
 /* --- bands ---------------------------------------------------------------------------------- */
 
-static struct err *bands_name(const struct selection *selection, const struct groups *groups,
-			      struct arena *arena, struct course *course)
-{
-	for (size_t i = 0; i < groups->count; i++) {
-		CLEAN(str_deinit) struct str title = { 0 };
-
-		group_title(selection, groups, &groups->items[i], &title);
-		course->band_titles[i] = arena_strdup(arena, str_text(&title));
-		if (title.failed || !course->band_titles[i])
-			return err_nomem();
-	}
-	course->band_titles[groups->count] = "all others";
-	course->has_rest = groups->total_count > groups->count;
-	course->band_count = groups->count + course->has_rest;
-	return NULL;
-}
-
 /* Which groups have bands of their own. */
 static struct err *bands_choose(struct sweep *sweep, struct grouping *grouping, struct arena *arena)
 {
@@ -213,7 +196,7 @@ static struct err *bands_choose(struct sweep *sweep, struct grouping *grouping, 
 	if (!err)
 		err = groups_find(sweep->selection, &wanted, arena, &groups);
 	if (!err)
-		err = bands_name(sweep->selection, &groups, arena, sweep->course);
+		err = course_bands_name(sweep->selection, &groups, arena, sweep->course);
 	if (err)
 		return err;
 	band_of = arena_array(arena, grouping->count, sizeof(*band_of));
@@ -226,7 +209,6 @@ static struct err *bands_choose(struct sweep *sweep, struct grouping *grouping, 
 			band++;
 		band_of[i] = band;
 	}
-	sweep->course->band_groups = groups;
 	sweep->grouping = grouping;
 	sweep->band_of = band_of;
 	sweep->playback->filled = bands_read;

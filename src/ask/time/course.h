@@ -68,4 +68,8 @@ struct err *course_bands_at(const struct selection *selection,
 			    const struct course_settings *settings, const struct model_peak *peaks,
 			    struct arena *arena, struct course *course);
 
+/* What course has of bands but their values, when these groups have bands of their own. */
+struct err *course_bands_name(const struct selection *selection, const struct groups *groups,
+			      struct arena *arena, struct course *course);
+
 #endif

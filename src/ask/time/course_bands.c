@@ -104,7 +104,7 @@ static struct err *groups_choose(const struct grouping *grouping, size_t top, st
 	return NULL;
 }
 
-static struct err *bands_name(const struct selection *selection, const struct groups *groups,
+struct err *course_bands_name(const struct selection *selection, const struct groups *groups,
 			      struct arena *arena, struct course *course)
 {
 	for (size_t i = 0; i < groups->count; i++) {
@@ -253,7 +253,7 @@ struct err *course_bands_at(const struct selection *selection,
 		return err_nomem();
 	err = groups_choose(&grouping, top, arena, &groups, band_of);
 	if (!err)
-		err = bands_name(selection, &groups, arena, course);
+		err = course_bands_name(selection, &groups, arena, course);
 	if (err)
 		return err;
 	bands = arena_array(arena, settings->column_count * (course->band_count + 1),

@@ -4,11 +4,14 @@ A world is a folder of src/, a room a folder of a world; where a world is one ro
 """
 import re
 
-RULE = "worlds and rooms include what the tables in docs/architecture.md let them, and rooms all of that"
+RULE = "worlds and rooms include what the tables in docs/architecture.md let them, and all of that, by few headers a room"
 
 WORLD_ROW = re.compile(r"^\| `(\w+)/` \| ([^|]*)\| ([^|]*)\|", re.MULTILINE)
 ROW = re.compile(r"^\| `(\w+)` \| ([^|]*)\| ([^|]*)\|", re.MULTILINE)
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+# Headers of a room that others may include.
+DOORS_MAX = 15
 
 # Which library a system header belongs to; headers that match nothing are the C library's.
 LIBRARIES = {
@@ -92,7 +95,7 @@ def room_of(worlds, name):
 
 
 def files(root):
-    for path in sorted((root / "src").rglob("*.[ch]")):
+    for path in sorted([*(root / "src").rglob("*.[ch]"), *(root / "src").rglob("*.[ch].in")]):
         yield path.relative_to(root / "src"), path
 
 
@@ -123,7 +126,7 @@ def problems(root, _build):
     everything = {room for room, (include, _) in rooms.items() if "all" in include}
     for room in everything & folders(worlds).keys():
         rooms[room] = (reach(worlds, room), rooms[room][1])
-    used, users = {}, {}
+    used, users, doors = {}, {}, {}
     for name, path in files(root):
         room = room_of(worlds, name)
         if room not in rooms:
@@ -134,6 +137,8 @@ def problems(root, _build):
             library = library_of(header) if kind == "<" else None
             if kind == '"':
                 uses.add("protobuf-c" if header.endswith(".pb-c.h") else header.split("/")[0])
+                if header.split("/")[0] != room:
+                    doors.setdefault(header.split("/")[0], set()).add(header)
                 problem = include_problem(rooms, room, name, header)
                 if problem:
                     found.append(problem)
@@ -145,4 +150,7 @@ def problems(root, _build):
     for (room, library), names in users.items():
         if len(names) > 1:
             found.append(f"{library} has more than one adapter in {room}: {', '.join(sorted(names))}")
+    for room, headers in doors.items():
+        if len(headers) > DOORS_MAX:
+            found.append(f"{room}: {len(headers)} of its headers are included from outside, more than {DOORS_MAX}")
     return found + list(unused(rooms, used, everything))

@@ -82,6 +82,7 @@ def test_a_house_in_order_has_no_problems(house):
     ("src/read/base/b.c", "#include <zlib.h>\n#include \"core/a.h\"\n"),
     ("src/read/symbol/b.c", "#include <dwarf.h>\n"),  # a second adapter of libdw
     ("src/read/base/b.c", ""),  # base may include core, and does not
+    ("src/cli/b.c", "".join(f'#include "symbol/{n}.h"\n' for n in "bcdefghijklmnop")),  # 16 with a.h
 ])
 def test_a_forbidden_include_is_found(house, name, text):
     write(house, name, text)

@@ -89,7 +89,4 @@ struct err *asked_moment(const struct asked *asked, const char *text, uint64_t f
 /* Where from and until begin and end on this tape; not given, where the tape does. */
 struct err *asked_range(const struct asked *asked, uint64_t *from_ret, uint64_t *until_ret);
 
-/* All in the order of meson.build, NULL at the end. */
-extern const struct question *const question_table[];
-
 #endif

@@ -1,7 +1,7 @@
-#include "answer/annotate.h"
+#include "questions/annotate.h"
 
 #include "answer/line_columns.h"
-#include "answer/questions.h"
+#include "questions/questions.h"
 #include "report/quality.h"
 #include "report/suppressed.h"
 #include "report/text.h"

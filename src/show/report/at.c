@@ -1,6 +1,6 @@
-#include "answer/at.h"
+#include "answer/ranking.h"
 
-#include "answer/questions.h"
+#include "questions/questions.h"
 #include "report/quality.h"
 #include "report/rank.h"
 

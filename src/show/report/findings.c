@@ -2,8 +2,8 @@
  * findings: what is wrong, the worst first: how much is at stake, the evidence, what to do, and the
  * command that shows it.
  */
-#include "answer/findings.h"
-#include "answer/questions.h"
+#include "questions/findings.h"
+#include "questions/questions.h"
 
 #include "report/quality.h"
 #include "report/rank.h"

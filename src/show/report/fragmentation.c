@@ -1,6 +1,6 @@
-#include "answer/fragmentation.h"
+#include "questions/address_space.h"
 
-#include "answer/questions.h"
+#include "questions/questions.h"
 #include "report/quality.h"
 #include "report/rank.h"
 

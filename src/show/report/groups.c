@@ -1,6 +1,6 @@
-#include "answer/groups.h"
+#include "questions/groups.h"
 
-#include "answer/questions.h"
+#include "questions/questions.h"
 #include "report/answered.h"
 #include "report/quality.h"
 #include "report/suppressed.h"

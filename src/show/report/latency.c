@@ -1,6 +1,6 @@
-#include "answer/latency.h"
+#include "questions/latency.h"
 
-#include "answer/questions.h"
+#include "questions/questions.h"
 #include "report/quality.h"
 #include "report/rank.h"
 

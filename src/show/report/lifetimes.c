@@ -1,6 +1,6 @@
-#include "answer/lifetimes.h"
+#include "questions/lifetimes.h"
 
-#include "answer/questions.h"
+#include "questions/questions.h"
 #include "report/quality.h"
 #include "report/rank.h"
 

@@ -1,7 +1,7 @@
 /*
  * mallopts: how the program tuned its allocator (answer/mallopts.c).
  */
-#include "answer/questions.h"
+#include "questions/questions.h"
 #include "report/report.h"
 
 const struct report report_mallopts = {

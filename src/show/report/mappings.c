@@ -1,6 +1,6 @@
-#include "answer/mappings.h"
+#include "questions/address_space.h"
 
-#include "answer/questions.h"
+#include "questions/questions.h"
 #include "report/answered.h"
 #include "report/quality.h"
 #include "report/text.h"

@@ -1,7 +1,7 @@
 /*
  * marks: the moments that the program named itself (answer/marks.c).
  */
-#include "answer/questions.h"
+#include "questions/questions.h"
 #include "report/report.h"
 
 const struct report report_marks = {

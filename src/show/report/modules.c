@@ -1,4 +1,4 @@
-#include "answer/questions.h"
+#include "questions/questions.h"
 #include "report/report.h"
 
 enum { ROWS_SHOWN = 24 };

@@ -1,8 +1,8 @@
-#include "answer/reallocs.h"
+#include "questions/reallocs.h"
 
 #include <math.h>
 
-#include "answer/questions.h"
+#include "questions/questions.h"
 #include "report/quality.h"
 #include "report/rank.h"
 

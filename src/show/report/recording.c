@@ -1,4 +1,4 @@
-#include "answer/questions.h"
+#include "questions/questions.h"
 #include "report/answered.h"
 
 static struct err *text(const struct report_context *context, const void *answer, FILE *out)

@@ -1,9 +1,9 @@
 /*
  * rss: the bands at the beginning, where RSS was highest and at the end, and its course as a chart.
  */
-#include "answer/rss.h"
+#include "questions/address_space.h"
 
-#include "answer/questions.h"
+#include "questions/questions.h"
 #include "report/quality.h"
 
 enum { NUMBER_COLUMNS = 13, TITLE_COLUMNS = 38, SHARE_COLUMNS = 9, CHART_COLUMNS = 64, PARTS = 3 };

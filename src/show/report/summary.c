@@ -2,8 +2,8 @@
  * summary: the first thing anybody reads. What is alive at the peak and who made it, what leaked,
  * what was temporary, what to type next - on one screen.
  */
-#include "answer/questions.h"
-#include "answer/summary.h"
+#include "questions/questions.h"
+#include "questions/summary.h"
 #include "model/import.h"
 #include "report/quality.h"
 #include "report/rank.h"

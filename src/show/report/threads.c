@@ -1,6 +1,6 @@
-#include "answer/threads.h"
+#include "questions/threads.h"
 
-#include "answer/questions.h"
+#include "questions/questions.h"
 #include "report/answered.h"
 #include "report/quality.h"
 #include "report/rank.h"

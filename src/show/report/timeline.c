@@ -1,9 +1,9 @@
 /*
  * timeline: a chart of live bytes that fits the terminal, one line per step of time.
  */
-#include "answer/timeline.h"
+#include "questions/timeline.h"
 
-#include "answer/questions.h"
+#include "questions/questions.h"
 #include "report/quality.h"
 
 enum { LINES_DEFAULT = 32, TIME_COLUMNS = 10, BYTES_COLUMNS = 11, BAR_COLUMNS_MAX = 64 };

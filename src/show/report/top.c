@@ -1,4 +1,4 @@
-#include "answer/questions.h"
+#include "questions/questions.h"
 #include "report/rank.h"
 
 const struct report report_top = {

@@ -1,6 +1,6 @@
-#include "answer/tree.h"
+#include "questions/tree.h"
 
-#include "answer/questions.h"
+#include "questions/questions.h"
 #include "report/branches.h"
 #include "report/quality.h"
 #include "report/suppressed.h"

@@ -4,7 +4,7 @@
 #ifndef MEMTAPE_REPORT_VERIFICATION_H
 #define MEMTAPE_REPORT_VERIFICATION_H
 
-#include "answer/verification.h"
+#include "questions/verification.h"
 #include "report/report.h"
 
 /* tape: its path, as the user wrote it. */

@@ -1,4 +1,4 @@
-#include "answer/questions.h"
+#include "questions/questions.h"
 #include "report/verification.h"
 
 static void add_damage(struct str *out, const char *tape, const struct damage *damage)

@@ -1,0 +1,29 @@
+/*
+ * findings: what is wrong, the worst first, with evidence, advice and the command that shows it.
+ */
+#ifndef MEMTAPE_QUESTIONS_FINDINGS_H
+#define MEMTAPE_QUESTIONS_FINDINGS_H
+
+#include "answer/about.h"
+#include "answer/frame.h"
+#include "findings/findings.h"
+
+struct finding_answer {
+	const char *type, *title;
+	uint64_t bytes, count;
+	const char *evidence, *advice;
+	struct place place;
+	const char *page, *report, *filter, *metric, *at, *from, *until, *sort;
+	const char *command;
+	uint32_t stack, allocated_stack, freed_before_stack;
+	bool possible;
+};
+
+struct findings_answer {
+	struct shape_rows findings; /* of struct finding_answer */
+	struct shape_texts missing;
+	uint64_t total; /* how many there are, without asked->top */
+	struct quality quality;
+};
+
+#endif

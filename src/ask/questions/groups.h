@@ -1,0 +1,37 @@
+/*
+ * groups: allocations grouped by what they have in common, with sums of those that the filter lets
+ * through and of all.
+ */
+#ifndef MEMTAPE_QUESTIONS_GROUPS_H
+#define MEMTAPE_QUESTIONS_GROUPS_H
+
+#include "answer/about.h"
+#include "answer/frame.h"
+#include "groups/groups.h"
+
+struct group_values {
+	uint64_t of[GROUP_KEYS]; /* by enum group_key; SHAPE_NONE: none */
+	double rate_per_s;
+};
+
+struct group_row {
+	const char *title;
+	struct place place;
+	uint64_t stack_id, stacks;
+	struct group_values matched, all;
+	struct shape_share share;
+	uint32_t stack;
+};
+
+struct groups_answer {
+	const char *by;
+	const char *sort;
+	bool ascending;
+	const char *filter;
+	uint64_t allocations;
+	uint64_t total_count; /* groups */
+	struct shape_rows groups;
+	struct about about;
+};
+
+#endif

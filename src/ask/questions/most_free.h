@@ -1,0 +1,12 @@
+/*
+ * most_free: the moment that questions about the heap are about if nobody says. Internal to answer.
+ */
+#ifndef MEMTAPE_QUESTIONS_MOST_FREE_H
+#define MEMTAPE_QUESTIONS_MOST_FREE_H
+
+#include "answer/question.h"
+
+/* The parameter `at`; not given, where most of the heap was free (space/rss.h), or the end. */
+struct err *most_free_or_at(const struct asked *asked, uint64_t *ns_ret);
+
+#endif

@@ -1,0 +1,19 @@
+/*
+ * recording_notes: what notes on a tape say of its making: programs before an exec, what was done
+ * to it later, and allocators with names of their own. Part of the answer `recording`.
+ */
+#ifndef MEMTAPE_QUESTIONS_RECORDING_NOTES_H
+#define MEMTAPE_QUESTIONS_RECORDING_NOTES_H
+
+#include "answer/question.h"
+
+/* Of lists that would be empty items is NULL. */
+struct recording_notes {
+	struct shape_rows before, edits, allocators;
+};
+
+extern const struct shape shape_recording_notes;
+
+struct err *recording_notes_find(const struct asked *asked, struct recording_notes *notes);
+
+#endif

@@ -1,0 +1,219 @@
+#include "questions/summary.h"
+
+#include "questions/questions.h"
+#include "groups/call_times.h"
+
+static const struct member peak_members[] = {
+	MEMBER(struct summary_peak, bytes, BYTES, NULL),
+	MEMBER(struct summary_peak, count, COUNT, "blocks"),
+	MEMBER(struct summary_peak, time_ns, NS, "when"),
+};
+static const struct shape shape_peak = SHAPE("SummaryPeak", struct summary_peak, peak_members);
+
+static const struct member function_members[] = {
+	MEMBER(struct summary_function, calls, COUNT, NULL),
+	MEMBER(struct summary_function, bytes, BYTES, "requested"),
+	MEMBER(struct summary_function, failed, COUNT, "calls that returned NULL"),
+};
+static const struct shape shape_function =
+	SHAPE("FunctionCalls", struct summary_function, function_members);
+
+static const struct member latency_members[] = {
+	MEMBER(struct summary_latency, calls, COUNT, NULL),
+	MEMBER(struct summary_latency, total_ns, NS, NULL),
+	MEMBER(struct summary_latency, mean_ns, NS, NULL),
+	MEMBER(struct summary_latency, p50_ns, NS, "the median"),
+	MEMBER(struct summary_latency, p99_ns, NS, "99 % took no longer"),
+	MEMBER(struct summary_latency, max_ns, NS, NULL),
+};
+static const struct shape shape_latency =
+	SHAPE("LatencySum", struct summary_latency, latency_members);
+
+static const struct member process_members[] = {
+	MEMBER(struct summary_process, pid, PLAIN, NULL),
+	MEMBER(struct summary_process, exe, TEXT, "path of the program"),
+	MEMBER(struct summary_process, argv, TEXTS, "its arguments"),
+	MEMBER(struct summary_process, exit_code, SIGNED, NULL, .nullable = true),
+	MEMBER(struct summary_process, signal, SIGNED, "number of the signal that ended it",
+	       .nullable = true),
+};
+static const struct shape shape_process =
+	SHAPE("ProcessEnd", struct summary_process, process_members);
+
+static const struct member summary_members[] = {
+	MEMBER(struct summary_answer, duration_ns, NS, "of the recording"),
+	MEMBER(struct summary_answer, allocations, OBJECT, NULL, .shape = &shape_sum),
+	MEMBER(struct summary_answer, frees, OBJECT, NULL, .shape = &shape_sum),
+	MEMBER(struct summary_answer, peak, OBJECT, "when most bytes were alive",
+	       .shape = &shape_peak),
+	MEMBER(struct summary_answer, leaked, OBJECT, "never freed, and not suppressed",
+	       .shape = &shape_sum),
+	MEMBER(struct summary_answer, suppressed, OBJECT, "never freed, but suppressed",
+	       .shape = &shape_suppressed, .pointed = true, .optional = true),
+	MEMBER(struct summary_answer, temporary, OBJECT,
+	       "freed before their thread allocated again", .shape = &shape_sum),
+	MEMBER(struct summary_answer, lost_events, COUNT, "events that were not recorded"),
+	MEMBER(struct summary_answer, functions, KEYED, "calls by function",
+	       .shape = &shape_function, .nullable = true),
+	MEMBER(struct summary_answer, reallocs, COUNT, "calls that grew or shrank a block",
+	       .nullable = true),
+	MEMBER(struct summary_answer, failed, COUNT, "calls that returned NULL", .nullable = true),
+	MEMBER(struct summary_answer, unknown_frees, COUNT, "of blocks that were not recorded",
+	       .nullable = true),
+	MEMBER(struct summary_answer, null_frees, COUNT, "free(NULL)", .nullable = true),
+	MEMBER(struct summary_answer, usable_bytes, BYTES,
+	       "of all allocations, with what the allocator added", .nullable = true),
+	MEMBER(struct summary_answer, latency, OBJECT, "of a tape with durations of calls",
+	       .shape = &shape_latency, .pointed = true, .optional = true),
+	MEMBER(struct summary_answer, rss_max_bytes, BYTES, "most resident bytes; 0: not known"),
+	MEMBER(struct summary_answer, threads, COUNT, NULL),
+	MEMBER(struct summary_answer, process, OBJECT, NULL, .shape = &shape_process),
+	MEMBER(struct summary_answer, quality, OBJECT, "losses and damage of the tape",
+	       .shape = &shape_quality),
+};
+static const struct shape shape_summary = SHAPE("Summary", struct summary_answer, summary_members);
+
+/* --- functions ------------------------------------------------------------------------------ */
+
+/* Several numbers of the tape are one function for the user: realloc(NULL, n), realloc(p, n) ... */
+static void function_add(struct summary_function *sum, const struct model *model, unsigned fn)
+{
+	const struct model_function *function = &model_functions(model)[fn];
+
+	sum->calls += function->calls;
+	sum->failed += function->failed;
+	if (tape_fn_class(fn) != TAPE_CLASS_REALLOC_OUT && fn != TAPE_FN_REALLOC_FREE)
+		sum->bytes += function->bytes;
+}
+
+/* In the order of the first number of each name; what was never called is left out. */
+static struct err *functions_find(const struct asked *asked, struct shape_rows *rows)
+{
+	struct summary_function *items = arena_array(asked->arena, TAPE_FN_COUNT, sizeof(*items));
+	size_t count = 0, called = 0;
+
+	if (!items)
+		return err_nomem();
+	for (unsigned fn = 0; fn < TAPE_FN_COUNT; fn++) {
+		size_t at = 0;
+
+		while (at < count && strcmp(items[at].name, tape_fn_name(fn)) != 0)
+			at++;
+		if (at == count)
+			items[count++].name = tape_fn_name(fn);
+		function_add(&items[at], asked->model, fn);
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (items[i].calls > 0)
+			items[called++] = items[i];
+	}
+	*rows = (struct shape_rows) { items, called };
+	return NULL;
+}
+
+/* --- */
+
+static struct err *latency_find(const struct asked *asked,
+				const struct summary_latency **latency_ret)
+{
+	struct summary_latency *latency = arena_new(asked->arena, struct summary_latency);
+	struct model_latency total;
+
+	if (!model_latencies(asked->model))
+		return NULL;
+	if (!latency)
+		return err_nomem();
+	call_times_total(asked->model, &total);
+	*latency = (struct summary_latency) {
+		.calls = total.count,
+		.total_ns = total.total_ns,
+		.mean_ns = total.count ? total.total_ns / total.count : 0,
+		.p50_ns = latency_percentile(&total, 50),
+		.p99_ns = latency_percentile(&total, 99),
+		.max_ns = total.max_ns,
+	};
+	*latency_ret = latency;
+	return NULL;
+}
+
+static struct err *whole_find(const struct asked *asked, struct summary_answer *summary)
+{
+	const struct model_totals *totals = model_totals(asked->model);
+	struct err *err;
+
+	if (!selection_is_all(asked->selection)) {
+		summary->reallocs = summary->failed = SHAPE_NONE;
+		summary->unknown_frees = summary->null_frees = summary->usable_bytes = SHAPE_NONE;
+		return NULL;
+	}
+	summary->reallocs = totals->realloc_count;
+	summary->failed = totals->failed_count;
+	summary->unknown_frees = totals->unknown_free_count;
+	summary->null_frees = totals->free_null_count;
+	summary->usable_bytes = totals->usable_bytes;
+	err = functions_find(asked, &summary->functions);
+	return err ? err : latency_find(asked, &summary->latency);
+}
+
+static uint64_t rss_max(const struct model *model)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < model_usage_count(model); i++) {
+		const uint64_t rss = model_usages(model)[i].usage.rss_bytes;
+
+		if (rss != UINT64_MAX && rss > most)
+			most = rss;
+	}
+	return most;
+}
+
+static struct summary_process process_of(const struct model_process *process)
+{
+	const bool exited = process->end_kind == TAPE_END_EXIT && process->end_status >= 0;
+
+	return (struct summary_process) {
+		.pid = process->pid,
+		.exe = process->exe,
+		.argv = { (const char *const *)process->argv, process->argc },
+		.exit_code = exited ? process->end_status : INT64_MIN,
+		.signal = process->end_kind == TAPE_END_SIGNAL ? process->end_status : INT64_MIN,
+	};
+}
+
+static struct err *ask(const struct asked *asked, void *result)
+{
+	const struct model_totals totals = selection_totals(asked->selection);
+	struct summary_answer *summary = result;
+	struct err *err;
+
+	*summary = (struct summary_answer) {
+		.duration_ns = model_process(asked->model)->duration_ns,
+		.allocations = totals.allocated,
+		.frees = totals.freed,
+		.peak = { totals.peak.bytes, totals.peak.count, totals.peak_ns },
+		.leaked = totals.leaked,
+		.temporary = totals.temporary,
+		.lost_events = model_quality(asked->model)->lost_events,
+		.rss_max_bytes = rss_max(asked->model),
+		.threads = model_thread_count(asked->model),
+		.process = process_of(model_process(asked->model)),
+		.metric = (enum metric)asked->sort,
+	};
+	err = suppressed_find(asked, &summary->suppressed);
+	if (!err)
+		err = whole_find(asked, summary);
+	return err ? err : quality_find(asked, &summary->quality);
+}
+
+const struct question question_summary = {
+	.name = "summary",
+	.summary = "peak, leaks and temporaries on one screen",
+	.shape = &shape_summary,
+	.depth = MODEL_SUMMARY,
+	.takes = TAKES(top),
+	.selects = true,
+	.sorts = metric_words,
+	.sort = METRIC_PEAK,
+	.ask = ask,
+};

@@ -1,0 +1,52 @@
+/*
+ * summary: the figures that anybody asks for first.
+ */
+#ifndef MEMTAPE_QUESTIONS_SUMMARY_H
+#define MEMTAPE_QUESTIONS_SUMMARY_H
+
+#include "answer/about.h"
+#include "answer/sum.h"
+#include "sums/metric.h"
+
+struct summary_peak {
+	uint64_t bytes, count;
+	uint64_t time_ns;
+};
+
+struct summary_function {
+	const char *name;
+	uint64_t calls, bytes, failed;
+};
+
+struct summary_latency {
+	uint64_t calls;
+	uint64_t total_ns, mean_ns, p50_ns, p99_ns, max_ns;
+};
+
+struct summary_process {
+	uint64_t pid;
+	const char *exe;
+	struct shape_texts argv;
+	int64_t exit_code, signal;
+};
+
+struct summary_answer {
+	uint64_t duration_ns;
+	struct model_sum allocations, frees;
+	struct summary_peak peak;
+	struct model_sum leaked;
+	const struct suppressed_answer *suppressed;
+	struct model_sum temporary;
+	uint64_t lost_events;
+	/* What is known of the whole tape alone. */
+	struct shape_rows functions; /* of struct summary_function */
+	uint64_t reallocs, failed, unknown_frees, null_frees, usable_bytes;
+	const struct summary_latency *latency;
+	uint64_t rss_max_bytes;
+	uint64_t threads;
+	struct summary_process process;
+	struct quality quality;
+	enum metric metric; /* no member: of --sort, for a text with functions */
+};
+
+#endif

@@ -1,0 +1,14 @@
+#include "questions/questions.h"
+#include "answer/ranking.h"
+
+const struct question question_temporary = {
+	.name = "temporary",
+	.summary = "what was freed at once, with stacks",
+	.shape = &shape_ranking,
+	.depth = MODEL_SUMMARY,
+	.takes = TAKES(top),
+	.selects = true,
+	.sorts = metric_words,
+	.sort = METRIC_TEMPORARY,
+	.ask = ranking_ask,
+};

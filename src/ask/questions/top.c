@@ -1,0 +1,14 @@
+#include "questions/questions.h"
+#include "answer/ranking.h"
+
+const struct question question_top = {
+	.name = "top",
+	.summary = "most of what --sort says, function by function, with stacks",
+	.shape = &shape_ranking,
+	.depth = MODEL_SUMMARY,
+	.takes = TAKES(top),
+	.selects = true,
+	.sorts = metric_words,
+	.sort = METRIC_PEAK,
+	.ask = ranking_ask,
+};

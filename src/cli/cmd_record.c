@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
+#include "capture/pack.h"
 #include "cli/command.h"
 #include "cli/record_serve.h"
 #include "cli/record_summary.h"
-#include "capture/pack.h"
 #include "collect/allocators.h"
 #include "collect/collector.h"
 #include "collect/pattern.h"

@@ -99,10 +99,9 @@ def test_two_spans_of_one_tape(api, metric):
     both = api.get(c=api.ids["tuesday"], m=metric, **ends)
     for side in ("a", "b"):
         query = {"c": api.ids["tuesday"], "from": ends[f"{side}_from"], "until": ends[f"{side}_until"]}
-        matched = [row["matched"] for row in api.server.json("/api/v1/sites?" + urllib.parse.urlencode(query))["rows"]]
-        group, unit = {"allocated": ("allocated", "bytes"), "count": ("allocated", "count"),
-                       "temporary": ("temporary", "count")}[metric]
-        assert both[side]["total"] == sum(sums[group][unit] for sums in matched)
+        matched = [row["only_matched"] for row in api.server.json("/api/v1/sites?" + urllib.parse.urlencode(query))["rows"]]
+        key = {"allocated": "size", "count": "allocated_count", "temporary": "temporary_count"}[metric]
+        assert both[side]["total"] == sum(sums[key] for sums in matched)
     flame = api.get("diff/flame", c=api.ids["tuesday"], m=metric, **ends)
     assert (flame["before"][0], flame["after"][0]) == (both["a"]["total"], both["b"]["total"])
     half = api.get(c=api.ids["tuesday"], m=metric, a_until="12ms", **{"from": "0ns"})

@@ -135,7 +135,7 @@ def test_html_is_the_page_of_report(tmp_path):
     assert page == export(tape, "html", tmp_path / "a.html").read_bytes()  # like all exports, it overwrites
     for words in (("--metric", "leaked"), ("--at", "peak"), ("--filter", "leaked"), ("--from", "1s"), ("-a",)):
         assert "whole tape" in export(tape, "html", tmp_path / "c.html", *words, code=2)
-    assert "packed" in export(tape, "html", tmp_path / "c.html.gz", code=2)
+    assert "compressed" in export(tape, "html", tmp_path / "c.html.gz", code=2)
     assert not (tmp_path / "c.html").exists() and not (tmp_path / "c.html.gz").exists()
 
 

@@ -233,7 +233,7 @@ def test_a_moment_that_is_held_is_answered_for_while_the_tape_grows(watched, tmp
             newer, more = grown(held)
             assert newer > gen and count(gen) == (gen, held)
         assert shown.ask(f"tape?gen={gen}")["tape"]["allocation_count"] == held
-        assert sum(row["matched"]["allocated"]["count"] for row in shown.ask(f"sites?gen={gen}&by=thread&n=200")["rows"]) == held
+        assert sum(row["only_matched"]["allocated_count"] for row in shown.ask(f"sites?gen={gen}&by=thread&n=200")["rows"]) == held
         assert count(gen - 1)[0] >= newer  # nobody holds that: it is now
         status, answer = shown.post("hold", {})
         second, later = answer["gen"], answer["tape"]["allocation_count"]
@@ -392,7 +392,7 @@ def test_a_disk_that_is_full_when_it_is_stopped_is_said(tmp_path):
         said(shown, "tick", 30)  # some chunks, for the last one may give way to the last words
         resource.prlimit(shown.process.pid, resource.RLIMIT_FSIZE, (tape.stat().st_size, resource.RLIM_INFINITY))
         status, error = shown.post("stop", {})
-        assert status == 503 and error["message"] == "nothing is recorded at present", error
+        assert status == 503 and error["message"] == "nothing is being recorded", error
         said(shown, "tick", 20)
         shown.process.stdin.close()
         assert re.search(rb"done: \d+\n", shown.process.stdout.read())

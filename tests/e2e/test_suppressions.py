@@ -125,10 +125,11 @@ def totals_of_rest(server):
     leaked = {"summary": pair(summary["leaked"])}
     suppressed = {"summary": pair(summary["suppressed"])}
     for by in ("function", "stack", "thread"):
-        for part in ("matched", "all"):
+        for part in ("only_matched", "all"):
             rows = server.json("sites", by=by, sort="leaked_size")["rows"]
             leaked[f"sites {by} {part}"] = pair({
-                key: sum(row[part]["leaked"][key] for row in rows) for key in ("count", "bytes")})
+                key: sum(row[part]["leaked_" + word] for row in rows)
+                for key, word in (("count", "count"), ("bytes", "size"))})
     leaked["range"] = pair(server.json("summary", until="100%")["leaked"])
     suppressed["range"] = pair(server.json("summary", until="100%")["suppressed"])
     leaked["filter"] = tuple(server.json("filter", q="leaked")[key] for key in ("count", "bytes"))

@@ -287,7 +287,7 @@ def test_a_tape_that_is_still_recorded_is_left_alone(tape):
             time.sleep(0.1)
         done = recording.run([recording.memtape(), "symbols", "embed", tape])
         process.terminate()
-    assert done.returncode == 1 and b"still being recorded" in done.stderr
+    assert done.returncode == 1 and b"still recording" in done.stderr
     assert recording.run([recording.memtape(), "verify", tape]).returncode == 0
 
 

@@ -3,7 +3,7 @@
  * in the app. It comes with the list of tapes (session.ts), before any page is drawn.
  */
 import { signal } from "@preact/signals";
-import type { Fields, Measure as AnyMeasure } from "./api/types";
+import type { Fields, GroupSums, Measure as AnyMeasure } from "./api/types";
 import type { Metric } from "./url";
 
 export type Measure = Omit<AnyMeasure, "word"> & { word: Metric };
@@ -47,10 +47,17 @@ export function measureKnown(word: Metric, usual: Metric): Metric {
 	return all.length === 0 || all.some((m) => m.word === word) ? word : usual;
 }
 
-type SumName = "allocated" | "leaked" | "temporary" | "peak"; /* of SiteSums */
+/* The sums of a group that metrics sort by: the server's words for them. */
+export type SumKey = keyof GroupSums & ("size" | `${string}_size` | `${string}_count`);
 
-/* The sum of a group that a key sorts by, "leaked_size": ["leaked", "bytes"]; null: it is no sum. */
-export function sumOfKey(key: string): readonly [of: SumName, what: "bytes" | "count"] | null {
-	const [, of, what] = /^(?:(allocated|leaked|temporary|peak)_)?(size|count)$/.exec(key) ?? [];
-	return what ? [(of ?? "allocated") as SumName, what === "count" ? "count" : "bytes"] : null;
+/* null: a metric that groups have no sum of. */
+export function sumOfKey(key: string): SumKey | null {
+	return /^(?:(?:leaked|temporary|peak)_)?size$|^(?:allocated|leaked|temporary|peak)_count$/.test(key)
+		? (key as SumKey)
+		: null;
+}
+
+/* How many blocks the bytes of a sum are in. */
+export function countOfKey(key: SumKey): SumKey {
+	return key === "size" ? "allocated_count" : (key.replace(/_size$/, "_count") as SumKey);
 }

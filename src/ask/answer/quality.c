@@ -1,6 +1,6 @@
 #include "answer/about.h"
-#include "model/import.h"
 #include "findings/edits.h"
+#include "model/import.h"
 
 /* --- shapes --------------------------------------------------------------------------------- */
 

@@ -4,11 +4,11 @@
 #ifndef MEMTAPE_ANSWER_SOURCE_H
 #define MEMTAPE_ANSWER_SOURCE_H
 
+#include "answer/source_opener.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "model/model.h"
-#include "answer/source_opener.h"
 
 enum { SOURCE_BYTES_MAX = 64 << 20, SOURCE_TAB_COLUMNS = 8 };
 

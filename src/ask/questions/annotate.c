@@ -1,8 +1,8 @@
 #include "questions/annotate.h"
 
 #include "answer/line_columns.h"
-#include "questions/questions.h"
 #include "base/sort.h"
+#include "questions/questions.h"
 
 #define SUM(key, sum, kind, doc) MEMBER_AS(key, struct annotated_line, line.sum, kind, doc)
 

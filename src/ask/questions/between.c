@@ -1,7 +1,7 @@
 #include "questions/between.h"
 
-#include "questions/questions.h"
 #include "base/sort.h"
+#include "questions/questions.h"
 #include "select/moment.h"
 
 enum order { BY_SURVIVED, BY_NET, BY_ALLOCATED, BY_FREED, BY_COUNT, BY_TEMPORARY };

@@ -3,8 +3,8 @@
  * they belong to, with samples of resident bytes and marks.
  */
 #include "answer/about.h"
-#include "questions/questions.h"
 #include "groups/group_filter.h"
+#include "questions/questions.h"
 #include "time/course.h"
 
 enum { COLUMNS_MAX = 3840, COLUMNS = 1000, TOP_MAX = 7, MARKS_MAX = 1000 };

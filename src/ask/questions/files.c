@@ -4,9 +4,9 @@
 #include "sums/files.h"
 
 #include "answer/about.h"
-#include "questions/questions.h"
 #include "base/str.h"
 #include "groups/measure.h"
+#include "questions/questions.h"
 
 struct file_row {
 	uint64_t id;

@@ -32,10 +32,10 @@ static const struct member values_members[] = {
 	VALUE("lifetime_p99", GROUP_LIFETIME_P99, NS, "99 %", .nullable = true),
 	VALUE("lifetime_max", GROUP_LIFETIME_MAX, NS, "all", .nullable = true),
 };
-static const struct shape shape_values = SHAPE("GroupSums", struct group_values, values_members);
+const struct shape shape_group_values = SHAPE("GroupSums", struct group_values, values_members);
 
 static const struct member all_members[] = {
-	{ .kind = MEMBER_FLAT, .shape = &shape_values },
+	{ .kind = MEMBER_FLAT, .shape = &shape_group_values },
 	VALUE("max_total_usage", GROUP_USAGE_MAX, BYTES, "most bytes alive at once",
 	      .nullable = true),
 	VALUE("max_total_usage_first_seen_at", GROUP_USAGE_MAX_TIME, NS, "when for the first time",
@@ -59,7 +59,7 @@ static const struct member group_members[] = {
 	MEMBER(struct group_row, stacks, COUNT, "number of different stacks", .nullable = true,
 	       .is_wide = true),
 	MEMBER_AS("only_matched", struct group_row, matched, OBJECT, "what the filter lets through",
-		  .shape = &shape_values, .is_data = true),
+		  .shape = &shape_group_values, .is_data = true),
 	MEMBER(struct group_row, all, OBJECT, "the group on the whole tape", .shape = &shape_all,
 	       .is_data = true),
 	MEMBER(struct group_row, stack, FRAMES,
@@ -127,7 +127,7 @@ static struct err *check(const struct parameters *with)
 	return order_of(with, &order);
 }
 
-static struct group_values values_of(const struct group *group, bool is_of_all)
+struct group_values group_values_of(const struct group *group, bool is_of_all)
 {
 	struct group_values values;
 
@@ -149,8 +149,8 @@ static struct err *row_fill(const struct asked *asked, const struct groups *grou
 		.place = place_of(asked->model, asked->names, group->site),
 		.stack_id = group->site ? group->stack : SHAPE_NONE,
 		.stacks = group->site ? group->stack_count : SHAPE_NONE,
-		.matched = values_of(group, false),
-		.all = values_of(group, true),
+		.matched = group_values_of(group, false),
+		.all = group_values_of(group, true),
 		.share = { group->matched.sums.allocated.bytes, group->all.sums.allocated.bytes },
 		.stack = group->site ? group->stack : CAPTURE_STACK_NONE,
 	};

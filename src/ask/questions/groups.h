@@ -14,6 +14,11 @@ struct group_values {
 	double rate_per_s;
 };
 
+extern const struct shape shape_group_values;
+
+/* The sums of a group, of what is selected or of all. */
+struct group_values group_values_of(const struct group *group, bool is_of_all);
+
 struct group_row {
 	const char *title;
 	struct place place;

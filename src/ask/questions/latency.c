@@ -1,8 +1,8 @@
 #include "questions/latency.h"
 
 #include "answer/note.h"
-#include "questions/questions.h"
 #include "groups/call_times.h"
+#include "questions/questions.h"
 
 enum { SLOWEST_USUAL = 100 };
 

@@ -1,5 +1,5 @@
-#include "questions/questions.h"
 #include "answer/ranking.h"
+#include "questions/questions.h"
 
 const struct question question_leaks = {
 	.name = "leaks",

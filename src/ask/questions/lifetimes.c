@@ -1,7 +1,7 @@
 #include "questions/lifetimes.h"
 
-#include "questions/questions.h"
 #include "groups/lifetimes.h"
+#include "questions/questions.h"
 
 enum { SITES_MAX = 1000 /* each has a spread of its own, some KiB */ };
 

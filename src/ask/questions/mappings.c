@@ -3,9 +3,9 @@
 #include <sys/mman.h>
 
 #include "answer/note.h"
-#include "questions/questions.h"
 #include "base/sort.h"
 #include "base/str.h"
+#include "questions/questions.h"
 
 enum { PROT_TEXT_BYTES = 5 };
 

@@ -5,9 +5,9 @@
 #include "sums/modules.h"
 
 #include "answer/about.h"
-#include "questions/questions.h"
 #include "base/sort.h"
 #include "base/str.h"
+#include "questions/questions.h"
 
 enum { SHORT_ID_BYTES = 6 };
 

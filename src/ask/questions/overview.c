@@ -3,8 +3,8 @@
  * went over time.
  */
 #include "answer/about.h"
-#include "questions/questions.h"
 #include "groups/digest.h"
+#include "questions/questions.h"
 #include "sums/sites.h"
 #include "time/spans.h"
 

@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-#include "questions/questions.h"
 #include "base/sort.h"
+#include "questions/questions.h"
 #include "sums/sites.h"
 
 enum { CHAINS_USUAL = 100, FACTOR_DECIMALS = 4 };

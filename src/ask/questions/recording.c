@@ -7,9 +7,9 @@
 
 #include "answer/about.h"
 #include "answer/program.h"
+#include "capture/capture.h"
 #include "questions/questions.h"
 #include "questions/recording_notes.h"
-#include "capture/capture.h"
 
 enum { NS_PER_S = 1000000000 };
 

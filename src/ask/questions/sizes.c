@@ -2,8 +2,8 @@
  * sizes: how large the blocks were, by powers of two.
  */
 #include "answer/about.h"
-#include "questions/questions.h"
 #include "base/str.h"
+#include "questions/questions.h"
 #include "select/passes.h"
 
 struct size_bucket {

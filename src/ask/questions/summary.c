@@ -1,7 +1,7 @@
 #include "questions/summary.h"
 
-#include "questions/questions.h"
 #include "groups/call_times.h"
+#include "questions/questions.h"
 
 static const struct member peak_members[] = {
 	MEMBER(struct summary_peak, bytes, BYTES, NULL),

@@ -1,8 +1,8 @@
 #include "questions/threads.h"
 
 #include "answer/note.h"
-#include "questions/questions.h"
 #include "base/sort.h"
+#include "questions/questions.h"
 
 struct handover_row {
 	uint64_t allocated_by;

@@ -1,9 +1,9 @@
 #include <assert.h>
 
-#include "questions/questions.h"
-#include "questions/verification.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "questions/questions.h"
+#include "questions/verification.h"
 
 static const struct member damage_members[] = {
 	MEMBER(struct damage, offset, PLAIN, "byte of the file"),

@@ -5,11 +5,11 @@
 
 #include "capture/anonymise_parts.h"
 #include "tape/edit.h"
-#include "tape/tape_exec.h"
 #include "tape/tape_allocator.h"
-#include "tape/tape_import.h"
 #include "tape/tape_birth.h"
 #include "tape/tape_calls.h"
+#include "tape/tape_exec.h"
+#include "tape/tape_import.h"
 #include "tape/tape_stack_use.h"
 
 enum { PID_FIRST = 1001 };

@@ -22,9 +22,9 @@
 
 #include "capture/capture.h"
 #include "model/latency.h"
-#include "tape/tape_exec.h"
 #include "tape/edit.h"
 #include "tape/tape_allocator.h"
+#include "tape/tape_exec.h"
 #include "tape/tape_import.h"
 
 enum model_depth { MODEL_SUMMARY, MODEL_FULL };

@@ -3,9 +3,9 @@
  * what the tape has, a filter that chooses just this group, and its live bytes as a small curve.
  */
 #include "answer/frame.h"
-#include "answer/sum.h"
 #include "groups/group_filter.h"
 #include "http/api_parts.h"
+#include "questions/groups.h"
 #include "sums/name_hash.h"
 #include "time/curves.h"
 
@@ -35,15 +35,6 @@ struct page {
 
 /* --- the answer's shape --------------------------------------------------------------------- */
 
-struct site_sums {
-	struct model_sum allocated, leaked, temporary, peak;
-	uint64_t usable, size_min, size_max, first_ns, last_ns;
-};
-
-struct life {
-	uint64_t p50, p90, p99;
-};
-
 struct site {
 	const char *key, *title, *q;
 	uint64_t hash;
@@ -51,8 +42,7 @@ struct site {
 	uint64_t line;
 	uint32_t stack;
 	uint64_t stack_count;
-	struct site_sums matched, all;
-	const struct life *life;
+	struct group_values matched, all;
 	struct shape_numbers spark;
 };
 
@@ -61,28 +51,6 @@ struct sites_answer {
 	uint64_t count;
 	struct shape_rows rows;
 };
-
-static const struct member sums_members[] = {
-	MEMBER(struct site_sums, allocated, OBJECT, NULL, .shape = &shape_sum),
-	MEMBER(struct site_sums, leaked, OBJECT, "never freed, and not suppressed",
-	       .shape = &shape_sum),
-	MEMBER(struct site_sums, temporary, OBJECT, "freed before their thread allocated again",
-	       .shape = &shape_sum),
-	MEMBER(struct site_sums, peak, OBJECT, "alive at the peak", .shape = &shape_sum),
-	MEMBER(struct site_sums, usable, BYTES, "what the allocator gave for them"),
-	MEMBER(struct site_sums, size_min, BYTES, NULL),
-	MEMBER(struct site_sums, size_max, BYTES, NULL),
-	MEMBER(struct site_sums, first_ns, NS, "the first allocation"),
-	MEMBER(struct site_sums, last_ns, NS, "the last"),
-};
-static const struct shape shape_sums = SHAPE("SiteSums", struct site_sums, sums_members);
-
-static const struct member life_members[] = {
-	MEMBER(struct life, p50, NS, "half of those that were freed lived no longer"),
-	MEMBER(struct life, p90, NS, NULL),
-	MEMBER(struct life, p99, NS, NULL),
-};
-static const struct shape shape_life = SHAPE("SiteLife", struct life, life_members);
 
 static const struct member site_members[] = {
 	MEMBER(struct site, key, TEXT, "identifies the group among those of `by`"),
@@ -97,10 +65,9 @@ static const struct member site_members[] = {
 	MEMBER(struct site, stack, FRAMES, "the stack with most of it, innermost first",
 	       .frames_max = FRAMES_MAX, .nullable = true),
 	MEMBER(struct site, stack_count, COUNT, "number of different stacks"),
-	MEMBER(struct site, matched, OBJECT, "of what is selected", .shape = &shape_sums),
-	MEMBER(struct site, all, OBJECT, "of the whole tape", .shape = &shape_sums),
-	MEMBER(struct site, life, OBJECT, "null: nothing was freed", .shape = &shape_life,
-	       .pointed = true, .nullable = true),
+	MEMBER_AS("only_matched", struct site, matched, OBJECT, "of what is selected",
+		  .shape = &shape_group_values),
+	MEMBER(struct site, all, OBJECT, "of the whole tape", .shape = &shape_group_values),
 	MEMBER(struct site, spark, NUMBERS, "live bytes over the time", .nullable = true),
 };
 static const struct shape shape_site = SHAPE("Site", struct site, site_members);
@@ -114,36 +81,6 @@ static const struct member sites_members[] = {
 static const struct shape shape_sites = SHAPE("Sites", struct sites_answer, sites_members);
 
 /* --- a row --------------------------------------------------------------------------------- */
-
-static struct site_sums sums_of(const struct group_sums *sums)
-{
-	return (struct site_sums) {
-		.allocated = sums->sums.allocated,
-		.leaked = sums->sums.leaked,
-		.temporary = sums->sums.temporary,
-		.peak = sums->sums.peak,
-		.usable = sums->usable,
-		.size_min = sums->size_min,
-		.size_max = sums->size_max,
-		.first_ns = sums->first_ns,
-		.last_ns = sums->last_ns,
-	};
-}
-
-static struct err *life_fill(const struct group *group, struct arena *arena, struct site *site)
-{
-	const uint64_t *known = group->lifetimes[0];
-	struct life *life;
-
-	if (known[GROUP_P50] == FIELD_NONE)
-		return NULL;
-	life = arena_new(arena, struct life);
-	if (!life)
-		return err_nomem();
-	*life = (struct life) { known[GROUP_P50], known[GROUP_P90], known[GROUP_P99] };
-	site->life = life;
-	return NULL;
-}
 
 /* Of groups by function and what is finer; a module has a name, but no function. */
 static void place_fill(const struct page *page, const struct group *group, struct site *site)
@@ -176,11 +113,11 @@ static struct err *row_fill(const struct page *page, size_t i, struct site *site
 	site->title = arena_strdup(arena, str_text(&title));
 	site->q = group_filter(page->filters, i, arena);
 	site->stack_count = group->stack_count;
-	site->matched = sums_of(&group->matched);
-	site->all = sums_of(&group->all);
+	site->matched = group_values_of(group, false);
+	site->all = group_values_of(group, true);
 	if (page->sparks)
 		site->spark = (struct shape_numbers) { page->sparks + i * SPARKS, SPARKS };
-	return site->key && site->title ? life_fill(group, arena, site) : err_nomem();
+	return site->key && site->title ? NULL : err_nomem();
 }
 
 /* --- all groups ---------------------------------------------------------------------------- */

@@ -2,9 +2,9 @@
  * summary: the first thing anybody reads. What is alive at the peak and who made it, what leaked,
  * what was temporary, what to type next - on one screen.
  */
+#include "model/import.h"
 #include "questions/questions.h"
 #include "questions/summary.h"
-#include "model/import.h"
 #include "report/quality.h"
 #include "report/rank.h"
 #include "report/suppressed.h"

@@ -26,7 +26,7 @@ for (const theme of THEMES)
 		await banner(page).locator("summary").click();
 		await soon(
 			() => banner(page).locator("ul").innerText(),
-			/not in that file: times \(only the order is known\), threads[^]*taken for bytes that are alive/,
+			/not in that file: times \(only the order is known\), threads[^]*read as live bytes/,
 		);
 		await page.getByRole("heading", { name: "This tape has no times" }).waitFor();
 		await soon(

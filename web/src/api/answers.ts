@@ -335,9 +335,8 @@ export interface Site {
 	line: number | null;
 	stack: Frame[] | null; /* the stack with most of it, innermost first */
 	stack_count: number; /* number of different stacks */
-	matched: SiteSums; /* of what is selected */
-	all: SiteSums; /* of the whole tape */
-	life: SiteLife | null; /* null: nothing was freed */
+	only_matched: GroupSums; /* of what is selected */
+	all: GroupSums; /* of the whole tape */
 	spark: number[] | null; /* live bytes over the time */
 }
 
@@ -351,27 +350,26 @@ export interface Frame {
 	folded: boolean; /* part of an allocator or of program start */
 }
 
-export interface SiteSums {
-	allocated: Sum;
-	leaked: Sum; /* never freed, and not suppressed */
-	temporary: Sum; /* freed before their thread allocated again */
-	peak: Sum; /* alive at the peak */
-	usable: Bytes; /* what the allocator gave for them */
-	size_min: Bytes;
-	size_max: Bytes;
-	first_ns: Ns; /* the first allocation */
-	last_ns: Ns; /* the last */
-}
-
-export interface Sum {
-	count: number; /* blocks */
-	bytes: Bytes;
-}
-
-export interface SiteLife {
-	p50: Ns; /* half of those that were freed lived no longer */
-	p90: Ns;
-	p99: Ns;
+export interface GroupSums {
+	size: Bytes; /* allocated */
+	allocated_count: number; /* allocations */
+	leaked_size: Bytes; /* never freed, and not suppressed */
+	leaked_count: number; /* blocks never freed, and not suppressed */
+	temporary_size: Bytes; /* freed before their thread allocated again */
+	temporary_count: number; /* allocations of these */
+	peak_size: Bytes; /* alive at the peak */
+	peak_count: number; /* blocks alive at the peak */
+	usable_size: Bytes; /* what the allocator gave */
+	min_size: Bytes | null; /* the smallest block */
+	max_size: Bytes | null; /* the largest block */
+	min_timestamp: Ns | null; /* the first allocation */
+	max_timestamp: Ns | null; /* the last allocation */
+	interval: Ns | null; /* from the first to the last */
+	rate_per_s: number | null; /* allocations per second of the interval */
+	lifetime_p50: Ns | null; /* half of those freed lived at most so long */
+	lifetime_p90: Ns | null; /* 90 % */
+	lifetime_p99: Ns | null; /* 99 % */
+	lifetime_max: Ns | null; /* all */
 }
 
 export interface Allocs extends Head {
@@ -919,28 +917,6 @@ export interface GroupRow {
 	stack: Frame[] | null; /* the one with most matched bytes; null in groups that are not made of stacks */
 }
 
-export interface GroupSums {
-	size: Bytes; /* allocated */
-	allocated_count: number; /* allocations */
-	leaked_size: Bytes; /* never freed, and not suppressed */
-	leaked_count: number; /* blocks never freed, and not suppressed */
-	temporary_size: Bytes; /* freed before their thread allocated again */
-	temporary_count: number; /* allocations of these */
-	peak_size: Bytes; /* alive at the peak */
-	peak_count: number; /* blocks alive at the peak */
-	usable_size: Bytes; /* what the allocator gave */
-	min_size: Bytes | null; /* the smallest block */
-	max_size: Bytes | null; /* the largest block */
-	min_timestamp: Ns | null; /* the first allocation */
-	max_timestamp: Ns | null; /* the last allocation */
-	interval: Ns | null; /* from the first to the last */
-	rate_per_s: number | null; /* allocations per second of the interval */
-	lifetime_p50: Ns | null; /* half of those freed lived at most so long */
-	lifetime_p90: Ns | null; /* 90 % */
-	lifetime_p99: Ns | null; /* 99 % */
-	lifetime_max: Ns | null; /* all */
-}
-
 export interface GroupAll {
 	size: Bytes; /* allocated */
 	allocated_count: number; /* allocations */
@@ -1473,6 +1449,11 @@ export interface Summary extends Head {
 	threads: number;
 	process: ProcessEnd;
 	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface Sum {
+	count: number; /* blocks */
+	bytes: Bytes;
 }
 
 export interface SummaryPeak {

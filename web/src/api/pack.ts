@@ -2,6 +2,7 @@
  * The answers that a report has in itself: `memtape report --html` asks the server's questions and writes what it
  * said into the page, gzip in base64. Questions are found again whatever the width they are asked for.
  */
+import type { GroupSums } from "./types";
 import { sumOfKey } from "../vocabulary";
 
 interface Answers {
@@ -97,11 +98,9 @@ export function questionOf(url: string, duration: number): string {
 }
 
 function sumOf(row: Row, sort: string): number {
-	const sums = row.matched as Record<string, { bytes: number; count: number }> | undefined,
-		life = row.life as { p50: number } | null;
-	const [of, what] = sumOfKey(sort) ?? ["allocated", "bytes"];
-	if (sort === "lifetime_p50") return life ? life.p50 : Infinity;
-	return sums?.[of]?.[what] ?? 0;
+	const sums = row.only_matched as GroupSums | undefined;
+	if (sort === "lifetime_p50") return sums?.lifetime_p50 ?? Infinity;
+	return sums?.[sumOfKey(sort) ?? "size"] ?? 0;
 }
 
 /* The best of every order that was asked for, once each, in the order that is wanted now. */

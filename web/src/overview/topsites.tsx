@@ -1,7 +1,7 @@
 /* The functions with most of it, and how each behaves over time. */
 import type { JSX } from "preact";
 import { useApi } from "../api/use";
-import type { SiteSums, Site, Sites, Sum } from "../api/types";
+import type { GroupSums, Site, Sites, Sum } from "../api/types";
 import { rangeText } from "../clock";
 import { addTerm } from "../filter";
 import * as format from "../format";
@@ -12,7 +12,7 @@ import { Card, Dot, Segmented } from "../ui/basics";
 import { BarCell, Bytes, Count, Duration } from "../ui/cells";
 import { Sparkline } from "../ui/sparkline";
 import { EmptyByFilter, Loading, misses, Shown } from "../ui/states";
-import { capital, measures, sumOfKey } from "../vocabulary";
+import { capital, countOfKey, measures, sumOfKey } from "../vocabulary";
 import type { Measure } from "../vocabulary";
 
 const ROWS = 9;
@@ -21,19 +21,21 @@ const ROWS = 9;
 interface Rank {
 	measure: Measure;
 	sort: string;
-	sum: (sums: SiteSums) => Sum;
+	sum: (sums: GroupSums) => Sum;
 }
 
 function ranks(): Rank[] {
 	return measures().flatMap((measure) => {
 		const { sort } = measure,
 			key = sort && measure.unit === "bytes" && measure.in_reports ? sumOfKey(sort) : null;
-		return sort && key ? [{ measure, sort, sum: (s: SiteSums) => s[key[0]] }] : [];
+		const sum = (s: GroupSums): Sum => ({ bytes: s[key!] ?? 0, count: s[countOfKey(key!)] ?? 0 });
+		return sort && key ? [{ measure, sort, sum }] : [];
 	});
 }
 
 function Row(props: { site: Site; sum: Sum; max: number; never: boolean }): JSX.Element {
 	const { site, sum } = props,
+		life = site.only_matched.lifetime_p50,
 		colour = moduleColour(site.module);
 	const where = format.place(site.file, site.line) || (site.module && format.baseName(site.module)) || "";
 	const narrowed = site.q ? { filter: addTerm(filter.value, site.q) } : {};
@@ -67,12 +69,10 @@ function Row(props: { site: Site; sum: Sum; max: number; never: boolean }): JSX.
 			</td>
 			{!misses("times") && (
 				<>
-					<td class="num muted-2">
-						{site.life || props.never ? <Duration value={site.life?.p50 ?? null} /> : "\u2014"}
-					</td>
+					<td class="num muted-2">{life !== null || props.never ? <Duration value={life} /> : "\u2014"}</td>
 					<td class="site-spark">
 						{site.spark && (
-							<Sparkline values={site.spark} colour={props.never && !site.life ? "red" : colour} />
+							<Sparkline values={site.spark} colour={props.never && life === null ? "red" : colour} />
 						)}
 					</td>
 				</>
@@ -82,9 +82,9 @@ function Row(props: { site: Site; sum: Sum; max: number; never: boolean }): JSX.
 }
 
 function Table(props: { data: Sites; rank: Rank }): JSX.Element {
-	const rows = props.data.rows.filter((s) => props.rank.sum(s.matched).bytes > 0);
+	const rows = props.data.rows.filter((s) => props.rank.sum(s.only_matched).bytes > 0);
 	const timed = !misses("times"),
-		max = Math.max(...rows.map((s) => props.rank.sum(s.matched).bytes), 0);
+		max = Math.max(...rows.map((s) => props.rank.sum(s.only_matched).bytes), 0);
 	if (rows.length === 0)
 		return filter.value || range.value ? (
 			<EmptyByFilter />
@@ -129,9 +129,9 @@ function Table(props: { data: Sites; rank: Rank }): JSX.Element {
 						<Row
 							key={s.key}
 							site={s}
-							sum={props.rank.sum(s.matched)}
+							sum={props.rank.sum(s.only_matched)}
 							max={max}
-							never={s.matched.leaked.count * 2 > s.matched.allocated.count}
+							never={s.only_matched.leaked_count * 2 > s.only_matched.allocated_count}
 						/>
 					))}
 				</tbody>

@@ -44,7 +44,7 @@ function leakOf(site: Site, seconds: number): Leak {
 		line = fit(curve);
 	return {
 		site,
-		kind: classify(curve, site.matched.leaked.count),
+		kind: classify(curve, site.only_matched.leaked_count),
 		rate: seconds > 0 ? (line.perStep * (curve.length - 1)) / seconds : 0,
 		r2: line.r2,
 	};
@@ -79,8 +79,8 @@ function columnsOf(max: number): Column<Leak>[] {
 			track: "minmax(100px, 150px)",
 			...number,
 			cell: (l) => (
-				<BarCell value={l.site.matched.leaked.bytes} max={max}>
-					<Bytes value={l.site.matched.leaked.bytes} />
+				<BarCell value={l.site.only_matched.leaked_size} max={max}>
+					<Bytes value={l.site.only_matched.leaked_size} />
 				</BarCell>
 			),
 		},
@@ -89,7 +89,7 @@ function columnsOf(max: number): Column<Leak>[] {
 			title: "Blocks",
 			track: "minmax(58px, 84px)",
 			...number,
-			cell: (l) => <Count value={l.site.matched.leaked.count} />,
+			cell: (l) => <Count value={l.site.only_matched.leaked_count} />,
 		},
 		{
 			id: "share",
@@ -97,7 +97,7 @@ function columnsOf(max: number): Column<Leak>[] {
 			track: "minmax(86px, 96px)",
 			...number,
 			help: "share of the blocks it allocated",
-			cell: (l) => format.percent(l.site.matched.leaked.count / Math.max(1, l.site.all.allocated.count)),
+			cell: (l) => format.percent(l.site.only_matched.leaked_count / Math.max(1, l.site.all.allocated_count)),
 		},
 		{
 			id: "rate",
@@ -119,7 +119,8 @@ function columnsOf(max: number): Column<Leak>[] {
 			...number,
 			cell: (l) => (
 				<span>
-					{momentText(l.site.matched.first_ns)} … {momentText(l.site.matched.last_ns)}
+					{momentText(l.site.only_matched.min_timestamp ?? 0)} …{" "}
+					{momentText(l.site.only_matched.max_timestamp ?? 0)}
 				</span>
 			),
 		},
@@ -155,7 +156,7 @@ function Detail(props: { leak: Leak }): JSX.Element {
 				<div class="detail-actions">
 					{only && (
 						<a class="button small" href={pageHref(["allocations"], { filter: only })}>
-							List {format.count(site.matched.leaked.count)}
+							List {format.count(site.only_matched.leaked_count)}
 						</a>
 					)}
 					{only && (
@@ -209,7 +210,7 @@ function List(props: { leaks: readonly Leak[] }): JSX.Element {
 		<VirtualGrid
 			label="Call sites that leak"
 			rows={rows}
-			columns={columnsOf(Math.max(...leaks.map((l) => l.site.matched.leaked.bytes), 0))}
+			columns={columnsOf(Math.max(...leaks.map((l) => l.site.only_matched.leaked_size), 0))}
 			rowHeight={30}
 			minWidth={920}
 			selected={at}
@@ -240,12 +241,12 @@ function LeaksPage(): JSX.Element {
 	const leaks = useMemo(
 		() =>
 			(answer.data?.rows ?? [])
-				.filter((s) => s.matched.leaked.count > 0)
+				.filter((s) => s.only_matched.leaked_count > 0)
 				.map((s) => leakOf(s, clock.value.duration / 1e9)),
 		[answer.data],
 	);
 	const shown = leaks.filter((l) => !wanted || l.kind === wanted),
-		sum = (list: readonly Leak[]) => list.reduce((n, l) => n + l.site.matched.leaked.bytes, 0);
+		sum = (list: readonly Leak[]) => list.reduce((n, l) => n + l.site.only_matched.leaked_size, 0);
 	const kinds = [
 		{ kind: "" as const, title: "All", meaning: "everything that leaked" },
 		...(misses("times") ? [] : KINDS),

@@ -1,7 +1,7 @@
 /* Who allocates: allocations in groups, what the filter lets through of each beside all that it made. */
 import type { JSX } from "preact";
 import { usePages } from "../api/pages";
-import type { SiteSums, Site, Sites } from "../api/types";
+import type { GroupSums, Site, Sites } from "../api/types";
 import { momentText, rangeText, span } from "../clock";
 import { addTerm } from "../filter";
 import * as format from "../format";
@@ -46,6 +46,11 @@ function Both(props: { matched: number; all: number; kind: "bytes" | "count"; ba
 	);
 }
 
+/* Whether anything of it was freed. */
+function hasLife(site: Site): boolean {
+	return site.only_matched.lifetime_p50 !== null;
+}
+
 function Name(props: { site: Site }): JSX.Element {
 	const { site } = props,
 		where = format.place(site.file, site.line) || (site.module ? format.baseName(site.module) : "");
@@ -65,15 +70,15 @@ function Name(props: { site: Site }): JSX.Element {
 }
 
 /* The measures that groups have; a bar where the number is of bytes that somebody holds or asked for. */
-function measureColumns(maxima: (pick: (s: SiteSums) => number) => number): Column<Site>[] {
+function measureColumns(maxima: (pick: (s: GroupSums) => number) => number): Column<Site>[] {
 	return measures().flatMap((m): Column<Site>[] => {
 		const key = m.sort && m.in_reports ? sumOfKey(m.sort) : null;
 		if (!key) return [];
-		const [of, what] = key,
-			pick = (s: SiteSums) => s[of][what],
-			isBad = of === "leaked",
+		const what = key.endsWith("_count") ? "count" : "bytes",
+			pick = (s: GroupSums) => s[key] ?? 0,
+			isBad = key.startsWith("leaked"),
 			hasBar = what === "bytes" && !isBad;
-		const both = (s: Site) => <Both matched={pick(s.matched)} all={pick(s.all)} kind={what} bad={isBad} />;
+		const both = (s: Site) => <Both matched={pick(s.only_matched)} all={pick(s.all)} kind={what} bad={isBad} />;
 		const track = hasBar
 			? "minmax(112px, 150px)"
 			: `minmax(${Math.max(84, HEAD_PX + m.title.length * LETTER_PX)}px, 150px)`;
@@ -87,7 +92,7 @@ function measureColumns(maxima: (pick: (s: SiteSums) => number) => number): Colu
 				sort: true,
 				cell: (s) =>
 					hasBar ? (
-						<BarCell value={pick(s.matched)} max={maxima(pick)}>
+						<BarCell value={pick(s.only_matched)} max={maxima(pick)}>
 							{both(s)}
 						</BarCell>
 					) : (
@@ -98,7 +103,7 @@ function measureColumns(maxima: (pick: (s: SiteSums) => number) => number): Colu
 	});
 }
 
-function columnsOf(maxima: (pick: (s: SiteSums) => number) => number): Column<Site>[] {
+function columnsOf(maxima: (pick: (s: GroupSums) => number) => number): Column<Site>[] {
 	const columns: Column<Site>[] = [
 		{ id: "title", title: "Call site", track: "minmax(230px, 1fr)", cell: (s) => <Name site={s} /> },
 		...measureColumns(maxima),
@@ -109,13 +114,14 @@ function columnsOf(maxima: (pick: (s: SiteSums) => number) => number): Column<Si
 			numeric: true,
 			sort: true,
 			help: "median lifetime of the freed blocks",
-			cell: (s) => (s.life ? <Duration value={s.life.p50} /> : <span class="bad">never</span>),
+			cell: (s) =>
+				hasLife(s) ? <Duration value={s.only_matched.lifetime_p50} /> : <span class="bad">never</span>,
 		},
 		{
 			id: "spark",
 			title: "Over time",
 			track: "70px",
-			cell: (s) => s.spark && <Sparkline values={s.spark} colour={s.life ? moduleColour(s.module) : "red"} />,
+			cell: (s) => s.spark && <Sparkline values={s.spark} colour={hasLife(s) ? moduleColour(s.module) : "red"} />,
 		},
 	];
 	return misses("times") ? columns.filter((c) => !TIMED.some((word) => c.id.startsWith(word))) : columns;
@@ -123,7 +129,7 @@ function columnsOf(maxima: (pick: (s: SiteSums) => number) => number): Column<Si
 
 function Detail(props: { site: Site }): JSX.Element {
 	const { site } = props,
-		sums = site.matched,
+		sums = site.only_matched,
 		timeless = misses("times");
 	const only = site.q && addTerm(filter.value, site.q),
 		not = site.q && addTerm(filter.value, `not (${site.q})`);
@@ -141,7 +147,7 @@ function Detail(props: { site: Site }): JSX.Element {
 							class="button small"
 							href={pageHref(["allocations"], { filter: only }, { sort: "", order: "" })}
 						>
-							List {format.count(sums.allocated.count)}
+							List {format.count(sums.allocated_count)}
 						</a>
 					)}
 					{only && (
@@ -163,32 +169,37 @@ function Detail(props: { site: Site }): JSX.Element {
 				{site.spark && !timeless && (
 					<div>
 						<h3>Live bytes over time</h3>
-						<Sparkline values={site.spark} colour={site.life ? "blue" : "red"} width={420} height={64} />
+						<Sparkline
+							values={site.spark}
+							colour={hasLife(site) ? "blue" : "red"}
+							width={420}
+							height={64}
+						/>
 					</div>
 				)}
 				<dl class="pairs">
 					<dt>Sizes</dt>
 					<dd>
-						{format.bytes(sums.size_min)}
-						{sums.size_max !== sums.size_min && ` \u2013 ${format.bytes(sums.size_max)}`}, mean{" "}
-						{format.bytes(sums.allocated.bytes / Math.max(1, sums.allocated.count))}
+						{format.bytes(sums.min_size ?? 0)}
+						{sums.max_size !== sums.min_size && ` \u2013 ${format.bytes(sums.max_size ?? 0)}`}, mean{" "}
+						{format.bytes(sums.size / Math.max(1, sums.allocated_count))}
 					</dd>
 					<dt>Slack</dt>
-					<dd>{format.bytes(sums.usable - sums.allocated.bytes)}</dd>
+					<dd>{format.bytes(sums.usable_size - sums.size)}</dd>
 					{!timeless && (
 						<>
 							<dt>First, last</dt>
 							<dd>
-								{momentText(sums.first_ns)} … {momentText(sums.last_ns)}
+								{momentText(sums.min_timestamp ?? 0)} … {momentText(sums.max_timestamp ?? 0)}
 							</dd>
 						</>
 					)}
-					{site.life && !timeless && (
+					{hasLife(site) && !timeless && (
 						<>
 							<dt>Lifetime</dt>
 							<dd>
-								half under {format.duration(site.life.p50)}, 90 % under {format.duration(site.life.p90)}
-								, 99 % under {format.duration(site.life.p99)}
+								half under {format.duration(sums.lifetime_p50!)}, 90 % under{" "}
+								{format.duration(sums.lifetime_p90!)}, 99 % under {format.duration(sums.lifetime_p99!)}
 							</dd>
 						</>
 					)}
@@ -196,8 +207,8 @@ function Detail(props: { site: Site }): JSX.Element {
 						<>
 							<dt>Temporary</dt>
 							<dd>
-								{format.exact(sums.temporary.count)} (
-								{format.percent(sums.temporary.count / Math.max(1, sums.allocated.count))})
+								{format.exact(sums.temporary_count)} (
+								{format.percent(sums.temporary_count / Math.max(1, sums.allocated_count))})
 							</dd>
 						</>
 					)}
@@ -254,7 +265,7 @@ function SitesPage(): JSX.Element {
 					<VirtualGrid
 						label="Call sites"
 						rows={rows}
-						columns={columnsOf((pick) => Math.max(...first.map((s) => pick(s.matched)), 0))}
+						columns={columnsOf((pick) => Math.max(...first.map((s) => pick(s.only_matched)), 0))}
 						rowHeight={32}
 						minWidth={980}
 						sort={sort}

@@ -39,7 +39,7 @@ function useLives(file: string | undefined): Lives {
 			new Map(
 				(answer.data?.rows ?? [])
 					.filter((r) => r.line !== null && r.file === file)
-					.map((r) => [r.line!, r.life ? r.life.p50 : null]),
+					.map((r) => [r.line!, r.only_matched.lifetime_p50]),
 			),
 		[answer.data, file],
 	);

@@ -121,7 +121,6 @@ void cache_put(struct cache *cache, const char *key, struct blob *blob, const ch
 	struct entry *entry;
 
 	assert(key && *key);
-	assert(blob->refs > 0);
 	if (bytes > cache->bytes_max / LARGEST_SHARE)
 		return;
 	entry = malloc(sizeof(*entry) + len);

@@ -41,8 +41,10 @@ struct blob *blob_create(char *bytes_take, size_t size)
 
 struct blob *blob_get(struct blob *blob)
 {
-	assert(blob->refs > 0);
-	__atomic_add_fetch(&blob->refs, 1, __ATOMIC_RELAXED);
+	const unsigned refs = __atomic_add_fetch(&blob->refs, 1, __ATOMIC_RELAXED);
+
+	assert(refs > 1);
+	(void)refs;
 	return blob;
 }
 

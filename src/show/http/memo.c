@@ -168,9 +168,9 @@ struct err *memo_hold(struct memo *memo, const char *key, const struct sweep_lim
 
 void memo_done(struct memo *memo, struct memo_item *item, const void *value)
 {
+	pthread_mutex_lock(&memo->lock);
 	assert(item->refs > 0);
 	assert(!item->is_ready);
-	pthread_mutex_lock(&memo->lock);
 	item->value = value;
 	item->is_ready = value != NULL;
 	if (!value) /* found by nobody any more; its holder lets it go */

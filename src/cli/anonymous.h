@@ -36,7 +36,7 @@ struct anonymous {
 	const char *module;	/* its path, before */
 };
 
-/* The libraries whose names stay unless told otherwise. */
+/* The libraries whose names stay by default. */
 extern const char ANONYMOUS_KEEP_MODULES[];
 
 void anonymous_deinit(struct anonymous *anonymous);

@@ -1,5 +1,5 @@
 /*
- * strip: a smaller tape, without what nobody will ask for.
+ * strip: a smaller tape, without what is not needed.
  */
 #include <sys/stat.h>
 

@@ -57,7 +57,7 @@ struct err *plot_tape(struct plot *plot, FILE *out);
 struct err *plot_memusage(struct plot *plot, FILE *out);
 
 /*
- * Heap and stack of a tape, as if it were its data file. with_mappings: count mmap and its kin;
+ * Heap and stack of a tape, as if it were its data file. with_mappings: count mmap and the like;
  * needs_stack: a tape without depths of stacks is an error.
  */
 struct err *plot_memusage_of_tape(const struct plot *plot, bool with_mappings, bool needs_stack,

@@ -23,7 +23,7 @@ struct record_serve {
 struct err *record_serve_start(struct record_serve *serve, const char *path);
 
 /*
- * What somebody asked the server for; false: nobody did. He waits for record_serve_grant. Neither
+ * What was requested of the server; false: nothing. It is held until record_serve_grant. Neither
  * waits. The text is valid until the next call.
  */
 bool record_serve_wish(struct record_serve *serve, struct collector_wish *wish);

@@ -1,6 +1,6 @@
 /*
- * question: what can be asked about a tape. One file here exports one `const struct question`, and
- * its name is one word in this room's meson.build, which generates the table. It says what it can
+ * question: a query about a tape, as a value. One file of questions/ exports a const question, and
+ * its name is one word in that room's meson.build, which generates the table. It says what it can
  * be asked with (answer/parameters.h), what the answer consists of (answer/shape.h), and finds it;
  * it formats nothing. Faces - `memtape report`, /api/v1, the app, the documents - compute nothing.
  */
@@ -15,7 +15,7 @@
 /* What opens the source files that a tape names (annotate). NULL: as they are on this machine. */
 struct source_opener;
 
-/* What is asked about; all of it is borrowed. */
+/* What the question is about; all of it is borrowed. */
 struct asked {
 	const struct model *model; /* as deep as the question needs it */
 	struct names *names;

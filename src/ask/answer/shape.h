@@ -75,7 +75,7 @@ struct shape_ratios {
 	unsigned decimals;
 };
 
-/* Rows of values of any kind, which nobody knows before they are there. */
+/* Rows of values of any kind, which is known only when they are there. */
 struct shape_cell {
 	const char *text; /* NULL: none */
 	bool is_number;	  /* as JSON spells it */

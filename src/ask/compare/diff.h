@@ -1,7 +1,7 @@
 /*
  * diff: two sums side by side - of two tapes, or of two moments of one.
  *
- * What belongs together is told by names alone: functions by their name and the short name of their
+ * Rows are matched by name alone: functions by their name and the short name of their
  * module, stacks as sequences of functions, modules by their short name. So load addresses, folders
  * and lines do not matter; nor do version numbers of libraries, the name of the program itself, and
  * what compilers append to functions that they split or cloned.

@@ -2,7 +2,7 @@
  * diff_tree: all stacks of two sums as one tree of functions, with what each side has at every
  * node.
  *
- * What belongs together is told by names, as diff.h says. A node is there when one of the sides has
+ * What belongs together is matched by name, as in diff.h. A node is there when one of the sides has
  * something there; what vanished is as good a node as what is new. At every node and on both sides
  * the values of the children and what the node has by itself add up to its own.
  *

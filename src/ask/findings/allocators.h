@@ -17,7 +17,7 @@ struct allocator_seen {
 /* The next one from note *at on, and *at behind it; false: there are no more. *at begins at 0. */
 bool allocators_next(const struct model *model, size_t *at, struct allocator_seen *seen_ret);
 
-/* Whether blocks came and went that nobody saw: of a malloc that the program calls in itself. */
+/* Whether blocks came and went unseen: of a malloc that the program calls in itself. */
 bool allocators_hide(const struct model *model);
 
 /*

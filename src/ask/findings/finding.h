@@ -118,7 +118,7 @@ struct err *finding_add(struct finding_search *search, const struct finder *find
 struct err *finding_tell_bad_frees(struct finding_search *search, const struct finder *finder,
 				   unsigned kinds, const char *possible_title);
 
-/* What could not be told of them, or ""; NULL: out of memory. */
+/* What is not known of them, or ""; NULL: out of memory. */
 const char *finding_bad_frees_missing(const struct finding_search *search);
 
 /* The filter that selects exactly the site's allocations; `more` (NULL: nothing) goes behind it. */
@@ -136,7 +136,7 @@ struct err *finding_add_at_peak(struct finding_search *search, const struct find
 /* "1234ns"; NULL: no memory. */
 char *finding_moment(const struct finding_search *search, uint64_t ns);
 
-/* Whether bytes that stay are worth to be told about. */
+/* Whether bytes that stay are worth reporting. */
 bool finding_is_worth(const struct finding_search *search, uint64_t bytes);
 
 /* Whether calls are many, and a good part of `all`. */

@@ -1,5 +1,5 @@
 /*
- * untouched: large blocks that were asked for and whose pages nobody ever wrote to, as the kernel
+ * untouched: large blocks that were requested and whose pages were never written to, as the kernel
  * showed when it was asked next after the peak.
  */
 #include "findings/finding.h"

@@ -2,7 +2,7 @@
  * findings: what is wrong on a tape, said with evidence. Every kind of problem has a *finder*, one
  * file finding_NAME.c with one const object, and its name is one word in this room's meson.build.
  *
- * A finding names the query that shows it: the numbers it tells are those of that query.
+ * A finding names the query that shows it: its numbers are those of that query.
  */
 #ifndef MEMTAPE_FINDINGS_FINDINGS_H
 #define MEMTAPE_FINDINGS_FINDINGS_H

@@ -28,7 +28,7 @@ struct call_site {
 
 /*
  * Of all calls, or of those that made and ended the allocations of a selection. Only the whole tape
- * counts calls that failed and frees of blocks that nobody saw being made.
+ * counts calls that failed and frees of blocks whose allocation was not seen.
  */
 struct call_times {
 	struct model_latency total;

@@ -8,7 +8,7 @@
 #include "groups/groups.h"
 
 /*
- * By name alone functions are told apart where that is enough; what is needed for it is found once
+ * Functions are distinguished by name where that is enough; what is needed for it is found once
  * for a list of groups. Groups are those of WALK_FOLD. Lives in the arena.
  */
 struct group_filters;

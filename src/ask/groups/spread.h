@@ -24,7 +24,7 @@ void spread_join(struct spread *to, const struct spread *from);
 
 /*
  * The value that `thousandths` of all are not above, 0 .. 1000; of a group of values that are not
- * told apart the largest, but never more than max. 0 without values.
+ * distinguished: the largest, but never more than max. 0 without values.
  */
 uint64_t spread_percentile(const struct spread *spread, unsigned thousandths);
 

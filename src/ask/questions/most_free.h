@@ -1,5 +1,5 @@
 /*
- * most_free: the moment that questions about the heap are about if nobody says. Internal to answer.
+ * most_free: the default moment of questions about the heap. Internal to answer.
  */
 #ifndef MEMTAPE_QUESTIONS_MOST_FREE_H
 #define MEMTAPE_QUESTIONS_MOST_FREE_H

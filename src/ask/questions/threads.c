@@ -70,7 +70,7 @@ static struct thread_row thread_row(const struct asked *asked, const struct hand
 				    uint32_t index)
 {
 	const struct model_thread *thread = model_thread(asked->model, index);
-	/* The model knows of frees of blocks that nobody saw allocated, too. */
+	/* The model knows of frees of blocks whose allocation was not seen, too. */
 	const bool is_all = selection_is_all(asked->selection);
 
 	return (struct thread_row) {

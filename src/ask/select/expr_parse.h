@@ -43,7 +43,7 @@ struct err *parser_node(struct parser *parser, enum expr_kind kind, struct expr 
 /* A test: whatever is neither and, or, not nor in parentheses. */
 struct err *parser_test(struct parser *parser, const struct expr **expr_ret);
 
-/* `from M` and its kin; *expr_ret is NULL when the token is none of these words. */
+/* `from M` and the like; *expr_ret is NULL when the token is none of these words. */
 struct err *parser_moment_test(struct parser *parser, const struct expr **expr_ret);
 
 /* VALUE, VALUE..VALUE, VALUE.. or ..VALUE */

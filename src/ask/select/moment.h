@@ -17,7 +17,7 @@ struct moment {
 	size_t mark_len;
 };
 
-/* What can be told without a tape. ERR_USAGE. */
+/* What can be checked without a tape. ERR_USAGE. */
 struct err *moment_parse(const char *text, struct moment *moment_ret);
 
 /*

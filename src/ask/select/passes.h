@@ -1,5 +1,5 @@
 /*
- * passes: going through rows, batch after batch, whatever part of them is asked about.
+ * passes: going through rows, batch after batch, whatever part of them is selected.
  *
  *	struct pass pass = pass_begin(model, selection);
  *	while (pass_next(&pass)) {
@@ -15,8 +15,8 @@ struct pass {
 	const struct model *model;
 	const struct selection *selection; /* NULL: all rows */
 	uint64_t at;			   /* where the next batch begins */
-	uint64_t begin;			   /* rows before it are not asked about */
-	uint64_t end;			   /* rows from here on are not asked about */
+	uint64_t begin;			   /* rows before it are left out */
+	uint64_t end;			   /* rows from here on are left out */
 	size_t count;			   /* rows of this batch, at most MODEL_BATCH */
 	uint64_t rows[MODEL_BATCH];	   /* their numbers, ascending */
 };
@@ -30,7 +30,7 @@ struct pass pass_begin_between(const struct model *model, const struct selection
 
 bool pass_next(struct pass *pass); /* false: that were all */
 
-/* Whether every row of the model is asked about. */
+/* Whether every row of the model is selected. */
 bool pass_is_all(const struct pass *pass);
 
 /* pass->count values to values[]. */
@@ -47,7 +47,7 @@ struct pass_rows {
 
 void pass_rows_read(const struct pass *pass, struct pass_rows *rows);
 
-/* Whether the row is asked about; selection may be NULL. */
+/* Whether the row is selected; selection may be NULL: all are. */
 bool pass_has(const struct selection *selection, uint64_t row);
 
 #endif

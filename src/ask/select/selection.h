@@ -49,7 +49,7 @@ struct selection {
 	bool has_range;
 	/*
 	 * What reports take; what is suppressed has not leaked in it. Suppressed are leaks of the
-	 * stacks that `suppressed` has; NULL: none, or nobody asked for leaks.
+	 * stacks that `suppressed` has; NULL: none, or leaks are not needed.
 	 */
 	struct sums sums;
 	const struct suppressed *suppressed;

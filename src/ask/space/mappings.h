@@ -10,7 +10,7 @@
  *
  * A mapping is what one call made, or what the kernel showed first as one range; it may be cut,
  * moved and grow, and ends with its last page. Calls made while the kernel was asked may be on
- * either side of it; a mapping nobody was seen to make begins when it was first shown.
+ * either side of it; a mapping whose creation was not seen begins when it was first shown.
  *
  * Not thread-safe; several may walk one model. Everything it returns lives as long as it, what is
  * said of a moment until the next advance.

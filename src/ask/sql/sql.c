@@ -48,7 +48,7 @@ enum { FUNCTIONS_MAX = 500 };
 
 bool sql_function_is_allowed(struct sql *sql, const char *name)
 {
-	/* json_patch looks for every name among all others, and asks nobody. */
+	/* json_patch looks for every name among all others, without a check of the time. */
 	static const char *const never[] = { "load_extension", "json_patch", "fts3_tokenizer" };
 
 	assert(name);

@@ -283,7 +283,7 @@ static int cursor_row_id(sqlite3_vtab_cursor *base, sqlite3_int64 *row_ret)
 	return SQLITE_OK;
 }
 
-/* No xCreate: the tables are just there, and nobody makes others of their kind. */
+/* No xCreate: the tables are just there, and others of their kind cannot be created. */
 static const sqlite3_module module = {
 	.iVersion = 1,
 	.xConnect = table_connect,

@@ -28,7 +28,7 @@ struct err *sql_adapter_open(struct sql *sql);
 void sql_adapter_close(struct sql *sql);
 
 /*
- * What the adapter has to be told by sql.c: whether a statement may call a function of that name,
+ * What sql.c passes to the adapter: whether a statement may call a function of that name,
  * once more; and how many tables and functions there are.
  */
 bool sql_function_is_allowed(struct sql *sql, const char *name);

@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-/* How much a constraint leaves, as a fraction; nobody knows, but the order of them is right. */
+/* How much a constraint leaves, as a fraction: guesses whose order is right. */
 static const double LEFT_BY_EQUAL = 0.05, LEFT_BY_LIST = 0.2, LEFT_BY_SIDE = 0.25,
 		    LEFT_BY_NULL = 0.3, COST_OF_TEST = 0.3;
 
@@ -27,7 +27,7 @@ static const struct sql_column *column_of(const struct sql_table *table, int col
 {
 	const int number = column == -1 ? key_column(table) : column;
 
-	/* What comes after the columns nobody tests. */
+	/* What comes after the columns is not tested. */
 	return number < 0 || (size_t)number >= table->column_count ? NULL : &table->columns[number];
 }
 

@@ -46,7 +46,7 @@ struct err *sql_context_check(const struct sql_context *context);
 uint64_t sql_context_rest_ns(const struct sql_context *context);
 
 /*
- * Finds which leaks are suppressed: before anything that leaked is told. Then the sums of a stack
+ * Finds which leaks are suppressed: before anything that leaked is read. Then the sums of a stack
  * are without them.
  */
 struct err *sql_context_find_leaks(struct sql_context *context);

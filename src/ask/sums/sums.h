@@ -14,7 +14,7 @@ struct sums {
 	const struct model_stack_sums *stacks; /* by stack id, model_stack_count() of them */
 	struct model_stack_sums total;	       /* over all stacks */
 	/*
-	 * By stack, with those that go on from it; NULL: nobody made them. See model_stack_totals.
+	 * By stack, with those that go on from it; NULL: not made. See model_stack_totals.
 	 */
 	const struct model_stack_sums *totals;
 	struct model_stack_sums used; /* where there are totals */

@@ -4,7 +4,7 @@
  * of a stack; "*" stands for anything, "^" and "$" for beginning and end, "#" begins a comment.
  * Lines for other sanitizers ("race:", "vptr:" ...) are passed over.
  *
- * Some are built in: what every C++ or threaded program has and no tool tells of.
+ * Some are built in: what every C++ or threaded program has and no tool reports.
  *
  * Rules are applied to a tape by its suppressor, once, when somebody asks first: it needs the names
  * of what leaked. Selections, fields and tables of SQL that are given one count a block that was

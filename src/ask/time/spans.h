@@ -1,5 +1,5 @@
 /*
- * spans: live bytes of a selection over time. (Of all allocations the model tells faster.)
+ * spans: live bytes of a selection over time. (For all allocations the model is faster.)
  */
 #ifndef MEMTAPE_TIME_SPANS_H
 #define MEMTAPE_TIME_SPANS_H

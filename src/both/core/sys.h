@@ -74,7 +74,7 @@ static inline int sys_getpid(void)
 
 /*
  * Zeroed private memory, or NULL. Freed with sys_munmap. It is no part of core dumps, and by that
- * mark it is told from the program's own in /proc/PID/smaps.
+ * mark it is distinguished from the program's own in /proc/PID/smaps.
  */
 static inline void *sys_map_private(size_t bytes)
 {

@@ -270,7 +270,7 @@ static void collect(struct collector *collector, struct arena *arena,
 	} while (event != CHILD_ENDED);
 }
 
-/* The program is dead: nobody writes to the spool any more. */
+/* The program is dead: the spool is not written to any more. */
 static void finish(struct collector *collector, struct arena *arena,
 		   struct collector_result *result)
 {

@@ -72,7 +72,7 @@ struct collector_settings {
 	bool (*take_wish)(void *context, struct collector_wish *wish); /* NULL: nobody asks */
 	/* What became of the wish taken last. Must not wait. */
 	void (*grant)(void *context, const struct collector_granted *granted);
-	/* At the end: name (in arena) and figures of a program, from its tape. NULL: nobody can. */
+	/* At the end: name (in arena) and figures of a program, from its tape. May be NULL. */
 	struct err *(*look)(const char *tape_path, struct arena *arena,
 			    struct collector_former *former);
 	void *context;
@@ -102,7 +102,7 @@ struct collector_result {
 };
 
 /*
- * Runs program to its end. An error means that it did not run; then *exec_errno_ret tells an exec
+ * Runs program to its end. An error: it did not run; *exec_errno_ret is then that of an exec
  * that failed (0: something else). Signals are as before when it returns.
  */
 struct err *collector_run(const struct collector_settings *settings, const struct program *program,

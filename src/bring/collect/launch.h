@@ -11,7 +11,7 @@
 /* The spool; smaller than asked for where files may not be that large. Undone by spool_close. */
 struct err *launch_spool(const struct collector_settings *settings, struct spool *spool);
 
-/* The environment that makes the program load the recorder and tells it what to do; in arena. */
+/* The environment that makes the program load the recorder, with its options; in arena. */
 struct err *launch_environment(const struct collector_settings *settings, const struct spool *spool,
 			       struct arena *arena, char ***environment_ret);
 

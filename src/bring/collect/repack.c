@@ -133,7 +133,7 @@ static bool is_related(const struct found_vec *tapes, const struct tape_header *
 	return false;
 }
 
-/* Children come to light in any order: repeated until nobody is added. */
+/* Children come to light in any order: repeated until none is added. */
 static void mark_descendants(struct found_vec *tapes, const struct tape_header *ancestor)
 {
 	for (bool changed = true; changed;) {

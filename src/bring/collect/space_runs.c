@@ -104,7 +104,7 @@ static void count(const struct scan_region *region, struct space_found *found)
 		found->file += pages;
 }
 
-/* The zero page is shared by all who have only read: it is in nobody's RSS. */
+/* The zero page is shared by all who have only read: it counts in no RSS. */
 static bool scan(int fd, uint64_t begin, uint64_t end, bool tells_files, struct runs *runs,
 		 struct space_found *found)
 {

@@ -57,7 +57,7 @@ void spool_close(struct spool *spool);
 char *spool_variable(const struct spool *spool);
 /* From here on it has this name, whatever had it; memory without a name stays that. */
 struct err *spool_rename(struct spool *spool, const char *name);
-/* Takes the name away: what is in it from now on is nobody's business. */
+/* Takes the name away: what is in it from now on cannot be found by others. */
 void spool_unlink(struct spool *spool);
 
 /* More slots for the recorder when it needs them soon, as far as there is room on the disk. */
@@ -108,7 +108,7 @@ bool spool_chunk_peek(const struct spool *spool, uint32_t index, struct tape_chu
 /* Gives the slot back to the recorder and wakes it when it waits. */
 void spool_chunk_free(const struct spool *spool, uint32_t index);
 
-/* Tells the recorder that nobody will empty slots any more. */
+/* Tells the recorder that slots will not be emptied any more. */
 void spool_give_up(const struct spool *spool, int error);
 
 /* Tells the recorder that it may make no system calls: the program has got a filter. */

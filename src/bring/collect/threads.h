@@ -17,7 +17,7 @@
 #include "tape/tape.h"
 #include "tape/tape_stack_use.h"
 
-/* Of what is told; records of the tape. */
+/* Of what was recorded; records of the tape. */
 struct threads_visitor {
 	void (*stack)(void *context, const struct tape_stack_use *use);
 	void (*name)(void *context, uint32_t tid, const char *name);
@@ -40,14 +40,14 @@ struct threads {
 	struct threads_told *told; /* by place */
 };
 
-/* live: the recorder's. Without memory for it nothing is ever told. */
+/* live: the recorder's. Without memory for it nothing is recorded. */
 void threads_open(struct threads *threads, pid_t pid, const struct tape_live *live);
 void threads_close(struct threads *threads); /* all zeros is closed */
 
 /* Looks at filters; and at the rest of what there is, when that is due. */
 void threads_look(struct threads *threads, uint64_t now_ns, const struct threads_visitor *visitor);
 
-/* At the program's end: what is told of stacks is final. */
+/* At the program's end: what is known of stacks is final. */
 void threads_look_last(struct threads *threads, const struct threads_visitor *visitor);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * compose: a stream of facts, as another tool wrote them down, becomes a packed tape.
  *
- * A reader of a format (convert/importer.h) tells what it finds, in the order in which it happened:
+ * A reader of a format (convert/importer.h) adds what it finds, in the order in which it happened:
  *
  *	module = composer_module(composer, &(struct compose_module) { .path = "/usr/bin/x" });
  *	frame = composer_frame(composer, &(struct compose_frame) { .module = module,
@@ -120,7 +120,7 @@ uint32_t composer_stack(struct composer *composer, uint32_t caller, uint32_t fra
 
 /*
  * Nanoseconds since recording began. Does not go back: an earlier time is taken for the last.
- * Events of one time are told apart by a nanosecond each, which keeps their order.
+ * Events of one time are a nanosecond apart, which keeps their order.
  */
 void composer_time(struct composer *composer, uint64_t ns);
 

@@ -10,7 +10,7 @@
 struct convert_settings {
 	const struct importer *importer; /* NULL: the one that knows the file */
 	bool overwrite;
-	/* Now and then, while it takes time; NULL: nobody wants to know. total_bytes 0: unknown. */
+	/* Now and then, while it takes time; NULL: not called. total_bytes 0: unknown. */
 	void (*progress)(void *context, uint64_t done_bytes, uint64_t total_bytes);
 	void *context;
 };
@@ -27,7 +27,7 @@ struct converted {
 
 /*
  * Reads the file `in` and writes the tape `out`, which must not exist unless settings->overwrite
- * and appears only when all has gone well. ERR_FORMAT: nobody knows the format, or nothing can be
+ * and appears only when all has gone well. ERR_FORMAT: unknown format, or nothing can be
  * made of the file. The file is read once, so it may be a pipe.
  */
 struct err *convert_file(const char *in, const char *out, const struct convert_settings *settings,

@@ -43,7 +43,7 @@ uint32_t memray_line(uint32_t version, const uint8_t *table, size_t bytes, int64
 			line += form - ONE_LINE;
 		if (offset < next)
 			return form != NONE && line > 0 && line < UINT32_MAX ? (uint32_t)line : 0;
-		/* the columns, which nobody asks for: the bytes up to the next head */
+		/* the columns, which are not needed: the bytes up to the next head */
 		while (at < end && !(*at & 128))
 			at++;
 		begin = next;

@@ -3,7 +3,7 @@
  * say) and read once from front to back. Memory does not grow with the file.
  *
  * A source keeps its own failure (a read that failed, damaged compression): reading ends there, as
- * at the end of the file, and source_failed tells. One thread at a time.
+ * at the end of the file; source_failed says which. One thread at a time.
  */
 #ifndef MEMTAPE_CONVERT_SOURCE_H
 #define MEMTAPE_CONVERT_SOURCE_H
@@ -48,11 +48,11 @@ uint64_t source_line_number(const struct source *source); /* of the last line, f
 /* Of the decompressed file: how far it was read. */
 uint64_t source_offset(const struct source *source);
 
-/* Of the file as it is: for progress. size 0: a pipe, nobody knows. */
+/* Of the file as it is: for progress. size 0: a pipe, not known. */
 uint64_t source_file_offset(const struct source *source);
 uint64_t source_file_bytes(const struct source *source);
 
-/* Called now and then with file offset and size while bytes are read; NULL: nobody. */
+/* Called now and then with file offset and size while bytes are read; may be NULL. */
 void source_progress(struct source *source,
 		     void (*progress)(void *context, uint64_t done_bytes, uint64_t total_bytes),
 		     void *context);

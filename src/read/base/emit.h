@@ -60,7 +60,7 @@ struct emit *emit_create(FILE *out, const struct emit_settings *settings);
 void emit_destroy(struct emit *emit);
 CLEAN_DEFINE(emit_destroy, struct emit *);
 
-/* Ends the output and flushes; tells of any write that failed (disk full, broken pipe). Once. */
+/* Ends the output and flushes; returns a write that failed (disk full, broken pipe). Once. */
 struct err *emit_finish(struct emit *emit);
 
 /* So that a long report can stop early when nobody reads any more. */

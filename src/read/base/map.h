@@ -27,7 +27,7 @@ struct map {
 uint64_t *map_find(const struct map *map, uint64_t key);
 
 /*
- * The value's place, made (with value 0) if it is not there; *is_new tells, may be NULL. NULL when
+ * The place of the value, made (as 0) if it is not there; *is_new: whether, may be NULL. NULL when
  * out of memory.
  */
 uint64_t *map_put(struct map *map, uint64_t key, bool *is_new);

@@ -59,7 +59,7 @@ struct option_table {
 
 /*
  * Parses argv[1 .. argc - 1] into settings. Operands are moved to argv[1 ...] in their order and
- * *operand_count_ret tells how many; settings hold pointers into argv. On error (ERR_USAGE)
+ * *operand_count_ret: how many; settings hold pointers into argv. On error (ERR_USAGE)
  * settings may have been written partly.
  */
 struct err *options_parse(const struct option_table *table, int argc, char **argv, void *settings,

@@ -1,5 +1,5 @@
 /*
- * anonymise: a tape without what tells whose it is: texts, numbers of processes and threads,
+ * anonymise: a tape without what identifies its origin: texts, numbers of processes and threads,
  * build-ids, the time of day, identities and addresses are replaced, equal ones by equal ones.
  *
  * What becomes of texts is the caller's affair; everything else is decided here. Record types that

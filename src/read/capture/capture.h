@@ -94,7 +94,7 @@ struct capture_facts {
 const struct capture_facts *capture_facts(const struct capture *capture);
 
 /*
- * Decodes every chunk and tells of each: events counted, error NULL when it is sound, else what is
+ * Decodes every chunk and reports each: events counted, error NULL when it is sound, else what is
  * wrong. Does not stop at damage. Returns an error only for things that are not the tape's fault.
  */
 struct err *capture_verify(const struct capture *capture,

@@ -28,7 +28,7 @@ size_t capture_pack_bound(uint32_t chunk_bytes);
  * to out, which has capture_pack_bound bytes; *bytes_ret is how many. Records are taken up to the
  * last whole one, and the header's used, event_count, node_count, state and checksum are those of
  * what was packed: damaged records at the end of a chunk are left out, and *lost_bytes_ret (may be
- * NULL) tells how many bytes that were. Errors: ERR_FORMAT when header numbers do not fit the slot.
+ * NULL): how many bytes that were. Errors: ERR_FORMAT when header numbers do not fit the slot.
  */
 struct err *capture_pack(struct capture_packer *packer, const struct tape_chunk *chunk,
 			 uint32_t chunk_bytes, void *out, size_t *bytes_ret,

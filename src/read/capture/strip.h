@@ -1,5 +1,5 @@
 /*
- * strip: a smaller tape of a tape, without allocations that nobody will ask for.
+ * strip: a smaller tape of a tape, without allocations that are not needed.
  *
  * Blocks that realloc turned into each other are a *chain* and stay or go as a whole. What looks
  * wrong - a block whose free was not seen, a free of an unknown block - stays.

@@ -56,7 +56,7 @@ static bool end_by_realloc(struct replay *replay, const struct capture_event *ev
 	return false;
 }
 
-/* The allocator gave out an address that is taken: its block was freed, though nobody told us. */
+/* The allocator gave out an address that is taken: its block was freed unseen. */
 static void lose_block(struct replay *replay, const struct capture_event *event, uint32_t thread,
 		       struct block *block)
 {

@@ -95,7 +95,7 @@ struct disorder {
 
 struct replay;
 
-/* The address of an allocation has a block. What became of it is told, and it is dead. */
+/* The address of an allocation has a block. Its end is recorded, and it is dead. */
 void disorder_replace(struct replay *replay, const struct capture_event *event, uint32_t thread,
 		      struct block *block);
 

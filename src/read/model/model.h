@@ -446,7 +446,7 @@ struct model_usage {
 size_t model_usage_count(const struct model *model);
 const struct model_usage *model_usages(const struct model *model);
 
-/* mmap and its kin, mallopt, marks, dlopen, fork ...: everything rare, in the order of time. */
+/* mmap and the like, mallopt, marks, dlopen, fork ...: everything rare, in the order of time. */
 struct model_note {
 	uint64_t ns;
 	uint32_t thread; /* MODEL_NO_THREAD: the collector */

@@ -86,7 +86,7 @@ void names_settle(struct names *names);
 
 /*
  * The same names for one more thread, after names_settle: they share everything but what was asked
- * for, by which names_module_state tells of what was shown. To be destroyed before names. NULL: no
+ * for, of which names_module_state says what was shown. To be destroyed before names. NULL: no
  * memory.
  */
 struct names *names_view(const struct names *names);

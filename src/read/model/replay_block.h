@@ -6,7 +6,7 @@
 
 #include "model/replay.h"
 
-/* What goes wrong in keeping rows is told by replay_events. */
+/* An error in keeping rows is returned by replay_events. */
 static inline void replay_keep(struct replay *replay, struct err *err)
 {
 	if (unlikely(err)) {
@@ -45,7 +45,7 @@ static inline void replay_count_free(struct replay *replay, const struct capture
 
 	replay->totals.freed.count++;
 	replay->totals.freed.bytes += block->size;
-	/* the first half of a realloc is not a call: its row tells of the second */
+	/* the first half of a realloc is not a call: its row is of the second */
 	if (replay->class_of[event->fn] == TAPE_CLASS_FREE)
 		replay->functions[event->fn].bytes += block->size;
 	freer->foreign_free_count += block->thread != thread;

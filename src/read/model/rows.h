@@ -38,7 +38,7 @@ struct pack_job {
 
 VEC_DEFINE(pack_jobs, struct pack_job);
 
-/* Written as it was, because its times could not be told yet. */
+/* Written as it was, because its times were not known yet. */
 struct raw_part {
 	uint64_t offset;
 	uint32_t number;
@@ -104,7 +104,7 @@ struct err *rows_add(struct rows *rows, const struct capture_event *event, uint3
 struct err *rows_free(struct rows *rows, const struct block *block,
 		      const struct capture_event *event, uint32_t thread, unsigned flags);
 
-/* A better story of an end that was told already; the order of ends stays. Rare. */
+/* Corrects an end that was written already; the order of ends stays. Rare. */
 struct err *rows_retell(struct rows *rows, uint32_t row, const struct capture_event *event,
 			uint32_t thread, unsigned flags);
 

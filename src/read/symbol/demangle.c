@@ -14,7 +14,7 @@
 #include "core/core.h"
 
 /*
- * Longer names exist (Boost, Eigen) but nobody reads them, and the demangler's time can grow
+ * Longer names exist (Boost, Eigen) but are of no use to readers, and the demangler's time can grow
  * faster than its input.
  */
 enum { DEMANGLE_INPUT_MAX = 16384, DEMANGLE_OUTPUT_MAX = 65536 };

@@ -12,8 +12,8 @@
 const char *remedy_server(void);
 
 /*
- * The package of Debian and its kin that the file is of, for the caller to free; NULL: none, or
- * another distribution.
+ * The Debian package (or of a derivative) that the file is of, for the caller to free; NULL: none,
+ * or another distribution.
  */
 char *remedy_package(const char *path);
 

@@ -54,7 +54,7 @@ static bool skip_noise(struct spell *spell)
 	return false;
 }
 
-/* After "operator": <, >, -> and their kin are no brackets there. */
+/* After "operator": <, >, -> and the like are not brackets there. */
 static void copy_operator(struct spell *spell)
 {
 	static const char *const symbols[] = { "<<=", ">>=", "<=>", "->*", "<<", ">>",
@@ -101,7 +101,7 @@ static bool is_default_argument(const char *text)
 	return false;
 }
 
-/* std::basic_string<char> -> std::string, and so with all its kin. */
+/* std::basic_string<char> -> std::string, and likewise its variants. */
 static void use_alias(struct spell *spell, size_t name)
 {
 	const size_t prefix = name + strlen("std::basic_");

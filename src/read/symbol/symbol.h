@@ -2,7 +2,7 @@
  * symbol: address -> function, file, line, inlined calls, module.
  *
  * A symbolizer knows *objects*: files on disk, as they were when the program ran (path and
- * build-id). It opens an object when first asked about it, and each address is looked up once.
+ * build-id). It opens an object when it is first needed, and each address is looked up once.
  * Names that it found are kept in a cache on disk, by build-id, so that the next run finds them
  * at once. It shows no name it is not sure of: where the file on disk is another one than was
  * recorded, names come from a debug file with the right build-id or not at all.
@@ -112,7 +112,7 @@ struct symbol_source {
 	size_t cached_count;	 /* addresses that the cache knew */
 };
 
-/* Opens the object, if nobody did yet; reads no tables. */
+/* Opens the object, if that was not done yet; reads no tables. */
 struct symbol_source symbolizer_source(struct symbolizer *symbolizer, uint32_t object);
 
 /* Adds what is known at the address; flags tell what is a name. */

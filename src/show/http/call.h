@@ -92,7 +92,7 @@ struct err *call_path(struct call *call, const char *name, const uint64_t **hash
 		      size_t *count_ret);
 
 /*
- * What is suppressed. Before the names of functions are known nothing is: a route that tells of
+ * What is suppressed. Before the names of functions are known nothing is: a route that shows
  * leaks waits for them (call_names), as every filter does.
  */
 enum call_leaks {

@@ -1,8 +1,8 @@
 /*
- * changes: what is served, told again whenever it changes: the text/event-stream of /api/v1/events.
+ * changes: what is served, sent again whenever it changes: the text/event-stream of /api/v1/events.
  *
  * An event is the object of /api/v1/info without `ms`. Its id is a hash of what it says, so that
- * one who comes back with the last id he has seen is told only what is new to him, by this server
+ * a client that comes back with the last id it has seen gets only what is new to it, by this server
  * or by another of the same tapes.
  */
 #ifndef MEMTAPE_HTTP_CHANGES_H

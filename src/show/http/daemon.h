@@ -1,6 +1,6 @@
 /*
  * daemon: HTTP on the sockets of a listener. A thread a connection, and one that watches them: it
- * ends those that are too slow, and tells a question when nobody waits for its answer.
+ * ends those that are too slow, and cancels a request whose client is gone.
  */
 #ifndef MEMTAPE_HTTP_DAEMON_H
 #define MEMTAPE_HTTP_DAEMON_H

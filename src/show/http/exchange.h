@@ -8,7 +8,7 @@
 #include "base/clean.h"
 #include "http/stream.h"
 
-/* A header as it came: texts are borrowed, NULL when it did not; count tells of doubled ones. */
+/* A header as it came: texts are borrowed, NULL when it did not; count: 2 and more if repeated. */
 struct header {
 	const char *text;
 	unsigned count;

@@ -1,5 +1,5 @@
 /*
- * source_text: lines of a source file on this machine. Which file is told by a tape, and a tape may
+ * source_text: lines of a source file on this machine. Which file comes from a tape, and a tape may
  * come from a stranger: so only what looks like source by its name, is a plain file of a bearable
  * size, and lies in no folder of the kernel is opened, and no link in a path is followed by the
  * kernel without being looked at (realpath first, then no link at all).

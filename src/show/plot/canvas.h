@@ -8,7 +8,7 @@
  *
  * The same calls give the same picture in all three. In SVG, texts are texts: they can be searched
  * and edited, and need no fonts of their own. Coordinates are CSS pixels (1/96 inch) from the top
- * left; colours are 0xrrggbbaa. Texts may be hostile. Failures stick, and canvas_write tells.
+ * left; colours are 0xrrggbbaa. Texts may be hostile. Failures stick until canvas_write.
  * A canvas belongs to one thread.
  */
 #ifndef MEMTAPE_PLOT_CANVAS_H
@@ -79,7 +79,7 @@ struct err *canvas_create(const struct canvas_settings *settings, struct canvas 
 void canvas_destroy(struct canvas *canvas); /* NULL is fine */
 CLEAN_DEFINE(canvas_destroy, struct canvas *);
 
-/* tip: what a reader of an SVG is told there; may be NULL. */
+/* tip: the tooltip in an SVG; may be NULL. */
 void canvas_rect(struct canvas *canvas, struct canvas_box box, uint32_t rgba, const char *tip);
 void canvas_lines(struct canvas *canvas, const struct canvas_point *points, size_t count,
 		  const struct canvas_stroke *stroke);

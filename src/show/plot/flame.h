@@ -1,6 +1,6 @@
 /*
  * flame: a tree as a flame graph in one SVG file that needs nothing else. Without script it is a
- * picture; in a browser it zooms, searches and tells. Every text in it is escaped.
+ * picture; in a browser it zooms, searches and has tooltips. Every text in it is escaped.
  */
 #ifndef MEMTAPE_PLOT_FLAME_H
 #define MEMTAPE_PLOT_FLAME_H

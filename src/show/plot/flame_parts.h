@@ -14,7 +14,7 @@ enum {
 	FLAME_LEGEND = 20 /* what colours mean, where they mean something */
 };
 
-/* What is told of a frame, beside where it lies. */
+/* What is shown of a frame, beside where it lies. */
 struct flame_facts {
 	const struct name *name;
 	const char *file; /* NULL: not known, or several */

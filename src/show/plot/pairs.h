@@ -3,7 +3,7 @@
  *
  * Columns are separated by blanks; further ones are ignored, and so are empty lines, lines that
  * begin with #, and a first line of words: a heading. Foreign bytes: anything else is an error
- * that tells the line.
+ * that names the line.
  */
 #ifndef MEMTAPE_PLOT_PAIRS_H
 #define MEMTAPE_PLOT_PAIRS_H

@@ -1,6 +1,6 @@
 /*
  * ticks: round numbers along an axis, and what is written at them. Steps are 1, 2 or 5 times a
- * power of ten - of a unit: bytes are told in IEC units, times in those of the clock. Internal to
+ * power of ten - of a unit: bytes are in IEC units, times in those of the clock. Internal to
  * plot.
  */
 #ifndef MEMTAPE_PLOT_TICKS_H

@@ -192,7 +192,7 @@ static int patch_object(struct dl_phdr_info *info, size_t bytes, void *context)
 	return 0;
 }
 
-/* Its functions are called by nobody any more: they were unloaded. */
+/* Its functions cannot be called any more: they were unloaded. */
 static void allocator_end(struct allocator *allocator)
 {
 	allocator->is_alive = false;

@@ -8,7 +8,7 @@
  * call them (slots.c) are led to functions of ours (allocator_calls.c) that call the real ones. So
  * calls that the linker has bound inside an object are out of reach.
  *
- * What is found and changed is told on the tape, in ALLOCATOR records. All of this happens in our
+ * What is found and changed is on the tape, in ALLOCATOR records. All of this happens in our
  * constructor and in dlsym(), never at an event; a program without such an allocator, who is not
  * asked for one either, gets nothing changed.
  */

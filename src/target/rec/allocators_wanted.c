@@ -81,7 +81,7 @@ void rec_allocators_ask(const char *text, size_t len)
 	rec_allocators_wanted_count++;
 }
 
-/* Where calls are only counted, nobody but malloc and its kin is meant. */
+/* Where calls are only counted, only malloc and the like matter. */
 void rec_allocators_want(void)
 {
 	CHECK(rec_allocators_wanted_count <= ALLOCATORS_WANTED_MAX);

@@ -1,5 +1,5 @@
 /*
- * calls: counting in the target, where nobody wants the events themselves (`counts=1`): calls,
+ * calls: counting in the target, where the events themselves are not needed (`counts=1`): calls,
  * bytes and failures by function, sizes, and the peaks of heap and stack.
  *
  * Each lane counts into records of its own chunk, CALLS and CALL_SIZES, in place: no event is

@@ -10,7 +10,7 @@
  * MEMTAPE_OPTIONS is a list of name=0|1 with commas: stacks, free_stacks, follow, exec (what the
  * process becomes by exec is recorded, too: exec.c), selfcheck, sample
  * (RSS and the like, when there is no collector), calls (depths of stacks and frees of NULL),
- * counts (calls are counted and not recorded; with maps also mmap and its kin, with moments to a
+ * counts (calls are counted and not recorded; with maps also mmap and the like, with moments to a
  * data file of memusage beside the tape), latency (how long calls take), stack_use (how far
  * down stacks are used, which asks mincore, and what running threads are called). And any number of
  * allocator=NAME[=PREFIX] (allocators.h), or allocator=none: those that are known are left alone.

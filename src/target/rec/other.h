@@ -46,7 +46,7 @@ void rec_note_path(enum tape_extended type, uint32_t pid, const char *path,
 
 /*
  * Such a hook never begins the recording: an allocator may call it with its lock held, and the
- * beginning asks the loader. NULL: nobody defines the function.
+ * beginning asks the loader. NULL: the function is not defined.
  */
 #define REAL(name)                                                                                 \
 	(likely(rec_real.name)                                                                     \

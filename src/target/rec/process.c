@@ -38,7 +38,7 @@ REC_COLD void rec_note_path(enum tape_extended type, uint32_t pid, const char *p
 	errno = saved_errno;
 }
 
-/* What a hook of a function that nobody defines answers: as a kernel that does not know it. */
+/* What a hook of an undefined function returns: as a kernel that does not know it. */
 static REC_COLD int missing(void)
 {
 	errno = ENOSYS;

@@ -6,7 +6,7 @@
  * - hooks.c and hooks_cxx.c: the wrappers of C's and C++'s allocation functions, hook.h of both;
  *   event.h: from a hook to bytes.
  * - exec_hooks.c: the process becomes another program, exec.c: which is to be recorded, too.
- * - maps.c: mmap and its kin, mallopt; process.c: threads, dlopen, fork, exit; other.h of both.
+ * - maps.c: mmap and the like, mallopt; process.c: threads, dlopen, fork, exit; other.h of both.
  * - birth.c: who created a thread; symbols.c: which names are defined, found without the loader.
  * - lane.c: which stream a thread writes to; chunk.c: where the bytes go, spool.c: the collector's
  *   memory for them; file.c: a file that grows; path.c: the tape's name.
@@ -294,7 +294,7 @@ extern struct rec_process rec;
 /* Whether this library is libmemusage.so: default.c. */
 extern const bool rec_is_memusage;
 
-/* real.c: the functions behind the hooks; NULL where nobody defines one. */
+/* real.c: the functions behind the hooks; NULL where there is none. */
 struct rec_real {
 	size_t (*usable_size)(void *); /* of the same allocator as malloc, or NULL */
 #define HOOK_REAL(symbol, result, parameters) result(*symbol) parameters;

@@ -48,7 +48,7 @@ static inline bool rec_may_call(void)
 	       likely(!rec_board_forbids());
 }
 
-/* What no libc asks of the kernel, and nobody else can for us. */
+/* System calls that no libc makes on our behalf. */
 static inline bool rec_may_ask_itself(void)
 {
 	return __atomic_load_n((const uint32_t *)&rec.sandbox, __ATOMIC_RELAXED) ==

@@ -12,7 +12,7 @@ struct rec_symbol {
 	bool is_resolver; /* of an IFUNC: it must be called to have the function's address */
 };
 
-/* As dlsym(RTLD_NEXT, name) in our library would; false: nobody defines it. */
+/* As dlsym(RTLD_NEXT, name) in our library would; false: not defined. */
 bool rec_symbol_next(const char *name, struct rec_symbol *symbol_ret);
 /* In one object, of which only l_addr and l_ld are looked at. */
 struct link_map;

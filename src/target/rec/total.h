@@ -3,7 +3,7 @@
  * calls are counted and no events are kept.
  *
  * Each lane knows what it holds: its allocations minus its frees, which may be of others' blocks.
- * The sum of these at its highest is wanted, and nobody is to add to shared memory at each call.
+ * Its highest sum is needed, without adding to shared memory at each call.
  * So a lane *claims* more than it holds, as long as the sum of all claims is not above the peak:
  * then there is no new peak, whatever the lanes do within their claims, and they do it without a
  * word to each other. A lane that needs more than it has claimed while there is nothing to be had
@@ -14,7 +14,7 @@
  * A claim is taken away like this: the lane's room is set to 0, so that its next event comes to the
  * slow way and waits; membarrier(2) makes sure that what passed before can be seen; then what it
  * holds is read and is its claim. The events that wait have not returned to the program, so they
- * may be told in any order, and the sum is that of a moment.
+ * may be added in any order, and the sum is that of a moment.
  */
 #ifndef MEMTAPE_REC_TOTAL_H
 #define MEMTAPE_REC_TOTAL_H

@@ -21,7 +21,7 @@ enum cfa_where {
 };
 
 /*
- * An expression is told by the distance of its block (uleb length, then operations) from
+ * An expression is encoded as the distance of its block (uleb length, then operations) from
  * unwind_object.frames_begin. Only the interpreter writes such distances, so they are in bounds.
  */
 struct cfa_row {

@@ -78,7 +78,7 @@ static void frames_init(struct unwind_object *object, const struct segments *seg
 	object->eh_frame_hdr = (const uint8_t *)(uintptr_t)address;
 	object->eh_frame_hdr_bytes = u64_min(size, end - address);
 	header_read(object);
-	/* Nearly always the same segment, but nobody promises it. */
+	/* Nearly always the same segment, but that is not guaranteed. */
 	if (object->eh_frame &&
 	    !segment_around(segments, (uintptr_t)object->eh_frame, &begin, &end))
 		object->eh_frame = NULL;

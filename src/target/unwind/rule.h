@@ -100,7 +100,7 @@ uint32_t unwind_rule_compile(const struct unwind_object *object, uint64_t pc);
  * One step with every register, for what rules cannot say: expressions, a CFA in another register;
  * it does what rules can say, too. Loads from the stack only words in [stack_begin, stack_end)
  * (0, 0: anywhere, so the stack must be known to be sound); what lies outside is not known.
- * True: *regs are the caller's. False: *regs are as they were; *end_ret tells the outermost frame
+ * True: *regs are the caller's. False: *regs are as they were; *end_ret: the outermost frame
  * (the return address is undefined, made up or 0) from what we cannot step over. pc and sp must be
  * known.
  */

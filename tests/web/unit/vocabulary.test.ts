@@ -2,7 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { requestOf } from "../../../web/src/frame/export";
 import { measuresInOrder } from "../../../web/src/measures";
-import { capital, countOfKey, measureKnown, measureOf, measureTitle, sumOfKey, vocabulary } from "../../../web/src/vocabulary";
+import {
+	capital,
+	countOfKey,
+	measureKnown,
+	measureOf,
+	measureTitle,
+	sumOfKey,
+	vocabulary,
+} from "../../../web/src/vocabulary";
 import type { ExportFormat, Measure, Vocabulary } from "../../../web/src/vocabulary";
 
 const measure = (word: string, more: Partial<Measure> = {}): Measure => ({

@@ -24,9 +24,10 @@ void playback_between(struct playback *playback, uint64_t from_ns, uint64_t end_
 {
 	const struct model *model = playback->pass.model;
 
-	assert(from_ns < end_ns);
-	playback->pass = pass_begin_between(model, playback->pass.selection, from_ns,
-					    end_ns == MODEL_NEVER ? MODEL_NEVER : end_ns - 1);
+	assert(from_ns <= end_ns);
+	playback->pass = pass_begin_between(model, playback->pass.selection, from_ns, end_ns);
+	if (end_ns < MODEL_NEVER) /* the pass has what happens then, too */
+		playback->pass.end = model_row_at(model, end_ns);
 	playback->free_next = model_free_at(model, from_ns);
 	playback->free_end =
 		end_ns == MODEL_NEVER ? model_free_count(model) : model_free_at(model, end_ns);

@@ -47,7 +47,7 @@ struct playback *playback_create(const struct model *model, const struct selecti
 void playback_destroy(struct playback *playback); /* NULL is fine */
 CLEAN_DEFINE(playback_destroy, struct playback *);
 
-/* Plays, from the beginning, what happens from from_ns to before end_ns: MODEL_NEVER is no end. */
+/* Plays, from the beginning, what happens from from_ns to before end_ns; MODEL_NEVER: no end. */
 void playback_between(struct playback *playback, uint64_t from_ns, uint64_t end_ns);
 
 /* For playback_next. */

@@ -77,8 +77,7 @@ static struct err *part_sweep(void *context, uint64_t part)
 	const size_t first = part_first(job, part), end = part_first(job, part + 1);
 	struct sweep sweep = { worker->playback, LIVE_BASE, LIVE_BASE };
 
-	if (boundary(job, first) < boundary(job, end))
-		playback_between(sweep.playback, boundary(job, first), boundary(job, end));
+	playback_between(sweep.playback, boundary(job, first), boundary(job, end));
 	for (size_t i = first; i < end; i++) {
 		job->spans[i] = (struct model_timeline_span) { .begin_ns = boundary(job, i) };
 		sweep_span(&sweep, boundary(job, i + 1), &job->spans[i]);

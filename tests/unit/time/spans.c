@@ -72,6 +72,7 @@ static void any_number_of_threads_finds_the_same(void **state)
 			{ 0, end_ns + 1, 1 },
 			{ end_ns / 3, end_ns / 2, 13 },
 			{ end_ns / 3, end_ns / 3 + 20, 20 },
+			{ end_ns / 3, end_ns / 3 + 5, 40 }, /* some have no time at all */
 			{ end_ns - 5, end_ns + 1000000, 30 },
 		};
 

@@ -52,7 +52,7 @@ static struct err *output_may_be(const struct report_html_options *options, cons
 	if (!path && isatty(STDOUT_FILENO))
 		return err_new(ERR_USAGE, "--html: expected a file: -o report.html");
 	if (path && !options->force && stat(path, &status) == 0 && S_ISREG(status.st_mode))
-		return err_new(ERR_USAGE, "%s exists; -f overwrites it", path);
+		return err_new(ERR_USAGE, "%s exists; --force overwrites it", path);
 	return NULL;
 }
 

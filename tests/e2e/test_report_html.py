@@ -138,7 +138,7 @@ def test_a_file_that_exists_stays(home):
     path = home / "mine.html"
     path.write_text("mine")
     done = report(home / "app.mtape", "-o", path)
-    assert done.returncode == 2 and "-f overwrites it" in done.stderr
+    assert done.returncode == 2 and "--force overwrites it" in done.stderr
     assert path.read_text() == "mine"
     assert report(home / "app.mtape", "-o", path, "--force").returncode == 0
     assert path.read_text().startswith("<!doctype html>")

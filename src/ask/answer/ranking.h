@@ -21,14 +21,4 @@ extern const struct shape shape_ranking;
 /* By asked->sort, which is an enum metric. */
 struct err *ranking_ask(const struct asked *asked, void *result);
 
-/* What was alive at a moment. */
-struct at_answer {
-	uint64_t at_ns;
-	uint64_t live_bytes, live_count;
-	struct shape_rows sites;
-	struct quality quality;
-	/* No members: what the rows were made of. */
-	const struct site *const *ranked;
-};
-
 #endif

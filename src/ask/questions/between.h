@@ -1,5 +1,6 @@
 /*
- * between: what a span of time left behind, and what it took away.
+ * between: what a span of time left behind, and what it took away; and for a moment (at), what was
+ * alive.
  */
 #ifndef MEMTAPE_QUESTIONS_BETWEEN_H
 #define MEMTAPE_QUESTIONS_BETWEEN_H
@@ -25,6 +26,15 @@ struct between_answer {
 	struct span_answer total;
 	struct shape_rows sites; /* of struct span_site */
 	struct quality quality;
+};
+
+struct at_answer {
+	uint64_t at_ns;
+	uint64_t live_bytes, live_count;
+	struct shape_rows sites;
+	struct quality quality;
+	/* No members: what the rows were made of. */
+	const struct site *const *ranked;
 };
 
 #endif

@@ -1,4 +1,4 @@
-#include "answer/ranking.h"
+#include "questions/between.h"
 
 #include "questions/questions.h"
 #include "report/quality.h"

@@ -133,6 +133,11 @@ def micros():
         yield micro(f"depth {depth}", f"{depth} frames, the outer ones fixed", "depth", depth)
     for depth in (10, 20, 60):
         yield micro(f"paths {depth}", f"{depth} frames, another path each time", "paths", depth, pairs=500_000)
+    for depth in (20, 150):
+        yield micro(f"shallow {depth}", f"allocated {depth} frames deep on 1,000 paths, freed near main", "shapes", "shallow", depth, 1000)
+    yield micro("shallow, one path", "allocated 150 frames deep on one path, freed near main", "shapes", "shallow", 150, 1)
+    yield micro("two places", "two places below frames that stay, in turn, 150 deep", "shapes", "two", 150, 1)
+    yield micro("coroutines", "four stacks in turn, 20 frames deep", "shapes", "coroutines", 20, 1)
     for threads in (1, 2, 4, 8):
         yield micro(f"threads {threads}", f"larson, {threads} threads, frees by other threads", "threads", threads, pairs=2_000_000)
     for threads in (1, 2, 8):  # what a call costs where it is counted: so many that starting is a small part of it

@@ -169,6 +169,13 @@ def test_separate_runs_agree(tape, tmp_path):
     assert 0 <= alone["malloc"][0] - folded["malloc"][0] <= 1
 
 
+def test_a_first_allocation_is_one_event(tape):
+    """Recording begins inside of it, and what the allocator calls for it is its own affair."""
+    recording.run_bare([recording.target("before_all")], tape, preload_after=[recording.target("malloc_by_memalign.so")])
+    sizes = [(FUNCTIONS[event.fn][0], event.size) for event in Tape(tape).events if event.size in (111, 112, 222, 333)]
+    assert sizes == [("malloc", size) for size in (111, 112, 222, 333)]
+
+
 def test_frees_are_matched(tape):
     """Every free on the tape is of a block on the tape."""
     recording.run_bare([recording.which("perl"), "-e", PERL], tape)

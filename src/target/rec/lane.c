@@ -27,7 +27,7 @@ static bool thread_key_made;
 
 static bool lane_tables_map(struct rec_lane *lane)
 {
-	const size_t memo_bytes = (REC_MEMO_ENTRIES + 1) * (size_t)MEMO_BYTES_PER_ENTRY;
+	const size_t memo_bytes = unwind_memo_bytes(REC_MEMO_ENTRIES);
 	void *memory = rec_map(memo_bytes);
 
 	if (memory)
@@ -73,13 +73,13 @@ static struct rec_lane *lane_create(void)
 		return NULL;
 	}
 	index = lane_tables_map(lane) ? lane_index_take() : rec.lanes_max;
-	lane_memory_missing = !lane->tables || !lane->memo.pair;
+	lane_memory_missing = !lane->tables || !lane->memo.joins;
 	if (index >= rec.lanes_max) {
 		if (lane->tables)
 			rec_tables_deinit(lane);
-		if (lane->memo.pair)
-			rec_unmap(lane->memo.pair,
-				  (REC_MEMO_ENTRIES + 1) * (size_t)MEMO_BYTES_PER_ENTRY);
+		if (lane->memo.joins)
+			rec_unmap(unwind_memo_memory(&lane->memo),
+				  unwind_memo_bytes(REC_MEMO_ENTRIES));
 		rec_unmap(lane, sizeof(*lane));
 		return NULL;
 	}
@@ -185,11 +185,11 @@ struct rec_lane *rec_lane_renew(const struct rec_lane *lane, const struct rec_fr
 	return tls->own;
 }
 
-/* The kept stack is forgotten: the caller walks again. */
+/* The kept stacks are forgotten: the caller walks again. */
 bool rec_lane_grow_memo(struct rec_lane *lane)
 {
-	const uint32_t capacity = (lane->memo.capacity + 2) * 4 - 2;
-	const size_t bytes = ((size_t)capacity + 1) * MEMO_BYTES_PER_ENTRY;
+	const uint32_t capacity = (lane->memo.now.capacity + 2) * 4 - 2;
+	const size_t bytes = unwind_memo_bytes(capacity);
 	void *memory;
 
 	if (capacity > REC_MEMO_ENTRIES_MAX)
@@ -197,9 +197,9 @@ bool rec_lane_grow_memo(struct rec_lane *lane)
 	memory = rec_map(bytes);
 	if (!memory)
 		return false;
-	if (lane->memo.capacity > REC_MEMO_ENTRIES)
-		rec_unmap(lane->memo.pair,
-			  ((size_t)lane->memo.capacity + 1) * MEMO_BYTES_PER_ENTRY);
+	if (lane->memo.now.capacity > REC_MEMO_ENTRIES)
+		rec_unmap(unwind_memo_memory(&lane->memo),
+			  unwind_memo_bytes(lane->memo.now.capacity));
 	unwind_memo_init(&lane->memo, memory, capacity);
 	atomic_fetch_add(&rec.private_bytes, bytes);
 	return true;
@@ -366,6 +366,7 @@ struct rec_lane *rec_lane_enter(struct rec_tls *tls, const struct rec_frame *cal
 	if (unlikely(atomic_load_explicit(&rec.shared->epoch, memory_order_relaxed) == 0) &&
 	    !enter_child(tls, caller))
 		return NULL;
+	tls->lane = NULL; /* where recording began in this hook, it was put back */
 	lane = enter_recording(tls, caller, phase_ret);
 	if (lane && *phase_ret != REC_PHASE_RECORD)
 		tls->phase = REC_PHASE_REAL;

@@ -38,7 +38,7 @@
 #define REC_COLD     __attribute__((cold, noinline))
 
 enum {
-	REC_MEMO_ENTRIES = 1022, /* of a fresh lane; grows to */
+	REC_MEMO_ENTRIES = 510, /* of a fresh lane; grows to */
 	REC_MEMO_ENTRIES_MAX = 1 << 20,
 	REC_PLACE_BITS = 11, /* of a fresh lane; they grow */
 	REC_NEAR_BITS = 12,

@@ -1,6 +1,6 @@
 /*
  * stack: from a hook's caller to a node id: the walk outwards (unwind/memo_walk.h) and what it is
- * joined with, the lane's kept stack. How to step over a frame and which nodes there are is
+ * joined with, the lane's kept stacks. How to step over a frame and which nodes there are is
  * remembered by the lane (tables.h), which asks for rules that threads share where it does not
  * know (rules.c). Here is what a walk may not know in advance: which memory it may read, the full
  * interpreter of unwind tables for what no rule can say, and the frames it keeps.
@@ -13,6 +13,7 @@ static void walk_map_ahead(struct rec_lane *lane, uint64_t sp);
 static bool walk_slow(void *context, struct memo_state *state, bool *end_ret);
 static bool walk_known(void *context, uint64_t lookup_pc);
 static inline bool walk_mapped(void *context, uint64_t begin, uint64_t end);
+static inline bool walk_is_known(void *context, uint64_t begin, uint64_t end);
 
 #include "unwind/memo_walk.h"
 
@@ -88,12 +89,16 @@ static REC_COLD bool walk_map(struct rec_lane *lane, uint64_t begin, uint64_t en
 	return true;
 }
 
+static inline bool walk_is_known(void *context, uint64_t begin, uint64_t end)
+{
+	const struct rec_lane *lane = context;
+
+	return begin >= lane->mapped_begin && end <= lane->mapped_end;
+}
+
 static inline bool walk_mapped(void *context, uint64_t begin, uint64_t end)
 {
-	struct rec_lane *lane = context;
-
-	return likely(begin >= lane->mapped_begin && end <= lane->mapped_end) ||
-	       walk_map(lane, begin, end);
+	return likely(walk_is_known(context, begin, end)) || walk_map(context, begin, end);
 }
 
 /*
@@ -120,22 +125,29 @@ static REC_COLD void walk_map_ahead(struct rec_lane *lane, uint64_t sp)
 
 /*
  * Gives the fresh frames their nodes and makes them part of the kept stack, from the outermost
- * inwards in one pass.
+ * inwards in one pass. bp_slot: of the frame at `met`, now that these are inside of it.
  */
-static inline uint32_t stack_keep(struct rec_lane *lane, uint32_t met, uint32_t node)
+static inline uint32_t stack_keep(struct rec_lane *lane, uint32_t met, uint64_t bp_slot,
+				  uint32_t node)
 {
 	struct unwind_memo *memo = &lane->memo;
 	const uint32_t cut = memo->cut;
-	uint32_t to = met;
+	uint32_t to;
 
-	CHECK(met <= lane->memo.capacity);
-	CHECK(lane->memo.cut <= lane->memo.fresh);
+	CHECK(met <= memo->now.capacity);
+	CHECK(memo->cut <= memo->fresh);
+	if (unlikely(met - memo->now.top >= MEMO_LEAVE_MIN))
+		met = unwind_memo_leave(memo, met);
+	memo->now.meta[met].bp_slot = bp_slot;
+	to = met;
 	if (unlikely(memo->fresh - cut > met)) { /* no room: the kept stack is forgotten */
 		unwind_memo_clear(memo);
-		to = memo->capacity;
+		to = memo->now.capacity;
 	} else {
-		memo->top = met - (memo->fresh - cut);
+		memo->now.top = met - (memo->fresh - cut);
 	}
+	if (memo->now.known < met)
+		memo->now.known = met;
 	for (uint32_t i = memo->fresh; i-- > 0;) {
 		const struct memo_pair pair = memo->fresh_pair[i];
 		const struct memo_meta *meta = &memo->fresh_meta[i];
@@ -147,12 +159,12 @@ static inline uint32_t stack_keep(struct rec_lane *lane, uint32_t met, uint32_t 
 		if (unlikely(i < cut))
 			continue;
 		to--;
-		memo->pair[to] = pair;
-		memo->meta[to].sp = meta->sp;
-		memo->meta[to].bp = meta->bp;
-		memo->meta[to].bp_slot = meta->bp_slot;
-		memo->meta[to].node = node;
-		memo->meta[to].flags = flags;
+		memo->now.pair[to] = pair;
+		memo->now.meta[to].sp = meta->sp;
+		memo->now.meta[to].bp = meta->bp;
+		memo->now.meta[to].bp_slot = meta->bp_slot;
+		memo->now.meta[to].node = node;
+		memo->now.meta[to].flags = flags;
 	}
 	return node;
 }
@@ -168,35 +180,39 @@ static inline struct memo_state stack_state(const struct rec_frame *frame)
 
 uint32_t rec_stack_take(struct rec_lane *lane, const struct rec_frame *frame)
 {
+	struct unwind_memo *memo = &lane->memo;
 	struct memo_state state = stack_state(frame);
-	uint32_t met;
+	struct memo_meeting met;
 	uint32_t node = TAPE_NODE_ROOT;
 
 	CHECK(lane->tables == &lane->pair[0] || lane->tables == &lane->pair[1]);
 	if (unlikely(lane->tables->crowded))
 		rec_tables_make_room(lane);
-	switch (unwind_memo_walk(&lane->memo, lane, &state, &met)) {
+	switch (unwind_memo_walk(memo, lane, &state, &met)) {
+	case MEMO_MET_OTHER:
+		unwind_memo_switch(memo, met.stack, met.index);
+		/* fallthrough */
 	case MEMO_MET:
-		node = lane->memo.meta[met].node;
-		if (likely(lane->memo.fresh == 0)) {
-			lane->memo.top = met;
-			break;
-		}
-		node = stack_keep(lane, met, node);
+		node = memo->now.meta[met.index].node;
 		break;
 	case MEMO_COMPLETE:
-		node = stack_keep(lane, met, TAPE_NODE_ROOT);
 		break;
 	case MEMO_TRUNCATED:
 		rec_lost(TAPE_LOST_TRUNCATED);
-		node = stack_keep(lane, met, TAPE_NODE_TRUNCATED);
+		node = TAPE_NODE_TRUNCATED;
 		break;
 	case MEMO_FULL:
 		if (rec_lane_grow_memo(lane))
 			return rec_stack_take(lane, frame);
 		rec_lost(TAPE_LOST_TRUNCATED);
-		unwind_memo_clear(&lane->memo);
+		unwind_memo_clear(memo);
 		return TAPE_NODE_NONE;
+	}
+	if (likely(memo->fresh == 0)) {
+		memo->now.meta[met.index].bp_slot = state.bp_slot;
+		memo->now.top = met.index;
+	} else {
+		node = stack_keep(lane, met.index, state.bp_slot, node);
 	}
 	if (unlikely(rec.options.selfcheck))
 		selfcheck(lane, frame);
@@ -211,24 +227,25 @@ static REC_COLD void selfcheck(struct rec_lane *lane, const struct rec_frame *fr
 {
 	struct unwind_memo *memo = &lane->memo;
 	struct memo_state state = stack_state(frame);
-	uint32_t kept = memo->top;
+	uint32_t kept = memo->now.top;
 	bool same = true;
 
-	if (memo->cut || memo->top == memo->capacity)
+	if (memo->cut || memo->now.top == memo->now.capacity)
 		return; /* not kept: nothing to compare */
 	for (;;) {
-		while (kept < memo->capacity && !(memo->meta[kept].flags & MEMO_FRAME))
+		while (kept < memo->now.capacity && !(memo->now.meta[kept].flags & MEMO_FRAME))
 			kept++;
-		same = same && kept < memo->capacity && memo->pair[kept].value == state.pc &&
-		       memo->meta[kept].sp == state.sp;
+		same = same && kept < memo->now.capacity &&
+		       memo->now.pair[kept].value == state.pc &&
+		       memo->now.meta[kept].sp == state.sp;
 		memo->fresh = memo->cut = 0;
 		if (!same || walk_over(memo, lane, &state,
 				       walk_code(lane, state.pc - !state.exact).step) != WALK_ON)
 			break;
 		kept++;
 	}
-	while (same && ++kept < memo->capacity)
-		same = !(memo->meta[kept].flags & MEMO_FRAME);
+	while (same && ++kept < memo->now.capacity)
+		same = !(memo->now.meta[kept].flags & MEMO_FRAME);
 	__atomic_fetch_add(&rec.live->lost[TAPE_SELFCHECKS], 1, __ATOMIC_RELAXED);
 	if (!same)
 		__atomic_fetch_add(&rec.live->lost[TAPE_SELFCHECK_DIFFERENCES], 1,

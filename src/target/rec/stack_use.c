@@ -71,6 +71,21 @@ static bool is_stack_of(const uint64_t *words, uint64_t control, uint64_t sp)
 	       end - control <= ABOVE_BYTES_MAX;
 }
 
+/*
+ * Whether to look for the words again. The first thread has none, and on a coroutine they do not
+ * fit: that is not found out anew at each event.
+ */
+static bool is_worth_looking(uint64_t control)
+{
+	enum { TRIALS = 16 };
+	static _Atomic uint64_t last_control;
+	static _Atomic uint32_t trials;
+
+	if (atomic_exchange_explicit(&last_control, control, memory_order_relaxed) != control)
+		atomic_store_explicit(&trials, 0, memory_order_relaxed);
+	return atomic_fetch_add_explicit(&trials, 1, memory_order_relaxed) < TRIALS;
+}
+
 static bool find_libc(struct rec_stack_use *use, uint64_t sp, uint64_t *guard_ret)
 {
 	static _Atomic uint32_t place; /* where it was found last; 0: not yet */
@@ -80,9 +95,12 @@ static bool find_libc(struct rec_stack_use *use, uint64_t sp, uint64_t *guard_re
 
 	if (!rec_libc_is_glibc())
 		return false;
-	if (!is_stack_of(words + at, control, sp))
+	if (!is_stack_of(words + at, control, sp)) {
+		if (at != 0 || !is_worth_looking(control))
+			return false;
 		for (at = 0; at < CONTROL_WORDS && !is_stack_of(words + at, control, sp);)
 			at++;
+	}
 	if (at == CONTROL_WORDS)
 		return false;
 	atomic_store_explicit(&place, at, memory_order_relaxed);

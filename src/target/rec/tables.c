@@ -157,7 +157,7 @@ static uint64_t *edge_find(const struct rec_tables *tables, uint32_t parent, uin
 	const uint64_t key = edge_key(parent, flags);
 	const uint64_t hash = (key ^ key >> 32) * REC_SCRAMBLE;
 	const size_t mask = sizes_of(tables).far - 1;
-	const size_t slot = edge_slot(flags);
+	const size_t slot = edge_slot(parent, flags);
 	uint64_t *word = tables->near + edge_near(tables, parent);
 	size_t index = (hash ^ hash >> 29) * REC_SCRAMBLE >> tables->far_shift;
 

@@ -79,9 +79,10 @@ static inline uint64_t edge_key(uint32_t parent, uint32_t flags)
 									      << EDGE_NODE_BITS;
 }
 
-static inline size_t edge_slot(uint32_t flags)
+/* Each parent has two words of the line first: most nodes have one child, or two. */
+static inline size_t edge_slot(uint32_t parent, uint32_t flags)
 {
-	return flags >> MEMO_PLACE_SHIFT & (EDGE_LINE - 1);
+	return (parent << 1 | (flags >> MEMO_PLACE_SHIFT & 1)) & (EDGE_LINE - 1);
 }
 
 static inline bool edge_is(uint64_t word, uint64_t key)
@@ -98,7 +99,7 @@ static inline uint32_t edge_node(uint64_t word)
 static inline uint32_t node_get(struct rec_lane *lane, uint32_t parent, uint32_t flags, uint64_t pc)
 {
 	const struct rec_tables *tables = lane->tables;
-	const uint64_t word = tables->near[edge_near(tables, parent) + edge_slot(flags)];
+	const uint64_t word = tables->near[edge_near(tables, parent) + edge_slot(parent, flags)];
 
 	if (likely(edge_is(word, edge_key(parent, flags))))
 		return edge_node(word);

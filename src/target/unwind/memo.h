@@ -1,11 +1,17 @@
 /*
- * memo: the stack taken last, kept so that the next one costs little.
+ * memo: stacks taken lately, kept so that the next one costs little.
  *
  * Two stacks taken one after the other on a thread share most of their outer frames. The memo keeps
- * the last one as pairs {slot, value}: "the word at slot was value". A walk is a deterministic
- * function of (pc, sp, bp) and of the words it reads; so when it arrives in a state that is kept,
- * and all slots that a walk would read from there still hold what they held, the rest of the stack
- * *is* the kept one, and comparing words is all there is to do. Nothing on the stack is written.
+ * a stack as pairs {slot, value}: "the word at slot was value". A walk is a deterministic function
+ * of (pc, sp, bp) and of the words it reads; so when it arrives in a state that is kept, and all
+ * slots that a walk would read from there still hold what they held, the rest of the stack *is* the
+ * kept one, and comparing words is all there is to do. Nothing on the stack is written.
+ *
+ * The stack taken last is the *current* one. Where the next stack ends many frames further out, or
+ * is another one altogether, the current one is left behind as it is: programs allocate deep and
+ * free where they are shallow, alternate between places, or between coroutines, and come back. Any
+ * kept stack may be met, for comparing makes sure. A stack left behind is found by the state of one
+ * of its frames, in a small table that may forget and is believed only after a look (`joins`).
  *
  * Entries lie newest first in [top, capacity), in the order in which a walk reads them:
  *
@@ -81,51 +87,156 @@ struct memo_state {
 	bool exact;
 };
 
-/*
- * Both arrays have room for capacity + 1 entries (the last is a sentinel); `fresh_*` hold the new
- * frames of the walk that is going on, newest first.
- */
-struct unwind_memo {
-	struct memo_pair *pair;
-	struct memo_meta *meta;
-	struct memo_pair *fresh_pair;
-	struct memo_meta *fresh_meta;
-	uint32_t top;
-	uint32_t capacity;
-	uint32_t fresh;
-	uint32_t cut;	    /* fresh entries before this one are not kept */
-	uint64_t stack_end; /* the thread's stack ends here; 0: not known */
+enum {
+	MEMO_STACKS = 8,
+	MEMO_SEVERAL_MAX = 1 << 14, /* entries; of larger stacks one is kept */
+	MEMO_JOIN_BITS = 10,
+	MEMO_TRIAL_BITS = 6,
+	MEMO_LEAVE_MIN = 6 /* entries that would be forgotten, for a stack to be left behind */
 };
 
-enum { MEMO_BYTES_PER_ENTRY = 2 * (sizeof(struct memo_pair) + sizeof(struct memo_meta)) };
+/* A kept stack. Both arrays have room for capacity + 1 entries: the last is a sentinel. */
+struct memo_stack {
+	struct memo_pair *pair;
+	struct memo_meta *meta;
+	uint32_t top;
+	uint32_t capacity;
+	uint32_t known; /* of entries from here on the table of joins was told */
+	uint32_t left;	/* when it was left behind, by memo->clock */
+	uint32_t met;	/* then it was met here; what lies inside of that may be wanted again */
+	uint8_t trial;	/* index of what to learn from that */
+};
 
-/* Forgets the kept stack. */
-static inline void unwind_memo_clear(struct unwind_memo *memo)
+/* A frame of a stack left behind. */
+struct memo_join {
+	uint32_t tag; /* of its state */
+	uint32_t index;
+	uint32_t stack;
+};
+
+/* `fresh_*` hold the new frames of the walk that is going on, newest first. */
+struct unwind_memo {
+	struct memo_stack now; /* what is current; its place in stacks[] is out of date */
+	struct memo_pair *fresh_pair;
+	struct memo_meta *fresh_meta;
+	uint32_t fresh;
+	uint32_t cut;	 /* fresh entries before this one are not kept */
+	uint32_t here;	 /* index of `now` */
+	uint32_t count;	 /* of stacks[] */
+	bool has_others; /* frames of stacks left behind */
+	uint32_t clock;
+	struct memo_join *joins; /* 1 << MEMO_JOIN_BITS */
+	/* Whether it was worth while to leave stacks behind that were met at a frame like this, */
+	int8_t trials[1 << MEMO_TRIAL_BITS];
+	/* and to look for frames of such stacks from a caller like this on. */
+	int8_t searches[1 << MEMO_TRIAL_BITS];
+	struct memo_stack stacks[MEMO_STACKS];
+};
+
+static inline uint32_t unwind_memo_count(uint32_t capacity)
 {
-	CHECK(memo->top <= memo->capacity);
-	memo->top = memo->capacity;
+	return capacity <= MEMO_SEVERAL_MAX ? MEMO_STACKS : 1;
 }
 
-/* memory: zeroed, (capacity + 1) * MEMO_BYTES_PER_ENTRY bytes, aligned to 16. */
+/* What unwind_memo_init() needs: for the kept stacks, the fresh frames, and the joins. */
+static inline size_t unwind_memo_bytes(uint32_t capacity)
+{
+	return ((size_t)capacity + 1) * (unwind_memo_count(capacity) + 1) *
+		       (sizeof(struct memo_pair) + sizeof(struct memo_meta)) +
+	       ((size_t)1 << MEMO_JOIN_BITS) * sizeof(struct memo_join);
+}
+
+/* Forgets all kept stacks, also where a change of them was interrupted for good. */
+static inline void unwind_memo_clear(struct unwind_memo *memo)
+{
+	const uint32_t capacity = memo->now.capacity;
+
+	CHECK(memo->now.top <= capacity);
+	CHECK(memo->count <= MEMO_STACKS);
+	memo->has_others = false;
+	for (uint32_t i = 0; i < memo->count; i++) {
+		memo->stacks[i].top = memo->stacks[i].known = capacity;
+		memo->stacks[i].met = 0;
+	}
+	memo->now = memo->stacks[memo->here];
+}
+
+/* memory: zeroed, unwind_memo_bytes(capacity) of them, aligned to 16. */
 static inline void unwind_memo_init(struct unwind_memo *memo, void *memory, uint32_t capacity)
 {
-	const size_t entries = capacity + 1;
+	const size_t entries = (size_t)capacity + 1;
+	struct memo_meta *meta = memory;
+	struct memo_pair *pair;
 
 	CHECK(((uintptr_t)memory & 15) == 0);
 	CHECK(capacity > 0);
-	memo->pair = memory;
-	memo->fresh_pair = memo->pair + entries;
-	memo->meta = (struct memo_meta *)(memo->fresh_pair + entries);
-	memo->fresh_meta = memo->meta + entries;
-	memo->capacity = capacity;
-	memo->meta[capacity].sp = UINT64_MAX; /* the sentinel ends every search */
+	memo->count = unwind_memo_count(capacity);
+	pair = (struct memo_pair *)(meta + entries * (memo->count + 1));
+	for (uint32_t i = 0; i < memo->count; i++) {
+		memo->stacks[i] = (struct memo_stack) {
+			.pair = pair + entries * i,
+			.meta = meta + entries * i,
+			.capacity = capacity,
+		};
+		memo->stacks[i].meta[capacity].sp = UINT64_MAX; /* ends every search */
+	}
+	memo->fresh_pair = pair + entries * memo->count;
+	memo->fresh_meta = meta + entries * memo->count;
+	memo->joins = (struct memo_join *)(memo->fresh_pair + entries);
+	memo->here = 0;
+	memo->now = memo->stacks[0];
 	unwind_memo_clear(memo);
 }
+
+/* What it was initialized with. */
+static inline void *unwind_memo_memory(const struct unwind_memo *memo)
+{
+	return memo->stacks[0].meta;
+}
+
+/*
+ * A trial counts what was good and what was in vain; where most was in vain, only now and then
+ * another one is made: programs change. What is good spares more than what is in vain costs.
+ */
+enum { MEMO_TRIAL_GOOD = 4, MEMO_TRIAL_MAX = 12, MEMO_TRIAL_MIN = -8, MEMO_TRIAL_PROBE = 32 };
+
+static inline bool memo_trial_begin(struct unwind_memo *memo, int8_t count)
+{
+	return count > MEMO_TRIAL_MIN || ++memo->clock % MEMO_TRIAL_PROBE == 0;
+}
+
+static inline void memo_trial_end(int8_t *count, bool is_good)
+{
+	const int next = *count + (is_good ? MEMO_TRIAL_GOOD : -1);
+
+	*count = (int8_t)(next > MEMO_TRIAL_MAX	  ? MEMO_TRIAL_MAX
+			  : next < MEMO_TRIAL_MIN ? MEMO_TRIAL_MIN
+						  : next);
+}
+
+static inline uint64_t memo_join_hash(uint64_t sp, uint64_t pc)
+{
+	return (pc ^ sp << 20) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/*
+ * The current stack is left behind as it is, and stack `index`, which was met at its entry `met`,
+ * becomes the current one.
+ */
+void unwind_memo_switch(struct unwind_memo *memo, uint32_t index, uint32_t met);
+
+/*
+ * Before the current stack gives up what is inside of its entry `met`: leaves it behind if that is
+ * worth while, and makes a copy from there on the current one. Either way the entry is the one
+ * returned.
+ */
+uint32_t unwind_memo_leave(struct unwind_memo *memo, uint32_t met);
 
 /* How a walk ended. */
 enum memo_end {
 	MEMO_COMPLETE,	/* at an outermost frame */
-	MEMO_MET,	/* at a kept frame, the rest of which holds */
+	MEMO_MET,	/* at a frame of the current stack, the rest of which holds */
+	MEMO_MET_OTHER, /* the same, of a stack that was left behind */
 	MEMO_TRUNCATED, /* no way further */
 	MEMO_FULL	/* out of room: grow and walk again */
 };

@@ -10,133 +10,56 @@
  *		whether the pc lies in code: a return address that was only guessed may be believed
  *	static bool walk_mapped(void *context, uint64_t begin, uint64_t end);
  *		whether all of [begin, end) can be read
+ *	static inline bool walk_is_known(void *context, uint64_t begin, uint64_t end);
+ *		the same, as far as it is known without a look
  */
 #ifndef MEMTAPE_UNWIND_MEMO_WALK_H
 #define MEMTAPE_UNWIND_MEMO_WALK_H
 
-#include "arch/native.h"
-#include "unwind/memo.h"
-
-enum memo_walk_limit { WALK_FRAME_BYTES_MAX = 64 << 20 };
-
-enum walk_step { WALK_ON, WALK_END, WALK_LOST };
-
-static inline uint64_t walk_load(uint64_t address)
-{
-	return *(const volatile uint64_t *)address;
-}
-
-static inline void fresh_push(struct unwind_memo *memo, struct memo_pair pair,
-			      struct memo_meta meta)
-{
-	CHECK(memo->fresh < memo->capacity);
-	memo->fresh_pair[memo->fresh] = pair;
-	memo->fresh_meta[memo->fresh] = meta;
-	memo->fresh++;
-}
-
-/* The same for a frame; field by field, because it is done for every new one. */
-static inline void fresh_push_frame(struct unwind_memo *memo, const struct memo_state *state,
-				    uint32_t place)
-{
-	struct memo_pair *pair = &memo->fresh_pair[memo->fresh];
-	struct memo_meta *meta = &memo->fresh_meta[memo->fresh];
-
-	CHECK(memo->fresh < memo->capacity);
-	CHECK(place >> (32 - MEMO_PLACE_SHIFT) == 0);
-	pair->slot = state->slot;
-	pair->value = state->pc;
-	meta->sp = state->sp;
-	meta->bp = state->bp;
-	meta->bp_slot = state->bp_slot;
-	meta->flags = place << MEMO_PLACE_SHIFT | MEMO_FRAME | (state->exact ? MEMO_EXACT : 0);
-	memo->fresh++;
-}
-
-/* A check of a word that frame `index` depends on goes before the frame, where a walk reads it. */
-static void fresh_insert_check(struct unwind_memo *memo, uint32_t index, uint64_t slot,
-			       uint64_t value)
-{
-	const uint64_t sp = memo->fresh_meta[index].sp - 1;
-	const size_t behind = memo->fresh - index;
-
-	CHECK(memo->fresh < memo->capacity);
-	CHECK(index < memo->fresh);
-	memmove(memo->fresh_pair + index + 1, memo->fresh_pair + index,
-		behind * sizeof(struct memo_pair));
-	memmove(memo->fresh_meta + index + 1, memo->fresh_meta + index,
-		behind * sizeof(struct memo_meta));
-	memo->fresh_pair[index] = (struct memo_pair) { slot, value };
-	memo->fresh_meta[index] = (struct memo_meta) { .sp = sp };
-	memo->fresh++;
-}
-
-/*
- * The frame last pushed, or the kept one that was met, depends on bp: so does everything inwards
- * up to the frame at which bp was read from memory, and on that word.
- */
-static void walk_need_bp(struct unwind_memo *memo, uint64_t bp)
-{
-	CHECK(memo->cut <= memo->fresh);
-	for (uint32_t i = memo->fresh; i > memo->cut; i--) {
-		struct memo_meta *meta = &memo->fresh_meta[i - 1];
-
-		if (!(meta->flags & MEMO_FRAME))
-			continue;
-		if (meta->flags & MEMO_NEEDS_BP && meta->bp == bp)
-			return;
-		meta->flags |= MEMO_NEEDS_BP;
-		meta->bp = bp;
-		if (meta->bp_slot) {
-			fresh_insert_check(memo, i - 1, meta->bp_slot, bp);
-			return;
-		}
-	}
-}
+#include "unwind/memo_step.h"
 
 /* The first entry from `from` on that no longer holds, or capacity. The heart of it all. */
-static inline uint32_t walk_verify(const struct unwind_memo *memo, uint32_t from)
+static inline uint32_t walk_verify(const struct memo_stack *stack, uint32_t from)
 {
-	const struct memo_pair *pair = memo->pair + from;
-	const struct memo_pair *end = memo->pair + memo->capacity;
+	const struct memo_pair *pair = stack->pair + from;
+	const struct memo_pair *end = stack->pair + stack->capacity;
 
-	CHECK(from <= memo->capacity);
+	CHECK(from <= stack->capacity);
 	while (end - pair >= 4) {
 		if (unlikely(walk_load(pair[0].slot) != pair[0].value))
-			return (uint32_t)(pair - memo->pair);
+			return (uint32_t)(pair - stack->pair);
 		if (unlikely(walk_load(pair[1].slot) != pair[1].value))
-			return (uint32_t)(pair - memo->pair) + 1;
+			return (uint32_t)(pair - stack->pair) + 1;
 		if (unlikely(walk_load(pair[2].slot) != pair[2].value))
-			return (uint32_t)(pair - memo->pair) + 2;
+			return (uint32_t)(pair - stack->pair) + 2;
 		if (unlikely(walk_load(pair[3].slot) != pair[3].value))
-			return (uint32_t)(pair - memo->pair) + 3;
+			return (uint32_t)(pair - stack->pair) + 3;
 		pair += 4;
 	}
 	for (; pair < end; pair++)
 		if (unlikely(walk_load(pair->slot) != pair->value))
 			break;
-	return (uint32_t)(pair - memo->pair);
+	return (uint32_t)(pair - stack->pair);
 }
 
-static inline bool walk_same(const struct unwind_memo *memo, uint32_t kept,
+static inline bool walk_same(const struct memo_stack *stack, uint32_t kept,
 			     const struct memo_state *state)
 {
-	const struct memo_meta *meta = &memo->meta[kept];
+	const struct memo_meta *meta = &stack->meta[kept];
 
-	CHECK(kept < memo->capacity);
-	return memo->pair[kept].value == state->pc && memo->pair[kept].slot == state->slot &&
+	CHECK(kept < stack->capacity);
+	return stack->pair[kept].value == state->pc && stack->pair[kept].slot == state->slot &&
 	       meta->flags & MEMO_FRAME &&
 	       (!(meta->flags & MEMO_NEEDS_BP) || meta->bp == state->bp);
 }
 
 /* What lies inside of the kept frame is new: its bp comes from elsewhere now. */
-static inline void walk_join(struct unwind_memo *memo, uint32_t kept,
-			     const struct memo_state *state)
+static inline void walk_join(struct unwind_memo *memo, const struct memo_stack *stack,
+			     uint32_t kept, const struct memo_state *state)
 {
-	struct memo_meta *meta = &memo->meta[kept];
+	const struct memo_meta *meta = &stack->meta[kept];
 
-	CHECK(kept < memo->capacity);
-	meta->bp_slot = state->bp_slot;
+	CHECK(kept < stack->capacity);
 	if (likely(!(meta->flags & MEMO_NEEDS_BP)))
 		return;
 	if (state->bp_slot)
@@ -144,6 +67,44 @@ static inline void walk_join(struct unwind_memo *memo, uint32_t kept,
 			   (struct memo_meta) { .sp = meta->sp - 1 });
 	else
 		walk_need_bp(memo, state->bp);
+}
+
+/* The first entry of the current stack at sp or further out, which is not at `kept`. */
+static inline uint32_t walk_outwards(const struct memo_stack *stack, uint32_t kept, uint64_t sp)
+{
+	enum { NEAR = 8 };
+	uint32_t below, above = stack->capacity;
+
+	CHECK(kept < stack->capacity);
+	for (uint32_t i = 0; i < NEAR; i++)
+		if (stack->meta[++kept].sp >= sp)
+			return kept;
+	for (below = kept; above - below > 1;) { /* the answer is in (below, above] */
+		const uint32_t middle = below + (above - below) / 2;
+
+		if (stack->meta[middle].sp < sp)
+			below = middle;
+		else
+			above = middle;
+	}
+	return above;
+}
+
+/* A frame of a stack left behind that stands where the walk does. */
+static inline bool walk_other(const struct unwind_memo *memo, const struct memo_state *state,
+			      struct memo_join *join_ret)
+{
+	const uint64_t hash = memo_join_hash(state->sp, state->pc);
+	const struct memo_join *join = &memo->joins[hash >> (64 - MEMO_JOIN_BITS)];
+	const struct memo_stack *stack = &memo->stacks[join->stack];
+
+	CHECK(join->stack < memo->count);
+	if (likely(join->tag != (uint32_t)hash) || join->stack == memo->here ||
+	    join->index < stack->top || stack->meta[join->index].sp != state->sp ||
+	    !walk_same(stack, join->index, state))
+		return false;
+	*join_ret = *join;
+	return true;
 }
 
 /* bp in the frame outside of all fresh ones, when that frame itself did not read it. */
@@ -160,232 +121,182 @@ static uint64_t walk_bp_inherited(const struct unwind_memo *memo, uint64_t entry
 
 /*
  * The kept frames from `kept` on hold only up to `bad`: take those over as fresh ones and go on
- * from the last of them. Returns where to look for the next meeting; capacity + 1: no room.
+ * from the last of them. Returns the entry behind that; UINT32_MAX: no room.
  */
-static uint32_t walk_resume(struct unwind_memo *memo, struct memo_state *state, uint32_t kept,
-			    uint32_t bad, uint64_t entry_bp)
+static uint32_t walk_resume(struct unwind_memo *memo, const struct memo_stack *stack,
+			    struct memo_state *state, uint32_t kept, uint32_t bad,
+			    uint64_t entry_bp)
 {
 	uint32_t last = bad - 1;
 	uint32_t count;
 
-	CHECK(kept < bad && bad <= memo->capacity);
-	while (!(memo->meta[last].flags & MEMO_FRAME))
+	CHECK(kept < bad && bad <= stack->capacity);
+	while (!(stack->meta[last].flags & MEMO_FRAME))
 		last--;
 	if (last == kept)
 		return kept + 1;
 	count = last - kept;
-	if (memo->fresh + count + 4 > memo->capacity)
-		return memo->capacity + 1;
-	walk_join(memo, kept, state);
-	memcpy(memo->fresh_pair + memo->fresh, memo->pair + kept, count * sizeof(struct memo_pair));
-	memcpy(memo->fresh_meta + memo->fresh, memo->meta + kept, count * sizeof(struct memo_meta));
+	if (memo->fresh + count + 4 > stack->capacity)
+		return UINT32_MAX;
+	walk_join(memo, stack, kept, state);
+	memcpy(memo->fresh_pair + memo->fresh, stack->pair + kept,
+	       count * sizeof(struct memo_pair));
+	memcpy(memo->fresh_meta + memo->fresh, stack->meta + kept,
+	       count * sizeof(struct memo_meta));
+	memo->fresh_meta[memo->fresh].bp_slot = state->bp_slot;
 	memo->fresh += count;
 	*state = (struct memo_state) {
-		.pc = memo->pair[last].value,
-		.slot = memo->pair[last].slot,
-		.sp = memo->meta[last].sp,
-		.bp_slot = memo->meta[last].bp_slot,
-		.exact = memo->meta[last].flags & MEMO_EXACT,
+		.pc = stack->pair[last].value,
+		.slot = stack->pair[last].slot,
+		.sp = stack->meta[last].sp,
+		.bp_slot = stack->meta[last].bp_slot,
+		.exact = stack->meta[last].flags & MEMO_EXACT,
 	};
 	state->bp = state->bp_slot ? walk_load(state->bp_slot) : walk_bp_inherited(memo, entry_bp);
 	return last + 1;
 }
 
-/* A CFA that came from memory or bp, not from sp: believe it only where the stack is. */
-static inline bool walk_plausible(void *context, uint64_t sp, uint64_t cfa)
+/* What was learned of searching from this caller on, among the stacks left behind. */
+static inline int8_t *walk_search_trial(struct unwind_memo *memo, uint64_t pc)
 {
-	return cfa > sp && cfa - sp <= WALK_FRAME_BYTES_MAX && (cfa & 7) == 0 &&
-	       walk_mapped(context, sp, cfa);
+	return &memo->searches[memo_join_hash(0, pc) >> (64 - MEMO_TRIAL_BITS)];
 }
 
-static enum walk_step walk_over_signal(struct unwind_memo *memo, void *context,
-				       struct memo_state *state, uint32_t rule)
-{
-	const uint64_t ucontext = state->sp + (uint64_t)unwind_rule_signed_offset(rule);
-	uint64_t sp;
-
-	if (!walk_mapped(context, ucontext, ucontext + ARCH_CONTEXT_BYTES))
-		return WALK_LOST;
-	sp = walk_load(ucontext + ARCH_CONTEXT_SP);
-	if (!walk_mapped(context, sp, sp + 8))
-		return WALK_LOST;
-	fresh_push(memo, (struct memo_pair) { ucontext + ARCH_CONTEXT_SP, sp },
-		   (struct memo_meta) { .sp = sp - 1 });
-	*state = (struct memo_state) { .pc = walk_load(ucontext + ARCH_CONTEXT_PC),
-				       .slot = ucontext + ARCH_CONTEXT_PC,
-				       .sp = sp,
-				       .bp = walk_load(ucontext + ARCH_CONTEXT_FP),
-				       .bp_slot = ucontext + ARCH_CONTEXT_FP,
-				       .exact = true };
-	return WALK_ON;
-}
-
-static enum walk_step walk_over_slow(struct unwind_memo *memo, void *context,
-				     struct memo_state *state)
-{
-	bool end = false;
-
-	if (!walk_slow(context, state, &end))
-		return end ? WALK_END : WALK_LOST;
-	memo->cut = memo->fresh;
-	state->bp_slot = 0;
-	return WALK_ON;
-}
-
-static inline void walk_to_cfa(struct memo_state *state, uint64_t cfa, uint64_t bp_slot)
-{
-	state->slot = cfa - ARCH_RA_BELOW_CFA;
-	state->pc = walk_load(state->slot);
-	state->sp = cfa;
-	state->bp_slot = bp_slot;
-	if (bp_slot)
-		state->bp = walk_load(bp_slot);
-	state->exact = false;
-}
-
-static enum walk_step walk_over_deref(struct unwind_memo *memo, void *context,
-				      struct memo_state *state, uint32_t rule)
-{
-	const uint64_t slot = state->bp + (uint64_t)unwind_rule_signed_offset(rule);
-	uint64_t cfa;
-
-	if (!walk_plausible(context, state->sp, (slot + 8) & ~UINT64_C(7)) || slot & 7)
-		return WALK_LOST;
-	walk_need_bp(memo, state->bp);
-	cfa = walk_load(slot);
-	if (!walk_plausible(context, state->sp, cfa))
-		return WALK_LOST;
-	fresh_push(memo, (struct memo_pair) { slot, cfa }, (struct memo_meta) { .sp = cfa - 1 });
-	walk_to_cfa(state, cfa, unwind_rule_saved(rule) ? state->bp : 0);
-	return WALK_ON;
-}
-
-static enum walk_step walk_over_bp(struct unwind_memo *memo, void *context,
-				   struct memo_state *state, uint32_t rule)
-{
-	const uint64_t cfa = state->bp + (uint64_t)unwind_rule_signed_offset(rule);
-	const uint64_t saved = unwind_rule_saved(rule);
-
-	if (unlikely(!walk_plausible(context, state->sp, cfa)))
-		return WALK_LOST;
-	walk_need_bp(memo, state->bp);
-	walk_to_cfa(state, cfa, saved ? cfa - saved : 0);
-	return WALK_ON;
-}
+enum {
+	WALK_FEW = 2 * MEMO_LEAVE_MIN, /* entries */
+	WALK_FIRST = 256	       /* bytes */
+};
 
 /*
- * Code without call frame information: what a JIT compiler made, a few functions of start files.
- * Most of it keeps a frame pointer: follow it when that is a small step to a return address in
- * code. That there is no step depends on the same words, so they are kept in that case as well.
+ * A stack left behind is met at a frame: does it hold? MEMO_COMPLETE: no, the walk goes on. What
+ * holds for a few entries only is left alone: to take them over costs as much as to walk.
  */
-static enum walk_step walk_over_unknown(struct unwind_memo *memo, void *context,
-					struct memo_state *state)
+static enum memo_end walk_verify_other(struct unwind_memo *memo, struct memo_state *state,
+				       const struct memo_join *join, uint64_t entry_bp,
+				       int8_t *trial)
 {
-	enum { STEP_BYTES_MAX = 16 << 10 };
-	const uint64_t cfa = state->bp + ARCH_CFA_ABOVE_FP;
-	uint64_t pc;
+	const struct memo_stack *stack = &memo->stacks[join->stack];
+	const uint32_t bad = walk_verify(stack, join->index + 1);
+	const bool is_good = bad - join->index > WALK_FEW;
 
-	walk_need_bp(memo, state->bp);
-	if (cfa - state->sp > STEP_BYTES_MAX || !walk_plausible(context, state->sp, cfa))
-		return WALK_LOST;
-	pc = walk_load(cfa - ARCH_RA_BELOW_CFA);
-	if (!walk_known(context, pc - 1)) {
-		fresh_push(memo, (struct memo_pair) { cfa - ARCH_RA_BELOW_CFA, pc },
-			   (struct memo_meta) { .sp = cfa - 1 });
-		return WALK_LOST;
+	if (is_good)
+		memo_trial_end(trial, true);
+	if (likely(bad == stack->capacity)) {
+		walk_join(memo, stack, join->index, state);
+		return MEMO_MET_OTHER;
 	}
-	walk_to_cfa(state, cfa, cfa - ARCH_CFA_ABOVE_FP);
-	return WALK_ON;
+	if (is_good && walk_resume(memo, stack, state, join->index, bad, entry_bp) == UINT32_MAX)
+		return MEMO_FULL;
+	return MEMO_COMPLETE;
 }
 
-/* One that is no short step. */
-static enum walk_step walk_over_rule(struct unwind_memo *memo, void *context,
-				     struct memo_state *state, uint32_t rule)
-{
-	const uint64_t saved = unwind_rule_saved(rule);
-	const uint64_t cfa = state->sp + unwind_rule_offset(rule);
+/* Where a walk met a kept stack, once unwind_memo_walk() has said that it did. */
+struct memo_meeting {
+	uint32_t index; /* entry; of the current stack but for MEMO_MET_OTHER */
+	uint32_t stack; /* MEMO_MET_OTHER */
+};
 
-	switch (unwind_rule_kind(rule)) {
-	case UNWIND_SP:
-		if (unlikely(!walk_mapped(context, state->sp, cfa)))
-			return WALK_LOST;
-		walk_to_cfa(state, cfa, saved ? cfa - saved : 0);
-		return WALK_ON;
-	case UNWIND_BP:
-		return walk_over_bp(memo, context, state, rule);
-	case UNWIND_DEREF:
-		return walk_over_deref(memo, context, state, rule);
-	case UNWIND_SIGNAL:
-		return walk_over_signal(memo, context, state, rule);
-	case UNWIND_SLOW:
-		return walk_over_slow(memo, context, state);
-	case UNWIND_END:
-		return WALK_END;
-	case UNWIND_NONE:
-	case UNWIND_BARE:
-		break;
+/* One frame further out; false: that is the end, as *end_ret says. */
+static inline bool walk_on(struct unwind_memo *memo, void *context, struct memo_state *state,
+			   uint64_t *entry_bp, enum memo_end *end_ret)
+{
+	enum walk_step step;
+	struct memo_code code;
+
+	if (unlikely(memo->fresh + 4 > memo->now.capacity)) {
+		*end_ret = MEMO_FULL;
+		return false;
 	}
-	return walk_over_unknown(memo, context, state);
+	code = walk_code(context, state->pc - !state->exact);
+	fresh_push_frame(memo, state, code.place);
+	step = walk_over(memo, context, state, code.step);
+	if (unlikely(step != WALK_ON)) {
+		*end_ret = step == WALK_END ? MEMO_COMPLETE : MEMO_TRUNCATED;
+		return false;
+	}
+	if (unlikely(memo->cut == memo->fresh))
+		*entry_bp = state->bp;
+	return true;
 }
 
-static inline enum walk_step walk_over(struct unwind_memo *memo, void *context,
-				       struct memo_state *state, uint32_t step)
+/* From where nothing kept was met at once. */
+static inline enum memo_end walk_far(struct unwind_memo *memo, void *context,
+				     struct memo_state *state, uint32_t kept, uint64_t entry_bp,
+				     struct memo_meeting *met_ret)
 {
-	const uint64_t saved = (uint64_t)(step >> 1 & MEMO_SHORT_SAVED_MAX) * 8;
-	const uint64_t cfa = state->sp + (uint64_t)(step >> 5) * 8;
+	int8_t *trial = walk_search_trial(memo, state->pc);
+	const bool searches = memo->has_others && memo_trial_begin(memo, *trial);
+	/* Others are of use in the first frames, or where the current stack does not reach. */
+	const uint64_t below_sp =
+		searches ? u64_max(state->sp + WALK_FIRST, memo->now.meta[memo->now.top].sp) : 0;
+	enum memo_end end;
 
-	if (unlikely(!(step & 1)))
-		return walk_over_rule(memo, context, state, step >> 1);
-	if (unlikely(!walk_mapped(context, state->sp, cfa)))
-		return WALK_LOST;
-	walk_to_cfa(state, cfa, saved ? cfa - saved : 0);
-	return WALK_ON;
+	for (;;) {
+		struct memo_join join;
+
+		if (state->sp < below_sp && unlikely(walk_other(memo, state, &join))) {
+			end = walk_verify_other(memo, state, &join, entry_bp, trial);
+			*met_ret = (struct memo_meeting) { join.index, join.stack };
+			if (end != MEMO_COMPLETE)
+				return end;
+			met_ret->index = memo->now.capacity;
+		}
+		if (!walk_on(memo, context, state, &entry_bp, &end))
+			break;
+		if (memo->now.meta[kept].sp < state->sp)
+			kept = walk_outwards(&memo->now, kept, state->sp);
+		if (memo->now.meta[kept].sp == state->sp && walk_same(&memo->now, kept, state)) {
+			const uint32_t bad = walk_verify(&memo->now, kept + 1);
+
+			end = MEMO_MET;
+			met_ret->index = kept;
+			if (likely(bad == memo->now.capacity)) {
+				walk_join(memo, &memo->now, kept, state);
+				break;
+			}
+			kept = walk_resume(memo, &memo->now, state, kept, bad, entry_bp);
+			met_ret->index = memo->now.capacity;
+			end = MEMO_FULL;
+			if (kept == UINT32_MAX)
+				break;
+		}
+	}
+	if (searches)
+		memo_trial_end(trial, false);
+	return end;
 }
 
 /*
  * Walks from *state (the caller of the hook) until a kept frame is met or the stack ends. The new
- * frames are in memo->fresh_*; *met_ret is the kept frame they hang on, or capacity. Does not
- * change what is kept, but for the bp_slot of the frame met: the caller copies fresh entries from
- * `cut` on to before *met_ret (as they are, `node` filled in) and sets `top`.
+ * frames are in memo->fresh_*; they hang on met_ret->index, which is capacity when nothing was met.
+ * Changes nothing of what is kept: the caller copies fresh entries from `cut` on to before that
+ * entry (as they are, `node` filled in), whose bp_slot is state->bp_slot then, and sets `top`.
  */
 static inline enum memo_end unwind_memo_walk(struct unwind_memo *memo, void *context,
-					     struct memo_state *state, uint32_t *met_ret)
+					     struct memo_state *state, struct memo_meeting *met_ret)
 {
-	uint64_t entry_bp = state->bp;
-	uint32_t kept = memo->top;
+	const uint64_t entry_bp = state->bp;
+	uint32_t kept = memo->now.top;
 
-	CHECK(memo->top <= memo->capacity);
-	CHECK(memo->meta[memo->capacity].sp == UINT64_MAX);
+	CHECK(memo->now.top <= memo->now.capacity);
+	CHECK(memo->now.meta[memo->now.capacity].sp == UINT64_MAX);
 	memo->fresh = memo->cut = 0;
-	*met_ret = memo->capacity;
-	for (;;) {
-		enum walk_step step;
-		struct memo_code code;
+	met_ret->index = memo->now.capacity;
+	if (memo->now.meta[kept].sp < state->sp)
+		kept = walk_outwards(&memo->now, kept, state->sp);
+	if (memo->now.meta[kept].sp == state->sp && walk_same(&memo->now, kept, state)) {
+		const uint32_t bad = walk_verify(&memo->now, kept + 1);
 
-		while (memo->meta[kept].sp < state->sp)
-			kept++;
-		if (memo->meta[kept].sp == state->sp && walk_same(memo, kept, state)) {
-			uint32_t bad = walk_verify(memo, kept + 1);
-
-			if (likely(bad == memo->capacity)) {
-				walk_join(memo, kept, state);
-				*met_ret = kept;
-				return MEMO_MET;
-			}
-			kept = walk_resume(memo, state, kept, bad, entry_bp);
-			if (kept > memo->capacity)
-				return MEMO_FULL;
+		if (likely(bad == memo->now.capacity)) {
+			walk_join(memo, &memo->now, kept, state);
+			met_ret->index = kept;
+			return MEMO_MET;
 		}
-		if (unlikely(memo->fresh + 4 > memo->capacity))
+		kept = walk_resume(memo, &memo->now, state, kept, bad, entry_bp);
+		if (kept == UINT32_MAX)
 			return MEMO_FULL;
-		code = walk_code(context, state->pc - !state->exact);
-		fresh_push_frame(memo, state, code.place);
-		step = walk_over(memo, context, state, code.step);
-		if (unlikely(step != WALK_ON))
-			return step == WALK_END ? MEMO_COMPLETE : MEMO_TRUNCATED;
-		if (unlikely(memo->cut == memo->fresh))
-			entry_bp = state->bp;
 	}
+	return walk_far(memo, context, state, kept, entry_bp, met_ret);
 }
 
 #endif

@@ -1,0 +1,253 @@
+/*
+ * memo_step: one step of a walk (unwind/memo_walk.h): from a frame to the one that called it, by
+ * its rule, and what is new on the way. The including file defines what memo_walk.h says.
+ */
+#ifndef MEMTAPE_UNWIND_MEMO_STEP_H
+#define MEMTAPE_UNWIND_MEMO_STEP_H
+
+#include "arch/native.h"
+#include "unwind/memo.h"
+
+enum memo_walk_limit { WALK_FRAME_BYTES_MAX = 64 << 20 };
+
+enum walk_step { WALK_ON, WALK_END, WALK_LOST };
+
+static inline uint64_t walk_load(uint64_t address)
+{
+	return *(const volatile uint64_t *)address;
+}
+
+static inline void fresh_push(struct unwind_memo *memo, struct memo_pair pair,
+			      struct memo_meta meta)
+{
+	CHECK(memo->fresh < memo->now.capacity);
+	memo->fresh_pair[memo->fresh] = pair;
+	memo->fresh_meta[memo->fresh] = meta;
+	memo->fresh++;
+}
+
+/* The same for a frame; field by field, because it is done for every new one. */
+static inline void fresh_push_frame(struct unwind_memo *memo, const struct memo_state *state,
+				    uint32_t place)
+{
+	struct memo_pair *pair = &memo->fresh_pair[memo->fresh];
+	struct memo_meta *meta = &memo->fresh_meta[memo->fresh];
+
+	CHECK(memo->fresh < memo->now.capacity);
+	CHECK(place >> (32 - MEMO_PLACE_SHIFT) == 0);
+	pair->slot = state->slot;
+	pair->value = state->pc;
+	meta->sp = state->sp;
+	meta->bp = state->bp;
+	meta->bp_slot = state->bp_slot;
+	meta->flags = place << MEMO_PLACE_SHIFT | MEMO_FRAME | (state->exact ? MEMO_EXACT : 0);
+	memo->fresh++;
+}
+
+/* A check of a word that frame `index` depends on goes before the frame, where a walk reads it. */
+static void fresh_insert_check(struct unwind_memo *memo, uint32_t index, uint64_t slot,
+			       uint64_t value)
+{
+	const uint64_t sp = memo->fresh_meta[index].sp - 1;
+	const size_t behind = memo->fresh - index;
+
+	CHECK(memo->fresh < memo->now.capacity);
+	CHECK(index < memo->fresh);
+	memmove(memo->fresh_pair + index + 1, memo->fresh_pair + index,
+		behind * sizeof(struct memo_pair));
+	memmove(memo->fresh_meta + index + 1, memo->fresh_meta + index,
+		behind * sizeof(struct memo_meta));
+	memo->fresh_pair[index] = (struct memo_pair) { slot, value };
+	memo->fresh_meta[index] = (struct memo_meta) { .sp = sp };
+	memo->fresh++;
+}
+
+/*
+ * The frame last pushed, or the kept one that was met, depends on bp: so does everything inwards
+ * up to the frame at which bp was read from memory, and on that word.
+ */
+static void walk_need_bp(struct unwind_memo *memo, uint64_t bp)
+{
+	CHECK(memo->cut <= memo->fresh);
+	for (uint32_t i = memo->fresh; i > memo->cut; i--) {
+		struct memo_meta *meta = &memo->fresh_meta[i - 1];
+
+		if (!(meta->flags & MEMO_FRAME))
+			continue;
+		if (meta->flags & MEMO_NEEDS_BP && meta->bp == bp)
+			return;
+		meta->flags |= MEMO_NEEDS_BP;
+		meta->bp = bp;
+		if (meta->bp_slot) {
+			fresh_insert_check(memo, i - 1, meta->bp_slot, bp);
+			return;
+		}
+	}
+}
+
+/* A CFA that came from memory or bp, not from sp: believe it only where the stack is. */
+static inline bool walk_plausible(void *context, uint64_t sp, uint64_t cfa)
+{
+	return cfa > sp && cfa - sp <= WALK_FRAME_BYTES_MAX && (cfa & 7) == 0 &&
+	       walk_mapped(context, sp, cfa);
+}
+
+/*
+ * All of the frame. One that lies in the page in which its address was read can be read: so stacks
+ * that are used for a moment only, those of coroutines, are not probed each time.
+ */
+static inline bool walk_can_read(void *context, const struct memo_state *state, uint64_t cfa)
+{
+	enum { PAGE = 4096 };
+
+	return likely(walk_is_known(context, state->sp, cfa)) ||
+	       (state->slot == state->sp - ARCH_RA_BELOW_CFA && cfa > state->sp &&
+		(state->slot ^ (cfa - 1)) < PAGE) ||
+	       walk_mapped(context, state->sp, cfa);
+}
+
+static enum walk_step walk_over_signal(struct unwind_memo *memo, void *context,
+				       struct memo_state *state, uint32_t rule)
+{
+	const uint64_t ucontext = state->sp + (uint64_t)unwind_rule_signed_offset(rule);
+	uint64_t sp;
+
+	if (!walk_mapped(context, ucontext, ucontext + ARCH_CONTEXT_BYTES))
+		return WALK_LOST;
+	sp = walk_load(ucontext + ARCH_CONTEXT_SP);
+	if (!walk_mapped(context, sp, sp + 8))
+		return WALK_LOST;
+	fresh_push(memo, (struct memo_pair) { ucontext + ARCH_CONTEXT_SP, sp },
+		   (struct memo_meta) { .sp = sp - 1 });
+	*state = (struct memo_state) { .pc = walk_load(ucontext + ARCH_CONTEXT_PC),
+				       .slot = ucontext + ARCH_CONTEXT_PC,
+				       .sp = sp,
+				       .bp = walk_load(ucontext + ARCH_CONTEXT_FP),
+				       .bp_slot = ucontext + ARCH_CONTEXT_FP,
+				       .exact = true };
+	return WALK_ON;
+}
+
+static enum walk_step walk_over_slow(struct unwind_memo *memo, void *context,
+				     struct memo_state *state)
+{
+	bool end = false;
+
+	if (!walk_slow(context, state, &end))
+		return end ? WALK_END : WALK_LOST;
+	memo->cut = memo->fresh;
+	state->bp_slot = 0;
+	return WALK_ON;
+}
+
+static inline void walk_to_cfa(struct memo_state *state, uint64_t cfa, uint64_t bp_slot)
+{
+	state->slot = cfa - ARCH_RA_BELOW_CFA;
+	state->pc = walk_load(state->slot);
+	state->sp = cfa;
+	state->bp_slot = bp_slot;
+	if (bp_slot)
+		state->bp = walk_load(bp_slot);
+	state->exact = false;
+}
+
+static enum walk_step walk_over_deref(struct unwind_memo *memo, void *context,
+				      struct memo_state *state, uint32_t rule)
+{
+	const uint64_t slot = state->bp + (uint64_t)unwind_rule_signed_offset(rule);
+	uint64_t cfa;
+
+	if (!walk_plausible(context, state->sp, (slot + 8) & ~UINT64_C(7)) || slot & 7)
+		return WALK_LOST;
+	walk_need_bp(memo, state->bp);
+	cfa = walk_load(slot);
+	if (!walk_plausible(context, state->sp, cfa))
+		return WALK_LOST;
+	fresh_push(memo, (struct memo_pair) { slot, cfa }, (struct memo_meta) { .sp = cfa - 1 });
+	walk_to_cfa(state, cfa, unwind_rule_saved(rule) ? state->bp : 0);
+	return WALK_ON;
+}
+
+static enum walk_step walk_over_bp(struct unwind_memo *memo, void *context,
+				   struct memo_state *state, uint32_t rule)
+{
+	const uint64_t cfa = state->bp + (uint64_t)unwind_rule_signed_offset(rule);
+	const uint64_t saved = unwind_rule_saved(rule);
+
+	if (unlikely(!walk_plausible(context, state->sp, cfa)))
+		return WALK_LOST;
+	walk_need_bp(memo, state->bp);
+	walk_to_cfa(state, cfa, saved ? cfa - saved : 0);
+	return WALK_ON;
+}
+
+/*
+ * Code without call frame information: what a JIT compiler made, a few functions of start files.
+ * Most of it keeps a frame pointer: follow it when that is a small step to a return address in
+ * code. That there is no step depends on the same words, so they are kept in that case as well.
+ */
+static enum walk_step walk_over_unknown(struct unwind_memo *memo, void *context,
+					struct memo_state *state)
+{
+	enum { STEP_BYTES_MAX = 16 << 10 };
+	const uint64_t cfa = state->bp + ARCH_CFA_ABOVE_FP;
+	uint64_t pc;
+
+	walk_need_bp(memo, state->bp);
+	if (cfa - state->sp > STEP_BYTES_MAX || !walk_plausible(context, state->sp, cfa))
+		return WALK_LOST;
+	pc = walk_load(cfa - ARCH_RA_BELOW_CFA);
+	if (!walk_known(context, pc - 1)) {
+		fresh_push(memo, (struct memo_pair) { cfa - ARCH_RA_BELOW_CFA, pc },
+			   (struct memo_meta) { .sp = cfa - 1 });
+		return WALK_LOST;
+	}
+	walk_to_cfa(state, cfa, cfa - ARCH_CFA_ABOVE_FP);
+	return WALK_ON;
+}
+
+/* One that is no short step. */
+static enum walk_step walk_over_rule(struct unwind_memo *memo, void *context,
+				     struct memo_state *state, uint32_t rule)
+{
+	const uint64_t saved = unwind_rule_saved(rule);
+	const uint64_t cfa = state->sp + unwind_rule_offset(rule);
+
+	switch (unwind_rule_kind(rule)) {
+	case UNWIND_SP:
+		if (unlikely(!walk_can_read(context, state, cfa)))
+			return WALK_LOST;
+		walk_to_cfa(state, cfa, saved ? cfa - saved : 0);
+		return WALK_ON;
+	case UNWIND_BP:
+		return walk_over_bp(memo, context, state, rule);
+	case UNWIND_DEREF:
+		return walk_over_deref(memo, context, state, rule);
+	case UNWIND_SIGNAL:
+		return walk_over_signal(memo, context, state, rule);
+	case UNWIND_SLOW:
+		return walk_over_slow(memo, context, state);
+	case UNWIND_END:
+		return WALK_END;
+	case UNWIND_NONE:
+	case UNWIND_BARE:
+		break;
+	}
+	return walk_over_unknown(memo, context, state);
+}
+
+static inline enum walk_step walk_over(struct unwind_memo *memo, void *context,
+				       struct memo_state *state, uint32_t step)
+{
+	const uint64_t saved = (uint64_t)(step >> 1 & MEMO_SHORT_SAVED_MAX) * 8;
+	const uint64_t cfa = state->sp + (uint64_t)(step >> 5) * 8;
+
+	if (unlikely(!(step & 1)))
+		return walk_over_rule(memo, context, state, step >> 1);
+	if (unlikely(!walk_can_read(context, state, cfa)))
+		return WALK_LOST;
+	walk_to_cfa(state, cfa, saved ? cfa - saved : 0);
+	return WALK_ON;
+}
+
+#endif

@@ -123,6 +123,16 @@ static REC_COLD void walk_map_ahead(struct rec_lane *lane, uint64_t sp)
 		lane->mapped_stop = lane->mapped_end;
 }
 
+/* The node of a frame, which is an entry of the memo; a CHECK is none. */
+static inline uint32_t entry_node(struct rec_lane *lane, uint32_t parent,
+				  const struct memo_pair *pair, uint32_t flags)
+{
+	if (unlikely(!(flags & MEMO_FRAME)))
+		return parent;
+	return node_get(lane, parent, flags,
+			pair->value | (uint64_t)(flags & MEMO_EXACT ? 1 : 0) << 63);
+}
+
 /*
  * Gives the fresh frames their nodes and makes them part of the kept stack, from the outermost
  * inwards in one pass. bp_slot: of the frame at `met`, now that these are inside of it.
@@ -131,41 +141,40 @@ static inline uint32_t stack_keep(struct rec_lane *lane, uint32_t met, uint64_t 
 				  uint32_t node)
 {
 	struct unwind_memo *memo = &lane->memo;
-	const uint32_t cut = memo->cut;
-	uint32_t to;
+	const struct memo_pair *fresh_pair = memo->fresh_pair;
+	const struct memo_meta *fresh_meta = memo->fresh_meta;
+	uint32_t count = memo->fresh - memo->cut;
+	struct memo_pair *pair;
+	struct memo_meta *meta;
 
 	CHECK(met <= memo->now.capacity);
 	CHECK(memo->cut <= memo->fresh);
 	if (unlikely(met - memo->now.top >= MEMO_LEAVE_MIN))
-		met = unwind_memo_leave(memo, met);
+		unwind_memo_leave(memo, met);
 	memo->now.meta[met].bp_slot = bp_slot;
-	to = met;
-	if (unlikely(memo->fresh - cut > met)) { /* no room: the kept stack is forgotten */
+	if (unlikely(count > met)) { /* no room: the kept stack is forgotten */
 		unwind_memo_clear(memo);
-		to = memo->now.capacity;
-	} else {
-		memo->now.top = met - (memo->fresh - cut);
+		met = memo->now.capacity;
 	}
-	if (memo->now.known < met)
-		memo->now.known = met;
-	for (uint32_t i = memo->fresh; i-- > 0;) {
-		const struct memo_pair pair = memo->fresh_pair[i];
-		const struct memo_meta *meta = &memo->fresh_meta[i];
-		const uint32_t flags = meta->flags;
+	memo->now.known = (uint32_t)u64_max(memo->now.known, met);
+	memo->now.top = met - count;
+	pair = memo->now.pair + memo->now.top;
+	meta = memo->now.meta + memo->now.top;
+	fresh_pair += memo->cut;
+	fresh_meta += memo->cut;
+	while (count-- > 0) {
+		const uint32_t flags = fresh_meta[count].flags;
 
-		if (likely(flags & MEMO_FRAME))
-			node = node_get(lane, node, flags,
-					pair.value | (uint64_t)(flags & MEMO_EXACT ? 1 : 0) << 63);
-		if (unlikely(i < cut))
-			continue;
-		to--;
-		memo->now.pair[to] = pair;
-		memo->now.meta[to].sp = meta->sp;
-		memo->now.meta[to].bp = meta->bp;
-		memo->now.meta[to].bp_slot = meta->bp_slot;
-		memo->now.meta[to].node = node;
-		memo->now.meta[to].flags = flags;
+		pair[count] = fresh_pair[count];
+		meta[count].sp = fresh_meta[count].sp;
+		meta[count].bp = fresh_meta[count].bp;
+		meta[count].bp_slot = fresh_meta[count].bp_slot;
+		node = entry_node(lane, node, &fresh_pair[count], flags);
+		meta[count].node = node;
+		meta[count].flags = flags;
 	}
+	for (uint32_t i = memo->cut; unlikely(i-- > 0);)
+		node = entry_node(lane, node, &memo->fresh_pair[i], memo->fresh_meta[i].flags);
 	return node;
 }
 

@@ -82,7 +82,7 @@ static inline uint64_t edge_key(uint32_t parent, uint32_t flags)
 /* Each parent has two words of the line first: most nodes have one child, or two. */
 static inline size_t edge_slot(uint32_t parent, uint32_t flags)
 {
-	return (parent << 1 | (flags >> MEMO_PLACE_SHIFT & 1)) & (EDGE_LINE - 1);
+	return ((parent << 1) + (flags >> MEMO_PLACE_SHIFT & 3)) & (EDGE_LINE - 1);
 }
 
 static inline bool edge_is(uint64_t word, uint64_t key)

@@ -63,7 +63,7 @@ static uint32_t stack_oldest(const struct unwind_memo *memo)
 	return oldest;
 }
 
-uint32_t unwind_memo_leave(struct unwind_memo *memo, uint32_t met)
+void unwind_memo_leave(struct unwind_memo *memo, uint32_t met)
 {
 	const uint32_t given_up = met - memo->now.top, shared = memo->now.capacity - met;
 	const struct memo_stack *left = &memo->stacks[memo->here];
@@ -73,7 +73,7 @@ uint32_t unwind_memo_leave(struct unwind_memo *memo, uint32_t met)
 	CHECK(met >= memo->now.top && met <= memo->now.capacity);
 	if (given_up < MEMO_LEAVE_MIN || memo->count == 1 || shared > 2 * given_up + 16 ||
 	    !memo_trial_begin(memo, memo->trials[trial]))
-		return met;
+		return;
 	memo->now.met = met;
 	memo->now.trial = trial;
 	unwind_memo_switch(memo, stack_oldest(memo), memo->now.capacity);
@@ -81,5 +81,4 @@ uint32_t unwind_memo_leave(struct unwind_memo *memo, uint32_t met)
 	memcpy(memo->now.meta + met, left->meta + met, shared * sizeof(*left->meta));
 	memo->now.top = met;
 	memo->now.known = memo->now.capacity;
-	return met;
 }

@@ -227,10 +227,9 @@ void unwind_memo_switch(struct unwind_memo *memo, uint32_t index, uint32_t met);
 
 /*
  * Before the current stack gives up what is inside of its entry `met`: leaves it behind if that is
- * worth while, and makes a copy from there on the current one. Either way the entry is the one
- * returned.
+ * worth while, and makes a copy from there on the current one.
  */
-uint32_t unwind_memo_leave(struct unwind_memo *memo, uint32_t met);
+void unwind_memo_leave(struct unwind_memo *memo, uint32_t met);
 
 /* How a walk ended. */
 enum memo_end {

@@ -37,8 +37,8 @@ class Bench:
         self.timeout_s = timeout_s
         self.measure = self.ws.build("measure", "measure.c")
         self.counter = self.ws.build("libcount.so", "count.c", "-fPIC", "-shared", "-ldl")
-        for name in ("depth", "pairs", "paths", "threads"):
-            self.ws.build(name, f"micro/{name}.c", "-pthread")
+        for name in ("depth", "live", "loads", "pairs", "paths", "shapes", "threads"):
+            self.ws.build(name, f"micro/{name}.c", "-pthread", "-ldl")
         self.made, self.counts, self.runs, self.reports, self.checks = set(), {}, [], [], []
 
     def make(self, workload, size):

@@ -1,5 +1,6 @@
 """Every rule of tools/lint.py is broken once here and must go red; and it must pass when kept."""
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -385,6 +386,65 @@ def test_formatted_pages_have_no_problems(web):
 def test_pages_as_nobody_formats_them_are_found(web, name, text):
     write(web, name, text)
     assert check_web_format.problems(web, None) == [f"{name}: not as Prettier writes it"]
+
+
+# --- members of answers -------------------------------------------------------------------------
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MEMBERS = """
+#include "answer/shape.h"
+struct inner {{ uint64_t a; }};
+struct outer {{ {field}; }};
+extern const struct shape shape_inner;
+const struct member members[] = {{ MEMBER(struct outer, field, {kind}, "doc"{more}) }};
+_Static_assert(MEMBER_IS_POINTER(((struct outer *)0)->field) == {is_pointer}, "");
+"""
+
+
+def compiles_as_member(root, kind, field):
+    source = write(root, "member.c", MEMBERS.format(
+        kind=kind, field=field, is_pointer=int("*" in field),
+        more=", .shape = &shape_inner" if kind in ("OBJECT", "FLAT", "ROWS", "KEYED") else ""))
+    runs = [subprocess.run([cc, "-std=gnu17", "-c", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE", "-o", "/dev/null",
+                            *(f"-I{ROOT}/src/{world}" for world in ("both", "read", "ask")), source],
+                           capture_output=True, text=True, check=False) for cc in ("gcc", "clang-14")]
+    assert all(run.returncode == 0 or "the C type of the field is not that of MEMBER_" + kind in run.stderr for run in runs)
+    assert runs[0].returncode == runs[1].returncode
+    return runs[0].returncode == 0
+
+
+FIELDS = {
+    "COUNT": "uint64_t field", "BYTES": "uint64_t field", "NS": "uint64_t field", "PLAIN": "uint64_t field",
+    "ADDRESS": "uint64_t field", "HASH": "const uint64_t field", "SIGNED": "int64_t field", "RATIO": "double field",
+    "AMOUNT": "double field", "SHARE": "struct shape_share field", "FLAG": "bool field", "TEXT": "const char *field",
+    "TEXTS": "struct shape_texts field", "NUMBERS": "struct shape_numbers field",
+    "HASHES": "struct shape_numbers field", "INDEXES": "struct shape_indexes field",
+    "RATIOS": "struct shape_ratios field", "CELLS": "struct shape_cells field", "CALLS": "uint32_t field",
+    "FRAMES": "uint32_t field", "OBJECT": "struct inner field", "FLAT": "struct inner field",
+    "ROWS": "struct shape_rows field", "KEYED": "struct shape_rows field",
+}
+
+
+def test_every_kind_of_member_has_its_field():
+    kinds = re.findall(r"^\tMEMBER_(\w+)[, ]", (ROOT / "src/ask/answer/shape.h").read_text(), re.M)
+    assert kinds == list(FIELDS)
+
+
+@pytest.mark.parametrize("kind, field", [*FIELDS.items(), ("TEXT", "char *field"), ("OBJECT", "struct inner *field"),
+                                         ("OBJECT", "const struct unknown *field"), ("FLAT", "struct inner *field")])
+def test_a_member_takes_a_field_of_its_kind(tmp_path, kind, field):
+    assert compiles_as_member(tmp_path, kind, field)
+
+
+@pytest.mark.parametrize("kind, field", [
+    *((kind, "uint64_t field" if "uint64_t" not in field else "const char *field") for kind, field in FIELDS.items()),
+    ("PLAIN", "uint32_t field"), ("BYTES", "int64_t field"), ("NS", "double field"), ("SIGNED", "uint64_t field"),
+    ("FLAG", "int field"), ("CALLS", "uint64_t field"), ("TEXT", "const unsigned char *field"), ("RATIO", "float field"),
+    ("TEXT", "char field[8]"), ("TEXTS", "struct shape_numbers field"), ("ROWS", "struct inner *field"),
+    ("OBJECT", "struct inner field[2]"),
+])
+def test_a_member_takes_no_field_of_another_kind(tmp_path, kind, field):
+    assert not compiles_as_member(tmp_path, kind, field)
 
 
 # --- counting -----------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 static const struct member about_members[] = {
 	MEMBER(struct about, suppressed, OBJECT,
 	       "never freed, but matched by a suppression: not in leaks",
-	       .shape = &shape_suppressed, .pointed = true, .optional = true),
+	       .shape = &shape_suppressed, .optional = true),
 	MEMBER(struct about, quality, OBJECT, "losses and damage of the tape",
 	       .shape = &shape_quality),
 };

@@ -152,14 +152,12 @@ static const struct member diff_members[] = {
 	MEMBER(struct diff_value, totals, KEYED, "by metric", .shape = &shape_change),
 	MEMBER(struct diff_value, main, OBJECT,
 	       "the row that changed most, in the direction of all", .shape = &shape_row,
-	       .pointed = true, .nullable = true),
+	       .nullable = true),
 	MEMBER(struct diff_value, counts, OBJECT, "rows there are", .shape = &shape_counts),
 	MEMBER(struct diff_value, rows, ROWS, "those that changed most first", .shape = &shape_row),
 	MEMBER(struct diff_value, conditions, ROWS, "of --fail-if", .shape = &shape_condition),
-	MEMBER_AS("a", struct diff_value, sides[DIFF_A], OBJECT, NULL, .shape = &shape_diff_side,
-		  .pointed = true),
-	MEMBER_AS("b", struct diff_value, sides[DIFF_B], OBJECT, NULL, .shape = &shape_diff_side,
-		  .pointed = true),
+	MEMBER_AS("a", struct diff_value, sides[DIFF_A], OBJECT, NULL, .shape = &shape_diff_side),
+	MEMBER_AS("b", struct diff_value, sides[DIFF_B], OBJECT, NULL, .shape = &shape_diff_side),
 };
 const struct shape shape_diff = SHAPE("Diff", struct diff_value, diff_members);
 

@@ -48,10 +48,8 @@ static const struct shape shape_module =
 	SHAPE("UnnamedModule", struct unnamed_module, module_members);
 
 static const struct member quality_members[] = {
-	MEMBER(struct quality, selected, FLAT, NULL, .shape = &shape_selected, .pointed = true,
-	       .optional = true),
-	MEMBER(struct quality, window, FLAT, NULL, .shape = &shape_window, .pointed = true,
-	       .optional = true),
+	MEMBER(struct quality, selected, FLAT, NULL, .shape = &shape_selected, .optional = true),
+	MEMBER(struct quality, window, FLAT, NULL, .shape = &shape_window, .optional = true),
 	MEMBER(struct quality, lost_events, COUNT, "events that were not recorded"),
 	MEMBER(struct quality, lost, OBJECT, "by reason", .shape = &shape_losses),
 	MEMBER(struct quality, truncated_stacks, COUNT, "events with unknown outer frames"),
@@ -59,7 +57,7 @@ static const struct member quality_members[] = {
 	MEMBER(struct quality, damaged_places, COUNT, NULL),
 	MEMBER(struct quality, fault, TEXT, "why recording ended early", .nullable = true),
 	MEMBER(struct quality, import, OBJECT, "of a tape made from another tool's file",
-	       .shape = &shape_import, .pointed = true, .optional = true),
+	       .shape = &shape_import, .optional = true),
 	MEMBER(struct quality, edits, TEXTS, "what was stripped or anonymised later",
 	       .optional = true),
 	MEMBER(struct quality, unnamed_modules, ROWS, NULL, .shape = &shape_module),

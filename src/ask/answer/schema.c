@@ -42,6 +42,8 @@ static void parts_add(struct schemas *schemas, const struct shape *shape)
 
 		if (is_never_said(member))
 			continue;
+		if (member->kind == MEMBER_OBJECT || member->kind == MEMBER_FLAT)
+			assert(member->pointed || member->bytes == member->shape->bytes);
 		if (member->kind == MEMBER_FLAT)
 			parts_add(schemas, member->shape);
 		else if (shape_of(member))

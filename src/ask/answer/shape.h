@@ -22,13 +22,14 @@
 
 #define SHAPE_NONE UINT64_MAX
 
+/* First what the field is in C, to which MEMBER holds it; then how it is said. */
 enum member_kind {
-	MEMBER_COUNT,	/* uint64_t, and so are the next five */
-	MEMBER_BYTES,	/* */
-	MEMBER_NS,	/* nanoseconds */
-	MEMBER_PLAIN,	/* a number that is no amount: an id, a line */
-	MEMBER_ADDRESS, /* a text, "0x..." */
-	MEMBER_HASH,	/* a text of 16 hexadecimal digits */
+	MEMBER_COUNT,	/* uint64_t: how many */
+	MEMBER_BYTES,	/* uint64_t */
+	MEMBER_NS,	/* uint64_t, nanoseconds */
+	MEMBER_PLAIN,	/* uint64_t: a number that is no amount: an id, a line */
+	MEMBER_ADDRESS, /* uint64_t; a text, "0x..." */
+	MEMBER_HASH,	/* uint64_t; a text of 16 hexadecimal digits */
 	MEMBER_SIGNED,	/* int64_t */
 	MEMBER_RATIO,	/* double, to three decimals; NAN is not known */
 	MEMBER_AMOUNT,	/* double, an integer where it is whole, else to three decimals */
@@ -37,16 +38,16 @@ enum member_kind {
 	MEMBER_TEXT,	/* const char * */
 	MEMBER_TEXTS,	/* struct shape_texts */
 	MEMBER_NUMBERS, /* struct shape_numbers */
-	MEMBER_HASHES,	/* the same; each a text of 16 hexadecimal digits */
+	MEMBER_HASHES,	/* struct shape_numbers; each a text of 16 hexadecimal digits */
 	MEMBER_INDEXES, /* struct shape_indexes */
 	MEMBER_RATIOS,	/* struct shape_ratios */
 	MEMBER_CELLS,	/* struct shape_cells */
 	MEMBER_CALLS,	/* uint32_t, a stack: names of its functions, innermost first */
 	MEMBER_FRAMES,	/* uint32_t, a stack: its frames (answer/frame.h), innermost first */
-	MEMBER_OBJECT,	/* of `shape`: the struct itself, or a pointer to it (`pointed`) */
+	MEMBER_OBJECT,	/* the struct of `shape`, or a pointer to it */
 	MEMBER_FLAT,	/* the same, but its members stand among those around it */
 	MEMBER_ROWS,	/* struct shape_rows, of `shape` */
-	MEMBER_KEYED	/* the same as an object: each row's struct begins with its key, a text */
+	MEMBER_KEYED /* struct shape_rows, said as an object: each row begins with its key, a text */
 };
 
 struct shape_share {
@@ -108,7 +109,8 @@ struct member {
 	const char *const *words;  /* TEXT: what it can be, NULL at the end; NULL: anything */
 	size_t frames_max;	   /* FRAMES: so many at most; 0: all */
 	bool gaps;		   /* TEXTS: an item may be NULL, which is null */
-	bool pointed;		   /* OBJECT, FLAT: the field is a pointer */
+	size_t bytes;		   /* of the field */
+	bool pointed;		   /* OBJECT, FLAT: the field is a pointer; MEMBER says it */
 	bool nullable;
 	bool optional;
 	bool left;	/* text: aligned left */
@@ -127,17 +129,73 @@ struct shape {
 	size_t member_count;
 };
 
+/* What the field of a member may be in C, by its kind. */
+#define MEMBER_IS_U64(field)	__builtin_types_compatible_p(__typeof__(field), uint64_t)
+#define MEMBER_IS_U32(field)	__builtin_types_compatible_p(__typeof__(field), uint32_t)
+#define MEMBER_IS_DOUBLE(field) __builtin_types_compatible_p(__typeof__(field), double)
+#define MEMBER_IS_STRUCT(field, name)                                                              \
+	__builtin_types_compatible_p(__typeof__(field), struct shape_##name)
+/* Also to a struct that is only declared; no array, which __builtin_classify_type takes for one. */
+#define MEMBER_IS_POINTER(field)                                                                   \
+	__builtin_types_compatible_p(                                                              \
+		__typeof__(field),                                                                 \
+		__typeof__(&*__builtin_choose_expr(__builtin_classify_type(field) == 5, (field),   \
+						   (char *)NULL)))
+#define MEMBER_IS_OBJECT(field) (MEMBER_IS_POINTER(field) || __builtin_classify_type(field) == 12)
+
+#define MEMBER_FITS_COUNT(field)   MEMBER_IS_U64(field)
+#define MEMBER_FITS_BYTES(field)   MEMBER_IS_U64(field)
+#define MEMBER_FITS_NS(field)	   MEMBER_IS_U64(field)
+#define MEMBER_FITS_PLAIN(field)   MEMBER_IS_U64(field)
+#define MEMBER_FITS_ADDRESS(field) MEMBER_IS_U64(field)
+#define MEMBER_FITS_HASH(field)	   MEMBER_IS_U64(field)
+#define MEMBER_FITS_SIGNED(field)  __builtin_types_compatible_p(__typeof__(field), int64_t)
+#define MEMBER_FITS_RATIO(field)   MEMBER_IS_DOUBLE(field)
+#define MEMBER_FITS_AMOUNT(field)  MEMBER_IS_DOUBLE(field)
+#define MEMBER_FITS_SHARE(field)   MEMBER_IS_STRUCT(field, share)
+#define MEMBER_FITS_FLAG(field)	   __builtin_types_compatible_p(__typeof__(field), bool)
+#define MEMBER_FITS_TEXT(field)                                                                    \
+	(__builtin_types_compatible_p(__typeof__(field), const char *) ||                          \
+	 __builtin_types_compatible_p(__typeof__(field), char *))
+#define MEMBER_FITS_TEXTS(field)   MEMBER_IS_STRUCT(field, texts)
+#define MEMBER_FITS_NUMBERS(field) MEMBER_IS_STRUCT(field, numbers)
+#define MEMBER_FITS_HASHES(field)  MEMBER_IS_STRUCT(field, numbers)
+#define MEMBER_FITS_INDEXES(field) MEMBER_IS_STRUCT(field, indexes)
+#define MEMBER_FITS_RATIOS(field)  MEMBER_IS_STRUCT(field, ratios)
+#define MEMBER_FITS_CELLS(field)   MEMBER_IS_STRUCT(field, cells)
+#define MEMBER_FITS_CALLS(field)   MEMBER_IS_U32(field)
+#define MEMBER_FITS_FRAMES(field)  MEMBER_IS_U32(field)
+#define MEMBER_FITS_OBJECT(field)  MEMBER_IS_OBJECT(field)
+#define MEMBER_FITS_FLAT(field)	   MEMBER_IS_OBJECT(field)
+#define MEMBER_FITS_ROWS(field)	   MEMBER_IS_STRUCT(field, rows)
+#define MEMBER_FITS_KEYED(field)   MEMBER_IS_STRUCT(field, rows)
+
+/* 0, or does not compile. */
+#define MEMBER_CHECK(kind, field)                                                                  \
+	(0 * sizeof(struct {                                                                       \
+		 _Static_assert(MEMBER_FITS_##kind(field),                                         \
+				"the C type of the field is not that of MEMBER_" #kind);           \
+		 char unused;                                                                      \
+	 }))
+
 #define MEMBER(type, field, kind_, doc_, ...)                                                      \
-	{                                                                                          \
-		.key = #field, .kind = MEMBER_##kind_, .offset = offsetof(type, field),            \
-		.doc = (doc_)__VA_OPT__(, ) __VA_ARGS__                                            \
-	}
+	MEMBER_AS(#field, type, field, kind_, doc_ __VA_OPT__(, ) __VA_ARGS__)
 
 /* The same with a key of its own; place: a field, or a field of a field. */
 #define MEMBER_AS(key_, type, place, kind_, doc_, ...)                                             \
 	{                                                                                          \
-		.key = (key_), .kind = MEMBER_##kind_, .offset = offsetof(type, place),            \
+		.key = (key_), .kind = MEMBER_##kind_,                                             \
+		.offset = offsetof(type, place) + MEMBER_CHECK(kind_, ((type *)NULL)->place),      \
+		.bytes = sizeof(((type *)NULL)->place),                                            \
+		.pointed = (MEMBER_##kind_ == MEMBER_OBJECT || MEMBER_##kind_ == MEMBER_FLAT) &&   \
+			   MEMBER_IS_POINTER(((type *)NULL)->place),                               \
 		.doc = (doc_)__VA_OPT__(, ) __VA_ARGS__                                            \
+	}
+
+/* The members that another shape has of the same struct. */
+#define MEMBER_ALL_OF(type, shape_)                                                                \
+	{                                                                                          \
+		.kind = MEMBER_FLAT, .bytes = sizeof(type), .shape = &(shape_)                     \
 	}
 
 #define SHAPE(name_, type, members_)                                                               \

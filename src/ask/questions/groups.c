@@ -35,7 +35,7 @@ static const struct member values_members[] = {
 const struct shape shape_group_values = SHAPE("GroupSums", struct group_values, values_members);
 
 static const struct member all_members[] = {
-	{ .kind = MEMBER_FLAT, .shape = &shape_group_values },
+	MEMBER_ALL_OF(struct group_values, shape_group_values),
 	VALUE("max_total_usage", GROUP_USAGE_MAX, BYTES, "most bytes alive at once",
 	      .nullable = true),
 	VALUE("max_total_usage_first_seen_at", GROUP_USAGE_MAX_TIME, NS, "when for the first time",

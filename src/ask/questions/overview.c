@@ -60,7 +60,7 @@ static const struct shape shape_span = SHAPE("OverviewSpan", struct overview_spa
 
 static const struct member overview_members[] = {
 	MEMBER(struct overview, rss_peak, OBJECT, "most resident bytes that were seen",
-	       .shape = &shape_rss, .pointed = true, .nullable = true),
+	       .shape = &shape_rss, .nullable = true),
 	MEMBER(struct overview, leaking_functions, COUNT, "functions that leak"),
 	MEMBER(struct overview, wasted_bytes, BYTES,
 	       "what the allocator gave beyond what was asked"),

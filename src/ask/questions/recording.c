@@ -162,7 +162,7 @@ static const struct member recording_members[] = {
 	MEMBER(struct recording, process, OBJECT, NULL, .shape = &shape_process),
 	MEMBER(struct recording, notes, FLAT, NULL, .shape = &shape_recording_notes),
 	MEMBER(struct recording, import, OBJECT, "of a tape made of another tool's file",
-	       .shape = &shape_import, .pointed = true, .optional = true),
+	       .shape = &shape_import, .optional = true),
 	MEMBER(struct recording, losses, OBJECT, NULL, .shape = &shape_loss),
 	MEMBER(struct recording, recorder, OBJECT, "what recording cost", .shape = &shape_recorder),
 	MEMBER(struct recording, threads, ROWS, NULL, .shape = &shape_thread, .title = "Threads"),

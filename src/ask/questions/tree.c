@@ -32,7 +32,7 @@ static const struct shape shape_node = SHAPE("TreeNode", struct tree_row, node_m
 
 static const struct member side_members[] = {
 	MEMBER(struct tree_row, direction, TEXT, NULL),
-	{ .kind = MEMBER_FLAT, .shape = &shape_node },
+	MEMBER_ALL_OF(struct tree_row, shape_node),
 };
 static const struct shape shape_side = SHAPE("TreeSide", struct tree_row, side_members);
 

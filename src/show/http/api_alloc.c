@@ -89,9 +89,9 @@ struct alloc {
 
 static const struct member neighbours_members[] = {
 	MEMBER(struct neighbours_answer, before, OBJECT, NULL, .shape = &api_shape_row,
-	       .pointed = true, .nullable = true),
+	       .nullable = true),
 	MEMBER(struct neighbours_answer, after, OBJECT, NULL, .shape = &api_shape_row,
-	       .pointed = true, .nullable = true),
+	       .nullable = true),
 };
 static const struct shape shape_neighbours =
 	SHAPE("Neighbours", struct neighbours_answer, neighbours_members);

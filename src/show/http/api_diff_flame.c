@@ -23,10 +23,8 @@ struct diff_flame {
 static const struct member flame_members[] = {
 	MEMBER(struct diff_flame, m, TEXT, "the metric"),
 	MEMBER(struct diff_flame, unit, TEXT, NULL, .words = api_unit_words),
-	MEMBER_AS("a", struct diff_flame, sides[DIFF_A], OBJECT, NULL, .shape = &shape_diff_side,
-		  .pointed = true),
-	MEMBER_AS("b", struct diff_flame, sides[DIFF_B], OBJECT, NULL, .shape = &shape_diff_side,
-		  .pointed = true),
+	MEMBER_AS("a", struct diff_flame, sides[DIFF_A], OBJECT, NULL, .shape = &shape_diff_side),
+	MEMBER_AS("b", struct diff_flame, sides[DIFF_B], OBJECT, NULL, .shape = &shape_diff_side),
 	MEMBER(struct diff_flame, total, AMOUNT, "how wide all is"),
 	MEMBER(struct diff_flame, boxes, FLAT, NULL, .shape = &api_shape_boxes),
 	MEMBER(struct diff_flame, value, RATIOS, "by box: how wide it is"),

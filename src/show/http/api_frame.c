@@ -216,7 +216,7 @@ static const struct member detail_members[] = {
 	MEMBER(struct frame_detail, function, FLAT, NULL, .shape = &api_shape_function),
 	MEMBER(struct frame_detail, metrics, ROWS, "every one", .shape = &shape_metric),
 	MEMBER(struct frame_detail, life, OBJECT, "null: nothing was freed", .shape = &shape_life,
-	       .pointed = true, .nullable = true),
+	       .nullable = true),
 	MEMBER(struct frame_detail, sizes, ROWS, "those there are", .shape = &shape_size),
 	MEMBER(struct frame_detail, curve, OBJECT, NULL, .shape = &shape_curve),
 	MEMBER(struct frame_detail, callers, ROWS, NULL, .shape = &shape_side),

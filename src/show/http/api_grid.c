@@ -49,7 +49,7 @@ static const struct member grid_members[] = {
 	MEMBER(struct grid, y, OBJECT, "upwards", .shape = &shape_axis),
 	MEMBER(struct grid, cells, FLAT, NULL, .shape = &shape_cells),
 	MEMBER(struct grid, never, OBJECT, "y=lifetime: what was never freed, by column",
-	       .shape = &shape_cells, .pointed = true, .nullable = true),
+	       .shape = &shape_cells, .nullable = true),
 };
 static const struct shape shape_grid = SHAPE("Grid", struct grid, grid_members);
 

@@ -35,7 +35,7 @@ static const struct member class_members[] = {
 	MEMBER(struct heap_class, tid, PLAIN, "by=thread", .optional = true),
 	MEMBER(struct heap_class, name, TEXT, "by=thread: its name", .optional = true),
 	MEMBER(struct heap_class, function, FLAT, "by=site", .shape = &api_shape_function,
-	       .pointed = true, .optional = true),
+	       .optional = true),
 };
 static const struct shape shape_class = SHAPE("HeapClass", struct heap_class, class_members);
 

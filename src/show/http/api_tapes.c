@@ -73,7 +73,7 @@ static const struct member reading_members[] = {
 	MEMBER(struct reading, truncated_stacks, COUNT, "events with unknown outer frames"),
 	MEMBER(struct reading, has, OBJECT, "what is on the tape", .shape = &shape_has),
 	MEMBER(struct reading, import, OBJECT, "of a tape made of another tool's file",
-	       .shape = &shape_import, .pointed = true, .nullable = true),
+	       .shape = &shape_import, .nullable = true),
 	MEMBER(struct reading, edits, TEXTS, "what was done to it later"),
 };
 static const struct shape shape_reading = SHAPE("Reading", struct reading, reading_members);
@@ -86,12 +86,12 @@ static const struct member tape_members[] = {
 	       "one more whenever a tape that is being recorded was read again"),
 	MEMBER(struct api_tape, error, TEXT, "why it could not be read", .nullable = true),
 	MEMBER(struct api_tape, progress, OBJECT, "while it is read", .shape = &shape_progress,
-	       .pointed = true, .nullable = true),
+	       .nullable = true),
 	MEMBER(struct api_tape, refresh_ms, PLAIN,
 	       "of one that is being recorded: it is read again so often at most"),
 	MEMBER(struct api_tape, tape_bytes, BYTES, "of the file"),
 	MEMBER(struct api_tape, reading, FLAT, "once it was read", .shape = &shape_reading,
-	       .pointed = true, .optional = true),
+	       .optional = true),
 };
 const struct shape api_shape_tape = SHAPE("Tape", struct api_tape, tape_members);
 

@@ -2,7 +2,7 @@
 import re
 
 RULE = "docs/tape-format.md lists the functions of src/both/tape/functions.def, and hooks.def hooks each"
-ROW = re.compile(r'^TAPE_FUNCTION\((\w+), (\d+), "([^"]+)", (\w+)\)', re.MULTILINE)
+ROW = re.compile(r'^TAPE_FUNCTION\((\w+), (\d+), "([^"]+)", (\w+), (?:PLAIN|ALIGNED)\)', re.MULTILINE)
 CELLS = re.compile(r"\| (\d+) \| ([^|]+?) \| (S?) ?(?=\|)")
 SIZELESS = {"FREE", "REALLOC_OUT"}
 OF_REALLOC = re.compile(r"REALLOC(ARRAY)?_(OUT|IN|FAIL|FREE)")  # further records of one hook

@@ -77,23 +77,48 @@ struct tape_event {
 	uint64_t usable;  /* 0 for frees and failed calls */
 };
 
-/* Whether records of this function carry a size: all but frees, REALLOC_OUT and REALLOC_FREE. */
-static const uint64_t TAPE_FN_SIZELESS =
-	UINT64_C(1) << TAPE_FN_FREE | UINT64_C(1) << TAPE_FN_REALLOC_OUT |
-	UINT64_C(1) << TAPE_FN_REALLOCARRAY_OUT | UINT64_C(1) << TAPE_FN_REALLOC_FREE |
-	UINT64_C(1) << TAPE_FN_FREE_SIZED | UINT64_C(1) << TAPE_FN_FREE_ALIGNED_SIZED |
-	UINT64_C(0xfff) << TAPE_FN_DELETE | UINT64_C(1) << TAPE_FN_CFREE;
+/* By bits: records of this function carry no size. */
+static const uint64_t TAPE_FN_SIZELESS = 0
+#define TAPE_FUNCTION(name, number, word, class, alignment)                                        \
+	| (uint64_t)(TAPE_CLASS_##class == TAPE_CLASS_FREE ||                                      \
+		     TAPE_CLASS_##class == TAPE_CLASS_REALLOC_OUT)                                 \
+			<< (number)
+#include "tape/functions.def"
+#undef TAPE_FUNCTION
+	;
 
 static inline bool tape_fn_sizeless(unsigned fn)
 {
 	return TAPE_FN_SIZELESS >> (fn & 63) & 1;
 }
 
-/* posix_memalign and its kin, and the aligned operators new. */
+/* Functions that are asked for an alignment, by bits. */
+static const uint64_t TAPE_FN_ALIGNED = 0
+#define PLAIN						    UINT64_C(0)
+#define ALIGNED						    UINT64_C(1)
+#define TAPE_FUNCTION(name, number, word, class, alignment) | (alignment) << (number)
+#include "tape/functions.def"
+#undef TAPE_FUNCTION
+#undef ALIGNED
+#undef PLAIN
+	;
+
+/* run: ones without a gap. */
+static inline bool tape_fn_is_in(unsigned fn, uint64_t run)
+{
+	return fn - (unsigned)__builtin_ctzll(run) < (unsigned)__builtin_popcountll(run);
+}
+
+/*
+ * posix_memalign and its kin, and the aligned operators new. Two comparisons, for their numbers are
+ * two runs; a third one fails tests/unit/tape.
+ */
 static inline bool tape_fn_aligned(unsigned fn)
 {
-	return (fn >= TAPE_FN_POSIX_MEMALIGN && fn <= TAPE_FN_PVALLOC) ||
-	       (fn >= TAPE_FN_NEW_ALIGNED && fn <= TAPE_FN_NEW_ARRAY_ALIGNED_NOTHROW);
+	const uint64_t lowest = TAPE_FN_ALIGNED & -TAPE_FN_ALIGNED;
+	const uint64_t lower = TAPE_FN_ALIGNED & ~(TAPE_FN_ALIGNED + lowest);
+
+	return tape_fn_is_in(fn, lower) || tape_fn_is_in(fn, TAPE_FN_ALIGNED - lower);
 }
 
 /* Usable bytes of a glibc block for a request of size bytes: a prediction, never trusted. */

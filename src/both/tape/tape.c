@@ -8,10 +8,21 @@ struct fn_row {
 };
 
 static const struct fn_row FN_ROWS[TAPE_FN_COUNT] = {
-#define TAPE_FUNCTION(name, number, word, class) [TAPE_FN_##name] = { word, TAPE_CLASS_##class },
+#define TAPE_FUNCTION(name, number, word, class, alignment)                                        \
+	[TAPE_FN_##name] = { word, TAPE_CLASS_##class },
 #include "tape/functions.def"
 #undef TAPE_FUNCTION
 };
+
+/* Each number once, from 0 on. */
+#define TAPE_FUNCTION(name, number, word, class, alignment) +(UINT64_C(1) << (number))
+static_assert(0
+#include "tape/functions.def"
+		      == (UINT64_C(1) << TAPE_FN_COUNT) - 1,
+	      "functions.def: a gap, or two of a number");
+#undef TAPE_FUNCTION
+static_assert(TAPE_FN_COUNT <= TAPE_FN_LATENCY,
+	      "functions.def: more than the tape has numbers for");
 
 const char *tape_fn_name(enum tape_fn fn)
 {

@@ -222,10 +222,14 @@ enum tape_event_class {
 };
 
 enum tape_fn {
-#define TAPE_FUNCTION(name, number, word, class) TAPE_FN_##name = number,
+#define TAPE_FUNCTION(name, number, word, class, alignment) TAPE_FN_##name = number,
 #include "tape/functions.def"
 #undef TAPE_FUNCTION
-	TAPE_FN_COUNT = 40,
+	TAPE_FN_COUNT = 0
+#define TAPE_FUNCTION(name, number, word, class, alignment) +1
+#include "tape/functions.def"
+#undef TAPE_FUNCTION
+	,
 	TAPE_FN_LATENCY = 62, /* no function: how long the call took that the event before was */
 	TAPE_FN_EXTENDED = 63
 };

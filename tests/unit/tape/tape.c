@@ -1,5 +1,6 @@
 #include "../test.h"
 
+#include "tape/codec.h"
 #include "tape/tape.h"
 
 static void every_function_has_a_name_and_a_class(void **state)
@@ -9,6 +10,31 @@ static void every_function_has_a_name_and_a_class(void **state)
 		assert_non_null(tape_fn_name((enum tape_fn)fn));
 		assert_true(tape_fn_class((enum tape_fn)fn) < TAPE_CLASS_EXTENDED);
 	}
+}
+
+static void masks_of_functions_are_those_of_the_table(void **state)
+{
+	enum { PLAIN, ALIGNED };
+	static const unsigned alignments[TAPE_FN_COUNT] = {
+#define TAPE_FUNCTION(name, number, word, class, alignment) [number] = alignment,
+#include "tape/functions.def"
+#undef TAPE_FUNCTION
+	};
+
+	(void)state;
+	for (unsigned fn = 0; fn < TAPE_FN_COUNT; fn++) {
+		const enum tape_event_class class = tape_fn_class((enum tape_fn)fn);
+
+		assert_int_equal(tape_fn_aligned(fn), alignments[fn]);
+		assert_int_equal(tape_fn_sizeless(fn),
+				 class == TAPE_CLASS_FREE || class == TAPE_CLASS_REALLOC_OUT);
+	}
+	for (unsigned fn = TAPE_FN_COUNT; fn < 64; fn++) {
+		assert_false(tape_fn_aligned(fn));
+		assert_false(tape_fn_sizeless(fn));
+	}
+	assert_true(tape_fn_aligned(TAPE_FN_VALLOC));
+	assert_true(tape_fn_sizeless(TAPE_FN_REALLOC_FREE));
 }
 
 static void unknown_functions_are_invalid(void **state)
@@ -54,6 +80,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_function_has_a_name_and_a_class),
+		cmocka_unit_test(masks_of_functions_are_those_of_the_table),
 		cmocka_unit_test(unknown_functions_are_invalid),
 		cmocka_unit_test(a_node_gives_back_its_48_bit_pc_without_the_flags),
 		cmocka_unit_test(layouts_are_those_of_the_manual),

@@ -1,13 +1,16 @@
 """A second reader of raw tapes, written from the format's description alone.
 
 It exists to disagree with the first: it shares no code with memtape and does everything the slow
-and obvious way. Its blocks have the shape of `memtape report TAPE allocations --json`, with times
+and obvious way; only which functions there are it reads where memtape's are listed
+(src/both/tape/functions.def, which lint holds against the description). Its blocks have the shape of `memtape report TAPE allocations --json`, with times
 in clock ticks; functions are named by the symbol tables (nm), so there are no inlined frames.
 """
 
 import bisect
 import mmap
 import os
+import pathlib
+import re
 import struct
 import subprocess
 from collections import defaultdict
@@ -28,26 +31,19 @@ NODE_BYTES = (0, 2, 3, 4)
 
 ALLOC, FREE, OUT, IN, FAIL = "alloc", "free", "out", "in", "fail"
 
-FUNCTIONS = {
-    0: ("malloc", ALLOC), 1: ("free", FREE), 2: ("calloc", ALLOC), 3: ("realloc", OUT),
-    4: ("realloc", ALLOC), 5: ("realloc", IN), 6: ("realloc", FAIL), 7: ("reallocarray", ALLOC),
-    8: ("reallocarray", OUT), 9: ("reallocarray", IN), 10: ("reallocarray", FAIL),
-    11: ("realloc", FREE), 12: ("posix_memalign", ALLOC), 13: ("aligned_alloc", ALLOC),
-    14: ("memalign", ALLOC), 15: ("valloc", ALLOC), 16: ("pvalloc", ALLOC),
-    17: ("free_sized", FREE), 18: ("free_aligned_sized", FREE),
-    19: ("operator new", ALLOC), 20: ("operator new[]", ALLOC),
-    21: ("operator new(nothrow)", ALLOC), 22: ("operator new[](nothrow)", ALLOC),
-    23: ("operator new(align)", ALLOC), 24: ("operator new[](align)", ALLOC),
-    25: ("operator new(align, nothrow)", ALLOC), 26: ("operator new[](align, nothrow)", ALLOC),
-    27: ("operator delete", FREE), 28: ("operator delete[]", FREE),
-    29: ("operator delete(nothrow)", FREE), 30: ("operator delete[](nothrow)", FREE),
-    31: ("operator delete(size)", FREE), 32: ("operator delete[](size)", FREE),
-    33: ("operator delete(align)", FREE), 34: ("operator delete[](align)", FREE),
-    35: ("operator delete(align, nothrow)", FREE), 36: ("operator delete[](align, nothrow)", FREE),
-    37: ("operator delete(size, align)", FREE), 38: ("operator delete[](size, align)", FREE),
-    39: ("cfree", FREE),
-}
-SIZELESS = {1, 3, 8, 11, 17, 18, *range(27, 39), 39}
+CLASSES = {"ALLOC": ALLOC, "FREE": FREE, "REALLOC_OUT": OUT, "REALLOC_IN": IN, "REALLOC_FAIL": FAIL}
+ROW = re.compile(r'^TAPE_FUNCTION\(\w+, (\d+), "([^"]+)", (\w+), \w+\)', re.MULTILINE)
+
+
+def functions(text):
+    """{number: (what the program calls it, kind)}"""
+    found = {int(number): (word, CLASSES[kind]) for number, word, kind in ROW.findall(text)}
+    assert len(found) == text.count("\nTAPE_FUNCTION("), "functions.def has lines that are not understood here"
+    return found
+
+
+FUNCTIONS = functions((pathlib.Path(__file__).resolve().parents[2] / "src/both/tape/functions.def").read_text())
+SIZELESS = {number for number, (_, kind) in FUNCTIONS.items() if kind in (FREE, OUT)}
 EXTENDED = 63
 LATENCY = 62  # no function: how long the event before it took
 MASK = (1 << 64) - 1

@@ -84,6 +84,9 @@ def fold(totals):
             beneath = "free"
         elif name.startswith("operator new") and "align" in name:
             beneath = "aligned_alloc"
+        assert beneath in folded, (
+            f"events of {name} are on the tape, but which function that the interposer counts does it call? "
+            f"Say so in BENEATH, or count it (COUNTED, tests/targets/count_interposer.c)")
         for i in range(3):
             folded[beneath][i] += row[i]
     return folded

@@ -3,8 +3,9 @@
 
 `memtape serve --openapi` says what can be asked and what the answers consist of. From it come the
 app's types (web/src/api/answers.ts), the shapes in docs/http-api.md and those in the manuals of
-`memtape report`, `diff`, `info` and `verify`. Between a line "<!-- shape: NAME -->" (in the manual: .\\" shape: NAME) and the
-next "<!-- end -->" (.\\" end) everything is replaced. --check says what is stale, and changes nothing.
+`memtape report`, `diff`, `info` and `verify`. `memtape sql --schema` has the tables and functions of memtape-sql.1.
+Between a line "<!-- shape: NAME -->" (in a manual: .\\" shape: NAME, or .\\" sql: PART) and the next "<!-- end -->"
+(.\\" end) everything is replaced. --check says what is stale and which shape has no such line, and changes nothing.
 """
 import argparse
 import json
@@ -16,13 +17,25 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TYPES = ROOT / "web/src/api/answers.ts"
 API = ROOT / "docs/http-api.md"
+SQL = ROOT / "docs/man/memtape-sql.1"
 MANUALS = [ROOT / "docs/man" / name for name in ("memtape-report.1", "memtape-diff.1", "memtape-info.1", "memtape-verify.1")]
 ALIASES = {"bytes": "Bytes", "nanoseconds": "Ns", "hash": "Hex", "address": "Hex"}
 
 
+def said(build, *args):
+    return subprocess.run([build / "src/cli/memtape", *args], stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
 def document(build):
-    done = subprocess.run([build / "src/cli/memtape", "serve", "--openapi"], stdout=subprocess.PIPE, check=True)
-    return json.loads(done.stdout)
+    return json.loads(said(build, "serve", "--openapi"))
+
+
+def questions(build):
+    return re.findall(r"^(\w+)", said(build, "report", "--list"), re.M)
+
+
+def sql_schema(build):
+    return said(build, "sql", "--schema")
 
 
 def target_of(schema):
@@ -57,14 +70,17 @@ def type_of(schema):
     return text + (" | null" if schema.get("nullable") else "")
 
 
+def answers_of(methods):
+    found = set()
+    for method in methods.values():
+        schema = method["responses"]["200"]["content"].get("application/json", {}).get("schema", {})
+        found.update(part["$ref"].rsplit("/", 1)[1] for part in schema.get("allOf", []))
+    return found - {"Head"}
+
+
 def answers(document_):
     """The shapes that are whole answers: each stands with what is in Head."""
-    found = set()
-    for methods in document_["paths"].values():
-        for method in methods.values():
-            schema = method["responses"]["200"]["content"].get("application/json", {}).get("schema", {})
-            found.update(part["$ref"].rsplit("/", 1)[1] for part in schema.get("allOf", []))
-    return found - {"Head"}
+    return set().union(*map(answers_of, document_["paths"].values()))
 
 
 def interface(name, schema, is_answer):
@@ -80,7 +96,7 @@ def types(document_):
     head = "/* Made by tools/generate.py from the tables of routes and questions: not to be edited. */\n"
     aliases = "export type Ns = number;\nexport type Bytes = number;\nexport type Hex = string;\n"
     whole = answers(document_)
-    made_ = (interface(name, schema, name in whole) for name, schema in shapes(document_).items())
+    made_ = (interface(name, schema, name in whole) for name, schema in sorted(shapes(document_).items()))
     return head + aliases + "\n" + "\n\n".join(made_) + "\n"
 
 
@@ -142,6 +158,25 @@ def manual(document_, name):
     return "\n".join([".nf", *(line.replace("-", "\\-") for line in wrapped(words(document_, name), 88, "  ")), ".fi"])
 
 
+def sql_part(schema, name):
+    """The tables, or the functions, of a schema as `memtape sql` prints it."""
+    *tables, functions = [part.splitlines() for part in schema.strip().split("\n\n")]
+    if name == "functions":
+        return listed(re.split(r" {2,}", line, maxsplit=1) for line in functions[1:])
+    lines = []
+    for head, *columns in tables:
+        table_name, summary = head.split(": ", 1)
+        first = summary[0] if "(" in summary.split(" ")[0] else summary[0].upper()
+        lines += [f".SS {table_name}", f"{first}{summary[1:]}.".replace("-", "\\-"), ".PP", listed(line.split(None, 1) for line in columns)]
+    return "\n".join(lines)
+
+
+def listed(pairs):
+    pairs = [[text.replace("-", "\\-") for text in pair] for pair in pairs]
+    width = max(len(name) for name, _ in pairs)
+    return "\n".join([".nf", *(f"  {name:{width}}  {what}" for name, what in pairs), ".fi"])
+
+
 def kind_of(member):
     target, unit = target_of(item_of(member)), {"bytes": "bytes", "nanoseconds": "ns", "percent": "percent"}.get(member.get("format"))
     if target:
@@ -175,12 +210,28 @@ def made(build):
     return {
         TYPES: types(document_),
         API: filled(API, ("<!-- shape: ", " -->"), "<!-- end -->", lambda name: table(document_, name)),
+        SQL: filled(SQL, ('.\\" sql: ', ""), '.\\" end', lambda name: sql_part(sql_schema(build), name)),
         **{path: filled(path, ('.\\" shape: ', ""), '.\\" end', lambda name: manual(document_, name)) for path in MANUALS},
     }
 
 
 def stale(build):
     return [path for path, text in made(build).items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+
+
+def marked(path, begin, end=""):
+    return set(re.findall(rf"^{re.escape(begin)}(\w+){re.escape(end)}$", path.read_text(encoding="utf-8"), re.M))
+
+
+def unmarked(build):
+    """[where, what is missing there]: a shape that no document shows, however fresh the others are."""
+    document_, found = document(build), []
+    for name in sorted(shapes(document_).keys() - {"Head"} - marked(API, "<!-- shape: ", " -->")):
+        found.append((API, f"no <!-- shape: {name} -->"))
+    for question in questions(build):
+        for name in answers_of(document_["paths"].get(f"/api/v1/{question}", {})) - marked(MANUALS[0], '.\\" shape: '):
+            found.append((MANUALS[0], f'no .\\" shape: {name}, which is what {question} answers'))
+    return found + [(SQL, f'no .\\" sql: {part}') for part in ("tables", "functions") if part not in marked(SQL, '.\\" sql: ')]
 
 
 def main():
@@ -194,7 +245,10 @@ def main():
     if not args.check:
         for path, text in made(args.build).items():
             path.write_text(text, encoding="utf-8")
-    return 1 if args.check and old else 0
+    absent = unmarked(args.build)
+    for path, what in absent:
+        print(f"{path.relative_to(ROOT)}: {what}")
+    return 1 if absent or args.check and old else 0
 
 
 if __name__ == "__main__":

@@ -236,33 +236,69 @@ def test_a_file_in_a_folder_that_is_not_built_is_found(tmp_path):
 # --- help and manual ----------------------------------------------------------------------------
 
 MEMTAPE = """#!/bin/sh
-case $1 in
---help) printf 'usage: memtape\\n\\n  record   Record a program\\n' ;;
-*) printf 'usage: memtape record [--no-such-word]\\n\\n  -o, --output FILE  not --other\\n  --follow  children\\n' ;;
+case "$1 $2" in
+--help*) printf 'usage: memtape\\n\\n  record   Record a program\\n  report  Tell\\n  export  Write\\n' ;;
+record*) printf 'usage: memtape record [--no-such-word]\\n\\n  -o, --output FILE  not --other\\n  --follow  children\\n' ;;
+'report --list') printf 'top    most\\nat     what was alive\\n' ;;
+'export --list') printf 'Sums:\\n  trace-event  curves\\n' ;;
+'report --list-fields') printf 'Name  Type\\nsize  bytes\\nthread  id\\nthread_name  text\\n' ;;
 esac
 """
 PAGE = ".TH X 1\n.SH OPTIONS\n.TP\n.BR \\-o \", \" \\-\\-output \" \" \\fIFILE\\fR\nwhere\n"
+RECORD = PAGE + ".TP\n.B \\-\\-follow\nchildren\n"
+LISTING = {
+    "report.1": ".SS Reports\n.TP\n.B top\n.B most\n.TP\n.BI at \" T\"\nalive\n.SS More\n.TP\n.B other\n",
+    "export.1": ".SS Formats\n.TP\n.B trace\\-event\ncurves\n.SH OPTIONS\n",
+    "filter.7": ".SS Fields of an allocation\n.TP\n.BR size \" (bytes)\"\n.SS Fields of a stack\n.TP\n"
+                ".BR thread \" (id), \" thread_name \" (text)\"\nwhose\n",
+}
+
+
+@pytest.fixture
+def pages(tmp_path):
+    write(tmp_path, "build/src/cli/memtape", MEMTAPE).chmod(0o755)
+    for name, text in {"record.1": RECORD, **LISTING}.items():
+        write(tmp_path, f"docs/man/memtape-{name}", text)
+    return tmp_path
 
 
 @pytest.mark.parametrize("page, bad", [
-    (PAGE + ".TP\n.B \\-\\-follow\nchildren\n", 0),
+    (RECORD, 0),
     (PAGE, 1),
     (PAGE + ".TP\n.B \\-\\-follow\n.TP\n.B \\-\\-gone\n", 1),
     (None, 1),
 ])
-def test_help_and_manual_agree(tmp_path, page, bad):
-    write(tmp_path, "build/src/cli/memtape", MEMTAPE).chmod(0o755)
-    (tmp_path / "docs/man").mkdir(parents=True)
-    if page:
-        write(tmp_path, "docs/man/memtape-record.1", page)
-    assert len(check_manual.problems(tmp_path, tmp_path / "build")) == bad
+def test_help_and_manual_agree(pages, page, bad):
+    record = pages / "docs/man/memtape-record.1"
+    record.write_text(page) if page else record.unlink()
+    assert len(check_manual.problems(pages, pages / "build")) == bad
 
 
-def test_a_page_without_a_command_is_found(tmp_path):
-    write(tmp_path, "build/src/cli/memtape", MEMTAPE).chmod(0o755)
-    write(tmp_path, "docs/man/memtape-record.1", PAGE + ".TP\n.B \\-\\-follow\n")
-    write(tmp_path, "docs/man/memtape-gone.1", PAGE)
-    assert len(check_manual.problems(tmp_path, tmp_path / "build")) == 1
+@pytest.mark.parametrize("name, old, new, bad", [
+    ("report.1", ".B top", ".B tip", 2),  # one is missing, one is too many
+    ("report.1", ".TP\n.BI at \" T\"\nalive\n", "", 1),
+    ("report.1", "Reports", "Other", 2),
+    ("export.1", "trace\\-event", "trace_event", 2),
+    ("export.1", ".SH OPTIONS", ".TP\n.B xml\n.SH OPTIONS", 1),
+    ("filter.7", " thread_name \" (text)\"", "", 1),
+    ("filter.7", "size", "sighs", 2),
+])
+def test_what_is_listed_and_the_manual_agree(pages, name, old, new, bad):
+    assert old in LISTING[name]
+    write(pages, f"docs/man/memtape-{name}", LISTING[name].replace(old, new))
+    assert len(check_manual.problems(pages, pages / "build")) == bad
+
+
+def test_a_list_of_nothing_is_not_a_pass(pages):
+    memtape = pages / "build/src/cli/memtape"
+    memtape.write_text(MEMTAPE.replace("'export --list'", "'export --lists'"))
+    with pytest.raises(ValueError):
+        check_manual.problems(pages, pages / "build")
+
+
+def test_a_page_without_a_command_is_found(pages):
+    write(pages, "docs/man/memtape-gone.1", PAGE)
+    assert len(check_manual.problems(pages, pages / "build")) == 1
 
 
 # --- the recorder's library ---------------------------------------------------------------------
@@ -337,25 +373,81 @@ def web(tmp_path):
     return tmp_path
 
 
-def test_stale_types_and_shapes_are_found(tmp_path, monkeypatch):
-    document = {"paths": {}, "components": {"schemas": {"Mark": {
-        "type": "object", "properties": {"ns": {"type": "integer", "format": "nanoseconds"}}, "required": ["ns"]}}}}
-    files = {name: tmp_path / name for name in ("TYPES", "API", "MANUAL")}
+SCHEMA = """blocks: every block
+  id                    of it
+  truncated_stack_count events
+
+stacks: stacks(moment): what they did
+  id  of-it
+
+functions:
+human_time(ns)        1.50 ms
+text REGEXP pattern   whether it matches
+"""
+ANSWER = {"get": {"responses": {"200": {"content": {"application/json": {"schema": {"allOf": [
+    {"$ref": "#/components/schemas/Head"}, {"$ref": "#/components/schemas/Mark"}]}}}}}}}
+
+
+@pytest.fixture
+def documents(tmp_path, monkeypatch):
+    """(what was said, {file}) as generate.py has them, of one answer."""
+    mark = {"type": "object", "properties": {"ns": {"type": "integer", "format": "nanoseconds"}}, "required": ["ns"]}
+    said = {"paths": {"/api/v1/marks": ANSWER}, "components": {"schemas": {"Head": mark, "Mark": mark}}}
+    files = {name: tmp_path / name for name in ("TYPES", "API", "MANUAL", "SQL")}
     files["API"].write_text("A\n<!-- shape: Mark -->\nold\n<!-- end -->\nB\n")
     files["MANUAL"].write_text('.\\" shape: Mark\n.\\" end\n')
-    monkeypatch.setattr(generate, "document", lambda build: document)
+    files["SQL"].write_text('.\\" sql: tables\n.\\" end\n.\\" sql: functions\n.\\" end\n')
+    monkeypatch.setattr(generate, "document", lambda build: said)
+    monkeypatch.setattr(generate, "questions", lambda build: ["marks", "allocations"])
+    monkeypatch.setattr(generate, "sql_schema", lambda build: SCHEMA)
     monkeypatch.setattr(generate, "ROOT", tmp_path)
-    for name in ("TYPES", "API"):
+    for name in ("TYPES", "API", "SQL"):
         monkeypatch.setattr(generate, name, files[name])
     monkeypatch.setattr(generate, "MANUALS", [files["MANUAL"]])
-    assert len(check_generated.problems(tmp_path, tmp_path)) == 3
-    for path, text in generate.made(tmp_path).items():
+    return said, files
+
+
+def generate_all(build):
+    for path, text in generate.made(build).items():
         path.write_text(text)
+
+
+def test_stale_types_and_shapes_are_found(tmp_path, documents):
+    _, files = documents
+    assert len(check_generated.problems(tmp_path, tmp_path)) == 4
+    generate_all(tmp_path)
     assert check_generated.problems(tmp_path, tmp_path) == []
     assert "ns: Ns;" in files["TYPES"].read_text() and '{"ns"}' in files["MANUAL"].read_text()
     assert files["API"].read_text().startswith("A\n<!-- shape: Mark -->\n") and "old" not in files["API"].read_text()
+    assert ".SS blocks\nEvery block.\n.PP\n.nf\n  id                     of it\n" in files["SQL"].read_text()
+    assert ".SS stacks\nstacks(moment): what they did.\n.PP\n.nf\n  id  of\\-it\n.fi\n" in files["SQL"].read_text()
+    assert ".nf\n  human_time(ns)       1.50 ms\n  text REGEXP pattern  whether it matches\n.fi\n" in files["SQL"].read_text()
     files["TYPES"].write_text("")
     assert len(check_generated.problems(tmp_path, tmp_path)) == 1
+
+
+@pytest.mark.parametrize("name, text", [
+    ("API", "A\n<!-- shape: Mark -> \n"),  # a part of an answer, or a whole one
+    ("MANUAL", '.\\" shape: Other\n'),
+    ("SQL", '.\\" sql: tables\n.\\" end\n'),
+])
+def test_a_shape_that_stands_nowhere_is_found(tmp_path, documents, name, text):
+    said, files = documents
+    if name == "MANUAL":
+        said["components"]["schemas"]["Other"] = said["components"]["schemas"]["Mark"]
+        files["API"].write_text(files["API"].read_text() + "<!-- shape: Other -->\n<!-- end -->\n")
+    generate_all(tmp_path)
+    files[name].write_text(text)
+    generate_all(tmp_path)
+    assert len(check_generated.problems(tmp_path, tmp_path)) == 1
+
+
+def test_a_new_shape_moves_no_other(tmp_path, documents):
+    said, files = documents
+    schemas = said["components"]["schemas"]
+    schemas.update({name: schemas["Mark"] for name in ("Zebra", "Ape")})
+    generate_all(tmp_path)
+    assert re.findall(r"interface (\w+)", files["TYPES"].read_text()) == ["Ape", "Head", "Mark", "Zebra"]
 
 
 def test_an_app_of_text_nodes_has_no_problems(web):

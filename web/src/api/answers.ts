@@ -3,378 +3,18 @@ export type Ns = number;
 export type Bytes = number;
 export type Hex = string;
 
-export interface Head {
-	gen: number; /* which reading of a tape that is being recorded this is; 0: it is finished */
-	approx?: boolean; /* a number may be an estimate */
-	ms: number; /* time the server took */
-}
-
-export interface Info extends Head {
-	version: string; /* of memtape */
-	can_mark: boolean; /* whether /api/v1/mark can */
-	can_snapshot: boolean; /* whether /api/v1/snapshot can */
-	can_stop: boolean; /* whether /api/v1/stop can */
-	tapes: Tape[]; /* the last one is `last` */
-}
-
-export interface Tape {
-	id: string;
-	file: string; /* its name, without folders */
-	state: "loading" | "complete" | "truncated" | "live" | "failed";
-	gen: number; /* one more whenever a tape that is being recorded was read again */
-	error: string | null; /* why it could not be read */
-	progress: Progress | null; /* while it is read */
-	refresh_ms: number; /* of one that is being recorded: it is read again so often at most */
-	tape_bytes: Bytes; /* of the file */
-	name?: string; /* of the program */
-	exe?: string; /* its path */
-	argv?: string[];
-	pid?: number;
-	start_realtime_ns?: string; /* since 1970; a text, for it is more than 2^53 */
-	duration_ns?: Ns; /* how long was recorded */
-	end?: string; /* exited 0, killed by SIGKILL ... */
-	live_bytes?: Bytes; /* at the end */
-	event_count?: number;
-	allocation_count?: number;
-	stack_count?: number;
-	thread_count?: number;
-	module_count?: number;
-	lost_events?: number; /* events that were not recorded */
-	damage_count?: number; /* damaged places */
-	truncated_stacks?: number; /* events with unknown outer frames */
-	has?: TapeHas; /* what is on the tape */
-	import?: Import | null; /* of a tape made of another tool's file */
-	edits?: string[]; /* what was done to it later */
-}
-
-export interface Progress {
-	done: number;
-	total: number;
-}
-
-export interface TapeHas {
-	rows: boolean; /* allocations one by one */
-	free_stacks: boolean; /* stacks of frees */
-	usage: boolean; /* samples of resident memory */
-	space: boolean; /* looks at the address space */
-	latency: boolean; /* how long calls took */
-	marks: boolean;
-}
-
-export interface Import {
-	format: string; /* of the file */
-	tool: string | null; /* that wrote it */
-	file: string;
-	missing: string[]; /* what that format does not have */
-	words: string; /* the same as readable text */
-	notes: string[]; /* further remarks */
-}
-
-export interface TapeHeld extends Head {
-	tape: Tape; /* as it is held */
-}
-
-export interface MarkMade extends Head {
-	text: string; /* the mark's name */
-}
-
-export interface SnapshotMade extends Head {
-	path: string; /* of the new tape */
-	file: string; /* its name without folders */
-	id: string | null; /* under which it is served; null: it is not */
-	tape_bytes: Bytes;
-	event_count: number;
-}
-
-export interface RecordingStopped extends Head {
-	tape_bytes: Bytes; /* what the tape has now */
-}
-
-export interface TapeDetail extends Head {
-	tape: Tape;
-	threads: TapeThread[];
-	modules: TapeModule[];
-	marks: TapeMark[];
-	peak_ns: Ns; /* when most was alive */
-	rss_peak_ns: Ns | null; /* when most was resident; null: not known */
-}
-
-export interface TapeThread {
-	tid: number;
-	name: string;
-	index: number; /* among the threads */
-}
-
-export interface TapeModule {
-	path: string;
-	name: string; /* its last part */
-	build_id: string | null; /* hexadecimal digits */
-	symbols: "unread" | "lines" | "functions" | "exported" | "none" | "gone" | "changed" | "kernel"; /* what is known of its functions */
-	stacks: number; /* stacks whose innermost frame is in it */
-}
-
-export interface TapeMark {
-	ns: Ns; /* when */
-	text: string; /* its name */
-}
-
-export interface Reports extends Head {
-	reports: Report[];
-}
-
-export interface Report {
-	name: string;
-	summary: string; /* one line */
-	depth: "sums" | "rows"; /* whether it needs every allocation */
-	selects: boolean; /* whether it takes filter, from and until */
-	operands: string | null; /* what stands behind its name */
-	sorts: string[] | null; /* words of `sort` */
-}
-
-export interface FilterCheck extends Head {
-	ok: boolean; /* true; what is wrong with a filter is an error */
-	count: number; /* allocations it lets through */
-	total: number; /* allocations there are */
-	bytes: Bytes; /* of those it lets through */
-}
-
-export interface Fields extends Head {
-	fields: Field[]; /* of filters */
-	units: string[]; /* of numbers in filters */
-	operators: string[]; /* of filters */
-	moments: string[]; /* ways to say one */
-	sorts: Sorts;
-	measures: Measure[];
-	groups: GroupBy[];
-	exports: ExportFormat[];
-}
-
-export interface Field {
-	name: string;
-	aliases: string[]; /* other names */
-	type: string;
-	scope: string; /* of what it is: an allocation, its chain ... */
-	doc: string;
-	none: string | null; /* when it has no value */
-	percent: string | null; /* of what a number with % is a part */
-	operators: string[]; /* that it can be compared by */
-}
-
-export interface Sorts {
-	groups: string[]; /* sort keys of /api/v1/sites */
-	by: string[]; /* its words of `by` */
-}
-
-export interface Measure {
-	word: string; /* of `m` */
-	title: string;
-	unit: "bytes" | "count";
-	doc: string;
-	sort: string | null; /* the sort key of groups */
-	at: boolean; /* of a moment: takes `at` */
-	spans: boolean; /* adds up over spans of time */
-	in_reports: boolean; /* reports can be sorted by it */
-}
-
-export interface GroupBy {
-	word: string; /* of `by` */
-	doc: string;
-}
-
-export interface ExportFormat {
-	name: string;
-	summary: string;
-	suffix: string; /* of the file's name */
-	kind: string;
-	has_metric: boolean; /* takes a measure */
-	path: string | null; /* of its own route; null: /api/v1/export */
-}
-
-export interface SqlResult extends Head {
-	columns: SqlColumn[];
-	rows: ((string | number | null)[])[]; /* a list a row; a BLOB is hexadecimal digits */
-	truncated: boolean; /* whether there are more rows */
-}
-
-export interface SqlColumn {
-	name: string;
-}
-
-export interface Sql extends Head {
-	schema: string; /* tables and functions, as SQL says them */
-	examples: SqlExample[];
-}
-
-export interface SqlExample {
-	about: string; /* what it finds */
-	text: string; /* the statement */
-}
-
-export interface Names extends Head {
-	values: NameCount[]; /* those that most allocations have first */
-}
-
-export interface NameCount {
-	text: string;
-	count: number; /* allocations that have it */
-}
-
-export interface Flame extends Head {
-	m: string; /* the metric */
-	total: number; /* of the metric, of the whole tree */
-	unit: "bytes" | "count";
-	boxes: number; /* how many there are in the columns below */
-	of: number; /* nodes of the whole tree */
-	root: Hex[]; /* the way to box 0, functions */
-	root_names: string[]; /* their names */
-	names: string[]; /* of functions, each once */
-	hashes: Hex[]; /* of these functions */
-	name_module: number[]; /* by name: which of modules; -1: in none */
-	role: number[]; /* by name: 0 program, 1 allocator, 2 start */
-	modules: string[]; /* short names, each once */
-	name: number[]; /* by box: which of names; -1: what is too small to draw, together */
-	parent: number[]; /* by box; of box 0: -1 */
-	depth: number[]; /* by box, below box 0 */
-	count: number[]; /* by box: allocations; where name is -1, subtrees */
-	file: (string | null)[]; /* by box: where its function was called or allocates */
-	line: number[]; /* by box: in that file; 0: not known */
-	value: number[]; /* by box: of the metric */
-	self: number[]; /* by box: what is not its children's */
-	begin: number[]; /* by box: left edge, in units of value; box 0: 0 */
-}
-
-export interface FrameDetail extends Head {
-	hash: Hex; /* identifies the function; the same on every tape and in every version */
-	function: string; /* its name */
-	module: string | null; /* short name of the program or library */
-	file: string | null; /* its source file */
-	line: number | null; /* line in the source file */
-	metrics: FrameMetric[]; /* every one */
-	life: FrameLife | null; /* null: nothing was freed */
-	sizes: FrameSize[]; /* those there are */
-	curve: FrameCurve;
-	callers: FrameShare[];
-	callees: FrameShare[];
-	lines: FrameLine[]; /* what each called or allocated */
-}
-
-export interface FrameMetric {
-	m: string; /* the metric */
-	title: string;
-	unit: "bytes" | "count";
-	total: number; /* in it and what it calls */
-	self: number; /* allocated by itself */
-	share: number; /* total, of all that is selected */
-}
-
-export interface FrameLife {
-	p50: Ns; /* half of those that were freed lived no longer */
-	p99: Ns;
-}
-
-export interface FrameSize {
-	min: Bytes;
-	max: Bytes; /* included */
-	count: number;
-	bytes: Bytes;
-}
-
-export interface FrameCurve {
-	from_ns: Ns;
-	until_ns: Ns;
-	values: number[]; /* most bytes alive in each equal span of the time */
-}
-
-export interface FrameShare {
-	hash: Hex;
-	function: string;
-	module: string | null;
-	value: number; /* of the metric */
-}
-
-export interface FrameLine {
-	file: string;
-	line: number;
-	value: number; /* of the metric */
-}
-
-export interface TreeRows extends Head {
-	m: string; /* the metric */
-	total: number; /* of the metric, of their parent */
-	count: number; /* children there are */
-	rows: TreeRow[]; /* a page of them */
-}
-
-export interface TreeRow {
-	hash: Hex; /* identifies the function; the same on every tape and in every version */
-	function: string; /* its name */
-	module: string | null; /* short name of the program or library */
-	file: string | null; /* its source file */
-	line: number | null; /* line in the source file */
-	total: number; /* of the metric, in it and what it calls */
-	self: number; /* of the metric, allocated by itself */
-	allocations: number;
-	peak: Bytes;
-	leaked: Bytes;
-	children: number; /* how many it has */
-}
-
-export interface Sites extends Head {
-	by: "stack" | "function" | "source" | "module" | "thread" | "size" | "mark" | "call" | "lifetime" | "process"; /* what allocations of a group have in common */
-	count: number; /* groups there are */
-	rows: Site[]; /* a page of them */
-}
-
-export interface Site {
-	key: string; /* identifies the group among those of `by` */
-	title: string;
-	q: string | null; /* a filter that lets just this group through */
-	hash: Hex | null; /* of the function, of groups that are of one */
-	module: string | null; /* short name of the program or library */
-	file: string | null;
-	line: number | null;
-	stack: Frame[] | null; /* the stack with most of it, innermost first */
-	stack_count: number; /* number of different stacks */
-	only_matched: GroupSums; /* of what is selected */
-	all: GroupSums; /* of the whole tape */
-	spark: number[] | null; /* live bytes over the time */
-}
-
-export interface Frame {
-	function: string; /* name of the function */
+export interface AliveSite {
+	function: string | null; /* name of the function */
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
 	module: string | null; /* path of the program or library */
-	hash: Hex; /* identifies the function; the same on every tape and in every version */
-	inlined: boolean; /* the compiler put the function into its caller */
-	folded: boolean; /* part of an allocator or of program start */
-}
-
-export interface GroupSums {
-	size: Bytes; /* allocated */
-	allocated_count: number; /* allocations */
-	leaked_size: Bytes; /* never freed, and not suppressed */
-	leaked_count: number; /* blocks never freed, and not suppressed */
-	temporary_size: Bytes; /* freed before their thread allocated again */
-	temporary_count: number; /* allocations of these */
-	peak_size: Bytes; /* alive at the peak */
-	peak_count: number; /* blocks alive at the peak */
-	usable_size: Bytes; /* what the allocator gave */
-	min_size: Bytes | null; /* the smallest block */
-	max_size: Bytes | null; /* the largest block */
-	min_timestamp: Ns | null; /* the first allocation */
-	max_timestamp: Ns | null; /* the last allocation */
-	interval: Ns | null; /* from the first to the last */
-	rate_per_s: number | null; /* allocations per second of the interval */
-	lifetime_p50: Ns | null; /* half of those freed lived at most so long */
-	lifetime_p90: Ns | null; /* 90 % */
-	lifetime_p99: Ns | null; /* 99 % */
-	lifetime_max: Ns | null; /* all */
-}
-
-export interface Allocs extends Head {
-	count: number; /* allocations that are selected */
-	rows: Alloc[]; /* a page of them */
+	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+	live_bytes: Bytes; /* alive then */
+	live_count: number; /* blocks alive then */
+	allocated_bytes: Bytes; /* until then */
+	allocated_count: number; /* allocations until then */
+	stacks: number; /* number of different stacks */
+	stack: Frame[]; /* the stack with most bytes alive */
 }
 
 export interface Alloc {
@@ -401,6 +41,107 @@ export interface Alloc {
 	latency_ns: Ns | null; /* how long the call took */
 }
 
+export interface AllocDetail extends Head {
+	alloc: Alloc;
+	stack: Frame[]; /* innermost first */
+	free_stack: Frame[] | null; /* of its free; null: not known */
+	chain: Alloc[]; /* its realloc chain, at most 64 around it */
+	neighbours: Neighbours; /* alive at the same time, next in memory */
+}
+
+export interface Allocs extends Head {
+	count: number; /* allocations that are selected */
+	rows: Alloc[]; /* a page of them */
+}
+
+export interface AnnotatedLine {
+	line: number; /* from 1 */
+	function: string; /* one that the line is in */
+	allocated_bytes: Bytes; /* while the line was on the stack */
+	allocated_count: number; /* allocations */
+	peak_bytes: Bytes; /* of these, alive at the peak */
+	peak_count: number; /* blocks alive at the peak */
+	leaked_bytes: Bytes; /* never freed, and not suppressed */
+	leaked_count: number; /* blocks never freed, and not suppressed */
+	temporary_count: number; /* freed before their thread allocated again */
+	freed_bytes: Bytes; /* while the line was on the stack */
+	freed_count: number; /* blocks */
+	self_bytes: Bytes; /* allocated by the line itself */
+	self_count: number; /* allocations */
+	text: string | null; /* of the source */
+}
+
+export interface Annotation extends Head {
+	file: string; /* as the debug information has it */
+	source: string | null; /* where it was found */
+	source_is_newer: boolean; /* than the recording: lines may have moved */
+	lines: AnnotatedLine[]; /* those with something */
+	suppressed?: Suppressed; /* never freed, but matched by a suppression: not in leaks */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface At extends Head {
+	at_ns: Ns; /* the moment */
+	live_bytes: Bytes; /* alive then */
+	live_count: number; /* blocks alive then */
+	sites: AliveSite[]; /* functions that allocated it, the most bytes first */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface Axis {
+	kind: "time" | "size" | "lifetime" | "latency";
+	unit: "ns" | "bytes";
+	log: boolean; /* whether the scale is logarithmic */
+	edges: number[]; /* of cells: one more than there are */
+}
+
+export interface Between extends Head {
+	from_ns: Ns; /* the first moment */
+	until_ns: Ns; /* the second moment */
+	total: SpanSums; /* of all functions */
+	sites: SpanSite[]; /* functions that allocate */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface CurveBand {
+	title: string;
+	q: string | null; /* a filter that selects it */
+	rest: boolean; /* all that is in no other band */
+	values: number[]; /* its bytes when the column's live bytes were highest; not stacked */
+}
+
+export interface CurvePeak {
+	ns: Ns; /* when */
+	bytes: Bytes;
+}
+
+export interface CurveSamples {
+	ns: number[]; /* when */
+	bytes: number[]; /* the most of each column */
+}
+
+export interface Curves extends Head {
+	from_ns: Ns;
+	until_ns: Ns; /* the end, exclusive */
+	cols: number; /* equal spans of time; lists have a value for each */
+	live_max: number[]; /* most bytes alive in it */
+	live_min: number[]; /* fewest bytes alive in it; of all allocations: the smaller of its two ends */
+	live_count: number[]; /* blocks alive at its end */
+	allocated_bytes: number[];
+	allocated_count: number[];
+	freed_count: number[];
+	bands: CurveBand[]; /* what lived, the largest first */
+	rss: CurveSamples; /* samples of resident bytes */
+	peak: CurvePeak; /* of the time shown */
+	marks: Mark[]; /* set by the program */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface Damage {
+	offset: number; /* byte of the file */
+	text: string; /* what is wrong there */
+}
+
 export interface Diff extends Head {
 	by: "function" | "stack" | "module"; /* what rows are of */
 	metric: "peak" | "leaked" | "allocated" | "count" | "temporary" | "live" | "leaked_count" | "temporary_bytes" | "wasted"; /* what is compared */
@@ -415,10 +156,45 @@ export interface Diff extends Head {
 	b: DiffSide;
 }
 
-export interface DiffTotal {
-	a: number; /* of A, for one unit of work */
-	b: number; /* of B */
-	difference: number; /* of B, less that of A */
+export interface DiffCondition {
+	condition: string; /* as it was written */
+	failed: boolean;
+}
+
+export interface DiffCounts {
+	new: number; /* only on B's side */
+	gone: number; /* only on A's side */
+	grown: number;
+	shrunk: number;
+	same: number; /* or nothing of the metric */
+}
+
+export interface DiffFlame extends Head {
+	m: string; /* the metric */
+	unit: "bytes" | "count";
+	a: DiffSide;
+	b: DiffSide;
+	total: number; /* how wide all is */
+	boxes: number; /* how many there are in the columns below */
+	of: number; /* nodes of the whole tree */
+	root: Hex[]; /* the way to box 0, functions */
+	root_names: string[]; /* their names */
+	names: string[]; /* of functions, each once */
+	hashes: Hex[]; /* of these functions */
+	name_module: number[]; /* by name: which of modules; -1: in none */
+	role: number[]; /* by name: 0 program, 1 allocator, 2 start */
+	modules: string[]; /* short names, each once */
+	name: number[]; /* by box: which of names; -1: what is too small to draw, together */
+	parent: number[]; /* by box; of box 0: -1 */
+	depth: number[]; /* by box, below box 0 */
+	count: number[]; /* by box: allocations; where name is -1, subtrees */
+	file: (string | null)[]; /* by box: where its function was called or allocates */
+	line: number[]; /* by box: in that file; 0: not known */
+	value: number[]; /* by box: how wide it is */
+	self: number[]; /* by box: what is not its children's */
+	begin: number[]; /* by box: left edge; box 0: 0 */
+	before: number[]; /* by box: of the metric, of A */
+	after: number[]; /* by box: of the metric, of B */
 }
 
 export interface DiffRow {
@@ -453,19 +229,6 @@ export interface DiffRow {
 	stack?: Frame[]; /* one with much of it, innermost first */
 }
 
-export interface DiffCounts {
-	new: number; /* only on B's side */
-	gone: number; /* only on A's side */
-	grown: number;
-	shrunk: number;
-	same: number; /* or nothing of the metric */
-}
-
-export interface DiffCondition {
-	condition: string; /* as it was written */
-	failed: boolean;
-}
-
 export interface DiffSide {
 	id?: string; /* of the tape, where it is served */
 	tape: string; /* its path as given, or its name */
@@ -489,332 +252,59 @@ export interface DiffSide {
 	quality: Quality; /* losses and damage of the tape */
 }
 
-export interface Quality {
-	filter?: string | null;
-	from?: string | null;
-	until?: string | null;
-	selected_allocations?: number; /* number of allocations in the answer */
-	lost_events: number; /* events that were not recorded */
-	lost: Losses; /* by reason */
-	truncated_stacks: number; /* events with unknown outer frames */
-	missing_chunks: number; /* missing pieces of the tape */
-	damaged_places: number;
-	fault: string | null; /* why recording ended early */
-	import?: Import; /* of a tape made from another tool's file */
-	edits?: string[]; /* what was stripped or anonymised later */
-	unnamed_modules: UnnamedModule[];
+export interface DiffTotal {
+	a: number; /* of A, for one unit of work */
+	b: number; /* of B */
+	difference: number; /* of B, less that of A */
 }
 
-export interface Losses {
-	no_space: number; /* no chunk was free */
-	nested: number; /* in nested signal handlers */
-	no_thread: number; /* no memory for a thread's state */
-	startup: number; /* before the recorder was ready */
-	truncated: number; /* stacks that were cut short */
-	stopped: number; /* after recording had stopped, at least */
+export interface ExportFormat {
+	name: string;
+	summary: string;
+	suffix: string; /* of the file's name */
+	kind: string;
+	has_metric: boolean; /* takes a measure */
+	path: string | null; /* of its own route; null: /api/v1/export */
 }
 
-export interface UnnamedModule {
-	module: string; /* its path */
-	reason: string; /* why its functions have no names */
-}
-
-export interface DiffFlame extends Head {
-	m: string; /* the metric */
-	unit: "bytes" | "count";
-	a: DiffSide;
-	b: DiffSide;
-	total: number; /* how wide all is */
-	boxes: number; /* how many there are in the columns below */
-	of: number; /* nodes of the whole tree */
-	root: Hex[]; /* the way to box 0, functions */
-	root_names: string[]; /* their names */
-	names: string[]; /* of functions, each once */
-	hashes: Hex[]; /* of these functions */
-	name_module: number[]; /* by name: which of modules; -1: in none */
-	role: number[]; /* by name: 0 program, 1 allocator, 2 start */
-	modules: string[]; /* short names, each once */
-	name: number[]; /* by box: which of names; -1: what is too small to draw, together */
-	parent: number[]; /* by box; of box 0: -1 */
-	depth: number[]; /* by box, below box 0 */
-	count: number[]; /* by box: allocations; where name is -1, subtrees */
-	file: (string | null)[]; /* by box: where its function was called or allocates */
-	line: number[]; /* by box: in that file; 0: not known */
-	value: number[]; /* by box: how wide it is */
-	self: number[]; /* by box: what is not its children's */
-	begin: number[]; /* by box: left edge; box 0: 0 */
-	before: number[]; /* by box: of the metric, of A */
-	after: number[]; /* by box: of the metric, of B */
-}
-
-export interface AllocDetail extends Head {
-	alloc: Alloc;
-	stack: Frame[]; /* innermost first */
-	free_stack: Frame[] | null; /* of its free; null: not known */
-	chain: Alloc[]; /* its realloc chain, at most 64 around it */
-	neighbours: Neighbours; /* alive at the same time, next in memory */
-}
-
-export interface Neighbours {
-	before: Alloc | null;
-	after: Alloc | null;
-}
-
-export interface Grid extends Head {
-	x: Axis; /* from left to right */
-	y: Axis; /* upwards */
-	count: number[]; /* allocations; row by row, the lowest first */
-	bytes: number[]; /* of them */
-	never: GridCells | null; /* y=lifetime: what was never freed, by column */
-}
-
-export interface Axis {
-	kind: "time" | "size" | "lifetime" | "latency";
-	unit: "ns" | "bytes";
-	log: boolean; /* whether the scale is logarithmic */
-	edges: number[]; /* of cells: one more than there are */
-}
-
-export interface GridCells {
-	count: number[]; /* allocations; row by row, the lowest first */
-	bytes: number[]; /* of them */
-}
-
-export interface Heap extends Head {
-	at_ns: Ns; /* the moment that is shown */
-	has_snapshot: boolean; /* whether the address space was looked at then */
-	pages_known: boolean; /* whether each page is known to be resident or not */
-	by: "use" | "age" | "size" | "thread" | "site"; /* what a class is of */
-	region_count: number;
-	classes: HeapClass[];
-	regions: HeapCells[];
-}
-
-export interface HeapClass {
-	bytes: Bytes;
-	count: number; /* blocks */
-	from?: number; /* by=age, size: the least of it */
-	tid?: number; /* by=thread */
-	name?: string; /* by=thread: its name */
-	hash?: Hex; /* identifies the function; the same on every tape and in every version */
-	function?: string; /* its name */
-	module?: string | null; /* short name of the program or library */
-	file?: string | null; /* its source file */
-	line?: number | null; /* line in the source file */
-}
-
-export interface HeapCells {
+export interface Extent {
 	begin: Hex;
 	end: Hex;
-	kind: string;
-	name: string; /* as the kernel has it */
+	kind: string; /* of mapping */
+	name: string;
 	resident_bytes: Bytes;
-	live_bytes: Bytes;
-	free_pages: number; /* resident, and nothing alive in them */
-	longest_free_bytes: Bytes; /* between two blocks */
-	cell_bytes: Bytes; /* of one cell */
-	live: number[]; /* by cell: bytes */
-	resident: number[]; /* by cell: bytes */
-	pinned: number[]; /* by cell: pages that one block keeps */
-	class?: number[]; /* by cell: which of classes; their number: nothing is alive there */
+	live_bytes: Bytes; /* of live blocks */
+	live_resident_bytes: Bytes; /* of these, resident */
+	pages_known: boolean; /* which pages are resident is known */
 }
 
-export interface Source extends Head {
-	m: string; /* the metric */
-	unit: "bytes" | "count";
-	file: string; /* as the debug information has it */
-	total: number; /* of the metric, of the whole selection */
-	lines: SourceLine[]; /* those with something */
-	missing: string | null; /* why there is no source text */
-	is_newer: boolean; /* than the recording: lines may have moved */
-	first: number; /* line of the text */
-	line_count: number; /* lines of the whole file */
-	text: string[]; /* its lines */
+export interface Field {
+	name: string;
+	aliases: string[]; /* other names */
+	type: string;
+	scope: string; /* of what it is: an allocation, its chain ... */
+	doc: string;
+	none: string | null; /* when it has no value */
+	percent: string | null; /* of what a number with % is a part */
+	operators: string[]; /* that it can be compared by */
 }
 
-export interface SourceLine {
-	line: number;
-	total: number; /* of the metric, while the line was on the stack */
-	self: number; /* of the metric, allocated by the line itself */
-	allocations: number;
-	leaked: Bytes;
-	temporary: number; /* allocations */
-	function: string; /* one that the line is in */
-	hash: Hex; /* of that function */
-	inlined_into: string[]; /* functions, innermost first */
+export interface Fields extends Head {
+	fields: Field[]; /* of filters */
+	units: string[]; /* of numbers in filters */
+	operators: string[]; /* of filters */
+	moments: string[]; /* ways to say one */
+	sorts: Sorts;
+	measures: Measure[];
+	groups: GroupBy[];
+	exports: ExportFormat[];
 }
 
-export interface Annotation extends Head {
-	file: string; /* as the debug information has it */
-	source: string | null; /* where it was found */
-	source_is_newer: boolean; /* than the recording: lines may have moved */
-	lines: AnnotatedLine[]; /* those with something */
-	suppressed?: Suppressed; /* never freed, but matched by a suppression: not in leaks */
-	quality: Quality; /* losses and damage of the tape */
-}
-
-export interface AnnotatedLine {
-	line: number; /* from 1 */
-	function: string; /* one that the line is in */
-	allocated_bytes: Bytes; /* while the line was on the stack */
-	allocated_count: number; /* allocations */
-	peak_bytes: Bytes; /* of these, alive at the peak */
-	peak_count: number; /* blocks alive at the peak */
-	leaked_bytes: Bytes; /* never freed, and not suppressed */
-	leaked_count: number; /* blocks never freed, and not suppressed */
-	temporary_count: number; /* freed before their thread allocated again */
-	freed_bytes: Bytes; /* while the line was on the stack */
-	freed_count: number; /* blocks */
-	self_bytes: Bytes; /* allocated by the line itself */
-	self_count: number; /* allocations */
-	text: string | null; /* of the source */
-}
-
-export interface Suppressed {
-	bytes: Bytes;
-	count: number; /* blocks */
-	file: string | null; /* with rules that are not built in */
-	rules: SuppressedRule[]; /* rules that matched */
-}
-
-export interface SuppressedRule {
-	rule: string; /* as written */
-	reason: string | null; /* of a built-in rule */
-	bytes: Bytes;
-	count: number; /* blocks */
-}
-
-export interface At extends Head {
-	at_ns: Ns; /* the moment */
-	live_bytes: Bytes; /* alive then */
-	live_count: number; /* blocks alive then */
-	sites: AliveSite[]; /* functions that allocated it, the most bytes first */
-	quality: Quality; /* losses and damage of the tape */
-}
-
-export interface AliveSite {
-	function: string | null; /* name of the function */
-	file: string | null; /* its source file */
-	line: number | null; /* line in the source file */
-	module: string | null; /* path of the program or library */
-	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
-	live_bytes: Bytes; /* alive then */
-	live_count: number; /* blocks alive then */
-	allocated_bytes: Bytes; /* until then */
-	allocated_count: number; /* allocations until then */
-	stacks: number; /* number of different stacks */
-	stack: Frame[]; /* the stack with most bytes alive */
-}
-
-export interface Between extends Head {
-	from_ns: Ns; /* the first moment */
-	until_ns: Ns; /* the second moment */
-	total: SpanSums; /* of all functions */
-	sites: SpanSite[]; /* functions that allocate */
-	quality: Quality; /* losses and damage of the tape */
-}
-
-export interface SpanSums {
-	allocated_bytes: Bytes; /* from the one moment to the other */
-	allocated_count: number; /* allocations */
-	survived_bytes: Bytes; /* of those, alive at the second moment */
-	survived_count: number; /* blocks */
-	temporary_bytes: Bytes; /* of those, freed before their thread allocated again */
-	temporary_count: number; /* allocations */
-	freed_bytes: Bytes; /* in that time, also of what was allocated before */
-	freed_count: number; /* blocks */
-	live_before_bytes: Bytes; /* alive just before the first moment */
-	live_before_count: number; /* blocks */
-	live_after_bytes: Bytes; /* alive at the second moment */
-	live_after_count: number; /* blocks */
-	net_bytes: number; /* alive after, less before; bytes */
-	net_count: number; /* alive after, less before; blocks */
-}
-
-export interface SpanSite {
-	function: string | null; /* name of the function */
-	file: string | null; /* its source file */
-	line: number | null; /* line in the source file */
-	module: string | null; /* path of the program or library */
-	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
-	allocated_bytes: Bytes; /* from the one moment to the other */
-	allocated_count: number; /* allocations */
-	survived_bytes: Bytes; /* of those, alive at the second moment */
-	survived_count: number; /* blocks */
-	temporary_bytes: Bytes; /* of those, freed before their thread allocated again */
-	temporary_count: number; /* allocations */
-	freed_bytes: Bytes; /* in that time, also of what was allocated before */
-	freed_count: number; /* blocks */
-	live_before_bytes: Bytes; /* alive just before the first moment */
-	live_before_count: number; /* blocks */
-	live_after_bytes: Bytes; /* alive at the second moment */
-	live_after_count: number; /* blocks */
-	net_bytes: number; /* alive after, less before; bytes */
-	net_count: number; /* alive after, less before; blocks */
-	stacks: number; /* number of different stacks */
-	stack: Frame[]; /* the stack of which most survived */
-}
-
-export interface Curves extends Head {
-	from_ns: Ns;
-	until_ns: Ns; /* the end, exclusive */
-	cols: number; /* equal spans of time; lists have a value for each */
-	live_max: number[]; /* most bytes alive in it */
-	live_min: number[]; /* fewest bytes alive in it; of all allocations: the smaller of its two ends */
-	live_count: number[]; /* blocks alive at its end */
-	allocated_bytes: number[];
-	allocated_count: number[];
-	freed_count: number[];
-	bands: CurveBand[]; /* what lived, the largest first */
-	rss: CurveSamples; /* samples of resident bytes */
-	peak: CurvePeak; /* of the time shown */
-	marks: Mark[]; /* set by the program */
-	quality: Quality; /* losses and damage of the tape */
-}
-
-export interface CurveBand {
-	title: string;
-	q: string | null; /* a filter that selects it */
-	rest: boolean; /* all that is in no other band */
-	values: number[]; /* its bytes when the column's live bytes were highest; not stacked */
-}
-
-export interface CurveSamples {
-	ns: number[]; /* when */
-	bytes: number[]; /* the most of each column */
-}
-
-export interface CurvePeak {
-	ns: Ns; /* when */
-	bytes: Bytes;
-}
-
-export interface Mark {
-	ns: Ns; /* when */
-	text: string; /* its name */
-}
-
-export interface SourceFiles extends Head {
-	sort: string; /* the metric by which they are sorted */
-	total: number; /* of the metric, in all of the program */
-	total_count: number; /* files */
-	files: SourceFile[]; /* the most of the metric first */
-	suppressed?: Suppressed; /* never freed, but matched by a suppression: not in leaks */
-	quality: Quality; /* losses and damage of the tape */
-}
-
-export interface SourceFile {
-	id: Hex; /* of its path; the same on every tape */
-	file: string; /* its path */
-	total: number; /* of the metric, in its functions and those they call */
-	self: number; /* of the metric, allocated in its functions */
-	allocations: number; /* in its functions and those they call */
-}
-
-export interface Findings extends Head {
-	findings: Finding[]; /* the worst first */
-	missing: string[]; /* what could not be looked for, and how to record it */
-	quality: Quality; /* losses and damage of the tape */
+export interface FilterCheck extends Head {
+	ok: boolean; /* true; what is wrong with a filter is an error */
+	count: number; /* allocations it lets through */
+	total: number; /* allocations there are */
+	bytes: Bytes; /* of those it lets through */
 }
 
 export interface Finding {
@@ -844,6 +334,36 @@ export interface Finding {
 	possible: boolean; /* the tape does not prove it */
 }
 
+export interface Findings extends Head {
+	findings: Finding[]; /* the worst first */
+	missing: string[]; /* what could not be looked for, and how to record it */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface Flame extends Head {
+	m: string; /* the metric */
+	total: number; /* of the metric, of the whole tree */
+	unit: "bytes" | "count";
+	boxes: number; /* how many there are in the columns below */
+	of: number; /* nodes of the whole tree */
+	root: Hex[]; /* the way to box 0, functions */
+	root_names: string[]; /* their names */
+	names: string[]; /* of functions, each once */
+	hashes: Hex[]; /* of these functions */
+	name_module: number[]; /* by name: which of modules; -1: in none */
+	role: number[]; /* by name: 0 program, 1 allocator, 2 start */
+	modules: string[]; /* short names, each once */
+	name: number[]; /* by box: which of names; -1: what is too small to draw, together */
+	parent: number[]; /* by box; of box 0: -1 */
+	depth: number[]; /* by box, below box 0 */
+	count: number[]; /* by box: allocations; where name is -1, subtrees */
+	file: (string | null)[]; /* by box: where its function was called or allocates */
+	line: number[]; /* by box: in that file; 0: not known */
+	value: number[]; /* by box: of the metric */
+	self: number[]; /* by box: what is not its children's */
+	begin: number[]; /* by box: left edge, in units of value; box 0: 0 */
+}
+
 export interface Fragmentation extends Head {
 	at_ns: Ns; /* the moment */
 	has_snapshot: boolean; /* false: pages with live blocks only, all taken to be resident */
@@ -867,54 +387,88 @@ export interface Fragmentation extends Head {
 	quality: Quality; /* losses and damage of the tape */
 }
 
-export interface SlackClass {
-	size_min: Bytes; /* the smallest that was requested */
-	size_max: Bytes; /* the largest */
-	live_count: number; /* live blocks */
-	live_bytes: Bytes; /* requested */
-	slack_bytes: Bytes; /* what they are larger than requested */
-}
-
-export interface WasteSite {
-	function: string | null; /* name of the function */
+export interface Frame {
+	function: string; /* name of the function */
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
 	module: string | null; /* path of the program or library */
-	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
-	unused_bytes: Bytes; /* unused in pages with blocks; each block is charged its part of its page */
-	partial_blocks: number; /* blocks in such pages */
-	pinned_bytes: Bytes; /* unused in pages that one block keeps alone */
-	pinned_pages: number; /* such pages */
-	slack_bytes: Bytes; /* what blocks are larger than requested */
-	live_bytes: Bytes;
-	live_count: number; /* live blocks */
-	stack: Frame[]; /* the stack with most unused */
+	hash: Hex; /* identifies the function; the same on every tape and in every version */
+	inlined: boolean; /* the compiler put the function into its caller */
+	folded: boolean; /* part of an allocator or of program start */
 }
 
-export interface Groups extends Head {
-	by: string; /* what they have in common */
-	sort: string; /* what they are sorted by */
-	ascending: boolean;
-	filter: string | null;
-	allocations: number; /* that the filter lets through */
-	total_count: number; /* groups */
-	groups: GroupRow[];
-	suppressed?: Suppressed; /* never freed, but matched by a suppression: not in leaks */
-	quality: Quality; /* losses and damage of the tape */
+export interface FrameCurve {
+	from_ns: Ns;
+	until_ns: Ns;
+	values: number[]; /* most bytes alive in each equal span of the time */
 }
 
-export interface GroupRow {
-	title: string; /* what it is called */
-	function: string | null; /* name of the function */
+export interface FrameDetail extends Head {
+	hash: Hex; /* identifies the function; the same on every tape and in every version */
+	function: string; /* its name */
+	module: string | null; /* short name of the program or library */
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
-	module: string | null; /* path of the program or library */
-	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
-	stack_id: number | null; /* of the stack */
-	stacks: number | null; /* number of different stacks */
-	only_matched: GroupSums; /* what the filter lets through */
-	all: GroupAll; /* the group on the whole tape */
-	stack: Frame[] | null; /* the one with most matched bytes; null in groups that are not made of stacks */
+	metrics: FrameMetric[]; /* every one */
+	life: FrameLife | null; /* null: nothing was freed */
+	sizes: FrameSize[]; /* those there are */
+	curve: FrameCurve;
+	callers: FrameShare[];
+	callees: FrameShare[];
+	lines: FrameLine[]; /* what each called or allocated */
+}
+
+export interface FrameLife {
+	p50: Ns; /* half of those that were freed lived no longer */
+	p99: Ns;
+}
+
+export interface FrameLine {
+	file: string;
+	line: number;
+	value: number; /* of the metric */
+}
+
+export interface FrameMetric {
+	m: string; /* the metric */
+	title: string;
+	unit: "bytes" | "count";
+	total: number; /* in it and what it calls */
+	self: number; /* allocated by itself */
+	share: number; /* total, of all that is selected */
+}
+
+export interface FrameShare {
+	hash: Hex;
+	function: string;
+	module: string | null;
+	value: number; /* of the metric */
+}
+
+export interface FrameSize {
+	min: Bytes;
+	max: Bytes; /* included */
+	count: number;
+	bytes: Bytes;
+}
+
+export interface FunctionCalls {
+	calls: number;
+	bytes: Bytes; /* requested */
+	failed: number; /* calls that returned NULL */
+}
+
+export interface Grid extends Head {
+	x: Axis; /* from left to right */
+	y: Axis; /* upwards */
+	count: number[]; /* allocations; row by row, the lowest first */
+	bytes: number[]; /* of them */
+	never: GridCells | null; /* y=lifetime: what was never freed, by column */
+}
+
+export interface GridCells {
+	count: number[]; /* allocations; row by row, the lowest first */
+	bytes: number[]; /* of them */
 }
 
 export interface GroupAll {
@@ -941,6 +495,177 @@ export interface GroupAll {
 	max_total_usage_first_seen_at: Ns | null; /* when for the first time */
 }
 
+export interface GroupBy {
+	word: string; /* of `by` */
+	doc: string;
+}
+
+export interface GroupRow {
+	title: string; /* what it is called */
+	function: string | null; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+	stack_id: number | null; /* of the stack */
+	stacks: number | null; /* number of different stacks */
+	only_matched: GroupSums; /* what the filter lets through */
+	all: GroupAll; /* the group on the whole tape */
+	stack: Frame[] | null; /* the one with most matched bytes; null in groups that are not made of stacks */
+}
+
+export interface GroupSums {
+	size: Bytes; /* allocated */
+	allocated_count: number; /* allocations */
+	leaked_size: Bytes; /* never freed, and not suppressed */
+	leaked_count: number; /* blocks never freed, and not suppressed */
+	temporary_size: Bytes; /* freed before their thread allocated again */
+	temporary_count: number; /* allocations of these */
+	peak_size: Bytes; /* alive at the peak */
+	peak_count: number; /* blocks alive at the peak */
+	usable_size: Bytes; /* what the allocator gave */
+	min_size: Bytes | null; /* the smallest block */
+	max_size: Bytes | null; /* the largest block */
+	min_timestamp: Ns | null; /* the first allocation */
+	max_timestamp: Ns | null; /* the last allocation */
+	interval: Ns | null; /* from the first to the last */
+	rate_per_s: number | null; /* allocations per second of the interval */
+	lifetime_p50: Ns | null; /* half of those freed lived at most so long */
+	lifetime_p90: Ns | null; /* 90 % */
+	lifetime_p99: Ns | null; /* 99 % */
+	lifetime_max: Ns | null; /* all */
+}
+
+export interface Groups extends Head {
+	by: string; /* what they have in common */
+	sort: string; /* what they are sorted by */
+	ascending: boolean;
+	filter: string | null;
+	allocations: number; /* that the filter lets through */
+	total_count: number; /* groups */
+	groups: GroupRow[];
+	suppressed?: Suppressed; /* never freed, but matched by a suppression: not in leaks */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface GrownBlock {
+	first_allocation: number; /* id of the allocation that began it */
+	last_allocation: number; /* id of what the last call made of it */
+	reallocs: number; /* calls */
+	grown: number; /* calls that made it larger */
+	moved: number; /* calls that gave it another address */
+	copied_bytes: Bytes; /* at most, by those that moved it */
+	first_bytes: Bytes; /* how large it was at first */
+	final_bytes: Bytes; /* how large it was at last */
+	max_bytes: Bytes;
+	growth_factor: number | null; /* a call, on average */
+	increment_bytes: Bytes | null; /* a call; null unless it is about the same each time */
+	stack: Frame[]; /* of the last call */
+}
+
+export interface GrownSite {
+	function: string | null; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+	blocks: number; /* that were reallocated */
+	reallocs: number; /* calls */
+	grown: number; /* calls that made a block larger */
+	moved: number; /* calls that gave it another address */
+	copied_bytes: Bytes; /* at most, by those that moved it */
+	longest: number; /* most calls for one block */
+	final_bytes_max: Bytes; /* the largest that a block was at last */
+	constant_blocks: number; /* blocks that grew by constant steps and moved again and again */
+	growth_factor: number | null; /* a call, on average */
+	increment_bytes: Bytes | null; /* a call; null unless it is about the same each time */
+	stack: Frame[]; /* of the block that was copied most */
+}
+
+export interface Handover {
+	allocated_by: number; /* id of the thread */
+	freed_by: number | null; /* id of the thread; null: never freed, or by an unknown thread */
+	count: number; /* blocks */
+	bytes: Bytes;
+}
+
+export interface Head {
+	gen: number; /* which reading of a tape that is being recorded this is; 0: it is finished */
+	approx?: boolean; /* a number may be an estimate */
+	ms: number; /* time the server took */
+}
+
+export interface Heap extends Head {
+	at_ns: Ns; /* the moment that is shown */
+	has_snapshot: boolean; /* whether the address space was looked at then */
+	pages_known: boolean; /* whether each page is known to be resident or not */
+	by: "use" | "age" | "size" | "thread" | "site"; /* what a class is of */
+	region_count: number;
+	classes: HeapClass[];
+	regions: HeapCells[];
+}
+
+export interface HeapCells {
+	begin: Hex;
+	end: Hex;
+	kind: string;
+	name: string; /* as the kernel has it */
+	resident_bytes: Bytes;
+	live_bytes: Bytes;
+	free_pages: number; /* resident, and nothing alive in them */
+	longest_free_bytes: Bytes; /* between two blocks */
+	cell_bytes: Bytes; /* of one cell */
+	live: number[]; /* by cell: bytes */
+	resident: number[]; /* by cell: bytes */
+	pinned: number[]; /* by cell: pages that one block keeps */
+	class?: number[]; /* by cell: which of classes; their number: nothing is alive there */
+}
+
+export interface HeapClass {
+	bytes: Bytes;
+	count: number; /* blocks */
+	from?: number; /* by=age, size: the least of it */
+	tid?: number; /* by=thread */
+	name?: string; /* by=thread: its name */
+	hash?: Hex; /* identifies the function; the same on every tape and in every version */
+	function?: string; /* its name */
+	module?: string | null; /* short name of the program or library */
+	file?: string | null; /* its source file */
+	line?: number | null; /* line in the source file */
+}
+
+export interface HeapRegion {
+	begin: Hex;
+	end: Hex;
+	kind: string; /* of mapping */
+	name: string;
+	resident_bytes: Bytes;
+	live_bytes: Bytes; /* of live blocks */
+	free_pages: number; /* resident, without a live byte */
+	longest_free_bytes: Bytes; /* the longest run of pages without a live byte */
+	tail_free_bytes: Bytes; /* resident behind the last live block */
+	cell_bytes: Bytes; /* how much a cell stands for */
+	live: number[]; /* bytes of live blocks, by cell */
+	resident: number[]; /* resident bytes, by cell */
+}
+
+export interface Import {
+	format: string; /* of the file */
+	tool: string | null; /* that wrote it */
+	file: string;
+	missing: string[]; /* what that format does not have */
+	words: string; /* the same as readable text */
+	notes: string[]; /* further remarks */
+}
+
+export interface Info extends Head {
+	version: string; /* of memtape */
+	can_mark: boolean; /* whether /api/v1/mark can */
+	can_snapshot: boolean; /* whether /api/v1/snapshot can */
+	can_stop: boolean; /* whether /api/v1/stop can */
+	tapes: Tape[]; /* the last one is `last` */
+}
+
 export interface Latency extends Head {
 	calls: number;
 	total_ns: Ns; /* all together */
@@ -956,89 +681,19 @@ export interface Latency extends Head {
 	quality: Quality; /* losses and damage of the tape */
 }
 
-export interface TimedFunction {
-	call: string; /* malloc, free, ... */
-	calls: number;
-	total_ns: Ns; /* all together */
-	mean_ns: Ns;
-	max_ns: Ns;
-	p50_ns: Ns; /* half took at most so long */
-	p90_ns: Ns; /* 90 % */
-	p99_ns: Ns; /* 99 % */
-	histogram: LatencyBucket[]; /* times that a call took */
-}
-
 export interface LatencyBucket {
 	min_ns: Ns;
 	max_ns: Ns;
 	count: number; /* calls */
 }
 
-export interface SlowestCall {
-	latency_ns: Ns; /* how long it took */
-	time_ns: Ns; /* when a free was called, or when an allocation returned */
-	call: string; /* malloc, free, ... */
-	is_free: boolean;
-	allocation: number; /* id of the allocation */
-	size: Bytes;
-	thread: number | null; /* id of the thread that called */
-	stack: Frame[]; /* of the call */
-}
-
-export interface TimedSite {
-	function: string | null; /* name of the function */
-	file: string | null; /* its source file */
-	line: number | null; /* line in the source file */
-	module: string | null; /* path of the program or library */
-	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+export interface LatencySum {
 	calls: number;
-	total_ns: Ns; /* all together */
+	total_ns: Ns;
 	mean_ns: Ns;
+	p50_ns: Ns; /* the median */
+	p99_ns: Ns; /* 99 % took no longer */
 	max_ns: Ns;
-	share: number; /* of the time of all calls */
-	stack: Frame[]; /* the stack with most time */
-}
-
-export interface Ranking extends Head {
-	sort: string; /* the metric by which they are sorted */
-	sites: RankedSite[]; /* functions that allocate, by the metric */
-	suppressed?: Suppressed; /* never freed, but matched by a suppression: not in leaks */
-	quality: Quality; /* losses and damage of the tape */
-}
-
-export interface RankedSite {
-	function: string | null; /* name of the function */
-	file: string | null; /* its source file */
-	line: number | null; /* line in the source file */
-	module: string | null; /* path of the program or library */
-	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
-	peak_bytes: Bytes; /* alive at the peak */
-	peak_count: number; /* blocks alive at the peak */
-	leaked_bytes: Bytes; /* never freed, and not suppressed */
-	leaked_count: number; /* blocks never freed, and not suppressed */
-	allocated_bytes: Bytes;
-	allocated_count: number; /* allocations */
-	temporary_bytes: Bytes; /* freed before their thread allocated again */
-	temporary_count: number; /* allocations of these */
-	stacks: number; /* number of different stacks */
-	stack: Frame[]; /* the stack with most of the metric */
-}
-
-export interface Lifetimes extends Head {
-	freed_count: number; /* blocks */
-	freed_bytes: Bytes;
-	never_freed_count: number; /* blocks */
-	never_freed_bytes: Bytes;
-	freed_unseen_count: number; /* blocks whose free was not seen: how long they lived is not known */
-	freed_unseen_bytes: Bytes;
-	p50_ns: Ns | null; /* half of those freed lived at most so long */
-	p90_ns: Ns | null; /* 90 % */
-	p99_ns: Ns | null; /* 99 % */
-	p999_ns: Ns | null; /* 99.9 % */
-	max_ns: Ns | null; /* all */
-	lifetimes: LifetimeRow[]; /* by powers of ten, the shortest first */
-	sites?: LifetimeSite[]; /* of each function, with `sites` */
-	quality: Quality; /* losses and damage of the tape */
 }
 
 export interface LifetimeRow {
@@ -1067,9 +722,30 @@ export interface LifetimeSite {
 	max_ns: Ns | null; /* all */
 }
 
-export interface Mallopts extends Head {
-	mallopts: Mallopt[];
+export interface Lifetimes extends Head {
+	freed_count: number; /* blocks */
+	freed_bytes: Bytes;
+	never_freed_count: number; /* blocks */
+	never_freed_bytes: Bytes;
+	freed_unseen_count: number; /* blocks whose free was not seen: how long they lived is not known */
+	freed_unseen_bytes: Bytes;
+	p50_ns: Ns | null; /* half of those freed lived at most so long */
+	p90_ns: Ns | null; /* 90 % */
+	p99_ns: Ns | null; /* 99 % */
+	p999_ns: Ns | null; /* 99.9 % */
+	max_ns: Ns | null; /* all */
+	lifetimes: LifetimeRow[]; /* by powers of ten, the shortest first */
+	sites?: LifetimeSite[]; /* of each function, with `sites` */
 	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface Losses {
+	no_space: number; /* no chunk was free */
+	nested: number; /* in nested signal handlers */
+	no_thread: number; /* no memory for a thread's state */
+	startup: number; /* before the recorder was ready */
+	truncated: number; /* stacks that were cut short */
+	stopped: number; /* after recording had stopped, at least */
 }
 
 export interface Mallopt {
@@ -1082,8 +758,8 @@ export interface Mallopt {
 	stack: string[]; /* functions, the innermost first */
 }
 
-export interface Mappings extends Head {
-	mappings: MappingRow[];
+export interface Mallopts extends Head {
+	mallopts: Mallopt[];
 	quality: Quality; /* losses and damage of the tape */
 }
 
@@ -1119,26 +795,34 @@ export interface MappingUse {
 	resident_bytes: Bytes;
 }
 
+export interface Mappings extends Head {
+	mappings: MappingRow[];
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface Mark {
+	ns: Ns; /* when */
+	text: string; /* its name */
+}
+
+export interface MarkMade extends Head {
+	text: string; /* the mark's name */
+}
+
 export interface Marks extends Head {
 	marks: ReportMark[];
 	quality: Quality; /* losses and damage of the tape */
 }
 
-export interface ReportMark {
-	ns: Ns; /* when */
-	thread: number | null; /* id of the thread that set it */
-	name: string;
-	kind: number; /* 0: a moment; others are reserved */
-	live_bytes: Bytes; /* alive then */
-	live_count: number; /* blocks alive then */
-	rss_bytes: Bytes | null; /* resident, by the newest sample before it */
-	stack: string[]; /* functions, the innermost first */
-}
-
-export interface Modules extends Head {
-	modules: ModuleRow[]; /* the most of the metric first */
-	suppressed?: Suppressed; /* never freed, but matched by a suppression: not in leaks */
-	quality: Quality; /* losses and damage of the tape */
+export interface Measure {
+	word: string; /* of `m` */
+	title: string;
+	unit: "bytes" | "count";
+	doc: string;
+	sort: string | null; /* the sort key of groups */
+	at: boolean; /* of a moment: takes `at` */
+	spans: boolean; /* adds up over spans of time */
+	in_reports: boolean; /* reports can be sorted by it */
 }
 
 export interface ModuleRow {
@@ -1158,6 +842,26 @@ export interface ModuleRow {
 	what: string; /* object, outside of every object, or no stack */
 }
 
+export interface Modules extends Head {
+	modules: ModuleRow[]; /* the most of the metric first */
+	suppressed?: Suppressed; /* never freed, but matched by a suppression: not in leaks */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface NameCount {
+	text: string;
+	count: number; /* allocations that have it */
+}
+
+export interface Names extends Head {
+	values: NameCount[]; /* those that most allocations have first */
+}
+
+export interface Neighbours {
+	before: Alloc | null;
+	after: Alloc | null;
+}
+
 export interface Overview extends Head {
 	rss_peak: RssPeak | null; /* most resident bytes that were seen */
 	leaking_functions: number; /* functions that leak */
@@ -1171,11 +875,6 @@ export interface Overview extends Head {
 	quality: Quality; /* losses and damage of the tape */
 }
 
-export interface RssPeak {
-	bytes: Bytes;
-	ns: Ns; /* when */
-}
-
 export interface OverviewSpan {
 	begin_ns: Ns;
 	live_bytes_max: Bytes; /* most bytes alive in it */
@@ -1184,6 +883,66 @@ export interface OverviewSpan {
 	allocated_bytes: Bytes; /* until its end */
 	leaked_bytes: Bytes; /* allocated until its end, never freed and not suppressed */
 	temporary_count: number; /* allocations in it that were freed before their thread allocated again */
+}
+
+export interface ProcessEnd {
+	pid: number;
+	exe: string; /* path of the program */
+	argv: string[]; /* its arguments */
+	exit_code: number | null;
+	signal: number | null; /* number of the signal that ended it */
+}
+
+export interface ProgramBefore {
+	allocations: number;
+	peak_bytes: Bytes;
+	program: string; /* its path */
+}
+
+export interface Progress {
+	done: number;
+	total: number;
+}
+
+export interface Quality {
+	filter?: string | null;
+	from?: string | null;
+	until?: string | null;
+	selected_allocations?: number; /* number of allocations in the answer */
+	lost_events: number; /* events that were not recorded */
+	lost: Losses; /* by reason */
+	truncated_stacks: number; /* events with unknown outer frames */
+	missing_chunks: number; /* missing pieces of the tape */
+	damaged_places: number;
+	fault: string | null; /* why recording ended early */
+	import?: Import; /* of a tape made from another tool's file */
+	edits?: string[]; /* what was stripped or anonymised later */
+	unnamed_modules: UnnamedModule[];
+}
+
+export interface RankedSite {
+	function: string | null; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+	peak_bytes: Bytes; /* alive at the peak */
+	peak_count: number; /* blocks alive at the peak */
+	leaked_bytes: Bytes; /* never freed, and not suppressed */
+	leaked_count: number; /* blocks never freed, and not suppressed */
+	allocated_bytes: Bytes;
+	allocated_count: number; /* allocations */
+	temporary_bytes: Bytes; /* freed before their thread allocated again */
+	temporary_count: number; /* allocations of these */
+	stacks: number; /* number of different stacks */
+	stack: Frame[]; /* the stack with most of the metric */
+}
+
+export interface Ranking extends Head {
+	sort: string; /* the metric by which they are sorted */
+	sites: RankedSite[]; /* functions that allocate, by the metric */
+	suppressed?: Suppressed; /* never freed, but matched by a suppression: not in leaks */
+	quality: Quality; /* losses and damage of the tape */
 }
 
 export interface Reallocs extends Head {
@@ -1201,40 +960,6 @@ export interface Reallocs extends Head {
 	quality: Quality; /* losses and damage of the tape */
 }
 
-export interface GrownSite {
-	function: string | null; /* name of the function */
-	file: string | null; /* its source file */
-	line: number | null; /* line in the source file */
-	module: string | null; /* path of the program or library */
-	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
-	blocks: number; /* that were reallocated */
-	reallocs: number; /* calls */
-	grown: number; /* calls that made a block larger */
-	moved: number; /* calls that gave it another address */
-	copied_bytes: Bytes; /* at most, by those that moved it */
-	longest: number; /* most calls for one block */
-	final_bytes_max: Bytes; /* the largest that a block was at last */
-	constant_blocks: number; /* blocks that grew by constant steps and moved again and again */
-	growth_factor: number | null; /* a call, on average */
-	increment_bytes: Bytes | null; /* a call; null unless it is about the same each time */
-	stack: Frame[]; /* of the block that was copied most */
-}
-
-export interface GrownBlock {
-	first_allocation: number; /* id of the allocation that began it */
-	last_allocation: number; /* id of what the last call made of it */
-	reallocs: number; /* calls */
-	grown: number; /* calls that made it larger */
-	moved: number; /* calls that gave it another address */
-	copied_bytes: Bytes; /* at most, by those that moved it */
-	first_bytes: Bytes; /* how large it was at first */
-	final_bytes: Bytes; /* how large it was at last */
-	max_bytes: Bytes;
-	growth_factor: number | null; /* a call, on average */
-	increment_bytes: Bytes | null; /* a call; null unless it is about the same each time */
-	stack: Frame[]; /* of the last call */
-}
-
 export interface Recording extends Head {
 	tape: RecordingTape; /* the file */
 	process: RecordingProcess;
@@ -1246,6 +971,76 @@ export interface Recording extends Head {
 	recorder: RecordingCosts; /* what recording cost */
 	threads: RecordingThread[];
 	modules: RecordingModule[];
+}
+
+export interface RecordingAllocator {
+	name: string;
+	prefix: string; /* of its functions */
+	functions: number; /* that are recorded */
+	objects: number; /* that call them */
+	places: number; /* in these */
+	asked: boolean; /* by --allocator */
+	path: string | null; /* of the object that has them */
+	warning: string | null; /* what is not recorded of it, and what to do */
+}
+
+export interface RecordingCosts {
+	selfchecks: number; /* stacks that were walked twice */
+	selfcheck_differences: number; /* of these, not the same */
+	private_bytes: Bytes; /* of the recorder in the process */
+	chunk_bytes: Bytes | null; /* mapped for events */
+	slow_ns: Ns | null; /* away from the hot path */
+	collector_cpu_ns: Ns | null; /* of the process beside it */
+}
+
+export interface RecordingEdit {
+	words: string; /* a sentence */
+	stripped_allocations: number; /* left out */
+	stripped_bytes: Bytes; /* of these */
+	hidden_bytes: Bytes; /* of names replaced */
+	anonymised: boolean;
+}
+
+export interface RecordingLosses {
+	lost_events: number; /* events that were not recorded */
+	no_space: number; /* no chunk was free */
+	nested: number; /* in nested signal handlers */
+	no_thread: number; /* no memory for a thread's state */
+	startup: number; /* before the recorder was ready */
+	truncated_stacks: number; /* stacks that were cut short */
+	stopped: number; /* after recording had stopped, at least */
+	missing_chunks: number; /* missing pieces of the tape */
+	damaged_places: number;
+	fault: string | null; /* why recording ended early */
+}
+
+export interface RecordingModule {
+	begin: Hex;
+	end: Hex; /* exclusive */
+	bias: Hex; /* address in memory, less that in the file */
+	bytes: Bytes;
+	build_id: string | null; /* hexadecimal digits */
+	path: string;
+	load_ns: Ns; /* when */
+	unload_ns: Ns | null; /* when */
+}
+
+export interface RecordingProcess {
+	pid: number;
+	parent_pid: number;
+	exe: string; /* path of the program */
+	cwd: string; /* its folder when recording began */
+	argv: string[];
+	started: string | null; /* ISO 8601, in UTC */
+	duration_ns: Ns; /* how long was recorded */
+	end: "unknown" | "exit" | "signal" | "running" | "exec";
+	end_status: number | null; /* exit code, or number of the signal */
+	page_bytes: Bytes;
+	pointer_bytes: number;
+}
+
+export interface RecordingStopped extends Head {
+	tape_bytes: Bytes; /* what the tape has now */
 }
 
 export interface RecordingTape {
@@ -1266,67 +1061,6 @@ export interface RecordingTape {
 	uuid: string | null; /* hexadecimal digits */
 }
 
-export interface RecordingProcess {
-	pid: number;
-	parent_pid: number;
-	exe: string; /* path of the program */
-	cwd: string; /* its folder when recording began */
-	argv: string[];
-	started: string | null; /* ISO 8601, in UTC */
-	duration_ns: Ns; /* how long was recorded */
-	end: "unknown" | "exit" | "signal" | "running" | "exec";
-	end_status: number | null; /* exit code, or number of the signal */
-	page_bytes: Bytes;
-	pointer_bytes: number;
-}
-
-export interface ProgramBefore {
-	allocations: number;
-	peak_bytes: Bytes;
-	program: string; /* its path */
-}
-
-export interface RecordingEdit {
-	words: string; /* a sentence */
-	stripped_allocations: number; /* left out */
-	stripped_bytes: Bytes; /* of these */
-	hidden_bytes: Bytes; /* of names replaced */
-	anonymised: boolean;
-}
-
-export interface RecordingAllocator {
-	name: string;
-	prefix: string; /* of its functions */
-	functions: number; /* that are recorded */
-	objects: number; /* that call them */
-	places: number; /* in these */
-	asked: boolean; /* by --allocator */
-	path: string | null; /* of the object that has them */
-	warning: string | null; /* what is not recorded of it, and what to do */
-}
-
-export interface RecordingLosses {
-	lost_events: number; /* events that were not recorded */
-	no_space: number; /* no chunk was free */
-	nested: number; /* in nested signal handlers */
-	no_thread: number; /* no memory for a thread's state */
-	startup: number; /* before the recorder was ready */
-	truncated_stacks: number; /* stacks that were cut short */
-	stopped: number; /* after recording had stopped, at least */
-	missing_chunks: number; /* missing pieces of the tape */
-	damaged_places: number;
-	fault: string | null; /* why recording ended early */
-}
-
-export interface RecordingCosts {
-	selfchecks: number; /* stacks that were walked twice */
-	selfcheck_differences: number; /* of these, not the same */
-	private_bytes: Bytes; /* of the recorder in the process */
-	chunk_bytes: Bytes | null; /* mapped for events */
-	slow_ns: Ns | null; /* away from the hot path */
-	collector_cpu_ns: Ns | null; /* of the process beside it */
-}
-
 export interface RecordingThread {
 	tid: number;
 	name: string;
@@ -1334,15 +1068,28 @@ export interface RecordingThread {
 	end_ns: Ns | null;
 }
 
-export interface RecordingModule {
-	begin: Hex;
-	end: Hex; /* exclusive */
-	bias: Hex; /* address in memory, less that in the file */
-	bytes: Bytes;
-	build_id: string | null; /* hexadecimal digits */
-	path: string;
-	load_ns: Ns; /* when */
-	unload_ns: Ns | null; /* when */
+export interface Report {
+	name: string;
+	summary: string; /* one line */
+	depth: "sums" | "rows"; /* whether it needs every allocation */
+	selects: boolean; /* whether it takes filter, from and until */
+	operands: string | null; /* what stands behind its name */
+	sorts: string[] | null; /* words of `sort` */
+}
+
+export interface ReportMark {
+	ns: Ns; /* when */
+	thread: number | null; /* id of the thread that set it */
+	name: string;
+	kind: number; /* 0: a moment; others are reserved */
+	live_bytes: Bytes; /* alive then */
+	live_count: number; /* blocks alive then */
+	rss_bytes: Bytes | null; /* resident, by the newest sample before it */
+	stack: string[]; /* functions, the innermost first */
+}
+
+export interface Reports extends Head {
+	reports: Report[];
 }
 
 export interface Rss extends Head {
@@ -1353,6 +1100,11 @@ export interface Rss extends Head {
 	most_free_sample: number | null; /* index of the one with most free */
 	samples: RssSample[]; /* in the order of time */
 	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface RssPeak {
+	bytes: Bytes;
+	ns: Ns; /* when */
 }
 
 export interface RssSample {
@@ -1376,10 +1128,25 @@ export interface RssSample {
 	measured: boolean; /* mapping by mapping; false: an estimate between two that were */
 }
 
-export interface Sizes extends Head {
-	sizes: SizeBucket[]; /* those that have allocations, the smallest first */
-	suppressed?: Suppressed; /* never freed, but matched by a suppression: not in leaks */
-	quality: Quality; /* losses and damage of the tape */
+export interface Site {
+	key: string; /* identifies the group among those of `by` */
+	title: string;
+	q: string | null; /* a filter that lets just this group through */
+	hash: Hex | null; /* of the function, of groups that are of one */
+	module: string | null; /* short name of the program or library */
+	file: string | null;
+	line: number | null;
+	stack: Frame[] | null; /* the stack with most of it, innermost first */
+	stack_count: number; /* number of different stacks */
+	only_matched: GroupSums; /* of what is selected */
+	all: GroupSums; /* of the whole tape */
+	spark: number[] | null; /* live bytes over the time */
+}
+
+export interface Sites extends Head {
+	by: "stack" | "function" | "source" | "module" | "thread" | "size" | "mark" | "call" | "lifetime" | "process"; /* what allocations of a group have in common */
+	count: number; /* groups there are */
+	rows: Site[]; /* a page of them */
 }
 
 export interface SizeBucket {
@@ -1395,6 +1162,86 @@ export interface SizeBucket {
 	temporary_count: number; /* freed before their thread allocated again */
 }
 
+export interface Sizes extends Head {
+	sizes: SizeBucket[]; /* those that have allocations, the smallest first */
+	suppressed?: Suppressed; /* never freed, but matched by a suppression: not in leaks */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface SlackClass {
+	size_min: Bytes; /* the smallest that was requested */
+	size_max: Bytes; /* the largest */
+	live_count: number; /* live blocks */
+	live_bytes: Bytes; /* requested */
+	slack_bytes: Bytes; /* what they are larger than requested */
+}
+
+export interface SlowestCall {
+	latency_ns: Ns; /* how long it took */
+	time_ns: Ns; /* when a free was called, or when an allocation returned */
+	call: string; /* malloc, free, ... */
+	is_free: boolean;
+	allocation: number; /* id of the allocation */
+	size: Bytes;
+	thread: number | null; /* id of the thread that called */
+	stack: Frame[]; /* of the call */
+}
+
+export interface SnapshotMade extends Head {
+	path: string; /* of the new tape */
+	file: string; /* its name without folders */
+	id: string | null; /* under which it is served; null: it is not */
+	tape_bytes: Bytes;
+	event_count: number;
+}
+
+export interface Sorts {
+	groups: string[]; /* sort keys of /api/v1/sites */
+	by: string[]; /* its words of `by` */
+}
+
+export interface Source extends Head {
+	m: string; /* the metric */
+	unit: "bytes" | "count";
+	file: string; /* as the debug information has it */
+	total: number; /* of the metric, of the whole selection */
+	lines: SourceLine[]; /* those with something */
+	missing: string | null; /* why there is no source text */
+	is_newer: boolean; /* than the recording: lines may have moved */
+	first: number; /* line of the text */
+	line_count: number; /* lines of the whole file */
+	text: string[]; /* its lines */
+}
+
+export interface SourceFile {
+	id: Hex; /* of its path; the same on every tape */
+	file: string; /* its path */
+	total: number; /* of the metric, in its functions and those they call */
+	self: number; /* of the metric, allocated in its functions */
+	allocations: number; /* in its functions and those they call */
+}
+
+export interface SourceFiles extends Head {
+	sort: string; /* the metric by which they are sorted */
+	total: number; /* of the metric, in all of the program */
+	total_count: number; /* files */
+	files: SourceFile[]; /* the most of the metric first */
+	suppressed?: Suppressed; /* never freed, but matched by a suppression: not in leaks */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface SourceLine {
+	line: number;
+	total: number; /* of the metric, while the line was on the stack */
+	self: number; /* of the metric, allocated by the line itself */
+	allocations: number;
+	leaked: Bytes;
+	temporary: number; /* allocations */
+	function: string; /* one that the line is in */
+	hash: Hex; /* of that function */
+	inlined_into: string[]; /* functions, innermost first */
+}
+
 export interface Space extends Head {
 	at_ns: Ns; /* the moment */
 	has_snapshot: boolean; /* false: the tape has no snapshot of the address space */
@@ -1403,30 +1250,70 @@ export interface Space extends Head {
 	quality: Quality; /* losses and damage of the tape */
 }
 
-export interface HeapRegion {
-	begin: Hex;
-	end: Hex;
-	kind: string; /* of mapping */
-	name: string;
-	resident_bytes: Bytes;
-	live_bytes: Bytes; /* of live blocks */
-	free_pages: number; /* resident, without a live byte */
-	longest_free_bytes: Bytes; /* the longest run of pages without a live byte */
-	tail_free_bytes: Bytes; /* resident behind the last live block */
-	cell_bytes: Bytes; /* how much a cell stands for */
-	live: number[]; /* bytes of live blocks, by cell */
-	resident: number[]; /* resident bytes, by cell */
+export interface SpanSite {
+	function: string | null; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+	allocated_bytes: Bytes; /* from the one moment to the other */
+	allocated_count: number; /* allocations */
+	survived_bytes: Bytes; /* of those, alive at the second moment */
+	survived_count: number; /* blocks */
+	temporary_bytes: Bytes; /* of those, freed before their thread allocated again */
+	temporary_count: number; /* allocations */
+	freed_bytes: Bytes; /* in that time, also of what was allocated before */
+	freed_count: number; /* blocks */
+	live_before_bytes: Bytes; /* alive just before the first moment */
+	live_before_count: number; /* blocks */
+	live_after_bytes: Bytes; /* alive at the second moment */
+	live_after_count: number; /* blocks */
+	net_bytes: number; /* alive after, less before; bytes */
+	net_count: number; /* alive after, less before; blocks */
+	stacks: number; /* number of different stacks */
+	stack: Frame[]; /* the stack of which most survived */
 }
 
-export interface Extent {
-	begin: Hex;
-	end: Hex;
-	kind: string; /* of mapping */
+export interface SpanSums {
+	allocated_bytes: Bytes; /* from the one moment to the other */
+	allocated_count: number; /* allocations */
+	survived_bytes: Bytes; /* of those, alive at the second moment */
+	survived_count: number; /* blocks */
+	temporary_bytes: Bytes; /* of those, freed before their thread allocated again */
+	temporary_count: number; /* allocations */
+	freed_bytes: Bytes; /* in that time, also of what was allocated before */
+	freed_count: number; /* blocks */
+	live_before_bytes: Bytes; /* alive just before the first moment */
+	live_before_count: number; /* blocks */
+	live_after_bytes: Bytes; /* alive at the second moment */
+	live_after_count: number; /* blocks */
+	net_bytes: number; /* alive after, less before; bytes */
+	net_count: number; /* alive after, less before; blocks */
+}
+
+export interface Sql extends Head {
+	schema: string; /* tables and functions, as SQL says them */
+	examples: SqlExample[];
+}
+
+export interface SqlColumn {
 	name: string;
-	resident_bytes: Bytes;
-	live_bytes: Bytes; /* of live blocks */
-	live_resident_bytes: Bytes; /* of these, resident */
-	pages_known: boolean; /* which pages are resident is known */
+}
+
+export interface SqlExample {
+	about: string; /* what it finds */
+	text: string; /* the statement */
+}
+
+export interface SqlResult extends Head {
+	columns: SqlColumn[];
+	rows: ((string | number | null)[])[]; /* a list a row; a BLOB is hexadecimal digits */
+	truncated: boolean; /* whether there are more rows */
+}
+
+export interface Sum {
+	count: number; /* blocks */
+	bytes: Bytes;
 }
 
 export interface Summary extends Head {
@@ -1451,45 +1338,95 @@ export interface Summary extends Head {
 	quality: Quality; /* losses and damage of the tape */
 }
 
-export interface Sum {
-	count: number; /* blocks */
-	bytes: Bytes;
-}
-
 export interface SummaryPeak {
 	bytes: Bytes;
 	count: number; /* blocks */
 	time_ns: Ns; /* when */
 }
 
-export interface FunctionCalls {
-	calls: number;
-	bytes: Bytes; /* requested */
-	failed: number; /* calls that returned NULL */
+export interface Suppressed {
+	bytes: Bytes;
+	count: number; /* blocks */
+	file: string | null; /* with rules that are not built in */
+	rules: SuppressedRule[]; /* rules that matched */
 }
 
-export interface LatencySum {
-	calls: number;
-	total_ns: Ns;
-	mean_ns: Ns;
-	p50_ns: Ns; /* the median */
-	p99_ns: Ns; /* 99 % took no longer */
-	max_ns: Ns;
+export interface SuppressedRule {
+	rule: string; /* as written */
+	reason: string | null; /* of a built-in rule */
+	bytes: Bytes;
+	count: number; /* blocks */
 }
 
-export interface ProcessEnd {
-	pid: number;
-	exe: string; /* path of the program */
-	argv: string[]; /* its arguments */
-	exit_code: number | null;
-	signal: number | null; /* number of the signal that ended it */
+export interface Tape {
+	id: string;
+	file: string; /* its name, without folders */
+	state: "loading" | "complete" | "truncated" | "live" | "failed";
+	gen: number; /* one more whenever a tape that is being recorded was read again */
+	error: string | null; /* why it could not be read */
+	progress: Progress | null; /* while it is read */
+	refresh_ms: number; /* of one that is being recorded: it is read again so often at most */
+	tape_bytes: Bytes; /* of the file */
+	name?: string; /* of the program */
+	exe?: string; /* its path */
+	argv?: string[];
+	pid?: number;
+	start_realtime_ns?: string; /* since 1970; a text, for it is more than 2^53 */
+	duration_ns?: Ns; /* how long was recorded */
+	end?: string; /* exited 0, killed by SIGKILL ... */
+	live_bytes?: Bytes; /* at the end */
+	event_count?: number;
+	allocation_count?: number;
+	stack_count?: number;
+	thread_count?: number;
+	module_count?: number;
+	lost_events?: number; /* events that were not recorded */
+	damage_count?: number; /* damaged places */
+	truncated_stacks?: number; /* events with unknown outer frames */
+	has?: TapeHas; /* what is on the tape */
+	import?: Import | null; /* of a tape made of another tool's file */
+	edits?: string[]; /* what was done to it later */
 }
 
-export interface Threads extends Head {
-	threads: ThreadRow[];
-	handovers: Handover[]; /* who freed what who had allocated */
-	suppressed?: Suppressed; /* never freed, but matched by a suppression: not in leaks */
-	quality: Quality; /* losses and damage of the tape */
+export interface TapeDetail extends Head {
+	tape: Tape;
+	threads: TapeThread[];
+	modules: TapeModule[];
+	marks: TapeMark[];
+	peak_ns: Ns; /* when most was alive */
+	rss_peak_ns: Ns | null; /* when most was resident; null: not known */
+}
+
+export interface TapeHas {
+	rows: boolean; /* allocations one by one */
+	free_stacks: boolean; /* stacks of frees */
+	usage: boolean; /* samples of resident memory */
+	space: boolean; /* looks at the address space */
+	latency: boolean; /* how long calls took */
+	marks: boolean;
+}
+
+export interface TapeHeld extends Head {
+	tape: Tape; /* as it is held */
+}
+
+export interface TapeMark {
+	ns: Ns; /* when */
+	text: string; /* its name */
+}
+
+export interface TapeModule {
+	path: string;
+	name: string; /* its last part */
+	build_id: string | null; /* hexadecimal digits */
+	symbols: "unread" | "lines" | "functions" | "exported" | "none" | "gone" | "changed" | "kernel"; /* what is known of its functions */
+	stacks: number; /* stacks whose innermost frame is in it */
+}
+
+export interface TapeThread {
+	tid: number;
+	name: string;
+	index: number; /* among the threads */
 }
 
 export interface ThreadRow {
@@ -1513,11 +1450,37 @@ export interface ThreadRow {
 	create_stack: Frame[] | null; /* where it was created */
 }
 
-export interface Handover {
-	allocated_by: number; /* id of the thread */
-	freed_by: number | null; /* id of the thread; null: never freed, or by an unknown thread */
-	count: number; /* blocks */
-	bytes: Bytes;
+export interface Threads extends Head {
+	threads: ThreadRow[];
+	handovers: Handover[]; /* who freed what who had allocated */
+	suppressed?: Suppressed; /* never freed, but matched by a suppression: not in leaks */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface TimedFunction {
+	call: string; /* malloc, free, ... */
+	calls: number;
+	total_ns: Ns; /* all together */
+	mean_ns: Ns;
+	max_ns: Ns;
+	p50_ns: Ns; /* half took at most so long */
+	p90_ns: Ns; /* 90 % */
+	p99_ns: Ns; /* 99 % */
+	histogram: LatencyBucket[]; /* times that a call took */
+}
+
+export interface TimedSite {
+	function: string | null; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+	calls: number;
+	total_ns: Ns; /* all together */
+	mean_ns: Ns;
+	max_ns: Ns;
+	share: number; /* of the time of all calls */
+	stack: Frame[]; /* the stack with most time */
 }
 
 export interface Timeline extends Head {
@@ -1564,6 +1527,32 @@ export interface TreeNode {
 	self_count: number;
 }
 
+export interface TreeRow {
+	hash: Hex; /* identifies the function; the same on every tape and in every version */
+	function: string; /* its name */
+	module: string | null; /* short name of the program or library */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	total: number; /* of the metric, in it and what it calls */
+	self: number; /* of the metric, allocated by itself */
+	allocations: number;
+	peak: Bytes;
+	leaked: Bytes;
+	children: number; /* how many it has */
+}
+
+export interface TreeRows extends Head {
+	m: string; /* the metric */
+	total: number; /* of the metric, of their parent */
+	count: number; /* children there are */
+	rows: TreeRow[]; /* a page of them */
+}
+
+export interface UnnamedModule {
+	module: string; /* its path */
+	reason: string; /* why its functions have no names */
+}
+
 export interface Verification extends Head {
 	sound: boolean; /* whether nothing is wrong */
 	file_bytes: Bytes;
@@ -1575,7 +1564,18 @@ export interface Verification extends Head {
 	damage: Damage[]; /* in the order it was found */
 }
 
-export interface Damage {
-	offset: number; /* byte of the file */
-	text: string; /* what is wrong there */
+export interface WasteSite {
+	function: string | null; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+	unused_bytes: Bytes; /* unused in pages with blocks; each block is charged its part of its page */
+	partial_blocks: number; /* blocks in such pages */
+	pinned_bytes: Bytes; /* unused in pages that one block keeps alone */
+	pinned_pages: number; /* such pages */
+	slack_bytes: Bytes; /* what blocks are larger than requested */
+	live_bytes: Bytes;
+	live_count: number; /* live blocks */
+	stack: Frame[]; /* the stack with most unused */
 }

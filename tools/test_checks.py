@@ -22,6 +22,7 @@ import check_web
 import check_web_format
 import generate
 import junit_count
+import lint
 
 TABLE = """
 | world | rooms | may include | what holds in it |
@@ -52,6 +53,14 @@ def compile_c(source, *options):
     target = source.with_suffix(".so" if "-shared" in options else ".c.o")
     subprocess.run(["gcc", *options, "-o", target, source], check=True)
     return target
+
+
+def test_every_check_is_run_and_documented():
+    root = pathlib.Path(__file__).resolve().parent.parent
+    names = {path.stem.removeprefix("check_") for path in root.glob("tools/check_*.py")}
+    assert set(lint.CHECKS) == names
+    text = (root / "docs/architecture.md").read_text()
+    assert [name for name in sorted(names) if f"`tools/check_{name}.py`" not in text] == []
 
 
 # --- rooms --------------------------------------------------------------------------------------
@@ -333,10 +342,12 @@ def test_the_library_is_what_was_promised(tmp_path, text, options, bad):
 # --- functions ----------------------------------------------------------------------------------
 
 DOCUMENT = """### 5.2 Functions
-| fn | function | | fn | function | |
-|---|---|---|---|---|---|
-| 0 | malloc | | 1 | free | S |
-| 2 | realloc: out | S | 3 | valloc | |
+| fn | function | |
+|---|---|---|
+| 0 | malloc | |
+| 1 | free | S |
+| 2 | realloc: out | S |
+| 3 | valloc | |
 
 **A realloc**
 """

@@ -129,7 +129,7 @@ struct err *group_order_parse(const char *text, const char *direction,
 	return err_new(
 		ERR_USAGE,
 		"groups cannot be sorted by '%s'; expected size, allocated_count, leaked_size, "
-		"interval ... (memtape-report(1)), prefixed with all. for all allocations",
+		"interval ... (memtape-report(1)), prefixed with 'all.' for all allocations",
 		text);
 }
 

@@ -2,12 +2,12 @@
  * anonymise: a tape that can be shown to anybody: what was measured stays, whose it was does not.
  */
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include "base/file.h"
 #include "capture/embedded.h"
 #include "cli/anonymous.h"
 #include "cli/command.h"
+#include "cli/input.h"
 #include "cli/reading.h"
 #include "model/embed.h"
 
@@ -35,8 +35,7 @@ static const struct option_row rows[] = {
 	  "write the replacements to FILE; keep it secret" },
 	{ "level", 'l', "N", OPTION_U64, offsetof(struct anonymise_options, level),
 	  "compression level from 1 (fast) to 19 (small); default: 9" },
-	{ "force", 'f', NULL, OPTION_FLAG, offsetof(struct anonymise_options, force),
-	  "overwrite an existing FILE" },
+	OUTPUT_FORCE_OPTION(struct anonymise_options, force),
 	{ "quiet", 'q', NULL, OPTION_FLAG, offsetof(struct anonymise_options, quiet),
 	  "print errors only" },
 	READING_SYMBOL_OPTIONS(struct anonymise_options, symbols),
@@ -83,7 +82,7 @@ static struct err *tape_write(const struct anonymise_options *options, const cha
 	if (!err)
 		err = names_make(anonymous, tape_path, &options->symbols, &names);
 	if (!err)
-		err = reading_output_open(&output, options->output, tape_path);
+		err = reading_output_open(&output, options->output, options->force, tape_path);
 	if (err)
 		return err;
 	if (!output.temporary)
@@ -141,17 +140,13 @@ static struct err *anonymise(const struct anonymise_options *options, const char
 
 static struct err *options_check(const struct anonymise_options *options, int operand_count)
 {
-	struct stat st;
-
 	if (operand_count != 1)
 		return err_new(ERR_USAGE, "expected one tape");
 	if (!options->output)
 		return err_new(ERR_USAGE, "expected --output FILE; the tape itself is not changed");
 	if (options->level < 1 || options->level > LEVEL_MAX)
 		return err_new(ERR_USAGE, "--level must be from 1 to %d", LEVEL_MAX);
-	if (!options->force && lstat(options->output, &st) == 0)
-		return err_new(ERR_STATE, "%s exists; -f overwrites it", options->output);
-	return NULL;
+	return output_check_file(options->output, options->force);
 }
 
 static void print_result(const struct anonymise_options *options, const struct rewritten *rewritten)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/input.h"
 #include "cli/reading.h"
 #include "convert/convert.h"
 #include "model/import.h"
@@ -25,8 +26,7 @@ static const struct option_row rows[] = {
 	  "output tape; default: the name of IN with .mtape appended, in the current folder" },
 	{ "from", 0, "FORMAT", OPTION_TEXT, offsetof(struct convert_options, format),
 	  "format of IN, one of --list; default: detected from its content" },
-	{ "force", 'f', NULL, OPTION_FLAG, offsetof(struct convert_options, force),
-	  "overwrite an existing FILE" },
+	OUTPUT_FORCE_OPTION(struct convert_options, force),
 	{ "quiet", 'q', NULL, OPTION_FLAG, offsetof(struct convert_options, quiet),
 	  "print errors only" },
 	{ "list", 0, NULL, OPTION_FLAG, offsetof(struct convert_options, list),
@@ -135,7 +135,7 @@ static struct err *run_with(const struct convert_options *options, const char *i
 	progress_end(&progress);
 	if (err && err_errno_of(err) == EEXIST) {
 		err_destroy(err);
-		return err_new(ERR_STATE, "%s exists; -f overwrites it, -o names another", out);
+		return output_exists(out);
 	}
 	if (err)
 		return err;

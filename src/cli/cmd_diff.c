@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/diff_picture.h"
 #include "cli/flame_options.h"
+#include "cli/input.h"
 #include "cli/reading.h"
 #include "cli/suppressing.h"
 #include "report/diff_tree.h"
@@ -32,6 +33,7 @@ struct diff_options {
 	bool negate;
 	struct flame_look_options look;
 	const char *output;
+	bool force;
 	struct reading_symbol_options symbols;
 };
 
@@ -68,6 +70,7 @@ static const struct option_row rows[] = {
 	  "show frames of allocators and program start, which are hidden by default" },
 	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct diff_options, output),
 	  "write to FILE" },
+	OUTPUT_FORCE_OPTION(struct diff_options, force),
 	READING_SYMBOL_OPTIONS(struct diff_options, symbols),
 };
 
@@ -431,7 +434,8 @@ static struct err *diff_run(const struct command *command, int argc, char **argv
 	    isatty(STDOUT_FILENO))
 		err = err_new(ERR_USAGE, "expected -o FILE; an HTML page is not for a terminal");
 	if (!err)
-		err = reading_output_open(&output, options.output, question.paths[DIFF_B]);
+		err = reading_output_open(&output, options.output, options.force,
+					  question.paths[DIFF_B]);
 	if (err)
 		return err;
 	question.report.colour = reading_wants_colour(output.file);

@@ -5,6 +5,7 @@
 
 #include "capture/zst.h"
 #include "cli/command.h"
+#include "cli/input.h"
 #include "cli/reading.h"
 #include "cli/report_html.h"
 #include "cli/suppressing.h"
@@ -15,6 +16,7 @@
 struct export_options {
 	const char *format;
 	const char *output;
+	bool force;
 	int metric;
 	struct reading_part_options part;
 	struct suppressing_options suppressing;
@@ -29,6 +31,7 @@ static const struct option_row rows[] = {
 	  "the format, one of --list" },
 	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct export_options, output),
 	  "write to FILE instead of standard output; compressed if it ends in .gz or .zst" },
+	OUTPUT_FORCE_OPTION(struct export_options, force),
 	{ "metric", 'm', "WHAT", OPTION_CHOICE, offsetof(struct export_options, metric),
 	  "metric; default: peak", metric_words },
 	READING_PART_OPTIONS(struct export_options, part),
@@ -72,8 +75,7 @@ static bool is_html(const struct export_options *options)
 
 static struct err *html_run(const struct export_options *options, const char *tape_path)
 {
-	/* Like all that is exported it may overwrite. */
-	const struct report_html_options html = { .html = true, .force = true };
+	const struct report_html_options html = { .html = true };
 
 	if (options->metric >= 0 || options->part.filter || options->part.from ||
 	    options->part.until || options->at || options->shows_all)
@@ -87,7 +89,7 @@ static struct err *html_run(const struct export_options *options, const char *ta
 			"%s: browsers do not open compressed files; the page is compressed inside",
 			options->output);
 	return report_html(&html, &options->symbols, &options->suppressing, tape_path,
-			   options->output);
+			   options->output, options->force);
 }
 
 static void formats_list(void)
@@ -259,7 +261,7 @@ static struct err *export_run(const struct command *command, int argc, char **ar
 		return html_run(&options, argv[1]);
 	err = options_check(&options, &format);
 	if (!err)
-		err = reading_output_open(&output, options.output, argv[1]);
+		err = reading_output_open(&output, options.output, options.force, argv[1]);
 	if (err)
 		return err;
 	return reading_output_close(&output, export_pack(format, &options, argv[1], output.file));

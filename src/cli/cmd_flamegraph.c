@@ -3,6 +3,7 @@
  */
 #include "cli/command.h"
 #include "cli/flame_options.h"
+#include "cli/input.h"
 #include "cli/reading.h"
 #include "cli/suppressing.h"
 #include "groups/call_times.h"
@@ -11,6 +12,7 @@
 
 struct flame_options {
 	const char *output;
+	bool force;
 	int metric;
 	const char *at;
 	struct reading_part_options part;
@@ -43,6 +45,7 @@ static enum metric metric_of(const struct flame_options *options)
 static const struct option_row rows[] = {
 	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct flame_options, output),
 	  "write to FILE instead of standard output" },
+	OUTPUT_FORCE_OPTION(struct flame_options, force),
 	{ "metric", 'm', "WHAT", OPTION_CHOICE, offsetof(struct flame_options, metric),
 	  "metric (latency: time in the allocator); default: peak", flame_words },
 	{ "at", 0, "T", OPTION_TEXT, offsetof(struct flame_options, at),
@@ -238,7 +241,7 @@ static struct err *flamegraph_run(const struct command *command, int argc, char 
 	options.inverted |= options.reversed;
 	err = flame_check(&options);
 	if (!err)
-		err = reading_output_open(&output, options.output, argv[1]);
+		err = reading_output_open(&output, options.output, options.force, argv[1]);
 	if (err)
 		return err;
 	return reading_output_close(&output, flame_write(&options, argv[1], output.file));

@@ -23,7 +23,7 @@ static const char *const scales[] = { "log", "linear", NULL };
 static const struct option_row rows[] = {
 	{ "output", 'o', "FILE", OPTION_TEXT, ROW(output),
 	  "write to FILE instead of standard output" },
-	{ "force", 'f', NULL, OPTION_FLAG, ROW(force), "overwrite an existing FILE" },
+	OUTPUT_FORCE_OPTION(struct heatmap_options, force),
 	{ "title", 0, "TEXT", OPTION_TEXT, ROW(title), "title" },
 	{ "what", 0, "WHAT", OPTION_CHOICE, ROW(what),
 	  "of a tape: what is shown over time (size-lifetime: lifetime by size; latency: of "
@@ -218,9 +218,7 @@ static struct err *heatmap_write(struct heatmap_options *options)
 	    (options->part.filter || options->part.from || options->part.until))
 		err = err_new(ERR_USAGE, "--filter, --from and --until are for tapes");
 	if (!err)
-		err = output_check(options->output, options->force);
-	if (!err)
-		err = reading_output_open(&output, options->output, options->input);
+		err = reading_output_open(&output, options->output, options->force, options->input);
 	if (err)
 		return err;
 	return reading_output_close(&output, heatmap_draw(options, kind, &arena, output.file));

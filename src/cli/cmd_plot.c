@@ -24,7 +24,7 @@ static const char *const buckets[] = { "log2", "16", NULL };
 static const struct option_row rows[] = {
 	{ "output", 'o', "FILE", OPTION_TEXT, ROW(output),
 	  "write to FILE, ending in .svg, .png or .pdf" },
-	{ "force", 'f', NULL, OPTION_FLAG, ROW(force), "overwrite an existing FILE" },
+	OUTPUT_FORCE_OPTION(struct plot_options, force),
 	{ "kind", 'k', "KIND", OPTION_CHOICE, ROW(kind), "what to plot; default: timeline", kinds },
 	{ "x", 0, "WHAT", OPTION_CHOICE, ROW(x),
 	  "horizontal axis of a timeline: time (default for tapes), or number of allocations",
@@ -102,9 +102,7 @@ static struct err *plot_write(const struct plot_options *options)
 	if (!err)
 		err = input_kind_of(options->input, &kind);
 	if (!err)
-		err = output_check(options->output, options->force);
-	if (!err)
-		err = reading_output_open(&output, options->output, options->input);
+		err = reading_output_open(&output, options->output, options->force, options->input);
 	if (err)
 		return err;
 	err = kind == INPUT_TAPE ? plot_tape(&plot, output.file)

@@ -2,9 +2,9 @@
  * repack: a tape as the recorder left it becomes a small one.
  */
 #include <stdio.h>
-#include <sys/stat.h>
 
 #include "cli/command.h"
+#include "cli/input.h"
 #include "collect/repack.h"
 
 enum { LEVEL_DEFAULT = 9, LEVEL_MAX = 19 }; /* at rest: smaller than while recording */
@@ -19,8 +19,7 @@ struct repack_options {
 static const struct option_row rows[] = {
 	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct repack_options, output),
 	  "write to FILE instead of replacing TAPE" },
-	{ "force", 'f', NULL, OPTION_FLAG, offsetof(struct repack_options, force),
-	  "overwrite an existing FILE" },
+	OUTPUT_FORCE_OPTION(struct repack_options, force),
 	{ "level", 'l', "N", OPTION_U64, offsetof(struct repack_options, level),
 	  "compression level from 1 (fast) to 19 (small); default: 9" },
 	{ "quiet", 'q', NULL, OPTION_FLAG, offsetof(struct repack_options, quiet),
@@ -52,7 +51,6 @@ static struct err *repack_run(const struct command *command, int argc, char **ar
 	struct repack_options options = { .level = LEVEL_DEFAULT };
 	struct capture_repacked repacked = { 0 };
 	int operand_count = 0;
-	struct stat st;
 	struct err *err = options_parse(&command->options, argc, argv, &options, &operand_count);
 	const char *out;
 
@@ -63,9 +61,9 @@ static struct err *repack_run(const struct command *command, int argc, char **ar
 	if (options.level < 1 || options.level > LEVEL_MAX)
 		return err_new(ERR_USAGE, "--level must be from 1 to %d", LEVEL_MAX);
 	out = options.output ? options.output : argv[1];
-	if (options.output && !options.force && lstat(out, &st) == 0)
-		return err_new(ERR_STATE, "%s exists; -f overwrites it", out);
-	err = repack_replace(argv[1], out, (int)options.level, &repacked);
+	err = output_check_file(options.output, options.force);
+	if (!err)
+		err = repack_replace(argv[1], out, (int)options.level, &repacked);
 	if (err)
 		return err;
 	if (!options.quiet)

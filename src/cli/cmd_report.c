@@ -4,6 +4,7 @@
 #include "report/report.h"
 
 #include "cli/command.h"
+#include "cli/input.h"
 #include "cli/list_fields.h"
 #include "cli/reading.h"
 #include "cli/report_html.h"
@@ -15,6 +16,7 @@ struct report_options {
 	bool csv;
 	struct suppressing_options suppressing;
 	const char *output;
+	bool force;
 	struct report_html_options html;
 	struct reading_symbol_options symbols;
 	bool list;
@@ -44,6 +46,7 @@ static const struct option_row rows[] = {
 	  "CSV with a header row" },
 	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct report_options, output),
 	  "write to FILE" },
+	OUTPUT_FORCE_OPTION_AS(0, struct report_options, force),
 	REPORT_HTML_OPTIONS(struct report_options, html),
 	READING_SYMBOL_OPTIONS(struct report_options, symbols),
 	{ "list", 0, NULL, OPTION_FLAG, offsetof(struct report_options, list), "list the reports" },
@@ -111,7 +114,7 @@ static struct err *html_run(const struct report_options *options, int operand_co
 			       "--html: the file has the whole tape; --json, --csv, --filter, "
 			       "--from, --until and --at do not go with it");
 	return report_html(&options->html, &options->symbols, &options->suppressing, argv[1],
-			   options->output);
+			   options->output, options->force);
 }
 
 static struct err *report_command_run(const struct command *command, int argc, char **argv,
@@ -151,7 +154,7 @@ static struct err *report_command_run(const struct command *command, int argc, c
 	err = reading_symbols_init(&symbols, &options.symbols, argv[1]);
 	if (err)
 		return err;
-	err = reading_output_open(&output, options.output, argv[1]);
+	err = reading_output_open(&output, options.output, options.force, argv[1]);
 	if (err)
 		return err;
 	settings->colour = reading_wants_colour(output.file);

@@ -4,6 +4,7 @@
 #include "sql/sql.h"
 
 #include "cli/command.h"
+#include "cli/input.h"
 #include "cli/reading.h"
 #include "cli/sql_output.h"
 #include "cli/sql_prompt.h"
@@ -18,6 +19,7 @@ struct sql_options {
 	uint64_t memory_bytes;
 	uint64_t timeout_ns;
 	const char *output;
+	bool force;
 	struct suppressing_options suppressing;
 	struct reading_symbol_options symbols;
 };
@@ -28,6 +30,7 @@ static const struct option_row rows[] = {
 	{ "csv", 0, NULL, OPTION_FLAG, offsetof(struct sql_options, csv), "CSV with a header row" },
 	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct sql_options, output),
 	  "write to FILE" },
+	OUTPUT_FORCE_OPTION(struct sql_options, force),
 	{ "timeout", 0, "TIME", OPTION_DURATION, offsetof(struct sql_options, timeout_ns),
 	  "time limit per statement (10s, 500ms)" },
 	{ "memory", 0, "SIZE", OPTION_BYTES, offsetof(struct sql_options, memory_bytes),
@@ -129,7 +132,7 @@ static struct err *sql_command_run(const struct command *command, int argc, char
 		err = suppressing_load(&suppressing, &options.suppressing);
 	if (err)
 		return err;
-	err = reading_output_open(&output, options.output, argv[1]);
+	err = reading_output_open(&output, options.output, options.force, argv[1]);
 	if (err)
 		return err;
 	return reading_output_close(&output,

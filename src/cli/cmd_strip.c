@@ -1,11 +1,11 @@
 /*
  * strip: a smaller tape, without what is not needed.
  */
-#include <sys/stat.h>
 
 #include "capture/embedded.h"
 #include "capture/strip.h"
 #include "cli/command.h"
+#include "cli/input.h"
 #include "cli/reading.h"
 #include "cli/suppressing.h"
 #include "model/names.h"
@@ -46,8 +46,7 @@ static const struct option_row rows[] = {
 	  "remove snapshots of the address space" },
 	{ "level", 'l', "N", OPTION_U64, offsetof(struct strip_options, level),
 	  "compression level from 1 (fast) to 19 (small); default: 9" },
-	{ "force", 'f', NULL, OPTION_FLAG, offsetof(struct strip_options, force),
-	  "overwrite an existing FILE" },
+	OUTPUT_FORCE_OPTION(struct strip_options, force),
 	{ "quiet", 'q', NULL, OPTION_FLAG, offsetof(struct strip_options, quiet),
 	  "print errors only" },
 	READING_SYMBOL_OPTIONS(struct strip_options, symbols),
@@ -149,7 +148,7 @@ static struct err *tape_write(const char *tape_path, const char *out_path,
 	struct err *err = capture_open(tape_path, &capture);
 
 	if (!err)
-		err = reading_output_open(&output, out_path, tape_path);
+		err = reading_output_open(&output, out_path, true, tape_path);
 	if (err)
 		return err;
 	if (!output.temporary)
@@ -221,7 +220,7 @@ static struct err *strip(const struct strip_options *options, const char *tape_p
 static struct err *options_check(const struct strip_options *options, int operand_count)
 {
 	const struct selection_settings part = reading_part(&options->part);
-	struct stat st;
+	struct err *err;
 
 	if (operand_count != 1)
 		return err_new(ERR_USAGE, "expected one tape");
@@ -234,9 +233,8 @@ static struct err *options_check(const struct strip_options *options, int operan
 		return err_new(ERR_USAGE,
 			       "nothing to remove; expected --min-lifetime, --from, --until, "
 			       "--filter, --no-free-stacks, --no-names or --no-space");
-	if (!options->force && lstat(options->output, &st) == 0)
-		return err_new(ERR_STATE, "%s exists; -f overwrites it", options->output);
-	return selection_check(&part);
+	err = output_check_file(options->output, options->force);
+	return err ? err : selection_check(&part);
 }
 
 static struct err *strip_run(const struct command *command, int argc, char **argv, int *exit_code)

@@ -6,12 +6,14 @@
 
 #include "capture/embedded.h"
 #include "cli/command.h"
+#include "cli/input.h"
 #include "cli/reading.h"
 #include "model/embed.h"
 #include "symbol/remedy.h"
 
 struct symbols_options {
 	const char *output;
+	bool force;
 	bool json;
 	bool csv;
 	bool clear;
@@ -21,6 +23,7 @@ struct symbols_options {
 static const struct option_row rows[] = {
 	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct symbols_options, output),
 	  "embed: write the tape with its names to FILE instead of adding them to TAPE" },
+	OUTPUT_FORCE_OPTION(struct symbols_options, force),
 	{ "json", 'j', NULL, OPTION_FLAG, offsetof(struct symbols_options, json),
 	  "list, fetch, cache: JSON" },
 	{ "csv", 0, NULL, OPTION_FLAG, offsetof(struct symbols_options, csv),
@@ -221,7 +224,7 @@ static struct err *embed_write(const char *tape_path, const char *out_path,
 
 	if (!out_path)
 		return capture_embedded_write(tape_path, bytes->items, bytes->count);
-	err = reading_output_open(&output, out_path, tape_path);
+	err = reading_output_open(&output, out_path, true, tape_path);
 	if (err)
 		return err;
 	if (!output.temporary)
@@ -259,8 +262,10 @@ static struct err *embed_run(const struct symbols_options *options, const char *
 	CLEAN(names_destroy) struct names *names = NULL;
 	CLEAN(vec_u8_deinit) struct vec_u8 bytes = { 0 };
 	struct embed_counts counts;
-	struct err *err = reading_symbols_init(&symbols, &options->symbols, tape_path);
+	struct err *err = output_check_file(options->output, options->force);
 
+	if (!err)
+		err = reading_symbols_init(&symbols, &options->symbols, tape_path);
 	if (!err)
 		err = model_load(tape_path, MODEL_SUMMARY, &model);
 	if (err)

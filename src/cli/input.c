@@ -27,11 +27,30 @@ struct err *input_kind_of(const char *path, enum input_kind *kind_ret)
 	return NULL;
 }
 
+struct err *output_exists(const char *path)
+{
+	return err_new(ERR_USAGE, "%s exists; --force overwrites it", path);
+}
+
+bool output_is_special(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
+}
+
 struct err *output_check(const char *path, bool may_overwrite)
 {
 	struct stat status;
 
-	if (!path || may_overwrite || stat(path, &status) != 0 || !S_ISREG(status.st_mode))
+	if (!path || may_overwrite || lstat(path, &status) != 0)
 		return NULL;
-	return err_new(ERR_USAGE, "%s exists; -f overwrites it", path);
+	return output_is_special(path) ? NULL : output_exists(path);
+}
+
+struct err *output_check_file(const char *path, bool may_overwrite)
+{
+	if (path && output_is_special(path))
+		return err_new(ERR_USAGE, "--output: expected a file");
+	return output_check(path, may_overwrite);
 }

@@ -5,13 +5,31 @@
 #define MEMTAPE_CLI_INPUT_H
 
 #include "base/err.h"
+#include "base/options.h"
 
 enum input_kind { INPUT_TAPE, INPUT_OTHER };
 
 /* By its first bytes. Pipes and "-" are no tapes; nothing is read from them. */
 struct err *input_kind_of(const char *path, enum input_kind *kind_ret);
 
-/* ERR_USAGE: path is a file that exists, and -f was not given. NULL is fine. */
+/* What a command must be told before it overwrites FILE. letter: 0 where -f is another option. */
+/* clang-format off */
+#define OUTPUT_FORCE_OPTION_AS(letter, settings, member)                                           \
+	{ "force", letter, NULL, OPTION_FLAG, offsetof(settings, member),                          \
+	  "overwrite an existing FILE" }
+#define OUTPUT_FORCE_OPTION(settings, member) OUTPUT_FORCE_OPTION_AS('f', settings, member)
+/* clang-format on */
+
+/* Devices and pipes cannot be replaced by a file; they are written to. */
+bool output_is_special(const char *path);
+
+/* ERR_USAGE: path exists, and --force was not given. NULL and devices are fine. */
 struct err *output_check(const char *path, bool may_overwrite);
+
+/* ERR_USAGE: the same, or path is special. */
+struct err *output_check_file(const char *path, bool may_overwrite);
+
+/* The same error, where it was found by creating the file. */
+struct err *output_exists(const char *path);
 
 #endif

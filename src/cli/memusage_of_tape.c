@@ -44,7 +44,7 @@ static struct err *data_write(const struct memusage_options *options, const stru
 	if (calls->is_counted)
 		return err_new(ERR_STATE,
 			       "%s has sums and no events, of which the data could be made", path);
-	err = reading_output_open(&output, options->data, path);
+	err = reading_output_open(&output, options->data, true, path);
 	if (err)
 		return err;
 	return reading_output_close(

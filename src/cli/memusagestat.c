@@ -143,7 +143,7 @@ struct err *memusagestat_draw(const struct memusagestat_options *asked, const ch
 	}
 	err = name.failed ? err_nomem() : chart_make(asked, &plot);
 	if (!err)
-		err = reading_output_open(&output, options.output, input);
+		err = reading_output_open(&output, options.output, true, input);
 	if (err)
 		return err;
 	err = reading_output_close(&output, plot_input(&plot, asked, output.file));

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "capture/embedded.h"
 #include "cli/command.h"
+#include "cli/input.h"
 
 enum { DEBUGINFOD_SECONDS = 15 /* that a report waits for downloads unless told otherwise */ };
 
@@ -148,15 +149,7 @@ static bool is_same_file(const char *a, const char *b)
 	       left.st_ino == right.st_ino;
 }
 
-/* Devices and pipes cannot be replaced by a file; they are written to. */
-static bool is_special(const char *path)
-{
-	struct stat status;
-
-	return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
-}
-
-struct err *reading_output_open(struct reading_output *output, const char *path,
+struct err *reading_output_open(struct reading_output *output, const char *path, bool may_overwrite,
 				const char *tape_path)
 {
 	CLEAN(free) char *name = NULL;
@@ -169,8 +162,11 @@ struct err *reading_output_open(struct reading_output *output, const char *path,
 		return NULL;
 	if (is_same_file(path, tape_path))
 		return err_new(ERR_USAGE, "%s is the tape itself", path);
+	err = output_check(path, may_overwrite);
+	if (err)
+		return err;
 	output->path = path;
-	if (is_special(path)) {
+	if (output_is_special(path)) {
 		output->file = fopen(path, "we");
 		return output->file ? NULL : err_errno("open %s", path);
 	}

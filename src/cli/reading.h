@@ -117,8 +117,8 @@ struct reading_output {
 	const char *path;
 };
 
-/* Refuses to overwrite tape_path. */
-struct err *reading_output_open(struct reading_output *output, const char *path,
+/* ERR_USAGE: path is tape_path, or it exists and may not be overwritten (cli/input.h). */
+struct err *reading_output_open(struct reading_output *output, const char *path, bool may_overwrite,
 				const char *tape_path);
 
 /* Takes the result of writing; on any error the file that may have been there before stays. */

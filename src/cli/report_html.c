@@ -1,9 +1,9 @@
 #include "cli/report_html.h"
 
 #include <assert.h>
-#include <sys/stat.h>
 #include <time.h>
 
+#include "cli/input.h"
 #include "base/monotonic.h"
 #include "http/html_report.h"
 
@@ -36,30 +36,18 @@ static void progress_show(void *context, const char *what, uint64_t done, uint64
 
 struct err *report_html_check(const struct report_html_options *options)
 {
-	const bool has_any =
-		options->max_bytes || options->with_source || options->with_argv || options->force;
+	const bool has_any = options->max_bytes || options->with_source || options->with_argv;
 
 	if (has_any && !options->html)
-		return err_new(ERR_USAGE, "--max-size, --with-source, --with-argv and --force are "
-					  "for --html");
-	return NULL;
-}
-
-static struct err *output_may_be(const struct report_html_options *options, const char *path)
-{
-	struct stat status;
-
-	if (!path && isatty(STDOUT_FILENO))
-		return err_new(ERR_USAGE, "--html: expected a file: -o report.html");
-	if (path && !options->force && stat(path, &status) == 0 && S_ISREG(status.st_mode))
-		return err_new(ERR_USAGE, "%s exists; --force overwrites it", path);
+		return err_new(ERR_USAGE,
+			       "--max-size, --with-source and --with-argv are for --html");
 	return NULL;
 }
 
 struct err *report_html(const struct report_html_options *options,
 			const struct reading_symbol_options *symbol_options,
 			const struct suppressing_options *suppressing_options,
-			const char *tape_path, const char *output_path)
+			const char *tape_path, const char *output_path, bool may_overwrite)
 {
 	CLEAN(suppressing_deinit) struct suppressing suppressing = { 0 };
 	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
@@ -76,9 +64,11 @@ struct err *report_html(const struct report_html_options *options,
 		.context = &progress,
 	};
 	struct reading_output output;
-	struct err *err = output_may_be(options, output_path);
+	struct err *err = output_check(output_path, may_overwrite);
 
 	assert(options->html && tape_path);
+	if (!output_path && isatty(STDOUT_FILENO))
+		err = err_new(ERR_USAGE, "--html: expected a file: -o report.html");
 	if (isatty(STDERR_FILENO))
 		report.progress = progress_show;
 	if (!err)
@@ -86,7 +76,7 @@ struct err *report_html(const struct report_html_options *options,
 	if (!err)
 		err = reading_symbols_init(&symbols, symbol_options, tape_path);
 	if (!err)
-		err = reading_output_open(&output, output_path, tape_path);
+		err = reading_output_open(&output, output_path, may_overwrite, tape_path);
 	if (err)
 		return err;
 	err = html_report_write(&report, output.file);

@@ -9,7 +9,6 @@
 
 struct report_html_options {
 	bool html;
-	bool force;
 	bool with_source;
 	bool with_argv;
 	uint64_t max_bytes; /* 0: not given */
@@ -27,9 +26,7 @@ struct report_html_options {
 	{ "with-source", 0, NULL, OPTION_FLAG, REPORT_HTML_ROW(settings, member, with_source),     \
 	  "--html: include the source files that allocate most" },                                 \
 	{ "with-argv", 0, NULL, OPTION_FLAG, REPORT_HTML_ROW(settings, member, with_argv),         \
-	  "--html: include the program's arguments" },                                             \
-	{ "force", 0, NULL, OPTION_FLAG, REPORT_HTML_ROW(settings, member, force),                 \
-	  "--html: overwrite an existing FILE" }
+	  "--html: include the program's arguments" }
 /* clang-format on */
 
 /* ERR_USAGE: an option that says nothing without --html. */
@@ -38,6 +35,6 @@ struct err *report_html_check(const struct report_html_options *options);
 struct err *report_html(const struct report_html_options *options,
 			const struct reading_symbol_options *symbols,
 			const struct suppressing_options *suppressing, const char *tape_path,
-			const char *output_path);
+			const char *output_path, bool may_overwrite);
 
 #endif

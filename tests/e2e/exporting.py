@@ -9,7 +9,7 @@ HOSTILE = [b'quote"back\\slash', b"a;b#c", b"<b>&amp;</b>", b"\xff\xfenot utf-8"
 
 
 def export(tape, kind, path, *options, code=0):
-    done = recording.run([recording.memtape(), "export", tape, "--to", kind, "-o", path, *options])
+    done = recording.run([recording.memtape(), "export", tape, "--to", kind, "-f", "-o", path, *options])
     assert done.returncode == code, done.stderr.decode(errors="replace")
     return path if code == 0 else done.stderr.decode()
 

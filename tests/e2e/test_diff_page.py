@@ -46,7 +46,7 @@ class Page(html.parser.HTMLParser):
 
 
 def page(folder, *words, code=0):
-    run(folder, *words, "--to", "html", "-o", "out.html", code=code)
+    run(folder, *words, "--to", "html", "-f", "-o", "out.html", code=code)
     return Page((folder / "out.html").read_text())
 
 

@@ -132,7 +132,7 @@ def test_html_is_the_page_of_report(tmp_path):
     done = recording.run([recording.memtape(), "report", tape, "--html", "-o", tmp_path / "b.html"])
     assert done.returncode == 0, done.stderr
     assert page == (tmp_path / "b.html").read_bytes() and page.startswith(b"<!doctype html>")
-    assert page == export(tape, "html", tmp_path / "a.html").read_bytes()  # like all exports, it overwrites
+    assert page == export(tape, "html", tmp_path / "a.html").read_bytes()
     for words in (("--metric", "leaked"), ("--at", "peak"), ("--filter", "leaked"), ("--from", "1s"), ("-a",)):
         assert "whole tape" in export(tape, "html", tmp_path / "c.html", *words, code=2)
     assert "compressed" in export(tape, "html", tmp_path / "c.html.gz", code=2)

@@ -15,7 +15,7 @@ SPACE = "{http://www.w3.org/2000/svg}"
 
 
 def draw(folder, *words, tape="monday.mtape", code=0):
-    done = recording.run([recording.memtape(), "flamegraph", tape, "-o", "out.svg", *words],
+    done = recording.run([recording.memtape(), "flamegraph", tape, "-f", "-o", "out.svg", *words],
                          cwd=folder, env=recording.clean_env())
     assert done.returncode == code, done.stderr.decode()
     return done.stderr.decode() if code else xml.parse(folder / "out.svg").getroot()
@@ -183,7 +183,7 @@ def test_export_has_the_same_picture(shop):  # noqa: F811
 
 def test_differences_can_be_negated(shop):  # noqa: F811
     def diff(*words, to="flamegraph", code=0):
-        done = recording.run([recording.memtape(), "diff", "monday.mtape", "tuesday.mtape", "--to", to, "-o",
+        done = recording.run([recording.memtape(), "diff", "monday.mtape", "tuesday.mtape", "--to", to, "-f", "-o",
                               "diff.svg", *words], cwd=shop, env=recording.clean_env())
         assert done.returncode == code, done.stderr
         return done.stderr.decode() if code else colours(xml.parse(shop / "diff.svg").getroot())

@@ -233,10 +233,48 @@ def test_the_tape_is_not_overwritten(shop):
     assert (shop / "shop.mtape").read_bytes() == before
 
 
+@pytest.mark.parametrize("words", [
+    ["report"], ["report", "--html"], ["sql", "SELECT 1"], ["diff", "shop.mtape"], ["diff", "shop.mtape", "--to", "html"],
+    ["flamegraph"], ["plot"], ["heatmap"], ["export", "--to", "folded"], ["export", "--to", "html"],
+    ["export", "--to", "sqlite"], ["repack"], ["strip", "--no-names"], ["anonymise"], ["symbols", "embed"],
+], ids=" ".join)
+def test_what_exists_is_overwritten_by_force_only(shop, words):
+    """Whatever a command writes; but those that take the place of glibc's do as these."""
+    at = 2 if words[0] == "symbols" else 1
+    run(shop, "repack", "shop.mtape")  # which is what names can be added to
+    words = [*words[:at], "shop.mtape", *words[at:], "-o", "old.svg"]
+    (shop / "old.svg").write_text("old")
+    done = recording.run([recording.memtape(), *words], cwd=shop)
+    assert done.returncode == 2 and done.stdout == b""
+    assert done.stderr.decode().startswith("memtape: old.svg exists; --force overwrites it\n")
+    assert (shop / "old.svg").read_text() == "old"
+    run(shop, *words, "--force")
+    assert (shop / "old.svg").read_bytes() not in (b"old", b"")
+    if words[0] != "report":  # where -f is --function
+        run(shop, *words, "-f")
+
+
+@pytest.mark.parametrize("words", [["report"], ["export", "--to", "folded"], ["repack"], ["strip", "--no-names"],
+                                   ["anonymise"], ["symbols", "embed"]], ids=" ".join)
+@pytest.mark.parametrize("force", ([], ["--force"]))
+def test_a_device_is_written_to_and_never_replaced(shop, words, force):
+    """By a link: what renames a file to it would replace that, and not the machine's device."""
+    at = 2 if words[0] == "symbols" else 1
+    (shop / "null").symlink_to("/dev/null")
+    run(shop, *words[:at], "shop.mtape", *words[at:], *force, "-o", "null", code=0 if words[0] in ("report", "export") else 2)
+    assert (shop / "null").is_symlink() and (shop / "null").is_char_device()
+
+
+def test_a_link_to_nothing_is_not_replaced(shop):
+    (shop / "link").symlink_to("nowhere")
+    run(shop, "export", "shop.mtape", "--to", "folded", "-o", "link", code=2)
+    assert (shop / "link").is_symlink() and not (shop / "nowhere").exists()
+
+
 def test_an_error_leaves_the_old_picture(shop):
     (shop / "out.svg").write_text("old")
     (shop / "broken.mtape").write_bytes(b"no tape")
-    run(shop, "flamegraph", "broken.mtape", "-o", "out.svg", code=1)
+    run(shop, "flamegraph", "broken.mtape", "-f", "-o", "out.svg", code=1)
     assert (shop / "out.svg").read_text() == "old"
     assert sorted(p.name for p in shop.iterdir()) == ["broken.mtape", "out.svg", "shop.mtape"]
 

@@ -560,7 +560,7 @@ def test_repack_does_not_overwrite_unasked(program, tape, tmp_path):
     recording.run_bare([program, "churn", "10"], tape)
     other = tmp_path / "other"
     other.write_text("precious")
-    assert memtape("repack", tape, "-o", other).returncode == 1
+    assert memtape("repack", tape, "-o", other).returncode == 2
     assert other.read_text() == "precious"
     assert memtape("repack", tape, "-f", "-o", other).returncode == 0
     assert other.read_bytes()[:8] == b"MEMTAPE\n"

@@ -466,7 +466,7 @@ def most_alive(blocks):
 @pytest.mark.parametrize("metric", ["peak", "allocated"])
 def test_a_picture_of_a_part_or_a_moment(tape, metric):
     def title(*words):
-        done = recording.run([recording.memtape(), "flamegraph", tape.name, "-o", "part.svg",
+        done = recording.run([recording.memtape(), "flamegraph", tape.name, "-f", "-o", "part.svg",
                               "--metric", metric, *words], cwd=tape.folder)
         assert done.returncode == 0, done.stderr.decode()
         root = ElementTree.parse(tape.folder / "part.svg").getroot()

@@ -247,7 +247,7 @@ def test_a_stopped_answer_leaves_no_file(shop):
     sql(shop, "--timeout", "200ms", "-o", "out.csv", "--csv",
         "SELECT * FROM allocations a, allocations b, allocations c, allocations d", code=1)
     assert sorted(os.listdir(shop)) == ["shop.mtape"]
-    sql(shop, "-o", "out.csv", "--csv", "SELECT id FROM allocations LIMIT 2")
+    sql(shop, "-f", "-o", "out.csv", "--csv", "SELECT id FROM allocations LIMIT 2")
     assert (shop / "out.csv").read_text() == "id\n0\n1\n"
 
 

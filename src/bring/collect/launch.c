@@ -38,7 +38,7 @@ struct err *launch_output(const struct collector_settings *settings, const struc
 			continue;
 		}
 		err_destroy(err);
-		return err_new(ERR_STATE, "%s exists; -f overwrites it, -o names another",
+		return err_new(ERR_STATE, "%s exists; --force overwrites it, -o names another",
 			       path.ptr);
 	}
 }

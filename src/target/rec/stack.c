@@ -144,6 +144,7 @@ static inline uint32_t stack_keep(struct rec_lane *lane, uint32_t met, uint64_t 
 	const struct memo_pair *fresh_pair = memo->fresh_pair;
 	const struct memo_meta *fresh_meta = memo->fresh_meta;
 	uint32_t count = memo->fresh - memo->cut;
+	bool has_room = true;
 	struct memo_pair *pair;
 	struct memo_meta *meta;
 
@@ -152,8 +153,8 @@ static inline uint32_t stack_keep(struct rec_lane *lane, uint32_t met, uint64_t 
 	if (unlikely(met - memo->now.top >= MEMO_LEAVE_MIN))
 		unwind_memo_leave(memo, met);
 	memo->now.meta[met].bp_slot = bp_slot;
-	if (unlikely(count > met)) { /* no room: the kept stack is forgotten */
-		unwind_memo_clear(memo);
+	if (unlikely(count > met)) { /* all is forgotten below: its outer frames are overwritten */
+		has_room = false;
 		met = memo->now.capacity;
 	}
 	memo->now.known = (uint32_t)u64_max(memo->now.known, met);
@@ -175,6 +176,8 @@ static inline uint32_t stack_keep(struct rec_lane *lane, uint32_t met, uint64_t 
 	}
 	for (uint32_t i = memo->cut; unlikely(i-- > 0);)
 		node = entry_node(lane, node, &memo->fresh_pair[i], memo->fresh_meta[i].flags);
+	if (unlikely(!has_room))
+		unwind_memo_clear(memo);
 	return node;
 }
 

@@ -386,6 +386,26 @@ static void any_sequence_of_stacks_is_what_plain_walks_find(void **state)
 	assert_int_equal(test.live.lost[TAPE_SELFCHECK_DIFFERENCES], 0);
 }
 
+/* Deeper by less than there is room for, and together by more. */
+static void a_stack_that_outgrows_its_room_is_right(void **state)
+{
+	static struct fake fake;
+
+	(void)state;
+	rec.options.selfcheck = true;
+	fake_begin(&fake, test.stacks[0]);
+	for (size_t depth = 5; depth < 1000; depth += 30) {
+		fake_change(&fake, fake.count, depth);
+		event_check(&fake);
+		fake_change(&fake, fake.count - 2, depth + 1);
+		event_check(&fake);
+	}
+	for (size_t depth = 1000; depth > 20; depth -= 45) {
+		fake_change(&fake, depth, depth + 3);
+		event_check(&fake);
+	}
+}
+
 static void what_is_found_in_vain_is_searched_less(void **state)
 {
 	static struct fake fake;
@@ -416,6 +436,8 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(any_sequence_of_stacks_is_what_plain_walks_find,
 						setup, teardown),
+		cmocka_unit_test_setup_teardown(a_stack_that_outgrows_its_room_is_right, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(what_is_found_in_vain_is_searched_less, setup,
 						teardown),
 	};

@@ -89,7 +89,7 @@ static bool begins(const char *text, const char *beginning)
 	return strncmp(text, beginning, strlen(beginning)) == 0;
 }
 
-/* Where distributions have libraries: below it a folder names an architecture at most. */
+/* System library folders: below them, a folder name is at most an architecture. */
 static bool is_system_folder(const char *path, size_t len)
 {
 	static const char *const folders[] = { "/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/",
@@ -114,7 +114,7 @@ static bool is_system_folder(const char *path, size_t len)
 	return false;
 }
 
-/* "libc" is libc.so.6 and libc-2.31.so. */
+/* "libc" matches libc.so.6 and libc-2.31.so. */
 static bool is_listed(const char *list, const char *file)
 {
 	while (list && *list) {
@@ -136,7 +136,7 @@ static bool keeps_module(const struct anonymous *anonymous, const char *path)
 	return path[0] == '[' || is_listed(anonymous->keep_modules, names_short_path(path));
 }
 
-/* What the kernel calls mappings that are no files. */
+/* Names the kernel gives to mappings without a file. */
 static const char *kernel_name(const char *name)
 {
 	static const char *const names[] = { "[heap]",	      "[stack]",    "[vdso]",
@@ -149,7 +149,7 @@ static const char *kernel_name(const char *name)
 	return NULL;
 }
 
-/* The beginning and the end of the word: what a mapping is must still be seen. */
+/* Keeps the start and end of the name, so that the kind of mapping stays visible. */
 static const char *path_prefix(const char *path)
 {
 	static const char *const kinds[][2] = {
@@ -231,7 +231,7 @@ const char *anonymous_text(void *context, enum anonymise_kind kind, const char *
 	return "(a text that is left out)";
 }
 
-/* Random bytes, the same ones each time; those of a module that stays are its own. */
+/* Random bytes, the same for equal build-ids; modules that are kept keep theirs. */
 const uint8_t *anonymous_build_id(void *context, const char *path, const uint8_t *build_id,
 				  size_t count)
 {
@@ -277,7 +277,7 @@ static bool object_begin(void *context, const struct embedded_object *object, co
 }
 
 /*
- * "0x12a0 [python3.11+0x12a0]": where nothing is known; the module's word takes its name's place.
+ * For unknown functions: "0x12a0 [python3.11+0x12a0]", with the module's name replaced.
  */
 static const char *unnamed_word(struct anonymous *anonymous, const char *name)
 {
@@ -293,7 +293,7 @@ static const char *unnamed_word(struct anonymous *anonymous, const char *name)
 	return anonymous->out.failed ? NULL : str_text(&anonymous->out);
 }
 
-/* A name of the same role: reports fold by it. */
+/* A replacement with the same role, because reports fold by role. */
 static const char *function_word(void *context, const char *name)
 {
 	struct anonymous *anonymous = context;

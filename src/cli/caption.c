@@ -7,7 +7,7 @@
 
 enum { COMMAND_COLUMNS = 100 };
 
-/* On one line. */
+/* Escapes the argument so that it stays on one line. */
 static void add_argument(struct str *text, const char *argument)
 {
 	for (; *argument; argument++) {
@@ -20,7 +20,7 @@ static void add_argument(struct str *text, const char *argument)
 	}
 }
 
-/* At the end of a character. */
+/* Truncates at a character boundary. */
 static void cut(struct str *text, size_t len)
 {
 	if (text->failed)

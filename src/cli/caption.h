@@ -1,5 +1,5 @@
 /*
- * caption: what stands above pictures of a tape.
+ * caption: text above pictures of a tape.
  */
 #ifndef MEMTAPE_CLI_CAPTION_H
 #define MEMTAPE_CLI_CAPTION_H
@@ -7,10 +7,10 @@
 #include "base/str.h"
 #include "cli/reading.h"
 
-/* The command line, as long as it is not too long. */
+/* The command line, truncated if it is too long. */
 void caption_command(struct str *text, const struct model_process *process);
 
-/* Its pid, when and how long it ran, how much it allocated, what was lost; which part is meant. */
+/* Pid, start and duration, allocated bytes, losses, and the selected part. */
 void caption_facts(struct str *text, const struct model *model,
 		   const struct reading_part_options *part);
 

@@ -1,5 +1,5 @@
 /*
- * anonymise: a tape that can be shown to anybody: what was measured stays, whose it was does not.
+ * anonymise: makes a tape safe to share: measurements stay, names are replaced.
  */
 #include <fcntl.h>
 
@@ -41,7 +41,7 @@ static const struct option_row rows[] = {
 	READING_SYMBOL_OPTIONS(struct anonymise_options, symbols),
 };
 
-/* All names that are known of the tape's addresses, with others in their place. */
+/* All names known for the tape's addresses, with their replacements. */
 static struct err *names_make(struct anonymous *anonymous, const char *tape_path,
 			      const struct reading_symbol_options *options, struct vec_u8 *out)
 {

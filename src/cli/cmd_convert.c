@@ -1,5 +1,5 @@
 /*
- * convert: another tool's recording becomes a tape.
+ * convert: converts another tool's recording to a tape.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "convert/convert.h"
 #include "model/import.h"
 
-enum { PROGRESS_BYTES = 16 << 20 }; /* between two lines on the screen */
+enum { PROGRESS_BYTES = 16 << 20 }; /* between two progress lines */
 
 struct convert_options {
 	const char *output;
@@ -110,7 +110,7 @@ static void result_print(const char *in, const char *out, const struct converted
 	fputs(str_text(&text), stdout);
 }
 
-/* The file's name with .mtape in place of nothing: what it was stays readable. */
+/* Appends .mtape to the file's name and keeps its old extension. */
 static struct err *output_name(const char *in, struct str *out)
 {
 	const char *slash = strrchr(in, '/');

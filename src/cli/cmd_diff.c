@@ -1,5 +1,5 @@
 /*
- * diff: what is different between two tapes, or two moments of one.
+ * diff: differences between two tapes, or two moments of one.
  */
 #include "report/diff.h"
 
@@ -17,11 +17,11 @@ enum { TO_REPORT = -1, TO_FLAMEGRAPH, TO_FOLDED, TO_JSON, TO_HTML };
 static const char *const to_words[] = { "flamegraph", "folded", "json", "html", NULL };
 
 struct diff_options {
-	int by;	    /* -1: not said */
-	int metric; /* -1: what fits the question */
+	int by;	    /* -1: not given */
+	int metric; /* -1: chosen from the other options */
 	const char *at;
 	const char *between;
-	struct reading_part_options part; /* of both */
+	struct reading_part_options part; /* applies to both sides */
 	struct suppressing_options suppressing;
 	const char *per;
 	const char *fail_if;
@@ -76,15 +76,15 @@ static const struct option_row rows[] = {
 
 enum part { PART_WHOLE, PART_MOMENT, PART_SPAN };
 
-/* The question, as far as it can be understood without a tape. */
+/* The request, as far as it can be checked without a tape. */
 struct diff_question {
 	const char *paths[DIFF_SIDES];
-	struct selection_settings selection; /* of both */
+	struct selection_settings selection; /* for both sides */
 	struct suppressing suppressing;
 	enum part part;
-	char *texts[DIFF_SIDES];	    /* of it, as the user wrote them */
+	char *texts[DIFF_SIDES];	    /* each side's text, as the user wrote it */
 	struct moment moments[DIFF_SIDES];  /* PART_MOMENT */
-	struct parameters with[DIFF_SIDES]; /* what is selected of each */
+	struct parameters with[DIFF_SIDES]; /* selection parameters of each side */
 	char *ends[DIFF_SIDES][2];	    /* PART_SPAN: from and until */
 	uint64_t units[DIFF_SIDES];
 	struct gate gate;
@@ -92,7 +92,7 @@ struct diff_question {
 	struct report_settings report;
 	int to;
 	struct flame_look look; /* TO_FLAMEGRAPH */
-	const char *title;	/* its own words; NULL: none */
+	const char *title;	/* title from the user; NULL: none */
 	const char *subtitle;
 };
 
@@ -108,7 +108,7 @@ static void question_deinit(struct diff_question *question)
 
 CLEAN_DEFINE_DEINIT(question_deinit, struct diff_question);
 
-/* "X,Y" or "X", which is both. */
+/* "X,Y", or "X" for both. */
 static struct err *pair_split(const char *text, char **texts)
 {
 	const char *comma = strchr(text, ',');
@@ -118,7 +118,7 @@ static struct err *pair_split(const char *text, char **texts)
 	return texts[DIFF_A] && texts[DIFF_B] ? NULL : err_nomem();
 }
 
-/* "A..B", of which either may be left out. */
+/* "A..B"; either may be omitted. */
 static struct err *span_split(const char *text, char **ends)
 {
 	const char *dots = strstr(text, "..");
@@ -151,7 +151,7 @@ static struct err *part_parse(const struct diff_options *options, struct diff_qu
 	return err_wrap(err, options->at ? "--at" : "--between");
 }
 
-/* What is selected of each side. */
+/* Fills the selection parameters of each side. */
 static void with_fill(const struct diff_options *options, struct diff_question *question)
 {
 	const struct selection_settings part = reading_part(&options->part);
@@ -267,7 +267,7 @@ static struct err *time_find(const char *text, const struct model *model, uint64
 	return text && !err ? moment_ns(&moment, model, ns) : err;
 }
 
-/* Where it begins and ends, or the moment. */
+/* Finds the start and end of the span, or the moment. */
 static struct err *times_find(const struct diff_question *question, unsigned side,
 			      struct diff_subject *subject)
 {
@@ -306,7 +306,7 @@ static enum model_depth diff_question_depth(const struct diff_question *question
 		       : MODEL_SUMMARY;
 }
 
-/* A tape, open. */
+/* An open tape. */
 struct tape {
 	struct model *model;
 	struct names *names;
@@ -341,7 +341,7 @@ static struct err *tape_open(struct tape *tape, const char *path, enum model_dep
 	return NULL;
 }
 
-/* Stack by stack instead of in rows. */
+/* Writes stacks instead of rows. */
 static struct err *stacks_write(const struct diff_question *question,
 				const struct diff_found *found, struct arena *arena, FILE *out)
 {

@@ -1,5 +1,5 @@
 /*
- * export: a tape's sums as files of other tools.
+ * export: writes a tape's sums as other tools' files.
  */
 #include "export/export.h"
 
@@ -51,7 +51,7 @@ static bool ends_with(const char *text, const char *end)
 	return len >= end_len && strcmp(text + len - end_len, end) == 0;
 }
 
-/* Readers go by a file's name. */
+/* Readers choose the compression by file name. */
 enum packing { PACKING_NONE, PACKING_GZIP, PACKING_ZSTD };
 
 static enum packing packing_of(const char *output)
@@ -62,8 +62,8 @@ static enum packing packing_of(const char *output)
 }
 
 /*
- * What a browser shows in one file: http makes it, which export does not know, of the whole tape.
- * Its own options are those of report --html.
+ * HTML is produced by http, which export may not include, and always covers the whole tape. Its
+ * options are those of report --html.
  */
 static const char html_name[] = "html";
 static const char html_summary[] = "all that memtape serve shows, as a page without a server";
@@ -126,7 +126,7 @@ static struct err *format_choose(const char *name, const struct export_format **
 		       str_text(&known));
 }
 
-/* What --at asks for, of a format that can say it. */
+/* Whether the format supports --at. */
 static struct err *moment_check(const struct export_format *format, const char *at,
 				struct moment *moment_ret)
 {
@@ -135,7 +135,7 @@ static struct err *moment_check(const struct export_format *format, const char *
 	return err_wrap(err ? err : export_at_check(format), "--at");
 }
 
-/* What is said of all stacks: of the selection, or of it at the moment that is asked for. */
+/* Chooses the sums of the selection, or those at the requested moment. */
 static struct err *sums_choose(const struct selection *selection, const char *at,
 			       struct arena *arena, uint64_t *ns_ret, struct sums *sums_ret)
 {
@@ -203,7 +203,7 @@ static struct err *export_write(const struct export_format *format,
 		out);
 }
 
-/* Into out as the name asks for; what is compressed by itself is not compressed again. */
+/* Writes to out, compressed as its name requires unless the format compresses itself. */
 static struct err *export_pack(const struct export_format *format,
 			       const struct export_options *options, const char *tape_path,
 			       FILE *out)

@@ -1,5 +1,5 @@
 /*
- * flamegraph: a tape as an interactive picture in one file.
+ * flamegraph: a tape as an interactive flame graph in one file.
  */
 #include "cli/command.h"
 #include "cli/flame_options.h"
@@ -18,7 +18,7 @@ struct flame_options {
 	struct reading_part_options part;
 	struct suppressing_options suppressing;
 	bool inverted;
-	bool reversed; /* another word for it */
+	bool reversed; /* a synonym of it */
 	bool merges;
 	const char *width_min;
 	int colors; /* enum flame_palette */
@@ -28,7 +28,7 @@ struct flame_options {
 	struct reading_symbol_options symbols;
 };
 
-/* One more metric, which is METRIC_ALLOCATED of sums of another kind. */
+/* An extra metric: METRIC_ALLOCATED of latency sums. */
 enum { FLAME_LATENCY = METRICS };
 static const char *const flame_words[] = { METRIC_WORDS, "latency", NULL };
 
@@ -80,7 +80,7 @@ static void add_part(struct str *text, const struct flame_options *options)
 		str_printf(text, " · only %s", options->part.filter);
 }
 
-/* What was allocated in a span of time is known from its ends, whatever lies in between. */
+/* Allocations in a time window need only its two ends, not the rows in between. */
 static bool is_window_alone(const struct flame_options *options)
 {
 	const struct reading_part_options *part = &options->part;
@@ -103,7 +103,7 @@ static struct err *window_sums(const struct reading_part_options *part, const st
 	return err ? err : sums_allocated_between(model, from_ns, until_ns, arena, sums_ret);
 }
 
-/* The sums that are drawn: of the whole tape, or of a part, or of a moment. */
+/* The sums to draw: of the whole tape, of a part, or at a moment. */
 static struct err *flame_sums(const struct flame_options *options, struct suppressor *suppressor,
 			      struct arena *arena, struct sums *sums_ret, uint64_t *peak_ns_ret)
 {
@@ -186,7 +186,7 @@ static enum model_depth flame_depth(const struct flame_options *options)
 	return options->at ? MODEL_FULL : reading_part_depth(&options->part, MODEL_SUMMARY);
 }
 
-/* What can be told without the tape. */
+/* Checks that need no tape. */
 static struct err *flame_check(const struct flame_options *options)
 {
 	const struct selection_settings part = reading_part(&options->part);

@@ -1,5 +1,5 @@
 /*
- * heatmap: a tape, or text of two columns, as an interactive heat map.
+ * heatmap: a tape, or two columns of text, as an interactive heat map.
  */
 #include "cli/caption.h"
 #include "cli/command.h"

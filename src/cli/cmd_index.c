@@ -1,5 +1,5 @@
 /*
- * index: make now what the other commands would make when they first need it.
+ * index: builds the index that other commands would build on first use.
  */
 #include <stdio.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 /*
- * info: what a tape is: the report `recording`. Of several tapes it is a table (overview.h).
+ * info: describes a tape with the report `recording`; several tapes become a table (overview.h).
  */
 #include "cli/command.h"
 #include "cli/foreign.h"

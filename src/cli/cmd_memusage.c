@@ -1,9 +1,9 @@
 /*
- * memusage: what glibc's memusage does, from a tape.
+ * memusage: glibc's memusage, based on a tape.
  *
  * A script that calls memusage must not see a difference, so the messages about the command line
- * and the exit codes are those of the original, and what goes wrong with reports never changes the
- * program's exit code.
+ * and the exit codes are those of the original, and report errors never change the program's exit
+ * code.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +39,7 @@ struct run {
 	struct collector_result result;
 	struct arena arena;
 	const char *folder;
-	size_t data_count; /* files of data written */
+	size_t data_count; /* data files written */
 	size_t picture_count;
 };
 
@@ -68,7 +68,7 @@ static bool keeps_tape(const struct memusage_options *options)
 
 /* --- before --------------------------------------------------------------------------------- */
 
-/* Whether what is made elsewhere can be given that name. */
+/* Whether an output made elsewhere can be renamed to that path. */
 static bool is_place_of_file(const char *path)
 {
 	struct stat status;
@@ -76,7 +76,7 @@ static bool is_place_of_file(const char *path)
 	return lstat(path, &status) == 0 ? S_ISREG(status.st_mode) : errno == ENOENT;
 }
 
-/* What is kept is written beside its place, if it can be, so that it only needs its name. */
+/* Outputs are written beside their final path where possible, so that a rename is enough. */
 static struct err *folder_make(struct run *run)
 {
 	const char *data = run->options->data;
@@ -95,7 +95,7 @@ static struct err *folder_make(struct run *run)
 	return memusage_folder_make(NULL, &run->arena, &run->folder);
 }
 
-/* Nobody will ask for the events themselves. */
+/* Whether only the counts are needed, not the events. */
 static bool wants_counts_only(const struct memusage_options *options)
 {
 	return !options->has_stacks && !keeps_tape(options);
@@ -128,7 +128,7 @@ static struct err *settings_make(struct run *run, struct collector_settings *set
 
 /* --- after ---------------------------------------------------------------------------------- */
 
-/* FILE, then FILE.PID; a pid comes again when a program becomes another one. */
+/* FILE, then FILE.PID; after an exec the same pid appears again. */
 static const char *data_path(struct run *run, const struct calls *calls)
 {
 	const char *base = run->options->data;
@@ -142,7 +142,7 @@ static const char *data_path(struct run *run, const struct calls *calls)
 	return path;
 }
 
-/* The place may be a device, or on another disk. */
+/* The destination may be a device or on another disk. */
 static struct err *data_copy(const char *from, const char *path)
 {
 	enum { COPY_BYTES = 64 << 10 };
@@ -157,7 +157,7 @@ static struct err *data_copy(const char *from, const char *path)
 		return err_nomem();
 	out = fd >= 0 ? fdopen(fd, "w") : NULL;
 	if (out)
-		fd = -1; /* the stream's now */
+		fd = -1; /* now owned by the stream */
 	else
 		return err_errno("%s", in ? path : from);
 	while (!err && (got = fread(bytes, 1, COPY_BYTES, in)) > 0)
@@ -188,7 +188,7 @@ static struct err *data_keep(struct run *run, const struct memusage_tape *tape)
 	return rename(tape->path, path) == 0 ? NULL : err_errno("%s", path);
 }
 
-/* FILE.png, then FILE.PID.png, as data files have it. */
+/* FILE.png, then FILE.PID.png, like data files. */
 static const char *picture_path(struct run *run, const struct calls *calls)
 {
 	const char *asked = run->options->png;
@@ -236,7 +236,7 @@ static bool wants_colour(const struct memusage_options *options)
 	return strcmp(options->colour, "always") == 0;
 }
 
-/* At once, so that texts of processes that end together stay whole. */
+/* One write, so that output of processes that end together does not interleave. */
 static void summary_print(const struct run *run, const struct calls *calls, bool is_one_of_many)
 {
 	CLEAN(str_deinit) struct str text = { 0 };
@@ -272,7 +272,7 @@ static void losses_print(const struct run *run)
 			(unsigned long long)run->result.missing_count);
 }
 
-/* Else the zeros could be taken for the truth. */
+/* Without this warning the zeros could be believed. */
 static void own_malloc_print(const struct run *run)
 {
 	CLEAN(str_deinit) struct str text = { 0 };
@@ -321,7 +321,7 @@ static int trouble_code(enum program_trouble trouble)
 	return trouble == PROGRAM_NOT_FOUND ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
-/* What cannot be recorded here, for want of room say, runs as it would without us. */
+/* A program that cannot be recorded (no disk space, say) runs unrecorded. */
 static struct err *run_unrecorded(const struct run *run, struct err *why, int *exit_code)
 {
 	CLEAN(str_deinit) struct str text = { 0 };
@@ -334,7 +334,7 @@ static struct err *run_unrecorded(const struct run *run, struct err *why, int *e
 	return err_errno("run %s", run->program.path);
 }
 
-/* *did_run_ret: the program was run, or cannot be. */
+/* *did_run_ret: the program was run, or cannot be run. */
 static struct err *program_run(struct run *run, const struct err *unrecordable, int *exit_code,
 			       bool *did_run_ret)
 {
@@ -360,7 +360,7 @@ static struct err *program_run(struct run *run, const struct err *unrecordable, 
 	return NULL;
 }
 
-/* What cannot be recorded is run all the same. */
+/* A program that cannot be recorded is run anyway. */
 static struct err *run_all(struct run *run, char **argv, int *exit_code)
 {
 	CLEAN(err_destroy) struct err *unrecordable = NULL;

@@ -1,6 +1,6 @@
 /*
- * memusagestat: draws what memusage has recorded, as glibc's memusagestat is called. Messages and
- * exit codes are the original's, for scripts.
+ * memusagestat: draws memusage's data files, compatible with glibc's memusagestat. Messages and
+ * exit codes match the original, for scripts.
  */
 #include <stdio.h>
 #include <sys/stat.h>
@@ -55,7 +55,7 @@ static bool asks_for_help(int argc, char **argv)
 	return false;
 }
 
-/* A pipe is not opened twice. */
+/* A pipe must not be opened twice. */
 static bool can_open(const char *path)
 {
 	struct stat status;

@@ -1,5 +1,5 @@
 /*
- * plot: a tape, or a data file of memusage, as a picture.
+ * plot: draws a tape, or a data file of memusage.
  */
 #include "cli/command.h"
 #include "cli/input.h"
@@ -67,7 +67,7 @@ static const struct option_row rows[] = {
 	READING_SYMBOL_OPTIONS(struct plot_options, symbols),
 };
 
-/* What can be told before anything is read. */
+/* Checks that need no input file. */
 static struct err *chart_settings(const struct plot_options *options, struct chart_settings *chart)
 {
 	const struct selection_settings part = reading_part(&options->part);
@@ -132,7 +132,7 @@ static struct err *plot_run(const struct command *command, int argc, char **argv
 	if (operand_count < 1 || operand_count > 2 || (operand_count == 2 && options.output))
 		return err_new(ERR_USAGE, "expected one tape or one data file of memusage");
 	options.input = argv[1];
-	if (operand_count == 2) /* as plot-memusage has it */
+	if (operand_count == 2) /* as plot-memusage does */
 		options.output = argv[2];
 	return options.prints_entries ? plot_memusage_entries(&options, stdout)
 				      : plot_write(&options);

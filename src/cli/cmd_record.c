@@ -24,7 +24,7 @@ struct record_options {
 	uint64_t buffer_bytes;
 	uint64_t level;
 	bool force;
-	const char *follow; /* names of programs, or ""; NULL: only the one that is started */
+	const char *follow; /* program names, or ""; NULL: only the program that is started */
 	bool follow_exec;
 	bool stacks;
 	bool free_stacks;
@@ -85,7 +85,7 @@ static const struct option_row rows[] = {
 	  "print errors only" },
 };
 
-/* The default is what suits a process that runs beside the program it records. */
+/* The default suits a process that runs beside the recorded program. */
 static int level_make(const struct record_options *options)
 {
 	if (!options->compress)
@@ -114,7 +114,7 @@ static void grant(void *context, const struct collector_granted *granted)
 	record_serve_grant(&options->serve, granted);
 }
 
-/* What bytehound's variables say, as the default of our options; what they say in vain is told. */
+/* Uses bytehound's variables as defaults for our options; warns of those without effect. */
 static void synonyms_read(struct record_options *options)
 {
 	const char *output = getenv(SYNONYM_OUTPUT), *follow = getenv(SYNONYM_FOLLOW);
@@ -201,7 +201,7 @@ static int trouble_exit_code(enum program_trouble trouble)
 	return EXIT_CANNOT_START;
 }
 
-/* `memtape reprot`: perhaps a command was meant. */
+/* For `memtape reprot`: suggests a command. */
 static struct err *add_guess(struct err *err, const char *word)
 {
 	const struct command *guess = command_guess(word);
@@ -240,7 +240,7 @@ static struct err *run_program(struct record_options *options,
 		*signal_ret = WTERMSIG(result.wait_status);
 	else
 		*exit_code = WEXITSTATUS(result.wait_status);
-	signal(SIGPIPE, SIG_IGN); /* nobody listening is no reason to lose the exit code */
+	signal(SIGPIPE, SIG_IGN); /* a closed pipe must not cost us the exit code */
 	if (!options->quiet || result.fault || !result.path)
 		err = record_summary_print(&program, &result, &options->allocators,
 					   options->summary && !options->quiet);

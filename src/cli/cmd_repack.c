@@ -1,5 +1,5 @@
 /*
- * repack: a tape as the recorder left it becomes a small one.
+ * repack: compresses a tape that the recorder left uncompressed.
  */
 #include <stdio.h>
 
@@ -7,7 +7,7 @@
 #include "cli/input.h"
 #include "collect/repack.h"
 
-enum { LEVEL_DEFAULT = 9, LEVEL_MAX = 19 }; /* at rest: smaller than while recording */
+enum { LEVEL_DEFAULT = 9, LEVEL_MAX = 19 }; /* for storage: smaller than while recording */
 
 struct repack_options {
 	const char *output;

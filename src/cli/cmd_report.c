@@ -1,5 +1,5 @@
 /*
- * report: the answers about a tape, as text, JSON or CSV.
+ * report: answers about a tape, as text, JSON or CSV.
  */
 #include "report/report.h"
 
@@ -25,7 +25,7 @@ struct report_options {
 
 enum {
 	OPTION_NUMBER = OPTION_U64,
-	OPTION_FILTER = OPTION_TEXT, /* the report checks these two */
+	OPTION_FILTER = OPTION_TEXT, /* the report validates these two */
 	OPTION_MOMENT = OPTION_TEXT
 };
 
@@ -84,7 +84,7 @@ static struct err *report_choose(int operand_count, char **argv, const struct re
 		       str_text(&known));
 }
 
-/* What was said about the report, without having looked at a tape. */
+/* Checks the report's options before a tape is opened. */
 static struct err *settings_fill(const struct report *report, struct report_options *options,
 				 int operand_count, char **argv)
 {
@@ -100,7 +100,7 @@ static struct err *settings_fill(const struct report *report, struct report_opti
 	return err ? err : report_check(report, settings);
 }
 
-/* All of the tape, so nothing that chooses. */
+/* The page covers the whole tape, so selection options are refused. */
 static struct err *html_run(const struct report_options *options, int operand_count, char **argv)
 {
 	const struct report_settings *settings = &options->settings;

@@ -1,5 +1,5 @@
 /*
- * serve: tapes for browsers and programs, over HTTP.
+ * serve: serves tapes to browsers and programs over HTTP.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,10 +18,10 @@
 struct serve_options {
 	uint64_t port;
 	const char *listen; /* NULL: the loopback interface */
-	bool knows;	    /* that others can reach it */
+	bool knows;	    /* user confirmed that others can connect */
 	bool opens;
 	bool waits;
-	const char *control; /* NULL: nothing is recorded */
+	const char *control; /* NULL: no recording in progress */
 	bool no_token;
 	bool json;
 	const char *allow_hosts; /* NULL: none */
@@ -71,8 +71,8 @@ static const struct option_row rows[] = {
 };
 
 enum {
-	FILE_TIME_FACTOR = 60, /* a file may take so much longer than an answer */
-	WAIT_LOOK_MS = 20      /* between looks for tapes that are not there */
+	FILE_TIME_FACTOR = 60, /* time limit of a file, as a multiple of an answer's */
+	WAIT_LOOK_MS = 20      /* polling interval for missing tapes */
 };
 
 /* --- where --------------------------------------------------------------------------------- */
@@ -116,7 +116,7 @@ static struct err *listen_somewhere(const struct serve_options *options, struct 
 	return listen_loopback((unsigned)options->port, listener);
 }
 
-/* By which names it may be asked; over a socket with a path clients say localhost. */
+/* Accepted host names; clients of a Unix socket send localhost. */
 static struct err *allow_hosts(const struct serve_options *options, const struct listener *listener,
 			       struct guard *guard)
 {
@@ -175,7 +175,7 @@ static struct err *print_json(const char *url, const struct listener *listener,
 	return emit_finish(emit);
 }
 
-/* Not waited for; what cannot be opened can still be copied. */
+/* Does not wait; if the browser fails to open, the URL can still be copied. */
 static void browser_open(const char *url)
 {
 	const bool has_display = getenv("DISPLAY") || getenv("WAYLAND_DISPLAY");
@@ -227,7 +227,7 @@ static struct err *address_print(const struct serve_options *options,
 
 /* --- serving ------------------------------------------------------------------------------- */
 
-/* What is to be served; the tapes are opened before anybody can ask, or as they come. */
+/* The tapes to serve, opened before the first request or as they appear. */
 struct serving {
 	const struct serve_options *options;
 	char **paths;
@@ -235,7 +235,7 @@ struct serving {
 	struct tape_source *sources;
 	struct tapes *tapes; /* NULL: not opened yet */
 	const sigset_t *signals;
-	struct control *control; /* NULL: nothing is recorded */
+	struct control *control; /* NULL: no recording in progress */
 };
 
 static bool is_there(const char *path)
@@ -245,7 +245,7 @@ static bool is_there(const char *path)
 	return stat(path, &status) == 0 && status.st_size >= (off_t)TAPE_HEADER_BYTES;
 }
 
-/* False: somebody wants it to end before they are all there. */
+/* False: asked to stop before all tapes are there. */
 static bool wait_for_tapes(const struct serving *serving)
 {
 	const struct timespec pause = { .tv_nsec = WAIT_LOOK_MS * 1000000L };
@@ -259,7 +259,7 @@ static bool wait_for_tapes(const struct serving *serving)
 	return true;
 }
 
-/* Something that cannot be stopped goes on and uses all there is: nothing can be taken from it. */
+/* Something that cannot be cancelled is still using everything, so nothing can be freed. */
 static _Noreturn void leave(const struct listener *listener)
 {
 	if (listener->unix_path)
@@ -268,7 +268,7 @@ static _Noreturn void leave(const struct listener *listener)
 	_exit(0);
 }
 
-/* Until somebody wants it to end. */
+/* Runs until a signal asks to stop. */
 static struct err *serve_until_signal(struct serving *serving, struct server *server,
 				      const struct listener *listener)
 {
@@ -335,7 +335,7 @@ static void symbols_end(struct reading_symbols *symbols, size_t count)
 	free(symbols);
 }
 
-/* *control_ret is left alone where nothing is recorded. */
+/* *control_ret is unchanged if there is no recording. */
 static struct err *control_take(const char *text, struct control *control,
 				struct control **control_ret)
 {
@@ -381,7 +381,7 @@ static struct err *serve_tapes(const struct serve_options *options, char **paths
 	if (serving.control)
 		control_deinit(serving.control);
 	if (!tapes_destroy(serving.tapes))
-		return err; /* a load that cannot be stopped still uses the rest */
+		return err; /* a load that cannot be cancelled still uses the rest */
 	symbols_end(symbols, count);
 	free(sources);
 	if (suppressing)
@@ -415,9 +415,9 @@ static struct err *serve_run(const struct command *command, int argc, char **arg
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGHUP);
-	pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before there are threads */
+	pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before threads are created */
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error */
+	signal(SIGXFSZ, SIG_IGN); /* exceeding the file size limit becomes an error */
 	return serve_tapes(&options, argv + 1, (size_t)operand_count, &signals);
 }
 

@@ -1,5 +1,5 @@
 /*
- * sql: a tape as a database.
+ * sql: queries a tape as a database.
  */
 #include "sql/sql.h"
 

@@ -1,5 +1,5 @@
 /*
- * strip: a smaller tape, without what is not needed.
+ * strip: makes a tape smaller by removing what is not needed.
  */
 
 #include "capture/embedded.h"
@@ -109,7 +109,7 @@ static void print_result(const char *path, const struct stripped *stripped)
 	printf("%s\n", str_text(&text));
 }
 
-/* Names of code made at run time go by numbers of stacks, which are others now. */
+/* Names of JIT code refer to stack numbers, which change. */
 static bool object_is_kept(void *context, const struct embedded_object *object,
 			   const char **path_ret, const uint8_t **build_id_ret)
 {
@@ -122,7 +122,7 @@ static bool object_is_kept(void *context, const struct embedded_object *object,
 	return false;
 }
 
-/* The names to be written behind the tape, if those it has cannot stay; else nothing. */
+/* The names to append to the tape if the existing ones cannot be kept; else none. */
 static struct err *names_choose(const struct reading_symbols *symbols,
 				struct strip_settings *settings, struct vec_u8 *names)
 {

@@ -1,5 +1,5 @@
 /*
- * symbols: where the names of a tape come from, what is missing, and how to take them along.
+ * symbols: where a tape's names come from, what is missing, and how to embed them.
  */
 #include <sys/stat.h>
 #include <time.h>
@@ -35,7 +35,7 @@ static const struct option_row rows[] = {
 
 /* --- list, fetch ----------------------------------------------------------------------------- */
 
-/* What the stacks of a tape ask of one module. */
+/* How much a tape's stacks use one module. */
 struct module_counts {
 	uint64_t addresses;
 	uint64_t named;
@@ -109,7 +109,7 @@ static void emit_module(struct emit *emit, const struct model *model, struct nam
 	emit_end(emit);
 }
 
-/* The text has the remedies below the table: they are sentences. */
+/* In text, remedies are sentences below the table. */
 static void emit_remedies(struct emit *emit, const struct model *model, struct names *names,
 			  const struct module_counts *counts)
 {
@@ -205,7 +205,7 @@ static struct err *tape_copy(const char *tape_path, FILE *out)
 	return fflush(out) == 0 ? NULL : err_errno("write");
 }
 
-/* What ends without saying how may still be written to, by a recording that goes on. */
+/* A tape without an end record may still be written by a running recording. */
 static bool is_being_written(const struct model *model, const char *tape_path)
 {
 	enum { QUIET_S = 10 };
@@ -215,7 +215,7 @@ static bool is_being_written(const struct model *model, const char *tape_path)
 	       stat(tape_path, &status) == 0 && time(NULL) - status.st_mtim.tv_sec < QUIET_S;
 }
 
-/* With -o a copy is made first, which gets its name when it is whole. */
+/* With -o a copy is made first, and renamed when complete. */
 static struct err *embed_write(const char *tape_path, const char *out_path,
 			       const struct vec_u8 *bytes)
 {
@@ -328,7 +328,7 @@ static struct err *verb_run(struct symbols_options *options, const char *verb,
 			    const char *tape_path)
 {
 	if (strcmp(verb, "list") == 0) {
-		options->symbols.no_debuginfod = true; /* it asks what is here */
+		options->symbols.no_debuginfod = true; /* list only what is available locally */
 		return list_run(options, tape_path);
 	}
 	if (strcmp(verb, "fetch") == 0) {

@@ -1,5 +1,5 @@
 /*
- * verify: whether a tape is whole. Every chunk is decoded and compared with what it says of itself.
+ * verify: checks whether a tape is whole. Every chunk is decoded and compared with its own header.
  */
 #include "answer/speak.h"
 #include "cli/command.h"
@@ -27,7 +27,7 @@ static struct err *json_write(const struct verification *found, FILE *out)
 	return err ? err : emit_finish(emit);
 }
 
-/* The tape alone is read: what is too damaged for a model is verified, too. */
+/* Reads only the capture, so tapes too damaged for a model can be verified. */
 static struct err *verify_run(const struct command *command, int argc, char **argv, int *exit_code)
 {
 	struct verify_options options = { 0 };

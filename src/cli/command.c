@@ -1,5 +1,5 @@
 /*
- * command: finding commands by name, and the near miss.
+ * command: finds commands by name, and suggests a similar one.
  */
 #include "cli/command.h"
 
@@ -19,7 +19,7 @@ const struct command *command_find(const char *name)
 	return NULL;
 }
 
-/* Edit distance (insert, delete, replace: 1 each); names longer than the maximum are far away. */
+/* Edit distance (insert, delete, replace: 1 each); names over the maximum length are far away. */
 static size_t name_distance(const char *from, const char *to)
 {
 	size_t row[NAME_BYTES_MAX + 1];

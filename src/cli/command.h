@@ -1,10 +1,10 @@
 /*
- * command: what a word after `memtape` does.
+ * command: the subcommands of `memtape`.
  *
  * One file cmd_NAME.c per command exports `const struct command cmd_NAME`, and NAME is one word in
- * this room's meson.build, which generates the table. The file says what the command is called,
- * which options it has (--help and the check of the man page come from the table) and what it does.
- * It never prints an error: it returns one, and main.c prints it.
+ * this room's meson.build, which generates the table. The file defines the command's name, its
+ * options (--help and the check of the man page use the table) and its function. It never prints an
+ * error: it returns one, and main.c prints it.
  */
 #ifndef MEMTAPE_CLI_COMMAND_H
 #define MEMTAPE_CLI_COMMAND_H
@@ -26,9 +26,9 @@ struct command {
 	const char *summary; /* one line for the overview, no full stop */
 	struct option_table options;
 	/*
-	 * argv[0] is the command's name; call options_parse(&command->options, ...) on it as it is.
-	 * The exit code is EXIT_OK on entry. When an error is returned and it still is EXIT_OK,
-	 * main.c chooses one by the error's kind.
+	 * argv[0] is the command's name; pass argv unchanged to options_parse(&command->options,
+	 * ...). The exit code is EXIT_OK on entry. If an error is returned with EXIT_OK, main.c
+	 * chooses a code by the error's kind.
 	 */
 	struct err *(*run)(const struct command *command, int argc, char **argv, int *exit_code);
 };
@@ -39,14 +39,14 @@ extern const struct command *const command_table[];
 /* Exact name only; NULL: no such command. */
 const struct command *command_find(const char *name);
 
-/* The command whose name is nearest to what was typed, or NULL when none is near. */
+/* The command with the most similar name, or NULL if none is similar. */
 const struct command *command_guess(const char *name);
 
 /* Texts of `memtape --help` and `memtape NAME --help`, for a terminal width columns wide. */
 void command_overview(unsigned width, struct str *out);
 void command_help(const struct command *command, unsigned width, struct str *out);
 
-/* Columns of the terminal on stdout; 80 when it is none. */
+/* Columns of the terminal on stdout; 80 if it is not a terminal. */
 unsigned command_terminal_width(void);
 
 #endif

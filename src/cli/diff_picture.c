@@ -23,7 +23,7 @@ static void add_subtitle(struct str *subtitle, const struct diff_picture_questio
 		str_printf(subtitle, " \u00b7 only %s", question->filter);
 }
 
-/* frames_max 0: a file of its own. */
+/* frames_max 0: a standalone file. */
 static struct err *draw(const struct diff_picture_question *question, size_t frames_max,
 			struct str *svg)
 {

@@ -9,19 +9,18 @@
 #include "plot/flame.h"
 
 struct diff_picture_question {
-	const struct diff_found *found; /* for a page with rows by function */
+	const struct diff_found *found; /* for a page: rows by function */
 	const struct diff_tree *tree;
-	const char *filter;   /* of both; NULL: none */
-	const char *title;    /* instead of what changed; NULL: that */
-	const char *subtitle; /* instead of what is compared; NULL: that */
+	const char *filter;   /* for both sides; NULL: none */
+	const char *title;    /* NULL: a title that says what changed */
+	const char *subtitle; /* NULL: one that says what is compared */
 	struct flame_look look;
 };
 
 /* The SVG file. */
 struct err *diff_picture_write(const struct diff_picture_question *question, FILE *out);
 
-/* The page, with as many frames as there is room for. ERR_LIMIT: more than 4 MiB whatever is left
- * out. */
+/* The page, with as many frames as fit. ERR_LIMIT: over 4 MiB even with everything omitted. */
 struct err *diff_picture_write_page(const struct diff_picture_question *question, FILE *out);
 
 #endif

@@ -49,7 +49,7 @@ bool flame_look_is_asked(const struct flame_look_options *options)
 	       options->height || options->font_size;
 }
 
-/* "12.345" in thousandths; what stands behind. false: it is no number. */
+/* Parses "12.345" as thousandths; *rest_ret: the text after it. false: not a number. */
 static bool thousandths_parse(const char *text, uint64_t *value_ret, const char **rest_ret)
 {
 	enum { WHOLE_DIGITS = 6, PART_DIGITS = 3 };

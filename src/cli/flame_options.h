@@ -1,6 +1,6 @@
 /*
- * flame_options: how a flame graph looks, for the commands that draw one: put it in the options,
- * and its rows below.
+ * flame_options: appearance options for commands that draw a flame graph: embed the struct in the
+ * command's options, and append its rows.
  */
 #ifndef MEMTAPE_CLI_FLAME_OPTIONS_H
 #define MEMTAPE_CLI_FLAME_OPTIONS_H
@@ -16,7 +16,7 @@ struct flame_look_options {
 	const char *notes;
 	const char *font_type;
 	const char *bg_colors;
-	uint64_t width, height, font_size; /* 0: not said */
+	uint64_t width, height, font_size; /* 0: not given */
 };
 
 #define FLAME_LOOK_ROW(settings, member, field)                                                    \
@@ -46,13 +46,13 @@ struct flame_look_options {
 	  "flame graph: background (yellow, blue, green, grey or #rrggbb), in light and dark mode" }
 /* clang-format on */
 
-/* Into look, of which the rest stays as it is. ERR_USAGE: what cannot be drawn so. */
+/* Sets the given options in look, leaves the rest. ERR_USAGE: invalid values. */
 struct err *flame_look_make(const struct flame_look_options *options, struct flame_look *look);
 
-/* Whether any of it was asked for. */
+/* Whether any of these options was given. */
 bool flame_look_is_asked(const struct flame_look_options *options);
 
-/* "2", "0.5" (pixels of so many) or "1%" -> parts of FLAME_SHARE. ERR_USAGE. */
+/* "2", "0.5" (pixels, of `width`) or "1%" -> parts of FLAME_SHARE. ERR_USAGE. */
 struct err *flame_min_width_parse(const char *text, unsigned width, uint64_t *share_ret);
 
 #endif

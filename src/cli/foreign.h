@@ -1,15 +1,15 @@
 /*
- * foreign: what to say to somebody who gave another tool's recording where a tape is wanted.
+ * foreign: error messages for users who pass another tool's recording instead of a tape.
  */
 #ifndef MEMTAPE_CLI_FOREIGN_H
 #define MEMTAPE_CLI_FOREIGN_H
 
 #include "base/err.h"
 
-/* NULL: the file is none that `memtape convert` knows, or cannot be read. */
+/* NULL: not a format that `memtape convert` knows, or unreadable. */
 struct err *foreign_check(const char *path);
 
-/* Takes err (may be NULL), of opening path as a tape, and gives the better one if there is one. */
+/* Takes err (may be NULL) from opening path as a tape; returns a better one if there is one. */
 struct err *foreign_explain(struct err *err, const char *path);
 
 #endif

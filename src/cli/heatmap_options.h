@@ -1,5 +1,5 @@
 /*
- * heatmap_options: what `memtape heatmap` was asked for.
+ * heatmap_options: options of `memtape heatmap`.
  */
 #ifndef MEMTAPE_CLI_HEATMAP_OPTIONS_H
 #define MEMTAPE_CLI_HEATMAP_OPTIONS_H
@@ -10,7 +10,7 @@
 
 enum { HEATMAP_SCALE_DEFAULT = -1, HEATMAP_SCALE_LOG = 0, HEATMAP_SCALE_LINEAR = 1 };
 
-/* Texts are numbers, of values as they are in the input. NULL: not given. */
+/* Texts are numbers in the units of the input. NULL: not given. */
 struct heatmap_options {
 	const char *input;
 	const char *output;
@@ -40,16 +40,16 @@ struct heatmap_options {
 	struct reading_part_options part;
 };
 
-/* Of two columns of text. Lives in the arena. */
+/* From two columns of text. Lives in the arena. */
 struct err *heatmap_of_text(const struct heatmap_options *options, struct arena *arena,
 			    struct heat *heat);
 
 /*
- * How many nanoseconds one of the text's values is, by its label: "us" is 1000. 0: it is no time.
+ * Nanoseconds in one of the text's units, by its label: "us" is 1000. 0: not a time.
  */
 double heatmap_value_ns(const struct heatmap_options *options);
 
-/* A finite number, the whole text. ERR_USAGE, telling which option. */
+/* Parses the whole text as a finite number. ERR_USAGE names the option. */
 struct err *heatmap_number(const char *option, const char *text, double *number_ret);
 
 #endif

@@ -1,4 +1,4 @@
-/* Heat maps of text: as trace2heatmap.pl has them, but for what it loses. */
+/* Heat maps of text, compatible with trace2heatmap.pl but without its data loss. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -35,7 +35,7 @@ struct extent {
 	bool has_any;
 };
 
-/* Of the pairs that are shown. */
+/* The extent of the pairs shown. */
 static struct extent extent_of(const struct pair_vec *pairs, const double *min, const double *max)
 {
 	struct extent extent = { 0 };
@@ -54,7 +54,7 @@ static struct extent extent_of(const struct pair_vec *pairs, const double *min, 
 	return extent;
 }
 
-/* From the first event on, also where that is left out of the picture: maps can be compared. */
+/* Starts at the first event even if it is outside the picture, so that maps can be compared. */
 static double first_time(const struct pair_vec *pairs)
 {
 	double first = pairs->items[0].time;
@@ -105,7 +105,7 @@ double heatmap_value_ns(const struct heatmap_options *options)
 	return 0;
 }
 
-/* What was in units of the label becomes nanoseconds, so that both axes write times alike. */
+/* Converts label units to nanoseconds, so that both axes format times alike. */
 static void rows_of_times(struct heat_axis *y, double ns)
 {
 	y->title = "duration";
@@ -137,7 +137,7 @@ static struct err *rows_make(const struct heatmap_options *options, double min, 
 		y->step = log(max / min) / (double)options->rows;
 		return NULL;
 	}
-	if (step == 0) /* whole numbers where there are enough of them */
+	if (step == 0) /* whole numbers if there are enough of them */
 		step = (max - min) / (double)options->rows;
 	if (!options->row_step && step > 1)
 		step = ceil(step - 1e-9);

@@ -1,5 +1,5 @@
 /*
- * help: what `memtape --help` and `memtape NAME --help` print; all of it comes from the tables.
+ * help: prints `memtape --help` and `memtape NAME --help`, all generated from the tables.
  */
 #include <assert.h>
 #include <sys/ioctl.h>
@@ -26,7 +26,7 @@ void command_help(const struct command *command, unsigned width, struct str *out
 
 void command_overview(unsigned width, struct str *out)
 {
-	(void)width; /* the lines are short by themselves */
+	(void)width; /* the lines are short anyway */
 	str_add(out, "Usage: memtape PROGRAM [ARGS]\n"
 		     "       memtape COMMAND [ARGS]\n\n"
 		     "Records what a program does with memory and shows it.\n\n"

@@ -1,5 +1,5 @@
 /*
- * input: what kind of file a command was given, and whether it may overwrite its output.
+ * input: detects the type of an input file, and whether a command may overwrite its output.
  */
 #ifndef MEMTAPE_CLI_INPUT_H
 #define MEMTAPE_CLI_INPUT_H
@@ -9,10 +9,10 @@
 
 enum input_kind { INPUT_TAPE, INPUT_OTHER };
 
-/* By its first bytes. Pipes and "-" are no tapes; nothing is read from them. */
+/* By the first bytes. Pipes and "-" are never tapes; nothing is read from them. */
 struct err *input_kind_of(const char *path, enum input_kind *kind_ret);
 
-/* What a command must be told before it overwrites FILE. letter: 0 where -f is another option. */
+/* The --force option, required to overwrite FILE. letter: 0 where -f is another option. */
 /* clang-format off */
 #define OUTPUT_FORCE_OPTION_AS(letter, settings, member)                                           \
 	{ "force", letter, NULL, OPTION_FLAG, offsetof(settings, member),                          \
@@ -29,7 +29,7 @@ struct err *output_check(const char *path, bool may_overwrite);
 /* ERR_USAGE: the same, or path is special. */
 struct err *output_check_file(const char *path, bool may_overwrite);
 
-/* The same error, where it was found by creating the file. */
+/* The same error, for callers that detect it when creating the file. */
 struct err *output_exists(const char *path);
 
 #endif

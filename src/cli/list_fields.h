@@ -1,5 +1,5 @@
 /*
- * list_fields: what can be asked of an allocation in filters, to sort by and in SQL.
+ * list_fields: the fields of an allocation for filters, sorting and SQL.
  */
 #ifndef MEMTAPE_CLI_LIST_FIELDS_H
 #define MEMTAPE_CLI_LIST_FIELDS_H

@@ -10,8 +10,8 @@
 static const char *const VERSION_TEXT = "memtape " MEMTAPE_VERSION "\n";
 
 /*
- * Started with standard descriptors closed, a tape could become one of them and messages end up in
- * it. They are filled for us, not for the program, which finds them closed as they were.
+ * If we are started with standard descriptors closed, a tape could get one of them and messages
+ * would end up in it. They are filled for us only: the program finds them closed as they were.
  */
 static void fill_standard_descriptors(void)
 {
@@ -29,8 +29,7 @@ static int error_exit_code(const struct err *err)
 	return err_code_of(err) == ERR_USAGE ? EXIT_USAGE : EXIT_FINDINGS;
 }
 
-/* Lines after the first show a place in what was typed; they are indented, so none can pose as
- * ours. */
+/* Lines after the first quote the user's input; indented, so that none can pose as ours. */
 static void print_error(const struct err *err)
 {
 	CLEAN(str_deinit) struct str text = { 0 };
@@ -49,7 +48,7 @@ static void print_error(const struct err *err)
 	fprintf(stderr, "memtape: %s\n", text.failed ? "out of memory" : str_text(&text));
 }
 
-/* What was printed must have arrived; a closed pipe is the reader's choice and no error. */
+/* Output must have been written; a pipe closed by its reader is not an error. */
 static int flush_output(int exit_code)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
@@ -103,7 +102,7 @@ static int run_command(const struct command *command, int argc, char **argv)
 	return flush_output(exit_code);
 }
 
-/* The drop-ins are links to this program. */
+/* Drop-in replacements are links to this program. */
 static const struct command *command_of_link(const char *path)
 {
 	const char *slash = path ? strrchr(path, '/') : NULL;

@@ -18,7 +18,7 @@ bool memusage_is_tape(char **words)
 	return !err && kind == INPUT_TAPE;
 }
 
-/* Else a zero could be taken for the truth. */
+/* Without this warning a zero could be believed. */
 static void missing_print(const struct calls *calls, const char *path)
 {
 	CLEAN(str_deinit) struct str text = { 0 };

@@ -37,7 +37,7 @@ const struct option_row memusage_option_rows[MEMUSAGE_OPTION_ROWS] = {
 
 static const struct option_row help_row = { "help", '?', NULL, OPTION_FLAG, AT(shows_help), "" };
 
-/* An empty variable is as good as none. */
+/* An empty variable counts as unset. */
 static const char *variable(const char *name)
 {
 	const char *value = getenv(name);
@@ -45,7 +45,7 @@ static const char *variable(const char *name)
 	return value && *value ? value : NULL;
 }
 
-/* Who sets these for the library has set them for us. */
+/* Variables that glibc's library reads apply to us too. */
 static void environment_read(struct memusage_options *options)
 {
 	options->name = variable("MEMUSAGE_PROG_NAME");
@@ -66,7 +66,7 @@ static const struct option_row *letter_find(const char *word)
 	return NULL;
 }
 
-/* len bytes of name: the option that begins so; *count_ret: how many do. */
+/* The option that starts with the first len bytes of name; *count_ret: number of such options. */
 static const struct option_row *name_find(const char *name, size_t len, size_t *count_ret)
 {
 	const struct option_row *found = NULL;
@@ -160,7 +160,7 @@ struct err *memusage_options_parse(int argc, char **argv, struct memusage_option
 		else if (argv[at][1] == '-')
 			err = long_parse(argv, &at, options);
 		else
-			break; /* a program by that name, perhaps */
+			break; /* maybe a program of that name */
 		if (options->shows_help || options->shows_usage || options->shows_version)
 			return err;
 	}

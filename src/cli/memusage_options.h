@@ -1,6 +1,6 @@
 /*
- * memusage_options: the command line of memusage, as glibc's has it: parsing stops at the first
- * word that is no option, nothing is bundled, every unambiguous beginning of a long name will do.
+ * memusage_options: the command line of memusage, compatible with glibc's: parsing stops at the
+ * first operand, short options are not bundled, long options may be abbreviated unambiguously.
  */
 #ifndef MEMTAPE_CLI_MEMUSAGE_OPTIONS_H
 #define MEMTAPE_CLI_MEMUSAGE_OPTIONS_H
@@ -11,9 +11,9 @@ struct memusage_options {
 	const char *name; /* NULL or "": every process */
 	const char *png;
 	const char *data;
-	bool is_unbuffered; /* nothing is lost either way */
-	const char *buffer; /* likewise */
-	bool has_no_timer;  /* there is none */
+	bool is_unbuffered; /* ignored: nothing is lost either way */
+	const char *buffer; /* ignored too */
+	bool has_no_timer;  /* ignored: there is no timer */
 	bool has_mappings;
 	bool is_by_time;
 	bool shows_total;
@@ -31,11 +31,11 @@ struct memusage_options {
 enum { MEMUSAGE_OPTION_ROWS = 16 };
 extern const struct option_row memusage_option_rows[MEMUSAGE_OPTION_ROWS];
 
-/* The environment first, then argv[1 ...]; *first_ret: where the program's name is, or argc. */
+/* Reads the environment, then argv[1 ...]; *first_ret: index of the program's name, or argc. */
 struct err *memusage_options_parse(int argc, char **argv, struct memusage_options *options,
 				   int *first_ret);
 
-/* The short syntax, --usage. */
+/* The short usage text of --usage. */
 void memusage_options_usage(struct str *text);
 
 #endif

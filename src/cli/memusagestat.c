@@ -9,7 +9,7 @@
 
 enum { WIDTH_DEFAULT = 800, HEIGHT_DEFAULT = 600, DPI = 96, DIGITS_MAX = 6 };
 
-/* A number at the beginning, as atoi has it; 0 or none: the default. */
+/* A number at the start of the text, like atoi; 0 or none: the default. */
 static struct err *size_parse(const char *text, unsigned least, unsigned otherwise,
 			      unsigned *size_ret)
 {
@@ -51,7 +51,7 @@ static struct err *chart_make(const struct memusagestat_options *options, struct
 	return canvas_check(canvas);
 }
 
-/* The data file of a tape, in a file without a name that lives as long as *data_ret is open. */
+/* A tape's data file, in an unnamed file that lives as long as *data_ret is open. */
 static struct err *data_make(const char *tape_path, bool has_mappings, bool needs_stack,
 			     FILE **data_ret, uint64_t *clock_hz_ret)
 {

@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "cli/foreign.h"
 
-enum { COMMAND_BYTES = 48 }; /* of a command line, in a table for people */
+enum { COMMAND_BYTES = 48 }; /* of a command line in a text table */
 
 static const char *behind_slash(const char *path)
 {
@@ -75,7 +75,7 @@ static int compare(const void *context, const void *a, const void *b)
 	return sort_compare_u64(left->start_realtime_ns, right->start_realtime_ns);
 }
 
-/* For people "exit 1" in one cell; otherwise the word, and the number by itself. */
+/* Text has "exit 1" in one cell; other formats have the word and the number separately. */
 static void emit_row_end(struct emit *emit, const struct overview_row *row)
 {
 	const char *word = program_end_words[row->end_kind];
@@ -104,8 +104,8 @@ static void emit_command(struct emit *emit, const char *command)
 	}
 	if (is_cut)
 		for (len = COMMAND_BYTES; len > 0 && ((unsigned char)command[len] & 0xc0) == 0x80;)
-			len--;		 /* not in the middle of a character */
-	for (size_t i = 0; i < len; i++) /* a script's lines become one */
+			len--;		 /* do not split a character */
+	for (size_t i = 0; i < len; i++) /* join a script's lines */
 		str_add_char(&text, command[i] == '\n' || command[i] == '\t' ? ' ' : command[i]);
 	str_add(&text, is_cut ? "..." : "");
 	emit_text(emit, "command", str_text(&text));

@@ -1,6 +1,6 @@
 /*
- * overview: several tapes in one table, a process in each row: the answer of `memtape info TAPE
- * TAPE ...`, and what is shown after a recording that had children.
+ * overview: several tapes in one table, one row per process: for `memtape info TAPE TAPE ...`, and
+ * after a recording with children.
  */
 #ifndef MEMTAPE_CLI_OVERVIEW_H
 #define MEMTAPE_CLI_OVERVIEW_H
@@ -30,10 +30,10 @@ struct overview_row {
 
 VEC_DEFINE(overview_vec, struct overview_row);
 
-/* Reads a tape; the row's strings are in the arena, but for path, which stays the caller's. */
+/* Reads a tape; the row's strings live in the arena, except path, which the caller owns. */
 struct err *overview_add(struct overview_vec *rows, const char *path, struct arena *arena);
 
-/* The largest peak first, `most` of them in text (0: all). rows are put into that order. */
+/* Sorts rows by peak, largest first, and writes them; text has at most `most` of them (0: all). */
 struct err *overview_write(struct overview_vec *rows, size_t most,
 			   const struct emit_settings *settings, FILE *out);
 

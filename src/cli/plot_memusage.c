@@ -12,7 +12,7 @@ struct reading_trace {
 	bool is_by_time;
 	uint64_t begin_ticks;
 	double ns_per_tick;
-	uint64_t number; /* of records so far */
+	uint64_t number; /* records so far */
 };
 
 static void add_records(void *context, const struct memusage_record *records, size_t count)
@@ -32,7 +32,7 @@ static void add_records(void *context, const struct memusage_record *records, si
 	}
 }
 
-/* Nobody knows how long a tick is unless told; then the axis is in ticks. */
+/* The length of a tick is unknown unless given; without it the axis is in ticks. */
 static void axis_make(const struct plot_options *options, const struct memusage_head *head,
 		      struct reading_trace *reading, struct timeline *timeline)
 {
@@ -113,7 +113,7 @@ struct err *plot_memusage(struct plot *plot, FILE *out)
 	if (err)
 		return err;
 	axis_make(plot->options, memusage_head(memusage), &reading, &timeline);
-	if (!reading.is_by_time) /* a column a call, at most */
+	if (!reading.is_by_time) /* at most one column per call */
 		columns = u64_max(u64_min(columns, memusage_head(memusage)->record_count), 1);
 	err = trace_init(&reading.trace, columns, 0, timeline.x_max, &plot->arena);
 	if (!err)

@@ -1,5 +1,5 @@
 /*
- * plot_options: what `memtape plot` was asked for, and who draws it.
+ * plot_options: options of `memtape plot`, and its drawing functions.
  */
 #ifndef MEMTAPE_CLI_PLOT_OPTIONS_H
 #define MEMTAPE_CLI_PLOT_OPTIONS_H
@@ -49,7 +49,7 @@ struct plot_options {
 /* One drawing. */
 struct plot {
 	const struct plot_options *options;
-	struct chart_settings chart; /* but for the titles */
+	struct chart_settings chart; /* except the titles */
 	struct arena arena;
 };
 
@@ -57,13 +57,13 @@ struct err *plot_tape(struct plot *plot, FILE *out);
 struct err *plot_memusage(struct plot *plot, FILE *out);
 
 /*
- * Heap and stack of a tape, as if it were its data file. with_mappings: count mmap and the like;
- * needs_stack: a tape without depths of stacks is an error.
+ * Heap and stack of a tape, drawn like its data file. with_mappings: count mmap and similar calls;
+ * needs_stack: a tape without stack depths is an error.
  */
 struct err *plot_memusage_of_tape(const struct plot *plot, bool with_mappings, bool needs_stack,
 				  FILE *out);
 
-/* One line a record, to be compared with what others read from the file. */
+/* One line per record, for comparison with other readers of the file. */
 struct err *plot_memusage_entries(const struct plot_options *options, FILE *out);
 
 #endif

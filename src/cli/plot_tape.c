@@ -10,7 +10,7 @@
 #include "plot/timeline.h"
 #include "select/moment.h"
 
-/* What --from and --until show of the run: up to before *until_ret. */
+/* The time window of --from and --until; *until_ret is exclusive. */
 static struct err *window_find(const struct plot *plot, const struct model *model,
 			       uint64_t *from_ret, uint64_t *until_ret)
 {
@@ -27,7 +27,7 @@ static struct err *window_find(const struct plot *plot, const struct model *mode
 	if (!err && *from_ret > *until_ret)
 		err = err_new(ERR_USAGE, "--from is not before --until");
 	if (!err)
-		++*until_ret; /* what happens at a moment has happened then */
+		++*until_ret; /* events at the end time are included */
 	return err;
 }
 
@@ -115,7 +115,7 @@ static void add_title(struct str *title, const struct plot *plot, const struct m
 	caption_command(title, model_process(model));
 }
 
-/* A window is of the picture where time is an axis; else it chooses the allocations. */
+/* With time as an axis the window limits the picture; otherwise it selects allocations. */
 static struct selection_settings selection_of(const struct plot_options *options)
 {
 	struct selection_settings part = reading_part(&options->part);
@@ -140,7 +140,7 @@ static struct err *draw_model(struct plot *plot, const struct model *model, stru
 		return err;
 	suppressor_init(&suppressor, model, names, &suppressing.rules);
 	part.suppressor = &suppressor;
-	part.ignores_leaks = true; /* histograms tell what was never freed */
+	part.ignores_leaks = true; /* histograms show what was never freed */
 	err = selection_make(model, names, &part, &plot->arena, &selection);
 	if (err)
 		return err;
@@ -170,7 +170,7 @@ static struct err *tape_options_check(const struct plot_options *options)
 	return NULL;
 }
 
-/* What goes with a picture of heap and stack. */
+/* Checks options for a picture of heap and stack. */
 static struct err *check_stack(const struct plot_options *options)
 {
 	if (options->kind != PLOT_TIMELINE)

@@ -44,7 +44,7 @@ struct err *reading_format(bool json, bool csv, enum emit_format *format_ret)
 	return NULL;
 }
 
-/* Names on the tape; a tape that cannot be read says so when it is. */
+/* Names embedded in the tape; errors in the tape are reported when it is read. */
 static struct err *embedded_read(struct reading_symbols *symbols, const char *tape_path)
 {
 	size_t size = 0;
@@ -55,7 +55,7 @@ static struct err *embedded_read(struct reading_symbols *symbols, const char *ta
 	return embedded_view(symbols->embedded_bytes, size, &symbols->embedded);
 }
 
-/* People who wait are told what for. */
+/* Shows the user what is being downloaded. */
 static void download_show(void *context, uint64_t done, uint64_t total)
 {
 	struct reading_symbols *symbols = context;
@@ -83,7 +83,7 @@ static struct err *debuginfod_use(struct reading_symbols *symbols, bool waits)
 	if (!urls || !*urls)
 		return NULL;
 	err = debuginfod_create(&settings, &symbols->debuginfod);
-	if (err && err_code_of(err) == ERR_UNSUPPORTED) { /* names without it, then */
+	if (err && err_code_of(err) == ERR_UNSUPPORTED) { /* then names without it */
 		err_destroy(err);
 		return NULL;
 	}
@@ -110,7 +110,7 @@ struct err *reading_symbols_init(struct reading_symbols *symbols,
 			return err_nomem();
 	}
 	err_destroy(cache_open(&symbols->cache));
-	if (tape_path) /* damage is told of by what reads the tape itself */
+	if (tape_path) /* reading the tape itself reports damage */
 		err_destroy(embedded_read(symbols, tape_path));
 	symbols->options.paths = &symbols->paths;
 	symbols->options.debuginfod = symbols->debuginfod;
@@ -178,7 +178,7 @@ struct err *reading_output_open(struct reading_output *output, const char *path,
 		unlink(name);
 		return err_errno("open %s", path);
 	}
-	fd = -1; /* the stream's now */
+	fd = -1; /* now owned by the stream */
 	output->temporary = steal(name);
 	return NULL;
 }

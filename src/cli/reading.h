@@ -1,5 +1,5 @@
 /*
- * reading: what the commands that read tapes have in common.
+ * reading: shared by the commands that read tapes.
  */
 #ifndef MEMTAPE_CLI_READING_H
 #define MEMTAPE_CLI_READING_H
@@ -9,16 +9,16 @@
 #include "select/selection.h"
 #include "symbol/symbol.h"
 
-/* Colours are for terminals, unless NO_COLOR is set (no-color.org) or TERM is dumb. */
+/* Colours only on terminals, unless NO_COLOR is set (no-color.org) or TERM is dumb. */
 bool reading_wants_colour(FILE *out);
 
-/* 0 when out is no terminal: then nothing is cut to fit. */
+/* Terminal width; 0 if out is not a terminal: then nothing is cut to fit. */
 unsigned reading_width(FILE *out);
 
 /* --json and --csv exclude each other. */
 struct err *reading_format(bool json, bool csv, enum emit_format *format_ret);
 
-/* What the commands that show names have in common: put it in the options, and its rows below. */
+/* Options shared by commands that show names: embed the struct, and append its rows. */
 struct reading_symbol_options {
 	bool no_debuginfod;
 	bool full_names;
@@ -26,7 +26,7 @@ struct reading_symbol_options {
 	const char *debug_dirs;
 	const char *sysroot;
 	const char *path_map;
-	bool waits; /* for downloads, as long as they take; no option */
+	bool waits; /* no timeout for downloads; not an option */
 };
 
 #define READING_SYMBOL_ROW(settings, member, field)                                                \
@@ -52,7 +52,7 @@ struct reading_symbol_options {
 /* clang-format on */
 
 /*
- * Where names come from, as the options have it. Outlives all that reads names; all zeros is empty.
+ * Sources of names, by the options. Must outlive everything that reads names; all zeros is empty.
  */
 struct reading_symbols {
 	struct symbol_options options;
@@ -65,7 +65,7 @@ struct reading_symbols {
 	struct arena arena;
 };
 
-/* tape_path: what names it carries itself; NULL: do not look. */
+/* tape_path: reads names embedded in this tape; NULL: none. */
 struct err *reading_symbols_init(struct reading_symbols *symbols,
 				 const struct reading_symbol_options *options,
 				 const char *tape_path);
@@ -73,13 +73,13 @@ void reading_symbols_deinit(struct reading_symbols *symbols);
 CLEAN_DEFINE_DEINIT(reading_symbols_deinit, struct reading_symbols);
 
 /*
- * model_load_with, and what takes longer than half a second is shown on stderr if that is a
- * terminal. settings may be NULL.
+ * model_load_with, with progress on stderr after half a second if that is a terminal. settings may
+ * be NULL.
  */
 struct err *reading_model(const char *tape_path, enum model_depth depth,
 			  const struct model_settings *settings, struct model **model_ret);
 
-/* Which part of a tape is meant, for commands that show sums: put it in the options. */
+/* Options that select a part of a tape, for commands that show sums: embed the struct. */
 struct reading_part_options {
 	const char *filter;
 	const char *from;
@@ -99,8 +99,7 @@ struct reading_part_options {
 	  "only allocations at T or earlier" }
 /* clang-format on */
 
-/* What is asked for, to be given to selection_check before the tape is opened, and then to
- * selection_make. */
+/* The selection settings: for selection_check before the tape is opened, then selection_make. */
 struct selection_settings reading_part(const struct reading_part_options *options);
 
 /* MODEL_FULL if the part needs rows, else depth. */
@@ -108,8 +107,8 @@ enum model_depth reading_part_depth(const struct reading_part_options *options,
 				    enum model_depth depth);
 
 /*
- * Where a command writes: a file beside the final one that takes its name when all is written, or
- * standard output where path is NULL or "-".
+ * A command's output: a temporary file that is renamed when everything is written, or standard
+ * output if path is NULL or "-".
  */
 struct reading_output {
 	FILE *file;
@@ -121,7 +120,7 @@ struct reading_output {
 struct err *reading_output_open(struct reading_output *output, const char *path, bool may_overwrite,
 				const char *tape_path);
 
-/* Takes the result of writing; on any error the file that may have been there before stays. */
+/* Takes the result of writing; after an error an existing file is left unchanged. */
 struct err *reading_output_close(struct reading_output *output, struct err *err);
 
 #endif

@@ -10,10 +10,10 @@ enum { QUIET_MS = 500, EVERY_MS = 100 };
 
 struct progress {
 	uint64_t begin_ms;
-	uint64_t shown_ms; /* 0: nothing is shown */
+	uint64_t shown_ms; /* 0: nothing shown yet */
 };
 
-/* "reading the tape: 42 %, 12.3 M events/s", over itself. */
+/* "reading the tape: 42 %, 12.3 M events/s", overwriting the previous line. */
 static void progress_show(void *context, uint64_t done, uint64_t total)
 {
 	struct progress *progress = context;

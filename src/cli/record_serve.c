@@ -13,7 +13,7 @@
 
 enum { ARGS_MAX = 12 };
 
-/* In the new process: away from the terminal's signals, from its input, and from our life. */
+/* In the child: detaches from the terminal's signals and input, and from our lifetime. */
 static _Noreturn void server_main(const struct record_serve *serve, const char *path, int out,
 				  int control, pid_t parent)
 {
@@ -41,7 +41,7 @@ static _Noreturn void server_main(const struct record_serve *serve, const char *
 	_exit(127);
 }
 
-/* One line; false: there is none. */
+/* Reads one line; false: there is none. */
 static bool line_read(int fd, char *line, size_t bytes)
 {
 	size_t len = 0;
@@ -59,7 +59,7 @@ static bool line_read(int fd, char *line, size_t bytes)
 	return len > 0;
 }
 
-/* The server learns by it that there is nothing to ask for any more. */
+/* Tells the server that there is no recording to control any more. */
 void record_serve_ended(struct record_serve *serve)
 {
 	if (serve->fd >= 0)
@@ -159,7 +159,7 @@ void record_serve_wait(struct record_serve *serve)
 	sigprocmask(SIG_BLOCK, &set, &before);
 	fprintf(stderr, "memtape: the server goes on until Ctrl-C\n");
 	fflush(stdout);
-	if (null_fd >= 0) /* who reads the program's output is not to wait for us */
+	if (null_fd >= 0) /* readers of the program's output must not wait for us */
 		dup2(null_fd, STDOUT_FILENO);
 	while (waitpid(serve->pid, NULL, WNOHANG) == 0) {
 		const int number = sigwaitinfo(&set, NULL);

@@ -11,7 +11,7 @@
 #include "model/model.h"
 #include "report/report.h"
 
-/* The program ran, but without the recorder. */
+/* Reports that the program ran without the recorder. */
 static void add_absence(struct str *text, const struct program *program)
 {
 	str_add(text, "memtape: nothing was recorded: ");
@@ -22,9 +22,9 @@ static void add_absence(struct str *text, const struct program *program)
 		      "recorded without that.\n");
 }
 
-enum { HARDLY_ANY = 1000 }; /* events, of what a program does before its own allocator begins */
+enum { HARDLY_ANY = 1000 }; /* events before a program's own allocator starts */
 
-/* A program of Go may have C code, and that an allocator. */
+/* A Go program may have C code with an allocator. */
 static void add_go(struct str *text, const struct own_malloc *own)
 {
 	str_add(text, " is a program of Go: the heap of Go's runtime is its own and not recorded;\n"
@@ -52,7 +52,7 @@ static bool was_asked_for(const struct option_list *allocators, const char *pref
 	return false;
 }
 
-/* Functions that are called by name can be recorded, though not by those inside who are bound. */
+/* Functions called by name can be recorded, but not calls bound inside the object. */
 static void add_option(struct str *text, const struct own_malloc *own)
 {
 	char name[sizeof(own->prefix)];
@@ -83,7 +83,7 @@ static void add_inside(struct str *text, const struct own_malloc *own)
 		      "LD_PRELOAD=/path/to/it.so memtape ...)\n");
 }
 
-/* One of the words of --allocator, of which several may be in one, with commas between. */
+/* Whether one of the --allocator words, possibly in a comma-separated list, disables it. */
 static bool are_left_alone(const struct option_list *allocators)
 {
 	static const char NONE[] = "none";
@@ -104,7 +104,7 @@ static bool are_left_alone(const struct option_list *allocators)
 	return false;
 }
 
-/* What its libraries call of it is on the tape, unless the user wants none of that. */
+/* Calls from its libraries are on the tape, unless the user excluded them. */
 static void add_partly(struct str *text, const struct program *program,
 		       const struct option_list *allocators)
 {
@@ -119,7 +119,7 @@ static void add_partly(struct str *text, const struct program *program,
 		      "memtape: calls go there directly and cannot be recorded\n");
 }
 
-/* Few events: who else may have had them, and what to do. */
+/* Few events: names the allocator that may have had them, and what to do. */
 static void add_other_allocator(struct str *text, const struct program *program,
 				const struct option_list *allocators)
 {
@@ -254,10 +254,10 @@ struct err *record_summary_look(const char *tape_path, struct arena *arena,
 
 enum { SITES_SHOWN = 3, PROCESSES_SHOWN = 15 };
 
-/* What was recorded; the tape is whole by now, so that failing to show it is worth a line only. */
+/* Prints what was recorded; the tape is already complete, so an error here is only worth a line. */
 static void print_findings(const struct collector_result *result)
 {
-	/* What is looked up now is there for the next report; but no server is asked here. */
+	/* Names found now are cached for the next report; no server is queried here. */
 	const struct reading_symbol_options options = { .no_debuginfod = true };
 	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
 	CLEAN(suppressing_deinit) struct suppressing suppressing = { 0 };
@@ -281,7 +281,7 @@ static void print_findings(const struct collector_result *result)
 		fprintf(stderr, "memtape: no summary: %s\n", err_message(err));
 }
 
-/* What cannot be read is left out: each tape's own report says why. */
+/* Unreadable tapes are left out; each tape's own report says why. */
 static struct err *overview_of(const struct collector_result *result, struct overview_vec *rows,
 			       struct arena *arena)
 {
@@ -295,7 +295,7 @@ static struct err *overview_of(const struct collector_result *result, struct ove
 	return err;
 }
 
-/* Of a recording with children: all of its processes. */
+/* For a recording with children: all its processes. */
 static void print_overview(const struct collector_result *result)
 {
 	const struct emit_settings settings = {

@@ -1,5 +1,5 @@
 /*
- * record_summary: what memtape says on standard error when the recorded program has ended.
+ * record_summary: the summary on standard error when the recorded program has ended.
  */
 #ifndef MEMTAPE_CLI_RECORD_SUMMARY_H
 #define MEMTAPE_CLI_RECORD_SUMMARY_H
@@ -7,8 +7,8 @@
 #include "collect/collector.h"
 
 /*
- * Where the tape is and what is missing on it; with findings, also what it shows. `allocators` are
- * those that the recorder was told to look for.
+ * The tape's path and what is missing on it; with findings, also what it shows. `allocators` are
+ * those the recorder was told to look for.
  */
 struct err *record_summary_print(const struct program *program,
 				 const struct collector_result *result,

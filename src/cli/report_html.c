@@ -13,10 +13,10 @@ static const uint64_t usual_max_bytes = 4 << 20;
 
 struct progress {
 	uint64_t begin_ms;
-	uint64_t shown_ms; /* 0: nothing is shown */
+	uint64_t shown_ms; /* 0: nothing shown yet */
 };
 
-/* "reading the tape: 42 %", "asking: 17 answers", over itself. */
+/* "reading the tape: 42 %", "asking: 17 answers", overwriting the previous line. */
 static void progress_show(void *context, const char *what, uint64_t done, uint64_t total)
 {
 	struct progress *progress = context;

@@ -29,7 +29,7 @@ struct report_html_options {
 	  "--html: include the program's arguments" }
 /* clang-format on */
 
-/* ERR_USAGE: an option that says nothing without --html. */
+/* ERR_USAGE: an option that has no effect without --html. */
 struct err *report_html_check(const struct report_html_options *options);
 
 struct err *report_html(const struct report_html_options *options,

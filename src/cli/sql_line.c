@@ -1,4 +1,4 @@
-/* The adapter of libedit. */
+/* The libedit adapter. */
 #include "cli/sql_line.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 
 #include "base/str.h"
 
-/* Members of an object have different names; the second "id" is "id:2". NULL: no memory. */
+/* Object members need distinct names; the second "id" is "id:2". NULL: out of memory. */
 static const char *unique_name(struct sql_output *output, const char *name, size_t index)
 {
 	unsigned count = 1;
@@ -14,7 +14,7 @@ static const char *unique_name(struct sql_output *output, const char *name, size
 		if (strcmp(output->columns[i].key, unique) != 0)
 			continue;
 		unique = arena_printf(&output->arena, "%s:%u", name, ++count);
-		i = (size_t)-1; /* from the beginning */
+		i = (size_t)-1; /* start over */
 	}
 	return unique;
 }

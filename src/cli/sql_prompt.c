@@ -13,7 +13,7 @@ struct prompt {
 	FILE *in;
 	bool is_terminal;
 	bool is_over;
-	uint64_t line;	     /* number of the last that was read */
+	uint64_t line;	     /* number of the last line read */
 	uint64_t first_line; /* of the statement */
 	struct str statement;
 };
@@ -29,7 +29,7 @@ static sigset_t interrupt_set(void)
 	return set;
 }
 
-/* Held back while a statement runs, so that it can be asked for without a handler. */
+/* Blocked while a statement runs, so that it can be polled without a handler. */
 static void hold_interrupt(bool is_held)
 {
 	const sigset_t set = interrupt_set();
@@ -160,7 +160,7 @@ static struct err *run_statement(struct prompt *prompt)
 		hold_interrupt(true);
 	err = sql_run(prompt->sql, str_text(&prompt->statement), prompt->first_line, prompt->sink);
 	if (prompt->is_terminal) {
-		sql_prompt_is_interrupted(NULL); /* too late is not for the next one */
+		sql_prompt_is_interrupted(NULL); /* a late ^C must not stop the next one */
 		hold_interrupt(false);
 	}
 	str_clear(&prompt->statement);
@@ -192,7 +192,7 @@ static void complain(struct err *err)
 	err_destroy(err);
 }
 
-/* To be freed; NULL: the end. */
+/* The caller frees it; NULL: end of input. */
 static char *read_line(const struct prompt *prompt)
 {
 	char *line = NULL;

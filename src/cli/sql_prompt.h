@@ -1,6 +1,6 @@
 /*
- * sql_prompt: statements from a file or from a person. Lines that begin with a point are for the
- * prompt (".help" lists them), all others are SQL, run as soon as a semicolon ends them.
+ * sql_prompt: statements from a file or a terminal. Lines that begin with a dot are commands of the
+ * prompt (".help" lists them); all others are SQL, run when a semicolon ends them.
  */
 #ifndef MEMTAPE_CLI_SQL_PROMPT_H
 #define MEMTAPE_CLI_SQL_PROMPT_H
@@ -10,8 +10,8 @@
 #include "sql/sql.h"
 
 /*
- * Reads in to its end. At a terminal there is a prompt, errors are printed and go on, and ^C ends a
- * statement; elsewhere the first error ends all and is returned.
+ * Reads in to its end. On a terminal it prompts, prints errors and continues, and ^C cancels a
+ * statement; elsewhere the first error stops it and is returned.
  */
 struct err *sql_prompt_run(struct sql *sql, const struct sql_sink *sink, FILE *in,
 			   bool is_terminal);

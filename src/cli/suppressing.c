@@ -8,7 +8,7 @@
 
 static const char FOLDER[] = ".memtape";
 
-/* Whether there is such a file below the folder, readable or not. */
+/* Whether the file exists below the folder, readable or not. */
 static bool has_file(const char *folder, struct str *path)
 {
 	struct stat status;
@@ -21,7 +21,7 @@ static bool has_file(const char *folder, struct str *path)
 	return !path->failed && (stat(path->ptr, &status) == 0 || errno == EACCES);
 }
 
-/* The nearest folder that has one; false: none has, or it is not known where we are. */
+/* The nearest folder that has one; false: none has, or the working directory is unknown. */
 static bool project_find(struct str *path)
 {
 	CLEAN(free) char *folder = getcwd(NULL, 0);

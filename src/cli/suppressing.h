@@ -1,6 +1,6 @@
 /*
- * suppressing: which leaks are known, as the options and the project have it: for commands that
- * tell of leaks or take filters.
+ * suppressing: leak suppressions from the options and the project, for commands that report leaks
+ * or take filters.
  */
 #ifndef MEMTAPE_CLI_SUPPRESSING_H
 #define MEMTAPE_CLI_SUPPRESSING_H
@@ -8,9 +8,9 @@
 #include "base/options.h"
 #include "sums/suppress.h"
 
-/* Put it in the options, and its rows below. */
+/* Embed the struct in the options, and append its rows. */
 struct suppressing_options {
-	const char *file; /* NULL: the project's, if there is one */
+	const char *file; /* NULL: the project's file, if there is one */
 	bool none;
 };
 
@@ -26,16 +26,16 @@ struct suppressing_options {
 	  "leaks: omit none, not even those built in" }
 /* clang-format on */
 
-/* The rules, with where they live; all zeros has none. */
+/* The rules and their storage; all zeros: no rules. */
 struct suppressing {
 	struct suppressions rules;
 	struct arena arena;
 };
 
 /*
- * Those built in and those of the file: the one that is named, or .memtape/suppressions in the
- * working directory or the nearest above it. options NULL: none were given. ERR_USAGE: a line is no
- * rule; ERR_SYSTEM: it cannot be read.
+ * Loads the built-in rules and those of the file: the one given, or .memtape/suppressions in the
+ * working directory or its nearest parent that has one. options NULL: none given. ERR_USAGE:
+ * invalid line; ERR_SYSTEM: unreadable file.
  */
 struct err *suppressing_load(struct suppressing *suppressing,
 			     const struct suppressing_options *options);

@@ -1,6 +1,6 @@
 /*
- * about: what a reader of any answer must know about its source: what was suppressed, lost, cut,
- * damaged, changed later, and modules whose names could not be read. Part of most results.
+ * about: what readers of any answer must know about its source: what was suppressed, lost, cut,
+ * damaged or changed later, and modules without names. Part of most results.
  */
 #ifndef MEMTAPE_ANSWER_ABOUT_H
 #define MEMTAPE_ANSWER_ABOUT_H
@@ -20,11 +20,11 @@ struct import {
 
 extern const struct shape shape_import;
 
-/* NULL: it was recorded. */
+/* NULL: recorded, not converted. */
 struct err *import_find(const struct model *model, struct arena *arena,
 			const struct import **import_ret);
 
-/* A sentence for each time it was stripped or anonymised; items NULL: never. */
+/* One sentence for each strip or anonymise; items NULL: none. */
 struct err *edits_find(const struct model *model, struct arena *arena, struct shape_texts *edits);
 
 /* --- what is suppressed ---------------------------------------------------------------------- */
@@ -43,7 +43,7 @@ struct suppressed_answer {
 
 extern const struct shape shape_suppressed;
 
-/* NULL: the question is not about leaks. */
+/* NULL: the question does not concern leaks. */
 struct err *suppressed_find(const struct asked *asked, const struct suppressed_answer **answer_ret);
 
 /* --- how good the tape is -------------------------------------------------------------------- */
@@ -80,7 +80,7 @@ struct quality {
 
 extern const struct shape shape_quality;
 
-/* Names that are asked for before it is written count for unnamed_modules: write it last. */
+/* Names looked up before this is written count for unnamed_modules: write it last. */
 struct err *quality_find(const struct asked *asked, struct quality *quality);
 
 /* --- */

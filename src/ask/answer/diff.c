@@ -199,7 +199,7 @@ struct err *diff_compare(const struct diff_subject *subjects, const struct diff_
 	struct diff_found found = diff_begin(subjects, settings);
 	struct err *err;
 
-	*found_ret = found; /* the sides have to stay where they are */
+	*found_ret = found; /* the sides must not move */
 	err = diff_find(found_ret->sides, settings->by, settings->mode, settings->metric, arena,
 			&found_ret->diff);
 	for (size_t i = 0; !err && i < found_ret->diff.count; i++)
@@ -232,7 +232,7 @@ bool diff_is_failed(const struct diff_found *found)
 	return false;
 }
 
-/* A moment has no leaks of its own, and what lives only between two others is not at the peak. */
+/* A moment has no leaks, and a span may have nothing that is alive at the peak. */
 bool diff_metric_is_told(const struct diff_found *found, enum metric metric)
 {
 	const bool has_any =
@@ -246,7 +246,7 @@ bool diff_metric_is_told(const struct diff_found *found, enum metric metric)
 
 /* --- the value ------------------------------------------------------------------------------ */
 
-/* Whether sums have what was temporary: in its place is what else was measured. */
+/* Whether the sums have temporary allocations; otherwise that field holds another metric. */
 static bool has_temporary(const struct diff_found *found)
 {
 	return measure_is_of_selection(found->settings->metric);
@@ -309,7 +309,7 @@ static struct diff_counts counts_of(const struct diff_found *found)
 	return counts;
 }
 
-/* Of the side where it is best known. */
+/* The side to take the row's place from: B, or A if B does not have the row. */
 static const struct diff_subject *known_subject(const struct diff_found *found,
 						const struct diff_row *row, uint32_t *stack_ret)
 {

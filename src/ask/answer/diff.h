@@ -1,6 +1,6 @@
 /*
- * diff: two tapes, or two parts or moments of one, side by side: an answer as a value, as those of
- * questions are, but about two. `memtape diff` and /api/v1/diff give it.
+ * diff: two tapes, or two parts or moments of one, compared; an answer as a value, like those of
+ * questions, but about two subjects. Used by `memtape diff` and /api/v1/diff.
  */
 #ifndef MEMTAPE_ANSWER_DIFF_H
 #define MEMTAPE_ANSWER_DIFF_H
@@ -11,35 +11,35 @@
 #include "compare/gate.h"
 #include "select/selection.h"
 
-/* One side; all of it is borrowed. */
+/* One side; everything is borrowed. */
 struct diff_subject {
 	const struct model *model;
 	struct names *names;
-	const struct selection *selection; /* what of it is compared */
-	const struct parameters *with;	   /* filter, from and until, by which it was selected */
+	const struct selection *selection; /* the compared part */
+	const struct parameters *with;	   /* filter, from and until that selected it */
 	const char *tape;		   /* its path as the user wrote it, or its name */
-	const char *id;			   /* under which it is served; NULL: it is not */
+	const char *id;			   /* id on the server; NULL: not served */
 	const char *moment; /* "at 50%", "10s..20s", as the user wrote it; NULL: the whole tape */
-	uint64_t units;	    /* of work that were done, at least 1 */
+	uint64_t units;	    /* of work done, at least 1 */
 	uint64_t from_ns;   /* of the moment or the span; 0 and MODEL_NEVER: the whole tape */
 	uint64_t until_ns;
-	/* What diff_subject_sum finds. */
+	/* Filled by diff_subject_sum. */
 	struct sums sums;
-	struct model_sum suppressed; /* leaks that are known, and not in the sums */
+	struct model_sum suppressed; /* suppressed leaks, not in the sums */
 };
 
 struct diff_settings {
 	enum diff_by by;
-	enum metric metric; /* by which rows are in order, and of which the verdict is; not LIVE: */
+	enum metric metric; /* orders the rows and decides the verdict; not LIVE: */
 	bool is_live;	    /* peak means: alive at until_ns */
 	enum walk_mode mode;
 	const struct gate *gate; /* NULL: none */
 };
 
-/* How deep the models have to be, where not the whole tapes are compared as they are. */
+/* Model depth needed, unless whole tapes are compared. */
 bool diff_needs_rows(const struct diff_settings *settings);
 
-/* Sums of what is selected, for the settings. They live in the arena. */
+/* Sums of the selection, for the settings. They live in the arena. */
 struct err *diff_subject_sum(struct diff_subject *subject, const struct diff_settings *settings,
 			     struct arena *arena);
 
@@ -50,32 +50,32 @@ struct diff_found {
 	struct diff_side sides[DIFF_SIDES];
 	struct model_stack_sums totals[DIFF_SIDES];
 	struct diff diff;
-	size_t changed_count; /* rows that are not the same */
+	size_t changed_count; /* rows that differ */
 };
 
-/* Of what was summed; without rows, diff.count 0, where only the totals are wanted. */
+/* Compares the sums; no rows (diff.count 0), for callers that need only totals. */
 struct diff_found diff_begin(const struct diff_subject *subjects,
 			     const struct diff_settings *settings);
 
-/* With rows, in the arena; the rest is borrowed. */
+/* With rows, which live in the arena; the rest is borrowed. */
 struct err *diff_compare(const struct diff_subject *subjects, const struct diff_settings *settings,
 			 struct arena *arena, struct diff_found *found_ret);
 
-/* Whether a condition of the gate is exceeded; and this one. */
+/* Whether any condition of the gate is exceeded; the second checks one. */
 bool diff_is_failed(const struct diff_found *found);
 bool diff_is_exceeded(const struct diff_found *found, const struct gate_condition *condition);
 
-/* Whether the metric says anything of what is compared. */
+/* Whether the metric is meaningful for this comparison. */
 bool diff_metric_is_told(const struct diff_found *found, enum metric metric);
 
-/* What the metric is called here: "peak", or "live". */
+/* The metric's name here: "peak", or "live". */
 const char *diff_metric_word(const struct diff_settings *settings, enum metric metric);
 
 /* --- in words ------------------------------------------------------------------------------- */
 
 double diff_magnitude(double change);
 
-/* "1.2 MiB" or "3", as the metric is; and "+1.2 MiB", "-3", "0". */
+/* "1.2 MiB" or "3", depending on the metric; and "+1.2 MiB", "-3", "0". */
 void diff_add_value(struct str *out, enum metric metric, double value);
 void diff_add_change(struct str *out, enum metric metric, double change);
 void diff_add_percent(struct str *out, double part, double whole);
@@ -86,10 +86,10 @@ const char *diff_metric_noun(const struct diff_settings *settings, enum metric m
 /* "B's peak is 12.3 MiB (34.0 %) higher"; false: there is no change. */
 bool diff_add_change_words(struct str *out, const struct diff_found *found);
 
-/* The same with its reason: "...; 80.0 % of it from parse_chunk" */
+/* The same with its cause: "...; 80.0 % of it from parse_chunk" */
 void diff_add_verdict(struct str *out, const struct diff_found *found);
 
-/* The row behind the change: of those in its direction the one that changed most. NULL: none. */
+/* The row that explains the change: the largest change in its direction. NULL: none. */
 const struct diff_row *diff_main_row(const struct diff_found *found);
 
 /* --- as a value ----------------------------------------------------------------------------- */
@@ -99,17 +99,17 @@ struct diff_part {
 	bool has_stacks;
 };
 
-/* What the value consists of; all of one side's is the shape of a side. */
+/* Shape of the value; both sides share one shape. */
 extern const struct shape shape_diff;
 extern const struct shape shape_diff_side;
 
 struct diff_side_value;
 
-/* *side_ret is of shape_diff_side. Write it last: it says which modules have no names. */
+/* *side_ret has shape_diff_side. Write it last: it lists modules without names. */
 struct err *diff_side_value(const struct diff_found *found, unsigned side, struct arena *arena,
 			    const struct diff_side_value **side_ret);
 
-/* value: of shape_diff, zeros. Lives in the arena, and borrows. */
+/* value has shape_diff and is zeroed. Lives in the arena, and borrows. */
 struct err *diff_value_fill(const struct diff_found *found, const struct diff_part *part,
 			    struct arena *arena, void *value);
 

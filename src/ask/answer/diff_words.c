@@ -1,4 +1,4 @@
-/* What a comparison says in words. */
+/* A comparison in words. */
 #include <assert.h>
 
 #include "answer/diff.h"
@@ -20,7 +20,7 @@ void diff_add_value(struct str *out, enum metric metric, double value)
 
 	assert(value >= 0);
 	assert((unsigned)metric < METRICS_KEYED);
-	if (!is_whole && value < 100) /* for one unit of work */
+	if (!is_whole && value < 100) /* per unit of work */
 		str_add_double(out, value, 2);
 	else if (metric_is_bytes(metric))
 		str_add_iec(out, whole);

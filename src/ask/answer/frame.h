@@ -1,5 +1,5 @@
 /*
- * frame: places in the program, as results have them.
+ * frame: places in the program, as used in results.
  */
 #ifndef MEMTAPE_ANSWER_FRAME_H
 #define MEMTAPE_ANSWER_FRAME_H
@@ -9,7 +9,7 @@
 #include "sums/walk.h"
 
 struct place {
-	const char *function; /* NULL: none, and then nothing of it is known */
+	const char *function; /* NULL: none; then the other members are unknown */
 	const char *file;
 	uint64_t line;
 	const char *module;
@@ -29,10 +29,10 @@ struct frame {
 extern const struct shape shape_place; /* all members may be null */
 extern const struct shape shape_frame;
 
-/* Borrow from names. place_of NULL: nothing is known. */
+/* Both borrow from names. place_of NULL: nothing is known. */
 struct place place_of(const struct model *model, const struct names *names,
 		      const struct name_frame *frame);
-/* Of the innermost frame that is shown. */
+/* The place of the innermost frame that is shown. */
 struct place place_of_stack(const struct asked *asked, uint32_t stack);
 
 struct frame frame_of(const struct model *model, const struct names *names,

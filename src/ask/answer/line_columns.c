@@ -4,7 +4,7 @@
 
 #include "base/str.h"
 
-/* The last six are those of Valgrind's execution trees, by the names that kcachegrind shows. */
+/* The last six are those of Valgrind's execution trees, named as kcachegrind shows them. */
 static const struct line_column columns[] = {
 	{ "allocated", OF_TOTAL, METRIC_ALLOCATED }, { "calls", OF_TOTAL, METRIC_COUNT },
 	{ "peak", OF_TOTAL, METRIC_PEAK },	     { "blocks", OF_TOTAL, METRIC_PEAK_COUNT },

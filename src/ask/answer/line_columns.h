@@ -1,5 +1,5 @@
 /*
- * line_columns: what can stand in the margin of a source file.
+ * line_columns: columns that can be shown beside a source file.
  */
 #ifndef MEMTAPE_ANSWER_LINE_COLUMNS_H
 #define MEMTAPE_ANSWER_LINE_COLUMNS_H
@@ -20,7 +20,7 @@ struct line_columns {
 	size_t count;
 };
 
-/* "allocated,leaked"; NULL: the usual ones. ERR_USAGE: one of them is none. */
+/* "allocated,leaked"; NULL: the default ones. ERR_USAGE: unknown column. */
 struct err *line_columns_choose(const char *list, struct line_columns *chosen);
 
 uint64_t line_column_value(const struct line *line, const struct line_column *column);

@@ -1,5 +1,5 @@
 /*
- * note: rows of what the program did besides allocating: marks it set, how it tuned its allocator.
+ * note: rows for actions other than allocating: marks set by the program, and its allocator tuning.
  * Internal to answer.
  */
 #ifndef MEMTAPE_ANSWER_NOTE_H
@@ -7,15 +7,15 @@
 
 #include "answer/question.h"
 
-/* The thread's id; SHAPE_NONE: it is not known. */
+/* The thread's id; SHAPE_NONE: not known. */
 static inline uint64_t note_tid(const struct model *model, uint32_t thread)
 {
 	return thread == MODEL_NO_THREAD ? SHAPE_NONE : model_thread(model, thread)->tid;
 }
 
 /*
- * The next note from *at on that is of the type, or of the other one, and of the time asked for;
- * *at behind it. NULL: there are no more.
+ * The next note from *at on of either type within the requested time; advances *at past it. NULL:
+ * no more.
  */
 static inline const struct model_note *note_next(const struct asked *asked, enum tape_extended type,
 						 enum tape_extended other, size_t *at)

@@ -1,6 +1,6 @@
 /*
- * parameters: what a question is asked with, of the user's words. parameters.def is the one table:
- * the struct, the options of `memtape report` and the parameters of /api/v1 are made from it.
+ * parameters: a question's parameters, in the user's words. parameters.def is the one table: the
+ * struct, the options of `memtape report` and the parameters of /api/v1 are generated from it.
  */
 #ifndef MEMTAPE_ANSWER_PARAMETERS_H
 #define MEMTAPE_ANSWER_PARAMETERS_H
@@ -15,7 +15,7 @@
 #define PARAMETER_TYPE_FLAG   bool
 #define PARAMETER_TYPE_CHOICE int
 
-/* All of them, as the user gave them; those not given as parameters_usual() has them. */
+/* All parameters, as the user gave them; the rest have the defaults of parameters_usual(). */
 struct parameters {
 #define PARAMETER(field, name, letter, arg, kind, questions, doc, words, max, usual)               \
 	PARAMETER_TYPE_##kind field;
@@ -34,7 +34,7 @@ enum parameter_id {
 	PARAMETER_COUNT
 };
 
-/* A set of parameters has a bit of each: TAKES(top) | TAKES(at). */
+/* A set of parameters, one bit each: TAKES(top) | TAKES(at). */
 #define TAKES(field) (UINT64_C(1) << PARAMETER_##field)
 
 enum parameter_kind {
@@ -49,12 +49,12 @@ enum parameter_kind {
 struct parameter {
 	const char *name;
 	enum parameter_kind kind;
-	size_t place; /* in struct parameters */
+	size_t place; /* offset in struct parameters */
 	const char *doc;
 	const char *const *words; /* CHOICE: NULL-terminated */
 	uint64_t max;		  /* NUMBER: the highest; 0: any */
-	uint64_t usual;		  /* NUMBER, FLAG, CHOICE: when it is not given */
-	const char *operand;	  /* its name in the usage, "FILE"; NULL: it is an option */
+	uint64_t usual;		  /* NUMBER, FLAG, CHOICE: the default */
+	const char *operand;	  /* name in the usage text, "FILE"; NULL: it is an option */
 	const char *questions;	  /* "tree, space: "; "": all or most */
 };
 
@@ -63,7 +63,7 @@ extern const struct parameter parameter_table[PARAMETER_COUNT];
 
 struct parameters parameters_usual(void);
 
-/* Whether it has another value than the usual one. */
+/* Whether its value differs from the default. */
 bool parameter_is_given(const struct parameters *parameters, enum parameter_id id);
 
 #endif

@@ -8,7 +8,7 @@ const char *program_name(const struct model *model)
 	const char *called = process->argc > 0 ? process->argv[0] : "";
 
 	called = names_short_path(*called == '-' ? called + 1 : called); /* a login shell */
-	/* What was written over it, as servers do, has blanks. */
+	/* If it was overwritten, as servers do, it has blanks. */
 	return *called && !called[strcspn(called, " \t\n")] ? called
 							    : names_short_path(process->exe);
 }

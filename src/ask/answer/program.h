@@ -1,5 +1,5 @@
 /*
- * program: what the program of a tape is called.
+ * program: the name of the tape's program.
  */
 #ifndef MEMTAPE_ANSWER_PROGRAM_H
 #define MEMTAPE_ANSWER_PROGRAM_H
@@ -7,15 +7,15 @@
 #include "model/model.h"
 
 /*
- * What it was called as: its file may be one of several names, as redis-server and redis-check-rdb
- * are. The last part of a path within the model; "": nothing is known yet.
+ * The name it was run as: one file may have several, like redis-server and redis-check-rdb. The
+ * last part of a path in the model; "": not known yet.
  */
 const char *program_name(const struct model *model);
 
-/* How it ended, in a word: by enum tape_end_kind, NULL at the end. */
+/* How it ended, in a word: by enum tape_end_kind, terminated by NULL. */
 extern const char *const program_end_words[];
 
-/* Whether it is known with which exit code or signal. */
+/* Whether its exit code or signal is known. */
 bool program_has_status(const struct model_process *process);
 
 #endif

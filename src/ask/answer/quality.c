@@ -157,7 +157,7 @@ struct unnamed {
 	size_t at; /* the next module */
 };
 
-/* The next module of which something was shown, but not as well as it could be. */
+/* The next module that was shown, but without its best names. */
 static struct err *unnamed_next(void *state, void *row, bool *has_ret)
 {
 	struct unnamed *unnamed = state;
@@ -177,7 +177,7 @@ static struct err *unnamed_next(void *state, void *row, bool *has_ret)
 	return NULL;
 }
 
-/* Looked for while it is written: behind everything that is shown with names. */
+/* Evaluated while it is written, after everything that is shown with names. */
 static struct err *unnamed_find(const struct asked *asked, struct shape_rows *rows)
 {
 	struct unnamed *unnamed = arena_new(asked->arena, struct unnamed);

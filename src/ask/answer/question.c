@@ -21,7 +21,7 @@ uint64_t question_takes(const struct question *question)
 
 /* --- checking ----------------------------------------------------------------------------------- */
 
-/* The list of questions without what ends it. */
+/* Length of the list of questions without its terminator. */
 static int questions_len(const struct parameter *parameter)
 {
 	const size_t len = strlen(parameter->questions);

@@ -1,5 +1,5 @@
 /*
- * ranking: functions that allocate, the most of a metric first.
+ * ranking: functions that allocate, sorted by a metric, largest first.
  */
 #ifndef MEMTAPE_ANSWER_RANKING_H
 #define MEMTAPE_ANSWER_RANKING_H
@@ -11,7 +11,7 @@ struct ranking {
 	const char *sort;
 	struct shape_rows sites;
 	struct about about;
-	/* No members: what the rows were made of, for a text that shows more of each. */
+	/* Not members: the data behind the rows, for text with more detail. */
 	struct sites found;
 	enum metric metric;
 };

@@ -28,13 +28,13 @@ static const struct shape *shape_of(const struct member *member)
 	return member->kind == MEMBER_FRAMES ? &shape_frame : member->shape;
 }
 
-/* In JSON. */
+/* Never written in JSON. */
 static bool is_never_said(const struct member *member)
 {
 	return member->is_text || member->is_column;
 }
 
-/* What is flat has no schema of its own. */
+/* Flat members have no schema of their own. */
 static void parts_add(struct schemas *schemas, const struct shape *shape)
 {
 	for (size_t i = 0; i < shape->member_count; i++) {
@@ -56,7 +56,7 @@ void schemas_add(struct schemas *schemas, const struct shape *shape)
 	for (size_t i = 0; i < schemas->count; i++) {
 		if (schemas->items[i] == shape)
 			return;
-		assert(strcmp(schemas->items[i]->name, shape->name) != 0); /* two of one name */
+		assert(strcmp(schemas->items[i]->name, shape->name) != 0); /* duplicate name */
 	}
 	assert(schemas->count < array_size(schemas->items));
 	schemas->items[schemas->count++] = shape;
@@ -100,7 +100,7 @@ static void words_emit(struct emit *emit, const char *const *words)
 	emit_end(emit);
 }
 
-/* The rest of an object: a list of values of any kind. */
+/* The rest of an open object: a list of values of any kind. */
 static void cells_emit(struct emit *emit)
 {
 	emit_text(emit, "type", "array");
@@ -129,7 +129,7 @@ static void items_emit(struct emit *emit, const struct member *member)
 	emit_end(emit);
 }
 
-/* OpenAPI 3.0 wants a reference that is more than that wrapped. */
+/* In OpenAPI 3.0 a reference with siblings must be wrapped. */
 static void property_emit(struct emit *emit, const struct member *member)
 {
 	const struct kind *kind = &kinds[member->kind];
@@ -171,7 +171,7 @@ static void properties_emit(struct emit *emit, const struct shape *shape)
 	}
 }
 
-/* Members of what is flat are there when it is. */
+/* Members of a flat shape are required if it is. */
 static void required_emit(struct emit *emit, const struct shape *shape)
 {
 	for (size_t i = 0; i < shape->member_count; i++) {

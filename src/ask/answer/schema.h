@@ -8,19 +8,19 @@
 #include "answer/shape.h"
 #include "base/emit.h"
 
-/* Names of shapes, each once; which of them hold others is followed. */
+/* Names of shapes, without duplicates; nested shapes are included. */
 struct schemas {
 	const struct shape *items[256];
 	size_t count;
 };
 
-/* Adds the shape and all that it is made of, but for what is flat in it. */
+/* Adds the shape and all shapes it uses, except those flattened into it. */
 void schemas_add(struct schemas *schemas, const struct shape *shape);
 
 /* {"type": "object", "properties": ...} with references to #/components/schemas/NAME. */
 void schema_emit(struct emit *emit, const char *key, const struct shape *shape);
 
-/* {"$ref": ...} to it, or to the schema of that name. */
+/* {"$ref": ...} to the shape, or to the schema of that name. */
 void schema_reference_to(struct emit *emit, const char *key, const char *name);
 void schema_reference(struct emit *emit, const char *key, const struct shape *shape);
 

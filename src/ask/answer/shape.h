@@ -22,32 +22,32 @@
 
 #define SHAPE_NONE UINT64_MAX
 
-/* First what the field is in C, to which MEMBER holds it; then how it is said. */
+/* The field's C type, which MEMBER checks, and its output format. */
 enum member_kind {
 	MEMBER_COUNT,	/* uint64_t: how many */
 	MEMBER_BYTES,	/* uint64_t */
 	MEMBER_NS,	/* uint64_t, nanoseconds */
-	MEMBER_PLAIN,	/* uint64_t: a number that is no amount: an id, a line */
-	MEMBER_ADDRESS, /* uint64_t; a text, "0x..." */
-	MEMBER_HASH,	/* uint64_t; a text of 16 hexadecimal digits */
+	MEMBER_PLAIN,	/* uint64_t: a number that is not an amount: an id, a line */
+	MEMBER_ADDRESS, /* uint64_t; as text, "0x..." */
+	MEMBER_HASH,	/* uint64_t; as 16 hexadecimal digits */
 	MEMBER_SIGNED,	/* int64_t */
-	MEMBER_RATIO,	/* double, to three decimals; NAN is not known */
-	MEMBER_AMOUNT,	/* double, an integer where it is whole, else to three decimals */
+	MEMBER_RATIO,	/* double, to three decimals; NAN: not known */
+	MEMBER_AMOUNT,	/* double, written as an integer if whole, else to three decimals */
 	MEMBER_SHARE,	/* struct shape_share, in percent */
 	MEMBER_FLAG,	/* bool */
 	MEMBER_TEXT,	/* const char * */
 	MEMBER_TEXTS,	/* struct shape_texts */
 	MEMBER_NUMBERS, /* struct shape_numbers */
-	MEMBER_HASHES,	/* struct shape_numbers; each a text of 16 hexadecimal digits */
+	MEMBER_HASHES,	/* struct shape_numbers; each as 16 hexadecimal digits */
 	MEMBER_INDEXES, /* struct shape_indexes */
 	MEMBER_RATIOS,	/* struct shape_ratios */
 	MEMBER_CELLS,	/* struct shape_cells */
 	MEMBER_CALLS,	/* uint32_t, a stack: names of its functions, innermost first */
 	MEMBER_FRAMES,	/* uint32_t, a stack: its frames (answer/frame.h), innermost first */
 	MEMBER_OBJECT,	/* the struct of `shape`, or a pointer to it */
-	MEMBER_FLAT,	/* the same, but its members stand among those around it */
+	MEMBER_FLAT,	/* the same, but its members are merged into the parent */
 	MEMBER_ROWS,	/* struct shape_rows, of `shape` */
-	MEMBER_KEYED /* struct shape_rows, said as an object: each row begins with its key, a text */
+	MEMBER_KEYED	/* struct shape_rows, as an object: each row begins with its key, a text */
 };
 
 struct shape_share {
@@ -64,7 +64,7 @@ struct shape_numbers {
 	size_t count;
 };
 
-/* Places in a list; -1: in none. Or other small numbers, in great number. */
+/* Indices into a list; -1: none. Or other small numbers, in large quantity. */
 struct shape_indexes {
 	const int32_t *items;
 	size_t count;
@@ -76,24 +76,24 @@ struct shape_ratios {
 	unsigned decimals;
 };
 
-/* Rows of values of any kind, which is known only when they are there. */
+/* Rows of values whose kinds are known only at run time. */
 struct shape_cell {
 	const char *text; /* NULL: none */
-	bool is_number;	  /* as JSON spells it */
+	bool is_number;	  /* in JSON syntax */
 };
 
 struct shape_cells {
-	const struct shape_cell *items; /* row by row */
+	const struct shape_cell *items; /* in row order */
 	size_t row_count, column_count;
 };
 
-/* Rows one behind the other, or, where next is set, made one at a time while they are written. */
+/* Contiguous rows; or, if next is set, generated one at a time while they are written. */
 struct shape_rows {
 	const void *items;
 	size_t count;
-	size_t quiet_count; /* text leaves the last so many out */
-	size_t more_count;  /* behind `count`: CSV has them too, JSON says them elsewhere */
-	/* Fills the row (of shape->bytes, zeroed); *has_ret false: there are no more. */
+	size_t quiet_count; /* rows at the end that text omits */
+	size_t more_count;  /* rows after `count`: for CSV; JSON has them elsewhere */
+	/* Fills the row (shape->bytes, zeroed); *has_ret false: no more rows. */
 	struct err *(*next)(void *state, void *row, bool *has_ret);
 	void *state;
 };
@@ -102,24 +102,24 @@ struct member {
 	const char *key;
 	enum member_kind kind;
 	size_t offset;
-	const char *doc;	   /* plain English, no full stop; NULL: the key says it */
+	const char *doc;	   /* plain English, no full stop; NULL: the key is enough */
 	const struct shape *shape; /* OBJECT, FLAT, ROWS, KEYED */
-	const char *title;	   /* of the column in text; NULL: made of the key */
-	unsigned decimals;	   /* RATIO: other than three */
-	const char *const *words;  /* TEXT: what it can be, NULL at the end; NULL: anything */
-	size_t frames_max;	   /* FRAMES: so many at most; 0: all */
-	bool gaps;		   /* TEXTS: an item may be NULL, which is null */
+	const char *title;	   /* of the text column; NULL: derived from the key */
+	unsigned decimals;	   /* RATIO: if not three */
+	const char *const *words;  /* TEXT: possible values, NULL-terminated; NULL: any text */
+	size_t frames_max;	   /* FRAMES: maximum number; 0: all */
+	bool gaps;		   /* TEXTS: items may be NULL, written as null */
 	size_t bytes;		   /* of the field */
-	bool pointed;		   /* OBJECT, FLAT: the field is a pointer; MEMBER says it */
+	bool pointed;		   /* OBJECT, FLAT: the field is a pointer; set by MEMBER */
 	bool nullable;
 	bool optional;
 	bool left;	/* text: aligned left */
-	bool elastic;	/* text: may be cut so that the line fits */
-	bool is_data;	/* no column of a table: JSON alone has it */
-	bool is_table;	/* ROWS: CSV has this list if it is there, not the first */
-	bool is_wide;	/* no column of a text table */
-	bool is_column; /* nothing but a column of tables: JSON says it otherwise */
-	bool is_text;	/* nothing but a column of a text table */
+	bool elastic;	/* text: may be truncated to fit the line */
+	bool is_data;	/* JSON only, not a table column */
+	bool is_table;	/* ROWS: the list for CSV if present, instead of the first */
+	bool is_wide;	/* not a column of text tables */
+	bool is_column; /* only a table column: JSON has it in another form */
+	bool is_text;	/* only a column of text tables */
 };
 
 struct shape {
@@ -129,13 +129,13 @@ struct shape {
 	size_t member_count;
 };
 
-/* What the field of a member may be in C, by its kind. */
+/* Allowed C types of a member's field, by kind. */
 #define MEMBER_IS_U64(field)	__builtin_types_compatible_p(__typeof__(field), uint64_t)
 #define MEMBER_IS_U32(field)	__builtin_types_compatible_p(__typeof__(field), uint32_t)
 #define MEMBER_IS_DOUBLE(field) __builtin_types_compatible_p(__typeof__(field), double)
 #define MEMBER_IS_STRUCT(field, name)                                                              \
 	__builtin_types_compatible_p(__typeof__(field), struct shape_##name)
-/* Also to a struct that is only declared; no array, which __builtin_classify_type takes for one. */
+/* Accepts pointers to incomplete structs; rejects arrays, which __builtin_classify_type accepts. */
 #define MEMBER_IS_POINTER(field)                                                                   \
 	__builtin_types_compatible_p(                                                              \
 		__typeof__(field),                                                                 \
@@ -181,7 +181,7 @@ struct shape {
 #define MEMBER(type, field, kind_, doc_, ...)                                                      \
 	MEMBER_AS(#field, type, field, kind_, doc_ __VA_OPT__(, ) __VA_ARGS__)
 
-/* The same with a key of its own; place: a field, or a field of a field. */
+/* The same with another key; place: a field, or a field of a field. */
 #define MEMBER_AS(key_, type, place, kind_, doc_, ...)                                             \
 	{                                                                                          \
 		.key = (key_), .kind = MEMBER_##kind_,                                             \
@@ -192,7 +192,7 @@ struct shape {
 		.doc = (doc_)__VA_OPT__(, ) __VA_ARGS__                                            \
 	}
 
-/* The members that another shape has of the same struct. */
+/* The members of another shape of the same struct. */
 #define MEMBER_ALL_OF(type, shape_)                                                                \
 	{                                                                                          \
 		.kind = MEMBER_FLAT, .bytes = sizeof(type), .shape = &(shape_)                     \
@@ -205,8 +205,7 @@ struct shape {
 	}
 
 /*
- * What of the struct the member means: the field, or what it points to. NULL: a pointer without
- * anything behind it.
+ * The value of the member: the field, or what it points to. NULL: the pointer is NULL.
  */
 static inline const void *member_field(const struct member *member, const void *value)
 {

@@ -35,7 +35,7 @@ static FILE *open_regular(const char *path, const struct source_opener *opener, 
 	return file;
 }
 
-/* A line as it is shown: without its end, and tabs as wide as they are. */
+/* A line for display: without its line end, with tabs expanded. */
 static char *line_copy(struct arena *arena, const char *text, size_t len)
 {
 	CLEAN(str_deinit) struct str line = { 0 };

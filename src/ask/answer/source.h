@@ -1,5 +1,5 @@
 /*
- * source: the lines of a source file, to be shown beside numbers. Internal to answer.
+ * source: the lines of a source file, to show beside numbers. Internal to answer.
  */
 #ifndef MEMTAPE_ANSWER_SOURCE_H
 #define MEMTAPE_ANSWER_SOURCE_H
@@ -13,16 +13,16 @@
 enum { SOURCE_BYTES_MAX = 64 << 20, SOURCE_TAB_COLUMNS = 8 };
 
 struct source {
-	const char *path; /* where it was found; NULL: it was not */
-	bool is_newer;	  /* changed after the recording began: lines may have moved */
-	char **lines;	  /* without line ends, tabs are spaces */
+	const char *path; /* where it was found; NULL: not found */
+	bool is_newer;	  /* modified after recording began: lines may have moved */
+	char **lines;	  /* without line ends, tabs expanded */
 	size_t count;
 };
 
 /*
- * Looks at the file as the debug information has it (from the program's folder, if that is no full
- * path), then at `wanted`, what the user wrote. tried gets the places that were looked at. A source
- * that is not there is no error. Lives in the arena.
+ * Tries the path from the debug information (relative paths from the program's folder), then
+ * `wanted`, the user's path. tried gets the paths that were tried. A missing source is not an
+ * error. Lives in the arena.
  */
 struct err *source_read(const struct model *model, const char *file, const char *wanted,
 			const struct source_opener *opener, struct arena *arena, struct str *tried,

@@ -1,5 +1,5 @@
 /*
- * source_opener: how a report gets at source files, given by those who choose what may be read.
+ * source_opener: how reports open source files; supplied by whoever decides what may be read.
  */
 #ifndef MEMTAPE_ANSWER_SOURCE_OPENER_H
 #define MEMTAPE_ANSWER_SOURCE_OPENER_H
@@ -8,8 +8,8 @@
 
 struct source_opener {
 	/*
-	 * A file descriptor, the caller's to close, and the file's status; -1: it is not there, or
-	 * not theirs to see. NULL: any plain file may be read. Called by the report's thread.
+	 * Returns a file descriptor, owned by the caller, and the file's status; -1: not found or
+	 * not permitted. NULL: any regular file may be read. Called on the report's thread.
 	 */
 	int (*open)(const void *context, const char *path, struct stat *status_ret);
 	const void *context;

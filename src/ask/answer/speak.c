@@ -76,7 +76,7 @@ static void texts_speak(struct emit *emit, const char *key, const struct shape_t
 	emit_end(emit);
 }
 
-/* In JSON as one value: there may be very many. */
+/* One JSON value: there may be very many. */
 static void numbers_speak(struct emit *emit, const char *key, const struct shape_numbers *numbers)
 {
 	if (emit_format_of(emit) == EMIT_JSON) {
@@ -89,7 +89,7 @@ static void numbers_speak(struct emit *emit, const char *key, const struct shape
 	emit_end(emit);
 }
 
-/* What is only for programs: a table has no room for it. */
+/* For programs only: tables have no room for it. */
 static void columns_speak(struct emit *emit, const struct member *member, const void *field)
 {
 	const struct shape_numbers *hashes = field;
@@ -177,7 +177,7 @@ static struct err *object_speak(const struct speaker *speaker, const struct memb
 
 /* --- lists ---------------------------------------------------------------------------------- */
 
-/* Whether a table of this kind has it. */
+/* Whether it is a column in this kind of table. */
 static bool is_column(const struct member *member, bool for_text)
 {
 	return !member->is_data && !(for_text ? member->is_wide : member->is_text);
@@ -253,7 +253,7 @@ static struct err *rows_speak(const struct speaker *speaker, const struct member
 	return err;
 }
 
-/* In a document for people a list is a table with a heading. */
+/* In a document a list is a table with a heading. */
 static struct err *table_speak(const struct speaker *speaker, const struct member *list,
 			       const void *field)
 {
@@ -324,7 +324,7 @@ struct err *speak_table(const struct speaker *speaker, const struct shape *shape
 
 /* --- members -------------------------------------------------------------------------------- */
 
-/* false: it is no number. */
+/* false: not a number. */
 static bool number_speak(struct emit *emit, const struct member *member, const void *field)
 {
 	static const enum emit_unit units[] = {

@@ -1,5 +1,5 @@
 /*
- * speak: a result, by its shape, as JSON, CSV or text (base/emit.h).
+ * speak: writes a result as JSON, CSV or text (base/emit.h), using its shape.
  */
 #ifndef MEMTAPE_ANSWER_SPEAK_H
 #define MEMTAPE_ANSWER_SPEAK_H
@@ -13,14 +13,14 @@ struct speaker {
 	const struct model *model;
 	struct names *names;
 	enum walk_mode mode; /* of stacks */
-	bool is_document;    /* speak_object: lists are tables of their own, in text */
+	bool is_document;    /* speak_object in text: lists become separate tables */
 };
 
-/* Members of the value, in the object that is open. */
+/* Writes the value's members into the open object. */
 struct err *speak_members(const struct speaker *speaker, const struct shape *shape,
 			  const void *value);
 
-/* The same, and the object around them: a whole document. */
+/* The same with the enclosing object: a whole document. */
 struct err *speak_object(const struct speaker *speaker, const struct shape *shape,
 			 const void *value);
 
@@ -31,11 +31,11 @@ struct err *speak_object(const struct speaker *speaker, const struct shape *shap
 struct err *speak_table(const struct speaker *speaker, const struct shape *shape,
 			const void *value);
 
-/* A list of frames (answer/frame.h), innermost first and at most frame_max of them. */
+/* Frames (answer/frame.h), innermost first, at most frame_max. */
 struct err *speak_stack(const struct speaker *speaker, const char *key, uint32_t stack,
 			size_t frame_max);
 
-/* The list of the value that is its table; NULL: it has none. */
+/* The list that is the value's table; NULL: none. */
 const struct member *speak_list(const struct shape *shape, const void *value);
 
 #endif

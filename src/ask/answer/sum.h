@@ -1,5 +1,5 @@
 /*
- * sum: blocks and their bytes, as results have them.
+ * sum: blocks and their bytes, as used in results.
  */
 #ifndef MEMTAPE_ANSWER_SUM_H
 #define MEMTAPE_ANSWER_SUM_H

@@ -64,7 +64,7 @@ static void match_deinit(struct match *match)
 
 CLEAN_DEFINE_DEINIT(match_deinit, struct match);
 
-/* What one side has under this key. */
+/* Adds one side's sums under this key. */
 static struct err *match_add(struct match *match, unsigned side, uint64_t key, const char *function,
 			     const char *module, uint32_t stack,
 			     const struct model_stack_sums *sums)
@@ -85,7 +85,7 @@ static struct err *match_add(struct match *match, unsigned side, uint64_t key, c
 			return err_nomem();
 	}
 	row = &match->rows.items[*place];
-	if (side == DIFF_B) { /* what is now is better known */
+	if (side == DIFF_B) { /* B is newer and better known */
 		row->function = function;
 		row->module = module;
 	}
@@ -97,7 +97,7 @@ static struct err *match_add(struct match *match, unsigned side, uint64_t key, c
 	return NULL;
 }
 
-/* Sites know their stacks by the metrics that have words. */
+/* Sites keep stacks only for the metrics that have words. */
 static enum metric site_metric(enum metric metric)
 {
 	if (metric == METRIC_LEAKED_COUNT)

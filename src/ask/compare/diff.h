@@ -1,10 +1,9 @@
 /*
- * diff: two sums side by side - of two tapes, or of two moments of one.
+ * diff: compares two sums: of two tapes, or of two moments of one.
  *
- * Rows are matched by name alone: functions by their name and the short name of their
- * module, stacks as sequences of functions, modules by their short name. So load addresses, folders
- * and lines do not matter; nor do version numbers of libraries, the name of the program itself, and
- * what compilers append to functions that they split or cloned.
+ * Rows are matched by name alone: functions by their name and the short name of their module,
+ * stacks as sequences of functions, modules by their short name. So load addresses, folders, lines,
+ * library versions, the program's name and the suffixes of split or cloned functions do not matter.
  */
 #ifndef MEMTAPE_COMPARE_DIFF_H
 #define MEMTAPE_COMPARE_DIFF_H
@@ -20,7 +19,7 @@ extern const char *const diff_by_words[];
 struct diff_side {
 	const struct sums *sums;
 	struct names *names;
-	uint64_t units; /* of work that were done: values are divided by it; at least 1 */
+	uint64_t units; /* units of work done: values are divided by it; at least 1 */
 };
 
 /* diff_status_words: the words of the enum, NULL at the end. */
@@ -31,16 +30,16 @@ extern const char *const diff_status_words[];
 enum { DIFF_A, DIFF_B, DIFF_SIDES };
 
 struct diff_row {
-	const char *function;	     /* innermost function; NULL: it is a module */
-	const char *module;	     /* short name; "" outside of every object */
-	uint32_t stacks[DIFF_SIDES]; /* one of them that has much; UINT32_MAX: not on this side */
+	const char *function;	     /* innermost function; NULL: the row is a module */
+	const char *module;	     /* short name; "" outside all objects */
+	uint32_t stacks[DIFF_SIDES]; /* a stack with much of it; UINT32_MAX: not on this side */
 	struct model_stack_sums sums[DIFF_SIDES];
 };
 
 struct diff {
-	const struct diff_side *sides; /* DIFF_SIDES of them, the caller's */
+	const struct diff_side *sides; /* DIFF_SIDES of them, owned by the caller */
 	enum metric metric;
-	struct diff_row *rows; /* those that differ most in the metric first */
+	struct diff_row *rows; /* largest difference in the metric first */
 	size_t count;
 };
 
@@ -48,10 +47,10 @@ struct diff {
 struct err *diff_find(const struct diff_side *sides, enum diff_by by, enum walk_mode mode,
 		      enum metric metric, struct arena *arena, struct diff *diff_ret);
 
-/* Of the row; all four sums are compared for "same". */
+/* "same" means that all four sums are equal. */
 enum diff_status diff_row_status(const struct diff *diff, const struct diff_row *row);
 
-/* The metric's value for one unit of work; and B's less A's. */
+/* The metric's value per unit of work; and B minus A. */
 double diff_value(const struct diff_side *side, enum metric metric,
 		  const struct model_stack_sums *sums);
 double diff_change(const struct diff_side *sides, enum metric metric,

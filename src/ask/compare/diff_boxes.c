@@ -13,7 +13,7 @@ struct layout {
 	size_t count;
 };
 
-/* Positive numbers are in the order of their bits. */
+/* Positive doubles sort like their bits. */
 static uint64_t width_key(double width)
 {
 	uint64_t bits;
@@ -22,7 +22,7 @@ static uint64_t width_key(double width)
 	return bits;
 }
 
-/* The least width that at most count_max nodes are wider than. */
+/* The smallest width that at most count_max nodes exceed. */
 static struct err *width_min_find(const struct diff_tree *tree, size_t count_max, double *width_ret)
 {
 	CLEAN(free) struct sort_pair *pairs = NULL;
@@ -36,7 +36,7 @@ static struct err *width_min_find(const struct diff_tree *tree, size_t count_max
 		pairs[i] = (struct sort_pair) { width_key(tree->nodes[i].width), (uint32_t)i };
 	if (!sort_pairs(pairs, tree->count))
 		return err_nomem();
-	/* Equal ones at the border: out. */
+	/* Ties at the boundary are left out. */
 	*width_ret = tree->nodes[pairs[tree->count - count_max - 1].index].width;
 	return NULL;
 }
@@ -60,7 +60,7 @@ static void box_add(struct layout *layout, uint32_t node, uint32_t parent, doubl
 	for (uint32_t child = at->first_child; child != DIFF_NONE;
 	     child = layout->tree->nodes[child].next_sibling)
 		box->self -= layout->tree->nodes[child].width;
-	if (box->self < 0) /* by rounding */
+	if (box->self < 0) /* due to rounding */
 		box->self = 0;
 }
 
@@ -70,7 +70,7 @@ static bool is_small(const struct layout *layout, uint32_t parent, const struct 
 	       (layout->depth_max > 0 && layout->items[parent].depth >= layout->depth_max);
 }
 
-/* Children lie side by side from the left edge of their parent, small ones together behind them. */
+/* Children are laid out from the parent's left edge, with one box for the small ones at the end. */
 static void children_add(struct layout *layout, uint32_t parent)
 {
 	const struct diff_tree *tree = layout->tree;
@@ -107,7 +107,7 @@ struct err *diff_boxes_make(const struct diff_tree *tree,
 			    const struct diff_boxes_settings *settings, struct arena *arena,
 			    struct diff_boxes *boxes_ret)
 {
-	/* Each box has at most one for what is small below it. */
+	/* Each box has at most one extra box for its small children. */
 	const size_t node_max = u64_max(settings->count_max / 2, 1);
 	struct layout layout = { .tree = tree, .depth_max = settings->depth_max };
 	struct err *err = width_min_find(tree, node_max, &layout.width_min);

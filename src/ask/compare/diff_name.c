@@ -6,7 +6,7 @@
 #include "sums/name_hash.h"
 
 /*
- * Bytes of the name without what compilers append: f.constprop.0, f.part.3.cold, f [clone .isra.0]
+ * Length of the name without compiler suffixes: f.constprop.0, f.part.3.cold, f [clone .isra.0]
  */
 static size_t function_length(const char *function)
 {

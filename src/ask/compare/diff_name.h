@@ -1,6 +1,6 @@
 /*
- * diff_name: functions named by a number that two builds of a program have in common (name_hash),
- * without what compilers append to functions that they split or cloned.
+ * diff_name: hashes of function names (name_hash) that are equal in two builds of a program:
+ * without the suffixes compilers append to split or cloned functions.
  */
 #ifndef MEMTAPE_COMPARE_DIFF_NAME_H
 #define MEMTAPE_COMPARE_DIFF_NAME_H

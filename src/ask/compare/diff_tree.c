@@ -36,7 +36,7 @@ static bool root_add(struct merge *merge)
 					      });
 }
 
-/* B's place is that of today; a node that is reached by several lines has none. */
+/* B's place replaces A's; a node reached from several lines has none. */
 static void place_take(struct diff_node *node, unsigned side, const struct name_frame *frame)
 {
 	assert(side < DIFF_SIDES);
@@ -52,7 +52,7 @@ static void place_take(struct diff_node *node, unsigned side, const struct name_
 	node->names[side] = frame->name;
 }
 
-/* The node of a function below another one; DIFF_NONE: no memory. */
+/* The node of a function below its caller; DIFF_NONE: out of memory. */
 static uint32_t child_put(struct merge *merge, unsigned side, uint32_t parent,
 			  const struct name_frame *frame)
 {
@@ -77,7 +77,7 @@ static uint32_t child_put(struct merge *merge, unsigned side, uint32_t parent,
 	return (uint32_t)*place;
 }
 
-/* From the node of its caller inwards through what is shown of the stack's innermost address. */
+/* From the caller's node inwards, through the visible frames of the stack's innermost address. */
 static uint32_t stack_enter(struct merge *merge, unsigned side, uint32_t node, uint32_t stack)
 {
 	static const struct name_frame special[] = {
@@ -99,7 +99,7 @@ static uint32_t stack_enter(struct merge *merge, unsigned side, uint32_t node, u
 	return node;
 }
 
-/* Stacks that have something of the metric, or lead to one that has. */
+/* Stacks that have some of the metric, or lead to one that does. */
 static void used_find(const struct sums *sums, enum metric metric, uint8_t *used)
 {
 	const struct capture_stack *stacks = model_stacks(sums->model);
@@ -122,7 +122,7 @@ static struct err *side_merge(struct merge *merge, unsigned side)
 	if (!used || !node_of)
 		return err_nomem();
 	used_find(sums, merge->metric, used);
-	for (uint32_t i = 0; i < count; i++) { /* callers come before those they called */
+	for (uint32_t i = 0; i < count; i++) { /* callers come before callees */
 		const uint32_t parent = i >= CAPTURE_STACK_FIRST ? node_of[stacks[i].parent] : 0;
 		struct diff_node *node;
 
@@ -138,7 +138,7 @@ static struct err *side_merge(struct merge *merge, unsigned side)
 	return NULL;
 }
 
-/* What a node has by itself goes to all above it. */
+/* Adds each node's own values to all its ancestors. */
 static void totals_make(struct merge *merge)
 {
 	for (size_t i = merge->nodes.count; i-- > 0;) {
@@ -169,7 +169,7 @@ static int width_compare(const void *context, const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Links every node's children, the widest first. */
+/* Links each node's children, widest first. */
 static struct err *children_link(struct diff_tree *tree)
 {
 	CLEAN(free) uint32_t *order = calloc(tree->count, sizeof(*order));
@@ -180,7 +180,7 @@ static struct err *children_link(struct diff_tree *tree)
 		order[i] = (uint32_t)(tree->count - 1 - i);
 	if (!sort_stable(order, tree->count, sizeof(*order), width_compare, tree->nodes))
 		return err_nomem();
-	/* Pushing the narrowest first to the front of each list leaves the widest in front. */
+	/* Pushing the narrowest first to the front of each list puts the widest first. */
 	for (size_t i = 0; i < tree->count; i++) {
 		struct diff_node *node = &tree->nodes[order[i]];
 

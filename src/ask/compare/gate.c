@@ -18,7 +18,7 @@ static bool metric_find(const char *text, size_t len, enum metric *metric_ret)
 	return false;
 }
 
-/* "12.5" in thousandths. */
+/* Parses "12.5" as thousandths. */
 static bool thousandths_parse(const char *text, size_t len, uint64_t *value_ret)
 {
 	uint64_t value = 0, scale = 1000;

@@ -1,8 +1,8 @@
 /*
- * gate: what a comparison may not exceed, for scripts: "peak>5%,leaked>0,allocated>1MiB".
+ * gate: limits for a comparison, for scripts: "peak>5%,leaked>0,allocated>1MiB".
  *
- * Each condition is a metric (sums/metric.h), '>', and by how much it may grow: bytes or a count,
- * or a percentage of what it was.
+ * Each condition is a metric (sums/metric.h), '>', and the allowed growth: bytes, a count, or a
+ * percentage of the old value.
  */
 #ifndef MEMTAPE_COMPARE_GATE_H
 #define MEMTAPE_COMPARE_GATE_H
@@ -28,7 +28,7 @@ struct gate {
 /* ERR_USAGE. */
 struct err *gate_parse(const char *text, struct gate *gate_ret);
 
-/* A value, and the units of work it is for: 1 .. GATE_UNITS_MAX. */
+/* A value, and its units of work: 1 .. GATE_UNITS_MAX. */
 struct gate_value {
 	uint64_t value;
 	uint64_t units;
@@ -36,7 +36,7 @@ struct gate_value {
 
 enum { GATE_UNITS_MAX = 1000000000 };
 
-/* Whether the value for one unit grew by more than the condition allows. Exact. */
+/* Whether the value per unit grew by more than the condition allows. Exact. */
 bool gate_is_exceeded(const struct gate_condition *condition, struct gate_value before,
 		      struct gate_value after);
 

@@ -9,7 +9,7 @@ static bool is_same(const struct model_note *a, const struct model_note *b)
 	       (a->allocator.address == b->allocator.address || a->allocator.address == 0);
 }
 
-/* Totals grow: a later note has all of an earlier one. */
+/* Totals only grow: a later note includes an earlier one. */
 static bool is_replaced(const struct model *model, size_t index)
 {
 	const struct model_note *notes = model_notes(model);

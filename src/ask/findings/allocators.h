@@ -8,21 +8,21 @@
 #include "model/model.h"
 
 struct allocator_seen {
-	const struct model_note *note; /* the last that tells of it */
+	const struct model_note *note; /* the last note about it */
 	char name[64];
 	char prefix[64];
-	const char *path; /* of the object that exports it; NULL: none does, or it is not known */
+	const char *path; /* object that exports it; NULL: none, or not known */
 };
 
-/* The next one from note *at on, and *at behind it; false: there are no more. *at begins at 0. */
+/* The next one from note *at on; advances *at past it. false: no more. *at starts at 0. */
 bool allocators_next(const struct model *model, size_t *at, struct allocator_seen *seen_ret);
 
-/* Whether blocks came and went unseen: of a malloc that the program calls in itself. */
+/* Whether a malloc that the program calls internally hides allocations and frees. */
 bool allocators_hide(const struct model *model);
 
 /*
- * Asked for, and nothing of it is recorded, or only a part: why, and what to do. False: there is
- * nothing to say.
+ * For an allocator that was requested but recorded only in part or not at all: why, and what to do.
+ * False: nothing to report.
  */
 bool allocator_complaint(const struct allocator_seen *seen, struct str *out);
 

@@ -17,9 +17,9 @@ struct search {
 	struct names *names;
 	struct bad_frees_rows rows;
 	struct bad_free_vec found;
-	struct map index_of; /* of found, by the stacks and the kind */
+	struct map index_of; /* index into found, by stacks and kind */
 	bool is_whole;
-	bool is_hidden; /* addresses were given out again unseen */
+	bool is_hidden; /* addresses may have been reused unseen */
 	struct bad_frees answer;
 };
 
@@ -34,7 +34,7 @@ CLEAN_DEFINE_DEINIT(search_deinit, struct search);
 
 /* --- how much the tape knows --------------------------------------------------------------- */
 
-/* Whether every allocation and free of the process since it began is on the tape, as recorded. */
+/* Whether every allocation and free of the process was recorded, from its start. */
 static struct err *wholeness_find(const struct model *model, struct arena *arena, bool *ret)
 {
 	const struct model_quality *quality = model_quality(model);
@@ -60,7 +60,7 @@ static bool has_died_of(const struct model *model, const struct model_stray_free
 
 /* --- groups -------------------------------------------------------------------------------- */
 
-/* Stacks that read alike are one: compilers copy calls. */
+/* Stacks with equal names and lines are one: compilers duplicate calls. */
 static uint64_t look_of(const struct search *search, uint32_t stack)
 {
 	struct walk walk = walk_begin(search->model, search->names, stack, WALK_FOLD);
@@ -137,9 +137,9 @@ static struct err *take_stray(struct search *search, const struct model_stray_fr
 }
 
 /*
- * Frees of addresses that nobody was seen to give out mean that there is an allocator whose calls
- * are not on the tape: it may have given out again what looks freed twice. In a process whose
- * beginning is not on the tape they mean nothing.
+ * A free of an address that was never seen allocated means that some allocator is not on the tape:
+ * it may have reused an address that looks freed twice. If the process's beginning is not on the
+ * tape, such frees mean nothing.
  */
 static void doubt_find(struct search *search)
 {
@@ -171,8 +171,8 @@ static struct err *take_strays(struct search *search)
 /* --- of another kind ----------------------------------------------------------------------- */
 
 /*
- * What a function is called that called malloc or free: an operator that calls them itself was not
- * seen as what it is - it is linked into the program, or replaced by it - and is no mistake.
+ * Name of the function that called malloc or free. An operator that calls them itself was not
+ * recorded as an operator - it is linked into the program, or replaced by it - and is no mistake.
  */
 static bool is_operator(const struct search *search, uint32_t stack, const char *word,
 			bool *is_named_ret)

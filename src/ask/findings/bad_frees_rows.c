@@ -34,7 +34,7 @@ struct worker {
 
 /* --- which functions go together ----------------------------------------------------------- */
 
-/* By their names, which are those of the C++ standard. */
+/* By function name, as in the C++ standard. */
 static void families_fill(uint8_t *families)
 {
 	memset(families, FAMILY_NONE, FAMILIES);
@@ -108,7 +108,7 @@ static bool sketch_has(const uint8_t *sketch, uint64_t page)
 	return sketch[bit / 8] >> bit % 8 & 1;
 }
 
-/* False: no target is in these bytes, for sure. */
+/* False: certainly no target in these bytes. */
 static bool may_hold(const struct worker *worker, uint64_t begin, uint64_t end)
 {
 	const uint64_t last = end >> PAGE_BITS;
@@ -124,7 +124,7 @@ static bool may_hold(const struct worker *worker, uint64_t begin, uint64_t end)
 	return false;
 }
 
-/* The first target at an address or behind it. */
+/* The first target at or after an address. */
 static size_t target_at(const struct worker *worker, uint64_t address)
 {
 	size_t low = 0, high = worker->target_count;
@@ -149,7 +149,7 @@ static void place_take(struct worker *worker, const struct target *target, uint6
 
 	if (row >= stray->row_count)
 		return;
-	if (target->address == address) { /* dead by then, or it were no stray */
+	if (target->address == address) { /* freed before, or this would not be a stray free */
 		if (place->before == MODEL_NO_ROW || row > place->before)
 			place->before = row;
 		return;
@@ -260,7 +260,7 @@ static bool pass_init(struct pass *pass, const struct model *model, size_t worke
 	return true;
 }
 
-/* Numbers of rows, or MODEL_NO_ROW, which is no greater one here. */
+/* The later row; MODEL_NO_ROW counts as earliest. */
 static uint64_t later_row(uint64_t a, uint64_t b)
 {
 	return a == MODEL_NO_ROW ? b : b == MODEL_NO_ROW ? a : u64_max(a, b);
@@ -275,7 +275,7 @@ static struct err *groups_join(struct pass *pass, struct bad_frees_rows *rows)
 	rows->groups = calloc(count + 1, sizeof(*rows->groups));
 	if (!rows->groups)
 		return err_nomem();
-	for (size_t i = 0; i < pass->worker_count; i++) { /* whoever takes them joins like ones */
+	for (size_t i = 0; i < pass->worker_count; i++) { /* the caller merges equal groups */
 		const struct worker *worker = &pass->workers[i];
 
 		if (worker->groups.count > 0)

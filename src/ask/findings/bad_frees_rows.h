@@ -1,6 +1,6 @@
 /*
  * bad_frees_rows: what bad_frees needs of single allocations, in one pass over all rows. Internal
- * to query.
+ * to findings.
  */
 #ifndef MEMTAPE_FINDINGS_BAD_FREES_ROWS_H
 #define MEMTAPE_FINDINGS_BAD_FREES_ROWS_H
@@ -11,11 +11,11 @@
 
 /* Where a stray free points to; MODEL_NO_ROW: nowhere. */
 struct bad_frees_place {
-	uint64_t before; /* the last block that was exactly there */
-	uint64_t around; /* a block that was alive then and has the address in it */
+	uint64_t before; /* the last block at exactly this address */
+	uint64_t around; /* a block alive then that contains the address */
 };
 
-/* Blocks whose functions do not fit, by both stacks. */
+/* Mismatched blocks, by both stacks. */
 struct bad_frees_group {
 	uint64_t row; /* the first */
 	uint64_t count;
@@ -23,7 +23,7 @@ struct bad_frees_group {
 };
 
 struct bad_frees_rows {
-	struct bad_frees_place *places; /* by number of the stray free */
+	struct bad_frees_place *places; /* by stray free */
 	struct bad_frees_group *groups;
 	size_t group_count;
 	uint64_t unlisted_count;

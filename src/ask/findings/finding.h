@@ -1,5 +1,5 @@
 /*
- * finding: what finders are made of. Internal to findings; findings.h is what others see.
+ * finding: what finders share. Internal to findings; findings.h is the public interface.
  */
 #ifndef MEMTAPE_FINDINGS_FINDING_H
 #define MEMTAPE_FINDINGS_FINDING_H
@@ -14,20 +14,20 @@
 #include "space/rss.h"
 #include "sums/sites.h"
 
-/* What every finder may rely on; numbers are in bytes. */
+/* Thresholds shared by all finders; in bytes unless noted. */
 enum {
-	FINDING_BYTES_MIN = 1 << 20, /* less is not worth an afternoon */
-	FINDING_LARGE_MIN = 8 << 20, /* of what one machine has a hundred times */
-	FINDING_PEAK_SHARE = 50,     /* 2 % of the peak: what is less does not change it */
+	FINDING_BYTES_MIN = 1 << 20, /* less is not worth the effort */
+	FINDING_LARGE_MIN = 8 << 20, /* negligible on any machine */
+	FINDING_PEAK_SHARE = 50,     /* 2 % of the peak: less does not matter */
 	FINDING_CALLS_MIN = 10000,   /* at 50 ns each they take half a millisecond */
 	FINDING_CALLS_SHARE = 20,    /* 5 % of all calls */
 	FINDING_PASSED_WEIGHT = 16   /* see struct finder */
 };
 
-/* For evidence from a snapshot of the address space without its pages. */
+/* For evidence from an address space snapshot without pages. */
 #define FINDING_INEXACT " (an estimate: not of all pages it is known whether they were resident)"
 
-/* What a tape must have for a finder. */
+/* Data that a finder needs on the tape. */
 enum finder_need {
 	FINDER_ROWS = 1 << 0, /* single allocations */
 	FINDER_SPACE = 1 << 1 /* snapshots of the address space */
@@ -39,26 +39,26 @@ struct finder {
 	const char *type;
 	const char *title;
 	const char *advice;
-	const char *what; /* it looks for, in the plural: "blocks that grow ..." */
+	const char *what; /* what it looks for, in the plural: "blocks that grow ..." */
 	unsigned needs;	  /* enum finder_need */
 	/*
-	 * 0: bytes that stay. 1: bytes that only passed - were copied, or soon freed -: they cost
-	 * time and no memory, and weigh FINDING_PASSED_WEIGHT times less.
+	 * 0: bytes that stay. 1: bytes that only passed through (were copied, or freed soon): they
+	 * cost time but no memory, and weigh FINDING_PASSED_WEIGHT times less.
 	 */
 	bool is_passing;
 	struct err *(*find)(struct finding_search *search, const struct finder *finder);
 };
 
-extern const struct finder *const finder_table[]; /* NULL at the end */
+extern const struct finder *const finder_table[]; /* terminated by NULL */
 
-/* Of one site's allocations, from their rows. */
+/* Facts about one site's allocations, from their rows. */
 struct site_facts {
 	uint64_t first_ns;
 	uint64_t last_ns;
-	uint64_t peak_usable; /* of those alive at the peak */
-	uint64_t freed_count; /* of those of which is known who freed them */
+	uint64_t peak_usable; /* of blocks alive at the peak */
+	uint64_t freed_count; /* of blocks whose freeing thread is known */
 	struct model_sum foreign;
-	uint64_t largest; /* of those alive at the peak, and its stack */
+	uint64_t largest; /* largest block alive at the peak, and its stack */
 	uint32_t largest_stack;
 };
 
@@ -74,20 +74,20 @@ struct finding_search {
 	struct sums sums;
 	struct sites sites;
 	const struct site_facts *facts; /* by site; NULL: no rows */
-	struct bad_frees bad_frees;	/* all zero without a row */
+	struct bad_frees bad_frees;	/* all zero without rows */
 	struct rss rss;			/* with FINDER_SPACE */
-	struct reallocs reallocs;	/* all zero without a row; no top */
+	struct reallocs reallocs;	/* all zero without rows; no top */
 	struct arena reallocs_arena;
 	struct finding_vec found;
 };
 
-/* findings_rows.c: the one pass over all rows. */
+/* findings_rows.c: one pass over all rows. */
 struct err *site_facts_find(const struct finding_search *search,
 			    const struct site_facts **facts_ret);
 
 /*
- * Live bytes and blocks of `count` sites at the end of each of LIVE_COLUMNS equal parts of the run;
- * index_of: which of them a site is, or UINT32_MAX. columns_ret[index * LIVE_COLUMNS + column].
+ * Live bytes and blocks of `count` sites at the end of each of LIVE_COLUMNS equal parts of the run.
+ * index_of: by site, its index or UINT32_MAX. columns_ret[index * LIVE_COLUMNS + column].
  */
 enum { LIVE_COLUMNS = 128 };
 
@@ -104,31 +104,30 @@ uint64_t live_column_end(uint64_t duration_ns, unsigned column);
 unsigned live_column_of(uint64_t duration_ns, uint64_t ns);
 
 /*
- * A finding is taken over with texts in the arena; type and advice are filled in, title and rank
- * where there are none yet.
- * evidence is a str of the caller's, without the full stop.
+ * Adds a finding; its texts are in the arena. Fills in type and advice, and title and rank if not
+ * set. evidence is a str of the caller, without the full stop.
  */
 struct err *finding_add(struct finding_search *search, const struct finder *finder,
 			struct finding finding, const struct str *evidence);
 
 /*
- * findings_bad_frees.c: findings of these kinds (1 << enum bad_free_kind); possible_title is for
- * those that the tape does not prove.
+ * findings_bad_frees.c: adds findings of these kinds (1 << enum bad_free_kind); possible_title is
+ * used if the tape does not prove them.
  */
 struct err *finding_tell_bad_frees(struct finding_search *search, const struct finder *finder,
 				   unsigned kinds, const char *possible_title);
 
-/* What is not known of them, or ""; NULL: out of memory. */
+/* What is not known about bad frees, or ""; NULL: out of memory. */
 const char *finding_bad_frees_missing(const struct finding_search *search);
 
-/* The filter that selects exactly the site's allocations; `more` (NULL: nothing) goes behind it. */
+/* The filter that selects exactly the site's allocations; `more` (NULL: none) is appended. */
 char *finding_site_filter(const struct finding_search *search, const struct site *site,
 			  const char *more);
 
-/* How much larger the site's blocks at the peak are than what was asked for. */
+/* Usable minus requested bytes of the site's blocks at the peak. */
 uint64_t finding_slack_at_peak(const struct finding_search *search, const struct site *site);
 
-/* A finding about the site's blocks at the peak, of which a link lists the groups. */
+/* A finding about the site's blocks at the peak; its link lists the groups. */
 struct err *finding_add_at_peak(struct finding_search *search, const struct finder *finder,
 				const struct site *site, uint64_t bytes, const char *metric,
 				const char *sort, const struct str *evidence);
@@ -139,7 +138,7 @@ char *finding_moment(const struct finding_search *search, uint64_t ns);
 /* Whether bytes that stay are worth reporting. */
 bool finding_is_worth(const struct finding_search *search, uint64_t bytes);
 
-/* Whether calls are many, and a good part of `all`. */
+/* Whether calls are many, and a large share of `all`. */
 bool finding_calls_are_worth(uint64_t calls, uint64_t all);
 
 static inline bool finding_is_share(uint64_t part, uint64_t whole, unsigned percent)

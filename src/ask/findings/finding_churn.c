@@ -1,6 +1,6 @@
 /*
- * churn: functions that allocate blocks only to free them before their thread allocates again, so
- * often that it takes time.
+ * churn: functions that allocate blocks and free them before their thread's next allocation, often
+ * enough to cost time.
  */
 #include "base/number.h"
 #include "findings/finding.h"
@@ -8,8 +8,8 @@
 #include "select/selection.h"
 
 enum {
-	TEMPORARY_PERCENT = 50, /* of its allocations: else it is not what the function does */
-	RATE_MIN = 20000	/* a second, while it is at work: some milliseconds of each */
+	TEMPORARY_PERCENT = 50, /* of its allocations: else it is not typical of the function */
+	RATE_MIN = 20000	/* per second while active: some milliseconds of each */
 };
 
 struct churn {
@@ -18,7 +18,7 @@ struct churn {
 	size_t count;
 };
 
-/* Allocations a second between the first and the last one. */
+/* Allocations per second between the first and the last one. */
 static uint64_t rate(const struct finding_search *search, size_t site)
 {
 	const struct site_facts *facts = &search->facts[site];
@@ -59,7 +59,7 @@ static struct err *choose(const struct finding_search *search, struct churn *chu
 	return NULL;
 }
 
-/* How long those of them lived that were temporary. */
+/* Lifetimes of the temporary ones. */
 static struct err *find_lifetimes(const struct finding_search *search, const struct churn *churn,
 				  struct lifetimes **lifetimes_ret)
 {

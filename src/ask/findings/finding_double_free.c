@@ -1,5 +1,5 @@
 /*
- * double_free: blocks that were freed again after they had been freed.
+ * double_free: blocks that were freed twice.
  */
 #include "findings/bad_frees.h"
 #include "findings/finding.h"

@@ -1,10 +1,10 @@
 /*
- * foreign_free: functions whose blocks another thread frees, so often that the allocator's caches
- * of each thread are of no use and its locks are met.
+ * foreign_free: functions whose blocks another thread frees, often enough to defeat the allocator's
+ * per-thread caches and contend for its locks.
  */
 #include "findings/finding.h"
 
-enum { FOREIGN_PERCENT = 50 /* of its frees: else it is not how the blocks are used */ };
+enum { FOREIGN_PERCENT = 50 /* of its frees: else it is not typical of the blocks */ };
 
 static uint64_t freed_count(const struct finding_search *search)
 {

@@ -1,22 +1,22 @@
 /*
- * growth: functions whose live bytes grow to the end as a straight line does. What is reached once
- * and kept, and what has ended to grow, is told apart by findings/fit.h; a container that grows by
- * realloc is one block and no finding here.
+ * growth: functions whose live bytes grow linearly to the end. findings/fit.h tells this from
+ * memory that is reached once and kept, and from growth that has ended; a container that grows by
+ * realloc is one block and not a finding here.
  */
 #include "base/number.h"
 #include "base/sort.h"
 #include "findings/finding.h"
 #include "findings/fit.h"
 
-/* A program that runs for less builds up what it works on, and that is all it does. */
+/* A shorter program only builds up its working set. */
 static const uint64_t DURATION_MIN_NS = 2000000000;
 
 enum {
-	PEAK_SHARE = 200,     /* 0.5 % of the peak: what never ends to grow becomes large */
-	CANDIDATES_MAX = 256, /* those with most */
+	PEAK_SHARE = 200,     /* 0.5 % of the peak: steady growth becomes large */
+	CANDIDATES_MAX = 256, /* those with the most bytes */
 	BLOCKS_MIN = 16,      /* more than some containers */
-	TEARDOWN_COLUMNS = 4, /* 3 % at the end: many programs free everything there */
-	WINDOW_COLUMNS_MIN = LIVE_COLUMNS / 2 /* it has grown for half of the run */
+	TEARDOWN_COLUMNS = 4, /* 3 % at the end: many programs free everything then */
+	WINDOW_COLUMNS_MIN = LIVE_COLUMNS / 2 /* grown for half of the run */
 };
 
 static bool is_worth(const struct finding_search *search, uint64_t bytes)
@@ -24,7 +24,7 @@ static bool is_worth(const struct finding_search *search, uint64_t bytes)
 	return bytes >= FINDING_BYTES_MIN && bytes >= search->totals->peak.bytes / PEAK_SHARE;
 }
 
-/* The sites with most bytes at the peak or at the end: which of the columns are whose. */
+/* The sites with the most bytes at the peak or at the end, and their column indices. */
 static struct err *choose(const struct finding_search *search, uint32_t **index_ret,
 			  uint32_t *sites, size_t *count_ret)
 {
@@ -56,13 +56,13 @@ static struct err *choose(const struct finding_search *search, uint32_t **index_
 
 struct course_found {
 	struct growth growth;
-	struct live_column first; /* from where it grows: nothing, or what it had built up */
+	struct live_column first; /* where growth starts: nothing, or what was built up before */
 	struct live_column last;
 	uint64_t first_ns;
 	uint64_t last_ns;
 };
 
-/* From before the first allocation to shortly before the end. */
+/* Examines the run from before the first allocation to shortly before the end. */
 static bool follow(const struct finding_search *search, const struct live_column *columns,
 		   uint64_t first_ns, struct course_found *found_ret)
 {
@@ -81,7 +81,7 @@ static bool follow(const struct finding_search *search, const struct live_column
 		.first_ns = first_ns,
 		.last_ns = live_column_end(search->duration_ns, end - 1),
 	};
-	if (found_ret->growth.begin > 0) { /* values[i] is of the column before */
+	if (found_ret->growth.begin > 0) { /* values[i] is the previous column */
 		const unsigned begin = first + (unsigned)found_ret->growth.begin - 1;
 
 		found_ret->first = columns[begin];

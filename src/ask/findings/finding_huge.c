@@ -1,7 +1,7 @@
-/* huge: a single block that is a good part of the peak. */
+/* huge: a single block that is a large part of the peak. */
 #include "findings/finding.h"
 
-enum { PEAK_PERCENT = 25 /* of the peak: without it that would be another one */ };
+enum { PEAK_PERCENT = 25 /* of the peak: without the block there would be another peak */ };
 
 static struct err *huge_add(struct finding_search *search, const struct finder *finder,
 			    const struct site *site, const struct site_facts *facts)
@@ -34,7 +34,7 @@ static struct err *huge_add(struct finding_search *search, const struct finder *
 	return finding_add(search, finder, finding, &evidence);
 }
 
-/* A block that is all of a spike is told there. */
+/* Whether a spike finding already reports the block. */
 static bool is_told(const struct finding_search *search, const struct site *site, uint64_t bytes)
 {
 	for (size_t i = 0; i < search->found.count; i++) {

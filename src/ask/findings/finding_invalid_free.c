@@ -1,5 +1,5 @@
 /*
- * invalid_free: frees of pointers that are no block's.
+ * invalid_free: frees of pointers that are not blocks.
  */
 #include "findings/bad_frees.h"
 #include "findings/finding.h"

@@ -1,5 +1,5 @@
 /*
- * mismatched_free: blocks that another kind of function frees than allocated them.
+ * mismatched_free: blocks freed by a function of another kind than allocated them.
  */
 #include "findings/bad_frees.h"
 #include "findings/finding.h"

@@ -1,13 +1,13 @@
 /*
- * pinning: few live blocks, far apart, that keep pages of the heap which are otherwise empty. An
- * allocator's headers leave a part of every page unused, but never twice what the blocks have.
+ * pinning: few live blocks, far apart, keep heap pages resident that are otherwise empty. An
+ * allocator's headers leave part of every page unused, but never twice the size of the blocks.
  */
 #include "findings/finding.h"
 #include "space/space_waste.h"
 
 enum {
 	HEAP_PERCENT = 10, /* of the resident heap */
-	UNUSED_FACTOR = 2  /* of what the blocks have */
+	UNUSED_FACTOR = 2  /* times the blocks' bytes */
 };
 
 static bool is_pinning(const struct finding_search *search, const struct space_waste *waste,
@@ -23,7 +23,7 @@ static bool is_pinning(const struct finding_search *search, const struct space_w
 static struct err *pinning_add(struct finding_search *search, const struct finder *finder,
 			       const struct space_waste *waste, const struct site *site)
 {
-	const struct model_stack_sums *sums = &site->sums; /* as space_waste.h has them */
+	const struct model_stack_sums *sums = &site->sums; /* with the meanings of space_waste.h */
 	const char *at = finding_moment(search, waste->ns);
 	CLEAN(str_deinit) struct str evidence = { 0 };
 	const struct finding finding = {

@@ -1,13 +1,13 @@
 /*
- * realloc: blocks that grow step by step so that what they hold is copied again and again. A block
- * that doubles copies its final size about once; one that grows by 1.125 copies it eight times.
+ * realloc: blocks that grow in small steps, so that their contents are copied again and again. A
+ * block that doubles copies its final size about once; one that grows by 1.125, eight times.
  */
 #include "findings/finding.h"
 
 enum {
-	COPIED_SHARE = 50, /* 2 % of all that is copied */
-	COPIES_MIN = 9,	   /* of the final size: more than any factor of growth that is in use */
-	STEPS_MIN = 16	   /* of its longest chain */
+	COPIED_SHARE = 50, /* 2 % of all copied bytes */
+	COPIES_MIN = 9,	   /* times the final size: more than any growth factor in use */
+	STEPS_MIN = 16	   /* in its longest chain */
 };
 
 static bool is_wasteful(const struct realloc_sums *sums, const struct realloc_sums *all)
@@ -84,7 +84,7 @@ static struct err *find(struct finding_search *search, const struct finder *find
 
 	if (!by_site)
 		return err_nomem();
-	if (!reallocs->stacks) /* without a row there are none */
+	if (!reallocs->stacks) /* NULL if there are no rows */
 		return NULL;
 	for (size_t i = 0; i < model_stack_count(search->model); i++)
 		if (reallocs->stacks[i].chains > 0 && sites->site_of[i] != UINT32_MAX)

@@ -1,6 +1,5 @@
 /*
- * rss_kept: live bytes came down after the peak, but pages of the heap without any block in them
- * stayed resident.
+ * rss_kept: live bytes decreased after the peak, but heap pages without any block stayed resident.
  */
 #include "base/sort.h"
 #include "findings/finding.h"
@@ -8,8 +7,8 @@
 
 enum {
 	FREE_PERCENT = 25,  /* of RSS */
-	LIVE_PERCENT = 75,  /* of the peak is what may still be live */
-	DURATION_SHARE = 10 /* of the run it stays at least: every program ends with a free heap */
+	LIVE_PERCENT = 75,  /* of the peak may still be live */
+	DURATION_SHARE = 10 /* minimum duration, 10 % of the run: at exit every heap is free */
 };
 
 static bool is_kept(const struct finding_search *search, const struct rss_sample *sample)
@@ -24,12 +23,12 @@ static bool is_kept(const struct finding_search *search, const struct rss_sample
 }
 
 struct stretch {
-	size_t first; /* samples */
+	size_t first; /* index into samples */
 	size_t last;
 	uint64_t ns;
 };
 
-/* The longest time during which every measured sample shows it. */
+/* The longest time in which every measured sample shows it. */
 static struct stretch longest_stretch(const struct finding_search *search)
 {
 	const struct rss_sample_vec *samples = &search->rss.samples;
@@ -53,8 +52,8 @@ static struct stretch longest_stretch(const struct finding_search *search)
 }
 
 /*
- * The sample with the median of free memory: while blocks are being freed there is less, and at the
- * end of a program more.
+ * The sample with the median free memory: there is less while blocks are being freed, and more at
+ * the end of a program.
  */
 static struct err *median(const struct finding_search *search, const struct stretch *stretch,
 			  const struct rss_sample **sample_ret)

@@ -1,11 +1,11 @@
 /*
- * slack: functions whose blocks are much larger than what they asked for, because the allocator
- * rounds up. Blocks of some bytes are for finding_tiny.c.
+ * slack: functions whose blocks are much larger than requested, because the allocator rounds up.
+ * Blocks of a few bytes are for finding_tiny.c.
  */
 #include "findings/finding.h"
 
 enum {
-	SLACK_PERCENT = 20, /* of what was requested; size classes are made to stay below */
+	SLACK_PERCENT = 20, /* of the requested bytes; size classes are designed to stay below */
 	SIZE_MIN = 64	    /* bytes, on average */
 };
 

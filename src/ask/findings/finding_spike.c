@@ -1,14 +1,13 @@
 /*
- * spike: a peak that is short and high: what is alive for a moment decides how much memory the
- * program needs.
+ * spike: a short, high peak: blocks that live only briefly determine the program's memory need.
  */
 #include "findings/finding.h"
 #include "select/passes.h"
 
 enum {
-	AROUND_SHARE = 20,    /* 5 % of the run before and after the peak are the moment */
-	OUTSIDE_PERCENT = 67, /* of the peak is the most there is outside of it */
-	SITE_PERCENT = 25     /* of the excess is one function's, else it is nobody's alone */
+	AROUND_SHARE = 20,    /* the spike lies within 5 % of the run around the peak */
+	OUTSIDE_PERCENT = 67, /* the spike is within 5 % of the run before and after the peak */
+	SITE_PERCENT = 25     /* of the excess belongs to one function, else to none */
 };
 
 /* Shorter runs are all beginning and end. */
@@ -17,9 +16,9 @@ static const uint64_t DURATION_MIN_NS = 1000000000;
 struct spike {
 	uint64_t from_ns;
 	uint64_t until_ns;
-	uint64_t outside; /* most live bytes before and after */
+	uint64_t outside; /* most live bytes before and after it */
 	uint64_t excess;
-	struct model_sum total; /* came and went with it, and were alive at the peak */
+	struct model_sum total; /* blocks within the spike that were alive at the peak */
 	struct model_sum *sites;
 	uint64_t size[MODEL_BATCH];
 	uint64_t free_ns[MODEL_BATCH];
@@ -27,7 +26,7 @@ struct spike {
 	uint64_t stack[MODEL_BATCH];
 };
 
-/* The timeline keeps the most of every span, so nothing is missed between its points. */
+/* The timeline has the maximum of every span, so nothing between its points is missed. */
 static uint64_t most_outside(const struct finding_search *search, uint64_t from_ns,
 			     uint64_t until_ns)
 {
@@ -67,7 +66,7 @@ static void sum_take_block(struct model_sum *sum, uint64_t bytes)
 	sum->bytes += bytes;
 }
 
-/* Blocks that were alive at the peak and lived within its moment. */
+/* Sums blocks alive at the peak that lived only within the spike. */
 static struct err *sum_up(const struct finding_search *search, struct spike *spike)
 {
 	struct pass pass =

@@ -1,6 +1,6 @@
 /*
- * stack: threads that came near the end of their stacks. What is known of that is never too much,
- * so a thread by its deepest call counts as well as one by its pages.
+ * stack: threads that came near the end of their stacks. Known stack use is never too high, so a
+ * thread known by its deepest call counts the same as one known by its pages.
  */
 #include "findings/finding.h"
 
@@ -13,7 +13,7 @@ static bool is_near_end(const struct model_stack_use *use)
 	       finding_is_share(use->used_bytes, use->reserved_bytes, USED_PERCENT);
 }
 
-/* Which of two is nearer to its end. */
+/* Whether a is nearer to its end. */
 static bool is_nearer(const struct model_stack_use *a, const struct model_stack_use *b)
 {
 	return (double)a->used_bytes * (double)b->reserved_bytes >

@@ -1,6 +1,6 @@
 /*
- * tiny: functions with so many small blocks at the peak that the allocator's bookkeeping is more
- * than what they hold.
+ * tiny: functions with so many small blocks at the peak that the allocator's bookkeeping exceeds
+ * their contents.
  */
 #include "findings/finding.h"
 
@@ -8,8 +8,8 @@ enum {
 	HEADER_BYTES = 8, /* a word beside each block, in glibc and most others */
 	BLOCKS_MIN = FINDING_CALLS_MIN,
 	/*
-	 * Of what they hold: in glibc, blocks of up to 14 bytes. A list node of 16 is as much again
-	 * and quite usual.
+	 * Of the contents: in glibc, blocks up to 14 bytes. A 16-byte list node has 100 % overhead
+	 * and is common.
 	 */
 	OVERHEAD_PERCENT = 125
 };

@@ -1,22 +1,22 @@
 /*
- * untouched: large blocks that were requested and whose pages were never written to, as the kernel
- * showed when it was asked next after the peak.
+ * untouched: large blocks whose pages were never written to, according to the kernel's next
+ * snapshot after the peak.
  */
 #include "findings/finding.h"
 #include "select/passes.h"
 #include "space/space.h"
 
-/* Who has just been given a block has had no time to fill it. */
+/* A new block has had no time to be filled. */
 static const uint64_t AGE_MIN_NS = 250000000;
 
 enum {
-	SIZE_MIN = 1 << 16, /* what begins and ends within pages of others tells nothing */
-	PERCENT_MIN = 50    /* of the bytes in such blocks */
+	SIZE_MIN = 1 << 16, /* smaller blocks share most of their pages with others */
+	PERCENT_MIN = 50    /* of the bytes in these blocks */
 };
 
 struct untouched {
-	struct model_sum blocks; /* large ones that are old enough */
-	uint64_t absent;	 /* bytes of them in whole pages that are not resident */
+	struct model_sum blocks; /* large blocks that are old enough */
+	uint64_t absent;	 /* their bytes in whole pages that are not resident */
 };
 
 struct look {
@@ -31,7 +31,7 @@ struct look {
 	uint64_t stack[MODEL_BATCH];
 };
 
-/* The extent that has the address, or the first one behind it. */
+/* The extent that contains the address, or the first one after it. */
 static size_t extent_at(const struct mappings_image *image, uint64_t address)
 {
 	size_t low = 0, high = image->all.count;
@@ -47,7 +47,7 @@ static size_t extent_at(const struct mappings_image *image, uint64_t address)
 	return low;
 }
 
-/* Bytes of whole pages of the block that are mapped, and known not to be resident. */
+/* Bytes of the block's whole pages that are mapped and known not to be resident. */
 static uint64_t absent_bytes(const struct mappings_image *image, uint64_t address, uint64_t size)
 {
 	const uint64_t page = SPACE_PAGE;
@@ -92,7 +92,7 @@ static void look_at(struct look *look, size_t count)
 	}
 }
 
-/* Large blocks that were allocated in time. */
+/* Large blocks that were allocated early enough. */
 static struct err *look_at_all(struct look *look)
 {
 	struct pass pass = pass_begin_between(look->search->model, NULL, 0, look->ns - AGE_MIN_NS);
@@ -146,7 +146,7 @@ static struct err *untouched_add(const struct look *look, const struct finder *f
 	return finding_add(search, finder, finding, &evidence);
 }
 
-/* The first snapshot after the peak by which its blocks are old enough, or the last one of all. */
+/* The first snapshot by which the peak's blocks are old enough, or the last snapshot. */
 static struct err *move_space(const struct finding_search *search, struct space *space,
 			      uint64_t *ns_ret)
 {

@@ -94,12 +94,12 @@ static unsigned what_there_is(const struct finding_search *search)
 	const bool has_rows =
 		model_row_count(search->model) > 0 || search->totals->allocated.count == 0;
 
-	/* A walk through the address space needs the rows, too. */
+	/* Walking the address space needs rows too. */
 	return (has_rows ? FINDER_ROWS : 0) |
 	       (has_rows && search->rss.snapshot_count > 0 ? FINDER_SPACE : 0);
 }
 
-/* What goes through the tape in its order, each on one processor. */
+/* Sequential walks over the tape, each on its own processor. */
 static struct err *walk_do(void *context, uint64_t number)
 {
 	struct finding_search *search = *(struct finding_search **)context;
@@ -147,7 +147,7 @@ static const char *need_words(unsigned lacking)
 	       "library does not, and a run of some milliseconds has none";
 }
 
-/* What could not be looked for, by what it lacks: one sentence for each. */
+/* What could not be searched for without the missing data, as one sentence. */
 static const char *missing_sentence(const struct finding_search *search, unsigned lacking)
 {
 	const unsigned has = what_there_is(search);
@@ -166,7 +166,7 @@ static const char *missing_sentence(const struct finding_search *search, unsigne
 	return text.failed ? NULL : arena_strdup(search->arena, str_text(&text));
 }
 
-/* Names are no finder's need: without them everything is found, and belongs to nobody. */
+/* Finders do not need names: without them everything is found, but not attributed. */
 static const char *stacks_sentence(const struct finding_search *search)
 {
 	const uint32_t flags = model_process(search->model)->flags;

@@ -1,8 +1,8 @@
 /*
- * findings: what is wrong on a tape, said with evidence. Every kind of problem has a *finder*, one
- * file finding_NAME.c with one const object, and its name is one word in this room's meson.build.
+ * findings: problems on a tape, with evidence. Each kind of problem has a *finder*: one file
+ * finding_NAME.c with one const object, whose name is one word in this room's meson.build.
  *
- * A finding names the query that shows it: its numbers are those of that query.
+ * A finding links to the query that shows it: its numbers are from that query.
  */
 #ifndef MEMTAPE_FINDINGS_FINDINGS_H
 #define MEMTAPE_FINDINGS_FINDINGS_H
@@ -13,7 +13,7 @@
 
 enum { FINDINGS_MAX = 50 };
 
-static const uint32_t FINDING_NO_STACK = UINT32_MAX; /* it is about the whole program */
+static const uint32_t FINDING_NO_STACK = UINT32_MAX; /* the finding is about the whole program */
 
 /* Where to look: a page of the app, a report of `memtape report`. NULL: not needed. */
 struct finding_link {
@@ -34,31 +34,31 @@ struct finding {
 	uint64_t count;	      /* of allocations, steps, pages: see the evidence; FIELD_NONE: none */
 	const char *evidence; /* one sentence with figures */
 	const char *advice;   /* one sentence */
-	uint32_t stack;	      /* of its function, the one with most; or FINDING_NO_STACK */
-	/* Of a bad free, of which `stack` is where the block was freed; 0: none. */
+	uint32_t stack;	      /* of its function, the stack with most; or FINDING_NO_STACK */
+	/* For bad frees, where `stack` is the free; 0: none. */
 	uint32_t allocated_stack;
 	uint32_t freed_before_stack;
-	bool is_possible; /* the tape does not know enough to be sure */
+	bool is_possible; /* the tape has too little data to be sure */
 	struct finding_link link;
-	uint64_t rank; /* bytes at stake, as far as they weigh; errors are before all of them */
+	uint64_t rank; /* weighted bytes at stake; errors come before all others */
 };
 
 struct findings {
-	const struct finding *items; /* the worst first, at most FINDINGS_MAX */
+	const struct finding *items; /* worst first, at most FINDINGS_MAX */
 	size_t count;
-	const char *const *missing; /* what could not be looked for, and how to record it */
+	const char *const *missing; /* what could not be searched for, and how to record it */
 	size_t missing_count;
 };
 
 /*
- * Of the whole tape. Asks `names`: one thread at a time. limits: NULL for none. Everything lives in
- * the arena.
+ * Covers the whole tape. Uses `names`: one thread at a time. limits: NULL for none. Everything
+ * lives in the arena.
  */
 struct err *findings_find(const struct model *model, struct names *names,
 			  const struct sweep_limits *limits, struct arena *arena,
 			  struct findings *findings_ret);
 
-/* The frame that names its function; NULL: it is about the whole program. */
+/* The frame that names its function; NULL: the finding is about the whole program. */
 const struct name_frame *finding_frame(const struct finding *finding, const struct model *model,
 				       struct names *names);
 

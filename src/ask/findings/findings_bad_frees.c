@@ -1,12 +1,12 @@
-/* What is told of bad frees; each kind of them has its finder. */
+/* Findings for bad frees; each kind has its own finder. */
 #include <assert.h>
 
 #include "findings/bad_frees.h"
 #include "findings/finding.h"
 
-enum { PAIRS_MAX = 12 /* of stacks, for each finder; how many more there are is said */ };
+enum { PAIRS_MAX = 12 /* pairs of stacks per finder; the text says how many more there are */ };
 
-/* Before all that only costs memory: what is certain, then what is most frequent. */
+/* Above all findings that only cost memory: certain ones first, then the most frequent. */
 static uint64_t rank_of(const struct bad_free *bad)
 {
 	static const uint64_t base = UINT64_C(1) << 62;
@@ -149,7 +149,7 @@ static struct err *bad_frees_add(struct finding_search *search, const struct fin
 
 	if (!finding.link.filter)
 		return err_nomem();
-	if (bad->row == MODEL_NO_ROW) /* there is no allocation to be shown */
+	if (bad->row == MODEL_NO_ROW) /* no allocation to show */
 		finding.link = (struct finding_link) { .page = "overview", .report = "summary" };
 	evidence_words(search, bad, &evidence);
 	if (rest > 0) {

@@ -1,12 +1,12 @@
 /*
- * The filter of a site: text that memtape-filter(7) takes for exactly this function of this
- * module. Names come from the tape and may be anything.
+ * The filter of a site: text for memtape-filter(7) that selects exactly this function of this
+ * module. Names come from the tape and may contain anything.
  */
 #include <assert.h>
 
 #include "findings/finding.h"
 
-/* As `site = "text"` takes it (select/filter_text.c): also with what is in parentheses behind it. */
+/* Whether `site = "text"` matches (select/filter_text.c): also with parameters in parentheses. */
 static bool is_taken_for(const char *function, const char *text)
 {
 	const size_t len = strlen(text);
@@ -15,8 +15,8 @@ static bool is_taken_for(const char *function, const char *text)
 }
 
 struct rivals {
-	bool of_text;	/* other functions that the same text means */
-	bool in_module; /* and that are in the same module */
+	bool of_text;	/* the text matches other functions */
+	bool in_module; /* also in the same module */
 };
 
 static struct rivals rivals_of(const struct finding_search *search, const struct name *name)
@@ -34,7 +34,7 @@ static struct rivals rivals_of(const struct finding_search *search, const struct
 	return rivals;
 }
 
-/* Within quotes a backslash stands for itself, but not before the quote. */
+/* In quotes a backslash is literal, except before the quote. */
 static bool can_be_quoted(const char *text, char quote)
 {
 	return !strchr(text, quote) && !strchr(text, '\\');
@@ -47,7 +47,7 @@ static bool is_word(char c)
 	       c == '-' || c == '=' || c == '@' || c == '~' || c == '&' || (c & 0x80);
 }
 
-/* A regular expression of the whole text; what cannot stand in it is any character. */
+/* A regular expression for the whole text; characters that cannot be written become '.'. */
 static void add_pattern(struct str *out, const char *text)
 {
 	str_add(out, " ~ \"^");

@@ -1,11 +1,11 @@
-/* What finders need of single allocations: passes over all rows, on all processors. */
+/* Facts about single allocations for finders: passes over all rows, on all processors. */
 #include <assert.h>
 
 #include "base/big.h"
 #include "findings/finding.h"
 #include "space/space.h"
 
-/* So much memory for the workers' own sums, at most. */
+/* Memory limit for all workers' sums. */
 static const size_t WORKERS_BYTES_MAX = (size_t)256 << 20;
 
 static uint64_t segment_count(const struct finding_search *search)
@@ -92,7 +92,7 @@ static struct err *facts_segment(void *context, uint64_t segment)
 	return NULL;
 }
 
-/* Segments come to workers in any order: of equally large blocks the stack with less number. */
+/* Workers get segments in any order: of equally large blocks the lower stack number wins. */
 static void facts_join(struct site_facts *to, const struct site_facts *from)
 {
 	to->first_ns = u64_min(to->first_ns, from->first_ns);
@@ -147,7 +147,7 @@ uint64_t live_column_end(uint64_t duration_ns, unsigned column)
 	return (uint64_t)((unsigned __int128)duration_ns * (column + 1) / LIVE_COLUMNS);
 }
 
-/* The first column that ends at ns or later; so what happens at a column's end is in it. */
+/* The first column that ends at ns or later: events at a column's end belong to it. */
 unsigned live_column_of(uint64_t duration_ns, uint64_t ns)
 {
 	if (ns >= duration_ns)
@@ -159,7 +159,7 @@ unsigned live_column_of(uint64_t duration_ns, uint64_t ns)
 	return (unsigned)(((unsigned __int128)ns * LIVE_COLUMNS - 1) / duration_ns);
 }
 
-/* Modulo 2^64: what sums up to a number that is not negative, and does not overflow before. */
+/* Modulo 2^64: the final sums are not negative and do not overflow. */
 struct change {
 	uint64_t bytes;
 	uint64_t count;
@@ -211,7 +211,7 @@ static struct err *live_segment(void *context, uint64_t segment)
 	return NULL;
 }
 
-/* The columns of all workers, and of all before them. */
+/* Sums the workers' columns, and accumulates them over time. */
 static void live_join(const struct change *changes, size_t worker_count, size_t item_count,
 		      struct live_column *columns)
 {

@@ -5,20 +5,20 @@
 #include "core/core.h"
 
 /*
- * A line that is followed explains nearly all of the variance. The square root of time, as caches
- * grow while they fill, still has 0.96, and so it is the last quarter that tells the two apart: it
- * adds 25 % of all growth to a line, and 13 % to 17 % to a square root.
+ * A good linear fit explains nearly all of the variance. The square root of time (a cache that
+ * fills) still has 0.96, so the last quarter decides: it has 25 % of a line's growth, and 13 % to
+ * 17 % of a square root's.
  */
 static const double STEADY_R2_MIN = 0.95;
 
 enum {
-	VALUES_MIN = 16,       /* fewer are no course */
-	EARLY_SHARE = 10,      /* the first tenth is where a program builds up */
-	BASE_PERCENT_MIN = 20, /* of the last, early: twice of what a line has there */
-	GROWN_PERCENT_MIN = 1, /* of the last, after it: else that was all */
+	VALUES_MIN = 16,       /* fewer say nothing */
+	EARLY_SHARE = 10,      /* the first tenth of the run is build-up */
+	BASE_PERCENT_MIN = 20, /* of the last value, early: twice what a line has there */
+	GROWN_PERCENT_MIN = 1, /* of the last value, later: else build-up was all */
 	LATE_PERCENT_MIN = 20, /* of the growth, in the last quarter */
-	RISES_MIN = 8,	       /* fewer are steps and not a slope */
-	KEPT_PERCENT = 90      /* of the most: it has not come down */
+	RISES_MIN = 8,	       /* fewer are steps, not a slope */
+	KEPT_PERCENT = 90      /* of the maximum: it has not come down */
 };
 
 struct fit fit_line(const uint64_t *values, size_t count)

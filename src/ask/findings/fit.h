@@ -1,6 +1,6 @@
 /*
- * fit: what a curve of live bytes does over time: a straight line through it, and which of the
- * usual courses it takes. Pure arithmetic on equally spaced values.
+ * fit: how a curve of live bytes develops over time: a line fit, and its classification. Pure
+ * arithmetic on equally spaced values.
  */
 #ifndef MEMTAPE_FINDINGS_FIT_H
 #define MEMTAPE_FINDINGS_FIT_H
@@ -9,30 +9,30 @@
 #include <stdint.h>
 
 struct fit {
-	double slope; /* a step */
-	double begin; /* of the line, at the first value */
-	double r2;    /* 0 .. 1: how much of the variance the line explains; 1 for a constant */
+	double slope; /* per step */
+	double begin; /* the line's value at the first point */
+	double r2;    /* 0 .. 1: share of the variance that the line explains; 1 for a constant */
 };
 
 /* Least squares. count 0 and 1 give a flat line. */
 struct fit fit_line(const uint64_t *values, size_t count);
 
 enum growth_kind {
-	GROWTH_NONE,	/* comes down again, or goes up and down */
+	GROWTH_NONE,	/* comes down again, or fluctuates */
 	GROWTH_ONCE,	/* reached early and kept: initialisation */
-	GROWTH_PLATEAU, /* grew, and has ended to grow: a cache that is full */
-	GROWTH_STEADY	/* grows to the end, as a line does: a leak does so */
+	GROWTH_PLATEAU, /* grew, then stopped: a full cache */
+	GROWTH_STEADY	/* grows linearly to the end, like a leak */
 };
 
 struct growth {
 	enum growth_kind kind;
 	struct fit fit; /* from `begin` on */
-	size_t begin;	/* 0, or where it went on growing when it had built up what it has */
-	uint64_t grown; /* from there: the last value over it; 0 if it is not */
-	size_t rises;	/* and steps that went up */
+	size_t begin;	/* 0, or where growth continued after build-up */
+	uint64_t grown; /* from there: last value minus first; 0 if negative */
+	size_t rises;	/* steps that went up */
 };
 
-/* The first value is where it begins, so a curve from nothing begins with 0. */
+/* The first value is the start: for a curve that starts from nothing it is 0. */
 struct growth growth_of(const uint64_t *values, size_t count);
 
 #endif

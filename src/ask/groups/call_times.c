@@ -7,7 +7,7 @@
 
 const char *const call_times_order_words[] = { "total", "max", "calls", NULL };
 
-/* One side of a row: the call that allocated, or the one that freed. */
+/* One side of a row: the allocating or the freeing call. */
 struct side {
 	enum model_column latency, stack, fn, thread, time;
 	const char *field;
@@ -19,7 +19,7 @@ static const struct side SIDES[] = {
 	  "free_latency" },
 };
 
-/* Numbers of the tape that are one function for its users: realloc(NULL, n), realloc(p, n) ... */
+/* Several tape numbers are one function for users: realloc(NULL, n), realloc(p, n) ... */
 static unsigned first_of_name(unsigned fn)
 {
 	const char *name = tape_fn_name((enum tape_fn)fn);
@@ -125,7 +125,7 @@ static int slower_first(const void *context, const void *a, const void *b)
 				((const struct slow_call *)a)->ns);
 }
 
-/* The slowest of each side, and of both. */
+/* The slowest calls of each side, and of both. */
 static struct err *slowest_find(const struct selection *selection, size_t max, struct arena *arena,
 				struct call_times *times)
 {

@@ -13,7 +13,7 @@ enum { X, Y, AXES };
 
 struct places;
 
-/* What a worker finds in its segments. */
+/* A worker's results for its segments. */
 struct worker {
 	const struct selection *selection;
 	const struct density *density;
@@ -21,7 +21,7 @@ struct worker {
 	struct batch *batch;
 	uint64_t min[AXES]; /* of the values */
 	uint64_t max[AXES];
-	struct model_sum *cells; /* NULL: only the extent is looked for */
+	struct model_sum *cells; /* NULL: only the extent is searched */
 	struct model_sum *never;
 	const struct places *places; /* by axis */
 	void (*visit)(struct worker *worker, const uint64_t *values, uint64_t bytes);
@@ -99,7 +99,7 @@ static void extent_visit(struct worker *worker, const uint64_t *values, uint64_t
 }
 
 /*
- * The next edge is more than the one before: between whole numbers next to each other is no cell.
+ * Adds an edge only if it is above the last one: there are no cells between adjacent integers.
  */
 static void edge_add(struct density_axis *axis, uint64_t edge)
 {
@@ -132,8 +132,8 @@ static void axis_make(struct density_axis *axis, enum density_kind kind, uint64_
 /* --- the cells ----------------------------------------------------------------------------- */
 
 /*
- * The cell of a value: of the greatest value with the same octave and the next bits not above it,
- * and then a few on.
+ * Lookup table for the cell of a value: indexed by octave and the next bits; it has the cell of the
+ * smallest such value, from which a short linear search follows.
  */
 enum { NEXT_BITS = 4, PLACES = (64 - NEXT_BITS + 1) << NEXT_BITS };
 
@@ -180,7 +180,7 @@ static size_t cell_of(const struct places *places, const struct density_axis *ax
 	return cell_from(axis, places->cells[place_of(value)], value);
 }
 
-/* Time is even, and so are its cells, but for rounding. */
+/* Time cells are equally wide, except for rounding. */
 static size_t cell_of_time(const struct density_axis *axis, uint64_t ns)
 {
 	const uint64_t from = axis->edges[0], until = axis->edges[axis->count];

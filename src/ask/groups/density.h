@@ -1,7 +1,7 @@
 /*
- * density: how often two values come together, and with how many bytes, as a field of cells: sizes
- * over time, lifetimes over sizes. Blocks that were never freed have no lifetime; they are counted
- * beside the field, by column.
+ * density: how often pairs of values occur, and with how many bytes, as a grid of cells: sizes over
+ * time, lifetimes over sizes. Blocks that were never freed have no lifetime; they are counted
+ * separately, by column.
  */
 #ifndef MEMTAPE_GROUPS_DENSITY_H
 #define MEMTAPE_GROUPS_DENSITY_H
@@ -12,7 +12,7 @@ enum density_kind {
 	DENSITY_TIME,
 	DENSITY_SIZE,
 	DENSITY_LIFETIME,
-	DENSITY_LATENCY /* of the call; blocks of which it is not known are left out */
+	DENSITY_LATENCY /* of the call; blocks without a known latency are left out */
 };
 
 enum { DENSITY_SIDE_MAX = 256 };
@@ -21,12 +21,12 @@ enum { DENSITY_SIDE_MAX = 256 };
 extern const char *const density_kind_words[];
 
 /*
- * Cells are from an edge to before the next; the last one holds its upper edge, too. Edges are
- * whole numbers, so there may be less cells than asked for.
+ * A cell ranges from an edge to before the next; the last one includes its upper edge. Edges are
+ * integers, so there may be fewer cells than requested.
  */
 struct density_axis {
 	enum density_kind kind;
-	bool is_log; /* all but time; values under the first edge, 0, are in the first cell */
+	bool is_log; /* all but time; values below the first edge, 0, are in the first cell */
 	size_t count;
 	uint64_t edges[DENSITY_SIDE_MAX + 1];
 };
@@ -34,16 +34,16 @@ struct density_axis {
 struct density {
 	struct density_axis x;
 	struct density_axis y;
-	struct model_sum *cells; /* row after row, the lowest first */
-	struct model_sum *never; /* by column; NULL where no axis is of lifetimes */
+	struct model_sum *cells; /* row by row, lowest first */
+	struct model_sum *never; /* by column; NULL if no axis is lifetimes */
 };
 
 struct density_settings {
 	enum density_kind x;
-	enum density_kind y; /* another one than x, and not time */
+	enum density_kind y; /* differs from x, and is not time */
 	size_t column_count; /* 1 .. DENSITY_SIDE_MAX, as rows */
 	size_t row_count;
-	uint64_t from_ns; /* of the axis of time */
+	uint64_t from_ns; /* of the time axis */
 	uint64_t until_ns;
 };
 

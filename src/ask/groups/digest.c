@@ -6,7 +6,7 @@
 
 struct worker {
 	const struct selection *selection;
-	const uint64_t *begins; /* of the spans */
+	const uint64_t *begins; /* start times of the spans */
 	struct digest *digest;
 	struct batch batch;
 };
@@ -17,7 +17,7 @@ static void sum_take(struct model_sum *sum, uint64_t bytes)
 	sum->bytes += bytes;
 }
 
-/* The first moment of each span. */
+/* The start time of each span. */
 static void begins_find(uint64_t from_ns, uint64_t until_ns, uint64_t *begins)
 {
 	const unsigned __int128 length = until_ns - from_ns;
@@ -26,7 +26,7 @@ static void begins_find(uint64_t from_ns, uint64_t until_ns, uint64_t *begins)
 		begins[i] = from_ns + (uint64_t)((length * i + DIGEST_SPANS - 1) / DIGEST_SPANS);
 }
 
-/* The span of a moment; rows come in the order of time, so that it is at the last one's or near. */
+/* The span of a time; rows are in time order, so the search starts at the last row's span. */
 static size_t span_of(const struct worker *worker, uint64_t ns, size_t near)
 {
 	while (near + 1 < DIGEST_SPANS && ns >= worker->begins[near + 1])
@@ -55,7 +55,7 @@ static void row_add(const struct worker *worker, struct digest_span *span, size_
 		spread_add(&digest->larger, size);
 }
 
-/* What is known of the whole tape does not have to be found again. */
+/* Not needed for the whole tape, where these sums are known. */
 static void parts_add(struct worker *worker)
 {
 	struct batch *batch = &worker->batch;
@@ -166,7 +166,7 @@ uint64_t digest_median(const struct digest *digest, bool *is_exact_ret)
 	*is_exact_ret = digest->count == 0;
 	if (digest->count == 0)
 		return 0;
-	/* The rank within the larger ones, in thousandths that round up. */
+	/* The rank among the larger sizes, in thousandths, rounded up. */
 	return spread_percentile(
 		&digest->larger,
 		(unsigned)div_up((div_up(digest->count, 2) - seen) * 1000, digest->larger.count));

@@ -6,19 +6,19 @@
 #include "groups/lifetimes.h"
 
 enum ambiguity {
-	IN_MODULES = 1 << 0, /* functions of this name are in several modules */
-	OVERLOADED = 1 << 1  /* the name is another's without its parameters */
+	IN_MODULES = 1 << 0, /* several modules have functions of this name */
+	OVERLOADED = 1 << 1  /* another function has this name with parameters */
 };
 
 struct group_filters {
 	const struct selection *selection;
 	const struct groups *groups;
-	uint8_t *ambiguities; /* by group, where groups have functions */
+	uint8_t *ambiguities; /* by group, if groups have functions */
 };
 
 /* --- texts --------------------------------------------------------------------------------- */
 
-/* In quotes. False: it cannot be written, as it ends in the sign that would hide the quote. */
+/* Quotes the text. False: not possible, as it ends with a backslash that would escape the quote. */
 static bool add_quoted(struct str *out, const char *text)
 {
 	const size_t len = strlen(text);
@@ -42,7 +42,7 @@ static bool add_equal(struct str *out, const char *field, const char *text)
 	return add_quoted(out, text);
 }
 
-/* The very text, where equality would take others for equal, too. */
+/* Matches the exact text, where "=" would match others too. */
 static bool add_exact(struct str *out, const char *field, const char *text)
 {
 	char *pattern = NULL;
@@ -56,7 +56,7 @@ static bool add_exact(struct str *out, const char *field, const char *text)
 	return is_good;
 }
 
-/* A path without folders is equal to the last part of others. */
+/* A path without folders would also match the last part of other paths. */
 static bool add_path(struct str *out, const char *field, const char *path)
 {
 	if (!path || !*path) {
@@ -75,7 +75,7 @@ static uint64_t text_key(const char *text, size_t len)
 
 struct lookup {
 	const struct group_filters *filters;
-	struct map by_name; /* of a function: the first group with it, and 1 */
+	struct map by_name; /* of a function: the first group with it, plus 1 */
 };
 
 static void ambiguity_add(struct lookup *lookup, const char *function, size_t len,
@@ -179,7 +179,7 @@ static bool add_source(struct str *out, const struct name_frame *site)
 	return !location.failed && add_path(out, "site_location", str_text(&location));
 }
 
-/* Numbers of threads are given out again: then the time says which of them it was. */
+/* Thread numbers are reused: then the time identifies the thread. */
 static void add_thread(struct str *out, const struct model *model, uint64_t thread)
 {
 	const struct model_thread *own = model_thread(model, thread);

@@ -1,6 +1,6 @@
 /*
- * Percentiles of lifetimes from histograms with 16 equal steps in each power of two: bounded
- * memory, and at most 1/16 above the true value (the idea of HdrHistogram).
+ * Percentiles of lifetimes from histograms with 16 equal steps per power of two: bounded memory,
+ * and at most 1/16 above the true value (as in HdrHistogram).
  */
 #include "groups/grouping.h"
 
@@ -31,7 +31,7 @@ static uint64_t bucket_end(size_t bucket)
 
 struct tally {
 	const uint32_t *number_of;
-	uint32_t *buckets; /* two histograms an item: matched, all */
+	uint32_t *buckets; /* two histograms per item: matched, all */
 };
 
 static void visit(struct group_worker *worker, const uint32_t *keys, const uint64_t *bits)
@@ -55,7 +55,7 @@ static void visit(struct group_worker *worker, const uint32_t *keys, const uint6
 	}
 }
 
-/* The value that this many percent are at most. */
+/* The value that this percentage of values does not exceed. */
 static uint64_t percentile(const uint32_t *buckets, uint64_t percent, uint64_t max)
 {
 	uint64_t total = 0, seen = 0;

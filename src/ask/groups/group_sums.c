@@ -42,7 +42,7 @@ static void row_add(struct group_sums *sums, const struct columns *columns, size
 	}
 }
 
-/* Both arrays of a worker, one after the other: of all rows, of the selected ones. */
+/* A worker has two consecutive arrays: for all rows, then for the selected ones. */
 static void visit(struct group_worker *worker, const uint32_t *keys, const uint64_t *bits)
 {
 	struct batch *batch = worker->batch;

@@ -5,7 +5,7 @@
 #include "base/map.h"
 #include "groups/lifetimes.h"
 
-enum { AHEAD = 24 /* stacks asked for before they are needed */ };
+enum { AHEAD = 24 /* prefetch distance in stacks */ };
 
 /* --- rows by their stack ------------------------------------------------------------------- */
 
@@ -14,7 +14,7 @@ static uint64_t text_key(const char *text, uint64_t seed)
 	return text ? hash_bytes(text, strlen(text), seed + 1) : 0;
 }
 
-/* Equal keys are one group. */
+/* Rows with equal keys are one group. */
 static uint64_t site_key(const struct grouping *grouping, const struct name_frame *site,
 			 uint32_t stack)
 {
@@ -60,7 +60,7 @@ static struct err *group_stacks(struct grouping *grouping, enum walk_mode mode, 
 		if (sums[i].allocated.count == 0)
 			continue;
 		walk = walk_begin(selection->model, selection->names, i, mode);
-		site = walk_next(&walk); /* a walk gives one frame at least */
+		site = walk_next(&walk); /* a walk has at least one frame */
 		place = map_put(&groups, site_key(grouping, site, i), &is_new);
 		if (!place)
 			return err_nomem();
@@ -75,7 +75,7 @@ static struct err *group_stacks(struct grouping *grouping, enum walk_mode mode, 
 
 /* --- rows by something else ---------------------------------------------------------------- */
 
-/* Marks of the same text are one group; the last group is before the first mark. */
+/* Marks with the same text are one group; the last group is for rows before the first mark. */
 static struct err *group_marks(struct grouping *grouping, struct arena *arena)
 {
 	const struct facts *facts = grouping->selection->facts;
@@ -95,7 +95,7 @@ static struct err *group_marks(struct grouping *grouping, struct arena *arena)
 }
 
 /*
- * Several numbers of the tape are one function for who called it: realloc(NULL, n), realloc(p, n).
+ * Several tape numbers are one function for callers: realloc(NULL, n), realloc(p, n).
  */
 static struct err *group_calls(struct grouping *grouping, struct arena *arena)
 {
@@ -168,7 +168,7 @@ static void keys_by_lifetime(struct batch *batch, const uint64_t *end, uint32_t 
 						: lifetimes_bucket(end[i] - begin[i]);
 }
 
-/* Stacks may be millions: nothing else is in this loop, so that many are looked up at once. */
+/* Stacks may be millions: a loop with nothing else, so that many lookups overlap. */
 static void keys_by_stack(const struct grouping *grouping, const uint64_t *stacks, size_t count,
 			  uint32_t *keys)
 {

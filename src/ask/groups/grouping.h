@@ -1,5 +1,5 @@
 /*
- * grouping: which group each row belongs to. Internal to groups.
+ * grouping: maps each row to its group. Internal to groups.
  */
 #ifndef MEMTAPE_GROUPS_GROUPING_H
 #define MEMTAPE_GROUPS_GROUPING_H
@@ -9,8 +9,8 @@
 struct grouping {
 	enum group_by by;
 	const struct selection *selection;
-	size_t count;	    /* groups, 0 .. count - 1; some may be empty */
-	uint32_t *of_stack; /* by STACK .. MODULE: by stack id; UINT32_MAX: it has no rows */
+	size_t count;	    /* groups 0 .. count - 1; some may be empty */
+	uint32_t *of_stack; /* by STACK .. MODULE: by stack id; UINT32_MAX: stack without rows */
 	const struct name_frame **sites; /* by group; NULL: by THREAD .. PROCESS */
 	uint32_t *of_mark;		 /* by MARK: by mark */
 	uint32_t *of_call;		 /* by CALL: by enum tape_fn */
@@ -22,31 +22,31 @@ struct err *grouping_init(struct grouping *grouping, const struct selection *sel
 /* The group of every row of the batch. */
 void grouping_keys(const struct grouping *grouping, struct batch *batch, uint32_t *keys);
 
-/* What struct group has as key. */
+/* The key in struct group. */
 uint64_t grouping_key(const struct grouping *grouping, uint32_t group);
 
-/* By group: which of these items it is, by their keys; UINT32_MAX: none. */
+/* By group: its index in items, by key; UINT32_MAX: none. */
 struct err *grouping_numbers(const struct grouping *grouping, const struct group *items,
 			     size_t count, uint32_t *number_of);
 
-/* By an order (context): what has no value comes last, equal ones as they were allocated first. */
+/* Compares by an order (context): no value sorts last, ties in allocation order. */
 int group_compare(const void *context, const void *left, const void *right);
 
 /*
- * Sums of all groups, of what the selection has and of everything; the second may be the same array
- * when the selection is everything. In the arena.
+ * Sums of all groups, for the selection and for all rows; the second may be the same array if
+ * everything is selected. In the arena.
  */
 struct err *group_sums_find(const struct grouping *grouping, struct arena *arena,
 			    struct group_sums **matched_ret, struct group_sums **all_ret);
 
 /*
- * Percentiles of lifetimes of some groups: number_of says, by group, which of items[] it is, or
+ * Percentiles of lifetimes of some groups. number_of: by group, its index in items[], or
  * UINT32_MAX.
  */
 struct err *group_lifetimes_find(const struct grouping *grouping, const uint32_t *number_of,
 				 struct group *items, size_t item_count);
 
-/* Calls visit with every batch of rows and the bits of the selected ones, on several threads. */
+/* Calls visit with each batch of rows and a bit mask of the selected ones, on several threads. */
 struct group_worker {
 	const struct grouping *grouping;
 	struct batch *batch;
@@ -54,7 +54,7 @@ struct group_worker {
 	void *context;
 };
 
-/* bytes: of memory for each worker, by which their number is bounded. At least 1. */
+/* bytes: memory per worker, which limits their number. At least 1. */
 size_t group_workers_count(const struct grouping *grouping, size_t bytes);
 struct err *group_workers_run(struct group_worker *workers, size_t count);
 

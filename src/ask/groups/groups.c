@@ -46,7 +46,7 @@ static const enum metric metrics[] = {
 	[GROUP_PEAK_COUNT] = METRIC_PEAK_COUNT,
 };
 
-/* The others. */
+/* The other keys. */
 static const struct key_row {
 	const char *word;
 	enum group_unit unit;
@@ -210,7 +210,7 @@ struct finder {
 	struct grouping grouping;
 	struct group *items; /* those with matched allocations */
 	size_t count;
-	uint32_t *number_of; /* by group of the grouping: which item; UINT32_MAX: none */
+	uint32_t *number_of; /* by group of the grouping: its index in items; UINT32_MAX: none */
 };
 
 static struct err *items_make(struct finder *finder)
@@ -245,7 +245,7 @@ static struct err *items_make(struct finder *finder)
 	return NULL;
 }
 
-/* The stack that has most of each item, and how many there are. */
+/* Each item's stack with the most bytes, and its number of stacks. */
 static void items_add_stacks(struct finder *finder)
 {
 	const struct model_stack_sums *sums = finder->selection->sums.stacks;
@@ -254,7 +254,7 @@ static void items_add_stacks(struct finder *finder)
 	for (uint32_t i = 0; of_stack && i < model_stack_count(finder->selection->model); i++) {
 		struct group *item;
 
-		/* what checkpoints of a damaged index say, no row needs to say */
+		/* a damaged index may have sums without rows */
 		if (sums[i].allocated.count == 0 || of_stack[i] == UINT32_MAX ||
 		    finder->number_of[of_stack[i]] == UINT32_MAX)
 			continue;
@@ -292,7 +292,7 @@ static struct err *items_add_usage(struct finder *finder)
 	return NULL;
 }
 
-/* Only of the items that are shown. */
+/* Only for the items that are shown. */
 static struct err *items_add_lifetimes(struct finder *finder, struct group *shown, size_t count)
 {
 	const struct grouping *grouping = &finder->grouping;

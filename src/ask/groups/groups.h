@@ -1,6 +1,6 @@
 /*
- * groups: the allocations of a selection, grouped by what they have in common, with sums of those
- * that the selection has (matched) and of all that the tape has (all).
+ * groups: a selection's allocations, grouped by a common property, with sums of the selected ones
+ * (matched) and of all on the tape (all).
  */
 #ifndef MEMTAPE_GROUPS_GROUPS_H
 #define MEMTAPE_GROUPS_GROUPS_H
@@ -10,61 +10,61 @@
 #include "sums/walk.h"
 
 enum group_by {
-	GROUP_BY_STACK,	   /* key: a number of its own; `stack` is the id */
+	GROUP_BY_STACK,	   /* key: a separate number; `stack` is the id */
 	GROUP_BY_FUNCTION, /* key: name; the innermost function that is not machinery */
-	GROUP_BY_SOURCE,   /* file and line of it */
+	GROUP_BY_SOURCE,   /* its file and line */
 	GROUP_BY_MODULE,   /* its module */
 	GROUP_BY_THREAD,   /* key: thread */
 	GROUP_BY_SIZE,	   /* key: size bucket, as in model_size_buckets */
 	GROUP_BY_MARK,	   /* the mark that was set last */
-	GROUP_BY_CALL,	   /* key: enum tape_fn, the first of those that are called the same */
+	GROUP_BY_CALL,	   /* key: enum tape_fn, the first of those with the same name */
 	GROUP_BY_LIFETIME, /* key: bucket of groups/lifetimes.h; LIFETIME_BUCKETS: never freed */
 	GROUP_BY_PROCESS   /* one group */
 };
 
 enum { GROUP_BYS = GROUP_BY_PROCESS + 1 };
 
-/* The words of --by, in the order of the enum, NULL at the end. */
+/* The words of --by, in enum order, NULL-terminated. */
 extern const char *const group_by_words[];
 
-/* What a group of each is, in the same order. */
+/* Descriptions of the groups, in the same order. */
 extern const char *const group_by_docs[];
 
 struct group_sums {
 	struct model_stack_sums sums;
 	uint64_t usable;
 	uint64_t leaked_usable;
-	uint64_t size_min; /* sizes and times: meaningless without allocations */
+	uint64_t size_min; /* sizes and times: undefined without allocations */
 	uint64_t size_max;
 	uint64_t first_ns; /* of allocations */
 	uint64_t last_ns;
 	uint64_t freed_count;
-	uint64_t lifetime_sum_ns; /* of those that were freed */
+	uint64_t lifetime_sum_ns; /* of freed blocks */
 	uint64_t lifetime_max_ns;
 };
 
 /*
- * Percentiles of lifetimes of blocks that were freed. From histograms of 16 steps an octave: at
- * most 1/16 above the true value, never below it. FIELD_NONE: none was freed, or not asked for.
+ * Percentiles of lifetimes of freed blocks, from histograms of 16 steps per octave: at most 1/16
+ * above the true value, never below it. FIELD_NONE: none was freed, or not requested.
  */
 enum { GROUP_P50, GROUP_P90, GROUP_P99, GROUP_PERCENTILES };
 
 struct group {
-	uint64_t key;		       /* by enum group_by: see there */
-	const struct name_frame *site; /* by STACK .. MODULE: a frame that names it; else NULL */
-	uint32_t stack; /* by STACK .. MODULE: of its stacks the one with most matched bytes */
+	uint64_t key;		       /* meaning by enum group_by, see there */
+	const struct name_frame *site; /* by STACK .. MODULE: a frame for its name; else NULL */
+	uint32_t stack;	      /* by STACK .. MODULE: its stack with the most matched bytes */
 	uint32_t stack_count; /* by STACK .. MODULE: stacks with matched allocations */
 	struct group_sums matched;
 	struct group_sums all;
 	uint64_t lifetimes[2][GROUP_PERCENTILES]; /* matched, all */
-	uint64_t usage_max;    /* of all: most live bytes at once, FIELD_NONE: not asked for */
-	uint64_t usage_max_ns; /* and when for the first time */
+	uint64_t usage_max;    /* of all: maximum live bytes; FIELD_NONE: not requested */
+	uint64_t usage_max_ns; /* first time it was reached */
 	uint32_t number;       /* private */
 };
 
 /*
- * What groups are sorted by. The first are metrics (metric_group_key); the words are
- * memory-profiler's where it has one.
+ * Sort keys of groups. The first are metrics (metric_group_key); the words are memory-profiler's
+ * where it has one.
  */
 enum group_key {
 	GROUP_SIZE,
@@ -81,7 +81,7 @@ enum group_key {
 	GROUP_MIN_TIMESTAMP,
 	GROUP_MAX_TIMESTAMP,
 	GROUP_INTERVAL,
-	GROUP_RATE, /* allocations in 1000 s of the interval; none for a single moment */
+	GROUP_RATE, /* allocations per 1000 s of the interval; none for a single moment */
 	GROUP_LIFETIME_P50,
 	GROUP_LIFETIME_P90,
 	GROUP_LIFETIME_P99,
@@ -105,8 +105,8 @@ struct group_order {
 };
 
 /*
- * "size", "only_matched.size", "all.leaked_count", "all.size:asc"; the most comes first unless it
- * ends in :asc. direction (NULL: none): "asc", "desc" or "dsc", as memory-profiler's `order`.
+ * "size", "only_matched.size", "all.leaked_count", "all.size:asc"; descending unless it ends in
+ * :asc. direction (NULL: none): "asc", "desc" or "dsc", as in memory-profiler's `order`.
  */
 struct err *group_order_parse(const char *text, const char *direction,
 			      struct group_order *order_ret);
@@ -121,40 +121,39 @@ struct group_settings {
 	uint64_t skip;
 	uint64_t count; /* 0: all */
 	bool wants_lifetimes;
-	bool wants_usage_max; /* goes through all frees in order of time */
+	bool wants_usage_max; /* needs all frees in time order */
 };
 
 struct groups {
 	struct group *items; /* sorted; skip and count applied */
 	size_t count;
-	size_t total_count; /* groups with matched allocations */
+	size_t total_count; /* number of groups with matched allocations */
 	enum group_by by;
 };
 
 /*
- * The list lives in the arena. It may find facts that the selection does not have yet: one thread
- * at a time for a selection.
+ * The list lives in the arena. May prepare more facts of the selection: one thread at a time per
+ * selection.
  */
 struct err *groups_find(const struct selection *selection, const struct group_settings *settings,
 			struct arena *arena, struct groups *groups_ret);
 
 /*
- * Percentiles of lifetimes of groups that were found without; one pass over the rows. mode is that
+ * Adds percentiles of lifetimes to groups found without them; one pass over the rows. mode is that
  * of the groups.
  */
 struct err *groups_add_lifetimes(const struct selection *selection, struct groups *groups,
 				 enum walk_mode mode, struct arena *arena);
 
 /*
- * A part of groups of which all were found, in another order: sorted, skip and count applied. By
- * what was not asked for when they were found they cannot be sorted. places says where in `all`
- * each was.
+ * A page of already found groups, in another order: sorted, skip and count applied. Cannot sort by
+ * values that were not requested when they were found. places: each group's index in `all`.
  */
 struct err *groups_page(const struct groups *all, const struct group_settings *settings,
 			struct arena *arena, struct groups *page_ret, const uint32_t **places_ret);
 
 /*
- * What a group is called: function, "list.c:42", module, thread ... Texts from the tape may be
+ * The name of a group: function, "list.c:42", module, thread ... Texts from the tape may be
  * hostile.
  */
 void group_title(const struct selection *selection, const struct groups *groups,

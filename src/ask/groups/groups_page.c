@@ -1,4 +1,4 @@
-/* Groups that were found once, shown a page at a time. */
+/* Pages of groups that were found before. */
 #include <assert.h>
 
 #include "base/sort.h"

@@ -11,7 +11,7 @@ VEC_DEFINE(handover_vec, struct handover);
 struct finder {
 	struct handover_vec items;
 	struct map by_pair;
-	uint64_t last_pair; /* successive rows are mostly alike */
+	uint64_t last_pair; /* successive rows mostly have the same pair */
 	size_t last;
 	uint64_t thread[MODEL_BATCH];
 	uint64_t freer[MODEL_BATCH];
@@ -81,7 +81,7 @@ static bool row_take(struct finder *finder, size_t i, struct model_stack_sums *t
 	return true;
 }
 
-/* At the peak is what the selection says. */
+/* Peak flags come from the selection if it has a range. */
 static void flags_read(struct finder *finder, const struct pass *pass)
 {
 	uint64_t begin[MODEL_BATCH];

@@ -1,5 +1,5 @@
 /*
- * handovers: which thread freed what which thread had allocated.
+ * handovers: blocks by allocating and freeing thread.
  */
 #ifndef MEMTAPE_GROUPS_HANDOVERS_H
 #define MEMTAPE_GROUPS_HANDOVERS_H
@@ -11,15 +11,15 @@ struct selection;
 
 struct handover {
 	uint32_t allocator; /* thread ids of the model */
-	uint32_t freer;	    /* MODEL_NO_THREAD: never freed, or nobody saw by whom */
+	uint32_t freer;	    /* MODEL_NO_THREAD: never freed, or freeing thread unknown */
 	struct model_sum sum;
 };
 
 struct handovers {
 	struct handover *items; /* most bytes first */
 	size_t count;
-	struct model_stack_sums *threads; /* by thread: what it allocated of what was asked about */
-	uint64_t *free_counts;		  /* by thread: how much of that it freed */
+	struct model_stack_sums *threads; /* by thread: its selected allocations */
+	uint64_t *free_counts;		  /* by thread: how many of those blocks it freed */
 	uint64_t *foreign_free_counts;	  /* of those: allocated by another thread */
 };
 

@@ -29,13 +29,13 @@ unsigned lifetimes_bucket(uint64_t ns)
 		100000,	     1000000,	   10000000,	  100000000,	  1000000000,
 		10000000000, 100000000000, 1000000000000, 10000000000000, 100000000000000
 	};
-	/* Its digits less one: of so many bits that is times the logarithm of 2, or one more. */
+	/* Decimal digits minus one: bits times log10(2), or one more. */
 	const unsigned bits = ns ? 64 - (unsigned)__builtin_clzll(ns) : 0;
 	unsigned digits = bits * 1233 >> 12;
 
 	if (digits >= array_size(tens))
 		return LIFETIME_BUCKETS - 1;
-	digits += ns >= tens[digits]; /* now all of them */
+	digits += ns >= tens[digits]; /* now the exact number */
 	return digits <= 2 ? 0 : (unsigned)u64_min(digits - 2, LIFETIME_BUCKETS - 1);
 }
 

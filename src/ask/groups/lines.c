@@ -16,14 +16,14 @@ struct finder {
 	const struct model *model;
 	struct names *names;
 	const char *wanted;
-	struct map matches;    /* file text, by address -> 1: matches, 2: does not */
-	struct file_vec files; /* that match, each once */
+	struct map matches;    /* file text, by address -> 1: match, 2: no match */
+	struct file_vec files; /* distinct matching files */
 	struct line_vec lines;
-	struct map by_line; /* line -> index of lines */
-	uint8_t *used;	    /* by stack: something was allocated or freed in or below it */
-	uint32_t *nearest;  /* by stack: itself or the ancestor that has a frame of the file; 0 */
-	struct model_stack_sums *totals; /* by stack, with those that go on from it */
-	struct model_sum *freed;	 /* the same, of the stacks that freed */
+	struct map by_line; /* line -> index in lines */
+	uint8_t *used;	    /* by stack: it or a descendant allocated or freed something */
+	uint32_t *nearest;  /* by stack: it or its nearest ancestor with a frame in the file; 0 */
+	struct model_stack_sums *totals; /* by stack, including its descendants */
+	struct model_sum *freed;	 /* the same for the freeing stacks */
 };
 
 static void finder_deinit(struct finder *finder)
@@ -47,7 +47,7 @@ static const char *skip_dot(const char *path)
 	return strncmp(path, "./", 2) == 0 ? path + 2 : path;
 }
 
-/* Whether one path is the end of the other, in whole folders. */
+/* Whether one path is the end of the other, at folder boundaries. */
 static bool path_ends_with(const char *path, const char *end)
 {
 	const size_t len = strlen(path), end_len = strlen(end);
@@ -64,7 +64,7 @@ static bool path_fits(const char *path, const char *wanted)
 	return path_ends_with(path, wanted) || (path[0] != '/' && path_ends_with(wanted, path));
 }
 
-/* Texts of files are many times the same address: each is compared once. */
+/* File texts often share an address: each address is compared once. */
 static bool frame_matches(struct finder *finder, const struct name_frame *frame)
 {
 	uint64_t *known;
@@ -105,7 +105,7 @@ static struct err *file_choose(const struct finder *finder)
 
 /* --- sums ---------------------------------------------------------------------------------- */
 
-/* By the stacks that freed. */
+/* Sums by freeing stack. */
 static struct err *freed_sum(struct finder *finder, const struct selection *selection)
 {
 	struct pass pass = pass_begin(finder->model, selection);
@@ -125,7 +125,7 @@ static struct err *freed_sum(struct finder *finder, const struct selection *sele
 	return NULL;
 }
 
-/* Children come after their parents, so one pass backwards sums up whole branches. */
+/* Children come after their parents, so one backward pass accumulates all branches. */
 static void branches_sum(struct finder *finder)
 {
 	const struct capture_stack *stacks = model_stacks(finder->model);
@@ -191,7 +191,7 @@ static bool frames_have(struct finder *finder, const struct name_frame *frames, 
 	return false;
 }
 
-/* Whether the line is further out on the stack too: then it has all of this already. */
+/* Whether the line occurs further out on the stack too: then it is already counted. */
 static bool is_recursion(struct finder *finder, uint32_t stack, uint32_t line)
 {
 	const struct capture_stack *stacks = model_stacks(finder->model);

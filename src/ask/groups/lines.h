@@ -1,9 +1,8 @@
 /*
- * lines: what the lines of one source file allocated.
+ * lines: allocations by line of one source file.
  *
- * A line has what was allocated while it was on the stack (total), once for each stack however
- * often it is on it, and what the innermost function that is not machinery of allocation allocated
- * there (self).
+ * A line's total is what was allocated while it was on the stack, counted once per stack. Its self
+ * value is what was allocated there by the innermost function that is not allocation machinery.
  */
 #ifndef MEMTAPE_GROUPS_LINES_H
 #define MEMTAPE_GROUPS_LINES_H
@@ -15,25 +14,24 @@ struct selection;
 
 struct line {
 	uint32_t line; /* from 1 */
-	uint32_t name; /* a function that the line is in */
-	/* One of its frames: inlined into those that follow it, until one is not, if any is. */
+	uint32_t name; /* a function that contains the line */
+	/* One of its frames: inlined into the frames that follow, up to one that is not inlined. */
 	const struct name_frame *frame;
 	struct model_stack_sums total;
 	struct model_stack_sums self;
-	struct model_sum
-		freed; /* while the line was on the stack of the free, whoever allocated it */
+	struct model_sum freed; /* while the line was on the freeing stack, whoever allocated */
 };
 
 struct lines {
 	const char *file;   /* as the debug information has it */
-	struct line *items; /* by ascending line, each with something */
+	struct line *items; /* by line number; lines without data are left out */
 	size_t count;
 };
 
 /*
- * `file` is the end of the file's path, of whole folders: "list.c", "src/list.c". Needs MODEL_FULL.
- * ERR_NOT_FOUND: nothing was allocated from a file of that name; ERR_USAGE: from several. Lives in
- * the arena.
+ * `file` is the end of the path, in whole folders: "list.c", "src/list.c". Needs MODEL_FULL.
+ * ERR_NOT_FOUND: no allocations from such a file; ERR_USAGE: several files match. Lives in the
+ * arena.
  */
 struct err *lines_find(const struct sums *sums, const struct selection *selection,
 		       struct names *names, enum walk_mode mode, const char *file,

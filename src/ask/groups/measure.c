@@ -63,7 +63,7 @@ static struct err *sums_of_slack(const struct selection *selection, struct model
 	return err;
 }
 
-/* Whether what was alive then, of all, is what was alive at the peak. */
+/* Whether all blocks live at this moment are exactly those live at the peak. */
 static bool is_peak(const struct selection *selection, uint64_t at_ns)
 {
 	return selection_is_all(selection) && at_ns == model_totals(selection->model)->peak_ns &&

@@ -1,5 +1,5 @@
 /*
- * portrait: how large the allocations of a selection are, and how long they live. Needs MODEL_FULL.
+ * portrait: sizes and lifetimes of a selection's allocations. Needs MODEL_FULL.
  */
 #ifndef MEMTAPE_GROUPS_PORTRAIT_H
 #define MEMTAPE_GROUPS_PORTRAIT_H
@@ -8,11 +8,11 @@
 #include "select/selection.h"
 
 struct portrait {
-	struct spread lifetimes;		    /* of those that were freed, in ns */
+	struct spread lifetimes;		    /* of freed blocks, in ns */
 	struct model_sum sizes[MODEL_SIZE_BUCKETS]; /* as model_size_buckets */
 };
 
-/* One pass over the rows, on as many threads as the selection's limits say, which end it. */
+/* One pass over the rows; the selection's limits set the threads and can stop it. */
 struct err *portrait_find(const struct selection *selection, struct portrait *portrait);
 
 #endif

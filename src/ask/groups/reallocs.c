@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-enum { CONSTANT_STEPS_MIN = 8 /* fewer are no habit */ };
+enum { CONSTANT_STEPS_MIN = 8 /* fewer are no pattern */ };
 
 const char *const realloc_order_words[] = { "copied", "length", "size", NULL };
 
@@ -15,7 +15,7 @@ bool realloc_chain_is_constant(const struct realloc_chain *chain)
 	       chain->increment_max - chain->increment_min <= chain->increment_min / 4;
 }
 
-/* Where a block can grow in place, steps cost nothing; a doubling copies its final size once. */
+/* Growing in place costs nothing; a doubling copies its final size once. */
 static bool is_wasteful(const struct realloc_chain *chain)
 {
 	return realloc_chain_is_constant(chain) && chain->copied_bytes >= chain->last_bytes;
@@ -33,7 +33,7 @@ static double power(double base, uint64_t exponent)
 	return result;
 }
 
-/* The root is between 1 and 2^64; halving finds it to the last bit that is shown. */
+/* The root is between 1 and 2^64; bisection finds it to the last digit shown. */
 double realloc_chain_factor(const struct realloc_chain *chain)
 {
 	const double whole = (double)chain->last_bytes / (double)u64_max(chain->first_bytes, 1);
@@ -56,14 +56,14 @@ double realloc_chain_factor(const struct realloc_chain *chain)
 
 /* --- all of them --------------------------------------------------------------------------- */
 
-/* Chains on their way from the last row to the first, side by side. */
+/* Chains followed from the last row to the first, in parallel. */
 struct walkers {
 	size_t count;
 	struct realloc_chain chains[MODEL_BATCH];
-	uint64_t rows[MODEL_BATCH]; /* where each stands */
+	uint64_t rows[MODEL_BATCH]; /* current row of each */
 	uint64_t sizes[MODEL_BATCH];
 	uint64_t addresses[MODEL_BATCH];
-	uint64_t before[MODEL_BATCH]; /* the row that this one continues */
+	uint64_t before[MODEL_BATCH]; /* the row that it continues */
 	uint64_t before_sizes[MODEL_BATCH];
 	uint64_t before_addresses[MODEL_BATCH];
 };
@@ -109,14 +109,14 @@ struct gather {
 	struct walkers walkers;
 };
 
-/* reallocs->top is a heap with the least on top while chains are being found. */
+/* reallocs->top is a min-heap while chains are searched. */
 static bool is_less(const struct gather *gather, size_t a, size_t b)
 {
 	const struct realloc_chain *top = gather->reallocs->top;
 	const uint64_t left = order_value(gather->order, &top[a]);
 	const uint64_t right = order_value(gather->order, &top[b]);
 
-	/* Of equal ones the later is the lesser. */
+	/* of equal ones the later counts as less */
 	return left != right ? left < right : top[a].last_row > top[b].last_row;
 }
 
@@ -202,7 +202,7 @@ static void chain_end(struct gather *gather, const struct realloc_chain *chain)
 	top_offer(gather, chain);
 }
 
-/* One step of all; those that have come to their first row leave. */
+/* Advances every chain by one step; finished chains leave. */
 static void walkers_step(struct gather *gather)
 {
 	struct walkers *walkers = &gather->walkers;
@@ -238,11 +238,11 @@ static void walkers_step(struct gather *gather)
 	}
 }
 
-/* The last rows of some chains. */
+/* Starts from the last rows of some chains. */
 static void walkers_begin(struct gather *gather, uint64_t first, size_t count)
 {
 	struct walkers *walkers = &gather->walkers;
-	uint64_t *stacks = walkers->before; /* not needed yet */
+	uint64_t *stacks = walkers->before; /* not used yet */
 
 	walkers->count = 0;
 	for (size_t i = 0; i < count; i++) {
@@ -264,7 +264,7 @@ static void walkers_begin(struct gather *gather, uint64_t first, size_t count)
 		};
 }
 
-/* Most first. */
+/* Sorts the top, largest first. */
 static void top_sort(struct gather *gather)
 {
 	struct reallocs *reallocs = gather->reallocs;

@@ -6,7 +6,7 @@ enum { PART_BITS = 5 };
 
 static_assert(1 << PART_BITS == SPREAD_PARTS, "parts of a power of two");
 
-/* Below SPREAD_PARTS the value itself, then SPREAD_PARTS slots for each power of two. */
+/* Values below SPREAD_PARTS are exact; then SPREAD_PARTS slots per power of two. */
 static size_t slot_of(uint64_t value)
 {
 	unsigned bits;
@@ -53,7 +53,7 @@ void spread_join(struct spread *to, const struct spread *from)
 
 uint64_t spread_percentile(const struct spread *spread, unsigned thousandths)
 {
-	/* Nearest rank: the first value that so many are not above, rounded up. */
+	/* Nearest rank, rounded up. */
 	const uint64_t rank =
 		(uint64_t)(((unsigned __int128)spread->count * thousandths + 999) / 1000);
 	uint64_t seen = 0;

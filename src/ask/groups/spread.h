@@ -1,8 +1,8 @@
 /*
- * spread: how values are spread over orders of magnitude, in fixed memory.
+ * spread: the distribution of values over orders of magnitude, in fixed memory.
  *
- * Each power of two is divided into equal parts, so a value is known to one part in SPREAD_PARTS
- * (about 3 %), and exactly below that many. As in HDR histograms (Gil Tene, hdrhistogram.org).
+ * Each power of two is divided into equal parts, so values are known to one part in SPREAD_PARTS
+ * (about 3 %), and exactly below that. As in HDR histograms (Gil Tene, hdrhistogram.org).
  */
 #ifndef MEMTAPE_GROUPS_SPREAD_H
 #define MEMTAPE_GROUPS_SPREAD_H
@@ -23,8 +23,8 @@ void spread_add(struct spread *spread, uint64_t value);
 void spread_join(struct spread *to, const struct spread *from);
 
 /*
- * The value that `thousandths` of all are not above, 0 .. 1000; of a group of values that are not
- * distinguished: the largest, but never more than max. 0 without values.
+ * The percentile in thousandths, 0 .. 1000: the largest value of its slot, but never more than max.
+ * 0 without values.
  */
 uint64_t spread_percentile(const struct spread *spread, unsigned thousandths);
 

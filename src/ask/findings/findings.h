@@ -31,7 +31,7 @@ struct finding {
 	const char *type;     /* the finder's name */
 	const char *title;    /* what is wrong */
 	uint64_t bytes;	      /* at stake */
-	uint64_t count;	      /* of allocations, steps, pages: see the evidence; FIELD_NONE: none */
+	uint64_t count;	      /* allocations, steps or pages, see evidence; FIELD_NONE: none */
 	const char *evidence; /* one sentence with figures */
 	const char *advice;   /* one sentence */
 	uint32_t stack;	      /* of its function, the stack with most; or FINDING_NO_STACK */

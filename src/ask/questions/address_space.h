@@ -1,5 +1,5 @@
 /*
- * address_space: what the questions about the address space find.
+ * address_space: results of the questions about the address space.
  */
 #ifndef MEMTAPE_QUESTIONS_ADDRESS_SPACE_H
 #define MEMTAPE_QUESTIONS_ADDRESS_SPACE_H
@@ -16,8 +16,8 @@
 /* --- space -------------------------------------------------------------------------------------- */
 
 /*
- * A map of the heap, cell by cell, and a list of everything that is mapped; by default where most of
- * the heap was free.
+ * A map of the heap by cells, and a list of all mappings; by default at the moment when most of the
+ * heap was free.
  */
 
 struct heap_region {
@@ -43,11 +43,11 @@ struct space_answer {
 /* --- mappings ----------------------------------------------------------------------------------- */
 
 /*
- * The address space over time: every mapping there was, who made it and when, how much of it was
- * resident, and what is left of it; with `at` those that were there then.
+ * The address space over time: every mapping, which call made it and when, how much of it was
+ * resident, and what is left; with `at`, those that existed then.
  */
 
-/* How much of a mapping there was at a snapshot, where it had changed since the one before. */
+/* A mapping's size at a snapshot, if it changed since the previous one. */
 struct mapping_use {
 	uint64_t ns;
 	uint64_t mapped_bytes;
@@ -73,7 +73,7 @@ struct mapping_row {
 	uint64_t cuts, protects, moves;
 	struct shape_rows usage;
 	uint32_t stack;
-	const char *what; /* text: filled by who writes it */
+	const char *what; /* text: filled by the writer */
 };
 
 struct mappings_answer {
@@ -81,36 +81,38 @@ struct mappings_answer {
 	struct quality quality;
 };
 
-/* All uses, those of a mapping one behind the other in the order of time: items of first[mapping]
- * up to first[mapping + 1]. Lives in the arena. Internal to mappings. */
+/*
+ * All uses, grouped by mapping and sorted by time within: items of first[mapping] up to
+ * first[mapping + 1]. Lives in the arena. Internal to mappings.
+ */
 struct err *mapping_uses_find(const struct model *model, size_t mapping_count, struct arena *arena,
 			      const struct mapping_use **items_ret, const uint32_t **first_ret);
 
 /* --- rss ---------------------------------------------------------------------------------------- */
 
 /*
- * Why the process is as large as it is: bands that add up to its resident bytes, and in words what
- * stands between RSS and the live blocks.
+ * Explains the process's size: bands that add up to its resident bytes, and in words the difference
+ * between RSS and the live blocks.
  */
 
 struct rss_answer {
 	const char *explanation;
 	uint64_t snapshots;
 	bool pages_known;
-	uint64_t peak_sample, most_free_sample; /* indices; SHAPE_NONE: there are no samples */
+	uint64_t peak_sample, most_free_sample; /* indices; SHAPE_NONE: no samples */
 	struct shape_rows samples;		/* of struct rss_sample */
 	struct quality quality;
-	size_t last_sample; /* no member */
+	size_t last_sample; /* not a member */
 };
 
-/* waste: of the heap where RSS was highest; NULL: nothing is known of it. Internal to rss. */
+/* waste: of the heap at the highest RSS; NULL: not known. Internal to rss. */
 void rss_words(struct str *out, const struct rss *rss, const struct space_waste *waste);
 
 /* --- fragmentation ------------------------------------------------------------------------------ */
 
 /*
- * What of the heap is resident and holds nothing, and whose blocks keep it: by default where most of
- * it was free.
+ * The heap's resident but unused memory, and whose blocks keep it: by default at the moment when
+ * most of the heap was free.
  */
 
 struct slack_class {
@@ -120,12 +122,12 @@ struct slack_class {
 
 struct waste_site {
 	struct place place;
-	struct model_stack_sums sums; /* as space_waste.h has them */
+	struct model_stack_sums sums; /* with the meanings of space_waste.h */
 	uint32_t stack;
 };
 
 struct fragmentation {
-	struct space_waste waste; /* but for regions and pinned, which are empty */
+	struct space_waste waste; /* regions and pinned are empty */
 	bool has_snapshot;
 	uint64_t slack_bytes;
 	struct shape_numbers fills;

@@ -44,7 +44,7 @@ static struct err *check(const struct parameters *with)
 	return line_columns_choose(with->columns, &chosen);
 }
 
-/* The lines that have most of what is sorted by, in their order. */
+/* Keeps the lines with the highest sort values, in line order. */
 static struct err *lines_cut(const struct asked *asked, struct lines *lines)
 {
 	const uint64_t top = asked->with->top;

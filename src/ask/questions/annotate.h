@@ -1,5 +1,5 @@
 /*
- * annotate: a source file with what its lines allocated.
+ * annotate: a source file with the allocations of its lines.
  */
 #ifndef MEMTAPE_QUESTIONS_ANNOTATE_H
 #define MEMTAPE_QUESTIONS_ANNOTATE_H
@@ -12,18 +12,18 @@ struct annotated_line {
 	uint64_t number;
 	const char *function;
 	struct line line;
-	const char *text; /* NULL: the source is not there, or not that long */
+	const char *text; /* NULL: no source, or line past its end */
 };
 
 struct annotation {
 	const char *file;
-	const char *source_path; /* NULL: it is not there */
+	const char *source_path; /* NULL: not found */
 	bool source_is_newer;
 	struct shape_rows lines; /* of struct annotated_line */
 	struct about about;
-	/* No members. */
+	/* Not members. */
 	struct source source;
-	const char *tried; /* paths where it was looked for */
+	const char *tried; /* paths that were tried */
 };
 
 #endif

@@ -49,7 +49,7 @@ static struct alive_site site_row(const struct asked *asked, const struct site *
 	};
 }
 
-/* sums_at has what was alive as if that had been the peak. */
+/* sums_at returns the live blocks as `peak`. */
 static struct err *sites_then(const struct asked *asked, struct at_answer *at, size_t *count_ret)
 {
 	struct sums sums;

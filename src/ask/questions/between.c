@@ -53,7 +53,7 @@ static const struct member between_members[] = {
 };
 static const struct shape shape_between = SHAPE("Between", struct between_answer, between_members);
 
-/* A key that is smaller where there is more of it. */
+/* An ascending sort key for descending order. */
 static uint64_t order_most(enum order order, const struct span_sums *sums)
 {
 	switch (order) {
@@ -89,7 +89,7 @@ static bool is_quiet(const struct span_sums *sums)
 	return sums->allocated.count == 0 && sums->freed.count == 0;
 }
 
-/* Those where nothing happened come last: text leaves them out. */
+/* Sites without activity come last: text omits them. */
 static uint64_t order_key(enum order order, const struct span_sums *sums)
 {
 	return is_quiet(sums) ? UINT64_MAX : u64_min(order_most(order, sums), UINT64_MAX - 1);
@@ -159,7 +159,7 @@ static struct err *ask(const struct asked *asked, void *result)
 		err = moment_parse(asked->with->end, &moments.until);
 	if (!err)
 		err = moment_span_ns(&moments, asked->model, &from_ns, &until_ns);
-	if (!err) /* two moments, and no open end */
+	if (!err) /* the end must be on the tape */
 		err = moment_ns(&moments.until, asked->model, &until_ns);
 	if (!err)
 		err = span_find(asked->model, asked->selection, from_ns, until_ns, asked->arena,

@@ -1,5 +1,5 @@
 /*
- * between: what a span of time left behind, and what it took away; and for a moment (at), what was
+ * between: what a span of time left behind, and what it freed; and for a moment (at), what was
  * alive.
  */
 #ifndef MEMTAPE_QUESTIONS_BETWEEN_H
@@ -33,7 +33,7 @@ struct at_answer {
 	uint64_t live_bytes, live_count;
 	struct shape_rows sites;
 	struct quality quality;
-	/* No members: what the rows were made of. */
+	/* Not members: the data behind the rows. */
 	const struct site *const *ranked;
 };
 

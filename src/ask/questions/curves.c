@@ -1,6 +1,6 @@
 /*
- * curves: live bytes over time as a picture shows them: columns of equal spans, in bands of what
- * they belong to, with samples of resident bytes and marks.
+ * curves: live bytes over time for a picture: columns of equal spans, in bands by group, with
+ * samples of resident bytes and marks.
  */
 #include "answer/about.h"
 #include "groups/group_filter.h"
@@ -97,7 +97,7 @@ static const struct {
 	{ "function", GROUP_BY_FUNCTION },
 };
 
-/* What is being looked at. */
+/* The displayed part. */
 struct view {
 	const struct asked *asked;
 	uint64_t from_ns, until_ns; /* exclusive */
@@ -109,7 +109,7 @@ struct view {
 
 /* --- all allocations: the model knows whole spans ------------------------------------------ */
 
-/* When the most was alive in a span that has it: each step looks at a thousandth of the last. */
+/* When live bytes were highest in a span: each step narrows it to a thousandth. */
 static uint64_t moment_of_most(const struct asked *asked, uint64_t from_ns, uint64_t until_ns)
 {
 	enum { PARTS = 1000 };
@@ -160,7 +160,7 @@ static uint64_t live_before(const struct model *model, uint64_t ns)
 	return span.live_bytes_end;
 }
 
-/* The least of a column is that of its two edges. */
+/* A column's minimum is taken from its two edges. */
 static struct err *columns_of_model(struct view *view)
 {
 	struct arena *arena = view->asked->arena;
@@ -207,8 +207,8 @@ static struct course_settings settings_of(const struct view *view)
 }
 
 /*
- * Bands as they were when most was alive in each column. Where events of one nanosecond were in
- * another order on the tape, that is less than the most of the column: the last band has the rest.
+ * Bands at each column's maximum of live bytes. If events of the same nanosecond had another order
+ * on the tape, their sum is lower than the maximum: the last band gets the rest.
  */
 static struct err *bands_of_model(struct view *view)
 {
@@ -308,7 +308,7 @@ static bool is_shown(const struct view *view, uint64_t ns)
 	return ns >= view->from_ns && ns < view->until_ns;
 }
 
-/* Of the samples of a column the one with most. */
+/* For each column, its highest sample. */
 static struct err *rss_fill(const struct view *view, struct curve_samples *samples)
 {
 	const struct model *model = view->asked->model;
@@ -337,7 +337,7 @@ static struct err *rss_fill(const struct view *view, struct curve_samples *sampl
 	return NULL;
 }
 
-/* Where there are very many, the first of each column. */
+/* If there are very many, only the first of each column. */
 static struct err *marks_fill(const struct view *view, struct shape_rows *rows)
 {
 	const struct model *model = view->asked->model;
@@ -373,7 +373,7 @@ static struct err *curves_fill(const struct view *view, struct curves *curves)
 	curves->until_ns = view->until_ns;
 	curves->cols = view->count;
 	curves->peak = (struct curve_peak) { view->course.peak_ns, view->course.peak_bytes };
-	curves->bands.items = curves; /* none */
+	curves->bands.items = curves; /* an empty list */
 	if (!err && view->course.band_count > 0)
 		err = bands_fill(view, &curves->bands);
 	if (!err)
@@ -413,7 +413,7 @@ static struct err *ask(const struct asked *asked, void *result)
 	struct view view = { .asked = asked, .has_bands = asked->with->bands };
 	struct err *err = asked_range(asked, &view.from_ns, &view.until_ns);
 
-	/* What happens at a moment has happened then. */
+	/* Events at the end time are included. */
 	view.until_ns = u64_min(view.until_ns, UINT64_MAX - 1) + 1;
 	view.count = u64_min(points, view.until_ns - view.from_ns);
 	if (!err && view.has_bands)

@@ -1,5 +1,5 @@
 /*
- * files: the source files that functions on the tape are from, with what was allocated there.
+ * files: source files of the functions on the tape, with their allocations.
  */
 #include "sums/files.h"
 

@@ -43,7 +43,7 @@ static const struct member findings_members[] = {
 static const struct shape shape_findings =
 	SHAPE("Findings", struct findings_answer, findings_members);
 
-/* What follows "memtape report TAPE"; NULL: no memory. */
+/* The words after "memtape report TAPE"; NULL: out of memory. */
 static const char *command_of(const struct finding_link *link, struct arena *arena)
 {
 	const struct {

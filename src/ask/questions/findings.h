@@ -1,5 +1,5 @@
 /*
- * findings: what is wrong, the worst first, with evidence, advice and the command that shows it.
+ * findings: problems, worst first, with evidence, advice and the command that shows each.
  */
 #ifndef MEMTAPE_QUESTIONS_FINDINGS_H
 #define MEMTAPE_QUESTIONS_FINDINGS_H
@@ -22,7 +22,7 @@ struct finding_answer {
 struct findings_answer {
 	struct shape_rows findings; /* of struct finding_answer */
 	struct shape_texts missing;
-	uint64_t total; /* how many there are, without asked->top */
+	uint64_t total; /* number of findings, ignoring asked->top */
 	struct quality quality;
 };
 

@@ -114,7 +114,7 @@ static struct err *sites_fill(const struct asked *asked, struct fragmentation *a
 	return NULL;
 }
 
-/* What is left needs no undoing. */
+/* The remaining members need no cleanup. */
 static struct err *waste_at(const struct asked *asked, uint64_t ns, struct space_waste *waste)
 {
 	CLEAN(space_destroy) struct space *space = NULL;
@@ -146,7 +146,7 @@ static struct err *ask(const struct asked *asked, void *result)
 	return quality_find(asked, &answer->quality);
 }
 
-/* In the order of enum metric, as whose sums the waste comes (space/space_waste.h). */
+/* In the order of enum metric, because waste comes as such sums (space/space_waste.h). */
 static const char *const sorts[] = { "unused", "pinned", "live", "blocks", "slack", NULL };
 
 const struct question question_fragmentation = {

@@ -43,7 +43,7 @@ static const struct member all_members[] = {
 };
 static const struct shape shape_all = SHAPE("GroupAll", struct group_values, all_members);
 
-/* A column of CSV, and one of text. */
+/* A column of CSV only, and one of text only. */
 #define CSV(word, values, key, kind)                                                               \
 	MEMBER_AS(word, struct group_row, values.of[key], kind, NULL, .nullable = true,            \
 		  .is_column = true, .is_wide = true)

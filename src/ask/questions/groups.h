@@ -1,6 +1,6 @@
 /*
- * groups: allocations grouped by what they have in common, with sums of those that the filter lets
- * through and of all.
+ * groups: allocations grouped by a common property, with sums of those that match the filter and of
+ * all.
  */
 #ifndef MEMTAPE_QUESTIONS_GROUPS_H
 #define MEMTAPE_QUESTIONS_GROUPS_H
@@ -16,7 +16,7 @@ struct group_values {
 
 extern const struct shape shape_group_values;
 
-/* The sums of a group, of what is selected or of all. */
+/* The sums of a group, for the selected or for all allocations. */
 struct group_values group_values_of(const struct group *group, bool is_of_all);
 
 struct group_row {

@@ -1,6 +1,6 @@
 /*
- * latency: how long calls of the allocator took, of a tape that was recorded with --latency: by
- * function, the slowest calls, and whose calls they are.
+ * latency: duration of allocator calls, for tapes recorded with --latency: by function, the slowest
+ * calls, and the calling functions.
  */
 #ifndef MEMTAPE_QUESTIONS_LATENCY_H
 #define MEMTAPE_QUESTIONS_LATENCY_H
@@ -27,7 +27,7 @@ struct slowest_call {
 	uint64_t latency_ns, time_ns;
 	const char *call;
 	bool is_free;
-	uint64_t allocation; /* its row */
+	uint64_t allocation; /* row of the block */
 	uint64_t size;
 	uint64_t thread; /* tid; SHAPE_NONE: not known */
 	uint32_t stack;

@@ -3,7 +3,7 @@
 #include "groups/lifetimes.h"
 #include "questions/questions.h"
 
-enum { SITES_MAX = 1000 /* each has a spread of its own, some KiB */ };
+enum { SITES_MAX = 1000 /* each has its own spread, a few KiB */ };
 
 static const struct member lived_members[] = {
 	MEMBER(struct lived, freed_count, COUNT, "blocks"),
@@ -98,7 +98,7 @@ static struct err *rows_fill(const struct asked *asked, const struct lifetimes *
 
 /* --- by function -------------------------------------------------------------------------------- */
 
-/* In the order of ranked. */
+/* Indexed like ranked. */
 static struct err *ranked_lifetimes(const struct asked *asked, const struct sites *sites,
 				    const struct site *const *ranked, size_t count,
 				    struct lifetimes **by_site_ret)

@@ -1,5 +1,5 @@
 /*
- * lifetimes: how long blocks lived, from those that are gone at once to those that stay.
+ * lifetimes: how long blocks lived, from the shortest to those that stay.
  */
 #ifndef MEMTAPE_QUESTIONS_LIFETIMES_H
 #define MEMTAPE_QUESTIONS_LIFETIMES_H
@@ -15,14 +15,14 @@ struct lived {
 };
 
 struct lifetime_row {
-	uint64_t min_ns, max_ns; /* SHAPE_NONE: it has no end */
+	uint64_t min_ns, max_ns; /* SHAPE_NONE: unbounded */
 	uint64_t count, bytes;
 };
 
 struct lifetime_site {
 	struct place place;
 	struct lived lived;
-	/* No members. */
+	/* Not members. */
 	uint64_t block_count;
 	uint32_t stack;
 };
@@ -30,7 +30,7 @@ struct lifetime_site {
 struct lifetimes_answer {
 	struct lived lived;
 	struct shape_rows lifetimes; /* of struct lifetime_row */
-	struct shape_rows sites;     /* of struct lifetime_site; items NULL: not asked for */
+	struct shape_rows sites;     /* of struct lifetime_site; items NULL: not requested */
 	struct quality quality;
 };
 

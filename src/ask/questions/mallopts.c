@@ -1,5 +1,5 @@
 /*
- * mallopts: how the program tuned its allocator: mallopt and malloc_trim, with their results.
+ * mallopts: allocator tuning by the program: mallopt and malloc_trim, with their results.
  */
 #include "answer/about.h"
 #include "answer/note.h"
@@ -43,7 +43,7 @@ static const struct member mallopts_members[] = {
 };
 static const struct shape shape_mallopts = SHAPE("Mallopts", struct mallopts, mallopts_members);
 
-/* NULL: no parameter of this libc or any other we know. */
+/* NULL: not a parameter of this or any other known libc. */
 static const char *parameter_name(int64_t key)
 {
 	static const struct {

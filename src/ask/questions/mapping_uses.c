@@ -1,6 +1,6 @@
 #include "questions/address_space.h"
 
-/* Adds what has changed since the last use of each mapping. */
+/* Adds a use of each mapping that changed since its last one. */
 static bool uses_add(struct mapping_use_vec *uses, const struct mapping_vec *all, uint64_t ns,
 		     struct mapping_use *last)
 {
@@ -26,7 +26,7 @@ static bool uses_add(struct mapping_use_vec *uses, const struct mapping_vec *all
 	return true;
 }
 
-/* From the order of time to that of mappings, in which they are in the order of time. */
+/* Sorts by mapping; each mapping's uses stay in time order. */
 static struct err *uses_sort(const struct mapping_use_vec *uses, size_t mapping_count,
 			     struct arena *arena, const struct mapping_use **items_ret,
 			     const uint32_t **first_ret)
@@ -47,7 +47,7 @@ static struct err *uses_sort(const struct mapping_use_vec *uses, size_t mapping_
 	return NULL;
 }
 
-/* Mappings have the same numbers on every walk. */
+/* Mappings have the same indices on every walk. */
 struct err *mapping_uses_find(const struct model *model, size_t mapping_count, struct arena *arena,
 			      const struct mapping_use **items_ret, const uint32_t **first_ret)
 {

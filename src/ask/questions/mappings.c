@@ -16,11 +16,11 @@ static const struct member use_members[] = {
 };
 static const struct shape shape_use = SHAPE("MappingUse", struct mapping_use, use_members);
 
-/* What text has no column for. */
+/* Members that are not text columns. */
 #define WIDE(field, kind, doc, ...)                                                                \
 	MEMBER(struct mapping_row, field, kind, doc, .is_wide = true __VA_OPT__(, ) __VA_ARGS__)
 
-/* And what it has alone. */
+/* Members that only text has. */
 #define TEXT(words, field, kind, ...)                                                              \
 	MEMBER_AS("shown " words, struct mapping_row, field, kind, NULL, .title = (words),         \
 		  .is_text = true __VA_OPT__(, ) __VA_ARGS__)
@@ -76,7 +76,7 @@ struct found {
 	uint64_t *at_bytes;   /* by mapping: mapped at `at` */
 	uint64_t *peak_bytes; /* by mapping: mapped when live blocks were highest */
 	const struct mapping_use *uses;
-	const uint32_t *first_use; /* by mapping; NULL: not asked for */
+	const uint32_t *first_use; /* by mapping; NULL: not requested */
 };
 
 struct stop {
@@ -85,7 +85,7 @@ struct stop {
 	size_t count;
 };
 
-/* Mapped bytes of every mapping as they are now. */
+/* Current mapped bytes of every mapping. */
 static struct err *take_bytes(const struct mapping_vec *all, struct arena *arena, uint64_t **ret)
 {
 	*ret = arena_array(arena, all->count + 1, sizeof(**ret));
@@ -96,7 +96,7 @@ static struct err *take_bytes(const struct mapping_vec *all, struct arena *arena
 	return NULL;
 }
 
-/* An array made at a moment, made as long as the final one. */
+/* Extends an array made earlier to the final count. */
 static struct err *lengthen(struct arena *arena, const struct stop *stop, size_t count)
 {
 	uint64_t *longer = arena_array(arena, count + 1, sizeof(*longer));
@@ -108,7 +108,7 @@ static struct err *lengthen(struct arena *arena, const struct stop *stop, size_t
 	return NULL;
 }
 
-/* The space at both moments, the earlier first, and then at the end: then kinds are known best. */
+/* Walks to both moments, the earlier first, then to the end, where kinds are known best. */
 static struct err *gather(const struct asked *asked, struct space *space, uint64_t at_ns,
 			  struct found *found)
 {
@@ -247,7 +247,7 @@ static bool is_asked_for(const struct asked *asked, const struct found *found, s
 	return !asked->with->at || found->at_bytes[index] > 0;
 }
 
-/* By what was resident: and of what was not, by what was mapped. */
+/* By resident bytes; mappings that were never resident by mapped bytes. */
 static uint64_t order_key(enum order order, const struct mapping *mapping, size_t index)
 {
 	return order == BY_BEGIN ? index

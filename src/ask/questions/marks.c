@@ -1,5 +1,5 @@
 /*
- * marks: the moments that the program named itself, and what was alive then.
+ * marks: moments named by the program, and what was alive then.
  */
 #include "answer/about.h"
 #include "answer/note.h"
@@ -41,7 +41,7 @@ static const struct member marks_members[] = {
 };
 static const struct shape shape_marks = SHAPE("Marks", struct marks, marks_members);
 
-/* What was alive at a moment, over all stacks: what happens at it has happened. */
+/* Live bytes at a moment, over all stacks; events at that moment are included. */
 static struct model_sum live_at(const struct model *model, uint64_t ns,
 				struct model_stack_moment *moments)
 {

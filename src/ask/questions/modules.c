@@ -1,6 +1,6 @@
 /*
- * modules: what each loaded object - the program, its libraries - allocated, when it was there, and
- * how well its functions could be named.
+ * modules: allocations of each loaded object (the program and its libraries), when it was loaded,
+ * and how well its functions could be named.
  */
 #include "sums/modules.h"
 
@@ -81,7 +81,7 @@ static const char *symbols_words(enum symbol_state state)
 	return words[state];
 }
 
-/* SHAPE_NONE: not as long as it was recorded. */
+/* SHAPE_NONE: not unloaded while recording. */
 static uint64_t unload_ns(const struct model *model, const struct capture_module *module)
 {
 	return module->unload_ticks == UINT64_MAX ? SHAPE_NONE
@@ -146,8 +146,8 @@ static struct err *row_fill(const struct asked *asked, const struct model_stack_
 }
 
 /*
- * Most first, and objects that allocated nothing last: text leaves them out. There is no row for
- * what is no object and allocated nothing.
+ * Largest first, objects without allocations last: text omits those. Rows that are not objects are
+ * left out if they have no allocations.
  */
 static bool modules_order(const struct asked *asked, const struct modules *modules,
 			  struct sort_pair *order, size_t *count_ret, size_t *quiet_ret)

@@ -1,6 +1,6 @@
 /*
- * overview: figures beside the summary that need every allocation: rates, the median size, how it
- * went over time.
+ * overview: figures of the summary that need every allocation: rates, the median size, and the
+ * development over time.
  */
 #include "answer/about.h"
 #include "groups/digest.h"
@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-/* Rates are found in finer steps than what is shown. */
+/* Rates are measured in finer steps than displayed. */
 enum { SPANS = DIGEST_SPANS, STEPS_A_SPAN = 10, STEPS = SPANS * STEPS_A_SPAN };
 
 struct rss_peak {
@@ -76,7 +76,7 @@ static const struct member overview_members[] = {
 };
 static const struct shape shape_overview = SHAPE("Overview", struct overview, overview_members);
 
-/* What is being looked at. */
+/* The displayed part. */
 struct view {
 	const struct asked *asked;
 	const struct digest *digest;
@@ -142,7 +142,7 @@ static void live_fill(const struct view *view, struct overview_span *spans)
 	}
 }
 
-/* The most of each span; of one without a sample what was last known. */
+/* The maximum of each span; without a sample, the last known value. */
 static void rss_fill(const struct view *view, struct overview_span *spans)
 {
 	const struct model *model = view->asked->model;
@@ -246,7 +246,7 @@ static struct err *ask(const struct asked *asked, void *result)
 		return err_nomem();
 	view->asked = asked;
 	err = asked_range(asked, &view->from_ns, &view->until_ns);
-	/* What happens at a moment has happened then. */
+	/* Events at the end time are included. */
 	view->until_ns = u64_min(view->until_ns, UINT64_MAX - 1) + 1;
 	if (!err)
 		err = digest_find(asked->selection, view->from_ns, view->until_ns, asked->arena,

@@ -95,7 +95,7 @@ static uint64_t sums_value(enum realloc_order order, const struct realloc_sums *
 	return 0;
 }
 
-/* Sites that reallocate, in their order, and what each has. */
+/* Sites that reallocate, sorted, and the sums of each. */
 static struct err *sites_order(const struct asked *asked, const struct reallocs *reallocs,
 			       const struct realloc_sums **by_site_ret,
 			       const struct sort_pair **order_ret, size_t *count_ret)

@@ -1,6 +1,6 @@
 /*
- * reallocs: who lets blocks grow, how often they had to move, and whether they grow in a way that
- * makes copying cost more the larger they get.
+ * reallocs: functions whose blocks grow, how often the blocks moved, and whether copying gets more
+ * expensive the larger they are.
  */
 #ifndef MEMTAPE_QUESTIONS_REALLOCS_H
 #define MEMTAPE_QUESTIONS_REALLOCS_H
@@ -10,14 +10,14 @@
 #include "groups/reallocs.h"
 
 struct growth {
-	double factor;		  /* a step, on average; NAN: that cannot be said */
-	uint64_t increment_bytes; /* a step; SHAPE_NONE: it did not grow by constant steps */
+	double factor;		  /* per step, on average; NAN: unknown */
+	uint64_t increment_bytes; /* per step; SHAPE_NONE: steps are not constant */
 };
 
 struct grown_site {
 	struct place place;
 	struct realloc_sums sums;
-	struct growth growth; /* of the block that was copied most */
+	struct growth growth; /* of the block with the most copied bytes */
 	uint32_t stack;
 };
 
@@ -32,7 +32,7 @@ struct reallocs_answer {
 	struct shape_rows sites;  /* of struct grown_site */
 	struct shape_rows chains; /* of struct grown_block */
 	struct quality quality;
-	enum realloc_order order; /* no member */
+	enum realloc_order order; /* not a member */
 };
 
 #endif

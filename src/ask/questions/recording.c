@@ -1,6 +1,6 @@
 /*
- * recording: what a tape is: how it was written, of which process, with which modules and threads,
- * what was lost, and what recording it cost. What `memtape info` says of one tape.
+ * recording: describes a tape: how it was written, of which process, its modules and threads,
+ * losses, and the cost of recording. The answer of `memtape info` for one tape.
  */
 #include <assert.h>
 #include <time.h>
@@ -173,7 +173,7 @@ static const struct shape shape_recording = SHAPE("Recording", struct recording,
 
 /* --- texts ---------------------------------------------------------------------------------- */
 
-/* *text_ret stays where there are none. */
+/* *text_ret is unchanged if there are none. */
 static struct err *hex_find(const uint8_t *bytes, size_t count, struct arena *arena,
 			    const char **text_ret)
 {
@@ -187,7 +187,7 @@ static struct err *hex_find(const uint8_t *bytes, size_t count, struct arena *ar
 	return *text_ret ? NULL : err_nomem();
 }
 
-/* ISO 8601 in UTC: the same words on every machine. *text_ret stays where it is not known. */
+/* ISO 8601 in UTC: the same on every machine. *text_ret is unchanged if not known. */
 static struct err *time_find(uint64_t realtime_ns, struct arena *arena, const char **text_ret)
 {
 	const time_t seconds = (time_t)(realtime_ns / NS_PER_S);
@@ -264,7 +264,7 @@ static struct loss_facts losses_of(const struct model *model)
 	};
 }
 
-/* What recording cost the process, as the recorder measured it; a raw tape knows a part of it. */
+/* The cost of recording as measured by the recorder; a raw tape has only part of it. */
 static struct recorder_facts recorder_of(const struct model_quality *quality,
 					 const struct tape_live *live)
 {

@@ -1,13 +1,13 @@
 /*
- * recording_notes: what notes on a tape say of its making: programs before an exec, what was done
- * to it later, and allocators with names of their own. Part of the answer `recording`.
+ * recording_notes: notes about the tape itself: programs before an exec, later edits, and
+ * allocators with names of their own. Part of the answer `recording`.
  */
 #ifndef MEMTAPE_QUESTIONS_RECORDING_NOTES_H
 #define MEMTAPE_QUESTIONS_RECORDING_NOTES_H
 
 #include "answer/question.h"
 
-/* Of lists that would be empty items is NULL. */
+/* items is NULL in empty lists. */
 struct recording_notes {
 	struct shape_rows before, edits, allocators;
 };

@@ -59,7 +59,7 @@ static struct err *explain(const struct asked *asked, const struct rss *rss,
 	return answer->explanation ? NULL : err_nomem();
 }
 
-/* Where RSS was highest, if it is known page by page. */
+/* At the highest RSS, if resident pages are known. */
 static struct err *explain_at_peak(const struct asked *asked, const struct rss *rss,
 				   struct rss_answer *answer)
 {

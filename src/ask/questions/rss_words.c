@@ -7,7 +7,7 @@ struct share {
 	int64_t bytes;
 };
 
-/* What stands between live blocks and RSS, most first. */
+/* Bands between live blocks and RSS, largest first. */
 static size_t shares_of(const struct rss_sample *sample, struct share shares[RSS_BANDS])
 {
 	size_t count = 0;

@@ -1,5 +1,5 @@
 /*
- * sizes: how large the blocks were, by powers of two.
+ * sizes: block sizes, by powers of two.
  */
 #include "answer/about.h"
 #include "base/str.h"
@@ -61,7 +61,7 @@ static unsigned bucket_of(uint64_t bytes)
 }
 
 /*
- * The model has them of all allocations; those of a part, or where leaks are suppressed, are
+ * The model has these sums for all allocations; for a part, or with suppressed leaks, rows are
  * counted.
  */
 static struct err *buckets_count(const struct asked *asked,

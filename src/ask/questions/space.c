@@ -50,7 +50,7 @@ static const struct member space_members[] = {
 };
 static const struct shape shape_space = SHAPE("Space", struct space_answer, space_members);
 
-/* "": it has none. NULL: no memory. */
+/* "": no name. NULL: out of memory. */
 static const char *name_of(const struct asked *asked, const struct space *space, uint32_t mapping)
 {
 	const struct mapping_vec *all = mappings_all(space_mappings(space));
@@ -58,7 +58,7 @@ static const char *name_of(const struct asked *asked, const struct space *space,
 	return arena_strdup(asked->arena, mapping < all->count ? all->items[mapping].name : "");
 }
 
-/* Of about as many cells as there are to be. */
+/* Cell size for about the requested number of cells. */
 static uint64_t region_cell_bytes(const struct space_region *region, uint64_t all_cell_bytes)
 {
 	return all_cell_bytes ? all_cell_bytes

@@ -75,7 +75,7 @@ static const struct shape shape_summary = SHAPE("Summary", struct summary_answer
 
 /* --- functions ------------------------------------------------------------------------------ */
 
-/* Several numbers of the tape are one function for the user: realloc(NULL, n), realloc(p, n) ... */
+/* Several tape numbers are one function for users: realloc(NULL, n), realloc(p, n) ... */
 static void function_add(struct summary_function *sum, const struct model *model, unsigned fn)
 {
 	const struct model_function *function = &model_functions(model)[fn];
@@ -86,7 +86,7 @@ static void function_add(struct summary_function *sum, const struct model *model
 		sum->bytes += function->bytes;
 }
 
-/* In the order of the first number of each name; what was never called is left out. */
+/* In the order of each name's first number; functions never called are left out. */
 static struct err *functions_find(const struct asked *asked, struct shape_rows *rows)
 {
 	struct summary_function *items = arena_array(asked->arena, TAPE_FN_COUNT, sizeof(*items));

@@ -1,5 +1,5 @@
 /*
- * summary: the figures that anybody asks for first.
+ * summary: the figures most users want first.
  */
 #ifndef MEMTAPE_QUESTIONS_SUMMARY_H
 #define MEMTAPE_QUESTIONS_SUMMARY_H
@@ -46,7 +46,7 @@ struct summary_answer {
 	uint64_t threads;
 	struct summary_process process;
 	struct quality quality;
-	enum metric metric; /* no member: of --sort, for a text with functions */
+	enum metric metric; /* not a member: from --sort, for text with functions */
 };
 
 #endif

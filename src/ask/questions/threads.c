@@ -6,7 +6,7 @@
 
 struct handover_row {
 	uint64_t allocated_by;
-	uint64_t freed_by; /* SHAPE_NONE: never freed, or nobody saw by whom */
+	uint64_t freed_by; /* SHAPE_NONE: never freed, or freeing thread unknown */
 	uint64_t count, bytes;
 };
 
@@ -70,7 +70,7 @@ static struct thread_row thread_row(const struct asked *asked, const struct hand
 				    uint32_t index)
 {
 	const struct model_thread *thread = model_thread(asked->model, index);
-	/* The model knows of frees of blocks whose allocation was not seen, too. */
+	/* The model also counts frees of blocks whose allocation was not seen. */
 	const bool is_all = selection_is_all(asked->selection);
 
 	return (struct thread_row) {
@@ -86,7 +86,7 @@ static struct thread_row thread_row(const struct asked *asked, const struct hand
 	};
 }
 
-/* As they began, or most first of what they are sorted by. */
+/* In order of creation, or by the sort key, largest first. */
 static struct err *threads_fill(const struct asked *asked, const struct handovers *found,
 				struct shape_rows *rows)
 {

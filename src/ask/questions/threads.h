@@ -1,5 +1,5 @@
 /*
- * threads: what each thread allocated, whose blocks it freed, its stack, and who created it.
+ * threads: each thread's allocations, frees of other threads' blocks, stack and creator.
  */
 #ifndef MEMTAPE_QUESTIONS_THREADS_H
 #define MEMTAPE_QUESTIONS_THREADS_H
@@ -14,14 +14,14 @@ struct thread_row {
 	uint64_t tid;
 	const char *stack_known;
 	uint64_t creator; /* tid; SHAPE_NONE: not known */
-	uint32_t index;	  /* no member: in the model */
+	uint32_t index;	  /* not a member: index in the model */
 };
 
 struct threads_answer {
 	struct shape_rows threads;   /* of struct thread_row */
 	struct shape_rows handovers; /* most bytes first */
 	struct about about;
-	struct handovers found; /* no member */
+	struct handovers found; /* not a member */
 };
 
 #endif

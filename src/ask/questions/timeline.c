@@ -35,7 +35,7 @@ struct steps {
 	uint64_t end_ns;
 };
 
-/* The model's spans, some together as one so that there are `count`. */
+/* Joins the model's spans into `count` steps. */
 static struct err *steps_join(const struct asked *asked, size_t count, struct steps *steps_ret)
 {
 	const struct model *model = asked->model;
@@ -84,7 +84,7 @@ static struct err *steps_find(const struct asked *asked, uint64_t count, struct 
 		return err;
 	if (from_ns >= until_ns)
 		return err_new(ERR_USAGE, "--from is not before --until");
-	until_ns++; /* what happens at a moment has happened then */
+	until_ns++; /* events at the end time are included */
 	count = u64_min(count, until_ns - from_ns);
 	steps = arena_array(asked->arena, count, sizeof(*steps));
 	if (!steps)

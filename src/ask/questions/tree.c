@@ -77,7 +77,7 @@ static struct tree_row row_of(const struct asked *asked, const struct tree *tree
 	};
 }
 
-/* Behind those that are there; there is room. */
+/* Appends to items, which has room. */
 static size_t nodes_add(const struct asked *asked, const struct tree *tree, const char *direction,
 			struct tree_row *items)
 {

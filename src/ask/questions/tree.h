@@ -1,6 +1,6 @@
 /*
- * tree: who called whom, with what it cost; with --function both sides of one function: who called
- * it, and what it called.
+ * tree: the call tree with costs; with --function both sides of one function: its callers and
+ * callees.
  */
 #ifndef MEMTAPE_QUESTIONS_TREE_H
 #define MEMTAPE_QUESTIONS_TREE_H
@@ -11,16 +11,16 @@
 struct tree_answer {
 	const char *metric;
 	bool bottom_up;
-	const char *function; /* NULL: of all */
+	const char *function; /* NULL: of all functions */
 	uint64_t bytes, count;
 	uint64_t pruned;
 	struct shape_rows nodes;	    /* of all */
 	struct shape_rows callers, callees; /* of one function */
 	struct shape_rows sides;	    /* both, as one table */
 	struct about about;
-	/* No members. */
-	struct tree tree; /* of all, or what the function called */
-	struct tree up;	  /* who called the function */
+	/* Not members. */
+	struct tree tree; /* of all functions, or what the function called */
+	struct tree up;	  /* callers of the function */
 };
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * verification: whether a tape is whole: every chunk decoded and compared with what it says of
- * itself. The answer of `memtape verify`.
+ * verification: whether a tape is whole: every chunk is decoded and compared with its own header.
+ * The answer of `memtape verify`.
  */
 #ifndef MEMTAPE_QUESTIONS_VERIFICATION_H
 #define MEMTAPE_QUESTIONS_VERIFICATION_H
@@ -23,7 +23,7 @@ struct verification {
 
 extern const struct shape shape_verification;
 
-/* Lives in the arena, and borrows from the capture. Not an error: that it is damaged. */
+/* Lives in the arena, and borrows from the capture. Damage is not an error. */
 struct err *verification_find(const struct capture *capture, struct arena *arena,
 			      struct verification *verification_ret);
 

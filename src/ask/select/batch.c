@@ -39,7 +39,7 @@ void batch_list(struct batch *batch, const struct facts *facts, const uint64_t *
 	batch->span = is_ascending ? rows[count - 1] - rows[0] + 1 : 0;
 }
 
-/* Rows that lie close together are read with those between them. */
+/* Rows close together are read as one range, including those between. */
 static void column_read(const struct batch *batch, enum model_column column, uint64_t *values)
 {
 	enum { CLOSE = 8 };

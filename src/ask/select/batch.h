@@ -1,6 +1,6 @@
 /*
- * batch: some rows of a model, at most MODEL_BATCH, and those of their columns that were asked for.
- * Big (over 100 KiB): not for the stack. Belongs to one thread.
+ * batch: up to MODEL_BATCH rows of a model, and the columns that were requested. Large (over 100
+ * KiB): not for the stack. Used by one thread.
  */
 #ifndef MEMTAPE_SELECT_BATCH_H
 #define MEMTAPE_SELECT_BATCH_H
@@ -11,10 +11,10 @@ struct facts;
 
 struct batch {
 	const struct facts *facts;
-	const uint64_t *rows; /* NULL: the rows from `first` on, without gaps */
+	const uint64_t *rows; /* NULL: consecutive rows from `first` on */
 	uint64_t first;
 	size_t count;
-	size_t span;	       /* rows[] are ascending within so many rows; 0: they are not */
+	size_t span;	       /* last of rows[] - first + 1; 0: rows[] are not ascending */
 	uint32_t columns_read; /* bits by enum model_column */
 	uint64_t columns[MODEL_COLUMNS][MODEL_BATCH];
 };
@@ -22,7 +22,7 @@ struct batch {
 /* Begins a batch of rows first .. first + count - 1; count is at most MODEL_BATCH. */
 void batch_rows(struct batch *batch, const struct facts *facts, uint64_t first, size_t count);
 
-/* The same for any rows in any order; they are borrowed. Ascending ones are read faster. */
+/* The same for a list of rows in any order; borrowed. Ascending rows are read faster. */
 void batch_list(struct batch *batch, const struct facts *facts, const uint64_t *rows, size_t count);
 
 /* The number of the i-th row. */
@@ -31,7 +31,7 @@ static inline uint64_t batch_row(const struct batch *batch, size_t i)
 	return batch->rows ? batch->rows[i] : batch->first + i;
 }
 
-/* count values, read on first demand; valid until the next batch. */
+/* count values, read on first use; valid until the next batch. */
 const uint64_t *batch_column(struct batch *batch, enum model_column column);
 
 #endif

@@ -166,7 +166,7 @@ static struct err *parse_not(struct parser *parser, const struct expr **expr_ret
 	return NULL;
 }
 
-/* Parts joined by one connective; one part alone stays what it is. */
+/* Joins parts with one connective; a single part is returned as it is. */
 static struct err *join(struct parser *parser, enum expr_kind kind, const struct part_vec *parts,
 			const struct expr **expr_ret)
 {
@@ -254,7 +254,7 @@ struct err *expr_parse(const char *text, struct arena *arena, const struct expr 
 
 	if (strnlen(text, EXPR_BYTES_MAX + 1) > EXPR_BYTES_MAX)
 		return err_new(ERR_USAGE, "filter: longer than %u bytes", EXPR_BYTES_MAX);
-	parser.text = arena_strdup(arena, text); /* errors of compiling show it too */
+	parser.text = arena_strdup(arena, text); /* also for compile errors */
 	if (!parser.text)
 		return err_nomem();
 	return parse_all(&parser, expr_ret);
@@ -372,6 +372,6 @@ void expr_complete(const char *text,
 	const struct expr *expr;
 
 	assert(visit);
-	/* What is typed so far is hardly ever right as it stands. */
+	/* Incomplete text is rarely valid: the error is ignored. */
 	err_destroy(parse_all(&parser, &expr));
 }

@@ -22,17 +22,17 @@
 
 enum {
 	EXPR_BYTES_MAX = 64 << 10,
-	EXPR_DEPTH_MAX = 100,  /* of parentheses and not */
-	EXPR_NODES_MAX = 4096, /* tests, and values of lists */
+	EXPR_DEPTH_MAX = 100,  /* of parentheses and `not` */
+	EXPR_NODES_MAX = 4096, /* tests and list values */
 };
 
 enum expr_number {
 	EXPR_PLAIN,   /* bytes, nanoseconds ... */
-	EXPR_PERCENT, /* of what the field says; in thousandths of a percent */
+	EXPR_PERCENT, /* of the field's whole; in thousandths of a percent */
 	EXPR_PEAK,    /* moments: when live bytes were highest, */
 	EXPR_END,     /* the end of the recording, */
 	EXPR_MARK,    /* the first mark called `text` */
-	EXPR_FIELD    /* the value of `field`, which is of the same type */
+	EXPR_FIELD    /* value of `field`, which has the same type */
 };
 
 struct expr_value {
@@ -40,15 +40,15 @@ struct expr_value {
 	uint64_t number;
 	const char *text; /* EXPR_MARK, and values of texts */
 	const struct field *field;
-	size_t at; /* place in the expression, bytes */
+	size_t at; /* byte offset in the expression */
 };
 
-/* low .. high, both of them in it unless open; or a text, which is low; or none. */
+/* low .. high, inclusive unless open; or a text, in low; or none. */
 struct expr_item {
 	bool is_none; /* the word `none`: no value */
-	bool has_low; /* false: from the lowest value on */
+	bool has_low; /* false: no lower bound */
 	bool has_high;
-	bool low_is_open; /* more than low, not low itself */
+	bool low_is_open; /* excludes low itself */
 	bool high_is_open;
 	struct expr_value low;
 	struct expr_value high;
@@ -59,14 +59,14 @@ enum expr_kind {
 	EXPR_OR,    /* of at least two parts */
 	EXPR_NOT,   /* of one part */
 	EXPR_ALL,   /* always true */
-	EXPR_IN,    /* the field's value is one of the items; of a bool: it is true */
+	EXPR_IN,    /* the field's value is in one of the items; for a bool: it is true */
 	EXPR_MATCH, /* the field's text matches the pattern */
 	EXPR_ALIVE  /* alive at items[0].low and still at items[0].high */
 };
 
 struct expr {
 	enum expr_kind kind;
-	size_t at; /* where it begins in the text */
+	size_t at; /* start offset in the text */
 	const struct expr *const *parts;
 	size_t part_count;
 	const struct field *field; /* IN, MATCH */
@@ -79,18 +79,18 @@ struct expr {
 /* The tree lives in the arena. An empty text is EXPR_ALL. */
 struct err *expr_parse(const char *text, struct arena *arena, const struct expr **expr_ret);
 
-/* A moment alone: "10s", "75%", "peak", "mark(loaded)"; what --from and --until take. */
-/* What may stand between the field and a value, NULL at the end; none of true or false. */
+/* Operators of the field, NULL-terminated; empty for bools. */
 const char *const *expr_operators(const struct field *field);
 
+/* A moment alone: "10s", "75%", "peak", "mark(loaded)"; what --from and --until take. */
 struct err *expr_parse_moment(const char *text, struct arena *arena, struct expr_value *value_ret);
 
-/* ERR_USAGE: what is wrong, the text, and a caret under its byte `at`. */
+/* ERR_USAGE: the problem, the text, and a caret under byte `at`. */
 struct err *expr_error(const char *text, size_t at, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 /*
- * Words that could stand at the end of the text, or go on from the one that is there: fields,
- * operators, units. doc may be NULL. Stops when visit returns false.
+ * Possible words at the end of the text, or completions of the last one: fields, operators, units.
+ * doc may be NULL. Stops when visit returns false.
  */
 void expr_complete(const char *text,
 		   bool (*visit)(void *context, const char *word, const char *doc), void *context);

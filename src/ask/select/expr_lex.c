@@ -5,7 +5,7 @@
 
 #include "select/expr.h"
 
-/* In every locale. */
+/* Independent of the locale. */
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -21,7 +21,7 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* A dot belongs to a word or number only when it goes on: 1.5MiB, libc.so.6, but not 1..2. */
+/* A dot is part of a word or number only if more follows: 1.5MiB, libc.so.6, but not 1..2. */
 static size_t word_len(const char *text, bool is_number)
 {
 	size_t len = 1;
@@ -32,7 +32,7 @@ static size_t word_len(const char *text, bool is_number)
 	return len;
 }
 
-/* The quotes included; 0: they are not closed. A backslash takes the next byte along. */
+/* Length including the quotes; 0: not closed. A backslash escapes the next byte. */
 static size_t quoted_len(const char *text)
 {
 	size_t len = 1;
@@ -46,7 +46,7 @@ static const struct {
 	char text[3];
 	enum token_kind kind;
 } signs[] = {
-	/* The longer ones first. */
+	/* Longer ones first. */
 	{ "==", TOKEN_EQ },   { "!=", TOKEN_NE },    { "<=", TOKEN_LE },
 	{ ">=", TOKEN_GE },   { "=~", TOKEN_MATCH }, { "!~", TOKEN_NOT_MATCH },
 	{ "&&", TOKEN_AND },  { "||", TOKEN_OR },    { "..", TOKEN_DOTS },
@@ -113,7 +113,7 @@ char *token_text(const char *text, const struct token *token, struct arena *aren
 		if (*from == '\\' && from[1] == quote)
 			from++;
 		else if (*from == '\\' && from + 1 < end)
-			*to++ = *from++; /* \\ stays two */
+			*to++ = *from++; /* \\ stays two bytes */
 		*to++ = *from++;
 	}
 	*to = '\0';

@@ -1,5 +1,5 @@
 /*
- * expr_lex: the words of a filter expression. Internal to select.
+ * expr_lex: the tokenizer of filter expressions. Internal to select.
  */
 #ifndef MEMTAPE_SELECT_EXPR_LEX_H
 #define MEMTAPE_SELECT_EXPR_LEX_H
@@ -11,7 +11,7 @@ enum token_kind {
 	TOKEN_END,
 	TOKEN_WORD,   /* letters, digits, _, and . between them */
 	TOKEN_NUMBER, /* a digit, then digits, letters, %, and . between them */
-	TOKEN_TEXT,   /* in quotes; may not be closed, if the lexer was told so */
+	TOKEN_TEXT,   /* in quotes; may be unterminated if the lexer allows it */
 	TOKEN_OPEN,   /* ( */
 	TOKEN_CLOSE,
 	TOKEN_COMMA,
@@ -31,17 +31,17 @@ enum token_kind {
 
 struct token {
 	enum token_kind kind;
-	size_t at; /* where it begins in the text */
+	size_t at; /* start offset in the text */
 	size_t len;
 };
 
 /* The token at or after byte `from` of the text. */
 struct err *token_read(const char *text, size_t from, struct token *token_ret);
 
-/* What stands in the quotes, with \" made ". NULL: no memory. */
+/* The text in the quotes, with \" unescaped to ". NULL: out of memory. */
 char *token_text(const char *text, const struct token *token, struct arena *arena);
 
-/* Whether it is this word, in any case of letters. */
+/* Whether the token is this word, ignoring case. */
 bool token_is(const char *text, const struct token *token, const char *word);
 
 #endif

@@ -1,7 +1,7 @@
 /* from M, until M, alive_at M, alive_between A..B: tests of time without an operator. */
 #include "select/expr_parse.h"
 
-/* Also with = or in parentheses. */
+/* Also accepted with = or in parentheses. */
 static const struct moment_word {
 	const char *word;
 	enum expr_kind kind;

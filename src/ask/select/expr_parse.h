@@ -9,7 +9,7 @@
 #include "select/expr.h"
 #include "select/expr_lex.h"
 
-/* What could stand at the cursor. */
+/* What may follow at the cursor. */
 enum expr_wanted {
 	EXPR_WANTED_TEST,
 	EXPR_WANTED_OPERATOR,	/* of the field */
@@ -24,7 +24,7 @@ struct parser {
 	size_t node_count;
 	unsigned depth;
 	bool takes_fields; /* a value may be another field */
-	/* For completion: called with what is wanted when the token touches the end of the text. */
+	/* For completion: called with what is expected if the token touches the end of the text. */
 	void (*want)(void *context, enum expr_wanted wanted, const struct field *field,
 		     const struct token *token);
 	void *context;
@@ -40,10 +40,10 @@ struct err *parser_unexpected(const struct parser *parser, const char *wanted);
 /* A node at the token; counts it. */
 struct err *parser_node(struct parser *parser, enum expr_kind kind, struct expr **expr_ret);
 
-/* A test: whatever is neither and, or, not nor in parentheses. */
+/* A test: any term other than and, or, not or parentheses. */
 struct err *parser_test(struct parser *parser, const struct expr **expr_ret);
 
-/* `from M` and the like; *expr_ret is NULL when the token is none of these words. */
+/* `from M` and similar tests; *expr_ret is NULL if the token is none of these words. */
 struct err *parser_moment_test(struct parser *parser, const struct expr **expr_ret);
 
 /* VALUE, VALUE..VALUE, VALUE.. or ..VALUE */

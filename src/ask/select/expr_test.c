@@ -25,7 +25,7 @@ static struct err *bad_value(const struct parser *parser, const struct field *fi
 			  field->name, expr_value_example(field->type));
 }
 
-/* mark(NAME) or mark("NAME"), of which `mark` is the token. */
+/* mark(NAME) or mark("NAME"); the token is `mark`. */
 static struct err *parse_mark(struct parser *parser, struct expr_value *value)
 {
 	struct err *err = parser_next(parser);
@@ -91,7 +91,7 @@ static struct err *parse_text(struct parser *parser, const struct field *field,
 	return value->text ? parser_next(parser) : err_nomem();
 }
 
-/* slack > size: the other field, or NULL. */
+/* For slack > size: the other field, or NULL. */
 static const struct field *other_field(const struct parser *parser, const struct field *field)
 {
 	const struct token *token = &parser->token;
@@ -209,7 +209,7 @@ static struct err *set_items(struct parser *parser, struct expr *expr, const str
 	return NULL;
 }
 
-/* What follows `in`. */
+/* The items after `in`. */
 static struct err *parse_items(struct parser *parser, struct expr *expr)
 {
 	CLEAN(item_vec_deinit) struct item_vec items = { 0 };
@@ -329,7 +329,7 @@ static struct err *parse_order(struct parser *parser, struct expr *expr)
 	return parser_one_item(parser, expr, item);
 }
 
-/* What follows a field; true in *is_negated for != !~ and not in. */
+/* The operator and value after a field; *is_negated is true for != !~ and not in. */
 static struct err *parse_comparison(struct parser *parser, struct expr *expr, bool *is_negated)
 {
 	struct err *err;
@@ -373,7 +373,7 @@ static struct err *parse_comparison(struct parser *parser, struct expr *expr, bo
 						 : "one of = != < <= > >= in");
 }
 
-/* thread = worker means the name, for which there is a field of its own. */
+/* `thread = worker` means the name, which is a separate field. */
 static const struct field *text_twin(const struct parser *parser, const struct field *field)
 {
 	struct parser ahead = *parser;

@@ -66,7 +66,7 @@ enum { FRACTION_DIGITS = 18 };
 
 static const uint64_t FRACTION_WHOLE = UINT64_C(1000000000000000000);
 
-/* Digits with perhaps a fraction; how many bytes they are. False: too big. */
+/* A decimal number and its length in bytes. Reading it returns false if it is too large. */
 struct decimal {
 	uint64_t whole;
 	uint64_t fraction; /* of FRACTION_WHOLE */
@@ -87,7 +87,7 @@ static bool decimal_read(const char *text, size_t len, struct decimal *decimal)
 		} else if (!is_digit(c)) {
 			break;
 		} else if (decimal->has_fraction) {
-			scale /= 10; /* digits after the 18th do not matter */
+			scale /= 10; /* digits after the 18th are ignored */
 			decimal->fraction += (uint64_t)(c - '0') * scale;
 		} else if (__builtin_mul_overflow(decimal->whole, 10, &decimal->whole) ||
 			   __builtin_add_overflow(decimal->whole, (uint64_t)(c - '0'),
@@ -98,7 +98,7 @@ static bool decimal_read(const char *text, size_t len, struct decimal *decimal)
 	return true;
 }
 
-/* One or, where may_repeat, several numbers with units: 1h30m. */
+/* One number with a unit or, if may_repeat, several: 1h30m. */
 static const char *units_parse(const char *text, size_t len, const struct unit *units,
 			       bool may_repeat, uint64_t *value_ret)
 {
@@ -127,7 +127,7 @@ static const char *units_parse(const char *text, size_t len, const struct unit *
 			return "is not an integer";
 		text += decimal.len + unit_len;
 		len -= decimal.len + unit_len;
-		units = unit->name[0] ? units : no_units; /* what has no unit is the last */
+		units = unit->name[0] ? units : no_units; /* a number without a unit is the last */
 	} while (len > 0 && may_repeat);
 	*value_ret = value;
 	return len > 0 ? "is not a number" : NULL;

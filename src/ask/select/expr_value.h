@@ -1,5 +1,5 @@
 /*
- * expr_value: sizes, times, counts as they are written in filter expressions. Internal to select.
+ * expr_value: parses sizes, times and counts in filter expressions. Internal to select.
  */
 #ifndef MEMTAPE_SELECT_EXPR_VALUE_H
 #define MEMTAPE_SELECT_EXPR_VALUE_H
@@ -7,8 +7,8 @@
 #include "select/expr.h"
 
 /*
- * The first len bytes of text as a value of a field. NULL: fine; else what is wrong with it, a
- * phrase that goes on from "'1x' ".
+ * Parses the first len bytes of text as a value of the field. NULL: success; else the problem, as a
+ * phrase that follows "'1x' ".
  */
 const char *expr_value_parse(const char *text, size_t len, const struct field *field,
 			     struct expr_value *value_ret);

@@ -103,10 +103,10 @@ static struct err *prepare_sites(struct facts *facts)
 
 static void group_add(struct fact_group *group, uint64_t ns, uint64_t size, uint64_t usable)
 {
-	if (group->size_max < group->size_min) { /* the first */
+	if (group->size_max < group->size_min) { /* the first row */
 		*group = (struct fact_group) { .first_ns = ns, .size_min = size, .size_max = size };
 	}
-	group->last_ns = ns; /* rows are in the order of time */
+	group->last_ns = ns; /* rows are in time order */
 	group->size_min = u64_min(group->size_min, size);
 	group->size_max = u64_max(group->size_max, size);
 	group->usable += usable;
@@ -122,7 +122,7 @@ static struct err *prepare_groups(struct facts *facts)
 	if (!batch || !groups)
 		return err_nomem();
 	for (size_t i = 0; i < stack_count; i++)
-		groups[i].size_min = UINT64_MAX; /* and size_max 0: none yet */
+		groups[i].size_min = UINT64_MAX; /* and size_max 0: no row yet */
 	for (uint64_t first = 0; first < row_count; first += MODEL_BATCH) {
 		const uint64_t *stack, *ns, *size, *usable;
 		struct err *err = facts_check(facts, first);

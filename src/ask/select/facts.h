@@ -1,8 +1,8 @@
 /*
- * facts: what fields need besides the columns of a row, found once for a model: the depth of
- * stacks, sums over each stack's allocations, where a block stands in its realloc chain, marks.
+ * facts: data of fields beyond a row's columns, computed once per model: stack depths, sums over
+ * each stack's allocations, positions in realloc chains, marks.
  *
- * Preparing belongs to one thread (it asks `names`); afterwards any number may read.
+ * Preparing is not thread-safe (it uses `names`); afterwards any number of threads may read.
  */
 #ifndef MEMTAPE_SELECT_FACTS_H
 #define MEMTAPE_SELECT_FACTS_H
@@ -18,11 +18,11 @@ enum fact {
 	FACT_PEAKS = 1 << 2,  /* each stack's own peak: reads all rows and frees in order of time */
 	FACT_CHAINS = 1 << 3, /* position in realloc chains: reads one column of all rows */
 	FACT_SITES = 1 << 4,  /* the function each stack's allocations belong to: finds names */
-	FACT_LATENCIES = 1 << 5, /* that the tape says how long calls took */
-	FACT_LEAKS = 1 << 6	 /* which leaks are suppressed: finds names of those there are */
+	FACT_LATENCIES = 1 << 5, /* checks that the tape has latencies */
+	FACT_LEAKS = 1 << 6	 /* which leaks are suppressed: finds names of leaking stacks */
 };
 
-/* Of all allocations of one stack; meaningless where there are none. */
+/* Over all allocations of one stack; undefined if there are none. */
 struct fact_group {
 	uint64_t first_ns;
 	uint64_t last_ns;
@@ -39,10 +39,10 @@ struct facts {
 	const struct model *model;
 	struct names *names;
 	struct arena *arena;
-	/* The range that the user looks at; the whole recording: 0 .. UINT64_MAX. */
+	/* The requested range; the whole recording: 0 .. UINT64_MAX. */
 	uint64_t from_ns;
 	uint64_t until_ns; /* inclusive */
-	/* While something is prepared: how long that may take; NULL: as long as it does. */
+	/* Limits while something is prepared; NULL: none. */
 	const struct sweep_limits *limits;
 	unsigned prepared; /* enum fact bits */
 	/* By stack id; NULL until prepared. */
@@ -50,41 +50,40 @@ struct facts {
 	struct fact_group *groups;
 	struct peak *peaks;
 	const struct name_frame **sites;
-	struct suppressor *suppressor; /* borrowed, set by who made the facts; NULL: nothing is */
-	const struct suppressed *suppressed; /* NULL: nothing is, or not prepared */
-	/* Which rows are in chains, how many of them come before each MODEL_BATCH, and their
-	 * places. */
+	struct suppressor *suppressor; /* borrowed, set by the creator of the facts; NULL: none */
+	const struct suppressed *suppressed; /* NULL: none, or not prepared */
+	/* Bits of rows in chains; set bits before each MODEL_BATCH; positions of these rows. */
 	uint64_t *chain_bits;
 	uint64_t *chain_ranks;
 	uint32_t *chain_positions;
-	/* Marks in the order of time: when, and their notes. */
+	/* Marks in time order: their times and notes. */
 	const struct model_note **marks;
 	size_t mark_count;
 };
 
-/* names may be NULL if nothing is asked that needs them. Everything lives in the arena. */
+/* names may be NULL if no fact needs them. Everything lives in the arena. */
 struct err *facts_init(struct facts *facts, const struct model *model, struct names *names,
 		       struct arena *arena);
 
 /*
- * Finds what is not known yet. ERR_LIMIT, ERR_STATE: see sweep.h. ERR_NOT_FOUND: the tape does not
- * have it.
+ * Computes facts that are missing. ERR_LIMIT, ERR_STATE: see sweep.h. ERR_NOT_FOUND: the tape lacks
+ * the data.
  */
 struct err *facts_prepare(struct facts *facts, unsigned wanted);
 
-/* What is said of a tape that was recorded without them. */
+/* The error for a tape recorded without latencies. */
 struct err *facts_no_latencies(void);
 
-/* Whether the limits allow to go on; asked once in many batches. */
+/* Whether the limits allow to continue; call it once per several batches. */
 struct err *facts_check(const struct facts *facts, uint64_t first_row);
 
-/* Place of a row in its realloc chain, from 0; needs FACT_CHAINS. */
+/* A row's position in its realloc chain, from 0; needs FACT_CHAINS. */
 uint32_t facts_chain_position(const struct facts *facts, uint64_t row);
 
-/* The mark that was the last one at a time; its index, or UINT64_MAX before the first. */
+/* Index of the last mark at or before a time; UINT64_MAX before the first. */
 uint64_t facts_mark_at(const struct facts *facts, uint64_t ns);
 
-/* When the first mark of this text was set; false: there is none. */
+/* Time of the first mark with this text; false: none. */
 bool facts_mark_find(const struct facts *facts, const char *text, uint64_t *ns_ret);
 
 #endif

@@ -1,4 +1,4 @@
-/* Values that come from the columns of a row. */
+/* Field values from the columns of a row. */
 #include "select/field_values.h"
 
 #include <assert.h>
@@ -10,7 +10,7 @@ static void rows_copy(struct batch *batch, enum model_column column, uint64_t *v
 	memcpy(values, batch_column(batch, column), batch->count * sizeof(*values));
 }
 
-/* The column, where one of its values stands for "none". */
+/* A column in which one value means "none". */
 static void rows_copy_or_none(struct batch *batch, enum model_column column, uint64_t none,
 			      uint64_t *values)
 {
@@ -43,7 +43,7 @@ void rows_slack(struct batch *batch, uint64_t *values)
 	const uint64_t *size = batch_column(batch, MODEL_SIZE);
 	const uint64_t *usable = batch_column(batch, MODEL_USABLE);
 
-	/* An allocator may be unable to tell what is usable: then it is 0. */
+	/* An allocator may not know usable sizes: then the value is 0. */
 	for (size_t i = 0; i < batch->count; i++)
 		values[i] = usable[i] > size[i] ? usable[i] - size[i] : 0;
 }
@@ -262,10 +262,10 @@ void rows_kept_in_range(struct batch *batch, uint64_t *values)
 }
 
 /*
- * glibc puts two words before such a block and makes the whole of it pages (malloc/malloc.c,
- * sysmalloc_mmap). Usable bytes of its other blocks are 8 more than a multiple of 16, so none of
- * them looks like it; neither do size classes of other allocators, which are not 16 less than
- * pages.
+ * glibc puts two words before such a block and rounds the sum up to pages (malloc/malloc.c,
+ * sysmalloc_mmap). Usable sizes of its other blocks are 8 more than a multiple of 16, so none of
+ * them looks like this; nor do other allocators' size classes, which are not 16 less than a
+ * multiple of the page size.
  */
 void rows_mmapped(struct batch *batch, uint64_t *values)
 {
@@ -318,7 +318,7 @@ void rows_chain_position(struct batch *batch, uint64_t *values)
 		values[i] = facts_chain_position(batch->facts, batch_row(batch, i));
 }
 
-/* A column of the first or the last row of each row's chain. */
+/* A column's value in the first or last row of each row's chain. */
 static void chain_ends(struct batch *batch, enum model_column column, bool is_last,
 		       uint64_t *values)
 {

@@ -1,4 +1,4 @@
-/* Values that belong to a stack, to its frames, or to the group of all its allocations. */
+/* Field values of a stack, of its frames, or of the group of all its allocations. */
 #include "select/field_values.h"
 
 #include <assert.h>
@@ -84,7 +84,7 @@ const char *frame_source(const struct facts *facts, const struct name_frame *fra
 	return frame->file;
 }
 
-/* NULL also when there is no memory for it, which is as good as not known. */
+/* Also NULL if out of memory, which is treated as not known. */
 const char *frame_location(const struct facts *facts, const struct name_frame *frame)
 {
 	if (!frame->file || !frame->line)

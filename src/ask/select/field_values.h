@@ -1,6 +1,6 @@
 /*
- * field_values: how each field's value comes about. Internal to fields.c's table; named like the
- * fields.
+ * field_values: functions that compute field values. Internal to the table in fields.c; named like
+ * the fields.
  */
 #ifndef MEMTAPE_SELECT_FIELD_VALUES_H
 #define MEMTAPE_SELECT_FIELD_VALUES_H

@@ -209,7 +209,7 @@ const struct field *field_find(const char *name, size_t len)
 
 enum { GUESS_MAX = 40 };
 
-/* Letters to change, add or leave out; one row of the table at a time. */
+/* Edit distance: letters to change, add or remove; one row of the matrix at a time. */
 static size_t edit_distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
 	size_t row[GUESS_MAX + 1];
@@ -233,7 +233,7 @@ static size_t edit_distance(const char *a, size_t a_len, const char *b, size_t b
 const struct field *field_guess(const char *name, size_t len)
 {
 	const struct field *best = NULL;
-	size_t best_distance = len / 3 + 2; /* farther is not near */
+	size_t best_distance = len / 3 + 2; /* larger distances are not similar */
 
 	if (len == 0 || len > GUESS_MAX)
 		return NULL;

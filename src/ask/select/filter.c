@@ -15,7 +15,7 @@ static_assert(MODEL_BATCH % 64 == 0, "batches are whole words");
 
 /* --- a batch ------------------------------------------------------------------------------- */
 
-/* Which of the values are between low and high, both inclusive. */
+/* Bit mask of values between low and high, both inclusive. */
 static void mask_range(const uint64_t *values, struct plan_range range, uint64_t *mask)
 {
 	const uint64_t span = range.high - range.low;
@@ -45,7 +45,7 @@ static void mask_ranges(const struct plan *plan, const uint64_t *values, uint64_
 		mask_range(values, (struct plan_range) { FIELD_NONE, FIELD_NONE }, mask);
 }
 
-/* Ids past the bits are none at all. */
+/* Ids beyond the bits are not set. */
 static void mask_bits(const struct plan *plan, const uint64_t *ids, size_t count, uint64_t *mask)
 {
 	memset(mask, 0, WORDS * sizeof(*mask));
@@ -72,7 +72,7 @@ static bool mask_is_empty(const uint64_t *mask)
 	return !any;
 }
 
-/* What one end of a comparison is in every row. */
+/* One bound of a comparison, for every row. */
 static const uint64_t *bound_read(const struct field *field, uint64_t constant, struct batch *batch,
 				  uint64_t *values)
 {
@@ -102,7 +102,7 @@ static void eval_compare(const struct plan *plan, struct batch *batch, uint64_t 
 	}
 }
 
-/* What is past the batch's rows has any value: the caller masks it out. */
+/* Bits beyond the batch's rows are undefined: the caller masks them out. */
 static void eval_leaf(const struct plan *plan, struct batch *batch, uint64_t *mask)
 {
 	uint64_t values[MODEL_BATCH];
@@ -142,8 +142,8 @@ static void eval_leaf(const struct plan *plan, struct batch *batch, uint64_t *ma
 }
 
 /*
- * The rows of `asked` that pass, to mask; other bits are 0. As deep as the expression's
- * parentheses.
+ * Sets mask to the rows of `asked` that pass; other bits are 0. Recursion is as deep as the
+ * expression's parentheses.
  */
 static void eval(const struct plan *plan, struct batch *batch, const uint64_t *asked,
 		 uint64_t *mask)
@@ -156,7 +156,7 @@ static void eval(const struct plan *plan, struct batch *batch, const uint64_t *a
 			mask[i] &= asked[i];
 		return;
 	}
-	memcpy(rest, asked, sizeof(rest)); /* rows not decided yet */
+	memcpy(rest, asked, sizeof(rest)); /* undecided rows */
 	mask_fill(mask, false);
 	for (size_t at = 0; at < plan->part_count && !mask_is_empty(rest); at++) {
 		eval(plan->parts[at], batch, rest, part);
@@ -220,7 +220,7 @@ static enum verdict judge_leaf(const struct plan *plan, const struct model *mode
 
 static enum verdict judge(const struct plan *plan, const struct model *model, uint64_t segment)
 {
-	/* And stops at the first NONE, or at the first ALL. */
+	/* Stops at the first NONE, or at the first ALL. */
 	const enum verdict strong = plan->kind == PLAN_AND ? VERDICT_NONE : VERDICT_ALL;
 	const enum verdict weak = plan->kind == PLAN_AND ? VERDICT_ALL : VERDICT_NONE;
 	enum verdict verdict = weak;
@@ -249,7 +249,7 @@ struct worker {
 	uint64_t row_count;
 };
 
-/* The bits of rows that exist. */
+/* Bit mask of existing rows. */
 static uint64_t rows_mask(size_t count, size_t word)
 {
 	if (count >= (word + 1) * 64)

@@ -1,10 +1,10 @@
 /*
- * filter: a filter expression made ready for one model, and evaluated over its rows.
+ * filter: a filter expression compiled for one model, and evaluated over its rows.
  *
- * Compiling finds everything that does not depend on the row: tests of stacks, functions, modules,
- * threads and groups become bitmaps over stacks and threads; regular expressions see each name
- * once. What is left is evaluated over batches of rows, and whole segments are decided by their
- * bounds alone where that is possible.
+ * Compilation computes everything that does not depend on the row: tests of stacks, functions,
+ * modules, threads and groups become bitmaps over stacks and threads; regular expressions are
+ * matched once per name. The rest is evaluated over batches of rows; whole segments are decided by
+ * their bounds where possible.
  *
  * A compiled filter is immutable: any number of threads may evaluate rows with it.
  */
@@ -18,19 +18,19 @@ struct filter;
 
 /*
  * text is what expr was parsed from, for error messages. The filter lives in the facts' arena.
- * Errors: ERR_USAGE for what does not make sense here (no such mark, a pattern that is wrong or
- * takes too long); ERR_LIMIT: the deadline passed; ERR_STATE: cancelled.
+ * ERR_USAGE: invalid for this tape (no such mark, a pattern that is wrong or too slow); ERR_LIMIT:
+ * the deadline passed; ERR_STATE: cancelled.
  */
 struct err *filter_compile(const char *text, const struct expr *expr, struct facts *facts,
 			   const struct sweep_limits *limits, struct filter **filter_ret);
 
-/* Nanoseconds of a moment as expr_parse_moment has it. ERR_USAGE: there is no such mark. */
+/* Nanoseconds of a moment parsed by expr_parse_moment. ERR_USAGE: no such mark. */
 struct err *filter_moment(const char *text, const struct expr_value *value,
 			  const struct facts *facts, uint64_t *ns_ret);
 
 /*
- * Sets a bit for every row that passes: row i is bit i % 64 of bits[i / 64], and the array has
- * room for whole segments. ERR_LIMIT: the deadline passed; ERR_STATE: cancelled.
+ * Sets a bit for every row that passes: row i is bit i % 64 of bits[i / 64]; the array has room for
+ * whole segments. ERR_LIMIT: the deadline passed; ERR_STATE: cancelled.
  */
 struct err *filter_rows(const struct filter *filter, const struct sweep_limits *limits,
 			uint64_t *bits);

@@ -1,4 +1,4 @@
-/* From an expression to a plan. */
+/* Compiles an expression to a plan. */
 #include <assert.h>
 
 #include "base/sort.h"
@@ -6,7 +6,7 @@
 #include "select/filter_plan.h"
 #include "sums/suppress.h"
 
-/* About what it takes to look at a row: which columns are read, what is done with them. */
+/* Rough cost per row: reading columns, and computing with them. */
 enum { COST_COLUMN = 1, COST_CALCULATED = 3, COST_GATHERED = 20 };
 
 struct plan *plan_new(const struct compiler *compiler, enum plan_kind kind)
@@ -39,7 +39,7 @@ static uint64_t run_ns(const struct compiler *compiler)
 	return model_process(compiler->facts->model)->duration_ns;
 }
 
-/* A number that belongs to the stack: asked of each stack, once. */
+/* A number of the stack: evaluated once per stack. */
 static struct err *compile_stack_number(struct compiler *compiler, const struct expr *expr,
 					struct plan *plan)
 {
@@ -79,7 +79,7 @@ static bool wants_true(const struct expr *expr)
 	       expr->items[0].low.number == 1;
 }
 
-/* A free_time, or none: of that segments have bounds. False: no memory. */
+/* Tests for a free_time, or for none: segments have bounds for it. False: out of memory. */
 static bool end_test(const struct compiler *compiler, bool has_one, struct plan *plan)
 {
 	plan->ranges = arena_new(compiler->facts->arena, struct plan_range);
@@ -92,7 +92,7 @@ static bool end_test(const struct compiler *compiler, bool has_one, struct plan 
 	return true;
 }
 
-/* The stacks whose leaks are suppressed, or the others. */
+/* The stacks whose leaks are suppressed, or all others. */
 static struct plan *stacks_test(const struct compiler *compiler, bool are_suppressed)
 {
 	const struct suppressed *suppressed = compiler->facts->suppressed;
@@ -111,7 +111,7 @@ static struct plan *stacks_test(const struct compiler *compiler, bool are_suppre
 	return plan->bits ? plan : NULL;
 }
 
-/* leaked, suppressed: no free_time, and a stack of those that are not, or are, suppressed. */
+/* leaked, suppressed: no free_time, and a stack that is not, or is, suppressed. */
 static struct err *compile_leak(struct compiler *compiler, bool is_suppressed, struct plan *end,
 				struct plan **plan_ret)
 {
@@ -147,7 +147,7 @@ static bool has_fields(const struct expr *expr)
 	       compared_field(&expr->items[0].high, expr->items[0].has_high);
 }
 
-/* One item, of which an end at least is another field. */
+/* One item with another field as at least one of its bounds. */
 static struct err *compile_compare(struct compiler *compiler, const struct expr *expr,
 				   struct plan *plan)
 {
@@ -243,7 +243,7 @@ static struct err *compile_alive(struct compiler *compiler, const struct expr *e
 	return NULL;
 }
 
-/* Not of what is decided already, in place. */
+/* Negates constants and bitmaps in place. False: any other plan. */
 static bool negate_simple(struct plan *plan)
 {
 	switch (plan->kind) {
@@ -294,7 +294,7 @@ static struct err *compile_not(struct compiler *compiler, const struct expr *exp
 	return NULL;
 }
 
-/* Bitmaps over the same stacks become one. False: they are different things. */
+/* Merges bitmaps over the same stacks. False: not compatible. */
 static bool bits_merge(enum plan_kind kind, struct plan *to, const struct plan *from)
 {
 	if (to->kind != PLAN_STACKS || from->kind != PLAN_STACKS || to->column != from->column)
@@ -314,7 +314,7 @@ static int cost_compare(const void *context, const void *a, const void *b)
 	return sort_compare_u64((*(struct plan *const *)a)->cost, (*(struct plan *const *)b)->cost);
 }
 
-/* Takes a part in, unless another has swallowed it or it makes no difference. */
+/* Adds a part, unless it was merged into another or has no effect. */
 static void part_add(struct plan *plan, struct plan *part)
 {
 	const enum plan_kind neutral = plan->kind == PLAN_AND ? PLAN_ALL : PLAN_NOTHING;
@@ -372,7 +372,7 @@ static struct err *compile_test(struct compiler *compiler, const struct expr *ex
 	return compile_number(compiler, expr, plan_ret);
 }
 
-/* As deep as the parser was. */
+/* Recursion is as deep as in the parser. */
 static struct err *compile(struct compiler *compiler, const struct expr *expr,
 			   struct plan **plan_ret)
 {

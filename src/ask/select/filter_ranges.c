@@ -28,7 +28,7 @@ struct err *value_resolve(const struct compiler *compiler, const struct expr_val
 	case EXPR_END:
 		*number_ret = model_process(model)->duration_ns;
 		return NULL;
-	case EXPR_FIELD: /* compile_compare knows what to do */
+	case EXPR_FIELD: /* handled by compile_compare */
 		*number_ret = is_up ? 0 : FIELD_NONE - 1;
 		return NULL;
 	case EXPR_MARK:
@@ -79,7 +79,7 @@ static int range_compare(const void *context, const void *a, const void *b)
 				((const struct plan_range *)b)->low);
 }
 
-/* Ranges that touch become one. */
+/* Merges adjacent ranges. */
 static void ranges_join(struct plan *plan)
 {
 	size_t count = 0;

@@ -1,17 +1,17 @@
-/* Tests of texts, made into bitmaps: every text is looked at once, whatever the number of rows. */
+/* Text tests as bitmaps: each text is tested once, whatever the number of rows. */
 #include <assert.h>
 
 #include "base/map.h"
 #include "select/filter_plan.h"
 
-/* One test and what is known of texts so far. */
+/* One test and its cached results. */
 struct text_test {
 	struct compiler *compiler;
 	const struct expr *expr;
 	struct regex *regex; /* NULL: equality */
 	struct map known;    /* by the text's address: 1 no, 2 yes */
 	bool has_nomem;
-	const char *too_hard; /* a text that took the regex too long; NULL: none */
+	const char *too_hard; /* a text on which the regex took too long; NULL: none */
 };
 
 static void text_test_deinit(struct text_test *test)
@@ -68,7 +68,7 @@ static bool text_matches(struct text_test *test, const char *text)
 	return false;
 }
 
-/* text is not NULL; equal texts have one address, or are asked twice. */
+/* text is not NULL; equal texts at different addresses are tested twice. */
 static bool text_test_holds(struct text_test *test, const char *text)
 {
 	uint64_t *known = map_put(&test->known, (uintptr_t)text, NULL);
@@ -91,7 +91,7 @@ static bool takes_none(const struct expr *expr)
 	return false;
 }
 
-/* What went wrong while texts were looked at. */
+/* The error of testing texts. */
 static struct err *text_test_error(const struct text_test *test)
 {
 	if (test->has_nomem)
@@ -122,7 +122,7 @@ static bool bits_have(const uint64_t *bits, size_t at)
 
 enum { HOLDS = 1, HAS_TEXT = 2, ASKED = 4, LIMITS_EVERY = 1 << 10 };
 
-/* What the frames of one address say; asked once an address, which many stacks share. */
+/* Results for one address's frames; cached by address, which many stacks share. */
 static unsigned frames_ask(struct text_test *test, struct map *asked, uint32_t stack)
 {
 	const struct facts *facts = test->compiler->facts;
@@ -143,7 +143,7 @@ static unsigned frames_ask(struct text_test *test, struct map *asked, uint32_t s
 	return (unsigned)*place;
 }
 
-/* A stack has what its own frames have and what its callers have; parents come first. */
+/* A stack matches if its own frames or those of its callers match; parents come first. */
 static struct err *ask_stacks(struct text_test *test, uint64_t *holds, uint64_t *has_text)
 {
 	const struct model *model = test->compiler->facts->model;

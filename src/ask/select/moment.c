@@ -101,7 +101,7 @@ static struct err *any_ns(const struct moment *moment, const struct model *model
 	return NULL;
 }
 
-/* Durations are shown rounded, and what is shown is asked for: a hundredth more is the end. */
+/* Displayed durations are rounded, and users type them: up to a hundredth beyond is the end. */
 static struct err *clip(const struct model *model, uint64_t *ns)
 {
 	enum { PART = 100, ROUNDED_NS = 1000000 };
@@ -169,7 +169,7 @@ struct err *moment_span_ns(const struct moment_span *span, const struct model *m
 	struct err *err = moment_ns(&span->from, model, &from_ns);
 
 	if (!err)
-		err = any_ns(&span->until, model, &until_ns); /* beyond the end: until it */
+		err = any_ns(&span->until, model, &until_ns); /* clipped to the end */
 	if (!err && from_ns > until_ns)
 		err = err_new(ERR_USAGE, "the first moment is later than the second");
 	if (err)

@@ -1,5 +1,5 @@
 /*
- * moment: a time on a tape as people say it: "1.5s", "20ms", "75%" of the run, "start", "peak",
+ * moment: a time on a tape as users write it: "1.5s", "20ms", "75%" of the run, "start", "peak",
  * "end", or "mark(NAME)" for the first mark of that name. A bare number is seconds.
  */
 #ifndef MEMTAPE_SELECT_MOMENT_H
@@ -17,20 +17,20 @@ struct moment {
 	size_t mark_len;
 };
 
-/* What can be checked without a tape. ERR_USAGE. */
+/* Checks that need no tape. ERR_USAGE. */
 struct err *moment_parse(const char *text, struct moment *moment_ret);
 
 /*
- * Nanoseconds since recording began. What happens at a moment has happened then: the end includes
- * the last event. ERR_NOT_FOUND: there is no such mark.
+ * Nanoseconds since recording began. Events at the moment are included: the end includes the last
+ * event. ERR_NOT_FOUND: no such mark.
  */
 struct err *moment_ns(const struct moment *moment, const struct model *model, uint64_t *ns_ret);
 
-/* The same for the end of a span of time, which may be later than that of the tape. */
+/* The same for the end of a span, which may be after the end of the tape. */
 struct err *moment_until_ns(const struct moment *moment, const struct model *model,
 			    uint64_t *ns_ret);
 
-/* Two moments "A..B" (either may be left out: the start, the end), of which A is not later. */
+/* Two moments "A..B" (default: start and end); A must not be later than B. */
 struct moment_span {
 	struct moment from;
 	struct moment until;

@@ -25,7 +25,7 @@ struct pass pass_begin_between(const struct model *model, const struct selection
 
 	assert(from_ns <= until_ns);
 	pass.begin = model_row_at(model, from_ns);
-	/* A selection is gone through in whole batches. */
+	/* Selections are read in whole batches. */
 	pass.at = pass.selection ? pass.begin / MODEL_BATCH * MODEL_BATCH : pass.begin;
 	if (until_ns < UINT64_MAX)
 		pass.end = model_row_at(model, until_ns + 1);
@@ -78,7 +78,7 @@ void pass_read(const struct pass *pass, enum model_column column, uint64_t *valu
 {
 	assert(pass->count > 0 && pass->count <= MODEL_BATCH);
 	assert((unsigned)column < MODEL_COLUMNS);
-	/* Rows without gaps are read faster. */
+	/* Contiguous rows are read faster. */
 	if (pass->rows[pass->count - 1] - pass->rows[0] + 1 == pass->count)
 		model_rows_read(pass->model, column, pass->rows[0], pass->count, values);
 	else

@@ -14,7 +14,7 @@
 struct pass {
 	const struct model *model;
 	const struct selection *selection; /* NULL: all rows */
-	uint64_t at;			   /* where the next batch begins */
+	uint64_t at;			   /* where the next batch starts */
 	uint64_t begin;			   /* rows before it are left out */
 	uint64_t end;			   /* rows from here on are left out */
 	size_t count;			   /* rows of this batch, at most MODEL_BATCH */
@@ -24,19 +24,19 @@ struct pass {
 /* selection may be NULL: all of them. */
 struct pass pass_begin(const struct model *model, const struct selection *selection);
 
-/* Those that were allocated from from_ns until until_ns, both included. */
+/* Rows allocated from from_ns until until_ns, both inclusive. */
 struct pass pass_begin_between(const struct model *model, const struct selection *selection,
 			       uint64_t from_ns, uint64_t until_ns);
 
-bool pass_next(struct pass *pass); /* false: that were all */
+bool pass_next(struct pass *pass); /* false: no more rows */
 
 /* Whether every row of the model is selected. */
 bool pass_is_all(const struct pass *pass);
 
-/* pass->count values to values[]. */
+/* Reads pass->count values to values[]. */
 void pass_read(const struct pass *pass, enum model_column column, uint64_t *values);
 
-/* What most passes read. Big: not for the stack. */
+/* Columns that most passes read. Large: not for the stack. */
 struct pass_rows {
 	uint64_t size[MODEL_BATCH];
 	uint64_t alloc_ns[MODEL_BATCH];

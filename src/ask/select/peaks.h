@@ -1,7 +1,6 @@
 /*
- * peaks: the most bytes that were alive at once, of each of several groups of allocations, and when
- * that was so for the first time. Goes through all allocations and frees in the order of time; of
- * equal times frees come first.
+ * peaks: the maximum of live bytes of each of several groups of allocations, and when it was first
+ * reached. Processes all allocations and frees in time order; at equal times frees come first.
  */
 #ifndef MEMTAPE_SELECT_PEAKS_H
 #define MEMTAPE_SELECT_PEAKS_H
@@ -16,8 +15,7 @@ struct peak {
 };
 
 /*
- * keys writes the group of every row of a batch, numbers less than group_count. peaks has room for
- * group_count.
+ * keys writes the group of every row in a batch, below group_count. peaks has room for group_count.
  */
 struct err *peaks_find(const struct facts *facts,
 		       void (*keys)(const void *context, struct batch *batch, uint32_t *keys),

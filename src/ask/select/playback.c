@@ -26,7 +26,7 @@ void playback_between(struct playback *playback, uint64_t from_ns, uint64_t end_
 
 	assert(from_ns <= end_ns);
 	playback->pass = pass_begin_between(model, playback->pass.selection, from_ns, end_ns);
-	if (end_ns < MODEL_NEVER) /* the pass has what happens then, too */
+	if (end_ns < MODEL_NEVER) /* events at end_ns are included */
 		playback->pass.end = model_row_at(model, end_ns);
 	playback->free_next = model_free_at(model, from_ns);
 	playback->free_end =
@@ -48,7 +48,7 @@ static void allocations_fill(struct playback *playback)
 	pass_read(pass, MODEL_SIZE, lane->bytes);
 }
 
-/* Leaves those that are not selected out. */
+/* Drops frees of rows that are not selected. */
 static void frees_narrow(struct playback_lane *lane, const struct selection *selection)
 {
 	const size_t count = lane->count;

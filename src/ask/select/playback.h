@@ -20,10 +20,10 @@
 
 /* Allocations or frees, read ahead. */
 struct playback_lane {
-	size_t at; /* behind the last one played */
+	size_t at; /* after the last one played */
 	size_t count;
 	bool is_frees;
-	uint64_t rows[MODEL_BATCH]; /* the allocations that are made or freed */
+	uint64_t rows[MODEL_BATCH]; /* the allocations made or freed */
 	uint64_t ns[MODEL_BATCH];
 	uint64_t bytes[MODEL_BATCH]; /* requested */
 };
@@ -35,25 +35,24 @@ struct playback {
 	struct playback_lane allocations;
 	struct playback_lane frees;
 	/*
-	 * May be NULL. Called whenever a lane was filled, with count above 0: for what else is
-	 * wanted of its rows.
+	 * May be NULL. Called when a lane was filled, with count > 0, to read more of its rows.
 	 */
 	void (*filled)(void *context, const struct playback_lane *lane);
 	void *context;
 };
 
-/* Plays everything. selection may be NULL: all rows; it must live as long. NULL: no memory. */
+/* Plays everything. selection may be NULL (all rows), and must outlive it. NULL: out of memory. */
 struct playback *playback_create(const struct model *model, const struct selection *selection);
 void playback_destroy(struct playback *playback); /* NULL is fine */
 CLEAN_DEFINE(playback_destroy, struct playback *);
 
-/* Plays, from the beginning, what happens from from_ns to before end_ns; MODEL_NEVER: no end. */
+/* Plays, from the start, events from from_ns to before end_ns; MODEL_NEVER: no end. */
 void playback_between(struct playback *playback, uint64_t from_ns, uint64_t end_ns);
 
 /* For playback_next. */
 void playback_fill(struct playback *playback, struct playback_lane *lane);
 
-/* Of two events, one of which is there: the free comes first. */
+/* Compares two events, at least one of which exists: the free comes first. */
 static inline bool playback_free_is_next(const struct playback_lane *allocations,
 					 const struct playback_lane *frees, uint64_t allocation_ns,
 					 uint64_t free_ns)
@@ -63,7 +62,7 @@ static inline bool playback_free_is_next(const struct playback_lane *allocations
 		frees->rows[frees->at] < allocations->rows[allocations->at]);
 }
 
-/* The next event, as the one at playback_at() of its lane. NULL: there is none before end_ns. */
+/* The next event, at playback_at() of the returned lane. NULL: none before end_ns. */
 static inline struct playback_lane *playback_next(struct playback *playback, uint64_t end_ns)
 {
 	struct playback_lane *in = &playback->allocations, *out = &playback->frees, *lane;

@@ -5,15 +5,14 @@
 #include "select/playback.h"
 
 /*
- * The most there is at the end of a moment, when all that happens in it has happened: that is what
- * the sums of a moment are.
+ * The maximum at the end of a moment, after all its events, because a moment's sums include them.
  */
 struct range_peak {
 	uint64_t begin, end; /* rows of the range */
 	uint64_t live;
-	uint64_t now_ns; /* of the moment played */
+	uint64_t now_ns; /* of the current event */
 	uint64_t most;
-	uint64_t ns; /* when that was */
+	uint64_t ns; /* when it was reached */
 };
 
 static void moment_end(struct range_peak *peak)

@@ -6,8 +6,8 @@
 #include <pcre2.h>
 
 /*
- * A name is at most some thousand bytes long. A million steps is far more than an honest pattern
- * takes on one and still only milliseconds.
+ * Names have at most some thousand bytes. A million steps is far more than a reasonable pattern
+ * needs for one, and still only milliseconds.
  */
 enum {
 	PATTERN_BYTES_MAX = 8 << 10,
@@ -45,7 +45,7 @@ static bool has_problem(struct regex_problem *problem, const char *text, size_t 
 
 static pcre2_code *compile(const char *pattern, struct regex_problem *problem)
 {
-	/* \C would match half a character; callouts and recursion limits are PCRE2's own. */
+	/* \C could match half a character; callouts and recursion limits are left to PCRE2. */
 	const uint32_t options = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C;
 	PCRE2_SIZE at = 0;
 	int number = 0;

@@ -65,7 +65,7 @@ struct err *selection_check(const struct selection_settings *settings)
 	return request_parse(settings, &arena, &request);
 }
 
-/* The filter within the range of time, as one expression. */
+/* Joins the filter and the time range into one expression. */
 static struct err *request_join(const struct request *request, struct facts *facts,
 				const struct expr **expr_ret)
 {
@@ -154,7 +154,7 @@ uint64_t selection_row(const struct selection *selection, uint64_t index)
 	assert(index < selection->count);
 	if (!selection->bits)
 		return index;
-	while (segment < high) { /* the first that ends behind it */
+	while (segment < high) { /* the first one that ends after it */
 		const uint64_t middle = segment + (high - segment) / 2;
 
 		if (selection->segment_ends[middle] <= index)
@@ -196,13 +196,13 @@ static void sum_rows(const struct summer *summer, const uint64_t *rows, size_t c
 	stack = batch_column(batch, MODEL_STACK);
 	size = batch_column(batch, MODEL_SIZE);
 	end = batch_column(batch, MODEL_FREE_NS);
-	/* Only the peak of a range needs the time. */
+	/* Times are needed only for the peak of a range. */
 	begin = summer->selection->has_range ? batch_column(batch, MODEL_ALLOC_NS) : end;
 	flags = batch_column(batch, MODEL_FLAGS);
 	for (size_t i = 0; i < count; i++) {
 		struct model_stack_sums *sums = &summer->sums[stack[i]];
 
-		/* of many stacks nearly none is in a cache */
+		/* with many stacks nearly none is cached */
 		__builtin_prefetch(&summer->sums[stack[u64_min(i + AHEAD, count - 1)]], 1);
 		sum_add(&sums->allocated, true, size[i]);
 		sum_add(&sums->leaked, end[i] == MODEL_NEVER, size[i]);
@@ -229,7 +229,7 @@ static struct err *sum_segment(void *context, uint64_t segment)
 	return NULL;
 }
 
-/* So many that their own sums of all stacks stay within bounds. */
+/* Number of workers; limited by the memory for their own sums of all stacks. */
 static size_t summers_count(const struct sweep_limits *limits, uint64_t segment_count,
 			    size_t stack_count)
 {
@@ -239,7 +239,7 @@ static size_t summers_count(const struct sweep_limits *limits, uint64_t segment_
 	return u64_max(u64_min(sweep_workers(limits, segment_count), bytes_max / bytes), 1);
 }
 
-/* Each stack's in one line of the cache. */
+/* Aligned so that each stack's sums are one cache line. */
 static struct model_stack_sums *sums_room(struct arena *arena, size_t stack_count)
 {
 	static_assert(sizeof(struct model_stack_sums) == CACHE_LINE, "a line");
@@ -324,7 +324,7 @@ static struct err *select_rows(struct selection *selection, const struct request
 	selection->facts->limits = NULL;
 	if (err)
 		return err;
-	/* Whole segments, so that they can be written without a look at the end. */
+	/* Whole segments, so that writers need not check the end. */
 	selection->bits = arena_array(arena, div_up(row_count, MODEL_SEGMENT) + 1,
 				      SEGMENT_WORDS * sizeof(*selection->bits));
 	if (!selection->bits)
@@ -338,7 +338,7 @@ static struct err *select_rows(struct selection *selection, const struct request
 	return err ? err : sum_stacks(selection, limits, arena);
 }
 
-/* Of the whole tape the suppressor has them ready. */
+/* For the whole tape the suppressor has the sums already. */
 static struct err *suppress(struct selection *selection, struct arena *arena)
 {
 	const struct suppressed *suppressed;
@@ -347,7 +347,7 @@ static struct err *suppress(struct selection *selection, struct arena *arena)
 	if (err || !suppressed)
 		return err;
 	selection->suppressed = suppressed;
-	if (!selection_is_all(selection)) /* whose stacks are its own */
+	if (!selection_is_all(selection)) /* parts have their own stack sums */
 		return suppressed_take_out(
 			suppressed, (struct model_stack_sums *)selection->sums.stacks,
 			&selection->sums.total, arena, &selection->suppressed_leaks);

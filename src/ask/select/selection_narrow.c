@@ -1,4 +1,4 @@
-/* A part of a selection: what some of its stacks allocated. */
+/* A part of a selection: the allocations of some stacks. */
 #include <assert.h>
 
 #include "select/selection.h"
@@ -49,7 +49,7 @@ static void count_rows(struct selection *part, uint64_t segment_count)
 	}
 }
 
-/* What a stack has is all or nothing of what the selection has of it. */
+/* Each stack is included or excluded as a whole. */
 static void total_take(struct selection *part, const uint8_t *stacks)
 {
 	const struct model_stack_sums *from = part->sums.stacks;

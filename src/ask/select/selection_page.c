@@ -1,7 +1,7 @@
 /*
- * A page of the selected rows in the order of a field. Where the page begins and where it ends is
- * found as one finds a word in a dictionary: how many rows have a value in each of many equal parts
- * of all values, then the same of the part in question. What is between is collected and sorted.
+ * A page of the selected rows ordered by a field. Its start and end are found by repeated
+ * subdivision: count the rows in each of many equal parts of the value range, then subdivide the
+ * part in question. Rows in between are collected and sorted.
  */
 #include <assert.h>
 
@@ -13,14 +13,14 @@ enum { PARTS_BITS = 14, PARTS = 1 << PARTS_BITS, COLLECT_MAX = 1 << 16 };
 
 /* --- where a rank is ----------------------------------------------------------------------- */
 
-/* The range of keys that a row of some rank is in. */
+/* The range of keys that contains a given rank. */
 struct range {
 	uint64_t rank;
 	uint64_t low;
 	uint64_t high;	 /* inclusive */
 	uint64_t before; /* rows with keys under low */
 	uint64_t count;	 /* rows with keys in it */
-	bool is_whole;	 /* nothing is known yet: parts are as of logarithms of values */
+	bool is_whole;	 /* first step: parts are by logarithm of the values */
 	bool is_descending;
 };
 
@@ -38,8 +38,8 @@ static unsigned part_shift(const struct range *range)
 }
 
 /*
- * Values are spread over many orders of magnitude: at first each octave has as many parts. The last
- * part is of rows without a value.
+ * Values spread over many orders of magnitude: at first each octave has equally many parts. The
+ * last part is for rows without a value.
  */
 enum { OCTAVE_BITS = 8, OCTAVE_PARTS = 1 << OCTAVE_BITS, PART_NONE = PARTS - 1 };
 
@@ -90,7 +90,7 @@ static void part_take(struct range *range, size_t part)
 	if (part == PART_NONE)
 		return;
 	range->low = magnitude_begin(magnitude);
-	/* Of the last octave the end wraps to the top, where only what has no value is. */
+	/* The last octave's end would wrap to the top value, which means no value. */
 	range->high = u64_min(magnitude_begin(magnitude + 1) - 1, UINT64_MAX - 1);
 	if (range->is_descending) {
 		const uint64_t low = range->low;
@@ -134,7 +134,7 @@ static struct err *count_segment(void *context, uint64_t segment)
 	return NULL;
 }
 
-/* Into the part that the rank is in. */
+/* Narrows the range to the part with the rank. */
 static void range_narrow(struct range *range, const uint64_t *parts)
 {
 	size_t part = 0;
@@ -179,7 +179,7 @@ static struct err *ranges_count(const struct sort_keys *keys, struct pass_memory
 	for (size_t i = size; i < memory->worker_count * size; i++)
 		memory->parts[i % size] += memory->parts[i];
 	for (int end = FIRST; end < ENDS; end++) {
-		/* At first both are the same, and counted once. */
+		/* In the first step both ranges are equal and counted once. */
 		const size_t counted = ranges[end].is_whole ? FIRST : (size_t)end;
 
 		if (!range_is_found(&ranges[end]))
@@ -225,12 +225,12 @@ static int entry_compare(const void *context, const void *left, const void *righ
 }
 
 /*
- * Of a value that very many rows have only those are kept that can be on the page: equal ones are
- * in the order of time, which is the order in which they come here.
+ * If very many rows share a value, only those that can be on the page are kept: ties are in time
+ * order, the order in which they arrive here.
  */
 struct collector {
 	const struct range *ranges;
-	uint64_t first_ties; /* seen so far, with the one value of the first range */
+	uint64_t first_ties; /* seen so far, equal to the single value of the first range */
 	uint64_t last_ties;
 	struct entry_vec entries;
 };

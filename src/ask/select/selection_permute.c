@@ -1,7 +1,7 @@
 /*
- * All selected rows in the order of a field. They are dealt out to parts of about the same size:
- * the borders are some of the values themselves, and what is equal to a border is a part of its
- * own, so that many equal values need no sorting. The other parts are small, and sorted one by one.
+ * All selected rows ordered by a field, by bucket sort: the bucket borders are sampled values, and
+ * values equal to a border have their own bucket, which needs no sorting. The other buckets are
+ * small and sorted one by one.
  */
 #include <assert.h>
 
@@ -14,9 +14,9 @@ static_assert(PARTS <= UINT16_MAX, "parts are 16 bits");
 
 struct dealer {
 	const struct sort_keys *keys;
-	uint64_t borders[BORDERS_MAX]; /* ascending, without equal ones */
+	uint64_t borders[BORDERS_MAX]; /* ascending, distinct */
 	size_t border_count;
-	uint16_t *parts; /* by place in the order of time */
+	uint16_t *parts; /* by position in time order */
 	uint64_t begins[PARTS + 1];
 	uint32_t *rows;
 };
@@ -27,7 +27,7 @@ static int key_compare(const void *context, const void *a, const void *b)
 	return sort_compare_u64(*(const uint64_t *)a, *(const uint64_t *)b);
 }
 
-/* Keys of some rows, as far apart as each other; every second one is a border. */
+/* Samples keys at equal distances; every second one is a border. */
 static struct err *borders_find(struct dealer *dealer, struct sort_reading *reading)
 {
 	const struct selection *selection = dealer->keys->selection;
@@ -55,10 +55,10 @@ static struct err *borders_find(struct dealer *dealer, struct sort_reading *read
 	return NULL;
 }
 
-/* Odd parts are of what is equal to a border, even ones of what is between two of them. */
+/* Odd parts have values equal to a border, even ones those between two borders. */
 static uint16_t part_of(const struct dealer *dealer, uint64_t key)
 {
-	size_t low = 0, high = dealer->border_count; /* the first border that is not less */
+	size_t low = 0, high = dealer->border_count; /* first border that is not less */
 
 	while (low < high) {
 		const size_t middle = low + (high - low) / 2;
@@ -71,7 +71,7 @@ static uint16_t part_of(const struct dealer *dealer, uint64_t key)
 	return (uint16_t)(2 * low + (low < dealer->border_count && dealer->borders[low] == key));
 }
 
-/* What a worker has for itself. */
+/* A worker's private data. */
 struct worker {
 	struct dealer *dealer;
 	struct sort_reading reading;
@@ -136,7 +136,7 @@ static struct err *parts_find(struct dealer *dealer, struct crew *crew)
 	return err;
 }
 
-/* In the order of time, so equal ones stay in it. */
+/* In time order, so that ties stay in it. */
 static void deal(struct dealer *dealer)
 {
 	const struct selection *selection = dealer->keys->selection;
@@ -147,7 +147,7 @@ static void deal(struct dealer *dealer)
 		for (size_t i = 0; i < count; i++)
 			dealer->rows[dealer->begins[dealer->parts[place++]]++] = (uint32_t)rows[i];
 	}
-	/* Each begin has moved to its end, which is the next one's begin. */
+	/* Each begin has advanced to its end, the next one's begin. */
 	memmove(dealer->begins + 1, dealer->begins, PARTS * sizeof(*dealer->begins));
 	dealer->begins[0] = 0;
 }

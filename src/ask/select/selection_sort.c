@@ -1,4 +1,4 @@
-/* Selected rows in the order of a field: the first of them are found without sorting all. */
+/* Selected rows ordered by a field: the first ones are found without sorting all. */
 #include <assert.h>
 #include <stdlib.h>
 
@@ -52,7 +52,7 @@ struct sorter {
 	const struct selection_order *order;
 	struct batch *batch;
 	uint64_t count; /* entries wanted */
-	/* The best so far; once it is full a heap with the worst of them at the top. */
+	/* The best so far; once full, a heap with the worst at the top. */
 	struct entry_vec entries;
 };
 
@@ -140,7 +140,7 @@ static struct err *sort_segment(void *context, uint64_t segment)
 	return NULL;
 }
 
-/* All workers' entries in the first one's, sorted. */
+/* Merges all workers' entries into the first worker's, sorted. */
 static struct err *gather(struct sorter *sorters, size_t count)
 {
 	struct entry_vec *all = &sorters[0].entries;

@@ -1,4 +1,4 @@
-/* Sums that are made of rows: of a moment, and of a span of time. */
+/* Sums computed from rows: for a moment, and for a span of time. */
 #include <assert.h>
 
 #include "base/big.h"
@@ -23,10 +23,10 @@ static void sum_take(struct model_sum *sum, uint64_t bytes)
 static void sums_from_moments(const struct model *model, uint64_t ns,
 			      struct model_stack_sums *stacks)
 {
-	struct model_stack_moment *moments = (void *)stacks; /* turned in place: they are large */
+	struct model_stack_moment *moments = (void *)stacks; /* converted in place: large */
 
 	static_assert(sizeof(*moments) == sizeof(*stacks), "turned in place");
-	/* Moments are what was strictly before. */
+	/* Moments exclude events at their own time. */
 	model_stack_moments(model, ns == UINT64_MAX ? ns : ns + 1, moments);
 	for (size_t i = 0; i < model_stack_count(model); i++) {
 		const struct model_stack_moment moment = moments[i];
@@ -112,7 +112,7 @@ static void take_between(struct model_stack_sums *stacks, const struct pass_rows
 		sum_take(&stack->temporary, rows->size[i]);
 }
 
-/* Of all rows, where they are more than the stacks. */
+/* From all rows, if there are fewer stacks than rows. */
 static struct err *span_sum_up(const struct model *model, uint64_t from_ns, uint64_t until_ns,
 			       struct model_stack_sums *stacks)
 {
@@ -162,7 +162,7 @@ struct err *sums_allocated_between(const struct model *model, uint64_t from_ns, 
 	const size_t count = model_stack_count(model);
 	const uint64_t end_ns = until_ns == UINT64_MAX ? UINT64_MAX : until_ns + 1;
 	struct model_stack_sums *stacks = arena_array(arena, count, sizeof(*stacks));
-	struct model_stack_moment *moments = (void *)stacks; /* turned in place: they are large */
+	struct model_stack_moment *moments = (void *)stacks; /* converted in place: large */
 	struct sums sums = { .model = model, .stacks = stacks };
 
 	assert(from_ns <= until_ns);

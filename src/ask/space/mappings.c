@@ -102,7 +102,7 @@ enum mapping_kind mapping_kind(const struct mapping *mapping)
 	return mapping->is_seen ? MAPPING_UNSEEN : MAPPING_PROGRAM;
 }
 
-/* Mappings that lose a part of themselves, not all, when the range is taken from them. */
+/* Counts mappings that lose a part, but not all, of themselves to the range. */
 static void count_cuts(struct mappings *mappings, uint64_t begin, uint64_t end)
 {
 	const struct mappings_piece_vec *pieces = &mappings->pieces.all;
@@ -155,7 +155,7 @@ uint32_t mappings_add(struct mappings *mappings, uint64_t begin, uint64_t end,
 
 /* --- calls --------------------------------------------------------------------------------- */
 
-/* Pages a call is about; false: the kernel refused it, or it is nothing. */
+/* Page range of a call; false: the kernel refused it, or it is empty. */
 static bool range_of(uint64_t address, uint64_t bytes, uint64_t *end_ret)
 {
 	if (address % MAPPINGS_PAGE || bytes == 0 || bytes > UINT64_MAX / 2 - MAPPINGS_PAGE)
@@ -196,7 +196,7 @@ static bool take_munmap(struct mappings *mappings, const struct model_note *note
 	return mappings_pieces_unmap(&mappings->pieces, note->map.address, end);
 }
 
-/* Mappings in the range were met by a call. */
+/* Records that a call affected the mappings in the range. */
 static void touch(struct mappings *mappings, uint64_t begin, uint64_t end, uint32_t protect_count,
 		  uint32_t move_count)
 {
@@ -228,7 +228,7 @@ static bool take_mremap(struct mappings *mappings, const struct model_note *note
 	const struct tape_map *map = &note->map;
 	uint64_t old_end, end;
 
-	/* An old size of 0 makes a second view of shared pages; the kernel will show it. */
+	/* An old size of 0 duplicates shared pages; the next snapshot will show that. */
 	if (!range_of(map->address, map->bytes, &end) ||
 	    !range_of(map->old_address, map->old_bytes, &old_end))
 		return true;
@@ -275,7 +275,7 @@ static bool take_brk(struct mappings *mappings, const struct model_note *note)
 
 /* --- snapshots ----------------------------------------------------------------------------- */
 
-/* Parts of a snapshot follow each other; when one is missing, the next whole one is waited for. */
+/* Snapshots have consecutive parts; after a missing one, waits for the next whole snapshot. */
 static bool take_space(struct mappings *mappings, const struct model_note *note)
 {
 	const bool is_first = note->space.part == 0;
@@ -342,7 +342,7 @@ struct err *mappings_advance_snapshot(struct mappings *mappings, size_t snapshot
 	return advance(mappings, mappings->snapshots.items[snapshot].last_note + 1);
 }
 
-/* Those whose parts are all there, on top of a whole one. */
+/* Finds complete snapshots that build on a whole one. */
 static bool find_snapshots(struct mappings *mappings)
 {
 	uint32_t next_part = 0;

@@ -23,17 +23,17 @@
 #include "space/mappings_pieces.h"
 
 enum mapping_kind {
-	MAPPING_HEAP,	  /* what brk gives: the heap of most allocators */
-	MAPPING_BLOCKS,	  /* other memory that blocks of the allocator were seen in */
-	MAPPING_PROGRAM,  /* anonymous, mapped by a call on the tape, no blocks in it */
-	MAPPING_UNSEEN,	  /* anonymous, who mapped it was not seen, no blocks in it */
-	MAPPING_FILE,	  /* a file that is no loaded module */
+	MAPPING_HEAP,	  /* brk memory: the heap of most allocators */
+	MAPPING_BLOCKS,	  /* other memory that contained allocator blocks */
+	MAPPING_PROGRAM,  /* anonymous, mapped by a recorded call, without blocks */
+	MAPPING_UNSEEN,	  /* anonymous, mapping call not seen, without blocks */
+	MAPPING_FILE,	  /* a file that is not a loaded module */
 	MAPPING_SHARED,	  /* shared memory without a file of its own: shm, memfd */
 	MAPPING_MODULE,	  /* code and data of the program and its libraries */
 	MAPPING_STACK,	  /* of the main thread and of others */
 	MAPPING_KERNEL,	  /* vdso and the like */
 	MAPPING_MEMTAPE,  /* the recorder: its library, tables, chunks */
-	MAPPING_RESERVED, /* address space without access, a guard or a place for later */
+	MAPPING_RESERVED, /* no access: a guard, or reserved for later */
 };
 
 enum { MAPPING_KINDS = MAPPING_RESERVED + 1 };
@@ -41,27 +41,27 @@ enum { MAPPING_KINDS = MAPPING_RESERVED + 1 };
 extern const char *const mapping_kind_words[]; /* by kind, NULL at the end */
 
 struct mapping {
-	uint64_t address; /* of its first page when it came */
-	uint64_t bytes;	  /* when it came */
+	uint64_t address; /* of its first page at creation */
+	uint64_t bytes;	  /* at creation */
 	uint64_t offset;  /* in the file */
 	uint64_t begin_ns;
 	uint64_t end_ns;	     /* MODEL_NEVER: still mapped */
 	uint64_t mapped_bytes;	     /* now */
 	uint64_t mapped_bytes_max;   /* ever */
-	uint64_t resident_bytes;     /* when the kernel was last asked */
-	uint64_t resident_bytes_max; /* whenever it was asked */
-	uint64_t changed_ns;	     /* by a call */
+	uint64_t resident_bytes;     /* at the last snapshot */
+	uint64_t resident_bytes_max; /* maximum over snapshots */
+	uint64_t changed_ns;	     /* last change by a call */
 	const char *name;	     /* path or [name]; "" without one */
 	uint32_t stack;		     /* CAPTURE_STACK_NONE: not seen */
 	uint32_t thread;	     /* MODEL_NO_THREAD: not seen */
-	uint32_t prot;		     /* when it came */
+	uint32_t prot;		     /* at creation */
 	int32_t flags;		     /* of mmap; -1: not seen */
 	int32_t fd;		     /* of mmap; -1: none, or not seen */
 	uint32_t marks;		     /* enum mappings_mark */
-	uint32_t cut_count;	     /* parts that were unmapped, or covered by another mapping */
-	uint32_t protect_count;	     /* mprotect calls that met it */
+	uint32_t cut_count;	     /* parts unmapped, or replaced by another mapping */
+	uint32_t protect_count;	     /* mprotect calls on it */
 	uint32_t move_count;	     /* mremap calls that moved or resized it */
-	bool is_seen;		     /* the kernel showed it; no call is on the tape */
+	bool is_seen;		     /* shown by the kernel; no call is on the tape */
 	bool is_brk;
 	bool is_shared;
 	bool is_module;
@@ -86,32 +86,32 @@ struct err *mappings_create(const struct model *model, struct mappings **mapping
 void mappings_destroy(struct mappings *mappings); /* NULL is fine */
 CLEAN_DEFINE(mappings_destroy, struct mappings *);
 
-/* Takes in everything up to this time, itself included. */
+/* Applies all events up to and including this time. */
 struct err *mappings_advance(struct mappings *mappings, uint64_t ns);
 
-/* The same up to a snapshot's last note: nothing that happened after it. */
+/* The same up to a snapshot's last note: excludes everything after it. */
 struct err *mappings_advance_snapshot(struct mappings *mappings, size_t snapshot);
 
 const struct mappings_snapshot_vec *mappings_snapshots(const struct mappings *mappings);
 
-/* Every mapping so far, ended ones as well; mappings_piece.mapping is an index here. */
+/* All mappings so far, including ended ones; mappings_piece.mapping is an index into it. */
 const struct mapping_vec *mappings_all(const struct mappings *mappings);
 const struct mappings_piece_vec *mappings_pieces(const struct mappings *mappings);
 
-/* What the kernel showed last; empty before it was asked. */
+/* The last image shown by the kernel; empty before the first. */
 const struct mappings_image *mappings_image(const struct mappings *mappings);
 
-/* Blocks of the allocator lie in this mapping. */
+/* Marks a mapping as containing allocator blocks. */
 void mappings_mark_blocks(struct mappings *mappings, uint32_t mapping);
 
 enum mapping_kind mapping_kind(const struct mapping *mapping);
 
-/* A part of the image that belongs to one mapping, in the order of addresses. */
+/* A part of the image that belongs to one mapping, in address order. */
 struct mappings_part {
 	const struct mappings_extent *extent;
 	uint64_t begin;
 	uint64_t end;
-	uint32_t mapping; /* UINT32_MAX: nobody's, a race between a call and the kernel's answer */
+	uint32_t mapping; /* UINT32_MAX: none, a race between a call and the kernel's answer */
 };
 
 /* Visits every part of the image as it is now. */

@@ -4,7 +4,7 @@
 
 enum { PAGE_BYTES = 4096, PROT_BITS = 3 };
 
-/* No program's own memory is beyond, only a page or so of the kernel's, [vsyscall]. */
+/* Above is no user memory, only a page or so of the kernel, [vsyscall]. */
 static const uint64_t USER_END = UINT64_C(1) << 57;
 static const uint64_t KERNEL_BYTES_MAX = UINT64_C(1) << 20;
 
@@ -23,7 +23,7 @@ const char *mappings_image_name(const struct mappings_image *image,
 
 /* --- lines --------------------------------------------------------------------------------- */
 
-/* A number and the one space after it; false: it is none, or does not fit. */
+/* A number and one space after it; false: invalid or too large. */
 static bool take_number(const char **ptr, unsigned base, uint64_t *value_ret)
 {
 	const char *at = *ptr;
@@ -51,7 +51,7 @@ static bool take_kib(const char **ptr, uint64_t *bytes_ret)
 	       !__builtin_mul_overflow(*bytes_ret, 1024, bytes_ret);
 }
 
-/* The word before the next space; false: the line ends before it does. */
+/* The word before the next space; false: the line ends first. */
 static bool take_word(const char **ptr, const char **word_ret, size_t *len_ret)
 {
 	const size_t len = strcspn(*ptr, " \n");
@@ -104,7 +104,7 @@ static bool take_runs(const char **ptr, struct mappings_extent *extent)
 
 enum line_kind { LINE_BAD, LINE_MAPPED, LINE_NOTHING, LINE_NO_MEMORY };
 
-/* At a line's beginning; the name is what is left of it. */
+/* Parses the start of a line; the rest of it is the name. */
 static enum line_kind parse_line(const char *line, struct mappings_image *image,
 				 struct mappings_extent *extent)
 {
@@ -145,7 +145,7 @@ static size_t extent_at(const struct mappings_extent_vec *all, uint64_t address)
 }
 
 /*
- * A part of an extent whose rest is replaced: the kernel would have said so in a line of its own.
+ * The remaining part of a partly replaced extent, for which there is no line of its own.
  */
 static struct mappings_extent part_of(struct mappings_extent extent, uint64_t begin, uint64_t end)
 {
@@ -159,7 +159,7 @@ static struct mappings_extent part_of(struct mappings_extent extent, uint64_t be
 	return extent;
 }
 
-/* Replaces [begin, end) by the extent, or by nothing. */
+/* Replaces [begin, end) by the extent, or removes it. */
 static bool replace(struct mappings_extent_vec *all, uint64_t begin, uint64_t end,
 		    const struct mappings_extent *extent)
 {
@@ -197,7 +197,7 @@ bool mappings_image_apply(struct mappings_image *image, const char *text, bool b
 						  kind == LINE_MAPPED ? &extent : NULL)))
 			return false;
 		if (!line[strcspn(line, "\n")])
-			break; /* a last line without an end */
+			break; /* an unterminated last line */
 	}
 	return true;
 }
@@ -212,7 +212,7 @@ struct mappings_runs mappings_runs_begin(const struct mappings_extent *extent)
 					.end = extent->end };
 }
 
-/* Pages of one run, no more than are left; 0 at the end or where there is no number. */
+/* Pages of the next run, at most those left; 0 at the end or if it is not a number. */
 static uint64_t take_run(struct mappings_runs *runs)
 {
 	const uint64_t most = (runs->end - runs->address) / PAGE_BYTES;

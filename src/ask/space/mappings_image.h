@@ -1,7 +1,7 @@
 /*
- * mappings_image: the address space as the kernel showed it, from the lines of SPACE records, and
- * which of its pages are resident. Foreign bytes: lines that are not what they should be are left
- * out. Internal to mappings.
+ * mappings_image: the address space as shown by the kernel, from the lines of SPACE records, and
+ * which of its pages are resident. The input is untrusted: malformed lines are skipped. Internal to
+ * mappings.
  */
 #ifndef MEMTAPE_SPACE_MAPPINGS_IMAGE_H
 #define MEMTAPE_SPACE_MAPPINGS_IMAGE_H
@@ -22,7 +22,7 @@ struct mappings_extent {
 	uint64_t rss_bytes;
 	uint64_t anonymous_bytes; /* of rss */
 	uint64_t swap_bytes;
-	const char *runs; /* borrowed from the record; NULL: not looked at */
+	const char *runs; /* borrowed from the record; NULL: not known */
 	uint32_t name;	  /* in the image's names */
 	uint32_t prot;	  /* PROT_READ ... */
 	uint32_t marks;	  /* enum mappings_mark */
@@ -32,23 +32,23 @@ struct mappings_extent {
 VEC_DEFINE(mappings_extent_vec, struct mappings_extent);
 
 struct mappings_image {
-	struct mappings_extent_vec all; /* ascending, apart */
-	struct interner names;		/* "" has a number too */
+	struct mappings_extent_vec all; /* ascending, disjoint */
+	struct interner names;		/* "" has an index too */
 };
 
 void mappings_image_deinit(struct mappings_image *image);
 CLEAN_DEFINE_DEINIT(mappings_image_deinit, struct mappings_image);
 
 /*
- * What the lines of one record say is so from now on; begins_anew: nothing else is. text must
- * outlive the image. False: out of memory.
+ * Applies the lines of one record; begins_anew: they replace the whole image. text must outlive the
+ * image. False: out of memory.
  */
 bool mappings_image_apply(struct mappings_image *image, const char *text, bool begins_anew);
 
 const char *mappings_image_name(const struct mappings_image *image,
 				const struct mappings_extent *extent);
 
-/* Resident ranges of an extent, ascending, inside of it. */
+/* Resident ranges of an extent, ascending, within it. */
 struct mappings_runs {
 	const char *at;
 	uint64_t address;
@@ -59,11 +59,11 @@ struct mappings_runs mappings_runs_begin(const struct mappings_extent *extent);
 bool mappings_runs_next(struct mappings_runs *runs, uint64_t *begin_ret, uint64_t *end_ret);
 
 /*
- * Whether it is known which pages are resident: they were looked at, or it is all of them or none.
+ * Whether resident pages are known exactly: they were listed, or all or none are resident.
  */
 bool mappings_extent_is_exact(const struct mappings_extent *extent);
 
-/* Resident bytes of [begin, end) in the extent; where it is not known which, in proportion. */
+/* Resident bytes of [begin, end) in the extent; pro rata if resident pages are not known. */
 uint64_t mappings_extent_resident(const struct mappings_extent *extent, uint64_t begin,
 				  uint64_t end);
 

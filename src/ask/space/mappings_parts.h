@@ -1,4 +1,4 @@
-/* mappings_parts: what the files of mappings share. Internal to mappings. */
+/* mappings_parts: shared by the source files of mappings. Internal to mappings. */
 #ifndef MEMTAPE_SPACE_MAPPINGS_PARTS_H
 #define MEMTAPE_SPACE_MAPPINGS_PARTS_H
 
@@ -23,16 +23,16 @@ struct mappings {
 	size_t recent_count;
 	size_t next_note;
 	uint64_t now_ns;
-	uint32_t heap;	    /* mapping of brk; MAPPINGS_NOBODY: none yet */
-	uint32_t next_part; /* of the snapshot that is being read */
+	uint32_t heap;	    /* the brk mapping; MAPPINGS_NOBODY: none yet */
+	uint32_t next_part; /* of the snapshot being read */
 	bool image_is_whole;
 };
 
-/* A new mapping of the range, over whatever was there. Its index; MAPPINGS_NOBODY: no memory. */
+/* Adds a mapping over the range. Returns its index; MAPPINGS_NOBODY: out of memory. */
 uint32_t mappings_add(struct mappings *mappings, uint64_t begin, uint64_t end,
 		      const struct mapping *mapping);
 
-/* The image is complete: what it shows and no call said is taken over. False: no memory. */
+/* Called for a complete image: takes over what no call explains. False: out of memory. */
 bool mappings_reconcile(struct mappings *mappings, const struct mappings_snapshot *snapshot);
 
 #endif

@@ -28,7 +28,7 @@ static void pieces_changed(const struct mappings_pieces *pieces, uint32_t mappin
 		pieces->changed(pieces->context, mapping, bytes);
 }
 
-/* The items from `at` on make place for one more, or one less is there; room has been made. */
+/* Inserts a piece at `at`, or removes count pieces; room was reserved. */
 static void insert(struct mappings_pieces *pieces, size_t at, struct mappings_piece piece)
 {
 	struct mappings_piece *items = pieces->all.items;
@@ -47,7 +47,7 @@ static void erase(struct mappings_pieces *pieces, size_t at, size_t count)
 	pieces->all.count -= count;
 }
 
-/* No piece goes across the address any more. Returns the first that begins there or after it. */
+/* Splits a piece that spans the address. Returns the first piece at or after it. */
 static size_t cut(struct mappings_pieces *pieces, uint64_t address)
 {
 	const size_t at = mappings_pieces_find(pieces, address);
@@ -68,7 +68,7 @@ static bool are_alike(const struct mappings_piece *left, const struct mappings_p
 	       left->prot == right->prot;
 }
 
-/* Neighbours in first - 1 .. last that are alike become one. */
+/* Joins equal neighbours in first - 1 .. last. */
 static void join(struct mappings_pieces *pieces, size_t first, size_t last)
 {
 	struct mappings_piece *items = pieces->all.items;
@@ -81,13 +81,13 @@ static void join(struct mappings_pieces *pieces, size_t first, size_t last)
 	}
 }
 
-/* Two cuts and an insertion need so much. */
+/* Room for two splits and an insertion. */
 static bool make_room(struct mappings_pieces *pieces)
 {
 	return mappings_piece_vec_reserve(&pieces->all, pieces->all.count + 3);
 }
 
-/* Takes out what is in the range; room was made. Returns where it was. */
+/* Removes pieces in the range; room was reserved. Returns their position. */
 static size_t clear(struct mappings_pieces *pieces, uint64_t begin, uint64_t end)
 {
 	const size_t first = cut(pieces, begin);
@@ -146,7 +146,7 @@ bool mappings_pieces_protect(struct mappings_pieces *pieces, uint64_t begin, uin
 	return true;
 }
 
-/* Copies of the pieces in the range, as if they lay at `to`. */
+/* Copies of the pieces in the range, relocated to `to`. */
 static bool copy(const struct mappings_pieces *pieces, uint64_t begin, uint64_t end, uint64_t to,
 		 struct mappings_piece_vec *copies)
 {
@@ -176,7 +176,7 @@ bool mappings_pieces_move(struct mappings_pieces *pieces, uint64_t begin, uint64
 		return true;
 	if (bytes > kept && copies.items[copies.count - 1].end == to + kept)
 		copies.items[copies.count - 1].end = to + bytes;
-	/* cuts at both ends of both ranges, and the copies: after this nothing can fail */
+	/* splits at both ends of both ranges, and the copies: nothing can fail after this */
 	if (!mappings_piece_vec_reserve(&pieces->all, pieces->all.count + copies.count * 3 + 8))
 		return false;
 	if (!keeps_old)

@@ -1,6 +1,6 @@
 /*
- * mappings_reconcile: what the kernel shows is laid over what the calls said. Calls know who and
- * when; the kernel knows everything that is there.
+ * mappings_reconcile: merges what the kernel shows with what the calls did. Calls tell who and
+ * when; the kernel shows everything that is mapped.
  */
 #include <sys/mman.h>
 
@@ -14,19 +14,19 @@ static bool is_path(const char *name)
 	return name[0] == '/' && strncmp(name, "/dev/zero", 9) != 0;
 }
 
-/* The same file, also when it was deleted in between. */
+/* Whether it is the same file, even if deleted in between. */
 static bool names_agree(const struct mapping *mapping, const char *name)
 {
 	static const char deleted[] = " (deleted)";
 	const size_t len = strlen(mapping->name);
 
-	if (!mapping->name[0]) /* a call does not say which file; memory it mapped is no file */
+	if (!mapping->name[0]) /* calls have no file name; memory they mapped has no file */
 		return mapping->is_seen ? !name[0] : mapping->fd >= 0 || !is_path(name);
 	return strncmp(mapping->name, name, len) == 0 &&
 	       (!name[len] || strcmp(name + len, deleted) == 0);
 }
 
-/* In every libc of Linux a thread's handle lies in the mapping of its stack. */
+/* In all Linux libcs a thread's handle is in the mapping of its stack. */
 static bool is_thread_stack(const struct model *model, const struct mappings_extent *extent,
 			    uint64_t ns)
 {
@@ -48,7 +48,7 @@ static bool is_module(const struct model *model, const struct mappings_extent *e
 	for (size_t i = 0; i < model_module_count(model); i++) {
 		const struct capture_module *module = model_module(model, i);
 
-		/* pages of zeros after a module's last are its own */
+		/* zero pages after a module's last page belong to it */
 		if (extent->begin < align_up(module->end, MAPPINGS_PAGE) &&
 		    extent->end > module->begin &&
 		    model_ns(model, module->load_ticks) <= ns + RACE_NS &&
@@ -77,7 +77,7 @@ static struct mapping seen_mapping(const struct mappings *mappings,
 	};
 }
 
-/* The kernel still showed what a call was about to unmap. */
+/* The kernel still showed a range that a call was about to unmap. */
 static bool was_just_unmapped(const struct mappings *mappings, uint64_t begin, uint64_t end,
 			      const struct mappings_snapshot *snapshot)
 {
@@ -94,8 +94,8 @@ static bool was_just_unmapped(const struct mappings *mappings, uint64_t begin, u
 /* --- one extent ---------------------------------------------------------------------------- */
 
 /*
- * Pages of one extent that no call accounts for are one mapping: what was shown as several before
- * has grown together. UINT32_MAX: there are none yet.
+ * Pages of one extent that no call explains are one mapping: several earlier ones have merged.
+ * UINT32_MAX: none yet.
  */
 static uint32_t owner_of(const struct mappings *mappings, const struct mappings_extent *extent)
 {
@@ -135,7 +135,7 @@ static bool take_gap(struct mappings *mappings, const struct mappings_extent *ex
 	return *owner != MAPPINGS_NOBODY;
 }
 
-/* A part that has a mapping already: is it still the same, and with the same rights? */
+/* Checks a part with a known mapping: is it the same, with the same protection? */
 static bool take_piece(struct mappings *mappings, const struct mappings_extent *extent,
 		       const struct mappings_piece *piece, uint32_t *owner)
 {
@@ -190,7 +190,7 @@ static bool take_extent(struct mappings *mappings, const struct mappings_extent 
 
 /* --- all of them --------------------------------------------------------------------------- */
 
-/* A piece between extents is not there any more, unless it came while the kernel was asked. */
+/* Removes pieces between extents, unless they were created while the kernel answered. */
 static bool remove_between(struct mappings *mappings, uint64_t begin, uint64_t end,
 			   const struct mappings_snapshot *snapshot)
 {

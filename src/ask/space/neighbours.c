@@ -2,14 +2,14 @@
 
 #include <assert.h>
 
-/* The nearest that a worker has seen. */
+/* The nearest blocks a worker found. */
 struct worker {
 	const struct model *model;
 	uint64_t row;
 	uint64_t address;
-	uint64_t begin_ns; /* of its life */
+	uint64_t begin_ns; /* lifetime of the block */
 	uint64_t end_ns;
-	uint64_t row_end; /* what comes later began after its end */
+	uint64_t row_end; /* later rows were allocated after its end */
 	uint64_t before_address;
 	uint64_t after_address;
 	struct neighbours found;
@@ -31,7 +31,7 @@ static void look_at(struct worker *worker, uint64_t row, uint64_t address)
 	}
 }
 
-/* Whether a block of this segment can be alive at its time and nearer than what was found. */
+/* Whether a block of this segment can overlap in time and be nearer than those found. */
 static bool is_of_interest(const struct worker *worker, uint64_t segment)
 {
 	struct model_bounds bounds;

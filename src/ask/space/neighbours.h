@@ -1,5 +1,5 @@
 /*
- * neighbours: the blocks next to one in memory that were alive together with it, at some time.
+ * neighbours: the blocks adjacent to a block in memory while it was alive.
  */
 #ifndef MEMTAPE_SPACE_NEIGHBOURS_H
 #define MEMTAPE_SPACE_NEIGHBOURS_H
@@ -9,10 +9,10 @@
 
 struct neighbours {
 	uint64_t before; /* row with the next lower address; MODEL_NO_ROW: none */
-	uint64_t after;	 /* with the next higher */
+	uint64_t after;	 /* row with the next higher address */
 };
 
-/* Of several at one address, one after the other, the first. Up to a pass over all rows. */
+/* If several blocks had one address in turn, the first. Up to one pass over all rows. */
 struct err *neighbours_find(const struct model *model, uint64_t row,
 			    const struct sweep_limits *limits, struct neighbours *neighbours_ret);
 

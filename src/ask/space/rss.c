@@ -37,10 +37,10 @@ void rss_deinit(struct rss *rss)
 	rss_sample_vec_deinit(&rss->samples);
 }
 
-/* Beyond it no process can be: what a damaged tape says is cut here, and sums do not overflow. */
+/* No process can be larger: values of damaged tapes are clamped, so that sums do not overflow. */
 static const uint64_t BYTES_MAX = UINT64_C(1) << 58;
 
-/* Live and slack, of any sums. */
+/* Sets live and slack, from any sums. */
 static void set_live(int64_t *bands, const struct space_live *live)
 {
 	const uint64_t bytes = u64_min(live->bytes, BYTES_MAX);
@@ -50,7 +50,7 @@ static void set_live(int64_t *bands, const struct space_live *live)
 	bands[RSS_SLACK] = (int64_t)(usable - bytes);
 }
 
-/* What a snapshot says, as bands, and how the kernel's own two sorts of RSS share in them. */
+/* A snapshot's data, as bands. */
 struct measure {
 	uint64_t ns;
 	int64_t bands[RSS_BANDS]; /* without remainder */
@@ -94,7 +94,7 @@ static enum rss_band band_of(enum mapping_kind kind)
 }
 
 /*
- * Blocks may lie outside of the heap, in a pool of a module: there they are counted as blocks too.
+ * Blocks may also be outside the heap, in a pool of a module: they are counted as blocks too.
  */
 static struct measure measure_now(const struct space *space, uint64_t ns)
 {
@@ -118,7 +118,7 @@ static struct measure measure_now(const struct space *space, uint64_t ns)
 	return measure;
 }
 
-/* What is known at any time, snapshot or not. */
+/* Known at any time, also without a snapshot. */
 struct known {
 	struct space_live live;
 	uint64_t program_bytes; /* mapped by calls of the program */
@@ -139,8 +139,7 @@ static struct known known_now(const struct space *space)
 }
 
 /*
- * One walk over the tape: what every snapshot says, and what was known at every sample of the
- * model.
+ * One walk over the tape: measures every snapshot, and collects what was known at every sample.
  */
 static struct err *measure_all(const struct model *model, struct measure_vec *measures,
 			       struct known_vec *knowns)
@@ -185,7 +184,7 @@ static int64_t between(int64_t left, int64_t right, uint64_t part, uint64_t whol
 		     : left;
 }
 
-/* Every band evenly between two snapshots. */
+/* Interpolates every band linearly between two snapshots. */
 static void interpolate(const struct measure *left, const struct measure *right, uint64_t ns,
 			struct rss_sample *sample)
 {
@@ -208,11 +207,10 @@ static int64_t sum_of(const struct rss_sample *sample)
 }
 
 /*
- * Live and slack are known at any time, and no more is resident of what the program mapped than is
- * mapped. What anonymous memory is more or less than the evenly
- * changing rest says is heap; when it is less than the live blocks, those are not all resident.
- * What is less even than nothing stays for the remainder: something else went, and was not seen
- * going.
+ * Live and slack are always known, and the program's mappings cannot be more resident than mapped.
+ * The difference between anonymous memory and the interpolated rest is taken as heap; if it is
+ * below the live blocks, those are not all resident. If it is even negative, the excess goes to the
+ * remainder: something else shrank unseen.
  */
 static void estimate(struct rss_sample *sample, const struct known *known)
 {
@@ -221,7 +219,7 @@ static void estimate(struct rss_sample *sample, const struct known *known)
 
 	set_live(sample->bands, &known->live);
 	resident = sample->bands[RSS_LIVE] + sample->bands[RSS_SLACK];
-	if (then > 0) /* the same part of what is live now is not resident */
+	if (then > 0) /* assume the same share of live memory is not resident */
 		sample->bands[RSS_UNTOUCHED] =
 			(int64_t)((__int128)sample->bands[RSS_UNTOUCHED] * resident / then);
 	sample->live_count = known->live.count;
@@ -237,7 +235,7 @@ static void estimate(struct rss_sample *sample, const struct known *known)
 		(uint64_t)(resident > 0 ? resident : 0) + (uint64_t)sample->bands[RSS_FREE];
 }
 
-/* A sample is written right after the snapshot that was taken with it. */
+/* A sample is written right after its snapshot. */
 static bool is_taken_with(const struct measure *measure, uint64_t ns)
 {
 	static const uint64_t TOGETHER_NS = 3000000;
@@ -276,7 +274,7 @@ static bool explain_all(const struct model *model, const struct measure_vec *mea
 		const struct model_usage *usage = &model_usages(model)[i];
 		struct rss_sample sample = { .ns = usage->ns, .rss_bytes = usage->usage.rss_bytes };
 
-		if (usage->usage.rss_bytes > BYTES_MAX) /* not known, or nonsense */
+		if (usage->usage.rss_bytes > BYTES_MAX) /* unknown or invalid */
 			continue;
 		while (next < measures->count && measures->items[next].ns <= usage->ns)
 			next++;
@@ -287,7 +285,7 @@ static bool explain_all(const struct model *model, const struct measure_vec *mea
 	return true;
 }
 
-/* The sample with most of something, among the measured ones only or among all. */
+/* The sample with the highest value, among the measured ones or among all. */
 static size_t most_of(const struct rss *rss, bool is_measured,
 		      int64_t (*value)(const struct rss_sample *sample))
 {
@@ -320,8 +318,8 @@ static int64_t time_of(const struct rss_sample *sample)
 }
 
 /*
- * Where RSS was highest, give or take a fiftieth: a measured sample before an estimate, and of
- * several the one with most free memory, which says most about why RSS is not lower.
+ * The sample at the highest RSS, within 2 %: measured before estimated; of several, the one with
+ * most free memory, which best explains why RSS is not lower.
  */
 static size_t choose_peak(const struct rss *rss)
 {

@@ -1,18 +1,17 @@
 /*
- * rss: why the process is as large as it is. Bands that add up, exactly, to the resident bytes of
+ * rss: explains the size of the process. Bands that add up, exactly, to the resident bytes of
  * every usage sample.
  *
- * What is known how:
+ * Sources of the bands:
  *
- * - Live and slack (usable less requested) are sums of the blocks on the tape. They count whether
- *   resident or not; what of them is not is the band `untouched`, which is negative.
- * - At a snapshot of the address space, resident bytes of every mapping are the kernel's, and so
- * are the pages of the heap that are resident. Such a sample is `measured`.
- * - Between snapshots only RSS and its file part are known. Mappings other than the heap are taken
- *   to change evenly, and what anonymous memory changed otherwise is taken to be the heap: an
- *   estimate.
- * - Without any snapshot (old tapes, recordings without a collector) all but live and slack is
- *   remainder.
+ * - Live and slack (usable minus requested) are sums over the blocks on the tape, resident or not;
+ *   their non-resident part is the band `untouched`, which is negative.
+ * - At a snapshot of the address space, the kernel gives the resident bytes of every mapping and
+ *   the resident pages of the heap. Such a sample is `measured`.
+ * - Between snapshots only RSS and its file part are known. Mappings other than the heap are
+ *   interpolated, and other changes of anonymous memory are assumed to be the heap: an estimate.
+ * - Without any snapshot (old tapes, recordings without a collector) everything but live and slack
+ *   is remainder.
  */
 #ifndef MEMTAPE_SPACE_RSS_H
 #define MEMTAPE_SPACE_RSS_H
@@ -21,7 +20,7 @@
 
 enum rss_band {
 	RSS_LIVE,      /* requested bytes of live blocks */
-	RSS_SLACK,     /* what their blocks are larger than was asked for */
+	RSS_SLACK,     /* usable minus requested bytes of live blocks */
 	RSS_UNTOUCHED, /* of both, not resident: never written to, given back, or swapped; <= 0 */
 	RSS_FREE,      /* resident in the heap and in no live block: free, or the allocator's own */
 	RSS_PROGRAM,
@@ -32,7 +31,7 @@ enum rss_band {
 	RSS_STACK,
 	RSS_MEMTAPE,
 	RSS_KERNEL,
-	RSS_REMAINDER /* what is left: what changed while it was counted; may be negative */
+	RSS_REMAINDER /* the rest: changes during measurement; may be negative */
 };
 
 enum { RSS_BANDS = RSS_REMAINDER + 1 };
@@ -44,7 +43,7 @@ struct rss_sample {
 	uint64_t ns;
 	uint64_t rss_bytes;
 	int64_t bands[RSS_BANDS]; /* their sum is rss_bytes */
-	uint64_t heap_resident;	  /* bytes; of heap and mappings with blocks */
+	uint64_t heap_resident;	  /* bytes; heap and mappings with blocks */
 	uint64_t live_count;
 	bool is_measured;
 };
@@ -52,18 +51,18 @@ struct rss_sample {
 VEC_DEFINE(rss_sample_vec, struct rss_sample);
 
 struct rss {
-	struct rss_sample_vec samples; /* those of the model that know RSS, in the order of time */
+	struct rss_sample_vec samples; /* samples with known RSS, in time order */
 	size_t snapshot_count;
 	/*
-	 * Indices; of measured samples where there are any (the peak: where one is not 2 % below).
+	 * Indices; measured samples are preferred (for the peak: one within 2 %).
 	 */
-	size_t peak;	  /* most RSS, give or take 2 %; of those, with most `free` */
+	size_t peak;	  /* highest RSS, within 2 %; of those, most `free` */
 	size_t last;	  /* the last */
 	size_t most_free; /* the largest band `free` */
-	bool pages_known; /* in every snapshot, which pages of the heap are resident was known */
+	bool pages_known; /* resident heap pages were known in every snapshot */
 };
 
-/* Undone by rss_deinit. A tape without samples gives none. Needs a MODEL_FULL model. */
+/* Undone by rss_deinit. Without samples on the tape the result is empty. Needs MODEL_FULL. */
 struct err *rss_explain(const struct model *model, struct rss *rss_ret);
 void rss_deinit(struct rss *rss);
 CLEAN_DEFINE_DEINIT(rss_deinit, struct rss);

@@ -8,7 +8,7 @@ struct space {
 	struct space_pages pages;
 	struct space_live live;
 	size_t next_snapshot;
-	uint64_t next_row; /* allocations before it and frees before the other are in pages */
+	uint64_t next_row; /* earlier allocations, and frees before next_free, are in pages */
 	uint64_t next_free;
 	/* a batch */
 	uint64_t rows[MODEL_BATCH];
@@ -100,7 +100,7 @@ static void take_away(struct space *space, size_t count)
 	}
 }
 
-/* Frees of blocks that were there before; a row that is new came and went unseen. */
+/* Applies frees of counted blocks; newer rows were allocated and freed in between. */
 static void take_frees(struct space *space, uint64_t end)
 {
 	while (space->next_free < end) {
@@ -133,7 +133,7 @@ static bool take_allocations(struct space *space, uint64_t end, uint64_t ns)
 	return true;
 }
 
-/* Most blocks come and go between two moments that anybody asks for: those cost one comparison. */
+/* Most blocks come and go between two requested moments: they cost one comparison. */
 struct err *space_advance_blocks(struct space *space, uint64_t ns)
 {
 	const uint64_t row_end = model_row_at(space->model, ns);
@@ -144,7 +144,7 @@ struct err *space_advance_blocks(struct space *space, uint64_t ns)
 
 /* --- snapshots ----------------------------------------------------------------------------- */
 
-/* Mappings in which blocks lie are the allocator's, whoever made them. */
+/* Mappings that contain blocks belong to the allocator, whoever created them. */
 static void mark_blocks(struct space *space)
 {
 	struct mappings_parts parts = mappings_parts_begin(space->mappings);

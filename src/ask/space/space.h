@@ -1,9 +1,9 @@
 /*
- * space: the address space with the allocator's blocks in it, moving forwards in time: which bytes
- * of which page are live, beside what the kernel says is mapped and resident.
+ * space: the address space with the allocator's blocks, moving forwards in time: live bytes of each
+ * page, and what the kernel shows as mapped and resident.
  *
- * Reads the rows and frees of a model (MODEL_FULL) in batches; memory is for the pages of the heap.
- * Not thread-safe; several may walk one model.
+ * Reads rows and frees of a model (MODEL_FULL) in batches; needs memory for the heap's pages. Not
+ * thread-safe; several may walk one model.
  */
 #ifndef MEMTAPE_SPACE_SPACE_H
 #define MEMTAPE_SPACE_SPACE_H
@@ -17,27 +17,27 @@ struct err *space_create(const struct model *model, struct space **space_ret);
 void space_destroy(struct space *space); /* NULL is fine */
 CLEAN_DEFINE(space_destroy, struct space *);
 
-/* Blocks allocated before ns and not freed before it are live now; forwards only. */
+/* Live blocks: allocated before ns and not freed before it; forwards only. */
 struct err *space_advance_blocks(struct space *space, uint64_t ns);
 
-/* The moment of a snapshot: between question and answer. */
+/* The time of a snapshot: midway between request and answer. */
 uint64_t space_snapshot_ns(const struct mappings_snapshot *snapshot);
 
 /* Mappings and blocks as they were when this snapshot was taken. */
 struct err *space_advance_snapshot(struct space *space, size_t snapshot);
 
 /*
- * Calls that changed mappings up to ns, itself included, and snapshots that are complete by then.
+ * Applies mapping calls up to and including ns, and snapshots complete by then.
  */
 struct err *space_advance_calls(struct space *space, uint64_t ns);
 
-/* Blocks and mappings at a time; residence is that of the last snapshot before it. */
+/* Blocks and mappings at a time; resident pages are from the last snapshot before it. */
 struct err *space_advance(struct space *space, uint64_t ns);
 
 const struct mappings *space_mappings(const struct space *space);
 const struct space_pages *space_pages(const struct space *space);
 
-/* A row's usable bytes; requested ones where an allocator that was not ready said nonsense. */
+/* A row's usable bytes; requested bytes if an uninitialized allocator returned nonsense. */
 uint64_t space_usable(uint64_t bytes, uint64_t usable);
 
 struct space_live {
@@ -49,19 +49,19 @@ struct space_live {
 struct space_live space_live(const struct space *space);
 
 /*
- * A part of the address space at the last snapshot. Live bytes are usable bytes. Where the kernel
- * was not asked which pages are resident, as much as possible of the live is taken to be.
+ * A part of the address space at the last snapshot. Live bytes are usable bytes. If the kernel did
+ * not list resident pages, as many live bytes as possible count as resident.
  */
 struct space_part {
 	uint64_t begin;
 	uint64_t end;
 	uint64_t resident;	/* bytes */
-	uint64_t anonymous;	/* of them: private memory, not the file's */
-	uint64_t live;		/* in blocks */
-	uint64_t live_resident; /* of it: in pages that are resident */
+	uint64_t anonymous;	/* private memory, not file pages; part of it */
+	uint64_t live;		/* usable bytes of blocks */
+	uint64_t live_resident; /* part of it in resident pages */
 	uint32_t mapping;
 	enum mapping_kind kind;
-	bool is_exact; /* which pages are resident is known */
+	bool is_exact; /* resident pages are known */
 };
 
 struct space_parts {

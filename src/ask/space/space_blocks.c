@@ -10,7 +10,7 @@ struct batch {
 	enum model_column extra;
 	size_t count;
 	uint64_t free_ns[MODEL_BATCH];
-	uint64_t rows[MODEL_BATCH]; /* those that are alive */
+	uint64_t rows[MODEL_BATCH]; /* live ones */
 	uint64_t address[MODEL_BATCH];
 	uint64_t bytes[MODEL_BATCH];
 	uint64_t usable[MODEL_BATCH];
@@ -18,7 +18,7 @@ struct batch {
 	uint64_t values[MODEL_BATCH]; /* of the extra column */
 };
 
-/* Segments in which nothing is alive at ns are passed over. */
+/* Segments without live blocks at ns are skipped. */
 static bool segment_is_dead(const struct model *model, uint64_t row, uint64_t ns)
 {
 	struct model_bounds bounds;

@@ -1,6 +1,6 @@
 /*
- * space_cells: a stretch of the address space as cells of equal size, for maps of it: how much of
- * each is live, how much resident.
+ * space_cells: a part of the address space as cells of equal size, for maps: live and resident
+ * bytes of each.
  */
 #ifndef MEMTAPE_SPACE_SPACE_CELLS_H
 #define MEMTAPE_SPACE_SPACE_CELLS_H
@@ -9,10 +9,10 @@
 
 struct space_cell {
 	uint64_t live;	   /* usable bytes of live blocks */
-	uint64_t resident; /* bytes, at the last snapshot; without any 0 */
+	uint64_t resident; /* bytes, at the last snapshot; 0 without one */
 };
 
-/* The smallest power of two, a page at least, of which `most` cells cover this many bytes. */
+/* The smallest power of two, at least a page, so that `most` cells cover this many bytes. */
 uint64_t space_cell_bytes(uint64_t bytes, uint64_t most);
 
 /* div_up(end - begin, cell_bytes) cells; begin and cell_bytes are whole pages. */

@@ -19,7 +19,7 @@ static struct space_chunk *chunk_find(const struct space_pages *pages, uint64_t 
 	return index ? &pages->chunks.items[*index] : NULL;
 }
 
-/* With counters for its pages if the block does not cover the whole chunk. */
+/* Allocates page counters if the block does not cover the whole chunk. */
 static struct space_chunk *chunk_put(struct space_pages *pages, uint64_t address, bool is_whole)
 {
 	const uint64_t number = address >> SPACE_CHUNK_SHIFT;
@@ -48,7 +48,7 @@ static uint64_t chunk_begin(uint64_t address)
 	return address >> SPACE_CHUNK_SHIFT << SPACE_CHUNK_SHIFT;
 }
 
-/* The last chunk of the address space ends a little early, so that an end is always after. */
+/* The address space's last chunk ends a little early, so that its end does not overflow. */
 static uint64_t chunk_end(uint64_t address)
 {
 	const uint64_t begin = chunk_begin(address);
@@ -56,7 +56,7 @@ static uint64_t chunk_end(uint64_t address)
 	return begin + u64_min(UINT64_C(1) << SPACE_CHUNK_SHIFT, UINT64_MAX - begin);
 }
 
-/* sign is 1 or -1, in the arithmetic of 16 bits: what came and went leaves what was. */
+/* sign is 1 or -1 in 16-bit arithmetic: adding and removing a block cancel out. */
 static void count_pages(struct space_chunk *chunk, uint64_t begin, uint64_t end, uint16_t sign)
 {
 	while (begin < end) {
@@ -141,7 +141,7 @@ unsigned space_pages_at(const struct space_pages *pages, uint64_t address)
 	return chunk && chunk->blocks > 0 ? page_bytes(chunk, address) : 0;
 }
 
-/* Live bytes of the chunk's pages in [begin, end); with stops_early, no more than the first. */
+/* Live bytes of the chunk's pages in [begin, end); stops_early: only up to the first live page. */
 static uint64_t chunk_sum(const struct space_chunk *chunk, uint64_t begin, uint64_t end,
 			  bool stops_early)
 {
@@ -157,7 +157,7 @@ static uint64_t chunk_sum(const struct space_chunk *chunk, uint64_t begin, uint6
 	return sum;
 }
 
-/* A range may be larger than all that was ever allocated: then chunks are gone through, not it. */
+/* The range may exceed everything ever allocated: then iterate over chunks instead. */
 static uint64_t range_sum(const struct space_pages *pages, uint64_t begin, uint64_t end,
 			  bool stops_early)
 {
@@ -207,7 +207,7 @@ bool space_pages_numbers(const struct space_pages *pages, struct vec_u64 *number
 			   NULL);
 }
 
-/* The first of the numbers that is at least this one; UINT64_MAX: none. */
+/* The first number that is at least this one; UINT64_MAX: none. */
 static uint64_t next_number(const struct vec_u64 *numbers, uint64_t number)
 {
 	size_t low = 0, high = numbers->count;

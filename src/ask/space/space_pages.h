@@ -1,7 +1,7 @@
 /*
- * space_pages: how many bytes of every page belong to live blocks. Two bytes a page that ever had
- * any, so memory grows with the heap's extent and not with the number of blocks. All zeros is an
- * empty one. Not thread-safe while written. Internal to space.
+ * space_pages: bytes of live blocks in each page. Two bytes per page that ever had any, so memory
+ * grows with the heap's extent and not with the number of blocks. All zeros is empty. Not
+ * thread-safe while written. Internal to space.
  */
 #ifndef MEMTAPE_SPACE_SPACE_PAGES_H
 #define MEMTAPE_SPACE_SPACE_PAGES_H
@@ -18,9 +18,9 @@ enum {
 
 struct space_chunk {
 	uint64_t number; /* address >> SPACE_CHUNK_SHIFT */
-	uint32_t whole;	 /* blocks that cover all of it */
+	uint32_t whole;	 /* blocks that cover it entirely */
 	uint32_t blocks; /* that touch it */
-	uint16_t *bytes; /* by page; NULL: no block ends or begins in it */
+	uint16_t *bytes; /* by page; NULL: no block starts or ends in it */
 };
 
 VEC_DEFINE(space_chunk_vec, struct space_chunk);
@@ -34,10 +34,10 @@ void space_pages_deinit(struct space_pages *pages);
 CLEAN_DEFINE_DEINIT(space_pages_deinit, struct space_pages);
 
 /*
- * A block comes or goes; what comes must go in the same shape. Blocks that overlap (on a damaged
- * tape) add up. False: no memory, nothing is changed. What is larger than SPACE_BLOCK_MAX, or
- * would end beyond the address space, is left out: no allocator gave it. So is what comes when
- * blocks are in SPACE_CHUNKS_MAX chunks already, 64 TiB.
+ * Adds or removes a block; it must be removed with the same address and size. Overlapping blocks
+ * (on a damaged tape) add up. False: out of memory, nothing changed. Ignored: blocks larger than
+ * SPACE_BLOCK_MAX or past the end of the address space, which no allocator returns, and new blocks
+ * when SPACE_CHUNKS_MAX chunks (64 TiB) already have blocks.
  */
 static const uint64_t SPACE_BLOCK_MAX = UINT64_C(1) << 40;
 enum { SPACE_CHUNKS_MAX = 1 << 22 };
@@ -45,24 +45,24 @@ enum { SPACE_CHUNKS_MAX = 1 << 22 };
 bool space_pages_add(struct space_pages *pages, uint64_t address, uint64_t bytes);
 void space_pages_remove(struct space_pages *pages, uint64_t address, uint64_t bytes);
 
-/* Live bytes of the page that the address is in, at most SPACE_PAGE. */
+/* Live bytes of the page that contains the address, at most SPACE_PAGE. */
 unsigned space_pages_at(const struct space_pages *pages, uint64_t address);
 
 /*
- * For going over the pages of a range that may be vast. numbers: of all chunks that have blocks,
- * ascending; false: no memory.
+ * For iterating over a very large range. numbers: all chunks with blocks, ascending; false: out of
+ * memory.
  */
 bool space_pages_numbers(const struct space_pages *pages, struct vec_u64 *numbers);
 
 /*
- * The end, at most `end`, of the stretch from address on of which every page is as empty or as
- * full: *live_ret is 0 or SPACE_PAGE. The address itself: the page has to be looked at. Both are
- * pages.
+ * The end, at most `end`, of the run of pages from address on that are all empty or all full:
+ * *live_ret is 0 or SPACE_PAGE. Returns the address itself if that page must be examined. Both are
+ * page-aligned.
  */
 uint64_t space_pages_stretch(const struct space_pages *pages, const struct vec_u64 *numbers,
 			     uint64_t address, uint64_t end, unsigned *live_ret);
 
-/* Sum over the pages of [begin, end), which are whole. */
+/* Sum over the pages of [begin, end), page-aligned. */
 uint64_t space_pages_sum(const struct space_pages *pages, uint64_t begin, uint64_t end);
 
 /* Whether any live block touches the pages of [begin, end). */

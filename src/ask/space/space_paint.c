@@ -8,7 +8,7 @@
 
 const char *const space_paint_words[] = { "use", "age", "size", "thread", "site", NULL };
 
-/* Where classes begin. Ages in decades: what matters is whether blocks are young or old. */
+/* Lower bounds of classes. Ages in decades: what matters is whether blocks are young or old. */
 static const uint64_t ages[] = { 0,	     1000000,	  10000000,    100000000,
 				 1000000000, 10000000000, 100000000000 };
 static const uint64_t sizes[] = { 0, 33, 257, 2049, 16385, 131073, 1048577 };
@@ -30,7 +30,7 @@ static bool is_larger(const struct space_region *a, const struct space_region *b
 	return a_bytes > b_bytes || (a_bytes == b_bytes && a->begin < b->begin);
 }
 
-/* How many regions are larger: its rank. */
+/* Number of larger regions. */
 static size_t rank_of(const struct space_region_vec *regions, size_t region)
 {
 	size_t rank = 0;
@@ -68,7 +68,7 @@ static struct err *regions_choose(const struct space_region_vec *all, uint64_t c
 	return NULL;
 }
 
-/* The region that has the address; NULL: none that is drawn. */
+/* The region that contains the address; NULL: none that is drawn. */
 static const struct space_paint_region *region_at(const struct space_paint *paint, uint64_t address)
 {
 	size_t low = 0, high = paint->region_count;

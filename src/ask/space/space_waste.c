@@ -4,7 +4,7 @@
 
 #include "space/space_blocks.h"
 
-/* Blocks of every page that is partial, and whether it is resident. */
+/* Number of blocks on each partial page, and whether the page is resident. */
 struct page_table {
 	struct map by_chunk; /* chunk number -> index in chunks */
 	uint16_t **counts;   /* by chunk: blocks of each page */
@@ -76,19 +76,19 @@ struct finding {
 	struct space *space;
 	struct space_waste *waste;
 	struct page_table table;
-	struct vec_u64 numbers; /* of chunks, see space_pages_numbers */
+	struct vec_u64 numbers; /* chunk numbers, see space_pages_numbers */
 	struct model_stack_sums *stacks;
-	bool failed; /* no memory, while visiting blocks */
+	bool failed; /* out of memory while visiting blocks */
 };
 
 /* --- regions ------------------------------------------------------------------------------- */
 
-/* Pages of a region one after the other. */
+/* Iterates over the pages of a region. */
 struct region_walk {
 	struct finding *finding;
 	struct space_region *region;
-	uint64_t free_run; /* bytes without a live byte up to here */
-	uint64_t taken;	   /* resident pages so far, for who wants to know */
+	uint64_t free_run; /* bytes since the last live byte */
+	uint64_t taken;	   /* resident pages so far */
 };
 
 static void take_resident(struct finding *finding, struct space_region *region, unsigned live,
@@ -110,7 +110,7 @@ static void take_resident(struct finding *finding, struct space_region *region, 
 	}
 }
 
-/* Pages from `at` on that have as many live bytes each. */
+/* Adds pages from `at` on with the same number of live bytes. */
 static bool take_alike(struct region_walk *walk, uint64_t at, uint64_t pages, unsigned live,
 		       bool is_resident)
 {
@@ -159,8 +159,8 @@ static bool take_pages(struct region_walk *walk, uint64_t begin, uint64_t end,
 }
 
 /*
- * It is not known which pages are resident: those with live bytes are taken to be, and what of the
- * resident bytes is left are free pages, wherever they lie.
+ * Resident pages are not known: pages with live bytes count as resident, and the remaining resident
+ * bytes as free pages at unknown positions.
  */
 static bool take_unknown(struct region_walk *walk, const struct space_part *part)
 {
@@ -179,7 +179,7 @@ static bool take_unknown(struct region_walk *walk, const struct space_part *part
 	return true;
 }
 
-/* The part's pages, resident ones told apart where the kernel was asked; else all are, or none. */
+/* The part's pages, with residency if the kernel listed it; else all are resident, or none. */
 static bool take_part(struct region_walk *walk, const struct mappings_extent *extent,
 		      const struct space_part *part)
 {
@@ -257,7 +257,7 @@ static bool find_regions(struct finding *finding)
 	return true;
 }
 
-/* Nobody asked the kernel: every page with a live byte is heap, and taken to be resident. */
+/* Without snapshots: every page with a live byte is heap, and counts as resident. */
 static bool find_pages_alone(struct finding *finding)
 {
 	struct space_region region = { 0 };
@@ -278,7 +278,7 @@ static bool find_pages_alone(struct finding *finding)
 
 /* --- blocks -------------------------------------------------------------------------------- */
 
-/* Only its first and its last page can be partial: between them it fills them. */
+/* Only its first and last page can be partial; those between are full. */
 static size_t block_pages(const struct finding *finding, const struct space_block *block,
 			  struct page_place places[2], uint64_t addresses[2])
 {
@@ -383,7 +383,7 @@ static struct err *move_space(struct space *space, uint64_t ns, struct space_was
 
 	waste->snapshot = best;
 	waste->ns = ns;
-	waste->before_ns = ns + (ns < UINT64_MAX - 1); /* what happens at a moment has happened */
+	waste->before_ns = ns + (ns < UINT64_MAX - 1); /* events at that time are included */
 	if (best == SIZE_MAX)
 		return space_advance(space, waste->before_ns);
 	snapshot = &snapshots->items[best];

@@ -41,14 +41,14 @@ void sql_destroy(struct sql *sql)
 /* --- what is allowed ----------------------------------------------------------------------- */
 
 /*
- * SQLite looks at the clock between rows. What a row may call is therefore counted: each takes some
- * milliseconds with the longest text there may be.
+ * SQLite checks the clock between rows. The functions one row may call are therefore limited: each
+ * takes some milliseconds with the longest text allowed.
  */
 enum { FUNCTIONS_MAX = 500 };
 
 bool sql_function_is_allowed(struct sql *sql, const char *name)
 {
-	/* json_patch looks for every name among all others, without a check of the time. */
+	/* json_patch compares every name with all others, without a time check. */
 	static const char *const never[] = { "load_extension", "json_patch", "fts3_tokenizer" };
 
 	assert(name);
@@ -84,7 +84,7 @@ size_t sql_names_count(void)
 
 /* --- errors -------------------------------------------------------------------------------- */
 
-/* Where a text is in the whole, as people count. */
+/* Position of a text within the whole, for error messages. */
 struct place {
 	uint64_t line;
 	uint64_t column; /* characters, from 1 */
@@ -108,7 +108,7 @@ static const char *skip_space(const char *text)
 	return text + strspn(text, " \t\r\n\f;");
 }
 
-/* What a statement that failed is to be blamed for. */
+/* The error for a failed statement. */
 static struct err *failure(struct sql *sql, const char *whole, const char *statement,
 			   uint64_t first_line)
 {
@@ -166,7 +166,7 @@ static struct err *send_row(struct sqlite3_stmt *statement, struct sql_value *va
 	return sink->row(sink->context, values);
 }
 
-/* Rows until the end; *failed_ret: SQLite's own failure, and the error is NULL. */
+/* Sends all rows; *failed_ret: SQLite failed, and the error is NULL. */
 static struct err *send_rows(struct sqlite3_stmt *statement, const struct sql_sink *sink,
 			     bool *failed_ret)
 {

@@ -31,26 +31,26 @@ struct sql_value {
 	enum sql_kind kind;
 	int64_t integer;
 	double real;
-	const char *text; /* SQL_TEXT; of a result also SQL_REAL, spelled with an exponent or not */
+	const char *text; /* SQL_TEXT; in results also SQL_REAL, with or without an exponent */
 	size_t bytes;	  /* of text and blob */
 };
 
 struct sql_settings {
-	uint64_t memory_bytes; /* of SQLite, for all connections of the process; 0: unlimited */
-	uint64_t timeout_ns;   /* of one statement; 0: unlimited */
-	struct suppressor *suppressor; /* of leaks, borrowed; NULL: all are leaks */
-	bool stays_in_memory;	       /* no temporary files: what is sorted counts as memory */
-	bool (*is_interrupted)(void *context); /* asked some hundred times a second; may be NULL */
+	uint64_t memory_bytes; /* of SQLite, over all connections of the process; 0: unlimited */
+	uint64_t timeout_ns;   /* per statement; 0: unlimited */
+	struct suppressor *suppressor;	       /* of leaks, borrowed; NULL: all are leaks */
+	bool stays_in_memory;		       /* no temporary files: sorting counts as memory */
+	bool (*is_interrupted)(void *context); /* polled some hundred times a second; may be NULL */
 	void *context;
 };
 
 struct sql_head {
 	const char *name;
-	bool is_text; /* the column's values are texts, as far as the first row tells */
+	bool is_text; /* the column has texts, judging by the first row */
 };
 
 /*
- * Where rows go. Pointers are valid during the call; an error ends the statement and is returned.
+ * Receives rows. Pointers are valid during the call; an error ends the statement and is returned.
  */
 struct sql_sink {
 	struct err *(*begin)(void *context, const struct sql_head *heads, size_t count);
@@ -67,22 +67,22 @@ void sql_destroy(struct sql *sql); /* NULL is fine */
 CLEAN_DEFINE(sql_destroy, struct sql *);
 
 /*
- * Runs the statements of text one after the other and stops at the first error. ERR_USAGE: a bad
- * statement, and the message says at which line (the text's first is first_line) and column.
- * ERR_LIMIT: it took more time or memory than is allowed. ERR_STATE: interrupted.
+ * Runs the statements of text in order and stops at the first error. ERR_USAGE: invalid statement;
+ * the message has its line (the text's first is first_line) and column. ERR_LIMIT: time or memory
+ * limit exceeded. ERR_STATE: interrupted.
  */
 struct err *sql_run(struct sql *sql, const char *text, uint64_t first_line,
 		    const struct sql_sink *sink);
 
 /*
- * A database of SQLite in the file at path, which is empty or not there: all tables but live_at,
- * which is of one moment, with their rows.
+ * Writes an SQLite database to the file at path, which must be empty or not exist: all tables with
+ * their rows, except live_at, which is for one moment.
  */
 struct err *sql_copy(const struct model *model, struct names *names, struct suppressor *suppressor,
 		     const char *path);
 
 /*
- * Whether the text ends where a statement ends: after a semicolon outside of quotes and comments.
+ * Whether the text ends a statement: with a semicolon outside of quotes and comments.
  */
 bool sql_is_complete(const char *text);
 
@@ -91,7 +91,7 @@ struct err *sql_schema(const char *table, struct str *out);
 void sql_list_tables(struct str *out);
 void sql_list_functions(struct str *out);
 
-/* Statements worth knowing, NULL-terminated; each runs on every tape. */
+/* Useful statements, NULL-terminated; each runs on every tape. */
 struct sql_example {
 	const char *about;
 	const char *text;

@@ -7,10 +7,10 @@
 
 #include "sql/sql_plan.h"
 
-/* Steps of SQLite's machine between two looks at the clock: few, as each may be a long function. */
+/* Steps of SQLite's virtual machine between time checks: few, as each may be a long function. */
 enum { PROGRESS_STEPS = 100 };
 
-struct sql_link { /* what a table or a function of SQLite is of ours */
+struct sql_link { /* our data of an SQLite table or function */
 	struct sql *sql;
 	const struct sql_table *table;
 	const struct sql_scalar *scalar;
@@ -30,7 +30,7 @@ struct cursor {
 
 /* --- errors -------------------------------------------------------------------------------- */
 
-/* Takes err, which may be NULL; the first of a statement is kept for its end. */
+/* Takes err, which may be NULL; the first error of a statement is kept until its end. */
 static int keep_error(struct sql *sql, struct err *err)
 {
 	if (!err)
@@ -84,7 +84,7 @@ static int table_disconnect(sqlite3_vtab *base)
 	return SQLITE_OK;
 }
 
-/* enum sql_op + 1; 0: not for us. */
+/* enum sql_op + 1; 0: not supported. */
 static const unsigned char ops[256] = {
 	[SQLITE_INDEX_CONSTRAINT_EQ] = SQL_EQ + 1,
 	[SQLITE_INDEX_CONSTRAINT_LT] = SQL_LT + 1,
@@ -96,7 +96,7 @@ static const unsigned char ops[256] = {
 	[SQLITE_INDEX_CONSTRAINT_ISNOTNULL] = SQL_NOT_NULL + 1,
 };
 
-/* What we are asked, in our words. */
+/* Converts SQLite's request to our structs. */
 static void plan_read(sqlite3_index_info *info, struct sql_plan *plan)
 {
 	for (size_t i = 0; i < plan->constraint_count; i++) {
@@ -195,7 +195,7 @@ static struct sql_value value_read(sqlite3_value *from)
 	return value;
 }
 
-/* A list that cannot be had is no limit: SQLite tests it. */
+/* If the list is not available it is no limit: SQLite tests it. */
 static void narrow_by_list(struct sql_limits *limits, sqlite3_value *list)
 {
 	CLEAN(vec_u64_deinit) struct vec_u64 values = { 0 };
@@ -247,7 +247,7 @@ static int cursor_is_ended(sqlite3_vtab_cursor *base)
 	return ((const struct cursor *)base)->rows->is_ended;
 }
 
-/* Texts of tables live as long as the context: nothing is copied. */
+/* Texts of tables live as long as the context: they are not copied. */
 static void answer(sqlite3_context *result, const struct sql_value *value,
 		   void (*destructor)(void *))
 {
@@ -283,7 +283,7 @@ static int cursor_row_id(sqlite3_vtab_cursor *base, sqlite3_int64 *row_ret)
 	return SQLITE_OK;
 }
 
-/* No xCreate: the tables are just there, and others of their kind cannot be created. */
+/* No xCreate: the tables always exist, and no others can be created. */
 static const sqlite3_module module = {
 	.iVersion = 1,
 	.xConnect = table_connect,
@@ -300,7 +300,7 @@ static const sqlite3_module module = {
 
 /* --- functions ----------------------------------------------------------------------------- */
 
-/* As SQLite's own functions of texts see it. */
+/* Reads a value the way SQLite's own text functions do. */
 static struct sql_value text_of(sqlite3_value *from)
 {
 	struct sql_value value = value_read(from);
@@ -333,7 +333,7 @@ static void scalar_call(sqlite3_context *result, int argc, sqlite3_value **argv)
 
 /* --- connections --------------------------------------------------------------------------- */
 
-/* Asked for every SELECT, column and function of a statement, before it runs. */
+/* Called for every SELECT, column and function of a statement, before it runs. */
 static int authorize(void *context, int action, const char *first, const char *second,
 		     const char *database, const char *trigger)
 {
@@ -361,7 +361,7 @@ static void set_limits(struct sql *sql)
 		{ SQLITE_DBCONFIG_DEFENSIVE, 1 },
 		{ SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0 },
 		{ SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0 },
-		{ SQLITE_DBCONFIG_DQS_DML, 0 }, /* "name" is a name and never a text */
+		{ SQLITE_DBCONFIG_DQS_DML, 0 }, /* "name" is an identifier, never a string */
 	};
 
 	for (size_t i = 0; i < array_size(limits); i++)

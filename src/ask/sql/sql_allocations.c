@@ -1,7 +1,7 @@
 /*
- * The table of allocations: rows are read a batch at a time, and of a batch only the columns that
- * are tested or shown. Rows that the limits rule out never reach SQLite, and segments whose bounds
- * rule all of them out are not read.
+ * The table of allocations: rows are read in batches, and only the columns that are tested or
+ * returned. Rows outside the limits never reach SQLite; segments whose bounds exclude all rows are
+ * not read.
  */
 #include "select/selection.h"
 #include "sql/sql_table.h"
@@ -74,25 +74,25 @@ static_assert(array_size(columns) == COLUMNS, "each has its row");
 static_assert(COLUMNS <= 32, "bits of has_values");
 
 struct cursor {
-	struct sql_cursor base; /* row: shown now, or the batch's first; row_end: of the scan */
+	struct sql_cursor base; /* row: current, or the batch's first; row_end: of the scan */
 	uint64_t tested;	/* columns with limits, by bit */
 	uint64_t first;		/* of the batch */
 	uint32_t count;
-	uint32_t at; /* which of the chosen is the row */
+	uint32_t at; /* index of the row in chosen */
 	uint32_t chosen_count;
 	uint32_t has_values;		   /* columns read for this batch, by bit */
-	uint64_t *values[COLUMNS];	   /* by row - first; made when needed */
+	uint64_t *values[COLUMNS];	   /* by row - first; allocated when needed */
 	uint16_t chosen[MODEL_BATCH];	   /* rows that pass, as row - first, ascending */
-	const struct selection *selection; /* of the parameter; NULL: there is none */
-	struct sql_fields *fields;	   /* NULL until asked for */
-	const char *filter;		   /* the selection's; a text of the context's */
+	const struct selection *selection; /* of the parameter; NULL: none */
+	struct sql_fields *fields;	   /* NULL until needed */
+	const char *filter;		   /* the selection's; owned by the context */
 	struct arena arena;		   /* of the selection */
-	uint64_t times[MODEL_BATCH];	   /* of allocation, to be subtracted; or stacks */
+	uint64_t times[MODEL_BATCH];	   /* allocation times, for subtraction; or stacks */
 };
 
 /* --- reading ------------------------------------------------------------------------------- */
 
-/* The model's column; -1: made of others. */
+/* The model's column; -1: computed from others. */
 static int model_column_of(unsigned column)
 {
 	static const signed char of[COLUMNS] = {
@@ -137,7 +137,7 @@ static unsigned flag_of(unsigned column)
 	}
 }
 
-/* Only of the chosen rows, when they are few. */
+/* Reads only the chosen rows, if they are few. */
 static void model_gather(struct cursor *cursor, enum model_column column, uint64_t *values)
 {
 	uint64_t rows[GATHERED_MAX], found[GATHERED_MAX];
@@ -176,7 +176,7 @@ static void read_leaks(struct cursor *cursor, bool suppressed, uint64_t *values)
 		model_read(cursor, MODEL_STACK, cursor->times);
 	model_read(cursor, MODEL_FREE_NS, values);
 	for (uint32_t at = 0; at < cursor->chosen_count; at++) {
-		const uint16_t i = cursor->chosen[at]; /* of others nothing may have been read */
+		const uint16_t i = cursor->chosen[at]; /* other rows may not have been read */
 
 		values[i] = values[i] == MODEL_NEVER &&
 			    (known && suppressed_has(known, cursor->times[i])) == suppressed;
@@ -203,7 +203,7 @@ static void read_batch(struct cursor *cursor, unsigned column, uint64_t *values)
 	}
 }
 
-/* Nothing but memory can be missing. */
+/* Can only fail for lack of memory. */
 static bool leaks_are_found(struct sql_context *context)
 {
 	struct err *err = sql_context_find_leaks(context);
@@ -246,7 +246,7 @@ static struct err *choose_by(struct cursor *cursor, unsigned column)
 	return NULL;
 }
 
-/* Rows of the batch that the filter lets through. */
+/* Chooses the rows of the batch that pass the filter. */
 static void choose_by_filter(struct cursor *cursor)
 {
 	uint32_t kept = 0;
@@ -275,7 +275,7 @@ static struct err *choose(struct cursor *cursor)
 	return err;
 }
 
-/* Whether the bounds of some column rule out the whole segment. */
+/* Whether the bounds of some column exclude the whole segment. */
 static bool is_ruled_out(const struct cursor *cursor, uint64_t segment)
 {
 	for (uint64_t rest = cursor->tested; rest; rest &= rest - 1) {
@@ -295,7 +295,7 @@ static bool is_ruled_out(const struct cursor *cursor, uint64_t segment)
 
 /* --- going through ------------------------------------------------------------------------- */
 
-/* Upwards: rows first .. segment's or scan's end. Downwards: row_end + 1 .. first. */
+/* Upwards: from first to the end of the segment or scan. Downwards: from first to row_end + 1. */
 static void batch_up(struct cursor *cursor, uint64_t from)
 {
 	cursor->first = from;
@@ -310,7 +310,7 @@ static void batch_down(struct cursor *cursor, uint64_t from)
 	cursor->first = from + 1 - cursor->count;
 }
 
-/* The row after the segment of this one, or the scan's end. */
+/* The row after this one's segment, or the end of the scan. */
 static uint64_t after_segment(const struct cursor *cursor, uint64_t row)
 {
 	const uint64_t begin = row / MODEL_SEGMENT * MODEL_SEGMENT;
@@ -326,7 +326,7 @@ static uint64_t after_batch(const struct cursor *cursor)
 	return cursor->base.is_descending ? cursor->first - 1 : cursor->first + cursor->count;
 }
 
-/* Goes on to the next batch, from this row on, that has a chosen row. */
+/* Advances to the next batch, from this row on, with a chosen row. */
 static struct err *find_batch(struct cursor *cursor, uint64_t from)
 {
 	const uint64_t end = cursor->base.row_end;
@@ -364,7 +364,7 @@ static void show(struct cursor *cursor)
 	cursor->base.row = cursor->first + cursor->chosen[at];
 }
 
-/* Goes through all rows once, however often the same filter is begun again. */
+/* Reads all rows once, even if a scan with the same filter is restarted. */
 static struct err *select_rows(struct cursor *cursor)
 {
 	const struct sql_context *context = cursor->base.context;
@@ -418,7 +418,7 @@ static struct err *begin(struct sql_cursor *base)
 		const struct sql_limits *limits = &base->limits[i];
 		const bool is_range = limits->min > 0 || limits->max < UINT64_MAX;
 
-		/* Ranges of what is sorted are ranges of rows: done. */
+		/* A range of a sorted column is already a range of rows. */
 		if (limits->set.count > 0 || (is_range && columns[i].flags & SQL_TESTED))
 			cursor->tested |= UINT64_C(1) << i;
 	}

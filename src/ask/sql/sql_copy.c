@@ -1,16 +1,16 @@
 /*
- * Tables as they are in a database that others open: ordinary ones, with indices. The statements
- * are ours, so they may write; those of strangers never get at such a connection.
+ * Copies the tables to a database for other programs: ordinary tables, with indices. The statements
+ * are ours, so they may write; untrusted ones never run on such a connection.
  */
 #include "sql/sql.h"
 
 #include "sql/sql_adapter.h"
 
-/* Nobody reads it before it is whole, so nothing has to survive a crash. */
+/* The file is not used before it is complete, so it need not survive a crash. */
 static const char begin[] = "PRAGMA copy.journal_mode = MEMORY;\n"
 			    "PRAGMA copy.synchronous = OFF;\n";
 
-/* Of rows that are looked up by others' numbers. */
+/* For rows that other tables refer to by number. */
 static const char indices[] = "CREATE UNIQUE INDEX copy.allocations_id ON allocations(id);\n"
 			      "CREATE INDEX copy.allocations_stack ON allocations(stack);\n"
 			      "CREATE INDEX copy.places_function ON places(function);\n"
@@ -18,8 +18,8 @@ static const char indices[] = "CREATE UNIQUE INDEX copy.allocations_id ON alloca
 			      "CREATE INDEX copy.groups_stack ON groups(stack);\n";
 
 /*
- * A place in the code is on many stacks, and its names are long: it is stored once, and frames is a
- * view of it and of the stacks.
+ * A place in the code is on many stacks, and its names are long: it is stored once; frames is a
+ * view that joins places and stacks.
  */
 static const char frames[] =
 	"CREATE TABLE copy.places(id INTEGER PRIMARY KEY, function TEXT, file TEXT, line INTEGER, "
@@ -48,7 +48,7 @@ static void add_attach(struct str *text, const char *path)
 	str_add(text, "' AS copy;\n");
 }
 
-/* The virtual tables are in the main database; what is made is in the other. */
+/* The virtual tables are in the main database; the copies in the other. */
 static void add_tables(struct str *text)
 {
 	for (const struct sql_table *const *at = sql_tables; *at; at++) {

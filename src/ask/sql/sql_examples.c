@@ -1,4 +1,4 @@
-/* Statements worth knowing. A test runs each of them. */
+/* Useful statements. A test runs each of them. */
 #include "sql/sql.h"
 
 const struct sql_example sql_examples[] = {

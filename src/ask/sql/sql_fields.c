@@ -1,6 +1,6 @@
 /*
- * What the filter language knows about an allocation beyond the columns of its table: hidden
- * columns with the names of the fields, which are read when a statement names them.
+ * Fields of the filter language beyond the table's columns: hidden columns with the names of the
+ * fields, read only if a statement uses them.
  */
 #include <assert.h>
 
@@ -18,7 +18,7 @@ struct sql_fields {
 	struct batch batch;
 };
 
-/* Texts of every frame have no one value, and the table's own columns come first. */
+/* FIELD_TEXTS have no single value, and the table's own columns take precedence. */
 static bool is_extra(const struct field *field, const struct sql_table *table)
 {
 	for (size_t i = 0; i < table->column_count; i++) {
@@ -47,7 +47,7 @@ void sql_fields_destroy(struct sql_fields *fields)
 	free(fields);
 }
 
-/* Rows have changed: nothing is read any more. */
+/* The batch changed: cached values are invalid. */
 void sql_fields_forget(struct sql_fields *fields)
 {
 	if (!fields)

@@ -1,4 +1,4 @@
-/* The frames of stacks, by name: the one table of stacks that is symbolized. */
+/* The frames of stacks, by name: the only table that symbolizes stacks. */
 #include "sql/sql_table.h"
 
 enum {
@@ -13,7 +13,7 @@ enum {
 	FRAME_ADDRESS
 };
 
-/* Roughly, to tell a lookup from a scan. */
+/* rough estimate, to distinguish lookups from scans */
 enum { FRAMES_PER_STACK = 20 };
 
 static const struct sql_column columns[] = {
@@ -33,11 +33,11 @@ struct cursor {
 	struct sql_cursor base;	   /* row: the stack */
 	uint32_t node;		   /* the stack or one of its ancestors */
 	struct name_frames frames; /* of the node */
-	size_t at;		   /* of them */
+	size_t at;		   /* index into them */
 	uint64_t position;
 };
 
-/* The first frame of this node, or of the nearest ancestor that has one; false: no more. */
+/* Goes to the first frame of this node, or of its nearest ancestor that has one; false: none. */
 static bool enter(struct cursor *cursor, uint32_t node)
 {
 	cursor->node = node;

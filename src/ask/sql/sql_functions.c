@@ -1,4 +1,4 @@
-/* Functions and what was allocated by them and below them, over all stacks. */
+/* Functions and what they and their callees allocated, over all stacks. */
 #include "base/map.h"
 #include "sql/sql_table.h"
 #include "sums/metric.h"
@@ -12,7 +12,7 @@ struct function {
 	uint32_t name;
 };
 
-/* What is counted for a function: 4 sums by itself, 4 with all that it calls. */
+/* Per function: 4 sums of its own, 4 including callees. */
 static const struct sql_column columns[] = {
 	[FUNCTION_ID] = { "id", SQL_KEY, 0, "number of the function" },
 	[FUNCTION_NAME] = { "function", SQL_TEXTUAL, 0, "its name" },
@@ -27,7 +27,7 @@ VEC_DEFINE(function_vec, struct function);
 struct collection {
 	struct function_vec functions;
 	struct map by_name;  /* index + 1 */
-	struct vec_u32 seen; /* by function: the last stack it was seen on, + 1 */
+	struct vec_u32 seen; /* by function: the last stack it was counted for, + 1 */
 };
 
 static void collection_deinit(struct collection *collection)
@@ -38,7 +38,7 @@ static void collection_deinit(struct collection *collection)
 }
 CLEAN_DEFINE_DEINIT(collection_deinit, struct collection);
 
-/* The index of the name's function, new if need be; UINT32_MAX: no memory. */
+/* Index of the function with this name, added if new; UINT32_MAX: out of memory. */
 static uint32_t function_of(struct collection *collection, uint32_t name)
 {
 	uint64_t *place = map_put(&collection->by_name, name, NULL);
@@ -131,7 +131,7 @@ static struct err *prepare(struct sql_context *context)
 	return NULL;
 }
 
-/* Before they are known: as many as there could well be. */
+/* Before they are known: an upper estimate. */
 static uint64_t row_count(const struct sql_context *context)
 {
 	return context->functions ? context->function_count : model_stack_count(context->model) / 4;

@@ -1,4 +1,4 @@
-/* What constraints leave of a column. */
+/* Applies constraints to the limits of a column. */
 #include <assert.h>
 
 #include "base/sort.h"
@@ -22,7 +22,7 @@ static void at_most(struct sql_limits *limits, uint64_t max)
 	limits->max = u64_min(limits->max, max);
 }
 
-/* Numbers beyond are shown as the largest integer, and so are equal to it. */
+/* Larger numbers are returned as the largest integer, and so compare equal to it. */
 static uint64_t top_of(int64_t value)
 {
 	return value == INT64_MAX ? UINT64_MAX : (uint64_t)value;
@@ -46,7 +46,7 @@ static void narrow_by_integer(struct sql_limits *limits, enum sql_op op, int64_t
 	}
 }
 
-/* The integer on this side of it; the largest or smallest there is where it is beyond. */
+/* The nearest integer in this direction; the largest or smallest if out of range. */
 static int64_t integer_near(double value, bool upwards)
 {
 	int64_t whole;
@@ -61,7 +61,7 @@ static int64_t integer_near(double value, bool upwards)
 
 static void narrow_by_real(struct sql_limits *limits, enum sql_op op, double value)
 {
-	if (value >= 0x1p62) /* too near to the largest integer to be sure */
+	if (value >= 0x1p62) /* too close to the largest integer to be sure */
 		return;
 	if (op != SQL_LT && op != SQL_LE)
 		narrow_by_integer(limits, SQL_GE, integer_near(value, false));
@@ -97,7 +97,7 @@ void sql_limits_narrow(struct sql_limits *limits, const struct sql_column *colum
 		narrow_by_integer(limits, op, value->integer);
 	else if (value->kind == SQL_REAL)
 		narrow_by_real(limits, op, value->real);
-	/* Texts may be numbers to SQLite, or greater than all of them: it decides. */
+	/* SQLite may treat texts as numbers, or as greater than all numbers: leave it to SQLite. */
 }
 
 /* --- sets ---------------------------------------------------------------------------------- */
@@ -112,7 +112,7 @@ bool sql_set_add(struct vec_u64 *values, const struct sql_value *value)
 	sql_limits_narrow(&one, &plain, SQL_EQ, value);
 	if (one.min > one.max)
 		return true;
-	/* What is not one number (a text, a fraction, the end of integers) could be several. */
+	/* Not a single number (a text, a fraction, the largest integer): could match several. */
 	if (one.max - one.min > 1)
 		return false;
 	return vec_u64_push(values, one.min) &&

@@ -1,4 +1,4 @@
-/* The address space over time: every mapping there was. */
+/* The address space over time: all mappings. */
 #include "space/space.h"
 #include "sql/sql_table.h"
 
@@ -43,7 +43,7 @@ static const struct sql_column columns[] = {
 	[MAPPING_SEEN] = { "seen", 0, 0, "1: the kernel showed it, no call is on the tape" },
 };
 
-/* At the end it is known best what a mapping was for. */
+/* The purpose of a mapping is known best at the end. */
 static struct err *prepare(struct sql_context *context)
 {
 	CLEAN(space_destroy) struct space *space = NULL;
@@ -58,7 +58,7 @@ static struct err *prepare(struct sql_context *context)
 	return err;
 }
 
-/* Before they are known: calls and samples about mappings are no more than notes. */
+/* Estimate before they are known: calls and samples of mappings are at most as many as notes. */
 static uint64_t row_count(const struct sql_context *context)
 {
 	return context->space ? mappings_all(space_mappings(context->space))->count

@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-/* How much a constraint leaves, as a fraction: guesses whose order is right. */
+/* Fraction of rows a constraint leaves: guesses in the right order. */
 static const double LEFT_BY_EQUAL = 0.05, LEFT_BY_LIST = 0.2, LEFT_BY_SIDE = 0.25,
 		    LEFT_BY_NULL = 0.3, COST_OF_TEST = 0.3;
 
@@ -21,13 +21,13 @@ static int key_column(const struct sql_table *table)
 }
 
 /*
- * The column a constraint or an order is about, its row number being its key; NULL: none of ours.
+ * The column of a constraint or order; the row number means the key column. NULL: not ours.
  */
 static const struct sql_column *column_of(const struct sql_table *table, int column)
 {
 	const int number = column == -1 ? key_column(table) : column;
 
-	/* What comes after the columns is not tested. */
+	/* Hidden columns after the table's own are not tested. */
 	return number < 0 || (size_t)number >= table->column_count ? NULL : &table->columns[number];
 }
 
@@ -37,8 +37,8 @@ static bool is_side(enum sql_op op)
 }
 
 struct estimate {
-	double scanned; /* rows the table goes through */
-	double left;	/* of each of them */
+	double scanned; /* rows the table scans */
+	double left;	/* rows left of them */
 	bool is_tested;
 };
 
@@ -75,7 +75,7 @@ static void constraint_take(struct sql_plan *plan, struct sql_constraint *constr
 		   OP_LETTERS[constraint->takes_list ? SQL_IN : constraint->op], column);
 }
 
-/* False: what a parameter is compared with is not known yet, so this plan is none. */
+/* False: the parameter's value is not known yet, so this plan is impossible. */
 static bool take_parameter(struct sql_plan *plan, struct sql_constraint *constraint,
 			   unsigned column, unsigned *argument_count)
 {
@@ -108,7 +108,7 @@ static bool take_constraints(const struct sql_table *table, struct sql_plan *pla
 		if (!constraint->is_usable ||
 		    !(column->flags & (SQL_KEY | SQL_SORTED | SQL_TESTED)))
 			continue;
-		/* Lists of keys are better looked up one by one. */
+		/* Lists of keys are faster to look up one by one. */
 		constraint->takes_list = constraint->is_list && !(column->flags & SQL_KEY);
 		constraint_take(plan, constraint, number, &argument_count);
 		if (column->flags & (SQL_KEY | SQL_SORTED) && !constraint->takes_list)
@@ -128,7 +128,7 @@ static unsigned order_flags(const struct sql_table *table, const struct sql_orde
 	return column ? column->flags : 0;
 }
 
-/* Rows come sorted by their key, and by what is sorted as they are. */
+/* Rows are sorted by their key, and by columns in key order. */
 static bool is_in_order(const struct sql_table *table, const struct sql_plan *plan)
 {
 	const struct sql_order *orders = plan->orders;

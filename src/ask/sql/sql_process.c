@@ -1,4 +1,4 @@
-/* Tables of the process: threads, modules, what was called, and everything in one row. */
+/* Tables of the process: threads, modules, calls, and a summary in one row. */
 #include "select/passes.h"
 #include "sql/sql_table.h"
 
@@ -18,7 +18,7 @@ static const struct sql_column thread_columns[] = {
 	{ "stack_known", SQL_TEXTUAL, 0, "pages: those touched; events: at least, by calls seen" },
 };
 
-/* What is suppressed is known by stack: of each thread it is looked for in the rows. */
+/* Suppressions are known by stack: sums by thread need a pass over the rows. */
 static struct err *threads_find_leaks(struct sql_context *context)
 {
 	CLEAN(free) struct pass_rows *rows = NULL;

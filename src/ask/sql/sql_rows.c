@@ -1,4 +1,4 @@
-/* Tables whose rows are numbered, and what all cursors and functions share. */
+/* Tables with numbered rows, and what all cursors and functions share. */
 #include <assert.h>
 #include <time.h>
 
@@ -114,7 +114,7 @@ void sql_cursor_widen(struct sql_cursor *cursor)
 	cursor->parameter = (struct sql_value) { 0 };
 }
 
-/* Texts that SQLite may keep must stay. */
+/* Copies texts that SQLite may keep. */
 static bool take_parameter(struct sql_cursor *cursor, const struct sql_value *value)
 {
 	struct interner *texts = &cursor->context->texts;
@@ -217,8 +217,10 @@ static struct err *value_of(struct sql_cursor *cursor, unsigned column, struct s
 	return NULL;
 }
 
-/* Who reads text of a database fails on what is not UTF-8, which names may be. They stay as long as
- * the context, as all texts do. */
+/*
+ * Readers of database text fail on invalid UTF-8, which names may contain. Repaired texts live as
+ * long as the context, like all texts.
+ */
 static struct err *text_repair(struct sql_context *context, struct sql_value *value)
 {
 	CLEAN(str_deinit) struct str room = { 0 };

@@ -1,11 +1,11 @@
-/* Functions of SQL beyond SQLite's own. */
+/* SQL functions beyond SQLite's own. */
 #include "select/regex.h"
 #include "sql/sql_table.h"
 #include "sums/walk.h"
 
-enum { STACK_TEXT_MAX = 1 << 20 }; /* hostile stacks are deep */
+enum { STACK_TEXT_MAX = 1 << 20 }; /* hostile tapes have deep stacks */
 
-/* What is not an integer is NULL for the functions that want one. */
+/* For functions that need an integer: anything else is NULL. */
 static bool is_count(const struct sql_value *value)
 {
 	return value->kind == SQL_INTEGER && value->integer >= 0;
@@ -18,7 +18,7 @@ static void answer(struct sql_value *result, const struct str *out)
 	result->bytes = out->len;
 }
 
-/* An integer, or what avg() makes of them; with its sign apart. False: no number. */
+/* Reads an integer, or the real that avg() returns; writes the sign to out. False: not a number. */
 static bool read_number(const struct sql_value *value, struct str *out, uint64_t *size_ret)
 {
 	const double real = value->kind == SQL_REAL ? value->real : 0;
@@ -126,7 +126,7 @@ static struct err *stack_text(struct sql_context *context, const struct sql_valu
 	return NULL;
 }
 
-/* Texts by stack, found once: grouping asks for them for every allocation. */
+/* Texts by stack, computed once: GROUP BY needs them for every allocation. */
 static const char **sites_of(struct sql_context *context)
 {
 	if (!context->sites)
@@ -159,13 +159,13 @@ static struct err *site(struct sql_context *context, const struct sql_value *arg
 	return NULL;
 }
 
-/* Compiled patterns; a statement has few, and asks for each again and again. */
+/* Cache of compiled patterns; a statement has few, and uses each repeatedly. */
 enum { REGEXES = 8 };
 
 struct regex_cache {
 	struct regex *regexes[REGEXES];
 	char *patterns[REGEXES];
-	size_t next; /* to be replaced */
+	size_t next; /* next to be replaced */
 };
 
 void sql_regexes_destroy(struct regex_cache *regexes)

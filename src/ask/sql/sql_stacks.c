@@ -171,7 +171,7 @@ static struct err *live_begin(struct sql_cursor *base)
 	if (!cursor->moments)
 		return err_nomem();
 	if (is_new || cursor->ns != ns)
-		model_stack_moments(model, ns + 1, cursor->moments); /* it includes the moment */
+		model_stack_moments(model, ns + 1, cursor->moments); /* inclusive */
 	cursor->ns = ns;
 	sql_cursor_bound(base, &base->limits[LIVE_STACK], count);
 	live_skip(cursor);

@@ -1,4 +1,4 @@
-/* The list of tables, and what it says to people. */
+/* The list of tables, and their descriptions for users. */
 #include <assert.h>
 
 #include "select/fields.h"
@@ -66,7 +66,7 @@ void sql_table_declare(const struct sql_table *table, struct str *out)
 	for (size_t i = 0; i < table->column_count; i++) {
 		const struct sql_column *column = &table->columns[i];
 
-		/* A parameter has no type: it is what was given. */
+		/* Parameters have no type: values are kept as given. */
 		str_printf(out, "%s\"%s\" %s", i ? ", " : "", column->name,
 			   column->flags & SQL_PARAMETER ? "HIDDEN"
 			   : column->flags & SQL_TEXTUAL ? "TEXT"

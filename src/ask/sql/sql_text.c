@@ -1,17 +1,16 @@
 /*
- * SQLite's own functions of texts whose time grows faster than their arguments, written anew: what
- * takes long asks whether it may go on, which SQLite does between functions and never inside one.
- * Their answers are those of SQLite's.
+ * Replacements for SQLite's text functions with superlinear run time: ours check the limits while
+ * they run, whereas SQLite checks only between functions. Results equal SQLite's.
  */
 #include "sql/sql_table.h"
 
 enum { STEPS_PER_CHECK = 1 << 16 };
 
-/* The work of one call. */
+/* State of one call. */
 struct work {
 	const struct sql_context *context;
 	unsigned steps;
-	struct err *err; /* why it must end, and then nothing goes on */
+	struct err *err; /* why it must stop; then nothing continues */
 };
 
 static bool may_go_on(struct work *work, size_t steps)
@@ -64,7 +63,7 @@ static bool is_continuation(char c)
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* Where the character ends that begins here. */
+/* End of the character that starts here. */
 static const char *after_char(struct span span)
 {
 	const char *at = span.at + 1;
@@ -84,7 +83,7 @@ static struct span char_take(struct span *span)
 	return taken;
 }
 
-/* In the order of their code points, which is that of their bytes. */
+/* In code point order, which is byte order. */
 static int char_compare(struct span a, struct span b)
 {
 	const size_t a_bytes = (size_t)(a.end - a.at), b_bytes = (size_t)(b.end - b.at);
@@ -102,7 +101,7 @@ static char lower(char c)
 
 struct pattern {
 	struct work *work;
-	char any, one, set; /* '\0': this kind has none */
+	char any, one, set; /* '\0': not supported by this kind */
 	struct span escape; /* empty: none */
 	bool ignores_case;
 };
@@ -123,7 +122,7 @@ static bool is_any(const struct pattern *pattern, struct span at)
 	return !span_is_empty(at) && *at.at == pattern->any && !is_escape(pattern, at);
 }
 
-/* "[a-z]" after its bracket; *at is left behind it. A set without an end has nothing in it. */
+/* Matches "[a-z]" after its bracket; advances *at past it. An unterminated set matches nothing. */
 static bool set_fits(const struct pattern *pattern, struct span *at, struct span wanted)
 {
 	struct span c = { at->at, at->at }, before = c;
@@ -154,7 +153,7 @@ static bool set_fits(const struct pattern *pattern, struct span *at, struct span
 	return false;
 }
 
-/* One character of the text against what stands for one in the pattern; both go on. */
+/* Matches one character against one pattern element; advances both. */
 static bool one_fits(const struct pattern *pattern, struct span *at, struct span *text)
 {
 	const bool is_escaped = is_escape(pattern, *at);
@@ -174,7 +173,7 @@ static bool one_fits(const struct pattern *pattern, struct span *at, struct span
 	return char_compare(c, wanted) == 0;
 }
 
-/* What stands for any text takes as little as it can, and more where the rest does not fit. */
+/* Wildcards for any text match as little as possible, and more if the rest does not match. */
 static bool pattern_fits(const struct pattern *pattern, struct span at, struct span text)
 {
 	struct span retry_at = { 0 }, retry_text = { 0 };
@@ -247,7 +246,7 @@ static struct err *glob(struct sql_context *context, const struct sql_value *arg
 
 /* --- searching ----------------------------------------------------------------------------- */
 
-/* memmem's time is that of both lengths together. */
+/* memmem is linear in both lengths. */
 static const char *span_find(struct span whole, struct span part)
 {
 	return memmem(whole.at, (size_t)(whole.end - whole.at), part.at,

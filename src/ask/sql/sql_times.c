@@ -1,4 +1,4 @@
-/* Tables over time: the timeline, samples of usage, and everything rare that happened. */
+/* Tables over time: the timeline, samples of memory use, and rare events. */
 #include "sql/sql_table.h"
 
 /* --- timeline ------------------------------------------------------------------------------ */

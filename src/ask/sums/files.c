@@ -9,7 +9,7 @@ enum { CHECK_STACKS = 4096 };
 
 struct counted {
 	struct source_file file;
-	uint32_t last_stack; /* that was added to total, and 1 */
+	uint32_t last_stack; /* last stack added to total, plus 1 */
 };
 
 VEC_DEFINE(counted_vec, struct counted);
@@ -17,7 +17,7 @@ VEC_DEFINE(counted_vec, struct counted);
 struct finder {
 	const struct sums *sums;
 	struct names *names;
-	struct map by_text;    /* address of a path's text: index */
+	struct map by_text;    /* address of a path's text -> index */
 	struct interner paths; /* equal texts at several addresses are one file */
 	struct counted_vec files;
 };

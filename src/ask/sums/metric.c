@@ -8,11 +8,11 @@ static_assert(array_size(metric_words) == METRICS + 1, "a word for each");
 static_assert(array_size(metric_words_all) == METRICS_NAMED + 1, "a word for each");
 
 /*
- * What a stack's sums have no place for - what was alive at a moment, slack - is where temporary
- * allocations would be (groups/measure.h).
+ * Metrics without a member in a stack's sums (live at a moment, slack) are stored in `temporary`
+ * (groups/measure.h).
  */
 static const struct metric_row {
-	size_t sum; /* in struct model_stack_sums */
+	size_t sum; /* offset in struct model_stack_sums */
 	bool is_bytes;
 	const char *key;
 	const char *group_key;

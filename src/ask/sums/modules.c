@@ -19,7 +19,7 @@ size_t modules_of_stack(const struct model *model, struct names *names, enum wal
 	if (stack < CAPTURE_STACK_FIRST)
 		return model_module_count(model) + 1;
 	walk_next(&walk);
-	/* A stack of nothing but machinery is its own. */
+	/* A stack of only machinery belongs to its own module. */
 	return module_index(model, walk.stack >= CAPTURE_STACK_FIRST ? walk.stack : stack);
 }
 

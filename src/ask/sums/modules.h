@@ -1,6 +1,6 @@
 /*
- * modules: what each loaded object allocated. An allocation is its whose function it is: the
- * innermost one that is not machinery of allocation.
+ * modules: allocations of each loaded object. An allocation belongs to the module of its innermost
+ * function that is not allocation machinery.
  */
 #ifndef MEMTAPE_SUMS_MODULES_H
 #define MEMTAPE_SUMS_MODULES_H
@@ -9,7 +9,7 @@
 #include "sums/walk.h"
 
 struct modules {
-	/* By module of the model, then what is outside of every object, then what has no stack. */
+	/* By module of the model, then outside all objects, then without a stack. */
 	struct model_stack_sums *sums;
 	size_t count; /* model_module_count() + 2 */
 };
@@ -18,7 +18,7 @@ struct modules {
 struct err *modules_find(const struct sums *sums, struct names *names, enum walk_mode mode,
 			 struct arena *arena, struct modules *modules_ret);
 
-/* Index into modules.sums of what this stack allocates. */
+/* Index into modules.sums for this stack's allocations. */
 size_t modules_of_stack(const struct model *model, struct names *names, enum walk_mode mode,
 			uint32_t stack);
 

@@ -9,7 +9,7 @@ VEC_DEFINE(site_vec, struct site);
 
 static bool sums_are_zero(const struct model_stack_sums *sums)
 {
-	/* Whatever is alive, leaked or temporary was allocated first. */
+	/* Live, leaked or temporary blocks are all counted as allocated. */
 	return sums->allocated.count == 0;
 }
 
@@ -18,7 +18,7 @@ static uint32_t site_name(const struct model *model, struct names *names, enum w
 {
 	struct walk walk = walk_begin(model, names, stack, mode);
 
-	return walk_next(&walk)->name; /* a walk gives one frame at least */
+	return walk_next(&walk)->name; /* a walk has at least one frame */
 }
 
 static void site_add(struct site *site, uint32_t stack, const struct model_stack_sums *all)
@@ -32,7 +32,7 @@ static void site_add(struct site *site, uint32_t stack, const struct model_stack
 	}
 }
 
-/* The site of this name, made if it is new. UINT32_MAX: no memory. */
+/* The site with this name, added if new. UINT32_MAX: out of memory. */
 static uint32_t site_put(struct site_vec *sites, struct map *by_name, uint32_t name, uint32_t stack)
 {
 	bool is_new;
@@ -89,7 +89,7 @@ struct err *sites_find(const struct sums *from, struct names *names, enum walk_m
 	return NULL;
 }
 
-/* Most first; of equal ones the one with more allocations, then in the order of the tape. */
+/* Largest first; ties by number of allocations, then in tape order. */
 static int site_compare(const void *context, const void *a, const void *b)
 {
 	const enum metric metric = *(const enum metric *)context;
@@ -143,7 +143,7 @@ struct err *sites_stacks(const struct sites *sites, const struct site *site, enu
 	for (uint32_t stack = 0; stack < model_stack_count(sites->sums->model); stack++) {
 		const uint64_t value = metric_value(metric, &sums[stack]);
 
-		/* Ascending order of the complement: most first. */
+		/* Sorting the complement ascending puts the largest first. */
 		if (sites->site_of[stack] == number && value > 0)
 			pairs[count++] = (struct sort_pair) { .key = ~value, .index = stack };
 	}

@@ -1,6 +1,6 @@
 /*
- * sites: who allocates. Every stack's sums go to its innermost function that is not machinery of
- * allocation, and the functions are ranked.
+ * sites: the allocating functions. Each stack's sums go to its innermost function that is not
+ * allocation machinery, and the functions are ranked.
  */
 #ifndef MEMTAPE_SUMS_SITES_H
 #define MEMTAPE_SUMS_SITES_H
@@ -12,26 +12,26 @@ struct site {
 	uint32_t name;
 	struct model_stack_sums sums;
 	uint32_t stack_count;
-	uint32_t stacks[METRICS]; /* by metric: the stack that has most of it */
+	uint32_t stacks[METRICS]; /* by metric: the stack with the most */
 };
 
 struct sites {
-	const struct sums *sums; /* what they were found in; the caller's */
+	const struct sums *sums; /* the sums they were computed from; owned by the caller */
 	struct site *items;
 	size_t count;
-	uint32_t *site_of; /* by stack; UINT32_MAX where nothing was allocated */
+	uint32_t *site_of; /* by stack; UINT32_MAX if nothing was allocated */
 };
 
-/* All sites, in no order. Lives in the arena; sums must live as long. */
+/* All sites, unordered. Lives in the arena; sums must outlive it. */
 struct err *sites_find(const struct sums *sums, struct names *names, enum walk_mode mode,
 		       struct arena *arena, struct sites *sites_ret);
 
-/* The `top` (0: all) sites that have most of the metric, first the most; none has nothing. */
+/* The `top` (0: all) sites with any of the metric, largest first. */
 struct err *sites_rank(const struct sites *sites, enum metric metric, size_t top,
 		       struct arena *arena, const struct site *const **ranked_ret,
 		       size_t *count_ret);
 
-/* Stacks of one site, by the metric, most first. */
+/* Stacks of one site, by the metric, largest first. */
 struct err *sites_stacks(const struct sites *sites, const struct site *site, enum metric metric,
 			 size_t top, struct arena *arena, const uint32_t **stacks_ret,
 			 size_t *count_ret);

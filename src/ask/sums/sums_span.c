@@ -1,6 +1,6 @@
 /*
- * What was allocated in a span of time, without a look at each allocation: what two moments have in
- * sum, and the few rows that cross an end of the span.
+ * Sums of a span of time without reading each allocation: from the sums of two moments, and the few
+ * rows that cross an end of the span.
  */
 #include <assert.h>
 
@@ -10,8 +10,8 @@
 struct span {
 	const struct model *model;
 	uint64_t from_ns;
-	uint64_t until_ns; /* included */
-	uint64_t end_ns;   /* not included, but for UINT64_MAX */
+	uint64_t until_ns; /* inclusive */
+	uint64_t end_ns;   /* exclusive, except UINT64_MAX */
 	uint64_t row_from;
 	struct model_stack_moment *between;
 	struct model_stack_sums *stacks;
@@ -31,7 +31,7 @@ static void add_leaked(const struct span *span, const uint64_t *rows, size_t cou
 	}
 }
 
-/* sign: 1, or -1 to take it away. */
+/* sign: 1, or -1 to subtract. */
 static void add_temporary(const struct span *span, uint64_t row, uint64_t sign)
 {
 	const uint64_t stack = model_row_value(span->model, MODEL_STACK, row);
@@ -42,8 +42,8 @@ static void add_temporary(const struct span *span, uint64_t row, uint64_t sign)
 }
 
 /*
- * Of rows that were alive at one moment, one of each thread may be temporary: the last that it
- * allocated before. newest: by thread, its row and 1; 0: none.
+ * Of the rows alive at one moment, at most one per thread may be temporary: its last allocation
+ * before. newest: by thread, that row plus 1; 0: none.
  */
 static void newest_note(const struct span *span, const uint64_t *rows, size_t count,
 			uint64_t *newest)
@@ -123,7 +123,7 @@ static struct err *job_do(void *context, uint64_t job)
 	return NULL;
 }
 
-/* Temporary ones of the span: freed in it, but for those of before; and freed after it. */
+/* Temporary blocks of the span: freed in it, without those allocated before; and freed after it. */
 static void stacks_sum_up(const struct span *span)
 {
 	for (size_t i = 0; i < model_stack_count(span->model); i++) {

@@ -110,7 +110,7 @@ struct err *suppressions_load(const char *path, struct arena *arena,
 
 /* --- patterns -------------------------------------------------------------------------------- */
 
-/* Whether text begins with the piece of the pattern up to '*', '$' or the end. */
+/* Whether text starts with the piece of the pattern up to '*', '$' or the end. */
 static const char *piece_end(const char *pattern)
 {
 	while (*pattern && *pattern != '*' && !(pattern[0] == '$' && pattern[1] == '\0'))
@@ -119,8 +119,8 @@ static const char *piece_end(const char *pattern)
 }
 
 /*
- * The pattern's pieces are looked for from left to right, each as early as it can be, which is
- * enough: only the last may be bound to the end. Linear but for the search of each piece.
+ * Searches the pieces of the pattern from left to right, each at its first match; that is enough,
+ * because only the last may be anchored to the end. Linear except for each piece's search.
  */
 static bool pattern_matches(const char *pattern, const char *text)
 {
@@ -161,7 +161,7 @@ struct matching {
 	const struct suppressions *suppressions;
 	const struct model *model;
 	struct names *names;
-	struct map by_name; /* name -> number of the rule that fits its texts + 1; 0: none */
+	struct map by_name; /* name -> number of the rule that matches its texts + 1; 0: none */
 };
 
 /* 0: none, else the rule's number + 1. */
@@ -216,7 +216,7 @@ static bool is_loader(const struct name *name)
 	       strcmp(name->function, "call_init") == 0 || strcmp(name->function, "_dl_init") == 0;
 }
 
-/* Allocated in libstdc++ itself, called by the loader: its constructors, before main. */
+/* Allocated by libstdc++ itself when loaded: its constructors, before main. */
 static bool is_libstdcxx_start(const struct matching *matching, uint32_t stack)
 {
 	const struct capture_stack *stacks = model_stacks(matching->model);
@@ -248,8 +248,8 @@ static uint32_t rule_of_library(const struct matching *matching, uint32_t stack)
 }
 
 /*
- * By stack, of those that leaked and what they came from: parents have smaller numbers, so one pass
- * back tells which are needed, and one forth what fits them.
+ * By stack, for leaking stacks and their ancestors: parents have lower numbers, so a backward pass
+ * finds which are needed, and a forward pass what matches them.
  */
 static void frames_match(struct matching *matching, uint32_t *rule_of)
 {
@@ -329,7 +329,7 @@ struct err *suppressed_take_out(const struct suppressed *suppressed,
 	return NULL;
 }
 
-/* Those of the whole tape, with totals if the model has them. */
+/* Sums of the whole tape, with totals if the model has them. */
 static struct err *sums_make(struct suppressed *suppressed, struct arena *arena)
 {
 	const struct sums whole = sums_of_model(suppressed->model);

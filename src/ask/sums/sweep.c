@@ -11,7 +11,7 @@
 struct sweep {
 	struct err *(*work)(void *worker, uint64_t segment);
 	uint64_t segment_count;
-	uint64_t next;	 /* the segment that nobody has taken yet; atomic */
+	uint64_t next;	 /* the next unclaimed segment; atomic */
 	bool has_failed; /* atomic */
 };
 
@@ -69,7 +69,7 @@ static void *thread_main(void *context)
 	return NULL;
 }
 
-/* Signals are for the threads that were there before. */
+/* Signals are left to the existing threads. */
 static bool thread_start(struct thread *thread)
 {
 	sigset_t all, before;
@@ -87,7 +87,7 @@ struct err *sweep_run(const struct sweep_limits *limits, uint64_t segment_count,
 		      size_t worker_bytes, size_t worker_count)
 {
 	struct sweep sweep = { .work = work, .segment_count = segment_count };
-	struct sweep_limits helpers = *limits; /* the others ask nobody */
+	struct sweep_limits helpers = *limits; /* only this thread calls is_interrupted */
 	struct thread threads[SWEEP_WORKERS_MAX];
 	struct err *err = NULL;
 	size_t started = 1;
@@ -102,7 +102,7 @@ struct err *sweep_run(const struct sweep_limits *limits, uint64_t segment_count,
 					       .limits = i == 0 ? limits : &helpers,
 					       .worker = (char *)workers + i * worker_bytes };
 	while (started < worker_count && thread_start(&threads[started]))
-		started++; /* fewer do as well */
+		started++; /* fewer threads are fine */
 	thread_main(&threads[0]);
 	for (size_t i = 1; i < started; i++)
 		pthread_join(threads[i].id, NULL);

@@ -58,7 +58,7 @@ bool walk_is_hidden(const struct walk_hidden *hidden, const struct model *model,
 	return false;
 }
 
-/* What there is to say where no addresses are left. */
+/* The frame to return when no addresses are left. */
 static const struct name_frame *walk_end(struct walk *walk)
 {
 	if (walk->is_ended)

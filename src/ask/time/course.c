@@ -9,20 +9,20 @@ struct sweep {
 	const struct selection *selection;
 	const struct course_settings *settings;
 	const struct grouping *grouping; /* NULL: no bands */
-	const uint32_t *band_of;	 /* by group */
+	const uint32_t *band_of;	 /* by group: its band */
 	struct course *course;
 	struct playback *playback;
 	struct batch batch;
-	uint32_t allocation_bands[MODEL_BATCH]; /* of the rows read ahead */
+	uint32_t allocation_bands[MODEL_BATCH]; /* of the rows in the current batch */
 	uint32_t free_bands[MODEL_BATCH];
-	bool is_inside; /* of the columns */
+	bool is_inside; /* within the columns */
 	uint64_t live_bytes;
 	uint64_t live_count;
 	uint64_t live_bands[COURSE_BANDS_MAX + 1];
 	uint64_t number; /* of allocations so far */
 	size_t column;
 	struct course_column *columns;
-	uint64_t *bands; /* of all columns */
+	uint64_t *bands; /* for all columns */
 	uint64_t *peak_bands;
 };
 
@@ -85,7 +85,7 @@ static uint64_t column_ns(const struct sweep *sweep, size_t index)
 	       scaled(settings->until_ns - settings->from_ns, index, settings->column_count);
 }
 
-/* The columns up to the one with ns: those passed on the way had no event. */
+/* Advances to the column with ns; columns in between had no events. */
 static void go_to_ns(struct sweep *sweep, uint64_t ns)
 {
 	const size_t count = sweep->settings->column_count;
@@ -102,7 +102,7 @@ static void go_to_ns(struct sweep *sweep, uint64_t ns)
 		column_begin(sweep, sweep->column + 1, column_ns(sweep, sweep->column + 1));
 }
 
-/* A column of so many allocations begins with the first of them. */
+/* A column by number starts with its first allocation. */
 static void go_to_number(struct sweep *sweep, uint64_t ns)
 {
 	const struct course *course = sweep->course;
@@ -178,7 +178,7 @@ static void course_play(struct sweep *sweep)
 
 /* --- bands ---------------------------------------------------------------------------------- */
 
-/* Which groups have bands of their own. */
+/* Chooses the groups that have their own bands. */
 static struct err *bands_choose(struct sweep *sweep, struct grouping *grouping, struct arena *arena)
 {
 	const struct course_settings *settings = sweep->settings;
@@ -235,7 +235,7 @@ static struct err *sweep_init(struct sweep *sweep, struct arena *arena)
 	return NULL;
 }
 
-/* Selected rows before a row. */
+/* Number of selected rows before a row. */
 static uint64_t rank_of(const struct selection *selection, uint64_t row)
 {
 	uint64_t segment = row / MODEL_SEGMENT, count;

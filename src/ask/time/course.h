@@ -1,9 +1,9 @@
 /*
- * course: how the live bytes of a selection went, in columns of equal time or of equally many
- * allocations, and which groups they belonged to.
+ * course: live bytes of a selection over time, in columns of equal time or equal numbers of
+ * allocations, and the groups they belong to.
  *
- * One pass over the rows and the frees in the order of time (MODEL_FULL); memory for the columns.
- * Of equal times frees come before allocations, but never before their own.
+ * One pass over rows and frees in time order (MODEL_FULL); needs memory for the columns. At equal
+ * times frees come before allocations, but never before their own.
  */
 #ifndef MEMTAPE_TIME_COURSE_H
 #define MEMTAPE_TIME_COURSE_H
@@ -13,10 +13,10 @@
 enum { COURSE_BANDS_MAX = 16 };
 
 struct course_settings {
-	uint64_t from_ns;  /* what happens from here on is shown ... */
-	uint64_t until_ns; /* ... to before this, which is later */
+	uint64_t from_ns;  /* inclusive */
+	uint64_t until_ns; /* exclusive; later than from_ns */
 	size_t column_count;
-	bool is_by_number; /* columns of equally many allocations instead of equal time */
+	bool is_by_number; /* columns of equal numbers of allocations instead of equal time */
 	bool has_bands;
 	enum group_by by;    /* of bands */
 	enum walk_mode mode; /* of bands by function, file or module */
@@ -38,21 +38,21 @@ struct course {
 	const struct course_column *columns;
 	size_t column_count;
 	uint64_t end_ns;
-	/* Allocations of the selection before the first column, and in all columns. */
+	/* Number of selected allocations before the first column, and in all columns. */
 	uint64_t first_number;
 	uint64_t number_count;
-	uint64_t peak_bytes; /* the most, when for the first time, and how many had come before */
+	uint64_t peak_bytes; /* the maximum, its first time, and earlier allocations */
 	uint64_t peak_ns;
 	uint64_t peak_number;
 	/*
-	 * band_count values a column: whose the bytes of its live_max were. The last is the rest.
+	 * band_count values per column: live_max by band. The last one is the rest.
 	 */
 	uint64_t *bands;
 	size_t band_count;
-	bool has_rest; /* the last is of all others */
+	bool has_rest; /* the last band is all other groups */
 	const char *band_titles[COURSE_BANDS_MAX + 1];
 	const uint64_t *peak_bands; /* at the peak */
-	struct groups band_groups;  /* those of the bands, without the rest */
+	struct groups band_groups;  /* the groups of the bands, without the rest */
 };
 
 /* Lives in the arena. */
@@ -60,15 +60,15 @@ struct err *course_find(const struct selection *selection, const struct course_s
 			struct arena *arena, struct course *course_ret);
 
 /*
- * Only the bands, of all allocations, at given moments: one for each column, ascending. Fills what
- * course has of bands but peak_bands. A pass over the rows on all processors, in any order of time;
- * the selection is everything, and settings are not by number.
+ * Only the bands, of all allocations, at given moments: one per column, ascending. Fills the band
+ * members of course except peak_bands. One pass over the rows on all processors, in any time order;
+ * everything must be selected, and settings not by number.
  */
 struct err *course_bands_at(const struct selection *selection,
 			    const struct course_settings *settings, const struct model_peak *peaks,
 			    struct arena *arena, struct course *course);
 
-/* What course has of bands but their values, when these groups have bands of their own. */
+/* The band members of course except their values, with bands for these groups. */
 struct err *course_bands_name(const struct selection *selection, const struct groups *groups,
 			      struct arena *arena, struct course *course);
 

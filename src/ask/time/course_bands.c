@@ -1,7 +1,6 @@
 /*
- * Bands at chosen moments. What is alive at a moment is what was allocated less what was freed
- * until then, and both can be summed up in any order: so rows are taken as they come, by all
- * processors.
+ * Bands at chosen moments. Live bytes at a moment are those allocated minus those freed until then;
+ * both sums are independent of order, so all processors can process rows as they come.
  */
 #include <assert.h>
 
@@ -24,7 +23,7 @@ static void share_add(struct share *share, struct model_sum peak, struct model_s
 	share->allocated.bytes += allocated.bytes;
 }
 
-/* What is known of groups without a look at their rows; false: nothing. */
+/* Sums of groups, if known without reading rows; false: not known. */
 static bool shares_known(const struct grouping *grouping, struct share *shares)
 {
 	const struct model *model = grouping->selection->model;
@@ -71,7 +70,7 @@ static int share_compare(const void *context, const void *left, const void *righ
 	return order ? order : sort_compare_u64(b->allocated.bytes, a->allocated.bytes);
 }
 
-/* Groups of the bands; band_of gets the band of each group, which may be that of the rest. */
+/* Chooses the groups with bands; band_of: by group, its band or that of the rest. */
 static struct err *groups_choose(const struct grouping *grouping, size_t top, struct arena *arena,
 				 struct groups *groups, uint32_t *band_of)
 {
@@ -130,10 +129,10 @@ struct changes {
 	const uint32_t *band_of;
 	size_t band_count;
 	double columns_per_ns;
-	uint64_t *values; /* of each column: bands. What came, less what went since the last */
+	uint64_t *values; /* by column: bands. Allocated minus freed since the last */
 };
 
-/* The first moment after a row was allocated; column_count: none. Rows come in their order. */
+/* The first moment after the row's allocation; column_count: none. Rows are in time order. */
 static size_t column_of_row(const struct changes *changes, uint64_t row)
 {
 	size_t low = 0, high = changes->settings->column_count;
@@ -149,7 +148,7 @@ static size_t column_of_row(const struct changes *changes, uint64_t row)
 	return low;
 }
 
-/* The first moment at which what was freed at ns is gone. It is in the column of ns or the next. */
+/* The first moment at which a block freed at ns is gone: in the column of ns or the next. */
 static size_t column_of_free(const struct changes *changes, uint64_t ns)
 {
 	const size_t count = changes->settings->column_count;
@@ -193,7 +192,7 @@ static void visit(struct group_worker *worker, const uint32_t *keys, const uint6
 	}
 }
 
-/* All workers' changes together, column after column. */
+/* Sums all workers' changes, and accumulates them over the columns. */
 static void sum_up(const struct changes *changes, size_t worker_count, uint64_t *bands)
 {
 	const size_t band_count = changes[0].band_count;

@@ -5,17 +5,17 @@
 #include "base/big.h"
 #include "groups/grouping.h"
 
-/* What came and went in each span: what is alive follows from it in any order of rows. */
+/* Bytes allocated and freed in each span; live bytes follow from them in any row order. */
 struct changes {
-	const uint32_t *number_of; /* by group of the grouping: which curve; UINT32_MAX: none */
+	const uint32_t *number_of; /* by group of the grouping: its curve; UINT32_MAX: none */
 	uint64_t from_ns;
 	uint64_t until_ns;
 	double spans_per_ns;
 	size_t point_count;
-	uint64_t *values; /* modulo 2^64 until summed up */
+	uint64_t *values; /* modulo 2^64 until summed */
 };
 
-/* The span whose end is the first after ns; point_count: none. */
+/* The span whose end is the first one after ns; point_count: none. */
 static size_t span_of(const struct changes *changes, uint64_t ns)
 {
 	size_t span;
@@ -53,7 +53,7 @@ static void visit(struct group_worker *worker, const uint32_t *keys, const uint6
 	}
 }
 
-/* All workers' changes added up, and over time. */
+/* Sums all workers' changes, and accumulates them over time. */
 static void sum_up(const struct changes *changes, size_t worker_count, size_t curve_count,
 		   uint64_t *values)
 {

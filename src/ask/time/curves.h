@@ -1,6 +1,6 @@
 /*
- * curves: live bytes of groups over time, of the allocations that a selection has of them: small
- * pictures, one beside each row of a list, all in one pass over the rows (MODEL_FULL).
+ * curves: live bytes over time for groups of a selection's allocations: small pictures beside the
+ * rows of a list, all in one pass over the rows (MODEL_FULL).
  */
 #ifndef MEMTAPE_TIME_CURVES_H
 #define MEMTAPE_TIME_CURVES_H
@@ -11,8 +11,8 @@ enum { CURVES_MAX = 4096, CURVE_POINTS_MAX = 1000 };
 
 /*
  * Equal spans from from_ns to until_ns, which is later. values has room for groups->count *
- * point_count: one group's after the other's, what was alive at the end of each span, before
- * anything that comes at that very moment. mode is that of the groups.
+ * point_count, group by group: live bytes at the end of each span, before events at that very time.
+ * mode is that of the groups.
  */
 struct err *curves_find(const struct selection *selection, const struct groups *groups,
 			enum walk_mode mode, uint64_t from_ns, uint64_t until_ns,

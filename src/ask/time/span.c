@@ -37,7 +37,7 @@ static struct model_stack_sums sums_from(const struct span_sums *from)
 	return sums;
 }
 
-/* between: all of the span, and what of it survived; then: all until its end. */
+/* between: the whole span, and what survived it; then: everything until its end. */
 static struct span_sums stack_span(const struct model_stack_sums *between,
 				   const struct model_stack_moment *all,
 				   const struct model_stack_moment *then)
@@ -59,7 +59,7 @@ static uint64_t moment_after(uint64_t ns)
 	return ns == UINT64_MAX ? ns : ns + 1;
 }
 
-/* Of all rows: two moments, and what was allocated in between. */
+/* From all rows: two moments, and the allocations in between. */
 static struct err *stacks_of_all(const struct span *span, const struct model *model,
 				 struct span_sums *stacks)
 {

@@ -1,5 +1,5 @@
 /*
- * span: what happened between two moments, per stack that allocated.
+ * span: activity between two moments, per allocating stack.
  */
 #ifndef MEMTAPE_TIME_SPAN_H
 #define MEMTAPE_TIME_SPAN_H
@@ -8,12 +8,12 @@
 #include "sums/sites.h"
 
 struct span_sums {
-	struct model_sum allocated; /* from from_ns until until_ns, both included */
-	struct model_sum survived;  /* of those: alive at its end */
-	struct model_sum temporary; /* of those: temporary */
-	struct model_sum freed;	    /* in that time, whenever it was allocated */
-	struct model_sum before;    /* alive just before it */
-	struct model_sum after;	    /* alive at its end */
+	struct model_sum allocated; /* from from_ns until until_ns, both inclusive */
+	struct model_sum survived;  /* part of it: alive at the end */
+	struct model_sum temporary; /* part of it: temporary */
+	struct model_sum freed;	    /* during the span, whenever allocated */
+	struct model_sum before;    /* alive just before the span */
+	struct model_sum after;	    /* alive at the end of the span */
 };
 
 struct span {
@@ -26,14 +26,14 @@ struct span {
 };
 
 /*
- * Needs MODEL_FULL. Of all allocations (selection NULL): the time of two moments and of what was
- * allocated in between; else of all that is selected. Lives in the arena.
+ * Needs MODEL_FULL. For all allocations (selection NULL) it takes the time of two moments and of
+ * the allocations in between; else that of the whole selection. Lives in the arena.
  */
 struct err *span_find(const struct model *model, const struct selection *selection,
 		      uint64_t from_ns, uint64_t until_ns, struct arena *arena,
 		      struct span *span_ret);
 
-/* What the span's stacks have together, by site; sites are of span->sums. */
+/* Sums of the span's stacks by site; sites were made from span->sums. */
 struct err *span_by_site(const struct span *span, const struct sites *sites, struct arena *arena,
 			 struct span_sums **by_site_ret);
 

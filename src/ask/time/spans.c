@@ -6,8 +6,8 @@
 #include "sums/sweep.h"
 
 /*
- * Parts of the time are gone through side by side, each as if so much had been alive when it began:
- * more than can be freed in it, and so that what is added to it does not overflow.
+ * Parts of the time are processed in parallel, each starting from this assumed amount of live
+ * memory: more than can be freed in the part, and small enough not to overflow.
  */
 static const uint64_t LIVE_BASE = UINT64_C(1) << 62;
 
@@ -56,7 +56,7 @@ struct worker {
 	struct playback *playback;
 };
 
-/* Where a span begins. */
+/* The start time of a span. */
 static uint64_t boundary(const struct job *job, size_t index)
 {
 	const uint64_t whole_ns = job->until_ns - job->from_ns;
@@ -106,7 +106,7 @@ static struct err *parts_sweep(const struct selection *selection, struct job *jo
 	return err;
 }
 
-/* From what was alive before the first to what was alive. */
+/* Replaces the assumed initial live memory of each part by the actual one. */
 static void parts_join(const struct job *job, struct model_sum live)
 {
 	for (uint64_t part = 0; part < job->part_count; part++) {
@@ -124,7 +124,7 @@ static void parts_join(const struct job *job, struct model_sum live)
 	}
 }
 
-/* What was allocated before a moment and is freed then or later. */
+/* Blocks allocated before a moment and freed then or later. */
 static struct err *live_before(const struct selection *selection, uint64_t ns,
 			       struct model_sum *live)
 {
@@ -155,7 +155,7 @@ struct err *spans_find(const struct selection *selection, uint64_t from_ns, uint
 
 	assert(from_ns <= until_ns);
 	assert(count > 0);
-	if (selection_is_all(selection)) { /* what the index has sums for */
+	if (selection_is_all(selection)) { /* the index has sums for this */
 		model_timeline_window(selection->model, from_ns, until_ns, count, spans);
 		return NULL;
 	}

@@ -9,9 +9,9 @@
 #include "select/selection.h"
 
 /*
- * From from_ns to before until_ns, which is later, `count` spans (not 0) that are equal but for
- * rounding. Exact, from the rows (MODEL_FULL); of equal times frees come before allocations, but
- * never before their own. Takes the time of all that is selected or freed.
+ * `count` (> 0) equal spans, except for rounding, from from_ns to before until_ns, which is later.
+ * Exact, from the rows (MODEL_FULL); at equal times frees come before allocations, but never before
+ * their own. Takes the time of everything selected or freed.
  */
 struct err *spans_find(const struct selection *selection, uint64_t from_ns, uint64_t until_ns,
 		       size_t count, struct model_timeline_span *spans);

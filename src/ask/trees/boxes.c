@@ -18,8 +18,8 @@ static uint64_t node_value(const struct tree *tree, uint32_t node)
 }
 
 /*
- * The least value so that at most node_max nodes have it or more. Those below `first` are not told
- * from others, which are its ancestors alone or small.
+ * The smallest value that at most node_max nodes reach. Nodes outside `first` count too: they are
+ * its ancestors or small.
  */
 static struct err *value_min_find(const struct tree *tree, size_t node_max, uint64_t *value_ret)
 {
@@ -53,7 +53,7 @@ static void box_add(struct layout *layout, uint32_t node, uint32_t parent, uint6
 	};
 }
 
-/* What is left of a box beside its own and the children that are drawn. */
+/* Adds the rest of a box: neither its own value nor the drawn children. */
 static void rest_add(struct layout *layout, uint32_t parent, uint64_t begin, uint64_t value,
 		     uint64_t subtree_count)
 {
@@ -68,7 +68,7 @@ static void rest_add(struct layout *layout, uint32_t parent, uint64_t begin, uin
 	};
 }
 
-/* Children lie side by side from the left edge of their parent; what is its own is to the right. */
+/* Children are laid out from the parent's left edge; its own value is to the right. */
 static void children_add(struct layout *layout, uint32_t parent)
 {
 	const struct tree *tree = layout->tree;
@@ -98,7 +98,7 @@ struct err *boxes_make(const struct tree *tree, uint32_t first, size_t count_max
 		       struct arena *arena, struct boxes *boxes_ret)
 {
 	struct layout layout = { .tree = tree };
-	/* Each box has at most one for what is small below it. */
+	/* Each box has at most one extra box for its small children. */
 	const size_t room = 2 * u64_min(tree->count, u64_max(count_max / 2, 1));
 	struct err *err = value_min_find(tree, room / 2, &layout.value_min);
 

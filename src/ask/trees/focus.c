@@ -10,7 +10,9 @@ VEC_DEFINE(focus_places, struct focus_place);
 
 enum fit { FIT_NOT, FIT_PART, FIT_BASE, FIT_FULL };
 
-/* "void ns::f<int>(char) const" is called ns::f: from after the return type to the brackets. */
+/*
+ * The base of "void ns::f<int>(char) const" is ns::f: from after the return type to the brackets.
+ */
 static bool base_is(const char *function, const char *word)
 {
 	const size_t len = strlen(word);
@@ -33,13 +35,13 @@ static enum fit name_fit(const char *function, const char *word)
 	return strstr(function, word) ? FIT_PART : FIT_NOT;
 }
 
-/* Names are few and frames are many: the fit of each is found once. */
+/* There are few names and many frames: each name is matched once. */
 struct fits {
 	const struct model *model;
 	struct names *names;
 	const char *word; /* NULL: by hash */
 	uint64_t hash;
-	struct vec_u8 known; /* by name: 1 + enum fit; 0: not asked yet */
+	struct vec_u8 known; /* by name: 1 + enum fit; 0: unknown */
 };
 
 static enum fit fits_ask(const struct fits *fits, uint32_t number)
@@ -62,7 +64,7 @@ static enum fit fits_get(struct fits *fits, uint32_t name)
 	return (enum fit)(fits->known.items[name] - 1);
 }
 
-/* Stacks that something was allocated in or below. */
+/* Marks stacks with allocations in them or in their descendants. */
 static uint8_t *mark_used(const struct sums *sums)
 {
 	const struct capture_stack *stacks = model_stacks(sums->model);
@@ -90,7 +92,7 @@ static enum fit best_fit(struct fits *fits, const struct model *model, const uin
 	return best;
 }
 
-/* used becomes: whether the function is in the stack, at or outside of its innermost frame. */
+/* Sets used: whether the function is on the stack, at or outside its innermost frame. */
 static struct err *places_collect(struct fits *fits, const struct model *model, uint8_t *used,
 				  enum fit least, struct focus_places *places)
 {
@@ -133,7 +135,7 @@ const struct name_frame *focus_frame(struct names *names, const struct focus_pla
 	return &names_frames(names, place->stack).frames[place->frame];
 }
 
-/* What stands for stacks, or parts of them, that are not known. */
+/* Adds the special stacks for unknown or truncated stacks. */
 static bool specials_collect(const struct fits *fits, const struct sums *sums, const uint8_t *used,
 			     struct focus_places *places)
 {
@@ -163,7 +165,7 @@ static struct err *places_take(const struct focus_places *places, struct arena *
 	return NULL;
 }
 
-/* What fits best, but at least so well. */
+/* Collects the places of the best-matching functions. */
 static struct err *fits_find(struct fits *fits, const struct sums *sums,
 			     struct focus_places *places)
 {
@@ -175,7 +177,7 @@ static struct err *fits_find(struct fits *fits, const struct sums *sums,
 		return err_nomem();
 	if (places->count > 0)
 		return NULL;
-	/* a hash fits or not */
+	/* a hash matches or not */
 	least = fits->word ? best_fit(fits, sums->model, used) : FIT_FULL;
 	if (least == FIT_NOT)
 		return err_new(ERR_NOT_FOUND, "no function '%s' in any stack that allocated",

@@ -67,7 +67,7 @@ static uint64_t value_min(const struct builder *builder, uint32_t node)
 	return u64_max(settings->value_min, share);
 }
 
-/* Nodes of the path are the first ones, each the only child of the one before it. */
+/* Nodes of the path come first, each the only child of the previous one. */
 static bool is_beside_path(const struct builder *builder, uint32_t parent,
 			   const struct name_frame *frame)
 {
@@ -129,7 +129,7 @@ struct err *tree_run_place(struct builder *builder, struct run *run, const struc
 	return NULL;
 }
 
-/* Links every node's children, those with most of the metric first. */
+/* Links each node's children, by the metric, largest first. */
 static struct err *children_link(struct tree *tree)
 {
 	CLEAN(free) struct sort_pair *pairs = calloc(tree->count, sizeof(*pairs));
@@ -141,7 +141,7 @@ static struct err *children_link(struct tree *tree)
 						(uint32_t)i };
 	if (!sort_pairs(pairs, tree->count))
 		return err_nomem();
-	/* Pushing the least first to the front of each list leaves the most in front. */
+	/* Pushing the smallest first to the front of each list puts the largest first. */
 	for (size_t i = 0; i < tree->count; i++) {
 		struct tree_node *node = &tree->nodes[pairs[i].index];
 

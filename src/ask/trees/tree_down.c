@@ -1,11 +1,11 @@
-/* Trees from main inwards. */
+/* Top-down trees, from main inwards. */
 #include <assert.h>
 
 #include "base/big.h"
 #include "trees/tree_parts.h"
-/* A branch of the tree of stacks on its way inwards: `left` frames of its address are to come. */
+/* A branch of the stack tree, followed inwards; `left`: remaining frames of its address. */
 struct branch {
-	const struct name_frame *frame; /* where it has come to */
+	const struct name_frame *frame; /* the current frame */
 	uint32_t stack;
 	uint32_t left;
 };
@@ -17,9 +17,9 @@ struct descent {
 	const struct capture_stack *stacks;
 	size_t stack_count;
 	const struct model_stack_link *links; /* by stack */
-	struct model_stack_link *own_links;   /* where the model has none */
-	struct branches branches; /* of the groups that are still to do, those of the last last */
-	struct vec_u32 entered;	  /* stacks to be entered at their outermost frame */
+	struct model_stack_link *own_links;   /* if the model has none */
+	struct branches branches; /* of the groups still to process, the last group's last */
+	struct vec_u32 entered;	  /* stacks to enter at their outermost frame */
 	struct runs todo;
 };
 
@@ -57,7 +57,7 @@ static uint32_t child_after(const struct descent *descent, uint32_t stack, uint3
 }
 
 /*
- * Goes on from behind a stack's innermost frame: what it has is the node's own, and its children.
+ * Leaves a stack at its innermost frame: its own sums go to the node, and its children are entered.
  */
 static bool stack_leave(struct descent *descent, uint32_t node, uint32_t stack)
 {
@@ -74,7 +74,7 @@ static bool stack_leave(struct descent *descent, uint32_t node, uint32_t stack)
 	return true;
 }
 
-/* Takes a branch to its next frame that is shown; or behind its last, and its children on. */
+/* Moves a branch to its next visible frame; or past the last one, and enters its children. */
 static bool branch_step(struct descent *descent, uint32_t node, struct branch branch)
 {
 	const struct builder *builder = descent->builder;
@@ -118,7 +118,7 @@ static int branch_compare(const void *context, const void *a, const void *b)
 				((const struct branch *)b)->frame->name);
 }
 
-/* Makes a node of the branches from `begin` on that came to the same function. */
+/* Makes a node of the branches from `begin` on with the same function. */
 static struct err *branches_place(struct descent *descent, uint32_t parent, size_t begin,
 				  size_t *end_ret)
 {
@@ -145,7 +145,7 @@ static struct err *descent_split(struct descent *descent, struct run run)
 	struct branches *branches = &descent->branches;
 	struct err *err = NULL;
 
-	/* What lay behind this group's branches belonged to groups that are done. */
+	/* later branches belonged to finished groups */
 	branches->count = run.end;
 	if (!branches_step(descent, run))
 		return err_nomem();
@@ -157,7 +157,7 @@ static struct err *descent_split(struct descent *descent, struct run run)
 	return err;
 }
 
-/* Stacks that were cut short, or not taken, stand beside those that begin at the beginning. */
+/* Truncated and missing stacks are roots beside the others. */
 static struct err *roots_place(struct descent *descent)
 {
 	static const struct name_frame special[] = {

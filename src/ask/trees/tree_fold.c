@@ -1,10 +1,10 @@
 /*
- * Trees without recursion. A stack that comes back to a function it is in already goes on from
- * there: main a b a b c is main a b c, and main a b a d is main a d. So no path has a function
- * twice, and what a function allocated counts once for it.
+ * Trees without recursion. A stack that returns to a function already on it continues from there:
+ * main a b a b c becomes main a b c, and main a b a d becomes main a d. So no path has a function
+ * twice, and a function's allocations count once for it.
  *
- * The folded path of a stack is that of its parent with a few frames more, so from main inwards one
- * pass over all stacks finds them; outwards each is walked by itself.
+ * The folded path of a stack extends its parent's by a few frames, so from main inwards one pass
+ * over all stacks finds them; outwards each is walked separately.
  */
 #include <assert.h>
 
@@ -15,8 +15,8 @@
 struct fold_node {
 	uint32_t parent; /* less than its own number */
 	uint32_t first_child;
-	uint32_t next_sibling;	 /* 0: none, for the root is nobody's child */
-	struct name_frame frame; /* without a line, and a file, if there are several */
+	uint32_t next_sibling;	 /* 0: none, as the root is not a child */
+	struct name_frame frame; /* line and file are unset if there are several */
 	struct model_stack_sums self, total;
 };
 
@@ -27,7 +27,7 @@ struct fold {
 	struct builder *builder;
 	struct fold_nodes nodes; /* 0 is the root */
 	struct map children;	 /* (parent, name) -> node */
-	struct fold_frames path; /* of one stack, the outermost first */
+	struct fold_frames path; /* of one stack, outermost first */
 };
 
 static void fold_deinit(struct fold *fold)
@@ -39,7 +39,7 @@ static void fold_deinit(struct fold *fold)
 
 CLEAN_DEFINE_DEINIT(fold_deinit, struct fold);
 
-/* What a node's calls have in common of their place. */
+/* Keeps the line and file that all calls of a node share. */
 static void place_merge(struct name_frame *node, const struct name_frame *frame)
 {
 	if (!node->file)
@@ -52,7 +52,7 @@ static void place_merge(struct name_frame *node, const struct name_frame *frame)
 	}
 }
 
-/* The child that the frame leads to; TREE_NONE: no memory. */
+/* The child for this frame; TREE_NONE: out of memory. */
 static uint32_t child_put(struct fold *fold, uint32_t parent, const struct name_frame *frame)
 {
 	uint64_t *place = map_put(&fold->children, (uint64_t)parent << 32 | frame->name, NULL);
@@ -73,7 +73,7 @@ static uint32_t child_put(struct fold *fold, uint32_t parent, const struct name_
 	return number;
 }
 
-/* Itself or the one that it is in, of this function; TREE_ROOT: there is none. */
+/* The node itself or its ancestor with this function; TREE_ROOT: none. */
 static uint32_t ancestor_find(const struct fold *fold, uint32_t node, uint32_t name)
 {
 	while (node != TREE_ROOT && fold->nodes.items[node].frame.name != name)
@@ -88,7 +88,7 @@ static uint32_t node_enter(struct fold *fold, uint32_t node, const struct name_f
 	return again != TREE_ROOT ? again : child_put(fold, node, frame);
 }
 
-/* From a node inwards through the `left` outermost frames of a stack's address. */
+/* From a node inwards, through the `left` outermost frames of a stack's address. */
 static uint32_t frames_enter(struct fold *fold, uint32_t node, uint32_t stack, uint32_t left)
 {
 	const struct builder *builder = fold->builder;
@@ -105,7 +105,7 @@ static uint32_t frames_enter(struct fold *fold, uint32_t node, uint32_t stack, u
 
 /* --- from main inwards --------------------------------------------------------------------- */
 
-enum { OUTSIDE = UINT32_MAX - 1 /* of the focus */ };
+enum { OUTSIDE = UINT32_MAX - 1 /* outside the focus */ };
 
 static struct err *roots_enter(struct fold *fold, uint32_t *node_of)
 {
@@ -124,7 +124,7 @@ static struct err *roots_enter(struct fold *fold, uint32_t *node_of)
 	return NULL;
 }
 
-/* The place's function is a root, and the rest of its address goes on from it. */
+/* Makes the place's function a root, and continues with the rest of its address. */
 static uint32_t place_enter(struct fold *fold, const struct focus_place *place)
 {
 	const uint32_t node = child_put(fold, TREE_ROOT, focus_frame(fold->builder->names, place));
@@ -163,7 +163,7 @@ static struct err *stacks_enter(struct fold *fold, uint32_t *node_of)
 
 /* --- from those who allocate outwards ------------------------------------------------------ */
 
-/* Puts the frames of a walk, which goes outwards, the other way round and without cycles. */
+/* Reverses the frames of an outward walk and removes cycles. */
 static struct err *path_find(struct fold *fold, struct walk *walk, const struct name_frame *first)
 {
 	struct fold_frames *path = &fold->path;
@@ -240,14 +240,14 @@ static struct err *stacks_climb(struct fold *fold)
 
 /* --- */
 
-/* Those that are large enough become nodes of the tree. */
+/* Makes tree nodes of those that are large enough. */
 static struct err *nodes_place(struct fold *fold)
 {
 	struct builder *builder = fold->builder;
 	CLEAN(runs_deinit) struct runs todo = { 0 };
 	struct err *err = NULL;
 
-	/* Of a run: the node of the tree, and in its `begin` the folded one. */
+	/* A run's node is in the tree; its `begin` is the folded node. */
 	if (!runs_push(&todo, (struct run) { TREE_ROOT, TREE_ROOT, 0 }))
 		return err_nomem();
 	while (todo.count > 0 && !err) {

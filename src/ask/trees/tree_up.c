@@ -1,13 +1,13 @@
-/* Trees from those who allocate outwards. */
+/* Bottom-up trees, from the allocating functions outwards. */
 #include <assert.h>
 
 #include "trees/tree_parts.h"
 
-/* A stack on its way outwards: the walk stands behind the frame of the node it is in. */
+/* A stack on its way outwards: its walk is past the frame of its node. */
 struct climber {
 	struct walk walk;
 	const struct name_frame *frame;
-	const struct name_frame *first; /* not NULL: comes before the walk's */
+	const struct name_frame *first; /* if not NULL, comes before the walk's frames */
 	const struct model_stack_sums *sums;
 };
 
@@ -27,7 +27,7 @@ static struct err *climbers_fill(const struct builder *builder, struct climbers 
 	return NULL;
 }
 
-/* All that was allocated inside of the function sets out from it. */
+/* Starts a climber for each place's allocations. */
 static struct err *climbers_focus(const struct builder *builder, struct climbers *climbers)
 {
 	const struct focus *focus = builder->settings->focus;
@@ -49,7 +49,7 @@ static struct err *climbers_focus(const struct builder *builder, struct climbers
 	return NULL;
 }
 
-/* Makes a node of climbers that came to the same function, in their order from `begin` on. */
+/* Makes a node of the climbers with the same function, sorted, from `begin` on. */
 static struct err *climbers_place(struct builder *builder, const struct climbers *climbers,
 				  const struct sort_pair *order, struct run run, struct runs *todo)
 {
@@ -68,7 +68,7 @@ static struct err *climbers_place(struct builder *builder, const struct climbers
 	return runs_push(todo, run) ? NULL : err_nomem();
 }
 
-/* Sends the climbers of a group one frame outwards, and makes groups of those that meet. */
+/* Moves a group's climbers one frame outwards, and groups those that meet. */
 static struct err *climbers_split(struct builder *builder, struct climbers *climbers,
 				  struct sort_pair *order, struct run group, struct runs *todo)
 {

@@ -186,7 +186,7 @@ static const char *path_word(struct anonymous *anonymous, const char *path)
 	if (path[0] == '/' && keeps_module(anonymous, path)) {
 		if (is_system_folder(path, (size_t)(file - path)))
 			return path;
-		str_clear(&anonymous->path_out); /* the folder may say whose it is */
+		str_clear(&anonymous->path_out); /* the folder may reveal the owner */
 		str_printf(&anonymous->path_out, "/anonymous/%s", file);
 		return anonymous->path_out.failed ? NULL : str_text(&anonymous->path_out);
 	}

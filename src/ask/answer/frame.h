@@ -13,7 +13,7 @@ struct place {
 	const char *file;
 	uint64_t line;
 	const char *module;
-	uint64_t hash; /* query/name_hash.h */
+	uint64_t hash; /* sums/name_hash.h */
 };
 
 struct frame {

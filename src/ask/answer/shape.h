@@ -1,8 +1,7 @@
 /*
- * shape: what a result consists of, as a table of members. All that is said about a result comes
- * from it: JSON, CSV and plain text (answer/speak.h), the schemas of the OpenAPI document and what
- * is made of them (answer/schema.h): the app's types, the shapes in the manual and in
- * docs/http-api.md.
+ * shape: describes a result as a table of members. Every form of a result is generated from it:
+ * JSON, CSV and plain text (answer/speak.h), the schemas of the OpenAPI document and their products
+ * (answer/schema.h): the app's types, the shapes in the manual and in docs/http-api.md.
  *
  *	struct mark { uint64_t ns; const char *name; };
  *	static const struct member mark_members[] = {
@@ -11,9 +10,8 @@
  *	};
  *	static const struct shape mark = SHAPE("Mark", struct mark, mark_members);
  *
- * Results are plain structs, which live in an arena. A member's key is its field's name. What is
- * not known is SHAPE_NONE or NULL, and is null where that may be (`nullable`), or not there at all
- * (`optional`).
+ * Results are plain structs in an arena. A member's key is its field's name. Unknown values are
+ * SHAPE_NONE or NULL, and are written as null (`nullable`) or left out (`optional`).
  */
 #ifndef MEMTAPE_ANSWER_SHAPE_H
 #define MEMTAPE_ANSWER_SHAPE_H

@@ -25,8 +25,8 @@ struct err *speak_object(const struct speaker *speaker, const struct shape *shap
 			 const void *value);
 
 /*
- * The first list of the value alone (or the one that `is_table`), as a table with a header row: what CSV and text have of it.
- * What has no list is as speak_members has it.
+ * For CSV and text: only the value's first list (or the one with `is_table`), as a table with a
+ * header row. Without a list, the same as speak_members.
  */
 struct err *speak_table(const struct speaker *speaker, const struct shape *shape,
 			const void *value);

@@ -37,8 +37,7 @@ struct err *groups_page(const struct groups *all, const struct group_settings *s
 	assert((unsigned)settings->order.key < GROUP_KEYS);
 	if (!items || !places || !place_of)
 		return err_nomem();
-	/* Equal ones come out in the order in which they were found, as if they had been found
-	 * anew. */
+	/* Ties stay in the order in which they were found. */
 	for (uint32_t i = 0; i < all->count; i++) {
 		const uint32_t number = all->items[i].number;
 

@@ -158,7 +158,7 @@ static struct err *gather(struct sorter *sorters, size_t count)
 
 /* --- answers ------------------------------------------------------------------------------- */
 
-/* The order of time needs no sorting. */
+/* Time order needs no sorting. */
 static struct err *rows_by_time(const struct selection *selection, bool is_descending,
 				uint64_t skip, uint64_t count, uint64_t *rows)
 {

@@ -86,7 +86,7 @@ struct err *sql_copy(const struct model *model, struct names *names, struct supp
  */
 bool sql_is_complete(const char *text);
 
-/* Tables, columns and functions as text for people; table NULL: all of them. */
+/* Describes tables, columns and functions for users; table NULL: all of them. */
 struct err *sql_schema(const char *table, struct str *out);
 void sql_list_tables(struct str *out);
 void sql_list_functions(struct str *out);

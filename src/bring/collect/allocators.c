@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* What the recorder has room for (rec/allocators.h): a name, a prefix; those with prefixes. */
+/* Limits of the recorder (rec/allocators.h): length of a name or prefix, names with prefixes. */
 enum { NAME_LEN_MAX = 31, PREFIXES_MAX = 8 };
 
 #define NAME_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"

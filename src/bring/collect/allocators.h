@@ -1,6 +1,6 @@
 /*
- * allocators: which allocators with names of their own the recorder is to look for, as the user
- * says it: NAME of a known one, NAME=PREFIX, or "none"; several with commas.
+ * allocators: which allocators with their own function names the recorder looks for, in the user's
+ * syntax: NAME (a known one), NAME=PREFIX, or "none"; comma-separated.
  */
 #ifndef MEMTAPE_COLLECT_ALLOCATORS_H
 #define MEMTAPE_COLLECT_ALLOCATORS_H
@@ -9,10 +9,10 @@
 #include "base/options.h"
 #include "base/str.h"
 
-/* ERR_USAGE where the recorder would not understand it. */
+/* ERR_USAGE if the recorder would reject it. */
 struct err *allocators_check(const struct option_list *list);
 
-/* Adds ",allocator=..." for each, as MEMTAPE_OPTIONS has it. The list has been checked. */
+/* Adds ",allocator=..." for each, in MEMTAPE_OPTIONS syntax. The list must have been checked. */
 void allocators_add_options(const struct option_list *list, struct str *out);
 
 #endif

@@ -109,7 +109,7 @@ static void reap(const struct child *child)
 		;
 }
 
-/* Of a zombie /proc/PID/stat still tells its name and times: proc(5). */
+/* /proc/PID/stat of a zombie still has its name and times: proc(5). */
 static void read_last_state(struct child *child)
 {
 	enum { STATE = 3, OWN_USER = 14, CHILDREN_SYSTEM = 17 };
@@ -124,7 +124,7 @@ static void read_last_state(struct child *child)
 	n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
 	text[n > 0 ? n : 0] = '\0';
 	name = strchr(text, '(');
-	at = strrchr(text, ')'); /* the name may hold anything */
+	at = strrchr(text, ')'); /* the name may contain anything */
 	if (!name || !at)
 		return;
 	*at = '\0';
@@ -188,7 +188,7 @@ enum child_event child_poll(struct child *child, int *wait_status_ret, struct ru
 	assert(child->pid > 0);
 	siginfo_t info = { 0 };
 
-	/* A look first: a zombie can still be read about. */
+	/* Peek first: a zombie's /proc entry is still readable. */
 	if (waitid(P_PID, (id_t)child->pid, &info,
 		   WEXITED | WSTOPPED | WCONTINUED | WNOHANG | WNOWAIT) < 0 ||
 	    info.si_pid != child->pid)

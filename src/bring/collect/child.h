@@ -1,6 +1,6 @@
 /*
- * child: the recorded program as a process. It is forked first and let go later, so that its pid
- * can be in the tape's name and nothing runs when the tape cannot be made.
+ * child: the recorded program as a process. It is forked first and released later, so that the
+ * tape's name can contain its pid and nothing runs if the tape cannot be created.
  */
 #ifndef MEMTAPE_COLLECT_CHILD_H
 #define MEMTAPE_COLLECT_CHILD_H
@@ -15,39 +15,39 @@ enum { CHILD_NAME_BYTES = 16 }; /* the kernel's TASK_COMM_LEN */
 
 struct child {
 	pid_t pid;
-	int gate;   /* closed without a byte: the child ends without running anything */
-	int status; /* pipe: an errno when exec failed, end of file when it did not */
-	char name[CHILD_NAME_BYTES];	  /* what /proc/PID/comm says from the exec on */
-	char last_name[CHILD_NAME_BYTES]; /* what it said at the end: differs after an exec */
-	uint64_t own_cpu_ticks;		  /* at the end, of sysconf(_SC_CLK_TCK) a second */
-	uint64_t children_cpu_ticks;	  /* of children it has waited for, and theirs */
+	int gate;   /* closed without a byte written: the child exits without running anything */
+	int status; /* pipe: an errno if exec failed, end of file if it succeeded */
+	char name[CHILD_NAME_BYTES];	  /* /proc/PID/comm right after exec */
+	char last_name[CHILD_NAME_BYTES]; /* /proc/PID/comm at exit: differs after another exec */
+	uint64_t own_cpu_ticks;		  /* at exit, in units of 1/sysconf(_SC_CLK_TCK) s */
+	uint64_t children_cpu_ticks;	  /* of children it has waited for, and of their children */
 };
 
-/* One more variable for the program's environment; value replaces an inherited one. */
+/* A variable to add to the program's environment; value replaces an inherited one. */
 struct child_variable {
 	const char *name;
 	const char *value;
 };
 
-/* The environment of this process with variables set, in arena; NULL: out of memory. */
+/* This process's environment with the variables set, in arena; NULL: out of memory. */
 char **child_environment(const struct child_variable *variables, size_t count, struct arena *arena);
 
-/* Forks; the child waits. Signals are put back to `signals` in it before the program runs. */
+/* Forks; the child waits. Its signals are reset to `signals` before the program runs. */
 struct err *child_fork(struct child *child, const struct program *program, char *const *environment,
 		       const struct signals *signals);
 
-/* Lets it run the program. 0, or the errno of a failed exec; the child is reaped then. */
+/* Lets it run the program. Returns 0, or the errno of a failed exec; the child is then reaped. */
 int child_go(struct child *child);
 
-/* After an exec: what it is called now. */
+/* After an exec: updates the name. */
 void child_name_take(struct child *child);
 
-/* Ends a child that was not let go. */
+/* Ends a child that was not released. */
 void child_cancel(struct child *child);
 
 enum child_event { CHILD_NOTHING, CHILD_STOPPED, CHILD_CONTINUED, CHILD_ENDED };
 
-/* What happened since the last call, without waiting. usage is set with CHILD_ENDED. */
+/* What happened since the last call; does not wait. usage is set on CHILD_ENDED. */
 enum child_event child_poll(struct child *child, int *wait_status_ret, struct rusage *usage_ret);
 
 #endif

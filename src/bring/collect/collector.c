@@ -17,10 +17,10 @@
 
 enum {
 	SAMPLE_PERIOD_NS = 20 * 1000 * 1000,
-	SAMPLE_COUNT = 5000,	       /* of a long run: its samples are this part of it apart */
+	SAMPLE_COUNT = 5000,	       /* sample interval of a long run: this fraction of it */
 	SAMPLE_QUIET_NS = 1000000000,  /* at least one a second even when nothing changes */
-	STREAM_PERIOD_NS = 2000000000, /* samples reach the file this late at most, */
-	LIVE_PERIOD_NS = 500000000     /* and where somebody watches so late */
+	STREAM_PERIOD_NS = 2000000000, /* samples reach the file after at most this delay, */
+	LIVE_PERIOD_NS = 500000000     /* or this one if the tape is watched live */
 };
 
 uint64_t collector_ticks(const struct collector *collector)
@@ -29,7 +29,7 @@ uint64_t collector_ticks(const struct collector *collector)
 	       collector->header.tick_shift;
 }
 
-/* Writes the stream's chunk and begins the next. A tape that is full loses these samples. */
+/* Writes the stream's chunk and begins the next. These samples are lost if the tape is full. */
 void collector_flush(struct collector *collector, enum writer_urgency urgency)
 {
 	struct stream *stream = &collector->stream;
@@ -81,7 +81,7 @@ static bool header_is_filled(const struct collector *collector)
 	       __atomic_load_n(&spool_header(&collector->spool)->pid, __ATOMIC_ACQUIRE) != 0;
 }
 
-/* The header is the recorder's to fill; what we rely on is ours. */
+/* The recorder fills the header; the fields we rely on are our own. */
 static void header_take(struct collector *collector)
 {
 	struct tape_header *header = &collector->header;
@@ -147,7 +147,7 @@ static void look_at_threads(struct collector *collector, uint64_t now_ns)
 		spool_forbid_calls(&collector->spool);
 }
 
-/* The recorder waits for it, also where nothing is recorded any more. */
+/* The recorder waits for it, even if nothing is being recorded any more. */
 static void look_at_threads_last(struct collector *collector)
 {
 	const struct threads_visitor visitor = { note_stack, note_thread_name, collector };
@@ -188,7 +188,7 @@ static void sample(struct collector *collector)
 	}
 }
 
-/* What open chunks have, and the samples, for those who watch the tape grow. */
+/* The contents of open chunks, and the samples, for those watching the tape live. */
 void collector_show(struct collector *collector)
 {
 	const uint64_t now_ns = monotonic_ns();
@@ -202,7 +202,7 @@ void collector_show(struct collector *collector)
 	collector_flush(collector, WRITER_NORMAL);
 }
 
-/* Out of the recorder's way. Returns how many chunks there were. */
+/* Frees slots for the recorder: drains or discards chunks. Returns how many there were. */
 static uint32_t empty(struct collector *collector)
 {
 	if (collector->has_ended)
@@ -210,7 +210,7 @@ static uint32_t empty(struct collector *collector)
 	return collector_is_recording(collector) ? drain_sealed(&collector->drain) : 0;
 }
 
-/* Until there is something to do at the latest: a mark is of the moment when it is asked for. */
+/* Time of the next thing to do at the latest: a mark gets the time at which it is requested. */
 static uint64_t wait_until_ns(const struct collector *collector, uint64_t now_ns)
 {
 	return collector->settings->take_wish
@@ -227,7 +227,7 @@ static void forward_signals(const struct collector *collector)
 			kill(collector->child.pid, number);
 }
 
-/* The program was stopped from its terminal: so are we, for the shell to see, until continued. */
+/* The program was stopped from its terminal: stop too, visibly to the shell, until continued. */
 static void stop_likewise(const struct collector *collector, int wait_status)
 {
 	const int number = WSTOPSIG(wait_status);
@@ -270,13 +270,13 @@ static void collect(struct collector *collector, struct arena *arena,
 	} while (event != CHILD_ENDED);
 }
 
-/* The program is dead: the spool is not written to any more. */
+/* The program is dead: nothing writes to the spool any more. */
 static void finish(struct collector *collector, struct arena *arena,
 		   struct collector_result *result)
 {
 	if (!collector->has_header && header_is_filled(collector))
 		header_take(collector);
-	if (wishes_is_stopping(collector)) /* it ended a moment after somebody had wanted us to */
+	if (wishes_is_stopping(collector)) /* it ended shortly after a stop was requested */
 		wishes_stop(collector, arena, result);
 	if (!collector->has_header)
 		exec_fall_back(collector, arena, result);
@@ -286,7 +286,7 @@ static void finish(struct collector *collector, struct arena *arena,
 	ending_write(collector, arena, result);
 }
 
-/* Children have written tapes of their own beside ours. */
+/* Children have written their own tapes next to ours. */
 static struct err *pack_children(const struct collector *collector, struct arena *arena,
 				 struct collector_result *result)
 {
@@ -312,7 +312,7 @@ static struct err *pack_children(const struct collector *collector, struct arena
 	return NULL;
 }
 
-/* Beside the tape, so that who has one finds the other. */
+/* Next to the tape, so that whoever has one finds the other. */
 static struct err *spool_place(struct collector *collector)
 {
 	CLEAN(free) char *tape = realpath(collector->writer.temporary, NULL);
@@ -326,7 +326,7 @@ static struct err *spool_place(struct collector *collector)
 	return path.failed ? err_nomem() : spool_rename(&collector->spool, path.ptr);
 }
 
-/* A child that waits, and a tape and everything else it needs. */
+/* Creates a waiting child, a tape and everything else it needs. */
 static struct err *prepare(struct collector *collector, struct arena *arena)
 {
 	struct signals *signals = &collector->signals;
@@ -402,7 +402,7 @@ struct err *collector_run(const struct collector_settings *settings, const struc
 			err_destroy(pack_children(collector, arena, result));
 		}
 		signals_restore(
-			&collector->signals); /* its handler wakes the spool: before that closes */
+			&collector->signals); /* its handler wakes the spool, so end it first */
 	}
 	collector_close(collector);
 	return err;

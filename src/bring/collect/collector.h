@@ -1,12 +1,12 @@
 /*
- * collector: runs a program beside its recorder. What the recorder seals is packed and appended to
- * the tape, memory usage is sampled, signals and job control are passed on, and when the program
- * has ended in whatever way, the tape is closed with everything that was recorded.
+ * collector: runs a program alongside its recorder. Chunks that the recorder seals are packed and
+ * appended to the tape, memory usage is sampled, signals and job control are passed on, and when
+ * the program has ended, however it ended, the tape is closed with everything that was recorded.
  *
  * The program is never held up without bound: when the tape cannot grow, the recorder is told to
  * stop, the program runs on, and the tape says why and how much is missing.
  *
- * One run at a time in a process (signal handlers). Memory: the spool and a few chunks.
+ * One run at a time per process (signal handlers). Memory: the spool and a few chunks.
  */
 #ifndef MEMTAPE_COLLECT_COLLECTOR_H
 #define MEMTAPE_COLLECT_COLLECTOR_H
@@ -17,60 +17,59 @@
 #include "collect/program.h"
 #include "tape/tape_exec.h"
 
-/* What somebody outside of the program wants of its recording. */
+/* A request from outside the program about its recording. */
 struct collector_wish {
 	enum collector_wish_kind {
 		COLLECTOR_MARK, /* a mark, now */
-		COLLECTOR_SHOW, /* that the tape has all that was recorded until now */
-		COLLECTOR_STOP	/* that it ends now; the program goes on */
+		COLLECTOR_SHOW, /* bring the tape up to date with everything recorded so far */
+		COLLECTOR_STOP	/* end the tape now; the program goes on */
 	} kind;
-	const char *mark; /* the text; valid until the next wish is taken */
+	const char *mark; /* the text; valid until the next request is taken */
 };
 
 struct collector_granted {
-	bool done;	     /* false: nothing is recorded at present */
-	uint64_t tape_bytes; /* SHOW: so much of the tape is of the time until now */
-	uint64_t ticks;	     /* SHOW: now, as times are on the tape */
+	bool done;	     /* false: nothing is being recorded at present */
+	uint64_t tape_bytes; /* SHOW: size of the part of the tape recorded so far */
+	uint64_t ticks;	     /* SHOW: the present time, in tape ticks */
 };
 
-enum { COLLECTOR_FORMERS_MAX = 16 }; /* that are told apart */
+enum { COLLECTOR_FORMERS_MAX = 16 }; /* listed individually */
 
 /*
- * What the process was before an exec. Its tape is kept with settings.follow; otherwise it is there
- * until it has been looked at.
+ * What the process was before an exec. Its tape is kept if settings.follow is set; otherwise it
+ * exists until it has been examined.
  */
 struct collector_former {
-	const char *path; /* of the tape, when it is kept; else NULL */
+	const char *path; /* of the tape if it is kept; else NULL */
 	struct tape_before figures;
-	const char *name; /* of the program; "" until it has been looked at */
+	const char *name; /* of the program; "" until it has been examined */
 };
 
 struct collector_settings {
 	const char *output; /* pattern, see collect/pattern.h */
 	bool overwrite;
-	bool follow;		  /* children record to tapes of their own */
-	const char *follow_names; /* only these of them, patterns with commas; NULL, "": all */
-	bool follow_exec; /* the tape is of what the program becomes by exec, see collector_former
-			   */
+	bool follow;		  /* children record to their own tapes */
+	const char *follow_names; /* follow only these: patterns, comma-separated; NULL, "": all */
+	bool follow_exec; /* record what the program becomes by exec, see collector_former */
 	bool stacks;	  /* of allocations */
 	bool free_stacks; /* of frees */
-	bool calls;	  /* depths of stacks and frees of NULL, too */
-	bool counts;	  /* calls are counted, not recorded */
-	bool maps;	  /* counts: also mmap and its kin */
-	bool moments;	  /* counts: with a data file of memusage, TAPE.dat */
-	bool is_passing;  /* tapes are read once: no samples of memory use, children's stay raw */
-	bool latency;	  /* how long calls take */
-	struct option_list allocators; /* with names of their own, checked: collect/allocators.h */
+	bool calls;	  /* also depths of stacks and frees of NULL */
+	bool counts;	  /* calls are counted instead of recorded */
+	bool maps;	  /* counts: also mmap and related calls */
+	bool moments;	  /* counts: also write a memusage data file, TAPE.dat */
+	bool is_passing;  /* tapes are read once: no memory usage samples, children's stay raw */
+	bool latency;	  /* record the duration of calls */
+	struct option_list allocators; /* own function names, checked: collect/allocators.h */
 	bool selfcheck;		       /* the recorder verifies its own stacks */
-	bool live;		       /* what is recorded is on the tape half a second later */
-	int level;		       /* of compression; 0: none */
+	bool live;		       /* events reach the tape within half a second */
+	int level;		       /* compression level; 0: none */
 	uint32_t chunk_bytes;
 	uint32_t chunk_count;
-	/* Before the program starts: where its tape will be. An error keeps it from starting. */
-	struct err *(*on_ready)(void *context, const char *path); /* NULL: nobody asks */
-	/* While it runs, often: what somebody wants; false: nothing. Must not wait. Needs live. */
-	bool (*take_wish)(void *context, struct collector_wish *wish); /* NULL: nobody asks */
-	/* What became of the wish taken last. Must not wait. */
+	/* Called before the program starts, with its tape's path. An error prevents the start. */
+	struct err *(*on_ready)(void *context, const char *path); /* may be NULL */
+	/* Called often while it runs: returns a request; false: none. Must not wait. Needs live. */
+	bool (*take_wish)(void *context, struct collector_wish *wish); /* may be NULL */
+	/* Result of the request taken last. Must not wait. */
 	void (*grant)(void *context, const struct collector_granted *granted);
 	/* At the end: name (in arena) and figures of a program, from its tape. May be NULL. */
 	struct err *(*look)(const char *tape_path, struct arena *arena,
@@ -78,10 +77,10 @@ struct collector_settings {
 	void *context;
 };
 
-/* How it went. Texts live in the arena given to collector_run. */
+/* Outcome of a run. Strings live in the arena given to collector_run. */
 struct collector_result {
-	const char *path; /* of the tape; NULL: there is none, the recorder never began */
-	int wait_status;  /* as of waitpid */
+	const char *path; /* of the tape; NULL: there is none, the recorder never started */
+	int wait_status;  /* as from waitpid */
 	struct rusage usage;
 	uint64_t wall_ns;
 	uint64_t tape_bytes;
@@ -90,20 +89,20 @@ struct collector_result {
 	uint64_t truncated_count; /* stacks cut short */
 	uint64_t collector_cpu_ns;
 	const char *fault;    /* why recording stopped early; NULL: it did not */
-	bool was_stopped;     /* because somebody wanted it; the rest is of until then */
+	bool was_stopped;     /* on request; the other members cover the time until then */
 	const char *replaced; /* the program became another one, which ...; NULL: it did not */
 	struct collector_former formers[COLLECTOR_FORMERS_MAX]; /* the last of them, in order */
 	uint32_t former_count;
-	uint32_t former_more;	  /* programs before those */
-	bool children_worked;	  /* most of the time went to children, unseen */
-	const char **child_paths; /* of all the tapes of children, packed or not */
+	uint32_t former_more;	  /* number of programs before those */
+	bool children_worked;	  /* most CPU time was used by children, not recorded */
+	const char **child_paths; /* of all children's tapes, packed or not */
 	uint32_t child_count;	  /* tapes of children packed */
-	uint32_t child_raw_count; /* still being written, or not packed for want of space */
+	uint32_t child_raw_count; /* still being written, or not packed for lack of space */
 };
 
 /*
- * Runs program to its end. An error: it did not run; *exec_errno_ret is then that of an exec
- * that failed (0: something else). Signals are as before when it returns.
+ * Runs program to its end. On error it did not run; *exec_errno_ret is then the errno of the failed
+ * exec (0: another cause). Signals are restored when it returns.
  */
 struct err *collector_run(const struct collector_settings *settings, const struct program *program,
 			  struct arena *arena, struct collector_result *result,

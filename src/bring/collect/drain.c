@@ -44,7 +44,7 @@ static size_t node_bytes(const struct tape_chunk *chunk)
 	return chunk->node_count * sizeof(struct tape_node);
 }
 
-/* Cuts a chunk after its last whole record and counts its events. */
+/* Truncates a chunk after its last whole record and counts its events. */
 static void measure(struct tape_chunk *chunk)
 {
 	struct tape_reader reader;
@@ -112,7 +112,7 @@ static void give_up(struct drain *drain, struct err *err)
 	spool_give_up(drain->spool, err_errno_of(err));
 }
 
-/* What was copied from a slot goes to the tape, or is counted. */
+/* Writes a copied slot to the tape, or counts it as missing. */
 static void keep(struct drain *drain, struct tape_chunk *chunk)
 {
 	struct err *err;
@@ -131,8 +131,8 @@ static void keep(struct drain *drain, struct tape_chunk *chunk)
 }
 
 /*
- * One slot out of the spool; state is what it was found in. It is given back when it is on the
- * tape: in between it would be nowhere if this process were killed.
+ * Takes one slot out of the spool; state is the one it was found in. It is freed only once it is on
+ * the tape: otherwise it would be lost if this process were killed in between.
  */
 static void chunk_take(struct drain *drain, uint32_t index, enum tape_chunk_state state)
 {
@@ -160,9 +160,9 @@ static void take_appended(void *context, struct tape_chunk *chunk)
 enum { OPEN = 1 << TAPE_CHUNK_OPEN, SEALED = 1 << TAPE_CHUNK_SEALED };
 
 /*
- * Slots in such states, sorted by stream and place in it. The lowest free slot is always taken
- * first, so none was ever used behind one that was not; looking into each costs a line of the
- * cache.
+ * Collects slots in the given states, sorted by stream and position in it. The lowest free slot is
+ * always taken first, so no slot beyond the first unused one was ever used; examining each costs
+ * one cache line.
  */
 static size_t gather(const struct drain *drain, unsigned states, struct sort_pair *pairs)
 {
@@ -187,9 +187,9 @@ static size_t gather(const struct drain *drain, unsigned states, struct sort_pai
 }
 
 /*
- * Slots are looked at one after the other, so a look may see a stream's newer chunk and have missed
- * the older one, sealed a moment before in a slot already passed. A second look sees every older
- * one of those the first has seen: what it finds up to there, per stream, is without gaps.
+ * Slots are examined one after the other, so a pass may see a stream's newer chunk and have missed
+ * the older one, sealed a moment before in a slot already passed. A second pass sees every chunk
+ * older than one seen by the first: what it finds up to there, per stream, has no gaps.
  */
 uint32_t drain_sealed(struct drain *drain)
 {
@@ -233,7 +233,7 @@ uint32_t drain_discard(struct drain *drain)
 
 void drain_until(struct drain *drain, uint64_t until_ticks)
 {
-	/* A slot is looked at once, so it does not matter when it is sealed. */
+	/* Each slot is examined only once, so it does not matter when it is sealed. */
 	const size_t count = gather(drain, OPEN | SEALED, drain->taken);
 
 	assert(drain->parts);

@@ -8,7 +8,7 @@
 
 enum {
 	FINAL_TEXT_BYTES = 512,
-	CHILDREN_TICKS_MIN = 3 /* 30 ms: less is a shell looking around */
+	CHILDREN_TICKS_MIN = 3 /* 30 ms: less than that is just shell startup */
 };
 
 void ending_note_losses(struct collector *collector, struct collector_result *result)
@@ -71,7 +71,7 @@ static const char *fault_name(enum tape_fault fault)
 		return "the program's address space was exhausted";
 	case TAPE_FAULT_COLLECTOR:
 		return "the collector stalled";
-	case TAPE_FAULT_KILLED: /* nobody is left to say so */
+	case TAPE_FAULT_KILLED: /* no process is left to write the reason */
 		break;
 	case TAPE_FAULT_SANDBOX:
 		return "the program's sandbox forbids the recorder to take more space";
@@ -120,7 +120,7 @@ static void note_end(struct collector *collector, const struct collector_result 
 	collector_note(collector, TAPE_EXT_END, &end, sizeof(end), NULL);
 }
 
-/* Why the program that the process became is not recorded. */
+/* Why the program that this process became is not recorded. */
 static const char *exec_words(const struct collector *collector)
 {
 	if (!collector->settings->follow_exec)
@@ -144,7 +144,7 @@ static const char *exec_words(const struct collector *collector)
 	return "is not recorded: it did not load the recorder, or may not reach the collector";
 }
 
-/* By exec, unseen: the recorder met no end, and the process has another name. */
+/* By exec, unnoticed: the recorder saw no end, and the process has another name. */
 static bool was_replaced(const struct collector *collector)
 {
 	const struct child *child = &collector->child;
@@ -154,7 +154,7 @@ static bool was_replaced(const struct collector *collector)
 	       child->name[0] && child->last_name[0] && strcmp(child->name, child->last_name) != 0;
 }
 
-/* A driver: gcc, make, a shell. What is on the tape is not what was meant, perhaps. */
+/* A driver (gcc, make, a shell): the tape may not have what the user wanted. */
 static bool did_children_work(const struct collector *collector)
 {
 	const struct child *child = &collector->child;

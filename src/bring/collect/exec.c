@@ -8,9 +8,9 @@
 #include "base/str.h"
 #include "collect/ending.h"
 
-enum { BEFORE_MAX = 100000 }; /* tapes of one name that are kept */
+enum { BEFORE_MAX = 100000 }; /* maximum number of kept tapes per name */
 
-/* "a.mtape" becomes "a.before-1.mtape", or the next number that is not taken. */
+/* "a.mtape" becomes "a.before-1.mtape", or the next number not in use. */
 static const char *kept_path(const char *path, struct arena *arena)
 {
 	const char *slash = strrchr(path, '/');
@@ -28,7 +28,7 @@ static const char *kept_path(const char *path, struct arena *arena)
 	return NULL;
 }
 
-/* The oldest of too many is forgotten, but counted. */
+/* If there are too many, the oldest is dropped but counted. */
 static struct collector_former *former_add(struct collector *collector,
 					   struct collector_result *result)
 {
@@ -46,7 +46,7 @@ static struct collector_former *former_add(struct collector *collector,
 	return &result->formers[result->former_count++];
 }
 
-/* The tape there is, by its name or, where another takes its place, by a descriptor. */
+/* Keeps the current tape: by name, or by a descriptor if another one takes its name. */
 static void former_keep(struct collector *collector, struct arena *arena,
 			struct collector_result *result)
 {
@@ -72,11 +72,11 @@ static struct err *tape_begin(struct collector *collector, const char *path)
 }
 
 /*
- * False: the tape can take no more, or is closed: the next program is not recorded.
+ * False: the tape is full or closed; the next program is not recorded.
  *
- * Whenever this process is killed in here, the name has a tape that is complete: the one there is
- * says so before the spool is renewed, and gives its name to the next one (header_take) when that
- * program's recorder has the spool.
+ * Whenever this process is killed in here, the name refers to a complete tape: the current one is
+ * marked complete before the spool is renewed, and gives its name to the next one (header_take)
+ * when that program's recorder has the spool.
  */
 static bool begin_anew(struct collector *collector, struct arena *arena,
 		       struct collector_result *result)
@@ -93,7 +93,7 @@ static bool begin_anew(struct collector *collector, struct arena *arena,
 	if (collector->has_ended)
 		return false;
 	collector->former = former;
-	child_name_take(&collector->child); /* it waits for us: this is its name */
+	child_name_take(&collector->child); /* it waits for us, so its name is final */
 	former_keep(collector, arena, result);
 	memcpy(collector->former_uuid, collector->header.uuid, sizeof(collector->former_uuid));
 	collector->has_header = false;
@@ -124,7 +124,7 @@ void exec_follow(struct collector *collector, struct arena *arena, struct collec
 		spool_unlink(&collector->spool);
 }
 
-/* What cannot be read is told without figures. */
+/* Tapes that cannot be read are listed without figures. */
 static void look(struct collector *collector, size_t index, struct arena *arena,
 		 struct collector_former *former)
 {
@@ -167,7 +167,7 @@ void exec_fall_back(struct collector *collector, struct arena *arena,
 	result->collector_cpu_ns = former->collector_cpu_ns;
 	result->fault = former->fault;
 	result->replaced = "ended before it was recorded";
-	result->former_count--; /* it is the one that is told of */
+	result->former_count--; /* this one becomes the main result */
 	look(collector, result->former_count, arena, &result->formers[result->former_count]);
 	for (uint32_t i = 0; i < result->former_count; i++)
 		look(collector, i, arena, &result->formers[i]);

@@ -1,5 +1,5 @@
 /*
- * exec: the recorded process has become another program. Internal to collect.
+ * exec: handles the recorded process becoming another program. Internal to collect.
  */
 #ifndef MEMTAPE_COLLECT_EXEC_H
 #define MEMTAPE_COLLECT_EXEC_H
@@ -8,15 +8,15 @@
 #include "collect/collector_state.h"
 
 /*
- * When the next program's recorder asks: ends the tape there is, and begins another one of the same
- * name. The former one is kept beside it (settings.follow), or out of sight until the end.
+ * On request of the next program's recorder: ends the current tape and begins another one with the
+ * same name. The former one is kept next to it (settings.follow), or unnamed until the end.
  */
 void exec_follow(struct collector *collector, struct arena *arena, struct collector_result *result);
 
-/* Before a tape is closed: what the programs before were, into the result and onto the tape. */
+/* Before a tape is closed: writes the former programs to the result and to the tape. */
 void exec_note(struct collector *collector, struct arena *arena, struct collector_result *result);
 
-/* At the end, where the last program has not begun to record: the result is of the one before. */
+/* At the end, if the last program did not begin to record: the result describes the one before. */
 void exec_fall_back(struct collector *collector, struct arena *arena,
 		    struct collector_result *result);
 

@@ -11,7 +11,7 @@
 
 enum { NUMBER_MAX = 1000000 }; /* of %n */
 
-/* Creates the tape under the pattern's name; %n is counted up to one that is not taken. */
+/* Creates the tape named by the pattern; %n is incremented until the name is not in use. */
 struct err *launch_output(const struct collector_settings *settings, const struct program *program,
 			  pid_t pid, struct writer *writer)
 {
@@ -43,7 +43,7 @@ struct err *launch_output(const struct collector_settings *settings, const struc
 	}
 }
 
-/* What the recorder is told. The spool gets its last name when the program's pid is known. */
+/* Settings for the recorder. The spool gets its final name when the program's pid is known. */
 struct err *launch_environment(const struct collector_settings *settings, const struct spool *spool,
 			       struct arena *arena, char ***environment_ret)
 {
@@ -55,7 +55,7 @@ struct err *launch_environment(const struct collector_settings *settings, const 
 	struct err *err = pattern_absolute(&output, settings->output);
 
 	if (!err && !pattern_has(settings->output, 'p'))
-		str_add(&output, ".%p"); /* children's tapes are not to collide */
+		str_add(&output, ".%p"); /* children's tapes must not collide */
 	if (!err)
 		err = program_library(arena, &library);
 	if (err)
@@ -90,7 +90,7 @@ struct err *launch_environment(const struct collector_settings *settings, const 
 	return NULL;
 }
 
-/* The spool is subject to RLIMIT_FSIZE like any file: it becomes smaller rather than impossible. */
+/* The spool is subject to RLIMIT_FSIZE like any file: shrink it rather than fail. */
 static struct err *fit_file_limit(uint32_t *chunk_count, uint32_t chunk_bytes)
 {
 	struct rlimit limit;

@@ -12,7 +12,7 @@
 
 enum { SECTIONS_MAX = 4096 };
 
-/* A file as it is mapped; nothing in it is trusted. */
+/* A mapped file; its contents are untrusted. */
 struct image {
 	const uint8_t *bytes;
 	size_t size;
@@ -28,7 +28,7 @@ static const void *at(const struct image *image, uint64_t offset, uint64_t count
 
 enum kind { SANITIZER, ALLOCATOR, GO, MALLOC };
 
-/* Names that only one thing has. */
+/* Symbol names, each specific to one runtime or allocator. */
 static const struct {
 	const char *name;
 	enum kind kind;
@@ -52,7 +52,7 @@ static const struct {
 	{ "malloc", MALLOC, NULL },
 };
 
-/* A sanitizer's runtime may be a library that the program needs; the others are in it or not. */
+/* A sanitizer's runtime may be a library that the program needs; the others must be linked in. */
 static bool is_there(const Elf64_Sym *symbol, enum kind kind)
 {
 	if (symbol->st_shndx != SHN_UNDEF)
@@ -82,7 +82,7 @@ static void take_name(const char *name, const Elf64_Sym *symbol, struct own_mall
 	}
 }
 
-/* A table of symbols and its names; count 0: there is none that makes sense. */
+/* A symbol table and its strings; count 0: there is no valid one. */
 struct table {
 	const Elf64_Sym *symbols;
 	size_t count;
@@ -104,7 +104,7 @@ static struct table table_of(const struct image *image, const Elf64_Shdr *symbol
 	return table;
 }
 
-/* NULL: it has none that makes sense. */
+/* NULL: no valid name. */
 static const char *name_of(const struct table *table, size_t index)
 {
 	const uint32_t begin = table->symbols[index].st_name;
@@ -128,7 +128,7 @@ static bool has_function(const struct table *table, const char *prefix, size_t p
 	return false;
 }
 
-/* Of allocators that are found without being asked for, and of names before malloc's. */
+/* Allocators that are detected by default, and names that precede malloc's. */
 static bool is_no_news(const char *prefix)
 {
 	static const char *const prefixes[] = { "",	     "je_", "_rjem_", "mi_",	 "tc_",
@@ -140,7 +140,7 @@ static bool is_no_news(const char *prefix)
 	return strncmp(prefix, "__", 2) == 0;
 }
 
-/* PREFIXmalloc with a PREFIXfree, in a table of what objects are bound by. */
+/* Finds PREFIXmalloc with a PREFIXfree in a table of dynamically bound symbols. */
 static void take_prefix(const struct table *table, size_t index, const char *name,
 			struct own_malloc *own)
 {
@@ -183,7 +183,7 @@ static void take_table(const struct table *table, bool is_bound, struct own_mall
 	}
 }
 
-/* Go's sections stay where its symbols are stripped off. */
+/* Go's sections remain when its symbols are stripped. */
 static void take_section(const struct image *image, const Elf64_Shdr *section,
 			 const Elf64_Shdr *names, struct own_malloc *own)
 {

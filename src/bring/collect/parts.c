@@ -6,26 +6,26 @@
 
 #include "capture/cut.h"
 
-enum { STREAMS_MAX = 1 << 16 }; /* that are taken in parts: ids are the target's to break */
+enum { STREAMS_MAX = 1 << 16 }; /* taken in parts; limited because the target can corrupt ids */
 
-/* How far the chunk in a slot was taken. */
+/* How much of the chunk in a slot has been taken. */
 struct part {
 	uint32_t stream;
 	uint32_t seq;
-	struct capture_cut cut; /* used 0: nothing was taken */
+	struct capture_cut cut; /* used 0: nothing has been taken */
 };
 
 struct stream_place {
-	uint32_t next;	/* the chunk that comes next, by the recorder's numbers */
-	uint32_t extra; /* parts taken: so much higher are its numbers on the tape */
-	bool is_over;	/* what it has is too late for a tape that ends */
+	uint32_t next;	/* the next expected chunk, in the recorder's numbering */
+	uint32_t extra; /* parts taken: numbers on the tape are higher by this */
+	bool is_over;	/* the rest is too late for a tape that is ending */
 };
 
 struct parts {
 	const struct spool *spool;
 	struct part *part; /* by slot */
 	struct stream_place stream[STREAMS_MAX];
-	uint8_t *scratch; /* records written anew */
+	uint8_t *scratch; /* re-encoded records */
 };
 
 struct parts *parts_create(const struct spool *spool)
@@ -55,7 +55,7 @@ void parts_destroy(struct parts *parts)
 	free(parts);
 }
 
-/* NULL: it has no place. */
+/* NULL: it has none. */
 static struct stream_place *place_of(struct parts *parts, const struct tape_chunk *chunk)
 {
 	return chunk->stream < STREAMS_MAX ? &parts->stream[chunk->stream] : NULL;
@@ -74,8 +74,9 @@ static struct part *part_of(struct parts *parts, uint32_t index, const struct ta
 }
 
 /*
- * What is about to come onto the tape under a number, for whoever finds the spool of a collector
- * that was killed: at each moment it says how far the chunk is there (struct tape_taken).
+ * Announces what is about to be written to the tape under a number, for readers of the spool of a
+ * collector that was killed: at each moment it says how much of the chunk is there (struct
+ * tape_taken).
  */
 static void intend(const struct parts *parts, uint32_t index, uint32_t used, uint32_t node_count,
 		   uint32_t seq)
@@ -91,9 +92,9 @@ static void intend(const struct parts *parts, uint32_t index, uint32_t used, uin
 }
 
 /*
- * Moves *end to behind the last record that is whole and not too late. Latencies belong to the
- * event before them: where there are any, the last event stays until its own is there. Returns
- * whether no record was too late.
+ * Moves *end past the last record that is whole and not too late. Latencies belong to the event
+ * before them: if they are recorded, the last event is left until its latency is there. Returns
+ * false if a record was too late.
  */
 static bool find_end(const struct tape_chunk *chunk, bool has_latency, uint64_t until_ticks,
 		     struct capture_cut *end)
@@ -116,13 +117,13 @@ static bool find_end(const struct tape_chunk *chunk, bool has_latency, uint64_t 
 	return true;
 }
 
-/* Takes from the chunk what was taken before. */
+/* Removes from the chunk what was taken before. */
 static void cut_front(const struct parts *parts, const struct part *part, struct tape_chunk *chunk)
 {
 	capture_cut_front(chunk, parts->spool->chunk_bytes, &part->cut, parts->scratch);
 }
 
-/* A chunk of which parts have all there was: the number it would have is the next one's. */
+/* A chunk completely taken in parts: its number goes to the next chunk. */
 static void number_give_back(struct stream_place *stream)
 {
 	if (stream && stream->extra > 0)
@@ -157,8 +158,8 @@ void parts_whole(struct parts *parts, struct tape_chunk *chunk)
 }
 
 /*
- * Leaves in chunk, with its number on the tape, the records up to a moment that were not taken.
- * False: less than bytes_min.
+ * Reduces chunk to the records up to a given time that were not taken, and sets its number on the
+ * tape. False: fewer than bytes_min bytes.
  */
 static bool cut(struct parts *parts, uint32_t index, const struct capture_cut *end,
 		struct tape_chunk *chunk, uint32_t bytes_min)
@@ -187,7 +188,7 @@ bool parts_take(struct parts *parts, uint32_t index, uint64_t until_ticks, struc
 		return false;
 	stream = place_of(parts, chunk);
 	if (!stream || chunk->seq != stream->next)
-		return false; /* one before it waits to be taken */
+		return false; /* an earlier one has not been taken yet */
 	end = part_of(parts, index, chunk)->cut;
 	find_end(chunk, has_latency, until_ticks, &end);
 	end.node_count = chunk->node_count;

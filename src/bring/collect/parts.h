@@ -1,11 +1,10 @@
 /*
- * parts: chunks that the recorder still writes, taken in parts, so that a tape which somebody
- * watches has what happened until now and not only what has filled a chunk.
+ * parts: takes chunks that the recorder is still writing in parts, so that a tape being watched has
+ * everything up to the present and not only full chunks.
  *
- * What was taken of a slot is a chunk of its own on the tape; when more is taken, or the whole, it
- * begins where the last part ended: its records are written anew from there, since a chunk begins
- * with an empty codec, and the later chunks of its stream are numbered on. The recorder knows
- * nothing of it.
+ * Each part of a slot is a separate chunk on the tape; the next part, or the rest, begins where the
+ * last one ended: its records are re-encoded from there, since a chunk begins with an empty codec,
+ * and later chunks of the stream are renumbered. The recorder is not aware of it.
  */
 #ifndef MEMTAPE_COLLECT_PARTS_H
 #define MEMTAPE_COLLECT_PARTS_H
@@ -20,24 +19,24 @@ void parts_destroy(struct parts *parts); /* NULL is fine */
 CLEAN_DEFINE(parts_destroy, struct parts *);
 
 /*
- * chunk, a copy of the whole slot, becomes what has not been taken of it yet. The next chunk of
- * its stream is expected now.
+ * Reduces chunk, a copy of the whole slot, to what has not been taken yet. After that the next
+ * chunk of its stream is expected.
  */
 void parts_rest(struct parts *parts, uint32_t index, struct tape_chunk *chunk);
 
-/* chunk, which is in no slot and of which nothing was taken, gets its number on the tape. */
+/* Sets the number on the tape of chunk, which is in no slot and of which nothing was taken. */
 void parts_whole(struct parts *parts, struct tape_chunk *chunk);
 
 /*
- * The same of a slot that is still written to, with records up to until_ticks (shifted). False:
- * there is nothing new, or it is not its stream's turn. The part counts as taken.
+ * The same for a slot still being written, with records up to until_ticks (shifted). False: there
+ * is nothing new, or an earlier chunk of its stream comes first. The part counts as taken.
  */
 bool parts_take(struct parts *parts, uint32_t index, uint64_t until_ticks,
 		struct tape_chunk *chunk);
 
 /*
- * The same for the last time, whosever turn it is, of a slot in any state; those of a stream in
- * their order. What is later than until_ticks is never asked for again.
+ * The same for the last time, regardless of order between streams, for a slot in any state; those
+ * of one stream must come in order. Records later than until_ticks are never requested again.
  */
 bool parts_last(struct parts *parts, uint32_t index, uint64_t until_ticks,
 		struct tape_chunk *chunk);

@@ -14,7 +14,7 @@
 #include "collect/own_malloc.h"
 
 enum {
-	SCRIPT_LINE_BYTES = 256, /* what Linux reads of a #! line */
+	SCRIPT_LINE_BYTES = 256, /* how much of a #! line Linux reads */
 	SCRIPT_DEPTH_MAX = 5,
 	PROGRAM_HEADERS_MAX = 256
 };
@@ -118,7 +118,7 @@ static struct err *check_machine(const char *path, const Elf64_Ehdr *elf)
 	return NULL;
 }
 
-/* Looks at PT_INTERP: there is no preloading without a dynamic linker. */
+/* Checks PT_INTERP: without a dynamic linker nothing can be preloaded. */
 static struct err *check_linker(const char *path, int fd, const Elf64_Ehdr *elf)
 {
 	Elf64_Phdr phdr;
@@ -146,7 +146,7 @@ static struct err *check_linker(const char *path, int fd, const Elf64_Ehdr *elf)
 		       path);
 }
 
-/* Its allocator must come before ours, which then would see nothing. */
+/* A sanitizer's allocator must precede ours, which then would see nothing. */
 static struct err *check_sanitizer(const char *path)
 {
 	const struct own_malloc own = own_malloc_find(path, false);
@@ -159,7 +159,7 @@ static struct err *check_sanitizer(const char *path)
 		       path, own.sanitizer);
 }
 
-/* A #! line split at its first blank, as Linux does; false: not a script. */
+/* Splits a #! line at its first blank, as Linux does; false: not a script. */
 static bool script_parse(char *line, ssize_t bytes, char **interpreter_ret, char **arg_ret)
 {
 	char *at = line + 2;
@@ -201,7 +201,7 @@ static char *const *argv_prefix(struct arena *arena, char *const *argv, const ch
 	return longer;
 }
 
-/* env NAME and nothing else: what env would do is done here. */
+/* `env NAME` without options: done here instead of by env. */
 static bool is_plain_env(const char *interpreter, const char *arg)
 {
 	return strcmp(path_name(interpreter), "env") == 0 && *arg && *arg != '-' &&
@@ -235,7 +235,7 @@ static struct err *inspect_script(struct program *program, const char *path, cha
 	return err && depth == 0 ? err_wrap(err, "interpreter of %s", path) : err;
 }
 
-/* Neither ELF nor #!: execvp and env(1) hand it to the shell, so do we. */
+/* Neither ELF nor #!: execvp and env(1) run it with the shell, and so do we. */
 static struct err *inspect_text(struct program *program, const char *path, struct arena *arena,
 				unsigned depth, enum program_trouble *trouble_ret)
 {
@@ -263,7 +263,7 @@ static struct err *inspect(struct program *program, const char *path, struct are
 	ssize_t bytes;
 
 	program->subject = path;
-	if (fd < 0) /* executable but not readable: nothing can be said before it runs */
+	if (fd < 0) /* executable but not readable: cannot be checked before it runs */
 		return errno == EACCES ? NULL : err_errno("%s", path);
 	bytes = pread(fd, head.line, SCRIPT_LINE_BYTES, 0);
 	if (bytes < 0)

@@ -18,7 +18,7 @@ static bool is_same_file(const char *a, const char *b)
 	       status_a.st_dev == status_b.st_dev && status_a.st_ino == status_b.st_ino;
 }
 
-/* What it had is in the tape itself now. */
+/* Its contents are in the tape itself now. */
 static void remove_spool(const char *tape)
 {
 	CLEAN(str_deinit) struct str name = { 0 };
@@ -68,10 +68,10 @@ struct found {
 
 VEC_DEFINE(found_vec, struct found);
 
-/* False: no raw tape. */
+/* False: not a raw tape. */
 static bool read_found(const char *path, struct found *found)
 {
-	/* a FIFO would make us wait, a device might do anything */
+	/* opening a FIFO would block, and a device may have side effects */
 	CLEAN(close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 	struct tape_header *header = &found->header;
 	struct stat st;
@@ -107,8 +107,8 @@ static struct err *find_tapes(const char *directory, struct arena *arena, struct
 }
 
 /*
- * A pid alone says little, they are used again: the child began after its parent. Nor does the
- * session: it is the name of a spool, of which there may have been others before.
+ * A pid alone proves little because pids are reused: the child must have begun after its parent.
+ * Nor does the session: it is the name of a spool, and earlier spools may have had the same name.
  */
 static bool is_child(const struct tape_header *child, const struct tape_header *parent)
 {
@@ -133,7 +133,7 @@ static bool is_related(const struct found_vec *tapes, const struct tape_header *
 	return false;
 }
 
-/* Children come to light in any order: repeated until none is added. */
+/* Descendants are found in any order: repeat until none is added. */
 static void mark_descendants(struct found_vec *tapes, const struct tape_header *ancestor)
 {
 	for (bool changed = true; changed;) {
@@ -148,7 +148,7 @@ static void mark_descendants(struct found_vec *tapes, const struct tape_header *
 	}
 }
 
-/* A zombie writes no more. */
+/* A zombie no longer writes. */
 static bool process_lives(uint32_t pid)
 {
 	char path[64];
@@ -200,7 +200,7 @@ struct err *repack_descendants(const char *directory, const struct tape_header *
 			continue;
 		}
 		failure = repack_replace(found->path, found->path, level, &repacked);
-		if (failure) /* no space for a second copy, say: the raw tape is readable too */
+		if (failure) /* e.g. no space for a second copy: the raw tape is readable as well */
 			children.left_count++;
 		else
 			children.packed_count++;

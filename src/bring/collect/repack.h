@@ -1,5 +1,5 @@
 /*
- * repack: tapes a recorder wrote by itself, made small in their place.
+ * repack: packs tapes written by a recorder alone, in place.
  */
 #ifndef MEMTAPE_COLLECT_REPACK_H
 #define MEMTAPE_COLLECT_REPACK_H
@@ -9,7 +9,7 @@
 
 /*
  * Packs the tape `in` and gives the result the name `out`, which may be the same or exist: it is
- * replaced at once when everything has gone well, and untouched otherwise.
+ * replaced atomically on success, and untouched otherwise.
  */
 struct err *repack_replace(const char *in, const char *out, int level,
 			   struct capture_repacked *repacked_ret);
@@ -18,13 +18,13 @@ struct repack_children {
 	const char **paths; /* of all of them */
 	uint32_t count;
 	uint32_t packed_count;
-	uint32_t left_count; /* raw still: their process runs, or packing failed */
+	uint32_t left_count; /* still raw: their process is running, or packing failed */
 };
 
 /*
  * Packs the raw tapes in a directory that descend from the process of this tape: recorded in its
- * children or theirs, or after an exec, as the session, the uuids or the pids and times in their
- * headers say. Those whose process still runs are left alone. Paths are in the arena.
+ * children or their children, or after an exec, according to the session, uuids, or pids and times
+ * in their headers. Tapes of running processes are left alone. Paths are in the arena.
  */
 struct err *repack_descendants(const char *directory, const struct tape_header *ancestor, int level,
 			       struct arena *arena, struct repack_children *children_ret);

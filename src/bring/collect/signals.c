@@ -12,12 +12,12 @@ static struct {
 	uint32_t *wake;
 } state;
 
-/* Passed on when a process sent them. SIGCHLD only wakes. */
+/* Passed on if sent by a process. SIGCHLD only wakes. */
 static const int HANDLED[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD };
 
 /*
- * The program decides whether to stop, and is followed then; writing messages from the background
- * must not stop us; a full disk is an error code, not a death.
+ * The program decides whether to stop, and we follow it; writing messages from the background must
+ * not stop us; a full disk must be an error code, not fatal.
  */
 static const int IGNORED[] = { SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE, SIGXFSZ };
 

@@ -1,8 +1,8 @@
 /*
- * signals: what memtape does with signals while the program runs. Those from the terminal reach
- * the program by themselves; those sent to memtape alone are to be passed on.
+ * signals: memtape's signal handling while the program runs. Signals from the terminal reach the
+ * program directly; those sent to memtape alone must be passed on.
  *
- * One run at a time in a process: a handler cannot be given a context, so this file has memtape's
+ * One run at a time per process: a handler cannot be given a context, so this file has memtape's
  * only process-wide state. Not thread-safe.
  */
 #ifndef MEMTAPE_COLLECT_SIGNALS_H
@@ -20,18 +20,18 @@ struct signals {
 };
 
 /*
- * Takes over; wake is the futex word to poke when a signal came (outlives the run). saved keeps
- * what was before, for the program and for afterwards.
+ * Installs the handlers; wake is the futex word to wake when a signal arrives (outlives the run).
+ * saved keeps the previous handlers, for the program and for restoring them later.
  */
 void signals_install(struct signals *saved, uint32_t *wake);
 
-/* As before signals_install; in the child before exec, in the parent at the end. */
+/* Restores the state before signals_install; in the child before exec, in the parent at the end. */
 void signals_restore(const struct signals *saved);
 
 /* Bit n: signal n came from a process (not the terminal) since the last call. */
 uint32_t signals_take(void);
 
-/* Ends this process by that signal, without a core file of its own. Returns if it cannot. */
+/* Kills this process with that signal, without a core file. Returns if it cannot. */
 void signals_die(int number);
 
 #endif

@@ -8,11 +8,11 @@
 
 enum {
 	PART_BYTES = TAPE_RECORD_BYTES_MAX - TAPE_EXTENDED_BYTES - (int)sizeof(struct tape_space),
-	LINE_ROOM = 512,	   /* numbers of a line and a name of usual length */
+	LINE_ROOM = 512,	   /* the numbers of a line and a name of usual length */
 	RUNS_BYTES_MAX = 6400,	   /* of one mapping */
 	RUNS_BYTES_ALL = 64 << 10, /* of a snapshot */
 	NAME_BYTES_MAX = 1024,	   /* longer ones are cut */
-	WHOLE_EVERY = 64,	   /* snapshots: so much is lost at most when a chunk is */
+	WHOLE_EVERY = 64,	   /* snapshots: the most that a lost chunk can cost */
 	SMAPS_LINE_BYTES = 4096 + 256,
 	SMAPS_BUFFER_BYTES = 64 << 10
 };
@@ -83,7 +83,7 @@ static void parse_detail(const char *line, struct space_extent *extent)
 		parse_marks(line, extent);
 }
 
-/* Details begin with a capital letter, mappings with a digit of their address. */
+/* Detail lines begin with a capital letter, mappings with a hexadecimal digit. */
 static bool read_smaps(struct space_snapshot *snapshot, FILE *file)
 {
 	char line[SMAPS_LINE_BYTES];
@@ -99,7 +99,7 @@ static bool read_smaps(struct space_snapshot *snapshot, FILE *file)
 	return snapshot->extents.count > 0;
 }
 
-/* Where only a part is resident the kernel is asked which. Of files it does not matter which. */
+/* Finds the resident pages of partly resident mappings. For files it does not matter which. */
 static void read_runs(struct space_snapshot *snapshot, pid_t pid)
 {
 	char path[64];
@@ -145,7 +145,7 @@ static bool read_full(struct space *space, pid_t pid)
 
 /* --- quickly ------------------------------------------------------------------------------- */
 
-/* Pages that a device, the kernel or a pool of huge pages lends are in no RSS. */
+/* Pages lent by a device, the kernel or a huge page pool are not part of RSS. */
 static bool is_lent(const char *name)
 {
 	return begins(name, "[vvar") || begins(name, "[vsyscall") ||
@@ -158,7 +158,7 @@ static bool is_file(const char *name)
 	return name[0] == '/';
 }
 
-/* False: the kernel cannot tell. */
+/* False: not supported by the kernel. */
 static bool scan_extent(struct space_snapshot *snapshot, struct space_extent *extent, int fd,
 			size_t *rest)
 {
@@ -185,7 +185,7 @@ static bool scan_extent(struct space_snapshot *snapshot, struct space_extent *ex
 	return true;
 }
 
-/* Marks do not change by themselves: they are those of the mapping that was there before. */
+/* Marks do not change by themselves: copy those of the same mapping in the snapshot before. */
 static void keep_marks(struct space_snapshot *now, const struct space_snapshot *before)
 {
 	size_t at = 0;
@@ -321,7 +321,7 @@ static bool extents_equal(const struct space_snapshot *left, const struct space_
 	       strcmp(left->texts.ptr + a->runs, right->texts.ptr + b->runs) == 0;
 }
 
-/* What was mapped of [begin, end) and is not any more; *at: the first that may reach into it. */
+/* Adds the parts of [begin, end) no longer mapped; *at: the first mapping that may overlap it. */
 static void add_gone(struct lines *lines, const struct space_snapshot *before, size_t *at,
 		     uint64_t begin, uint64_t end)
 {

@@ -1,7 +1,6 @@
 /*
- * space_runs: resident pages of a range from /proc/PID/pagemap. Since Linux 6.7 an ioctl tells the
- * ranges, and costs a tenth of what smaps does; before, there are eight bytes to read for each
- * page.
+ * space_runs: resident pages of a range from /proc/PID/pagemap. Since Linux 6.7 an ioctl reports
+ * the ranges, at a tenth of the cost of smaps; before, eight bytes must be read per page.
  */
 #include "collect/space_runs.h"
 
@@ -9,7 +8,7 @@
 #include <unistd.h>
 
 enum {
-	PAGE_SHIFT = 12, /* of the processors that are recorded */
+	PAGE_SHIFT = 12, /* of the supported architectures */
 	REGIONS = 256,
 	ENTRIES = 4096
 };
@@ -29,15 +28,15 @@ enum { SCAN_FILE = 1 << 2, SCAN_PRESENT = 1 << 3, SCAN_SWAPPED = 1 << 4, SCAN_PF
 
 #define PAGEMAP_SCAN _IOWR('f', 16, struct scan_arguments)
 
-static const uint64_t READ_PAGES_MAX = UINT64_C(1) << 20; /* 4 GiB: 8 MiB to read */
+static const uint64_t READ_PAGES_MAX = UINT64_C(1) << 20; /* 4 GiB: reads 8 MiB */
 static const uint64_t ENTRY_PRESENT = UINT64_C(1) << 63;
 static const uint64_t ENTRY_SWAPPED = UINT64_C(1) << 62;
 
 struct runs {
 	struct str text;
-	size_t most;	 /* bytes of text */
-	uint64_t at;	 /* everything before is said, but for the run that is open */
-	uint64_t length; /* pages of the open run */
+	size_t most;	 /* maximum bytes of text */
+	uint64_t at;	 /* everything before has been written, except the open run */
+	uint64_t length; /* of the open run, in pages */
 	bool is_resident;
 };
 
@@ -77,7 +76,7 @@ static void runs_region(struct runs *runs, uint64_t begin, uint64_t end)
 	runs->at = end;
 }
 
-/* Appends what was found to text; false: it is too long. */
+/* Appends the rest to text; false: it is too long. */
 static bool runs_end(struct runs *runs, struct str *text)
 {
 	CLEAN(str_deinit) struct str words = { 0 };
@@ -104,7 +103,7 @@ static void count(const struct scan_region *region, struct space_found *found)
 		found->file += pages;
 }
 
-/* The zero page is shared by all who have only read: it counts in no RSS. */
+/* The zero page is shared by all pages only ever read: it is not part of RSS. */
 static bool scan(int fd, uint64_t begin, uint64_t end, bool tells_files, struct runs *runs,
 		 struct space_found *found)
 {

@@ -9,24 +9,22 @@
 
 struct space_found {
 	uint64_t resident; /* pages */
-	uint64_t file;	   /* of them: not private memory; counted where it was asked for */
+	uint64_t file;	   /* of them: not private memory; counted only on request */
 	uint64_t swapped;
 	bool has_runs; /* some pages are resident and some are not, and the runs are in text */
 };
 
 /*
  * Counts the pages of [begin, end), and appends RUNS (see tape_space) to text unless they are
- * longer than `most` bytes. False: this kernel cannot tell so, see space_runs.
+ * longer than `most` bytes. False: not supported by this kernel, see space_runs.
  */
 bool space_scan(int fd, uint64_t begin, uint64_t end, bool tells_files, size_t most,
 		struct str *text, struct space_found *found);
 
-/* RUNS alone, on any kernel. False, and text as it was: not to be known, or longer than `most`. */
+/* RUNS alone, on any kernel. False, text unchanged: unavailable, or longer than `most`. */
 bool space_runs(int fd, uint64_t begin, uint64_t end, size_t most, struct str *text);
 
-/*
- * The first page of [begin, end) that is there, or swapped out; end: none. False: not to be known.
- */
+/* The first page of [begin, end) that is resident or swapped out; end: none. False: unavailable. */
 bool space_first(int fd, uint64_t begin, uint64_t end, uint64_t *first_ret);
 
 #endif

@@ -24,13 +24,13 @@
 
 #include "base/str.h"
 
-enum { VARIABLE_OFFSET = 512 }; /* in the header page, of which a reader needs less */
+enum { VARIABLE_OFFSET = 512 }; /* in the header page, beyond what readers need of it */
 
 static const char variable[] = "MEMTAPE_SPOOL=";
 
 /*
- * Blocks that were allocated can be written to however full the disk is, also again: not so where
- * each write goes to another place, or to another machine.
+ * Whether allocated blocks can be written, even repeatedly, however full the disk is: not so on
+ * file systems that write each time to a new place (copy-on-write), or to another machine.
  */
 static bool keeps_promises(int fd)
 {
@@ -57,7 +57,7 @@ static uint64_t slot_offset(const struct spool *spool, uint32_t index)
 	return TAPE_HEADER_BYTES + (uint64_t)index * spool->chunk_bytes;
 }
 
-/* False: no file can be had here, or none that is safe to map. */
+/* False: no file can be created here, or none that is safe to map. */
 static bool open_file(struct spool *spool, const char *directory)
 {
 	CLEAN(str_deinit) struct str path = { 0 };
@@ -112,7 +112,7 @@ static void spool_fill_header(const struct spool *spool)
 	live->next_slot = spool->chunk_count;
 	live->slots_ready = spool->ready_count;
 	live->collector_pid = (uint32_t)getpid();
-	live->collector_waits = 1; /* a wake-up too many is cheaper than one too few */
+	live->collector_waits = 1; /* one wake-up too many is cheaper than one too few */
 	__atomic_store_n(&live->collector_state, TAPE_COLLECTOR_RUNNING, __ATOMIC_RELEASE);
 }
 
@@ -165,7 +165,7 @@ void spool_unlink(struct spool *spool)
 	free(steal(spool->name));
 }
 
-/* Slots that were used, as gather() in drain.c knows them. */
+/* Resets the slots that were used, as gather() in drain.c determines them. */
 static void slots_renew(struct spool *spool)
 {
 	for (uint32_t i = 0; i < spool->ready_count; i++) {
@@ -179,9 +179,8 @@ static void slots_renew(struct spool *spool)
 }
 
 /*
- * The next recorder looks on: what it asks with (exec_state), what it is woken by and whether we
- * live is not touched. A reader takes the spool for nobody's until that recorder has filled in
- * its pid.
+ * The next recorder watches this: its request (exec_state), its futex and our liveness are left
+ * untouched. Readers take the spool as ownerless until that recorder has filled in its pid.
  */
 struct err *spool_renew(struct spool *spool)
 {
@@ -193,7 +192,7 @@ struct err *spool_renew(struct spool *spool)
 	memset(header->uuid, 0, sizeof(header->uuid));
 	memset(header->parent_uuid, 0, sizeof(header->parent_uuid));
 	slots_renew(spool);
-	if (ftruncate(spool->fd, (off_t)spool->bytes) < 0) /* slots that were appended */
+	if (ftruncate(spool->fd, (off_t)spool->bytes) < 0) /* removes appended slots */
 		return err_errno("cut the spool to %zu bytes", spool->bytes);
 	memset(live->lost, 0, sizeof(live->lost));
 	live->recorder_bytes = live->recorder_ticks = live->exit_ticks = 0;
@@ -253,7 +252,7 @@ static void futex_wake(uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* Twice as many when half of them were used. */
+/* Doubles the slots once half of them were used. */
 void spool_grow(struct spool *spool)
 {
 	struct tape_live *live = spool_live(spool);
@@ -271,7 +270,7 @@ void spool_grow(struct spool *spool)
 	if (spool->used_count * 2 <= spool->ready_count && wanted <= spool->ready_count)
 		return;
 	if (fallocate(spool->fd, 0, (off_t)begin, (off_t)(slot_offset(spool, count) - begin)) < 0)
-		return; /* the recorder makes do with those there are */
+		return; /* the recorder makes do with the existing ones */
 	spool->ready_count = count;
 	__atomic_store_n(&live->slots_ready, count, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&live->recorder_waits, __ATOMIC_SEQ_CST))
@@ -354,8 +353,9 @@ struct err *spool_appended_each(const struct spool *spool, struct tape_chunk *ch
 bool spool_chunk_peek(const struct spool *spool, uint32_t index, struct tape_chunk *chunk)
 {
 	/*
-	 * Pairs with the release after each record. Slots are given back with 0 here, so what is
-	 * not 0 is of the chunk whose header is there now; nodes are defined before they are named.
+	 * Pairs with the release after each record. Slots are returned with 0 here, so a nonzero
+	 * value belongs to the chunk whose header is there now; nodes are defined before they are
+	 * referenced.
 	 */
 	const uint32_t used = __atomic_load_n(&spool_chunk(spool, index)->used, __ATOMIC_ACQUIRE);
 

@@ -1,5 +1,5 @@
 /*
- * stream: the collector's own lane of the tape, stream 0: clocks, usage samples, the last words.
+ * stream: the collector's own lane of the tape, stream 0: clocks, usage samples, final records.
  */
 #ifndef MEMTAPE_COLLECT_STREAM_H
 #define MEMTAPE_COLLECT_STREAM_H
@@ -10,18 +10,18 @@ enum { STREAM_CHUNK_BYTES = 32 << 10 };
 
 struct stream {
 	union {
-		struct tape_chunk chunk; /* of STREAM_CHUNK_BYTES, as it would lie in a slot */
+		struct tape_chunk chunk; /* of STREAM_CHUNK_BYTES, laid out as in a slot */
 		uint8_t bytes[STREAM_CHUNK_BYTES];
 	};
-	uint64_t begun_ns; /* when the first record of the chunk was added; 0: it is empty */
+	uint64_t begun_ns; /* when the first record of the chunk was added; 0: empty */
 };
 
-/* An empty chunk, the seq-th. */
+/* An empty chunk with number seq. */
 void stream_begin(struct stream *stream, uint32_t seq);
 
 /*
- * Adds an extended record; ticks are shifted. False: it does not fit, the chunk has to be written
- * and begun anew first.
+ * Adds an extended record; ticks are shifted. False: it does not fit, write the chunk and begin a
+ * new one first.
  */
 bool stream_add(struct stream *stream, enum tape_extended type, uint64_t ticks, const void *payload,
 		size_t bytes, const char *tail);

@@ -17,8 +17,8 @@ enum {
 	PAGE = 4096,
 	HUGE_PAGE = 2 << 20, /* is touched as a whole */
 	READ_BYTES = 64 << 10,
-	LOOKED_AT_MAX = 256 << 20,  /* larger stacks are not looked at */
-	FIRST_BYTES_MAX = 128 << 20 /* no mapping is nearer to the first thread's stack */
+	LOOKED_AT_MAX = 256 << 20,  /* larger stacks are not examined */
+	FIRST_BYTES_MAX = 128 << 20 /* no mapping is nearer than this to the first thread's stack */
 };
 
 static const uint64_t UNKNOWN = UINT64_MAX;
@@ -62,7 +62,7 @@ static bool read_board(const struct threads *threads, struct stack_place *places
 						 threads->count * sizeof(*places));
 }
 
-/* A page that is there as a part of something larger need not have been touched: what was. */
+/* Where writes begin: a page that is part of a larger one may be present but untouched. */
 static uint64_t written_from(pid_t pid, uint64_t begin, uint64_t end)
 {
 	uint64_t words[READ_BYTES / sizeof(uint64_t)];
@@ -135,7 +135,7 @@ static void tell_stack(const struct threads *threads, const struct stack_place *
 	visitor->stack(visitor->context, &use);
 }
 
-/* Of a file below /proc/PID/task/TID; its bytes, NUL-terminated. */
+/* Reads a file below /proc/PID/task/TID; returns its size; NUL-terminated. */
 static size_t read_task(const struct threads *threads, uint32_t tid, const char *file, char *text,
 			size_t bytes)
 {
@@ -174,7 +174,7 @@ static uint32_t number_in(const char *text, const char *name)
 	return found ? (uint32_t)strtoul(found + strlen(name), NULL, 10) : 0;
 }
 
-/* As the recorder counts them: before Linux 5.9 it is only known whether there are any. */
+/* Counted as the recorder does: before Linux 5.9 it is only known whether there are any. */
 static bool has_filter(const struct threads *threads, uint32_t tid)
 {
 	char text[4096];
@@ -184,7 +184,7 @@ static bool has_filter(const struct threads *threads, uint32_t tid)
 		       number_in(text, "\nSeccomp_filters:\t")) > threads->live->filter_count;
 }
 
-/* Also of those that the recorder has not met yet. */
+/* Includes threads that the recorder has not seen yet. */
 static bool any_has_filter(const struct threads *threads)
 {
 	struct dirent *entry;
@@ -202,7 +202,7 @@ static bool any_has_filter(const struct threads *threads)
 
 /* --- looks ----------------------------------------------------------------------------------- */
 
-/* What was found of a place is of its thread if that is there afterwards, too. */
+/* A result belongs to the thread of its place only if that thread is still there afterwards. */
 static void look(struct threads *threads, bool is_last, const struct threads_visitor *visitor)
 {
 	CLEAN(free) uint64_t *touched = calloc(STACK_BOARD_PLACES, sizeof(*touched));

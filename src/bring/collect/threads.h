@@ -1,11 +1,11 @@
 /*
- * threads: what the collector asks of the kernel about a recorded program's threads, so that the
- * recorder in it makes no system call for that: how far down their stacks were touched, what they
- * are called, and whether one has got a seccomp filter. Where stacks lie it reads in the program's
- * memory (tape/stack_board.h): numbers that are not believed to mean anything.
+ * threads: what the collector reads from the kernel about a recorded program's threads, so that the
+ * recorder in it needs no system calls for that: how deep their stacks were touched, their names,
+ * and whether one has installed a seccomp filter. The location of stacks is read from the program's
+ * memory (tape/stack_board.h), whose numbers are untrusted.
  *
- * A thread that lives shorter than the time between two looks is not seen. Looks cost no more than
- * a quarter of a percent of time.
+ * A thread that lives shorter than the interval between two passes is not seen. Passes cost at most
+ * a quarter of a percent of the time.
  */
 #ifndef MEMTAPE_COLLECT_THREADS_H
 #define MEMTAPE_COLLECT_THREADS_H
@@ -17,7 +17,7 @@
 #include "tape/tape.h"
 #include "tape/tape_stack_use.h"
 
-/* Of what was recorded; records of the tape. */
+/* Receives what was recorded; records of the tape. */
 struct threads_visitor {
 	void (*stack)(void *context, const struct tape_stack_use *use);
 	void (*name)(void *context, uint32_t tid, const char *name);
@@ -33,21 +33,21 @@ struct threads_told {
 struct threads {
 	pid_t pid;
 	const struct tape_live *live;
-	uint32_t count;	 /* of places at this look */
-	uint64_t due_ns; /* not to be looked at before that; monotonic */
-	bool has_filter; /* more than the recorder found at its start; from then on */
+	uint32_t count;	 /* number of places at this pass */
+	uint64_t due_ns; /* no pass before that; monotonic */
+	bool has_filter; /* more than the recorder found at its start; sticks */
 	struct stack_place *places, *again;
 	struct threads_told *told; /* by place */
 };
 
-/* live: the recorder's. Without memory for it nothing is recorded. */
+/* live: the recorder's. If out of memory, nothing is recorded. */
 void threads_open(struct threads *threads, pid_t pid, const struct tape_live *live);
 void threads_close(struct threads *threads); /* all zeros is closed */
 
-/* Looks at filters; and at the rest of what there is, when that is due. */
+/* Checks for filters; and examines the rest when due. */
 void threads_look(struct threads *threads, uint64_t now_ns, const struct threads_visitor *visitor);
 
-/* At the program's end: what is known of stacks is final. */
+/* At the program's end: values of stacks become final. */
 void threads_look_last(struct threads *threads, const struct threads_visitor *visitor);
 
 #endif

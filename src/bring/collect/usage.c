@@ -13,11 +13,11 @@
 
 enum {
 	QUICK_PERIOD_NS = 50 * 1000 * 1000,
-	QUICK_GRACE_NS = 8 * 1000 * 1000, /* so that a short run is looked at often enough */
+	QUICK_GRACE_NS = 8 * 1000 * 1000, /* so that a short run is sampled often enough */
 	QUICK_URGENT_FACTOR = 50, /* each time RSS is an eighth higher: some fifty times at most */
 	QUICK_GROWTH = 8,
 	FULL_PERIOD_NS = 500 * 1000 * 1000,
-	COST_FACTOR = 400,	/* a quarter of a percent, of each */
+	COST_FACTOR = 400,	/* a quarter of a percent, for each kind */
 	STAT_MINOR_FAULTS = 10, /* fields of /proc/PID/stat, proc(5) */
 	STAT_MAJOR_FAULTS = 12,
 	LINE_BYTES = 512
@@ -38,7 +38,7 @@ static int open_format(const char *fmt, ...)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* Bytes read into text, NUL-terminated; 0 when there is nothing. */
+/* Reads into text, NUL-terminated; returns the bytes read, 0 if none. */
 static size_t read_text(int fd, char *text, size_t bytes)
 {
 	ssize_t n = fd < 0 ? -1 : pread(fd, text, bytes - 1, 0);
@@ -103,7 +103,7 @@ static void sample_statm(const struct usage *usage, struct tape_usage *sample)
 
 	if (!read_text(usage->files[USAGE_STATM], text, sizeof(text)) ||
 	    sscanf(text, "%llu %llu %llu", &pages, &resident, &shared) != 3 || !pages)
-		return; /* a process that has ended has no pages */
+		return; /* an exited process has no pages */
 	sample->virtual_bytes = pages * usage->page_bytes;
 	sample->rss_bytes = resident * usage->page_bytes;
 	sample->shared_bytes = shared * usage->page_bytes;
@@ -116,7 +116,7 @@ static void sample_stat(const struct usage *usage, struct tape_usage *sample)
 
 	if (!read_text(usage->files[USAGE_STAT], text, sizeof(text)))
 		return;
-	at = strrchr(text, ')'); /* the name before it may hold anything */
+	at = strrchr(text, ')'); /* the name before it may contain anything */
 	for (int field = 2; at && field < STAT_MINOR_FAULTS; field++)
 		at = strchr(at + 1, ' ');
 	if (!at)
@@ -133,7 +133,7 @@ static uint64_t distance(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* Of this thread, so that waiting for a processor on a busy machine is no cost. */
+/* Uses this thread's CPU time, so that waiting for a processor on a busy machine does not count. */
 static bool quick_is_due(const struct usage *usage, const struct tape_usage *sample,
 			 uint64_t now_ns)
 {
@@ -150,7 +150,7 @@ static void charge_full(struct usage *usage, uint64_t cost_ns, uint64_t now_ns)
 	usage->quick_next_ns = u64_max(usage->quick_next_ns, now_ns + QUICK_PERIOD_NS);
 }
 
-/* Over all the time it stays below its part, after the grace of the beginning. */
+/* Stays below its share over the whole time, after the initial grace. */
 static void charge_quick(struct usage *usage, uint64_t cost_ns, uint64_t now_ns)
 {
 	uint64_t over_ns;
@@ -164,7 +164,7 @@ static void charge_quick(struct usage *usage, uint64_t cost_ns, uint64_t now_ns)
 
 /*
  * Walks all page tables in the kernel: milliseconds for gigabytes. The files are bound to the
- * address space they were opened on, which an exec replaces, so they are opened each time.
+ * address space they were opened on, which an exec replaces, so they are reopened each time.
  */
 static bool read_space(struct usage *usage, const struct tape_usage *sample, uint64_t now_ns,
 		       enum space_depth *depth_ret)
@@ -186,7 +186,7 @@ static bool read_space(struct usage *usage, const struct tape_usage *sample, uin
 	return ok;
 }
 
-/* The program went on while it was looked at: of RSS before and after, that which is closer. */
+/* The program ran on meanwhile: of the RSS before and after, keeps the closer one. */
 static void sample_statm_again(struct usage *usage, struct tape_usage *sample)
 {
 	const uint64_t rss = space_rss_bytes(&usage->space);
@@ -236,7 +236,7 @@ bool usage_sample(struct usage *usage, uint64_t now_ns)
 	sample_space(usage, &sample, now_ns);
 	sample.cgroup_bytes = sample_number(usage->files[USAGE_CGROUP]);
 	sample.cgroup_limit_bytes = sample_number(usage->files[USAGE_CGROUP_LIMIT]);
-	if (sample.cgroup_limit_bytes >> 60 > 0) /* cgroup v1 has a number for none */
+	if (sample.cgroup_limit_bytes >> 60 > 0) /* cgroup v1 uses a huge number for no limit */
 		sample.cgroup_limit_bytes = USAGE_UNKNOWN;
 	differs = memcmp(&sample, &usage->last, sizeof(sample)) != 0;
 	usage->last = sample;

@@ -4,10 +4,10 @@
 #include "collect/clock.h"
 #include "collect/ending.h"
 
-/* A record is written so long after its time at most, or is of a call that has not returned. */
+/* A record is written at most this late, unless its call has not returned. */
 enum { STOP_GRACE_NS = 20 * 1000 * 1000 };
 
-/* The same at once, and what was lost so far: a tape that ends here is whole. */
+/* Writes everything at once, and the losses so far: a tape that ends here is complete. */
 static void show_all(struct collector *collector, struct collector_result *result)
 {
 	drain_sealed(&collector->drain);
@@ -17,8 +17,8 @@ static void show_all(struct collector *collector, struct collector_result *resul
 }
 
 /*
- * What happened until now is awaited for a moment: a record follows its time. The recorder is told
- * nothing: nothing changes for the program, and what it records from now on is thrown away.
+ * Waits a moment for events up to now: a record is written after its time. The recorder is not
+ * told: nothing changes for the program, and what it records from now on is discarded.
  */
 static void stop_begin(struct collector *collector, struct collector_result *result)
 {
@@ -38,7 +38,7 @@ bool wishes_stop_is_due(const struct collector *collector)
 	return wishes_is_stopping(collector) && monotonic_ns() >= collector->stop_due_ns;
 }
 
-/* Where the tape could not take it all, it is closed like any that is full: when all is over. */
+/* If the tape could not take everything, it is closed like any full one: at the end of the run. */
 void wishes_stop(struct collector *collector, struct arena *arena, struct collector_result *result)
 {
 	const struct collector_settings *settings = collector->settings;
@@ -70,7 +70,7 @@ static void wish_do(struct collector *collector, const struct collector_wish *wi
 	}
 }
 
-/* At most one a round: chunks must not wait for those who want much. */
+/* At most one per round: chunks must not wait for frequent requests. */
 void wishes_take(struct collector *collector, struct collector_result *result)
 {
 	const struct collector_settings *settings = collector->settings;
@@ -83,7 +83,7 @@ void wishes_take(struct collector *collector, struct collector_result *result)
 	if (collector_is_recording(collector))
 		wish_do(collector, &wish, result);
 	if (wishes_is_stopping(collector))
-		return; /* granted when it has stopped */
+		return; /* answered once it has stopped */
 	granted.done = collector_is_recording(collector);
 	if (granted.done) {
 		granted.tape_bytes = collector->writer.end;

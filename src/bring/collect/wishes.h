@@ -1,6 +1,6 @@
 /*
- * wishes: what somebody outside of the program wants of its recording: a mark, a tape that is up
- * to date, the end. Internal to collect.
+ * wishes: requests from outside the program about its recording: a mark, an up-to-date tape, the
+ * end. Internal to collect.
  */
 #ifndef MEMTAPE_COLLECT_WISHES_H
 #define MEMTAPE_COLLECT_WISHES_H
@@ -8,14 +8,14 @@
 #include "base/arena.h"
 #include "collect/collector_state.h"
 
-/* Does at most one and says what became of it; a stop begins here and is answered for later. */
+/* Handles at most one request and reports its result; a stop begins here and is answered later. */
 void wishes_take(struct collector *collector, struct collector_result *result);
 
-/* Between a stop's beginning and its end, and whether that is to be now. */
+/* Whether a stop has begun and not ended, and whether it is to end now. */
 bool wishes_is_stopping(const struct collector *collector);
 bool wishes_stop_is_due(const struct collector *collector);
 
-/* The tape ends; the program goes on, or has just ended. */
+/* Ends the tape; the program goes on, or has just ended. */
 void wishes_stop(struct collector *collector, struct arena *arena, struct collector_result *result);
 
 #endif

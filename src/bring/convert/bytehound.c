@@ -1,11 +1,11 @@
 /*
- * bytehound: its .dat files. Chunks hold one stream of events, a number and its fields each,
- * without a length: one that is not known ends what can be read.
+ * bytehound: its .dat files. Chunks hold one stream of events, each a number and its fields without
+ * a length, so an unknown event ends what can be read.
  *
- * Code addresses are looked up when the tape is read, in the files that the program had mapped, as
- * on any tape, unless `bytehound postprocess` has put the names into the file. Frames of bytehound
- * itself, which every stack begins with, are left out. The environment of the program, which the
- * file has, is not taken over.
+ * Code addresses are resolved when the tape is read, in the files that the program had mapped, as
+ * for any tape, unless `bytehound postprocess` has put the names into the file. Frames of bytehound
+ * itself, which every stack begins with, are left out. The program's environment, which the file
+ * contains, is not copied.
  */
 #include "convert/bytehound.h"
 
@@ -23,7 +23,7 @@ enum {
 	FLAG_CALLOC = 1 << 31
 };
 
-/* The numbers of the events that are read; the others are told by event_pass. */
+/* Numbers of the events that are read; event_pass skips the others. */
 enum event {
 	EVENT_HEADER = 0,
 	EVENT_ALLOC = 1,
@@ -69,7 +69,7 @@ static uint32_t argv_split(const char *text, size_t count, const char **argv)
 	return argc;
 }
 
-/* A text of the file, ended by a zero. */
+/* A string of the file, NUL-terminated. */
 static void text_read(struct bytehound *bytehound, struct str *out)
 {
 	const uint32_t count = bytehound_u32(&bytehound->stream);
@@ -99,7 +99,7 @@ static void header_take(struct bytehound *bytehound, bool is_first)
 	text_read(bytehound, &command);
 	text_read(bytehound, &exe);
 	text_read(bytehound, &arch);
-	bytehound_skip(stream, 8 + 1); /* flags, bytes of a pointer */
+	bytehound_skip(stream, 8 + 1); /* flags, pointer size */
 	if (stream->why || !is_first)
 		return;
 	bytehound->begin_us = begin_us;
@@ -117,7 +117,7 @@ static uint64_t address_at(const uint8_t *bytes, uint32_t i, size_t width)
 	return width == 8 ? load_u64(bytes + i * width) : load_u32(bytes + i * width);
 }
 
-/* Addresses, innermost first; all but the innermost are those that calls return to. */
+/* Addresses, innermost first; all but the innermost are return addresses. */
 static uint32_t stack_make(struct bytehound *bytehound, const uint8_t *bytes, uint32_t count,
 			   size_t width)
 {
@@ -173,7 +173,7 @@ static uint32_t stack_of(struct bytehound *bytehound, uint64_t backtrace)
 
 	if (known)
 		return (uint32_t)*known;
-	/* 0: none was taken; as many as there can be: it was lost when the file was made anew */
+	/* 0: none was taken; UINT64_MAX: lost when the file was rewritten */
 	bytehound->unknown_stacks += backtrace != 0 && backtrace != UINT64_MAX;
 	return COMPOSE_NO_STACK;
 }
@@ -222,7 +222,7 @@ static void free_take(struct bytehound *bytehound, bool has_id)
 	bytehound_put(bytehound, &event);
 }
 
-/* What `bytehound strip` left of blocks that were freed. */
+/* Freed blocks, as `bytehound strip` leaves them. */
 static void group_take(struct bytehound *bytehound)
 {
 	struct bytehound_stream *stream = &bytehound->stream;
@@ -273,8 +273,8 @@ static void marker_take(struct bytehound *bytehound)
 /* --- what a tape has no use for --------------------------------------------------------------- */
 
 /*
- * Its fields: d dump (u64 address, u64 length, so many bytes), s text, v a number of one to nine
- * bytes, r the places a region came from, digits: so many bytes. NULL: not known.
+ * The event's fields: d dump (u64 address, u64 length, data), s string, v varint of one to nine
+ * bytes, r the origins of a region, a digit: that many bytes. NULL: unknown event.
  */
 static const char *fields_of(uint32_t event)
 {
@@ -431,7 +431,7 @@ static struct err *bytehound_read(struct source *source, struct composer *compos
 	return err;
 }
 
-/* There is no magic number: a first chunk that begins with a header whose numbers make sense. */
+/* There is no magic number: matches a first chunk that begins with a plausible header. */
 static enum importer_match bytehound_probe(const char *bytes, size_t count)
 {
 	enum { HEADER_FIXED = 60, DECODED_MAX = 256, NS_PER_S = 1000000000 };
@@ -441,7 +441,7 @@ static enum importer_match bytehound_probe(const char *bytes, size_t count)
 	if (count < 5 + 16 || (bytes[0] != 1 && bytes[0] != 2))
 		return IMPORTER_NO;
 	count -= 5;
-	if (bytes[0] == 1) { /* what of the block is here */
+	if (bytes[0] == 1) { /* the part of the block that is available */
 		lz4_block_begin(payload, count, DECODED_MAX, &decoded);
 		payload = decoded.items;
 		count = decoded.count;

@@ -1,5 +1,5 @@
 /*
- * Modules of a process that bytehound recorded, from the text of its /proc/self/maps.
+ * Modules of a process recorded by bytehound, from its /proc/self/maps.
  */
 #include <assert.h>
 
@@ -31,8 +31,8 @@ static bool line_read(char *line, struct bytehound_module *range, const char **p
 }
 
 /*
- * Mappings of one file that follow each other are one module. One from the file's beginning begins
- * another: bytehound maps the files it reads itself, and the loader may map next to that.
+ * Consecutive mappings of one file are one module. A mapping of the file's beginning starts a new
+ * one: bytehound maps the files it reads itself, and the loader may map next to that.
  */
 static bool range_add(struct bytehound *bytehound, const struct bytehound_module *range,
 		      const char *path, const char *last_path)
@@ -82,7 +82,7 @@ bool bytehound_maps(struct bytehound *bytehound, const char *text, size_t count)
 			continue;
 		if (!range_add(bytehound, &range, path, str_text(&last)))
 			return false;
-		if (bytehound->modules.count - told > 1) /* the one before is complete */
+		if (bytehound->modules.count - told > 1) /* the previous one is complete */
 			module_tell(bytehound, &bytehound->modules.items[told++], str_text(&last));
 		str_clear(&last);
 		str_add(&last, path);

@@ -1,6 +1,6 @@
 /*
- * Names in files of bytehound: what `bytehound postprocess` looked up and put in the place of code
- * addresses. Strings, frames that name strings, and stacks that name frames.
+ * Names in files of bytehound: the lookups that `bytehound postprocess` stored in place of code
+ * addresses. Strings, frames that refer to strings, and stacks that refer to frames.
  */
 #include "convert/bytehound.h"
 
@@ -44,7 +44,7 @@ static uint32_t text_at(const struct bytehound *bytehound, const uint8_t *bytes)
 	return text ? (uint32_t)*text : NO_TEXT;
 }
 
-/* address, library, mangled function, function, file, line, column, whether it is inlined */
+/* address, library, mangled function, function, file, line, column, is inlined */
 void bytehound_frame_take(struct bytehound *bytehound)
 {
 	const uint8_t *bytes = bytehound_bytes(&bytehound->stream, FRAME_BYTES, FRAME_BYTES);
@@ -76,7 +76,7 @@ static const char *text_of(const struct bytehound *bytehound, uint32_t text)
 	return text == NO_TEXT ? NULL : bytehound->names.texts.texts[text];
 }
 
-/* The code of the last of these; all before it are inlined there. */
+/* The frame of the last of these; all before it are inlined there. */
 static uint32_t place_make(struct bytehound *bytehound, const struct bytehound_frame **frames,
 			   size_t count)
 {
@@ -103,7 +103,7 @@ static uint32_t place_make(struct bytehound *bytehound, const struct bytehound_f
 	return composer_frame(bytehound->composer, &frame);
 }
 
-/* Those of bytehound itself, which stand first. */
+/* Number of leading frames that are bytehound's own. */
 static uint32_t recorder_count(const struct bytehound *bytehound,
 			       const struct bytehound_frame **frames, uint32_t count)
 {

@@ -1,7 +1,7 @@
 /*
- * Events of bytehound in the order of their times. Its threads hand theirs over a batch at a time,
- * so a free may stand behind the allocation that was given its address. As many events as a heap
- * holds may be in disorder.
+ * Sorts events of bytehound by time. Its threads hand over their events in batches, so a free may
+ * come after the allocation that reused its address. As many events as the heap holds may be out of
+ * order.
  */
 #include "convert/bytehound.h"
 
@@ -40,7 +40,7 @@ static void hand_on(struct bytehound *bytehound, const struct bytehound_event *e
 	}
 }
 
-/* The earliest goes; `last` takes its place and sinks to where it belongs. */
+/* Removes the earliest; `last` takes its place and sinks to its position. */
 static void take_first(struct bytehound *bytehound)
 {
 	struct bytehound_event *heap = bytehound->waiting.items;

@@ -8,7 +8,7 @@ enum {
 	KIND_LZ4 = 1,
 	KIND_PLAIN = 2,
 	HEADER_BYTES = 5,
-	/* Half a MiB as it records; `bytehound strip` writes whole programs as one. */
+	/* Half a MiB when recorded; `bytehound strip` writes whole programs as one chunk. */
 	CHUNK_MAX = 1 << 30,
 	STEP_BYTES = 1 << 20
 };
@@ -26,7 +26,7 @@ static bool fail(struct bytehound_stream *stream, const char *why)
 	return false;
 }
 
-/* What was read goes; the rest moves to the front. */
+/* Drops what was read; the rest moves to the front. */
 static void compact(struct bytehound_stream *stream)
 {
 	if (stream->at > 0)
@@ -41,7 +41,7 @@ static bool payload_take(struct bytehound_stream *stream, uint8_t kind, uint32_t
 	struct vec_u8 *to = kind == KIND_LZ4 ? &stream->packed : &stream->bytes;
 
 	stream->packed.count = 0;
-	/* by and by: what a length says costs nothing until the bytes are there */
+	/* gradually, so that a false length costs nothing before the bytes are there */
 	for (uint32_t left = length, step; left > 0; left -= step) {
 		step = (uint32_t)u64_min(left, STEP_BYTES);
 		if (!vec_u8_reserve(to, to->count + step))
@@ -147,7 +147,7 @@ uint64_t bytehound_u64(struct bytehound_stream *stream)
 	return bytes ? load_u64(bytes) : 0;
 }
 
-/* As many one bits as the first byte begins with, so many bytes follow; its rest comes on top. */
+/* The first byte's leading ones count the bytes that follow; its other bits are the highest. */
 uint64_t bytehound_varint(struct bytehound_stream *stream)
 {
 	const uint8_t first = bytehound_u8(stream);

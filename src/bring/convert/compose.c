@@ -13,7 +13,7 @@ enum {
 	PACK_LEVEL = 3,
 	NOTES_MAX = 24,
 	NOTE_BYTES_MAX = 200,
-	NAME_BYTES_MAX = 400, /* of a format, tool or file */
+	NAME_BYTES_MAX = 400, /* of a format, tool or file name */
 	PROCESS_BYTES_MAX = TAPE_RECORD_BYTES_MAX / 2
 };
 
@@ -120,7 +120,7 @@ void composer_missing(struct composer *composer, uint32_t missing)
 	composer->missing |= missing;
 }
 
-/* One line of it, cut: texts of strangers go into one record together. */
+/* One line of it, truncated: several foreign texts share one record. */
 static const char *line_keep(struct composer *composer, const char *text, size_t max)
 {
 	char *line = arena_text(&composer->arena, text, strnlen(text, max));
@@ -244,7 +244,7 @@ static void thread_write(struct composer *composer, struct strand *strand, enum 
 						  .tail_bytes = strnlen(name, 64) });
 }
 
-/* The strand of a thread; made, and introduced, if there is none. */
+/* The strand of a thread; created and announced if there is none. */
 static struct strand *thread_strand(struct composer *composer, uint32_t tid, const char *name)
 {
 	bool is_new;
@@ -398,7 +398,7 @@ static void facts_write(struct composer *composer)
 							.bytes = sizeof(composer->end) });
 }
 
-/* Names come last, in the file as it is by now. */
+/* Names come last, where the file ends at that point. */
 static struct err *names_write(struct composer *composer)
 {
 	CLEAN(vec_u8_deinit) struct vec_u8 names = { 0 };
@@ -418,7 +418,7 @@ static struct err *names_write(struct composer *composer)
 	return NULL;
 }
 
-/* A tape of nothing would be taken for a program that allocates nothing. */
+/* An empty tape would look like a program that allocates nothing. */
 static struct err *nothing_error(const struct composer *composer)
 {
 	if (composer->torn_note)

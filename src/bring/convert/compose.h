@@ -1,5 +1,5 @@
 /*
- * compose: a stream of facts, as another tool wrote them down, becomes a packed tape.
+ * compose: turns a stream of facts recorded by another tool into a packed tape.
  *
  * A reader of a format (convert/importer.h) adds what it finds, in the order in which it happened:
  *
@@ -13,12 +13,13 @@
  *				.usable = 24, .stack = stack });
  *	composer_freed(composer, TAPE_FN_FREE, 0x1000, COMPOSE_NO_STACK);
  *
- * What the format has not is named once (composer_missing) and left out: it is marked on the tape.
+ * Facts that the format lacks are declared once (composer_missing) and left out: the tape is marked
+ * accordingly.
  *
- * Failures stick: after one everything is a no-op, numbers given are 0, and composer_failed says
- * so; the error itself comes out at the end. A reader asks composer_failed once for each record or
- * so. Texts are copied. Memory grows with what is different (stacks, names), with blocks alive that
- * have no address of their own, and with threads up to a bound; never with what happened.
+ * Failures stick: after one everything is a no-op, returned numbers are 0, and composer_failed is
+ * true; the error itself is returned at the end. A reader checks composer_failed about once per
+ * record. Texts are copied. Memory grows with distinct stacks and names, with live blocks without
+ * addresses, and with threads up to a bound; never with the number of events.
  *
  * One thread at a time.
  */
@@ -33,26 +34,26 @@ struct composer;
 
 /* --- what is known of the whole: at any time -------------------------------------------------- */
 
-/* Facts that the source lacks: enum tape_missing, added to those named before. */
+/* Facts that the source lacks: enum tape_missing, added to those declared before. */
 void composer_missing(struct composer *composer, uint32_t missing);
 
-/* What wrote the source: "heaptrack 1.4.0". */
+/* The tool that wrote the source: "heaptrack 1.4.0". */
 void composer_tool(struct composer *composer, const char *tool);
 
 /*
- * Something a reader of reports must know, one line: "the file ends in the middle of line 7: what
- * is before it is here". Some dozens are kept.
+ * A warning for readers of reports, one line: "the file ends in the middle of line 7: what is
+ * before it is here". Some dozens are kept.
  */
 void composer_note(struct composer *composer, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* Not all of the source could be read; the last note says why. source_torn calls it. */
+/* The source was not read completely; the last note says why. Called by source_torn. */
 void composer_torn(struct composer *composer);
 
-/* Zeros and NULL: not known. */
+/* Zeros and NULL: unknown. */
 struct compose_process {
 	const char *exe;
 	const char *cwd;
-	const char *const *argv; /* argc texts */
+	const char *const *argv; /* argc strings */
 	uint32_t argc;
 	uint32_t pid;
 	uint32_t parent_pid;
@@ -63,20 +64,20 @@ struct compose_process {
 
 void composer_process(struct composer *composer, const struct compose_process *process);
 
-/* argv from one line, apart at blanks: for sources that keep no more. */
+/* argv from one line, split at blanks: for sources that keep no more. */
 void composer_command_line(struct composer *composer, const char *line);
 
 /* --- stacks ----------------------------------------------------------------------------------- */
 
 enum {
-	COMPOSE_ROOT = TAPE_NODE_ROOT,		 /* the empty stack: outermost frames hang on it */
-	COMPOSE_TRUNCATED = TAPE_NODE_TRUNCATED, /* of stacks whose outer frames are not known */
-	COMPOSE_NO_STACK = TAPE_NODE_NONE,	 /* no stack is known */
-	COMPOSE_NO_MODULE = 0,			 /* code of which no object is known */
+	COMPOSE_ROOT = TAPE_NODE_ROOT,		 /* the empty stack: caller of outermost frames */
+	COMPOSE_TRUNCATED = TAPE_NODE_TRUNCATED, /* for stacks whose outer frames are unknown */
+	COMPOSE_NO_STACK = TAPE_NODE_NONE,	 /* unknown stack */
+	COMPOSE_NO_MODULE = 0,			 /* code not known to be in any object */
 	COMPOSE_DEPTH_MAX = 4096
 };
 
-/* An object. With begin == end no addresses are known: then frames of it need names. */
+/* An object. begin == end: addresses unknown, so its frames need names. */
 struct compose_module {
 	const char *path;
 	const uint8_t *build_id; /* build_id_bytes, may be 0 */
@@ -86,21 +87,21 @@ struct compose_module {
 	uint64_t bias; /* address in the file = pc - bias */
 };
 
-/* Its number, from 1. Equal modules may be given again, and cost little then. */
+/* Returns its number, from 1. Equal modules may be passed again at little cost. */
 uint32_t composer_module(struct composer *composer, const struct compose_module *module);
 
 struct compose_name {
 	const char *function;
-	const char *file; /* NULL: not known */
-	uint32_t line;	  /* 0: not known */
-	uint16_t column;  /* from 1; 0: not known */
+	const char *file; /* NULL: unknown */
+	uint32_t line;	  /* 0: unknown */
+	uint16_t column;  /* from 1; 0: unknown */
 };
 
 /*
  * A frame by address, by names, or both. names: innermost first, each inlined into the next, at
- * most 64. pc is a return address (one behind the call) or, if `exact`, the instruction itself; 0:
- * not known. Frames with names keep them wherever the tape is read; those without are looked up in
- * the module's file when the tape is read, as on any tape.
+ * most 64. pc is a return address (just after the call) or, if `exact`, the instruction itself; 0:
+ * unknown. Frames with names keep them wherever the tape is read; those without are looked up in
+ * the module's file when the tape is read, as for any tape.
  */
 struct compose_frame {
 	uint32_t module;
@@ -113,90 +114,90 @@ struct compose_frame {
 /* Equal frames have equal numbers. */
 uint32_t composer_frame(struct composer *composer, const struct compose_frame *frame);
 
-/* The stack "frame called from the innermost frame of caller"; equal ones have equal numbers. */
+/* The stack of frame called by the innermost frame of caller; equal stacks have equal numbers. */
 uint32_t composer_stack(struct composer *composer, uint32_t caller, uint32_t frame);
 
 /* --- when and where: of all facts that follow ------------------------------------------------- */
 
 /*
- * Nanoseconds since recording began. Does not go back: an earlier time is taken for the last.
- * Events of one time are a nanosecond apart, which keeps their order.
+ * Nanoseconds since recording began. Never goes back: an earlier time is replaced by the last one.
+ * Events with equal times are spaced a nanosecond apart, which keeps their order.
  */
 void composer_time(struct composer *composer, uint64_t ns);
 
-/* tid 0, as at the beginning: not known. name may be NULL. */
+/* tid 0, the initial value: unknown. name may be NULL. */
 void composer_thread(struct composer *composer, uint32_t tid, const char *name);
 void composer_thread_end(struct composer *composer, uint32_t tid);
 
 /* --- blocks with addresses -------------------------------------------------------------------- */
 
 struct compose_block {
-	enum tape_fn fn; /* TAPE_FN_MALLOC (0) where it is not known */
+	enum tape_fn fn; /* TAPE_FN_MALLOC (0) if unknown */
 	uint64_t address;
 	uint64_t size;
-	uint64_t usable; /* = size where it is not known */
+	uint64_t usable; /* = size if unknown */
 	uint32_t stack;
 };
 
 void composer_allocated(struct composer *composer, const struct compose_block *block);
 void composer_freed(struct composer *composer, enum tape_fn fn, uint64_t address, uint32_t stack);
 
-/* fn of block does not matter. One that freed its block and gave none is composer_freed. */
+/* block's fn is ignored. A realloc that freed its block and returned none is composer_freed. */
 void composer_reallocated(struct composer *composer, uint64_t old_address,
 			  const struct compose_block *block);
 
 /* --- blocks without: TAPE_MISSING_ADDRESSES --------------------------------------------------- */
 
 /*
- * A block of a group, any number of the caller's, is made; the youngest of the group that is alive
- * goes. False: there is none. For sources that know "one more" and "one less" of something.
+ * Adds a block to a group, numbered freely by the caller; removes the group's youngest live block.
+ * False: there is none. For sources that only know "one more" and "one less" of something.
  */
 void composer_made(struct composer *composer, uint64_t group, uint64_t size, uint32_t stack);
 bool composer_gone(struct composer *composer, uint64_t group);
 
-/* Totals of a stack over the whole run, all at the present time. live <= allocated. */
+/* Totals of a stack over the whole run, all at the current time. live <= allocated. */
 struct compose_sum {
-	uint64_t allocated_count; /* 0: not known; a block stands for them */
+	uint64_t allocated_count; /* 0: unknown; one block represents them */
 	uint64_t allocated_bytes;
 	uint64_t live_count;
 	uint64_t live_bytes;
-	bool has_peak; /* of all sums or of none, and composer_peak says when */
+	bool has_peak; /* set in all sums or none; composer_peak then gives its time */
 	uint64_t peak_count;
 	uint64_t peak_bytes;
 };
 
 /*
- * Blocks of average size, those that are not live freed again: counts and bytes add up to the byte.
- * All that stays comes after all that goes, at the end of the run, so the peak is what is live;
- * with has_peak it is what was alive at the peak, of which as much as can be is taken to have
- * stayed. Marks sizes and lifetimes as missing, and counts where there are more than can be written
- * one by one.
+ * Written as blocks of average size, freed again unless live: counts and bytes add up exactly.
+ * Blocks that stay come after all that go, at the end of the run, so the peak is what is live; with
+ * has_peak it is what was alive at the peak, as much of which as possible is assumed to have
+ * stayed. Marks sizes and lifetimes as missing, also counts if there are too many to write one by
+ * one.
  */
 void composer_sum(struct composer *composer, uint32_t stack, const struct compose_sum *sum);
 
-/* When the peak of sums was, and the end: the present time of what follows, at composer_finish. */
+/* Times of the sums' peak and of the end: current for what follows, and at composer_finish. */
 void composer_peak(struct composer *composer, uint64_t peak_ns, uint64_t end_ns);
 
 /*
- * What a stack has alive at a moment; count 0: not known. The stacks of which it was said since the
- * moment before are all there are: composer_moment makes it so at the present time, what shrank
- * first. More than once for one stack: it adds up.
+ * A stack's live blocks at a moment; count 0: unknown. The stacks reported since the previous
+ * moment are all there are: composer_moment applies them at the current time, those that shrank
+ * first. Several calls for one stack add up.
  */
 void composer_level(struct composer *composer, uint32_t stack, uint64_t count, uint64_t bytes);
 void composer_moment(struct composer *composer);
 
 /* --- the rest --------------------------------------------------------------------------------- */
 
-/* Fields not known are UINT64_MAX. */
+/* Unknown fields are UINT64_MAX. */
 void composer_usage(struct composer *composer, const struct tape_usage *usage);
 
-/* type: TAPE_EXT_MMAP to TAPE_EXT_BRK; the map's node does not matter, stack does. */
+/* type: TAPE_EXT_MMAP to TAPE_EXT_BRK; the map's node is ignored, stack is used. */
 void composer_map(struct composer *composer, enum tape_extended type, const struct tape_map *map,
 		  uint32_t stack);
 
 void composer_mark(struct composer *composer, const char *text);
 
-/* How the process ended, if that is known; the run lasts until the present time in any case. */
+/* How the process ended, if known; the run lasts until the current time in any case. */
 void composer_end(struct composer *composer, enum tape_end_kind kind, int32_t status);
 
 bool composer_failed(const struct composer *composer);
@@ -206,7 +207,7 @@ bool composer_failed(const struct composer *composer);
 /* path must not exist unless overwrite; it appears with composer_finish, or not at all. */
 struct err *composer_create(const char *path, bool overwrite, struct composer **composer_ret);
 
-/* What the format is called and the name of the file it was read from. */
+/* The name of the format and of the file read. */
 void composer_source(struct composer *composer, const char *format, const char *file);
 
 struct compose_result {
@@ -214,18 +215,18 @@ struct compose_result {
 	uint64_t bytes_out;
 	uint32_t stack_count;
 	uint32_t missing;	  /* enum tape_missing */
-	const char *const *notes; /* note_count, as long as the composer */
+	const char *const *notes; /* note_count, valid as long as the composer */
 	size_t note_count;
 	bool is_torn; /* composer_torn was called */
 };
 
 /*
- * Writes what is left and publishes the tape. The first failure of all comes out here, ERR_FORMAT
- * where there was no event at all.
+ * Writes the rest and publishes the tape. Returns the first failure of all, ERR_FORMAT if there was
+ * no event at all.
  */
 struct err *composer_finish(struct composer *composer, struct compose_result *result_ret);
 
-/* Without composer_finish nothing is left of the tape. NULL is fine. */
+/* Without composer_finish the tape is removed. NULL is fine. */
 void composer_destroy(struct composer *composer);
 CLEAN_DEFINE(composer_destroy, struct composer *);
 

@@ -1,6 +1,6 @@
 /*
- * Blocks of sources that know no addresses: they are laid side by side and never in the same place
- * twice, and a list of those alive, youngest first, is kept for each group.
+ * Blocks of sources without addresses: they are placed side by side, never twice in the same place,
+ * and each group has a list of its live blocks, youngest first.
  */
 #include "convert/compose_parts.h"
 
@@ -10,12 +10,12 @@ static const uint64_t OWN_BEGIN = 0x10000;
 enum {
 	OWN_ALIGN = 16,
 	/*
-	 * More blocks than these are fewer and larger ones: a line of text can tell of billions.
-	 * Those that stay and those that go have as many each, so that the ones leave room for the
-	 * others.
+	 * Beyond these limits, fewer and larger blocks are written: a line of text can claim
+	 * billions. Blocks that stay and blocks that go have the same limit each, so that both have
+	 * room.
 	 */
 	SUM_BLOCKS_MAX = 1 << 20, /* for one sum, */
-	SUM_KIND_MAX = 1 << 22	  /* for all: then each is one */
+	SUM_KIND_MAX = 1 << 22	  /* for all: beyond it each sum is one block */
 };
 
 static const uint32_t NO_BLOCK = UINT32_MAX;
@@ -39,14 +39,14 @@ static struct own_block block_place(struct composer *composer, uint64_t size, ui
 					 .size = size,
 					 .stack = stack };
 
-	/* wraps after 2^63 bytes, in files that lie */
+	/* wraps after 2^63 bytes, for bogus files */
 	composer->next_address =
 		(align_up(composer->next_address + u64_max(size, 1), OWN_ALIGN) + OWN_ALIGN) &
 		(UINT64_MAX >> 1);
 	return block;
 }
 
-/* A block put in front of a list. */
+/* Adds a block to the front of a list. */
 static void list_push(struct composer *composer, uint32_t *youngest, uint64_t size, uint32_t stack)
 {
 	struct own_block block = block_place(composer, size, stack);
@@ -70,7 +70,7 @@ static void list_push(struct composer *composer, uint32_t *youngest, uint64_t si
 	event(composer, TAPE_FN_MALLOC, &block);
 }
 
-/* The youngest of a list, which has one, goes; returns its size. */
+/* Removes the youngest block of a non-empty list; returns its size. */
 static uint64_t list_pop(struct composer *composer, uint32_t *youngest)
 {
 	const uint32_t id = *youngest;
@@ -117,7 +117,7 @@ bool composer_gone(struct composer *composer, uint64_t group)
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
-/* How many blocks stand for so many bytes; *written_ret: all of this kind so far. */
+/* How many blocks represent this many bytes; *written_ret: all of this kind so far. */
 static uint64_t blocks_for(struct composer *composer, uint64_t count, uint64_t bytes,
 			   uint64_t *written_ret)
 {
@@ -141,8 +141,8 @@ static uint64_t share(uint64_t bytes, uint64_t count, uint64_t i)
 }
 
 /*
- * One after the other, and before anything that stays: so at no time there is more than there was
- * in truth, which is the most that was alive at the end, or the largest block.
+ * One after the other, and before anything that stays: so live bytes never exceed the true maximum,
+ * which is at least the live bytes at the end, and at least the largest block.
  */
 static void sum_freed(struct composer *composer, uint32_t stack, uint64_t count, uint64_t bytes)
 {
@@ -155,8 +155,9 @@ static void sum_freed(struct composer *composer, uint32_t stack, uint64_t count,
 }
 
 /*
- * What was alive at the peak and what at the end, as blocks: of as many as can be it was the same
- * ones. Their sizes are not known, so where the fewer have more bytes one of them is another one.
+ * Splits what was alive at the peak and at the end into blocks; as many as possible are assumed to
+ * be the same. Their sizes are unknown: if the smaller number has more bytes, one of them is taken
+ * to be another block.
  */
 static void sum_split(const struct compose_sum *sum, struct live_sum *live)
 {
@@ -217,7 +218,7 @@ void composer_peak(struct composer *composer, uint64_t peak_ns, uint64_t end_ns)
 	composer->peak_end_ns = end_ns;
 }
 
-/* Blocks of a sum; youngest: their list, NULL: they stay. */
+/* Writes the blocks of a sum; youngest: their list, NULL: they stay. */
 static void amount_write(struct composer *composer, const struct live_sum *live,
 			 const struct amount *amount, uint32_t *youngest)
 {
@@ -290,7 +291,7 @@ void composer_level(struct composer *composer, uint32_t stack, uint64_t count, u
 	level->unknown_count += count == 0 && bytes > 0;
 }
 
-/* Whether blocks must go: there are too many, or none could be added for what else is missing. */
+/* Whether blocks must go: there are too many, or none could be added to make up missing bytes. */
 static bool level_is_off(const struct level *level)
 {
 	if (level->bytes > level->wanted_bytes)

@@ -1,9 +1,8 @@
 /*
  * compose_parts: the parts of a composer. Internal to convert.
  *
- * Streams of the tape: 0 has what holds for the whole (process, modules, where all comes from),
- * written last and dated at the beginning; 1 has what belongs to no thread; from 2 on there is one
- * for each thread.
+ * Streams of the tape: 0 has the global records (process, modules, origin), written last and dated
+ * at the beginning; 1 has what belongs to no thread; from 2 on there is one per thread.
  */
 #ifndef MEMTAPE_CONVERT_COMPOSE_PARTS_H
 #define MEMTAPE_CONVERT_COMPOSE_PARTS_H
@@ -16,38 +15,38 @@
 #include "convert/compose.h"
 #include "write/writer.h"
 
-static const uint64_t COMPOSE_PC_END = UINT64_C(1) << 48; /* what a tape can tell */
+static const uint64_t COMPOSE_PC_END = UINT64_C(1) << 48; /* limit of the tape format */
 
 enum { COMPOSE_CHUNK_BYTES = 256 << 10 };
 
 enum { COMPOSE_STREAM_FACTS = 0, COMPOSE_STREAM_REST = 1, COMPOSE_STREAM_THREADS = 2 };
 
-/* One stream of the tape. When too many have memory it gives its own to another one. */
+/* One stream of the tape. If too many have buffers, one gives its buffer to another. */
 struct strand {
 	struct packed_stream stream;
 	uint32_t tid;
-	struct map nodes;	/* stack -> number of its node here */
-	uint32_t last_stack[2]; /* by [carries no size], with its node: most are the same again */
+	struct map nodes;	/* stack -> its node number here */
+	uint32_t last_stack[2]; /* by [carries no size], with its node: often the same again */
 	uint32_t last_node[2];
 };
 
 VEC_DEFINE(strand_vec, struct strand *);
 
 struct frame_row {
-	uint64_t key;	/* of its content */
+	uint64_t key;	/* hash of its content */
 	uint64_t pc;	/* as on the tape */
-	uint32_t names; /* first in composer.names; innermost first */
+	uint32_t names; /* index in composer.names; innermost first */
 	uint32_t name_count;
 	uint32_t module; /* index in composer.modules */
 	bool exact;
 };
 
 struct name_row {
-	uint32_t function; /* in composer.texts */
-	uint32_t file;	   /* UINT32_MAX: not known */
+	uint32_t function; /* index in composer.texts */
+	uint32_t file;	   /* UINT32_MAX: unknown */
 	uint32_t line;
-	uint16_t column;     /* 0: not known */
-	uint16_t is_address; /* the function is none: nobody knows its name */
+	uint16_t column;     /* 0: unknown */
+	uint16_t is_address; /* the function is an address, as its name is unknown */
 };
 /* Compared and hashed as bytes: no padding. */
 static_assert(sizeof(struct name_row) == 16, "no padding");
@@ -56,14 +55,14 @@ struct module_row {
 	const char *path;
 	const uint8_t *build_id;
 	size_t build_id_bytes;
-	uint64_t begin; /* on the tape; begin == end: it has no code with addresses */
+	uint64_t begin; /* on the tape; begin == end: no code with addresses */
 	uint64_t end;
-	uint64_t shift; /* what is added to a pc of the source */
+	uint64_t shift; /* added to a pc of the source */
 	uint64_t bias;
-	uint64_t named_begin; /* where its frames without addresses are; 0: it has none */
+	uint64_t named_begin; /* range of its frames without addresses; 0: none */
 	uint32_t named_count;
-	uint32_t object;   /* the first module that is the same file, whose places they share: */
-	struct map places; /* lookup address -> frame + 1, of frames with names */
+	uint32_t object;   /* the first module of the same file, which share their places: */
+	struct map places; /* lookup address -> frame + 1, for frames with names */
 };
 
 struct stack_row {
@@ -72,22 +71,22 @@ struct stack_row {
 	uint32_t depth;
 };
 
-/* A block that has no address in the source. */
+/* A block without an address in the source. */
 struct own_block {
 	uint64_t address;
 	uint64_t size;
-	uint32_t next; /* older of its list, or of the free ones; UINT32_MAX: none */
+	uint32_t next; /* older one in its list, or in the free list; UINT32_MAX: none */
 	uint32_t stack;
 };
 
 struct level {
 	uint32_t stack;
 	uint32_t youngest; /* its blocks */
-	uint64_t count;	   /* of them */
+	uint64_t count;	   /* number of them */
 	uint64_t bytes;
 	uint64_t wanted_count;
 	uint64_t wanted_bytes;
-	uint64_t unknown_count; /* how often only bytes were wanted */
+	uint64_t unknown_count; /* how often only bytes were missing */
 };
 
 struct amount {
@@ -95,12 +94,12 @@ struct amount {
 	uint64_t bytes;
 };
 
-/* What was alive of a sum at the peak or at the end, until all that is freed at once is written. */
+/* The live blocks of a sum at the peak or at the end, kept until all freed together is written. */
 struct live_sum {
 	struct strand *strand;
 	uint32_t stack;
-	uint32_t youngest;   /* of the blocks that go */
-	struct amount stays; /* from the peak to the end, */
+	uint32_t youngest;   /* of the blocks freed */
+	struct amount stays; /* alive at the peak and at the end, */
 	struct amount goes;  /* only at the peak, */
 	struct amount late;  /* only at the end */
 };
@@ -130,9 +129,9 @@ struct composer {
 	struct interner texts;
 	struct interner module_keys;
 	struct interner object_keys;
-	struct vec_u32 objects; /* first modules, by number of the key */
+	struct vec_u32 objects; /* first modules, indexed by the key's number */
 	uint64_t moved_bytes;
-	struct map frame_ids; /* key of its content -> frame */
+	struct map frame_ids; /* content hash -> frame */
 	struct map stack_ids; /* caller << 32 | frame -> stack */
 	struct frame_vec frames;
 	struct name_vec names;
@@ -140,14 +139,14 @@ struct composer {
 	struct stack_vec stacks;
 
 	uint64_t now;
-	bool had_event; /* at this time */
+	bool had_event; /* at the current time */
 	struct strand_vec strands;
-	struct strand_vec open; /* those with memory, oldest first in a ring */
+	struct strand_vec open; /* those with buffers; a ring, oldest first */
 	size_t open_next;
 	struct map strand_of_tid;
-	struct strand *strand; /* of the present thread */
+	struct strand *strand; /* of the current thread */
 	bool is_torn;
-	const char *torn_note; /* why, the first time; NULL: no note says it */
+	const char *torn_note; /* the first reason; NULL: no note */
 	struct tape_end end;
 
 	struct own_block_vec blocks;
@@ -157,20 +156,20 @@ struct composer {
 	struct map level_ids;
 	struct level_vec levels;
 	struct live_sum_vec live_sums;
-	uint64_t peak_ns; /* of sums, and when what was alive then goes */
+	uint64_t peak_ns; /* of sums; what was alive only then is freed at it */
 	uint64_t peak_end_ns;
-	uint64_t sum_gone; /* blocks written for sums, that were freed */
-	uint64_t sum_live; /* and that stayed */
-	uint64_t sum_told; /* allocations that sums told of, */
-	uint64_t sum_lost; /* of which so many have no block */
+	uint64_t sum_gone; /* blocks written for sums and freed */
+	uint64_t sum_live; /* and not freed */
+	uint64_t sum_told; /* allocations claimed by sums, */
+	uint64_t sum_lost; /* of which this many have no block */
 };
 
-/* Keeps the first failure; takes err, which may be NULL. */
+/* Keeps the first failure; takes ownership of err, which may be NULL. */
 void compose_fail(struct composer *composer, struct err *err);
 
 /* --- compose_strand.c ------------------------------------------------------------------------- */
 
-/* The strand of this number, which is made if there is none; NULL after a failure. */
+/* The strand with this number, created if missing; NULL after a failure. */
 struct strand *compose_strand(struct composer *composer, uint32_t number);
 void compose_strand_destroy(struct strand *strand);
 
@@ -185,7 +184,7 @@ struct compose_event {
 void compose_event(struct composer *composer, struct strand *strand,
 		   const struct compose_event *event);
 
-/* node_at: where in the payload the stack's node goes; 0: it names none. */
+/* node_at: payload offset of the stack's node; 0: it has none. */
 struct compose_record {
 	enum tape_extended type;
 	const void *payload;
@@ -199,12 +198,12 @@ struct compose_record {
 void compose_record(struct composer *composer, struct strand *strand, uint64_t ticks,
 		    const struct compose_record *record);
 
-/* Packs what is still open. */
+/* Packs all open chunks. */
 void compose_flush(struct composer *composer);
 
 /* --- compose_blocks.c ------------------------------------------------------------------------- */
 
-/* What is alive of all sums, at the present time. */
+/* Writes the live blocks of all sums, at the current time. */
 void compose_live_sums(struct composer *composer);
 
 /* --- compose_stacks.c ------------------------------------------------------------------------- */
@@ -215,7 +214,7 @@ void compose_stacks_deinit(struct composer *composer);
 /* MODULE records. */
 void compose_write_modules(struct composer *composer, struct strand *strand);
 
-/* All names as bytes that a tape carries; empty: there are none. */
+/* All names in the tape's encoding; empty: there are none. */
 struct err *compose_names(const struct composer *composer, struct vec_u8 *out);
 
 #endif

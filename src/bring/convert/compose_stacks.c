@@ -8,8 +8,8 @@
 #include "symbol/symbol.h"
 
 /*
- * Where no program has code (docs/tape-format.md): a range for each module whose code has no known
- * address, and then room for modules that were loaded where others had been.
+ * Addresses where no program has code (docs/tape-format.md): a range for each module whose code
+ * addresses are unknown, then space for modules loaded where others had been.
  */
 static const uint64_t NAMED_BEGIN = UINT64_C(1) << 44, NAMED_BYTES = UINT64_C(1) << 28,
 		      MOVED_BEGIN = UINT64_C(1) << 45, MOVED_END = UINT64_C(1) << 46,
@@ -37,7 +37,7 @@ static bool is_taken(const struct composer *composer, uint64_t begin, uint64_t e
 	return end > COMPOSE_PC_END || (begin < MOVED_END && NAMED_BEGIN < end);
 }
 
-/* Room for an object that was loaded where another one had been. 0: there is none. */
+/* Space for an object loaded where another one had been. 0: none left. */
 static uint64_t place_find(struct composer *composer, uint64_t bytes)
 {
 	const uint64_t begin = MOVED_BEGIN + composer->moved_bytes;
@@ -65,7 +65,7 @@ static bool module_place(struct composer *composer, const struct compose_module 
 	return begin != 0 || module->begin == 0;
 }
 
-/* The first module that is the same file: they share their names. False: out of memory. */
+/* The first module of the same file: they share their names. False: out of memory. */
 static bool object_find(struct composer *composer, const struct compose_module *module,
 			uint32_t *object_ret)
 {
@@ -162,7 +162,7 @@ static bool names_intern(struct composer *composer, const struct compose_frame *
 	return true;
 }
 
-/* The frame of this content, or UINT32_MAX; *key is moved to where it would be. */
+/* The frame with this content, or UINT32_MAX; *key is advanced to its slot. */
 static uint32_t frame_find(const struct composer *composer, const struct frame_row *row,
 			   const struct name_row *names, uint64_t *key)
 {
@@ -180,7 +180,7 @@ static uint32_t frame_find(const struct composer *composer, const struct frame_r
 	return UINT32_MAX;
 }
 
-/* An address of its own for a frame that has none, or whose address has other names already. */
+/* A unique address for a frame that has none, or whose address has other names already. */
 static uint64_t named_pc(struct composer *composer, struct module_row *module)
 {
 	static const uint64_t count_max = NAMED_BYTES / NAMED_STEP - 1;
@@ -199,13 +199,13 @@ static bool is_within(const struct module_row *module, uint64_t pc, bool exact)
 	return pc - !exact >= module->begin && pc - !exact < module->end;
 }
 
-/* Where names are looked up. Code at addresses of our own is not moved by a bias. */
+/* The address to look up names by. No bias applies to addresses that we assigned. */
 static uint64_t lookup_address(const struct module_row *module, uint64_t pc, bool exact)
 {
 	return pc - !exact - (is_within(module, pc, exact) ? module->bias : 0);
 }
 
-/* Gives the place its names; false: it has others. *ok: out of memory. */
+/* Assigns names to the address; false: it has others. *ok: false if out of memory. */
 static bool place_take(struct composer *composer, const struct frame_row *row,
 		       const struct name_row *names, bool *ok)
 {
@@ -262,8 +262,8 @@ static bool frame_add(struct composer *composer, const struct compose_frame *fra
 }
 
 /*
- * A frame without names in an object whose place is not known: its address is all there is to be
- * shown, and the object is known nevertheless.
+ * A frame without names in an object with unknown location: only its address can be shown, though
+ * the object is known.
  */
 static bool is_bare(const struct composer *composer, const struct compose_frame *frame)
 {

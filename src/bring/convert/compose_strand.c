@@ -1,18 +1,18 @@
 /*
- * The streams of a tape being composed: events and records become chunks, chunks are packed.
+ * Streams of a tape being composed: events and records are encoded to chunks, chunks are packed.
  */
 #include <assert.h>
 
 #include "convert/compose_parts.h"
 
-enum { OPEN_MAX = 128 /* strands with memory for a chunk: 32 MiB */ };
+enum { OPEN_MAX = 128 /* strands with a chunk buffer: 32 MiB */ };
 
 static_assert((COMPOSE_DEPTH_MAX * sizeof(struct tape_node)) + sizeof(struct tape_chunk) +
 			      TAPE_RECORD_BYTES_MAX + 2 * TAPE_EVENT_ROOM <=
 		      COMPOSE_CHUNK_BYTES,
 	      "the deepest stack and what names it fit in one chunk");
 
-/* The strand is to have memory: new, or that of the strand whose turn it is to give its own. */
+/* Gives the strand a buffer: a new one, or that of the next strand in turn. */
 static struct err *strand_open(struct composer *composer, struct strand *strand)
 {
 	struct strand *other;
@@ -50,7 +50,7 @@ void compose_strand_destroy(struct strand *strand)
 	free(strand);
 }
 
-/* How many nodes a stack lacks in this strand: those of its outer frames are there or not. */
+/* How many nodes of a stack this strand lacks: if one is there, so are all outer ones. */
 static uint32_t nodes_lacking(const struct composer *composer, const struct strand *strand,
 			      uint32_t stack)
 {
@@ -95,7 +95,7 @@ static struct err *nodes_define(struct composer *composer, struct strand *strand
 	return err;
 }
 
-/* Room for `bytes` of record and the stack's nodes; *node_ret is its number here. */
+/* Makes room for `bytes` of record and the stack's nodes; *node_ret is its number here. */
 static struct err *strand_prepare(struct composer *composer, struct strand *strand, size_t bytes,
 				  uint32_t stack, uint32_t *node_ret)
 {
@@ -113,8 +113,8 @@ static struct err *strand_prepare(struct composer *composer, struct strand *stra
 }
 
 /*
- * Facts come in the order in which they happened, but for what happened at one time a tape's reader
- * takes frees first. So each event is at least a nanosecond after the one before.
+ * Facts arrive in order, but among events with equal times a tape's reader takes frees first. So
+ * each event is at least a nanosecond after the previous one.
  */
 static uint64_t event_time(struct composer *composer)
 {

@@ -1,7 +1,7 @@
 /*
- * DHAT's profiles: JSON with sums of every place that allocates - in all, at the peak, at the end -
- * whose stacks are numbers of frames, which stand at the end of the file. Valgrind's, and those of
- * others that write the same (dhat-rs, memtape).
+ * DHAT's profiles: JSON with sums for each allocation site - total, at the peak, at the end - whose
+ * stacks are numbers of frames listed at the end of the file. Written by Valgrind, and by others
+ * with the same format (dhat-rs, memtape).
  */
 #include <inttypes.h>
 
@@ -10,13 +10,13 @@
 #include "convert/valgrind_place.h"
 
 struct dhat_point {
-	size_t first; /* of its stack in dhat.numbers, innermost first */
+	size_t first; /* start of its stack in dhat.numbers, innermost first */
 	size_t count;
 	struct compose_sum sum;
 };
 
 struct dhat_frame {
-	uint32_t frame; /* of the composer */
+	uint32_t frame; /* the composer's */
 	bool is_own;	/* Valgrind's malloc */
 };
 
@@ -37,7 +37,7 @@ struct dhat {
 	uint64_t pid;
 	uint64_t peak_time;
 	uint64_t end_time;
-	bool has_lifetimes; /* "bklt": and so what was alive when */
+	bool has_lifetimes; /* "bklt": also what was alive when */
 	bool has_points;
 	bool has_frames;
 	bool no_memory;
@@ -174,7 +174,7 @@ static void member_take(struct dhat *dhat)
 
 /* --- to the tape ------------------------------------------------------------------------------ */
 
-/* UINT32_MAX: a frame of it is not in the file. */
+/* UINT32_MAX: a frame is missing from the file. */
 static uint32_t stack_of(const struct dhat *dhat, const struct dhat_point *point)
 {
 	const uint32_t *numbers = dhat->numbers.items + point->first;
@@ -211,7 +211,7 @@ static void points_write(const struct dhat *dhat)
 			      broken);
 }
 
-/* A nanosecond for each where the unit is none of time. */
+/* One nanosecond per unit if it is not a unit of time. */
 static uint64_t time_ns(const struct dhat *dhat, uint64_t time)
 {
 	const bool is_us = strcmp(str_text(&dhat->unit), "\302\265s") == 0;

@@ -8,7 +8,7 @@
 
 enum elf_kind elf_kind_of(const char *path)
 {
-	/* not blocking: what a foreign file names may be a pipe */
+	/* non-blocking: a path named by a foreign file may be a FIFO */
 	CLEAN(close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat status;
 	Elf64_Ehdr header;

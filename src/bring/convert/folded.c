@@ -1,8 +1,8 @@
 /*
  * Folded stacks: a line per stack, "main;parse;read_block 4096", the outermost function first, then
- * a number. What memtape export, stackcollapse-*, bpftrace's scripts, jeprof --collapsed and
- * flame-graph tools write. The file does not say what its numbers are: they are taken for bytes
- * that are alive. A name may have blanks, so the number is what stands behind the last one.
+ * a number. Written by memtape export, stackcollapse-*, bpftrace's scripts, jeprof --collapsed and
+ * flame-graph tools. The file does not say what its numbers mean: they are taken as live bytes. A
+ * name may contain blanks, so the number follows the last one.
  */
 #include <inttypes.h>
 
@@ -12,8 +12,8 @@
 #include "convert/scan.h"
 
 /*
- * The number at the end of a line: begin is where it begins. A fraction, as estimates have one, is
- * rounded. False: the line does not end in a number after a blank.
+ * The number at the end of a line, which starts at begin. Fractions, as in estimates, are rounded.
+ * False: the line does not end in a number after a blank.
  */
 static bool value_find(const char *line, size_t len, size_t *begin_ret, uint64_t *value_ret)
 {
@@ -37,7 +37,7 @@ static bool value_find(const char *line, size_t len, size_t *begin_ret, uint64_t
 	return at == line + end;
 }
 
-/* Where the stack ends, without the blanks before the number. */
+/* The end of the stack, without the blanks before the number. */
 static size_t stack_end(const char *line, size_t begin)
 {
 	while (begin > 0 && (line[begin - 1] == ' ' || line[begin - 1] == '\t'))
@@ -54,7 +54,7 @@ static bool is_text(const char *line, size_t len)
 	return true;
 }
 
-/* Every whole line there is ends in a number. */
+/* Matches if every complete line ends in a number. */
 static enum importer_match folded_probe(const char *bytes, size_t count)
 {
 	size_t found = 0;
@@ -69,7 +69,7 @@ static enum importer_match folded_probe(const char *bytes, size_t count)
 		if (!is_text(bytes + begin, len))
 			return IMPORTER_NO;
 		if (!newline && count >= IMPORTER_PROBE_BYTES)
-			break; /* it goes on where we cannot see it */
+			break; /* it continues beyond the probed bytes */
 		if (len > is_crlf && bytes[begin] != '#') {
 			if (!value_find(bytes + begin, len - is_crlf, &number, &value))
 				return IMPORTER_NO;
@@ -80,7 +80,7 @@ static enum importer_match folded_probe(const char *bytes, size_t count)
 	return found > 0 || count >= IMPORTER_PROBE_BYTES ? IMPORTER_MAYBE : IMPORTER_NO;
 }
 
-/* The stack "a;b;c", which is changed. Empty frames are none. */
+/* The stack "a;b;c", which is modified. Empty frames are skipped. */
 static uint32_t stack_of(struct composer *composer, char *text)
 {
 	uint32_t stack = COMPOSE_ROOT;
@@ -100,10 +100,10 @@ static uint32_t stack_of(struct composer *composer, char *text)
 }
 
 struct folded {
-	uint64_t line_count; /* with a stack and a number */
-	uint64_t pair_count; /* of them: with another number before it */
+	uint64_t line_count; /* lines with a stack and a number */
+	uint64_t pair_count; /* of these, with another number before it */
 	uint64_t bad_count;
-	uint64_t bad_line; /* the first of them */
+	uint64_t bad_line; /* the first bad line */
 };
 
 static void line_take(struct folded *folded, struct composer *composer, char *line, size_t len,
@@ -161,7 +161,7 @@ static struct err *folded_read(struct source *source, struct composer *composer)
 					   TAPE_MISSING_FUNCTIONS | TAPE_MISSING_PROCESS);
 	while (!composer_failed(composer) && source_line(source, &line, &len)) {
 		if (source_line_is_torn(source) && source_failed(source))
-			break; /* not all of its digits may be there */
+			break; /* some of its digits may be missing */
 		if (len > 0 && line[0] != '#')
 			line_take(&folded, composer, line, len, source_line_number(source));
 	}

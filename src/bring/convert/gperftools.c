@@ -1,11 +1,11 @@
 /*
- * Heap profiles of gperftools and TCMalloc, as text: a header, a row per stack, the mappings.
+ * Text heap profiles of gperftools and TCMalloc: a header, a row per stack, the mappings.
  *
  *	heap profile:      5:     5035 [    15:    10095] @ heapprofile
  *	     5:     5035 [    10:    10045] @ 0x4011b7 0x401202
  *
- * What stands behind the header's @ says what the rows are: all of it (heapprofile), a sample
- * (heap_v2/PERIOD, and heap/PERIOD of old), or what the allocator took from the system (growth).
+ * The word after the header's @ gives the kind of rows: everything (heapprofile), a sample
+ * (heap_v2/PERIOD, formerly heap/PERIOD), or memory obtained from the system (growth).
  */
 #include <inttypes.h>
 
@@ -14,12 +14,12 @@
 #include "convert/scan.h"
 
 static const char HEAD[] = "heap profile:";
-static const uint64_t OLD_PERIOD = 128 << 10; /* where a profile of old names none */
+static const uint64_t OLD_PERIOD = 128 << 10; /* if an old profile names none */
 
 struct gperftools {
 	struct heap_profile profile;
-	struct compose_sum told;  /* by the header */
-	struct compose_sum found; /* in the rows */
+	struct compose_sum told;  /* from the header */
+	struct compose_sum found; /* from the rows */
 	bool is_growth;
 	bool is_torn;
 };
@@ -38,11 +38,11 @@ static enum importer_match gperftools_probe(const char *bytes, size_t count)
 	(void)count;
 	if (scan_text(&at, HEAD))
 		return IMPORTER_YES;
-	/* made portable by a viewer: which kind it is stands behind the names */
+	/* made portable by pprof: the kind follows the names */
 	return scan_text(&at, "--- symbol") ? IMPORTER_YES : IMPORTER_NO;
 }
 
-/* What is behind the @; at is in a line. False: not known. */
+/* Reads the kind after the @; at is in a line. False: unknown. */
 static bool kind_take(struct gperftools *file, const char *at)
 {
 	struct heap_profile *profile = &file->profile;
@@ -60,7 +60,7 @@ static bool kind_take(struct gperftools *file, const char *at)
 									    : HEAP_SAMPLING_LINEAR;
 	if (scan_text(&at, "/") && !scan_number(&at, &period))
 		return false;
-	/* the older way told twice the mean distance of samples */
+	/* the older format has twice the mean sampling interval */
 	if (profile->sampling == HEAP_SAMPLING_LINEAR)
 		period /= 2;
 	profile->period = period ? period : OLD_PERIOD;
@@ -83,7 +83,7 @@ static struct err *head_take(struct gperftools *file, const struct source *sourc
 					    at);
 	} else if (file->told.live_count == file->told.allocated_count &&
 		   file->told.live_bytes == file->told.allocated_bytes) {
-		/* the very old ones, which only ever were samples */
+		/* very old profiles were always samples */
 		file->profile.sampling = HEAP_SAMPLING_LINEAR;
 		file->profile.period = OLD_PERIOD;
 	}
@@ -124,7 +124,7 @@ static void rows_take(struct gperftools *file, struct source *source)
 		const char *at = line;
 
 		if (source_line_is_torn(source)) {
-			file->is_torn = true; /* not all of its addresses may be there */
+			file->is_torn = true; /* some of its addresses may be missing */
 			return;
 		}
 		if (scan_text(&at, "MAPPED_LIBRARIES:") || scan_text(&at, "--- Memory map:")) {

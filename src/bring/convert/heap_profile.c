@@ -91,7 +91,7 @@ static void scale(const struct heap_profile *profile, uint64_t *count, uint64_t 
 	double factor = 1;
 
 	if (periods <= 0)
-		return; /* nothing is known of blocks without bytes */
+		return; /* a count without bytes says nothing */
 	if (profile->sampling == HEAP_SAMPLING_POISSON)
 		factor = -1 / expm1(-periods);
 	else if (periods < 1)
@@ -109,7 +109,7 @@ struct compose_sum heap_profile_scale(const struct heap_profile *profile,
 		return whole;
 	scale(profile, &whole.live_count, &whole.live_bytes);
 	scale(profile, &whole.allocated_count, &whole.allocated_bytes);
-	/* the two are estimates of their own, and the whole is not less than its part */
+	/* both are independent estimates, and the total is not less than its part */
 	whole.allocated_count = u64_max(whole.allocated_count, whole.live_count);
 	whole.allocated_bytes = u64_max(whole.allocated_bytes, whole.live_bytes);
 	return whole;
@@ -117,7 +117,7 @@ struct compose_sum heap_profile_scale(const struct heap_profile *profile,
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* "0x0000000000401175 inner<0000000000401166>": the viewer's addition is none of the name. */
+/* "0x0000000000401175 inner<0000000000401166>": pprof's suffix is not part of the name. */
 static bool symbol_take(struct heap_profile *profile, const char *line, size_t len)
 {
 	const char *end = line + len;
@@ -167,7 +167,7 @@ void heap_profile_symbols(struct heap_profile *profile, struct source *source, c
 
 /* --- objects ---------------------------------------------------------------------------------- */
 
-/* "00401000-00402000 r-xp 00001000 fe:00 123   /tmp/t"; false: it is not such a line. */
+/* "00401000-00402000 r-xp 00001000 fe:00 123   /tmp/t"; false: not such a line. */
 static bool mapping_scan(const char *line, struct heap_object *object, const char **path_ret)
 {
 	uint64_t number;
@@ -202,7 +202,7 @@ static bool is_allocator(const char *path)
 	return scan_text(&at, "libjemalloc") || scan_text(&at, "libtcmalloc");
 }
 
-/* Mappings of one file that follow each other are one object. */
+/* Consecutive mappings of one file are one object. */
 static void mapping_take(struct heap_profile *profile, struct heap_object object, const char *path)
 {
 	struct heap_object *last =
@@ -232,7 +232,7 @@ void heap_profile_objects(struct heap_profile *profile, struct source *source)
 		const char *path;
 
 		if (source_line_is_torn(source))
-			return; /* half a path is another one */
+			return; /* a truncated path is a wrong one */
 		if (mapping_scan(line, &object, &path))
 			mapping_take(profile, object, path);
 		else if (len > 0)
@@ -243,8 +243,8 @@ void heap_profile_objects(struct heap_profile *profile, struct source *source)
 /* --- to the tape ------------------------------------------------------------------------------ */
 
 /*
- * Addresses in a program that is linked to a fixed place are those of its file. Where the file is
- * not here to be asked, the place tells: others are not mapped so low.
+ * A program linked at a fixed address runs at the addresses of its file. If the file is not
+ * available, the address decides: others are not mapped so low.
  */
 static uint64_t bias_of(const struct heap_object *object, const char *path)
 {
@@ -270,7 +270,7 @@ static void modules_write(struct heap_profile *profile, struct composer *compose
 	}
 }
 
-/* The object of a call's address; NULL: none. Files have some dozens, in the order of address. */
+/* The object containing a call's address; NULL: none. Files have dozens, sorted by address. */
 static const struct heap_object *object_find(const struct heap_profile *profile, uint64_t address)
 {
 	for (size_t low = 0, high = profile->objects.count; low < high;) {

@@ -1,22 +1,22 @@
 /*
  * heaptrack: its interpreted files (heaptrack PROGRAM), and raw ones (heaptrack --raw, or what its
- * library writes by itself), versions 1 to 3. Lines of a letter and hexadecimal numbers; strings,
- * addresses, traces and kinds of allocations are numbered as they come.
+ * library writes by itself), versions 1 to 3. Lines have a letter and hexadecimal numbers; strings,
+ * addresses, traces and kinds of allocations are numbered in order of appearance.
  *
- * A raw file has the address of every block, and addresses of code that are looked up when the tape
- * is read, as those of any tape. An interpreted one has names, and of a free only how large the
- * block was and where it was allocated: of several such the youngest is taken.
+ * A raw file has the address of every block, and code addresses that are looked up when the tape is
+ * read, as for any tape. An interpreted one has names, and for a free only the size of the block
+ * and its allocation stack: if several match, the youngest is taken.
  */
 #include "convert/heaptrack.h"
 
 enum {
 	VERSION_MAX = 3,
-	VERSION_LENGTHS = 3, /* from here on texts have their length in front */
+	VERSION_LENGTHS = 3, /* from this version on strings have a length prefix */
 	NS_PER_MS = 1000000,
 	PAGE_BYTES_MAX = 1 << 24
 };
 
-/* Lines are joined where a text has line ends in it. */
+/* Joins the lines of a string that contains newlines. */
 static bool text_go_on(struct heaptrack *heaptrack, const char *begin, uint64_t bytes)
 {
 	struct str *text = &heaptrack->text;
@@ -66,12 +66,12 @@ static void take_usage(struct heaptrack *heaptrack, uint64_t pages)
 	if (heaptrack->page_bytes == 0 ||
 	    __builtin_mul_overflow(pages, heaptrack->page_bytes, &bytes))
 		return;
-	memset(&usage, 0xff, sizeof(usage)); /* not known */
+	memset(&usage, 0xff, sizeof(usage)); /* unknown */
 	usage.rss_bytes = bytes;
 	composer_usage(heaptrack->composer, &usage);
 }
 
-/* False: it is not one of these. */
+/* False: not one of these. */
 static bool common_line(struct heaptrack *heaptrack, char letter, struct hex_words words)
 {
 	uint64_t value = 0;
@@ -107,7 +107,7 @@ static bool common_line(struct heaptrack *heaptrack, char letter, struct hex_wor
 	}
 }
 
-/* The two kinds have letters of their own, which come before events. */
+/* Each kind has distinctive letters, which come before events. */
 static void tell_kind(struct heaptrack *heaptrack, char letter)
 {
 	const bool is_raw = letter == 'x' || letter == 'm';

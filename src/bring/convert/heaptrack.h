@@ -1,5 +1,5 @@
 /*
- * heaptrack: what its two kinds of files share while they are read. Internal to convert.
+ * heaptrack: shared by the readers of its two kinds of files. Internal to convert.
  */
 #ifndef MEMTAPE_CONVERT_HEAPTRACK_H
 #define MEMTAPE_CONVERT_HEAPTRACK_H
@@ -18,14 +18,14 @@ struct heaptrack_info {
 struct heaptrack_module {
 	uint64_t begin;
 	uint64_t end;
-	uint32_t module; /* of the composer */
+	uint32_t module; /* the composer's */
 };
 
 VEC_DEFINE(heaptrack_infos, struct heaptrack_info);
 VEC_DEFINE(heaptrack_modules, struct heaptrack_module);
 VEC_DEFINE(heaptrack_texts, const char *);
 
-/* Numbers of strings, addresses and traces begin at 1: their first item stands for none. */
+/* Numbers of strings, addresses and traces begin at 1: item 0 means none. */
 struct heaptrack {
 	struct source *source;
 	struct composer *composer;
@@ -38,24 +38,24 @@ struct heaptrack {
 	struct vec_u32 stacks; /* by trace */
 	struct heaptrack_infos infos;
 	const char *exe;		  /* raw */
-	struct heaptrack_modules modules; /* raw: those loaded now, sorted by begin */
+	struct heaptrack_modules modules; /* raw: currently loaded modules, sorted by begin */
 	bool are_sorted;
 	bool is_raw;
-	bool is_known; /* which of the two it is */
+	bool is_known; /* whether the kind is known */
 	uint64_t unknown_lines;
 	uint64_t unmatched_frees;
 };
 
 /*
- * A line of that kind of file, without its letter; false: it is not as it should be, and *why
- * (constant) says how.
+ * A line of that kind of file, without its letter; false: malformed, and *why (constant) is the
+ * reason.
  */
 bool heaptrack_raw_line(struct heaptrack *heaptrack, char letter, struct hex_words words,
 			const char **why);
 bool heaptrack_interpreted_line(struct heaptrack *heaptrack, char letter, struct hex_words words,
 				const char **why);
 
-/* A text that fills the rest of the line, or has its length in front (and may go on after it). */
+/* A string: the rest of the line, or length-prefixed (and perhaps continued on later lines). */
 bool heaptrack_text(struct heaptrack *heaptrack, struct hex_words *words, const char **text_ret);
 
 #endif

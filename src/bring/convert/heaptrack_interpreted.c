@@ -1,5 +1,5 @@
 /*
- * Lines of heaptrack's interpreted files: everything has a number by then.
+ * Lines of heaptrack's interpreted files, in which everything is numbered.
  */
 #include "convert/heaptrack.h"
 
@@ -18,7 +18,7 @@ static bool take_string(struct heaptrack *heaptrack, struct hex_words words)
 	return text && heaptrack_texts_push(&heaptrack->strings, text);
 }
 
-/* A string by its number; NULL: there is none of this number. */
+/* A string by its number; NULL: no such number. */
 static bool string_next(const struct heaptrack *heaptrack, struct hex_words *words,
 			const char **text_ret)
 {
@@ -50,7 +50,7 @@ static bool take_address(struct heaptrack *heaptrack, struct hex_words words)
 	while (frame.name_count < NAMES_MAX && !hex_at_end(&words)) {
 		if (!string_next(heaptrack, &words, &function))
 			return false;
-		if (hex_at_end(&words)) { /* versions before 3 leave out what is not known */
+		if (hex_at_end(&words)) { /* versions before 3 omit unknown fields */
 			file = "";
 			line = 0;
 		} else if (!string_next(heaptrack, &words, &file) || !hex_next(&words, &line)) {
@@ -63,7 +63,7 @@ static bool take_address(struct heaptrack *heaptrack, struct hex_words words)
 						(uint32_t)u64_min(line, UINT32_MAX) };
 	}
 	frame.module = module_of(heaptrack, module);
-	frame.pc++; /* it is the call's, and what is meant here is where the call returns to */
+	frame.pc++; /* it is the call's, but a return address is needed here */
 	return vec_u32_push(&heaptrack->frames, composer_frame(heaptrack->composer, &frame));
 }
 

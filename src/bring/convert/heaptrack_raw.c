@@ -1,5 +1,5 @@
 /*
- * Lines of heaptrack's raw files: addresses, and what was loaded where.
+ * Lines of heaptrack's raw files: addresses, and loaded modules.
  */
 #include <assert.h>
 
@@ -17,7 +17,7 @@ static bool take_exe(struct heaptrack *heaptrack, struct hex_words words)
 	return heaptrack->exe != NULL;
 }
 
-/* Pairs of address and size: the whole range, relative to where the module was loaded. */
+/* Pairs of address and size: the total range, relative to the module's load address. */
 static bool take_segments(struct hex_words *words, uint64_t *begin_ret, uint64_t *end_ret)
 {
 	uint64_t begin = UINT64_MAX, end = 0, address, bytes, segment_end;
@@ -42,7 +42,7 @@ static bool module_add(struct heaptrack *heaptrack, const char *path, struct hex
 	if (!hex_next(words, &module.bias))
 		return false;
 	if (hex_at_end(words))
-		return true; /* nothing of it is mapped */
+		return true; /* nothing is mapped */
 	if (!take_segments(words, &module.begin, &module.end) ||
 	    __builtin_add_overflow(module.begin, module.bias, &module.begin) ||
 	    __builtin_add_overflow(module.end, module.bias, &module.end))
@@ -53,7 +53,7 @@ static bool module_add(struct heaptrack *heaptrack, const char *path, struct hex
 	return heaptrack_modules_push(&heaptrack->modules, row);
 }
 
-/* m PATH ADDRESS SEGMENTS..., "x" is the program; m -: all that was told is forgotten. */
+/* m PATH ADDRESS SEGMENTS..., "x" is the program; m -: discards all modules so far. */
 static bool take_module(struct heaptrack *heaptrack, struct hex_words words)
 {
 	const char *path;
@@ -61,7 +61,7 @@ static bool take_module(struct heaptrack *heaptrack, struct hex_words words)
 	if (heaptrack->version >= 3) {
 		if (!heaptrack_text(heaptrack, &words, &path))
 			return false;
-	} else { /* paths with blanks cannot be told from what follows */
+	} else { /* paths with blanks cannot be distinguished from what follows */
 		char *end;
 
 		words.at += *words.at == ' ';
@@ -88,7 +88,7 @@ static int compare_modules(const void *context, const void *a, const void *b)
 				((const struct heaptrack_module *)b)->begin);
 }
 
-/* COMPOSE_NO_MODULE: none is there. */
+/* COMPOSE_NO_MODULE: none. */
 static uint32_t module_find(struct heaptrack *heaptrack, uint64_t pc)
 {
 	const struct heaptrack_module *modules = heaptrack->modules.items;

@@ -1,18 +1,18 @@
 /*
- * hex_words: lines of lower-case hexadecimal numbers apart at single blanks, as heaptrack writes
- * them. Internal to convert.
+ * hex_words: lines of lower-case hexadecimal numbers separated by single blanks, as in heaptrack's
+ * files. Internal to convert.
  */
 #ifndef MEMTAPE_CONVERT_HEX_WORDS_H
 #define MEMTAPE_CONVERT_HEX_WORDS_H
 
 #include "core/core.h"
 
-/* What is left of a line; NUL-terminated. */
+/* The rest of a line; NUL-terminated. */
 struct hex_words {
 	const char *at;
 };
 
-/* The next number; false: the line is at its end, or what follows is none. */
+/* The next number; false: end of the line, or not a number. */
 static inline bool hex_next(struct hex_words *words, uint64_t *value_ret)
 {
 	const char *at = words->at;

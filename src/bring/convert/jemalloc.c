@@ -1,6 +1,6 @@
 /*
- * Heap profiles of jemalloc: the mean distance of samples, sums of each thread, then for every
- * stack its sums, of all threads and of each.
+ * Heap profiles of jemalloc: the mean sampling interval, sums per thread, then for every stack its
+ * sums in total and per thread.
  *
  *	heap_v2/524288
  *	  t*: 5: 5035 [10: 10045]
@@ -9,8 +9,8 @@
  *	  t*: 5: 5035 [10: 10045]
  *	  t0: 5: 5035 [10: 10045]
  *
- * What was ever allocated, in brackets, is there with the option prof_accum only. Bytes are those
- * of jemalloc's size classes.
+ * Total allocations, in brackets, exist only with the option prof_accum. Bytes are those of
+ * jemalloc's size classes.
  */
 #include <inttypes.h>
 
@@ -30,10 +30,10 @@ VEC_DEFINE(part_vec, struct part);
 
 struct jemalloc {
 	struct heap_profile *profile;
-	struct part_vec parts; /* of the present stack, by thread */
+	struct part_vec parts; /* of the current stack, by thread */
 	struct map thread_ids; /* number -> index in the profile's threads + 1 */
-	struct heap_row row;   /* of the present stack: all threads */
-	bool in_stack;	       /* the lists of stacks have begun */
+	struct heap_row row;   /* of the current stack: all threads */
+	bool in_stack;	       /* the stack section has begun */
 	bool has_row;
 	bool has_accum;
 	bool is_torn;
@@ -74,7 +74,7 @@ static uint32_t thread_index(struct jemalloc *file, uint64_t number, const char 
 	return place ? (uint32_t)*place : 0;
 }
 
-/* What of `whole` belongs to the first `part` of `parts`. */
+/* The share of `whole` that belongs to the first `part` of `parts`. */
 static uint64_t share(uint64_t whole, uint64_t part, uint64_t parts)
 {
 	return parts ? (uint64_t)((unsigned __int128)whole * part / parts) : 0;
@@ -111,7 +111,7 @@ static void row_push(struct jemalloc *file, struct compose_sum sum, uint32_t thr
 {
 	struct heap_row row = file->row;
 
-	/* a thread's share is rounded; what is alive was allocated */
+	/* a thread's share is rounded; live blocks were allocated */
 	sum.allocated_count = u64_max(sum.allocated_count, sum.live_count);
 	sum.allocated_bytes = u64_max(sum.allocated_bytes, sum.live_bytes);
 	row.sum = sum;
@@ -120,8 +120,9 @@ static void row_push(struct jemalloc *file, struct compose_sum sum, uint32_t thr
 }
 
 /*
- * A stack's numbers are scaled as one, as viewers do it, and shared out by what is told of each
- * thread. The threads' own add up to them only where all was seen: in a sample each is an estimate.
+ * A stack's numbers are scaled as one, as pprof does it, and divided in proportion to those of the
+ * threads. The threads' own scaled numbers add up to the total only without sampling: in a sample
+ * each is an estimate.
  */
 static void stack_end(struct jemalloc *file)
 {
@@ -182,7 +183,7 @@ static bool line_take(struct jemalloc *file, const char *line)
 	file->parts.count = 0;
 	if (heap_profile_stack(file->profile, line, &file->row.first_pc, &file->row.pc_count))
 		return true;
-	file->row.first_pc = file->row.pc_count = 0; /* sums of a stack that cannot be read */
+	file->row.first_pc = file->row.pc_count = 0; /* sums of an unreadable stack */
 	return false;
 }
 
@@ -195,7 +196,7 @@ static void lines_take(struct jemalloc *file, struct source *source)
 		const char *at = line;
 
 		if (source_line_is_torn(source))
-			break; /* not all of its addresses or digits may be there */
+			break; /* some of its addresses or digits may be missing */
 		if (scan_text(&at, "MAPPED_LIBRARIES:")) {
 			stack_end(file);
 			heap_profile_objects(file->profile, source);

@@ -22,7 +22,7 @@ static bool fail(struct json_pull *json, const char *why)
 	return false;
 }
 
-/* The next byte, which stays; -1: there is none. */
+/* Peeks at the next byte; -1: end. */
 static int byte_peek(struct json_pull *json)
 {
 	size_t count;
@@ -40,7 +40,7 @@ static int byte_peek(struct json_pull *json)
 	return (uint8_t)*json->at;
 }
 
-/* The next byte that is no white space; -1: there is none. */
+/* Peeks at the next byte that is not white space; -1: end. */
 static int mark_peek(struct json_pull *json)
 {
 	int byte = byte_peek(json);
@@ -62,7 +62,7 @@ bool json_enter(struct json_pull *json, char open)
 	return true;
 }
 
-/* Past the comma, or past the end. */
+/* Skips a comma, or the closing bracket. */
 static bool goes_on(struct json_pull *json, char close)
 {
 	const int mark = mark_peek(json);
@@ -132,7 +132,7 @@ static bool unit_read(struct json_pull *json, uint32_t *unit_ret)
 	return true;
 }
 
-/* What stands behind "\\u"; of a pair both. */
+/* The digits after "\\u"; both halves of a surrogate pair. */
 static bool code_read(struct json_pull *json, uint32_t *code_ret)
 {
 	const uint32_t high = 0xd800, low = 0xdc00, end = 0xe000, none = 0xfffd;
@@ -243,7 +243,7 @@ bool json_skip(struct json_pull *json)
 		if (mark < 0)
 			return fail(json, "the file ends in the middle");
 		if (depth == 0 && (mark == ',' || mark == ']' || mark == '}'))
-			return true; /* a number or a word ended, or there was nothing */
+			return true; /* a number or word ended, or there was none */
 		if (mark == '"') {
 			if (!json_string(json, &text))
 				return false;

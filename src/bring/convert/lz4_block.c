@@ -3,7 +3,7 @@
 #include <assert.h>
 
 enum {
-	LENGTH_MORE = 15, /* the length goes on in bytes, as long as they are LENGTH_FULL */
+	LENGTH_MORE = 15, /* the length continues in bytes while they are LENGTH_FULL */
 	LENGTH_FULL = 255,
 	COPY_MIN = 4
 };
@@ -13,12 +13,12 @@ enum step { STEP_DONE, STEP_END, STEP_CUT, STEP_DAMAGED };
 struct block {
 	const uint8_t *in;
 	const uint8_t *end;
-	uint8_t *out; /* NULL: only how much it is */
-	size_t at;    /* so much of out is filled, */
+	uint8_t *out; /* NULL: only computes the size */
+	size_t at;    /* bytes of out filled so far */
 	size_t room;
 };
 
-/* False: the block ends within the number. */
+/* False: the block ends inside the number. */
 static bool length_read(struct block *block, size_t *length)
 {
 	uint8_t more = LENGTH_FULL;
@@ -46,7 +46,7 @@ static enum step literals_take(struct block *block, size_t length)
 	return taken == length ? STEP_DONE : STEP_CUT;
 }
 
-/* Byte by byte where the copy reaches into itself: then it repeats what it begins with. */
+/* Byte by byte if the copy overlaps itself: then it repeats its beginning. */
 static enum step copy_take(struct block *block, size_t offset, size_t length)
 {
 	const size_t taken = u64_min(length, block->room - block->at);
@@ -64,7 +64,7 @@ static enum step copy_take(struct block *block, size_t offset, size_t length)
 	return taken == length ? STEP_DONE : STEP_CUT;
 }
 
-/* Some literals, and a copy of what was there before; a block may end between the two. */
+/* Literals, then a copy of earlier output; a block may end between the two. */
 static enum step sequence_take(struct block *block)
 {
 	const uint8_t token = *block->in++;
@@ -87,7 +87,7 @@ static enum step sequence_take(struct block *block)
 	return copy_take(block, offset, copied + COPY_MIN);
 }
 
-/* Where it ended. STEP_END: at its end, STEP_CUT: in the middle of it, or out of room. */
+/* How it ended. STEP_END: complete, STEP_CUT: truncated, or out of room. */
 static enum step block_read(const uint8_t *in, size_t count, uint8_t *out, size_t room,
 			    size_t *got_ret)
 {
@@ -100,7 +100,7 @@ static enum step block_read(const uint8_t *in, size_t count, uint8_t *out, size_
 	return step == STEP_DONE ? STEP_END : step;
 }
 
-/* Twice: a block does not say how long it becomes, and the most it could be is 255 times itself. */
+/* In two passes: a block does not store its decoded size, which can be 255 times its own. */
 static enum lz4_result decode(const uint8_t *in, size_t count, size_t max, bool is_part,
 			      struct vec_u8 *out)
 {

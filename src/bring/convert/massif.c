@@ -1,11 +1,11 @@
 /*
- * Valgrind's massif: snapshots of how much was alive, some of them with a tree of who had it.
+ * Valgrind's massif: snapshots of live bytes, some of them with a tree of their call stacks.
  *
- * Between two trees only the sum is known. There the stacks are taken to be as in that tree of the
- * two whose sum is closer, if no more than a tenth of it is gone: each with its part. What is more
- * than the tree, or all where no tree is close, stands for itself as "[no call stacks at this
- * snapshot]". So a snapshot that is higher than the peak by less than massif cares for looks like
- * the peak, and one far below it is not taken for a small peak.
+ * Between two trees only the total is known. There the stacks are assumed to be those of whichever
+ * tree has the closer total, if at most a tenth of it is gone: each in proportion. Bytes beyond the
+ * tree, or all if no tree is close, are shown as "[no call stacks at this snapshot]". So a snapshot
+ * slightly higher than the peak, by less than massif's precision, looks like the peak, and one far
+ * below it is not taken for a small peak.
  */
 #include <inttypes.h>
 
@@ -18,11 +18,11 @@ VEC_DEFINE(snapshot_vec, struct massif_snapshot);
 struct massif {
 	struct massif_file file;
 	struct massif_share_vec before; /* the last tree */
-	struct snapshot_vec waiting;	/* snapshots since, without trees */
-	uint32_t unknown;		/* the stack of what has none */
+	struct snapshot_vec waiting;	/* snapshots since then, without trees */
+	uint32_t unknown;		/* the stack for bytes without one */
 	uint64_t snapshot_count;
 	uint64_t tree_count;
-	uint64_t scaled_count;	/* snapshots whose shares are no more than likely */
+	uint64_t scaled_count;	/* snapshots whose shares are estimates */
 	uint64_t unknown_count; /* snapshots without any */
 	uint64_t extra_max;
 	uint64_t stacks_max;
@@ -74,7 +74,7 @@ static uint64_t shares_bytes(const struct massif_share_vec *shares)
 	return bytes;
 }
 
-/* A snapshot of which only the sum is known: as in this tree, as far as it goes. */
+/* A snapshot with only a total: divided as in this tree, as far as it goes. */
 static void waiting_write(struct massif *massif, const struct massif_snapshot *snapshot,
 			  const struct massif_share_vec *tree, uint64_t tree_bytes)
 {
@@ -106,7 +106,7 @@ static uint64_t distance(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* Snapshots since the last tree; next may be that one, where there is no other. */
+/* Snapshots since the last tree; next may be the same tree if there is no other. */
 static void waiting_flush(struct massif *massif, const struct massif_share_vec *next)
 {
 	const uint64_t before_bytes = shares_bytes(&massif->before);
@@ -124,7 +124,7 @@ static void waiting_flush(struct massif *massif, const struct massif_share_vec *
 	massif->waiting.count = 0;
 }
 
-/* A snapshot with a tree. Its sum is the heap's; what the tree lacks of it has no stack. */
+/* A snapshot with a tree. Its total is the heap's; bytes missing from the tree have no stack. */
 static void tree_write(struct massif *massif, const struct massif_snapshot *snapshot)
 {
 	struct massif_share_vec *shares = &massif->file.shares;

@@ -1,7 +1,7 @@
 /*
- * A tree stands with its innermost frames first: under the line of all, one for each place that
- * allocates, under it those that called there, and so on. A leaf's bytes are those of the whole
- * path. Places with little are one line, "in 7 places, all below massif's threshold (1.00%)".
+ * Trees have their innermost frames first: below the root line, one line for each allocation site,
+ * below that its callers, and so on. A leaf's bytes are those of the whole path. Small sites share
+ * one line, "in 7 places, all below massif's threshold (1.00%)".
  */
 #include "convert/massif_file.h"
 
@@ -19,7 +19,7 @@ enum {
 struct massif_place {
 	struct valgrind_place place;
 	uint64_t children; /* still to come */
-	bool is_rest;	   /* several places, which are not told */
+	bool is_rest;	   /* several sites, not listed individually */
 };
 
 static void place_destroy(struct massif_place *place)
@@ -39,7 +39,7 @@ void massif_file_deinit(struct massif_file *file)
 
 /* --- the head --------------------------------------------------------------------------------- */
 
-/* A line that begins with key; *value_ret is the rest. */
+/* A line that starts with key; *value_ret is the rest. */
 static bool value_next(struct massif_file *file, const char *key, const char **value_ret)
 {
 	char *line;
@@ -100,14 +100,14 @@ struct err *massif_file_begin(struct massif_file *file, struct source *source,
 
 /* --- trees ------------------------------------------------------------------------------------ */
 
-/* What stands behind the bytes of a tree's line, which is not the first. */
+/* The text after the bytes of a tree line other than the first. */
 static void place_read(struct massif_place *place, const char *text)
 {
 	place->is_rest = strncmp(text, "in ", 3) == 0 && strstr(text, " below massif's threshold");
 	valgrind_place_read(&place->place, place->is_rest ? "[below massif's threshold]" : text);
 }
 
-/* The path down to `depth`, whose bytes these are. */
+/* The path down to `depth`, which has these bytes. */
 static bool leaf_take(struct massif_file *file, size_t depth, uint64_t bytes)
 {
 	const bool is_cut = file->path.items[depth]->is_rest || depth >= file->depth_max;
@@ -136,7 +136,7 @@ static struct massif_place *place_at(struct massif_file *file, size_t depth)
 	return file->path.items[depth];
 }
 
-/* The depth of the next line: 0 when the tree is complete. */
+/* Depth of the next line; 0 when the tree is complete. */
 static size_t depth_next(const struct massif_file *file, size_t depth)
 {
 	while (depth > 0 && file->path.items[depth - 1]->children == 0)
@@ -144,7 +144,7 @@ static size_t depth_next(const struct massif_file *file, size_t depth)
 	return depth;
 }
 
-/* "  n2: 10145 0x40117D: inner (t1.c:5)" with `depth` blanks. False: it is not that. */
+/* "  n2: 10145 0x40117D: inner (t1.c:5)" with `depth` blanks. False: not such a line. */
 static bool tree_line_scan(const char *line, size_t depth, uint64_t *children_ret,
 			   uint64_t *bytes_ret, const char **text_ret)
 {

@@ -1,9 +1,9 @@
 /*
- * memray's capture files: what a program in Python allocated, with the Python stack of each event,
- * or (--aggregate) the sums of each stack at the peak and at the end. Records are a byte that says
- * what it is, with flags in it, and numbers; most are differences to the last of their kind.
+ * memray's capture files: allocations of a Python program, with the Python stack of each event, or
+ * (--aggregate) the sums of each stack at the peak and at the end. Records are a byte with type and
+ * flags, followed by numbers; most are differences to the last one of their kind.
  *
- * Frames of C below those of Python (--native) are left out.
+ * C frames below those of Python (--native) are left out.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -16,7 +16,7 @@
 
 enum {
 	VERSION_FIRST = 12,
-	VERSION_PATHS = 13, /* where Python's modules are stands behind the header */
+	VERSION_PATHS = 13, /* from this version on, Python's module paths follow the header */
 	TABLE_MAX = 1 << 20,
 	NS_PER_MS = 1000000
 };
@@ -96,7 +96,7 @@ static void paths_pass(struct memray *memray)
 		while (memray_text_read(memray)[0])
 			;
 		source_peek(memray->source, 1, &bytes, &count);
-		/* a path that is empty is the present folder: the list goes on */
+		/* an empty path is the current directory: the list continues */
 	} while (!memray->why && !memray->has_objects && count > 0 && *bytes == '/');
 }
 
@@ -117,12 +117,12 @@ static struct err *header_read(struct memray *memray)
 	memray->python_version = memray_u32_read(memray);
 	memray->has_native = memray_u8_read(memray);
 	memray->is_sums = memray_u8_read(memray);
-	memray_u64_read(memray); /* how many allocations and frames */
+	memray_u64_read(memray); /* number of allocations and frames */
 	memray_u64_read(memray);
-	memray_u64_read(memray); /* when it began and when it ended */
+	memray_u64_read(memray); /* start and end time */
 	memray_u64_read(memray);
 	composer_command_line(memray->composer, memray_text_read(memray));
-	memray_u32_read(memray); /* the process */
+	memray_u32_read(memray); /* pid */
 	memray->main_tid = memray_u64_read(memray);
 	memray->skipped_frames = memray_u64_read(memray);
 	memray_u8_read(memray);
@@ -211,7 +211,7 @@ void memray_thread_switch(struct memray *memray, uint64_t tid)
 	memray->thread = *place;
 }
 
-/* memray's numbers are those of pthreads: they are counted here. */
+/* memray uses pthread_t values as ids: renumbered here. */
 void memray_thread_tell(struct memray *memray)
 {
 	const uint32_t name = memray->threads.items[memray->thread].name;
@@ -288,7 +288,7 @@ static enum tape_fn fn_of(unsigned allocator)
 	return fns[allocator];
 }
 
-/* As memray counts: a mapping is a block, and goes when it is unmapped as a whole. */
+/* As in memray: a mapping is a block, freed when it is unmapped as a whole. */
 static void unmap_take(struct memray *memray, uint64_t address, uint64_t size)
 {
 	const uint64_t *bytes = map_find(&memray->maps, address);

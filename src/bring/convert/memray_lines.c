@@ -1,6 +1,6 @@
 #include "convert/memray_lines.h"
 
-/* Six bits in each byte, the lowest first; another bit says that there are more. */
+/* Varint: six bits per byte, lowest first; another bit is set if more follow. */
 static uint32_t varint(const uint8_t **at, const uint8_t *end)
 {
 	uint32_t value = 0;
@@ -43,7 +43,7 @@ uint32_t memray_line(uint32_t version, const uint8_t *table, size_t bytes, int64
 			line += form - ONE_LINE;
 		if (offset < next)
 			return form != NONE && line > 0 && line < UINT32_MAX ? (uint32_t)line : 0;
-		/* the columns, which are not needed: the bytes up to the next head */
+		/* skips the columns: the bytes up to the next head */
 		while (at < end && !(*at & 128))
 			at++;
 		begin = next;

@@ -1,11 +1,11 @@
 /*
- * memray's files of sums (--aggregate): what every stack had at the peak and at the end.
+ * memray's aggregated files (--aggregate): the sums of every stack at the peak and at the end.
  */
 #include "convert/memray.h"
 
 #include <assert.h>
 
-/* In files of sums; those that are not here are as above. */
+/* Numbers in aggregated files; the others are as in other files. */
 enum sum_record {
 	SUM_SNAPSHOT = 1,
 	SUM_ALLOCATION,
@@ -40,8 +40,7 @@ static void sum_take(struct memray *memray)
 	uint64_t numbers[9];
 	struct compose_sum sum = { .has_peak = true };
 
-	/* thread, allocator, frame of C, stack, mappings; how many at the peak and at the end,
-	 * bytes */
+	/* thread, allocator, C frame, stack, mappings; counts at the peak and at the end, bytes */
 	for (size_t i = 0; i < array_size(numbers); i++)
 		numbers[i] = memray_u64_read(memray);
 	if (memray->why)

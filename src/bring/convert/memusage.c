@@ -1,8 +1,8 @@
 /*
- * Data files of glibc's memusage: how much heap there was after each call, and nothing of the call.
- * A rise is a block of that size, a fall the youngest block of exactly that size; so a program
- * without realloc has its sizes and counts as they were. After a fall of a size that no block has
- * (a realloc made it), the youngest blocks go and what remains of the last one is a new one.
+ * Data files of glibc's memusage: heap size after each call, and nothing else about the call. A
+ * rise is a block of that size, a fall frees the youngest block of exactly that size; so for a
+ * program without realloc sizes and counts are correct. After a fall by a size that no block has
+ * (caused by realloc), the youngest blocks are freed and the rest of the last one is a new block.
  */
 #include <inttypes.h>
 
@@ -18,11 +18,11 @@ struct curve {
 	struct composer *composer;
 	uint64_t begin_ticks;
 	uint64_t heap;
-	struct vec_u64 sizes; /* of blocks in the order in which they came; some are gone */
-	struct map alive;     /* size -> how many of them are alive */
+	struct vec_u64 sizes; /* of blocks in order of allocation; some are freed */
+	struct map alive;     /* size -> number of live blocks */
 	uint64_t alive_count;
-	uint64_t broken_count;	 /* falls of a size that no block had */
-	uint64_t negative_count; /* records of a heap below nothing */
+	uint64_t broken_count;	 /* falls by a size that no block had */
+	uint64_t negative_count; /* records with a negative heap size */
 	uint64_t back_count;	 /* times that went back */
 	uint64_t last_ticks;
 	bool failed;
@@ -36,7 +36,7 @@ static void curve_deinit(struct curve *curve)
 
 CLEAN_DEFINE_DEINIT(curve_deinit, struct curve);
 
-/* A record of no time, and an end that is not before the start. */
+/* Matches a record with no time, and an end not before the start. */
 static enum importer_match memusage_probe(const char *bytes, size_t count)
 {
 	const size_t stack_at = 8, low_at = 16, high_at = 20;
@@ -65,7 +65,7 @@ static void block_made(struct curve *curve, uint64_t size)
 	composer_made(curve->composer, size, size, COMPOSE_NO_STACK);
 }
 
-/* False: no block of this size is alive. */
+/* False: no live block has this size. */
 static bool block_gone(struct curve *curve, uint64_t size)
 {
 	uint64_t *alive = map_find(&curve->alive, size);
@@ -94,7 +94,7 @@ static void fall(struct curve *curve, uint64_t bytes)
 	}
 }
 
-/* Forgets sizes of blocks that are gone: of each size as many are kept as are alive. */
+/* Drops sizes of freed blocks: keeps as many of each size as are alive. */
 static void sizes_tidy(struct curve *curve)
 {
 	CLEAN(map_deinit) struct map kept = { 0 };
@@ -123,7 +123,7 @@ static void records_take(void *context, const struct memusage_record *records, s
 
 	for (size_t i = 0; i < count && !curve->failed && !composer_failed(curve->composer); i++) {
 		const struct memusage_record *record = &records[i];
-		/* memusage counts down what it never counted up; that wraps around */
+		/* memusage subtracts blocks it never added; that wraps around */
 		const bool is_negative = record->heap >> 56 != 0;
 		const uint64_t heap = is_negative ? 0 : record->heap;
 
@@ -173,7 +173,7 @@ static void facts_write(const struct curve *curve, const struct memusage_head *h
 			      head->trailing_bytes);
 }
 
-/* What is read backwards too has to be a file. */
+/* Reading backwards requires a regular file. */
 static struct err *copy_open(struct source *source, struct memusage **memusage_ret)
 {
 	CLEAN(close) int fd = memfd_create("memusage", MFD_CLOEXEC);

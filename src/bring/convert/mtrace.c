@@ -1,11 +1,11 @@
 /*
- * Logs of glibc's mtrace(3): every allocation and free in the order in which they happened, with
- * the place that called and nothing of the stack above it.
+ * Logs of glibc's mtrace(3): every allocation and free in order, with the immediate caller but no
+ * further stack.
  *
  *	@ ./shop:(take+0x15)[0x11b1] + 0x55ef1dd784a0 0x64
  *
- * The number in brackets is relative to where the object is mapped (glibc before 2.26 wrote the
- * address itself, of which no object is known here).
+ * The number in brackets is relative to the object's load address (glibc before 2.26 wrote the
+ * absolute address, whose object is unknown here).
  */
 #include <inttypes.h>
 #include <limits.h>
@@ -15,8 +15,8 @@
 #include "convert/importer.h"
 #include "convert/scan.h"
 
-static const uint64_t OFFSET_END = UINT64_C(1) << 30;	/* no object is as large */
-static const uint64_t FIXED_BEGIN = UINT64_C(0x400000); /* where programs are linked to */
+static const uint64_t OFFSET_END = UINT64_C(1) << 30;	/* no object is this large */
+static const uint64_t FIXED_BEGIN = UINT64_C(0x400000); /* usual link address of programs */
 
 struct mtrace_module {
 	uint32_t module;
@@ -33,7 +33,7 @@ struct mtrace {
 	struct vec_u32 stacks;	/* of each */
 	struct interner paths;
 	struct mtrace_module_vec modules; /* of each */
-	uint64_t old_address;		  /* of a realloc whose other half is still to come */
+	uint64_t old_address;		  /* of a realloc whose second half is still to come */
 	bool has_old;
 	uint64_t failed_count;
 	uint64_t bad_count;
@@ -68,7 +68,7 @@ static void program_tell(struct mtrace *mtrace, const char *path)
 		composer_process(mtrace->composer, &(struct compose_process) { .exe = path });
 }
 
-/* NULL: memory is out. */
+/* NULL: out of memory. */
 static const struct mtrace_module *module_of(struct mtrace *mtrace, const char *path)
 {
 	const uint32_t id = interner_put(&mtrace->paths, path, strlen(path));
@@ -80,7 +80,7 @@ static const struct mtrace_module *module_of(struct mtrace *mtrace, const char *
 		return NULL;
 	if (id < mtrace->modules.count)
 		return &mtrace->modules.items[id];
-	if (realpath(path, real)) /* as it was called: "./shop" */
+	if (realpath(path, real)) /* as it was invoked: "./shop" */
 		path = real;
 	kind = elf_kind_of(path);
 	module.is_fixed = kind == ELF_KIND_FIXED;
@@ -93,7 +93,7 @@ static const struct mtrace_module *module_of(struct mtrace *mtrace, const char *
 	return mtrace_module_vec_push(&mtrace->modules, module) ? &mtrace->modules.items[id] : NULL;
 }
 
-/* The parts of a place; text is cut into them. False: it is not as it should be. */
+/* Splits a place in the buffer. False: malformed. */
 static bool place_split(char *text, const char **path_ret, const char **symbol_ret,
 			uint64_t *address_ret)
 {
@@ -118,7 +118,7 @@ static bool place_split(char *text, const char **path_ret, const char **symbol_r
 	return true;
 }
 
-/* UINT32_MAX: it is not as it should be. */
+/* UINT32_MAX: malformed. */
 static uint32_t stack_make(struct mtrace *mtrace, char *text)
 {
 	struct compose_name name = { 0 };
@@ -151,7 +151,7 @@ static uint32_t stack_make(struct mtrace *mtrace, char *text)
 			      composer_frame(mtrace->composer, &frame));
 }
 
-/* COMPOSE_NO_STACK: the line names no place. */
+/* COMPOSE_NO_STACK: the line has no place. */
 static uint32_t stack_of(struct mtrace *mtrace, char *text)
 {
 	const uint32_t id = interner_put(&mtrace->places, text, strlen(text));
@@ -170,7 +170,7 @@ static uint32_t stack_of(struct mtrace *mtrace, char *text)
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* A realloc that freed its block, and of which nothing came after that. */
+/* A realloc that freed its block and had no second half. */
 static void old_end(struct mtrace *mtrace)
 {
 	if (mtrace->has_old)
@@ -230,7 +230,7 @@ static bool line_take(struct mtrace *mtrace, char *line)
 	if (line[0] != '@')
 		return call_take(mtrace, line, stack);
 	line += 1 + (line[1] == ' ');
-	/* a path may have blanks: the place ends with a bracket */
+	/* a path may contain blanks: the place ends with a bracket */
 	do
 		end = strchr(end + 1, ']');
 	while (end && end[1] != ' ');
@@ -268,7 +268,7 @@ static struct err *mtrace_read(struct source *source, struct composer *composer)
 
 	while (!mtrace.no_memory && !composer_failed(composer) &&
 	       source_line(source, &line, &len)) {
-		if (source_line_is_torn(source)) { /* half a number is another one */
+		if (source_line_is_torn(source)) { /* a truncated number is a wrong one */
 			source_torn(source, composer, "the file ends in the middle of this line");
 			break;
 		}

@@ -1,9 +1,9 @@
 /*
- * Heap profiles of pprof (profile.proto): what was allocated and what is alive, for each stack. Go
- * writes them, and tools for most other languages; those of gperftools and jemalloc become such by
- * `go tool pprof -proto`.
+ * Heap profiles in pprof format (profile.proto): allocated and live memory per stack. Written by Go
+ * and tools for most other languages; those of gperftools and jemalloc are converted to it by `go
+ * tool pprof -proto`.
  *
- * Numbers of samples are those of the whole already: who writes such a file scales them.
+ * Sampled values are already scaled by the program that wrote the file.
  */
 #include <inttypes.h>
 
@@ -20,11 +20,11 @@ enum { NAMES_MAX = 64, BUILD_ID_MAX = 64 };
 struct pprof {
 	struct pprof_file file;
 	struct composer *composer;
-	size_t column[VALUES]; /* of each sample's values; SIZE_MAX: there is none */
+	size_t column[VALUES]; /* index among each sample's values; SIZE_MAX: none */
 	uint64_t negative_count;
-	uint64_t broken_count;	/* samples whose stack is not all there */
-	struct vec_u32 modules; /* of the composer, for each mapping */
-	struct vec_u32 frames;	/* of the composer, for each location */
+	uint64_t broken_count;	/* samples with incomplete stacks */
+	struct vec_u32 modules; /* the composer's, per mapping */
+	struct vec_u32 frames;	/* the composer's, per location */
 };
 
 static void pprof_deinit(struct pprof *pprof)
@@ -36,7 +36,7 @@ static void pprof_deinit(struct pprof *pprof)
 
 CLEAN_DEFINE_DEINIT(pprof_deinit, struct pprof);
 
-/* A type of numbers: two numbers, of its name and of its unit. */
+/* A sample type: two numbers, for its name and its unit. */
 static bool type_probe(struct protobuf type)
 {
 	uint64_t numbers[3] = { 0 };
@@ -50,13 +50,13 @@ static bool type_probe(struct protobuf type)
 	return !type.failed && numbers[1] != 0 && numbers[2] != 0;
 }
 
-/* Nothing but fields that profiles have, as far as can be seen, and a type among them. */
+/* Matches if there are only fields of profiles, as far as can be seen, and a sample type. */
 static enum importer_match pprof_probe(const char *bytes, size_t count)
 {
 	enum { FIELD_MAX = 15 };
 	struct protobuf in = { .at = (const uint8_t *)bytes,
 			       .end = (const uint8_t *)bytes + count };
-	/* 1 to 6 and 11 are messages and texts, the others numbers (13 may be a list of them) */
+	/* 1 to 6 and 11 are messages and strings, the others numbers (13 may be a packed list) */
 	const uint32_t messages = 0x7e | 1 << 11, either = 1 << 13;
 	struct protobuf_field field;
 	bool has_type = false;
@@ -134,7 +134,7 @@ static size_t build_id_read(const char *text, uint8_t *bytes)
 		const int low = high < 0 ? -1 : scan_hex_digit(text[1]);
 
 		if (low < 0)
-			return text[0] ? 0 : count; /* Go's own are no numbers */
+			return text[0] ? 0 : count; /* Go's own build ids are not hexadecimal */
 		bytes[count++] = (uint8_t)(high << 4 | low);
 		text += 2;
 	}
@@ -199,7 +199,7 @@ static uint32_t frame_make(struct pprof *pprof, const struct pprof_location *loc
 	return composer_frame(pprof->composer, &frame);
 }
 
-/* False: memory is out. */
+/* False: out of memory. */
 static bool frames_make(struct pprof *pprof)
 {
 	for (size_t i = 0; i < pprof->file.mappings.count; i++)
@@ -256,8 +256,7 @@ static void samples_write(struct pprof *pprof)
 			sum.allocated_count = sum.live_count;
 			sum.allocated_bytes = sum.live_bytes;
 		}
-		/* of samples each is an estimate of its own, and the whole is not less than its
-		 * part */
+		/* sampled: independent estimates, but the total is not less than its part */
 		sum.allocated_count = u64_max(sum.allocated_count, sum.live_count);
 		sum.allocated_bytes = u64_max(sum.allocated_bytes, sum.live_bytes);
 		if (sum.allocated_bytes || sum.allocated_count || sum.peak_bytes)
@@ -323,7 +322,7 @@ static struct err *pprof_read(struct source *source, struct composer *composer)
 
 	if (err)
 		return err;
-	/* names and places come behind the samples: without the end nothing has a meaning */
+	/* names and locations come after the samples: without the end nothing is usable */
 	if (why || source_failed(source))
 		return source_error(source, "%s",
 				    why ? why : "the file is damaged, and its tables are lost");

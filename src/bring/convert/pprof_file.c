@@ -40,7 +40,7 @@ const char *pprof_text(const struct pprof_file *file, uint64_t string)
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-/* Fields that are numbers, by their number in the message. */
+/* Numeric fields, indexed by field number. */
 static void numbers_read(struct protobuf *message, uint64_t **fields, size_t count)
 {
 	struct protobuf_field field;
@@ -161,7 +161,7 @@ static void string_take(struct pprof_file *file, const struct protobuf *message)
 	file->no_memory |= file->text.failed;
 }
 
-/* False: it is not as it should be. */
+/* False: malformed. */
 static bool message_take(struct pprof_file *file, uint64_t number, struct protobuf *message)
 {
 	switch (number) {
@@ -191,7 +191,7 @@ static bool message_take(struct pprof_file *file, uint64_t number, struct protob
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-/* False: it ends here, *why_ret says whether in the middle. */
+/* False: it ends here; *why_ret is set if truncated or malformed. */
 static bool number_next(struct source *source, uint64_t *value_ret, const char **why_ret)
 {
 	enum { NUMBER_BYTES = 10 };
@@ -211,7 +211,7 @@ static bool number_next(struct source *source, uint64_t *value_ret, const char *
 	return true;
 }
 
-/* The bytes of a field, by and by: what a length says costs nothing until they are there. */
+/* Reads a field gradually, so that a false length costs nothing before the bytes are there. */
 static bool bytes_next(struct pprof_file *file, struct source *source, uint64_t count,
 		       const char **why_ret)
 {
@@ -262,7 +262,7 @@ static bool field_next(struct pprof_file *file, struct source *source, const cha
 	if (!bytes_next(file, source, value, why_ret))
 		return false;
 	if (file->message.count == 0 && !vec_u8_reserve(&file->message, 1))
-		return false; /* no bytes have a place, too */
+		return false; /* an empty field needs a valid pointer, too */
 	message = (struct protobuf) { .at = file->message.items,
 				      .end = file->message.items + file->message.count };
 	if ((key & 7) == BYTES && !message_take(file, key >> 3, &message)) {

@@ -1,6 +1,6 @@
 /*
- * pprof_file: the tables of a profile of pprof (profile.proto), as they are in the file. Internal
- * to convert. One thread at a time.
+ * pprof_file: the tables of a pprof profile (profile.proto), as stored in the file. Internal to
+ * convert. One thread at a time.
  */
 #ifndef MEMTAPE_CONVERT_PPROF_FILE_H
 #define MEMTAPE_CONVERT_PPROF_FILE_H
@@ -10,16 +10,16 @@
 #include "base/vec.h"
 #include "convert/source.h"
 
-/* Texts are numbers of strings; those that are not in the file are "". */
+/* Strings are given by number; numbers not in the file mean "". */
 struct pprof_type {
 	uint64_t name;
 	uint64_t unit;
 };
 
 struct pprof_sample {
-	size_t first_location; /* in locations_of, innermost first */
+	size_t first_location; /* index in locations_of, innermost first */
 	size_t location_count;
-	size_t first_value; /* in values: one for each type */
+	size_t first_value; /* index in values: one per type */
 	size_t value_count;
 };
 
@@ -37,9 +37,9 @@ struct pprof_line {
 };
 
 struct pprof_location {
-	uint64_t mapping;  /* number; 0: none */
+	uint64_t mapping;  /* id; 0: none */
 	uint64_t address;  /* of the call */
-	size_t first_line; /* in lines, innermost first */
+	size_t first_line; /* index in lines, innermost first */
 	size_t line_count;
 };
 
@@ -56,7 +56,7 @@ VEC_DEFINE(pprof_line_vec, struct pprof_line);
 VEC_DEFINE(pprof_location_vec, struct pprof_location);
 VEC_DEFINE(pprof_function_vec, struct pprof_function);
 
-/* All zeros is an empty one. Maps lead from numbers to places in the vectors. */
+/* All zeros is an empty one. Maps lead from ids to indices in the vectors. */
 struct pprof_file {
 	struct pprof_type_vec types;
 	struct pprof_sample_vec samples;
@@ -69,9 +69,9 @@ struct pprof_file {
 	struct map location_at;
 	struct pprof_function_vec functions;
 	struct map function_at;
-	struct vec_u64 strings; /* where each begins in text */
+	struct vec_u64 strings; /* offset of each in text */
 	struct str text;
-	struct vec_u8 message; /* the field that is read */
+	struct vec_u8 message; /* the current field */
 	uint64_t period;
 	uint64_t time_ns; /* since 1970, when it was written */
 	bool no_memory;
@@ -81,8 +81,8 @@ void pprof_file_deinit(struct pprof_file *file);
 CLEAN_DEFINE_DEINIT(pprof_file_deinit, struct pprof_file);
 
 /*
- * All of source. ERR_FORMAT: it is no such message at all. *why_ret: it was read up to the source's
- * place, and not further for this reason; NULL: it is whole.
+ * Reads all of source. ERR_FORMAT: not such a message at all. *why_ret: why reading stopped early,
+ * at the source's position; NULL: complete.
  */
 struct err *pprof_file_read(struct pprof_file *file, struct source *source, const char **why_ret);
 

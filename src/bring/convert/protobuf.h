@@ -1,7 +1,7 @@
 /*
- * protobuf: the encoding of protocol buffers, as far as pprof uses it: a message is fields, each a
- * number and a value, which is a number, too, or so many bytes. What is not whole, or too long,
- * makes reading fail, which sticks. Internal to convert.
+ * protobuf: the encoding of protocol buffers, as far as pprof uses it: a message is a list of
+ * fields, each a number and a value: an integer or a byte string. Truncated or oversized data makes
+ * the reader fail, which sticks. Internal to convert.
  */
 #ifndef MEMTAPE_CONVERT_PROTOBUF_H
 #define MEMTAPE_CONVERT_PROTOBUF_H
@@ -17,8 +17,8 @@ struct protobuf {
 struct protobuf_field {
 	uint32_t number;
 	bool is_bytes;
-	uint64_t value;	       /* of a number */
-	struct protobuf bytes; /* of a text, a message, a list of numbers */
+	uint64_t value;	       /* of an integer */
+	struct protobuf bytes; /* of a string, a message or a packed list */
 };
 
 static inline bool protobuf_varint(struct protobuf *in, uint64_t *value_ret)
@@ -38,7 +38,7 @@ static inline bool protobuf_varint(struct protobuf *in, uint64_t *value_ret)
 	return false;
 }
 
-/* The next field; false: there is none, or in->failed. */
+/* The next field; false: end, or in->failed. */
 static inline bool protobuf_next(struct protobuf *in, struct protobuf_field *field)
 {
 	enum { VARINT, FIXED64, BYTES, FIXED32 = 5 };
@@ -66,7 +66,7 @@ static inline bool protobuf_next(struct protobuf *in, struct protobuf_field *fie
 	return true;
 }
 
-/* The next number of a field that has a list of them, or only one. */
+/* The next integer of a field that is a packed list or a single one. */
 static inline bool protobuf_number(struct protobuf_field *field, uint64_t *value_ret)
 {
 	if (field->is_bytes)
@@ -75,7 +75,7 @@ static inline bool protobuf_number(struct protobuf_field *field, uint64_t *value
 	if (field->number == 0)
 		return false;
 	*value_ret = field->value;
-	field->number = 0; /* it was the only one */
+	field->number = 0; /* it was a single one */
 	return true;
 }
 

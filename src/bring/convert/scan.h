@@ -1,6 +1,6 @@
 /*
- * scan: reading a line of text from left to right. Each function moves the cursor behind what it
- * found, or answers false and leaves it where it was. Lines are NUL-terminated.
+ * scan: parsing a line of text from left to right. Each function advances the cursor past its
+ * match, or returns false and leaves it unchanged. Lines are NUL-terminated.
  */
 #ifndef MEMTAPE_CONVERT_SCAN_H
 #define MEMTAPE_CONVERT_SCAN_H
@@ -9,7 +9,7 @@
 
 #include "core/core.h"
 
-/* No size, count or time of a file is this large: a number from here on is none. */
+/* No size, count or time of a file is this large: larger numbers are rejected. */
 #define SCAN_NUMBER_END (UINT64_C(1) << 56)
 
 static inline void scan_blanks(const char **at)

@@ -23,7 +23,7 @@ struct source {
 	size_t packed_at, packed_count;
 	char *buf; /* capacity + 1 bytes */
 	size_t capacity;
-	size_t at, count; /* what is not taken yet: buf[at .. count - 1] */
+	size_t at, count; /* unread bytes: buf[at .. count - 1] */
 	uint64_t offset;  /* of buf[at] in the decompressed file */
 	bool is_at_end;
 	bool line_is_torn;
@@ -49,7 +49,7 @@ static struct err *fill_plain(struct source *source, char *out, size_t room, siz
 	return NULL;
 }
 
-/* What is packed ends in the middle of nothing: the file is torn. */
+/* Truncated compressed data: the file is torn. */
 static struct err *fill_packed(struct source *source, char *out, size_t room, size_t *got_ret)
 {
 	*got_ret = 0;
@@ -96,7 +96,7 @@ static void fill(struct source *source)
 	}
 }
 
-/* Room behind what is there: moved to the front, or a larger buffer. False: no memory. */
+/* Makes room at the end: moves the data to the front, or grows the buffer. False: out of memory. */
 static bool make_room(struct source *source, size_t wanted)
 {
 	size_t capacity = u64_max(source->capacity, READ_BYTES);
@@ -172,7 +172,7 @@ bool source_take(struct source *source, void *out, size_t count)
 	return true;
 }
 
-/* Bytes of the line that begins here, up to its end or that of the file. */
+/* Length of the line that begins here, up to its end or that of the file. */
 static size_t line_bytes(struct source *source, bool *found_ret)
 {
 	size_t seen = 0;
@@ -218,7 +218,7 @@ bool source_line(struct source *source, char **line_ret, size_t *len_ret)
 	source_skip(source, len + found);
 	if (found && len > 0 && (*line_ret)[len - 1] == '\r')
 		len--;
-	(*line_ret)[len] = '\0'; /* in place of its end, or in the byte behind all */
+	(*line_ret)[len] = '\0'; /* replaces its newline, or the byte after all data */
 	*len_ret = len;
 	return true;
 }
@@ -336,7 +336,7 @@ static struct err *open_file(struct source *source, const char *path)
 	return source->name ? NULL : err_nomem();
 }
 
-/* What was read as plain bytes is packed: it goes where packed bytes are. */
+/* The bytes read so far are compressed: moves them to the compressed buffer. */
 static struct err *begin_unpack(struct source *source)
 {
 	const uint8_t *bytes = (const uint8_t *)source->buf;

@@ -17,7 +17,7 @@ static bool is_number(const char *begin, const char *end)
 	return begin < end;
 }
 
-/* The colon before the line in "(t.c:10)", and in "(t.rs:10:5)", where a column follows. */
+/* The colon before the line in "(t.c:10)", or in "(t.rs:10:5)", where a column follows. */
 static const char *line_colon(const char *begin, const char *end)
 {
 	const char *last = memrchr(begin, ':', (size_t)(end - begin));
@@ -37,7 +37,7 @@ static void place_name(struct valgrind_place *place, const char *text)
 	for (const char *at = strstr(text, " ("); at && end; at = strstr(at + 1, " (")) {
 		begin = at;
 		if (strncmp(at, " (in ", 5) == 0)
-			break; /* a path may have anything */
+			break; /* a path may contain anything */
 	}
 	str_add_bytes(&place->function, text, begin ? (size_t)(begin - text) : len);
 	if (!begin)

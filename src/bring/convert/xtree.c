@@ -1,8 +1,8 @@
 /*
- * Execution trees of Valgrind's tools: --xtree-memory of memcheck and others, in massif's form (in
- * callgrind's: xtree_callgrind.c). Its snapshots are not moments but sums: bytes and blocks alive
- * at the end, with "full" also those ever allocated, and ever freed. What was freed is told of the
- * stacks that did it, so it is left to follow from the others.
+ * Execution trees of Valgrind's tools: --xtree-memory of memcheck and others, in massif's format
+ * (callgrind's: xtree_callgrind.c). Its snapshots are not moments but sums: bytes and blocks alive
+ * at the end; with "full", also total allocated and total freed. Frees are attributed to the stacks
+ * that freed, so they are not read but follow from the others.
  */
 #include "convert/xtree.h"
 

@@ -1,5 +1,5 @@
 /*
- * xtree: what the readers of the two forms of Valgrind's execution trees share: sums of stacks.
+ * xtree: shared by the readers of the two formats of Valgrind's execution trees: sums of stacks.
  * Internal to convert. One thread at a time.
  */
 #ifndef MEMTAPE_CONVERT_XTREE_H
@@ -16,7 +16,7 @@ enum xtree_kind {
 	XTREE_ALL_BYTES,
 	XTREE_ALL_BLOCKS,
 	XTREE_KINDS,
-	XTREE_FREED /* told of the stacks that freed: it follows from the others */
+	XTREE_FREED /* by freeing stack: not read, follows from the others */
 };
 
 struct xtree_row {
@@ -28,22 +28,22 @@ VEC_DEFINE(xtree_row_vec, struct xtree_row);
 
 /* All zeros is an empty one. */
 struct xtree_rows {
-	struct map index; /* stack -> place in rows */
+	struct map index; /* stack -> index in rows */
 	struct xtree_row_vec rows;
 };
 
 void xtree_rows_deinit(struct xtree_rows *rows);
 CLEAN_DEFINE_DEINIT(xtree_rows_deinit, struct xtree_rows);
 
-/* False: no memory. */
+/* False: out of memory. */
 bool xtree_rows_add(struct xtree_rows *rows, uint32_t stack, enum xtree_kind kind, uint64_t value);
 
 void xtree_rows_write(const struct xtree_rows *rows, struct composer *composer);
 
-/* has: which kinds there were, XTREE_FREED + 1 of them. */
+/* has: which kinds were present, XTREE_FREED + 1 of them. */
 void xtree_facts_write(struct composer *composer, const bool *has);
 
-/* The file is in callgrind's form. (xtree_callgrind.c) */
+/* The file is in callgrind's format. (xtree_callgrind.c) */
 struct err *xtree_callgrind_read(struct source *source, struct composer *composer);
 
 #endif

@@ -1,8 +1,7 @@
 /*
- * Execution trees of Valgrind's tools in callgrind's form: what is alive and what was ever
- * allocated
- * (--xtree-memory), or what leaked (--xtree-leak). Such a file has one chain of calls for each
- * stack, outermost first, with its costs at every step; the last step's are those of the stack.
+ * Execution trees of Valgrind's tools in callgrind's format: live and total allocations
+ * (--xtree-memory), or leaks (--xtree-leak). Such a file has one chain of calls for each stack,
+ * outermost first, with its costs at every step; the last step's are those of the stack.
  */
 #include <inttypes.h>
 
@@ -17,9 +16,9 @@ enum column {
 	COLUMN_CUR_BLOCKS,
 	COLUMN_ALL_BYTES,
 	COLUMN_ALL_BLOCKS,
-	COLUMN_LEAK_BYTES, /* of a way of leaking, each block in one */
+	COLUMN_LEAK_BYTES, /* of one kind of leak; each block is in one */
 	COLUMN_LEAK_BLOCKS,
-	COLUMN_LEAK_COUNTED, /* bytes of blocks that others hold, which stand in IB, too */
+	COLUMN_LEAK_COUNTED, /* bytes of blocks reachable through others, included in IB, too */
 	COLUMN_KINDS
 };
 
@@ -33,15 +32,15 @@ struct callgrind {
 	size_t column_count;
 	bool is_leak;
 	uint64_t totals[COLUMNS_MAX]; /* of all stacks */
-	uint64_t told[COLUMNS_MAX];   /* as the file's last line has them */
+	uint64_t told[COLUMNS_MAX];   /* from the file's last line */
 	bool has_totals;
-	/* the chain that is read */
+	/* the current chain */
 	uint32_t stack; /* of all frames but the last */
-	uint32_t file;	/* text; UINT32_MAX: not known */
+	uint32_t file;	/* text; UINT32_MAX: unknown */
 	uint32_t function;
 	uint64_t depth;
-	bool has_frame; /* the last, whose line is not read yet */
-	bool is_call;	/* the next costs are a call's */
+	bool has_frame; /* the last one, whose line has not been read yet */
+	bool is_call;	/* the next costs belong to a call */
 	struct xtree_rows rows;
 	uint64_t bad_count;
 	uint64_t bad_line;
@@ -95,7 +94,7 @@ static void columns_read(struct callgrind *file, const char *at)
 	}
 }
 
-/* The line that is the last of the head says which numbers there are. */
+/* The last line of the head lists the columns. */
 static struct err *head_read(struct callgrind *file)
 {
 	uint64_t has = 0;
@@ -131,7 +130,7 @@ static struct err *head_read(struct callgrind *file)
 
 /* --- chains ----------------------------------------------------------------------------------- */
 
-/* "(3) take" names number 3, "(3)" is what was named before. False: it is neither. */
+/* "(3) take" defines number 3, "(3)" refers to it. False: it is neither. */
 static bool name_read(struct callgrind *file, struct map *names, const char *at, uint32_t *text_ret)
 {
 	uint64_t number, *place;
@@ -165,7 +164,7 @@ static const char *name_of(const struct callgrind *file, uint32_t text, const ch
 	return strncmp(name, "Unknown", 7) == 0 && strstr(name, "???") ? unknown : name;
 }
 
-/* The last frame, whose line is known now, becomes part of the stack. */
+/* Adds the last frame, whose line is now known, to the stack. */
 static void frame_end(struct callgrind *file, uint64_t line)
 {
 	const struct compose_name name = {
@@ -208,7 +207,7 @@ static void sums_add(struct callgrind *file, const uint64_t *costs, uint32_t sta
 			file->no_memory = true;
 }
 
-/* "21", "21 90030 30 90030 30 0 0" where zeros at the end may be missing */
+/* "21", "21 90030 30 90030 30 0 0"; trailing zeros may be omitted */
 static bool costs_read(struct callgrind *file, const char *at)
 {
 	uint64_t costs[COLUMNS_MAX] = { 0 }, line;
@@ -231,7 +230,7 @@ static bool costs_read(struct callgrind *file, const char *at)
 	frame_end(file, line);
 	if (count == 0)
 		return true;
-	/* of leaks the innermost is Valgrind's malloc, for which it has no name */
+	/* in leaks the innermost is Valgrind's malloc, which has no name there */
 	sums_add(file, costs, file->is_leak && is_unknown ? caller : file->stack);
 	file->stack = COMPOSE_ROOT;
 	file->depth = 0;

@@ -20,11 +20,11 @@ static struct err *open_exclusive(struct writer *writer, const char *path)
 	writer->fd = file_create(path);
 	if (writer->fd < 0)
 		return err_errno("create %s", path);
-	writer->temporary = strdup(path); /* not published yet: it would go away again */
+	writer->temporary = strdup(path); /* not published: would be removed again */
 	return writer->temporary ? NULL : err_nomem();
 }
 
-/* What a tape may replace: nothing, or a plain file; never a device or a directory. */
+/* A tape may replace a regular file, never a device or a directory. */
 static struct err *check_replaceable(const char *path, bool *exists_ret)
 {
 	struct stat st;
@@ -81,7 +81,7 @@ void writer_complete(struct writer *writer, const struct tape_header *header)
 	if (!writer->is_locked || writer->temporary)
 		return;
 	writer->is_locked = false;
-	/* Nothing grows. If it fails nevertheless, the tape says that memtape was killed. */
+	/* The file does not grow. If it fails after all, the tape says that memtape was killed. */
 	err_destroy(writer_header(writer, header));
 }
 
@@ -93,7 +93,7 @@ static bool over_file_limit(uint64_t end)
 	       end > limit.rlim_cur;
 }
 
-/* 0 or an errno: whether the file may and can grow to end. */
+/* Returns 0 or an errno: whether the file may and can grow to end. */
 static int writer_reserve(struct writer *writer, uint64_t end)
 {
 	const uint64_t step_end = align_up(end, WRITER_STEP_BYTES);
@@ -153,7 +153,7 @@ struct err *writer_append(struct writer *writer, const void *chunk, size_t bytes
 	if (rc)
 		return err_errno_new(rc, "write %s", writer->path);
 	err = write_all(writer, chunk, bytes, writer->end);
-	if (err) { /* a torn tail would have to be recovered from */
+	if (err) { /* otherwise a torn tail would need recovery */
 		if (ftruncate(writer->fd, (off_t)writer->end) < 0)
 			return err_wrap(err, "and its end could not be cut");
 		return err;
@@ -204,7 +204,7 @@ void writer_close(struct writer *writer)
 {
 	if (writer->temporary)
 		unlink(writer->temporary);
-	/* Space promised beyond the end goes back; if that fails the tape is none the worse. */
+	/* Releases space reserved beyond the end; if that fails, the tape is still valid. */
 	if (writer->fd >= 0 && !writer->temporary && ftruncate(writer->fd, (off_t)writer->end) < 0)
 		writer->cannot_reserve = true;
 	if (writer->fd >= 0)

@@ -1,6 +1,6 @@
 /*
- * writer: a packed tape being written. It is a valid tape after every append, and room for the
- * last words is kept: when the disk is full, why the tape ends still fits.
+ * writer: writes a packed tape. It is a valid tape after every append, and space for the final
+ * records is reserved: on a full disk, the reason still fits.
  */
 #ifndef MEMTAPE_WRITE_WRITER_H
 #define MEMTAPE_WRITE_WRITER_H
@@ -9,22 +9,22 @@
 #include "tape/tape.h"
 
 enum {
-	/* Kept free for the closing records of a tape: END, LOST, FAULT, buffered samples. */
+	/* Reserved for the closing records of a tape: END, LOST, FAULT, buffered samples. */
 	WRITER_RESERVE_BYTES = 64 << 10,
-	WRITER_STEP_BYTES = 256 << 10 /* space is asked for in steps: a system call less */
+	WRITER_STEP_BYTES = 256 << 10 /* space is reserved in steps, to save system calls */
 };
 
 struct writer {
 	int fd;
 	char *path;	 /* the tape's name */
-	char *temporary; /* its name until writer_publish; NULL: it has its name already */
+	char *temporary; /* its name until writer_publish; NULL: it already has its name */
 	uint64_t end;
-	uint64_t reserved_end;	   /* the file system has promised space up to here */
-	uint64_t last_chunk;	   /* offset; what is given up first when nothing else helps */
+	uint64_t reserved_end;	   /* space is reserved in the file system up to here */
+	uint64_t last_chunk;	   /* offset; dropped first when nothing else helps */
 	uint64_t last_chunk_bytes; /* 0: none */
 	uint64_t chunk_count;
-	bool cannot_reserve; /* the file system knows no such promise */
-	bool is_locked;	     /* for as long as this process writes it, however it ends */
+	bool cannot_reserve; /* not supported by the file system */
+	bool is_locked;	     /* while this process writes it, however it ends */
 };
 
 enum writer_urgency {
@@ -33,40 +33,40 @@ enum writer_urgency {
 };
 
 /*
- * Creates path, which must not exist; with overwrite it may, and is replaced by writer_publish.
- * errno EEXIST is in the error when it does exist. The reserve is there when it succeeds. Undone by
+ * Creates path, which must not exist; with overwrite it may, and is replaced by writer_publish. If
+ * it exists, the error has errno EEXIST. On success the reserve is allocated. Undone by
  * writer_close.
  */
 struct err *writer_open(struct writer *writer, const char *path, bool overwrite);
 
 /*
- * The tape says that it is being recorded, and is locked (flock) meanwhile: who finds it without
- * the lock knows that its writer was killed. Before writer_header.
+ * Marks the tape as being recorded and locks it (flock) meanwhile: a marked tape without a lock
+ * means that its writer was killed. Call before writer_header.
  */
 void writer_lock(struct writer *writer);
-/* The last of it is written: it says so no more. */
+/* The last part has been written: removes the mark. */
 void writer_complete(struct writer *writer, const struct tape_header *header);
 
-/* First page: header with kind and live set as a packed tape has them. Again at any time. */
+/* Writes the first page: header with kind and live set as for a packed tape. May be repeated. */
 struct err *writer_header(struct writer *writer, const struct tape_header *header);
 
 /*
  * Appends one encoded chunk. On error nothing is appended; errno ENOSPC, EDQUOT or EFBIG in it
- * says the tape is as large as it may get.
+ * means that the tape cannot grow any more.
  */
 struct err *writer_append(struct writer *writer, const void *chunk, size_t bytes,
 			  enum writer_urgency urgency);
 
-/* Takes the last chunk away to make room for a closing one; false: there is none. */
+/* Removes the last chunk to make room for a closing one; false: there is none. */
 bool writer_drop_last(struct writer *writer);
 
-/* Removes what would be replaced: until writer_publish nothing has the name, or this one has. */
+/* Removes the file to be replaced: until writer_publish the name is unused, or this file has it. */
 struct err *writer_remove_old(const struct writer *writer);
 
-/* Gives the file its name. Without it writer_close removes the file. */
+/* Gives the file its final name. Without it writer_close removes the file. */
 struct err *writer_publish(struct writer *writer);
 
-/* Ends the file after the last chunk; a file never published is removed. */
+/* Ends the file after the last chunk; an unpublished file is removed. */
 void writer_close(struct writer *writer);
 
 #endif

@@ -17,7 +17,7 @@
 
 enum {
 	SAMPLE_PERIOD_NS = 20 * 1000 * 1000,
-	SAMPLE_COUNT = 5000,	       /* sample interval of a long run: this fraction of it */
+	SAMPLE_COUNT = 5000,	       /* samples per long run: sets their interval */
 	SAMPLE_QUIET_NS = 1000000000,  /* at least one a second even when nothing changes */
 	STREAM_PERIOD_NS = 2000000000, /* samples reach the file after at most this delay, */
 	LIVE_PERIOD_NS = 500000000     /* or this one if the tape is watched live */

@@ -1,14 +1,14 @@
 /*
  * callgrind's format with the six events of Valgrind's --xtree-memory, for callgrind_annotate and
- * KCachegrind: bytes and blocks alive (cur), allocated (tot) and freed (totFd), the last charged to
- * the stacks that freed.
+ * KCachegrind: bytes and blocks alive (cur), allocated (tot) and freed (totFd), with frees
+ * attributed to the stacks that freed.
  *
- * A function's own cost stands at its lines, and what it calls beside the lines that call. Readers
- * add those up, so in a stack a line is charged once, where it is innermost, and a call from the
- * same line further out costs nothing; the outer ones of a function that is several times on a
- * stack are a function of their own, f'2. So what a line and what a function has is exact: what was
- * allocated (freed) while it was on the stack. A call is said to be of 0 times, as Valgrind says it
- * there: callgrind_annotate shows what calls cost in sources only if it takes them for no calls.
+ * A function's own cost is given for its lines, and the cost of its callees for the calling lines.
+ * Readers add those up, so in a stack a line is charged once, where it is innermost, and a call
+ * from the same line further out costs nothing; the outer occurrences of a recursive function are a
+ * separate function, f'2. So the totals of lines and functions are exact: what was allocated
+ * (freed) while they were on the stack. The call count is 0, as in Valgrind's files: otherwise
+ * callgrind_annotate would not show the cost of calls in sources.
  */
 #include "base/sort.h"
 #include "export/export.h"
@@ -23,7 +23,7 @@ struct costs {
 
 struct function {
 	uint32_t name;
-	uint32_t file; /* number of the text + 1; 0: not known */
+	uint32_t file; /* number of the string + 1; 0: unknown */
 	bool is_outer; /* f'2 */
 };
 
@@ -36,7 +36,7 @@ struct place { /* a line of a function */
 struct call {
 	uint32_t place;
 	uint32_t callee;
-	struct costs costs; /* with all that the callee calls */
+	struct costs costs; /* including those of the callee */
 };
 
 VEC_DEFINE(functions, struct function);
@@ -52,7 +52,7 @@ struct callgrind {
 	struct map function_of; /* keys: number + 1 */
 	struct map place_of;
 	struct map call_of;
-	struct map names_seen; /* by name, file: the stack that had it last, + 1 */
+	struct map names_seen; /* by name, file: the last stack that had it, + 1 */
 	struct map lines_seen; /* by file, line: likewise */
 	struct costs total;
 	bool failed; /* out of memory; sticks */
@@ -71,9 +71,9 @@ static bool costs_are_none(const struct costs *costs)
 	return memcmp(costs, &none, sizeof(none)) == 0;
 }
 
-/* --- what is summed up --------------------------------------------------------------------- */
+/* --- sums ---------------------------------------------------------------------------------- */
 
-/* Whether this stack has met the key before. */
+/* Whether the key was seen before in this stack. */
 static bool seen_before(struct callgrind *grind, struct map *map, uint64_t key, uint32_t stack)
 {
 	uint64_t *seen = map_put(map, key, NULL);
@@ -134,13 +134,13 @@ static uint32_t file_number(struct callgrind *grind, const char *file)
 	return file ? id + 1 : 0;
 }
 
-/* From the innermost frame outwards. Runs of one line are one frame. */
+/* From the innermost frame outwards. Consecutive frames with the same line are merged. */
 static void stack_add(struct callgrind *grind, uint32_t stack, const struct costs *costs)
 {
 	const struct export_context *context = grind->context;
 	struct walk walk = walk_begin(context->model, context->names, stack, context->mode);
 	const struct name_frame *frame;
-	uint32_t callee = UINT32_MAX; /* of the frame before; none at first */
+	uint32_t callee = UINT32_MAX; /* of the previous frame; none at first */
 	uint64_t run;
 
 	while ((frame = walk_next_run(&walk, true, &run)) && !grind->failed) {
@@ -164,7 +164,7 @@ static void stack_add(struct callgrind *grind, uint32_t stack, const struct cost
 	}
 }
 
-/* By stack: frees, charged to those who freed. */
+/* Frees by stack, attributed to the stacks that freed. */
 static struct err *freed_sum(const struct export_context *context, struct costs *costs)
 {
 	const uint64_t until_ns = context->at_ns ? *context->at_ns : MODEL_NEVER - 1;
@@ -211,7 +211,7 @@ static struct err *stacks_sum(struct callgrind *grind)
 	return grind->failed ? err_nomem() : NULL;
 }
 
-/* --- what is written ------------------------------------------------------------------------ */
+/* --- output --------------------------------------------------------------------------------- */
 
 static void costs_write(struct str *text, uint32_t line, const struct costs *costs)
 {
@@ -223,7 +223,7 @@ static void costs_write(struct str *text, uint32_t line, const struct costs *cos
 	str_add_char(text, '\n');
 }
 
-/* Names are numbers with their texts; readers would take those in brackets for numbers else. */
+/* Names are numbers with strings: readers would take names in brackets for numbers. */
 static void names_write(struct callgrind *grind, struct str *text, const char *prefix,
 			uint32_t function)
 {

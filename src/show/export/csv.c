@@ -1,6 +1,6 @@
 /*
- * CSV (RFC 4180): a row for each call site - the line of the innermost function that is not
- * machinery of allocation - with all sums, the most of the metric first.
+ * CSV (RFC 4180): a row per call site - the line of the innermost function that is not allocation
+ * machinery - with all sums, sorted by the metric in descending order.
  */
 #include "base/sort.h"
 #include "export/paths.h"

@@ -1,23 +1,23 @@
 /*
- * DHAT's file, version 2: what dh_view.html of Valgrind opens. A program point is a stack, with its
- * blocks and bytes altogether, when it had most, when the program had most (t-gmax) and at the end,
- * and how long its blocks lived, summed up. Accesses are not on a tape, and the file says so.
+ * DHAT's file, version 2: the input of Valgrind's dh_view.html. A program point is a stack, with
+ * its blocks and bytes in total, at its own peak, at the program's peak (t-gmax) and at the end,
+ * and the total lifetime of its blocks. Accesses are not on a tape, and the file says so.
  *
- * The viewer takes no stack twice, so those that look the same are one. What a point had at most is
- * found by playing all events; in memory are numbers for every stack.
+ * The viewer requires distinct stacks, so those that look the same are merged. A point's own peak
+ * is found by replaying all events; memory is needed for numbers per stack.
  */
 #include "export/events.h"
 #include "export/paths.h"
 #include "export/text_file.h"
 
 enum {
-	NS_PER_UNIT = 1000, /* microseconds; the viewer shows shares of 10^6 of them, seconds */
-	SHORT_LIVED = 10    /* units: what the viewer calls short-lived */
+	NS_PER_UNIT = 1000, /* microseconds; the viewer scales by 10^6 of them, seconds */
+	SHORT_LIVED = 10    /* units: the viewer's notion of short-lived */
 };
 
 struct point { /* by node */
 	struct model_sum live;
-	struct model_sum most; /* when bytes were */
+	struct model_sum most; /* at its own peak of bytes */
 	uint64_t lifetime_ns;
 };
 
@@ -51,7 +51,7 @@ static void point_play(struct dhat *dhat, const struct event *event)
 		point->most = point->live;
 }
 
-/* All stacks of the selection have their nodes already: points do not move. */
+/* All stacks of the selection already have nodes: points do not move. */
 static struct err *points_play(struct dhat *dhat)
 {
 	CLEAN(events_destroy) struct events *events = events_create(dhat->context->selection);
@@ -122,7 +122,7 @@ static void points_write(struct dhat *dhat)
 	str_add_char(&dhat->file.text, ']');
 }
 
-/* "0x401136: main (hello.c:12)": who reads these texts goes by their shape. */
+/* "0x401136: main (hello.c:12)": readers of these strings depend on their format. */
 static void frames_write(struct dhat *dhat)
 {
 	CLEAN(str_deinit) struct str text = { 0 };

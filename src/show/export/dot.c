@@ -1,10 +1,10 @@
 /*
- * DOT: the graph of who calls whom down to what allocates, for graphviz. A box is a function with
- * what it allocated itself and with all that it calls, an edge is labelled with what came that way;
- * where functions were left out in between, it is dotted. Shown are the functions with most, and
- * none with less than a two-hundredth of everything.
+ * DOT: the graph of callers down to allocations, for graphviz. A box is a function with its own
+ * allocations and those including its callees; an edge is labelled with what was allocated through
+ * it, and dotted if functions in between were left out. Shown are the largest functions, and none
+ * with less than a two-hundredth of the total.
  *
- * A function that is several times on a stack counts once there, and so does an edge.
+ * A recursive function counts once per stack, and so does an edge.
  */
 #include "base/sort.h"
 #include "export/export.h"
@@ -12,7 +12,7 @@
 
 enum {
 	BOXES_MAX = 80,
-	BOX_MIN = 200,	 /* one in so many of the total */
+	BOX_MIN = 200,	 /* at least one in this many of the total */
 	EDGE_MIN = 1000, /* likewise */
 	NONE = UINT32_MAX
 };
@@ -20,13 +20,13 @@ enum {
 struct box {
 	uint32_t name;
 	uint32_t number; /* of the box in the file; NONE: left out */
-	uint32_t seen;	 /* the stack that counted it last, + 1 */
+	uint32_t seen;	 /* the last stack that counted it, + 1 */
 	uint64_t self;
 	uint64_t total;
 };
 
 struct edge {
-	uint32_t caller; /* numbers in the file */
+	uint32_t caller; /* number in the file */
 	uint32_t callee;
 	bool has_gap;
 	uint32_t seen;
@@ -46,7 +46,7 @@ struct graph {
 	bool failed; /* out of memory; sticks */
 };
 
-/* The item that the key stands for; a new one is zeros. */
+/* The item for the key; a new one is all zeros. */
 static struct box *box_get(struct graph *graph, uint32_t name)
 {
 	uint64_t *index = map_put(&graph->box_of, name, NULL);
@@ -91,7 +91,7 @@ static void boxes_sum(struct graph *graph, uint32_t stack, uint64_t value)
 	}
 }
 
-/* Between neighbours of those that are shown. */
+/* Sums edges between neighbouring shown functions. */
 static void edges_sum(struct graph *graph, uint32_t stack, uint64_t value)
 {
 	const struct export_context *context = graph->context;
@@ -144,7 +144,7 @@ static int compare(const void *context, const void *a, const void *b)
 					   : sort_compare_u64(right->self, left->self);
 }
 
-/* The boxes that are shown get numbers; sorting moves them, so they have to be found anew. */
+/* Numbers the boxes that are shown; sorting moves them, so the map must be rebuilt. */
 static void boxes_choose(struct graph *graph)
 {
 	struct boxes *boxes = &graph->boxes;
@@ -170,7 +170,7 @@ static void add_value(struct str *text, enum metric metric, uint64_t value)
 		str_add_grouped(text, value);
 }
 
-/* In a quoted label, in which a backslash begins something. */
+/* For a quoted label, where backslashes are escapes. */
 static void add_label(struct str *text, const char *name)
 {
 	CLEAN(str_deinit) struct str plain = { 0 };
@@ -184,7 +184,7 @@ static void add_label(struct str *text, const char *name)
 	}
 }
 
-/* Of 0 .. 1000: the root of the share, by which areas are compared. */
+/* The square root of the share, 0 .. 1000, because areas are compared. */
 static uint64_t root_of_share(uint64_t part, uint64_t whole)
 {
 	const uint64_t share = whole ? (uint64_t)((double)part / (double)whole * 1000000) : 0;

@@ -1,6 +1,6 @@
 /*
- * events: allocations and frees of the selection in the order of time, in batches, with whatever
- * columns of their rows a format needs. Memory for a batch. Internal to export.
+ * events: allocations and frees of the selection in chronological order, in batches, with the row
+ * columns that a format needs. Memory for a batch. Internal to export.
  *
  *	CLEAN(events_destroy) struct events *events = events_create(selection);
  *	while (events_next(events)) {
@@ -17,7 +17,7 @@ struct event {
 	uint64_t row; /* the allocation that is made or freed */
 	uint64_t ns;
 	uint64_t bytes; /* requested */
-	uint32_t stack; /* that allocated it, also of a free */
+	uint32_t stack; /* of the allocation, also for frees */
 };
 
 struct events {
@@ -33,9 +33,9 @@ struct events *events_create(const struct selection *selection);
 void events_destroy(struct events *events); /* NULL is fine */
 CLEAN_DEFINE(events_destroy, struct events *);
 
-bool events_next(struct events *events); /* false: that were all */
+bool events_next(struct events *events); /* false: end */
 
-/* The column's values of the rows, count of them. */
+/* Reads a column's values for the batch's rows, count of them. */
 void events_read(const struct events *events, enum model_column column, uint64_t *values);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * Firefox Profiler's processed profile: every allocation and free with its stack, thread and
- * address, from which it finds what is retained; a curve of live bytes; and the program's marks.
+ * address, from which it computes retained memory; a curve of live bytes; and the program's marks.
  *
- * Tables are objects of columns, so each column is one pass over the events, and what is in memory
- * are frames, stacks and texts.
+ * Tables are objects of columns, so each column is one pass over the events, and memory is needed
+ * for frames, stacks and strings.
  */
 #include "export/events.h"
 #include "export/moments.h"
@@ -11,7 +11,7 @@
 #include "export/text_file.h"
 
 enum {
-	LAYOUT = 60, /* version of the format; the site brings older ones up to date */
+	LAYOUT = 60, /* format version; the site upgrades older ones */
 	SPANS = 2000,
 	NS_PER_MS = 1000000
 };
@@ -22,8 +22,8 @@ struct firefox {
 	struct paths paths;
 	struct interner texts; /* the profile's stringArray */
 	uint64_t event_count;
-	uint64_t values[MODEL_BATCH]; /* of the allocation's side of an event */
-	uint64_t freed[MODEL_BATCH];  /* of the free's */
+	uint64_t values[MODEL_BATCH]; /* from the allocation, for each event */
+	uint64_t freed[MODEL_BATCH];  /* from the free */
 };
 
 static uint32_t text_number(struct firefox *firefox, const char *text)
@@ -39,7 +39,7 @@ static void add_ms(struct str *text, uint64_t ns)
 	str_add_ratio(text, ns, NS_PER_MS, 6);
 }
 
-/* ,"key":[value,value,...] of the same value. */
+/* ,"key":[value,value,...] with the same value. */
 static void column_of(struct firefox *firefox, const char *key, const char *value, size_t count)
 {
 	struct text_file *file = &firefox->file;
@@ -210,7 +210,7 @@ static struct err *curve_write(struct firefox *firefox)
 		str_add(text, i ? "," : "");
 		add_ms(text, moments.items[i].ns);
 	}
-	str_add(text, "],\n\"count\":["); /* what each adds */
+	str_add(text, "],\n\"count\":["); /* increments */
 	for (size_t i = 0; i < moments.count; i++) {
 		str_add(text, i ? "," : "");
 		str_add_i64(text, (int64_t)(moments.items[i].bytes -
@@ -221,7 +221,7 @@ static struct err *curve_write(struct firefox *firefox)
 	return NULL;
 }
 
-/* --- what events refer to ------------------------------------------------------------------ */
+/* --- tables -------------------------------------------------------------------------------- */
 
 static void stacks_write(struct firefox *firefox)
 {
@@ -242,7 +242,7 @@ static void stacks_write(struct firefox *firefox)
 	str_add_char(&file->text, '}');
 }
 
-/* Functions are the names of frames, by which the site merges calls. */
+/* Functions are the frames' names, by which the site merges calls. */
 static void frames_write(struct firefox *firefox, struct vec_u32 *functions)
 {
 	const struct path_frames *frames = &firefox->paths.frames;
@@ -281,7 +281,7 @@ static void frames_write(struct firefox *firefox, struct vec_u32 *functions)
 	str_add_char(&file->text, '}');
 }
 
-/* functions: a frame of each. */
+/* functions: one frame for each. */
 static void functions_write(struct firefox *firefox, const struct vec_u32 *functions,
 			    struct interner *sources)
 {

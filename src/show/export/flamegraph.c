@@ -1,5 +1,5 @@
 /*
- * The interactive flame graph (SVG), as it is without options. `memtape flamegraph` has those.
+ * The interactive flame graph (SVG) with default settings. `memtape flamegraph` has options.
  */
 #include "export/export.h"
 #include "plot/flame_tape.h"

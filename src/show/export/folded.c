@@ -1,10 +1,10 @@
 /*
  * Folded stacks: a line per stack, "main;parse;read_block 4096" - the outermost function first,
- * then the metric's value. What flamegraph.pl, inferno, speedscope and others read. The format has
- * no escapes of its own, so what would end a frame or a line is replaced: ';' by ':' and control
- * bytes by '?'. A space may stay, because readers take the value behind the last one.
+ * then the metric's value. Read by flamegraph.pl, inferno, speedscope and others. The format has no
+ * escapes, so characters that would end a frame or a line are replaced: ';' by ':' and control
+ * bytes by '?'. A space may stay, because readers take the value after the last one.
  *
- * The lines are the paths of the tree of all stacks: those that look the same are one.
+ * The lines are the paths of the tree of all stacks: those that look the same are merged.
  */
 #include "base/arena.h"
 #include "export/export.h"
@@ -36,14 +36,14 @@ static struct err *line_write(struct str *line, uint64_t value, FILE *out)
 	return NULL;
 }
 
-/* lens[d]: bytes of the line up to and with the frame at depth d. */
+/* lens[d]: length of the line up to and including the frame at depth d. */
 static struct err *paths_write(const struct export_context *context, const struct tree *tree,
 			       size_t *lens, FILE *out)
 {
 	const uint64_t outside = metric_value(tree->metric, &tree->nodes[TREE_ROOT].self);
 	CLEAN(str_deinit) struct str line = { 0 };
 
-	if (outside > 0) { /* stacks of nothing but machinery */
+	if (outside > 0) { /* stacks with nothing but machinery */
 		struct err *err;
 
 		str_add(&line, "(outside of the program)");

@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <zlib.h>
 
-enum { BUFFER_BYTES = 1 << 16, GZIP_WINDOW = 15 + 16 /* with gzip's head */ };
+enum { BUFFER_BYTES = 1 << 16, GZIP_WINDOW = 15 + 16 /* with gzip header */ };
 
 struct gzip {
 	z_stream stream;
@@ -35,7 +35,7 @@ static void gzip_destroy(struct gzip *gzip)
 }
 CLEAN_DEFINE(gzip_destroy, struct gzip *);
 
-/* What the stream has been given, and with Z_FINISH the end: false with errno. */
+/* Compresses the stream's input, and with Z_FINISH ends it: false with errno. */
 static bool deflate_given(struct gzip *gzip, int flush)
 {
 	z_stream *stream = &gzip->stream;

@@ -1,13 +1,13 @@
 /*
- * heaptrack's interpreted file, version 3: what heaptrack_gui and heaptrack_print open. A line is a
- * record, its first byte says of what kind, and all numbers are hexadecimal: strings `s`, code
+ * heaptrack's interpreted file, version 3: the input of heaptrack_gui and heaptrack_print. A line
+ * is a record, its first byte is the type, and all numbers are hexadecimal: strings `s`, code
  * addresses `i`, nodes of the tree of stacks `t`, kinds of allocations `a` (a size and a stack),
  * then `+` and `-` of those kinds, times `c` in milliseconds and resident pages `R`.
  *
- * Definitions come when they are first used. Strings, addresses and nodes count from 1, allocation
- * kinds from 0; number 0 of those is a dummy, because heaptrack takes a free of it behind another
- * free for a temporary allocation. The format has neither threads nor addresses of blocks, so what
- * heaptrack finds to be temporary is a guess of its own from the order of records.
+ * Definitions are written at first use. Strings, addresses and nodes count from 1, allocation kinds
+ * from 0; kind 0 is a dummy, because heaptrack counts a free of it after another free as a
+ * temporary allocation. The format has neither threads nor block addresses, so heaptrack guesses
+ * temporary allocations from the order of records.
  */
 #include "base/map.h"
 #include "export/events.h"
@@ -21,12 +21,12 @@ struct heaptrack {
 	struct str text; /* not yet written */
 	struct err *err; /* sticks */
 	struct interner strings;
-	uint32_t *nodes; /* by stack: number of its `t`; 0: not defined yet */
+	uint32_t *nodes; /* by stack: number of its `t`; 0: undefined */
 	uint32_t node_count;
 	uint32_t address_count;
 	struct vec_u32 path; /* nodes to be defined, innermost first */
-	struct map sizes;    /* bytes: a small number */
-	struct map kinds;    /* number of the size, stack: number of the `a` */
+	struct map sizes;    /* bytes -> a small number */
+	struct map kinds;    /* number of the size, stack -> number of the `a` */
 	uint64_t ms;	     /* of the last `c` */
 	size_t usage;	     /* the next sample */
 };
@@ -57,7 +57,7 @@ static void add_number(struct heaptrack *file, uint64_t value)
 	add_hex(file, value);
 }
 
-/* The number of a text, which is defined on the way if it has to be; 0 for NULL and "". */
+/* The number of a string, which is defined if needed; 0 for NULL and "". */
 static uint32_t string_get(struct heaptrack *file, const char *text)
 {
 	const uint32_t known = file->strings.count;
@@ -80,7 +80,7 @@ static uint32_t string_get(struct heaptrack *file, const char *text)
 	return id + 1;
 }
 
-/* An `i` of a stack's innermost address: inlined functions first, then the one they are in. */
+/* An `i` of a stack's innermost address: inlined functions first, then the containing one. */
 static void address_add(struct heaptrack *file, uint32_t stack)
 {
 	struct names *names = file->context->names;
@@ -147,7 +147,7 @@ static uint32_t node_get(struct heaptrack *file, uint32_t stack)
 	return file->nodes[wanted];
 }
 
-/* The number of the kind: of so many bytes, by that stack. */
+/* The number of the allocation kind with this size and stack. */
 static uint64_t kind_get(struct heaptrack *file, uint64_t bytes, uint32_t stack)
 {
 	const uint64_t size_count = file->sizes.count, kind_count = file->kinds.count;
@@ -177,7 +177,7 @@ static void time_add(struct heaptrack *file, uint64_t ms)
 	file->ms = ms;
 }
 
-/* Samples of resident memory up to a moment, and the moment itself if it is time for one. */
+/* Writes samples of resident memory up to a time, and the time itself if due. */
 static void time_go(struct heaptrack *file, uint64_t ns)
 {
 	const struct model *model = file->context->model;
@@ -211,7 +211,7 @@ static void head_write(struct heaptrack *file)
 		str_add_char(text, ' ');
 		str_add_terminal(text, process->exe);
 	}
-	/* Memory of the machine is not on a tape. */
+	/* The machine's memory size is not on a tape. */
 	str_printf(text, "\nI %x 0\n", process->page_bytes);
 	if (process->flags & TAPE_FLAG_ATTACHED)
 		str_add(text, "A\n");

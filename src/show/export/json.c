@@ -1,7 +1,7 @@
 /*
- * JSON: the whole tape for scripts, as docs/json-export.md describes it. Stacks are written once,
- * as a tree, and allocations are rows of numbers, so that a tape of millions of them stays a file
- * that a script can read. What it takes in memory is one batch of rows.
+ * JSON: the whole tape for scripts, as described in docs/json-export.md. Stacks are written once,
+ * as a tree, and allocations are rows of numbers, so that a tape with millions of them remains a
+ * file that a script can read. Memory is needed for one batch of rows.
  */
 #include "base/arena.h"
 #include "export/export.h"
@@ -126,9 +126,7 @@ static void frame_write(struct json_out *json, const struct name_frame *frame)
 	str_add(text, frame->is_inlined ? ",\"inlined\":true}" : "}");
 }
 
-/*
- * The special ones have a kind and no frames; all others a parent, and the frames of one address.
- */
+/* Special stacks have a kind and no frames; all others a parent, and the frames of one address. */
 static void stacks_write(struct json_out *json)
 {
 	static const char *const kinds[] = { "root", "truncated", "none" };
@@ -163,12 +161,12 @@ static void stacks_write(struct json_out *json)
 	str_add_char(text, ']');
 }
 
-/* What the columns are, in their order; fn and flags are spelled out. */
+/* The columns in order; fn and flags are strings. */
 static const char columns[] = "[\"address\",\"size\",\"usable_size\",\"alloc_ns\",\"free_ns\","
 			      "\"thread\",\"free_thread\",\"stack\",\"free_stack\",\"call\","
 			      "\"free_call\",\"temporary\",\"at_peak\",\"lost_free\","
 			      "\"realloc_of\"";
-/* And of tapes that say how long calls took. */
+/* Further columns of tapes with latencies. */
 static const char latency_columns[] = ",\"latency_ns\",\"free_latency_ns\"";
 
 static void add_call(struct str *text, uint64_t fn)

@@ -1,9 +1,9 @@
 /*
- * massif's file, for ms_print and massif-visualizer: snapshots of live bytes over the run, in some
- * of which is the tree of who allocated them, with the innermost function first. One of those is
- * the peak. Smaller subtrees than a hundredth of a snapshot are summed up, as massif does.
+ * massif's file, for ms_print and massif-visualizer: snapshots of live bytes over the run, some
+ * with the tree of their allocation stacks, innermost function first. One of those is the peak.
+ * Subtrees below a hundredth of a snapshot are summed up, as in massif.
  *
- * What allocators add to blocks (mem_heap_extra_B) and stacks are not written: they are 0.
+ * Allocator overhead (mem_heap_extra_B) and stacks are not written: they are 0.
  */
 #include "base/sort.h"
 #include "export/moments.h"
@@ -15,7 +15,7 @@ enum {
 	SPANS = 70,
 	DETAILED_EVERY = 10,
 	DEPTH_MAX = 30, /* massif's own default */
-	THRESHOLD = 100 /* a subtree is shown from one in so many on */
+	THRESHOLD = 100 /* a subtree is shown from one in this many on */
 };
 
 struct massif {
@@ -24,13 +24,13 @@ struct massif {
 	size_t snapshot_count;
 };
 
-/* A snapshot's tree: children of a node stand beside each other in `order`, the most first. */
+/* A snapshot's tree: children of a node are adjacent in `order`, the largest first. */
 struct bytes_tree {
 	const struct paths *paths;
-	uint64_t *bytes;   /* by node: alive there and below */
+	uint64_t *bytes;   /* by node: alive, including children */
 	uint32_t *order;   /* nodes by parent */
 	uint32_t *firsts;  /* by node: where its children begin in order; one more at the end */
-	uint64_t smallest; /* that is shown */
+	uint64_t smallest; /* minimum shown */
 };
 
 struct order_context {
@@ -79,7 +79,7 @@ static struct err *tree_fill(struct bytes_tree *tree, const struct paths *paths,
 		       : err_nomem();
 }
 
-/* ms_print ends a line at '#', which is in names of lambdas. */
+/* ms_print ends a line at '#', which occurs in names of lambdas. */
 static void add_plain(struct str *text, const char *name)
 {
 	const size_t begin = text->len;
@@ -109,7 +109,7 @@ static void node_text(struct str *text, const struct paths *paths, uint32_t numb
 	}
 }
 
-/* What is too small, of the children from there on. */
+/* Sums up the children from there on, which are too small. */
 static void rest_write(struct massif *massif, const struct bytes_tree *tree, uint32_t from,
 		       uint32_t end, uint32_t depth)
 {
@@ -128,7 +128,7 @@ static void rest_write(struct massif *massif, const struct bytes_tree *tree, uin
 		   places, places == 1 ? "," : "s, all");
 }
 
-/* Children that are shown; *places_ret: also that of the rest. */
+/* Number of children shown; *places_ret: also counts the rest. */
 static uint32_t shown_count(const struct bytes_tree *tree, uint32_t node, uint32_t *lines_ret)
 {
 	uint32_t shown = tree->firsts[node];
@@ -192,7 +192,7 @@ static void snapshot_begin(struct massif *massif, const struct export_moment *mo
 		   massif->snapshot_count++, moment->ns / 1000000, moment->bytes, tree);
 }
 
-/* With a tree of it, from which the bytes are: in the same nanosecond more may have happened. */
+/* With its tree, whose total is used: more may have happened in the same nanosecond. */
 static struct err *snapshot_write(struct massif *massif, struct export_moment moment)
 {
 	const struct export_context *context = massif->context;

@@ -1,5 +1,5 @@
 /*
- * The data file of glibc's memusage, for memusagestat, plot-memusage and their kin.
+ * The data file of glibc's memusage, for memusagestat, plot-memusage and similar tools.
  */
 #include "export/export.h"
 #include "memusage/memusage_file.h"

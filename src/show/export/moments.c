@@ -4,7 +4,7 @@
 
 #include "time/course.h"
 
-/* To its place, behind what was at that time or before. */
+/* Inserts it after what was at that time or before. */
 static void peak_insert(struct moments *moments, struct export_moment peak)
 {
 	size_t at = moments->count++;
@@ -33,7 +33,7 @@ static struct err *of_model(const struct model *model, uint64_t end_ns, size_t s
 	for (size_t i = 0; i < span_count; i++)
 		moment_add(moments, i + 1 < span_count ? spans[i + 1].begin_ns : end_ns,
 			   spans[i].live_bytes_end, spans[i].live_count_end);
-	/* Without rows times are rounded up, and what came last may be past the end. */
+	/* Without rows, times are rounded up, and the last events may be past the end. */
 	moments->items[span_count].bytes = totals->leaked.bytes;
 	moments->items[span_count].count = totals->leaked.count;
 	peak_insert(moments, (struct export_moment) { totals->peak_ns, totals->peak.bytes,

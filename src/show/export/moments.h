@@ -1,7 +1,7 @@
 /*
- * moments: how live bytes of the selection went, at the ends of equal spans of the run, and at
- * their peak: for formats that are curves. Memory for the spans; of a selection it takes a pass
- * over its events. Internal to export.
+ * moments: live bytes of the selection at the ends of equal spans of the run, and at their peak:
+ * for formats with curves. Memory for the spans; a selection needs a pass over its events. Internal
+ * to export.
  */
 #ifndef MEMTAPE_EXPORT_MOMENTS_H
 #define MEMTAPE_EXPORT_MOMENTS_H
@@ -11,14 +11,14 @@
 struct export_moment {
 	uint64_t ns;
 	uint64_t bytes; /* alive */
-	uint64_t count; /* UINT64_MAX: not known, of a selection's peak */
+	uint64_t count; /* UINT64_MAX: unknown, for a selection's peak */
 	bool is_peak;
 };
 
 struct moments {
-	struct export_moment *items; /* by time */
+	struct export_moment *items; /* in chronological order */
 	size_t count;
-	size_t peak; /* which of them */
+	size_t peak; /* its index */
 };
 
 /* span_count + 2 of them: the beginning, the spans' ends, and the peak. Lives in the arena. */

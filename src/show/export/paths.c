@@ -49,7 +49,7 @@ static uint32_t frame_number(struct paths *paths, const struct name_frame *frame
 	return (uint32_t)*number;
 }
 
-/* The parent's child of that frame. */
+/* The parent's child for that frame. */
 static uint32_t child_get(struct paths *paths, uint32_t parent, const struct name_frame *frame,
 			  uint64_t pc)
 {
@@ -79,7 +79,7 @@ static uint64_t pc_of(const struct paths *paths, uint32_t stack)
 	return stack < CAPTURE_STACK_FIRST ? 0 : at->exact ? at->pc : at->pc - 1;
 }
 
-/* Frame after frame from the innermost; for what is inverted, or is nothing but machinery. */
+/* Frame by frame from the innermost; for inverted trees, or stacks with nothing but machinery. */
 static uint32_t walked_get(struct paths *paths, uint32_t stack)
 {
 	const struct export_context *context = paths->context;
@@ -93,7 +93,7 @@ static uint32_t walked_get(struct paths *paths, uint32_t stack)
 	return node;
 }
 
-/* What is visible of the stack's innermost address below the node of its parent. */
+/* Adds the visible frames of the stack's innermost address below its parent's node. */
 static uint32_t extended_get(struct paths *paths, uint32_t stack, uint32_t node)
 {
 	const struct export_context *context = paths->context;
@@ -166,7 +166,7 @@ struct err *paths_build(struct paths *paths, const struct sums *sums)
 		number = paths_node(paths, (uint32_t)i);
 		if (paths->failed)
 			break;
-		node = &paths->nodes.items[number]; /* they move when there is one more */
+		node = &paths->nodes.items[number]; /* adding a node moves them */
 		node->stack_count++;
 		metric_sums_add(&node->self, stack);
 	}

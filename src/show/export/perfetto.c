@@ -1,29 +1,28 @@
 /*
- * Perfetto's trace with a native heap profile, which its page shows as flame graphs: bytes and
- * counts that were allocated, and those not freed, and beside them, as a heap of its own, what was
- * alive at the peak.
+ * Perfetto's trace with a native heap profile, shown by its page as flame graphs: bytes and counts
+ * allocated, and those not freed, and as a separate heap what was alive at the peak.
  *
- * A trace is a list of packets (perfetto.proto). The first ones of a
- * sequence define texts, mappings, frames and stacks by numbers from 1 on; profile packets name
- * stacks by these. Nothing is in more than one packet at a time, so memory is that of paths.
+ * A trace is a list of packets (perfetto.proto). The first ones of a sequence define strings,
+ * mappings, frames and stacks by numbers from 1 on; profile packets refer to stacks by these. Only
+ * one packet is in memory at a time, so memory is that of paths.
  */
 #include "export/messages.h"
 #include "export/paths.h"
 #include "perfetto.pb-c.h"
 
 enum {
-	PACKET_ENTRIES = 2048, /* a new packet is begun when there are so many */
+	PACKET_ENTRIES = 2048, /* a new packet begins after this many */
 
-	FLAGS_CLEARED = 1, /* of the first packet: no number is known before it */
+	FLAGS_CLEARED = 1, /* of the first packet: no numbers are defined before it */
 	FLAGS_NEEDED = 2,
 
 	SEQUENCE = 1
 };
 
-/* Sets a field that may also be missing. */
+/* Sets an optional field. */
 #define SET(message, field, value) ((message)->has_##field = 1, (message)->field = (value))
 
-/* One more in a list of a message of the packet; NULL: out of memory. */
+/* Appends to a list in a message of the packet; NULL: out of memory. */
 #define ADD(trace, message, list)                                                                  \
 	messages_add(&(trace)->arena, &(trace)->failed_memory, &(message)->list,                   \
 		     &(message)->n_##list, sizeof(**(message)->list))
@@ -31,14 +30,14 @@ enum {
 struct trace {
 	FILE *out;
 	struct paths *paths;
-	struct interner mappings; /* paths of modules; iids are places + 1, as everywhere */
-	struct arena arena;	  /* of the packet that is put together */
+	struct interner mappings; /* paths of modules; iids are indices + 1, as everywhere */
+	struct arena arena;	  /* of the packet being built */
 	Perfetto__InternedData interned;
 	size_t interned_count;
 	Perfetto__ProcessHeapSamples heap;
 	uint64_t profile_index;
 	bool has_begun;
-	bool failed; /* writing; errno is that of it */
+	bool failed; /* writing failed; see errno */
 	bool failed_memory;
 };
 
@@ -63,7 +62,7 @@ static Perfetto__TracePacket packet_begin(struct trace *trace)
 	return packet;
 }
 
-/* A trace is its packets one behind the other: each is a trace of its own. */
+/* A trace is a concatenation of packets: each is a trace by itself. */
 static void packet_send(struct trace *trace, Perfetto__TracePacket *packet)
 {
 	Perfetto__TracePacket *packets[] = { packet };
@@ -95,7 +94,7 @@ static char *text_clean(struct trace *trace, const char *text)
 	return copy;
 }
 
-/* Time 0 of all clocks is the beginning of recording, but of the one that people read. */
+/* Time 0 of all clocks is the start of recording, except the real-time clock. */
 static void clocks_send(struct trace *trace)
 {
 	enum { REALTIME = 1, MONOTONIC = 3, MONOTONIC_COARSE = 4, BOOTTIME = 6 };
@@ -135,7 +134,7 @@ static void process_send(struct trace *trace)
 	packet_send(trace, &packet);
 }
 
-/* --- what stacks are of ---------------------------------------------------------------------- */
+/* --- tables ---------------------------------------------------------------------------------- */
 
 static void interned_send(struct trace *trace)
 {
@@ -147,7 +146,7 @@ static void interned_send(struct trace *trace)
 	trace->interned_count = 0;
 }
 
-/* Between entries that name each other. */
+/* Between entries that refer to each other. */
 static void interned_step(struct trace *trace)
 {
 	if (++trace->interned_count >= PACKET_ENTRIES)
@@ -182,7 +181,7 @@ static void mapping_add(struct trace *trace, uint64_t iid)
 	mapping->n_path_string_ids = 1;
 }
 
-/* A frame without a module is of a mapping without a name: readers drop those that have none. */
+/* A frame without a module gets an unnamed mapping: readers drop frames without a mapping. */
 static uint64_t mapping_iid(struct trace *trace, const struct name *name)
 {
 	const char *path = name->module;
@@ -206,7 +205,7 @@ static void frame_add(struct trace *trace, uint32_t number, struct interner *sou
 	const struct name *name = paths_name(trace->paths, number);
 	const uint32_t known = sources->count;
 	Perfetto__Frame *entry = ADD(trace, &trace->interned, frames);
-	uint32_t source = UINT32_MAX; /* there is none */
+	uint32_t source = UINT32_MAX; /* none */
 
 	if (!entry)
 		return;
@@ -236,7 +235,7 @@ static void frames_send(struct trace *trace)
 		frame_add(trace, i, &sources);
 }
 
-/* The outermost frame first; a stack's number is that of its node, and the root is none. */
+/* The outermost frame first; a stack's number is that of its node, the root has none. */
 static void stack_add(struct trace *trace, uint32_t node)
 {
 	const struct vec_u32 *path = paths_frames(trace->paths, node);
@@ -264,7 +263,7 @@ static void stacks_send(struct trace *trace)
 		interned_send(trace);
 }
 
-/* --- what they have -------------------------------------------------------------------------- */
+/* --- values ---------------------------------------------------------------------------------- */
 
 static void sample_add(struct trace *trace, uint32_t node, const struct model_stack_sums *sums,
 		       bool is_peak)
@@ -286,7 +285,7 @@ static void sample_add(struct trace *trace, uint32_t node, const struct model_st
 	SET(sample, free_count, sums->allocated.count - sums->leaked.count);
 }
 
-/* The samples so far, as the dump of a heap; more of the same profile follow, or none. */
+/* Writes the samples so far as the dump of a heap; more of the same profile follow, or none. */
 static void heap_send(struct trace *trace, bool is_peak, bool is_continued)
 {
 	const struct export_context *context = trace->paths->context;
@@ -299,7 +298,7 @@ static void heap_send(struct trace *trace, bool is_peak, bool is_continued)
 	SET(heap, timestamp,
 	    context->at_ns ? *context->at_ns : model_process(context->model)->duration_ns);
 	heap->heap_name = text_clean(trace, is_peak ? "alive at the peak" : "malloc");
-	SET(heap, sampling_interval_bytes, 1); /* every byte is sampled */
+	SET(heap, sampling_interval_bytes, 1); /* not sampled */
 	profile.process_dumps = &heap;
 	profile.n_process_dumps = 1;
 	SET(&profile, continued, is_continued);
@@ -322,7 +321,7 @@ static void heap_add(struct trace *trace, bool is_peak)
 		if (trace->heap.n_samples >= PACKET_ENTRIES)
 			heap_send(trace, is_peak, true);
 	}
-	heap_send(trace, is_peak, !is_peak); /* the last of them is the profile's end */
+	heap_send(trace, is_peak, !is_peak); /* the last one ends the profile */
 }
 
 static struct err *perfetto_write(const struct export_context *context, FILE *out)

@@ -1,11 +1,11 @@
 /*
- * pprof's profile: what `go tool pprof`, google-pprof, Pyroscope, Parca and others read. A message
- * of protobuf (pprof.proto has the parts that are written), compressed by gzip.
+ * pprof's profile: read by `go tool pprof`, google-pprof, Pyroscope, Parca and others. A protobuf
+ * message (pprof.proto has the parts that are written), compressed with gzip.
  *
- * A sample is a stack with eight values, a count and bytes each: allocated altogether, alive at the
+ * A sample is a stack with eight values, a count and bytes each: allocated in total, alive at the
  * end, alive at the peak, temporary. A location is a node of the tree of stacks: an address with
- * the functions inlined there. Machinery of allocation and program start is left out unless it is
- * asked for; a stack of nothing else keeps one frame.
+ * the functions inlined there. Machinery of allocation and program start is left out unless
+ * requested; a stack of nothing else keeps one frame.
  */
 #include "base/map.h"
 #include "export/export.h"
@@ -36,7 +36,7 @@ struct writer {
 	struct arena arena;
 	profile_message *profile;
 	struct interner strings;
-	struct map functions; /* name and file: id */
+	struct map functions; /* name and file -> id */
 	uint64_t *locations;  /* by stack: id; 0: none yet, UINT64_MAX: all frames hidden */
 	bool failed;	      /* out of memory; sticks */
 };
@@ -46,7 +46,7 @@ static void *list_add(struct writer *writer, void *list, size_t *count, size_t b
 	return messages_add(&writer->arena, &writer->failed, list, count, bytes);
 }
 
-/* A text's index; messages of protobuf hold UTF-8 only. */
+/* A string's index; protobuf strings must be UTF-8. */
 static int64_t string_get(struct writer *writer, const char *text)
 {
 	CLEAN(str_deinit) struct str clean = { 0 };
@@ -130,7 +130,7 @@ static uint64_t location_get(struct writer *writer, uint32_t stack, bool takes_h
 	return location->id;
 }
 
-/* A place that is no code: no stack was taken, or nothing is known of it. */
+/* A location that is not code: no stack was taken, or it is unknown. */
 static uint64_t special_get(struct writer *writer, uint32_t stack)
 {
 	const char *words = stack == CAPTURE_STACK_TRUNCATED ? "(outer frames not known)"
@@ -161,7 +161,7 @@ static uint64_t special_get(struct writer *writer, uint32_t stack)
 	return location->id;
 }
 
-/* Location ids of a stack, innermost first; *count_ret of them, in the arena. */
+/* Location ids of a stack, innermost first; count in *count_ret; in the arena. */
 static uint64_t *path_get(struct writer *writer, uint32_t stack, size_t *count_ret)
 {
 	const struct capture_stack *stacks = model_stacks(writer->context->model);
@@ -227,7 +227,7 @@ static int64_t build_id_get(struct writer *writer, const struct capture_module *
 	return string_get(writer, str_text(&digits));
 }
 
-/* has_*: so that pprof does not look for symbols by itself. */
+/* Sets has_*, so that pprof does not look for symbols itself. */
 static void mappings_add(struct writer *writer)
 {
 	const struct model *model = writer->context->model;
@@ -279,7 +279,7 @@ static void head_add(struct writer *writer)
 	}
 	profile->period_type = arena_new(&writer->arena, value_type_message);
 	value_type_init(writer, profile->period_type, "space", "bytes");
-	profile->period = 1; /* nothing is sampled */
+	profile->period = 1; /* not sampled */
 	profile->time_nanos = (int64_t)process->start_realtime_ns;
 	profile->duration_nanos = (int64_t)process->duration_ns;
 }

@@ -1,9 +1,9 @@
 /*
- * replay: the bare sequence of calls, a line each, for programs that make them again: what an
- * allocator would do with this load, whatever the program was. docs/replay-format.md describes it.
+ * replay: the bare sequence of calls, one per line, for programs that repeat them: to test
+ * allocators with this load without the program. Described in docs/replay-format.md.
  *
- * A realloc is one line if both of its blocks are written, and the free or the allocation that is
- * left of it otherwise. In memory are a batch of events and a bit for every allocation.
+ * A realloc is one line if both of its blocks are written; otherwise the remaining free or
+ * allocation. Memory: a batch of events and a bit per allocation.
  */
 #include "export/events.h"
 #include "export/export.h"
@@ -14,7 +14,7 @@ enum { FORMAT_VERSION = 1 };
 struct replay {
 	const struct export_context *context;
 	struct text_file file;
-	uint64_t *continued; /* a bit by row: a realloc made another of it, which is written */
+	uint64_t *continued; /* a bit by row: reallocated to another block that is written */
 	struct {
 		uint64_t thread[MODEL_BATCH];
 		uint64_t free_thread[MODEL_BATCH];
@@ -64,7 +64,7 @@ static void line_begin(struct str *text, char kind, uint64_t ns, uint64_t thread
 	str_add_u64(text, block);
 }
 
-/* The last of a line: names of C++ have spaces. */
+/* Comes last on a line: names of C++ have spaces. */
 static void line_end(struct str *text, uint64_t fn)
 {
 	const char *name = tape_fn_name((enum tape_fn)fn);

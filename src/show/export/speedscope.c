@@ -1,7 +1,7 @@
 /*
- * speedscope's file: frames once, and a profile of weighted stacks for every metric, between which
- * its page can choose. The one that --metric names is shown first. Stacks that look the same are
- * one, because a browser reads the whole file at once.
+ * speedscope's file: frames once, and a profile of weighted stacks per metric, selectable on its
+ * page. The one named by --metric is shown first. Stacks that look the same are merged, because a
+ * browser reads the whole file at once.
  */
 #include "export/paths.h"
 #include "export/text_file.h"

@@ -1,7 +1,7 @@
 /*
- * A database of SQLite with the tables of `memtape sql`, for everything that opens such a file. It
- * is made in a file of its own, because a database is not written from its beginning to its end,
- * and then sent; in memory is what SQLite keeps of it.
+ * An SQLite database with the tables of `memtape sql`, for every program that opens such files. It
+ * is made in a separate file, because a database is not written sequentially, and then copied;
+ * memory is what SQLite uses.
  */
 #include <fcntl.h>
 

@@ -1,6 +1,6 @@
 /*
- * text_file: a file of text that is written bit by bit, and in pieces of a sensible size. A failure
- * sticks, so that a writer asks once, at the end. Internal to export.
+ * text_file: a text file written incrementally, in pieces of a sensible size. A failure sticks, so
+ * it is enough to check once, at the end. Internal to export.
  *
  *	struct text_file file = { .out = out };
  *	str_add(&file.text, ...);
@@ -19,15 +19,13 @@ struct text_file {
 	struct err *err; /* sticks */
 };
 
-/*
- * Writes what has come together if it is much. false: something failed, there is no use going on.
- */
+/* Writes the buffered text if there is much of it. false: something failed, no use in going on. */
 bool text_file_step(struct text_file *file);
 
-/* Writes the rest and frees what the file has; the first thing that failed, or NULL. */
+/* Writes the rest and frees the buffer; returns the first failure, or NULL. */
 struct err *text_file_end(struct text_file *file);
 
-/* ,"key":value for those who write JSON; key is spelled with all that stands around it. */
+/* ,"key":value for JSON; key includes all surrounding punctuation. */
 static inline void text_file_u64(struct text_file *file, const char *key, uint64_t value)
 {
 	str_add(&file->text, key);

@@ -1,6 +1,6 @@
 /*
- * Trace events as Chrome writes them (JSON), for Perfetto, chrome://tracing and others: counters of
- * live bytes, live blocks and resident memory, and the program's marks. Stacks are not in it.
+ * Chrome's trace events (JSON), for Perfetto, chrome://tracing and others: counters of live bytes,
+ * live blocks and resident memory, and the program's marks. Stacks are not included.
  *
  * A counter's value holds until the next one. There are as many as a screen can show.
  */
@@ -12,10 +12,10 @@ enum { SPANS = 2000, NS_PER_US = 1000 };
 struct trace {
 	const struct export_context *context;
 	struct text_file file;
-	const char *before; /* of the next event */
+	const char *before; /* separator before the next event */
 };
 
-/* Up to the time, which is in microseconds. */
+/* Up to and including the time, which is in microseconds. */
 static void event_begin(struct trace *trace, const char *phase, uint64_t tid, uint64_t ns)
 {
 	struct str *text = &trace->file.text;

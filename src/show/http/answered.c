@@ -19,7 +19,7 @@ struct err *answered_check(struct call *call, const struct question *question,
 	return call_blame(call, wrong == PARAMETER_filter ? "q" : parameter_table[wrong].name, err);
 }
 
-/* The parameters, each checked by itself already. */
+/* Fills in the parameters, each already checked by itself. */
 static struct err *parameters_fill(struct call *call, struct parameters *with)
 {
 	const struct question *question = call->route->question;
@@ -57,9 +57,7 @@ struct err *answered_source_choose(struct call *call, struct names *names, const
 	return *file ? NULL : err_new(ERR_NOT_FOUND, "no function of this tape in that file");
 }
 
-/*
- * names: of the answer alone, so that the modules without names are those of what it shows.
- */
+/* names: private to the answer, so that modules without names are those that it shows. */
 static struct err *asked_fill(struct call *call, struct parameters *with, struct names *names,
 			      struct asked *asked)
 {
@@ -110,7 +108,7 @@ static struct err *question_run(struct call *call)
 	return speak_members(&speaker, question->shape, answer);
 }
 
-/* A route that is no question: what it shows is known under the names of the server. */
+/* A route without a question: it uses the server's names. */
 static struct err *route_run(struct call *call)
 {
 	const struct shape *shape = call->route->shape;

@@ -1,5 +1,5 @@
 /*
- * /api/v1/alloc: one allocation: both stacks, what realloc made of it, and what lies next to it.
+ * /api/v1/alloc: one allocation: both stacks, its realloc chain, and its neighbours in memory.
  */
 #include "http/api_rows.h"
 #include "space/neighbours.h"
@@ -7,8 +7,8 @@
 enum { CHAIN_AFTER = 32, CHAIN_MAX = 64, FRAMES_MAX = 1000 };
 
 /*
- * Rows of its realloc chain in their order, those nearest to it. A chain is known by its last row,
- * from which it goes backwards.
+ * Rows of its realloc chain in order, those nearest to it. A chain is identified by its last row
+ * and followed backwards.
  */
 static struct err *chain_find(struct call *call, uint64_t row, uint64_t *rows, size_t *count_ret)
 {
@@ -33,7 +33,7 @@ static struct err *chain_find(struct call *call, uint64_t row, uint64_t *rows, s
 		rows[count++] = at;
 		at = model_row_value(model, MODEL_REALLOC_OF, at);
 	}
-	for (size_t i = 0; i < count / 2; i++) { /* they were found from the last on */
+	for (size_t i = 0; i < count / 2; i++) { /* they were found last to first */
 		const uint64_t other = rows[i];
 
 		rows[i] = rows[count - 1 - i];

@@ -1,5 +1,5 @@
 /*
- * /api/v1/allocs: allocations, a page of any list of them.
+ * /api/v1/allocs: a page of any list of allocations.
  */
 #include "http/api_rows.h"
 
@@ -17,11 +17,11 @@ static struct err *order_find(struct call *call, struct selection_order *order_r
 	return NULL;
 }
 
-/* --- deep in a list ------------------------------------------------------------------------ */
+/* --- later pages --------------------------------------------------------------------------- */
 
 /*
- * The first pages of a list are found one by one. Who scrolls on gets them from a list of all rows
- * in their order, which is made once.
+ * The first pages of a list are found one by one. Later pages come from a sorted list of all rows,
+ * which is made once.
  */
 enum { PERMUTE_FROM = 1000, PERMUTE_MAX = 1 << 24 };
 

@@ -31,8 +31,8 @@ const struct shape api_shape_boxes = SHAPE("FlameBoxes", struct api_boxes, boxes
 
 struct table {
 	const struct api_box *boxes;
-	struct map place_of; /* of a name, in the table, and 1 */
-	size_t *shown;	     /* by place, a box that has the name */
+	struct map place_of; /* name -> index in the table + 1 */
+	size_t *shown;	     /* by index, a box with the name */
 	size_t count;
 	struct interner modules;
 };
@@ -66,7 +66,7 @@ static struct err *table_fill(struct table *table, size_t box_count, int32_t *pl
 	return NULL;
 }
 
-/* Of a name, among all; -1: none. */
+/* Index of a name's module; -1: none. */
 static int32_t module_place(struct table *table, const struct name *name)
 {
 	const char *module = api_module(name);

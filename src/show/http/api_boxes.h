@@ -1,7 +1,7 @@
 /*
- * api_boxes: what answers that are flame graphs have in common: how large they may be, the
- * parameters that say which part is drawn and how wide, and boxes as columns of equal length,
- * parents before children, siblings from left to right; box 0 is the root.
+ * api_boxes: shared by answers that are flame graphs: limits of size, the parameters for the part
+ * drawn and its width, and boxes as columns of equal length, parents before children, siblings from
+ * left to right; box 0 is the root.
  */
 #ifndef MEMTAPE_HTTP_API_BOXES_H
 #define MEMTAPE_HTTP_API_BOXES_H
@@ -13,7 +13,7 @@ enum {
 	API_BOXES_DEPTH_MAX = 2000,
 	API_BOXES_PIXELS = 2000,
 	API_BOXES_PIXELS_MAX = 8192,
-	API_BOXES_PER_PIXEL = 2 /* a box that is narrower is joined */
+	API_BOXES_PER_PIXEL = 2 /* narrower boxes are merged */
 };
 
 #define API_PARAM_ROOT                                                                             \
@@ -30,20 +30,20 @@ enum {
 		.missing = "2000"                                                                  \
 	}
 
-/* A box, but for its numbers. */
+/* A box without its values. */
 struct api_box {
-	const struct name *name; /* of its function; NULL: what is too small, together */
-	uint32_t parent;	 /* index; UINT32_MAX of the first */
+	const struct name *name; /* of its function; NULL: merged small boxes */
+	uint32_t parent;	 /* index; UINT32_MAX for the first */
 	uint32_t depth;
 	uint64_t count;
-	const char *file; /* NULL: not known */
+	const char *file; /* NULL: unknown */
 	uint32_t line;
 };
 
-/* The name of the box that is no function. */
+/* The name of the box that is not a function. */
 extern const struct name api_boxes_all;
 
-/* What is the same of all flame graphs. */
+/* Common to all flame graphs. */
 struct api_boxes {
 	uint64_t boxes, of;
 	struct shape_numbers root;
@@ -59,10 +59,10 @@ struct api_boxes {
 
 extern const struct shape api_shape_boxes;
 
-/* The hash of the function of a box. */
+/* The hash of a box's function. */
 typedef uint64_t api_box_hash(const void *context, size_t box);
 
-/* Fills all but `of` and the root's. Lives in the arena. */
+/* Fills everything but `of` and the root's. Lives in the arena. */
 struct err *api_boxes_fill(const struct api_box *boxes, size_t count, api_box_hash *hash,
 			   const void *context, struct arena *arena, struct api_boxes *filled);
 

@@ -1,5 +1,5 @@
 /*
- * /api/v1/children: the children of one node of the call tree, a page of them.
+ * /api/v1/children: a page of the children of a call tree node.
  */
 #include "http/api_trees.h"
 
@@ -50,7 +50,7 @@ static struct child child_of(const struct call *call, const struct api_tree *fou
 		.allocations = node->total.allocated.count,
 		.peak = node->total.peak.bytes,
 		.leaked = node->total.leaked.bytes,
-		/* Nothing is too small here: what was pruned are the children, which are too deep. */
+		/* Nothing is too small here: pruned nodes are children that are too deep. */
 		.children = node->pruned_count,
 	};
 }

@@ -1,6 +1,6 @@
 /*
- * /api/v1/diff: what one tape, or one moment, has more or less of than another, and who is behind
- * it. What `memtape diff --json` says.
+ * /api/v1/diff: the differences between two tapes, or two moments, and the functions responsible.
+ * Same contents as `memtape diff --json`.
  */
 #include "http/api_diff_sides.h"
 
@@ -42,7 +42,7 @@ const struct route route_api_diff = {
 	.path = "/api/v1/diff",
 	.summary = "what two tapes, or two moments of one, do not have in common",
 	.shape = &shape_diff,
-	/* The other tape may go on while this one is finished. */
+	/* The other tape may still grow while this one is finished. */
 	.flags = ROUTE_TAPE | ROUTE_SELECTS | ROUTE_UNCACHED,
 	.params = params,
 	.param_count = array_size(params),

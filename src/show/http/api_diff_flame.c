@@ -1,6 +1,6 @@
 /*
- * /api/v1/diff/flame: two tapes, or two moments of one, as one flame graph; columns as those of
- * /api/v1/flame. A box is as wide as its stacks where they are larger (compare/diff_tree.h).
+ * /api/v1/diff/flame: two tapes, or two moments of one, as one flame graph; columns as in
+ * /api/v1/flame. A box is as wide as the larger value of each of its stacks (compare/diff_tree.h).
  */
 #include "compare/diff_boxes.h"
 #include "http/api_boxes.h"
@@ -66,7 +66,7 @@ static struct api_box box_of(const struct diff_tree *tree, const struct diff_box
 	};
 }
 
-/* Integers, unless they are for one of several units of work. */
+/* Integers, unless divided by one of several units of work. */
 static struct err *ratios_fill(const struct drawn *drawn, size_t offset, struct arena *arena,
 			       struct shape_ratios *ratios)
 {

@@ -29,14 +29,14 @@ static struct err *question_take(struct call *call, struct api_diff_sides *sides
 					  "and b_at, or a_from, a_until, b_from and b_until"));
 	if (has_moments(call) && sides->asked != METRIC_LIVE)
 		return call_blame(call, "m", err_new(ERR_USAGE, "a_at and b_at need m=live"));
-	/* What was alive at a moment is the peak of its sums (sums_at). */
+	/* What was alive at a moment is stored as the peak of its sums (sums_at). */
 	sides->settings.is_live = sides->asked == METRIC_LIVE;
 	sides->settings.metric = sides->settings.is_live ? METRIC_PEAK : sides->asked;
 	sides->settings.mode = call_flag(call, "fold") ? WALK_FOLD : WALK_ALL;
 	return NULL;
 }
 
-/* The other tape, as the server does for c. */
+/* Opens the other tape, as the server does for c. */
 static struct err *tape_open(struct call *call, struct api_diff_sides *sides)
 {
 	const char *id = call_text(call, "b");
@@ -57,7 +57,7 @@ static struct err *tape_open(struct call *call, struct api_diff_sides *sides)
 	return NULL;
 }
 
-/* The side's span; where it has none, the span of both. */
+/* The side's span; if it has none, the span of both. */
 static struct err *part_find(struct api_diff_sides *sides, unsigned side)
 {
 	static const char *const names[DIFF_SIDES][2] = { { "a_from", "a_until" },

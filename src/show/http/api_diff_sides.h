@@ -1,6 +1,5 @@
 /*
- * api_diff_sides: the two sums that are compared: of two tapes, or of two moments or spans of time
- * of one.
+ * api_diff_sides: the two sums to compare: of two tapes, or of two moments or spans of time of one.
  */
 #ifndef MEMTAPE_HTTP_API_DIFF_SIDES_H
 #define MEMTAPE_HTTP_API_DIFF_SIDES_H
@@ -8,7 +7,7 @@
 #include "answer/diff.h"
 #include "http/api_parts.h"
 
-/* The parameters that say what the sides are; c is A. */
+/* The parameters that define the sides; c is A. */
 #define API_PARAMS_DIFF                                                                            \
 	{ .name = "b",                                                                             \
 	  .kind = PARAM_TEXT,                                                                      \
@@ -63,17 +62,17 @@
 		.missing = "1"                                                                     \
 	}
 
-/* The other tape, and what is to be let go of when the answer is written. */
+/* The other tape, and what must be released when the answer is written. */
 struct api_diff_sides {
-	struct call calls[DIFF_SIDES]; /* about the tapes, each with what it keeps */
-	bool is_other_held;	       /* B's tape is to be released */
-	enum metric asked;	       /* as the parameter has it */
+	struct call calls[DIFF_SIDES]; /* one per tape, each with what it keeps */
+	bool is_other_held;	       /* B's tape must be released */
+	enum metric asked;	       /* as given in the parameter */
 	struct parameters with[DIFF_SIDES];
 	struct diff_settings settings;
 	struct diff_subject subjects[DIFF_SIDES];
 };
 
-/* Both sides, summed, until the call ends; settings->by is the caller's. */
+/* Both sides, summed, valid until the call ends; the caller sets settings->by. */
 struct err *api_diff_sides_find(struct call *call, struct api_diff_sides **sides_ret);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * /api/v1/events: what is served, told again whenever it changes.
+ * /api/v1/events: the served tapes, sent again whenever they change.
  */
 #include "http/call.h"
 #include "http/changes.h"

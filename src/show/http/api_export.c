@@ -45,7 +45,7 @@ static struct err *format_choose(struct call *call, const struct export_format *
 				  str_text(&known)));
 }
 
-/* "memtape.sort.1234.folded"; nothing in it needs quotes. */
+/* "memtape.sort.1234.folded"; needs no quoting. */
 static char *file_name(struct call *call, const struct export_format *format)
 {
 	const struct model_process *process = model_process(call->model);
@@ -60,7 +60,7 @@ static char *file_name(struct call *call, const struct export_format *format)
 	return name;
 }
 
-/* Of the selection, or of it at the moment that is asked for: NULL if none is. */
+/* Sums of the selection, or at the requested moment: NULL if none. */
 static struct err *sums_choose(struct call *call, const struct export_format *format,
 			       const struct selection *selection, uint64_t *ns,
 			       struct export_context *context)

@@ -1,6 +1,6 @@
 /*
- * /api/v1/fields: the words that other questions take - fields and operators of filters, measures,
- * groups, sort keys, formats of files - for those who offer a choice of them.
+ * /api/v1/fields: the words accepted by other requests - fields and operators of filters, measures,
+ * groups, sort keys, file formats - for clients that offer a choice of them.
  */
 #include "export/export.h"
 #include "groups/groups.h"
@@ -99,7 +99,7 @@ static const struct member fields_members[] = {
 };
 static const struct shape shape_fields = SHAPE("Fields", struct fields, fields_members);
 
-/* A list that ends with NULL. */
+/* A NULL-terminated list. */
 static struct shape_texts texts_of(const char *const *words)
 {
 	struct shape_texts texts = { words, 0 };
@@ -109,7 +109,7 @@ static struct shape_texts texts_of(const char *const *words)
 	return texts;
 }
 
-/* "size sz": words with blanks between. */
+/* "size sz": words separated by blanks. */
 static struct err *words_split(const char *text, struct arena *arena, struct shape_texts *texts)
 {
 	const char **items = arena_array(arena, strlen(text) + 1, sizeof(*items));
@@ -192,7 +192,7 @@ static struct err *groups_fill(struct arena *arena, struct fields *fields)
 	return NULL;
 }
 
-/* The route that makes this one format and takes every measure; NULL: /export does it. */
+/* The route for this format alone with every measure; NULL: /export makes it. */
 static const struct route *own_route(const struct export_format *format)
 {
 	char path[64];

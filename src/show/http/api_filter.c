@@ -1,5 +1,5 @@
 /*
- * /api/v1/filter: whether a filter is one, and how many allocations it lets through.
+ * /api/v1/filter: whether a filter is valid, and how many allocations match it.
  */
 #include "http/call.h"
 

@@ -1,6 +1,7 @@
 /*
- * /api/v1/flame: a flame graph, as many boxes as can be seen. Columns of equal length; what is too
- * small is joined, so that children never have less than their parent shows (trees/boxes.h).
+ * /api/v1/flame: a flame graph with as many boxes as are visible. Columns of equal length; boxes
+ * that are too small are merged, so that children never have less than their parent shows
+ * (trees/boxes.h).
  */
 #include "http/api_boxes.h"
 #include "http/api_trees.h"
@@ -101,8 +102,8 @@ static struct err *boxes_fill(const struct drawn *drawn, struct arena *arena, st
 /* --- the answer ---------------------------------------------------------------------------- */
 
 /*
- * How many nodes there are, of whom only some were built: calls, from whatever address, that
- * something of the metric was allocated in. Of a tree that was built whole it is exact.
+ * The number of nodes, of which only some were built: calls, from any address, under which
+ * something of the metric was allocated. Exact for a completely built tree.
  */
 static uint64_t nodes_of(const struct api_tree *found, const struct boxes *boxes)
 {

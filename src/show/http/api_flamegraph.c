@@ -1,5 +1,5 @@
 /*
- * /api/v1/export/flamegraph.svg: the picture that `memtape flamegraph` draws.
+ * /api/v1/export/flamegraph.svg: the picture drawn by `memtape flamegraph`.
  */
 #include "http/api_trees.h"
 #include "plot/flame_tape.h"

@@ -1,6 +1,6 @@
 /*
- * /api/v1/frame: one function: everything that was allocated in it and in what it called, by every
- * metric, over time, by size and line, and who is next to it in the stacks.
+ * /api/v1/frame: one function: everything allocated in it and its callees, by every metric, over
+ * time, by size and line, and its neighbours in the stacks.
  */
 #include "base/map.h"
 #include "base/sort.h"
@@ -12,7 +12,7 @@
 
 enum { CURVE_POINTS = 120, SIDE_MAX = 20, LINES_MAX = 50 };
 
-/* Of a stack: the function is not in it; is in it; is the one that allocates. */
+/* For a stack: the function is not in it; is in it; is the allocating one. */
 enum part { OUTSIDE, INSIDE, ALLOCATES };
 
 struct line {
@@ -27,7 +27,7 @@ struct function {
 	struct call *call;
 	struct names *names;
 	uint64_t hash;
-	enum metric metric; /* of callers, callees and lines */
+	enum metric metric; /* for callers, callees and lines */
 	uint64_t at_ns;
 	struct api_range range;
 	const struct selection *selection;
@@ -38,7 +38,7 @@ struct function {
 	struct line_vec lines;
 };
 
-/* --- where it is --------------------------------------------------------------------------- */
+/* --- location ------------------------------------------------------------------------------ */
 
 static uint32_t name_of(const struct function *function)
 {
@@ -69,7 +69,7 @@ static struct err *inside_find(struct function *function)
 			continue;
 		walk = walk_begin(model, function->names, i, WALK_FOLD);
 		name = walk_next(&walk)->name;
-		if (name != last) /* few functions allocate, one after the other the same */
+		if (name != last) /* few functions allocate, often several times in a row */
 			is_it = name_hash(model, names_get(function->names, name)) ==
 				function->hash;
 		last = name;
@@ -104,7 +104,7 @@ static int line_compare(const void *context, const void *a, const void *b)
 	return sort_compare_u64(((const struct line *)b)->value, ((const struct line *)a)->value);
 }
 
-/* What each of its lines called or allocated. */
+/* What each of its lines allocated, directly or in callees. */
 static struct err *lines_find(struct function *function)
 {
 	const enum metric metric = function->metric;
@@ -125,7 +125,7 @@ static struct err *lines_find(struct function *function)
 	return err;
 }
 
-/* --- what is said of it -------------------------------------------------------------------- */
+/* --- members ------------------------------------------------------------------------------- */
 
 struct line_row {
 	const char *file;
@@ -323,7 +323,7 @@ static struct err *curve_fill(const struct function *function, struct curve *cur
 	return NULL;
 }
 
-/* --- who is next to it --------------------------------------------------------------------- */
+/* --- callers and callees ------------------------------------------------------------------- */
 
 static struct side_row side_row_of(const struct function *function, const struct tree *tree,
 				   uint32_t node)
@@ -400,7 +400,7 @@ static struct err *function_find(struct function *function)
 
 static struct err *detail_fill(struct function *function, struct frame_detail *detail)
 {
-	const struct line *line = function->lines.items; /* most first */
+	const struct line *line = function->lines.items; /* largest first */
 	const struct name *name = names_get(function->names, name_of(function));
 	struct err *err = metrics_fill(function, &detail->metrics);
 

@@ -1,6 +1,6 @@
 /*
- * /api/v1/heap: the heap at a moment, cell by cell: in use, resident, held by one block, and
- * whose.
+ * /api/v1/heap: the heap at a moment, cell by cell: in use, resident, held by one block, and by
+ * which function.
  */
 #include "http/api_parts.h"
 #include "space/space_paint.h"

@@ -1,6 +1,6 @@
 /*
- * /api/v1/hold: a tape that is being recorded as it is now, for those who want more than one answer
- * about the same moment.
+ * /api/v1/hold: holds the current state of a tape being recorded, for clients that need several
+ * answers about the same moment.
  */
 #include "http/api_tapes.h"
 #include "http/call.h"

@@ -1,5 +1,5 @@
 /*
- * /api/v1/info: what is served, and how far reading it has come.
+ * /api/v1/info: the served tapes, and how far reading them has come.
  */
 #include "http/api_tapes.h"
 #include "http/call.h"

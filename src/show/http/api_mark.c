@@ -1,5 +1,5 @@
 /*
- * /api/v1/mark: a mark on the tape that is being recorded, now.
+ * /api/v1/mark: sets a mark on the tape being recorded, now.
  */
 #include "http/call.h"
 #include "http/server.h"

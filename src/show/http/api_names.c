@@ -1,5 +1,5 @@
 /*
- * /api/v1/names: the texts that a field has on a tape, for completion.
+ * /api/v1/names: the texts of a field on a tape, for completion.
  */
 #include "http/call.h"
 #include "http/text_counts.h"

@@ -1,5 +1,5 @@
 /*
- * /api/v1/openapi.json: what can be asked, for programs: made from the table of routes.
+ * /api/v1/openapi.json: the API for programs, generated from the table of routes.
  */
 #include "http/openapi.h"
 
@@ -102,7 +102,7 @@ static void emit_body(struct emit *emit, const struct route *route)
 		emit_end(emit);
 }
 
-/* What it consists of, with what every answer has; a file is a text. */
+/* Its members, with those common to all answers; a file is a string. */
 static void emit_answer_schema(struct emit *emit, const struct route *route)
 {
 	const struct shape *shape = route_shape(route);
@@ -196,7 +196,7 @@ static void emit_error_schema(struct emit *emit)
 		emit_end(emit);
 }
 
-/* What every answer of a route that is no file has. */
+/* Common to all answers of routes that are not files. */
 struct head {
 	uint64_t gen;
 	bool approx;

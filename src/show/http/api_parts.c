@@ -33,7 +33,7 @@ struct err *api_range(struct call *call, struct api_range *range_ret)
 	if (range.from_ns > range.until_ns)
 		return call_blame(call, "from",
 				  err_new(ERR_USAGE, "the start is later than the end"));
-	/* What happens at a moment has happened then. */
+	/* What happens at a moment is included. */
 	range.until_ns = u64_min(range.until_ns, UINT64_MAX - 1) + 1;
 	*range_ret = range;
 	return NULL;

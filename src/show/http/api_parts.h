@@ -1,5 +1,5 @@
 /*
- * api_parts: what answers about allocations have in common.
+ * api_parts: shared by answers about allocations.
  */
 #ifndef MEMTAPE_HTTP_API_PARTS_H
 #define MEMTAPE_HTTP_API_PARTS_H
@@ -9,10 +9,10 @@
 #include "groups/measure.h"
 #include "http/call.h"
 
-/* The selection of q, from and until with names that are ready. */
+/* The selection of q, from and until, with names ready. */
 struct err *api_select(struct call *call, const struct selection **selection_ret);
 
-/* The parameters of what is measured: words for `m`, and its `at`; the peak when not given. */
+/* The measure's parameters: words for `m`, and its `at`; defaults to the peak. */
 #define API_PARAM_MEASURE                                                                          \
 	{                                                                                          \
 		.name = "m", .kind = PARAM_CHOICE, .words = metric_words_all,                      \
@@ -45,7 +45,7 @@ extern const char *const api_order_words[];
 
 struct err *api_at(struct call *call, uint64_t *at_ns_ret);
 
-/* Where what is shown over time begins and ends; the end is later than the beginning. */
+/* Beginning and end of a time range; the end is later than the beginning. */
 struct api_range {
 	uint64_t from_ns;
 	uint64_t until_ns; /* exclusive */
@@ -59,7 +59,7 @@ struct err *api_range(struct call *call, struct api_range *range_ret);
 extern const char *const api_unit_words[];
 const char *api_unit(enum metric metric);
 
-/* A function, and where in it; for those who know modules by their short names. */
+/* A function and the location in it; for clients that use short module names. */
 struct api_function {
 	uint64_t hash;
 	const char *function, *module, *file;
@@ -72,7 +72,7 @@ extern const struct shape api_shape_function;
 struct api_function api_function_of(const struct model *model, const struct names *names,
 				    const struct name_frame *frame);
 
-/* NULL: it is outside of every module. */
+/* NULL: outside of every module. */
 const char *api_module(const struct name *name);
 
 #endif

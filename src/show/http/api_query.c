@@ -1,6 +1,5 @@
 /*
- * /api/v1/query: a statement of SQL. Nothing can be changed, and it has limits of time, memory and
- * rows.
+ * /api/v1/query: an SQL statement. It is read-only, with limits on time, memory and rows.
  */
 #include "http/call.h"
 #include "http/server.h"
@@ -51,7 +50,7 @@ struct output {
 	uint64_t limit;
 	size_t column_count;
 	uint64_t row_count;
-	struct column *columns; /* NULL: there was no statement yet */
+	struct column *columns; /* NULL: no statement yet */
 	struct cell_vec cells;
 	bool is_truncated;
 };
@@ -82,7 +81,7 @@ static const char *hex_digits(const struct sql_value *value, struct arena *arena
 	return hex.failed ? NULL : arena_strdup(arena, str_text(&hex));
 }
 
-/* The text is NULL only where there is no memory, or no value. */
+/* The text is NULL only if out of memory, or without a value. */
 static struct shape_cell cell_of(const struct sql_value *value, struct arena *arena)
 {
 	switch (value->kind) {
@@ -93,7 +92,7 @@ static struct shape_cell cell_of(const struct sql_value *value, struct arena *ar
 			.text = arena_printf(arena, "%lld", (long long)value->integer),
 			.is_number = true,
 		};
-	case SQL_REAL: /* JSON has no word for infinity */
+	case SQL_REAL: /* JSON cannot represent infinity */
 		return (struct shape_cell) {
 			.text = value->real - value->real == 0 ? arena_strdup(arena, value->text)
 				: value->real > 0	       ? "9e999"
@@ -158,8 +157,8 @@ static struct err *statement_run(struct call *call, struct names *names, struct 
 }
 
 /*
- * One statement at a time: the limit of memory is for all that run. Its own time begins when it is
- * its turn, so that one that takes all of it does not take it from the next.
+ * One statement at a time: the memory limit is shared by all that run. Its time limit starts when
+ * its turn comes, so that a statement that uses all of its time does not take it from the next.
  */
 static struct err *wait_for_turn(struct call *call)
 {

@@ -60,8 +60,8 @@ static struct err *report_choose(struct call *call, const struct report **report
 }
 
 /*
- * The server's, unless the request has others: a text of bearable length, for each rule is held
- * against every function.
+ * The server's suppressions, unless the request has its own: of limited length, because each rule
+ * is matched against every function.
  */
 static struct err *suppressions_take(struct call *call, struct report_settings *settings)
 {
@@ -86,7 +86,7 @@ static struct err *suppressions_take(struct call *call, struct report_settings *
 			  suppressions_parse(text, "suppressions", call->arena, rules));
 }
 
-/* The operand is the id of one of the tape's own files: in its place comes the path. */
+/* The operand is the id of one of the tape's own files: replaces it by the path. */
 static struct err *source_choose(struct call *call, const struct report *report,
 				 struct report_settings *settings)
 {

@@ -1,5 +1,5 @@
 /*
- * /api/v1/reports: which reports there are.
+ * /api/v1/reports: the list of reports.
  */
 #include "http/call.h"
 #include "report/report.h"

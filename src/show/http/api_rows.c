@@ -83,7 +83,7 @@ struct api_row api_row_of(const struct model *model, struct names *names, const 
 				       : model_thread(model, free_thread)->tid,
 		.free_call =
 			free_fn == TAPE_FN_EXTENDED ? NULL : tape_fn_name((enum tape_fn)free_fn),
-		/* a walk gives one frame at least */
+		/* a walk returns at least one frame */
 		.function = api_function_of(model, names, walk_next(&walk)),
 		.temporary = flags & MODEL_ALLOCATION_TEMPORARY,
 		.at_peak = flags & MODEL_ALLOCATION_PEAK,

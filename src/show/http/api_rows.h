@@ -8,7 +8,7 @@
 
 enum { API_ROWS_MAX = 256 };
 
-/* Rows that will be shown, at most API_ROWS_MAX, in any order; lives in the arena. */
+/* Rows to be shown, at most API_ROWS_MAX, in any order; lives in the arena. */
 struct err *api_rows_read(struct call *call, const uint64_t *rows, size_t count,
 			  const struct batch **batch_ret);
 

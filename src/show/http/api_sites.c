@@ -1,6 +1,6 @@
 /*
- * /api/v1/sites: allocations in groups, a page of them: with what the selection has of each and
- * what the tape has, a filter that chooses just this group, and its live bytes as a small curve.
+ * /api/v1/sites: a page of allocations in groups: each with its values in the selection and in the
+ * tape, a filter that selects just this group, and its live bytes as a small curve.
  */
 #include "answer/frame.h"
 #include "groups/group_filter.h"
@@ -13,11 +13,11 @@ enum { FRAMES_MAX = 64, SPARKS = 24, KEPT_WHOLE_MAX = 4096 };
 
 static const char *const spark_words[] = { "0", "24", NULL };
 
-/* All groups of a part of the tape, kept for whoever asks for more of them. */
+/* All groups of a part of the tape, kept for requests for further pages. */
 struct kept {
 	struct groups groups;
 	bool has_lifetimes;
-	uint64_t *sparks; /* SPARKS of each; NULL: too many groups */
+	uint64_t *sparks; /* SPARKS per group; NULL: too many groups */
 };
 
 struct page {
@@ -28,12 +28,12 @@ struct page {
 	struct group_settings settings;
 	const struct kept *kept;
 	struct groups groups;	/* of this page */
-	const uint32_t *places; /* among the kept ones */
+	const uint32_t *places; /* indices of the kept groups */
 	const struct group_filters *filters;
 	uint64_t *sparks; /* NULL: none */
 };
 
-/* --- the answer's shape --------------------------------------------------------------------- */
+/* --- members -------------------------------------------------------------------------------- */
 
 struct site {
 	const char *key, *title, *q;
@@ -82,7 +82,7 @@ static const struct shape shape_sites = SHAPE("Sites", struct sites_answer, site
 
 /* --- a row --------------------------------------------------------------------------------- */
 
-/* Of groups by function and what is finer; a module has a name, but no function. */
+/* For groups by function and finer; a module has a name, but no function. */
 static void place_fill(const struct page *page, const struct group *group, struct site *site)
 {
 	const struct names *names = page->selection->names;
@@ -122,7 +122,7 @@ static struct err *row_fill(const struct page *page, size_t i, struct site *site
 
 /* --- all groups ---------------------------------------------------------------------------- */
 
-/* Where they are not too many, with everything that a page of them may need. */
+/* If not too many, with everything that a page of them may need. */
 static struct err *kept_fill(const struct page *page, struct arena *arena, struct kept *kept)
 {
 	const struct api_range *range = &page->range;
@@ -166,7 +166,7 @@ static struct err *kept_make(struct call *call, void *context, struct arena *are
 	return err;
 }
 
-/* They depend on the part of the tape and on what they are of. */
+/* They depend on the part of the tape and on the key. */
 static struct err *kept_find(struct page *page)
 {
 	CLEAN(str_deinit) struct str key = { 0 };
@@ -204,7 +204,7 @@ static struct err *sparks_find(struct page *page)
 	return NULL;
 }
 
-/* By what is not kept they are found anew. */
+/* Groups by other keys are not kept but found again. */
 static bool is_kept(enum group_key key, const struct kept *kept)
 {
 	switch (key) {

@@ -1,5 +1,5 @@
 /*
- * /api/v1/snapshot: what is recorded so far as a tape of its own, while the recording goes on.
+ * /api/v1/snapshot: saves what is recorded so far as a separate tape, while the recording goes on.
  */
 #include "base/str.h"
 #include "capture/snapshot.h"
@@ -55,7 +55,7 @@ static const struct shape shape_snapshot =
 static struct err *find(struct call *call, void *answer)
 {
 	struct tapes *tapes = call->server->tapes;
-	const struct tape *tape = tapes_find(tapes, "last", 4); /* who records serves one */
+	const struct tape *tape = tapes_find(tapes, "last", 4); /* a recording serves exactly one */
 	struct snapshot_made *made = answer;
 	struct capture_snapshot snapshot = { 0 };
 	struct tape *shown = NULL;
@@ -64,7 +64,7 @@ static struct err *find(struct call *call, void *answer)
 
 	if (err)
 		return err;
-	/* It is a file like any other, whether it is shown here or not. */
+	/* It is a file like any other, whether it is served here or not. */
 	err_destroy(tapes_add(tapes, snapshot.path, tape, &shown));
 	path = realpath(snapshot.path, NULL);
 	made->path = arena_strdup(call->arena, path ? path : snapshot.path);

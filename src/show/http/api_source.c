@@ -1,6 +1,6 @@
 /*
- * /api/v1/source: a source file line by line, with what its lines allocated. The file is named by
- * the id that /api/v1/files gives: no path comes from outside.
+ * /api/v1/source: a source file with allocations per line. The file is identified by the id from
+ * /api/v1/files: paths are never accepted from outside.
  */
 #include "groups/lines.h"
 #include "http/api_parts.h"

@@ -1,5 +1,5 @@
 /*
- * /api/v1/sql: what statements can ask: tables and functions as text, and statements worth knowing.
+ * /api/v1/sql: help for statements: tables and functions as text, and useful examples.
  */
 #include "http/call.h"
 #include "sql/sql.h"

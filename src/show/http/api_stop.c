@@ -1,5 +1,5 @@
 /*
- * /api/v1/stop: the recording ends, and the program goes on.
+ * /api/v1/stop: ends the recording; the program goes on.
  */
 #include "http/call.h"
 #include "http/server.h"

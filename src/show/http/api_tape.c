@@ -1,5 +1,5 @@
 /*
- * /api/v1/tape: what one tape is: its threads, modules and marks.
+ * /api/v1/tape: one tape: its threads, modules and marks.
  */
 #include "http/api_tapes.h"
 #include "http/call.h"
@@ -83,7 +83,7 @@ static struct err *threads_fill(const struct model *model, struct arena *arena,
 	return NULL;
 }
 
-/* Stacks whose innermost frame is in each module. */
+/* Number of stacks whose innermost frame is in each module. */
 static uint64_t *count_stacks(struct call *call)
 {
 	const size_t module_count = model_module_count(call->model);

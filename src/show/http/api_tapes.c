@@ -22,7 +22,7 @@ struct progress {
 	uint64_t done, total;
 };
 
-/* What is known when it was read. */
+/* Known once it has been read. */
 struct reading {
 	const char *name, *exe;
 	struct shape_texts argv;
@@ -216,7 +216,7 @@ static struct err *progress_fill(struct tape *tape, enum tape_state state, struc
 	return NULL;
 }
 
-/* In halves of a second, so that it does not differ each time. */
+/* In half seconds, so that it does not differ each time. */
 static uint64_t refresh_ms(const struct tape_look *look)
 {
 	return div_up(look->refresh_ns, 500000000) * 500;
@@ -286,7 +286,7 @@ void api_info_end(void *ends)
 struct err *api_info_find(struct server *server, struct arena *arena, struct api_info *info)
 {
 	const bool is_recording = control_is_open(server->control);
-	/* A tape that is added meanwhile is seen the next time. */
+	/* A tape added meanwhile is included the next time. */
 	const size_t count = tapes_count(server->tapes);
 	struct api_tape *tapes = arena_array(arena, count, sizeof(*tapes));
 	struct tape *tape = tapes_first(server->tapes);

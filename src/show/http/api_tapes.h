@@ -1,5 +1,5 @@
 /*
- * api_tapes: a tape as an object of the answers of info, events and tape.
+ * api_tapes: a tape as an object in the answers of info, events and tape.
  */
 #ifndef MEMTAPE_HTTP_API_TAPES_H
 #define MEMTAPE_HTTP_API_TAPES_H
@@ -14,14 +14,14 @@ struct progress;
 struct api_tape {
 	const char *id, *file, *state, *error;
 	uint64_t gen;
-	const struct progress *progress; /* NULL: it is not being read */
+	const struct progress *progress; /* NULL: not being read */
 	uint64_t refresh_ms, tape_bytes;
-	const struct reading *reading; /* NULL: it was not read yet */
+	const struct reading *reading; /* NULL: not read yet */
 };
 
 extern const struct shape api_shape_tape;
 
-/* As it was when it was read so. Borrows from the reading. */
+/* Its state at that reading. Borrows from the reading. */
 struct err *api_tape_fill(struct tape *tape, struct loaded *loaded, struct arena *arena,
 			  struct api_tape *value);
 
@@ -30,13 +30,13 @@ struct api_info {
 	const char *version;
 	bool can_mark, can_snapshot, can_stop;
 	struct shape_rows tapes;
-	struct tape_look *looks; /* what they borrow from */
+	struct tape_look *looks; /* borrowed from by the members */
 	size_t look_count;
 };
 
 extern const struct shape api_shape_info;
 
-/* To be ended by api_info_end(info) when it is written, also after an error. */
+/* End it with api_info_end(info) after writing, also after an error. */
 struct err *api_info_find(struct server *server, struct arena *arena, struct api_info *info);
 void api_info_end(void *info);
 

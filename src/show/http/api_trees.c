@@ -8,7 +8,7 @@ struct wanted {
 	uint64_t at_ns;
 };
 
-/* Sums of the metric and their totals; but for sums that are the selection's. */
+/* Sums of the metric and their totals, unless they are the selection's own. */
 static struct err *kept_make(struct call *call, void *context, struct arena *arena,
 			     const void **value_ret)
 {
@@ -26,7 +26,7 @@ static struct err *kept_make(struct call *call, void *context, struct arena *are
 	return err;
 }
 
-/* Whoever goes on into a branch asks for the same again. */
+/* Opening a branch requests the same sums again. */
 static struct err *sums_find(struct call *call, struct sums *sums_ret)
 {
 	struct wanted wanted = { .metric = (enum metric)call_choice(call, "m") };
@@ -55,13 +55,13 @@ static struct err *sums_find(struct call *call, struct sums *sums_ret)
 		return err;
 	kept = value;
 	*sums_ret = *kept;
-	/* what it was made of may have been given up since */
+	/* what it was made of may have been dropped since */
 	if (is_selected)
 		sums_ret->stacks = wanted.selection->sums.stacks;
 	return NULL;
 }
 
-/* The path, below the focus where there is one. */
+/* The path, below the focus if there is one. */
 static struct err *path_find(struct call *call, const char *name, const uint64_t *focus,
 			     struct api_tree *tree)
 {
@@ -85,9 +85,7 @@ static struct err *path_find(struct call *call, const char *name, const uint64_t
 	return NULL;
 }
 
-/*
- * With as much of the path as there is: what lies below its end is wanted, even if that came early.
- */
+/* With as much of the path as exists: the subtree at its end is wanted, even if that is early. */
 static struct err *build(struct call *call, const struct tree_settings *settings,
 			 struct api_tree *tree)
 {
@@ -101,7 +99,7 @@ static struct err *build(struct call *call, const struct tree_settings *settings
 	return tree_build(&tree->sums, tree->names, &again, call->arena, &tree->tree);
 }
 
-/* NULL: nothing is. */
+/* NULL: nothing. */
 static struct err *hidden_find(struct call *call, struct walk_hidden *hidden,
 			       const struct walk_hidden **hidden_ret)
 {

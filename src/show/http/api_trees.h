@@ -1,5 +1,5 @@
 /*
- * api_trees: the tree of functions that a call asks for.
+ * api_trees: the tree of functions requested by a call.
  */
 #ifndef MEMTAPE_HTTP_API_TREES_H
 #define MEMTAPE_HTTP_API_TREES_H
@@ -18,25 +18,25 @@ extern const char *const api_direction_words[];
 	}
 
 struct api_tree_settings {
-	const char *path; /* the parameter with the way from the root */
+	const char *path; /* the parameter with the path from the root */
 	uint32_t share_min;
 	uint32_t depth_max; /* below the end of the path */
 	enum walk_mode mode;
 	bool merges_recursion;
-	bool has_hidden; /* there are parameters `hide` and `hide_modules` */
-	bool has_focus;	 /* there is a parameter `focus` */
+	bool has_hidden; /* parameters `hide` and `hide_modules` exist */
+	bool has_focus;	 /* parameter `focus` exists */
 };
 
 struct api_tree {
 	struct names *names;
 	struct sums sums;     /* with totals */
-	const uint64_t *path; /* hashes of the way from the root, that of the focus first */
+	const uint64_t *path; /* hashes from the root on, that of the focus first */
 	size_t path_count;
 	struct tree tree;
-	bool is_part; /* of all nodes, only some were looked for */
+	bool is_part; /* incomplete: only some of all nodes were visited */
 };
 
-/* By the parameters m, at, dir and those of a selection. */
+/* From the parameters m, at, dir and those of a selection. */
 struct err *api_tree_find(struct call *call, const struct api_tree_settings *settings,
 			  struct api_tree *tree_ret);
 

@@ -61,7 +61,7 @@ static const struct asset *asset_find(const char *path, size_t len)
 	return NULL;
 }
 
-/* One of "a", W/"b", or * in a list. */
+/* Matches "a", W/"b", or * in a list. */
 static bool has_etag(const char *list, const char *etag)
 {
 	return list && (strcmp(list, "*") == 0 || strstr(list, etag));
@@ -97,7 +97,7 @@ static void list_routes(struct str *out)
 	}
 }
 
-/* What `/` is without the app: no styles and no scripts, which the policy would not let run. */
+/* The page `/` without the app: no styles or scripts, which the content policy would block. */
 static bool plain_page(struct answer *answer)
 {
 	CLEAN(str_deinit) struct str page = { 0 };
@@ -115,7 +115,7 @@ static bool plain_page(struct answer *answer)
 	answer->type = html_type;
 	answer->cache_control = "no-cache";
 	answer->blob = blob_create(page.ptr, page.len);
-	page = (struct str) { 0 }; /* the blob's now */
+	page = (struct str) { 0 }; /* owned by the blob now */
 	return answer->blob != NULL;
 }
 

@@ -30,7 +30,7 @@ static struct err *member_add(const char *name, json_t *value, struct arena *are
 		text = "0";
 		break;
 	case JSON_NULL:
-		return NULL; /* as if it was not there */
+		return NULL; /* as if it were missing */
 	case JSON_OBJECT:
 	case JSON_ARRAY:
 	case JSON_REAL:

@@ -5,10 +5,10 @@
 
 #include "core/hash.h"
 
-enum { BUCKETS = 1024, LARGEST_SHARE = 4 /* an answer takes at most this part of all */ };
+enum { BUCKETS = 1024, LARGEST_SHARE = 4 /* an answer takes at most one in this many of all */ };
 
 struct entry {
-	struct entry *next; /* of its bucket */
+	struct entry *next; /* in its bucket */
 	struct entry *newer, *older;
 	struct blob *blob;
 	const char *type;
@@ -102,7 +102,7 @@ static void insert(struct cache *cache, struct entry *entry)
 {
 	struct entry **place = place_of(cache, entry->key, entry->hash);
 
-	if (*place) { /* two asked at the same time; the answers are equal */
+	if (*place) { /* two simultaneous requests; the answers are equal */
 		blob_put(entry->blob);
 		free(entry);
 		return;

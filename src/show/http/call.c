@@ -197,7 +197,7 @@ struct err *call_keep(struct call *call, const char *key,
 	if (is_new) {
 		item->arena.budget = call->arena->budget;
 		err = make(call, context, &item->arena, &value);
-		arena_release_budget(&item->arena); /* it is kept for others, too */
+		arena_release_budget(&item->arena); /* it is shared with other calls */
 		memo_done(memo, item, err ? NULL : value);
 	}
 	if (!err)
@@ -236,7 +236,7 @@ static struct err *selection_make_kept(struct call *call, void *context, struct 
 	return err;
 }
 
-/* Facts belong to one thread, and limits to one call. */
+/* struct facts is per thread, and limits are per call. */
 static struct err *selection_borrow(struct call *call, const struct selection *kept,
 				    const struct selection **selection_ret)
 {
@@ -259,7 +259,7 @@ static struct err *selection_borrow(struct call *call, const struct selection *k
 	return NULL;
 }
 
-/* What a part of the tape is called among what is kept. */
+/* The key of a part of the tape among kept values. */
 static void part_key(struct str *key, const char *filter, const char *from, const char *until)
 {
 	const char *const texts[] = { filter, from, until };
@@ -363,7 +363,7 @@ struct err *call_text_counts(struct call *call, const struct field *field,
 	err = text_counts_create(field, call->model, names, &call->limits, &made);
 	if (err)
 		return err;
-	/* Two may have found the same; the first stays. */
+	/* Two threads may have found the same; the first one stays. */
 	if (__atomic_compare_exchange_n(kept, &there, made, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_ACQUIRE))
 		there = steal(made);

@@ -16,11 +16,11 @@ struct changes {
 	struct stream stream; /* first */
 	struct server *server;
 	const bool *cancel;
-	char id[ID_BYTES];  /* of the last that the client has; "": none */
-	struct str pending; /* to be sent, from `sent` on */
+	char id[ID_BYTES];  /* the client's last event; "": none */
+	struct str pending; /* to be sent, starting at `sent` */
 	size_t sent;
-	uint64_t due_ns;   /* when the next may be looked for */
-	uint64_t spoke_ns; /* when something was sent last */
+	uint64_t due_ns;   /* when to check for changes next */
+	uint64_t spoke_ns; /* when something was last sent */
 };
 
 static bool is_cancelled(const struct changes *changes)
@@ -28,7 +28,7 @@ static bool is_cancelled(const struct changes *changes)
 	return changes->cancel && __atomic_load_n(changes->cancel, __ATOMIC_RELAXED);
 }
 
-/* One object in one line. */
+/* One object on one line. */
 static struct err *info_write(struct server *server, FILE *out)
 {
 	const struct emit_settings settings = { .format = EMIT_JSON, .compact = true };
@@ -60,14 +60,14 @@ static struct err *describe(struct server *server, char **text_ret)
 	return NULL;
 }
 
-/* Puts into pending what the client does not have yet; nothing if it has all. */
+/* Queues what the client does not have yet; nothing if it is up to date. */
 static void look(struct changes *changes)
 {
 	CLEAN(free) char *text = NULL;
 	char id[ID_BYTES];
 	struct err *err = describe(changes->server, &text);
 
-	if (err) { /* no memory: perhaps later */
+	if (err) { /* out of memory: try again later */
 		err_destroy(err);
 		return;
 	}
@@ -79,7 +79,7 @@ static void look(struct changes *changes)
 	memcpy(changes->id, id, sizeof(id));
 }
 
-/* False: it ends. */
+/* False: the stream ends. */
 static bool wait_for_some(struct changes *changes)
 {
 	while (changes->pending.len == 0) {

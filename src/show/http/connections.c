@@ -103,7 +103,7 @@ unsigned connections_watch(struct connections *connections, bool *are_any_ret)
 		watch(at, now);
 		streaming += at->phase == CONNECTION_STREAMING;
 	}
-	if (now - connections->pending_ns > PENDING_NS) /* they did not get here, and nobody says */
+	if (now - connections->pending_ns > PENDING_NS) /* they never arrived, without notice */
 		connections->pending_count = 0;
 	count = connections->count - streaming + connections->pending_count;
 	pthread_mutex_unlock(&connections->lock);

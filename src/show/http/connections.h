@@ -1,6 +1,6 @@
 /*
- * connections: the clients there are, how long each may take for what it does, and whether it still
- * waits. Sockets are only looked at and shut down here; they belong to whoever opened them.
+ * connections: the clients, time limits for each of their phases, and whether they still wait.
+ * Sockets are only inspected and shut down here; whoever opened them owns them.
  */
 #ifndef MEMTAPE_HTTP_CONNECTIONS_H
 #define MEMTAPE_HTTP_CONNECTIONS_H
@@ -11,9 +11,9 @@
 
 enum connection_phase {
 	CONNECTION_WAITING, /* for a request, or the rest of one */
-	CONNECTION_RUNNING, /* an answer is being found */
+	CONNECTION_RUNNING, /* an answer is being computed */
 	CONNECTION_SENDING,
-	CONNECTION_STREAMING /* both; such are not counted to the limit: they have their own */
+	CONNECTION_STREAMING /* both; streams do not count towards the limit: they have their own */
 };
 
 /* One client; in the list while its socket is open. */
@@ -21,46 +21,46 @@ struct connection {
 	struct connection *next;
 	int fd;
 	enum connection_phase phase;
-	uint64_t until_ns; /* when it has been in this phase too long; 0: no matter */
-	bool cancel;	   /* nobody waits for the answer; atomic */
+	uint64_t until_ns; /* deadline of this phase; 0: none */
+	bool cancel;	   /* the client is gone; atomic */
 };
 
 struct connections {
-	pthread_mutex_t lock; /* of all that follows, but cancel */
+	pthread_mutex_t lock; /* of everything below, except cancel */
 	struct connection *first;
 	unsigned count;
-	unsigned pending_count; /* on their way into the list */
-	uint64_t pending_ns;	/* since when the last is */
+	unsigned pending_count; /* announced, not in the list yet */
+	uint64_t pending_ns;	/* time of the last announcement */
 	unsigned max;
-	bool is_ending; /* whoever still comes is cancelled at once */
+	bool is_ending; /* new ones are cancelled at once */
 };
 
 void connections_init(struct connections *connections, unsigned max);
-void connections_deinit(struct connections *connections); /* when the list is empty */
+void connections_deinit(struct connections *connections); /* the list must be empty */
 
-/* One comes, and connections_begin will follow, unless it goes wrong somewhere. */
+/* Announces a connection; connections_begin will follow, unless something fails in between. */
 void connections_expect(struct connections *connections);
 
-/* In the phase of waiting for at most so many seconds. NULL: no memory. */
+/* Waits for a request for at most this many seconds. NULL: out of memory. */
 struct connection *connections_begin(struct connections *connections, int fd, unsigned seconds);
 
-/* Before the socket is closed: until then its number cannot be another's. NULL is fine. */
+/* Call before closing the socket: until then its number cannot be reused. NULL is fine. */
 void connections_end(struct connections *connections, struct connection *connection);
 
-/* seconds 0: as long as it takes. connection may be NULL. */
+/* seconds 0: no limit. connection may be NULL. */
 void connections_enter(struct connections *connections, struct connection *connection,
 		       enum connection_phase phase, uint64_t seconds);
 
 /*
- * Ends those that are too slow, and cancels what runs for clients that are gone. How many more may
- * come; *are_any_ret: whether some have to be looked at again soon.
+ * Ends connections that are too slow, and cancels requests of clients that are gone. Returns how
+ * many more may connect; *are_any_ret: whether to check again soon.
  */
 unsigned connections_watch(struct connections *connections, bool *are_any_ret);
 
-/* All that run, and those that are on their way. */
+/* All that are running, and those announced. */
 void connections_cancel(struct connections *connections);
 
-/* Whether an answer is being found for anybody. */
+/* Whether any answer is being computed. */
 bool connections_are_running(struct connections *connections);
 
 #endif

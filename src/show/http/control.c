@@ -54,7 +54,7 @@ static struct err *check_text(const char *text)
 	return NULL;
 }
 
-/* Words about what somebody gave up waiting for are passed over. */
+/* Skips replies to requests whose wait was given up. */
 static struct err *word_take(const struct control *control, uint32_t number,
 			     struct control_word *word_ret)
 {

@@ -1,6 +1,6 @@
 /*
- * control: what the server asks of the memtape that records, over a socket of whole messages. The
- * recording waits for neither socket nor server: who asks waits, a bounded time, for its word.
+ * control: requests of the server to the recording memtape, over a socket of whole messages. The
+ * recording never waits for socket or server: the requester waits, a bounded time, for a reply.
  */
 #ifndef MEMTAPE_HTTP_CONTROL_H
 #define MEMTAPE_HTTP_CONTROL_H
@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 
-enum { CONTROL_MARK_BYTES = 256 }; /* with the NUL; as memtape_mark has it */
+enum { CONTROL_MARK_BYTES = 256 }; /* with the NUL; as in memtape_mark */
 
 enum control_kind { CONTROL_MARK, CONTROL_SHOW, CONTROL_STOP };
 
@@ -21,34 +21,33 @@ struct control_ask {
 };
 
 struct control_word {
-	uint32_t number;     /* of what was asked */
-	uint32_t done;	     /* 0: nothing is recorded at present */
-	uint64_t tape_bytes; /* STOP: of the whole tape; SHOW: so much of the tape is of the time
-				until */
-	uint64_t ticks;	     /* SHOW: this moment, as times are on the tape */
+	uint32_t number;     /* of the request */
+	uint32_t done;	     /* 0: nothing is being recorded */
+	uint64_t tape_bytes; /* STOP: size of the whole tape; SHOW: of the part recorded until */
+	uint64_t ticks;	     /* SHOW: the time of the request, in tape ticks */
 };
 
 struct control {
 	int fd;		      /* SOCK_SEQPACKET */
-	uint32_t number;      /* of what was asked last; under the lock */
-	pthread_mutex_t lock; /* one question at a time */
+	uint32_t number;      /* of the last request; under the lock */
+	pthread_mutex_t lock; /* one request at a time */
 };
 
-/* fd is closed by control_deinit; ERR_USAGE: it is no such socket, and stays as it is. */
+/* fd is closed by control_deinit; ERR_USAGE: not such a socket, it is left unchanged. */
 struct err *control_init(struct control *control, int fd);
 void control_deinit(struct control *control);
 
-/* Whether there still is a recording to be asked. NULL: there never was. */
+/* Whether a recording can still be controlled. NULL: there never was one. */
 bool control_is_open(const struct control *control);
 
 /*
- * A mark on the tape, of the moment when the recorder reads it, 20 ms from now at most. Any thread.
- * ERR_USAGE: no text for a mark; ERR_UNSUPPORTED: control is NULL; ERR_STATE: the recording has
- * ended, has not begun or does not answer.
+ * Sets a mark on the tape, at the time when the recorder reads it, within 20 ms. Thread-safe.
+ * ERR_USAGE: invalid text; ERR_UNSUPPORTED: control is NULL; ERR_STATE: the recording has ended,
+ * has not begun or does not reply.
  */
 struct err *control_mark(struct control *control, const char *text);
 
-/* Has all that was recorded until now put on the tape. Errors as above. */
+/* Brings the tape up to date with everything recorded so far. Errors as above. */
 struct err *control_show(struct control *control, struct control_word *word_ret);
 
 /* Ends the recording now; the program goes on. */

@@ -13,13 +13,13 @@
 #include "http/framing.h"
 
 enum {
-	POOL_BYTES = 40 << 10, /* of one connection: the header, what is made of it, the answer's */
-	TICK_MS = 50,	       /* between looks at connections while there are any */
+	POOL_BYTES = 40 << 10, /* of one connection: request header, parsed data, response header */
+	TICK_MS = 50,	       /* between checks while there are connections */
 	STREAM_BLOCK_BYTES = 8 << 10,
-	STREAMS_END_MS = 1000, /* that streams have to say that they end */
-	ANSWERS_END_MS = 3000, /* that answers have to see that they are cancelled */
+	STREAMS_END_MS = 1000, /* for streams to announce their end */
+	ANSWERS_END_MS = 3000, /* for answers to notice that they are cancelled */
 	MHD_CONNECTIONS = 4 * DAEMON_CONNECTIONS, /* never reached: see watcher_run */
-	SEND_RATE = 64 << 10 /* bytes a second that a client has to take at least */
+	SEND_RATE = 64 << 10 /* minimum bytes per second that a client must accept */
 };
 
 struct daemon {
@@ -32,7 +32,7 @@ struct daemon {
 	bool has_watcher;
 };
 
-/* One request while it comes in. */
+/* A request being received. */
 struct incoming {
 	char *target;
 	struct str body;
@@ -72,13 +72,13 @@ static void accept_one(struct daemon *daemon, int listen_fd)
 	if (fd < 0)
 		return;
 	connections_expect(&daemon->connections);
-	/* What cannot be taken is closed by MHD. */
+	/* MHD closes it on failure. */
 	MHD_add_connection(daemon->mhd, fd, (struct sockaddr *)&address, len);
 }
 
 /*
- * Connections are accepted here and not by MHD, for several sockets and for their limit: beyond it
- * they wait in the kernel's queue. (At its own limit MHD 0.9.75 locks itself up.)
+ * Connections are accepted here and not by MHD, to support several sockets and a limit: beyond it
+ * they wait in the kernel's queue. (MHD 0.9.75 deadlocks at its own limit.)
  */
 static void *watcher_run(void *context)
 {
@@ -119,7 +119,7 @@ static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind, const char 
 	return MHD_YES;
 }
 
-/* A stream on its way to a client. */
+/* A stream being sent to a client. */
 struct sending {
 	struct daemon *daemon;
 	struct connection *connection;
@@ -127,8 +127,8 @@ struct sending {
 };
 
 /*
- * MHD asks from the connection's own thread, so the stream may wait in here. One that it does not
- * come back for was not taken by the client.
+ * Called by MHD on the connection's own thread, so the stream may block in here. If MHD does not
+ * call again, the client did not take the data.
  */
 static ssize_t sending_read(void *context, uint64_t offset, char *buf, size_t max)
 {
@@ -190,7 +190,7 @@ static struct MHD_Response *response_body(struct answer *answer)
 		answer->blob->size, answer->blob->bytes, (MHD_ContentReaderFreeCallback)blob_put,
 		answer->blob);
 	if (response)
-		answer->blob = NULL; /* the response's now */
+		answer->blob = NULL; /* owned by the response now */
 	return response;
 }
 
@@ -201,8 +201,8 @@ static void add_header(struct MHD_Response *response, const char *name, const ch
 }
 
 /*
- * A picture carries its own script. It runs in an origin of its own, which is nobody's: from there
- * neither the app's token nor any answer can be read.
+ * A picture contains its own script. It runs in an opaque origin: from there neither the app's
+ * token nor any answer can be read.
  */
 static const char *content_policy(const struct answer *answer)
 {
@@ -319,7 +319,7 @@ static enum MHD_Result on_line(void *cls, enum MHD_ValueKind kind, const char *k
 	return MHD_YES;
 }
 
-/* What can be said about a request when its header is there; NULL: it may go on. */
+/* What is wrong with a request according to its header; NULL: nothing. */
 static const char *header_problem(struct MHD_Connection *mhd, const char *method,
 				  const char *target, const char *version, unsigned *status_ret)
 {
@@ -364,7 +364,7 @@ static enum MHD_Result on_access(void *cls, struct MHD_Connection *mhd, const ch
 	return request_answer(daemon, mhd, method, incoming);
 }
 
-/* The target as it came, before anything is split or decoded. */
+/* The raw target, before anything is split or decoded. */
 static void *on_target(void *cls, const char *uri, struct MHD_Connection *mhd)
 {
 	struct incoming *incoming = calloc(1, sizeof(*incoming));
@@ -392,7 +392,7 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **req_cls,
 			  CONNECTION_WAITING, DAEMON_REQUEST_S);
 }
 
-/* Nothing of requests is ever logged. */
+/* Requests are never logged. */
 static void on_log(void *cls, const char *fmt, va_list args)
 {
 	(void)cls;
@@ -408,7 +408,7 @@ static struct MHD_Daemon *mhd_start(struct daemon *daemon)
 			       MHD_USE_POLL | MHD_USE_ITC | MHD_USE_NO_LISTEN_SOCKET |
 			       MHD_USE_ERROR_LOG;
 
-	return MHD_start_daemon(flags, 0, NULL, NULL, on_access, daemon,  /* the rest is options */
+	return MHD_start_daemon(flags, 0, NULL, NULL, on_access, daemon,  /* options follow */
 				MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL, /* first, to catch all */
 				MHD_OPTION_CONNECTION_LIMIT, (unsigned)MHD_CONNECTIONS,
 				MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)POOL_BYTES,
@@ -446,8 +446,7 @@ struct err *daemon_start(struct server *server, const struct listener *listener,
 	return NULL;
 }
 
-/* Streams look whether they are cancelled, as answers do; MHD would cut the ones and wait for the
- * others. */
+/* Streams check for cancellation, as answers do; MHD would cut streams off and wait for answers. */
 bool daemon_end(struct daemon *daemon)
 {
 	const struct timespec tick = { .tv_nsec = 10 * 1000000 };

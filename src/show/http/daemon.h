@@ -1,6 +1,6 @@
 /*
- * daemon: HTTP on the sockets of a listener. A thread a connection, and one that watches them: it
- * ends those that are too slow, and cancels a request whose client is gone.
+ * daemon: HTTP on the sockets of a listener. One thread per connection, and one that watches them:
+ * it closes those that are too slow, and cancels a request whose client is gone.
  */
 #ifndef MEMTAPE_HTTP_DAEMON_H
 #define MEMTAPE_HTTP_DAEMON_H
@@ -12,8 +12,8 @@ enum {
 	DAEMON_CONNECTIONS = 32,
 	DAEMON_HEADER_BYTES = 16 << 10,
 	DAEMON_BODY_BYTES = 64 << 10,
-	DAEMON_REQUEST_S = 10, /* from its first byte, or the answer before it, to its last */
-	DAEMON_STALL_S = 20,   /* without a byte of an answer taken */
+	DAEMON_REQUEST_S = 10, /* from its first byte, or the previous answer, to its last */
+	DAEMON_STALL_S = 20,   /* without a byte of an answer accepted */
 };
 
 struct daemon;
@@ -23,13 +23,13 @@ struct err *daemon_start(struct server *server, const struct listener *listener,
 			 struct daemon **daemon_ret);
 
 /*
- * Takes no more connections, cancels what runs and waits a moment for its end. False: something
- * cannot be stopped now. It uses all that the server has, so the process can only leave:
- * daemon_stop would wait for it. NULL is fine.
+ * Accepts no more connections, cancels running requests and waits briefly for them. False: one
+ * cannot be stopped now. It uses the server's data, so the process can only exit: daemon_stop would
+ * wait for it. NULL is fine.
  */
 bool daemon_end(struct daemon *daemon);
 
-/* Cancels what runs and waits for it. NULL is fine. */
+/* Cancels running requests and waits for them. NULL is fine. */
 void daemon_stop(struct daemon *daemon);
 CLEAN_DEFINE(daemon_stop, struct daemon *);
 

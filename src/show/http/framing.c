@@ -51,12 +51,12 @@ void framing_add(struct framing *framing, const char *name, const char *value)
 }
 
 /*
- * The library hides what follows a NUL in a line, and joins lines that are continued. A line has a
- * colon, a line's end and, as everybody writes it, a space; what there is beyond was hidden.
+ * The library hides what follows a NUL in a line, and joins continued lines. A line has a colon, a
+ * line end and, by convention, a space; any bytes beyond that were hidden.
  */
 static bool has_hidden_bytes(const struct framing *framing, size_t start_bytes, size_t header_bytes)
 {
-	enum { START_REST = 4 /* two spaces, a line's end */, LINE_REST = 4, LAST = 2 };
+	enum { START_REST = 4 /* two spaces, a line end */, LINE_REST = 4, LAST = 2 };
 	const size_t most =
 		start_bytes + START_REST + framing->bytes + framing->lines * LINE_REST + LAST;
 

@@ -38,7 +38,7 @@ static bool host_fits(const struct guard *guard, const char *host)
 	return false;
 }
 
-/* "http://" and the very host that was asked. */
+/* "http://" and exactly the requested host. */
 static bool origin_fits(const char *origin, const char *host)
 {
 	static const char scheme[] = "http://";
@@ -58,7 +58,7 @@ static struct refusal check_host(const struct guard *guard, const struct request
 	return (struct refusal) { 0 };
 }
 
-/* Browsers say where a request comes from; other clients say nothing. */
+/* Browsers send where a request comes from; other clients send nothing. */
 static struct refusal check_site(const struct request *request, bool is_api)
 {
 	static const struct refusal foreign = { 403, "cross-site requests are refused", NULL };
@@ -70,7 +70,7 @@ static struct refusal check_site(const struct request *request, bool is_api)
 		return foreign;
 	if (!site || strcmp(site, "same-origin") == 0)
 		return (struct refusal) { 0 };
-	/* Typed, or opened from a bookmark: nobody's page could have caused it. */
+	/* Typed, or opened from a bookmark: no other page can have caused it. */
 	if (strcmp(site, "none") == 0 && !is_api)
 		return (struct refusal) { 0 };
 	return foreign;

@@ -1,9 +1,9 @@
 /*
- * guard: who may ask. Looked at before anything else of a request is, static files included.
+ * guard: access control. Applied before anything else, also to static files.
  *
- * Against pages of other sites that reach a server on the loopback interface (their requests bring
- * their own Host, Origin or Sec-Fetch-Site), names that were bound to 127.0.0.1 to get around that,
- * and other users of the machine (they do not have the token).
+ * Protects against pages of other sites that reach a server on the loopback interface (their
+ * requests have their own Host, Origin or Sec-Fetch-Site), against DNS rebinding to 127.0.0.1, and
+ * against other users of the machine (they do not have the token).
  */
 #ifndef MEMTAPE_HTTP_GUARD_H
 #define MEMTAPE_HTTP_GUARD_H
@@ -14,12 +14,12 @@
 enum { GUARD_HOSTS_MAX = 16 };
 
 struct guard {
-	struct token token;		  /* "": everybody who gets here may ask */
-	char hosts[GUARD_HOSTS_MAX][272]; /* exactly what Host may be, lower case */
+	struct token token;		  /* "": no token required */
+	char hosts[GUARD_HOSTS_MAX][272]; /* allowed values of Host, lower case */
 	size_t host_count;
 };
 
-/* host is a name or address, with a port or not: then this one is added, if it is not 0. */
+/* host is a name or address, with or without port: if without, this one is added unless 0. */
 struct err *guard_allow(struct guard *guard, const char *host, unsigned port);
 
 struct refusal {
@@ -29,8 +29,8 @@ struct refusal {
 };
 
 /*
- * What is to be said instead of an answer. is_api: the path is not of the static part, so a token
- * is wanted. path and query are the target's, encoded.
+ * The refusal to send instead of an answer. is_api: the path is not static, so a token is required.
+ * path and query are the target's, encoded.
  */
 struct refusal guard_check(const struct guard *guard, const struct request *request, bool is_api);
 

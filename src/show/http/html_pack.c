@@ -7,14 +7,14 @@
 #include "base/vec.h"
 #include "groups/groups.h"
 
-enum { HASH_DIGITS = 16, SHARE_MIN = 200 /* branches below 1 / so much are not opened */ };
+enum { HASH_DIGITS = 16, SHARE_MIN = 200 /* smaller branches than 1 / SHARE_MIN are not opened */ };
 
 struct detail {
 	unsigned columns;  /* of the timeline */
 	unsigned px;	   /* of flame graphs */
-	unsigned sites;	   /* of each order */
-	unsigned branches; /* of each tree */
-	unsigned frames;   /* functions with all that is known about them */
+	unsigned sites;	   /* per order */
+	unsigned branches; /* per tree */
+	unsigned frames;   /* functions with full details */
 	unsigned sources;
 };
 
@@ -27,7 +27,7 @@ static const struct detail details[HTML_DETAILS] = {
 
 static const char *const directions[] = { "down", "up" };
 
-/* --- asking -------------------------------------------------------------------------------- */
+/* --- requests ------------------------------------------------------------------------------ */
 
 static struct err *refusal_of(const char *target, const struct answer *answer)
 {
@@ -37,8 +37,10 @@ static struct err *refusal_of(const char *target, const struct answer *answer)
 	return err_new(ERR_STATE, "%s: %.*s", target, (int)u64_min(size, 400), text ? text : "");
 }
 
-/* What the tape has no answer to (404, 501) is not in the report. body_ret, if not NULL, gets
- * where the answer begins in pack->json, SIZE_MAX: there is none. */
+/*
+ * Answers that the tape does not support (404, 501) are not in the report. body_ret, if not NULL,
+ * is set to the answer's offset in pack->json, SIZE_MAX: none.
+ */
 static struct err *ask(struct html_pack *pack, const char *target, size_t *body_ret)
 {
 	const struct request request = { .method = "GET",
@@ -87,7 +89,7 @@ static struct err *asked(struct html_pack *pack, size_t *body_ret, const char *f
 	return ask(pack, target, body_ret);
 }
 
-/* --- what is always the same --------------------------------------------------------------- */
+/* --- fixed requests ------------------------------------------------------------------------ */
 
 static struct err *fixed_ask(struct html_pack *pack)
 {
@@ -140,9 +142,9 @@ static struct err *flames_ask(struct html_pack *pack, const struct detail *detai
 	return err;
 }
 
-/* --- what answers lead to ------------------------------------------------------------------ */
+/* --- requests derived from answers --------------------------------------------------------- */
 
-/* The value of the next member `key` at or behind *at, which moves behind it; NULL: no more. */
+/* The value of the next member `key` from *at on, which moves past it; NULL: no more. */
 static const char *value_next(const char **at, const char *key)
 {
 	const char *found = *at ? strstr(*at, key) : NULL;
@@ -159,12 +161,12 @@ static uint64_t number_at(const char *text)
 enum { PATH_BYTES = 64 * (HASH_DIGITS + 1) };
 
 struct branch {
-	char path[PATH_BYTES]; /* hashes with dots between */
+	char path[PATH_BYTES]; /* hashes separated by dots */
 };
 
 VEC_DEFINE(branch_vec, struct branch);
 
-/* Children of the answer at `body` that are worth opening. */
+/* Adds children of the answer at `body` that are worth opening. */
 static struct err *branches_add(const char *body, const char *path, uint64_t *total,
 				struct branch_vec *branches)
 {
@@ -221,10 +223,10 @@ static struct err *trees_ask(struct html_pack *pack, const struct detail *detail
 	return err;
 }
 
-/* What the flame graph tells about one function. */
+/* Requests the details of functions in the flame graph. */
 static struct err *frames_ask(struct html_pack *pack, size_t sites, unsigned frame_max)
 {
-	/* Rows have the hashes of their stacks, too: who called. */
+	/* Rows also have the hashes of their stacks: the callers. */
 	CLEAN(str_deinit) struct str asked_for = { 0 };
 	const size_t end = pack->json.len;
 	struct err *err = NULL;
@@ -275,7 +277,7 @@ static struct err *sites_ask(struct html_pack *pack, const struct detail *detail
 	return err;
 }
 
-/* Which files there are, and if that is wanted their text with numbers of the first measure. */
+/* Requests the list of files, and optionally their text with values of the first measure. */
 static struct err *sources_ask(struct html_pack *pack, const struct detail *detail)
 {
 	const unsigned source_max = pack->with_source ? detail->sources : 0;

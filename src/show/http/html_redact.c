@@ -14,7 +14,7 @@ static bool is_path_char(char c)
 	return isalnum((unsigned char)c) || strchr("/._-+~", c) || (unsigned char)c >= 0x80;
 }
 
-/* Whether a path may begin here: also behind a line's end or a tab, which are escaped. */
+/* Whether a path may begin here: also after a newline or tab, which are escaped. */
 static bool begins_path(const char *text, const char *at)
 {
 	if (*at != '/')
@@ -33,7 +33,7 @@ static size_t folder_bytes(const char *at, const char *end, const char *folder)
 	return at + len == end || at[len] == '/' || !is_path_char(at[len]) ? len : 0;
 }
 
-/* The same of "/home/NAME". */
+/* The same for "/home/NAME". */
 static size_t user_bytes(const char *at, const char *end, const char *parent)
 {
 	const size_t parent_bytes = folder_bytes(at, end, parent);
@@ -79,7 +79,7 @@ static void add_shortened(const struct redaction *redaction, const char *text, c
 	}
 }
 
-/* Behind the closing quote. */
+/* Position after the closing quote. */
 static const char *string_end(const struct cursor *cursor)
 {
 	const char *at = cursor->at + 1;
@@ -119,7 +119,7 @@ static void member_add(const struct redaction *redaction, struct cursor *cursor,
 	if (!redaction->keeps_argv && is_key(begin, end, "\"argv\"") && end[1] == '[') {
 		skip_list(cursor);
 		str_add(out, ":[]");
-	} else if (is_key(begin, end, "\"ms\"")) { /* how long the answer took: never the same */
+	} else if (is_key(begin, end, "\"ms\"")) { /* duration of the answer: differs each time */
 		cursor->at = end + 1;
 		while (cursor->at < cursor->end && strchr("0123456789.", *cursor->at))
 			cursor->at++;

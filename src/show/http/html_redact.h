@@ -1,6 +1,6 @@
 /*
- * html_redact: answers as they go into a file that is sent to others: without what the program was
- * called with, and with paths that do not tell whose they are.
+ * html_redact: redacts answers for a file to be shared: removes the program's arguments, and
+ * whatever identifies users in paths.
  */
 #ifndef MEMTAPE_HTTP_HTML_REDACT_H
 #define MEMTAPE_HTTP_HTML_REDACT_H
@@ -8,8 +8,8 @@
 #include "base/str.h"
 
 struct redaction {
-	const char *home;  /* whose files are below "~"; NULL: only /home/NAME and the like */
-	const char *build; /* a folder that is shown by its last name; NULL: none */
+	const char *home;  /* its files are shown below "~"; NULL: only /home/NAME and similar */
+	const char *build; /* a folder shown by its base name; NULL: none */
 	bool keeps_argv;
 };
 

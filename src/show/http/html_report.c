@@ -21,7 +21,7 @@ static void progress_tell(const struct html_report *report, const char *what, ui
 		report->progress(report->context, what, done, total);
 }
 
-/* Until it is read, with its names. */
+/* Waits until it is read, with its names. */
 static struct err *tape_wait(const struct html_report *report, struct tape *tape,
 			     struct loaded **loaded_ret)
 {
@@ -52,7 +52,7 @@ static struct err *tape_wait(const struct html_report *report, struct tape *tape
 	return tapes_wait_names(*loaded_ret, &no_limits);
 }
 
-/* The folder of the program, if it is somebody's own; on the heap, NULL: it is the system's. */
+/* The folder of the program, if it belongs to a user; allocated, NULL: a system folder. */
 static char *build_folder(const char *exe)
 {
 	static const char *const systems[] = {
@@ -123,7 +123,7 @@ static void page_write(const struct asset *page, const char *capture, size_t cap
 	fwrite(rest, 1, (size_t)(text + page->bytes - rest), out);
 }
 
-/* With as much detail as there is room for. */
+/* With as much detail as fits. */
 static struct err *fit_and_write(const struct html_report *report, struct html_pack *pack,
 				 const struct asset *page, FILE *out)
 {
@@ -150,7 +150,7 @@ static struct err *fit_and_write(const struct html_report *report, struct html_p
 		       (unsigned long long)bytes, (unsigned long long)report->max_bytes);
 }
 
-/* --- asking -------------------------------------------------------------------------------- */
+/* --- requests ------------------------------------------------------------------------------ */
 
 static void answers_tell(const void *context, uint64_t answers)
 {

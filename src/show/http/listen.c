@@ -96,7 +96,7 @@ static struct err *loopback_try(unsigned port, struct listener *listener)
 	if (err)
 		return err;
 	err = tcp_add(listener, "::1", listener->port);
-	if (err && err_errno_of(err) != EADDRINUSE) { /* a machine without IPv6 */
+	if (err && err_errno_of(err) != EADDRINUSE) { /* no IPv6 on this machine */
 		err_destroy(err);
 		err = NULL;
 	}
@@ -110,7 +110,7 @@ struct err *listen_loopback(unsigned port, struct listener *listener)
 	struct err *err = loopback_try(port, listener);
 
 	assert(port <= 65535);
-	/* A port that is free here may be somebody's there. */
+	/* A port that is free for IPv4 may be in use for IPv6. */
 	for (int i = 0; err && port == 0 && i < PORT_TRIES; i++) {
 		err_destroy(err);
 		err = loopback_try(port, listener);
@@ -118,7 +118,7 @@ struct err *listen_loopback(unsigned port, struct listener *listener)
 	return err;
 }
 
-/* A socket nobody listens on any more. */
+/* Whether it is a socket without a listener. */
 static bool is_dead_socket(const struct sockaddr_un *address)
 {
 	CLEAN(close) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -147,7 +147,7 @@ struct err *listen_unix(const char *path, struct listener *listener)
 	memcpy(address.sun_path, path, strlen(path));
 	if (is_dead_socket(&address))
 		unlink(path);
-	mask = umask(0177); /* never open to others, not even for a moment */
+	mask = umask(0177); /* never accessible to others, not even briefly */
 	rc = bind(fd, (struct sockaddr *)&address, sizeof(address));
 	umask(mask);
 	if (rc != 0)

@@ -5,13 +5,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WAIT_MS = 100 /* between looks at the limits */, MACHINE_PART = 16 };
+enum { WAIT_MS = 100 /* between checks of the limits */, MACHINE_PART = 16 };
 static const uint64_t BYTES_MIN = UINT64_C(128) << 20, BYTES_MAX = UINT64_C(4) << 30;
 
 struct memo {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	struct memo_item *items; /* used last first */
+	struct memo_item *items; /* most recently used first */
 	size_t bytes_max;
 };
 
@@ -66,7 +66,7 @@ void memo_destroy(struct memo *memo)
 
 /* --- under the lock ------------------------------------------------------------------------ */
 
-/* Takes the item of the key out of the list; NULL: there is none. */
+/* Removes the key's item from the list; NULL: not found. */
 static struct memo_item *take_out(struct memo *memo, const char *key)
 {
 	for (struct memo_item **at = &memo->items; *at; at = &(*at)->next) {
@@ -100,14 +100,14 @@ static struct memo_item *item_create(const char *key)
 	return item;
 }
 
-/* Those behind what has room go, unless somebody holds them. */
+/* Drops items beyond the limit, unless held. */
 static void shrink(struct memo *memo)
 {
 	size_t bytes = 0;
 
 	for (struct memo_item **at = &memo->items; *at;) {
 		struct memo_item *item = *at;
-		/* One that is being made is somebody's own. */
+		/* An item being made belongs to its maker. */
 		const size_t own = item->is_ready ? item->arena.total_bytes : 0;
 
 		if (item->refs > 0 || bytes + own <= memo->bytes_max) {
@@ -173,7 +173,7 @@ void memo_done(struct memo *memo, struct memo_item *item, const void *value)
 	assert(!item->is_ready);
 	item->value = value;
 	item->is_ready = value != NULL;
-	if (!value) /* found by nobody any more; its holder lets it go */
+	if (!value) /* can no longer be found; released by its holder */
 		take_out(memo, item->key);
 	shrink(memo);
 	pthread_cond_broadcast(&memo->changed);

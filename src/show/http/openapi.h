@@ -1,6 +1,6 @@
 /*
- * openapi: what can be asked of the server and what it answers, as an OpenAPI 3.0 document, made
- * from the tables of routes and questions.
+ * openapi: the server's API as an OpenAPI 3.0 document, generated from the tables of routes and
+ * questions.
  */
 #ifndef MEMTAPE_HTTP_OPENAPI_H
 #define MEMTAPE_HTTP_OPENAPI_H
@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 
-/* out stays the caller's. Errors of writing. */
+/* The caller keeps ownership of out. Returns write errors. */
 struct err *openapi_write(const char *version, FILE *out);
 
 #endif

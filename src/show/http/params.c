@@ -218,7 +218,7 @@ static struct err *pair_add(struct params *params, const char *pair, size_t len,
 		text = params_decode(equals + 1, len - name_len - 1, is_lenient, arena);
 	if (!name)
 		return err_new(ERR_USAGE, "a parameter's name is badly encoded");
-	if (strcmp(name, "token") == 0) /* the guard's */
+	if (strcmp(name, "token") == 0) /* handled by guard */
 		return NULL;
 	params->wrong = name;
 	if (!text)
@@ -272,7 +272,7 @@ void params_canonical(const struct params *params, struct str *out)
 
 			if (value->param != known[i] || strcmp(known[i]->name, "c") == 0)
 				continue;
-			/* A length, so that no text can pose as two. */
+			/* With its length, so that one text cannot pass as two. */
 			str_printf(out, "&%s=%zu:", known[i]->name, strlen(value->text));
 			str_add(out, value->text);
 		}

@@ -10,7 +10,7 @@
 
 struct param_value {
 	const struct param *param;
-	const char *text; /* decoded, UTF-8, NUL-terminated; what the user wrote */
+	const char *text; /* decoded, UTF-8, NUL-terminated; as the user wrote it */
 	uint64_t number;  /* NUMBER, FLAG, HASH; CHOICE: index */
 };
 
@@ -18,33 +18,34 @@ struct params {
 	const struct route *route;
 	struct param_value values[PARAM_VALUES_MAX];
 	size_t count;
-	/* The parameter that an error is about, NULL: none of them; see http/problem.h. */
+	/* The parameter that an error is about, NULL: none; see http/problem.h. */
 	const char *wrong;
-	const char *wrong_text; /* its value, where that was not taken */
+	const char *wrong_text; /* its value, if it was rejected */
 };
 
 /*
- * The part of a request's target behind '?', still encoded; "" or NULL is none. ERR_USAGE: a bad
- * encoding, an unknown or doubled parameter, a value that is not what its kind wants. Texts live in
- * the arena.
+ * The part of a request's target after '?', still encoded; "" or NULL is none. ERR_USAGE: a bad
+ * encoding, an unknown or repeated parameter, a value invalid for its kind. Strings live in the
+ * arena.
  */
 struct err *params_parse(const struct route *route, const char *query, size_t query_len,
 			 struct arena *arena, struct params *params);
 
-/* Adds one value as if it had been in the query; text is kept. Used for {c} and for POST. */
+/* Adds one value as if it were in the query; text is kept. Used for {c} and for POST. */
 struct err *params_add(struct params *params, const char *name, const char *text);
 
-/* Once all are in: that all required ones are there. */
+/* Checks, once all are added, that all required ones are there. */
 struct err *params_complete(struct params *params);
 
 const struct param_value *params_find(const struct params *params, const char *name);
 
-/* Equal questions in equal words: the route and all that was given but the tape. */
+/* Canonical form, equal for equal requests: the route and everything given except the tape. */
 void params_canonical(const struct params *params, struct str *out);
 
 /*
- * Decodes %XX (and + as a space) in text[0 .. len - 1]; NULL: a bad one, a NUL, not UTF-8. Where
- * percent_is_itself, one without two digits behind it is no bad one, as other servers have it.
+ * Decodes %XX (and + as a space) in text[0 .. len - 1]; NULL: invalid encoding, a NUL, not UTF-8.
+ * With percent_is_itself, a percent sign without two digits after it is literal, as in other
+ * servers.
  */
 char *params_decode(const char *text, size_t len, bool percent_is_itself, struct arena *arena);
 

@@ -32,7 +32,7 @@ static void text_add(struct str *out, const char *key, const char *text)
 		str_add(out, "null");
 }
 
-/* Bytes of what stands there: a word or number, a text in quotes, or one character. */
+/* Length of the token there: a word or number, a quoted string, or one character. */
 static size_t place_len(const char *text)
 {
 	size_t len = 0;
@@ -60,7 +60,7 @@ static void place_add(struct str *out, const struct problem *problem)
 
 void problem_write(const struct problem *problem, struct str *out)
 {
-	/* `parameter` says whose place it is. */
+	/* `parameter` already says where. */
 	const size_t skipped = strncmp(problem->message, "filter: ", 8) == 0 ? 8 : 0;
 	const size_t len = strcspn(problem->message + skipped, "\n");
 	CLEAN(str_deinit) struct str message = { 0 };

@@ -1,5 +1,5 @@
 /*
- * problem: an error as the JSON that clients get.
+ * problem: an error as JSON for clients.
  *
  *	{"error":{"message":"...","hint":null,"parameter":"q","pos":3,"len":4,"suggest":null}}
  */
@@ -10,18 +10,18 @@
 #include "base/str.h"
 
 struct problem {
-	const char *message; /* lines after the first (a place in a text) are not said */
+	const char *message; /* lines after the first (a position in a text) are left out */
 	const char *hint;
 	const char *parameter;
-	const char *value; /* of the parameter: has_place tells where in it */
+	const char *value; /* of the parameter; with has_place, `at` is a position in it */
 	bool has_place;
-	size_t at; /* byte of value */
+	size_t at; /* byte offset in value */
 	const char *suggest;
 };
 
 void problem_write(const struct problem *problem, struct str *out);
 
-/* The status that an error of a route becomes. */
+/* The HTTP status for a route's error. */
 unsigned problem_status(const struct err *err);
 
 #endif

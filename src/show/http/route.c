@@ -33,7 +33,7 @@ static const struct param part_params[] = {
 	  .missing = "end" },
 };
 
-/* By enum parameter_id. The part of the tape is asked for as of every route (part_params). */
+/* By enum parameter_id. Parts of the tape are selected as in every route (part_params). */
 static const struct param question_params[PARAMETER_COUNT] = {
 #define PARAMETER(field, option, letter, arg, param, questions, text, choices, most, usual)        \
 	[PARAMETER_##field] = { .name = option,                                                    \
@@ -106,7 +106,7 @@ size_t route_params(const struct route *route, const struct param **params_ret)
 	return count;
 }
 
-/* Bytes of the part of a path that begins here, up to a slash or the end. */
+/* Length of the path component that begins here, up to a slash or the end. */
 static size_t part_len(const char *path, size_t len)
 {
 	const char *slash = memchr(path, '/', len);

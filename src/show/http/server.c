@@ -29,7 +29,7 @@ static void answer_problem(struct answer *answer, unsigned status, const struct 
 	if (!text.failed)
 		answer->blob = blob_create(text.ptr, text.len);
 	if (!text.failed)
-		text = (struct str) { 0 }; /* the blob's now */
+		text = (struct str) { 0 }; /* owned by the blob now */
 	if (!answer->blob) {
 		answer->bytes = no_memory;
 		answer->size = sizeof(no_memory) - 1;
@@ -100,7 +100,7 @@ static struct err *run_json(struct call *call, uint64_t begin_ns)
 	return emit_finish(emit);
 }
 
-/* The answer is kept back until it is whole, so that an error can take its place. */
+/* The answer is held back until complete, so that an error can replace it. */
 static struct err *run_to_sink(struct call *call, uint64_t begin_ns, struct answer *answer)
 {
 	const bool is_file = call->route->flags & ROUTE_FILE;
@@ -119,7 +119,7 @@ static struct err *run_to_sink(struct call *call, uint64_t begin_ns, struct answ
 	return sink_close(&sink, err, answer);
 }
 
-/* What equal answers have in common; empty: there are none. */
+/* Cache key; empty: not cached. */
 static void cache_key(const struct call *call, struct str *key)
 {
 	const unsigned never = ROUTE_UNCACHED | ROUTE_FILE | ROUTE_POST | ROUTE_STREAM;
@@ -204,7 +204,7 @@ static uint64_t limit_of(const struct server *server, const struct route *route)
 		       : limit_ns;
 }
 
-/* Whoever did not get memory only knows that; here is known why. */
+/* The code that got no memory cannot know why; the budget does. */
 static struct err *memory_explain(const struct arena_budget *budget, struct err *err)
 {
 	if (!budget->is_over || err_code_of(err) != ERR_NOMEM)
@@ -276,7 +276,7 @@ static bool is_path(const char *target)
 	return target[0] == '/';
 }
 
-/* A form of another page cannot send this type without asking first, which is refused. */
+/* A form of another page cannot send this type without a preflight request, which is refused. */
 static bool is_json(const struct header *type)
 {
 	static const char name[] = "application/json";

@@ -6,7 +6,7 @@
 
 enum { FIRST_BYTES = 16 << 10 };
 
-/* Whether so many more bytes may be written; else why not is kept. */
+/* Whether this many more bytes may be written; if not, keeps the reason. */
 static bool may_write(struct sink *sink, size_t bytes)
 {
 	if (sink->err)
@@ -98,7 +98,7 @@ struct err *sink_close(struct sink *sink, struct err *err, struct answer *answer
 {
 	assert(sink->fd < 0 || !sink->bytes);
 	assert(sink->size <= sink->bytes_max);
-	/* Closing writes what is still in the stream. */
+	/* Closing flushes the stream. */
 	if (sink->out && fclose(sink->out) != 0 && !err && !sink->err)
 		sink->err = err_errno("write the answer");
 	if (sink->err) {

@@ -1,6 +1,6 @@
 /*
- * sink: where an answer is kept until it is whole: in memory, or in a file without a name. Both
- * have limits, and writing ends early when nobody waits for it any more.
+ * sink: buffers an answer until it is complete: in memory, or in an unnamed file. Both have limits,
+ * and writing ends early when the client is gone.
  */
 #ifndef MEMTAPE_HTTP_SINK_H
 #define MEMTAPE_HTTP_SINK_H
@@ -16,7 +16,7 @@ struct sink {
 	char *bytes; /* memory */
 	size_t capacity;
 	int fd;		 /* the file; -1: memory */
-	struct err *err; /* why writing ended; NULL: it did not */
+	struct err *err; /* why writing ended early; NULL: it did not */
 };
 
 enum { SINK_MEMORY_BYTES = 64 << 20 };
@@ -26,8 +26,8 @@ struct err *sink_open_file(struct sink *sink, const struct sweep_limits *limits,
 			   uint64_t bytes_max);
 
 /*
- * Ends an opened sink. Takes what the writer returned: on success the answer has what was written.
- * An error of the sink is preferred to the one that it caused.
+ * Closes an opened sink. Takes the writer's result: on success the answer gets the contents. An
+ * error of the sink takes precedence over the one it caused.
  */
 struct err *sink_close(struct sink *sink, struct err *err, struct answer *answer);
 

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The ends of names of files that people write programs in. */
+/* Suffixes of source files. */
 static bool is_source_name(const char *path)
 {
 	static const char *const ends[] = {
@@ -24,7 +24,7 @@ static bool is_source_name(const char *path)
 		if (strcmp(dot + 1, ends[i]) == 0)
 			return true;
 	}
-	/* C++'s headers without an end: /usr/include/c++/12/vector */
+	/* C++ headers without a suffix: /usr/include/c++/12/vector */
 	return strstr(path, "/include/c++/") != NULL;
 }
 
@@ -39,7 +39,7 @@ static bool is_kernel_folder(const char *path)
 	return false;
 }
 
-/* A plain file behind a path without any link; -1: there is none that may be opened. */
+/* Opens a regular file by a path without symbolic links; -1: not allowed or not found. */
 static int open_plain(const char *real, struct stat *status)
 {
 	const struct open_how how = {
@@ -65,12 +65,12 @@ static char *read_all(int fd, size_t bytes, struct arena *arena)
 
 	while (text && done < bytes && (n = read(fd, text + done, bytes - done)) > 0)
 		done += (size_t)n;
-	for (size_t i = 0; text && i < done; i++) /* a text ends with its first NUL */
+	for (size_t i = 0; text && i < done; i++) /* a text ends at its first NUL */
 		text[i] = text[i] ? text[i] : '?';
 	return text;
 }
 
-/* Cuts the text into lines and keeps those that are asked for. */
+/* Splits the text into lines and keeps the requested ones. */
 static struct err *lines_keep(char *text, uint64_t first, struct arena *arena,
 			      struct source_text *source)
 {
@@ -97,7 +97,7 @@ static struct err *lines_keep(char *text, uint64_t first, struct arena *arena,
 	return NULL;
 }
 
-/* Opens the file, or says why not. */
+/* Opens the file, or returns the reason why not. */
 static int open_source(const struct source_roots *roots, const char *path, struct stat *status,
 		       const char **reason_ret)
 {

@@ -1,8 +1,8 @@
 /*
- * source_text: lines of a source file on this machine. Which file comes from a tape, and a tape may
- * come from a stranger: so only what looks like source by its name, is a plain file of a bearable
- * size, and lies in no folder of the kernel is opened, and no link in a path is followed by the
- * kernel without being looked at (realpath first, then no link at all).
+ * source_text: lines of a source file on this machine. The path comes from a tape, which may be
+ * untrusted: so a file is opened only if its name looks like source, it is a regular file of
+ * limited size, and it is not in a kernel file system; the kernel follows no symbolic link that was
+ * not checked (realpath first, then no links at all).
  */
 #ifndef MEMTAPE_HTTP_SOURCE_TEXT_H
 #define MEMTAPE_HTTP_SOURCE_TEXT_H
@@ -21,7 +21,7 @@ enum {
 
 struct source_text {
 	const char *reason; /* why there are no lines; NULL: there are */
-	const char **lines; /* from `first` on, without line ends; UTF-8 or not */
+	const char **lines; /* from `first` on, without line ends; not necessarily UTF-8 */
 	size_t count;
 	uint64_t first;	      /* from 1 */
 	uint64_t line_count;  /* of the whole file */
@@ -29,12 +29,12 @@ struct source_text {
 };
 
 /*
- * Opens it if it is such a file; -1: it is not there, or not to be shown. For report_settings; the
- * context is a const struct source_roots.
+ * Opens it if it is such a file; -1: not found, or not allowed. For report_settings; the context is
+ * a const struct source_roots.
  */
 int source_text_open(const void *context, const char *path, struct stat *status_ret);
 
-/* A file that cannot or may not be read is no error. Lives in the arena. */
+/* An unreadable or forbidden file is not an error. Lives in the arena. */
 struct err *source_text_read(const struct source_roots *roots, const char *path, uint64_t first,
 			     struct arena *arena, struct source_text *text_ret);
 

@@ -1,5 +1,5 @@
 /*
- * stream: an answer that is made while it is sent and whose end nobody knows.
+ * stream: an answer made while it is sent, of unknown length.
  */
 #ifndef MEMTAPE_HTTP_STREAM_H
 #define MEMTAPE_HTTP_STREAM_H
@@ -7,8 +7,7 @@
 #include <stddef.h>
 
 struct stream {
-	/* Waits until there is something to send: bytes in buf, at most max; 0: it ends here. On
-	 * one thread at a time. */
+	/* Waits for something to send: bytes in buf, at most max; 0: end. One thread at a time. */
 	size_t (*read)(struct stream *stream, char *buf, size_t max);
 	void (*destroy)(struct stream *stream);
 };

@@ -33,7 +33,7 @@ static void progress_keep(void *context, uint64_t done, uint64_t total)
 	__atomic_store_n(&tape->total, total, __ATOMIC_RELAXED);
 }
 
-/* The process has become another program, whose tape took the place of the one before. */
+/* Whether the process has become another program, whose tape replaced the previous one. */
 static bool is_next_program(const struct tape *tape, const struct model_process *process)
 {
 	static const uint8_t none[TAPE_UUID_BYTES];
@@ -45,7 +45,7 @@ static bool is_next_program(const struct tape *tape, const struct model_process 
 static struct err *loaded_create(struct tape *tape, struct loaded **loaded_ret)
 {
 	const struct model_settings settings = {
-		/* Of what grows, an index would be old at once. */
+		/* The index of a growing tape would be outdated at once. */
 		.index = tape_was_written_in(tape, 2) && !tape->is_whole ? MODEL_INDEX_NONE
 									 : MODEL_INDEX_AUTO,
 		.progress = progress_keep,
@@ -80,8 +80,8 @@ static struct err *loaded_create(struct tape *tape, struct loaded **loaded_ret)
 }
 
 /*
- * What ends without saying how may still be written to, but what was converted is all there. Behind
- * an exec the next program's tape may come in its place.
+ * A tape without an end record may still be written to, unless it was converted. After an exec the
+ * next program's tape may replace it.
  */
 static enum tape_state state_of(const struct tape *tape, const struct model *model)
 {
@@ -95,12 +95,12 @@ static enum tape_state state_of(const struct tape *tape, const struct model *mod
 										 : TAPE_LIVE;
 }
 
-/* A reading that failed leaves the one before, if there is one. Returns what is not needed. */
+/* A failed reading keeps the previous one, if any. Returns what can be destroyed. */
 static struct loaded *reading_take(struct tape *tape, struct loaded *loaded, struct err *err)
 {
 	struct loaded *old = tape->loaded;
 
-	/* Its file went away, or is another's now: what was read of it is all there will be. */
+	/* The file is gone, or another one: the previous reading is final. */
 	if (err && old) {
 		tape->state = TAPE_TRUNCATED;
 		err_destroy(err);
@@ -117,7 +117,7 @@ static struct loaded *reading_take(struct tape *tape, struct loaded *loaded, str
 	loaded->number = ++tape->load_count;
 	loaded->gen = tape->state == TAPE_LIVE ? loaded->number : 0;
 	tape->loaded = loaded;
-	loaded->refs++; /* the reader's own, while names are found */
+	loaded->refs++; /* reference of the reader, while names are found */
 	return loaded_put_locked(old);
 }
 
@@ -207,8 +207,8 @@ static struct err *tape_open(struct tapes *tapes, const struct tape_source *sour
 }
 
 /*
- * Copies of one recording have one id on their tapes. The first that is named has it here, too; a
- * later one has the first half of it and a hash of all of it and its place among them.
+ * Copies of one recording have the same id on their tapes. The first one named keeps it; later ones
+ * get the first half of it and a hash of the id and their position.
  */
 static void id_make_own(struct tapes *tapes, struct tape *tape)
 {
@@ -220,7 +220,7 @@ static void id_make_own(struct tapes *tapes, struct tape *tape)
 			   (unsigned long long)hash_mix(whole + copy));
 }
 
-/* One that came later. */
+/* A tape added later. */
 struct added {
 	struct tape tape; /* first */
 	struct tape_source source;

@@ -6,14 +6,14 @@
 #include <time.h>
 
 enum {
-	WAIT_MS = 1000,	     /* that a question waits for a tape being read */
-	NAMES_WAIT_MS = 100, /* between looks at the limits while names are found */
-	SETTLE_MS = 2000,    /* that a look waits for what has changed */
+	WAIT_MS = 1000,	     /* for a tape being read */
+	NAMES_WAIT_MS = 100, /* between checks of the limits while names are found */
+	SETTLE_MS = 2000,    /* for rereading changed tapes */
 	SETTLE_WAIT_MS = 10,
-	READ_PART = 3 /* reading a live tape takes one of so many parts of the time */
+	READ_PART = 3 /* reading a live tape takes at most 1 / READ_PART of the time */
 };
-static const uint64_t RELOAD_NS = 500000000; /* between readings of a live tape, at least */
-static const uint64_t HELD_NS = 600 * UINT64_C(1000000000); /* without being asked for */
+static const uint64_t RELOAD_NS = 500000000; /* minimum between readings of a live tape */
+static const uint64_t HELD_NS = 600 * UINT64_C(1000000000); /* without being used */
 
 bool tape_was_written_in(const struct tape *tape, int seconds)
 {
@@ -63,7 +63,7 @@ static bool has_changed(const struct tape *tape)
 	       (tape->state == TAPE_LIVE && !tape_was_written_in(tape, TAPES_QUIET_S));
 }
 
-/* One that is being written, or goes on after a pause, is read again when its reading is so old. */
+/* Rereads a tape being written, or one continued after a pause, if its reading is this old. */
 static void refresh(struct tape *tape, uint64_t old_ns)
 {
 	if (monotonic_ns() - tape->read_begin_ns < old_ns || !has_changed(tape))
@@ -72,10 +72,10 @@ static void refresh(struct tape *tape, uint64_t old_ns)
 	pthread_cond_broadcast(&tape->tapes->changed);
 }
 
-/* Whether its reading is of now; else one is asked for, unless reading would take all the time. */
+/* Whether its reading is current; if not, requests one, unless reading would take all the time. */
 static bool is_settled(struct tape *tape, uint64_t now_ns)
 {
-	if (!tape->loaded) /* the first reading takes its time, and tells how far it is */
+	if (!tape->loaded) /* the first reading may take long, and reports progress */
 		return true;
 	if (tape->wants_load || tape->is_read)
 		return false;
@@ -85,7 +85,7 @@ static bool is_settled(struct tape *tape, uint64_t now_ns)
 	return false;
 }
 
-/* Returns what is to be destroyed without the lock. */
+/* Returns what must be destroyed without holding the lock. */
 static struct loaded *held_replace(struct tape *tape, struct loaded *loaded)
 {
 	struct loaded *old = tape->held;
@@ -121,7 +121,7 @@ static bool held_take(struct tape *tape, uint64_t gen, struct loaded **loaded_re
 	return true;
 }
 
-/* As held_replace: what nobody wants any more. */
+/* As held_replace: what is no longer used. */
 static struct loaded *held_forget(struct tape *tape)
 {
 	if (!tape->held || monotonic_ns() - tape->held_ns < HELD_NS)
@@ -192,7 +192,7 @@ void tapes_settle(struct tapes *tapes, const struct sweep_limits *limits)
 	} while (!are_settled && !err && !tapes->is_stopping &&
 		 monotonic_ns() - begin < (uint64_t)SETTLE_MS * 1000000);
 	pthread_mutex_unlock(&tapes->lock);
-	err_destroy(err); /* what is known is told */
+	err_destroy(err); /* returns what is known */
 }
 
 struct tape_look tapes_look(struct tape *tape)

@@ -1,5 +1,5 @@
 /*
- * tapes_state: what those who read tapes (tapes.c) and those who ask for them (tapes_ask.c) share.
+ * tapes_state: shared by the reader of tapes (tapes.c) and the requests for them (tapes_ask.c).
  * Internal to tapes.
  */
 #ifndef MEMTAPE_HTTP_TAPES_STATE_H
@@ -9,11 +9,11 @@
 
 #include "http/tapes.h"
 
-enum { TAPES_QUIET_S = 10 /* a recording writes at least so often */ };
+enum { TAPES_QUIET_S = 10 /* a recording writes at least this often */ };
 
 struct tapes {
-	struct tape *first; /* atomic; the list only grows, and at its front */
-	struct tape *items; /* those it began with */
+	struct tape *first; /* atomic; the list only grows, at its front */
+	struct tape *items; /* the initial ones */
 	size_t count, added_count;
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* a state, names, wants_load, is_stopping */
@@ -26,10 +26,10 @@ struct tapes {
 bool tape_was_written_in(const struct tape *tape, int seconds);
 uint64_t tape_file_size(const struct tape *tape);
 
-void loaded_destroy(struct loaded *loaded); /* without the lock: it takes its time */
+void loaded_destroy(struct loaded *loaded); /* without the lock: it is slow */
 CLEAN_DEFINE(loaded_destroy, struct loaded *);
 
-/* What is to be destroyed without the lock, since that takes its time; NULL: somebody has it. */
+/* Drops a reference. Returns what to destroy without the lock (slow); NULL: still in use. */
 struct loaded *loaded_put_locked(struct loaded *loaded);
 
 #endif

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <strings.h>
 
-enum { CHECK_EVERY = 4096 /* stacks, batches are larger */ };
+enum { CHECK_EVERY = 4096 /* stacks; batches are larger */ };
 
 void text_counts_destroy(struct text_counts *counts)
 {
@@ -57,7 +57,7 @@ struct worker {
 	size_t id_count;
 };
 
-/* Adds the values of a column, or of the field where column is no column. */
+/* Counts the values of the field, or the column of free stacks. */
 static struct err *count_segment(void *context, uint64_t segment)
 {
 	const struct worker *worker = context;
@@ -83,7 +83,7 @@ static struct err *count_segment(void *context, uint64_t segment)
 	return NULL;
 }
 
-/* How many rows have each id, in the arena. */
+/* Number of rows per id, in the arena. */
 static struct err *count_ids(struct counting *counting, size_t id_count, uint64_t **by_id_ret)
 {
 	const uint64_t segment_count = div_up(model_row_count(counting->model), MODEL_SEGMENT);
@@ -132,7 +132,7 @@ static struct err *counting_check(const struct counting *counting, size_t at)
 	return at % CHECK_EVERY == 0 ? sweep_check(counting->limits) : NULL;
 }
 
-/* One text a stack. */
+/* One text per stack. */
 static struct err *count_stack_texts(struct counting *counting)
 {
 	const struct model_stack_sums *sums = model_stack_sums(counting->model);
@@ -153,14 +153,14 @@ static struct err *count_stack_texts(struct counting *counting)
 	return err;
 }
 
-/* The texts of the frames of one code address: ids begin where `first` says. */
+/* The texts of the frames of one code address: their ids begin at `first`. */
 struct texts_of {
 	uint32_t first;
 	uint32_t count;
 };
 
 struct frame_texts {
-	struct map known;	 /* name_frame pointer -> index of texts_of, plus 1 */
+	struct map known;	 /* name_frame pointer -> index in texts_of, plus 1 */
 	struct vec_u64 texts_of; /* struct texts_of as first << 32 | count */
 	struct vec_u32 ids;
 };
@@ -188,7 +188,7 @@ static struct err *frame_texts_add(struct counting *counting, struct frame_texts
 	return err;
 }
 
-/* By stack: the index of the texts of its innermost address; in the arena. */
+/* By stack: index of the texts of its innermost address; in the arena. */
 static struct err *frame_texts_find(struct counting *counting, struct frame_texts *texts,
 				    uint32_t **by_stack_ret)
 {
@@ -213,7 +213,7 @@ static struct err *frame_texts_find(struct counting *counting, struct frame_text
 	return err;
 }
 
-/* Each text once a stack, however often it is in it. */
+/* Counts each text once per stack, however often it occurs. */
 static void count_frames(struct counting *counting, const struct frame_texts *texts,
 			 const uint32_t *by_stack, uint32_t stack, uint64_t count,
 			 uint32_t *seen_in)
@@ -240,7 +240,7 @@ static uint64_t allocations_of(const struct counting *counting, const uint64_t *
 			: model_stack_sums(counting->model)[stack].allocated.count;
 }
 
-/* Many texts a stack: those of all its frames. */
+/* Many texts per stack: those of all its frames. */
 static struct err *count_texts_of_frames(struct counting *counting, struct frame_texts *texts)
 {
 	const size_t stack_count = model_stack_count(counting->model);

@@ -1,6 +1,6 @@
 /*
- * text_counts: which texts a field has on a tape, and how many allocations have each: what filters
- * are completed with. Found once for a reading of a tape and kept with it.
+ * text_counts: the texts of a field on a tape, and the number of allocations with each: for
+ * completion in filters. Computed once per reading of a tape and kept with it.
  */
 #ifndef MEMTAPE_HTTP_TEXT_COUNTS_H
 #define MEMTAPE_HTTP_TEXT_COUNTS_H
@@ -10,10 +10,10 @@
 
 struct text_counts {
 	struct interner texts;
-	uint64_t *counts; /* by text: allocations of which `field = "text"` is true */
+	uint64_t *counts; /* by text: allocations for which `field = "text"` is true */
 };
 
-/* ERR_USAGE: the field has no texts. ERR_LIMIT, ERR_STATE: see sweep.h. */
+/* ERR_USAGE: the field is not a text. ERR_LIMIT, ERR_STATE: see sweep.h. */
 struct err *text_counts_create(const struct field *field, const struct model *model,
 			       struct names *names, const struct sweep_limits *limits,
 			       struct text_counts **counts_ret);
@@ -26,8 +26,8 @@ struct text_count {
 };
 
 /*
- * The `max` texts with most allocations that begin with the prefix, in any case of letters, and
- * behind them those that have it somewhere else. found has room for max; how many were found.
+ * The `max` texts with the most allocations that begin with the prefix, ignoring case, followed by
+ * those that contain it elsewhere. found has room for max; returns how many were found.
  */
 size_t text_counts_find(const struct text_counts *counts, const char *prefix,
 			struct text_count *found, size_t max);

@@ -73,7 +73,7 @@ static void draw_bar(const struct chart *chart, const struct bar *bar, enum bars
 		const double top = chart_y(chart, (double)(at + value));
 
 		at += value;
-		if (value > 0) /* a block is seen, however high the others are */
+		if (value > 0) /* a bar must be visible, however high the others are */
 			canvas_rect(chart->canvas,
 				    (struct canvas_box) { left + gap / 2, fmin(top, bottom - .6),
 							  fmax(right - left - gap, 1),
@@ -82,7 +82,7 @@ static void draw_bar(const struct chart *chart, const struct bar *bar, enum bars
 	}
 }
 
-/* The share of each bar above it, where there is room for it. */
+/* The share of each bar above it, if there is room. */
 static void draw_share(const struct chart *chart, const struct bar *bar, uint64_t whole,
 		       enum bars_metric metric)
 {

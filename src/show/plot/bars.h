@@ -1,6 +1,5 @@
 /*
- * bars: how many blocks were how large, or lived how long, as a histogram. Bars are divided by what
- * became of the blocks.
+ * bars: histograms of block sizes or lifetimes. Bars are divided by the fate of the blocks.
  */
 #ifndef MEMTAPE_PLOT_BARS_H
 #define MEMTAPE_PLOT_BARS_H
@@ -15,11 +14,11 @@ enum bars_buckets {
 	BARS_BUCKETS_16	   /* 16 bytes wide up to 64 KiB, as those of memusage */
 };
 
-/* Of the sizes of all blocks of the selection. BARS_BUCKETS_16 and parts of a tape need rows. */
+/* Sizes of all blocks of the selection. BARS_BUCKETS_16 and parts of a tape need rows. */
 struct err *bars_sizes(const struct selection *selection, enum bars_buckets buckets,
 		       enum bars_metric metric, const struct chart_settings *settings, FILE *out);
 
-/* Of how long they lived: MODEL_FULL. */
+/* Lifetimes: MODEL_FULL. */
 struct err *bars_lifetimes(const struct selection *selection, enum bars_metric metric,
 			   const struct chart_settings *settings, FILE *out);
 

@@ -11,11 +11,11 @@ enum { FIRST_NS = 100, STEPS = 3, BUCKETS = 11 * STEPS + 2 };
 struct count {
 	struct bar bars[BUCKETS];
 	struct model_sum never;
-	struct model_sum lost; /* freed unseen: nobody knows when */
+	struct model_sum lost; /* freed unnoticed, time unknown */
 	struct spread spread;
 };
 
-/* The least of bucket i; bucket 1 begins at 100 ns. */
+/* Lower bound of bucket i; bucket 1 begins at 100 ns. */
 static uint64_t bucket_min(size_t bucket)
 {
 	static const unsigned steps[STEPS] = { 1, 2, 5 };
@@ -88,7 +88,7 @@ static struct err *count_rows(const struct selection *selection, struct count *c
 	return NULL;
 }
 
-/* --- where they stand ----------------------------------------------------------------------- */
+/* --- layout --------------------------------------------------------------------------------- */
 
 static char *range_text(struct arena *arena, size_t bucket)
 {
@@ -120,7 +120,7 @@ static bool is_empty(const struct bar *bar)
 	return bar_whole(bar).count == 0;
 }
 
-/* Where a lifetime is among the equally wide buckets. */
+/* Position of a lifetime on the axis of equally wide buckets. */
 static double position_of(uint64_t ns, size_t first)
 {
 	uint64_t mins[BUCKETS];

@@ -1,5 +1,5 @@
 /*
- * bars_parts: bars, and drawing them. Internal to plot.
+ * bars_parts: the data of bars, and drawing them. Internal to plot.
  */
 #ifndef MEMTAPE_PLOT_BARS_PARTS_H
 #define MEMTAPE_PLOT_BARS_PARTS_H
@@ -10,7 +10,7 @@
 enum bar_part { BAR_TEMPORARY, BAR_FREED, BAR_LEAKED };
 enum { BAR_PARTS = BAR_LEAKED + 1 };
 
-/* Where it stands is in units of the axis; texts are the arena's. */
+/* Positions are in units of the axis; strings are the arena's. */
 struct bar {
 	double begin;
 	double end;
@@ -31,9 +31,9 @@ struct bars {
 	struct ticks ticks;
 	struct bar_mark marks[4];
 	size_t mark_count;
-	const char *end_label; /* of a bar that stands apart at the right; NULL: there is none */
+	const char *end_label; /* of a separate bar at the right; NULL: none */
 	double end_x;
-	bool has_one_part; /* all are BAR_FREED, nobody knows what became of them */
+	bool has_one_part; /* all are BAR_FREED, as the fate of blocks is unknown */
 };
 
 static inline struct model_sum bar_whole(const struct bar *bar)

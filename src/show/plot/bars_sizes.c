@@ -5,9 +5,9 @@
 
 enum {
 	NARROW_BYTES = 16,
-	NARROW_BUCKETS = 4096, /* and one for all that is larger */
+	NARROW_BUCKETS = 4096, /* plus one for all larger sizes */
 	NARROW_SHOWN_MIN = 16,
-	NARROW_REST = 5, /* thousandths that may be among the larger ones */
+	NARROW_REST = 5, /* at most this many thousandths among the larger ones */
 	BARS_MAX = NARROW_BUCKETS + 1
 };
 
@@ -50,7 +50,7 @@ static struct err *count_rows(const struct selection *selection,
 	return NULL;
 }
 
-/* The model has them of all allocations. */
+/* Counts of all allocations, from the model. */
 static void count_model(const struct model *model, struct bar *bars)
 {
 	const struct model_size_bucket *buckets = model_size_buckets(model);
@@ -105,7 +105,7 @@ static char *range_text(struct arena *arena, uint64_t least, uint64_t most)
 	return arena_printf(arena, "%s to under %s", str_iec(from, least), str_iec(to, most + 1));
 }
 
-/* All bars are equally wide; at their left edges is what their smallest block has. */
+/* Equally wide bars; the labels at their left edges are their smallest sizes. */
 static struct err *lay_log2(const struct bar *counted, struct arena *arena, struct bars *bars)
 {
 	size_t first = 0, last = MODEL_SIZE_BUCKETS - 1;
@@ -136,7 +136,7 @@ static struct err *lay_log2(const struct bar *counted, struct arena *arena, stru
 	return NULL;
 }
 
-/* There are no sizes between the last bucket and that of all larger ones. */
+/* The gap between the last bucket and that of larger sizes has no ticks. */
 static void lay_narrow_ticks(struct bars *bars, double end, bool has_large)
 {
 	const double step = ticks_step(TICKS_BYTES, end / 8, end);
@@ -153,7 +153,7 @@ static void lay_narrow_ticks(struct bars *bars, double end, bool has_large)
 	}
 }
 
-/* As many buckets as show nearly all: one large block must not press all others to the edge. */
+/* Enough buckets for nearly all blocks: one large block must not squeeze all others to the edge. */
 static size_t narrow_count(const struct bar *counted, enum bars_metric metric)
 {
 	uint64_t whole = 0, sum = 0;
@@ -181,7 +181,7 @@ static struct err *narrow_stand(struct bars *bars, const struct bar *counted, si
 	return NULL;
 }
 
-/* What is larger stands apart, at the end, as one. */
+/* Larger sizes share one separate bar at the end. */
 static struct err *lay_narrow(const struct bar *counted, enum bars_metric metric,
 			      struct arena *arena, struct bars *bars)
 {

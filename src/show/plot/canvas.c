@@ -8,7 +8,7 @@
 
 struct canvas {
 	struct canvas_settings settings;
-	struct pen *pen; /* for an SVG: it only measures */
+	struct pen *pen; /* for an SVG: only measures */
 	struct str svg;
 	unsigned clip_count;
 };
@@ -62,7 +62,7 @@ struct err *canvas_check(const struct canvas_settings *settings)
 static void add_number(struct str *out, double value)
 {
 	str_add_double(out, value, 2);
-	while (out->len > 0 && out->ptr[out->len - 1] == '0') /* there is a point before them */
+	while (out->len > 0 && out->ptr[out->len - 1] == '0') /* the text has a decimal point */
 		out->ptr[--out->len] = '\0';
 	if (out->len > 0 && out->ptr[out->len - 1] == '.')
 		out->ptr[--out->len] = '\0';
@@ -283,7 +283,7 @@ void canvas_text_fit(struct canvas *canvas, const struct canvas_font *font, cons
 		return;
 	}
 	for (len = safe.len; len > 0; len--) {
-		if (((uint8_t)safe.ptr[len] & 0xc0) == 0x80) /* inside of a character */
+		if (((uint8_t)safe.ptr[len] & 0xc0) == 0x80) /* inside a character */
 			continue;
 		str_clear(&cut);
 		str_add_bytes(&cut, safe.ptr, len);

@@ -1,15 +1,15 @@
 /*
- * canvas: paper for one picture, which becomes an SVG, PNG or PDF file.
+ * canvas: a drawing surface for one SVG, PNG or PDF file.
  *
  *	CLEAN(canvas_destroy) struct canvas *canvas = NULL;
  *	err = canvas_create(&settings, &canvas);
  *	canvas_rect(canvas, box, 0x0072b2ff, NULL);
  *	err = canvas_write(canvas, stdout);
  *
- * The same calls give the same picture in all three. In SVG, texts are texts: they can be searched
- * and edited, and need no fonts of their own. Coordinates are CSS pixels (1/96 inch) from the top
- * left; colours are 0xrrggbbaa. Texts may be hostile. Failures stick until canvas_write.
- * A canvas belongs to one thread.
+ * The same calls give the same picture in all three. SVG text stays text: it can be searched and
+ * edited, and no fonts are embedded. Coordinates are CSS pixels (1/96 inch) from the top left;
+ * colours are 0xrrggbbaa. Strings may be hostile. Failures stick until canvas_write. A canvas
+ * belongs to one thread.
  */
 #ifndef MEMTAPE_PLOT_CANVAS_H
 #define MEMTAPE_PLOT_CANVAS_H
@@ -26,7 +26,7 @@ enum {
 	CANVAS_SIDE_MAX = 16384,
 	CANVAS_DPI_MIN = 24,
 	CANVAS_DPI_MAX = 1200,
-	CANVAS_PIXELS_MAX = 1 << 27 /* of a PNG: half a GiB */
+	CANVAS_PIXELS_MAX = 1 << 27 /* for a PNG: half a GiB */
 };
 
 #define CANVAS_FONT "Liberation Sans"
@@ -35,11 +35,11 @@ struct canvas_settings {
 	enum canvas_format format;
 	unsigned width; /* CSS pixels */
 	unsigned height;
-	unsigned dpi;	   /* of a PNG: 96 is one pixel a CSS pixel */
-	const char *title; /* what the picture is called by readers of it; may be NULL */
+	unsigned dpi;	   /* for a PNG: 96 is one pixel per CSS pixel */
+	const char *title; /* accessible name of the picture; may be NULL */
 };
 
-/* By the ending of a file's name; false: no format we know. */
+/* By the file name's suffix; false: unknown format. */
 bool canvas_format_of(const char *path, enum canvas_format *format_ret);
 
 struct canvas_point {
@@ -65,9 +65,9 @@ enum canvas_anchor { CANVAS_LEFT, CANVAS_MIDDLE, CANVAS_RIGHT };
 struct canvas_font {
 	double size;
 	uint32_t rgba;
-	enum canvas_anchor anchor; /* what of the text is at the point */
+	enum canvas_anchor anchor; /* which point of the text is at the given point */
 	bool is_bold;
-	bool is_upright;    /* reads from bottom to top */
+	bool is_upright;    /* rotated, reads from bottom to top */
 	const char *family; /* NULL: CANVAS_FONT */
 };
 
@@ -91,11 +91,11 @@ void canvas_text(struct canvas *canvas, struct canvas_point at, const struct can
 		 const char *text);
 double canvas_text_width(struct canvas *canvas, const struct canvas_font *font, const char *text);
 
-/* Appends text to out, cut with an ellipsis so that it is not wider than width. */
+/* Appends text to out, truncated with an ellipsis so that it is not wider than width. */
 void canvas_text_fit(struct canvas *canvas, const struct canvas_font *font, const char *text,
 		     double width, struct str *out);
 
-/* What is drawn in between shows only inside of the box. */
+/* Until the end of clipping, only what is inside the box is visible. */
 void canvas_clip(struct canvas *canvas, struct canvas_box box);
 void canvas_unclip(struct canvas *canvas);
 

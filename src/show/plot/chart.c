@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <math.h>
 
-static const double LINE = 1.5; /* from one line of text to the next, in sizes of its font */
+static const double LINE = 1.5; /* line height, relative to the font size */
 
 enum { WORDS_WIDTH_MIN = 200, WORDS_HEIGHT_MIN = 150, FONT_TINY = 6 };
 
@@ -65,7 +65,7 @@ void chart_begin(struct chart *chart, struct canvas *canvas, const struct chart_
 
 /* --- legends -------------------------------------------------------------------------------- */
 
-/* The sign of a key, its left edge at x and its middle where small letters have theirs. */
+/* A key's symbol, its left edge at x, vertically centred on lower-case letters. */
 static void draw_key(struct chart *chart, const struct chart_key *key, double x, double baseline)
 {
 	const double size = chart->font * .8, middle = baseline - chart->font * .32;
@@ -193,8 +193,8 @@ static double widest(struct chart *chart, const struct ticks *ticks)
 }
 
 /*
- * The axis goes up to a tick, so that the highest of the curve stands between two of them. That may
- * make it as large as the next unit, of which the steps are others.
+ * Extends the axis to a tick, so that the curve's maximum is between two ticks. That may lead to
+ * the next unit, whose steps differ.
  */
 static void fit_vertical(struct axis *axis, unsigned count, struct ticks *ticks)
 {
@@ -212,7 +212,7 @@ static void fit_vertical(struct axis *axis, unsigned count, struct ticks *ticks)
 	ticks_linear(axis->unit, axis->min, axis->max, step, ticks);
 }
 
-/* Every n-th of them keeps its label, from the first on; one label too many is told by none. */
+/* Keeps every n-th labelled tick, from the first on; the others become minor, without label. */
 static void thin_ticks(const struct ticks *given, unsigned count, struct ticks *ticks)
 {
 	size_t labels = 0, every = 1, at = 0;
@@ -260,7 +260,7 @@ static bool horizontal_fits(struct chart *chart)
 	return true;
 }
 
-/* As many as stand beside each other with a gap. */
+/* As many as fit side by side with a gap. */
 static void fit_horizontal(struct chart *chart)
 {
 	unsigned count = (unsigned)fmax(chart->plot.width / (chart->font * 3.5), 1);
@@ -333,7 +333,7 @@ static void draw_x(const struct chart *chart)
 	}
 }
 
-/* Titles of vertical axes lie flat above them: nobody turns the head. */
+/* Titles of vertical axes are horizontal, above them, for readability. */
 static void draw_titles(const struct chart *chart)
 {
 	const struct canvas_font middle = chart_font(chart, CANVAS_MIDDLE);

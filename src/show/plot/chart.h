@@ -1,6 +1,6 @@
 /*
- * chart: what is around the curves - title, axes with their ticks, legend - and where on the paper
- * a value is. Everything is laid out from the size of the paper, and texts are measured, so that
+ * chart: everything around the curves - title, axes with ticks, legend - and the mapping of values
+ * to positions. The layout is computed from the size of the picture, and text is measured, so that
  * nothing overlaps at any size; a thumbnail has curves and numbers only. Internal to plot.
  *
  *	chart_begin(&chart, canvas, &settings);		paper, title
@@ -27,10 +27,10 @@ struct axis {
 	const char *title;
 	enum ticks_unit unit;
 	double min;
-	double max; /* a linear vertical axis goes on to its next tick */
+	double max; /* a linear vertical axis is extended to its next tick */
 	bool is_log;
-	uint32_t rgba;		   /* of labels; 0: as the others */
-	const struct ticks *ticks; /* horizontal: these, as many as fit; NULL: round numbers */
+	uint32_t rgba;		   /* of labels; 0: the default */
+	const struct ticks *ticks; /* horizontal axis: these, as many as fit; NULL: round numbers */
 };
 
 enum chart_key_kind { CHART_KEY_LINE, CHART_KEY_BOX };
@@ -45,11 +45,11 @@ struct chart_key {
 struct chart {
 	struct canvas *canvas;
 	const struct theme *theme;
-	double font;	   /* size of labels */
-	bool is_tiny;	   /* a thumbnail: curves and numbers, no words */
-	double labels_min; /* room for labels at the left, so that charts above each other align */
-	struct canvas_box room; /* what is left of the paper */
-	struct canvas_box plot; /* where curves are */
+	double font;		/* font size of labels */
+	bool is_tiny;		/* thumbnail: curves and numbers, no words */
+	double labels_min;	/* minimum width of labels at the left, to align stacked charts */
+	struct canvas_box room; /* remaining space */
+	struct canvas_box plot; /* area of the curves */
 	struct axis x, y, y2;
 	struct ticks x_ticks, y_ticks, y2_ticks;
 	bool has_y2;
@@ -57,28 +57,28 @@ struct chart {
 
 void chart_begin(struct chart *chart, struct canvas *canvas, const struct chart_settings *settings);
 
-/* In one or more lines under the title. */
+/* On one or more lines below the title. */
 void chart_keys(struct chart *chart, const struct chart_key *keys, size_t count);
 
-/* At the right side, one line each, as many as there is room for. */
+/* At the right side, one per line, as many as fit. */
 void chart_side_keys(struct chart *chart, const char *heading, const struct chart_key *keys,
 		     size_t count);
 
-/* Above another one: the upper share of the room; what is below is left for the next axes. */
+/* For stacked charts: takes the upper share of the space; the rest is left for the next axes. */
 void chart_axes_above(struct chart *chart, double share, const struct axis *x,
 		      const struct axis *y);
 
-/* Takes the whole room; y2, a second scale at the right, may be NULL. Draws the grid. */
+/* Takes all remaining space; y2, a second scale at the right, may be NULL. Draws the grid. */
 void chart_axes(struct chart *chart, const struct axis *x, const struct axis *y,
 		const struct axis *y2);
 void chart_frame(const struct chart *chart);
 
-/* A value's place, on the paper; logarithmic axes take values over 0. */
+/* Position of a value in the picture; logarithmic axes need values over 0. */
 double chart_x(const struct chart *chart, double value);
 double chart_y(const struct chart *chart, double value);
 double chart_y2(const struct chart *chart, double value);
 
-/* A text at a value, with a dot at it and paper behind it, within the plot. */
+/* A text at a value, with a dot there and a background, inside the plot. */
 void chart_note(const struct chart *chart, double x, double y, uint32_t rgba, const char *text);
 
 struct canvas_font chart_font(const struct chart *chart, enum canvas_anchor anchor);

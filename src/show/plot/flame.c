@@ -1,7 +1,7 @@
 /*
- * The file: styles, a header, one rectangle per frame and labels where they fit, the same facts
- * as JSON for the script, and the script. The script redraws what it needs; what is drawn here
- * is what pictures and pages without script show.
+ * The file: styles, a header, one rectangle per frame and labels where they fit, the same data as
+ * JSON for the script, and the script. The script redraws as needed; what is drawn here is shown by
+ * viewers and pages without script.
  */
 #include "plot/flame.h"
 
@@ -46,7 +46,7 @@ unsigned flame_height(const struct flame_picture *picture)
 	return picture->top + picture->row * (picture->layout.depth_max + 1) + FOOT;
 }
 
-/* In the middle of the row: capitals are seven tenths of the font's size. */
+/* Centred in the row: capitals are seven tenths of the font size. */
 unsigned flame_baseline(const struct flame_picture *picture)
 {
 	assert(picture->row > 0 && picture->font > 0);
@@ -109,7 +109,7 @@ static void svg_begin(const struct flame_picture *picture)
 		     "height=\"100%\"/>\n");
 }
 
-/* Stays in sight when the page is scrolled, so it has paper of its own. */
+/* Stays visible when the page is scrolled, so it has its own background. */
 static void svg_header(const struct flame_picture *picture)
 {
 	struct str *out = picture->out;
@@ -131,7 +131,7 @@ static void svg_header(const struct flame_picture *picture)
 }
 
 struct module_share {
-	const char *module; /* "" is none of them */
+	const char *module; /* "" means none */
 	const char *hue;
 	uint32_t rgb;
 	uint64_t value;
@@ -159,7 +159,7 @@ static int share_compare(const void *a, const void *b)
 	return (left < right) - (left > right);
 }
 
-/* Whether a frame further out is the same module's, and counts for it already. */
+/* Whether an outer frame belongs to the same module, and was counted for it already. */
 static bool is_inside_own_module(const struct flame_picture *picture,
 				 const struct flame_frame *frame)
 {
@@ -203,13 +203,13 @@ static void svg_legend(const struct flame_picture *picture, struct module_share 
 	}
 }
 
-/* A step between less and more as it is coloured. */
+/* Index of a step between less and more in the palette. */
 static unsigned change_of(const struct flame_picture *picture, unsigned step)
 {
 	return picture->settings->look.is_negated ? PALETTE_CHANGES - 1 - step : step;
 }
 
-/* Of differences: what the colours between less and more mean. */
+/* For differences: the meaning of the colours between less and more. */
 static void svg_scale(const struct flame_picture *picture)
 {
 	struct str *out = picture->out;
@@ -231,7 +231,7 @@ static void svg_scale(const struct flame_picture *picture)
 		   x + 6);
 }
 
-/* class="..." fill="...", of which classes know about dark paper. */
+/* class="..." fill="...", where classes adapt to a dark background. */
 static void add_colour(const struct flame_picture *picture, const struct flame_frame *frame)
 {
 	const struct name *name = frame_name(picture, frame);
@@ -252,7 +252,7 @@ static void add_colour(const struct flame_picture *picture, const struct flame_f
 	}
 }
 
-/* What a viewer without script shows of a frame: "main (12.3 MiB, 45.6 %)". */
+/* Tooltip of a frame in viewers without script: "main (12.3 MiB, 45.6 %)". */
 static void add_tooltip(const struct flame_picture *picture, const struct flame_frame *frame)
 {
 	const struct flame_look *look = &picture->settings->look;
@@ -293,7 +293,7 @@ static void svg_frame(const struct flame_picture *picture, const struct flame_fr
 	str_add(picture->out, "</rect>\n");
 }
 
-/* Bytes of the first `chars` code points. */
+/* Length of the first `chars` code points in bytes. */
 static size_t prefix_bytes(const char *text, size_t chars)
 {
 	size_t len = 0;
@@ -306,7 +306,7 @@ static size_t prefix_bytes(const char *text, size_t chars)
 	return len;
 }
 
-/* Only palettes have colours on which dark letters cannot be read. */
+/* Only palettes have colours on which dark text is unreadable. */
 static bool is_dark(const struct flame_picture *picture, const struct flame_frame *frame)
 {
 	const enum flame_palette palette = picture->settings->look.palette;
@@ -365,7 +365,7 @@ static void svg_body(const struct flame_picture *picture)
 {
 	struct str *out = picture->out;
 
-	/* Hues of modules are of classes. */
+	/* Module colours are given by classes. */
 	str_add(out, picture->is_diff || picture->settings->look.palette != FLAME_BY_MODULE
 			     ? "<g id=\"frames\">\n"
 			     : "<g id=\"frames\" class=\"by-module\">\n");
@@ -379,7 +379,7 @@ static void svg_body(const struct flame_picture *picture)
 		   picture->row - GAP);
 }
 
-/* What nobody asked for is as usual. */
+/* Defaults for sizes not given. */
 static void sizes_settle(struct flame_picture *picture)
 {
 	const struct flame_look *look = &picture->settings->look;

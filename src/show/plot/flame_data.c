@@ -1,8 +1,8 @@
-/* The frames as JSON, for the script that is behind them. */
+/* The frames as JSON, for the script after them. */
 #include "plot/flame_assets.h"
 #include "plot/flame_parts.h"
 
-/* As JSON, which stands in XML: escaped twice. */
+/* As JSON within XML: escaped twice. */
 static void add_json(struct flame_picture *picture, const char *text)
 {
 	CLEAN(str_deinit) struct str json = { 0 };
@@ -36,7 +36,7 @@ static bool data_names(struct flame_picture *picture)
 	return true;
 }
 
-/* All metrics, whichever is drawn. */
+/* All metrics, regardless of the one drawn. */
 static void data_sums(struct str *out, const struct model_stack_sums *sums)
 {
 	const struct model_sum all[] = { sums->peak, sums->leaked, sums->allocated,

@@ -1,10 +1,10 @@
-/* Two tapes, or two moments of one, as a picture. */
+/* Two tapes, or two moments, as a picture. */
 #include <assert.h>
 
 #include "compare/diff_boxes.h"
 #include "plot/flame_parts.h"
 
-enum { PARTS = 1000 }; /* of what is divided by units of work, thousandths are drawn */
+enum { PARTS = 1000 }; /* values divided by units of work are drawn in thousandths */
 
 static uint64_t scaled(const struct flame_picture *picture, double value)
 {
@@ -16,13 +16,13 @@ static const struct name *name_of(const struct diff_tree *tree, uint32_t node)
 	return node == DIFF_ROOT ? &flame_root_name : diff_tree_name(tree, node);
 }
 
-/* Pages are passed on: nobody's folders are in them. */
+/* Pages are shared: they must not contain users' folders. */
 static const char *file_of(const struct flame_picture *picture, const struct diff_node *node)
 {
 	return node->file && picture->settings->is_part ? names_short_path(node->file) : node->file;
 }
 
-/* What was too small to be drawn alone is not drawn: the footer tells. */
+/* Frames too small to be drawn alone are left out: the footer says so. */
 static void frame_fill(struct flame_picture *picture, const struct diff_tree *tree,
 		       const struct diff_box *box, const uint32_t *frame_of)
 {

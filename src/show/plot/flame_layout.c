@@ -9,7 +9,7 @@ static uint64_t node_value(const struct tree *tree, uint32_t node)
 	return metric_value(tree->metric, &tree->nodes[node].total);
 }
 
-/* The least value so that no more than frames_max nodes have it or more. */
+/* The smallest value such that at most frames_max nodes have at least this much. */
 static struct err *value_min_find(const struct tree *tree, size_t frames_max, uint64_t *value_ret)
 {
 	CLEAN(free) struct sort_pair *pairs = NULL;
@@ -25,7 +25,7 @@ static struct err *value_min_find(const struct tree *tree, size_t frames_max, ui
 		pairs[i].key = node_value(tree, (uint32_t)i);
 	if (!sort_pairs(pairs, tree->count))
 		return err_nomem();
-	/* Equal ones at the border: all out. */
+	/* Equal ones at the limit: all are left out. */
 	value = pairs[tree->count - frames_max - 1].key;
 	*value_ret = value + 1;
 	return NULL;

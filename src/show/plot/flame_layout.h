@@ -9,7 +9,7 @@
 
 struct flame_frame {
 	uint32_t node;
-	uint32_t parent; /* index of a frame before it; UINT32_MAX of the first */
+	uint32_t parent; /* index of an earlier frame; UINT32_MAX for the first */
 	uint32_t depth;
 	uint64_t begin; /* left edge, in units of the metric */
 	uint64_t value;
@@ -20,7 +20,7 @@ struct flame_layout {
 	size_t count;
 	uint32_t depth_max;
 	uint64_t value_min; /* every frame that has at least this much is drawn */
-	bool is_cut;	    /* there are frames below the deepest that is drawn */
+	bool is_cut;	    /* there are frames below the deepest one drawn */
 };
 
 /* Lives in the arena. */

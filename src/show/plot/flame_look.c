@@ -1,4 +1,4 @@
-/* What of a flame graph's looks can be chosen: sizes, fonts, paper. */
+/* The configurable appearance of a flame graph: sizes, fonts, background. */
 #include <assert.h>
 
 #include "plot/flame_parts.h"
@@ -32,7 +32,7 @@ static bool hex_parse(const char *text, uint32_t *rgb_ret)
 
 bool flame_ground_parse(const char *text, struct flame_ground *ground_ret)
 {
-	/* As flamegraph.pl has them: lighter above. */
+	/* As in flamegraph.pl: lighter at the top. */
 	static const struct {
 		const char *name;
 		uint32_t top, bottom;
@@ -66,7 +66,7 @@ static void ground_write(struct str *out, const struct flame_ground *ground)
 {
 	const bool is_dark = flame_brightness(ground->top) < 128;
 
-	/* One paper whatever the browser's theme, so one ink. */
+	/* A fixed background whatever the browser's theme, so fixed text colours. */
 	str_printf(out, "svg { --paper: #%06x; --ink: %s; --soft: %s; }\n", ground->top,
 		   is_dark ? "#ffffff" : "#1c2430", is_dark ? "#d4d9df" : "#4a5462");
 	if (ground->top != ground->bottom)
@@ -90,7 +90,7 @@ void flame_look_write(const struct flame_picture *picture)
 			   look->font_family);
 	if (look->font)
 		str_printf(out, "#labels text { font-size: %upx; }\n", picture->font);
-	/* Bright on any paper, and what matches is to stand out from all of them. */
+	/* Bright on any background; matches must stand out from all colours. */
 	if (look->palette != FLAME_BY_MODULE && !picture->is_diff)
 		str_add(out, "#labels text { fill: #1c2430; }\n"
 			     "#frames rect.hit { fill: #e600e6; }\n");

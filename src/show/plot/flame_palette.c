@@ -10,7 +10,7 @@ const char *const flame_palette_words[] = {
 };
 static_assert(array_size(flame_palette_words) == FLAME_WAKEUP + 2, "the words of the enum");
 
-/* From a colour, and how far a name may be from it: all channels in step. */
+/* A base colour, and the range by name: all channels change together. */
 static const struct ramp {
 	uint8_t from[3];
 	uint8_t room[3];
@@ -27,7 +27,7 @@ static const struct ramp {
 	[FLAME_ORANGE] = { { 190, 90, 0 }, { 65, 65, 0 } },
 };
 
-/* What tells kinds of names apart; "_[j]" and such are what perf's scripts add to them. */
+/* How kinds of names are recognized; "_[j]" and such are added by perf's scripts. */
 enum where { BEGINS, ENDS, CONTAINS };
 
 static const struct kind {
@@ -36,7 +36,7 @@ static const struct kind {
 	const char *text;
 	enum flame_palette is;
 } kinds[] = {
-	/* The first that fits counts. */
+	/* The first match counts. */
 	{ FLAME_JAVA, ENDS, "_[j]", FLAME_GREEN },    { FLAME_JAVA, ENDS, "_[i]", FLAME_AQUA },
 	{ FLAME_JAVA, BEGINS, "java/", FLAME_GREEN }, { FLAME_JAVA, BEGINS, "javax/", FLAME_GREEN },
 	{ FLAME_JAVA, BEGINS, "jdk/", FLAME_GREEN },  { FLAME_JAVA, BEGINS, "net/", FLAME_GREEN },

@@ -1,6 +1,6 @@
 /*
- * flame_palette: the colours of a flame graph that are not those of modules: flamegraph.pl's
- * palettes. A function has the same colour in every picture, by its name alone.
+ * flame_palette: colours of a flame graph other than by module: flamegraph.pl's palettes. A
+ * function's colour depends on its name alone, so it is the same in every picture.
  */
 #ifndef MEMTAPE_PLOT_FLAME_PALETTE_H
 #define MEMTAPE_PLOT_FLAME_PALETTE_H
@@ -19,7 +19,7 @@ enum flame_palette {
 	FLAME_YELLOW,
 	FLAME_PURPLE,
 	FLAME_ORANGE,
-	FLAME_JAVA, /* this and the following: a palette above, by what kind of name it is */
+	FLAME_JAVA, /* this and the following choose a palette above by the kind of name */
 	FLAME_JS,
 	FLAME_PERL,
 	FLAME_CHAIN,
@@ -29,7 +29,7 @@ enum flame_palette {
 /* In the order of the enum, NULL at the end. */
 extern const char *const flame_palette_words[];
 
-/* 0xrrggbb. Not of FLAME_BY_MODULE. */
+/* 0xrrggbb. Not for FLAME_BY_MODULE. */
 uint32_t flame_palette_rgb(enum flame_palette palette, const struct name *name);
 
 #endif

@@ -97,7 +97,7 @@ static void add_subtitle(struct str *text, const struct flame_tape *tape)
 		str_add(text, " · inverted: callers stand on those they called");
 }
 
-/* What a frame of the least width stands for, rounded up, or what can be seen at all. */
+/* The value of a frame of minimum width, rounded up, or of the smallest visible one. */
 static uint64_t value_min(const struct flame_tape *tape, uint64_t total)
 {
 	const unsigned __int128 value =

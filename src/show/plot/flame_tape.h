@@ -1,6 +1,6 @@
 /*
- * flame_tape: sums of a tape as a flame graph, with a title that says what is drawn and how much it
- * is, and a line about the run below it.
+ * flame_tape: sums of a tape as a flame graph, with a title that says what is drawn and its total,
+ * and a line about the run below it.
  */
 #ifndef MEMTAPE_PLOT_FLAME_TAPE_H
 #define MEMTAPE_PLOT_FLAME_TAPE_H
@@ -14,25 +14,25 @@ struct flame_tape {
 	enum walk_mode mode;
 	enum tree_direction direction;
 	bool merges_recursion;
-	uint64_t share_min;   /* thinner frames are left out: parts of FLAME_SHARE; 0: hairs */
-	uint64_t peak_ns;     /* when the peak was; 0: that of the run */
-	const char *moment;   /* sums are of it, in words; NULL: the whole run */
-	const char *part;     /* goes behind the line about the run; NULL: nothing */
-	const char *title;    /* instead of what is drawn; NULL: that */
-	const char *subtitle; /* instead of the line about the run; NULL: that */
+	uint64_t share_min;   /* thinner frames are left out: parts of FLAME_SHARE; 0: hairlines */
+	uint64_t peak_ns;     /* time of the peak; 0: that of the run */
+	const char *moment;   /* the moment of the sums, in words; NULL: the whole run */
+	const char *part;     /* appended to the line about the run; NULL: nothing */
+	const char *title;    /* replaces the default title; NULL: default */
+	const char *subtitle; /* replaces the line about the run; NULL: default */
 	bool is_icicle, is_time;
 	struct flame_look look;
 };
 
 static const uint64_t FLAME_SHARE = UINT64_C(1) << 32;
 
-/* Any thread; names must not be used by another one meanwhile. */
+/* Thread-safe if no other thread uses names meanwhile. */
 struct err *flame_tape_svg(const struct flame_tape *tape, struct str *out);
 
 /* "Alive at the peak: 12.3 MiB" */
 void flame_add_title(struct str *title, enum metric metric, uint64_t value);
 
-/* " · 2024-05-06 07:08", in local time; nothing for 0. */
+/* " · 2024-05-06 07:08", in local time; nothing if 0. */
 void flame_add_date(struct str *text, uint64_t realtime_ns);
 
 #endif

@@ -35,7 +35,7 @@ struct err *heat_init(struct heat *heat, struct arena *arena)
 	return heat->counts && heat->column_totals ? NULL : err_nomem();
 }
 
-/* Rounding must not make a value at an edge miss its cell. */
+/* Rounding must not put a value at an edge into the wrong cell. */
 static bool cell_of(const struct heat_axis *axis, double value, size_t *cell_ret)
 {
 	double at = axis->is_log ? (log(fmax(value, axis->min)) - log(axis->min)) / axis->step

@@ -1,9 +1,8 @@
 /*
- * heat: how often two values came together, as a field of cells: the darker, the more often.
+ * heat: how often pairs of values occurred, as a grid of cells: the darker, the more often.
  *
- * Events are kept as counts of cells; sums of any number of events take the same memory. Cells
- * reach from their least value to before that of the next; the last column and row have the
- * greatest value, too.
+ * Events are kept as counts per cell, so memory does not depend on their number. A cell ranges from
+ * its minimum to just below that of the next; the last column and row include the maximum, too.
  */
 #ifndef MEMTAPE_PLOT_HEAT_H
 #define MEMTAPE_PLOT_HEAT_H
@@ -16,7 +15,7 @@ enum heat_what {
 	HEAT_SIZE,
 	HEAT_LIFETIME,
 	HEAT_SIZE_LIFETIME,
-	HEAT_LATENCY, /* of the calls that allocated */
+	HEAT_LATENCY, /* of allocating calls */
 	HEAT_FREE_LATENCY
 };
 
@@ -27,57 +26,57 @@ const char *heat_what_title(enum heat_what what);
 struct heat_axis {
 	const char *title;
 	enum ticks_unit unit;
-	const char *suffix; /* of values of TICKS_PLAIN; "" for none */
+	const char *suffix; /* of values of TICKS_PLAIN; "": none */
 	double min;
-	double step; /* of one cell; of a logarithmic axis: of the logarithm */
+	double step; /* per cell; on a logarithmic axis: in logarithms */
 	size_t count;
-	bool is_log; /* values under min, which is over 0, are in the first cell */
+	bool is_log; /* values below min, which is over 0, go to the first cell */
 };
 
 struct heat {
 	struct heat_axis x;
 	struct heat_axis y;
-	const char *things; /* that are counted, "blocks"; of a tape */
-	uint64_t *counts;   /* row after row, the lowest first */
+	const char *things; /* what is counted, "blocks"; for a tape */
+	uint64_t *counts;   /* by row, the lowest first */
 	uint64_t *column_totals;
 	uint64_t total;
-	uint64_t outside; /* events that are in no cell */
-	uint64_t most;	  /* in one cell */
+	uint64_t outside; /* events outside of all cells */
+	uint64_t most;	  /* maximum of a cell */
 };
 
 enum { HEAT_CELLS_MAX = 1 << 24, HEAT_SIDE_MAX = 10000 };
 
-/* The axes are set. ERR_LIMIT: too many cells. */
+/* The axes must be set. ERR_LIMIT: too many cells. */
 struct err *heat_init(struct heat *heat, struct arena *arena);
 void heat_add(struct heat *heat, double x, double y);
 
-/* How many cells of this step hold a range; more than HEAT_SIDE_MAX when it is too many. */
+/* How many cells of this step cover a range; more than HEAT_SIDE_MAX if it is too many. */
 size_t heat_cells(double range, double step);
 
-/* The least value of the i-th cell, which may be `count`: the end of the last. */
+/* Lower bound of the i-th cell; i may be `count`: the end of the last. */
 double heat_edge(const struct heat_axis *axis, size_t i);
 
 /* "1.2 KiB", "12.5us" */
 void heat_add_value(struct str *out, const struct heat_axis *axis, double value);
 
-/* How hot a cell is: 0 for one event, 1 for `most`; by its logarithm or as it is. */
+/* How hot a cell is: 0 for one event, 1 for `most`; logarithmic or linear. */
 double heat_share(uint64_t count, uint64_t most, bool is_log);
 
 struct heat_request {
 	enum heat_what what;
 	size_t columns;
 	size_t rows;
-	bool is_log; /* sizes, lifetimes and latencies; time never is */
-	/* So that pictures can be compared; 0: what fits the values. */
-	double column_ns;      /* time in one column */
-	double row_step;       /* of a vertical axis that is not logarithmic */
+	bool is_log; /* of sizes, lifetimes and latencies; never of time */
+	/* To make pictures comparable; 0: fitted to the values. */
+	double column_ns;      /* time per column */
+	double row_step;       /* of a linear vertical axis */
 	bool has_min, has_max; /* of the vertical axis */
 	double min, max;
 };
 
 /*
- * Of a tape: MODEL_FULL, two passes. Blocks that were never freed have no lifetime. ERR_NOT_FOUND:
- * there is nothing to draw; the tape was recorded without latencies.
+ * From a tape: MODEL_FULL, two passes. Blocks that were never freed have no lifetime.
+ * ERR_NOT_FOUND: there is nothing to draw, or the tape was recorded without latencies.
  */
 struct err *heat_of_tape(const struct selection *selection, const struct heat_request *request,
 			 struct arena *arena, struct heat *heat_ret);

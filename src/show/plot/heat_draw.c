@@ -14,7 +14,7 @@ static void axis_of(const struct heat_axis *from, struct axis *axis)
 	};
 }
 
-/* Neighbours of the same colour are one rectangle, so that large pictures stay small files. */
+/* Adjacent cells of one colour are one rectangle, so that large pictures stay small files. */
 static void draw_row(const struct chart *chart, const struct heat *heat, size_t row)
 {
 	const uint64_t *counts = &heat->counts[row * heat->x.count];
@@ -40,7 +40,7 @@ static void draw_row(const struct chart *chart, const struct heat *heat, size_t 
 	}
 }
 
-/* From one to the most, beside the title of the vertical axis. */
+/* From one to the maximum, next to the title of the vertical axis. */
 static void draw_scale(const struct chart *chart, const struct heat *heat)
 {
 	enum { STEPS = 24 };

@@ -15,9 +15,9 @@ struct svg {
 	struct ticks y_ticks;
 	double font;
 	double box;
-	double left; /* of the field */
+	double left; /* of the grid */
 	double top;
-	double width; /* of the field */
+	double width; /* of the grid */
 	double height;
 	double paper_width;
 	double paper_height;
@@ -59,7 +59,7 @@ static void make_ticks(const struct heat_axis *axis, double length, double apart
 			     ticks_step(axis->unit, (max - axis->min) / count, max), ticks);
 }
 
-/* Nobody measures letters here: most are not wider than this. */
+/* Letters cannot be measured here: most are not wider than this. */
 static double text_width(const struct svg *svg, const char *text)
 {
 	return (double)str_width(text) * svg->font * .64;
@@ -131,7 +131,7 @@ static unsigned colour_of(const struct svg *svg, uint64_t count)
 	return (unsigned)lround(share * (HEAT_COLOURS - 1));
 }
 
-/* On light paper from peach to dark red, on dark paper from a dull red to light. */
+/* Light background: from peach to dark red; dark background: from dull red to light. */
 static void add_palette(struct svg *svg)
 {
 	static const struct theme *const themes[] = { &theme_light, &theme_dark };
@@ -174,7 +174,7 @@ static void svg_begin(struct svg *svg)
 		"<rect class=\"paper\" width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n");
 }
 
-/* As much of the text as surely fits on the paper; the document's own title has all of it. */
+/* As much of the text as surely fits; the document's title has all of it. */
 static void add_fitting(const struct svg *svg, double size, const char *text, struct str *out)
 {
 	size_t room = (size_t)((svg->paper_width - svg->font * 2) / (size * .66));
@@ -209,7 +209,7 @@ static void svg_titles(struct svg *svg)
 	add_text(svg, NULL, x, svg->top - svg->font * .8, "start", svg->heat->y.title);
 }
 
-/* The colours and what they stand for, at the right above the field. */
+/* The colours and their meaning, above the grid at the right. */
 static void svg_scale(struct svg *svg)
 {
 	const double size = svg->font * .8, y = svg->top - svg->font * 1.5;
@@ -353,7 +353,7 @@ static void svg_cells(struct svg *svg)
 	str_add(svg->out, "</g>\n");
 }
 
-/* On top of the cells, where it is within the field. */
+/* On top of the cells, if within the grid. */
 static void svg_reference(struct svg *svg)
 {
 	const struct heat_axis *axis = &svg->heat->y;

@@ -94,7 +94,7 @@ static void cell_add(void *context, double x, double y)
 	heat_add(context, x, y);
 }
 
-/* Values are whole numbers: a linear step is one at least. */
+/* Values are integers: a linear step is at least one. */
 static void axis_fit(struct heat_axis *axis, struct range range, size_t count, double step,
 		     bool is_log)
 {
@@ -144,7 +144,7 @@ static void axes_make(const struct heat_request *request, struct extent extent, 
 	if (request->has_max)
 		extent.y.max = request->max;
 	if (!by_size && (request->column_ns > 0 ||
-			 extent.x.min < extent.x.max / 20)) /* from the beginning, if it is near */
+			 extent.x.min < extent.x.max / 20)) /* start at zero if it is near */
 		extent.x.min = 0;
 	axis_fit(&heat->x, extent.x, request->columns, by_size ? 0 : request->column_ns,
 		 by_size && request->is_log);

@@ -8,7 +8,7 @@
 
 enum { NUMBER_MAX = 63, READ_BYTES = 1 << 16, SHOWN_MAX = 40 };
 
-/* A line that is being taken apart; it ends at end. */
+/* A line being parsed; it ends at end. */
 struct line {
 	const char *at;
 	const char *end;
@@ -35,7 +35,7 @@ static bool has_letter(const struct line *line)
 	return false;
 }
 
-/* strtod wants an end that it can see. */
+/* strtod needs a terminator. */
 static bool take_number(struct line *line, double *number_ret)
 {
 	char text[NUMBER_MAX + 1], *end;
@@ -103,7 +103,7 @@ struct err *pairs_parse(const char *text, size_t len, enum pairs_columns columns
 		if (columns == PAIRS_DELTA) {
 			pair.value = pair.time - last;
 			last = pair.time;
-			if (!isfinite(pair.value)) /* the first, or too far apart */
+			if (!isfinite(pair.value)) /* the first one, or too far apart */
 				continue;
 		}
 		if (!pair_vec_push(pairs, pair))

@@ -4,7 +4,7 @@
 
 #include "core/hash.h"
 
-/* The C and C++ run time is in every picture: grey, so that the program stands out. */
+/* The C and C++ runtimes are in every picture: grey, so that the program stands out. */
 static const char *const system_modules[] = {
 	"libc.so",     "libc-",	     "ld-linux", "ld-musl",  "libstdc++.so", "libc++.so",
 	"libgcc_s.so", "libpthread", "libm.so",	 "libdl.so", "[vdso]",
@@ -16,7 +16,7 @@ struct hue {
 	int saturation; /* percent */
 };
 
-/* As in flame.css: greens and blues, far enough from each other. */
+/* As in flame.css: greens and blues, far enough apart. */
 static const struct hue hues[] = {
 	{ "c0", 152, 42 }, { "c1", 208, 62 }, { "c2", 176, 42 }, { "c3", 98, 36 },
 	{ "c4", 226, 62 }, { "c5", 191, 52 }, { "c6", 134, 34 }, { "c7", 219, 50 },
@@ -26,7 +26,7 @@ static const struct hue hues[] = {
 static const struct hue system_hue = { "system", 212, 12 };
 static const struct hue no_hue = { "none", 212, 4 };
 
-/* Neighbours of one module differ a little. Lightness in tenths of a percent. */
+/* Functions of one module differ a little. Lightness in tenths of a percent. */
 static const struct shade {
 	const char *class;
 	int degrees;
@@ -98,7 +98,7 @@ uint32_t palette_rgb(const struct name *name)
 
 /* --- differences --------------------------------------------------------------------------- */
 
-/* From blue over grey to orange, which people of any colour vision tell apart. */
+/* From blue through grey to orange, distinguishable with any colour vision. */
 static const struct change {
 	const char *class;
 	uint32_t rgb; /* as in flame.css */
@@ -108,7 +108,7 @@ static const struct change {
 	{ "d8", 0xddb994 }, { "d9", 0xdbab7a }, { "d10", 0xda9d5f },
 };
 
-/* Small changes are to be seen: of steps in each direction k is taken from (k / steps)^2 on. */
+/* Makes small changes visible: step k in each direction begins at ((k - 1/2) / steps)^2. */
 unsigned palette_change(uint64_t before, uint64_t after)
 {
 	const unsigned same = PALETTE_CHANGES / 2;

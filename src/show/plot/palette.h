@@ -6,14 +6,14 @@
 
 #include "model/names.h"
 
-/* Classes of flame.css. Constant texts. */
+/* Class names of flame.css. Static strings. */
 const char *palette_hue(const struct name *name);   /* by module */
 const char *palette_shade(const struct name *name); /* by function */
 
-/* The same as 0xrrggbb for light paper, where nobody understands CSS. */
+/* The same as 0xrrggbb for light backgrounds, for viewers without CSS. */
 uint32_t palette_rgb(const struct name *name);
 
-/* Differences: a step from 0, all of it gone, over PALETTE_CHANGES / 2, the same, to all new. */
+/* Differences: a step from 0 (all gone) through PALETTE_CHANGES / 2 (unchanged) to all new. */
 enum { PALETTE_CHANGES = 11 };
 
 unsigned palette_change(uint64_t before, uint64_t after);

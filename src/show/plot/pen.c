@@ -11,8 +11,8 @@ struct pen {
 	enum canvas_format format;
 	cairo_surface_t *surface;
 	cairo_t *cairo;
-	struct vec_u8 pdf; /* what cairo has written so far */
-	bool has_failed;   /* no memory for it */
+	struct vec_u8 pdf; /* output of cairo so far */
+	bool has_failed;   /* out of memory for it */
 };
 
 static cairo_status_t collect(void *context, const unsigned char *data, unsigned len)
@@ -60,7 +60,7 @@ static cairo_surface_t *surface_create(struct pen *pen, const struct canvas_sett
 	return cairo_image_surface_create(CAIRO_FORMAT_A8, 1, 1);
 }
 
-/* Measures are those of a large page, not of the pixels of this one. */
+/* Measured as on a large page, independent of this one's pixels. */
 static void fonts_init(struct pen *pen)
 {
 	cairo_font_options_t *options = cairo_font_options_create();

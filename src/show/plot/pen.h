@@ -1,6 +1,6 @@
 /*
- * pen: what draws PNG and PDF, and measures text for all pictures. The adapter of cairo; internal
- * to plot. Texts are valid UTF-8. Belongs to one thread.
+ * pen: draws PNG and PDF, and measures text for all pictures. The adapter of cairo; internal to
+ * plot. Strings are valid UTF-8. Belongs to one thread.
  */
 #ifndef MEMTAPE_PLOT_PEN_H
 #define MEMTAPE_PLOT_PEN_H
@@ -9,7 +9,7 @@
 
 struct pen;
 
-/* CANVAS_SVG: a pen that only measures. */
+/* CANVAS_SVG: a pen for measuring only. */
 struct err *pen_create(const struct canvas_settings *settings, struct pen **pen_ret);
 void pen_destroy(struct pen *pen); /* NULL is fine */
 
@@ -23,7 +23,7 @@ double pen_text_width(struct pen *pen, const struct canvas_font *font, const cha
 void pen_clip(struct pen *pen, struct canvas_box box);
 void pen_unclip(struct pen *pen);
 
-/* The whole picture to out. */
+/* Writes the whole picture to out. */
 struct err *pen_write(struct pen *pen, FILE *out);
 
 #endif

@@ -12,7 +12,7 @@ struct rate {
 	size_t count;
 	uint64_t from_ns;
 	uint64_t until_ns;
-	struct canvas_point *points; /* room for an outline */
+	struct canvas_point *points; /* buffer for an outline */
 };
 
 static double per_second(const struct rate *rate, uint64_t value)

@@ -7,7 +7,7 @@
 #include "plot/chart.h"
 #include "select/selection.h"
 
-/* From from_ns to before until_ns, which is later. Parts of a tape need MODEL_FULL. */
+/* The range [from_ns, until_ns), not empty. Parts of a tape need MODEL_FULL. */
 struct err *rate_draw(const struct selection *selection, uint64_t from_ns, uint64_t until_ns,
 		      const struct chart_settings *settings, FILE *out);
 

@@ -1,7 +1,7 @@
 /*
- * theme: the colours of pictures, 0xrrggbbaa. They keep apart for eyes that do not tell red from
- * green: those of lines are from M. Okabe and K. Ito, "Color Universal Design" (jfly.uni-koeln.de),
- * lighter on dark paper. Internal to plot.
+ * theme: the colours of pictures, 0xrrggbbaa. They are distinguishable with red-green colour
+ * blindness: those of lines are from M. Okabe and K. Ito, "Color Universal Design"
+ * (jfly.uni-koeln.de), lighter on dark backgrounds. Internal to plot.
  */
 #ifndef MEMTAPE_PLOT_THEME_H
 #define MEMTAPE_PLOT_THEME_H
@@ -21,20 +21,20 @@ struct theme {
 	uint32_t stack;
 	uint32_t allocated;
 	uint32_t total;
-	uint32_t other; /* what has no colour of its own */
+	uint32_t other; /* without a colour of their own */
 	uint32_t bands[THEME_BANDS];
-	uint32_t heat[2]; /* of a cell with one, with most */
+	uint32_t heat[2]; /* of a cell with one event, with most */
 };
 
 extern const struct theme theme_light, theme_dark;
 
-/* The same colour, see-through: alpha 0 .. 255. */
+/* The same colour, translucent: alpha 0 .. 255. */
 static inline uint32_t theme_fade(uint32_t rgba, unsigned alpha)
 {
 	return (rgba & 0xffffff00) | alpha;
 }
 
-/* Between two colours: share 0 is a, 1 is b. */
+/* Mixes two colours: share 0 is a, 1 is b. */
 uint32_t theme_mix(uint32_t a, uint32_t b, double share);
 
 #endif

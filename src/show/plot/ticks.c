@@ -47,7 +47,7 @@ static const char *suffix_of(enum ticks_unit unit)
 	return unit == TICKS_BYTE_RATE || unit == TICKS_COUNT_RATE ? "/s" : "";
 }
 
-/* The largest unit that is not larger than value; the smallest of all for less. */
+/* The largest unit not larger than value, or the smallest of all. */
 static const struct unit *unit_for(enum ticks_unit unit, double value)
 {
 	const struct unit *units = units_of(unit);
@@ -85,7 +85,7 @@ static double step_clock(double value, double unit)
 double ticks_step(enum ticks_unit unit, double value, double max)
 {
 	const bool is_time = unit == TICKS_NS;
-	/* All labels are in the unit of the largest, so bytes are divided in tenths of it. */
+	/* All labels use the largest value's unit, so bytes are divided into tenths of it. */
 	const struct unit *of = unit_for(unit, is_time ? value : max);
 	double step;
 
@@ -96,7 +96,7 @@ double ticks_step(enum ticks_unit unit, double value, double max)
 	if (is_time && step > 20e9 && step <= 50e9)
 		return 30e9;
 	if (unit != TICKS_PLAIN && !is_time && step < 1)
-		step = 1; /* there are no halves */
+		step = 1; /* no halves */
 	return step;
 }
 
@@ -121,7 +121,7 @@ static void add_plain(struct str *out, double value, unsigned decimals)
 		str_add_double(out, value, decimals);
 }
 
-/* All ticks of an axis are in one unit, with the decimals that the step needs. */
+/* All ticks of an axis use one unit, with the decimals that the step needs. */
 static void label_make(char *label, enum ticks_unit unit, double value, double step, double most)
 {
 	const struct unit *of = unit_for(unit, most);
@@ -138,7 +138,7 @@ static void label_make(char *label, enum ticks_unit unit, double value, double s
 	str_format(label, STR_SHORT_BYTES, "%s", str_text(&text));
 }
 
-/* Seconds rather than minutes while the steps are of seconds. */
+/* Seconds rather than minutes while steps are in seconds. */
 static double label_most(enum ticks_unit unit, double max, double step)
 {
 	return unit == TICKS_NS && step < 60e9 && max >= 1e9 ? 1e9 : max;

@@ -1,7 +1,6 @@
 /*
- * ticks: round numbers along an axis, and what is written at them. Steps are 1, 2 or 5 times a
- * power of ten - of a unit: bytes are in IEC units, times in those of the clock. Internal to
- * plot.
+ * ticks: round numbers along an axis, and their labels. Steps are 1, 2 or 5 times a power of ten -
+ * of a unit: bytes are in IEC units, times in those of the clock. Internal to plot.
  */
 #ifndef MEMTAPE_PLOT_TICKS_H
 #define MEMTAPE_PLOT_TICKS_H
@@ -14,14 +13,14 @@ enum ticks_unit {
 	TICKS_NS,
 	TICKS_COUNT_RATE, /* per second */
 	TICKS_BYTE_RATE,
-	TICKS_PLAIN /* anything: fractions as they are */
+	TICKS_PLAIN /* anything, including fractions */
 };
 
 enum { TICKS_MAX = 64 };
 
 struct tick {
 	double value;
-	bool is_minor; /* of a logarithmic axis: a line without a label */
+	bool is_minor; /* on a logarithmic axis: a line without a label */
 	char label[STR_SHORT_BYTES];
 };
 
@@ -37,10 +36,10 @@ void ticks_linear(enum ticks_unit unit, double min, double max, double step, str
 void ticks_log(enum ticks_unit unit, double min, double max, unsigned count_max,
 	       struct ticks *ticks);
 
-/* A step of a linear scale up to max: the least that is round and at least `value`. */
+/* The smallest round step that is at least `value`, for a linear scale up to max. */
 double ticks_step(enum ticks_unit unit, double value, double max);
 
-/* One value as people read it: "12.3 MiB", "1,234", "20 ms". */
+/* A single value for humans: "12.3 MiB", "1,234", "20 ms". */
 void ticks_add_value(struct str *out, enum ticks_unit unit, double value);
 
 #endif

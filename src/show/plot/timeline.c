@@ -25,7 +25,7 @@ size_t timeline_columns(const struct canvas_settings *settings)
 
 /* --- outlines ------------------------------------------------------------------------------- */
 
-/* A level that goes on needs no points in between. */
+/* A constant level needs no intermediate points. */
 static void point_add(struct drawing *drawing, double x, double y)
 {
 	struct points *points = &drawing->points;
@@ -120,7 +120,7 @@ static uint32_t band_colour(const struct drawing *drawing, size_t band)
 	return theme->bands[band % THEME_BANDS];
 }
 
-/* The largest stands on the bottom; the rest, which nobody asks about, is on top. */
+/* The largest band is at the bottom; the rest is on top. */
 static struct err *draw_bands(struct drawing *drawing)
 {
 	const struct timeline *timeline = drawing->timeline;
@@ -239,7 +239,7 @@ static void draw_legend(struct drawing *drawing)
 		chart_keys(&drawing->chart, keys, count);
 }
 
-/* Bands are told in the order in which they stand on each other. */
+/* Bands are listed in stacking order. */
 static void draw_band_legend(struct drawing *drawing)
 {
 	const struct timeline *timeline = drawing->timeline;

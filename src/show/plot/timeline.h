@@ -1,6 +1,6 @@
 /*
- * timeline: how much memory there was over time, or over the number of allocations, as a picture.
- * Where the values come from - a tape, a file of memusage - is somebody else's affair.
+ * timeline: memory over time, or over the number of allocations, as a picture. The source of the
+ * values - a tape, a memusage file - is up to the caller.
  */
 #ifndef MEMTAPE_PLOT_TIMELINE_H
 #define MEMTAPE_PLOT_TIMELINE_H
@@ -15,7 +15,7 @@ struct timeline_range {
 	double high;
 };
 
-/* Columns from left to right; each goes on to the next one's x, the last one to x_max. Bytes. */
+/* Columns from left to right; each extends to the next one's x, the last one to x_max. Bytes. */
 struct timeline {
 	const char *x_title;
 	enum ticks_unit x_unit;
@@ -24,16 +24,16 @@ struct timeline {
 	size_t count;
 	const double *x;
 	const struct timeline_range *heap;
-	const struct timeline_range *stack; /* NULL: not known */
-	const struct timeline_range *total; /* heap and stack; NULL: not to be drawn */
-	const double *allocated; /* so far, at the end of each column; NULL: not to be drawn */
+	const struct timeline_range *stack; /* NULL: unknown */
+	const struct timeline_range *total; /* heap and stack; NULL: not drawn */
+	const double *allocated;	    /* total at the end of each column; NULL: not drawn */
 	const struct canvas_point *rss;
 	size_t rss_count;
-	/* band_count values a column, which are its heap.high together; NULL: one area. */
+	/* band_count values per column, which add up to its heap.high; NULL: one area. */
 	const uint64_t *bands;
 	size_t band_count;
 	const char *const *band_titles;
-	bool has_rest; /* the last band is of all others */
+	bool has_rest; /* the last band is everything else */
 	const uint64_t *peak_bands;
 	bool has_peak;
 	struct canvas_point peak;
@@ -45,7 +45,7 @@ struct err *timeline_draw(const struct timeline *timeline, const struct chart_se
 
 struct timeline_settings {
 	struct chart_settings chart;
-	uint64_t from_ns; /* what is shown: up to before until_ns, which is later */
+	uint64_t from_ns; /* the range shown: [from_ns, until_ns), not empty */
 	uint64_t until_ns;
 	bool is_by_number;
 	bool hides_rss;
@@ -59,7 +59,7 @@ struct timeline_settings {
 /* How many columns a picture can show. */
 size_t timeline_columns(const struct canvas_settings *settings);
 
-/* Of a tape. Numbers of allocations, bands and parts of a tape need MODEL_FULL. */
+/* From a tape. Numbers of allocations, bands and parts of a tape need MODEL_FULL. */
 struct err *timeline_of_tape(const struct selection *selection,
 			     const struct timeline_settings *settings, struct arena *arena,
 			     struct timeline *timeline_ret);

@@ -3,7 +3,7 @@
 
 #include "plot/timeline.h"
 
-enum { OVERSAMPLING = 4 /* spans a column, by which its lowest is known */ };
+enum { OVERSAMPLING = 4 /* spans per column, to find its minimum */ };
 
 struct columns {
 	double *x;
@@ -88,7 +88,7 @@ static struct err *course_of(const struct selection *selection,
 	return course_find(selection, &wanted, arena, course);
 }
 
-/* "0x1234 [libfoo.so+0x1234]" without saying it twice. */
+/* "0x1234 [libfoo.so+0x1234]" without repeating the address. */
 static const char *title_of(const char *title, struct arena *arena)
 {
 	const char *bracket = strstr(title, " [");
@@ -123,7 +123,7 @@ static struct err *bands_take(struct timeline *timeline, const struct course *co
 
 /* --- resident memory -------------------------------------------------------------------------- */
 
-/* Where a time is on the axis: itself, or the number of allocations till then. */
+/* Position of a time on the axis: itself, or the number of allocations until then. */
 static double x_of(const struct timeline *timeline, const struct course *course, uint64_t ns)
 {
 	size_t low = 0, high = timeline->count;
@@ -158,7 +158,7 @@ static struct err *rss_find(const struct model *model, const struct timeline_set
 
 		if (usages[i].usage.rss_bytes == UINT64_MAX || usages[i].ns >= settings->until_ns)
 			continue;
-		if (usages[i].ns < settings->from_ns) { /* the newest before it stays */
+		if (usages[i].ns < settings->from_ns) { /* keeps the newest one before it */
 			points[0] = (struct canvas_point) { timeline->x_min, rss };
 			taken = 1;
 			continue;
@@ -191,7 +191,7 @@ static void peak_of_columns(struct timeline *timeline)
 	}
 }
 
-/* The report's number where all of the run is shown. */
+/* The same number as in the report if the whole run is shown. */
 static void peak_find(const struct selection *selection, const struct timeline_settings *settings,
 		      const struct course *course, struct timeline *timeline)
 {
@@ -221,7 +221,7 @@ static struct err *rows_take(const struct selection *selection,
 	struct err *err = course_of(selection, settings, columns->count, arena, course);
 
 	if (!err && settings->is_by_number && course->number_count < columns->count) {
-		columns->count = u64_max(course->number_count, 1); /* a column an allocation */
+		columns->count = u64_max(course->number_count, 1); /* one column per allocation */
 		err = course_of(selection, settings, columns->count, arena, course);
 	}
 	if (!err)

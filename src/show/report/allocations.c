@@ -1,7 +1,7 @@
 /*
- * allocations: every one of them, in the order of time. There can be millions, and their addresses
- * of code are few: the JSON of a frame is made once per stack node and kept. Stacks are strung
- * together from those while they are written, because deep recursion has more of them than memory.
+ * allocations: all of them, in chronological order. There can be millions, but they have few
+ * distinct code addresses: the JSON of frames is made once per stack node and kept. Stacks are
+ * joined from these while writing, because deeply recursive ones would not fit in memory.
  */
 #include "report/quality.h"
 
@@ -11,12 +11,12 @@ enum {
 	FUNCTION_COLUMNS = 48
 };
 
-/* The rows that are listed, in their order, a batch at a time. */
+/* The listed rows in order, one batch at a time. */
 struct source {
 	const struct selection *selection;
-	const uint64_t *sorted; /* NULL: the order of time */
-	uint64_t rest;		/* of them */
-	uint64_t at;		/* in the order of time: for selection_next */
+	const uint64_t *sorted; /* NULL: chronological */
+	uint64_t rest;		/* rows left */
+	uint64_t at;		/* chronological order: for selection_next */
 	uint64_t rows[MODEL_BATCH];
 	struct batch batch;
 };
@@ -24,13 +24,13 @@ struct source {
 struct list {
 	const struct report_context *context;
 	FILE *out;
-	uint64_t count;		/* of allocations so far */
+	uint64_t count;		/* allocations so far */
 	struct str text;	/* not yet written */
 	const char **fragments; /* by stack: JSON of its innermost address; NULL: not made yet */
 	struct err *err;	/* of writing; sticks */
 };
 
-/* The next batch with all columns; NULL: that were all. */
+/* The next batch with all columns; NULL: end. */
 static const struct batch *source_next(struct source *source)
 {
 	const uint64_t *rows = source->sorted ? source->sorted : source->rows;
@@ -86,7 +86,7 @@ static void add_frame(struct str *text, const struct report_context *context,
 	str_add(text, frame->is_inlined ? ",\"inlined\":true}" : ",\"inlined\":false}");
 }
 
-/* Frames of the stack's innermost address. */
+/* Frames of the stack's innermost address as JSON. */
 static const char *fragment(struct list *list, uint32_t stack)
 {
 	CLEAN(str_deinit) struct str text = { 0 };
@@ -105,7 +105,7 @@ static const char *fragment(struct list *list, uint32_t stack)
 	return list->fragments[stack] ? list->fragments[stack] : "";
 }
 
-/* The whole stack: here completeness comes before beauty. */
+/* The whole stack: here completeness matters more than appearance. */
 static void add_stack(struct list *list, uint32_t stack)
 {
 	const struct capture_stack *stacks = model_stacks(list->context->model);
@@ -158,7 +158,7 @@ static void add_free(struct list *list, const struct batch *all, size_t i)
 		add_stack(list, (uint32_t)all->columns[MODEL_FREE_STACK][i]);
 }
 
-/* Nothing of a tape that does not say. */
+/* Nothing if the tape has no latencies. */
 static void add_latency(struct list *list, const char *key, uint64_t ns)
 {
 	if (!model_latencies(list->context->model))
@@ -344,7 +344,7 @@ static struct err *run(const struct report_context *context, FILE *out)
 	return list.err;
 }
 
-/* No route: there are too many to be held. */
+/* No route: there are too many to hold in memory. */
 static const struct question question = {
 	.name = "allocations",
 	.summary = "every allocation in the order of time, its stacks and its free",

@@ -69,7 +69,7 @@ static void add_gap(struct page *page, uint64_t next)
 	str_add_char(&page->text->out, '\n');
 }
 
-/* Lines of the source that have no numbers, up to before `end`. */
+/* Source lines without numbers, up to but excluding `end`. */
 static void add_context(struct page *page, uint64_t begin, uint64_t end)
 {
 	begin = u64_max(begin, page->shown + 1);

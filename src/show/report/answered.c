@@ -76,7 +76,7 @@ struct err *answered_document(const struct question *question, const struct repo
 	return spoken(speak_object, question, context, answer, out);
 }
 
-/* The table, and what is to be known about it. */
+/* The table, and warnings about it. */
 static struct err *plain_text(const struct report *report, const struct report_context *context,
 			      const void *answer, FILE *out)
 {

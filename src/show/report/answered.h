@@ -1,6 +1,6 @@
 /*
- * answered: reports whose answer is a value (answer/question.h): one question, asked for text, JSON
- * and CSV alike. Internal to report.
+ * answered: reports whose answer is a value (answer/question.h): one question for text, JSON and
+ * CSV. Internal to report.
  */
 #ifndef MEMTAPE_REPORT_ANSWERED_H
 #define MEMTAPE_REPORT_ANSWERED_H
@@ -9,10 +9,10 @@
 #include "answer/speak.h"
 #include "report/report.h"
 
-/* What the report is about, without the times that it may choose by itself. */
+/* The subject of the report, except times that it may choose itself. */
 struct asked answered_of(const struct report_context *context);
 
-/* Asks the report's question and writes the answer. */
+/* Runs the report's question and writes the answer. */
 struct err *answered_report_run(const struct report *report, const struct report_context *context,
 				FILE *out);
 

@@ -6,7 +6,7 @@
 
 enum { SITES_SHOWN = 12, NUMBER_COLUMNS = 12, NUMBERS_COLUMNS = 36 };
 
-/* The command's own words, because a moment is a count of nanoseconds only to the machine. */
+/* The moment as given on the command line: nanoseconds are not readable. */
 static void add_title(struct text *text, const struct model *model, const struct at_answer *at)
 {
 	CLEAN(str_deinit) struct str title = { 0 };

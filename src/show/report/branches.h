@@ -8,8 +8,8 @@
 #include "trees/tree.h"
 
 /*
- * A line for each node below the root, at most top (0: all), and how many more there are. A chain
- * of single calls is one block without further indentation.
+ * A line per node below the root, at most top (0: all), and how many more there are. A chain of
+ * single calls is one block without further indentation.
  */
 struct err *branches_text(struct text *text, const struct report_context *context,
 			  const struct tree *tree, size_t top);

@@ -11,7 +11,7 @@ enum {
 	STATUS_COLUMNS = 8,
 	NUMBERS_COLUMNS = 3 * COLUMNS + STATUS_COLUMNS + 2,
 	ROWS_SHOWN = 12,
-	NAMELESS_SHARE_MIN = 10 /* one in so many of what differs */
+	NAMELESS_SHARE_MIN = 10 /* at least one in this many of the differences */
 };
 
 static void add_subject(struct text *text, const struct diff_subject *subject, const char *name)
@@ -65,7 +65,7 @@ static void add_total(struct text *text, const struct diff_found *found, enum me
 	str_add_char(&text->out, '\n');
 }
 
-/* Leaks that are known, for whoever wonders where they are. */
+/* Suppressed leaks, for readers who miss them. */
 static void add_suppressed(struct text *text, const struct diff_found *found)
 {
 	const struct diff_subject *subjects = found->subjects;
@@ -135,7 +135,7 @@ static void add_rows(struct text *text, const struct diff_found *found, uint64_t
 {
 	CLEAN(str_deinit) struct str title = { 0 };
 	static const char *const titles[] = { "difference", "A", "B" };
-	/* Those that are the same are the last. */
+	/* Unchanged rows come last. */
 	const uint64_t count = u64_min(found->changed_count, top ? top : ROWS_SHOWN);
 
 	if (count == 0)
@@ -157,7 +157,7 @@ static void add_rows(struct text *text, const struct diff_found *found, uint64_t
 	}
 }
 
-/* What has no name is called by its address in the file, which another build has elsewhere. */
+/* Functions without names are identified by file address, which differs between builds. */
 static bool is_unmatched(const struct diff_found *found, const struct diff_row *row)
 {
 	const enum diff_status status = diff_row_status(&found->diff, row);

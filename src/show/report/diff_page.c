@@ -36,7 +36,7 @@ static void add_change(struct str *out, enum metric metric, double change)
 	add_number(out, class_of(change), str_text(&words));
 }
 
-/* --- what is compared ------------------------------------------------------------------------ */
+/* --- subjects -------------------------------------------------------------------------------- */
 
 static void add_subject(struct str *out, const struct diff_subject *subject, const char *side)
 {
@@ -138,7 +138,7 @@ static void add_name(struct str *out, const struct diff_row *row)
 	out->failed |= cut.failed;
 }
 
-/* From the middle to the left, less, or to the right, more: as long as its part of `most`. */
+/* From the middle to the left for less, to the right for more; length relative to `most`. */
 static void add_bar(struct str *out, double change, double most)
 {
 	const unsigned length = most > 0 ? (unsigned)(diff_magnitude(change) * 60 / most + .5) : 0;
@@ -151,7 +151,7 @@ static void add_bar(struct str *out, double change, double most)
 		   class_of(change), change < 0 ? 60 - length : 60, length);
 }
 
-/* status: only rows of it; DIFF_SAME: all that changed. The rows are in order of how much. */
+/* status: only such rows; DIFF_SAME: all changed ones. Rows are sorted by size of the change. */
 static void add_rows(struct str *out, const struct diff_found *found, const struct diff *diff,
 		     enum diff_status status, size_t count_max)
 {
@@ -232,7 +232,7 @@ static void add_head(struct str *out, const struct diff_found *found,
 	str_add(out, "</table></div>\n");
 }
 
-/* What has to be known about losses and missing names, where there is something. */
+/* Warnings about losses and missing names, if any. */
 static void add_quality(struct str *out, const struct diff_found *found)
 {
 	const struct report_settings settings = { .width = QUALITY_COLUMNS };

@@ -1,11 +1,11 @@
-/* A comparison stack by stack, for programs: folded stacks with two numbers, and a tree in JSON. */
+/* A comparison by stack, for programs: folded stacks with two numbers, and a tree in JSON. */
 #include "report/diff_tree.h"
 
 #include <assert.h>
 
 #include "base/emit.h"
 
-/* The format has no escapes of its own, so what would end a frame or a line is replaced. */
+/* The format has no escapes, so characters that would end a frame or a line are replaced. */
 static void add_frame(struct str *line, const char *function)
 {
 	const size_t begin = line->len;
@@ -62,7 +62,7 @@ struct err *diff_tree_write_folded(const struct diff_tree *tree, FILE *out)
 	lens = calloc((size_t)depth + 1, sizeof(*lens));
 	if (!lens)
 		return err_nomem();
-	if (has_own(&tree->nodes[DIFF_ROOT])) { /* stacks of nothing but machinery */
+	if (has_own(&tree->nodes[DIFF_ROOT])) { /* stacks with nothing but machinery */
 		str_add(&line, "(outside of the program)");
 		err = line_write(&line, tree, DIFF_ROOT, out);
 	}
@@ -83,7 +83,7 @@ struct err *diff_tree_write_folded(const struct diff_tree *tree, FILE *out)
 
 /* --- JSON ---------------------------------------------------------------------------------- */
 
-/* Integers, unless they are for one of several units of work. */
+/* Integers, unless divided by one of several units of work. */
 static void emit_value(struct emit *emit, const char *key, double value)
 {
 	if (value == (double)(int64_t)value)

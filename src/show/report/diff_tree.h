@@ -1,5 +1,5 @@
 /*
- * diff_tree: a comparison stack by stack, as `memtape diff --to folded` and `--to json` write it.
+ * diff_tree: a comparison by stack, as written by `memtape diff --to folded` and `--to json`.
  */
 #ifndef MEMTAPE_REPORT_DIFF_TREE_H
 #define MEMTAPE_REPORT_DIFF_TREE_H
@@ -8,10 +8,10 @@
 
 #include "compare/diff_tree.h"
 
-/* "main;parse;read_block 4096 8192": each stack with what A and B have of it. */
+/* "main;parse;read_block 4096 8192": each stack with its values in A and B. */
 struct err *diff_tree_write_folded(const struct diff_tree *tree, FILE *out);
 
-/* All nodes, callers before those they called; parent is a position in the list. */
+/* All nodes, callers before callees; parent is an index in the list. */
 struct err *diff_tree_write_json(const struct diff_tree *tree, FILE *out);
 
 #endif

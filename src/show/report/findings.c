@@ -1,6 +1,6 @@
 /*
- * findings: what is wrong, the worst first: how much is at stake, the evidence, what to do, and the
- * command that shows it.
+ * findings: problems, the worst first: amount of memory, evidence, advice, and the command that
+ * shows more.
  */
 #include "questions/findings.h"
 #include "questions/questions.h"
@@ -10,7 +10,7 @@
 
 enum { INDENT = 14, SHOWN = 12, FRAMES_SHOWN = 5 };
 
-/* Lines of words, as wide as there is room, each indented; a word that is too long stands alone. */
+/* Wraps words to the width, indented; a word that is too long gets its own line. */
 static void add_wrapped(struct text *text, enum text_style style, const char *words)
 {
 	CLEAN(str_deinit) struct str line = { 0 };
@@ -54,7 +54,7 @@ static void add_command(struct text *text, const struct report_context *context,
 	str_add_char(&text->out, '\n');
 }
 
-/* The innermost frames, each on a line of its own. */
+/* The innermost frames, one per line. */
 static void add_frames(struct text *text, const struct report_context *context, uint32_t stack)
 {
 	struct walk walk = walk_begin(context->model, context->names, stack, context->mode);

@@ -81,7 +81,7 @@ static void add_fills(struct text *text, const struct space_waste *waste)
 	}
 }
 
-/* What blocks are larger than requested, where it is a hundredth of all that, at least. */
+/* Excess of blocks over the requested size, if it is at least a hundredth of the total. */
 static void add_classes(struct text *text, const struct space_waste *waste)
 {
 	const uint64_t slack = waste->live.usable - waste->live.bytes;

@@ -18,7 +18,7 @@ static void add_end(struct str *out, const struct model_process *process)
 	switch (process->end_kind) {
 	case TAPE_END_EXIT:
 		if (process->end_status <
-		    0) { /* recorded without its parent: the code is not known */
+		    0) { /* recorded without its parent: the exit status is unknown */
 			str_add(out, " · ended by itself");
 			break;
 		}
@@ -40,7 +40,7 @@ static void add_end(struct str *out, const struct model_process *process)
 	}
 }
 
-/* What the process was before an exec. */
+/* The programs that the process was before an exec. */
 static void add_before(struct str *out, const struct model *model)
 {
 	const struct model_note *notes = model_notes(model);
@@ -80,7 +80,7 @@ void text_head(struct text *text, const struct model *model)
 	CLEAN(str_deinit) struct str before = { 0 };
 
 	add_command(&command, process);
-	if (process->pid) /* of other tools' recordings it is not known */
+	if (process->pid) /* unknown for other tools' recordings */
 		str_printf(&facts, "pid %u · ", process->pid);
 	if (model_missing(model) & TAPE_MISSING_TIMES)
 		str_add(&facts, "times are not known");

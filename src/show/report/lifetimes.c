@@ -38,7 +38,7 @@ static void add_line(struct text *text, const char *range, uint64_t count, uint6
 	str_add_char(&text->out, '\n');
 }
 
-/* From the first that has blocks to the last; there is one. */
+/* From the first bucket with blocks to the last; there is at least one. */
 static void add_freed(struct text *text, const struct lifetimes_answer *answer)
 {
 	const struct lifetime_row *rows = answer->lifetimes.items;

@@ -1,5 +1,5 @@
 /*
- * mallopts: how the program tuned its allocator (answer/mallopts.c).
+ * mallopts: the program's tuning of its allocator (answer/mallopts.c).
  */
 #include "questions/questions.h"
 #include "report/report.h"

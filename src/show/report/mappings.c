@@ -7,7 +7,7 @@
 
 enum { ROWS_SHOWN = 40, FRAMES_SHOWN = 4, FUNCTION_COLUMNS = 32 };
 
-/* The file, or the functions that asked for memory. NULL: no memory. */
+/* The file, or the functions that mapped the memory. NULL: out of memory. */
 static const char *what_of(const struct report_context *context, const struct mapping_row *row)
 {
 	struct walk walk = walk_begin(context->model, context->names, row->stack, context->mode);
@@ -51,7 +51,7 @@ static struct err *mappings_text(const struct report_context *context, const voi
 	return text_write(&text, out);
 }
 
-/* The largest first. */
+/* Largest first. */
 static void for_text(struct parameters *with)
 {
 	if (with->top == 0)

@@ -1,5 +1,5 @@
 /*
- * marks: the moments that the program named itself (answer/marks.c).
+ * marks: moments named by the program itself (answer/marks.c).
  */
 #include "questions/questions.h"
 #include "report/report.h"

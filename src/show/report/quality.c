@@ -77,7 +77,7 @@ static struct err *add_modules(struct text *text, bool *is_first, const struct s
 	}
 }
 
-/* What is not shown because it was not asked for is no fault, but must be minded all the same. */
+/* Omitting what was not requested is not an error, but must be mentioned. */
 static void add_part(struct text *text, bool *is_first, const struct report_context *context)
 {
 	const struct report_settings *settings = context->settings;
@@ -105,7 +105,7 @@ static void add_part(struct text *text, bool *is_first, const struct report_cont
 	str_add_char(&text->out, '\n');
 }
 
-/* The whole of it is foreign text. */
+/* All of it is foreign text. */
 static void add_import(struct text *text, bool *is_first, const struct import *import)
 {
 	if (!import)
@@ -129,7 +129,7 @@ static void add_import(struct text *text, bool *is_first, const struct import *i
 	}
 }
 
-/* What is not on the tape any more, or not as it was. */
+/* What was removed from the tape, or changed. */
 static void add_edits(struct text *text, bool *is_first, const struct shape_texts *edits)
 {
 	for (size_t i = 0; i < edits->count; i++) {

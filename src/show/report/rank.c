@@ -11,7 +11,7 @@
 enum {
 	TOP_DEFAULT = 10,
 	STACKS_SHOWN = 3,     /* per function */
-	STACK_SHARE_MIN = 20, /* one in so many of the function's bytes or calls */
+	STACK_SHARE_MIN = 20, /* at least one in this many of the function's bytes or calls */
 	FRAMES_SHOWN = 24,    /* per stack, in text */
 	SHARE_COLUMNS = 9,
 	VALUE_COLUMNS = 12,
@@ -97,7 +97,7 @@ void rank_callers(struct text *text, const struct report_context *context, uint3
 	str_add_char(&text->out, '\n');
 }
 
-/* Says how many frames are left, of which `count` are off the walk already. */
+/* Adds how many frames are left; `count` of them have been taken from the walk already. */
 static void add_rest(struct text *text, struct walk *walk, uint64_t count, size_t indent)
 {
 	while (walk_next(walk))
@@ -110,7 +110,7 @@ static void add_rest(struct text *text, struct walk *walk, uint64_t count, size_
 	str_add_char(&text->out, '\n');
 }
 
-/* A stack that has all of its function needs no numbers, and not the function again. */
+/* A stack with all of its function's bytes needs no numbers, and does not repeat the function. */
 static void add_stack(struct text *text, const struct report_context *context,
 		      const struct site *site, enum metric metric, uint32_t stack, uint64_t whole)
 {
@@ -137,7 +137,7 @@ static void add_stack(struct text *text, const struct report_context *context,
 	}
 }
 
-/* The heaviest stacks, as long as they are a part of it worth speaking of. */
+/* The heaviest stacks, as long as their share is significant. */
 static struct err *add_stacks(struct text *text, const struct report_context *context,
 			      const struct sites *sites, const struct site *site,
 			      enum metric metric, uint64_t whole)

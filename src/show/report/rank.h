@@ -1,6 +1,6 @@
 /*
- * rank: functions in the order of a metric; what top, leaks, temporary and the summary share.
- * Internal to report.
+ * rank: functions sorted by a metric; shared by top, leaks, temporary and the summary. Internal to
+ * report.
  */
 #ifndef MEMTAPE_REPORT_RANK_H
 #define MEMTAPE_REPORT_RANK_H
@@ -16,16 +16,16 @@ enum rank_detail {
 	RANK_STACKS   /* the heaviest stacks in full */
 };
 
-/* Text: a heading and the first `top` functions. Nothing at all when there is none. */
+/* Text: a heading and the first `top` functions. Nothing if there are none. */
 struct err *rank_text(const struct report_context *context, struct text *text,
 		      const struct sites *sites, enum metric metric, size_t top,
 		      enum rank_detail detail);
 
-/* "share  bytes  blocks  ": of the whole. */
+/* "share  bytes  blocks  ": share of the total. */
 void rank_numbers(struct text *text, enum metric metric, const struct model_stack_sums *sums,
 		  uint64_t whole);
 
-/* "function  file:line  module" and the end of the line, in so many columns. */
+/* "function  file:line  module" and a newline, within this many columns. */
 void rank_frame(struct text *text, const struct report_context *context,
 		const struct name_frame *frame, uint64_t times, enum text_style style,
 		size_t columns);
@@ -34,7 +34,7 @@ void rank_frame(struct text *text, const struct report_context *context,
 void rank_callers(struct text *text, const struct report_context *context, uint32_t stack,
 		  size_t indent);
 
-/* The innermost frame of a stack that is shown. */
+/* The innermost frame of a stack that is displayed. */
 const struct name_frame *rank_site_frame(const struct report_context *context, uint32_t stack);
 
 #endif

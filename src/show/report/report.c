@@ -25,7 +25,7 @@ const struct report *report_find(const char *name)
 	return NULL;
 }
 
-/* What the error is about, as it is written on the command line. */
+/* Errors name the setting as written on the command line. */
 struct err *report_check(const struct report *report, const struct report_settings *settings)
 {
 	enum parameter_id wrong = PARAMETER_COUNT;
@@ -99,7 +99,7 @@ static struct err *select_and_run(const struct report *report, struct suppressor
 	err = selection_make(model, names, &asked, &arena, &selection);
 	if (err)
 		return err;
-	names_show_anew(names); /* what a filter looked at is not shown by that */
+	names_show_anew(names); /* names used only by a filter do not count as displayed */
 	context.selection = selection;
 	context.has_window = report->question->has_window && !report->question->selects &&
 			     (settings->with.from || settings->with.until);

@@ -1,5 +1,5 @@
 /*
- * rss: the bands at the beginning, where RSS was highest and at the end, and its course as a chart.
+ * rss: the bands at the start, at the highest RSS and at the end, and RSS over time as a chart.
  */
 #include "questions/address_space.h"
 
@@ -13,7 +13,7 @@ static const struct rss_sample *samples_of(const struct rss_answer *rss)
 	return rss->samples.items;
 }
 
-/* The text in lines of the terminal's width, broken at blanks. */
+/* Wraps the text to the terminal's width at blanks. */
 static void add_prose(struct text *text, const char *words)
 {
 	const size_t columns = text->width - 2;

@@ -5,7 +5,7 @@
 
 enum {
 	ROW_CELLS = 64,
-	ROWS_MAX = 40, /* of all maps together, about */
+	ROWS_MAX = 40, /* of all maps together, approximately */
 	ADDRESS_COLUMNS = 16,
 	NUMBER_COLUMNS = 11
 };
@@ -127,7 +127,7 @@ static struct err *space_text(const struct report_context *context, const void *
 	return text_write(&text, out);
 }
 
-/* So that a cell stands for as much in each map. */
+/* So that a cell is the same size in each map. */
 static void for_text(struct parameters *with)
 {
 	if (with->cells == 0)

@@ -1,6 +1,6 @@
 /*
- * summary: the first thing anybody reads. What is alive at the peak and who made it, what leaked,
- * what was temporary, what to type next - on one screen.
+ * summary: the overview: what was alive at the peak and who allocated it, what leaked, what was
+ * temporary, which command to run next - on one screen.
  */
 #include "model/import.h"
 #include "questions/questions.h"
@@ -13,7 +13,7 @@ enum { SITES_SHOWN = 5, LABEL_VALUE_COLUMNS = 12, RSS_REMARKABLE = 32 << 20 };
 
 /* --- text ---------------------------------------------------------------------------------- */
 
-/* "  peak        12.3 MiB" with room for what explains it. */
+/* "  peak        12.3 MiB" with room for an explanation. */
 static void add_fact(struct text *text, const char *label, const char *value)
 {
 	text_label(text, label);
@@ -56,7 +56,7 @@ static void add_peak(struct text *text, const struct model *model,
 	str_add_char(out, '\n');
 }
 
-/* Without what is suppressed, which is told apart. */
+/* Without suppressed leaks, which are listed separately. */
 static void add_leaked(struct text *text, const struct report_context *context,
 		       const struct summary_answer *summary)
 {
@@ -112,14 +112,14 @@ static void add_temporary(struct text *text, const struct model *model,
 	struct str *out = &text->out;
 
 	if (model_process(model)->flags & TAPE_FLAG_AVERAGES)
-		return; /* nobody knows */
+		return; /* unknown */
 	add_count_fact(text, "temporary", summary->temporary.count);
 	str_add(out, "allocations, ");
 	str_add_percent(out, summary->temporary.count, summary->allocations.count);
 	str_add(out, " of all, were freed before their thread allocated again\n");
 }
 
-/* Of tapes that say how long calls took. */
+/* For tapes with latencies. */
 static void add_latency(struct text *text, const struct summary_latency *latency)
 {
 	struct str *out = &text->out;

@@ -1,5 +1,5 @@
 /*
- * suppressed: what of the leaks is known and was left out of a report's figures, said beside them.
+ * suppressed: the suppressed leaks that were left out of a report's figures, listed next to them.
  * Internal to report.
  */
 #ifndef MEMTAPE_REPORT_SUPPRESSED_H
@@ -7,10 +7,10 @@
 
 #include "report/text.h"
 
-/* Text: by rule, below a heading. Nothing where there is nothing to tell. */
+/* Text: by rule, below a heading. Nothing if there are none. */
 void suppressed_text(struct text *text, const struct report_context *context);
 
-/* Text: one line for a report of which leaks are one column among others. */
+/* Text: one line, for a report in which leaks are one of several columns. */
 void suppressed_line(struct text *text, const struct report_context *context);
 
 /* "built-in, /home/you/project/.memtape/suppressions"; file: NULL: none */

@@ -1,5 +1,5 @@
 /*
- * text: how things look on a terminal. Internal to report. Hostile names are made harmless here.
+ * text: output for terminals. Internal to report. Hostile names are sanitized here.
  */
 #ifndef MEMTAPE_REPORT_TEXT_H
 #define MEMTAPE_REPORT_TEXT_H
@@ -16,7 +16,7 @@ struct text {
 };
 
 struct text text_begin(const struct report_settings *settings);
-struct err *text_write(struct text *text, FILE *out); /* everything so far, and forgets it */
+struct err *text_write(struct text *text, FILE *out); /* flushes everything so far */
 void text_deinit(struct text *text);
 CLEAN_DEFINE_DEINIT(text_deinit, struct text);
 
@@ -26,37 +26,34 @@ void text_add(struct text *text, enum text_style style, const char *words);
 /* Right-aligned in `columns`. */
 void text_right(struct text *text, enum text_style style, const char *words, size_t columns);
 
-/* Two lines: the command, and what became of it. */
+/* Two lines: the command, and how it ended. */
 void text_head(struct text *text, const struct model *model);
 
-/* What is alive at the end of a tape may be freed yet: its program went on. */
+/* Whether the program went on: what is alive at the end of the tape may still be freed. */
 bool text_goes_on(const struct model *model);
 
-/* Nor was it leaked where the program became another one: the kernel took it all. */
+/* Whether the program became another one: then nothing leaked, the kernel freed everything. */
 bool text_was_replaced(const struct model *model);
 
 void text_heading(struct text *text, const char *words, const char *right);
 
-/* "  label       " of a block of facts. */
+/* "  label       " in a block of facts. */
 void text_label(struct text *text, const char *label);
 
-/* A function as people say it, at most `columns` wide (base/shorten.h). */
+/* A function name for humans, at most `columns` wide (base/shorten.h). */
 void text_function(struct text *text, enum text_style style, const char *function, size_t columns);
 
-/* "list.c:42  libfoo.so"; of an unknown function nothing, for its text says where it is. */
+/* "list.c:42  libfoo.so"; nothing for an unknown function, whose text contains its location. */
 void text_place(struct str *out, const char *file, uint32_t line, const struct name *name);
 
-/* " < a < b < c" on what is left of the line; the walk goes on where it stands. */
+/* " < a < b < c" on the rest of the line; continues the walk. */
 void text_callers(struct text *text, const struct report_context *context, struct walk *walk,
 		  size_t columns);
 
-/* " ×3" behind a function that calls itself; nothing for once. */
+/* " ×3" after a recursive function; nothing for once. */
 void text_times(struct str *out, uint64_t times);
 
-/*
- * A bar of value / most of so many columns, in eighths of a column: it is read more finely than a
- * letter is wide.
- */
+/* A bar for value / most, with this many columns at most, in steps of an eighth of a column. */
 void text_bar(struct text *text, uint64_t value, uint64_t most, size_t columns);
 
 #endif

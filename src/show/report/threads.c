@@ -8,14 +8,14 @@
 
 enum {
 	THREADS_SHOWN = 24,
-	MATRIX_THREADS_MAX = 8, /* more are a list of the largest handovers */
+	MATRIX_THREADS_MAX = 8, /* for more, lists the largest handovers */
 	HANDOVERS_SHOWN = 10,
 	CREATED_SHOWN = 8,
 	COLUMNS = 12,
 	NAME_COLUMNS = 24
 };
 
-/* "till (101)", or "101" of a thread without a name. */
+/* "till (101)", or "101" for a thread without a name. */
 static void add_name(struct str *out, const struct model *model, uint32_t thread)
 {
 	const struct model_thread *at =
@@ -53,7 +53,7 @@ static void add_cell(struct text *text, const struct model_sum *sum, bool is_own
 		   sum->count ? str_iec(words, sum->bytes) : ".", COLUMNS);
 }
 
-/* Rows allocated, columns freed. */
+/* Rows: allocating thread, columns: freeing thread. */
 static void add_matrix(struct text *text, const struct model *model,
 		       const struct threads_answer *answer)
 {
@@ -129,7 +129,7 @@ static void add_stack_use(struct text *text, const struct model *model, uint32_t
 	str_add_char(&text->out, '\n');
 }
 
-/* Of those of which it is known. */
+/* For threads whose stack use is known. */
 static void add_stack_uses(struct text *text, const struct model *model,
 			   const struct threads_answer *answer)
 {

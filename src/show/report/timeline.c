@@ -1,5 +1,5 @@
 /*
- * timeline: a chart of live bytes that fits the terminal, one line per step of time.
+ * timeline: a chart of live bytes that fits the terminal, one line per time step.
  */
 #include "questions/timeline.h"
 
@@ -47,7 +47,7 @@ static struct err *timeline_text(const struct report_context *context, const voi
 	return text_write(&text, out);
 }
 
-/* As many lines as a terminal has. */
+/* As many lines as fit a terminal. */
 static void for_text(struct parameters *with)
 {
 	if (with->points == 0 && with->top == 0)

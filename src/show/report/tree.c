@@ -8,7 +8,7 @@
 enum {
 	ONE_IN = 100,
 	TREE_LINES = 60,
-	FUNCTION_LINES = 18 /* of each side, where nobody says how many */
+	FUNCTION_LINES = 18 /* per side, by default */
 };
 
 static void add_pruned(struct text *text, const struct report_context *context, uint64_t count)

@@ -1,5 +1,5 @@
 /*
- * verification: whether a tape is whole (answer/verification.h), in words.
+ * verification: whether a tape is complete and undamaged (answer/verification.h), as text.
  */
 #ifndef MEMTAPE_REPORT_VERIFICATION_H
 #define MEMTAPE_REPORT_VERIFICATION_H
@@ -7,7 +7,7 @@
 #include "questions/verification.h"
 #include "report/report.h"
 
-/* tape: its path, as the user wrote it. */
+/* tape: its path as given by the user. */
 struct err *verification_write(const struct verification *found, const char *tape, FILE *out);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * /data/<id>/allocation_groups: one entry for every call stack, with sums of the allocations that
- * the filter lets through (only_matched) and of all that the stack made (all).
+ * /data/<id>/allocation_groups: one entry per call stack, with sums of the allocations matching the
+ * filter (only_matched) and of all of the stack (all).
  */
 #include "groups/groups.h"
 #include "http/bytehound/data.h"
@@ -47,7 +47,7 @@ static void groups_emit(struct data *data, const struct groups *groups)
 	emit_end(data->emit);
 }
 
-/* memory-profiler's keys are memtape's, but for one; its usual order is that of time, upwards. */
+/* memory-profiler's keys are memtape's, except one; its default order is by time, ascending. */
 static struct err *order_parse(struct call *call, struct group_order *order_ret)
 {
 	const char *key = call_text(call, "sort_by");

@@ -1,5 +1,5 @@
 /*
- * /data/<id>/allocations: one after the other, as memory-profiler has them.
+ * /data/<id>/allocations: individual allocations in memory-profiler's format.
  */
 #include "http/bytehound/data.h"
 #include "http/bytehound/data_filter.h"
@@ -9,7 +9,7 @@
 static const char *const sorts[] = { "timestamp", "address", "size", NULL };
 static const char *const orders[] = { "asc", "dsc", "desc", NULL };
 
-/* The program's own heap, where glibc's main arena is. */
+/* The program's brk heap, where glibc's main arena is. */
 struct heap {
 	uint64_t begin;
 	uint64_t end;
@@ -110,7 +110,7 @@ static void allocation_emit(struct list *list, struct batch *batch, size_t i, st
 	emit_end(data->emit);
 }
 
-/* Batches are large: two of them, and their fields' values. */
+/* Batches are large: two of them, and their field values. */
 struct work {
 	struct batch batch;
 	struct batch scratch;
@@ -141,7 +141,7 @@ static struct err *rows_emit(struct list *list, const struct selection *selectio
 	return err;
 }
 
-/* The order of time is how they are stored. */
+/* They are stored in chronological order. */
 static struct selection_order order_choose(const struct call *call)
 {
 	static const char *const fields[] = { "time", "address", "size" };

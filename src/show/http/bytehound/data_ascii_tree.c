@@ -1,5 +1,5 @@
 /*
- * /data/<id>/allocation_ascii_tree: the tree of calls as a table of text.
+ * /data/<id>/allocation_ascii_tree: the call tree as a text table.
  */
 #include "http/bytehound/data_filter.h"
 #include "http/bytehound/data_tree.h"
@@ -21,7 +21,7 @@ static void add_time(struct str *line, uint64_t ns)
 	add_right(line, str_text(&text), 11);
 }
 
-/* Whether each of the node's ancestors has siblings that are still to come, then its own mark. */
+/* For each ancestor, whether more siblings follow, then the node's own mark. */
 static void add_branches(struct str *line, const struct data_tree *tree, uint32_t node,
 			 struct str *marks)
 {

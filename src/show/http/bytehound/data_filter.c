@@ -5,7 +5,7 @@
 
 enum { NS_PER_MS = 1000000, NS_PER_S = 1000000000 };
 
-/* From here on a number is milliseconds since 1970: as seconds it would be 3,000 years. */
+/* Numbers from here on are milliseconds since 1970: as seconds it would be 3,000 years. */
 static const uint64_t EPOCH_MS_MIN = 100000000000;
 
 const char *const data_lifetimes[] = {
@@ -36,7 +36,7 @@ static_assert(array_size(lifetime_tests) + 1 == array_size(data_lifetimes), "in 
 /* How a parameter's value is written in an expression. */
 enum value_kind { VALUE_NUMBER, VALUE_DURATION, VALUE_MOMENT, VALUE_REGEX, VALUE_TEXT };
 
-/* Those that are one test: the field, the operator, the value. */
+/* Parameters that are a single test: the field, the operator, the value. */
 static const struct {
 	const char *name;
 	const char *test;
@@ -84,14 +84,14 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* What stands between the digits and the end, or the next digits, as nanoseconds; 0: no unit. */
+/* The unit after the digits, up to the end or the next digits, in nanoseconds; 0: no unit. */
 static uint64_t unit_ns(const char *text, size_t *len_ret)
 {
 	static const struct {
 		const char *name;
 		uint64_t ns;
 	} units[] = {
-		/* The longer ones first. */
+		/* Longer ones first. */
 		{ "ms", NS_PER_MS },
 		{ "us", 1000 },
 		{ "ns", 1 },
@@ -109,7 +109,7 @@ static uint64_t unit_ns(const char *text, size_t *len_ret)
 	return *text ? 0 : NS_PER_S;
 }
 
-/* "12.5" and what a unit of it is; false: no number, or too large. */
+/* "12.5" with its unit; false: not a number, or too large. */
 static bool part_read(const char **text, uint64_t *ns_ret)
 {
 	const char *at = *text;
@@ -189,7 +189,7 @@ static struct err *duration_add(struct str *out, const char *text)
 	return NULL;
 }
 
-/* is_end: the moment's whole millisecond belongs to it. */
+/* is_end: includes the moment's whole millisecond. */
 static struct err *moment_add(const struct call *call, struct str *out, const char *text,
 			      bool is_end)
 {
@@ -206,7 +206,7 @@ static struct err *moment_add(const struct call *call, struct str *out, const ch
 	return NULL;
 }
 
-/* In quotes; a quote in the expression itself becomes its number, which means the same. */
+/* In quotes; a quote in the expression itself is written as an equivalent numeric escape. */
 static struct err *regex_add(struct str *out, const char *text)
 {
 	CLEAN(regex_destroy) struct regex *regex = NULL;
@@ -260,7 +260,7 @@ static struct err *value_add(const struct call *call, struct str *out, enum valu
 
 /* --- the expression ------------------------------------------------------------------------ */
 
-/* Looks at the part that begins at `from` by itself, so that an error names its parameter. */
+/* Checks the part that begins at `from` separately, so that an error names its parameter. */
 static struct err *part_check(struct call *call, const struct str *out, size_t from,
 			      const char *name, struct err *err)
 {

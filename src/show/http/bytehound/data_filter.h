@@ -1,10 +1,10 @@
 /*
  * data_filter: memory-profiler's filter parameters as a selection.
  *
- * A route of /data/... lists them in its table by DATA_FILTER_PARAMS and asks for the selection.
+ * A route of /data/... lists them in its table with DATA_FILTER_PARAMS and requests the selection.
  * Each parameter becomes a part of an expression in memtape's own filter language, so that there is
- * one engine; what it means is said in docs/http-api.md. Moments are seconds since recording began,
- * a percentage of the run, or, from 10^11 on, milliseconds since 1970.
+ * only one engine; their meaning is described in docs/http-api.md. Moments are seconds since
+ * recording began, a percentage of the run, or, from 10^11 on, milliseconds since 1970.
  */
 #ifndef MEMTAPE_HTTP_BYTEHOUND_DATA_FILTER_H
 #define MEMTAPE_HTTP_BYTEHOUND_DATA_FILTER_H
@@ -52,7 +52,7 @@
 extern const char *const data_lifetimes[];
 extern const char *const data_yes_no[];
 
-/* What the parameters choose. Lives in the call's arena. */
+/* The allocations matching the parameters. Lives in the call's arena. */
 struct err *data_select(struct call *call, const struct selection **selection_ret);
 
 /* Nanoseconds of "4h3m2.5s", "10" (seconds): units h, m, s, ms, us, ns. Exported for its test. */

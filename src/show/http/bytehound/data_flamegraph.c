@@ -1,5 +1,5 @@
 /*
- * /data/<id>/export/flamegraph: bytes allocated, as a flame graph to look at.
+ * /data/<id>/export/flamegraph: a viewable flame graph of bytes allocated.
  */
 #include "http/bytehound/data_filter.h"
 #include "plot/flame.h"

@@ -1,12 +1,12 @@
 /*
- * /list: the tapes that are served, as memory-profiler has them.
+ * /list: the served tapes, in memory-profiler's format.
  */
 #include "arch/machine.h"
 #include "http/bytehound/data.h"
 #include "http/server.h"
 #include "select/facts.h"
 
-/* Frames of the deepest stack, inlined ones not counted. */
+/* Frames of the deepest stack, without inlined ones. */
 static uint64_t depth_max(const struct model *model, struct arena *arena)
 {
 	const struct capture_stack *stacks = model_stacks(model);

@@ -5,7 +5,7 @@
 
 #include <malloc.h>
 
-/* What each had, and bytehound's spelling of one of them. NULL: no parameter that is known. */
+/* The parameter's name, one of them in bytehound's spelling. NULL: unknown parameter. */
 static const char *parameter_name(int64_t key)
 {
 	switch (key) {

@@ -1,5 +1,5 @@
 /*
- * /data/<id>/mmaps: calls of mmap and munmap in the order of time.
+ * /data/<id>/mmaps: calls of mmap and munmap in chronological order.
  */
 #include "http/bytehound/data.h"
 

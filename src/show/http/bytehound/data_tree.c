@@ -7,7 +7,7 @@
 struct builder {
 	struct call *call;
 	struct names *names;
-	struct map children; /* parent and name: number of the node */
+	struct map children; /* parent and name -> number of the node */
 	struct data_node *nodes;
 	size_t count;
 	size_t capacity;
@@ -29,7 +29,7 @@ static bool room_for_path(struct builder *builder, size_t count)
 	return builder->path && builder->path_stacks;
 }
 
-/* Frames of the whole stack with all that is in it; their number, SIZE_MAX: out of memory. */
+/* Reads all frames of the stack; returns their number, SIZE_MAX: out of memory. */
 static size_t path_read(struct builder *builder, uint32_t stack)
 {
 	const struct capture_stack *stacks = model_stacks(builder->call->model);
@@ -69,7 +69,7 @@ static struct data_node *node_add(struct builder *builder, uint32_t parent)
 	return &nodes[builder->count++];
 }
 
-/* The child of that name, new if it has to be; UINT32_MAX: out of memory. */
+/* The child with that name, created if missing; UINT32_MAX: out of memory. */
 static uint32_t child_get(struct builder *builder, uint32_t parent, size_t at)
 {
 	const struct name_frame *frame = builder->path[at];

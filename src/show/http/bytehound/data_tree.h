@@ -1,6 +1,6 @@
 /*
  * data_tree: the stacks of a selection as a tree of functions with sums and times, for the two
- * faces that memory-profiler has for it. Internal to http.
+ * forms in which memory-profiler shows it. Internal to http.
  */
 #ifndef MEMTAPE_HTTP_BYTEHOUND_DATA_TREE_H
 #define MEMTAPE_HTTP_BYTEHOUND_DATA_TREE_H
@@ -9,10 +9,10 @@
 
 struct data_node {
 	uint32_t parent;		/* number of a node before it */
-	uint32_t first_child;		/* UINT32_MAX: none; children by size, the largest first */
+	uint32_t first_child;		/* UINT32_MAX: none; children by size, largest first */
 	uint32_t next_sibling;		/* UINT32_MAX: none */
 	uint32_t depth;			/* root 0 */
-	uint32_t stack;			/* one whose innermost address has the frame */
+	uint32_t stack;			/* a stack whose innermost address has the frame */
 	const struct name_frame *frame; /* NULL: the root */
 	uint64_t bytes;
 	uint64_t count;

@@ -30,7 +30,7 @@ struct collector_wish {
 struct collector_granted {
 	bool done;	     /* false: nothing is being recorded at present */
 	uint64_t tape_bytes; /* SHOW: size of the part of the tape recorded so far */
-	uint64_t ticks;	     /* SHOW: the present time, in tape ticks */
+	uint64_t ticks;	     /* SHOW: the current time, in tape ticks */
 };
 
 enum { COLLECTOR_FORMERS_MAX = 16 }; /* listed individually */

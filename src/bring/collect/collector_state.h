@@ -42,7 +42,7 @@ struct collector {
 	int former_fds[COLLECTOR_FORMERS_MAX]; /* -1: not open; same order as in the result */
 };
 
-/* The present time, in tape ticks. */
+/* The current time, in tape ticks. */
 uint64_t collector_ticks(const struct collector *collector);
 
 /* Adds a record of now to the collector's stream, written later; tail may be NULL. */

@@ -143,7 +143,7 @@ static bool read_full(struct space *space, pid_t pid)
 	return true;
 }
 
-/* --- quickly ------------------------------------------------------------------------------- */
+/* --- quick snapshots ----------------------------------------------------------------------- */
 
 /* Pages lent by a device, the kernel or a huge page pool are not part of RSS. */
 static bool is_lent(const char *name)

@@ -200,7 +200,7 @@ static bool any_has_filter(const struct threads *threads)
 	return false;
 }
 
-/* --- looks ----------------------------------------------------------------------------------- */
+/* --- passes ---------------------------------------------------------------------------------- */
 
 /* A result belongs to the thread of its place only if that thread is still there afterwards. */
 static void look(struct threads *threads, bool is_last, const struct threads_visitor *visitor)

@@ -133,7 +133,7 @@ static uint64_t distance(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* Uses this thread's CPU time, so that waiting for a processor on a busy machine does not count. */
+/* Costs are this thread's CPU time, so that waiting for a processor does not count. */
 static bool quick_is_due(const struct usage *usage, const struct tape_usage *sample,
 			 uint64_t now_ns)
 {

@@ -178,7 +178,7 @@ static uint32_t stack_of(struct bytehound *bytehound, uint64_t backtrace)
 	return COMPOSE_NO_STACK;
 }
 
-/* --- what happened ---------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static void block_take(struct bytehound *bytehound, bool has_id, bool is_realloc)
 {
@@ -270,7 +270,7 @@ static void marker_take(struct bytehound *bytehound)
 						      bytehound_u32(&bytehound->stream)));
 }
 
-/* --- what a tape has no use for --------------------------------------------------------------- */
+/* --- skipped events --------------------------------------------------------------------------- */
 
 /*
  * The event's fields: d dump (u64 address, u64 length, data), s string, v varint of one to nine

@@ -32,7 +32,7 @@
 
 struct composer;
 
-/* --- what is known of the whole: at any time -------------------------------------------------- */
+/* --- global facts: at any time ---------------------------------------------------------------- */
 
 /* Facts that the source lacks: enum tape_missing, added to those declared before. */
 void composer_missing(struct composer *composer, uint32_t missing);
@@ -117,7 +117,7 @@ uint32_t composer_frame(struct composer *composer, const struct compose_frame *f
 /* The stack of frame called by the innermost frame of caller; equal stacks have equal numbers. */
 uint32_t composer_stack(struct composer *composer, uint32_t caller, uint32_t frame);
 
-/* --- when and where: of all facts that follow ------------------------------------------------- */
+/* --- time and thread of all following facts --------------------------------------------------- */
 
 /*
  * Nanoseconds since recording began. Never goes back: an earlier time is replaced by the last one.
@@ -146,7 +146,7 @@ void composer_freed(struct composer *composer, enum tape_fn fn, uint64_t address
 void composer_reallocated(struct composer *composer, uint64_t old_address,
 			  const struct compose_block *block);
 
-/* --- blocks without: TAPE_MISSING_ADDRESSES --------------------------------------------------- */
+/* --- blocks without addresses: TAPE_MISSING_ADDRESSES ----------------------------------------- */
 
 /*
  * Adds a block to a group, numbered freely by the caller; removes the group's youngest live block.

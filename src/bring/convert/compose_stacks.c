@@ -345,7 +345,7 @@ uint32_t composer_stack(struct composer *composer, uint32_t caller, uint32_t fra
 	return (uint32_t)*place;
 }
 
-/* --- what the tape keeps of it ---------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static void module_write(struct composer *composer, struct strand *strand, uint32_t id,
 			 const struct tape_module *range)

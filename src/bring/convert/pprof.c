@@ -72,7 +72,7 @@ static enum importer_match pprof_probe(const char *bytes, size_t count)
 	return has_type ? IMPORTER_YES : IMPORTER_NO;
 }
 
-/* --- what the numbers are --------------------------------------------------------------------- */
+/* --- sample types ----------------------------------------------------------------------------- */
 
 static void columns_find(struct pprof *pprof)
 {

@@ -266,7 +266,7 @@ bool source_failed(const struct source *source)
 	return source->err != NULL;
 }
 
-/* --- where ------------------------------------------------------------------------------------ */
+/* --- positions -------------------------------------------------------------------------------- */
 
 static void place_add(const struct source *source, struct str *out)
 {

@@ -277,7 +277,7 @@ static bool line_read(struct callgrind *file, const char *at)
 	return true;
 }
 
-/* --- what is to be said of it ----------------------------------------------------------------- */
+/* --- notes ------------------------------------------------------------------------------------ */
 
 static void leaks_tell(const struct callgrind *file)
 {

@@ -131,7 +131,7 @@ static void wait(struct memo *memo)
 	pthread_cond_timedwait(&memo->changed, &memo->lock, &until);
 }
 
-/* --- for all ------------------------------------------------------------------------------- */
+/* --- public functions ---------------------------------------------------------------------- */
 
 struct err *memo_hold(struct memo *memo, const char *key, const struct sweep_limits *limits,
 		      struct memo_item **item_ret, bool *is_new_ret)

@@ -1,8 +1,8 @@
 /*
  * source_text: lines of a source file on this machine. The path comes from a tape, which may be
  * untrusted: so a file is opened only if its name looks like source, it is a regular file of
- * limited size, and it is not in a kernel file system; the kernel follows no symbolic link that was
- * not checked (realpath first, then no links at all).
+ * limited size, and it is not below /proc, /sys or /dev; the kernel follows no symbolic link that
+ * was not checked (realpath first, then no links at all).
  */
 #ifndef MEMTAPE_HTTP_SOURCE_TEXT_H
 #define MEMTAPE_HTTP_SOURCE_TEXT_H

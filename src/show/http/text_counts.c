@@ -48,7 +48,7 @@ static struct err *add(struct counting *counting, const char *text, uint64_t cou
 	return NULL;
 }
 
-/* --- of rows ------------------------------------------------------------------------------- */
+/* --- counting by row ----------------------------------------------------------------------- */
 
 struct worker {
 	const struct counting *counting;
@@ -125,7 +125,7 @@ static struct err *count_row_texts(struct counting *counting)
 	return err;
 }
 
-/* --- of stacks ----------------------------------------------------------------------------- */
+/* --- counting by stack --------------------------------------------------------------------- */
 
 static struct err *counting_check(const struct counting *counting, size_t at)
 {
@@ -315,7 +315,7 @@ struct err *text_counts_create(const struct field *field, const struct model *mo
 	return err;
 }
 
-/* --- asking -------------------------------------------------------------------------------- */
+/* --- lookup -------------------------------------------------------------------------------- */
 
 static bool is_before(struct text_count a, bool a_begins, struct text_count b, bool b_begins)
 {

@@ -13,7 +13,7 @@ struct text_counts {
 	uint64_t *counts; /* by text: allocations for which `field = "text"` is true */
 };
 
-/* ERR_USAGE: the field is not a text. ERR_LIMIT, ERR_STATE: see sweep.h. */
+/* ERR_USAGE: the field has no text values. ERR_LIMIT, ERR_STATE: see sweep.h. */
 struct err *text_counts_create(const struct field *field, const struct model *model,
 			       struct names *names, const struct sweep_limits *limits,
 			       struct text_counts **counts_ret);

@@ -186,7 +186,7 @@ static void draw_peak(const struct drawing *drawing)
 		   timeline->bands ? chart->theme->ink : chart->theme->heap, str_text(&text));
 }
 
-/* --- around them ---------------------------------------------------------------------------- */
+/* --- axes and legend ------------------------------------------------------------------------ */
 
 static double highest(const struct timeline_range *ranges, size_t count)
 {

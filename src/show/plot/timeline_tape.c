@@ -175,7 +175,7 @@ static struct err *rss_find(const struct model *model, const struct timeline_set
 	return NULL;
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 static bool needs_rows(const struct selection *selection, const struct timeline_settings *settings)
 {

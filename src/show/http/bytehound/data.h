@@ -28,7 +28,7 @@ void data_no_moment(struct data *data, const char *key); /* the same members, al
 /* KEY as a number and KEY_s as 16 hexadecimal digits, because JavaScript rounds the former. */
 void data_address(struct data *data, const char *key, uint64_t address);
 
-void data_thread(struct data *data, const char *key, uint64_t thread); /* unknown: nothing */
+void data_thread(struct data *data, const char *key, uint64_t thread); /* nothing if unknown */
 
 /* "backtrace_id" and "backtrace": frames from the outermost to the innermost. */
 void data_backtrace(struct data *data, uint64_t stack);

@@ -1,5 +1,5 @@
 /*
- * machine: processors by the names that uname -m has for them, as far as recordings come from them.
+ * machine: processor names as uname -m prints them, for the processors that recordings come from.
  */
 #ifndef MEMTAPE_ARCH_MACHINE_H
 #define MEMTAPE_ARCH_MACHINE_H

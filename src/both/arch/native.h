@@ -1,6 +1,5 @@
 /*
- * native: what differs between processors, of the one this code is compiled for. A header each,
- * which says all of this:
+ * native: everything that depends on the processor. Each has one header, which defines all of this:
  *
  *	ARCH_ELF_MACHINE	e_machine of its ELF files
  *	ARCH_REGS		registers that unwinding follows, by their DWARF numbers (psABI);
@@ -10,16 +9,16 @@
  *	ARCH_RED_ZONE_BYTES	below the stack pointer, which code may use
  *	ARCH_CONTEXT_BYTES	of the kernel's ucontext, as far as registers are in it;
  *	ARCH_CONTEXT_FP, ...	where they are
- *	ARCH_RELOC_CALL, ...	relocations whose place gets a function's address: called through,
+ *	ARCH_RELOC_CALL, ...	relocations that store a function's address: called through,
  *				loaded from, any word
- *	ARCH_TRAMPOLINE_BYTES	code of the C libraries' return from signal handlers;
- *	ARCH_TRAMPOLINE_CALL	bytes from its begin to its system call
- *	arch_syscall6()		a system call: what the kernel returns
+ *	ARCH_TRAMPOLINE_BYTES	code with which the C libraries return from signal handlers;
+ *	ARCH_TRAMPOLINE_CALL	bytes from its start to its system call
+ *	arch_syscall6()		a system call; returns the kernel's result
  *	arch_ticks()		the counter that all processors of the machine share
- *	arch_pause()		between looks at memory that another thread is about to change
- *	ARCH_SYSCALL_ENTRY()	the hook of syscall(), which is no function of C
+ *	arch_pause()		for loops that wait for memory to be changed by another thread
+ *	ARCH_SYSCALL_ENTRY()	the hook of syscall(), which is not a C function
  *
- * Immutable or without state, hence thread-safe and async-signal-safe.
+ * Immutable or stateless, hence thread-safe and async-signal-safe.
  */
 #ifndef MEMTAPE_ARCH_NATIVE_H
 #define MEMTAPE_ARCH_NATIVE_H

@@ -1,6 +1,6 @@
 /*
- * x86_64: see native.h. Registers: System V psABI for x86-64, figure 3.36. The ucontext: the general
- * registers follow 40 bytes of flags, link and stack.
+ * x86_64: see native.h. Registers: System V psABI for x86-64, figure 3.36. In the ucontext the
+ * general registers follow 40 bytes of flags, link and stack.
  */
 #ifndef MEMTAPE_ARCH_X86_64_H
 #define MEMTAPE_ARCH_X86_64_H
@@ -53,8 +53,8 @@ static inline void arch_pause(void)
 }
 
 /*
- * What makes a process goes to rec_syscall_fork(), what closes the sandbox to
- * rec_syscall_sandbox(), all else to rec_syscall_real() with its arguments as they came.
+ * Calls that create a process go to rec_syscall_fork(), those that close the sandbox to
+ * rec_syscall_sandbox(), all others to rec_syscall_real() with unchanged arguments.
  */
 _Static_assert(SYS_clone == 56 && SYS_fork == 57 && SYS_clone3 == 435 && SYS_seccomp == 317 &&
 		       SYS_prctl == 157,
@@ -80,7 +80,7 @@ _Static_assert(SYS_clone == 56 && SYS_fork == 57 && SYS_clone3 == 435 && SYS_sec
 		"0:	jmp *rec_syscall_real(%rip)\n"                                             \
 		"1:	test $0x100, %esi\n" /* CLONE_VM */                                        \
 		"	jnz 0b\n"                                                                  \
-		"	test %rdx, %rdx\n" /* a stack of its own, which it returns on */           \
+		"	test %rdx, %rdx\n" /* its own stack, on which it returns */           \
 		"	jnz 0b\n"                                                                  \
 		"	jmp rec_syscall_fork\n"                                                    \
 		"2:	push %rdi\n"                                                               \

@@ -1,9 +1,9 @@
 /*
- * check: what must hold where functions of the recorder's rooms call each other. In a build with
- * MEMTAPE_CHECKS a condition that does not hold is a trap at that very place; in all others, which
- * is what anybody gets, it is compiled but not evaluated, and not an instruction is left of it.
+ * check: preconditions between functions of the recorder's rooms. In a build with MEMTAPE_CHECKS a
+ * condition that does not hold traps on the spot; in all others, including releases, it is compiled
+ * but not evaluated and leaves no instruction.
  *
- * It is for our own mistakes. What the program, the kernel or a file says is never a CHECK.
+ * It is for our own bugs. Input from the program, the kernel or a file is never CHECKed.
  */
 #ifndef MEMTAPE_CORE_CHECK_H
 #define MEMTAPE_CORE_CHECK_H

@@ -1,5 +1,5 @@
 /*
- * core: bits that run anywhere, even inside somebody's malloc.
+ * core: helpers that run anywhere, even inside a program's malloc.
  *
  * Nothing in this room allocates, locks, touches errno or calls stdio. Every function is
  * thread-safe and async-signal-safe unless it says otherwise.
@@ -23,7 +23,7 @@
 #endif
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
 
-/* Checked arithmetic: true means it did not fit and *ret is not to be used. */
+/* Checked arithmetic: true means overflow, and *ret must not be used. */
 static inline bool size_add_overflows(size_t a, size_t b, size_t *ret)
 {
 	return __builtin_add_overflow(a, b, ret);

@@ -2,12 +2,12 @@
 
 #include "core/poison.h"
 
-/* Behind the ']' of a set; at: behind its '['. NULL: it has none. */
+/* The end of a set, after its ']'; at: after its '['. NULL: it is not closed. */
 static const char *set_end(const char *at, const char *end)
 {
 	if (at < end && (*at == '!' || *at == '^'))
 		at++;
-	if (at < end && *at == ']') /* first in it, it is one of the set */
+	if (at < end && *at == ']') /* as the first character, it is a member */
 		at++;
 	while (at < end && *at != ']')
 		at++;
@@ -33,7 +33,7 @@ static bool set_has(const char *at, const char *end, unsigned char c)
 	return is_found != is_negated;
 }
 
-/* Behind what stands for this one character; NULL: something else does. */
+/* After the pattern element that matches this one character; NULL: it does not match. */
 static const char *match_one(const char *pattern, const char *end, char c)
 {
 	const char *behind;
@@ -51,8 +51,8 @@ static const char *match_one(const char *pattern, const char *end, char c)
 bool glob_matches(const char *pattern, size_t len, const char *name)
 {
 	const char *const end = pattern + len;
-	const char *star = NULL;  /* behind the last '*' */
-	const char *retry = NULL; /* where what follows that began to be tried */
+	const char *star = NULL;  /* after the last '*' */
+	const char *retry = NULL; /* where matching of the rest was last started */
 
 	CHECK(pattern || len == 0);
 	while (*name) {

@@ -18,9 +18,9 @@ static inline uint64_t hash_mix(uint64_t x)
 }
 
 /*
- * Checksum of len bytes, continuing from seed (0 to begin). Four independent multiply-rotate
- * lanes of 8 bytes, so it runs at memory speed without vector instructions. Part of the tape
- * format: its value must never change (docs/tape-format.md).
+ * Checksum of len bytes, continuing from seed (0 to begin). Four independent 8-byte multiply-rotate
+ * lanes, so it runs at memory speed without vector instructions. Part of the tape format: its value
+ * must never change (docs/tape-format.md).
  */
 uint64_t hash_bytes(const void *bytes, size_t len, uint64_t seed);
 

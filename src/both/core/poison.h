@@ -1,6 +1,6 @@
 /*
- * Included last in every file of core, tape, arch, unwind and rec: what runs inside the target's
- * malloc cannot spell a function that allocates, buffers, locks the loader or ends the process.
+ * Included last in every file of core, tape, arch, unwind and rec: code inside the target's malloc
+ * cannot name a function that allocates, buffers, locks the loader or ends the process.
  */
 #ifndef MEMTAPE_CORE_POISON_H
 #define MEMTAPE_CORE_POISON_H

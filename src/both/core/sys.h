@@ -1,6 +1,6 @@
 /*
  * sys: system calls without libc: no errno, no cancellation point, no hook in between. Each returns
- * what the kernel returns: a value, or a negative errno. Async-signal-safe.
+ * the kernel's result: a value, or a negative errno. Async-signal-safe.
  */
 #ifndef MEMTAPE_CORE_SYS_H
 #define MEMTAPE_CORE_SYS_H
@@ -73,8 +73,8 @@ static inline int sys_getpid(void)
 }
 
 /*
- * Zeroed private memory, or NULL. Freed with sys_munmap. It is no part of core dumps, and by that
- * mark it is distinguished from the program's own in /proc/PID/smaps.
+ * Zeroed private memory, or NULL. Freed with sys_munmap. It is excluded from core dumps, and that
+ * flag distinguishes it from the program's own memory in /proc/PID/smaps.
  */
 static inline void *sys_map_private(size_t bytes)
 {

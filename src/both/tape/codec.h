@@ -67,17 +67,17 @@ struct tape_codec_state {
 	uint32_t node[2]; /* by [carries no size: a free] */
 };
 
-/* With TAPE_FN_LATENCY no event: size is the duration in ticks (not shifted), address 0. */
+/* With TAPE_FN_LATENCY not an event: size is the duration in ticks (not shifted), address 0. */
 struct tape_event {
 	enum tape_fn fn;
-	uint32_t node;	  /* stack, innermost frame; TAPE_NODE_NONE: none taken */
+	uint32_t node;	  /* stack, innermost frame; TAPE_NODE_NONE: not recorded */
 	uint64_t ticks;	  /* shifted, absolute */
 	uint64_t address; /* 0: the call failed */
 	uint64_t size;	  /* requested; 0 for frees */
 	uint64_t usable;  /* 0 for frees and failed calls */
 };
 
-/* By bits: records of this function carry no size. */
+/* Bit set: functions whose records carry no size. */
 static const uint64_t TAPE_FN_SIZELESS = 0
 #define TAPE_FUNCTION(name, number, word, class, alignment)                                        \
 	| (uint64_t)(TAPE_CLASS_##class == TAPE_CLASS_FREE ||                                      \
@@ -92,7 +92,7 @@ static inline bool tape_fn_sizeless(unsigned fn)
 	return TAPE_FN_SIZELESS >> (fn & 63) & 1;
 }
 
-/* Functions that are asked for an alignment, by bits. */
+/* Bit set: functions that take an alignment. */
 static const uint64_t TAPE_FN_ALIGNED = 0
 #define PLAIN						    UINT64_C(0)
 #define ALIGNED						    UINT64_C(1)
@@ -103,15 +103,15 @@ static const uint64_t TAPE_FN_ALIGNED = 0
 #undef PLAIN
 	;
 
-/* run: ones without a gap. */
+/* run: contiguous ones. */
 static inline bool tape_fn_is_in(unsigned fn, uint64_t run)
 {
 	return fn - (unsigned)__builtin_ctzll(run) < (unsigned)__builtin_popcountll(run);
 }
 
 /*
- * posix_memalign and its kin, and the aligned operators new. Two comparisons, for their numbers are
- * two runs; a third one fails tests/unit/tape.
+ * posix_memalign and the like, and the aligned operators new. Two comparisons, because their
+ * numbers form two ranges; a third range would fail tests/unit/tape.
  */
 static inline bool tape_fn_aligned(unsigned fn)
 {
@@ -196,9 +196,9 @@ tape_event_encode(struct tape_codec_state *codec, uint8_t *out, unsigned fn, uin
 }
 
 /*
- * How long the call took that the event before this record was: a control word whose time code is
- * the length of the duration, 2 or 8 bytes (code 1 or 3), and the duration. It changes nothing of
- * the state. out has TAPE_LATENCY_BYTES_MAX bytes.
+ * The duration of the call recorded just before: a control word whose time code gives the length of
+ * the duration, 2 or 8 bytes (code 1 or 3), then the duration. The state does not change. out has
+ * TAPE_LATENCY_BYTES_MAX bytes.
  */
 enum { TAPE_LATENCY_BYTES_MAX = 2 + 8 };
 
@@ -211,7 +211,7 @@ static inline uint8_t *tape_latency_encode(uint8_t *out, uint64_t ticks)
 	return out + 2 + (TAPE_TIME_LENGTHS >> code * 4 & 15);
 }
 
-/* Bytes of the duration in a record with this control word; 0: it is no such record. */
+/* Bytes of the duration in a record with this control word; 0: not a latency record. */
 static inline unsigned tape_latency_bytes(unsigned ctrl)
 {
 	if (ctrl == (TAPE_FN_LATENCY | 1 << 6))
@@ -219,7 +219,7 @@ static inline unsigned tape_latency_bytes(unsigned ctrl)
 	return ctrl == (TAPE_FN_LATENCY | 3 << 6) ? 8 : 0;
 }
 
-/* State at a chunk's beginning. */
+/* State at the beginning of a chunk. */
 static inline void tape_codec_reset(struct tape_codec_state *codec, uint64_t begin_ticks)
 {
 	*codec = (struct tape_codec_state) { .ticks = begin_ticks };
@@ -235,7 +235,7 @@ struct tape_extended_record {
 
 /*
  * Reads records of one decoded chunk, front to back. Hostile bytes are fine: `failed` is set and
- * sticks. Use:
+ * stays set. Use:
  *	tape_reader_init(&reader, records, used, begin_ticks);
  *	while (tape_reader_next(&reader))
  *		reader.is_extended ? look at reader.extended : look at reader.event;
@@ -258,7 +258,7 @@ void tape_reader_init(struct tape_reader *reader, const void *records, size_t us
 /* False at the end and on failure. */
 bool tape_reader_next(struct tape_reader *reader);
 
-/* Bytes of the record read last, and where it began. */
+/* Length of the record read last, and its offset. */
 size_t tape_reader_offset(const struct tape_reader *reader);
 
 /*

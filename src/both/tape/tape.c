@@ -14,7 +14,7 @@ static const struct fn_row FN_ROWS[TAPE_FN_COUNT] = {
 #undef TAPE_FUNCTION
 };
 
-/* Each number once, from 0 on. */
+/* Each number once, ascending from 0. */
 #define TAPE_FUNCTION(name, number, word, class, alignment) +(UINT64_C(1) << (number))
 static_assert(0
 #include "tape/functions.def"

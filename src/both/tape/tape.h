@@ -7,13 +7,13 @@
  *
  *	header | records, growing up ...        ... nodes, growing down |
  *
- * Everything a chunk's records are relative to is reset at its beginning, so that a chunk is read
- * without any other, but for the stacks: a record names a *node* of its stream's stack tree, and
- * nodes are defined in the chunk in which they are first used (ids count up through the stream).
+ * All state that a chunk's records are relative to is reset at its start, so a chunk can be read
+ * alone, except for the stacks: a record names a *node* of its stream's stack tree, and nodes are
+ * defined in the chunk in which they are first used (ids count up through the stream).
  *
- * In a *raw* tape chunks stand in equal slots, exactly as the recorder wrote them; `used` and
- * `node_count` of the header are kept up to date with every record, so what is there after SIGKILL
- * is whole. In a *packed* tape sealed chunks follow each other, encoded, with a checksum.
+ * In a *raw* tape chunks are in slots of equal size, exactly as the recorder wrote them; `used` and
+ * `node_count` of the header are kept up to date with every record, so the data after SIGKILL is
+ * complete. In a *packed* tape sealed chunks follow each other, encoded, with a checksum.
  */
 #ifndef MEMTAPE_TAPE_TAPE_H
 #define MEMTAPE_TAPE_TAPE_H
@@ -44,11 +44,11 @@ enum tape_clock {
 enum tape_header_flag {
 	TAPE_FLAG_FREE_STACKS = 1 << 0,	 /* frees carry stacks */
 	TAPE_FLAG_ALLOC_STACKS = 1 << 1, /* allocations carry stacks */
-	TAPE_FLAG_FORKED = 1 << 2,   /* begun in a forked child: blocks of the parent are live */
-	TAPE_FLAG_ATTACHED = 1 << 3, /* begun in a running program: earlier blocks are unknown */
+	TAPE_FLAG_FORKED = 1 << 2,   /* started in a forked child: blocks of the parent are live */
+	TAPE_FLAG_ATTACHED = 1 << 3, /* started in a running program: earlier blocks are unknown */
 	TAPE_FLAG_SYMBOLS = 1 << 4,  /* has SYMBOLS records */
-	TAPE_FLAG_LATENCY = 1 << 5,  /* events are followed by how long their calls took */
-	TAPE_FLAG_AVERAGES = 1 << 6, /* blocks stand for sums: their order says nothing */
+	TAPE_FLAG_LATENCY = 1 << 5,  /* events are followed by their call's duration */
+	TAPE_FLAG_AVERAGES = 1 << 6, /* blocks stand for sums: their order has no meaning */
 	TAPE_FLAG_RECORDING =
 		1 << 7 /* packed: a collector writes it, or was killed; see TAPE_SPOOL_SUFFIX */
 };
@@ -71,7 +71,7 @@ struct tape_header {
 	uint64_t start_monotonic_ns;
 	uint64_t start_realtime_ns;
 	uint8_t uuid[TAPE_UUID_BYTES];
-	uint8_t parent_uuid[TAPE_UUID_BYTES]; /* of who forked or exec'd it, or zeros */
+	uint8_t parent_uuid[TAPE_UUID_BYTES]; /* of the forking or exec'ing process, or 0 */
 	uint64_t session; /* the same for all tapes of one `memtape record`, or 0 */
 	uint8_t reserved[144];
 	uint8_t live[256]; /* struct tape_live, shared between recorder and collector */
@@ -87,7 +87,7 @@ struct tape_live {
 	uint32_t collector_state; /* enum tape_collector_state */
 	uint32_t sealed_count;	  /* bumped after a chunk is sealed; futex the collector waits on */
 	uint32_t freed_count; /* bumped after the collector frees a slot; futex of the recorder */
-	uint32_t collector_waits; /* nonzero: a wake-up is wanted */
+	uint32_t collector_waits; /* nonzero: a wake-up is requested */
 	uint32_t recorder_waits;
 	uint32_t next_stream; /* next stream id; begins at 1 */
 	uint32_t next_slot;   /* next slot that the recorder appends */
@@ -98,23 +98,23 @@ struct tape_live {
 	uint64_t recorder_bytes; /* private memory mapped by the recorder, chunks not included */
 	uint64_t recorder_ticks; /* clock ticks spent on slow paths (unshifted) */
 	uint64_t exit_ticks;
-	uint32_t sealed_max;   /* the recorder waits rather than have more, not collected */
+	uint32_t sealed_max;   /* uncollected slots beyond which the recorder waits */
 	uint32_t slots_ready;  /* of chunk_count; the others have no blocks in the file yet */
 	uint32_t slots_wanted; /* the recorder wants more than that */
-	uint32_t in_parts;     /* chunks are taken in parts: see tape_taken */
-	uint32_t no_wakes;   /* nonzero: the recorder can wake nobody (a sandbox), look yourself */
-	uint32_t exec_state; /* of tape_exec.h; futex of the recorder */
-	uint32_t exec_left;  /* of tape_exec.h: about an exec that is going on */
-	uint32_t no_calls;   /* nonzero: the collector has seen a filter; the recorder makes none */
+	uint32_t in_parts;     /* chunks are collected in parts: see tape_taken */
+	uint32_t no_wakes;     /* nonzero: the recorder cannot wake anyone (a sandbox); poll */
+	uint32_t exec_state;   /* of tape_exec.h; futex of the recorder */
+	uint32_t exec_left;    /* of tape_exec.h: about an exec in progress */
+	uint32_t no_calls;     /* nonzero: the collector saw a filter; make no system calls */
 	uint32_t filter_count; /* filters that the process had when the recorder began */
 	uint32_t looks_wanted; /* at stacks; bumped by the recorder, before its process ends */
 	uint32_t looks_done;   /* as many as were wanted; futex of the recorder */
-	uint32_t stack_count;  /* places on the board that were ever used */
+	uint32_t stack_count;  /* entries of the board that were ever used */
 	uint64_t stack_board;  /* stack_board.h: address in the recorder's process; 0: none */
 };
 
 enum tape_recorder_state {
-	TAPE_RECORDER_ABSENT = 0, /* nobody opened the spool: static or setuid program */
+	TAPE_RECORDER_ABSENT = 0, /* spool never opened: static or setuid program */
 	TAPE_RECORDER_RUNNING = 1,
 	TAPE_RECORDER_ENDED = 2,  /* process ran its exit handlers */
 	TAPE_RECORDER_STOPPED = 3 /* gave up; see fault */
@@ -127,7 +127,7 @@ enum tape_collector_state {
 };
 
 enum tape_loss {
-	TAPE_LOST_NO_SPACE = 0,	       /* no chunk could be had */
+	TAPE_LOST_NO_SPACE = 0,	       /* no chunk was available */
 	TAPE_LOST_NESTED = 1,	       /* signal handlers nested deeper than lanes */
 	TAPE_LOST_NO_THREAD = 2,       /* no memory for a thread's state */
 	TAPE_LOST_STARTUP = 3,	       /* before the recorder was ready */
@@ -142,8 +142,8 @@ enum tape_fault {
 	TAPE_FAULT_OPEN = 1,
 	TAPE_FAULT_SPACE = 2,	  /* disk full, quota or RLIMIT_FSIZE */
 	TAPE_FAULT_MAP = 3,	  /* address space exhausted */
-	TAPE_FAULT_COLLECTOR = 4, /* the collector vanished or stalled, with a nameless spool */
-	TAPE_FAULT_KILLED = 5,	  /* the collector was killed, says who reads the tape */
+	TAPE_FAULT_COLLECTOR = 4, /* the collector disappeared or stalled, with an unnamed spool */
+	TAPE_FAULT_KILLED = 5,	  /* the collector was killed, according to the tape's reader */
 	TAPE_FAULT_SANDBOX = 6	  /* no more slots, and the program forbids system calls */
 };
 
@@ -163,7 +163,7 @@ struct tape_chunk {
 	uint16_t header_bytes;
 	uint8_t codec;
 	uint8_t reserved0;
-	uint32_t state;	       /* enum tape_chunk_state; the owner of a slot changes by it */
+	uint32_t state;	       /* enum tape_chunk_state; a slot changes owner through it */
 	uint32_t stream;       /* id of the stream, unique in the tape */
 	uint32_t seq;	       /* counts the chunks of the stream from 0 */
 	uint32_t used;	       /* bytes of records, decoded, from the end of this header */
@@ -179,7 +179,7 @@ struct tape_chunk {
 /*
  * One frame of a stack: "called from pc, below the stack `parent`". Node ids of a stream are given
  * in the order of definition from TAPE_NODE_FIRST on. Equal (parent, pc) may be defined more than
- * once: the reader makes them one. Node i of a chunk lies at chunk end - (i + 1) * sizeof(node).
+ * once: the reader merges them. Node i of a chunk is at chunk end - (i + 1) * sizeof(node).
  */
 struct tape_node {
 	uint32_t parent;
@@ -188,9 +188,9 @@ struct tape_node {
 };
 
 enum {
-	TAPE_NODE_ROOT = 0,	 /* the empty stack: what hangs on it is complete */
+	TAPE_NODE_ROOT = 0,	 /* the empty stack: its descendants are complete */
 	TAPE_NODE_TRUNCATED = 1, /* root of stacks whose outer frames could not be found */
-	TAPE_NODE_NONE = 2,	 /* no stack was taken */
+	TAPE_NODE_NONE = 2,	 /* no stack was recorded */
 	TAPE_NODE_FIRST = 3
 };
 
@@ -203,12 +203,12 @@ static inline uint64_t tape_node_pc(const struct tape_node *node)
 }
 
 /*
- * What an event is. REALLOC_OUT and REALLOC_IN enclose a realloc of a live block: OUT is written
- * before the call with the old address, IN after it with the new one; when the call failed,
- * REALLOC_FAIL follows instead (address: the old block) and the old block stays; when it had the
- * size 0 and freed the block, a FREE (TAPE_FN_REALLOC_FREE) of the old address follows. An OUT at
- * the end of a stream is a call that was still in progress: the old block counts as live. Between
- * OUT and IN of one stream there may be extended records but no other events.
+ * The kind of an event. REALLOC_OUT and REALLOC_IN enclose a realloc of a live block: OUT is
+ * written before the call with the old address, IN after it with the new one; when the call failed,
+ * REALLOC_FAIL follows instead (address: the old block) and the old block stays; when it was called
+ * with size 0 and freed the block, a FREE (TAPE_FN_REALLOC_FREE) of the old address follows. An OUT
+ * at the end of a stream is a call that was still in progress: the old block counts as live.
+ * Between OUT and IN of one stream there may be extended records but no other events.
  */
 enum tape_event_class {
 	TAPE_CLASS_ALLOC,
@@ -230,12 +230,12 @@ enum tape_fn {
 #include "tape/functions.def"
 #undef TAPE_FUNCTION
 	,
-	TAPE_FN_LATENCY = 62, /* no function: how long the call took that the event before was */
+	TAPE_FN_LATENCY = 62, /* not a function: the duration of the event before */
 	TAPE_FN_EXTENDED = 63
 };
 
 /*
- * An extended record: rare things with a payload of their own.
+ * An extended record: a rare event with its own payload.
  *	u16 ctrl (low 6 bits TAPE_FN_EXTENDED, the rest the type), u16 0, u32 payload bytes,
  *	u64 absolute ticks (shifted), payload.
  * A reader skips types it does not know.
@@ -244,7 +244,7 @@ enum { TAPE_EXTENDED_BYTES = 16 };
 
 enum tape_extended {
 	TAPE_EXT_PROCESS = 1,	     /* tape_process, then exe, cwd and argv, each NUL-terminated */
-	TAPE_EXT_THREAD = 2,	     /* tape_thread + name: whose the stream is from here on */
+	TAPE_EXT_THREAD = 2,	     /* tape_thread + name: owner of the stream from here on */
 	TAPE_EXT_THREAD_NAME = 3,    /* tape_thread + name */
 	TAPE_EXT_THREAD_END = 4,     /* tape_thread */
 	TAPE_EXT_CLOCK = 5,	     /* tape_clock_pair */
@@ -273,13 +273,13 @@ enum tape_extended {
 	TAPE_EXT_STACK_DEPTH = 28,   /* tape_stack_depth, of the stream's thread from here on */
 	TAPE_EXT_CALLS = 29,	     /* tape_calls, at the end of the payload */
 	TAPE_EXT_CALL_SIZES = 30,    /* tape_call_sizes */
-	TAPE_EXT_IMPORT = 31,	     /* tape_import, then text: the tape was made of another file */
-	TAPE_EXT_STRIPPED = 32,	     /* empty: here allocations of the stream were left out */
-	TAPE_EXT_EDIT = 33,	     /* tape_edit, then text: the tape was made of another one */
+	TAPE_EXT_IMPORT = 31,	     /* tape_import, then text: converted from another file */
+	TAPE_EXT_STRIPPED = 32,	     /* empty: allocations of the stream were left out here */
+	TAPE_EXT_EDIT = 33,	     /* tape_edit, then text: made from another tape */
 	TAPE_EXT_STACK_USE = 34,     /* tape_stack_use, of the thread that it names */
-	TAPE_EXT_THREAD_BIRTH = 35,  /* tape_thread_birth, on the thread, behind its THREAD */
+	TAPE_EXT_THREAD_BIRTH = 35,  /* tape_thread_birth, on the thread, after its THREAD */
 	TAPE_EXT_BEFORE = 36,	     /* tape_before, then the name of a program before an exec */
-	TAPE_EXT_ALLOCATOR = 37	     /* tape_allocator, then text: calls of it are recorded, too */
+	TAPE_EXT_ALLOCATOR = 37	     /* tape_allocator, then text: its calls are recorded, too */
 };
 
 struct tape_process {
@@ -291,7 +291,7 @@ struct tape_process {
 
 struct tape_thread {
 	uint32_t tid;
-	uint32_t lane;	 /* 0: the thread itself; 1: its signal handlers that came inside a hook */
+	uint32_t lane;	 /* 0: the thread itself; 1: its signal handlers that ran inside a hook */
 	uint64_t handle; /* its pthread_t */
 };
 
@@ -340,7 +340,7 @@ struct tape_setting {
 	uint32_t reserved;
 };
 
-/* UINT64_MAX: not known. Bytes, but for the fault counts. */
+/* UINT64_MAX: unknown. Bytes, except for the fault counts. */
 struct tape_usage {
 	uint64_t rss_bytes;
 	uint64_t pss_bytes;
@@ -348,31 +348,31 @@ struct tape_usage {
 	uint64_t virtual_bytes;
 	uint64_t shared_bytes;
 	uint64_t cgroup_bytes;
-	uint64_t cgroup_limit_bytes; /* from 2^60 on: there is none */
+	uint64_t cgroup_limit_bytes; /* from 2^60 on: no limit */
 	uint64_t minor_faults;
 	uint64_t major_faults;
 };
 
 /*
- * A part of a snapshot of the address space, as the kernel shows it. Each line that follows says
- * what a range is from now on, whatever it was before; ranges that are not named are as they were.
+ * A part of a snapshot of the address space, as the kernel shows it. Each line that follows
+ * describes a range from now on, whatever it was before; other ranges are unchanged.
  *
  *	BEGIN END PERMS MARKS RSS ANON SWAP RUNS NAME		in "rw-p" form, addresses in hex
- *	BEGIN END -						nothing is mapped here any more
+ *	BEGIN END -						no longer mapped
  *
  * RSS, ANON (of RSS: private memory, also of files) and SWAP are KiB. MARKS are letters: n
  * no-reserve, d not in core dumps, w wiped in forked children, g grows down; "-": none. RUNS are
  * counts of pages in hex, "resident,absent,resident...", from BEGIN on, the rest of them absent;
- * "-": not looked at. NAME, to the end of the line, may be empty.
+ * "-": not examined. NAME, to the end of the line, may be empty.
  */
 struct tape_space {
-	uint64_t begin_ticks; /* shifted, before the kernel was asked; the record's time is after */
+	uint64_t begin_ticks; /* shifted, before the kernel was read; the record's time is after */
 	uint32_t part;	      /* counts the records of a snapshot from 0 */
 	uint32_t flags;	      /* enum tape_space_flag */
 };
 
 enum tape_space_flag {
-	TAPE_SPACE_WHOLE = 1 << 0, /* what is in no line of the snapshot is not mapped */
+	TAPE_SPACE_WHOLE = 1 << 0, /* whatever the snapshot does not list is not mapped */
 	TAPE_SPACE_LAST = 1 << 1   /* last part: the snapshot is complete */
 };
 
@@ -392,7 +392,7 @@ struct tape_fault_record {
 
 struct tape_recorder {
 	uint64_t private_bytes; /* mapped by the recorder besides chunks */
-	uint64_t chunk_bytes;	/* chunks it held at most */
+	uint64_t chunk_bytes;	/* peak number of chunks it held */
 	uint64_t slow_ns;	/* time on slow paths: tables, chunks, start */
 	uint64_t collector_cpu_ns;
 };
@@ -434,7 +434,7 @@ static_assert(sizeof(struct tape_map) == 56, "format");
 static_assert(sizeof(struct tape_usage) == 72, "format");
 static_assert(sizeof(struct tape_space) == 16, "format");
 
-/* Name of a function as the user wrote it, "operator new[]" ...; NULL for numbers not known. */
+/* Name of a function as the user wrote it, "operator new[]" ...; NULL for unknown numbers. */
 const char *tape_fn_name(enum tape_fn fn);
 enum tape_event_class tape_fn_class(enum tape_fn fn);
 

@@ -1,5 +1,5 @@
 /*
- * tape_birth: the record TAPE_EXT_THREAD_BIRTH (tape.h): by its number a thread is matched with the
+ * tape_birth: the record TAPE_EXT_THREAD_BIRTH (tape.h): its number matches a thread with the
  * TAPE_EXT_THREAD_CREATE of the thread that created it.
  */
 #ifndef MEMTAPE_TAPE_TAPE_BIRTH_H

@@ -1,6 +1,6 @@
 /*
- * tape_calls: the records TAPE_EXT_CALLS and TAPE_EXT_CALL_SIZES (tape.h): what a recorder counts
- * itself; prose in docs/tape-format.md.
+ * tape_calls: the records TAPE_EXT_CALLS and TAPE_EXT_CALL_SIZES (tape.h): counts kept by the
+ * recorder itself; prose in docs/tape-format.md.
  */
 #ifndef MEMTAPE_TAPE_TAPE_CALLS_H
 #define MEMTAPE_TAPE_TAPE_CALLS_H
@@ -8,14 +8,14 @@
 #include "core/core.h"
 
 /*
- * Calls that are counted and not recorded one by one: of the stream, since the chunk began. Written
- * in place while the chunk is open.
+ * Calls that are counted instead of recorded one by one: those of the stream since the chunk began.
+ * Updated in place while the chunk is open.
  */
 enum tape_calls_row_id {
 	TAPE_CALLS_MALLOC, /* and operator new */
 	TAPE_CALLS_REALLOC,
 	TAPE_CALLS_CALLOC,
-	TAPE_CALLS_ALIGNED, /* posix_memalign and its kin, and operator new that is aligned */
+	TAPE_CALLS_ALIGNED, /* posix_memalign and the like, and aligned operator new */
 	TAPE_CALLS_FREE,
 	TAPE_CALLS_MMAP_READ,
 	TAPE_CALLS_MMAP_WRITE,
@@ -27,7 +27,7 @@ enum tape_calls_row_id {
 
 struct tape_calls_row {
 	uint64_t calls;
-	uint64_t bytes; /* of those that did not fail; realloc: by which blocks grew */
+	uint64_t bytes; /* of those that succeeded; realloc: by how much blocks grew */
 	uint64_t failed;
 };
 
@@ -45,7 +45,7 @@ struct tape_calls {
 
 enum { TAPE_CALL_SIZES_BYTES = 16, TAPE_CALL_SIZES_COUNT = 512, TAPE_CALL_SIZES_PARTS = 8 };
 
-/* How many blocks were asked for with (first + i) * 16 to (first + i) * 16 + 15 bytes. */
+/* Number of allocations of (first + i) * 16 to (first + i) * 16 + 15 bytes. */
 struct tape_call_sizes {
 	uint32_t first;
 	uint32_t reserved;

@@ -1,6 +1,6 @@
 /*
- * tape_spool: what recorder and collector share of a tape that is written. Part of the format,
- * for whoever finds it after they were killed.
+ * tape_spool: state that recorder and collector share about a tape being written. Part of the
+ * format, for readers that find it after both were killed.
  */
 #ifndef MEMTAPE_TAPE_TAPE_SPOOL_H
 #define MEMTAPE_TAPE_TAPE_SPOOL_H
@@ -9,23 +9,23 @@
 
 /*
  * The spool of a tape that a collector writes: a raw tape beside it, under the tape's name with
- * this suffix, of the same uuid. It has what is not on the tape yet and goes away when the tape is
- * complete. A recorder whose collector has died goes on alone and appends slots to it.
+ * this suffix, of the same uuid. It holds what is not on the tape yet and is removed when the tape
+ * is complete. A recorder whose collector has died continues alone and appends slots to it.
  */
 #define TAPE_SPOOL_SUFFIX ".spool"
 
 /*
- * What of a chunk in a spool is on the tape already, where chunks are taken in parts (in_parts). It
- * lies in the chunk's header from event_count on, all of which mean nothing there. The collector
- * writes it before the part: if the tape has a chunk `seq` of the stream, everything up to
- * `next_*` is there, else only up to `used` and `nodes`.
+ * How much of a spool's chunk is on the tape already, if chunks are taken in parts (in_parts).
+ * Stored in the chunk's header from event_count on, whose fields have no meaning there. The
+ * collector writes it before the part: if the tape has a chunk `seq` of the stream, everything up
+ * to `next_*` is there, else only up to `used` and `nodes`.
  */
 struct tape_taken {
 	uint32_t used;	/* bytes of records */
 	uint32_t nodes; /* of node_count */
 	uint32_t next_used;
 	uint32_t next_nodes;
-	uint32_t seq; /* that the part has on the tape, + 1; 0: nothing was taken */
+	uint32_t seq; /* of the part on the tape, + 1; 0: nothing was taken */
 	uint32_t reserved;
 };
 

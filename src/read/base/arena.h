@@ -1,6 +1,4 @@
-/*
- * arena: many small things that end together. Not thread-safe; all zeros is an empty arena.
- */
+/* arena: many small objects with one lifetime. Not thread-safe; all zeros is an empty arena. */
 #ifndef MEMTAPE_BASE_ARENA_H
 #define MEMTAPE_BASE_ARENA_H
 
@@ -8,11 +6,11 @@
 
 struct arena_block;
 
-/* How much several arenas of one thread may take together. */
+/* A memory budget shared by several arenas of one thread. */
 struct arena_budget {
 	size_t max_bytes;
 	size_t used_bytes;
-	bool is_over; /* an arena did not get what it wanted */
+	bool is_over; /* an allocation of an arena failed */
 };
 
 struct arena {
@@ -20,7 +18,7 @@ struct arena {
 	uint8_t *ptr;
 	size_t rest;
 	size_t total_bytes;	     /* taken from the heap so far */
-	struct arena_budget *budget; /* borrowed; NULL: as much as there is */
+	struct arena_budget *budget; /* borrowed; NULL: unlimited */
 };
 
 /* Zeroed, aligned to 16, alive until arena_deinit; NULL when out of memory, or
@@ -37,7 +35,7 @@ char *arena_printf(struct arena *arena, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 void arena_deinit(struct arena *arena);
 
-/* From now on the arena is nobody's expense: what is kept longer than the budget. */
+/* Detaches the arena from its budget, for data that outlives the budget. */
 void arena_release_budget(struct arena *arena);
 CLEAN_DEFINE_DEINIT(arena_deinit, struct arena);
 

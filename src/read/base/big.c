@@ -11,7 +11,7 @@ static void *advised(void *ptr, size_t bytes)
 	if (ptr == MAP_FAILED)
 		return NULL;
 	if (bytes >= HUGE_BYTES)
-		(void)madvise(ptr, bytes, MADV_HUGEPAGE); /* only a wish */
+		(void)madvise(ptr, bytes, MADV_HUGEPAGE); /* only a hint */
 	return ptr;
 }
 
@@ -33,7 +33,7 @@ void *big_resize(void *ptr, size_t old_bytes, size_t new_bytes)
 	return advised(mremap(ptr, old_bytes, new_bytes, MREMAP_MAYMOVE), new_bytes);
 }
 
-/* An allocation of that size is a mapping of its own, which nobody has written to yet. */
+/* An allocation of that size gets its own mapping, which is still unwritten. */
 void *big_calloc(size_t count, size_t item_bytes)
 {
 	uint8_t *ptr = calloc(count, item_bytes);
@@ -42,7 +42,7 @@ void *big_calloc(size_t count, size_t item_bytes)
 
 	assert(item_bytes > 0);
 	if (ptr && begin < end)
-		(void)madvise((void *)begin, end - begin, MADV_HUGEPAGE); /* only a wish */
+		(void)madvise((void *)begin, end - begin, MADV_HUGEPAGE); /* only a hint */
 	return ptr;
 }
 

@@ -2,8 +2,8 @@
  * clean: cleanup by scope. `CLEAN(fn) type name = ...;` calls fn on the variable when it leaves its
  * scope; steal() moves a pointer out so that nothing is left to clean.
  *
- * Each fn that is used so is announced once, beside its prototype, by CLEAN_DEFINE(fn, type); fn
- * accepts the empty value (NULL, or a negative descriptor) and does nothing then.
+ * Each such fn is declared once, beside its prototype, with CLEAN_DEFINE(fn, type); fn accepts the
+ * empty value (NULL, or a negative descriptor) and does nothing then.
  */
 #ifndef MEMTAPE_BASE_CLEAN_H
 #define MEMTAPE_BASE_CLEAN_H
@@ -23,7 +23,7 @@
 	}                                                                                          \
 	struct clean_semicolon
 
-/* For things whose storage is the caller's: fn takes a pointer to the variable. */
+/* For objects whose storage is the caller's: fn takes a pointer to the variable. */
 #define CLEAN_DEFINE_DEINIT(fn, type)                                                              \
 	static inline void clean_##fn(type *clean_ptr)                                             \
 	{                                                                                          \

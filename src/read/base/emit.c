@@ -24,11 +24,11 @@ struct emit {
 	size_t depth;
 	struct str pending; /* not yet written */
 	struct str path;    /* CSV: "allocations.count" without the last part */
-	struct grid grid;   /* of the innermost table; tables do not nest but in cells */
+	struct grid grid;   /* of the innermost table; tables nest only inside cells */
 	size_t table_depth; /* depth inside the table, 0: no table */
 	struct str *cell;   /* where nested values go; NULL: not shown */
 	int write_errno;
-	bool gap_due; /* text: an empty line before what comes next */
+	bool gap_due; /* text: an empty line before the next output */
 };
 
 struct emit *emit_create(FILE *out, const struct emit_settings *settings)
@@ -107,7 +107,7 @@ static bool in_table_row(const struct emit *emit)
 	return emit->table_depth && emit->depth > emit->table_depth;
 }
 
-/* JSON: white space is for people. */
+/* JSON: white space for human readers. */
 static void json_break(struct emit *emit)
 {
 	if (emit->settings.compact)
@@ -116,7 +116,7 @@ static void json_break(struct emit *emit)
 	str_add_repeated(&emit->pending, ' ', emit->depth * INDENT);
 }
 
-/* JSON: the comma, the newline, the indentation and the key before any value. */
+/* JSON: the comma, newline, indentation and key before any value. */
 static void json_begin(struct emit *emit, const char *key)
 {
 	struct level *level = innermost(emit);
@@ -150,7 +150,7 @@ static void gap_if_due(struct emit *emit)
 	emit->gap_due = false;
 }
 
-/* Text outside tables is indented by the objects around it, but for the outermost. */
+/* Text outside tables is indented by its enclosing objects, except the outermost. */
 static size_t text_indent(const struct emit *emit)
 {
 	return emit->depth > 1 ? (emit->depth - 1) * INDENT : 0;
@@ -328,7 +328,7 @@ static void plain_value(struct emit *emit, const char *key, const char *text)
 	str_add_char(out, '\n');
 }
 
-/* Any value, already spelled for the text or CSV face. */
+/* Any value, already formatted for text or CSV. */
 static void spelled_value(struct emit *emit, const char *key, const char *text, bool is_text)
 {
 	struct str *cell;

@@ -1,7 +1,7 @@
 /*
- * emit: one way to say an answer, three faces. A report is written once, as objects, lists and
- * tables of typed values, and comes out as aligned text, JSON or CSV. Everything streams: nothing
- * but the first rows of a text table is held back.
+ * emit: one writer for three output formats. A report is written once, as objects, lists and tables
+ * of typed values, and comes out as aligned text, JSON or CSV. Everything streams: only the first
+ * rows of a text table are held back.
  *
  *	emit_object(emit, NULL);			{			top level
  *	emit_u64(emit, "peak", bytes, EMIT_BYTES);	  "peak": 4096,		Peak   4.0 KiB
@@ -46,26 +46,26 @@ struct emit_settings {
 
 struct emit_column {
 	const char *key;   /* of the cell's value in the row */
-	const char *title; /* text: heading; NULL: made of key */
-	bool left;	   /* text: aligned left (texts); numbers stand right */
+	const char *title; /* text: heading; NULL: made from key */
+	bool left;	   /* text: left-aligned (texts); numbers are right-aligned */
 	bool elastic;	   /* text: may be cut (with "...") so that the line fits the width */
 };
 
 struct emit;
 
-/* Writes to out, which stays the caller's. NULL when out of memory. */
+/* Writes to out, which the caller keeps. NULL when out of memory. */
 struct emit *emit_create(FILE *out, const struct emit_settings *settings);
 
-/* NULL is fine. Forgets what was not finished. */
+/* NULL is fine. Discards unfinished output. */
 void emit_destroy(struct emit *emit);
 CLEAN_DEFINE(emit_destroy, struct emit *);
 
-/* Ends the output and flushes; returns a write that failed (disk full, broken pipe). Once. */
+/* Ends the output and flushes; returns a write error (disk full, broken pipe). Call once. */
 struct err *emit_finish(struct emit *emit);
 
-/* So that a long report can stop early when nobody reads any more. */
+/* Lets a long report stop early when its output is no longer read. */
 bool emit_has_failed(const struct emit *emit);
-void emit_fail(struct emit *emit); /* memory ran out for something that should have been written */
+void emit_fail(struct emit *emit); /* out of memory: some output is missing */
 enum emit_format emit_format_of(const struct emit *emit);
 
 void emit_object(struct emit *emit, const char *key);
@@ -73,21 +73,21 @@ void emit_list(struct emit *emit, const char *key);
 /* columns are borrowed until the table ends. title of a text table: see emit_heading. */
 void emit_table(struct emit *emit, const char *key, const struct emit_column *columns,
 		size_t column_count);
-void emit_row(struct emit *emit); /* an object in a table; ends by emit_end */
+void emit_row(struct emit *emit); /* an object in a table; closed by emit_end */
 void emit_end(struct emit *emit); /* of the innermost object, list, table or row */
 
 void emit_u64(struct emit *emit, const char *key, uint64_t value, enum emit_unit unit);
 void emit_i64(struct emit *emit, const char *key, int64_t value);
 void emit_ratio(struct emit *emit, const char *key, double value, unsigned decimals);
-/* A number that is already spelled, as JSON spells it. */
+/* A number that is already formatted as JSON. */
 void emit_number(struct emit *emit, const char *key, const char *spelled);
 void emit_percent(struct emit *emit, const char *key, uint64_t part, uint64_t whole);
 void emit_address(struct emit *emit, const char *key, uint64_t address);
-void emit_text(struct emit *emit, const char *key, const char *text); /* NULL: as emit_null */
+void emit_text(struct emit *emit, const char *key, const char *text); /* NULL: like emit_null */
 void emit_bool(struct emit *emit, const char *key, bool value);
 void emit_null(struct emit *emit, const char *key);
 
-/* Text only: a bold line, a line of prose (wrapped by nobody), an empty line. */
+/* Text only: a bold line, a line of prose (not wrapped), an empty line. */
 void emit_heading(struct emit *emit, const char *text);
 void emit_prose(struct emit *emit, const char *text);
 void emit_gap(struct emit *emit);

@@ -9,12 +9,12 @@ enum { MESSAGE_BYTES_MAX = 2048, ERRNO_TEXT_BYTES = 128 };
 struct err {
 	enum err_code code;
 	int number;
-	size_t at_next;	     /* place in a text, plus 1; 0: none */
-	const char *suggest; /* NULL: nothing */
+	size_t at_next;	     /* position in a text, plus 1; 0: none */
+	const char *suggest; /* NULL: none */
 	char message[];
 };
 
-/* A flexible member cannot be given a constant text, so the message is chosen by the code. */
+/* A flexible array member cannot be initialised with a constant, so the code selects the text. */
 static const struct err NOMEM = { .code = ERR_NOMEM, .number = ENOMEM };
 
 struct err *err_nomem(void)

@@ -1,7 +1,7 @@
 /*
- * err: what went wrong, as a value. Functions that can fail return `struct err *`: NULL is fine,
- * anything else is the caller's, who returns it, wraps it or ends it with err_destroy. Only cli/
- * prints. On failure out-parameters are left alone.
+ * err: errors as values. Functions that can fail return `struct err *`: NULL is success, anything
+ * else is owned by the caller, who returns it, wraps it or frees it with err_destroy. Only cli/
+ * prints. On failure out-parameters are unchanged.
  *
  * Any thread may use any err, one at a time.
  */
@@ -13,34 +13,34 @@
 enum err_code {
 	ERR_SYSTEM = 1,	     /* a system call failed: err_errno_of says how */
 	ERR_NOMEM = 2,	     /* out of memory */
-	ERR_FORMAT = 3,	     /* bytes that are not what they should be */
-	ERR_LIMIT = 4,	     /* more than we are ready to handle */
+	ERR_FORMAT = 3,	     /* malformed input */
+	ERR_LIMIT = 4,	     /* beyond a limit of ours */
 	ERR_USAGE = 5,	     /* the user asked for something that does not exist */
-	ERR_NOT_FOUND = 6,   /* well asked, but there is none */
+	ERR_NOT_FOUND = 6,   /* valid request, but no result */
 	ERR_UNSUPPORTED = 7, /* newer version, foreign machine, a part not built in */
-	ERR_STATE = 8	     /* not possible now */
+	ERR_STATE = 8	     /* not possible in the current state */
 };
 
 struct err;
 
 struct err *err_new(enum err_code code, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* ERR_SYSTEM with errno as it was at the call; the text ends in ": " and the errno's own. */
+/* ERR_SYSTEM with errno at the time of the call; the text ends in ": " and errno's text. */
 struct err *err_errno(const char *fmt, ...) PRINTF_LIKE(1, 2);
 
-/* As err_errno, for calls that return the number instead of setting errno; it may be negative. */
+/* Like err_errno, for calls that return the number instead of setting errno; may be negative. */
 struct err *err_errno_new(int number, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* "text: cause". Takes cause, which may be NULL: then NULL is returned. Code and errno stay. */
+/* "text: cause". Takes ownership of cause; NULL returns NULL. Code and errno stay. */
 struct err *err_wrap(struct err *cause, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 /*
- * It is about byte `at` of a text that the user gave, where `suggest` (a constant; may be NULL) may
- * have been meant. Returns err, which may be NULL; err_wrap keeps both.
+ * The error is about byte `at` of a text from the user, who may have meant `suggest` (a constant;
+ * may be NULL). Returns err, which may be NULL; err_wrap keeps both.
  */
 struct err *err_at(struct err *err, size_t at, const char *suggest);
 
-/* A constant: reporting it needs no memory. Destroying it does nothing. */
+/* A constant: reporting it needs no memory. Destroying it is a no-op. */
 struct err *err_nomem(void);
 
 void err_destroy(struct err *err); /* NULL is fine */

@@ -1,9 +1,9 @@
 /*
- * file: files that are made, and files of others that are believed.
+ * file: creating files, and reading files of others only if trusted.
  *
- * What is made of a tape is its owner's business as the tape is: nobody else may read it (0600),
- * and it never goes through a link that somebody put there. What is only looked for in a shared
- * folder, such as /tmp, is read when it belongs to us, to root or to whom the caller names.
+ * Files made from a tape are as private as the tape: nobody else may read them (0600), and they are
+ * never written through a link that somebody placed. Files found in a shared folder, such as /tmp,
+ * are read only if owned by us, by root or by a user that the caller names.
  */
 #ifndef MEMTAPE_BASE_FILE_H
 #define MEMTAPE_BASE_FILE_H
@@ -13,26 +13,26 @@
 #include "base/err.h"
 #include "base/str.h"
 
-/* A new file at path, to be written (and read). -1: errno says why, EEXIST: there is one. */
+/* A new file at path, to be written (and read). -1: see errno; EEXIST: it exists. */
 int file_create(const char *path);
 
-/* The same, with a name of its own: path and six characters, in *name_ret. The caller's to free. */
+/* The same with a unique name: path and six characters, in *name_ret, which the caller frees. */
 struct err *file_create_temporary(const char *path, char **name_ret, int *fd_ret);
 
-/* At path, in place of what is there, or into it if it is a device or a pipe. -1: errno. */
+/* At path, replacing any file there, or writing into it if it is a device or pipe. -1: errno. */
 int file_replace(const char *path);
 
 struct file_trust {
-	uid_t owner;	    /* also believed */
-	uint64_t since_s;   /* what was last written before is another's; 0: whenever */
-	uint64_t bytes_max; /* what has more is refused */
+	uid_t owner;	    /* also trusted */
+	uint64_t since_s;   /* files last written before are rejected; 0: any time */
+	uint64_t bytes_max; /* larger files are rejected */
 };
 
-/* To be read: a plain file and no link. The error is for whoever wants to know why not. */
+/* For reading: a regular file, not a link. The error says why it was rejected. */
 struct err *file_open_trusted(const char *path, const struct file_trust *trust, int *fd_ret,
 			      uint64_t *bytes_ret);
 
-/* Bytes at an offset; fewer at the end of the file, or where it was cut meanwhile. -1: errno. */
+/* Reads at an offset; fewer bytes at the end of the file, or if truncated meanwhile. -1: errno. */
 ssize_t file_read_at(int fd, void *buf, size_t bytes, uint64_t offset);
 
 #endif

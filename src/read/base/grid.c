@@ -7,7 +7,7 @@ enum { HELD_ROWS_MAX = 256, GAP = 2, ELASTIC_MIN = 16 };
 void grid_title(struct str *out, const char *key)
 {
 	const size_t len = strlen(key);
-	/* The value beside it says its unit. */
+	/* The value beside it has the unit. */
 	const bool has_unit = len > 3 && strcmp(key + len - 3, "_ns") == 0;
 
 	for (const char *c = key; c < key + len - (has_unit ? 3 : 0); c++) {
@@ -66,7 +66,7 @@ static void add_cell(const struct grid *grid, size_t column, const char *text, s
 	str_add_bytes(out, text, cut ? bytes_of_width(text, width - 3) : strlen(text));
 	if (cut)
 		str_add(out, "...");
-	/* nothing trails the last column */
+	/* no trailing blanks after the last column */
 	if (grid->columns[column].left && column + 1 < grid->column_count)
 		str_add_repeated(out, ' ', pad);
 }

@@ -1,6 +1,6 @@
 /*
- * grid: the aligned text table of emit. The first rows are held back to learn the widths; after
- * them rows stream, and a wider cell only bends its own line. Internal to base.
+ * grid: the aligned text table of emit. The first rows are held back to determine the widths; later
+ * rows stream, and a wider cell shifts only its own line. Internal to base.
  */
 #ifndef MEMTAPE_BASE_GRID_H
 #define MEMTAPE_BASE_GRID_H
@@ -19,7 +19,7 @@ struct grid {
 	size_t *widths;
 	char **held; /* cells of the rows held back, row after row */
 	size_t held_rows;
-	bool streaming;	    /* widths are fixed, the header is out */
+	bool streaming;	    /* widths are fixed, the header is written */
 	struct arena arena; /* of everything above */
 };
 

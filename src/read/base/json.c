@@ -4,7 +4,7 @@
 
 #include "base/str.h"
 
-/* A list as one value: the text is made here, and emit adds the key and copies it. */
+/* A list as one value: the text is built here, and emit adds the key and copies it. */
 #define LIST(out, count, add)                                                                      \
 	do {                                                                                       \
 		str_add_char(out, '[');                                                            \

@@ -198,7 +198,7 @@ uint32_t interner_find(const struct interner *interner, const char *text, size_t
 	return interner->slots[place] ? interner->slots[place] - 1 : UINT32_MAX;
 }
 
-/* An embedded NUL ends the text: what is found is what would be printed. */
+/* An embedded NUL ends the text, so that lookups match what would be printed. */
 uint32_t interner_put(struct interner *interner, const char *text, size_t len)
 {
 	uint64_t hash;

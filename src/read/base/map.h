@@ -1,7 +1,7 @@
 /*
  * map: open-addressing hash maps from 64-bit numbers or strings to 64-bit numbers, and an interner
  * that gives equal strings equal small numbers. Linear probing, at most 3/4 full. All zeros is an
- * empty map. Not thread-safe while written.
+ * empty map. Not thread-safe while being written.
  */
 #ifndef MEMTAPE_BASE_MAP_H
 #define MEMTAPE_BASE_MAP_H
@@ -23,27 +23,27 @@ struct map {
 	uint64_t zero_value;
 };
 
-/* Where the value is, or NULL. Valid until the next insertion or removal. */
+/* Pointer to the value, or NULL. Valid until the next insertion or removal. */
 uint64_t *map_find(const struct map *map, uint64_t key);
 
 /*
- * The place of the value, made (as 0) if it is not there; *is_new: whether, may be NULL. NULL when
+ * Pointer to the value, inserted as 0 if missing; *is_new (may be NULL): whether it was. NULL when
  * out of memory.
  */
 uint64_t *map_put(struct map *map, uint64_t key, bool *is_new);
 
-/* Whether it was there; *value_ret (may be NULL) is what it was. */
+/* Whether it existed; *value_ret (may be NULL) receives the value. */
 bool map_remove(struct map *map, uint64_t key, uint64_t *value_ret);
 
 bool map_reserve(struct map *map, size_t count);
 void map_deinit(struct map *map);
 CLEAN_DEFINE_DEINIT(map_deinit, struct map);
 
-/* Visits all in no order; stops early when visit returns false. */
+/* Visits all in unspecified order; stops early when visit returns false. */
 void map_each(const struct map *map, bool (*visit)(void *context, uint64_t key, uint64_t *value),
 	      void *context);
 
-/* Strings <-> 0, 1, 2 ... in the order of first sight. Texts live as long as the interner. */
+/* Strings <-> 0, 1, 2 ... in order of first insertion. Texts live as long as the interner. */
 struct interner {
 	struct arena arena;
 	uint32_t *slots; /* id + 1; 0: empty */

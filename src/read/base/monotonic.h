@@ -1,6 +1,4 @@
-/*
- * monotonic: CLOCK_MONOTONIC in nanoseconds, for limits and intervals. Any thread; it cannot fail.
- */
+/* monotonic: CLOCK_MONOTONIC in nanoseconds, for limits and intervals. Thread-safe; cannot fail. */
 #ifndef MEMTAPE_BASE_MONOTONIC_H
 #define MEMTAPE_BASE_MONOTONIC_H
 

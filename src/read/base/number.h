@@ -1,13 +1,13 @@
 /*
- * number: what becomes of a number when it changes its kind. C leaves open what a double is as an
- * integer that cannot have it.
+ * number: conversions between kinds of numbers. In C, converting a double to an integer type that
+ * cannot hold it is undefined.
  */
 #ifndef MEMTAPE_BASE_NUMBER_H
 #define MEMTAPE_BASE_NUMBER_H
 
 #include <stdint.h>
 
-/* Rounded down; the least or the largest number there is, where it is less or more; 0: none. */
+/* Rounded down; clamped to the range of the result; NaN: 0. */
 static inline uint64_t u64_of_double(double value)
 {
 	if (value >= 0x1p64)

@@ -117,7 +117,7 @@ struct parse {
 	int argc;
 	char **argv;
 	void *settings;
-	int at; /* index of the argument looked at */
+	int at; /* index of the current argument */
 };
 
 /* The word after the current one. */
@@ -209,7 +209,7 @@ struct err *options_parse(const struct option_table *table, int argc, char **arg
 	return err;
 }
 
-/* Words of text, wrapped at width, continued at indent; the cursor stands at column `at`. */
+/* Words of text, wrapped at width, continued at indent; the cursor is at column `at`. */
 static void add_wrapped(struct str *out, const char *text, size_t indent, size_t at, size_t width)
 {
 	while (*text) {

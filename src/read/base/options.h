@@ -1,6 +1,6 @@
 /*
- * options: command lines by table. A command describes its options in rows; parsing, --help and the
- * check against the man page all come from the same rows.
+ * options: table-driven command lines. A command describes its options in rows; parsing, --help and
+ * the check against the man page all come from the same rows.
  *
  *	struct settings { const char *output; uint64_t top; bool force; };
  *	static const struct option_row rows[] = {
@@ -30,10 +30,10 @@ enum option_kind {
 	OPTION_BYTES,	 /* uint64_t; "64k", "1.5GiB" */
 	OPTION_DURATION, /* uint64_t nanoseconds; "5s", "10ms" */
 	OPTION_CHOICE,	 /* int: index into choices */
-	OPTION_COUNT	 /* int, raised by one each time; takes no argument */
+	OPTION_COUNT	 /* int, incremented by each; takes no argument */
 };
 
-/* Texts in the order in which they were given, borrowed from argv. */
+/* Texts in the order given, borrowed from argv. */
 struct option_list {
 	const char *items[16];
 	size_t count;
@@ -51,21 +51,21 @@ struct option_row {
 
 struct option_table {
 	const char *usage; /* "memtape record [options] [--] PROGRAM [ARGS]" */
-	const char *about; /* one or more sentences under it */
+	const char *about; /* one or more sentences below it */
 	const struct option_row *rows;
 	size_t row_count;
 	bool stop_at_operand; /* everything from the first operand on is operands */
 };
 
 /*
- * Parses argv[1 .. argc - 1] into settings. Operands are moved to argv[1 ...] in their order and
- * *operand_count_ret: how many; settings hold pointers into argv. On error (ERR_USAGE)
- * settings may have been written partly.
+ * Parses argv[1 .. argc - 1] into settings. Operands are moved to argv[1 ...] in order, their
+ * number is stored in *operand_count_ret; settings hold pointers into argv. On error (ERR_USAGE)
+ * settings may be partly written.
  */
 struct err *options_parse(const struct option_table *table, int argc, char **argv, void *settings,
 			  int *operand_count_ret);
 
-/* The text of --help, for a terminal `width` columns wide (0: 80). */
+/* The text of --help, for a terminal of `width` columns (0: 80). */
 void options_help(const struct option_table *table, unsigned width, struct str *out);
 
 #endif

@@ -20,7 +20,7 @@ void str_add_cut(struct str *out, const char *words, size_t columns)
 }
 
 /*
- * Where the bracket that opens at text[0] closes, or the end; "->", "<<" and "<=" are no brackets.
+ * Where the bracket that opens at text[0] closes, or the end; "->", "<<" and "<=" are not brackets.
  */
 static const char *bracket_end(const char *text, char open, char close)
 {
@@ -40,7 +40,7 @@ static bool begins(const char *text, const char *word)
 	return strncmp(text, word, strlen(word)) == 0;
 }
 
-/* What the library writes out in full and no programmer does. */
+/* Defaults that the library spells out and programmers omit. */
 static void add_simplified(struct str *out, const char *text)
 {
 	static const struct {
@@ -78,7 +78,7 @@ static void add_simplified(struct str *out, const char *text)
 	}
 }
 
-/* Leaves out what stands in brackets: f<int>(char) becomes f<...>(char), or f<...>(). */
+/* Elides the contents of brackets: f<int>(char) becomes f<...>(char), or f<...>(). */
 static void add_collapsed(struct str *out, const char *text, char open, char close,
 			  const char *instead)
 {
@@ -94,7 +94,7 @@ static void add_collapsed(struct str *out, const char *text, char open, char clo
 	}
 }
 
-/* The end of a name tells more than its beginning: a::b::c::run() becomes …::run(). */
+/* The end of a name is more informative than its beginning: a::b::c::run() becomes …::run(). */
 static void add_tail(struct str *out, const char *name, size_t columns)
 {
 	const char *last = NULL;
@@ -112,7 +112,7 @@ static void add_tail(struct str *out, const char *name, size_t columns)
 	str_add_cut(out, last, columns - 1);
 }
 
-/* Behind the return type that a template's name has in front. */
+/* After the return type that precedes the name of a template function. */
 static const char *skip_return_type(const char *name)
 {
 	const char *end = name + strcspn(name, "(");
@@ -135,7 +135,7 @@ void str_add_function(struct str *out, const char *function, size_t columns)
 	const char *name;
 	const char *unknown = begins(function, "0x") ? strstr(function, " [") : NULL;
 
-	if (unknown) /* "0x1234 [libfoo.so+0x1234]" without saying it twice */
+	if (unknown) /* avoids repeating the address in "0x1234 [libfoo.so+0x1234]" */
 		str_add_bytes(&simple, unknown + 2, strlen(unknown) - strlen(" []"));
 	else
 		add_simplified(&simple, function);

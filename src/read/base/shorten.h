@@ -1,6 +1,4 @@
-/*
- * shorten: texts and names of functions that have to fit into so many columns.
- */
+/* shorten: fits texts and function names into a number of columns. */
 #ifndef MEMTAPE_BASE_SHORTEN_H
 #define MEMTAPE_BASE_SHORTEN_H
 
@@ -10,8 +8,8 @@
 void str_add_cut(struct str *out, const char *words, size_t columns);
 
 /*
- * A function as people say it: std::string for basic_string<...>, no default allocators, and
- * parameters, template arguments and at last what it is nested in left out until it fits into
+ * A function name as people write it: std::string for basic_string<...>, no default allocators;
+ * parameters, template arguments and finally enclosing scopes are elided until it fits into
  * `columns`.
  */
 void str_add_function(struct str *out, const char *function, size_t columns);

@@ -8,7 +8,7 @@
 
 /*
  * Merge sort of count items of item_bytes each; compare(context, a, b) is < 0, 0 or > 0. Equal
- * items keep their order. False when out of memory (items then in their old order).
+ * items keep their order. False when out of memory (items then keep their old order).
  */
 bool sort_stable(void *items, size_t count, size_t item_bytes,
 		 int (*compare)(const void *context, const void *a, const void *b),

@@ -1,7 +1,7 @@
 /*
- * str: text under construction. A str grows; running out of memory sets `failed`, which sticks and
- * makes everything after a no-op, so a caller asks once, at the end. Numbers are printed by us and
- * so look the same in every locale. All zeros is an empty str. Not thread-safe.
+ * str: text under construction. A str grows; running out of memory sets `failed`, which stays set
+ * and turns later calls into no-ops, so callers check once, at the end. Numbers are formatted here
+ * and so look the same in every locale. All zeros is an empty str. Not thread-safe.
  */
 #ifndef MEMTAPE_BASE_STR_H
 #define MEMTAPE_BASE_STR_H
@@ -9,7 +9,7 @@
 #include "base/clean.h"
 
 struct str {
-	char *ptr; /* NUL-terminated; NULL while nothing was ever added */
+	char *ptr; /* NUL-terminated; NULL until something is added */
 	size_t len;
 	size_t capacity;
 	bool failed;
@@ -17,7 +17,7 @@ struct str {
 
 /* "" where ptr is NULL; valid until the next change. */
 const char *str_text(const struct str *str);
-void str_clear(struct str *str); /* empty again, memory kept, failure forgotten */
+void str_clear(struct str *str); /* empty again, memory kept, failure cleared */
 void str_deinit(struct str *str);
 CLEAN_DEFINE_DEINIT(str_deinit, struct str);
 
@@ -41,7 +41,7 @@ void str_add_double(struct str *str, double value, unsigned decimals);
 void str_add_iec(struct str *str, uint64_t bytes);
 void str_add_iec_signed(struct str *str, int64_t bytes); /* "-12.3 KiB" */
 
-/* With thousands apart: "1,234,567". */
+/* With thousands separators: "1,234,567". */
 void str_add_grouped(struct str *str, uint64_t value);
 void str_add_counted(struct str *str, uint64_t count,
 		     const char *thing); /* "1 block", "2 blocks" */
@@ -53,10 +53,10 @@ void str_add_duration(struct str *str, uint64_t ns);
 void str_add_percent(struct str *str, uint64_t part, uint64_t whole);
 
 /*
- * Hostile text made harmless. Terminal: control bytes and bad UTF-8 become '?'. JSON: quoted and
- * escaped, bad UTF-8 becomes U+FFFD. CSV: quoted when it needs to be (RFC 4180), bad
- * UTF-8 becomes U+FFFD. XML: & < > " '
- * escaped, for element text and attribute values; control bytes and bad UTF-8 become U+FFFD.
+ * Sanitises hostile text. Terminal: control bytes and bad UTF-8 become '?'. JSON: quoted and
+ * escaped, bad UTF-8 becomes U+FFFD. CSV: quoted when it needs to be (RFC 4180), bad UTF-8 becomes
+ * U+FFFD. XML: & < > " ' escaped, for element text and attribute values; control bytes and bad
+ * UTF-8 become U+FFFD.
  */
 void str_add_terminal(struct str *str, const char *text);
 void str_add_json(struct str *str, const char *text);
@@ -66,7 +66,7 @@ void str_add_xml(struct str *str, const char *text);
 /* Columns a terminal needs for it: code points, not bytes. */
 size_t str_width(const char *text);
 
-/* Bounded: always NUL-terminated, cut where it does not fit. Returns buf. bytes is not 0. */
+/* Bounded: always NUL-terminated, truncated if it does not fit. Returns buf. bytes is not 0. */
 char *str_format(char *buf, size_t bytes, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 /* Short texts in a caller's buffer of STR_SHORT_BYTES; they return buf. */
@@ -77,7 +77,7 @@ char *str_duration(char *buf, uint64_t ns);
 char *str_percent(char *buf, uint64_t part, uint64_t whole);
 
 /*
- * Reading numbers; the whole text must be one. Bytes: "4096", "64k", "1.5MiB", "2G" (units of
+ * Parsing numbers; the whole text must be a number. Bytes: "4096", "64k", "1.5MiB", "2G" (units of
  * 1024). Durations: "5s", "1.5ms", "200us", "10" (seconds), "2m", "1h".
  */
 bool str_parse_u64(const char *text, uint64_t *value_ret);
@@ -89,12 +89,12 @@ bool str_parse_duration(const char *text, uint64_t *ns_ret);
  */
 size_t str_utf8_bytes(const char *text);
 
-/* With U+FFFD for each byte that is none; the second is text itself where there is none, else
+/* With U+FFFD for each invalid byte; the second returns text itself if all are valid, else
  * room's. */
 void str_add_utf8(struct str *str, const char *text);
 const char *str_utf8(const char *text, struct str *room);
 
-/* A path as one word of a shell. */
+/* A path quoted as one shell word. */
 void str_add_shell(struct str *str, const char *word);
 
 #endif

@@ -1,6 +1,4 @@
-/*
- * The half of str that is about numbers: printing them for people and reading theirs.
- */
+/* The numbers part of str: formatting numbers for people and parsing theirs. */
 #include "base/str.h"
 
 #include <assert.h>
@@ -82,7 +80,7 @@ void str_add_double(struct str *str, double value, unsigned decimals)
 	}
 	if (value < 0 && scaled >= 1)
 		str_add_char(str, '-');
-	/* 2^120 of anything shown to a person is "a lot": saturate. */
+	/* No value shown to a person reaches 2^120: saturate. */
 	str_add_fixed(str,
 		      scaled < 0x1p120 ? (unsigned __int128)scaled : (unsigned __int128)1 << 120,
 		      decimals);
@@ -175,7 +173,7 @@ void str_add_percent(struct str *str, uint64_t part, uint64_t whole)
 	str_add(str, " %");
 }
 
-/* Into a caller's buffer: the str lives on the stack for the moment. */
+/* Into a caller's buffer; the str is a temporary on the stack. */
 static char *str_copy_out(struct str *str, char *buf)
 {
 	str_format(buf, STR_SHORT_BYTES, "%s", str_text(str));
@@ -215,7 +213,7 @@ char *str_percent(char *buf, uint64_t part, uint64_t whole)
 	return str_copy_out(&str, buf);
 }
 
-/* Digits at *text, moved past them; false on none or overflow. */
+/* Digits at *text, which is advanced past them; false if there are none or on overflow. */
 static bool parse_digits(const char **text, uint64_t *value_ret)
 {
 	uint64_t value = 0;

@@ -31,7 +31,7 @@ bool vec_grow(void **items, size_t *capacity, size_t wanted, size_t item_bytes);
 		vec->items = items;                                                                \
 		return ok;                                                                         \
 	}                                                                                          \
-	/* A new item at the end, not initialised; NULL when out of memory. */                     \
+	/* A new item at the end, uninitialised; NULL when out of memory. */                       \
 	__attribute__((unused)) static inline type *name##_add(struct name *vec)                   \
 	{                                                                                          \
 		if (unlikely(vec->count == vec->capacity) && !name##_reserve(vec, vec->count + 1)) \

@@ -10,18 +10,18 @@ struct ahead {
 	const struct capture *capture;
 	const struct ahead_chunk *order;
 	size_t count;
-	struct chunk_loader loader; /* of the thread that takes */
+	struct chunk_loader loader; /* of the consuming thread */
 	pthread_t threads[THREADS_MAX];
 	unsigned thread_count;
-	size_t window; /* how far decoding may run before taking */
+	size_t window; /* how far decoding may run ahead of the consumer */
 
 	pthread_mutex_t lock; /* of everything below */
 	pthread_cond_t changed;
-	size_t next;  /* first chunk nobody has begun to decode */
-	size_t taken; /* chunks asked for */
+	size_t next;  /* first chunk whose decoding has not begun */
+	size_t taken; /* chunks requested */
 	bool is_ending;
 	bool no_memory;
-	struct decoded **ready; /* by place in the order; NULL: not yet */
+	struct decoded **ready; /* by position in the order; NULL: not yet */
 	struct decoded *spare;
 };
 
@@ -35,7 +35,7 @@ static struct decoded *spare_pop(struct ahead *ahead)
 	return decoded;
 }
 
-/* Decodes the next chunk of the order. Called with the lock held, which is given up meanwhile. */
+/* Decodes the next chunk of the order. Called with the lock held, which is released meanwhile. */
 static void decode_next(struct ahead *ahead, struct chunk_loader *loader)
 {
 	size_t place = ahead->next++;
@@ -73,7 +73,7 @@ static void *decode_thread(void *context)
 	return NULL;
 }
 
-/* Fewer threads than wished for is no error: the taking thread decodes as well. */
+/* Fewer threads than requested is not an error: the consuming thread decodes as well. */
 static void start_threads(struct ahead *ahead, unsigned thread_count)
 {
 	sigset_t all, old;
@@ -147,7 +147,7 @@ struct decoded *ahead_take(struct ahead *ahead)
 	place = ahead->taken++;
 	pthread_cond_broadcast(&ahead->changed); /* the window has moved */
 	while (!ahead->ready[place] && !ahead->no_memory) {
-		/* Rather than wait, decode: this chunk, or one that will be wanted soon. */
+		/* Instead of waiting, decode: this chunk, or one needed soon. */
 		if (ahead->next < ahead->count && ahead->next < ahead->taken + ahead->window)
 			decode_next(ahead, &ahead->loader);
 		else

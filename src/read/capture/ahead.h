@@ -1,6 +1,6 @@
 /*
- * ahead: chunks decoded by other threads before they are needed. Chunks are asked for strictly in
- * the order given at the beginning; a bounded number is decoded in advance. Internal to capture.
+ * ahead: chunks decoded by other threads before they are needed. Chunks are requested strictly in
+ * the order given at creation; a bounded number is decoded in advance. Internal to capture.
  */
 #ifndef MEMTAPE_CAPTURE_AHEAD_H
 #define MEMTAPE_CAPTURE_AHEAD_H
@@ -15,7 +15,7 @@ struct ahead_chunk {
 
 struct ahead;
 
-/* order is borrowed. thread_count 0: everything is decoded by the thread that takes. */
+/* order is borrowed. thread_count 0: the consuming thread decodes everything. */
 struct err *ahead_create(const struct capture *capture, const struct ahead_chunk *order,
 			 size_t count, unsigned thread_count, struct ahead **ahead_ret);
 void ahead_destroy(struct ahead *ahead); /* NULL is fine; ends the threads */
@@ -24,7 +24,7 @@ CLEAN_DEFINE(ahead_destroy, struct ahead *);
 /* The next chunk of the order; waits for it, or decodes it here. NULL: out of memory. */
 struct decoded *ahead_take(struct ahead *ahead);
 
-/* Gives one back to be used again. */
+/* Returns a chunk for reuse. */
 void ahead_give(struct ahead *ahead, struct decoded *decoded);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * anonymise: a tape without what identifies its origin: texts, numbers of processes and threads,
- * build-ids, the time of day, identities and addresses are replaced, equal ones by equal ones.
+ * anonymise: a tape stripped of everything that identifies its origin: texts, numbers of processes
+ * and threads, build-ids, the time of day, identities and addresses are replaced, equal ones by
+ * equal ones.
  *
- * What becomes of texts is the caller's affair; everything else is decided here. Record types that
- * are not known are left out, and so is what follows in a record behind the fields that are.
- * Embedded names are left out: the caller writes others.
+ * The caller replaces texts; everything else is handled here. Unknown record types, anything after
+ * a record's known fields and embedded names are dropped: the caller writes new names.
  */
 #ifndef MEMTAPE_CAPTURE_ANONYMISE_H
 #define MEMTAPE_CAPTURE_ANONYMISE_H
@@ -23,12 +23,12 @@ enum anonymise_kind {
 struct anonymise_settings {
 	int level; /* of zstd */
 	void *context;
-	/* What to write instead of a text, valid until the next call; NULL: no memory. */
+	/* The replacement for a text, valid until the next call; NULL: out of memory. */
 	const char *(*text)(void *context, enum anonymise_kind kind, const char *text);
-	/* A module's build-id, count bytes; NULL: no memory. */
+	/* A module's build-id, count bytes; NULL: out of memory. */
 	const uint8_t *(*build_id)(void *context, const char *path, const uint8_t *build_id,
 				   size_t count);
-	/* For the owner's list of what was replaced: what, before, after. May be NULL. */
+	/* For the owner's list of replacements: kind, before, after. May be NULL. */
 	void (*tell)(void *context, const char *what, const char *before, const char *after);
 };
 

@@ -1,6 +1,4 @@
-/*
- * anonymise_parts: what anonymise.c and anonymise_records.c have in common. Internal to capture.
- */
+/* anonymise_parts: shared by anonymise.c and anonymise_records.c. Internal to capture. */
 #ifndef MEMTAPE_CAPTURE_ANONYMISE_PARTS_H
 #define MEMTAPE_CAPTURE_ANONYMISE_PARTS_H
 
@@ -19,11 +17,11 @@ struct anonymise {
 	struct vec_u8 out;    /* the record's new payload */
 };
 
-/* The payload of a record with everything replaced, to out; nothing: the record is to go. */
+/* Writes the payload of a record with everything replaced to out; nothing: drop the record. */
 struct err *anonymise_payload(struct anonymise *anonymise, enum tape_extended type,
 			      const uint8_t *bytes, size_t count);
 
-/* Another number for each process and thread but 0. */
+/* A replacement number for each process and thread except 0. */
 struct err *anonymise_pid(struct anonymise *anonymise, uint32_t *pid);
 
 void anonymise_realtime(const struct anonymise *anonymise, uint64_t *realtime_ns);

@@ -1,6 +1,4 @@
-/*
- * What becomes of each type of record.
- */
+/* How each type of record is anonymised. */
 #include <assert.h>
 
 #include "capture/anonymise_parts.h"
@@ -38,7 +36,7 @@ static struct err *put(struct anonymise *anonymise, const void *bytes, size_t co
 	return NULL;
 }
 
-/* A text of len bytes, replaced; ended by a zero byte if it was. */
+/* A text of len bytes, replaced; NUL-terminated if it was. */
 static struct err *put_text(struct anonymise *anonymise, enum anonymise_kind kind, const char *text,
 			    size_t len, bool is_ended)
 {
@@ -88,7 +86,7 @@ struct payload {
 	size_t count;
 };
 
-/* The struct at the beginning; false: it is cut short. */
+/* The struct at the beginning; false: it is truncated. */
 static bool payload_take(struct payload *payload, void *out, size_t count)
 {
 	if (payload->count < count)
@@ -99,7 +97,7 @@ static bool payload_take(struct payload *payload, void *out, size_t count)
 	return true;
 }
 
-/* The rest, texts ended by zero bytes each, or one that is not ended. */
+/* The rest: NUL-terminated texts, or one unterminated text. */
 static struct err *put_texts(struct anonymise *anonymise, struct payload rest,
 			     enum anonymise_kind kind)
 {
@@ -194,7 +192,7 @@ static struct err *on_map(struct anonymise *anonymise, struct payload rest)
 	return put(anonymise, &map, sizeof(map));
 }
 
-/* Names that only this program has are in prefixes, too. */
+/* Names unique to this program appear as prefixes, too. */
 static struct err *on_allocator(struct anonymise *anonymise, struct payload rest)
 {
 	struct tape_allocator allocator;
@@ -253,7 +251,7 @@ static struct err *on_stack_use(struct anonymise *anonymise, struct payload rest
 	return err ? err : put(anonymise, &record, sizeof(record));
 }
 
-/* What is free text behind a struct of so many bytes. */
+/* The free text after a struct of this many bytes. */
 static struct err *on_worded(struct anonymise *anonymise, struct payload rest, size_t struct_bytes,
 			     enum anonymise_kind kind)
 {
@@ -267,7 +265,7 @@ static struct err *on_worded(struct anonymise *anonymise, struct payload rest, s
 	return err ? err : put_texts(anonymise, rest, kind);
 }
 
-/* The format and the tool are public; the file is not, and notes may have anything in them. */
+/* The format and the tool are public; the file is not, and notes may contain anything. */
 static struct err *on_import(struct anonymise *anonymise, struct payload rest)
 {
 	struct tape_import import;
@@ -283,7 +281,7 @@ static struct err *on_import(struct anonymise *anonymise, struct payload rest)
 	return err ? err : put(anonymise, "\n\nfile", 6);
 }
 
-/* The number in hex at *at, and past it. */
+/* Parses the hex number at *at and advances past it. */
 static uint64_t take_hex(const char **at, const char *end)
 {
 	uint64_t value = 0;
@@ -305,7 +303,7 @@ static struct err *put_space_line(struct anonymise *anonymise, const char *line,
 
 	at += at < end; /* the blank */
 	range_end = take_hex(&at, end);
-	/* the end of a range goes with its last byte */
+	/* the end of a range moves with its last byte */
 	str_format(text, sizeof(text), "%llx %llx",
 		   (unsigned long long)shift_address(anonymise->shift, range_begin),
 		   (unsigned long long)shift_address(anonymise->shift, range_end - 1) + 1);
@@ -345,7 +343,7 @@ static struct err *on_space(struct anonymise *anonymise, struct payload rest)
 	return err;
 }
 
-/* Bytes of records without anything that tells; SIZE_MAX: of another kind. */
+/* Size of records that contain nothing identifying; SIZE_MAX: another kind. */
 static size_t plain_bytes(enum tape_extended type)
 {
 	switch (type) {
@@ -384,7 +382,7 @@ static struct err *on_plain(struct anonymise *anonymise, enum tape_extended type
 
 	if (bytes == SIZE_MAX || rest.count < bytes)
 		return NULL;
-	if (type == TAPE_EXT_CALLS) /* at the end of what stands there */
+	if (type == TAPE_EXT_CALLS) /* at the end of the existing text */
 		rest.bytes += rest.count - bytes;
 	return put(anonymise, rest.bytes, bytes);
 }

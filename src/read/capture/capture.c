@@ -199,7 +199,7 @@ static bool packed_header_ok(const struct capture *capture, const struct tape_ch
 	       header->stored_bytes <= rest - sizeof(*header) && chunk_fits(header, chunk_bytes);
 }
 
-/* Whether a sound chunk, checksum and all, begins at offset. */
+/* Whether a valid chunk, including its checksum, begins at offset. */
 static bool chunk_at(const struct capture *capture, uint64_t offset)
 {
 	CLEAN(free) uint8_t *buf = NULL;
@@ -225,7 +225,7 @@ static bool chunk_at(const struct capture *capture, uint64_t offset)
 	       capture_checksum_ok((const struct tape_chunk *)(const void *)buf);
 }
 
-/* Offset of the next sound chunk after damage at `from`, or the end of the file. */
+/* Offset of the next valid chunk after damage at `from`, or the end of the file. */
 static struct err *find_chunk(const struct capture *capture, uint64_t from, uint64_t *found_ret)
 {
 	CLEAN(free) uint8_t *buf = malloc(SCAN_BYTES);
@@ -255,8 +255,8 @@ static struct err *find_chunk(const struct capture *capture, uint64_t from, uint
 }
 
 /*
- * Whether the unused tail is what a collector had written of its last chunk when it was killed, or
- * has written of it by now: the spool still has that chunk.
+ * Whether the trailing bytes are a partial chunk that a collector was writing when killed, or is
+ * still writing: the spool still has that chunk.
  */
 static bool is_torn_write(const struct capture *capture)
 {
@@ -265,8 +265,8 @@ static bool is_torn_write(const struct capture *capture)
 }
 
 /*
- * No chunk begins at offset. Perhaps that is because the length of the one before is wrong: then it
- * is the damaged one, and the search begins in it.
+ * No chunk begins at offset. The length of the previous chunk may be wrong: then that chunk is the
+ * damaged one, and the search begins inside it.
  */
 static struct err *scan_damage(struct capture *capture, uint64_t offset, uint64_t *next_ret)
 {
@@ -320,7 +320,7 @@ static int compare_chunks(const void *context, const void *a, const void *b)
 	return sort_compare_u64(left->seq, right->seq);
 }
 
-/* Removes second chunks of one number from by_stream and counts the missing ones. */
+/* Removes duplicate chunk numbers from by_stream and counts missing ones. */
 static struct err *check_sequence(struct capture *capture)
 {
 	const struct capture_chunk *before = NULL;
@@ -437,7 +437,7 @@ struct err *capture_verify(const struct capture *capture,
 		chunk_decode(&loader, chunk, 0, decoded);
 		err = steal(decoded->err);
 		error = decoded->damage;
-		/* The recorder does not count; who packs does. */
+		/* The recorder does not count events; packing does. */
 		if (!error && !chunk->is_slot && decoded->event_count != chunk->event_count)
 			error = "the number of events is not the one in its header";
 		if (!err)

@@ -1,8 +1,8 @@
 /*
- * capture: tapes as they are: opened, checked, recovered and played back in the order of time.
+ * capture: raw access to tapes: opened, checked, recovered and played back in order of time.
  *
- * capture_open looks at the header and at every chunk's header, and keeps what is sound. Bytes are
- * foreign: whatever they say, the answer is an error, or a shorter capture with its damage listed.
+ * capture_open checks the header and every chunk's header, and keeps what is valid. Bytes are
+ * untrusted: the result is an error, or a shorter capture with its damage listed.
  *
  *	CLEAN(capture_destroy) struct capture *capture = NULL;
  *	struct err *err = capture_open(path, &capture);
@@ -10,7 +10,7 @@
  *	err = capture_play(capture, &stacks, &player, &count);
  *
  * A capture is immutable once open: any number of threads may read and play it at once. The file
- * may be one that is being written (a live raw tape): what was there at opening is read.
+ * may still be being written (a live raw tape): its contents at opening are read.
  *
  * A tape whose collector was killed has its spool beside it (TAPE_SPOOL_SUFFIX in tape.h): both are
  * opened as one. Nothing is written: `memtape repack` makes one file of them.
@@ -28,25 +28,25 @@ struct err *capture_open(const char *path, struct capture **capture_ret);
 void capture_destroy(struct capture *capture); /* NULL is fine */
 CLEAN_DEFINE(capture_destroy, struct capture *);
 
-/* Header as on the tape, checked; lives as long as the capture. */
+/* The tape's header, checked; lives as long as the capture. */
 const struct tape_header *capture_header(const struct capture *capture);
 
 /*
  * State the recorder left in a raw tape, or in the spool of a packed one; else all zeros. A copy
- * made at opening. has_live: there is such a state, and no records on the tape that say the same.
+ * made at opening. has_live: it exists, and no records on the tape say the same.
  */
 const struct tape_live *capture_live(const struct capture *capture);
 bool capture_has_live(const struct capture *capture);
 
-/* Complete: nobody writes to it any more, nor was anybody kept from it. */
+/* Complete: nobody writes to it any more, and writing was not cut short. */
 bool capture_is_finished(const struct capture *capture);
-/* At this moment, to it or to its spool. Not known of a raw tape: false. */
+/* Being written now, or its spool is. Unknown for a raw tape: false. */
 bool capture_is_written(const struct capture *capture);
 
-/* Memtape was killed while it recorded: what that means for this tape; NULL: it was not. */
+/* Memtape was killed while recording: the consequences for this tape; NULL: it was not. */
 const char *capture_killed_text(const struct capture *capture);
 
-/* A chunk that was found, in the order of the file. */
+/* A chunk, in file order. */
 struct capture_chunk {
 	uint64_t offset; /* of its header in the file */
 	uint32_t stream;
@@ -56,19 +56,19 @@ struct capture_chunk {
 	uint32_t first_node;
 	uint32_t stored_bytes; /* in the file, without the header */
 	uint64_t begin_ticks;
-	uint64_t event_count; /* as its header says; 0 where it was still open */
+	uint64_t event_count; /* from its header; 0 if it was still open */
 	uint8_t codec;	      /* enum tape_codec */
-	bool is_open;	      /* never sealed: the process died or still runs */
+	bool is_open;	      /* never sealed: the process died or is still running */
 	bool is_slot;	      /* of a raw tape or a spool: nodes stand at its end */
 	bool in_spool;	      /* offset is in the spool */
-	uint32_t taken_used;  /* of a spool: so much of it is in a chunk of the tape */
+	uint32_t taken_used;  /* of a spool: this much of it is in a chunk of the tape */
 	uint32_t taken_nodes;
 };
 
 size_t capture_chunk_count(const struct capture *capture);
 const struct capture_chunk *capture_chunk_get(const struct capture *capture, size_t index);
 
-/* Something wrong with the tape, at a byte offset of the file, or of the spool. text lives with the
+/* A problem of the tape, at a byte offset of the file, or of the spool. text lives with the
  * capture. */
 struct capture_damage {
 	uint64_t offset;
@@ -81,12 +81,12 @@ const struct capture_damage *capture_damage_get(const struct capture *capture, s
 /* Whole-tape numbers known without decoding. */
 struct capture_facts {
 	uint64_t file_bytes;
-	uint64_t spool_bytes; /* of the spool beside it, where that was needed */
+	uint64_t spool_bytes; /* of the spool beside it, if it was needed */
 	uint64_t chunk_count;
 	uint64_t stream_count; /* with at least one chunk */
 	uint64_t record_bytes; /* decoded */
 	uint64_t node_count;
-	uint64_t sealed_event_count;  /* sum over sealed chunks; what is open comes on top */
+	uint64_t sealed_event_count;  /* sum over sealed chunks; open ones are not included */
 	uint64_t missing_chunk_count; /* gaps in the seq of streams: whole chunks lost */
 	uint64_t unused_tail_bytes;   /* after the last sound chunk */
 };
@@ -94,8 +94,8 @@ struct capture_facts {
 const struct capture_facts *capture_facts(const struct capture *capture);
 
 /*
- * Decodes every chunk and reports each: events counted, error NULL when it is sound, else what is
- * wrong. Does not stop at damage. Returns an error only for things that are not the tape's fault.
+ * Decodes every chunk and reports each: events counted, error NULL if it is valid, else the
+ * problem. Does not stop at damage. Returns an error only for things that are not the tape's fault.
  */
 struct err *capture_verify(const struct capture *capture,
 			   void (*visit)(void *context, const struct capture_chunk *chunk,
@@ -103,9 +103,9 @@ struct err *capture_verify(const struct capture *capture,
 			   void *context);
 
 /*
- * One event. Extended records come as events as well, with fn TAPE_FN_EXTENDED: use
- * capture_event_extended on them and nothing else. So do latencies: with fn TAPE_FN_LATENCY, size
- * is how many ticks (not shifted) the call took that the stream's event before them was.
+ * One event. Extended records are events as well, with fn TAPE_FN_EXTENDED: use only
+ * capture_event_extended on them. So are latencies: with fn TAPE_FN_LATENCY, size is the duration
+ * in ticks (not shifted) of the call recorded by the stream's previous event.
  */
 struct capture_event {
 	uint64_t ticks;	  /* shifted, as on the tape */
@@ -119,33 +119,33 @@ struct capture_event {
 
 static_assert(sizeof(struct capture_event) == 40, "two thirds of a cache line");
 
-/* payload is valid during the callback only; payload_bytes may be anything up to the chunk. */
+/* payload is valid only during the callback; payload_bytes may be up to a chunk's size. */
 struct tape_extended_record capture_event_extended(const struct capture_event *event);
 
 size_t capture_stream_count(const struct capture *capture);
 uint32_t capture_stream_id(const struct capture *capture, size_t stream);
 
 /*
- * Called on the thread that plays, with events in the order of time: by ticks; within a stream in
- * the order of recording, always; of equal times frees before allocations. An error ends the play.
+ * Called on the playing thread, with events ordered by ticks; within a stream always in the order
+ * of recording; at equal times frees before allocations. An error ends the play.
  */
 struct capture_player {
 	struct err *(*events)(void *context, const struct capture_event *events, size_t count);
 	void *context;
-	unsigned thread_count; /* decoding threads to start; 0: as many as there are processors */
+	unsigned thread_count; /* decoding threads to start; 0: one per processor */
 };
 
 struct capture_played {
 	uint64_t event_count; /* allocations and frees, not extended records */
 	uint64_t extended_count;
-	uint64_t damage_count;	     /* chunks that could be decoded only in part */
+	uint64_t damage_count;	     /* chunks that could be decoded only partly */
 	uint64_t damage_offset;	     /* of the first of them */
 	uint64_t unknown_node_count; /* events whose stack was lost with another chunk */
 };
 
 /*
  * Plays the tape once. stacks (empty or from an earlier play) receives the stacks and the modules.
- * Decodes ahead on other threads, which are gone at return. played_ret is filled on success.
+ * Decodes ahead on other threads, which have ended on return. played_ret is filled on success.
  */
 struct err *capture_play(const struct capture *capture, struct capture_stacks *stacks,
 			 const struct capture_player *player, struct capture_played *played_ret);

@@ -16,7 +16,7 @@ void chunk_loader_deinit(struct chunk_loader *loader)
 	*loader = (struct chunk_loader) { 0 };
 }
 
-/* Exactly bytes; a file that became shorter since it was opened is damage. */
+/* Exactly bytes; a file truncated since it was opened is damaged. */
 static struct err *read_at(int fd, void *buf, size_t bytes, uint64_t offset)
 {
 	uint8_t *ptr = buf;
@@ -54,7 +54,7 @@ static void image_header(const struct capture_chunk *chunk, struct tape_chunk *i
 	};
 }
 
-/* What of a slot is not in a chunk of the tape. */
+/* The part of a slot that is not in a chunk of the tape. */
 static struct err *slot_cut(struct chunk_loader *loader, const struct capture_chunk *chunk,
 			    struct tape_chunk *image)
 {
@@ -103,7 +103,7 @@ static struct err *loader_reserve(struct chunk_loader *loader, size_t bytes)
 	return loader->packed && loader->packer ? NULL : err_nomem();
 }
 
-/* Records and nodes as they are, in a packed tape. */
+/* Stored records and nodes, in a packed tape. */
 static struct err *load_plain(const struct chunk_loader *loader, const struct capture_chunk *chunk,
 			      struct tape_chunk *image)
 {
@@ -119,7 +119,7 @@ static struct err *load_plain(const struct chunk_loader *loader, const struct ca
 	return NULL;
 }
 
-/* The chunk as it is in a packed tape, into the loader's buffer; the checksum is right. */
+/* The stored chunk of a packed tape, into the loader's buffer; its checksum is right. */
 static struct err *read_packed(struct chunk_loader *loader, const struct capture_chunk *chunk,
 			       const struct tape_chunk **packed_ret)
 {
@@ -133,7 +133,7 @@ static struct err *read_packed(struct chunk_loader *loader, const struct capture
 	if (err)
 		return err;
 	packed = (const struct tape_chunk *)(const void *)loader->packed;
-	/* The file may have changed since its headers were looked at. */
+	/* The file may have changed since its headers were read. */
 	if (packed->stored_bytes != chunk->stored_bytes || packed->used != chunk->used ||
 	    packed->node_count != chunk->node_count || packed->stream != chunk->stream)
 		return err_new(ERR_FORMAT, "changed while it was read");
@@ -203,7 +203,7 @@ static inline uint64_t field_value(const uint8_t **ptr, unsigned lengths, unsign
 	return value;
 }
 
-/* As tape_reader does, but into place; ptr has TAPE_EVENT_ROOM readable bytes. */
+/* Like tape_reader, but in place; ptr has TAPE_EVENT_ROOM readable bytes. */
 static inline const uint8_t *event_decode(struct tape_codec_state *codec, const uint8_t *ptr,
 					  unsigned ctrl, struct capture_event *event)
 {
@@ -263,7 +263,7 @@ size_t chunk_extended_node(const struct tape_extended_record *record)
 	case TAPE_EXT_THREAD_CREATE:
 		offset = offsetof(struct tape_thread_create, node);
 		break;
-	default: /* types of later versions come here as well */
+	default: /* unknown types of later versions end up here as well */
 		return CHUNK_NO_NODE;
 	}
 	return record->payload_bytes < offset + sizeof(uint32_t) ? CHUNK_NO_NODE : offset;
@@ -316,7 +316,7 @@ struct tape_extended_record capture_event_extended(const struct capture_event *e
 	};
 }
 
-/* NULL: it does not end before `end`. Its time is that of the event it is about. */
+/* NULL: it does not end before `end`. Its time is that of its event. */
 static const uint8_t *latency_decode(const uint8_t *ptr, const uint8_t *end, unsigned ctrl,
 				     uint64_t ticks, struct capture_event *event)
 {
@@ -329,7 +329,7 @@ static const uint8_t *latency_decode(const uint8_t *ptr, const uint8_t *end, uns
 	return ptr + 2 + bytes;
 }
 
-/* Every record of image; false where one is broken: those before it are there. */
+/* Every record of image; false if one is broken: the records before it are returned. */
 static bool decode_records(struct decoded *decoded, uint32_t stream)
 {
 	const struct tape_chunk *image = decoded->image;
@@ -366,7 +366,7 @@ static bool decode_records(struct decoded *decoded, uint32_t stream)
 
 static bool decoded_reserve(struct decoded *decoded, uint32_t used)
 {
-	/* One more: the last record may turn out to be broken when it is already written. */
+	/* One extra: the last record may turn out to be broken after it is written. */
 	size_t room = used / RECORD_BYTES_MIN + 2;
 
 	if (decoded->room >= room)
@@ -377,7 +377,7 @@ static bool decoded_reserve(struct decoded *decoded, uint32_t used)
 	return decoded->events != NULL;
 }
 
-/* Straight from the columns: the records are never put together. */
+/* Straight from the columns: the records are never assembled. */
 static struct err *decode_columns(struct chunk_loader *loader, const struct tape_chunk *packed,
 				  const struct capture_chunk *chunk, uint32_t stream,
 				  struct decoded *decoded)

@@ -14,7 +14,7 @@ VEC_DEFINE(capture_damage_vec, struct capture_damage);
 
 struct capture {
 	int fd;
-	int spool_fd; /* -1: there is none, or it is not needed */
+	int spool_fd; /* -1: none, or not needed */
 	struct tape_header header;
 	struct tape_live live;
 	bool has_live;
@@ -28,10 +28,10 @@ struct capture {
 	struct arena arena;
 };
 
-/* As many bytes as there are, up to bytes. */
+/* Up to bytes; fewer at the end of the file. */
 struct err *capture_read_some(int fd, void *buf, size_t bytes, uint64_t offset, size_t *done_ret);
 struct err *capture_add_damage(struct capture *capture, uint64_t offset, const char *text);
-/* header->stored_bytes of a slot is what it has of records and nodes. */
+/* header->stored_bytes of a slot is the size of its records and nodes. */
 struct err *capture_add_chunk(struct capture *capture, uint64_t offset,
 			      const struct tape_chunk *header);
 struct err *capture_check_header(const struct tape_header *header, size_t bytes);
@@ -40,16 +40,16 @@ struct err *capture_check_header(const struct tape_header *header, size_t bytes)
 struct err *capture_scan_slots(struct capture *capture);
 /* of a packed one whose collector was killed, those of its spool that are not on the tape; */
 struct err *capture_join_spool(struct capture *capture, const char *path);
-/* the spool alone, where its collector had not come to write anything. False: there is none. */
+/* the spool alone, if its collector had not written anything yet. False: there is none. */
 bool capture_open_spool_alone(struct capture *capture, const char *path);
 
-/* What a thread needs to load chunks; used again from chunk to chunk. */
+/* A thread's state for loading chunks, reused from chunk to chunk. */
 struct chunk_loader {
 	const struct capture *capture;
-	struct capture_packer *packer; /* made when first needed */
+	struct capture_packer *packer; /* created on first use */
 	uint8_t *packed;
 	size_t packed_room;
-	uint8_t *scratch; /* for slots of which a part was taken */
+	uint8_t *scratch; /* for slots that were taken in part */
 };
 
 void chunk_loader_deinit(struct chunk_loader *loader);
@@ -64,7 +64,7 @@ struct err *chunk_load(struct chunk_loader *loader, const struct capture_chunk *
 		       struct tape_chunk *image);
 
 struct decoded {
-	struct decoded *next;	      /* of its stream, or of the free ones */
+	struct decoded *next;	      /* of its stream, or of the free list */
 	struct capture_event *events; /* stack holds the stream's own node number */
 	size_t count;
 	size_t room;
@@ -72,18 +72,18 @@ struct decoded {
 	uint32_t seq;
 	struct tape_chunk *image; /* extended events point into it */
 	uint32_t event_count;	  /* without extended records */
-	const char *damage;	  /* NULL: sound */
+	const char *damage;	  /* NULL: valid */
 	struct err *err;	  /* not the tape's fault */
 };
 
 struct decoded *decoded_create(const struct capture *capture);
 void decoded_destroy(struct decoded *decoded);
 
-/* Loads and decodes. Damage and errors are left in decoded; what could be read is there. */
+/* Loads and decodes. Damage and errors are stored in decoded, as is everything readable. */
 void chunk_decode(struct chunk_loader *loader, const struct capture_chunk *chunk, uint32_t stream,
 		  struct decoded *decoded);
 
-/* Where an extended record's payload names a stack (a u32); CHUNK_NO_NODE: it names none. */
+/* Offset of the stack (a u32) in an extended record's payload; CHUNK_NO_NODE: it has none. */
 enum { CHUNK_NO_NODE = UINT16_MAX };
 size_t chunk_extended_node(const struct tape_extended_record *record);
 
@@ -98,9 +98,7 @@ static inline struct capture_event capture_event_of_latency(uint64_t ticks, uint
 	};
 }
 
-/*
- * The columns of a packed chunk, valid until the packer is used again; they may not fit together.
- */
+/* The columns of a packed chunk, valid until the packer is used again; they may be inconsistent. */
 struct columns;
 struct err *capture_unpack_columns(struct capture_packer *packer, const struct tape_chunk *packed,
 				   uint32_t chunk_bytes, const struct columns **columns_ret);

@@ -1,6 +1,6 @@
 /*
- * closing: what only the header page of a raw tape or spool says - losses, why recording stopped -
- * as records of the collector's stream, where packed tapes have it. Internal to capture.
+ * closing: data found only in the header page of a raw tape or spool - losses, why recording
+ * stopped - as records of the collector's stream, as in packed tapes. Internal to capture.
  */
 #ifndef MEMTAPE_CAPTURE_CLOSING_H
 #define MEMTAPE_CAPTURE_CLOSING_H

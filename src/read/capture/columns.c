@@ -4,7 +4,7 @@
 
 enum {
 	TAIL_BYTES = 2 * TAPE_EVENT_ROOM,
-	SET_SKEW_BYTES = 5 * 64 /* columns grow at one pace: not all in the same sets of a cache */
+	SET_SKEW_BYTES = 5 * 64 /* columns advance in step: keep them out of the same cache sets */
 };
 
 void columns_deinit(struct columns *columns)
@@ -13,7 +13,7 @@ void columns_deinit(struct columns *columns)
 	*columns = (struct columns) { 0 };
 }
 
-/* A latency is a record whose only field stands where events have their time. */
+/* A latency is a record with a single field, where events have their time. */
 static void fill_latency_shapes(struct columns *columns)
 {
 	for (unsigned code = 0; code < 4; code++) {
@@ -57,7 +57,7 @@ bool columns_reserve(struct columns *columns, uint32_t chunk_bytes)
 	if (columns->memory && columns->room >= room)
 		return true;
 	free(columns->memory);
-	/* Mostly never touched, and memory that is not touched costs nothing. */
+	/* Mostly never touched, and untouched memory costs nothing. */
 	columns->memory = malloc(room * (COLUMN_COUNT + COLUMN_OVERRUN));
 	if (!columns->memory)
 		return false;
@@ -103,7 +103,7 @@ static inline void split_event(struct split *split, const uint8_t *in,
 	split_field(split, in, shape, TAPE_FIELD_STACK);
 }
 
-/* Bytes of the record at in, 0: it does not end before `end`, or is none. */
+/* Length of the record at in, 0: it does not end before `end`, or is not a record. */
 static size_t record_length(const struct split *split, const uint8_t *in, const uint8_t *end)
 {
 	unsigned ctrl = load_u16(in);
@@ -119,7 +119,7 @@ static size_t record_length(const struct split *split, const uint8_t *in, const 
 	return bytes <= rest ? bytes : 0;
 }
 
-/* Gives a control word its code. Records of extended ones have no one length: they stay here. */
+/* Assigns a code to a control word. Extended records vary in length: they get none. */
 static void add_word(struct split *split, unsigned ctrl)
 {
 	const bool is_regular = column_is_regular(ctrl);
@@ -133,7 +133,7 @@ static void add_word(struct split *split, unsigned ctrl)
 	split->out[COLUMN_WORDS] += 2;
 }
 
-/* A record that is extended, or whose control word has no code. NULL: it is broken. */
+/* An extended record, or one whose control word has no code. NULL: it is broken. */
 static const uint8_t *split_rare(struct split *split, const uint8_t *in, const uint8_t *end)
 {
 	size_t bytes = record_length(split, in, end);
@@ -159,8 +159,8 @@ static const uint8_t *split_rare(struct split *split, const uint8_t *in, const u
 }
 
 /*
- * Whole records from in on; in[0 .. end - in + 63] is readable. Returns where it stopped. From one
- * record to the next leads one look-up only: that is what bounds the speed.
+ * Whole records from in on; in[0 .. end - in + 63] is readable. Returns where it stopped. The
+ * dependency from record to record is a single lookup: that is what bounds the speed.
  */
 static const uint8_t *split_records(struct split *split, const uint8_t *in, const uint8_t *end,
 				    const uint8_t *soft_end)

@@ -1,10 +1,10 @@
 /*
- * columns: the records and nodes of one chunk, taken apart by field, and put together again.
+ * columns: the records and nodes of one chunk, split into columns by field, and joined again.
  *
- * Control words are numbered as they come, one byte a record. Fields of one length are one column
- * each (a table of two-byte distances compresses better than a mixture), in record order. Lengths
+ * Control words are numbered in order of appearance, one byte per record. Each field length has a
+ * column (a table of two-byte distances compresses better than a mixture), in record order. Lengths
  * need no columns: the control words name them. Nodes are runs, each node the caller of the next,
- * and addresses are guessed from the caller's. Internal to capture; layout: docs/tape-format.md.
+ * and addresses are predicted from the caller's. Internal to capture; layout: docs/tape-format.md.
  */
 #ifndef MEMTAPE_CAPTURE_COLUMNS_H
 #define MEMTAPE_CAPTURE_COLUMNS_H
@@ -13,14 +13,14 @@
 #include "tape/codec.h"
 
 enum column {
-	COLUMN_WORDS,	  /* u16: control words, in the order in which they first come */
-	COLUMN_CODES,	  /* one byte a record: its word's place in them; COLUMN_CODE_RARE */
-	COLUMN_RARE,	  /* u16: control words that had no place any more */
+	COLUMN_WORDS,	  /* u16: control words, in order of first appearance */
+	COLUMN_CODES,	  /* one byte per record: its word's index in them; COLUMN_CODE_RARE */
+	COLUMN_RARE,	  /* u16: control words that got no index */
 	COLUMN_FIELD = 3, /* + field * 4 + length code: 20 columns, some always empty */
 	COLUMN_EXTENDED = COLUMN_FIELD + TAPE_FIELD_COUNT * 4, /* without the control word */
-	COLUMN_NODE_RUN, /* how many nodes hang on the node before them each, until one does not */
-	COLUMN_NODE_PARENT, /* u32: own id - parent, of those that do not */
-	COLUMN_NODE_RANK,   /* two bits a node: which of the last three pcs below that caller */
+	COLUMN_NODE_RUN,    /* lengths of runs of nodes that are children of the node before */
+	COLUMN_NODE_PARENT, /* u32: own id - parent, of the other nodes */
+	COLUMN_NODE_RANK,   /* two bits per node: which of the last three pcs below that caller */
 	COLUMN_NODE_PC_LOW, /* u32, of nodes with another pc */
 	COLUMN_NODE_PC_HIGH,
 	COLUMN_LATENCY,	     /* u16: durations */
@@ -31,7 +31,7 @@ enum column {
 enum {
 	COLUMN_CODE_RARE = 255,
 	COLUMN_PAD = 16,   /* readable and writable bytes after every column */
-	COLUMN_OVERRUN = 8 /* readable bytes behind them all, times the room of one */
+	COLUMN_OVERRUN = 8 /* readable bytes after all of them, times the room of one */
 };
 
 struct column_bytes {
@@ -39,7 +39,7 @@ struct column_bytes {
 	uint32_t bytes;
 };
 
-/* How an event with these length codes lies in a record, and where its fields go. */
+/* How an event with these length codes is laid out, and where its fields go. */
 struct column_shape {
 	uint8_t offset[TAPE_FIELD_COUNT]; /* from the control word */
 	uint8_t length[TAPE_FIELD_COUNT];
@@ -47,7 +47,7 @@ struct column_shape {
 	uint8_t total; /* length of the record */
 };
 
-/* Index of a shape: the length codes and whether the function carries a size. Then latencies'. */
+/* Index of a shape: the length codes and whether the function carries a size. Latencies follow. */
 enum { COLUMN_SHAPE_LATENCY = 2048, COLUMN_SHAPE_COUNT = COLUMN_SHAPE_LATENCY + 4 };
 
 struct columns {
@@ -65,40 +65,40 @@ bool columns_reserve(struct columns *columns, uint32_t chunk_bytes);
 void columns_deinit(struct columns *columns);
 
 struct columns_counts {
-	uint32_t used;	      /* bytes of the records taken: less than asked when one is broken */
+	uint32_t used;	      /* bytes of records consumed: fewer than given if one is broken */
 	uint32_t event_count; /* without extended records and latencies */
 };
 
-/* Takes `used` bytes of records and node_count nodes of a slot of chunk_bytes apart. */
+/* Splits `used` bytes of records and node_count nodes of a slot of chunk_bytes. */
 struct columns_counts columns_split(struct columns *columns, const struct tape_chunk *chunk,
 				    uint32_t chunk_bytes);
 void columns_split_nodes(struct columns *columns, const struct tape_chunk *chunk,
 			 uint32_t chunk_bytes);
 
 /*
- * Whether the columns of records hold exactly what their control words and this header call for,
- * so that columns_join needs no checks. Columns may be foreign bytes, but have COLUMN_PAD.
+ * Whether the columns of records hold exactly what their control words and this header require, so
+ * that columns_join needs no checks. Columns may be untrusted bytes, but have COLUMN_PAD.
  */
 bool columns_are_sound(const struct columns *columns, const struct tape_chunk *header,
 		       uint32_t chunk_bytes);
 
-/* Writes the records of sound columns to their places in a slot whose header is filled. */
+/* Writes the records of valid columns to their places in a slot whose header is filled. */
 void columns_join(const struct columns *columns, struct tape_chunk *chunk);
 
 /*
  * Fills decoded->events (with room for every record of the chunk) and its image's extended records
- * from columns, which may be foreign bytes; the image's header is filled before. False:
- * they do not fit together, nothing is there.
+ * from columns, which may be untrusted bytes; the image's header is filled before. False: they are
+ * inconsistent, nothing is stored.
  */
 struct decoded;
 bool columns_decode(const struct columns *columns, uint32_t stream, struct decoded *decoded);
 
-/* Writes the nodes to their places in a slot whose header is filled and fits. False: foreign bytes
- * that do not fit together. */
+/* Writes the nodes to their places in a slot whose header is filled and valid. False: untrusted
+ * bytes that are inconsistent. */
 bool columns_join_nodes(const struct columns *columns, struct tape_chunk *chunk,
 			uint32_t chunk_bytes);
 
-/* How many records are latencies. */
+/* Number of records that are latencies. */
 static inline uint32_t columns_latency_count(const struct columns *columns)
 {
 	return columns->column[COLUMN_LATENCY].bytes / 2 +
@@ -123,7 +123,7 @@ static inline const struct column_shape *column_shape_of(const struct columns *c
 	return &columns->shape[(ctrl >> 6) << 1 | tape_fn_sizeless(ctrl & 63)];
 }
 
-/* Whether records with this control word have one length: events and latencies. */
+/* Whether records with this control word have a fixed length: events and latencies. */
 static inline bool column_is_regular(unsigned ctrl)
 {
 	return (ctrl & 63) < TAPE_FN_COUNT || tape_latency_bytes(ctrl) > 0;

@@ -1,21 +1,21 @@
 /*
- * Columns -> events, without putting the records together in between.
+ * Columns -> events, without assembling records in between.
  *
- * Nothing is checked on the way: the control words of one chunk can ask for at most 8 bytes a
- * record of any column, and so much is readable behind the last one (COLUMN_OVERRUN). Whether every
- * column held exactly what was asked for is seen at the end, and if not, all of it is thrown away.
+ * Nothing is checked on the way: the control words of one chunk can consume at most 8 bytes per
+ * record of any column, and that much is readable after the last one (COLUMN_OVERRUN). Whether each
+ * column was consumed exactly is checked at the end; if not, everything is discarded.
  */
 #include <assert.h>
 
 #include "capture/chunk.h"
 #include "capture/columns.h"
 
-/* What one control word says, so that an event needs few branches. */
+/* A control word, preprocessed so that an event needs few branches. */
 struct word {
 	uint64_t mask[TAPE_FIELD_COUNT];  /* of the value's bytes */
 	uint8_t column[TAPE_FIELD_COUNT]; /* from COLUMN_FIELD on */
 	uint8_t length[TAPE_FIELD_COUNT];
-	int8_t size_kept; /* -1: the size is as before, else 0 */
+	int8_t size_kept; /* -1: the size is unchanged, else 0 */
 	int8_t stack_kept;
 	int8_t size_shown; /* -1: the function carries one */
 	uint8_t fn;
@@ -64,7 +64,7 @@ static inline uint64_t field_take(struct cursor *cursor, const struct word *word
 	return value;
 }
 
-/* As event_decode of chunk.c, each field from its column. */
+/* Like event_decode of chunk.c, each field from its column. */
 static inline void event_take(struct cursor *cursor, const struct word *word,
 			      struct capture_event *event)
 {
@@ -111,7 +111,7 @@ static inline void latency_take(struct cursor *cursor, const struct word *word,
 	cursor->latency_count++;
 }
 
-/* An extended record, or a control word without a code. False: the columns do not fit. */
+/* An extended record, or a control word without a code. False: the columns are inconsistent. */
 static bool other_take(struct cursor *cursor, const struct columns *columns, unsigned code,
 		       const struct word *word, struct capture_event *event)
 {

@@ -9,7 +9,7 @@ struct needs {
 	uint64_t extended_count;
 };
 
-/* What `count` records with this control word call for. */
+/* Column bytes needed by `count` records with this control word. */
 static bool need_records(struct needs *needs, const struct columns *columns, unsigned ctrl,
 			 uint32_t count)
 {
@@ -104,7 +104,7 @@ struct join {
 	uint8_t *end;
 };
 
-/* Copies more than there is, as long as there is room for it. */
+/* Copies more bytes than needed while there is room. */
 static inline void join_event(struct join *join, const struct column_shape *shape)
 {
 	uint8_t *out = join->out + 2;

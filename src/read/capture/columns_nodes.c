@@ -1,8 +1,8 @@
 /*
- * Nodes come as stacks do: outermost frame first, each hanging on the one before, and below one
- * call site there is mostly one of few others. So parents are runs, and for each node's pc one of
- * the last three that came below the same caller is tried first (a finite context model, as in
- * trace compressors: Burtscher, "VPC3", 2004).
+ * Nodes are defined outermost frame first, each a child of the one before, and a call site has
+ * mostly few distinct callees. So parents are runs, and for each node's pc one of the last three
+ * that came below the same caller is tried first (a finite context model, as in trace compressors:
+ * Burtscher, "VPC3", 2004).
  */
 #include "capture/columns.h"
 
@@ -10,7 +10,7 @@
 
 enum { SLOT_BITS = 10, RANKS = 3, RUN_MAX = 255 };
 
-/* Pcs last seen below a caller, newest first. Callers that meet in a slot disturb each other. */
+/* Pcs last seen below a caller, newest first. Callers that share a slot disturb each other. */
 struct recent {
 	uint64_t pc[1 << SLOT_BITS][RANKS];
 };
@@ -20,7 +20,7 @@ static inline uint64_t *recent_below(struct recent *recent, uint64_t caller_pc)
 	return recent->pc[caller_pc * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SLOT_BITS)];
 }
 
-/* Makes pc, now at rank (RANKS: nowhere), the newest. Ranks are as random as the program's paths:
+/* Moves pc, now at rank (RANKS: absent), to the front. Ranks are as random as the program's paths:
  * no branches. */
 static inline void recent_move(uint64_t *below, unsigned rank, uint64_t pc)
 {
@@ -38,7 +38,7 @@ static inline unsigned recent_rank(const uint64_t *below, uint64_t pc)
 	return not_first + not_second + (not_second & (pc != below[2]));
 }
 
-/* Both halves of the node that lies at `index`, or 0 where that is not one of the first `count`. */
+/* Both halves of the node at `index`, or 0 if it is not one of the first `count`. */
 static inline uint64_t pc_of(const uint8_t *end, uint32_t index, uint32_t count)
 {
 	if (index >= count)
@@ -122,7 +122,7 @@ struct nodes_in {
 	const uint8_t *pc_low, *pc_low_end;
 	const uint8_t *pc_high;
 	unsigned chained; /* nodes of the run that are left */
-	bool is_headed;	  /* after them comes one that hangs elsewhere */
+	bool is_headed;	  /* followed by a node that is not a child of the one before */
 };
 
 /* False: the columns end early. */

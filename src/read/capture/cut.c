@@ -27,7 +27,7 @@ bool capture_cut_find(const struct tape_chunk *chunk, uint32_t used, uint32_t no
 	return true;
 }
 
-/* Records from the cut on as a chunk has them that begins there. Returns their bytes. */
+/* Re-encodes records from the cut on as in a chunk that begins there. Returns their bytes. */
 static uint32_t records_rewrite(const struct capture_cut *cut, const struct tape_chunk *chunk,
 				uint8_t *out)
 {
@@ -51,7 +51,7 @@ static uint32_t records_rewrite(const struct capture_cut *cut, const struct tape
 			at += reader.ptr - begin;
 		}
 	}
-	memcpy(at, reader.ptr, (size_t)(reader.end - reader.ptr)); /* the same from here on */
+	memcpy(at, reader.ptr, (size_t)(reader.end - reader.ptr)); /* identical from here on */
 	return (uint32_t)(at - out + (reader.end - reader.ptr));
 }
 

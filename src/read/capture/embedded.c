@@ -10,7 +10,7 @@ enum { EMBED_LEVEL = 9, PART_BYTES_MAX = TAPE_RECORD_BYTES_MAX - 64 };
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-/* Whether the tape says that it has names; false too when it is no tape. */
+/* Whether the tape claims to have names; false too if it is not a tape. */
 static bool tape_has_flag(const char *path)
 {
 	CLEAN(close) int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -84,7 +84,7 @@ static const struct capture_chunk *span_chunk(const struct capture *capture, siz
 	return &capture->chunks.items[capture->by_stream.items[i]];
 }
 
-/* Names are in the last stream that has any; streams with events are passed over unread. */
+/* Names are in the last stream that has any; streams with events are skipped unread. */
 static struct err *span_find(const struct capture *capture, struct reading *reading,
 			     struct span *span)
 {
@@ -240,10 +240,7 @@ static struct err *flag_write(int fd, uint32_t flags)
 	return write_at(fd, &flags, sizeof(flags), offsetof(struct tape_header, flags));
 }
 
-/*
- * Where new chunks go: behind the last sound one, or where older names begin if only they are
- * behind that place.
- */
+/* Where new chunks go: after the last valid one, or in place of older names if only they follow. */
 static struct err *place_find(const struct capture *capture, struct writing *writing)
 {
 	const struct capture_facts *facts = capture_facts(capture);
@@ -290,7 +287,7 @@ static struct err *write_to(const struct capture *capture, int fd, const void *b
 		err = err_errno("write");
 	if (!err)
 		err = flag_write(fd, header->flags);
-	if (err) /* no half names */
+	if (err) /* no partial names */
 		(void)!ftruncate(fd, (off_t)begin);
 	capture_packer_destroy(writing.packer);
 	free(writing.image);

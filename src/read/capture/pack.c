@@ -1,7 +1,7 @@
 /*
  * Layout of a packed chunk's payload:
  *
- *	u32 mask		bit i: column i (enum column) is there, and not empty; MIRRORED
+ *	u32 mask		bit i: column i (enum column) exists and is not empty; MIRRORED
  *	for each of them	u32 bytes, u32 stored_bytes
  *	for each of them	stored_bytes: a zstd frame without magic, or the bytes themselves
  *				where stored_bytes == bytes
@@ -10,8 +10,8 @@
  * second of each, and so on. High bytes of stack ids repeat, but that does not show with low ones
  * between them.
  *
- * Where many stacks are new, they are *mirrored*: an id above all before it is stored by how much
- * it is above, counted down from the largest value there is room for.
+ * Where many stacks are new, they are *mirrored*: an id above all before it is stored as its
+ * excess, counted down from the largest value that fits.
  */
 #include "capture/pack.h"
 
@@ -22,35 +22,33 @@
 #include "capture/zst.h"
 #include "core/hash.h"
 
-/*
- * Steps through a column so fast that it finds no repetitions: what is left is its entropy coder.
- */
+/* Steps through a column so fast that no repetitions are found: only the entropy coder is left. */
 enum { LEVEL_ENTROPY_ONLY = -1000 };
 
 enum {
 	PREFIX_BYTES_MAX = 4 + 8 * COLUMN_COUNT,
-	COMPRESS_BYTES_MIN = 48, /* smaller columns are left alone, or */
-	COMPRESS_PART_MAX = 512, /* smaller parts of the records than one of so many, */
-	SEARCH_PART_MAX = 64,	 /* and those not searched: to begin costs microseconds */
+	COMPRESS_BYTES_MIN = 48, /* smaller columns are not compressed, */
+	COMPRESS_PART_MAX = 512, /* nor are those smaller than this fraction of the records, */
+	SEARCH_PART_MAX = 64,	 /* or not searched: starting a search costs microseconds */
 	REST_CHUNKS = 15,
-	MIRROR_NODES_MIN = 16 /* per node at most so many stacks */
+	MIRROR_NODES_MIN = 16 /* at most this many stacks per node */
 };
 
-/* Among the mask's bits. */
+/* A bit of the mask. */
 static const uint32_t MIRRORED = UINT32_C(1) << 31;
 
 static_assert(COLUMN_COUNT <= 31, "the mask has a bit for each");
 
-/* What of a column shrinks it: by what the caller asks for, or the cheaper of two ways. */
+/* How a column is compressed: at the caller's level, or the cheaper of two ways. */
 enum effort { EFFORT_LEVEL, EFFORT_ENTROPY, EFFORT_BY_RESULT };
 
 struct capture_packer {
 	struct zst_packer *search;
 	struct zst_packer *entropy;
 	struct zst_unpacker *unpacker;
-	bool is_quick;	    /* the level is a collector's: columns are not all worth the same */
+	bool is_quick;	    /* a collector's level: columns differ in what they are worth */
 	uint32_t used;	    /* of the chunk being packed */
-	uint32_t repeating; /* bits of columns in which looking for repetitions pays */
+	uint32_t repeating; /* bits of columns in which searching for repetitions pays */
 	uint8_t resting[COLUMN_COUNT]; /* for how many chunks a column is not worth compressing */
 	struct columns columns;
 };
@@ -84,12 +82,12 @@ void capture_packer_destroy(struct capture_packer *packer)
 size_t capture_pack_bound(uint32_t chunk_bytes)
 {
 	assert(chunk_bytes <= TAPE_CHUNK_BYTES_MAX);
-	/* No column is stored larger than it is, but the compressor wants room to find that out. */
+	/* No column is stored larger than it is, but the compressor needs room to find that out. */
 	return sizeof(struct tape_chunk) + PREFIX_BYTES_MAX + zst_bound(chunk_bytes) +
 	       (size_t)chunk_bytes;
 }
 
-/* Bytes of a value where the column is stored in planes; 1 where it is not. */
+/* Bytes of a value if the column is stored in planes; else 1. */
 static uint32_t plane_count(int column)
 {
 	switch (column) {
@@ -161,8 +159,8 @@ static void planes_join(uint8_t *to, const uint8_t *from, uint32_t bytes, uint32
 }
 
 /*
- * Times between events repeat nothing: at a collector's level looking for it takes three fifths of
- * the time and saves 2 % of the column. Addresses do in some programs.
+ * Times between events do not repeat: at a collector's level searching them takes three fifths of
+ * the time and saves 2 % of the column. Addresses do repeat in some programs.
  */
 static enum effort effort_of(int column)
 {
@@ -178,7 +176,7 @@ static enum effort effort_of(int column)
 	}
 }
 
-/* What this much shrinking says about the column in the next chunks. */
+/* What this compression ratio predicts for the column in the next chunks. */
 static void learn(struct capture_packer *packer, int column, bool did_look, size_t stored,
 		  uint32_t bytes)
 {
@@ -191,7 +189,7 @@ static void learn(struct capture_packer *packer, int column, bool did_look, size
 		packer->resting[column] = REST_CHUNKS;
 }
 
-/* Errors of zstd are enormous numbers. */
+/* Zstd's error codes are enormous numbers. */
 static size_t compress(struct capture_packer *packer, int index, const uint8_t *from,
 		       uint32_t bytes, uint8_t *out)
 {
@@ -214,7 +212,7 @@ static size_t compress(struct capture_packer *packer, int index, const uint8_t *
 	return stored;
 }
 
-/* Stores one column at out, returns how many bytes that took. */
+/* Stores one column at out, returns its stored size. */
 static uint32_t pack_column(struct capture_packer *packer, int index, uint8_t *out)
 {
 	const struct column_bytes *column = &packer->columns.column[index];
@@ -345,7 +343,7 @@ struct err *capture_pack(struct capture_packer *packer, const struct tape_chunk 
 	return NULL;
 }
 
-/* False: the stored bytes are not what a column of this size is. */
+/* False: the stored bytes do not decode to a column of this size. */
 static bool unpack_column(struct capture_packer *packer, int index, uint32_t bytes,
 			  const uint8_t *stored, uint32_t stored_bytes)
 {

@@ -130,7 +130,7 @@ struct err *packed_file_chunk(struct packed_file *file, const struct tape_chunk 
 	size_t bytes = 0;
 	struct err *err;
 
-	assert(image_bytes <= file->chunk_bytes); /* what file->packed has room for */
+	assert(image_bytes <= file->chunk_bytes); /* the capacity of file->packed */
 	err = capture_pack(file->packer, image, image_bytes, file->packed, &bytes, lost_ret);
 	if (err)
 		return err;

@@ -76,7 +76,7 @@ struct err *packed_stream_reserve(struct packed_stream *stream, size_t node_coun
 	}
 	taken = sizeof(*stream->image) + stream->image->used + (size_t)stream->node_bytes;
 	assert(taken <= bytes);
-	/* words are stored whole, behind a record's end: not into the nodes */
+	/* whole words are stored past a record's end: keep them out of the nodes */
 	if (node_count * sizeof(struct tape_node) + record_bytes + TAPE_EVENT_ROOM <= bytes - taken)
 		return NULL;
 	return packed_stream_flush(stream);
@@ -106,7 +106,7 @@ struct err *packed_stream_node(struct packed_stream *stream, uint32_t parent, ui
 	return NULL;
 }
 
-/* Where the next record of so many bytes goes; a chunk begins at the time of its first record. */
+/* Space for the next record of this size; a chunk begins at the time of its first record. */
 static struct err *record_begin(struct packed_stream *stream, size_t bytes, uint64_t ticks,
 				uint8_t **out_ret)
 {

@@ -1,7 +1,6 @@
 /*
  * packed_stream: the records of one stream, put into chunks of a packed tape as they come. A chunk
- * is written when the next record does not fit any more. Several streams may be written to one file
- * by turns.
+ * is written when the next record does not fit. Several streams may be interleaved in one file.
  *
  * Times must not go back within a stream. One thread at a time for a file and its streams.
  */
@@ -14,7 +13,7 @@
 struct packed_stream {
 	struct packed_file *file;
 	uint32_t id;
-	struct tape_chunk *image; /* packed_file_chunk_bytes of it; NULL: nothing was put into it */
+	struct tape_chunk *image; /* its packed_file_chunk_bytes; NULL: nothing stored yet */
 	struct tape_codec_state codec;
 	uint32_t next_node;
 	uint32_t next_seq;
@@ -32,27 +31,27 @@ void packed_stream_deinit(struct packed_stream *stream); /* all zeros is fine */
 CLEAN_DEFINE_DEINIT(packed_stream_deinit, struct packed_stream);
 
 /*
- * What follows - nodes and the record that needs them - is to stand in one chunk, if it fits into
- * one at all.
+ * What follows - nodes and the record that needs them - goes into one chunk, if it fits into one at
+ * all.
  */
 struct err *packed_stream_reserve(struct packed_stream *stream, size_t node_count,
 				  size_t record_bytes);
 
-/* Defines a node; parent is one of this stream's or a root. 0 is never the number of a node. */
+/* Defines a node; parent is one of this stream's or a root. 0 is never a node's number. */
 struct err *packed_stream_node(struct packed_stream *stream, uint32_t parent, uint64_t pc,
 			       bool exact, uint32_t *node_ret);
 
-/* An event, or with fn TAPE_FN_LATENCY how long the one before it took. */
+/* An event, or with fn TAPE_FN_LATENCY the duration of the one before. */
 struct err *packed_stream_event(struct packed_stream *stream, const struct tape_event *event);
 
-/* ERR_FORMAT: more than a record may have. A node in the payload is the caller's affair. */
+/* ERR_FORMAT: larger than a record may be. Nodes in the payload are the caller's responsibility. */
 struct err *packed_stream_extended(struct packed_stream *stream, enum tape_extended type,
 				   uint64_t ticks, const void *payload, size_t bytes,
 				   const void *tail, size_t tail_bytes);
 
 /*
- * For many streams by turns: writes what `from` holds and takes its memory. The stream has none;
- * `from` may go on, with memory of its own.
+ * For many interleaved streams: writes what `from` holds and takes over its memory. The stream has
+ * none; `from` may continue, with new memory.
  */
 struct err *packed_stream_take_memory(struct packed_stream *stream, struct packed_stream *from);
 

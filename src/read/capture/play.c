@@ -1,7 +1,7 @@
 /*
  * Playing merges the streams of a tape by time. Chunks are admitted in the order of their beginning
- * (a chunk's events are not earlier than it), so that only streams with something to say now are
- * in the heap, and chunks are needed in an order that is known from the start.
+ * (a chunk's events are not earlier than it), so that only streams with events at the current time
+ * are in the heap, and chunks are needed in an order known from the start.
  *
  * Stacks: a node's meaning depends on what was loaded when it was first used, so nodes are interned
  * when the first event that may name them is played, and not before.
@@ -15,7 +15,7 @@
 
 enum {
 	MERGED_MAX = 512,
-	RUN_DIRECT_MIN = 32, /* longer runs of one stream are handed on without a copy */
+	RUN_DIRECT_MIN = 32, /* longer runs of one stream are passed on without a copy */
 	SMALL_TAPE_BYTES = 256 << 10,
 	THREADS_DEFAULT_MAX = 8,
 	NODE_GAP_MAX = 1 << 24,
@@ -23,7 +23,7 @@ enum {
 };
 
 struct stream {
-	struct decoded *head, *tail; /* chunks admitted and not played to the end */
+	struct decoded *head, *tail; /* chunks admitted and not fully played */
 	struct vec_u32 ids;	     /* stack by the stream's node number */
 	uint32_t next_seq;
 	uint32_t nodes_begin; /* the head's nodes: first number, and one past the last */
@@ -106,8 +106,8 @@ static struct err *flush_merged(struct play *play)
 }
 
 /*
- * Numbers of nodes lost with missing chunks are known to be unknown. A gap larger than those chunks
- * can have held is a lie, and so is a number given twice: such nodes are not used.
+ * Node numbers lost with missing chunks are marked unknown. A gap larger than those chunks can have
+ * held is invalid, and so is a number defined twice: such nodes are not used.
  */
 static bool nodes_admit(struct play *play, struct stream *stream, const struct decoded *decoded)
 {
@@ -141,7 +141,7 @@ static uint32_t parent_stack(const struct stream *stream, uint32_t parent)
 	return stream->ids.items[parent];
 }
 
-/* Interns the head's nodes up to and with this number. */
+/* Interns the head's nodes up to and including this number. */
 static struct err *nodes_intern(struct play *play, struct stream *stream, uint32_t up_to)
 {
 	uint32_t chunk_bytes = play->capture->header.chunk_bytes;
@@ -180,7 +180,7 @@ static struct err *load_module(struct play *play, const struct tape_extended_rec
 	return NULL;
 }
 
-/* Modules are ours; everything else is for the player. */
+/* Modules are handled here; everything else is passed to the player. */
 static struct err *see_extended(struct play *play, const struct capture_event *event)
 {
 	struct tape_extended_record record = capture_event_extended(event);
@@ -196,7 +196,7 @@ static struct err *see_extended(struct play *play, const struct capture_event *e
 	return NULL;
 }
 
-/* The stack of an event whose node number is not in the table, or is extended. */
+/* The stack of an event whose node number is not in the table, or of an extended record. */
 static struct err *resolve_slowly(struct play *play, struct stream *stream,
 				  struct capture_event *event)
 {
@@ -263,7 +263,7 @@ static struct err *hand_on(struct play *play, const struct capture_event *events
 	return err;
 }
 
-/* Puts the stream back in the heap with its next event. */
+/* Reinserts the stream into the heap with its next event. */
 static struct err *head_begin(struct play *play, uint32_t index)
 {
 	struct stream *stream = &play->streams[index];
@@ -292,7 +292,7 @@ static struct err *head_end(struct play *play, uint32_t index)
 	return err;
 }
 
-/* Begins the stream's head, and ends it at once if there is nothing in it, and so on. */
+/* Begins the stream's head chunk; skips chunks without events. */
 static struct err *heads_begin(struct play *play, uint32_t index)
 {
 	struct stream *stream = &play->streams[index];
@@ -331,7 +331,7 @@ static struct err *admit(struct play *play)
 	return err ? err : heads_begin(play, chunk->stream);
 }
 
-/* What is next in time: events of one stream before all others'. */
+/* The next events in time: those of one stream that precede all others'. */
 static struct err *play_run(struct play *play)
 {
 	uint32_t index = play->heap[0].stream;
@@ -387,7 +387,7 @@ static int compare_order(const void *context, const void *a, const void *b)
 				((const struct ahead_chunk *)b)->ticks);
 }
 
-/* By beginning, but never before an earlier chunk of the same stream. */
+/* By start time, but never before an earlier chunk of the same stream. */
 static bool order_chunks(struct play *play)
 {
 	const struct capture *capture = play->capture;

@@ -26,7 +26,7 @@ static struct err *repack_chunk(struct repack *repack, const struct capture_chun
 	if (!err)
 		err = packed_file_chunk(repack->file, repack->image,
 					capture_header(repack->capture)->chunk_bytes, &lost);
-	if (err && err_code_of(err) == ERR_FORMAT) { /* one chunk less, not the tape */
+	if (err && err_code_of(err) == ERR_FORMAT) { /* one chunk is lost, not the tape */
 		err_destroy(err);
 		repack->damage_count++;
 		return NULL;
@@ -35,7 +35,7 @@ static struct err *repack_chunk(struct repack *repack, const struct capture_chun
 	return err;
 }
 
-/* Number of the next chunk of the collector's stream, whose chunks a raw tape may already have. */
+/* Number of the collector stream's next chunk; a raw tape may already have some. */
 static uint32_t collector_seq(const struct capture *capture)
 {
 	uint32_t seq = 0;

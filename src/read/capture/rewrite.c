@@ -12,8 +12,8 @@ static const uint32_t NODE_UNKNOWN = UINT32_MAX; /* as a parent: lost with anoth
 
 struct old_node {
 	uint64_t pc;	 /* exact in its highest bit */
-	uint32_t parent; /* less than its own number; NODE_UNKNOWN: of this node nothing is known */
-	uint32_t now;	 /* its number on the new tape; 0: it has none yet */
+	uint32_t parent; /* less than its own number; NODE_UNKNOWN: nothing is known of this node */
+	uint32_t now;	 /* its number on the new tape; 0: none yet */
 };
 
 static const uint64_t PC_EXACT = UINT64_C(1) << 63;
@@ -29,13 +29,13 @@ struct rewrite {
 	struct rewrite_record record;
 	uint64_t damage_count;
 	uint64_t event_count;
-	/* of the stream that is being written */
+	/* State of the stream being written */
 	size_t index;
 	struct packed_stream out;
 	struct old_node_vec nodes; /* by number */
 	struct vec_u32 path;	   /* nodes to be defined, innermost first */
 	uint32_t next_seq;
-	uint32_t next_defined; /* with keeps_stacks: all before it are */
+	uint32_t next_defined; /* with keeps_stacks: all before it are defined */
 	uint64_t ordinal;
 	bool was_dropped;   /* the event before */
 	bool is_gap_marked; /* since the last allocation that was kept */
@@ -43,7 +43,7 @@ struct rewrite {
 
 /* --- stacks ---------------------------------------------------------------------------------- */
 
-/* Numbers lost with missing chunks are unknown; a lie is damage: see nodes_admit in play.c. */
+/* Numbers lost with missing chunks are unknown; bad ones are damage: nodes_admit in play.c. */
 static bool nodes_are_admissible(const struct rewrite *rewrite)
 {
 	const struct tape_chunk *image = rewrite->decoded->image;
@@ -116,7 +116,7 @@ static struct err *nodes_define(struct rewrite *rewrite, size_t end)
 	return err;
 }
 
-/* The number on the new tape, defined there if need be, where a record of record_bytes follows. */
+/* The number on the new tape, defined there if needed, with a record of record_bytes to follow. */
 static struct err *node_translate(struct rewrite *rewrite, uint32_t *number, size_t record_bytes)
 {
 	const uint32_t wanted = *number;
@@ -216,7 +216,7 @@ static struct err *extended_write(struct rewrite *rewrite, const struct capture_
 		err = node_translate(rewrite, &node, TAPE_EXTENDED_BYTES + record->payload.count);
 	if (err || !keeps)
 		return err;
-	if (from.type == TAPE_EXT_THREAD) /* somebody else's stream from here on */
+	if (from.type == TAPE_EXT_THREAD) /* another thread's stream from here on */
 		rewrite->is_gap_marked = false;
 	if (node_at != CHUNK_NO_NODE)
 		store_u32(record->payload.items + node_at, node);

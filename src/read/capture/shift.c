@@ -20,7 +20,7 @@ void shift_note(struct shift *shift, uint64_t address, uint64_t bytes)
 		shift->used[gib / 64] |= UINT64_C(1) << gib % 64;
 }
 
-/* First GiB from `from` on that is used, or the end of all. */
+/* First used GiB from `from` on, or the end. */
 static uint64_t next_used(const struct shift *shift, uint64_t from)
 {
 	while (from < SHIFT_GIB_COUNT && !is_used(shift, from))
@@ -28,7 +28,7 @@ static uint64_t next_used(const struct shift *shift, uint64_t from)
 	return from;
 }
 
-/* One past the last of those that go with `first`. */
+/* One past the last of those that move with `first`. */
 static uint64_t part_end(const struct shift *shift, uint64_t first)
 {
 	uint64_t end = first + 1;
@@ -39,7 +39,7 @@ static uint64_t part_end(const struct shift *shift, uint64_t first)
 	return end;
 }
 
-/* A quarter of the gap to each side at most: neighbours that do the same stay apart. */
+/* At most a quarter of the gap to each side: neighbours that do the same stay apart. */
 static struct err *distance_choose(uint64_t below_gib, uint64_t above_gib, int64_t *bytes_ret)
 {
 	const uint64_t down = below_gib / 4 * STEPS_PER_GIB, up = above_gib / 4 * STEPS_PER_GIB;

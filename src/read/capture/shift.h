@@ -1,8 +1,8 @@
 /*
- * shift: addresses moved where nobody can tell where they were, and everything that is near each
- * other moved together: order, distances and alignment (up to 64 MiB) stay.
+ * shift: moves addresses so that the originals cannot be inferred, and neighbours together: order,
+ * distances and alignment (up to 64 MiB) stay.
  *
- * What is used of the address space is noted first, by GiB; parts that are 8 GiB or more apart -
+ * The used parts of the address space are noted first, by GiB; parts that are 8 GiB or more apart -
  * the program with its heap, the libraries with the mappings and stacks - are moved independently,
  * by random distances that keep them in their order and apart. Addresses of the kernel's half and 0
  * stay.
@@ -20,13 +20,13 @@ struct shift {
 	int64_t by[SHIFT_GIB_COUNT]; /* of addresses in this GiB; shift_make fills it in */
 };
 
-/* The range is used; bytes may be 0. */
+/* Marks the range as used; bytes may be 0. */
 void shift_note(struct shift *shift, uint64_t address, uint64_t bytes);
 
-/* Chooses distances by the kernel's random numbers, when all is noted. */
+/* Chooses distances with the kernel's random numbers, once everything is noted. */
 struct err *shift_make(struct shift *shift);
 
-/* Addresses that were not noted are moved with what is nearest below them. */
+/* Addresses that were not noted move with the nearest below them. */
 static inline uint64_t shift_address(const struct shift *shift, uint64_t address)
 {
 	const uint64_t gib = address >> 30;

@@ -1,10 +1,10 @@
 /*
  * slots: chunks of raw tapes, and of the spools of packed ones.
  *
- * A collector that is killed leaves a tape and a spool. A chunk is in one, in the other, or, if it
- * was killed between writing it and giving its slot back, in both; then the tape's is taken. Chunks
- * of a stream have the same numbers in both, unless they are taken in parts: then what comes after
- * the tape's last is numbered on.
+ * A collector that is killed leaves a tape and a spool. A chunk is in one, in the other, or, if the
+ * collector was killed between writing it and freeing its slot, in both; then the tape's is used.
+ * Chunks of a stream have the same numbers in both, unless they are taken in parts: then numbering
+ * continues after the tape's last.
  */
 #include <assert.h>
 #include <ctype.h>
@@ -20,7 +20,7 @@
 #include "capture/chunk.h"
 #include "capture/columns.h"
 
-/* What is read of a slot: where it is, and how much there is from there on. */
+/* The part of a slot that is read: its offset, and its size. */
 struct slot {
 	uint64_t offset;
 	uint64_t rest;
@@ -28,9 +28,9 @@ struct slot {
 };
 
 /*
- * The header of a slot. *found_ret false: no chunk is there, or it is damaged. A file cut inside a
- * slot has lost its nodes, which stand at the slot's end, but has the records. While a program runs
- * its slots are written: what is told here was true at one moment.
+ * The header of a slot. *found_ret false: no chunk is there, or it is damaged. A file truncated
+ * inside a slot has lost its nodes, which are at the slot's end, but has the records. Slots of a
+ * running program change: the result is a snapshot.
  */
 static struct err *read_slot(struct capture *capture, const struct slot *slot,
 			     struct tape_chunk *header, bool *found_ret)
@@ -101,7 +101,7 @@ struct err *capture_scan_slots(struct capture *capture)
 
 /* --- the spool ------------------------------------------------------------------------------- */
 
-/* The numbers of the tape's chunks, sorted. */
+/* The tape's chunk numbers, sorted. */
 struct numbers {
 	struct sort_pair *pairs;
 	size_t count;
@@ -160,8 +160,8 @@ static uint32_t numbers_next(const struct numbers *numbers, uint32_t stream)
 }
 
 /*
- * How much of a chunk the tape has. An open one without a record may have half a header; what it
- * has of nodes no record names.
+ * How much of a chunk is on the tape. An open chunk without records may have half a header; no
+ * record refers to its nodes.
  */
 static bool is_taken(const struct capture *capture, const struct numbers *numbers,
 		     const struct tape_chunk *header, struct tape_taken *taken_ret)
@@ -185,7 +185,7 @@ static bool is_taken(const struct capture *capture, const struct numbers *number
 	       (taken.nodes >= header->node_count || header->state == TAPE_CHUNK_OPEN);
 }
 
-/* Chunks from `first` on, which are the spool's, get the numbers after those of the tape. */
+/* Spool chunks, from `first` on, are numbered after those of the tape. */
 static struct err *number_on(struct capture *capture, const struct numbers *numbers, size_t first)
 {
 	const size_t count = capture->chunks.count - first;
@@ -267,7 +267,7 @@ static int open_spool(const struct capture *capture, const char *path,
 	return steal_fd(&fd);
 }
 
-/* Who writes a tape holds a lock on it as long as it lives. */
+/* A tape's writer holds a lock on it as long as it lives. */
 static bool is_locked(int fd)
 {
 	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
@@ -276,7 +276,7 @@ static bool is_locked(int fd)
 	return false;
 }
 
-/* Whether the process still has the spool mapped: its number may be another's by now. */
+/* Whether the process still has the spool mapped: its pid may have been reused. */
 static bool process_maps(uint32_t pid, int fd)
 {
 	char path[32], line[512];
@@ -356,7 +356,7 @@ bool capture_open_spool_alone(struct capture *capture, const char *path)
 	int fd;
 
 	assert(capture->spool_fd < 0);
-	/* A tape of which somebody has written something is none of a moment ago. */
+	/* Only for a tape that is empty and has no writer. */
 	if (capture->facts.file_bytes != 0 || is_locked(capture->fd))
 		return false;
 	memset(&capture->header, 0, sizeof(capture->header));
@@ -369,7 +369,7 @@ bool capture_open_spool_alone(struct capture *capture, const char *path)
 	capture->facts.file_bytes = bytes;
 	memcpy(&capture->live, header.live, sizeof(capture->live));
 	capture->has_live = true;
-	capture->spool_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0); /* the same, for who asks of it */
+	capture->spool_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0); /* a second descriptor, for queries */
 	note_killed(capture);
 	return true;
 }

@@ -13,7 +13,7 @@
 enum {
 	NUMBER_MAX = 9999,
 	PART_BYTES = 1 << 20,
-	SPARE_BYTES = 16 << 20 /* of the disk, left to the recording, and as much again as a copy */
+	SPARE_BYTES = 16 << 20 /* disk space left free, besides the copies */
 };
 
 static const char extension[] = ".mtape";
@@ -120,7 +120,7 @@ static struct err *write_end(int fd, const struct extent *extent, uint64_t ticks
 	return err;
 }
 
-/* A recording stops when its disk is full: not because of a copy. */
+/* A recording stops when its disk is full: the copy must not cause that. */
 static struct err *check_space(int fd, uint64_t bytes)
 {
 	const uint64_t wanted = 2 * bytes + SPARE_BYTES;

@@ -7,9 +7,9 @@
 
 /*
  * Programs with millions of stacks spend their reading time here, waiting for memory. So a slot
- * holds enough of the hash to need no look at the node it names; a node that was just made has no
- * children to look for; and nodes enter the table some time after they were made, when the slots
- * that were asked for have come.
+ * holds enough of the hash to avoid reading its node; a node just made has no children to search
+ * for; and nodes enter the table some time after they were made, when their prefetched slots have
+ * arrived.
  */
 enum { SLOTS_FIRST = 1 << 10, NODES_FIRST = 1 << 8, WAITING_MAX = 32 };
 
@@ -64,7 +64,7 @@ static bool module_holds(const struct capture_module *module, uint64_t pc)
 	return pc >= module->begin && pc < module->end;
 }
 
-/* Where in `live` the first module stands that begins after pc. */
+/* Index in `live` of the first module that begins after pc. */
 static size_t live_place(const struct capture_stacks *stacks, uint64_t pc)
 {
 	size_t low = 0, high = stacks->live.count;
@@ -81,8 +81,8 @@ static size_t live_place(const struct capture_stacks *stacks, uint64_t pc)
 }
 
 /*
- * A return address after a call that never returns may be the first byte past its module; the
- * byte before it is in the function, so that is what is looked up.
+ * A return address after a call that never returns may be the first byte past its module; the byte
+ * before it is in the function, so that one is looked up.
  */
 static uint64_t code_address(uint64_t pc, bool exact)
 {
@@ -98,7 +98,7 @@ static uint32_t live_module(const struct capture_stacks *stacks, uint64_t addres
 	return stacks->live.items[place - 1];
 }
 
-/* Modules that have come and gone around this address: pcs of different epochs are different. */
+/* Modules loaded and unloaded around this address: pcs of different epochs are different. */
 static uint32_t epoch_of(const struct capture_stacks *stacks, uint64_t address)
 {
 	uint32_t epoch = 0;
@@ -147,7 +147,7 @@ static void slot_take(uint64_t *slots, size_t mask, uint64_t hash, size_t id)
 	slots[place] = slot_tag(hash) | id;
 }
 
-/* Puts the nodes before `end` in the table. */
+/* Inserts the nodes before `end` into the table. */
 static void slots_fill(struct capture_stacks *stacks, size_t end)
 {
 	const size_t mask = stacks->slot_count - 1;
@@ -237,7 +237,7 @@ static bool live_insert(struct capture_stacks *stacks, uint32_t index)
 	return true;
 }
 
-/* Constructors allocate before dlopen returns and the module is announced. */
+/* Constructors allocate before dlopen returns and the module is recorded. */
 static void resolve(struct capture_stacks *stacks, uint32_t index)
 {
 	const struct capture_module *module = module_get(stacks, index);
@@ -309,7 +309,7 @@ void capture_stacks_unload(struct capture_stacks *stacks, uint32_t module_id, ui
 		memmove(stacks->live.items + i, stacks->live.items + i + 1,
 			(stacks->live.count - 1 - i) * sizeof(*stacks->live.items));
 		stacks->live.count--;
-		/* Without memory for it two modules may become one: names are then unsure. */
+		/* If out of memory here, two modules may become one: names are then unreliable. */
 		(void)!vec_u32_push(&stacks->ended, index);
 		return;
 	}

@@ -1,12 +1,12 @@
 /*
  * stacks: every call stack of a tape, once. A stack is a node of one tree: "called from pc, below
  * parent". Equal stacks of all threads have one id, and a parent's id is always less than its
- * children's, so that sums over the tree are one pass backwards.
+ * children's, so that summing over the tree takes one backward pass.
  *
  * Modules are kept here too, because the meaning of a pc depends on what was loaded there at the
  * time: a pc in a module that was unloaded and in another loaded at the same place are two nodes.
  *
- * All zeros is not valid: use capture_stacks_init. Read-only functions are thread-safe.
+ * All zeros is not a valid state: use capture_stacks_init. Read-only functions are thread-safe.
  */
 #ifndef MEMTAPE_CAPTURE_STACKS_H
 #define MEMTAPE_CAPTURE_STACKS_H
@@ -17,17 +17,17 @@
 
 enum {
 	CAPTURE_STACK_ROOT = TAPE_NODE_ROOT,	       /* empty; its descendants are complete */
-	CAPTURE_STACK_TRUNCATED = TAPE_NODE_TRUNCATED, /* outer frames are not known */
-	CAPTURE_STACK_NONE = TAPE_NODE_NONE,	       /* no stack was taken */
+	CAPTURE_STACK_TRUNCATED = TAPE_NODE_TRUNCATED, /* outer frames are unknown */
+	CAPTURE_STACK_NONE = TAPE_NODE_NONE,	       /* no stack was recorded */
 	CAPTURE_STACK_FIRST = TAPE_NODE_FIRST,	       /* first id with a pc */
 	CAPTURE_MODULE_NONE = 0x7fffffff
 };
 
 struct capture_stack {
-	uint64_t pc; /* a return address, but for exact */
+	uint64_t pc; /* a return address, unless exact */
 	uint32_t parent;
 	uint32_t module : 31; /* index, or CAPTURE_MODULE_NONE: outside of every known module */
-	uint32_t exact : 1;   /* pc is the interrupted instruction itself: a signal came there */
+	uint32_t exact : 1;   /* pc is the interrupted instruction itself: a signal frame */
 };
 
 /* A loaded object. Addresses in the file are pc - bias. Texts live as long as the stacks. */
@@ -43,7 +43,7 @@ struct capture_module {
 	uint64_t unload_ticks; /* UINT64_MAX: loaded until the end */
 };
 
-/* When code outside of every module known by then was first met: it may become other code later. */
+/* When code outside of every module known at the time was first seen: it may become other code. */
 struct capture_sighting {
 	uint64_t ticks;
 	uint64_t stack;
@@ -66,8 +66,7 @@ struct capture_stacks {
 	struct vec_u32 live;	   /* indices of loaded modules, sorted by begin */
 	struct vec_u32 unresolved; /* nodes outside of every module so far */
 	struct vec_u32 ended;	   /* indices of unloaded modules, oldest first */
-	struct vec_u32 epochs;	   /* by node: modules ended around its pc before it was made; 0
-				    * of nodes behind its end */
+	struct vec_u32 epochs; /* by node: modules ended around its pc before it; 0 past its end */
 };
 
 bool capture_stacks_init(struct capture_stacks *stacks); /* false: out of memory */
@@ -78,7 +77,7 @@ CLEAN_DEFINE_DEINIT(capture_stacks_deinit, struct capture_stacks);
 uint32_t capture_stacks_intern(struct capture_stacks *stacks, uint32_t parent, uint64_t pc,
 			       bool exact);
 
-/* Announces a module, from now on; frames met in it a moment earlier become its own as well. */
+/* Announces a module, from now on; frames seen in it a moment earlier become its own as well. */
 bool capture_stacks_load(struct capture_stacks *stacks, const struct tape_module *module,
 			 const uint8_t *build_id, const char *path, size_t path_len,
 			 uint64_t ticks);

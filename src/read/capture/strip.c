@@ -11,10 +11,10 @@ struct strip {
 	const struct strip_settings *settings;
 	struct strip_plan plan;
 	struct stripped *stripped;
-	/* while it is measured */
+	/* State while measuring */
 	uint64_t *ordinals; /* by stream */
 	uint64_t *outgoing; /* by stream: address of a realloc, 0: none */
-	struct map sizes;   /* of blocks that are alive and left out, by address */
+	struct map sizes;   /* live blocks that are left out, by address */
 	uint64_t hidden_bytes;
 };
 
@@ -119,7 +119,7 @@ static bool write_event(void *context, size_t stream, uint64_t ordinal, struct t
 	return !strip_plan_drops(&strip->plan, stream, ordinal);
 }
 
-/* What is rare stays, whatever its time: moments and modules mean the same as before. */
+/* Rare records stay, whatever their time: moments and modules keep their meaning. */
 static struct err *write_extended(void *context, size_t stream, struct rewrite_record *record,
 				  bool *keeps_ret)
 {

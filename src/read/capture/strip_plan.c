@@ -1,7 +1,7 @@
 /*
- * A tape is played, and every chain of blocks is followed until it is known whether it stays. Of
- * those that may yet go the events are kept in a list; once a chain is sure to stay its list is
- * forgotten, so a program's long life costs nothing.
+ * Plays a tape and follows every chain of blocks until it is known whether it stays. Events of
+ * undecided chains are kept in a list; once a chain is sure to stay its list is dropped, so a
+ * program's long run costs nothing.
  */
 #include "capture/strip_plan.h"
 
@@ -12,10 +12,10 @@
 
 enum { NO_EVENT = UINT32_MAX };
 
-/* What a chain has not shown yet; with nothing left it stays. */
+/* Conditions a chain has not met yet; with none left it stays. */
 enum unmet { UNMET_LIFETIME = 1, UNMET_FROM = 2, UNMET_FILTER = 4 };
 
-/* An event of a chain of which it is not known whether it stays. */
+/* An event of an undecided chain. */
 struct doubt {
 	uint64_t ordinal;
 	uint32_t stream;
@@ -24,10 +24,10 @@ struct doubt {
 
 VEC_DEFINE(doubt_vec, struct doubt);
 
-/* A block that is alive, the latest of its chain. */
+/* A live block, the latest of its chain. */
 struct chain {
 	uint64_t begin_ticks; /* of the first block */
-	uint64_t serial;      /* of the block: its address may be given out again unseen */
+	uint64_t serial;      /* of the block: its address may be reused unseen */
 	uint32_t doubts;      /* list of its events */
 	uint8_t unmet;
 	bool is_dropped; /* it began after the end */
@@ -40,7 +40,7 @@ VEC_DEFINE(chain_vec, struct chain);
 struct outgoing {
 	struct realloc_half half;
 	uint64_t ordinal; /* of its first half */
-	uint64_t serial;  /* 0: of a block not known */
+	uint64_t serial;  /* 0: of an unknown block */
 };
 
 struct planner {
@@ -113,7 +113,7 @@ static struct err *chain_drop(struct planner *planner, struct chain *chain)
 	return err;
 }
 
-/* One more event of a chain. */
+/* Adds an event to a chain. */
 static struct err *chain_event(struct planner *planner, struct chain *chain, uint32_t stream,
 			       uint64_t ordinal)
 {
@@ -167,7 +167,7 @@ static bool row_is_selected(const struct planner *planner, uint64_t row)
 	return !selected || (selected[row / 64] >> row % 64 & 1);
 }
 
-/* What time alone has met: the chain is alive just before this moment. */
+/* Conditions on time alone: the chain is live just before this moment. */
 static void chain_age(const struct planner *planner, struct chain *chain, uint64_t ticks)
 {
 	const struct strip_settings *settings = planner->settings;
@@ -181,7 +181,7 @@ static void chain_age(const struct planner *planner, struct chain *chain, uint64
 		chain->unmet &= (uint8_t)~UNMET_LIFETIME;
 }
 
-/* The address was given out, so what was there is gone though nobody saw it go: it stays. */
+/* The address was reused, so the old block was freed unseen: it stays. */
 static bool chain_replace(struct planner *planner, uint64_t address)
 {
 	if (!map_find(&planner->by_address, address))
@@ -219,7 +219,7 @@ static void chain_count(struct planner *planner, struct chain *chain)
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-/* Calls that are about no block that is known: they go with the times that are cut off. */
+/* Calls on unknown blocks: they are dropped with the times that are cut off. */
 static struct err *drop_outside(struct planner *planner, const struct capture_event *event,
 				uint64_t ordinal)
 {
@@ -247,7 +247,7 @@ static struct err *on_alloc(struct planner *planner, const struct capture_event 
 
 /*
  * The realloc whose second half this event is; NULL: the first was not seen. *chain_ret is its
- * block's, NULL: not known.
+ * block's, NULL: unknown.
  */
 static const struct outgoing *
 outgoing_take(struct planner *planner, const struct capture_event *event, struct chain **chain_ret)
@@ -264,7 +264,7 @@ outgoing_take(struct planner *planner, const struct capture_event *event, struct
 	return out;
 }
 
-/* What a call of no known block was: both halves of a realloc. */
+/* Drops a call on an unknown block: both halves of a realloc. */
 static struct err *drop_halves(struct planner *planner, const struct capture_event *event,
 			       uint64_t ordinal, const struct outgoing *out)
 {
@@ -273,7 +273,7 @@ static struct err *drop_halves(struct planner *planner, const struct capture_eve
 	return err ? err : drop_outside(planner, event, ordinal);
 }
 
-/* The same of a known one. */
+/* The same for a known one. */
 static struct err *chain_halves(struct planner *planner, struct chain *chain,
 				const struct capture_event *event, uint64_t ordinal,
 				const struct outgoing *out)
@@ -304,7 +304,7 @@ static struct err *on_free(struct planner *planner, const struct capture_event *
 	return err;
 }
 
-/* The block has moved: its chain goes on at the new address. */
+/* The block has moved: its chain continues at the new address. */
 static struct err *chain_move(struct planner *planner, const struct capture_event *event,
 			      const struct outgoing *out, struct chain **chain)
 {
@@ -315,7 +315,7 @@ static struct err *chain_move(struct planner *planner, const struct capture_even
 		(*chain)->serial = ++planner->serial;
 		return NULL;
 	}
-	(*chain)->doubts = NO_EVENT; /* they go along */
+	(*chain)->doubts = NO_EVENT; /* dropped along with it */
 	chain_end(planner, old_address);
 	value.serial = ++planner->serial;
 	if (chain_replace(planner, event->address)) {
@@ -335,7 +335,7 @@ static struct err *on_realloc_in(struct planner *planner, const struct capture_e
 	struct err *err = NULL;
 
 	if (event->address == 0)
-		return NULL; /* no recorder writes that: let it be */
+		return NULL; /* no recorder writes that: ignore it */
 	if (chain) {
 		chain_age(planner, chain, event->ticks);
 		err = chain_move(planner, event, out, &chain);
@@ -409,7 +409,7 @@ static struct err *on_events(void *context, const struct capture_event *events, 
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
-/* What is never freed has lived long enough, and is there until the end. */
+/* Blocks never freed have lived long enough, and exist until the end. */
 static bool chain_finish(void *context, uint64_t address, uint64_t *index)
 {
 	struct planner *planner = context;

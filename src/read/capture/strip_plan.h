@@ -1,6 +1,4 @@
-/*
- * strip_plan: which events of a tape are to go. Internal to capture.
- */
+/* strip_plan: which events of a tape are dropped. Internal to capture. */
 #ifndef MEMTAPE_CAPTURE_STRIP_PLAN_H
 #define MEMTAPE_CAPTURE_STRIP_PLAN_H
 
@@ -8,7 +6,7 @@
 
 VEC_DEFINE(strip_bits, uint64_t);
 
-/* One bit for each event of a stream, in its order; what is behind the end is not set. */
+/* One bit for each event of a stream, in its order; beyond the end no bit is set. */
 struct strip_plan {
 	struct strip_bits *dropped; /* by stream */
 	size_t stream_count;

@@ -8,7 +8,7 @@
 #include <sys/types.h>
 #include <zstd.h>
 
-/* --- pieces: the library's contexts, by names of ours ----------------------------------------- */
+/* --- pieces: the library's contexts under our names ----------------------------------------- */
 
 static ZSTD_CCtx *packer_context(struct zst_packer *packer)
 {
@@ -109,7 +109,7 @@ static struct stream *stream_create(FILE *out)
 	return stream;
 }
 
-/* Takes all of the bytes, and with ZSTD_e_end writes all there is: false with errno. */
+/* Accepts all of the bytes, and with ZSTD_e_end flushes everything: false with errno. */
 static bool stream_feed(struct stream *stream, const void *bytes, size_t size,
 			ZSTD_EndDirective end)
 {
@@ -121,7 +121,7 @@ static bool stream_feed(struct stream *stream, const void *bytes, size_t size,
 
 		left = ZSTD_compressStream2(stream->context, &out, &in, end);
 		if (ZSTD_isError(left)) {
-			errno = ENOMEM; /* nothing else is left to go wrong */
+			errno = ENOMEM; /* any other failure is impossible */
 			return false;
 		}
 		if (fwrite(stream->buffer, 1, out.pos, stream->out) != out.pos)

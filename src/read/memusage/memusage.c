@@ -25,7 +25,7 @@ static struct memusage_record record_of(const uint8_t *bytes)
 	};
 }
 
-/* The i-th record, the header counted. */
+/* The i-th record, including the header. */
 static struct err *records_read(struct memusage *memusage, uint64_t first, size_t count)
 {
 	const size_t wanted = count * MEMUSAGE_RECORD_BYTES;
@@ -95,7 +95,7 @@ static void head_take(struct memusage_head *head, const struct memusage_record *
 	head->end_ticks = records[1].ticks;
 }
 
-/* Whether the last two records are the header, as in a file that came out of a pipe. */
+/* Whether the last two records are the header, as in a file written through a pipe. */
 static struct err *head_find_at_end(struct memusage *memusage, bool *found_ret)
 {
 	struct memusage_head *head = &memusage->head;
@@ -149,7 +149,7 @@ static struct err *head_read(struct memusage *memusage, uint64_t bytes)
 
 /* --- the file ------------------------------------------------------------------------------- */
 
-/* Pipes cannot be read twice: a file without a name that has what comes out of it. */
+/* Pipes cannot be read twice: an unnamed temporary file with the pipe's contents. */
 static struct err *pipe_keep(struct memusage *memusage)
 {
 	CLEAN(close) int copy = memfd_create("memusage", MFD_CLOEXEC);

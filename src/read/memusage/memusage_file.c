@@ -66,7 +66,7 @@ struct err *memusage_file_count(const char *tape_path, bool has_mappings, struct
 	if (!sink)
 		return err_nomem();
 	sink->out = out;
-	err = sink_flush(sink, 2); /* its place */
+	err = sink_flush(sink, 2); /* its position */
 	if (!err)
 		err = calls_count(tape_path, &settings, calls_ret);
 	if (err)

@@ -32,7 +32,7 @@ bool memusage_raw_begin(const char *path, uint64_t *begin_ticks_ret)
 	return true;
 }
 
-/* What a process had not written when it was killed; written: bytes of the file that are there. */
+/* What a process had not written when it was killed; written: bytes present in the file. */
 static struct err *ring_take(int fd, const char *path, uint64_t written, uint64_t *bytes)
 {
 	CLEAN(free) struct moments_ring *ring = malloc(sizeof(*ring));
@@ -61,8 +61,8 @@ static struct err *ring_take(int fd, const char *path, uint64_t written, uint64_
 }
 
 /*
- * Threads take their places one after the other and look at the clock afterwards, so that few are
- * out of order, and by little. A place without a time was never written to: its thread was killed.
+ * Threads take their slots first and read the clock afterwards, so few are out of order, and only
+ * slightly. A slot without a time was never written: its thread was killed.
  */
 static uint64_t put_in_order(uint8_t *records, uint64_t count, uint64_t *total_peak_ret)
 {

@@ -1,19 +1,19 @@
 /*
- * memusage_raw: a data file of memusage as the recorder leaves it behind (rec/moments.h), which
- * writes no header: out of order where threads were, with empty places, and perhaps with a ring.
+ * memusage_raw: a memusage data file as the recorder leaves it (rec/moments.h): without a header,
+ * slightly out of order with several threads, with empty slots, and perhaps with a ring.
  */
 #ifndef MEMTAPE_MEMUSAGE_MEMUSAGE_RAW_H
 #define MEMTAPE_MEMUSAGE_MEMUSAGE_RAW_H
 
 #include "memusage/memusage.h"
 
-/* When its process began: false: it is no such file. */
+/* When its process began; false: not such a file. */
 bool memusage_raw_begin(const char *path, uint64_t *begin_ticks_ret);
 
 /*
- * In place: in the order of time, without empty places, and with this header; the most of heap and
- * stack together, and an end that is later, are found. Foreign bytes, as far as another program may
- * write there: ERR_FORMAT.
+ * In place: sorts by time, drops empty slots and sets this header; the peak of heap and stack
+ * together, and a later end, are computed. Bytes are untrusted where another program may write:
+ * ERR_FORMAT.
  */
 struct err *memusage_raw_finish(const char *path, const struct memusage_head *head);
 

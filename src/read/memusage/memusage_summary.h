@@ -1,6 +1,4 @@
-/*
- * memusage_summary: the text of memusage, laid out byte for byte as glibc's library prints it.
- */
+/* memusage_summary: memusage's text, laid out byte for byte as glibc's library prints it. */
 #ifndef MEMTAPE_MEMUSAGE_MEMUSAGE_SUMMARY_H
 #define MEMTAPE_MEMUSAGE_MEMUSAGE_SUMMARY_H
 

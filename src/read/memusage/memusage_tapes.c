@@ -44,7 +44,7 @@ void memusage_folder_remove(const char *folder)
 	rmdir(folder);
 }
 
-/* A forked child that has become another program: it was there for that only. */
+/* A forked child that exec'd another program: it existed only for that. */
 static bool is_passage(const struct calls *calls)
 {
 	return calls->is_forked && calls->was_replaced;
@@ -56,13 +56,13 @@ static struct err *data_count(struct memusage_tape *tape, bool has_mappings)
 	CLEAN(fclose) FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
 
 	if (out)
-		fd = -1; /* the stream's now */
+		fd = -1; /* the stream's current one */
 	else
 		return err_errno("%s", tape->data);
 	return memusage_file_count(tape->path, has_mappings, &tape->calls, out);
 }
 
-/* Of a tape of events: made of them. No room for it: the sums at least. */
+/* Computed from a tape of events. If memory runs out: at least the sums. */
 static struct err *data_make(struct memusage_tape *tape, bool has_mappings, struct arena *arena)
 {
 	const char *slash = strrchr(tape->path, '/');
@@ -95,7 +95,7 @@ static struct err *tape_count(const char *path, bool has_mappings, struct memusa
 	return err;
 }
 
-/* Which process a data file of the recorder is of: what it begins with is when that began. */
+/* The process that a recorder's data file belongs to: the file begins with its start time. */
 static struct memusage_tape *owner_find(const struct memusage_tapes *tapes, const char *data)
 {
 	uint64_t begin_ticks;
@@ -117,7 +117,7 @@ static bool is_data(const char *name)
 	return len >= sizeof(suffix) && strcmp(name + len - (sizeof(suffix) - 1), suffix) == 0;
 }
 
-/* Those that the recorder has written, and for tapes of events new ones. */
+/* Those the recorder has written, and new ones for tapes of events. */
 static struct err *data_find(const char *folder, bool has_mappings, struct arena *arena,
 			     struct memusage_tapes *tapes)
 {
@@ -174,7 +174,7 @@ struct err *memusage_tapes_count(const char *folder, bool has_mappings, bool mak
 		if (entry->d_name[0] == '.' || is_data(entry->d_name))
 			continue;
 		err = path ? tape_count(path, has_mappings, tapes) : err_nomem();
-		if (err && err_code_of(err) == ERR_FORMAT) { /* one that was not begun */
+		if (err && err_code_of(err) == ERR_FORMAT) { /* a tape that was never begun */
 			err_destroy(err);
 			err = NULL;
 		}

@@ -1,6 +1,4 @@
-/*
- * memusage_tapes: the private folder that a run of memusage records to, and what is found there.
- */
+/* memusage_tapes: the private folder that a run of memusage records to, and its contents. */
 #ifndef MEMTAPE_MEMUSAGE_MEMUSAGE_TAPES_H
 #define MEMTAPE_MEMUSAGE_MEMUSAGE_TAPES_H
 
@@ -16,17 +14,17 @@ struct memusage_tape {
 
 VEC_DEFINE(memusage_tapes, struct memusage_tape);
 
-/* Makes a folder below directory, or, NULL, below TMPDIR; its name is in arena. */
+/* Makes a folder below directory, or, if NULL, below TMPDIR; its name is in arena. */
 struct err *memusage_folder_make(const char *directory, struct arena *arena,
 				 const char **folder_ret);
 
-/* The folder and all in it. */
+/* The folder and everything in it. */
 void memusage_folder_remove(const char *folder);
 
 /*
- * Counts what is on each tape of the folder, in the order of their beginnings; processes that did
- * nothing but become another one by exec, as a shell's children do, are left out. With makes_data a
- * data file of each is in the folder, too. Paths are in arena.
+ * Counts what is on each tape of the folder, in order of start time; processes that only exec'd
+ * another program, as a shell's children do, are left out. With makes_data a data file for each is
+ * put in the folder, too. Paths are in arena.
  */
 struct err *memusage_tapes_count(const char *folder, bool has_mappings, bool makes_data,
 				 struct arena *arena, struct memusage_tapes *tapes);

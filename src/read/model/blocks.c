@@ -38,7 +38,7 @@ static bool block_stays(const struct block *block)
 	return block_is_live(block) || block_is_remembered(block);
 }
 
-/* The table of twice the size whose lower half is this one. */
+/* Index in the table of twice the size, whose lower half is this one. */
 static bool blocks_double(struct blocks *blocks)
 {
 	size_t bytes = (blocks->mask + 1) * sizeof(*blocks->slots);
@@ -53,9 +53,9 @@ static bool blocks_double(struct blocks *blocks)
 }
 
 /*
- * Spreads the blocks of the lower half over the whole table, in place: memory that is new costs
+ * Spreads the blocks of the lower half over the whole table, in place: touching new memory costs
  * more than moving. A block's new home is about twice its old one, so going down from the middle
- * nearly all move up, to slots that have been dealt with; the few others wait in `aside`.
+ * nearly all move up, to slots already processed; the few others wait in `aside`.
  */
 static bool blocks_spread(struct blocks *blocks, struct block_vec *aside)
 {
@@ -85,8 +85,8 @@ static bool blocks_spread(struct blocks *blocks, struct block_vec *aside)
 }
 
 /*
- * Takes the dead out, in place. From behind an empty slot on, so that no search comes from before,
- * every block is put again where a search for it ends: at its slot or nearer to its home.
+ * Removes dead blocks, in place. Starting after an empty slot, so that no probe sequence crosses
+ * it, every block is reinserted where a search for it ends: at its slot or nearer its home.
  */
 static void blocks_purge(struct blocks *blocks)
 {

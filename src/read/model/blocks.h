@@ -1,7 +1,6 @@
 /*
- * blocks: what is alive, by address. Open addressing with linear probing; removal closes the gap,
- * so there are no tombstones and the table is as large as the program's live set asks for. Internal
- * to model.
+ * blocks: live blocks by address. Open addressing with linear probing; removal closes the gap, so
+ * there are no tombstones and the table is only as large as the live set needs. Internal to model.
  */
 #ifndef MEMTAPE_MODEL_BLOCKS_H
 #define MEMTAPE_MODEL_BLOCKS_H
@@ -20,14 +19,14 @@ struct block {
 static_assert(sizeof(struct block) == 32, "two in a cache line");
 
 /*
- * A dead block keeps its size, its thread and its serial for a while, until the table is made anew;
- * one that is to be remembered until its address is given out again.
+ * A dead block keeps its size, thread and serial for a while, until the table is rebuilt; a block
+ * that must be remembered, until its address is reused.
  */
 enum block_state {
 	BLOCK_TEMPORARY = 1 << 29,
 	BLOCK_REMEMBERED = 1 << 30,
 	BLOCK_DEAD = INT32_MIN,
-	BLOCK_THREAD = BLOCK_TEMPORARY - 1 /* the others: all of them set: not known any more */
+	BLOCK_THREAD = BLOCK_TEMPORARY - 1 /* the other bits; all set: no longer known */
 };
 
 struct blocks {
@@ -42,26 +41,26 @@ bool blocks_init(struct blocks *blocks); /* false: out of memory */
 void blocks_deinit(struct blocks *blocks);
 
 /*
- * Makes a fuller table than there should be anew, larger if need be; call before blocks_fill.
- * False: out of memory, and the table is of no use any more.
+ * Rebuilds a table that is too full, larger if needed; call before blocks_fill. False: out of
+ * memory, and the table is unusable.
  */
 bool blocks_make_room(struct blocks *blocks);
 
-/* Multiplication spreads what differs (bits 4 and up) over the bits that are kept. */
+/* Multiplication spreads the bits that differ (4 and up) over those that are kept. */
 static inline size_t blocks_home(const struct blocks *blocks, uint64_t address)
 {
 	return (size_t)((address >> 4 | address << 60) * UINT64_C(0x9e3779b97f4a7c15) >>
 			blocks->shift);
 }
 
-/* Forced inline: gcc 12 takes a function that only prefetches for one that does nothing. */
+/* Forced inline: gcc 12 treats a function that only prefetches as one without effect. */
 __attribute__((always_inline)) static inline void blocks_prefetch(const struct blocks *blocks,
 								  uint64_t address)
 {
 	__builtin_prefetch(&blocks->slots[blocks_home(blocks, address)], 1);
 }
 
-/* The slot of this address: with a block that is live or dead, or empty. address is not 0. */
+/* The slot of this address: holds a live or dead block, or is empty. address is not 0. */
 static inline struct block *blocks_find(const struct blocks *blocks, uint64_t address)
 {
 	size_t at = blocks_home(blocks, address);
@@ -76,7 +75,7 @@ static inline bool block_is_live(const struct block *block)
 	return block->address != 0 && (int32_t)block->thread >= 0;
 }
 
-/* Dead, and to be remembered. */
+/* Dead, and must be remembered. */
 static inline bool block_is_remembered(const struct block *block)
 {
 	const uint32_t state = (uint32_t)BLOCK_DEAD | BLOCK_REMEMBERED;
@@ -84,7 +83,7 @@ static inline bool block_is_remembered(const struct block *block)
 	return block->address != 0 && (block->thread & state) == state;
 }
 
-/* slot is what blocks_find gave for value's address, and not live. */
+/* slot is the result of blocks_find for value's address, and not live. */
 static inline void blocks_fill(struct blocks *blocks, struct block *slot, struct block value)
 {
 	blocks->used_count += slot->address == 0;

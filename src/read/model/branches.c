@@ -1,4 +1,4 @@
-/* The tree that stacks are: who goes on from whom, and sums over what does. */
+/* The stacks as a tree: children of each stack, and sums over subtrees. */
 #include "model/model.h"
 
 #include <assert.h>
@@ -30,12 +30,12 @@ void model_stack_totals_make(const struct capture_stack *stacks, size_t count,
 	struct model_stack_sums used = { 0 };
 
 	assert(count >= CAPTURE_STACK_FIRST);
-	/* those that go on from a stack come after it */
+	/* children of a stack come after it */
 	for (size_t i = count; i-- > CAPTURE_STACK_FIRST;) {
 		const struct model_stack_sums *from = &totals[i];
 		struct model_stack_sums *to = &totals[stacks[i].parent];
 
-		/* most have nothing of most, where the sums are of a part */
+		/* most have few nonzero entries when the sums are of a part */
 		if (from->allocated.count | from->allocated.bytes)
 			add(&to->allocated, &from->allocated, &used.allocated);
 		if (from->peak.count | from->peak.bytes)

@@ -1,6 +1,4 @@
-/*
- * A tape is played once and becomes a model: sums alone, or an index with the rows as well.
- */
+/* Plays a tape once and makes a model of it: sums alone, or an index with the rows as well. */
 #include <assert.h>
 
 #include "base/big.h"
@@ -65,7 +63,7 @@ static void begin_process(struct model *model, const struct capture *capture)
 	memcpy(process->parent_uuid, header->parent_uuid, sizeof(process->parent_uuid));
 }
 
-/* A raw tape says in its header page what a collector would have written at the end. */
+/* A raw tape has in its header page what a collector would have written at the end. */
 static void begin_quality(struct model *model, const struct capture *capture)
 {
 	const struct capture_facts *facts = capture_facts(capture);
@@ -83,7 +81,7 @@ static void begin_quality(struct model *model, const struct capture *capture)
 	quality->chunk_count = facts->chunk_count;
 }
 
-/* Of the counters of a tape those that count events it does not have. */
+/* Those of a tape's counters that count events missing from it. */
 static bool is_loss_of_events(enum tape_loss loss)
 {
 	return loss == TAPE_LOST_NO_SPACE || loss == TAPE_LOST_NESTED ||
@@ -118,7 +116,7 @@ static struct err *finish_quality(struct model *model, const struct capture *cap
 	return NULL;
 }
 
-/* Tallies have the layout of the sums they become, so no copy of a large table is made. */
+/* Tallies have the layout of the sums they become, so large tables are not copied. */
 static void finish_stacks(struct model *model, struct replay *replay)
 {
 	static_assert(_Alignof(struct tally) == _Alignof(struct model_stack_sums), "in place");
@@ -147,7 +145,7 @@ static void finish_stacks(struct model *model, struct replay *replay)
 	model->built_tallies_bytes = replay->stack_room * sizeof(*sums);
 }
 
-/* Stacks that hang on TRUNCATED; ids of parents are lower, so one pass tells. */
+/* Stacks below TRUNCATED; parents have lower ids, so one pass suffices. */
 static struct err *count_truncated(struct model *model)
 {
 	CLEAN(free) uint8_t *truncated = calloc(model->stack_count, 1);
@@ -167,8 +165,8 @@ static struct err *count_truncated(struct model *model)
 }
 
 /*
- * Pages that others may have touched before the thread tell nothing of it. What was told before it
- * ended is the least it can have been.
+ * Pages that others may have touched before the thread say nothing about it. Values before it ended
+ * are lower bounds.
  */
 static struct model_stack_use stack_use_of(const struct tape_stack_use *told)
 {
@@ -243,7 +241,7 @@ static bool finish_timeline(struct model *model, struct replay *replay)
 	return model_timeline_join(model);
 }
 
-/* In the order of time, whatever the tape says. */
+/* In order of time, whatever the tape says. */
 static bool finish_strays(struct model *model, const struct strays *strays)
 {
 	const size_t count = strays->all.count;
@@ -261,8 +259,8 @@ static bool finish_strays(struct model *model, const struct strays *strays)
 }
 
 /*
- * A process that becomes another program writes no end, for the call may fail: then the program
- * goes on, and at least ends. Of a recording that goes on itself it is not known yet.
+ * A process that execs another program writes no end, because the call may fail: then the program
+ * continues, and writes an end later. For a recording still in progress the outcome is unknown.
  */
 static void finish_end(struct load *load)
 {
@@ -325,7 +323,7 @@ static struct err *begin_rows(struct load *load)
 	return rows_init(&load->rows, load->image, &load->model->clock, bytes);
 }
 
-/* The clock is read as it is, not shifted. */
+/* The clock is used unshifted. */
 static double tick_ns(const struct load *load)
 {
 	return load->model->clock.slope /
@@ -347,7 +345,7 @@ static struct err *begin_latencies(struct load *load)
 	return err;
 }
 
-/* Rows are all packed. */
+/* All rows are packed. */
 static struct err *finish_latencies(struct load *load)
 {
 	struct model *model = load->model;

@@ -13,7 +13,7 @@ static const double NS_PER_S = 1e9;
 /* A realloc between its two records. */
 struct calls_stream {
 	struct realloc_half half;
-	uint64_t old_bytes; /* taken out of the table, if has_old */
+	uint64_t old_bytes; /* removed from the table, if has_old */
 	uint64_t stack_bytes;
 	bool has_old;
 };
@@ -26,7 +26,7 @@ struct counter {
 	struct calls_stream *streams;
 	struct tape_clock_pair first_clock;
 	unsigned tick_shift;
-	size_t collector_stream; /* it tells what it saw when the program was gone, too */
+	size_t collector_stream; /* it also reports what it saw after the program had ended */
 	uint64_t end_ticks;	 /* shifted */
 	uint64_t moment_ticks;	 /* shifted, of the last moment */
 	uint64_t heap;
@@ -51,7 +51,7 @@ static struct err *moment_add(struct counter *counter, const struct capture_even
 	struct calls *calls = counter->calls;
 	const uint64_t stack = counter->streams[event->stream].stack_bytes;
 
-	/* An event that had to wait for room is told a little late. */
+	/* An event that had to wait for space is reported slightly late. */
 	counter->moment_ticks = u64_max(counter->moment_ticks, event->ticks);
 	calls->heap_peak = u64_max(calls->heap_peak, counter->heap);
 	calls->total_peak = u64_max(calls->total_peak, counter->heap + stack);
@@ -92,7 +92,7 @@ static struct err *block_add(struct counter *counter, uint64_t address, uint64_t
 	return NULL;
 }
 
-/* False: not known. */
+/* False: unknown. */
 static bool block_take(struct counter *counter, uint64_t address, uint64_t *bytes_ret)
 {
 	struct block *block = address ? blocks_find(&counter->blocks, address) : NULL;
@@ -135,9 +135,7 @@ static struct err *on_free(struct counter *counter, const struct capture_event *
 	return moment_add(counter, event);
 }
 
-/*
- * The address may be given to another thread before the second record: taken out of the table now.
- */
+/* Another thread may get the address before the second record: removed from the table now. */
 static void on_realloc_out(struct counter *counter, const struct capture_event *event)
 {
 	struct calls_stream *stream = &counter->streams[event->stream];
@@ -179,7 +177,7 @@ static struct err *on_realloc_fail(struct counter *counter, const struct capture
 	return block_add(counter, stream->half.out.address, stream->old_bytes);
 }
 
-/* realloc(p, 0) that freed p: a call of realloc, and the bytes are free's. */
+/* realloc(p, 0) that freed p: a call of realloc; its bytes count as free's. */
 static struct err *on_realloc_free(struct counter *counter, const struct capture_event *event)
 {
 	struct calls_stream *stream = &counter->streams[event->stream];
@@ -257,7 +255,7 @@ static struct err *on_mremap(struct counter *counter, const struct capture_event
 	return err ? err : moment_add(counter, event);
 }
 
-/* The record was written before the call, so what makes it fail is looked at here. */
+/* The record was written before the call, so causes of failure are checked here. */
 static struct err *on_munmap(struct counter *counter, const struct capture_event *event,
 			     const struct tape_map *map)
 {
@@ -291,7 +289,7 @@ static struct err *on_mapping(struct counter *counter, const struct capture_even
 	return on_munmap(counter, event, &map);
 }
 
-/* The clock against nanoseconds, from the first pair to the last. */
+/* Maps the clock to nanoseconds, from the first pair to the last. */
 static void on_clock(struct counter *counter, const struct tape_extended_record *record)
 {
 	struct tape_clock_pair pair;
@@ -349,7 +347,7 @@ static struct err *on_extended(struct counter *counter, const struct capture_eve
 	case TAPE_EXT_EXEC:
 		counter->calls->was_replaced = true;
 		break;
-	case TAPE_EXT_END: /* a failed exec, then */
+	case TAPE_EXT_END: /* so that exec failed */
 		counter->calls->was_replaced &= event->stream == counter->collector_stream;
 		break;
 	case TAPE_EXT_MMAP:

@@ -13,7 +13,7 @@ static const char *path_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* pid, then executable, folder and arguments, one after the other. */
+/* pid, then executable, folder and arguments, each NUL-terminated. */
 void calls_add_process(struct calls *calls, const struct tape_extended_record *record)
 {
 	enum { ARGUMENT = 2 };
@@ -46,7 +46,7 @@ void calls_add_import(struct calls *calls, const struct tape_extended_record *re
 	calls->missing |= import.missing;
 }
 
-/* Counts of a stream's chunk, for good: the numbers of all of them are added up. */
+/* Final counts of a stream's chunk: the counts of all chunks are added up. */
 void calls_add_counts(struct calls *calls, const struct tape_extended_record *record)
 {
 	static const enum calls_row_id rows[TAPE_CALLS_ROW_COUNT] = {

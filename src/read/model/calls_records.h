@@ -13,7 +13,7 @@ void calls_add_process(struct calls *calls, const struct tape_extended_record *r
 /* IMPORT: what is missing. */
 void calls_add_import(struct calls *calls, const struct tape_extended_record *record);
 
-/* CALLS and CALL_SIZES: what the recorder has counted itself. */
+/* CALLS and CALL_SIZES: counts made by the recorder. */
 void calls_add_counts(struct calls *calls, const struct tape_extended_record *record);
 void calls_add_sizes(struct calls *calls, const struct tape_extended_record *record);
 

@@ -5,7 +5,7 @@
 enum {
 	COUNT_WISHED = 96,
 	SPACING_MIN = 1 << 16,
-	BYTES_MIN = 16 << 20 /* for all, and a byte more for each event */
+	BYTES_MIN = 16 << 20 /* for all, plus one byte per event */
 };
 
 void checkpoints_init(struct checkpoints *checkpoints, uint64_t event_count)
@@ -40,7 +40,7 @@ static struct model_stack_moment moment_of(const struct replay *replay, size_t s
 	};
 }
 
-/* Where stacks are very many, checkpoints are few. */
+/* With very many stacks there are few checkpoints. */
 static void space(struct checkpoints *checkpoints, uint64_t bytes)
 {
 	const size_t count = checkpoints->points.count;

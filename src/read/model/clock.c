@@ -2,8 +2,8 @@
 
 #include <assert.h>
 
-/* Cycles per nanosecond of a processor nobody asked: only for tapes that end within their first
- * moment, before a second reading was taken. */
+/* A guess for the processor's cycles per nanosecond: only for tapes that end before a second clock
+ * reading. */
 static const double GUESSED_GHZ = 2.5;
 
 bool clock_init(struct clock *clock, const struct tape_header *header)
@@ -111,7 +111,7 @@ static size_t point_before(const struct clock_points *points, uint64_t ticks)
 	return low;
 }
 
-/* By the slope of the whole: after the last point, and before the first, which is not kept. */
+/* At the overall slope: after the last point, and before the first, which is not kept. */
 static struct clock_piece piece_outside(const struct clock *clock, struct clock_point point,
 					uint64_t ticks)
 {

@@ -5,7 +5,7 @@
 
 #include "model/replay_block.h"
 
-/* Among the frees of a function and of a thread; or no more. */
+/* Adds to the frees of a function and of a thread, or subtracts. */
 static void count_as(struct replay *replay, const struct seen_free *free,
 		     const struct ended_block *block, bool is_its_free)
 {
@@ -17,7 +17,7 @@ static void count_as(struct replay *replay, const struct seen_free *free,
 		replay->threads.items[free->thread].foreign_free_count += sign;
 }
 
-/* The end of a block that was told otherwise; the time stays. */
+/* Corrects the end of a block; the time stays. */
 static void tell_end_as(struct replay *replay, const struct ended_block *block,
 			const struct seen_free *free)
 {
@@ -34,7 +34,7 @@ static void tell_end_as(struct replay *replay, const struct ended_block *block,
 
 /*
  * Whether the block is being moved by a realloc whose outcome is not on the tape yet - its thread
- * may have been interrupted there for long. That the address is given out tells the outcome.
+ * may have been interrupted there for long. That the address is reused shows the outcome.
  */
 static bool end_by_realloc(struct replay *replay, const struct capture_event *event,
 			   struct block *block)
@@ -56,7 +56,7 @@ static bool end_by_realloc(struct replay *replay, const struct capture_event *ev
 	return false;
 }
 
-/* The allocator gave out an address that is taken: its block was freed unseen. */
+/* The allocator returned an address that is in use: its block was freed unseen. */
 static void lose_block(struct replay *replay, const struct capture_event *event, uint32_t thread,
 		       struct block *block)
 {
@@ -113,7 +113,7 @@ bool disorder_free_late(struct replay *replay, const struct capture_event *event
 
 /* --- another free of the same block --------------------------------------------------------- */
 
-/* It was not `before` that ended this block, but `free`. */
+/* This block was ended by `free`, not by `before`. */
 static void tell_anew(struct replay *replay, const struct ended_block *block,
 		      const struct seen_free *before, const struct seen_free *free)
 {
@@ -123,7 +123,7 @@ static void tell_anew(struct replay *replay, const struct ended_block *block,
 
 /* --- blocks with an early free ---------------------------------------------------------------- */
 
-/* Dead like others, but that nobody knows any more of what. */
+/* Dead like others, except that nothing more is known of it. */
 static void forget(struct block *slot)
 {
 	slot->thread = (uint32_t)BLOCK_DEAD | BLOCK_THREAD;
@@ -153,7 +153,7 @@ static void remember(struct replay *replay, struct block *slot, const struct ear
 	slot->thread |= BLOCK_REMEMBERED;
 }
 
-/* The block of an early free is freed: that one was of no block. The two change places. */
+/* The block of an early free is freed again: the early one was of no block. The two are swapped. */
 static uint32_t take_back(struct replay *replay, struct block *slot, struct early_free *early)
 {
 	struct early_pair *pair = &replay->disorder.pairs[slot->slack];
@@ -175,7 +175,7 @@ static uint32_t take_back(struct replay *replay, struct block *slot, struct earl
 
 /* --- frees of no block ------------------------------------------------------------------------ */
 
-/* Whether to look further back than at this event for the one that ended the slot's block. */
+/* Whether to look back beyond this event for the one that ended the slot's block. */
 static bool is_passed_over(const struct replay *replay, const struct capture_event *event,
 			   const struct block *slot)
 {
@@ -184,8 +184,8 @@ static bool is_passed_over(const struct replay *replay, const struct capture_eve
 }
 
 /*
- * The latest event of the slot's address among `count` of them; NULL: there is none.
- * *is_over_ret: nor need those before be looked at.
+ * The latest event of the slot's address among `count` of them; NULL: there is none. *is_over_ret:
+ * earlier events need not be searched either.
  */
 static const struct capture_event *look_back(const struct replay *replay,
 					     const struct capture_event *events, size_t count,
@@ -278,7 +278,7 @@ uint32_t disorder_free_unknown(struct replay *replay, const struct capture_event
 
 /* --- the allocation that comes after its free ------------------------------------------------- */
 
-/* What was before the tape ends by frees of no block, as a rule of addresses that are new. */
+/* Blocks from before the tape usually end by frees of no block at addresses not seen before. */
 static bool may_be_early(const struct disorder *disorder, const struct seen_free *free,
 			 const struct capture_event *event, uint32_t thread)
 {
@@ -289,7 +289,7 @@ static bool may_be_early(const struct disorder *disorder, const struct seen_free
 	       (ahead == 0 || free->had_block || !disorder->has_older_blocks);
 }
 
-/* The later of the two, if both may be meant: a free is early by little. */
+/* The later of the two, if both are possible: a free is early only by little. */
 static const struct seen_free *choose(const struct disorder *disorder,
 				      const struct early_free *early,
 				      const struct capture_event *event, uint32_t thread)
@@ -303,7 +303,7 @@ static const struct seen_free *choose(const struct disorder *disorder,
 	return a->event.ticks >= b->event.ticks ? a : b;
 }
 
-/* The end of this block was told anew: whoever ended it before is no rival of others. */
+/* The end of this block was corrected: the event that ended it before is no longer a rival. */
 static void forget_rivals(struct disorder *disorder, uint32_t serial)
 {
 	for (unsigned i = 0; i < EARLY_MAX; i++)
@@ -332,7 +332,7 @@ bool disorder_find_early(struct replay *replay, const struct capture_event *even
 {
 	const struct disorder *disorder = &replay->disorder;
 
-	for (unsigned i = 0; i < EARLY_MAX; i++) { /* the newest first */
+	for (unsigned i = 0; i < EARLY_MAX; i++) { /* newest first */
 		const unsigned place = (disorder->early_at - 1 - i) % EARLY_MAX;
 		const struct seen_free *chosen;
 

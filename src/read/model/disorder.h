@@ -1,25 +1,24 @@
 /*
- * disorder: events that come in another order than what they tell of happened in. Internal to
- * model.
+ * disorder: events that appear in a different order than they happened. Internal to model.
  *
- * A thread's own events are in order. Those of several are merged by their times, which differ from
- * the truth by as much as the clocks of two processors differ, and by what a processor reads its
- * clock ahead of what is before it. So where blocks go from thread to thread,
+ * A thread's own events are in order. Those of several are merged by their times, whose error is
+ * the skew between two processors' clocks, plus how early a processor may read its clock out of
+ * order. So where blocks pass between threads,
  *
- *	a free may come late, when its block's address has been given out again. Then the free was
- *	missed, and is told of the older block when it comes;
+ *	a free may come late, when its block's address has been reused. Then the free was
+ *	missed, and is assigned to the older block when it comes;
  *
  *	a free may come early, before the allocation of its block. It finds no block, and neither
- *	does a free of what was freed already. Which of the two it was shows when the address is
- *	given out: if that is a moment later, and to another thread, the new block has ended when it
- *	began, by this free. Should that block be freed once more, before its address is given out
- *	again, then this is its free, and the early one was of no block after all. What was told is
- *	told anew, but at the time told first: the order of ends stays.
+ *	does a double free. Which of the two it was shows when the address is
+ *	reused: if that is a moment later, and by another thread, the new block has ended when it
+ *	began, by this free. Should that block be freed once more, before its address is reused
+ *	again, then this is its free, and the early one was of no block after all. The end is
+ *	corrected, but keeps its first time: the order of ends stays.
  *
- * An early free may even come before the free of the block that had the address before, which then
- * finds no block and whose thread may be the one that gets the address. So a free of no block
- * stands for another one, too: its rival, a moment before it, by another thread, which ended the
- * address's last block and may as well be the early one of the two.
+ * An early free may even come before the free of the address's previous block, which then finds no
+ * block and whose thread may be the one that gets the address. So a free of no block also
+ * represents another one: its rival, a moment before it, by another thread, which ended the
+ * address's last block and may be the early one instead.
  */
 #ifndef MEMTAPE_MODEL_DISORDER_H
 #define MEMTAPE_MODEL_DISORDER_H
@@ -28,41 +27,41 @@
 #include "model/blocks.h"
 
 /*
- * What is early is so by the distance of two processors' clocks, which is below a microsecond in
- * one machine and may be a few in a virtual one, and by the length of a pipeline, a fraction of
- * one. Twice as much does no harm: a free that was wrongly taken for an early one is found out when
- * the block is freed.
+ * How early depends on the skew between two processors' clocks, which is below a microsecond on one
+ * machine and may be a few in a virtual one, and on the length of a pipeline, a fraction of one.
+ * Twice as much does no harm: a free wrongly taken for an early one is detected when the block is
+ * freed.
  */
 enum { EARLY_WINDOW_NS = 10000 };
 
 /*
- * More frees of no block within the window than EARLY_MAX: the oldest stays what it is. More blocks
- * with an early free, whose addresses were not given out again, than PAIRS_MAX: the free of the
- * oldest stays with it, and a further free of it is the one that is of no block.
+ * More frees of no block within the window than EARLY_MAX: the oldest keeps its status. More blocks
+ * with an early free, whose addresses were not reused, than PAIRS_MAX: the free of the oldest stays
+ * with it, and a further free of it counts as of no block.
  */
 enum { LATE_MAX = 16, EARLY_MAX = 16, PAIRS_MAX = 4096 };
 
 struct seen_free {
 	struct capture_event event; /* the second half's time, of a realloc */
-	uint64_t row_count;	    /* allocations there had been */
-	uint64_t calls;		    /* of its thread by then; UINT64_MAX: not known */
+	uint64_t row_count;	    /* allocations so far */
+	uint64_t calls;		    /* of its thread by then; UINT64_MAX: unknown */
 	uint32_t thread;
-	bool had_block; /* the address had been given out before */
+	bool had_block; /* the address had been reused before */
 };
 
 struct ended_block {
 	uint64_t size;
-	uint64_t ticks; /* of its end, as told */
+	uint64_t ticks; /* of its end, as recorded */
 	uint32_t serial;
 	uint32_t thread;
-	unsigned flags; /* enum model_allocation_flag, as told */
+	unsigned flags; /* enum model_allocation_flag, as recorded */
 };
 
-/* A block whose address was given out again before its free was seen: it may still come. */
+/* A block whose address was reused before its free was seen: the free may still come. */
 struct late_block {
 	uint64_t address;
-	struct ended_block block; /* when the address was given out */
-	uint32_t thread;	  /* that has it now */
+	struct ended_block block; /* when the address was reused */
+	uint32_t thread;	  /* the thread that has it now */
 };
 
 /* A free of no block. */
@@ -72,7 +71,7 @@ struct early_free {
 	struct ended_block block; /* that the rival ended */
 };
 
-/* A block that an early free has ended. */
+/* A block ended by an early free. */
 struct early_pair {
 	struct seen_free free; /* address 0: none */
 	struct ended_block block;
@@ -86,34 +85,34 @@ struct disorder {
 	struct late_block late[LATE_MAX];
 	unsigned late_at;
 	unsigned early_at;
-	uint64_t early_addresses[EARLY_MAX]; /* 0: none, or it was one's free */
+	uint64_t early_addresses[EARLY_MAX]; /* 0: none, or it was a block's free */
 	struct early_free early[EARLY_MAX];
 	struct early_pair *pairs; /* PAIRS_MAX; NULL: none yet */
 	uint32_t pair_at;
-	bool has_older_blocks; /* of before the tape: their frees are no early ones */
+	bool has_older_blocks; /* of blocks from before the tape: their frees are not early ones */
 };
 
 struct replay;
 
-/* The address of an allocation has a block. Its end is recorded, and it is dead. */
+/* The address of an allocation has a block: records its end and marks it dead. */
 void disorder_replace(struct replay *replay, const struct capture_event *event, uint32_t thread,
 		      struct block *block);
 
-/* Whether this free belongs to a block that was lost a moment ago; then it is taken as its free. */
+/* Whether this free belongs to a block lost a moment ago; then it is assigned to it. */
 bool disorder_free_late(struct replay *replay, const struct capture_event *event, uint32_t thread);
 
 /*
- * There is no block. `at` is the event among those that are played. Returns the row whose free it
- * is all the same, ROW_NONE: of none that is known yet.
+ * There is no block. `at` is the event among those being played. Returns the row that it frees
+ * nevertheless, ROW_NONE: none known yet.
  */
 uint32_t disorder_free_unknown(struct replay *replay, const struct capture_event *event,
 			       const struct capture_event *at, uint32_t thread);
 
-/* Whether the block of this allocation was freed before; then that free is counted as no other's. */
+/* Whether this allocation's block was freed before; then that free counts for no other block. */
 bool disorder_find_early(struct replay *replay, const struct capture_event *event, uint32_t thread,
 			 struct seen_free *free_ret);
 
-/* The new block, whose sums and row are made, has ended. slot: of its address. */
+/* The new block, whose sums and row exist, has ended. slot: of its address. */
 void disorder_end_early(struct replay *replay, struct block *slot, struct block block,
 			uint64_t ticks, const struct seen_free *free);
 

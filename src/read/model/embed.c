@@ -74,7 +74,7 @@ static struct err *object_add(const struct embed *embed, size_t module,
 		       : err_nomem();
 }
 
-/* The first module that is this object: one that was loaded twice is there twice. */
+/* The first module with this object: one loaded twice is listed twice. */
 static size_t module_of(const struct embed *embed, uint32_t object)
 {
 	size_t module = 0;
@@ -84,7 +84,7 @@ static size_t module_of(const struct embed *embed, uint32_t object)
 	return module;
 }
 
-/* Code without a file is told by its stack: another time its address is other code. */
+/* Code without a file is identified by its stack: at another time its address is other code. */
 static struct err *jit_add(const struct embed *embed)
 {
 	CLEAN(pack_builder_deinit) struct pack_builder builder = { 0 };

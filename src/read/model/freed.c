@@ -30,7 +30,7 @@ __attribute__((always_inline)) static inline uint64_t value_of(const struct free
 	return 0;
 }
 
-enum { BLOCK = 256 /* entries that stay in the first cache from pass to pass */ };
+enum { BLOCK = 256 /* entries that stay in the first-level cache from pass to pass */ };
 
 __attribute__((always_inline)) static inline void range_add(struct model_bounds *range,
 							    const struct freed_entry *entries,

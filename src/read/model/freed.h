@@ -1,6 +1,6 @@
 /*
- * freed: ends of blocks in the order of time, packed like rows by 65,536, with what sums over time
- * need of them: so that no sum has to look for rows here and there. Internal to model.
+ * freed: ends of blocks in order of time, packed like rows in blocks of 65,536, with the data that
+ * sums over time need, so that sums do not access rows at random. Internal to model.
  */
 #ifndef MEMTAPE_MODEL_FREED_H
 #define MEMTAPE_MODEL_FREED_H
@@ -29,7 +29,7 @@ enum freed_column {
 	FREED_TIME,
 	FREED_STACK,
 	FREED_SIZE,
-	FREED_SLACK, /* twice the slack, and 1 if it was temporary */
+	FREED_SLACK, /* twice the slack, plus 1 if it was temporary */
 	FREED_COLUMNS
 };
 
@@ -40,7 +40,7 @@ struct freed_block {
 
 size_t freed_room(uint32_t count);
 
-/* As segment_pack; times are ns. */
+/* Like segment_pack; times are ns. */
 size_t freed_pack(const struct freed_entry *entries, uint32_t count, uint8_t *out,
 		  struct freed_block *block_ret);
 void freed_move(struct freed_block *block, uint64_t offset);

@@ -132,8 +132,8 @@ static struct err *copy_all(const struct image *image, int fd)
 		return err_nomem();
 	if (fstat(image->fd, &status) != 0)
 		return err_errno("read the index");
-	bytes = u64_min(end, (uint64_t)status.st_size); /* what is to come may be reserved */
-	/* Known before a disk is filled to the last byte; not every file system can tell. */
+	bytes = u64_min(end, (uint64_t)status.st_size); /* future space may be reserved */
+	/* Detected before a disk is completely full; not every file system can report it. */
 	if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)bytes) != 0 && errno_lacks_room(errno))
 		return err_errno("write the index");
 	for (uint64_t at = 0; at < bytes && !err; at += COPY_BYTES) {
@@ -146,7 +146,7 @@ static struct err *copy_all(const struct image *image, int fd)
 	return err;
 }
 
-/* To a place where all that is written so far has room. Never from a disk to memory. */
+/* To a place with room for everything written so far. Never from a disk to memory. */
 static bool move_on(struct image *image)
 {
 	for (unsigned place = image->place + 1; place < IMAGE_MEMORY; place++) {
@@ -162,7 +162,7 @@ static bool move_on(struct image *image)
 	return false;
 }
 
-/* False: there is no room anywhere. Whoever else wrote may have moved it already. */
+/* False: no room anywhere. Another writer may have moved it already. */
 static bool move_from(struct image *image, enum image_place full)
 {
 	bool has_moved;
@@ -212,7 +212,7 @@ void image_unmap(const uint8_t *file, uint64_t bytes)
 	munmap((void *)(uintptr_t)file, bytes);
 }
 
-/* For file systems that cannot give a name to a file without one. */
+/* For file systems that cannot name an unnamed file. */
 static struct err *copy_to(const struct image *image, const char *name, unsigned mode)
 {
 	CLEAN(close) int fd = file_create(name);
@@ -248,10 +248,10 @@ struct err *image_commit(const struct image *image, const char *path, unsigned m
 	str_printf(&name, "%s.%d-%d", path, (int)getpid(), image->fd); /* of this process alone */
 	if (name.failed)
 		return err_nomem();
-	/* The file has a wrong name for a moment, in which nothing is to end us. */
+	/* The file has a wrong name for a moment, during which we must not be killed. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	unlink(name.ptr); /* of a process that had our number and was killed here */
+	unlink(name.ptr); /* of a process that had our pid and was killed here */
 	fchmod(image->fd, mode);
 	err = ftruncate(image->fd, (off_t)image->end) == 0 ? name_it(image, name.ptr, path, mode)
 							   : err_errno("write %s", path);

@@ -67,7 +67,7 @@ uint32_t model_missing(const struct model *model)
 	return note ? note->import.missing : 0;
 }
 
-/* The next line of *text, which goes on behind it; "" at the end. */
+/* The next line of *text, which is advanced past it; "" at the end. */
 static const char *line_next(struct arena *arena, const char **text)
 {
 	const size_t len = strcspn(*text, "\n");

@@ -1,6 +1,6 @@
 /*
- * import: where a tape comes from that was not recorded but made of another tool's file, and what
- * that file could not say.
+ * import: the origin of a tape that was converted from another tool's file, and what that file
+ * could not provide.
  */
 #ifndef MEMTAPE_MODEL_IMPORT_H
 #define MEMTAPE_MODEL_IMPORT_H
@@ -8,12 +8,12 @@
 #include "base/str.h"
 #include "model/model.h"
 
-/* Texts live in the arena that was given; "" where nothing is known. */
+/* Texts live in the given arena; "" if unknown. */
 struct model_import {
 	const char *format;
 	const char *tool;
 	const char *file;
-	const char *const *notes; /* what else is to be known, a line each */
+	const char *const *notes; /* further notes, one per line */
 	size_t note_count;
 	uint32_t missing; /* enum tape_missing */
 };
@@ -22,14 +22,14 @@ struct model_import {
 struct err *model_import_get(const struct model *model, struct arena *arena,
 			     const struct model_import **import_ret);
 
-/* What is not known of the tape's facts: enum tape_missing; 0 of one that was recorded. */
+/* Which of the tape's facts are unknown: enum tape_missing; 0 if it was recorded. */
 uint32_t model_missing(const struct model *model);
 
 /* A bit of enum tape_missing, in words ("addresses") and as a key ("addresses"); bit < _COUNT. */
 const char *model_missing_words(unsigned bit);
 const char *model_missing_key(unsigned bit);
 
-/* "threads, addresses and usable sizes": the words of all that is missing; "" for nothing. */
+/* "threads, addresses and usable sizes": the words for everything missing; "" for nothing. */
 void model_missing_add(struct str *out, uint32_t missing);
 
 #endif

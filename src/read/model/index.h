@@ -2,8 +2,8 @@
  * index: everything a full model knows, as one file beside the tape. Internal to model; the layout
  * is in docs/index-format.md.
  *
- * The file is foreign bytes like a tape: what it says is checked when it is opened, and numbers of
- * rows are checked when they are read.
+ * The file is untrusted like a tape: it is checked when it is opened, and values in rows are
+ * checked when they are read.
  */
 #ifndef MEMTAPE_MODEL_INDEX_H
 #define MEMTAPE_MODEL_INDEX_H
@@ -11,7 +11,7 @@
 #include "model/checkpoints.h"
 #include "model/parts.h"
 
-/* Which tape an index is of; a tape that was changed or replaced has another. */
+/* Identifies the tape of an index; a changed or replaced tape has another. */
 struct index_identity {
 	uint64_t tape_bytes;
 	uint64_t tape_mtime_ns;
@@ -20,7 +20,7 @@ struct index_identity {
 	uint8_t uuid[TAPE_UUID_BYTES];
 };
 
-/* Of a tape that is there; ERR_SYSTEM when it cannot be read. */
+/* Of an existing tape; ERR_SYSTEM if it cannot be read. */
 struct err *index_identify(const char *tape_path, struct index_identity *identity_ret);
 
 enum index_section {
@@ -45,7 +45,7 @@ enum index_section {
 	INDEX_CHAINS,
 	INDEX_CHECKPOINTS,
 	INDEX_PEAK_TIES,
-	INDEX_LATENCIES, /* by function; nothing where they were not recorded */
+	INDEX_LATENCIES, /* by function; empty if not recorded */
 	INDEX_STACK_LATENCIES,
 	INDEX_STRAYS,
 	INDEX_SECTIONS
@@ -63,7 +63,7 @@ struct index_header {
 	uint8_t magic[8];
 	uint32_t version;
 	uint32_t header_bytes;
-	uint64_t layout; /* hash of the sizes of what is stored as it is in memory */
+	uint64_t layout; /* hash of the sizes of the types that are stored as in memory */
 	struct index_identity identity;
 	uint64_t file_bytes;
 	uint64_t checksum; /* of this header, with this field 0, and of all sections in order */
@@ -93,25 +93,23 @@ struct index_facts {
 
 uint64_t index_layout(void);
 
-/* Of the header, its checksum set to 0, and of the sections it names in a mapped file. */
+/* Of the header, with its checksum set to 0, and its sections, in a mapped file. */
 uint64_t index_checksum(const struct index_header *header, const uint8_t *file);
 
-/*
- * Writes all of a model that was built with rows to the image in which its rows are.
- */
+/* Writes a model that was built with rows to the image that holds its rows. */
 struct err *index_write(const struct model *model, const struct rows *rows,
 			const struct checkpoints *checkpoints, const struct replay *replay,
 			const struct index_identity *identity, struct image *image);
 
 /*
- * The model in a file; fd is borrowed. ERR_FORMAT: not a sound index of this version; ERR_STATE: of
- * another tape (identity NULL: not asked).
+ * The model in a file; fd is borrowed. ERR_FORMAT: not a valid index of this version; ERR_STATE: of
+ * another tape (identity NULL: not checked).
  */
 struct err *index_read(int fd, const struct index_identity *identity, struct model **model_ret);
 
-/* Where the index of a tape is looked for, in this order; the caller frees. NULL: no memory. */
+/* Where the index of a tape is searched, in this order; the caller frees. NULL: out of memory. */
 char *index_path_beside(const char *tape_path);
-/* NULL also when there is no such folder to be had; makes the folder when asked to. */
+/* NULL also if there is no usable folder; creates the folder if requested. */
 char *index_path_cached(const struct index_identity *identity, bool makes_folder);
 
 #endif

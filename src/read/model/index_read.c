@@ -1,6 +1,6 @@
 /*
- * An index file becomes a model. Everything that is used as a number of something else is checked
- * here, but for what is said of rows, which is checked when it is read (table.c).
+ * Makes a model of an index file. Everything used as an index is checked here, except for values in
+ * rows, which are checked when they are read (table.c).
  */
 #include <assert.h>
 #include <sys/mman.h>
@@ -17,7 +17,7 @@ struct reader {
 	bool failed; /* sticky */
 };
 
-/* What is as large as the tape is not summed: opening would have to read it. */
+/* Data as large as the tape is not checksummed: opening would have to read it. */
 static bool is_summed(enum index_section section)
 {
 	switch (section) {
@@ -81,7 +81,7 @@ static const void *part_items(struct reader *reader, enum index_section section,
 	return reader->file + part->offset;
 }
 
-/* The same in memory of their own; NULL: out of memory. */
+/* A copy of them in memory; NULL: out of memory. */
 static void *part_copy(struct reader *reader, enum index_section section, size_t item_bytes,
 		       size_t *count_ret)
 {
@@ -93,7 +93,7 @@ static void *part_copy(struct reader *reader, enum index_section section, size_t
 	return copy;
 }
 
-/* The text whose offset stands where its pointer goes. */
+/* Replaces the offset of a text by its pointer. */
 static const char *text_get(struct reader *reader, const void *stored)
 {
 	const uint64_t offset = (uintptr_t)stored;
@@ -227,7 +227,7 @@ static struct err *read_stacks(struct reader *reader)
 	return NULL;
 }
 
-/* For all functions and stacks, or not at all. */
+/* For all functions and stacks, or for none. */
 static void read_latencies(struct reader *reader)
 {
 	struct model *model = reader->model;
@@ -278,7 +278,7 @@ static struct err *read_notes(struct reader *reader)
 	struct model *model = reader->model;
 	size_t count;
 
-	/* only read, and not released: see model_destroy */
+	/* read-only, and not freed: see model_destroy */
 	model->usages.items = (struct model_usage *)(uintptr_t)part_items(
 		reader, INDEX_USAGES, sizeof(*model->usages.items), &model->usages.count);
 	model->notes.items =
@@ -352,7 +352,7 @@ static void check_segments(struct reader *reader, size_t segment_count)
 			!segment_is_sound(&table->segments[i], table->file_bytes) ||
 			table->segments[i].row_count !=
 				u64_min(table->row_count - i * MODEL_SEGMENT, MODEL_SEGMENT);
-	/* what a row and a chain say is made a thread and rows that exist */
+	/* values of a row and a chain are forced to an existing thread and existing rows */
 	reader->failed |= table->row_count > 0 && reader->model->thread_count == 0;
 	reader->failed |= table->row_count == 0 && table->chain_count > 0;
 }
@@ -450,7 +450,7 @@ static bool identity_equal(const struct index_identity *a, const struct index_id
 	       memcmp(a->uuid, b->uuid, sizeof(a->uuid)) == 0;
 }
 
-/* Maps the file; its header is sound, and of this tape. */
+/* Maps the file; its header is valid, and of this tape. */
 static struct err *map_file(struct reader *reader, int fd, const struct index_identity *identity)
 {
 	struct stat status;

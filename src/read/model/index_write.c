@@ -1,4 +1,4 @@
-/* A model that was built becomes an index: its parts, one after the other, behind its rows. */
+/* Writes a model that was built as an index: its parts, one after the other, after its rows. */
 #include <assert.h>
 
 #include "base/big.h"
@@ -9,7 +9,7 @@ struct writer {
 	struct image *image;
 	struct index_header header;
 	struct vec_u8 texts;
-	struct err *err; /* the first; nothing is written after it */
+	struct err *err; /* the first error; nothing is written after it */
 };
 
 uint64_t index_layout(void)
@@ -61,7 +61,7 @@ static uint64_t put_bytes(struct writer *writer, const void *bytes, size_t len)
 	return at;
 }
 
-/* The offset in place of the pointer, as it is stored. */
+/* The offset in place of the pointer, as stored. */
 static const void *put_text(struct writer *writer, const char *text)
 {
 	return (const void *)(uintptr_t)put_bytes(writer, text, strlen(text));
@@ -83,7 +83,7 @@ static void put_facts(struct writer *writer, const struct model *model, const st
 {
 	struct index_facts facts;
 
-	memset(&facts, 0, sizeof(facts)); /* the bytes between its members too */
+	memset(&facts, 0, sizeof(facts)); /* including the padding between its members */
 	facts.process = model->process;
 	facts.process.exe = put_text(writer, model->process.exe);
 	facts.process.cwd = put_text(writer, model->process.cwd);
@@ -118,7 +118,7 @@ static void put_argv(struct writer *writer, const struct model_process *process)
 	put_part(writer, INDEX_ARGV, offsets.items, offsets.count, sizeof(*offsets.items));
 }
 
-/* Copies items and lets `put` turn the pointers of each into offsets. */
+/* Copies items and lets `put` turn each one's pointers into offsets. */
 static void put_items(struct writer *writer, enum index_section section, const void *items,
 		      size_t count, size_t item_bytes,
 		      void (*put)(struct writer *writer, void *item))
@@ -189,7 +189,7 @@ static void put_sums(struct writer *writer, const struct model *model)
 	put_part(writer, INDEX_TIMELINE, model->fine, model->fine_count, sizeof(*model->fine));
 }
 
-/* How the stacks hang together and more by stack, one large table after the other. */
+/* The stack tree and other data by stack, one large table after the other. */
 static void put_branches(struct writer *writer, const struct model *model,
 			 const struct replay *replay, struct model_stack_sums *use_ret)
 {
@@ -230,7 +230,7 @@ static int compare_rows(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* A row freed after the peak, but in the same nanosecond, was alive at it. */
+/* A row freed after the peak, but in the same nanosecond, was live at it. */
 static void put_peak_ties(struct writer *writer, const struct model *model, const struct rows *rows,
 			  const struct replay *replay, const uint8_t *file)
 {
@@ -273,7 +273,7 @@ static void put_header(struct writer *writer, const struct index_identity *ident
 	uint64_t end = writer->image->end;
 	const uint8_t *file;
 
-	/* the file ends where its last part would, whole */
+	/* the file ends where its last part would if complete */
 	if (!writer->err && ftruncate(writer->image->fd, (off_t)end) != 0)
 		writer->err = err_errno("write the index");
 	if (writer->err)

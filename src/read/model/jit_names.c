@@ -15,7 +15,7 @@ struct jit_names {
 	uint64_t start_ns;    /* CLOCK_MONOTONIC when recording began; 0: not known */
 };
 
-/* Numbers of processes come again; a file of this one was written while it ran. */
+/* Pids are reused; a file of this process was written while it ran. */
 static struct file_trust trust_of(const struct model_process *process, uint64_t bytes_max)
 {
 	return (struct file_trust) { .owner = geteuid(),
@@ -38,7 +38,7 @@ static void dump_try(struct jit_names *jit, const struct model_process *process,
 	}
 }
 
-/* Each run of a compiler has a folder of its own there. */
+/* Each run of a compiler has its own folder there. */
 static void dump_try_below(struct jit_names *jit, const struct model_process *process,
 			   const char *folder)
 {

@@ -9,7 +9,7 @@ enum { SEGMENT_CELLS = 2 * MODEL_SEGMENT, STACKS_FIRST = 1 << 12 };
 
 static const size_t SEGMENT_BYTES = SEGMENT_CELLS * sizeof(uint32_t);
 
-/* A cell: 0 is none, then ticks + 1; what is too long for that counts in larger units. */
+/* A cell: 0 is none, else ticks + 1; longer ones count in larger units. */
 enum { CELL_LONG_SHIFT = 12 };
 static const uint32_t CELL_LONG = UINT32_C(1) << 31;
 
@@ -25,7 +25,7 @@ static uint64_t cell_ticks(uint32_t cell)
 	return cell & CELL_LONG ? (uint64_t)(cell & ~CELL_LONG) << CELL_LONG_SHIFT : cell - 1;
 }
 
-/* Tapes may lie about their clock, too. */
+/* The clock values of a tape may be invalid, too. */
 static uint64_t scaled(uint64_t ticks, double tick_ns)
 {
 	const double ns = (double)ticks * tick_ns + 0.5, most = (double)(UINT64_C(1) << 62);
@@ -81,7 +81,7 @@ bool latencies_reserve_stacks(struct latencies *latencies, size_t count)
 	return true;
 }
 
-/* Address space for more segments than there are: most of it is behind the file's end. */
+/* Address space for more segments than exist: most of it is past the end of the file. */
 static struct err *cells_map(struct latencies *latencies, size_t segments)
 {
 	const size_t room = u64_max(segments, latencies->segment_room * 2);
@@ -100,7 +100,7 @@ static struct err *cells_map(struct latencies *latencies, size_t segments)
 	return NULL;
 }
 
-/* Blocks of the file are had before they are touched: a full disk is an error, not a SIGBUS. */
+/* File blocks are allocated before they are touched: a full disk is an error, not a SIGBUS. */
 static struct err *cells_reserve(struct latencies *latencies, size_t segments)
 {
 	struct err *err = cells_map(latencies, segments);
@@ -145,7 +145,7 @@ struct err *latencies_add(struct latencies *latencies, const struct latency_of *
 
 /* --- columns --------------------------------------------------------------------------------- */
 
-/* In their place for a while: the columns are written from here. */
+/* Temporarily in place of the cells: the columns are written from here. */
 static struct model_bounds cells_tell(const uint32_t *cells, uint32_t count, double tick_ns,
 				      uint64_t *values, uint64_t *none_count_ret)
 {
@@ -173,7 +173,7 @@ static struct err *column_store(const uint32_t *cells, uint32_t count, double ti
 	uint64_t none_count;
 	const struct model_bounds range = cells_tell(cells, count, tick_ns, values, &none_count);
 	const bool has_none = none_count > 0;
-	uint8_t *out = (uint8_t *)values; /* narrower than what is read, so behind it */
+	uint8_t *out = (uint8_t *)values; /* narrower than the input: writes trail reads */
 
 	if (none_count == count)
 		return NULL; /* as segment_pack() left it */

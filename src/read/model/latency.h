@@ -1,6 +1,6 @@
 /*
- * latency: how long calls of the allocator took, as sums and a histogram. Whoever counts more of
- * them, the model of a tape or a report of some rows, counts in this.
+ * latency: durations of allocator calls, as sums and a histogram. Used by everything that
+ * aggregates them, the model of a tape or a report of some rows.
  */
 #ifndef MEMTAPE_MODEL_LATENCY_H
 #define MEMTAPE_MODEL_LATENCY_H
@@ -11,7 +11,7 @@
 enum { LATENCY_PARTS = 16, LATENCY_POWERS = 40 };
 enum { MODEL_LATENCY_BUCKETS = LATENCY_PARTS * (LATENCY_POWERS + 1) };
 
-/* Nanoseconds; the clock's own time is in them. */
+/* Nanoseconds; the cost of reading the clock is included. */
 struct model_latency {
 	uint64_t count;
 	uint64_t total_ns;
@@ -72,12 +72,12 @@ static inline void stack_latency_add(struct model_stack_latency *stack, uint64_t
 }
 
 /*
- * What so many percent of the calls did not take longer than, to a sixteenth; the middle of its
- * bucket. 0 of none.
+ * Percentile: the duration that this many percent of the calls did not exceed, to a sixteenth; the
+ * middle of its bucket. 0 if there are none.
  */
 static inline uint64_t latency_percentile(const struct model_latency *latency, unsigned percent)
 {
-	/* the call with this number, counted from 1; without an overflow */
+	/* the call of this rank, counted from 1; without an overflow */
 	const uint64_t wanted =
 		latency->count / 100 * percent + (latency->count % 100 * percent + 99) / 100;
 	uint64_t seen = 0;

@@ -1,6 +1,6 @@
 /*
- * Opening a model: from an index that is there, or by playing the tape - and if rows are wanted,
- * by making an index of it first.
+ * Opening a model: from an existing index, or by playing the tape, which first makes an index if
+ * rows are requested.
  */
 #include <assert.h>
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "core/hash.h"
 #include "model/index.h"
 
-/* From here on it is worth a file to be asked again; below, playing takes some tens of ms. */
+/* From here on an index pays for the next time; below, playing takes some tens of ms. */
 enum { KEEP_EVENTS_MIN = 1 << 20, SMALL_EVENTS = 1 << 18 };
 
 struct err *index_identify(const char *tape_path, struct index_identity *identity_ret)
@@ -47,7 +47,7 @@ char *index_path_beside(const char *tape_path)
 	return path.failed ? NULL : path.ptr;
 }
 
-/* The folder for what can be made again, as the XDG base directory specification has it. */
+/* The folder for reproducible data, according to the XDG base directory specification. */
 static bool cache_folder(struct str *path, bool makes_folder)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -59,7 +59,7 @@ static bool cache_folder(struct str *path, bool makes_folder)
 	else
 		return false;
 	if (makes_folder && !path->failed)
-		mkdir(path->ptr, 0700); /* it is there, or what follows fails */
+		mkdir(path->ptr, 0700); /* it exists, or what follows fails */
 	str_add(path, "/memtape");
 	if (makes_folder && !path->failed)
 		mkdir(path->ptr, 0700);
@@ -82,8 +82,8 @@ char *index_path_cached(const struct index_identity *identity, bool makes_folder
 }
 
 /*
- * NULL: none that can be used. Takes path. What another user put beside the tape is not believed,
- * unless it is the one whose tape it is.
+ * NULL: no usable one. Takes ownership of path. A file that another user put beside the tape is not
+ * trusted, unless that user owns the tape.
  */
 static struct model *use(char *path, const char *tape_path, const struct index_identity *identity)
 {
@@ -104,7 +104,7 @@ static struct model *use(char *path, const char *tape_path, const struct index_i
 	if (fd >= 0)
 		close(fd);
 	if (err || !model) {
-		err_destroy(err); /* it is made again */
+		err_destroy(err); /* it is rebuilt */
 		free(path);
 		return NULL;
 	}
@@ -127,7 +127,7 @@ struct making {
 	bool keeps;
 };
 
-/* Gives the image a name beside the tape, or in the cache; NULL: neither can be. */
+/* Names the image beside the tape, or in the cache; NULL: neither is possible. */
 static struct err *keep(const struct making *making, const struct image *image, char **path_ret)
 {
 	CLEAN(free) char *beside = index_path_beside(making->tape_path);
@@ -137,7 +137,7 @@ static struct err *keep(const struct making *making, const struct image *image, 
 
 	if (!beside)
 		return err_nomem();
-	(void)!stat(making->tape_path, &tape); /* who may read the tape may read its index */
+	(void)!stat(making->tape_path, &tape); /* whoever may read the tape may read its index */
 	err = image_commit(image, beside, tape.st_mode & 0644);
 	if (!err) {
 		*path_ret = steal(beside);
@@ -156,7 +156,7 @@ static struct err *keep(const struct making *making, const struct image *image, 
 	return NULL;
 }
 
-/* The tape may have changed while it was read; then its index would be a lie. */
+/* The tape may have changed while it was read; then its index would be wrong. */
 static bool is_same_still(const struct making *making)
 {
 	struct index_identity now;
@@ -189,7 +189,7 @@ static struct err *make(const struct making *making, struct model **model_ret)
 	if (!err && making->keeps && is_same_still(making))
 		err = keep(making, &image, &path);
 	if (err && !must_keep && path == NULL && err_code_of(err) == ERR_SYSTEM && image.is_whole) {
-		err_destroy(err); /* nowhere to keep it: it serves this once */
+		err_destroy(err); /* nowhere to keep it: used this once */
 		err = NULL;
 	}
 	if (!err)
@@ -202,7 +202,7 @@ static struct err *make(const struct making *making, struct model **model_ret)
 	return NULL;
 }
 
-/* The tape's own events decide whether an index of it is left behind. */
+/* The number of events decides whether an index is left behind. */
 static bool wants_keeping(const struct capture *capture, const struct model_settings *settings)
 {
 	switch (settings ? settings->index : MODEL_INDEX_AUTO) {

@@ -1,6 +1,6 @@
 /*
- * mapped: which addresses a program has mapped, as ranges that never touch each other's bytes.
- * All zeros is nothing. Internal to model.
+ * mapped: the addresses that a program has mapped, as disjoint ranges. All zeros is an empty set.
+ * Internal to model.
  */
 #ifndef MEMTAPE_MODEL_MAPPED_H
 #define MEMTAPE_MODEL_MAPPED_H
@@ -21,10 +21,10 @@ struct mapped {
 void mapped_deinit(struct mapped *mapped);
 CLEAN_DEFINE_DEINIT(mapped_deinit, struct mapped);
 
-/* Nothing of it may be mapped: remove first. What goes over the end of memory is cut. */
+/* None of it may be mapped: remove first. Ranges past the end of memory are cut. */
 bool mapped_add(struct mapped *mapped, uint64_t begin, uint64_t bytes); /* false: out of memory */
 
-/* Whatever of these bytes is mapped; *removed_ret: how many that were. False: out of memory. */
+/* Removes whatever of these bytes is mapped; *removed_ret: how many. False: out of memory. */
 bool mapped_remove(struct mapped *mapped, uint64_t begin, uint64_t bytes, uint64_t *removed_ret);
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/big.h"
 #include "model/parts.h"
 
-/* What lies in a mapped file was not taken from the heap; such vectors have no capacity. */
+/* Data in a mapped file was not allocated from the heap; such vectors have no capacity. */
 static void release_vectors(struct model *model)
 {
 	if (model->table.file)
@@ -37,7 +37,7 @@ void model_destroy(struct model *model)
 	free(model);
 }
 
-/* Spans of the fine timeline, joined by powers of two until they are few enough. */
+/* Spans of the fine timeline, merged by powers of two until they are few enough. */
 bool model_timeline_join(struct model *model)
 {
 	struct timeline_now before = { 0 };

@@ -1,17 +1,17 @@
 /*
- * model: a tape as an immutable set of columns and sums, ready to be asked.
+ * model: a tape as an immutable set of columns and sums, ready for queries.
  *
  *	CLEAN(model_destroy) struct model *model = NULL;
  *	struct err *err = model_load(path, MODEL_SUMMARY, &model);
  *
  * Two depths: MODEL_SUMMARY keeps sums (totals, per stack, per thread, per function, by size, over
- * time), which take one pass and memory for what was alive at once; MODEL_FULL keeps a row for
- * every allocation as well, in an index: a file beside the tape, which is made when it is first
- * needed and mapped from then on. Everything that exists in both is equal in both.
+ * time), which take one pass and memory for what was live at once; MODEL_FULL keeps a row for every
+ * allocation as well, in an index: a file beside the tape, which is made when it is first needed
+ * and mapped from then on. Everything that exists in both is equal in both.
  *
- * Units: sizes in bytes, times in nanoseconds since recording began, ids are indices from 0.
- * A loaded model never changes: any number of threads may read it. All pointers that are handed out
- * live as long as the model.
+ * Units: sizes in bytes, times in nanoseconds since recording began, ids are indices from 0. A
+ * loaded model never changes: any number of threads may read it. All returned pointers live as long
+ * as the model.
  *
  * What counts: an allocation is a successful call that returned a block, a successful realloc is an
  * allocation (its new block) and a free (its old one). Live and peak are sums of *requested* bytes.
@@ -32,22 +32,22 @@ enum model_depth { MODEL_SUMMARY, MODEL_FULL };
 struct model;
 
 /*
- * An index that is there and fresh is used at both depths. For MODEL_FULL one is made otherwise,
- * and left beside the tape (or in the user's cache folder) if the tape is large and complete.
+ * A fresh existing index is used at both depths. Otherwise MODEL_FULL makes one, and leaves it
+ * beside the tape (or in the user's cache folder) if the tape is large and complete.
  */
 struct err *model_load(const char *path, enum model_depth depth, struct model **model_ret);
 
 enum model_index {
 	MODEL_INDEX_AUTO, /* as model_load */
-	MODEL_INDEX_NONE, /* none is used and none is left */
-	MODEL_INDEX_KEEP, /* one is left, or it is an error; a fresh one is used */
-	MODEL_INDEX_ANEW  /* the same, and one that is there is replaced */
+	MODEL_INDEX_NONE, /* none is used and none is written */
+	MODEL_INDEX_KEEP, /* one is written, or it is an error; a fresh one is used */
+	MODEL_INDEX_ANEW  /* the same, and an existing one is replaced */
 };
 
 struct model_settings {
 	enum model_index index;
-	uint64_t memory_bytes; /* while an index is made, about; 0: 1 GiB */
-	/* Now and then while the tape is replayed, on the calling thread; events. May be NULL. */
+	uint64_t memory_bytes; /* approximate, while an index is built; 0: 1 GiB */
+	/* Called from time to time during replay, on the calling thread; events. May be NULL. */
 	void (*progress)(void *context, uint64_t done, uint64_t total);
 	void *progress_context;
 };
@@ -55,18 +55,18 @@ struct model_settings {
 struct err *model_load_with(const char *path, enum model_depth depth,
 			    const struct model_settings *settings, struct model **model_ret);
 
-/* Where the model's index is; NULL: it has none, or none with a name. */
+/* Path of the model's index; NULL: it has none, or an unnamed one. */
 const char *model_index_path(const struct model *model);
 uint64_t model_index_bytes(const struct model *model); /* 0: none */
-bool model_index_is_new(const struct model *model);    /* made by this very model_load */
+bool model_index_is_new(const struct model *model);    /* made by this model_load */
 
-/* The model of an open capture, which must outlive nothing: it is only read here. */
+/* The model of an open capture, which is only read here and need not outlive the model. */
 struct err *model_load_capture(const struct capture *capture, enum model_depth depth,
 			       struct model **model_ret);
 void model_destroy(struct model *model); /* NULL is fine */
 CLEAN_DEFINE(model_destroy, struct model *);
 
-static const uint64_t MODEL_NEVER = UINT64_MAX; /* a time that did not come */
+static const uint64_t MODEL_NEVER = UINT64_MAX; /* the event never happened */
 enum { MODEL_NO_THREAD = UINT32_MAX };
 
 /* --- the process ------------------------------------------------------------------------- */
@@ -74,14 +74,14 @@ enum { MODEL_NO_THREAD = UINT32_MAX };
 struct model_process {
 	uint32_t pid;
 	uint32_t parent_pid;
-	const char *exe; /* "" when not known */
+	const char *exe; /* "" if unknown */
 	const char *cwd;
 	const char *const *argv; /* NULL-terminated */
 	uint32_t argc;
 	uint32_t page_bytes;
 	uint16_t elf_machine;
 	uint16_t pointer_bytes;
-	uint32_t flags; /* enum tape_header_flag: which stacks were taken, forked, attached */
+	uint32_t flags;		     /* enum tape_header_flag: stacks recorded, forked, attached */
 	uint64_t start_realtime_ns;  /* since 1970 */
 	uint64_t start_monotonic_ns; /* CLOCK_MONOTONIC at time 0 */
 	uint64_t duration_ns;	     /* from the beginning of recording to its last record */
@@ -89,7 +89,7 @@ struct model_process {
 	int32_t end_status; /* exit code or signal number */
 	uint8_t uuid[TAPE_UUID_BYTES];
 	uint8_t parent_uuid[TAPE_UUID_BYTES];
-	bool clock_is_estimated; /* too few clock readings on the tape: times are guesses */
+	bool clock_is_estimated; /* too few clock readings on the tape: times are estimates */
 };
 
 const struct model_process *model_process(const struct model *model);
@@ -103,23 +103,21 @@ struct model_sum {
 
 struct model_totals {
 	struct model_sum allocated; /* requested bytes */
-	struct model_sum freed;	    /* blocks that are known to have been allocated before */
+	struct model_sum freed;	    /* blocks known to have been allocated before */
 	struct model_sum leaked;    /* live at the end */
 	struct model_sum temporary;
-	struct model_sum
-		peak; /* live at the moment when live bytes were highest (the first such) */
+	struct model_sum peak; /* live when live bytes were highest (the first such moment) */
 	uint64_t peak_ns;
 	uint64_t usable_bytes; /* of all allocations */
 	uint64_t leaked_usable_bytes;
 	uint64_t realloc_count;	     /* successful, of a live block; in allocated and freed too */
 	uint64_t failed_count;	     /* calls that returned no block */
 	uint64_t unknown_free_count; /* of blocks never seen allocated (inherited, or lost) */
-	uint64_t lost_free_count;    /* blocks that must have been freed unseen: their address
-				      * was given out again */
+	uint64_t lost_free_count;    /* blocks freed unseen: their address was reused */
 	uint64_t free_null_count;    /* free(NULL) that were recorded */
 	uint64_t event_count;	     /* allocations and frees read, failed ones included */
-	uint64_t truncated_stack_count; /* events whose stack ends in the unknown */
-	uint64_t no_stack_count;	/* events without a stack, though stacks were asked for */
+	uint64_t truncated_stack_count; /* events whose stack is incomplete */
+	uint64_t no_stack_count;	/* events without a stack, though stacks were requested */
 };
 
 const struct model_totals *model_totals(const struct model *model);
@@ -135,8 +133,8 @@ struct model_function {
 const struct model_function *model_functions(const struct model *model);
 
 /*
- * How long calls took: by enum tape_fn, reallocs at the _IN number, failed calls too. NULL: that
- * was not recorded (TAPE_FLAG_LATENCY).
+ * Durations of calls: by enum tape_fn, reallocs at the _IN number, failed calls too. NULL: not
+ * recorded (TAPE_FLAG_LATENCY).
  */
 const struct model_latency *model_latencies(const struct model *model);
 
@@ -160,12 +158,12 @@ size_t model_stack_count(const struct model *model);
 const struct capture_stack *model_stacks(const struct model *model); /* by id */
 
 /*
- * When a stack whose innermost address was outside of every module was first met: such code may
+ * When a stack whose innermost address was outside of every module was first seen: such code may
  * become other code. 0 for all others.
  */
 uint64_t model_stack_first_ns(const struct model *model, uint32_t stack);
 
-/* What was allocated with exactly this stack (not with those that go on from it). */
+/* Allocations with exactly this stack (not with its descendants). */
 struct model_stack_sums {
 	struct model_sum allocated;
 	struct model_sum peak;
@@ -175,9 +173,8 @@ struct model_stack_sums {
 const struct model_stack_sums *model_stack_sums(const struct model *model); /* by stack id */
 
 /*
- * The stacks as a tree: the first of those that go on from one by one call, and the next of those
- * that go on from the same; 0: none. Ids rise along the siblings. What an index says is checked by
- * who follows it: model_stack_child.
+ * The stacks as a tree: the first child of each stack and its next sibling; 0: none. Ids increase
+ * along the siblings. Values from an index are checked when they are followed: model_stack_child.
  */
 struct model_stack_link {
 	uint32_t first_child;
@@ -189,7 +186,7 @@ const struct model_stack_link *model_stack_links(const struct model *model);
 void model_stack_links_make(const struct capture_stack *stacks, size_t count,
 			    struct model_stack_link *links);
 
-/* What follows `child` below `stack` (child 0: the first); 0: no more. */
+/* The child after `child` of `stack` (child 0: the first); 0: no more. */
 static inline uint32_t model_stack_child(const struct capture_stack *stacks, size_t count,
 					 const struct model_stack_link *links, uint32_t stack,
 					 uint32_t child)
@@ -200,8 +197,8 @@ static inline uint32_t model_stack_child(const struct capture_stack *stacks, siz
 }
 
 /*
- * By stack id, what was allocated with a stack together with those that go on from it; and *used,
- * how many stacks have something of each number. NULL: a model without rows.
+ * By stack id, allocations with a stack and its descendants; and *used, how many of these stacks
+ * have a nonzero value of each number. NULL: a model without rows.
  */
 const struct model_stack_sums *model_stack_totals(const struct model *model,
 						  struct model_stack_sums *used_ret);
@@ -211,14 +208,14 @@ void model_stack_totals_make(const struct capture_stack *stacks, size_t count,
 			     struct model_stack_sums *totals, struct model_stack_sums *used_ret);
 
 /*
- * Usable bytes of all that was allocated with a stack, freed or not, by stack id. NULL: a model
- * without rows.
+ * Usable bytes of all allocations with a stack, freed or not, by stack id. NULL: a model without
+ * rows.
  */
 const uint64_t *model_stack_usables(const struct model *model);
 
 /*
- * Whether the peak was the last that happened in its nanosecond: then what was alive at it is what
- * was alive at totals' peak_ns.
+ * Whether the peak was the last event in its nanosecond: then live blocks at the peak are those at
+ * totals' peak_ns.
  */
 bool model_peak_is_moment(const struct model *model);
 
@@ -227,15 +224,15 @@ const struct capture_module *model_module(const struct model *model, size_t modu
 
 /* --- threads ----------------------------------------------------------------------------- */
 
-/* How far down a thread's stack was used, and how that is known. */
+/* How deep a thread's stack was used, and how that is known. */
 enum model_stack_known {
 	MODEL_STACK_UNKNOWN,
-	MODEL_STACK_EVENTS, /* at least so far: to the deepest call that was recorded, as a rule */
-	MODEL_STACK_PAGES   /* to the lowest page that the thread touched: right within a page */
+	MODEL_STACK_EVENTS, /* lower bound: usually to the deepest recorded call */
+	MODEL_STACK_PAGES   /* to the lowest page that the thread touched: exact within a page */
 };
 
 struct model_stack_use {
-	uint64_t reserved_bytes; /* MODEL_BYTES_UNKNOWN: also where there is no limit */
+	uint64_t reserved_bytes; /* MODEL_BYTES_UNKNOWN: also if unlimited */
 	uint64_t used_bytes;	 /* MODEL_BYTES_UNKNOWN */
 	uint64_t known;		 /* enum model_stack_known, of used_bytes */
 };
@@ -247,7 +244,7 @@ const char *model_stack_known_word(const struct model_stack_use *use);
 
 struct model_thread {
 	uint32_t tid;
-	const char *name; /* the last it had; "" when not known */
+	const char *name; /* the last one; "" if unknown */
 	uint64_t handle;  /* its pthread_t, an address in its stack's mapping; 0: not known */
 	uint64_t begin_ns;
 	uint64_t end_ns; /* MODEL_NEVER: ran to the end */
@@ -255,10 +252,10 @@ struct model_thread {
 	struct model_sum leaked; /* of what it allocated */
 	struct model_sum peak;	 /* of what it allocated, at the global peak */
 	struct model_sum temporary;
-	uint64_t free_count;	     /* by it, of anyone's blocks */
+	uint64_t free_count;	     /* by it, of any thread's blocks */
 	uint64_t foreign_free_count; /* of them: blocks that another thread had allocated */
-	uint32_t creator;	     /* MODEL_NO_THREAD: not known */
-	uint32_t create_stack;	     /* CAPTURE_STACK_NONE: not known */
+	uint32_t creator;	     /* MODEL_NO_THREAD: unknown */
+	uint32_t create_stack;	     /* CAPTURE_STACK_NONE: unknown */
 	struct model_stack_use stack_use;
 };
 
@@ -269,8 +266,8 @@ const struct model_thread *model_thread(const struct model *model, size_t thread
 
 /*
  * A row is one allocation; rows are numbered from 0 in the order of allocation time (then of the
- * tape). How columns are stored is the model's affair: values are read in batches, widened to 64
- * bits. Reading is thread-safe.
+ * tape). The storage of columns is internal: values are read in batches, widened to 64 bits.
+ * Reading is thread-safe.
  */
 enum model_column {
 	MODEL_ADDRESS,
@@ -279,22 +276,22 @@ enum model_column {
 	MODEL_ALLOC_NS,
 	MODEL_FREE_NS, /* MODEL_NEVER: live at the end */
 	MODEL_THREAD,
-	MODEL_FREE_THREAD, /* MODEL_NO_THREAD: never freed, or nobody saw by whom */
+	MODEL_FREE_THREAD, /* MODEL_NO_THREAD: never freed, or freeing thread unknown */
 	MODEL_STACK,
-	MODEL_FREE_STACK,  /* CAPTURE_STACK_NONE: never freed, or no stack was taken */
+	MODEL_FREE_STACK,  /* CAPTURE_STACK_NONE: never freed, or not recorded */
 	MODEL_REALLOC_OF,  /* the row that it continues; MODEL_NO_ROW */
 	MODEL_CHAIN,	   /* the realloc chain it is in; MODEL_NO_CHAIN: never realloc'ed */
 	MODEL_FN,	   /* enum tape_fn */
 	MODEL_FREE_FN,	   /* enum tape_fn; TAPE_FN_EXTENDED: never freed, or unseen */
 	MODEL_FLAGS,	   /* enum model_allocation_flag */
-	MODEL_LATENCY,	   /* ns that the call took which allocated; MODEL_NEVER: not known */
-	MODEL_FREE_LATENCY /* ns that the call took which freed; MODEL_NEVER: not known, or a
+	MODEL_LATENCY,	   /* ns that the allocating call took; MODEL_NEVER: unknown */
+	MODEL_FREE_LATENCY /* ns that the freeing call took; MODEL_NEVER: unknown, or a
 			    * realloc, whose time is the new block's */
 };
 
 enum {
 	MODEL_COLUMNS = MODEL_FREE_LATENCY + 1,
-	MODEL_BATCH = 1024 /* a good number of rows to read */
+	MODEL_BATCH = 1024 /* a good batch size for reading rows */
 };
 
 static const uint64_t MODEL_NO_ROW = UINT64_MAX;
@@ -303,8 +300,7 @@ static const uint64_t MODEL_NO_CHAIN = UINT64_MAX;
 enum model_allocation_flag {
 	MODEL_ALLOCATION_TEMPORARY = 1 << 0,
 	MODEL_ALLOCATION_PEAK = 1 << 1,	     /* live at the peak */
-	MODEL_ALLOCATION_LOST_FREE = 1 << 2, /* its free was not seen; free_ns is when its address
-					      * was given out again */
+	MODEL_ALLOCATION_LOST_FREE = 1 << 2, /* free not seen; free_ns: the address was reused */
 	MODEL_ALLOCATION_REALLOCED = 1 << 3  /* ended by a realloc, which continues it */
 };
 
@@ -321,7 +317,7 @@ void model_rows_gather(const struct model *model, enum model_column column, cons
 /* Of one row. */
 uint64_t model_row_value(const struct model *model, enum model_column column, uint64_t row);
 
-/* Rows of a segment have close times; a filter may pass over segments by their bounds. */
+/* Rows of a segment have close times; a filter may skip segments by their bounds. */
 enum { MODEL_SEGMENT = 1 << 16 };
 
 struct model_bounds {
@@ -330,8 +326,8 @@ struct model_bounds {
 };
 
 /*
- * Of the segment's values; false: not known for this column, look at the rows. The special values
- * (never, none) count as what they are, large numbers.
+ * Of the segment's values; false: unknown for this column, read the rows. Special values (never,
+ * none) count as the large numbers they are.
  */
 bool model_segment_bounds(const struct model *model, enum model_column column, uint64_t segment,
 			  struct model_bounds *bounds_ret);
@@ -339,15 +335,15 @@ bool model_segment_bounds(const struct model *model, enum model_column column, u
 /* The first row allocated at ns or later; the number of rows if there is none. */
 uint64_t model_row_at(const struct model *model, uint64_t ns);
 
-/* Frees in the order of time: which row each of them ended. */
+/* Frees in order of time: the row that each of them ended. */
 uint64_t model_free_count(const struct model *model);
 void model_frees_read(const struct model *model, uint64_t first, size_t count, uint64_t *rows);
-/* Of the same frees when they were, and the sizes of the blocks. */
+/* Of the same frees, their times and the sizes of the blocks. */
 void model_frees_read_events(const struct model *model, uint64_t first, size_t count, uint64_t *ns,
 			     uint64_t *bytes);
 uint64_t model_free_at(const struct model *model, uint64_t ns); /* the first at ns or later */
 
-/* A block and what realloc made of it, one row after the other. */
+/* A block and its reallocs, one row after the other. */
 struct model_chain {
 	uint64_t first_row;
 	uint64_t last_row;
@@ -358,8 +354,8 @@ uint64_t model_chain_count(const struct model *model);
 struct model_chain model_chain_get(const struct model *model, uint64_t chain);
 
 /*
- * What each stack had done up to a moment: everything at times < ns. Two moments give what happened
- * between them, by subtraction. By stack id, model_stack_count() of them.
+ * State of each stack at a moment: everything at times < ns. The difference of two moments is what
+ * happened between them. By stack id, model_stack_count() of them.
  */
 struct model_stack_moment {
 	struct model_sum allocated; /* since the beginning */
@@ -369,7 +365,7 @@ struct model_stack_moment {
 	uint64_t allocated_usable;
 };
 
-/* moments: room for model_stack_count(), of any content. */
+/* moments: room for model_stack_count(), uninitialised. */
 void model_stack_moments(const struct model *model, uint64_t ns,
 			 struct model_stack_moment *moments);
 
@@ -380,7 +376,7 @@ void model_stack_moments_between(const struct model *model, uint64_t from_ns, ui
 /* --- frees of no block ------------------------------------------------------------------- */
 
 /*
- * Frees of an address at which no block was alive, in the order of time: the first of the totals'
+ * Frees of an address without a live block, in order of time: the first of the totals'
  * unknown_free_count. Rows below row_count had been allocated by then. is_last: its thread neither
  * allocated nor freed again.
  */
@@ -390,7 +386,7 @@ struct model_stray_free {
 	uint64_t ns;
 	uint64_t address;
 	uint64_t row_count;
-	uint32_t stack; /* CAPTURE_STACK_NONE: not taken */
+	uint32_t stack; /* CAPTURE_STACK_NONE: not recorded */
 	uint32_t thread;
 	uint32_t fn; /* enum tape_fn */
 	uint32_t is_last;
@@ -417,22 +413,22 @@ const struct model_timeline_span *model_timeline(const struct model *model);
 
 /*
  * The same of any time from `from` to before `until` in point_count equal spans (point_count is not
- * 0, from <= until). Without rows, times are taken to the next of some 65,536 parts of the run;
- * with them it is exact, but that of a block freed and another allocated in the same nanosecond the
- * free is taken to have come first; frees of unknown blocks are not counted.
+ * 0, from <= until). Without rows, times are rounded to one of some 65,536 parts of the run; with
+ * rows it is exact, except that of a block freed and another allocated in the same nanosecond the
+ * free counts as first; frees of unknown blocks are not counted.
  */
 void model_timeline_window(const struct model *model, uint64_t from, uint64_t until,
 			   size_t point_count, struct model_timeline_span *spans);
 
 /*
- * The moment of such a span when most was alive, for the first time: after row_count allocations,
- * and all frees at gone_ns and before. Needs rows.
+ * The moment of such a span when most was live, the first such: after row_count allocations, and
+ * all frees at gone_ns and before. Needs rows.
  */
 struct model_peak {
 	uint64_t bytes;
 	uint64_t row_count;
 	uint64_t gone_ns;
-	bool is_begin; /* it was so when the span began: then gone_ns is just before */
+	bool is_begin; /* at the start of the span: then gone_ns is just before */
 };
 
 void model_timeline_peaks(const struct model *model, uint64_t from, uint64_t until,
@@ -440,20 +436,20 @@ void model_timeline_peaks(const struct model *model, uint64_t from, uint64_t unt
 
 struct model_usage {
 	uint64_t ns;
-	struct tape_usage usage; /* UINT64_MAX: not known */
+	struct tape_usage usage; /* UINT64_MAX: unknown */
 };
 
 size_t model_usage_count(const struct model *model);
 const struct model_usage *model_usages(const struct model *model);
 
-/* mmap and the like, mallopt, marks, dlopen, fork ...: everything rare, in the order of time. */
+/* mmap and the like, mallopt, marks, dlopen, fork ...: all rare events, in order of time. */
 struct model_note {
 	uint64_t ns;
 	uint32_t thread; /* MODEL_NO_THREAD: the collector */
 	uint32_t stack;
 	enum tape_extended type;
 	union {
-		struct tape_map map; /* its node field is not to be used: see stack */
+		struct tape_map map; /* do not use its node field: see stack */
 		struct tape_setting setting;
 		struct tape_fork fork;
 		struct tape_mark mark;
@@ -481,8 +477,8 @@ struct model_quality {
 	uint64_t damage_count; /* model_damage_count() */
 	enum tape_fault fault;
 	int32_t fault_errno;
-	const char *fault_text; /* "" without a fault */
-	bool has_recorder;	/* the numbers that follow are on the tape */
+	const char *fault_text; /* "" if there was no fault */
+	bool has_recorder;	/* the following numbers are on the tape */
 	struct tape_recorder recorder;
 	uint64_t tape_bytes;
 	uint64_t chunk_count;

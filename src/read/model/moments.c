@@ -1,6 +1,6 @@
 /*
- * What every stack had done at a moment: the last checkpoint before it, and the allocations and
- * frees since. Between two moments: the same of the later one without that of the earlier.
+ * The state of every stack at a moment: the last checkpoint before it, plus the allocations and
+ * frees since. Between two moments: the later state minus the earlier one.
  */
 #include <assert.h>
 
@@ -15,7 +15,7 @@ struct batch {
 
 static const struct checkpoint none = { 0 };
 
-/* sign: 1, or -1 to take them away again. */
+/* sign: 1, or -1 to undo them. */
 static void add_allocations(const struct model *model, uint64_t first, uint64_t end, uint64_t sign,
 			    struct model_stack_moment *moments)
 {
@@ -62,7 +62,7 @@ static void add_frees(const struct model *model, uint64_t first, uint64_t end, u
 	}
 }
 
-/* A place in the order of allocations and in that of frees. */
+/* A position in the order of allocations and in that of frees. */
 struct place {
 	uint64_t row;
 	uint64_t freed;
@@ -73,7 +73,7 @@ static struct place place_at(const struct model *model, uint64_t ns)
 	return (struct place) { model_row_at(model, ns), model_free_at(model, ns) };
 }
 
-/* The last before it; there is always `none`. */
+/* The last one before it; there is always `none`. */
 static const struct checkpoint *checkpoint_before(const struct model *model, struct place place)
 {
 	const struct table *table = &model->table;
@@ -96,7 +96,7 @@ static void add_since(const struct model *model, const struct checkpoint *point,
 	add_frees(model, point->freed_count, end.freed, sign, moments);
 }
 
-/* Moments of a checkpoint; those of stacks that came later are empty. */
+/* Moments of a checkpoint; those of later stacks are empty. */
 static void take_checkpoint(const struct model *model, const struct checkpoint *point,
 			    struct model_stack_moment *moments)
 {
@@ -120,7 +120,7 @@ static void remove_checkpoint(const struct model *model, const struct checkpoint
 	for (size_t i = 0; i < point->stack_count; i++, at += sizeof(*moments)) {
 		struct model_stack_moment *moment = &moments[i], before;
 
-		memcpy(&before, at, sizeof(before)); /* no alignment is promised */
+		memcpy(&before, at, sizeof(before)); /* no alignment is guaranteed */
 		moment->allocated = minus(moment->allocated, before.allocated);
 		moment->freed = minus(moment->freed, before.freed);
 		moment->temporary = minus(moment->temporary, before.temporary);

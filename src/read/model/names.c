@@ -10,10 +10,10 @@
 VEC_DEFINE(name_vec, const struct name *); /* in the arena: callers keep them */
 VEC_DEFINE(request_vec, struct symbol_request);
 
-/* One code address: of all stacks that have it, as far as it is in a module. */
+/* One code address: shared by all stacks that have it, if it is in a module. */
 struct place {
-	const struct name_frames *frames; /* NULL: no memory for them yet */
-	uint64_t pc;			  /* of the call: a return address less one */
+	const struct name_frames *frames; /* NULL: out of memory so far */
+	uint64_t pc;			  /* of the call: the return address minus one */
 	uint32_t stack;			  /* one of them */
 	uint32_t module;		  /* CAPTURE_MODULE_NONE: outside of all */
 };
@@ -27,15 +27,15 @@ struct names {
 	enum symbol_spelling spelling;
 	const struct pack *embedded_jit; /* NULL: none */
 	struct jit_names *jit;		 /* opened when first needed */
-	uint32_t *objects;	  /* by module: the symbolizer's number; UINT32_MAX not asked yet */
-	bool *is_shown;		  /* by module: somebody asked for frames of it */
-	struct place_vec places;  /* the first stands for no memory */
+	uint32_t *objects;	  /* by module: the symbolizer's number; UINT32_MAX: none yet */
+	bool *is_shown;		  /* by module: frames of it were requested */
+	struct place_vec places;  /* the first stands for out of memory */
 	struct vec_u32 places_of; /* by stack: its place */
 	struct map *places_by_pc; /* by module: pc -> place */
 	struct map ids;		  /* full function and module -> name */
 	struct map shown;	  /* function as shown and module -> name */
-	bool is_view;		  /* of other names: nothing but is_shown is its own */
-	struct map files;	  /* pointer to a recorded path of a source -> where it is */
+	bool is_view;		  /* of other names: owns only is_shown */
+	struct map files;	  /* pointer to a recorded source path -> its path here */
 	struct name_vec all;
 	struct arena arena;
 };
@@ -114,7 +114,7 @@ static uint64_t name_key(const char *function, const char *module)
 	return hash_bytes(function, strlen(function), (uintptr_t)module);
 }
 
-/* Functions that are shown alike are one name: with template arguments left out they are many. */
+/* Functions that are shown alike share a name: with template arguments elided there are many. */
 static uint32_t name_show(struct names *names, const char *full, const char *module, bool is_known)
 {
 	const char *module_short = names_short_path(module);
@@ -152,7 +152,7 @@ static uint32_t name_intern(struct names *names, const char *function, const cha
 	return (uint32_t)*place;
 }
 
-/* Where a source is here; one text per path, kept by the path's own address. */
+/* Where a source file is here; one text per path, keyed by the path's own address. */
 static const char *file_here(struct names *names, const char *file)
 {
 	bool is_new;
@@ -168,7 +168,7 @@ static const char *file_here(struct names *names, const char *file)
 	return (const char *)(uintptr_t)*place;
 }
 
-/* What is known of JIT code: on the tape, or in a file that the program left. */
+/* What is known of JIT code: from the tape, or from a file that the program left. */
 static bool jit_place(struct names *names, uint32_t stack, uint64_t pc, struct jit_place *place_ret)
 {
 	const struct pack *pack = names->embedded_jit;
@@ -248,7 +248,7 @@ static struct name_frames *frames_of_module(struct names *names, uint32_t index,
 			.line = frame->line,
 			.column = frame->column,
 			.file = file_here(names, frame->file),
-			/* a pack may say so of the last, which has nothing to be inlined into */
+			/* a pack may claim it for the last, which has nothing to be inlined into */
 			.is_inlined = frame->is_inlined && i + 1 < found.count,
 		};
 	}
@@ -273,8 +273,8 @@ static uint32_t place_add(struct names *names, uint32_t stack, uint64_t pc, uint
 }
 
 /*
- * The stack's place; if no other stack has it, it is asked for. Outside of modules an address means
- * something only together with its time, so each stack has its own.
+ * The stack's place; if no other stack has it, it is requested. Outside of modules an address has a
+ * meaning only together with its time, so each stack has its own.
  */
 static uint32_t place_of(struct names *names, uint32_t stack, struct request_vec *requests)
 {
@@ -292,12 +292,12 @@ static uint32_t place_of(struct names *names, uint32_t stack, struct request_vec
 	*place = place_add(names, stack, pc, node->module);
 	request.object = names_object(names, node->module);
 	request.address = pc - model_module(names->model, node->module)->bias;
-	/* Without memory for it the address is looked up by itself, later. */
+	/* If out of memory here, the address is looked up by itself, later. */
 	(void)!request_vec_push(requests, request);
 	return (uint32_t)*place;
 }
 
-/* NULL, and asked for again later, when there is no memory. */
+/* NULL, and retried later, if out of memory. */
 static void place_name(struct names *names, struct place *place)
 {
 	place->frames = place->module == CAPTURE_MODULE_NONE
@@ -306,8 +306,8 @@ static void place_name(struct names *names, struct place *place)
 }
 
 /*
- * Names get their numbers here, in the order of the tape and not of the questions: what is sorted
- * and numbered by them comes out the same, whatever was asked before.
+ * Names are numbered here, in the order of the tape and not of the requests: sorting and numbering
+ * by them is independent of earlier requests.
  */
 void names_prepare(struct names *names)
 {
@@ -330,7 +330,7 @@ void names_prepare(struct names *names)
 		place_name(names, &names->places.items[i]);
 }
 
-/* Where the stack's innermost address is, with its frames; NULL: no memory. */
+/* The place of the stack's innermost address, with its frames; NULL: out of memory. */
 static const struct place *place_find(struct names *names, uint32_t stack)
 {
 	struct place *place;

@@ -1,12 +1,12 @@
 /*
  * names: the frames of a model's stacks, as a programmer wrote them.
  *
- * The one part of a model that is found lazily: when frames are first asked for, all code addresses
- * of the model are symbolized at once, modules side by side. A names belongs to one thread, beside
- * a model that any number of threads read. All it returns lives as long as it does.
+ * The only lazy part of a model: when frames are first requested, all code addresses of the model
+ * are symbolized at once, modules in parallel. A names object belongs to one thread, while any
+ * number of threads may read its model. Everything it returns lives as long as it does.
  *
- * Frames that are the same function of the same object share a *name*, a small number: what trees
- * are merged by. A name has a role, by which the machinery around the program can be folded away.
+ * Frames of the same function of the same object share a *name*, a small number by which trees are
+ * merged. A name has a role, by which runtime and allocator frames can be folded away.
  */
 #ifndef MEMTAPE_MODEL_NAMES_H
 #define MEMTAPE_MODEL_NAMES_H
@@ -20,30 +20,30 @@ enum name_role {
 	NAME_START	/* before main or a thread's function: _start, clone, ... */
 };
 
-/* Names that stand for no function. */
+/* Names that do not stand for a function. */
 enum {
 	NAME_OUT_OF_MEMORY = 0,
 	NAME_TRUNCATED = 1, /* frames further out could not be found */
-	NAME_NO_STACK = 2   /* no stack was taken */
+	NAME_NO_STACK = 2   /* no stack was recorded */
 };
 
-/* The module of code that was made at run time. */
+/* The module of code generated at run time. */
 #define NAMES_JIT_MODULE "[jit]"
 
 struct name {
-	const char *function;	  /* as it is shown; "0x1234 [libfoo.so+0x1234]" when unknown */
+	const char *function;	  /* as shown; "0x1234 [libfoo.so+0x1234]" if unknown */
 	const char *module;	  /* path; "" outside of every object */
 	const char *module_short; /* its last part */
 	enum name_role role;
 	bool is_known;
-	const char *full; /* the function with all that is left out when it is shown */
+	const char *full; /* the function in full, without elisions */
 };
 
 struct name_frame {
 	uint32_t name;
-	uint32_t line;	  /* 0: not known */
-	const char *file; /* where the source is here, after --path-map; NULL: not known */
-	uint16_t column;  /* in the line, from 1; 0: not known */
+	uint32_t line;	  /* 0: unknown */
+	const char *file; /* path of the source here, after --path-map; NULL: unknown */
+	uint16_t column;  /* column, from 1; 0: unknown */
 	bool is_inlined;  /* into the frame after this one */
 };
 
@@ -54,7 +54,7 @@ struct name_frames {
 
 struct names;
 
-/* The model must outlive it. NULL: no memory. */
+/* The model must outlive it. NULL: out of memory. */
 struct names *names_create(const struct model *model, const struct symbol_options *options);
 void names_destroy(struct names *names); /* accepts NULL */
 CLEAN_DEFINE(names_destroy, struct names *);
@@ -62,36 +62,36 @@ CLEAN_DEFINE(names_destroy, struct names *);
 /* Frames of the stack's innermost address alone; stack >= CAPTURE_STACK_FIRST. */
 struct name_frames names_frames(struct names *names, uint32_t stack);
 
-/* The same for who shows nothing of it: names_module_state does not count it. */
+/* The same for callers that do not show it: names_module_state does not count it. */
 struct name_frames names_look(struct names *names, uint32_t stack);
 
 const struct name *names_get(const struct names *names, uint32_t name);
 size_t names_count(const struct names *names);
 
-/* The symbolizer behind it, and its number of a module: for those who ask about files. */
+/* The symbolizer behind it, and its number of a module: for queries about files. */
 struct symbolizer *names_symbolizer(struct names *names);
 uint32_t names_object(struct names *names, size_t module);
 
 /* The module's path; of a program without a name on the tape its exe. */
 const char *names_module_path(const struct names *names, size_t module);
 
-/* Symbolizes all addresses of the model now; names_frames does so by itself. */
+/* Symbolizes all addresses of the model now; names_frames does so automatically. */
 void names_prepare(struct names *names);
 
 /*
- * Asks for the frames of all stacks. From then on nothing is found any more: names_frames,
- * names_get, names_count and names_module_path only read, and any number of threads may call them.
+ * Resolves the frames of all stacks. From then on nothing is looked up any more: names_frames,
+ * names_get, names_count and names_module_path only read, and are thread-safe.
  */
 void names_settle(struct names *names);
 
 /*
- * The same names for one more thread, after names_settle: they share everything but what was asked
- * for, of which names_module_state says what was shown. To be destroyed before names. NULL: no
+ * The same names for one more thread, after names_settle: they share everything except
+ * names_module_state's record of what was shown. Must be destroyed before names. NULL: out of
  * memory.
  */
 struct names *names_view(const struct names *names);
 
-/* Nothing of any module was shown yet. */
+/* Resets names_module_state: nothing of any module was shown yet. */
 void names_show_anew(struct names *names);
 
 /* How well a module of the model could be read; SYMBOL_UNREAD: nothing of it was shown. */

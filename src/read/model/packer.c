@@ -10,7 +10,7 @@ static void items_free(void *items, bool is_freed)
 	big_free(items, is_freed ? PACKER_FREED_BYTES : PACKER_ROWS_BYTES);
 }
 
-/* To be used again. The lock is held. */
+/* For reuse. The lock is held. */
 static void items_spare(struct packer *packer, void *items, bool is_freed)
 {
 	if (packer->spare[is_freed].count < array_size(packer->spare[0].items))
@@ -107,7 +107,7 @@ static struct err *pack_rows(struct rows *rows, const struct pack_job *job,
 	return err;
 }
 
-/* What is waiting and can be told, or must go: it may be raw then. */
+/* Writes waiting blocks whose times are known; raw if the queue is full and they are not. */
 static struct err *waiting_pack(struct rows *rows, const struct clock *clock, uint8_t *out)
 {
 	struct packer *packer = &rows->packer;
@@ -143,7 +143,7 @@ static struct err *pack_freed(struct rows *rows, const struct pack_job *job,
 	return err ? err : waiting_pack(rows, clock, out);
 }
 
-/* One job of the queue. The lock is held, but for the work itself. */
+/* One job of the queue. The lock is held, except during the work itself. */
 static void pack_next(struct rows *rows, uint8_t *out)
 {
 	struct packer *packer = &rows->packer;
@@ -253,7 +253,7 @@ uint32_t packer_chain_of(struct rows *rows, uint32_t row)
 	uint32_t found;
 
 	assert(row < rows->count);
-	/* segments come to the packer in their order, one after the other */
+	/* segments reach the packer in order */
 	pthread_mutex_lock(&packer->lock);
 	while (packer->segment_count <= row >> SEGMENT_BITS && !packer->err)
 		pthread_cond_wait(&packer->changed, &packer->lock);

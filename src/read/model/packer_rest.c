@@ -1,11 +1,11 @@
-/* The rest, when the clock is sealed: what is raw, and what is still in memory. */
+/* Packs the rest once the clock is sealed: raw segments, and those still in memory. */
 #include <assert.h>
 
 #include "model/packer_work.h"
 
 enum { REST_THREADS_MAX = 8 };
 
-/* Jobs: what is raw, then the segments in memory, then the last blocks of frees. */
+/* Jobs: raw segments, then segments in memory, then the last blocks of frees. */
 struct rest {
 	struct rows *rows;
 	size_t raw_count;
@@ -17,7 +17,7 @@ static struct err *rest_rows(struct rows *rows, struct row *from, size_t number,
 {
 	const uint64_t count =
 		u64_min(rows->count - ((uint64_t)number << SEGMENT_BITS), MODEL_SEGMENT);
-	/* no free is later than the end of time: no patches, which are one thread's affair */
+	/* no free is later than the end of time: no patches, which only one thread may make */
 	struct telling telling = { .clock = rows->clock, .horizon = UINT64_MAX };
 
 	return segment_write(rows->image, from, (uint32_t)count, &telling, out,

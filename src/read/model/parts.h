@@ -1,8 +1,8 @@
 /*
- * parts: what a model is made of. Internal to model; others see model.h.
+ * parts: the parts of a model. Internal to model; others see model.h.
  *
- * A model with rows is always one that was read from an index: its large parts lie in the mapped
- * file. One without is built in memory and owns them.
+ * A model with rows was always read from an index: its large parts are in the mapped file. One
+ * without rows is built in memory and owns them.
  */
 #ifndef MEMTAPE_MODEL_PARTS_H
 #define MEMTAPE_MODEL_PARTS_H
@@ -19,7 +19,7 @@ VEC_DEFINE(model_usages_vec, struct model_usage);
 VEC_DEFINE(model_notes_vec, struct model_note);
 VEC_DEFINE(model_damage_vec, struct capture_damage);
 
-/* Rows and all that belongs to them, in the mapped file. */
+/* Rows and everything belonging to them, in the mapped file. */
 struct table {
 	const uint8_t *file; /* NULL: no rows */
 	uint64_t file_bytes;
@@ -35,7 +35,7 @@ struct table {
 	const uint32_t *peak_ties; /* rows freed at the peak's nanosecond, but after it; sorted */
 	size_t peak_tie_count;
 	const uint64_t
-		*used_stacks; /* a bit for each stack that sums say allocated, in the arena */
+		*used_stacks; /* a bit for each stack with allocations in its sums, in the arena */
 	uint32_t used_stack;  /* one of them */
 };
 
@@ -61,7 +61,7 @@ struct model {
 	struct model_thread *threads;
 	size_t thread_count;
 	struct table table;
-	const struct timeline_mark *fine; /* the timeline as finely as it is known */
+	const struct timeline_mark *fine; /* the timeline at full resolution */
 	size_t fine_count;
 	uint64_t fine_begin_ticks;
 	uint64_t fine_span_ticks;
@@ -69,7 +69,7 @@ struct model {
 	size_t timeline_count;
 	const struct model_stray_free *strays;
 	size_t stray_count;
-	struct model_usages_vec usages; /* without capacity: not the model's own */
+	struct model_usages_vec usages; /* without capacity: not owned by the model */
 	struct model_notes_vec notes;	/* ns fields hold ticks until the clock is sealed */
 	struct model_damage_vec damage;
 	struct model_quality quality;
@@ -78,7 +78,7 @@ struct model {
 	bool index_is_new;
 	struct capture_module *own_modules; /* of an index, or NULL */
 
-	/* of one that was built */
+	/* of a built one */
 	struct capture_stacks built_stacks;
 	struct tally *built_tallies;
 	size_t built_tallies_bytes;
@@ -88,13 +88,13 @@ struct model {
 };
 
 /*
- * Notes which stacks allocated, when the model's stacks and sums are there: rows have no others, so
- * that whoever prepares something for each stack that allocated has it for the stack of every row.
+ * Notes which stacks allocated, once the model's stacks and sums exist: rows have no others, so
+ * callers that prepare something for each stack that allocated have it for every row's stack.
  * ERR_FORMAT: there are rows and no such stack.
  */
 struct err *table_note_stacks(struct model *model);
 
-/* Of blocks in the order of their ends; what they are used for is made sure of. */
+/* Of blocks in the order of their ends; everything used of them is validated. */
 void table_freed_read(const struct model *model, enum freed_column column, uint64_t first,
 		      size_t count, uint64_t *values);
 
@@ -110,24 +110,22 @@ struct load {
 	struct image *image; /* NULL: no rows */
 	struct rows rows;
 	struct checkpoints checkpoints;
-	struct map threads_by_tid;    /* the latest of each number */
+	struct map threads_by_tid;    /* the latest with each number */
 	struct map threads_by_handle; /* the same */
-	struct map creations;	      /* handle -> creator << 32 | stack, of threads to come */
+	struct map creations;	      /* handle -> creator << 32 | stack, of future threads */
 	uint64_t end_ticks;	      /* of the END record or the exit; 0: neither seen */
 	uint64_t exec_ticks;	      /* of the last EXEC record; 0: there is none */
 	uint64_t done_count;	      /* events, for progress */
 	uint64_t told_count;
 };
 
-/* By what is known of the clock now, how far two events of different threads may be apart. */
+/* How far apart two events of different threads may be, as far as the clock is known now. */
 void load_window(struct load *load);
 
-/* One extended record; damaged ones are passed over. */
+/* One extended record; damaged ones are skipped. */
 struct err *load_record(struct load *load, const struct capture_event *event);
 
-/*
- * Sums alone; image NULL: or an index with everything is written to it, and *model_ret left alone.
- */
+/* Sums alone if image is NULL; else writes an index to it and leaves *model_ret unchanged. */
 struct index_identity;
 struct err *model_build(const struct capture *capture, const struct model_settings *settings,
 			struct image *image, const struct index_identity *identity,

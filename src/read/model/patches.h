@@ -1,5 +1,5 @@
 /*
- * patches: late news about rows, kept until rows are sealed; in a file when they become many.
+ * patches: late updates of rows, kept until rows are sealed; in a file when there are many.
  * Internal to model. Belongs to one thread.
  */
 #ifndef MEMTAPE_MODEL_PATCHES_H
@@ -10,7 +10,7 @@
 
 VEC_DEFINE(patches_vec, struct patch);
 
-/* Some patches of one group that went to the file together. */
+/* Some patches of one group that were written to the file together. */
 struct patch_run {
 	uint64_t offset;
 	uint32_t count;
@@ -19,11 +19,11 @@ struct patch_run {
 
 VEC_DEFINE(patch_runs, struct patch_run);
 
-/* Rows of a group are worked on at once. */
+/* Rows of a group are processed together. */
 enum { PATCH_GROUP_BITS = SEGMENT_BITS + 5, PATCH_GROUPS = 1 << (32 - PATCH_GROUP_BITS) };
 
 struct patches {
-	struct patches_vec groups[PATCH_GROUPS]; /* in memory, in the order of coming */
+	struct patches_vec groups[PATCH_GROUPS]; /* in memory, in order of arrival */
 	uint64_t held_count;			 /* in all of them */
 	uint64_t held_max;
 	struct image file; /* fd -1: none yet */
@@ -34,7 +34,7 @@ void patches_init(struct patches *patches, uint64_t memory_bytes);
 void patches_deinit(struct patches *patches);
 struct err *patches_add(struct patches *patches, struct patch patch);
 
-/* Appends all of a group to `out`, in the order of their coming, and forgets those in memory. */
+/* Appends all of a group to `out`, in order of arrival, and drops those in memory. */
 struct err *patches_take(struct patches *patches, uint32_t group, struct patches_vec *out);
 
 #endif

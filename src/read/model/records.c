@@ -1,6 +1,4 @@
-/*
- * Extended records of a tape, and where in the model they go.
- */
+/* Extended records of a tape, and where they go in the model. */
 #include "model/parts.h"
 
 #include "tape/tape_birth.h"
@@ -26,7 +24,7 @@ static const char *payload_text(struct load *load, const struct tape_extended_re
 			  strnlen(text, record->payload_bytes - struct_bytes));
 }
 
-/* The next of several NUL-terminated texts; NULL: there is none, or it does not end. */
+/* The next of several NUL-terminated texts; NULL: there is none, or it is unterminated. */
 static const char *next_text(const char **ptr, const char *end)
 {
 	const char *text = *ptr;
@@ -52,7 +50,7 @@ static struct err *take_process(struct load *load, const struct tape_extended_re
 		return NULL;
 	exe = next_text(&ptr, end);
 	cwd = exe ? next_text(&ptr, end) : NULL;
-	/* argc is what it says; there are no more texts than bytes */
+	/* argc is untrusted; there are no more texts than bytes */
 	argv = arena_array(arena, u64_min(tape_process.argc, (uint64_t)(end - ptr)) + 1,
 			   sizeof(*argv));
 	if (!argv)
@@ -72,7 +70,7 @@ static struct err *take_process(struct load *load, const struct tape_extended_re
 	return NULL;
 }
 
-/* The thread that has this number, and has not ended or is the one it was: numbers come again. */
+/* The thread with this number that has not ended or is the same one: numbers are reused. */
 static uint32_t thread_of_tid(const struct load *load, const struct tape_thread *thread)
 {
 	const uint64_t *index = map_find(&load->threads_by_tid, thread->tid);
@@ -94,13 +92,13 @@ static uint32_t thread_of_handle(const struct load *load, uint64_t handle)
 	return MODEL_NO_THREAD;
 }
 
-/* A stream that recorded before it introduced itself keeps the thread it was given. */
+/* A stream that recorded before it introduced itself keeps the thread assigned to it. */
 static bool is_anonymous(const struct load *load, uint32_t thread)
 {
 	return thread != MODEL_NO_THREAD && load->replay.threads.items[thread].tid == 0;
 }
 
-/* Who created a thread is told by its creator, before or after the thread's own first record. */
+/* A thread's creator is reported by the creator, before or after the thread's own first record. */
 static bool find_creator(struct load *load, uint32_t index, uint64_t handle)
 {
 	struct replay_thread *thread = &load->replay.threads.items[index];
@@ -119,7 +117,7 @@ static bool find_creator(struct load *load, uint32_t index, uint64_t handle)
 	return true;
 }
 
-/* Where both maps have a thread that is known by the number it was born with: no pthread_t. */
+/* Key of both maps for a thread known by its birth number, not by a pthread_t. */
 static uint64_t birth_key(uint64_t number)
 {
 	return number | UINT64_C(1) << 63;
@@ -164,8 +162,8 @@ static struct err *take_creation(struct load *load, const struct capture_event *
 }
 
 /*
- * From here on the stream is this thread's: one thread after another may have it, and a thread may
- * have several (for its signal handlers, and after its end).
+ * From here on the stream belongs to this thread: one thread after another may have it, and a
+ * thread may have several (for its signal handlers, and after its end).
  */
 static struct err *take_thread(struct load *load, const struct capture_event *event,
 			       const struct tape_extended_record *record)
@@ -199,7 +197,7 @@ static struct err *take_thread(struct load *load, const struct capture_event *ev
 	return find_creator(load, index, thread.handle) ? NULL : err_nomem();
 }
 
-/* Threads may name each other; the one meant is told by its handle then. */
+/* Threads may name each other; then the handle identifies the thread. */
 static struct err *take_thread_name(struct load *load, const struct capture_event *event,
 				    const struct tape_extended_record *record)
 {
@@ -229,7 +227,7 @@ static void take_thread_end(struct load *load, const struct capture_event *event
 		load->replay.threads.items[thread].end_ticks = event->ticks;
 }
 
-/* Both may be UINT64_MAX: not known. */
+/* Both may be UINT64_MAX: unknown. */
 static uint64_t known_max(uint64_t a, uint64_t b)
 {
 	return a == UINT64_MAX ? b : b == UINT64_MAX ? a : u64_max(a, b);
@@ -254,7 +252,7 @@ static void take_stack_use(struct load *load, const struct tape_extended_record 
 	*use = told;
 }
 
-/* The latest block of the thread is not on the tape: those before it are not its latest. */
+/* The latest block of the thread is not on the tape: earlier ones are not its latest. */
 static void take_stripped(struct load *load, const struct capture_event *event)
 {
 	uint32_t thread = load->replay.streams[event->stream].thread;
@@ -304,7 +302,7 @@ static void take_lost(struct load *load, const struct tape_extended_record *reco
 		quality->lost[i] = u64_max(quality->lost[i], lost.lost[i]);
 }
 
-/* Bytes of the fixed part of a record that is kept as a note; 0: it is none. */
+/* Size of the fixed part of a record that is kept as a note; 0: it is not kept. */
 static size_t note_bytes(enum tape_extended type)
 {
 	switch (type) {
@@ -418,7 +416,7 @@ struct err *load_record(struct load *load, const struct capture_event *event)
 	case TAPE_EXT_LOST:
 		take_lost(load, &record);
 		return NULL;
-	default: /* modules are capture's, and later versions have more types */
+	default: /* capture handles modules, and later versions have more types */
 		return take_note(load, event, &record);
 	}
 }

@@ -1,8 +1,8 @@
 #include "model/replay.h"
 
 /*
- * Sums are changed by nearly every event. Read as a pair of numbers just after one was written
- * alone, a store cannot be forwarded to the load: gcc's vectors cost a quarter of a replay.
+ * Nearly every event changes sums. If a pair of numbers is read as a vector just after one of them
+ * was written alone, store forwarding fails: gcc's vectors cost a quarter of a replay.
  */
 #ifndef __clang__
 #pragma GCC optimize("no-tree-slp-vectorize")
@@ -49,7 +49,7 @@ static inline uint32_t stream_thread(struct replay *replay, const struct capture
 	return thread;
 }
 
-/* All but what the table of blocks says of it. */
+/* All except what the table of blocks knows of it. */
 static struct err *begin_block(struct replay *replay, const struct capture_event *event,
 			       const struct block *block, uint32_t realloc_of)
 {
@@ -132,7 +132,7 @@ static void on_free(struct replay *replay, const struct capture_event *event, ui
 	replay->now.free_count++;
 	block = blocks_find(&replay->blocks, event->address);
 	if (unlikely(is_ended))
-		; /* realloc(p, 0), and what became of it was known before */
+		; /* realloc(p, 0) whose outcome was known before */
 	else if (unlikely(event->ticks - disorder->late_ticks <= disorder->late_window_ticks) &&
 		 disorder->late_at > 0 && disorder_free_late(replay, event, thread))
 		;
@@ -144,8 +144,8 @@ static void on_free(struct replay *replay, const struct capture_event *event, ui
 }
 
 /*
- * The old block stays until the outcome is known: a realloc that fails leaves it alone. Should
- * another thread get its address before that, it has evidently succeeded: see disorder.c.
+ * The old block stays until the outcome is known: a realloc that fails leaves it alone. If another
+ * thread gets its address before that, it has evidently succeeded: see disorder.c.
  */
 static void on_realloc_out(struct replay *replay, const struct capture_event *event)
 {
@@ -234,7 +234,7 @@ static inline struct err *play_event(struct replay *replay, const struct capture
 	return NULL;
 }
 
-/* The same, and remembers whom a latency would be about that follows in its stream. */
+/* The same, and remembers what a latency that follows in its stream refers to. */
 static struct err *play_timed(struct replay *replay, const struct capture_event *event,
 			      uint32_t thread)
 {
@@ -259,7 +259,7 @@ static struct err *play_timed(struct replay *replay, const struct capture_event 
 		.is_free = class == TAPE_CLASS_FREE,
 	};
 	if (class == TAPE_CLASS_REALLOC_FAIL)
-		told->fn--; /* as on_realloc_fail() counts it */
+		told->fn--; /* counted as in on_realloc_fail() */
 	return err;
 }
 
@@ -272,7 +272,7 @@ static inline struct err *replay_event(struct replay *replay, const struct captu
 		return err_nomem();
 	assert(event->stack < replay->stack_room);
 	if (unlikely(event->ticks < replay->last_ticks)) {
-		then = *event; /* a tape that lies: rows are to be in order in any case */
+		then = *event; /* an invalid tape: rows must be in order in any case */
 		then.ticks = replay->last_ticks;
 		event = &then;
 	}
@@ -283,12 +283,12 @@ static inline struct err *replay_event(struct replay *replay, const struct captu
 }
 
 /*
- * Memory is far away: the slot of an event's block is asked for early, and when it is there what it
- * names - the tallies of its stack, its row - somewhat later. Allocations know their stack.
+ * Memory is slow: the slot of an event's block is prefetched early, and once it is there, what it
+ * refers to - the tallies of its stack, its row - somewhat later. Allocations have their stack.
  */
 enum { FAR = 24, NEAR = 10 };
 
-/* Without a branch: whether an event is a free is anybody's guess. */
+/* Branchless: whether an event is a free is unpredictable. */
 static inline uint32_t choose(bool first, uint32_t a, uint32_t b)
 {
 	const uint32_t mask = (uint32_t) - (int32_t)first;
@@ -320,7 +320,7 @@ __attribute__((always_inline)) static inline void prefetch_near(const struct rep
 		__builtin_prefetch(&replay->usables[stack], 1);
 }
 
-/* The last events of those played, for who looks back from the first of those to come. */
+/* The last events played, for looking back from the first of the next ones. */
 static void note_past(struct replay *replay, const struct capture_event *events, size_t count)
 {
 	const size_t fresh = u64_min(count, PAST_MAX);

@@ -1,5 +1,5 @@
 /*
- * replay: the events of a tape, one after the other, become sums (and rows). Internal to model.
+ * replay: turns the events of a tape, one after the other, into sums (and rows). Internal to model.
  */
 #ifndef MEMTAPE_MODEL_REPLAY_H
 #define MEMTAPE_MODEL_REPLAY_H
@@ -27,17 +27,17 @@ struct replay_thread {
 	uint32_t create_stack;
 	uint32_t last_serial; /* of its latest allocation; UINT32_MAX: none yet */
 	const char *name;
-	struct tape_stack_use stack_use; /* all that was told; UINT64_MAX: nothing */
+	struct tape_stack_use stack_use; /* combined reports; UINT64_MAX: none */
 };
 
 VEC_DEFINE(replay_threads, struct replay_thread);
 
 struct replay_stream {
-	uint32_t thread; /* index; MODEL_NO_THREAD: not known yet */
-	bool out_ended;	 /* its old block was ended already, because its address was given out */
-	uint32_t out_serial;	  /* of that block */
+	uint32_t thread;     /* index; MODEL_NO_THREAD: unknown yet */
+	bool out_ended;	     /* its old block was ended already, because its address was reused */
+	uint32_t out_serial; /* of that block */
 	struct realloc_half half; /* of the realloc in progress */
-	struct latency_of told;	  /* its last event; where latencies are wanted */
+	struct latency_of told;	  /* its last event; if latencies are recorded */
 };
 
 enum { PAST_MAX = 16 };
@@ -67,7 +67,7 @@ struct replay {
 	uint64_t last_ticks;
 	uint32_t epoch;
 	bool has_averages;	 /* blocks stand for sums: TAPE_FLAG_AVERAGES */
-	uint32_t serial_at_peak; /* rows there were then */
+	uint32_t serial_at_peak; /* rows at that time */
 	uint64_t ended_at_peak;	 /* how many of them had ended */
 	struct disorder disorder;
 	struct strays strays;
@@ -77,7 +77,7 @@ struct replay {
 	size_t past_count;
 	struct err *err;	     /* of keeping rows */
 	struct latencies *latencies; /* borrowed; NULL: the tape has none */
-	uint32_t told_row;	     /* that the event began or ended; where they are wanted */
+	uint32_t told_row;	     /* that the event began or ended; if latencies are recorded */
 };
 
 bool replay_init(struct replay *replay, const struct capture *capture, struct rows *rows);
@@ -87,7 +87,7 @@ void replay_deinit(struct replay *replay);
 bool replay_reserve_stacks(struct replay *replay, size_t count);
 
 /*
- * Plays events up to the first extended record, which is the caller's; *count_ret says how many.
+ * Plays events up to the first extended record, which the caller handles; *count_ret says how many.
  * Stacks are reserved.
  */
 struct err *replay_events(struct replay *replay, const struct capture_event *events, size_t count,
@@ -97,7 +97,7 @@ struct err *replay_events(struct replay *replay, const struct capture_event *eve
 uint32_t replay_thread_add(struct replay *replay, uint32_t stream, uint32_t tid, const char *name,
 			   uint64_t ticks);
 
-/* After the last event: what is live has leaked, and peaks are final. */
+/* After the last event: live blocks have leaked, and peaks are final. */
 void replay_seal(struct replay *replay, size_t stack_count);
 
 #endif

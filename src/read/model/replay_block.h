@@ -1,6 +1,4 @@
-/*
- * replay_block: the end of a block, as sums and rows tell it. Internal to model.
- */
+/* replay_block: the end of a block, in sums and rows. Internal to model. */
 #ifndef MEMTAPE_MODEL_REPLAY_BLOCK_H
 #define MEMTAPE_MODEL_REPLAY_BLOCK_H
 
@@ -17,7 +15,7 @@ static inline void replay_keep(struct replay *replay, struct err *err)
 	}
 }
 
-/* Takes a block out of every sum of what is live. */
+/* Removes a block from every sum of live blocks. */
 static inline void replay_sum_end(struct replay *replay, const struct block *block,
 				  bool is_temporary)
 {
@@ -37,7 +35,7 @@ static inline void replay_sum_end(struct replay *replay, const struct block *blo
 	}
 }
 
-/* A free that was seen: of a block with a row. */
+/* A free of a known block: one with a row. */
 static inline void replay_count_free(struct replay *replay, const struct capture_event *event,
 				     uint32_t thread, const struct block *block)
 {
@@ -45,20 +43,20 @@ static inline void replay_count_free(struct replay *replay, const struct capture
 
 	replay->totals.freed.count++;
 	replay->totals.freed.bytes += block->size;
-	/* the first half of a realloc is not a call: its row is of the second */
+	/* the first half of a realloc is not counted: its row is the second's */
 	if (replay->class_of[event->fn] == TAPE_CLASS_FREE)
 		replay->functions[event->fn].bytes += block->size;
 	freer->foreign_free_count += block->thread != thread;
 }
 
-/* Whether its thread has made no other block since. Where blocks are averages nobody knows. */
+/* Whether its thread has made no other block since. Unknown where blocks are averages. */
 static inline bool replay_is_temporary(const struct replay *replay, const struct block *block)
 {
 	return !replay->has_averages &&
 	       replay->threads.items[block->thread].last_serial == block->serial;
 }
 
-/* All but what the table of blocks says of it. */
+/* All except what the table of blocks knows of it. */
 static inline void replay_tell_end(struct replay *replay, const struct capture_event *event,
 				   uint32_t thread, const struct block *block, bool is_temporary,
 				   unsigned flag)
@@ -72,13 +70,13 @@ static inline void replay_tell_end(struct replay *replay, const struct capture_e
 				      flag | (is_temporary ? MODEL_ALLOCATION_TEMPORARY : 0)));
 }
 
-/* By which a dead block knows the free that ended it. */
+/* Identifies the free that ended a dead block. */
 static inline uint32_t replay_free_mark(const struct capture_event *event)
 {
 	return (uint32_t)event->ticks * 0x9e3779b1 + event->stream;
 }
 
-/* From then on its slack is the mark of its free. */
+/* From then on its slack identifies its free. */
 static inline void replay_free_block(struct replay *replay, const struct capture_event *event,
 				     uint32_t thread, struct block *block, bool is_temporary,
 				     unsigned flag)

@@ -1,4 +1,4 @@
-/* Beginning and end of a replay; what happens between is in replay.c. */
+/* Start and end of a replay; the rest is in replay.c. */
 #include <assert.h>
 
 #include "base/big.h"
@@ -110,7 +110,7 @@ static void tally_seal(struct tally *tally, uint32_t epoch)
 	tally_touch(tally, epoch);
 }
 
-/* A realloc of no block whose outcome is not on the tape: as a rule the program died of it. */
+/* A realloc of no known block without an outcome on the tape: usually the program died in it. */
 static void end_reallocs(struct replay *replay)
 {
 	for (size_t i = 0; i < replay->stream_count; i++) {

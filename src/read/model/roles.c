@@ -1,7 +1,7 @@
 /*
- * A role is a matter of names, and names are a matter of experience: the tables below are what
- * stands between a program and malloc in glibc, libstdc++, libc++, Rust's alloc, and in programs
- * and libraries that everybody has.
+ * A role is determined by names, collected from experience: the tables below list what is between a
+ * program and malloc in glibc, libstdc++, libc++, Rust's alloc, and in widely used programs and
+ * libraries.
  */
 #include "model/roles.h"
 
@@ -44,9 +44,9 @@ static const struct rule allocator_rules[] = {
 };
 
 /*
- * Rust's, by where they live: the functions themselves are renamed with every other compiler. Of
- * "<alloc::alloc::Global>::alloc_impl" and "<alloc::raw_vec::RawVec<T> as Drop>::drop" it is the
- * type that says so.
+ * Rust's, by their path: the functions themselves are renamed in every other compiler version. In
+ * "<alloc::alloc::Global>::alloc_impl" and "<alloc::raw_vec::RawVec<T> as Drop>::drop" the type
+ * decides.
  */
 static const struct rule rust_rules[] = {
 	{ MATCH_BEGIN, "__rust_alloc" },
@@ -63,7 +63,7 @@ static const struct rule rust_rules[] = {
 	{ MATCH_BEGIN, "hashbrown::raw::alloc::" },
 };
 
-/* Malloc by another name: who calls it is what a reader wants to know. */
+/* Wrappers of malloc: readers want to know their callers. */
 static const struct rule wrapper_rules[] = {
 	{ MATCH_ALL, "xmalloc" },
 	{ MATCH_ALL, "xcalloc" },
@@ -158,7 +158,7 @@ static bool is_of_rust(const char *function)
 	return any_matches(rust_rules, array_size(rust_rules), function);
 }
 
-/* Asked at every character: most answers are in the first. */
+/* Checked at every character: most results are in the first. */
 static inline bool begins(const char *text, const char *word)
 {
 	return text[0] == word[0] && strncmp(text, word, strlen(word)) == 0;
@@ -192,9 +192,9 @@ static size_t std_prefix_bytes(const char *text)
 }
 
 /*
- * The insides of the C++ library: std::_Rb_tree<...>::_M_create_node(...), std::__invoke_impl<...>.
- * Its names begin with an underscore, which nobody else's may; what is left of it are the names
- * that programs use, as std::map<...>::operator[](...). A return type may stand before the name.
+ * Internals of the C++ library: std::_Rb_tree<...>::_M_create_node(...), std::__invoke_impl<...>.
+ * Their names begin with an underscore, which is reserved for them; the rest are names that
+ * programs use, such as std::map<...>::operator[](...). A return type may precede the name.
  */
 static bool is_library_inside(const char *function)
 {

@@ -1,6 +1,4 @@
-/*
- * roles: which functions are the machinery of allocation or of program start, by name.
- */
+/* roles: which functions belong to the machinery of allocation or of program start, by name. */
 #ifndef MEMTAPE_MODEL_ROLES_H
 #define MEMTAPE_MODEL_ROLES_H
 

@@ -10,7 +10,7 @@ enum {
 	HOT_MIN = 4,
 	PATCHES_SHARE = 16, /* of memory, twice */
 	SEGMENTS_MAX = 1 << (32 - SEGMENT_BITS),
-	AHEAD = 10 /* entries of a log whose memory is asked for */
+	AHEAD = 10 /* entries of a log whose memory is prefetched */
 };
 
 struct err *rows_init(struct rows *rows, struct image *image, const struct clock *clock,
@@ -20,7 +20,7 @@ struct err *rows_init(struct rows *rows, struct image *image, const struct clock
 	*rows = (struct rows) {
 		.image = image,
 		.clock = clock,
-		/* what is left is for the table of blocks, decoding, and sums */
+		/* the rest is for the table of blocks, decoding, and sums */
 		.hot_max = u64_max(memory_bytes / 8 / PACKER_ROWS_BYTES, HOT_MIN),
 	};
 	packer_init(&rows->packer, memory_bytes / PATCHES_SHARE);
@@ -77,7 +77,7 @@ static struct err *segment_begin(struct rows *rows)
 	return err;
 }
 
-/* In memory and ours; NULL: the packer has it. The end of a row is the packer's in any case. */
+/* In memory and ours; NULL: the packer has it. A row's end belongs to the packer in any case. */
 static struct row *row_find(const struct rows *rows, uint32_t row)
 {
 	const size_t segment = row >> SEGMENT_BITS;
@@ -170,7 +170,7 @@ struct err *rows_retell(struct rows *rows, uint32_t index, const struct capture_
 	return patches_add(&rows->patches, patch);
 }
 
-/* A place for the next block; the one that is full goes to the packer. */
+/* Space for the next block; a full one goes to the packer. */
 static struct err *freed_begin(struct rows *rows)
 {
 	const uint64_t number = rows->freed_count / FREED_BLOCK;

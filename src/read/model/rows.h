@@ -1,10 +1,10 @@
 /*
  * rows: the allocations of a tape while it is replayed. Internal to model.
  *
- * Replaying only writes logs: rows as they are allocated, and ends as they come. A thread beside
- * it, the packer, puts the ends into the last few million rows, which are in memory, packs older
- * ones and writes them to the image, each once. What is freed after that leaves a patch. Memory is
- * bounded by the number of hot segments; patches and chains come on top.
+ * Replaying only writes logs: rows as they are allocated, and ends as they come. A second thread,
+ * the packer, stores the ends in the last few million rows, which are in memory, packs older ones
+ * and writes them to the image, each once. Frees after that leave a patch. Memory is bounded by the
+ * number of hot segments; patches and chains come on top.
  */
 #ifndef MEMTAPE_MODEL_ROWS_H
 #define MEMTAPE_MODEL_ROWS_H
@@ -29,7 +29,7 @@ struct chain_record {
 
 VEC_DEFINE(chains_vec, struct chain_record);
 
-/* A segment, or a block of frees, that is full, on its way to the file. */
+/* A full segment, or block of frees, on its way to the file. */
 struct pack_job {
 	void *items;
 	uint32_t number; /* of the segment, or block */
@@ -38,7 +38,7 @@ struct pack_job {
 
 VEC_DEFINE(pack_jobs, struct pack_job);
 
-/* Written as it was, because its times were not known yet. */
+/* Written unpacked, because its times were not known yet. */
 struct raw_part {
 	uint64_t offset;
 	uint32_t number;
@@ -64,9 +64,9 @@ struct packer {
 	struct err *err;
 	struct map chain_of; /* rows that were not freed when they were packed -> their chain */
 	/* the thread's own, and everyone's when it has ended */
-	struct clock clock;	    /* points known when the last job came */
+	struct clock clock;	    /* points known when the last job was queued */
 	struct image raw;	    /* fd -1: none yet */
-	struct pack_job waiting[8]; /* ends whose times cannot be told yet */
+	struct pack_job waiting[8]; /* ends whose times are not known yet */
 	unsigned waiting_count;
 	struct raw_parts raw_parts;
 	struct patches patches;
@@ -76,7 +76,7 @@ struct rows {
 	struct image *image;
 	struct row *current; /* the segment being filled */
 	uint64_t count;
-	struct row **hot; /* by segment; those before cold_count are the packer's, or gone */
+	struct row **hot; /* by segment; those before cold_count are the packer's, or freed */
 	size_t segment_count;
 	size_t cold_count; /* segments before this one are not in memory */
 	size_t hot_max;
@@ -100,11 +100,11 @@ void rows_deinit(struct rows *rows);
 struct err *rows_add(struct rows *rows, const struct capture_event *event, uint32_t slack,
 		     uint32_t thread, uint32_t realloc_of);
 
-/* The end of a block with a row; flags: all it has but PEAK. */
+/* The end of a block with a row; flags: all it has except PEAK. */
 struct err *rows_free(struct rows *rows, const struct block *block,
 		      const struct capture_event *event, uint32_t thread, unsigned flags);
 
-/* Corrects an end that was written already; the order of ends stays. Rare. */
+/* Corrects an end that was already written; the order of ends stays. Rare. */
 struct err *rows_retell(struct rows *rows, uint32_t row, const struct capture_event *event,
 			uint32_t thread, unsigned flags);
 

@@ -1,4 +1,4 @@
-/* The end of building rows: what is in memory is packed, and late news is sorted. */
+/* The end of building rows: rows in memory are packed, and late updates are sorted. */
 #include <assert.h>
 
 #include "base/big.h"
@@ -13,7 +13,7 @@ static int by_row(const void *context, const void *a, const void *b)
 	return sort_compare_u64(((const struct patch *)a)->row, ((const struct patch *)b)->row);
 }
 
-/* All patches of a group in the order of rows, of one row in the order of their making. */
+/* All patches of a group in the order of rows, those of one row in the order they were made. */
 static struct err *group_gather(struct rows *rows, uint32_t group, struct patches_vec *all)
 {
 	struct err *err = patches_take(&rows->packer.patches, group, all);
@@ -36,7 +36,7 @@ static struct err *group_gather(struct rows *rows, uint32_t group, struct patche
 	return NULL;
 }
 
-/* The end a row was packed with, for one that is to be told its chain alone. */
+/* The end a row was packed with, for a row that only gets its chain. */
 static struct patch patch_of_packed(const struct segment *segment, const uint8_t *file,
 				    uint32_t row)
 {
@@ -50,7 +50,7 @@ static struct patch patch_of_packed(const struct segment *segment, const uint8_t
 	};
 }
 
-/* The patches of one row become one, with its time in ns; returns how many they are. */
+/* Merges the patches of one row into one, with its time in ns; returns their number. */
 static size_t patch_join(const struct rows *rows, const uint8_t *file, const struct patch *patches,
 			 size_t count, struct clock_piece *piece, struct patch *joined_ret)
 {
@@ -88,7 +88,7 @@ static struct err *patches_store(struct rows *rows, const uint8_t *file,
 	while (at < patches->count) {
 		const uint32_t number = patches->items[at].row >> SEGMENT_BITS;
 		struct segment *segment = &rows->segments.items[number];
-		struct patch *out = &patches->items[at]; /* joined in place */
+		struct patch *out = &patches->items[at]; /* merged in place */
 		uint8_t patched[PATCHED_BYTES];
 		uint32_t count = 0;
 		struct err *err;

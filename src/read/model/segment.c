@@ -2,9 +2,9 @@
 
 #include <assert.h>
 
-enum { BLOCK = 256 /* rows that stay in the first cache from pass to pass */ };
+enum { BLOCK = 256 /* rows that stay in the first-level cache from pass to pass */ };
 
-/* The value that a number 0 stands for, where a column has one. */
+/* The value that a stored 0 stands for, where a column has one. */
 static uint64_t column_none(enum model_column column)
 {
 	return column == MODEL_FREE_THREAD ? MODEL_NO_THREAD : UINT64_MAX;
@@ -25,7 +25,7 @@ size_t segment_room(uint32_t row_count)
 	       (size_t)(MODEL_COLUMNS + 1) * SEGMENT_ALIGN;
 }
 
-/* Does `action` with the column's stored value of each row, in a loop of its own per column. */
+/* Applies `action` to the column's stored value of each row, in a separate loop per column. */
 #define EACH_ROW(rows, count, expression, action)                                                  \
 	for (size_t i_ = 0; i_ < (count); i_++) {                                                  \
 		const struct row *row = &(rows)[i_];                                               \
@@ -124,7 +124,7 @@ static void column_plan(struct segment_column *column, struct model_bounds *boun
 	bool all_none = range->none_count == count || range->min > range->max; /* or unused */
 	uint64_t span = all_none ? 0 : range->max - range->min;
 
-	/* the "none" takes a number more: where there is none left, all numbers are values */
+	/* "none" needs one more number: if there is none left, all numbers are values */
 	if (has_none && span == UINT64_MAX)
 		has_none = false;
 	*column = (struct segment_column) {
@@ -189,7 +189,7 @@ static void plan_all(struct row *rows, uint32_t count,
 			    column_none((enum model_column)column), count);
 	segment->bounds[MODEL_USABLE] = usable;
 	segment->columns[MODEL_LATENCY].has_none = segment->columns[MODEL_FREE_LATENCY].has_none =
-		true; /* of all rows, until there are some */
+		true; /* of all rows, until there are patches */
 	segment->bounds[MODEL_LATENCY] = segment->bounds[MODEL_FREE_LATENCY] =
 		(struct model_bounds) { MODEL_NEVER, MODEL_NEVER };
 	segment->bounds[MODEL_REALLOC_OF] = segment->bounds[MODEL_CHAIN] =
@@ -320,7 +320,7 @@ static const struct link *segment_links(const struct segment *segment, const uin
 	return (const struct link *)(const void *)(file + segment->links_offset);
 }
 
-/* The first of `count` items, sorted by their row, that is of the row wanted or a later one. */
+/* The first of `count` items, sorted by row, for this row or a later one. */
 #define FIRST_AT(items, count, wanted)                                                             \
 	({                                                                                         \
 		uint32_t low_ = 0, high_ = (count);                                                \

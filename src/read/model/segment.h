@@ -1,12 +1,12 @@
 /*
  * segment: 65,536 rows of an index, packed. Internal to model.
  *
- * A column of a segment is an array of numbers of 0, 1, 2, 4 or 8 bytes: the distance from the
- * least value there ("frame of reference", Goldstein, Ramakrishnan & Shaft, ICDE 1998). Where a
- * column has a value that means "none", the number 0 stands for it and distances begin at 1.
+ * A column of a segment is an array of numbers of 0, 1, 2, 4 or 8 bytes: the offset from its
+ * minimum ("frame of reference", Goldstein, Ramakrishnan & Shaft, ICDE 1998). If a column has a
+ * value that means "none", the number 0 stands for it and offsets begin at 1.
  *
- * A segment is written once. What becomes known of its rows after that - that a block was freed
- * long after its allocation - is a list of patches, sorted by row, which go before the columns.
+ * A segment is written once. Later changes to its rows - a block freed long after its allocation -
+ * are a list of patches, sorted by row, which override the columns.
  */
 #ifndef MEMTAPE_MODEL_SEGMENT_H
 #define MEMTAPE_MODEL_SEGMENT_H
@@ -17,7 +17,7 @@
 enum { ROW_NONE = UINT32_MAX, SEGMENT_ALIGN = 64, SEGMENT_BITS = 16 };
 static_assert(1 << SEGMENT_BITS == MODEL_SEGMENT, "rows of a segment");
 
-/* An allocation in memory, while it may be freed: one cache line. */
+/* An allocation in memory, while it may still be freed: one cache line. */
 struct row {
 	uint64_t address;
 	uint64_t size;
@@ -38,13 +38,13 @@ struct row {
 
 static_assert(sizeof(struct row) == 64, "a cache line");
 
-/* What a free says of a row. */
+/* What a free changes in a row. */
 struct patch {
 	uint64_t time; /* ticks, then ns */
 	uint32_t row;  /* of all; in a file: of the segment */
 	uint32_t stack;
 	uint32_t thread;
-	uint32_t chain; /* ROW_NONE: as it was */
+	uint32_t chain; /* ROW_NONE: unchanged */
 	uint8_t fn;
 	uint8_t flags;
 	uint8_t reserved[6];
@@ -64,7 +64,7 @@ struct segment_column {
 	uint8_t reserved[6];
 };
 
-/* That a row belongs to a chain of reallocs; sorted by row. */
+/* The membership of a row in a chain of reallocs; sorted by row. */
 struct link {
 	uint32_t row;		   /* of the segment */
 	uint32_t realloc_distance; /* to the row it continues; 0: none */
@@ -89,36 +89,33 @@ enum { PATCHED_BYTES = MODEL_SEGMENT / 8 };
 
 static_assert(sizeof(struct segment) == MODEL_COLUMNS * 40 + 40, "format of the index");
 
-/* Bytes that a segment of so many rows needs at most. */
+/* Upper bound for a segment of this many rows. */
 size_t segment_room(uint32_t row_count);
 
 /*
- * Packs rows to out, which has segment_room(count) bytes. `prepare` is called once with every row,
- * in order, some at a time, before they are looked at. Offsets are from out's beginning, until
- * segment_move. Returns how many bytes it took.
+ * Packs rows to out, which has segment_room(count) bytes. `prepare` is called once for every row,
+ * in order, in batches, before they are packed. Offsets are from out's beginning, until
+ * segment_move. Returns the size.
  */
 size_t segment_pack(struct row *rows, uint32_t count,
 		    void (*prepare)(void *context, struct row *rows, size_t count), void *context,
 		    uint8_t *out, struct segment *segment_ret);
 void segment_move(struct segment *segment, uint64_t offset);
 
-/* Bounds of a segment that was given patches (times in ns), and the bits of their rows. */
+/* Bounds of a segment with patches applied (times in ns), and the bits of their rows. */
 void segment_bound_patches(struct segment *segment, const struct patch *patches, uint8_t *patched);
 
-/* Whether all a segment names lies within a file of so many bytes. */
+/* Whether everything a segment refers to is within a file of this size. */
 bool segment_is_sound(const struct segment *segment, uint64_t file_bytes);
 
-/* Of single columns, which others use as well. */
+/* Functions for single columns, used by others as well. */
 uint8_t segment_width(uint64_t number);
 bool segment_column_is_sound(const struct segment_column *column, uint64_t count,
 			     uint64_t file_bytes);
 void segment_column_read(const struct segment_column *column, const uint8_t *file, uint64_t first,
 			 size_t count, uint64_t *values);
 
-/*
- * Stored values of rows first .. first + count - 1 of the segment; file is where the file is
- * mapped.
- */
+/* Stored values of rows first .. first + count - 1 of the segment; file is the mapped file. */
 void segment_read(const struct segment *segment, const uint8_t *file, enum model_column column,
 		  uint32_t first, size_t count, uint64_t *values);
 /* REALLOC_OF as the distance, 0: none. */

@@ -1,6 +1,6 @@
 /*
- * strays: frees of an address at which no block was alive, as they are met. Internal to model; what
- * became of them is model_stray_frees().
+ * strays: frees of addresses without a live block, as they occur. Internal to model; for results
+ * see model_stray_frees().
  */
 #ifndef MEMTAPE_MODEL_STRAYS_H
 #define MEMTAPE_MODEL_STRAYS_H
@@ -22,16 +22,16 @@ struct strays {
 };
 
 /*
- * row_count: allocations so far; calls: of the thread, this one among them. One that is told late
- * takes its place in the order of time.
+ * row_count: allocations so far; calls: of the thread, including this one. A late one is inserted
+ * in order of time.
  */
 void strays_add(struct strays *strays, const struct capture_event *event, uint32_t thread,
 		uint64_t row_count, uint64_t calls);
 
-/* Its block was met after all. */
+/* Its block was found after all. */
 void strays_drop(struct strays *strays, const struct capture_event *event, uint32_t thread);
 
-/* Of an index: no number of a stack, a thread or a function that there is not. */
+/* From an index: rejects numbers of stacks, threads or functions that do not exist. */
 bool strays_are_sound(const struct model *model);
 
 #endif

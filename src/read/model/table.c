@@ -1,9 +1,9 @@
-/* The rows of a model as model.h shows them, read from its index. */
+/* The rows of a model as in model.h, read from its index. */
 #include <assert.h>
 
 #include "model/parts.h"
 
-/* --- values, made to be what they may be ------------------------------------------------------ */
+/* --- values, forced into their range ------------------------------------------------------ */
 
 static void bound(uint64_t *values, size_t count, uint64_t end, uint64_t otherwise)
 {
@@ -43,7 +43,7 @@ static void bound_to_used(const struct model *model, size_t count, uint64_t *val
 }
 
 /*
- * What an index says of a row is used as an index by others: it is what it says, or it is nothing.
+ * Row values of an index are used as indices by callers: they must be valid, or they become "none".
  */
 static void sanitize(const struct model *model, enum model_column column, size_t count,
 		     uint64_t *values)
@@ -75,13 +75,13 @@ static void sanitize(const struct model *model, enum model_column column, size_t
 	}
 }
 
-/* From the distance that is stored; 0 or more than there are rows before: none. */
+/* From the stored distance; 0 or more than there are earlier rows: none. */
 static uint64_t continued_row(uint64_t row, uint64_t distance)
 {
 	return distance - 1 < row ? row - distance : MODEL_NO_ROW;
 }
 
-/* Alive at the peak: allocated before it, and freed after it. */
+/* Live at the peak: allocated before it, and freed after it. */
 static uint64_t peak_flag(const struct table *table, uint64_t peak_ns, uint64_t row,
 			  uint64_t free_ns)
 {

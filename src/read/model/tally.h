@@ -1,10 +1,9 @@
 /*
  * tally: sums over some of the allocations of a tape, while it is replayed. Internal to model.
  *
- * What was live at the peak is known per stack without a second pass and without remembering
- * allocations: every tally keeps its live sum, and the first time it changes after a new peak was
- * reached it saves the value it had at that peak. Peaks are numbered (epoch), so "after a new peak"
- * is one comparison.
+ * Live bytes at the peak are known per stack without a second pass and without storing allocations:
+ * every tally keeps its live sum, and saves the value at the peak the first time the sum changes
+ * after it. Peaks are numbered (epoch), so "after a new peak" is one comparison.
  */
 #ifndef MEMTAPE_MODEL_TALLY_H
 #define MEMTAPE_MODEL_TALLY_H
@@ -14,7 +13,7 @@
 struct tally {
 	struct model_sum allocated;
 	struct model_sum live;
-	struct model_sum peak; /* of the epoch it was last changed in */
+	struct model_sum peak; /* of the epoch in which it last changed */
 	uint64_t temporary_bytes;
 	uint32_t temporary_count;
 	uint32_t epoch;

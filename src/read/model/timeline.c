@@ -25,7 +25,7 @@ void timeline_deinit(struct timeline *timeline)
 	timeline->spans = NULL;
 }
 
-/* Joins spans in pairs; the one that is now becomes the half of one. */
+/* Merges spans in pairs; the current one becomes half of a span. */
 static void halve(struct timeline *timeline)
 {
 	for (size_t i = 0; i <= timeline->at; i += 2) {
@@ -60,7 +60,7 @@ void timeline_advance(struct timeline *timeline, uint64_t ticks, const struct ti
 	while (timeline->at < target) {
 		struct timeline_mark *span = &timeline->spans[timeline->at++];
 
-		/* Nothing happens in a span that is skipped. */
+		/* Nothing happens in a skipped span. */
 		span->end = *now;
 		timeline->spans[timeline->at].live_bytes_max = now->live_bytes;
 	}

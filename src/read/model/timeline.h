@@ -1,7 +1,6 @@
 /*
- * timeline: the run in at most TIMELINE_SPANS equal spans, without knowing beforehand how long
- * it takes: spans begin short and are joined in pairs whenever they become too many. Internal to
- * model.
+ * timeline: the run in at most TIMELINE_SPANS equal spans, without knowing its length in advance:
+ * spans begin short and are merged in pairs whenever there are too many. Internal to model.
  */
 #ifndef MEMTAPE_MODEL_TIMELINE_H
 #define MEMTAPE_MODEL_TIMELINE_H
@@ -26,17 +25,17 @@ struct timeline_mark {
 
 struct timeline {
 	struct timeline_mark *spans; /* TIMELINE_SPANS */
-	size_t at;		     /* the span that is now */
+	size_t at;		     /* the current span */
 	uint64_t begin_ticks;
 	uint64_t span_ticks;
-	uint64_t end_ticks; /* of the span that is now */
+	uint64_t end_ticks; /* of the current span */
 };
 
 /* False: out of memory. */
 bool timeline_init(struct timeline *timeline, uint64_t begin_ticks, unsigned tick_shift);
 void timeline_deinit(struct timeline *timeline);
 
-/* now: totals before whatever happens at ticks >= timeline->end_ticks. */
+/* now: totals before anything happens at ticks >= timeline->end_ticks. */
 void timeline_advance(struct timeline *timeline, uint64_t ticks, const struct timeline_now *now);
 
 static inline void timeline_see(struct timeline *timeline, uint64_t ticks,

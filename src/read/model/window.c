@@ -1,6 +1,6 @@
 /*
- * The timeline of any window of time. A cursor goes through allocations and frees in the order of
- * time, and over the spans of the stored timeline that lie whole in a span that is asked for.
+ * The timeline of any time window. A cursor goes through allocations and frees in order of time,
+ * and skips spans of the stored timeline that lie completely in a requested span.
  */
 #include <assert.h>
 
@@ -22,7 +22,7 @@ struct cursor {
 	struct feed frees;
 	uint64_t live_bytes;
 	uint64_t allocated_bytes;
-	size_t fine_at; /* first fine span that begins at or after the cursor, if it can be used */
+	size_t fine_at; /* first fine span that begins at or after the cursor, if usable */
 	struct clock_piece piece;
 };
 
@@ -54,7 +54,7 @@ static uint64_t feed_take(struct feed *feed)
 	return feed->size[feed->next++ - feed->first];
 }
 
-/* All events before ns, one by one; the most bytes that were live meanwhile. */
+/* Processes all events before ns; returns the most bytes that were live meanwhile. */
 static uint64_t cursor_walk(struct cursor *cursor, uint64_t ns)
 {
 	uint64_t max = cursor->live_bytes;
@@ -85,7 +85,7 @@ static uint64_t fine_begin(struct cursor *cursor, size_t fine)
 			      &cursor->piece);
 }
 
-/* Everything up to and with this fine span has happened. */
+/* Everything up to and including this fine span has happened. */
 static void cursor_jump(struct cursor *cursor, size_t fine)
 {
 	const struct timeline_now *now = &cursor->model->fine[fine].end;
@@ -121,7 +121,7 @@ static size_t fine_over(struct cursor *cursor, uint64_t ns)
 	return low;
 }
 
-/* On to ns: walking, but over the fine spans between; the most bytes that were live. */
+/* Advances to ns, skipping the fine spans between; returns the most bytes that were live. */
 static uint64_t cursor_go(struct cursor *cursor, uint64_t ns)
 {
 	const struct model *model = cursor->model;
@@ -185,7 +185,7 @@ void model_timeline_window(const struct model *model, uint64_t from, uint64_t un
 
 /* --- when most was alive ------------------------------------------------------------------- */
 
-/* As cursor_walk, for as long as less than `wanted` is alive. */
+/* Like cursor_walk, until `wanted` bytes are live. */
 static void peak_walk(struct cursor *cursor, uint64_t ns, uint64_t wanted, struct model_peak *peak)
 {
 	while (peak->bytes < wanted) {
@@ -199,7 +199,7 @@ static void peak_walk(struct cursor *cursor, uint64_t ns, uint64_t wanted, struc
 			continue;
 		}
 		cursor->live_bytes += feed_take(&cursor->allocations);
-		/* Less than nothing: a block whose free came first, at its own nanosecond. */
+		/* Below zero: a block whose free came first, in the same nanosecond. */
 		if (cursor->live_bytes > peak->bytes && cursor->live_bytes <= INT64_MAX)
 			*peak = (struct model_peak) { .bytes = cursor->live_bytes,
 						      .row_count = cursor->allocations.next,
@@ -207,7 +207,7 @@ static void peak_walk(struct cursor *cursor, uint64_t ns, uint64_t wanted, struc
 	}
 }
 
-/* Within a fine span, whose most is known already. */
+/* Within a fine span, whose maximum is known already. */
 static void fine_peak(const struct cursor *at, size_t fine, struct model_peak *peak)
 {
 	const struct model *model = at->model;
@@ -224,7 +224,7 @@ static void fine_peak(const struct cursor *at, size_t fine, struct model_peak *p
 		*peak = found;
 }
 
-/* As cursor_go. */
+/* Like cursor_go. */
 static void peak_go(struct cursor *cursor, uint64_t ns, struct model_peak *peak)
 {
 	const struct model *model = cursor->model;

@@ -61,7 +61,7 @@ static void add_file_path(const struct cache *cache, const uint8_t *build_id, si
 		   SUFFIX);
 }
 
-/* Others' files are not read: what they say about our programs is theirs. */
+/* Other users' files are not read: their claims about our programs are not trusted. */
 static bool file_is_ours(int fd, struct stat *status)
 {
 	return fstat(fd, status) == 0 && S_ISREG(status->st_mode) && status->st_uid == geteuid() &&
@@ -129,7 +129,7 @@ static bool is_cache_name(const char *name)
 {
 	const size_t len = strlen(name), suffix = strlen(SUFFIX);
 
-	/* "x.names" and "x.names.ABCDEF", which somebody may have left half-written. */
+	/* "x.names" and "x.names.ABCDEF", which may be left half-written. */
 	return (len > suffix && strcmp(name + len - suffix, SUFFIX) == 0) ||
 	       strstr(name, ".names.");
 }
@@ -182,7 +182,7 @@ static int entry_compare(const void *context, const void *a, const void *b)
 				((const struct cache_entry *)b)->used_ns);
 }
 
-/* Removes the files not used for longest until `bytes_max` are left. */
+/* Removes the least recently used files until `bytes_max` are left. */
 static struct err *cache_trim(const struct cache *cache, uint64_t bytes_max,
 			      struct cache_facts *removed_ret)
 {
@@ -206,7 +206,7 @@ static struct err *cache_trim(const struct cache *cache, uint64_t bytes_max,
 	return err;
 }
 
-/* The folder and those above it that are missing. */
+/* Creates the folder and its missing parents. */
 static bool folders_make(const char *path)
 {
 	CLEAN(str_deinit) struct str folder = { 0 };

@@ -1,23 +1,22 @@
 /*
- * cache: names that were found once, kept on disk between runs: one file an object and kind of
- * debug information, in $XDG_CACHE_HOME/memtape/symbols (or ~/.cache). A file's identity covers the
+ * cache: names already found, kept on disk between runs: one file per object and kind of debug
+ * information, in $XDG_CACHE_HOME/memtape/symbols (or ~/.cache). A file's identity covers the
  * object and the debug file that its names came from (path, size, time of change), so debug
- * information that is installed later is noticed: it makes another identity.
+ * information installed later is noticed: it changes the identity.
  *
- * A file is replaced as a whole, never changed; one that is damaged is as good as none.
- * Thread-safe.
+ * A file is replaced as a whole, never modified; a damaged one is ignored. Thread-safe.
  */
 #ifndef MEMTAPE_SYMBOL_CACHE_H
 #define MEMTAPE_SYMBOL_CACHE_H
 
 #include "symbol/pack.h"
 
-/* More than this and the files not used for longest are removed. */
+/* Above this size the least recently used files are removed. */
 enum { CACHE_BYTES_MAX = 256 << 20 };
 
 struct cache;
 
-/* Makes no folder yet. ERR_NOT_FOUND: neither XDG_CACHE_HOME nor HOME says where. */
+/* Creates no folder yet. ERR_NOT_FOUND: neither XDG_CACHE_HOME nor HOME gives a path. */
 struct err *cache_open(struct cache **cache_ret);
 void cache_close(struct cache *cache); /* accepts NULL */
 CLEAN_DEFINE(cache_close, struct cache *);
@@ -31,12 +30,12 @@ struct cache_file {
 	struct pack pack;
 };
 
-/* False: there is none that is sound. build_id may be empty. */
+/* False: there is no valid one. build_id may be empty. */
 bool cache_load(const struct cache *cache, const uint8_t *build_id, size_t build_id_bytes,
 		uint64_t identity, struct cache_file *file_ret);
 void cache_unload(struct cache_file *file);
 
-/* Replaces the file of this identity, then keeps the whole within bounds. */
+/* Replaces the file of this identity, then enforces the size limit. */
 struct err *cache_store(const struct cache *cache, const uint8_t *build_id, size_t build_id_bytes,
 			uint64_t identity, const void *bytes, size_t size);
 
@@ -45,7 +44,7 @@ struct cache_facts {
 	uint64_t bytes;
 };
 
-/* A folder that is not there is an empty cache. */
+/* A missing folder is an empty cache. */
 struct err *cache_facts_get(const struct cache *cache, struct cache_facts *facts_ret);
 struct err *cache_clear(const struct cache *cache, struct cache_facts *removed_ret);
 

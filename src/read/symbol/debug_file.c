@@ -6,7 +6,7 @@
 
 enum { BUILD_ID_BYTES_MAX = 64 };
 
-/* CRC-32 of ISO 3309, as .gnu_debuglink has it (GDB manual, "Separate Debug Files"). */
+/* CRC-32 of ISO 3309, as used by .gnu_debuglink (GDB manual, "Separate Debug Files"). */
 static uint32_t crc_of(const uint8_t *bytes, size_t size)
 {
 	uint32_t table[256], crc = UINT32_MAX;
@@ -38,7 +38,7 @@ static bool is_right_file(const struct debug_file_query *query, const struct elf
 	return query->object && crc_of(file->bytes, file->size) == query->object->debug_link_crc;
 }
 
-/* Takes path's memory on success. */
+/* Takes ownership of path on success. */
 static struct elf_file *candidate_open(const struct debug_file_query *query, struct str *path,
 				       char **path_ret)
 {

@@ -1,6 +1,4 @@
-/*
- * debug_file: where the separate debug file of an object is. Looks on disk only.
- */
+/* debug_file: finds the separate debug file of an object. Searches the disk only. */
 #ifndef MEMTAPE_SYMBOL_DEBUG_FILE_H
 #define MEMTAPE_SYMBOL_DEBUG_FILE_H
 
@@ -9,20 +7,20 @@
 struct debug_file_query {
 	const char *const *dirs;       /* "/usr/lib/debug", ...; NULL ends */
 	const char *object_path;       /* as recorded */
-	const char *found_path;	       /* where it is here; NULL: nowhere */
-	const struct elf_file *object; /* NULL: the object itself is not there any more */
-	const uint8_t *build_id;       /* as recorded; NULL: not known */
+	const char *found_path;	       /* its path here; NULL: none */
+	const struct elf_file *object; /* NULL: the object itself no longer exists */
+	const uint8_t *build_id;       /* as recorded; NULL: unknown */
 	size_t build_id_bytes;
 };
 
 /*
- * By build-id, then by the object's .gnu_debuglink. Where build-ids are known they agree, where
- * they are not the link's checksum does. Returns the opened file, for the caller to close, and its
- * path, for the caller to free; or NULL.
+ * By build-id, then by the object's .gnu_debuglink. Known build-ids must match, otherwise the
+ * link's checksum must. Returns the opened file, which the caller closes, and its path, which the
+ * caller frees; or NULL.
  */
 struct elf_file *debug_file_find(const struct debug_file_query *query, char **path_ret);
 
-/* DIR/.build-id/ab/cdef.debug, where there is such a file; for the caller to free, or NULL. */
+/* DIR/.build-id/ab/cdef.debug, if that file exists; the caller frees it. Or NULL. */
 char *debug_file_by_build_id(const char *const *dirs, const uint8_t *build_id,
 			     size_t build_id_bytes);
 

@@ -1,8 +1,8 @@
 /*
  * The adapter of elfutils' libdw and libdwfl. libdw's own dwarf_getscopes walks a whole unit for
- * each address; a report asks for hundreds of addresses in a few units, so the functions of a unit
+ * each address; a report looks up hundreds of addresses in a few units, so the functions of a unit
  * are put in a sorted table once. Units are found by .debug_aranges (gcc writes it), or by a table
- * of the units' own ranges where that is missing (clang does not).
+ * of the units' own ranges where that is missing (clang).
  */
 #include "symbol/debug_info.h"
 
@@ -17,7 +17,7 @@
 #include "symbol/ranges.h"
 
 enum {
-	/* Depth of nested scopes: the recursion below is as deep as hostile DWARF says. */
+	/* Depth limit for nested scopes: the recursion below is as deep as hostile DWARF asks. */
 	SCOPE_DEPTH_MAX = 256,
 	INLINE_DEPTH_MAX = 128
 };
@@ -35,7 +35,7 @@ struct unit {
 struct debug_info {
 	int fd;
 	Dwarf *handle;
-	int shared_fd; /* of what dwz moved out of several objects; -1: none, or libdw found it */
+	int shared_fd; /* of parts moved out by dwz; -1: none, or libdw found it */
 	Dwarf *shared;
 	Dwarf_Aranges *aranges;
 	struct ranges units; /* used where aranges do not help */
@@ -57,7 +57,7 @@ static void ranges_add_die(struct ranges *ranges, Dwarf_Die *die)
 
 static void functions_add(struct unit *unit, Dwarf_Die *parent, const char *scope, unsigned depth);
 
-/* Out of memory a scope is left out. */
+/* If out of memory, a scope is left out. */
 static const char *scope_inside(struct unit *unit, Dwarf_Die *die, const char *scope)
 {
 	const char *name = dwarf_diename(die);
@@ -65,7 +65,7 @@ static const char *scope_inside(struct unit *unit, Dwarf_Die *die, const char *s
 
 	if (!name && dwarf_tag(die) != DW_TAG_namespace)
 		return scope;
-	/* Hostile names are as long as the file: cut, so that they do not add up. */
+	/* Hostile names are as long as the file: truncated, so that they do not add up. */
 	inside = arena_printf(&unit->arena, "%.4096s%.4096s::", scope,
 			      name ? name : "(anonymous namespace)");
 	return inside ? inside : scope;
@@ -78,7 +78,7 @@ static void function_add(struct unit *unit, Dwarf_Die *die, const char *scope, u
 	if (place)
 		*place = (uintptr_t)scope;
 	ranges_add_die(&unit->ranges, die);
-	/* Ada, D and GNU C nest functions; lambdas' classes are inside too. */
+	/* Ada, D and GNU C nest functions; the classes of lambdas are inside too. */
 	functions_add(unit, die, scope, depth + 1);
 }
 
@@ -197,7 +197,7 @@ static const char *die_text(Dwarf_Die *die, unsigned name)
 }
 
 /*
- * The plain name with its namespaces and classes: they are where the function is declared, to which
+ * The plain name with its namespaces and classes: they are at the function's declaration, to which
  * DWARF leads in a few steps. In C there are none.
  */
 static const char *die_name_in_scope(struct unit *unit, const Dwarf_Die *die, const char *plain)
@@ -223,8 +223,8 @@ static const char *die_name_in_scope(struct unit *unit, const Dwarf_Die *die, co
 }
 
 /*
- * A function's name is where its declaration or abstract origin is; DWARF leads there. The linker's
- * name says more when a compiler made it (namespace, parameters); in C it is just another name.
+ * A function's name is at its declaration or abstract origin, to which DWARF leads. If a compiler
+ * made the linkage name it says more (namespace, parameters); in C it is just another name.
  */
 static const char *die_name(struct unit *unit, Dwarf_Die *die)
 {
@@ -261,7 +261,7 @@ static void chain_fill(struct inline_chain *chain, Dwarf_Die *function, uint64_t
 			    tag != DW_TAG_try_block && tag != DW_TAG_catch_block &&
 			    tag != DW_TAG_with_stmt)
 				continue;
-			/* A block without ranges holds only declarations. */
+			/* A block without ranges contains only declarations. */
 			if (dwarf_haspc(&die, address) != 1)
 				continue;
 			is_inside = true;
@@ -285,7 +285,7 @@ static uint32_t die_number(Dwarf_Die *die, unsigned name)
 	return value > UINT32_MAX ? 0 : (uint32_t)value;
 }
 
-/* libdw leaves paths relative to where the compiler ran; joined with that, if it is known. */
+/* libdw leaves paths relative to the compilation directory; joined with it, if known. */
 static const char *file_full(struct unit *unit, const char *file)
 {
 	Dwarf_Attribute attr;
@@ -359,13 +359,13 @@ size_t debug_info_frames(struct debug_info *info, uint64_t address, struct debug
 							 .is_inlined = true };
 	frames[count++] = (struct debug_frame) { .function = die_name(unit, &function) };
 	frame_place_by_line(unit, address, &frames[0]);
-	/* Where an inlined function was called is the place of the frame around it. */
+	/* The call site of an inlined function is the place of the frame around it. */
 	for (size_t i = 1; i < count; i++)
 		frame_place_by_call(unit, &chain.dies[chain.count - i], &frames[i]);
 	return count;
 }
 
-/* What libdw does not find by itself: a shared file below one of the user's folders. */
+/* A shared file that libdw does not find by itself, below one of the user's folders. */
 static void shared_open(struct debug_info *info, const char *const *dirs)
 {
 	CLEAN(free) char *path = NULL;
@@ -443,7 +443,7 @@ void debug_info_close(struct debug_info *info)
 
 /* --- .gnu_debugdata -------------------------------------------------------------------------- */
 
-/* libdwfl is told never to look for other files: it would ask the network for them. */
+/* libdwfl is told never to search for other files: it would query the network for them. */
 static int find_no_file(Dwfl_Module *module, void **user, const char *name, Dwarf_Addr base,
 			const char *file, const char *link, GElf_Word crc, char **path_ret)
 {

@@ -10,11 +10,11 @@
 
 enum { BUILD_ID_BYTES_MAX = 64, NS_PER_S = 1000000000 };
 
-/* As elfutils/debuginfod.h has them; the header is no part of the build. */
+/* As in elfutils/debuginfod.h, which is not part of the build. */
 struct debuginfod {
 	struct debuginfod_settings settings;
-	uint64_t spent_ns; /* by earlier questions */
-	uint64_t begin_ns; /* of the question that is being asked */
+	uint64_t spent_ns; /* by earlier requests */
+	uint64_t begin_ns; /* of the current request */
 	bool is_late;
 	void *library;
 	void *client;
@@ -29,7 +29,7 @@ static bool time_is_up(const struct debuginfod *debuginfod, uint64_t asking_ns)
 	return limit_ns > 0 && debuginfod->spent_ns + asking_ns >= limit_ns;
 }
 
-/* Called by the library while it waits; not 0 ends the download. */
+/* Called by the library while it waits; nonzero ends the download. */
 static int on_progress(struct debuginfod *debuginfod, long done, long total)
 {
 	if (debuginfod->settings.progress)
@@ -40,7 +40,7 @@ static int on_progress(struct debuginfod *debuginfod, long done, long total)
 	return debuginfod->is_late;
 }
 
-/* The library gives its client; ours is what it keeps for us. */
+/* The library passes its client; ours is the user data stored in it. */
 static int on_client_progress(void *client, long done, long total)
 {
 	void *(*user_data_get)(void *) =
@@ -76,7 +76,7 @@ struct err *debuginfod_create(const struct debuginfod_settings *settings,
 	if (!urls || !*urls)
 		return err_new(ERR_USAGE, "DEBUGINFOD_URLS names no server");
 	made->settings = *settings;
-	/* Global: on_client_progress has no other way to its functions. */
+	/* Global: on_client_progress has no other way to call its functions. */
 	made->library = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_GLOBAL);
 	if (!made->library)
 		return err_new(ERR_UNSUPPORTED, "no debuginfod client: %s", dlerror());
@@ -101,7 +101,7 @@ void debuginfod_destroy(struct debuginfod *debuginfod)
 		return;
 	if (debuginfod->client)
 		debuginfod->end(debuginfod->client);
-	/* The library stays: what it loaded (curl, TLS) does not like to be unloaded. */
+	/* The library stays loaded: its dependencies (curl, TLS) do not unload cleanly. */
 	free(debuginfod);
 }
 
@@ -154,7 +154,7 @@ char *debuginfod_find_fetched(const uint8_t *build_id, size_t build_id_bytes)
 	for (size_t i = 0; i < build_id_bytes; i++)
 		str_printf(&path, "%02x", build_id[i]);
 	str_add(&path, "/debuginfo");
-	/* An empty file says that no server had it. */
+	/* An empty file means that no server had it. */
 	if (path.failed || stat(path.ptr, &status) != 0 || !S_ISREG(status.st_mode) ||
 	    status.st_size == 0)
 		return NULL;

@@ -1,7 +1,7 @@
 /*
- * The adapter of libiberty. The order matters: legacy Rust names are valid C++ names with a hash
- * in them, so Rust is asked first. Ada is asked only for names that say so themselves ("_ada_"):
- * its encoding is ordinary words with double underscores, and would turn sqlite3__x into sqlite3.x.
+ * The adapter of libiberty. The order matters: legacy Rust names are valid C++ names with a hash in
+ * them, so Rust is tried first. Ada is tried only for names marked as such ("_ada_"): its encoding
+ * is ordinary words with double underscores, and would turn sqlite3__x into sqlite3.x.
  */
 #include "symbol/demangle.h"
 

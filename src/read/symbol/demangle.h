@@ -1,5 +1,5 @@
 /*
- * demangle: what a linker's name was in the source.
+ * demangle: source names of linkage names.
  *
  * C++ (Itanium), Rust (v0 and legacy), D and Ada. Thread-safe; owns nothing.
  */
@@ -9,12 +9,12 @@
 #include <stdbool.h>
 
 /*
- * The readable form, for the caller to free(), or NULL when name is not mangled (a C function) or
- * cannot be read. Parameters are kept, return types of templates are not.
+ * The readable form, which the caller frees, or NULL if name is not mangled (a C function) or
+ * invalid. Parameters are kept, return types of templates are not.
  */
 char *demangle(const char *name);
 
-/* Whether a compiler made this name: it says more than the plain name of the same function. */
+/* Whether a compiler made this name: it says more than the function's plain name. */
 bool demangle_is_mangled(const char *name);
 
 #endif

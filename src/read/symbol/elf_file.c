@@ -13,7 +13,7 @@
 
 enum { SECTIONS_MAX = 1 << 20 };
 
-/* Bytes [offset, offset + bytes) of the file, or NULL when they are not all there. */
+/* Bytes [offset, offset + bytes) of the file, or NULL if it is too short. */
 static const void *file_at(const struct elf_file *file, uint64_t offset, uint64_t bytes)
 {
 	if (offset > file->size || bytes > file->size - offset)
@@ -21,7 +21,7 @@ static const void *file_at(const struct elf_file *file, uint64_t offset, uint64_
 	return file->bytes + offset;
 }
 
-/* Takes a header of either class into one of ours; name is an offset until names are known. */
+/* Converts a header of either class into ours; name is an offset until names are known. */
 static bool section_read(const struct elf_file *file, uint64_t offset, struct elf_section *section,
 			 uint32_t *name_ret)
 {
@@ -57,7 +57,7 @@ static bool section_read(const struct elf_file *file, uint64_t offset, struct el
 						  header.sh_entsize };
 	}
 	if (section->type == SHT_NOBITS || !file_at(file, section->offset, section->bytes))
-		section->offset = section->bytes = 0; /* empty, and harmless to point to */
+		section->offset = section->bytes = 0; /* empty, and safe to point to */
 	return true;
 }
 
@@ -115,7 +115,7 @@ static struct err *sections_read(struct elf_file *file)
 	if (!table_place_read(file, &place))
 		return err_new(ERR_FORMAT, "the ELF header is truncated");
 	if (place.offset == 0 || !section_read(file, place.offset, &first, &name))
-		return NULL;	/* no table of sections: nothing to find here, but no error */
+		return NULL;	/* no section table: nothing to find here, but not an error */
 	if (place.count == 0) { /* more than 65,279 sections: the counts are in the first */
 		Elf64_Shdr header;
 
@@ -289,7 +289,7 @@ struct err *elf_file_view(const void *bytes, size_t size, struct elf_file **file
 	return NULL;
 }
 
-/* It has no file; its table of sections is the last thing in it. */
+/* It has no file; its section table is at its end. */
 struct err *elf_file_open_vdso(struct elf_file **file_ret)
 {
 	const uintptr_t image = getauxval(AT_SYSINFO_EHDR);

@@ -1,9 +1,9 @@
 /*
- * elf_file: an ELF object on disk, as far as names are concerned. Little-endian, 32 or 64 bits,
- * read through a private mapping; every offset in it is hostile.
+ * elf_file: an ELF object on disk, as far as needed for names. Little-endian, 32 or 64 bits, read
+ * through a private mapping; every offset in it is untrusted.
  *
- * Immutable once opened; what it hands out lives as long as the file. A file that somebody
- * truncates while it is mapped cannot be guarded against (SIGBUS), as in any tool that maps.
+ * Immutable once opened; returned pointers live as long as the file. Truncation of the file while
+ * it is mapped cannot be guarded against (SIGBUS), as in any tool that maps files.
  */
 #ifndef MEMTAPE_SYMBOL_ELF_FILE_H
 #define MEMTAPE_SYMBOL_ELF_FILE_H
@@ -11,11 +11,11 @@
 #include "base/err.h"
 
 struct elf_section {
-	const char *name; /* "" when the table of names is damaged */
+	const char *name; /* "" if the name table is damaged */
 	uint32_t type;
 	uint32_t link;
 	uint64_t address;
-	uint64_t offset; /* offset and bytes lie inside the file, or bytes is 0 */
+	uint64_t offset; /* offset and bytes are inside the file, or bytes is 0 */
 	uint64_t bytes;
 	uint64_t entry_bytes;
 };
@@ -23,7 +23,7 @@ struct elf_section {
 struct elf_file {
 	const uint8_t *bytes;
 	size_t size;
-	bool is_mapped; /* bytes are ours */
+	bool is_mapped; /* bytes are owned */
 	bool is_64;
 	uint16_t machine;
 	struct elf_section *sections;
@@ -32,20 +32,20 @@ struct elf_file {
 	size_t build_id_bytes;
 	const char *debug_link;	 /* file name of the separate debug file, or NULL */
 	uint32_t debug_link_crc; /* of that file (CRC-32 of ISO 3309) */
-	bool has_debug_info;	 /* .debug_info with something in it */
+	bool has_debug_info;	 /* non-empty .debug_info */
 	bool has_symtab;
 	bool has_mini_debug; /* .gnu_debugdata: a compressed .symtab */
 };
 
-/* ERR_FORMAT, ERR_UNSUPPORTED: not an ELF object this reader knows. */
+/* ERR_FORMAT, ERR_UNSUPPORTED: not a supported ELF object. */
 struct err *elf_file_open(const char *path, struct elf_file **file_ret);
 
-/* The same of bytes in memory, which must outlive the file. */
+/* The same for bytes in memory, which must outlive the file. */
 struct err *elf_file_view(const void *bytes, size_t size, struct elf_file **file_ret);
 
 /*
- * The vDSO that the kernel gave to this process: of another process it is the same if its build-id
- * is. ERR_NOT_FOUND: there is none.
+ * This process's vDSO from the kernel: another process's is the same if its build-id is.
+ * ERR_NOT_FOUND: there is none.
  */
 struct err *elf_file_open_vdso(struct elf_file **file_ret);
 
@@ -56,7 +56,7 @@ CLEAN_DEFINE(elf_file_close, struct elf_file *);
 /* NULL: there is no such section. */
 const struct elf_section *elf_file_section(const struct elf_file *file, const char *name);
 
-/* A build-id is compared as a whole; false when either side has none. */
+/* Build-ids are compared as a whole; false if either side has none. */
 bool elf_file_has_build_id(const struct elf_file *file, const uint8_t *id, size_t bytes);
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/sort.h"
 
 enum {
-	/* Functions lie inside others only by accident of assembly; do not search for ever. */
+	/* Functions overlap only by accident of assembly; limit the search. */
 	NESTING_MAX = 16
 };
 
@@ -34,8 +34,8 @@ static bool names_reserve(struct elf_names *names, size_t more)
 }
 
 /*
- * Of the many names of one address a reader knows the public, plain one: malloc, not
- * __libc_malloc, and puts rather than _IO_puts.
+ * Of several names of one address, readers know the public, plain one: malloc, not __libc_malloc,
+ * and puts rather than _IO_puts.
  */
 static uint32_t name_rank(const char *name, unsigned binding, unsigned type)
 {
@@ -61,7 +61,7 @@ static bool symbol_is_function(unsigned type, unsigned section, const char *name
 	return type == STT_NOTYPE && name[0] != '$' && name[0] != '.';
 }
 
-/* How far a symbol that does not say its size may reach: to the end of its section. */
+/* How far a symbol without a size may reach: to the end of its section. */
 static uint64_t section_rest(const struct elf_file *file, const Elf64_Sym *symbol)
 {
 	const struct elf_section *section;
@@ -119,7 +119,7 @@ static bool table_add(struct elf_names *names, const struct elf_file *file,
 		return true;
 	section = &file->sections[table->link];
 	strings = (const char *)file->bytes + section->offset;
-	/* Names are borrowed as C strings, so the table as a whole must end in a NUL. */
+	/* Names are borrowed as C strings, so the string table must end in a NUL. */
 	if (section->bytes == 0 || strings[section->bytes - 1] != '\0')
 		return true;
 	if (!names_reserve(names, count))
@@ -146,7 +146,7 @@ bool elf_names_add(struct elf_names *names, const struct elf_file *file)
 	for (size_t i = 0; i < file->section_count; i++) {
 		const struct elf_section *section = &file->sections[i];
 
-		/* What .dynsym has is in .symtab too. */
+		/* Everything in .dynsym is in .symtab too. */
 		if (section->type == SHT_SYMTAB ||
 		    (section->type == SHT_DYNSYM && !file->has_symtab)) {
 			if (!table_add(names, file, section))
@@ -200,7 +200,7 @@ bool elf_names_sort(struct elf_names *names)
 	for (size_t i = 0, end; i < names->count; i = end) {
 		for (end = i + 1; end < names->count && sorted[end].address == sorted[i].address;)
 			end++;
-		/* Without memory the order among names of one address stays as it is. */
+		/* If out of memory, the order among names of one address stays. */
 		if (end - i > 1)
 			sort_stable(sorted + i, end - i, sizeof(*sorted), name_compare, NULL);
 	}
@@ -210,7 +210,7 @@ bool elf_names_sort(struct elf_names *names)
 	return true;
 }
 
-/* Whether name i, which begins at or before address, still holds there. */
+/* Whether name i, which begins at or before address, covers it. */
 static bool name_covers(const struct elf_names *names, size_t i, uint64_t address)
 {
 	const struct elf_name *name = &names->names[i];

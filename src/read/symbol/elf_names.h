@@ -12,9 +12,9 @@
 struct elf_name {
 	uint64_t address; /* as in the file: pc - bias */
 	uint64_t bytes;
-	const char *name; /* as the linker has it */
-	uint32_t rank;	  /* among names of one address the lowest is shown */
-	bool is_open;	  /* its size is not known: ends also where another name begins */
+	const char *name; /* linkage name */
+	uint32_t rank;	  /* the lowest of an address is shown */
+	bool is_open;	  /* unknown size: also ends where another name begins */
 };
 
 struct elf_names {
@@ -23,14 +23,14 @@ struct elf_names {
 	size_t capacity;
 };
 
-/* Adds the functions of every symbol table of file. False: no memory. */
+/* Adds the functions of every symbol table of file. False: out of memory. */
 bool elf_names_add(struct elf_names *names, const struct elf_file *file);
 
-/* Adds one function; binding as in st_info. name is borrowed. False: no memory. */
+/* Adds one function; binding as in st_info. name is borrowed. False: out of memory. */
 bool elf_names_push(struct elf_names *names, const char *name, uint64_t address, uint64_t bytes,
 		    unsigned binding);
 
-/* To be called once after the last add. False: no memory, and no names any more. */
+/* Call once after the last add. False: out of memory, and all names are dropped. */
 bool elf_names_sort(struct elf_names *names);
 
 /* NULL: no function covers the address. */

@@ -19,7 +19,7 @@ static struct err *damaged(void)
 	return err_new(ERR_FORMAT, "the names on the tape are damaged");
 }
 
-/* Reads the object at bytes + *at, and moves *at behind it. */
+/* Reads the object at bytes + *at, and advances *at past it. */
 static struct err *object_read(const uint8_t *bytes, size_t size, size_t *at,
 			       struct embedded_object *object)
 {

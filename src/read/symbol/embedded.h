@@ -24,7 +24,7 @@ struct embedded {
 	struct embedded_object_vec objects;
 };
 
-/* bytes are aligned to 8 and outlive the view. ERR_FORMAT: they are damaged. */
+/* bytes are 8-aligned and outlive the view. ERR_FORMAT: they are damaged. */
 struct err *embedded_view(const void *bytes, size_t size, struct embedded *embedded_ret);
 void embedded_deinit(struct embedded *embedded);
 CLEAN_DEFINE_DEINIT(embedded_deinit, struct embedded);
@@ -33,7 +33,7 @@ CLEAN_DEFINE_DEINIT(embedded_deinit, struct embedded);
 const struct pack *embedded_find(const struct embedded *embedded, const char *path,
 				 const uint8_t *build_id, size_t build_id_bytes);
 
-/* Appends to out, which is empty at first and always aligned. False: no memory. */
+/* Appends to out, which is empty at first and always aligned. False: out of memory. */
 bool embedded_add(struct vec_u8 *out, const char *path, const uint8_t *build_id,
 		  size_t build_id_bytes, uint32_t state, struct pack_builder *builder);
 

@@ -11,9 +11,9 @@ enum {
 	MAGIC_SWAPPED = 0x4454694a,
 	VERSION = 1,
 	FLAG_ARCH_TIMESTAMP = 1,
-	/* V8 adds the size of an ELF header to addresses of lines: what perf once expected. */
+	/* V8 adds the size of an ELF header to line addresses: perf once expected it. */
 	ELF_HEADER_BYTES = 0x40,
-	HEAD_BYTES = 512 /* of a record: most names are in it */
+	HEAD_BYTES = 512 /* of a record: holds most names */
 };
 
 enum { JIT_CODE_LOAD = 0, JIT_CODE_MOVE = 1, JIT_CODE_DEBUG_INFO = 2 };
@@ -69,7 +69,7 @@ struct jit_code {
 	uint64_t begin;
 	uint64_t end;
 	uint64_t ns;
-	uint64_t end_max; /* of this and all that begin before it */
+	uint64_t end_max; /* maximum of this and all that begin before it */
 	const char *name;
 	uint64_t moved_by; /* from where its lines are */
 	uint32_t first_line;
@@ -83,17 +83,17 @@ struct jitdump {
 	struct jit_header header;
 	const uint8_t *bytes;
 	size_t size;
-	struct vec_u8 own;	/* the bytes, if nobody else's */
-	struct jit_codes codes; /* by begin, of equal ones in the order of time */
+	struct vec_u8 own;	/* the bytes, if owned */
+	struct jit_codes codes; /* by begin, equal ones in order of time */
 	struct jit_lines lines;
 	uint64_t line_shift;
 };
 
-/* What is being read. */
+/* State while reading. */
 struct reading {
 	struct jitdump *dump;
 	struct map newest;	/* address -> 1 + number of the newest code that begins there */
-	uint64_t lines_address; /* of the code that the lines read last are for */
+	uint64_t lines_address; /* address of the code that the last lines were for */
 	uint32_t first_line;
 	bool has_lines;
 };
@@ -155,7 +155,7 @@ static struct err *move_read(struct reading *reading, uint64_t ns, const uint8_t
 	return code_add(reading, code);
 }
 
-/* Lines come before the code that they are of. */
+/* Lines precede their code. */
 static struct err *lines_read(struct reading *reading, const uint8_t *ptr, size_t bytes)
 {
 	enum { ENTRY_BYTES = 16, SAME_FILE = 0xff };
@@ -203,7 +203,7 @@ static struct err *records_read(struct reading *reading)
 
 		memcpy(&record, dump->bytes + at, sizeof(record));
 		if (record.bytes < sizeof(record) || record.bytes > dump->size - at)
-			break; /* still being written, or damaged: what follows has no beginning */
+			break; /* incomplete or damaged: the next record cannot be found */
 		bytes = record.bytes - sizeof(record);
 		if (record.id == JIT_CODE_LOAD)
 			err = load_read(reading, record.timestamp, ptr, bytes);
@@ -225,7 +225,7 @@ static int code_compare(const void *context, const void *a, const void *b)
 	return sort_compare_u64(left->begin, right->begin);
 }
 
-/* Lines behind the end of their code tell that all are shifted. */
+/* Lines past the end of their code show that all are shifted. */
 static uint64_t line_shift_find(const struct jitdump *dump)
 {
 	for (size_t i = 0; i < dump->codes.count; i++) {
@@ -300,7 +300,7 @@ struct err *jitdump_view(const void *bytes, size_t size, struct jitdump **dump_r
 
 /* --- from a file --------------------------------------------------------------------------- */
 
-/* How much of a record tells a name or lines; the rest is code. 0: nothing of it. */
+/* Size of the part of a record with a name or lines; the rest is code. 0: not needed. */
 static uint64_t bytes_wanted(const struct jit_record *record, const uint8_t *ptr, size_t there)
 {
 	const uint8_t *end;
@@ -327,7 +327,7 @@ static struct err *record_keep(int fd, uint64_t at, uint32_t wanted, struct jit_
 		return err_nomem();
 	bytes->count += wanted;
 	there = file_read_at(fd, bytes->items + before, wanted, at);
-	if (there != (ssize_t)wanted) { /* it was cut meanwhile */
+	if (there != (ssize_t)wanted) { /* truncated meanwhile */
 		bytes->count = before;
 		record->bytes = 0;
 		return NULL;
@@ -336,7 +336,7 @@ static struct err *record_keep(int fd, uint64_t at, uint32_t wanted, struct jit_
 	return NULL;
 }
 
-/* One more record, without its code; its bytes are 0 where it is damaged, or there is enough. */
+/* One more record, without its code; its bytes are 0 if it is damaged, or enough was read. */
 static struct err *record_copy(int fd, uint64_t at, uint64_t size, struct vec_u8 *bytes,
 			       struct jit_record *record)
 {
@@ -435,7 +435,7 @@ bool jitdump_has_times(const struct jitdump *dump)
 	return (dump->header.flags & FLAG_ARCH_TIMESTAMP) == 0;
 }
 
-/* Whether a is the better answer for this moment: the last before it, else the first after it. */
+/* Whether a is the better match for this moment: the last before it, else the first after it. */
 static bool is_better(const struct jit_code *a, const struct jit_code *b, uint64_t ns)
 {
 	if (!b)

@@ -49,7 +49,7 @@ void object_destroy(struct object *object)
 	free(object);
 }
 
-/* One readable copy per name, kept by the name's own address. */
+/* One readable copy per name, keyed by the name's own address. */
 static const char *name_readable(struct object *object, const char *name)
 {
 	CLEAN(free) char *text = NULL;
@@ -79,7 +79,7 @@ static struct debug_info *object_debug_info(struct object *object)
 		struct err *err = debug_info_open(object->dwarf_path, object->env->debug_dirs,
 						  &object->debug_info);
 
-		if (err) { /* damaged: live with the names */
+		if (err) { /* damaged: continue with the names */
 			object->dwarf_path = NULL;
 			object->state = SYMBOL_UNREAD;
 			object_read_names(object);
@@ -88,7 +88,7 @@ static struct debug_info *object_debug_info(struct object *object)
 	return object->debug_info;
 }
 
-/* "a/./b/x/../c" -> "a/b/c", in place: compilers join what they were told. */
+/* "a/./b/x/../c" -> "a/b/c", in place: compilers only concatenate paths. */
 static void path_collapse(char *path)
 {
 	char *out = path;
@@ -108,7 +108,7 @@ static void path_collapse(char *path)
 	*out = '\0';
 }
 
-/* One clean copy per path, kept by the path's own address. */
+/* One clean copy per path, keyed by the path's own address. */
 static const char *path_clean(struct object *object, const char *path)
 {
 	uint64_t *place;
@@ -145,9 +145,10 @@ static size_t underscores(const char *name)
 }
 
 /*
- * Of the two sources of a name the one that says more wins, and of equal ones DWARF, which has no
- * suffixes like ".part.0". C libraries have inner names for their own functions, with underscores.
- * A name that DWARF has with all its parameters is final: the tables, large ones, are left alone.
+ * Of the two sources of a name the more informative one wins, and if equal DWARF, which has no
+ * suffixes like ".part.0". C libraries have internal names for their own functions, with
+ * underscores. A name that DWARF has with all its parameters is final: the symbol tables, large
+ * ones, are not read.
  */
 static const char *name_choose(struct object *object, const char *by_dwarf, uint64_t address)
 {
@@ -163,7 +164,7 @@ static const char *name_choose(struct object *object, const char *by_dwarf, uint
 	return by_dwarf;
 }
 
-/* Where the unknown function begins, so that its frames are one function and not many. */
+/* Uses the start of an unknown function, so that its frames are one function and not many. */
 static const char *unknown_text(struct object *object, uint64_t address)
 {
 	const uint64_t begin = object->file ? elf_starts_find(object->file, address) : address;
@@ -221,7 +222,7 @@ static size_t frames_of_place(const struct object *object, const struct pack *pa
 	return place->count;
 }
 
-/* What is kept already: on the tape, in the cache. 0: nothing. */
+/* Names already stored: on the tape, in the cache. 0: none. */
 static size_t frames_kept(const struct object *object, uint64_t address,
 			  struct symbol_frame *frames)
 {
@@ -246,7 +247,7 @@ static const struct symbol_frames *frames_create(struct object *object, uint64_t
 
 	if (count == 0) {
 		count = frames_find(object, address, found);
-		/* Without memory for it this address is looked up again another time. */
+		/* If out of memory, this address is looked up again later. */
 		if (object->identity)
 			(void)!vec_u64_push(&object->fresh, address);
 	}

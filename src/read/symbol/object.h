@@ -1,10 +1,10 @@
 /*
- * object: one object of a symbolizer: its files, and what is known at its addresses. Internal to
+ * object: one object of a symbolizer: its files, and the names at its addresses. Internal to
  * symbol.
  *
- * One thread at a time may use an object; different objects know nothing of each other. Opening
- * finds the files and the cache and reads no tables; these are read when an address is asked for
- * that is neither on the tape nor in the cache.
+ * One thread at a time may use an object; different objects are independent. Opening finds the
+ * files and the cache and reads no tables; these are read on the first lookup of an address that is
+ * neither on the tape nor in the cache.
  */
 #ifndef MEMTAPE_SYMBOL_OBJECT_H
 #define MEMTAPE_SYMBOL_OBJECT_H
@@ -16,7 +16,7 @@
 #include "symbol/elf_names.h"
 #include "symbol/symbol.h"
 
-/* What all objects of a symbolizer share. */
+/* Shared by all objects of a symbolizer. */
 struct object_env {
 	const char *const *debug_dirs;
 	const struct path_map *paths;
@@ -29,14 +29,14 @@ struct object_env {
 struct object {
 	const struct object_env *env;
 	const char *path;	/* as recorded */
-	const char *found_path; /* where it is here */
-	const char *short_name; /* the path's last part */
+	const char *found_path; /* its path here */
+	const char *short_name; /* last part of the path */
 	const uint8_t *build_id;
 	size_t build_id_bytes;
 	enum symbol_state state;
-	struct elf_file *file;	/* NULL where missing or stale */
+	struct elf_file *file;	/* NULL if missing or stale */
 	struct elf_file *debug; /* separate debug file */
-	const char *debug_path; /* where that is */
+	const char *debug_path; /* its path */
 	bool is_fetched;	/* debug came from a server */
 	const char *dwarf_path; /* what has .debug_info; NULL: nothing */
 	struct debug_info *debug_info;
@@ -45,29 +45,29 @@ struct object {
 	struct map frames;	/* address -> struct symbol_frames * */
 	struct map texts;	/* pointer to a text -> its readable copy */
 	struct vec_u64 fresh;	/* addresses that `cached` does not have */
-	size_t kept_count;	/* of them: in the cache's file by now */
+	size_t kept_count;	/* of them: already in the cache's file */
 	const struct pack *embedded;
 	struct cache_file cached; /* bytes NULL: none */
-	uint64_t identity;	  /* 0: not to be cached */
+	uint64_t identity;	  /* 0: do not cache */
 	struct arena arena;
 };
 
 struct object *object_create(const struct object_env *env, const char *path,
 			     const uint8_t *build_id, size_t build_id_bytes);
-void object_destroy(struct object *object); /* accepts NULL; keeps what is fresh */
+void object_destroy(struct object *object); /* accepts NULL; saves new names in the cache */
 
-/* Finds its files. Once; does nothing after that. */
+/* Finds its files. Once; later calls do nothing. */
 void object_open(struct object *object);
 
-/* NULL: no memory. Lives as long as the object. */
+/* NULL: out of memory. Lives as long as the object. */
 const struct symbol_frames *object_frames(struct object *object, uint64_t address);
 
-/* Puts what is fresh in the cache; what fails is found again the next time. */
+/* Saves new names in the cache; on failure they are looked up again next time. */
 void object_keep(struct object *object);
 
 /* --- object_open.c, for object.c ------------------------------------------------------------- */
 
-/* Reads the symbol tables; state is sure after that. */
+/* Reads the symbol tables; state is final after that. */
 void object_read_names(struct object *object);
 
 #endif

@@ -1,6 +1,4 @@
-/*
- * Where an object and its debug information are on this machine. No table is read here.
- */
+/* Finds an object and its debug information on this machine. No table is read here. */
 #include <assert.h>
 #include <sys/stat.h>
 
@@ -9,10 +7,10 @@
 #include "symbol/object.h"
 #include "symbol/paths.h"
 
-/* Goes up when names are found in another way: those in a cache are not used then. */
+/* Incremented when names are found differently: cached names of older versions are not used. */
 enum { LOOKUP_VERSION = 3 };
 
-/* Opens the object itself, if it is still the one that was recorded. */
+/* Opens the object itself, if it is still the recorded one. */
 static void open_file(struct object *object)
 {
 	CLEAN(err_destroy) struct err *err = NULL;
@@ -31,7 +29,7 @@ static void open_file(struct object *object)
 	}
 }
 
-/* From a server, today or before; the file is checked like one that was found. */
+/* From a server, now or earlier; the file is checked like any other. */
 static struct elf_file *debug_file_fetch(const struct object_env *env,
 					 const struct debug_file_query *query, char **path_ret)
 {
@@ -87,7 +85,7 @@ static void open_debug(struct object *object)
 		object->dwarf_path = object->debug_path;
 }
 
-/* What the kernel made; names only where the running kernel's is the same. */
+/* Objects made by the kernel; names only if the running kernel's is the same. */
 static void open_virtual(struct object *object)
 {
 	if (strstr(object->path, "vdso"))
@@ -111,7 +109,7 @@ static bool identity_add(struct str *text, const char *path)
 	return !text->failed;
 }
 
-/* 0: nothing here would be worth keeping. */
+/* 0: nothing here is worth caching. */
 static uint64_t identity_of(const struct object *object)
 {
 	CLEAN(str_deinit) struct str text = { 0 };
@@ -129,7 +127,7 @@ static uint64_t identity_of(const struct object *object)
 	return hash_bytes(text.ptr, text.len, 0) | 1;
 }
 
-/* As far as it can be told without reading the tables. */
+/* As far as known without reading the tables. */
 static enum symbol_state state_guess(const struct object *object)
 {
 	const struct elf_file *file = object->file;
@@ -155,7 +153,7 @@ static bool is_worse(enum symbol_state a, enum symbol_state b)
 	return goodness[a] < goodness[b];
 }
 
-/* What was guessed is the best that can be; whoever read the tables may have found less. */
+/* The guess is an upper bound; reading the tables may yield less. */
 static void use_cached(struct object *object)
 {
 	const struct pack *pack = &object->cached.pack;
@@ -165,7 +163,7 @@ static void use_cached(struct object *object)
 		object->state = pack->header->state;
 }
 
-/* The tape's own names are for where files are missing: better ones that are here go first. */
+/* The tape's own names are for missing files: better ones found here take precedence. */
 static void use_embedded(struct object *object)
 {
 	const struct pack *pack = embedded_find(object->env->embedded, object->path,

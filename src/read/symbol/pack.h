@@ -1,10 +1,10 @@
 /*
- * pack: what is known at addresses of one object - functions, files, lines, inlined calls - as
- * bytes: what the cache keeps and what a tape carries to another machine.
+ * pack: names at addresses of one object - functions, files, lines, inlined calls - as bytes, for
+ * the cache and for tapes that go to another machine.
  *
  * Layout, little-endian: struct pack_header; places sorted by address, each address once; frames;
- * strings, each ended by a zero byte. A view borrows the bytes. Bytes are foreign: pack_view checks
- * all of them before anything is believed. A view is immutable and thread-safe.
+ * NUL-terminated strings. A view borrows the bytes. Bytes are untrusted: pack_view checks all of
+ * them before any are used. A view is immutable and thread-safe.
  */
 #ifndef MEMTAPE_SYMBOL_PACK_H
 #define MEMTAPE_SYMBOL_PACK_H
@@ -24,13 +24,13 @@ static const uint32_t PACK_NO_TEXT = UINT32_MAX;
 struct pack_header {
 	char magic[8]; /* "MTNAMES\n" */
 	uint32_t version;
-	uint32_t state; /* enum symbol_state when it was made */
+	uint32_t state; /* enum symbol_state when it was written */
 	uint32_t place_count;
 	uint32_t frame_count;
 	uint32_t string_bytes;
 	uint32_t reserved;
 	uint64_t identity; /* the cache's: of the files that the names came from */
-	uint64_t checksum; /* hash_bytes of all after the header */
+	uint64_t checksum; /* hash_bytes of everything after the header */
 };
 
 struct pack_place {
@@ -39,7 +39,7 @@ struct pack_place {
 	uint32_t count;
 };
 
-/* And from a bit on the column, from 1; 0 is also what was written when nobody asked for it. */
+/* And from a bit on the column, from 1; 0 is also written if it was not requested. */
 enum pack_frame_flag { PACK_FRAME_INLINED = 1, PACK_FRAME_KNOWN = 2, PACK_FRAME_COLUMN_SHIFT = 16 };
 
 struct pack_frame {
@@ -56,7 +56,7 @@ struct pack {
 	const char *strings;
 };
 
-/* bytes are aligned to 8 and outlive the view. ERR_FORMAT: they are no pack. */
+/* bytes are 8-aligned and outlive the view. ERR_FORMAT: they are not a pack. */
 struct err *pack_view(const void *bytes, size_t size, struct pack *pack_ret);
 
 /* NULL: nothing is known of this address. */
@@ -72,7 +72,7 @@ struct pack_builder {
 	struct interner texts;
 	struct vec_u32 offsets; /* by number of the text */
 	struct str strings;
-	bool failed; /* no memory, or too much; sticks */
+	bool failed; /* out of memory, or too much; stays set */
 };
 
 void pack_builder_deinit(struct pack_builder *builder);
@@ -83,10 +83,10 @@ void pack_add_place(struct pack_builder *builder, uint64_t address);
 void pack_add_frame(struct pack_builder *builder, const char *function, const char *file,
 		    uint32_t line, uint32_t flags);
 
-/* All places of pack but those that `skip` (may be NULL) has as keys. */
+/* All places of pack except those that `skip` (may be NULL) has as keys. */
 void pack_add_pack(struct pack_builder *builder, const struct pack *pack, const struct map *skip);
 
-/* The whole, appended to out. False: no memory. */
+/* Everything, appended to out. False: out of memory. */
 bool pack_write(struct pack_builder *builder, uint32_t state, uint64_t identity,
 		struct vec_u8 *out);
 

@@ -11,7 +11,7 @@ static size_t parts_count(const char *text, char separator)
 	return count;
 }
 
-/* "/a/b/" is "/a/b", but "/" stays. */
+/* "/a/b/" becomes "/a/b", but "/" stays. */
 static char *part_copy(struct arena *arena, const char *text, size_t len)
 {
 	while (len > 1 && text[len - 1] == '/')
@@ -57,7 +57,7 @@ struct err *path_map_parse(const char *text, struct arena *arena, struct path_ma
 	return NULL;
 }
 
-/* What follows FROM in path: "" or "/..."; NULL: the rule does not fit. */
+/* The part of path after FROM: "" or "/..."; NULL: the rule does not match. */
 static const char *rule_rest(const struct path_rule *rule, const char *path)
 {
 	const size_t len = strlen(rule->from);
@@ -90,7 +90,7 @@ const char *path_map_object(const struct path_map *map, const char *path, struct
 	const char *mapped = path_map_apply(map, path, arena);
 	const char *below;
 
-	/* A rule may be meant for sources alone. */
+	/* A rule may be for sources only. */
 	if (mapped != path && access(mapped, F_OK) == 0)
 		return mapped;
 	if (!map || !map->sysroot || path[0] != '/')

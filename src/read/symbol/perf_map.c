@@ -5,7 +5,7 @@
 #include "base/sort.h"
 #include "base/vec.h"
 
-enum { CODES_MAX = 2 << 20 }; /* some of 64 bytes: the rest is not read */
+enum { CODES_MAX = 2 << 20 }; /* of about 64 bytes each: the rest is not read */
 
 struct jit_code {
 	uint64_t begin;
@@ -17,7 +17,7 @@ VEC_DEFINE(jit_codes, struct jit_code);
 
 struct perf_map {
 	char *text;		/* lines became strings */
-	struct jit_codes codes; /* sorted by begin, of equal ones the newest last */
+	struct jit_codes codes; /* sorted by begin, equal ones with the newest last */
 };
 
 static bool hex_read(char **cursor, uint64_t *value_ret)

@@ -1,6 +1,4 @@
-/*
- * ranges: which unit or function covers an address.
- */
+/* ranges: finds the unit or function that covers an address. */
 #ifndef MEMTAPE_SYMBOL_RANGES_H
 #define MEMTAPE_SYMBOL_RANGES_H
 
@@ -14,10 +12,10 @@ struct range {
 
 VEC_DEFINE(ranges, struct range);
 
-/* Once, after the last was added. */
+/* Call once, after the last add. */
 void ranges_sort(struct ranges *ranges);
 
-/* The innermost of the ranges that cover address; they nest rarely and not deep. NULL: none. */
+/* The innermost range that covers address; ranges nest rarely and not deep. NULL: none. */
 const struct range *ranges_find(const struct ranges *ranges, uint64_t address);
 
 #endif

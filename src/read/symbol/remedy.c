@@ -21,7 +21,7 @@ static bool text_read(const char *path, char *buf, size_t bytes)
 	return true;
 }
 
-/* Whether os-release says that this is `name`, or like it. */
+/* Whether os-release names `name` as the distribution or its parent. */
 static bool is_distribution(const char *release, const char *name)
 {
 	for (const char *line = release; line; line = strchr(line, '\n')) {
@@ -100,7 +100,7 @@ static void close_folder(DIR **folder)
 		closedir(*folder);
 }
 
-/* "libc6:amd64.list" is of libc6. */
+/* "libc6:amd64.list" belongs to libc6. */
 static char *package_of_list(const char *name)
 {
 	return strndup(name, strcspn(name, ":") < strlen(name)
@@ -120,7 +120,7 @@ char *remedy_package(const char *path)
 	__attribute__((cleanup(close_folder))) DIR *folder = opendir(DPKG_FOLDER);
 	CLEAN(free) char *real = realpath(path, NULL);
 	const char *wanted = real ? real : path;
-	/* Packages from before /lib and /usr/lib became one say /lib. */
+	/* Packages from before the merge of /lib and /usr/lib list /lib. */
 	const char *older = strncmp(wanted, "/usr/", 5) == 0 ? wanted + 4 : wanted;
 	const struct dirent *entry;
 

@@ -1,21 +1,19 @@
-/*
- * rename: embedded names (symbol/embedded.h) with other words in them.
- */
+/* rename: copies embedded names (symbol/embedded.h) with texts replaced. */
 #ifndef MEMTAPE_SYMBOL_RENAME_H
 #define MEMTAPE_SYMBOL_RENAME_H
 
 #include "symbol/embedded.h"
 
 /*
- * Texts that take the place of others; they live until the next call of the same function at least.
- * A function that is NULL leaves all as it is. A text that is NULL is no memory.
+ * Replacement texts; they live at least until the next call of the same function. A function that
+ * is NULL changes nothing. A text that is NULL means out of memory.
  */
 struct renamer {
 	void *context;
 	/* False: the object is left out. *build_id may be replaced, of the same length. */
 	bool (*object)(void *context, const struct embedded_object *object, const char **path_ret,
 		       const uint8_t **build_id_ret);
-	/* Of the object asked for last. */
+	/* Of the object passed last. */
 	const char *(*function)(void *context, const char *name);
 	const char *(*file)(void *context, const char *path);
 };

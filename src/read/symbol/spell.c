@@ -12,7 +12,7 @@ struct spell {
 	unsigned depth;
 };
 
-/* Asked at every character: most answers are in the first. */
+/* Checked at every character: most results are in the first. */
 static inline bool begins(const char *text, const char *word)
 {
 	return text[0] == word[0] && strncmp(text, word, strlen(word)) == 0;
@@ -40,7 +40,7 @@ static void out_cut(struct spell *spell, size_t len)
 	spell->out.ptr[len] = '\0';
 }
 
-/* Inline namespaces and tags that say which ABI it is. */
+/* Inline namespaces and ABI tags. */
 static bool skip_noise(struct spell *spell)
 {
 	static const char *const noise[] = { "__cxx11::", "__1::", "[abi:cxx11]" };
@@ -79,7 +79,7 @@ static bool at_operator(const struct spell *spell)
 	       !is_word(last_char(spell));
 }
 
-/* Where the name begins that ends at out[end]. */
+/* Start of the name that ends at out[end]. */
 static size_t name_begin(const struct spell *spell, size_t end)
 {
 	while (end > 0 && (is_word(spell->out.ptr[end - 1]) || spell->out.ptr[end - 1] == ':'))
@@ -225,7 +225,7 @@ const char *spell_name(const char *name, enum symbol_spelling spelling, struct a
 	const char *copy = NULL;
 
 	assert(spelling <= SYMBOL_SPELL_NO_ARGUMENTS);
-	/* Plain names, most of them, and the absurd ones. */
+	/* Plain names, i.e. most of them, and absurdly long ones. */
 	if (spelling == SYMBOL_SPELL_FULL || !strpbrk(name, "<[:") ||
 	    strnlen(name, NAME_BYTES_MAX) == NAME_BYTES_MAX)
 		return name;

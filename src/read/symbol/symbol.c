@@ -170,7 +170,7 @@ int symbol_request_compare(const void *context, const void *a, const void *b)
 	return sort_compare_u64(left->address, right->address);
 }
 
-/* Most addresses first: the longest work must not begin last. */
+/* Largest number of addresses first: the longest work must not start last. */
 static int batch_compare(const void *context, const void *a, const void *b)
 {
 	(void)context;
@@ -183,7 +183,7 @@ void symbolizer_resolve(struct symbolizer *symbolizer, struct symbol_request *re
 	CLEAN(batches_deinit) struct batches batches = { 0 };
 
 	assert(requests || count == 0);
-	/* Out of memory: what is not ready is looked up when it is asked for. */
+	/* If out of memory: whatever is not ready is looked up on demand. */
 	if (!sort_stable(requests, count, sizeof(*requests), symbol_request_compare, NULL))
 		return;
 	for (size_t begin = 0, end; begin < count; begin = end) {

@@ -1,10 +1,10 @@
 /*
- * allocator_calls: what calls of allocators with names of their own are led to.
+ * allocator_calls: the functions that calls of allocators with their own names are redirected to.
  *
- * All of their functions are called alike, by the processor's conventions: six arguments in
- * registers, whether they are used or not, and a result in another. So one function does for all,
- * and a row of allocators.def says what an argument means. It is as hooks.c does it, in the slow
- * face only: what the real function calls itself - malloc, or one of its own kind - is not counted.
+ * All of these functions share the processor's calling convention: six arguments in registers, used
+ * or not, and a result in another. So one function serves all, and a row of allocators.def says
+ * what an argument means. It works like hooks.c, in the slow face only: calls made by the real
+ * function itself - malloc, or one of its own kind - are not counted.
  */
 #include "rec/allocators.h"
 #include "rec/hook.h"
@@ -15,7 +15,7 @@
 
 struct allocator_binding rec_allocator_bindings[ALLOCATOR_BINDINGS_MAX];
 
-/* A call that is recorded. */
+/* A call being recorded. */
 struct call {
 	const struct allocator_binding *binding;
 	const uint64_t *arguments;
@@ -74,7 +74,7 @@ static void record_phase(const struct call *call)
 		   call->lane == call->tls->nested ? REC_PHASE_NESTED : REC_PHASE_RECORD);
 }
 
-/* The allocator is asked itself, in phase REAL. */
+/* Calls the allocator itself, in phase REAL. */
 static uint64_t usable_of(const struct call *call, uint64_t ptr, uint64_t size)
 {
 	const struct allocator *allocator = call->binding->allocator;
@@ -89,7 +89,7 @@ static void write_alloc(const struct call *call, unsigned fn, uint64_t ptr, uint
 	rec_event_alloc(call->lane, fn, (const void *)ptr, size, usable, call->caller);
 }
 
-/* The block that a call has returned; 0: none. */
+/* The block that a call returned; 0: none. */
 static uint64_t block_of(const struct call *call, uint64_t result)
 {
 	if (call->binding->call->kind != ALLOCATOR_POSIX)
@@ -113,7 +113,7 @@ static uint64_t call_alloc(struct call *call)
 	return result;
 }
 
-/* What has become of the old block, as in hooks.c. */
+/* The fate of the old block, as in hooks.c. */
 static void write_realloc(const struct call *call, uint64_t old, uint64_t ptr, uint64_t size,
 			  uint64_t usable, int error)
 {
@@ -127,7 +127,7 @@ static void write_realloc(const struct call *call, uint64_t old, uint64_t ptr, u
 		write_alloc(call, TAPE_FN_REALLOC_FAIL, old, size, size);
 }
 
-/* errno tells a block of size 0 that was freed from one that could not be: both give NULL. */
+/* errno distinguishes a block freed by size 0 from a failed call: both return NULL. */
 static uint64_t real_realloc(const struct call *call, int *error_ret)
 {
 	const int saved = errno;
@@ -157,7 +157,7 @@ static uint64_t call_realloc(struct call *call)
 	}
 	result = ptr = real_realloc(call, &error);
 	latency = rec_latency_end(call->lane);
-	if (row->kind == ALLOCATOR_RESIZE) /* the result is no pointer, but a size */
+	if (row->kind == ALLOCATOR_RESIZE) /* the result is not a pointer, but a size */
 		ptr = result >= size ? old : 0;
 	usable = usable_of(call, ptr, size);
 	record_phase(call);
@@ -181,7 +181,7 @@ static uint64_t call_free(struct call *call)
 	return result;
 }
 
-/* A block of our pool, or none: nothing that the allocator would know. */
+/* A block of our pool, or none: nothing that the allocator knows. */
 static bool is_nothing(const struct call *call)
 {
 	const struct allocator_call *row = call->binding->call;

@@ -24,7 +24,7 @@ static const struct allocator_call calls[] = {
 static const char *const any_proof[] = { "malloc",	  "calloc",  "realloc",
 					 "aligned_alloc", "mallocx", "12___rust_alloc" };
 
-/* Of the C library; the caller frees what they return. */
+/* Of the C library; the caller frees the results. */
 static const char *const gifts[] = {
 	"strdup",
 	"__strdup",
@@ -45,17 +45,17 @@ static const char *const gifts[] = {
 	"canonicalize_file_name",
 };
 
-/* All below: under the lock, but for what bindings point to. */
+/* Everything below: under the lock, except what bindings point to. */
 static _Atomic uint64_t scan_lock;
 static struct allocator allocators[ALLOCATORS_MAX];
 static size_t allocator_count;
 static uint64_t scan_number;
 static uint64_t scanned_adds, scanned_subs; /* the loader's counts of objects at the last scan */
-static _Atomic bool is_in_doubt;	    /* an object may prefer what it brings itself */
+static _Atomic bool is_in_doubt;	    /* an object may prefer its own definitions */
 static bool is_incomplete;		    /* an object was being loaded then */
 static bool is_first;			    /* this scan is the first */
 
-/* "PREFIXsuffix"; false: it is too long for a name of ours. */
+/* "PREFIXsuffix"; false: the name is too long. */
 static bool name_make(char out[2 * ALLOCATOR_NAME_BYTES], const char *prefix, const char *suffix)
 {
 	const size_t prefix_len = strlen(prefix);
@@ -68,7 +68,7 @@ static bool name_make(char out[2 * ALLOCATOR_NAME_BYTES], const char *prefix, co
 	return true;
 }
 
-/* 0: the object does not export it, or chooses it as it is loaded. */
+/* 0: the object does not export it, or selects it when loaded (IFUNC). */
 static uint64_t function_find(const struct link_map *map, const char *prefix, const char *suffix)
 {
 	char name[2 * ALLOCATOR_NAME_BYTES];
@@ -130,7 +130,7 @@ static void allocator_add(const struct dl_phdr_info *info, const struct link_map
 			(size_t(*)(const void *))function_find(map, want->prefix, sizes[i]);
 }
 
-/* True: it is listed, by this or another name. */
+/* True: it is listed, under this or another name. */
 static bool allocator_meet(const struct link_map *map, const struct allocator_wanted *want)
 {
 	for (size_t i = 0; i < allocator_count; i++) {
@@ -234,10 +234,10 @@ static const struct allocator_call *call_of(const struct allocator *allocator, c
 }
 
 /*
- * Whether the place is none of the allocator's. What a known one calls in itself stays as it is. An
- * object that has a malloc means that one, but for the C library, whose blocks would look leaked if
- * the program frees them by itself, unseen. A lazy place of what came later is bound to the
- * program's, too, unless a library was loaded to be preferred.
+ * Whether the place must not be redirected to this allocator. A known allocator's calls within
+ * itself stay as they are. An object that has a malloc uses that one, except for the C library,
+ * whose blocks would look leaked if the program frees them itself, unseen. A lazy place of an
+ * object loaded later is bound to the program's, too, unless a library was loaded to be preferred.
  */
 static bool is_out(const struct allocator *allocator, const struct allocator_slot *slot)
 {
@@ -250,8 +250,8 @@ static bool is_out(const struct allocator *allocator, const struct allocator_slo
 }
 
 /*
- * A lazy place is bound to the first object that has the name, of those of the start; with several
- * others nobody knows.
+ * A lazy place is bound to the first object that has the name, of those present at the start; with
+ * several others the target is unknown.
  */
 struct allocator_binding *rec_allocator_for(const struct allocator_slot *slot)
 {
@@ -295,7 +295,7 @@ static void note(struct rec_lane *lane, const struct tape_allocator *record, con
 	rec_note(lane, TAPE_EXT_ALLOCATOR, record, sizeof(*record), text, strlen(text));
 }
 
-/* Nothing was found of what was asked for; said once of those that have several prefixes. */
+/* A requested allocator was not found; reported once for those with several prefixes. */
 static bool is_missing(size_t index)
 {
 	const struct allocator_wanted *want = &rec_allocators_wanted[index];
@@ -317,7 +317,7 @@ static uint32_t flags_of(const struct allocator *allocator)
 	       (allocator->is_programs ? TAPE_ALLOCATOR_PROGRAMS : 0u);
 }
 
-/* What is called, or was asked for; `all`: also what was told before. */
+/* Those that are called, or were requested; `all`: also those already reported. */
 static void note_some(struct rec_lane *lane, bool all)
 {
 	for (size_t i = 0; i < allocator_count; i++) {
@@ -346,7 +346,7 @@ void rec_allocators_doubt(void)
 	is_in_doubt = true;
 }
 
-/* The thread that had the lock may not be in the child. */
+/* The thread that held the lock may not exist in the child. */
 void rec_allocators_child(void)
 {
 	scan_lock = 0;
@@ -357,7 +357,7 @@ void rec_allocators_note_all(struct rec_lane *lane)
 	note_some(lane, true);
 }
 
-/* The loader's counts; their own, where it has none. */
+/* The loader's counts; our own, where it has none. */
 static int counts_take(struct dl_phdr_info *info, size_t bytes, void *context)
 {
 	uint64_t *counts = context;
@@ -377,7 +377,7 @@ static bool is_any_alive(void)
 	return false;
 }
 
-/* One that was asked for may come with an object that is loaded later. */
+/* A requested allocator may come with an object loaded later. */
 static bool is_any_asked(void)
 {
 	for (size_t i = 0; i < rec_allocators_wanted_count; i++)
@@ -410,13 +410,13 @@ static void scan(const uint64_t counts[2])
 	other_end(&other);
 }
 
-/* Not in a child of fork, either, where the lock may be a thread's that is not there. */
+/* Not in a child of fork, either: the lock's holder may be a thread that does not exist there. */
 static bool is_recording(void)
 {
 	return atomic_load(&rec.state) == REC_ON && atomic_load(&rec.shared->epoch) != 0;
 }
 
-/* Has the loader's lock: not where the program has one that it could wait for. */
+/* Takes the loader's lock: not where the program holds one that it could wait for. */
 static __attribute__((noinline)) void follow(void)
 {
 	uint64_t counts[2] = { scanned_adds, scanned_subs };
@@ -433,7 +433,7 @@ static __attribute__((noinline)) void follow(void)
 	errno = saved_errno;
 }
 
-/* The real function's place is taken by ours also where it is asked for by name. */
+/* The real function is replaced by ours also when looked up by name. */
 static __attribute__((noinline)) void *symbol_of(void *handle, const char *name)
 {
 	void *found = dlsym(handle, name);
@@ -449,8 +449,8 @@ static __attribute__((noinline)) void *symbol_of(void *handle, const char *name)
 }
 
 /*
- * Whoever has loaded an object asks for what is in it, so what it calls is led to us before it is
- * called. With these handles the real dlsym() looks at who calls it: it is jumped to.
+ * After loading an object a program looks up its symbols, so the object's calls are redirected
+ * before they are made. With these handles the real dlsym() inspects its caller: it is jumped to.
  */
 void *rec_allocator_dlsym(void *handle, const char *name)
 {

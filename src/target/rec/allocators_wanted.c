@@ -1,6 +1,4 @@
-/*
- * allocators_wanted: which allocators with names of their own are looked for.
- */
+/* allocators_wanted: which allocators with their own names are searched for. */
 #include "rec/allocators.h"
 
 #include "core/poison.h"
@@ -13,9 +11,9 @@ enum {
 };
 
 /*
- * What is known. An object has it that exports both proofs behind the prefix: so a function is what
- * its name says. A malloc is looked for in the program itself, which we are behind. Rust's is looked for only when it is asked for: mostly it is malloc by another
- * name.
+ * Known allocators. An object that exports both proofs with the prefix has it: then its functions
+ * are what their names say. A malloc is searched for in the program itself, which precedes us in
+ * lookup order. Rust's is searched for only on request: usually it is malloc by another name.
  */
 static const struct known {
 	const char *name;
@@ -58,7 +56,7 @@ static void ask_known(const char *name, size_t len)
 			is_asked[i] = true;
 }
 
-/* NAME or NAME=PREFIX; whose prefix is not told, or empty, must be known. */
+/* NAME or NAME=PREFIX; without a prefix, or with an empty one, NAME must be known. */
 void rec_allocators_ask(const char *text, size_t len)
 {
 	const char *equals = memchr(text, '=', len);
@@ -81,7 +79,7 @@ void rec_allocators_ask(const char *text, size_t len)
 	rec_allocators_wanted_count++;
 }
 
-/* Where calls are only counted, only malloc and the like matter. */
+/* If calls are only counted, only malloc and the like matter. */
 void rec_allocators_want(void)
 {
 	CHECK(rec_allocators_wanted_count <= ALLOCATORS_WANTED_MAX);

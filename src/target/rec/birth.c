@@ -1,14 +1,13 @@
 /*
- * birth: who created a thread. What pthread_create() has stored for its caller must not be read
- * afterwards: the thread runs by then, and a detached one may have freed the job that it was in.
- * And a pthread_t of our own would not do, for the thread may look for its own where the caller
- * will find it. So the thread brings a number along: it begins in thread_begin(), which notes the
- * number and jumps to where the program wanted it, leaving no frame. Both sides write the number to
- * the tape.
+ * birth: who created a thread. The pthread_t that pthread_create() stored for its caller must not
+ * be read afterwards: the thread runs by then, and a detached one may have freed the job containing
+ * it. Nor would a pthread_t variable of ours do, because the thread may read its own from the
+ * caller's. So the thread carries a number: it begins in thread_begin(), which notes the number and
+ * jumps to the program's start function, leaving no frame. Both sides write the number to the tape.
  *
  * Between the call and the thread's beginning, the number and the program's two words lie in one of
- * a few places; when all are taken, a thread begins as it would without us, and who created it is
- * not known.
+ * a few places; if all are taken, a thread begins as it would without us, and its creator is
+ * unknown.
  */
 #include "rec/birth.h"
 
@@ -21,7 +20,7 @@ enum { PLACES = 256 };
 struct birth {
 	_Atomic uint32_t is_taken;
 	uint32_t number;
-	char name[16]; /* of the thread that creates it */
+	char name[16]; /* of the creating thread */
 	void *(*start)(void *);
 	void *argument;
 };

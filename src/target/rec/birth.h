@@ -5,8 +5,8 @@
 #include "rec/rec.h"
 
 /*
- * What pthread_create() is to be given instead, so that the thread has a number, which is returned;
- * 0: everything stays as it is. If then no thread is created, cancel with the new argument.
+ * Replaces the arguments of pthread_create() so that the thread gets a number, which is returned;
+ * 0: nothing is changed. If the thread is then not created, cancel with the new argument.
  */
 uint32_t rec_birth_begin(void *(**start)(void *), void **argument);
 void rec_birth_cancel(void *argument);

@@ -1,9 +1,9 @@
 /*
- * board: what a collector does for us from outside, so that no system call is made here for it that
- * the program does not make itself (stack_board.h; collect/threads.h). It asks which pages of
- * stacks were touched and what threads are called; and it looks whether a thread has a seccomp
- * filter that our hooks have not seen, made by system calls in the program's own assembly: then it
- * says so in tape_live, and from there on it is as sandbox.c has it.
+ * board: what a collector does for us from outside, so that we make no system calls for it that the
+ * program does not make itself (stack_board.h; collect/threads.h). It finds which pages of stacks
+ * were touched and the names of threads; and it checks whether a thread has a seccomp filter that
+ * our hooks have not seen, made by system calls in the program's own assembly: then it says so in
+ * tape_live, and from then on the rules of sandbox.c apply.
  */
 #include "rec/rec.h"
 
@@ -20,7 +20,7 @@ static_assert((int)STACK_BOARD_PLACES == (int)REC_LANES_MAX, "a place a lane");
 
 static struct stack_place places[STACK_BOARD_PLACES];
 
-/* In a forked child rec.live is where nothing is mapped, and the epoch 0. */
+/* In a forked child rec.live points to unmapped memory, and the epoch is 0. */
 static bool is_ours(void)
 {
 	return rec.shared && atomic_load_explicit(&rec.shared->epoch, memory_order_relaxed) != 0;
@@ -75,7 +75,7 @@ REC_COLD bool rec_board_forbids(void)
 	return true;
 }
 
-/* The collector looks at all stacks a last time; it is waited for, but not for long. */
+/* The collector checks all stacks one last time; we wait for it, but not for long. */
 void rec_board_settle(void)
 {
 	enum { ROUNDS = 20, SPIN_ROUNDS = 2000, PAUSES = 200 };

@@ -24,8 +24,8 @@ static_assert(PART_HEADER_WORDS * sizeof(uint64_t) ==
 static_assert((size_t)PART_BYTES <= (size_t)TAPE_RECORD_BYTES_MAX, "format");
 
 /*
- * New records, all zero, where the lane stands. Their numbers are aligned by a payload that is some
- * bytes longer than it has to be; the counts are its end.
+ * New records, all zero, at the lane's cursor. Their numbers are aligned by a payload some bytes
+ * longer than necessary; the counts are its end.
  */
 static struct tape_calls *records_write(struct rec_lane *lane)
 {
@@ -56,7 +56,7 @@ static struct tape_calls *records_write(struct rec_lane *lane)
 	return calls;
 }
 
-/* Where there is no tape they are in memory of the lane's own, laid out alike. */
+/* Without a tape they are in the lane's own memory, with the same layout. */
 static REC_COLD struct tape_calls *records_begin(struct rec_lane *lane)
 {
 	lane->calls = rec.options.table ? sys_map_private(ALL_BYTES) : records_write(lane);
@@ -115,7 +115,7 @@ void rec_calls_peak(struct rec_lane *lane, uint64_t bytes)
 		lane->calls->heap_peak = u64_max(lane->calls->heap_peak, bytes);
 }
 
-/* Something is not as it is at nearly every call. NULL: nothing is recorded any more. */
+/* A condition that holds at nearly every call does not. NULL: nothing is recorded any more. */
 static REC_COLD struct rec_lane *prepare(struct rec_lane *lane, uint64_t sp, uint64_t pc)
 {
 	const struct rec_frame caller = { .pc = pc, .sp = sp };
@@ -136,7 +136,7 @@ static REC_COLD struct rec_lane *prepare(struct rec_lane *lane, uint64_t sp, uin
 	return lane;
 }
 
-/* Whether the lane counts in this process, and the stack is not deeper than it was seen to be. */
+/* Whether the lane counts in this process, and the stack is no deeper than known. */
 static inline bool is_prepared(const struct rec_lane *lane, uint64_t sp)
 {
 	return lane->counts.epoch ==
@@ -146,7 +146,7 @@ static inline bool is_prepared(const struct rec_lane *lane, uint64_t sp)
 
 static inline void count_size(struct tape_calls *calls, uint64_t size)
 {
-	/* Each part has the header of its record before it, also the first. */
+	/* Each part is preceded by the header of its record, including the first. */
 	uint64_t *counts = (uint64_t *)(calls + 1);
 	const uint64_t index = size / TAPE_CALL_SIZES_BYTES;
 	const uint64_t part = index / TAPE_CALL_SIZES_COUNT;
@@ -221,7 +221,7 @@ void rec_calls_free(struct rec_lane *lane, uint64_t address, const struct rec_fr
 	count_free(lane, address, caller->sp, caller->pc);
 }
 
-/* Taken out now: the address may be given to another thread before the call returns. */
+/* Removed now: another thread may get the address before the call returns. */
 static void realloc_out(struct rec_lane *lane, uint64_t address)
 {
 	lane->old_address = address;
@@ -290,7 +290,7 @@ static size_t map_row_of(enum tape_extended type, const struct tape_map *map)
 	return map->prot & WRITABLE ? TAPE_CALLS_MMAP_WRITE : TAPE_CALLS_MMAP_READ;
 }
 
-/* munmap is told before the call, so what makes it fail is looked at here. */
+/* munmap is reported before the call, so causes of failure are checked here. */
 static bool map_fails(enum tape_extended type, const struct tape_map *map)
 {
 	enum { PAGE = 4096 };
@@ -334,9 +334,9 @@ void rec_calls_map(struct rec_lane *lane, enum tape_extended type, const struct 
 }
 
 /*
- * The fast faces of the two hooks that are called most, when calls are counted: what hook.h and the
- * functions above do, in one piece. The hook has looked that the lane is there, and jumps here, so
- * that the caller is its own.
+ * The fast faces of the two hooks that are called most, when calls are counted: hook.h and the
+ * functions above in one piece. The hook has checked that the lane is available, and jumps here, so
+ * that the hook's caller is also ours.
  */
 void *rec_calls_malloc(size_t size)
 {
@@ -372,8 +372,8 @@ static REC_COLD void free_settled(void *ptr, struct rec_lane *lane)
 }
 
 /*
- * Nothing has to be done after the real free, so it is jumped to, as all that is rare is: then no
- * register has to be saved. What free calls itself would be counted; it calls nothing that is.
+ * Nothing must be done after the real free, so it is jumped to, like everything rare: then no
+ * register has to be saved. Calls made by free itself would be counted; it makes none that are.
  */
 void rec_calls_free_block(void *ptr)
 {

@@ -1,25 +1,25 @@
 /*
- * calls: counting in the target, where the events themselves are not needed (`counts=1`): calls,
- * bytes and failures by function, sizes, and the peaks of heap and stack.
+ * calls: counting in the target, if the events themselves are not needed (`counts=1`): calls, bytes
+ * and failures by function, sizes, and the peaks of heap and stack.
  *
  * Each lane counts into records of its own chunk, CALLS and CALL_SIZES, in place: no event is
- * written, no clock is read, threads share nothing (total.h says how the peak is found all the
- * same), and what was counted is on the tape whenever the process dies. A chunk that is full has
- * its counts for good; those of the next begin with 0, and a reader adds them up.
+ * written, no clock is read, threads share nothing (total.h explains how the peak is found
+ * nevertheless), and the counts are on the tape whenever the process dies. The counts of a full
+ * chunk are final; those of the next begin at 0, and a reader adds them up.
  */
 #ifndef MEMTAPE_REC_CALLS_H
 #define MEMTAPE_REC_CALLS_H
 
 #include "rec/rec.h"
 
-/* Before the first event of a process, and again in a forked child. False: it cannot be done. */
+/* Before the first event of a process, and again in a forked child. False: failed. */
 bool rec_calls_init(void);
 
-/* The heap of all threads is as large as never before. */
+/* The heap of all threads has reached a new maximum. */
 void rec_calls_peak(struct rec_lane *lane, uint64_t bytes);
 
 /*
- * What a hook has to tell, when; address 0: the call failed. A realloc of a live block is two calls
+ * What a hook reports, and when; address 0: the call failed. A realloc of a live block is two calls
  * of the last, as it is two events otherwise.
  */
 void rec_calls_alloc(struct rec_lane *lane, unsigned fn, uint64_t address, uint64_t size,
@@ -28,11 +28,11 @@ void rec_calls_free(struct rec_lane *lane, uint64_t address, const struct rec_fr
 void rec_calls_realloc(struct rec_lane *lane, unsigned fn, uint64_t address, uint64_t size,
 		       const struct rec_frame *caller);
 
-/* MMAP and MREMAP after the call, MUNMAP before it; where they are counted. */
+/* MMAP and MREMAP after the call, MUNMAP before it; if they are counted. */
 void rec_calls_map(struct rec_lane *lane, enum tape_extended type, const struct tape_map *map,
 		   const struct rec_frame *caller);
 
-/* At the process's end: a thread that never called has a stack, too. */
+/* At the process's end: a thread without any calls has a stack, too. */
 void rec_calls_end(struct rec_lane *lane, const struct rec_frame *caller);
 
 static inline bool rec_calls_is_realloc(unsigned fn)
@@ -41,11 +41,11 @@ static inline bool rec_calls_is_realloc(unsigned fn)
 	       fn != TAPE_FN_REALLOCARRAY;
 }
 
-/* malloc and free, as their hooks' fast faces are when calls are counted: see rec_calls_may(). */
+/* malloc and free, the hooks' fast faces when calls are counted: see rec_calls_may(). */
 void *rec_calls_malloc(size_t size);
 void rec_calls_free_block(void *ptr);
 
-/* Whether the thread's lane is there, and counts. */
+/* Whether the thread's lane is available, and counts. */
 static inline bool rec_calls_may(void)
 {
 	return unlikely(rec.options.counts) && likely(rec_tls.lane);

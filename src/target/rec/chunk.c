@@ -3,14 +3,14 @@
  *
  * A *spool* was made by a collector (memtape record): all its slots are mapped once, a thread takes
  * the lowest free one, the collector empties sealed ones and frees them. So few slots are in use
- * and they stay warm, and it does not matter what the program does to its descriptors. If the
- * collector is killed, the spool takes what comes from then on, like a tape that grows.
+ * and they stay in the cache, and the program may do anything to its descriptors. If the collector
+ * is killed, later data goes to the spool, like to a growing tape.
  *
- * Without a collector the tape itself is the file: it grows by a slot at a time, of which only the
- * one in use is mapped.
+ * Without a collector the tape itself is the file: it grows by one slot at a time, and only the one
+ * in use is mapped.
  *
- * Where only a table of counts is wanted (libmemusage.so) there is no tape, and one chunk of plain
- * memory for each lane.
+ * If only a table of counts is requested (libmemusage.so), there is no tape, and one chunk of plain
+ * memory per lane.
  */
 #include "rec/rec.h"
 
@@ -50,7 +50,7 @@ static bool slot_try(struct rec_lane *lane, uint32_t slot)
 	return true;
 }
 
-/* A slot behind them may have no blocks in the file: a SIGBUS. The collector adds to them. */
+/* A slot behind them may have no blocks in the file: a SIGBUS. The collector adds more. */
 static uint32_t slots_ready(void)
 {
 	return (uint32_t)u64_min(atomic_load_explicit(LIVE(slots_ready), memory_order_acquire),
@@ -63,7 +63,7 @@ static bool slot_is_spooled(const struct tape_chunk *chunk)
 	       (uint64_t)rec.slot_count * rec.chunk_bytes;
 }
 
-/* Something was sealed, or is wanted. */
+/* Something was sealed, or is requested. */
 void rec_collector_wake(void)
 {
 	atomic_fetch_add(LIVE(sealed_count), 1);
@@ -75,7 +75,7 @@ static bool slot_find(struct rec_lane *lane)
 {
 	CHECK(rec.slots && !lane->chunk);
 	if (atomic_load(&rec.sealed) - atomic_load(LIVE(freed_count)) >= rec.live->sealed_max)
-		return false; /* the collector is behind: not ever more memory for it */
+		return false; /* the collector is behind: do not use ever more memory */
 	for (uint32_t i = 0, ready = slots_ready(); i < ready; i++)
 		if (atomic_load_explicit((_Atomic uint32_t *)&slot_at(i)->state,
 					 memory_order_relaxed) == TAPE_CHUNK_FREE &&
@@ -115,7 +115,7 @@ static struct tape_chunk *slot_append(struct rec_lane *lane)
 }
 
 /*
- * Whether nobody holds the lock that a collector has on the spool until it ends, however it ends. A
+ * Whether the lock that a collector holds on the spool until it ends, however it ends, is free. A
  * spool without a name is memory that ends with it.
  */
 bool rec_collector_is_gone(void)
@@ -139,8 +139,8 @@ bool rec_collector_is_gone(void)
 }
 
 /*
- * All slots are full: wait for the collector while it makes progress, and for five seconds when it
- * does not. False: it is gone, or as good as gone.
+ * All slots are full: wait for the collector while it makes progress, and up to five seconds when
+ * it does not. False: it is gone, or as good as gone.
  */
 static bool slot_wait(struct rec_lane *lane)
 {
@@ -167,10 +167,7 @@ static bool slot_wait(struct rec_lane *lane)
 	return false;
 }
 
-/*
- * The same where there are no system calls (sandbox.c): no sleep, and the collector is not asked
- * whether it lives.
- */
+/* The same without system calls (sandbox.c): no sleep, and no check whether the collector lives. */
 static bool slot_spin(struct rec_lane *lane)
 {
 	enum { ROUNDS = 200000, PAUSES = 200 };
@@ -193,9 +190,9 @@ static bool slot_spin(struct rec_lane *lane)
 }
 
 /*
- * A collector that has given up - its disk is full, it was asked to stop - wants no more. One that
- * was killed or hangs is done without: the spool has a name, and slots are appended to it as to a
- * tape of our own. Who reads the tape, or the collector if it comes back, finds them there.
+ * A collector that has given up - its disk is full, it was asked to stop - wants no more. If it was
+ * killed or hangs, we continue without it: the spool has a name, and slots are appended to it as to
+ * a tape of our own. The tape's reader, or the collector if it comes back, finds them there.
  */
 static struct tape_chunk *slot_take(struct rec_lane *lane)
 {
@@ -212,7 +209,7 @@ static struct tape_chunk *slot_take(struct rec_lane *lane)
 	return slot_append(lane);
 }
 
-/* The chunk is whole: hand it to the collector, or sum it up and let go of it. */
+/* The chunk is complete: hand it to the collector, or sum it up and release it. */
 void rec_chunk_seal(struct rec_lane *lane)
 {
 	struct tape_chunk *chunk = lane->chunk;
@@ -224,7 +221,7 @@ void rec_chunk_seal(struct rec_lane *lane)
 	lane->next_node = chunk->first_node + chunk->node_count; /* tables.c: node_define() */
 	lane->chunk = NULL;
 	lane->calls = NULL;
-	lane->counts = (struct rec_counts) { 0 }; /* nobody's stack is like that */
+	lane->counts = (struct rec_counts) { 0 }; /* no stack is like that */
 	atomic_store_explicit((_Atomic uint32_t *)&chunk->state, TAPE_CHUNK_SEALED,
 			      memory_order_release);
 	if (!slot_is_spooled(chunk)) {
@@ -240,7 +237,7 @@ void rec_chunk_seal(struct rec_lane *lane)
 
 static void chunk_begin(struct rec_lane *lane, struct tape_chunk *chunk)
 {
-	/* Not later than the event that wanted this chunk. */
+	/* Not later than the event that needed this chunk. */
 	const uint64_t ticks = lane->seq ? lane->codec.ticks : rec.header->start_ticks;
 
 	CHECK(rec.chunk_bytes > sizeof(*chunk) + TAPE_EVENT_ROOM);
@@ -295,8 +292,8 @@ static struct tape_chunk *chunk_replace(struct rec_lane *lane)
 }
 
 /*
- * No handler comes between: one that forks must find in the lane what is mapped of the tape. With a
- * spool all of it is known from the start.
+ * No signal handler may come between: one that forks must find in the lane which part of the tape
+ * is mapped. With a spool all of it is known from the start.
  */
 static struct tape_chunk *chunk_replace_alone(struct rec_lane *lane)
 {
@@ -324,7 +321,7 @@ static bool scratch_next(struct rec_lane *lane)
 	return true;
 }
 
-/* The lane's cursor and limit are such that every event comes here while there is no chunk. */
+/* While there is no chunk, the lane's cursor and limit send every event here. */
 bool rec_chunk_next(struct rec_lane *lane)
 {
 	const uint64_t began = rec_ticks();
@@ -362,7 +359,7 @@ bool rec_tape_map(uint64_t bytes)
 	return true;
 }
 
-/* A filter that the program was begun in forbids it to make files: that is as it was meant. */
+/* A filter that the program was started under forbids creating files: that is intended. */
 static bool is_sandboxed_from(int rc)
 {
 	return (rc == -ENOSYS || rc == -EPERM) && !rec_may_ask();
@@ -386,7 +383,7 @@ bool rec_tape_open_file(const char *pattern)
 	return false;
 }
 
-/* For those who want the counts at the end and nothing else: what is noted goes nowhere. */
+/* For users who want only the counts at the end: records are discarded. */
 bool rec_tape_open_memory(void)
 {
 	void *header = sys_map_private(TAPE_HEADER_BYTES);

@@ -1,6 +1,4 @@
-/*
- * client: what a program says to its recorder, see include/memtape/memtape.h.
- */
+/* client: the functions that a program calls on its recorder, see include/memtape/memtape.h. */
 #include "rec/other.h"
 
 #include <errno.h>

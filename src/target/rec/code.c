@@ -1,10 +1,10 @@
 /*
- * code: memory that the program made executable itself: a JIT compiler's code. No table says how
- * to unwind it, but it mostly keeps frame pointers; a walk that follows one wants to know whether
- * it came to code (stack.c).
+ * code: memory that the program made executable itself: a JIT compiler's code. It has no unwind
+ * tables, but mostly keeps frame pointers; a walk that follows one must know whether it reached
+ * code (stack.c).
  *
- * Ranges only grow, and nothing is taken back: one that is too large lets a walk believe a little
- * more. No locks: two threads that add the same range at once leave it there twice.
+ * Ranges only grow and are never removed: one that is too large makes a walk slightly more
+ * credulous. No locks: if two threads add the same range at once it is listed twice.
  */
 #include "rec/rec.h"
 

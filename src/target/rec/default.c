@@ -2,7 +2,7 @@
 
 #include "core/poison.h"
 
-/* The two libraries are made of the same objects but for this one. */
+/* The two libraries consist of the same objects except for this one. */
 #ifdef REC_MEMUSAGE
 const bool rec_is_memusage = true;
 #else

@@ -1,16 +1,16 @@
 /*
- * depth: how deep the stack of the calling thread is, for those who want only that (`calls=1`).
+ * depth: the depth of the calling thread's stack, if only that is requested (`calls=1`).
  *
  * The base is where the stack began: the environment's place for the first thread, the thread's
  * control block, which stands above its stack, for others; or, where neither lies above the caller,
- * the caller seen first. A caller belongs to the stack when every page from it up to what is known
- * of the stack can be read, and else runs on a stack of its own - a coroutine, a signal handler -
- * which is told apart and not measured.
+ * the caller seen first. A caller belongs to the stack if every page from it up to the known part
+ * of the stack can be read; else it runs on another stack - a coroutine, a signal handler - which
+ * is recognised and not measured.
  *
- * Looking at a page is a system call. Where it was looked is remembered, of some other stacks as
- * well; still, a thread that changes between many would look at every event. So a thread looks at
- * so many pages and no more: then a caller beyond what is known is not measured, and what has been
- * told stays true as the least that it could have been.
+ * Probing a page is a system call. Results are remembered, for some other stacks as well; still, a
+ * thread that switches between many would probe at every event. So the number of pages a thread may
+ * probe is limited: beyond it a caller outside the known part is not measured, and the reported
+ * depth remains valid as a lower bound.
  */
 #include "rec/rec.h"
 
@@ -21,9 +21,9 @@
 
 enum {
 	PAGE = 4096,
-	STEP_BYTES = 1024,	  /* a change that is worth a record */
-	PAGES_MAX = 1 << 16,	  /* of a stack that are looked at, at once */
-	PROBES_MAX = 1 << 18,	  /* pages that a thread looks at; some tens of ms in all */
+	STEP_BYTES = 1024,	  /* a change worth a record */
+	PAGES_MAX = 1 << 16,	  /* of a stack, probed at once */
+	PROBES_MAX = 1 << 18,	  /* pages that a thread may probe; some tens of ms in all */
 	RED_ZONE_BYTES = 1 << 20, /* a guessed base may be this much too low */
 	NO_SUCH_HOW = -1
 };
@@ -38,7 +38,7 @@ static bool page_is_readable(uint64_t address)
 	return SYS_CALL4(SYS_rt_sigprocmask, NO_SUCH_HOW, address, NULL, 8) != -EFAULT;
 }
 
-/* Where it cannot be read on from begin, or nobody looks any further; or end. */
+/* Where reading from begin on fails, or probing stops; or end. */
 static uint64_t readable_until(struct rec_depth *depth, uint64_t begin, uint64_t end)
 {
 	const uint64_t pages = u64_min(PAGES_MAX, depth->probes_left);
@@ -52,7 +52,7 @@ static uint64_t readable_until(struct rec_depth *depth, uint64_t begin, uint64_t
 	return u64_min(at, end);
 }
 
-/* A lane that is lent to a thread for each event cannot tell threads apart: they share a limit. */
+/* A lane lent to threads for each event cannot distinguish them: they share a limit. */
 static uint32_t probes_of(const struct rec_lane *lane)
 {
 	const bool is_new =
@@ -83,7 +83,7 @@ static bool is_on_other(const struct rec_depth *depth, uint64_t sp)
 	return false;
 }
 
-/* The next place upwards of which it is known whose it is. */
+/* The next place upwards whose owner is known. */
 static uint64_t known_above(const struct rec_depth *depth, uint64_t sp)
 {
 	uint64_t known = sp < depth->low ? depth->low : UINT64_MAX - PAGE;
@@ -110,7 +110,7 @@ static void other_add(struct rec_depth *depth, uint64_t sp, uint64_t end)
 	depth->other_next = (depth->other_next + 1) % REC_DEPTH_OTHERS;
 }
 
-/* Whether the caller is on the thread's stack; then what is known of it reaches there. */
+/* Whether the caller is on the thread's stack; then the known part is extended to it. */
 static REC_COLD bool reaches(struct rec_depth *depth, uint64_t sp)
 {
 	uint64_t end;
@@ -131,7 +131,7 @@ static REC_COLD bool reaches(struct rec_depth *depth, uint64_t sp)
 	return false;
 }
 
-/* At the first event of a thread, when it is deeper than ever, and when enough has changed. */
+/* At a thread's first event, when it is deeper than ever, and when the depth has changed enough. */
 static void depth_note(struct rec_lane *lane, uint64_t ticks, uint64_t sp)
 {
 	struct rec_depth *depth = &lane->depth;

@@ -1,20 +1,21 @@
 /*
- * env: what the environment tells the recorder, and its removal from there, so that the program
- * and its children see what they would have seen without us.
+ * env: the recorder's settings in the environment, and their removal from there, so that the
+ * program and its children see what they would have seen without us.
  *
  * The kernel puts the auxiliary vector behind the environment's, and some (Go's runtime) look for
  * it by walking past the NULL there. So that vector is not moved down when entries go: those that
  * stay move up, environ follows, and the places before are filled with an entry that stays, for
- * who walks from argv. /proc/self/environ shows the strings as they were, but for LD_PRELOAD.
+ * code that walks from argv. /proc/self/environ shows the strings as they were, except for
+ * LD_PRELOAD.
  *
- * MEMTAPE_OPTIONS is a list of name=0|1 with commas: stacks, free_stacks, follow, exec (what the
- * process becomes by exec is recorded, too: exec.c), selfcheck, sample
- * (RSS and the like, when there is no collector), calls (depths of stacks and frees of NULL),
- * counts (calls are counted and not recorded; with maps also mmap and the like, with moments to a
- * data file of memusage beside the tape), latency (how long calls take), stack_use (how far
- * down stacks are used, which asks mincore, and what running threads are called). And any number of
- * allocator=NAME[=PREFIX] (allocators.h), or allocator=none: those that are known are left alone.
- * Names it does not know are ignored: the memtape command checks them.
+ * MEMTAPE_OPTIONS is a comma-separated list of name=0|1: stacks, free_stacks, follow, exec (what
+ * the process becomes by exec is recorded, too: exec.c), selfcheck, sample (RSS and the like, when
+ * there is no collector), calls (depths of stacks and frees of NULL), counts (calls are counted and
+ * not recorded; with maps also mmap and the like, with moments to a data file of memusage beside
+ * the tape), latency (how long calls take), stack_use (how far down stacks are used, which asks
+ * mincore, and what running threads are called). And any number of allocator=NAME[=PREFIX]
+ * (allocators.h), or allocator=none: those that are known are left alone. Names it does not know
+ * are ignored: the memtape command checks them.
  */
 #include "rec/allocators.h"
 
@@ -24,11 +25,11 @@
 
 #include "core/poison.h"
 
-extern char **__environ; /* musl has it and does not say so */
+extern char **__environ; /* musl has it but does not declare it */
 
 static const char LIBRARY_NAME[] = "libmemtape.so";
 
-/* The value of NAME=value, or NULL when string is another variable. */
+/* The value of NAME=value, or NULL if string is another variable. */
 static char *env_value(char *string, const char *name)
 {
 	const size_t len = strlen(name);
@@ -36,7 +37,7 @@ static char *env_value(char *string, const char *name)
 	return strncmp(string, name, len) == 0 && string[len] == '=' ? string + len + 1 : NULL;
 }
 
-/* What the kernel was given, for callers that come before libc has set environ (preinit_array). */
+/* The kernel's environment, for callers that come before libc has set environ (preinit_array). */
 static const char *early_get(const char *name)
 {
 	enum { ROOM = 256 << 10 };
@@ -103,7 +104,7 @@ void rec_env_library(const char *list, char *path, size_t path_bytes)
 	}
 }
 
-/* Takes our library out of a list of preloads, in place; true: nothing is left. */
+/* Removes our library from a list of preloads, in place; true: nothing is left. */
 static bool preload_remove(char *list)
 {
 	char *out = list;
@@ -135,7 +136,7 @@ static bool is_unwanted(char *string)
 	return preload && preload_remove(preload);
 }
 
-/* Whether it is the kernel's, on the first stack: above it lie what it points to and some bytes. */
+/* Whether it is the kernel's, on the first stack: what it points to and some bytes are above it. */
 static bool is_first_vector(char **vector)
 {
 	enum { ARGUMENTS_MAX = 64 << 20 };
@@ -147,7 +148,7 @@ static bool is_first_vector(char **vector)
 static void vector_set(char **vector)
 {
 	environ = vector;
-	__environ = vector; /* the same, but for programs that were linked in odd ways */
+	__environ = vector; /* the same, except for programs linked in unusual ways */
 }
 
 static void scrub_up(char **vector)
@@ -168,7 +169,7 @@ static void scrub_up(char **vector)
 		vector_set(vector + begin);
 }
 
-/* One that setenv() has made: libc may give it a new size, so it stays where it is. */
+/* One made by setenv(): libc may realloc it, so it stays where it is. */
 static void scrub_down(char **vector)
 {
 	char **out = vector;

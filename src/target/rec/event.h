@@ -14,7 +14,7 @@ static inline void rec_barrier(void)
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* False: this lane's knowledge is old (fork, stop) and could not be renewed. */
+/* False: this lane's state is stale (fork, stop) and could not be renewed. */
 static inline bool rec_lane_ready(struct rec_lane *lane)
 {
 	return likely(lane->epoch ==
@@ -65,15 +65,14 @@ rec_event_write(struct rec_lane *lane, unsigned fn, uint64_t address, uint64_t s
 	}
 	lane->cursor = tape_event_encode(&lane->codec, lane->cursor, fn, ticks, address, size,
 					 usable, node);
-	/* After the record's bytes: what `used` covers is whole, whenever the process dies. */
+	/* After the record's bytes: what `used` covers is complete, whenever the process dies. */
 	atomic_store_explicit((_Atomic uint32_t *)&lane->chunk->used,
 			      (uint32_t)(lane->cursor - lane->records), memory_order_release);
 }
 
 /*
- * How much of a block may be used; ptr NULL: the call failed. Asked in phase REAL, for the
- * allocator may allocate to answer (tcmalloc's, when it is first asked), and that is its own
- * affair.
+ * Usable size of a block; ptr NULL: the call failed. Called in phase REAL, because the allocator
+ * may allocate to answer (tcmalloc does at the first call), and that is internal to it.
  */
 static inline __attribute__((always_inline)) uint64_t rec_event_usable(const void *ptr, size_t size)
 {

@@ -1,12 +1,12 @@
 /*
- * exec: a process that becomes another program. Who follows that (options.exec) puts back into the
- * next program's environment what env.c has taken out: the library and what it is told. Only in the
- * process that is recorded; its child of vfork or posix_spawn, which runs in its memory, gets
- * nothing, and what libc calls itself (system, posix_spawn) does not come here.
+ * exec: a process that becomes another program. If exec is followed (options.exec), the settings
+ * that env.c removed are put back into the next program's environment: the library and its options.
+ * Only in the recorded process; its child of vfork or posix_spawn, which runs in its memory, gets
+ * nothing, and libc's own calls (system, posix_spawn) do not come here.
  *
- * All of it is built aside, in memory of its own: whether the call will succeed is not known here,
- * and when it fails the program is as it was. What the program hands in is not believed to be
- * readable: that is for the kernel to say, by EFAULT.
+ * Everything is built in separate memory: whether the call will succeed is not known here, and if
+ * it fails the program is unchanged. The program's arguments are not assumed to be readable: the
+ * kernel decides that, by EFAULT.
  */
 #include "rec/other.h"
 
@@ -26,7 +26,7 @@ enum {
 	PAGE = 4096,
 	WORDS = 8,		  /* variables of ours */
 	WORD_BYTES = 8 << 10,	  /* of all of them */
-	PRELOAD_BYTES = 64 << 10, /* that the program has itself */
+	PRELOAD_BYTES = 64 << 10, /* that the program has set itself */
 	ENTRIES_MAX = 1 << 20,
 	HEAD_BYTES = 256, /* what Linux reads of a script */
 	HEADERS_MAX = 64,
@@ -34,7 +34,7 @@ enum {
 };
 
 static const char PRELOAD[] = "LD_PRELOAD=";
-static const char EXEC[] = "MEMTAPE_EXEC="; /* the pid that is still the same */
+static const char EXEC[] = "MEMTAPE_EXEC="; /* the pid that is unchanged */
 
 /* Written at the start, on one thread; an empty library: there is nothing to pass on. */
 static struct {
@@ -81,7 +81,7 @@ static enum tape_exec_left look_at_path(const char *path, unsigned depth)
 	const int fd = sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
 	enum tape_exec_left left;
 
-	if (fd < 0) /* to be run and not to be read */
+	if (fd < 0) /* executable but not readable */
 		return fd == -EACCES ? TAPE_EXEC_FOLLOWED : TAPE_EXEC_FAILS;
 	left = look_into(fd, path, depth);
 	sys_close(fd);
@@ -160,11 +160,11 @@ static enum tape_exec_left look_into(int fd, const char *path, unsigned depth)
 	if (has_privileges(fd, &st))
 		return TAPE_EXEC_PRIVILEGES;
 	if (bytes < (long)sizeof(head.elf) || memcmp(head.line, ELFMAG, SELFMAG) != 0)
-		return TAPE_EXEC_FOLLOWED; /* for execvp it is a script of the shell */
+		return TAPE_EXEC_FOLLOWED; /* execvp runs it as a shell script */
 	return look_at_elf(fd, &head.elf, path);
 }
 
-/* As libc looks for it; the first that there is will do, whether it can be run or not. */
+/* Searched as libc does; the first that exists will do, executable or not. */
 static enum tape_exec_left look_in_path(const char *file)
 {
 	const char *at = rec_env_get("PATH");
@@ -188,7 +188,7 @@ static enum tape_exec_left look_in_path(const char *file)
 	}
 }
 
-/* It is for its owner alone. Capabilities that are kept now may end with exec. */
+/* Accessible to its owner only. Capabilities held now may end with exec. */
 static bool can_open_spool(void)
 {
 	const uid_t user = (uid_t)SYS_CALL0(SYS_geteuid);
@@ -211,7 +211,7 @@ static enum tape_exec_left look_at(const struct exec *exec)
 		left = look_in_path(exec->path);
 	else
 		left = look_at_path(exec->path, 0);
-	/* The root may be another one by now, and the user as well. */
+	/* The root may have changed by now, and the user as well. */
 	if (left == TAPE_EXEC_FOLLOWED &&
 	    SYS_CALL3(SYS_faccessat, AT_FDCWD, kept.library, R_OK) < 0)
 		return TAPE_EXEC_NO_LIBRARY;
@@ -220,17 +220,17 @@ static enum tape_exec_left look_at(const struct exec *exec)
 
 /* --- the next environment ------------------------------------------------------------------- */
 
-/* What is known to be readable: the page of the last question. */
+/* What is known to be readable: the page checked last. */
 struct probe {
 	uint64_t page;
 };
 
-/* The kernel copies the set before it finds that 64 is nothing to do with it. */
+/* The kernel copies the set before it finds that 64 is not a valid operation. */
 static bool can_read(struct probe *probe, const void *ptr)
 {
 	const uint64_t page = (uint64_t)ptr & -(uint64_t)PAGE;
 
-	if (!page) /* NULL is no set, and not read */
+	if (!page) /* NULL is no set, and is not read */
 		return false;
 	if (page == probe->page)
 		return true;
@@ -240,7 +240,7 @@ static bool can_read(struct probe *probe, const void *ptr)
 	return true;
 }
 
-/* Bytes of a string, without its NUL; SIZE_MAX: it cannot be read, or is longer than most. */
+/* Length of a string, without its NUL; SIZE_MAX: it cannot be read, or is too long. */
 static size_t length_of(struct probe *probe, const char *text, size_t most)
 {
 	for (size_t len = 0; len <= most && can_read(probe, text + len); len++)
@@ -264,11 +264,11 @@ static int begins_with(struct probe *probe, const char *text, const char *begin)
 struct next {
 	struct probe probe;
 	size_t count;	      /* variables of the program */
-	size_t preload;	      /* its LD_PRELOAD is this one of them; count: it has none */
+	size_t preload;	      /* index of its LD_PRELOAD; count: it has none */
 	size_t preload_bytes; /* of that one's value */
 };
 
-/* False: it cannot be read, or tells the next program itself what to do. */
+/* False: it cannot be read, or gives the next program such settings itself. */
 static bool next_survey(struct next *next, char *const *envp)
 {
 	struct probe strings = { 0 };
@@ -299,7 +299,7 @@ static bool next_survey(struct next *next, char *const *envp)
 	return true;
 }
 
-/* Behind `at`, with its NUL; the end of it. */
+/* Appends at `at`, with its NUL; returns its end. */
 static char *put_pid(char *at, uint32_t pid)
 {
 	char digits[12];
@@ -355,7 +355,7 @@ static char **next_fill(const struct next *next, char *const *envp, uint8_t *mem
 	return vector;
 }
 
-/* The recording process itself, in whatever thread. */
+/* The recorded process itself, in any thread. */
 static bool is_followed(void)
 {
 	const uint32_t state = atomic_load(&rec.state);
@@ -370,7 +370,7 @@ static void exec_tell(enum tape_exec_left left)
 				      memory_order_relaxed);
 }
 
-/* Whoever has this process's number in a PID namespace of its own is another one. */
+/* A process that has the same number in another PID namespace is a different one. */
 static void exec_begun(enum tape_exec_state from, enum tape_exec_state to)
 {
 	uint32_t state = from;

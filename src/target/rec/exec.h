@@ -7,19 +7,19 @@
 #include "rec/rec.h"
 
 struct exec {
-	const char *path;	  /* or a name for PATH, or "" */
-	int fd;			  /* -1: it is named */
+	const char *path;	  /* or a name to search in PATH, or "" */
+	int fd;			  /* -1: given by name */
 	bool is_searched;	  /* in PATH, as execvp does */
 	char *const *envp;	  /* the program's */
-	char **next;		  /* what the next program gets instead; NULL: the program's */
+	char **next;		  /* for the next program instead; NULL: the program's own */
 	size_t bytes;		  /* of next */
 	enum tape_exec_left left; /* why there is none */
 };
 
-/* Notes the call, and makes exec->next where the next program is to be recorded. */
+/* Notes the call, and sets exec->next if the next program is to be recorded. */
 void rec_exec_begin(struct exec *exec, const struct rec_frame *caller);
 
-/* The call has failed. */
+/* The call failed. */
 void rec_exec_end(struct exec *exec);
 
 #endif

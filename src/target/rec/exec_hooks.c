@@ -1,6 +1,6 @@
 /*
- * exec_hooks: the functions by which a process becomes another program. A child of vfork may come
- * here, a signal handler, too.
+ * exec_hooks: the functions by which a process becomes another program. May run in a child of vfork
+ * or in a signal handler, too.
  */
 #include "rec/exec.h"
 #include "rec/other.h"
@@ -90,7 +90,7 @@ REC_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 	return result;
 }
 
-/* How many pointers an argv of these needs, its NULL among them. */
+/* Number of pointers in an argv of these, including its NULL. */
 static size_t arguments_count(const char *first, va_list *list)
 {
 	size_t count = 1;
@@ -107,9 +107,7 @@ static void arguments_take(char **argv, const char *first, va_list *list)
 	*argv = NULL;
 }
 
-/*
- * Into an argv on the hook's own stack, as libc does. `list` stands behind the NULL afterwards.
- */
+/* Copies to an argv on the hook's own stack, as libc does. `list` is past the NULL afterwards. */
 #define ARGUMENTS(argv, first, list)                                                               \
 	do {                                                                                       \
 		va_start(list, first);                                                             \

@@ -129,7 +129,7 @@ int rec_file_create(struct rec_file *file, const char *pattern, unsigned mode)
 	return file_take(file, fd);
 }
 
-/* Not truncated: another process may have it mapped, which would die of that. */
+/* Not truncated: another process may have it mapped and would die of that. */
 int rec_file_replace(struct rec_file *file, const char *pattern, unsigned mode)
 {
 	enum { ATTEMPTS = 10 };

@@ -1,22 +1,20 @@
 /*
  * file: a file in the target that grows while it is mapped. Its blocks are allocated before they
  * are touched: a full disk is an error here and never a SIGBUS there. The program may close the
- * descriptor and open something else there; that is seen, and never written to.
+ * descriptor and open something else with its number; that is detected, and never written to.
  */
 #ifndef MEMTAPE_REC_FILE_H
 #define MEMTAPE_REC_FILE_H
 
 #include "rec/rec.h"
 
-/*
- * The first name of the pattern (path.h) that is not taken; descriptors are high and close on exec.
- */
+/* The first unused name of the pattern (path.h); descriptors are high and close-on-exec. */
 int rec_file_create(struct rec_file *file, const char *pattern, unsigned mode);
 
-/* The same, in the place of a file that has the name already, which lives on without it. */
+/* The same, replacing an existing file of that name, which lives on without it. */
 int rec_file_replace(struct rec_file *file, const char *pattern, unsigned mode);
 
-/* The descriptor is the file's, again if need be; false: it cannot be. */
+/* Makes the descriptor the file's, reopening it if needed; false: failed. */
 bool rec_file_check(struct rec_file *file);
 
 /* Allocates [begin, begin + bytes). 0 or -errno; a SIGXFSZ is swallowed. */
@@ -25,7 +23,7 @@ int rec_file_extend(struct rec_file *file, uint64_t begin, uint64_t bytes);
 void rec_file_close(struct rec_file *file);
 void rec_file_remove(struct rec_file *file); /* closes it, too */
 
-/* A copy of fd with a number that programs neither hope for nor run into; -errno. */
+/* A copy of fd with a number that programs neither expect nor run into; -errno. */
 int rec_fd_high(int fd);
 
 #endif

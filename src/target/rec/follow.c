@@ -1,8 +1,8 @@
 /*
- * follow: which programs behind the one that was started are recorded, where names are given
- * (MEMTAPE_FOLLOW: patterns with commas). The others run as without us, and keep the environment
- * as it is: what they start is looked at again. A program has the name of its file and the name it
- * was started by, which is another one for links and scripts.
+ * follow: which descendants of the started program are recorded, if names are given
+ * (MEMTAPE_FOLLOW: comma-separated patterns). The others run as without us, and keep the
+ * environment: programs that they start are checked again. A program is matched by the name of its
+ * file and by the name it was started with, which differ for links and scripts.
  */
 #include "rec/spool.h"
 

@@ -1,21 +1,21 @@
 /*
- * fork: what a forked child must not touch, and how it is known that there is one.
+ * fork: what a forked child must not touch, and how a child is detected.
  *
  * The tape is not inherited (MADV_DONTFORK), and the page with rec_shared.epoch is wiped in the
  * child (MADV_WIPEONFORK): its next hook finds the epoch 0 and comes to rec_child(), however the
- * child was made. Two things are left:
+ * child was made. Two problems remain:
  *
  * A signal handler may fork while it interrupts this recorder. When it returns in the child, the
  * recorder goes on writing where the tape was. So as soon as a child is known - in the hooks of
  * fork(), _Fork() and syscall(), or in its first other hook - and the recorder was interrupted,
- * private memory is put there: what was under way ends in it, and is nobody's. Only then, at the
- * next event, the child gets a tape of its own or none. Without a hook between the fork and the
- * return (a system call made in the program's own assembly) nobody can know.
+ * private memory is mapped there: the interrupted write ends in it and is discarded. Only then, at
+ * the next event, the child gets a tape of its own or none. Without a hook between the fork and the
+ * return (a system call made in the program's own assembly) this cannot be detected.
  *
  * A kernel may refuse either advice. Without the first the tape is inherited, and private memory is
- * put over it in each child. Without the second children are known by libc's fork handlers and by
- * our hooks. Then the tape is inherited, too: one that is made behind the back of both would think
- * that it is its parent, and it is better that it spoils a tape than that it dies.
+ * mapped over it in each child. Without the second children are detected by libc's fork handlers
+ * and by our hooks. Then the tape is inherited, too: a child that bypasses both would take itself
+ * for its parent, and it is better that it spoils a tape than that it dies.
  */
 #include "rec/rec.h"
 
@@ -30,10 +30,10 @@
 
 enum { PAGE_BYTES = 4096 };
 
-/* Says in a child that its shared page has been wiped by hand, until the hook has seen that. */
+/* Marks in a child that its shared page was wiped by hand, until the hook has seen that. */
 static bool wiped_by_hand;
 
-/* What pthread_atfork() is in glibc; that itself would be linked in. musl has none of it. */
+/* pthread_atfork() in glibc; calling that itself would link it in. musl has none of it. */
 extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
 			     void *object) __attribute__((weak));
 extern void *__dso_handle __attribute__((visibility("hidden")));
@@ -84,7 +84,7 @@ static void cover(void *memory, uint64_t bytes)
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
-/* All zeros: no slot is free, no collector runs, and nothing is anybody's but this process's. */
+/* All zeros: no slot is free, no collector runs, and nothing belongs to another process. */
 static void tape_cover(void)
 {
 	cover(rec.header, rec.mapped_bytes);
@@ -133,7 +133,7 @@ static long syscall_plain(long number, long a, long b, long c, long d, long e, l
 	return -1;
 }
 
-/* libc's, once it is known. */
+/* libc's, once known. */
 long (*rec_syscall_real)(long, long, long, long, long, long, long) = syscall_plain;
 
 void rec_syscall_find(void)
@@ -144,7 +144,7 @@ void rec_syscall_find(void)
 		memcpy(&rec_syscall_real, &symbol, sizeof(symbol));
 }
 
-/* Numbers that make a process: without CLONE_VM, which returns where it was called. */
+/* Numbers that create a process: without CLONE_VM, which returns where it was called. */
 long rec_syscall_fork(long number, long a, long b, long c, long d, long e, long f)
 {
 	long result;
@@ -159,8 +159,8 @@ long rec_syscall_fork(long number, long a, long b, long c, long d, long e, long 
 
 /*
  * Whether clone3() with this struct clone_args makes a process that returns where it was called.
- * What the kernel cannot read it refuses, and so it is asked before we look; where it may not be
- * asked (sandbox.h) nobody looks, and such a child is known by its wiped page.
+ * The kernel refuses arguments it cannot read, so it is asked before we read them; where it may not
+ * be asked (sandbox.h) we do not read them, and such a child is detected by its wiped page.
  */
 bool rec_clone3_forks(const uint64_t *args, uint64_t bytes);
 
@@ -174,9 +174,9 @@ bool rec_clone3_forks(const uint64_t *args, uint64_t bytes)
 }
 
 /*
- * Everything else goes on to libc's as it came. It has up to seven arguments, of which the last, if
- * there is one, lies on the stack: a function in C may write there, where the caller may have
- * something else, and what returns twice must not return through a frame of ours.
+ * Everything else is passed on to libc's unchanged. It has up to seven arguments, of which the
+ * last, if there is one, is on the stack: a function in C may write there, where the caller may
+ * have something else, and a call that returns twice must not return through a frame of ours.
  */
 #ifdef ARCH_SYSCALL_ENTRY
 ARCH_SYSCALL_ENTRY();

@@ -1,10 +1,10 @@
 /*
  * hook: the two faces that every hook of an allocation function has.
  *
- * The fast one: the thread's lane is there - take it, call, record, put it back. The slow one is
- * for the first call of a thread, calls from inside the allocator or from a signal handler that
- * interrupted the recorder (lane.c sorts these out), and when nothing is recorded. So it is for
- * every call whose time is taken.
+ * The fast one: the thread's lane is available - take it, call, record, put it back. The slow one
+ * is for the first call of a thread, for calls from inside the allocator or from a signal handler
+ * that interrupted the recorder (lane.c distinguishes these), when nothing is recorded, and for
+ * every call whose duration is measured.
  *
  * A free is recorded before it happens: a moment later another thread may own this address, and
  * its allocation would reach the tape first. An allocation is recorded after it happened.
@@ -17,12 +17,12 @@
 /* Writes an event in the phase that rec_lane_enter() chose. */
 void rec_hook_event_slow(struct rec_tls *tls, struct rec_lane *lane, unsigned fn, const void *ptr,
 			 size_t size, const struct rec_frame *caller);
-/* A free of NULL does nothing and is counted where calls are. */
+/* A free of NULL does nothing and is counted if calls are. */
 void rec_hook_free_null(struct rec_tls *tls, unsigned fn, const struct rec_frame *caller);
-/* The real free, or nothing while it is not known. */
+/* The real free, or nothing while it is unknown. */
 void rec_hook_free_plain(void *ptr);
 
-/* Begins a fast face; the lane is out of reach of whatever the real function calls. */
+/* Begins a fast face; the lane is out of reach of everything the real function calls. */
 static inline void hook_begin(struct rec_tls *tls, const struct rec_frame *caller, uint32_t phase)
 {
 	tls->lane = NULL;
@@ -41,7 +41,7 @@ static inline void hook_phase(struct rec_tls *tls, uint32_t phase)
 	rec_barrier();
 }
 
-/* The thread's own lane, for it may be another one now: a fork happened inside. */
+/* The thread's own lane, which may be another one now: a fork happened inside. */
 static inline void hook_end(struct rec_tls *tls)
 {
 	rec_barrier();
@@ -49,8 +49,8 @@ static inline void hook_end(struct rec_tls *tls)
 }
 
 /*
- * The body of a hook that allocates, after `caller` was taken: CALL is the expression that does,
- * REQUEST what was asked for. PLAIN is what to do when there is nothing to record.
+ * The body of a hook that allocates, after `caller` was taken: CALL is the allocating expression,
+ * REQUEST the requested size. PLAIN is evaluated if there is nothing to record.
  */
 #define HOOK_BODY_ALLOC(FN, REQUEST, CALL, PLAIN)                                                  \
 	struct rec_tls *tls = &rec_tls;                                                            \

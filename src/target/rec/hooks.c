@@ -8,7 +8,7 @@
 
 #include "core/poison.h"
 
-/* In the slow face the event is written in the phase that enter chose, not in REAL. */
+/* In the slow face the event is written in the phase chosen by enter, not in REAL. */
 REC_COLD void rec_hook_event_slow(struct rec_tls *tls, struct rec_lane *lane, unsigned fn,
 				  const void *ptr, size_t size, const struct rec_frame *caller)
 {
@@ -47,8 +47,8 @@ REC_COLD void rec_hook_free_null(struct rec_tls *tls, unsigned fn, const struct 
 }
 
 /*
- * What an operator new calls has failed: the failure is recorded as that operator's, and the thread
- * is handed back: what comes next (a new_handler, an exception) leaves our frame for good.
+ * The allocation inside an operator new failed: it is recorded as that operator's, and the thread
+ * gets its lane back: what follows (a new_handler, an exception) leaves our frame for good.
  */
 static REC_COLD void new_fail(struct rec_tls *tls)
 {
@@ -101,7 +101,7 @@ REC_COLD void rec_hook_free_plain(void *ptr)
 		rec_real.free(ptr);
 }
 
-/* A saturated product, for the request of a calloc that overflows. */
+/* Saturated product, for a calloc request that overflows. */
 static inline size_t request_product(size_t count, size_t each)
 {
 	size_t bytes;
@@ -110,9 +110,9 @@ static inline size_t request_product(size_t count, size_t each)
 }
 
 /*
- * malloc and free decide at once whether they jump to where calls are only counted (calls.c), so
- * that neither way pays for the other's registers. Without optimization nobody jumps: there what
- * records has to be in the hook itself, whose caller is looked for.
+ * malloc and free decide at once whether to jump to where calls are only counted (calls.c), so that
+ * neither path pays for the other's registers. Without optimization there is no jump: there the
+ * recording code must be in the hook itself, whose caller is looked for.
  */
 #ifdef __OPTIMIZE__
 #define HOOK_FACE static __attribute__((noinline))
@@ -223,7 +223,7 @@ static REC_COLD void rec_event_kept(struct rec_lane *lane, unsigned fn, const vo
 	rec_event_write(lane, fn, (uint64_t)ptr, size, size, rec.options.stacks, caller);
 }
 
-/* How a realloc of a live block is told: numbers of its four records. */
+/* How a realloc of a live block is recorded: numbers of its four records. */
 struct realloc_fns {
 	unsigned alloc, out, in, fail;
 };
@@ -248,7 +248,7 @@ static inline void *realloc_call(void *old, size_t count, size_t each, unsigned 
 	return NULL;
 }
 
-/* What has become of the old block: a new one, nothing (size 0 frees, in glibc), or it stays. */
+/* The fate of the old block: replaced by a new one, freed (by size 0, in glibc), or kept. */
 static inline void realloc_done(struct rec_lane *lane, const struct realloc_fns *fns, void *old,
 				void *ptr, size_t size, uint64_t usable, int error,
 				const struct rec_frame *caller)
@@ -262,8 +262,8 @@ static inline void realloc_done(struct rec_lane *lane, const struct realloc_fns 
 }
 
 /*
- * realloc(p, 0) returns NULL both when it freed p and when it failed: only errno tells, which is
- * the caller's and is put back.
+ * realloc(p, 0) returns NULL both when it freed p and when it failed: only errno tells them apart;
+ * it is the caller's and is restored.
  */
 static inline void *realloc_tell(void *old, size_t count, size_t each, unsigned alloc_fn,
 				 int *error_ret)

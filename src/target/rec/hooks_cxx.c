@@ -1,6 +1,6 @@
 /*
  * hooks_cxx: the wrappers of C++'s operators, recorded as what the caller wrote: so that a block
- * from new[] that is given to free() can be told. What they do inside is not counted again.
+ * from new[] passed to free() can be detected. Their inner calls are not counted again.
  */
 #include "rec/hook.h"
 
@@ -57,7 +57,7 @@ static REC_COLD bool new_has_ended(struct rec_tls *tls, const struct rec_lane *l
 	rec_barrier();                                                                             \
 	tls->new_fn = 0;                                                                           \
 	if (unlikely(tls->lane))                                                                   \
-		return ptr; /* a new_handler has come in between: recorded as it went */           \
+		return ptr; /* a new_handler ran in between: already recorded */                   \
 	usable = rec_event_usable(ptr, size);                                                      \
 	hook_phase(tls, REC_PHASE_RECORD);                                                         \
 	rec_event_alloc(lane, FN, ptr, size, usable, &caller);                                     \
@@ -65,8 +65,8 @@ static REC_COLD bool new_has_ended(struct rec_tls *tls, const struct rec_lane *l
 	return ptr
 
 /*
- * The real operator. It may be the first hook that is called; and it is looked for again when there
- * was no C++ library yet at start.
+ * The real operator. This may be the first hook called; and it is looked up again if there was no
+ * C++ library yet at start.
  */
 #define HOOK_CXX(symbol)                                                                           \
 	(likely(rec_real.symbol)                                                                   \
@@ -82,7 +82,7 @@ static REC_COLD void *operator_find(const char *symbol, void **real, const void 
 	return *real;
 }
 
-/* No C++ library anywhere, yet somebody calls its operator: do as it would, short of throwing. */
+/* No C++ library anywhere, but its operator is called: do what it would, short of throwing. */
 static REC_COLD void *new_fallback(unsigned fn, size_t size, size_t align)
 {
 	const bool is_aligned = fn != TAPE_FN_NEW && fn != TAPE_FN_NEW_ARRAY &&

@@ -1,15 +1,15 @@
 /*
- * init: beginning, fork, stop and end of recording in a process.
+ * init: start, fork, stop and end of recording in a process.
  *
- * Begins at the first call of an allocation function's hook, which may come before our constructor:
+ * Starts at the first call of an allocation function's hook, which may come before our constructor:
  * other libraries' constructors allocate. Never in a hook of mappings or processes: an allocator
- * may call those with its lock held (other.h). The environment says where to:
+ * may call those with its lock held (other.h). The environment gives the destination:
  *
  *	MEMTAPE_SPOOL    a collector's file; used by the first process that opens it
  *	MEMTAPE_OUTPUT   pattern of the tape's name otherwise; default memtape.%e.%p.mtape
  *	MEMTAPE_OPTIONS  see env.c
  *
- * libmemusage.so listens to memusage's variables instead, see memusage.c.
+ * libmemusage.so reads memusage's variables instead, see memusage.c.
  */
 #include "rec/allocators.h"
 #include "rec/birth.h"
@@ -33,7 +33,7 @@
 
 struct rec_process rec = { .file.fd = -1, .moments.fd = -1 };
 
-/* What `shared` points to before there is a page for it: recording nothing. */
+/* What `shared` points to before it has a page: recording nothing. */
 static struct rec_shared unborn;
 
 bool rec_lock(_Atomic uint64_t *lock)
@@ -85,7 +85,7 @@ void rec_slow_ticks(uint64_t began)
 }
 
 /*
- * Gets out of the way and says why. The lanes' chunks stay as they are: valid up to `used`. In a
+ * Stops recording and writes why. The lanes' chunks stay as they are: valid up to `used`. In a
  * forked child it is the parent's tape that ends there, and not the child's recording.
  */
 void rec_stop(enum tape_fault fault, int error)
@@ -139,7 +139,7 @@ static bool shared_map(void)
 	return (rec.shared && rec.shared != &unborn) || rec_fork_init();
 }
 
-/* A variable that is there and not empty. */
+/* A variable that is set and not empty. */
 static const char *env_text(const char *name)
 {
 	const char *text = rec_env_get(name);
@@ -147,7 +147,7 @@ static const char *env_text(const char *name)
 	return text && text[0] ? text : NULL;
 }
 
-/* What is said of a tape that has no collector. */
+/* The reason reported for a tape that has no collector. */
 static const char *file_output(void)
 {
 	const char *output = env_text("MEMTAPE_OUTPUT");
@@ -231,7 +231,7 @@ static bool begin(uint32_t flags, bool may_spool)
 	return true;
 }
 
-/* The first records; with a lane of this thread, which is given back for its first event. */
+/* The first records; with a lane of this thread, which is returned before its first event. */
 static void first_notes(bool scan)
 {
 	struct rec_frame here = { .sp = REC_CALLER_SP(),
@@ -256,7 +256,7 @@ static void first_notes(bool scan)
 	atomic_store((_Atomic uint32_t *)&rec.live->recorder_state, TAPE_RECORDER_RUNNING);
 }
 
-/* What bytehound's variables say; `memtape record` has read them by itself. */
+/* Settings from bytehound's variables; `memtape record` has read them itself. */
 static void synonyms_read(void)
 {
 	const char *free_stacks = rec_env_get(SYNONYM_FREE_STACKS);
@@ -287,11 +287,11 @@ static void options_read(void)
 		rec.options.selfcheck = true;
 	rec.options.counts &=
 		!rec.options.stacks && !rec.options.free_stacks && !rec.options.latency;
-	rec.options.latency &= !rec.options.counts; /* there is no event that took so long */
+	rec.options.latency &= !rec.options.counts; /* there are no events to measure */
 	rec.options.maps &= rec.options.counts;
 	rec.options.moments &= rec.options.counts;
-	rec.options.calls |= rec.options.counts; /* frees of NULL, and what it is if it cannot be */
-	if (rec.options.calls) {		 /* the usual way does not have to ask */
+	rec.options.calls |= rec.options.counts; /* frees of NULL; also the fallback of counts */
+	if (rec.options.calls) {		 /* so that the fast path need not check */
 		rec.options.calls_stacks = rec.options.stacks;
 		rec.options.calls_free_stacks = rec.options.free_stacks;
 		rec.options.stacks = rec.options.free_stacks = false;
@@ -299,8 +299,8 @@ static void options_read(void)
 }
 
 /*
- * A sanitizer's runtime takes the place of malloc and of half of libc, and must have begun before
- * anybody calls those: we would, in what calls us before it has.
+ * A sanitizer's runtime replaces malloc and half of libc, and must be initialised before anybody
+ * calls those: we would, in whatever calls us before it is.
  */
 static bool sanitizer_is_here(void)
 {
@@ -315,8 +315,8 @@ static bool sanitizer_is_here(void)
 }
 
 /*
- * True: recording. While it runs, calls of hooks on this thread get the plain functions (or the
- * pool), as do those of other threads, of which there are normally none yet.
+ * True: recording. While it runs, hooks on this thread get the plain functions (or the pool), as do
+ * those of other threads, of which there are normally none yet.
  */
 bool rec_start(void)
 {
@@ -352,8 +352,8 @@ bool rec_start(void)
 }
 
 /*
- * In a forked child: the parent's tape is none of its business (and not mapped here). Recording
- * ends, or goes on to a tape of its own.
+ * In a forked child: the parent's tape must not be touched (and is not mapped here). Recording
+ * ends, or continues on a tape of its own.
  */
 void rec_child(void)
 {
@@ -396,15 +396,15 @@ void rec_child(void)
 }
 
 /*
- * False in a child of vfork, too. In a sandbox nobody can tell; then an end is written that is
- * none, and events follow.
+ * False in a child of vfork, too. In a sandbox this cannot be determined; then an end is written
+ * that is none, and events follow.
  */
 bool rec_is_own_process(void)
 {
 	return !rec_may_call() || rec.pid == (uint32_t)sys_getpid();
 }
 
-/* status -1: not known. Events may follow; a reader takes the last of several ends. */
+/* status -1: unknown. Events may follow; a reader uses the last of several ends. */
 void rec_end(int status)
 {
 	struct rec_frame here = { .sp = REC_CALLER_SP(),
@@ -433,7 +433,7 @@ void rec_end(int status)
 	rec_stack_use_others(lane);
 	rec_note(lane, TAPE_EXT_END, &end, sizeof(end), NULL, 0);
 	/*
-	 * What a child does that ends so is its parent's work, which did not exec: glibc is silent.
+	 * A child that ends this way does its parent's work, which did not exec: glibc is silent.
 	 */
 	if (rec.options.table && !(rec.is_child && status >= 0))
 		rec_memusage_end();
@@ -443,14 +443,14 @@ void rec_end(int status)
 static __attribute__((constructor)) void library_begin(void)
 {
 	if (!rec.stack_base)
-		rec.stack_base = (uint64_t)environ; /* where the kernel has put it, this early */
+		rec.stack_base = (uint64_t)environ; /* where the kernel put it, this early */
 	rec_start();
 	rec_exec_keep();
 	if (rec.options.table)
 		rec_memusage_rename();
 	rec_allocators_begin();
 	if (!rec.options.follow)
-		rec_env_scrub(); /* again: the start may have come before environ was there */
+		rec_env_scrub(); /* again: the start may have come before environ was set */
 }
 
 static __attribute__((destructor)) void library_end(void)

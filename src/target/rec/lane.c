@@ -38,7 +38,7 @@ static bool lane_tables_map(struct rec_lane *lane)
 	return true;
 }
 
-/* One of the places in rec.lanes, or rec.lanes_max. */
+/* An entry of rec.lanes, or rec.lanes_max. */
 static uint32_t lane_index_take(void)
 {
 	uint32_t index = atomic_load(&rec.lane_count);
@@ -51,7 +51,7 @@ static uint32_t lane_index_take(void)
 
 static _Atomic bool lane_memory_missing;
 
-/* The address space was full when the last lane was wanted: ask again now and then. */
+/* The address space was full when the last lane was requested: retry now and then. */
 static bool lane_memory_hoped_for(void)
 {
 	enum { EVERY = 1024 };
@@ -126,7 +126,7 @@ static bool lane_follow(struct rec_lane *lane)
 	return true;
 }
 
-/* Tells the stream whose it is from here on, when that has changed. */
+/* Records whose stream it is from here on, if that has changed. */
 static void lane_claim(struct rec_lane *lane, bool nested)
 {
 	struct tape_thread thread = { .tid = rec_tid(lane->index),
@@ -168,7 +168,7 @@ bool rec_lane_sync(struct rec_lane *lane)
 		return false;
 	if (atomic_load(&rec.state) != REC_ON)
 		rec_lost(TAPE_LOST_STOPPED);
-	else if (lane != rec_tls.nested) /* else what it interrupts may still use the tape */
+	else if (lane != rec_tls.nested) /* else the interrupted code may still use the tape */
 		rec_child();
 	return false;
 }
@@ -206,9 +206,9 @@ bool rec_lane_grow_memo(struct rec_lane *lane)
 }
 
 /*
- * Whether the hook that took the lane away has been left without its end. Its return address no
- * longer standing where it stood proves it; so does a caller further out, but for a handler on an
- * alternate stack, which can interrupt the recorder and not the allocator.
+ * Whether the hook that took the lane was left without its end. If its return address is no longer
+ * where it was, that proves it; so does a caller further out, except for a handler on an alternate
+ * stack, which can interrupt the recorder and not the allocator.
  */
 static bool hook_was_left(const struct rec_tls *tls, const struct rec_frame *caller)
 {
@@ -227,14 +227,14 @@ static struct rec_lane *enter_own(struct rec_tls *tls, const struct rec_frame *c
 }
 
 /*
- * A thread without a lane of its own waits for one that is idle: others hold theirs for one event,
- * or for good; REC_LANES_SHARED of them are never given away for good.
+ * A thread without its own lane waits for an idle one: others hold theirs for one event, or for
+ * good; REC_LANES_SHARED of them are never given away for good.
  */
 static struct rec_lane *enter_borrow(struct rec_tls *tls, const struct rec_frame *caller)
 {
 	enum { PATIENCE = 100000, PATIENCE_MIN = 1 };
 	static _Atomic uint32_t patience =
-		PATIENCE; /* where no lane can be had: not at each event */
+		PATIENCE; /* if no lane is available: not at each event */
 	const uint32_t rounds = atomic_load_explicit(&patience, memory_order_relaxed);
 	struct rec_lane *lane = NULL;
 
@@ -295,7 +295,7 @@ static struct rec_lane *enter_nested(struct rec_tls *tls)
 	return tls->nested;
 }
 
-/* The hook that runs was left for good: what it had taken is taken back. */
+/* The running hook was left for good: the lane it took is taken back. */
 static struct rec_lane *enter_left(struct rec_tls *tls, const struct rec_frame *caller,
 				   uint32_t *phase_ret)
 {
@@ -342,8 +342,8 @@ static struct rec_lane *enter_recording(struct rec_tls *tls, const struct rec_fr
 }
 
 /*
- * A child of a fork, perhaps of one that did not go through our hook. Where a handler has forked
- * that interrupts the recorder, its tape waits until that is through.
+ * A child of a fork, perhaps of one that bypassed our hook. If the fork came from a handler that
+ * interrupted the recorder, its tape waits until the recorder is through.
  */
 static REC_COLD bool enter_child(struct rec_tls *tls, const struct rec_frame *caller)
 {
@@ -366,7 +366,7 @@ struct rec_lane *rec_lane_enter(struct rec_tls *tls, const struct rec_frame *cal
 	if (unlikely(atomic_load_explicit(&rec.shared->epoch, memory_order_relaxed) == 0) &&
 	    !enter_child(tls, caller))
 		return NULL;
-	tls->lane = NULL; /* where recording began in this hook, it was put back */
+	tls->lane = NULL; /* if recording began in this hook, it was put back */
 	lane = enter_recording(tls, caller, phase_ret);
 	if (lane && *phase_ret != REC_PHASE_RECORD)
 		tls->phase = REC_PHASE_REAL;
@@ -434,7 +434,7 @@ static void thread_name_note(struct rec_lane *lane)
 		 strnlen(name, sizeof(name)));
 }
 
-/* For whoever is killed later, and for those who watch. */
+/* For processes killed later, and for observers. */
 void rec_lane_now_and_then(struct rec_lane *lane)
 {
 	enum { PERIOD_NS = 250 * 1000 * 1000 };
@@ -471,7 +471,7 @@ static void thread_end(void *value)
 		thread = (struct tape_thread) { .tid = lane->tid };
 		rec_note(lane, TAPE_EXT_THREAD_END, &thread, sizeof(thread), NULL, 0);
 		rec_stack_use_forget(lane);
-		lane->tid = 0; /* a thread's number may come again */
+		lane->tid = 0; /* thread numbers may be reused */
 		atomic_fetch_sub(&rec.lanes_owned, 1);
 		lane_release(lane);
 		if (tls->nested)

@@ -1,15 +1,15 @@
 /*
- * latency: how long the real functions take, for those who ask (`latency=1`).
+ * latency: durations of the real functions, on request (`latency=1`).
  *
  * A thread then never has a lane for the fast face of the hooks (rec_lane_leave() sees to it), and
  * the slow face calls functions before and after the real one anyway, which read the clock: the
- * usual way has not an instruction more. The duration is a record behind the event.
+ * usual path has not one instruction more. The duration is a record after the event.
  */
 #include "rec/event.h"
 
 #include "core/poison.h"
 
-/* Not behind another event: one that could not be written, or was written by another lane. */
+/* Not after another event: one that could not be written, or was written by another lane. */
 static bool event_is_here(const struct rec_lane *lane)
 {
 	return lane->chunk &&

@@ -11,7 +11,7 @@ struct range {
 };
 
 static struct {
-	struct range *ranges; /* by address; NULL: no room, nothing is known */
+	struct range *ranges; /* by address; NULL: no memory, nothing is known */
 	size_t count;
 	_Atomic uint64_t lock;
 } mapped;
@@ -40,7 +40,7 @@ static size_t range_find(uint64_t address)
 	return low;
 }
 
-/* In the place of `gone` ranges at index, those of `ranges`. False: they do not fit. */
+/* Replaces `gone` ranges at index by those of `ranges`. False: they do not fit. */
 static bool splice(size_t index, size_t gone, const struct range *ranges, size_t count)
 {
 	if (mapped.count - gone + count > RANGES_MAX)

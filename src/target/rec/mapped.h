@@ -1,7 +1,7 @@
 /*
- * mapped: what the program has mapped itself, where mappings are counted (`maps=1`): what is
- * unmapped is taken off by what had been mapped by a call that was seen. Ranges that do not touch
- * each other's bytes, by address, in a table of a fixed size: what does not fit is not known.
+ * mapped: what the program itself has mapped, if mappings are counted (`maps=1`): an unmapping is
+ * subtracted only as far as its bytes were mapped by a call that was seen. Disjoint ranges, by
+ * address, in a table of a fixed size: ranges that do not fit are unknown.
  *
  * All of it with a lock; the calls are slow anyway.
  */
@@ -12,7 +12,7 @@
 
 void rec_mapped_init(void);
 
-/* By how many bytes what is mapped has grown; less than 0: it shrank. */
+/* Growth of the mapped bytes; negative: they shrank. */
 int64_t rec_mapped_change(uint64_t removed_begin, uint64_t removed_bytes, uint64_t added_begin,
 			  uint64_t added_bytes);
 

@@ -3,9 +3,9 @@
  * records; none of them is hot.
  *
  * A mapping is recorded after it was made and an unmapping before, like allocations and frees.
- * Allocators call these with their locks held, also before recording has begun: nothing here may
- * allocate, or wait for the loader.
- * System headers that declare these functions with other types are not included.
+ * Allocators call these with their locks held, even before recording has begun: nothing here may
+ * allocate, or wait for the loader. System headers that declare these functions with other types
+ * are not included.
  */
 #include "rec/calls.h"
 #include "rec/other.h"
@@ -63,7 +63,7 @@ static REC_COLD void note_setting(enum tape_extended type, struct tape_setting s
 	errno = saved_errno;
 }
 
-/* A system call's result as libc gives it. */
+/* Converts a system call's result as libc does. */
 static long told(long result)
 {
 	if (!sys_failed(result))
@@ -171,7 +171,7 @@ REC_EXPORT int brk(void *end)
 	void *old = end_now ? end_now(0) : NULL;
 	int result;
 
-	if (unlikely(!real)) { /* libc has to know where it is: not behind its back */
+	if (unlikely(!real)) { /* libc must know the break: not behind its back */
 		errno = ENOMEM;
 		return -1;
 	}

@@ -11,7 +11,7 @@
 #include "core/poison.h"
 
 static const char OUTPUT[] = "MEMUSAGE_OUTPUT=";
-static const char SUFFIX[] = ".%p";	  /* of those who come later */
+static const char SUFFIX[] = ".%p";	  /* for later processes */
 static const char TAPE_SUFFIX[] = ".dat"; /* beside a tape, for the command that reads both */
 
 /* MEMUSAGE_OUTPUT=PATTERN for children. */
@@ -39,7 +39,7 @@ bool rec_memusage_begin(bool is_child)
 	return true;
 }
 
-/* The pattern that this very file has made, for all that come later. */
+/* The pattern from which this very file was made, for all later processes. */
 static bool is_of_parent(const char *pattern)
 {
 	const size_t len = strlen(pattern), suffix = sizeof(SUFFIX) - 1;
@@ -48,7 +48,7 @@ static bool is_of_parent(const char *pattern)
 	       memcmp(pattern + len - suffix, SUFFIX, suffix) == 0;
 }
 
-/* The name that is taken now, which is no pattern, and a suffix that is one. */
+/* The name in use now, which is not a pattern, and a suffix that is one. */
 static void children_make(const char *path)
 {
 	size_t len = sizeof(OUTPUT) - 1;
@@ -108,7 +108,7 @@ void rec_memusage_rename(void)
 			*entry = children;
 }
 
-/* NULL: no memory. */
+/* NULL: out of memory. */
 static struct rec_sums *sums_make(void)
 {
 	struct rec_sums *sums = sys_map_private(sizeof(*sums));

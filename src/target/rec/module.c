@@ -1,9 +1,9 @@
 /*
- * module: which object a pc lies in, and its rule.
+ * module: the object that contains a pc, and the pc's rule.
  *
  * Objects are listed with dl_iterate_phdr at start and after dlclose, never at an event: it locks.
  * One that appears in between is found through _dl_find_object (glibc 2.35 and later), which does
- * not, when a pc in it is first seen. Where that is missing, dlopen lists them (init.c).
+ * not lock, when a pc in it is first seen. Where that is missing, dlopen lists them (init.c).
  *
  * The table only grows; an entry whose object is gone is dead. Readers take no lock: an entry is
  * complete before `module_count` covers it.
@@ -29,13 +29,13 @@ struct rec_module {
 	uint32_t id;
 	uint32_t build_id_hash;
 	_Atomic bool live;
-	uint64_t seen; /* the last scan that met it */
+	uint64_t seen; /* the last scan that found it */
 };
 
 static struct rec_module modules[MODULES_MAX];
 static _Atomic uint32_t module_count;
 
-/* .eh_frame sections that JIT compilers registered; NULL: a free place. */
+/* .eh_frame sections registered by JIT compilers; NULL: a free entry. */
 static const uint8_t *_Atomic jit_frames[JIT_MAX];
 static _Atomic uint32_t jit_count;
 static _Atomic uint32_t jit_readers;
@@ -84,7 +84,7 @@ static uint32_t build_id_find(const struct rec_module *module, const uint8_t **i
 	return 0;
 }
 
-/* "DIRECTORY/", what a name like ./plugin.so is relative to, as far as we can know; 0: nothing. */
+/* "DIRECTORY/" that a name like ./plugin.so is relative to, as far as known; 0: none. */
 static size_t path_directory(char *out, size_t room)
 {
 	const long bytes = rec_may_call() ? SYS_CALL2(SYS_getcwd, out, room) : 0;
@@ -139,7 +139,7 @@ static void module_note(struct rec_lane *lane, const struct rec_module *module)
 			 module_path(module, tail + record.build_id_bytes, REC_PATH_BYTES));
 }
 
-/* The same file at the same place; another one may have come there after a dlclose we missed. */
+/* The same file at the same place; another one may be there after a dlclose that we missed. */
 static bool module_equal(const struct rec_module *a, const struct rec_module *b)
 {
 	return a->object.bias == b->object.bias && a->phdr_count == b->phdr_count &&
@@ -200,7 +200,7 @@ static void module_insert(struct rec_lane *lane, struct rec_module *found)
 	module_note(lane, module);
 }
 
-/* Under module_lock: lists it if it is new. True: one that was there is gone. */
+/* Under module_lock: lists it if it is new. True: an old one is gone. */
 static bool module_add(struct rec_lane *lane, uint64_t bias, const char *path,
 		       const ElfW(Phdr) * phdr, size_t count)
 {
@@ -244,7 +244,7 @@ static int scan_one(struct dl_phdr_info *info, size_t bytes, void *context)
 	return 0;
 }
 
-/* Not where nothing is recorded: an epoch that is not 0 would revive it. */
+/* Not while nothing is recorded: a nonzero epoch would revive it. */
 void rec_epoch_next(void)
 {
 	_Atomic uint64_t *epoch = &rec.shared->epoch;
@@ -259,8 +259,8 @@ void rec_epoch_next(void)
 }
 
 /*
- * Lists what is loaded, notes what is new and what is gone. Not at an event: takes the loader's
- * lock. What appears while it runs, or is met by another scan, is as new as that one.
+ * Lists loaded objects, notes new ones and those that are gone. Not at an event: takes the loader's
+ * lock. Objects that appear while it runs, or are found by another scan, count as new as well.
  */
 void rec_modules_scan(struct rec_lane *lane)
 {
@@ -290,7 +290,7 @@ void rec_modules_note_all(struct rec_lane *lane)
 	rec_unlock(&rec.module_lock);
 }
 
-/* What the loader says of a pc, without a lock: struct dl_find_object of glibc. */
+/* The loader's answer for a pc, without a lock: struct dl_find_object of glibc. */
 struct dl_found {
 	uint64_t flags;
 	uint64_t map_begin;
@@ -307,8 +307,8 @@ static bool loader_find(uint64_t pc, struct dl_found *found)
 }
 
 /*
- * Whether the module is what lies at pc now. libc itself unloads objects (of iconv, of name
- * services) without telling, and another thread's dlclose has not told yet.
+ * Whether the module is what is at pc now. libc itself unloads objects (of iconv, of name services)
+ * silently, and another thread's dlclose may not have reported yet.
  */
 static bool module_holds(const struct rec_module *module, uint64_t pc)
 {
@@ -317,7 +317,7 @@ static bool module_holds(const struct rec_module *module, uint64_t pc)
 
 	if (!rec_real._dl_find_object)
 		return true;
-	/* Of an object with holes between its segments the loader gives the one segment. */
+	/* For an object with holes between its segments the loader returns the one segment. */
 	return loader_find(pc, &found) &&
 	       found.map_begin >= (module->object.begin & -(uint64_t)PAGE) &&
 	       found.map_begin < module->object.end &&
@@ -390,7 +390,7 @@ uint32_t rec_module_rule(struct rec_lane *lane, uint64_t lookup_pc)
 	if (!module)
 		return jit_rule(lookup_pc);
 	rule = unwind_rule_compile(&module->object, lookup_pc);
-	/* glibc's loader begins in assembly without information: nothing lies outside of it. */
+	/* glibc's loader begins in assembly without unwind tables: nothing is outside of it. */
 	if (rule == UNWIND_NONE && rec_real._dl_find_object &&
 	    module->object.bias == getauxval(AT_BASE))
 		return UNWIND_END;
@@ -422,8 +422,8 @@ bool rec_jit_add(const void *eh_frame)
 }
 
 /*
- * Who reads frames now may be in these, which are about to be unmapped. Not for ever: the reader
- * may be what a signal handler has interrupted on this very thread.
+ * A thread reading frames may be inside these, which are about to be unmapped. Waits, but not for
+ * ever: a signal handler may have interrupted the reader on this very thread.
  */
 static void jit_readers_wait(void)
 {

@@ -21,9 +21,9 @@ enum {
 
 #define CLOSED (UINT64_C(1) << 62)
 
-/* What all threads change at each call. */
+/* Changed by all threads at each call. */
 static struct {
-	_Alignas(64) _Atomic uint64_t next; /* place, the header counted; CLOSED and more: none */
+	_Alignas(64) _Atomic uint64_t next; /* index, including the header; CLOSED and more: none */
 	_Alignas(64) _Atomic uint64_t total_peak;
 	_Atomic bool is_full; /* the file could not grow, and ends somewhere */
 	uint64_t begin_ticks;
@@ -85,8 +85,8 @@ static bool header_write(uint64_t heap_peak, uint64_t stack_peak, uint64_t end_t
 }
 
 /*
- * Where somebody will read it who knows of it, the ring lies far behind the file's end, so that
- * nothing is lost if the process is killed. A disk or a limit that does not like that: in memory.
+ * If a reader that knows of it will read the file, the ring is far past the file's end, so that
+ * nothing is lost if the process is killed. If a disk or a limit does not allow that: in memory.
  */
 static struct moments_ring *ring_map(void)
 {
@@ -130,13 +130,13 @@ int rec_moments_open(const char *pattern, bool replaces)
 	}
 	atomic_store(&data.total_peak, 0);
 	atomic_store(&data.is_full, false);
-	/* The header has its places in the first window, which are not written from there. */
+	/* The header has its entries in the first window, which are not written from there. */
 	atomic_store(&data.ring->done[0], HEADER_RECORDS);
 	atomic_store(&data.next, HEADER_RECORDS);
 	return 0;
 }
 
-/* The file ends here, for want of room. Where it is read at once, none is better than a part. */
+/* The file ends here, for lack of space. If it is read at once, none is better than a part. */
 static REC_COLD void moments_fail(void)
 {
 	if (atomic_fetch_add(&data.next, CLOSED) >= CLOSED)
@@ -147,7 +147,7 @@ static REC_COLD void moments_fail(void)
 		rec_file_remove(&rec.moments);
 }
 
-/* Of window `number`, all or what there is of it. */
+/* Writes window `number`, `count` entries of it. */
 static bool window_write(uint64_t number, size_t count)
 {
 	const size_t skip = number == 0 ? HEADER_RECORDS * RECORD_BYTES : 0;
@@ -158,7 +158,7 @@ static bool window_write(uint64_t number, size_t count)
 	       file_write(window + skip, bytes - skip, number * WINDOW_BYTES + skip);
 }
 
-/* The last of its places has been filled, by this thread. */
+/* The last of its entries has been filled, by this thread. */
 static REC_COLD void window_recycle(uint64_t number)
 {
 	const size_t index = number % MOMENTS_WINDOWS;
@@ -171,7 +171,7 @@ static REC_COLD void window_recycle(uint64_t number)
 			      memory_order_release);
 }
 
-/* Until condition; false: it took too long. */
+/* Waits for condition; false: it took too long. */
 #define WAIT(condition, ms)                                                                        \
 	({                                                                                         \
 		const struct timespec pause = { .tv_nsec = 1000000 };                              \
@@ -192,7 +192,7 @@ static uint64_t window_at(uint64_t number)
 				    memory_order_acquire);
 }
 
-/* Somebody was interrupted in what lies there. A handler may have interrupted this very thread. */
+/* A writer was interrupted in this window. A handler may have interrupted this very thread. */
 static REC_COLD bool window_wait(uint64_t number)
 {
 	if (WAIT(window_at(number) == number, PATIENCE_MS))
@@ -234,7 +234,7 @@ void rec_moments_add(struct rec_lane *lane, uint64_t heap_bytes)
 
 /* --- the end -------------------------------------------------------------------------------- */
 
-/* Windows that are full are written by whoever filled them; of the last one, what there is. */
+/* Full windows are written by whoever filled them; of the last one, whatever it has. */
 static void rest_write(uint64_t count)
 {
 	const uint64_t last = count / MOMENTS_WINDOW_RECORDS;
@@ -253,8 +253,8 @@ static void rest_write(uint64_t count)
 }
 
 /*
- * In the order of time, in which those are not that were interrupted between their place and their
- * time; without places that were never filled. Returns the end.
+ * Sorts by time: entries interrupted between their index and their time are out of order; drops
+ * entries that were never filled. Returns the end.
  */
 static uint64_t put_in_order(struct record *records, uint64_t count)
 {
@@ -284,7 +284,7 @@ static uint64_t file_records(void)
 							      : 0;
 }
 
-/* Where several threads were, or windows are missing. */
+/* Needed with several threads, or missing windows. */
 static uint64_t file_sort(uint64_t count)
 {
 	const size_t bytes = count * RECORD_BYTES;
@@ -316,7 +316,7 @@ void rec_moments_close(uint64_t heap_peak, uint64_t stack_peak)
 	SYS_CALL2(SYS_ftruncate, rec.moments.fd, count * RECORD_BYTES);
 }
 
-/* The header is empty again: the file goes on. */
+/* The header is empty again: the file continues. */
 void rec_moments_reopen(void)
 {
 	if (rec.moments.fd < 0 || atomic_load(&data.next) < CLOSED ||

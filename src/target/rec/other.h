@@ -1,6 +1,4 @@
-/*
- * other: what the hooks have in common that are not of allocation functions.
- */
+/* other: shared by the hooks that are not of allocation functions. */
 #ifndef MEMTAPE_REC_OTHER_H
 #define MEMTAPE_REC_OTHER_H
 
@@ -45,8 +43,8 @@ void rec_note_path(enum tape_extended type, uint32_t pid, const char *path,
 		   const struct rec_frame *caller);
 
 /*
- * Such a hook never begins the recording: an allocator may call it with its lock held, and the
- * beginning asks the loader. NULL: the function is not defined.
+ * Such a hook never starts the recording: an allocator may call it with its lock held, and the
+ * start calls the loader. NULL: the function is not defined.
  */
 #define REAL(name)                                                                                 \
 	(likely(rec_real.name)                                                                     \

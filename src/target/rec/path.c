@@ -99,7 +99,7 @@ static void text_add_placeholder(struct text *text, char what, unsigned attempt)
 	}
 }
 
-/* The name is taken and has no %n: "a.mtape" becomes "a.2.mtape". */
+/* The name is in use and has no %n: "a.mtape" becomes "a.2.mtape". */
 static void text_number_suffix(struct text *text, unsigned number)
 {
 	char suffix[64];

@@ -1,6 +1,6 @@
 /*
- * process: hooks of loading, threads, fork and end, and of JIT compilers' frames.
- * System headers that declare these functions with other types are not included.
+ * process: hooks of loading, threads, fork and exit, and of JIT compilers' frames. System headers
+ * that declare these functions with other types are not included.
  */
 #include "rec/allocators.h"
 #include "rec/birth.h"
@@ -38,14 +38,14 @@ REC_COLD void rec_note_path(enum tape_extended type, uint32_t pid, const char *p
 	errno = saved_errno;
 }
 
-/* What a hook of an undefined function returns: as a kernel that does not know it. */
+/* Result of a hook of an undefined function: like a kernel that does not know it. */
 static REC_COLD int missing(void)
 {
 	errno = ENOSYS;
 	return -1;
 }
 
-/* Where nothing tells of a new object when a pc in it is met, list them now. */
+/* If nothing reports a new object when a pc in it is first seen, list them now. */
 static REC_COLD void scan_modules(const struct rec_frame *caller)
 {
 	const int saved_errno = errno;
@@ -60,9 +60,9 @@ static REC_COLD void scan_modules(const struct rec_frame *caller)
 enum { DEEPBIND = 8 }; /* RTLD_DEEPBIND of glibc */
 
 /*
- * glibc looks at who called dlopen (RUNPATH, namespace): the real one must see our caller's return
- * address, so it is jumped to and nothing can be done after it. The objects it loads are met later,
- * through _dl_find_object.
+ * glibc inspects the caller of dlopen (RUNPATH, namespace): the real one must see our caller's
+ * return address, so it is jumped to and nothing can be done after it. Objects it loads are found
+ * later, through _dl_find_object.
  */
 REC_EXPORT void *dlopen(const char *path, int flags)
 {
@@ -105,12 +105,12 @@ REC_EXPORT int dlclose(void *handle)
 		return missing();
 	rec_real_forget_late();
 	result = real(handle);
-	rec_real_forget_late(); /* destructors may have called for them */
+	rec_real_forget_late(); /* destructors may have requested them */
 	scan_modules(&caller);
 	return result;
 }
 
-/* What the program put at `thread` is not looked at: birth.c. */
+/* The program's value at `thread` is not read: birth.c. */
 REC_EXPORT int pthread_create(void *thread, const void *attributes, void *(*start)(void *),
 			      void *argument)
 {
@@ -172,7 +172,7 @@ REC_EXPORT int fork(void)
 	return pid;
 }
 
-/* As a signal handler may call it: the rest is done at the child's first event. */
+/* A signal handler may call this: the rest is done at the child's first event. */
 REC_EXPORT int _Fork(void)
 {
 	int (*real)(void) = REAL(_Fork);
@@ -180,7 +180,7 @@ REC_EXPORT int _Fork(void)
 
 	rec_fork_begin();
 	if (!real)
-		real = REAL(fork); /* of a libc that has none nobody asks for it */
+		real = REAL(fork); /* never called for a libc without it */
 	pid = real ? real() : missing();
 	if (pid == 0)
 		rec_forked();
@@ -216,7 +216,7 @@ REC_EXPORT void quick_exit(int status)
 	exit_now(status);
 }
 
-/* libgcc's; a program that has it linked in statically does not come here. */
+/* libgcc's; a program that links it statically bypasses this. */
 REC_EXPORT void __register_frame(const void *frames)
 {
 	void (*real)(const void *) = REAL(__register_frame);

@@ -1,9 +1,9 @@
 /*
- * real: the functions behind the hooks, and a pool that answers before they are known.
+ * real: the functions behind the hooks, and a pool that serves allocations before they are known.
  *
- * dlsym() of a name that exists allocates nothing in glibc; of a missing one it does (the error's
- * text), from a malloc that may be the program's own and locked. So it is asked for names only that
- * symbols.c has found.
+ * dlsym() of an existing name allocates nothing in glibc; of a missing one it does (the error's
+ * text), from a malloc that may be the program's own and locked. So it is called only for names
+ * that symbols.c has found.
  */
 #include "rec/rec.h"
 #include "rec/symbols.h"
@@ -18,7 +18,7 @@ enum { POOL_HEADER = 16 };
 
 struct rec_real rec_real;
 
-/* Bump allocator; each block is preceded by its size. Never given back. */
+/* Bump allocator; each block is preceded by its size. Never freed. */
 _Alignas(4096) uint8_t rec_pool[REC_POOL_BYTES];
 static _Atomic size_t pool_used;
 
@@ -59,8 +59,8 @@ static const struct real_row REAL_ROWS[] = {
 };
 
 /*
- * A preloaded allocator may bring malloc and not malloc_usable_size; that of another must not be
- * asked about its blocks. A program that does is answered by the one it would have reached.
+ * A preloaded allocator may provide malloc but not malloc_usable_size; another one's must not be
+ * called on its blocks. A program that calls it gets the one it would have reached.
  */
 static bool same_object(const void *a, const void *b)
 {
@@ -70,12 +70,12 @@ static bool same_object(const void *a, const void *b)
 	return dladdr(a, &info_a) && dladdr(b, &info_b) && info_a.dli_fbase == info_b.dli_fbase;
 }
 
-/* As found at start: without what rec_real_find_late() has added. */
+/* As found at start: without additions by rec_real_find_late(). */
 static struct rec_real found;
 
 /*
- * The table is filled aside and put in place at once: an allocator that is woken up meanwhile must
- * not find half of its world missing.
+ * The table is filled aside and installed at once: an allocator called meanwhile must not find
+ * it half empty.
  */
 void rec_real_find(void)
 {
@@ -95,8 +95,8 @@ void rec_real_find(void)
 }
 
 /*
- * Not kept: whoever is loaded before recording begins may be gone then. An IFUNC's resolver is not
- * called this early; nobody who wraps a system call has one.
+ * Not kept: its object, if loaded before recording begins, may be gone by then. An IFUNC's resolver
+ * is not called this early; no wrapper of a system call has one.
  */
 void *rec_real_early(size_t offset)
 {
@@ -113,7 +113,7 @@ void *rec_real_early(size_t offset)
 	return NULL;
 }
 
-/* Before and after an object is unloaded: it may be where late ones were found. */
+/* Before and after an object is unloaded: late ones may have been found there. */
 void rec_real_forget_late(void)
 {
 	if (!rec_real.malloc)
@@ -147,7 +147,7 @@ void *rec_real_find_late(const char *symbol, const void *caller)
 	if (handle) {
 		late = dlsym(handle, symbol);
 		rec_real.dlclose(handle);
-		if (!late) /* the failure is not the program's dlerror() */
+		if (!late) /* the failure must not show in the program's dlerror() */
 			dlsym(RTLD_NEXT, "malloc");
 	}
 	errno = saved_errno;

@@ -51,15 +51,15 @@ enum {
 	REC_LANES_SHARED = 8, /* at most, for threads that have none of their own */
 	REC_PATH_BYTES = 4096,
 	REC_POOL_BYTES = 64 << 10,
-	REC_DEPTH_OTHERS = 8 /* stacks of other kinds that are remembered */
+	REC_DEPTH_OTHERS = 8 /* other stacks that are remembered */
 };
 
-/* Of lanes of a process that has forked, in its child: a hook that was under way may hold one. */
+/* For lanes of a forked process, in its child: a hook in progress may hold one. */
 #define REC_EPOCH_DEAD UINT64_MAX
 
 enum { REC_MADV_WIPEONFORK = 18 }; /* MADV_WIPEONFORK of newer headers */
 
-/* The caller of a hook, as it is when the hook has returned. */
+/* The caller of a hook, as it will be when the hook has returned. */
 struct rec_frame {
 	uint64_t pc, sp, bp;
 };
@@ -85,29 +85,29 @@ struct rec_tables {
 
 /* depth.c: the stack of the thread that has the lane. */
 struct rec_depth {
-	uint32_t tid; /* whose this is */
+	uint32_t tid; /* owner of this */
 	bool is_guess;
-	uint64_t first_base; /* of the first thread, as far as it was known */
+	uint64_t first_base; /* of the first thread, as far as known */
 	uint64_t base;
 	uint64_t low; /* known to be the thread's down to here */
 	struct {
 		uint64_t low, high;
 	} others[REC_DEPTH_OTHERS]; /* other stacks that it runs on now and then; high 0: none */
 	uint32_t other_next;
-	uint32_t probes_left; /* pages that may still be looked at */
+	uint32_t probes_left; /* pages that may still be probed */
 	uint64_t max_bytes;
 	uint64_t told_bytes; /* by the last record */
 };
 
 /*
- * stack_use.c: the stack of the thread that has the lane; top 0: not known. Other threads read it
- * at the program's end.
+ * stack_use.c: the stack of the thread that has the lane; top 0: unknown. Other threads read it at
+ * the program's end.
  */
 struct rec_stack_use {
 	uint64_t top;	 /* after the highest byte */
-	uint64_t limit;	 /* lowest byte that it may have; 0: there is no limit */
+	uint64_t limit;	 /* lowest address it may have; 0: unlimited */
 	uint64_t low;	 /* lowest caller of an event that was on it, within a page */
-	uint64_t before; /* down to here others may have touched it; top: nobody */
+	uint64_t before; /* others may have touched it down to here; top: nobody */
 	uint64_t told;	 /* bytes down to `low` when that was last written */
 	bool grows;	 /* the first thread's: the kernel maps it as it is used */
 };
@@ -131,71 +131,71 @@ struct rec_counts {
 
 /* One stream of the tape, used by one thread at a time. Mapped, never unmapped, reused. */
 struct rec_lane {
-	uint64_t epoch; /* rec_shared.epoch that all here is good for */
+	uint64_t epoch; /* rec_shared.epoch for which all of this is valid */
 	uint8_t *cursor;
 	uint8_t *limit;		  /* no record begins after it */
-	uint8_t *nodes;		  /* where the chunk's last node lies */
+	uint8_t *nodes;		  /* address of the chunk's last node */
 	uint8_t *records;	  /* the chunk's first record */
-	struct tape_chunk *chunk; /* NULL: none could be had */
-	void *slot_map;		  /* appended slots: what is mapped of the tape; NULL: nothing */
+	struct tape_chunk *chunk; /* NULL: none was available */
+	void *slot_map;		  /* appended slots: the mapped part of the tape; NULL: none */
 	struct tape_codec_state codec;
 	struct unwind_memo memo;
 	struct rec_tables *tables;	   /* one of pair */
 	uint64_t mapped_begin, mapped_end; /* known to be readable: the stack in use */
-	uint64_t mapped_stop; /* mapped_end, when nothing more could be read behind it */
+	uint64_t mapped_stop; /* mapped_end, when nothing more could be read after it */
 	uint32_t next_node;
 	uint32_t stream;
 	uint32_t seq;
 	uint32_t slot;
-	uint32_t tid;	       /* whom the stream says it belongs to; 0: to nobody yet */
+	uint32_t tid;	       /* owner of the stream so far; 0: none yet */
 	uint32_t index;	       /* in the list of lanes */
 	uint32_t nested;       /* 1: for handlers that interrupt the recorder */
 	_Atomic uint32_t busy; /* 1: some thread owns it */
 	char name[16];
 	struct rec_tables pair[2];
 	struct rec_depth depth;
-	uint64_t began;		  /* the call under way, where its time is taken */
+	uint64_t began;		  /* the current call, if durations are measured */
 	bool is_freeing;	  /* it is a free: its event is written */
 	struct tape_calls *calls; /* in the chunk, where calls are counted; NULL: not begun */
 	struct rec_counts counts;
 	uint64_t touched_at_begin; /* lowest page of the thread's stack when it began; 0: not looked
 				    */
 	struct rec_stack_use stack_use;
-	uint64_t noted_ticks; /* of the last record that is no event */
+	uint64_t noted_ticks; /* of the last record that is not an event */
 	uint64_t due_ns;      /* rec_lane_now_and_then(): the next time */
 	struct rec_total total;
 	uint64_t moment_stack;		/* moments.c: bytes, the last that was known */
 	uint64_t old_address, old_size; /* of a realloc under way */
 	bool has_old;
 	uint32_t step_count;
-	uint32_t steps[REC_STEPS]; /* from 1 on: what is too long for a place */
+	uint32_t steps[REC_STEPS]; /* from 1 on: steps too long for a place */
 };
 
 enum rec_phase {
 	REC_PHASE_NEW = 0, /* thread not seen yet */
 	REC_PHASE_IDLE,	   /* tls.lane is usable */
-	REC_PHASE_REAL,	   /* inside the real function: what it calls is not counted again */
+	REC_PHASE_REAL,	   /* inside the real function: its own calls are not counted again */
 	REC_PHASE_RECORD,  /* inside the recorder: a signal handler interrupts it */
 	REC_PHASE_NESTED,  /* the same in the nested lane */
 	REC_PHASE_BORROW   /* too many threads, or past its destructors: a lane for each event */
 };
 
 /*
- * What a thread keeps in thread-local storage (initial-exec). `lane` is set exactly while an event
- * may be recorded without further ado, so that one load and test stand before the fast path.
+ * A thread's state in thread-local storage (initial-exec). `lane` is set exactly while an event may
+ * be recorded without further checks, so that one load and test precede the fast path.
  */
 struct rec_tls {
 	struct rec_lane *lane;
 	struct rec_lane *own;
 	struct rec_lane *nested;
-	struct rec_lane *borrowed; /* for the event that is being recorded */
-	uint32_t phase;		   /* enum rec_phase; means something only while lane is NULL */
+	struct rec_lane *borrowed; /* for the event being recorded */
+	uint32_t phase;		   /* enum rec_phase; meaningful only while lane is NULL */
 	uint32_t rounds;	   /* of destructors */
 	struct rec_frame caller;   /* of the hook that is running */
-	uint64_t new_size;	   /* operator new is running for so many bytes */
+	uint64_t new_size;	   /* operator new of this many bytes is running */
 	uint32_t new_fn;	   /* 0: it is not */
 	uint32_t birth;		   /* birth.c; 0: not known, or told */
-	char birth_name[16];	   /* the creator's, which it begins with; "": not known */
+	char birth_name[16];	   /* the creator's, inherited; "": unknown */
 };
 
 extern __thread struct rec_tls rec_tls __attribute__((tls_model("initial-exec")));
@@ -206,25 +206,25 @@ struct rec_options {
 	bool stacks;
 	bool free_stacks;
 	bool follow;
-	bool exec; /* what the process becomes by exec is recorded as well */
+	bool exec; /* the program that the process becomes by exec is recorded as well */
 	bool selfcheck;
 	bool sample;
-	/* What memusage counts: depths of stacks, frees of NULL; with stacks as these say: */
+	/* As memusage counts: depths of stacks, frees of NULL; with stacks according to these: */
 	bool calls;
 	bool calls_stacks;
 	bool calls_free_stacks;
 	bool counts;	/* calls are only counted; without stacks */
 	bool stack_use; /* how far down stacks are used */
-	bool maps;	/* of counts: mmap and its kin, too */
-	bool moments;	/* beside counts: heap and stack after each call, in a file of memusage's */
+	bool maps;	/* with counts: mmap and the like, too */
+	bool moments;	/* with counts: heap and stack after each call, in a memusage file */
 	bool table; /* counts are shown at the end, as memusage's library does; there is no tape */
-	bool latency; /* how long calls take; then no thread has a lane for the fast face */
+	bool latency; /* durations of calls; then no thread has a lane for the fast face */
 };
 
 /* file.h */
 struct rec_file {
 	int fd;		/* -1: none */
-	uint64_t id[2]; /* device and inode, to know the descriptor by */
+	uint64_t id[2]; /* device and inode, to recognise the descriptor by */
 	char path[REC_PATH_BYTES];
 };
 
@@ -238,10 +238,10 @@ struct rec_shared {
 	_Atomic uint32_t has_tape; /* 0: the tape is not mapped in this process */
 };
 
-/* What of system calls the recorder may make: see sandbox.c. */
+/* Which system calls the recorder may make: see sandbox.c. */
 enum rec_sandbox {
 	REC_SANDBOX_NONE = 0,
-	REC_SANDBOX_INHERITED, /* a filter that let the program begin: none that no libc makes */
+	REC_SANDBOX_INHERITED, /* a filter from before the start: only calls that libcs make */
 	REC_SANDBOX_OWN	       /* the program's own: none */
 };
 
@@ -276,9 +276,9 @@ struct rec_process {
 	uint64_t moments_ring_bytes;
 	uint32_t chunk_bytes;
 	bool is_child;		     /* of fork */
-	bool is_unnamed;	     /* others were named to be recorded: follow.c */
+	bool is_unnamed;	     /* names were given (--follow), and not this one: follow.c */
 	uint64_t session;	     /* of the tape's header */
-	bool wants_moments;	     /* as the options had it, whatever became of the file */
+	bool wants_moments;	     /* as the options said, whatever became of the file */
 	_Atomic uint64_t last_clock; /* raw ticks of the last CLOCK record */
 	struct rec_lane *_Atomic lanes[REC_LANES_MAX];
 	_Atomic uint32_t lane_count;
@@ -304,7 +304,7 @@ struct rec_real {
 extern struct rec_real rec_real;
 void rec_real_find(void);
 /*
- * Before they are found, for hooks that must not begin the recording: a member's function by its
+ * Before they are found, for hooks that must not start the recording: a member's function by its
  * offset, or NULL. Neither locks nor allocates.
  */
 void *rec_real_early(size_t offset);
@@ -323,7 +323,7 @@ static inline bool rec_pool_owns(const void *ptr)
 /* init.c */
 bool rec_start(void);		/* first call of an allocation's hook; true: recording */
 void rec_child(void);		/* in a forked child, by its next hook that interrupts nothing */
-void rec_end(int status);	/* the process is about to end; -1: it is not known how */
+void rec_end(int status);	/* the process is about to end; -1: unknown how */
 void rec_replaced(bool is_now); /* by exec; false: that failed */
 bool rec_is_own_process(void);
 void rec_stop(enum tape_fault fault, int error);
@@ -337,18 +337,18 @@ bool rec_fork_init(void); /* rec.shared; false: children could not be told from 
 void rec_fork_keep_out(void *memory, size_t bytes); /* of children: part of the tape */
 void rec_fork_begin(void);			    /* by a hook, before it forks */
 /*
- * As soon as a child is known, in the child; more often does no harm. False: it has been dealt
- * with. Async-signal-safe.
+ * Once a child is detected, in the child; repeating it does no harm. False: already done.
+ * Async-signal-safe.
  */
 bool rec_forked(void);
 void rec_syscall_find(void); /* libc's, at the start */
 extern long (*rec_syscall_real)(long, long, long, long, long, long, long);
-/* The recorder is under way on this thread, by its own account. */
+/* The recorder is active on this thread, according to its own state. */
 bool rec_is_interrupted(const struct rec_tls *tls);
 
 /*
  * lane.c. A hook that finds tls->lane NULL enters here: a lane to record in, or NULL: just call the
- * real function. Leave with the phase that enter has put into *phase_ret.
+ * real function. Leave with the phase that enter stored in *phase_ret.
  */
 struct rec_lane *rec_lane_enter(struct rec_tls *tls, const struct rec_frame *caller,
 				uint32_t *phase_ret);
@@ -356,7 +356,7 @@ void rec_lane_leave(struct rec_tls *tls, struct rec_lane *lane, uint32_t phase);
 void rec_lanes_reset(void); /* in a forked child: none of them is ours */
 bool rec_thread_key_create(void);
 bool rec_lane_sync(struct rec_lane *lane); /* false in a forked child, too, which has begun then */
-/* After a sync that failed, in the hook of `caller`: the lane to go on in (a forked child's), NULL:
+/* After a failed sync, in the hook of `caller`: the lane to continue in (a forked child's), NULL:
  * none. */
 struct rec_lane *rec_lane_renew(const struct rec_lane *lane, const struct rec_frame *caller);
 bool rec_lane_grow_memo(struct rec_lane *lane);
@@ -388,8 +388,8 @@ void rec_touched_begin(struct rec_lane *lane);
 void rec_touched_end(struct rec_lane *lane);
 
 /*
- * stack_use.c, but for options.calls: on the thread that has the lane for good when it begins, now
- * and then, and when it ends; at the program's end also of all others.
+ * stack_use.c, except for options.calls: on the thread that has the lane for good when it begins,
+ * now and then, and when it ends; at the program's end also for all others.
  */
 void rec_stack_use_begin(struct rec_lane *lane);
 void rec_stack_use_note(struct rec_lane *lane, bool is_final);
@@ -399,7 +399,7 @@ void rec_stack_use_deeper(struct rec_lane *lane, uint64_t sp);
 /* Whether all of it is the calling thread's own stack, without asking the kernel. */
 bool rec_stack_use_holds(uint64_t begin, uint64_t end);
 bool rec_libc_is_glibc(void);
-/* An event's caller, before anything of the event is written. */
+/* An event's caller, before any of the event is written. */
 static inline void rec_stack_use_seen(struct rec_lane *lane, uint64_t sp)
 {
 	if (unlikely(sp < lane->stack_use.low && sp >= lane->stack_use.limit))
@@ -423,7 +423,7 @@ bool rec_jit_add(const void *eh_frame);
 void rec_jit_remove(const void *eh_frame);
 void rec_epoch_next(void); /* what code addresses meant is over */
 
-/* code.c: what the program made executable; a walk may find return addresses there. */
+/* code.c: memory that the program made executable; a walk may find return addresses there. */
 void rec_code_add(uint64_t begin, uint64_t bytes);
 bool rec_code_holds(uint64_t pc);
 
@@ -432,15 +432,15 @@ struct rec_lane *rec_other_enter(struct rec_tls *tls, const struct rec_frame *ca
 				 uint32_t *phase_ret);
 
 /*
- * latency.c: for options.latency; without it nothing happens here. The clock is read when a lane
- * is entered and when its event is written, which is around the call, or for a free, whose event
- * comes before it, from there until the lane is left.
+ * latency.c: for options.latency; otherwise nothing happens here. The clock is read when a lane is
+ * entered and when its event is written, i.e. around the call; for a free, whose event comes before
+ * it, from there until the lane is left.
  */
 void rec_latency_note(struct rec_lane *lane, uint64_t ticks); /* of the lane's last event */
 
 /* env.c */
 const char *rec_env_get(const char *name);
-/* This library's name in a list of preloads; path stays as it is when it is not in it. */
+/* This library's name in a list of preloads; path is unchanged if it is not in it. */
 void rec_env_library(const char *list, char *path, size_t path_bytes);
 void rec_env_scrub(void);
 void rec_options_parse(const char *text);
@@ -462,7 +462,7 @@ void rec_process_note(struct rec_lane *lane);
 /* An extended record with the present time; payload and tail as in tape_extended_encode(). */
 void rec_note(struct rec_lane *lane, enum tape_extended type, const void *payload, size_t bytes,
 	      const void *tail, size_t tail_bytes);
-/* Before an event of that time (shifted): not to be later than it. */
+/* Before an event of that time (shifted): must not be later than it. */
 void rec_note_at(struct rec_lane *lane, uint64_t ticks, enum tape_extended type,
 		 const void *payload, size_t bytes, const void *tail, size_t tail_bytes);
 

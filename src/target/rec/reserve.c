@@ -1,6 +1,6 @@
 /*
- * reserve: slots that are appended to a tape ahead, for when the program forbids the system calls
- * that more of them would take (sandbox.c). With a collector's spool none are needed.
+ * reserve: slots appended to a tape in advance, for when the program forbids the system calls that
+ * more of them would need (sandbox.c). With a collector's spool none are needed.
  */
 #include "rec/rec.h"
 
@@ -54,7 +54,7 @@ void rec_slots_forget(void)
 	reserved.taken = 0;
 }
 
-/* Space on a disk for what is recorded in a sandbox, or for as much of it as there is. */
+/* Disk space for a recording in a sandbox, or for as much of it as possible. */
 void rec_slots_reserve(void)
 {
 	enum { COUNT = 256 };

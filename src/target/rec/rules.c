@@ -1,7 +1,7 @@
 /*
- * rules: unwind rules that threads share, so that what one has compiled the others need not. A
- * table of single words that are read and replaced without a lock; a lane asks here once for each
- * code address (tables.h keeps the answer).
+ * rules: unwind rules that threads share, so that each is compiled only once. A table of single
+ * words that are read and replaced without a lock; a lane looks up each code address here once
+ * (tables.h keeps the result).
  */
 #include "rec/rec.h"
 
@@ -10,9 +10,9 @@
 #include "core/poison.h"
 
 /*
- * An entry: the part of the pc that its place does not tell, whether it had to stand aside, then
- * the rule's 31 bits; 0: empty. The place is chosen by the scrambled pc, and as scrambling is a
- * bijection, place and tag say exactly which pc it is.
+ * An entry: the part of the pc that its index does not determine, whether it was displaced, then
+ * the rule's 31 bits; 0: empty. The index is chosen by the scrambled pc, and as scrambling is a
+ * bijection, index and tag identify the pc exactly.
  */
 enum { PC_BITS = 47, INDEX_BITS = 16, TAG_BITS = PC_BITS - INDEX_BITS, RULE_BITS = 31 };
 

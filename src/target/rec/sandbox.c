@@ -1,23 +1,23 @@
 /*
- * sandbox: programs that forbid themselves system calls (seccomp). A filter may kill whoever makes
- * a call that is not on its list, and the list was written without us. So, as far as the recorder
- * has anything to do with it, from the moment a program is about to lock itself in there are none:
+ * sandbox: programs that forbid themselves system calls (seccomp). A filter may kill a process that
+ * makes a call not on its list, and the list was written without us. So from the moment a program
+ * is about to lock itself in, the recorder makes none:
  *
- *	memory	       comes from a reserve that is mapped before
+ *	memory	       comes from a reserve mapped in advance
  *	slots	       with a collector are all mapped anyway; without one some are appended before,
  *		       and when they are full recording ends
- *	sleeping       is spinning, within bounds; the collector looks by itself now and then
- *	threads	       are told apart by what libc knows of them
- *	stacks	       are read where libc says that they are, without asking the kernel
+ *	sleeping       is spinning, within bounds; the collector polls now and then
+ *	threads	       are distinguished by libc's data about them
+ *	stacks	       are read where libc says they are, without asking the kernel
  *	clocks	       usage.c: in strict mode time stands still
  *	the rest       is not asked: names of threads, touched pages, resident memory. A
  *		       collector asks that from outside
  *
- * Known are prctl() and syscall(), which is what libseccomp calls. Of a system call that the
- * program makes itself only a collector can know, a moment later (board.c). So with a collector
- * the recorder makes next to none in the first place, once it has begun. A filter that was there
- *when the program began let it begin, with what every program asks then; of that one only what no
- *libc ever asks (mincore) is not believed to be on its list.
+ * Detected are prctl() and syscall(), which libseccomp calls. A system call that the program makes
+ * itself can be detected only by a collector, a moment later (board.c). So with a collector the
+ * recorder makes next to none in the first place, once it has started. A filter from before the
+ * program's start let it start, with the calls that every program makes then; of that filter only
+ * calls that no libc ever makes (mincore) are assumed not to be on its list.
  */
 #include "rec/rec.h"
 
@@ -42,8 +42,8 @@ enum {
 	MODE_STRICT = 1,
 	RESERVE_BYTES = 64 << 20,
 	RESERVE_BYTES_FEW = 1 << 20, /* where the address space is limited */
-	TID_WORDS = 512,	     /* of a control block that are looked at */
-	TID_UNKNOWN = 1 << 30	     /* and more: no thread's number is so large */
+	TID_WORDS = 512,	     /* of a control block that are searched */
+	TID_UNKNOWN = 1 << 30	     /* and more: no thread's number is this large */
 };
 
 /* --- memory ---------------------------------------------------------------------------------- */
@@ -73,7 +73,7 @@ static void *reserve_take(size_t bytes)
 	return reserve + begin;
 }
 
-/* With a collector what it was mapped for is taken before it is needed, but for a half. */
+/* With a collector the reserve is used before it is needed, except for one half. */
 void *rec_map(size_t bytes)
 {
 	void *memory = NULL;
@@ -157,7 +157,7 @@ uint32_t rec_sandbox_filter_count(void)
 	return filters_at_start;
 }
 
-/* The number behind it; 0: it is not there. */
+/* The number after it; 0: absent. */
 static uint32_t number_in(const char *text, const char *name)
 {
 	const size_t bytes = strlen(name);
@@ -172,7 +172,7 @@ static uint32_t number_in(const char *text, const char *name)
 	return number;
 }
 
-/* The program has just read its libraries: so this, too, it may. */
+/* The program has just read its libraries: so it may do this, too. */
 void rec_sandbox_init(void)
 {
 	static char text[4096];
@@ -193,7 +193,7 @@ void rec_sandbox_init(void)
 		atomic_store(&rec.sandbox, REC_SANDBOX_INHERITED);
 }
 
-/* Threads that were about to ask the kernel for something have done so then. */
+/* By now threads that were about to make a system call have made it. */
 static void wait_for_others(void)
 {
 	const struct timespec a_moment = { .tv_nsec = 2000000 };
@@ -235,7 +235,7 @@ typedef int prctl_fn(int option, unsigned long a, unsigned long b, unsigned long
 
 prctl_fn prctl;
 
-/* As libc's it takes what registers hold where fewer are given. */
+/* Like libc's it takes whatever registers hold if fewer arguments are given. */
 static int prctl_plain(int option, unsigned long a, unsigned long b, unsigned long c,
 		       unsigned long d)
 {

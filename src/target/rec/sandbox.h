@@ -1,6 +1,6 @@
 /*
- * sandbox: what the recorder may ask of the kernel, and what it does where that is nothing. A part
- * of rec.h, which includes it.
+ * sandbox: which system calls the recorder may make, and what it does if there are none. A part of
+ * rec.h, which includes it.
  */
 #ifndef MEMTAPE_REC_SANDBOX_H
 #define MEMTAPE_REC_SANDBOX_H
@@ -8,13 +8,13 @@
 #include "rec/rec.h"
 
 /* reserve.c */
-void rec_slots_reserve(void);  /* before there are no system calls any more */
+void rec_slots_reserve(void);  /* before system calls are no longer allowed */
 void rec_collector_poll(void); /* nor is the collector woken then */
 void rec_slots_forget(void);
 struct tape_chunk *rec_slot_reserved(struct rec_lane *lane); /* the next one, or NULL */
 bool rec_slot_is_reserved(const void *chunk);
 
-void rec_collector_wake(void); /* chunk.c: something was sealed, or is wanted */
+void rec_collector_wake(void); /* chunk.c: something was sealed, or is requested */
 
 /* board.c */
 void rec_board_init(void);    /* when there is a tape */
@@ -25,8 +25,8 @@ void rec_board_settle(void);  /* before the process ends, for a last look */
 bool rec_board_forbids(void); /* what the collector has seen; then it is the program's own */
 
 /* thread_name.c; all are the calling thread's */
-bool rec_thread_name_inherited(char name[16]); /* by one that has just begun; false: not known */
-void rec_thread_name_known(char name[16]);     /* as far as that is known; or "" */
+bool rec_thread_name_inherited(char name[16]); /* of one that has just begun; false: unknown */
+void rec_thread_name_known(char name[16]);     /* as far as known; or "" */
 void rec_thread_name_given(unsigned long thread, const char *name);	      /* or another's */
 void rec_thread_name_taken(const char *name, const struct rec_frame *caller); /* by prctl() */
 
@@ -36,8 +36,8 @@ uint32_t rec_sandbox_filter_count(void); /* that there were at the start */
 void rec_reserve_map(void);
 void *rec_map(size_t bytes); /* zeroed private memory, or NULL; never freed but by */
 void rec_unmap(void *memory, size_t bytes);
-uint32_t rec_tid(uint32_t lane_index); /* of this thread, or some number that is no thread's */
-bool rec_thread_name(char name[16]);   /* of this thread; false, and empty: not known */
+uint32_t rec_tid(uint32_t lane_index); /* of this thread, or a number that is no thread's */
+bool rec_thread_name(char name[16]);   /* of this thread; false, and empty: unknown */
 void rec_yield(void);
 long rec_syscall_sandbox(long number, long a, long b, long c, long d, long e, long f);
 
@@ -48,7 +48,7 @@ static inline bool rec_may_call(void)
 	       likely(!rec_board_forbids());
 }
 
-/* System calls that no libc makes on our behalf. */
+/* System calls that no libc makes for us. */
 static inline bool rec_may_ask_itself(void)
 {
 	return __atomic_load_n((const uint32_t *)&rec.sandbox, __ATOMIC_RELAXED) ==
@@ -56,7 +56,7 @@ static inline bool rec_may_ask_itself(void)
 	       rec_may_call();
 }
 
-/* The same of what a collector asks where there is one. */
+/* The same for calls that a collector makes where there is one. */
 static inline bool rec_may_ask(void)
 {
 	return rec_may_ask_itself() && !rec_board_is_read();

@@ -24,7 +24,7 @@ bool rec_sizes_init(void)
 	return rec_sizes_root != NULL;
 }
 
-/* What the kernel takes away of private memory comes back as zeros. */
+/* Private memory that the kernel takes away comes back as zeros. */
 void rec_sizes_wipe(void)
 {
 	if (rec_sizes_root)
@@ -32,7 +32,7 @@ void rec_sizes_wipe(void)
 			    MADV_DONTNEED);
 }
 
-/* The place for an address, its leaf made if need be; NULL: there is no room for one. */
+/* The entry for an address, creating its leaf if needed; NULL: no memory for one. */
 static uint16_t *grain_make(uint64_t address)
 {
 	const size_t bytes = SIZES_LEAF_COUNT * sizeof(uint16_t);
@@ -48,7 +48,7 @@ static uint16_t *grain_make(uint64_t address)
 	return rec_sizes_grain(address);
 }
 
-/* Two blocks, perhaps of two threads, share the place. Returns what was there before. */
+/* Two blocks, perhaps of two threads, share the entry. Returns the old value. */
 static unsigned half_swap(uint16_t *grain, uint64_t address, unsigned code)
 {
 	const unsigned shift = address & SIZES_HALF_BYTES ? 4 : 0;
@@ -90,7 +90,7 @@ static uint64_t long_take(uint64_t address)
 	return size;
 }
 
-/* Whether another block may begin eight bytes on. */
+/* Whether another block may begin eight bytes further on. */
 static bool is_half(uint64_t address, uint64_t size)
 {
 	return (address & 15) ||
@@ -121,7 +121,7 @@ REC_COLD uint64_t rec_sizes_take_rare(uint64_t address)
 	unsigned code, half;
 
 	CHECK(rec_sizes_root);
-	if (!grain) /* wiped since it was looked for: a handler has forked */
+	if (!grain) /* wiped since it was looked up: a handler has forked */
 		return SIZES_UNKNOWN;
 	code = *(_Atomic uint16_t *)grain;
 	if (code == SIZES_LONG) {

@@ -1,10 +1,10 @@
 /*
- * sizes: how many bytes were asked for, of every live block, where calls are counted and no events
- * are kept: a free has to be taken off by what its allocation was counted with. Nothing is added to
- * blocks: the sizes are beside them in a table by address, two bytes for each 16 bytes of address
- * space in which a block begins, of which those pages exist that are in use.
+ * sizes: the requested bytes of every live block, if calls are counted and no events are kept: a
+ * free must be subtracted with the size its allocation was counted with. Nothing is added to
+ * blocks: the sizes are in a separate table by address, two bytes for each 16 bytes of address
+ * space in which a block begins, of which only pages in use exist.
  *
- *	0		no block that is known begins here
+ *	0		no known block begins here
  *	1 .. 0xefff	size + 1
  *	0xf000		the size is in the next four, which are the block's, too
  *	0xffBA		two blocks of up to 14 bytes, as some allocators have them: A is the size
@@ -36,13 +36,13 @@ enum {
 /* Written once, by rec_sizes_init(). */
 extern uint16_t *_Atomic *rec_sizes_root;
 
-/* False: no room in the address space. */
+/* False: no address space. */
 bool rec_sizes_init(void);
 
 /* In a forked child, where the kernel has not done so. */
 void rec_sizes_wipe(void);
 
-/* The slow ways. */
+/* The slow paths. */
 void rec_sizes_put_rare(uint64_t address, uint64_t size);
 uint64_t rec_sizes_take_rare(uint64_t address);
 
@@ -71,7 +71,7 @@ static inline void rec_sizes_put(uint64_t address, uint64_t size)
 
 #define SIZES_UNKNOWN UINT64_MAX
 
-/* Before the free; SIZES_UNKNOWN for a block that is not known, which it is from now on. */
+/* Before the free; SIZES_UNKNOWN for an unknown block. The block is unknown from now on. */
 static inline uint64_t rec_sizes_take(uint64_t address)
 {
 	uint16_t *grain = rec_sizes_grain(address);

@@ -3,10 +3,10 @@
  * them with the functions' addresses, or does so at the first call; some of them are read-only from
  * then on.
  *
- * A place is changed only where it is certain what it is: its relocation names the function, and it
+ * A place is changed only if it is certain what it is: its relocation names the function, and it
  * has that function's address, or in a lazy object the address of the object's own code that would
- * look it up. An object that another thread is still loading is left for the next time: what is to
- * be read-only is not yet.
+ * look it up. An object that another thread is still loading is left for the next scan: its
+ * read-only parts are not read-only yet.
  */
 #include "rec/allocators.h"
 
@@ -50,7 +50,7 @@ static void take_segments(struct slots *slots)
 	}
 }
 
-/* As symbols.c: glibc has made addresses of these, musl has not. */
+/* As in symbols.c: glibc has relocated these to addresses, musl has not. */
 static const void *entry_address(uint64_t bias, uint64_t value)
 {
 	return (const void *)(value < bias ? value + bias : value);
@@ -92,8 +92,8 @@ static bool take_tables(struct slots *slots)
 }
 
 /*
- * Whether the kernel lets a page be written, without writing: a wake-up that adds 0 to a word for
- * which nobody waits.
+ * Whether the kernel allows writing a page, tested without writing: a wake-up that adds 0 to a word
+ * that nobody waits on.
  */
 static bool is_writable(uint64_t address)
 {
@@ -109,7 +109,7 @@ static bool relro_set(const struct slots *slots, int prot)
 			 prot) == 0;
 }
 
-/* Not text that the loader has changed and closed again. */
+/* Not text that the loader has changed and protected again. */
 static bool is_data(const struct slots *slots, uint64_t address)
 {
 	for (unsigned i = 0; i < slots->info->dlpi_phnum; i++) {
@@ -181,7 +181,7 @@ static void slot_look(struct slots *slots, const ElfW(Rela) * relocation)
 		slot_lead(slots, place, binding);
 }
 
-/* The loader closes what is to be read-only when it has filled it. */
+/* The loader protects read-only parts once it has filled them. */
 static bool is_loaded(const struct slots *slots)
 {
 	return slots->like.is_first || slots->relro_begin >= slots->relro_end ||

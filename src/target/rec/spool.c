@@ -1,6 +1,6 @@
 /*
- * spool: how a program gets the spool that its collector has made (chunk.c), also where it had it
- * before an exec, as another program.
+ * spool: how a program gets the spool made by its collector (chunk.c), also if it had it before an
+ * exec, as another program.
  */
 #include "rec/spool.h"
 
@@ -41,7 +41,7 @@ static bool spool_claim(uint64_t file_bytes)
 	rec.chunk_bytes = rec.header->chunk_bytes;
 	rec.slots = (uint8_t *)rec.header + TAPE_HEADER_BYTES;
 	rec.slot_count = rec.live->chunk_count;
-	/* What may be open at once must leave slots to be sealed. */
+	/* The slots that may be open at once must leave some to be sealed. */
 	rec.lanes_max = (uint32_t)u64_min(rec.slot_count - (rec.slot_count + 3) / 4, REC_LANES_MAX);
 	return true;
 }
@@ -51,7 +51,7 @@ static bool has_name(const char *path)
 	return strncmp(path, "/proc/", 6) != 0;
 }
 
-/* Where it is when the collector is no more; memory without a name is in /proc until then. */
+/* Its path once the collector is gone; unnamed memory is in /proc until then. */
 static void spool_remember(const char *path, const struct stat *st)
 {
 	const size_t bytes = strlen(path) + 1;
@@ -92,7 +92,7 @@ bool rec_spool_is_ours(const char *path)
 	return is_ours;
 }
 
-/* Waits for another state than this one; no longer than for a free slot, for it may be dead. */
+/* Waits for another state; no longer than for a free slot: the collector may be dead. */
 static void collector_ask(enum tape_exec_state state)
 {
 	const struct timespec interval = { .tv_nsec = WAIT_MS * 1000000L };
@@ -110,9 +110,9 @@ static void collector_ask(enum tape_exec_state state)
 }
 
 /*
- * This process has the spool from before an exec. What was recorded then is taken out of it first,
- * by a collector that may be dead or busy: it is waited for no longer than for a free slot. One
- * that has given up wants nothing of the next program either.
+ * This process has had the spool since before an exec. Data recorded then is first taken out of it
+ * by a collector that may be dead or busy: we wait no longer than for a free slot. A collector that
+ * has given up wants nothing of the next program either.
  */
 static enum tape_exec_state spool_ask_again(void)
 {
@@ -151,7 +151,7 @@ static enum rec_spool spool_take(uint64_t file_bytes)
 	return again == TAPE_EXEC_REFUSED ? REC_SPOOL_REFUSED : REC_SPOOL_ORPHAN;
 }
 
-/* A collector that has closed its tape takes the spool's name away; a dead one does not. */
+/* A collector that has closed its tape removes the spool's name; a dead one does not. */
 static enum rec_spool spool_missing(const char *path, int error)
 {
 	return error == ENOENT && has_name(path) && rec_exec_is_after() ? REC_SPOOL_REFUSED
@@ -182,7 +182,7 @@ enum rec_spool rec_tape_open_spool(const char *path)
 	return result;
 }
 
-/* Whether the tape of the spool's name, without the suffix, is the spool's. */
+/* Whether the tape with the spool's name, without the suffix, is the spool's. */
 static bool tape_has_name(void)
 {
 	char path[REC_PATH_BYTES];

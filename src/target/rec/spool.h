@@ -1,5 +1,5 @@
 /*
- * spool: the collector's memory for chunks (spool.c), and whether this process is to ask for it
+ * spool: the collector's memory for chunks (spool.c), and whether this process should request it
  * (follow.c). A part of the start.
  */
 #ifndef MEMTAPE_REC_SPOOL_H
@@ -10,23 +10,22 @@
 enum rec_spool {
 	REC_SPOOL_TAKEN,
 	REC_SPOOL_NONE,	  /* none, or it is another process's */
-	REC_SPOOL_ORPHAN, /* it was this process's before an exec, and nobody empties it */
-	REC_SPOOL_REFUSED /* it was this process's before an exec, and nothing is to be recorded */
+	REC_SPOOL_ORPHAN, /* this process's from before an exec, and nobody empties it */
+	REC_SPOOL_REFUSED /* this process's from before an exec, and nothing may be recorded */
 };
 enum rec_spool rec_tape_open_spool(const char *path);
 /* Whether it waits for its first process, or is this one's from before an exec. */
 bool rec_spool_is_ours(const char *path);
 
 /*
- * Behind the header, before the first event. After an exec the name is still that of the tape
- * before; false: the collector was killed then, and the spool, which nobody will look into, is
- * left.
+ * After the header, before the first event. After an exec the name is still that of the tape
+ * before; false: the collector was killed then, and the spool, which nobody will read, is left.
  */
 bool rec_spool_await_tape(void);
 
 /* follow.c: at the start, behind the options. */
 void rec_follow_init(void);
-/* Only others were named to be recorded: this process is left as it is. */
+/* Names were given (--follow), and not this one: this process is left as it is. */
 bool rec_follow_is_left_out(void);
 
 #endif

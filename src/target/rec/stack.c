@@ -1,9 +1,9 @@
 /*
- * stack: from a hook's caller to a node id: the walk outwards (unwind/memo_walk.h) and what it is
- * joined with, the lane's kept stacks. How to step over a frame and which nodes there are is
- * remembered by the lane (tables.h), which asks for rules that threads share where it does not
- * know (rules.c). Here is what a walk may not know in advance: which memory it may read, the full
- * interpreter of unwind tables for what no rule can say, and the frames it keeps.
+ * stack: from a hook's caller to a node id: the walk outwards (unwind/memo_walk.h) and the lane's
+ * kept stacks, with which it is joined. The lane remembers how to step over a frame and which nodes
+ * exist (tables.h), and looks up the rules that threads share otherwise (rules.c). This file has
+ * what a walk cannot know in advance: which memory it may read, the full interpreter of unwind
+ * tables for what no rule can express, and the frames it keeps.
  */
 #include "rec/tables.h"
 
@@ -74,7 +74,7 @@ static REC_COLD bool probe_mapped(uint64_t begin, uint64_t end)
 	return true;
 }
 
-/* What was found mapped is remembered as one range: the part of the stack that is in use. */
+/* Memory found mapped is remembered as one range: the part of the stack that is in use. */
 static REC_COLD bool walk_map(struct rec_lane *lane, uint64_t begin, uint64_t end)
 {
 	if (end < begin || end - begin > WALK_FRAME_BYTES_MAX || !probe_mapped(begin, end))
@@ -83,7 +83,7 @@ static REC_COLD bool walk_map(struct rec_lane *lane, uint64_t begin, uint64_t en
 		lane->mapped_begin = begin;
 		lane->mapped_end = end;
 	}
-	rec_stack_use_seen(lane, begin); /* so no event has to look: a page deeper comes here */
+	rec_stack_use_seen(lane, begin); /* so no event has to check: a page deeper comes here */
 	lane->mapped_begin = u64_min(lane->mapped_begin, begin) & -UINT64_C(4096);
 	lane->mapped_end = align_up(u64_max(lane->mapped_end, end), 4096);
 	return true;
@@ -102,9 +102,9 @@ static inline bool walk_mapped(void *context, uint64_t begin, uint64_t end)
 }
 
 /*
- * All of the stack there is, which a full step may want to read: by ever larger steps beyond what
- * is known, then by ever smaller ones. Neither known pages nor the one behind them, where nothing
- * can be read, are probed again: a stack does not grow at that end, and another one's is elsewhere.
+ * All of the existing stack, which a full step may want to read: by ever larger steps beyond the
+ * known part, then by ever smaller ones. Neither known pages nor the unreadable one after them are
+ * probed again: a stack does not grow at that end, and another one's is elsewhere.
  */
 static REC_COLD void walk_map_ahead(struct rec_lane *lane, uint64_t sp)
 {
@@ -123,7 +123,7 @@ static REC_COLD void walk_map_ahead(struct rec_lane *lane, uint64_t sp)
 		lane->mapped_stop = lane->mapped_end;
 }
 
-/* The node of a frame, which is an entry of the memo; a CHECK is none. */
+/* The node of a frame, which is an entry of the memo; a CHECK is not a frame. */
 static inline uint32_t entry_node(struct rec_lane *lane, uint32_t parent,
 				  const struct memo_pair *pair, uint32_t flags)
 {
@@ -233,7 +233,7 @@ uint32_t rec_stack_take(struct rec_lane *lane, const struct rec_frame *frame)
 
 /*
  * MEMTAPE_SELFCHECK=1: walks again by rules alone, keeping nothing, and compares with the kept
- * stack; says in the tape's counters how often that was done and how often they differed.
+ * stack; counts on the tape how often that was done and how often they differed.
  */
 static REC_COLD void selfcheck(struct rec_lane *lane, const struct rec_frame *frame)
 {

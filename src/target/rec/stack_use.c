@@ -1,22 +1,22 @@
 /*
- * stack_use: how much room a thread's stack has, and how far down it was used. There are two
- * answers to the second, which the tape tells apart:
+ * stack_use: the size of a thread's stack, and how deep it was used. The second is measured in two
+ * ways, which the tape distinguishes:
  *
- *	seen     the lowest caller of an event. Costs no event anything: what is deeper than a walk
- *	         has read before comes to stack.c: walk_map(), a page at a time. At least so deep.
+ *	seen     the lowest caller of an event. Costs events nothing: a stack deeper than a walk
+ *	         has read before comes to stack.c: walk_map(), a page at a time. A lower bound.
  *	touched  the lowest page that was ever touched, asked of the kernel with mincore(): when the
- *	         thread begins, ends, and now and then. Whatever runs on the stack leaves it there,
- *	         also the allocator, signal handlers and this recorder; right within a page. A
+ *	         thread begins, ends, and now and then. Everything that runs on the stack counts,
+ *	         also the allocator, signal handlers and this recorder; exact within a page. A
  *	         collector asks from outside (board.c), now and then and before the process ends.
  *
  * Pages may have been touched before the thread began: libc gives the stack of a thread that has
- * ended to the next one, the program a stack of its own making, fork all of them. So it is
- * looked at the beginning how far that may reach, and what is not deeper at the end is no answer.
+ * ended to the next one, the program a stack of its own making, fork all of them. So at the
+ * beginning it is determined how far that may reach, and a final value not deeper is not used.
  *
  * Where a stack lies is what libc's own control block says of it, which stands at its upper end;
- * pthread_getattr_np() would tell the same and allocates. It is looked for by its shape, and what
- * does not hold the stack pointer and the block itself is not believed: then nothing is known, and
- * nothing is said. The first thread's is below where the kernel put the program's name.
+ * pthread_getattr_np() would return the same but allocates. It is found by its layout, and a range
+ * that does not contain the stack pointer and the block itself is rejected: then nothing is known
+ * or reported. The first thread's is below where the kernel put the program's name.
  */
 #include "rec/rec.h"
 
@@ -32,12 +32,12 @@
 
 enum {
 	PAGE = 4096,
-	PAGES = 256,		   /* asked for at once, a byte of our stack each */
+	PAGES = 256,		   /* checked at once, a byte of our stack each */
 	HUGE_PAGE = 2 << 20,	   /* is touched as a whole */
 	RESIDUE_BYTES = 32 << 10,  /* libc leaves 16 KiB and a page of an ended thread's stack */
-	LOOKED_AT_MAX = 256 << 20, /* larger stacks are not looked at */
+	LOOKED_AT_MAX = 256 << 20, /* larger stacks are not checked */
 	STEP_BYTES = 16 << 10,	   /* deeper, and an eighth: is written at once */
-	UNLIMITED_BYTES = 1 << 30, /* where nobody says how large it may be */
+	UNLIMITED_BYTES = 1 << 30, /* if the size is unknown */
 };
 
 static const uint64_t UNKNOWN = UINT64_MAX;
@@ -45,8 +45,8 @@ static const uint64_t UNKNOWN = UINT64_MAX;
 /* --- where it lies --------------------------------------------------------------------------- */
 
 /*
- * This library runs in programs of musl too, whichever of the two it was built for: musl takes
- * "libc.so.6" for itself. What tells them apart are names; gcompat adds glibc's to musl.
+ * This library also runs in musl programs, whichever of the two it was built for: musl takes
+ * "libc.so.6" for itself. Symbol names distinguish them; gcompat adds glibc's to musl.
  */
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
 extern char **___environ __attribute__((weak)); /* of musl alone */
@@ -56,9 +56,7 @@ bool rec_libc_is_glibc(void)
 	return gnu_get_libc_version && !&___environ;
 }
 
-/*
- * Of the control block: that is larger in every version, and where the four words may stand in it.
- */
+/* Of the control block: its minimum size in all versions, and where in it the four words may be. */
 enum { CONTROL_BYTES = 2304, CONTROL_WORDS = 2048 / 8, ABOVE_BYTES_MAX = 64 << 10 };
 
 /* stackblock, stackblock_size, guardsize of the control block. */
@@ -72,8 +70,8 @@ static bool is_stack_of(const uint64_t *words, uint64_t control, uint64_t sp)
 }
 
 /*
- * Whether to look for the words again. The first thread has none, and on a coroutine they do not
- * fit: that is not found out anew at each event.
+ * Whether to search for the words again. The first thread has none, and on a coroutine they do not
+ * fit: that is not rediscovered at each event.
  */
 static bool is_worth_looking(uint64_t control)
 {
@@ -110,7 +108,7 @@ static bool find_libc(struct rec_stack_use *use, uint64_t sp, uint64_t *guard_re
 	return true;
 }
 
-/* Above all else of it the kernel has put the program's name and eight zeros. */
+/* Above everything else the kernel has put the program's name and eight zeros. */
 static uint64_t first_top(void)
 {
 	const char *name = (const char *)getauxval(AT_EXECFN);
@@ -120,7 +118,7 @@ static uint64_t first_top(void)
 
 static uint64_t first_reserved(void)
 {
-	static _Atomic uint64_t known = UINT64_MAX; /* when it was last asked */
+	static _Atomic uint64_t known = UINT64_MAX; /* when it was last checked */
 	uint64_t limit[2]; /* the kernel's: now, and at most; all ones: none */
 
 	if (!rec_may_call() || (rec_board_is_read() && known != UNKNOWN))
@@ -152,7 +150,7 @@ static bool look(uint64_t begin, size_t count, uint8_t *pages)
 	return rec_may_ask() && SYS_CALL3(SYS_mincore, begin, count * PAGE, pages) >= 0;
 }
 
-/* How far down what the kernel has mapped of a growing stack reaches. */
+/* How far down the kernel has mapped a growing stack. */
 static uint64_t mapped_from(uint64_t begin, uint64_t sp)
 {
 	uint64_t at = sp & -(uint64_t)PAGE;
@@ -169,7 +167,7 @@ static uint64_t mapped_from(uint64_t begin, uint64_t sp)
 	return at;
 }
 
-/* The lowest of [begin, end) that was touched, both at pages; end: none; 0: not to be known. */
+/* The lowest of [begin, end) that was touched, both at pages; end: none; 0: unknown. */
 static uint64_t touched_from(uint64_t begin, uint64_t end)
 {
 	uint8_t pages[PAGES];
@@ -187,8 +185,8 @@ static uint64_t touched_from(uint64_t begin, uint64_t end)
 }
 
 /*
- * Where a huge page begins, or all of the stack was locked into memory, pages are there that nobody
- * has written to: the lowest that is not all zeros. Of the calling thread's own stack only, others'
+ * If a huge page begins there, or all of the stack was locked into memory, pages exist that were
+ * never written: the lowest that is not all zeros. For the calling thread's own stack only, others'
  * may go away.
  */
 static uint64_t written_from(uint64_t begin, uint64_t sp)
@@ -206,8 +204,8 @@ static uint64_t written_from(uint64_t begin, uint64_t sp)
 }
 
 /*
- * The kernel keeps all mappings this far from the first thread's stack, and what is above the stack
- * pointer is there.
+ * The kernel keeps all mappings this far from the first thread's stack, and everything above the
+ * stack pointer is mapped.
  */
 bool rec_stack_use_holds(uint64_t begin, uint64_t end)
 {
@@ -225,7 +223,7 @@ bool rec_stack_use_holds(uint64_t begin, uint64_t end)
 	return begin >= (sp & -(uint64_t)PAGE) && begin <= end && end <= use.top;
 }
 
-/* The lowest address of pages that were touched; sp 0: another thread's stack. 0: not known. */
+/* The lowest address of pages that were touched; sp 0: another thread's stack. 0: unknown. */
 static uint64_t used_from(const struct rec_stack_use *use, uint64_t sp)
 {
 	const uint64_t end = sp ? sp & -(uint64_t)PAGE : use->low & -(uint64_t)PAGE;
@@ -258,9 +256,9 @@ static uint64_t before_from(const struct rec_stack_use *use, uint64_t sp, uint64
 	else if (use->grows)
 		begin = mapped_from(begin, sp);
 	if (guard > 0 && rec_board_is_read())
-		return begin; /* not to be asked: all that there may be */
+		return begin; /* cannot be checked: the largest possible value */
 	low = begin < sp ? touched_from(begin, sp & -(uint64_t)PAGE) : 0;
-	return low ? low : use->limit; /* not to be known: all of it */
+	return low ? low : use->limit; /* unknown: all of it */
 }
 
 static void note_at(struct rec_lane *lane, uint64_t ticks, uint32_t tid, unsigned flags,
@@ -317,7 +315,7 @@ void rec_stack_use_begin(struct rec_lane *lane)
 }
 
 /*
- * For who dies of it: nobody is asked then. The event has its time and none of its nodes yet.
+ * If the thread dies of it, nothing can be asked. The event has its time and none of its nodes yet.
  */
 REC_COLD void rec_stack_use_deeper(struct rec_lane *lane, uint64_t sp)
 {
@@ -342,7 +340,7 @@ static bool is_on_it(const struct rec_lane *lane)
 	       sp < lane->stack_use.top;
 }
 
-/* What a collector says of pages is final when it is asked at the process's end. */
+/* A collector's values for pages are final if it is asked at the process's end. */
 static unsigned final_flag(void)
 {
 	return rec_board_is_read() ? 0 : TAPE_STACK_USE_FINAL;
@@ -355,7 +353,7 @@ void rec_stack_use_note(struct rec_lane *lane, bool is_final)
 		     used_from(&lane->stack_use, own_sp()));
 }
 
-/* Whether the lane is still the thread's, and the thread is there: then its stack was there too. */
+/* Whether the lane is still the thread's, and the thread exists: then its stack existed too. */
 static bool is_alive(const struct rec_lane *lane, uint32_t tid, uint64_t top)
 {
 	return __atomic_load_n(&lane->stack_use.top, __ATOMIC_SEQ_CST) == top &&

@@ -12,7 +12,7 @@
 
 enum { STDERR = 2, BAR_WIDTH = 50, HUNDRED = 100, LINE_BYTES = 128, REST_BYTES = 4096 };
 
-/* The program's standard error, which it may close (all of coreutils do) or put elsewhere. */
+/* The program's standard error, which it may close (all of coreutils do) or redirect. */
 static struct {
 	int fd; /* a copy */
 	uint64_t id[2];
@@ -22,7 +22,7 @@ static struct {
 
 /* --- what is wanted ------------------------------------------------------------------------- */
 
-/* The end of argv[0]'s path, as glibc's short name of the program; "" where it is not known. */
+/* The last part of argv[0], as glibc's short name of the program; "" if unknown. */
 static const char *program_name(char *room, size_t bytes)
 {
 	const int fd = sys_open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
@@ -68,7 +68,7 @@ static bool is_same(int fd)
 	return id_get(fd, id) && id[0] == tty.id[0] && id[1] == tty.id[1];
 }
 
-/* A child may live on for long, in the background: it keeps nobody's pipe open. */
+/* A child may live on for long, in the background: it must not keep a pipe open. */
 void rec_summary_begin(bool is_child)
 {
 	atomic_store(&tty.is_written, false);
@@ -82,7 +82,7 @@ void rec_summary_begin(bool is_child)
 	tty.fd = id_get(STDERR, tty.id) ? rec_fd_high(STDERR) : -1;
 }
 
-/* Not what the program has opened in its place. */
+/* Not a file that the program has opened in its place. */
 static int output(void)
 {
 	if (is_same(STDERR))
@@ -116,7 +116,7 @@ static void add_repeated(struct text *text, char c, size_t count)
 		add(text, &c, 1);
 }
 
-/* At least so wide, to the right. */
+/* At least this wide, right-aligned. */
 static void add_number(struct text *text, uint64_t value, size_t width)
 {
 	char digits[24];
@@ -131,7 +131,7 @@ static void add_number(struct text *text, uint64_t value, size_t width)
 	add(text, digits + at, sizeof(digits) - at);
 }
 
-/* To the left. */
+/* Left-aligned. */
 static void add_number_left(struct text *text, uint64_t value, size_t width)
 {
 	const size_t begin = text->len;
@@ -306,7 +306,7 @@ static void write_all(int fd, const char *ptr, size_t bytes)
 	}
 }
 
-/* In one piece, so that texts of processes that end together stay whole. */
+/* In one write, so that texts of processes that end together are not interleaved. */
 void rec_summary_write(const struct rec_sums *sums)
 {
 	const size_t room = array_size(sums->sizes) * LINE_BYTES + REST_BYTES;

@@ -1,6 +1,6 @@
 /*
- * summary: the table of glibc's memusage on standard error, made of what all lanes have counted.
- * For libmemusage.so (`options.table`).
+ * summary: the table of glibc's memusage on standard error, from the counts of all lanes. For
+ * libmemusage.so (`options.table`).
  */
 #ifndef MEMTAPE_REC_SUMMARY_H
 #define MEMTAPE_REC_SUMMARY_H
@@ -8,12 +8,11 @@
 #include "rec/rec.h"
 
 /*
- * What memusage's variables want of this process; false: it is not to be counted. Before the first
- * event.
+ * Applies memusage's variables to this process; false: it is not counted. Before the first event.
  */
 bool rec_summary_wanted(void);
 
-/* The process is what will be summed up; keeps its standard error. is_child: of fork. */
+/* The process will be summed up; keeps its standard error. is_child: of fork. */
 void rec_summary_begin(bool is_child);
 
 /* Of all lanes; all zeros before. */
@@ -24,7 +23,7 @@ struct rec_sums {
 
 void rec_calls_sum(struct rec_sums *sums);
 
-/* At the process's end; the second time nothing happens. */
+/* At the process's end; later calls do nothing. */
 void rec_summary_write(const struct rec_sums *sums);
 
 /* A line on standard error: "memusage: NAMEWHAT (error N)". */

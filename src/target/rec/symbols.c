@@ -1,11 +1,11 @@
 /*
- * symbols: whether a name is defined behind our library, found without a lock and without memory.
+ * symbols: whether a name is defined after our library, found without locks or memory.
  *
- * dlsym() of a name that nobody defines makes an error's text with malloc, and the loader's own
- * ways of listing objects lock. Both may be fatal where hooks are: a program's own malloc calls
- * mmap with its lock held. So the loader's list is read here as a debugger would read it. Objects
- * that are there when the program starts stay for good; one that is being unloaded meanwhile can
- * only lie further back than libc, which has what is looked for.
+ * dlsym() of an undefined name allocates an error's text with malloc, and the loader's own ways of
+ * listing objects lock. Both may be fatal where hooks are: a program's own malloc calls mmap with
+ * its lock held. So the loader's list is read here as a debugger would read it. Objects present at
+ * the program's start stay for good; one that is being unloaded meanwhile can only come after libc,
+ * which has the name.
  */
 #include "rec/symbols.h"
 
@@ -15,14 +15,14 @@
 
 #include "core/poison.h"
 
-/* glibc's, and musl's pointer to the like; one of them is there. */
+/* glibc's, and musl's equivalent; one of them exists. */
 extern struct r_debug _r_debug __attribute__((weak));
 extern struct r_debug *_dl_debug_addr __attribute__((weak));
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 
 enum { VERSION_HIDDEN = 0x8000, GNU_HASH_SEED = 5381 };
 
-/* The parts of an object that a lookup needs; of the two tables of hashes one may be missing. */
+/* The parts of an object that a lookup needs; one of the two hash tables may be missing. */
 struct object_names {
 	const ElfW(Sym) * symbols;
 	const char *strings;
@@ -43,7 +43,7 @@ static const struct link_map *loader_list(void)
 	return debug ? debug->r_map : NULL;
 }
 
-/* glibc has made addresses of these entries, but for the vDSO's; musl leaves them as they are. */
+/* glibc has relocated these entries to addresses, except the vDSO's; musl leaves them unchanged. */
 static const void *entry_address(const struct link_map *map, const ElfW(Dyn) * entry)
 {
 	const uint64_t value = entry->d_un.d_ptr;
@@ -77,7 +77,7 @@ static struct object_names names_of(const struct link_map *map)
 	return names;
 }
 
-/* What dlsym() would take: defined, visible, and of its default version. */
+/* A symbol that dlsym() would use: defined, visible, and of its default version. */
 static bool symbol_is(const struct object_names *names, uint32_t index, const char *name)
 {
 	const ElfW(Sym) *symbol = &names->symbols[index];
@@ -187,7 +187,7 @@ bool rec_symbol_in(const struct link_map *map, const char *name, struct rec_symb
 
 static bool find_from(const struct link_map *map, const char *name, struct rec_symbol *symbol_ret)
 {
-	const uint64_t vdso = getauxval(AT_SYSINFO_EHDR); /* listed, but nobody is bound to it */
+	const uint64_t vdso = getauxval(AT_SYSINFO_EHDR); /* listed, but never used for binding */
 
 	for (; map; map = map->l_next)
 		if (map->l_ld != _DYNAMIC && map->l_addr != vdso &&

@@ -12,12 +12,12 @@ struct rec_symbol {
 	bool is_resolver; /* of an IFUNC: it must be called to have the function's address */
 };
 
-/* As dlsym(RTLD_NEXT, name) in our library would; false: not defined. */
+/* Like dlsym(RTLD_NEXT, name) in our library; false: not defined. */
 bool rec_symbol_next(const char *name, struct rec_symbol *symbol_ret);
-/* In one object, of which only l_addr and l_ld are looked at. */
+/* In one object, of which only l_addr and l_ld are used. */
 struct link_map;
 bool rec_symbol_in(const struct link_map *map, const char *name, struct rec_symbol *symbol_ret);
-/* In any loaded object but ours. */
+/* In any loaded object except ours. */
 bool rec_symbol_any(const char *name, struct rec_symbol *symbol_ret);
 
 #endif

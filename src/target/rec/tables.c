@@ -4,7 +4,7 @@
 
 #include "core/poison.h"
 
-/* 131,072 nodes. Then all is forgotten before the next event, which may bring a deep stack. */
+/* 131,072 nodes. Then all is forgotten before the next event, which may have a deep stack. */
 enum { PLACE_BITS_MAX = 18, NEAR_BITS_MAX = 18, FAR_BITS_MAX = 16 };
 
 static_assert((1 << NEAR_BITS_MAX) * EDGE_LINE_PARENTS / EDGE_LINE + 2 * REC_MEMO_ENTRIES_MAX <
@@ -71,8 +71,8 @@ void rec_tables_deinit(struct rec_lane *lane)
 }
 
 /*
- * A handler may interrupt this and leave with longjmp(): whatever is left then is fit for use, and
- * with the mark that brought us here still set.
+ * A handler may interrupt this and leave with longjmp(): whatever is left then is usable, with the
+ * mark that brought us here still set.
  */
 void rec_tables_forget(struct rec_lane *lane)
 {
@@ -93,7 +93,7 @@ void rec_tables_forget(struct rec_lane *lane)
 	tables->crowded = false;
 }
 
-/* The place of lookup_pc, or the empty one where it would be. */
+/* The place of lookup_pc, or the empty one where it belongs. */
 static size_t place_find(const struct rec_tables *tables, uint64_t lookup_pc)
 {
 	size_t index = place_index(tables, lookup_pc);
@@ -104,7 +104,7 @@ static size_t place_find(const struct rec_tables *tables, uint64_t lookup_pc)
 	return index;
 }
 
-/* As it stands in a place: steps that are too long for that are kept beside. 0: no room. */
+/* As stored in a place: steps too long for that are kept separately. 0: no space. */
 static uint32_t step_keep(struct rec_lane *lane, uint32_t step)
 {
 	uint32_t index = 1;
@@ -151,7 +151,7 @@ struct memo_code rec_place_far(struct rec_lane *lane, uint64_t lookup_pc)
 	return likely(word) ? place_code(lane, word, index) : place_define(lane, lookup_pc);
 }
 
-/* The edge, or the empty word where it would be. */
+/* The edge, or the empty word where it belongs. */
 static uint64_t *edge_find(const struct rec_tables *tables, uint32_t parent, uint32_t flags)
 {
 	const uint64_t key = edge_key(parent, flags);
@@ -172,7 +172,7 @@ static uint64_t *edge_find(const struct rec_tables *tables, uint32_t parent, uin
 	}
 }
 
-/* What has no place is not kept, nor is what there is no room for any more. */
+/* An edge whose pc has no place is not kept, nor one for which there is no space. */
 static void edge_keep(struct rec_lane *lane, uint64_t *edge, uint32_t parent, uint32_t flags,
 		      uint32_t node)
 {
@@ -263,7 +263,7 @@ static uint32_t bits_of(size_t size)
 	return 63 - (uint32_t)__builtin_clzll(size);
 }
 
-/* Larger tables, or empty ones. What the memo holds names places: it is forgotten as well. */
+/* Larger tables, or empty ones. The memo refers to places: it is forgotten as well. */
 void rec_tables_make_room(struct rec_lane *lane)
 {
 	struct rec_tables *old = lane->tables;

@@ -1,21 +1,21 @@
 /*
- * tables: what a lane remembers of code addresses and of stacks, in hash tables of single words:
- * nearly all that new frames cost are misses of caches and of the TLB, and dense tables have few.
+ * tables: a lane's knowledge of code addresses and stacks, in hash tables of single words: nearly
+ * the whole cost of new frames is cache and TLB misses, and dense tables have few.
  *
- *	places  code address -> how to step over its frame. Where an address stands in the table
+ *	places  code address -> how to step over its frame. The index of an address in the table
  *		is its number, its *place*, by which the other tables call it.
  *	near    edges (parent node, place) -> node, in a cache line that belongs to the parent and
  *		those numbered next to it: nodes of a new path are defined one after the other and
  *		used together.
- *	far     edges for which that line had no room.
+ *	far     edges that did not fit in that line.
  *
  * All grow, and at their limit are emptied together: nothing grows without bound. They forget all
  * or nothing on purpose: if single nodes were evicted, each that is defined again would have a new
- * number, and all below it would miss as well. Nodes are counted from the last emptying on, here
- * and in the lane's memo; rec_node_number() gives what stands on the tape.
+ * number, and all below it would miss as well. Nodes are numbered from the last emptying on, here
+ * and in the lane's memo; rec_node_number() gives the number on the tape.
  *
  * Places and nodes keep their meaning until rec_tables_make_room() or rec_tables_forget(), which
- * are called between events only and clear the memo. A lane's tables belong to who has the lane.
+ * are called between events only and clear the memo. A lane's tables belong to its thread.
  */
 #ifndef MEMTAPE_REC_TABLES_H
 #define MEMTAPE_REC_TABLES_H
@@ -32,14 +32,14 @@ enum { EDGE_LINE = 8, EDGE_LINE_PARENTS = 4, EDGE_WAYS = 4 };
 static_assert(MEMO_PLACE_SHIFT == 3 && MEMO_EXACT == 4, "flags >> 2: place and exact");
 static_assert((int)MEMO_SHORT_BITS == (int)PLACE_STEP_BITS, "a short step fits a place");
 
-/* For a new lane. False: no memory. */
+/* For a new lane. False: out of memory. */
 bool rec_tables_init(struct rec_lane *lane);
 void rec_tables_deinit(struct rec_lane *lane);
 void rec_tables_forget(struct rec_lane *lane);
-/* When they are crowded: larger ones, or empty ones. */
+/* When they are crowded: makes larger ones, or empties them. */
 void rec_tables_make_room(struct rec_lane *lane);
 
-/* What place_get() and node_get() do when they do not find it at once. */
+/* The slow paths of place_get() and node_get(). */
 struct memo_code rec_place_far(struct rec_lane *lane, uint64_t lookup_pc);
 uint32_t rec_node_far(struct rec_lane *lane, uint32_t parent, uint32_t flags, uint64_t pc);
 

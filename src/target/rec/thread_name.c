@@ -1,6 +1,6 @@
 /*
- * thread_name: what threads are called, without asking for it where a collector reads names from
- * outside (collect/threads.h): a thread begins with its creator's, and the hooks see most others.
+ * thread_name: names of threads, without system calls if a collector reads names from outside
+ * (collect/threads.h): a thread starts with its creator's, and the hooks see most others.
  */
 #include "rec/other.h"
 
@@ -9,7 +9,7 @@
 
 #include "core/poison.h"
 
-/* A thread was named by another, so that its lane does not know. */
+/* A thread was named by another, so its lane does not know. */
 static _Atomic bool names_may_be_others;
 
 static void keep(struct rec_lane *lane, const char *name)
@@ -44,7 +44,7 @@ void rec_thread_name_given(unsigned long thread, const char *name)
 		keep(rec_tls.own, name);
 }
 
-/* The kernel has read so many bytes of it, or up to a zero. */
+/* The kernel has read this many bytes of it, or up to a zero. */
 void rec_thread_name_taken(const char *name, const struct rec_frame *caller)
 {
 	struct other other = other_begin(caller);

@@ -8,15 +8,15 @@
 enum {
 	CLAIMING_BITS = 13,    /* of `sum`: how many lanes claim more than they hold */
 	PATIENCE_MIN = 16,     /* events a lane adds to the sum one by one before it claims */
-	PATIENCE_MAX = 1 << 9, /* and in the worst case: claims that are taken away at once */
-	SHORT_TICKS = 1 << 15, /* a claim that was not worth what its beginning and end cost */
+	PATIENCE_MAX = 1 << 9, /* and in the worst case: claims are revoked at once */
+	SHORT_TICKS = 1 << 15, /* a claim too short to be worth its start and end */
 	SHARE_MIN = 1 << 10,   /* of several lanes; less is not worth a claim */
-	RETURN_BYTES = 1 << 18 /* unused, by frees, before a lane gives them back */
+	RETURN_BYTES = 1 << 18 /* unused, by frees, before a lane returns them */
 };
 
 enum { MEMBARRIER_EXPEDITED = 1 << 3, MEMBARRIER_REGISTER_EXPEDITED = 1 << 4 };
 
-/* All of it atomic: written by slow ways of all threads. */
+/* All atomic: written on slow paths of all threads. */
 static struct {
 	_Alignas(64) _Atomic int64_t sum; /* of claims, and below it the lanes that claim */
 	_Alignas(64) _Atomic int64_t peak;
@@ -39,13 +39,13 @@ void rec_total_init(void)
 	atomic_store(&heap.sum, 0);
 	atomic_store(&heap.peak, 0);
 	atomic_store(&heap.lock, 0);
-	/* Where each call's heap is wanted nobody claims, and every event comes here. */
+	/* If each call's heap is needed nobody claims, and every event comes here. */
 	atomic_store(&heap.has_barrier,
 		     !rec.options.moments &&
 			     SYS_CALL3(SYS_membarrier, MEMBARRIER_REGISTER_EXPEDITED, 0, 0) == 0);
 }
 
-/* SIGKILL in it is what the kernel never says. */
+/* The kernel never reports SIGKILL in it. */
 static const uint64_t MASK_AS_IT_IS = UINT64_C(1) << 8;
 
 static void mask_restore(const uint64_t *mask)
@@ -54,7 +54,7 @@ static void mask_restore(const uint64_t *mask)
 		SYS_CALL4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, mask, NULL, 8);
 }
 
-/* A handler that came while the lock is held could wait for a thread that waits for the lock. */
+/* A handler that runs while the lock is held could wait for a thread that waits for the lock. */
 static bool lock(uint64_t *mask_ret)
 {
 	const uint64_t all = UINT64_MAX;
@@ -84,7 +84,7 @@ static void raise_peak(struct rec_lane *lane, int64_t bytes)
 	rec_calls_peak(lane, (uint64_t)bytes);
 }
 
-/* With the lock: what the others have claimed and do not hold comes back. */
+/* With the lock: unused parts of the others' claims are returned. */
 static void take_back(const struct rec_lane *lane)
 {
 	const uint32_t count = (uint32_t)u64_min(atomic_load(&rec.lane_count), REC_LANES_MAX);
@@ -117,7 +117,7 @@ static void take_back(const struct rec_lane *lane)
 	}
 }
 
-/* What a lane may have of what is left up to the peak. */
+/* A lane's possible share of what is left up to the peak. */
 static int64_t share_of(int64_t left)
 {
 	const uint32_t lanes = atomic_load_explicit(&rec.lane_count, memory_order_relaxed);
@@ -130,7 +130,7 @@ static int64_t share_of(int64_t left)
 }
 
 /*
- * With the lock: the lane, whose own part of the sum is `own` now, claims a share beyond what it
+ * With the lock: the lane, whose own part of the sum is now `own`, claims a share beyond what it
  * holds. False: there is none; nothing has changed.
  */
 static bool claim(struct rec_lane *lane, int64_t own)
@@ -155,7 +155,7 @@ static bool claim(struct rec_lane *lane, int64_t own)
 	return true;
 }
 
-/* With the lock: the lane's claim is what it holds. */
+/* With the lock: reduces the lane's claim to what it holds. */
 static int64_t claim_end(struct rec_lane *lane)
 {
 	struct rec_total *total = &lane->total;

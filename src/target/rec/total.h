@@ -1,20 +1,19 @@
 /*
- * total: how much of the heap all threads together hold, and the most it ever was, exactly, where
- * calls are counted and no events are kept.
+ * total: the heap bytes held by all threads together, and their exact peak, if calls are counted
+ * and no events are kept.
  *
  * Each lane knows what it holds: its allocations minus its frees, which may be of others' blocks.
- * Its highest sum is needed, without adding to shared memory at each call.
- * So a lane *claims* more than it holds, as long as the sum of all claims is not above the peak:
- * then there is no new peak, whatever the lanes do within their claims, and they do it without a
- * word to each other. A lane that needs more than it has claimed while there is nothing to be had
- * takes the others' unused claims away; then the sum of claims is what is held, and if that is
- * above the peak it is the new one. From there on every lane adds to the sum at each call until
- * there has been no need for a while.
+ * The peak of the sum is needed, without adding to shared memory at each call. So a lane *claims*
+ * more than it holds, as long as the sum of all claims is not above the peak: then there is no new
+ * peak, whatever the lanes do within their claims, and they need not synchronise. A lane that needs
+ * more than it has claimed when nothing is left revokes the others' unused claims; then the sum of
+ * claims is what is held, and if that is above the peak it is the new one. From then on every lane
+ * adds to the sum at each call until there has been no need for a while.
  *
- * A claim is taken away like this: the lane's room is set to 0, so that its next event comes to the
- * slow way and waits; membarrier(2) makes sure that what passed before can be seen; then what it
- * holds is read and is its claim. The events that wait have not returned to the program, so they
- * may be added in any order, and the sum is that of a moment.
+ * A claim is revoked like this: the lane's room is set to 0, so that its next event takes the slow
+ * path and waits; membarrier(2) makes sure that what passed before can be seen; then what it holds
+ * is read and is its claim. The events that wait have not returned to the program, so they may be
+ * added in any order, and the sum is that of a moment.
  */
 #ifndef MEMTAPE_REC_TOTAL_H
 #define MEMTAPE_REC_TOTAL_H
@@ -29,10 +28,10 @@ void rec_total_init(void);
 /* Before the program forbids system calls: no lane claims from here on. */
 void rec_total_settle_all(void);
 
-/* What lane->total has to say is not in order any more: settles it. */
+/* lane->total needs settling: settles it. */
 void rec_total_settle(struct rec_lane *lane);
 
-/* The lane's thread holds so many bytes more, or less. False: it has to be settled now. */
+/* The lane's thread holds this many bytes more, or less. False: it must be settled now. */
 static inline bool rec_total_moved(struct rec_lane *lane, int64_t bytes)
 {
 	struct rec_total *total = &lane->total;

@@ -1,12 +1,12 @@
 /*
  * touched: how deep a stack went between calls, seen from the pages that were ever touched below
- * the deepest call: asked of the kernel once when a thread begins and once when it ends, so that
- * no timer has to look now and then.
+ * the deepest call: asked of the kernel once when a thread begins and once when it ends, so that no
+ * timer is needed.
  *
- * Pages are large, allocators and this recorder have frames of their own, and a huge page is there
- * as a whole: what is less than MARGIN_BYTES deeper than the deepest call, or ends where a huge
- * page may, is not told. Pages that were swapped out end the search: what is told is no more than
- * there was.
+ * Pages are large, allocators and this recorder have their own frames, and a huge page is present
+ * as a whole: a depth less than MARGIN_BYTES beyond the deepest call, or ending where a huge page
+ * may, is not reported. Pages that were swapped out end the search: the reported depth is never too
+ * large.
  */
 #include "rec/rec.h"
 
@@ -70,6 +70,6 @@ void rec_touched_end(struct rec_lane *lane)
 		return;
 	}
 	rec_note(lane, TAPE_EXT_STACK_DEPTH, &record, sizeof(record), NULL, 0);
-	record.bytes = depth->told_bytes; /* of what comes */
+	record.bytes = depth->told_bytes; /* of later events */
 	rec_note(lane, TAPE_EXT_STACK_DEPTH, &record, sizeof(record), NULL, 0);
 }

@@ -1,6 +1,6 @@
 /*
- * usage: what time it is and how much memory the process uses. A collector samples from outside;
- * without one it is done here, on slow paths and at most ten times a second.
+ * usage: the time and the memory use of the process. A collector samples from outside; without one
+ * it is done here, on slow paths and at most ten times a second.
  */
 #include "rec/rec.h"
 
@@ -24,8 +24,8 @@ static _Atomic uint64_t next_usage_ns;
 
 /*
  * The cycle counter may be forbidden to a thread (PR_SET_TSC): reading it is SIGSEGV then, also in
- * the vDSO's clock_gettime(). So the kernel is asked, and where ticks have been cycles so far they
- * are made of nanoseconds: from a reading of both, by the rate since the start.
+ * the vDSO's clock_gettime(). So the kernel is asked, and if ticks were cycles so far they are
+ * computed from nanoseconds: from a reading of both, by the rate since the start.
  */
 static struct {
 	uint64_t ticks, ns;	    /* the reading; ticks 0: ticks are nanoseconds */
@@ -54,7 +54,7 @@ uint64_t rec_monotonic_ns(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
-/* Ticks where there is no invariant counter, or it may not be read. */
+/* Ticks if there is no invariant counter, or it must not be read. */
 uint64_t rec_clock_raw(void)
 {
 	const uint64_t ns = clock_ns(CLOCK_MONOTONIC);
@@ -74,7 +74,7 @@ static bool counter_is_forbidden(void)
 	return SYS_CALL2(SYS_prctl, PR_GET_TSC, &mode) == 0 && mode != PR_TSC_ENABLE;
 }
 
-/* The counter's rate from here on; the start was long enough ago to tell, or is waited for. */
+/* The counter's rate from here on; waits if too little time has passed since the start. */
 static void clock_calibrate(void)
 {
 	enum { LEAST_NS = 2000000, AHEAD_TICKS = 20000 /* another thread may just have read it */ };
@@ -93,8 +93,8 @@ static void clock_calibrate(void)
 }
 
 /*
- * Before the program's prctl(). It is for one thread and its children, and means all: others read
- * the counter on for a moment. What they write meanwhile is not later than the reading, and ahead.
+ * Before the program's prctl(). It is for one thread and its children, but applied to all: others
+ * still read the counter for a moment. What they write is not later than the reading, and ahead.
  */
 void rec_clock_prctl(int option, unsigned long value)
 {
@@ -187,7 +187,7 @@ static void usage_note(struct rec_lane *lane)
 	rec_note(lane, TAPE_EXT_USAGE, &usage, sizeof(usage), NULL, 0);
 }
 
-/* Nobody does it from outside. */
+/* Nobody samples from outside. */
 static bool samples_itself(void)
 {
 	return rec.options.sample && (!rec.slots || rec.is_alone);
@@ -223,7 +223,7 @@ void rec_usage_end(struct rec_lane *lane)
 		usage_note(lane);
 }
 
-/* exe, cwd and argv, each NUL-terminated; what does not fit is left out. */
+/* exe, cwd and argv, each NUL-terminated; whatever does not fit is left out. */
 static size_t process_strings(char *out, size_t room, uint32_t *argc_ret)
 {
 	size_t used = 0;

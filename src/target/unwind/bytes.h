@@ -1,8 +1,8 @@
 /*
  * bytes: a bounded cursor over unwind tables, with a sticky failure.
  *
- * Reading past the end yields 0 and sets failed; whoever reads a whole record asks once, at its
- * end. Private to the room. The bytes are borrowed.
+ * Reading past the end yields 0 and sets failed; readers of a whole record check once, at its end.
+ * Private to the room. The bytes are borrowed.
  */
 #ifndef MEMTAPE_UNWIND_BYTES_H
 #define MEMTAPE_UNWIND_BYTES_H
@@ -15,7 +15,7 @@ struct bytes {
 	bool failed;
 };
 
-/* DW_EH_PE_*: how a pointer in .eh_frame is written (LSB, section 10.5). */
+/* DW_EH_PE_*: encoding of a pointer in .eh_frame (LSB, section 10.5). */
 enum {
 	EH_PE_ABSPTR = 0x00,
 	EH_PE_ULEB128 = 0x01,
@@ -120,7 +120,7 @@ static inline int64_t bytes_sleb(struct bytes *b)
 	return (int64_t)value;
 }
 
-/* The number of an encoding's form, sign-extended, without its base. */
+/* The number in an encoding's format, sign-extended, without its base. */
 uint64_t bytes_encoded_form(struct bytes *b, uint8_t encoding);
 
 /*

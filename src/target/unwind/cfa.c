@@ -117,7 +117,7 @@ static void machine_recall(struct machine *m, struct bytes *b)
 		*m->row = m->remembered[--m->remembered_count];
 }
 
-/* Operations about the CFA. False: op is another. */
+/* Operations on the CFA. False: op is another. */
 static bool run_cfa_op(struct machine *m, struct bytes *b, uint8_t op)
 {
 	struct cfa_row *row = m->row;
@@ -150,7 +150,7 @@ static bool run_cfa_op(struct machine *m, struct bytes *b, uint8_t op)
 	return false;
 }
 
-/* Operations that move the location. False: op is another. */
+/* Operations that advance the location. False: op is another. */
 static bool run_loc_op(struct machine *m, struct bytes *b, uint8_t op)
 {
 	const struct unwind_object *object = m->object;
@@ -177,7 +177,7 @@ static bool run_loc_op(struct machine *m, struct bytes *b, uint8_t op)
 	return false;
 }
 
-/* Operations about one register. False: op is another. */
+/* Operations on one register. False: op is another. */
 static bool run_reg_op(struct machine *m, struct bytes *b, uint8_t op)
 {
 	struct cfa_row *row = m->row;

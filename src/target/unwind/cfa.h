@@ -10,7 +10,7 @@
 
 /* Where a register's value in the caller is (DWARF 5, section 6.4.1). */
 enum cfa_where {
-	CFA_UNSET = 0,	       /* nothing was said: architecture's convention */
+	CFA_UNSET = 0,	       /* unspecified: the architecture's convention */
 	CFA_SAME = 1,	       /* still in the register */
 	CFA_UNDEFINED = 2,     /* lost */
 	CFA_OFFSET = 3,	       /* saved at CFA + offset */

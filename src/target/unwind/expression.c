@@ -162,7 +162,7 @@ static bool run_constant(struct calculator *c, uint8_t op)
 	return true;
 }
 
-/* Registers; a bare "register" is taken for its value. False: op is another. */
+/* Registers; a bare "register" stands for its value. False: op is another. */
 static bool run_register(struct calculator *c, uint8_t op)
 {
 	uint64_t reg;
@@ -191,7 +191,7 @@ static void rotate(struct calculator *c)
 	push(c, second);
 }
 
-/* What moves entries of the stack or the place. False: op is another. */
+/* Stack manipulation and control flow. False: op is another. */
 static bool run_stack(struct calculator *c, uint8_t op)
 {
 	uint64_t first, second;

@@ -9,13 +9,13 @@
 #include "unwind/bytes.h"
 #include "unwind/rule.h"
 
-/* The words we may load: [begin, end); 0, 0: all. */
+/* The memory that may be loaded: [begin, end); 0, 0: all. */
 struct memory {
 	uint64_t begin;
 	uint64_t end;
 };
 
-/* False: not ours to read. */
+/* False: must not be read. */
 bool memory_load(const struct memory *memory, uint64_t address, uint64_t *ret);
 
 /*

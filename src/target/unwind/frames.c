@@ -13,7 +13,7 @@ struct record {
 	struct bytes body; /* what follows the id */
 };
 
-/* Takes the next record off section. False: the terminator, the end or nonsense. */
+/* Takes the next record off section. False: the terminator, the end or garbage. */
 static bool record_read(struct bytes *section, struct record *ret)
 {
 	uint64_t len = bytes_u32(section);
@@ -37,7 +37,7 @@ static struct bytes section_from(const struct unwind_object *object, const uint8
 	return (struct bytes) { .at = at, .end = object->frames_end };
 }
 
-/* The letters of "zRPLS"; with 'z' the letters we do not know are skipped by their size. */
+/* The letters of "zRPLS"; with 'z' unknown letters are skipped by their size. */
 static void cie_read_augmentation(struct bytes *b, const char *letters, struct frame_entry *ret)
 {
 	struct bytes block = *b;
@@ -190,7 +190,7 @@ static uint64_t table_number(const struct unwind_object *object, size_t i)
 	return bytes_encoded(&b, object->table_encoding, data_base, at, at);
 }
 
-/* Index of the last entry that begins at or before pc. *sorted_ret: whether to believe it. */
+/* Index of the last entry that begins at or before pc. *sorted_ret: whether to trust it. */
 static size_t table_search(const struct unwind_object *object, uint64_t pc, bool *sorted_ret)
 {
 	size_t low = 0, high = object->table_count;
@@ -236,7 +236,7 @@ static bool find_entry(const struct unwind_object *object, uint64_t pc, struct f
 	i = table_search(object, pc, &is_sorted);
 	if (!is_sorted)
 		return find_linear(object, pc, ret);
-	/* An empty function begins where the next one does: look at the equals too. */
+	/* An empty function begins where the next one does: check equal ones too. */
 	for (int tries = 0; tries < EQUAL_ENTRIES_MAX; tries++, i--) {
 		if (fde_read_at(object, table_number(object, 2 * i + 1), ret) &&
 		    entry_covers(ret, pc))
@@ -254,9 +254,9 @@ enum frames_found frames_find(const struct unwind_object *object, uint64_t pc,
 
 	CHECK((uintptr_t)object->frames_begin <= (uintptr_t)object->frames_end);
 	/*
-	 * A trampoline without information of its own seems to belong to the function before it,
-	 * for its first instruction is a return address. Code is looked at only then: it is not
-	 * in the data cache.
+	 * A trampoline without its own information seems to belong to the function before it,
+	 * because its first instruction is a return address. Code is read only then: it is not in
+	 * the data cache.
 	 */
 	if ((!is_found || pc + 1 == ret->pc_end) && unwind_object_is_sigreturn(object, pc))
 		return FRAMES_SIGRETURN;

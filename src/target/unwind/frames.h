@@ -2,7 +2,7 @@
  * frames: finding and reading the entry of .eh_frame (an FDE and its CIE) that covers a pc.
  *
  * Private to the room. Everything is checked against the mapped segment the section lies in, so
- * lying tables cannot make us read elsewhere. Reads only; async-signal-safe.
+ * malformed tables cannot make us read elsewhere. Reads only; async-signal-safe.
  */
 #ifndef MEMTAPE_UNWIND_FRAMES_H
 #define MEMTAPE_UNWIND_FRAMES_H
@@ -29,13 +29,13 @@ enum frames_found {
 	FRAMES_ENTRY,	  /* *ret is filled */
 	FRAMES_SIGRETURN, /* signal trampoline known by its code */
 	/*
-	 * Nothing before the first byte of a function: no call left that return address, somebody
-	 * made the stack by hand (makecontext(), coroutine libraries) and it ends here.
+	 * Nothing before the first byte of a function: no call left that return address, the stack
+	 * was built by hand (makecontext(), coroutine libraries) and it ends here.
 	 */
 	FRAMES_BOTTOM
 };
 
-/* What there is to know of the code at pc. */
+/* Everything known of the code at pc. */
 enum frames_found frames_find(const struct unwind_object *object, uint64_t pc,
 			      struct frame_entry *ret);
 

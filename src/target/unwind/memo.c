@@ -2,7 +2,7 @@
 
 #include "core/poison.h"
 
-/* Its frames can be found from now on, those of which that was not so yet. */
+/* Makes its frames findable, those that are not yet. */
 static void joins_tell(struct unwind_memo *memo)
 {
 	const struct memo_stack *stack = &memo->now;
@@ -17,8 +17,8 @@ static void joins_tell(struct unwind_memo *memo)
 }
 
 /*
- * What leaving a stack behind has brought: one that was met well inside of where it was left has
- * spared a walk, any other was kept for nothing.
+ * The benefit of leaving a stack behind: a stack that was met well inside of where it was left has
+ * saved a walk, any other was kept for nothing.
  */
 static void trial_end(struct unwind_memo *memo, struct memo_stack *stack, bool is_good)
 {
@@ -27,7 +27,7 @@ static void trial_end(struct unwind_memo *memo, struct memo_stack *stack, bool i
 	stack->met = 0;
 }
 
-/* Its arrays are those of its place, whatever a handler has interrupted and left for good. */
+/* Its arrays are those of its index, whatever a handler has interrupted and left for good. */
 static void now_put_back(struct unwind_memo *memo)
 {
 	struct memo_stack *place = &memo->stacks[memo->here];
@@ -51,7 +51,7 @@ void unwind_memo_switch(struct unwind_memo *memo, uint32_t index, uint32_t met)
 	trial_end(memo, &memo->now, met + MEMO_LEAVE_MIN <= memo->now.met);
 }
 
-/* The one that was left longest ago. */
+/* The one left longest ago. */
 static uint32_t stack_oldest(const struct unwind_memo *memo)
 {
 	uint32_t oldest = memo->here == 0;

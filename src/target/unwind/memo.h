@@ -1,17 +1,17 @@
 /*
- * memo: stacks taken lately, kept so that the next one costs little.
+ * memo: recent stacks, kept so that the next one costs little.
  *
  * Two stacks taken one after the other on a thread share most of their outer frames. The memo keeps
  * a stack as pairs {slot, value}: "the word at slot was value". A walk is a deterministic function
  * of (pc, sp, bp) and of the words it reads; so when it arrives in a state that is kept, and all
  * slots that a walk would read from there still hold what they held, the rest of the stack *is* the
- * kept one, and comparing words is all there is to do. Nothing on the stack is written.
+ * kept one, and it suffices to compare words. Nothing on the stack is written.
  *
  * The stack taken last is the *current* one. Where the next stack ends many frames further out, or
  * is another one altogether, the current one is left behind as it is: programs allocate deep and
  * free where they are shallow, alternate between places, or between coroutines, and come back. Any
- * kept stack may be met, for comparing makes sure. A stack left behind is found by the state of one
- * of its frames, in a small table that may forget and is believed only after a look (`joins`).
+ * kept stack may be met, because comparing verifies it. A stack left behind is found by the state
+ * of one of its frames, in a small table that may forget and is verified (`joins`).
  *
  * Entries lie newest first in [top, capacity), in the order in which a walk reads them:
  *
@@ -20,7 +20,7 @@
  *	       computes its CFA from, a realigned frame's pointer, a signal frame's stack pointer
  *
  * Frames that rules cannot step over (UNWIND_SLOW) are taken with the full interpreter and not
- * kept, nor is what lies inside of them.
+ * kept, nor are the frames inside of them.
  *
  * One memo belongs to one thread; nothing here is shared. All memory is the caller's.
  */
@@ -79,7 +79,7 @@ static_assert(offsetof(struct memo_meta, flags) == offsetof(struct memo_meta, no
 	      "one word");
 static_assert(offsetof(struct memo_meta, node) % 8 == 0, "one word");
 
-/* Where a walk stands. */
+/* Position of a walk. */
 struct memo_state {
 	uint64_t pc, sp, bp;
 	uint64_t slot;	  /* where pc was read */
@@ -101,10 +101,10 @@ struct memo_stack {
 	struct memo_meta *meta;
 	uint32_t top;
 	uint32_t capacity;
-	uint32_t known; /* of entries from here on the table of joins was told */
+	uint32_t known; /* entries from here on are in the table of joins */
 	uint32_t left;	/* when it was left behind, by memo->clock */
-	uint32_t met;	/* then it was met here; what lies inside of that may be wanted again */
-	uint8_t trial;	/* index of what to learn from that */
+	uint32_t met;	/* where it was met then; frames inside of that may be needed again */
+	uint8_t trial;	/* index of the trial that its result counts for */
 };
 
 /* A frame of a stack left behind. */
@@ -114,9 +114,9 @@ struct memo_join {
 	uint32_t stack;
 };
 
-/* `fresh_*` hold the new frames of the walk that is going on, newest first. */
+/* `fresh_*` hold the new frames of the current walk, newest first. */
 struct unwind_memo {
-	struct memo_stack now; /* what is current; its place in stacks[] is out of date */
+	struct memo_stack now; /* the current one; its copy in stacks[] is out of date */
 	struct memo_pair *fresh_pair;
 	struct memo_meta *fresh_meta;
 	uint32_t fresh;
@@ -126,7 +126,7 @@ struct unwind_memo {
 	bool has_others; /* frames of stacks left behind */
 	uint32_t clock;
 	struct memo_join *joins; /* 1 << MEMO_JOIN_BITS */
-	/* Whether it was worth while to leave stacks behind that were met at a frame like this, */
+	/* Whether it paid to leave stacks behind that were met at a frame like this, */
 	int8_t trials[1 << MEMO_TRIAL_BITS];
 	/* and to look for frames of such stacks from a caller like this on. */
 	int8_t searches[1 << MEMO_TRIAL_BITS];
@@ -138,7 +138,7 @@ static inline uint32_t unwind_memo_count(uint32_t capacity)
 	return capacity <= MEMO_SEVERAL_MAX ? MEMO_STACKS : 1;
 }
 
-/* What unwind_memo_init() needs: for the kept stacks, the fresh frames, and the joins. */
+/* Memory for unwind_memo_init(): for the kept stacks, the fresh frames, and the joins. */
 static inline size_t unwind_memo_bytes(uint32_t capacity)
 {
 	return ((size_t)capacity + 1) * (unwind_memo_count(capacity) + 1) *
@@ -146,7 +146,7 @@ static inline size_t unwind_memo_bytes(uint32_t capacity)
 	       ((size_t)1 << MEMO_JOIN_BITS) * sizeof(struct memo_join);
 }
 
-/* Forgets all kept stacks, also where a change of them was interrupted for good. */
+/* Forgets all kept stacks, also if a change of them was interrupted for good. */
 static inline void unwind_memo_clear(struct unwind_memo *memo)
 {
 	const uint32_t capacity = memo->now.capacity;
@@ -188,15 +188,15 @@ static inline void unwind_memo_init(struct unwind_memo *memo, void *memory, uint
 	unwind_memo_clear(memo);
 }
 
-/* What it was initialized with. */
+/* The capacity it was initialized with. */
 static inline void *unwind_memo_memory(const struct unwind_memo *memo)
 {
 	return memo->stacks[0].meta;
 }
 
 /*
- * A trial counts what was good and what was in vain; where most was in vain, only now and then
- * another one is made: programs change. What is good spares more than what is in vain costs.
+ * A trial counts successes and failures; where most were failures, a trial is made only now and
+ * then: programs change. A success saves more than a failure costs.
  */
 enum { MEMO_TRIAL_GOOD = 4, MEMO_TRIAL_MAX = 12, MEMO_TRIAL_MIN = -8, MEMO_TRIAL_PROBE = 32 };
 
@@ -226,8 +226,8 @@ static inline uint64_t memo_join_hash(uint64_t sp, uint64_t pc)
 void unwind_memo_switch(struct unwind_memo *memo, uint32_t index, uint32_t met);
 
 /*
- * Before the current stack gives up what is inside of its entry `met`: leaves it behind if that is
- * worth while, and makes a copy from there on the current one.
+ * Before the current stack drops what is inside of its entry `met`: leaves it behind if that is
+ * worthwhile, and makes a copy from there on the current one.
  */
 void unwind_memo_leave(struct unwind_memo *memo, uint32_t met);
 
@@ -236,7 +236,7 @@ enum memo_end {
 	MEMO_COMPLETE,	/* at an outermost frame */
 	MEMO_MET,	/* at a frame of the current stack, the rest of which holds */
 	MEMO_MET_OTHER, /* the same, of a stack that was left behind */
-	MEMO_TRUNCATED, /* no way further */
+	MEMO_TRUNCATED, /* cannot go further */
 	MEMO_FULL	/* out of room: grow and walk again */
 };
 

@@ -1,6 +1,6 @@
 /*
- * memo_step: one step of a walk (unwind/memo_walk.h): from a frame to the one that called it, by
- * its rule, and what is new on the way. The including file defines what memo_walk.h says.
+ * memo_step: one step of a walk (unwind/memo_walk.h): from a frame to its caller, by its rule,
+ * recording what is new. The including file defines what memo_walk.h lists.
  */
 #ifndef MEMTAPE_UNWIND_MEMO_STEP_H
 #define MEMTAPE_UNWIND_MEMO_STEP_H
@@ -85,7 +85,7 @@ static void walk_need_bp(struct unwind_memo *memo, uint64_t bp)
 	}
 }
 
-/* A CFA that came from memory or bp, not from sp: believe it only where the stack is. */
+/* A CFA that came from memory or bp, not from sp: trusted only within the stack. */
 static inline bool walk_plausible(void *context, uint64_t sp, uint64_t cfa)
 {
 	return cfa > sp && cfa - sp <= WALK_FRAME_BYTES_MAX && (cfa & 7) == 0 &&
@@ -93,8 +93,8 @@ static inline bool walk_plausible(void *context, uint64_t sp, uint64_t cfa)
 }
 
 /*
- * All of the frame. One that lies in the page in which its address was read can be read: so stacks
- * that are used for a moment only, those of coroutines, are not probed each time.
+ * All of the frame. If it is in the page in which its address was read, it can be read: so stacks
+ * used only briefly, those of coroutines, are not probed each time.
  */
 static inline bool walk_can_read(void *context, const struct memo_state *state, uint64_t cfa)
 {
@@ -206,7 +206,7 @@ static enum walk_step walk_over_unknown(struct unwind_memo *memo, void *context,
 	return WALK_ON;
 }
 
-/* One that is no short step. */
+/* A step that is not short. */
 static enum walk_step walk_over_rule(struct unwind_memo *memo, void *context,
 				     struct memo_state *state, uint32_t rule)
 {

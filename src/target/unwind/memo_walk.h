@@ -3,22 +3,22 @@
  * every event. The including file defines before:
  *
  *	static inline struct memo_code walk_code(void *context, uint64_t lookup_pc);
- *		what is known of a pc; a hit must cost a few instructions
+ *		information about a pc; a hit must cost only a few instructions
  *	static bool walk_slow(void *context, struct memo_state *state, bool *end_ret);
  *		one step with the full interpreter
  *	static bool walk_known(void *context, uint64_t lookup_pc);
- *		whether the pc lies in code: a return address that was only guessed may be believed
+ *		whether the pc is in code: a return address that was only guessed may be trusted
  *	static bool walk_mapped(void *context, uint64_t begin, uint64_t end);
  *		whether all of [begin, end) can be read
  *	static inline bool walk_is_known(void *context, uint64_t begin, uint64_t end);
- *		the same, as far as it is known without a look
+ *		the same, as far as known without probing
  */
 #ifndef MEMTAPE_UNWIND_MEMO_WALK_H
 #define MEMTAPE_UNWIND_MEMO_WALK_H
 
 #include "unwind/memo_step.h"
 
-/* The first entry from `from` on that no longer holds, or capacity. The heart of it all. */
+/* The first entry from `from` on that no longer holds, or capacity. The hot loop. */
 static inline uint32_t walk_verify(const struct memo_stack *stack, uint32_t from)
 {
 	const struct memo_pair *pair = stack->pair + from;
@@ -53,7 +53,7 @@ static inline bool walk_same(const struct memo_stack *stack, uint32_t kept,
 	       (!(meta->flags & MEMO_NEEDS_BP) || meta->bp == state->bp);
 }
 
-/* What lies inside of the kept frame is new: its bp comes from elsewhere now. */
+/* Everything inside of the kept frame is new: its bp comes from elsewhere now. */
 static inline void walk_join(struct unwind_memo *memo, const struct memo_stack *stack,
 			     uint32_t kept, const struct memo_state *state)
 {
@@ -79,7 +79,7 @@ static inline uint32_t walk_outwards(const struct memo_stack *stack, uint32_t ke
 	for (uint32_t i = 0; i < NEAR; i++)
 		if (stack->meta[++kept].sp >= sp)
 			return kept;
-	for (below = kept; above - below > 1;) { /* the answer is in (below, above] */
+	for (below = kept; above - below > 1;) { /* the result is in (below, above] */
 		const uint32_t middle = below + (above - below) / 2;
 
 		if (stack->meta[middle].sp < sp)
@@ -90,7 +90,7 @@ static inline uint32_t walk_outwards(const struct memo_stack *stack, uint32_t ke
 	return above;
 }
 
-/* A frame of a stack left behind that stands where the walk does. */
+/* A frame of a stack left behind that is in the walk's state. */
 static inline bool walk_other(const struct unwind_memo *memo, const struct memo_state *state,
 			      struct memo_join *join_ret)
 {
@@ -156,7 +156,7 @@ static uint32_t walk_resume(struct unwind_memo *memo, const struct memo_stack *s
 	return last + 1;
 }
 
-/* What was learned of searching from this caller on, among the stacks left behind. */
+/* Whether searching the stacks left behind from this caller on paid so far. */
 static inline int8_t *walk_search_trial(struct unwind_memo *memo, uint64_t pc)
 {
 	return &memo->searches[memo_join_hash(0, pc) >> (64 - MEMO_TRIAL_BITS)];
@@ -168,8 +168,8 @@ enum {
 };
 
 /*
- * A stack left behind is met at a frame: does it hold? MEMO_COMPLETE: no, the walk goes on. What
- * holds for a few entries only is left alone: to take them over costs as much as to walk.
+ * A stack left behind is met at a frame: does it hold? MEMO_COMPLETE: no, the walk goes on. If only
+ * a few entries hold it is ignored: taking them over costs as much as walking.
  */
 static enum memo_end walk_verify_other(struct unwind_memo *memo, struct memo_state *state,
 				       const struct memo_join *join, uint64_t entry_bp,
@@ -196,7 +196,7 @@ struct memo_meeting {
 	uint32_t stack; /* MEMO_MET_OTHER */
 };
 
-/* One frame further out; false: that is the end, as *end_ret says. */
+/* One frame further out; false: the walk ends, see *end_ret. */
 static inline bool walk_on(struct unwind_memo *memo, void *context, struct memo_state *state,
 			   uint64_t *entry_bp, enum memo_end *end_ret)
 {
@@ -219,7 +219,7 @@ static inline bool walk_on(struct unwind_memo *memo, void *context, struct memo_
 	return true;
 }
 
-/* From where nothing kept was met at once. */
+/* Walks on if nothing kept was met at once. */
 static inline enum memo_end walk_far(struct unwind_memo *memo, void *context,
 				     struct memo_state *state, uint32_t kept, uint64_t entry_bp,
 				     struct memo_meeting *met_ret)

@@ -127,7 +127,7 @@ void unwind_object_init_frames(struct unwind_object *object, const uint8_t *eh_f
 	*object = (struct unwind_object) {
 		.end = UINT64_MAX,
 		.frames_begin = eh_frame,
-		/* Not known; more than that a difference of pointers cannot say. */
+		/* Unknown; a difference of pointers cannot exceed that. */
 		.frames_end = eh_frame + PTRDIFF_MAX,
 		.eh_frame = eh_frame,
 	};

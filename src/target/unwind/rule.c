@@ -30,7 +30,7 @@ static bool expression_is_simple(const struct unwind_object *object, int64_t pla
 	return !b.failed && b.at == b.end;
 }
 
-/* offset / 8 as a rule holds it; false: not a multiple, or out of range. */
+/* offset / 8 as stored in a rule; false: not a multiple, or out of range. */
 static bool words_fit(int64_t offset, int64_t min_words, int64_t max_words, uint32_t *words_ret)
 {
 	if (offset % 8 != 0 || offset / 8 < min_words || offset / 8 > max_words)

@@ -3,9 +3,9 @@
  *
  * A rule is compiled from the call frame information of the code at a pc (DWARF 5, section 6.4; the
  * .eh_frame flavour of the System V ABI) and says how the canonical frame address and the caller's
- * frame pointer are found. The return address always lies ARCH_RA_BELOW_CFA below it and the caller's stack pointer
- * always is the CFA, or the rule is UNWIND_SLOW and unwind_full_step() has to do it. The idea is
- * that of the Linux kernel's ORC tables.
+ * frame pointer are found. The return address is always ARCH_RA_BELOW_CFA below it and the caller's
+ * stack pointer always is the CFA, or the rule is UNWIND_SLOW and unwind_full_step() has to do it.
+ * The idea is that of the Linux kernel's ORC tables.
  *
  *	bits 0-3   enum unwind_kind
  *	bits 4-14  frame pointer: 0: unchanged; else saved at CFA - 8 * value
@@ -25,8 +25,8 @@ enum unwind_kind {
 	UNWIND_DEREF = 3,  /* CFA = [frame pointer + offset]: realigned stacks */
 	UNWIND_SIGNAL = 4, /* a signal trampoline: registers are in the ucontext at sp + offset */
 	UNWIND_END = 5,	   /* outermost frame: the return address is undefined or made up */
-	UNWIND_SLOW = 6,   /* the full interpreter knows */
-	UNWIND_BARE = 7	   /* as NONE, but code for sure; never compiled, the includer's word */
+	UNWIND_SLOW = 6,   /* needs the full interpreter */
+	UNWIND_BARE = 7	   /* like NONE, but code for sure; never compiled, the includer's word */
 };
 
 enum { UNWIND_SAVED_MAX = 2047, UNWIND_OFFSET_MAX = 65535 };
@@ -62,9 +62,9 @@ static inline uint32_t unwind_rule_make(enum unwind_kind kind, uint32_t saved_wo
 }
 
 /*
- * One loaded ELF object, as much of it as unwinding needs. Points into the object's own mapping:
+ * One loaded ELF object, as far as needed for unwinding. Points into the object's own mapping:
  * valid while the object is loaded. Filled by unwind_object_init(); the fields after
- * eh_frame_hdr_bytes are the room's own business.
+ * eh_frame_hdr_bytes are private to the room.
  */
 struct unwind_object {
 	uint64_t begin; /* lowest mapped address */
@@ -72,7 +72,7 @@ struct unwind_object {
 	uint64_t bias;
 	const uint8_t *eh_frame_hdr; /* NULL: the object has none, every pc is UNWIND_NONE */
 	size_t eh_frame_hdr_bytes;
-	const uint8_t *frames_begin; /* the mapped segment .eh_frame lies in: what we dare read */
+	const uint8_t *frames_begin; /* the mapped segment of .eh_frame: what we may read */
 	const uint8_t *frames_end;
 	const uint8_t *eh_frame; /* first entry, for walking linearly; NULL: unknown */
 	const uint8_t *table;	 /* sorted search table; NULL: none */
@@ -86,7 +86,7 @@ struct unwind_object {
 struct unwind_regs {
 	uint64_t value[ARCH_REGS];
 	uint32_t known; /* bit set: bit i: value[i] is known */
-	bool exact;	/* pc is the very instruction (signal), not a return address */
+	bool exact;	/* pc is the interrupted instruction (signal), not a return address */
 };
 
 /*
@@ -97,11 +97,11 @@ struct unwind_regs {
 uint32_t unwind_rule_compile(const struct unwind_object *object, uint64_t pc);
 
 /*
- * One step with every register, for what rules cannot say: expressions, a CFA in another register;
- * it does what rules can say, too. Loads from the stack only words in [stack_begin, stack_end)
- * (0, 0: anywhere, so the stack must be known to be sound); what lies outside is not known.
- * True: *regs are the caller's. False: *regs are as they were; *end_ret: the outermost frame
- * (the return address is undefined, made up or 0) from what we cannot step over. pc and sp must be
+ * One step with every register, for what rules cannot express: expressions, a CFA in another
+ * register; it also handles what rules can. Loads from the stack only words in [stack_begin,
+ * stack_end) (0, 0: anywhere, so the stack must be known to be sound); values outside are unknown.
+ * True: *regs are the caller's. False: *regs are as they were; *end_ret: the outermost frame (the
+ * return address is undefined, made up or 0) from what we cannot step over. pc and sp must be
  * known.
  */
 bool unwind_full_step(const struct unwind_object *object, struct unwind_regs *regs,
@@ -116,8 +116,8 @@ bool unwind_object_init(struct unwind_object *object, uint64_t bias, const void 
 
 /*
  * JIT code registered with __register_frame(): a bare .eh_frame that ends with a zero length,
- * walked linearly. Nothing says how long it is, so unlike an ELF object it is believed.
- * The object serves unwind_rule_compile() and unwind_full_step(); its bounds are all of memory.
+ * walked linearly. Its length is not stored, so unlike an ELF object it is trusted. The object
+ * serves unwind_rule_compile() and unwind_full_step(); its bounds are all of memory.
  */
 void unwind_object_init_frames(struct unwind_object *object, const uint8_t *eh_frame);
 

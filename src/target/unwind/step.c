@@ -36,9 +36,9 @@ static bool step_compute_cfa(struct step *step)
 }
 
 /*
- * What the caller had in reg; false: not known. Registers nothing was said of are taken for
- * unchanged, even those a call may clobber: that is what other unwinders do, and what assembly
- * that keeps its CFA in one of them counts on.
+ * The caller's value of reg; false: unknown. Unspecified registers are assumed unchanged, even
+ * those a call may clobber: other unwinders do so, and assembly that keeps its CFA in one of them
+ * relies on it.
  */
 static bool step_compute_reg(const struct step *step, uint32_t reg, uint64_t *ret)
 {
@@ -154,7 +154,7 @@ bool unwind_full_step(const struct unwind_object *object, struct unwind_regs *re
 		return false;
 	if (to.value[ARCH_REG_PC] == regs->value[ARCH_REG_PC] &&
 	    to.value[ARCH_REG_SP] == regs->value[ARCH_REG_SP])
-		return false; /* it would go on like this for ever */
+		return false; /* it would loop for ever */
 	if (to.value[ARCH_REG_PC] == 0) {
 		*end_ret = true;
 		return false;

@@ -1,7 +1,7 @@
 /*
  * usage: a process's memory usage as reported by the kernel, from /proc and its cgroup, at a
  * bounded cost: PSS and swap, and which mappings are resident, are read rarely and cost at most
- * half a percent of the time, plus 20 ms in total and a few more readings when RSS exceeds its
+ * half a percent of the time, plus 8 ms in total and a few more readings when RSS exceeds its
  * previous maximum.
  */
 #ifndef MEMTAPE_COLLECT_USAGE_H

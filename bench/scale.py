@@ -27,7 +27,7 @@ COLOURS = ("#1b6ca8", "#c2571a", "#5a7d2a", "#7a4fa3")
 
 def kinds(quick):
     """Name, what the axis says, and for each size (size, program and its arguments, pairs)."""
-    pairs = 300_000 if quick else 2_000_000
+    pairs = 300_000 if quick else 1_000_000
     million = 1_000_000
 
     def sizes(values, program, before=(), after=(), count=pairs):
@@ -42,7 +42,7 @@ def kinds(quick):
     yield "stacks", "different stacks", [(value, ["shapes", "shallow", "40", str(value)], pairs // 2)
                                          for value in (10, 100, 1000, 10_000, 100_000, million)]
     yield "libraries", "loaded and unloaded", sizes((1, 10, 100, 1000), "loads")
-    lengths = (million // 10, million // 2, million) if quick else (million // 2, 5 * million, 50 * million)
+    lengths = (million // 10, million // 2, million) if quick else (million // 2, 3 * million, 20 * million)
     yield "length", "pairs", [(value, ["pairs"], value) for value in lengths]
 
 

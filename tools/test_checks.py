@@ -529,7 +529,7 @@ FIELDS = {
 
 
 def test_every_kind_of_member_has_its_field():
-    kinds = re.findall(r"^\tMEMBER_(\w+)[, ]", (ROOT / "src/ask/answer/shape.h").read_text(), re.M)
+    kinds = re.findall(r"^\tMEMBER_(\w+)[,\s]", (ROOT / "src/ask/answer/shape.h").read_text(), re.M)
     assert kinds == list(FIELDS)
 
 

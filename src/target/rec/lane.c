@@ -188,19 +188,18 @@ struct rec_lane *rec_lane_renew(const struct rec_lane *lane, const struct rec_fr
 /* The kept stacks are forgotten: the caller walks again. */
 bool rec_lane_grow_memo(struct rec_lane *lane)
 {
-	const uint32_t capacity = (lane->memo.now.capacity + 2) * 4 - 2;
+	const uint32_t old = lane->memo.now.capacity, capacity = (old + 2) * 4 - 2;
 	const size_t bytes = unwind_memo_bytes(capacity);
-	void *memory;
+	void *memory, *before = unwind_memo_memory(&lane->memo);
 
 	if (capacity > REC_MEMO_ENTRIES_MAX)
 		return false;
 	memory = rec_map(bytes);
 	if (!memory)
 		return false;
-	if (lane->memo.now.capacity > REC_MEMO_ENTRIES)
-		rec_unmap(unwind_memo_memory(&lane->memo),
-			  unwind_memo_bytes(lane->memo.now.capacity));
 	unwind_memo_init(&lane->memo, memory, capacity);
+	if (old > REC_MEMO_ENTRIES) /* only now: a handler may leave this function for good */
+		rec_unmap(before, unwind_memo_bytes(old));
 	atomic_fetch_add(&rec.private_bytes, bytes);
 	return true;
 }

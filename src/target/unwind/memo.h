@@ -149,14 +149,14 @@ static inline size_t unwind_memo_bytes(uint32_t capacity)
 /* Forgets all kept stacks, also if a change of them was interrupted for good. */
 static inline void unwind_memo_clear(struct unwind_memo *memo)
 {
-	const uint32_t capacity = memo->now.capacity;
-
-	CHECK(memo->now.top <= capacity);
+	CHECK(memo->now.top <= memo->now.capacity);
 	CHECK(memo->count <= MEMO_STACKS);
 	memo->has_others = false;
 	for (uint32_t i = 0; i < memo->count; i++) {
-		memo->stacks[i].top = memo->stacks[i].known = capacity;
-		memo->stacks[i].met = 0;
+		struct memo_stack *stack = &memo->stacks[i];
+
+		stack->top = stack->known = stack->capacity;
+		stack->met = 0;
 	}
 	memo->now = memo->stacks[memo->here];
 }
@@ -188,7 +188,7 @@ static inline void unwind_memo_init(struct unwind_memo *memo, void *memory, uint
 	unwind_memo_clear(memo);
 }
 
-/* The capacity it was initialized with. */
+/* The memory it was initialized with. */
 static inline void *unwind_memo_memory(const struct unwind_memo *memo)
 {
 	return memo->stacks[0].meta;

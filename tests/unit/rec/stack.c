@@ -406,25 +406,23 @@ static void a_stack_that_outgrows_its_room_is_right(void **state)
 	}
 }
 
-static void what_is_found_in_vain_is_searched_less(void **state)
+static void what_is_left_in_vain_is_left_less(void **state)
 {
 	static struct fake fake;
-	uint32_t before = 0;
+	uint32_t here = 0, changes = 0;
 
 	(void)state;
 	fake_begin(&fake, test.stacks[0]);
 	fake_change(&fake, 1, 4);
 	for (int i = 0; i < 3000; i++) {
-		if (i == 2000)
-			before = test.lane.memo.clock;
 		fake_change(&fake, 4, 16);
 		event_check(&fake);
 		fake_change(&fake, 4, 6);
 		event_check(&fake);
+		changes += i >= 2000 && test.lane.memo.here != here;
+		here = test.lane.memo.here;
 	}
-	/* The clock counts stacks left behind, and what was not done for want of success. */
-	assert_true(test.lane.memo.clock - before > 1000);
-	assert_true(test.lane.memo.has_others);
+	assert_in_range(changes, 1, 200); /* of 1,000, but never none: programs change */
 }
 
 int main(void)
@@ -438,8 +436,7 @@ int main(void)
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(a_stack_that_outgrows_its_room_is_right, setup,
 						teardown),
-		cmocka_unit_test_setup_teardown(what_is_found_in_vain_is_searched_less, setup,
-						teardown),
+		cmocka_unit_test_setup_teardown(what_is_left_in_vain_is_left_less, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,19 +5,10 @@
  *
  * Makes BLOCKS blocks first, then replaces pseudo-random ones of them, PAIRS times.
  */
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static uint64_t state = 88172645463325252u;
-
-static uint64_t next(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
+#include "random.h"
 
 static __attribute__((noinline)) void replace(void **block)
 {

@@ -8,24 +8,15 @@
  * case for anything that keeps the previous stack: nearly all frames are new with every pair, and
  * there are 2^(DEPTH - 6) different stacks. DEPTH counts everything from _start on; the least is 6.
  */
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "random.h"
 
 /* _start, __libc_start_main, __libc_start_call_main, main, the last level and leaf. */
 enum { OTHER_FRAMES = 6 };
 
 static void *kept[4096];
-static uint64_t state = 88172645463325252u;
-
-static uint64_t next(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
-
 static __attribute__((noinline)) void leaf(uint64_t bits)
 {
 	size_t i = bits % 4096;

@@ -13,24 +13,16 @@
  * In `shallow` PATHS different paths are taken, pseudo-random ones, that differ in the innermost
  * frames. DEPTH counts everything from _start on, about; the least is 16.
  */
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
 
+#include "random.h"
+
 enum { KEPT = 64, COROUTINES = 4, COROUTINE_BYTES = 256 << 10 };
 
 static void *kept[KEPT];
-static uint64_t state = 88172645463325252u;
-
-static uint64_t next(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
 
 static __attribute__((noinline)) void replace(size_t i)
 {

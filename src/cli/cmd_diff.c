@@ -434,6 +434,8 @@ static struct err *diff_run(const struct command *command, int argc, char **argv
 	    isatty(STDOUT_FILENO))
 		err = err_new(ERR_USAGE, "expected -o FILE; an HTML page is not for a terminal");
 	if (!err)
+		err = reading_output_check(options.output, question.paths[DIFF_A]);
+	if (!err)
 		err = reading_output_open(&output, options.output, options.force,
 					  question.paths[DIFF_B]);
 	if (err)

@@ -149,6 +149,13 @@ static bool is_same_file(const char *a, const char *b)
 	       left.st_ino == right.st_ino;
 }
 
+struct err *reading_output_check(const char *path, const char *tape_path)
+{
+	if (path && tape_path && strcmp(path, "-") != 0 && is_same_file(path, tape_path))
+		return err_new(ERR_USAGE, "%s is the tape itself", path);
+	return NULL;
+}
+
 struct err *reading_output_open(struct reading_output *output, const char *path, bool may_overwrite,
 				const char *tape_path)
 {
@@ -160,9 +167,9 @@ struct err *reading_output_open(struct reading_output *output, const char *path,
 	*output = (struct reading_output) { .file = stdout };
 	if (!path || strcmp(path, "-") == 0)
 		return NULL;
-	if (is_same_file(path, tape_path))
-		return err_new(ERR_USAGE, "%s is the tape itself", path);
-	err = output_check(path, may_overwrite);
+	err = reading_output_check(path, tape_path);
+	if (!err)
+		err = output_check(path, may_overwrite);
 	if (err)
 		return err;
 	output->path = path;

@@ -116,6 +116,9 @@ struct reading_output {
 	const char *path;
 };
 
+/* ERR_USAGE: path is tape_path. path may be NULL or "-", which are standard output. */
+struct err *reading_output_check(const char *path, const char *tape_path);
+
 /* ERR_USAGE: path is tape_path, or it exists and may not be overwritten (cli/input.h). */
 struct err *reading_output_open(struct reading_output *output, const char *path, bool may_overwrite,
 				const char *tape_path);

@@ -230,6 +230,9 @@ def test_the_tape_is_not_overwritten(shop):
     for command in (["flamegraph", "shop.mtape"], ["export", "shop.mtape", "--to", "folded"],
                     ["report", "shop.mtape"]):
         run(shop, *command, "-o", "./shop.mtape", code=2)
+    (shop / "other.mtape").write_bytes(before)
+    for sides in (("shop.mtape", "other.mtape"), ("other.mtape", "shop.mtape")):
+        run(shop, "diff", *sides, "--force", "-o", "shop.mtape", code=2)
     assert (shop / "shop.mtape").read_bytes() == before
 
 

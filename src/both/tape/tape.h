@@ -279,7 +279,9 @@ enum tape_extended {
 	TAPE_EXT_STACK_USE = 34,     /* tape_stack_use, of the thread that it names */
 	TAPE_EXT_THREAD_BIRTH = 35,  /* tape_thread_birth, on the thread, after its THREAD */
 	TAPE_EXT_BEFORE = 36,	     /* tape_before, then the name of a program before an exec */
-	TAPE_EXT_ALLOCATOR = 37	     /* tape_allocator, then text: its calls are recorded, too */
+	TAPE_EXT_ALLOCATOR = 37,     /* tape_allocator, then text: its calls are recorded, too */
+	TAPE_EXT_SCAN_BEGIN = 38,    /* tape_scan_begin: the moment of a leak scan */
+	TAPE_EXT_SCAN = 39	     /* tape_scan_part + bytes: part of a leak scan's result */
 };
 
 struct tape_process {

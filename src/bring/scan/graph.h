@@ -1,0 +1,67 @@
+/*
+ * graph: which blocks of a program are reachable from its roots, by what, and how much each keeps
+ * alive. Knows nothing of processes: blocks, roots and a function that reads memory come in, a
+ * scan_image comes out.
+ *
+ * The classes are those of Memcheck (Valgrind's manual, section 4.2.8). Words are looked at where
+ * they are aligned. A pointer to the first byte of a block is a *start* pointer, one to another of
+ * its bytes an *interior* pointer; a block of size 0 is taken to have one byte. A heuristic makes
+ * an interior pointer count as a start pointer.
+ *
+ *	reachable  by a chain of start pointers from a root
+ *	possible   by other chains from a root
+ *	definite   in order of address: a block not reached so far; what it reaches, by pointers of
+ *	indirect   either kind, is indirectly lost, also if it was taken to be definitely lost before
+ *
+ * The parent of a reachable block is on a shortest chain of start pointers, of a possible block on
+ * a shortest chain of any pointers, of an indirectly lost one on a shortest chain from the
+ * definitely lost block by which it was found.
+ *
+ * Dominators (Cooper, Harvey and Kennedy, A Simple, Fast Dominance Algorithm, 2001) count pointers
+ * of all kinds from what is alive, and within lost memory from definitely lost blocks.
+ */
+#ifndef MEMTAPE_SCAN_GRAPH_H
+#define MEMTAPE_SCAN_GRAPH_H
+
+#include "capture/scan_image.h"
+
+/* Reads memory of the program: returns how many bytes from the beginning could be read. */
+struct graph_memory {
+	size_t (*read)(void *context, uint64_t address, void *buffer, size_t bytes);
+	/* Whether this can be a vtable: see TAPE_SCAN_INHERITANCE. NULL: never. */
+	bool (*is_vtable)(void *context, uint64_t address);
+	void *context;
+};
+
+struct graph_root {
+	uint64_t begin, end; /* addresses; of registers: their number times 8 */
+	uint32_t holder;     /* index */
+	bool starts_only;    /* interior pointers in it mean nothing: libc's own data */
+	const uint8_t *bytes; /* contents, if they are no memory: registers; else NULL */
+};
+
+struct graph_block {
+	uint64_t address; /* not 0 */
+	uint64_t size_bytes;
+};
+
+struct graph {
+	const struct graph_block *blocks; /* by address, ascending; where two overlap, the first
+					     ends before the second */
+	size_t block_count;	   /* less than 2^31 */
+	const struct graph_root *roots; /* any order; may overlap blocks */
+	size_t root_count;
+	size_t holder_count;
+	uint32_t heuristics;	/* set of enum tape_scan_heuristic */
+	uint32_t pointer_bytes; /* 4 or 8; little-endian */
+	struct graph_memory memory;
+};
+
+/*
+ * Fills blocks, their number and the facts root_bytes, block_bytes and unread_bytes of image, and
+ * retained_bytes of its holders (allocated here, other members zero). Memory: 40 bytes a block and
+ * 8 a pointer found. Time: linear in bytes and pointers; each block is read once.
+ */
+struct err *graph_scan(const struct graph *graph, struct scan_image *image);
+
+#endif

@@ -35,30 +35,31 @@ struct tape_scan_part {
 
 /* The classes of Valgrind's Memcheck; its manual, section 4.2.8. */
 enum tape_scan_class {
-	TAPE_SCAN_UNKNOWN = 0,	  /* the scan did not know of the block */
-	TAPE_SCAN_REACHABLE = 1,  /* by a chain of pointers to the beginnings of blocks */
-	TAPE_SCAN_POSSIBLE = 2,	  /* only by chains with a pointer into the middle of a block */
-	TAPE_SCAN_INDIRECT = 3,	  /* only from lost blocks */
-	TAPE_SCAN_DEFINITE = 4,	  /* not at all */
+	TAPE_SCAN_UNKNOWN = 0,	 /* the scan did not know of the block */
+	TAPE_SCAN_REACHABLE = 1, /* by a chain of pointers to the beginnings of blocks */
+	TAPE_SCAN_POSSIBLE = 2,	 /* only by chains with a pointer into the middle of a block */
+	TAPE_SCAN_INDIRECT = 3,	 /* only from lost blocks */
+	TAPE_SCAN_DEFINITE = 4,	 /* not at all */
 	TAPE_SCAN_CLASS_COUNT = 5
 };
 
 /* Pointers into the middle of a block that count as if to its beginning; bits of a set. */
 enum tape_scan_heuristic {
-	TAPE_SCAN_STDSTRING = 1 << 0,	/* to the characters of a std::string of libstdc++'s old ABI */
-	TAPE_SCAN_LENGTH64 = 1 << 1,	/* behind 8 bytes that hold the length of the rest */
-	TAPE_SCAN_NEWARRAY = 1 << 2,	/* behind the number of elements of a new[] */
+	TAPE_SCAN_STDSTRING =
+		1 << 0,		     /* to the characters of a std::string of libstdc++'s old ABI */
+	TAPE_SCAN_LENGTH64 = 1 << 1, /* behind 8 bytes that hold the length of the rest */
+	TAPE_SCAN_NEWARRAY = 1 << 2, /* behind the number of elements of a new[] */
 	TAPE_SCAN_INHERITANCE = 1 << 3, /* to a second base class: there and first is a vtable */
 	TAPE_SCAN_HEURISTICS = 15
 };
 
 /* What holds blocks and is no block. */
 enum tape_scan_holder {
-	TAPE_SCAN_GLOBAL = 1,	/* a variable of a loaded object, or all of a section without names */
-	TAPE_SCAN_STACK = 2,	/* of a thread */
-	TAPE_SCAN_TLS = 3,	/* a thread's thread-local memory and its control block */
+	TAPE_SCAN_GLOBAL = 1, /* a variable of a loaded object, or all of a section without names */
+	TAPE_SCAN_STACK = 2,  /* of a thread */
+	TAPE_SCAN_TLS = 3,    /* a thread's thread-local memory and its control block */
 	TAPE_SCAN_REGISTERS = 4, /* of a thread */
-	TAPE_SCAN_MAPPING = 5	/* memory that the program mapped itself */
+	TAPE_SCAN_MAPPING = 5	 /* memory that the program mapped itself */
 };
 
 static_assert(sizeof(struct tape_scan_begin) == 8, "format");

@@ -16,10 +16,11 @@ enum { SCAN_IMAGE_BYTES_MAX = 1 << 30 };
 
 struct scan_image_block {
 	uint64_t address;
-	uint64_t size_bytes;	 /* requested */
-	uint64_t retained_bytes; /* of it and of what would be unreachable without it; see dominator */
-	uint64_t offset;	 /* in the parent, of the pointer; of a register: 8 times its number */
-	uint32_t parent;    /* node before it on a shortest chain from a holder, or in lost memory from
+	uint64_t size_bytes; /* requested */
+	uint64_t
+		retained_bytes; /* of it and of what would be unreachable without it; see dominator */
+	uint64_t offset; /* in the parent, of the pointer; of a register: 8 times its number */
+	uint32_t parent; /* node before it on a shortest chain from a holder, or in lost memory from
 			       the block that was lost first; NONE: it is such a block */
 	uint32_t dominator; /* the nearest node on all chains; NONE: several holders have it */
 	uint8_t class;	    /* enum tape_scan_class, never UNKNOWN */
@@ -32,7 +33,7 @@ struct scan_image_holder {
 	uint32_t tid;  /* 0: not a thread's */
 	uint64_t begin, end;
 	uint64_t retained_bytes; /* sum over what it alone holds */
-	uint32_t name;		 /* of the variable or mapping: offset in texts, NUL-terminated; 0: "" */
+	uint32_t name; /* of the variable or mapping: offset in texts, NUL-terminated; 0: "" */
 };
 
 struct scan_image_facts {
@@ -44,7 +45,8 @@ struct scan_image_facts {
 	uint32_t thread_count;	 /* stopped and examined */
 	uint32_t missed_threads; /* could not be stopped */
 	uint32_t heuristics;	 /* in use */
-	uint32_t trouble; /* offset in texts: why there is no result (block_count is 0); 0: there is */
+	uint32_t
+		trouble; /* offset in texts: why there is no result (block_count is 0); 0: there is */
 };
 
 /* Owns its arrays. An all-zero image is valid and empty. */

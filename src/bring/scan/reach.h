@@ -1,0 +1,10 @@
+/* reach: the class of every block, and the pointer by which it is held; see graph.h. */
+#ifndef MEMTAPE_SCAN_REACH_H
+#define MEMTAPE_SCAN_REACH_H
+
+#include "scan/pointers.h"
+
+/* Fills class, parent, offset, heuristic and is_interior of pointers->block_count blocks. */
+struct err *reach_fill(const struct pointers *pointers, struct scan_image_block *blocks);
+
+#endif

@@ -17,6 +17,7 @@ void anonymous_deinit(struct anonymous *anonymous)
 	interner_deinit(&anonymous->arguments);
 	interner_deinit(&anonymous->threads);
 	interner_deinit(&anonymous->marks);
+	interner_deinit(&anonymous->variables);
 	interner_deinit(&anonymous->sources);
 	interner_deinit(&anonymous->build_ids);
 	vec_u64_deinit(&anonymous->random_ids);
@@ -225,6 +226,9 @@ const char *anonymous_text(void *context, enum anonymise_kind kind, const char *
 		return word(anonymous, out, &anonymous->threads, "thread", text, "thread-", "");
 	case ANONYMISE_MARK:
 		return word(anonymous, out, &anonymous->marks, "mark", text, "mark-", "");
+	case ANONYMISE_VARIABLE:
+		return word(anonymous, out, &anonymous->variables, "variable", text, "variable-",
+			    "");
 	case ANONYMISE_OTHER:
 		break;
 	}

@@ -23,6 +23,7 @@ struct anonymous {
 	struct interner arguments;
 	struct interner threads;
 	struct interner marks;
+	struct interner variables;
 	struct interner sources;
 	struct interner build_ids;
 	struct vec_u64 random_ids; /* by build-id number: offset of its bytes */

@@ -47,8 +47,10 @@ static uint64_t write_pc(void *context, uint64_t pc)
 static struct err *write_edit(void *context, struct packed_stream *collector)
 {
 	const struct tape_edit edit = { .what = TAPE_EDIT_ANONYMISED };
+	struct err *err = anonymise_scans_write(context, collector);
 
-	(void)context;
+	if (err)
+		return err;
 	return packed_stream_extended(collector, TAPE_EXT_EDIT, collector->last_ticks, &edit,
 				      sizeof(edit), NULL, 0);
 }
@@ -148,6 +150,7 @@ struct err *anonymise_tape(const struct capture *capture, int fd,
 		err = rewrite_tape(capture, fd, &header, settings->level, &rewriter, rewritten_ret);
 	free(anonymise.shift);
 	map_deinit(&anonymise.pids);
+	anonymise_scans_free(&anonymise);
 	str_deinit(&anonymise.text);
 	vec_u8_deinit(&anonymise.out);
 	return err;

@@ -17,7 +17,8 @@ enum anonymise_kind {
 	ANONYMISE_ARGUMENT, /* of the command line */
 	ANONYMISE_THREAD,   /* a thread's name */
 	ANONYMISE_MARK,
-	ANONYMISE_OTHER /* free text */
+	ANONYMISE_VARIABLE, /* of the program */
+	ANONYMISE_OTHER	    /* free text */
 };
 
 struct anonymise_settings {

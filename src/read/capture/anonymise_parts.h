@@ -7,6 +7,15 @@
 #include "capture/anonymise.h"
 #include "capture/shift.h"
 
+/* The result of a leak scan, as far as its parts came. */
+struct anonymise_scan {
+	uint32_t id;
+	uint64_t total_bytes;
+	struct vec_u8 bytes;
+};
+
+VEC_DEFINE(anonymise_scans, struct anonymise_scan);
+
 struct anonymise {
 	const struct capture *capture;
 	const struct anonymise_settings *settings;
@@ -15,11 +24,17 @@ struct anonymise {
 	uint64_t realtime_ns; /* when the recording began */
 	struct str text;      /* a text of the record, with its NUL */
 	struct vec_u8 out;    /* the record's new payload */
+	struct anonymise_scans scans;
 };
 
 /* Writes the payload of a record with everything replaced to out; nothing: drop the record. */
 struct err *anonymise_payload(struct anonymise *anonymise, enum tape_extended type,
 			      const uint8_t *bytes, size_t count);
+
+/* Keeps a part of a scan's result; anonymise_scans_write writes them all. */
+struct err *anonymise_scan_part(struct anonymise *anonymise, const uint8_t *payload, size_t count);
+struct err *anonymise_scans_write(struct anonymise *anonymise, struct packed_stream *collector);
+void anonymise_scans_free(struct anonymise *anonymise);
 
 /* A replacement number for each process and thread except 0. */
 struct err *anonymise_pid(struct anonymise *anonymise, uint32_t *pid);

@@ -8,6 +8,7 @@
 #include "tape/tape_calls.h"
 #include "tape/tape_exec.h"
 #include "tape/tape_import.h"
+#include "tape/tape_scan.h"
 #include "tape/tape_stack_use.h"
 
 enum { PID_FIRST = 1001 };
@@ -368,6 +369,8 @@ static size_t plain_bytes(enum tape_extended type)
 		return sizeof(struct tape_calls);
 	case TAPE_EXT_CALL_SIZES:
 		return sizeof(struct tape_call_sizes);
+	case TAPE_EXT_SCAN_BEGIN:
+		return sizeof(struct tape_scan_begin);
 	case TAPE_EXT_STRIPPED:
 		return 0;
 	default:
@@ -432,6 +435,8 @@ struct err *anonymise_payload(struct anonymise *anonymise, enum tape_extended ty
 		return on_worded(anonymise, rest, sizeof(struct tape_before), ANONYMISE_OTHER);
 	case TAPE_EXT_IMPORT:
 		return on_import(anonymise, rest);
+	case TAPE_EXT_SCAN:
+		return anonymise_scan_part(anonymise, bytes, count);
 	case TAPE_EXT_ALLOCATOR:
 		return on_allocator(anonymise, rest);
 	default:

@@ -258,6 +258,23 @@ static bool finish_strays(struct model *model, const struct strays *strays)
 	return true;
 }
 
+static struct err *finish_scans(struct model *model)
+{
+	struct scans *scans = &model->built_scans;
+	struct err *err = scans_seal(scans);
+
+	model->own_scans = calloc(scans->built.count + 1, sizeof(*model->own_scans));
+	if (err || !model->own_scans)
+		return err ? err : err_nomem();
+	for (size_t i = 0; i < scans->built.count; i++) {
+		model->own_scans[i] = scans->built.items[i].scan;
+		model->own_scans[i].ns = clock_ns(&model->clock, scans->built.items[i].scan.ns);
+	}
+	model->scans = model->own_scans;
+	model->scan_count = scans->built.count;
+	return NULL;
+}
+
 /*
  * A process that execs another program writes no end, because the call may fail: then the program
  * continues, and writes an end later. For a recording still in progress the outcome is unknown.
@@ -307,6 +324,8 @@ static struct err *finish(struct load *load, const struct capture_played *played
 	if (!finish_timeline(model, replay) || !finish_strays(model, &replay->strays))
 		return err_nomem();
 	err = count_truncated(model);
+	if (!err)
+		err = finish_scans(model);
 	if (!err)
 		err = finish_threads(model, replay);
 	return err ? err : finish_quality(model, load->capture, played);
@@ -375,6 +394,7 @@ static struct err *load_all(struct load *load)
 	    !clock_init(&model->clock, capture_header(load->capture)))
 		return err_nomem();
 	load_window(load);
+	model->built_scans.arena = &model->arena;
 	if (load->image)
 		err = begin_rows(load);
 	if (!err)

@@ -48,6 +48,9 @@ enum index_section {
 	INDEX_LATENCIES, /* by function; empty if not recorded */
 	INDEX_STACK_LATENCIES,
 	INDEX_STRAYS,
+	INDEX_SCANS,
+	INDEX_SCAN_BLOCKS,  /* of all scans, one after the other */
+	INDEX_SCAN_HOLDERS, /* the same */
 	INDEX_SECTIONS
 };
 
@@ -56,7 +59,7 @@ struct index_part {
 	uint64_t bytes;
 };
 
-enum { INDEX_VERSION = 7 };
+enum { INDEX_VERSION = 8 };
 #define INDEX_MAGIC "MTINDEX\n"
 
 struct index_header {

@@ -7,15 +7,7 @@
 #include <sys/stat.h>
 
 #include "core/hash.h"
-#include "model/index.h"
-
-struct reader {
-	const uint8_t *file;
-	struct index_header header;
-	struct model *model;
-	uint64_t text_bytes;
-	bool failed; /* sticky */
-};
+#include "model/index_reader.h"
 
 /* Data as large as the tape is not checksummed: opening would have to read it. */
 static bool is_summed(enum index_section section)
@@ -31,6 +23,7 @@ static bool is_summed(enum index_section section)
 	case INDEX_TIMELINE:
 	case INDEX_CHAINS:
 	case INDEX_PEAK_TIES:
+	case INDEX_SCAN_BLOCKS:
 		return false;
 	default:
 		return true;
@@ -70,9 +63,8 @@ static struct err *check_header(const struct index_header *header, uint64_t file
 	return NULL;
 }
 
-/* The items of a section. */
-static const void *part_items(struct reader *reader, enum index_section section, size_t item_bytes,
-			      size_t *count_ret)
+const void *index_items(struct index_reader *reader, enum index_section section, size_t item_bytes,
+			size_t *count_ret)
 {
 	const struct index_part *part = &reader->header.parts[section];
 
@@ -81,11 +73,10 @@ static const void *part_items(struct reader *reader, enum index_section section,
 	return reader->file + part->offset;
 }
 
-/* A copy of them in memory; NULL: out of memory. */
-static void *part_copy(struct reader *reader, enum index_section section, size_t item_bytes,
-		       size_t *count_ret)
+void *index_copy(struct index_reader *reader, enum index_section section, size_t item_bytes,
+		 size_t *count_ret)
 {
-	const void *items = part_items(reader, section, item_bytes, count_ret);
+	const void *items = index_items(reader, section, item_bytes, count_ret);
 	void *copy = malloc(*count_ret * item_bytes + 1);
 
 	if (copy)
@@ -93,8 +84,7 @@ static void *part_copy(struct reader *reader, enum index_section section, size_t
 	return copy;
 }
 
-/* Replaces the offset of a text by its pointer. */
-static const char *text_get(struct reader *reader, const void *stored)
+const char *index_text(struct index_reader *reader, const void *stored)
 {
 	const uint64_t offset = (uintptr_t)stored;
 
@@ -105,10 +95,10 @@ static const char *text_get(struct reader *reader, const void *stored)
 	return (const char *)reader->file + reader->header.parts[INDEX_TEXTS].offset + offset;
 }
 
-static void read_texts(struct reader *reader)
+static void read_texts(struct index_reader *reader)
 {
 	size_t count;
-	const char *texts = part_items(reader, INDEX_TEXTS, 1, &count);
+	const char *texts = index_items(reader, INDEX_TEXTS, 1, &count);
 
 	reader->text_bytes = count;
 	reader->failed |= count == 0 || texts[count - 1] != 0;
@@ -123,33 +113,33 @@ static void bool_sanitize(bool *flag)
 	*flag = byte != 0;
 }
 
-static struct err *read_process(struct reader *reader)
+static struct err *read_process(struct index_reader *reader)
 {
 	struct model_process *process = &reader->model->process;
 	size_t argc;
-	const uint64_t *offsets = part_items(reader, INDEX_ARGV, sizeof(*offsets), &argc);
+	const uint64_t *offsets = index_items(reader, INDEX_ARGV, sizeof(*offsets), &argc);
 	const char **argv = arena_array(&reader->model->arena, argc + 1, sizeof(*argv));
 
 	if (!argv)
 		return err_nomem();
 	for (size_t i = 0; i < argc; i++)
-		argv[i] = text_get(reader, (const void *)(uintptr_t)offsets[i]);
+		argv[i] = index_text(reader, (const void *)(uintptr_t)offsets[i]);
 	reader->failed |= process->argc != argc;
 	process->argv = argv;
-	process->exe = text_get(reader, process->exe);
-	process->cwd = text_get(reader, process->cwd);
+	process->exe = index_text(reader, process->exe);
+	process->cwd = index_text(reader, process->cwd);
 	bool_sanitize(&process->clock_is_estimated);
 	if ((unsigned)process->end_kind > TAPE_END_EXEC)
 		process->end_kind = TAPE_END_UNKNOWN;
 	return NULL;
 }
 
-static void read_facts(struct reader *reader)
+static void read_facts(struct index_reader *reader)
 {
 	struct model *model = reader->model;
 	struct index_facts facts;
 	size_t count;
-	const void *stored = part_items(reader, INDEX_FACTS, sizeof(facts), &count);
+	const void *stored = index_items(reader, INDEX_FACTS, sizeof(facts), &count);
 
 	reader->failed |= count != 1;
 	if (reader->failed)
@@ -162,7 +152,7 @@ static void read_facts(struct reader *reader)
 	model->quality = facts.quality;
 	model->stacks_used = facts.stacks_used;
 	bool_sanitize(&model->quality.has_recorder);
-	model->quality.fault_text = text_get(reader, facts.quality.fault_text);
+	model->quality.fault_text = index_text(reader, facts.quality.fault_text);
 	model->table.row_count = facts.row_count;
 	model->table.freed_count = facts.freed_count;
 	model->table.rows_at_peak = facts.rows_at_peak;
@@ -174,7 +164,7 @@ static void read_facts(struct reader *reader)
 	model->fine_span_ticks = facts.timeline_span_ticks;
 }
 
-static void check_stacks(struct reader *reader)
+static void check_stacks(struct index_reader *reader)
 {
 	const struct model *model = reader->model;
 	bool sound = model->stack_count >= CAPTURE_STACK_FIRST;
@@ -190,26 +180,27 @@ static void check_stacks(struct reader *reader)
 	reader->failed |= !sound;
 }
 
-static struct err *read_stacks(struct reader *reader)
+static struct err *read_stacks(struct index_reader *reader)
 {
 	struct model *model = reader->model;
 	struct capture_module *modules;
 	size_t sums, links, totals, usables;
 
 	model->stacks =
-		part_items(reader, INDEX_STACKS, sizeof(*model->stacks), &model->stack_count);
-	model->stack_sums = part_items(reader, INDEX_STACK_SUMS, sizeof(*model->stack_sums), &sums);
+		index_items(reader, INDEX_STACKS, sizeof(*model->stacks), &model->stack_count);
+	model->stack_sums =
+		index_items(reader, INDEX_STACK_SUMS, sizeof(*model->stack_sums), &sums);
 	model->stack_links =
-		part_items(reader, INDEX_STACK_LINKS, sizeof(*model->stack_links), &links);
+		index_items(reader, INDEX_STACK_LINKS, sizeof(*model->stack_links), &links);
 	model->stack_totals =
-		part_items(reader, INDEX_STACK_TOTALS, sizeof(*model->stack_totals), &totals);
+		index_items(reader, INDEX_STACK_TOTALS, sizeof(*model->stack_totals), &totals);
 	model->stack_usables =
-		part_items(reader, INDEX_STACK_USABLES, sizeof(*model->stack_usables), &usables);
-	model->sightings = part_items(reader, INDEX_SIGHTINGS, sizeof(*model->sightings),
-				      &model->sighting_count);
+		index_items(reader, INDEX_STACK_USABLES, sizeof(*model->stack_usables), &usables);
+	model->sightings = index_items(reader, INDEX_SIGHTINGS, sizeof(*model->sightings),
+				       &model->sighting_count);
 	reader->failed |=
 		sums != model->stack_count || links != sums || totals != sums || usables != sums;
-	modules = part_copy(reader, INDEX_MODULES, sizeof(*modules), &model->module_count);
+	modules = index_copy(reader, INDEX_MODULES, sizeof(*modules), &model->module_count);
 	model->modules = model->own_modules = modules;
 	if (!modules)
 		return err_nomem();
@@ -221,21 +212,21 @@ static struct err *read_stacks(struct reader *reader)
 		reader->failed |= !inside;
 		modules[i].build_id = reader->file + reader->header.parts[INDEX_TEXTS].offset +
 				      (inside ? build_id : 0);
-		modules[i].path = text_get(reader, modules[i].path);
+		modules[i].path = index_text(reader, modules[i].path);
 	}
 	check_stacks(reader);
 	return NULL;
 }
 
 /* For all functions and stacks, or for none. */
-static void read_latencies(struct reader *reader)
+static void read_latencies(struct index_reader *reader)
 {
 	struct model *model = reader->model;
 	size_t functions, stacks;
 	const struct model_latency *latencies =
-		part_items(reader, INDEX_LATENCIES, sizeof(*latencies), &functions);
+		index_items(reader, INDEX_LATENCIES, sizeof(*latencies), &functions);
 	const struct model_stack_latency *stack_latencies =
-		part_items(reader, INDEX_STACK_LATENCIES, sizeof(*stack_latencies), &stacks);
+		index_items(reader, INDEX_STACK_LATENCIES, sizeof(*stack_latencies), &stacks);
 
 	if (functions == 0 && stacks == 0)
 		return;
@@ -244,18 +235,18 @@ static void read_latencies(struct reader *reader)
 	model->stack_latencies = stack_latencies;
 }
 
-static struct err *read_threads(struct reader *reader)
+static struct err *read_threads(struct index_reader *reader)
 {
 	struct model *model = reader->model;
 
 	model->threads =
-		part_copy(reader, INDEX_THREADS, sizeof(*model->threads), &model->thread_count);
+		index_copy(reader, INDEX_THREADS, sizeof(*model->threads), &model->thread_count);
 	if (!model->threads)
 		return err_nomem();
 	for (size_t i = 0; i < model->thread_count; i++) {
 		struct model_thread *thread = &model->threads[i];
 
-		thread->name = text_get(reader, thread->name);
+		thread->name = index_text(reader, thread->name);
 		reader->failed |= thread->creator != MODEL_NO_THREAD &&
 				  thread->creator >= model->thread_count;
 		reader->failed |= thread->create_stack >= model->stack_count;
@@ -264,49 +255,49 @@ static struct err *read_threads(struct reader *reader)
 	return NULL;
 }
 
-static void read_strays(struct reader *reader)
+static void read_strays(struct index_reader *reader)
 {
 	struct model *model = reader->model;
 
 	model->strays =
-		part_items(reader, INDEX_STRAYS, sizeof(*model->strays), &model->stray_count);
+		index_items(reader, INDEX_STRAYS, sizeof(*model->strays), &model->stray_count);
 	reader->failed |= !strays_are_sound(model);
 }
 
-static struct err *read_notes(struct reader *reader)
+static struct err *read_notes(struct index_reader *reader)
 {
 	struct model *model = reader->model;
 	size_t count;
 
 	/* read-only, and not freed: see model_destroy */
-	model->usages.items = (struct model_usage *)(uintptr_t)part_items(
+	model->usages.items = (struct model_usage *)(uintptr_t)index_items(
 		reader, INDEX_USAGES, sizeof(*model->usages.items), &model->usages.count);
 	model->notes.items =
-		part_copy(reader, INDEX_NOTES, sizeof(*model->notes.items), &model->notes.count);
-	model->damage.items =
-		part_copy(reader, INDEX_DAMAGE, sizeof(*model->damage.items), &model->damage.count);
+		index_copy(reader, INDEX_NOTES, sizeof(*model->notes.items), &model->notes.count);
+	model->damage.items = index_copy(reader, INDEX_DAMAGE, sizeof(*model->damage.items),
+					 &model->damage.count);
 	if (!model->notes.items || !model->damage.items)
 		return err_nomem();
 	count = model->notes.count;
 	for (size_t i = 0; i < count; i++) {
 		struct model_note *note = &model->notes.items[i];
 
-		note->text = text_get(reader, note->text);
+		note->text = index_text(reader, note->text);
 		reader->failed |=
 			note->stack >= model->stack_count ||
 			(note->thread != MODEL_NO_THREAD && note->thread >= model->thread_count);
 	}
 	for (size_t i = 0; i < model->damage.count; i++)
-		model->damage.items[i].text = text_get(reader, model->damage.items[i].text);
+		model->damage.items[i].text = index_text(reader, model->damage.items[i].text);
 	reader->failed |= model->quality.damage_count != model->damage.count;
 	return NULL;
 }
 
-static struct err *read_clock(struct reader *reader)
+static struct err *read_clock(struct index_reader *reader)
 {
 	struct clock_points *points = &reader->model->clock.points;
 
-	points->items = part_copy(reader, INDEX_CLOCK, sizeof(*points->items), &points->count);
+	points->items = index_copy(reader, INDEX_CLOCK, sizeof(*points->items), &points->count);
 	if (!points->items)
 		return err_nomem();
 	for (size_t i = 1; i < points->count; i++)
@@ -316,12 +307,12 @@ static struct err *read_clock(struct reader *reader)
 	return NULL;
 }
 
-static void read_timeline(struct reader *reader)
+static void read_timeline(struct index_reader *reader)
 {
 	struct model *model = reader->model;
 	struct timeline_now before = { 0 };
 
-	model->fine = part_items(reader, INDEX_TIMELINE, sizeof(*model->fine), &model->fine_count);
+	model->fine = index_items(reader, INDEX_TIMELINE, sizeof(*model->fine), &model->fine_count);
 	reader->failed |= model->fine_count == 0 || model->fine_count > TIMELINE_SPANS ||
 			  model->fine_span_ticks == 0;
 	for (size_t i = 0; i < model->fine_count && !reader->failed; i++) {
@@ -337,7 +328,7 @@ static void read_timeline(struct reader *reader)
 			  before.allocated_count - before.live_count != model->table.freed_count;
 }
 
-static void check_segments(struct reader *reader, size_t segment_count)
+static void check_segments(struct index_reader *reader, size_t segment_count)
 {
 	const struct table *table = &reader->model->table;
 
@@ -362,7 +353,7 @@ static bool part_fits(uint64_t offset, uint64_t bytes, uint64_t file_bytes)
 	return offset % 8 == 0 && offset <= file_bytes && bytes <= file_bytes - offset;
 }
 
-static void check_freed(struct reader *reader, size_t block_count)
+static void check_freed(struct index_reader *reader, size_t block_count)
 {
 	const struct table *table = &reader->model->table;
 
@@ -378,7 +369,7 @@ static void check_freed(struct reader *reader, size_t block_count)
 				u64_min(table->freed_count - i * FREED_BLOCK, FREED_BLOCK);
 }
 
-static void check_checkpoints(struct reader *reader)
+static void check_checkpoints(struct index_reader *reader)
 {
 	const struct table *table = &reader->model->table;
 
@@ -394,25 +385,25 @@ static void check_checkpoints(struct reader *reader)
 	}
 }
 
-static void read_rows(struct reader *reader)
+static void read_rows(struct index_reader *reader)
 {
 	struct table *table = &reader->model->table;
 	size_t segments, blocks, chains;
 
-	table->segments = part_items(reader, INDEX_SEGMENTS, sizeof(*table->segments), &segments);
-	table->freed = part_items(reader, INDEX_FREED, sizeof(*table->freed), &blocks);
-	table->chains = part_items(reader, INDEX_CHAINS, sizeof(*table->chains), &chains);
+	table->segments = index_items(reader, INDEX_SEGMENTS, sizeof(*table->segments), &segments);
+	table->freed = index_items(reader, INDEX_FREED, sizeof(*table->freed), &blocks);
+	table->chains = index_items(reader, INDEX_CHAINS, sizeof(*table->chains), &chains);
 	table->chain_count = chains;
-	table->checkpoints = part_items(reader, INDEX_CHECKPOINTS, sizeof(*table->checkpoints),
-					&table->checkpoint_count);
-	table->peak_ties = part_items(reader, INDEX_PEAK_TIES, sizeof(*table->peak_ties),
-				      &table->peak_tie_count);
+	table->checkpoints = index_items(reader, INDEX_CHECKPOINTS, sizeof(*table->checkpoints),
+					 &table->checkpoint_count);
+	table->peak_ties = index_items(reader, INDEX_PEAK_TIES, sizeof(*table->peak_ties),
+				       &table->peak_tie_count);
 	check_segments(reader, segments);
 	check_freed(reader, blocks);
 	check_checkpoints(reader);
 }
 
-static struct err *read_all(struct reader *reader)
+static struct err *read_all(struct index_reader *reader)
 {
 	struct model *model = reader->model;
 	struct err *err = NULL;
@@ -427,6 +418,8 @@ static struct err *read_all(struct reader *reader)
 		err = read_threads(reader);
 	if (!err)
 		err = read_notes(reader);
+	if (!err)
+		err = index_read_scans(reader);
 	if (!err)
 		err = read_clock(reader);
 	if (err)
@@ -451,7 +444,8 @@ static bool identity_equal(const struct index_identity *a, const struct index_id
 }
 
 /* Maps the file; its header is valid, and of this tape. */
-static struct err *map_file(struct reader *reader, int fd, const struct index_identity *identity)
+static struct err *map_file(struct index_reader *reader, int fd,
+			    const struct index_identity *identity)
 {
 	struct stat status;
 	struct err *err;
@@ -481,7 +475,7 @@ static struct err *map_file(struct reader *reader, int fd, const struct index_id
 struct err *index_read(int fd, const struct index_identity *identity, struct model **model_ret)
 {
 	CLEAN(model_destroy) struct model *model = calloc(1, sizeof(*model));
-	struct reader reader = { .model = model };
+	struct index_reader reader = { .model = model };
 	struct err *err;
 
 	assert(fd >= 0);

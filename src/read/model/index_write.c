@@ -38,6 +38,9 @@ uint64_t index_layout(void)
 		sizeof(struct model_latency),
 		sizeof(struct model_stack_latency),
 		sizeof(struct model_stray_free),
+		sizeof(struct model_scan),
+		sizeof(struct model_scan_block),
+		sizeof(struct model_scan_holder),
 		TAPE_FN_COUNT,
 		MODEL_COLUMNS,
 	};
@@ -213,6 +216,46 @@ static void put_branches(struct writer *writer, const struct model *model,
 	put_part(writer, INDEX_STACK_USABLES, usables, count, sizeof(*usables));
 }
 
+static void put_scan(struct writer *writer, void *item)
+{
+	struct model_scan *scan = item;
+
+	scan->trouble = put_text(writer, scan->trouble);
+	scan->blocks = NULL;
+	scan->holders = NULL;
+}
+
+static void put_holder(struct writer *writer, void *item)
+{
+	struct model_scan_holder *holder = item;
+
+	holder->name = put_text(writer, holder->name);
+}
+
+static void put_scans(struct writer *writer, const struct model *model)
+{
+	CLEAN(scan_blocks_vec_deinit) struct scan_blocks_vec blocks = { 0 };
+	CLEAN(scan_holders_vec_deinit) struct scan_holders_vec holders = { 0 };
+	bool ok = true;
+
+	for (size_t i = 0; i < model->scan_count; i++) {
+		const struct model_scan *scan = &model->scans[i];
+
+		ok = ok && scan_blocks_vec_reserve(&blocks, blocks.count + scan->block_count + 1);
+		for (uint64_t at = 0; ok && at < scan->block_count; at++)
+			ok = scan_blocks_vec_push(&blocks, scan->blocks[at]);
+		for (uint64_t at = 0; ok && at < scan->holder_count; at++)
+			ok = scan_holders_vec_push(&holders, scan->holders[at]);
+	}
+	if (!ok)
+		writer->err = writer->err ? writer->err : err_nomem();
+	put_items(writer, INDEX_SCANS, model->scans, model->scan_count, sizeof(*model->scans),
+		  put_scan);
+	put_part(writer, INDEX_SCAN_BLOCKS, blocks.items, blocks.count, sizeof(*blocks.items));
+	put_items(writer, INDEX_SCAN_HOLDERS, holders.items, holders.count, sizeof(*holders.items),
+		  put_holder);
+}
+
 static void put_latencies(struct writer *writer, const struct model *model)
 {
 	const bool has_some = model->latencies != NULL;
@@ -313,6 +356,7 @@ struct err *index_write(const struct model *model, const struct rows *rows,
 	put_argv(&writer, &model->process);
 	put_sums(&writer, model);
 	put_latencies(&writer, model);
+	put_scans(&writer, model);
 	put_rows(&writer, model, rows, checkpoints, replay, file);
 	put_part(&writer, INDEX_TEXTS, writer.texts.items, writer.texts.count, 1);
 	put_header(&writer, identity);

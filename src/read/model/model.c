@@ -32,6 +32,9 @@ void model_destroy(struct model *model)
 	free(model->timeline);
 	free(model->index_path);
 	free(model->own_modules);
+	free(model->own_scans);
+	free(model->own_holders);
+	scans_deinit(&model->built_scans);
 	if (model->table.file)
 		munmap((void *)(uintptr_t)model->table.file, model->table.file_bytes);
 	free(model);

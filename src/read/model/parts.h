@@ -14,6 +14,7 @@
 #include "model/model.h"
 #include "model/replay.h"
 #include "model/rows.h"
+#include "model/scans_load.h"
 
 VEC_DEFINE(model_usages_vec, struct model_usage);
 VEC_DEFINE(model_notes_vec, struct model_note);
@@ -74,9 +75,13 @@ struct model {
 	struct model_damage_vec damage;
 	struct model_quality quality;
 	struct clock clock;
+	const struct model_scan *scans;
+	size_t scan_count;
 	char *index_path; /* NULL: none */
 	bool index_is_new;
 	struct capture_module *own_modules; /* of an index, or NULL */
+	struct model_scan *own_scans;
+	struct model_scan_holder *own_holders; /* of an index, or NULL */
 
 	/* of a built one */
 	struct capture_stacks built_stacks;
@@ -85,6 +90,7 @@ struct model {
 	struct timeline_mark *built_fine;
 	struct model_stray_free *built_strays;
 	struct latencies *built_latencies;
+	struct scans built_scans;
 };
 
 /*

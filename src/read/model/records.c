@@ -385,6 +385,25 @@ static struct err *take_note(struct load *load, const struct capture_event *even
 	return NULL;
 }
 
+static struct err *take_scan_begin(struct load *load, const struct tape_extended_record *record)
+{
+	struct tape_scan_begin begin;
+
+	if (!payload_get(record, &begin, sizeof(begin)))
+		return NULL;
+	return scans_begin(&load->model->built_scans, &begin, record->ticks, &load->replay.blocks);
+}
+
+static struct err *take_scan_part(struct load *load, const struct tape_extended_record *record)
+{
+	struct tape_scan_part part;
+
+	if (!payload_get(record, &part, sizeof(part)))
+		return NULL;
+	return scans_part(&load->model->built_scans, &part, record->payload + sizeof(part),
+			  record->payload_bytes - sizeof(part));
+}
+
 struct err *load_record(struct load *load, const struct capture_event *event)
 {
 	const struct tape_extended_record record = capture_event_extended(event);
@@ -413,6 +432,10 @@ struct err *load_record(struct load *load, const struct capture_event *event)
 		return take_clock(load, &record);
 	case TAPE_EXT_USAGE:
 		return take_usage(load, &record);
+	case TAPE_EXT_SCAN_BEGIN:
+		return take_scan_begin(load, &record);
+	case TAPE_EXT_SCAN:
+		return take_scan_part(load, &record);
 	case TAPE_EXT_LOST:
 		take_lost(load, &record);
 		return NULL;

@@ -3,8 +3,9 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "../tape_writer.h"
+#include "../scan_writer.h"
 #include "model/index.h"
+#include "model/scans.h"
 #include "row_value.h"
 
 enum {
@@ -61,6 +62,45 @@ static void step(struct tape *tape, uint32_t nodes[4][8])
 		writer_latency(&tape->writer, stream, latency);
 }
 
+/* A list of all blocks, the last of which nothing holds. */
+static void scan(struct tape *tape)
+{
+	static char texts[] = "\0g_list";
+	struct scan_image_holder holder = {
+		.kind = TAPE_SCAN_GLOBAL, .begin = 8, .end = 16, .name = 1
+	};
+	struct scan_image image = {
+		.holders = &holder, .holder_count = 1, .texts = texts, .texts_bytes = sizeof(texts)
+	};
+
+	image.blocks = calloc(BLOCKS, sizeof(*image.blocks));
+	assert_non_null(image.blocks);
+	for (size_t at = 0; at < BLOCKS && image.block_count < 100; at++)
+		if (tape->lives[at]) {
+			const uint32_t before = (uint32_t)image.block_count - 1;
+
+			image.blocks[image.block_count++] = (struct scan_image_block) {
+				.address = 0x100000 + at * 0x1000,
+				.size_bytes = tape->lives[at],
+				.parent = before,
+				.dominator = before,
+				.class = TAPE_SCAN_REACHABLE,
+			};
+		}
+	if (image.block_count > 1) {
+		struct scan_image_block *last = &image.blocks[image.block_count - 1];
+
+		image.blocks[0].parent = image.blocks[0].dominator = (uint32_t)image.block_count;
+		last->parent = last->dominator = SCAN_NODE_NONE;
+		last->class = TAPE_SCAN_DEFINITE;
+	} else {
+		image.block_count = 0;
+	}
+	scan_writer_begin(&tape->writer, 1, TAPE_SCAN_EXIT, tape->ticks);
+	scan_writer_result(&tape->writer, 1, tape->ticks, &image);
+	free(image.blocks);
+}
+
 enum readings { EXACT, READINGS, NO_READINGS }; /* what is known of the clock, and when */
 
 static void tape_write(struct tape *tape, size_t step_count, enum readings readings, uint64_t seed)
@@ -84,6 +124,7 @@ static void tape_write(struct tape *tape, size_t step_count, enum readings readi
 		if (readings == READINGS && i % 5000 == 0)
 			clock_reading(tape);
 	}
+	scan(tape);
 	writer_path(tape->path);
 	writer_save(&tape->writer, tape->path);
 	writer_deinit(&tape->writer);
@@ -154,6 +195,17 @@ static void assert_same(const struct model *a, const struct model *b)
 	assert_int_equal(model_timeline_count(a), model_timeline_count(b));
 	assert_memory_equal(model_timeline(a), model_timeline(b),
 			    model_timeline_count(a) * sizeof(struct model_timeline_span));
+	assert_int_equal(model_scan_count(a), model_scan_count(b));
+	for (size_t i = 0; i < model_scan_count(a); i++) {
+		const struct model_scan *left = model_scan_get(a, i), *right = model_scan_get(b, i);
+
+		assert_true(left->block_count > 100);
+		assert_int_equal(left->block_count, right->block_count);
+		assert_memory_equal(left->blocks, right->blocks,
+				    left->block_count * sizeof(*left->blocks));
+		assert_memory_equal(left->classes, right->classes, sizeof(left->classes));
+		assert_string_equal(left->holders[0].name, right->holders[0].name);
+	}
 }
 
 /* --- what is kept ----------------------------------------------------------------------------- */
@@ -448,6 +500,28 @@ static void where_it_cannot_be_beside_the_tape_it_is_in_the_cache(void **state)
 	assert_int_equal(system(command), 0);
 }
 
+static void walk_scans(const struct model *model)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < model_scan_count(model); i++) {
+		const struct model_scan *scan = model_scan_get(model, i);
+
+		sum += strlen(scan->trouble);
+		for (size_t at = 0; at < scan->block_count; at++) {
+			const struct model_scan_block *block = &scan->blocks[at];
+
+			if (model_scan_node_is_holder(scan, block->parent))
+				sum += strlen(
+					scan->holders[block->parent - scan->block_count].name);
+			else if (block->parent != MODEL_NODE_NONE)
+				sum += scan->blocks[block->parent].address;
+			sum += model_stacks(model)[block->stack].pc;
+		}
+	}
+	assert_true(sum < UINT64_MAX);
+}
+
 /* All that can be asked, so that a sanitizer sees what it leads to. */
 static void ask_everything(const struct model *model)
 {
@@ -479,6 +553,7 @@ static void ask_everything(const struct model *model)
 			assert_true(child < count);
 	}
 	model_timeline_window(model, 0, 1000000, array_size(spans), spans);
+	walk_scans(model);
 }
 
 /* Puts the checksum right, or little of what is changed would ever be looked at. */

@@ -1,0 +1,79 @@
+/*
+ * scans: the leak scans of a tape. A scan stopped the program, looked for pointers in its memory and
+ * found which blocks can still be reached, from where, and what each of them keeps alive. Its result
+ * (capture/scan_image.h) is joined here with the blocks that were live at that time on the tape.
+ *
+ * Both depths of a model have them (model.h).
+ */
+#ifndef MEMTAPE_MODEL_SCANS_H
+#define MEMTAPE_MODEL_SCANS_H
+
+#include "model/model.h"
+#include "tape/tape_scan.h"
+
+static const uint32_t MODEL_NODE_NONE = UINT32_MAX;
+
+enum model_scan_flag {
+	MODEL_SCAN_INTERIOR = 1 << 0, /* the pointer in the parent is to the middle of the block */
+	MODEL_SCAN_OFF_TAPE = 1 << 1  /* the tape does not know the block: no stack, no row */
+};
+
+/* A node of the scan's graph. Parent and dominator are nodes; model_scan_node_is_holder. */
+struct model_scan_block {
+	uint64_t address;
+	uint64_t size_bytes;	 /* requested */
+	uint64_t retained_bytes; /* of it and of what would be unreachable without it */
+	uint64_t offset; /* in the parent, of the pointer; of a register: 8 times its number */
+	uint32_t stack;
+	uint32_t thread; /* that allocated it; MODEL_NO_THREAD: unknown */
+	uint32_t row;	 /* of the allocation, in a model with rows; UINT32_MAX: none */
+	uint32_t parent; /* on a shortest chain from a holder, or from a lost block; NONE: lost */
+	uint32_t dominator; /* the nearest node on all chains; NONE: several holders, or lost */
+	uint8_t class;	    /* enum tape_scan_class; UNKNOWN: the scan did not know the block */
+	uint8_t heuristic;  /* of the pointer in the parent: enum tape_scan_heuristic; 0: none */
+	uint8_t flags;	    /* enum model_scan_flag */
+	uint8_t reserved;
+};
+
+/* What holds blocks and is no block. */
+struct model_scan_holder {
+	uint32_t kind; /* enum tape_scan_holder */
+	uint32_t tid;  /* 0: not a thread's */
+	uint64_t begin, end;
+	uint64_t retained_bytes; /* sum over what it alone holds */
+	const char *name;	 /* of the variable or mapping; "": unknown */
+};
+
+/* Sums of model_scan are over blocks; those that are not on the tape are in off_tape alone. */
+struct model_scan {
+	uint64_t ns;	 /* when the program stood still */
+	uint32_t id;	 /* counts from 1 */
+	uint32_t reason; /* enum tape_scan_reason */
+	uint64_t pause_ns;
+	uint64_t scan_ns; /* CPU time */
+	uint64_t root_bytes;
+	uint64_t block_bytes;
+	uint64_t unread_bytes;
+	uint32_t thread_count;
+	uint32_t missed_threads;
+	uint32_t heuristics; /* set of enum tape_scan_heuristic */
+	uint32_t reserved;
+	const char *trouble; /* why there is no result; "": there is */
+	struct model_sum classes[TAPE_SCAN_CLASS_COUNT];
+	struct model_sum off_tape;
+	const struct model_scan_block *blocks; /* by address */
+	uint64_t block_count;		       /* below 2^31 */
+	const struct model_scan_holder *holders;
+	uint64_t holder_count; /* below 2^31; node block_count + i is holder i */
+};
+
+/* In the order of the tape. Of very many, the first have no result. */
+size_t model_scan_count(const struct model *model);
+const struct model_scan *model_scan_get(const struct model *model, size_t index);
+
+static inline bool model_scan_node_is_holder(const struct model_scan *scan, uint32_t node)
+{
+	return node != MODEL_NODE_NONE && node >= scan->block_count;
+}
+
+#endif

@@ -13,7 +13,7 @@ static struct err *write_extended(void *context, size_t stream, struct rewrite_r
 
 	(void)stream;
 	anonymise->out.count = 0;
-	err = anonymise_payload(anonymise, record->type, record->payload.items,
+	err = anonymise_payload(anonymise, record->type, record->ticks, record->payload.items,
 				record->payload.count);
 	*keeps_ret = anonymise->out.count > 0 || record->type == TAPE_EXT_STRIPPED;
 	record->payload.count = 0;

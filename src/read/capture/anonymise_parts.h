@@ -10,6 +10,7 @@
 /* The result of a leak scan, as far as its parts came. */
 struct anonymise_scan {
 	uint32_t id;
+	uint64_t ticks; /* of the first part */
 	uint64_t total_bytes;
 	struct vec_u8 bytes;
 };
@@ -28,11 +29,12 @@ struct anonymise {
 };
 
 /* Writes the payload of a record with everything replaced to out; nothing: drop the record. */
-struct err *anonymise_payload(struct anonymise *anonymise, enum tape_extended type,
+struct err *anonymise_payload(struct anonymise *anonymise, enum tape_extended type, uint64_t ticks,
 			      const uint8_t *bytes, size_t count);
 
 /* Keeps a part of a scan's result; anonymise_scans_write writes them all. */
-struct err *anonymise_scan_part(struct anonymise *anonymise, const uint8_t *payload, size_t count);
+struct err *anonymise_scan_part(struct anonymise *anonymise, uint64_t ticks, const uint8_t *payload,
+				size_t count);
 struct err *anonymise_scans_write(struct anonymise *anonymise, struct packed_stream *collector);
 void anonymise_scans_free(struct anonymise *anonymise);
 

@@ -390,7 +390,7 @@ static struct err *on_plain(struct anonymise *anonymise, enum tape_extended type
 	return put(anonymise, rest.bytes, bytes);
 }
 
-struct err *anonymise_payload(struct anonymise *anonymise, enum tape_extended type,
+struct err *anonymise_payload(struct anonymise *anonymise, enum tape_extended type, uint64_t ticks,
 			      const uint8_t *bytes, size_t count)
 {
 	const struct payload rest = { bytes, count };
@@ -436,7 +436,7 @@ struct err *anonymise_payload(struct anonymise *anonymise, enum tape_extended ty
 	case TAPE_EXT_IMPORT:
 		return on_import(anonymise, rest);
 	case TAPE_EXT_SCAN:
-		return anonymise_scan_part(anonymise, bytes, count);
+		return anonymise_scan_part(anonymise, ticks, bytes, count);
 	case TAPE_EXT_ALLOCATOR:
 		return on_allocator(anonymise, rest);
 	default:

@@ -9,7 +9,8 @@
 
 enum { PART_BYTES_MAX = TAPE_RECORD_BYTES_MAX - 64 };
 
-struct err *anonymise_scan_part(struct anonymise *anonymise, const uint8_t *payload, size_t count)
+struct err *anonymise_scan_part(struct anonymise *anonymise, uint64_t ticks, const uint8_t *payload,
+				size_t count)
 {
 	struct anonymise_scan *scan = NULL;
 	struct tape_scan_part part;
@@ -24,7 +25,10 @@ struct err *anonymise_scan_part(struct anonymise *anonymise, const uint8_t *payl
 	if (!scan) {
 		if (!anonymise_scans_push(&anonymise->scans,
 					  (struct anonymise_scan) {
-						  .id = part.id, .total_bytes = part.total_bytes }))
+						  .id = part.id,
+						  .ticks = ticks,
+						  .total_bytes = part.total_bytes,
+					  }))
 			return err_nomem();
 		scan = &anonymise->scans.items[anonymise->scans.count - 1];
 	}
@@ -123,18 +127,19 @@ static bool image_is_in_order(const struct scan_image *image)
 	return true;
 }
 
-static struct err *image_write(struct packed_stream *collector, uint32_t id,
+static struct err *image_write(struct packed_stream *collector, const struct anonymise_scan *scan,
 			       const struct vec_u8 *bytes)
 {
+	const uint64_t ticks = u64_max(scan->ticks, collector->last_ticks);
 	struct err *err = NULL;
 
 	for (size_t at = 0; at < bytes->count && !err; at += PART_BYTES_MAX) {
-		const struct tape_scan_part part = { .id = id,
+		const struct tape_scan_part part = { .id = scan->id,
 						     .total_bytes = bytes->count,
 						     .offset = at };
 
-		err = packed_stream_extended(collector, TAPE_EXT_SCAN, collector->last_ticks, &part,
-					     sizeof(part), bytes->items + at,
+		err = packed_stream_extended(collector, TAPE_EXT_SCAN, ticks, &part, sizeof(part),
+					     bytes->items + at,
 					     u64_min(bytes->count - at, PART_BYTES_MAX));
 	}
 	return err;
@@ -155,7 +160,7 @@ static struct err *scan_write(struct anonymise *anonymise, const struct anonymis
 		err = image_change(anonymise, &image);
 	if (!err && image_is_in_order(&image) && !scan_image_write(&image, &bytes))
 		err = err_nomem();
-	return err ? err : image_write(collector, scan->id, &bytes);
+	return err ? err : image_write(collector, scan, &bytes);
 }
 
 struct err *anonymise_scans_write(struct anonymise *anonymise, struct packed_stream *collector)

@@ -3,6 +3,7 @@
  */
 #include "report/report.h"
 
+#include "questions/leak_scan.h"
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/list_fields.h"
@@ -14,6 +15,8 @@ struct report_options {
 	struct report_settings settings;
 	bool json;
 	bool csv;
+	const char *fail_on;
+	uint64_t error_exitcode; /* 0: not given */
 	struct suppressing_options suppressing;
 	const char *output;
 	bool force;
@@ -44,6 +47,13 @@ static const struct option_row rows[] = {
 	  "JSON with a stable schema" },
 	{ "csv", 0, NULL, OPTION_FLAG, offsetof(struct report_options, csv),
 	  "CSV with a header row" },
+	{ "memcheck", 0, NULL, OPTION_FLAG, offsetof(struct report_options, settings.is_memcheck),
+	  "leak-classes: text as Valgrind's Memcheck writes it" },
+	{ "fail-on", 0, "CLASSES", OPTION_TEXT, offsetof(struct report_options, fail_on),
+	  "leak-classes: exit with 1 if there are leaks of these classes: definite, possible, "
+	  "indirect, reachable, all" },
+	{ "error-exitcode", 0, "N", OPTION_U64, offsetof(struct report_options, error_exitcode),
+	  "leak-classes: the exit code of --fail-on (default: 1)" },
 	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct report_options, output),
 	  "write to FILE" },
 	OUTPUT_FORCE_OPTION_AS(0, struct report_options, force),
@@ -84,6 +94,19 @@ static struct err *report_choose(int operand_count, char **argv, const struct re
 		       str_text(&known));
 }
 
+static struct err *failing_parse(struct report_options *options)
+{
+	const char *fail_on = options->fail_on;
+
+	if (options->error_exitcode > UINT8_MAX)
+		return err_new(ERR_USAGE, "--error-exitcode: at most %d", UINT8_MAX);
+	if (!fail_on && options->error_exitcode > 0)
+		fail_on = "definite,possible"; /* as Memcheck */
+	return fail_on ? err_wrap(loss_kinds_parse(fail_on, &options->settings.fail_on),
+				  "--fail-on")
+		       : NULL;
+}
+
 /* Checks the report's options before a tape is opened. */
 static struct err *settings_fill(const struct report *report, struct report_options *options,
 				 int operand_count, char **argv)
@@ -91,6 +114,10 @@ static struct err *settings_fill(const struct report *report, struct report_opti
 	struct report_settings *settings = &options->settings;
 	struct err *err = reading_format(options->json, options->csv, &settings->format);
 
+	if (!err && settings->is_memcheck && settings->format != EMIT_TEXT)
+		err = err_new(ERR_USAGE, "--memcheck excludes --json and --csv");
+	if (!err)
+		err = failing_parse(options);
 	if (err)
 		return err;
 	settings->tape_path = argv[1];
@@ -128,9 +155,9 @@ static struct err *report_command_run(const struct command *command, int argc, c
 	struct reading_output output;
 	const struct report *report;
 	int operand_count = 0;
+	bool fails = false;
 	struct err *err = options_parse(&command->options, argc, argv, &options, &operand_count);
 
-	(void)exit_code;
 	if (!err)
 		err = report_html_check(&options.html);
 	if (err)
@@ -161,10 +188,14 @@ static struct err *report_command_run(const struct command *command, int argc, c
 	settings->width = reading_width(output.file);
 	settings->symbols = &symbols.options;
 	settings->suppressions = &suppressing.rules;
+	settings->fails_ret = &fails;
 	err = reading_model(argv[1], report_depth(report, settings), NULL, &model);
 	if (!err)
 		err = report_run_model(report, model, settings, output.file);
-	return reading_output_close(&output, err);
+	err = reading_output_close(&output, err);
+	if (!err && fails)
+		*exit_code = options.error_exitcode ? (int)options.error_exitcode : EXIT_FINDINGS;
+	return err;
 }
 
 const struct command cmd_report = {

@@ -23,7 +23,8 @@ class Stream:
         self.tape, self.number = tape, number
         self.records, self.nodes, self.events = bytearray(), [], 0
         self.ticks = self.begin = tape.start
-        self.extended(2, struct.pack("<IIQ", tid, 0, 0) + name.encode() + b"\0")
+        if number > 0:  # not the collector's
+            self.extended(2, struct.pack("<IIQ", tid, 0, 0) + name.encode() + b"\0")
 
     def extended(self, kind, payload):
         self.records += struct.pack("<HHIQ", 63 | kind << 6, 0, len(payload), self.tape.ticks)
@@ -75,7 +76,11 @@ class TapeWriter:
         return (self.functions.index(function) + 1) * FUNCTION_BYTES + offset + 1
 
     def stream(self, tid, name):
-        self.streams.append(Stream(self, len(self.streams) + 1, tid, name))
+        self.streams.append(Stream(self, 1 + sum(stream.number > 0 for stream in self.streams), tid, name))
+        return self.streams[-1]
+
+    def collector(self):
+        self.streams.append(Stream(self, 0, 0, ""))
         return self.streams[-1]
 
     def process(self, stream, exe, *argv):

@@ -50,6 +50,11 @@ static const struct member summary_members[] = {
 	       .shape = &shape_sum),
 	MEMBER(struct summary_answer, suppressed, OBJECT, "never freed, but suppressed",
 	       .shape = &shape_suppressed, .optional = true),
+	MEMBER(struct summary_answer, leak_classes, OBJECT,
+	       "blocks alive at the last leak scan of the tape", .shape = &shape_loss_classes,
+	       .optional = true),
+	MEMBER(struct summary_answer, leak_scan, OBJECT, "that scan", .shape = &shape_scan_facts,
+	       .optional = true),
 	MEMBER(struct summary_answer, temporary, OBJECT,
 	       "freed before their thread allocated again", .shape = &shape_sum),
 	MEMBER(struct summary_answer, lost_events, COUNT, "events that were not recorded"),
@@ -155,6 +160,32 @@ static struct err *whole_find(const struct asked *asked, struct summary_answer *
 	return err ? err : latency_find(asked, &summary->latency);
 }
 
+static struct err *leak_classes_find(const struct asked *asked, struct summary_answer *summary)
+{
+	const struct model_scan *scan = scan_last(asked->model);
+	struct loss_classes *classes = arena_new(asked->arena, struct loss_classes);
+	struct scan_facts *facts = arena_new(asked->arena, struct scan_facts);
+	struct loss_view view;
+	struct err *err;
+
+	if (!scan)
+		return NULL;
+	if (!classes || !facts)
+		return err_nomem();
+	err = scan_facts_find(scan, asked->arena, facts);
+	if (err)
+		return err;
+	summary->leak_scan = facts;
+	if (facts->trouble)
+		return NULL;
+	err = loss_view_find(asked, scan, &view);
+	if (err)
+		return err;
+	loss_view_sum(&view, classes);
+	summary->leak_classes = classes;
+	return NULL;
+}
+
 static uint64_t rss_max(const struct model *model)
 {
 	uint64_t most = 0;
@@ -201,6 +232,8 @@ static struct err *ask(const struct asked *asked, void *result)
 		.metric = (enum metric)asked->sort,
 	};
 	err = suppressed_find(asked, &summary->suppressed);
+	if (!err)
+		err = leak_classes_find(asked, summary);
 	if (!err)
 		err = whole_find(asked, summary);
 	return err ? err : quality_find(asked, &summary->quality);

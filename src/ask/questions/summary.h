@@ -5,6 +5,7 @@
 #define MEMTAPE_QUESTIONS_SUMMARY_H
 
 #include "answer/about.h"
+#include "questions/leak_scan.h"
 #include "answer/sum.h"
 #include "sums/metric.h"
 
@@ -36,6 +37,8 @@ struct summary_answer {
 	struct summary_peak peak;
 	struct model_sum leaked;
 	const struct suppressed_answer *suppressed;
+	const struct loss_classes *leak_classes; /* NULL: no leak scan, or one without result */
+	const struct scan_facts *leak_scan;	 /* NULL: none */
 	struct model_sum temporary;
 	uint64_t lost_events;
 	/* What is known of the whole tape alone. */

@@ -248,18 +248,17 @@ static uint32_t rule_of_library(const struct matching *matching, uint32_t stack)
 }
 
 /*
- * By stack, for leaking stacks and their ancestors: parents have lower numbers, so a backward pass
+ * By stack, for wanted stacks and their ancestors: parents have lower numbers, so a backward pass
  * finds which are needed, and a forward pass what matches them.
  */
-static void frames_match(struct matching *matching, uint32_t *rule_of)
+static void frames_match(struct matching *matching, const uint8_t *wanted, uint32_t *rule_of)
 {
 	enum { NEEDED = UINT32_MAX };
-	const struct model_stack_sums *sums = model_stack_sums(matching->model);
 	const struct capture_stack *stacks = model_stacks(matching->model);
 	const size_t count = model_stack_count(matching->model);
 
 	for (size_t i = count; i-- > CAPTURE_STACK_FIRST;) {
-		if (sums[i].leaked.count > 0)
+		if (wanted[i])
 			rule_of[i] = NEEDED;
 		if (rule_of[i] == NEEDED)
 			rule_of[stacks[i].parent] = NEEDED;
@@ -279,15 +278,14 @@ static void frames_match(struct matching *matching, uint32_t *rule_of)
 	}
 }
 
-/* Whether anything that leaked is suppressed. */
-static bool rules_find(struct matching *matching, uint32_t *rule_of)
+/* Whether any of the wanted stacks is suppressed. */
+static bool rules_find(struct matching *matching, const uint8_t *wanted, uint32_t *rule_of)
 {
-	const struct model_stack_sums *sums = model_stack_sums(matching->model);
 	bool finds_some = false;
 
-	frames_match(matching, rule_of);
+	frames_match(matching, wanted, rule_of);
 	for (size_t i = 0; i < model_stack_count(matching->model); i++) {
-		if (sums[i].leaked.count == 0)
+		if (!wanted[i])
 			rule_of[i] = 0;
 		else if (rule_of[i] == 0)
 			rule_of[i] = rule_of_library(matching, (uint32_t)i);
@@ -373,23 +371,42 @@ void suppressor_deinit(struct suppressor *suppressor)
 	arena_deinit(&suppressor->arena);
 }
 
-static struct err *suppressed_stacks(struct suppressor *suppressor, struct suppressed *suppressed)
+/* In the arena; NULL: no rule matches. */
+static struct err *stacks_match(struct suppressor *suppressor, const uint8_t *wanted,
+				struct arena *arena, const uint32_t **rule_of_ret)
 {
 	const size_t count = model_stack_count(suppressor->model);
 	struct matching matching = { .suppressions = &suppressor->rules,
 				     .model = suppressor->model,
 				     .names = suppressor->names };
-	uint32_t *rule_of = arena_array(&suppressor->arena, count + 1, sizeof(*rule_of));
-	bool finds_some;
+	uint32_t *rule_of = arena_array(arena, count + 1, sizeof(*rule_of));
 
 	if (!rule_of)
 		return err_nomem();
-	finds_some = rules_find(&matching, rule_of);
+	*rule_of_ret = rules_find(&matching, wanted, rule_of) ? rule_of : NULL;
 	map_deinit(&matching.by_name);
+	return NULL;
+}
+
+static struct err *suppressed_stacks(struct suppressor *suppressor, struct suppressed *suppressed)
+{
+	const struct model_stack_sums *sums = model_stack_sums(suppressor->model);
+	const size_t count = model_stack_count(suppressor->model);
+	CLEAN(free) uint8_t *wanted = malloc(count + 1);
+	const uint32_t *rule_of = NULL;
+	struct err *err;
+
+	if (!wanted)
+		return err_nomem();
+	for (size_t i = 0; i < count; i++)
+		wanted[i] = sums[i].leaked.count > 0;
+	err = stacks_match(suppressor, wanted, &suppressor->arena, &rule_of);
+	if (err)
+		return err;
 	*suppressed = (struct suppressed) { .rules = &suppressor->rules,
 					    .model = suppressor->model,
-					    .rule_of = finds_some ? rule_of : NULL };
-	return finds_some ? sums_make(suppressed, &suppressor->arena) : NULL;
+					    .rule_of = rule_of };
+	return rule_of ? sums_make(suppressed, &suppressor->arena) : NULL;
 }
 
 struct err *suppressor_find(struct suppressor *suppressor, const struct suppressed **suppressed_ret)
@@ -412,5 +429,19 @@ struct err *suppressor_find(struct suppressor *suppressor, const struct suppress
 	assert(err || found->model == suppressor->model);
 	if (!err && found->rule_of)
 		*suppressed_ret = found;
+	return err;
+}
+
+struct err *suppressor_match(struct suppressor *suppressor, const uint8_t *wanted,
+			     struct arena *arena, const uint32_t **rule_of_ret)
+{
+	struct err *err;
+
+	*rule_of_ret = NULL;
+	if (!suppressor || suppressor->rules.count == 0)
+		return NULL;
+	pthread_mutex_lock(&suppressor->lock);
+	err = stacks_match(suppressor, wanted, arena, rule_of_ret);
+	pthread_mutex_unlock(&suppressor->lock);
 	return err;
 }

@@ -98,4 +98,11 @@ CLEAN_DEFINE_DEINIT(suppressor_deinit, struct suppressor);
 struct err *suppressor_find(struct suppressor *suppressor,
 			    const struct suppressed **suppressed_ret);
 
+/*
+ * The rules for other blocks than those that leaked: for each stack with wanted[stack] != 0 the
+ * number of the rule that matches + 1; 0: none. In the arena; NULL: nothing is suppressed.
+ */
+struct err *suppressor_match(struct suppressor *suppressor, const uint8_t *wanted,
+			     struct arena *arena, const uint32_t **rule_of_ret);
+
 #endif

@@ -105,7 +105,8 @@ struct err *answered_report_run(const struct report *report, const struct report
 	struct err *err;
 
 	assert(report->question->shape);
-	if (report->for_text && context->settings->format == EMIT_TEXT)
+	if (report->for_text && context->settings->format == EMIT_TEXT &&
+	    !context->settings->is_memcheck)
 		report->for_text(&with);
 	asked.with = &with;
 	err = question_prepare(report->question, &asked);
@@ -113,6 +114,8 @@ struct err *answered_report_run(const struct report *report, const struct report
 		err = question_ask(report->question, &asked, &answer);
 	if (err)
 		return err;
+	if (report->fails && context->settings->fails_ret)
+		*context->settings->fails_ret = report->fails(context->settings, answer);
 	if (context->settings->format != EMIT_TEXT)
 		return structured(report, context, answer, out);
 	return report->text ? report->text(context, answer, out)

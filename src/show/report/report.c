@@ -33,6 +33,12 @@ struct err *report_check(const struct report *report, const struct report_settin
 	const struct parameter *parameter = &parameter_table[wrong % PARAMETER_COUNT];
 
 	assert(report->question && settings);
+	if (!err && settings->is_memcheck && !report->has_memcheck)
+		return err_new(ERR_USAGE, "'%s' has no --memcheck: it is for leak-classes",
+			       report->question->name);
+	if (!err && settings->fail_on && !report->fails)
+		return err_new(ERR_USAGE, "'%s' has no --fail-on: it is for leak-classes",
+			       report->question->name);
 	if (!err || wrong == PARAMETER_COUNT || wrong == PARAMETER_filter)
 		return err;
 	if (parameter->operand)

@@ -17,8 +17,11 @@
 struct report_settings {
 	struct parameters with;
 	enum emit_format format;
-	bool colour;				 /* text: ANSI colours */
-	unsigned width;				 /* text: columns; 0: unlimited */
+	bool is_memcheck; /* text: as Valgrind's Memcheck writes it */
+	unsigned fail_on; /* set of enum loss_kind: see fails_ret */
+	bool *fails_ret;  /* set if there are such leaks; NULL: nobody asks */
+	bool colour;	  /* text: ANSI colours */
+	unsigned width;	  /* text: columns; 0: unlimited */
 	const struct suppressions *suppressions; /* suppressed leaks; NULL: none */
 	struct suppressor *suppressor;	    /* of the model and names, used instead; NULL: none */
 	struct source_opener source_opener; /* annotate */
@@ -48,6 +51,9 @@ struct report {
 	/* Its question: the shape defines JSON, CSV and, unless `text` is set, the text. */
 	const struct question *question;
 	struct err *(*text)(const struct report_context *context, const void *answer, FILE *out);
+	/* Whether the answer has what settings->fail_on names; NULL: it names nothing in it. */
+	bool (*fails)(const struct report_settings *settings, const void *answer);
+	bool has_memcheck; /* text also as Memcheck writes it */
 	/* Text: defaults for parameters that the user did not give, to fit a terminal. */
 	void (*for_text)(struct parameters *with);
 	const char *none;      /* text: shown if the list is empty; NULL: nothing */

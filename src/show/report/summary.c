@@ -5,6 +5,7 @@
 #include "model/import.h"
 #include "questions/questions.h"
 #include "questions/summary.h"
+#include "report/memcheck.h"
 #include "report/quality.h"
 #include "report/rank.h"
 #include "report/suppressed.h"
@@ -165,6 +166,26 @@ static void add_facts(struct text *text, const struct report_context *context,
 	}
 }
 
+/* What the last leak scan says of blocks alive at its time. */
+static void add_leak_classes(struct text *text, const struct summary_answer *summary)
+{
+	CLEAN(str_deinit) struct str when = { 0 };
+	const struct scan_facts *scan = summary->leak_scan;
+
+	if (!scan)
+		return;
+	str_printf(&when, "%s, after ", scan->reason);
+	str_add_duration(&when, scan->time_ns);
+	text_heading(text, "Leak scan", str_text(&when));
+	if (summary->leak_classes) {
+		memcheck_summary(&text->out, "", summary->leak_classes);
+		return;
+	}
+	str_add(&text->out, "  no result: ");
+	str_add_terminal(&text->out, scan->trouble);
+	str_add_char(&text->out, '\n');
+}
+
 static void add_next_line(struct text *text, const struct report_context *context,
 			  const char *command, const char *options, const char *why)
 {
@@ -199,6 +220,9 @@ static void add_next(struct text *text, const struct report_context *context,
 			      : text_was_replaced(context->model)
 				      ? "what was alive when it became another program, by stack"
 				      : "what was never freed, by stack");
+	if (summary->leak_classes)
+		add_next_line(text, context, "report", " leak-classes",
+			      "what is lost for good, by stack");
 	if (summary->rss_max_bytes > 2 * summary->peak.bytes + RSS_REMARKABLE)
 		add_next_line(text, context, "report", " rss",
 			      "what is resident beside live blocks");
@@ -230,8 +254,11 @@ static struct err *summary_text(const struct report_context *context, const void
 	add_latency(&text, summary->latency);
 	if (sort)
 		err = rank_text(context, &text, &sites, summary->metric, top, RANK_CALLERS);
-	for (size_t i = 0; i < array_size(metrics) && !err && !sort; i++)
+	for (size_t i = 0; i < array_size(metrics) && !err && !sort; i++) {
 		err = rank_text(context, &text, &sites, metrics[i], top, RANK_CALLERS);
+		if (!err && metrics[i] == METRIC_LEAKED)
+			add_leak_classes(&text, summary);
+	}
 	if (err)
 		return err;
 	quality_text(&text, context);

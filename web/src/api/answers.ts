@@ -696,6 +696,44 @@ export interface LatencySum {
 	max_ns: Ns;
 }
 
+export interface LeakClasses {
+	definitely_lost: LossSum; /* no pointer leads to them */
+	indirectly_lost: LossSum; /* only lost blocks point to them */
+	possibly_lost: LossSum; /* only pointers into the middle of a block lead to them */
+	still_reachable: LossSum; /* pointers to their beginnings lead to them */
+	suppressed: LossSum; /* of any class; a suppression matches their stack */
+	not_scanned: LossSum; /* on the tape, but the scan did not know of them */
+}
+
+export interface LeakReport extends Head {
+	definitely_lost: LossSum; /* no pointer leads to them */
+	indirectly_lost: LossSum; /* only lost blocks point to them */
+	possibly_lost: LossSum; /* only pointers into the middle of a block lead to them */
+	still_reachable: LossSum; /* pointers to their beginnings lead to them */
+	suppressed: LossSum; /* of any class; a suppression matches their stack */
+	not_scanned: LossSum; /* on the tape, but the scan did not know of them */
+	records: LossRecord[]; /* blocks of one class and stack, without suppressed ones, largest first */
+	scan: LeakScan; /* the scan */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface LeakScan {
+	id: number; /* counts the scans of a tape from 1 */
+	time_ns: Ns; /* when the program stood still */
+	reason: "unknown" | "exit" | "killed" | "request" | "period"; /* what it was made for */
+	trouble?: string; /* why there is no result */
+	pause_ns: Ns; /* how long the program stood still */
+	scan_ns: Ns; /* CPU time of the scan */
+	threads: number; /* that were stopped and examined */
+	missed_threads: number; /* that could not be stopped: what they hold may look lost */
+	heuristics: string[]; /* pointers into the middle of a block that count as if to its beginning */
+	root_bytes: Bytes; /* searched outside of blocks */
+	block_bytes: Bytes; /* searched in blocks */
+	unread_bytes: Bytes; /* that could not be read: what they point to may look lost */
+	off_tape_bytes: Bytes; /* in blocks that are not on the tape */
+	off_tape_blocks: number; /* that are not on the tape */
+}
+
 export interface LifetimeRow {
 	min_ns: Ns | null;
 	max_ns: Ns | null;
@@ -737,6 +775,25 @@ export interface Lifetimes extends Head {
 	lifetimes: LifetimeRow[]; /* by powers of ten, the shortest first */
 	sites?: LifetimeSite[]; /* of each function, with `sites` */
 	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface LossRecord {
+	class: "definitely_lost" | "indirectly_lost" | "possibly_lost" | "still_reachable" | "suppressed" | "not_scanned"; /* definitely_lost, indirectly_lost, possibly_lost or still_reachable */
+	bytes: Bytes;
+	blocks: number;
+	indirect_bytes: Bytes; /* of blocks that only these definitely lost ones lead to */
+	indirect_blocks: number; /* blocks of these */
+	function: string | null; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+	stack: Frame[]; /* that allocated them */
+}
+
+export interface LossSum {
+	bytes: Bytes;
+	blocks: number;
 }
 
 export interface Losses {
@@ -1323,6 +1380,8 @@ export interface Summary extends Head {
 	peak: SummaryPeak; /* when most bytes were alive */
 	leaked: Sum; /* never freed, and not suppressed */
 	suppressed?: Suppressed; /* never freed, but suppressed */
+	leak_classes?: LeakClasses; /* blocks alive at the last leak scan of the tape */
+	leak_scan?: LeakScan; /* that scan */
 	temporary: Sum; /* freed before their thread allocated again */
 	lost_events: number; /* events that were not recorded */
 	functions: Record<string, FunctionCalls> | null; /* calls by function */

@@ -1,11 +1,13 @@
-"""`memtape report TAPE leak-classes` and the summary of tapes with leak scans that were written by hand."""
+"""`memtape report TAPE leak-classes`, holders, retained and the summary of tapes with leak scans that were written by hand."""
 
+import itertools
 import re
 
 import pytest
 
 import recording
-from scanned_tape import CLASSES, ScannedTape
+from scan_image import UNKNOWN
+from scanned_tape import CLASSES, HOLDERS, ScannedTape
 from test_serve_data import serve
 
 SEEDS = range(4)
@@ -169,13 +171,94 @@ def test_a_scan_without_result_says_why(tmp_path):
 
 
 def test_the_server_says_the_same(first):
+    cases = itertools.product(("leak-classes", "holders", "retained"), ({}, {"q": "size > 300"}, {"scan": 1, "top": 2}))
     with serve(first.path) as server:
-        for asked in ({}, {"q": "size > 300"}, {"scan": 1, "top": 2}):
-            answer = server.json("/api/v1/leak-classes", **asked)
+        for name, asked in cases:
+            answer = server.json(f"/api/v1/{name}", **asked)
             del answer["gen"], answer["ms"]
             options = [f"--{'filter' if key == 'q' else key}={value}" for key, value in asked.items()]
-            assert answer == recording.report(first.path, "leak-classes", *options)
+            assert answer == recording.report(first.path, name, *options)
         server.get("/api/v1/leak-classes?scan=7", code=404)
+
+
+def alive(scanned):
+    return [block for block in scanned.blocks if block["class"] != UNKNOWN]
+
+
+def test_sites_retain_what_hangs_on_their_blocks(scanned):
+    """Dominators are parents here: what is retained is the union of the subtrees, and each block of none."""
+    answer = recording.report(scanned.path, "holders")
+    expected = {}
+    for block in scanned.blocks:
+        for site in {one["site"] for one in scanned.chain(block) if isinstance(one, dict)}:
+            expected[site] = expected.get(site, 0) + block["size"]
+    assert {site["function"]: site["retained_bytes"] for site in answer["sites"]} == expected
+    assert [site["retained_bytes"] for site in answer["sites"]] == sorted(expected.values(), reverse=True)
+    for site in answer["sites"]:
+        own = [block["size"] for block in scanned.blocks if block["site"] == site["function"]]
+        assert (site["bytes"], site["blocks"]) == (sum(own), len(own))
+
+
+def test_chains_lead_from_holders_to_the_block_that_retains_most(scanned):
+    for site in recording.report(scanned.path, "holders")["sites"]:
+        own = [block for block in scanned.blocks if block["site"] == site["function"]]
+        most = max(block.get("retained", 0) or block["size"] for block in own)
+        chain = site["chain"]
+        block = next(one for one in own if int(chain[-1]["address"], 16) == one["address"])
+        assert max(block["retained"], block["size"]) == most and site["class"] == CLASSES[block["class"]]
+        wanted = list(reversed(scanned.chain(block)))
+        assert len(chain) == len(wanted) and site["omitted_steps"] == 0
+        for step, want, after in zip(chain, wanted, [*wanted[1:], None]):
+            if isinstance(want, int):
+                holder = HOLDERS[want]
+                assert step["kind"] == ("global", "stack", "", "", "mapping")[holder["kind"] - 1]
+                assert step["name"] == holder.get("name") and int(step["address"], 16) == holder["begin"]
+                assert step["tid"] == holder.get("tid") and step["thread"] == ("shop" if "tid" in holder else None)
+            else:
+                assert int(step["address"], 16) == want["address"] and step["function"] == want["site"]
+            assert step["offset"] == (after.get("offset", 0) if after else None)
+
+
+def test_holders_retain_what_they_alone_hold(scanned):
+    answer = recording.report(scanned.path, "retained")
+    expected = {HOLDERS[i]["begin"]: (sum(kept), len(kept)) for i in range(len(HOLDERS))
+                if (kept := [block["size"] for block in alive(scanned) if scanned.chain(block)[-1] == i])}
+    assert {int(one["begin"], 16): (one["retained_bytes"], one["blocks"]) for one in answer["holders"]} == expected
+    for one in answer["holders"]:
+        index = [holder["begin"] for holder in HOLDERS].index(int(one["begin"], 16))
+        for site in one["sites"]:
+            kept = [block["size"] for block in alive(scanned)
+                    if scanned.chain(block)[-1] == index and block["site"] == site["function"]]
+            assert (site["bytes"], site["blocks"]) == (sum(kept), len(kept))
+    lost = [block["size"] for block in scanned.blocks if CLASSES[block["class"]].endswith("ly_lost")
+            and "possibly" not in CLASSES[block["class"]]]
+    assert answer["lost"] == {"bytes": sum(lost), "blocks": len(lost)}
+    assert answer["not_scanned"] == scanned.sums()["not_scanned"]
+
+
+def test_blocks_that_retain_most_are_not_below_their_like(scanned):
+    expected = sorted((block["retained"] for block in alive(scanned)
+                       if block["site"] not in {one["site"] for one in scanned.chain(block)[1:]
+                                                if isinstance(one, dict)}), reverse=True)
+    answer = recording.report(scanned.path, "retained")
+    assert [block["retained_bytes"] for block in answer["blocks"]] == expected[:50]
+
+
+def test_text_names_holders(first):
+    text = report(first.path, "holders")
+    for site in recording.report(first.path, "holders")["sites"]:
+        for step in site["chain"]:
+            assert (step["function"] or step["name"] or step["thread"]) in text and step["address"] in text
+    assert re.search(r"g_sessions keeps [\d.]+ \w+ in \d+ blocks? alive", report(first.path, "retained"))
+    assert report(first.path, "holders", "--csv").startswith("class,retained_bytes,")
+    assert report(first.path, "retained", "--csv").startswith("kind,name,")
+
+
+def test_holders_of_a_filter_are_about_its_blocks(first):
+    answer = recording.report(first.path, "holders", "--filter", "size > 300")
+    for site in answer["sites"]:
+        own = [block["size"] for block in first.blocks if block["site"] == site["function"] and block["size"] > 300]
+        assert (site["bytes"], site["blocks"]) == (sum(own), len(own))
 
 
 def test_other_tapes_made_of_it_have_the_scan(first, tmp_path):

@@ -30,6 +30,7 @@ struct loss_classes {
 	struct model_sum sums[LOSS_KINDS];
 };
 
+extern const struct shape shape_loss_sum; /* of struct model_sum */
 extern const struct shape shape_loss_classes;
 
 /* A scan, as in results. */
@@ -73,6 +74,9 @@ struct err *loss_view_find(const struct asked *asked, const struct model_scan *s
 bool loss_view_has(const struct loss_view *view, const struct model_scan_block *block);
 enum loss_kind loss_view_kind(const struct loss_view *view, const struct model_scan_block *block);
 
+/* The kind by class alone, without suppressions. */
+enum loss_kind loss_kind_of(const struct model_scan_block *block);
+
 void loss_view_sum(const struct loss_view *view, struct loss_classes *classes_ret);
 
 /* --- leak-classes ----------------------------------------------------------------------------- */
@@ -95,6 +99,80 @@ struct leak_classes_answer {
 	/* Not members: */
 	uint64_t record_count; /* without --top */
 	uint64_t suppressed_records;
+};
+
+/* --- holders and retained --------------------------------------------------------------------- */
+
+/* A node of a scan's graph: what holds blocks, or a block. */
+struct held_node {
+	const char *kind; /* held_kinds */
+	const char *name; /* of a variable or mapping; NULL: none */
+	uint64_t tid;	  /* SHAPE_NONE: not a thread's */
+	const char *thread;
+	uint64_t address;
+	uint64_t bytes;
+	const char *class; /* of a block, loss_keys; NULL: no block */
+	struct place place;
+	uint64_t offset; /* in it, of the pointer to the next one; SHAPE_NONE: the last one */
+	bool interior;	 /* that pointer is to the middle of the next one */
+};
+
+extern const char *const held_kinds[]; /* "block", then by enum tape_scan_holder */
+extern const struct shape shape_held_node;
+
+struct held_node held_node_of(const struct asked *asked, const struct model_scan *scan,
+			      uint32_t node);
+
+/* Blocks of one stack. */
+struct held_site {
+	const char *class; /* of the block to which the chain leads */
+	uint64_t retained_bytes;
+	uint64_t bytes, blocks;
+	struct place place;
+	struct shape_rows chain; /* struct held_node, from the holder to the block */
+	uint64_t omitted_steps;	 /* behind the first step */
+	const char *path;	 /* the chain in words */
+	uint32_t stack;
+};
+
+struct holders_answer {
+	struct shape_rows sites; /* struct held_site, the largest first */
+	struct scan_facts scan;
+	struct quality quality;
+	uint64_t site_count; /* not a member: without --top */
+};
+
+/* Some of what a holder keeps alive. */
+struct kept_site {
+	uint64_t bytes, blocks;
+	struct place place;
+};
+
+struct keeper {
+	const char *kind;
+	const char *name;
+	uint64_t tid;
+	const char *thread;
+	uint64_t begin, end;
+	uint64_t retained_bytes, blocks;
+	struct shape_rows sites; /* struct kept_site, the largest first */
+};
+
+struct kept_block {
+	uint64_t address;
+	const char *class;
+	uint64_t bytes, retained_bytes;
+	struct place place;
+	uint32_t stack;
+};
+
+struct retained_answer {
+	struct shape_rows holders; /* struct keeper */
+	struct shape_rows blocks;  /* struct kept_block */
+	struct model_sum shared, lost, not_scanned;
+	struct scan_facts scan;
+	struct quality quality;
+	uint64_t holder_count; /* not a member: without --top */
 };
 
 #endif

@@ -29,7 +29,7 @@ static const struct member loss_sum_members[] = {
 	MEMBER(struct model_sum, bytes, BYTES, NULL),
 	MEMBER_AS("blocks", struct model_sum, count, COUNT, NULL),
 };
-static const struct shape shape_loss_sum = SHAPE("LossSum", struct model_sum, loss_sum_members);
+const struct shape shape_loss_sum = SHAPE("LossSum", struct model_sum, loss_sum_members);
 
 #define KIND(key, kind, doc)                                                                       \
 	MEMBER_AS(key, struct loss_classes, sums[kind], OBJECT, doc, .shape = &shape_loss_sum)
@@ -196,7 +196,7 @@ bool loss_view_has(const struct loss_view *view, const struct model_scan_block *
 		selection_has(view->selection, block->row));
 }
 
-enum loss_kind loss_view_kind(const struct loss_view *view, const struct model_scan_block *block)
+enum loss_kind loss_kind_of(const struct model_scan_block *block)
 {
 	static const enum loss_kind kinds[TAPE_SCAN_CLASS_COUNT] = {
 		[TAPE_SCAN_UNKNOWN] = LOSS_NOT_SCANNED, [TAPE_SCAN_REACHABLE] = LOSS_REACHABLE,
@@ -205,7 +205,12 @@ enum loss_kind loss_view_kind(const struct loss_view *view, const struct model_s
 	};
 
 	assert(block->class < TAPE_SCAN_CLASS_COUNT);
-	return view->rule_of && view->rule_of[block->stack] ? LOSS_SUPPRESSED : kinds[block->class];
+	return kinds[block->class];
+}
+
+enum loss_kind loss_view_kind(const struct loss_view *view, const struct model_scan_block *block)
+{
+	return view->rule_of && view->rule_of[block->stack] ? LOSS_SUPPRESSED : loss_kind_of(block);
 }
 
 struct err *loss_view_find(const struct asked *asked, const struct model_scan *scan,

@@ -103,7 +103,7 @@ static void tree_free(struct tree *tree)
 
 /* Down to children, then to the next sibling, and up by the dominator: needs no stack. */
 static void tree_walk(const struct model_scan *scan, const uint32_t *groups,
-		      const struct tree *tree, uint64_t *retained)
+		      const struct tree *tree, uint64_t *retained, uint8_t *counted)
 {
 	const uint32_t count = (uint32_t)scan->block_count;
 	uint32_t at = tree->first[count];
@@ -113,8 +113,11 @@ static void tree_walk(const struct model_scan *scan, const uint32_t *groups,
 		const uint32_t group = groups[at];
 
 		if (is_down) {
-			if (group != UINT32_MAX && tree->inside[group]++ == 0)
+			if (group != UINT32_MAX && tree->inside[group]++ == 0) {
 				retained[group] += scan->blocks[at].retained_bytes;
+				if (counted)
+					counted[at] = 1;
+			}
 			if (tree->first[at] != UINT32_MAX) {
 				at = tree->first[at];
 				continue;
@@ -128,15 +131,17 @@ static void tree_walk(const struct model_scan *scan, const uint32_t *groups,
 }
 
 bool holding_retained(const struct model_scan *scan, const uint32_t *groups, size_t group_count,
-		      uint64_t *retained)
+		      uint64_t *retained, uint8_t *counted)
 {
 	struct tree tree = { 0 };
 	const bool ok = tree_make(scan, group_count, &tree);
 
 	assert(scan->block_count <= INT32_MAX);
 	memset(retained, 0, group_count * sizeof(*retained));
+	if (counted)
+		memset(counted, 0, scan->block_count);
 	if (ok)
-		tree_walk(scan, groups, &tree, retained);
+		tree_walk(scan, groups, &tree, retained, counted);
 	tree_free(&tree);
 	return ok;
 }

@@ -30,9 +30,10 @@ struct err *holding_roots(const struct model_scan *scan, enum holding_link link,
 /*
  * What each site keeps alive: groups[block] is the site's number below group_count, UINT32_MAX:
  * none. retained[site] gets the sum of retained bytes of its blocks that no other block of the
- * site dominates: what both hold counts once. False: out of memory.
+ * site dominates: what both hold counts once. counted (may be NULL) gets 1 for these blocks.
+ * False: out of memory.
  */
 bool holding_retained(const struct model_scan *scan, const uint32_t *groups, size_t group_count,
-		      uint64_t *retained);
+		      uint64_t *retained, uint8_t *counted);
 
 #endif

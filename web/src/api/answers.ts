@@ -649,6 +649,44 @@ export interface HeapRegion {
 	resident: number[]; /* resident bytes, by cell */
 }
 
+export interface HeldNode {
+	kind: "block" | "global" | "stack" | "tls" | "registers" | "mapping"; /* what it is */
+	name: string | null; /* of a variable or mapping */
+	tid: number | null; /* the thread whose stack, registers or memory it is */
+	thread: string | null; /* name of that thread */
+	address: Hex; /* where it begins */
+	bytes: Bytes;
+	class: "definitely_lost" | "indirectly_lost" | "possibly_lost" | "still_reachable" | "suppressed" | "not_scanned" | null; /* of a block */
+	function: string | null; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+	offset: number | null; /* where in it the pointer to the next one is; of registers: 8 times the number */
+	interior: boolean; /* the pointer is to the middle of the next one */
+}
+
+export interface HeldSite {
+	class: "definitely_lost" | "indirectly_lost" | "possibly_lost" | "still_reachable" | "suppressed" | "not_scanned"; /* of the block that the chain leads to */
+	retained_bytes: Bytes; /* of its blocks and of what would be unreachable without them */
+	bytes: Bytes; /* of its blocks */
+	blocks: number;
+	function: string | null; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+	chain: HeldNode[]; /* the shortest chain of pointers to the block that retains most, from its holder */
+	omitted_steps: number; /* of the chain, after the first step */
+	stack: Frame[]; /* that allocated the blocks */
+}
+
+export interface Holders extends Head {
+	sites: HeldSite[]; /* stacks of blocks, what retains most first */
+	scan: LeakScan; /* the scan */
+	quality: Quality; /* losses and damage of the tape */
+}
+
 export interface Import {
 	format: string; /* of the file */
 	tool: string | null; /* that wrote it */
@@ -664,6 +702,41 @@ export interface Info extends Head {
 	can_snapshot: boolean; /* whether /api/v1/snapshot can */
 	can_stop: boolean; /* whether /api/v1/stop can */
 	tapes: Tape[]; /* the last one is `last` */
+}
+
+export interface Keeper {
+	kind: "block" | "global" | "stack" | "tls" | "registers" | "mapping"; /* what it is */
+	name: string | null; /* of a variable or mapping */
+	tid: number | null; /* the thread whose memory it is */
+	thread: string | null; /* name of that thread */
+	begin: Hex;
+	end: Hex; /* behind its last byte */
+	retained_bytes: Bytes; /* of blocks that it alone holds */
+	blocks: number; /* that it alone holds */
+	sites: KeptSite[]; /* where most of them were allocated */
+}
+
+export interface KeptBlock {
+	address: Hex;
+	class: "definitely_lost" | "indirectly_lost" | "possibly_lost" | "still_reachable" | "suppressed" | "not_scanned";
+	bytes: Bytes; /* of the block */
+	retained_bytes: Bytes; /* of the block and of what would be unreachable without it */
+	function: string | null; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+	stack: Frame[]; /* that allocated it */
+}
+
+export interface KeptSite {
+	bytes: Bytes;
+	blocks: number;
+	function: string | null; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
 }
 
 export interface Latency extends Head {
@@ -1147,6 +1220,16 @@ export interface ReportMark {
 
 export interface Reports extends Head {
 	reports: Report[];
+}
+
+export interface Retained extends Head {
+	holders: Keeper[]; /* what retains most first */
+	blocks: KeptBlock[]; /* that retain most, without those that another block of the same stack retains */
+	shared: LossSum; /* blocks that several holders hold */
+	lost: LossSum; /* definitely and indirectly lost blocks, that nothing holds */
+	not_scanned: LossSum; /* on the tape, but the scan did not know of them */
+	scan: LeakScan; /* the scan */
+	quality: Quality; /* losses and damage of the tape */
 }
 
 export interface Rss extends Head {

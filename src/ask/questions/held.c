@@ -1,0 +1,70 @@
+/* Nodes of a scan's graph as results. */
+#include <assert.h>
+
+#include "questions/leak_scan.h"
+
+const char *const held_kinds[] = {
+	"block", "global", "stack", "tls", "registers", "mapping", NULL
+};
+
+static const struct member node_members[] = {
+	MEMBER(struct held_node, kind, TEXT, "what it is", .words = held_kinds),
+	MEMBER(struct held_node, name, TEXT, "of a variable or mapping", .nullable = true),
+	MEMBER(struct held_node, tid, PLAIN, "the thread whose stack, registers or memory it is",
+	       .nullable = true),
+	MEMBER(struct held_node, thread, TEXT, "name of that thread", .nullable = true),
+	MEMBER(struct held_node, address, ADDRESS, "where it begins"),
+	MEMBER(struct held_node, bytes, BYTES, NULL),
+	MEMBER(struct held_node, class, TEXT, "of a block", .words = loss_keys, .nullable = true),
+	MEMBER(struct held_node, place, FLAT, NULL, .shape = &shape_place),
+	MEMBER(struct held_node, offset, PLAIN,
+	       "where in it the pointer to the next one is; of registers: 8 times the number",
+	       .nullable = true),
+	MEMBER(struct held_node, interior, FLAG, "the pointer is to the middle of the next one"),
+};
+const struct shape shape_held_node = SHAPE("HeldNode", struct held_node, node_members);
+
+static const char *thread_name(const struct model *model, uint32_t tid)
+{
+	for (size_t i = model_thread_count(model); i-- > 0;) {
+		const struct model_thread *thread = model_thread(model, i);
+
+		if (thread->tid == tid && thread->name[0])
+			return thread->name;
+	}
+	return NULL;
+}
+
+struct held_node held_node_of(const struct asked *asked, const struct model_scan *scan,
+			      uint32_t node)
+{
+	static const struct place nowhere = { .line = SHAPE_NONE, .hash = SHAPE_NONE };
+	const struct model_scan_holder *holder;
+	const struct model_scan_block *block;
+
+	assert(node < scan->block_count + scan->holder_count);
+	if (model_scan_node_is_holder(scan, node)) {
+		holder = &scan->holders[node - scan->block_count];
+		return (struct held_node) {
+			.kind = held_kinds[holder->kind],
+			.name = holder->name[0] ? holder->name : NULL,
+			.tid = holder->tid ? holder->tid : SHAPE_NONE,
+			.thread = holder->tid ? thread_name(asked->model, holder->tid) : NULL,
+			.address = holder->begin,
+			.bytes = holder->end - holder->begin,
+			.place = nowhere,
+			.offset = SHAPE_NONE,
+		};
+	}
+	block = &scan->blocks[node];
+	return (struct held_node) {
+		.kind = held_kinds[0],
+		.tid = SHAPE_NONE,
+		.address = block->address,
+		.bytes = block->size_bytes,
+		.class = loss_keys[loss_kind_of(block)],
+		.place = block->flags & MODEL_SCAN_OFF_TAPE ? nowhere
+							    : place_of_stack(asked, block->stack),
+		.offset = SHAPE_NONE,
+	};
+}

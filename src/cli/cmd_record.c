@@ -8,6 +8,7 @@
 
 #include "capture/pack.h"
 #include "cli/command.h"
+#include "cli/leak_heuristics.h"
 #include "cli/record_serve.h"
 #include "cli/record_summary.h"
 #include "collect/allocators.h"
@@ -29,6 +30,8 @@ struct record_options {
 	bool stacks;
 	bool free_stacks;
 	bool latency;
+	const char *leak_scan; /* when; "": at the end; NULL: never */
+	const char *leak_heuristics;
 	struct option_list allocators;
 	bool compress;
 	bool live;
@@ -60,6 +63,11 @@ static const struct option_row rows[] = {
 	{ "allocator", 0, "NAME[=PREFIX]", OPTION_LIST, offsetof(struct record_options, allocators),
 	  "also record PREFIXmalloc, PREFIXfree ...; NAME alone: jemalloc, mimalloc, tcmalloc, "
 	  "tbbmalloc, mozjemalloc, rust, or none, which disables detection" },
+	{ "leak-scan", 0, "WHEN", OPTION_OPTIONAL, offsetof(struct record_options, leak_scan),
+	  "find out which blocks are lost and what holds the others, by looking for pointers to them "
+	  "in the program's memory; WHEN is exit (the default): when the program ends, also by a signal; "
+	  "signal: also when memtape gets SIGUSR1; or every:30s: also at that interval" },
+	LEAK_HEURISTICS_OPTION(struct record_options, leak_heuristics),
 	{ "no-compress", 0, NULL, OPTION_UNFLAG, offsetof(struct record_options, compress),
 	  "do not compress the tape; `memtape repack` does so later" },
 	{ "level", 'l', "N", OPTION_U64, offsetof(struct record_options, level),
@@ -139,6 +147,31 @@ static void synonyms_read(struct record_options *options)
 		fputc('\n', stderr);
 }
 
+static struct err *leak_options_take(const struct record_options *options,
+				     struct collector_settings *settings)
+{
+	static const char every[] = "every:";
+	const char *when = options->leak_scan;
+	struct err *err = leak_heuristics_parse(options->leak_heuristics, &settings->leak_heuristics);
+
+	if (err || !when)
+		return err;
+	if (!*when || strcmp(when, "exit") == 0)
+		settings->leak_scan = COLLECTOR_SCAN_EXIT;
+	else if (strcmp(when, "signal") == 0)
+		settings->leak_scan = COLLECTOR_SCAN_SIGNAL;
+	else if (strncmp(when, every, strlen(every)) == 0 &&
+		 str_parse_duration(when + strlen(every), &settings->leak_period_ns) &&
+		 settings->leak_period_ns > 0)
+		settings->leak_scan = COLLECTOR_SCAN_PERIOD;
+	else
+		return err_new(ERR_USAGE,
+			       "--leak-scan: %s is none of exit, signal, every:TIME, where TIME is "
+			       "30s, 500ms or the like",
+			       when);
+	return NULL;
+}
+
 static struct err *settings_make(struct record_options *options,
 				 struct collector_settings *settings)
 {
@@ -184,7 +217,7 @@ static struct err *settings_make(struct record_options *options,
 		.chunk_bytes = SPOOL_CHUNK_BYTES,
 		.chunk_count = (uint32_t)chunk_count + SPOOL_OPEN_COUNT,
 	};
-	return NULL;
+	return leak_options_take(options, settings);
 }
 
 static int trouble_exit_code(enum program_trouble trouble)
@@ -254,6 +287,7 @@ static struct err *record_run(const struct command *command, int argc, char **ar
 		.output = PATTERN_DEFAULT,
 		.buffer_bytes = (uint64_t)SPOOL_CHUNK_COUNT * SPOOL_CHUNK_BYTES,
 		.level = LEVEL_DEFAULT,
+		.leak_heuristics = "all",
 		.serve = { .fd = -1 },
 		.follow_exec = true,
 		.stacks = true,

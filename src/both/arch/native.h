@@ -11,6 +11,12 @@
  *	ARCH_CONTEXT_FP, ...	where they are
  *	ARCH_RELOC_CALL, ...	relocations that store a function's address: called through,
  *				loaded from, any word
+ *	ARCH_REGSET_WORDS	of the kernel's general registers, as a tracer reads them;
+ *	ARCH_REGSET_SP, ...	where they are: stack pointer, thread pointer, program counter, a
+ *				system call's result and number (all ones: none)
+ *	ARCH_CALL_BYTES, _CODE	of the instruction of a system call
+ *	arch_regset_call()	registers with which a thread makes a system call with one argument,
+ *				and zeros for the others, by the instruction at an address
  *	ARCH_TRAMPOLINE_BYTES	code with which the C libraries return from signal handlers;
  *	ARCH_TRAMPOLINE_CALL	bytes from its start to its system call
  *	arch_syscall6()		a system call; returns the kernel's result

@@ -1,6 +1,7 @@
 /*
  * x86_64: see native.h. Registers: System V psABI for x86-64, figure 3.36. In the ucontext the
- * general registers follow 40 bytes of flags, link and stack.
+ * general registers follow 40 bytes of flags, link and stack; a tracer sees user_regs_struct of
+ * <sys/user.h>.
  */
 #ifndef MEMTAPE_ARCH_X86_64_H
 #define MEMTAPE_ARCH_X86_64_H
@@ -24,6 +25,18 @@ enum {
 	ARCH_RELOC_CALL = R_X86_64_JUMP_SLOT,
 	ARCH_RELOC_DATA = R_X86_64_GLOB_DAT,
 	ARCH_RELOC_WORD = R_X86_64_64,
+	ARCH_REGSET_WORDS = 27,
+	ARCH_REGSET_RESULT = 10,
+	ARCH_REGSET_NUMBER = 15,
+	ARCH_REGSET_PC = 16,
+	ARCH_REGSET_SP = 19,
+	ARCH_REGSET_THREAD = 21,
+	ARCH_CALL_BYTES = 2,
+	ARCH_REGSET_ARGUMENT = 14,
+	ARCH_REGSET_ARGUMENT_2 = 13,
+	ARCH_REGSET_ARGUMENT_3 = 12,
+	ARCH_REGSET_ARGUMENT_4 = 7,
+	ARCH_REGSET_ARGUMENT_5 = 9,
 	ARCH_TRAMPOLINE_BYTES = 9,
 	ARCH_TRAMPOLINE_CALL = 7
 };
@@ -40,6 +53,20 @@ static inline long arch_syscall6(long number, long a, long b, long c, long d, lo
 			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
 			 : "rcx", "r11", "memory");
 	return result;
+}
+
+#define ARCH_CALL_CODE { 0x0f, 0x05 }
+
+static inline void arch_regset_call(uint64_t *registers, uint64_t at, long number, uint64_t argument)
+{
+	registers[ARCH_REGSET_PC] = at;
+	registers[ARCH_REGSET_RESULT] = (uint64_t)number;
+	registers[ARCH_REGSET_NUMBER] = UINT64_MAX; /* not in a call now */
+	registers[ARCH_REGSET_ARGUMENT] = argument;
+	registers[ARCH_REGSET_ARGUMENT_2] = 0;
+	registers[ARCH_REGSET_ARGUMENT_3] = 0;
+	registers[ARCH_REGSET_ARGUMENT_4] = 0;
+	registers[ARCH_REGSET_ARGUMENT_5] = 0;
 }
 
 static inline uint64_t arch_ticks(void)

@@ -111,6 +111,10 @@ struct tape_live {
 	uint32_t looks_done;   /* as many as were wanted; futex of the recorder */
 	uint32_t stack_count;  /* entries of the board that were ever used */
 	uint64_t stack_board;  /* stack_board.h: address in the recorder's process; 0: none */
+	uint32_t scans_wanted; /* leak scans; bumped by the recorder as its process ends */
+	uint32_t scans_done;   /* as many as were wanted; futex of the recorder */
+	uint64_t scan_sp;      /* of the thread that wants one, outside the recorder */
+	uint32_t scan_tid;     /* that thread; 0: none wants one */
 };
 
 enum tape_recorder_state {

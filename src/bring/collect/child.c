@@ -193,12 +193,12 @@ enum child_event child_poll(struct child *child, int *wait_status_ret, struct ru
 		   WEXITED | WSTOPPED | WCONTINUED | WNOHANG | WNOWAIT) < 0 ||
 	    info.si_pid != child->pid)
 		return CHILD_NOTHING;
-	if (info.si_code != CLD_STOPPED && info.si_code != CLD_CONTINUED)
+	if (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED)
 		read_last_state(child);
 	if (wait4(child->pid, wait_status_ret, WNOHANG | WUNTRACED | WCONTINUED, usage_ret) !=
 	    child->pid)
 		return CHILD_NOTHING;
 	if (WIFSTOPPED(*wait_status_ret))
-		return CHILD_STOPPED;
+		return info.si_code == CLD_TRAPPED ? CHILD_TRAPPED : CHILD_STOPPED;
 	return WIFCONTINUED(*wait_status_ret) ? CHILD_CONTINUED : CHILD_ENDED;
 }

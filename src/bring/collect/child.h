@@ -45,7 +45,13 @@ void child_name_take(struct child *child);
 /* Ends a child that was not released. */
 void child_cancel(struct child *child);
 
-enum child_event { CHILD_NOTHING, CHILD_STOPPED, CHILD_CONTINUED, CHILD_ENDED };
+enum child_event {
+	CHILD_NOTHING,
+	CHILD_STOPPED,
+	CHILD_CONTINUED,
+	CHILD_TRAPPED, /* stopped for its tracer, us; status: bits 8 to 15 and 16 on, ptrace(2) */
+	CHILD_ENDED
+};
 
 /* What happened since the last call; does not wait. usage is set on CHILD_ENDED. */
 enum child_event child_poll(struct child *child, int *wait_status_ret, struct rusage *usage_ret);

@@ -11,6 +11,7 @@
 #include "collect/ending.h"
 #include "collect/exec.h"
 #include "collect/launch.h"
+#include "collect/leaks.h"
 #include "collect/pattern.h"
 #include "collect/repack.h"
 #include "collect/wishes.h"
@@ -109,6 +110,7 @@ static void header_take(struct collector *collector)
 		return;
 	}
 	collector_note_clock(collector);
+	leaks_begin(collector);
 }
 
 static void note_space(void *context, uint32_t part, uint32_t flags, const char *text)
@@ -218,12 +220,12 @@ static uint64_t wait_until_ns(const struct collector *collector, uint64_t now_ns
 		       : collector->sample_due_ns;
 }
 
-static void forward_signals(const struct collector *collector)
+static void forward_signals(struct collector *collector)
 {
 	uint32_t pending = signals_take();
 
 	for (int number = 1; pending; number++, pending >>= 1)
-		if (pending >> 1 & 1)
+		if ((pending >> 1 & 1) && (number != SIGUSR1 || !leaks_signal(collector)))
 			kill(collector->child.pid, number);
 }
 
@@ -255,13 +257,15 @@ static void collect(struct collector *collector, struct arena *arena,
 		spool_grow(&collector->spool);
 		sample(collector);
 		look_at_threads_last(collector);
+		leaks_look(collector);
 		wishes_take(collector, result);
 		collector_show(collector);
 		if (wishes_stop_is_due(collector))
 			wishes_stop(collector, arena, result);
 		if (event == CHILD_NOTHING && empty(collector) > 0)
 			continue;
-		if (event == CHILD_STOPPED)
+		if (event == CHILD_STOPPED ||
+		    (event == CHILD_TRAPPED && leaks_trapped(collector, result->wait_status)))
 			stop_likewise(collector, result->wait_status);
 		now_ns = monotonic_ns();
 		if (event == CHILD_NOTHING && now_ns < collector->sample_due_ns)
@@ -365,7 +369,9 @@ static void collector_close(struct collector *collector)
 {
 	if (collector->has_header)
 		usage_close(&collector->usage);
+	leaks_end(collector);
 	threads_close(&collector->threads);
+	stop_deinit(&collector->leaks.stop);
 	drain_close(&collector->drain);
 	writer_close(&collector->writer);
 	spool_close(&collector->spool);

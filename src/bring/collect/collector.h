@@ -60,6 +60,14 @@ struct collector_settings {
 	bool is_passing;  /* tapes are read once: no memory usage samples, children's stay raw */
 	bool latency;	  /* record the duration of calls */
 	struct option_list allocators; /* own function names, checked: collect/allocators.h */
+	enum collector_leak_scan {
+		COLLECTOR_NO_SCAN,
+		COLLECTOR_SCAN_EXIT,   /* when the program ends */
+		COLLECTOR_SCAN_SIGNAL, /* and whenever this process gets SIGUSR1 */
+		COLLECTOR_SCAN_PERIOD  /* and each leak_period_ns */
+	} leak_scan;
+	uint64_t leak_period_ns;
+	uint32_t leak_heuristics;      /* set of enum tape_scan_heuristic */
 	bool selfcheck;		       /* the recorder verifies its own stacks */
 	bool live;		       /* events reach the tape within half a second */
 	int level;		       /* compression level; 0: none */

@@ -5,6 +5,7 @@
 
 #include "collect/clock.h"
 #include "collect/exec.h"
+#include "collect/leaks.h"
 
 enum {
 	FINAL_TEXT_BYTES = 512,
@@ -182,6 +183,7 @@ void ending_write_stopped(struct collector *collector, struct arena *arena,
 	const struct tape_end end = { .kind = TAPE_END_RUNNING };
 
 	result->was_stopped = true;
+	leaks_end(collector);
 	exec_note(collector, arena, result);
 	collector_note_clock(collector);
 	note_fault(collector, arena, result);
@@ -197,6 +199,7 @@ void ending_write_replaced(struct collector *collector, struct arena *arena,
 	const struct tape_end end = { .kind = TAPE_END_EXEC };
 
 	assert(!result->was_stopped);
+	leaks_end(collector);
 	collector_note_clock(collector);
 	ending_note_losses(collector, result);
 	note_fault(collector, arena, result);
@@ -208,6 +211,7 @@ void ending_write_replaced(struct collector *collector, struct arena *arena,
 void ending_write(struct collector *collector, struct arena *arena, struct collector_result *result)
 {
 	assert(!result->was_stopped);
+	leaks_end(collector);
 	if (was_replaced(collector))
 		result->replaced = arena_strdup(arena, exec_words(collector));
 	result->children_worked = did_children_work(collector);

@@ -68,11 +68,11 @@ struct err *launch_environment(const struct collector_settings *settings, const 
 		{ "MEMTAPE_OPTIONS",
 		  arena_printf(arena,
 			       "free_stacks=%d,stacks=%d,follow=%d,exec=%d,calls=%d,latency=%d,"
-			       "counts=%d,maps=%d,moments=%d,selfcheck=%d%s%s%s",
+			       "counts=%d,maps=%d,moments=%d,leaks=%d,selfcheck=%d%s%s%s",
 			       settings->free_stacks, settings->stacks, settings->follow,
 			       settings->follow_exec, settings->calls, settings->latency,
 			       settings->counts, settings->maps, settings->moments,
-			       settings->selfcheck, str_text(&allocators), more ? "," : "",
+			       settings->leak_scan != COLLECTOR_NO_SCAN, settings->selfcheck, str_text(&allocators), more ? "," : "",
 			       more ? more : "") },
 		{ "LD_PRELOAD",
 		  arena_printf(arena, "%s%s%s", library, inherited && *inherited ? ":" : "",

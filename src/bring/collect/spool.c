@@ -202,6 +202,7 @@ struct err *spool_renew(struct spool *spool)
 	live->in_parts = live->no_wakes = live->no_calls = 0;
 	live->looks_wanted = live->looks_done = 0;
 	live->stack_board = live->stack_count = 0;
+	live->scans_wanted = live->scans_done = live->scan_tid = 0;
 	live->exec_left = TAPE_EXEC_FOLLOWED;
 	spool_fill_header(spool);
 	__atomic_store_n(&live->recorder_state, TAPE_RECORDER_ABSENT, __ATOMIC_RELEASE);
@@ -438,6 +439,22 @@ void spool_look_done(const struct spool *spool, uint32_t wanted)
 
 	__atomic_store_n(&live->looks_done, wanted, __ATOMIC_RELEASE);
 	futex_wake(&live->looks_done);
+}
+
+bool spool_wants_scan(const struct spool *spool, uint32_t *wanted_ret)
+{
+	const struct tape_live *live = spool_live(spool);
+
+	*wanted_ret = __atomic_load_n(&live->scans_wanted, __ATOMIC_ACQUIRE);
+	return *wanted_ret != __atomic_load_n(&live->scans_done, __ATOMIC_RELAXED);
+}
+
+void spool_scan_done(const struct spool *spool, uint32_t wanted)
+{
+	struct tape_live *live = spool_live(spool);
+
+	__atomic_store_n(&live->scans_done, wanted, __ATOMIC_RELEASE);
+	futex_wake(&live->scans_done);
 }
 
 enum { NO_WAKES_PERIOD_NS = 2000000 };

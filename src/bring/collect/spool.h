@@ -118,6 +118,10 @@ void spool_forbid_calls(const struct spool *spool);
 bool spool_wants_look(const struct spool *spool, uint32_t *wanted_ret);
 void spool_look_done(const struct spool *spool, uint32_t wanted);
 
+/* The same for a leak scan, which it wants before its process ends. */
+bool spool_wants_scan(const struct spool *spool, uint32_t *wanted_ret);
+void spool_scan_done(const struct spool *spool, uint32_t wanted);
+
 /*
  * Sleeps until a chunk is sealed, spool_poke is called or the timeout expires. seen is sealed_count
  * as read before the caller last examined the slots.

@@ -233,6 +233,18 @@ static void look(struct threads *threads, bool is_last, const struct threads_vis
 	}
 }
 
+const struct stack_place *threads_places(struct threads *threads, size_t *count_ret)
+{
+	assert(count_ret);
+	*count_ret = 0;
+	if (!threads->places || !threads->live->stack_board)
+		return NULL;
+	threads->count = (uint32_t)u64_min(threads->live->stack_count, STACK_BOARD_PLACES);
+	if (read_board(threads, threads->places))
+		*count_ret = threads->count;
+	return threads->places;
+}
+
 void threads_look(struct threads *threads, uint64_t now_ns, const struct threads_visitor *visitor)
 {
 	uint64_t begun_ns;

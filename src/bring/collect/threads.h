@@ -44,6 +44,9 @@ struct threads {
 void threads_open(struct threads *threads, pid_t pid, const struct tape_live *live);
 void threads_close(struct threads *threads); /* all zeros is closed */
 
+/* Where stacks are now, as far as known; valid until the next call. */
+const struct stack_place *threads_places(struct threads *threads, size_t *count_ret);
+
 /* Checks for filters; and examines the rest when due. */
 void threads_look(struct threads *threads, uint64_t now_ns, const struct threads_visitor *visitor);
 

@@ -20,7 +20,7 @@ static void show_all(struct collector *collector, struct collector_result *resul
  * Waits a moment for events up to now: a record is written after its time. The recorder is not
  * told: nothing changes for the program, and what it records from now on is discarded.
  */
-static void stop_begin(struct collector *collector, struct collector_result *result)
+static void begin_stopping(struct collector *collector, struct collector_result *result)
 {
 	ending_note_losses(collector, result);
 	collector->stop_ticks = collector_ticks(collector);
@@ -65,7 +65,7 @@ static void wish_do(struct collector *collector, const struct collector_wish *wi
 		show_all(collector, result);
 		return;
 	case COLLECTOR_STOP:
-		stop_begin(collector, result);
+		begin_stopping(collector, result);
 		return;
 	}
 }

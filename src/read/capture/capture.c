@@ -380,18 +380,24 @@ static void sum_facts(struct capture *capture)
 	}
 }
 
-static struct err *scan(struct capture *capture, const char *path)
+static struct err *scan(struct capture *capture, const char *path, int spool_fd)
 {
 	struct err *err = capture->header.kind == TAPE_KIND_RAW ? capture_scan_slots(capture)
 								: scan_packed(capture);
 
-	if (!err && capture->header.kind == TAPE_KIND_PACKED &&
-	    capture->header.flags & TAPE_FLAG_RECORDING)
-		err = capture_join_spool(capture, path);
-	return err;
+	if (err || capture->header.kind != TAPE_KIND_PACKED ||
+	    !(capture->header.flags & TAPE_FLAG_RECORDING))
+		return err;
+	return spool_fd >= 0 ? capture_join_spool_of(capture, spool_fd)
+			     : capture_join_spool(capture, path);
 }
 
 struct err *capture_open(const char *path, struct capture **capture_ret)
+{
+	return capture_open_with_spool(path, -1, capture_ret);
+}
+
+struct err *capture_open_with_spool(const char *path, int spool_fd, struct capture **capture_ret)
 {
 	CLEAN(capture_destroy) struct capture *capture = calloc(1, sizeof(*capture));
 	struct err *err;
@@ -408,7 +414,7 @@ struct err *capture_open(const char *path, struct capture **capture_ret)
 		err = NULL;
 	}
 	if (!err)
-		err = scan(capture, path);
+		err = scan(capture, path, spool_fd);
 	if (!err)
 		err = sort_chunks(capture);
 	if (!err && capture->stream_ids.count >= STREAMS_MAX)

@@ -25,6 +25,12 @@
 struct capture;
 
 struct err *capture_open(const char *path, struct capture **capture_ret);
+
+/*
+ * A tape that is being written, together with what its spool has at that moment: for its writer,
+ * while nobody records, or with a copy of the spool. spool_fd is borrowed; -1: like capture_open.
+ */
+struct err *capture_open_with_spool(const char *path, int spool_fd, struct capture **capture_ret);
 void capture_destroy(struct capture *capture); /* NULL is fine */
 CLEAN_DEFINE(capture_destroy, struct capture *);
 

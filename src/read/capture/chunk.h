@@ -40,6 +40,8 @@ struct err *capture_check_header(const struct tape_header *header, size_t bytes)
 struct err *capture_scan_slots(struct capture *capture);
 /* of a packed one whose collector was killed, those of its spool that are not on the tape; */
 struct err *capture_join_spool(struct capture *capture, const char *path);
+/* The same for a tape that is being written; fd is borrowed. */
+struct err *capture_join_spool_of(struct capture *capture, int fd);
 /* the spool alone, if its collector had not written anything yet. False: there is none. */
 bool capture_open_spool_alone(struct capture *capture, const char *path);
 

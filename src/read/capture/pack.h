@@ -11,6 +11,8 @@
 #include "base/err.h"
 #include "tape/tape.h"
 
+struct capture;
+
 /* Memory and contexts reused from chunk to chunk. One thread at a time. */
 struct capture_packer;
 
@@ -62,5 +64,17 @@ struct capture_repacked {
  */
 struct err *capture_repack(const char *path_in, const char *path_out, int level,
 			   struct capture_repacked *repacked_ret);
+
+/* Records of the collector's stream to be added at the end. */
+struct packed_stream;
+struct capture_addition {
+	struct err *(*write)(void *context, struct packed_stream *stream);
+	void *context;
+};
+
+/* The same for an open tape; addition may be NULL. */
+struct err *capture_repack_opened(const struct capture *capture, const char *path_out, int level,
+				  const struct capture_addition *addition,
+				  struct capture_repacked *repacked_ret);
 
 #endif

@@ -10,6 +10,7 @@
 struct repack {
 	const struct capture *capture;
 	struct chunk_loader loader;
+	const struct capture_addition *addition; /* NULL: none */
 	struct packed_file *file;
 	struct tape_chunk *image;
 	uint64_t damage_count;
@@ -49,13 +50,15 @@ static uint32_t collector_seq(const struct capture *capture)
 static struct err *append_closing(struct repack *repack)
 {
 	CLEAN(packed_stream_deinit) struct packed_stream stream = { 0 };
-	struct err *err;
+	const struct capture_addition *addition = repack->addition;
+	struct err *err = NULL;
 
-	if (!capture_has_live(repack->capture))
-		return NULL;
 	packed_stream_init(&stream, repack->file, TAPE_COLLECTOR_STREAM,
 			   collector_seq(repack->capture));
-	err = closing_write(repack->capture, &stream);
+	if (capture_has_live(repack->capture))
+		err = closing_write(repack->capture, &stream);
+	if (!err && addition)
+		err = addition->write(addition->context, &stream);
 	return err ? err : packed_stream_flush(&stream);
 }
 
@@ -71,10 +74,13 @@ static struct err *repack_all(struct repack *repack)
 }
 
 static struct err *repack_to(const struct capture *capture, int fd, int level,
+			     const struct capture_addition *addition,
 			     struct capture_repacked *repacked_ret)
 {
 	const struct tape_header *header = capture_header(capture);
-	struct repack repack = { .capture = capture, .loader.capture = capture };
+	struct repack repack = { .capture = capture,
+				 .loader.capture = capture,
+				 .addition = addition };
 	struct err *err = packed_file_create(fd, header, level, &repack.file);
 
 	if (err)
@@ -103,14 +109,20 @@ struct err *capture_repack(const char *path_in, const char *path_out, int level,
 {
 	CLEAN(capture_destroy) struct capture *capture = NULL;
 	struct err *err = capture_open(path_in, &capture);
-	int fd;
 
-	if (err)
-		return err;
-	fd = file_create(path_out);
+	return err ? err : capture_repack_opened(capture, path_out, level, NULL, repacked_ret);
+}
+
+struct err *capture_repack_opened(const struct capture *capture, const char *path_out, int level,
+				  const struct capture_addition *addition,
+				  struct capture_repacked *repacked_ret)
+{
+	const int fd = file_create(path_out);
+	struct err *err;
+
 	if (fd < 0)
 		return err_errno("%s", path_out);
-	err = repack_to(capture, fd, level, repacked_ret);
+	err = repack_to(capture, fd, level, addition, repacked_ret);
 	if (close(fd) < 0 && !err)
 		err = err_errno("close");
 	if (err)

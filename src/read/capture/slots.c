@@ -238,19 +238,15 @@ static struct err *add_spooled(struct capture *capture, const struct numbers *nu
 	return err;
 }
 
-/* -1: there is none, or none that belongs to this tape. */
-static int open_spool(const struct capture *capture, const char *path,
-		      struct tape_header *header_ret, uint64_t *bytes_ret)
+/* Takes own_fd, which may be -1, and returns it if it is the tape's spool; else -1. */
+static int check_spool(const struct capture *capture, int own_fd, struct tape_header *header_ret,
+		       uint64_t *bytes_ret)
 {
 	static const uint8_t nobody[TAPE_UUID_BYTES];
-	CLEAN(str_deinit) struct str name = { 0 };
-	CLEAN(close) int fd = -1;
+	CLEAN(close) int fd = own_fd;
 	struct stat status;
 	struct err *err;
 
-	str_printf(&name, "%s" TAPE_SPOOL_SUFFIX, path);
-	if (!name.failed)
-		fd = open(name.ptr, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 	if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) ||
 	    pread(fd, header_ret, sizeof(*header_ret), 0) != (ssize_t)sizeof(*header_ret))
 		return -1;
@@ -265,6 +261,19 @@ static int open_spool(const struct capture *capture, const char *path,
 		return -1;
 	*bytes_ret = (uint64_t)status.st_size;
 	return steal_fd(&fd);
+}
+
+/* -1: there is none, or none that belongs to this tape. */
+static int open_spool(const struct capture *capture, const char *path,
+		      struct tape_header *header_ret, uint64_t *bytes_ret)
+{
+	CLEAN(str_deinit) struct str name = { 0 };
+
+	str_printf(&name, "%s" TAPE_SPOOL_SUFFIX, path);
+	if (name.failed)
+		return -1;
+	return check_spool(capture, open(name.ptr, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW),
+			   header_ret, bytes_ret);
 }
 
 /* A tape's writer holds a lock on it as long as it lives. */
@@ -322,9 +331,36 @@ static void note_killed(struct capture *capture)
 		capture->live.fault = TAPE_FAULT_KILLED;
 }
 
-struct err *capture_join_spool(struct capture *capture, const char *path)
+/* The spool is open. */
+static struct err *join(struct capture *capture, const struct tape_header *header)
 {
 	struct numbers numbers = { 0 };
+	struct err *err;
+
+	memcpy(&capture->live, header->live, sizeof(capture->live));
+	capture->has_live = true;
+	err = numbers_take(&numbers, capture);
+	if (!err)
+		err = add_spooled(capture, &numbers);
+	free(numbers.pairs);
+	return err;
+}
+
+struct err *capture_join_spool_of(struct capture *capture, int fd)
+{
+	struct tape_header header;
+
+	assert(capture->fd >= 0 && capture->spool_fd < 0);
+	capture->is_written = true;
+	capture->spool_fd = check_spool(capture, fcntl(fd, F_DUPFD_CLOEXEC, 0), &header,
+					&capture->facts.spool_bytes);
+	if (capture->spool_fd < 0)
+		return err_new(ERR_STATE, "its spool is another tape's");
+	return join(capture, &header);
+}
+
+struct err *capture_join_spool(struct capture *capture, const char *path)
+{
 	struct tape_header header;
 	struct err *err;
 
@@ -339,12 +375,7 @@ struct err *capture_join_spool(struct capture *capture, const char *path)
 			".spool at its end is missing, which has the last events";
 		return NULL;
 	}
-	memcpy(&capture->live, header.live, sizeof(capture->live));
-	capture->has_live = true;
-	err = numbers_take(&numbers, capture);
-	if (!err)
-		err = add_spooled(capture, &numbers);
-	free(numbers.pairs);
+	err = join(capture, &header);
 	note_killed(capture);
 	return err;
 }

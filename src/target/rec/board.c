@@ -75,27 +75,53 @@ REC_COLD bool rec_board_forbids(void)
 	return true;
 }
 
-/* The collector checks all stacks one last time; we wait for it, but not for long. */
-void rec_board_settle(void)
+/* Waits for the collector to do what we want of it, at most so many times a millisecond. */
+static void settle(uint32_t *wanted_count, uint32_t *done_count, int rounds, int spin_rounds)
 {
-	enum { ROUNDS = 20, SPIN_ROUNDS = 2000, PAUSES = 200 };
+	enum { PAUSES = 200 };
 	const struct timespec a_moment = { .tv_nsec = 1000000 };
-	const int rounds = rec_may_call() ? ROUNDS : SPIN_ROUNDS;
-	uint32_t wanted;
+	const uint32_t wanted = __atomic_add_fetch(wanted_count, 1, __ATOMIC_SEQ_CST);
 
-	if (!rec_board_is_read() || atomic_load(LIVE(collector_state)) != TAPE_COLLECTOR_RUNNING)
-		return;
-	wanted = atomic_fetch_add(LIVE(looks_wanted), 1) + 1;
 	rec_collector_wake();
-	for (int round = 0; round < rounds; round++) {
-		const uint32_t done = atomic_load(LIVE(looks_done));
+	for (int round = 0; round < (rec_may_call() ? rounds : spin_rounds); round++) {
+		const uint32_t done = __atomic_load_n(done_count, __ATOMIC_SEQ_CST);
 
 		if ((int32_t)(done - wanted) >= 0)
 			return;
 		if (rec_may_call())
-			sys_call6(SYS_futex, (long)&rec.live->looks_done, FUTEX_WAIT, done,
-				  (long)&a_moment, 0, 0);
+			sys_call6(SYS_futex, (long)done_count, FUTEX_WAIT, done, (long)&a_moment, 0,
+				  0);
 		for (int i = 0; i < PAUSES && !rec_may_call(); i++)
 			arch_pause();
 	}
+}
+
+static bool has_collector(void)
+{
+	return rec_board_is_read() && atomic_load(LIVE(collector_state)) == TAPE_COLLECTOR_RUNNING;
+}
+
+/* The collector checks all stacks one last time; we wait for it, but not for long. */
+void rec_board_settle(void)
+{
+	enum { ROUNDS = 20, SPIN_ROUNDS = 2000 };
+
+	if (has_collector())
+		settle(&rec.live->looks_wanted, &rec.live->looks_done, ROUNDS, SPIN_ROUNDS);
+}
+
+/*
+ * The collector looks for leaks. It stops all threads for that, us too, so the time that it takes
+ * does not count: we wait until it begins.
+ */
+void rec_board_scan(uint64_t sp)
+{
+	enum { ROUNDS = 5000, SPIN_ROUNDS = 500000 };
+
+	if (!rec.options.leaks || atomic_load(&rec.state) != REC_ON || !is_ours() ||
+	    !has_collector() || !rec_is_own_process())
+		return;
+	rec.live->scan_sp = sp;
+	rec.live->scan_tid = rec_may_call() ? (uint32_t)sys_gettid() : rec_tid(0);
+	settle(&rec.live->scans_wanted, &rec.live->scans_done, ROUNDS, SPIN_ROUNDS);
 }

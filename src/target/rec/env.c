@@ -12,7 +12,8 @@
  * the process becomes by exec is recorded, too: exec.c), selfcheck, sample (RSS and the like, when
  * there is no collector), calls (depths of stacks and frees of NULL), counts (calls are counted and
  * not recorded; with maps also mmap and the like, with moments to a data file of memusage beside
- * the tape), latency (how long calls take), stack_use (how far down stacks are used, which asks
+ * the tape), latency (how long calls take), leaks (the collector looks for leaks when the process
+ * ends), stack_use (how far down stacks are used, which asks
  * mincore, and what running threads are called). And any number of allocator=NAME[=PREFIX]
  * (allocators.h), or allocator=none: those that are known are left alone. Names it does not know
  * are ignored: the memtape command checks them.
@@ -211,6 +212,7 @@ static bool *option_find(const char *name, size_t len)
 		{ "maps", &rec.options.maps },
 		{ "moments", &rec.options.moments },
 		{ "latency", &rec.options.latency },
+		{ "leaks", &rec.options.leaks },
 		{ "stack_use", &rec.options.stack_use },
 	};
 

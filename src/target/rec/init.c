@@ -440,6 +440,15 @@ void rec_end(int status)
 	rec_lane_leave(tls, lane, phase);
 }
 
+/* No object's own handler, so that it runs after all of them: glibc's and musl's have 32 places. */
+extern int __cxa_atexit(void (*handler)(void *), void *context, void *object);
+
+static void scan_at_exit(void *context)
+{
+	(void)context;
+	rec_board_scan(REC_CALLER_SP());
+}
+
 static __attribute__((constructor)) void library_begin(void)
 {
 	if (!rec.stack_base)
@@ -449,6 +458,8 @@ static __attribute__((constructor)) void library_begin(void)
 	if (rec.options.table)
 		rec_memusage_rename();
 	rec_allocators_begin();
+	if (rec.options.leaks)
+		__cxa_atexit(scan_at_exit, NULL, NULL);
 	if (!rec.options.follow)
 		rec_env_scrub(); /* again: the start may have come before environ was set */
 }

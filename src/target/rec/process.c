@@ -197,12 +197,14 @@ static void exit_now(int status)
 REC_EXPORT void _exit(int status)
 {
 	rec_end(status);
+	rec_board_scan(REC_CALLER_SP());
 	exit_now(status);
 }
 
 REC_EXPORT void _Exit(int status)
 {
 	rec_end(status);
+	rec_board_scan(REC_CALLER_SP());
 	exit_now(status);
 }
 

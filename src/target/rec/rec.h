@@ -219,6 +219,7 @@ struct rec_options {
 	bool moments;	/* with counts: heap and stack after each call, in a memusage file */
 	bool table; /* counts are shown at the end, as memusage's library does; there is no tape */
 	bool latency; /* durations of calls; then no thread has a lane for the fast face */
+	bool leaks;   /* the collector looks for leaks when the process ends */
 };
 
 /* file.h */

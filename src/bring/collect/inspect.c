@@ -1,0 +1,201 @@
+#include "collect/inspect.h"
+
+#include <assert.h>
+#include <sys/uio.h>
+
+#include "capture/capture.h"
+#include "capture/packed_stream.h"
+#include "collect/clock.h"
+#include "scan/leak_scan.h"
+#include "scan/recording.h"
+#include "scan/snapshot.h"
+
+enum {
+	PART_BYTES = TAPE_RECORD_BYTES_MAX - TAPE_EXTENDED_BYTES - (int)sizeof(struct tape_scan_part)
+};
+
+struct inspection {
+	const struct inspect_settings *settings;
+	struct maps maps;
+	struct recording recording;
+	struct stop stop;
+	pid_t copy; /* 0: none */
+	struct capture *capture;
+	struct stack_place *places;
+	size_t place_count;
+	struct tape_clock_pair clock; /* while it stood still */
+	uint64_t ticks;		      /* the same, as on the tape */
+	struct vec_u8 image;	      /* the result's bytes */
+};
+
+/* --- while it stands still ------------------------------------------------------------------- */
+
+static struct err *read_places(struct inspection *inspection)
+{
+	struct tape_live live;
+	struct err *err = recording_live(&inspection->recording, &live);
+	size_t count, bytes;
+
+	if (err || live.stack_board == 0)
+		return err;
+	count = u64_min(live.stack_count, STACK_BOARD_PLACES);
+	bytes = count * sizeof(*inspection->places);
+	inspection->places = calloc(count + 1, sizeof(*inspection->places));
+	if (!inspection->places)
+		return err_nomem();
+	const struct iovec local = { inspection->places, bytes };
+	const struct iovec remote = { (void *)live.stack_board, bytes };
+
+	if (process_vm_readv(inspection->settings->pid, &local, 1, &remote, 1, 0) ==
+	    (ssize_t)bytes)
+		inspection->place_count = count;
+	return NULL;
+}
+
+static void take_time(struct inspection *inspection)
+{
+	const struct tape_header *header = &inspection->recording.header;
+
+	inspection->clock = clock_pair((enum tape_clock)header->clock);
+	inspection->ticks = inspection->clock.raw_ticks >> (header->tick_shift & 63);
+}
+
+/* A tape that the program writes itself only grows; of a spool a copy is needed. */
+static struct err *open_capture(struct inspection *inspection)
+{
+	const struct recording *recording = &inspection->recording;
+	CLEAN(close) int fd = -1;
+	struct err *err = NULL;
+
+	if (recording->is_spool)
+		err = recording_copy(recording, &fd);
+	return err ? err
+		   : capture_open_with_spool(recording->tape_path, fd, &inspection->capture);
+}
+
+static struct err *look(struct inspection *inspection, struct inspect_result *result)
+{
+	struct err *err = maps_read(inspection->settings->pid, &inspection->maps);
+
+	if (!err)
+		err = recording_find(inspection->settings->pid, &inspection->maps,
+				     &inspection->recording);
+	if (!err)
+		err = read_places(inspection);
+	if (err)
+		return err;
+	take_time(inspection);
+	err = open_capture(inspection);
+	if (err)
+		return err;
+	result->copy_err =
+		snapshot_take(&inspection->stop, &inspection->maps, &inspection->copy);
+	result->was_copied = !result->copy_err;
+	return NULL;
+}
+
+static struct err *search(struct inspection *inspection, struct scan_image *image)
+{
+	const pid_t pid = inspection->copy ? inspection->copy : inspection->settings->pid;
+	const struct leak_scan scan = {
+		.capture = inspection->capture,
+		.until_ticks = inspection->ticks,
+		.stop = &inspection->stop,
+		.memory_pid = pid,
+		.places = inspection->places,
+		.place_count = inspection->place_count,
+		.spool_inode = inspection->recording.inode,
+		.heuristics = inspection->settings->heuristics,
+	};
+
+	return leak_scan_run(&scan, image);
+}
+
+/* --- the tape -------------------------------------------------------------------------------- */
+
+static struct err *write_part(struct inspection *inspection, struct packed_stream *stream,
+			      size_t offset)
+{
+	const struct tape_scan_part part = { .id = 1,
+					     .total_bytes = inspection->image.count,
+					     .offset = offset };
+
+	return packed_stream_extended(stream, TAPE_EXT_SCAN, inspection->ticks, &part, sizeof(part),
+				      inspection->image.items + offset,
+				      u64_min(inspection->image.count - offset, PART_BYTES));
+}
+
+static struct err *write_records(void *context, struct packed_stream *stream)
+{
+	struct inspection *inspection = context;
+	const struct tape_scan_begin begin = { .id = 1, .reason = TAPE_SCAN_REQUEST };
+	const struct tape_end end = { .kind = TAPE_END_RUNNING };
+	const uint64_t ticks = inspection->ticks;
+	struct err *err = packed_stream_extended(stream, TAPE_EXT_CLOCK, ticks, &inspection->clock,
+						 sizeof(inspection->clock), NULL, 0);
+
+	if (!err)
+		err = packed_stream_extended(stream, TAPE_EXT_SCAN_BEGIN, ticks, &begin,
+					     sizeof(begin), NULL, 0);
+	for (size_t at = 0; at < inspection->image.count && !err; at += PART_BYTES)
+		err = write_part(inspection, stream, at);
+	return err ? err
+		   : packed_stream_extended(stream, TAPE_EXT_END, ticks, &end, sizeof(end), NULL,
+					    0);
+}
+
+static struct err *write_tape(struct inspection *inspection, const struct scan_image *image,
+			      struct inspect_result *result)
+{
+	const struct capture_addition addition = { write_records, inspection };
+
+	if (!scan_image_write(image, &inspection->image))
+		return err_nomem();
+	return capture_repack_opened(inspection->capture, inspection->settings->output_path,
+				     inspection->settings->level, &addition, &result->tape);
+}
+
+/* --- all of it ------------------------------------------------------------------------------- */
+
+static struct err *run(struct inspection *inspection, struct inspect_result *result)
+{
+	CLEAN(scan_image_deinit) struct scan_image image = { 0 };
+	struct err *err = look(inspection, result);
+	const bool goes_on = err || result->was_copied;
+
+	if (goes_on)
+		result->pause_ns = stop_end(&inspection->stop);
+	if (!err)
+		err = search(inspection, &image);
+	if (!goes_on)
+		result->pause_ns = stop_end(&inspection->stop);
+	image.facts.pause_ns = result->pause_ns;
+	result->scan_ns = image.facts.scan_ns;
+	return err ? err : write_tape(inspection, &image, result);
+}
+
+static void inspection_deinit(struct inspection *inspection)
+{
+	if (inspection->copy)
+		snapshot_end(inspection->copy);
+	maps_deinit(&inspection->maps);
+	recording_close(&inspection->recording);
+	capture_destroy(inspection->capture);
+	free(inspection->places);
+	vec_u8_deinit(&inspection->image);
+	stop_deinit(&inspection->stop);
+}
+
+struct err *inspect_leaks(const struct inspect_settings *settings, struct inspect_result *result)
+{
+	const struct stop_kept nobody = { .tid = 0 };
+	struct inspection inspection = { .settings = settings, .recording = { .fd = -1 } };
+	struct err *err = stop_begin(&inspection.stop, settings->pid, &nobody);
+
+	assert(settings->output_path);
+	*result = (struct inspect_result) { 0 };
+	if (!err)
+		err = run(&inspection, result);
+	inspection_deinit(&inspection);
+	return err;
+}

@@ -1,0 +1,397 @@
+#include "collect/leaks.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/monotonic.h"
+#include "base/str.h"
+#include "scan/leak_scan.h"
+#include "scan/recording.h"
+#include "scan/snapshot.h"
+
+enum {
+	PART_BYTES = TAPE_RECORD_BYTES_MAX - TAPE_EXTENDED_BYTES - (int)sizeof(struct tape_scan_part)
+};
+
+void leaks_begin(struct collector *collector)
+{
+	struct leaks *leaks = &collector->leaks;
+
+	leaks->is_over = false;
+	if (collector->settings->leak_scan == COLLECTOR_NO_SCAN || leaks->kept_tid)
+		return;
+	if (ptrace(PTRACE_SEIZE, collector->child.pid, NULL, NULL) == 0)
+		leaks->kept_tid = collector->child.pid;
+}
+
+/* --- the result ------------------------------------------------------------------------------ */
+
+static void write_part(struct collector *collector, const struct vec_u8 *bytes, size_t offset)
+{
+	uint8_t payload[sizeof(struct tape_scan_part) + PART_BYTES];
+	const size_t size = u64_min(bytes->count - offset, PART_BYTES);
+	const struct tape_scan_part part = { .id = collector->leaks.count,
+					     .total_bytes = bytes->count,
+					     .offset = offset };
+
+	memcpy(payload, &part, sizeof(part));
+	memcpy(payload + sizeof(part), bytes->items + offset, size);
+	collector_note(collector, TAPE_EXT_SCAN, payload, sizeof(part) + size, NULL);
+}
+
+static void write_image(struct collector *collector, const struct scan_image *image)
+{
+	CLEAN(vec_u8_deinit) struct vec_u8 bytes = { 0 };
+
+	if (!scan_image_write(image, &bytes))
+		return;
+	for (size_t offset = 0; offset < bytes.count; offset += PART_BYTES)
+		write_part(collector, &bytes, offset);
+	collector_flush(collector, WRITER_NORMAL);
+}
+
+/* Why there is no result. */
+static void write_trouble(struct collector *collector, const struct err *err, uint64_t pause_ns)
+{
+	CLEAN(str_deinit) struct str text = { 0 };
+	struct scan_image image = { .facts = { .trouble = 1, .pause_ns = pause_ns } };
+
+	str_add_char(&text, '\0');
+	str_add(&text, err_message(err));
+	str_add_char(&text, '\0');
+	if (text.failed)
+		return;
+	image.texts = text.ptr;
+	image.texts_bytes = text.len;
+	write_image(collector, &image);
+}
+
+/* --- scans ----------------------------------------------------------------------------------- */
+
+static uint64_t spool_inode(const struct spool *spool)
+{
+	struct stat status;
+
+	return fstat(spool->fd, &status) == 0 ? status.st_ino : 0;
+}
+
+static void note_begin(struct collector *collector, enum tape_scan_reason reason)
+{
+	const struct tape_scan_begin begin = { .id = ++collector->leaks.count, .reason = reason };
+
+	collector_note(collector, TAPE_EXT_SCAN_BEGIN, &begin, sizeof(begin), NULL);
+	collector_flush(collector, WRITER_NORMAL);
+}
+
+/* Everything stands still. */
+static struct leak_scan describe(struct collector *collector, enum tape_scan_reason reason)
+{
+	const struct tape_live *live = spool_live(&collector->spool);
+	const bool is_exit = reason == TAPE_SCAN_EXIT;
+	struct leak_scan scan = {
+		.stop = &collector->leaks.stop,
+		.memory_pid = collector->child.pid,
+		.spool_inode = spool_inode(&collector->spool),
+		.exit_tid = is_exit ? (pid_t)live->scan_tid : 0,
+		.exit_sp = is_exit ? live->scan_sp : 0,
+		.heuristics = collector->settings->leak_heuristics,
+	};
+
+	scan.places = threads_places(&collector->threads, &scan.place_count);
+	drain_sealed(&collector->drain);
+	note_begin(collector, reason);
+	scan.until_ticks = collector_ticks(collector);
+	return scan;
+}
+
+static struct err *scan_now(const struct collector *collector, struct leak_scan *scan,
+			    struct scan_image *image)
+{
+	CLEAN(capture_destroy) struct capture *capture = NULL;
+	struct err *err = capture_open_with_spool(collector->writer.path, collector->spool.fd,
+						  &capture);
+
+	scan->capture = capture;
+	return err ? err : leak_scan_run(scan, image);
+}
+
+static void write_result(struct collector *collector, struct scan_image *image, struct err *err,
+			 uint64_t pause_ns)
+{
+	image->facts.pause_ns = pause_ns;
+	if (err)
+		write_trouble(collector, err, pause_ns);
+	else
+		write_image(collector, image);
+	err_destroy(err);
+}
+
+/* While the program stands still: at its end, when nothing else is left for it to do. */
+static void scan_at_end(struct collector *collector, enum tape_scan_reason reason,
+			const struct stop_kept *kept)
+{
+	struct leaks *leaks = &collector->leaks;
+	CLEAN(scan_image_deinit) struct scan_image image = { 0 };
+	struct leak_scan scan;
+	struct err *err;
+	uint64_t pause_ns = 0;
+
+	leaks_end(collector);
+	leaks->is_over = true;
+	stop_deinit(&leaks->stop);
+	err = stop_begin(&leaks->stop, collector->child.pid, kept);
+	if (err) {
+		note_begin(collector, reason);
+	} else {
+		scan = describe(collector, reason);
+		err = scan_now(collector, &scan, &image);
+		pause_ns = stop_end(&leaks->stop);
+	}
+	write_result(collector, &image, err, pause_ns);
+}
+
+/* --- scans of a copy ------------------------------------------------------------------------- */
+
+struct leaks_job {
+	struct leak_scan scan;
+	struct stack_place *places; /* copied: the collector's change */
+	int spool_fd;		    /* a copy */
+	const char *tape_path;
+	pid_t copy;
+	uint64_t pause_ns;
+	uint32_t *wake;
+	pthread_t thread;
+	struct scan_image image;
+	struct err *err;
+	bool is_done; /* atomic; then the thread does not touch it any more */
+};
+
+static void *job_main(void *context)
+{
+	struct leaks_job *job = context;
+	CLEAN(capture_destroy) struct capture *capture = NULL;
+
+	job->err = capture_open_with_spool(job->tape_path, job->spool_fd, &capture);
+	job->scan.capture = capture;
+	if (!job->err)
+		job->err = leak_scan_run(&job->scan, &job->image);
+	__atomic_store_n(&job->is_done, true, __ATOMIC_RELEASE);
+	spool_poke(job->wake);
+	return NULL;
+}
+
+static void job_destroy(struct leaks_job *job)
+{
+	if (!job)
+		return;
+	if (job->copy)
+		snapshot_end(job->copy);
+	if (job->spool_fd >= 0)
+		close(job->spool_fd);
+	scan_image_deinit(&job->image);
+	err_destroy(job->err);
+	free(job->places);
+	free(job);
+}
+CLEAN_DEFINE(job_destroy, struct leaks_job *);
+
+static struct err *copy_spool(const struct collector *collector, int *fd_ret)
+{
+	const struct recording recording = { .fd = collector->spool.fd,
+					     .is_spool = true,
+					     .header = collector->header };
+
+	return recording_copy(&recording, fd_ret);
+}
+
+/* Everything stands still. */
+static struct err *job_fill(struct collector *collector, enum tape_scan_reason reason,
+			    struct leaks_job *job)
+{
+	CLEAN(maps_deinit) struct maps maps = { 0 };
+	struct err *err = maps_read(collector->child.pid, &maps);
+	size_t bytes;
+
+	job->scan = describe(collector, reason);
+	bytes = job->scan.place_count * sizeof(*job->places);
+	job->places = malloc(bytes + 1);
+	if (!job->places)
+		return err_nomem();
+	memcpy(job->places, job->scan.places ? job->scan.places : job->places, bytes);
+	job->scan.places = job->places;
+	job->tape_path = collector->writer.path;
+	job->wake = &spool_live(&collector->spool)->sealed_count;
+	if (!err)
+		err = copy_spool(collector, &job->spool_fd);
+	if (!err)
+		err = snapshot_take(&collector->leaks.stop, &maps, &job->copy);
+	job->scan.memory_pid = job->copy;
+	return err;
+}
+
+/* Signals are for the first thread. */
+static struct err *job_start(struct leaks_job *job)
+{
+	sigset_t all, before;
+	int error;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(&job->thread, NULL, job_main, job);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return error ? err_errno_new(error, "start a thread") : NULL;
+}
+
+static void scan_copy(struct collector *collector, enum tape_scan_reason reason)
+{
+	struct leaks *leaks = &collector->leaks;
+	const struct stop_kept kept = { .tid = leaks->kept_tid };
+	CLEAN(job_destroy) struct leaks_job *job = calloc(1, sizeof(*job));
+	struct scan_image none = { 0 };
+	struct err *err = job ? NULL : err_nomem();
+
+	if (job)
+		job->spool_fd = -1;
+	stop_deinit(&leaks->stop);
+	if (!err)
+		err = stop_begin(&leaks->stop, collector->child.pid, &kept);
+	if (err) {
+		note_begin(collector, reason);
+	} else {
+		err = job_fill(collector, reason, job);
+		job->pause_ns = stop_end(&leaks->stop);
+		if (!err)
+			err = job_start(job);
+	}
+	if (err)
+		write_result(collector, &none, err, job ? job->pause_ns : 0);
+	else
+		leaks->job = steal(job);
+}
+
+static void job_finish(struct collector *collector)
+{
+	CLEAN(job_destroy) struct leaks_job *job = steal(collector->leaks.job);
+
+	pthread_join(job->thread, NULL);
+	write_result(collector, &job->image, steal(job->err), job->pause_ns);
+}
+
+void leaks_end(struct collector *collector)
+{
+	if (collector->leaks.job)
+		job_finish(collector);
+}
+
+static bool may_scan(const struct collector *collector)
+{
+	return collector->settings->leak_scan != COLLECTOR_NO_SCAN && !collector->leaks.is_over &&
+	       collector_is_recording(collector);
+}
+
+bool leaks_signal(struct collector *collector)
+{
+	if (collector->settings->leak_scan != COLLECTOR_SCAN_SIGNAL)
+		return false;
+	if (may_scan(collector) && !collector->leaks.job)
+		scan_copy(collector, TAPE_SCAN_REQUEST);
+	return true;
+}
+
+static void scan_by_clock(struct collector *collector)
+{
+	const uint64_t now_ns = monotonic_ns();
+	struct leaks *leaks = &collector->leaks;
+
+	if (collector->settings->leak_scan != COLLECTOR_SCAN_PERIOD || !may_scan(collector))
+		return;
+	if (leaks->due_ns == 0)
+		leaks->due_ns = now_ns + collector->settings->leak_period_ns;
+	if (now_ns < leaks->due_ns)
+		return;
+	leaks->due_ns = now_ns + collector->settings->leak_period_ns;
+	if (!leaks->job)
+		scan_copy(collector, TAPE_SCAN_PERIOD);
+}
+
+void leaks_look(struct collector *collector)
+{
+	struct leaks *leaks = &collector->leaks;
+	const struct stop_kept kept = { .tid = leaks->kept_tid };
+	uint32_t wanted;
+
+	stop_late(&leaks->stop);
+	if (leaks->job && __atomic_load_n(&leaks->job->is_done, __ATOMIC_ACQUIRE))
+		job_finish(collector);
+	scan_by_clock(collector);
+	if (!spool_wants_scan(&collector->spool, &wanted))
+		return;
+	if (may_scan(collector))
+		scan_at_end(collector, TAPE_SCAN_EXIT, &kept);
+	spool_scan_done(&collector->spool, wanted);
+}
+
+/* --- what a tracer sees ---------------------------------------------------------------------- */
+
+/* Signals whose default action does not end a process: signal(7). */
+static bool is_harmless(int number)
+{
+	static const int harmless[] = { SIGCHLD, SIGCONT, SIGURG,  SIGWINCH,
+					SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU };
+
+	for (size_t i = 0; i < array_size(harmless); i++)
+		if (number == harmless[i])
+			return true;
+	return false;
+}
+
+static uint64_t signal_set(const char *status, const char *name)
+{
+	const char *at = strstr(status, name);
+
+	return at ? strtoull(at + strlen(name), NULL, 16) : UINT64_MAX;
+}
+
+/* Whether the process neither handles nor ignores the signal. */
+static bool will_end_it(pid_t pid, int number)
+{
+	char text[4096];
+	size_t bytes;
+
+	str_format(text, sizeof(text), "/proc/%d/status", (int)pid);
+	CLEAN(fclose) FILE *file = fopen(text, "re");
+
+	bytes = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+	text[bytes] = '\0';
+	return bytes > 0 && !is_harmless(number) &&
+	       !((signal_set(text, "\nSigCgt:") | signal_set(text, "\nSigIgn:")) >> (number - 1) &
+		 1);
+}
+
+bool leaks_trapped(struct collector *collector, int wait_status)
+{
+	const pid_t pid = collector->child.pid;
+	const int event = wait_status >> 16, number = WSTOPSIG(wait_status);
+
+	if (event == PTRACE_EVENT_STOP) {
+		const bool is_job = number != SIGTRAP;
+
+		ptrace(is_job ? PTRACE_LISTEN : PTRACE_CONT, pid, NULL, NULL);
+		return is_job;
+	}
+	if (event == 0 && may_scan(collector) && will_end_it(pid, number)) {
+		const struct stop_kept kept = { .tid = pid, .is_stopped = true, .signal = number };
+
+		scan_at_end(collector, TAPE_SCAN_KILLED, &kept);
+		return false;
+	}
+	ptrace(PTRACE_CONT, pid, NULL, (long)(event == 0 ? number : 0));
+	return false;
+}

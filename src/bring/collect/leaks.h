@@ -1,0 +1,31 @@
+/*
+ * leaks: when the collector looks for leaks, and the result on the tape. Internal to collect.
+ *
+ * The program asks for a scan when it ends by itself: after its exit handlers, in _exit() and
+ * quick_exit(). When a signal is about to end it, its first thread stops for us, because we trace
+ * it for the whole run (PTRACE_SEIZE); what else a tracer sees of it is passed on at once.
+ *
+ * While it runs it stands still only until its memory has been copied (scan/snapshot.h); the copy is
+ * searched by a thread of the collector's. One at a time: what is due meanwhile is left out.
+ */
+#ifndef MEMTAPE_COLLECT_LEAKS_H
+#define MEMTAPE_COLLECT_LEAKS_H
+
+#include "collect/collector_state.h"
+
+/* A program has begun to be recorded. */
+void leaks_begin(struct collector *collector);
+
+/* The first thread has stopped for us. True: as for a job, by the signal in the status. */
+bool leaks_trapped(struct collector *collector, int wait_status);
+
+/* Does what is to be done now: scans that are wanted or due, results, threads left behind. */
+void leaks_look(struct collector *collector);
+
+/* SIGUSR1 has come. False: it is the program's. */
+bool leaks_signal(struct collector *collector);
+
+/* Waits for a scan that is going on, and writes its result. */
+void leaks_end(struct collector *collector);
+
+#endif

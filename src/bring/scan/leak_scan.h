@@ -1,0 +1,29 @@
+/*
+ * leak_scan: which blocks of a stopped program are lost, and who holds the others. Brings together
+ * its tape, which says what lives, its threads and its memory; graph.h does the rest.
+ */
+#ifndef MEMTAPE_SCAN_LEAK_SCAN_H
+#define MEMTAPE_SCAN_LEAK_SCAN_H
+
+#include "capture/capture.h"
+#include "capture/scan_image.h"
+#include "scan/stop.h"
+#include "tape/stack_board.h"
+
+struct leak_scan {
+	const struct capture *capture; /* everything that was recorded until now */
+	uint64_t until_ticks;	    /* now, in ticks of the tape (shifted) */
+	const struct stop *stop;    /* its threads; they may go on if memory_pid is a copy */
+	pid_t memory_pid;	    /* whose memory is read: the program's, or a copy's */
+	const struct stack_place *places;
+	size_t place_count;
+	uint64_t spool_inode;
+	pid_t exit_tid; /* roots.h */
+	uint64_t exit_sp;
+	uint32_t heuristics; /* set of enum tape_scan_heuristic */
+};
+
+/* The caller deinits image on success. */
+struct err *leak_scan_run(const struct leak_scan *scan, struct scan_image *image);
+
+#endif

@@ -1,0 +1,198 @@
+#include "scan/snapshot.h"
+
+#include <assert.h>
+#include <elf.h>
+#include <errno.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+
+#include "base/str.h"
+
+enum { CODE_BYTES = 16 << 10, STATUS_BYTES = 4096 };
+
+/* Where an instruction for system calls is: in the vDSO, which every process has. 0: nowhere. */
+static uint64_t find_call(pid_t pid, const struct maps *maps)
+{
+	static const uint8_t call[] = ARCH_CALL_CODE;
+	uint8_t code[CODE_BYTES];
+
+	for (size_t i = 0; i < maps->entries.count; i++) {
+		const struct maps_entry *entry = &maps->entries.items[i];
+		const struct iovec local = { code, u64_min(sizeof(code),
+							   entry->end - entry->begin) };
+		const struct iovec remote = { (void *)entry->begin, local.iov_len };
+		const uint8_t *found;
+		ssize_t got;
+
+		if (!entry->is_executable || strcmp(maps_name(maps, entry), "[vdso]") != 0)
+			continue;
+		got = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+		found = got > 0 ? memmem(code, (size_t)got, call, sizeof(call)) : NULL;
+		if (found)
+			return entry->begin + (uint64_t)(found - code);
+	}
+	return 0;
+}
+
+/* A filter could end the program for a call that it does not know. */
+static bool has_filter(pid_t pid, pid_t tid)
+{
+	static const char name[] = "\nSeccomp:";
+	char text[STATUS_BYTES];
+	const char *at;
+	size_t bytes;
+
+	str_format(text, sizeof(text), "/proc/%d/task/%d/status", (int)pid, (int)tid);
+	CLEAN(fclose) FILE *file = fopen(text, "re");
+
+	bytes = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+	text[bytes] = '\0';
+	at = strstr(text, name);
+	return !at || strtol(at + strlen(name), NULL, 10) != 0;
+}
+
+static bool set_registers(pid_t tid, const uint64_t *registers)
+{
+	struct iovec general = { (void *)registers, ARCH_REGSET_WORDS * sizeof(*registers) };
+
+	return ptrace(PTRACE_SETREGSET, tid, NT_PRSTATUS, &general) == 0;
+}
+
+static bool get_registers(pid_t tid, uint64_t *registers)
+{
+	struct iovec general = { registers, ARCH_REGSET_WORDS * sizeof(*registers) };
+
+	return ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &general) == 0;
+}
+
+/* Waits for a thread to stop; signals for it wait until it goes on. */
+static bool wait_stop(struct stop_thread *thread, int *status_ret)
+{
+	pid_t got;
+
+	do
+		got = waitpid(thread->tid, status_ret, __WALL);
+	while (got < 0 && errno == EINTR);
+	return got == thread->tid && WIFSTOPPED(*status_ret);
+}
+
+static bool is_call_stop(int status)
+{
+	return WSTOPSIG(status) == (SIGTRAP | 0x80);
+}
+
+/* Runs the thread to the end of its call; *copy_ret is the process that it made, if it did. */
+static bool run_call(struct stop_thread *thread, pid_t *copy_ret)
+{
+	unsigned long message;
+	int status, call_stops = 0;
+
+	while (call_stops < 2) {
+		if (ptrace(PTRACE_SYSCALL, thread->tid, NULL, NULL) < 0 ||
+		    !wait_stop(thread, &status))
+			return false;
+		if (is_call_stop(status))
+			call_stops++;
+		else if (status >> 16 == PTRACE_EVENT_FORK || status >> 16 == PTRACE_EVENT_CLONE) {
+			if (ptrace(PTRACE_GETEVENTMSG, thread->tid, NULL, &message) == 0)
+				*copy_ret = (pid_t)message;
+		} else if (status >> 16 == 0) {
+			thread->signal = WSTOPSIG(status);
+		}
+	}
+	return true;
+}
+
+/*
+ * Back to where it was stopped at first: the kernel makes an interrupted call again only on the way
+ * out of such a stop.
+ */
+static bool stop_again(struct stop_thread *thread)
+{
+	int status;
+
+	if (ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL) < 0 ||
+	    ptrace(PTRACE_CONT, thread->tid, NULL, NULL) < 0 || !wait_stop(thread, &status))
+		return false;
+	if (status >> 16 == 0)
+		thread->signal = WSTOPSIG(status);
+	return true;
+}
+
+static void adopt(pid_t copy)
+{
+	int status;
+
+	while (waitpid(copy, &status, __WALL) < 0 && errno == EINTR)
+		;
+	ptrace(PTRACE_SETOPTIONS, copy, NULL, PTRACE_O_EXITKILL);
+}
+
+/* The thread's registers are as before, whatever happened. */
+static pid_t make_copy(struct stop_thread *thread, uint64_t call)
+{
+	uint64_t registers[ARCH_REGSET_WORDS];
+	const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACECLONE;
+	pid_t copy = 0;
+
+	memcpy(registers, thread->registers, sizeof(registers));
+	arch_regset_call(registers, call, SYS_clone, CLONE_PARENT | SIGCHLD);
+	if (ptrace(PTRACE_SETOPTIONS, thread->tid, NULL, options) < 0 ||
+	    !set_registers(thread->tid, registers))
+		return 0;
+	if (run_call(thread, &copy) && copy > 0)
+		adopt(copy);
+	stop_again(thread);
+	set_registers(thread->tid, thread->registers);
+	ptrace(PTRACE_SETOPTIONS, thread->tid, NULL, 0);
+	return copy;
+}
+
+/* One that stopped for us, not for a signal, and not in the middle of anything. */
+static bool is_usable(const struct stop *stop, const struct stop_thread *thread)
+{
+	uint64_t now[ARCH_REGSET_WORDS];
+
+	return thread->is_held && !thread->is_listening && !thread->signal &&
+	       get_registers(thread->tid, now) && !has_filter(stop->pid, thread->tid);
+}
+
+struct err *snapshot_take(struct stop *stop, const struct maps *maps, pid_t *copy_ret)
+{
+	const uint64_t call = find_call(stop->pid, maps);
+
+	assert(copy_ret);
+	for (size_t i = 0; call && i < stop->threads.count; i++) {
+		struct stop_thread *thread = &stop->threads.items[i];
+		pid_t copy;
+
+		if (!is_usable(stop, thread))
+			continue;
+		copy = make_copy(thread, call);
+		if (copy > 0) {
+			*copy_ret = copy;
+			return NULL;
+		}
+		return err_new(ERR_STATE,
+			       "process %d cannot be copied: too little memory, or too many "
+			       "processes",
+			       (int)stop->pid);
+	}
+	return err_new(ERR_STATE,
+		       "process %d cannot be copied: it has a seccomp filter, or no thread of it is "
+		       "where it could make the call",
+		       (int)stop->pid);
+}
+
+void snapshot_end(pid_t copy)
+{
+	assert(copy > 0);
+	kill(copy, SIGKILL);
+	while (waitpid(copy, NULL, __WALL) < 0 && errno == EINTR)
+		;
+}

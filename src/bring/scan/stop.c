@@ -1,0 +1,345 @@
+#include "scan/stop.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/monotonic.h"
+#include "base/str.h"
+
+#ifndef NT_X86_XSTATE
+#define NT_X86_XSTATE 0x202
+#endif
+
+enum {
+	STATUS_BYTES = 4096,
+	PATIENCE_NS = 1000 * 1000 * 1000,
+	PAUSE_NS = 50 * 1000,
+	ROUNDS_MAX = 64 /* of looking for new threads */
+};
+
+CLEAN_DEFINE(closedir, DIR *);
+
+/* --- what the kernel says of it -------------------------------------------------------------- */
+
+static bool read_status(pid_t pid, pid_t tid, char *text)
+{
+	size_t bytes;
+
+	str_format(text, STATUS_BYTES, "/proc/%d/task/%d/status", (int)pid, (int)tid);
+	CLEAN(fclose) FILE *file = fopen(text, "re");
+
+	bytes = file ? fread(text, 1, STATUS_BYTES - 1, file) : 0;
+	text[bytes] = '\0';
+	return bytes > 0;
+}
+
+/* The number behind a name at the beginning of a line; 0: none. */
+static uint64_t status_number(const char *text, const char *name, int base)
+{
+	const char *at = strstr(text, name);
+
+	return at ? strtoull(at + strlen(name), NULL, base) : 0;
+}
+
+static struct err *refusal(pid_t pid, int error)
+{
+	char text[STATUS_BYTES];
+	uint64_t tracer;
+
+	if (!read_status(pid, pid, text))
+		return err_new(ERR_NOT_FOUND, "process %d is gone", (int)pid);
+	tracer = status_number(text, "\nTracerPid:", 10);
+	if (tracer)
+		return err_new(ERR_STATE,
+			       "process %d is traced by process %llu, a debugger or strace; end "
+			       "that first: only one at a time may stop it",
+			       (int)pid, (unsigned long long)tracer);
+	if (error == EPERM)
+		return err_new(ERR_STATE,
+			       "process %d may not be stopped: it runs as another user, has more "
+			       "privileges, or is not dumpable (prctl PR_SET_DUMPABLE), or "
+			       "/proc/sys/kernel/yama/ptrace_scope forbids it; root may",
+			       (int)pid);
+	return err_errno_new(error, "stop process %d", (int)pid);
+}
+
+/* --- stopping -------------------------------------------------------------------------------- */
+
+static struct stop_thread *find(struct stop *stop, pid_t tid)
+{
+	for (size_t i = 0; i < stop->threads.count; i++)
+		if (stop->threads.items[i].tid == tid)
+			return &stop->threads.items[i];
+	return NULL;
+}
+
+/* A first thread that has ended before the others. */
+static bool is_zombie(pid_t pid, pid_t tid)
+{
+	char text[STATUS_BYTES];
+
+	return read_status(pid, tid, text) && strstr(text, "\nState:\tZ") != NULL;
+}
+
+static struct err *seize(struct stop *stop, pid_t tid, const struct stop_kept *kept)
+{
+	const bool is_kept = tid == kept->tid;
+	struct stop_thread *thread;
+
+	if (tid == stop->pid && is_zombie(stop->pid, tid))
+		return NULL;
+
+	if (!is_kept && ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0)
+		return errno == ESRCH || tid != stop->pid ? NULL : refusal(stop->pid, errno);
+	thread = stop_threads_add(&stop->threads);
+	if (!thread) {
+		if (!is_kept)
+			ptrace(PTRACE_DETACH, tid, NULL, NULL);
+		return err_nomem();
+	}
+	memset(thread, 0, sizeof(*thread));
+	thread->tid = tid;
+	thread->is_kept = is_kept;
+	thread->is_held = is_kept && kept->is_stopped;
+	thread->signal = thread->is_held ? kept->signal : 0;
+	if (!thread->is_held)
+		ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+	return NULL;
+}
+
+/* Threads that are not known yet; the first thread first: whether it may be stopped holds for all.
+ */
+static struct err *seize_new(struct stop *stop, const struct stop_kept *kept, size_t *new_count)
+{
+	char path[64];
+	struct err *err = NULL;
+	struct dirent *entry;
+
+	*new_count = 0;
+	CLEAN(closedir)
+	DIR *directory = opendir(str_format(path, sizeof(path), "/proc/%d/task", (int)stop->pid));
+
+	if (!directory)
+		return refusal(stop->pid, errno);
+	while (!err && (entry = readdir(directory))) {
+		const pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+		const size_t before = stop->threads.count;
+
+		if (tid <= 0 || find(stop, tid))
+			continue;
+		err = seize(stop, tid, kept);
+		*new_count += stop->threads.count - before;
+	}
+	return err;
+}
+
+static bool is_group_stop(int status)
+{
+	const int number = WSTOPSIG(status);
+
+	return number == SIGSTOP || number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
+}
+
+static void take_status(struct stop_thread *thread, int status)
+{
+	const int event = status >> 16;
+
+	thread->is_held = true;
+	if (event == 0)
+		thread->signal = WSTOPSIG(status);
+	else if (event == PTRACE_EVENT_STOP)
+		thread->is_listening = is_group_stop(status);
+}
+
+static bool is_first(const struct stop *stop, const struct stop_thread *thread)
+{
+	return thread->tid == stop->pid;
+}
+
+/* False: it has not stopped yet. The end of a process is for its parent to see. */
+static bool is_settled(const struct stop *stop, struct stop_thread *thread)
+{
+	siginfo_t info = { 0 };
+	int status = 0;
+
+	assert(thread->tid > 0); /* 0 would be any child */
+	if (waitid(P_PID, (id_t)thread->tid, &info,
+		   WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) == 0 &&
+	    info.si_pid == 0)
+		return false;
+	if (info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED)
+		waitpid(thread->tid, &status, __WALL | WNOHANG);
+	if (WIFSTOPPED(status)) {
+		take_status(thread, status);
+		return true;
+	}
+	if (!is_first(stop, thread)) /* as its tracer we must see its end */
+		waitpid(thread->tid, &status, __WALL | WNOHANG);
+	thread->tid = 0; /* gone */
+	return true;
+}
+
+static void await(struct stop *stop, uint64_t until_ns)
+{
+	const struct timespec pause = { .tv_nsec = PAUSE_NS };
+
+	for (size_t i = 0; i < stop->threads.count; i++) {
+		struct stop_thread *thread = &stop->threads.items[i];
+
+		while (thread->tid && !thread->is_held && !is_settled(stop, thread) && monotonic_ns() < until_ns)
+			nanosleep(&pause, NULL);
+	}
+}
+
+static void read_registers(struct stop_thread *thread)
+{
+	struct iovec general = { thread->registers, sizeof(thread->registers) };
+	struct iovec vectors = { thread->vectors, sizeof(thread->vectors) };
+
+	thread->is_stopped = ptrace(PTRACE_GETREGSET, thread->tid, NT_PRSTATUS, &general) == 0;
+	if (ptrace(PTRACE_GETREGSET, thread->tid, NT_X86_XSTATE, &vectors) == 0 ||
+	    ptrace(PTRACE_GETREGSET, thread->tid, NT_PRFPREG, &vectors) == 0)
+		thread->vector_bytes = vectors.iov_len;
+}
+
+/* Forgets those that are gone. */
+static void settle(struct stop *stop)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < stop->threads.count; i++) {
+		struct stop_thread *thread = &stop->threads.items[i];
+
+		if (thread->tid && thread->is_held)
+			read_registers(thread);
+		stop->missed_count += thread->tid && !thread->is_stopped;
+		if (thread->tid)
+			stop->threads.items[kept++] = *thread;
+	}
+	stop->threads.count = kept;
+}
+
+struct err *stop_begin(struct stop *stop, pid_t pid, const struct stop_kept *kept)
+{
+	const uint64_t begin_ns = monotonic_ns();
+	struct err *err = NULL;
+	size_t new_count = 1;
+
+	assert(pid > 0);
+	assert(kept);
+	*stop = (struct stop) { .pid = pid, .begin_ns = begin_ns };
+	for (int round = 0; round < ROUNDS_MAX && new_count > 0 && !err; round++) {
+		err = seize_new(stop, kept, &new_count);
+		if (!err)
+			await(stop, begin_ns + PATIENCE_NS);
+	}
+	settle(stop);
+	if (!err && stop->threads.count == 0)
+		err = refusal(pid, ESRCH);
+	if (err) {
+		stop_end(stop);
+		stop_deinit(stop);
+	}
+	return err;
+}
+
+/* --- going on -------------------------------------------------------------------------------- */
+
+/* A signal that is about to arrive would have ended the call in any case. */
+static bool has_signal(const struct stop *stop, const struct stop_thread *thread)
+{
+	char text[STATUS_BYTES];
+
+	return thread->signal || !read_status(stop->pid, thread->tid, text) ||
+	       ((status_number(text, "\nSigPnd:", 16) | status_number(text, "\nShdPnd:", 16)) &
+		~status_number(text, "\nSigBlk:", 16));
+}
+
+/* The kernel itself makes the others again. */
+static void repeat_call(const struct stop *stop, struct stop_thread *thread)
+{
+	struct iovec general = { thread->registers, sizeof(thread->registers) };
+
+	if ((int64_t)thread->registers[ARCH_REGSET_NUMBER] < 0 ||
+	    (int64_t)thread->registers[ARCH_REGSET_RESULT] != -EINTR || has_signal(stop, thread))
+		return;
+	thread->registers[ARCH_REGSET_RESULT] = thread->registers[ARCH_REGSET_NUMBER];
+	thread->registers[ARCH_REGSET_PC] -= ARCH_CALL_BYTES;
+	thread->registers[ARCH_REGSET_NUMBER] = UINT64_MAX;
+	ptrace(PTRACE_SETREGSET, thread->tid, NT_PRSTATUS, &general);
+}
+
+/* A thread that is about to die does not go on: its end is seen later. */
+static void detach(struct stop_thread *thread)
+{
+	if (ptrace(PTRACE_DETACH, thread->tid, NULL, (long)thread->signal) < 0)
+		thread->is_dying = true;
+}
+
+static void go_on(const struct stop *stop, struct stop_thread *thread)
+{
+	assert(thread->is_held);
+	thread->is_held = false;
+	if (!thread->is_listening && !thread->signal)
+		repeat_call(stop, thread);
+	if (!thread->is_kept)
+		detach(thread);
+	else if (thread->is_listening)
+		ptrace(PTRACE_LISTEN, thread->tid, NULL, NULL);
+	else
+		ptrace(PTRACE_CONT, thread->tid, NULL, (long)thread->signal);
+}
+
+/* Whoever stays traced goes on last: it may be about to end the process. */
+static void go_on_all(struct stop *stop, bool is_kept)
+{
+	for (size_t i = 0; i < stop->threads.count; i++)
+		if (stop->threads.items[i].is_held && stop->threads.items[i].is_kept == is_kept)
+			go_on(stop, &stop->threads.items[i]);
+}
+
+uint64_t stop_end(struct stop *stop)
+{
+	const uint64_t pause_ns = monotonic_ns() - stop->begin_ns;
+
+	go_on_all(stop, false);
+	go_on_all(stop, true);
+	return pause_ns;
+}
+
+/* True: it is left to be waited for. */
+static bool wait_for(const struct stop *stop, struct stop_thread *thread)
+{
+	if (!thread->tid || (thread->is_stopped && !thread->is_dying))
+		return false;
+	if (!is_settled(stop, thread))
+		return true;
+	if (!thread->tid)
+		return false;
+	thread->is_dying = false;
+	read_registers(thread);
+	go_on(stop, thread);
+	return thread->is_dying;
+}
+
+bool stop_late(struct stop *stop)
+{
+	bool has_more = false;
+
+	for (size_t i = 0; i < stop->threads.count; i++)
+		has_more |= wait_for(stop, &stop->threads.items[i]);
+	return has_more;
+}
+
+void stop_deinit(struct stop *stop)
+{
+	stop_threads_deinit(&stop->threads);
+}

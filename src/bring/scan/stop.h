@@ -1,0 +1,66 @@
+/*
+ * stop: all threads of a process stopped by ptrace, with their registers, and going on as if nothing
+ * had happened: signals that arrive meanwhile are delivered then, and system calls that the stop
+ * interrupted are made again, also those that the kernel would let fail with EINTR (signal(7)).
+ *
+ * ptrace is a matter of one thread: all functions are called by the same.
+ */
+#ifndef MEMTAPE_SCAN_STOP_H
+#define MEMTAPE_SCAN_STOP_H
+
+#include <sys/types.h>
+
+#include "arch/native.h"
+#include "base/err.h"
+#include "base/vec.h"
+
+enum { STOP_VECTOR_BYTES = 2816 }; /* of the vector registers, as the kernel shows them; AVX-512 */
+
+struct stop_thread {
+	pid_t tid;
+	int signal;	 /* to be delivered when it goes on; 0: none */
+	bool is_stopped; /* its registers are known; false: it could not be, and was left alone */
+	bool is_held;	 /* it stands still now */
+	bool is_dying;	 /* it was killed while it stood still */
+	bool is_kept;	 /* was traced before and stays so */
+	bool is_listening; /* it is in a group stop, by SIGSTOP or the like */
+	uint64_t registers[ARCH_REGSET_WORDS];
+	size_t vector_bytes;
+	uint8_t vectors[STOP_VECTOR_BYTES];
+};
+
+VEC_DEFINE(stop_threads, struct stop_thread);
+
+struct stop {
+	pid_t pid;
+	struct stop_threads threads;
+	uint32_t missed_count; /* threads that could not be stopped */
+	uint64_t begin_ns;     /* monotonic */
+};
+
+/* A thread that the caller traces already. */
+struct stop_kept {
+	pid_t tid;	 /* 0: there is none */
+	bool is_stopped; /* in signal-delivery-stop, with this signal */
+	int signal;
+};
+
+/*
+ * Stops all threads. An error says why it is not possible, and then none is stopped. A thread that
+ * does not stop within a second, in an uninterruptible sleep, is left alone and counted. Undone by
+ * stop_end, then stop_deinit.
+ */
+struct err *stop_begin(struct stop *stop, pid_t pid, const struct stop_kept *kept);
+
+/* Lets them go on. Returns how long they stood still, in ns. What is known of them stays. */
+uint64_t stop_end(struct stop *stop);
+
+/*
+ * Lets those go on that have stopped only now. True: there are others, so call it again soon, for
+ * as long as it says so. They go on without that when this process ends.
+ */
+bool stop_late(struct stop *stop);
+
+void stop_deinit(struct stop *stop); /* all zeros is fine */
+
+#endif

@@ -1,0 +1,120 @@
+#include "model/living.h"
+
+#include <assert.h>
+
+#include "base/sort.h"
+#include "model/replay.h"
+
+struct play {
+	struct living *living;
+	struct replay replay;
+	uint64_t until_ticks;
+};
+
+static bool remove_range(struct mapped *mapped, uint64_t begin, uint64_t bytes)
+{
+	uint64_t removed;
+
+	return mapped_remove(mapped, begin, bytes, &removed);
+}
+
+static bool see_mapping(struct mapped *mapped, enum tape_extended type, const struct tape_map *map)
+{
+	if (map->address == UINT64_MAX)
+		return true; /* the call failed */
+	if (type == TAPE_EXT_MREMAP && !remove_range(mapped, map->old_address, map->old_bytes))
+		return false;
+	if (!remove_range(mapped, map->address, map->bytes))
+		return false;
+	return type == TAPE_EXT_MUNMAP || mapped_add(mapped, map->address, map->bytes);
+}
+
+static bool see_extended(struct living *living, const struct capture_event *event)
+{
+	const struct tape_extended_record record = capture_event_extended(event);
+	struct tape_map map;
+
+	if ((record.type != TAPE_EXT_MMAP && record.type != TAPE_EXT_MUNMAP &&
+	     record.type != TAPE_EXT_MREMAP) ||
+	    record.payload_bytes < sizeof(map))
+		return true;
+	memcpy(&map, record.payload, sizeof(map));
+	return see_mapping(&living->mapped, (enum tape_extended)record.type, &map);
+}
+
+static struct err *on_events(void *context, const struct capture_event *events, size_t count)
+{
+	struct play *play = context;
+	struct err *err = NULL;
+	size_t end = 0;
+
+	while (end < count && events[end].ticks <= play->until_ticks)
+		end++;
+	if (!replay_reserve_stacks(&play->replay, play->living->stacks.nodes.count))
+		return err_nomem();
+	for (size_t i = 0; i < end && !err; i++) {
+		size_t played;
+
+		err = replay_events(&play->replay, events + i, end - i, &played);
+		i += played;
+		if (!err && i < end && !see_extended(play->living, &events[i]))
+			err = err_nomem();
+	}
+	return err;
+}
+
+static int compare_blocks(const void *context, const void *a, const void *b)
+{
+	(void)context;
+	return sort_compare_u64(((const struct living_block *)a)->address,
+				((const struct living_block *)b)->address);
+}
+
+static struct err *take_blocks(struct living_blocks *living, const struct blocks *blocks)
+{
+	if (!living_blocks_reserve(living, blocks->live_count + 1))
+		return err_nomem();
+	for (size_t i = 0; i <= blocks->mask; i++)
+		if (block_is_live(&blocks->slots[i]))
+			living->items[living->count++] = (struct living_block) {
+				blocks->slots[i].address, blocks->slots[i].size
+			};
+	return sort_stable(living->items, living->count, sizeof(*living->items), compare_blocks,
+			   NULL)
+		       ? NULL
+		       : err_nomem();
+}
+
+struct err *living_read(const struct capture *capture, uint64_t until_ticks, struct living *living)
+{
+	CLEAN(living_deinit) struct living own = { 0 };
+	struct play *play = calloc(1, sizeof(*play));
+	const struct capture_player player = { .events = on_events, .context = play };
+	struct capture_played played;
+	struct err *err = NULL;
+
+	if (!play)
+		return err_nomem();
+	*play = (struct play) { .living = &own, .until_ticks = until_ticks };
+	if (!capture_stacks_init(&own.stacks) || !replay_init(&play->replay, capture, NULL))
+		err = err_nomem();
+	if (!err)
+		err = capture_play(capture, &own.stacks, &player, &played);
+	if (!err)
+		err = take_blocks(&own.blocks, &play->replay.blocks);
+	replay_deinit(&play->replay);
+	free(play);
+	if (!err) {
+		*living = own;
+		own = (struct living) { 0 };
+	}
+	return err;
+}
+
+void living_deinit(struct living *living)
+{
+	living_blocks_deinit(&living->blocks);
+	mapped_deinit(&living->mapped);
+	capture_stacks_deinit(&living->stacks);
+	*living = (struct living) { 0 };
+}

@@ -1,0 +1,29 @@
+/*
+ * living: what lives in a program at a moment of its tape: blocks, mappings of its own, loaded
+ * modules. For a leak scan, which looks at the program's memory at that moment.
+ */
+#ifndef MEMTAPE_MODEL_LIVING_H
+#define MEMTAPE_MODEL_LIVING_H
+
+#include "capture/capture.h"
+#include "model/mapped.h"
+
+struct living_block {
+	uint64_t address;
+	uint64_t size_bytes; /* requested */
+};
+
+VEC_DEFINE(living_blocks, struct living_block);
+
+struct living {
+	struct living_blocks blocks; /* by address */
+	struct mapped mapped; /* by calls of the program, not by its allocator; may be gone again */
+	struct capture_stacks stacks; /* modules, those unloaded too */
+};
+
+/* Plays the tape up to these ticks (shifted), included. The caller deinits living on success. */
+struct err *living_read(const struct capture *capture, uint64_t until_ticks, struct living *living);
+void living_deinit(struct living *living);
+CLEAN_DEFINE_DEINIT(living_deinit, struct living);
+
+#endif

@@ -64,8 +64,10 @@ static const struct option_row rows[] = {
 	  "also record PREFIXmalloc, PREFIXfree ...; NAME alone: jemalloc, mimalloc, tcmalloc, "
 	  "tbbmalloc, mozjemalloc, rust, or none, which disables detection" },
 	{ "leak-scan", 0, "WHEN", OPTION_OPTIONAL, offsetof(struct record_options, leak_scan),
-	  "find out which blocks are lost and what holds the others, by looking for pointers to them "
-	  "in the program's memory; WHEN is exit (the default): when the program ends, also by a signal; "
+	  "find out which blocks are lost and what holds the others, by looking for pointers to "
+	  "them "
+	  "in the program's memory; WHEN is exit (the default): when the program ends, also by a "
+	  "signal; "
 	  "signal: also when memtape gets SIGUSR1; or every:30s: also at that interval" },
 	LEAK_HEURISTICS_OPTION(struct record_options, leak_heuristics),
 	{ "no-compress", 0, NULL, OPTION_UNFLAG, offsetof(struct record_options, compress),
@@ -152,7 +154,8 @@ static struct err *leak_options_take(const struct record_options *options,
 {
 	static const char every[] = "every:";
 	const char *when = options->leak_scan;
-	struct err *err = leak_heuristics_parse(options->leak_heuristics, &settings->leak_heuristics);
+	struct err *err =
+		leak_heuristics_parse(options->leak_heuristics, &settings->leak_heuristics);
 
 	if (err || !when)
 		return err;

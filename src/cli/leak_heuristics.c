@@ -9,9 +9,12 @@ struct err *leak_heuristics_parse(const char *text, uint32_t *set_ret)
 		const char *name;
 		uint32_t set;
 	} words[] = {
-		{ "all", TAPE_SCAN_HEURISTICS },     { "none", 0 },
-		{ "stdstring", TAPE_SCAN_STDSTRING }, { "length64", TAPE_SCAN_LENGTH64 },
-		{ "newarray", TAPE_SCAN_NEWARRAY },  { "multipleinheritance", TAPE_SCAN_INHERITANCE },
+		{ "all", TAPE_SCAN_HEURISTICS },
+		{ "none", 0 },
+		{ "stdstring", TAPE_SCAN_STDSTRING },
+		{ "length64", TAPE_SCAN_LENGTH64 },
+		{ "newarray", TAPE_SCAN_NEWARRAY },
+		{ "multipleinheritance", TAPE_SCAN_INHERITANCE },
 	};
 
 	uint32_t set = 0;

@@ -55,9 +55,13 @@ static inline long arch_syscall6(long number, long a, long b, long c, long d, lo
 	return result;
 }
 
-#define ARCH_CALL_CODE { 0x0f, 0x05 }
+#define ARCH_CALL_CODE                                                                             \
+	{                                                                                          \
+		0x0f, 0x05                                                                         \
+	}
 
-static inline void arch_regset_call(uint64_t *registers, uint64_t at, long number, uint64_t argument)
+static inline void arch_regset_call(uint64_t *registers, uint64_t at, long number,
+				    uint64_t argument)
 {
 	registers[ARCH_REGSET_PC] = at;
 	registers[ARCH_REGSET_RESULT] = (uint64_t)number;

@@ -110,7 +110,6 @@ static void header_take(struct collector *collector)
 		return;
 	}
 	collector_note_clock(collector);
-	leaks_begin(collector);
 }
 
 static void note_space(void *context, uint32_t part, uint32_t flags, const char *text)
@@ -240,6 +239,20 @@ static void stop_likewise(const struct collector *collector, int wait_status)
 	kill(collector->child.pid, SIGCONT);
 }
 
+static void look_for_header(struct collector *collector)
+{
+	if (!collector->has_header && header_is_filled(collector))
+		header_take(collector);
+}
+
+/* The program has stopped, for its terminal or for us. */
+static void stopped(struct collector *collector, enum child_event event, int wait_status)
+{
+	look_for_header(collector); /* it may be about to end before it was seen to begin */
+	if (event == CHILD_STOPPED || leaks_trapped(collector, wait_status))
+		stop_likewise(collector, wait_status);
+}
+
 static void collect(struct collector *collector, struct arena *arena,
 		    struct collector_result *result)
 {
@@ -249,8 +262,7 @@ static void collect(struct collector *collector, struct arena *arena,
 		uint32_t seen = spool_sealed_count(&collector->spool);
 		uint64_t now_ns;
 
-		if (!collector->has_header && header_is_filled(collector))
-			header_take(collector);
+		look_for_header(collector);
 		exec_follow(collector, arena, result);
 		event = child_poll(&collector->child, &result->wait_status, &result->usage);
 		forward_signals(collector);
@@ -264,9 +276,8 @@ static void collect(struct collector *collector, struct arena *arena,
 			wishes_stop(collector, arena, result);
 		if (event == CHILD_NOTHING && empty(collector) > 0)
 			continue;
-		if (event == CHILD_STOPPED ||
-		    (event == CHILD_TRAPPED && leaks_trapped(collector, result->wait_status)))
-			stop_likewise(collector, result->wait_status);
+		if (event == CHILD_STOPPED || event == CHILD_TRAPPED)
+			stopped(collector, event, result->wait_status);
 		now_ns = monotonic_ns();
 		if (event == CHILD_NOTHING && now_ns < collector->sample_due_ns)
 			spool_wait(&collector->spool, seen,
@@ -278,8 +289,7 @@ static void collect(struct collector *collector, struct arena *arena,
 static void finish(struct collector *collector, struct arena *arena,
 		   struct collector_result *result)
 {
-	if (!collector->has_header && header_is_filled(collector))
-		header_take(collector);
+	look_for_header(collector);
 	if (wishes_is_stopping(collector)) /* it ended shortly after a stop was requested */
 		wishes_stop(collector, arena, result);
 	if (!collector->has_header)
@@ -345,6 +355,7 @@ static struct err *prepare(struct collector *collector, struct arena *arena)
 	signals_install(signals, &spool_live(&collector->spool)->sealed_count);
 	err = child_fork(&collector->child, collector->program, environment, signals);
 	if (!err) {
+		leaks_begin(collector);
 		err = launch_output(collector->settings, collector->program, collector->child.pid,
 				    &collector->writer);
 		if (!err)

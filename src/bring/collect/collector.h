@@ -67,10 +67,10 @@ struct collector_settings {
 		COLLECTOR_SCAN_PERIOD  /* and each leak_period_ns */
 	} leak_scan;
 	uint64_t leak_period_ns;
-	uint32_t leak_heuristics;      /* set of enum tape_scan_heuristic */
-	bool selfcheck;		       /* the recorder verifies its own stacks */
-	bool live;		       /* events reach the tape within half a second */
-	int level;		       /* compression level; 0: none */
+	uint32_t leak_heuristics; /* set of enum tape_scan_heuristic */
+	bool selfcheck;		  /* the recorder verifies its own stacks */
+	bool live;		  /* events reach the tape within half a second */
+	int level;		  /* compression level; 0: none */
 	uint32_t chunk_bytes;
 	uint32_t chunk_count;
 	/* Called before the program starts, with its tape's path. An error prevents the start. */

@@ -19,11 +19,11 @@
 /* leaks.c */
 struct leaks_job;
 struct leaks {
-	pid_t kept_tid;	  /* of the thread that is traced for the whole run; 0: none is */
-	uint32_t count;	  /* scans so far */
-	bool is_over;	  /* the last one has been done: the program is about to end */
-	struct stop stop; /* of the last one; threads that have not stopped yet may be left */
-	uint64_t due_ns;  /* of the next one by the clock; 0: there is none */
+	pid_t kept_tid;	       /* of the thread that is traced for the whole run; 0: none is */
+	uint32_t count;	       /* scans so far */
+	bool is_over;	       /* the last one has been done: the program is about to end */
+	struct stop stop;      /* of the last one; threads that have not stopped yet may be left */
+	uint64_t due_ns;       /* of the next one by the clock; 0: there is none */
 	struct leaks_job *job; /* a scan of a copy, on a thread of its own; NULL: none */
 };
 

@@ -11,7 +11,8 @@
 #include "scan/snapshot.h"
 
 enum {
-	PART_BYTES = TAPE_RECORD_BYTES_MAX - TAPE_EXTENDED_BYTES - (int)sizeof(struct tape_scan_part)
+	PART_BYTES =
+		TAPE_RECORD_BYTES_MAX - TAPE_EXTENDED_BYTES - (int)sizeof(struct tape_scan_part)
 };
 
 struct inspection {
@@ -46,8 +47,7 @@ static struct err *read_places(struct inspection *inspection)
 	const struct iovec local = { inspection->places, bytes };
 	const struct iovec remote = { (void *)live.stack_board, bytes };
 
-	if (process_vm_readv(inspection->settings->pid, &local, 1, &remote, 1, 0) ==
-	    (ssize_t)bytes)
+	if (process_vm_readv(inspection->settings->pid, &local, 1, &remote, 1, 0) == (ssize_t)bytes)
 		inspection->place_count = count;
 	return NULL;
 }
@@ -69,8 +69,7 @@ static struct err *open_capture(struct inspection *inspection)
 
 	if (recording->is_spool)
 		err = recording_copy(recording, &fd);
-	return err ? err
-		   : capture_open_with_spool(recording->tape_path, fd, &inspection->capture);
+	return err ? err : capture_open_with_spool(recording->tape_path, fd, &inspection->capture);
 }
 
 static struct err *look(struct inspection *inspection, struct inspect_result *result)
@@ -88,8 +87,7 @@ static struct err *look(struct inspection *inspection, struct inspect_result *re
 	err = open_capture(inspection);
 	if (err)
 		return err;
-	result->copy_err =
-		snapshot_take(&inspection->stop, &inspection->maps, &inspection->copy);
+	result->copy_err = snapshot_take(&inspection->stop, &inspection->maps, &inspection->copy);
 	result->was_copied = !result->copy_err;
 	return NULL;
 }

@@ -19,9 +19,9 @@ struct inspect_settings {
 
 struct inspect_result {
 	uint64_t pause_ns;
-	uint64_t scan_ns;      /* CPU time */
-	bool was_copied;       /* false: the program stood still until the scan was done, because */
-	struct err *copy_err;  /* of this; owned by the caller */
+	uint64_t scan_ns;     /* CPU time */
+	bool was_copied;      /* false: the program stood still until the scan was done, because */
+	struct err *copy_err; /* of this; owned by the caller */
 	struct capture_repacked tape;
 };
 

@@ -17,15 +17,15 @@
 #include "scan/snapshot.h"
 
 enum {
-	PART_BYTES = TAPE_RECORD_BYTES_MAX - TAPE_EXTENDED_BYTES - (int)sizeof(struct tape_scan_part)
+	PART_BYTES =
+		TAPE_RECORD_BYTES_MAX - TAPE_EXTENDED_BYTES - (int)sizeof(struct tape_scan_part)
 };
 
 void leaks_begin(struct collector *collector)
 {
 	struct leaks *leaks = &collector->leaks;
 
-	leaks->is_over = false;
-	if (collector->settings->leak_scan == COLLECTOR_NO_SCAN || leaks->kept_tid)
+	if (collector->settings->leak_scan == COLLECTOR_NO_SCAN)
 		return;
 	if (ptrace(PTRACE_SEIZE, collector->child.pid, NULL, NULL) == 0)
 		leaks->kept_tid = collector->child.pid;
@@ -115,8 +115,8 @@ static struct err *scan_now(const struct collector *collector, struct leak_scan 
 			    struct scan_image *image)
 {
 	CLEAN(capture_destroy) struct capture *capture = NULL;
-	struct err *err = capture_open_with_spool(collector->writer.path, collector->spool.fd,
-						  &capture);
+	struct err *err =
+		capture_open_with_spool(collector->writer.path, collector->spool.fd, &capture);
 
 	scan->capture = capture;
 	return err ? err : leak_scan_run(scan, image);

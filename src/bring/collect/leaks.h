@@ -13,7 +13,7 @@
 
 #include "collect/collector_state.h"
 
-/* A program has begun to be recorded. */
+/* The program's process exists, and waits to run it. */
 void leaks_begin(struct collector *collector);
 
 /* The first thread has stopped for us. True: as for a job, by the signal in the status. */

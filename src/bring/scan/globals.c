@@ -24,9 +24,8 @@ static bool is_variable(const Elf64_Sym *symbol)
 static bool add_table(struct globals *globals, const struct elf_file *file,
 		      const struct elf_section *table)
 {
-	const struct elf_section *strings = table->link < file->section_count
-						    ? &file->sections[table->link]
-						    : NULL;
+	const struct elf_section *strings =
+		table->link < file->section_count ? &file->sections[table->link] : NULL;
 
 	for (uint64_t at = 0; strings && at + sizeof(Elf64_Sym) <= table->bytes;
 	     at += sizeof(Elf64_Sym)) {

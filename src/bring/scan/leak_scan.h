@@ -12,9 +12,9 @@
 
 struct leak_scan {
 	const struct capture *capture; /* everything that was recorded until now */
-	uint64_t until_ticks;	    /* now, in ticks of the tape (shifted) */
-	const struct stop *stop;    /* its threads; they may go on if memory_pid is a copy */
-	pid_t memory_pid;	    /* whose memory is read: the program's, or a copy's */
+	uint64_t until_ticks;	       /* now, in ticks of the tape (shifted) */
+	const struct stop *stop;       /* its threads; they may go on if memory_pid is a copy */
+	pid_t memory_pid;	       /* whose memory is read: the program's, or a copy's */
 	const struct stack_place *places;
 	size_t place_count;
 	uint64_t spool_inode;

@@ -15,7 +15,7 @@ struct maps_entry {
 	uint64_t inode;
 	uint32_t name; /* offset in texts */
 	bool is_readable, is_writable, is_executable, is_shared;
-	bool is_file;	 /* of a file: name is its path */
+	bool is_file;	  /* of a file: name is its path */
 	bool is_undumped; /* not in core dumps: the recorder's own memory is not */
 };
 

@@ -30,8 +30,7 @@ static int open_mapped(pid_t pid, const char *name, struct str *path)
 		return fd;
 	str_clear(path);
 	str_printf(path, "/proc/%d/root%s", (int)pid, name);
-	return path->failed ? -1
-			    : open(path->ptr, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	return path->failed ? -1 : open(path->ptr, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -62,8 +61,7 @@ static bool take(pid_t pid, const struct maps *maps, const struct maps_entry *en
 		return false;
 	recording->is_spool = ends_with(path.ptr, TAPE_SPOOL_SUFFIX);
 	recording->tape_path = strndup(
-		path.ptr, strlen(path.ptr) -
-				  (recording->is_spool ? strlen(TAPE_SPOOL_SUFFIX) : 0));
+		path.ptr, strlen(path.ptr) - (recording->is_spool ? strlen(TAPE_SPOOL_SUFFIX) : 0));
 	recording->inode = status.st_ino;
 	recording->header = header;
 	recording->fd = steal_fd(&fd);
@@ -79,10 +77,11 @@ struct err *recording_find(pid_t pid, const struct maps *maps, struct recording 
 			return NULL;
 		recording_close(recording);
 	}
-	return err_new(ERR_NOT_FOUND,
-		       "process %d is not being recorded; `memtape record PROGRAM` starts a program "
-		       "that is",
-		       (int)pid);
+	return err_new(
+		ERR_NOT_FOUND,
+		"process %d is not being recorded; `memtape record PROGRAM` starts a program "
+		"that is",
+		(int)pid);
 }
 
 struct err *recording_live(const struct recording *recording, struct tape_live *live)

@@ -192,7 +192,7 @@ static const struct living_block *block_at(const struct living *living, uint64_t
 			high = middle;
 	}
 	return low > 0 && address - living->blocks.items[low - 1].address <
-				    living->blocks.items[low - 1].size_bytes
+				       living->blocks.items[low - 1].size_bytes
 		       ? &living->blocks.items[low - 1]
 		       : NULL;
 }

@@ -23,8 +23,8 @@ static uint64_t find_call(pid_t pid, const struct maps *maps)
 
 	for (size_t i = 0; i < maps->entries.count; i++) {
 		const struct maps_entry *entry = &maps->entries.items[i];
-		const struct iovec local = { code, u64_min(sizeof(code),
-							   entry->end - entry->begin) };
+		const struct iovec local = { code,
+					     u64_min(sizeof(code), entry->end - entry->begin) };
 		const struct iovec remote = { (void *)entry->begin, local.iov_len };
 		const uint8_t *found;
 		ssize_t got;
@@ -183,10 +183,11 @@ struct err *snapshot_take(struct stop *stop, const struct maps *maps, pid_t *cop
 			       "processes",
 			       (int)stop->pid);
 	}
-	return err_new(ERR_STATE,
-		       "process %d cannot be copied: it has a seccomp filter, or no thread of it is "
-		       "where it could make the call",
-		       (int)stop->pid);
+	return err_new(
+		ERR_STATE,
+		"process %d cannot be copied: it has a seccomp filter, or no thread of it is "
+		"where it could make the call",
+		(int)stop->pid);
 }
 
 void snapshot_end(pid_t copy)

@@ -194,7 +194,8 @@ static void await(struct stop *stop, uint64_t until_ns)
 	for (size_t i = 0; i < stop->threads.count; i++) {
 		struct stop_thread *thread = &stop->threads.items[i];
 
-		while (thread->tid && !thread->is_held && !is_settled(stop, thread) && monotonic_ns() < until_ns)
+		while (thread->tid && !thread->is_held && !is_settled(stop, thread) &&
+		       monotonic_ns() < until_ns)
 			nanosleep(&pause, NULL);
 	}
 }

@@ -18,11 +18,11 @@ enum { STOP_VECTOR_BYTES = 2816 }; /* of the vector registers, as the kernel sho
 
 struct stop_thread {
 	pid_t tid;
-	int signal;	 /* to be delivered when it goes on; 0: none */
-	bool is_stopped; /* its registers are known; false: it could not be, and was left alone */
-	bool is_held;	 /* it stands still now */
-	bool is_dying;	 /* it was killed while it stood still */
-	bool is_kept;	 /* was traced before and stays so */
+	int signal;	   /* to be delivered when it goes on; 0: none */
+	bool is_stopped;   /* its registers are known; false: it could not be, and was left alone */
+	bool is_held;	   /* it stands still now */
+	bool is_dying;	   /* it was killed while it stood still */
+	bool is_kept;	   /* was traced before and stays so */
 	bool is_listening; /* it is in a group stop, by SIGSTOP or the like */
 	uint64_t registers[ARCH_REGSET_WORDS];
 	size_t vector_bytes;

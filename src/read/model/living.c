@@ -76,9 +76,9 @@ static struct err *take_blocks(struct living_blocks *living, const struct blocks
 		return err_nomem();
 	for (size_t i = 0; i <= blocks->mask; i++)
 		if (block_is_live(&blocks->slots[i]))
-			living->items[living->count++] = (struct living_block) {
-				blocks->slots[i].address, blocks->slots[i].size
-			};
+			living->items[living->count++] =
+				(struct living_block) { blocks->slots[i].address,
+							blocks->slots[i].size };
 	return sort_stable(living->items, living->count, sizeof(*living->items), compare_blocks,
 			   NULL)
 		       ? NULL

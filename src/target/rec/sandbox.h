@@ -21,8 +21,9 @@ void rec_board_init(void);    /* when there is a tape */
 bool rec_board_is_read(void); /* a collector asks for us */
 void rec_board_put(const struct rec_lane *lane, uint32_t tid);
 void rec_board_clear(const struct rec_lane *lane);
-void rec_board_settle(void);  /* before the process ends, for a last look */
-void rec_board_scan(uint64_t sp); /* likewise, for options.leaks; the program's stack begins there */
+void rec_board_settle(void); /* before the process ends, for a last look */
+void rec_board_scan(
+	uint64_t sp);	      /* likewise, for options.leaks; the program's stack begins there */
 bool rec_board_forbids(void); /* what the collector has seen; then it is the program's own */
 
 /* thread_name.c; all are the calling thread's */

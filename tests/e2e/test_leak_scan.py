@@ -1,0 +1,214 @@
+"""Leak scans: of a program that ends, that is killed, that runs; what it notices of them, and what stops them."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+import recording
+from recording import memtape as binary
+
+SOURCE = r"""
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+#include <signal.h>
+static char *volatile held;
+__attribute__((noinline)) static void lose(size_t bytes) { char *volatile block = malloc(bytes); block = NULL; }
+__attribute__((noinline)) static void clear(void) { volatile char room[8192]; memset((void *)room, 0, sizeof(room)); }
+static void *storm(void *seed)
+{
+	void *keep[64] = { 0 };
+	for (unsigned s = (unsigned)(size_t)seed;; s = s * 1103515245 + 12345) {
+		unsigned at = s >> 16 & 63;
+		free(keep[at]);
+		keep[at] = malloc(16 + (s >> 20) % 200);
+	}
+	return NULL;
+}
+static void *wait_for_events(void *unused)
+{
+	struct epoll_event event;
+	int fd = epoll_create1(0);
+	(void)unused;
+	for (;;)
+		if (epoll_wait(fd, &event, 1, -1) < 0)
+			puts("epoll_wait was interrupted"), fflush(stdout);
+	return NULL;
+}
+int main(int argc, char **argv)
+{
+	int threads = argc > 2 ? atoi(argv[2]) : 0;
+	pthread_t thread;
+	for (int i = 0; i < threads; i++)
+		pthread_create(&thread, NULL, storm, (void *)(size_t)(i + 1));
+	if (threads)
+		pthread_create(&thread, NULL, wait_for_events, NULL);
+	held = malloc(1000);
+	lose(77);
+	clear();
+	puts("ready"), fflush(stdout);
+	if (argc > 1 && strcmp(argv[1], "abort") == 0)
+		abort();
+	if (argc > 1 && strcmp(argv[1], "_exit") == 0)
+		_exit(3);
+	if (argc > 1 && strcmp(argv[1], "run") == 0)
+		for (int i = 0; i < 600; i++) {
+			struct timespec rest = { 0, 100000000 };
+			if (nanosleep(&rest, NULL))
+				puts("nanosleep was interrupted"), fflush(stdout);
+		}
+	return 7;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("scan")
+    (folder / "scanned.c").write_text(SOURCE)
+    subprocess.run(["gcc", "-g", "-O0", "-pthread", "-o", folder / "scanned", folder / "scanned.c"], check=True)
+    return folder / "scanned"
+
+
+def classes(tape, *more):
+    done = recording.run([binary(), "report", tape, "leak-classes", "--json", *more])
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def start(program, tape, *options, words=("run",)):
+    process = subprocess.Popen([binary(), "record", "-q", "-o", tape, *options, program, *words],
+                               stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def pid_of(process):
+    children = f"/proc/{process.pid}/task/{process.pid}/children"
+    with open(children) as file:
+        return int(file.read().split()[0])
+
+
+def stop(process):
+    os.kill(pid_of(process), signal.SIGKILL)
+    rest = process.stdout.read()
+    process.wait(60)
+    return rest
+
+
+@pytest.mark.parametrize("words, code", [((), 7), (("_exit",), 3), (("abort",), -signal.SIGABRT)])
+def test_the_end_of_a_program_is_scanned_and_its_status_stays(program, tmp_path, words, code):
+    tape = tmp_path / "tape"
+    done = recording.run([binary(), "record", "-q", "--leak-scan", "-o", tape, program, *words], timeout=60)
+    assert done.returncode == code
+    found = classes(tape)
+    assert found["definitely_lost"] == {"bytes": 77, "blocks": 1}
+    assert found["still_reachable"]["bytes"] >= 1000 and found["possibly_lost"]["blocks"] == 0
+    assert found["not_scanned"]["blocks"] == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_program_that_a_signal_ends_is_scanned_before(program, tmp_path, number):
+    tape = tmp_path / "tape"
+    process = start(program, tape, "--leak-scan")
+    os.kill(pid_of(process), number)
+    assert process.wait(60) == -number
+    assert classes(tape)["definitely_lost"] == {"bytes": 77, "blocks": 1}
+
+
+def test_killing_a_program_leaves_no_process_behind(program, tmp_path):
+    process = start(program, tmp_path / "tape", "--leak-scan=every:50ms", words=("run", "2"))
+    pid = pid_of(process)
+    time.sleep(0.5)
+    assert stop(process) == ""
+    assert not os.path.exists(f"/proc/{pid}")
+
+
+def test_scans_of_a_busy_program_are_not_noticed_by_it(program, tmp_path):
+    process = start(program, tmp_path / "tape", "--leak-scan=every:100ms", words=("run", "4"))
+    time.sleep(3)
+    assert stop(process) == "", "a system call was interrupted"
+    found = classes(tmp_path / "tape")
+    assert found["definitely_lost"]["bytes"] >= 77
+
+
+def test_sigusr1_to_memtape_asks_for_a_scan_and_is_not_passed_on(program, tmp_path):
+    process = start(program, tmp_path / "tape", "--leak-scan=signal")
+    process.send_signal(signal.SIGUSR1)
+    time.sleep(1)
+    assert process.poll() is None
+    stop(process)
+    assert classes(tmp_path / "tape")["definitely_lost"] == {"bytes": 77, "blocks": 1}
+
+
+def test_a_running_program_is_scanned_from_outside(program, tmp_path):
+    process = start(program, tmp_path / "tape", words=("run", "2"))
+    pid = pid_of(process)
+    done = [recording.run([binary(), "leaks", "--json", "-o", tmp_path / f"now{i}", str(pid)], timeout=60)
+            for i in range(3)]
+    assert stop(process) == "", "a system call was interrupted"
+    for i, one in enumerate(done):
+        assert one.returncode == 0, one.stderr
+        found = json.loads(one.stdout)
+        assert found["definitely_lost"]["blocks"] >= 1 and found["not_scanned"]["blocks"] == 0
+        assert classes(tmp_path / f"now{i}") == found
+    assert recording.run([binary(), "verify", tmp_path / "now0"]).returncode == 0
+
+
+def test_a_program_that_writes_its_own_tape_is_scanned_from_outside(program, tmp_path):
+    environment = {**os.environ, "LD_PRELOAD": str(recording.library()), "MEMTAPE_OUTPUT": str(tmp_path / "own.mtape")}
+    process = subprocess.Popen([program, "run"], env=environment, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout.readline() == "ready\n"
+        done = recording.run([binary(), "leaks", "--json", str(process.pid)], timeout=60)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["definitely_lost"] == {"bytes": 77, "blocks": 1}
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_process_that_is_not_recorded_is_refused(tmp_path):
+    process = subprocess.Popen(["sleep", "60"])
+    try:
+        done = recording.run([binary(), "leaks", str(process.pid)])
+    finally:
+        process.kill()
+        process.wait()
+    assert done.returncode == 1 and b"is not being recorded" in done.stderr
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
+def test_a_traced_process_is_refused_and_goes_on(program, tmp_path):
+    process = start(program, tmp_path / "tape")
+    pid = pid_of(process)
+    tracer = subprocess.Popen(["strace", "-qq", "-o", "/dev/null", "-p", str(pid)], stderr=subprocess.DEVNULL)
+    try:
+        time.sleep(1)
+        done = recording.run([binary(), "leaks", str(pid)])
+        assert done.returncode == 1 and b"is traced by process" in done.stderr
+    finally:
+        tracer.terminate()
+        tracer.wait()
+    assert stop(process) == ""
+
+
+@pytest.mark.parametrize("words", [("--leak-scan=never",), ("--leak-scan=every:0s",), ("--leak-scan=every:x",),
+                                   ("--leak-heuristics=some",)])
+def test_options_that_mean_nothing_are_refused(tmp_path, words):
+    done = recording.run([binary(), "record", *words, "-o", tmp_path / "tape", "true"])
+    assert done.returncode == 2 and b"--leak-" in done.stderr
+    assert not (tmp_path / "tape").exists()
+
+
+def test_without_a_scan_the_report_says_how_to_get_one(program, tmp_path):
+    recording.run([binary(), "record", "-q", "-o", tmp_path / "tape", program])
+    done = recording.run([binary(), "report", tmp_path / "tape", "leak-classes"])
+    assert done.returncode == 1 and b"--leak-scan" in done.stderr

@@ -71,9 +71,9 @@ bool sql_function_is_allowed(struct sql *sql, const char *name)
 size_t sql_names_count(void)
 {
 	const struct sql_scalar *const lists[] = { sql_scalars, sql_text_scalars };
-	size_t count = 0;
+	size_t count = 1; /* the table of sums */
 
-	while (sql_tables[count])
+	for (size_t i = 0; sql_tables[i]; i++)
 		count++;
 	for (size_t i = 0; i < array_size(lists); i++) {
 		for (const struct sql_scalar *at = lists[i]; at->name; at++)
@@ -141,8 +141,8 @@ static void set_deadline(struct sql *sql)
 	sql->context.deadline_ns = monotonic_ns() + sql->settings.timeout_ns;
 }
 
-static struct err *begin_rows(struct sqlite3_stmt *statement, bool has_row,
-			      const struct sql_sink *sink)
+static struct err *begin_rows(struct sqlite3_stmt *statement, struct sqlite3_stmt *named,
+			      bool has_row, const struct sql_sink *sink)
 {
 	const size_t count = sql_adapter_column_count(statement);
 	CLEAN(free) struct sql_head *heads = calloc(count + 1, sizeof(*heads));
@@ -150,7 +150,7 @@ static struct err *begin_rows(struct sqlite3_stmt *statement, bool has_row,
 	if (!heads)
 		return err_nomem();
 	for (size_t i = 0; i < count; i++) {
-		heads[i] = sql_adapter_head(statement, i);
+		heads[i] = sql_adapter_head(named, i);
 		heads[i].is_text |= has_row && sql_adapter_value(statement, i).kind == SQL_TEXT;
 		if (!heads[i].name)
 			return err_nomem();
@@ -166,13 +166,16 @@ static struct err *send_row(struct sqlite3_stmt *statement, struct sql_value *va
 	return sink->row(sink->context, values);
 }
 
-/* Sends all rows; *failed_ret: SQLite failed, and the error is NULL. */
-static struct err *send_rows(struct sqlite3_stmt *statement, const struct sql_sink *sink,
+/*
+ * Sends all rows, after the first step, with the names of another statement; *failed_ret: SQLite
+ * failed, and the error is NULL.
+ */
+static struct err *send_rows(struct sqlite3_stmt *statement, struct sqlite3_stmt *named,
+			     enum sql_outcome outcome, const struct sql_sink *sink,
 			     bool *failed_ret)
 {
 	const size_t count = sql_adapter_column_count(statement);
 	CLEAN(free) struct sql_value *values = calloc(count + 1, sizeof(*values));
-	enum sql_outcome outcome = sql_adapter_step(statement);
 	struct err *err = NULL;
 
 	*failed_ret = outcome == SQL_FAILED;
@@ -180,7 +183,7 @@ static struct err *send_rows(struct sqlite3_stmt *statement, const struct sql_si
 		return NULL;
 	if (!values)
 		return err_nomem();
-	err = begin_rows(statement, outcome == SQL_ROW, sink);
+	err = begin_rows(statement, named, outcome == SQL_ROW, sink);
 	while (!err && outcome == SQL_ROW) {
 		err = send_row(statement, values, count, sink);
 		if (!err)
@@ -194,13 +197,21 @@ static struct err *run_one(struct sql *sql, const char *text, bool *failed_ret,
 			   const char **rest_ret, const struct sql_sink *sink)
 {
 	CLEAN(sql_adapter_finalize) struct sqlite3_stmt *statement = NULL;
+	CLEAN(sql_adapter_finalize) struct sqlite3_stmt *sums_statement = NULL;
+	enum sql_outcome outcome;
 
 	set_deadline(sql);
 	sql->function_count = 0;
+	sql->context.sums = NULL;
 	*failed_ret = sql_adapter_prepare(sql, text, &statement, rest_ret) == SQL_FAILED;
 	if (*failed_ret || !statement)
 		return NULL;
-	return send_rows(statement, sink, failed_ret);
+	sums_statement = sql_sums_begin(sql, text, *rest_ret, &outcome);
+	sql->is_summed = sums_statement;
+	if (!sums_statement)
+		outcome = sql_adapter_step(statement);
+	return send_rows(sums_statement ? sums_statement : statement, statement, outcome, sink,
+			 failed_ret);
 }
 
 struct err *sql_run(struct sql *sql, const char *text, uint64_t first_line,

@@ -10,6 +10,9 @@
 /* Steps of SQLite's virtual machine between time checks: few, as each may be a long function. */
 enum { PROGRESS_STEPS = 100 };
 
+/* The version that does not just add one real number to the others. */
+enum { ADDS_CAREFULLY = 3043000 };
+
 struct sql_link { /* our data of an SQLite table or function */
 	struct sql *sql;
 	const struct sql_table *table;
@@ -57,16 +60,23 @@ static int table_connect(sqlite3 *db, void *context, int argc, const char *const
 	const struct sql_link *link = context;
 	CLEAN(str_deinit) struct str text = { 0 };
 	CLEAN(free) struct table *table = calloc(1, sizeof(*table));
-	int rc;
+	int rc, column_max;
 
 	(void)argc;
 	(void)argv;
 	sql_table_declare(link->table, &text);
 	if (!table || text.failed)
 		return SQLITE_NOMEM;
+	column_max = sqlite3_limit(db, SQLITE_LIMIT_COLUMN, -1);
+	if (link->table == &sql_sums_table) {
+		sqlite3_limit(db, SQLITE_LIMIT_COLUMN, SQL_SUMS_COLUMNS_MAX);
+		sqlite3_snprintf(sizeof(link->sql->sums_name), link->sql->sums_name, "vtab:%p",
+				 (void *)table);
+	}
 	link->sql->is_declaring = true;
 	rc = sqlite3_declare_vtab(db, str_text(&text));
 	link->sql->is_declaring = false;
+	sqlite3_limit(db, SQLITE_LIMIT_COLUMN, column_max);
 	rc = rc ? rc : sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
 	if (rc != SQLITE_OK) {
 		*message = sqlite3_mprintf("%s", sqlite3_errmsg(db));
@@ -96,6 +106,15 @@ static const unsigned char ops[256] = {
 	[SQLITE_INDEX_CONSTRAINT_ISNOTNULL] = SQL_NOT_NULL + 1,
 };
 
+/* A value that is written in the statement, as an integer. */
+static bool is_integer(sqlite3_index_info *info, size_t constraint)
+{
+	sqlite3_value *value = NULL;
+
+	return sqlite3_vtab_rhs_value(info, (int)constraint, &value) == SQLITE_OK &&
+	       sqlite3_value_type(value) == SQLITE_INTEGER;
+}
+
 /* Converts SQLite's request to our structs. */
 static void plan_read(sqlite3_index_info *info, struct sql_plan *plan)
 {
@@ -109,6 +128,7 @@ static void plan_read(sqlite3_index_info *info, struct sql_plan *plan)
 			.is_usable = from->usable,
 			.is_list = from->op == SQLITE_INDEX_CONSTRAINT_EQ &&
 				   sqlite3_vtab_in(info, (int)i, -1),
+			.is_integer = is_ours && is_integer(info, i),
 		};
 	}
 	for (size_t i = 0; i < plan->order_count; i++)
@@ -120,6 +140,7 @@ static int plan_write(sqlite3_index_info *info, const struct sql_plan *plan)
 {
 	for (size_t i = 0; i < plan->constraint_count; i++) {
 		info->aConstraintUsage[i].argvIndex = (int)plan->constraints[i].argument;
+		info->aConstraintUsage[i].omit = plan->constraints[i].is_exact;
 		if (plan->constraints[i].takes_list)
 			sqlite3_vtab_in(info, (int)i, 1);
 	}
@@ -341,7 +362,10 @@ static int authorize(void *context, int action, const char *first, const char *s
 	bool is_allowed = sql->is_declaring || action == SQLITE_SELECT || action == SQLITE_READ ||
 			  action == SQLITE_RECURSIVE;
 
-	(void)first;
+	/* The table of sums is ours alone. */
+	if (action == SQLITE_READ && !sql->is_summing && first &&
+	    sqlite3_stricmp(first, SQL_SUMS_NAME) == 0)
+		is_allowed = false;
 	(void)database;
 	(void)trigger;
 	if (action == SQLITE_FUNCTION)
@@ -387,15 +411,21 @@ static int add_scalars(struct sql *sql, struct sql_link **link, const struct sql
 	return rc;
 }
 
+static int add_table(struct sql *sql, struct sql_link *link, const struct sql_table *table)
+{
+	*link = (struct sql_link) { .sql = sql, .table = table };
+	return sqlite3_create_module_v2(sql->db, table->name, &module, link, NULL);
+}
+
 static int add_all(struct sql *sql)
 {
 	struct sql_link *link = sql->links;
 	int rc = SQLITE_OK;
 
-	for (size_t i = 0; sql_tables[i] && rc == SQLITE_OK; i++, link++) {
-		*link = (struct sql_link) { .sql = sql, .table = sql_tables[i] };
-		rc = sqlite3_create_module_v2(sql->db, sql_tables[i]->name, &module, link, NULL);
-	}
+	for (size_t i = 0; sql_tables[i] && rc == SQLITE_OK; i++, link++)
+		rc = add_table(sql, link, sql_tables[i]);
+	if (rc == SQLITE_OK)
+		rc = add_table(sql, link++, &sql_sums_table);
 	rc = rc ? rc : add_scalars(sql, &link, sql_scalars);
 	return rc ? rc : add_scalars(sql, &link, sql_text_scalars);
 }
@@ -408,6 +438,7 @@ struct err *sql_adapter_open(struct sql *sql)
 	sql->links = calloc(sql_names_count(), sizeof(*sql->links));
 	if (!sql->links)
 		return err_nomem();
+	sql->adds_in_order = sqlite3_libversion_number() < ADDS_CAREFULLY;
 	rc = sqlite3_open(":memory:", &sql->db);
 	if (rc == SQLITE_OK && sql->settings.stays_in_memory)
 		rc = sqlite3_exec(sql->db, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL);

@@ -5,7 +5,7 @@
 #ifndef MEMTAPE_SQL_SQL_ADAPTER_H
 #define MEMTAPE_SQL_SQL_ADAPTER_H
 
-#include "sql/sql_table.h"
+#include "sql/sql_sums.h"
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -21,6 +21,11 @@ struct sql {
 			      limits */
 	unsigned function_count; /* number of function calls in the statement */
 	struct err *stop;	 /* why a table, a function or the time limit ended the statement */
+	struct sql_sums sums;	 /* what a statement of sql_rewrite.h reads */
+	bool is_summing;	 /* such a statement is prepared */
+	bool is_summed;		 /* the answer of the last statement is from one */
+	char sums_name[40];	 /* the table of sums, as EXPLAIN names it */
+	bool adds_in_order;	 /* see sql_sums.h */
 };
 
 /* sql must be zero except settings and context; close it also after an error. */
@@ -57,5 +62,12 @@ struct sql_value sql_adapter_value(struct sqlite3_stmt *statement, size_t column
  * unknown.
  */
 const char *sql_adapter_error(struct sql *sql, enum err_code *code_ret, int *offset_ret);
+
+/*
+ * Of sql_summing.c: if the statement from text to end has the same answer from the table of sums,
+ * and only then, prepares one for it and makes its first step. NULL: it must be run itself.
+ */
+struct sqlite3_stmt *sql_sums_begin(struct sql *sql, const char *text, const char *end,
+				    enum sql_outcome *outcome_ret);
 
 #endif

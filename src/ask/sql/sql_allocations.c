@@ -3,74 +3,14 @@
  * returned. Rows outside the limits never reach SQLite; segments whose bounds exclude all rows are
  * not read.
  */
+#include "sql/sql_allocations.h"
+
+#include <assert.h>
+
 #include "select/selection.h"
-#include "sql/sql_table.h"
 
-enum column {
-	COLUMN_ID,
-	COLUMN_ADDRESS,
-	COLUMN_SIZE,
-	COLUMN_USABLE,
-	COLUMN_ALLOC_NS,
-	COLUMN_FREE_NS,
-	COLUMN_LIFETIME_NS,
-	COLUMN_THREAD,
-	COLUMN_FREE_THREAD,
-	COLUMN_STACK,
-	COLUMN_FREE_STACK,
-	COLUMN_CALL,
-	COLUMN_FREE_CALL,
-	COLUMN_REALLOC_OF,
-	COLUMN_CHAIN,
-	COLUMN_LEAKED,
-	COLUMN_SUPPRESSED,
-	COLUMN_TEMPORARY,
-	COLUMN_AT_PEAK,
-	COLUMN_REALLOCED,
-	COLUMN_LOST_FREE,
-	COLUMN_FILTER
-};
+enum { COLUMNS = SQL_ALLOCATIONS_COLUMNS, GATHERED_MAX = 32 };
 
-enum { COLUMNS = COLUMN_FILTER + 1, GATHERED_MAX = 32 };
-
-static const struct sql_column columns[] = {
-	[COLUMN_ID] = { "id", SQL_KEY, 0, "number of the allocation, from 0 in the order of time" },
-	[COLUMN_ADDRESS] = { "address", SQL_TESTED, 0, "of the block" },
-	[COLUMN_SIZE] = { "size", SQL_TESTED, 0, "requested bytes" },
-	[COLUMN_USABLE] = { "usable_size", SQL_TESTED, 0, "bytes the allocator gave" },
-	[COLUMN_ALLOC_NS] = { "alloc_ns", SQL_SORTED, 0,
-			      "when it was allocated, since recording began" },
-	[COLUMN_FREE_NS] = { "free_ns", SQL_TESTED | SQL_NULLABLE, UINT64_MAX,
-			     "when it was freed; NULL: never" },
-	[COLUMN_LIFETIME_NS] = { "lifetime_ns", SQL_TESTED | SQL_NULLABLE, UINT64_MAX,
-				 "from alloc_ns to free_ns" },
-	[COLUMN_THREAD] = { "thread", SQL_TESTED | SQL_NULLABLE, MODEL_NO_THREAD,
-			    "that allocated it: threads.id" },
-	[COLUMN_FREE_THREAD] = { "free_thread", SQL_TESTED | SQL_NULLABLE, MODEL_NO_THREAD,
-				 "that freed it" },
-	[COLUMN_STACK] = { "stack", SQL_TESTED, 0, "of the allocation: stacks.id" },
-	[COLUMN_FREE_STACK] = { "free_stack", SQL_TESTED | SQL_NULL_AMID, CAPTURE_STACK_NONE,
-				"of the free; NULL: never freed, or no stack was taken" },
-	[COLUMN_CALL] = { "call", SQL_TEXTUAL, 0, "what was called: malloc, operator new ..." },
-	[COLUMN_FREE_CALL] = { "free_call", SQL_TEXTUAL, 0, "what freed it" },
-	[COLUMN_REALLOC_OF] = { "realloc_of", SQL_TESTED | SQL_NULLABLE, UINT64_MAX,
-				"the allocation that it continues: allocations.id" },
-	[COLUMN_CHAIN] = { "chain", SQL_TESTED | SQL_NULLABLE, UINT64_MAX,
-			   "number of the chain of reallocs it is in" },
-	[COLUMN_LEAKED] = { "leaked", SQL_TESTED | SQL_LEAKS, 0,
-			    "1: never freed, and not suppressed" },
-	[COLUMN_SUPPRESSED] = { "suppressed", SQL_TESTED | SQL_LEAKS, 0,
-				"1: never freed, as a suppression says" },
-	[COLUMN_TEMPORARY] = { "temporary", SQL_TESTED, 0,
-			       "1: freed before its thread's next allocation" },
-	[COLUMN_AT_PEAK] = { "at_peak", SQL_TESTED, 0, "1: alive when live bytes were highest" },
-	[COLUMN_REALLOCED] = { "reallocated", SQL_TESTED, 0, "1: ended by a realloc" },
-	[COLUMN_LOST_FREE] = { "lost_free", SQL_TESTED, 0, "1: its free was not seen" },
-	[COLUMN_FILTER] = { "filter", SQL_PARAMETER | SQL_TEXTUAL, 0,
-			    "the argument, if any: an expression of memtape-filter(7)" },
-};
-
-static_assert(array_size(columns) == COLUMNS, "each has its row");
 static_assert(COLUMNS <= 32, "bits of has_values");
 
 struct cursor {
@@ -91,51 +31,6 @@ struct cursor {
 };
 
 /* --- reading ------------------------------------------------------------------------------- */
-
-/* The model's column; -1: computed from others. */
-static int model_column_of(unsigned column)
-{
-	static const signed char of[COLUMNS] = {
-		[COLUMN_ID] = -1,
-		[COLUMN_ADDRESS] = MODEL_ADDRESS,
-		[COLUMN_SIZE] = MODEL_SIZE,
-		[COLUMN_USABLE] = MODEL_USABLE,
-		[COLUMN_ALLOC_NS] = MODEL_ALLOC_NS,
-		[COLUMN_FREE_NS] = MODEL_FREE_NS,
-		[COLUMN_LIFETIME_NS] = -1,
-		[COLUMN_THREAD] = MODEL_THREAD,
-		[COLUMN_FREE_THREAD] = MODEL_FREE_THREAD,
-		[COLUMN_STACK] = MODEL_STACK,
-		[COLUMN_FREE_STACK] = MODEL_FREE_STACK,
-		[COLUMN_CALL] = MODEL_FN,
-		[COLUMN_FREE_CALL] = MODEL_FREE_FN,
-		[COLUMN_REALLOC_OF] = MODEL_REALLOC_OF,
-		[COLUMN_CHAIN] = MODEL_CHAIN,
-		[COLUMN_LEAKED] = -1,
-		[COLUMN_SUPPRESSED] = -1,
-		[COLUMN_TEMPORARY] = -1,
-		[COLUMN_AT_PEAK] = -1,
-		[COLUMN_REALLOCED] = -1,
-		[COLUMN_LOST_FREE] = -1,
-		[COLUMN_FILTER] = -1,
-	};
-
-	return of[column];
-}
-
-static unsigned flag_of(unsigned column)
-{
-	switch (column) {
-	case COLUMN_TEMPORARY:
-		return MODEL_ALLOCATION_TEMPORARY;
-	case COLUMN_AT_PEAK:
-		return MODEL_ALLOCATION_PEAK;
-	case COLUMN_REALLOCED:
-		return MODEL_ALLOCATION_REALLOCED;
-	default:
-		return MODEL_ALLOCATION_LOST_FREE;
-	}
-}
 
 /* Reads only the chosen rows, if they are few. */
 static void model_gather(struct cursor *cursor, enum model_column column, uint64_t *values)
@@ -185,7 +80,7 @@ static void read_leaks(struct cursor *cursor, bool suppressed, uint64_t *values)
 
 static void read_batch(struct cursor *cursor, unsigned column, uint64_t *values)
 {
-	const int plain = model_column_of(column);
+	const int plain = sql_allocations_model_column(column);
 
 	if (plain >= 0) {
 		model_read(cursor, (enum model_column)plain, values);
@@ -194,12 +89,12 @@ static void read_batch(struct cursor *cursor, unsigned column, uint64_t *values)
 			values[i] = cursor->first + i;
 	} else if (column == COLUMN_LIFETIME_NS) {
 		read_lifetimes(cursor, values);
-	} else if (columns[column].flags & SQL_LEAKS) {
+	} else if (sql_allocations_columns[column].flags & SQL_LEAKS) {
 		read_leaks(cursor, column == COLUMN_SUPPRESSED, values);
 	} else {
 		model_read(cursor, MODEL_FLAGS, values);
 		for (uint32_t i = 0; i < cursor->count; i++)
-			values[i] = (values[i] & flag_of(column)) != 0;
+			values[i] = (values[i] & sql_allocations_flag(column)) != 0;
 	}
 }
 
@@ -217,7 +112,8 @@ static const uint64_t *values_of(struct cursor *cursor, unsigned column)
 {
 	uint64_t **values = &cursor->values[column];
 
-	if (columns[column].flags & SQL_LEAKS && !leaks_are_found(cursor->base.context))
+	if (sql_allocations_columns[column].flags & SQL_LEAKS &&
+	    !leaks_are_found(cursor->base.context))
 		return NULL;
 	if (!*values)
 		*values = calloc(MODEL_BATCH, sizeof(**values));
@@ -281,7 +177,7 @@ static bool is_ruled_out(const struct cursor *cursor, uint64_t segment)
 	for (uint64_t rest = cursor->tested; rest; rest &= rest - 1) {
 		const unsigned column = (unsigned)__builtin_ctzll(rest);
 		const struct sql_limits *limits = &cursor->base.limits[column];
-		const int plain = model_column_of(column);
+		const int plain = sql_allocations_model_column(column);
 		struct model_bounds bounds;
 
 		if (plain >= 0 &&
@@ -419,7 +315,8 @@ static struct err *begin(struct sql_cursor *base)
 		const bool is_range = limits->min > 0 || limits->max < UINT64_MAX;
 
 		/* A range of a sorted column is already a range of rows. */
-		if (limits->set.count > 0 || (is_range && columns[i].flags & SQL_TESTED))
+		if (limits->set.count > 0 ||
+		    (is_range && sql_allocations_columns[i].flags & SQL_TESTED))
 			cursor->tested |= UINT64_C(1) << i;
 	}
 	sql_cursor_bound(base, &rows, model_row_count(model));
@@ -446,22 +343,15 @@ static struct err *next(struct sql_cursor *base)
 static struct err *value(struct sql_cursor *base, unsigned column, struct sql_value *value_ret)
 {
 	struct cursor *cursor = (struct cursor *)base;
-	const struct sql_column *about;
 	const uint64_t *values;
-	uint64_t number;
 
 	if (column >= COLUMNS)
 		return sql_fields_value(&cursor->fields, base, column - COLUMNS, cursor->first,
 					cursor->count, value_ret);
-	about = &columns[column];
 	values = values_of(cursor, column);
 	if (!values)
 		return err_nomem();
-	number = values[base->row - cursor->first];
-	if (about->flags & SQL_TEXTUAL)
-		sql_value_text(value_ret, tape_fn_name((enum tape_fn)number));
-	else if (!(about->flags & (SQL_NULLABLE | SQL_NULL_AMID)) || number != about->null_value)
-		sql_value_u64(value_ret, number);
+	sql_allocations_show_own(column, values[base->row - cursor->first], value_ret);
 	return NULL;
 }
 
@@ -475,6 +365,55 @@ static void finish(struct sql_cursor *base)
 	arena_deinit(&cursor->arena);
 }
 
+/* --- in batches ---------------------------------------------------------------------------- */
+
+struct sql_batch sql_allocations_batch(const struct sql_cursor *base)
+{
+	const struct cursor *cursor = (const struct cursor *)base;
+
+	assert(!base->is_ended);
+	return (struct sql_batch) { cursor->chosen, cursor->chosen_count };
+}
+
+struct err *sql_allocations_next_batch(struct sql_cursor *base)
+{
+	struct cursor *cursor = (struct cursor *)base;
+	struct err *err = find_batch(cursor, after_batch(cursor));
+
+	if (!err && !base->is_ended)
+		show(cursor);
+	return err;
+}
+
+struct err *sql_allocations_values(struct sql_cursor *base, unsigned column,
+				   const uint64_t **values_ret)
+{
+	struct cursor *cursor = (struct cursor *)base;
+
+	if (column >= COLUMNS)
+		return sql_fields_values(&cursor->fields, base, column - COLUMNS, cursor->first,
+					 cursor->count, values_ret);
+	if (sql_allocations_columns[column].flags & SQL_LEAKS) {
+		struct err *err = sql_context_find_leaks(base->context);
+
+		if (err)
+			return err;
+	}
+	*values_ret = values_of(cursor, column);
+	return *values_ret ? NULL : err_nomem();
+}
+
+void sql_allocations_show(const struct sql_cursor *base, unsigned column, uint64_t number,
+			  struct sql_value *value_ret)
+{
+	const struct cursor *cursor = (const struct cursor *)base;
+
+	if (column < COLUMNS)
+		sql_allocations_show_own(column, number, value_ret);
+	else
+		sql_fields_show(cursor->fields, base->context, column - COLUMNS, number, value_ret);
+}
+
 static uint64_t row_count(const struct sql_context *context)
 {
 	return model_row_count(context->model);
@@ -483,9 +422,10 @@ static uint64_t row_count(const struct sql_context *context)
 const struct sql_table sql_allocations = {
 	.name = "allocations",
 	.about = "every allocation, in the order of time",
-	.columns = columns,
+	.columns = sql_allocations_columns,
 	.column_count = COLUMNS,
 	.has_fields = true,
+	.is_exact = true,
 	.rows_per_key = 1,
 	.row_count = row_count,
 	.cursor_bytes = sizeof(struct cursor),

@@ -99,12 +99,12 @@ static struct err *read_field(struct sql_fields *fields, struct sql_context *con
 	return NULL;
 }
 
-struct err *sql_fields_value(struct sql_fields **fields_ptr, struct sql_cursor *cursor,
-			     size_t index, uint64_t first, size_t count, struct sql_value *value)
+struct err *sql_fields_values(struct sql_fields **fields_ptr, struct sql_cursor *cursor,
+			      size_t index, uint64_t first, size_t count,
+			      const uint64_t **values_ret)
 {
 	struct sql_fields *fields = *fields_ptr;
 	struct err *err = NULL;
-	uint64_t number;
 
 	assert(index < FIELDS_MAX);
 	assert(count <= MODEL_BATCH);
@@ -116,13 +116,28 @@ struct err *sql_fields_value(struct sql_fields **fields_ptr, struct sql_cursor *
 	}
 	if (!(fields->has_values >> index & 1))
 		err = read_field(fields, cursor->context, index, first, count);
-	if (err)
-		return err;
-	number = fields->values[index][cursor->row - first];
+	if (!err)
+		*values_ret = fields->values[index];
+	return err;
+}
+
+void sql_fields_show(const struct sql_fields *fields, const struct sql_context *context,
+		     size_t index, uint64_t number, struct sql_value *value)
+{
 	if (fields->fields[index]->type == FIELD_TEXT)
-		sql_value_text(value,
-			       field_text(fields->fields[index], cursor->context->facts, number));
+		sql_value_text(value, field_text(fields->fields[index], context->facts, number));
 	else
 		sql_value_unless(value, number, FIELD_NONE);
-	return NULL;
+}
+
+struct err *sql_fields_value(struct sql_fields **fields, struct sql_cursor *cursor, size_t index,
+			     uint64_t first, size_t count, struct sql_value *value)
+{
+	const uint64_t *values;
+	struct err *err = sql_fields_values(fields, cursor, index, first, count, &values);
+
+	if (!err)
+		sql_fields_show(*fields, cursor->context, index, values[cursor->row - first],
+				value);
+	return err;
 }

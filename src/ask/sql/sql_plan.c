@@ -86,6 +86,15 @@ static bool take_parameter(struct sql_plan *plan, struct sql_constraint *constra
 	return constraint->is_usable;
 }
 
+/* See sql_limits_narrow(). */
+static bool is_exact(const struct sql_column *column, const struct sql_constraint *constraint)
+{
+	if (column->flags & SQL_NULL_AMID || constraint->takes_list)
+		return false;
+	return constraint->is_integer || constraint->op == SQL_IS_NULL ||
+	       constraint->op == SQL_NOT_NULL;
+}
+
 static bool take_constraints(const struct sql_table *table, struct sql_plan *plan,
 			     struct estimate *estimate)
 {
@@ -98,6 +107,7 @@ static bool take_constraints(const struct sql_table *table, struct sql_plan *pla
 
 		constraint->argument = 0;
 		constraint->takes_list = false;
+		constraint->is_exact = false;
 		if (!column)
 			continue;
 		if (column->flags & SQL_PARAMETER) {
@@ -109,7 +119,9 @@ static bool take_constraints(const struct sql_table *table, struct sql_plan *pla
 		    !(column->flags & (SQL_KEY | SQL_SORTED | SQL_TESTED)))
 			continue;
 		/* Lists of keys are faster to look up one by one. */
-		constraint->takes_list = constraint->is_list && !(column->flags & SQL_KEY);
+		constraint->takes_list =
+			constraint->is_list && (!(column->flags & SQL_KEY) || table->has_sums);
+		constraint->is_exact = table->is_exact && is_exact(column, constraint);
 		constraint_take(plan, constraint, number, &argument_count);
 		if (column->flags & (SQL_KEY | SQL_SORTED) && !constraint->takes_list)
 			estimate_found(estimate, plan, table, column, constraint->op);
@@ -164,6 +176,17 @@ void sql_plan_deinit(struct sql_plan *plan)
 	*plan = (struct sql_plan) { 0 };
 }
 
+/*
+ * Sums are made of one scan: so that SQLite has no reason for more, it costs the same whatever is
+ * asked.
+ */
+static void plan_once(struct sql_plan *plan)
+{
+	plan->is_unique = false;
+	plan->rows_expected = plan->row_count < 1000 ? plan->row_count + 1 : 1000;
+	plan->cost = (double)plan->row_count + 1;
+}
+
 void sql_plan_make(const struct sql_table *table, struct sql_plan *plan)
 {
 	struct estimate estimate = { .scanned = (double)plan->row_count, .left = 1 };
@@ -171,7 +194,7 @@ void sql_plan_make(const struct sql_table *table, struct sql_plan *plan)
 
 	assert(plan->constraints && plan->orders);
 	plan->is_unique = false;
-	plan->is_ordered = is_in_order(table, plan);
+	plan->is_ordered = !table->has_sums && is_in_order(table, plan);
 	plan->is_descending = plan->is_ordered && plan->orders[0].is_descending;
 	if (plan->is_descending)
 		str_add_char(&plan->text, DESCENDING);
@@ -179,6 +202,8 @@ void sql_plan_make(const struct sql_table *table, struct sql_plan *plan)
 	rows = estimate.scanned * estimate.left;
 	plan->rows_expected = rows < 1 ? 1 : (uint64_t)rows;
 	plan->cost = 1 + rows + (estimate.is_tested ? estimate.scanned * COST_OF_TEST : 0);
+	if (table->has_sums)
+		plan_once(plan);
 }
 
 bool sql_plan_is_descending(const char *text)

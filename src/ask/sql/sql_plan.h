@@ -14,11 +14,13 @@ enum { SQL_NO_COLUMN = -2 };
 struct sql_constraint {
 	int column; /* -1: the row number */
 	enum sql_op op;
-	bool is_usable; /* its value is known when the table is scanned */
-	bool is_list;	/* EQ from an IN list that is available as a whole */
+	bool is_usable;	 /* its value is known when the table is scanned */
+	bool is_list;	 /* EQ from an IN list that is available as a whole */
+	bool is_integer; /* its value is an integer, known now */
 	/* out: */
 	unsigned argument; /* position of its value, from 1; 0: not needed */
 	bool takes_list;   /* the value is passed as SQL_IN */
+	bool is_exact;	   /* need not be tested again */
 };
 
 struct sql_order {

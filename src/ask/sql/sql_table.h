@@ -16,6 +16,7 @@ struct field;
 struct regex_cache;
 struct space;
 struct sql_fields;
+struct sql_sums;
 
 /* Shared by all tables and functions of a connection. */
 struct sql_context {
@@ -35,6 +36,8 @@ struct sql_context {
 	struct facts *facts;		     /* for the fields; NULL until needed */
 	struct space *space;		     /* at the end of the run; NULL until needed */
 	struct regex_cache *regexes;	     /* NULL until needed */
+	const struct sql_sums *sums; /* what the statement reads of sql_sums.h; NULL: nothing */
+	bool has_no_sums;	     /* they cannot be had: the rows must be read */
 };
 
 void sql_context_deinit(struct sql_context *context);
@@ -130,6 +133,8 @@ struct sql_table {
 	const struct sql_column *columns;
 	size_t column_count;
 	bool has_fields;       /* allocations: the filter language's fields follow the columns */
+	bool has_sums;	       /* of allocations: sums follow the fields */
+	bool is_exact;	       /* rows outside of limits by integers are never returned */
 	uint64_t rows_per_key; /* rough number of rows per key value; exact if 1 */
 
 	/* Rows 0 .. count - 1; the number is the SQL_KEY column's value if rows_per_key is 1. */
@@ -194,6 +199,14 @@ size_t sql_fields_list(const struct sql_table *table, const struct field **field
  */
 struct err *sql_fields_value(struct sql_fields **fields, struct sql_cursor *cursor, size_t index,
 			     uint64_t first, size_t count, struct sql_value *value);
+/*
+ * The same for the whole batch, as numbers, of which FIELD_NONE is NULL; and the value that such a
+ * number stands for. Valid until the batch changes.
+ */
+struct err *sql_fields_values(struct sql_fields **fields, struct sql_cursor *cursor, size_t index,
+			      uint64_t first, size_t count, const uint64_t **values_ret);
+void sql_fields_show(const struct sql_fields *fields, const struct sql_context *context,
+		     size_t index, uint64_t number, struct sql_value *value);
 void sql_fields_forget(struct sql_fields *fields);  /* call when the batch changes; NULL is fine */
 void sql_fields_destroy(struct sql_fields *fields); /* NULL is fine */
 

@@ -2,7 +2,7 @@
 #include <assert.h>
 
 #include "select/fields.h"
-#include "sql/sql_table.h"
+#include "sql/sql_sums.h"
 
 extern const struct sql_table sql_allocations, sql_calls, sql_frames, sql_functions, sql_groups,
 	sql_live_at, sql_mappings, sql_marks, sql_modules, sql_notes, sql_stacks, sql_summary,
@@ -76,6 +76,8 @@ void sql_table_declare(const struct sql_table *table, struct str *out)
 	for (size_t i = 0; i < fields; i++)
 		str_printf(out, ", \"%s\" %s HIDDEN", extra[i]->name,
 			   extra[i]->type == FIELD_TEXT ? "TEXT" : "INTEGER");
+	if (table->has_sums)
+		sql_sums_declare(out);
 	str_add_char(out, ')');
 }
 

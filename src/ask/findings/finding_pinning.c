@@ -64,6 +64,8 @@ static struct err *find(struct finding_search *search, const struct finder *find
 		return NULL;
 	err = space_create(search->model, &space);
 	if (!err)
+		space_follow_marks(space, &search->rss.marks);
+	if (!err)
 		err = space_waste_find(search->model, space,
 				       search->rss.samples.items[search->rss.most_free].ns,
 				       search->arena, &waste);

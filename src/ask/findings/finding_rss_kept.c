@@ -131,6 +131,8 @@ static struct err *find(struct finding_search *search, const struct finder *find
 	if (!err)
 		err = space_create(search->model, &space);
 	if (!err)
+		space_follow_marks(space, &search->rss.marks);
+	if (!err)
 		err = space_waste_find(search->model, space, sample->ns, search->arena, &waste);
 	if (err || !is_worth(&waste, sample))
 		return err;

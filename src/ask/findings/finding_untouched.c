@@ -155,7 +155,7 @@ static struct err *move_space(const struct finding_search *search, struct space 
 
 	for (size_t i = 0; i < all->count && !err; i++) {
 		*ns_ret = space_snapshot_ns(&all->items[i]);
-		err = space_advance_snapshot(space, i);
+		err = space_pass_snapshot(space, i); /* its blocks are not looked at */
 		if (*ns_ret >= AGE_MIN_NS && *ns_ret - AGE_MIN_NS >= search->totals->peak_ns)
 			break;
 	}
@@ -171,6 +171,7 @@ static struct err *find(struct finding_search *search, const struct finder *find
 
 	if (err || !look)
 		return err ? err : err_nomem();
+	space_follow_marks(space, &search->rss.marks);
 	look->search = search;
 	look->sites = arena_array(search->arena, site_count, sizeof(*look->sites));
 	err = look->sites ? move_space(search, space, &look->ns) : err_nomem();

@@ -75,6 +75,8 @@ static struct err *explain_at_peak(const struct asked *asked, const struct rss *
 		return explain(asked, rss, NULL, answer);
 	err = space_create(asked->model, &space);
 	if (!err)
+		space_follow_marks(space, &rss->marks);
+	if (!err)
 		err = space_waste_find(asked->model, space, peak->ns, asked->arena, &waste);
 	if (!err)
 		err = explain(asked, rss, &waste, answer);

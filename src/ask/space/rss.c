@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "space/space_course.h"
+
 const char *const rss_band_words[] = {
 	"live",	  "slack",  "untouched", "free",    "program", "unseen",    "file",
 	"shared", "module", "stack",	 "memtape", "kernel",  "remainder", NULL,
@@ -35,6 +37,7 @@ const char *rss_band_title(enum rss_band band)
 void rss_deinit(struct rss *rss)
 {
 	rss_sample_vec_deinit(&rss->samples);
+	space_mark_vec_deinit(&rss->marks);
 }
 
 /* No process can be larger: values of damaged tapes are clamped, so that sums do not overflow. */
@@ -130,7 +133,7 @@ static struct known known_now(const struct space *space)
 {
 	const struct mappings_piece_vec *pieces = mappings_pieces(space_mappings(space));
 	const struct mapping_vec *all = mappings_all(space_mappings(space));
-	struct known known = { .live = space_live(space) };
+	struct known known = { 0 };
 
 	for (size_t i = 0; i < pieces->count; i++)
 		if (mapping_kind(&all->items[pieces->items[i].mapping]) == MAPPING_PROGRAM)
@@ -138,11 +141,30 @@ static struct known known_now(const struct space *space)
 	return known;
 }
 
+/* What was live at every sample. */
+static struct err *know_live(const struct model *model, struct known_vec *knowns)
+{
+	const size_t count = model_usage_count(model);
+	CLEAN(free) uint64_t *times = calloc(count + 1, sizeof(*times));
+	CLEAN(free) struct space_live *live = calloc(count + 1, sizeof(*live));
+	struct err *err;
+
+	assert(knowns->count == count);
+	if (!times || !live)
+		return err_nomem();
+	for (size_t i = 0; i < count; i++)
+		times[i] = u64_max(model_usages(model)[i].ns, i > 0 ? times[i - 1] : 0);
+	err = space_course(model, times, count, live);
+	for (size_t i = 0; i < count && !err; i++)
+		knowns->items[i].live = live[i];
+	return err;
+}
+
 /*
- * One walk over the tape: measures every snapshot, and collects what was known at every sample.
+ * One walk over the tape: measures every snapshot, and collects what was mapped at every sample.
  */
 static struct err *measure_all(const struct model *model, struct measure_vec *measures,
-			       struct known_vec *knowns)
+			       struct known_vec *knowns, struct space_mark_vec *marks_ret)
 {
 	CLEAN(space_destroy) struct space *space = NULL;
 	struct err *err = space_create(model, &space);
@@ -168,11 +190,10 @@ static struct err *measure_all(const struct model *model, struct measure_vec *me
 		if (err || is_end)
 			break;
 		err = space_advance_calls(space, ns);
-		if (!err)
-			err = space_advance_blocks(space, ns);
 		if (!err && !known_vec_push(knowns, known_now(space)))
 			err = err_nomem();
 	}
+	*marks_ret = space_take_marks(space);
 	return err;
 }
 
@@ -351,8 +372,10 @@ struct err *rss_explain(const struct model *model, struct rss *rss_ret)
 	CLEAN(measure_vec_deinit) struct measure_vec measures = { 0 };
 	CLEAN(known_vec_deinit) struct known_vec knowns = { 0 };
 	CLEAN(rss_deinit) struct rss rss = { .pages_known = true };
-	struct err *err = measure_all(model, &measures, &knowns);
+	struct err *err = measure_all(model, &measures, &knowns, &rss.marks);
 
+	if (!err)
+		err = know_live(model, &knowns);
 	if (!err && !explain_all(model, &measures, &knowns, &rss))
 		err = err_nomem();
 	if (err)
@@ -366,5 +389,6 @@ struct err *rss_explain(const struct model *model, struct rss *rss_ret)
 	assert(rss.samples.count == 0 || rss.most_free < rss.samples.count);
 	*rss_ret = rss;
 	rss.samples = (struct rss_sample_vec) { 0 };
+	rss.marks = (struct space_mark_vec) { 0 };
 	return NULL;
 }

@@ -2,12 +2,18 @@
 
 #include <assert.h>
 
+/* If one of so many rows is wanted, reading all is faster. */
+enum { READ_SHARE = 16 };
+
 struct space {
 	const struct model *model;
 	struct mappings *mappings;
 	struct space_pages pages;
 	struct space_live live;
 	size_t next_snapshot;
+	struct space_mark_vec marks;
+	const struct space_mark_vec *known; /* another space's marks; NULL: none */
+	size_t next_known;
 	uint64_t next_row; /* earlier allocations, and frees before next_free, are in pages */
 	uint64_t next_free;
 	/* a batch */
@@ -24,6 +30,7 @@ void space_destroy(struct space *space)
 		return;
 	mappings_destroy(space->mappings);
 	space_pages_deinit(&space->pages);
+	space_mark_vec_deinit(&space->marks);
 	free(space);
 }
 
@@ -76,9 +83,31 @@ static void gather(struct space *space, size_t count)
 		space->usable[i] = space_usable(space->bytes[i], space->usable[i]);
 }
 
-static bool add(struct space *space, size_t count)
+static void read_chosen(struct space *space, enum model_column column, size_t row_count,
+			size_t count, uint64_t *values)
 {
-	gather(space, count);
+	model_rows_read(space->model, column, space->next_row, row_count, values);
+	for (size_t i = 0; i < count; i++)
+		values[i] = values[space->rows[i] - space->next_row];
+}
+
+/* The same for rows of the next row_count, which are read in order if many of them are wanted. */
+static void gather_next(struct space *space, size_t row_count, size_t count)
+{
+	if (count < row_count / READ_SHARE) {
+		gather(space, count);
+		return;
+	}
+	read_chosen(space, MODEL_ADDRESS, row_count, count, space->address);
+	read_chosen(space, MODEL_SIZE, row_count, count, space->bytes);
+	read_chosen(space, MODEL_USABLE, row_count, count, space->usable);
+	for (size_t i = 0; i < count; i++)
+		space->usable[i] = space_usable(space->bytes[i], space->usable[i]);
+}
+
+static bool add(struct space *space, size_t row_count, size_t count)
+{
+	gather_next(space, row_count, count);
 	for (size_t i = 0; i < count; i++) {
 		if (!space_pages_add(&space->pages, space->address[i], space->usable[i]))
 			return false;
@@ -126,7 +155,7 @@ static bool take_allocations(struct space *space, uint64_t end, uint64_t ns)
 		for (size_t i = 0; i < count; i++)
 			if (space->values[i] >= ns)
 				space->rows[kept++] = space->next_row + i;
-		if (!add(space, kept))
+		if (!add(space, count, kept))
 			return false;
 		space->next_row += count;
 	}
@@ -145,7 +174,7 @@ struct err *space_advance_blocks(struct space *space, uint64_t ns)
 /* --- snapshots ----------------------------------------------------------------------------- */
 
 /* Mappings that contain blocks belong to the allocator, whoever created them. */
-static void mark_blocks(struct space *space)
+static bool mark_blocks(struct space *space, size_t snapshot)
 {
 	struct mappings_parts parts = mappings_parts_begin(space->mappings);
 	struct mappings_part part;
@@ -153,9 +182,53 @@ static void mark_blocks(struct space *space)
 	while (mappings_parts_next(&parts, &part)) {
 		if (part.mapping != UINT32_MAX && part.extent->prot &&
 		    !mappings_all(space->mappings)->items[part.mapping].holds_blocks &&
-		    space_pages_any(&space->pages, part.begin, part.end))
+		    space_pages_any(&space->pages, part.begin, part.end)) {
+			const struct space_mark mark = { (uint32_t)snapshot, part.mapping };
+
 			mappings_mark_blocks(space->mappings, part.mapping);
+			if (!space_mark_vec_push(&space->marks, mark))
+				return false;
+		}
 	}
+	return true;
+}
+
+struct space_mark_vec space_take_marks(struct space *space)
+{
+	struct space_mark_vec marks = space->marks;
+
+	space->marks = (struct space_mark_vec) { 0 };
+	return marks;
+}
+
+void space_follow_marks(struct space *space, const struct space_mark_vec *marks)
+{
+	assert(space->next_snapshot == 0);
+	space->known = marks;
+}
+
+static void follow_marks(struct space *space, size_t snapshot)
+{
+	const struct space_mark_vec *known = space->known;
+
+	for (; space->next_known < known->count &&
+	       known->items[space->next_known].snapshot <= snapshot;
+	     space->next_known++)
+		mappings_mark_blocks(space->mappings, known->items[space->next_known].mapping);
+}
+
+struct err *space_pass_snapshot(struct space *space, size_t snapshot)
+{
+	struct err *err;
+
+	if (!space->known)
+		return space_advance_snapshot(space, snapshot);
+	assert(snapshot >= space->next_snapshot);
+	err = mappings_advance_snapshot(space->mappings, snapshot);
+	if (!err)
+		follow_marks(space, snapshot);
+	space->next_snapshot = snapshot + 1;
+	return err;
 }
 
 uint64_t space_snapshot_ns(const struct mappings_snapshot *snapshot)
@@ -172,8 +245,8 @@ struct err *space_advance_snapshot(struct space *space, size_t snapshot)
 	assert(snapshot >= space->next_snapshot);
 	if (!err)
 		err = space_advance_blocks(space, space_snapshot_ns(at));
-	if (!err)
-		mark_blocks(space);
+	if (!err && !mark_blocks(space, snapshot))
+		err = err_nomem();
 	space->next_snapshot = snapshot + 1;
 	return err;
 }
@@ -196,8 +269,8 @@ struct err *space_advance(struct space *space, uint64_t ns)
 		err = mappings_advance(space->mappings, ns);
 	if (!err)
 		err = space_advance_blocks(space, ns);
-	if (!err)
-		mark_blocks(space);
+	if (!err && !mark_blocks(space, space->next_snapshot))
+		err = err_nomem();
 	return err;
 }
 

@@ -8,6 +8,7 @@
 #ifndef MEMTAPE_SPACE_SPACE_H
 #define MEMTAPE_SPACE_SPACE_H
 
+#include "base/vec.h"
 #include "space/mappings.h"
 #include "space/space_pages.h"
 
@@ -25,6 +26,28 @@ uint64_t space_snapshot_ns(const struct mappings_snapshot *snapshot);
 
 /* Mappings and blocks as they were when this snapshot was taken. */
 struct err *space_advance_snapshot(struct space *space, size_t snapshot);
+
+/* A mapping that had blocks for the first time when this snapshot was taken. */
+struct space_mark {
+	uint32_t snapshot;
+	uint32_t mapping;
+};
+
+VEC_DEFINE(space_mark_vec, struct space_mark);
+
+/*
+ * The marks of a space that was at every snapshot, for another space of the same model: it can then
+ * pass snapshots without a look at the blocks, of which there are many in between. The marks must
+ * outlive the other space.
+ */
+struct space_mark_vec space_take_marks(struct space *space);
+void space_follow_marks(struct space *space, const struct space_mark_vec *marks);
+
+/*
+ * The same as space_advance_snapshot(), but the blocks may stay as they were: for snapshots on the
+ * way to a later one, or for mappings alone.
+ */
+struct err *space_pass_snapshot(struct space *space, size_t snapshot);
 
 /*
  * Applies mapping calls up to and including ns, and snapshots complete by then.

@@ -388,9 +388,9 @@ static struct err *move_space(struct space *space, uint64_t ns, struct space_was
 		return space_advance(space, waste->before_ns);
 	snapshot = &snapshots->items[best];
 	waste->ns = waste->before_ns = space_snapshot_ns(snapshot);
-	for (size_t i = 0; i <= best && !err; i++)
-		err = space_advance_snapshot(space, i);
-	return err;
+	for (size_t i = 0; i < best && !err; i++)
+		err = space_pass_snapshot(space, i);
+	return err ? err : space_advance_snapshot(space, best);
 }
 
 static void total_up(struct finding *finding)

@@ -443,6 +443,14 @@ void rec_end(int status)
 /* No object's own handler, so that it runs after all of them: glibc's and musl's have 32 places. */
 extern int __cxa_atexit(void (*handler)(void *), void *context, void *object);
 
+/* The same for quick_exit(), of glibc. */
+extern int __cxa_at_quick_exit(void (*handler)(void *), void *object) __attribute__((weak));
+
+bool rec_scans_at_quick_exit(void)
+{
+	return &__cxa_at_quick_exit != NULL;
+}
+
 static void scan_at_exit(void *context)
 {
 	(void)context;
@@ -458,8 +466,11 @@ static __attribute__((constructor)) void library_begin(void)
 	if (rec.options.table)
 		rec_memusage_rename();
 	rec_allocators_begin();
-	if (rec.options.leaks)
+	if (rec.options.leaks) {
 		__cxa_atexit(scan_at_exit, NULL, NULL);
+		if (rec_scans_at_quick_exit())
+			__cxa_at_quick_exit(scan_at_exit, NULL);
+	}
 	if (!rec.options.follow)
 		rec_env_scrub(); /* again: the start may have come before environ was set */
 }

@@ -213,6 +213,8 @@ REC_EXPORT void quick_exit(int status)
 	void (*real)(int) = REAL(quick_exit);
 
 	rec_end(status);
+	if (!rec_scans_at_quick_exit())
+		rec_board_scan(REC_CALLER_SP());
 	if (real)
 		real(status);
 	exit_now(status);

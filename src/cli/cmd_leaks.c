@@ -86,19 +86,33 @@ static struct err *report_tape(const char *path, const struct leaks_options *opt
 	return err ? err : report_run_model(report, model, &settings, stdout);
 }
 
-/* Its tape is one file, also if it is removed afterwards. */
 static struct err *scan(const struct leaks_options *options, struct inspect_settings *settings)
 {
 	struct inspect_result result;
-	struct err *err;
+	struct err *err = inspect_leaks(settings, &result);
 
-	if (options->output && options->force)
-		unlink(options->output);
-	err = inspect_leaks(settings, &result);
 	if (!err && !options->quiet)
 		print_pause(settings, &result);
 	err_destroy(result.copy_err);
-	return err ? err : report_tape(settings->output_path, options);
+	return err;
+}
+
+/* An older file of that name is replaced when the new one is complete. */
+static struct err *scan_kept(const struct leaks_options *options, struct inspect_settings *settings)
+{
+	CLEAN(str_deinit) struct str path = { 0 };
+	struct err *err;
+
+	str_printf(&path, "%s.%d", options->output, (int)getpid());
+	if (path.failed)
+		return err_nomem();
+	settings->output_path = path.ptr;
+	err = scan(options, settings);
+	if (!err && rename(path.ptr, options->output) < 0) {
+		err = err_errno("%s", options->output);
+		unlink(path.ptr);
+	}
+	return err ? err : report_tape(options->output, options);
 }
 
 static struct err *scan_temporarily(const struct leaks_options *options,
@@ -117,6 +131,8 @@ static struct err *scan_temporarily(const struct leaks_options *options,
 	str_printf(&path, "%s/leaks.mtape", folder.ptr);
 	settings->output_path = str_text(&path);
 	err = path.failed ? err_nomem() : scan(options, settings);
+	if (!err)
+		err = report_tape(settings->output_path, options);
 	unlink(str_text(&path));
 	rmdir(folder.ptr);
 	return err;
@@ -140,8 +156,8 @@ static struct err *leaks_run(const struct command *command, int argc, char **arg
 		err = output_check_file(options.output, options.force);
 	if (err)
 		return err;
-	settings.output_path = options.output;
-	return options.output ? scan(&options, &settings) : scan_temporarily(&options, &settings);
+	return options.output ? scan_kept(&options, &settings)
+			      : scan_temporarily(&options, &settings);
 }
 
 const struct command cmd_leaks = {

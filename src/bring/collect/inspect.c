@@ -10,11 +10,6 @@
 #include "scan/recording.h"
 #include "scan/snapshot.h"
 
-enum {
-	PART_BYTES =
-		TAPE_RECORD_BYTES_MAX - TAPE_EXTENDED_BYTES - (int)sizeof(struct tape_scan_part)
-};
-
 struct inspection {
 	const struct inspect_settings *settings;
 	struct maps maps;
@@ -47,7 +42,8 @@ static struct err *read_places(struct inspection *inspection)
 	const struct iovec local = { inspection->places, bytes };
 	const struct iovec remote = { (void *)live.stack_board, bytes };
 
-	if (process_vm_readv(inspection->settings->pid, &local, 1, &remote, 1, 0) == (ssize_t)bytes)
+	if (process_vm_readv(stop_living(&inspection->stop), &local, 1, &remote, 1, 0) ==
+	    (ssize_t)bytes)
 		inspection->place_count = count;
 	return NULL;
 }
@@ -74,11 +70,11 @@ static struct err *open_capture(struct inspection *inspection)
 
 static struct err *look(struct inspection *inspection, struct inspect_result *result)
 {
-	struct err *err = maps_read(inspection->settings->pid, &inspection->maps);
+	const pid_t pid = stop_living(&inspection->stop);
+	struct err *err = maps_read(pid, &inspection->maps);
 
 	if (!err)
-		err = recording_find(inspection->settings->pid, &inspection->maps,
-				     &inspection->recording);
+		err = recording_find(pid, &inspection->maps, &inspection->recording);
 	if (!err)
 		err = read_places(inspection);
 	if (err)
@@ -94,7 +90,7 @@ static struct err *look(struct inspection *inspection, struct inspect_result *re
 
 static struct err *search(struct inspection *inspection, struct scan_image *image)
 {
-	const pid_t pid = inspection->copy ? inspection->copy : inspection->settings->pid;
+	const pid_t pid = inspection->copy ? inspection->copy : stop_living(&inspection->stop);
 	const struct leak_scan scan = {
 		.capture = inspection->capture,
 		.until_ticks = inspection->ticks,
@@ -111,16 +107,17 @@ static struct err *search(struct inspection *inspection, struct scan_image *imag
 
 /* --- the tape -------------------------------------------------------------------------------- */
 
-static struct err *write_part(struct inspection *inspection, struct packed_stream *stream,
-			      size_t offset)
+static struct err *write_image(struct inspection *inspection, struct packed_stream *stream)
 {
-	const struct tape_scan_part part = { .id = 1,
-					     .total_bytes = inspection->image.count,
-					     .offset = offset };
+	struct leak_scan_part part;
+	struct err *err = NULL;
 
-	return packed_stream_extended(stream, TAPE_EXT_SCAN, inspection->ticks, &part, sizeof(part),
-				      inspection->image.items + offset,
-				      u64_min(inspection->image.count - offset, PART_BYTES));
+	for (size_t at = 0; at < inspection->image.count && !err; at += part.count) {
+		leak_scan_part(&part, 1, &inspection->image, at);
+		err = packed_stream_extended(stream, TAPE_EXT_SCAN, inspection->ticks, &part,
+					     leak_scan_part_bytes(&part), NULL, 0);
+	}
+	return err;
 }
 
 static struct err *write_records(void *context, struct packed_stream *stream)
@@ -135,8 +132,8 @@ static struct err *write_records(void *context, struct packed_stream *stream)
 	if (!err)
 		err = packed_stream_extended(stream, TAPE_EXT_SCAN_BEGIN, ticks, &begin,
 					     sizeof(begin), NULL, 0);
-	for (size_t at = 0; at < inspection->image.count && !err; at += PART_BYTES)
-		err = write_part(inspection, stream, at);
+	if (!err)
+		err = write_image(inspection, stream);
 	return err ? err
 		   : packed_stream_extended(stream, TAPE_EXT_END, ticks, &end, sizeof(end), NULL,
 					    0);
@@ -188,9 +185,10 @@ struct err *inspect_leaks(const struct inspect_settings *settings, struct inspec
 {
 	const struct stop_kept nobody = { .tid = 0 };
 	struct inspection inspection = { .settings = settings, .recording = { .fd = -1 } };
-	struct err *err = stop_begin(&inspection.stop, settings->pid, &nobody);
+	struct err *err;
 
 	assert(settings->output_path);
+	err = stop_begin(&inspection.stop, settings->pid, &nobody);
 	*result = (struct inspect_result) { 0 };
 	if (!err)
 		err = run(&inspection, result);

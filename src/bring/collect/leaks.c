@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -15,11 +14,7 @@
 #include "scan/leak_scan.h"
 #include "scan/recording.h"
 #include "scan/snapshot.h"
-
-enum {
-	PART_BYTES =
-		TAPE_RECORD_BYTES_MAX - TAPE_EXTENDED_BYTES - (int)sizeof(struct tape_scan_part)
-};
+#include "scan/status.h"
 
 void leaks_begin(struct collector *collector)
 {
@@ -33,27 +28,17 @@ void leaks_begin(struct collector *collector)
 
 /* --- the result ------------------------------------------------------------------------------ */
 
-static void write_part(struct collector *collector, const struct vec_u8 *bytes, size_t offset)
-{
-	uint8_t payload[sizeof(struct tape_scan_part) + PART_BYTES];
-	const size_t size = u64_min(bytes->count - offset, PART_BYTES);
-	const struct tape_scan_part part = { .id = collector->leaks.count,
-					     .total_bytes = bytes->count,
-					     .offset = offset };
-
-	memcpy(payload, &part, sizeof(part));
-	memcpy(payload + sizeof(part), bytes->items + offset, size);
-	collector_note(collector, TAPE_EXT_SCAN, payload, sizeof(part) + size, NULL);
-}
-
 static void write_image(struct collector *collector, const struct scan_image *image)
 {
 	CLEAN(vec_u8_deinit) struct vec_u8 bytes = { 0 };
+	struct leak_scan_part part;
 
 	if (!scan_image_write(image, &bytes))
 		return;
-	for (size_t offset = 0; offset < bytes.count; offset += PART_BYTES)
-		write_part(collector, &bytes, offset);
+	for (size_t offset = 0; offset < bytes.count; offset += part.count) {
+		leak_scan_part(&part, collector->leaks.count, &bytes, offset);
+		collector_note(collector, TAPE_EXT_SCAN, &part, leak_scan_part_bytes(&part), NULL);
+	}
 	collector_flush(collector, WRITER_NORMAL);
 }
 
@@ -97,7 +82,7 @@ static struct leak_scan describe(struct collector *collector, enum tape_scan_rea
 	const bool is_exit = reason == TAPE_SCAN_EXIT;
 	struct leak_scan scan = {
 		.stop = &collector->leaks.stop,
-		.memory_pid = collector->child.pid,
+		.memory_pid = stop_living(&collector->leaks.stop),
 		.spool_inode = spool_inode(&collector->spool),
 		.exit_tid = is_exit ? (pid_t)live->scan_tid : 0,
 		.exit_sp = is_exit ? live->scan_sp : 0,
@@ -133,6 +118,22 @@ static void write_result(struct collector *collector, struct scan_image *image, 
 	err_destroy(err);
 }
 
+/* The first thread, stopped by a signal, when there was no scan. */
+static void go_on(const struct stop_kept *kept)
+{
+	if (kept->is_stopped)
+		ptrace(PTRACE_CONT, kept->tid, NULL, (long)kept->signal);
+}
+
+/* Threads of the last scan that have not stopped yet are waited for until they have. */
+static struct err *stop_all(struct leaks *leaks, pid_t pid, const struct stop_kept *kept)
+{
+	if (stop_late(&leaks->stop))
+		return err_new(ERR_STATE, "a thread is in an uninterruptible sleep");
+	stop_deinit(&leaks->stop);
+	return stop_begin(&leaks->stop, pid, kept);
+}
+
 /* While the program stands still: at its end, when nothing else is left for it to do. */
 static void scan_at_end(struct collector *collector, enum tape_scan_reason reason,
 			const struct stop_kept *kept)
@@ -145,10 +146,10 @@ static void scan_at_end(struct collector *collector, enum tape_scan_reason reaso
 
 	leaks_end(collector);
 	leaks->is_over = true;
-	stop_deinit(&leaks->stop);
-	err = stop_begin(&leaks->stop, collector->child.pid, kept);
+	err = stop_all(leaks, collector->child.pid, kept);
 	if (err) {
 		note_begin(collector, reason);
+		go_on(kept);
 	} else {
 		scan = describe(collector, reason);
 		err = scan_now(collector, &scan, &image);
@@ -161,8 +162,9 @@ static void scan_at_end(struct collector *collector, enum tape_scan_reason reaso
 
 struct leaks_job {
 	struct leak_scan scan;
-	struct stack_place *places; /* copied: the collector's change */
-	int spool_fd;		    /* a copy */
+	struct stop stop; /* this and the places are copied: the collector's change */
+	struct stack_place *places;
+	int spool_fd; /* a copy */
 	const char *tape_path;
 	pid_t copy;
 	uint64_t pause_ns;
@@ -195,6 +197,7 @@ static void job_destroy(struct leaks_job *job)
 		snapshot_end(job->copy);
 	if (job->spool_fd >= 0)
 		close(job->spool_fd);
+	stop_deinit(&job->stop);
 	scan_image_deinit(&job->image);
 	err_destroy(job->err);
 	free(job->places);
@@ -216,7 +219,7 @@ static struct err *job_fill(struct collector *collector, enum tape_scan_reason r
 			    struct leaks_job *job)
 {
 	CLEAN(maps_deinit) struct maps maps = { 0 };
-	struct err *err = maps_read(collector->child.pid, &maps);
+	struct err *err = maps_read(stop_living(&collector->leaks.stop), &maps);
 	size_t bytes;
 
 	job->scan = describe(collector, reason);
@@ -233,6 +236,9 @@ static struct err *job_fill(struct collector *collector, enum tape_scan_reason r
 	if (!err)
 		err = snapshot_take(&collector->leaks.stop, &maps, &job->copy);
 	job->scan.memory_pid = job->copy;
+	if (!err)
+		err = stop_copy(&collector->leaks.stop, &job->stop);
+	job->scan.stop = &job->stop;
 	return err;
 }
 
@@ -259,9 +265,8 @@ static void scan_copy(struct collector *collector, enum tape_scan_reason reason)
 
 	if (job)
 		job->spool_fd = -1;
-	stop_deinit(&leaks->stop);
 	if (!err)
-		err = stop_begin(&leaks->stop, collector->child.pid, &kept);
+		err = stop_all(leaks, collector->child.pid, &kept);
 	if (err) {
 		note_begin(collector, reason);
 	} else {
@@ -352,27 +357,17 @@ static bool is_harmless(int number)
 	return false;
 }
 
-static uint64_t signal_set(const char *status, const char *name)
-{
-	const char *at = strstr(status, name);
-
-	return at ? strtoull(at + strlen(name), NULL, 16) : UINT64_MAX;
-}
-
 /* Whether the process neither handles nor ignores the signal. */
 static bool will_end_it(pid_t pid, int number)
 {
-	char text[4096];
-	size_t bytes;
+	struct status status;
+	uint64_t spared;
 
-	str_format(text, sizeof(text), "/proc/%d/status", (int)pid);
-	CLEAN(fclose) FILE *file = fopen(text, "re");
-
-	bytes = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
-	text[bytes] = '\0';
-	return bytes > 0 && !is_harmless(number) &&
-	       !((signal_set(text, "\nSigCgt:") | signal_set(text, "\nSigIgn:")) >> (number - 1) &
-		 1);
+	if (is_harmless(number) || !status_read(&status, pid, pid))
+		return false;
+	spared = status_number(&status, "SigCgt", 16, UINT64_MAX) |
+		 status_number(&status, "SigIgn", 16, UINT64_MAX);
+	return !(spared >> (number - 1) & 1);
 }
 
 bool leaks_trapped(struct collector *collector, int wait_status)

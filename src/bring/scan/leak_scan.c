@@ -1,6 +1,7 @@
 #include "scan/leak_scan.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <sys/uio.h>
 #include <time.h>
 
@@ -121,6 +122,18 @@ static struct err *drop_idle_holders(struct scan_image *image)
 	return NULL;
 }
 
+void leak_scan_part(struct leak_scan_part *part, uint32_t id, const struct vec_u8 *bytes,
+		    size_t offset)
+{
+	static_assert(offsetof(struct leak_scan_part, bytes) == sizeof(part->header),
+		      "one payload");
+	assert(offset < bytes->count);
+	part->header =
+		(struct tape_scan_part) { .id = id, .total_bytes = bytes->count, .offset = offset };
+	part->count = u64_min(bytes->count - offset, sizeof(part->bytes));
+	memcpy(part->bytes, bytes->items + offset, part->count);
+}
+
 static uint64_t cpu_ns(void)
 {
 	struct timespec now;
@@ -210,29 +223,15 @@ static struct err *run(const struct leak_scan *scan, struct target *target,
 	return drop_idle_holders(image);
 }
 
-/*
- * A first thread that has ended has no memory any more, though the process has: any other thread's
- * number will do.
- */
-static pid_t living_pid(const struct leak_scan *scan)
-{
-	const struct stop_threads *threads = &scan->stop->threads;
-
-	assert(scan->stop);
-	for (size_t i = 0; i < threads->count && scan->memory_pid == scan->stop->pid; i++)
-		if (threads->items[i].is_stopped)
-			return threads->items[i].tid;
-	return scan->memory_pid;
-}
-
 struct err *leak_scan_run(const struct leak_scan *scan, struct scan_image *image)
 {
 	CLEAN(living_deinit) struct living living = { 0 };
 	CLEAN(scan_image_deinit) struct scan_image own = { 0 };
-	struct target target = { .pid = living_pid(scan) };
+	struct target target = { .pid = scan->memory_pid };
 	const uint64_t begin_ns = cpu_ns();
 	struct err *err = maps_read(target.pid, &target.maps);
 
+	assert(scan->stop);
 	assert(scan->capture);
 	if (!err)
 		err = living_read(scan->capture, scan->until_ticks, &living);

@@ -9,6 +9,7 @@
 #include "capture/scan_image.h"
 #include "scan/stop.h"
 #include "tape/stack_board.h"
+#include "tape/tape.h"
 
 struct leak_scan {
 	const struct capture *capture; /* everything that was recorded until now */
@@ -22,6 +23,24 @@ struct leak_scan {
 	uint64_t exit_sp;
 	uint32_t heuristics; /* set of enum tape_scan_heuristic */
 };
+
+/*
+ * The record of a part of a result's bytes, from an offset on: payload and its size. The next part
+ * begins where this one ends.
+ */
+struct leak_scan_part {
+	struct tape_scan_part header;
+	uint8_t bytes[TAPE_RECORD_BYTES_MAX - TAPE_EXTENDED_BYTES - sizeof(struct tape_scan_part)];
+	size_t count; /* of these */
+};
+
+void leak_scan_part(struct leak_scan_part *part, uint32_t id, const struct vec_u8 *bytes,
+		    size_t offset);
+/* Of header and bytes, which follow each other. */
+static inline size_t leak_scan_part_bytes(const struct leak_scan_part *part)
+{
+	return sizeof(part->header) + part->count;
+}
 
 /* The caller deinits image on success. */
 struct err *leak_scan_run(const struct leak_scan *scan, struct scan_image *image);

@@ -178,23 +178,29 @@ static bool is_on(const struct stack_place *place, uint64_t sp)
 	return place && sp >= place->limit && sp < place->top;
 }
 
-/* The block that contains the address; NULL: none. */
-static const struct living_block *block_at(const struct living *living, uint64_t address)
+/* How many blocks begin before the address. */
+static size_t blocks_before(const struct living *living, uint64_t address)
 {
 	size_t low = 0, high = living->blocks.count;
 
 	while (low < high) {
 		const size_t middle = low + (high - low) / 2;
 
-		if (living->blocks.items[middle].address <= address)
+		if (living->blocks.items[middle].address < address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low > 0 && address - living->blocks.items[low - 1].address <
-				       living->blocks.items[low - 1].size_bytes
-		       ? &living->blocks.items[low - 1]
-		       : NULL;
+	return low;
+}
+
+/* The block that contains the address; NULL: none. */
+static const struct living_block *block_at(const struct living *living, uint64_t address)
+{
+	const size_t count = blocks_before(living, address + 1);
+	const struct living_block *last = living->blocks.items + count - 1;
+
+	return count > 0 && address - last->address < last->size_bytes ? last : NULL;
 }
 
 static bool is_in_call(const struct stop_thread *thread)
@@ -283,17 +289,9 @@ static void add_registers(struct finder *finder, const struct stop_thread *threa
 
 static bool has_blocks(const struct living *living, uint64_t begin, uint64_t end)
 {
-	size_t low = 0, high = living->blocks.count;
+	const size_t first = blocks_before(living, begin);
 
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (living->blocks.items[middle].address < begin)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < living->blocks.count && living->blocks.items[low].address < end;
+	return first < living->blocks.count && living->blocks.items[first].address < end;
 }
 
 static bool holds_stack(const struct finder *finder, const struct maps_entry *entry)

@@ -5,15 +5,17 @@
 #include <errno.h>
 #include <linux/sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 
-#include "base/str.h"
+#include "scan/status.h"
 
-enum { CODE_BYTES = 16 << 10, STATUS_BYTES = 4096 };
+enum {
+	CODE_BYTES = 16 << 10,
+	MASK_BYTES = 8 /* of the kernel's set of signals */
+};
 
 /* Where an instruction for system calls is: in the vDSO, which every process has. 0: nowhere. */
 static uint64_t find_call(pid_t pid, const struct maps *maps)
@@ -42,18 +44,9 @@ static uint64_t find_call(pid_t pid, const struct maps *maps)
 /* A filter could end the program for a call that it does not know. */
 static bool has_filter(pid_t pid, pid_t tid)
 {
-	static const char name[] = "\nSeccomp:";
-	char text[STATUS_BYTES];
-	const char *at;
-	size_t bytes;
+	struct status status;
 
-	str_format(text, sizeof(text), "/proc/%d/task/%d/status", (int)pid, (int)tid);
-	CLEAN(fclose) FILE *file = fopen(text, "re");
-
-	bytes = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
-	text[bytes] = '\0';
-	at = strstr(text, name);
-	return !at || strtol(at + strlen(name), NULL, 10) != 0;
+	return !status_read(&status, pid, tid) || status_number(&status, "Seccomp", 10, 1) != 0;
 }
 
 static bool set_registers(pid_t tid, const uint64_t *registers)
@@ -70,7 +63,7 @@ static bool get_registers(pid_t tid, uint64_t *registers)
 	return ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &general) == 0;
 }
 
-/* Waits for a thread to stop; signals for it wait until it goes on. */
+/* Waits for a thread to stop. */
 static bool wait_stop(struct stop_thread *thread, int *status_ret)
 {
 	pid_t got;
@@ -101,8 +94,6 @@ static bool run_call(struct stop_thread *thread, pid_t *copy_ret)
 		else if (status >> 16 == PTRACE_EVENT_FORK || status >> 16 == PTRACE_EVENT_CLONE) {
 			if (ptrace(PTRACE_GETEVENTMSG, thread->tid, NULL, &message) == 0)
 				*copy_ret = (pid_t)message;
-		} else if (status >> 16 == 0) {
-			thread->signal = WSTOPSIG(status);
 		}
 	}
 	return true;
@@ -116,12 +107,8 @@ static bool stop_again(struct stop_thread *thread)
 {
 	int status;
 
-	if (ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL) < 0 ||
-	    ptrace(PTRACE_CONT, thread->tid, NULL, NULL) < 0 || !wait_stop(thread, &status))
-		return false;
-	if (status >> 16 == 0)
-		thread->signal = WSTOPSIG(status);
-	return true;
+	return ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL) == 0 &&
+	       ptrace(PTRACE_CONT, thread->tid, NULL, NULL) == 0 && wait_stop(thread, &status);
 }
 
 static void adopt(pid_t copy)
@@ -134,7 +121,7 @@ static void adopt(pid_t copy)
 }
 
 /* The thread's registers are as before, whatever happened. */
-static pid_t make_copy(struct stop_thread *thread, uint64_t call)
+static pid_t run_copy(struct stop_thread *thread, uint64_t call)
 {
 	uint64_t registers[ARCH_REGSET_WORDS];
 	const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACECLONE;
@@ -153,6 +140,28 @@ static pid_t make_copy(struct stop_thread *thread, uint64_t call)
 	return copy;
 }
 
+/*
+ * Signals for the thread stay pending meanwhile, and those for us, which could end us while its
+ * registers are not its own.
+ */
+static pid_t make_copy(struct stop_thread *thread, uint64_t call)
+{
+	uint64_t all_blocked = UINT64_MAX, mask;
+	sigset_t all, before;
+	pid_t copy = 0;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (ptrace(PTRACE_GETSIGMASK, thread->tid, (void *)(uintptr_t)MASK_BYTES, &mask) == 0 &&
+	    ptrace(PTRACE_SETSIGMASK, thread->tid, (void *)(uintptr_t)MASK_BYTES, &all_blocked) ==
+		    0) {
+		copy = run_copy(thread, call);
+		ptrace(PTRACE_SETSIGMASK, thread->tid, (void *)(uintptr_t)MASK_BYTES, &mask);
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return copy;
+}
+
 /* One that stopped for us, not for a signal, and not in the middle of anything. */
 static bool is_usable(const struct stop *stop, const struct stop_thread *thread)
 {
@@ -164,7 +173,7 @@ static bool is_usable(const struct stop *stop, const struct stop_thread *thread)
 
 struct err *snapshot_take(struct stop *stop, const struct maps *maps, pid_t *copy_ret)
 {
-	const uint64_t call = find_call(stop->pid, maps);
+	const uint64_t call = find_call(stop_living(stop), maps);
 
 	assert(copy_ret);
 	for (size_t i = 0; call && i < stop->threads.count; i++) {
@@ -183,11 +192,10 @@ struct err *snapshot_take(struct stop *stop, const struct maps *maps, pid_t *cop
 			       "processes",
 			       (int)stop->pid);
 	}
-	return err_new(
-		ERR_STATE,
-		"process %d cannot be copied: it has a seccomp filter, or no thread of it is "
-		"where it could make the call",
-		(int)stop->pid);
+	return err_new(ERR_STATE,
+		       "process %d cannot be copied: it has a seccomp filter, or is stopped, or no "
+		       "thread of it is where it could make the call",
+		       (int)stop->pid);
 }
 
 void snapshot_end(pid_t copy)

@@ -5,21 +5,21 @@
 #include <elf.h>
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "base/monotonic.h"
 #include "base/str.h"
+#include "scan/status.h"
 
 #ifndef NT_X86_XSTATE
 #define NT_X86_XSTATE 0x202
 #endif
 
 enum {
-	STATUS_BYTES = 4096,
 	PATIENCE_NS = 1000 * 1000 * 1000,
 	PAUSE_NS = 50 * 1000,
 	ROUNDS_MAX = 64 /* of looking for new threads */
@@ -27,36 +27,14 @@ enum {
 
 CLEAN_DEFINE(closedir, DIR *);
 
-/* --- what the kernel says of it -------------------------------------------------------------- */
-
-static bool read_status(pid_t pid, pid_t tid, char *text)
-{
-	size_t bytes;
-
-	str_format(text, STATUS_BYTES, "/proc/%d/task/%d/status", (int)pid, (int)tid);
-	CLEAN(fclose) FILE *file = fopen(text, "re");
-
-	bytes = file ? fread(text, 1, STATUS_BYTES - 1, file) : 0;
-	text[bytes] = '\0';
-	return bytes > 0;
-}
-
-/* The number behind a name at the beginning of a line; 0: none. */
-static uint64_t status_number(const char *text, const char *name, int base)
-{
-	const char *at = strstr(text, name);
-
-	return at ? strtoull(at + strlen(name), NULL, base) : 0;
-}
-
 static struct err *refusal(pid_t pid, int error)
 {
-	char text[STATUS_BYTES];
+	struct status status;
 	uint64_t tracer;
 
-	if (!read_status(pid, pid, text))
+	if (!status_read(&status, pid, pid))
 		return err_new(ERR_NOT_FOUND, "process %d is gone", (int)pid);
-	tracer = status_number(text, "\nTracerPid:", 10);
+	tracer = status_number(&status, "TracerPid", 10, 0);
 	if (tracer)
 		return err_new(ERR_STATE,
 			       "process %d is traced by process %llu, a debugger or strace; end "
@@ -81,20 +59,13 @@ static struct stop_thread *find(struct stop *stop, pid_t tid)
 	return NULL;
 }
 
-/* A first thread that has ended before the others. */
-static bool is_zombie(pid_t pid, pid_t tid)
-{
-	char text[STATUS_BYTES];
-
-	return read_status(pid, tid, text) && strstr(text, "\nState:\tZ") != NULL;
-}
-
 static struct err *seize(struct stop *stop, pid_t tid, const struct stop_kept *kept)
 {
 	const bool is_kept = tid == kept->tid;
 	struct stop_thread *thread;
+	struct status status;
 
-	if (tid == stop->pid && is_zombie(stop->pid, tid))
+	if (tid == stop->pid && status_read(&status, tid, tid) && status_is_zombie(&status))
 		return NULL;
 
 	if (!is_kept && ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0)
@@ -245,10 +216,8 @@ struct err *stop_begin(struct stop *stop, pid_t pid, const struct stop_kept *kep
 	settle(stop);
 	if (!err && stop->threads.count == 0)
 		err = refusal(pid, ESRCH);
-	if (err) {
+	if (err)
 		stop_end(stop);
-		stop_deinit(stop);
-	}
 	return err;
 }
 
@@ -257,11 +226,41 @@ struct err *stop_begin(struct stop *stop, pid_t pid, const struct stop_kept *kep
 /* A signal that is about to arrive would have ended the call in any case. */
 static bool has_signal(const struct stop *stop, const struct stop_thread *thread)
 {
-	char text[STATUS_BYTES];
+	struct status status;
 
-	return thread->signal || !read_status(stop->pid, thread->tid, text) ||
-	       ((status_number(text, "\nSigPnd:", 16) | status_number(text, "\nShdPnd:", 16)) &
-		~status_number(text, "\nSigBlk:", 16));
+	return thread->signal || !status_read(&status, stop->pid, thread->tid) ||
+	       ((status_number(&status, "SigPnd", 16, 0) |
+		 status_number(&status, "ShdPnd", 16, 0)) &
+		~status_number(&status, "SigBlk", 16, 0));
+}
+
+/*
+ * Calls that a stop ends with EINTR though there is no signal: signal(7), "Interruption of system
+ * calls by stop signals"; those on sockets where they have a timeout. What they have begun does not
+ * change what they do when they are made again.
+ */
+static bool is_repeatable(uint64_t number)
+{
+	static const uint64_t numbers[] = {
+		SYS_epoll_pwait,   SYS_semop,	 SYS_semtimedop, SYS_rt_sigtimedwait,
+		SYS_io_getevents,  SYS_recvfrom, SYS_recvmsg,	 SYS_recvmmsg,
+		SYS_sendto,	   SYS_sendmsg,	 SYS_read,	 SYS_readv,
+		SYS_write,	   SYS_writev,	 SYS_accept,	 SYS_accept4,
+#ifdef SYS_epoll_wait
+		SYS_epoll_wait,
+#endif
+#ifdef SYS_epoll_pwait2
+		SYS_epoll_pwait2,
+#endif
+#ifdef SYS_io_pgetevents
+		SYS_io_pgetevents,
+#endif
+	};
+
+	for (size_t i = 0; i < array_size(numbers); i++)
+		if (numbers[i] == number)
+			return true;
+	return false;
 }
 
 /* The kernel itself makes the others again. */
@@ -269,7 +268,7 @@ static void repeat_call(const struct stop *stop, struct stop_thread *thread)
 {
 	struct iovec general = { thread->registers, sizeof(thread->registers) };
 
-	if ((int64_t)thread->registers[ARCH_REGSET_NUMBER] < 0 ||
+	if (!is_repeatable(thread->registers[ARCH_REGSET_NUMBER]) ||
 	    (int64_t)thread->registers[ARCH_REGSET_RESULT] != -EINTR || has_signal(stop, thread))
 		return;
 	thread->registers[ARCH_REGSET_RESULT] = thread->registers[ARCH_REGSET_NUMBER];
@@ -338,6 +337,29 @@ bool stop_late(struct stop *stop)
 	for (size_t i = 0; i < stop->threads.count; i++)
 		has_more |= wait_for(stop, &stop->threads.items[i]);
 	return has_more;
+}
+
+pid_t stop_living(const struct stop *stop)
+{
+	for (size_t i = 0; i < stop->threads.count; i++)
+		if (stop->threads.items[i].is_stopped)
+			return stop->threads.items[i].tid;
+	return stop->pid;
+}
+
+struct err *stop_copy(const struct stop *stop, struct stop *copy)
+{
+	const size_t count = stop->threads.count;
+
+	*copy = *stop;
+	copy->threads = (struct stop_threads) { 0 };
+	if (!stop_threads_reserve(&copy->threads, count + 1))
+		return err_nomem();
+	if (count > 0)
+		memcpy(copy->threads.items, stop->threads.items,
+		       count * sizeof(*copy->threads.items));
+	copy->threads.count = count;
+	return NULL;
 }
 
 void stop_deinit(struct stop *stop)

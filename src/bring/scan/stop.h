@@ -46,9 +46,9 @@ struct stop_kept {
 };
 
 /*
- * Stops all threads. An error says why it is not possible, and then none is stopped. A thread that
- * does not stop within a second, in an uninterruptible sleep, is left alone and counted. Undone by
- * stop_end, then stop_deinit.
+ * Stops all threads. An error says why it is not possible, and then all go on. A thread that does
+ * not stop within a second, in an uninterruptible sleep, is left alone and counted. Undone, also
+ * after an error, by stop_end, stop_late until it is done, and stop_deinit.
  */
 struct err *stop_begin(struct stop *stop, pid_t pid, const struct stop_kept *kept);
 
@@ -60,6 +60,15 @@ uint64_t stop_end(struct stop *stop);
  * as long as it says so. They go on without that when this process ends.
  */
 bool stop_late(struct stop *stop);
+
+/*
+ * A thread's number by which the process's memory is reached: a first thread that has ended has
+ * none any more, though the process has.
+ */
+pid_t stop_living(const struct stop *stop);
+
+/* What is known of the threads, for another thread of ours to read. The caller deinits copy. */
+struct err *stop_copy(const struct stop *stop, struct stop *copy);
 
 void stop_deinit(struct stop *stop); /* all zeros is fine */
 

@@ -1,0 +1,48 @@
+#include "scan/status.h"
+
+#include <assert.h>
+#include <fcntl.h>
+
+#include "base/clean.h"
+#include "base/str.h"
+
+bool status_read(struct status *status, pid_t pid, pid_t tid)
+{
+	char path[64];
+	ssize_t bytes;
+
+	assert(pid > 0 && tid > 0);
+	str_format(path, sizeof(path), "/proc/%d/task/%d/status", (int)pid, (int)tid);
+	CLEAN(close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	bytes = fd < 0 ? 0 : read(fd, status->text, sizeof(status->text) - 1);
+	status->text[bytes > 0 ? bytes : 0] = '\0';
+	return bytes > 0;
+}
+
+/* Behind the colon of the line with this name; NULL: there is none. */
+static const char *value_of(const struct status *status, const char *name)
+{
+	const size_t len = strlen(name);
+
+	for (const char *at = status->text; at; at = strchr(at, '\n')) {
+		at += *at == '\n';
+		if (strncmp(at, name, len) == 0 && at[len] == ':')
+			return at + len + 1;
+	}
+	return NULL;
+}
+
+uint64_t status_number(const struct status *status, const char *name, int base, uint64_t missing)
+{
+	const char *value = value_of(status, name);
+
+	return value ? strtoull(value, NULL, base) : missing;
+}
+
+bool status_is_zombie(const struct status *status)
+{
+	const char *value = value_of(status, "State");
+
+	return value && value[strspn(value, " \t")] == 'Z';
+}

@@ -1,0 +1,24 @@
+/*
+ * status: what the kernel says of a thread, /proc/PID/task/TID/status.
+ */
+#ifndef MEMTAPE_SCAN_STATUS_H
+#define MEMTAPE_SCAN_STATUS_H
+
+#include <sys/types.h>
+
+#include "core/core.h"
+
+struct status {
+	char text[4096]; /* "" where it cannot be read: the thread is gone */
+};
+
+/* False: it cannot be read. */
+bool status_read(struct status *status, pid_t pid, pid_t tid);
+
+/* The number behind a name such as "SigCgt"; missing if there is no such line. */
+uint64_t status_number(const struct status *status, const char *name, int base, uint64_t missing);
+
+/* A first thread that has ended before the others. */
+bool status_is_zombie(const struct status *status);
+
+#endif

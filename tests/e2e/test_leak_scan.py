@@ -22,6 +22,14 @@ SOURCE = r"""
 static char *volatile held;
 __attribute__((noinline)) static void lose(size_t bytes) { char *volatile block = malloc(bytes); block = NULL; }
 __attribute__((noinline)) static void clear(void) { volatile char room[8192]; memset((void *)room, 0, sizeof(room)); }
+static char *volatile leftover;
+static void leave_on_stack(void)
+{
+	char *volatile room[512];
+	for (int i = 0; i < 512; i++)
+		room[i] = leftover;
+	leftover = NULL;
+}
 static void *storm(void *seed)
 {
 	void *keep[64] = { 0 };
@@ -53,6 +61,8 @@ int main(int argc, char **argv)
 	held = malloc(1000);
 	lose(77);
 	clear();
+	if (argc > 1 && strcmp(argv[1], "leave") == 0)
+		leftover = malloc(33), atexit(leave_on_stack);
 	puts("ready"), fflush(stdout);
 	if (argc > 1 && strcmp(argv[1], "abort") == 0)
 		abort();
@@ -65,6 +75,36 @@ int main(int argc, char **argv)
 				puts("nanosleep was interrupted"), fflush(stdout);
 		}
 	return 7;
+}
+"""
+
+
+SIGNALLED = r"""
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+enum { COUNT = 3000 };
+static volatile sig_atomic_t seen;
+static void on_signal(int number) { (void)number; seen++; }
+static void *sender(void *unused)
+{
+	for (int i = 0; i < COUNT; i++, usleep(200))
+		while (sigqueue(getpid(), SIGRTMIN, (union sigval) { .sival_int = i }) < 0)
+			usleep(100);
+	return unused;
+}
+int main(void)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	pthread_t thread;
+	sigaction(SIGRTMIN, &action, NULL);
+	pthread_create(&thread, NULL, sender, NULL);
+	pthread_join(thread, NULL);
+	for (int i = 0; i < 50 && seen < COUNT; i++)
+		usleep(20000);
+	printf("%d of %d\n", (int)seen, COUNT);
+	return seen != COUNT;
 }
 """
 
@@ -114,6 +154,12 @@ def test_the_end_of_a_program_is_scanned_and_its_status_stays(program, tmp_path,
     assert found["not_scanned"]["blocks"] == 0
 
 
+def test_what_exit_handlers_left_on_the_stack_holds_nothing(program, tmp_path):
+    done = recording.run([binary(), "record", "-q", "--leak-scan", "-o", tmp_path / "tape", program, "leave"])
+    assert done.returncode == 7
+    assert classes(tmp_path / "tape")["definitely_lost"] == {"bytes": 77 + 33, "blocks": 2}
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_program_that_a_signal_ends_is_scanned_before(program, tmp_path, number):
     tape = tmp_path / "tape"
@@ -123,12 +169,29 @@ def test_a_program_that_a_signal_ends_is_scanned_before(program, tmp_path, numbe
     assert classes(tape)["definitely_lost"] == {"bytes": 77, "blocks": 1}
 
 
-def test_killing_a_program_leaves_no_process_behind(program, tmp_path):
-    process = start(program, tmp_path / "tape", "--leak-scan=every:50ms", words=("run", "2"))
+@pytest.mark.parametrize("rest_ms", [50, 120, 190, 260, 330])
+def test_killing_a_program_leaves_no_process_behind(program, tmp_path, rest_ms):
+    process = start(program, tmp_path / "tape", "--leak-scan=every:2ms", words=("run", "8"))
     pid = pid_of(process)
-    time.sleep(0.5)
+    time.sleep(rest_ms / 1000)
     assert stop(process) == ""
     assert not os.path.exists(f"/proc/{pid}")
+
+
+@pytest.mark.parametrize("_", range(3))
+def test_a_program_that_ends_while_its_threads_run_ends(program, tmp_path, _):
+    done = recording.run([binary(), "record", "-q", "--leak-scan", "-o", tmp_path / "tape", program, "end", "6"],
+                         timeout=60)
+    assert done.returncode == 7
+    assert classes(tmp_path / "tape")["definitely_lost"]["bytes"] >= 77
+
+
+def test_signals_that_come_during_scans_are_all_delivered(tmp_path):
+    (tmp_path / "signalled.c").write_text(SIGNALLED)
+    subprocess.run(["gcc", "-O1", "-pthread", "-o", tmp_path / "signalled", tmp_path / "signalled.c"], check=True)
+    done = recording.run([binary(), "record", "-q", "--leak-scan=every:10ms", "-o", tmp_path / "tape",
+                          tmp_path / "signalled"], timeout=60)
+    assert done.returncode == 0, done.stdout
 
 
 def test_scans_of_a_busy_program_are_not_noticed_by_it(program, tmp_path):

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "scan/status.h"
 
@@ -63,15 +64,35 @@ static bool get_registers(pid_t tid, uint64_t *registers)
 	return ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &general) == 0;
 }
 
-/* Waits for a thread to stop. */
-static bool wait_stop(struct stop_thread *thread, int *status_ret)
+/* Whether it has ended, or is about to: then it does not stop any more. */
+static bool is_dead(pid_t pid, pid_t tid)
 {
-	pid_t got;
+	struct status status;
 
-	do
-		got = waitpid(thread->tid, status_ret, __WALL);
-	while (got < 0 && errno == EINTR);
-	return got == thread->tid && WIFSTOPPED(*status_ret);
+	return !status_read(&status, pid, tid) || status_is_dead(&status);
+}
+
+/*
+ * Waits for a thread to stop, but not for its end: that of a first thread is not to be had before
+ * the others' have been seen, which is up to us as well.
+ */
+static bool wait_stop(pid_t pid, const struct stop_thread *thread, int *status_ret)
+{
+	const struct timespec pause = { .tv_nsec = 20 * 1000 };
+
+	for (;;) {
+		siginfo_t info = { 0 };
+
+		if (waitid(P_PID, (id_t)thread->tid, &info, WSTOPPED | WNOHANG | __WALL) < 0)
+			return false;
+		if (info.si_pid == thread->tid) {
+			*status_ret = info.si_status << 8 | 0x7f; /* as from waitpid() */
+			return true;
+		}
+		if (is_dead(pid, thread->tid))
+			return false;
+		nanosleep(&pause, NULL);
+	}
 }
 
 static bool is_call_stop(int status)
@@ -80,14 +101,14 @@ static bool is_call_stop(int status)
 }
 
 /* Runs the thread to the end of its call; *copy_ret is the process that it made, if it did. */
-static bool run_call(struct stop_thread *thread, pid_t *copy_ret)
+static bool run_call(pid_t pid, struct stop_thread *thread, pid_t *copy_ret)
 {
 	unsigned long message;
 	int status, call_stops = 0;
 
 	while (call_stops < 2) {
 		if (ptrace(PTRACE_SYSCALL, thread->tid, NULL, NULL) < 0 ||
-		    !wait_stop(thread, &status))
+		    !wait_stop(pid, thread, &status))
 			return false;
 		if (is_call_stop(status))
 			call_stops++;
@@ -103,12 +124,12 @@ static bool run_call(struct stop_thread *thread, pid_t *copy_ret)
  * Back to where it was stopped at first: the kernel makes an interrupted call again only on the way
  * out of such a stop.
  */
-static bool stop_again(struct stop_thread *thread)
+static bool stop_again(pid_t pid, struct stop_thread *thread)
 {
 	int status;
 
 	return ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL) == 0 &&
-	       ptrace(PTRACE_CONT, thread->tid, NULL, NULL) == 0 && wait_stop(thread, &status);
+	       ptrace(PTRACE_CONT, thread->tid, NULL, NULL) == 0 && wait_stop(pid, thread, &status);
 }
 
 static void adopt(pid_t copy)
@@ -121,7 +142,7 @@ static void adopt(pid_t copy)
 }
 
 /* The thread's registers are as before, whatever happened. */
-static pid_t run_copy(struct stop_thread *thread, uint64_t call)
+static pid_t run_copy(pid_t pid, struct stop_thread *thread, uint64_t call)
 {
 	uint64_t registers[ARCH_REGSET_WORDS];
 	const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACECLONE;
@@ -132,9 +153,9 @@ static pid_t run_copy(struct stop_thread *thread, uint64_t call)
 	if (ptrace(PTRACE_SETOPTIONS, thread->tid, NULL, options) < 0 ||
 	    !set_registers(thread->tid, registers))
 		return 0;
-	if (run_call(thread, &copy) && copy > 0)
+	if (run_call(pid, thread, &copy) && copy > 0)
 		adopt(copy);
-	stop_again(thread);
+	stop_again(pid, thread);
 	set_registers(thread->tid, thread->registers);
 	ptrace(PTRACE_SETOPTIONS, thread->tid, NULL, 0);
 	return copy;
@@ -144,7 +165,7 @@ static pid_t run_copy(struct stop_thread *thread, uint64_t call)
  * Signals for the thread stay pending meanwhile, and those for us, which could end us while its
  * registers are not its own.
  */
-static pid_t make_copy(struct stop_thread *thread, uint64_t call)
+static pid_t make_copy(pid_t pid, struct stop_thread *thread, uint64_t call)
 {
 	uint64_t all_blocked = UINT64_MAX, mask;
 	sigset_t all, before;
@@ -155,7 +176,7 @@ static pid_t make_copy(struct stop_thread *thread, uint64_t call)
 	if (ptrace(PTRACE_GETSIGMASK, thread->tid, (void *)(uintptr_t)MASK_BYTES, &mask) == 0 &&
 	    ptrace(PTRACE_SETSIGMASK, thread->tid, (void *)(uintptr_t)MASK_BYTES, &all_blocked) ==
 		    0) {
-		copy = run_copy(thread, call);
+		copy = run_copy(pid, thread, call);
 		ptrace(PTRACE_SETSIGMASK, thread->tid, (void *)(uintptr_t)MASK_BYTES, &mask);
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -182,7 +203,7 @@ struct err *snapshot_take(struct stop *stop, const struct maps *maps, pid_t *cop
 
 		if (!is_usable(stop, thread))
 			continue;
-		copy = make_copy(thread, call);
+		copy = make_copy(stop->pid, thread, call);
 		if (copy > 0) {
 			*copy_ret = copy;
 			return NULL;

@@ -40,9 +40,10 @@ uint64_t status_number(const struct status *status, const char *name, int base, 
 	return value ? strtoull(value, NULL, base) : missing;
 }
 
-bool status_is_zombie(const struct status *status)
+bool status_is_dead(const struct status *status)
 {
 	const char *value = value_of(status, "State");
+	const char state = value ? value[strspn(value, " \t")] : 'X';
 
-	return value && value[strspn(value, " \t")] == 'Z';
+	return state == 'Z' || state == 'X';
 }

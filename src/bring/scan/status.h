@@ -18,7 +18,7 @@ bool status_read(struct status *status, pid_t pid, pid_t tid);
 /* The number behind a name such as "SigCgt"; missing if there is no such line. */
 uint64_t status_number(const struct status *status, const char *name, int base, uint64_t missing);
 
-/* A first thread that has ended before the others. */
-bool status_is_zombie(const struct status *status);
+/* It has ended and somebody is to see that: so, too, a first thread that the others outlive. */
+bool status_is_dead(const struct status *status);
 
 #endif

@@ -65,7 +65,7 @@ static struct err *seize(struct stop *stop, pid_t tid, const struct stop_kept *k
 	struct stop_thread *thread;
 	struct status status;
 
-	if (tid == stop->pid && status_read(&status, tid, tid) && status_is_zombie(&status))
+	if (tid == stop->pid && status_read(&status, tid, tid) && status_is_dead(&status))
 		return NULL;
 
 	if (!is_kept && ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0)

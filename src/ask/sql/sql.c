@@ -203,6 +203,7 @@ static struct err *run_one(struct sql *sql, const char *text, bool *failed_ret,
 	set_deadline(sql);
 	sql->function_count = 0;
 	sql->context.sums = NULL;
+	sql->is_summed = false;
 	*failed_ret = sql_adapter_prepare(sql, text, &statement, rest_ret) == SQL_FAILED;
 	if (*failed_ret || !statement)
 		return NULL;

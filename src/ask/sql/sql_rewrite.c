@@ -468,15 +468,12 @@ static bool take_statement(struct rewriter *rewriter)
 
 static void note_groups(const struct rewriter *rewriter, struct sql_sums *sums)
 {
-	sums->is_by_columns = true;
 	for (size_t i = 0; i < rewriter->group_count; i++) {
 		const struct sql_span *span = &rewriter->groups[i];
 		const struct sql_token *token = &rewriter->tokens.items[span->begin];
 
 		if (span->end == span->begin + 1 && token->kind == TOKEN_COLUMN)
 			sums->groups[token->number / 64] |= UINT64_C(1) << token->number % 64;
-		else
-			sums->is_by_columns = false;
 	}
 }
 

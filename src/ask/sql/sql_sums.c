@@ -326,7 +326,7 @@ static bool is_final(const struct cursor *cursor)
 {
 	const struct sql_sums *sums = cursor->base.context->sums;
 
-	if (!sums->is_by_columns || !sums->adds_in_order)
+	if (!sums->adds_in_order)
 		return false;
 	for (size_t i = 0; i < cursor->key_count; i++) {
 		/* Texts can be equal though their numbers are not. */

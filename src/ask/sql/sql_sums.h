@@ -35,8 +35,7 @@ extern const char *const sql_sum_words[SQL_SUM_KINDS];
 enum { SQL_SUMS_COLUMNS_MAX = 1024 };
 struct sql_sums {
 	uint64_t columns[SQL_SUMS_COLUMNS_MAX / 64]; /* by number, by bit */
-	uint64_t groups[SQL_SUMS_COLUMNS_MAX / 64];  /* it groups by no more than these columns */
-	bool is_by_columns; /* there is no group by anything else than columns, or no group at all */
+	uint64_t groups[SQL_SUMS_COLUMNS_MAX / 64];  /* columns that it groups by, by themselves */
 	bool adds_in_order; /* SQLite adds real numbers one by one, and does nothing about rounding */
 };
 

@@ -102,8 +102,13 @@ void sql_allocations_show_own(unsigned column, uint64_t number, struct sql_value
 
 bool sql_allocations_null(unsigned column, uint64_t *null_ret)
 {
-	const struct sql_column *about = &sql_allocations_columns[column];
+	const struct sql_column *about;
 
-	*null_ret = column < SQL_ALLOCATIONS_COLUMNS ? about->null_value : FIELD_NONE;
-	return column >= SQL_ALLOCATIONS_COLUMNS || about->flags & (SQL_NULLABLE | SQL_NULL_AMID);
+	if (column >= SQL_ALLOCATIONS_COLUMNS) { /* a field */
+		*null_ret = FIELD_NONE;
+		return true;
+	}
+	about = &sql_allocations_columns[column];
+	*null_ret = about->null_value;
+	return about->flags & (SQL_NULLABLE | SQL_NULL_AMID);
 }

@@ -148,7 +148,7 @@ def problems(root, _build):
                 if library not in rooms[room][1]:
                     found.append(f"{name}: {room} may not use {library} (<{header}>)")
     for (room, library), names in users.items():
-        if len(names) > 1:
+        if len({name.rpartition("/")[2].partition("_")[0] for name in names}) > 1:
             found.append(f"{library} has more than one adapter in {room}: {', '.join(sorted(names))}")
     for room, headers in doors.items():
         if len(headers) > DOORS_MAX:

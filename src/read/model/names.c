@@ -5,6 +5,8 @@
 #include "base/map.h"
 #include "model/jit_names.h"
 #include "model/roles.h"
+#include "model/scans.h"
+#include "symbol/demangle.h"
 #include "symbol/spell.h"
 
 VEC_DEFINE(name_vec, const struct name *); /* in the arena: callers keep them */
@@ -36,6 +38,8 @@ struct names {
 	struct map shown;	  /* function as shown and module -> name */
 	bool is_view;		  /* of other names: owns only is_shown */
 	struct map files;	  /* pointer to a recorded source path -> its path here */
+	struct map variables;	  /* address -> struct name_variable * */
+	bool is_settled;
 	struct name_vec all;
 	struct arena arena;
 };
@@ -97,6 +101,7 @@ void names_destroy(struct names *names)
 	map_deinit(&names->ids);
 	map_deinit(&names->shown);
 	map_deinit(&names->files);
+	map_deinit(&names->variables);
 	name_vec_deinit(&names->all);
 	arena_deinit(&names->arena);
 	free(names);
@@ -365,6 +370,78 @@ struct name_frames names_frames(struct names *names, uint32_t stack)
 	return *place->frames;
 }
 
+/* --- variables ------------------------------------------------------------------------------- */
+
+static const char *variable_text(struct names *names, const char *text)
+{
+	CLEAN(free) char *readable = demangle(text);
+	const char *copy = readable ? arena_strdup(&names->arena, readable) : text;
+
+	return copy ? spell_name(copy, names->spelling, &names->arena) : text;
+}
+
+/* The module loaded last at this place. */
+static size_t variable_module(const struct names *names, uint64_t address)
+{
+	for (size_t i = model_module_count(names->model); i-- > 0;) {
+		const struct capture_module *module = model_module(names->model, i);
+
+		if (address >= module->begin && address < module->end)
+			return i;
+	}
+	return CAPTURE_MODULE_NONE;
+}
+
+static struct name_variable variable_find(struct names *names, uint64_t address, const char *symbol)
+{
+	struct name_variable variable = { .name = variable_text(names, symbol) };
+	const size_t module = variable_module(names, address);
+	struct symbol_variable known;
+
+	if (module == CAPTURE_MODULE_NONE)
+		return variable;
+	variable.module = names_module_path(names, module);
+	if (!symbol[0]) {
+		variable.name = names_short_path(variable.module);
+		return variable;
+	}
+	known = symbolizer_variable(names->symbolizer, names_object(names, module),
+				    address - model_module(names->model, module)->bias);
+	variable.type = known.type ? spell_name(known.type, names->spelling, &names->arena) : NULL;
+	variable.file = file_here(names, known.file);
+	variable.line = known.line;
+	return variable;
+}
+
+struct name_variable names_variable(struct names *names, uint64_t address, const char *symbol)
+{
+	const uint64_t *known = map_find(&names->variables, address);
+	struct name_variable *variable;
+	uint64_t *place;
+
+	if (known)
+		return *(const struct name_variable *)(uintptr_t)*known;
+	variable = names->is_settled ? NULL : arena_new(&names->arena, struct name_variable);
+	place = variable ? map_put(&names->variables, address, NULL) : NULL;
+	if (!place)
+		return (struct name_variable) { .name = symbol };
+	*variable = variable_find(names, address, symbol);
+	*place = (uintptr_t)variable;
+	return *variable;
+}
+
+static void variables_settle(struct names *names)
+{
+	for (size_t i = 0; i < model_scan_count(names->model); i++) {
+		const struct model_scan *scan = model_scan_get(names->model, i);
+
+		for (uint64_t h = 0; h < scan->holder_count; h++)
+			if (scan->holders[h].kind == TAPE_SCAN_GLOBAL)
+				(void)names_variable(names, scan->holders[h].begin,
+						     scan->holders[h].name);
+	}
+}
+
 void names_settle(struct names *names)
 {
 	assert(!names->is_view);
@@ -373,6 +450,8 @@ void names_settle(struct names *names)
 		(void)names_frames(names, i);
 	for (size_t i = 0; i < model_module_count(names->model); i++)
 		(void)names_object(names, i);
+	variables_settle(names);
+	names->is_settled = true;
 }
 
 struct names *names_view(const struct names *names)

@@ -68,6 +68,21 @@ struct name_frames names_look(struct names *names, uint32_t stack);
 const struct name *names_get(const struct names *names, uint32_t name);
 size_t names_count(const struct names *names);
 
+/* A variable that a leak scan found. */
+struct name_variable {
+	const char *name;   /* demangled; without a symbol the module's; "" if unknown */
+	const char *type;   /* NULL: unknown */
+	const char *module; /* path; NULL: outside of every module */
+	const char *file;   /* of its declaration here; NULL: unknown */
+	uint32_t line;	    /* 0: unknown */
+};
+
+/*
+ * The variable at an address, with the name of its symbol. After names_settle only those of the
+ * model's scans have a type and a file.
+ */
+struct name_variable names_variable(struct names *names, uint64_t address, const char *symbol);
+
 /* The symbolizer behind it, and its number of a module: for queries about files. */
 struct symbolizer *names_symbolizer(struct names *names);
 uint32_t names_object(struct names *names, size_t module);

@@ -38,6 +38,7 @@ void object_destroy(struct object *object)
 		return;
 	object_keep(object);
 	debug_info_close(object->debug_info);
+	debug_variables_close(object->variables);
 	elf_names_deinit(&object->names);
 	elf_file_close(object->file);
 	elf_file_close(object->debug);
@@ -271,6 +272,23 @@ const struct symbol_frames *object_frames(struct object *object, uint64_t addres
 	if (!*place)
 		*place = (uintptr_t)frames_create(object, address);
 	return (const struct symbol_frames *)(uintptr_t)*place;
+}
+
+bool object_variable(struct object *object, uint64_t address, struct debug_variable *variable_ret)
+{
+	object_open(object);
+	if (!object->has_variables && object->dwarf_path) {
+		CLEAN(err_destroy)
+		struct err *err = debug_variables_open(object->dwarf_path, &object->variables);
+
+		(void)err; /* damaged: nothing is known */
+	}
+	object->has_variables = true;
+	if (!object->variables || !debug_variables_find(object->variables, address, variable_ret))
+		return false;
+	if (variable_ret->file)
+		variable_ret->file = path_clean(object, variable_ret->file);
+	return true;
 }
 
 static void add_fresh(const struct object *object, uint64_t address, struct pack_builder *builder)

@@ -13,6 +13,7 @@
 
 #include "symbol/cache.h"
 #include "symbol/debug_info.h"
+#include "symbol/debug_variables.h"
 #include "symbol/elf_names.h"
 #include "symbol/symbol.h"
 
@@ -40,12 +41,14 @@ struct object {
 	bool is_fetched;	/* debug came from a server */
 	const char *dwarf_path; /* what has .debug_info; NULL: nothing */
 	struct debug_info *debug_info;
-	struct elf_names names; /* of symbol tables */
-	bool has_names;		/* they were read */
-	struct map frames;	/* address -> struct symbol_frames * */
-	struct map texts;	/* pointer to a text -> its readable copy */
-	struct vec_u64 fresh;	/* addresses that `cached` does not have */
-	size_t kept_count;	/* of them: already in the cache's file */
+	struct debug_variables *variables; /* NULL: not read yet, or none */
+	bool has_variables;		   /* they were read */
+	struct elf_names names;		   /* of symbol tables */
+	bool has_names;			   /* they were read */
+	struct map frames;		   /* address -> struct symbol_frames * */
+	struct map texts;		   /* pointer to a text -> its readable copy */
+	struct vec_u64 fresh;		   /* addresses that `cached` does not have */
+	size_t kept_count;		   /* of them: already in the cache's file */
 	const struct pack *embedded;
 	struct cache_file cached; /* bytes NULL: none */
 	uint64_t identity;	  /* 0: do not cache */
@@ -61,6 +64,9 @@ void object_open(struct object *object);
 
 /* NULL: out of memory. Lives as long as the object. */
 const struct symbol_frames *object_frames(struct object *object, uint64_t address);
+
+/* The variable at an address of the file. False: nothing is known of it. */
+bool object_variable(struct object *object, uint64_t address, struct debug_variable *variable_ret);
 
 /* Saves new names in the cache; on failure they are looked up again next time. */
 void object_keep(struct object *object);

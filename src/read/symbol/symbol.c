@@ -210,6 +210,17 @@ struct symbol_frames symbolizer_frames(struct symbolizer *symbolizer, uint32_t o
 	return frames ? *frames : none;
 }
 
+struct symbol_variable symbolizer_variable(struct symbolizer *symbolizer, uint32_t object,
+					   uint64_t address)
+{
+	struct debug_variable found;
+
+	if (object >= symbolizer->objects.count ||
+	    !object_variable(symbolizer->objects.items[object], address, &found))
+		return (struct symbol_variable) { 0 };
+	return (struct symbol_variable) { found.type, found.file, found.line };
+}
+
 enum symbol_state symbolizer_object_state(const struct symbolizer *symbolizer, uint32_t object)
 {
 	if (object >= symbolizer->objects.count)

@@ -99,6 +99,17 @@ void symbolizer_resolve(struct symbolizer *symbolizer, struct symbol_request *re
 struct symbol_frames symbolizer_frames(struct symbolizer *symbolizer, uint32_t object,
 				       uint64_t address);
 
+/* A variable, as debug information has it. Texts live as long as the symbolizer. */
+struct symbol_variable {
+	const char *type; /* in full (symbol/spell.h); NULL: unknown */
+	const char *file; /* as passed to the compiler; NULL: unknown */
+	uint32_t line;	  /* 0: unknown */
+};
+
+/* The variable that begins at an address of the object. All zeros: nothing is known of it. */
+struct symbol_variable symbolizer_variable(struct symbolizer *symbolizer, uint32_t object,
+					   uint64_t address);
+
 /* SYMBOL_UNREAD until an address of it was looked up. */
 enum symbol_state symbolizer_object_state(const struct symbolizer *symbolizer, uint32_t object);
 

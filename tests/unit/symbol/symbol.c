@@ -310,6 +310,45 @@ static void what_is_in_the_cache_is_as_it_was(void **state)
 	assert_int_equal(rmdir(folder), 0);
 }
 
+struct shelf {
+	int unused;
+};
+struct shelf own_shelf, *own_shelves[3];
+const char *const *own_words;
+int (*own_function)(void);
+
+static void a_variable_has_its_type_and_line(void **state)
+{
+	static struct shelf **inner;
+	const struct {
+		const void *address;
+		const char *type;
+	} cases[] = {
+		{ &own_shelf, "struct shelf" },
+		{ own_shelves, "struct shelf *[3]" },
+		{ &own_words, "char const * const *" },
+		{ &own_function, "(function) *" },
+		{ &sink, "uint64_t" },
+		{ &inner, "struct shelf **" },
+	};
+	struct fixture *fixture = *state;
+	const uint32_t object = symbolizer_object(fixture->symbolizer, fixture->path, NULL, 0);
+	struct symbol_variable found;
+
+	sink += inner != NULL;
+	for (size_t i = 0; i < array_size(cases); i++) {
+		found = symbolizer_variable(fixture->symbolizer, object,
+					    (uintptr_t)cases[i].address - own_bias);
+		assert_string_equal(found.type, cases[i].type);
+		assert_non_null(strstr(found.file, "symbol.c"));
+		assert_true(found.line > 0 && found.line < __LINE__);
+	}
+	found = symbolizer_variable(fixture->symbolizer, object,
+				    (uintptr_t)&own_shelves[1] - own_bias);
+	assert_null(found.type); /* not where it begins */
+	assert_null(symbolizer_variable(fixture->symbolizer, object + 1, 0).type);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -324,6 +363,7 @@ int main(void)
 		TEST(a_torn_object_is_survived),
 		TEST(objects_side_by_side_are_as_one_after_the_other),
 		TEST(what_is_in_the_cache_is_as_it_was),
+		TEST(a_variable_has_its_type_and_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,7 @@
  */
 #include "report/report.h"
 
-#include "questions/leak_scan.h"
+#include "questions/leaks.h"
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/list_fields.h"
@@ -51,9 +51,9 @@ static const struct option_row rows[] = {
 	  "leak-classes: text as Valgrind's Memcheck writes it" },
 	{ "fail-on", 0, "CLASSES", OPTION_TEXT, offsetof(struct report_options, fail_on),
 	  "leak-classes: exit with 1 if there are leaks of these classes: definite, possible, "
-	  "indirect, reachable, all" },
+	  "indirect, reachable, all; growth: growing" },
 	{ "error-exitcode", 0, "N", OPTION_U64, offsetof(struct report_options, error_exitcode),
-	  "leak-classes: the exit code of --fail-on (default: 1)" },
+	  "leak-classes, growth: the exit code of --fail-on (default: 1)" },
 	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct report_options, output),
 	  "write to FILE" },
 	OUTPUT_FORCE_OPTION_AS(0, struct report_options, force),
@@ -94,14 +94,14 @@ static struct err *report_choose(int operand_count, char **argv, const struct re
 		       str_text(&known));
 }
 
-static struct err *failing_parse(struct report_options *options)
+static struct err *failing_parse(const struct report *report, struct report_options *options)
 {
 	const char *fail_on = options->fail_on;
 
 	if (options->error_exitcode > UINT8_MAX)
 		return err_new(ERR_USAGE, "--error-exitcode: at most %d", UINT8_MAX);
-	if (!fail_on && options->error_exitcode > 0)
-		fail_on = "definite,possible"; /* as Memcheck */
+	if (!fail_on && options->error_exitcode > 0) /* as Memcheck */
+		fail_on = report->fail_kinds >> LOSS_GROWING & 1 ? "growing" : "definite,possible";
 	return fail_on ? err_wrap(loss_kinds_parse(fail_on, &options->settings.fail_on),
 				  "--fail-on")
 		       : NULL;
@@ -117,7 +117,7 @@ static struct err *settings_fill(const struct report *report, struct report_opti
 	if (!err && settings->is_memcheck && settings->format != EMIT_TEXT)
 		err = err_new(ERR_USAGE, "--memcheck excludes --json and --csv");
 	if (!err)
-		err = failing_parse(options);
+		err = failing_parse(report, options);
 	if (err)
 		return err;
 	settings->tape_path = argv[1];

@@ -95,6 +95,17 @@ def watched(tmp_path_factory):
     return program
 
 
+@pytest.fixture(scope="session")
+def scanned(tmp_path_factory):
+    """A program that ends with blocks of every class, and a variable that keeps some."""
+    folder = tmp_path_factory.mktemp("scanned")
+    run("cc", "-g", "-O1", "-o", folder / "scanned", HERE / "scanned.c")
+    run(recording.memtape(), "record", "-q", "--leak-scan", "-o", folder / "the.mtape", "--", folder / "scanned",
+        env=recording.clean_env())
+    with served(folder / "the.mtape") as url:
+        yield url
+
+
 def chromium():
     found = next((path for path in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if path), None)
     assert found, "Chromium is not installed: ./dev setup --tests"
@@ -175,6 +186,11 @@ def test_what_a_tape_was_made_of_is_told(env, tape, dist, tmp_path):
     subprocess.run([str(word) for word in twice], env=recording.clean_env(), check=False, stderr=subprocess.DEVNULL)  # glibc ends it
     with served(tape, tmp_path / "made.mtape", tmp_path / "stripped.mtape", tmp_path / "twice.mtape") as url:
         run("node", "--test", HERE / "made" / "made.test.mjs", env=dict(env, MEMTAPE_URL=url, CHROMIUM=chromium()), timeout=600)
+
+
+@pytest.mark.slow
+def test_a_leak_scan_is_shown(env, scanned, dist):
+    run("node", "--test", HERE / "scanned" / "scanned.test.mjs", env=dict(env, MEMTAPE_URL=scanned, CHROMIUM=chromium()), timeout=600)
 
 
 @pytest.mark.slow

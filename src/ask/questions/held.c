@@ -1,7 +1,7 @@
 /* Nodes of a scan's graph as results. */
 #include <assert.h>
 
-#include "questions/leak_scan.h"
+#include "questions/leaks.h"
 
 const char *const held_kinds[] = {
 	"block", "global", "stack", "tls", "registers", "mapping", NULL
@@ -9,7 +9,10 @@ const char *const held_kinds[] = {
 
 static const struct member node_members[] = {
 	MEMBER(struct held_node, kind, TEXT, "what it is", .words = held_kinds),
-	MEMBER(struct held_node, name, TEXT, "of a variable or mapping", .nullable = true),
+	MEMBER(struct held_node, name, TEXT,
+	       "of a variable or mapping; of a library's data without symbols, the library",
+	       .nullable = true),
+	MEMBER(struct held_node, type, TEXT, "of a variable", .nullable = true),
 	MEMBER(struct held_node, tid, PLAIN, "the thread whose stack, registers or memory it is",
 	       .nullable = true),
 	MEMBER(struct held_node, thread, TEXT, "name of that thread", .nullable = true),
@@ -40,19 +43,28 @@ struct held_node held_node_of(const struct asked *asked, const struct model_scan
 {
 	static const struct place nowhere = { .line = SHAPE_NONE, .hash = SHAPE_NONE };
 	const struct model_scan_holder *holder;
+	struct name_variable variable;
 	const struct model_scan_block *block;
 
 	assert(node < scan->block_count + scan->holder_count);
 	if (model_scan_node_is_holder(scan, node)) {
 		holder = &scan->holders[node - scan->block_count];
+		if (holder->kind == TAPE_SCAN_GLOBAL)
+			variable = names_variable(asked->names, holder->begin, holder->name);
+		else
+			variable = (struct name_variable) { .name = holder->name };
 		return (struct held_node) {
 			.kind = held_kinds[holder->kind],
-			.name = holder->name[0] ? holder->name : NULL,
+			.name = variable.name[0] ? variable.name : NULL,
+			.type = variable.type,
 			.tid = holder->tid ? holder->tid : SHAPE_NONE,
 			.thread = holder->tid ? thread_name(asked->model, holder->tid) : NULL,
 			.address = holder->begin,
 			.bytes = holder->end - holder->begin,
-			.place = nowhere,
+			.place = { .file = variable.file,
+				   .line = variable.line ? variable.line : SHAPE_NONE,
+				   .module = variable.module,
+				   .hash = SHAPE_NONE },
 			.offset = SHAPE_NONE,
 		};
 	}

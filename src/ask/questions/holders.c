@@ -3,7 +3,7 @@
 
 #include "base/sort.h"
 #include "base/str.h"
-#include "questions/leak_scan.h"
+#include "questions/leaks.h"
 #include "questions/questions.h"
 #include "sums/holding.h"
 

@@ -1,4 +1,4 @@
-#include "questions/leak_scan.h"
+#include "questions/leaks.h"
 
 #include <assert.h>
 

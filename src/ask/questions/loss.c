@@ -1,4 +1,4 @@
-#include "questions/leak_scan.h"
+#include "questions/leaks.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -58,6 +58,7 @@ struct err *loss_kinds_parse(const char *text, unsigned *kinds_ret)
 		{ "reachable", 1 << LOSS_REACHABLE },
 		{ "all", 1 << LOSS_DEFINITE | 1 << LOSS_POSSIBLE | 1 << LOSS_INDIRECT |
 				 1 << LOSS_REACHABLE },
+		{ "growing", 1 << LOSS_GROWING },
 	};
 	unsigned kinds = 0;
 
@@ -71,8 +72,8 @@ struct err *loss_kinds_parse(const char *text, unsigned *kinds_ret)
 			i++;
 		if (i == array_size(words))
 			return err_new(ERR_USAGE,
-				       "'%.*s': expected definite, possible, indirect, reachable "
-				       "or all, separated by commas",
+				       "'%.*s': expected definite, possible, indirect, "
+				       "reachable, all or growing, separated by commas",
 				       (int)(end - at), at);
 		kinds |= words[i].kinds;
 		if (!*end)

@@ -3,7 +3,7 @@
 
 #include "base/map.h"
 #include "base/sort.h"
-#include "questions/leak_scan.h"
+#include "questions/leaks.h"
 #include "questions/questions.h"
 #include "sums/holding.h"
 
@@ -18,12 +18,6 @@ struct kept {
 
 VEC_DEFINE(kept_vec, struct kept);
 
-#define HOLDER_MEMBERS(type)                                                                       \
-	MEMBER(type, kind, TEXT, "what it is", .words = held_kinds),                               \
-		MEMBER(type, name, TEXT, "of a variable or mapping", .nullable = true),            \
-		MEMBER(type, tid, PLAIN, "the thread whose memory it is", .nullable = true),       \
-		MEMBER(type, thread, TEXT, "name of that thread", .nullable = true)
-
 static const struct member kept_members[] = {
 	MEMBER(struct kept_site, bytes, BYTES, NULL),
 	MEMBER(struct kept_site, blocks, COUNT, NULL),
@@ -32,7 +26,17 @@ static const struct member kept_members[] = {
 static const struct shape shape_kept = SHAPE("KeptSite", struct kept_site, kept_members);
 
 static const struct member keeper_members[] = {
-	HOLDER_MEMBERS(struct keeper),
+	MEMBER(struct keeper, kind, TEXT, "what it is", .words = held_kinds),
+	MEMBER(struct keeper, name, TEXT,
+	       "of a variable or mapping; of a library's data without symbols, the library",
+	       .nullable = true),
+	MEMBER(struct keeper, type, TEXT, "of a variable", .nullable = true),
+	MEMBER(struct keeper, tid, PLAIN, "the thread whose memory it is", .nullable = true),
+	MEMBER(struct keeper, thread, TEXT, "name of that thread", .nullable = true),
+	MEMBER(struct keeper, file, TEXT, "that declares the variable", .nullable = true),
+	MEMBER(struct keeper, line, PLAIN, NULL, .nullable = true),
+	MEMBER(struct keeper, module, TEXT, "path of the program or library whose variable it is",
+	       .nullable = true),
 	MEMBER(struct keeper, begin, ADDRESS, NULL),
 	MEMBER(struct keeper, end, ADDRESS, "behind its last byte"),
 	MEMBER(struct keeper, retained_bytes, BYTES, "of blocks that it alone holds",
@@ -166,6 +170,10 @@ static struct err *keeper_fill(const struct keeping *keeping, const struct kept 
 	*keeper = (struct keeper) {
 		.kind = node.kind,
 		.name = node.name,
+		.type = node.type,
+		.file = node.place.file,
+		.line = node.place.line,
+		.module = node.place.module,
 		.tid = node.tid,
 		.thread = node.thread,
 		.begin = scan->holders[holder].begin,

@@ -5,7 +5,7 @@
 #define MEMTAPE_QUESTIONS_SUMMARY_H
 
 #include "answer/about.h"
-#include "questions/leak_scan.h"
+#include "questions/leaks.h"
 #include "answer/sum.h"
 #include "sums/metric.h"
 

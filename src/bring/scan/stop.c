@@ -37,8 +37,9 @@ static struct err *refusal(pid_t pid, int error)
 	tracer = status_number(&status, "TracerPid", 10, 0);
 	if (tracer)
 		return err_new(ERR_STATE,
-			       "process %d is traced by process %llu, a debugger or strace; end "
-			       "that first: only one at a time may stop it",
+			       "process %d is traced by process %llu, a debugger, strace or "
+			       "`memtape record --leak-scan`; end that first: only one at a time "
+			       "may stop it",
 			       (int)pid, (unsigned long long)tracer);
 	if (error == EPERM)
 		return err_new(ERR_STATE,

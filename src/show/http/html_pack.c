@@ -251,6 +251,17 @@ static struct err *frames_ask(struct html_pack *pack, size_t sites, unsigned fra
 	return !err && asked_for.failed ? err_nomem() : err;
 }
 
+/* The Leaks page. */
+static struct err *leaks_ask(struct html_pack *pack, const struct detail *detail)
+{
+	static const char *const questions[] = { "growth", "leak-classes", "holders", "retained" };
+	struct err *err = NULL;
+
+	for (size_t i = 0; !err && i < array_size(questions); i++)
+		err = asked(pack, NULL, "/api/v1/%s?top=%u", questions[i], detail->sites);
+	return err;
+}
+
 static struct err *sites_ask(struct html_pack *pack, const struct detail *detail)
 {
 	static const char *const sorts[] = { "size", "leaked_size", "allocated_count",
@@ -270,10 +281,6 @@ static struct err *sites_ask(struct html_pack *pack, const struct detail *detail
 			err = asked(pack, NULL, "/api/v1/sites?by=%s&n=%u&sort=peak_size&spark=24",
 				    group_by_words[by], detail->sites / 2);
 	}
-	if (!err)
-		err = asked(pack, NULL,
-			    "/api/v1/sites?by=function&n=%u&q=leaked&sort=leaked_size&spark=24",
-			    detail->sites);
 	return err;
 }
 
@@ -316,6 +323,8 @@ struct err *html_pack_fill(struct html_pack *pack, unsigned detail_index)
 		err = trees_ask(pack, detail);
 	if (!err)
 		err = sites_ask(pack, detail);
+	if (!err)
+		err = leaks_ask(pack, detail);
 	if (!err)
 		err = sources_ask(pack, detail);
 	str_add(&pack->json, "}\n");

@@ -1,4 +1,4 @@
-#include "questions/leak_scan.h"
+#include "questions/leaks.h"
 #include "questions/questions.h"
 #include "report/quality.h"
 #include "report/rank.h"
@@ -47,8 +47,13 @@ static void add_step(struct text *text, const struct held_node *step, bool is_fi
 	text_style(text, TEXT_DIM);
 	if (step->class)
 		str_printf(out, "  block 0x%llx of ", (unsigned long long)step->address);
+	else if (step->type)
+		str_printf(out, "  %s%s%s", step->type, step->place.file ? "  " : "",
+			   step->place.file ? names_short_path(step->place.file) : "");
 	else
 		str_printf(out, "  %s 0x%llx", step->kind, (unsigned long long)step->address);
+	if (!step->class && step->type && step->place.line != SHAPE_NONE)
+		str_printf(out, ":%llu", (unsigned long long)step->place.line);
 	if (step->class)
 		str_add_iec(out, step->bytes);
 	if (step->offset != SHAPE_NONE)

@@ -1,4 +1,4 @@
-#include "questions/leak_scan.h"
+#include "questions/leaks.h"
 
 #include "questions/questions.h"
 #include "report/memcheck.h"
@@ -150,6 +150,7 @@ const struct report report_leak_classes = {
 	.question = &question_leak_classes,
 	.text = leak_classes_text,
 	.for_text = for_text,
+	.fail_kinds = (1 << LOSS_KINDS) - 1,
 	.fails = fails,
 	.has_memcheck = true,
 };

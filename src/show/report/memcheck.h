@@ -5,7 +5,7 @@
 #ifndef MEMTAPE_REPORT_MEMCHECK_H
 #define MEMTAPE_REPORT_MEMCHECK_H
 
-#include "questions/leak_scan.h"
+#include "questions/leaks.h"
 #include "report/text.h"
 
 /* The lines "definitely lost: 8 bytes in 2 blocks"; prefix stands before each. */

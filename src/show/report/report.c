@@ -37,7 +37,13 @@ struct err *report_check(const struct report *report, const struct report_settin
 		return err_new(ERR_USAGE, "'%s' has no --memcheck: it is for leak-classes",
 			       report->question->name);
 	if (!err && settings->fail_on && !report->fails)
-		return err_new(ERR_USAGE, "'%s' has no --fail-on: it is for leak-classes",
+		return err_new(ERR_USAGE,
+			       "'%s' has no --fail-on: it is for leak-classes and growth",
+			       report->question->name);
+	if (!err && settings->fail_on & ~report->fail_kinds)
+		return err_new(ERR_USAGE,
+			       "--fail-on: '%s' has no such leaks: `growing` is for growth, the "
+			       "others for leak-classes",
 			       report->question->name);
 	if (!err || wrong == PARAMETER_COUNT || wrong == PARAMETER_filter)
 		return err;

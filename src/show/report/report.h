@@ -51,7 +51,9 @@ struct report {
 	/* Its question: the shape defines JSON, CSV and, unless `text` is set, the text. */
 	const struct question *question;
 	struct err *(*text)(const struct report_context *context, const void *answer, FILE *out);
-	/* Whether the answer has what settings->fail_on names; NULL: it names nothing in it. */
+	/* Of enum loss_kind: what fail_on may name. */
+	unsigned fail_kinds;
+	/* Whether the answer has what settings->fail_on names; NULL without fail_kinds. */
 	bool (*fails)(const struct report_settings *settings, const void *answer);
 	bool has_memcheck; /* text also as Memcheck writes it */
 	/* Text: defaults for parameters that the user did not give, to fit a terminal. */

@@ -1,4 +1,4 @@
-#include "questions/leak_scan.h"
+#include "questions/leaks.h"
 #include "questions/questions.h"
 #include "report/quality.h"
 #include "report/rank.h"
@@ -30,7 +30,11 @@ static void add_keeper(struct text *text, const struct keeper *keeper)
 	text_add(text, TEXT_VALUE, str_text(&sum));
 	str_add(out, " alive");
 	text_style(text, TEXT_DIM);
-	str_printf(out, "   %s 0x%llx", keeper->kind, (unsigned long long)keeper->begin);
+	if (keeper->type && keeper->file)
+		str_printf(out, "   %s  %s:%llu", keeper->type, names_short_path(keeper->file),
+			   (unsigned long long)(keeper->line == SHAPE_NONE ? 0 : keeper->line));
+	else
+		str_printf(out, "   %s 0x%llx", keeper->kind, (unsigned long long)keeper->begin);
 	text_style(text, TEXT_PLAIN);
 	str_add_char(out, '\n');
 }

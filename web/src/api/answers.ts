@@ -582,6 +582,49 @@ export interface GrownSite {
 	stack: Frame[]; /* of the block that was copied most */
 }
 
+export interface GrowthReport extends Head {
+	begin_ns: Ns; /* of the courses */
+	end_ns: Ns; /* of the courses */
+	growing: GrowthSum;
+	unsteady: GrowthSum;
+	levelled_off: GrowthSum;
+	burst: GrowthSum;
+	one_off: GrowthSum;
+	unknown: GrowthSum;
+	sites: GrowthSite[]; /* functions that leak or grow: by pattern in the order above, then the largest first */
+	scans?: ScansCompared; /* two leak scans compared; absent if there are no two */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface GrowthSite {
+	pattern: "growing" | "unsteady" | "levelled_off" | "burst" | "one_off" | "unknown"; /* what its live bytes did over the time */
+	leaked_bytes: Bytes; /* never freed, and not suppressed */
+	leaked_blocks: number; /* never freed, and not suppressed */
+	live_bytes: Bytes; /* alive at the end of the course */
+	allocated_blocks: number; /* that it allocated */
+	never_freed_share: number; /* leaked_blocks of allocated_blocks */
+	bytes_per_s: number | null; /* by linear fit; null unless it changes over time */
+	r2: number | null; /* how good that fit is, 0 to 1 */
+	first_ns: Ns; /* its first allocation */
+	last_ns: Ns; /* its last one */
+	age_ns: Ns; /* from the first one to the end */
+	function: string | null; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+	evidence: string; /* one sentence */
+	filter: string | null; /* selects just its allocations */
+	course: number[]; /* live bytes, at equal distances in time */
+	stack: Frame[]; /* the one with most of it */
+}
+
+export interface GrowthSum {
+	sites: number; /* functions */
+	leaked_bytes: Bytes; /* never freed, and not suppressed */
+	leaked_blocks: number; /* never freed, and not suppressed */
+}
+
 export interface Handover {
 	allocated_by: number; /* id of the thread */
 	freed_by: number | null; /* id of the thread; null: never freed, or by an unknown thread */
@@ -651,7 +694,8 @@ export interface HeapRegion {
 
 export interface HeldNode {
 	kind: "block" | "global" | "stack" | "tls" | "registers" | "mapping"; /* what it is */
-	name: string | null; /* of a variable or mapping */
+	name: string | null; /* of a variable or mapping; of a library's data without symbols, the library */
+	type: string | null; /* of a variable */
 	tid: number | null; /* the thread whose stack, registers or memory it is */
 	thread: string | null; /* name of that thread */
 	address: Hex; /* where it begins */
@@ -706,9 +750,13 @@ export interface Info extends Head {
 
 export interface Keeper {
 	kind: "block" | "global" | "stack" | "tls" | "registers" | "mapping"; /* what it is */
-	name: string | null; /* of a variable or mapping */
+	name: string | null; /* of a variable or mapping; of a library's data without symbols, the library */
+	type: string | null; /* of a variable */
 	tid: number | null; /* the thread whose memory it is */
 	thread: string | null; /* name of that thread */
+	file: string | null; /* that declares the variable */
+	line: number | null;
+	module: string | null; /* path of the program or library whose variable it is */
 	begin: Hex;
 	end: Hex; /* behind its last byte */
 	retained_bytes: Bytes; /* of blocks that it alone holds */
@@ -1266,6 +1314,31 @@ export interface RssSample {
 	heap_resident: Bytes; /* resident in heaps and mapped blocks */
 	live_count: number; /* live blocks */
 	measured: boolean; /* mapping by mapping; false: an estimate between two that were */
+}
+
+export interface ScanChange {
+	class: "definitely_lost" | "indirectly_lost" | "possibly_lost" | "still_reachable" | "suppressed" | "not_scanned"; /* definitely_lost, indirectly_lost, possibly_lost or still_reachable */
+	bytes_more: number; /* bytes in the later scan than before */
+	bytes: Bytes; /* in the later scan */
+	blocks: number; /* in the later scan */
+	bytes_before: Bytes; /* in the earlier scan */
+	blocks_before: number; /* in the earlier scan */
+	function: string | null; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+	stack: Frame[]; /* that allocated them */
+}
+
+export interface ScansCompared {
+	before: number; /* number of the earlier scan */
+	after: number; /* number of the later scan */
+	before_ns: Ns; /* when the earlier one was */
+	after_ns: Ns; /* when the later one was */
+	classes_before: LeakClasses; /* of the earlier scan */
+	classes: LeakClasses; /* of the later scan */
+	records: ScanChange[]; /* blocks of one class and stack that are more or fewer, what grew most first */
 }
 
 export interface Site {

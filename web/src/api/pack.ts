@@ -41,6 +41,10 @@ const LAYOUT: Readonly<Record<string, readonly string[]>> = {
 	children: ["off", "n"],
 	threads: ["top"],
 	mappings: ["top"],
+	growth: ["top"],
+	"leak-classes": ["top"],
+	holders: ["top"],
+	retained: ["top"],
 };
 /* What a question means that does not say it. */
 const USUAL: Readonly<Record<string, string>> = {

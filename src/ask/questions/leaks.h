@@ -1,9 +1,9 @@
 /*
- * leak_scan: what a leak scan says, as results: the classes of blocks (leak-classes, summary) and
- * what holds them (holders, retained).
+ * leaks: what a leak scan says, as results: the classes of blocks (leak-classes, summary) and what
+ * holds them (holders, retained); and how what was never freed came (growth).
  */
-#ifndef MEMTAPE_QUESTIONS_LEAK_SCAN_H
-#define MEMTAPE_QUESTIONS_LEAK_SCAN_H
+#ifndef MEMTAPE_QUESTIONS_LEAKS_H
+#define MEMTAPE_QUESTIONS_LEAKS_H
 
 #include "answer/about.h"
 #include "answer/frame.h"
@@ -23,7 +23,13 @@ enum loss_kind {
 extern const char *const loss_keys[];  /* "definitely_lost" ...; NULL at the end */
 extern const char *const loss_words[]; /* "definitely lost" ... */
 
-/* A set of kinds, as "definite,possible"; `all`. ERR_USAGE: another word. */
+/* Beside the kinds: functions that go on growing (growth). */
+enum { LOSS_GROWING = LOSS_KINDS };
+
+/*
+ * A set of kinds, as "definite,possible"; `all`, the kinds of blocks; `growing`. ERR_USAGE: another
+ * word.
+ */
 struct err *loss_kinds_parse(const char *text, unsigned *kinds_ret);
 
 struct loss_classes {
@@ -107,14 +113,15 @@ struct leak_classes_answer {
 struct held_node {
 	const char *kind; /* held_kinds */
 	const char *name; /* of a variable or mapping; NULL: none */
+	const char *type; /* of a variable; NULL: not known */
 	uint64_t tid;	  /* SHAPE_NONE: not a thread's */
 	const char *thread;
 	uint64_t address;
 	uint64_t bytes;
-	const char *class; /* of a block, loss_keys; NULL: no block */
-	struct place place;
-	uint64_t offset; /* in it, of the pointer to the next one; SHAPE_NONE: the last one */
-	bool interior;	 /* that pointer is to the middle of the next one */
+	const char *class;  /* of a block, loss_keys; NULL: no block */
+	struct place place; /* of a block's allocation; of a variable, without a function */
+	uint64_t offset;    /* in it, of the pointer to the next one; SHAPE_NONE: the last one */
+	bool interior;	    /* that pointer is to the middle of the next one */
 };
 
 extern const char *const held_kinds[]; /* "block", then by enum tape_scan_holder */
@@ -151,6 +158,10 @@ struct kept_site {
 struct keeper {
 	const char *kind;
 	const char *name;
+	const char *type;
+	const char *module;
+	const char *file; /* of a variable's declaration */
+	uint64_t line;
 	uint64_t tid;
 	const char *thread;
 	uint64_t begin, end;
@@ -174,5 +185,76 @@ struct retained_answer {
 	struct quality quality;
 	uint64_t holder_count; /* not a member: without --top */
 };
+
+/* --- growth ----------------------------------------------------------------------------------- */
+
+/* How a call site's live bytes developed, in the order of the answer. */
+enum growth_pattern {
+	PATTERN_GROWING,      /* a line up to the end */
+	PATTERN_UNSTEADY,     /* neither of the others */
+	PATTERN_LEVELLED_OFF, /* grew, then stayed */
+	PATTERN_BURST,	      /* very many blocks within a moment */
+	PATTERN_ONE_OFF,      /* a few blocks within a moment, or early */
+	PATTERN_UNKNOWN,      /* without times */
+	PATTERNS
+};
+
+extern const char *const growth_pattern_words[];  /* "growing" ...; NULL at the end */
+extern const char *const growth_pattern_titles[]; /* "Growing to the end" ... */
+
+struct grown_sum {
+	uint64_t sites;
+	struct model_sum leaked;
+};
+
+struct growth_row {
+	const char *pattern;
+	struct place place;
+	uint64_t leaked_bytes, leaked_blocks; /* without suppressed ones */
+	uint64_t live_bytes;		      /* at the end of the course */
+	uint64_t allocated_blocks;
+	double never_freed_share;
+	double rate_bytes;	    /* per second; NAN: not a slope */
+	double r2;		    /* NAN: not a slope */
+	uint64_t first_ns, last_ns; /* of allocations */
+	uint64_t age_ns;	    /* of the first allocation, at the end */
+	const char *evidence;
+	const char *filter;
+	struct shape_numbers course; /* live bytes */
+	uint32_t stack;
+	enum growth_pattern kind; /* not a member */
+};
+
+/* Blocks of one class and stack in two leak scans. */
+struct scan_change {
+	const char *class; /* loss_keys */
+	uint64_t bytes, blocks;
+	uint64_t bytes_before, blocks_before;
+	int64_t bytes_more;
+	struct place place;
+	uint32_t stack;
+};
+
+struct scans_compared {
+	uint64_t before, after; /* numbers of the scans */
+	uint64_t before_ns, after_ns;
+	struct loss_classes classes_before, classes;
+	struct shape_rows records; /* struct scan_change, what grew most first */
+};
+
+struct growth_answer {
+	uint64_t begin_ns, end_ns; /* of the courses */
+	struct grown_sum patterns[PATTERNS];
+	struct shape_rows sites;	    /* struct growth_row */
+	const struct scans_compared *scans; /* NULL: there are no two scans */
+	struct quality quality;
+	uint64_t site_count; /* not a member: without --top */
+};
+
+/* growth_scans.c: NULL if the tape has no two scans with a result and none were asked for. */
+struct err *growth_scans_compare(const struct asked *asked,
+				 const struct scans_compared **scans_ret);
+
+extern const struct shape shape_scans_compared;
 
 #endif

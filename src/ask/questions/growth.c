@@ -1,0 +1,392 @@
+#include "questions/leaks.h"
+
+#include <math.h>
+
+#include "base/number.h"
+#include "base/sort.h"
+#include "findings/fit.h"
+#include "groups/group_filter.h"
+#include "model/import.h"
+#include "questions/groups.h"
+#include "questions/questions.h"
+#include "time/curves.h"
+
+enum {
+	TOP_DEFAULT = 100,
+	CANDIDATES_MAX = 512, /* those with most bytes; more are small */
+	POINTS = 128,
+	TEARDOWN_POINTS = 4, /* 3 % at the end: many programs free everything then */
+	MOMENT_POINTS = 2,   /* allocated within these: not over time */
+	BURST_BLOCKS = 1000, /* in a moment: more than initialisation */
+	FEW_BLOCKS = 3,	     /* fewer have no course */
+	SUSPECT_BLOCKS = 16, /* fewer that grow are some containers */
+	COURSE_POINTS = 24   /* in the answer */
+};
+
+const char *const growth_pattern_words[] = {
+	[PATTERN_GROWING] = "growing",
+	[PATTERN_UNSTEADY] = "unsteady",
+	[PATTERN_LEVELLED_OFF] = "levelled_off",
+	[PATTERN_BURST] = "burst",
+	[PATTERN_ONE_OFF] = "one_off",
+	[PATTERN_UNKNOWN] = "unknown",
+	NULL,
+};
+
+const char *const growth_pattern_titles[] = {
+	[PATTERN_GROWING] = "Growing to the end",
+	[PATTERN_UNSTEADY] = "Unsteady",
+	[PATTERN_LEVELLED_OFF] = "Grew, then levelled off",
+	[PATTERN_BURST] = "A burst that stays",
+	[PATTERN_ONE_OFF] = "One-off",
+	[PATTERN_UNKNOWN] = "Without times",
+	NULL,
+};
+
+/* --- shapes ----------------------------------------------------------------------------------- */
+
+static const struct member sum_members[] = {
+	MEMBER(struct grown_sum, sites, COUNT, "functions"),
+	MEMBER_AS("leaked_bytes", struct grown_sum, leaked.bytes, BYTES,
+		  "never freed, and not suppressed"),
+	MEMBER_AS("leaked_blocks", struct grown_sum, leaked.count, COUNT,
+		  "never freed, and not suppressed"),
+};
+static const struct shape shape_sum = SHAPE("GrowthSum", struct grown_sum, sum_members);
+
+static const struct member row_members[] = {
+	MEMBER(struct growth_row, pattern, TEXT, "what its live bytes did over the time",
+	       .words = growth_pattern_words),
+	MEMBER(struct growth_row, leaked_bytes, BYTES, "never freed, and not suppressed",
+	       .title = "never freed"),
+	MEMBER(struct growth_row, leaked_blocks, COUNT, "never freed, and not suppressed",
+	       .title = "blocks"),
+	MEMBER(struct growth_row, live_bytes, BYTES, "alive at the end of the course"),
+	MEMBER(struct growth_row, allocated_blocks, COUNT, "that it allocated"),
+	MEMBER(struct growth_row, never_freed_share, RATIO, "leaked_blocks of allocated_blocks"),
+	MEMBER_AS("bytes_per_s", struct growth_row, rate_bytes, AMOUNT,
+		  "by linear fit; null unless it changes over time", .nullable = true),
+	MEMBER(struct growth_row, r2, RATIO, "how good that fit is, 0 to 1", .nullable = true),
+	MEMBER(struct growth_row, first_ns, NS, "its first allocation"),
+	MEMBER(struct growth_row, last_ns, NS, "its last one"),
+	MEMBER(struct growth_row, age_ns, NS, "from the first one to the end"),
+	MEMBER(struct growth_row, place, FLAT, NULL, .shape = &shape_place),
+	MEMBER(struct growth_row, evidence, TEXT, "one sentence", .is_wide = true),
+	MEMBER(struct growth_row, filter, TEXT, "selects just its allocations", .nullable = true,
+	       .is_data = true),
+	MEMBER(struct growth_row, course, NUMBERS, "live bytes, at equal distances in time",
+	       .is_data = true),
+	MEMBER(struct growth_row, stack, FRAMES, "the one with most of it"),
+};
+static const struct shape shape_row = SHAPE("GrowthSite", struct growth_row, row_members);
+
+#define PATTERN(key, pattern)                                                                      \
+	MEMBER_AS(key, struct growth_answer, patterns[pattern], OBJECT, NULL, .shape = &shape_sum)
+
+static const struct member answer_members[] = {
+	MEMBER(struct growth_answer, begin_ns, NS, "of the courses"),
+	MEMBER(struct growth_answer, end_ns, NS, "of the courses"),
+	PATTERN("growing", PATTERN_GROWING),
+	PATTERN("unsteady", PATTERN_UNSTEADY),
+	PATTERN("levelled_off", PATTERN_LEVELLED_OFF),
+	PATTERN("burst", PATTERN_BURST),
+	PATTERN("one_off", PATTERN_ONE_OFF),
+	PATTERN("unknown", PATTERN_UNKNOWN),
+	MEMBER(struct growth_answer, sites, ROWS,
+	       "functions that leak or grow: by pattern in the order above, then the largest first",
+	       .shape = &shape_row),
+	MEMBER(struct growth_answer, scans, OBJECT,
+	       "two leak scans compared; absent if there are no two", .optional = true,
+	       .shape = &shape_scans_compared),
+	MEMBER(struct growth_answer, quality, OBJECT, "losses and damage of the tape",
+	       .shape = &shape_quality),
+};
+static const struct shape shape_answer =
+	SHAPE("GrowthReport", struct growth_answer, answer_members);
+
+/* --- candidates ------------------------------------------------------------------------------- */
+
+struct course {
+	const struct asked *asked;
+	struct groups groups;
+	uint64_t begin_ns, end_ns;
+	uint64_t *values; /* POINTS a group; NULL: without times */
+	const struct group_filters *filters;
+};
+
+static uint64_t weight_of(const struct group *group)
+{
+	return u64_max(group->matched.sums.peak.bytes, group->matched.sums.leaked.bytes);
+}
+
+static struct err *candidates_find(struct course *course)
+{
+	const struct asked *asked = course->asked;
+	const struct group_settings settings = { .by = GROUP_BY_FUNCTION, .mode = asked->mode };
+	CLEAN(free) struct sort_pair *order = NULL;
+	struct groups *groups = &course->groups, all;
+	struct err *err = groups_find(asked->selection, &settings, asked->arena, &all);
+	size_t count = 0;
+
+	if (err)
+		return err;
+	order = calloc(all.count + 1, sizeof(*order));
+	if (!order)
+		return err_nomem();
+	for (size_t i = 0; i < all.count; i++)
+		if (weight_of(&all.items[i]) > 0)
+			order[count++] =
+				(struct sort_pair) { ~weight_of(&all.items[i]), (uint32_t)i };
+	if (!sort_pairs(order, count))
+		return err_nomem();
+	*groups = all;
+	groups->count = u64_min(count, CANDIDATES_MAX);
+	groups->items = arena_array(asked->arena, groups->count + 1, sizeof(*groups->items));
+	if (!groups->items)
+		return err_nomem();
+	for (size_t i = 0; i < groups->count; i++)
+		groups->items[i] = all.items[order[i].index];
+	return NULL;
+}
+
+static struct err *course_find(struct course *course)
+{
+	const struct asked *asked = course->asked;
+	struct err *err = asked_range(asked, &course->begin_ns, &course->end_ns);
+
+	if (!err)
+		err = candidates_find(course);
+	if (!err)
+		err = group_filters_make(asked->selection, &course->groups, asked->arena,
+					 &course->filters);
+	if (err || model_missing(asked->model) & TAPE_MISSING_TIMES ||
+	    course->end_ns <= course->begin_ns || course->groups.count == 0)
+		return err;
+	course->values =
+		arena_array(asked->arena, course->groups.count * POINTS, sizeof(*course->values));
+	if (!course->values)
+		return err_nomem();
+	return curves_find(asked->selection, &course->groups, asked->mode, course->begin_ns,
+			   course->end_ns, POINTS, asked->arena, course->values);
+}
+
+/* --- patterns --------------------------------------------------------------------------------- */
+
+static enum growth_pattern pattern_of(const struct course *course, const struct group *group,
+				      const struct growth *growth)
+{
+	const uint64_t moment_ns = (course->end_ns - course->begin_ns) / POINTS * MOMENT_POINTS;
+	const uint64_t blocks = group->matched.sums.allocated.count;
+
+	if (blocks < FEW_BLOCKS || group->matched.last_ns - group->matched.first_ns <= moment_ns)
+		return blocks >= BURST_BLOCKS ? PATTERN_BURST : PATTERN_ONE_OFF;
+	switch (growth->kind) {
+	case GROWTH_STEADY:
+		return PATTERN_GROWING;
+	case GROWTH_PLATEAU:
+		return PATTERN_LEVELLED_OFF;
+	case GROWTH_ONCE:
+		return PATTERN_ONE_OFF;
+	case GROWTH_NONE:
+		break;
+	}
+	return PATTERN_UNSTEADY;
+}
+
+/* From before the first allocation to shortly before the end. */
+static struct growth growth_find(const struct course *course, const struct group *group,
+				 const uint64_t *values)
+{
+	uint64_t from_nothing[POINTS + 1] = { 0 };
+	const double step = (double)(course->end_ns - course->begin_ns) / POINTS;
+	const uint64_t first_ns = u64_max(group->matched.first_ns, course->begin_ns);
+	const size_t first =
+		u64_min(u64_of_double((double)(first_ns - course->begin_ns) / step), POINTS - 1);
+	size_t count = 1;
+
+	for (size_t i = first; i < POINTS - TEARDOWN_POINTS; i++)
+		from_nothing[count++] = values[i];
+	return growth_of(from_nothing, count);
+}
+
+static void evidence_add(struct str *out, const struct course *course, const struct growth_row *row,
+			 const struct growth *growth)
+{
+	switch (row->kind) {
+	case PATTERN_GROWING:
+		str_add_iec(out, u64_of_double(fmax(row->rate_bytes, 0)));
+		str_add(out, " more every second from ");
+		str_add_duration(out, row->first_ns);
+		str_add(out, " on (R² ");
+		str_add_double(out, row->r2, 3);
+		str_add(out, ")");
+		break;
+	case PATTERN_UNSTEADY:
+		str_add_iec(out, row->live_bytes);
+		str_add(out, " alive at the end, without a steady direction (R² ");
+		str_add_double(out, isnan(row->r2) ? 0 : row->r2, 3);
+		str_add(out, ")");
+		break;
+	case PATTERN_LEVELLED_OFF:
+		str_add_iec(out, growth->grown);
+		str_add(out, " came after ");
+		str_add_duration(out, row->first_ns);
+		str_add(out, ", nearly nothing in the last quarter");
+		break;
+	case PATTERN_BURST:
+	case PATTERN_ONE_OFF:
+		str_add(out, row->last_ns - row->first_ns <= (course->end_ns - course->begin_ns) /
+								     POINTS * MOMENT_POINTS
+				     ? "all allocated within "
+				     : "nearly all of it early, the last after ");
+		str_add_duration(out, row->last_ns - row->first_ns);
+		str_add(out, ", ");
+		str_add_duration(out, row->age_ns);
+		str_add(out, " before the end");
+		break;
+	default:
+		str_add(out, "the tape has no times");
+		break;
+	}
+	str_add(out, "; ");
+	str_add_percent(out, row->leaked_blocks, row->allocated_blocks);
+	str_add(out, " of its ");
+	str_add_counted(out, row->allocated_blocks, "allocation");
+	str_add(out, row->allocated_blocks == 1 ? " was never freed" : " were never freed");
+}
+
+static void slope_set(const struct course *course, const struct growth *growth,
+		      struct growth_row *row)
+{
+	const double seconds = (double)(course->end_ns - course->begin_ns) / POINTS / 1e9;
+
+	if (row->kind != PATTERN_GROWING && row->kind != PATTERN_UNSTEADY)
+		return;
+	row->rate_bytes = growth->fit.slope / seconds;
+	row->r2 = growth->fit.r2;
+}
+
+static struct shape_numbers course_shown(const struct course *course, const uint64_t *values)
+{
+	uint64_t *shown = arena_array(course->asked->arena, COURSE_POINTS, sizeof(*shown));
+
+	for (size_t i = 0; shown && i < COURSE_POINTS; i++)
+		shown[i] = values[(i + 1) * POINTS / COURSE_POINTS - 1];
+	return (struct shape_numbers) { shown, shown ? COURSE_POINTS : 0 };
+}
+
+static struct err *row_fill(const struct course *course, size_t i, struct growth_row *row)
+{
+	const struct asked *asked = course->asked;
+	const struct group *group = &course->groups.items[i];
+	const struct model_stack_sums *sums = &group->matched.sums;
+	const uint64_t *values = course->values ? course->values + i * POINTS : NULL;
+	CLEAN(str_deinit) struct str evidence = { 0 };
+	struct growth growth = { 0 };
+
+	*row = (struct growth_row) {
+		.kind = PATTERN_UNKNOWN,
+		.place = place_of(asked->model, asked->names, group->site),
+		.leaked_bytes = sums->leaked.bytes,
+		.leaked_blocks = sums->leaked.count,
+		.live_bytes = values ? values[POINTS - 1 - TEARDOWN_POINTS] : sums->leaked.bytes,
+		.allocated_blocks = sums->allocated.count,
+		.never_freed_share =
+			(double)sums->leaked.count / (double)u64_max(1, sums->allocated.count),
+		.rate_bytes = NAN,
+		.r2 = NAN,
+		.first_ns = group->matched.first_ns,
+		.last_ns = group->matched.last_ns,
+		.age_ns = course->end_ns > group->matched.first_ns
+				  ? course->end_ns - group->matched.first_ns
+				  : 0,
+		.filter = group_filter(course->filters, i, asked->arena),
+		.stack = group->stack,
+	};
+	if (values) {
+		growth = growth_find(course, group, values);
+		row->kind = pattern_of(course, group, &growth);
+		slope_set(course, &growth, row);
+		row->course = course_shown(course, values);
+	}
+	row->pattern = growth_pattern_words[row->kind];
+	evidence_add(&evidence, course, row, &growth);
+	row->evidence = arena_strdup(asked->arena, str_text(&evidence));
+	return row->evidence ? NULL : err_nomem();
+}
+
+/* What is freed in the end is a suspect only while it grows. */
+static bool is_suspect(const struct growth_row *row)
+{
+	return row->leaked_blocks > 0 ||
+	       (row->kind == PATTERN_GROWING && row->allocated_blocks >= SUSPECT_BLOCKS);
+}
+
+static int compare_rows(const void *context, const void *a, const void *b)
+{
+	const struct growth_row *left = a, *right = b;
+	const uint64_t left_bytes = u64_max(left->leaked_bytes, left->live_bytes);
+	const uint64_t right_bytes = u64_max(right->leaked_bytes, right->live_bytes);
+
+	(void)context;
+	if (left->kind != right->kind)
+		return left->kind < right->kind ? -1 : 1;
+	if (left_bytes != right_bytes)
+		return left_bytes > right_bytes ? -1 : 1;
+	return (left->stack > right->stack) - (left->stack < right->stack);
+}
+
+static struct err *rows_find(const struct course *course, struct growth_answer *answer)
+{
+	const uint64_t top = course->asked->with->top ? course->asked->with->top : TOP_DEFAULT;
+	struct growth_row *rows =
+		arena_array(course->asked->arena, course->groups.count + 1, sizeof(*rows));
+	size_t count = 0;
+
+	if (!rows)
+		return err_nomem();
+	for (size_t i = 0; i < course->groups.count; i++) {
+		struct grown_sum *sum;
+		struct err *err = row_fill(course, i, &rows[count]);
+
+		if (err)
+			return err;
+		if (!is_suspect(&rows[count]))
+			continue;
+		sum = &answer->patterns[rows[count].kind];
+		sum->sites++;
+		sum->leaked.bytes += rows[count].leaked_bytes;
+		sum->leaked.count += rows[count].leaked_blocks;
+		count++;
+	}
+	if (!sort_stable(rows, count, sizeof(*rows), compare_rows, NULL))
+		return err_nomem();
+	answer->site_count = count;
+	answer->sites = (struct shape_rows) { rows, u64_min(count, top) };
+	return NULL;
+}
+
+static struct err *ask(const struct asked *asked, void *result)
+{
+	struct growth_answer *answer = result;
+	struct course course = { .asked = asked };
+	struct err *err = course_find(&course);
+
+	if (!err)
+		err = rows_find(&course, answer);
+	answer->begin_ns = course.begin_ns;
+	answer->end_ns = course.end_ns;
+	if (!err)
+		err = growth_scans_compare(asked, &answer->scans);
+	return err ? err : quality_find(asked, &answer->quality);
+}
+
+const struct question question_growth = {
+	.name = "growth",
+	.summary = "which call sites go on growing, and which only grew once",
+	.shape = &shape_answer,
+	.depth = MODEL_FULL,
+	.takes = TAKES(top) | TAKES(scan) | TAKES(since_scan),
+	.selects = true,
+	.ask = ask,
+};

@@ -1,0 +1,71 @@
+// The Leaks page of a tape with a leak scan: its classes, what holds memory, and what came when.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { clean, has, open, settled, soon, THEMES, violations } from "../browser/harness.mjs";
+
+const tile = (page, name) => page.getByRole("group", { name: "Classes" }).getByRole("button", { name });
+const rows = (page, label) => page.getByRole("grid", { name: label }).getByRole("row");
+
+test("the classes have their bytes and blocks, and choose the records", async () => {
+	const page = await open("#/leaks");
+	for (const [name, blocks] of [
+		["Definitely lost", "40 blocks"],
+		["Indirectly lost", "40 blocks"],
+		["Possibly lost", "1 block"],
+		["Still reachable", "30 blocks"],
+	])
+		assert.match(await tile(page, name).innerText(), new RegExp(`${blocks}$`), name);
+	await soon(() => rows(page, "Loss records").count(), 5); // with the head
+	await tile(page, "Definitely lost").click();
+	await has(page, "class", "definitely_lost");
+	await soon(() => rows(page, "Loss records").count(), 2);
+	const row = rows(page, "Loss records").nth(1);
+	assert.match(await row.innerText(), /lose[^]*definitely lost[^]*19\.5 KiB[^]*40[^]*11\.7 KiB/);
+	await page.getByRole("grid", { name: "Loss records" }).focus();
+	await page.keyboard.press("ArrowDown");
+	await page.keyboard.press("Enter");
+	await page.getByText("nothing points to it; 11.7 KiB in 40 blocks hang on it.").waitFor();
+	await page.getByText("leak:lose").waitFor();
+	await page.getByText(/^Scan 1, at the end of the program after/).waitFor();
+	await clean(page);
+});
+
+test("a variable is named with what it keeps alive, and with the way to it", async () => {
+	const page = await open("#/leaks");
+	await page.getByRole("radio", { name: "Holders" }).click();
+	await has(page, "view", "holders");
+	await settled(page);
+	const holder = rows(page, "Holders").filter({ hasText: "the_list" });
+	assert.match(await holder.innerText(), /global[^]*the_list[^]*struct item \*[^]*30\.0 KiB[^]*30[^]*keep/);
+	await holder.click();
+	await holder.click();
+	await page.getByRole("list", { name: "What the_list keeps" }).getByText("30 blocks").waitFor();
+	const site = rows(page, "Call sites by what they keep alive").filter({ hasText: "the_list" });
+	await site.click();
+	await site.click();
+	const chain = page.getByRole("region", { name: "Shortest chain of pointers to it" });
+	assert.match(await chain.innerText(), /the_list[^]*at \+0x0[^]*keep/);
+	await clean(page);
+});
+
+test("over time the page is as without a scan, and says nothing of what is unknown", async () => {
+	const page = await open("#/leaks?view=growth");
+	await page.getByRole("group", { name: "Patterns" }).getByRole("button", { name: "All" }).waitFor();
+	assert.equal(await page.getByText(/is known from a leak scan/).count(), 0);
+	await clean(page);
+});
+
+for (const theme of THEMES)
+	for (const view of ["classes", "holders", "growth"])
+		test(`the view of ${view} is accessible in the ${theme} theme, and fits a phone`, async () => {
+			const page = await open(`#/leaks?view=${view}&open=0`, { theme });
+			assert.deepEqual(await violations(page), []);
+			await page.setViewportSize({ width: 390, height: 844 });
+			await settled(page);
+			assert.ok(
+				await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
+				"no sideways scrolling",
+			);
+			assert.deepEqual(await violations(page), []);
+			await clean(page);
+		});

@@ -1,0 +1,96 @@
+/* What was never freed: what a leak scan says of it, what holds it, and how it came. */
+import type { JSX } from "preact";
+import { useApi } from "../api/use";
+import type { LeakScan, Summary } from "../api/types";
+import { momentText } from "../clock";
+import * as format from "../format";
+import { commonParams, option, setOption } from "../store";
+import { Segmented } from "../ui/basics";
+import { Loading } from "../ui/states";
+import { Classes } from "./classes";
+import { Growth } from "./growth";
+import { Holders } from "./holders";
+import "../flame/flame.css";
+import "../lists/lists.css";
+import "../reports/reports.css";
+import "./leaks.css";
+
+const VIEWS = [
+	{ value: "classes", label: "Lost or reachable", title: "classes of a leak scan, as Memcheck's" },
+	{ value: "holders", label: "Holders", title: "what keeps memory alive" },
+	{ value: "growth", label: "Over time", title: "what grows, and what stays" },
+] as const;
+type View = (typeof VIEWS)[number]["value"];
+
+const REASONS: Record<LeakScan["reason"], string> = {
+	unknown: "",
+	exit: "at the end of the program",
+	killed: "before a signal ended the program",
+	request: "on request",
+	period: "at an interval",
+};
+
+/* When it was made, and what it does not know. */
+function ScanNote(props: { scan: LeakScan }): JSX.Element {
+	const { scan } = props;
+	const doubts = [
+		scan.missed_threads > 0 &&
+			`${format.exact(scan.missed_threads)} ${scan.missed_threads === 1 ? "thread" : "threads"} could not be stopped`,
+		scan.unread_bytes > 0 && `${format.bytes(scan.unread_bytes)} could not be read`,
+	].filter(Boolean);
+	return (
+		<p class="flame-foot">
+			Scan {scan.id}, {REASONS[scan.reason]} after {momentText(scan.time_ns)}. The program stood still for{" "}
+			{format.duration(scan.pause_ns)}
+			{scan.threads > 1 && ` with ${format.exact(scan.threads)} threads`}.
+			{doubts.length > 0 && ` What they point to may look lost: ${doubts.join(", ")}.`}
+		</p>
+	);
+}
+
+function Suppressed(props: { summary: Summary }): JSX.Element | null {
+	const { suppressed } = props.summary;
+	return suppressed && suppressed.count > 0 ? (
+		<p class="flame-foot">
+			{format.bytes(suppressed.bytes)} in {format.exact(suppressed.count)}{" "}
+			{suppressed.count === 1 ? "block" : "blocks"} more suppressed, by built-in rules or a suppressions file. The
+			filter <code>suppressed</code> selects them.
+		</p>
+	) : null;
+}
+
+export function LeaksPage(): JSX.Element {
+	const answer = useApi<Summary>("summary", commonParams()),
+		summary = answer.data,
+		scan = summary?.leak_classes ? summary.leak_scan : undefined;
+	if (!summary && !answer.error) return <Loading rows={8} />;
+	const view: View = scan ? (VIEWS.find((v) => v.value === option("view"))?.value ?? "classes") : "growth";
+	return (
+		<div class="report-page">
+			<h1 class="sr">Leaks</h1>
+			{scan && (
+				<div class="list-tools">
+					<Segmented
+						label="View"
+						value={view}
+						choices={VIEWS}
+						onChange={(v) => setOption("view", v === "classes" ? null : v)}
+					/>
+				</div>
+			)}
+			{view === "classes" && <Classes />}
+			{view === "holders" && <Holders />}
+			{view === "growth" && <Growth />}
+			{summary && view === "growth" && <Suppressed summary={summary} />}
+			{scan && view !== "growth" && <ScanNote scan={scan} />}
+			{!scan && (
+				<p class="flame-foot">
+					Whether these blocks are lost or something still points to them is known from a leak scan:{" "}
+					<code>memtape record --leak-scan</code>, or <code>memtape leaks PID</code> while the program runs.
+					{summary?.leak_scan?.trouble &&
+						` The scan of this tape has no result: ${summary.leak_scan.trouble}.`}
+				</p>
+			)}
+		</div>
+	);
+}

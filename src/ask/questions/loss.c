@@ -156,11 +156,13 @@ const struct model_scan *scan_last(const struct model *model)
 
 static struct err *no_such_scan(const struct model *model, uint64_t id)
 {
-	CLEAN(str_deinit) struct str ids = { 0 };
+	const size_t count = model_scan_count(model);
 
-	for (size_t i = 0; i < model_scan_count(model); i++)
-		str_printf(&ids, "%s%u", i ? ", " : "", model_scan_get(model, i)->id);
-	return err_new(ERR_NOT_FOUND, "no scan %" PRIu64 "; the tape has %s", id, str_text(&ids));
+	if (count == 1)
+		return err_new(ERR_NOT_FOUND, "no scan %" PRIu64 "; the tape has only scan %u", id,
+			       model_scan_get(model, 0)->id);
+	return err_new(ERR_NOT_FOUND, "no scan %" PRIu64 "; the tape has scans %u to %u", id,
+		       model_scan_get(model, 0)->id, model_scan_get(model, count - 1)->id);
 }
 
 struct err *scan_choose(const struct model *model, uint64_t id, const struct model_scan **scan_ret)

@@ -265,6 +265,8 @@ static void collect(struct collector *collector, struct arena *arena,
 		look_for_header(collector);
 		exec_follow(collector, arena, result);
 		event = child_poll(&collector->child, &result->wait_status, &result->usage);
+		if (event == CHILD_STOPPED || event == CHILD_TRAPPED) /* before it may be scanned */
+			stopped(collector, event, result->wait_status);
 		forward_signals(collector);
 		spool_grow(&collector->spool);
 		sample(collector);
@@ -276,8 +278,6 @@ static void collect(struct collector *collector, struct arena *arena,
 			wishes_stop(collector, arena, result);
 		if (event == CHILD_NOTHING && empty(collector) > 0)
 			continue;
-		if (event == CHILD_STOPPED || event == CHILD_TRAPPED)
-			stopped(collector, event, result->wait_status);
 		now_ns = monotonic_ns();
 		if (event == CHILD_NOTHING && now_ns < collector->sample_due_ns)
 			spool_wait(&collector->spool, seen,

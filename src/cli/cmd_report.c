@@ -18,6 +18,8 @@ struct report_options {
 	const char *fail_on;
 	uint64_t error_exitcode; /* 0: not given */
 	struct suppressing_options suppressing;
+	int format; /* index of report_format_words; -1: not given */
+	const char *xtree;
 	const char *output;
 	bool force;
 	struct report_html_options html;
@@ -47,8 +49,10 @@ static const struct option_row rows[] = {
 	  "JSON with a stable schema" },
 	{ "csv", 0, NULL, OPTION_FLAG, offsetof(struct report_options, csv),
 	  "CSV with a header row" },
-	{ "memcheck", 0, NULL, OPTION_FLAG, offsetof(struct report_options, settings.is_memcheck),
-	  "leak-classes: text as Valgrind's Memcheck writes it" },
+	{ "format", 0, "WHAT", OPTION_CHOICE, offsetof(struct report_options, format),
+	  REPORT_FORMAT_DOC, report_format_words },
+	{ "xtree", 0, "FILE", OPTION_TEXT, offsetof(struct report_options, xtree),
+	  "leak-classes: also write FILE for callgrind_annotate" },
 	{ "fail-on", 0, "CLASSES", OPTION_TEXT, offsetof(struct report_options, fail_on),
 	  "leak-classes: exit with 1 if there are leaks of these classes: definite, possible, "
 	  "indirect, reachable, all; growth: growing" },
@@ -114,8 +118,10 @@ static struct err *settings_fill(const struct report *report, struct report_opti
 	struct report_settings *settings = &options->settings;
 	struct err *err = reading_format(options->json, options->csv, &settings->format);
 
-	if (!err && settings->is_memcheck && settings->format != EMIT_TEXT)
-		err = err_new(ERR_USAGE, "--memcheck excludes --json and --csv");
+	if (!err && options->format >= 0 && settings->format != EMIT_TEXT)
+		err = err_new(ERR_USAGE, "--format excludes --json and --csv");
+	if (!err && options->format >= 0)
+		report_format_choose(settings, (unsigned)options->format);
 	if (!err)
 		err = failing_parse(report, options);
 	if (err)
@@ -125,6 +131,26 @@ static struct err *settings_fill(const struct report *report, struct report_opti
 	settings->operand_count = operand_count > 2 ? (size_t)operand_count - 2 : 0;
 	err = report_settle(report, settings);
 	return err ? err : report_check(report, settings);
+}
+
+/* The same answer, in a file of its own. */
+static struct err *xtree_file_write(const struct report *report, const struct model *model,
+				    const struct report_options *options, const char *tape_path)
+{
+	struct report_settings settings = options->settings;
+	struct reading_output output;
+	struct err *err;
+
+	settings.format = EMIT_TEXT;
+	settings.style = REPORT_XTREE;
+	settings.fails_ret = NULL;
+	err = report_check(report, &settings);
+	if (!err)
+		err = reading_output_open(&output, options->xtree, options->force, tape_path);
+	if (err)
+		return err;
+	return reading_output_close(&output,
+				    report_run_model(report, model, &settings, output.file));
 }
 
 /* The page covers the whole tape, so selection options are refused. */
@@ -147,7 +173,7 @@ static struct err *html_run(const struct report_options *options, int operand_co
 static struct err *report_command_run(const struct command *command, int argc, char **argv,
 				      int *exit_code)
 {
-	struct report_options options = { .settings.with = parameters_usual() };
+	struct report_options options = { .settings.with = parameters_usual(), .format = -1 };
 	struct report_settings *settings = &options.settings;
 	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
 	CLEAN(suppressing_deinit) struct suppressing suppressing = { 0 };
@@ -190,6 +216,8 @@ static struct err *report_command_run(const struct command *command, int argc, c
 	settings->suppressions = &suppressing.rules;
 	settings->fails_ret = &fails;
 	err = reading_model(argv[1], report_depth(report, settings), NULL, &model);
+	if (!err && options.xtree)
+		err = xtree_file_write(report, model, &options, argv[1]);
 	if (!err)
 		err = report_run_model(report, model, settings, output.file);
 	err = reading_output_close(&output, err);

@@ -99,7 +99,7 @@ def test_text_has_the_lines_of_memcheck(first):
 
 
 def test_memcheck_text_is_read_as_such(first):
-    lines = report(first.path, "leak-classes", "--memcheck").splitlines()
+    lines = report(first.path, "leak-classes", "--format", "memcheck").splitlines()
     assert len({line.split(" ")[0] for line in lines}) == 1 and re.fullmatch(r"==\d+==", lines[0].split(" ")[0])
     text = "\n".join(line.partition(" ")[2] for line in lines)
     size, count = sum(block["size"] for block in first.blocks), len(first.blocks)
@@ -133,7 +133,7 @@ def test_the_summary_has_the_classes(scanned):
     (["--fail-on", "definite", "--error-exitcode", "42"], 42), (["--error-exitcode", "9"], 9),
     (["--fail-on", "indirect", "--filter", "size > 5000"], 0),
     (["--fail-on", "none"], 2), (["--fail-on", ""], 2), (["--error-exitcode", "256"], 2), (["--scan", "2"], 1),
-    (["--memcheck", "--json"], 2), (["--scan", "1"], 0),
+    (["--format", "memcheck", "--json"], 2), (["--scan", "1"], 0),
 ])
 def test_exit_codes(first, options, code):
     report(first.path, "leak-classes", *options, code=code)
@@ -145,12 +145,12 @@ def test_suppressed_leaks_do_not_fail(first, tmp_path):
     rules = tmp_path / "rules"
     rules.write_text("leak:main\n")
     report(first.path, "leak-classes", "--fail-on", "all", "--suppressions", rules)
-    assert "(suppressed: 3 from 3)" in report(first.path, "leak-classes", "--memcheck", "--suppressions", rules)
+    assert "(suppressed: 3 from 3)" in report(first.path, "leak-classes", "--format", "memcheck", "--suppressions", rules)
 
 
 @pytest.mark.parametrize("name", ["summary", "leaks"])
 def test_options_of_leak_classes_are_for_it_alone(first, name):
-    for option in (["--fail-on", "all"], ["--memcheck"], ["--scan", "1"]):
+    for option in (["--fail-on", "all"], ["--format", "memcheck"], ["--format", "lsan"], ["--scan", "1"]):
         assert "leak-classes" in report(first.path, name, *option, code=2)
 
 

@@ -7,9 +7,6 @@
 
 enum { SUPPRESSIONS_BYTES_MAX = 32 << 10, SUPPRESSIONS_LINES_MAX = 500 };
 
-static const char *const format_words[] = { "json", "csv", "text", NULL };
-static const enum emit_format formats[] = { EMIT_JSON, EMIT_CSV, EMIT_TEXT };
-
 #define PLACE(member) .has_place = true, .place = offsetof(struct report_settings, member)
 
 static const struct param params[] = {
@@ -20,8 +17,8 @@ static const struct param params[] = {
 	{ .name = "operand", .kind = PARAM_TEXTS, .doc = "what stands behind its name, in order" },
 	{ .name = "format",
 	  .kind = PARAM_CHOICE,
-	  .words = format_words,
-	  .doc = "what the answer is",
+	  .words = report_format_words,
+	  .doc = REPORT_FORMAT_DOC,
 	  .missing = "json" },
 	{ .name = "q", .kind = PARAM_FILTER, .doc = "the same as filter", PLACE(with.filter) },
 #define PARAMETER(field, option, letter, arg, param, questions, text, choices, most, usual)        \
@@ -110,7 +107,7 @@ static struct err *settings_fill(struct call *call, const struct report *report,
 	call_fill(call, settings);
 	if (call_has(call, "q") && call_has(call, "filter"))
 		return call_blame(call, "q", err_new(ERR_USAGE, "q and filter exclude each other"));
-	settings->format = formats[call_choice(call, "format")];
+	report_format_choose(settings, call_choice(call, "format"));
 	settings->operands = call_texts(call, "operand", &settings->operand_count);
 	settings->tape_path = call->tape->source->path;
 	settings->time_limit_ns = call_time_left_ns(call);
@@ -126,8 +123,9 @@ static struct err *settings_fill(struct call *call, const struct report *report,
 
 static struct err *run(struct call *call)
 {
-	static const char *const types[] = { NULL, "text/csv; charset=utf-8",
-					     "text/plain; charset=utf-8" };
+	static const char *const types[] = { [EMIT_JSON] = NULL,
+					     [EMIT_CSV] = "text/csv; charset=utf-8",
+					     [EMIT_TEXT] = "text/plain; charset=utf-8" };
 	CLEAN(names_destroy) struct names *names = NULL;
 	struct report_settings settings = { .with = parameters_usual() };
 	const struct report *report = NULL;
@@ -140,8 +138,8 @@ static struct err *run(struct call *call)
 		err = settings_fill(call, report, &settings);
 	if (err)
 		return err;
-	if (types[call_choice(call, "format")])
-		call->type = types[call_choice(call, "format")];
+	if (types[settings.format])
+		call->type = types[settings.format];
 	return report_run_model(report, call->model, &settings, call->out);
 }
 

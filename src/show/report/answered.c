@@ -106,7 +106,7 @@ struct err *answered_report_run(const struct report *report, const struct report
 
 	assert(report->question->shape);
 	if (report->for_text && context->settings->format == EMIT_TEXT &&
-	    !context->settings->is_memcheck)
+	    context->settings->style == REPORT_OWN)
 		report->for_text(&with);
 	asked.with = &with;
 	err = question_prepare(report->question, &asked);

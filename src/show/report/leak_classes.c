@@ -1,7 +1,9 @@
 #include "questions/leaks.h"
 
 #include "questions/questions.h"
+#include "report/lsan.h"
 #include "report/memcheck.h"
+#include "report/xtree.h"
 #include "report/quality.h"
 #include "report/rank.h"
 
@@ -112,8 +114,18 @@ static struct err *leak_classes_text(const struct report_context *context, const
 	const struct leak_classes_answer *answer = value;
 	CLEAN(text_deinit) struct text text = text_begin(context->settings);
 
-	if (context->settings->is_memcheck)
+	switch (context->settings->style) {
+	case REPORT_OWN:
+		break;
+	case REPORT_MEMCHECK:
 		return memcheck_text(context, answer, out);
+	case REPORT_LSAN:
+		return lsan_text(context, answer, out);
+	case REPORT_SUPPRESSIONS:
+		return lsan_suppressions(context, answer, out);
+	case REPORT_XTREE:
+		return xtree_write(context, answer, out);
+	}
 	text_head(&text, context->model);
 	str_add_char(&text.out, '\n');
 	memcheck_summary(&text.out, "", &answer->classes);
@@ -152,5 +164,5 @@ const struct report report_leak_classes = {
 	.for_text = for_text,
 	.fail_kinds = (1 << LOSS_KINDS) - 1,
 	.fails = fails,
-	.has_memcheck = true,
+	.has_styles = true,
 };

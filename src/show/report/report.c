@@ -25,6 +25,19 @@ const struct report *report_find(const char *name)
 	return NULL;
 }
 
+enum { FORMATS = 3 };
+
+const char *const report_format_words[] = { "json", "csv",	    "text",  "memcheck",
+					    "lsan", "suppressions", "xtree", NULL };
+
+void report_format_choose(struct report_settings *settings, unsigned word)
+{
+	static const enum emit_format formats[FORMATS] = { EMIT_JSON, EMIT_CSV, EMIT_TEXT };
+
+	settings->format = word < FORMATS ? formats[word] : EMIT_TEXT;
+	settings->style = word < FORMATS ? REPORT_OWN : (enum report_style)(word - FORMATS + 1);
+}
+
 /* Errors name the setting as written on the command line. */
 struct err *report_check(const struct report *report, const struct report_settings *settings)
 {
@@ -33,9 +46,10 @@ struct err *report_check(const struct report *report, const struct report_settin
 	const struct parameter *parameter = &parameter_table[wrong % PARAMETER_COUNT];
 
 	assert(report->question && settings);
-	if (!err && settings->is_memcheck && !report->has_memcheck)
-		return err_new(ERR_USAGE, "'%s' has no --memcheck: it is for leak-classes",
-			       report->question->name);
+	if (!err && settings->style != REPORT_OWN && !report->has_styles)
+		return err_new(ERR_USAGE, "'%s' cannot be written as %s: only leak-classes can",
+			       report->question->name,
+			       report_format_words[FORMATS - 1 + settings->style]);
 	if (!err && settings->fail_on && !report->fails)
 		return err_new(ERR_USAGE,
 			       "'%s' has no --fail-on: it is for leak-classes and growth",

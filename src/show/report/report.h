@@ -14,14 +14,23 @@
 #include "base/str.h"
 #include "sums/walk.h"
 
+/* How an answer is written, beside text, JSON and CSV: as another tool writes it. */
+enum report_style {
+	REPORT_OWN,
+	REPORT_MEMCHECK,     /* Valgrind's Memcheck */
+	REPORT_LSAN,	     /* LeakSanitizer */
+	REPORT_SUPPRESSIONS, /* rules that suppress what is lost, for both of us */
+	REPORT_XTREE	     /* Valgrind's --xtree-leak, for callgrind_annotate */
+};
+
 struct report_settings {
 	struct parameters with;
 	enum emit_format format;
-	bool is_memcheck; /* text: as Valgrind's Memcheck writes it */
-	unsigned fail_on; /* set of enum loss_kind: see fails_ret */
-	bool *fails_ret;  /* set if there are such leaks; NULL: nobody asks */
-	bool colour;	  /* text: ANSI colours */
-	unsigned width;	  /* text: columns; 0: unlimited */
+	enum report_style style; /* text: how it is written */
+	unsigned fail_on;	 /* set of enum loss_kind: see fails_ret */
+	bool *fails_ret;	 /* set if there are such leaks; NULL: nobody asks */
+	bool colour;		 /* text: ANSI colours */
+	unsigned width;		 /* text: columns; 0: unlimited */
 	const struct suppressions *suppressions; /* suppressed leaks; NULL: none */
 	struct suppressor *suppressor;	    /* of the model and names, used instead; NULL: none */
 	struct source_opener source_opener; /* annotate */
@@ -55,7 +64,7 @@ struct report {
 	unsigned fail_kinds;
 	/* Whether the answer has what settings->fail_on names; NULL without fail_kinds. */
 	bool (*fails)(const struct report_settings *settings, const void *answer);
-	bool has_memcheck; /* text also as Memcheck writes it */
+	bool has_styles; /* all of enum report_style */
 	/* Text: defaults for parameters that the user did not give, to fit a terminal. */
 	void (*for_text)(struct parameters *with);
 	const char *none;      /* text: shown if the list is empty; NULL: nothing */
@@ -66,6 +75,16 @@ struct report {
 
 /* All reports in the order of meson.build, NULL at the end. */
 extern const struct report *const report_table[];
+
+/* "json", "csv", "text", then the styles; NULL at the end. */
+extern const char *const report_format_words[];
+
+#define REPORT_FORMAT_DOC                                                                          \
+	"how it is written; memcheck and lsan (the text of these tools), suppressions (rules for " \
+	"what is lost) and xtree (for callgrind_annotate) are for leak-classes"
+
+/* Sets format and style by an index of report_format_words. */
+void report_format_choose(struct report_settings *settings, unsigned word);
 
 const struct report *report_find(const char *name); /* NULL: no such report */
 

@@ -1,0 +1,95 @@
+"""Leaks as other tools write them: LeakSanitizer's text and suppressions, Valgrind's tree for callgrind_annotate."""
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+import recording
+
+SOURCE = pathlib.Path(__file__).resolve().parents[1] / "web" / "scanned.c"
+
+
+@pytest.fixture(scope="module", name="built")
+def fixture_built(tmp_path_factory):
+    """The program, its tape with a leak scan, and the program with LeakSanitizer."""
+    folder = tmp_path_factory.mktemp("formats")
+    subprocess.run(["gcc", "-g", "-O1", "-o", folder / "scanned", SOURCE], check=True)
+    subprocess.run(["gcc", "-g", "-O1", "-fsanitize=leak", "-o", folder / "checked", SOURCE], check=True)
+    done = recording.run_recorded([folder / "scanned"], folder / "the.mtape", ["-q", "--leak-scan"])
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def written(built, *options, code=0):
+    done = recording.run([recording.memtape(), "report", built / "the.mtape", "leak-classes", *options])
+    assert done.returncode == code, done.stderr
+    return done.stdout.decode()
+
+
+def lsan(built, **more):
+    return subprocess.run(["setarch", "-R", built / "checked"], stderr=subprocess.PIPE, text=True, check=False,
+                          env=recording.clean_env(**more))
+
+
+def leaks(text):
+    """(kind, bytes, objects, function that allocated) of each leak in LeakSanitizer's text."""
+    found = []
+    for kind, size, count, stack in re.findall(
+            r"^(Direct|Indirect) leak of (\d+) byte\(s\) in (\d+) object\(s\) allocated from:\n((?: +#.*\n)+)", text, re.M):
+        frames = re.findall(r"#\d+ 0x[0-9a-f]+ in (\S+) (\S+)", stack)
+        own = [(function, place.rpartition("/")[2]) for function, place in frames if "scanned.c:" in place]
+        found.append((kind, int(size), int(count), own[0][0], re.sub(r"(:\d+):\d+$", r"\1", own[0][1])))
+    return sorted(found)
+
+
+def test_leaksanitizers_text_is_what_it_writes(built):
+    ours, theirs = written(built, "--format", "lsan"), lsan(built).stderr
+    assert leaks(ours) == leaks(theirs) != []
+    for line in (r"^==\d+==ERROR: LeakSanitizer: detected memory leaks$", r"^SUMMARY: LeakSanitizer: 32000 byte\(s\) leaked in 80 allocation\(s\)\.$"):
+        assert re.search(line, ours, re.M) and re.search(line, theirs, re.M)
+
+
+def test_nothing_lost_is_nothing_said(built):
+    assert written(built, "--format", "lsan", "--filter", "size = 1024") == ""
+
+
+def test_suppressions_suppress_here_and_there(built, tmp_path):
+    rules = tmp_path / "rules"
+    rules.write_text(written(built, "--format", "suppressions"))
+    assert sorted(rules.read_text().split()) == ["leak:hang", "leak:lose", "leak:middle"]
+    answer = recording.report(built / "the.mtape", "leak-classes", "--suppressions", rules)
+    assert [answer[word]["blocks"] for word in ("definitely_lost", "indirectly_lost", "possibly_lost")] == [0, 0, 0]
+    assert answer["suppressed"]["blocks"] == 81 and answer["still_reachable"]["blocks"] == 30
+    assert lsan(built).returncode == 23
+    quiet = lsan(built, LSAN_OPTIONS=f"suppressions={rules}")
+    assert quiet.returncode == 0 and "leak of" not in quiet.stderr
+
+
+def totals(path, events):
+    done = subprocess.run(["callgrind_annotate", f"--show={','.join(events)}", path], stdout=subprocess.PIPE, text=True, check=True)
+    line = next(line for line in done.stdout.splitlines() if "PROGRAM TOTALS" in line)
+    return [int(number.replace(",", "")) for number in re.findall(r"([\d,]+) \(", line)], done.stdout
+
+
+def test_the_tree_has_valgrinds_numbers_and_source_lines(built, tmp_path):
+    theirs, ours = tmp_path / "theirs.kcg", tmp_path / "ours.kcg"
+    events = ["RB", "PB", "IB", "DB", "DIB", "RBk", "PBk", "IBk", "DBk"]
+    subprocess.run(["valgrind", "-q", "--leak-check=full", "--xtree-leak=yes", f"--xtree-leak-file={theirs}", built / "scanned"],
+                   stderr=subprocess.DEVNULL, check=True)
+    text = written(built, "--xtree", ours)
+    assert "definitely lost" in text  # beside the usual text
+    assert totals(ours, events)[0] == totals(theirs, events)[0] == [30720, 9000, 12000, 32000, 12000, 30, 1, 40, 40]
+    lose = next(i for i, line in enumerate(SOURCE.read_text().splitlines(), 1) if "malloc(500)" in line)
+    assert re.search(rf"^{lose} 0 0 0 32000 12000 0 0 0 40$", ours.read_text(), re.M)
+    annotated = totals(ours, ["DB", "IB"])[1]
+    assert re.search(r"^32,000 \(100.0%\) +0 +\treturn malloc\(500\);$", annotated, re.M)
+    assert ours.read_text() == written(built, "--format", "xtree")
+    again = recording.run([recording.memtape(), "report", built / "the.mtape", "leak-classes", "--xtree", ours])
+    assert again.returncode != 0 and b"--force" in again.stderr  # not overwritten
+
+
+@pytest.mark.parametrize("word", ["json", "csv", "text"])
+def test_formats_are_those_of_the_short_options(built, word):
+    short = {"json": ["--json"], "csv": ["--csv"], "text": []}[word]
+    assert written(built, "--format", word) == written(built, *short)

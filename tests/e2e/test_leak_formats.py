@@ -93,3 +93,64 @@ def test_the_tree_has_valgrinds_numbers_and_source_lines(built, tmp_path):
 def test_formats_are_those_of_the_short_options(built, word):
     short = {"json": ["--json"], "csv": ["--csv"], "text": []}[word]
     assert written(built, "--format", word) == written(built, *short)
+
+
+# --- LeakSanitizer's text as a tape -----------------------------------------------------------------
+
+def converted(text, folder, code=0):
+    (folder / "lsan.log").write_text(text)
+    done = recording.run([recording.memtape(), "convert", "-q", "--force", folder / "lsan.log", "-o", folder / "lsan.mtape"])
+    assert done.returncode == code, done.stderr
+    return folder / "lsan.mtape" if code == 0 else done.stderr.decode()
+
+
+def sites(tape):
+    return sorted((site["function"], site["file"] and site["file"].rpartition("/")[2], site["line"], site["leaked_bytes"], site["leaked_count"])
+                  for site in recording.report(tape, "leaks")["sites"])
+
+
+@pytest.mark.parametrize("sanitizer", ["leak", "address"])
+def test_the_text_of_the_sanitizer_is_read(built, tmp_path, sanitizer):
+    subprocess.run(["gcc", "-g", "-O1", f"-fsanitize={sanitizer}", "-o", tmp_path / "checked", SOURCE], check=True)
+    text = subprocess.run(["setarch", "-R", tmp_path / "checked"], stderr=subprocess.PIPE, text=True, check=False,
+                          env=recording.clean_env(ASAN_OPTIONS="detect_leaks=1")).stderr
+    lines = SOURCE.read_text().splitlines()
+    line = {size: next(i for i, words in enumerate(lines, 1) if f"malloc({size})" in words) for size in (300, 500)}
+    assert sites(converted("the program says this\n" + text, tmp_path)) == [
+        ("hang", "scanned.c", line[300], 12000, 40), ("lose", "scanned.c", line[500], 20000, 40)]
+
+
+def test_what_is_written_is_read_again(built, tmp_path):
+    tape = converted(written(built, "--format", "lsan"), tmp_path)
+    assert [(name, size, count) for name, _, _, size, count in sites(tape)] == [("hang", 12000, 40), ("lose", 20000, 40)]
+    stack = recording.report(tape, "leaks", "--all-frames")["sites"][0]["stack"]
+    assert [frame["function"] for frame in stack[:2]] == ["lose", "main"]
+
+
+def test_frames_of_all_shapes(tmp_path):
+    tape = converted("""==1==ERROR: LeakSanitizer: detected memory leaks
+
+Direct leak of 7 byte(s) in 1 object(s) allocated from:
+    #0 0x4af01b in operator new(unsigned long) /build/llvm/asan_new_delete.cpp:95:3
+    #1 0x4da26a in std::map<int, char const*>::at(int) const /src/with space/map.h:4:7
+    #2 0x7f076fd9cec4 in __libc_start_main (/lib/x86_64-linux-gnu/libc.so.6+0x29d8f) (BuildId: 8a1)
+    #3 0x401000  (/usr/bin/x+0x1000)
+    #4 0x401001 (<unknown module>)
+
+Indirect leak of 1,2 byte(s) in 1 object(s) allocated from:
+Indirect leak of 18446744073709551616 byte(s) in 1 object(s) allocated from:
+Direct leak of 12 byte(s) in 2 object(s) allocated from:
+SUMMARY: AddressSanitizer: 19 byte(s) leaked in 3 allocation(s).
+""", tmp_path)
+    rows = recording.report(tape, "leaks", "--all-frames")["sites"]
+    assert sorted((row["leaked_bytes"], row["leaked_count"]) for row in rows) == [(7, 1), (12, 2)]
+    stack = next(row for row in rows if row["leaked_bytes"] == 7)["stack"]
+    assert [(f["function"], f["file"], f["line"], f["module"]) for f in stack[:3]] == [
+        ("operator new(unsigned long)", "/build/llvm/asan_new_delete.cpp", 95, "[unknown]"),
+        ("std::map<int, char const*>::at(int) const", "/src/with space/map.h", 4, "[unknown]"),
+        ("__libc_start_main", None, None, "/lib/x86_64-linux-gnu/libc.so.6")]
+    assert stack[3]["module"] == "/usr/bin/x" and "401000" in stack[3]["function"]
+
+
+def test_a_text_without_leaks_is_refused(tmp_path):
+    assert "no line says" in converted("==1==ERROR: LeakSanitizer: detected memory leaks\n", tmp_path, code=1)

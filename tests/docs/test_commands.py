@@ -39,6 +39,7 @@ def programs(tmp_path_factory):
         subprocess.run(["gcc", "-g", "-O1", "-o", folder / source.stem, source], check=True)
     for script in (ROOT / "tests/docs/programs").glob("*.py"):
         shutil.copy(script, folder)
+    shutil.copy(ROOT / "tests/web/recipes/visits.c", folder)  # a page compiles it
     return folder
 
 
@@ -65,6 +66,24 @@ def test_words_of_commands_that_are_not_run_exist(page):
             assert re.search(rf"^  {word}\b", dev, re.MULTILINE), command
         for word in re.findall(r"\bmemtape ([a-z]+)\b", command):
             assert re.search(rf"^  {word}\b", known, re.MULTILINE), command
+
+
+def test_the_variable_that_holds_the_memory_is_named(programs, tmp_path):
+    """docs/recipes/who-holds-it.md: what it promises is what its commands say."""
+    page = ROOT / "docs/recipes/who-holds-it.md"
+    shutil.copytree(programs, tmp_path, dirs_exist_ok=True)
+    lines = [line for line in commands(page, run=True) if "report" not in line]
+    subprocess.run(["bash", "-ec", "\n".join(lines)], cwd=tmp_path, timeout=120, check=True, stdin=subprocess.DEVNULL,
+                   stdout=subprocess.DEVNULL)
+    said = {name: subprocess.run(["memtape", "report", "redis.mtape", name], cwd=tmp_path, stdout=subprocess.PIPE, text=True,
+                                 check=True).stdout for name in ("leak-classes", "growth", "retained", "holders")}
+    line = next(i for i, text in enumerate((programs / "visits.c").read_text().splitlines(), 1) if "} * visits" in text)
+    assert "definitely lost: 0 bytes in 0 blocks" in said["leak-classes"]
+    more = said["growth"].partition("Between two leak scans")[2]
+    assert re.search(r"^ +250\.0 KiB  remember_visit  visits\.c:\d+ ", more, re.MULTILINE), more
+    assert more.index("remember_visit") < more.index("\n", more.index("KiB  "))  # it is the first
+    assert f"\nvisits keeps 500.0 KiB in 1,000 blocks alive   struct visit *  visits.c:{line}\n" in said["retained"]
+    assert re.search(r"^ +visits  struct visit \*  visits\.c:\d+, at \+0x0\n +→ remember_visit ", said["holders"], re.MULTILINE)
 
 
 def test_the_pages_have_commands():

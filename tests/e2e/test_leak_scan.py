@@ -1,6 +1,7 @@
 """Leak scans: of a program that ends, that is killed, that runs; what it notices of them, and what stops them."""
 import json
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -277,3 +278,24 @@ def test_without_a_scan_the_report_says_how_to_get_one(program, tmp_path):
     recording.run([binary(), "record", "-q", "-o", tmp_path / "tape", program])
     done = recording.run([binary(), "report", tmp_path / "tape", "leak-classes"])
     assert done.returncode == 1 and b"--leak-scan" in done.stderr
+
+
+ALLOCATORS = ["libjemalloc.so.2", "libmimalloc.so.2", "libtcmalloc_minimal.so.4"]
+
+
+@pytest.mark.parametrize("allocator", ALLOCATORS)
+def test_what_an_allocator_notes_of_its_blocks_holds_nothing(allocator, tmp_path):
+    """Its lists and maps, in memory that it has mapped, point to all blocks."""
+    library = next(pathlib.Path("/usr/lib").glob(f"*/{allocator}"), None)
+    if not library:
+        pytest.skip(f"{allocator} is not installed")
+    source = pathlib.Path(__file__).resolve().parents[1] / "web" / "scanned.c"
+    subprocess.run(["gcc", "-g", "-O1", "-o", tmp_path / "scanned", source], check=True)
+    done = recording.run_recorded([tmp_path / "scanned"], tmp_path / "tape", ["-q", "--leak-scan"], env={"LD_PRELOAD": library})
+    assert done.returncode == 0, done.stderr
+    found = {(r["class"], r["function"]): r["blocks"] for r in classes(tmp_path / "tape")["records"]
+             if r["module"] == str(tmp_path / "scanned")}
+    assert found == {("definitely_lost", "lose"): 40, ("indirectly_lost", "hang"): 40, ("possibly_lost", "middle"): 1,
+                     ("still_reachable", "keep"): 30}
+    site = next(s for s in recording.report(tmp_path / "tape", "holders")["sites"] if s["function"] == "keep")
+    assert [step["name"] or step["function"] for step in site["chain"]] == ["the_list", "keep"]

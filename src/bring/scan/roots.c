@@ -14,6 +14,7 @@ struct finder {
 	const struct roots_request *request;
 	struct roots *roots;
 	uint64_t tls_bytes; /* of all modules together, in each thread */
+	uint32_t allocator; /* the library with the allocator; UINT32_MAX: libc or the program */
 	bool failed;	    /* out of memory */
 };
 
@@ -132,8 +133,17 @@ static void add_variables(struct finder *finder, const struct capture_module *mo
 	add_range(finder, rest, at, end, starts_only);
 }
 
-static struct err *add_module(struct finder *finder, const struct capture_module *module)
+/* What it maps has its lists, which point to every block. The program itself maps more. */
+static bool is_allocator(const struct capture_module *module, size_t index,
+			 const struct globals *globals)
 {
+	return globals->has_malloc && index > 0 && !is_libc(module) &&
+	       strncmp(path_name(module->path), "ld-", 3) != 0;
+}
+
+static struct err *add_module(struct finder *finder, size_t index)
+{
+	const struct capture_module *module = &finder->request->living->stacks.modules.items[index];
 	const struct maps *maps = finder->request->maps;
 	CLEAN(globals_deinit) struct globals globals = { 0 };
 	struct err *err = globals_read(module->path, &globals);
@@ -141,6 +151,8 @@ static struct err *add_module(struct finder *finder, const struct capture_module
 	if (err)
 		return err;
 	finder->tls_bytes += globals.tls_bytes;
+	if (is_allocator(module, index, &globals))
+		finder->allocator = (uint32_t)index;
 	for (size_t i = 0; i < maps->entries.count; i++) {
 		const struct maps_entry *entry = &maps->entries.items[i];
 		const uint64_t begin = u64_max(entry->begin, module->begin);
@@ -159,7 +171,7 @@ static struct err *add_modules(struct finder *finder)
 
 	for (size_t i = 0; i < modules->count && !err; i++)
 		if (is_loaded(&modules->items[i]) && !is_recorder(&modules->items[i]))
-			err = add_module(finder, &modules->items[i]);
+			err = add_module(finder, i);
 	return err;
 }
 
@@ -348,6 +360,22 @@ static pid_t tls_owner(const struct finder *finder, const struct maps_entry *ent
 	return 0;
 }
 
+/* Whether the call that mapped the address came from the library with the allocator. */
+static bool is_allocators(const struct finder *finder, uint64_t address)
+{
+	const struct living *living = finder->request->living;
+
+	for (size_t i = living->mappings.count; i-- > 0;) {
+		const struct living_mapping *mapping = &living->mappings.items[i];
+
+		if (address >= mapping->begin && address < mapping->end)
+			return mapping->stack >= CAPTURE_STACK_FIRST &&
+			       living->stacks.nodes.items[mapping->stack].module ==
+				       finder->allocator;
+	}
+	return false;
+}
+
 /* Of a range with an allocator's memory: only what the program has mapped itself. */
 static void add_own_mappings(struct finder *finder, const struct maps_entry *entry)
 {
@@ -357,7 +385,8 @@ static void add_own_mappings(struct finder *finder, const struct maps_entry *ent
 		const uint64_t begin = u64_max(ranges->items[i].begin, entry->begin);
 		const uint64_t end = u64_min(ranges->items[i].end, entry->end);
 
-		if (begin < end && !has_blocks(finder->request->living, begin, end))
+		if (begin < end && !has_blocks(finder->request->living, begin, end) &&
+		    !is_allocators(finder, begin))
 			add_held(finder, TAPE_SCAN_MAPPING, 0, begin, end, "");
 	}
 }
@@ -379,7 +408,8 @@ static void add_anonymous(struct finder *finder, const struct maps_entry *entry)
 
 	if (holds_stack(finder, entry))
 		return;
-	if (has_blocks(request->living, entry->begin, entry->end) || is_arena(finder, entry))
+	if (has_blocks(request->living, entry->begin, entry->end) || is_arena(finder, entry) ||
+	    is_allocators(finder, entry->begin))
 		add_own_mappings(finder, entry);
 	else if (owner)
 		add_held(finder, TAPE_SCAN_TLS, owner, entry->begin, entry->end, "");
@@ -418,7 +448,7 @@ static void add_mapping(struct finder *finder, const struct maps_entry *entry)
 struct err *roots_find(const struct roots_request *request, struct roots *roots)
 {
 	CLEAN(roots_deinit) struct roots own = { 0 };
-	struct finder finder = { .request = request, .roots = &own };
+	struct finder finder = { .request = request, .roots = &own, .allocator = UINT32_MAX };
 	const struct stop_threads *threads = &request->stop->threads;
 	struct err *err;
 

@@ -4,8 +4,9 @@
  * itself. Not roots are the heap, stacks that libc keeps for later threads, and what belongs to the
  * recorder.
  *
- * Memory of allocators is recognised by what the tape says: it holds live blocks, or it is a
- * mapping that the program has not made itself and that looks like an arena of glibc.
+ * Memory of allocators is recognised by what the tape says: it holds live blocks, or was mapped by
+ * the library that has malloc; or it is a mapping that the program has not made itself and that
+ * looks like an arena of glibc.
  */
 #ifndef MEMTAPE_SCAN_ROOTS_H
 #define MEMTAPE_SCAN_ROOTS_H

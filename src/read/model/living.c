@@ -18,15 +18,26 @@ static bool remove_range(struct mapped *mapped, uint64_t begin, uint64_t bytes)
 	return mapped_remove(mapped, begin, bytes, &removed);
 }
 
-static bool see_mapping(struct mapped *mapped, enum tape_extended type, const struct tape_map *map)
+static bool see_mapping(struct living *living, uint32_t stack, enum tape_extended type,
+			const struct tape_map *map)
 {
+	struct mapped *mapped = &living->mapped;
+
 	if (map->address == UINT64_MAX)
 		return true; /* the call failed */
 	if (type == TAPE_EXT_MREMAP && !remove_range(mapped, map->old_address, map->old_bytes))
 		return false;
 	if (!remove_range(mapped, map->address, map->bytes))
 		return false;
-	return type == TAPE_EXT_MUNMAP || mapped_add(mapped, map->address, map->bytes);
+	if (type == TAPE_EXT_MUNMAP)
+		return true;
+	return mapped_add(mapped, map->address, map->bytes) &&
+	       living_mappings_push(
+		       &living->mappings,
+		       (struct living_mapping) {
+			       map->address,
+			       map->address + u64_min(map->bytes, UINT64_MAX - map->address),
+			       stack });
 }
 
 static bool see_extended(struct living *living, const struct capture_event *event)
@@ -39,7 +50,7 @@ static bool see_extended(struct living *living, const struct capture_event *even
 	    record.payload_bytes < sizeof(map))
 		return true;
 	memcpy(&map, record.payload, sizeof(map));
-	return see_mapping(&living->mapped, (enum tape_extended)record.type, &map);
+	return see_mapping(living, event->stack, (enum tape_extended)record.type, &map);
 }
 
 static struct err *on_events(void *context, const struct capture_event *events, size_t count)
@@ -115,6 +126,7 @@ void living_deinit(struct living *living)
 {
 	living_blocks_deinit(&living->blocks);
 	mapped_deinit(&living->mapped);
+	living_mappings_deinit(&living->mappings);
 	capture_stacks_deinit(&living->stacks);
 	*living = (struct living) { 0 };
 }

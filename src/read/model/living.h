@@ -15,9 +15,20 @@ struct living_block {
 
 VEC_DEFINE(living_blocks, struct living_block);
 
+/* A call that mapped memory. */
+struct living_mapping {
+	uint64_t begin;
+	uint64_t end;
+	uint32_t stack; /* of living's stacks */
+};
+
+VEC_DEFINE(living_mappings, struct living_mapping);
+
 struct living {
 	struct living_blocks blocks; /* by address */
-	struct mapped mapped; /* by calls of the program, not by its allocator; may be gone again */
+	struct mapped mapped;	     /* by calls that were seen */
+	struct living_mappings
+		mappings;	      /* these calls, in the order of time: the last one counts */
 	struct capture_stacks stacks; /* modules, those unloaded too */
 };
 

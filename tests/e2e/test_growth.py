@@ -32,10 +32,11 @@ def fixture_made(tmp_path, monkeypatch):
 def planted():
     """One function of each pattern."""
     program, blocks = Program(), {"queue": [], "waves": [], "clean": []}
-    names = ("leak", "cache", "burst", "setup", "waves", "clean", "pair", "queue")
+    names = ("leak", "bursts", "cache", "burst", "setup", "waves", "clean", "pair", "queue")
     stack = {name: program.stack(name) for name in names}
     calls = [(i * 20, "leak", KIB) for i in range(500)]
     calls += [(i * 20 + 1, "queue", 3 * KIB) for i in range(490)]
+    calls += [(500 + burst * 1600 + i / 10, "bursts", 256) for burst in range(6) for i in range(300)]
     calls += [(i * 20 + 2, "cache", 2 * KIB) for i in range(200)]
     calls += [(4000 + i / 100, "burst", 64) for i in range(1500)]
     calls += [(3 + i / 10, "setup", 50 * KIB) for i in range(5)]
@@ -52,7 +53,7 @@ def planted():
     return program
 
 
-PATTERNS = {"leak": "growing", "queue": "growing", "cache": "levelled_off", "burst": "burst", "setup": "one_off", "waves": "unsteady",
+PATTERNS = {"leak": "growing", "bursts": "growing", "queue": "growing", "cache": "levelled_off", "burst": "burst", "setup": "one_off", "waves": "unsteady",
             "pair": "one_off"}
 
 

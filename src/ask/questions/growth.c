@@ -20,6 +20,8 @@ enum {
 	BURST_BLOCKS = 1000, /* in a moment: more than initialisation */
 	FEW_BLOCKS = 3,	     /* fewer have no course */
 	SUSPECT_BLOCKS = 16, /* fewer that grow are some containers */
+	STEPS_MIN = 3,	     /* fewer rises are no course */
+	LATE_PERCENT = 12,   /* of the growth, in the last quarter: a line has 25 */
 	COURSE_POINTS = 24   /* in the answer */
 };
 
@@ -172,8 +174,23 @@ static struct err *course_find(struct course *course)
 
 /* --- patterns --------------------------------------------------------------------------------- */
 
+static const double STEPS_R2_MIN = 0.8;
+
+/* What only rises, in steps that lie near a line up to the end: requests that come in bursts. */
+static bool rises_in_steps(const struct growth *growth, const uint64_t *values, size_t count)
+{
+	const uint64_t last = values[count - 1];
+	const uint64_t before = values[count - 1 - (count - growth->begin) / 4];
+
+	for (size_t i = 1; i < count; i++)
+		if (values[i] < values[i - 1])
+			return false;
+	return growth->rises >= STEPS_MIN && growth->fit.r2 >= STEPS_R2_MIN &&
+	       (double)(last - before) * 100 >= (double)growth->grown * LATE_PERCENT;
+}
+
 static enum growth_pattern pattern_of(const struct course *course, const struct group *group,
-				      const struct growth *growth)
+				      const struct growth *growth, bool rises)
 {
 	const uint64_t moment_ns = (course->end_ns - course->begin_ns) / POINTS * MOMENT_POINTS;
 	const uint64_t blocks = group->matched.sums.allocated.count;
@@ -184,19 +201,20 @@ static enum growth_pattern pattern_of(const struct course *course, const struct 
 	case GROWTH_STEADY:
 		return PATTERN_GROWING;
 	case GROWTH_PLATEAU:
-		return PATTERN_LEVELLED_OFF;
+		return rises ? PATTERN_GROWING : PATTERN_LEVELLED_OFF;
 	case GROWTH_ONCE:
 		return PATTERN_ONE_OFF;
 	case GROWTH_NONE:
 		break;
 	}
-	return PATTERN_UNSTEADY;
+	return rises ? PATTERN_GROWING : PATTERN_UNSTEADY;
 }
 
 /* From before the first allocation to shortly before the end. */
 static struct growth growth_find(const struct course *course, const struct group *group,
-				 const uint64_t *values)
+				 const uint64_t *values, bool *rises_ret)
 {
+	struct growth growth;
 	uint64_t from_nothing[POINTS + 1] = { 0 };
 	const double step = (double)(course->end_ns - course->begin_ns) / POINTS;
 	const uint64_t first_ns = u64_max(group->matched.first_ns, course->begin_ns);
@@ -206,7 +224,9 @@ static struct growth growth_find(const struct course *course, const struct group
 
 	for (size_t i = first; i < POINTS - TEARDOWN_POINTS; i++)
 		from_nothing[count++] = values[i];
-	return growth_of(from_nothing, count);
+	growth = growth_of(from_nothing, count);
+	*rises_ret = rises_in_steps(&growth, from_nothing, count);
+	return growth;
 }
 
 static void evidence_add(struct str *out, const struct course *course, const struct growth_row *row,
@@ -283,6 +303,7 @@ static struct err *row_fill(const struct course *course, size_t i, struct growth
 	const uint64_t *values = course->values ? course->values + i * POINTS : NULL;
 	CLEAN(str_deinit) struct str evidence = { 0 };
 	struct growth growth = { 0 };
+	bool rises;
 
 	*row = (struct growth_row) {
 		.kind = PATTERN_UNKNOWN,
@@ -304,8 +325,8 @@ static struct err *row_fill(const struct course *course, size_t i, struct growth
 		.stack = group->stack,
 	};
 	if (values) {
-		growth = growth_find(course, group, values);
-		row->kind = pattern_of(course, group, &growth);
+		growth = growth_find(course, group, values, &rises);
+		row->kind = pattern_of(course, group, &growth, rises);
 		slope_set(course, &growth, row);
 		row->course = course_shown(course, values);
 	}

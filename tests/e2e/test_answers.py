@@ -32,6 +32,7 @@ QUESTIONS = {
     "latency": [{}, {"sort": "max", "top": 2}, {"filter": "size > 100"}],
     "groups": [{}, {"by": "thread", "sort": "leaked_size"}, {"by": "stack", "skip": 1, "top": 2, "filter": "size > 100"},
                {"by": "size", "from": "30%", "until": "60%"}, {"by": "lifetime", "sort": "all.size:asc"}],
+    "residency": [{}, {"at": "peak", "top": 1}, {"filter": "size > 100"}],
     "growth": [{}, {"top": 2}, {"filter": "size > 100"}, {"from": "30%", "until": "60%"}],
     "tree": [{}, {"bottom-up": True, "sort": "leaked"}, {"function": "main"}, {"filter": "size > 100", "one-in": 20}],
     "fragmentation": [{}, {"at": "50%", "top": 2}, {"at": "peak", "sort": "slack"}],

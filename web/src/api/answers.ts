@@ -1270,6 +1270,33 @@ export interface Reports extends Head {
 	reports: Report[];
 }
 
+export interface Residency extends Head {
+	time_ns: Ns | null; /* of the snapshot; null if there is none: then all is unknown */
+	blocks: number; /* alive then */
+	bytes: Bytes; /* requested */
+	resident_bytes: Bytes; /* of them in pages with memory behind them */
+	untouched_bytes: Bytes; /* in pages that were never written to, or given back */
+	tail_bytes: Bytes; /* of these, at the ends of blocks: more was requested than used */
+	unknown_bytes: Bytes; /* of which it is not known: swapped out in part, or pages were not listed */
+	sites: ResidentSite[]; /* functions, most untouched first */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface ResidentSite {
+	blocks: number; /* alive then */
+	bytes: Bytes; /* requested */
+	resident_bytes: Bytes; /* of them in pages with memory behind them */
+	untouched_bytes: Bytes; /* in pages that were never written to, or given back */
+	tail_bytes: Bytes; /* of these, at the ends of blocks: more was requested than used */
+	unknown_bytes: Bytes; /* of which it is not known: swapped out in part, or pages were not listed */
+	function: string | null; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+	stack: Frame[]; /* the one with most of it */
+}
+
 export interface Retained extends Head {
 	holders: Keeper[]; /* what retains most first */
 	blocks: KeptBlock[]; /* that retain most, without those that another block of the same stack retains */

@@ -2,51 +2,19 @@
 
 #include <assert.h>
 #include <stddef.h>
-#include <sys/uio.h>
 #include <time.h>
 
 #include "scan/roots.h"
 
-enum { POINTER_BYTES = 8, READ_STEP_BYTES = 4096 };
-
-struct target {
-	pid_t pid;
-	struct maps maps;
-};
+enum { POINTER_BYTES = 8 };
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
-static size_t read_piece(pid_t pid, uint64_t address, void *buffer, size_t bytes)
-{
-	const struct iovec local = { buffer, bytes };
-	const struct iovec remote = { (void *)address, bytes };
-	const ssize_t got = process_vm_readv(pid, &local, 1, &remote, 1, 0);
-
-	return got > 0 ? (size_t)got : 0;
-}
-
-/* The kernel says at which page it stopped only if it has read something before. */
 static size_t read_memory(void *context, uint64_t address, void *buffer, size_t bytes)
 {
-	const struct target *target = context;
-	size_t done = 0;
+	const struct leak_scan_view *view = context;
 
-	while (done < bytes) {
-		size_t got = read_piece(target->pid, address + done, (uint8_t *)buffer + done,
-					bytes - done);
-
-		if (got == 0) {
-			const uint64_t at = address + done;
-			const size_t rest = READ_STEP_BYTES - at % READ_STEP_BYTES;
-
-			got = read_piece(target->pid, at, (uint8_t *)buffer + done,
-					 u64_min(rest, bytes - done));
-		}
-		if (got == 0)
-			break;
-		done += got;
-	}
-	return done;
+	return view->memory.read(view->memory.context, address, buffer, bytes);
 }
 
 /*
@@ -56,18 +24,18 @@ static size_t read_memory(void *context, uint64_t address, void *buffer, size_t 
 static bool is_vtable(void *context, uint64_t address)
 {
 	enum { WORDS = 20, ENOUGH = 2 };
-	const struct target *target = context;
-	const struct maps_entry *entry = maps_find(&target->maps, address);
+	const struct leak_scan_view *view = context;
+	const struct maps_entry *entry = maps_find(view->maps, address);
 	uint64_t words[WORDS];
 	size_t count, found = 0;
 
 	if (address % sizeof(*words) || !entry || !entry->is_file || !entry->is_readable)
 		return false;
 	count = u64_min(WORDS, (entry->end - address) / sizeof(*words));
-	if (read_memory(context, address, words, count * sizeof(*words)) != count * sizeof(*words))
+	if (!memory_read(&view->memory, address, words, count * sizeof(*words)))
 		return false;
 	for (size_t i = 0; i < count && found < ENOUGH; i++) {
-		const struct maps_entry *code = maps_find(&target->maps, words[i]);
+		const struct maps_entry *code = maps_find(view->maps, words[i]);
 
 		if (words[i] == 0)
 			continue;
@@ -142,28 +110,27 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static struct err *scan_graph(const struct leak_scan *scan, struct target *target,
-			      const struct living *living, const struct roots *roots,
-			      struct scan_image *image)
+static struct err *scan_graph(const struct leak_scan *scan, const struct leak_scan_view *view,
+			      const struct roots *roots, struct scan_image *image)
 {
-	CLEAN(free)
-	struct graph_block *blocks = calloc(living->blocks.count + 1, sizeof(*blocks));
+	const struct living_blocks *living = &view->living->blocks;
+	CLEAN(free) struct graph_block *blocks = calloc(living->count + 1, sizeof(*blocks));
 	const struct graph graph = {
 		.blocks = blocks,
-		.block_count = living->blocks.count,
+		.block_count = living->count,
 		.roots = roots->ranges.items,
 		.root_count = roots->ranges.count,
 		.holder_count = roots->holders.count,
 		.heuristics = scan->heuristics,
 		.pointer_bytes = POINTER_BYTES,
-		.memory = { read_memory, is_vtable, target },
+		.memory = { read_memory, is_vtable, (void *)view },
 	};
 
 	if (!blocks)
 		return err_nomem();
-	for (size_t i = 0; i < living->blocks.count; i++)
-		blocks[i] = (struct graph_block) { living->blocks.items[i].address,
-						   living->blocks.items[i].size_bytes };
+	for (size_t i = 0; i < living->count; i++)
+		blocks[i] = (struct graph_block) { living->items[i].address,
+						   living->items[i].size_bytes };
 	return graph_scan(&graph, image);
 }
 
@@ -195,26 +162,25 @@ static void count_threads(struct scan_image_facts *facts, const struct stop *sto
 	facts->missed_threads = stop->missed_count;
 }
 
-static struct err *run(const struct leak_scan *scan, struct target *target,
-		       const struct living *living, struct scan_image *image)
+static struct err *run(const struct leak_scan *scan, const struct leak_scan_view *view,
+		       struct scan_image *image)
 {
 	CLEAN(roots_deinit) struct roots roots = { 0 };
 	const struct roots_request request = {
 		.stop = scan->stop,
-		.maps = &target->maps,
-		.living = living,
+		.maps = view->maps,
+		.living = view->living,
 		.places = scan->places,
 		.place_count = scan->place_count,
 		.spool_inode = scan->spool_inode,
 		.exit_tid = scan->exit_tid,
 		.exit_sp = scan->exit_sp,
-		.read = read_memory,
-		.context = target,
+		.memory = view->memory,
 	};
 	struct err *err = roots_find(&request, &roots);
 
 	if (!err)
-		err = scan_graph(scan, target, living, &roots, image);
+		err = scan_graph(scan, view, &roots, image);
 	if (!err)
 		err = take_texts(image, &roots.texts);
 	if (err)
@@ -223,21 +189,17 @@ static struct err *run(const struct leak_scan *scan, struct target *target,
 	return drop_idle_holders(image);
 }
 
-struct err *leak_scan_run(const struct leak_scan *scan, struct scan_image *image)
+struct err *leak_scan_view(const struct leak_scan *scan, const struct leak_scan_view *view,
+			   struct scan_image *image)
 {
-	CLEAN(living_deinit) struct living living = { 0 };
 	CLEAN(scan_image_deinit) struct scan_image own = { 0 };
-	struct target target = { .pid = scan->memory_pid };
 	const uint64_t begin_ns = cpu_ns();
-	struct err *err = maps_read(target.pid, &target.maps);
+	struct err *err;
 
 	assert(scan->stop);
-	assert(scan->capture);
-	if (!err)
-		err = living_read(scan->capture, scan->until_ticks, &living);
-	if (!err)
-		err = run(scan, &target, &living, &own);
-	maps_deinit(&target.maps);
+	assert(view->living);
+	assert(view->maps);
+	err = run(scan, view, &own);
 	if (err)
 		return err;
 	own.facts.heuristics = scan->heuristics;
@@ -246,4 +208,24 @@ struct err *leak_scan_run(const struct leak_scan *scan, struct scan_image *image
 	*image = own;
 	own = (struct scan_image) { 0 };
 	return NULL;
+}
+
+struct err *leak_scan_run(const struct leak_scan *scan, struct scan_image *image)
+{
+	CLEAN(living_deinit) struct living living = { 0 };
+	CLEAN(maps_deinit) struct maps maps = { 0 };
+	const struct leak_scan_view view = { &living, &maps, memory_of_process(scan->memory_pid) };
+	const uint64_t begin_ns = cpu_ns();
+	uint64_t reading_ns;
+	struct err *err = maps_read(scan->memory_pid, &maps);
+
+	assert(scan->capture);
+	if (!err)
+		err = living_read(scan->capture, scan->until_ticks, &living);
+	reading_ns = cpu_ns() - begin_ns;
+	if (!err)
+		err = leak_scan_view(scan, &view, image);
+	if (!err)
+		image->facts.scan_ns += reading_ns;
+	return err;
 }

@@ -340,8 +340,7 @@ static bool is_arena(const struct finder *finder, const struct maps_entry *entry
 	uint64_t words[4];
 
 	return entry->begin % ARENA_BYTES == 0 && bytes <= ARENA_BYTES &&
-	       finder->request->read(finder->request->context, entry->begin, words,
-				     sizeof(words)) == sizeof(words) &&
+	       memory_read(&finder->request->memory, entry->begin, words, sizeof(words)) &&
 	       words[0] != 0 && words[2] <= ARENA_BYTES && words[3] <= ARENA_BYTES &&
 	       words[2] <= words[3];
 }
@@ -452,7 +451,7 @@ struct err *roots_find(const struct roots_request *request, struct roots *roots)
 	const struct stop_threads *threads = &request->stop->threads;
 	struct err *err;
 
-	assert(request->read);
+	assert(request->memory.read);
 	str_add_char(&own.texts, '\0');
 	err = add_modules(&finder);
 	for (size_t i = 0; i < threads->count && !err; i++) {

@@ -15,6 +15,7 @@
 #include "model/living.h"
 #include "scan/graph.h"
 #include "scan/maps.h"
+#include "scan/memory.h"
 #include "scan/stop.h"
 #include "tape/stack_board.h"
 
@@ -27,8 +28,7 @@ struct roots_request {
 	uint64_t spool_inode;
 	pid_t exit_tid;	  /* the thread that ends the process; 0: none */
 	uint64_t exit_sp; /* its stack pointer where the program's own frames end */
-	size_t (*read)(void *context, uint64_t address, void *buffer, size_t bytes);
-	void *context;
+	struct memory memory;
 };
 
 VEC_DEFINE(graph_roots, struct graph_root);

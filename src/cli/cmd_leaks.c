@@ -1,5 +1,6 @@
 /*
- * leaks: which blocks of a running program are lost, and what holds the others.
+ * leaks: which blocks of a running program, or of one that a core dump shows, are lost, and what
+ * holds the others.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -10,9 +11,12 @@
 #include "cli/reading.h"
 #include "cli/suppressing.h"
 #include "collect/inspect.h"
+#include "collect/postmortem.h"
 #include "report/report.h"
 
 struct leaks_options {
+	const char *core;
+	const char *tape;
 	const char *output;
 	bool force;
 	const char *heuristics;
@@ -23,6 +27,10 @@ struct leaks_options {
 };
 
 static const struct option_row rows[] = {
+	{ "core", 'c', "CORE", OPTION_TEXT, offsetof(struct leaks_options, core),
+	  "look at this core dump, written by the kernel or by gcore, instead of a process" },
+	{ "tape", 0, "TAPE", OPTION_TEXT, offsetof(struct leaks_options, tape),
+	  "with --core: the program's tape (the default: where the program wrote it)" },
 	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct leaks_options, output),
 	  "keep the tape: what was recorded until now, and the result" },
 	OUTPUT_FORCE_OPTION(struct leaks_options, force),
@@ -86,28 +94,62 @@ static struct err *report_tape(const char *path, const struct leaks_options *opt
 	return err ? err : report_run_model(report, model, &settings, stdout);
 }
 
-static struct err *scan(const struct leaks_options *options, struct inspect_settings *settings)
-{
-	struct inspect_result result;
-	struct err *err = inspect_leaks(settings, &result);
+/* What is looked at: a process or a core dump. */
+struct leaks_subject {
+	const struct leaks_options *options;
+	struct inspect_settings process;
+	struct postmortem_settings core; /* core_path NULL: it is the process */
+};
 
-	if (!err && !options->quiet)
-		print_pause(settings, &result);
+static struct err *scan_process(const struct leaks_subject *subject, const char *output_path)
+{
+	struct inspect_settings settings = subject->process;
+	struct inspect_result result;
+	struct err *err;
+
+	settings.output_path = output_path;
+	err = inspect_leaks(&settings, &result);
+	if (!err && !subject->options->quiet)
+		print_pause(&settings, &result);
 	err_destroy(result.copy_err);
 	return err;
 }
 
-/* An older file of that name is replaced when the new one is complete. */
-static struct err *scan_kept(const struct leaks_options *options, struct inspect_settings *settings)
+static struct err *scan_core(const struct leaks_subject *subject, const char *output_path)
 {
+	struct postmortem_settings settings = subject->core;
+	struct postmortem_result result;
+	struct err *err;
+
+	settings.output_path = output_path;
+	err = postmortem_leaks(&settings, &result);
+	for (const char *at = str_text(&result.notes); *at && !subject->options->quiet;) {
+		const size_t length = strcspn(at, "\n");
+
+		fprintf(stderr, "memtape: %.*s\n", (int)length, at);
+		at += length + (at[length] == '\n');
+	}
+	str_deinit(&result.notes);
+	return err;
+}
+
+static struct err *scan(const struct leaks_subject *subject, const char *output_path)
+{
+	return subject->core.core_path ? scan_core(subject, output_path)
+				       : scan_process(subject, output_path);
+}
+
+/* An older file of that name is replaced when the new one is complete. */
+static struct err *scan_kept(const struct leaks_subject *subject)
+{
+	const struct leaks_options *options = subject->options;
 	CLEAN(str_deinit) struct str path = { 0 };
 	struct err *err;
 
 	str_printf(&path, "%s.%d", options->output, (int)getpid());
 	if (path.failed)
 		return err_nomem();
-	settings->output_path = path.ptr;
-	err = scan(options, settings);
+	err = scan(subject, path.ptr);
 	if (!err && rename(path.ptr, options->output) < 0) {
 		err = err_errno("%s", options->output);
 		unlink(path.ptr);
@@ -115,8 +157,7 @@ static struct err *scan_kept(const struct leaks_options *options, struct inspect
 	return err ? err : report_tape(options->output, options);
 }
 
-static struct err *scan_temporarily(const struct leaks_options *options,
-				    struct inspect_settings *settings)
+static struct err *scan_temporarily(const struct leaks_subject *subject)
 {
 	const char *directory = getenv("TMPDIR") && *getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
 	CLEAN(str_deinit) struct str path = { 0 };
@@ -129,43 +170,62 @@ static struct err *scan_temporarily(const struct leaks_options *options,
 	if (!mkdtemp(folder.ptr))
 		return err_errno("%s", folder.ptr);
 	str_printf(&path, "%s/leaks.mtape", folder.ptr);
-	settings->output_path = str_text(&path);
-	err = path.failed ? err_nomem() : scan(options, settings);
+	err = path.failed ? err_nomem() : scan(subject, str_text(&path));
 	if (!err)
-		err = report_tape(settings->output_path, options);
+		err = report_tape(str_text(&path), subject->options);
 	unlink(str_text(&path));
 	rmdir(folder.ptr);
 	return err;
 }
 
+/* The operand is a process, or of a core dump its executable, which may be left out. */
+static struct err *subject_find(const struct leaks_options *options, int operand_count,
+				char **operands, struct leaks_subject *subject)
+{
+	*subject = (struct leaks_subject) {
+		.options = options,
+		.process.level = CAPTURE_PACK_LEVEL,
+		.core = { .core_path = options->core,
+			  .exe_path = operand_count > 0 ? operands[0] : NULL,
+			  .tape_path = options->tape,
+			  .level = CAPTURE_PACK_LEVEL },
+	};
+	if (options->core)
+		return operand_count <= 1 ? NULL
+					  : err_new(ERR_USAGE, "expected one executable at most");
+	if (options->tape)
+		return err_new(ERR_USAGE, "--tape is of use with --core only");
+	if (operand_count != 1)
+		return err_new(ERR_USAGE, "expected the number of one process, or --core");
+	return pid_parse(operands[0], &subject->process.pid);
+}
+
 static struct err *leaks_run(const struct command *command, int argc, char **argv, int *exit_code)
 {
 	struct leaks_options options = { .heuristics = "all" };
-	struct inspect_settings settings = { .level = CAPTURE_PACK_LEVEL };
+	struct leaks_subject subject;
 	int operand_count = 0;
 	struct err *err = options_parse(&command->options, argc, argv, &options, &operand_count);
 
 	(void)exit_code;
-	if (!err && operand_count != 1)
-		err = err_new(ERR_USAGE, "expected the number of one process");
 	if (!err)
-		err = pid_parse(argv[1], &settings.pid);
+		err = subject_find(&options, operand_count, argv + 1, &subject);
 	if (!err)
-		err = leak_heuristics_parse(options.heuristics, &settings.heuristics);
+		err = leak_heuristics_parse(options.heuristics, &subject.process.heuristics);
 	if (!err)
 		err = output_check_file(options.output, options.force);
 	if (err)
 		return err;
-	return options.output ? scan_kept(&options, &settings)
-			      : scan_temporarily(&options, &settings);
+	subject.core.heuristics = subject.process.heuristics;
+	return options.output ? scan_kept(&subject) : scan_temporarily(&subject);
 }
 
 const struct command cmd_leaks = {
 	.name = "leaks",
-	.summary = "which blocks of a running program are lost",
+	.summary = "which blocks of a running program, or of a core dump, are lost",
 	.options = {
-		.usage = "memtape leaks [options] PID",
-		.about = "Looks for pointers in the memory of process PID, which memtape records at this moment, and shows which blocks are lost: definitely, indirectly or possibly, as Memcheck does. The program stands still for a moment only, while its memory is copied (copy-on-write).",
+		.usage = "memtape leaks [options] PID\n       memtape leaks [options] --core CORE [EXE]",
+		.about = "Looks for pointers in the memory of process PID, or in a core dump, and shows which blocks are lost: definitely, indirectly or possibly, as Memcheck does. A process stands still for a moment only, while its memory is copied (copy-on-write).",
 		.rows = rows,
 		.row_count = array_size(rows),
 	},

@@ -87,7 +87,7 @@ struct err *loss_kinds_parse(const char *text, unsigned *kinds_ret)
 /* --- scans ------------------------------------------------------------------------------------ */
 
 static const char *const reason_words[] = {
-	"unknown", "exit", "killed", "request", "period", NULL
+	"unknown", "exit", "killed", "request", "period", "core", NULL
 };
 static const char *const heuristic_words[] = { "stdstring", "length64", "newarray",
 					       "multipleinheritance" };
@@ -128,7 +128,7 @@ struct err *scan_facts_find(const struct model_scan *scan, struct arena *arena,
 	*facts_ret = (struct scan_facts) {
 		.id = scan->id,
 		.time_ns = scan->ns,
-		.reason = reason_words[scan->reason <= TAPE_SCAN_PERIOD ? scan->reason : 0],
+		.reason = reason_words[scan->reason <= TAPE_SCAN_CORE ? scan->reason : 0],
 		.trouble = scan->trouble[0] ? scan->trouble : NULL,
 		.pause_ns = scan->pause_ns,
 		.scan_ns = scan->scan_ns,

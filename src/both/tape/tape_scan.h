@@ -22,7 +22,8 @@ enum tape_scan_reason {
 	TAPE_SCAN_EXIT = 1,   /* the program ends by itself, after its exit handlers */
 	TAPE_SCAN_KILLED = 2, /* a signal is about to end it */
 	TAPE_SCAN_REQUEST = 3,
-	TAPE_SCAN_PERIOD = 4
+	TAPE_SCAN_PERIOD = 4,
+	TAPE_SCAN_CORE = 5 /* afterwards, of a core dump */
 };
 
 /* Parts of one result follow each other in order. */

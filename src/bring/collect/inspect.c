@@ -4,8 +4,8 @@
 #include <sys/uio.h>
 
 #include "capture/capture.h"
-#include "capture/packed_stream.h"
 #include "collect/clock.h"
+#include "collect/scan_records.h"
 #include "scan/leak_scan.h"
 #include "scan/recording.h"
 #include "scan/snapshot.h"
@@ -21,7 +21,6 @@ struct inspection {
 	size_t place_count;
 	struct tape_clock_pair clock; /* while it stood still */
 	uint64_t ticks;		      /* the same, as on the tape */
-	struct vec_u8 image;	      /* the result's bytes */
 };
 
 /* --- while it stands still ------------------------------------------------------------------- */
@@ -107,45 +106,23 @@ static struct err *search(struct inspection *inspection, struct scan_image *imag
 
 /* --- the tape -------------------------------------------------------------------------------- */
 
-static struct err *write_image(struct inspection *inspection, struct packed_stream *stream)
-{
-	struct leak_scan_part part;
-	struct err *err = NULL;
-
-	for (size_t at = 0; at < inspection->image.count && !err; at += part.count) {
-		leak_scan_part(&part, 1, &inspection->image, at);
-		err = packed_stream_extended(stream, TAPE_EXT_SCAN, inspection->ticks, &part,
-					     leak_scan_part_bytes(&part), NULL, 0);
-	}
-	return err;
-}
-
 static struct err *write_records(void *context, struct packed_stream *stream)
 {
-	struct inspection *inspection = context;
-	const struct tape_scan_begin begin = { .id = 1, .reason = TAPE_SCAN_REQUEST };
-	const struct tape_end end = { .kind = TAPE_END_RUNNING };
-	const uint64_t ticks = inspection->ticks;
-	struct err *err = packed_stream_extended(stream, TAPE_EXT_CLOCK, ticks, &inspection->clock,
-						 sizeof(inspection->clock), NULL, 0);
-
-	if (!err)
-		err = packed_stream_extended(stream, TAPE_EXT_SCAN_BEGIN, ticks, &begin,
-					     sizeof(begin), NULL, 0);
-	if (!err)
-		err = write_image(inspection, stream);
-	return err ? err
-		   : packed_stream_extended(stream, TAPE_EXT_END, ticks, &end, sizeof(end), NULL,
-					    0);
+	return scan_records_write(context, stream);
 }
 
 static struct err *write_tape(struct inspection *inspection, const struct scan_image *image,
 			      struct inspect_result *result)
 {
-	const struct capture_addition addition = { write_records, inspection };
+	struct scan_records records = {
+		.image = image,
+		.ticks = inspection->ticks,
+		.reason = TAPE_SCAN_REQUEST,
+		.clock = &inspection->clock,
+		.is_running = true,
+	};
+	const struct capture_addition addition = { write_records, &records };
 
-	if (!scan_image_write(image, &inspection->image))
-		return err_nomem();
 	return capture_repack_opened(inspection->capture, inspection->settings->output_path,
 				     inspection->settings->level, &addition, &result->tape);
 }
@@ -177,7 +154,6 @@ static void inspection_deinit(struct inspection *inspection)
 	recording_close(&inspection->recording);
 	capture_destroy(inspection->capture);
 	free(inspection->places);
-	vec_u8_deinit(&inspection->image);
 	stop_deinit(&inspection->stop);
 }
 

@@ -89,11 +89,6 @@ static bool is_libc(const struct capture_module *module)
 	       strncmp(name, "ld-musl", 7) == 0;
 }
 
-static bool is_loaded(const struct capture_module *module)
-{
-	return module->unload_ticks == UINT64_MAX;
-}
-
 static const struct capture_module *module_at(const struct finder *finder, uint64_t address)
 {
 	const struct capture_module_vec *modules = &finder->request->living->stacks.modules;
@@ -101,7 +96,7 @@ static const struct capture_module *module_at(const struct finder *finder, uint6
 	for (size_t i = 0; i < modules->count; i++) {
 		const struct capture_module *module = &modules->items[i];
 
-		if (is_loaded(module) && address >= module->begin &&
+		if (living_has(finder->request->living, module) && address >= module->begin &&
 		    address < align_up(module->end, PAGE))
 			return module;
 	}
@@ -170,7 +165,8 @@ static struct err *add_modules(struct finder *finder)
 	struct err *err = NULL;
 
 	for (size_t i = 0; i < modules->count && !err; i++)
-		if (is_loaded(&modules->items[i]) && !is_recorder(&modules->items[i]))
+		if (living_has(finder->request->living, &modules->items[i]) &&
+		    !is_recorder(&modules->items[i]))
 			err = add_module(finder, i);
 	return err;
 }

@@ -40,6 +40,29 @@ static bool see_mapping(struct living *living, uint32_t stack, enum tape_extende
 			       stack });
 }
 
+static bool see_clock(struct living *living, const struct tape_extended_record *record)
+{
+	struct tape_clock_pair pair;
+
+	if (record->payload_bytes < sizeof(pair))
+		return true;
+	memcpy(&pair, record->payload, sizeof(pair));
+	return living_clocks_push(&living->clocks, pair);
+}
+
+/* What is of interest whenever it was. */
+static bool see_any(struct living *living, const struct capture_event *event)
+{
+	struct tape_extended_record record;
+
+	if (event->fn != TAPE_FN_EXTENDED)
+		return true;
+	record = capture_event_extended(event);
+	if (record.type == TAPE_EXT_END && record.payload_bytes >= sizeof(living->end))
+		memcpy(&living->end, record.payload, sizeof(living->end));
+	return record.type != TAPE_EXT_CLOCK || see_clock(living, &record);
+}
+
 static bool see_extended(struct living *living, const struct capture_event *event)
 {
 	const struct tape_extended_record record = capture_event_extended(event);
@@ -59,8 +82,13 @@ static struct err *on_events(void *context, const struct capture_event *events, 
 	struct err *err = NULL;
 	size_t end = 0;
 
+	for (size_t i = 0; i < count; i++)
+		if (!see_any(play->living, &events[i]))
+			return err_nomem();
 	while (end < count && events[end].ticks <= play->until_ticks)
 		end++;
+	if (end > 0)
+		play->living->last_ticks = events[end - 1].ticks;
 	if (!replay_reserve_stacks(&play->replay, play->living->stacks.nodes.count))
 		return err_nomem();
 	for (size_t i = 0; i < end && !err; i++) {
@@ -106,6 +134,7 @@ struct err *living_read(const struct capture *capture, uint64_t until_ticks, str
 
 	if (!play)
 		return err_nomem();
+	own.until_ticks = until_ticks;
 	*play = (struct play) { .living = &own, .until_ticks = until_ticks };
 	if (!capture_stacks_init(&own.stacks) || !replay_init(&play->replay, capture, NULL))
 		err = err_nomem();
@@ -122,8 +151,15 @@ struct err *living_read(const struct capture *capture, uint64_t until_ticks, str
 	return err;
 }
 
+bool living_has(const struct living *living, const struct capture_module *module)
+{
+	return module->load_ticks <= living->until_ticks &&
+	       (module->unload_ticks == UINT64_MAX || module->unload_ticks > living->until_ticks);
+}
+
 void living_deinit(struct living *living)
 {
+	living_clocks_deinit(&living->clocks);
 	living_blocks_deinit(&living->blocks);
 	mapped_deinit(&living->mapped);
 	living_mappings_deinit(&living->mappings);

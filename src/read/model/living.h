@@ -14,6 +14,7 @@ struct living_block {
 };
 
 VEC_DEFINE(living_blocks, struct living_block);
+VEC_DEFINE(living_clocks, struct tape_clock_pair);
 
 /* A call that mapped memory. */
 struct living_mapping {
@@ -30,10 +31,17 @@ struct living {
 	struct living_mappings
 		mappings;	      /* these calls, in the order of time: the last one counts */
 	struct capture_stacks stacks; /* modules, those unloaded too */
+	uint64_t until_ticks;	     /* the moment, shifted; UINT64_MAX: the end */
+	uint64_t last_ticks;	     /* of the last record until then */
+	struct living_clocks clocks; /* readings of the clocks, all of the tape's, in order */
+	struct tape_end end;	     /* the last one, whenever it was; all zeros: none */
 };
 
 /* Plays the tape up to these ticks (shifted), included. The caller deinits living on success. */
 struct err *living_read(const struct capture *capture, uint64_t until_ticks, struct living *living);
+
+/* Whether a module is loaded at the moment. */
+bool living_has(const struct living *living, const struct capture_module *module);
 void living_deinit(struct living *living);
 CLEAN_DEFINE_DEINIT(living_deinit, struct living);
 

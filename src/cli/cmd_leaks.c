@@ -65,7 +65,8 @@ static void print_pause(const struct inspect_settings *settings, struct inspect_
 	fprintf(stderr, "%s\n", str_text(&text));
 }
 
-static struct err *report_tape(const char *path, const struct leaks_options *options)
+static struct err *report_tape(const char *path, uint32_t scan_id,
+			       const struct leaks_options *options)
 {
 	const char *const words[] = { "leaks", path, "leak-classes", NULL };
 	struct report_settings settings = {
@@ -80,8 +81,10 @@ static struct err *report_tape(const char *path, const struct leaks_options *opt
 	CLEAN(suppressing_deinit) struct suppressing suppressing = { 0 };
 	CLEAN(model_destroy) struct model *model = NULL;
 	const struct report *report = report_find("leak-classes");
-	struct err *err = report_settle(report, &settings);
+	struct err *err;
 
+	settings.with.scan = scan_id;
+	err = report_settle(report, &settings);
 	if (!err)
 		err = suppressing_load(&suppressing, &options->suppressing);
 	if (!err)
@@ -101,7 +104,8 @@ struct leaks_subject {
 	struct postmortem_settings core; /* core_path NULL: it is the process */
 };
 
-static struct err *scan_process(const struct leaks_subject *subject, const char *output_path)
+static struct err *scan_process(const struct leaks_subject *subject, const char *output_path,
+				uint32_t *scan_id_ret)
 {
 	struct inspect_settings settings = subject->process;
 	struct inspect_result result;
@@ -112,10 +116,12 @@ static struct err *scan_process(const struct leaks_subject *subject, const char 
 	if (!err && !subject->options->quiet)
 		print_pause(&settings, &result);
 	err_destroy(result.copy_err);
+	*scan_id_ret = result.scan_id;
 	return err;
 }
 
-static struct err *scan_core(const struct leaks_subject *subject, const char *output_path)
+static struct err *scan_core(const struct leaks_subject *subject, const char *output_path,
+			     uint32_t *scan_id_ret)
 {
 	struct postmortem_settings settings = subject->core;
 	struct postmortem_result result;
@@ -130,13 +136,15 @@ static struct err *scan_core(const struct leaks_subject *subject, const char *ou
 		at += length + (at[length] == '\n');
 	}
 	str_deinit(&result.notes);
+	*scan_id_ret = result.scan_id;
 	return err;
 }
 
-static struct err *scan(const struct leaks_subject *subject, const char *output_path)
+static struct err *scan(const struct leaks_subject *subject, const char *output_path,
+			uint32_t *scan_id_ret)
 {
-	return subject->core.core_path ? scan_core(subject, output_path)
-				       : scan_process(subject, output_path);
+	return subject->core.core_path ? scan_core(subject, output_path, scan_id_ret)
+				       : scan_process(subject, output_path, scan_id_ret);
 }
 
 /* An older file of that name is replaced when the new one is complete. */
@@ -144,17 +152,18 @@ static struct err *scan_kept(const struct leaks_subject *subject)
 {
 	const struct leaks_options *options = subject->options;
 	CLEAN(str_deinit) struct str path = { 0 };
+	uint32_t scan_id = 0;
 	struct err *err;
 
 	str_printf(&path, "%s.%d", options->output, (int)getpid());
 	if (path.failed)
 		return err_nomem();
-	err = scan(subject, path.ptr);
+	err = scan(subject, path.ptr, &scan_id);
 	if (!err && rename(path.ptr, options->output) < 0) {
 		err = err_errno("%s", options->output);
 		unlink(path.ptr);
 	}
-	return err ? err : report_tape(options->output, options);
+	return err ? err : report_tape(options->output, scan_id, options);
 }
 
 static struct err *scan_temporarily(const struct leaks_subject *subject)
@@ -162,6 +171,7 @@ static struct err *scan_temporarily(const struct leaks_subject *subject)
 	const char *directory = getenv("TMPDIR") && *getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
 	CLEAN(str_deinit) struct str path = { 0 };
 	CLEAN(str_deinit) struct str folder = { 0 };
+	uint32_t scan_id = 0;
 	struct err *err;
 
 	str_printf(&folder, "%s/memtape-leaks-XXXXXX", directory);
@@ -170,9 +180,9 @@ static struct err *scan_temporarily(const struct leaks_subject *subject)
 	if (!mkdtemp(folder.ptr))
 		return err_errno("%s", folder.ptr);
 	str_printf(&path, "%s/leaks.mtape", folder.ptr);
-	err = path.failed ? err_nomem() : scan(subject, str_text(&path));
+	err = path.failed ? err_nomem() : scan(subject, str_text(&path), &scan_id);
 	if (!err)
-		err = report_tape(str_text(&path), subject->options);
+		err = report_tape(str_text(&path), scan_id, subject->options);
 	unlink(str_text(&path));
 	rmdir(folder.ptr);
 	return err;

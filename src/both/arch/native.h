@@ -14,6 +14,8 @@
  *	ARCH_REGSET_WORDS	of the kernel's general registers, as a tracer reads them;
  *	ARCH_REGSET_SP, ...	where they are: stack pointer, thread pointer, program counter, a
  *				system call's result and number (all ones: none)
+ *	ARCH_CONTROL_SELF	where a thread's control block has its own address again, which is
+ *				also its first word; ARCH_CONTROL_ALIGNMENT of its address
  *	ARCH_CALL_BYTES, _CODE	of the instruction of a system call
  *	arch_regset_call()	registers with which a thread makes a system call with one argument,
  *				and zeros for the others, by the instruction at an address

@@ -31,10 +31,14 @@ enum tape_missing {
 	TAPE_MISSING_FREED = 1 << 10,	 /* blocks freed between the moments that were kept */
 	TAPE_MISSING_STACKS = 1 << 11,	 /* of allocations */
 	TAPE_MISSING_SAMPLED = 1 << 12,	 /* incomplete: numbers are estimates from a sample */
-	TAPE_MISSING_PROCESS = 1 << 13	 /* the process */
+	TAPE_MISSING_PROCESS = 1 << 13,	 /* the process */
+	TAPE_MISSING_REQUESTED = 1 << 14 /* requested sizes: the usable ones are used */
 };
 
-enum { TAPE_MISSING_COUNT = 14 };
+enum { TAPE_MISSING_COUNT = 15 };
+
+/* The format of a tape that was not converted, but made of the heap of a program (no tool). */
+#define TAPE_IMPORT_HEAP "heap"
 
 static_assert(sizeof(struct tape_import) == 8, "format");
 

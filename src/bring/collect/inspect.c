@@ -1,11 +1,14 @@
 #include "collect/inspect.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "capture/capture.h"
 #include "collect/clock.h"
 #include "collect/scan_records.h"
+#include "collect/walked.h"
 #include "scan/leak_scan.h"
 #include "scan/recording.h"
 #include "scan/snapshot.h"
@@ -16,7 +19,9 @@ struct inspection {
 	struct recording recording;
 	struct stop stop;
 	pid_t copy; /* 0: none */
+	bool is_recorded;
 	struct capture *capture;
+	struct walked walked; /* or of what was recorded only what lives */
 	struct stack_place *places;
 	size_t place_count;
 	struct tape_clock_pair clock; /* while it stood still */
@@ -67,19 +72,31 @@ static struct err *open_capture(struct inspection *inspection)
 	return err ? err : capture_open_with_spool(recording->tape_path, fd, &inspection->capture);
 }
 
+static struct err *find_recording(struct inspection *inspection, pid_t pid)
+{
+	struct err *err = recording_find(pid, &inspection->maps, &inspection->recording);
+
+	inspection->is_recorded = !err;
+	if (err && err_code_of(err) == ERR_NOT_FOUND) {
+		err_destroy(err);
+		err = NULL;
+	}
+	return err;
+}
+
 static struct err *look(struct inspection *inspection, struct inspect_result *result)
 {
 	const pid_t pid = stop_living(&inspection->stop);
 	struct err *err = maps_read(pid, &inspection->maps);
 
 	if (!err)
-		err = recording_find(pid, &inspection->maps, &inspection->recording);
-	if (!err)
+		err = find_recording(inspection, pid);
+	if (!err && inspection->is_recorded)
 		err = read_places(inspection);
-	if (err)
-		return err;
-	take_time(inspection);
-	err = open_capture(inspection);
+	if (!err && inspection->is_recorded) {
+		take_time(inspection);
+		err = open_capture(inspection);
+	}
 	if (err)
 		return err;
 	result->copy_err = snapshot_take(&inspection->stop, &inspection->maps, &inspection->copy);
@@ -87,21 +104,41 @@ static struct err *look(struct inspection *inspection, struct inspect_result *re
 	return NULL;
 }
 
+static const char *subject_of(const struct inspection *inspection, char *text, size_t bytes)
+{
+	return str_format(text, bytes, "process %d", (int)inspection->settings->pid);
+}
+
+static struct err *find_living(struct inspection *inspection, const struct memory *memory,
+			       const struct maps *maps)
+{
+	char subject[STR_SHORT_BYTES];
+
+	if (inspection->is_recorded)
+		return living_read(inspection->capture, inspection->ticks,
+				   &inspection->walked.living);
+	return walked_read(subject_of(inspection, subject, sizeof(subject)), maps, memory,
+			   &inspection->stop, &inspection->walked);
+}
+
 static struct err *search(struct inspection *inspection, struct scan_image *image)
 {
 	const pid_t pid = inspection->copy ? inspection->copy : stop_living(&inspection->stop);
+	CLEAN(maps_deinit) struct maps maps = { 0 };
 	const struct leak_scan scan = {
-		.capture = inspection->capture,
-		.until_ticks = inspection->ticks,
 		.stop = &inspection->stop,
-		.memory_pid = pid,
 		.places = inspection->places,
 		.place_count = inspection->place_count,
 		.spool_inode = inspection->recording.inode,
 		.heuristics = inspection->settings->heuristics,
 	};
+	const struct leak_scan_view view = { &inspection->walked.living, &maps,
+					     memory_of_process(pid) };
+	struct err *err = maps_read(pid, &maps);
 
-	return leak_scan_run(&scan, image);
+	if (!err)
+		err = find_living(inspection, &view.memory, &maps);
+	return err ? err : leak_scan_view(&scan, &view, image);
 }
 
 /* --- the tape -------------------------------------------------------------------------------- */
@@ -111,20 +148,52 @@ static struct err *write_records(void *context, struct packed_stream *stream)
 	return scan_records_write(context, stream);
 }
 
-static struct err *write_tape(struct inspection *inspection, const struct scan_image *image,
-			      struct inspect_result *result)
+static struct err *write_recorded(struct inspection *inspection, const struct scan_image *image,
+				  uint32_t scan_id)
 {
 	struct scan_records records = {
 		.image = image,
 		.ticks = inspection->ticks,
+		.id = scan_id,
 		.reason = TAPE_SCAN_REQUEST,
 		.clock = &inspection->clock,
 		.is_running = true,
 	};
 	const struct capture_addition addition = { write_records, &records };
+	struct capture_repacked repacked;
 
 	return capture_repack_opened(inspection->capture, inspection->settings->output_path,
-				     inspection->settings->level, &addition, &result->tape);
+				     inspection->settings->level, &addition, &repacked);
+}
+
+static struct err *write_walked(const struct inspection *inspection,
+				const struct scan_image *image)
+{
+	char subject[STR_SHORT_BYTES], path[STR_SHORT_BYTES], exe[PATH_MAX + 1];
+	ssize_t bytes;
+
+	str_format(path, sizeof(path), "/proc/%d/exe", (int)inspection->settings->pid);
+	bytes = readlink(path, exe, sizeof(exe) - 1);
+	exe[bytes > 0 ? bytes : 0] = '\0';
+	const struct walked_tape tape = {
+		.subject = subject_of(inspection, subject, sizeof(subject)),
+		.exe = exe,
+		.pid = inspection->settings->pid,
+		.reason = TAPE_SCAN_REQUEST,
+		.end.kind = TAPE_END_RUNNING,
+		.output_path = inspection->settings->output_path,
+		.level = inspection->settings->level,
+	};
+
+	return walked_write(&inspection->walked, image, &tape);
+}
+
+static struct err *write_tape(struct inspection *inspection, const struct scan_image *image,
+			      struct inspect_result *result)
+{
+	result->scan_id = inspection->walked.living.scan_id + 1;
+	return inspection->is_recorded ? write_recorded(inspection, image, result->scan_id)
+				       : write_walked(inspection, image);
 }
 
 /* --- all of it ------------------------------------------------------------------------------- */
@@ -153,6 +222,7 @@ static void inspection_deinit(struct inspection *inspection)
 	maps_deinit(&inspection->maps);
 	recording_close(&inspection->recording);
 	capture_destroy(inspection->capture);
+	walked_deinit(&inspection->walked);
 	free(inspection->places);
 	stop_deinit(&inspection->stop);
 }

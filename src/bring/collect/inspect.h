@@ -1,7 +1,8 @@
 /*
- * inspect: a leak scan of a program that is being recorded, by a process that is not its collector.
+ * inspect: a leak scan of a running program, by a process that is not its collector, if it has one.
  * The program stands still while its memory is copied (copy-on-write), and goes on while the copy
- * is searched. The result is a tape of its own: what was recorded until then, and the scan.
+ * is searched. The result is a tape of its own: what was recorded until then, or of a program that
+ * is not being recorded the blocks of its heap (walked.h), and the scan.
  */
 #ifndef MEMTAPE_COLLECT_INSPECT_H
 #define MEMTAPE_COLLECT_INSPECT_H
@@ -22,7 +23,7 @@ struct inspect_result {
 	uint64_t scan_ns;     /* CPU time */
 	bool was_copied;      /* false: the program stood still until the scan was done, because */
 	struct err *copy_err; /* of this; owned by the caller */
-	struct capture_repacked tape;
+	uint32_t scan_id; /* on the tape */
 };
 
 /* On error nothing is left, and the program goes on. */

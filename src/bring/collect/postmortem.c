@@ -2,12 +2,17 @@
 
 #include <assert.h>
 #include <fcntl.h>
+#include <unistd.h>
 
 #include "collect/scan_records.h"
+#include "collect/walked.h"
 #include "model/living.h"
 #include "scan/core.h"
 #include "scan/leak_scan.h"
+#include "scan/recording.h"
 #include "tape/tape_spool.h"
+
+enum { LATE_US = 1000 };
 
 struct postmortem {
 	const struct postmortem_settings *settings;
@@ -15,7 +20,7 @@ struct postmortem {
 	char *tape_path;
 	uint64_t spool_file; /* number of the mapped spool or tape among the core's files */
 	struct capture *capture;
-	struct living living;
+	struct walked walked; /* or of what was recorded only what lives */
 };
 
 /* --- the tape -------------------------------------------------------------------------------- */
@@ -88,6 +93,37 @@ static struct err *check_tape(const struct postmortem *post, const char *path)
 		       path, pid, post->settings->core_path, (int)post->core.pid);
 }
 
+/*
+ * The program goes on, and so does its collector: it stands still for a moment, until what is not on
+ * the tape yet has been copied.
+ */
+static struct err *open_written(struct postmortem *post)
+{
+	const struct stop_kept nobody = { .tid = 0 };
+	CLEAN(maps_deinit) struct maps maps = { 0 };
+	struct recording recording = { .fd = -1 };
+	struct stop stop;
+	CLEAN(close) int fd = -1;
+	struct err *err = stop_begin(&stop, post->core.pid, &nobody);
+
+	if (!err)
+		err = maps_read(stop_living(&stop), &maps);
+	if (!err)
+		err = recording_find(stop_living(&stop), &maps, &recording);
+	if (!err && recording.is_spool)
+		err = recording_copy(&recording, &fd);
+	capture_destroy(post->capture);
+	post->capture = NULL;
+	if (!err)
+		err = capture_open_with_spool(recording.tape_path, fd, &post->capture);
+	stop_end(&stop);
+	while (stop_late(&stop))
+		usleep(LATE_US);
+	stop_deinit(&stop);
+	recording_close(&recording);
+	return err;
+}
+
 static struct err *open_tape(struct postmortem *post)
 {
 	const bool is_found = find_tape(post);
@@ -100,6 +136,8 @@ static struct err *open_tape(struct postmortem *post)
 			       "which tape; --tape names it",
 			       post->settings->core_path);
 	err = capture_open(path, &post->capture);
+	if (!err && capture_is_written(post->capture))
+		err = open_written(post);
 	if (err && is_found && !post->settings->tape_path)
 		return err_wrap(err, "the tape of %s is not where it was; --tape names it",
 				post->settings->core_path);
@@ -138,23 +176,23 @@ static uint64_t ticks_of(const struct living *living, const struct tape_header *
 /* The core is of the program's end, not of a moment before it. */
 static bool is_of_end(const struct postmortem *post)
 {
-	const struct tape_end *end = &post->living.end;
+	const struct tape_end *end = &post->walked.living.end;
 
 	return end->kind == TAPE_END_SIGNAL && post->core.signal == end->status;
 }
 
 static struct err *read_living(struct postmortem *post)
 {
-	struct err *err = living_read(post->capture, UINT64_MAX, &post->living);
+	struct err *err = living_read(post->capture, UINT64_MAX, &post->walked.living);
 	uint64_t until;
 
 	if (err || is_of_end(post))
 		return err;
-	until = ticks_of(&post->living, capture_header(post->capture), post->core.until_ns);
-	if (until >= post->living.last_ticks)
+	until = ticks_of(&post->walked.living, capture_header(post->capture), post->core.until_ns);
+	if (until >= post->walked.living.last_ticks)
 		return NULL;
-	living_deinit(&post->living);
-	return living_read(post->capture, until, &post->living);
+	living_deinit(&post->walked.living);
+	return living_read(post->capture, until, &post->walked.living);
 }
 
 /* --- all of it ------------------------------------------------------------------------------- */
@@ -166,10 +204,11 @@ static struct err *write_records(void *context, struct packed_stream *stream)
 
 static struct err *write_tape(struct postmortem *post, const struct scan_image *image)
 {
-	const struct living *living = &post->living;
+	const struct living *living = &post->walked.living;
 	struct scan_records records = {
 		.image = image,
 		.ticks = u64_min(living->until_ticks, living->last_ticks + 1),
+		.id = living->scan_id + 1,
 		.reason = TAPE_SCAN_CORE,
 		.is_running = living->end.kind == TAPE_END_UNKNOWN,
 	};
@@ -196,7 +235,7 @@ static struct err *scan(struct postmortem *post, struct scan_image *image)
 		.heuristics = post->settings->heuristics,
 	};
 	const struct leak_scan_view view = {
-		.living = &post->living,
+		.living = &post->walked.living,
 		.maps = &post->core.maps,
 		.memory = core_memory(&post->core),
 	};
@@ -204,20 +243,52 @@ static struct err *scan(struct postmortem *post, struct scan_image *image)
 	return leak_scan_view(&scan, &view, image);
 }
 
-static struct err *run(struct postmortem *post)
+static struct err *run_recorded(struct postmortem *post, uint32_t *scan_id_ret)
 {
 	CLEAN(scan_image_deinit) struct scan_image image = { 0 };
-	struct err *err;
+	struct err *err = open_tape(post);
 
-	if (!has_recorder(&post->core.maps) && !post->settings->tape_path)
-		return err_new(ERR_NOT_FOUND, "the program of %s was not recorded",
-			       post->settings->core_path);
-	err = open_tape(post);
 	if (!err)
 		err = read_living(post);
 	if (!err)
 		err = scan(post, &image);
-	return err ? err : write_tape(post, &image);
+	if (err)
+		return err;
+	*scan_id_ret = post->walked.living.scan_id + 1;
+	return write_tape(post, &image);
+}
+
+static struct err *run_walked(struct postmortem *post, uint32_t *scan_id_ret)
+{
+	CLEAN(scan_image_deinit) struct scan_image image = { 0 };
+	CLEAN(str_deinit) struct str subject = { 0 };
+	const struct memory memory = core_memory(&post->core);
+	struct walked_tape tape = {
+		.exe = core_exe(&post->core),
+		.pid = post->core.pid,
+		.reason = TAPE_SCAN_CORE,
+		.end = { post->core.signal ? TAPE_END_SIGNAL : TAPE_END_RUNNING,
+			 post->core.signal },
+		.output_path = post->settings->output_path,
+		.level = post->settings->level,
+	};
+	struct err *err;
+
+	str_printf(&subject, "the program of %s", post->settings->core_path);
+	tape.subject = str_text(&subject);
+	err = walked_read(tape.subject, &post->core.maps, &memory, &post->core.stop,
+			  &post->walked);
+	if (!err)
+		err = scan(post, &image);
+	*scan_id_ret = 1;
+	return err ? err : walked_write(&post->walked, &image, &tape);
+}
+
+static struct err *run(struct postmortem *post, uint32_t *scan_id_ret)
+{
+	return has_recorder(&post->core.maps) || post->settings->tape_path
+		       ? run_recorded(post, scan_id_ret)
+		       : run_walked(post, scan_id_ret);
 }
 
 struct err *postmortem_leaks(const struct postmortem_settings *settings,
@@ -231,11 +302,11 @@ struct err *postmortem_leaks(const struct postmortem_settings *settings,
 	*result = (struct postmortem_result) { 0 };
 	err = core_open(settings->core_path, settings->exe_path, &post.core);
 	if (!err)
-		err = run(&post);
+		err = run(&post, &result->scan_id);
 	if (!err)
 		note_files(&post.core, &result->notes);
 	capture_destroy(post.capture);
-	living_deinit(&post.living);
+	walked_deinit(&post.walked);
 	free(post.tape_path);
 	core_close(&post.core);
 	return err;

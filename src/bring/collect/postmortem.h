@@ -20,6 +20,7 @@ struct postmortem_settings {
 };
 
 struct postmortem_result {
+	uint32_t scan_id; /* on the tape */
 	struct str notes; /* lines about what could not be read; owned by the caller */
 };
 

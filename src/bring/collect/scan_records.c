@@ -11,7 +11,7 @@ static struct err *write_image(const struct scan_records *records, struct packed
 	if (!scan_image_write(records->image, &bytes))
 		return err_nomem();
 	for (size_t at = 0; at < bytes.count && !err; at += part.count) {
-		leak_scan_part(&part, 1, &bytes, at);
+		leak_scan_part(&part, records->id, &bytes, at);
 		err = packed_stream_extended(stream, TAPE_EXT_SCAN, records->ticks, &part,
 					     leak_scan_part_bytes(&part), NULL, 0);
 	}
@@ -20,7 +20,7 @@ static struct err *write_image(const struct scan_records *records, struct packed
 
 struct err *scan_records_write(const struct scan_records *records, struct packed_stream *stream)
 {
-	const struct tape_scan_begin begin = { .id = 1, .reason = records->reason };
+	const struct tape_scan_begin begin = { .id = records->id, .reason = records->reason };
 	const struct tape_end end = { .kind = TAPE_END_RUNNING };
 	const uint64_t ticks = records->ticks;
 	struct err *err = NULL;

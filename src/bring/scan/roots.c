@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "scan/globals.h"
+#include "scan/objects.h"
 
 enum {
 	PAGE = 4096,
@@ -66,29 +67,6 @@ static void add_held(struct finder *finder, enum tape_scan_holder kind, pid_t ti
 
 /* --- variables of loaded objects ------------------------------------------------------------- */
 
-static const char *path_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-static bool is_recorder(const struct capture_module *module)
-{
-	const char *name = path_name(module->path);
-
-	return strcmp(name, "libmemtape.so") == 0 || strcmp(name, "libmemusage.so") == 0;
-}
-
-/* Its malloc keeps lists of free chunks there: addresses inside the block before. */
-static bool is_libc(const struct capture_module *module)
-{
-	const char *name = path_name(module->path);
-
-	return strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-2.", 7) == 0 ||
-	       strncmp(name, "ld-musl", 7) == 0;
-}
-
 static const struct capture_module *module_at(const struct finder *finder, uint64_t address)
 {
 	const struct capture_module_vec *modules = &finder->request->living->stacks.modules;
@@ -107,7 +85,8 @@ static const struct capture_module *module_at(const struct finder *finder, uint6
 static void add_variables(struct finder *finder, const struct capture_module *module,
 			  const struct globals *globals, uint64_t begin, uint64_t end)
 {
-	const bool starts_only = is_libc(module);
+	/* Its malloc keeps lists of free chunks there: addresses inside the block before. */
+	const bool starts_only = objects_is_libc(module->path);
 	const uint32_t rest = add_holder(finder, TAPE_SCAN_GLOBAL, 0, begin, end, "");
 	uint64_t at = begin;
 
@@ -166,7 +145,7 @@ static struct err *add_modules(struct finder *finder)
 
 	for (size_t i = 0; i < modules->count && !err; i++)
 		if (living_has(finder->request->living, &modules->items[i]) &&
-		    !is_recorder(&modules->items[i]))
+		    !objects_is_recorder(modules->items[i].path))
 			err = add_module(finder, i);
 	return err;
 }
@@ -318,15 +297,37 @@ static bool holds_stack(const struct finder *finder, const struct maps_entry *en
 	return false;
 }
 
+/*
+ * Whether a thread's control block is at its end, which has its own address in two places. What
+ * gcore writes lacks guards, because nothing is in them.
+ */
+static bool has_control_block(const struct finder *finder, const struct maps_entry *entry)
+{
+	enum { END_BYTES = 4 * PAGE };
+	const uint64_t begin = entry->end - u64_min(END_BYTES, entry->end - entry->begin);
+	uint8_t bytes[END_BYTES];
+	const size_t count = entry->end - begin;
+
+	if (!memory_read(&finder->request->memory, begin, bytes, count))
+		return false;
+	for (size_t at = 0; at + ARCH_CONTROL_SELF + 8 <= count; at += ARCH_CONTROL_ALIGNMENT)
+		if (load_u64(bytes + at) == begin + at &&
+		    load_u64(bytes + at + ARCH_CONTROL_SELF) == begin + at)
+			return true;
+	return false;
+}
+
 /* A stack that libc keeps for the next thread: below it is a guard. */
 static bool is_left_stack(const struct finder *finder, const struct maps_entry *entry)
 {
 	const struct maps *maps = finder->request->maps;
 	const struct maps_entry *below = entry - 1;
 
-	return entry > maps->entries.items && below->end == entry->begin && !below->is_file &&
-	       !below->is_readable && !below->is_writable &&
-	       entry->end - entry->begin >= STACK_BYTES_MIN;
+	if (entry->end - entry->begin < STACK_BYTES_MIN)
+		return false;
+	if (entry == maps->entries.items || below->end != entry->begin)
+		return has_control_block(finder, entry);
+	return !below->is_file && !below->is_readable && !below->is_writable;
 }
 
 /* heap_info of glibc's malloc: the arena's address, the heap before it, two sizes. */

@@ -22,6 +22,7 @@ static const struct {
 	{ "stacks", "call stacks" },
 	{ "all_but_a_sample", "all but a sample (numbers are estimates)" },
 	{ "process", "the process" },
+	{ "requested_sizes", "requested sizes (all are usable sizes)" },
 };
 
 const char *model_missing_words(unsigned bit)

@@ -50,6 +50,16 @@ static bool see_clock(struct living *living, const struct tape_extended_record *
 	return living_clocks_push(&living->clocks, pair);
 }
 
+static void see_scan(struct living *living, const struct tape_extended_record *record)
+{
+	struct tape_scan_begin begin;
+
+	if (record->type != TAPE_EXT_SCAN_BEGIN || record->payload_bytes < sizeof(begin))
+		return;
+	memcpy(&begin, record->payload, sizeof(begin));
+	living->scan_id = begin.id > living->scan_id ? begin.id : living->scan_id;
+}
+
 /* What is of interest whenever it was. */
 static bool see_any(struct living *living, const struct capture_event *event)
 {
@@ -60,6 +70,7 @@ static bool see_any(struct living *living, const struct capture_event *event)
 	record = capture_event_extended(event);
 	if (record.type == TAPE_EXT_END && record.payload_bytes >= sizeof(living->end))
 		memcpy(&living->end, record.payload, sizeof(living->end));
+	see_scan(living, &record);
 	return record.type != TAPE_EXT_CLOCK || see_clock(living, &record);
 }
 

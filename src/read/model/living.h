@@ -7,6 +7,7 @@
 
 #include "capture/capture.h"
 #include "model/mapped.h"
+#include "tape/tape_scan.h"
 
 struct living_block {
 	uint64_t address;
@@ -34,6 +35,7 @@ struct living {
 	uint64_t until_ticks;	     /* the moment, shifted; UINT64_MAX: the end */
 	uint64_t last_ticks;	     /* of the last record until then */
 	struct living_clocks clocks; /* readings of the clocks, all of the tape's, in order */
+	uint32_t scan_id;	     /* the highest of its leak scans; 0: none */
 	struct tape_end end;	     /* the last one, whenever it was; all zeros: none */
 };
 

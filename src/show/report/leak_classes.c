@@ -16,10 +16,15 @@ static void add_scan(struct text *text, const struct leak_classes_answer *answer
 
 	str_add(out, "\n  scanned after ");
 	str_add_duration(out, scan->time_ns);
-	str_printf(out, " (%s), while ", scan->reason);
-	str_add_counted(out, scan->threads, "thread");
-	str_add(out, " stood still for ");
-	str_add_duration(out, scan->pause_ns);
+	if (scan->pause_ns > 0) {
+		str_printf(out, " (%s), while ", scan->reason);
+		str_add_counted(out, scan->threads, "thread");
+		str_add(out, " stood still for ");
+		str_add_duration(out, scan->pause_ns);
+	} else { /* of a core dump */
+		str_printf(out, " (%s), with ", scan->reason);
+		str_add_counted(out, scan->threads, "thread");
+	}
 	str_add_char(out, '\n');
 	if (scan->missed_threads > 0) {
 		str_add(out, "  ");

@@ -105,12 +105,34 @@ static void add_part(struct text *text, bool *is_first, const struct report_cont
 	str_add_char(&text->out, '\n');
 }
 
+static void add_import_notes(struct text *text, bool *is_first, const struct import *import)
+{
+	for (size_t i = 0; i < import->notes.count; i++) {
+		begin_line(text, is_first);
+		str_add_terminal(&text->out, import->notes.items[i]);
+		str_add_char(&text->out, '\n');
+	}
+}
+
+/* A program that nobody recorded. */
+static void add_heap(struct text *text, bool *is_first, const struct import *import)
+{
+	str_add(&text->out, "usable sizes; no call stacks: ");
+	str_add_terminal(&text->out, import->file);
+	str_add(&text->out, " was not recorded, and the blocks are those that glibc's heap has\n");
+	add_import_notes(text, is_first, import);
+}
+
 /* All of it is foreign text. */
 static void add_import(struct text *text, bool *is_first, const struct import *import)
 {
 	if (!import)
 		return;
 	begin_line(text, is_first);
+	if (strcmp(import->format, TAPE_IMPORT_HEAP) == 0) {
+		add_heap(text, is_first, import);
+		return;
+	}
 	str_add(&text->out, "not recorded by memtape, but made of a file of ");
 	str_add_terminal(&text->out, import->tool ? import->tool : import->format);
 	str_add(&text->out, ": ");
@@ -122,11 +144,7 @@ static void add_import(struct text *text, bool *is_first, const struct import *i
 		str_add(&text->out, import->words);
 		str_add_char(&text->out, '\n');
 	}
-	for (size_t i = 0; i < import->notes.count; i++) {
-		begin_line(text, is_first);
-		str_add_terminal(&text->out, import->notes.items[i]);
-		str_add_char(&text->out, '\n');
-	}
+	add_import_notes(text, is_first, import);
 }
 
 /* What was removed from the tape, or changed. */

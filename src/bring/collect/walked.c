@@ -1,0 +1,104 @@
+#include "collect/walked.h"
+
+#include <assert.h>
+
+#include "scan/objects.h"
+
+void walked_deinit(struct walked *walked)
+{
+	living_deinit(&walked->living);
+	heap_deinit(&walked->heap);
+}
+
+/* Roots are what is not a chunk, of mappings that have chunks of their own. */
+static bool add_gaps(struct walked *walked, const struct maps_entry *entry, size_t *at)
+{
+	const struct heap_blocks *blocks = &walked->heap.blocks;
+	uint64_t begin = entry->begin;
+
+	while (*at < blocks->count && blocks->items[*at].address < entry->begin)
+		++*at;
+	for (; *at < blocks->count && blocks->items[*at].address < entry->end; ++*at) {
+		const struct heap_block *block = &blocks->items[*at];
+
+		if (!block->is_mapped)
+			return true;
+		if (block->address > begin &&
+		    !mapped_add(&walked->living.mapped, begin, block->address - begin))
+			return false;
+		begin = block->address + block->usable_bytes;
+	}
+	return begin == entry->begin || begin >= entry->end ||
+	       mapped_add(&walked->living.mapped, begin, entry->end - begin);
+}
+
+static struct err *take_heap(struct walked *walked, const struct maps *maps)
+{
+	const struct heap_blocks *blocks = &walked->heap.blocks;
+	size_t at = 0;
+
+	if (!living_blocks_reserve(&walked->living.blocks, blocks->count + 1))
+		return err_nomem();
+	for (size_t i = 0; i < blocks->count; i++)
+		walked->living.blocks.items[i] = (struct living_block) {
+			blocks->items[i].address, blocks->items[i].usable_bytes
+		};
+	walked->living.blocks.count = blocks->count;
+	for (size_t i = 0; i < maps->entries.count; i++)
+		if (!add_gaps(walked, &maps->entries.items[i], &at))
+			return err_nomem();
+	return NULL;
+}
+
+static struct err *refuse(const char *subject, const char *why)
+{
+	return err_new(ERR_UNSUPPORTED,
+		       "%s was not recorded, and its heap cannot be read: %s; record it from its "
+		       "start: `memtape record PROGRAM`",
+		       subject, why);
+}
+
+static struct err *walk(const char *subject, const struct heap_request *request,
+			struct walked *walked)
+{
+	const struct capture_module *other = objects_allocator(&walked->living.stacks);
+	CLEAN(str_deinit) struct str why = { 0 };
+	struct err *err;
+
+	if (other) {
+		str_printf(&why, "it has the malloc of %s, not glibc's", other->path);
+		return refuse(subject, str_text(&why));
+	}
+	err = heap_walk(request, &walked->heap);
+	if (err && err_code_of(err) == ERR_NOT_FOUND) {
+		err_destroy(err);
+		return refuse(subject, "it has no heap of glibc");
+	}
+	return err;
+}
+
+struct err *walked_read(const char *subject, const struct maps *maps, const struct memory *memory,
+			const struct stop *stop, struct walked *walked)
+{
+	CLEAN(walked_deinit) struct walked own = { 0 };
+	CLEAN(heap_ranges_deinit) struct heap_ranges data = { 0 };
+	const struct heap_request request = { *memory, maps, stop, &data };
+	struct err *err;
+
+	assert(subject);
+	own.living.until_ticks = UINT64_MAX;
+	if (!capture_stacks_init(&own.living.stacks))
+		return err_nomem();
+	err = objects_find(maps, memory, &own.living.stacks);
+	if (!err)
+		err = objects_data(maps, &own.living.stacks, &data);
+	if (!err)
+		err = walk(subject, &request, &own);
+	if (!err)
+		err = take_heap(&own, maps);
+	if (err)
+		return err;
+	*walked = own;
+	own = (struct walked) { 0 };
+	return NULL;
+}

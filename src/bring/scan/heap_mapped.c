@@ -1,0 +1,159 @@
+#include "scan/heap_parts.h"
+
+enum {
+	ALIGNMENT_BITS_MIN = 5,
+	ALIGNMENT_BITS_MAX = 30,
+	GAP_PAGES_MAX = 1 << 18 /* that are no chunks; programs may map very much */
+};
+
+/* --- how many there are, as malloc counts ---------------------------------------------------- */
+
+/*
+ * struct malloc_par has ints n_mmaps, n_mmaps_max, max_n_mmaps, no_dyn_threshold, then words
+ * mmapped_mem, max_mmapped_mem and where the first heap begins, by which it is found.
+ */
+static bool take_count(struct heap *heap, const uint8_t *words)
+{
+	enum { COUNT = 0, COUNT_MOST = 8, BYTES = 16, BYTES_MOST = 24 };
+	const uint64_t count = load_u32(words + COUNT), bytes = load_u64(words + BYTES);
+
+	if (count > load_u32(words + COUNT_MOST) || bytes > load_u64(words + BYTES_MOST) ||
+	    bytes % HEAP_PAGE || (count == 0) != (bytes == 0))
+		return false;
+	heap->is_expected = true;
+	heap->expected_count = count;
+	heap->expected_bytes = bytes;
+	return true;
+}
+
+static bool count_in(const struct heap_walker *walker, const struct heap_range *range,
+		     uint64_t first_heap)
+{
+	enum { BEFORE = 4 * HEAP_WORD };
+	const struct memory *memory = &walker->request->memory;
+	uint8_t page[HEAP_PAGE + BEFORE];
+
+	for (uint64_t at = align_up(range->begin, HEAP_WORD);
+	     at < range->end && range->end - at > BEFORE; at += HEAP_PAGE) {
+		const size_t bytes = memory->read(memory->context, at, page,
+						  u64_min(sizeof(page), range->end - at));
+
+		for (size_t i = BEFORE; i + HEAP_WORD <= bytes; i += HEAP_WORD)
+			if (load_u64(page + i) == first_heap &&
+			    take_count(walker->heap, page + i - BEFORE))
+				return true;
+	}
+	return false;
+}
+
+static void count_find(const struct heap_walker *walker)
+{
+	const struct heap_ranges *data = walker->request->data;
+
+	if (walker->heap->regions.count == 0)
+		return;
+	for (size_t i = 0; i < data->count; i++)
+		if (count_in(walker, &data->items[i], walker->heap->regions.items[0].begin))
+			return;
+}
+
+/* --- chunks ---------------------------------------------------------------------------------- */
+
+/* The size of a chunk that begins there and fills whole pages; 0: there is none. */
+static uint64_t mapping_at(const struct heap_walker *walker, uint64_t address, uint64_t end)
+{
+	uint64_t words[2];
+
+	if (!memory_read(&walker->request->memory, address, words, sizeof(words)) ||
+	    words[0] != 0 || (words[1] & HEAP_BITS) != HEAP_MAPPED ||
+	    heap_size(words[1]) % HEAP_PAGE || heap_size(words[1]) > end - address)
+		return 0;
+	return heap_size(words[1]);
+}
+
+/*
+ * Of a block with an alignment the chunk begins later, and says how much later; what was its
+ * beginning at first still stands there.
+ */
+static uint64_t aligned_at(const struct heap_walker *walker, uint64_t mapping, uint64_t bytes)
+{
+	for (unsigned bits = ALIGNMENT_BITS_MIN; bits < ALIGNMENT_BITS_MAX; bits++) {
+		const uint64_t alignment = UINT64_C(1) << bits;
+		uint64_t chunk =
+			align_up(mapping + HEAP_HEAD_BYTES, alignment) - HEAP_HEAD_BYTES;
+		uint64_t words[2];
+
+		if (chunk == mapping)
+			continue;
+		if (chunk - mapping < HEAP_CHUNK_MIN)
+			chunk += alignment;
+		if (chunk - mapping >= bytes - HEAP_CHUNK_MIN)
+			break;
+		if (memory_read(&walker->request->memory, chunk, words, sizeof(words)) &&
+		    words[0] == chunk - mapping &&
+		    words[1] == ((bytes - words[0]) | HEAP_MAPPED))
+			return chunk;
+	}
+	return mapping;
+}
+
+static void take(struct heap_walker *walker, uint64_t mapping, uint64_t bytes)
+{
+	const uint64_t chunk = aligned_at(walker, mapping, bytes);
+	const struct heap_block block = {
+		.address = chunk + HEAP_HEAD_BYTES,
+		.usable_bytes = mapping + bytes - chunk - HEAP_HEAD_BYTES,
+		.is_mapped = true,
+	};
+
+	walker->failed |= !heap_blocks_push(&walker->heap->blocks, block);
+	walker->heap->mapped_count++;
+	walker->heap->mapped_bytes += bytes;
+}
+
+static bool has_all(const struct heap *heap)
+{
+	return heap->is_expected && heap->mapped_count == heap->expected_count &&
+	       heap->mapped_bytes == heap->expected_bytes;
+}
+
+static void look_into(struct heap_walker *walker, const struct maps_entry *entry, uint64_t *gaps)
+{
+	uint64_t at = entry->begin;
+
+	while (at < entry->end && *gaps < GAP_PAGES_MAX && !walker->failed &&
+	       !has_all(walker->heap)) {
+		const uint64_t bytes = mapping_at(walker, at, entry->end);
+
+		if (bytes)
+			take(walker, at, bytes);
+		*gaps += bytes == 0;
+		at += bytes ? bytes : HEAP_PAGE;
+	}
+}
+
+static bool is_region(const struct heap *heap, const struct maps_entry *entry)
+{
+	for (size_t i = 0; i < heap->regions.count; i++)
+		if (heap->regions.items[i].begin < entry->end &&
+		    heap->regions.items[i].end > entry->begin)
+			return true;
+	return false;
+}
+
+static bool is_own(const struct heap *heap, const struct maps_entry *entry)
+{
+	return entry->is_readable && entry->is_writable && !entry->is_file && !entry->is_shared &&
+	       !entry->is_undumped && entry->begin % HEAP_PAGE == 0 && !is_region(heap, entry);
+}
+
+void heap_mapped_find(struct heap_walker *walker)
+{
+	const struct maps *maps = walker->request->maps;
+	uint64_t gaps = 0;
+
+	count_find(walker);
+	for (size_t i = 0; i < maps->entries.count; i++)
+		if (is_own(walker->heap, &maps->entries.items[i]))
+			look_into(walker, &maps->entries.items[i], &gaps);
+}

@@ -1,0 +1,195 @@
+#include "scan/objects.h"
+
+#include <assert.h>
+#include <elf.h>
+
+#include "symbol/elf_file.h"
+
+enum { PAGE = 4096 };
+
+static const char *path_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool begins(const char *text, const char *word)
+{
+	return strncmp(text, word, strlen(word)) == 0;
+}
+
+bool objects_is_recorder(const char *path)
+{
+	const char *name = path_name(path);
+
+	return strcmp(name, "libmemtape.so") == 0 || strcmp(name, "libmemusage.so") == 0;
+}
+
+bool objects_is_libc(const char *path)
+{
+	const char *name = path_name(path);
+
+	return begins(name, "libc.so") || begins(name, "libc-2.") || begins(name, "ld-musl");
+}
+
+/* --- what is loaded -------------------------------------------------------------------------- */
+
+/* Fills what the program headers say; false: the mapping is not the beginning of an object. */
+static bool module_read(const struct memory *memory, const struct maps_entry *entry,
+			struct tape_module *module)
+{
+	uint8_t page[PAGE];
+	Elf64_Ehdr header;
+	bool has_first = false;
+
+	if (!entry->is_file || !entry->is_readable || entry->end - entry->begin < PAGE ||
+	    !memory_read(memory, entry->begin, page, sizeof(page)))
+		return false;
+	memcpy(&header, page, sizeof(header));
+	if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+	    header.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    (header.e_type != ET_EXEC && header.e_type != ET_DYN) || header.e_phoff > PAGE ||
+	    header.e_phnum > (PAGE - header.e_phoff) / sizeof(Elf64_Phdr))
+		return false;
+	module->begin = entry->begin;
+	for (size_t pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < header.e_phnum; i++) {
+			Elf64_Phdr segment;
+
+			memcpy(&segment, page + header.e_phoff + i * sizeof(segment),
+			       sizeof(segment));
+			if (segment.p_type != PT_LOAD)
+				continue;
+			if (pass == 0 && segment.p_offset < PAGE && !has_first) {
+				module->bias = entry->begin - (segment.p_vaddr & -(uint64_t)PAGE);
+				has_first = true;
+			} else if (pass == 1) {
+				module->end = u64_max(module->end, module->bias + segment.p_vaddr +
+									   segment.p_memsz);
+			}
+		}
+	return has_first && module->end > entry->begin;
+}
+
+/* A file that is only read, by a debugger perhaps, is not loaded. */
+static bool has_code(const struct maps *maps, const struct maps_entry *first, uint64_t end)
+{
+	for (const struct maps_entry *at = first;
+	     at < maps->entries.items + maps->entries.count && at->begin < end; at++)
+		if (at->is_executable && at->is_file &&
+		    strcmp(maps_name(maps, at), maps_name(maps, first)) == 0)
+			return true;
+	return false;
+}
+
+struct err *objects_find(const struct maps *maps, const struct memory *memory,
+			 struct capture_stacks *stacks)
+{
+	uint64_t end = 0;
+	uint32_t id = 0;
+
+	assert(memory->read);
+	for (size_t i = 0; i < maps->entries.count; i++) {
+		const struct maps_entry *entry = &maps->entries.items[i];
+		const char *path = maps_name(maps, entry);
+		struct tape_module module = { .id = id + 1 };
+
+		if (entry->begin < end || !module_read(memory, entry, &module) ||
+		    !has_code(maps, entry, module.end))
+			continue;
+		if (!capture_stacks_load(stacks, &module, NULL, path, strlen(path), 0))
+			return err_nomem();
+		id = module.id;
+		end = module.end;
+	}
+	return NULL;
+}
+
+/* --- allocators ------------------------------------------------------------------------------ */
+
+/* Whether others call its function of this name. */
+static bool exports(const struct elf_file *file, const char *function)
+{
+	const struct elf_section *symbols = elf_file_section(file, ".dynsym");
+	const struct elf_section *strings = symbols && symbols->link < file->section_count
+						    ? &file->sections[symbols->link]
+						    : NULL;
+	const size_t length = strlen(function) + 1;
+
+	if (!strings || !file->is_64)
+		return false;
+	for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= symbols->bytes; at += sizeof(Elf64_Sym)) {
+		Elf64_Sym symbol;
+
+		memcpy(&symbol, file->bytes + symbols->offset + at, sizeof(symbol));
+		if (symbol.st_shndx != SHN_UNDEF && symbol.st_name < strings->bytes &&
+		    strings->bytes - symbol.st_name >= length &&
+		    memcmp(file->bytes + strings->offset + symbol.st_name, function, length) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool has_malloc(const char *path)
+{
+	CLEAN(elf_file_close) struct elf_file *file = NULL;
+	struct err *err = elf_file_open(path, &file);
+
+	if (err) {
+		err_destroy(err);
+		return false;
+	}
+	return exports(file, "malloc");
+}
+
+/* The loader has one for itself, until libc is there. */
+static bool is_loader(const char *path)
+{
+	return begins(path_name(path), "ld-") && !begins(path_name(path), "ld-musl");
+}
+
+const struct capture_module *objects_allocator(const struct capture_stacks *stacks)
+{
+	for (size_t i = 0; i < stacks->modules.count; i++) {
+		const char *path = stacks->modules.items[i].path;
+		const bool is_glibc = objects_is_libc(path) && !begins(path_name(path), "ld-musl");
+
+		if (!is_glibc && !is_loader(path) && !objects_is_recorder(path) && has_malloc(path))
+			return &stacks->modules.items[i];
+	}
+	return NULL;
+}
+
+/* --- variables ------------------------------------------------------------------------------- */
+
+static bool add_data(const struct maps *maps, const struct capture_module *module,
+		     struct heap_ranges *data)
+{
+	for (size_t i = 0; i < maps->entries.count; i++) {
+		const struct maps_entry *entry = &maps->entries.items[i];
+		const struct heap_range range = {
+			u64_max(entry->begin, module->begin),
+			u64_min(entry->end, align_up(module->end, PAGE)),
+		};
+
+		if (entry->is_readable && entry->is_writable && !entry->is_shared &&
+		    range.begin < range.end && !heap_ranges_push(data, range))
+			return false;
+	}
+	return true;
+}
+
+struct err *objects_data(const struct maps *maps, const struct capture_stacks *stacks,
+			 struct heap_ranges *data)
+{
+	bool has_libc = false;
+
+	for (size_t i = 0; i < stacks->modules.count; i++)
+		has_libc |= objects_is_libc(stacks->modules.items[i].path);
+	for (size_t i = 0; i < stacks->modules.count; i++)
+		if ((!has_libc || objects_is_libc(stacks->modules.items[i].path)) &&
+		    !add_data(maps, &stacks->modules.items[i], data))
+			return err_nomem();
+	return NULL;
+}

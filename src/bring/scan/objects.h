@@ -1,0 +1,29 @@
+/*
+ * objects: which files a program has loaded, of one that nobody recorded: those of which a mapping
+ * begins with an ELF header, and another is code.
+ */
+#ifndef MEMTAPE_SCAN_OBJECTS_H
+#define MEMTAPE_SCAN_OBJECTS_H
+
+#include "capture/stacks.h"
+#include "scan/heap_walk.h"
+
+/* Loads them into stacks, which are initialised. */
+struct err *objects_find(const struct maps *maps, const struct memory *memory,
+			 struct capture_stacks *stacks);
+
+/*
+ * The object that has a malloc of its own, which is then the program's instead of libc's; NULL:
+ * none. The recorder passes on to libc's.
+ */
+const struct capture_module *objects_allocator(const struct capture_stacks *stacks);
+
+/* Appends where libc's variables are, or of a static program all variables. */
+struct err *objects_data(const struct maps *maps, const struct capture_stacks *stacks,
+			 struct heap_ranges *data);
+
+/* libc itself, of any name; the loader of musl is also its libc. */
+bool objects_is_libc(const char *path);
+bool objects_is_recorder(const char *path);
+
+#endif

@@ -9,16 +9,18 @@ enum {
 /* --- how many there are, as malloc counts ---------------------------------------------------- */
 
 /*
- * struct malloc_par has ints n_mmaps, n_mmaps_max, max_n_mmaps, no_dyn_threshold, then words
- * mmapped_mem, max_mmapped_mem and where the first heap begins, by which it is found.
+ * Words of struct malloc_par: how many bytes are mapped, how many there were at most, and where the
+ * first heap begins, by which they are found. Before them are ints n_mmaps, n_mmaps_max,
+ * max_n_mmaps and no_dyn_threshold; from glibc 2.35 on four bytes more.
  */
-static bool take_count(struct heap *heap, const uint8_t *words)
+static bool take_count(struct heap *heap, const uint8_t *words, size_t count_before)
 {
-	enum { COUNT = 0, COUNT_MOST = 8, BYTES = 16, BYTES_MOST = 24 };
-	const uint64_t count = load_u32(words + COUNT), bytes = load_u64(words + BYTES);
+	const uint8_t *ints = words - count_before;
+	const uint64_t count = load_u32(ints), most = load_u32(ints + 8);
+	const uint64_t bytes = load_u64(words), bytes_most = load_u64(words + HEAP_WORD);
 
-	if (count > load_u32(words + COUNT_MOST) || bytes > load_u64(words + BYTES_MOST) ||
-	    bytes % HEAP_PAGE || (count == 0) != (bytes == 0))
+	if (count > most || most > load_u32(ints + 4) || bytes > bytes_most ||
+	    bytes % HEAP_PAGE || (count == 0) != (bytes == 0) || (most == 0) != (bytes_most == 0))
 		return false;
 	heap->is_expected = true;
 	heap->expected_count = count;
@@ -29,7 +31,7 @@ static bool take_count(struct heap *heap, const uint8_t *words)
 static bool count_in(const struct heap_walker *walker, const struct heap_range *range,
 		     uint64_t first_heap)
 {
-	enum { BEFORE = 4 * HEAP_WORD };
+	enum { INTS = 24, BEFORE = INTS + 2 * HEAP_WORD, COUNT_BEFORE = 20, COUNT_BEFORE_OLD = 16 };
 	const struct memory *memory = &walker->request->memory;
 	uint8_t page[HEAP_PAGE + BEFORE];
 
@@ -38,10 +40,14 @@ static bool count_in(const struct heap_walker *walker, const struct heap_range *
 		const size_t bytes = memory->read(memory->context, at, page,
 						  u64_min(sizeof(page), range->end - at));
 
-		for (size_t i = BEFORE; i + HEAP_WORD <= bytes; i += HEAP_WORD)
+		for (size_t i = BEFORE; i + HEAP_WORD <= bytes; i += HEAP_WORD) {
+			const uint8_t *words = page + i - 2 * HEAP_WORD;
+
 			if (load_u64(page + i) == first_heap &&
-			    take_count(walker->heap, page + i - BEFORE))
+			    (take_count(walker->heap, words, COUNT_BEFORE) ||
+			     take_count(walker->heap, words, COUNT_BEFORE_OLD)))
 				return true;
+		}
 	}
 	return false;
 }

@@ -299,7 +299,7 @@ static bool holds_stack(const struct finder *finder, const struct maps_entry *en
 
 /*
  * Whether a thread's control block is at its end, which has its own address in two places. What
- * gcore writes lacks guards, because nothing is in them.
+ * gcore writes lacks guards, or says that they can be read.
  */
 static bool has_control_block(const struct finder *finder, const struct maps_entry *entry)
 {
@@ -327,7 +327,9 @@ static bool is_left_stack(const struct finder *finder, const struct maps_entry *
 		return false;
 	if (entry == maps->entries.items || below->end != entry->begin)
 		return has_control_block(finder, entry);
-	return !below->is_file && !below->is_readable && !below->is_writable;
+	if (below->is_file || below->is_writable || below->is_executable)
+		return false;
+	return !below->is_readable || has_control_block(finder, entry);
 }
 
 /* heap_info of glibc's malloc: the arena's address, the heap before it, two sizes. */

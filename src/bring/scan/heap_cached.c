@@ -116,21 +116,23 @@ static void thread_votes(const struct dropper *dropper, const struct stop_thread
 {
 	struct heap_walker *walker = dropper->walker;
 	const uint64_t control = thread->registers[ARCH_REGSET_THREAD];
-	const uint64_t bytes = u64_min(TLS_BYTES, control) & ~(uint64_t)(HEAP_WORD - 1);
+	uint64_t end = control & ~(uint64_t)(HEAP_WORD - 1);
+	const uint64_t lowest = end - u64_min(TLS_BYTES, end);
 	uint8_t page[HEAP_PAGE];
 
-	for (uint64_t done = 0; done < bytes; done += sizeof(page)) {
-		const size_t count = u64_min(sizeof(page), bytes - done);
+	while (end > lowest) { /* a page at a time: what is below may not be there */
+		const uint64_t begin = u64_max(lowest, (end - 1) & -(uint64_t)HEAP_PAGE);
 
-		if (!memory_read(&walker->request->memory, control - done - count, page, count))
+		if (!memory_read(&walker->request->memory, begin, page, end - begin))
 			return;
-		for (size_t at = 0; at < count; at += HEAP_WORD) {
+		for (uint64_t at = begin; at < end; at += HEAP_WORD) {
 			const struct heap_block *block =
-				block_find(walker->heap, load_u64(page + at));
+				block_find(walker->heap, load_u64(page + (at - begin)));
 
 			if (block && counter_bytes(block->usable_bytes) && is_cache(walker, block))
-				walker->failed |= !cast(votes, done + count - at);
+				walker->failed |= !cast(votes, control - at);
 		}
+		end = begin;
 	}
 }
 

@@ -1,5 +1,6 @@
 #include "questions/leaks.h"
 
+#include "model/import.h"
 #include "questions/questions.h"
 #include "report/lsan.h"
 #include "report/memcheck.h"
@@ -9,21 +10,24 @@
 
 enum { RECORDS_SHOWN = 20, FRAMES_SHOWN = 24, BYTES_COLUMNS = 12, BLOCKS_COLUMNS = 11 };
 
-static void add_scan(struct text *text, const struct leak_classes_answer *answer)
+static void add_scan(struct text *text, const struct report_context *context,
+		     const struct leak_classes_answer *answer)
 {
 	const struct scan_facts *scan = &answer->scan;
 	struct str *out = &text->out;
 
-	str_add(out, "\n  scanned after ");
-	str_add_duration(out, scan->time_ns);
-	if (scan->pause_ns > 0) {
-		str_printf(out, " (%s), while ", scan->reason);
-		str_add_counted(out, scan->threads, "thread");
+	str_add(out, "\n  scanned ");
+	if (!(model_missing(context->model) & TAPE_MISSING_TIMES)) {
+		str_add(out, "after ");
+		str_add_duration(out, scan->time_ns);
+		str_add_char(out, ' ');
+	}
+	str_printf(out, "(%s), ", scan->reason);
+	str_add(out, scan->pause_ns > 0 ? "while " : "with ");
+	str_add_counted(out, scan->threads, "thread");
+	if (scan->pause_ns > 0) { /* not of a core dump */
 		str_add(out, " stood still for ");
 		str_add_duration(out, scan->pause_ns);
-	} else { /* of a core dump */
-		str_printf(out, " (%s), with ", scan->reason);
-		str_add_counted(out, scan->threads, "thread");
 	}
 	str_add_char(out, '\n');
 	if (scan->missed_threads > 0) {
@@ -134,7 +138,7 @@ static struct err *leak_classes_text(const struct report_context *context, const
 	text_head(&text, context->model);
 	str_add_char(&text.out, '\n');
 	memcheck_summary(&text.out, "", &answer->classes);
-	add_scan(&text, answer);
+	add_scan(&text, context, answer);
 	for (size_t i = 0; i < array_size(order); i++)
 		add_kind(&text, context, answer, order[i]);
 	if (answer->records.count < answer->record_count) {

@@ -212,7 +212,7 @@ static struct err *write_tape(struct postmortem *post, const struct scan_image *
 		.reason = TAPE_SCAN_CORE,
 		.is_running = living->end.kind == TAPE_END_UNKNOWN,
 	};
-	const struct capture_addition addition = { write_records, &records };
+	const struct capture_addition addition = { write_records, &records, true };
 	struct capture_repacked repacked;
 
 	return capture_repack_opened(post->capture, post->settings->output_path,

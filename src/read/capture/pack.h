@@ -70,6 +70,7 @@ struct packed_stream;
 struct capture_addition {
 	struct err *(*write)(void *context, struct packed_stream *stream);
 	void *context;
+	bool is_earlier; /* they are of a time before the tape's last */
 };
 
 /* The same for an open tape; addition may be NULL. */

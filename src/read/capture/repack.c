@@ -47,6 +47,23 @@ static uint32_t collector_seq(const struct capture *capture)
 	return seq;
 }
 
+/* In a stream, times do not go back: a stream of its own. */
+static struct err *append_earlier(struct repack *repack)
+{
+	CLEAN(packed_stream_deinit) struct packed_stream stream = { 0 };
+	const struct capture_addition *addition = repack->addition;
+	uint32_t last = TAPE_COLLECTOR_STREAM;
+	struct err *err;
+
+	for (size_t i = 0; i < capture_stream_count(repack->capture); i++)
+		last = (uint32_t)u64_max(last, capture_stream_id(repack->capture, i));
+	if (last == UINT32_MAX)
+		return err_new(ERR_LIMIT, "too many streams");
+	packed_stream_init(&stream, repack->file, last + 1, 0);
+	err = addition->write(addition->context, &stream);
+	return err ? err : packed_stream_flush(&stream);
+}
+
 static struct err *append_closing(struct repack *repack)
 {
 	CLEAN(packed_stream_deinit) struct packed_stream stream = { 0 };
@@ -57,9 +74,11 @@ static struct err *append_closing(struct repack *repack)
 			   collector_seq(repack->capture));
 	if (capture_has_live(repack->capture))
 		err = closing_write(repack->capture, &stream);
-	if (!err && addition)
+	if (!err && addition && !addition->is_earlier)
 		err = addition->write(addition->context, &stream);
-	return err ? err : packed_stream_flush(&stream);
+	if (!err)
+		err = packed_stream_flush(&stream);
+	return err || !addition || !addition->is_earlier ? err : append_earlier(repack);
 }
 
 static struct err *repack_all(struct repack *repack)

@@ -98,8 +98,8 @@ static struct err *on_events(void *context, const struct capture_event *events, 
 			return err_nomem();
 	while (end < count && events[end].ticks <= play->until_ticks)
 		end++;
-	if (end > 0)
-		play->living->last_ticks = events[end - 1].ticks;
+	for (size_t i = 0; i < end; i++) /* the last is not always the latest */
+		play->living->last_ticks = u64_max(play->living->last_ticks, events[i].ticks);
 	if (!replay_reserve_stacks(&play->replay, play->living->stacks.nodes.count))
 		return err_nomem();
 	for (size_t i = 0; i < end && !err; i++) {

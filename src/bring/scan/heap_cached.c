@@ -217,43 +217,57 @@ static void fastbins_drop(struct dropper *dropper, const struct heap_arena *aren
 }
 
 /* The last link of a list is 0, if it is not mixed, and else never. */
-static bool has_plain_link(const struct dropper *dropper, uint64_t address)
+static bool has_plain_link(const struct dropper *dropper, uint64_t address, uint64_t link_add)
 {
 	uint64_t link;
 
 	return heap_word(dropper->walker, address, &link) &&
-	       (link == 0 || block_find(dropper->walker->heap, link));
+	       (link == 0 || block_find(dropper->walker->heap, link + link_add));
+}
+
+struct ballot {
+	uint64_t plain, mixed;
+};
+
+static void look_at_cache(const struct dropper *dropper, uint64_t address, struct ballot *ballot)
+{
+	const struct heap_block *block = block_find(dropper->walker->heap, address);
+	struct cache cache;
+
+	if (!block || !cache_read(dropper->walker, block, &cache))
+		return;
+	for (size_t i = 0; i < CACHE_BINS; i++)
+		if (cache.counts[i] > 0)
+			*(has_plain_link(dropper, cache.lists[i], 0) ? &ballot->plain
+								     : &ballot->mixed) += 1;
+}
+
+static void look_at_fastbins(const struct dropper *dropper, const struct heap_arena *arena,
+			     struct ballot *ballot)
+{
+	for (size_t i = 0; i < HEAP_FAST_COUNT; i++) {
+		uint64_t chunk;
+
+		if (heap_word(dropper->walker, arena->bins - HEAP_FAST_BEFORE + i * HEAP_WORD,
+			      &chunk) &&
+		    chunk)
+			*(has_plain_link(dropper, chunk + HEAP_HEAD_BYTES, HEAP_HEAD_BYTES)
+				  ? &ballot->plain
+				  : &ballot->mixed) += 1;
+	}
 }
 
 /* By most of the lists' first entries. */
 static void guard_find(struct dropper *dropper)
 {
-	struct heap_walker *walker = dropper->walker;
-	uint64_t plain = 0, other = 0;
+	const struct heap_arenas *arenas = &dropper->walker->arenas;
+	struct ballot ballot = { 0 };
 
-	for (size_t i = 0; i < dropper->caches.count; i++) {
-		const struct heap_block *block =
-			block_find(walker->heap, dropper->caches.items[i]);
-		struct cache cache;
-
-		for (size_t at = 0; block && cache_read(walker, block, &cache) && at < CACHE_BINS;
-		     at++)
-			if (cache.counts[at] > 0)
-				*(has_plain_link(dropper, cache.lists[at]) ? &plain : &other) += 1;
-	}
-	for (size_t i = 0; i < walker->arenas.count; i++)
-		for (size_t at = 0; at < HEAP_FAST_COUNT; at++) {
-			uint64_t chunk;
-
-			if (heap_word(walker,
-				      walker->arenas.items[i].bins - HEAP_FAST_BEFORE +
-					      at * HEAP_WORD,
-				      &chunk) &&
-			    chunk)
-				*(has_plain_link(dropper, chunk + HEAP_HEAD_BYTES) ? &plain
-										   : &other) += 1;
-		}
-	dropper->is_guarded = other > plain;
+	for (size_t i = 0; i < dropper->caches.count; i++)
+		look_at_cache(dropper, dropper->caches.items[i], &ballot);
+	for (size_t i = 0; i < arenas->count; i++)
+		look_at_fastbins(dropper, &arenas->items[i], &ballot);
+	dropper->is_guarded = ballot.mixed > ballot.plain;
 }
 
 /* --- all of it ------------------------------------------------------------------------------- */

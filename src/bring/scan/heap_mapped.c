@@ -19,7 +19,7 @@ static bool take_count(struct heap *heap, const uint8_t *words, size_t count_bef
 	const uint64_t count = load_u32(ints), most = load_u32(ints + 8);
 	const uint64_t bytes = load_u64(words), bytes_most = load_u64(words + HEAP_WORD);
 
-	if (count > most || most > load_u32(ints + 4) || bytes > bytes_most ||
+	if (load_u32(ints + 4) == 0 || count > most || most > load_u32(ints + 4) || bytes > bytes_most ||
 	    bytes % HEAP_PAGE || (count == 0) != (bytes == 0) || (most == 0) != (bytes_most == 0))
 		return false;
 	heap->is_expected = true;

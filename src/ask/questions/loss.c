@@ -86,9 +86,8 @@ struct err *loss_kinds_parse(const char *text, unsigned *kinds_ret)
 
 /* --- scans ------------------------------------------------------------------------------------ */
 
-static const char *const reason_words[] = {
-	"unknown", "exit", "killed", "request", "period", "core", NULL
-};
+static const char *const reason_words[] = { "unknown", "exit", "killed", "request",
+					    "period",  "core", NULL };
 static const char *const heuristic_words[] = { "stdstring", "length64", "newarray",
 					       "multipleinheritance" };
 

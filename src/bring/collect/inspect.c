@@ -166,8 +166,7 @@ static struct err *write_recorded(struct inspection *inspection, const struct sc
 				     inspection->settings->level, &addition, &repacked);
 }
 
-static struct err *write_walked(const struct inspection *inspection,
-				const struct scan_image *image)
+static struct err *write_walked(const struct inspection *inspection, const struct scan_image *image)
 {
 	char subject[STR_SHORT_BYTES], path[STR_SHORT_BYTES], exe[PATH_MAX + 1];
 	ssize_t bytes;

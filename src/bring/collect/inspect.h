@@ -23,7 +23,7 @@ struct inspect_result {
 	uint64_t scan_ns;     /* CPU time */
 	bool was_copied;      /* false: the program stood still until the scan was done, because */
 	struct err *copy_err; /* of this; owned by the caller */
-	uint32_t scan_id; /* on the tape */
+	uint32_t scan_id;     /* on the tape */
 };
 
 /* On error nothing is left, and the program goes on. */

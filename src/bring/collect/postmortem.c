@@ -167,8 +167,8 @@ static uint64_t ticks_of(const struct living *living, const struct tape_header *
 		return UINT64_MAX;
 	for (size_t i = 0; i < count && pairs[i].realtime_ns <= realtime_ns; i++)
 		from = &pairs[i];
-	const double ticks = (double)from->raw_ticks +
-			     ((double)realtime_ns - (double)from->realtime_ns) * slope;
+	const double ticks =
+		(double)from->raw_ticks + ((double)realtime_ns - (double)from->realtime_ns) * slope;
 
 	return ticks < 0 ? 0 : (uint64_t)ticks >> (header->tick_shift & 63);
 }
@@ -276,8 +276,7 @@ static struct err *run_walked(struct postmortem *post, uint32_t *scan_id_ret)
 
 	str_printf(&subject, "the program of %s", post->settings->core_path);
 	tape.subject = str_text(&subject);
-	err = walked_read(tape.subject, &post->core.maps, &memory, &post->core.stop,
-			  &post->walked);
+	err = walked_read(tape.subject, &post->core.maps, &memory, &post->core.stop, &post->walked);
 	if (!err)
 		err = scan(post, &image);
 	*scan_id_ret = 1;

@@ -40,9 +40,9 @@ static struct err *take_heap(struct walked *walked, const struct maps *maps)
 	if (!living_blocks_reserve(&walked->living.blocks, blocks->count + 1))
 		return err_nomem();
 	for (size_t i = 0; i < blocks->count; i++)
-		walked->living.blocks.items[i] = (struct living_block) {
-			blocks->items[i].address, blocks->items[i].usable_bytes
-		};
+		walked->living.blocks.items[i] =
+			(struct living_block) { blocks->items[i].address,
+						blocks->items[i].usable_bytes };
 	walked->living.blocks.count = blocks->count;
 	for (size_t i = 0; i < maps->entries.count; i++)
 		if (!add_gaps(walked, &maps->entries.items[i], &at))

@@ -27,8 +27,9 @@ static void add_note(struct str *text, uint64_t count, const char *thing, const 
 /* What was not understood, or is not among the blocks. */
 static void add_notes(const struct heap *heap, struct str *text)
 {
-	add_note(text, heap->broken_lists, "list", " of the heap led to no chunk: some free blocks "
-						   "may be among those in use");
+	add_note(text, heap->broken_lists, "list",
+		 " of the heap led to no chunk: some free blocks "
+		 "may be among those in use");
 	if (heap->undecoded_count > 0) {
 		str_add_char(text, '\n');
 		str_add_iec(text, heap->undecoded_bytes);
@@ -36,7 +37,8 @@ static void add_notes(const struct heap *heap, struct str *text)
 	}
 	if (heap->is_expected && (heap->mapped_count != heap->expected_count ||
 				  heap->mapped_bytes != heap->expected_bytes)) {
-		str_printf(text, "\nof %llu large blocks with mappings of their own %llu were found",
+		str_printf(text,
+			   "\nof %llu large blocks with mappings of their own %llu were found",
 			   (unsigned long long)heap->expected_count,
 			   (unsigned long long)heap->mapped_count);
 	}

@@ -53,8 +53,7 @@ static size_t read_fully(int fd, uint64_t offset, void *buffer, size_t bytes)
 static size_t read_piece(const struct core *core, const struct core_piece *piece, uint64_t at,
 			 void *buffer, size_t bytes)
 {
-	const int fd =
-		piece->file == CORE_NO_FILE ? -1 : core->files.items[piece->file].fd;
+	const int fd = piece->file == CORE_NO_FILE ? -1 : core->files.items[piece->file].fd;
 
 	if (at < piece->bytes)
 		return read_fully(core->fd, piece->offset + at, buffer,
@@ -110,12 +109,17 @@ static uint32_t file_put(struct core *core, uint32_t name, bool *failed)
 
 static int open_regular(const char *path)
 {
+	/* A core may have any names: to open what is no file can do something. */
+	static const char *const others[] = { "/dev/", "/proc/", "/sys/" };
+	const bool is_shared = strncmp(path, "/dev/shm/", 9) == 0;
+
+	for (size_t i = 0; i < array_size(others); i++)
+		if (!is_shared && strncmp(path, others[i], strlen(others[i])) == 0)
+			return -1;
 	CLEAN(close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat status;
 
-	if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
-		return -1;
-	return steal_fd(&fd);
+	return fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) ? -1 : steal_fd(&fd);
 }
 
 /* What the core has of the beginning of an ELF file; the number of bytes. */
@@ -304,8 +308,8 @@ static struct err *make_maps(struct core *core, struct core_content *content)
 
 	str_add_char(&content->texts, '\0');
 	if (content->texts.failed ||
-	    !sort_stable(content->loads.items, content->loads.count,
-			 sizeof(*content->loads.items), compare_loads, NULL) ||
+	    !sort_stable(content->loads.items, content->loads.count, sizeof(*content->loads.items),
+			 compare_loads, NULL) ||
 	    !sort_stable(content->mapped.items, content->mapped.count,
 			 sizeof(*content->mapped.items), compare_mapped, NULL))
 		return err_nomem();
@@ -315,19 +319,38 @@ static struct err *make_maps(struct core *core, struct core_content *content)
 	return merge(core, content, no_name) ? NULL : err_nomem();
 }
 
-/* What gcore left out is mapped as the file says. */
-static void find_flags(struct core *core)
+/* How much of a mapping there is, in the core and in its file. */
+static uint64_t readable_bytes(const struct core *core, const struct core_piece *piece)
+{
+	const int fd = piece->file == CORE_NO_FILE ? -1 : core->files.items[piece->file].fd;
+	struct stat status;
+
+	if (fd < 0 || fstat(fd, &status) < 0 || piece->file_offset >= (uint64_t)status.st_size)
+		return piece->bytes;
+	return u64_max(piece->bytes, (uint64_t)status.st_size - piece->file_offset);
+}
+
+/*
+ * What gcore left out is mapped as the file says. Mappings end where nothing more of them can be
+ * read, so that nobody tries that page by page.
+ */
+static void settle(struct core *core)
 {
 	for (size_t i = 0; i < core->pieces.count; i++) {
 		const struct core_piece *piece = &core->pieces.items[i];
 		struct maps_entry *entry = &core->maps.entries.items[i];
-		uint32_t flags;
+		const uint64_t bytes = readable_bytes(core, piece);
 
+		if (bytes == 0)
+			entry->is_undumped = true;
+		else if (bytes < entry->end - entry->begin)
+			entry->end = entry->begin + align_up(bytes, HEAD_BYTES);
 		if (piece->bytes > 0 || piece->offset > 0 || piece->file == CORE_NO_FILE ||
 		    core->files.items[piece->file].fd < 0)
 			continue;
-		flags = core_elf_flags(core->files.items[piece->file].fd, piece->file_offset);
-		entry->is_executable = flags & PF_X;
+		entry->is_executable =
+			core_elf_flags(core->files.items[piece->file].fd, piece->file_offset) &
+			PF_X;
 	}
 }
 
@@ -343,8 +366,8 @@ static struct err *read_all(struct core *core, const char *exe)
 		return err_errno("stat");
 	if (!S_ISREG(status.st_mode))
 		return err_new(ERR_FORMAT, "not a file");
-	core->until_ns = (uint64_t)status.st_mtim.tv_sec * 1000000000 +
-			 (uint64_t)status.st_mtim.tv_nsec;
+	core->until_ns =
+		(uint64_t)status.st_mtim.tv_sec * 1000000000 + (uint64_t)status.st_mtim.tv_nsec;
 	err = core_elf_read(core->fd, (uint64_t)status.st_size, core, &content);
 	if (!err && core->stop.threads.count == 0)
 		err = err_new(ERR_FORMAT, "the core dump has no threads");
@@ -353,7 +376,7 @@ static struct err *read_all(struct core *core, const char *exe)
 	if (!err)
 		err = open_files(core, exe);
 	if (!err)
-		find_flags(core);
+		settle(core);
 	core->stop.pid = core->pid;
 	return err;
 }

@@ -26,8 +26,7 @@ static struct err *read_notes(Elf *elf, const GElf_Phdr *segment, struct core *c
 
 	if (!data)
 		return err_new(ERR_FORMAT, "its notes cannot be read");
-	while (at < data->d_size &&
-	       (next = gelf_getnote(data, at, &header, &owner, &bytes)) > 0) {
+	while (at < data->d_size && (next = gelf_getnote(data, at, &header, &owner, &bytes)) > 0) {
 		const struct core_note note = {
 			.type = header.n_type,
 			.owner = (const char *)data->d_buf + owner,
@@ -55,8 +54,8 @@ static struct err *read_segment(Elf *elf, const GElf_Phdr *segment, uint64_t fil
 
 	if (segment->p_type != PT_LOAD && segment->p_type != PT_NOTE)
 		return NULL;
-	if (segment->p_filesz > 0 && (segment->p_offset > file_bytes ||
-				      segment->p_filesz > file_bytes - segment->p_offset))
+	if (segment->p_filesz > 0 &&
+	    (segment->p_offset > file_bytes || segment->p_filesz > file_bytes - segment->p_offset))
 		return err_new(ERR_STATE,
 			       "the core dump is truncated: it has %llu bytes and should have at "
 			       "least %llu; was there a limit (ulimit -c), or is the disk full?",

@@ -9,8 +9,7 @@
 
 static bool is_of(const struct core_note *note, const char *owner)
 {
-	return note->owner_bytes >= strlen(owner) &&
-	       memcmp(note->owner, owner, strlen(owner)) == 0;
+	return note->owner_bytes >= strlen(owner) && memcmp(note->owner, owner, strlen(owner)) == 0;
 }
 
 static void take_thread(struct core *core, struct core_content *content,
@@ -81,6 +80,8 @@ static void take_files(struct core_content *content, const struct core_note *not
 	size_t name_at;
 
 	if (room < HEAD_WORDS)
+		return;
+	if (content->texts.len > INT32_MAX)
 		return;
 	count = u64_min(load_u64(note->bytes), (room - HEAD_WORDS) / WORDS);
 	page_bytes = load_u64(note->bytes + WORD_BYTES);

@@ -1,10 +1,6 @@
 #include "scan/heap_parts.h"
 
-enum {
-	DATA_BYTES_MAX = 64 << 20,
-	BINS_BROKEN_MAX = 8,
-	ARENAS_MAX = 1 << 14
-};
+enum { DATA_BYTES_MAX = 64 << 20, BINS_BROKEN_MAX = 8, ARENAS_MAX = 1 << 14 };
 
 /* Writable data, and for each word whether it begins a bin. */
 struct data {
@@ -30,8 +26,8 @@ static bool is_bin(const struct heap_walker *walker, const struct data *data, si
 
 	if (forward == self && back == self)
 		return true;
-	if (forward == 0 || back == 0 || ((forward | back) & (HEAP_UNIT - 1)) ||
-	    forward == self || back == self || !maps_find(walker->request->maps, forward) ||
+	if (forward == 0 || back == 0 || ((forward | back) & (HEAP_UNIT - 1)) || forward == self ||
+	    back == self || !maps_find(walker->request->maps, forward) ||
 	    !maps_find(walker->request->maps, back))
 		return false;
 	return heap_word(walker, forward + 3 * HEAP_WORD, &of_forward) && of_forward == self &&
@@ -65,8 +61,7 @@ static bool has_top(const struct heap_walker *walker, uint64_t bins)
 
 	return heap_word(walker, bins - HEAP_TOP_BEFORE, &top) && top % HEAP_UNIT == 0 &&
 	       heap_word(walker, top + HEAP_WORD, &head) && head & HEAP_PREVIOUS_IN_USE &&
-	       heap_size(head) <= UINT64_MAX - top &&
-	       (top + heap_size(head)) % HEAP_PAGE == 0;
+	       heap_size(head) <= UINT64_MAX - top && (top + heap_size(head)) % HEAP_PAGE == 0;
 }
 
 /* The address of the bins, the most of which are sound; 0: there are none. */

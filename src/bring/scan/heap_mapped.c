@@ -19,8 +19,9 @@ static bool take_count(struct heap *heap, const uint8_t *words, size_t count_bef
 	const uint64_t count = load_u32(ints), most = load_u32(ints + 8);
 	const uint64_t bytes = load_u64(words), bytes_most = load_u64(words + HEAP_WORD);
 
-	if (load_u32(ints + 4) == 0 || count > most || most > load_u32(ints + 4) || bytes > bytes_most ||
-	    bytes % HEAP_PAGE || (count == 0) != (bytes == 0) || (most == 0) != (bytes_most == 0))
+	if (load_u32(ints + 4) == 0 || count > most || most > load_u32(ints + 4) ||
+	    bytes > bytes_most || bytes % HEAP_PAGE || (count == 0) != (bytes == 0) ||
+	    (most == 0) != (bytes_most == 0))
 		return false;
 	heap->is_expected = true;
 	heap->expected_count = count;
@@ -85,8 +86,7 @@ static uint64_t aligned_at(const struct heap_walker *walker, uint64_t mapping, u
 {
 	for (unsigned bits = ALIGNMENT_BITS_MIN; bits < ALIGNMENT_BITS_MAX; bits++) {
 		const uint64_t alignment = UINT64_C(1) << bits;
-		uint64_t chunk =
-			align_up(mapping + HEAP_HEAD_BYTES, alignment) - HEAP_HEAD_BYTES;
+		uint64_t chunk = align_up(mapping + HEAP_HEAD_BYTES, alignment) - HEAP_HEAD_BYTES;
 		uint64_t words[2];
 
 		if (chunk == mapping)
@@ -96,8 +96,7 @@ static uint64_t aligned_at(const struct heap_walker *walker, uint64_t mapping, u
 		if (chunk - mapping >= bytes - HEAP_CHUNK_MIN)
 			break;
 		if (memory_read(&walker->request->memory, chunk, words, sizeof(words)) &&
-		    words[0] == chunk - mapping &&
-		    words[1] == ((bytes - words[0]) | HEAP_MAPPED))
+		    words[0] == chunk - mapping && words[1] == ((bytes - words[0]) | HEAP_MAPPED))
 			return chunk;
 	}
 	return mapping;

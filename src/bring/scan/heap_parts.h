@@ -6,7 +6,7 @@
 
 enum {
 	HEAP_WORD = 8,
-	HEAP_UNIT = 16,	     /* chunks begin and end at multiples */
+	HEAP_UNIT = 16,	      /* chunks begin and end at multiples */
 	HEAP_HEAD_BYTES = 16, /* of a chunk: the size of the one before, if that is free; its own */
 	HEAP_CHUNK_MIN = 32,
 	/* Bits of a chunk's size. */

@@ -196,8 +196,9 @@ static void walk_main_arena(struct heap_walker *walker, const struct heap_arena 
 	stretch.begin = align_up(stretch.begin, HEAP_UNIT);
 	if (stretch.begin >= end || !is_mapped(walker, stretch.begin, end)) {
 		stretch.begin = entry->begin;
-		note_undecoded(walker, 0, arena->system_bytes - u64_min(arena->system_bytes,
-									 end - entry->begin));
+		note_undecoded(walker, 0,
+			       arena->system_bytes -
+				       u64_min(arena->system_bytes, end - entry->begin));
 	}
 	add_region(walker, stretch.begin, end);
 	walk_main(walker, &stretch);
@@ -263,8 +264,7 @@ static bool order(struct heap_blocks *blocks)
 	for (size_t i = 0; i < blocks->count; i++) {
 		const struct heap_block *last = blocks->items + kept - 1;
 
-		if (kept == 0 ||
-		    blocks->items[i].address >= last->address + last->usable_bytes)
+		if (kept == 0 || blocks->items[i].address >= last->address + last->usable_bytes)
 			blocks->items[kept++] = blocks->items[i];
 	}
 	blocks->count = kept;

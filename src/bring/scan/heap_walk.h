@@ -46,12 +46,12 @@ struct heap {
 	struct heap_ranges regions; /* memory of arenas */
 	uint64_t arena_count;
 	uint64_t cache_count; /* threads' caches, blocks of libc's own that are not in the list */
-	uint64_t cached_count, cached_bytes;	  /* wait in caches and fastbins */
-	uint64_t free_count, free_bytes;	  /* usable */
-	uint64_t mapped_count, mapped_bytes;	  /* with mappings of their own, whole mappings */
-	uint64_t expected_count, expected_bytes;  /* of them, as malloc counts */
-	bool is_expected;			  /* that is known */
-	uint64_t broken_lists;			  /* do not lead where they should */
+	uint64_t cached_count, cached_bytes;	   /* wait in caches and fastbins */
+	uint64_t free_count, free_bytes;	   /* usable */
+	uint64_t mapped_count, mapped_bytes;	   /* with mappings of their own, whole mappings */
+	uint64_t expected_count, expected_bytes;   /* of them, as malloc counts */
+	bool is_expected;			   /* that is known */
+	uint64_t broken_lists;			   /* do not lead where they should */
 	uint64_t undecoded_count, undecoded_bytes; /* pieces of arenas that are no chunks */
 };
 

@@ -32,11 +32,11 @@ struct living {
 	struct living_mappings
 		mappings;	      /* these calls, in the order of time: the last one counts */
 	struct capture_stacks stacks; /* modules, those unloaded too */
-	uint64_t until_ticks;	     /* the moment, shifted; UINT64_MAX: the end */
-	uint64_t last_ticks;	     /* of the latest record until then */
-	struct living_clocks clocks; /* readings of the clocks, all of the tape's, in order */
-	uint32_t scan_id;	     /* the highest of its leak scans; 0: none */
-	struct tape_end end;	     /* the last one, whenever it was; all zeros: none */
+	uint64_t until_ticks;	      /* the moment, shifted; UINT64_MAX: the end */
+	uint64_t last_ticks;	      /* of the latest record until then */
+	struct living_clocks clocks;  /* readings of the clocks, all of the tape's, in order */
+	uint32_t scan_id;	      /* the highest of its leak scans; 0: none */
+	struct tape_end end;	      /* the last one, whenever it was; all zeros: none */
 };
 
 /* Plays the tape up to these ticks (shifted), included. The caller deinits living on success. */

@@ -26,8 +26,8 @@ enum {
 	WINDOW = 0x8000000, /* 128 MiB: a multiple of 64 */
 	WINDOW_BYTES = 0x4000,
 	PLACES = 5,
-	STATE_HEAD = 16,		  /* before fastbins */
-	ARENA = WINDOW + 48,		  /* struct malloc_state of the other arena */
+	STATE_HEAD = 16,     /* before fastbins */
+	ARENA = WINDOW + 48, /* struct malloc_state of the other arena */
 	ARENA_BINS = ARENA + STATE_HEAD + 96,
 	ARENA_FIRST = 0x8d0 /* its first chunk */
 };
@@ -129,8 +129,8 @@ static inline int image_setup(void **state)
 			.is_file = i == 0,
 		};
 
-		image->places[i] = (struct heap_place) { places[i][0], places[i][1],
-							 calloc(1, places[i][1]) };
+		image->places[i] =
+			(struct heap_place) { places[i][0], places[i][1], calloc(1, places[i][1]) };
 		maps_entries_push(&image->maps.entries, entry);
 	}
 	str_add_char(&image->maps.texts, '\0');
@@ -138,10 +138,9 @@ static inline int image_setup(void **state)
 	thread = stop_threads_add(&image->stop.threads);
 	*thread = (struct stop_thread) { .tid = 1, .is_stopped = true };
 	thread->registers[ARCH_REGSET_THREAD] = CONTROL;
-	image->request = (struct heap_request) { { image_read, image },
-						 &image->maps,
-						 &image->stop,
-						 &image->data };
+	image->request = (struct heap_request) {
+		{ image_read, image }, &image->maps, &image->stop, &image->data
+	};
 	put_arena(image, BINS, MAIN, MAIN_BYTES);
 	put_top(image, MAIN);
 	*state = image;

@@ -218,8 +218,9 @@ static void chunks_with_mappings_of_their_own_are_found(void **state)
 	put(image, MAPPED + 0x3008, 0x3002);
 	put(image, MAPPED + 0x3000 + 0xff0, 0xff0); /* aligned to 4096 */
 	put(image, MAPPED + 0x3000 + 0xff8, (0x3000 - 0xff0) | 2);
-	assert_blocks(walk(image), 2,
-		      (const uint64_t[][2]) { { MAPPED + 0x1010, 0x1ff0 }, { MAPPED + 0x4000, 0x2000 } });
+	assert_blocks(
+		walk(image), 2,
+		(const uint64_t[][2]) { { MAPPED + 0x1010, 0x1ff0 }, { MAPPED + 0x4000, 0x2000 } });
 	assert_true(image->heap.is_expected);
 	assert_int_equal(image->heap.mapped_count, image->heap.expected_count);
 	assert_int_equal(image->heap.mapped_bytes, image->heap.expected_bytes);
@@ -269,8 +270,9 @@ static void child_main(struct shared *shared)
 {
 	raise(SIGSTOP);
 	for (size_t i = 0; i < BLOCKS; i++)
-		shared->blocks[i] = i % 1000 == 7 ? memalign(4096, 300000)
-						  : malloc(i % 500 == 3 ? 200000 + i : 1 + i * 7 % 900);
+		shared->blocks[i] = i % 1000 == 7
+					    ? memalign(4096, 300000)
+					    : malloc(i % 500 == 3 ? 200000 + i : 1 + i * 7 % 900);
 	for (size_t i = 0; i < BLOCKS; i++) {
 		if (i % 3 == 1) {
 			free(shared->blocks[i]);

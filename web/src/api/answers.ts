@@ -841,7 +841,7 @@ export interface LeakReport extends Head {
 export interface LeakScan {
 	id: number; /* counts the scans of a tape from 1 */
 	time_ns: Ns; /* when the program stood still */
-	reason: "unknown" | "exit" | "killed" | "request" | "period"; /* what it was made for */
+	reason: "unknown" | "exit" | "killed" | "request" | "period" | "core"; /* what it was made for */
 	trouble?: string; /* why there is no result */
 	pause_ns: Ns; /* how long the program stood still */
 	scan_ns: Ns; /* CPU time of the scan */

@@ -186,9 +186,10 @@ def programs(tmp_path_factory):
 class Running:
     """A program that has said that it is ready; recorded, if there is a tape."""
 
-    def __init__(self, *args, tape=None):
+    def __init__(self, *args, tape=None, env=None):
         record = [binary(), "record", "-q", "-o", tape] if tape else []
-        self.process = subprocess.Popen([str(arg) for arg in [*record, *args]], stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([str(arg) for arg in [*record, *args]], stdout=subprocess.PIPE, text=True,
+                                        env=env)
         self.line = self.process.stdout.readline().split()
         assert self.line[0] == "ready"
         self.pid = self.process.pid
@@ -258,6 +259,18 @@ def test_what_happened_after_a_core_was_written_does_not_count(programs, tmp_pat
         assert running.process.stdout.readline() == "more\n"
         after = leaks(running.pid)
     assert after["definitely_lost"]["bytes"] == before["definitely_lost"]["bytes"] + 99
+    assert sums(leaks("--core", core)) == sums(before)
+
+
+@needs_gcore
+def test_a_core_of_a_program_that_writes_its_own_tape_is_read(programs, tmp_path):
+    environment = {**os.environ, "LD_PRELOAD": str(recording.library()), "MEMTAPE_OUTPUT": str(tmp_path / "own")}
+    with Running(programs["loser"], env=environment) as running:
+        core = running.core(tmp_path)
+        before = leaks(running.pid)
+        os.kill(running.pid, signal.SIGUSR1)
+        assert running.process.stdout.readline() == "more\n"
+        assert sums(leaks("--core", core)) == sums(before)
     assert sums(leaks("--core", core)) == sums(before)
 
 

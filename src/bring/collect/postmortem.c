@@ -73,14 +73,6 @@ static bool find_tape(struct postmortem *post)
 	return false;
 }
 
-static bool has_recorder(const struct maps *maps)
-{
-	for (size_t i = 0; i < maps->entries.count; i++)
-		if (strstr(maps_name(maps, &maps->entries.items[i]), "/libmemtape.so"))
-			return true;
-	return false;
-}
-
 static struct err *check_tape(const struct postmortem *post, const char *path)
 {
 	const uint32_t pid = capture_header(post->capture)->pid;
@@ -126,19 +118,13 @@ static struct err *open_written(struct postmortem *post)
 
 static struct err *open_tape(struct postmortem *post)
 {
-	const bool is_found = find_tape(post);
-	const char *path = post->settings->tape_path ? post->settings->tape_path : post->tape_path;
-	struct err *err;
+	const char *named = post->settings->tape_path;
+	const char *path = named ? named : post->tape_path;
+	struct err *err = capture_open(path, &post->capture);
 
-	if (!path)
-		return err_new(ERR_NOT_FOUND,
-			       "the program of %s was recorded, but the core dump does not say on "
-			       "which tape; --tape names it",
-			       post->settings->core_path);
-	err = capture_open(path, &post->capture);
 	if (!err && capture_is_written(post->capture))
 		err = open_written(post);
-	if (err && is_found && !post->settings->tape_path)
+	if (err && !named)
 		return err_wrap(err, "the tape of %s is not where it was; --tape names it",
 				post->settings->core_path);
 	return err ? err : check_tape(post, path);
@@ -285,9 +271,10 @@ static struct err *run_walked(struct postmortem *post, uint32_t *scan_id_ret)
 
 static struct err *run(struct postmortem *post, uint32_t *scan_id_ret)
 {
-	return has_recorder(&post->core.maps) || post->settings->tape_path
-		       ? run_recorded(post, scan_id_ret)
-		       : run_walked(post, scan_id_ret);
+	const bool has_tape = find_tape(post);
+
+	return has_tape || post->settings->tape_path ? run_recorded(post, scan_id_ret)
+						     : run_walked(post, scan_id_ret);
 }
 
 struct err *postmortem_leaks(const struct postmortem_settings *settings,

@@ -147,7 +147,7 @@ int main(int argc, char **argv)
 	size_t count = 0, bytes = 0;
 	setvbuf(stdout, NULL, _IONBF, 0);
 	blocks = argc > 1 ? atoi(argv[1]) : SLOTS;
-	if (argc > 2) /* memory that malloc did not ask for */
+	if (argc > 2 && strcmp(argv[2], "sbrk") == 0) /* memory that malloc did not ask for */
 		free(malloc(10)), sbrk(5000);
 	pthread_barrier_init(&barrier, NULL, THREADS + 1);
 	for (int i = 0; i < THREADS; i++)
@@ -158,6 +158,8 @@ int main(int argc, char **argv)
 		if (slots[0][i])
 			count++, bytes += malloc_usable_size(slots[0][i]);
 	printf("ready %zu %zu\n", count, bytes);
+	if (argc > 2 && strcmp(argv[2], "abort") == 0)
+		abort();
 	for (;;)
 		pause();
 }
@@ -274,24 +276,21 @@ def test_a_core_of_a_program_that_writes_its_own_tape_is_read(programs, tmp_path
     assert sums(leaks("--core", core)) == sums(before)
 
 
-def kernel_core(program, folder, tape):
-    """The core that the kernel writes; None: it writes none here."""
+def kernel_core(args, folder):
+    """The core that the kernel writes of a program that aborts, and what that prints."""
     with open("/proc/sys/kernel/core_pattern") as file:
         pattern = file.read().strip()
     if not re.fullmatch(r"[\w.]+", pattern) or resource.getrlimit(resource.RLIMIT_CORE)[1] != resource.RLIM_INFINITY:
-        return None
-    subprocess.run([binary(), "record", "-q", "--leak-scan", "-o", tape, program, "abort"], cwd=folder, timeout=60,
-                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2))
-    found = list(folder.glob(pattern + "*"))
-    return found[0] if found else None
+        pytest.skip("the kernel writes no core here")
+    folder.mkdir()
+    done = subprocess.run(args, cwd=folder, timeout=60, stdout=subprocess.PIPE, text=True, preexec_fn=lambda:
+                          resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2))
+    return next(folder.glob(pattern + "*")), done.stdout
 
 
 def test_a_core_of_the_kernel_has_what_the_scan_at_the_end_has(programs, tmp_path):
-    folder = tmp_path / "cwd"
-    folder.mkdir()
-    core = kernel_core(programs["loser"], folder, tmp_path / "tape")
-    if not core:
-        pytest.skip("the kernel writes no core here")
+    core, _ = kernel_core([binary(), "record", "-q", "--leak-scan", "-o", tmp_path / "tape", programs["loser"], "abort"],
+                          tmp_path / "cwd")
     done = recording.run([binary(), "report", tmp_path / "tape", "leak-classes", "--json"])
     at_end = json.loads(done.stdout)
     found = leaks("--core", core, programs["loser"], "-o", tmp_path / "kept")
@@ -378,6 +377,39 @@ def test_the_heap_has_exactly_the_blocks_that_the_program_holds(programs, tmp_pa
     assert "requested_sizes" in found["quality"]["import"]["missing"]
     assert sums(of_core) == sums(found)
     assert found["definitely_lost"]["blocks"] <= 10, "the program holds all of them"
+
+
+def test_a_core_of_the_kernel_has_exactly_the_blocks_that_the_program_held(programs, tmp_path):
+    empty, _ = kernel_core([programs["holder"], "0", "abort"], tmp_path / "empty")
+    core, line = kernel_core([programs["holder"], "3000", "abort"], tmp_path / "full")
+    libcs, found = total(leaks("--core", empty)), leaks("--core", core)
+    assert total(found) == tuple(own + int(word) for own, word in zip(libcs, line.split()[1:]))
+    assert found["quality"]["import"]["notes"] == []
+
+
+@needs_gcore
+def test_a_file_that_has_changed_is_named_and_not_read(programs, tmp_path):
+    program = tmp_path / "program"
+    shutil.copy(programs["holder"], program)
+    with Running(program, "100") as running:
+        core = running.core(tmp_path)
+    program.unlink()
+    shutil.copy(programs["loser"], program)
+    done = recording.run([binary(), "leaks", "--core", core])
+    assert done.returncode == 0 and f"{program} is not what the program had mapped" in done.stderr.decode()
+
+
+@pytest.mark.skipif(not shutil.which("musl-gcc"), reason="musl is not installed")
+def test_a_program_with_another_libc_is_refused(tmp_path):
+    (tmp_path / "musl.c").write_text(r"""
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <unistd.h>
+        int main(void) { void *volatile block = malloc(10); puts("ready"), fflush(stdout), pause(); return !block; }""")
+    subprocess.run(["musl-gcc", "-o", tmp_path / "musl", tmp_path / "musl.c"], check=True)
+    with Running(tmp_path / "musl") as running:
+        text = leaks(running.pid, code=1)
+    assert "its heap cannot be read" in text and "memtape record" in text
 
 
 def test_an_unrecorded_program_has_the_same_lost_blocks_as_a_recorded_one(programs, tmp_path):

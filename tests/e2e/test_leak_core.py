@@ -315,6 +315,9 @@ def test_a_tape_that_was_moved_has_to_be_named(programs, tmp_path):
         pass
     text = leaks("--core", core, "--tape", tape, code=1)
     assert "is the tape of process" in text
+    os.utime(core, (1e9, 1e9))
+    text = leaks("--core", core, "--tape", moved, code=1)
+    assert "before its program's tape was begun" in text
 
 
 # --- files that are no cores, or not the right ones --------------------------------------------------
@@ -334,6 +337,8 @@ def test_what_is_no_core_is_refused(programs, tmp_path):
     assert "not a core dump" in leaks("--core", tmp_path / "text", code=1)
     assert "not a core dump" in leaks("--core", tmp_path / "empty", code=1)
     assert "not a core dump but a program" in leaks("--core", programs["loser"], code=1)
+    (tmp_path / "zst").write_bytes(b"\x28\xb5\x2f\xfd and more")
+    assert "compressed" in leaks("--core", tmp_path / "zst", code=1)
     assert "not a file" in leaks("--core", tmp_path, code=1)
     assert "No such file" in leaks("--core", tmp_path / "none", code=1)
 

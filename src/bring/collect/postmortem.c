@@ -102,6 +102,9 @@ static struct err *open_written(struct postmortem *post)
 		err = maps_read(stop_living(&stop), &maps);
 	if (!err)
 		err = recording_find(stop_living(&stop), &maps, &recording);
+	if (!err && memcmp(recording.header.uuid, capture_header(post->capture)->uuid,
+			   sizeof(recording.header.uuid)) != 0)
+		err = err_new(ERR_STATE, "process %d writes another tape now", (int)post->core.pid);
 	if (!err && recording.is_spool)
 		err = recording_copy(&recording, &fd);
 	capture_destroy(post->capture);
@@ -122,12 +125,14 @@ static struct err *open_tape(struct postmortem *post)
 	const char *path = named ? named : post->tape_path;
 	struct err *err = capture_open(path, &post->capture);
 
-	if (!err && capture_is_written(post->capture))
-		err = open_written(post);
 	if (err && !named)
 		return err_wrap(err, "the tape of %s is not where it was; --tape names it",
 				post->settings->core_path);
-	return err ? err : check_tape(post, path);
+	if (!err)
+		err = check_tape(post, path);
+	if (!err && capture_is_written(post->capture))
+		err = open_written(post);
+	return err;
 }
 
 /* --- time ------------------------------------------------------------------------------------ */
@@ -169,12 +174,18 @@ static bool is_of_end(const struct postmortem *post)
 
 static struct err *read_living(struct postmortem *post)
 {
+	const struct tape_header *header = capture_header(post->capture);
 	struct err *err = living_read(post->capture, UINT64_MAX, &post->walked.living);
 	uint64_t until;
 
 	if (err || is_of_end(post))
 		return err;
-	until = ticks_of(&post->walked.living, capture_header(post->capture), post->core.until_ns);
+	until = ticks_of(&post->walked.living, header, post->core.until_ns);
+	if (until < header->start_ticks)
+		return err_new(ERR_STATE,
+			       "%s was written before its program's tape was begun: copies need "
+			       "the time of the original (cp -p), and --tape names another tape",
+			       post->settings->core_path);
 	if (until >= post->walked.living.last_ticks)
 		return NULL;
 	living_deinit(&post->walked.living);

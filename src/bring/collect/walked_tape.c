@@ -30,6 +30,10 @@ static void add_notes(const struct heap *heap, struct str *text)
 	add_note(text, heap->broken_lists, "list",
 		 " of the heap led to no chunk: some free blocks "
 		 "may be among those in use");
+	if (heap->cache_count == 0)
+		str_add(text,
+			"\nno thread's cache of free blocks was found: they may be among those "
+			"in use");
 	if (heap->undecoded_count > 0) {
 		str_add_char(text, '\n');
 		str_add_iec(text, heap->undecoded_bytes);

@@ -356,6 +356,25 @@ static void settle(struct core *core)
 
 /* --- opening --------------------------------------------------------------------------------- */
 
+/* As systemd keeps them. */
+static bool is_packed(int fd)
+{
+	static const struct {
+		uint8_t bytes[4];
+		size_t count;
+	} magics[] = { { { 0x28, 0xb5, 0x2f, 0xfd }, 4 }, /* zstd */
+		       { { 0x04, 0x22, 0x4d, 0x18 }, 4 }, /* lz4 */
+		       { { 0xfd, 0x37, 0x7a, 0x58 }, 4 }, /* xz */
+		       { { 0x1f, 0x8b }, 2 } };		  /* gzip */
+	uint8_t head[4] = { 0 };
+
+	read_fully(fd, 0, head, sizeof(head));
+	for (size_t i = 0; i < array_size(magics); i++)
+		if (memcmp(head, magics[i].bytes, magics[i].count) == 0)
+			return true;
+	return false;
+}
+
 static struct err *read_all(struct core *core, const char *exe)
 {
 	CLEAN(content_deinit) struct core_content content = { 0 };
@@ -366,6 +385,9 @@ static struct err *read_all(struct core *core, const char *exe)
 		return err_errno("stat");
 	if (!S_ISREG(status.st_mode))
 		return err_new(ERR_FORMAT, "not a file");
+	if (is_packed(core->fd))
+		return err_new(ERR_UNSUPPORTED, "the core dump is compressed: unpack it first "
+						"(coredumpctl dump, zstd -d)");
 	core->until_ns =
 		(uint64_t)status.st_mtim.tv_sec * 1000000000 + (uint64_t)status.st_mtim.tv_nsec;
 	err = core_elf_read(core->fd, (uint64_t)status.st_size, core, &content);

@@ -417,6 +417,16 @@ def test_a_program_with_another_libc_is_refused(tmp_path):
     assert "its heap cannot be read" in text and "memtape record" in text
 
 
+def test_another_allocator_beside_glibcs_is_named(tmp_path):
+    (tmp_path / "other.c").write_text("void *je_malloc(unsigned long bytes) { return (void *)bytes; }")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", tmp_path / "libother.so", tmp_path / "other.c"], check=True)
+    program = compiled(tmp_path, "holder", HOLDER, tmp_path / "libother.so", "-Wl,--no-as-needed",
+                       tmp_path / "libother.so", f"-Wl,-rpath,{tmp_path}")
+    with Running(program, "10") as running:
+        notes = leaks(running.pid)["quality"]["import"]["notes"]
+    assert len(notes) == 1 and "libother.so has an allocator beside glibc's" in notes[0]
+
+
 def test_an_unrecorded_program_has_the_same_lost_blocks_as_a_recorded_one(programs, tmp_path):
     with Running(programs["containers"], tape=tmp_path / "tape") as running:
         recorded = leaks(running.pid)

@@ -112,13 +112,15 @@ static const char *subject_of(const struct inspection *inspection, char *text, s
 static struct err *find_living(struct inspection *inspection, const struct memory *memory,
 			       const struct maps *maps)
 {
-	char subject[STR_SHORT_BYTES];
+	char subject[STR_SHORT_BYTES], root[STR_SHORT_BYTES];
 
 	if (inspection->is_recorded)
 		return living_read(inspection->capture, inspection->ticks,
 				   &inspection->walked.living);
-	return walked_read(subject_of(inspection, subject, sizeof(subject)), maps, memory,
-			   &inspection->stop, &inspection->walked);
+	return walked_read(subject_of(inspection, subject, sizeof(subject)),
+			   str_format(root, sizeof(root), "/proc/%d/root",
+				      (int)stop_living(&inspection->stop)),
+			   maps, memory, &inspection->stop, &inspection->walked);
 }
 
 static struct err *search(struct inspection *inspection, struct scan_image *image)

@@ -273,7 +273,8 @@ static struct err *run_walked(struct postmortem *post, uint32_t *scan_id_ret)
 
 	str_printf(&subject, "the program of %s", post->settings->core_path);
 	tape.subject = str_text(&subject);
-	err = walked_read(tape.subject, &post->core.maps, &memory, &post->core.stop, &post->walked);
+	err = walked_read(tape.subject, "", &post->core.maps, &memory, &post->core.stop,
+			  &post->walked);
 	if (!err)
 		err = scan(post, &image);
 	*scan_id_ret = 1;

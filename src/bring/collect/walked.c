@@ -58,15 +58,16 @@ static struct err *refuse(const char *subject, const char *why)
 		       subject, why);
 }
 
-static struct err *walk(const char *subject, const struct heap_request *request,
+static struct err *walk(const char *subject, const char *root, const struct heap_request *request,
 			struct walked *walked)
 {
-	const struct capture_module *other = objects_allocator(&walked->living.stacks);
+	const struct objects_allocators others = objects_allocators(&walked->living.stacks, root);
 	CLEAN(str_deinit) struct str why = { 0 };
 	struct err *err;
 
-	if (other) {
-		str_printf(&why, "it has the malloc of %s, not glibc's", other->path);
+	walked->beside = others.beside ? others.beside->path : NULL;
+	if (others.instead) {
+		str_printf(&why, "it has the malloc of %s, not glibc's", others.instead->path);
 		return refuse(subject, str_text(&why));
 	}
 	err = heap_walk(request, &walked->heap);
@@ -77,8 +78,8 @@ static struct err *walk(const char *subject, const struct heap_request *request,
 	return err;
 }
 
-struct err *walked_read(const char *subject, const struct maps *maps, const struct memory *memory,
-			const struct stop *stop, struct walked *walked)
+struct err *walked_read(const char *subject, const char *root, const struct maps *maps,
+			const struct memory *memory, const struct stop *stop, struct walked *walked)
 {
 	CLEAN(walked_deinit) struct walked own = { 0 };
 	CLEAN(heap_ranges_deinit) struct heap_ranges data = { 0 };
@@ -93,7 +94,7 @@ struct err *walked_read(const char *subject, const struct maps *maps, const stru
 	if (!err)
 		err = objects_data(maps, &own.living.stacks, &data);
 	if (!err)
-		err = walk(subject, &request, &own);
+		err = walk(subject, root, &request, &own);
 	if (!err)
 		err = take_heap(&own, maps);
 	if (err)

@@ -13,14 +13,16 @@
 struct walked {
 	struct living living;
 	struct heap heap;
+	const char *beside; /* the object that has another allocator, too; NULL: none */
 };
 
 /*
- * subject is for messages: "process 4711". ERR_UNSUPPORTED: its heap cannot be read, because it has
+ * subject is for messages: "process 4711"; root: objects.h. ERR_UNSUPPORTED: its heap cannot be read, because it has
  * an allocator of its own or none of glibc. All arguments are borrowed during the call only.
  */
-struct err *walked_read(const char *subject, const struct maps *maps, const struct memory *memory,
-			const struct stop *stop, struct walked *walked);
+struct err *walked_read(const char *subject, const char *root, const struct maps *maps,
+			const struct memory *memory, const struct stop *stop,
+			struct walked *walked);
 void walked_deinit(struct walked *walked);
 CLEAN_DEFINE_DEINIT(walked_deinit, struct walked);
 

@@ -25,8 +25,15 @@ static void add_note(struct str *text, uint64_t count, const char *thing, const 
 }
 
 /* What was not understood, or is not among the blocks. */
-static void add_notes(const struct heap *heap, struct str *text)
+static void add_notes(const struct walked *walked, struct str *text)
 {
+	const struct heap *heap = &walked->heap;
+
+	if (walked->beside) {
+		str_add(text, "\n");
+		str_add(text, walked->beside);
+		str_add(text, " has an allocator beside glibc's: its blocks are not among these");
+	}
 	add_note(text, heap->broken_lists, "list",
 		 " of the heap led to no chunk: some free blocks "
 		 "may be among those in use");
@@ -58,7 +65,7 @@ static struct err *write_import(const struct walked *walked, const struct walked
 	CLEAN(str_deinit) struct str text = { 0 };
 
 	str_printf(&text, TAPE_IMPORT_HEAP "\n\n%s", tape->subject);
-	add_notes(&walked->heap, &text);
+	add_notes(walked, &text);
 	return text.failed ? err_nomem()
 			   : packed_stream_extended(stream, TAPE_EXT_IMPORT, 0, &import,
 						    sizeof(import), text.ptr, text.len);

@@ -131,16 +131,27 @@ static bool exports(const struct elf_file *file, const char *function)
 	return false;
 }
 
-static bool has_malloc(const char *path)
+/* Of a file that cannot be read, its name says what it is. */
+static bool is_known(const char *path)
 {
-	CLEAN(elf_file_close) struct elf_file *file = NULL;
-	struct err *err = elf_file_open(path, &file);
+	static const char *const names[] = { "jemalloc",  "tcmalloc", "mimalloc",
+					     "tbbmalloc", "hoard",    "rpmalloc",
+					     "snmalloc",  "libasan",  "libtsan" };
 
-	if (err) {
-		err_destroy(err);
-		return false;
-	}
-	return exports(file, "malloc");
+	for (size_t i = 0; i < array_size(names); i++)
+		if (strstr(path_name(path), names[i]))
+			return true;
+	return false;
+}
+
+static struct elf_file *open_in(const char *root, const char *path)
+{
+	CLEAN(str_deinit) struct str full = { 0 };
+	struct elf_file *file = NULL;
+
+	str_printf(&full, "%s%s", root, path);
+	err_destroy(elf_file_open(str_text(&full), &file));
+	return file;
 }
 
 /* The loader has one for itself, until libc is there. */
@@ -149,16 +160,29 @@ static bool is_loader(const char *path)
 	return begins(path_name(path), "ld-") && !begins(path_name(path), "ld-musl");
 }
 
-const struct capture_module *objects_allocator(const struct capture_stacks *stacks)
+struct objects_allocators objects_allocators(const struct capture_stacks *stacks, const char *root)
 {
+	static const char *const others[] = { "je_malloc",	"mallocx",  "mi_malloc",
+					      "tc_malloc",	"rpmalloc", "sn_malloc",
+					      "scalable_malloc" };
+	struct objects_allocators found = { 0 };
+
 	for (size_t i = 0; i < stacks->modules.count; i++) {
-		const char *path = stacks->modules.items[i].path;
+		const struct capture_module *module = &stacks->modules.items[i];
+		const char *path = module->path;
 		const bool is_glibc = objects_is_libc(path) && !begins(path_name(path), "ld-musl");
 
-		if (!is_glibc && !is_loader(path) && !objects_is_recorder(path) && has_malloc(path))
-			return &stacks->modules.items[i];
+		if (is_glibc || is_loader(path) || objects_is_recorder(path))
+			continue;
+		CLEAN(elf_file_close) struct elf_file *file = open_in(root, path);
+
+		if (file ? exports(file, "malloc") : is_known(path))
+			found.instead = module;
+		for (size_t at = 0; file && at < array_size(others); at++)
+			if (exports(file, others[at]))
+				found.beside = module;
 	}
-	return NULL;
+	return found;
 }
 
 /* --- variables ------------------------------------------------------------------------------- */

@@ -12,11 +12,14 @@
 struct err *objects_find(const struct maps *maps, const struct memory *memory,
 			 struct capture_stacks *stacks);
 
-/*
- * The object that has a malloc of its own, which is then the program's instead of libc's; NULL:
- * none. The recorder passes on to libc's.
- */
-const struct capture_module *objects_allocator(const struct capture_stacks *stacks);
+/* Objects with allocators of their own; NULL: none. The recorder passes on to libc's. */
+struct objects_allocators {
+	const struct capture_module *instead; /* its malloc is the program's, instead of libc's */
+	const struct capture_module *beside;  /* under other names, such as je_malloc */
+};
+
+/* root: what comes before the objects' paths: "", or "/proc/PID/root" of another namespace. */
+struct objects_allocators objects_allocators(const struct capture_stacks *stacks, const char *root);
 
 /* Appends where libc's variables are, or of a static program all variables. */
 struct err *objects_data(const struct maps *maps, const struct capture_stacks *stacks,

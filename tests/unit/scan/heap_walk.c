@@ -299,7 +299,7 @@ static void walk_process(pid_t pid, struct heap *heap)
 	assert_true(capture_stacks_init(&stacks));
 	assert_null(objects_find(&maps, &memory, &stacks));
 	assert_true(stacks.modules.count >= 3);
-	assert_null(objects_allocator(&stacks));
+	assert_null(objects_allocators(&stacks, "").instead);
 	assert_null(objects_data(&maps, &stacks, &data));
 	assert_null(heap_walk(&(struct heap_request) { memory, &maps, &stop, &data }, heap));
 	stop_end(&stop);

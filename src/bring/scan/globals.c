@@ -21,12 +21,6 @@ static bool is_variable(const Elf64_Sym *symbol)
 	       symbol->st_size <= UINT64_MAX - symbol->st_value;
 }
 
-static bool is_malloc(const Elf64_Sym *symbol, const char *name)
-{
-	return ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx != SHN_UNDEF &&
-	       strcmp(name, "malloc") == 0;
-}
-
 static bool add_table(struct globals *globals, const struct elf_file *file,
 		      const struct elf_section *table)
 {
@@ -40,12 +34,9 @@ static bool add_table(struct globals *globals, const struct elf_file *file,
 		Elf64_Sym symbol;
 
 		memcpy(&symbol, file->bytes + table->offset + at, sizeof(symbol));
-		if (symbol.st_name >= strings->bytes)
+		if (!is_variable(&symbol) || symbol.st_name >= strings->bytes)
 			continue;
 		name = (const char *)file->bytes + strings->offset + symbol.st_name;
-		globals->has_malloc |= is_malloc(&symbol, name);
-		if (!is_variable(&symbol))
-			continue;
 		variable = (struct globals_variable) { symbol.st_value,
 						       symbol.st_value + symbol.st_size,
 						       (uint32_t)globals->texts.len };

@@ -18,7 +18,6 @@ struct globals {
 	struct globals_variables variables; /* by address, not overlapping */
 	struct str texts;
 	uint64_t tls_bytes; /* of its thread-local variables in each thread */
-	bool has_malloc;    /* it defines a function of this name */
 };
 
 /* Of a file that is no longer there, or has no symbols, there are none: not an error. */

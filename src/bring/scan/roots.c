@@ -108,16 +108,16 @@ static void add_variables(struct finder *finder, const struct capture_module *mo
 }
 
 /* What it maps has its lists, which point to every block. The program itself maps more. */
-static bool is_allocator(const struct capture_module *module, size_t index,
-			 const struct globals *globals)
+static uint32_t allocator_find(const struct capture_stacks *stacks)
 {
-	return globals->has_malloc && index > 0 && !is_libc(module) &&
-	       strncmp(path_name(module->path), "ld-", 3) != 0;
+	const struct capture_module *module = objects_allocators(stacks, "").instead;
+	const size_t index = module ? (size_t)(module - stacks->modules.items) : 0;
+
+	return index == 0 || objects_is_libc(module->path) ? UINT32_MAX : (uint32_t)index;
 }
 
-static struct err *add_module(struct finder *finder, size_t index)
+static struct err *add_module(struct finder *finder, const struct capture_module *module)
 {
-	const struct capture_module *module = &finder->request->living->stacks.modules.items[index];
 	const struct maps *maps = finder->request->maps;
 	CLEAN(globals_deinit) struct globals globals = { 0 };
 	struct err *err = globals_read(module->path, &globals);
@@ -125,8 +125,6 @@ static struct err *add_module(struct finder *finder, size_t index)
 	if (err)
 		return err;
 	finder->tls_bytes += globals.tls_bytes;
-	if (is_allocator(module, index, &globals))
-		finder->allocator = (uint32_t)index;
 	for (size_t i = 0; i < maps->entries.count; i++) {
 		const struct maps_entry *entry = &maps->entries.items[i];
 		const uint64_t begin = u64_max(entry->begin, module->begin);
@@ -146,7 +144,7 @@ static struct err *add_modules(struct finder *finder)
 	for (size_t i = 0; i < modules->count && !err; i++)
 		if (living_has(finder->request->living, &modules->items[i]) &&
 		    !objects_is_recorder(modules->items[i].path))
-			err = add_module(finder, i);
+			err = add_module(finder, &modules->items[i]);
 	return err;
 }
 
@@ -446,7 +444,9 @@ static void add_mapping(struct finder *finder, const struct maps_entry *entry)
 struct err *roots_find(const struct roots_request *request, struct roots *roots)
 {
 	CLEAN(roots_deinit) struct roots own = { 0 };
-	struct finder finder = { .request = request, .roots = &own, .allocator = UINT32_MAX };
+	struct finder finder = { .request = request,
+				 .roots = &own,
+				 .allocator = allocator_find(&request->living->stacks) };
 	const struct stop_threads *threads = &request->stop->threads;
 	struct err *err;
 

@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -270,6 +271,7 @@ struct shared {
 
 static void child_main(struct shared *shared)
 {
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* should the test fail */
 	raise(SIGSTOP);
 	for (size_t i = 0; i < BLOCKS; i++)
 		shared->blocks[i] = i % 1000 == 7

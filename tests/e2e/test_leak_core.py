@@ -32,7 +32,7 @@ static void *stay(void *unused)
 		pause();
 	return own ? unused : NULL;
 }
-static void *end(void *unused) { void *volatile own = malloc(4444); own = NULL; return unused; }
+static void *end(void *unused) { void *volatile own = malloc(4444); return own ? unused : NULL; } /* it stays there */
 static volatile sig_atomic_t goes_on;
 static void on_signal(int number) { goes_on = number; }
 int main(int argc, char **argv)
@@ -250,6 +250,7 @@ def test_a_core_of_a_recorded_program_has_what_the_program_has(programs, tmp_pat
         assert records(found) == records(alive)
         assert found["scan"]["reason"] == "core" and found["scan"]["unread_bytes"] == 0
         assert found["scan"]["threads"] == alive["scan"]["threads"]
+        assert abs(found["scan"]["root_bytes"] - alive["scan"]["root_bytes"]) < 1 << 20, "no stack of an ended thread"
 
 
 @needs_gcore

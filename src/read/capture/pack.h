@@ -65,12 +65,12 @@ struct capture_repacked {
 struct err *capture_repack(const char *path_in, const char *path_out, int level,
 			   struct capture_repacked *repacked_ret);
 
-/* Records of the collector's stream to be added at the end. */
+/* Records to be added at the end: of the collector's stream, or of one of their own. */
 struct packed_stream;
 struct capture_addition {
 	struct err *(*write)(void *context, struct packed_stream *stream);
 	void *context;
-	bool is_earlier; /* they are of a time before the tape's last */
+	bool is_earlier; /* of a time before the tape's last records: a stream of their own */
 };
 
 /* The same for an open tape; addition may be NULL. */

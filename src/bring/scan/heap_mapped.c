@@ -29,8 +29,18 @@ static bool take_count(struct heap *heap, const uint8_t *words, size_t count_bef
 	return true;
 }
 
-static bool count_in(const struct heap_walker *walker, const struct heap_range *range,
-		     uint64_t first_heap)
+/* Whether memory of the program begins there, of no file. */
+static bool is_begin(const struct maps *maps, uint64_t address)
+{
+	const struct maps_entry *entry = maps_find(maps, address);
+
+	return entry && entry->begin == address && entry->is_writable && !entry->is_file &&
+	       !entry->is_shared;
+}
+
+/* Where the first heap begins; first_heap: it is known, 0: it is not. 0: not found. */
+static uint64_t count_in(const struct heap_walker *walker, const struct heap_range *range,
+			 uint64_t first_heap)
 {
 	enum { INTS = 24, BEFORE = INTS + 2 * HEAP_WORD, COUNT_BEFORE = 20, COUNT_BEFORE_OLD = 16 };
 	const struct memory *memory = &walker->request->memory;
@@ -43,25 +53,26 @@ static bool count_in(const struct heap_walker *walker, const struct heap_range *
 
 		for (size_t i = BEFORE; i + HEAP_WORD <= bytes; i += HEAP_WORD) {
 			const uint8_t *words = page + i - 2 * HEAP_WORD;
+			const uint64_t heap = load_u64(page + i);
 
-			if (load_u64(page + i) == first_heap &&
+			if ((first_heap ? heap == first_heap
+					: is_begin(walker->request->maps, heap)) &&
 			    (take_count(walker->heap, words, COUNT_BEFORE) ||
 			     take_count(walker->heap, words, COUNT_BEFORE_OLD)))
-				return true;
+				return heap;
 		}
 	}
-	return false;
+	return 0;
 }
 
-static void count_find(const struct heap_walker *walker)
+uint64_t heap_count_find(const struct heap_walker *walker, uint64_t first_heap)
 {
 	const struct heap_ranges *data = walker->request->data;
+	uint64_t found = 0;
 
-	if (walker->heap->regions.count == 0)
-		return;
-	for (size_t i = 0; i < data->count; i++)
-		if (count_in(walker, &data->items[i], walker->heap->regions.items[0].begin))
-			return;
+	for (size_t i = 0; i < data->count && !found; i++)
+		found = count_in(walker, &data->items[i], first_heap);
+	return found;
 }
 
 /* --- chunks ---------------------------------------------------------------------------------- */
@@ -157,7 +168,8 @@ void heap_mapped_find(struct heap_walker *walker)
 	const struct maps *maps = walker->request->maps;
 	uint64_t gaps = 0;
 
-	count_find(walker);
+	if (!walker->heap->is_expected && walker->heap->regions.count > 0)
+		heap_count_find(walker, walker->heap->regions.items[0].begin);
 	for (size_t i = 0; i < maps->entries.count; i++)
 		if (is_own(walker->heap, &maps->entries.items[i]))
 			look_into(walker, &maps->entries.items[i], &gaps);

@@ -58,7 +58,13 @@ struct err *heap_arenas_find(struct heap_walker *walker);
 /* heap_cached.c: moves what waits in lists, and the caches themselves, out of the blocks. */
 void heap_cached_drop(struct heap_walker *walker);
 
-/* heap_mapped.c: chunks that have mappings of their own. */
+/*
+ * heap_mapped.c: how many chunks have mappings of their own, as malloc counts, which is found by
+ * where its first heap begins; 0: not known. Returns where it begins; 0: not found.
+ */
+uint64_t heap_count_find(const struct heap_walker *walker, uint64_t first_heap);
+
+/* Chunks that have mappings of their own. */
 void heap_mapped_find(struct heap_walker *walker);
 
 #endif

@@ -177,28 +177,66 @@ static bool is_mapped(const struct heap_walker *walker, uint64_t begin, uint64_t
 }
 
 /*
+ * A piece of a main arena that has several: chunks up to fenceposts, or to the top; behind them
+ * may be another, in the same mapping. Returns how many bytes it has: what follows
+ * is not malloc's.
+ */
+static uint64_t walk_piece(struct heap_walker *walker, const struct maps_entry *entry, uint64_t top,
+			   uint64_t top_end)
+{
+	uint64_t at = entry->begin;
+
+	while (at < entry->end && !walker->failed) {
+		const bool has_top = top >= at && top < entry->end;
+		const struct stretch stretch = { at, has_top ? top : entry->end, has_top, 0 };
+
+		at = walk(walker, &stretch);
+		if (has_top && at == top)
+			at = top_end;
+		else if (at < entry->end && heap_size(head_at(walker, at)) == HEAP_HEAD_BYTES)
+			at += HEAP_HEAD_BYTES;
+		else
+			break;
+	}
+	add_region(walker, entry->begin, at);
+	return at - entry->begin;
+}
+
+/* Where the break could not grow, the memory is in mappings: the first one, and the top's. */
+static void walk_pieces(struct heap_walker *walker, const struct heap_arena *arena, uint64_t end)
+{
+	const struct maps *maps = walker->request->maps;
+	const struct maps_entry *last = maps_find(maps, arena->top);
+	const uint64_t first_heap = heap_count_find(walker, 0);
+	const struct maps_entry *first = first_heap ? maps_find(maps, first_heap) : NULL;
+	uint64_t bytes = 0;
+
+	if (first && first != last)
+		bytes += walk_piece(walker, first, arena->top, end);
+	bytes += walk_piece(walker, last, arena->top, end);
+	if (bytes < arena->system_bytes)
+		note_undecoded(walker, bytes, arena->system_bytes);
+}
+
+/*
  * The memory of the main arena comes from the break and is in one piece, so it begins as many bytes
- * before its end as malloc has got from the system. Where the break could not grow it is in several
- * mappings, of which the last one has the top.
+ * before its end as malloc has got from the system.
  */
 static void walk_main_arena(struct heap_walker *walker, const struct heap_arena *arena)
 {
 	const uint64_t head = head_at(walker, arena->top);
 	const uint64_t end = arena->top + heap_size(head);
-	const struct maps_entry *entry = maps_find(walker->request->maps, arena->top);
 	struct stretch stretch = { .end = arena->top, .has_top = true };
 
-	if (head == 0 || !entry || end < arena->top) {
+	if (head == 0 || !maps_find(walker->request->maps, arena->top) || end <= arena->top) {
 		walker->heap->broken_lists++;
 		return;
 	}
 	stretch.begin = arena->system_bytes <= end ? end - arena->system_bytes : 0;
 	stretch.begin = align_up(stretch.begin, HEAP_UNIT);
-	if (stretch.begin >= end || !is_mapped(walker, stretch.begin, end)) {
-		stretch.begin = entry->begin;
-		note_undecoded(walker, 0,
-			       arena->system_bytes -
-				       u64_min(arena->system_bytes, end - entry->begin));
+	if (stretch.begin > arena->top || !is_mapped(walker, stretch.begin, end)) {
+		walk_pieces(walker, arena, end);
+		return;
 	}
 	add_region(walker, stretch.begin, end);
 	walk_main(walker, &stretch);

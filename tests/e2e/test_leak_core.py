@@ -102,11 +102,13 @@ int main()
 # Holds blocks of all kinds, of which it prints number and usable bytes. With 0 it does the same
 # without blocks: what is there then is libc's.
 HOLDER = r"""
+#define _GNU_SOURCE
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 enum { SLOTS = 3000, THREADS = 4 };
 static void *slots[THREADS + 1][SLOTS];
@@ -149,6 +151,9 @@ int main(int argc, char **argv)
 	blocks = argc > 1 ? atoi(argv[1]) : SLOTS;
 	if (argc > 2 && strcmp(argv[2], "sbrk") == 0) /* memory that malloc did not ask for */
 		free(malloc(10)), sbrk(5000);
+	if (argc > 2 && strcmp(argv[2], "wall") == 0) /* behind which the break cannot grow */
+		free(malloc(10)), mmap((char *)sbrk(0) + 16384, 4096, PROT_NONE,
+				       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	pthread_barrier_init(&barrier, NULL, THREADS + 1);
 	for (int i = 0; i < THREADS; i++)
 		pthread_create(&thread, NULL, run, slots[i]);
@@ -385,6 +390,15 @@ def test_the_heap_has_exactly_the_blocks_that_the_program_holds(programs, tmp_pa
     assert found["definitely_lost"]["blocks"] <= 10, "the program holds all of them"
 
 
+def test_a_heap_that_had_to_leave_the_break_says_what_is_missing(programs):
+    with Running(programs["holder"], "3000", "wall") as running:
+        found = leaks(running.pid)
+    held = int(running.line[1])
+    notes = found["quality"]["import"]["notes"]
+    assert held / 2 < total(found)[0]
+    assert total(found)[0] >= held or any("of the heap are not understood" in note for note in notes)
+
+
 def test_a_core_of_the_kernel_has_exactly_the_blocks_that_the_program_held(programs, tmp_path):
     empty, _ = kernel_core([programs["holder"], "0", "abort"], tmp_path / "empty")
     core, line = kernel_core([programs["holder"], "3000", "abort"], tmp_path / "full")
@@ -416,6 +430,22 @@ def test_a_program_with_another_libc_is_refused(tmp_path):
     with Running(tmp_path / "musl") as running:
         text = leaks(running.pid, code=1)
     assert "its heap cannot be read" in text and "memtape record" in text
+
+
+@pytest.mark.parametrize("options", [(), ("-static",)])
+def test_thread_local_variables_hold_blocks(tmp_path, options):
+    program = compiled(tmp_path, "local", r"""
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <string.h>
+        #include <unistd.h>
+        static __thread char *mine;
+        __attribute__((noinline)) static void make(void) { mine = malloc(123); }
+        __attribute__((noinline)) static void clear(void) { volatile char room[8192]; memset((void *)room, 0, 8192); }
+        int main(void) { make(), clear(), puts("ready"), fflush(stdout), pause(); return mine != NULL; }""", *options)
+    with Running(program) as running:
+        found = leaks(running.pid)
+    assert found["definitely_lost"]["bytes"] < 123 and found["possibly_lost"]["blocks"] <= 1, "those are libc's"
 
 
 def test_another_allocator_beside_glibcs_is_named(tmp_path):

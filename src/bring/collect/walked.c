@@ -32,6 +32,41 @@ static bool add_gaps(struct walked *walked, const struct maps_entry *entry, size
 	       mapped_add(&walked->living.mapped, begin, entry->end - begin);
 }
 
+static bool put_mapped(struct mapped *mapped, uint64_t begin, uint64_t end)
+{
+	uint64_t removed;
+
+	return begin >= end || (mapped_remove(mapped, begin, end - begin, &removed) &&
+				mapped_add(mapped, begin, end - begin));
+}
+
+/*
+ * What is beside an arena's memory in the same mapping is not malloc's: thread-local memory, which
+ * static programs take from the break, and mappings that the kernel has joined.
+ */
+static bool add_besides(struct walked *walked, const struct maps *maps)
+{
+	const struct heap_ranges *regions = &walked->heap.regions;
+	struct mapped *mapped = &walked->living.mapped;
+	uint64_t removed;
+	bool ok = true;
+
+	for (size_t i = 0; i < regions->count; i++) {
+		const struct heap_range *region = &regions->items[i];
+		const struct maps_entry *first = maps_find(maps, region->begin);
+		const struct maps_entry *last = maps_find(maps, region->end - 1);
+
+		if (first)
+			ok &= put_mapped(mapped, first->begin, region->begin);
+		if (last)
+			ok &= put_mapped(mapped, region->end, last->end);
+	}
+	for (size_t i = 0; i < regions->count; i++)
+		ok &= mapped_remove(mapped, regions->items[i].begin,
+				    regions->items[i].end - regions->items[i].begin, &removed);
+	return ok;
+}
+
 static struct err *take_heap(struct walked *walked, const struct maps *maps)
 {
 	const struct heap_blocks *blocks = &walked->heap.blocks;
@@ -47,7 +82,7 @@ static struct err *take_heap(struct walked *walked, const struct maps *maps)
 	for (size_t i = 0; i < maps->entries.count; i++)
 		if (!add_gaps(walked, &maps->entries.items[i], &at))
 			return err_nomem();
-	return NULL;
+	return add_besides(walked, maps) ? NULL : err_nomem();
 }
 
 static struct err *refuse(const char *subject, const char *why)

@@ -7,7 +7,8 @@
  * Nothing is known but the memory. The main arena is found in libc's writable data by its bins:
  * 127 pairs of pointers, each of which leads to itself, or to a chunk that leads back. The layouts
  * are those of glibc 2.26 to 2.41 on 64-bit processors. Not followed are a main arena that had to
- * leave the break for mappings, of which only the last is walked, and heaps of huge pages.
+ * leave the break for mappings, of which the first and the last are walked, and heaps of huge
+ * pages.
  *
  * What is found are usable sizes: nobody knows which were requested. Memory is hostile: what does
  * not fit is counted, and never believed.

@@ -431,11 +431,12 @@ static void add_mapping(struct finder *finder, const struct maps_entry *entry)
 	const char *name = maps_name(request->maps, entry);
 
 	if (!entry->is_readable || !entry->is_writable || entry->is_undumped || is_device(name) ||
-	    begins(name, "[heap") || begins(name, "[v") ||
-	    (entry->is_shared && entry->inode == request->spool_inode) ||
+	    begins(name, "[v") || (entry->is_shared && entry->inode == request->spool_inode) ||
 	    module_at(finder, entry->begin))
 		return;
-	if (entry->is_shared || entry->is_file)
+	if (begins(name, "[heap"))
+		add_own_mappings(finder, entry);
+	else if (entry->is_shared || entry->is_file)
 		add_held(finder, TAPE_SCAN_MAPPING, 0, entry->begin, entry->end, name);
 	else
 		add_anonymous(finder, entry);

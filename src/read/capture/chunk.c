@@ -329,6 +329,25 @@ static const uint8_t *latency_decode(const uint8_t *ptr, const uint8_t *end, uns
 	return ptr + 2 + bytes;
 }
 
+/*
+ * The record at ptr; it is not NULL only if its header says that it may end before `end`. An event
+ * may turn out to end after it.
+ */
+__attribute__((always_inline)) static inline const uint8_t *
+record_decode(struct tape_codec_state *codec, const uint8_t *ptr, const uint8_t *end,
+	      struct capture_event *event, uint32_t *event_count)
+{
+	const unsigned ctrl = load_u16(ptr), fn = ctrl & 63;
+
+	if (likely(fn < TAPE_FN_COUNT)) {
+		++*event_count;
+		return event_decode(codec, ptr, ctrl, event);
+	}
+	if (fn == TAPE_FN_LATENCY)
+		return latency_decode(ptr, end, ctrl, codec->ticks, event);
+	return fn == TAPE_FN_EXTENDED ? extended_decode(ptr, end, event) : NULL;
+}
+
 /* Every record of image; false if one is broken: the records before it are returned. */
 static bool decode_records(struct decoded *decoded, uint32_t stream)
 {
@@ -341,20 +360,10 @@ static bool decode_records(struct decoded *decoded, uint32_t stream)
 
 	tape_codec_reset(&codec, image->begin_ticks);
 	for (; ptr < end; event++) {
-		unsigned ctrl = load_u16(ptr);
-
-		if ((ctrl & 63) < TAPE_FN_COUNT) {
-			ptr = event_decode(&codec, ptr, ctrl, event);
-			event_count++;
-		} else if ((ctrl & 63) == TAPE_FN_LATENCY) {
-			ptr = latency_decode(ptr, end, ctrl, codec.ticks, event);
-		} else {
-			ptr = (ctrl & 63) == TAPE_FN_EXTENDED ? extended_decode(ptr, end, event)
-							      : NULL;
-		}
+		ptr = record_decode(&codec, ptr, end, event, &event_count);
 		if (unlikely(!ptr || ptr > end)) {
 			sound = false;
-			event_count -= ptr > end && (ctrl & 63) < TAPE_FN_COUNT;
+			event_count -= ptr != NULL && event->fn < TAPE_FN_COUNT;
 			break;
 		}
 		event->stream = stream & 0xffffff;
@@ -362,6 +371,49 @@ static bool decode_records(struct decoded *decoded, uint32_t stream)
 	decoded->count = (size_t)(event - decoded->events);
 	decoded->event_count = event_count;
 	return sound;
+}
+
+/* The same of an event near the end, without reading what is behind it. */
+static const uint8_t *last_decode(struct tape_codec_state *codec, const uint8_t *ptr,
+				  const uint8_t *end, struct capture_event *event,
+				  uint32_t *event_count)
+{
+	const size_t rest = (size_t)(end - ptr);
+	uint8_t copy[2 * TAPE_EVENT_ROOM] = { 0 };
+	const uint8_t *next;
+
+	assert(rest < TAPE_EVENT_ROOM);
+	memcpy(copy, ptr, rest);
+	if ((load_u16(copy) & 63) >= TAPE_FN_COUNT)
+		return record_decode(codec, ptr, end, event, event_count);
+	next = record_decode(codec, copy, copy + rest, event, event_count);
+	return ptr + (next - copy);
+}
+
+bool chunk_decode_next(struct decoded *decoded, uint32_t used, uint32_t stream)
+{
+	const uint8_t *begin = chunk_records(decoded->image), *end = begin + used;
+	const uint8_t *ptr = begin + decoded->done_bytes;
+	struct tape_codec_state codec = decoded->codec;
+	struct capture_event *event = decoded->events;
+
+	assert(decoded->done_bytes <= used);
+	decoded->has_extended = false;
+	for (; ptr < end && event < decoded->events + decoded->room; event++) {
+		if (likely(end - ptr >= TAPE_EVENT_ROOM))
+			ptr = record_decode(&codec, ptr, end, event, &decoded->event_count);
+		else
+			ptr = last_decode(&codec, ptr, end, event, &decoded->event_count);
+		if (unlikely(!ptr || ptr > end))
+			return false;
+		event->stream = stream & 0xffffff;
+		decoded->has_extended |= event->fn == TAPE_FN_EXTENDED;
+	}
+	decoded->codec = codec;
+	decoded->done_bytes = (uint32_t)(ptr - begin);
+	decoded->at = 0;
+	decoded->count = (size_t)(event - decoded->events);
+	return true;
 }
 
 static bool decoded_reserve(struct decoded *decoded, uint32_t used)

@@ -70,7 +70,11 @@ struct decoded {
 	struct capture_event *events; /* stack holds the stream's own node number */
 	size_t count;
 	size_t room;
-	size_t at; /* next event to play */
+	size_t at;	 /* next event to play */
+	bool has_source; /* events are only the next ones of the chunk: */
+	bool has_extended;
+	uint32_t done_bytes; /* of its records */
+	struct tape_codec_state codec;
 	uint32_t seq;
 	struct tape_chunk *image; /* extended events point into it */
 	uint32_t event_count;	  /* without extended records */
@@ -84,6 +88,13 @@ void decoded_destroy(struct decoded *decoded);
 /* Loads and decodes. Damage and errors are stored in decoded, as is everything readable. */
 void chunk_decode(struct chunk_loader *loader, const struct capture_chunk *chunk, uint32_t stream,
 		  struct decoded *decoded);
+
+/*
+ * Fills decoded->events, which has `room`, with the next events of the image's records, of which
+ * `used` bytes are there and end with a whole record. Reads nothing behind them: they may be being
+ * written. False: a record is broken, and nothing of decoded can be used any more.
+ */
+bool chunk_decode_next(struct decoded *decoded, uint32_t used, uint32_t stream);
 
 /* Offset of the stack (a u32) in an extended record's payload; CHUNK_NO_NODE: it has none. */
 enum { CHUNK_NO_NODE = UINT16_MAX };

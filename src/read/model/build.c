@@ -21,7 +21,7 @@ static void tell_progress(struct load *load, size_t count)
 		u64_max(capture_facts(load->capture)->sealed_event_count, load->done_count));
 }
 
-static struct err *on_events(void *context, const struct capture_event *events, size_t count)
+struct err *load_events(void *context, const struct capture_event *events, size_t count)
 {
 	struct load *load = context;
 	struct replay *replay = &load->replay;
@@ -44,10 +44,9 @@ static struct err *on_events(void *context, const struct capture_event *events, 
 	return err;
 }
 
-static void begin_process(struct model *model, const struct capture *capture)
+static void begin_process(struct model *model, const struct tape_header *header)
 {
 	static const char *const no_arguments[] = { NULL };
-	const struct tape_header *header = capture_header(capture);
 	struct model_process *process = &model->process;
 
 	process->pid = header->pid;
@@ -66,7 +65,6 @@ static void begin_process(struct model *model, const struct capture *capture)
 /* A raw tape has in its header page what a collector would have written at the end. */
 static void begin_quality(struct model *model, const struct capture *capture)
 {
-	const struct capture_facts *facts = capture_facts(capture);
 	const struct tape_live *live = capture_live(capture);
 	struct model_quality *quality = &model->quality;
 
@@ -76,6 +74,13 @@ static void begin_quality(struct model *model, const struct capture *capture)
 	quality->fault_text = capture_killed_text(capture) ? capture_killed_text(capture) : "";
 	if (capture_killed_text(capture) && quality->fault == TAPE_FAULT_NONE)
 		quality->fault = TAPE_FAULT_KILLED;
+}
+
+static void note_facts(struct model *model, const struct capture *capture)
+{
+	const struct capture_facts *facts = capture_facts(capture);
+	struct model_quality *quality = &model->quality;
+
 	quality->missing_chunk_count = facts->missing_chunk_count;
 	quality->tape_bytes = facts->file_bytes;
 	quality->chunk_count = facts->chunk_count;
@@ -285,7 +290,7 @@ static void finish_end(struct load *load)
 
 	if (process->end_kind == TAPE_END_UNKNOWN && load->exec_ticks > 0 &&
 	    load->exec_ticks >= load->replay.last_ticks &&
-	    !(capture_header(load->capture)->flags & TAPE_FLAG_RECORDING))
+	    !(load->header->flags & TAPE_FLAG_RECORDING))
 		process->end_kind = TAPE_END_EXEC;
 }
 
@@ -304,33 +309,6 @@ static void finish_times(struct load *load)
 	model->process.clock_is_estimated = model->clock.is_estimated;
 }
 
-static struct err *finish(struct load *load, const struct capture_played *played)
-{
-	struct model *model = load->model;
-	struct replay *replay = &load->replay;
-	struct err *err;
-
-	if (!replay_reserve_stacks(replay, model->built_stacks.nodes.count))
-		return err_nomem();
-	clock_seal(&model->clock, capture_header(load->capture));
-	replay_seal(replay, model->built_stacks.nodes.count);
-	model->totals = replay->totals;
-	model->totals.event_count = played->event_count;
-	memcpy(model->functions, replay->functions, sizeof(model->functions));
-	finish_stacks(model, replay);
-	finish_sizes(model, replay);
-	finish_end(load);
-	finish_times(load);
-	if (!finish_timeline(model, replay) || !finish_strays(model, &replay->strays))
-		return err_nomem();
-	err = count_truncated(model);
-	if (!err)
-		err = finish_scans(model);
-	if (!err)
-		err = finish_threads(model, replay);
-	return err ? err : finish_quality(model, load->capture, played);
-}
-
 static struct err *begin_rows(struct load *load)
 {
 	static const uint64_t default_bytes = UINT64_C(1) << 30;
@@ -345,21 +323,20 @@ static struct err *begin_rows(struct load *load)
 /* The clock is used unshifted. */
 static double tick_ns(const struct load *load)
 {
-	return load->model->clock.slope /
-	       (double)(UINT64_C(1) << capture_header(load->capture)->tick_shift);
+	return load->model->clock.slope / (double)(UINT64_C(1) << load->header->tick_shift);
 }
 
 static struct err *begin_latencies(struct load *load)
 {
 	static const uint64_t few_events = 1 << 20;
 	struct model *model = load->model;
+	const bool is_small =
+		load->capture && capture_facts(load->capture)->sealed_event_count < few_events;
 	struct err *err;
 
-	if (!(capture_header(load->capture)->flags & TAPE_FLAG_LATENCY))
+	if (!(load->header->flags & TAPE_FLAG_LATENCY))
 		return NULL;
-	err = latencies_create(load->image != NULL,
-			       capture_facts(load->capture)->sealed_event_count < few_events,
-			       &model->built_latencies);
+	err = latencies_create(load->image != NULL, is_small, &model->built_latencies);
 	load->replay.latencies = model->built_latencies;
 	return err;
 }
@@ -382,16 +359,47 @@ static struct err *finish_latencies(struct load *load)
 	return err;
 }
 
-static struct err *load_all(struct load *load)
+struct err *load_finish(struct load *load, const struct capture_played *played)
 {
 	struct model *model = load->model;
-	const struct capture_player player = { .events = on_events, .context = load };
-	struct capture_played played;
+	struct replay *replay = &load->replay;
+	struct err *err;
+
+	assert(load->capture);
+	note_facts(model, load->capture);
+	if (!replay_reserve_stacks(replay, model->built_stacks.nodes.count))
+		return err_nomem();
+	clock_seal(&model->clock, load->header);
+	replay_seal(replay, model->built_stacks.nodes.count);
+	model->totals = replay->totals;
+	model->totals.event_count = played->event_count;
+	memcpy(model->functions, replay->functions, sizeof(model->functions));
+	finish_stacks(model, replay);
+	finish_sizes(model, replay);
+	finish_end(load);
+	finish_times(load);
+	if (!finish_timeline(model, replay) || !finish_strays(model, &replay->strays))
+		return err_nomem();
+	err = count_truncated(model);
+	if (!err)
+		err = finish_scans(model);
+	if (!err)
+		err = finish_threads(model, replay);
+	if (!err)
+		err = finish_quality(model, load->capture, played);
+	if (!err && load->image)
+		err = rows_seal(&load->rows);
+	return err ? err : finish_latencies(load);
+}
+
+struct err *load_begin(struct load *load)
+{
+	struct model *model = load->model;
 	struct err *err = NULL;
 
 	if (!capture_stacks_init(&model->built_stacks) ||
-	    !replay_init(&load->replay, load->capture, load->image ? &load->rows : NULL) ||
-	    !clock_init(&model->clock, capture_header(load->capture)))
+	    !replay_init(&load->replay, load->header, load->image ? &load->rows : NULL) ||
+	    !clock_init(&model->clock, load->header))
 		return err_nomem();
 	load_window(load);
 	model->built_scans.arena = &model->arena;
@@ -401,17 +409,27 @@ static struct err *load_all(struct load *load)
 		err = begin_latencies(load);
 	if (err)
 		return err;
-	begin_process(model, load->capture);
-	begin_quality(model, load->capture);
-	err = capture_play(load->capture, &model->built_stacks, &player, &played);
-	if (!err)
-		err = finish(load, &played);
-	if (!err && load->image)
-		err = rows_seal(&load->rows);
-	return err ? err : finish_latencies(load);
+	begin_process(model, load->header);
+	model->quality.fault_text = "";
+	if (load->capture)
+		begin_quality(model, load->capture);
+	return NULL;
 }
 
-static void load_deinit(struct load *load)
+static struct err *load_all(struct load *load)
+{
+	const struct capture_player player = { .events = load_events, .context = load };
+	struct capture_played played;
+	struct err *err = load_begin(load);
+
+	if (!err && !replay_reserve_streams(&load->replay, capture_stream_count(load->capture)))
+		err = err_nomem();
+	if (!err)
+		err = capture_play(load->capture, &load->model->built_stacks, &player, &played);
+	return err ? err : load_finish(load, &played);
+}
+
+void load_deinit(struct load *load)
 {
 	replay_deinit(&load->replay);
 	map_deinit(&load->threads_by_tid);
@@ -434,9 +452,11 @@ struct err *model_build(const struct capture *capture, const struct model_settin
 	assert(!image || identity);
 	assert(image || model_ret);
 	if (model && load) {
-		*load = (struct load) {
-			.model = model, .capture = capture, .settings = settings, .image = image
-		};
+		*load = (struct load) { .model = model,
+					.header = capture_header(capture),
+					.capture = capture,
+					.settings = settings,
+					.image = image };
 		packer_init(&load->rows.packer, 0);
 		patches_init(&load->rows.patches, 0);
 		err = load_all(load);

@@ -183,23 +183,29 @@ static bool is_passed_over(const struct replay *replay, const struct capture_eve
 	       replay->class_of[event->fn] == TAPE_CLASS_REALLOC_OUT;
 }
 
-/*
- * The latest event of the slot's address among `count` of them; NULL: there is none. *is_over_ret:
- * earlier events need not be searched either.
- */
-static const struct capture_event *look_back(const struct replay *replay,
-					     const struct capture_event *events, size_t count,
-					     uint64_t ticks, const struct block *slot,
-					     bool *is_over_ret)
+/* The event this many before the one at this place of the batch; NULL: too long ago. */
+static const struct capture_event *event_before(const struct replay *replay, size_t place,
+						size_t back)
 {
-	enum { LOOK_MAX = 128 };
-	const size_t last = count - u64_min(count, LOOK_MAX);
+	if (back <= place)
+		return &replay->batch[place - back];
+	back -= place;
+	if (back > u64_min(replay->past_count, PAST_MAX))
+		return NULL;
+	return &replay->past[(replay->past_count - back) % PAST_MAX];
+}
 
-	for (size_t i = count; i-- > last && !*is_over_ret;) {
-		if (ticks - events[i].ticks > replay->disorder.early_window_ticks)
-			*is_over_ret = true;
-		else if (!is_passed_over(replay, &events[i], slot))
-			return &events[i];
+/* The latest event of the slot's address before this place of the batch; NULL: there is none. */
+static const struct capture_event *look_back(const struct replay *replay, size_t place,
+					     uint64_t ticks, const struct block *slot)
+{
+	for (size_t back = 1; back <= PAST_MAX; back++) {
+		const struct capture_event *event = event_before(replay, place, back);
+
+		if (!event || ticks - event->ticks > replay->disorder.early_window_ticks)
+			return NULL;
+		if (!is_passed_over(replay, event, slot))
+			return event;
 	}
 	return NULL;
 }
@@ -208,15 +214,11 @@ static void find_rival(const struct replay *replay, const struct block *slot,
 		       const struct capture_event *at, struct early_free *early)
 {
 	const struct capture_event *event = NULL;
-	bool is_over = at < replay->batch || at >= replay->batch + replay->batch_count;
 	uint32_t thread;
 
-	if (!is_over)
-		event = look_back(replay, replay->batch, (size_t)(at - replay->batch),
-				  early->free.event.ticks, slot, &is_over);
-	if (!is_over && !event)
-		event = look_back(replay, replay->past, replay->past_count, early->free.event.ticks,
-				  slot, &is_over);
+	if (at >= replay->batch && at < replay->batch + replay->batch_count)
+		event = look_back(replay, (size_t)(at - replay->batch), early->free.event.ticks,
+				  slot);
 	if (!event || replay->class_of[event->fn] != TAPE_CLASS_FREE ||
 	    replay_free_mark(event) != slot->slack)
 		return;

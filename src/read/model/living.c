@@ -147,7 +147,9 @@ struct err *living_read(const struct capture *capture, uint64_t until_ticks, str
 		return err_nomem();
 	own.until_ticks = until_ticks;
 	*play = (struct play) { .living = &own, .until_ticks = until_ticks };
-	if (!capture_stacks_init(&own.stacks) || !replay_init(&play->replay, capture, NULL))
+	if (!capture_stacks_init(&own.stacks) ||
+	    !replay_init(&play->replay, capture_header(capture), NULL) ||
+	    !replay_reserve_streams(&play->replay, capture_stream_count(capture)))
 		err = err_nomem();
 	if (!err)
 		err = capture_play(capture, &own.stacks, &player, &played);

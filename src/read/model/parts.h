@@ -110,7 +110,8 @@ bool model_timeline_join(struct model *model);
 /* A model being loaded. */
 struct load {
 	struct model *model;
-	const struct capture *capture;
+	const struct tape_header *header; /* of the tape; */
+	const struct capture *capture;	  /* NULL: it is still being recorded */
 	const struct model_settings *settings;
 	struct replay replay;
 	struct image *image; /* NULL: no rows */
@@ -130,6 +131,13 @@ void load_window(struct load *load);
 
 /* One extended record; damaged ones are skipped. */
 struct err *load_record(struct load *load, const struct capture_event *event);
+
+/* build.c, for building.c: load is filled and the tape may be played to load_events; */
+struct err *load_begin(struct load *load);
+struct err *load_events(void *context, const struct capture_event *events, size_t count);
+/* it was played: load->capture is the whole tape. */
+struct err *load_finish(struct load *load, const struct capture_played *played);
+void load_deinit(struct load *load);
 
 /* Sums alone if image is NULL; else writes an index to it and leaves *model_ret unchanged. */
 struct index_identity;

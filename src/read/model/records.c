@@ -274,9 +274,8 @@ void load_window(struct load *load)
 {
 	struct disorder *disorder = &load->replay.disorder;
 
-	disorder->early_window_ticks =
-		clock_ticks(&load->model->clock, capture_header(load->capture), EARLY_WINDOW_NS,
-			    disorder->late_window_ticks);
+	disorder->early_window_ticks = clock_ticks(&load->model->clock, load->header,
+						   EARLY_WINDOW_NS, disorder->late_window_ticks);
 }
 
 static struct err *take_clock(struct load *load, const struct tape_extended_record *record)
@@ -285,7 +284,7 @@ static struct err *take_clock(struct load *load, const struct tape_extended_reco
 
 	if (!payload_get(record, &pair, sizeof(pair)))
 		return NULL;
-	if (!clock_add(&load->model->clock, capture_header(load->capture), &pair))
+	if (!clock_add(&load->model->clock, load->header, &pair))
 		return err_nomem();
 	load_window(load);
 	return NULL;

@@ -320,16 +320,20 @@ __attribute__((always_inline)) static inline void prefetch_near(const struct rep
 		__builtin_prefetch(&replay->usables[stack], 1);
 }
 
-/* The last events played, for looking back from the first of the next ones. */
+/*
+ * The last events played, for looking back from the first of the next ones. As many as are looked
+ * at: what is found must not depend on how events are handed over.
+ */
 static void note_past(struct replay *replay, const struct capture_event *events, size_t count)
 {
 	const size_t fresh = u64_min(count, PAST_MAX);
-	const size_t kept = u64_min(replay->past_count, PAST_MAX - fresh);
+	const size_t place = (replay->past_count + count - fresh) % PAST_MAX;
+	const size_t first = u64_min(fresh, PAST_MAX - place);
 
-	memmove(replay->past, replay->past + replay->past_count - kept,
-		kept * sizeof(*replay->past));
-	memcpy(replay->past + kept, events + count - fresh, fresh * sizeof(*replay->past));
-	replay->past_count = kept + fresh;
+	static_assert((PAST_MAX & (PAST_MAX - 1)) == 0, "past_count may wrap");
+	memcpy(replay->past + place, events + count - fresh, first * sizeof(*events));
+	memcpy(replay->past, events + count - fresh + first, (fresh - first) * sizeof(*events));
+	replay->past_count += count;
 }
 
 struct err *replay_events(struct replay *replay, const struct capture_event *events, size_t count,

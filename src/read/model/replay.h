@@ -40,7 +40,7 @@ struct replay_stream {
 	struct latency_of told;	  /* its last event; if latencies are recorded */
 };
 
-enum { PAST_MAX = 16 };
+enum { PAST_MAX = 128 }; /* a power of two */
 
 /* Usable bytes by stack; with rows only. */
 struct usable_sums {
@@ -58,6 +58,7 @@ struct replay {
 	struct replay_threads threads;
 	struct replay_stream *streams;
 	size_t stream_count;
+	size_t stream_room;
 	struct tally sizes[MODEL_SIZE_BUCKETS];
 	struct model_function functions[TAPE_FN_COUNT];
 	struct model_totals totals;
@@ -73,15 +74,18 @@ struct replay {
 	struct strays strays;
 	const struct capture_event *batch; /* of which an event is played */
 	size_t batch_count;
-	struct capture_event past[PAST_MAX]; /* the last of those before */
-	size_t past_count;
-	struct err *err;	     /* of keeping rows */
-	struct latencies *latencies; /* borrowed; NULL: the tape has none */
-	uint32_t told_row;	     /* that the event began or ended; if latencies are recorded */
+	struct capture_event past[PAST_MAX]; /* the last of those before, in a ring */
+	size_t past_count;		     /* of all before */
+	struct err *err;		     /* of keeping rows */
+	struct latencies *latencies;	     /* borrowed; NULL: the tape has none */
+	uint32_t told_row; /* that the event began or ended; if latencies are recorded */
 };
 
-bool replay_init(struct replay *replay, const struct capture *capture, struct rows *rows);
+bool replay_init(struct replay *replay, const struct tape_header *header, struct rows *rows);
 void replay_deinit(struct replay *replay);
+
+/* Streams below count, before events of them; false: out of memory. */
+bool replay_reserve_streams(struct replay *replay, size_t count);
 
 /* Tallies for stack ids below count, before events with such ids; false: out of memory. */
 bool replay_reserve_stacks(struct replay *replay, size_t count);

@@ -10,14 +10,12 @@
  */
 enum { LATE_WINDOW_BITS = 18, STACKS_FIRST = 1 << 12 };
 
-bool replay_init(struct replay *replay, const struct capture *capture, struct rows *rows)
+bool replay_init(struct replay *replay, const struct tape_header *header, struct rows *rows)
 {
-	const struct tape_header *header = capture_header(capture);
 	uint32_t shift = header->tick_shift;
 
 	*replay = (struct replay) {
 		.rows = rows,
-		.stream_count = capture_stream_count(capture),
 		.epoch = 1,
 		.has_averages = header->flags & TAPE_FLAG_AVERAGES,
 		.disorder = { .late_window_ticks =
@@ -29,16 +27,32 @@ bool replay_init(struct replay *replay, const struct capture *capture, struct ro
 		.last_ticks = header->start_ticks,
 		.peak_ticks = header->start_ticks,
 	};
-	replay->streams = calloc(replay->stream_count + 1, sizeof(*replay->streams));
-	if (!replay->streams || !blocks_init(&replay->blocks) ||
+	if (!blocks_init(&replay->blocks) ||
 	    !timeline_init(&replay->timeline, header->start_ticks, shift))
 		return false;
 	for (unsigned fn = 0; fn < array_size(replay->class_of); fn++)
 		replay->class_of[fn] = (uint8_t)tape_fn_class((enum tape_fn)fn);
-	for (size_t i = 0; i < replay->stream_count; i++) {
-		replay->streams[i].thread = MODEL_NO_THREAD;
-		replay->streams[i].told.fn = TAPE_FN_EXTENDED;
+	return true;
+}
+
+bool replay_reserve_streams(struct replay *replay, size_t count)
+{
+	const size_t room = u64_max(count, replay->stream_room * 2);
+
+	if (count > replay->stream_room) {
+		struct replay_stream *streams =
+			realloc(replay->streams, room * sizeof(*replay->streams));
+
+		if (!streams)
+			return false;
+		replay->streams = streams;
+		replay->stream_room = room;
 	}
+	while (replay->stream_count < count)
+		replay->streams[replay->stream_count++] = (struct replay_stream) {
+			.thread = MODEL_NO_THREAD,
+			.told.fn = TAPE_FN_EXTENDED,
+		};
 	return true;
 }
 

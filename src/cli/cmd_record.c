@@ -9,6 +9,7 @@
 #include "capture/pack.h"
 #include "cli/command.h"
 #include "cli/leak_heuristics.h"
+#include "cli/record_player.h"
 #include "cli/record_serve.h"
 #include "cli/record_summary.h"
 #include "collect/allocators.h"
@@ -39,6 +40,7 @@ struct record_options {
 	bool serves_until_exit;
 	struct record_serve serve;
 	bool summary;
+	bool verbose;
 	bool quiet;
 };
 
@@ -91,6 +93,8 @@ static const struct option_row rows[] = {
 	  "longer bursts" },
 	{ "no-summary", 0, NULL, OPTION_UNFLAG, offsetof(struct record_options, summary),
 	  "do not print a summary, only the tape's name" },
+	{ "verbose", 'v', NULL, OPTION_FLAG, offsetof(struct record_options, verbose),
+	  "also say how the summary was made" },
 	{ "quiet", 'q', NULL, OPTION_FLAG, offsetof(struct record_options, quiet),
 	  "print errors only" },
 };
@@ -213,6 +217,7 @@ static struct err *settings_make(struct record_options *options,
 		.on_ready = options->serves ? serve_begin : NULL,
 		.take_wish = options->serves ? take_wish : NULL,
 		.grant = grant,
+		.player = options->summary && !options->quiet ? &record_player : NULL,
 		.look = record_summary_look,
 		.context = options,
 		.selfcheck = selfcheck && *selfcheck && strcmp(selfcheck, "0") != 0,
@@ -254,6 +259,8 @@ static struct err *run_program(struct record_options *options,
 			       int *exit_code, int *signal_ret)
 {
 	CLEAN(arena_deinit) struct arena arena = { 0 };
+	const struct record_summary_wish wish = { options->summary && !options->quiet,
+						  options->verbose };
 	struct collector_result result;
 	enum program_trouble trouble;
 	struct program program;
@@ -278,8 +285,8 @@ static struct err *run_program(struct record_options *options,
 		*exit_code = WEXITSTATUS(result.wait_status);
 	signal(SIGPIPE, SIG_IGN); /* a closed pipe must not cost us the exit code */
 	if (!options->quiet || result.fault || !result.path)
-		err = record_summary_print(&program, &result, &options->allocators,
-					   options->summary && !options->quiet);
+		err = record_summary_print(&program, &result, &options->allocators, &wish);
+	companion_destroy(result.companion);
 	record_serve_wait(&options->serve);
 	return err;
 }

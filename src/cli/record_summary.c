@@ -3,9 +3,11 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "base/monotonic.h"
 #include "base/str.h"
 #include "cli/overview.h"
 #include "cli/reading.h"
+#include "cli/record_player.h"
 #include "cli/suppressing.h"
 #include "collect/own_malloc.h"
 #include "model/model.h"
@@ -254,8 +256,39 @@ struct err *record_summary_look(const char *tape_path, struct arena *arena,
 
 enum { SITES_SHOWN = 3, PROCESSES_SHOWN = 15 };
 
+/* The model comes from the recording if it may be one without rows. */
+static struct err *print_report(const struct report *report, const struct collector_result *result,
+				const struct report_settings *settings, bool verbose)
+{
+	const uint64_t begin_ns = monotonic_ns();
+	CLEAN(model_destroy) struct model *model = NULL;
+	CLEAN(arena_deinit) struct arena arena = { 0 };
+	CLEAN(str_deinit) struct str text = { 0 };
+	const char *why_not = "suppressions need the tape's rows";
+	const bool is_played = report_depth(report, settings) == MODEL_SUMMARY;
+	struct err *err = NULL;
+
+	if (is_played)
+		model = record_player_model(result, &arena, &why_not);
+	if (verbose) {
+		str_add(&text, model ? "memtape: the summary was made while recording, and in "
+				     : "memtape: the summary is made from the tape: ");
+		if (model)
+			str_add_duration(&text, monotonic_ns() - begin_ns);
+		else
+			str_add_terminal(&text, why_not ? why_not : "out of memory");
+		fprintf(stderr, "%s\n", str_text(&text));
+	}
+	fputc('\n', stderr);
+	if (model)
+		err = report_run_model(report, model, settings, stderr);
+	else
+		err = report_run(report, result->path, settings, stderr);
+	return err;
+}
+
 /* Prints what was recorded; the tape is already complete, so an error here is only worth a line. */
-static void print_findings(const struct collector_result *result)
+static void print_findings(const struct collector_result *result, bool verbose)
 {
 	/* Names found now are cached for the next report; no server is queried here. */
 	const struct reading_symbol_options options = { .no_debuginfod = true };
@@ -272,11 +305,10 @@ static void print_findings(const struct collector_result *result)
 		.tape_path = result->path,
 	};
 
-	fputc('\n', stderr);
 	if (!err)
 		err = suppressing_load(&suppressing, NULL);
 	if (!err)
-		err = report_run(report_find("summary"), result->path, &settings, stderr);
+		err = print_report(report_find("summary"), result, &settings, verbose);
 	if (err)
 		fprintf(stderr, "memtape: no summary: %s\n", err_message(err));
 }
@@ -316,7 +348,8 @@ static void print_overview(const struct collector_result *result)
 
 struct err *record_summary_print(const struct program *program,
 				 const struct collector_result *result,
-				 const struct option_list *allocators, bool findings)
+				 const struct option_list *allocators,
+				 const struct record_summary_wish *wish)
 {
 	CLEAN(str_deinit) struct str text = { 0 };
 
@@ -336,9 +369,9 @@ struct err *record_summary_print(const struct program *program,
 	if (text.failed)
 		return err_nomem();
 	fputs(str_text(&text), stderr);
-	if (findings && result->path)
-		print_findings(result);
-	if (findings && result->path && result->child_count + result->child_raw_count > 0)
+	if (wish->findings && result->path)
+		print_findings(result, wish->verbose);
+	if (wish->findings && result->path && result->child_count + result->child_raw_count > 0)
 		print_overview(result);
 	return NULL;
 }

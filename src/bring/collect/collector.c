@@ -82,6 +82,19 @@ static bool header_is_filled(const struct collector *collector)
 	       __atomic_load_n(&spool_header(&collector->spool)->pid, __ATOMIC_ACQUIRE) != 0;
 }
 
+/*
+ * None for a tape that is watched: chunks are taken in parts there, and who watches plays it. No
+ * memory: the tape is played later.
+ */
+static void companion_begin(struct collector *collector)
+{
+	const struct collector_settings *settings = collector->settings;
+
+	if (settings->player && !settings->live)
+		collector->companion = companion_create(settings->player, &collector->header);
+	collector->drain.companion = collector->companion;
+}
+
 /* The recorder fills the header; the fields we rely on are our own. */
 static void header_take(struct collector *collector)
 {
@@ -109,6 +122,7 @@ static void header_take(struct collector *collector)
 		collector->drain.fault = err;
 		return;
 	}
+	companion_begin(collector);
 	collector_note_clock(collector);
 }
 
@@ -203,6 +217,20 @@ void collector_show(struct collector *collector)
 	collector_flush(collector, WRITER_NORMAL);
 }
 
+static void look_for_companion(struct collector *collector)
+{
+	struct companion *companion = collector->companion;
+	const uint64_t now_ns = monotonic_ns();
+	uint64_t ticks;
+
+	if (!companion || !collector_is_recording(collector) ||
+	    !companion_look_is_due(companion, now_ns))
+		return;
+	ticks = collector_ticks(collector);
+	companion_see_own(companion, &collector->stream.chunk, sizeof(collector->stream.bytes));
+	companion_look(companion, &collector->spool, ticks, now_ns);
+}
+
 /* Frees slots for the recorder: drains or discards chunks. Returns how many there were. */
 static uint32_t empty(struct collector *collector)
 {
@@ -260,6 +288,7 @@ static void collect(struct collector *collector, struct arena *arena,
 
 	do {
 		uint32_t seen = spool_sealed_count(&collector->spool);
+		uint32_t emptied_count;
 		uint64_t now_ns;
 
 		look_for_header(collector);
@@ -276,7 +305,9 @@ static void collect(struct collector *collector, struct arena *arena,
 		collector_show(collector);
 		if (wishes_stop_is_due(collector))
 			wishes_stop(collector, arena, result);
-		if (event == CHILD_NOTHING && empty(collector) > 0)
+		emptied_count = event == CHILD_NOTHING ? empty(collector) : 0;
+		look_for_companion(collector);
+		if (emptied_count > 0)
 			continue;
 		now_ns = monotonic_ns();
 		if (event == CHILD_NOTHING && now_ns < collector->sample_due_ns)
@@ -296,6 +327,8 @@ static void finish(struct collector *collector, struct arena *arena,
 		exec_fall_back(collector, arena, result);
 	if (!collector->has_header || collector->has_ended)
 		return;
+	if (collector->companion)
+		companion_program_ended(collector->companion);
 	drain_rest(&collector->drain);
 	ending_write(collector, arena, result);
 }
@@ -378,6 +411,9 @@ static struct err *prepare(struct collector *collector, struct arena *arena)
 
 static void collector_close(struct collector *collector)
 {
+	companion_destroy(collector->companion);
+	for (size_t i = 0; i < array_size(collector->retired); i++)
+		companion_destroy(collector->retired[i]);
 	if (collector->has_header)
 		usage_close(&collector->usage);
 	leaks_end(collector);
@@ -417,6 +453,7 @@ struct err *collector_run(const struct collector_settings *settings, const struc
 				result->wall_ns = monotonic_ns() - collector->begin_ns;
 			finish(collector, arena, result);
 			err_destroy(pack_children(collector, arena, result));
+			result->companion = steal(collector->companion);
 		}
 		signals_restore(
 			&collector->signals); /* its handler wakes the spool, so end it first */

@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 
 #include "base/options.h"
+#include "collect/companion.h"
 #include "collect/program.h"
 #include "tape/tape_exec.h"
 
@@ -79,6 +80,8 @@ struct collector_settings {
 	bool (*take_wish)(void *context, struct collector_wish *wish); /* may be NULL */
 	/* Result of the request taken last. Must not wait. */
 	void (*grant)(void *context, const struct collector_granted *granted);
+	/* Plays the tape while it is recorded, see result.companion; NULL: not wanted. */
+	const struct companion_player *player;
 	/* At the end: name (in arena) and figures of a program, from its tape. May be NULL. */
 	struct err *(*look)(const char *tape_path, struct arena *arena,
 			    struct collector_former *former);
@@ -105,6 +108,8 @@ struct collector_result {
 	bool children_worked;	  /* most CPU time was used by children, not recorded */
 	const char **child_paths; /* of all children's tapes, packed or not */
 	uint32_t child_count;	  /* tapes of children packed */
+	/* Of the tape, with what played it; the caller's. NULL: nothing did. */
+	struct companion *companion;
 	uint32_t child_raw_count; /* still being written, or not packed for lack of space */
 };
 

@@ -16,6 +16,8 @@
 #include "scan/stop.h"
 #include "write/writer.h"
 
+enum { COLLECTOR_RETIRED_MAX = 4 };
+
 /* leaks.c */
 struct leaks_job;
 struct leaks {
@@ -52,6 +54,10 @@ struct collector {
 	bool has_ended;			 /* the tape is closed; the program may go on */
 	struct collector_result *former; /* of the last program before this one; NULL: none */
 	uint8_t former_uuid[TAPE_UUID_BYTES];
+	struct companion *companion; /* of this tape; NULL: none */
+	/* Of former tapes, not ended yet: a program that execs does not wait for them. */
+	struct companion *retired[COLLECTOR_RETIRED_MAX];
+	uint32_t retired_count;
 	int former_fds[COLLECTOR_FORMERS_MAX]; /* -1: not open; same order as in the result */
 };
 

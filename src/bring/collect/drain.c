@@ -101,9 +101,12 @@ struct err *drain_append(struct drain *drain, struct tape_chunk *chunk, uint32_t
 	struct err *err = encode(drain, chunk, slot_bytes, &bytes);
 
 	assert(slot_bytes <= drain->spool->chunk_bytes);
-	if (err)
-		return err;
-	return writer_append(drain->writer, drain->encoded, bytes, urgency);
+	if (!err)
+		err = writer_append(drain->writer, drain->encoded, bytes, urgency);
+	if (!err && drain->companion)
+		companion_keep(drain->companion, chunk, slot_bytes,
+			       ((const struct tape_chunk *)(void *)drain->encoded)->used);
+	return err;
 }
 
 static void give_up(struct drain *drain, struct err *err)

@@ -8,6 +8,7 @@
 
 #include "base/sort.h"
 #include "capture/pack.h"
+#include "collect/companion.h"
 #include "collect/parts.h"
 #include "collect/spool.h"
 #include "write/writer.h"
@@ -18,6 +19,7 @@ struct drain {
 	struct tape_chunk *chunk;      /* private copy of a slot */
 	struct capture_packer *packer; /* NULL: chunks are written as they are */
 	struct parts *parts;	       /* of chunks being written; NULL: taken only when full */
+	struct companion *companion;   /* is given what is on the tape; NULL: there is none */
 	uint8_t *encoded;	       /* one chunk as written to the tape */
 	struct sort_pair *seen;	       /* scratch: sealed slots at the first pass */
 	struct sort_pair *taken;       /* scratch: those to take, ordered by stream */

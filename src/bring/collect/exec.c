@@ -71,6 +71,22 @@ static struct err *tape_begin(struct collector *collector, const char *path)
 	return err;
 }
 
+/* Most programs before an exec are short, and their companion has no thread that may go on. */
+static void companion_retire(struct collector *collector)
+{
+	struct companion *companion = steal(collector->companion);
+
+	if (!companion)
+		return;
+	companion_stop(companion);
+	if (companion_has_ended(companion)) {
+		companion_destroy(companion);
+		return;
+	}
+	companion_destroy(collector->retired[collector->retired_count % COLLECTOR_RETIRED_MAX]);
+	collector->retired[collector->retired_count++ % COLLECTOR_RETIRED_MAX] = companion;
+}
+
 /*
  * False: the tape is full or closed; the next program is not recorded.
  *
@@ -92,6 +108,7 @@ static bool begin_anew(struct collector *collector, struct arena *arena,
 	collector->has_ended = !former->path;
 	if (collector->has_ended)
 		return false;
+	companion_retire(collector);
 	collector->former = former;
 	child_name_take(&collector->child); /* it waits for us, so its name is final */
 	former_keep(collector, arena, result);

@@ -103,7 +103,7 @@ size_t model_building_bytes(const struct model_building *building)
 	       model->usages.capacity * sizeof(*model->usages.items) +
 	       model->notes.capacity * sizeof(*model->notes.items) +
 	       (replay->timeline.at + 1) * sizeof(*replay->timeline.spans) +
-	       capture_playing_bytes(building->playing);
+	       scans_bytes(&model->built_scans) + capture_playing_bytes(building->playing);
 }
 
 struct err *model_building_finish(struct model_building *building, const char *tape_path,

@@ -302,6 +302,20 @@ struct err *scans_seal(struct scans *scans)
 	return NULL;
 }
 
+size_t scans_bytes(const struct scans *scans)
+{
+	size_t bytes = scans->built.capacity * sizeof(*scans->built.items);
+
+	for (size_t i = 0; i < scans->built.count; i++) {
+		const struct scan_built *built = &scans->built.items[i];
+
+		bytes += built->live.capacity * sizeof(*built->live.items) + built->bytes.capacity +
+			 built->blocks.capacity * sizeof(*built->blocks.items) +
+			 built->holders.capacity * sizeof(*built->holders.items);
+	}
+	return bytes;
+}
+
 void scans_deinit(struct scans *scans)
 {
 	for (size_t i = 0; i < scans->built.count; i++) {

@@ -50,6 +50,9 @@ struct err *scans_part(struct scans *scans, const struct tape_scan_part *part, c
 /* After the last record. */
 struct err *scans_seal(struct scans *scans);
 
+/* Memory in use, without texts. */
+size_t scans_bytes(const struct scans *scans);
+
 /* Computes the sums of a scan whose blocks are known. */
 void scan_sum(struct model_scan *scan);
 

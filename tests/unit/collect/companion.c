@@ -399,6 +399,39 @@ static void chunks_seen_before_they_are_full(void **state)
 	world_deinit(&world);
 }
 
+/* Slots are looked at one after the other, and a chunk may begin, and the next, meanwhile. */
+static void a_chunk_that_follows_one_not_seen_yet(void **state)
+{
+	struct world world;
+	struct lane *lane = &world.lanes[0], *other = &world.lanes[1];
+	struct tape_chunk *first;
+	struct kept *kept;
+	uint64_t count = 0;
+	uint32_t used;
+
+	(void)state;
+	world_init(&world, &ops);
+	lane_begin(&world, lane);
+	lane_begin(&world, other);
+	look(&world);
+	lane_event(lane, TAPE_FN_MALLOC, 16 * ++count, 1);
+	for (first = lane->chunk; lane->seq < 2;)
+		lane_event(lane, TAPE_FN_MALLOC, 16 * ++count, 1);
+	lane_event(other, TAPE_FN_MALLOC, 16 * ++count, 1);
+	used = first->used;
+	first->used = 0;
+	look(&world);
+	first->used = used;
+	lane_event(other, TAPE_FN_MALLOC, 16 * ++count, 1);
+	lane_event(lane, TAPE_FN_MALLOC, 16 * ++count, 1);
+	look(&world);
+	kept = end(&world);
+	assert_non_null(kept);
+	assert_same(&world, kept);
+	assert_int_equal(kept->facts.event_count, count);
+	world_deinit(&world);
+}
+
 static void a_chunk_changed_after_it_was_seen(void **state)
 {
 	struct world world;
@@ -450,6 +483,7 @@ int main(void)
 		cmocka_unit_test(several_threads),
 		cmocka_unit_test(threads_that_are_interrupted),
 		cmocka_unit_test(chunks_seen_before_they_are_full),
+		cmocka_unit_test(a_chunk_that_follows_one_not_seen_yet),
 		cmocka_unit_test(a_chunk_changed_after_it_was_seen),
 		cmocka_unit_test(a_player_that_needs_too_much),
 		cmocka_unit_test(a_companion_nobody_wants_any_more),

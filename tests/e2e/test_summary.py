@@ -1,6 +1,9 @@
 """The summary that is made while a program is recorded is the one that its tape gives."""
 
 import re
+import resource
+import signal
+import subprocess
 
 import pytest
 
@@ -16,6 +19,8 @@ DEEP = {"abyss"}  # few events, and many chunks of stacks, which pack well
 # What a busy machine does, or a program with much memory or many threads.
 REASONS = {"it could not keep up", "no processor was idle", "an event came late", "it needs much memory",
            "too many threads"}
+# Of a tape that could not be finished as it was begun.
+FULL = {"a chunk is not complete", "chunks of a stream are missing", "the tape is not what was played"}
 
 
 def record(args, tape, *options, **more):
@@ -59,3 +64,80 @@ def test_of_every_target(case, tape):
 def test_with_options(options, tape):
     check_same([program("threads"), "eight"], tape, *options)
     check_same([program("sites")], tape, *options)
+
+
+SCANNED = r"""
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static char *volatile held[1000];
+__attribute__((noinline)) static void lose(size_t bytes) { char *volatile block = malloc(bytes); block = NULL; }
+__attribute__((noinline)) static void clear(void) { volatile char room[8192]; memset((void *)room, 0, sizeof(room)); }
+static void *work(void *unused)
+{
+	char *volatile own[100] = { 0 };
+	for (int i = 0; i < 200000; i++) {
+		free(own[i % 100]);
+		own[i % 100] = malloc(16 + i % 50);
+	}
+	for (int i = 0; i < 100; i++)
+		free(own[i]);
+	return unused;
+}
+int main(int argc, char **argv)
+{
+	int threads = atoi(argv[1]);
+	pthread_t thread[8];
+	for (int i = 0; i < threads; i++)
+		pthread_create(&thread[i], NULL, work, NULL);
+	for (int i = 0; i < 300000; i++) {
+		free(held[i % 1000]);
+		held[i % 1000] = malloc(16 + i % 50);
+		if (i % 10000 == 0)
+			lose(77);
+	}
+	clear();
+	for (int i = 0; i < threads; i++)
+		pthread_join(thread[i], NULL);
+	if (argc > 2)
+		kill(getpid(), atoi(argv[2]));
+	return 7;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def scanned(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("summary")
+    (folder / "scanned.c").write_text(SCANNED)
+    subprocess.run(["gcc", "-g", "-O0", "-pthread", "-o", folder / "scanned", folder / "scanned.c"], check=True)
+    return folder / "scanned"
+
+
+@pytest.mark.parametrize("threads", [0, 3])
+@pytest.mark.parametrize("when", ["exit", "every:20ms"])
+def test_with_leak_scans(when, threads, scanned, tape):
+    _, summary, done = check_same([scanned, str(threads)], tape, f"--leak-scan={when}")
+    assert done.returncode == 7
+    assert re.search(r"^Leak scan   exit, after .*\n   definitely lost: 2,310 bytes in 30 blocks$", summary, re.M)
+
+
+@pytest.mark.parametrize("options", [[], ["--leak-scan"]], ids=" ".join)
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGABRT, signal.SIGTERM], ids=lambda number: number.name)
+def test_of_a_program_that_is_killed(number, options, scanned, tape):
+    _, _, done = check_same([scanned, "2", str(int(number))], tape, *options)
+    assert done.returncode == -number
+
+
+@pytest.mark.parametrize("kib", [1 << 10, 1 << 11])
+def test_of_a_tape_that_the_disk_has_no_room_for(kib, scanned, tape):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (kib << 10, kib << 10))
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    why_not, summary, done = record([scanned, "2"], tape, "--no-compress", preexec_fn=limit)
+    assert summary.startswith(report(tape))
+    assert why_not is None or why_not in REASONS | FULL, why_not
+    assert done.returncode == 7
+    assert tape.stat().st_size <= kib << 10 and b"File too large" in done.stderr

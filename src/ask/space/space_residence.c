@@ -12,12 +12,13 @@ void space_residence_deinit(struct space_residence *residence)
 /* Behind all others; adjacent ones are joined. */
 static bool ranges_add(struct space_ranges *ranges, uint64_t begin, uint64_t end)
 {
-	struct space_range *last = ranges->items + ranges->count - 1;
 	uint64_t before = 0;
 
 	if (begin >= end)
 		return true;
 	if (ranges->count > 0) {
+		struct space_range *last = &ranges->items[ranges->count - 1];
+
 		assert(begin >= last->end);
 		before = last->before + (last->end - last->begin);
 		if (last->end == begin) {
@@ -80,12 +81,14 @@ static size_t range_at(const struct space_ranges *ranges, uint64_t address)
 static uint64_t bytes_below(const struct space_ranges *ranges, uint64_t address)
 {
 	const size_t at = range_at(ranges, address);
-	const struct space_range *range = &ranges->items[at];
-	const struct space_range *last = range - 1;
+	const struct space_range *range;
 
-	if (at < ranges->count)
-		return range->before + (address > range->begin ? address - range->begin : 0);
-	return at == 0 ? 0 : last->before + (last->end - last->begin);
+	if (ranges->count == 0)
+		return 0;
+	range = &ranges->items[u64_min(at, ranges->count - 1)];
+	if (at == ranges->count) /* behind all */
+		return range->before + (range->end - range->begin);
+	return range->before + (address > range->begin ? address - range->begin : 0);
 }
 
 /* Where the last resident page before the end ends, at least begin. */

@@ -28,6 +28,7 @@ const REASONS: Record<LeakScan["reason"], string> = {
 	killed: "before a signal ended the program",
 	request: "on request",
 	period: "at an interval",
+	core: "of a core dump",
 };
 
 /* When it was made, and what it does not know. */
@@ -40,9 +41,9 @@ function ScanNote(props: { scan: LeakScan }): JSX.Element {
 	].filter(Boolean);
 	return (
 		<p class="flame-foot">
-			Scan {scan.id}, {REASONS[scan.reason]} after {momentText(scan.time_ns)}. The program stood still for{" "}
-			{format.duration(scan.pause_ns)}
-			{scan.threads > 1 && ` with ${format.exact(scan.threads)} threads`}.
+			Scan {scan.id}, {REASONS[scan.reason]} after {momentText(scan.time_ns)}.
+			{scan.pause_ns > 0 &&
+				` The program stood still for ${format.duration(scan.pause_ns)}${scan.threads > 1 ? ` with ${format.exact(scan.threads)} threads` : ""}.`}
 			{doubts.length > 0 && ` What they point to may look lost: ${doubts.join(", ")}.`}
 		</p>
 	);

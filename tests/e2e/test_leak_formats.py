@@ -66,6 +66,29 @@ def test_suppressions_suppress_here_and_there(built, tmp_path):
     assert quiet.returncode == 0 and "leak of" not in quiet.stderr
 
 
+NAMES = r"""
+#include <cstdlib>
+namespace shop {
+namespace { __attribute__((noinline)) void hidden(int n) { void *volatile p = malloc(n); p = nullptr; } }
+struct Maker {
+	__attribute__((noinline)) void operator()(int n) const { void *volatile p = malloc(n); p = nullptr; }
+	__attribute__((noinline)) void take(void (*f)(int)) { void *volatile p = malloc(7); p = nullptr; f(5); }
+};
+}
+__attribute__((noinline)) void clear() { volatile char room[8192]; for (int i = 0; i < 8192; i++) room[i] = 0; }
+int main() { shop::Maker maker; maker(9); maker.take(shop::hidden); clear(); }
+"""
+
+
+def test_rules_name_one_function_without_its_parameters(tmp_path):
+    (tmp_path / "names.cc").write_text(NAMES)
+    subprocess.run(["g++", "-g", "-O1", "-o", tmp_path / "names", tmp_path / "names.cc"], check=True)
+    recording.run_recorded([tmp_path / "names"], tmp_path / "the.mtape", ["-q", "--leak-scan"])
+    rules = written(tmp_path, "--format", "suppressions")
+    assert sorted(rules.splitlines()) == ["leak:shop::(anonymous namespace)::hidden", "leak:shop::Maker::operator()",
+                                          "leak:shop::Maker::take"]
+
+
 def totals(path, events):
     done = subprocess.run(["callgrind_annotate", f"--show={','.join(events)}", path], stdout=subprocess.PIPE, text=True, check=True)
     line = next(line for line in done.stdout.splitlines() if "PROGRAM TOTALS" in line)

@@ -93,11 +93,27 @@ struct err *lsan_text(const struct report_context *context,
 
 /* --- suppressions ----------------------------------------------------------------------------- */
 
-/* A pattern is a part of a name; parameters are left out, and a star stands for what it may not have. */
+/* The name without its parameters, which are in the brackets at its end. */
+static size_t without_parameters(const char *function)
+{
+	size_t at = strlen(function), depth = 0;
+	const char *end = strrchr(function, ')');
+
+	if (!end || (end[1] && strcmp(end + 1, " const") != 0))
+		return at;
+	for (at = (size_t)(end - function) + 1; at-- > 0;) {
+		depth += function[at] == ')';
+		depth -= function[at] == '(';
+		if (depth == 0)
+			break;
+	}
+	return at > 0 && at < strlen(function) ? at : strlen(function);
+}
+
+/* A pattern is a part of a name; a star stands for what it may not have. */
 static void add_rule(struct str *out, const char *function)
 {
-	const char *end = strchr(function, '(');
-	const size_t len = end && end > function ? (size_t)(end - function) : strlen(function);
+	const size_t len = without_parameters(function);
 
 	str_add(out, "leak:");
 	for (size_t i = 0; i < len; i++)

@@ -51,7 +51,7 @@ export function PlaceName(props: { of: AtPlace; otherwise?: string }): JSX.Eleme
 }
 
 export function Suppression(props: { title: string }): JSX.Element {
-	const rule = `leak:${props.title.replace(/\(.*$/, "")}`;
+	const rule = `leak:${props.title.replace(/(.)\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)(?: const)?$/, "$1")}`;
 	return (
 		<div>
 			<h3>Suppress it</h3>

@@ -5,6 +5,7 @@
 #include "findings/finding.h"
 #include "select/passes.h"
 #include "space/space.h"
+#include "space/space_residence.h"
 
 /* A new block has had no time to be filled. */
 static const uint64_t AGE_MIN_NS = 250000000;
@@ -21,7 +22,7 @@ struct untouched {
 
 struct look {
 	struct finding_search *search;
-	const struct mappings_image *image;
+	struct space_residence residence;
 	uint64_t ns;
 	struct untouched *sites;
 	uint64_t size[MODEL_BATCH];
@@ -31,46 +32,18 @@ struct look {
 	uint64_t stack[MODEL_BATCH];
 };
 
-/* The extent that contains the address, or the first one after it. */
-static size_t extent_at(const struct mappings_image *image, uint64_t address)
-{
-	size_t low = 0, high = image->all.count;
-
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (image->all.items[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* Bytes of the block's whole pages that are mapped and known not to be resident. */
-static uint64_t absent_bytes(const struct mappings_image *image, uint64_t address, uint64_t size)
+static uint64_t absent_bytes(const struct space_residence *residence, uint64_t address,
+			     uint64_t size)
 {
 	const uint64_t page = SPACE_PAGE;
-	uint64_t begin, end, absent = 0;
+	uint64_t begin, end;
 
 	if (size > SPACE_BLOCK_MAX || address > UINT64_MAX - size - page)
 		return 0;
 	begin = align_up(address, page);
 	end = (address + size) & ~(page - 1);
-	for (size_t i = extent_at(image, begin); i < image->all.count && begin < end; i++) {
-		const struct mappings_extent *extent = &image->all.items[i];
-		const uint64_t from = u64_max(begin, extent->begin);
-		const uint64_t until = u64_min(end, extent->end);
-
-		if (from >= until)
-			break;
-		if (mappings_extent_is_exact(extent) && extent->swap_bytes == 0)
-			absent += until - from -
-				  u64_min(mappings_extent_resident(extent, from, until),
-					  until - from);
-		begin = until;
-	}
-	return absent;
+	return begin < end ? space_resident_of(residence, begin, end - begin).untouched : 0;
 }
 
 static void look_at(struct look *look, size_t count)
@@ -88,7 +61,7 @@ static void look_at(struct look *look, size_t count)
 			continue;
 		site->blocks.count++;
 		site->blocks.bytes += look->size[i];
-		site->absent += absent_bytes(look->image, look->address[i], look->size[i]);
+		site->absent += absent_bytes(&look->residence, look->address[i], look->size[i]);
 	}
 }
 
@@ -177,8 +150,10 @@ static struct err *find(struct finding_search *search, const struct finder *find
 	err = look->sites ? move_space(search, space, &look->ns) : err_nomem();
 	if (err || look->ns < AGE_MIN_NS)
 		return err;
-	look->image = mappings_image(space_mappings(space));
-	err = look_at_all(look);
+	err = space_residence_find(mappings_image(space_mappings(space)), &look->residence);
+	if (!err)
+		err = look_at_all(look);
+	space_residence_deinit(&look->residence);
 	for (size_t i = 0; !err && i < site_count; i++) {
 		const struct untouched *untouched = &look->sites[i];
 

@@ -82,7 +82,11 @@ def total(rows, size="size"):
 
 
 def test_summary(api):
-    for part, test in api.draw(recording.times(full=100, standard=8)):
+    large = sorted({row["size"] for row in api.rows.rows if row["size"] >= 16384})
+    parts = [({"q": f"size>={low} and size<={high}"},
+              lambda row, low=low, high=high: low <= row["size"] <= high)
+             for low, high in zip(large, large[2:])][-8:]
+    for part, test in [*api.draw(recording.times(full=100, standard=8)), *parts]:
         rows = [row for row in api.rows.rows if test(row)]
         summary, overview = api.get("summary", **part), api.get("overview", **part)
         reported = api.report("summary", **part)
@@ -96,7 +100,12 @@ def test_summary(api):
         else:
             assert overview["realloc_count"] == summary["reallocs"]
         sizes = sorted(row["size"] for row in rows)
-        assert overview["size_p50"] == (sizes[(len(sizes) - 1) // 2] if sizes else None)
+        median = sizes[(len(sizes) - 1) // 2] if sizes else None
+        assert overview["size_is_exact"] == (not sizes or median < 16384)
+        if overview["size_is_exact"]:
+            assert overview["size_p50"] == median
+        else:
+            assert median <= overview["size_p50"] <= median * 33 / 32
         spans = overview["spans"]
         assert len(spans) == 24
         assert spans[-1]["allocated_bytes"] == summary["allocations"]["bytes"]

@@ -166,8 +166,5 @@ uint64_t digest_median(const struct digest *digest, bool *is_exact_ret)
 	*is_exact_ret = digest->count == 0;
 	if (digest->count == 0)
 		return 0;
-	/* The rank among the larger sizes, in thousandths, rounded up. */
-	return spread_percentile(
-		&digest->larger,
-		(unsigned)div_up((div_up(digest->count, 2) - seen) * 1000, digest->larger.count));
+	return spread_at(&digest->larger, div_up(digest->count, 2) - seen);
 }

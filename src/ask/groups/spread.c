@@ -51,22 +51,27 @@ void spread_join(struct spread *to, const struct spread *from)
 		to->counts[slot] += from->counts[slot];
 }
 
-uint64_t spread_percentile(const struct spread *spread, unsigned thousandths)
+uint64_t spread_at(const struct spread *spread, uint64_t rank)
 {
-	/* Nearest rank, rounded up. */
-	const uint64_t rank =
-		(uint64_t)(((unsigned __int128)spread->count * thousandths + 999) / 1000);
 	uint64_t seen = 0;
 
-	assert(thousandths <= 1000);
-	if (spread->count == 0)
-		return 0;
-	if (rank == 0)
-		return spread->min;
+	assert(rank >= 1 && rank <= spread->count);
 	for (size_t slot = 0; slot < SPREAD_SLOTS; slot++) {
 		seen += spread->counts[slot];
 		if (seen >= rank)
 			return u64_min(slot_last(slot), spread->max);
 	}
 	return spread->max;
+}
+
+uint64_t spread_percentile(const struct spread *spread, unsigned thousandths)
+{
+	/* Nearest rank, rounded up. */
+	const uint64_t rank =
+		(uint64_t)(((unsigned __int128)spread->count * thousandths + 999) / 1000);
+
+	assert(thousandths <= 1000);
+	if (spread->count == 0)
+		return 0;
+	return rank == 0 ? spread->min : spread_at(spread, rank);
 }

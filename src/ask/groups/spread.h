@@ -23,6 +23,12 @@ void spread_add(struct spread *spread, uint64_t value);
 void spread_join(struct spread *to, const struct spread *from);
 
 /*
+ * The value of a rank, 1 .. count in ascending order: the largest value of its slot, but never more
+ * than max.
+ */
+uint64_t spread_at(const struct spread *spread, uint64_t rank);
+
+/*
  * The percentile in thousandths, 0 .. 1000: the largest value of its slot, but never more than max.
  * 0 without values.
  */

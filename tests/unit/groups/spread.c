@@ -54,10 +54,28 @@ static void a_single_value_is_all_percentiles(void **state)
 		assert_int_equal(spread_percentile(&spread, thousandths), 123456789);
 }
 
+static void every_rank_is_found(void **state)
+{
+	struct spread spread;
+
+	(void)state;
+	spread_init(&spread);
+	for (unsigned count = 1; count <= 60; count++) {
+		spread_add(&spread, UINT64_C(1) << (count - 1));
+		for (unsigned rank = 1; rank <= count; rank++) {
+			const uint64_t value = UINT64_C(1) << (rank - 1);
+
+			assert_true(spread_at(&spread, rank) >= value);
+			assert_true(spread_at(&spread, rank) < value + value / SPREAD_PARTS + 1);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(small_values_are_exact),
+		cmocka_unit_test(every_rank_is_found),
 		cmocka_unit_test(large_values_are_near_and_never_too_small),
 		cmocka_unit_test(a_single_value_is_all_percentiles),
 	};

@@ -33,6 +33,7 @@ struct record_options {
 	bool latency;
 	const char *leak_scan; /* when; "": at the end; NULL: never */
 	const char *leak_heuristics;
+	const char *staleness; /* period; "": the usual one; NULL: none */
 	struct option_list allocators;
 	bool compress;
 	bool live;
@@ -72,6 +73,9 @@ static const struct option_row rows[] = {
 	  "signal; "
 	  "signal: also when memtape gets SIGUSR1; or every:30s: also at that interval" },
 	LEAK_HEURISTICS_OPTION(struct record_options, leak_heuristics),
+	{ "staleness", 0, "TIME", OPTION_OPTIONAL, offsetof(struct record_options, staleness),
+	  "look every TIME (10s, at least 100ms) at which pages were written to since, for "
+	  "`memtape report TAPE stale`: live memory that nobody uses" },
 	{ "no-compress", 0, NULL, OPTION_UNFLAG, offsetof(struct record_options, compress),
 	  "do not compress the tape; `memtape repack` does so later" },
 	{ "level", 'l', "N", OPTION_U64, offsetof(struct record_options, level),
@@ -179,6 +183,24 @@ static struct err *leak_options_take(const struct record_options *options,
 	return NULL;
 }
 
+static struct err *staleness_take(const struct record_options *options,
+				  struct collector_settings *settings)
+{
+	static const uint64_t usual_ns = UINT64_C(10000000000), min_ns = 100000000;
+
+	if (!options->staleness)
+		return NULL;
+	settings->staleness_ns = usual_ns;
+	if (*options->staleness &&
+	    (!str_parse_duration(options->staleness, &settings->staleness_ns) ||
+	     settings->staleness_ns < min_ns))
+		return err_new(ERR_USAGE,
+			       "--staleness: %s is not a time of at least 100ms, such as 500ms, "
+			       "10s or 5m",
+			       options->staleness);
+	return NULL;
+}
+
 static struct err *settings_make(struct record_options *options,
 				 struct collector_settings *settings)
 {
@@ -225,7 +247,8 @@ static struct err *settings_make(struct record_options *options,
 		.chunk_bytes = SPOOL_CHUNK_BYTES,
 		.chunk_count = (uint32_t)chunk_count + SPOOL_OPEN_COUNT,
 	};
-	return leak_options_take(options, settings);
+	err = leak_options_take(options, settings);
+	return err ? err : staleness_take(options, settings);
 }
 
 static int trouble_exit_code(enum program_trouble trouble)

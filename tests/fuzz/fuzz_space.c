@@ -1,10 +1,11 @@
 /*
- * Snapshots of the address space on any text: what is read is ascending and apart, residence stays
- * inside, and reading ends.
+ * Snapshots of the address space, and looks at what was touched, on any text: what is read is
+ * ascending and apart, residence stays inside, and reading ends.
  */
 #include <stdlib.h>
 
 #include "space/mappings_image.h"
+#include "space/touches.h"
 
 static void check(bool holds)
 {
@@ -25,6 +26,28 @@ static void check_extent(const struct mappings_extent *extent)
 	check(mappings_extent_resident(extent, 0, UINT64_MAX) <= extent->end - extent->begin);
 }
 
+/* Two looks, the second upon the first. */
+static void check_touches(const char *first, const char *second)
+{
+	CLEAN(touches_state_deinit) struct touches_state before = { 0 };
+	CLEAN(touches_state_deinit) struct touches_state after = { 0 };
+	struct touches_applying applying = { .before = &after, .ns = 1 };
+
+	check(touches_apply(&applying, first));
+	before.runs = applying.runs;
+	applying = (struct touches_applying) { .before = &before, .ns = 2 };
+	check(touches_apply(&applying, second));
+	after.runs = applying.runs;
+	for (size_t i = 0; i < after.runs.count; i++) {
+		const struct touches_run *run = &after.runs.items[i];
+
+		check(run->begin < run->end && (i == 0 || run[-1].end <= run->begin));
+		check(run->ns == 1 || run->ns == 2 || run->ns == TOUCHES_NEVER);
+		check(touches_run_at(&after, run->begin) == i);
+		check(touches_run_at(&after, run->end) == i + 1);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -43,5 +66,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_extent(&image.all.items[i]);
 		check(mappings_image_name(&image, &image.all.items[i]) != NULL);
 	}
+	check_touches(text, text + u64_min(strlen(text) + 1, size));
 	return 0;
 }

@@ -13,6 +13,36 @@
 #include "space/space_cells.h"
 #include "space/space_waste.h"
 
+/* --- stale -------------------------------------------------------------------------------------- */
+
+/* In bytes of live blocks, but for the blocks themselves; stale to unknown add up to bytes. */
+struct stale_sums {
+	uint64_t stale, recent, untouched, unknown;
+	uint64_t blocks, bytes;
+	uint64_t stale_blocks;
+};
+
+struct stale_age {
+	uint64_t from_ns, until_ns, bytes;
+};
+
+struct stale_site {
+	struct stale_sums sums;
+	uint64_t oldest_ns;
+	struct place place;
+	uint32_t stack;
+};
+
+struct stale_answer {
+	uint64_t ns, idle_ns, since_ns, period_ns;
+	const char *noticed;
+	const char *trouble;
+	struct stale_sums sums;
+	struct shape_rows ages;
+	struct shape_rows sites;
+	struct quality quality;
+};
+
 /* --- space -------------------------------------------------------------------------------------- */
 
 /*

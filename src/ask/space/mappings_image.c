@@ -104,14 +104,23 @@ static bool take_runs(const char **ptr, struct mappings_extent *extent)
 
 enum line_kind { LINE_BAD, LINE_MAPPED, LINE_NOTHING, LINE_NO_MEMORY };
 
+static bool take_range(const char **ptr, uint64_t *begin_ret, uint64_t *end_ret)
+{
+	return take_number(ptr, 16, begin_ret) && take_number(ptr, 16, end_ret) &&
+	       *begin_ret < *end_ret && *begin_ret % PAGE_BYTES == 0 && *end_ret % PAGE_BYTES == 0;
+}
+
+const char *mappings_image_range(const char *line, uint64_t *begin_ret, uint64_t *end_ret)
+{
+	return take_range(&line, begin_ret, end_ret) && *end_ret <= USER_END ? line : NULL;
+}
+
 /* Parses the start of a line; the rest of it is the name. */
 static enum line_kind parse_line(const char *line, struct mappings_image *image,
 				 struct mappings_extent *extent)
 {
 	*extent = (struct mappings_extent) { 0 };
-	if (!take_number(&line, 16, &extent->begin) || !take_number(&line, 16, &extent->end) ||
-	    extent->begin >= extent->end || extent->begin % PAGE_BYTES ||
-	    extent->end % PAGE_BYTES ||
+	if (!take_range(&line, &extent->begin, &extent->end) ||
 	    (extent->end > USER_END && extent->end - extent->begin > KERNEL_BYTES_MAX))
 		return LINE_BAD;
 	if (line[0] == '-' && (line[1] == '\n' || !line[1]))

@@ -45,6 +45,12 @@ CLEAN_DEFINE_DEINIT(mappings_image_deinit, struct mappings_image);
  */
 bool mappings_image_apply(struct mappings_image *image, const char *text, bool begins_anew);
 
+/*
+ * The range at the beginning of a line "BEGIN END REST", in whole pages of user memory. Returns REST;
+ * NULL: it is malformed.
+ */
+const char *mappings_image_range(const char *line, uint64_t *begin_ret, uint64_t *end_ret);
+
 const char *mappings_image_name(const struct mappings_image *image,
 				const struct mappings_extent *extent);
 

@@ -14,6 +14,7 @@
 #include "collect/leaks.h"
 #include "collect/pattern.h"
 #include "collect/repack.h"
+#include "collect/staleness.h"
 #include "collect/wishes.h"
 
 enum {
@@ -170,8 +171,10 @@ static void look_at_threads_last(struct collector *collector)
 
 	if (!spool_wants_look(&collector->spool, &wanted))
 		return;
-	if (collector_is_recording(collector) && !collector->settings->is_passing)
+	if (collector_is_recording(collector) && !collector->settings->is_passing) {
+		staleness_look_last(collector);
 		threads_look_last(&collector->threads, &visitor);
+	}
 	spool_look_done(&collector->spool, wanted);
 }
 
@@ -301,6 +304,7 @@ static void collect(struct collector *collector, struct arena *arena,
 		sample(collector);
 		look_at_threads_last(collector);
 		leaks_look(collector);
+		staleness_look(collector);
 		wishes_take(collector, result);
 		collector_show(collector);
 		if (wishes_stop_is_due(collector))
@@ -417,6 +421,7 @@ static void collector_close(struct collector *collector)
 	if (collector->has_header)
 		usage_close(&collector->usage);
 	leaks_end(collector);
+	staleness_end(collector);
 	threads_close(&collector->threads);
 	stop_deinit(&collector->leaks.stop);
 	drain_close(&collector->drain);

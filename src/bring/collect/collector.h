@@ -69,6 +69,7 @@ struct collector_settings {
 	} leak_scan;
 	uint64_t leak_period_ns;
 	uint32_t leak_heuristics; /* set of enum tape_scan_heuristic */
+	uint64_t staleness_ns;	  /* between looks at which pages were touched; 0: none */
 	bool selfcheck;		  /* the recorder verifies its own stacks */
 	bool live;		  /* events reach the tape within half a second */
 	int level;		  /* compression level; 0: none */

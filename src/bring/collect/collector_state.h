@@ -13,6 +13,7 @@
 #include "collect/stream.h"
 #include "collect/threads.h"
 #include "collect/usage.h"
+#include "collect/written.h"
 #include "scan/stop.h"
 #include "write/writer.h"
 
@@ -29,6 +30,15 @@ struct leaks {
 	struct leaks_job *job; /* a scan of a copy, on a thread of its own; NULL: none */
 };
 
+/* staleness.c */
+struct staleness {
+	bool has_begun;
+	bool is_watching;
+	uint32_t gap_pages; /* see tape_touched */
+	uint64_t due_ns;    /* of the next look */
+	struct written written;
+};
+
 struct collector {
 	const struct collector_settings *settings;
 	const struct program *program;
@@ -40,6 +50,7 @@ struct collector {
 	struct threads threads;
 	struct child child;
 	struct leaks leaks;
+	struct staleness staleness;
 	struct signals signals;	   /* saved */
 	struct tape_header header; /* private copy, set once the recorder has filled it */
 	bool has_header;

@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "collect/ending.h"
+#include "collect/staleness.h"
 
 enum { BEFORE_MAX = 100000 }; /* maximum number of kept tapes per name */
 
@@ -114,6 +115,7 @@ static bool begin_anew(struct collector *collector, struct arena *arena,
 	former_keep(collector, arena, result);
 	memcpy(collector->former_uuid, collector->header.uuid, sizeof(collector->former_uuid));
 	collector->has_header = false;
+	staleness_end(collector);
 	usage_close(&collector->usage);
 	threads_close(&collector->threads);
 	drain_close(&collector->drain);

@@ -134,6 +134,13 @@ static struct err *stop_all(struct leaks *leaks, pid_t pid, const struct stop_ke
 	return stop_begin(&leaks->stop, pid, kept);
 }
 
+struct err *leaks_stop_all(struct collector *collector)
+{
+	const struct stop_kept kept = { .tid = collector->leaks.kept_tid };
+
+	return stop_all(&collector->leaks, collector->child.pid, &kept);
+}
+
 /* While the program stands still: at its end, when nothing else is left for it to do. */
 static void scan_at_end(struct collector *collector, enum tape_scan_reason reason,
 			const struct stop_kept *kept)

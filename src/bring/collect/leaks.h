@@ -25,6 +25,12 @@ void leaks_look(struct collector *collector);
 /* SIGUSR1 has come. False: it is the program's. */
 bool leaks_signal(struct collector *collector);
 
+/*
+ * Stops all threads for another purpose than a scan, until the caller's stop_end(&leaks.stop). An
+ * error says why it is not possible; then all go on.
+ */
+struct err *leaks_stop_all(struct collector *collector);
+
 /* Waits for a scan that is going on, and writes its result. */
 void leaks_end(struct collector *collector);
 

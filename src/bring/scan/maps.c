@@ -54,12 +54,12 @@ static bool read_lines(struct maps *maps, FILE *file)
 	return !maps->texts.failed;
 }
 
-struct err *maps_read(pid_t pid, struct maps *maps)
+static struct err *read_file(pid_t pid, const char *name, struct maps *maps)
 {
 	CLEAN(maps_deinit) struct maps own = { 0 };
 	char path[64];
 	CLEAN(fclose)
-	FILE *file = fopen(str_format(path, sizeof(path), "/proc/%d/smaps", (int)pid), "re");
+	FILE *file = fopen(str_format(path, sizeof(path), "/proc/%d/%s", (int)pid, name), "re");
 
 	if (!file)
 		return err_errno("%s", path);
@@ -71,6 +71,16 @@ struct err *maps_read(pid_t pid, struct maps *maps)
 	*maps = own;
 	own = (struct maps) { 0 };
 	return NULL;
+}
+
+struct err *maps_read(pid_t pid, struct maps *maps)
+{
+	return read_file(pid, "smaps", maps);
+}
+
+struct err *maps_read_briefly(pid_t pid, struct maps *maps)
+{
+	return read_file(pid, "maps", maps);
 }
 
 const char *maps_name(const struct maps *maps, const struct maps_entry *entry)

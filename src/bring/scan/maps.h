@@ -1,5 +1,5 @@
 /*
- * maps: the mappings of a process, from /proc/PID/smaps, as far as a scan needs them.
+ * maps: the mappings of a process, from /proc/PID/smaps or maps, as far as a scan needs them.
  */
 #ifndef MEMTAPE_SCAN_MAPS_H
 #define MEMTAPE_SCAN_MAPS_H
@@ -27,6 +27,10 @@ struct maps {
 };
 
 struct err *maps_read(pid_t pid, struct maps *maps);
+
+/* Without is_undumped: the kernel does not look at every page for it. */
+struct err *maps_read_briefly(pid_t pid, struct maps *maps);
+
 void maps_deinit(struct maps *maps);
 CLEAN_DEFINE_DEINIT(maps_deinit, struct maps);
 

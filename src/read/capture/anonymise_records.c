@@ -10,6 +10,7 @@
 #include "tape/tape_import.h"
 #include "tape/tape_scan.h"
 #include "tape/tape_stack_use.h"
+#include "tape/tape_touched.h"
 
 enum { PID_FIRST = 1001 };
 
@@ -323,14 +324,11 @@ static struct err *put_space_line(struct anonymise *anonymise, const char *line,
 	return err;
 }
 
-static struct err *on_space(struct anonymise *anonymise, struct payload rest)
+/* Lines of ranges, each with or without a name. */
+static struct err *put_space_lines(struct anonymise *anonymise, struct payload rest)
 {
-	struct tape_space space;
-	struct err *err;
+	struct err *err = NULL;
 
-	if (!payload_take(&rest, &space, sizeof(space)))
-		return NULL;
-	err = put(anonymise, &space, sizeof(space));
 	while (rest.count > 0 && !err) {
 		const uint8_t *end = memchr(rest.bytes, '\n', rest.count);
 		const size_t len = end ? (size_t)(end - rest.bytes) : rest.count;
@@ -342,6 +340,31 @@ static struct err *on_space(struct anonymise *anonymise, struct payload rest)
 		rest.count -= len + (end != NULL);
 	}
 	return err;
+}
+
+static struct err *on_space(struct anonymise *anonymise, struct payload rest)
+{
+	struct tape_space space;
+	struct err *err;
+
+	if (!payload_take(&rest, &space, sizeof(space)))
+		return NULL;
+	err = put(anonymise, &space, sizeof(space));
+	return err ? err : put_space_lines(anonymise, rest);
+}
+
+static struct err *on_touched(struct anonymise *anonymise, struct payload rest)
+{
+	struct payload whole = rest;
+	struct tape_touched touched;
+	struct err *err;
+
+	if (!payload_take(&rest, &touched, sizeof(touched)))
+		return NULL;
+	if (touched.flags & TAPE_TOUCHED_TROUBLE)
+		return on_worded(anonymise, whole, sizeof(touched), ANONYMISE_OTHER);
+	err = put(anonymise, &touched, sizeof(touched));
+	return err ? err : put_space_lines(anonymise, rest);
 }
 
 /* Size of records that contain nothing identifying; SIZE_MAX: another kind. */
@@ -424,6 +447,8 @@ struct err *anonymise_payload(struct anonymise *anonymise, enum tape_extended ty
 		return on_stack_use(anonymise, rest);
 	case TAPE_EXT_SPACE:
 		return on_space(anonymise, rest);
+	case TAPE_EXT_TOUCHED:
+		return on_touched(anonymise, rest);
 	case TAPE_EXT_MARK:
 		return on_worded(anonymise, rest, sizeof(struct tape_mark), ANONYMISE_MARK);
 	case TAPE_EXT_FAULT:

@@ -128,7 +128,8 @@ static struct err *write_extended(void *context, size_t stream, struct rewrite_r
 	const struct strip_settings *settings = strip->settings;
 
 	(void)stream;
-	if (record->type == TAPE_EXT_SPACE) /* each builds on those before it */
+	if (record->type == TAPE_EXT_SPACE ||
+	    record->type == TAPE_EXT_TOUCHED) /* each builds on those before it */
 		*keeps_ret = !settings->drops_space && record->ticks <= plan->until_ticks;
 	else if (record->type == TAPE_EXT_SYMBOLS)
 		*keeps_ret = !settings->drops_names;

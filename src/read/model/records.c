@@ -317,6 +317,8 @@ static size_t note_bytes(enum tape_extended type)
 		return sizeof(struct tape_setting);
 	case TAPE_EXT_SPACE:
 		return sizeof(struct tape_space);
+	case TAPE_EXT_TOUCHED:
+		return sizeof(struct tape_touched);
 	case TAPE_EXT_FORK:
 	case TAPE_EXT_EXEC:
 	case TAPE_EXT_DLOPEN:

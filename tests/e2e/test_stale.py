@@ -1,0 +1,387 @@
+"""`memtape record --staleness` and `memtape report TAPE stale`: live memory that nobody writes to."""
+import json
+import signal
+import subprocess
+import time
+
+import pytest
+
+import recording
+
+MIB, PAGE = 1 << 20, 4096
+LOOKS = "--staleness=300ms"
+ENV = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=0"}
+SOURCE = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#define FRAME __attribute__((noinline))
+enum { MIB = 1 << 20, PAGE = 4096 };
+static char *volatile kept[8];
+static volatile long sum;
+FRAME void hot(void) { kept[0] = malloc(4 * MIB); memset(kept[0], 1, 4 * MIB); }
+FRAME void cold(void) { kept[1] = malloc(6 * MIB); memset(kept[1], 1, 6 * MIB); }
+FRAME void half(void) { kept[2] = malloc(8 * MIB); memset(kept[2], 1, 8 * MIB); }
+FRAME void never(void) { kept[3] = calloc(16, MIB); }
+FRAME void only_read(void) { kept[4] = malloc(2 * MIB); memset(kept[4], 1, 2 * MIB); }
+FRAME void freed(void) { kept[5] = malloc(5 * MIB); memset(kept[5], 1, 5 * MIB); }
+FRAME void given_back(void) { kept[6] = malloc(3 * MIB); memset(kept[6], 1, 3 * MIB); }
+FRAME void small(void) { for (int i = 0; i < 4000; i++) memset(kept[7] = malloc(300), 1, 300); }
+int main(int argc, char **argv)
+{
+	struct timespec start, now;
+	int early = 1;
+	hot(); cold(); half(); never(); only_read(); freed(); given_back(); small();
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	do {
+		struct timespec pause = { 0, 20000000 };
+		memset(kept[0], 2, 4 * MIB);
+		memset(kept[2], 3, 4 * MIB);
+		for (int i = 0; i < 2 * MIB; i += PAGE)
+			sum += kept[4][i];
+		nanosleep(&pause, NULL);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		if (early && now.tv_sec > start.tv_sec) {
+			free(kept[5]);
+			madvise((void *)(((size_t)kept[6] + PAGE) & -PAGE), 2 * MIB, MADV_DONTNEED);
+			early = 0;
+		}
+	} while (now.tv_sec - start.tv_sec < 3);
+	printf("%d %d %ld\n", kept[0][5], kept[1][5], sum);
+	return 0;
+}
+"""
+
+
+def build(folder, source, name="program", *flags):
+    (folder / f"{name}.c").write_text(source)
+    subprocess.run(["gcc", "-g", "-O1", "-o", folder / name, folder / f"{name}.c", *flags],
+                   check=True)
+    return folder / name
+
+
+@pytest.fixture(scope="module", name="program")
+def fixture_program(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("stale"), SOURCE)
+
+
+@pytest.fixture(scope="module", name="tape")
+def fixture_tape(program):
+    done = recording.run_recorded([program], program.with_suffix(".mtape"), ["-q", LOOKS], env=ENV)
+    plain = recording.run_plain([program], env=ENV)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[:2] == plain.stdout.split()[:2]
+    told = recording.report(done.tape, "stale")
+    if "trouble" in told:
+        pytest.fail(told["trouble"])
+    return done.tape
+
+
+def site(told, name):
+    return next(s for s in told["sites"] if s["function"] == name)
+
+
+def about(value, wanted):
+    """Within the pages at both ends of a block, which its neighbours share."""
+    return abs(value - wanted) <= 2 * PAGE
+
+
+def test_what_is_not_written_to_is_stale(tape):
+    told = recording.report(tape, "stale")
+    assert told["idle_ns"] == told["period_ns"] == 300 * 10**6
+    assert told["noticed"] == "writes"
+    for name, stale, recent, untouched in [
+            ("hot", 0, 4, 0), ("cold", 6, 0, 0), ("half", 4, 4, 0), ("never", 0, 0, 16),
+            ("only_read", 2, 0, 0), ("given_back", 1, 0, 2)]:
+        found = site(told, name)
+        assert about(found["stale_bytes"], stale * MIB), (name, found)
+        assert about(found["recent_bytes"], recent * MIB), (name, found)
+        assert about(found["untouched_bytes"], untouched * MIB), (name, found)
+        assert found["unknown_bytes"] == 0, (name, found)
+    assert site(told, "cold")["stale_blocks"] == 1 and site(told, "half")["stale_blocks"] == 0
+    assert all(s["function"] != "freed" for s in told["sites"])
+    assert site(told, "small")["stale_blocks"] >= 3950  # their pages are full, but for the ends
+    for key in ("stale_bytes", "recent_bytes", "untouched_bytes", "unknown_bytes", "bytes",
+                "blocks", "stale_blocks"):
+        assert told[key] == sum(s[key] for s in told["sites"]), key
+    for found in [told, *told["sites"]]:
+        assert found["bytes"] == sum(found[f"{key}_bytes"]
+                                     for key in ("stale", "recent", "untouched", "unknown"))
+    assert sum(age["bytes"] for age in told["ages"]) == \
+        told["bytes"] - told["untouched_bytes"] - told["unknown_bytes"]
+    assert told["time_ns"] >= site(told, "cold")["oldest_ns"] >= 2 * 10**9
+
+
+def test_another_moment_and_another_time(tape):
+    early = recording.report(tape, "stale", "--at", "0.9s")
+    assert early["time_ns"] <= 9 * 10**8
+    assert about(site(early, "freed")["stale_bytes"], 5 * MIB)
+    assert about(site(early, "given_back")["stale_bytes"], 3 * MIB)
+    long = recording.report(tape, "stale", "--idle", "1h")
+    assert long["stale_bytes"] == 0 and long["idle_ns"] == 3600 * 10**9
+    assert about(site(long, "cold")["unknown_bytes"] + site(long, "cold")["recent_bytes"], 6 * MIB)
+    part = recording.report(tape, "stale", "--filter", "size > 5M", "--top", "1")
+    assert [s["function"] for s in part["sites"]] == ["cold"]
+    assert part["blocks"] == 3
+
+
+def test_anonymised_and_stripped_tapes_say_the_same(tape, tmp_path):
+    for words in (["anonymise"], ["strip", "--min-lifetime", "1us"]):
+        other = tmp_path / f"{words[0]}.mtape"
+        done = recording.run([recording.memtape(), words[0], tape, *words[1:], "-o", other])
+        assert done.returncode == 0, done.stderr
+        mine, theirs = (recording.report(t, "stale") for t in (tape, other))
+        for key in ("stale_bytes", "recent_bytes", "untouched_bytes", "bytes", "ages", "time_ns"):
+            assert mine[key] == theirs[key], (words, key)
+
+
+def test_a_tape_without_looks(tmp_path):
+    done = recording.run_recorded(["true"], tmp_path / "the.mtape", ["-q"])
+    told = recording.run([recording.memtape(), "report", done.tape, "stale"])
+    assert told.returncode == 1 and b"record --staleness" in told.stderr
+
+
+@pytest.mark.parametrize("words, about_what", [
+    (["--staleness=1"], None), (["--staleness=99ms"], b"100ms"), (["--staleness=x"], b"100ms")])
+def test_times_are_checked(words, about_what, tmp_path):
+    done = recording.run_recorded(["true"], tmp_path / "the.mtape", ["-q", *words])
+    assert (done.returncode == 0) == (about_what is None)
+    assert (about_what or b"") in done.stderr
+
+
+# --- the program does not notice -------------------------------------------------------------------
+
+NOTICES = r"""
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+enum { BYTES = 3 << 20, ROUNDS = 120 };
+static unsigned hash(const unsigned char *p) { unsigned h = 0; for (int i = 0; i < BYTES; i++) h = h * 31 + p[i]; return h; }
+static int descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int count = 0;
+	for (struct dirent *e; (e = readdir(dir)); count++)
+		;
+	closedir(dir);
+	return count;
+}
+static void *work(void *seed)
+{
+	unsigned s = (unsigned)(size_t)seed;
+	unsigned long sum = 0;
+	for (int i = 0; i < 20000; i++) {
+		size_t size = 1 + rand_r(&s) % 9000;
+		unsigned char *p = malloc(size);
+		memset(p, i, size);
+		p = realloc(p, 2 * size);
+		sum += p[size / 2] + size;
+		free(p);
+		if (i % 200 == 0) usleep(1000);
+	}
+	return (void *)sum;
+}
+int main(void)
+{
+	unsigned char *big = malloc(BYTES);
+	int zeros = open("/dev/zero", O_RDONLY), pipes[2], most = 0;
+	pthread_t threads[4];
+	unsigned all = 0;
+	for (size_t i = 0; i < 4; i++) pthread_create(&threads[i], NULL, work, (void *)(i + 1));
+	for (int i = 0; i < ROUNDS; i++) {
+		struct timespec pause = { 0, 10000000 };
+		int status, now = descriptors();
+		pid_t child;
+		memset(big, i, BYTES);
+		if (read(zeros, big + 4096, 8192) != 8192) return 3;	/* the kernel writes */
+		most = now > most ? now : most;
+		child = fork();
+		if (child == 0) { big[7] ^= 255; _exit(hash(big) % 200); }
+		waitpid(child, &status, 0);
+		all = all * 7 + WEXITSTATUS(status);
+		if (i % 10 == 9) big = realloc(big, BYTES + (i << 12));	/* mremap */
+		if (i % 16 == 5) { mprotect((void *)((size_t)big & -4096L), 4096, PROT_READ); mprotect((void *)((size_t)big & -4096L), 4096, PROT_READ | PROT_WRITE); }
+		nanosleep(&pause, NULL);
+		if (pipe(pipes)) return 4;
+		if (write(pipes[1], big, 4096) != 4096 || read(pipes[0], big + 999999, 4096) != 4096) return 5;
+		close(pipes[0]); close(pipes[1]);
+	}
+	for (size_t i = 0; i < 4; i++) { void *sum; pthread_join(threads[i], &sum); all += (unsigned)(size_t)sum; }
+	printf("%u %u %d\n", all, hash(big), most);
+	return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module", name="noticing")
+def fixture_noticing(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("noticing"), NOTICES, "noticing", "-pthread")
+
+
+@pytest.mark.parametrize("options", [[], ["--leak-scan=every:200ms"]], ids=["alone", "with_scans"])
+def test_nothing_changes(noticing, options, tmp_path):
+    plain = recording.run_plain([noticing])
+    done = recording.run_recorded([noticing], tmp_path / "the.mtape",
+                                  ["-q", "--staleness=100ms", *options])
+    assert done.returncode == plain.returncode == 0, done.stderr
+    assert done.stdout == plain.stdout
+    assert recording.report(done.tape, "stale")["bytes"] > 3 * MIB
+
+
+def test_a_program_goes_on_when_the_collector_is_killed(noticing, tmp_path):
+    plain = recording.run_plain([noticing])
+    with subprocess.Popen([recording.memtape(), "record", "-q", "--staleness=100ms", "-o",
+                           tmp_path / "the.mtape", "--", noticing], stdout=subprocess.PIPE,
+                          env=recording.clean_env()) as collector:
+        time.sleep(0.7)
+        collector.send_signal(signal.SIGKILL)
+        assert collector.stdout.read() == plain.stdout  # until the program closes it
+
+
+def test_a_program_becomes_another_one(program, tmp_path):
+    done = recording.run_recorded(["sh", "-c", f"sleep 0.3; exec {program}"],
+                                  tmp_path / "the.mtape", ["-q", LOOKS], env=ENV)
+    assert done.returncode == 0, done.stderr
+    assert about(site(recording.report(done.tape, "stale"), "cold")["stale_bytes"], 6 * MIB)
+
+
+UNWATCHED = r"""
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	struct sock_filter allow = { BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW };
+	struct sock_fprog filter = { 1, &allow };
+	if (argc > 1) {
+		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
+		execv(argv[1], argv + 1);
+	}
+	memset(malloc(1 << 20), 1, 1 << 20);
+	usleep(500000);
+	puts("done");
+	return 0;
+}
+"""
+
+
+def test_a_program_with_a_filter_is_not_watched_and_that_is_said(tmp_path):
+    program = build(tmp_path, UNWATCHED)
+    tape = tmp_path / "the.mtape"
+    done = recording.run([program, recording.memtape(), "record", "-q", LOOKS, "-o", tape, "--",
+                          program])
+    assert done.returncode == 0 and done.stdout == b"done\n", done.stderr
+    told = recording.run([recording.memtape(), "report", tape, "stale"])
+    assert told.returncode == 1
+    assert b"could not be watched" in told.stderr and b"seccomp" in told.stderr
+
+
+OWN = r"""
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+enum { BYTES = 64 << 12 };
+static int fd;
+static void *serve(void *unused)
+{
+	static char page[4096] __attribute__((aligned(4096)));
+	struct uffd_msg message;
+	memset(page, 7, sizeof(page));
+	while (read(fd, &message, sizeof(message)) == sizeof(message)) {
+		struct uffdio_copy copy = { message.arg.pagefault.address & -4096UL, (size_t)page, 4096, 0, 0 };
+		ioctl(fd, UFFDIO_COPY, &copy);
+	}
+	return unused;
+}
+int main(void)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register range = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	char *lazy = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_t thread;
+	long sum = 0;
+	fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | 1);
+	range.range.start = (size_t)lazy;
+	range.range.len = BYTES;
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &range))
+		return 2;
+	pthread_create(&thread, NULL, serve, NULL);
+	char *volatile kept = malloc(1 << 20);
+	memset(kept, 1, 1 << 20);
+	for (int i = 0; i < BYTES; i += 4096, usleep(10000))
+		sum += lazy[i];
+	printf("%ld\n", sum);
+	return 0;
+}
+"""
+
+
+def test_a_program_that_watches_its_own_memory(tmp_path):
+    program = build(tmp_path, OWN, "own", "-pthread")
+    plain = recording.run_plain([program])
+    if plain.returncode == 2:
+        pytest.skip("this kernel lets nobody have a userfaultfd")
+    done = recording.run_recorded([program], tmp_path / "the.mtape", ["-q", "--staleness=100ms"])
+    assert done.returncode == 0 and done.stdout == plain.stdout == b"448\n"
+    assert recording.report(done.tape, "stale")["bytes"] > MIB
+
+
+def test_huge_pages(program, tmp_path):
+    done = recording.run_recorded([program], tmp_path / "the.mtape", ["-q", LOOKS],
+                                  env={"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"})
+    assert done.returncode == 0, done.stderr
+    told = recording.report(done.tape, "stale")
+    huge = 2 * MIB
+    assert abs(site(told, "cold")["stale_bytes"] - 6 * MIB) <= 2 * huge
+    assert site(told, "hot")["stale_bytes"] == 0
+
+
+def test_python(tmp_path):
+    source = ("import time\n"
+              "cold = [bytearray(1000) for i in range(5000)]\n"
+              "hot = [bytearray(1000) for i in range(5000)]\n"
+              "end = time.monotonic() + 2\n"
+              "while time.monotonic() < end:\n"
+              "    for b in hot: b[0] ^= 1; b[999] ^= 1\n"
+              "    time.sleep(0.02)\n"
+              "print(sum(map(len, cold + hot)))\n")
+    done = recording.run_recorded(["/usr/bin/python3", "-c", source], tmp_path / "the.mtape",
+                                  ["-q", LOOKS])
+    assert done.returncode == 0 and done.stdout == b"10000000\n", done.stderr
+    told = recording.report(done.tape, "stale", "--filter", "size >= 1000 and size <= 1100")
+    assert 9000 <= told["blocks"]
+    assert 0.40 <= told["stale_bytes"] / told["bytes"] <= 0.55
+
+
+def test_text_and_csv(tape):
+    text = recording.run([recording.memtape(), "report", tape, "stale"]).stdout.decode()
+    assert "Live memory after" in text and "cold" in text and "never touched" in text
+    rows = recording.run([recording.memtape(), "report", tape, "stale", "--csv"]).stdout.decode()
+    assert rows.splitlines()[0].startswith("stale_bytes,") and len(rows.splitlines()) > 5
+    told = json.loads(recording.run([recording.memtape(), "report", tape, "stale",
+                                     "--json"]).stdout)
+    assert told["sites"][0]["function"] == "cold"

@@ -6,6 +6,8 @@
 #include "cli/heatmap_options.h"
 #include "cli/input.h"
 #include "cli/suppressing.h"
+#include "questions/address_space.h"
+#include "questions/questions.h"
 
 enum {
 	ROWS_DEFAULT = 50,
@@ -27,7 +29,7 @@ static const struct option_row rows[] = {
 	{ "title", 0, "TEXT", OPTION_TEXT, ROW(title), "title" },
 	{ "what", 0, "WHAT", OPTION_CHOICE, ROW(what),
 	  "of a tape: what is shown over time (size-lifetime: lifetime by size; latency: of "
-	  "allocating calls); default: size",
+	  "allocating calls; idle: for how long live memory was not written to); default: size",
 	  heat_what_words },
 	{ "scale", 0, "SCALE", OPTION_CHOICE, ROW(scale),
 	  "scale of values; default: log for tapes, linear for text", scales },
@@ -62,6 +64,54 @@ static const struct option_row rows[] = {
 	READING_PART_OPTIONS(struct heatmap_options, part),
 };
 
+/* --- idle memory ------------------------------------------------------------------------------ */
+
+static struct err *idle_check(const struct heatmap_options *options)
+{
+	if (options->scale == HEATMAP_SCALE_LINEAR || options->row_step || options->min ||
+	    options->max)
+		return err_new(ERR_USAGE, "--what idle has rows of its own: --scale, --steplat, "
+					  "--minlat and --maxlat are for the others");
+	return NULL;
+}
+
+static struct err *idle_heat(const struct idle_answer *idle, const struct model *model,
+			     const struct heat_request *request, struct arena *arena,
+			     struct heat *heat)
+{
+	const struct idle_look *looks = idle->looks.items;
+	struct heat_moment *items = arena_array(arena, idle->looks.count, sizeof(*items));
+	const struct heat_moments moments = { items, idle->looks.count, idle->bounds_ns.items,
+					      idle->bounds_ns.count,
+					      model_process(model)->duration_ns };
+
+	if (!items)
+		return err_nomem();
+	for (size_t i = 0; i < idle->looks.count; i++)
+		items[i] = (struct heat_moment) { looks[i].ns, looks[i].bytes.items };
+	return heat_of_moments(&moments, request, arena, heat);
+}
+
+static struct err *heat_of_idle(const struct selection *selection, struct names *names,
+				const struct heat_request *request, struct arena *arena,
+				struct heat *heat)
+{
+	struct parameters with = parameters_usual();
+	struct asked asked = { .model = selection->model,
+			       .names = names,
+			       .selection = selection,
+			       .arena = arena,
+			       .with = &with };
+	const void *answer;
+	struct err *err;
+
+	with.points = u64_min(request->columns, 1000);
+	err = question_prepare(&question_idle, &asked);
+	if (!err)
+		err = question_ask(&question_idle, &asked, &answer);
+	return err ? err : idle_heat(answer, selection->model, request, arena, heat);
+}
+
 /* --- tapes ----------------------------------------------------------------------------------- */
 
 /* A value of the vertical axis: bytes or nanoseconds. */
@@ -92,6 +142,10 @@ static struct err *request_make(const struct heatmap_options *options, struct he
 		.has_min = options->min != NULL,
 		.has_max = options->max != NULL,
 	};
+	if (request->what == HEAT_IDLE)
+		err = idle_check(options);
+	if (err)
+		return err;
 	if (options->row_step && request->is_log)
 		return err_new(ERR_USAGE, "--steplat is for --scale linear");
 	if (options->min)
@@ -135,7 +189,9 @@ static struct err *heat_of_model(const struct heatmap_options *options, struct a
 	part.suppressor = &suppressor;
 	part.ignores_leaks = true;
 	err = selection_make(model, names, &part, arena, &selection);
-	if (!err)
+	if (!err && request.what == HEAT_IDLE)
+		err = heat_of_idle(selection, names, &request, arena, heat);
+	else if (!err)
 		err = heat_of_tape(selection, &request, arena, heat);
 	if (err)
 		return err;

@@ -121,7 +121,8 @@ ROUTES = {
     "diff/flame": [{"a_at": "20%", "b_at": "end"}, {"a_until": "50%", "b_from": "50%", "m": "count", "b_per": 3}],
 }
 ELSEWHERE = {"frame", "source", "annotate",  # below
-             "leak-classes", "holders", "retained"}  # test_leak_classes.py
+             "leak-classes", "holders", "retained",  # test_leak_classes.py
+             "stale", "idle"}  # test_stale.py
 POSTS = {"hold", "mark", "snapshot", "stop", "query"}  # test_live.py, test_live_controls.py, test_sql_api.py
 
 

@@ -7,6 +7,7 @@ import time
 import pytest
 
 import recording
+from test_serve_data import serve
 
 MIB, PAGE = 1 << 20, 4096
 LOOKS = "--staleness=300ms"
@@ -43,12 +44,12 @@ int main(int argc, char **argv)
 			sum += kept[4][i];
 		nanosleep(&pause, NULL);
 		clock_gettime(CLOCK_MONOTONIC, &now);
-		if (early && now.tv_sec > start.tv_sec) {
+		if (early && now.tv_sec - start.tv_sec + (now.tv_nsec - start.tv_nsec) / 1e9 > 1.2) {
 			free(kept[5]);
 			madvise((void *)(((size_t)kept[6] + PAGE) & -PAGE), 2 * MIB, MADV_DONTNEED);
 			early = 0;
 		}
-	} while (now.tv_sec - start.tv_sec < 3);
+	} while (now.tv_sec - start.tv_sec + (now.tv_nsec - start.tv_nsec) / 1e9 < 3);
 	printf("%d %d %ld\n", kept[0][5], kept[1][5], sum);
 	return 0;
 }
@@ -149,6 +150,51 @@ def test_times_are_checked(words, about_what, tmp_path):
     done = recording.run_recorded(["true"], tmp_path / "the.mtape", ["-q", *words])
     assert (done.returncode == 0) == (about_what is None)
     assert (about_what or b"") in done.stderr
+
+
+def test_looks_all_along(tape):
+    told = recording.report(tape, "idle")
+    bounds = told["bounds_ns"]
+    assert bounds[0] == 0 and bounds[1] == 10**8 and bounds == sorted(set(bounds))
+    assert 8 <= len(told["looks"]) <= 12  # every 300 ms of three seconds
+    for look in told["looks"]:
+        at = recording.report(tape, "stale", "--at", f"{look['time_ns']}ns", "--idle", "1ns")
+        assert at["time_ns"] == look["time_ns"]
+        assert at["untouched_bytes"] == look["untouched"]
+        assert at["stale_bytes"] + at["recent_bytes"] + at["unknown_bytes"] == \
+            sum(look["bytes"]) + look["unknown"]
+        for lower, least in zip(bounds[1:], range(1, len(bounds))):
+            idle = recording.report(tape, "stale", "--at", f"{look['time_ns']}ns", "--idle",
+                                    f"{lower}ns") if least % 5 == 0 else None
+            assert idle is None or idle["stale_bytes"] == sum(look["bytes"][least:])
+    few = recording.report(tape, "idle", "--points", "3")
+    assert len(few["looks"]) == 3 and few["looks"][-1] == told["looks"][-1]
+    part = recording.report(tape, "idle", "--filter", "size > 5M and size < 7M")  # cold
+    last = part["looks"][-2]
+    assert about(sum(last["bytes"]), 6 * MIB) and last["untouched"] == 0
+    assert about(sum(size for bound, size in zip(bounds, last["bytes"]) if bound > 10**9), 6 * MIB)
+
+
+def test_the_server_says_the_same(tape):
+    with serve(tape) as server:
+        for name in ("stale", "idle"):
+            for asked in ({}, {"q": "size > 1000"}):
+                answer = server.json(f"/api/v1/{name}", **asked)
+                words = ["--filter", asked["q"]] if asked else []
+                assert {**recording.report(tape, name, *words), "gen": 0, "ms": 0} == \
+                    {**answer, "gen": 0, "ms": 0}
+        assert server.json("/api/v1/stale", idle="1h")["stale_bytes"] == 0
+
+
+def test_a_heat_map(tape, tmp_path):
+    out = tmp_path / "idle.svg"
+    done = recording.run([recording.memtape(), "heatmap", tape, "--what", "idle", "-o", out])
+    assert done.returncode == 0, done.stderr
+    assert "not written to" in out.read_text() and out.read_text().count("KiB") > 20
+    for words in (["--scale", "linear"], ["--minlat", "1s"]):
+        done = recording.run([recording.memtape(), "heatmap", tape, "--what", "idle", *words, "-o",
+                              out, "-f"])
+        assert done.returncode == 2 and b"rows of its own" in done.stderr
 
 
 # --- the program does not notice -------------------------------------------------------------------

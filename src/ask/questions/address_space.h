@@ -13,7 +13,7 @@
 #include "space/space_cells.h"
 #include "space/space_waste.h"
 
-/* --- stale -------------------------------------------------------------------------------------- */
+/* --- stale, idle -------------------------------------------------------------------------------- */
 
 /* In bytes of live blocks, but for the blocks themselves; stale to unknown add up to bytes. */
 struct stale_sums {
@@ -40,6 +40,20 @@ struct stale_answer {
 	struct stale_sums sums;
 	struct shape_rows ages;
 	struct shape_rows sites;
+	struct quality quality;
+};
+
+struct idle_look {
+	uint64_t ns;
+	struct shape_numbers bytes; /* by the answer's bounds */
+	uint64_t untouched, unknown;
+};
+
+struct idle_answer {
+	uint64_t since_ns, period_ns;
+	struct shape_numbers bounds_ns;
+	struct shape_rows looks; /* of struct idle_look */
+	const char *trouble;
 	struct quality quality;
 };
 

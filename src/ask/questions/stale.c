@@ -99,15 +99,6 @@ struct looking {
 
 /* --- the look ---------------------------------------------------------------------------------- */
 
-static struct err *no_looks(const struct touches *touches)
-{
-	if (touches->trouble)
-		return err_new(ERR_NOT_FOUND, "pages could not be watched: %s", touches->trouble);
-	return err_new(ERR_NOT_FOUND,
-		       "the tape does not say when memory was touched; memtape record --staleness "
-		       "writes that");
-}
-
 /*
  * The last look up to --at, or the last one before the program was about to end: then it has freed
  * much of what it had.
@@ -120,8 +111,6 @@ static struct err *look_find(struct looking *looking, size_t *look_ret)
 	size_t look;
 	struct err *err = NULL;
 
-	if (looks->count == 0)
-		return no_looks(&looking->touches);
 	if (asked->with->at)
 		err = asked_moment(asked, asked->with->at, ns, &ns);
 	if (err)
@@ -142,6 +131,8 @@ static struct err *look_take(struct looking *looking)
 	struct err *err = touches_find(looking->asked->model, &looking->touches);
 	size_t look = 0;
 
+	if (!err)
+		err = touches_need(&looking->touches);
 	if (!err)
 		err = look_find(looking, &look);
 	if (err)

@@ -67,6 +67,17 @@ struct err *touches_find(const struct model *model, struct touches *touches_ret)
 	return NULL;
 }
 
+struct err *touches_need(const struct touches *touches)
+{
+	if (touches->looks.count > 0)
+		return NULL;
+	if (touches->trouble)
+		return err_new(ERR_NOT_FOUND, "pages could not be watched: %s", touches->trouble);
+	return err_new(ERR_NOT_FOUND,
+		       "the tape does not say when memory was touched; memtape record --staleness "
+		       "writes that");
+}
+
 /* --- pages ------------------------------------------------------------------------------------- */
 
 void touches_state_deinit(struct touches_state *state)

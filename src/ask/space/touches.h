@@ -34,6 +34,9 @@ struct touches {
 /* Borrows the model; the caller deinits it on success. */
 struct err *touches_find(const struct model *model, struct touches *touches_ret);
 void touches_deinit(struct touches *touches);
+
+/* ERR_NOT_FOUND: there is no look, and why. */
+struct err *touches_need(const struct touches *touches);
 CLEAN_DEFINE_DEINIT(touches_deinit, struct touches);
 
 /* A run of watched pages that were touched at the same look. */

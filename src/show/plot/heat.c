@@ -4,7 +4,8 @@
 #include <math.h>
 
 const char *const heat_what_words[] = { "size",	   "lifetime",	   "size-lifetime",
-					"latency", "free-latency", NULL };
+					"latency", "free-latency", "idle",
+					NULL };
 
 const char *heat_what_title(enum heat_what what)
 {
@@ -14,6 +15,7 @@ const char *heat_what_title(enum heat_what what)
 		[HEAT_SIZE_LIFETIME] = "Lifetimes of blocks by size",
 		[HEAT_LATENCY] = "Latency of allocations",
 		[HEAT_FREE_LATENCY] = "Latency of frees",
+		[HEAT_IDLE] = "How long live memory was not written to",
 	};
 
 	assert((unsigned)what < array_size(titles));
@@ -51,18 +53,24 @@ static bool cell_of(const struct heat_axis *axis, double value, size_t *cell_ret
 
 void heat_add(struct heat *heat, double x, double y)
 {
+	heat_add_many(heat, x, y, 1);
+}
+
+void heat_add_many(struct heat *heat, double x, double y, uint64_t count)
+{
 	size_t column, row;
-	uint64_t *count;
+	uint64_t *cell;
 
 	assert(heat->counts && heat->column_totals);
 	if (!cell_of(&heat->x, x, &column) || !cell_of(&heat->y, y, &row)) {
-		heat->outside++;
+		heat->outside += count;
 		return;
 	}
-	count = &heat->counts[row * heat->x.count + column];
-	heat->most = u64_max(heat->most, ++*count);
-	heat->column_totals[column]++;
-	heat->total++;
+	cell = &heat->counts[row * heat->x.count + column];
+	*cell += count;
+	heat->most = u64_max(heat->most, *cell);
+	heat->column_totals[column] += count;
+	heat->total += count;
 }
 
 size_t heat_cells(double range, double step)

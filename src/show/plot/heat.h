@@ -16,7 +16,8 @@ enum heat_what {
 	HEAT_LIFETIME,
 	HEAT_SIZE_LIFETIME,
 	HEAT_LATENCY, /* of allocating calls */
-	HEAT_FREE_LATENCY
+	HEAT_FREE_LATENCY,
+	HEAT_IDLE /* of live memory: since when it was not touched */
 };
 
 /* The words of --what, in the order of the enum, NULL at the end. */
@@ -37,6 +38,7 @@ struct heat {
 	struct heat_axis x;
 	struct heat_axis y;
 	const char *things; /* what is counted, "blocks"; for a tape */
+	bool is_amount;	    /* things is a unit, not events */
 	uint64_t *counts;   /* by row, the lowest first */
 	uint64_t *column_totals;
 	uint64_t total;
@@ -49,6 +51,7 @@ enum { HEAT_CELLS_MAX = 1 << 24, HEAT_SIDE_MAX = 10000 };
 /* The axes must be set. ERR_LIMIT: too many cells. */
 struct err *heat_init(struct heat *heat, struct arena *arena);
 void heat_add(struct heat *heat, double x, double y);
+void heat_add_many(struct heat *heat, double x, double y, uint64_t count);
 
 /* How many cells of this step cover a range; more than HEAT_SIDE_MAX if it is too many. */
 size_t heat_cells(double range, double step);
@@ -63,7 +66,7 @@ void heat_add_value(struct str *out, const struct heat_axis *axis, double value)
 double heat_share(uint64_t count, uint64_t most, bool is_log);
 
 struct heat_request {
-	enum heat_what what;
+	enum heat_what what; /* of a tape: not HEAT_IDLE */
 	size_t columns;
 	size_t rows;
 	bool is_log; /* of sizes, lifetimes and latencies; never of time */
@@ -80,6 +83,27 @@ struct heat_request {
  */
 struct err *heat_of_tape(const struct selection *selection, const struct heat_request *request,
 			 struct arena *arena, struct heat *heat_ret);
+
+/*
+ * Bytes by value at moments, ascending. bounds: the least value of each of the bytes of a moment;
+ * the first is 0, the others are in equal steps of a logarithmic scale.
+ */
+struct heat_moment {
+	uint64_t ns;
+	const uint64_t *bytes;
+};
+
+struct heat_moments {
+	const struct heat_moment *items;
+	size_t count; /* at least 1 */
+	const uint64_t *bounds;
+	size_t bound_count;
+	uint64_t end_ns;
+};
+
+/* In KiB; a column is what the last moment before its end says. */
+struct err *heat_of_moments(const struct heat_moments *moments, const struct heat_request *request,
+			    struct arena *arena, struct heat *heat_ret);
 
 /* As a chart: SVG, PNG or PDF. */
 struct err *heat_draw(const struct heat *heat, const struct chart_settings *settings, FILE *out);

@@ -214,11 +214,14 @@ static void svg_scale(struct svg *svg)
 {
 	const double size = svg->font * .8, y = svg->top - svg->font * 1.5;
 	double x = svg->left + svg->width;
-	char number[STR_SHORT_BYTES];
+	char number[STR_SHORT_BYTES], most[2 * STR_SHORT_BYTES];
 
 	if (x < svg->left + svg->font * 24)
 		x = svg->left + svg->font * 24;
-	add_text(svg, NULL, x, y + size * .9, "end", str_grouped(number, svg->most));
+	add_text(svg, NULL, x, y + size * .9, "end",
+		 str_format(most, sizeof(most), "%s%s%s", str_grouped(number, svg->most),
+			    svg->heat->is_amount ? " " : "",
+			    svg->heat->is_amount ? svg->heat->things : ""));
 	x -= text_width(svg, number) + svg->font * .4 + size * HEAT_COLOURS;
 	for (unsigned i = 0; i < HEAT_COLOURS; i++) {
 		str_printf(svg->out, "<rect class=\"h%u\"", i);
@@ -305,7 +308,7 @@ static void make_tip(const struct svg *svg, size_t column, size_t row, uint64_t 
 	add_range(tip, &heat->x, column);
 	str_add(tip, ", range ");
 	add_range(tip, &heat->y, row);
-	str_add(tip, ", count: ");
+	str_printf(tip, ", %s: ", svg->heat->is_amount ? svg->heat->things : "count");
 	str_add_u64(tip, count);
 	str_printf(tip, ", colpct: %llu%%", (unsigned long long)percent(count, whole));
 	if (svg->settings->has_accumulated)

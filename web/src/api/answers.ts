@@ -731,6 +731,22 @@ export interface Holders extends Head {
 	quality: Quality; /* losses and damage of the tape */
 }
 
+export interface Idle extends Head {
+	since_ns: Ns; /* when watching began */
+	period_ns: Ns; /* wanted between two looks */
+	bounds_ns: number[]; /* ascending; the first is 0 */
+	looks: IdleLook[]; /* in order of time */
+	trouble?: string; /* why there are no more looks */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface IdleLook {
+	time_ns: Ns; /* of the look */
+	bytes: number[]; /* bytes of live blocks, by the bounds: not touched for at least so long, and not for so long as the next */
+	untouched: Bytes; /* with no memory behind them */
+	unknown: Bytes; /* that were not watched */
+}
+
 export interface Import {
 	format: string; /* of the file */
 	tool: string | null; /* that wrote it */
@@ -1549,6 +1565,48 @@ export interface SqlResult extends Head {
 	columns: SqlColumn[];
 	rows: ((string | number | null)[])[]; /* a list a row; a BLOB is hexadecimal digits */
 	truncated: boolean; /* whether there are more rows */
+}
+
+export interface Stale extends Head {
+	time_ns: Ns; /* of the look */
+	idle_ns: Ns; /* what was not touched for so long is stale */
+	watched_since_ns: Ns; /* nothing is known of touches before */
+	period_ns: Ns; /* wanted between two looks */
+	noticed: "writes"; /* what counts as a touch: writes; what was only read is stale */
+	trouble?: string; /* why there are no more looks */
+	stale_bytes: Bytes; /* of live blocks, in pages not touched for idle_ns; at least so many are stale */
+	stale_blocks: number; /* blocks of which all bytes are stale */
+	recent_bytes: Bytes; /* in pages that were touched since */
+	untouched_bytes: Bytes; /* in pages with no memory behind them: never touched, or given back */
+	unknown_bytes: Bytes; /* in memory that was not watched, or not for so long */
+	bytes: Bytes; /* of all blocks alive then: the sum of these */
+	blocks: number; /* alive then */
+	ages: StaleAge[]; /* how long live bytes were not touched */
+	sites: StaleSite[]; /* functions, most stale bytes first */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface StaleAge {
+	from_ns: Ns; /* not touched for at least so long */
+	until_ns: Ns | null; /* and for less than this; null: no bound */
+	bytes: Bytes; /* of live blocks */
+}
+
+export interface StaleSite {
+	stale_bytes: Bytes; /* of live blocks, in pages not touched for idle_ns; at least so many are stale */
+	stale_blocks: number; /* blocks of which all bytes are stale */
+	recent_bytes: Bytes; /* in pages that were touched since */
+	untouched_bytes: Bytes; /* in pages with no memory behind them: never touched, or given back */
+	unknown_bytes: Bytes; /* in memory that was not watched, or not for so long */
+	bytes: Bytes; /* of all blocks alive then: the sum of these */
+	blocks: number; /* alive then */
+	oldest_ns: Ns | null; /* how long the page longest untouched was not; null: no page is stale */
+	function: string | null; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+	stack: Frame[]; /* the one with most at its peak */
 }
 
 export interface Sum {

@@ -423,6 +423,32 @@ def test_python(tmp_path):
     assert 0.40 <= told["stale_bytes"] / told["bytes"] <= 0.55
 
 
+def test_no_block_is_stale_for_longer_than_it_lives(tmp_path):
+    """malloc() writes to each block that it hands out, so its first page was touched since."""
+    source = ("import time\n"
+              "kept = []\n"
+              "for i in range(120):\n"
+              "    kept += [bytearray(600 + i) for j in range(200)]\n"
+              "    kept = [b for n, b in enumerate(kept) if (n * 7 + i) % 11]\n"
+              "    time.sleep(0.015)\n"
+              "print(len(kept))\n")
+    done = recording.run_recorded(["/usr/bin/python3", "-c", source], tmp_path / "the.mtape",
+                                  ["-q", "--staleness=100ms"])
+    assert done.returncode == 0, done.stderr
+    looks = recording.report(done.tape, "idle")["looks"]
+    assert len(looks) > 12
+    seen = 0
+    for born in range(3, len(looks) - 2, 3):
+        for look in looks[born + 1::4]:
+            words = ["--from", f"{looks[born]['time_ns']}ns", "--at", f"{look['time_ns']}ns",
+                     "--filter", "size < 2000"]
+            told = recording.report(done.tape, "stale", *words, "--idle",
+                                    f"{look['time_ns'] - looks[born]['time_ns'] + 1}ns")
+            assert told["stale_blocks"] == 0, (born, told["time_ns"])
+            seen += told["blocks"]
+    assert seen > 2000
+
+
 def test_text_and_csv(tape):
     text = recording.run([recording.memtape(), "report", tape, "stale"]).stdout.decode()
     assert "Live memory after" in text and "cold" in text and "never touched" in text

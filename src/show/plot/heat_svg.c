@@ -222,7 +222,7 @@ static void svg_scale(struct svg *svg)
 		 str_format(most, sizeof(most), "%s%s%s", str_grouped(number, svg->most),
 			    svg->heat->is_amount ? " " : "",
 			    svg->heat->is_amount ? svg->heat->things : ""));
-	x -= text_width(svg, number) + svg->font * .4 + size * HEAT_COLOURS;
+	x -= text_width(svg, most) + svg->font * .4 + size * HEAT_COLOURS;
 	for (unsigned i = 0; i < HEAT_COLOURS; i++) {
 		str_printf(svg->out, "<rect class=\"h%u\"", i);
 		add_number(svg, "x", x + size * i);

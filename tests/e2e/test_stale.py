@@ -1,5 +1,6 @@
 """`memtape record --staleness` and `memtape report TAPE stale`: live memory that nobody writes to."""
 import json
+import shlex
 import signal
 import subprocess
 import time
@@ -173,6 +174,27 @@ def test_looks_all_along(tape):
     last = part["looks"][-2]
     assert about(sum(last["bytes"]), 6 * MIB) and last["untouched"] == 0
     assert about(sum(size for bound, size in zip(bounds, last["bytes"]) if bound > 10**9), 6 * MIB)
+
+
+def test_the_finding(tmp_path):
+    source = ("import time\n"
+              "def cold(): return [bytearray(1 << 20) for i in range(12)]\n"
+              "def hot(): return [bytearray(1 << 20) for i in range(9)]\n"
+              "kept, used = cold(), hot()\n"
+              "end = time.monotonic() + 2\n"
+              "while time.monotonic() < end:\n"
+              "    for b in kept + used: b[0]\n"
+              "    for b in used: b[:] = bytes(1 << 20)\n"
+              "    time.sleep(0.02)\n")
+    done = recording.run_recorded(["/usr/bin/python3", "-c", source], tmp_path / "the.mtape",
+                                  ["-q", "--staleness=200ms"], env=ENV)
+    assert done.returncode == 0, done.stderr
+    found = [f for f in recording.report(done.tape, "findings")["findings"] if f["type"] == "stale"]
+    assert len(found) == 1 and found[0]["bytes"] >= 11 * MIB, found
+    told = json.loads(recording.run([recording.memtape(), "report", done.tape,
+                                     *shlex.split(found[0]["command"]), "--json"]).stdout)
+    assert told["stale_bytes"] == found[0]["bytes"]
+    assert told["stale_blocks"] == found[0]["count"]
 
 
 def test_the_server_says_the_same(tape):

@@ -25,6 +25,7 @@ struct finding_link {
 	const char *from;
 	const char *until;
 	const char *sort; /* of the page and the report */
+	const char *idle; /* of the report */
 };
 
 struct finding {

@@ -8,19 +8,13 @@
 #include "answer/frame.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "findings/stale_sites.h"
 #include "space/rss.h"
 #include "space/space.h"
 #include "space/space_cells.h"
 #include "space/space_waste.h"
 
 /* --- stale, idle -------------------------------------------------------------------------------- */
-
-/* In bytes of live blocks, but for the blocks themselves; stale to unknown add up to bytes. */
-struct stale_sums {
-	uint64_t stale, recent, untouched, unknown;
-	uint64_t blocks, bytes;
-	uint64_t stale_blocks;
-};
 
 struct stale_age {
 	uint64_t from_ns, until_ns, bytes;

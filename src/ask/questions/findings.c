@@ -43,6 +43,11 @@ static const struct member findings_members[] = {
 static const struct shape shape_findings =
 	SHAPE("Findings", struct findings_answer, findings_members);
 
+static bool takes_at(const char *report)
+{
+	return strcmp(report, "fragmentation") == 0 || strcmp(report, "stale") == 0;
+}
+
 /* The words after "memtape report TAPE"; NULL: out of memory. */
 static const char *command_of(const struct finding_link *link, struct arena *arena)
 {
@@ -50,11 +55,9 @@ static const char *command_of(const struct finding_link *link, struct arena *are
 		const char *option;
 		const char *value;
 	} options[] = {
-		{ "filter", link->filter },
-		{ "at", strcmp(link->report, "fragmentation") == 0 ? link->at : NULL },
-		{ "from", link->from },
-		{ "until", link->until },
-		{ "sort", link->sort },
+		{ "filter", link->filter }, { "at", takes_at(link->report) ? link->at : NULL },
+		{ "idle", link->idle },	    { "from", link->from },
+		{ "until", link->until },   { "sort", link->sort },
 	};
 	CLEAN(str_deinit) struct str command = { 0 };
 

@@ -4,24 +4,8 @@
 #include "base/sort.h"
 #include "questions/address_space.h"
 #include "questions/questions.h"
-#include "select/passes.h"
-#include "space/touches.h"
-#include "sums/sites.h"
 
 enum { TOP_DEFAULT = 100 };
-
-/* Bounds of the ages told apart. */
-static const uint64_t age_bounds_ns[] = {
-	0,
-	UINT64_C(1000000000),
-	UINT64_C(10000000000),
-	UINT64_C(60000000000),
-	UINT64_C(600000000000),
-	UINT64_C(3600000000000),
-	UINT64_C(86400000000000),
-};
-
-enum { AGES = sizeof(age_bounds_ns) / sizeof(*age_bounds_ns) };
 
 static const char *const noticed_words[] = { "writes", NULL };
 
@@ -87,42 +71,28 @@ struct looking {
 	struct touches touches;
 	struct touches_state state;
 	struct sites sites;
-	struct stale_site *found; /* by site; place and stack are not set */
-	struct stale_age *ages;
+	struct stale_sites found;
 	uint64_t ns, idle_ns;
-	struct pass pass;
-	uint64_t size[MODEL_BATCH];
-	uint64_t address[MODEL_BATCH];
-	uint64_t free_ns[MODEL_BATCH];
-	uint64_t stack[MODEL_BATCH];
 };
 
 /* --- the look ---------------------------------------------------------------------------------- */
 
-/*
- * The last look up to --at, or the last one before the program was about to end: then it has freed
- * much of what it had.
- */
+/* The last look up to --at; without, the last one that says most. */
 static struct err *look_find(struct looking *looking, size_t *look_ret)
 {
 	const struct asked *asked = looking->asked;
 	const struct touches_look_vec *looks = &looking->touches.looks;
 	uint64_t ns = UINT64_MAX;
-	size_t look;
+	size_t look = stale_look(&looking->touches);
 	struct err *err = NULL;
 
-	if (asked->with->at)
+	if (asked->with->at) {
 		err = asked_moment(asked, asked->with->at, ns, &ns);
-	if (err)
-		return err;
-	for (look = looks->count - 1; look > 0; look--)
-		if (asked->with->at ? looks->items[look].ns <= ns
-				    : !looks->items[look].is_exit && !looks->items[look].is_first)
-			break;
-	if (look == 0 && !asked->with->at) /* a short program */
-		look = looks->count - 1;
+		for (look = looks->count - 1; look > 0 && looks->items[look].ns > ns; look--)
+			;
+	}
 	*look_ret = look;
-	return NULL;
+	return err;
 }
 
 static struct err *look_take(struct looking *looking)
@@ -144,99 +114,22 @@ static struct err *look_take(struct looking *looking)
 	return touches_advance(&looking->touches, look, &looking->state);
 }
 
-/* --- sums -------------------------------------------------------------------------------------- */
-
-static size_t age_of(uint64_t ns)
-{
-	size_t age = AGES - 1;
-
-	while (ns < age_bounds_ns[age])
-		age--;
-	return age;
-}
-
-/* A part of a block, in pages that were touched last at the same time. */
-static void part_add(struct looking *looking, struct stale_site *site, uint64_t bytes,
-		     uint64_t touched_ns)
-{
-	const uint64_t idle_ns = looking->ns - u64_min(touched_ns, looking->ns);
-	const bool is_since_begin = touched_ns <= looking->touches.first_ns;
-
-	if (touched_ns == TOUCHES_NEVER) {
-		site->sums.untouched += bytes;
-		return;
-	}
-	looking->ages[age_of(idle_ns)].bytes += bytes;
-	if (idle_ns < looking->idle_ns) {
-		/* What was there when watching began may have been idle for longer. */
-		*(is_since_begin ? &site->sums.unknown : &site->sums.recent) += bytes;
-		return;
-	}
-	site->sums.stale += bytes;
-	site->oldest_ns = u64_max(site->oldest_ns, idle_ns);
-}
-
-static void block_add(struct looking *looking, struct stale_site *site, uint64_t address,
-		      uint64_t bytes)
-{
-	const struct touches_run_vec *runs = &looking->state.runs;
-	const uint64_t stale_before = site->sums.stale;
-	uint64_t end, known = 0;
-
-	site->sums.blocks++;
-	site->sums.bytes += bytes;
-	if (__builtin_add_overflow(address, bytes, &end))
-		end = address;
-	for (size_t i = touches_run_at(&looking->state, address);
-	     i < runs->count && runs->items[i].begin < end; i++) {
-		const struct touches_run *run = &runs->items[i];
-		const uint64_t part = u64_min(end, run->end) - u64_max(address, run->begin);
-
-		part_add(looking, site, part, run->ns);
-		known += part;
-	}
-	site->sums.unknown += bytes - known;
-	site->sums.stale_blocks += bytes > 0 && site->sums.stale - stale_before == bytes;
-}
-
-static void batch_add(struct looking *looking)
-{
-	const struct pass *pass = &looking->pass;
-
-	pass_read(pass, MODEL_FREE_NS, looking->free_ns);
-	pass_read(pass, MODEL_SIZE, looking->size);
-	pass_read(pass, MODEL_ADDRESS, looking->address);
-	pass_read(pass, MODEL_STACK, looking->stack);
-	for (size_t i = 0; i < pass->count; i++) {
-		const uint32_t site = looking->sites.site_of[looking->stack[i]];
-
-		if (looking->free_ns[i] > looking->ns && site != UINT32_MAX)
-			block_add(looking, &looking->found[site], looking->address[i],
-				  looking->size[i]);
-	}
-}
-
 static struct err *sums_find(struct looking *looking)
 {
 	const struct asked *asked = looking->asked;
+	const struct stale_wanted wanted = {
+		.selection = asked->selection,
+		.sites = &looking->sites,
+		.touches = &looking->touches,
+		.state = &looking->state,
+		.ns = looking->ns,
+		.idle_ns = looking->idle_ns,
+		.limits = asked->limits,
+	};
 	struct err *err = sites_find(&asked->selection->sums, asked->names, asked->mode,
 				     asked->arena, &looking->sites);
 
-	if (err)
-		return err;
-	looking->found =
-		arena_array(asked->arena, looking->sites.count + 1, sizeof(*looking->found));
-	looking->ages = arena_array(asked->arena, AGES, sizeof(*looking->ages));
-	if (!looking->found || !looking->ages)
-		return err_nomem();
-	looking->pass = pass_begin_between(asked->model, asked->selection, 0, looking->ns);
-	while (pass_next(&looking->pass)) {
-		batch_add(looking);
-		err = asked->limits ? sweep_check(asked->limits) : NULL;
-		if (err)
-			return err;
-	}
-	return NULL;
+	return err ? err : stale_find(&wanted, asked->model, asked->arena, &looking->found);
 }
 
 /* --- the answer -------------------------------------------------------------------------------- */
@@ -244,7 +137,7 @@ static struct err *sums_find(struct looking *looking)
 /* By stale bytes, then by all. */
 static int compare_sites(const void *context, const void *a, const void *b)
 {
-	const struct stale_site *found = context;
+	const struct stale_of_site *found = context;
 	const struct stale_sums *left = &found[*(const uint32_t *)a].sums;
 	const struct stale_sums *right = &found[*(const uint32_t *)b].sums;
 
@@ -278,34 +171,41 @@ static struct err *sites_fill(const struct looking *looking, struct stale_answer
 	if (!order)
 		return err_nomem();
 	for (size_t i = 0; i < looking->sites.count; i++) {
-		sums_join(&answer->sums, &looking->found[i].sums);
-		if (looking->found[i].sums.blocks > 0)
+		sums_join(&answer->sums, &looking->found.sites[i].sums);
+		if (looking->found.sites[i].sums.blocks > 0)
 			order[count++] = (uint32_t)i;
 	}
-	if (!sort_stable(order, count, sizeof(*order), compare_sites, looking->found))
+	if (!sort_stable(order, count, sizeof(*order), compare_sites, looking->found.sites))
 		return err_nomem();
 	count = u64_min(count, top);
 	items = arena_array(asked->arena, count + 1, sizeof(*items));
 	if (!items)
 		return err_nomem();
 	for (size_t i = 0; i < count; i++) {
-		items[i] = looking->found[order[i]];
-		items[i].stack = looking->sites.items[order[i]].stacks[METRIC_PEAK];
-		items[i].place = place_of_stack(asked, items[i].stack);
-		if (items[i].sums.stale == 0)
-			items[i].oldest_ns = SHAPE_NONE;
+		const struct stale_of_site *found = &looking->found.sites[order[i]];
+		const uint32_t stack = looking->sites.items[order[i]].stacks[METRIC_PEAK];
+
+		items[i] = (struct stale_site) { found->sums,
+						 found->sums.stale ? found->oldest_ns : SHAPE_NONE,
+						 place_of_stack(asked, stack), stack };
 	}
 	answer->sites = (struct shape_rows) { items, count };
 	return NULL;
 }
 
-static void ages_fill(const struct looking *looking, struct stale_answer *answer)
+static struct err *ages_fill(const struct looking *looking, struct stale_answer *answer)
 {
-	for (size_t i = 0; i < AGES; i++) {
-		looking->ages[i].from_ns = age_bounds_ns[i];
-		looking->ages[i].until_ns = i + 1 < AGES ? age_bounds_ns[i + 1] : SHAPE_NONE;
-	}
-	answer->ages = (struct shape_rows) { looking->ages, AGES };
+	struct stale_age *items = arena_array(looking->asked->arena, STALE_AGES, sizeof(*items));
+
+	if (!items)
+		return err_nomem();
+	for (size_t i = 0; i < STALE_AGES; i++)
+		items[i] =
+			(struct stale_age) { stale_ages_ns[i],
+					     i + 1 < STALE_AGES ? stale_ages_ns[i + 1] : SHAPE_NONE,
+					     looking->found.ages[i] };
+	answer->ages = (struct shape_rows) { items, STALE_AGES };
+	return NULL;
 }
 
 static struct err *ask(const struct asked *asked, void *result)
@@ -322,8 +222,9 @@ static struct err *ask(const struct asked *asked, void *result)
 		err = sums_find(looking);
 	if (!err)
 		err = sites_fill(looking, answer);
+	if (!err)
+		err = ages_fill(looking, answer);
 	if (!err) {
-		ages_fill(looking, answer);
 		answer->ns = looking->ns;
 		answer->idle_ns = looking->idle_ns;
 		answer->since_ns = looking->touches.first_ns;

@@ -5,9 +5,11 @@
  *	definitely lost: 40 of 500 bytes, in lose; indirectly lost: 40 of 300 bytes, in hang
  *	possibly lost: 1 of 9000 bytes, in middle
  *	still reachable: a list of 30 blocks of 1024 bytes, in keep, from the variable the_list
+ * and for half a second nobody writes to them.
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define FRAME __attribute__((noinline, noclone))
 
@@ -62,5 +64,6 @@ int main(void)
 		keep();
 	middle();
 	clear();
+	usleep(500000);
 	return 0;
 }

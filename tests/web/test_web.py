@@ -100,7 +100,8 @@ def scanned(tmp_path_factory):
     """A program that ends with blocks of every class, and a variable that keeps some."""
     folder = tmp_path_factory.mktemp("scanned")
     run("cc", "-g", "-O1", "-o", folder / "scanned", HERE / "scanned.c")
-    run(recording.memtape(), "record", "-q", "--leak-scan", "-o", folder / "the.mtape", "--", folder / "scanned",
+    run(recording.memtape(), "record", "-q", "--leak-scan", "--staleness=100ms", "-o", folder / "the.mtape", "--",
+        folder / "scanned",
         env=recording.clean_env())
     with served(folder / "the.mtape") as url:
         yield url

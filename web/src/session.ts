@@ -44,7 +44,15 @@ function whole(t: Partial<Tape> & Pick<Tape, "id" | "file" | "state">): Tape {
 		truncated_stacks: 0,
 		import: null,
 		edits: [],
-		has: { rows: false, free_stacks: false, usage: false, space: false, latency: false, marks: false },
+		has: {
+			rows: false,
+			free_stacks: false,
+			usage: false,
+			space: false,
+			latency: false,
+			marks: false,
+			touches: false,
+		},
 		...t,
 		name: t.name || t.file,
 	};

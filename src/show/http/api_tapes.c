@@ -15,7 +15,7 @@ static const char *const state_words[] = {
 };
 
 struct has {
-	bool rows, free_stacks, usage, space, latency, marks;
+	bool rows, free_stacks, usage, space, latency, marks, touches;
 };
 
 struct progress {
@@ -44,6 +44,7 @@ static const struct member has_members[] = {
 	MEMBER(struct has, space, FLAG, "looks at the address space"),
 	MEMBER(struct has, latency, FLAG, "how long calls took"),
 	MEMBER(struct has, marks, FLAG, NULL),
+	MEMBER(struct has, touches, FLAG, "looks at which pages were touched"),
 };
 static const struct shape shape_has = SHAPE("TapeHas", struct has, has_members);
 
@@ -157,6 +158,7 @@ static struct has has_of(const struct model *model)
 		.space = has_note(model, TAPE_EXT_SPACE),
 		.latency = flags & TAPE_FLAG_LATENCY,
 		.marks = has_note(model, TAPE_EXT_MARK),
+		.touches = has_note(model, TAPE_EXT_TOUCHED),
 	};
 }
 

@@ -254,7 +254,8 @@ static struct err *frames_ask(struct html_pack *pack, size_t sites, unsigned fra
 /* The Leaks page. */
 static struct err *leaks_ask(struct html_pack *pack, const struct detail *detail)
 {
-	static const char *const questions[] = { "growth", "leak-classes", "holders", "retained" };
+	static const char *const questions[] = { "growth", "leak-classes", "holders", "retained",
+						 "stale" };
 	struct err *err = NULL;
 
 	for (size_t i = 0; !err && i < array_size(questions); i++)

@@ -55,8 +55,22 @@ test("over time the page is as without a scan, and says nothing of what is unkno
 	await clean(page);
 });
 
+test("memory that is not used is listed with its site", async () => {
+	const page = await open("#/leaks");
+	await page.getByRole("radio", { name: "Not used" }).click();
+	await has(page, "view", "stale");
+	await settled(page);
+	const row = rows(page, "Call sites of memory that is not used").filter({ hasText: "keep" });
+	assert.match(await row.innerText(), /keep[^]*(2[6-9]|30)\.\d KiB[^]*%[^]*30[^]*ms/);
+	await page.getByText(/^Live blocks after .* what was only read counts as not used/).waitFor();
+	await row.click();
+	await page.keyboard.press("Enter");
+	await page.getByText(/blocks of 30 not used at all/).waitFor();
+	await clean(page);
+});
+
 for (const theme of THEMES)
-	for (const view of ["classes", "holders", "growth"])
+	for (const view of ["classes", "holders", "growth", "stale"])
 		test(`the view of ${view} is accessible in the ${theme} theme, and fits a phone`, async () => {
 			const page = await open(`#/leaks?view=${view}&open=0`, { theme });
 			assert.deepEqual(await violations(page), []);

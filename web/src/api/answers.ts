@@ -1704,6 +1704,7 @@ export interface TapeHas {
 	space: boolean; /* looks at the address space */
 	latency: boolean; /* how long calls took */
 	marks: boolean;
+	touches: boolean; /* looks at which pages were touched */
 }
 
 export interface TapeHeld extends Head {

@@ -4,12 +4,13 @@ import { useApi } from "../api/use";
 import type { LeakScan, Summary } from "../api/types";
 import { momentText } from "../clock";
 import * as format from "../format";
-import { commonParams, option, setOption } from "../store";
+import { commonParams, option, setOption, tape } from "../store";
 import { Segmented } from "../ui/basics";
 import { Loading } from "../ui/states";
 import { Classes } from "./classes";
 import { Growth } from "./growth";
 import { Holders } from "./holders";
+import { StaleView } from "./stale";
 import "../flame/flame.css";
 import "../lists/lists.css";
 import "../reports/reports.css";
@@ -19,8 +20,13 @@ const VIEWS = [
 	{ value: "classes", label: "Lost or reachable", title: "classes of a leak scan, as Memcheck's" },
 	{ value: "holders", label: "Holders", title: "what keeps memory alive" },
 	{ value: "growth", label: "Over time", title: "what grows, and what stays" },
+	{ value: "stale", label: "Not used", title: "live memory that nobody writes to" },
 ] as const;
 type View = (typeof VIEWS)[number]["value"];
+
+/* Which of them the tape has. */
+const viewsOf = (scan: boolean, touches: boolean) =>
+	VIEWS.filter(({ value }) => value === "growth" || (value === "stale" ? touches : scan));
 
 const REASONS: Record<LeakScan["reason"], string> = {
 	unknown: "",
@@ -65,26 +71,28 @@ export function LeaksPage(): JSX.Element {
 		summary = answer.data,
 		scan = summary?.leak_classes ? summary.leak_scan : undefined;
 	if (!summary && !answer.error) return <Loading rows={8} />;
-	const view: View = scan ? (VIEWS.find((v) => v.value === option("view"))?.value ?? "classes") : "growth";
+	const views = viewsOf(scan !== undefined, tape.value?.has.touches ?? false);
+	const view: View = views.find((v) => v.value === option("view"))?.value ?? views[0]!.value;
 	return (
 		<div class="report-page">
 			<h1 class="sr">Leaks</h1>
-			{scan && (
+			{views.length > 1 && (
 				<div class="list-tools">
 					<Segmented
 						label="View"
 						value={view}
-						choices={VIEWS}
-						onChange={(v) => setOption("view", v === "classes" ? null : v)}
+						choices={views}
+						onChange={(v) => setOption("view", v === views[0]!.value ? null : v)}
 					/>
 				</div>
 			)}
 			{view === "classes" && <Classes />}
 			{view === "holders" && <Holders />}
 			{view === "growth" && <Growth />}
+			{view === "stale" && <StaleView />}
 			{summary && view === "growth" && <Suppressed summary={summary} />}
-			{scan && view !== "growth" && <ScanNote scan={scan} />}
-			{!scan && (
+			{scan && (view === "classes" || view === "holders") && <ScanNote scan={scan} />}
+			{!scan && view === "growth" && (
 				<p class="flame-foot">
 					Whether these blocks are lost or something still points to them is known from a leak scan:{" "}
 					<code>memtape record --leak-scan</code>, or <code>memtape leaks PID</code> while the program runs.

@@ -1,0 +1,170 @@
+/* Live memory that the program does not use: for how long it was not written to, and whose it is. */
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import { useApi } from "../api/use";
+import type { Stale, StaleSite } from "../api/types";
+import { momentText } from "../clock";
+import { filter, commonParams } from "../store";
+import * as format from "../format";
+import { useOpenRow } from "../lists/open";
+import { Stack } from "../lists/stack";
+import { Card } from "../ui/basics";
+import { BarCell, Bytes, Count } from "../ui/cells";
+import { Empty, Loading, Shown } from "../ui/states";
+import { VirtualGrid } from "../ui/vgrid";
+import type { Column, Rows } from "../ui/vgrid";
+import { counted, PlaceName } from "./parts";
+
+const SITES_MAX = 200,
+	DETAIL_PX = 250;
+
+function columnsOf(max: number): Column<StaleSite>[] {
+	const number = { numeric: true };
+	return [
+		{ id: "site", title: "Call site", track: "minmax(180px, 1fr)", cell: (s) => <PlaceName of={s} /> },
+		{
+			id: "stale",
+			title: "Not used",
+			track: "minmax(100px, 150px)",
+			...number,
+			cell: (s) => (
+				<BarCell value={s.stale_bytes} max={max}>
+					<Bytes value={s.stale_bytes} />
+				</BarCell>
+			),
+		},
+		{
+			id: "share",
+			title: "of its bytes",
+			track: "minmax(86px, 96px)",
+			...number,
+			cell: (s) => format.percent(s.bytes > 0 ? s.stale_bytes / s.bytes : 0),
+		},
+		{
+			id: "recent",
+			title: "Written to",
+			track: "minmax(90px, 110px)",
+			...number,
+			cell: (s) => <Bytes value={s.recent_bytes} />,
+		},
+		{
+			id: "blocks",
+			title: "Blocks",
+			track: "minmax(58px, 84px)",
+			...number,
+			help: "alive then",
+			cell: (s) => <Count value={s.blocks} />,
+		},
+		{
+			id: "oldest",
+			title: "Longest",
+			track: "minmax(80px, 100px)",
+			...number,
+			help: "for how long the page longest untouched was not written to",
+			cell: (s) => (s.oldest_ns === null ? <span class="muted">{"\u2014"}</span> : format.duration(s.oldest_ns)),
+		},
+	];
+}
+
+function Detail(props: { site: StaleSite }): JSX.Element {
+	const { site } = props;
+	return (
+		<div class="detail">
+			<Stack title="Its largest stack" stack={site.stack} />
+			<div class="detail-side">
+				<p>
+					{counted(site.stale_blocks, "block")} of {format.exact(site.blocks)} not used at all.
+					{site.untouched_bytes > 0 &&
+						` ${format.bytes(site.untouched_bytes)} have no memory behind them: never touched, or given back.`}
+					{site.unknown_bytes > 0 && ` ${format.bytes(site.unknown_bytes)} were not watched for so long.`}
+				</p>
+			</div>
+		</div>
+	);
+}
+
+function List(props: { sites: readonly StaleSite[] }): JSX.Element {
+	const { sites } = props,
+		{ at, open, toggle, select } = useOpenRow();
+	const rows = useMemo<Rows<StaleSite>>(
+		() => ({ count: sites.length, get: (i) => sites[i], need: () => undefined }),
+		[sites],
+	);
+	return (
+		<VirtualGrid
+			label="Call sites of memory that is not used"
+			rows={rows}
+			columns={columnsOf(Math.max(...sites.map((s) => s.stale_bytes), 0))}
+			rowHeight={30}
+			minWidth={780}
+			selected={at}
+			onSelect={select}
+			onActivate={toggle}
+			detail={
+				open !== null && sites[open]
+					? { index: open, height: DETAIL_PX, content: <Detail site={sites[open]!} /> }
+					: null
+			}
+		/>
+	);
+}
+
+/* What the live bytes are, as figures that add up. */
+function Parts(props: { of: Stale }): JSX.Element {
+	const s = props.of;
+	const parts = [
+		["Not used", s.stale_bytes, `not written to for ${format.duration(s.idle_ns)} or longer`],
+		["Written to since", s.recent_bytes, ""],
+		["No memory behind it", s.untouched_bytes, "never touched, or given back"],
+		["Unknown", s.unknown_bytes, "not watched for so long"],
+	] as const;
+	return (
+		<dl class="leak-kinds">
+			{parts
+				.filter(([title, bytes]) => title !== "Unknown" || bytes > 0)
+				.map(([title, bytes, meaning]) => (
+					<div key={title} class="leak-kind">
+						<dt>{title}</dt>
+						<dd>
+							<b>{format.bytes(bytes)}</b>
+							<span class="muted">
+								{format.percent(s.bytes > 0 ? bytes / s.bytes : 0)}
+								{meaning && `, ${meaning}`}
+							</span>
+						</dd>
+					</div>
+				))}
+		</dl>
+	);
+}
+
+export function StaleView(): JSX.Element {
+	const answer = useApi<Stale>("stale", { ...commonParams(), top: SITES_MAX }),
+		data = answer.data,
+		shown = (data?.sites ?? []).filter((s) => s.stale_bytes > 0);
+	return (
+		<>
+			{data && <Parts of={data} />}
+			<Card title="Call sites" class="report-grow" stale={answer.stale} note={format.exact(shown.length)}>
+				<Shown answer={answer} loading={<Loading rows={8} />}>
+					{() =>
+						shown.length > 0 ? (
+							<List sites={shown} />
+						) : (
+							<Empty title="All live memory was written to">
+								{filter.value && <p>Or nothing that matches the filter was not.</p>}
+							</Empty>
+						)
+					}
+				</Shown>
+			</Card>
+			{data && (
+				<p class="flame-foot">
+					Live blocks after {momentText(data.time_ns)}, by page; what was only read counts as not used. Pages
+					were looked at every {format.duration(data.period_ns)}, since {momentText(data.watched_since_ns)}.
+					{data.trouble && ` Watching ended: ${data.trouble}.`}
+				</p>
+			)}
+		</>
+	);
+}

@@ -97,14 +97,6 @@ static struct err *match_add(struct match *match, unsigned side, uint64_t key, c
 	return NULL;
 }
 
-/* Sites keep stacks only for the metrics that have words. */
-static enum metric site_metric(enum metric metric)
-{
-	if (metric == METRIC_LEAKED_COUNT)
-		return METRIC_LEAKED;
-	return metric == METRIC_TEMPORARY_BYTES ? METRIC_TEMPORARY : metric;
-}
-
 static struct err *match_functions(struct match *match, unsigned side)
 {
 	const struct diff_side *from = &match->sides[side];
@@ -116,8 +108,8 @@ static struct err *match_functions(struct match *match, unsigned side)
 		const struct name *name = names_get(from->names, site->name);
 
 		err = match_add(match, side, diff_name_hash(from->sums->model, name),
-				name->function, name->module_short,
-				site->stacks[site_metric(match->metric)], &site->sums);
+				name->function, name->module_short, site->stacks[match->metric],
+				&site->sums);
 	}
 	return err;
 }

@@ -25,7 +25,7 @@ static void site_add(struct site *site, uint32_t stack, const struct model_stack
 {
 	metric_sums_add(&site->sums, &all[stack]);
 	site->stack_count++;
-	for (unsigned metric = 0; metric < METRICS; metric++) {
+	for (unsigned metric = 0; metric < METRICS_NAMED; metric++) {
 		if (metric_value(metric, &all[stack]) >
 		    metric_value(metric, &all[site->stacks[metric]]))
 			site->stacks[metric] = stack;
@@ -46,7 +46,7 @@ static uint32_t site_put(struct site_vec *sites, struct map *by_name, uint32_t n
 		if (!site)
 			return UINT32_MAX;
 		*site = (struct site) { .name = name };
-		for (unsigned metric = 0; metric < METRICS; metric++)
+		for (unsigned metric = 0; metric < METRICS_NAMED; metric++)
 			site->stacks[metric] = stack;
 		*place = sites->count - 1;
 	}

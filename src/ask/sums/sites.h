@@ -12,7 +12,7 @@ struct site {
 	uint32_t name;
 	struct model_stack_sums sums;
 	uint32_t stack_count;
-	uint32_t stacks[METRICS]; /* by metric: the stack with the most */
+	uint32_t stacks[METRICS_NAMED]; /* by metric: the stack with the most */
 };
 
 struct sites {

@@ -213,6 +213,17 @@ static struct err *look_parse(const struct diff_options *options, struct flame_l
 	return flame_look_make(&options->look, look);
 }
 
+/* Sums of some metrics have no temporary allocations. */
+static struct err *gate_check(const struct diff_settings *settings)
+{
+	for (size_t i = 0; settings->gate && i < settings->gate->count; i++)
+		if (settings->gate->conditions[i].metric == METRIC_TEMPORARY &&
+		    !metric_is_member(settings->metric))
+			return err_new(ERR_USAGE, "--fail-if temporary excludes --metric %s",
+				       metric_words_all[settings->metric]);
+	return NULL;
+}
+
 static struct err *question_parse(const struct diff_options *options, int operand_count,
 				  char **argv, struct diff_question *question)
 {
@@ -256,7 +267,7 @@ static struct err *question_parse(const struct diff_options *options, int operan
 		settings->metric = (enum metric)options->metric;
 	settings->is_live = question->part == PART_MOMENT;
 	settings->gate = options->fail_if ? &question->gate : NULL;
-	return NULL;
+	return gate_check(settings);
 }
 
 static struct err *time_find(const char *text, const struct model *model, uint64_t *ns)

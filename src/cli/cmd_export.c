@@ -10,14 +10,17 @@
 #include "cli/report_html.h"
 #include "cli/suppressing.h"
 #include "export/gzip.h"
+#include "groups/measure.h"
 #include "select/moment.h"
 #include "select/sums_rows.h"
+#include "sums/scans.h"
 
 struct export_options {
 	const char *format;
 	const char *output;
 	bool force;
-	int metric;
+	int metric; /* metric_words_stacks; -1: not given */
+	uint64_t scan;
 	struct reading_part_options part;
 	struct suppressing_options suppressing;
 	const char *at;
@@ -33,7 +36,9 @@ static const struct option_row rows[] = {
 	  "write to FILE instead of standard output; compressed if it ends in .gz or .zst" },
 	OUTPUT_FORCE_OPTION(struct export_options, force),
 	{ "metric", 'm', "WHAT", OPTION_CHOICE, offsetof(struct export_options, metric),
-	  "metric; default: peak", metric_words },
+	  "metric (retained: at a leak scan); default: peak", metric_words_stacks },
+	{ "scan", 0, "N", OPTION_U64, offsetof(struct export_options, scan),
+	  "--metric retained: of the Nth leak scan (default: the last)" },
 	READING_PART_OPTIONS(struct export_options, part),
 	SUPPRESSING_OPTIONS(struct export_options, suppressing),
 	{ "at", 0, "T", OPTION_TEXT, offsetof(struct export_options, at),
@@ -43,6 +48,11 @@ static const struct option_row rows[] = {
 	READING_SYMBOL_OPTIONS(struct export_options, symbols),
 	{ "list", 0, NULL, OPTION_FLAG, offsetof(struct export_options, list), "list the formats" },
 };
+
+static enum metric metric_of(const struct export_options *options)
+{
+	return options->metric >= 0 ? metric_of_stacks((unsigned)options->metric) : METRIC_PEAK;
+}
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -77,12 +87,11 @@ static struct err *html_run(const struct export_options *options, const char *ta
 {
 	const struct report_html_options html = { .html = true };
 
-	if (options->metric >= 0 || options->part.filter || options->part.from ||
+	if (options->metric >= 0 || options->scan || options->part.filter || options->part.from ||
 	    options->part.until || options->at || options->shows_all)
-		return err_new(
-			ERR_USAGE,
-			"--to html: the page has the whole tape; --metric, --filter, --from, "
-			"--until, --at and --all-frames do not go with it");
+		return err_new(ERR_USAGE, "--to html: the page has the whole tape; --metric, "
+					  "--scan, --filter, --from, "
+					  "--until, --at and --all-frames do not go with it");
 	if (packing_of(options->output) != PACKING_NONE)
 		return err_new(
 			ERR_USAGE,
@@ -135,23 +144,31 @@ static struct err *moment_check(const struct export_format *format, const char *
 	return err_wrap(err ? err : export_at_check(format), "--at");
 }
 
-/* Chooses the sums of the selection, or those at the requested moment. */
-static struct err *sums_choose(const struct selection *selection, const char *at,
-			       struct arena *arena, uint64_t *ns_ret, struct sums *sums_ret)
+/* Chooses the sums of the selection, or those at the requested moment or leak scan. */
+static struct err *sums_choose(const struct selection *selection,
+			       const struct export_options *options, struct arena *arena,
+			       uint64_t *ns_ret, struct export_context *context)
 {
+	const struct measure measure = { .metric = metric_of(options), .scan = options->scan };
 	struct moment moment;
 	struct err *err;
 
-	if (!at) {
-		*sums_ret = selection->sums;
+	if (measure.metric == METRIC_RETAINED) {
+		err = scan_choose(selection->model, measure.scan, &context->scan);
+		return err ? err : measure_sums(selection, &measure, arena, &context->sums);
+	}
+	if (!options->at) {
+		context->sums = selection->sums;
 		return NULL;
 	}
-	err = moment_parse(at, &moment);
+	err = moment_parse(options->at, &moment);
 	if (!err)
 		err = moment_ns(&moment, selection->model, ns_ret);
-	return err ? err_wrap(err, "--at")
-		   : sums_at(selection->model, selection_is_all(selection) ? NULL : selection,
-			     *ns_ret, arena, sums_ret);
+	if (err)
+		return err_wrap(err, "--at");
+	context->at_ns = ns_ret;
+	return sums_at(selection->model, selection_is_all(selection) ? NULL : selection, *ns_ret,
+		       arena, &context->sums);
 }
 
 static struct err *export_write(const struct export_format *format,
@@ -166,8 +183,11 @@ static struct err *export_write(const struct export_format *format,
 	CLEAN(suppressing_deinit) struct suppressing suppressing = { 0 };
 	CLEAN(suppressor_deinit) struct suppressor suppressor = { 0 };
 	struct selection_settings part = reading_part(&options->part);
-	const struct selection *selection;
-	struct sums sums = { 0 };
+	struct export_context context = {
+		.tape_path = tape_path,
+		.metric = metric_of(options),
+		.mode = options->shows_all ? WALK_ALL : WALK_FOLD,
+	};
 	uint64_t at_ns = 0;
 	struct err *err = reading_symbols_init(&symbols, &options->symbols, tape_path);
 
@@ -184,23 +204,14 @@ static struct err *export_write(const struct export_format *format,
 	suppressor_init(&suppressor, model, names, &suppressing.rules);
 	part.suppressor = &suppressor;
 	part.ignores_leaks = format->has_alive || format->kind != EXPORT_SUMS;
-	err = selection_make(model, names, &part, &arena, &selection);
+	err = selection_make(model, names, &part, &arena, &context.selection);
 	if (!err)
-		err = sums_choose(selection, options->at, &arena, &at_ns, &sums);
+		err = sums_choose(context.selection, options, &arena, &at_ns, &context);
 	if (err)
 		return err;
-	return format->write(
-		&(struct export_context) {
-			.tape_path = tape_path,
-			.model = model,
-			.names = names,
-			.selection = selection,
-			.sums = sums,
-			.at_ns = options->at ? &at_ns : NULL,
-			.metric = options->metric >= 0 ? (enum metric)options->metric : METRIC_PEAK,
-			.mode = options->shows_all ? WALK_ALL : WALK_FOLD,
-		},
-		out);
+	context.model = model;
+	context.names = names;
+	return format->write(&context, out);
 }
 
 /* Writes to out, compressed as its name requires unless the format compresses itself. */
@@ -232,6 +243,10 @@ static struct err *options_check(const struct export_options *options,
 
 	if (!err && options->at)
 		err = moment_check(*format_ret, options->at, &moment);
+	if (!err)
+		err = export_metric_check(*format_ret, metric_of(options), options->at != NULL);
+	if (!err && options->scan && metric_of(options) != METRIC_RETAINED)
+		err = err_new(ERR_USAGE, "--scan is for --metric retained");
 	if (!err && (*format_ret)->is_gzip && packing_of(options->output) == PACKING_ZSTD)
 		err = err_new(ERR_USAGE,
 			      "%s: readers would take it for zstd, but a file of %s is gzip; "

@@ -7,13 +7,16 @@
 #include "cli/reading.h"
 #include "cli/suppressing.h"
 #include "groups/call_times.h"
+#include "groups/measure.h"
 #include "select/moment.h"
 #include "select/sums_rows.h"
+#include "sums/scans.h"
 
 struct flame_options {
 	const char *output;
 	bool force;
-	int metric;
+	int metric; /* flame_words */
+	uint64_t scan;
 	const char *at;
 	struct reading_part_options part;
 	struct suppressing_options suppressing;
@@ -28,9 +31,9 @@ struct flame_options {
 	struct reading_symbol_options symbols;
 };
 
-/* An extra metric: METRIC_ALLOCATED of latency sums. */
-enum { FLAME_LATENCY = METRICS };
-static const char *const flame_words[] = { METRIC_WORDS, "latency", NULL };
+/* Those of stacks, and METRIC_ALLOCATED of latency sums. */
+enum { FLAME_RETAINED = METRICS, FLAME_LATENCY };
+static const char *const flame_words[] = { METRIC_WORDS, METRIC_WORD_RETAINED, "latency", NULL };
 
 static bool is_latency(const struct flame_options *options)
 {
@@ -39,7 +42,7 @@ static bool is_latency(const struct flame_options *options)
 
 static enum metric metric_of(const struct flame_options *options)
 {
-	return is_latency(options) ? METRIC_ALLOCATED : (enum metric)options->metric;
+	return is_latency(options) ? METRIC_ALLOCATED : metric_of_stacks((unsigned)options->metric);
 }
 
 static const struct option_row rows[] = {
@@ -47,7 +50,11 @@ static const struct option_row rows[] = {
 	  "write to FILE instead of standard output" },
 	OUTPUT_FORCE_OPTION(struct flame_options, force),
 	{ "metric", 'm', "WHAT", OPTION_CHOICE, offsetof(struct flame_options, metric),
-	  "metric (latency: time in the allocator); default: peak", flame_words },
+	  "metric (retained: kept alive, at a leak scan; latency: time in the allocator); default: "
+	  "peak",
+	  flame_words },
+	{ "scan", 0, "N", OPTION_U64, offsetof(struct flame_options, scan),
+	  "--metric retained: of the Nth leak scan (default: the last)" },
 	{ "at", 0, "T", OPTION_TEXT, offsetof(struct flame_options, at),
 	  "what was alive at T (1.5s, 20ms, 75%, end, mark(NAME)), instead of at the peak" },
 	READING_PART_OPTIONS(struct flame_options, part),
@@ -103,9 +110,22 @@ static struct err *window_sums(const struct reading_part_options *part, const st
 	return err ? err : sums_allocated_between(model, from_ns, until_ns, arena, sums_ret);
 }
 
-/* The sums to draw: of the whole tape, of a part, or at a moment. */
+static struct err *retained_sums(uint64_t scan, const struct selection *selection,
+				 struct arena *arena, struct sums *sums_ret,
+				 struct flame_tape *tape)
+{
+	const struct measure measure = { .metric = METRIC_RETAINED, .scan = scan };
+	struct err *err = scan_choose(selection->model, scan, &tape->scan);
+
+	return err ? err : measure_sums(selection, &measure, arena, sums_ret);
+}
+
+/*
+ * The sums to draw: of the whole tape, of a part, at a moment or a leak scan; and in tape, of when
+ * they are.
+ */
 static struct err *flame_sums(const struct flame_options *options, struct suppressor *suppressor,
-			      struct arena *arena, struct sums *sums_ret, uint64_t *peak_ns_ret)
+			      struct arena *arena, struct sums *sums_ret, struct flame_tape *tape)
 {
 	struct selection_settings part = reading_part(&options->part);
 	const struct model *model = suppressor->model;
@@ -122,8 +142,10 @@ static struct err *flame_sums(const struct flame_options *options, struct suppre
 		return err;
 	if (is_latency(options))
 		return call_times_sums(selection, arena, sums_ret);
+	if (options->metric == FLAME_RETAINED)
+		return retained_sums(options->scan, selection, arena, sums_ret, tape);
 	*sums_ret = selection->sums;
-	*peak_ns_ret = selection->peak_ns;
+	tape->peak_ns = selection->peak_ns;
 	if (!options->at)
 		return NULL;
 	err = moment_parse(options->at, &moment);
@@ -173,7 +195,7 @@ static struct err *flame_draw(const struct flame_options *options, const struct 
 	suppressor_init(&suppressor, model, names, suppressions);
 	err = look_make(options, &tape);
 	if (!err)
-		err = flame_sums(options, &suppressor, &arena, &sums, &tape.peak_ns);
+		err = flame_sums(options, &suppressor, &arena, &sums, &tape);
 	if (err)
 		return err;
 	add_part(&part, options);
@@ -198,6 +220,12 @@ static struct err *flame_check(const struct flame_options *options)
 		err = look_make(options, &drawn);
 	if (!err && options->at && is_latency(options))
 		return err_new(ERR_USAGE, "--at is for live memory, --metric latency for calls");
+	if (!err && options->at && options->metric == FLAME_RETAINED)
+		return err_new(
+			ERR_USAGE,
+			"--at is for live memory, --metric retained for a leak scan: --scan");
+	if (!err && options->scan && options->metric != FLAME_RETAINED)
+		return err_new(ERR_USAGE, "--scan is for --metric retained");
 	return err ? err : selection_check(&part);
 }
 

@@ -1,16 +1,21 @@
 /* One of the measures: the first few in sight, the others in a menu. Digits choose them on pages that take measureKeys(). */
 import type { JSX } from "preact";
 import { atText } from "./clock";
-import { at, metric, update } from "./store";
+import { at, metric, tape, update } from "./store";
 import type { Metric } from "./url";
 import { Popover, Segmented } from "./ui/basics";
 import { IconChevron } from "./ui/icons";
 import { capital, measures } from "./vocabulary";
 import type { Measure } from "./vocabulary";
 
+/* Those that the tape has: a measure of leak scans is of tapes with one. */
+export function measuresHere(): readonly Measure[] {
+	return measures().filter((m) => !m.scan || tape.value?.has?.leak_scan);
+}
+
 /* Those that commands have, too, are asked for most. */
 export function measuresInOrder(): readonly Measure[] {
-	return [...measures()].sort((a, b) => Number(b.in_reports) - Number(a.in_reports));
+	return [...measuresHere()].sort((a, b) => Number(b.in_reports) - Number(a.in_reports));
 }
 
 const inSightTitle = (m: Measure) => (m.at ? `Live ${atText()}` : capital(m.title));

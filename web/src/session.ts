@@ -51,6 +51,7 @@ function whole(t: Partial<Tape> & Pick<Tape, "id" | "file" | "state">): Tape {
 			space: false,
 			latency: false,
 			marks: false,
+			leak_scan: false,
 			touches: false,
 		},
 		...t,

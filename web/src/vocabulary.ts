@@ -11,10 +11,10 @@ export type Vocabulary = Omit<Fields, "measures"> & { measures: Measure[] };
 
 export const vocabulary = signal<Vocabulary | null>(null);
 
-/* A report has answers about those that commands have, too. */
+/* A report has answers about those that commands have, too, and about those of a leak scan. */
 export function measures(): readonly Measure[] {
 	const all = vocabulary.value?.measures ?? [];
-	return REPORT ? all.filter((m) => m.in_reports) : all;
+	return REPORT ? all.filter((m) => m.in_reports || m.scan) : all;
 }
 
 export function measureOf(word: Metric): Measure {
@@ -26,6 +26,7 @@ export function measureOf(word: Metric): Measure {
 			doc: "",
 			sort: null,
 			at: false,
+			scan: false,
 			spans: false,
 			in_reports: false,
 		}

@@ -165,7 +165,7 @@ const struct shape shape_diff = SHAPE("Diff", struct diff_value, diff_members);
 
 bool diff_needs_rows(const struct diff_settings *settings)
 {
-	return settings->is_live || !measure_is_of_selection(settings->metric);
+	return settings->is_live || measure_needs_rows(settings->metric);
 }
 
 struct err *diff_subject_sum(struct diff_subject *subject, const struct diff_settings *settings,
@@ -177,7 +177,9 @@ struct err *diff_subject_sum(struct diff_subject *subject, const struct diff_set
 	if (settings->is_live)
 		return sums_at(subject->model, selection, subject->until_ns, arena, &subject->sums);
 	subject->suppressed = selection->suppressed_leaks.total;
-	return measure_sums(selection, settings->metric, 0, arena, &subject->sums);
+	return err_wrap(measure_sums(selection, &(struct measure) { .metric = settings->metric },
+				     arena, &subject->sums),
+			"%s", subject->tape);
 }
 
 struct diff_found diff_begin(const struct diff_subject *subjects,
@@ -232,7 +234,10 @@ bool diff_is_failed(const struct diff_found *found)
 	return false;
 }
 
-/* A moment has no leaks, and a span may have nothing that is alive at the peak. */
+/*
+ * A moment has no leaks, and a span may have nothing that is alive at the peak. Where the metric is
+ * no member of sums, it takes the place of temporary allocations.
+ */
 bool diff_metric_is_told(const struct diff_found *found, enum metric metric)
 {
 	const bool has_any =
@@ -241,20 +246,16 @@ bool diff_metric_is_told(const struct diff_found *found, enum metric metric)
 	assert((unsigned)metric < METRICS_NAMED);
 	if (metric == METRIC_LEAKED)
 		return !found->settings->is_live;
+	if (metric == METRIC_TEMPORARY)
+		return metric_is_member(found->settings->metric);
 	return metric != METRIC_PEAK || has_any;
 }
 
 /* --- the value ------------------------------------------------------------------------------ */
 
-/* Whether the sums have temporary allocations; otherwise that field holds another metric. */
-static bool has_temporary(const struct diff_found *found)
-{
-	return measure_is_of_selection(found->settings->metric);
-}
-
 static struct diff_sums sums_of(const struct diff_found *found, const struct model_stack_sums *sums)
 {
-	const bool is_known = has_temporary(found);
+	const bool is_known = metric_is_member(found->settings->metric);
 
 	return (struct diff_sums) {
 		.peak_bytes = sums->peak.bytes,
@@ -288,7 +289,7 @@ static struct err *totals_fill(const struct diff_found *found, struct arena *are
 	if (!changes)
 		return err_nomem();
 	for (unsigned metric = 0; metric < METRICS; metric++)
-		if (metric != METRIC_TEMPORARY || has_temporary(found))
+		if (metric != METRIC_TEMPORARY || metric_is_member(found->settings->metric))
 			changes[count++] = change_of(found, (enum metric)metric);
 	if ((unsigned)asked >= METRICS)
 		changes[count++] = change_of(found, asked);

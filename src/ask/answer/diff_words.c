@@ -61,6 +61,7 @@ const char *diff_metric_noun(const struct diff_settings *settings, enum metric m
 		[METRIC_LEAKED_COUNT] = "number of leaks",
 		[METRIC_TEMPORARY_BYTES] = "sum of temporary bytes",
 		[METRIC_WASTED] = "sum of wasted bytes",
+		[METRIC_RETAINED] = "retained size",
 	};
 
 	assert((unsigned)metric < METRICS_NAMED);

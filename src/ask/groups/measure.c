@@ -5,11 +5,13 @@
 #include "base/big.h"
 #include "select/passes.h"
 #include "select/sums_rows.h"
+#include "sums/holding.h"
+#include "sums/scans.h"
 
-bool measure_is_of_selection(enum metric metric)
+bool measure_needs_rows(enum metric metric)
 {
 	assert((unsigned)metric < METRICS_KEYED);
-	return metric != METRIC_LIVE && metric != METRIC_WASTED;
+	return metric == METRIC_LIVE || metric == METRIC_WASTED;
 }
 
 /* --- slack --------------------------------------------------------------------------------- */
@@ -89,26 +91,86 @@ static struct err *sums_of_moment(const struct selection *selection, uint64_t at
 	return err;
 }
 
+/* --- retained size ------------------------------------------------------------------------- */
+
+/*
+ * outermost[block] gets 1 for selected blocks that no selected block dominates; it has room for all
+ * of them.
+ */
+static struct err *outermost_find(const struct selection *selection, const struct model_scan *scan,
+				  uint8_t *outermost)
+{
+	CLEAN(free) uint32_t *groups = malloc((scan->block_count + 1) * sizeof(*groups));
+	uint64_t total;
+
+	if (!groups)
+		return err_nomem();
+	for (uint64_t i = 0; i < scan->block_count; i++)
+		groups[i] = selection_has_block(selection, &scan->blocks[i]) ? 0 : UINT32_MAX;
+	return holding_retained(scan, groups, 1, &total, outermost) ? NULL : err_nomem();
+}
+
+/* Adds to temporary of stacks, which is 0. */
+static struct err *retained_add(const struct selection *selection, uint64_t number,
+				struct model_stack_sums *stacks)
+{
+	CLEAN(free) uint8_t *outermost = NULL;
+	const struct model_scan *scan;
+	struct err *err = scan_choose(selection->model, number, &scan);
+
+	if (err)
+		return err;
+	outermost = malloc(scan->block_count + 1);
+	err = outermost ? outermost_find(selection, scan, outermost) : err_nomem();
+	for (uint64_t i = 0; !err && i < scan->block_count; i++) {
+		const struct model_scan_block *block = &scan->blocks[i];
+
+		if (!outermost[i])
+			continue;
+		stacks[block->stack].temporary.count++;
+		stacks[block->stack].temporary.bytes += block->retained_bytes;
+	}
+	return err;
+}
+
+static struct err *sums_of_retained(const struct selection *selection, uint64_t number,
+				    struct model_stack_sums *stacks)
+{
+	for (size_t i = 0; i < model_stack_count(selection->model); i++) {
+		stacks[i] = selection->sums.stacks[i];
+		stacks[i].temporary = (struct model_sum) { 0 };
+	}
+	return retained_add(selection, number, stacks);
+}
+
 /* --- sums ---------------------------------------------------------------------------------- */
 
-struct err *measure_sums(const struct selection *selection, enum metric metric, uint64_t at_ns,
+static struct err *stacks_measure(const struct selection *selection, const struct measure *measure,
+				  struct model_stack_sums *stacks)
+{
+	if (measure->metric == METRIC_RETAINED)
+		return sums_of_retained(selection, measure->scan, stacks);
+	return measure->metric == METRIC_LIVE ? sums_of_moment(selection, measure->at_ns, stacks)
+					      : sums_of_slack(selection, stacks);
+}
+
+struct err *measure_sums(const struct selection *selection, const struct measure *measure,
 			 struct arena *arena, struct sums *sums_ret)
 {
 	struct sums sums = { .model = selection->model };
 	struct model_stack_sums *stacks;
 	struct err *err;
 
-	assert((unsigned)metric < METRICS_KEYED);
+	assert((unsigned)measure->metric < METRICS_KEYED);
 	assert(selection->sums.model == selection->model);
-	if (measure_is_of_selection(metric)) {
+	if (metric_is_member(measure->metric)) {
 		*sums_ret = selection->sums;
 		return NULL;
 	}
 	stacks = arena_array(arena, model_stack_count(selection->model), sizeof(*stacks));
 	if (!stacks)
 		return err_nomem();
-	err = metric == METRIC_LIVE ? sums_of_moment(selection, at_ns, stacks)
-				    : sums_of_slack(selection, stacks);
+	err = stacks_measure(selection, measure, stacks);
 	if (err)
 		return err;
 	sums.stacks = stacks;
@@ -128,8 +190,7 @@ static void split_sums(const struct selection *selection, const uint8_t *part_of
 		metric_sums_add(&sums[part_of[i]], &selection->sums.stacks[i]);
 	for (unsigned i = 0; i < METRICS_NAMED; i++) {
 		for (unsigned part = 0; part < MEASURE_PARTS; part++)
-			values[i][part] =
-				measure_is_of_selection(i) ? metric_value(i, &sums[part]) : 0;
+			values[i][part] = metric_is_member(i) ? metric_value(i, &sums[part]) : 0;
 	}
 }
 
@@ -182,11 +243,33 @@ static struct err *split_rows(const struct selection *selection, uint64_t at_ns,
 	return err;
 }
 
-struct err *measure_split(const struct selection *selection, uint64_t at_ns, const uint8_t *part_of,
-			  uint64_t (*values)[MEASURE_PARTS])
+static struct err *split_retained(const struct selection *selection, uint64_t number,
+				  const uint8_t *part_of, uint64_t *values)
 {
+	const size_t count = model_stack_count(selection->model);
+	CLEAN(free) struct model_stack_sums *stacks = big_calloc(count + 1, sizeof(*stacks));
+	struct err *err = stacks ? retained_add(selection, number, stacks) : err_nomem();
+
+	if (err && err_code_of(err) == ERR_NOT_FOUND) {
+		err_destroy(err);
+		return NULL;
+	}
+	for (size_t i = 0; !err && i < count; i++)
+		values[part_of[i]] += stacks[i].temporary.bytes;
+	return err;
+}
+
+struct err *measure_split(const struct selection *selection, const struct measure *measure,
+			  const uint8_t *part_of, uint64_t (*values)[MEASURE_PARTS])
+{
+	const uint64_t at_ns = measure->at_ns;
+	struct err *err;
+
 	assert(part_of);
 	split_sums(selection, part_of, values);
+	err = split_retained(selection, measure->scan, part_of, values[METRIC_RETAINED]);
+	if (err)
+		return err;
 	if (!selection_is_all(selection))
 		return split_rows(selection, at_ns, part_of, values);
 	split_slack(selection->model, part_of, values[METRIC_WASTED]);

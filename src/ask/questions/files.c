@@ -62,7 +62,14 @@ static enum metric metric_asked(const struct parameters *with)
 
 static bool needs_rows(const struct parameters *with)
 {
-	return !measure_is_of_selection(metric_asked(with));
+	return measure_needs_rows(metric_asked(with));
+}
+
+static struct err *check(const struct parameters *with)
+{
+	if (with->scan && metric_asked(with) != METRIC_RETAINED)
+		return err_new(ERR_USAGE, "a leak scan is for the metric retained");
+	return NULL;
 }
 
 /* NULL: no memory. */
@@ -112,15 +119,15 @@ static struct err *rows_fill(const struct asked *asked, const struct source_file
 static struct err *ask(const struct asked *asked, void *result)
 {
 	const enum metric metric = (enum metric)asked->sort;
+	struct measure measure = { .metric = metric, .scan = asked->with->scan };
 	struct files_answer *answer = result;
 	struct source_files files;
 	struct sums sums;
-	uint64_t at_ns = 0;
-	struct err *err =
-		asked_moment(asked, asked->with->at, model_totals(asked->model)->peak_ns, &at_ns);
+	struct err *err = asked_moment(asked, asked->with->at, model_totals(asked->model)->peak_ns,
+				       &measure.at_ns);
 
 	if (!err)
-		err = measure_sums(asked->selection, metric, at_ns, asked->arena, &sums);
+		err = measure_sums(asked->selection, &measure, asked->arena, &sums);
 	if (!err)
 		err = source_files_find(&sums, asked->names, metric, asked->limits, asked->arena,
 					&files);
@@ -138,10 +145,11 @@ const struct question question_files = {
 	.summary = "source files, by what was allocated in their functions; see annotate",
 	.shape = &shape_files,
 	.depth = MODEL_SUMMARY,
-	.takes = TAKES(at) | TAKES(top),
+	.takes = TAKES(at) | TAKES(scan) | TAKES(top),
 	.selects = true,
 	.sorts = metric_words_all,
 	.sort = METRIC_PEAK,
+	.check = check,
 	.needs_rows = needs_rows,
 	.ask = ask,
 };

@@ -7,7 +7,7 @@
 
 #include "answer/about.h"
 #include "answer/frame.h"
-#include "model/scans.h"
+#include "sums/scans.h"
 
 /* Memcheck's classes in the order of its summary. */
 enum loss_kind {
@@ -56,15 +56,6 @@ extern const struct shape shape_scan_facts;
 
 struct err *scan_facts_find(const struct model_scan *scan, struct arena *arena,
 			    struct scan_facts *facts_ret);
-
-/* The last scan with a result, or the last one; NULL: none. */
-const struct model_scan *scan_last(const struct model *model);
-
-/*
- * The scan with this number; 0: the last one with a result. ERR_NOT_FOUND: there is none, or it has
- * no result.
- */
-struct err *scan_choose(const struct model *model, uint64_t id, const struct model_scan **scan_ret);
 
 /* The kind of each block of a scan that is on the tape and selected. */
 struct loss_view {

@@ -1,5 +1,6 @@
 #include "questions/tree.h"
 
+#include "groups/measure.h"
 #include "questions/questions.h"
 
 enum { ONE_IN_USUAL = 1000, DEPTH_MAX = 256 };
@@ -89,26 +90,34 @@ static size_t nodes_add(const struct asked *asked, const struct tree *tree, cons
 	return count;
 }
 
-static struct err *build(const struct asked *asked, enum tree_direction direction,
-			 const struct focus *focus, struct tree *tree_ret)
+static enum metric metric_asked(const struct asked *asked)
+{
+	return metric_of_stacks(asked->sort);
+}
+
+static struct err *build(const struct asked *asked, const struct sums *sums,
+			 enum tree_direction direction, const struct focus *focus,
+			 struct tree *tree_ret)
 {
 	const struct tree_settings settings = {
 		.direction = direction,
 		.mode = asked->mode,
-		.metric = (enum metric)asked->sort,
+		.metric = metric_asked(asked),
 		.share_min = asked->with->one_in ? (uint32_t)asked->with->one_in : ONE_IN_USUAL,
 		.depth_max = DEPTH_MAX,
 		.focus = focus,
 	};
 
-	return tree_build(&asked->selection->sums, asked->names, &settings, asked->arena, tree_ret);
+	return tree_build(sums, asked->names, &settings, asked->arena, tree_ret);
 }
 
-static struct err *whole_find(const struct asked *asked, struct tree_answer *answer)
+static struct err *whole_find(const struct asked *asked, const struct sums *sums,
+			      struct tree_answer *answer)
 {
 	struct tree_row *items;
-	struct err *err = build(asked, asked->with->bottom_up ? TREE_BOTTOM_UP : TREE_TOP_DOWN,
-				NULL, &answer->tree);
+	struct err *err =
+		build(asked, sums, asked->with->bottom_up ? TREE_BOTTOM_UP : TREE_TOP_DOWN, NULL,
+		      &answer->tree);
 
 	if (err)
 		return err;
@@ -121,18 +130,19 @@ static struct err *whole_find(const struct asked *asked, struct tree_answer *ans
 	return NULL;
 }
 
-static struct err *function_find(const struct asked *asked, struct tree_answer *answer)
+static struct err *function_find(const struct asked *asked, const struct sums *sums,
+				 struct tree_answer *answer)
 {
 	struct tree_row *items;
 	struct focus focus;
 	size_t up;
-	struct err *err = focus_find(&asked->selection->sums, asked->names, asked->with->function,
-				     asked->arena, &focus);
+	struct err *err =
+		focus_find(sums, asked->names, asked->with->function, asked->arena, &focus);
 
 	if (!err)
-		err = build(asked, TREE_TOP_DOWN, &focus, &answer->tree);
+		err = build(asked, sums, TREE_TOP_DOWN, &focus, &answer->tree);
 	if (!err)
-		err = build(asked, TREE_BOTTOM_UP, &focus, &answer->up);
+		err = build(asked, sums, TREE_BOTTOM_UP, &focus, &answer->up);
 	if (err)
 		return err;
 	items = arena_array(asked->arena, answer->tree.count + answer->up.count, sizeof(*items));
@@ -153,18 +163,30 @@ static struct err *function_find(const struct asked *asked, struct tree_answer *
 static struct err *ask(const struct asked *asked, void *result)
 {
 	struct tree_answer *answer = result;
-	struct err *err =
-		asked->with->function ? function_find(asked, answer) : whole_find(asked, answer);
+	const struct measure measure = { .metric = metric_asked(asked), .scan = asked->with->scan };
 	const struct model_stack_sums *total;
+	struct sums sums;
+	struct err *err = measure_sums(asked->selection, &measure, asked->arena, &sums);
 
+	if (!err)
+		err = asked->with->function ? function_find(asked, &sums, answer)
+					    : whole_find(asked, &sums, answer);
 	if (err)
 		return err;
 	total = &answer->tree.nodes[TREE_ROOT].total;
-	answer->metric = metric_words[asked->sort];
+	answer->metric = metric_words_all[measure.metric];
+	answer->whole = metric_value(measure.metric, &sums.total);
 	answer->bottom_up = asked->with->bottom_up;
 	answer->bytes = metric_bytes(answer->tree.metric, total);
 	answer->count = metric_calls(answer->tree.metric, total);
 	return about_find(asked, &answer->about);
+}
+
+static struct err *check(const struct parameters *with)
+{
+	if (with->scan && (!with->sort || strcmp(with->sort, METRIC_WORD_RETAINED) != 0))
+		return err_new(ERR_USAGE, "a leak scan is for the metric retained");
+	return NULL;
 }
 
 const struct question question_tree = {
@@ -172,9 +194,10 @@ const struct question question_tree = {
 	.summary = "who called whom, top-down or --bottom-up, or around one --function",
 	.shape = &shape_tree,
 	.depth = MODEL_SUMMARY,
-	.takes = TAKES(bottom_up) | TAKES(function) | TAKES(one_in) | TAKES(top),
+	.takes = TAKES(bottom_up) | TAKES(function) | TAKES(one_in) | TAKES(scan) | TAKES(top),
 	.selects = true,
-	.sorts = metric_words,
+	.sorts = metric_words_stacks,
 	.sort = METRIC_PEAK,
+	.check = check,
 	.ask = ask,
 };

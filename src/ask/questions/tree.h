@@ -9,7 +9,7 @@
 #include "trees/tree.h"
 
 struct tree_answer {
-	const char *metric;
+	const char *metric; /* metric_words_all */
 	bool bottom_up;
 	const char *function; /* NULL: of all functions */
 	uint64_t bytes, count;
@@ -21,6 +21,7 @@ struct tree_answer {
 	/* Not members. */
 	struct tree tree; /* of all functions, or what the function called */
 	struct tree up;	  /* callers of the function */
+	uint64_t whole;	  /* of the metric, of everything that is selected */
 };
 
 #endif

@@ -24,6 +24,14 @@ bool selection_is_all(const struct selection *selection)
 	return !selection->bits;
 }
 
+bool selection_has_block(const struct selection *selection, const struct model_scan_block *block)
+{
+	if (block->flags & MODEL_SCAN_OFF_TAPE)
+		return false;
+	return selection_is_all(selection) || (block->row < model_row_count(selection->model) &&
+					       selection_has(selection, block->row));
+}
+
 /* --- what is asked for --------------------------------------------------------------------- */
 
 struct request {

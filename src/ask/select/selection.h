@@ -15,6 +15,7 @@
 #ifndef MEMTAPE_SELECT_SELECTION_H
 #define MEMTAPE_SELECT_SELECTION_H
 
+#include "model/scans.h"
 #include "select/filter.h"
 #include "sums/suppress.h"
 
@@ -83,6 +84,9 @@ static inline bool selection_has(const struct selection *selection, uint64_t row
 {
 	return !selection->bits || (selection->bits[row / 64] >> row % 64 & 1);
 }
+
+/* Whether a block of a leak scan is on the tape and selected. */
+bool selection_has_block(const struct selection *selection, const struct model_scan_block *block);
 
 /*
  * Whether an allocation is part of the peak. For the peak of the run the model has exact flags,

@@ -4,11 +4,12 @@
 
 const char *const metric_words[] = { METRIC_WORDS, NULL };
 const char *const metric_words_all[] = { METRIC_WORDS, METRIC_WORDS_MORE, NULL };
+const char *const metric_words_stacks[] = { METRIC_WORDS, METRIC_WORD_RETAINED, NULL };
 static_assert(array_size(metric_words) == METRICS + 1, "a word for each");
 static_assert(array_size(metric_words_all) == METRICS_NAMED + 1, "a word for each");
 
 /*
- * Metrics without a member in a stack's sums (live at a moment, slack) are stored in `temporary`
+ * Metrics without a member in a stack's sums (live at a moment, slack, retained size) are stored in `temporary`
  * (groups/measure.h).
  */
 static const struct metric_row {
@@ -32,6 +33,7 @@ static const struct metric_row {
 	[METRIC_TEMPORARY_BYTES] = { OF(temporary), true, "temporary_bytes", "temporary_size",
 				     "temporary bytes" },
 	[METRIC_WASTED] = { OF(temporary), true, NULL, NULL, "wasted by the allocator" },
+	[METRIC_RETAINED] = { OF(temporary), true, NULL, NULL, "retained size" },
 	[METRIC_PEAK_COUNT] = { OF(peak), false, "peak_count", "peak_count",
 				"blocks alive at the peak" },
 };
@@ -61,6 +63,11 @@ const char *metric_doc(enum metric metric)
 		[METRIC_TEMPORARY_BYTES] = "Bytes of temporary allocations.",
 		[METRIC_WASTED] = "Usable minus requested bytes of all blocks: the cost of "
 				  "rounding up to the allocator's size classes.",
+		[METRIC_RETAINED] =
+			"What the blocks of a stack keep alive at the last leak scan: their own "
+			"bytes, and those of blocks that would be unreachable without them. Each "
+			"byte counts once: for the outermost of the selected blocks through which "
+			"every chain of pointers to it leads.",
 	};
 
 	assert((unsigned)metric < METRICS_NAMED);
@@ -72,6 +79,12 @@ bool metric_has_spans(enum metric metric)
 	assert((unsigned)metric < METRICS_KEYED);
 	return metric == METRIC_ALLOCATED || metric == METRIC_COUNT || metric == METRIC_TEMPORARY ||
 	       metric == METRIC_TEMPORARY_BYTES;
+}
+
+bool metric_is_member(enum metric metric)
+{
+	assert((unsigned)metric < METRICS_KEYED);
+	return metric != METRIC_LIVE && metric != METRIC_WASTED && metric != METRIC_RETAINED;
 }
 
 bool metric_is_bytes(enum metric metric)

@@ -16,27 +16,43 @@ enum metric {
 	METRIC_LIVE,	  /* bytes alive at a moment: needs special sums, see measure_sums */
 	METRIC_LEAKED_COUNT,
 	METRIC_TEMPORARY_BYTES,
-	METRIC_WASTED, /* usable minus requested bytes: needs them too */
+	METRIC_WASTED,	 /* usable minus requested bytes: needs them too */
+	METRIC_RETAINED, /* bytes kept alive at a leak scan: needs them too */
 	METRIC_PEAK_COUNT
 };
 
 enum {
-	METRICS = METRIC_TEMPORARY + 1,	   /* metrics that need only the sums of stacks */
-	METRICS_NAMED = METRIC_WASTED + 1, /* metrics that can be selected by a word */
+	METRICS = METRIC_TEMPORARY + 1,	     /* metrics that need only the sums of stacks */
+	METRICS_NAMED = METRIC_RETAINED + 1, /* metrics that can be selected by a word */
 	METRICS_KEYED = METRIC_PEAK_COUNT + 1
 };
 
 /* The words of both groups: for static tables with more words. */
-#define METRIC_WORDS	  "peak", "leaked", "allocated", "count", "temporary"
-#define METRIC_WORDS_MORE "live", "leaked_count", "temporary_bytes", "wasted"
+#define METRIC_WORDS	     "peak", "leaked", "allocated", "count", "temporary"
+#define METRIC_WORDS_MORE    "live", "leaked_count", "temporary_bytes", "wasted", METRIC_WORD_RETAINED
+#define METRIC_WORD_RETAINED "retained"
 
 /* --sort, --metric and --fail-if; the server's `m`. In enum order, NULL-terminated. */
 extern const char *const metric_words[];
 extern const char *const metric_words_all[];
 
+/* Of what has one number a stack: the first group, and `retained`. */
+extern const char *const metric_words_stacks[];
+
+static inline enum metric metric_of_stacks(unsigned index)
+{
+	return index < METRICS ? (enum metric)index : METRIC_RETAINED;
+}
+
 /* "alive at the peak" */
 const char *metric_title(enum metric metric);
 bool metric_is_bytes(enum metric metric);
+
+/*
+ * Whether it has a member of its own in the sums of a stack. Sums made for others
+ * (groups/measure.h) have them where temporary allocations would be.
+ */
+bool metric_is_member(enum metric metric);
 
 /* Explains a metric in sentences, for users who choose one. */
 const char *metric_doc(enum metric metric);
@@ -44,7 +60,7 @@ const char *metric_doc(enum metric metric);
 /* Whether it is additive over time, so that spans can be compared. */
 bool metric_has_spans(enum metric metric);
 
-/* "leaked_bytes": JSON member, CSV and SQL column. NULL for LIVE and WASTED. */
+/* "leaked_bytes": JSON member, CSV and SQL column. NULL for LIVE, WASTED and RETAINED. */
 const char *metric_key(enum metric metric);
 
 /* "leaked_size": sort key of groups, in memory-profiler's words; NULL for the same. */

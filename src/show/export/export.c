@@ -32,3 +32,21 @@ struct err *export_at_check(const struct export_format *format)
 		       format->kind == EXPORT_COURSE ? "what went on over time"
 						     : "single allocations and frees");
 }
+
+struct err *export_metric_check(const struct export_format *format, enum metric metric,
+				bool is_moment)
+{
+	if (metric != METRIC_RETAINED)
+		return NULL;
+	if (!format->has_metric)
+		return err_new(ERR_USAGE,
+			       "a %s file has sums of its own choice; the metric retained is for "
+			       "dot, flamegraph and folded",
+			       format->name);
+	if (is_moment)
+		return err_new(
+			ERR_USAGE,
+			"a moment does not go with the metric retained, which is of the time "
+			"of a leak scan");
+	return NULL;
+}

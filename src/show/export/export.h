@@ -19,6 +19,7 @@ struct export_context {
 	struct sums sums;		   /* of the selection, or at a moment */
 	const uint64_t *at_ns;		   /* that moment; NULL: the whole run */
 	enum metric metric;
+	const struct model_scan *scan; /* of METRIC_RETAINED; else NULL */
 	enum walk_mode mode;
 };
 
@@ -51,5 +52,12 @@ const struct export_format *export_find(const char *name); /* NULL: no such form
 
 /* Whether the format supports a single moment. ERR_USAGE: the reason why not. */
 struct err *export_at_check(const struct export_format *format);
+
+/*
+ * Whether the format can have the metric: METRIC_RETAINED takes the place of temporary allocations
+ * in sums, and is for formats with nothing but the metric. ERR_USAGE: the reason why not.
+ */
+struct err *export_metric_check(const struct export_format *format, enum metric metric,
+				bool is_moment);
 
 #endif

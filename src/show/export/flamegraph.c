@@ -14,6 +14,7 @@ static struct err *flamegraph_write(const struct export_context *context, FILE *
 		.sums = &context->sums,
 		.names = context->names,
 		.metric = context->metric,
+		.scan = context->scan,
 		.mode = context->mode,
 		.peak_ns = selection->peak_ns,
 	};

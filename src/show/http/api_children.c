@@ -97,6 +97,7 @@ static struct err *find(struct call *call, void *answer)
 static const struct param params[] = {
 	API_PARAM_MEASURE,
 	API_PARAM_AT,
+	API_PARAM_SCAN,
 	API_PARAM_DIRECTION,
 	{ .name = "path",
 	  .kind = PARAM_PATH,

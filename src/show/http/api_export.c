@@ -3,8 +3,9 @@
  */
 #include "export/export.h"
 
-#include "http/call.h"
+#include "http/api_parts.h"
 #include "select/sums_rows.h"
+#include "sums/scans.h"
 
 static const char *const frames_words[] = { "fold", "all", NULL };
 
@@ -19,10 +20,11 @@ static const struct param params[] = {
 	  .missing = "the whole run" },
 	{ .name = "m",
 	  .kind = PARAM_CHOICE,
-	  .words = metric_words,
+	  .words = metric_words_stacks,
 	  .fallback = METRIC_PEAK,
 	  .doc = "what is written, of formats that have one number a stack",
 	  .missing = "peak" },
+	API_PARAM_SCAN,
 	{ .name = "frames",
 	  .kind = PARAM_CHOICE,
 	  .words = frames_words,
@@ -60,13 +62,29 @@ static char *file_name(struct call *call, const struct export_format *format)
 	return name;
 }
 
+static struct err *retained_choose(struct call *call, const struct selection *selection,
+				   struct export_context *context)
+{
+	const struct measure measure = { .metric = METRIC_RETAINED,
+					 .scan = call_number(call, "scan") };
+	struct err *err = call_blame(call, measure.scan ? "scan" : "m",
+				     scan_choose(call->model, measure.scan, &context->scan));
+
+	return err ? err : measure_sums(selection, &measure, call->arena, &context->sums);
+}
+
 /* Sums of the selection, or at the requested moment: NULL if none. */
 static struct err *sums_choose(struct call *call, const struct export_format *format,
 			       const struct selection *selection, uint64_t *ns,
 			       struct export_context *context)
 {
-	struct err *err;
+	struct err *err = call_blame(
+		call, "m", export_metric_check(format, context->metric, call_has(call, "at")));
 
+	if (err)
+		return err;
+	if (context->metric == METRIC_RETAINED)
+		return retained_choose(call, selection, context);
 	context->sums = selection->sums;
 	if (!call_has(call, "at"))
 		return NULL;
@@ -87,7 +105,7 @@ static struct err *run(struct call *call)
 	struct export_context context = {
 		.tape_path = call->tape->source->path,
 		.model = call->model,
-		.metric = (enum metric)call_choice(call, "m"),
+		.metric = metric_of_stacks(call_choice(call, "m")),
 		.mode = call_choice(call, "frames") == 1 ? WALK_ALL : WALK_FOLD,
 	};
 	uint64_t at_ns = 0;

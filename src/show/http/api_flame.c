@@ -170,6 +170,7 @@ static struct err *find(struct call *call, void *answer)
 static const struct param params[] = {
 	API_PARAM_MEASURE,
 	API_PARAM_AT,
+	API_PARAM_SCAN,
 	API_PARAM_DIRECTION,
 	API_PARAM_ROOT,
 	{ .name = "focus",

@@ -7,6 +7,7 @@
 static const struct param params[] = {
 	API_PARAM_MEASURE,
 	API_PARAM_AT,
+	API_PARAM_SCAN,
 	API_PARAM_DIRECTION,
 	{ .name = "root", .kind = PARAM_PATH, .doc = "only what is below these functions" },
 	{ .name = "icicle", .kind = PARAM_FLAG, .doc = "the root on top", .missing = "0" },
@@ -28,6 +29,7 @@ static void titles_add(struct call *call, const struct api_tree *found, struct s
 	str_add(subtitle, names_short_path(process->exe));
 	str_printf(subtitle, " · pid %u · ran ", process->pid);
 	str_add_duration(subtitle, process->duration_ns);
+	flame_add_scan(subtitle, found->scan);
 	if (filter && *filter)
 		str_printf(subtitle, " · only %s", filter);
 }

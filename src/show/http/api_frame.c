@@ -7,6 +7,7 @@
 #include "groups/portrait.h"
 #include "http/api_parts.h"
 #include "sums/name_hash.h"
+#include "sums/scans.h"
 #include "time/spans.h"
 #include "trees/tree.h"
 
@@ -27,8 +28,7 @@ struct function {
 	struct call *call;
 	struct names *names;
 	uint64_t hash;
-	enum metric metric; /* for callers, callees and lines */
-	uint64_t at_ns;
+	struct measure measure; /* for callers, callees and lines */
 	struct api_range range;
 	const struct selection *selection;
 	struct sums sums; /* of the metric */
@@ -107,7 +107,7 @@ static int line_compare(const void *context, const void *a, const void *b)
 /* What each of its lines allocated, directly or in callees. */
 static struct err *lines_find(struct function *function)
 {
-	const enum metric metric = function->metric;
+	const enum metric metric = function->measure.metric;
 	CLEAN(map_deinit) struct map by_line = { 0 };
 	struct err *err = sums_total_up(&function->sums, function->call->arena);
 
@@ -214,7 +214,8 @@ static const struct shape shape_side = SHAPE("FrameShare", struct side_row, side
 
 static const struct member detail_members[] = {
 	MEMBER(struct frame_detail, function, FLAT, NULL, .shape = &api_shape_function),
-	MEMBER(struct frame_detail, metrics, ROWS, "every one", .shape = &shape_metric),
+	MEMBER(struct frame_detail, metrics, ROWS, "every one; retained of tapes with a leak scan",
+	       .shape = &shape_metric),
 	MEMBER(struct frame_detail, life, OBJECT, "null: nothing was freed", .shape = &shape_life,
 	       .nullable = true),
 	MEMBER(struct frame_detail, sizes, ROWS, "those there are", .shape = &shape_size),
@@ -258,20 +259,28 @@ static struct metric_row metric_row_of(enum metric metric, const uint64_t *value
 	};
 }
 
+static bool has_scan(const struct function *function)
+{
+	const struct model_scan *scan = scan_last(function->call->model);
+
+	return scan && !scan->trouble[0];
+}
+
 static struct err *metrics_fill(const struct function *function, struct shape_rows *rows)
 {
 	struct metric_row *items =
 		arena_array(function->call->arena, METRICS_NAMED, sizeof(*items));
 	uint64_t values[METRICS_NAMED][MEASURE_PARTS];
-	struct err *err = items ? measure_split(function->selection, function->at_ns,
+	struct err *err = items ? measure_split(function->selection, &function->measure,
 						function->inside, values)
 				: err_nomem();
 
 	if (err)
 		return err;
+	rows->items = items;
 	for (unsigned i = 0; i < METRICS_NAMED; i++)
-		items[i] = metric_row_of((enum metric)i, values[i]);
-	*rows = (struct shape_rows) { .items = items, .count = METRICS_NAMED };
+		if (i != METRIC_RETAINED || has_scan(function))
+			items[rows->count++] = metric_row_of((enum metric)i, values[i]);
 	return NULL;
 }
 
@@ -345,7 +354,7 @@ static struct err *side_fill(const struct function *function, enum tree_directio
 	const struct tree_settings settings = {
 		.direction = direction,
 		.mode = WALK_FOLD,
-		.metric = function->metric,
+		.metric = function->measure.metric,
 		.depth_max = 2,
 		.focus = &function->focus,
 		.path = &function->hash,
@@ -378,7 +387,7 @@ static struct err *function_find(struct function *function)
 	struct err *err = call_names(call, &function->names);
 
 	if (!err)
-		err = api_at(call, &function->at_ns);
+		err = api_measure(call, &function->measure);
 	if (!err)
 		err = api_range(call, &function->range);
 	if (!err)
@@ -388,8 +397,8 @@ static struct err *function_find(struct function *function)
 				 focus_find_hash(&function->selection->sums, function->names,
 						 function->hash, call->arena, &function->focus));
 	if (!err)
-		err = measure_sums(function->selection, function->metric, function->at_ns,
-				   call->arena, &function->sums);
+		err = measure_sums(function->selection, &function->measure, call->arena,
+				   &function->sums);
 	if (!err)
 		err = inside_find(function);
 	if (!err)
@@ -424,7 +433,7 @@ static struct err *detail_fill(struct function *function, struct frame_detail *d
 
 static struct err *find(struct call *call, void *answer)
 {
-	struct function function = { .call = call, .metric = call_choice(call, "m") };
+	struct function function = { .call = call };
 	struct err *err;
 
 	call_hash(call, "h", &function.hash);
@@ -439,6 +448,7 @@ static const struct param params[] = {
 	{ .name = "h", .kind = PARAM_HASH, .is_required = true, .doc = "the hash of the function" },
 	API_PARAM_MEASURE,
 	API_PARAM_AT,
+	API_PARAM_SCAN,
 };
 
 const struct route route_api_frame = {

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "sums/name_hash.h"
+#include "sums/scans.h"
 
 const char *const api_order_words[] = { "asc", "dsc", NULL };
 
@@ -18,6 +19,23 @@ struct err *api_select(struct call *call, const struct selection **selection_ret
 struct err *api_at(struct call *call, uint64_t *at_ns_ret)
 {
 	return call_moment(call, "at", model_totals(call->model)->peak_ns, at_ns_ret);
+}
+
+struct err *api_measure(struct call *call, struct measure *measure_ret)
+{
+	struct measure measure = { .metric = (enum metric)call_choice(call, "m"),
+				   .scan = call_number(call, "scan") };
+	const struct model_scan *scan = NULL;
+	struct err *err = api_at(call, &measure.at_ns);
+
+	if (!err && measure.metric == METRIC_RETAINED)
+		err = call_blame(call, measure.scan ? "scan" : "m",
+				 scan_choose(call->model, measure.scan, &scan));
+	if (scan)
+		measure.scan = scan->id;
+	if (!err)
+		*measure_ret = measure;
+	return err;
 }
 
 struct err *api_range(struct call *call, struct api_range *range_ret)

@@ -12,7 +12,7 @@
 /* The selection of q, from and until, with names ready. */
 struct err *api_select(struct call *call, const struct selection **selection_ret);
 
-/* The measure's parameters: words for `m`, and its `at`; defaults to the peak. */
+/* The measure's parameters: words for `m`, its `at` and its `scan`; defaults to the peak. */
 #define API_PARAM_MEASURE                                                                          \
 	{                                                                                          \
 		.name = "m", .kind = PARAM_CHOICE, .words = metric_words_all,                      \
@@ -23,6 +23,11 @@ struct err *api_select(struct call *call, const struct selection **selection_ret
 	{                                                                                          \
 		.name = "at", .kind = PARAM_MOMENT, .doc = "the moment of m=live",                 \
 		.missing = "the peak"                                                              \
+	}
+#define API_PARAM_SCAN                                                                             \
+	{                                                                                          \
+		.name = "scan", .kind = PARAM_NUMBER, .min = 1, .max = UINT32_MAX,                 \
+		.doc = "number of the leak scan of m=retained", .missing = "the last one"          \
 	}
 #define API_PARAM_OFF                                                                              \
 	{                                                                                          \
@@ -44,6 +49,9 @@ extern const char *const api_order_words[];
 	}
 
 struct err *api_at(struct call *call, uint64_t *at_ns_ret);
+
+/* By m, at and scan. ERR_NOT_FOUND: the tape has no such scan. */
+struct err *api_measure(struct call *call, struct measure *measure_ret);
 
 /* Beginning and end of a time range; the end is later than the beginning. */
 struct api_range {

@@ -117,16 +117,16 @@ struct answer_parts {
 
 static struct err *parts_find(struct call *call, struct answer_parts *parts)
 {
-	const enum metric metric = (enum metric)call_choice(call, "m");
-	uint64_t hash = 0, at_ns;
+	struct measure measure;
+	uint64_t hash = 0;
 	struct err *err = api_select(call, &parts->selection);
 
 	if (!err)
-		err = api_at(call, &at_ns);
+		err = api_measure(call, &measure);
 	if (!err)
 		err = call_names(call, &parts->names);
 	if (!err)
-		err = measure_sums(parts->selection, metric, at_ns, call->arena, &parts->sums);
+		err = measure_sums(parts->selection, &measure, call->arena, &parts->sums);
 	if (err)
 		return err;
 	call_hash(call, "file", &hash);
@@ -167,6 +167,7 @@ static const struct param params[] = {
 	{ .name = "file", .kind = PARAM_HASH, .is_required = true, .doc = "the file's id" },
 	API_PARAM_MEASURE,
 	API_PARAM_AT,
+	API_PARAM_SCAN,
 	{ .name = "l0",
 	  .kind = PARAM_NUMBER,
 	  .min = 1,

@@ -6,6 +6,7 @@
 #include "answer/program.h"
 #include "base/str.h"
 #include "http/server.h"
+#include "sums/scans.h"
 
 /* --- the shape ------------------------------------------------------------------------------ */
 
@@ -15,7 +16,7 @@ static const char *const state_words[] = {
 };
 
 struct has {
-	bool rows, free_stacks, usage, space, latency, marks, touches;
+	bool rows, free_stacks, usage, space, latency, marks, leak_scan, touches;
 };
 
 struct progress {
@@ -44,6 +45,7 @@ static const struct member has_members[] = {
 	MEMBER(struct has, space, FLAG, "looks at the address space"),
 	MEMBER(struct has, latency, FLAG, "how long calls took"),
 	MEMBER(struct has, marks, FLAG, NULL),
+	MEMBER(struct has, leak_scan, FLAG, "a leak scan with a result"),
 	MEMBER(struct has, touches, FLAG, "looks at which pages were touched"),
 };
 static const struct shape shape_has = SHAPE("TapeHas", struct has, has_members);
@@ -150,6 +152,7 @@ static bool has_note(const struct model *model, unsigned type)
 static struct has has_of(const struct model *model)
 {
 	const uint32_t flags = model_process(model)->flags;
+	const struct model_scan *scan = scan_last(model);
 
 	return (struct has) {
 		.rows = model_row_count(model) > 0,
@@ -158,6 +161,7 @@ static struct has has_of(const struct model *model)
 		.space = has_note(model, TAPE_EXT_SPACE),
 		.latency = flags & TAPE_FLAG_LATENCY,
 		.marks = has_note(model, TAPE_EXT_MARK),
+		.leak_scan = scan && !scan->trouble[0],
 		.touches = has_note(model, TAPE_EXT_TOUCHED),
 	};
 }

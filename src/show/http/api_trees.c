@@ -1,11 +1,12 @@
 #include "http/api_trees.h"
 
+#include "sums/scans.h"
+
 const char *const api_direction_words[] = { "down", "up", NULL };
 
 struct wanted {
 	const struct selection *selection;
-	enum metric metric;
-	uint64_t at_ns;
+	struct measure measure;
 };
 
 /* Sums of the metric and their totals, unless they are the selection's own. */
@@ -15,8 +16,7 @@ static struct err *kept_make(struct call *call, void *context, struct arena *are
 	const struct wanted *wanted = context;
 	struct sums *sums = arena_new(arena, struct sums);
 	struct err *err =
-		sums ? measure_sums(wanted->selection, wanted->metric, wanted->at_ns, arena, sums)
-		     : err_nomem();
+		sums ? measure_sums(wanted->selection, &wanted->measure, arena, sums) : err_nomem();
 
 	(void)call;
 	if (!err)
@@ -26,27 +26,39 @@ static struct err *kept_make(struct call *call, void *context, struct arena *are
 	return err;
 }
 
-/* Opening a branch requests the same sums again. */
-static struct err *sums_find(struct call *call, struct sums *sums_ret)
+/* What the sums depend on besides the metric: its moment or scan. */
+static uint64_t moment_of(const struct measure *measure)
 {
-	struct wanted wanted = { .metric = (enum metric)call_choice(call, "m") };
-	const bool is_selected = measure_is_of_selection(wanted.metric);
+	if (measure->metric == METRIC_RETAINED)
+		return measure->scan;
+	return measure->metric == METRIC_LIVE ? measure->at_ns : 0;
+}
+
+/* Opening a branch requests the same sums again. */
+static struct err *sums_find(struct call *call, struct api_tree *tree)
+{
+	struct wanted wanted = { 0 };
+	const struct measure *measure = &wanted.measure;
 	CLEAN(str_deinit) struct str key = { 0 };
 	const struct sums *kept;
 	const void *value;
-	struct err *err = api_at(call, &wanted.at_ns);
+	bool is_selected;
+	struct err *err = api_measure(call, &wanted.measure);
 
+	if (!err && measure->metric == METRIC_RETAINED)
+		err = scan_choose(call->model, measure->scan, &tree->scan);
 	if (!err)
 		err = api_select(call, &wanted.selection);
 	if (err)
 		return err;
+	is_selected = metric_is_member(measure->metric);
 	if (is_selected && wanted.selection->sums.totals) {
-		*sums_ret = wanted.selection->sums;
+		tree->sums = wanted.selection->sums;
 		return NULL;
 	}
 	str_printf(&key, "totals of %s at %llu of ",
-		   is_selected ? "it" : metric_words_all[wanted.metric],
-		   is_selected ? 0 : (unsigned long long)wanted.at_ns);
+		   is_selected ? "it" : metric_words_all[measure->metric],
+		   (unsigned long long)moment_of(measure));
 	call_part_key(call, &key);
 	if (key.failed)
 		return err_nomem();
@@ -54,10 +66,10 @@ static struct err *sums_find(struct call *call, struct sums *sums_ret)
 	if (err)
 		return err;
 	kept = value;
-	*sums_ret = *kept;
+	tree->sums = *kept;
 	/* what it was made of may have been dropped since */
 	if (is_selected)
-		sums_ret->stacks = wanted.selection->sums.stacks;
+		tree->sums.stacks = wanted.selection->sums.stacks;
 	return NULL;
 }
 
@@ -130,7 +142,7 @@ struct err *api_tree_find(struct call *call, const struct api_tree_settings *set
 	struct err *err = call_names(call, &tree.names);
 
 	if (!err)
-		err = sums_find(call, &tree.sums);
+		err = sums_find(call, &tree);
 	if (!err && settings->has_hidden)
 		err = hidden_find(call, &hidden, &asked.hidden);
 	if (!err)

@@ -33,10 +33,11 @@ struct api_tree {
 	const uint64_t *path; /* hashes from the root on, that of the focus first */
 	size_t path_count;
 	struct tree tree;
-	bool is_part; /* incomplete: only some of all nodes were visited */
+	const struct model_scan *scan; /* of METRIC_RETAINED; else NULL */
+	bool is_part;		       /* incomplete: only some of all nodes were visited */
 };
 
-/* From the parameters m, at, dir and those of a selection. */
+/* From the parameters m, at, scan, dir and those of a selection. */
 struct err *api_tree_find(struct call *call, const struct api_tree_settings *settings,
 			  struct api_tree *tree_ret);
 

@@ -134,10 +134,10 @@ static struct err *flames_ask(struct html_pack *pack, const struct detail *detai
 {
 	struct err *err = NULL;
 
-	for (size_t i = 0; metric_words[i]; i++) {
+	for (size_t i = 0; metric_words_stacks[i]; i++) {
 		for (size_t d = 0; !err && d < array_size(directions); d++)
 			err = asked(pack, NULL, "/api/v1/flame?dir=%s&m=%s&px=%u", directions[d],
-				    metric_words[i], detail->px);
+				    metric_words_stacks[i], detail->px);
 	}
 	return err;
 }
@@ -216,9 +216,10 @@ static struct err *trees_ask(struct html_pack *pack, const struct detail *detail
 {
 	struct err *err = NULL;
 
-	for (size_t i = 0; metric_words[i]; i++) {
+	for (size_t i = 0; metric_words_stacks[i]; i++) {
 		for (size_t d = 0; !err && d < array_size(directions); d++)
-			err = tree_ask(pack, metric_words[i], directions[d], detail->branches);
+			err = tree_ask(pack, metric_words_stacks[i], directions[d],
+				       detail->branches);
 	}
 	return err;
 }
@@ -302,8 +303,8 @@ static struct err *sources_ask(struct html_pack *pack, const struct detail *deta
 		at = (size_t)(id - pack->json.ptr);
 		err = asked(pack, NULL, "/api/v1/source?file=%.16s&l0=1", id);
 	}
-	for (size_t i = 1; !err && metric_words[i]; i++)
-		err = asked(pack, NULL, "/api/v1/files?sort=%s", metric_words[i]);
+	for (size_t i = 1; !err && metric_words_stacks[i]; i++)
+		err = asked(pack, NULL, "/api/v1/files?sort=%s", metric_words_stacks[i]);
 	return err;
 }
 

@@ -185,7 +185,8 @@
 			["alive at the peak", "leaked", "allocated", "of them temporary"];
 		/* A span of time may have what was allocated alone. */
 		const hasAll = f.sums && frames[0].sums.some((sum, at) => sum && at >> 1 !== 2);
-		const rows = names.map((what, i) => [hasAll || i === 2 ? what : "",
+		/* Where another metric takes its place, temporary allocations are not known. */
+		const rows = names.slice(0, f.sums && f.sums.length / 2).map((what, i) => [hasAll || i === 2 ? what : "",
 			f.sums && `${bytesText(f.sums[2 * i])} \u00b7 ${countText(f.sums[2 * i + 1])}`]);
 		return f.sums ? [["all of it", "bytes \u00b7 allocations", "soft"], ...rows] : [];
 	}
@@ -215,8 +216,8 @@
 			["of the frame it is in", parent ? share(f.value, parent.value) : ""],
 			[data.is_inverted ? "stacks that end here" : "in it alone",
 				f.self ? valueText(f.self) : ""],
-			[data.is_time ? "calls" : "", countText(f.calls)],
-			[data.is_time ? "mean" : "mean size", f.calls ?
+			[data.is_time ? "calls" : data.is_retained ? "blocks that hold it" : "", countText(f.calls)],
+			[data.is_time ? "mean" : data.is_retained ? "" : "mean size", f.calls ?
 				(data.is_time ? timeText : bytesText)(Math.round(f.bytes / f.calls)) : ""],
 			...sumsOf(f)];
 		for (const [what, value, kind] of facts.filter(fact => fact[0] && fact[1])) {

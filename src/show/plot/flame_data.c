@@ -36,13 +36,17 @@ static bool data_names(struct flame_picture *picture)
 	return true;
 }
 
-/* All metrics, regardless of the one drawn. */
-static void data_sums(struct str *out, const struct model_stack_sums *sums)
+/*
+ * All metrics, regardless of the one drawn. One that is no member of sums is where temporary
+ * allocations would be: these are then left out.
+ */
+static void data_sums(struct str *out, enum metric metric, const struct model_stack_sums *sums)
 {
 	const struct model_sum all[] = { sums->peak, sums->leaked, sums->allocated,
 					 sums->temporary };
+	const size_t count = array_size(all) - !metric_is_member(metric);
 
-	for (size_t i = 0; i < array_size(all); i++)
+	for (size_t i = 0; i < count; i++)
 		str_printf(out, "%s%llu,%llu", i ? "," : ",[", (unsigned long long)all[i].bytes,
 			   (unsigned long long)all[i].count);
 	str_add_char(out, ']');
@@ -66,7 +70,7 @@ static void data_frame(struct flame_picture *picture, size_t index)
 		str_printf(picture->out, ",%llu,%llu", (unsigned long long)facts->before,
 			   (unsigned long long)facts->after);
 	else if (facts->sums)
-		data_sums(picture->out, facts->sums);
+		data_sums(picture->out, picture->metric, facts->sums);
 	str_add_char(picture->out, ']');
 }
 
@@ -96,15 +100,16 @@ static void data_facts(struct flame_picture *picture)
 	add_text(picture, ",\"name_type\":", settings->look.name_type);
 	str_printf(picture->out,
 		   ",\"is_diff\":%s,\"scale\":%llu,\"is_bytes\":%s,\"is_time\":%s,\"icicle\":%s,"
-		   "\"is_inverted\":%s,\"is_moment\":%s,\n"
+		   "\"is_inverted\":%s,\"is_moment\":%s,\"is_retained\":%s,\n"
 		   "\"layout\":{\"row\":%u,\"base\":%u,\"margin\":%d,\"top\":%u,\"char\":%u.%02u,"
 		   "\"width\":%u,\"width_min\":%d,\"is_fixed\":%s,\"height\":%u},\n",
 		   bool_word(picture->is_diff), (unsigned long long)picture->scale,
 		   bool_word(metric_is_bytes(picture->metric)), bool_word(settings->is_time),
 		   bool_word(settings->is_icicle), bool_word(settings->is_inverted),
-		   bool_word(settings->is_moment), picture->row, flame_baseline(picture),
-		   FLAME_MARGIN, picture->top, letter / 100, letter % 100, picture->width,
-		   FLAME_WIDTH_MIN, bool_word(settings->look.width > 0), flame_height(picture));
+		   bool_word(settings->is_moment), bool_word(picture->metric == METRIC_RETAINED),
+		   picture->row, flame_baseline(picture), FLAME_MARGIN, picture->top, letter / 100,
+		   letter % 100, picture->width, FLAME_WIDTH_MIN,
+		   bool_word(settings->look.width > 0), flame_height(picture));
 }
 
 bool flame_data_write(struct flame_picture *picture)

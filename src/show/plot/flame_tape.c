@@ -66,6 +66,14 @@ void flame_add_date(struct str *text, uint64_t realtime_ns)
 		   broken.tm_mday, broken.tm_hour, broken.tm_min);
 }
 
+void flame_add_scan(struct str *text, const struct model_scan *scan)
+{
+	if (!scan)
+		return;
+	str_printf(text, " · leak scan %u after ", scan->id);
+	str_add_duration(text, scan->ns);
+}
+
 static void add_subtitle(struct str *text, const struct flame_tape *tape)
 {
 	const struct model *model = tape->sums->model;
@@ -82,6 +90,7 @@ static void add_subtitle(struct str *text, const struct flame_tape *tape)
 		str_add_duration(text,
 				 tape->peak_ns ? tape->peak_ns : model_totals(model)->peak_ns);
 	}
+	flame_add_scan(text, tape->scan);
 	str_add(text, " · ");
 	str_add_grouped(text, model_totals(model)->allocated.count);
 	str_add(text, " allocations");

@@ -61,8 +61,7 @@ static struct err *function_text(const struct report_context *context,
 	branches_total(&title, callees);
 	str_add(&title, " in ");
 	str_add_function(&title, answer->function, 60);
-	str_percent(share, metric_value(callees->metric, total),
-		    metric_value(callees->metric, &context->sums.total));
+	str_percent(share, metric_value(callees->metric, total), answer->whole);
 	text_heading(text, str_text(&title), share);
 	err = add_side(text, context, &answer->up, "Who called it");
 	return err ? err : add_side(text, context, callees, "What it called");

@@ -350,7 +350,8 @@ static void check_measure(const struct selection *selection, enum metric metric,
 	struct sums sums;
 	uint64_t live = 0, slack = 0;
 
-	assert_null(measure_sums(selection, metric, at_ns, &tape->arena, &sums));
+	assert_null(measure_sums(selection, &(struct measure) { .metric = metric, .at_ns = at_ns },
+				 &tape->arena, &sums));
 	for (uint64_t i = 0; i < model_row_count(tape->model); i++) {
 		const struct tape_row row = tape_row(tape, i);
 

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { requestOf } from "../../../web/src/frame/export";
 import { measuresInOrder } from "../../../web/src/measures";
+import { info } from "../../../web/src/store";
+import type { Info, Tape } from "../../../web/src/api/types";
 import {
 	capital,
 	countOfKey,
@@ -20,6 +22,7 @@ const measure = (word: string, more: Partial<Measure> = {}): Measure => ({
 	doc: "",
 	sort: null,
 	at: false,
+	scan: false,
 	spans: false,
 	in_reports: false,
 	...more,
@@ -49,6 +52,17 @@ test("measures are those of the server, those of its commands first", () => {
 	assert.equal(measureKnown("what is this", "peak"), "peak");
 });
 
+test("a measure of leak scans is offered for a tape that has one", () => {
+	const offered = (has: Partial<NonNullable<Tape["has"]>>) => {
+		info.value = { tapes: [{ id: "1", has }] } as unknown as Info;
+		return measuresInOrder().map((m) => m.word);
+	};
+	vocabulary.value = { measures: [measure("peak"), measure("retained", { scan: true })] } as Vocabulary;
+	assert.deepEqual(offered({ leak_scan: true }), ["peak", "retained"]);
+	assert.deepEqual(offered({ leak_scan: false }), ["peak"]);
+	assert.equal(measureKnown("retained", "peak"), "retained"); /* of an address: the server says why not */
+});
+
 test("a key of groups names one of their sums", () => {
 	assert.equal(sumOfKey("leaked_size"), "leaked_size");
 	assert.equal(sumOfKey("temporary_count"), "temporary_count");
@@ -63,10 +77,13 @@ test("a key of groups names one of their sums", () => {
 test("a file is asked for in the measure that it can have", () => {
 	const peak = measure("peak", { in_reports: true }),
 		live = measure("live", { at: true }),
-		wasted = measure("wasted");
+		wasted = measure("wasted"),
+		retained = measure("retained", { scan: true });
 	assert.deepEqual(requestOf(format(), peak), { path: "export", params: { c: "last", to: "folded", m: "peak" } });
 	assert.deepEqual(requestOf(format(), live), { path: "export", params: { c: "last", to: "folded", at: "peak" } });
 	assert.equal(requestOf(format(), wasted), null);
+	assert.deepEqual(requestOf(format(), retained)?.params, { c: "last", to: "folded", m: "retained" });
+	assert.deepEqual(requestOf(format({ has_metric: false }), retained)?.params, { c: "last", to: "folded" });
 	assert.deepEqual(requestOf(format({ has_metric: false }), wasted)?.params, { c: "last", to: "folded" });
 	assert.deepEqual(requestOf(format({ kind: "events", has_metric: false }), live)?.params, {
 		c: "last",

@@ -144,7 +144,7 @@ export interface Damage {
 
 export interface Diff extends Head {
 	by: "function" | "stack" | "module"; /* what rows are of */
-	metric: "peak" | "leaked" | "allocated" | "count" | "temporary" | "live" | "leaked_count" | "temporary_bytes" | "wasted"; /* what is compared */
+	metric: "peak" | "leaked" | "allocated" | "count" | "temporary" | "live" | "leaked_count" | "temporary_bytes" | "wasted" | "retained"; /* what is compared */
 	unit: "bytes" | "count"; /* of the metric */
 	verdict: string; /* what changed, in a sentence */
 	totals: Record<string, DiffTotal>; /* by metric */
@@ -409,7 +409,7 @@ export interface FrameDetail extends Head {
 	module: string | null; /* short name of the program or library */
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
-	metrics: FrameMetric[]; /* every one */
+	metrics: FrameMetric[]; /* every one; retained of tapes with a leak scan */
 	life: FrameLife | null; /* null: nothing was freed */
 	sizes: FrameSize[]; /* those there are */
 	curve: FrameCurve;
@@ -1015,6 +1015,7 @@ export interface Measure {
 	doc: string;
 	sort: string | null; /* the sort key of groups */
 	at: boolean; /* of a moment: takes `at` */
+	scan: boolean; /* of a leak scan: takes `scan`; tapes without one lack it */
 	spans: boolean; /* adds up over spans of time */
 	in_reports: boolean; /* reports can be sorted by it */
 }
@@ -1704,6 +1705,7 @@ export interface TapeHas {
 	space: boolean; /* looks at the address space */
 	latency: boolean; /* how long calls took */
 	marks: boolean;
+	leak_scan: boolean; /* a leak scan with a result */
 	touches: boolean; /* looks at which pages were touched */
 }
 

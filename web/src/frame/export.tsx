@@ -27,7 +27,8 @@ export function requestOf(format: ExportFormat, measure: Measure): Request | nul
 	if (format.path) return { path: format.path.replace(API, ""), params: metricParams() };
 	const params = { ...commonParams(), to: format.name };
 	if (measure.at && format.kind === "sums") return { path: "export", params: { ...params, ...atParams() } };
-	if (measure.in_reports) return { path: "export", params: { ...params, m: measure.word } };
+	if (measure.in_reports || (measure.scan && format.has_metric))
+		return { path: "export", params: { ...params, m: measure.word } };
 	return format.has_metric ? null : { path: "export", params };
 }
 

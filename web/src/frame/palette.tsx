@@ -8,11 +8,12 @@ import { clock } from "../clock";
 import { addTerm, quote } from "../filter";
 import * as format from "../format";
 import { asking, canMark, canSnapshot, canStop, isLive, paused, pauseSet } from "../live";
+import { measuresHere } from "../measures";
 import { pages } from "../pages/registry";
 import { filter, tapeId, update } from "../store";
 import { themeToggle } from "../theme";
 import { Sheet } from "../ui/sheet";
-import { capital, measures } from "../vocabulary";
+import { capital } from "../vocabulary";
 import { snapshot } from "./controls";
 import { helpOpen } from "./help";
 import { copyLink } from "./topbar";
@@ -38,7 +39,11 @@ const PARTS: readonly Command[] = [
 function commands(): Command[] {
 	return [
 		...pages.map((p) => ({ title: p.title, hint: `page \u00b7 g ${p.key}`, run: () => update({ page: p.id }) })),
-		...measures().map((m) => ({ title: capital(m.title), hint: "metric", run: () => update({ metric: m.word }) })),
+		...measuresHere().map((m) => ({
+			title: capital(m.title),
+			hint: "metric",
+			run: () => update({ metric: m.word }),
+		})),
 		...(REPORT ? [] : PARTS),
 		...(isLive.value
 			? [

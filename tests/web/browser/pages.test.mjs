@@ -108,6 +108,20 @@ test("the flame graph is asked for once a zoom, also where the panel beside it n
 	await clean(page);
 });
 
+test("without a leak scan retained size is not offered, and an address that has it says how to get one", async () => {
+	const page = await open("#/flame");
+	await page.getByRole("button", { name: "More measures" }).click();
+	await page.getByRole("button", { name: /^Wasted/ }).waitFor();
+	assert.equal(await page.getByRole("button", { name: "Retained size" }).count(), 0);
+	await page.keyboard.press("Escape");
+	await page.evaluate(() => {
+		location.hash = "#/flame?m=retained";
+	});
+	await page.getByRole("alert").getByText(/no leak scan; memtape record --leak-scan makes one/).waitFor();
+	assert.equal(await page.getByRole("radio", { checked: true, name: /size|peak|leaked/ }).count(), 0);
+	await clean(page, /404/);
+});
+
 test("layouts, measures and the table twin keep the selection", async () => {
 	const page = await open("#/flame?m=allocated");
 	await page.locator("canvas.flame-canvas").focus();

@@ -1,5 +1,6 @@
 // The Leaks page of a tape with a leak scan: its classes, what holds memory, and what came when.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { clean, has, open, settled, soon, THEMES, violations } from "../browser/harness.mjs";
 
@@ -45,6 +46,34 @@ test("a variable is named with what it keeps alive, and with the way to it", asy
 	await site.click();
 	const chain = page.getByRole("region", { name: "Shortest chain of pointers to it" });
 	assert.match(await chain.innerText(), /the_list[^]*at \+0x0[^]*keep/);
+	await clean(page);
+});
+
+test("retained size is a measure: what the blocks of each function keep alive", async () => {
+	const page = await open("#/flame");
+	await page.getByRole("button", { name: "More measures" }).click();
+	await page.getByRole("button", { name: "Retained size" }).click();
+	await has(page, "m", "retained");
+	await page.getByRole("radio", { name: "Retained size", checked: true }).waitFor();
+	await page.getByRole("tree", { name: "Flame graph, Retained size" }).waitFor();
+	await settled(page);
+	await page.getByRole("button", { name: "Export" }).click();
+	const [file] = await Promise.all([
+		page.waitForEvent("download"),
+		page.getByRole("button", { name: /^folded/ }).click(),
+	]);
+	assert.equal(
+		readFileSync(await file.path(), "utf8"),
+		"main;lose 32000\nmain;keep 30720\nmain;middle 9000\n", // what hangs on lost blocks is theirs
+	);
+	await page.locator("canvas.flame-canvas").focus();
+	await page.keyboard.press("t");
+	await page.waitForFunction(() => location.hash.startsWith("#/tree"));
+	await has(page, "m", "retained");
+	await settled(page);
+	await page.getByRole("treegrid").focus();
+	await page.keyboard.press("*");
+	await soon(() => page.getByRole("treegrid").innerText(), /main[^]*70\.0 KiB[^]*lose[^]*31\.3 KiB[^]*keep[^]*30\.0 KiB/);
 	await clean(page);
 });
 

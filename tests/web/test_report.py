@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from test_web import HERE, chromium, dist, env, modules, recording, run, tape  # noqa: F401  fixtures
+from test_web import HERE, chromium, dist, env, modules, recording, run, scanned_tape, tape  # noqa: F401  fixtures
 
 
 def iec(size):
@@ -45,3 +45,11 @@ def test_report(report, tape, env, dist):  # noqa: F811
     }
     run("node", "--test", HERE / "report" / "report.test.mjs", timeout=600,
         env=dict(env, MEMTAPE_URL=report.as_uri(), MEMTAPE_TOTALS=json.dumps(totals), CHROMIUM=chromium()))
+
+
+@pytest.mark.slow
+def test_a_report_has_the_retained_size_of_a_leak_scan(scanned_tape, env, dist, tmp_path):  # noqa: F811
+    path = tmp_path / "report.html"
+    run(recording.memtape(), "report", scanned_tape, "--html", "-o", path, env=recording.clean_env())
+    run("node", "--test", HERE / "report" / "scanned.test.mjs", timeout=600,
+        env=dict(env, MEMTAPE_URL=path.as_uri(), CHROMIUM=chromium()))

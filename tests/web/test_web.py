@@ -96,14 +96,19 @@ def watched(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def scanned(tmp_path_factory):
+def scanned_tape(tmp_path_factory):
     """A program that ends with blocks of every class, and a variable that keeps some."""
     folder = tmp_path_factory.mktemp("scanned")
     run("cc", "-g", "-O1", "-o", folder / "scanned", HERE / "scanned.c")
     run(recording.memtape(), "record", "-q", "--leak-scan", "--staleness=100ms", "-o", folder / "the.mtape", "--",
         folder / "scanned",
         env=recording.clean_env())
-    with served(folder / "the.mtape") as url:
+    return folder / "the.mtape"
+
+
+@pytest.fixture(scope="session")
+def scanned(scanned_tape):
+    with served(scanned_tape) as url:
         yield url
 
 

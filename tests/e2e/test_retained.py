@@ -190,6 +190,12 @@ def test_two_tapes_differ_by_it(scanned, tmp_path):
     text = memtape("diff", scanned.path, tmp_path / "other.mtape", "--metric", "retained")
     assert re.search(r"^  retained +\d", text, re.MULTILINE) and not re.search(r"^  temporary ", text, re.MULTILINE)
     assert "B's retained size is" in text
+    with serve(scanned.path, tmp_path / "other.mtape") as server:
+        asked = dict(zip(("c", "b"), (one["id"] for one in server.json("/api/v1/info")["tapes"])), m="retained")
+        answer = server.json("/api/v1/diff", **asked)
+        assert answer["totals"]["retained"] == found["totals"]["retained"] and answer["rows"] == found["rows"]
+        flame = server.json("/api/v1/diff/flame", **asked)
+        assert (flame["before"][0], flame["after"][0]) == (before, after)
     assert "excludes" in memtape("diff", scanned.path, scanned.path, "--metric", "retained", "--fail-if",
                                  "temporary>1", code=2)
 

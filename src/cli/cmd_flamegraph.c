@@ -32,8 +32,9 @@ struct flame_options {
 };
 
 /* Those of stacks, and METRIC_ALLOCATED of latency sums. */
-enum { FLAME_RETAINED = METRICS, FLAME_LATENCY };
-static const char *const flame_words[] = { METRIC_WORDS, METRIC_WORD_RETAINED, "latency", NULL };
+enum { FLAME_RETAINED = METRICS, FLAME_STALE, FLAME_LATENCY };
+static const char *const flame_words[] = { METRIC_WORDS, METRIC_WORD_RETAINED, METRIC_WORD_STALE,
+					   "latency", NULL };
 
 static bool is_latency(const struct flame_options *options)
 {
@@ -50,7 +51,8 @@ static const struct option_row rows[] = {
 	  "write to FILE instead of standard output" },
 	OUTPUT_FORCE_OPTION(struct flame_options, force),
 	{ "metric", 'm', "WHAT", OPTION_CHOICE, offsetof(struct flame_options, metric),
-	  "metric (retained: kept alive, at a leak scan; latency: time in the allocator); default: "
+	  "metric (retained: kept alive, at a leak scan; stale: alive and not used; latency: time "
+	  "in the allocator); default: "
 	  "peak",
 	  flame_words },
 	{ "scan", 0, "N", OPTION_U64, offsetof(struct flame_options, scan),
@@ -144,6 +146,9 @@ static struct err *flame_sums(const struct flame_options *options, struct suppre
 		return call_times_sums(selection, arena, sums_ret);
 	if (options->metric == FLAME_RETAINED)
 		return retained_sums(options->scan, selection, arena, sums_ret, tape);
+	if (options->metric == FLAME_STALE)
+		return measure_sums(selection, &(struct measure) { .metric = METRIC_STALE }, arena,
+				    sums_ret);
 	*sums_ret = selection->sums;
 	tape->peak_ns = selection->peak_ns;
 	if (!options->at)
@@ -205,7 +210,9 @@ static struct err *flame_draw(const struct flame_options *options, const struct 
 
 static enum model_depth flame_depth(const struct flame_options *options)
 {
-	return options->at ? MODEL_FULL : reading_part_depth(&options->part, MODEL_SUMMARY);
+	return options->at || options->metric == FLAME_STALE
+		       ? MODEL_FULL
+		       : reading_part_depth(&options->part, MODEL_SUMMARY);
 }
 
 /* Checks that need no tape. */
@@ -224,6 +231,8 @@ static struct err *flame_check(const struct flame_options *options)
 		return err_new(
 			ERR_USAGE,
 			"--at is for live memory, --metric retained for a leak scan: --scan");
+	if (!err && options->at && options->metric == FLAME_STALE)
+		return err_new(ERR_USAGE, "--at is for live memory, not for --metric stale");
 	if (!err && options->scan && options->metric != FLAME_RETAINED)
 		return err_new(ERR_USAGE, "--scan is for --metric retained");
 	return err ? err : selection_check(&part);

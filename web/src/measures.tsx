@@ -8,9 +8,10 @@ import { IconChevron } from "./ui/icons";
 import { capital, measures } from "./vocabulary";
 import type { Measure } from "./vocabulary";
 
-/* Those that the tape has: a measure of leak scans is of tapes with one. */
+/* Those that the tape has: measures of leak scans and of looks at touched pages are of tapes with them. */
 export function measuresHere(): readonly Measure[] {
-	return measures().filter((m) => !m.scan || tape.value?.has?.leak_scan);
+	const has = tape.value?.has;
+	return measures().filter((m) => (!m.scan || has?.leak_scan) && (!m.touches || has?.touches));
 }
 
 /* Those that commands have, too, are asked for most. */

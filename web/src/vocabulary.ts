@@ -11,10 +11,10 @@ export type Vocabulary = Omit<Fields, "measures"> & { measures: Measure[] };
 
 export const vocabulary = signal<Vocabulary | null>(null);
 
-/* A report has answers about those that commands have, too, and about those of a leak scan. */
+/* A report has answers about those that commands have, too, and about those of a leak scan and of looks at touched pages. */
 export function measures(): readonly Measure[] {
 	const all = vocabulary.value?.measures ?? [];
-	return REPORT ? all.filter((m) => m.in_reports || m.scan) : all;
+	return REPORT ? all.filter((m) => m.in_reports || m.scan || m.touches) : all;
 }
 
 export function measureOf(word: Metric): Measure {
@@ -27,6 +27,7 @@ export function measureOf(word: Metric): Measure {
 			sort: null,
 			at: false,
 			scan: false,
+			touches: false,
 			spans: false,
 			in_reports: false,
 		}

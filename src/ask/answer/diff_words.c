@@ -62,6 +62,7 @@ const char *diff_metric_noun(const struct diff_settings *settings, enum metric m
 		[METRIC_TEMPORARY_BYTES] = "sum of temporary bytes",
 		[METRIC_WASTED] = "sum of wasted bytes",
 		[METRIC_RETAINED] = "retained size",
+		[METRIC_STALE] = "sum of unused bytes",
 	};
 
 	assert((unsigned)metric < METRICS_NAMED);

@@ -3,13 +3,13 @@
  * which they were watched, and longer than a few looks.
  */
 #include "findings/finding.h"
-#include "findings/stale_sites.h"
+#include "groups/stale.h"
 
 enum { PERCENT_MIN = 50 /* of the site's live bytes */, LOOKS_MIN = 3 };
 
 static struct err *stale_add(const struct finding_search *search, const struct finder *finder,
 			     const struct stale_wanted *wanted, const struct site *site,
-			     const struct stale_of_site *found)
+			     const struct stale_group *found)
 {
 	CLEAN(str_deinit) struct str evidence = { 0 };
 	const struct finding finding = {
@@ -41,16 +41,16 @@ static struct err *stale_add(const struct finding_search *search, const struct f
 static struct err *look_at(struct finding_search *search, const struct finder *finder,
 			   const struct stale_wanted *wanted)
 {
-	struct stale_sites found;
+	struct stale_found found;
 	struct err *err = stale_find(wanted, search->model, search->arena, &found);
 
 	for (size_t i = 0; !err && i < search->sites.count; i++) {
-		const struct stale_sums *sums = &found.sites[i].sums;
+		const struct stale_sums *sums = &found.groups[i].sums;
 
 		if (sums->stale >= FINDING_LARGE_MIN && finding_is_worth(search, sums->stale) &&
 		    finding_is_share(sums->stale, sums->bytes, PERCENT_MIN))
 			err = stale_add(search, finder, wanted, &search->sites.items[i],
-					&found.sites[i]);
+					&found.groups[i]);
 	}
 	return err;
 }
@@ -59,7 +59,8 @@ static struct err *find(struct finding_search *search, const struct finder *find
 {
 	CLEAN(touches_deinit) struct touches touches = { 0 };
 	CLEAN(touches_state_deinit) struct touches_state state = { 0 };
-	struct stale_wanted wanted = { .sites = &search->sites,
+	struct stale_wanted wanted = { .group_of = search->sites.site_of,
+				       .group_count = search->sites.count,
 				       .touches = &touches,
 				       .state = &state,
 				       .limits = &search->limits };

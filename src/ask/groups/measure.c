@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "base/big.h"
+#include "groups/stale.h"
 #include "select/passes.h"
 #include "select/sums_rows.h"
 #include "sums/holding.h"
@@ -11,7 +12,7 @@
 bool measure_needs_rows(enum metric metric)
 {
 	assert((unsigned)metric < METRICS_KEYED);
-	return metric == METRIC_LIVE || metric == METRIC_WASTED;
+	return metric == METRIC_LIVE || metric == METRIC_WASTED || metric == METRIC_STALE;
 }
 
 /* --- slack --------------------------------------------------------------------------------- */
@@ -143,11 +144,49 @@ static struct err *sums_of_retained(const struct selection *selection, uint64_t 
 	return retained_add(selection, number, stacks);
 }
 
+/* --- stale --------------------------------------------------------------------------------- */
+
+static struct err *sums_of_stale(const struct selection *selection, struct arena *arena,
+				 struct model_stack_sums *stacks)
+{
+	struct stale_found found;
+	struct err *err = stale_stacks(selection, arena, &found);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < model_stack_count(selection->model); i++) {
+		const struct stale_sums *sums = &found.groups[i].sums;
+
+		stacks[i] = selection->sums.stacks[i];
+		stacks[i].temporary =
+			(struct model_sum) { .count = sums->stale_blocks, .bytes = sums->stale };
+	}
+	return NULL;
+}
+
+static struct err *split_stale(const struct selection *selection, const uint8_t *part_of,
+			       uint64_t *values)
+{
+	CLEAN(arena_deinit) struct arena arena = { 0 };
+	struct stale_found found;
+	struct err *err = stale_stacks(selection, &arena, &found);
+
+	if (err && err_code_of(err) == ERR_NOT_FOUND) {
+		err_destroy(err);
+		return NULL;
+	}
+	for (size_t i = 0; !err && i < model_stack_count(selection->model); i++)
+		values[part_of[i]] += found.groups[i].sums.stale;
+	return err;
+}
+
 /* --- sums ---------------------------------------------------------------------------------- */
 
 static struct err *stacks_measure(const struct selection *selection, const struct measure *measure,
-				  struct model_stack_sums *stacks)
+				  struct arena *arena, struct model_stack_sums *stacks)
 {
+	if (measure->metric == METRIC_STALE)
+		return sums_of_stale(selection, arena, stacks);
 	if (measure->metric == METRIC_RETAINED)
 		return sums_of_retained(selection, measure->scan, stacks);
 	return measure->metric == METRIC_LIVE ? sums_of_moment(selection, measure->at_ns, stacks)
@@ -170,7 +209,7 @@ struct err *measure_sums(const struct selection *selection, const struct measure
 	stacks = arena_array(arena, model_stack_count(selection->model), sizeof(*stacks));
 	if (!stacks)
 		return err_nomem();
-	err = stacks_measure(selection, measure, stacks);
+	err = stacks_measure(selection, measure, arena, stacks);
 	if (err)
 		return err;
 	sums.stacks = stacks;
@@ -268,6 +307,8 @@ struct err *measure_split(const struct selection *selection, const struct measur
 	assert(part_of);
 	split_sums(selection, part_of, values);
 	err = split_retained(selection, measure->scan, part_of, values[METRIC_RETAINED]);
+	if (!err)
+		err = split_stale(selection, part_of, values[METRIC_STALE]);
 	if (err)
 		return err;
 	if (!selection_is_all(selection))

@@ -17,8 +17,10 @@ struct measure {
 bool measure_needs_rows(enum metric metric);
 
 /*
- * The sums for a metric: the selection's, except `temporary` for METRIC_LIVE, METRIC_WASTED and
- * METRIC_RETAINED. Lives in the arena. ERR_NOT_FOUND: METRIC_RETAINED without such a scan.
+ * The sums for a metric: the selection's, except `temporary` for METRIC_LIVE, METRIC_WASTED,
+ * METRIC_RETAINED and METRIC_STALE. Lives in the arena. ERR_NOT_FOUND: METRIC_RETAINED without such
+ * a scan, METRIC_STALE without looks (groups/stale.h: at the one of stale_look(), not touched since
+ * the look before; the count is of whole blocks).
  *
  * Retained sizes of single blocks do not add up: a block inside another is in both. So that those
  * of stacks do, a selected block counts only where no other selected block dominates it: its
@@ -32,7 +34,7 @@ struct err *measure_sums(const struct selection *selection, const struct measure
 /*
  * Every metric with a word, for each part of the selection: part_of[stack] is the part of the
  * stack. values has room for METRICS_NAMED rows; that of METRIC_RETAINED is 0 if there is no such
- * scan. Of measure, the moment and the scan are used. Uses at most the memory of one moment or
+ * scan, that of METRIC_STALE if there are no looks. Of measure, the moment and the scan are used. Uses at most the memory of one moment or
  * scan. Needs MODEL_FULL; stops at its limits.
  */
 enum { MEASURE_PARTS = 3 };

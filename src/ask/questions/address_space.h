@@ -8,7 +8,7 @@
 #include "answer/frame.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "findings/stale_sites.h"
+#include "groups/stale.h"
 #include "space/rss.h"
 #include "space/space.h"
 #include "space/space_cells.h"

@@ -4,6 +4,7 @@
 #include "base/sort.h"
 #include "questions/address_space.h"
 #include "questions/questions.h"
+#include "sums/sites.h"
 
 enum { TOP_DEFAULT = 100 };
 
@@ -71,7 +72,7 @@ struct looking {
 	struct touches touches;
 	struct touches_state state;
 	struct sites sites;
-	struct stale_sites found;
+	struct stale_found found;
 	uint64_t ns, idle_ns;
 };
 
@@ -117,9 +118,8 @@ static struct err *look_take(struct looking *looking)
 static struct err *sums_find(struct looking *looking)
 {
 	const struct asked *asked = looking->asked;
-	const struct stale_wanted wanted = {
+	struct stale_wanted wanted = {
 		.selection = asked->selection,
-		.sites = &looking->sites,
 		.touches = &looking->touches,
 		.state = &looking->state,
 		.ns = looking->ns,
@@ -129,6 +129,8 @@ static struct err *sums_find(struct looking *looking)
 	struct err *err = sites_find(&asked->selection->sums, asked->names, asked->mode,
 				     asked->arena, &looking->sites);
 
+	wanted.group_of = looking->sites.site_of;
+	wanted.group_count = looking->sites.count;
 	return err ? err : stale_find(&wanted, asked->model, asked->arena, &looking->found);
 }
 
@@ -137,7 +139,7 @@ static struct err *sums_find(struct looking *looking)
 /* By stale bytes, then by all. */
 static int compare_sites(const void *context, const void *a, const void *b)
 {
-	const struct stale_of_site *found = context;
+	const struct stale_group *found = context;
 	const struct stale_sums *left = &found[*(const uint32_t *)a].sums;
 	const struct stale_sums *right = &found[*(const uint32_t *)b].sums;
 
@@ -171,18 +173,18 @@ static struct err *sites_fill(const struct looking *looking, struct stale_answer
 	if (!order)
 		return err_nomem();
 	for (size_t i = 0; i < looking->sites.count; i++) {
-		sums_join(&answer->sums, &looking->found.sites[i].sums);
-		if (looking->found.sites[i].sums.blocks > 0)
+		sums_join(&answer->sums, &looking->found.groups[i].sums);
+		if (looking->found.groups[i].sums.blocks > 0)
 			order[count++] = (uint32_t)i;
 	}
-	if (!sort_stable(order, count, sizeof(*order), compare_sites, looking->found.sites))
+	if (!sort_stable(order, count, sizeof(*order), compare_sites, looking->found.groups))
 		return err_nomem();
 	count = u64_min(count, top);
 	items = arena_array(asked->arena, count + 1, sizeof(*items));
 	if (!items)
 		return err_nomem();
 	for (size_t i = 0; i < count; i++) {
-		const struct stale_of_site *found = &looking->found.sites[order[i]];
+		const struct stale_group *found = &looking->found.groups[order[i]];
 		const uint32_t stack = looking->sites.items[order[i]].stacks[METRIC_PEAK];
 
 		items[i] = (struct stale_site) { found->sums,

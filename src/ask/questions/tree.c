@@ -182,6 +182,11 @@ static struct err *ask(const struct asked *asked, void *result)
 	return about_find(asked, &answer->about);
 }
 
+static bool needs_rows(const struct parameters *with)
+{
+	return with->sort && strcmp(with->sort, METRIC_WORD_STALE) == 0;
+}
+
 static struct err *check(const struct parameters *with)
 {
 	if (with->scan && (!with->sort || strcmp(with->sort, METRIC_WORD_RETAINED) != 0))
@@ -197,6 +202,7 @@ const struct question question_tree = {
 	.takes = TAKES(bottom_up) | TAKES(function) | TAKES(one_in) | TAKES(scan) | TAKES(top),
 	.selects = true,
 	.sorts = metric_words_stacks,
+	.needs_rows = needs_rows,
 	.sort = METRIC_PEAK,
 	.check = check,
 	.ask = ask,

@@ -67,6 +67,18 @@ struct err *touches_find(const struct model *model, struct touches *touches_ret)
 	return NULL;
 }
 
+bool touches_exist(const struct model *model)
+{
+	for (size_t i = 0; i < model_note_count(model); i++) {
+		const struct model_note *note = &model_notes(model)[i];
+
+		if (note->type == TAPE_EXT_TOUCHED && note->touched.flags & TAPE_TOUCHED_LAST &&
+		    !(note->touched.flags & TAPE_TOUCHED_TROUBLE))
+			return true;
+	}
+	return false;
+}
+
 struct err *touches_need(const struct touches *touches)
 {
 	if (touches->looks.count > 0)

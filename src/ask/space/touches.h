@@ -35,6 +35,9 @@ struct touches {
 struct err *touches_find(const struct model *model, struct touches *touches_ret);
 void touches_deinit(struct touches *touches);
 
+/* Whether the tape has a look. */
+bool touches_exist(const struct model *model);
+
 /* ERR_NOT_FOUND: there is no look, and why. */
 struct err *touches_need(const struct touches *touches);
 CLEAN_DEFINE_DEINIT(touches_deinit, struct touches);

@@ -4,12 +4,13 @@
 
 const char *const metric_words[] = { METRIC_WORDS, NULL };
 const char *const metric_words_all[] = { METRIC_WORDS, METRIC_WORDS_MORE, NULL };
-const char *const metric_words_stacks[] = { METRIC_WORDS, METRIC_WORD_RETAINED, NULL };
+const char *const metric_words_stacks[] = { METRIC_WORDS, METRIC_WORD_RETAINED, METRIC_WORD_STALE,
+					    NULL };
 static_assert(array_size(metric_words) == METRICS + 1, "a word for each");
 static_assert(array_size(metric_words_all) == METRICS_NAMED + 1, "a word for each");
 
 /*
- * Metrics without a member in a stack's sums (live at a moment, slack, retained size) are stored in `temporary`
+ * Metrics without a member in a stack's sums (live at a moment, slack, retained size, stale) are stored in `temporary`
  * (groups/measure.h).
  */
 static const struct metric_row {
@@ -34,6 +35,7 @@ static const struct metric_row {
 				     "temporary bytes" },
 	[METRIC_WASTED] = { OF(temporary), true, NULL, NULL, "wasted by the allocator" },
 	[METRIC_RETAINED] = { OF(temporary), true, NULL, NULL, "retained size" },
+	[METRIC_STALE] = { OF(temporary), true, NULL, NULL, "alive and not used" },
 	[METRIC_PEAK_COUNT] = { OF(peak), false, "peak_count", "peak_count",
 				"blocks alive at the peak" },
 };
@@ -68,6 +70,10 @@ const char *metric_doc(enum metric metric)
 			"bytes, and those of blocks that would be unreachable without them. Each "
 			"byte counts once: for the outermost of the selected blocks through which "
 			"every chain of pointers to it leads.",
+		[METRIC_STALE] =
+			"Bytes of live blocks in pages that were not written to between two "
+			"looks, before the program ended: memory that nobody uses, or only "
+			"reads.",
 	};
 
 	assert((unsigned)metric < METRICS_NAMED);
@@ -84,7 +90,8 @@ bool metric_has_spans(enum metric metric)
 bool metric_is_member(enum metric metric)
 {
 	assert((unsigned)metric < METRICS_KEYED);
-	return metric != METRIC_LIVE && metric != METRIC_WASTED && metric != METRIC_RETAINED;
+	return metric != METRIC_LIVE && metric != METRIC_WASTED && metric != METRIC_RETAINED &&
+	       metric != METRIC_STALE;
 }
 
 bool metric_is_bytes(enum metric metric)

@@ -18,30 +18,33 @@ enum metric {
 	METRIC_TEMPORARY_BYTES,
 	METRIC_WASTED,	 /* usable minus requested bytes: needs them too */
 	METRIC_RETAINED, /* bytes kept alive at a leak scan: needs them too */
+	METRIC_STALE,	 /* live bytes not touched for a while: needs them too */
 	METRIC_PEAK_COUNT
 };
 
 enum {
-	METRICS = METRIC_TEMPORARY + 1,	     /* metrics that need only the sums of stacks */
-	METRICS_NAMED = METRIC_RETAINED + 1, /* metrics that can be selected by a word */
+	METRICS = METRIC_TEMPORARY + 1,	  /* metrics that need only the sums of stacks */
+	METRICS_NAMED = METRIC_STALE + 1, /* metrics that can be selected by a word */
 	METRICS_KEYED = METRIC_PEAK_COUNT + 1
 };
 
 /* The words of both groups: for static tables with more words. */
-#define METRIC_WORDS	     "peak", "leaked", "allocated", "count", "temporary"
-#define METRIC_WORDS_MORE    "live", "leaked_count", "temporary_bytes", "wasted", METRIC_WORD_RETAINED
+#define METRIC_WORDS "peak", "leaked", "allocated", "count", "temporary"
+#define METRIC_WORDS_MORE                                                                          \
+	"live", "leaked_count", "temporary_bytes", "wasted", METRIC_WORD_RETAINED, METRIC_WORD_STALE
 #define METRIC_WORD_RETAINED "retained"
+#define METRIC_WORD_STALE    "stale"
 
 /* --sort, --metric and --fail-if; the server's `m`. In enum order, NULL-terminated. */
 extern const char *const metric_words[];
 extern const char *const metric_words_all[];
 
-/* Of what has one number a stack: the first group, and `retained`. */
+/* Of what has one number a stack: the first group, `retained` and `stale`. */
 extern const char *const metric_words_stacks[];
 
 static inline enum metric metric_of_stacks(unsigned index)
 {
-	return index < METRICS ? (enum metric)index : METRIC_RETAINED;
+	return (enum metric)(index < METRICS ? index : METRIC_RETAINED + index - METRICS);
 }
 
 /* "alive at the peak" */
@@ -60,7 +63,7 @@ const char *metric_doc(enum metric metric);
 /* Whether it is additive over time, so that spans can be compared. */
 bool metric_has_spans(enum metric metric);
 
-/* "leaked_bytes": JSON member, CSV and SQL column. NULL for LIVE, WASTED and RETAINED. */
+/* "leaked_bytes": JSON member, CSV and SQL column. NULL for those without. */
 const char *metric_key(enum metric metric);
 
 /* "leaked_size": sort key of groups, in memory-profiler's words; NULL for the same. */

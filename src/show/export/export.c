@@ -36,13 +36,16 @@ struct err *export_at_check(const struct export_format *format)
 struct err *export_metric_check(const struct export_format *format, enum metric metric,
 				bool is_moment)
 {
-	if (metric != METRIC_RETAINED)
+	if (metric != METRIC_RETAINED && metric != METRIC_STALE)
 		return NULL;
 	if (!format->has_metric)
 		return err_new(ERR_USAGE,
-			       "a %s file has sums of its own choice; the metric retained is for "
+			       "a %s file has sums of its own choice; the metric %s is for "
 			       "dot, flamegraph and folded",
-			       format->name);
+			       format->name, metric_words_all[metric]);
+	if (is_moment && metric == METRIC_STALE)
+		return err_new(ERR_USAGE, "a moment does not go with the metric stale, which is of "
+					  "the last look before the end");
 	if (is_moment)
 		return err_new(
 			ERR_USAGE,

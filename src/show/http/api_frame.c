@@ -6,6 +6,7 @@
 #include "base/sort.h"
 #include "groups/portrait.h"
 #include "http/api_parts.h"
+#include "space/touches.h"
 #include "sums/name_hash.h"
 #include "sums/scans.h"
 #include "time/spans.h"
@@ -279,7 +280,8 @@ static struct err *metrics_fill(const struct function *function, struct shape_ro
 		return err;
 	rows->items = items;
 	for (unsigned i = 0; i < METRICS_NAMED; i++)
-		if (i != METRIC_RETAINED || has_scan(function))
+		if ((i != METRIC_RETAINED || has_scan(function)) &&
+		    (i != METRIC_STALE || touches_exist(function->call->model)))
 			items[rows->count++] = metric_row_of((enum metric)i, values[i]);
 	return NULL;
 }

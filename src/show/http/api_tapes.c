@@ -6,6 +6,7 @@
 #include "answer/program.h"
 #include "base/str.h"
 #include "http/server.h"
+#include "space/touches.h"
 #include "sums/scans.h"
 
 /* --- the shape ------------------------------------------------------------------------------ */
@@ -162,7 +163,7 @@ static struct has has_of(const struct model *model)
 		.latency = flags & TAPE_FLAG_LATENCY,
 		.marks = has_note(model, TAPE_EXT_MARK),
 		.leak_scan = scan && !scan->trouble[0],
-		.touches = has_note(model, TAPE_EXT_TOUCHED),
+		.touches = touches_exist(model),
 	};
 }
 

@@ -93,7 +93,7 @@ static void add_totals(struct text *text, const struct diff_found *found)
 		if (diff_metric_is_told(found, metric))
 			add_total(text, found, metric);
 	}
-	if (found->settings->metric >= METRICS)
+	if ((unsigned)found->settings->metric >= METRICS)
 		add_total(text, found, found->settings->metric);
 	add_suppressed(text, found);
 }

@@ -94,7 +94,7 @@ static void add_totals(struct str *out, const struct diff_found *found)
 		if (diff_metric_is_told(found, metric))
 			add_total(out, found, metric);
 	}
-	if (found->settings->metric >= METRICS)
+	if ((unsigned)found->settings->metric >= METRICS)
 		add_total(out, found, found->settings->metric);
 	str_add(out, "</table></div>\n");
 }

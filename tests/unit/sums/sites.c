@@ -79,7 +79,7 @@ static void all_stacks_of_a_function_are_one_site(void **state)
 	assert_string_equal(function_of(fixture, &sites.items[0]), "parse");
 	assert_int_equal(sites.items[0].sums.peak.bytes, 300);
 	assert_int_equal(sites.items[0].stack_count, 2);
-	for (enum metric metric = 0; metric < METRICS_NAMED; metric++) {
+	for (unsigned metric = 0; metric < METRICS_NAMED; metric++) {
 		const uint32_t most = sites.items[0].stacks[metric];
 		uint64_t value = 0;
 

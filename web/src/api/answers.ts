@@ -144,7 +144,7 @@ export interface Damage {
 
 export interface Diff extends Head {
 	by: "function" | "stack" | "module"; /* what rows are of */
-	metric: "peak" | "leaked" | "allocated" | "count" | "temporary" | "live" | "leaked_count" | "temporary_bytes" | "wasted" | "retained"; /* what is compared */
+	metric: "peak" | "leaked" | "allocated" | "count" | "temporary" | "live" | "leaked_count" | "temporary_bytes" | "wasted" | "retained" | "stale"; /* what is compared */
 	unit: "bytes" | "count"; /* of the metric */
 	verdict: string; /* what changed, in a sentence */
 	totals: Record<string, DiffTotal>; /* by metric */
@@ -1016,6 +1016,7 @@ export interface Measure {
 	sort: string | null; /* the sort key of groups */
 	at: boolean; /* of a moment: takes `at` */
 	scan: boolean; /* of a leak scan: takes `scan`; tapes without one lack it */
+	touches: boolean; /* of looks at touched pages: tapes without them lack it */
 	spans: boolean; /* adds up over spans of time */
 	in_reports: boolean; /* reports can be sorted by it */
 }

@@ -1,4 +1,4 @@
-#include "findings/stale_sites.h"
+#include "groups/stale.h"
 
 #include <assert.h>
 
@@ -16,7 +16,7 @@ const uint64_t stale_ages_ns[STALE_AGES] = {
 
 struct looking {
 	const struct stale_wanted *wanted;
-	struct stale_sites found;
+	struct stale_found found;
 	struct pass pass;
 	uint64_t size[MODEL_BATCH];
 	uint64_t address[MODEL_BATCH];
@@ -46,7 +46,7 @@ static size_t age_of(uint64_t ns)
 }
 
 /* A part of a block, in pages that were touched last at the same time. */
-static void part_add(struct looking *looking, struct stale_of_site *site, uint64_t bytes,
+static void part_add(struct looking *looking, struct stale_group *site, uint64_t bytes,
 		     uint64_t touched_ns)
 {
 	const uint64_t idle_ns = looking->wanted->ns - u64_min(touched_ns, looking->wanted->ns);
@@ -66,7 +66,7 @@ static void part_add(struct looking *looking, struct stale_of_site *site, uint64
 	site->oldest_ns = u64_max(site->oldest_ns, idle_ns);
 }
 
-static void block_add(struct looking *looking, struct stale_of_site *site, uint64_t address,
+static void block_add(struct looking *looking, struct stale_group *site, uint64_t address,
 		      uint64_t bytes)
 {
 	const struct touches_run_vec *runs = &looking->wanted->state->runs;
@@ -98,16 +98,18 @@ static void batch_add(struct looking *looking)
 	pass_read(pass, MODEL_ADDRESS, looking->address);
 	pass_read(pass, MODEL_STACK, looking->stack);
 	for (size_t i = 0; i < pass->count; i++) {
-		const uint32_t site = looking->wanted->sites->site_of[looking->stack[i]];
+		const uint32_t stack = (uint32_t)looking->stack[i];
+		const uint32_t *group_of = looking->wanted->group_of;
+		const uint32_t group = group_of ? group_of[stack] : stack;
 
-		if (looking->free_ns[i] > looking->wanted->ns && site != UINT32_MAX)
-			block_add(looking, &looking->found.sites[site], looking->address[i],
+		if (looking->free_ns[i] > looking->wanted->ns && group != UINT32_MAX)
+			block_add(looking, &looking->found.groups[group], looking->address[i],
 				  looking->size[i]);
 	}
 }
 
 struct err *stale_find(const struct stale_wanted *wanted, const struct model *model,
-		       struct arena *arena, struct stale_sites *sites_ret)
+		       struct arena *arena, struct stale_found *found_ret)
 {
 	CLEAN(free) struct looking *looking = calloc(1, sizeof(*looking));
 	struct err *err = NULL;
@@ -115,15 +117,39 @@ struct err *stale_find(const struct stale_wanted *wanted, const struct model *mo
 	if (!looking)
 		return err_nomem();
 	looking->wanted = wanted;
-	looking->found.sites =
-		arena_array(arena, wanted->sites->count + 1, sizeof(*looking->found.sites));
-	if (!looking->found.sites)
+	looking->found.groups =
+		arena_array(arena, wanted->group_count + 1, sizeof(*looking->found.groups));
+	if (!looking->found.groups)
 		return err_nomem();
 	looking->pass = pass_begin_between(model, wanted->selection, 0, wanted->ns);
 	while (!err && pass_next(&looking->pass)) {
 		batch_add(looking);
 		err = wanted->limits ? sweep_check(wanted->limits) : NULL;
 	}
-	*sites_ret = looking->found;
+	*found_ret = looking->found;
 	return err;
+}
+
+struct err *stale_stacks(const struct selection *selection, struct arena *arena,
+			 struct stale_found *found_ret)
+{
+	CLEAN(touches_deinit) struct touches touches = { 0 };
+	CLEAN(touches_state_deinit) struct touches_state state = { 0 };
+	struct stale_wanted wanted = { .selection = selection,
+				       .group_count = model_stack_count(selection->model),
+				       .touches = &touches,
+				       .state = &state,
+				       .limits = &selection->limits };
+	struct err *err = touches_find(selection->model, &touches);
+	size_t look;
+
+	if (!err)
+		err = touches_need(&touches);
+	if (err)
+		return err;
+	look = stale_look(&touches);
+	wanted.ns = touches.looks.items[look].ns;
+	wanted.idle_ns = touches.period_ns;
+	err = touches_advance(&touches, look, &state);
+	return err ? err : stale_find(&wanted, selection->model, arena, found_ret);
 }

@@ -117,7 +117,10 @@ test("without a leak scan retained size is not offered, and an address that has 
 	await page.evaluate(() => {
 		location.hash = "#/flame?m=retained";
 	});
-	await page.getByRole("alert").getByText(/no leak scan; memtape record --leak-scan makes one/).waitFor();
+	await page
+		.getByRole("alert")
+		.getByText(/no leak scan; memtape record --leak-scan makes one/)
+		.waitFor();
 	assert.equal(await page.getByRole("radio", { checked: true, name: /size|peak|leaked/ }).count(), 0);
 	await clean(page, /404/);
 });

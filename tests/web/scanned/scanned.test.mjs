@@ -73,7 +73,10 @@ test("retained size is a measure: what the blocks of each function keep alive", 
 	await settled(page);
 	await page.getByRole("treegrid").focus();
 	await page.keyboard.press("*");
-	await soon(() => page.getByRole("treegrid").innerText(), /main[^]*70\.0 KiB[^]*lose[^]*31\.3 KiB[^]*keep[^]*30\.0 KiB/);
+	await soon(
+		() => page.getByRole("treegrid").innerText(),
+		/main[^]*70\.0 KiB[^]*lose[^]*31\.3 KiB[^]*keep[^]*30\.0 KiB/,
+	);
 	await clean(page);
 });
 

@@ -10,6 +10,7 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/monotonic.h"
 #include "base/str.h"
@@ -27,20 +28,23 @@ enum {
 
 CLEAN_DEFINE(closedir, DIR *);
 
+static uint64_t tracer_of(const struct status *status)
+{
+	return status_number(status, "TracerPid", 10, 0);
+}
+
 static struct err *refusal(pid_t pid, int error)
 {
 	struct status status;
-	uint64_t tracer;
 
 	if (!status_read(&status, pid, pid))
 		return err_new(ERR_NOT_FOUND, "process %d is gone", (int)pid);
-	tracer = status_number(&status, "TracerPid", 10, 0);
-	if (tracer)
+	if (tracer_of(&status))
 		return err_new(ERR_STATE,
 			       "process %d is traced by process %llu, a debugger, strace or "
 			       "`memtape record --leak-scan`; end that first: only one at a time "
 			       "may stop it",
-			       (int)pid, (unsigned long long)tracer);
+			       (int)pid, (unsigned long long)tracer_of(&status));
 	if (error == EPERM)
 		return err_new(ERR_STATE,
 			       "process %d may not be stopped: it runs as another user, has more "
@@ -48,6 +52,23 @@ static struct err *refusal(pid_t pid, int error)
 			       "/proc/sys/kernel/yama/ptrace_scope forbids it; root may",
 			       (int)pid);
 	return err_errno_new(error, "stop process %d", (int)pid);
+}
+
+/*
+ * Of a thread that is not the first. NULL: it is gone, or about to be. One that somebody else
+ * traces is none to be left alone: it would run on, and change what is looked at.
+ */
+static struct err *thread_refusal(pid_t pid, pid_t tid)
+{
+	struct status status;
+
+	if (!status_read(&status, pid, tid) || status_is_dead(&status) || !tracer_of(&status) ||
+	    tracer_of(&status) == (uint64_t)gettid())
+		return NULL;
+	return err_new(ERR_STATE,
+		       "thread %d of process %d is traced by process %llu, a debugger or strace; "
+		       "end that first: only one at a time may stop it",
+		       (int)tid, (int)pid, (unsigned long long)tracer_of(&status));
 }
 
 /* --- stopping -------------------------------------------------------------------------------- */
@@ -69,8 +90,12 @@ static struct err *seize(struct stop *stop, pid_t tid, const struct stop_kept *k
 	if (tid == stop->pid && status_read(&status, tid, tid) && status_is_dead(&status))
 		return NULL;
 
-	if (!is_kept && ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0)
-		return errno == ESRCH || tid != stop->pid ? NULL : refusal(stop->pid, errno);
+	if (!is_kept && ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) {
+		if (errno == ESRCH)
+			return NULL;
+		return tid == stop->pid ? refusal(stop->pid, errno)
+					: thread_refusal(stop->pid, tid);
+	}
 	thread = stop_threads_add(&stop->threads);
 	if (!thread) {
 		if (!is_kept)

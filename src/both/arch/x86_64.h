@@ -87,10 +87,11 @@ static inline void arch_pause(void)
 
 /*
  * Calls that create a process go to rec_syscall_fork(), those that close the sandbox to
- * rec_syscall_sandbox(), all others to rec_syscall_real() with unchanged arguments.
+ * rec_syscall_sandbox(), the one that ends the process to rec_syscall_exit(), all others to
+ * rec_syscall_real() with unchanged arguments.
  */
 _Static_assert(SYS_clone == 56 && SYS_fork == 57 && SYS_clone3 == 435 && SYS_seccomp == 317 &&
-		       SYS_prctl == 157,
+		       SYS_prctl == 157 && SYS_exit_group == 231,
 	       "as below");
 
 /* clang-format off */
@@ -110,6 +111,8 @@ _Static_assert(SYS_clone == 56 && SYS_fork == 57 && SYS_clone3 == 435 && SYS_sec
 		"	je rec_syscall_sandbox\n"                                                  \
 		"	cmp $157, %rdi\n"                                                          \
 		"	je rec_syscall_sandbox\n"                                                  \
+		"	cmp $231, %rdi\n"                                                          \
+		"	je rec_syscall_exit\n"                                                     \
 		"0:	jmp *rec_syscall_real(%rip)\n"                                             \
 		"1:	test $0x100, %esi\n" /* CLONE_VM */                                        \
 		"	jnz 0b\n"                                                                  \

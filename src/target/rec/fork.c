@@ -157,6 +157,15 @@ long rec_syscall_fork(long number, long a, long b, long c, long d, long e, long 
 	return result;
 }
 
+/* exit_group(), as in _exit(). A filter may refuse it: then the program goes on. */
+long rec_syscall_exit(long number, long a, long b, long c, long d, long e, long f)
+{
+	CHECK(number == SYS_exit_group);
+	rec_end((int)(a & 0xff));
+	rec_board_scan(REC_CALLER_SP());
+	return rec_syscall_real(number, a, b, c, d, e, f);
+}
+
 /*
  * Whether clone3() with this struct clone_args makes a process that returns where it was called.
  * The kernel refuses arguments it cannot read, so it is asked before we read them; where it may not
@@ -190,6 +199,8 @@ REC_EXPORT long syscall(long number, long a, long b, long c, long d, long e, lon
 		return rec_syscall_fork(number, a, b, c, d, e, f);
 	if (number == SYS_seccomp || number == SYS_prctl)
 		return rec_syscall_sandbox(number, a, b, c, d, e, f);
+	if (number == SYS_exit_group)
+		return rec_syscall_exit(number, a, b, c, d, e, f);
 	return rec_syscall_real(number, a, b, c, d, e, f);
 }
 #endif

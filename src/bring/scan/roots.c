@@ -7,7 +7,9 @@
 
 enum {
 	PAGE = 4096,
-	ARENA_BYTES = 64 << 20, /* glibc's arenas but the first begin at multiples of this */
+	TID_BYTES = 2048,	      /* of it, that are searched for the thread's number */
+	CONTROL_WORDS = 4 * PAGE / 8, /* of a thread's control block, and more */
+	ARENA_BYTES = 64 << 20,	      /* glibc's arenas but the first begin at multiples of this */
 	STACK_BYTES_MIN = 16 << 10
 };
 
@@ -296,23 +298,37 @@ static bool holds_stack(const struct finder *finder, const struct maps_entry *en
 }
 
 /*
- * Whether a thread's control block is at its end, which has its own address in two places. What
- * gcore writes lacks guards, or says that they can be read.
+ * The thread's control block at the end of a mapping, which has its own address in two places. What
+ * gcore writes lacks guards, or says that they can be read. *words_ret: how many there are up to the
+ * end, at most CONTROL_WORDS. 0: there is none.
  */
-static bool has_control_block(const struct finder *finder, const struct maps_entry *entry)
+static uint64_t control_block(const struct finder *finder, const struct maps_entry *entry,
+			      uint64_t words[CONTROL_WORDS], size_t *count_ret)
 {
-	enum { END_BYTES = 4 * PAGE };
+	enum { END_BYTES = CONTROL_WORDS * 8 };
 	const uint64_t begin = entry->end - u64_min(END_BYTES, entry->end - entry->begin);
 	uint8_t bytes[END_BYTES];
 	const size_t count = entry->end - begin;
 
 	if (!memory_read(&finder->request->memory, begin, bytes, count))
-		return false;
-	for (size_t at = 0; at + ARCH_CONTROL_SELF + 8 <= count; at += ARCH_CONTROL_ALIGNMENT)
-		if (load_u64(bytes + at) == begin + at &&
-		    load_u64(bytes + at + ARCH_CONTROL_SELF) == begin + at)
-			return true;
-	return false;
+		return 0;
+	for (size_t at = 0; at + ARCH_CONTROL_SELF + 8 <= count; at += ARCH_CONTROL_ALIGNMENT) {
+		if (load_u64(bytes + at) != begin + at ||
+		    load_u64(bytes + at + ARCH_CONTROL_SELF) != begin + at)
+			continue;
+		memcpy(words, bytes + at, count - at);
+		*count_ret = (count - at) / 8;
+		return begin + at;
+	}
+	return 0;
+}
+
+static bool has_control_block(const struct finder *finder, const struct maps_entry *entry)
+{
+	uint64_t words[CONTROL_WORDS];
+	size_t count;
+
+	return control_block(finder, entry, words, &count) != 0;
 }
 
 /* A stack that libc keeps for the next thread: below it is a guard. */
@@ -328,6 +344,53 @@ static bool is_left_stack(const struct finder *finder, const struct maps_entry *
 	if (below->is_file || below->is_writable || below->is_executable)
 		return false;
 	return !below->is_readable || has_control_block(finder, entry);
+}
+
+/*
+ * Where in a control block libc has the thread's number, which the kernel gave it: it is there in
+ * those of all threads that run. 0: not known.
+ */
+static size_t tid_place(const struct finder *finder)
+{
+	const struct stop_threads *threads = &finder->request->stop->threads;
+	uint32_t numbers[TID_BYTES / 4];
+	size_t place = 0;
+
+	for (size_t i = 0; i < threads->count; i++) {
+		const struct stop_thread *thread = &threads->items[i];
+		size_t at = u64_max(place, 1);
+
+		if (!thread->is_stopped ||
+		    !memory_read(&finder->request->memory, thread->registers[ARCH_REGSET_THREAD],
+				 numbers, TID_BYTES))
+			continue;
+		while (at < TID_BYTES / 4 && numbers[at] != (uint32_t)thread->tid)
+			at++;
+		if (at == TID_BYTES / 4 || (place && at != place))
+			return 0;
+		place = at;
+	}
+	return place;
+}
+
+/*
+ * A thread that has ended and can still be joined: glibc has its result in the control block. The
+ * kernel has set its number to 0; glibc sets that of a joined one to -1, and one that is detached
+ * has the address of its control block once more, where others have that of who joins them.
+ */
+static void add_unjoined(struct finder *finder, const struct maps_entry *entry)
+{
+	uint64_t words[CONTROL_WORDS];
+	size_t count, own_count = 0;
+	const uint64_t control = control_block(finder, entry, words, &count);
+	const size_t place = control ? tid_place(finder) : 0;
+
+	if (!place || place / 2 >= count || load_u32((const uint8_t *)words + place * 4) != 0)
+		return;
+	for (size_t i = 0; i < count; i++)
+		own_count += words[i] == control;
+	if (own_count == 2)
+		add_held(finder, TAPE_SCAN_TLS, 0, control, control + count * 8, "");
 }
 
 /* heap_info of glibc's malloc: the arena's address, the heap before it, two sizes. */
@@ -412,6 +475,8 @@ static void add_anonymous(struct finder *finder, const struct maps_entry *entry)
 	else if (is_own_mapping(finder, entry) || !is_left_stack(finder, entry))
 		add_held(finder, TAPE_SCAN_MAPPING, 0, entry->begin, entry->end,
 			 maps_name(request->maps, entry));
+	else
+		add_unjoined(finder, entry);
 }
 
 static bool begins(const char *text, const char *word)

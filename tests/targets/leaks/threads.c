@@ -27,6 +27,8 @@
  *	Run: detached_running, dtv 1: reachable 622 in 1
  *	Run: result_not_joined, dtv 1: reachable 623 in 1
  *	Run: result_lost: definite 624 in 1
+ *	Run: result_of_detached: definite 643 in 1
+ *	Run: results_of_three, dtv 1: definite 1287 in 2, reachable 645 in 1
  *	Run: arena_of_ended: definite 625 in 1, reachable 626 in 1
  *	Run: arenas_of_ended: definite 12520 in 20, indirect 5000 in 20, reachable 12540 in 20
  *	Run: arena_of_running, dtv 1: definite 628 in 1, reachable 1258 in 2
@@ -434,6 +436,41 @@ static void result_lost(void)
 	run_thread(return_624);
 }
 
+static void *return_643(void *argument)
+{
+	(void)argument;
+	return block(643);
+}
+
+static void *return_644(void *argument)
+{
+	(void)argument;
+	return block(644);
+}
+
+static void *return_645(void *argument)
+{
+	(void)argument;
+	return block(645);
+}
+
+static void result_of_detached(void)
+{
+	run_detached(return_643);
+}
+
+/* A detached one, a joined one, and one that can still be joined; all have stacks of their own. */
+static void results_of_three(void)
+{
+	pthread_t detached = start(return_643, NULL), joined = start(return_644, NULL);
+
+	start(return_645, NULL);
+	while (thread_count() > 1)
+		pause_ms(1);
+	NEED(!pthread_detach(detached));
+	NEED(!pthread_join(joined, NULL));
+}
+
 /* --- arenas ----------------------------------------------------------------------------------- */
 
 static void *allocate_and_end(void *argument)
@@ -692,6 +729,8 @@ static const struct leak_case cases[] = {
 	CASE(detached_running),
 	CASE(result_not_joined),
 	CASE(result_lost),
+	CASE(result_of_detached),
+	CASE(results_of_three),
 	CASE(arena_of_ended),
 	CASE(arenas_of_ended),
 	CASE(arena_of_running),

@@ -14,7 +14,7 @@ static const uint64_t AGE_MIN_NS = 250000000;
 
 struct resident_sums {
 	uint64_t blocks, bytes;
-	uint64_t resident, untouched, unknown, tail;
+	uint64_t resident, swapped, untouched, unknown, tail, zero;
 };
 
 struct resident_site {
@@ -24,7 +24,7 @@ struct resident_site {
 };
 
 struct residency_answer {
-	uint64_t ns;
+	uint64_t ns, wanted_ns;
 	struct resident_sums sums;
 	struct shape_rows sites;
 	struct quality quality;
@@ -35,13 +35,18 @@ static const struct member sums_members[] = {
 	MEMBER(struct resident_sums, bytes, BYTES, "requested", .title = "requested"),
 	MEMBER_AS("resident_bytes", struct resident_sums, resident, BYTES,
 		  "of them in pages with memory behind them", .title = "resident"),
+	MEMBER_AS("swapped_bytes", struct resident_sums, swapped, BYTES,
+		  "in pages that were swapped out", .title = "swapped"),
 	MEMBER_AS("untouched_bytes", struct resident_sums, untouched, BYTES,
 		  "in pages that were never written to, or given back", .title = "untouched"),
 	MEMBER_AS("tail_bytes", struct resident_sums, tail, BYTES,
 		  "of these, at the ends of blocks: more was requested than used",
 		  .title = "of it at ends"),
+	MEMBER_AS("zero_bytes", struct resident_sums, zero, BYTES,
+		  "of the untouched, in pages that were read: all share one page of zeros",
+		  .title = "of it only read"),
 	MEMBER_AS("unknown_bytes", struct resident_sums, unknown, BYTES,
-		  "of which it is not known: swapped out in part, or pages were not listed",
+		  "of which it is not known: not mapped then, or pages were not listed",
 		  .title = "unknown"),
 };
 static const struct shape shape_sums = SHAPE("ResidentSums", struct resident_sums, sums_members);
@@ -56,6 +61,9 @@ static const struct shape shape_site = SHAPE("ResidentSite", struct resident_sit
 static const struct member answer_members[] = {
 	MEMBER_AS("time_ns", struct residency_answer, ns, NS,
 		  "of the snapshot; null if there is none: then all is unknown", .nullable = true),
+	MEMBER_AS("wanted_ns", struct residency_answer, wanted_ns, NS,
+		  "--at, to which the snapshot is the nearest, or the peak, a quarter of a second "
+		  "after which it is the first; where there is none so late, the nearest"),
 	MEMBER(struct residency_answer, sums, FLAT, NULL, .shape = &shape_sums),
 	MEMBER(struct residency_answer, sites, ROWS, "functions, most untouched first",
 	       .shape = &shape_site),
@@ -70,7 +78,7 @@ struct looking {
 	struct space_residence residence;
 	struct sites sites;
 	struct resident_sums *sums; /* by site */
-	uint64_t ns;
+	uint64_t ns, wanted_ns;
 	bool has_snapshot;
 	struct pass pass;
 	uint64_t size[MODEL_BATCH];
@@ -120,6 +128,7 @@ static struct err *snapshot_find(struct looking *looking)
 		err = asked_moment(asked, asked->with->at, ns, &ns);
 	if (err)
 		return err;
+	looking->wanted_ns = ns;
 	all = mappings_snapshots(space_mappings(space));
 	if (all->count == 0) { /* everything is unknown */
 		looking->ns = ns;
@@ -145,6 +154,8 @@ static void sums_add(struct resident_sums *sums, uint64_t bytes, const struct sp
 	sums->untouched += of->untouched;
 	sums->unknown += of->unknown;
 	sums->tail += of->tail;
+	sums->swapped += of->swapped;
+	sums->zero += of->zero;
 }
 
 static void batch_add(struct looking *looking, struct resident_sums *all)
@@ -247,6 +258,7 @@ static struct err *ask(const struct asked *asked, void *result)
 		err = sums_find(looking, &answer->sums);
 	if (!err)
 		err = sites_fill(looking, &answer->sites);
+	answer->wanted_ns = looking->wanted_ns;
 	answer->ns = looking->has_snapshot ? looking->ns : SHAPE_NONE;
 	space_residence_deinit(&looking->residence);
 	return err ? err : quality_find(asked, &answer->quality);

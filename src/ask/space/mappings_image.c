@@ -222,32 +222,65 @@ struct mappings_runs mappings_runs_begin(const struct mappings_extent *extent)
 }
 
 /* Pages of the next run, at most those left; 0 at the end or if it is not a number. */
-static uint64_t take_run(struct mappings_runs *runs)
+static uint64_t take_run(struct mappings_runs *runs, enum mappings_pages *kind_ret)
 {
 	const uint64_t most = (runs->end - runs->address) / PAGE_BYTES;
 	uint64_t pages = 0;
+	char letter = 0;
 
 	for (; *runs->at && !strchr(", \n", *runs->at); runs->at++) {
 		const char c = *runs->at;
 		const unsigned digit = c >= 'a' ? (unsigned)(c - 'a' + 10) : (unsigned)(c - '0');
 
-		pages = u64_min(pages, most) * 16 + (digit & 15);
+		letter = c;
+		if (c != 's' && c != 'z')
+			pages = u64_min(pages, most) * 16 + (digit & 15);
 	}
 	if (*runs->at == ',')
 		runs->at++;
+	if (letter == 's' || letter == 'z') {
+		*kind_ret = letter == 's' ? MAPPINGS_SWAPPED : MAPPINGS_ZERO;
+	} else {
+		*kind_ret = runs->next;
+		runs->next = *kind_ret == MAPPINGS_RESIDENT ? MAPPINGS_ABSENT : MAPPINGS_RESIDENT;
+	}
 	return u64_min(pages, most);
 }
 
-bool mappings_runs_next(struct mappings_runs *runs, uint64_t *begin_ret, uint64_t *end_ret)
+bool mappings_runs_any(struct mappings_runs *runs, enum mappings_pages *kind_ret,
+		       uint64_t *begin_ret, uint64_t *end_ret)
 {
 	while (runs->at && *runs->at && *runs->at != ' ' && *runs->at != '\n' &&
 	       runs->address < runs->end) {
 		*begin_ret = runs->address;
-		*end_ret = runs->address += take_run(runs) * PAGE_BYTES;
-		runs->address += take_run(runs) * PAGE_BYTES;
-		if (*begin_ret < *end_ret)
+		*end_ret = runs->address += take_run(runs, kind_ret) * PAGE_BYTES;
+		if (*begin_ret < *end_ret && *kind_ret != MAPPINGS_ABSENT)
 			return true;
 	}
+	return false;
+}
+
+bool mappings_runs_next(struct mappings_runs *runs, uint64_t *begin_ret, uint64_t *end_ret)
+{
+	enum mappings_pages kind;
+
+	while (mappings_runs_any(runs, &kind, begin_ret, end_ret))
+		if (kind == MAPPINGS_RESIDENT)
+			return true;
+	return false;
+}
+
+bool mappings_extent_tells_swap(const struct mappings_extent *extent)
+{
+	struct mappings_runs runs = mappings_runs_begin(extent);
+	enum mappings_pages kind;
+	uint64_t begin, end;
+
+	if (extent->swap_bytes == 0)
+		return true;
+	while (mappings_runs_any(&runs, &kind, &begin, &end))
+		if (kind == MAPPINGS_SWAPPED)
+			return true;
 	return false;
 }
 

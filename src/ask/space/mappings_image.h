@@ -54,15 +54,25 @@ const char *mappings_image_range(const char *line, uint64_t *begin_ret, uint64_t
 const char *mappings_image_name(const struct mappings_image *image,
 				const struct mappings_extent *extent);
 
-/* Resident ranges of an extent, ascending, within it. */
+enum mappings_pages { MAPPINGS_RESIDENT, MAPPINGS_ABSENT, MAPPINGS_SWAPPED, MAPPINGS_ZERO };
+
+/* Ranges of an extent, ascending, within it. */
 struct mappings_runs {
 	const char *at;
 	uint64_t address;
 	uint64_t end;
+	enum mappings_pages next; /* what a number without a letter means */
 };
 
 struct mappings_runs mappings_runs_begin(const struct mappings_extent *extent);
+/* The next ranges whose pages are not absent. */
+bool mappings_runs_any(struct mappings_runs *runs, enum mappings_pages *kind_ret,
+		       uint64_t *begin_ret, uint64_t *end_ret);
+/* The resident ones alone. */
 bool mappings_runs_next(struct mappings_runs *runs, uint64_t *begin_ret, uint64_t *end_ret);
+
+/* Whether it is known which pages are swapped out: none, or they were listed. */
+bool mappings_extent_tells_swap(const struct mappings_extent *extent);
 
 /*
  * Whether resident pages are known exactly: they were listed, or all or none are resident.

@@ -6,6 +6,8 @@ void space_residence_deinit(struct space_residence *residence)
 {
 	space_ranges_deinit(&residence->known);
 	space_ranges_deinit(&residence->resident);
+	space_ranges_deinit(&residence->swapped);
+	space_ranges_deinit(&residence->zero);
 	*residence = (struct space_residence) { 0 };
 }
 
@@ -29,21 +31,28 @@ static bool ranges_add(struct space_ranges *ranges, uint64_t begin, uint64_t end
 	return space_ranges_push(ranges, (struct space_range) { begin, end, before });
 }
 
+static struct space_ranges *ranges_of(struct space_residence *residence, enum mappings_pages kind)
+{
+	if (kind == MAPPINGS_SWAPPED)
+		return &residence->swapped;
+	return kind == MAPPINGS_ZERO ? &residence->zero : &residence->resident;
+}
+
 static bool extent_add(struct space_residence *residence, const struct mappings_extent *extent)
 {
 	struct mappings_runs runs = mappings_runs_begin(extent);
+	enum mappings_pages kind;
 	uint64_t begin, end;
 
-	/* Which pages are swapped out is not listed. */
-	if (!mappings_extent_is_exact(extent) || extent->swap_bytes > 0)
+	if (!mappings_extent_is_exact(extent) || !mappings_extent_tells_swap(extent))
 		return true;
 	if (!ranges_add(&residence->known, extent->begin, extent->end))
 		return false;
 	if (!extent->runs)
 		return extent->rss_bytes == 0 ||
 		       ranges_add(&residence->resident, extent->begin, extent->end);
-	while (mappings_runs_next(&runs, &begin, &end))
-		if (!ranges_add(&residence->resident, begin, end))
+	while (mappings_runs_any(&runs, &kind, &begin, &end))
+		if (!ranges_add(ranges_of(residence, kind), begin, end))
 			return false;
 	return true;
 }
@@ -91,14 +100,14 @@ static uint64_t bytes_below(const struct space_ranges *ranges, uint64_t address)
 	return range->before + (address > range->begin ? address - range->begin : 0);
 }
 
-/* Where the last resident page before the end ends, at least begin. */
-static uint64_t resident_end(const struct space_ranges *resident, uint64_t begin, uint64_t end)
+/* Where the last page of these before the end ends, at least begin. */
+static uint64_t last_end(const struct space_ranges *ranges, uint64_t begin, uint64_t end)
 {
-	const size_t at = range_at(resident, end - 1);
+	const size_t at = range_at(ranges, end - 1);
 
-	if (at < resident->count && resident->items[at].begin < end)
+	if (at < ranges->count && ranges->items[at].begin < end)
 		return end;
-	return at > 0 && resident->items[at - 1].end > begin ? resident->items[at - 1].end : begin;
+	return at > 0 && ranges->items[at - 1].end > begin ? ranges->items[at - 1].end : begin;
 }
 
 static uint64_t bytes_between(const struct space_ranges *ranges, uint64_t begin, uint64_t end)
@@ -117,9 +126,12 @@ struct space_resident space_resident_of(const struct space_residence *residence,
 	end = address + bytes;
 	known = bytes_between(&residence->known, address, end);
 	found.resident = bytes_between(&residence->resident, address, end);
-	found.untouched = known - found.resident;
+	found.swapped = bytes_between(&residence->swapped, address, end);
+	found.zero = bytes_between(&residence->zero, address, end);
+	found.untouched = known - found.resident - found.swapped;
 	found.unknown = bytes - known;
 	if (found.unknown == 0)
-		found.tail = end - resident_end(&residence->resident, address, end);
+		found.tail = end - u64_max(last_end(&residence->resident, address, end),
+					   last_end(&residence->swapped, address, end));
 	return found;
 }

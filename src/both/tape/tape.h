@@ -369,7 +369,8 @@ struct tape_usage {
  *
  * RSS, ANON (of RSS: private memory, also of files) and SWAP are KiB. MARKS are letters: n
  * no-reserve, d not in core dumps, w wiped in forked children, g grows down; "-": none. RUNS are
- * counts of pages in hex, "resident,absent,resident...", from BEGIN on, the rest of them absent;
+ * counts of pages in hex, "resident,absent,resident...", from BEGIN on, the rest of them absent; in
+ * between, and not counting in that turn, "Ns": swapped out, "Nz": only read, the zero page.
  * "-": not examined. NAME, to the end of the line, may be empty.
  */
 struct tape_space {

@@ -99,7 +99,36 @@ static bool read_smaps(struct space_snapshot *snapshot, FILE *file)
 	return snapshot->extents.count > 0;
 }
 
-/* Finds the resident pages of partly resident mappings. For files it does not matter which. */
+/* Pages lent by a device, the kernel or a huge page pool are not part of RSS. */
+static bool is_lent(const char *name)
+{
+	return begins(name, "[vvar") || begins(name, "[vsyscall") ||
+	       begins(name, "/anon_hugepage") ||
+	       (begins(name, "/dev/") && !begins(name, "/dev/shm/") && !begins(name, "/dev/zero"));
+}
+
+static bool is_file(const char *name)
+{
+	return name[0] == '/';
+}
+
+/*
+ * Which pages of a file are resident does not matter. Private memory of which none is may have been
+ * read; reading each page of a large range is not worth that.
+ */
+static bool wants_runs(const struct space_snapshot *snapshot, const struct space_extent *extent,
+		       bool can_scan)
+{
+	const uint64_t kib = (extent->end - extent->begin) >> 10;
+	const char *name = snapshot->texts.ptr + extent->name;
+
+	if (extent->rss_kib >= kib || is_lent(name))
+		return false;
+	return extent->anonymous_kib > 0 || extent->swap_kib > 0 ||
+	       (can_scan && extent->perms[3] == 'p' && !is_file(name));
+}
+
+/* Finds the pages of mappings that are not resident as a whole. */
 static void read_runs(struct space_snapshot *snapshot, pid_t pid)
 {
 	char path[64];
@@ -108,14 +137,15 @@ static void read_runs(struct space_snapshot *snapshot, pid_t pid)
 
 	fd = open(str_format(path, sizeof(path), "/proc/%d/pagemap", (int)pid),
 		  O_RDONLY | O_CLOEXEC);
+	const bool can_scan = space_can_scan(fd);
+
 	for (size_t i = 0; i < snapshot->extents.count && rest > 0; i++) {
 		struct space_extent *extent = &snapshot->extents.items[i];
 		const size_t at = snapshot->texts.len;
 
-		if (extent->anonymous_kib == 0 ||
-		    extent->rss_kib >= (extent->end - extent->begin) >> 10 ||
-		    !space_runs(fd, extent->begin, extent->end, u64_min(rest, RUNS_BYTES_MAX),
-				&snapshot->texts))
+		if (!wants_runs(snapshot, extent, can_scan) ||
+		    !space_runs(fd, extent->begin, extent->end, extent->rss_kib / 4,
+				u64_min(rest, RUNS_BYTES_MAX), &snapshot->texts))
 			continue;
 		rest -= u64_min(snapshot->texts.len - at, rest);
 		str_add_char(&snapshot->texts, '\0');
@@ -144,19 +174,6 @@ static bool read_full(struct space *space, pid_t pid)
 }
 
 /* --- quick snapshots ----------------------------------------------------------------------- */
-
-/* Pages lent by a device, the kernel or a huge page pool are not part of RSS. */
-static bool is_lent(const char *name)
-{
-	return begins(name, "[vvar") || begins(name, "[vsyscall") ||
-	       begins(name, "/anon_hugepage") ||
-	       (begins(name, "/dev/") && !begins(name, "/dev/shm/") && !begins(name, "/dev/zero"));
-}
-
-static bool is_file(const char *name)
-{
-	return name[0] == '/';
-}
 
 /* False: not supported by the kernel. */
 static bool scan_extent(struct space_snapshot *snapshot, struct space_extent *extent, int fd,

@@ -1,5 +1,5 @@
 /*
- * space_runs: resident pages of a range from /proc/PID/pagemap. Since Linux 6.7 an ioctl reports
+ * space_runs: the pages of a range from /proc/PID/pagemap. Since Linux 6.7 an ioctl reports
  * the ranges, at a tenth of the cost of smaps; before, eight bytes must be read per page.
  */
 #include "collect/space_runs.h"
@@ -31,18 +31,23 @@ enum { SCAN_FILE = 1 << 2, SCAN_PRESENT = 1 << 3, SCAN_SWAPPED = 1 << 4, SCAN_PF
 static const uint64_t READ_PAGES_MAX = UINT64_C(1) << 20; /* 4 GiB: reads 8 MiB */
 static const uint64_t ENTRY_PRESENT = UINT64_C(1) << 63;
 static const uint64_t ENTRY_SWAPPED = UINT64_C(1) << 62;
+static const uint64_t ENTRY_FILE = UINT64_C(1) << 61;
+static const uint64_t ENTRY_EXCLUSIVE = UINT64_C(1) << 56;
+
+enum page { PAGE_RESIDENT, PAGE_ABSENT, PAGE_SWAPPED, PAGE_ZERO };
 
 struct runs {
 	struct str text;
 	size_t most;	 /* maximum bytes of text */
 	uint64_t at;	 /* everything before has been written, except the open run */
 	uint64_t length; /* of the open run, in pages */
-	bool is_resident;
+	enum page kind;	 /* of the open run */
+	enum page next;	 /* resident or absent: what a number without a letter means */
 };
 
 static struct runs runs_begin(uint64_t begin, size_t most)
 {
-	return (struct runs) { .most = most, .at = begin, .is_resident = true };
+	return (struct runs) { .most = most, .at = begin };
 }
 
 static bool runs_are_too_long(const struct runs *runs)
@@ -50,29 +55,43 @@ static bool runs_are_too_long(const struct runs *runs)
 	return runs->text.failed || runs->text.len > runs->most;
 }
 
-static void runs_say(struct runs *runs)
+static void runs_say_one(struct runs *runs, uint64_t length, const char *letter)
 {
 	if (!runs_are_too_long(runs))
-		str_printf(&runs->text, "%s%llx", runs->text.len ? "," : "",
-			   (unsigned long long)runs->length);
+		str_printf(&runs->text, "%s%llx%s", runs->text.len ? "," : "",
+			   (unsigned long long)length, letter);
 }
 
-static void runs_add(struct runs *runs, bool is_resident, uint64_t pages)
+static void runs_say(struct runs *runs)
 {
-	if (pages > 0 && is_resident != runs->is_resident) {
+	if (runs->length == 0)
+		return;
+	if (runs->kind == PAGE_SWAPPED || runs->kind == PAGE_ZERO) {
+		runs_say_one(runs, runs->length, runs->kind == PAGE_ZERO ? "z" : "s");
+		return;
+	}
+	if (runs->kind != runs->next)
+		runs_say_one(runs, 0, "");
+	runs_say_one(runs, runs->length, "");
+	runs->next = runs->kind == PAGE_RESIDENT ? PAGE_ABSENT : PAGE_RESIDENT;
+}
+
+static void runs_add(struct runs *runs, enum page kind, uint64_t pages)
+{
+	if (pages > 0 && kind != runs->kind) {
 		runs_say(runs);
-		runs->is_resident = is_resident;
+		runs->kind = kind;
 		runs->length = 0;
 	}
 	runs->length += pages;
 }
 
-static void runs_region(struct runs *runs, uint64_t begin, uint64_t end)
+static void runs_region(struct runs *runs, uint64_t begin, uint64_t end, enum page kind)
 {
 	if (begin < runs->at || end <= begin)
 		return;
-	runs_add(runs, false, (begin - runs->at) >> PAGE_SHIFT);
-	runs_add(runs, true, (end - begin) >> PAGE_SHIFT);
+	runs_add(runs, PAGE_ABSENT, (begin - runs->at) >> PAGE_SHIFT);
+	runs_add(runs, kind, (end - begin) >> PAGE_SHIFT);
 	runs->at = end;
 }
 
@@ -81,25 +100,35 @@ static bool runs_end(struct runs *runs, struct str *text)
 {
 	CLEAN(str_deinit) struct str words = { 0 };
 
-	if (runs->is_resident)
+	if (runs->kind != PAGE_ABSENT)
 		runs_say(runs);
 	words = runs->text;
 	runs->text = (struct str) { 0 };
-	if (words.failed || words.len > runs->most)
+	if (words.failed || words.len > runs->most || words.len == 0)
 		return false;
 	str_add(text, str_text(&words));
 	return !text->failed;
 }
 
+static enum page kind_of(const struct scan_region *region)
+{
+	if (region->categories & SCAN_PFN_ZERO)
+		return PAGE_ZERO;
+	return region->categories & SCAN_PRESENT ? PAGE_RESIDENT : PAGE_SWAPPED;
+}
+
 static void count(const struct scan_region *region, struct space_found *found)
 {
 	const uint64_t pages = (region->end - region->begin) >> PAGE_SHIFT;
+	const enum page kind = kind_of(region);
 
-	if (region->categories & SCAN_SWAPPED)
+	if (kind == PAGE_ZERO)
+		found->zero += pages;
+	else if (kind == PAGE_SWAPPED)
 		found->swapped += pages;
-	if (region->categories & SCAN_PRESENT)
+	else
 		found->resident += pages;
-	if (region->categories & SCAN_PRESENT && region->categories & SCAN_FILE)
+	if (kind == PAGE_RESIDENT && region->categories & SCAN_FILE)
 		found->file += pages;
 }
 
@@ -114,10 +143,9 @@ static bool scan(int fd, uint64_t begin, uint64_t end, bool tells_files, struct 
 		.end = end,
 		.regions = (uint64_t)(uintptr_t)regions,
 		.region_count = REGIONS,
-		.category_inverted = SCAN_PFN_ZERO,
-		.category_mask = SCAN_PFN_ZERO,
 		.category_anyof_mask = SCAN_PRESENT | SCAN_SWAPPED,
-		.return_mask = SCAN_PRESENT | SCAN_SWAPPED | (tells_files ? SCAN_FILE : 0),
+		.return_mask =
+			SCAN_PRESENT | SCAN_SWAPPED | SCAN_PFN_ZERO | (tells_files ? SCAN_FILE : 0),
 	};
 
 	*found = (struct space_found) { 0 };
@@ -128,12 +156,18 @@ static bool scan(int fd, uint64_t begin, uint64_t end, bool tells_files, struct 
 			return false;
 		for (int i = 0; i < region_count; i++) {
 			count(&regions[i], found);
-			if (regions[i].categories & SCAN_PRESENT)
-				runs_region(runs, regions[i].begin, regions[i].end);
+			runs_region(runs, regions[i].begin, regions[i].end, kind_of(&regions[i]));
 		}
 		arguments.begin = arguments.walk_end;
 	}
 	return true;
+}
+
+/* Otherwise the numbers of a mapping say it: all of it is resident, or nothing was touched. */
+static bool is_worth_listing(const struct space_found *found, uint64_t begin, uint64_t end)
+{
+	return found->swapped > 0 || found->zero > 0 ||
+	       (found->resident > 0 && found->resident < (end - begin) >> PAGE_SHIFT);
 }
 
 bool space_scan(int fd, uint64_t begin, uint64_t end, bool tells_files, size_t most,
@@ -142,20 +176,49 @@ bool space_scan(int fd, uint64_t begin, uint64_t end, bool tells_files, size_t m
 	struct runs runs = runs_begin(begin, most);
 	const bool ok = fd >= 0 && scan(fd, begin, end, tells_files, &runs, found);
 
-	found->has_runs = ok && found->resident > 0 &&
-			  found->resident < (end - begin) >> PAGE_SHIFT && most > 0 &&
-			  runs_end(&runs, text);
+	found->has_runs =
+		ok && most > 0 && is_worth_listing(found, begin, end) && runs_end(&runs, text);
 	str_deinit(&runs.text);
 	return ok;
 }
 
-static bool read_entries(int fd, uint64_t begin, uint64_t end, struct runs *runs)
+bool space_can_scan(int fd)
+{
+	struct runs runs = runs_begin(0, 0);
+	struct space_found found;
+
+	return fd >= 0 && scan(fd, 0, 1 << PAGE_SHIFT, false, &runs, &found);
+}
+
+/* --- kernels without the ioctl ------------------------------------------------------------------ */
+
+/* Both readings of pages that look like the zero page: that they are it, and that they are not. */
+struct readings {
+	struct runs zero, resident;
+	uint64_t present, like_zero; /* pages */
+};
+
+static void read_entry(struct readings *readings, uint64_t entry)
+{
+	const bool is_like_zero =
+		entry & ENTRY_PRESENT && !(entry & (ENTRY_FILE | ENTRY_EXCLUSIVE));
+	const enum page kind = entry & ENTRY_PRESENT   ? PAGE_RESIDENT
+			       : entry & ENTRY_SWAPPED ? PAGE_SWAPPED
+						       : PAGE_ABSENT;
+
+	readings->present += kind == PAGE_RESIDENT;
+	readings->like_zero += is_like_zero;
+	runs_add(&readings->zero, is_like_zero ? PAGE_ZERO : kind, 1);
+	runs_add(&readings->resident, kind, 1);
+}
+
+static bool read_entries(int fd, uint64_t begin, uint64_t end, struct readings *readings)
 {
 	uint64_t entries[ENTRIES];
 
 	if ((end - begin) >> PAGE_SHIFT > READ_PAGES_MAX)
 		return false;
-	while (begin < end && !runs_are_too_long(runs)) {
+	while (begin < end && !runs_are_too_long(&readings->resident)) {
 		const size_t wanted = u64_min((end - begin) >> PAGE_SHIFT, ENTRIES);
 		const ssize_t bytes = pread(fd, entries, wanted * sizeof(*entries),
 					    (off_t)(begin >> PAGE_SHIFT) * 8);
@@ -163,29 +226,38 @@ static bool read_entries(int fd, uint64_t begin, uint64_t end, struct runs *runs
 		if (bytes < (ssize_t)sizeof(*entries))
 			return false;
 		for (size_t i = 0; i < (size_t)bytes / sizeof(*entries); i++)
-			runs_add(runs, entries[i] & ENTRY_PRESENT, 1);
+			read_entry(readings, entries[i]);
 		begin += (uint64_t)bytes / sizeof(*entries) << PAGE_SHIFT;
 	}
 	return begin >= end;
 }
 
-bool space_runs(int fd, uint64_t begin, uint64_t end, size_t most, struct str *text)
+/* Pages that a forked child shares look like the zero page, too, but are among the resident. */
+static bool runs_by_entries(int fd, uint64_t begin, uint64_t end, uint64_t resident, size_t most,
+			    struct str *text)
 {
-	struct runs runs = runs_begin(begin, most);
+	struct readings readings = { .zero = runs_begin(begin, most),
+				     .resident = runs_begin(begin, most) };
+	bool ok = read_entries(fd, begin, end, &readings);
+	const bool is_zero =
+		readings.like_zero > 0 && readings.present == resident + readings.like_zero;
+
+	ok = ok && runs_end(is_zero ? &readings.zero : &readings.resident, text);
+	str_deinit(&readings.zero.text);
+	str_deinit(&readings.resident.text);
+	return ok;
+}
+
+bool space_runs(int fd, uint64_t begin, uint64_t end, uint64_t resident, size_t most,
+		struct str *text)
+{
 	struct space_found found;
-	bool ok;
 
 	if (fd < 0)
 		return false;
-	ok = scan(fd, begin, end, false, &runs, &found);
-	if (!ok) {
-		str_deinit(&runs.text);
-		runs = runs_begin(begin, most);
-		ok = read_entries(fd, begin, end, &runs);
-	}
-	ok = ok && runs_end(&runs, text);
-	str_deinit(&runs.text);
-	return ok;
+	if (space_scan(fd, begin, end, false, most, text, &found))
+		return found.has_runs;
+	return runs_by_entries(fd, begin, end, resident, most, text);
 }
 
 static bool scan_first(int fd, uint64_t begin, uint64_t end, uint64_t *first_ret)

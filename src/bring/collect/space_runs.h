@@ -1,6 +1,6 @@
 /*
- * space_runs: which pages of a range of a process's memory are resident, from its pagemap. Internal
- * to space.
+ * space_runs: which pages of a range of a process's memory are resident, swapped out, or the zero
+ * page, from its pagemap. Internal to space.
  */
 #ifndef MEMTAPE_COLLECT_SPACE_RUNS_H
 #define MEMTAPE_COLLECT_SPACE_RUNS_H
@@ -11,7 +11,8 @@ struct space_found {
 	uint64_t resident; /* pages */
 	uint64_t file;	   /* of them: not private memory; counted only on request */
 	uint64_t swapped;
-	bool has_runs; /* some pages are resident and some are not, and the runs are in text */
+	uint64_t zero; /* that were only read: the zero page, which all of them share; no memory */
+	bool has_runs; /* pages differ, or have no memory of their own, and the runs are in text */
 };
 
 /*
@@ -21,8 +22,16 @@ struct space_found {
 bool space_scan(int fd, uint64_t begin, uint64_t end, bool tells_files, size_t most,
 		struct str *text, struct space_found *found);
 
-/* RUNS alone, on any kernel. False, text unchanged: unavailable, or longer than `most`. */
-bool space_runs(int fd, uint64_t begin, uint64_t end, size_t most, struct str *text);
+bool space_can_scan(int fd);
+
+/*
+ * RUNS alone, on any kernel, where there are pages to list. False, text unchanged: there are none,
+ * unavailable, or longer than `most`. Before Linux 6.7 nothing says which pages are the zero page:
+ * it is those that look like it if there are as many as are not among the resident ones, of which
+ * the kernel says there are `resident`.
+ */
+bool space_runs(int fd, uint64_t begin, uint64_t end, uint64_t resident, size_t most,
+		struct str *text);
 
 /* The first page of [begin, end) that is resident or swapped out; end: none. False: unavailable. */
 bool space_first(int fd, uint64_t begin, uint64_t end, uint64_t *first_ret);

@@ -144,7 +144,8 @@ static void a_quick_look_sees_what_a_full_one_sees(void **state)
 	/* our own heap and stack move on, and what a sanitizer keeps about them */
 	assert_true(differ <= 3 + full.now.extents.count / 8);
 	assert_int_equal(extent_at(&quick, pages)->rss_kib, 12);
-	assert_string_equal(quick.now.texts.ptr + extent_at(&quick, pages)->runs, "0,2,3");
+	assert_string_equal(quick.now.texts.ptr + extent_at(&quick, pages)->runs, "0,2,3,f,1z");
+	assert_string_equal(full.now.texts.ptr + extent_at(&full, pages)->runs, "0,2,3,f,1z");
 	munmap(pages - PAGE, PAGES * PAGE);
 	space_deinit(&full);
 	space_deinit(&quick);
@@ -159,12 +160,12 @@ static void runs_that_would_be_too_long_are_not_said(void **state)
 	(void)state;
 	for (size_t i = 0; i < PAGES - 2; i += 2)
 		pages[i * PAGE] = 1;
-	assert_false(space_runs(fd, (uintptr_t)pages, (uintptr_t)pages + 62 * PAGE, 20, &text));
+	assert_false(space_runs(fd, (uintptr_t)pages, (uintptr_t)pages + 62 * PAGE, 31, 20, &text));
 	assert_int_equal(text.len, 0);
-	assert_true(space_runs(fd, (uintptr_t)pages, (uintptr_t)pages + 62 * PAGE, 200, &text));
+	assert_true(space_runs(fd, (uintptr_t)pages, (uintptr_t)pages + 62 * PAGE, 31, 200, &text));
 	assert_int_equal(strncmp(str_text(&text), "1,1,1,1,1", 9), 0);
 	assert_int_equal(text.len, 121);
-	assert_false(space_runs(-1, 0, PAGE, 200, &text));
+	assert_false(space_runs(-1, 0, PAGE, 0, 200, &text));
 	close(fd);
 	str_deinit(&text);
 }
@@ -173,26 +174,57 @@ static void runs_that_would_be_too_long_are_not_said(void **state)
 static void an_older_kernel_is_asked_page_by_page(void **state)
 {
 	const uint64_t present = UINT64_C(1) << 63, swapped = UINT64_C(1) << 62;
+	const uint64_t exclusive = UINT64_C(1) << 56;
 	uint64_t entries[8200] = { 0 };
 	struct space_found found;
 	struct str text = { 0 };
 	FILE *file = tmpfile();
 
 	(void)state;
-	entries[10] = entries[11] = entries[13] = entries[8190] = present | 77;
+	entries[10] = entries[11] = entries[13] = entries[8190] = present | exclusive | 77;
 	entries[12] = swapped;
 	assert_int_equal(fwrite(entries, sizeof(entries), 1, file), 1);
 	fflush(file);
+	assert_false(space_can_scan(fileno(file)));
 	assert_false(space_scan(fileno(file), 10 * PAGE, 20 * PAGE, false, 100, &text, &found));
-	assert_true(space_runs(fileno(file), 10 * PAGE, 20 * PAGE, 100, &text));
-	assert_string_equal(str_text(&text), "2,1,1");
+	assert_true(space_runs(fileno(file), 10 * PAGE, 20 * PAGE, 3, 100, &text));
+	assert_string_equal(str_text(&text), "2,1s,0,1");
 	str_clear(&text);
-	assert_true(space_runs(fileno(file), 0, 8200 * PAGE, 100, &text));
-	assert_string_equal(str_text(&text), "0,a,2,1,1,1ff0,1");
+	assert_true(space_runs(fileno(file), 0, 8200 * PAGE, 4, 100, &text));
+	assert_string_equal(str_text(&text), "0,a,2,1s,0,1,1ff0,1");
 	str_clear(&text);
-	assert_false(space_runs(fileno(file), 0, 9000 * PAGE, 100, &text)); /* beyond its end */
-	assert_false(space_runs(fileno(file), 0, 8200 * PAGE, 10, &text));
+	assert_false(space_runs(fileno(file), 0, 9000 * PAGE, 4, 100, &text)); /* beyond its end */
+	assert_false(space_runs(fileno(file), 0, 8200 * PAGE, 4, 10, &text));
+	assert_false(space_runs(fileno(file), 14 * PAGE, 99 * PAGE, 0, 100, &text)); /* none */
 	assert_int_equal(text.len, 0);
+	fclose(file);
+	str_deinit(&text);
+}
+
+/* The zero page and one that a child shares look the same: how many are resident says which it is. */
+static void an_older_kernel_does_not_name_the_zero_page(void **state)
+{
+	const uint64_t present = UINT64_C(1) << 63, file_page = UINT64_C(1) << 61;
+	const uint64_t exclusive = UINT64_C(1) << 56;
+	const uint64_t entries[] = {
+		present | exclusive, present, present, 0, UINT64_C(1) << 62, present,
+		present | file_page
+	};
+	static const struct {
+		uint64_t resident;
+		const char *runs;
+	} rows[] = { { 2, "1,2z,1,1s,1z,1" }, { 5, "3,1,1s,2" }, { 4, "3,1,1s,2" } };
+	struct str text = { 0 };
+	FILE *file = tmpfile();
+
+	(void)state;
+	assert_int_equal(fwrite(entries, sizeof(entries), 1, file), 1);
+	fflush(file);
+	for (size_t i = 0; i < array_size(rows); i++) {
+		str_clear(&text);
+		assert_true(space_runs(fileno(file), 0, 7 * PAGE, rows[i].resident, 100, &text));
+		assert_string_equal(str_text(&text), rows[i].runs);
+	}
 	fclose(file);
 	str_deinit(&text);
 }
@@ -215,6 +247,7 @@ int main(void)
 		cmocka_unit_test(a_quick_look_sees_what_a_full_one_sees),
 		cmocka_unit_test(runs_that_would_be_too_long_are_not_said),
 		cmocka_unit_test(an_older_kernel_is_asked_page_by_page),
+		cmocka_unit_test(an_older_kernel_does_not_name_the_zero_page),
 		cmocka_unit_test(of_no_process_there_is_no_snapshot),
 	};
 

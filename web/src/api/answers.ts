@@ -1290,12 +1290,15 @@ export interface Reports extends Head {
 
 export interface Residency extends Head {
 	time_ns: Ns | null; /* of the snapshot; null if there is none: then all is unknown */
+	wanted_ns: Ns; /* --at, to which the snapshot is the nearest, or the peak, a quarter of a second after which it is the first; where there is none so late, the nearest */
 	blocks: number; /* alive then */
 	bytes: Bytes; /* requested */
 	resident_bytes: Bytes; /* of them in pages with memory behind them */
+	swapped_bytes: Bytes; /* in pages that were swapped out */
 	untouched_bytes: Bytes; /* in pages that were never written to, or given back */
 	tail_bytes: Bytes; /* of these, at the ends of blocks: more was requested than used */
-	unknown_bytes: Bytes; /* of which it is not known: swapped out in part, or pages were not listed */
+	zero_bytes: Bytes; /* of the untouched, in pages that were read: all share one page of zeros */
+	unknown_bytes: Bytes; /* of which it is not known: not mapped then, or pages were not listed */
 	sites: ResidentSite[]; /* functions, most untouched first */
 	quality: Quality; /* losses and damage of the tape */
 }
@@ -1304,9 +1307,11 @@ export interface ResidentSite {
 	blocks: number; /* alive then */
 	bytes: Bytes; /* requested */
 	resident_bytes: Bytes; /* of them in pages with memory behind them */
+	swapped_bytes: Bytes; /* in pages that were swapped out */
 	untouched_bytes: Bytes; /* in pages that were never written to, or given back */
 	tail_bytes: Bytes; /* of these, at the ends of blocks: more was requested than used */
-	unknown_bytes: Bytes; /* of which it is not known: swapped out in part, or pages were not listed */
+	zero_bytes: Bytes; /* of the untouched, in pages that were read: all share one page of zeros */
+	unknown_bytes: Bytes; /* of which it is not known: not mapped then, or pages were not listed */
 	function: string | null; /* name of the function */
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */

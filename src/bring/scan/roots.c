@@ -4,12 +4,11 @@
 
 #include "scan/globals.h"
 #include "scan/objects.h"
+#include "scan/stacks.h"
 
 enum {
 	PAGE = 4096,
-	TID_BYTES = 2048,	      /* of it, that are searched for the thread's number */
-	CONTROL_WORDS = 4 * PAGE / 8, /* of a thread's control block, and more */
-	ARENA_BYTES = 64 << 20,	      /* glibc's arenas but the first begin at multiples of this */
+	ARENA_BYTES = 64 << 20, /* glibc's arenas but the first begin at multiples of this */
 	STACK_BYTES_MIN = 16 << 10
 };
 
@@ -297,102 +296,6 @@ static bool holds_stack(const struct finder *finder, const struct maps_entry *en
 	return false;
 }
 
-/*
- * The thread's control block at the end of a mapping, which has its own address in two places. What
- * gcore writes lacks guards, or says that they can be read. *words_ret: how many there are up to the
- * end, at most CONTROL_WORDS. 0: there is none.
- */
-static uint64_t control_block(const struct finder *finder, const struct maps_entry *entry,
-			      uint64_t words[CONTROL_WORDS], size_t *count_ret)
-{
-	enum { END_BYTES = CONTROL_WORDS * 8 };
-	const uint64_t begin = entry->end - u64_min(END_BYTES, entry->end - entry->begin);
-	uint8_t bytes[END_BYTES];
-	const size_t count = entry->end - begin;
-
-	if (!memory_read(&finder->request->memory, begin, bytes, count))
-		return 0;
-	for (size_t at = 0; at + ARCH_CONTROL_SELF + 8 <= count; at += ARCH_CONTROL_ALIGNMENT) {
-		if (load_u64(bytes + at) != begin + at ||
-		    load_u64(bytes + at + ARCH_CONTROL_SELF) != begin + at)
-			continue;
-		memcpy(words, bytes + at, count - at);
-		*count_ret = (count - at) / 8;
-		return begin + at;
-	}
-	return 0;
-}
-
-static bool has_control_block(const struct finder *finder, const struct maps_entry *entry)
-{
-	uint64_t words[CONTROL_WORDS];
-	size_t count;
-
-	return control_block(finder, entry, words, &count) != 0;
-}
-
-/* A stack that libc keeps for the next thread: below it is a guard. */
-static bool is_left_stack(const struct finder *finder, const struct maps_entry *entry)
-{
-	const struct maps *maps = finder->request->maps;
-	const struct maps_entry *below = entry - 1;
-
-	if (entry->end - entry->begin < STACK_BYTES_MIN)
-		return false;
-	if (entry == maps->entries.items || below->end != entry->begin)
-		return has_control_block(finder, entry);
-	if (below->is_file || below->is_writable || below->is_executable)
-		return false;
-	return !below->is_readable || has_control_block(finder, entry);
-}
-
-/*
- * Where in a control block libc has the thread's number, which the kernel gave it: it is there in
- * those of all threads that run. 0: not known.
- */
-static size_t tid_place(const struct finder *finder)
-{
-	const struct stop_threads *threads = &finder->request->stop->threads;
-	uint32_t numbers[TID_BYTES / 4];
-	size_t place = 0;
-
-	for (size_t i = 0; i < threads->count; i++) {
-		const struct stop_thread *thread = &threads->items[i];
-		size_t at = u64_max(place, 1);
-
-		if (!thread->is_stopped ||
-		    !memory_read(&finder->request->memory, thread->registers[ARCH_REGSET_THREAD],
-				 numbers, TID_BYTES))
-			continue;
-		while (at < TID_BYTES / 4 && numbers[at] != (uint32_t)thread->tid)
-			at++;
-		if (at == TID_BYTES / 4 || (place && at != place))
-			return 0;
-		place = at;
-	}
-	return place;
-}
-
-/*
- * A thread that has ended and can still be joined: glibc has its result in the control block. The
- * kernel has set its number to 0; glibc sets that of a joined one to -1, and one that is detached
- * has the address of its control block once more, where others have that of who joins them.
- */
-static void add_unjoined(struct finder *finder, const struct maps_entry *entry)
-{
-	uint64_t words[CONTROL_WORDS];
-	size_t count, own_count = 0;
-	const uint64_t control = control_block(finder, entry, words, &count);
-	const size_t place = control ? tid_place(finder) : 0;
-
-	if (!place || place / 2 >= count || load_u32((const uint8_t *)words + place * 4) != 0)
-		return;
-	for (size_t i = 0; i < count; i++)
-		own_count += words[i] == control;
-	if (own_count == 2)
-		add_held(finder, TAPE_SCAN_TLS, 0, control, control + count * 8, "");
-}
-
 /* heap_info of glibc's malloc: the arena's address, the heap before it, two sizes. */
 static bool is_arena(const struct finder *finder, const struct maps_entry *entry)
 {
@@ -463,7 +366,9 @@ static bool is_own_mapping(const struct finder *finder, const struct maps_entry 
 static void add_anonymous(struct finder *finder, const struct maps_entry *entry)
 {
 	const struct roots_request *request = finder->request;
+	const struct stacks left = { request->stop, request->maps, &request->memory };
 	const pid_t owner = tls_owner(finder, entry);
+	uint64_t begin, end;
 
 	if (holds_stack(finder, entry))
 		return;
@@ -472,11 +377,11 @@ static void add_anonymous(struct finder *finder, const struct maps_entry *entry)
 		add_own_mappings(finder, entry);
 	else if (owner)
 		add_held(finder, TAPE_SCAN_TLS, owner, entry->begin, entry->end, "");
-	else if (is_own_mapping(finder, entry) || !is_left_stack(finder, entry))
+	else if (is_own_mapping(finder, entry) || !stacks_is_left(&left, entry))
 		add_held(finder, TAPE_SCAN_MAPPING, 0, entry->begin, entry->end,
 			 maps_name(request->maps, entry));
-	else
-		add_unjoined(finder, entry);
+	else if (stacks_unjoined(&left, entry, &begin, &end))
+		add_held(finder, TAPE_SCAN_TLS, 0, begin, end, "");
 }
 
 static bool begins(const char *text, const char *word)

@@ -186,9 +186,9 @@ def scan_by_signal(storm, count):
 
 
 def scans_while_running(tape):
-    """How many there were; each has a result, and the last one of all is that of the end."""
+    """How many there were, some twenty of which are looked at; the last one of all is that of the end."""
     count = recording.report(tape, "leak-classes")["scan"]["id"] - 1
-    for number in range(1, count + 1):
+    for number in range(1, count + 1, 1 + count // 20):
         is_of_all(recording.report(tape, "leak-classes", "--scan", number))
     return count
 

@@ -175,7 +175,7 @@ def wait(until, limit_s):
 def scan_by_signal(storm, count):
     """Of the program that `memtape record` has started. What it gets while it scans is no wish for another scan."""
     seen = 0
-    limit = time.monotonic() + 2 * count
+    limit = time.monotonic() + 60 + 5 * count
     while seen < count:
         storm.burst()
         time.sleep(0.001 * (seen % 10))

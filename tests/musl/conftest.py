@@ -11,6 +11,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2e"))
 
 import recording  # noqa: E402
+import storm  # noqa: E402
 
 FLAGS = ["-g", "-O2", "-fno-omit-frame-pointer", "-fno-builtin", "-Wl,--eh-frame-hdr"]
 
@@ -50,6 +51,11 @@ def world(tmp_path_factory):
     folder = tmp_path_factory.mktemp("world")
     compile_with_musl(folder / "plugin.so", "musl_world.c", "-DPLUGIN", "-shared", "-fPIC")
     return compile_with_musl(folder / "musl_world", "musl_world.c"), folder / "plugin.so"
+
+
+@pytest.fixture(scope="session")
+def storm_program(tmp_path_factory, musl_target):  # which says whether there is a compiler for it
+    return storm.build(tmp_path_factory.mktemp("storm"), "musl-gcc", *FLAGS)
 
 
 def musl_library():

@@ -177,7 +177,8 @@ static struct err *export_write(const struct export_format *format,
 				const struct export_options *options, const char *tape_path,
 				FILE *out)
 {
-	const enum model_depth depth = options->at ? MODEL_FULL : format->depth;
+	const enum model_depth depth =
+		options->at || measure_needs_rows(metric_of(options)) ? MODEL_FULL : format->depth;
 	CLEAN(model_destroy) struct model *model = NULL;
 	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
 	CLEAN(names_destroy) struct names *names = NULL;

@@ -208,6 +208,34 @@ def test_the_server_says_the_same(tape):
         assert server.json("/api/v1/stale", idle="1h")["stale_bytes"] == 0
 
 
+def test_a_metric(tape, tmp_path):
+    told = recording.report(tape, "stale")
+    tree = recording.report(tape, "tree", "--sort", "stale")
+    assert tree["bytes"] == told["stale_bytes"] and tree["count"] == told["stale_blocks"]
+    out = tmp_path / "folded"
+    recording.run([recording.memtape(), "export", tape, "--to", "folded", "--metric", "stale", "-o",
+                   out])
+    folded = out.read_text()
+    sizes = {}
+    for line in folded.splitlines():
+        stack, size = line.rsplit(" ", 1)
+        sizes[stack.split(";")[-1]] = sizes.get(stack.split(";")[-1], 0) + int(size)
+    assert sum(sizes.values()) == told["stale_bytes"]
+    assert sizes["cold"] == site(told, "cold")["stale_bytes"]
+    svg = tmp_path / "stale.svg"
+    done = recording.run([recording.memtape(), "flamegraph", tape, "--metric", "stale", "-o", svg])
+    assert done.returncode == 0 and "cold" in svg.read_text(), done.stderr
+    with serve(tape) as server:
+        assert server.json("/api/v1/flame", m="stale")["total"] == told["stale_bytes"]
+        assert server.json("/api/v1/tree", sort="stale")["bytes"] == told["stale_bytes"]
+    for words in (["flamegraph", "--metric", "stale", "--at", "1s"],
+                  ["export", "--to", "folded", "--metric", "stale", "--at", "1s"],
+                  ["export", "--to", "heaptrack", "--metric", "stale"]):
+        done = recording.run([recording.memtape(), words[0], tape, *words[1:], "-o",
+                              tmp_path / "none"])
+        assert done.returncode == 2 and b"stale" in done.stderr, words
+
+
 def test_a_heat_map(tape, tmp_path):
     out = tmp_path / "idle.svg"
     done = recording.run([recording.memtape(), "heatmap", tape, "--what", "idle", "-o", out])

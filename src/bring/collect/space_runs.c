@@ -4,29 +4,15 @@
  */
 #include "collect/space_runs.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "collect/pagemap_scan.h"
 
 enum {
 	PAGE_SHIFT = 12, /* of the supported architectures */
 	REGIONS = 256,
 	ENTRIES = 4096
 };
-
-/* ioctl_pagemap_scan, include/uapi/linux/fs.h; not in the headers of older systems. */
-struct scan_region {
-	uint64_t begin, end, categories;
-};
-
-struct scan_arguments {
-	uint64_t bytes, flags, begin, end, walk_end;
-	uint64_t regions, region_count, pages_max;
-	uint64_t category_inverted, category_mask, category_anyof_mask, return_mask;
-};
-
-enum { SCAN_FILE = 1 << 2, SCAN_PRESENT = 1 << 3, SCAN_SWAPPED = 1 << 4, SCAN_PFN_ZERO = 1 << 5 };
-
-#define PAGEMAP_SCAN _IOWR('f', 16, struct scan_arguments)
 
 static const uint64_t READ_PAGES_MAX = UINT64_C(1) << 20; /* 4 GiB: reads 8 MiB */
 static const uint64_t ENTRY_PRESENT = UINT64_C(1) << 63;
@@ -110,14 +96,14 @@ static bool runs_end(struct runs *runs, struct str *text)
 	return !text->failed;
 }
 
-static enum page kind_of(const struct scan_region *region)
+static enum page kind_of(const struct pagemap_scan_region *region)
 {
-	if (region->categories & SCAN_PFN_ZERO)
+	if (region->categories & PAGEMAP_PFN_ZERO)
 		return PAGE_ZERO;
-	return region->categories & SCAN_PRESENT ? PAGE_RESIDENT : PAGE_SWAPPED;
+	return region->categories & PAGEMAP_PRESENT ? PAGE_RESIDENT : PAGE_SWAPPED;
 }
 
-static void count(const struct scan_region *region, struct space_found *found)
+static void count(const struct pagemap_scan_region *region, struct space_found *found)
 {
 	const uint64_t pages = (region->end - region->begin) >> PAGE_SHIFT;
 	const enum page kind = kind_of(region);
@@ -128,7 +114,7 @@ static void count(const struct scan_region *region, struct space_found *found)
 		found->swapped += pages;
 	else
 		found->resident += pages;
-	if (kind == PAGE_RESIDENT && region->categories & SCAN_FILE)
+	if (kind == PAGE_RESIDENT && region->categories & PAGEMAP_FILE)
 		found->file += pages;
 }
 
@@ -136,16 +122,16 @@ static void count(const struct scan_region *region, struct space_found *found)
 static bool scan(int fd, uint64_t begin, uint64_t end, bool tells_files, struct runs *runs,
 		 struct space_found *found)
 {
-	struct scan_region regions[REGIONS];
-	struct scan_arguments arguments = {
+	struct pagemap_scan_region regions[REGIONS];
+	struct pagemap_scan arguments = {
 		.bytes = sizeof(arguments),
 		.begin = begin,
 		.end = end,
 		.regions = (uint64_t)(uintptr_t)regions,
 		.region_count = REGIONS,
-		.category_anyof_mask = SCAN_PRESENT | SCAN_SWAPPED,
-		.return_mask =
-			SCAN_PRESENT | SCAN_SWAPPED | SCAN_PFN_ZERO | (tells_files ? SCAN_FILE : 0),
+		.category_anyof_mask = PAGEMAP_PRESENT | PAGEMAP_SWAPPED,
+		.return_mask = PAGEMAP_PRESENT | PAGEMAP_SWAPPED | PAGEMAP_PFN_ZERO |
+			       (tells_files ? PAGEMAP_FILE : 0),
 	};
 
 	*found = (struct space_found) { 0 };
@@ -262,17 +248,17 @@ bool space_runs(int fd, uint64_t begin, uint64_t end, uint64_t resident, size_t 
 
 static bool scan_first(int fd, uint64_t begin, uint64_t end, uint64_t *first_ret)
 {
-	struct scan_region region;
-	struct scan_arguments arguments = {
+	struct pagemap_scan_region region;
+	struct pagemap_scan arguments = {
 		.bytes = sizeof(arguments),
 		.begin = begin,
 		.end = end,
 		.regions = (uint64_t)(uintptr_t)&region,
 		.region_count = 1,
-		.category_inverted = SCAN_PFN_ZERO,
-		.category_mask = SCAN_PFN_ZERO,
-		.category_anyof_mask = SCAN_PRESENT | SCAN_SWAPPED,
-		.return_mask = SCAN_PRESENT,
+		.category_inverted = PAGEMAP_PFN_ZERO,
+		.category_mask = PAGEMAP_PFN_ZERO,
+		.category_anyof_mask = PAGEMAP_PRESENT | PAGEMAP_SWAPPED,
+		.return_mask = PAGEMAP_PRESENT,
 	};
 
 	while (arguments.begin < end) {

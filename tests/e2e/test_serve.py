@@ -88,7 +88,8 @@ def test_reports_come_as_csv_and_text(shop, format_, kind):
 
 
 # Reports about what is recorded with an option only, which these tapes were not.
-NEEDS_OPTION = {"latency": "--latency", "leak-classes": "--leak-scan", "holders": "--leak-scan", "retained": "--leak-scan"}
+NEEDS_OPTION = {"latency": "--latency", "leak-classes": "--leak-scan", "holders": "--leak-scan", "retained": "--leak-scan",
+                "stale": "--staleness", "idle": "--staleness"}
 
 
 def needs_option(reply):
@@ -197,7 +198,7 @@ def test_fields_list_every_measure_group_and_format_there_is(shop):
                                       if one["name"] == name)
     measures = {one["word"]: one for one in fields["measures"]}
     assert list(measures) == choices("flame", "m")
-    assert [word for word, one in measures.items() if one["in_reports"] or one["scan"]] == \
+    assert [word for word, one in measures.items() if one["in_reports"] or one["scan"] or one["touches"]] == \
         [word for word in measures if word in choices("export", "m")]
     assert [word for word, one in measures.items() if one["scan"]] == ["retained"]
     assert [word for word, one in measures.items() if one["at"]] == ["live"]

@@ -7,7 +7,7 @@
 
 enum { PERCENT_MIN = 50 /* of the site's live bytes */, LOOKS_MIN = 3 };
 
-static struct err *stale_add(const struct finding_search *search, const struct finder *finder,
+static struct err *stale_add(struct finding_search *search, const struct finder *finder,
 			     const struct stale_wanted *wanted, const struct site *site,
 			     const struct stale_group *found)
 {
@@ -35,7 +35,7 @@ static struct err *stale_add(const struct finding_search *search, const struct f
 	str_add(&evidence, " had not been written to for ");
 	str_add_duration(&evidence, wanted->idle_ns);
 	str_add(&evidence, " or longer");
-	return finding_add((struct finding_search *)search, finder, finding, &evidence);
+	return finding_add(search, finder, finding, &evidence);
 }
 
 static struct err *look_at(struct finding_search *search, const struct finder *finder,

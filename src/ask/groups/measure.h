@@ -34,8 +34,8 @@ struct err *measure_sums(const struct selection *selection, const struct measure
 /*
  * Every metric with a word, for each part of the selection: part_of[stack] is the part of the
  * stack. values has room for METRICS_NAMED rows; that of METRIC_RETAINED is 0 if there is no such
- * scan, that of METRIC_STALE if there are no looks. Of measure, the moment and the scan are used. Uses at most the memory of one moment or
- * scan. Needs MODEL_FULL; stops at its limits.
+ * scan, that of METRIC_STALE if there are no looks. Of measure, the moment and the scan are used.
+ * Uses at most the memory of one moment or scan. Needs MODEL_FULL; stops at its limits.
  */
 enum { MEASURE_PARTS = 3 };
 

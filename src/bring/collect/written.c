@@ -140,6 +140,7 @@ bool written_look(struct written *written, const struct written_visitor *visitor
 	CLEAN(maps_deinit) struct maps maps = { 0 };
 	char path[64];
 	struct err *err = maps_read_briefly(written->pid, &maps);
+	bool is_watching = false;
 	int pagemap;
 
 	assert(written->fd >= 0);
@@ -156,10 +157,10 @@ bool written_look(struct written *written, const struct written_visitor *visitor
 
 		if (!is_watched(written, &maps, entry))
 			continue;
-		if (!look_at(pagemap, entry->begin, entry->end, visitor) &&
-		    protect(written, entry->begin, entry->end))
-			look_at(pagemap, entry->begin, entry->end, visitor);
+		is_watching |= look_at(pagemap, entry->begin, entry->end, visitor) ||
+			       (protect(written, entry->begin, entry->end) &&
+				look_at(pagemap, entry->begin, entry->end, visitor));
 	}
 	close(pagemap);
-	return true;
+	return is_watching;
 }

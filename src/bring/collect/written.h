@@ -38,7 +38,7 @@ struct written_visitor {
 /*
  * All private anonymous writable memory, and in it the pages that have memory behind them: is_written
  * says whether they have been written to since the look before, or are seen for the first time.
- * False: the process is gone, or has become another program.
+ * False: nothing is watched, for the process is gone, or has become another program.
  */
 bool written_look(struct written *written, const struct written_visitor *visitor);
 

@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "select/passes.h"
+#include "groups/live_blocks.h"
 
 const uint64_t stale_ages_ns[STALE_AGES] = {
 	0,
@@ -17,11 +17,6 @@ const uint64_t stale_ages_ns[STALE_AGES] = {
 struct looking {
 	const struct stale_wanted *wanted;
 	struct stale_found found;
-	struct pass pass;
-	uint64_t size[MODEL_BATCH];
-	uint64_t address[MODEL_BATCH];
-	uint64_t free_ns[MODEL_BATCH];
-	uint64_t stack[MODEL_BATCH];
 };
 
 size_t stale_look(const struct touches *touches)
@@ -66,9 +61,10 @@ static void part_add(struct looking *looking, struct stale_group *site, uint64_t
 	site->oldest_ns = u64_max(site->oldest_ns, idle_ns);
 }
 
-static void block_add(struct looking *looking, struct stale_group *site, uint64_t address,
-		      uint64_t bytes)
+static void block_add(void *context, uint32_t group, uint64_t address, uint64_t bytes)
 {
+	struct looking *looking = context;
+	struct stale_group *site = &looking->found.groups[group];
 	const struct touches_run_vec *runs = &looking->wanted->state->runs;
 	const uint64_t stale_before = site->sums.stale;
 	uint64_t end, known = 0;
@@ -89,44 +85,23 @@ static void block_add(struct looking *looking, struct stale_group *site, uint64_
 	site->sums.stale_blocks += bytes > 0 && site->sums.stale - stale_before == bytes;
 }
 
-static void batch_add(struct looking *looking)
-{
-	const struct pass *pass = &looking->pass;
-
-	pass_read(pass, MODEL_FREE_NS, looking->free_ns);
-	pass_read(pass, MODEL_SIZE, looking->size);
-	pass_read(pass, MODEL_ADDRESS, looking->address);
-	pass_read(pass, MODEL_STACK, looking->stack);
-	for (size_t i = 0; i < pass->count; i++) {
-		const uint32_t stack = (uint32_t)looking->stack[i];
-		const uint32_t *group_of = looking->wanted->group_of;
-		const uint32_t group = group_of ? group_of[stack] : stack;
-
-		if (looking->free_ns[i] > looking->wanted->ns && group != UINT32_MAX)
-			block_add(looking, &looking->found.groups[group], looking->address[i],
-				  looking->size[i]);
-	}
-}
-
 struct err *stale_find(const struct stale_wanted *wanted, const struct model *model,
 		       struct arena *arena, struct stale_found *found_ret)
 {
-	CLEAN(free) struct looking *looking = calloc(1, sizeof(*looking));
-	struct err *err = NULL;
+	const struct live_blocks blocks = { .model = model,
+					    .selection = wanted->selection,
+					    .ns = wanted->ns,
+					    .group_of = wanted->group_of,
+					    .limits = wanted->limits };
+	struct looking looking = { .wanted = wanted };
+	struct err *err;
 
-	if (!looking)
+	looking.found.groups =
+		arena_array(arena, wanted->group_count + 1, sizeof(*looking.found.groups));
+	if (!looking.found.groups)
 		return err_nomem();
-	looking->wanted = wanted;
-	looking->found.groups =
-		arena_array(arena, wanted->group_count + 1, sizeof(*looking->found.groups));
-	if (!looking->found.groups)
-		return err_nomem();
-	looking->pass = pass_begin_between(model, wanted->selection, 0, wanted->ns);
-	while (!err && pass_next(&looking->pass)) {
-		batch_add(looking);
-		err = wanted->limits ? sweep_check(wanted->limits) : NULL;
-	}
-	*found_ret = looking->found;
+	err = live_blocks_each(&blocks, block_add, &looking);
+	*found_ret = looking.found;
 	return err;
 }
 

@@ -1,14 +1,12 @@
 /* residency: requested against resident bytes of each function, at a snapshot of the address space. */
 #include "answer/about.h"
 #include "answer/frame.h"
-#include "base/sort.h"
+#include "groups/live_blocks.h"
 #include "questions/questions.h"
-#include "select/passes.h"
+#include "questions/site_order.h"
 #include "space/space.h"
 #include "space/space_residence.h"
 #include "sums/sites.h"
-
-enum { TOP_DEFAULT = 100 };
 
 static const uint64_t AGE_MIN_NS = 250000000;
 
@@ -78,13 +76,9 @@ struct looking {
 	struct space_residence residence;
 	struct sites sites;
 	struct resident_sums *sums; /* by site */
+	struct resident_sums *all;
 	uint64_t ns, wanted_ns;
 	bool has_snapshot;
-	struct pass pass;
-	uint64_t size[MODEL_BATCH];
-	uint64_t address[MODEL_BATCH];
-	uint64_t free_ns[MODEL_BATCH];
-	uint64_t stack[MODEL_BATCH];
 };
 
 /* --- the snapshot ------------------------------------------------------------------------------ */
@@ -158,79 +152,63 @@ static void sums_add(struct resident_sums *sums, uint64_t bytes, const struct sp
 	sums->zero += of->zero;
 }
 
-static void batch_add(struct looking *looking, struct resident_sums *all)
+static void block_add(void *context, uint32_t site, uint64_t address, uint64_t bytes)
 {
-	const struct pass *pass = &looking->pass;
+	struct looking *looking = context;
+	const struct space_resident found = space_resident_of(&looking->residence, address, bytes);
 
-	pass_read(pass, MODEL_FREE_NS, looking->free_ns);
-	pass_read(pass, MODEL_SIZE, looking->size);
-	pass_read(pass, MODEL_ADDRESS, looking->address);
-	pass_read(pass, MODEL_STACK, looking->stack);
-	for (size_t i = 0; i < pass->count; i++) {
-		const uint32_t site = looking->sites.site_of[looking->stack[i]];
-		struct space_resident found;
-
-		if (looking->free_ns[i] <= looking->ns || site == UINT32_MAX)
-			continue;
-		found = space_resident_of(&looking->residence, looking->address[i],
-					  looking->size[i]);
-		sums_add(&looking->sums[site], looking->size[i], &found);
-		sums_add(all, looking->size[i], &found);
-	}
+	sums_add(&looking->sums[site], bytes, &found);
+	sums_add(looking->all, bytes, &found);
 }
 
 static struct err *sums_find(struct looking *looking, struct resident_sums *all)
 {
 	const struct asked *asked = looking->asked;
+	struct live_blocks blocks = { .model = asked->model,
+				      .selection = asked->selection,
+				      .ns = looking->ns,
+				      .limits = asked->limits };
 	struct err *err = sites_find(&asked->selection->sums, asked->names, asked->mode,
 				     asked->arena, &looking->sites);
 
 	if (err)
 		return err;
+	looking->all = all;
 	looking->sums = arena_array(asked->arena, looking->sites.count + 1, sizeof(*looking->sums));
 	if (!looking->sums)
 		return err_nomem();
-	looking->pass = pass_begin_between(asked->model, asked->selection, 0, looking->ns);
-	while (pass_next(&looking->pass)) {
-		batch_add(looking, all);
-		err = asked->limits ? sweep_check(asked->limits) : NULL;
-		if (err)
-			return err;
-	}
-	return NULL;
+	blocks.group_of = looking->sites.site_of;
+	return live_blocks_each(&blocks, block_add, looking);
 }
 
-/* By untouched bytes, then by resident ones. */
-static int compare_sites(const void *context, const void *a, const void *b)
+/* By untouched bytes, then by all. */
+static struct err *order_make(const struct looking *looking, const uint32_t **order_ret,
+			      size_t *count_ret)
 {
-	const struct resident_sums *sums = context;
-	const struct resident_sums *left = &sums[*(const uint32_t *)a];
-	const struct resident_sums *right = &sums[*(const uint32_t *)b];
+	const struct asked *asked = looking->asked;
+	const size_t count = looking->sites.count;
+	struct site_rank *ranks = arena_array(asked->arena, count + 1, sizeof(*ranks));
 
-	if (left->untouched != right->untouched)
-		return left->untouched > right->untouched ? -1 : 1;
-	if (left->bytes != right->bytes)
-		return left->bytes > right->bytes ? -1 : 1;
-	return (*(const uint32_t *)a > *(const uint32_t *)b) -
-	       (*(const uint32_t *)a < *(const uint32_t *)b);
+	if (!ranks)
+		return err_nomem();
+	for (size_t i = 0; i < count; i++) {
+		const struct resident_sums *sums = &looking->sums[i];
+
+		ranks[i] = (struct site_rank) { sums->untouched, sums->bytes, sums->blocks > 0 };
+	}
+	return site_order(asked, ranks, count, order_ret, count_ret);
 }
 
 static struct err *sites_fill(const struct looking *looking, struct shape_rows *rows)
 {
 	const struct asked *asked = looking->asked;
-	const uint64_t top = asked->with->top ? asked->with->top : TOP_DEFAULT;
-	uint32_t *order = arena_array(asked->arena, looking->sites.count + 1, sizeof(*order));
+	const uint32_t *order;
 	struct resident_site *items;
-	size_t count = 0;
+	size_t count;
+	struct err *err = order_make(looking, &order, &count);
 
-	if (!order)
-		return err_nomem();
-	for (size_t i = 0; i < looking->sites.count; i++)
-		if (looking->sums[i].blocks > 0)
-			order[count++] = (uint32_t)i;
-	if (!sort_stable(order, count, sizeof(*order), compare_sites, looking->sums))
-		return err_nomem();
-	count = u64_min(count, top);
+	if (err)
+		return err;
 	items = arena_array(asked->arena, count + 1, sizeof(*items));
 	if (!items)
 		return err_nomem();

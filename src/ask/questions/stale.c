@@ -1,12 +1,10 @@
 /* stale: live bytes that the program has not touched for a while, by function, at a look. */
 #include <assert.h>
 
-#include "base/sort.h"
 #include "questions/address_space.h"
 #include "questions/questions.h"
+#include "questions/site_order.h"
 #include "sums/sites.h"
-
-enum { TOP_DEFAULT = 100 };
 
 static const char *const noticed_words[] = { "writes", NULL };
 
@@ -136,21 +134,6 @@ static struct err *sums_find(struct looking *looking)
 
 /* --- the answer -------------------------------------------------------------------------------- */
 
-/* By stale bytes, then by all. */
-static int compare_sites(const void *context, const void *a, const void *b)
-{
-	const struct stale_group *found = context;
-	const struct stale_sums *left = &found[*(const uint32_t *)a].sums;
-	const struct stale_sums *right = &found[*(const uint32_t *)b].sums;
-
-	if (left->stale != right->stale)
-		return left->stale > right->stale ? -1 : 1;
-	if (left->bytes != right->bytes)
-		return left->bytes > right->bytes ? -1 : 1;
-	return (*(const uint32_t *)a > *(const uint32_t *)b) -
-	       (*(const uint32_t *)a < *(const uint32_t *)b);
-}
-
 static void sums_join(struct stale_sums *to, const struct stale_sums *from)
 {
 	to->stale += from->stale;
@@ -162,24 +145,34 @@ static void sums_join(struct stale_sums *to, const struct stale_sums *from)
 	to->stale_blocks += from->stale_blocks;
 }
 
+/* By stale bytes, then by all. */
+static struct err *order_make(const struct looking *looking, const uint32_t **order_ret,
+			      size_t *count_ret)
+{
+	const struct asked *asked = looking->asked;
+	const size_t count = looking->sites.count;
+	struct site_rank *ranks = arena_array(asked->arena, count + 1, sizeof(*ranks));
+
+	if (!ranks)
+		return err_nomem();
+	for (size_t i = 0; i < count; i++) {
+		const struct stale_sums *sums = &looking->found.groups[i].sums;
+
+		ranks[i] = (struct site_rank) { sums->stale, sums->bytes, sums->blocks > 0 };
+	}
+	return site_order(asked, ranks, count, order_ret, count_ret);
+}
+
 static struct err *sites_fill(const struct looking *looking, struct stale_answer *answer)
 {
 	const struct asked *asked = looking->asked;
-	const uint64_t top = asked->with->top ? asked->with->top : TOP_DEFAULT;
-	uint32_t *order = arena_array(asked->arena, looking->sites.count + 1, sizeof(*order));
+	const uint32_t *order;
 	struct stale_site *items;
-	size_t count = 0;
+	size_t count;
+	struct err *err = order_make(looking, &order, &count);
 
-	if (!order)
-		return err_nomem();
-	for (size_t i = 0; i < looking->sites.count; i++) {
-		sums_join(&answer->sums, &looking->found.groups[i].sums);
-		if (looking->found.groups[i].sums.blocks > 0)
-			order[count++] = (uint32_t)i;
-	}
-	if (!sort_stable(order, count, sizeof(*order), compare_sites, looking->found.groups))
-		return err_nomem();
-	count = u64_min(count, top);
+	if (err)
+		return err;
 	items = arena_array(asked->arena, count + 1, sizeof(*items));
 	if (!items)
 		return err_nomem();
@@ -191,6 +184,8 @@ static struct err *sites_fill(const struct looking *looking, struct stale_answer
 						 found->sums.stale ? found->oldest_ns : SHAPE_NONE,
 						 place_of_stack(asked, stack), stack };
 	}
+	for (size_t i = 0; i < looking->sites.count; i++)
+		sums_join(&answer->sums, &looking->found.groups[i].sums);
 	answer->sites = (struct shape_rows) { items, count };
 	return NULL;
 }

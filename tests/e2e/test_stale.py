@@ -352,6 +352,19 @@ def test_a_program_becomes_another_one(program, tmp_path):
     assert about(site(recording.report(done.tape, "stale"), "cold")["stale_bytes"], 6 * MIB)
 
 
+def test_a_program_that_becomes_one_that_is_not_followed(tmp_path):
+    """Of what it became nothing is watched, and the last look is from before."""
+    source = ("import os, time\n"
+              "kept = [bytearray(1000) for i in range(4000)]\n"
+              "time.sleep(0.9)\n"
+              "os.execv('/bin/sleep', ['sleep', '0.8'])\n")
+    done = recording.run_recorded(["/usr/bin/python3", "-c", source], tmp_path / "the.mtape",
+                                  ["-q", "--no-follow-exec", "--staleness=200ms"])
+    assert done.returncode == 0, done.stderr
+    told = recording.report(done.tape, "stale", "--filter", "size >= 1000 and size <= 1100")
+    assert told["stale_bytes"] > 3900000 and told["unknown_bytes"] == 0
+
+
 UNWATCHED = r"""
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -1,18 +1,15 @@
 /* Blocks of a leak scan by class and stack, as Memcheck's loss records. */
 import type { JSX } from "preact";
-import { useMemo } from "preact/hooks";
 import { useApi } from "../api/use";
 import type { LeakReport, LossRecord } from "../api/types";
 import * as format from "../format";
-import { useOpenRow } from "../lists/open";
 import { Stack } from "../lists/stack";
 import { commonParams, filter, option, setOption } from "../store";
 import { Card } from "../ui/basics";
 import { BarCell, Bytes, Count } from "../ui/cells";
 import { Empty, Loading, Shown } from "../ui/states";
-import { VirtualGrid } from "../ui/vgrid";
-import type { Column, Rows } from "../ui/vgrid";
-import { CLASSES, ClassWord, counted, KindTile, PlaceName, Suppression } from "./parts";
+import type { Column } from "../ui/vgrid";
+import { CLASSES, ClassWord, counted, KindTile, OpenList, PlaceName, Suppression } from "./parts";
 
 const RECORDS_MAX = 200,
 	DETAIL_PX = 250;
@@ -81,27 +78,15 @@ function Detail(props: { record: LossRecord }): JSX.Element {
 }
 
 function List(props: { records: readonly LossRecord[] }): JSX.Element {
-	const { records } = props,
-		{ at, open, toggle, select } = useOpenRow();
-	const rows = useMemo<Rows<LossRecord>>(
-		() => ({ count: records.length, get: (i) => records[i], need: () => undefined }),
-		[records],
-	);
+	const { records } = props;
 	return (
-		<VirtualGrid
+		<OpenList
 			label="Loss records"
-			rows={rows}
+			items={records}
 			columns={columnsOf(Math.max(...records.map((r) => r.bytes), 0))}
-			rowHeight={30}
 			minWidth={760}
-			selected={at}
-			onSelect={select}
-			onActivate={toggle}
-			detail={
-				open !== null && records[open]
-					? { index: open, height: DETAIL_PX, content: <Detail record={records[open]!} /> }
-					: null
-			}
+			detailPx={DETAIL_PX}
+			detail={(record) => <Detail record={record} />}
 		/>
 	);
 }

@@ -6,7 +6,6 @@ import type { GrowthReport, GrowthSite } from "../api/types";
 import { momentText } from "../clock";
 import { addTerm } from "../filter";
 import * as format from "../format";
-import { useOpenRow } from "../lists/open";
 import { Stack } from "../lists/stack";
 import { pageHref } from "../pages/links";
 import { commonParams, filter, option, setOption, update } from "../store";
@@ -14,9 +13,8 @@ import { Card } from "../ui/basics";
 import { BarCell, Bytes, Count } from "../ui/cells";
 import { Sparkline } from "../ui/sparkline";
 import { Empty, Loading, misses, Shown } from "../ui/states";
-import { VirtualGrid } from "../ui/vgrid";
-import type { Column, Rows } from "../ui/vgrid";
-import { counted, KindTile, PlaceName, Suppression } from "./parts";
+import type { Column } from "../ui/vgrid";
+import { counted, KindTile, OpenList, PlaceName, Suppression } from "./parts";
 
 const SITES_MAX = 200,
 	DETAIL_PX = 300;
@@ -147,27 +145,15 @@ function Detail(props: { site: GrowthSite }): JSX.Element {
 }
 
 function List(props: { sites: readonly GrowthSite[] }): JSX.Element {
-	const { sites } = props,
-		{ at, open, toggle, select } = useOpenRow();
-	const rows = useMemo<Rows<GrowthSite>>(
-		() => ({ count: sites.length, get: (i) => sites[i], need: () => undefined }),
-		[sites],
-	);
+	const { sites } = props;
 	return (
-		<VirtualGrid
+		<OpenList
 			label="Call sites that leak"
-			rows={rows}
+			items={sites}
 			columns={columnsOf(Math.max(...sites.map((s) => s.leaked_bytes), 0))}
-			rowHeight={30}
 			minWidth={920}
-			selected={at}
-			onSelect={select}
-			onActivate={toggle}
-			detail={
-				open !== null && sites[open]
-					? { index: open, height: DETAIL_PX, content: <Detail site={sites[open]!} /> }
-					: null
-			}
+			detailPx={DETAIL_PX}
+			detail={(site) => <Detail site={site} />}
 		/>
 	);
 }

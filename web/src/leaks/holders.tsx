@@ -4,7 +4,6 @@ import { useMemo, useState } from "preact/hooks";
 import { useApi } from "../api/use";
 import type { HeldNode, HeldSite, Holders as HoldersAnswer, Keeper, Retained } from "../api/types";
 import * as format from "../format";
-import { useOpenRow } from "../lists/open";
 import { Stack } from "../lists/stack";
 import { commonParams } from "../store";
 import { Card } from "../ui/basics";
@@ -12,7 +11,7 @@ import { BarCell, Bytes, Count } from "../ui/cells";
 import { Empty, Loading, Shown } from "../ui/states";
 import { VirtualGrid } from "../ui/vgrid";
 import type { Column, Rows } from "../ui/vgrid";
-import { ClassWord, counted, PlaceName } from "./parts";
+import { ClassWord, counted, OpenList, PlaceName } from "./parts";
 
 const ROWS_MAX = 200,
 	KEPT_PX = 26,
@@ -202,36 +201,20 @@ function Chain(props: { site: HeldSite }): JSX.Element {
 }
 
 function Sites(props: { sites: readonly HeldSite[] }): JSX.Element {
-	const { sites } = props,
-		{ at, open, toggle, select } = useOpenRow();
-	const rows = useMemo<Rows<HeldSite>>(
-		() => ({ count: sites.length, get: (i) => sites[i], need: () => undefined }),
-		[sites],
-	);
+	const { sites } = props;
 	return (
-		<VirtualGrid
+		<OpenList
 			label="Call sites by what they keep alive"
-			rows={rows}
+			items={sites}
 			columns={SITE_COLUMNS(Math.max(...sites.map((s) => s.retained_bytes), 0))}
-			rowHeight={30}
 			minWidth={860}
-			selected={at}
-			onSelect={select}
-			onActivate={toggle}
-			detail={
-				open !== null && sites[open]
-					? {
-							index: open,
-							height: CHAIN_PX,
-							content: (
-								<div class="detail">
-									<Chain site={sites[open]!} />
-									<Stack title="Allocated by" stack={sites[open]!.stack} />
-								</div>
-							),
-						}
-					: null
-			}
+			detailPx={CHAIN_PX}
+			detail={(site) => (
+				<div class="detail">
+					<Chain site={site} />
+					<Stack title="Allocated by" stack={site.stack} />
+				</div>
+			)}
 		/>
 	);
 }

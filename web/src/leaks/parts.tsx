@@ -1,9 +1,13 @@
 /* What the views of the Leaks page share. */
 import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
 import * as format from "../format";
+import { useOpenRow } from "../lists/open";
 import { moduleColour } from "../palette";
 import { Dot } from "../ui/basics";
 import { copyText } from "../ui/toast";
+import { VirtualGrid } from "../ui/vgrid";
+import type { Column, Rows } from "../ui/vgrid";
 
 export const CLASSES = [
 	{ key: "definitely_lost", title: "Definitely lost", meaning: "nothing points to it" },
@@ -63,6 +67,39 @@ export function Suppression(props: { title: string }): JSX.Element {
 				<span class="muted">for `memtape report --suppressions FILE`, and for LeakSanitizer</span>
 			</p>
 		</div>
+	);
+}
+
+/* All of a list, one row of which is open, in the page's address. */
+export function OpenList<T>(props: {
+	label: string;
+	items: readonly T[];
+	columns: Column<T>[];
+	minWidth: number;
+	detailPx: number;
+	detail: (item: T) => JSX.Element;
+}): JSX.Element {
+	const { items, detail, detailPx } = props,
+		{ at, open, toggle, select } = useOpenRow();
+	const rows = useMemo<Rows<T>>(
+		() => ({ count: items.length, get: (i) => items[i], need: () => undefined }),
+		[items],
+	);
+	const shown = open === null ? undefined : items[open];
+	return (
+		<VirtualGrid
+			label={props.label}
+			rows={rows}
+			columns={props.columns}
+			rowHeight={30}
+			minWidth={props.minWidth}
+			selected={at}
+			onSelect={select}
+			onActivate={toggle}
+			detail={
+				open !== null && shown !== undefined ? { index: open, height: detailPx, content: detail(shown) } : null
+			}
+		/>
 	);
 }
 

@@ -1,19 +1,16 @@
 /* Live memory that the program does not use: for how long it was not written to, and whose it is. */
 import type { JSX } from "preact";
-import { useMemo } from "preact/hooks";
 import { useApi } from "../api/use";
 import type { Stale, StaleSite } from "../api/types";
 import { momentText } from "../clock";
 import { filter, commonParams } from "../store";
 import * as format from "../format";
-import { useOpenRow } from "../lists/open";
 import { Stack } from "../lists/stack";
 import { Card } from "../ui/basics";
 import { BarCell, Bytes, Count } from "../ui/cells";
 import { Empty, Loading, Shown } from "../ui/states";
-import { VirtualGrid } from "../ui/vgrid";
-import type { Column, Rows } from "../ui/vgrid";
-import { counted, PlaceName } from "./parts";
+import type { Column } from "../ui/vgrid";
+import { counted, OpenList, PlaceName } from "./parts";
 
 const SITES_MAX = 200,
 	DETAIL_PX = 250;
@@ -84,27 +81,15 @@ function Detail(props: { site: StaleSite }): JSX.Element {
 }
 
 function List(props: { sites: readonly StaleSite[] }): JSX.Element {
-	const { sites } = props,
-		{ at, open, toggle, select } = useOpenRow();
-	const rows = useMemo<Rows<StaleSite>>(
-		() => ({ count: sites.length, get: (i) => sites[i], need: () => undefined }),
-		[sites],
-	);
+	const { sites } = props;
 	return (
-		<VirtualGrid
+		<OpenList
 			label="Call sites of memory that is not used"
-			rows={rows}
+			items={sites}
 			columns={columnsOf(Math.max(...sites.map((s) => s.stale_bytes), 0))}
-			rowHeight={30}
 			minWidth={780}
-			selected={at}
-			onSelect={select}
-			onActivate={toggle}
-			detail={
-				open !== null && sites[open]
-					? { index: open, height: DETAIL_PX, content: <Detail site={sites[open]!} /> }
-					: null
-			}
+			detailPx={DETAIL_PX}
+			detail={(site) => <Detail site={site} />}
 		/>
 	);
 }

@@ -105,7 +105,7 @@ static struct err *heat_of_idle(const struct selection *selection, struct names 
 	const void *answer;
 	struct err *err;
 
-	with.points = u64_min(request->columns, 1000);
+	with.points = u64_min(request->columns, IDLE_POINTS_MAX);
 	err = question_prepare(&question_idle, &asked);
 	if (!err)
 		err = question_ask(&question_idle, &asked, &answer);

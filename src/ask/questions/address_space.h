@@ -37,6 +37,8 @@ struct stale_answer {
 	struct quality quality;
 };
 
+enum { IDLE_POINTS_MAX = 1000 };
+
 struct idle_look {
 	uint64_t ns;
 	struct shape_numbers bytes; /* by the answer's bounds */

@@ -9,7 +9,6 @@
 
 enum {
 	POINTS_DEFAULT = 150,
-	POINTS_MAX = 1000,
 	AGES_MAX = 96,
 	RUNS_MAX = 1 << 22 /* kept at a time */
 };
@@ -278,8 +277,8 @@ static struct err *ask(const struct asked *asked, void *result)
 
 static struct err *check(const struct parameters *with)
 {
-	if (with->points > POINTS_MAX)
-		return err_new(ERR_USAGE, "points must be from 1 to %d", (int)POINTS_MAX);
+	if (with->points > IDLE_POINTS_MAX)
+		return err_new(ERR_USAGE, "points must be from 1 to %d", (int)IDLE_POINTS_MAX);
 	return NULL;
 }
 

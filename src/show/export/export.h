@@ -55,7 +55,8 @@ struct err *export_at_check(const struct export_format *format);
 
 /*
  * Whether the format can have the metric: METRIC_RETAINED and METRIC_STALE take the place of
- * temporary allocations in sums, and are for formats with nothing but the metric. ERR_USAGE: the reason why not.
+ * temporary allocations in sums, and are for formats with nothing but the metric. ERR_USAGE: the
+ * reason why not.
  */
 struct err *export_metric_check(const struct export_format *format, enum metric metric,
 				bool is_moment);

@@ -215,8 +215,8 @@ static const struct shape shape_side = SHAPE("FrameShare", struct side_row, side
 
 static const struct member detail_members[] = {
 	MEMBER(struct frame_detail, function, FLAT, NULL, .shape = &api_shape_function),
-	MEMBER(struct frame_detail, metrics, ROWS, "every one; retained of tapes with a leak scan",
-	       .shape = &shape_metric),
+	MEMBER(struct frame_detail, metrics, ROWS,
+	       "every one; retained and stale of tapes that have them", .shape = &shape_metric),
 	MEMBER(struct frame_detail, life, OBJECT, "null: nothing was freed", .shape = &shape_life,
 	       .nullable = true),
 	MEMBER(struct frame_detail, sizes, ROWS, "those there are", .shape = &shape_size),

@@ -409,7 +409,7 @@ export interface FrameDetail extends Head {
 	module: string | null; /* short name of the program or library */
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
-	metrics: FrameMetric[]; /* every one; retained of tapes with a leak scan */
+	metrics: FrameMetric[]; /* every one; retained and stale of tapes that have them */
 	life: FrameLife | null; /* null: nothing was freed */
 	sizes: FrameSize[]; /* those there are */
 	curve: FrameCurve;

@@ -2,7 +2,7 @@
 import re
 
 RULE = 'core, tape, unwind and rec include "core/poison.h", last'
-ROOMS = ["both/core", "both/tape", "target/unwind", "target/rec"]
+ROOMS = ["both/core", "both/tape", "both/unwind", "target/rec"]
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"]', re.MULTILINE)
 
 

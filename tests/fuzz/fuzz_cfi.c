@@ -22,7 +22,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void step(const struct unwind_object *object, uint64_t pc, bool exact)
 {
 	uint64_t *stack = calloc(STACK_WORDS, sizeof(*stack));
-	const uint64_t begin = (uintptr_t)stack, end = begin + STACK_WORDS * sizeof(*stack);
+	const uint64_t begin = (uintptr_t)stack;
+	const struct unwind_memory bounds = { .begin = begin,
+					      .end = begin + STACK_WORDS * sizeof(*stack) };
 	struct unwind_regs regs = { .known = (1U << ARCH_REGS) - 1, .exact = exact };
 	bool is_end;
 
@@ -32,7 +34,7 @@ static void step(const struct unwind_object *object, uint64_t pc, bool exact)
 		regs.value[i] = begin + (uint64_t)i * 8;
 	regs.value[ARCH_REG_PC] = pc;
 	for (int i = 0; i < STEPS_MAX; i++)
-		if (!unwind_full_step(object, &regs, begin, end, &is_end))
+		if (!unwind_full_step(object, &regs, &bounds, &is_end))
 			break;
 	free(stack);
 }

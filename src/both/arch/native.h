@@ -13,7 +13,8 @@
  *				loaded from, any word
  *	ARCH_REGSET_WORDS	of the kernel's general registers, as a tracer reads them;
  *	ARCH_REGSET_SP, ...	where they are: stack pointer, thread pointer, program counter, a
- *				system call's result and number (all ones: none)
+ *				system call's result and number (all ones: none);
+ *	arch_regset_place[]	the same of each register that unwinding follows
  *	ARCH_CONTROL_SELF	where a thread's control block has its own address again, which is
  *				also its first word; ARCH_CONTROL_ALIGNMENT of its address
  *	ARCH_CALL_BYTES, _CODE	of the instruction of a system call
@@ -41,5 +42,6 @@
 
 extern const uint8_t arch_trampoline[ARCH_TRAMPOLINE_BYTES];
 extern const uint16_t arch_context_offset[ARCH_REGS]; /* bytes from the kernel's ucontext */
+extern const uint8_t arch_regset_place[ARCH_REGS];
 
 #endif

@@ -10,3 +10,7 @@ const uint16_t arch_context_offset[ARCH_REGS] = {
 	144, 136, 152, 128, 112, 104, ARCH_CONTEXT_FP, ARCH_CONTEXT_SP, 40, 48,
 	56,  64,  72,  80,  88,	 96,  ARCH_CONTEXT_PC
 };
+
+/* Of struct user_regs_struct. */
+const uint8_t arch_regset_place[ARCH_REGS] = { 10, 12, 11, 5, 13, 14, 4, ARCH_REGSET_SP, 9,
+					       8,  7,  6,  3, 2,  1,  0, ARCH_REGSET_PC };

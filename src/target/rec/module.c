@@ -403,8 +403,9 @@ bool rec_module_full_step(struct unwind_regs *regs, uint64_t stack_begin, uint64
 			  bool *end_ret)
 {
 	struct rec_module *module = module_find(regs->value[ARCH_REG_PC] - !regs->exact);
+	const struct unwind_memory stack = { .begin = stack_begin, .end = stack_end };
 
-	return module && unwind_full_step(&module->object, regs, stack_begin, stack_end, end_ret);
+	return module && unwind_full_step(&module->object, regs, &stack, end_ret);
 }
 
 bool rec_jit_add(const void *eh_frame)

@@ -89,7 +89,8 @@ static const struct {
 static void expressions_have_their_values(void **state)
 {
 	const uint64_t stack[] = { 0, UINT64_C(0x8877665544332211) };
-	const struct memory memory = { (uintptr_t)stack, (uintptr_t)(stack + 2) };
+	const struct unwind_memory memory = { .begin = (uintptr_t)stack,
+					      .end = (uintptr_t)(stack + 2) };
 	struct unwind_regs regs = { .known = 1 << REG_BX | 1 << ARCH_REG_SP | 1 << ARCH_REG_PC };
 	const uint64_t first = FIRST;
 
@@ -112,7 +113,7 @@ static void expressions_have_their_values(void **state)
 
 static void an_empty_expression_has_no_value_of_its_own(void **state)
 {
-	const struct memory anywhere = { 0, 0 };
+	const struct unwind_memory anywhere = { 0 };
 	const struct unwind_regs regs = { 0 };
 	const uint8_t none = 0;
 	const struct bytes b = { .at = &none, .end = &none };
@@ -127,7 +128,7 @@ static void an_empty_expression_has_no_value_of_its_own(void **state)
 
 static void a_failed_cursor_gives_no_value(void **state)
 {
-	const struct memory anywhere = { 0, 0 };
+	const struct unwind_memory anywhere = { 0 };
 	const struct unwind_regs regs = { 0 };
 	const uint8_t one = DW_OP_lit1;
 	const struct bytes b = { .at = &one, .end = &one, .failed = true };

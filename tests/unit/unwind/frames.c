@@ -210,8 +210,12 @@ static void objects_without_tables_have_no_rules(void **state)
 static void bare_frames_are_walked_to_their_terminator(void **state)
 {
 	struct unwind_object object;
-	struct unwind_regs regs = { .exact = true };
+	struct unwind_regs before, regs = { .exact = true };
 	uint64_t stack[4] = { 0, 0, 0x1234, 0 };
+	const struct unwind_memory anywhere = { 0 };
+	const struct unwind_memory theirs = { .begin = 0x7000,
+					      .end = 0x7000 + sizeof(stack),
+					      .copy = (const uint8_t *)stack };
 	struct tables tables;
 	bool is_end;
 
@@ -228,9 +232,20 @@ static void bare_frames_are_walked_to_their_terminator(void **state)
 	regs.known = 1U << ARCH_REG_PC | 1U << ARCH_REG_SP;
 	regs.value[ARCH_REG_PC] = tables_code(&tables, 1) + 1;
 	regs.value[ARCH_REG_SP] = (uintptr_t)stack;
-	assert_true(unwind_full_step(&object, &regs, 0, 0, &is_end));
+	before = regs;
+	assert_true(unwind_full_step(&object, &regs, &anywhere, &is_end));
 	assert_int_equal(regs.value[ARCH_REG_PC], 0x1234);
 	assert_int_equal(regs.value[ARCH_REG_SP], (uintptr_t)&stack[3]);
+	/* The same, of another process. */
+	regs = before;
+	regs.value[ARCH_REG_SP] = theirs.begin;
+	assert_true(unwind_full_step(&object, &regs, &theirs, &is_end));
+	assert_int_equal(regs.value[ARCH_REG_PC], 0x1234);
+	assert_int_equal(regs.value[ARCH_REG_SP], theirs.begin + 3 * sizeof(*stack));
+	/* Its return address is not in the copy. */
+	regs = before;
+	regs.value[ARCH_REG_SP] = theirs.begin + sizeof(stack) - 2 * sizeof(*stack);
+	assert_false(unwind_full_step(&object, &regs, &theirs, &is_end));
 }
 
 int main(void)

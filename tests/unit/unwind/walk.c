@@ -186,6 +186,7 @@ static bool is_made_up(const struct unwind_object *object, uint64_t pc, uint32_t
 /* From context outwards, three unwinders side by side. */
 static void walk_and_compare(ucontext_t *context, bool exact)
 {
+	const struct unwind_memory stack = { .begin = stack_begin, .end = stack_end };
 	struct unwind_regs regs;
 	struct place place;
 	unw_cursor_t cursor;
@@ -200,8 +201,7 @@ static void walk_and_compare(ucontext_t *context, bool exact)
 		const uint64_t pc = place.pc;
 		const struct unwind_object *object = object_find(pc - !place.exact);
 		uint32_t rule = object ? unwind_rule_compile(object, pc - !place.exact) : 0;
-		bool ours =
-			object && unwind_full_step(object, &regs, stack_begin, stack_end, &is_end);
+		bool ours = object && unwind_full_step(object, &regs, &stack, &is_end);
 		int theirs;
 
 		tally.kinds[unwind_rule_kind(rule)]++;
@@ -482,6 +482,8 @@ static void coroutines_are_walked_to_their_end(void **state)
 static void a_step_does_not_read_outside_the_stack(void **state)
 {
 	struct unwind_regs regs, before;
+	const struct unwind_memory elsewhere = { .begin = 8, .end = 16 };
+	struct unwind_memory here = { .end = UINT64_MAX };
 	ucontext_t context;
 	bool is_end;
 
@@ -489,10 +491,11 @@ static void a_step_does_not_read_outside_the_stack(void **state)
 	getcontext(&context);
 	regs_from_context(&regs, &context, false);
 	before = regs;
-	assert_false(unwind_full_step(object_find(regs.value[ARCH_REG_PC]), &regs, 8, 16, &is_end));
+	assert_false(
+		unwind_full_step(object_find(regs.value[ARCH_REG_PC]), &regs, &elsewhere, &is_end));
 	assert_memory_equal(&regs, &before, sizeof(regs));
-	assert_true(unwind_full_step(object_find(regs.value[ARCH_REG_PC]), &regs,
-				     regs.value[ARCH_REG_SP], UINT64_MAX, &is_end));
+	here.begin = regs.value[ARCH_REG_SP];
+	assert_true(unwind_full_step(object_find(regs.value[ARCH_REG_PC]), &regs, &here, &is_end));
 	assert_memory_not_equal(&regs, &before, sizeof(regs));
 	tally.walks++;
 }

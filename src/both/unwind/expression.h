@@ -9,20 +9,14 @@
 #include "unwind/bytes.h"
 #include "unwind/rule.h"
 
-/* The memory that may be loaded: [begin, end); 0, 0: all. */
-struct memory {
-	uint64_t begin;
-	uint64_t end;
-};
-
 /* False: must not be read. */
-bool memory_load(const struct memory *memory, uint64_t address, uint64_t *ret);
+bool memory_load(const struct unwind_memory *memory, uint64_t address, uint64_t *ret);
 
 /*
  * Runs the operations with *first on the stack (NULL: an empty stack); the result is its top.
  * False: malformed, too long, or it needs a register that is not known or memory out of bounds.
  */
-bool expression_run(struct bytes operations, const struct memory *memory,
+bool expression_run(struct bytes operations, const struct unwind_memory *memory,
 		    const struct unwind_regs *regs, const uint64_t *first, uint64_t *ret);
 
 #endif

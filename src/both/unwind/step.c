@@ -9,7 +9,7 @@
 struct step {
 	const struct unwind_object *object;
 	const struct unwind_regs *from;
-	struct memory memory;
+	struct unwind_memory memory;
 	struct cfa_row row;
 	uint64_t cfa;
 };
@@ -35,13 +35,20 @@ static bool step_compute_cfa(struct step *step)
 	return true;
 }
 
+static bool step_load(const struct step *step, uint32_t reg, uint64_t at, struct unwind_regs *ret)
+{
+	ret->slot[reg] = at;
+	return memory_load(&step->memory, at, &ret->value[reg]);
+}
+
 /*
  * The caller's value of reg; false: unknown. Unspecified registers are assumed unchanged, even
  * those a call may clobber: other unwinders do so, and assembly that keeps its CFA in one of them
  * relies on it.
  */
-static bool step_compute_reg(const struct step *step, uint32_t reg, uint64_t *ret)
+static bool step_compute_reg(const struct step *step, uint32_t reg, struct unwind_regs *to)
 {
+	uint64_t *ret = &to->value[reg];
 	const int64_t value = step->row.value[reg];
 	const uint64_t at = step->cfa + (uint64_t)value;
 	uint64_t result;
@@ -57,7 +64,7 @@ static bool step_compute_reg(const struct step *step, uint32_t reg, uint64_t *re
 	case CFA_UNDEFINED:
 		return false;
 	case CFA_OFFSET:
-		return memory_load(&step->memory, at, ret);
+		return step_load(step, reg, at, to);
 	case CFA_VAL_OFFSET:
 		*ret = at;
 		return true;
@@ -69,7 +76,7 @@ static bool step_compute_reg(const struct step *step, uint32_t reg, uint64_t *re
 				    &step->cfa, &result))
 			return false;
 		if (step->row.where[reg] == CFA_EXPRESSION)
-			return memory_load(&step->memory, result, ret);
+			return step_load(step, reg, result, to);
 		*ret = result;
 		return true;
 	}
@@ -79,7 +86,7 @@ static bool step_compute_reg(const struct step *step, uint32_t reg, uint64_t *re
 static void step_compute_regs(const struct step *step, struct unwind_regs *ret)
 {
 	for (uint32_t reg = 0; reg < ARCH_REGS; reg++)
-		if (step_compute_reg(step, reg, &ret->value[reg]))
+		if (step_compute_reg(step, reg, ret))
 			ret->known |= 1U << reg;
 }
 
@@ -89,8 +96,7 @@ static void signal_regs(const struct step *step, struct unwind_regs *ret)
 	const uint64_t ucontext = step->from->value[ARCH_REG_SP];
 
 	for (uint32_t reg = 0; reg < ARCH_REGS; reg++)
-		if (memory_load(&step->memory, ucontext + arch_context_offset[reg],
-				&ret->value[reg]))
+		if (step_load(step, reg, ucontext + arch_context_offset[reg], ret))
 			ret->known |= 1U << reg;
 	ret->exact = true;
 }
@@ -134,20 +140,20 @@ static bool caller_regs(struct step *step, struct unwind_regs *ret, bool *end_re
 }
 
 bool unwind_full_step(const struct unwind_object *object, struct unwind_regs *regs,
-		      uint64_t stack_begin, uint64_t stack_end, bool *end_ret)
+		      const struct unwind_memory *stack, bool *end_ret)
 {
 	const uint32_t needed = 1U << ARCH_REG_PC | 1U << ARCH_REG_SP;
 	struct step step;
 	struct unwind_regs to = { 0 };
 
-	CHECK(stack_begin <= stack_end);
+	CHECK(stack->begin <= stack->end);
 	CHECK(object->begin <= object->end);
 	*end_ret = false;
 	if ((regs->known & needed) != needed)
 		return false;
 	step.object = object;
 	step.from = regs;
-	step.memory = (struct memory) { .begin = stack_begin, .end = stack_end };
+	step.memory = *stack;
 	if (!caller_regs(&step, &to, end_ret))
 		return false;
 	if ((to.known & needed) != needed)

@@ -61,21 +61,23 @@ enum {
 struct calculator {
 	struct bytes b;
 	const uint8_t *begin; /* jumps stay in [begin, b.end] */
-	const struct memory *memory;
+	const struct unwind_memory *memory;
 	const struct unwind_regs *regs;
 	size_t count;
 	uint64_t stack[STACK_MAX];
 };
 
-bool memory_load(const struct memory *memory, uint64_t address, uint64_t *ret)
+bool memory_load(const struct unwind_memory *memory, uint64_t address, uint64_t *ret)
 {
 	bool is_bounded = memory->begin || memory->end;
 
 	CHECK(memory->begin <= memory->end);
+	CHECK(!memory->copy || is_bounded);
 	if (is_bounded && (address < memory->begin || address >= memory->end ||
 			   memory->end - address < sizeof(*ret)))
 		return false;
-	*ret = load_u64((const void *)(uintptr_t)address);
+	*ret = load_u64(memory->copy ? memory->copy + (address - memory->begin)
+				     : (const uint8_t *)(uintptr_t)address);
 	return true;
 }
 
@@ -322,7 +324,7 @@ static void run_binary(struct calculator *c, uint8_t op)
 		bytes_fail(&c->b);
 }
 
-bool expression_run(struct bytes operations, const struct memory *memory,
+bool expression_run(struct bytes operations, const struct unwind_memory *memory,
 		    const struct unwind_regs *regs, const uint64_t *first, uint64_t *ret)
 {
 	struct calculator c;

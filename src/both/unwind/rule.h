@@ -87,6 +87,7 @@ struct unwind_regs {
 	uint64_t value[ARCH_REGS];
 	uint32_t known; /* bit set: bit i: value[i] is known */
 	bool exact;	/* pc is the interrupted instruction (signal), not a return address */
+	uint64_t slot[ARCH_REGS]; /* where the last step loaded value[i] from; 0: it did not */
 };
 
 /*
@@ -96,16 +97,26 @@ struct unwind_regs {
  */
 uint32_t unwind_rule_compile(const struct unwind_object *object, uint64_t pc);
 
+/* The words that may be loaded: those in [begin, end). */
+struct unwind_memory {
+	uint64_t begin, end; /* 0, 0: all */
+	const uint8_t *copy; /* of these bytes, borrowed; NULL: they are read where they are */
+};
+
 /*
  * One step with every register, for what rules cannot express: expressions, a CFA in another
- * register; it also handles what rules can. Loads from the stack only words in [stack_begin,
- * stack_end) (0, 0: anywhere, so the stack must be known to be sound); values outside are unknown.
+ * register; it also handles what rules can. Values that cannot be loaded from the stack are
+ * unknown; without bounds the stack must be known to be sound.
  * True: *regs are the caller's. False: *regs are as they were; *end_ret: the outermost frame (the
  * return address is undefined, made up or 0) from what we cannot step over. pc and sp must be
  * known.
+ *
+ * The stack can be another process's: then `stack` has a copy of it, and the object is made of a
+ * copy of the tables. pc is where the code would be beside that copy before the step, and an
+ * address of the process after it.
  */
 bool unwind_full_step(const struct unwind_object *object, struct unwind_regs *regs,
-		      uint64_t stack_begin, uint64_t stack_end, bool *end_ret);
+		      const struct unwind_memory *stack, bool *end_ret);
 
 /*
  * Fills *object from program headers in memory (dl_phdr_info's). bias is dlpi_addr.

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "model/names.h"
+#include "model/scans.h"
 
 enum { FAKE_STACKS_MAX = 1 << 18 };
 
@@ -100,6 +101,19 @@ const struct model_thread *model_thread(const struct model *model, size_t thread
 {
 	(void)model;
 	(void)thread;
+	return NULL;
+}
+
+size_t model_scan_count(const struct model *model)
+{
+	(void)model;
+	return 0;
+}
+
+const struct model_scan *model_scan_get(const struct model *model, size_t index)
+{
+	(void)model;
+	(void)index;
 	return NULL;
 }
 

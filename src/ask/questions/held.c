@@ -19,7 +19,11 @@ static const struct member node_members[] = {
 	MEMBER(struct held_node, address, ADDRESS, "where it begins"),
 	MEMBER(struct held_node, bytes, BYTES, NULL),
 	MEMBER(struct held_node, class, TEXT, "of a block", .words = loss_keys, .nullable = true),
-	MEMBER(struct held_node, place, FLAT, NULL, .shape = &shape_place),
+	MEMBER(struct held_node, place, FLAT,
+	       "of a block's allocation; where a variable is declared; of a stack the call that "
+	       "has "
+	       "the pointer",
+	       .shape = &shape_place),
 	MEMBER(struct held_node, offset, PLAIN,
 	       "where in it the pointer to the next one is; of registers: 8 times the number",
 	       .nullable = true),
@@ -36,6 +40,29 @@ static const char *thread_name(const struct model *model, uint32_t tid)
 			return thread->name;
 	}
 	return NULL;
+}
+
+/* The function on whose stack it is; of several that are inlined into each other the outermost. */
+static struct place frame_place(const struct asked *asked, const struct model_scan *scan,
+				uint64_t holder, uint64_t offset)
+{
+	const struct model_scan_frame *frame =
+		model_scan_frame(scan, holder, scan->holders[holder].begin + offset);
+	struct place place = { .line = SHAPE_NONE, .hash = SHAPE_NONE };
+	struct name_frames frames;
+
+	if (!frame || !names_scan_frame(asked->names, frame, &frames))
+		return place;
+	return place_of(asked->model, asked->names, &frames.frames[frames.count - 1]);
+}
+
+void held_node_point(const struct asked *asked, const struct model_scan *scan, uint32_t node,
+		     const struct model_scan_block *next, struct held_node *step)
+{
+	step->offset = next->offset;
+	step->interior = next->flags & MODEL_SCAN_INTERIOR;
+	if (step->kind == held_kinds[TAPE_SCAN_STACK])
+		step->place = frame_place(asked, scan, node - scan->block_count, next->offset);
 }
 
 struct held_node held_node_of(const struct asked *asked, const struct model_scan *scan,

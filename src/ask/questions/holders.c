@@ -115,10 +115,8 @@ static void step_add(const struct asked *asked, const struct model_scan *scan, u
 		     const struct model_scan_block *next, struct held_node *step)
 {
 	*step = held_node_of(asked, scan, node);
-	if (next) {
-		step->offset = next->offset;
-		step->interior = next->flags & MODEL_SCAN_INTERIOR;
-	}
+	if (next)
+		held_node_point(asked, scan, node, next, step);
 }
 
 /*
@@ -144,13 +142,21 @@ static struct err *chain_find(const struct asked *asked, const struct model_scan
 		next = &scan->blocks[at];
 		at = next->parent;
 	}
-	step_add(asked, scan, sites->roots[block], length > shown ? NULL : next, &steps[0]);
+	if (length > shown)
+		while (scan->blocks[at].parent != sites->roots[block])
+			at = scan->blocks[at].parent;
+	step_add(asked, scan, sites->roots[block], length > shown ? &scan->blocks[at] : next,
+		 &steps[0]);
+	if (length > shown) {
+		steps[0].offset = SHAPE_NONE;
+		steps[0].interior = false;
+	}
 	site->chain = (struct shape_rows) { steps, shown };
 	site->omitted_steps = length - shown;
 	return NULL;
 }
 
-/* "g_list+0x10 > make+0x8 > keep" */
+/* "g_list+0x10 > make+0x8 > keep", "stack of 100 in work+0x10 > make" */
 static const char *chain_words(const struct held_site *site, struct arena *arena)
 {
 	CLEAN(str_deinit) struct str words = { 0 };
@@ -158,12 +164,15 @@ static const char *chain_words(const struct held_site *site, struct arena *arena
 
 	for (size_t i = 0; i < site->chain.count; i++) {
 		const struct held_node *step = &steps[i];
-		const char *name = step->name ? step->name : step->place.function;
+		const bool is_frame = !step->class && step->place.function;
+		const char *name = step->name ? step->name : is_frame ? NULL : step->place.function;
 
 		str_printf(&words, "%s%s%s", i ? " > " : "",
 			   i == 1 && site->omitted_steps ? "... > " : "", name ? name : step->kind);
 		if (step->tid != SHAPE_NONE)
 			str_printf(&words, " of %llu", (unsigned long long)step->tid);
+		if (is_frame)
+			str_printf(&words, " in %s", step->place.function);
 		if (step->offset != SHAPE_NONE)
 			str_printf(&words, "+0x%llx", (unsigned long long)step->offset);
 	}

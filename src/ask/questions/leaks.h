@@ -110,7 +110,8 @@ struct held_node {
 	uint64_t address;
 	uint64_t bytes;
 	const char *class;  /* of a block, loss_keys; NULL: no block */
-	struct place place; /* of a block's allocation; of a variable, without a function */
+	struct place place; /* of a block's allocation; of a variable, without a function; of a
+			       stack the function whose frame has the pointer to the next one */
 	uint64_t offset;    /* in it, of the pointer to the next one; SHAPE_NONE: the last one */
 	bool interior;	    /* that pointer is to the middle of the next one */
 };
@@ -120,6 +121,10 @@ extern const struct shape shape_held_node;
 
 struct held_node held_node_of(const struct asked *asked, const struct model_scan *scan,
 			      uint32_t node);
+
+/* Adds to the step of a chain made of that node where the pointer to the next one is. */
+void held_node_point(const struct asked *asked, const struct model_scan *scan, uint32_t node,
+		     const struct model_scan_block *next, struct held_node *step);
 
 /* Blocks of one stack. */
 struct held_site {

@@ -85,6 +85,24 @@ static struct err *write_process(const struct walked_tape *tape, struct packed_s
 						    sizeof(process), text.ptr, text.len);
 }
 
+/* For the types of variables, and the functions that have something on their stacks. */
+static struct err *write_modules(const struct capture_module_vec *modules,
+				 struct packed_stream *stream)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < modules->count && !err; i++) {
+		const struct capture_module *from = &modules->items[i];
+		const struct tape_module module = {
+			.id = from->id, .bias = from->bias, .begin = from->begin, .end = from->end
+		};
+
+		err = packed_stream_extended(stream, TAPE_EXT_MODULE, 0, &module, sizeof(module),
+					     from->path, strlen(from->path));
+	}
+	return err;
+}
+
 static struct err *write_blocks(const struct living_blocks *blocks, struct packed_stream *stream)
 {
 	struct err *err = NULL;
@@ -117,6 +135,8 @@ static struct err *write_rest(const struct walked *walked, const struct scan_ima
 
 	if (!err)
 		err = write_import(walked, tape, stream);
+	if (!err)
+		err = write_modules(&walked->living.stacks.modules, stream);
 	if (!err)
 		err = scan_records_write(&records, stream);
 	if (!err)

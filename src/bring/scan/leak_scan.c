@@ -61,6 +61,54 @@ static uint32_t new_node(const struct scan_image *image, const uint32_t *new_ind
 		       : (uint32_t)image->block_count + new_index[node - image->block_count];
 }
 
+/* The frame of this holder that has the address; NULL: none. */
+static struct scan_image_frame *frame_at(const struct scan_image *image, uint32_t holder,
+					 uint64_t address)
+{
+	size_t low = 0, high = image->frame_count;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+		struct scan_image_frame *frame = &image->frames[middle];
+
+		if (frame->holder < holder || (frame->holder == holder && frame->end <= address))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < image->frame_count && image->frames[low].holder == holder &&
+			       image->frames[low].begin <= address
+		       ? &image->frames[low]
+		       : NULL;
+}
+
+/* Frames in which a chain begins: only those stay. */
+static struct err *drop_idle_frames(struct scan_image *image)
+{
+	CLEAN(free) bool *used = calloc(image->frame_count + 1, sizeof(*used));
+	size_t kept = 0;
+
+	if (!used)
+		return err_nomem();
+	for (size_t i = 0; i < image->block_count; i++) {
+		const struct scan_image_block *block = &image->blocks[i];
+		const size_t holder = block->parent - image->block_count;
+		const struct scan_image_frame *frame;
+
+		if (block->parent == SCAN_NODE_NONE || block->parent < image->block_count)
+			continue;
+		frame = frame_at(image, (uint32_t)holder,
+				 image->holders[holder].begin + block->offset);
+		if (frame)
+			used[frame - image->frames] = true;
+	}
+	for (size_t i = 0; i < image->frame_count; i++)
+		if (used[i])
+			image->frames[kept++] = image->frames[i];
+	image->frame_count = kept;
+	return NULL;
+}
+
 /* Most variables hold nothing: only those that do stay. */
 static struct err *drop_idle_holders(struct scan_image *image)
 {
@@ -80,6 +128,8 @@ static struct err *drop_idle_holders(struct scan_image *image)
 		new_index[i] = (uint32_t)kept;
 		image->holders[kept++] = image->holders[i];
 	}
+	for (size_t i = 0; i < image->frame_count; i++)
+		image->frames[i].holder = new_index[image->frames[i].holder];
 	for (size_t i = 0; i < image->block_count; i++) {
 		struct scan_image_block *block = &image->blocks[i];
 
@@ -186,7 +236,10 @@ static struct err *run(const struct leak_scan *scan, const struct leak_scan_view
 	if (err)
 		return err;
 	take_holders(image, &roots.holders);
-	return drop_idle_holders(image);
+	image->frames = steal(roots.frames.items);
+	image->frame_count = roots.frames.count;
+	err = drop_idle_frames(image);
+	return err ? err : drop_idle_holders(image);
 }
 
 struct err *leak_scan_view(const struct leak_scan *scan, const struct leak_scan_view *view,

@@ -15,6 +15,7 @@ enum {
 struct finder {
 	const struct roots_request *request;
 	struct roots *roots;
+	struct frame_tables *tables;
 	uint64_t tls_bytes; /* of all modules together, in each thread */
 	uint32_t allocator; /* the library with the allocator; UINT32_MAX: libc or the program */
 	bool failed;	    /* out of memory */
@@ -24,6 +25,7 @@ void roots_deinit(struct roots *roots)
 {
 	graph_roots_deinit(&roots->ranges);
 	scan_image_holders_deinit(&roots->holders);
+	scan_image_frames_deinit(&roots->frames);
 	str_deinit(&roots->texts);
 }
 
@@ -210,11 +212,20 @@ static void add_stack_range(struct finder *finder, const struct stop_thread *thr
 	const uint64_t control = thread->registers[ARCH_REGSET_THREAD];
 	uint64_t tls = end;
 
+	uint32_t holder;
+
 	begin = align_up(begin, sizeof(uint64_t));
 	if (control >= begin && control < end)
 		tls = u64_max(begin, control - u64_min(finder->tls_bytes, control - begin)) &
 		      ~UINT64_C(7);
-	add_held(finder, TAPE_SCAN_STACK, thread->tid, begin, tls, "");
+	if (begin < tls) {
+		holder = add_holder(finder, TAPE_SCAN_STACK, thread->tid, begin, tls, "");
+		add_range(finder, holder, begin, tls, false);
+		finder->failed |=
+			thread->is_stopped &&
+			!stack_frames_find(finder->tables, &finder->request->memory, thread, begin,
+					   tls, holder, &finder->roots->frames);
+	}
 	add_held(finder, TAPE_SCAN_TLS, thread->tid, tls, end, "");
 }
 
@@ -415,13 +426,18 @@ static void add_mapping(struct finder *finder, const struct maps_entry *entry)
 struct err *roots_find(const struct roots_request *request, struct roots *roots)
 {
 	CLEAN(roots_deinit) struct roots own = { 0 };
+	CLEAN(frame_tables_destroy)
+	struct frame_tables *tables = frame_tables_create(request->living);
 	struct finder finder = { .request = request,
 				 .roots = &own,
+				 .tables = tables,
 				 .allocator = allocator_find(&request->living->stacks) };
 	const struct stop_threads *threads = &request->stop->threads;
 	struct err *err;
 
 	assert(request->memory.read);
+	if (!tables)
+		return err_nomem();
 	str_add_char(&own.texts, '\0');
 	err = add_modules(&finder);
 	for (size_t i = 0; i < threads->count && !err; i++) {

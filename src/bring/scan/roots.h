@@ -13,6 +13,7 @@
 
 #include "capture/scan_image.h"
 #include "model/living.h"
+#include "scan/stack_frames.h"
 #include "scan/graph.h"
 #include "scan/maps.h"
 #include "scan/memory.h"
@@ -37,7 +38,8 @@ VEC_DEFINE(scan_image_holders, struct scan_image_holder);
 struct roots {
 	struct graph_roots ranges; /* bytes of registers are borrowed from the stop */
 	struct scan_image_holders holders;
-	struct str texts; /* names of holders; begins with a NUL */
+	struct scan_image_frames frames; /* of stacks; by holder and address */
+	struct str texts;		 /* names of holders; begins with a NUL */
 };
 
 struct err *roots_find(const struct roots_request *request, struct roots *roots);

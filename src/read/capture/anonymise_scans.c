@@ -90,6 +90,15 @@ static struct err *holder_change(struct anonymise *anonymise, const struct scan_
 	return err ? err : anonymise_pid(anonymise, &holder->tid);
 }
 
+static void frame_change(const struct anonymise *anonymise, struct scan_image_frame *frame)
+{
+	const uint64_t bytes = frame->end - frame->begin;
+
+	anonymise_address(anonymise, &frame->begin);
+	frame->end = frame->begin + bytes;
+	anonymise_address(anonymise, &frame->pc);
+}
+
 static struct err *image_change(struct anonymise *anonymise, struct scan_image *image)
 {
 	CLEAN(vec_u8_deinit) struct vec_u8 texts = { 0 };
@@ -99,6 +108,8 @@ static struct err *image_change(struct anonymise *anonymise, struct scan_image *
 		return err_nomem();
 	for (size_t i = 0; i < image->block_count; i++)
 		anonymise_address(anonymise, &image->blocks[i].address);
+	for (size_t i = 0; i < image->frame_count; i++)
+		frame_change(anonymise, &image->frames[i]);
 	for (size_t i = 0; i < image->holder_count && !err; i++)
 		err = holder_change(anonymise, image, &image->holders[i], &texts);
 	if (!err && image->facts.trouble)

@@ -36,6 +36,13 @@ struct scan_image_holder {
 	uint32_t name; /* of the variable or mapping: offset in texts, NUL-terminated; 0: "" */
 };
 
+/* Of a holder's stack the words that belong to a call of a function. */
+struct scan_image_frame {
+	uint32_t holder; /* TAPE_SCAN_STACK */
+	uint64_t begin, end;
+	uint64_t pc; /* address of the code: in the function, not after it */
+};
+
 struct scan_image_facts {
 	uint64_t pause_ns; /* how long the program stood still */
 	uint64_t scan_ns;  /* CPU time of the scan */
@@ -56,6 +63,8 @@ struct scan_image {
 	size_t block_count;
 	struct scan_image_holder *holders;
 	size_t holder_count;
+	struct scan_image_frame *frames; /* by holder and address, not overlapping */
+	size_t frame_count;
 	char *texts; /* begins with a NUL; of texts_bytes, the last of which is a NUL */
 	size_t texts_bytes;
 };

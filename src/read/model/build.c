@@ -266,7 +266,7 @@ static bool finish_strays(struct model *model, const struct strays *strays)
 static struct err *finish_scans(struct model *model)
 {
 	struct scans *scans = &model->built_scans;
-	struct err *err = scans_seal(scans);
+	struct err *err = scans_seal(scans, &model->built_stacks.modules);
 
 	model->own_scans = calloc(scans->built.count + 1, sizeof(*model->own_scans));
 	if (err || !model->own_scans)

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "base/sort.h"
+#include "model/scans.h"
 
 VEC_DEFINE(embed_places, struct symbol_request);
 
@@ -13,25 +14,40 @@ struct embed {
 	struct embed_counts *counts;
 };
 
+static bool place_push(const struct embed *embed, uint32_t module, uint64_t pc,
+		       struct embed_places *places)
+{
+	return embed_places_push(places,
+				 (struct symbol_request) {
+					 .object = names_object(embed->names, module),
+					 .address = pc - model_module(embed->model, module)->bias,
+				 });
+}
+
+/* Of functions that hold something on their stacks. */
+static bool scan_places_collect(const struct embed *embed, const struct model_scan *scan,
+				struct embed_places *places)
+{
+	for (uint64_t i = 0; i < scan->frame_count; i++)
+		if (scan->frames[i].module != CAPTURE_MODULE_NONE &&
+		    !place_push(embed, scan->frames[i].module, scan->frames[i].pc, places))
+			return false;
+	return true;
+}
+
 /* All addresses in modules, sorted by object; equal ones stand together. */
 static struct err *places_collect(const struct embed *embed, struct embed_places *places)
 {
 	const struct capture_stack *stacks = model_stacks(embed->model);
 
 	for (size_t i = CAPTURE_STACK_FIRST; i < model_stack_count(embed->model); i++) {
-		const struct capture_module *module;
-		struct symbol_request place;
-
-		if (stacks[i].module == CAPTURE_MODULE_NONE)
-			continue;
-		module = model_module(embed->model, stacks[i].module);
-		place = (struct symbol_request) {
-			.object = names_object(embed->names, stacks[i].module),
-			.address = stacks[i].pc - !stacks[i].exact - module->bias,
-		};
-		if (!embed_places_push(places, place))
+		if (stacks[i].module != CAPTURE_MODULE_NONE &&
+		    !place_push(embed, stacks[i].module, stacks[i].pc - !stacks[i].exact, places))
 			return err_nomem();
 	}
+	for (size_t i = 0; i < model_scan_count(embed->model); i++)
+		if (!scan_places_collect(embed, model_scan_get(embed->model, i), places))
+			return err_nomem();
 	return sort_stable(places->items, places->count, sizeof(*places->items),
 			   symbol_request_compare, NULL)
 		       ? NULL

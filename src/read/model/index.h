@@ -51,6 +51,7 @@ enum index_section {
 	INDEX_SCANS,
 	INDEX_SCAN_BLOCKS,  /* of all scans, one after the other */
 	INDEX_SCAN_HOLDERS, /* the same */
+	INDEX_SCAN_FRAMES,
 	INDEX_SECTIONS
 };
 
@@ -59,7 +60,7 @@ struct index_part {
 	uint64_t bytes;
 };
 
-enum { INDEX_VERSION = 8 };
+enum { INDEX_VERSION = 9 };
 #define INDEX_MAGIC "MTINDEX\n"
 
 struct index_header {

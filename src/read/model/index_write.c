@@ -41,6 +41,7 @@ uint64_t index_layout(void)
 		sizeof(struct model_scan),
 		sizeof(struct model_scan_block),
 		sizeof(struct model_scan_holder),
+		sizeof(struct model_scan_frame),
 		TAPE_FN_COUNT,
 		MODEL_COLUMNS,
 	};
@@ -223,6 +224,7 @@ static void put_scan(struct writer *writer, void *item)
 	scan->trouble = put_text(writer, scan->trouble);
 	scan->blocks = NULL;
 	scan->holders = NULL;
+	scan->frames = NULL;
 }
 
 static void put_holder(struct writer *writer, void *item)
@@ -236,6 +238,7 @@ static void put_scans(struct writer *writer, const struct model *model)
 {
 	CLEAN(scan_blocks_vec_deinit) struct scan_blocks_vec blocks = { 0 };
 	CLEAN(scan_holders_vec_deinit) struct scan_holders_vec holders = { 0 };
+	CLEAN(scan_frames_vec_deinit) struct scan_frames_vec frames = { 0 };
 	bool ok = true;
 
 	for (size_t i = 0; i < model->scan_count; i++) {
@@ -246,6 +249,8 @@ static void put_scans(struct writer *writer, const struct model *model)
 			ok = scan_blocks_vec_push(&blocks, scan->blocks[at]);
 		for (uint64_t at = 0; ok && at < scan->holder_count; at++)
 			ok = scan_holders_vec_push(&holders, scan->holders[at]);
+		for (uint64_t at = 0; ok && at < scan->frame_count; at++)
+			ok = scan_frames_vec_push(&frames, scan->frames[at]);
 	}
 	if (!ok)
 		writer->err = writer->err ? writer->err : err_nomem();
@@ -254,6 +259,7 @@ static void put_scans(struct writer *writer, const struct model *model)
 	put_part(writer, INDEX_SCAN_BLOCKS, blocks.items, blocks.count, sizeof(*blocks.items));
 	put_items(writer, INDEX_SCAN_HOLDERS, holders.items, holders.count, sizeof(*holders.items),
 		  put_holder);
+	put_part(writer, INDEX_SCAN_FRAMES, frames.items, frames.count, sizeof(*frames.items));
 }
 
 static void put_latencies(struct writer *writer, const struct model *model)

@@ -1,48 +1,12 @@
-#include "model/names.h"
+#include "model/names_parts.h"
 
 #include <assert.h>
 
-#include "base/map.h"
-#include "model/jit_names.h"
 #include "model/roles.h"
 #include "model/scans.h"
-#include "symbol/demangle.h"
 #include "symbol/spell.h"
 
-VEC_DEFINE(name_vec, const struct name *); /* in the arena: callers keep them */
 VEC_DEFINE(request_vec, struct symbol_request);
-
-/* One code address: shared by all stacks that have it, if it is in a module. */
-struct place {
-	const struct name_frames *frames; /* NULL: out of memory so far */
-	uint64_t pc;			  /* of the call: the return address minus one */
-	uint32_t stack;			  /* one of them */
-	uint32_t module;		  /* CAPTURE_MODULE_NONE: outside of all */
-};
-
-VEC_DEFINE(place_vec, struct place);
-
-struct names {
-	const struct model *model;
-	struct symbolizer *symbolizer;
-	const struct path_map *paths; /* of sources too; NULL: none */
-	enum symbol_spelling spelling;
-	const struct pack *embedded_jit; /* NULL: none */
-	struct jit_names *jit;		 /* opened when first needed */
-	uint32_t *objects;	  /* by module: the symbolizer's number; UINT32_MAX: none yet */
-	bool *is_shown;		  /* by module: frames of it were requested */
-	struct place_vec places;  /* the first stands for out of memory */
-	struct vec_u32 places_of; /* by stack: its place */
-	struct map *places_by_pc; /* by module: pc -> place */
-	struct map ids;		  /* full function and module -> name */
-	struct map shown;	  /* function as shown and module -> name */
-	bool is_view;		  /* of other names: owns only is_shown */
-	struct map files;	  /* pointer to a recorded source path -> its path here */
-	struct map variables;	  /* address -> struct name_variable * */
-	bool is_settled;
-	struct name_vec all;
-	struct arena arena;
-};
 
 static const struct name_frame out_of_memory_frame = { .name = NAME_OUT_OF_MEMORY };
 static const struct name_frames out_of_memory_frames = { &out_of_memory_frame, 1 };
@@ -157,8 +121,7 @@ static uint32_t name_intern(struct names *names, const char *function, const cha
 	return (uint32_t)*place;
 }
 
-/* Where a source file is here; one text per path, keyed by the path's own address. */
-static const char *file_here(struct names *names, const char *file)
+const char *names_file_here(struct names *names, const char *file)
 {
 	bool is_new;
 	uint64_t *place;
@@ -209,7 +172,7 @@ static struct name_frames *frames_of_stray(struct names *names, uint32_t stack, 
 		return NULL;
 	frame->name =
 		name_intern(names, place.function, is_known ? NAMES_JIT_MODULE : "", is_known);
-	frame->file = file_here(names, place.file);
+	frame->file = names_file_here(names, place.file);
 	frame->line = place.line;
 	*frames = (struct name_frames) { frame, 1 };
 	return frames;
@@ -252,7 +215,7 @@ static struct name_frames *frames_of_module(struct names *names, uint32_t index,
 					    frame->module ? frame->module : "", frame->is_known),
 			.line = frame->line,
 			.column = frame->column,
-			.file = file_here(names, frame->file),
+			.file = names_file_here(names, frame->file),
 			/* a pack may claim it for the last, which has nothing to be inlined into */
 			.is_inlined = frame->is_inlined && i + 1 < found.count,
 		};
@@ -277,6 +240,24 @@ static uint32_t place_add(struct names *names, uint32_t stack, uint64_t pc, uint
 	return (uint32_t)names->places.count - 1;
 }
 
+/* The place of an address in a module; it is requested when it is new. */
+static uint32_t place_in_module(struct names *names, uint32_t stack, uint64_t pc, uint32_t module,
+				struct request_vec *requests)
+{
+	struct symbol_request request;
+	bool is_new = false;
+	uint64_t *place = map_put(&names->places_by_pc[module], pc, &is_new);
+
+	if (!place || !is_new)
+		return place ? (uint32_t)*place : 0;
+	*place = place_add(names, stack, pc, module);
+	request.object = names_object(names, module);
+	request.address = pc - model_module(names->model, module)->bias;
+	/* If out of memory here, the address is looked up by itself, later. */
+	(void)!request_vec_push(requests, request);
+	return (uint32_t)*place;
+}
+
 /*
  * The stack's place; if no other stack has it, it is requested. Outside of modules an address has a
  * meaning only together with its time, so each stack has its own.
@@ -285,21 +266,19 @@ static uint32_t place_of(struct names *names, uint32_t stack, struct request_vec
 {
 	const struct capture_stack *node = &model_stacks(names->model)[stack];
 	const uint64_t pc = stack_address(node);
-	struct symbol_request request;
-	bool is_new = false;
-	uint64_t *place;
 
 	if (node->module == CAPTURE_MODULE_NONE)
 		return place_add(names, stack, pc, node->module);
-	place = map_put(&names->places_by_pc[node->module], pc, &is_new);
-	if (!place || !is_new)
-		return place ? (uint32_t)*place : 0;
-	*place = place_add(names, stack, pc, node->module);
-	request.object = names_object(names, node->module);
-	request.address = pc - model_module(names->model, node->module)->bias;
-	/* If out of memory here, the address is looked up by itself, later. */
-	(void)!request_vec_push(requests, request);
-	return (uint32_t)*place;
+	return place_in_module(names, stack, pc, node->module, requests);
+}
+
+static void scan_places_add(struct names *names, const struct model_scan *scan,
+			    struct request_vec *requests)
+{
+	for (uint64_t i = 0; i < scan->frame_count; i++)
+		if (scan->frames[i].module != CAPTURE_MODULE_NONE)
+			(void)place_in_module(names, CAPTURE_STACK_NONE, scan->frames[i].pc,
+					      scan->frames[i].module, requests);
 }
 
 /* NULL, and retried later, if out of memory. */
@@ -330,6 +309,8 @@ void names_prepare(struct names *names)
 		if (!vec_u32_push(&names->places_of, place))
 			break;
 	}
+	for (size_t i = 0; i < model_scan_count(names->model); i++)
+		scan_places_add(names, model_scan_get(names->model, i), &requests);
 	symbolizer_resolve(names->symbolizer, requests.items, requests.count);
 	for (size_t i = first; i < names->places.count; i++)
 		place_name(names, &names->places.items[i]);
@@ -370,76 +351,25 @@ struct name_frames names_frames(struct names *names, uint32_t stack)
 	return *place->frames;
 }
 
-/* --- variables ------------------------------------------------------------------------------- */
-
-static const char *variable_text(struct names *names, const char *text)
+bool names_scan_frame(struct names *names, const struct model_scan_frame *frame,
+		      struct name_frames *frames_ret)
 {
-	CLEAN(free) char *readable = demangle(text);
-	const char *copy = readable ? arena_strdup(&names->arena, readable) : text;
+	const uint64_t *number;
+	struct place *place;
 
-	return copy ? spell_name(copy, names->spelling, &names->arena) : text;
-}
-
-/* The module loaded last at this place. */
-static size_t variable_module(const struct names *names, uint64_t address)
-{
-	for (size_t i = model_module_count(names->model); i-- > 0;) {
-		const struct capture_module *module = model_module(names->model, i);
-
-		if (address >= module->begin && address < module->end)
-			return i;
-	}
-	return CAPTURE_MODULE_NONE;
-}
-
-static struct name_variable variable_find(struct names *names, uint64_t address, const char *symbol)
-{
-	struct name_variable variable = { .name = variable_text(names, symbol) };
-	const size_t module = variable_module(names, address);
-	struct symbol_variable known;
-
-	if (module == CAPTURE_MODULE_NONE)
-		return variable;
-	variable.module = names_module_path(names, module);
-	if (!symbol[0]) {
-		variable.name = names_short_path(variable.module);
-		return variable;
-	}
-	known = symbolizer_variable(names->symbolizer, names_object(names, module),
-				    address - model_module(names->model, module)->bias);
-	variable.type = known.type ? spell_name(known.type, names->spelling, &names->arena) : NULL;
-	variable.file = file_here(names, known.file);
-	variable.line = known.line;
-	return variable;
-}
-
-struct name_variable names_variable(struct names *names, uint64_t address, const char *symbol)
-{
-	const uint64_t *known = map_find(&names->variables, address);
-	struct name_variable *variable;
-	uint64_t *place;
-
-	if (known)
-		return *(const struct name_variable *)(uintptr_t)*known;
-	variable = names->is_settled ? NULL : arena_new(&names->arena, struct name_variable);
-	place = variable ? map_put(&names->variables, address, NULL) : NULL;
-	if (!place)
-		return (struct name_variable) { .name = symbol };
-	*variable = variable_find(names, address, symbol);
-	*place = (uintptr_t)variable;
-	return *variable;
-}
-
-static void variables_settle(struct names *names)
-{
-	for (size_t i = 0; i < model_scan_count(names->model); i++) {
-		const struct model_scan *scan = model_scan_get(names->model, i);
-
-		for (uint64_t h = 0; h < scan->holder_count; h++)
-			if (scan->holders[h].kind == TAPE_SCAN_GLOBAL)
-				(void)names_variable(names, scan->holders[h].begin,
-						     scan->holders[h].name);
-	}
+	if (frame->module == CAPTURE_MODULE_NONE)
+		return false;
+	names_prepare(names);
+	number = map_find(&names->places_by_pc[frame->module], frame->pc);
+	place = number ? &names->places.items[*number] : NULL;
+	if (place && !place->frames)
+		place_name(names, place);
+	if (!place || !place->frames)
+		return false;
+	if (!names->is_shown[frame->module])
+		names->is_shown[frame->module] = true;
+	*frames_ret = *place->frames;
+	return true;
 }
 
 void names_settle(struct names *names)
@@ -450,7 +380,7 @@ void names_settle(struct names *names)
 		(void)names_frames(names, i);
 	for (size_t i = 0; i < model_module_count(names->model); i++)
 		(void)names_object(names, i);
-	variables_settle(names);
+	names_settle_variables(names);
 	names->is_settled = true;
 }
 

@@ -68,6 +68,14 @@ struct name_frames names_look(struct names *names, uint32_t stack);
 const struct name *names_get(const struct names *names, uint32_t name);
 size_t names_count(const struct names *names);
 
+/*
+ * The function of a frame that a leak scan found; what is inlined into it stands before it. False:
+ * unknown.
+ */
+struct model_scan_frame;
+bool names_scan_frame(struct names *names, const struct model_scan_frame *frame,
+		      struct name_frames *frames_ret);
+
 /* A variable that a leak scan found. */
 struct name_variable {
 	const char *name;   /* demangled; without a symbol the module's; "" if unknown */

@@ -140,6 +140,34 @@ static struct err *holders_copy(struct scan_built *built, const struct scan_imag
 	return NULL;
 }
 
+static struct err *frames_copy(struct scan_built *built, const struct scan_image *image)
+{
+	if (!scan_frames_vec_reserve(&built->frames, image->frame_count + 1))
+		return err_nomem();
+	for (size_t i = 0; i < image->frame_count; i++)
+		built->frames.items[built->frames.count++] = (struct model_scan_frame) {
+			.begin = image->frames[i].begin,
+			.end = image->frames[i].end,
+			.pc = image->frames[i].pc,
+			.holder = image->frames[i].holder,
+			.module = CAPTURE_MODULE_NONE,
+		};
+	return NULL;
+}
+
+/* The module that was loaded at these ticks. */
+static uint32_t frame_module(const struct capture_module_vec *modules, uint64_t pc, uint64_t ticks)
+{
+	for (size_t i = modules->count; i-- > 0;) {
+		const struct capture_module *module = &modules->items[i];
+
+		if (pc >= module->begin && pc < module->end && module->load_ticks <= ticks &&
+		    ticks < module->unload_ticks)
+			return (uint32_t)i;
+	}
+	return CAPTURE_MODULE_NONE;
+}
+
 static void facts_copy(struct model_scan *scan, const struct scan_image_facts *facts)
 {
 	scan->pause_ns = facts->pause_ns;
@@ -170,6 +198,26 @@ static struct err *image_join(struct scan_built *built, const struct scan_image 
 		block->dominator = node_move(block->dominator, image, places, blocks->count);
 	}
 	return holders_copy(built, image, arena);
+}
+
+const struct model_scan_frame *model_scan_frame(const struct model_scan *scan, uint64_t holder,
+						uint64_t address)
+{
+	uint64_t low = 0, high = scan->frame_count;
+
+	while (low < high) {
+		const uint64_t middle = low + (high - low) / 2;
+		const struct model_scan_frame *frame = &scan->frames[middle];
+
+		if (frame->holder < holder || (frame->holder == holder && frame->end <= address))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == scan->frame_count || scan->frames[low].holder != holder ||
+	    scan->frames[low].begin > address)
+		return NULL;
+	return &scan->frames[low];
 }
 
 /* --- parts ------------------------------------------------------------------------------------ */
@@ -203,6 +251,7 @@ static struct err *older_shed(struct scans *scans)
 		}
 		scan_blocks_vec_deinit(&built->blocks);
 		scan_holders_vec_deinit(&built->holders);
+		scan_frames_vec_deinit(&built->frames);
 		if (trouble_set(scans, built, "later scans of this tape took its place"))
 			return err_nomem();
 	}
@@ -230,6 +279,8 @@ static struct err *result_take(struct scans *scans, struct scan_built *built)
 	if (built->live.count + image.block_count + image.holder_count > NODES_MAX)
 		return trouble_set(scans, built, "too many blocks");
 	err = image_join(built, &image, scans->arena);
+	if (!err)
+		err = frames_copy(built, &image);
 	wait_end(built);
 	return err ? err : older_shed(scans);
 }
@@ -283,7 +334,7 @@ struct err *scans_part(struct scans *scans, const struct tape_scan_part *part, c
 	return built->bytes.count == built->total_bytes ? result_take(scans, built) : NULL;
 }
 
-struct err *scans_seal(struct scans *scans)
+struct err *scans_seal(struct scans *scans, const struct capture_module_vec *modules)
 {
 	for (size_t i = 0; i < scans->built.count; i++) {
 		struct scan_built *built = &scans->built.items[i];
@@ -297,6 +348,11 @@ struct err *scans_seal(struct scans *scans)
 		built->scan.block_count = built->blocks.count;
 		built->scan.holders = built->holders.items;
 		built->scan.holder_count = built->holders.count;
+		built->scan.frames = built->frames.items;
+		built->scan.frame_count = built->frames.count;
+		for (size_t k = 0; k < built->frames.count; k++)
+			built->frames.items[k].module =
+				frame_module(modules, built->frames.items[k].pc, built->scan.ns);
 		scan_sum(&built->scan);
 	}
 	return NULL;
@@ -311,7 +367,8 @@ size_t scans_bytes(const struct scans *scans)
 
 		bytes += built->live.capacity * sizeof(*built->live.items) + built->bytes.capacity +
 			 built->blocks.capacity * sizeof(*built->blocks.items) +
-			 built->holders.capacity * sizeof(*built->holders.items);
+			 built->holders.capacity * sizeof(*built->holders.items) +
+			 built->frames.capacity * sizeof(*built->frames.items);
 	}
 	return bytes;
 }
@@ -324,6 +381,7 @@ void scans_deinit(struct scans *scans)
 		wait_end(built);
 		scan_blocks_vec_deinit(&built->blocks);
 		scan_holders_vec_deinit(&built->holders);
+		scan_frames_vec_deinit(&built->frames);
 	}
 	scans_built_vec_deinit(&scans->built);
 }
@@ -349,5 +407,9 @@ bool scan_is_sound(const struct model *model, const struct model_scan *scan)
 	for (uint64_t i = 0; i < scan->holder_count && sound; i++)
 		sound = scan->holders[i].kind >= TAPE_SCAN_GLOBAL &&
 			scan->holders[i].kind <= TAPE_SCAN_MAPPING;
+	for (uint64_t i = 0; i < scan->frame_count && sound; i++)
+		sound = scan->frames[i].holder < scan->holder_count &&
+			(scan->frames[i].module == CAPTURE_MODULE_NONE ||
+			 scan->frames[i].module < model_module_count(model));
 	return sound;
 }

@@ -44,6 +44,14 @@ struct model_scan_holder {
 	const char *name;	 /* of the variable or mapping; "": unknown */
 };
 
+/* Words of a stack that belong to a call of a function. Only those in which a chain begins. */
+struct model_scan_frame {
+	uint64_t begin, end;
+	uint64_t pc;	 /* of code in the function, not after it */
+	uint32_t holder; /* number of the stack among the holders */
+	uint32_t module; /* index; CAPTURE_MODULE_NONE: outside of all, or unknown */
+};
+
 /* Sums of model_scan are over blocks; those that are not on the tape are in off_tape alone. */
 struct model_scan {
 	uint64_t ns;	 /* when the program stood still */
@@ -64,12 +72,18 @@ struct model_scan {
 	const struct model_scan_block *blocks; /* by address */
 	uint64_t block_count;		       /* below 2^31 */
 	const struct model_scan_holder *holders;
-	uint64_t holder_count; /* below 2^31; node block_count + i is holder i */
+	uint64_t holder_count;		       /* below 2^31; node block_count + i is holder i */
+	const struct model_scan_frame *frames; /* by holder and address */
+	uint64_t frame_count;
 };
 
 /* In the order of the tape. Of very many, the first have no result. */
 size_t model_scan_count(const struct model *model);
 const struct model_scan *model_scan_get(const struct model *model, size_t index);
+
+/* The frame of a holder's stack that has this address; NULL: unknown. */
+const struct model_scan_frame *model_scan_frame(const struct model_scan *scan, uint64_t holder,
+						uint64_t address);
 
 static inline bool model_scan_node_is_holder(const struct model_scan *scan, uint32_t node)
 {

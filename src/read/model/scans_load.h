@@ -13,6 +13,7 @@
 VEC_DEFINE(scan_live_vec, struct block);
 VEC_DEFINE(scan_blocks_vec, struct model_scan_block);
 VEC_DEFINE(scan_holders_vec, struct model_scan_holder);
+VEC_DEFINE(scan_frames_vec, struct model_scan_frame);
 
 enum {
 	SCANS_MAX = 4096,
@@ -28,6 +29,7 @@ struct scan_built {
 	bool has_ended; /* the result was joined, or cannot be */
 	struct scan_blocks_vec blocks;
 	struct scan_holders_vec holders;
+	struct scan_frames_vec frames;
 };
 
 VEC_DEFINE(scans_built_vec, struct scan_built);
@@ -47,8 +49,8 @@ struct err *scans_begin(struct scans *scans, const struct tape_scan_begin *begin
 struct err *scans_part(struct scans *scans, const struct tape_scan_part *part, const uint8_t *bytes,
 		       size_t size);
 
-/* After the last record. */
-struct err *scans_seal(struct scans *scans);
+/* After the last record. modules: all of the tape's. */
+struct err *scans_seal(struct scans *scans, const struct capture_module_vec *modules);
 
 /* Memory in use, without texts. */
 size_t scans_bytes(const struct scans *scans);

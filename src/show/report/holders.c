@@ -19,12 +19,18 @@ static void add_columns(struct text *text)
 	str_add_char(&text->out, '\n');
 }
 
-/* "g_sessions" "stack of shop (100)" "make" */
+/* A thread's stack, with a function that has a frame on it. */
+static bool is_frame(const struct held_node *step)
+{
+	return !step->class && step->place.function;
+}
+
+/* "g_sessions" "stack of shop (100), in work" "make" */
 static void add_name(struct text *text, const struct held_node *step)
 {
 	CLEAN(str_deinit) struct str words = { 0 };
 
-	if (step->place.function)
+	if (step->place.function && !is_frame(step))
 		str_add(&words, step->place.function);
 	else if (step->name)
 		str_add(&words, step->name);
@@ -34,7 +40,20 @@ static void add_name(struct text *text, const struct held_node *step)
 		str_printf(&words, " of %s%s%llu%s", step->thread ? step->thread : "thread",
 			   step->thread ? " (" : " ", (unsigned long long)step->tid,
 			   step->thread ? ")" : "");
-	text_add(text, step->place.function ? TEXT_PLAIN : TEXT_BOLD, str_text(&words));
+	if (is_frame(step))
+		str_printf(&words, ", in %s", step->place.function);
+	text_add(text, step->class ? TEXT_PLAIN : TEXT_BOLD, str_text(&words));
+}
+
+/* "  struct cache *  cache.c:12", of a variable or of a call. */
+static void add_source(struct str *out, const struct held_node *step)
+{
+	if (step->type)
+		str_printf(out, "  %s", step->type);
+	if (step->place.file)
+		str_printf(out, "  %s", names_short_path(step->place.file));
+	if (step->place.file && step->place.line != SHAPE_NONE)
+		str_printf(out, ":%llu", (unsigned long long)step->place.line);
 }
 
 static void add_step(struct text *text, const struct held_node *step, bool is_first)
@@ -47,13 +66,10 @@ static void add_step(struct text *text, const struct held_node *step, bool is_fi
 	text_style(text, TEXT_DIM);
 	if (step->class)
 		str_printf(out, "  block 0x%llx of ", (unsigned long long)step->address);
-	else if (step->type)
-		str_printf(out, "  %s%s%s", step->type, step->place.file ? "  " : "",
-			   step->place.file ? names_short_path(step->place.file) : "");
+	else if (step->type || is_frame(step))
+		add_source(out, step);
 	else
 		str_printf(out, "  %s 0x%llx", step->kind, (unsigned long long)step->address);
-	if (!step->class && step->type && step->place.line != SHAPE_NONE)
-		str_printf(out, ":%llu", (unsigned long long)step->place.line);
 	if (step->class)
 		str_add_iec(out, step->bytes);
 	if (step->offset != SHAPE_NONE)

@@ -71,6 +71,27 @@ static void random_holders(struct scan_image *image)
 	}
 }
 
+static void random_frames(struct scan_image *image)
+{
+	for (uint32_t i = 0; i < image->holder_count; i++) {
+		const struct scan_image_holder *holder = &image->holders[i];
+		uint64_t end = holder->begin;
+
+		if (holder->kind != TAPE_SCAN_STACK)
+			continue;
+		for (uint64_t left = roll(4); left > 0 && holder->end - end > 1; left--) {
+			struct scan_image_frame *frame = &image->frames[image->frame_count];
+
+			frame->holder = i;
+			frame->begin = end + roll(holder->end - end - 1);
+			frame->end = frame->begin + 1 + roll(holder->end - frame->begin - 1);
+			frame->pc = any_number();
+			end = frame->end;
+			image->frame_count++;
+		}
+	}
+}
+
 static void random_image(struct scan_image *image)
 {
 	*image = (struct scan_image) {
@@ -82,11 +103,13 @@ static void random_image(struct scan_image *image)
 	};
 	image->blocks = calloc(image->block_count + 1, sizeof(*image->blocks));
 	image->holders = calloc(image->holder_count + 1, sizeof(*image->holders));
+	image->frames = calloc(4 * image->holder_count + 1, sizeof(*image->frames));
 	image->texts = calloc(1, image->texts_bytes + 1);
 	for (size_t i = 1; i + 1 < image->texts_bytes; i++)
 		image->texts[i] = (char)('a' + roll(3));
 	random_blocks(image);
 	random_holders(image);
+	random_frames(image);
 	if (image->block_count == 0 && image->texts_bytes)
 		image->facts.trouble = 1;
 }
@@ -113,6 +136,13 @@ static void assert_equal_images(const struct scan_image *a, const struct scan_im
 	assert_int_equal(a->holder_count, b->holder_count);
 	if (a->holder_count)
 		assert_memory_equal(a->holders, b->holders, a->holder_count * sizeof(*a->holders));
+	assert_int_equal(a->frame_count, b->frame_count);
+	for (size_t i = 0; i < a->frame_count; i++) {
+		assert_int_equal(a->frames[i].holder, b->frames[i].holder);
+		assert_int_equal(a->frames[i].begin, b->frames[i].begin);
+		assert_int_equal(a->frames[i].end, b->frames[i].end);
+		assert_int_equal(a->frames[i].pc, b->frames[i].pc);
+	}
 	assert_int_equal(a->texts_bytes, b->texts_bytes);
 	if (a->texts_bytes)
 		assert_memory_equal(a->texts, b->texts, a->texts_bytes);
@@ -176,6 +206,17 @@ static void assert_valid(const struct scan_image *image)
 		assert_in_range(image->holders[i].kind, TAPE_SCAN_GLOBAL, TAPE_SCAN_MAPPING);
 		assert_true(image->holders[i].name == 0 ||
 			    image->holders[i].name < image->texts_bytes);
+	}
+	for (size_t i = 0; i < image->frame_count; i++) {
+		const struct scan_image_frame *frame = &image->frames[i];
+
+		assert_true(frame->holder < image->holder_count);
+		assert_int_equal(image->holders[frame->holder].kind, TAPE_SCAN_STACK);
+		assert_true(frame->begin >= image->holders[frame->holder].begin);
+		assert_true(frame->begin < frame->end);
+		assert_true(frame->end <= image->holders[frame->holder].end);
+		assert_true(i == 0 || frame[-1].holder < frame->holder ||
+			    frame[-1].end <= frame->begin);
 	}
 }
 
@@ -251,7 +292,17 @@ static void what_does_not_fit_is_refused(void **unused)
 	};
 	struct scan_image_holder holder = { .kind = TAPE_SCAN_STACK, .begin = 1, .end = 9 };
 	char texts[] = "\0main";
-	struct scan_image image = { { 0 }, blocks, 2, &holder, 1, texts, sizeof(texts) };
+	struct scan_image_frame frame = { .begin = 2, .end = 4, .pc = 7 };
+	struct scan_image image = {
+		.blocks = blocks,
+		.block_count = 2,
+		.holders = &holder,
+		.holder_count = 1,
+		.frames = &frame,
+		.frame_count = 1,
+		.texts = texts,
+		.texts_bytes = sizeof(texts),
+	};
 	CLEAN(vec_u8_deinit) struct vec_u8 bytes = { 0 };
 
 	(void)unused;
@@ -275,11 +326,31 @@ static void what_does_not_fit_is_refused(void **unused)
 	REFUSES(holder.kind, 6);
 	REFUSES(holder.name, sizeof(texts));
 	REFUSES(holder.end, 0);
+	REFUSES(holder.kind, TAPE_SCAN_TLS); /* with a frame */
+	REFUSES(frame.end, 2);
+	REFUSES(frame.end, 10);
+	REFUSES(frame.begin, 4);
 	REFUSES(texts[0], 'x');
 	REFUSES(texts[sizeof(texts) - 1], 'x');
 	REFUSES(image.facts.trouble, 1); /* and yet it has blocks */
 	REFUSES(image.facts.heuristics, 16);
-	bytes.items[0] = 2;
+	bytes.items[0] = 3;
+	assert_false(reads_soundly(bytes.items, bytes.count));
+}
+
+/* The first version: without frames. */
+static void an_older_image_is_read(void **unused)
+{
+	struct scan_image_holder holder = { .kind = TAPE_SCAN_STACK, .begin = 1, .end = 9 };
+	struct scan_image image = { .holders = &holder, .holder_count = 1 };
+	enum { HOLDER_BYTES = 6, HEAD_BYTES = 1 + 9 + 1 + 1 + HOLDER_BYTES };
+	CLEAN(vec_u8_deinit) struct vec_u8 bytes = { 0 };
+
+	(void)unused;
+	assert_true(scan_image_write(&image, &bytes));
+	assert_int_equal(bytes.count, HEAD_BYTES + 2); /* no frames, no blocks */
+	bytes.items[0] = 1;
+	assert_true(reads_soundly(bytes.items, bytes.count - 1));
 	assert_false(reads_soundly(bytes.items, bytes.count));
 }
 
@@ -298,6 +369,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_image_comes_back_as_it_was_written),
 		cmocka_unit_test(an_empty_image_is_valid),
+		cmocka_unit_test(an_older_image_is_read),
 		cmocka_unit_test(a_truncated_image_is_an_error),
 		cmocka_unit_test(a_changed_byte_gives_an_error_or_a_valid_image),
 		cmocka_unit_test(a_number_has_64_bits),

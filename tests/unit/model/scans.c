@@ -56,6 +56,13 @@ static struct scan_image_holder image_holders[] = {
 	{ .kind = TAPE_SCAN_STACK, .tid = 43, .begin = 0x7000, .end = 0x8000 },
 };
 
+/* Of the second holder; the module of the second one was unloaded before the scan. */
+static struct scan_image_frame image_frames[] = {
+	{ .holder = 1, .begin = 0x7000, .end = 0x7040, .pc = 0x30 },
+	{ .holder = 1, .begin = 0x7040, .end = 0x7050, .pc = 0x110030 },
+	{ .holder = 1, .begin = 0x7080, .end = 0x8000, .pc = 0x210030 },
+};
+
 static struct scan_image image_of_all(void)
 {
 	return (struct scan_image) {
@@ -71,16 +78,32 @@ static struct scan_image image_of_all(void)
 		.block_count = array_size(image_blocks),
 		.holders = image_holders,
 		.holder_count = array_size(image_holders),
+		.frames = image_frames,
+		.frame_count = array_size(image_frames),
 		.texts = texts,
 		.texts_bytes = sizeof(texts),
 	};
 }
 
+static void load_module(struct writer *writer, uint64_t ticks, uint32_t id, uint64_t begin)
+{
+	const struct tape_module module = {
+		.id = id, .bias = begin, .begin = begin, .end = begin + 0x100
+	};
+
+	writer_extended(writer, 1, TAPE_EXT_MODULE, ticks, &module, sizeof(module), "/bin/prog");
+}
+
+/* One module that stays, one that is unloaded, one that comes to its place after the scan. */
 static void begin_tape(struct writer *writer)
 {
+	const struct tape_module_end end = { .id = 1 };
 	uint32_t nodes[3];
 
 	writer_init(writer, TAPE_CHUNK_BYTES_MIN);
+	load_module(writer, 900, 0, 0x210000);
+	load_module(writer, 900, 1, 0x110000);
+	writer_extended(writer, 1, TAPE_EXT_MODULE_END, 950, &end, sizeof(end), "");
 	for (unsigned stream = 1; stream <= 2; stream++)
 		nodes[stream] = writer_node(writer, stream, TAPE_NODE_ROOT, 0x100 * stream, 1000);
 	for (unsigned i = 1; i <= 6; i++)
@@ -91,6 +114,7 @@ static void begin_tape(struct writer *writer)
 
 static void end_tape(struct writer *writer)
 {
+	load_module(writer, 2050, 2, 0x110000);
 	writer_event(writer, 1, TAPE_FN_FREE, 2100, 0x5000, 0, TAPE_NODE_NONE);
 	writer_event(writer, 1, TAPE_FN_MALLOC, 2200, 0x7000, 1000, TAPE_NODE_ROOT);
 }
@@ -183,6 +207,7 @@ static void assert_same_scan(const struct model_scan *a, const struct model_scan
 	left.trouble = right.trouble = NULL;
 	left.blocks = right.blocks = NULL;
 	left.holders = right.holders = NULL;
+	left.frames = right.frames = NULL;
 	assert_memory_equal(&left, &right, sizeof(left));
 	for (size_t i = 0; i < a->block_count; i++)
 		assert_memory_equal(&a->blocks[i], &b->blocks[i], sizeof(*a->blocks));
@@ -191,6 +216,8 @@ static void assert_same_scan(const struct model_scan *a, const struct model_scan
 		assert_int_equal(a->holders[i].begin, b->holders[i].begin);
 		assert_int_equal(a->holders[i].retained_bytes, b->holders[i].retained_bytes);
 	}
+	for (size_t i = 0; i < a->frame_count; i++)
+		assert_memory_equal(&a->frames[i], &b->frames[i], sizeof(*a->frames));
 }
 
 static void both_depths_have_the_same_scans(void **state)
@@ -342,6 +369,28 @@ static void a_block_that_was_stripped_is_not_on_the_tape(void **state)
 	model_destroy(model);
 }
 
+static void a_stack_has_frames(void **state)
+{
+	struct model *model = load_scan(MODEL_SUMMARY);
+	const struct model_scan *scan = model_scan_get(model, 0);
+
+	(void)state;
+	assert_int_equal(scan->frame_count, 3);
+	assert_int_equal(scan->frames[0].module, CAPTURE_MODULE_NONE);
+	assert_int_equal(scan->frames[1].module, CAPTURE_MODULE_NONE);
+	assert_int_equal(scan->frames[2].module, 0);
+	assert_null(model_scan_frame(scan, 0, 0x7000)); /* of another holder */
+	assert_null(model_scan_frame(scan, 1, 0x6fff));
+	assert_ptr_equal(model_scan_frame(scan, 1, 0x7000), &scan->frames[0]);
+	assert_ptr_equal(model_scan_frame(scan, 1, 0x703f), &scan->frames[0]);
+	assert_ptr_equal(model_scan_frame(scan, 1, 0x7040), &scan->frames[1]);
+	assert_null(model_scan_frame(scan, 1, 0x7050)); /* between frames */
+	assert_null(model_scan_frame(scan, 1, 0x707f));
+	assert_ptr_equal(model_scan_frame(scan, 1, 0x7fff), &scan->frames[2]);
+	assert_null(model_scan_frame(scan, 1, 0x8000));
+	model_destroy(model);
+}
+
 static void a_tape_without_scans_has_none(void **state)
 {
 	struct writer writer;
@@ -364,6 +413,7 @@ int main(void)
 		cmocka_unit_test(a_scan_without_result_has_its_reason),
 		cmocka_unit_test(an_anonymised_scan_is_the_same_elsewhere),
 		cmocka_unit_test(a_block_that_was_stripped_is_not_on_the_tape),
+		cmocka_unit_test(a_stack_has_frames),
 		cmocka_unit_test(a_tape_without_scans_has_none),
 	};
 

@@ -17,12 +17,14 @@ const ROWS_MAX = 200,
 	KEPT_PX = 26,
 	CHAIN_PX = 300;
 
-type Holding = Pick<Keeper, "kind" | "name" | "type" | "tid" | "thread" | "module">;
+type Holding = Pick<Keeper, "kind" | "name" | "type" | "tid" | "thread" | "module"> &
+	Partial<Pick<HeldNode, "function">>;
 
-/* "g_sessions", "stack of worker (123)" */
+/* "g_sessions", "stack of worker (123), in serve" */
 function holderWords(h: Holding): string {
-	const name = h.name ?? h.kind;
-	return h.tid === null ? name : `${name} of ${h.thread ?? "thread"} (${h.tid})`;
+	const name = h.name ?? h.kind,
+		owner = h.tid === null ? name : `${name} of ${h.thread ?? "thread"} (${h.tid})`;
+	return h.function ? `${owner}, in ${h.function}` : owner;
 }
 
 function HolderName(props: { of: Holding }): JSX.Element {

@@ -1,0 +1,36 @@
+/*
+ * stack_frames: which function a word of a stopped thread's stack belongs to. The stack is unwound with
+ * the tables of the program's files, by the unwinder that the recorder has (unwind/rule.h), here
+ * with a copy of the stack.
+ *
+ * Where there are no tables, as for code made at run time, it ends: which functions the words
+ * further out belong to is not guessed.
+ */
+#ifndef MEMTAPE_SCAN_STACK_FRAMES_H
+#define MEMTAPE_SCAN_STACK_FRAMES_H
+
+#include "capture/scan_image.h"
+#include "model/living.h"
+#include "scan/memory.h"
+#include "scan/stop.h"
+
+VEC_DEFINE(scan_image_frames, struct scan_image_frame);
+
+/* Unwind tables that have been read. All zeros: of none. */
+struct frame_tables;
+
+/* NULL: out of memory. living is borrowed. */
+struct frame_tables *frame_tables_create(const struct living *living);
+void frame_tables_destroy(struct frame_tables *tables); /* accepts NULL */
+CLEAN_DEFINE(frame_tables_destroy, struct frame_tables *);
+
+/*
+ * Appends the frames of the thread's stack that are in [begin, end), which contains its stack
+ * pointer or lies above it, innermost first; they belong to the holder. What cannot be unwound has
+ * no frames, which is no error. False: out of memory.
+ */
+bool stack_frames_find(struct frame_tables *tables, const struct memory *memory,
+		       const struct stop_thread *thread, uint64_t begin, uint64_t end,
+		       uint32_t holder, struct scan_image_frames *frames);
+
+#endif

@@ -30,8 +30,19 @@ class Image:
     """Blocks are (address, size, class, parent, dominator, retained, ...), by address; parents and dominators are
     indices of blocks, holders given as ~index, or None."""
 
-    def __init__(self, blocks, holders, trouble="", **facts):
-        self.blocks, self.holders, self.facts, self.trouble = blocks, holders, facts, trouble
+    def __init__(self, blocks, holders, trouble="", version=2, **facts):
+        self.blocks, self.holders, self.facts, self.trouble, self.version = blocks, holders, facts, trouble, version
+
+    def frames(self):
+        """Of holders: (begin, end, pc), by address."""
+        out, last = b"", 0
+        count = sum(len(holder.get("frames", ())) for holder in self.holders)
+        for own, holder in enumerate(self.holders):
+            end = holder.get("begin", 0)
+            for begin, after, pc in holder.get("frames", ()):
+                out += number(own - last) + number(begin - end) + number(after - begin) + number(pc)
+                last, end = own, after
+        return number(count) + out
 
     def bytes(self):
         texts, places = bytearray(b"\0"), []
@@ -39,12 +50,13 @@ class Image:
             places.append(len(texts) if text else 0)
             texts += text.encode() + b"\0" if text else b""
         facts = dict(self.facts, trouble=places.pop())
-        out = number(1) + b"".join(number(facts.get(fact, 0)) for fact in FACTS)
+        out = number(self.version) + b"".join(number(facts.get(fact, 0)) for fact in FACTS)
         out += number(len(texts)) + texts + number(len(self.holders))
         for holder, place in zip(self.holders, places):
             begin, end = holder.get("begin", 0), holder.get("end", 0)
             out += b"".join(map(number, (holder["kind"], holder.get("tid", 0), begin, end - begin,
                                          holder.get("retained", 0), place)))
+        out += self.frames() if self.version > 1 else b""
         out += number(len(self.blocks))
         end = 0
         for own, block in enumerate(self.blocks):

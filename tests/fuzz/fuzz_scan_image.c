@@ -32,6 +32,16 @@ static void walk(const struct scan_image *image)
 	for (size_t i = 0; i < image->holder_count; i++)
 		if (image->holders[i].name)
 			check(strlen(image->texts + image->holders[i].name) < image->texts_bytes);
+	for (size_t i = 0; i < image->frame_count; i++) {
+		const struct scan_image_frame *frame = &image->frames[i];
+
+		check(frame->holder < image->holder_count &&
+		      image->holders[frame->holder].kind == TAPE_SCAN_STACK &&
+		      frame->begin >= image->holders[frame->holder].begin &&
+		      frame->begin < frame->end && frame->end <= image->holders[frame->holder].end);
+		check(i == 0 || frame->holder > frame[-1].holder ||
+		      (frame->holder == frame[-1].holder && frame->begin >= frame[-1].end));
+	}
 	if (image->facts.trouble)
 		check(strlen(image->texts + image->facts.trouble) < image->texts_bytes);
 }
@@ -52,7 +62,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	walk(&image);
 	check(scan_image_write(&image, &bytes));
-	check(bytes.count <= size); /* numbers may have been longer than they must be */
+	/* Numbers may have been longer than they must be; version 1 has no number of frames. */
+	check(bytes.count <= size + 1);
 	check(!scan_image_read(bytes.items, bytes.count, &again));
 	check(again.block_count == image.block_count && again.holder_count == image.holder_count);
 	for (size_t i = 0; i < image.block_count; i++)
@@ -60,5 +71,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		      again.blocks[i].address == image.blocks[i].address &&
 		      again.blocks[i].parent == image.blocks[i].parent &&
 		      again.blocks[i].dominator == image.blocks[i].dominator);
+	check(again.frame_count == image.frame_count);
+	for (size_t i = 0; i < image.frame_count; i++)
+		check(again.frames[i].holder == image.frames[i].holder &&
+		      again.frames[i].begin == image.frames[i].begin &&
+		      again.frames[i].end == image.frames[i].end &&
+		      again.frames[i].pc == image.frames[i].pc);
 	return 0;
 }

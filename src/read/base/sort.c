@@ -62,16 +62,30 @@ bool sort_stable(void *items, size_t count, size_t item_bytes,
 	return true;
 }
 
-/* One pass over one byte of the key; false when all have the same byte and nothing was moved. */
-static bool radix_pass(const struct sort_pair *from, struct sort_pair *to, size_t count,
-		       unsigned shift)
+/* Items in memory of either array, and where each has its key. */
+struct radix {
+	size_t count, item_bytes, key_offset;
+};
+
+static inline uint8_t radix_byte(const struct radix *radix, const uint8_t *item, unsigned shift)
 {
+	uint64_t key;
+
+	memcpy(&key, item + radix->key_offset, sizeof(key));
+	return (uint8_t)(key >> shift);
+}
+
+/* One pass over one byte of the key; false when all have the same byte and nothing was moved. */
+static inline bool radix_pass(const struct radix *radix, const uint8_t *from, uint8_t *to,
+			      unsigned shift)
+{
+	const size_t bytes = radix->item_bytes;
 	size_t begin[RADIX] = { 0 };
 	size_t sum = 0;
 
-	for (size_t i = 0; i < count; i++)
-		begin[from[i].key >> shift & (RADIX - 1)]++;
-	if (begin[from[0].key >> shift & (RADIX - 1)] == count)
+	for (size_t i = 0; i < radix->count; i++)
+		begin[radix_byte(radix, from + i * bytes, shift)]++;
+	if (begin[radix_byte(radix, from, shift)] == radix->count)
 		return false;
 	for (size_t i = 0; i < RADIX; i++) {
 		size_t here = begin[i];
@@ -79,31 +93,52 @@ static bool radix_pass(const struct sort_pair *from, struct sort_pair *to, size_
 		begin[i] = sum;
 		sum += here;
 	}
-	for (size_t i = 0; i < count; i++)
-		to[begin[from[i].key >> shift & (RADIX - 1)]++] = from[i];
+	for (size_t i = 0; i < radix->count; i++) {
+		const uint8_t *item = from + i * bytes;
+
+		memcpy(to + begin[radix_byte(radix, item, shift)]++ * bytes, item, bytes);
+	}
 	return true;
 }
 
-bool sort_pairs(struct sort_pair *pairs, size_t count)
+/* Inlined for sizes that are known, so that items are copied word by word. */
+static inline __attribute__((always_inline)) bool radix_sort(uint8_t *items, struct radix radix)
 {
-	struct sort_pair *spare, *from = pairs, *to;
+	uint8_t *spare, *from = items, *to;
 
-	assert(pairs || count == 0);
-	if (count < 2)
+	if (radix.count < 2)
 		return true;
-	spare = to = calloc(count, sizeof(*spare));
+	spare = to = malloc(radix.count * radix.item_bytes);
 	if (!spare)
 		return false;
 	for (unsigned shift = 0; shift < 64; shift += RADIX_BITS) {
-		if (radix_pass(from, to, count, shift)) {
-			struct sort_pair *swap = from;
+		if (radix_pass(&radix, from, to, shift)) {
+			uint8_t *swap = from;
 
 			from = to;
 			to = swap;
 		}
 	}
-	if (from != pairs)
-		memcpy(pairs, from, count * sizeof(*pairs));
+	if (from != items)
+		memcpy(items, from, radix.count * radix.item_bytes);
 	free(spare);
 	return true;
+}
+
+bool sort_pairs(struct sort_pair *pairs, size_t count)
+{
+	assert(pairs || count == 0);
+	return radix_sort((uint8_t *)pairs, (struct radix) { count, sizeof(*pairs),
+							     offsetof(struct sort_pair, key) });
+}
+
+bool sort_by_u64(void *items, size_t count, size_t item_bytes, size_t key_offset)
+{
+	assert(items || count == 0);
+	assert(key_offset + sizeof(uint64_t) <= item_bytes);
+	if (item_bytes == 16)
+		return radix_sort(items, (struct radix) { count, 16, key_offset });
+	if (item_bytes == 32)
+		return radix_sort(items, (struct radix) { count, 32, key_offset });
+	return radix_sort(items, (struct radix) { count, item_bytes, key_offset });
 }

@@ -22,6 +22,9 @@ struct sort_pair {
 /* Radix sort by key, ascending, stable. False when out of memory. */
 bool sort_pairs(struct sort_pair *pairs, size_t count);
 
+/* The same of any items that have a uint64_t as their key at key_offset, aligned. */
+bool sort_by_u64(void *items, size_t count, size_t item_bytes, size_t key_offset);
+
 static inline int sort_compare_u64(uint64_t a, uint64_t b)
 {
 	return (a > b) - (a < b);

@@ -113,13 +113,6 @@ static struct err *on_events(void *context, const struct capture_event *events, 
 	return err;
 }
 
-static int compare_blocks(const void *context, const void *a, const void *b)
-{
-	(void)context;
-	return sort_compare_u64(((const struct living_block *)a)->address,
-				((const struct living_block *)b)->address);
-}
-
 static struct err *take_blocks(struct living_blocks *living, const struct blocks *blocks)
 {
 	if (!living_blocks_reserve(living, blocks->live_count + 1))
@@ -129,8 +122,8 @@ static struct err *take_blocks(struct living_blocks *living, const struct blocks
 			living->items[living->count++] =
 				(struct living_block) { blocks->slots[i].address,
 							blocks->slots[i].size };
-	return sort_stable(living->items, living->count, sizeof(*living->items), compare_blocks,
-			   NULL)
+	return sort_by_u64(living->items, living->count, sizeof(*living->items),
+			   offsetof(struct living_block, address))
 		       ? NULL
 		       : err_nomem();
 }

@@ -37,14 +37,6 @@ void scan_sum(struct model_scan *scan)
 	}
 }
 
-static int compare_addresses(const void *context, const void *a, const void *b)
-{
-	const struct block *left = a, *right = b;
-
-	(void)context;
-	return sort_compare_u64(left->address, right->address);
-}
-
 static struct model_scan_block block_of_image(const struct scan_image_block *from)
 {
 	return (struct model_scan_block) {
@@ -187,8 +179,8 @@ static struct err *image_join(struct scan_built *built, const struct scan_image 
 	struct scan_blocks_vec *blocks = &built->blocks;
 
 	if (!places ||
-	    !sort_stable(built->live.items, built->live.count, sizeof(*built->live.items),
-			 compare_addresses, NULL) ||
+	    !sort_by_u64(built->live.items, built->live.count, sizeof(*built->live.items),
+			 offsetof(struct block, address)) ||
 	    !blocks_merge(built, image, places))
 		return err_nomem();
 	for (size_t i = 0; i < blocks->count; i++) {

@@ -122,6 +122,39 @@ static void sorting_is_stable(void **state)
 	}
 }
 
+/* As sort_stable() does it, whatever the size of an item is and wherever its key. */
+static void sorting_by_a_number_is_stable(void **state)
+{
+	static const size_t words[] = { 1, 2, 3, 4, 5 };
+
+	(void)state;
+	for (size_t w = 0; w < array_size(words); w++)
+		for (size_t key = 0; key < words[w]; key++) {
+			enum { COUNT = 1000 };
+			const size_t item_bytes = words[w] * sizeof(uint64_t);
+			uint64_t *items = calloc(COUNT, item_bytes);
+			uint64_t random = w + 1;
+
+			for (uint64_t i = 0; i < COUNT; i++)
+				for (size_t k = 0; k < words[w]; k++)
+					items[i * words[w] + k] =
+						k == key ? next(&random) % 500 << 40 : i * 8 + k;
+			assert_true(sort_by_u64(items, COUNT, item_bytes, key * sizeof(uint64_t)));
+			for (uint64_t i = 1; i < COUNT; i++) {
+				const uint64_t *a = items + (i - 1) * words[w], *b = a + words[w];
+				const size_t other = key == 0 ? words[w] - 1 : 0;
+
+				assert_true(a[key] < b[key] ||
+					    (a[key] == b[key] &&
+					     (key == other || a[other] < b[other])));
+				for (size_t k = 0; k < words[w]; k++)
+					assert_true(k == key || k == other ||
+						    b[k] - b[other] == k - other);
+			}
+			free(items);
+		}
+}
+
 static void a_vector_grows_and_refuses_the_impossible(void **state)
 {
 	CLEAN(vec_u64_deinit) struct vec_u64 vec = { 0 };
@@ -142,6 +175,7 @@ int main(void)
 		cmocka_unit_test(equal_texts_are_interned_once),
 		cmocka_unit_test(arena_memory_is_zeroed_aligned_and_apart),
 		cmocka_unit_test(sorting_is_stable),
+		cmocka_unit_test(sorting_by_a_number_is_stable),
 		cmocka_unit_test(a_vector_grows_and_refuses_the_impossible),
 	};
 

@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/leak_heuristics.h"
+#include "cli/pid_operand.h"
 #include "cli/reading.h"
 #include "cli/suppressing.h"
 #include "collect/inspect.h"
@@ -42,17 +43,6 @@ static const struct option_row rows[] = {
 	  "do not say how long the program stood still" },
 	READING_SYMBOL_OPTIONS(struct leaks_options, symbols),
 };
-
-static struct err *pid_parse(const char *text, pid_t *pid_ret)
-{
-	char *end;
-	const long number = strtol(text, &end, 10);
-
-	if (*end || end == text || number <= 0 || number > INT32_MAX)
-		return err_new(ERR_USAGE, "%s is not the number of a process", text);
-	*pid_ret = (pid_t)number;
-	return NULL;
-}
 
 static void print_pause(const struct inspect_settings *settings, struct inspect_result *result)
 {
@@ -207,7 +197,7 @@ static struct err *subject_find(const struct leaks_options *options, int operand
 		return err_new(ERR_USAGE, "--tape is of use with --core only");
 	if (operand_count != 1)
 		return err_new(ERR_USAGE, "expected the number of one process, or --core");
-	return pid_parse(operands[0], &subject->process.pid);
+	return pid_operand(operand_count, operands, &subject->process.pid);
 }
 
 static struct err *leaks_run(const struct command *command, int argc, char **argv, int *exit_code)

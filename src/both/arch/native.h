@@ -18,8 +18,9 @@
  *	ARCH_CONTROL_SELF	where a thread's control block has its own address again, which is
  *				also its first word; ARCH_CONTROL_ALIGNMENT of its address
  *	ARCH_CALL_BYTES, _CODE	of the instruction of a system call
- *	arch_regset_call()	registers with which a thread makes a system call with one argument,
- *				and zeros for the others, by the instruction at an address
+ *	arch_regset_call()	registers with which a thread makes a system call by the instruction
+ *				at an address
+ *	arch_regset_enter()	registers with which a thread is at the beginning of a function
  *	ARCH_TRAMPOLINE_BYTES	code with which the C libraries return from signal handlers;
  *	ARCH_TRAMPOLINE_CALL	bytes from its start to its system call
  *	arch_syscall6()		a system call; returns the kernel's result

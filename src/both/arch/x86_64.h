@@ -39,6 +39,10 @@ enum {
 	ARCH_REGSET_ARGUMENT_3 = 12,
 	ARCH_REGSET_ARGUMENT_4 = 7,
 	ARCH_REGSET_ARGUMENT_5 = 9,
+	ARCH_REGSET_ARGUMENT_6 = 8,
+	ARCH_REGSET_FUNCTION_3 = 12,
+	ARCH_REGSET_FLAGS = 18,
+	ARCH_FLAG_DIRECTION = 1 << 10,
 	ARCH_TRAMPOLINE_BYTES = 9,
 	ARCH_TRAMPOLINE_CALL = 7
 };
@@ -63,16 +67,31 @@ static inline long arch_syscall6(long number, long a, long b, long c, long d, lo
 	}
 
 static inline void arch_regset_call(uint64_t *registers, uint64_t at, long number,
-				    uint64_t argument)
+				    const uint64_t arguments[6])
 {
 	registers[ARCH_REGSET_PC] = at;
 	registers[ARCH_REGSET_RESULT] = (uint64_t)number;
 	registers[ARCH_REGSET_NUMBER] = UINT64_MAX; /* not in a call now */
-	registers[ARCH_REGSET_ARGUMENT] = argument;
-	registers[ARCH_REGSET_ARGUMENT_2] = 0;
-	registers[ARCH_REGSET_ARGUMENT_3] = 0;
-	registers[ARCH_REGSET_ARGUMENT_4] = 0;
-	registers[ARCH_REGSET_ARGUMENT_5] = 0;
+	registers[ARCH_REGSET_ARGUMENT] = arguments[0];
+	registers[ARCH_REGSET_ARGUMENT_2] = arguments[1];
+	registers[ARCH_REGSET_ARGUMENT_3] = arguments[2];
+	registers[ARCH_REGSET_ARGUMENT_4] = arguments[3];
+	registers[ARCH_REGSET_ARGUMENT_5] = arguments[4];
+	registers[ARCH_REGSET_ARGUMENT_6] = arguments[5];
+}
+
+/* The stack is writable below `stack`, where the address to return to is written by who calls. */
+static inline void arch_regset_enter(uint64_t *registers, uint64_t function, uint64_t stack,
+				     const uint64_t arguments[3])
+{
+	registers[ARCH_REGSET_PC] = function;
+	registers[ARCH_REGSET_SP] = stack;
+	registers[ARCH_REGSET_RESULT] = 0;
+	registers[ARCH_REGSET_NUMBER] = UINT64_MAX;
+	registers[ARCH_REGSET_FLAGS] &= ~(uint64_t)ARCH_FLAG_DIRECTION;
+	registers[ARCH_REGSET_ARGUMENT] = arguments[0];
+	registers[ARCH_REGSET_ARGUMENT_2] = arguments[1];
+	registers[ARCH_REGSET_FUNCTION_3] = arguments[2];
 }
 
 static inline uint64_t arch_ticks(void)

@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -183,10 +185,44 @@ void child_cancel(struct child *child)
 	reap(child);
 }
 
+struct err *child_adopt(struct child *child, pid_t pid)
+{
+	*child = (struct child) { .pid = pid, .gate = -1, .status = -1, .is_adopted = true };
+	child->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (child->pidfd < 0)
+		return errno == ESRCH ? err_new(ERR_NOT_FOUND, "there is no process %d", (int)pid)
+				      : err_errno("process %d", (int)pid);
+	child_name_take(child);
+	return NULL;
+}
+
+void child_let_go(struct child *child)
+{
+	if (child->is_adopted && child->pidfd >= 0)
+		close(child->pidfd);
+	child->pidfd = -1;
+}
+
+static enum child_event poll_adopted(struct child *child, int *wait_status_ret,
+				     struct rusage *usage_ret)
+{
+	struct pollfd end = { .fd = child->pidfd, .events = POLLIN };
+
+	if (poll(&end, 1, 0) <= 0)
+		return CHILD_NOTHING;
+	read_last_state(child);
+	*wait_status_ret = 0;
+	*usage_ret = (struct rusage) { 0 };
+	return CHILD_ENDED;
+}
+
 enum child_event child_poll(struct child *child, int *wait_status_ret, struct rusage *usage_ret)
 {
 	assert(child->pid > 0);
 	siginfo_t info = { 0 };
+
+	if (child->is_adopted)
+		return poll_adopted(child, wait_status_ret, usage_ret);
 
 	/* Peek first: a zombie's /proc entry is still readable. */
 	if (waitid(P_PID, (id_t)child->pid, &info,

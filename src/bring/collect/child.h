@@ -19,6 +19,8 @@ struct child {
 	int status; /* pipe: an errno if exec failed, end of file if it succeeded */
 	char name[CHILD_NAME_BYTES];	  /* /proc/PID/comm right after exec */
 	char last_name[CHILD_NAME_BYTES]; /* /proc/PID/comm at exit: differs after another exec */
+	bool is_adopted;		  /* it is not ours: how it ended is not known */
+	int pidfd;			  /* of an adopted one */
 	uint64_t own_cpu_ticks;		  /* at exit, in units of 1/sysconf(_SC_CLK_TCK) s */
 	uint64_t children_cpu_ticks;	  /* of children it has waited for, and of their children */
 };
@@ -39,6 +41,10 @@ struct err *child_fork(struct child *child, const struct program *program, char 
 /* Lets it run the program. Returns 0, or the errno of a failed exec; the child is then reaped. */
 int child_go(struct child *child);
 
+/* A process that runs already. Undone by child_let_go. */
+struct err *child_adopt(struct child *child, pid_t pid);
+void child_let_go(struct child *child);
+
 /* After an exec: updates the name. */
 void child_name_take(struct child *child);
 
@@ -53,7 +59,10 @@ enum child_event {
 	CHILD_ENDED
 };
 
-/* What happened since the last call; does not wait. usage is set on CHILD_ENDED. */
+/*
+ * What happened since the last call; does not wait. On CHILD_ENDED usage is set; of an adopted
+ * process both are zeros.
+ */
 enum child_event child_poll(struct child *child, int *wait_status_ret, struct rusage *usage_ret);
 
 #endif

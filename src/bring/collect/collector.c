@@ -6,14 +6,14 @@
 
 #include "base/monotonic.h"
 #include "base/str.h"
+#include "collect/attached.h"
 #include "collect/clock.h"
 #include "collect/collector_state.h"
 #include "collect/ending.h"
 #include "collect/exec.h"
 #include "collect/launch.h"
 #include "collect/leaks.h"
-#include "collect/pattern.h"
-#include "collect/repack.h"
+#include "collect/run_tape.h"
 #include "collect/staleness.h"
 #include "collect/wishes.h"
 
@@ -254,6 +254,11 @@ static void forward_signals(struct collector *collector)
 {
 	uint32_t pending = signals_take();
 
+	if (collector->attached.is_attached) {
+		attached_signals(collector, pending);
+		return;
+	}
+
 	for (int number = 1; pending; number++, pending >>= 1)
 		if ((pending >> 1 & 1) && (number != SIGUSR1 || !leaks_signal(collector)))
 			kill(collector->child.pid, number);
@@ -305,6 +310,7 @@ static void collect(struct collector *collector, struct arena *arena,
 		look_at_threads_last(collector);
 		leaks_look(collector);
 		staleness_look(collector);
+		attached_look(collector, arena, result);
 		wishes_take(collector, result);
 		collector_show(collector);
 		if (wishes_stop_is_due(collector))
@@ -317,7 +323,7 @@ static void collect(struct collector *collector, struct arena *arena,
 		if (event == CHILD_NOTHING && now_ns < collector->sample_due_ns)
 			spool_wait(&collector->spool, seen,
 				   wait_until_ns(collector, now_ns) - now_ns);
-	} while (event != CHILD_ENDED);
+	} while (event != CHILD_ENDED && !attached_is_over(collector));
 }
 
 /* The program is dead: nothing writes to the spool any more. */
@@ -337,46 +343,6 @@ static void finish(struct collector *collector, struct arena *arena,
 	ending_write(collector, arena, result);
 }
 
-/* Children have written their own tapes next to ours. */
-static struct err *pack_children(const struct collector *collector, struct arena *arena,
-				 struct collector_result *result)
-{
-	const int level =
-		collector->settings->level ? collector->settings->level : CAPTURE_PACK_LEVEL;
-	CLEAN(str_deinit) struct str directory = { 0 };
-	struct tape_header first = collector->header;
-	struct repack_children children;
-	struct err *err;
-
-	if (!collector->settings->follow || collector->settings->is_passing || !result->path)
-		return NULL;
-	pattern_directory(&directory, result->path);
-	if (directory.failed)
-		return err_nomem();
-	first.start_realtime_ns = collector->first_realtime_ns;
-	err = repack_descendants(directory.ptr, &first, level, arena, &children);
-	if (err)
-		return err;
-	result->child_count = children.packed_count;
-	result->child_raw_count = children.left_count;
-	result->child_paths = children.paths;
-	return NULL;
-}
-
-/* Next to the tape, so that whoever has one finds the other. */
-static struct err *spool_place(struct collector *collector)
-{
-	CLEAN(free) char *tape = realpath(collector->writer.temporary, NULL);
-	const char *slash = strrchr(collector->writer.path, '/');
-	CLEAN(str_deinit) struct str path = { 0 };
-
-	if (!tape)
-		return err_errno("%s", collector->writer.temporary);
-	str_printf(&path, "%.*s/%s" TAPE_SPOOL_SUFFIX, (int)(strrchr(tape, '/') - tape), tape,
-		   slash ? slash + 1 : collector->writer.path);
-	return path.failed ? err_nomem() : spool_rename(&collector->spool, path.ptr);
-}
-
 /* Creates a waiting child, a tape and everything else it needs. */
 static struct err *prepare(struct collector *collector, struct arena *arena)
 {
@@ -393,18 +359,7 @@ static struct err *prepare(struct collector *collector, struct arena *arena)
 	err = child_fork(&collector->child, collector->program, environment, signals);
 	if (!err) {
 		leaks_begin(collector);
-		err = launch_output(collector->settings, collector->program, collector->child.pid,
-				    &collector->writer);
-		if (!err)
-			err = spool_place(collector);
-		if (!err)
-			err = drain_open(&collector->drain, &collector->spool, &collector->writer,
-					 collector->settings->level, collector->settings->live);
-		if (!err && collector->settings->on_ready)
-			err = writer_remove_old(&collector->writer);
-		if (!err && collector->settings->on_ready)
-			err = collector->settings->on_ready(collector->settings->context,
-							    collector->writer.path);
+		err = run_tape_begin(collector);
 		if (err)
 			child_cancel(&collector->child);
 	}
@@ -429,40 +384,93 @@ static void collector_close(struct collector *collector)
 	spool_close(&collector->spool);
 }
 
-struct err *collector_run(const struct collector_settings *settings, const struct program *program,
-			  struct arena *arena, struct collector_result *result, int *exec_errno_ret)
+static struct collector *collector_create(const struct collector_settings *settings,
+					  const struct program *program, struct arena *arena,
+					  struct collector_result *result)
 {
 	struct collector *collector = arena_new(arena, struct collector);
-	struct err *err;
 
 	assert(settings->chunk_count >= SPOOL_CHUNK_COUNT_MIN);
 	assert(!settings->take_wish || settings->live);
 	assert(!settings->take_wish || settings->grant);
 	assert(settings->counts || !settings->maps);
 	*result = (struct collector_result) { 0 };
-	*exec_errno_ret = 0;
 	if (!collector)
-		return err_nomem();
+		return NULL;
 	collector->settings = settings;
 	collector->program = program;
 	collector->spool.fd = collector->writer.fd = -1;
 	collector->begin_ns = monotonic_ns();
+	return collector;
+}
+
+/* It runs: until it has ended, or is let go. */
+static void run(struct collector *collector, struct arena *arena, struct collector_result *result)
+{
+	collect(collector, arena, result);
+	if (!result->was_stopped)
+		result->wall_ns = monotonic_ns() - collector->begin_ns;
+	finish(collector, arena, result);
+	err_destroy(run_tape_children(collector, arena, result));
+	result->companion = steal(collector->companion);
+}
+
+struct err *collector_run(const struct collector_settings *settings, const struct program *program,
+			  struct arena *arena, struct collector_result *result, int *exec_errno_ret)
+{
+	struct collector *collector = collector_create(settings, program, arena, result);
+	struct err *err;
+
+	*exec_errno_ret = 0;
+	if (!collector)
+		return err_nomem();
 	err = prepare(collector, arena);
 	if (!err) {
 		*exec_errno_ret = child_go(&collector->child);
-		if (*exec_errno_ret) {
+		if (*exec_errno_ret)
 			err = err_errno_new(*exec_errno_ret, "run %s", program->path);
-		} else {
-			collect(collector, arena, result);
-			if (!result->was_stopped)
-				result->wall_ns = monotonic_ns() - collector->begin_ns;
-			finish(collector, arena, result);
-			err_destroy(pack_children(collector, arena, result));
-			result->companion = steal(collector->companion);
-		}
+		else
+			run(collector, arena, result);
 		signals_restore(
 			&collector->signals); /* its handler wakes the spool, so end it first */
 	}
+	collector_close(collector);
+	return err;
+}
+
+/* The tape first: the recorder begins at once. */
+static struct err *prepare_attached(struct collector *collector, pid_t pid)
+{
+	struct err *err = launch_spool(collector->settings, &collector->spool);
+
+	if (err)
+		return err;
+	signals_install(&collector->signals, &spool_live(&collector->spool)->sealed_count);
+	signals_take_all();
+	err = child_adopt(&collector->child, pid);
+	return err ? err : run_tape_begin(collector);
+}
+
+struct err *collector_attach(const struct collector_settings *settings, pid_t pid,
+			     const struct program *program, struct arena *arena,
+			     struct collector_result *result)
+{
+	struct collector *collector = collector_create(settings, program, arena, result);
+	struct err *err;
+
+	assert(settings->grant);
+	if (!collector)
+		return err_nomem();
+	err = prepare_attached(collector, pid);
+	if (!err)
+		err = attached_begin(collector, arena, result);
+	if (!err) {
+		run(collector, arena, result);
+		err = steal(collector->attached.err);
+	}
+	if (collector->signals.is_installed)
+		signals_restore(&collector->signals);
+	child_let_go(&collector->child);
 	collector_close(collector);
 	return err;
 }

@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 
 #include "base/options.h"
+#include "collect/attach.h"
 #include "collect/companion.h"
 #include "collect/program.h"
 #include "tape/tape_exec.h"
@@ -75,6 +76,7 @@ struct collector_settings {
 	int level;		  /* compression level; 0: none */
 	uint32_t chunk_bytes;
 	uint32_t chunk_count;
+	uint64_t attach_ns; /* of collector_attach: how long; 0: until a signal or the end */
 	/* Called before the program starts, with its tape's path. An error prevents the start. */
 	struct err *(*on_ready)(void *context, const char *path); /* may be NULL */
 	/* Called often while it runs: returns a request; false: none. Must not wait. Needs live. */
@@ -100,8 +102,9 @@ struct collector_result {
 	uint64_t missing_count;	  /* events known to be lost */
 	uint64_t truncated_count; /* stacks cut short */
 	uint64_t collector_cpu_ns;
-	const char *fault;    /* why recording stopped early; NULL: it did not */
-	bool was_stopped;     /* on request; the other members cover the time until then */
+	const char *fault;	       /* why recording stopped early; NULL: it did not */
+	struct attach_report attached; /* of collector_attach */
+	bool was_stopped;	       /* on request; the other members cover the time until then */
 	const char *replaced; /* the program became another one, which ...; NULL: it did not */
 	struct collector_former formers[COLLECTOR_FORMERS_MAX]; /* the last of them, in order */
 	uint32_t former_count;
@@ -121,5 +124,15 @@ struct collector_result {
 struct err *collector_run(const struct collector_settings *settings, const struct program *program,
 			  struct arena *arena, struct collector_result *result,
 			  int *exec_errno_ret);
+
+/*
+ * The same for a process that runs already; program says what it is. Ends with the process, after
+ * settings.attach_ns, or when this process gets SIGINT, SIGTERM, SIGHUP or SIGQUIT: then the process
+ * is let go, and goes on unrecorded. An error: it was not attached to, or *path is its tape but it
+ * could not be let go.
+ */
+struct err *collector_attach(const struct collector_settings *settings, pid_t pid,
+			     const struct program *program, struct arena *arena,
+			     struct collector_result *result);
 
 #endif

@@ -39,6 +39,14 @@ struct staleness {
 	struct written written;
 };
 
+/* attached.c */
+struct attached {
+	bool is_attached;  /* to a process that ran already */
+	bool is_over;	   /* let go, or it has ended: the tape is complete soon */
+	uint64_t until_ns; /* monotonic; UINT64_MAX: until somebody says so */
+	struct err *err;   /* it could not be let go */
+};
+
 struct collector {
 	const struct collector_settings *settings;
 	const struct program *program;
@@ -51,6 +59,7 @@ struct collector {
 	struct child child;
 	struct leaks leaks;
 	struct staleness staleness;
+	struct attached attached;
 	struct signals signals;	   /* saved */
 	struct tape_header header; /* private copy, set once the recorder has filled it */
 	bool has_header;

@@ -105,6 +105,15 @@ static void note_fault(struct collector *collector, struct arena *arena,
 			       strlen(result->fault) < FINAL_TEXT_BYTES ? result->fault : "");
 }
 
+/* A process that is not our child: only the recorder saw it end, if it ended by itself. */
+static void note_end_unseen(struct collector *collector)
+{
+	const struct tape_end end = { .kind = TAPE_END_UNKNOWN };
+
+	if (spool_live(&collector->spool)->recorder_state != TAPE_RECORDER_ENDED)
+		collector_note(collector, TAPE_EXT_END, &end, sizeof(end), NULL);
+}
+
 static void note_end(struct collector *collector, const struct collector_result *result)
 {
 	const int status = result->wait_status;
@@ -114,6 +123,10 @@ static void note_end(struct collector *collector, const struct collector_result 
 	};
 	struct tape_usage usage;
 
+	if (collector->child.is_adopted) {
+		note_end_unseen(collector);
+		return;
+	}
 	memset(&usage, 0xff, sizeof(usage)); /* memory is gone; faults are counted to the end */
 	usage.minor_faults = (uint64_t)result->usage.ru_minflt;
 	usage.major_faults = (uint64_t)result->usage.ru_majflt;

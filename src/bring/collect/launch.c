@@ -43,13 +43,29 @@ struct err *launch_output(const struct collector_settings *settings, const struc
 	}
 }
 
+const char *launch_options(const struct collector_settings *settings, struct arena *arena)
+{
+	const char *more = getenv("MEMTAPE_OPTIONS");
+	CLEAN(str_deinit) struct str allocators = { 0 };
+
+	allocators_add_options(&settings->allocators, &allocators);
+	if (allocators.failed)
+		return NULL;
+	return arena_printf(arena,
+			    "free_stacks=%d,stacks=%d,follow=%d,exec=%d,calls=%d,latency=%d,"
+			    "counts=%d,maps=%d,moments=%d,leaks=%d,selfcheck=%d%s%s%s",
+			    settings->free_stacks, settings->stacks, settings->follow,
+			    settings->follow_exec, settings->calls, settings->latency,
+			    settings->counts, settings->maps, settings->moments,
+			    settings->leak_scan != COLLECTOR_NO_SCAN, settings->selfcheck,
+			    str_text(&allocators), more ? "," : "", more ? more : "");
+}
+
 /* Settings for the recorder. The spool gets its final name when the program's pid is known. */
 struct err *launch_environment(const struct collector_settings *settings, const struct spool *spool,
 			       struct arena *arena, char ***environment_ret)
 {
 	const char *inherited = getenv("LD_PRELOAD");
-	const char *more = getenv("MEMTAPE_OPTIONS");
-	CLEAN(str_deinit) struct str allocators = { 0 };
 	CLEAN(str_deinit) struct str output = { 0 };
 	const char *library;
 	struct err *err = pattern_absolute(&output, settings->output);
@@ -60,20 +76,11 @@ struct err *launch_environment(const struct collector_settings *settings, const 
 		err = program_library(arena, &library);
 	if (err)
 		return err;
-	allocators_add_options(&settings->allocators, &allocators);
 	const bool has_names = settings->follow_names && *settings->follow_names;
 	const struct child_variable variables[] = {
 		{ "MEMTAPE_SPOOL", "" },
 		{ "MEMTAPE_OUTPUT", str_text(&output) },
-		{ "MEMTAPE_OPTIONS",
-		  arena_printf(arena,
-			       "free_stacks=%d,stacks=%d,follow=%d,exec=%d,calls=%d,latency=%d,"
-			       "counts=%d,maps=%d,moments=%d,leaks=%d,selfcheck=%d%s%s%s",
-			       settings->free_stacks, settings->stacks, settings->follow,
-			       settings->follow_exec, settings->calls, settings->latency,
-			       settings->counts, settings->maps, settings->moments,
-			       settings->leak_scan != COLLECTOR_NO_SCAN, settings->selfcheck,
-			       str_text(&allocators), more ? "," : "", more ? more : "") },
+		{ "MEMTAPE_OPTIONS", launch_options(settings, arena) },
 		{ "LD_PRELOAD",
 		  arena_printf(arena, "%s%s%s", library, inherited && *inherited ? ":" : "",
 			       inherited ? inherited : "") },
@@ -82,7 +89,7 @@ struct err *launch_environment(const struct collector_settings *settings, const 
 	const size_t count = array_size(variables) - !(has_names || getenv("MEMTAPE_FOLLOW"));
 
 	*environment_ret = child_environment(variables, count, arena);
-	if (!*environment_ret || output.failed || allocators.failed)
+	if (!*environment_ret || output.failed)
 		return err_nomem();
 	for (char **entry = *environment_ret; *entry; entry++)
 		if (strcmp(*entry, "MEMTAPE_SPOOL=") == 0)

@@ -11,6 +11,9 @@
 /* The spool; smaller than requested if the file size is limited. Undone by spool_close. */
 struct err *launch_spool(const struct collector_settings *settings, struct spool *spool);
 
+/* MEMTAPE_OPTIONS; in arena. NULL: out of memory. */
+const char *launch_options(const struct collector_settings *settings, struct arena *arena);
+
 /* Environment that makes the program load the recorder, with its options; in arena. */
 struct err *launch_environment(const struct collector_settings *settings, const struct spool *spool,
 			       struct arena *arena, char ***environment_ret);

@@ -10,6 +10,7 @@
 static struct {
 	uint32_t pending; /* atomic */
 	uint32_t *wake;
+	bool takes_all;
 } state;
 
 /* Passed on if sent by a process. SIGCHLD only wakes. */
@@ -24,7 +25,8 @@ static const int IGNORED[] = { SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE, SIGXFSZ };
 static void handle(int number, siginfo_t *info, void *context)
 {
 	(void)context;
-	if (number != SIGCHLD && info->si_code <= 0) /* from a process: kill, sigqueue */
+	if (number != SIGCHLD &&
+	    (state.takes_all || info->si_code <= 0)) /* from a process: kill, sigqueue */
 		__atomic_fetch_or(&state.pending, 1u << number, __ATOMIC_RELAXED);
 	spool_poke(state.wake);
 }
@@ -43,6 +45,7 @@ void signals_install(struct signals *saved, uint32_t *wake)
 
 	assert(wake);
 	state.pending = 0;
+	state.takes_all = false;
 	state.wake = wake;
 	sigemptyset(&ours);
 	for (size_t i = 0; i < array_size(IGNORED); i++)
@@ -52,6 +55,12 @@ void signals_install(struct signals *saved, uint32_t *wake)
 		sigaddset(&ours, HANDLED[i]);
 	}
 	sigprocmask(SIG_UNBLOCK, &ours, &saved->mask);
+	saved->is_installed = true;
+}
+
+void signals_take_all(void)
+{
+	state.takes_all = true;
 }
 
 void signals_restore(const struct signals *saved)

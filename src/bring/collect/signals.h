@@ -17,6 +17,7 @@ enum { SIGNALS_SAVED = 32 };
 struct signals {
 	struct sigaction saved[SIGNALS_SAVED]; /* by signal number */
 	sigset_t mask;
+	bool is_installed;
 };
 
 /*
@@ -24,6 +25,9 @@ struct signals {
  * saved keeps the previous handlers, for the program and for restoring them later.
  */
 void signals_install(struct signals *saved, uint32_t *wake);
+
+/* From now on signals_take returns those of the terminal, too: the program is not at it. */
+void signals_take_all(void);
 
 /* Restores the state before signals_install; in the child before exec, in the parent at the end. */
 void signals_restore(const struct signals *saved);

@@ -22,7 +22,7 @@ enum { USER_MODE_ONLY = 1, REGIONS = 512 };
 static struct err *take_descriptor(struct stop *stop, const struct maps *maps, long theirs,
 				   int *fd_ret)
 {
-	struct inject_call closing = { .number = SYS_close, .argument = (uint64_t)theirs };
+	struct inject_call closing = { .number = SYS_close, .arguments = { (uint64_t)theirs } };
 	const int pidfd = (int)syscall(SYS_pidfd_open, stop->pid, 0);
 	const int fd = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, (int)theirs, 0);
 	struct err *err = fd < 0 ? err_errno("get a descriptor of the process") : NULL;
@@ -37,7 +37,7 @@ static struct err *take_descriptor(struct stop *stop, const struct maps *maps, l
 static struct err *create(struct stop *stop, const struct maps *maps, int *fd_ret)
 {
 	struct inject_call call = { .number = SYS_userfaultfd,
-				    .argument = O_CLOEXEC | O_NONBLOCK | USER_MODE_ONLY };
+				    .arguments = { O_CLOEXEC | O_NONBLOCK | USER_MODE_ONLY } };
 	struct err *err = inject_call(stop, maps, &call);
 
 	if (err)

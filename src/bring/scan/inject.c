@@ -11,8 +11,13 @@
 
 #include "scan/status.h"
 
+#ifndef NT_X86_XSTATE
+#define NT_X86_XSTATE 0x202
+#endif
+
 enum {
 	CODE_BYTES = 16 << 10,
+	VECTOR_BYTES_MAX = 32 << 10,
 	MASK_BYTES = 8 /* of the kernel's set of signals */
 };
 
@@ -148,7 +153,7 @@ static bool run(pid_t pid, struct stop_thread *thread, uint64_t at, struct injec
 	bool ok;
 
 	memcpy(registers, thread->registers, sizeof(registers));
-	arch_regset_call(registers, at, call->number, call->argument);
+	arch_regset_call(registers, at, call->number, call->arguments);
 	if (ptrace(PTRACE_SETOPTIONS, thread->tid, NULL, options) < 0 ||
 	    !set_registers(thread->tid, registers))
 		return false;
@@ -187,7 +192,7 @@ static bool run_undisturbed(pid_t pid, struct stop_thread *thread, uint64_t at,
 }
 
 /* One that stopped for us, not for a signal, and not in the middle of anything. */
-static bool is_usable(const struct stop *stop, const struct stop_thread *thread)
+bool inject_is_usable(const struct stop *stop, const struct stop_thread *thread)
 {
 	uint64_t now[ARCH_REGSET_WORDS];
 
@@ -195,24 +200,125 @@ static bool is_usable(const struct stop *stop, const struct stop_thread *thread)
 	       get_registers(thread->tid, now) && !has_filter(stop->pid, thread->tid);
 }
 
+struct err *inject_call_of(struct stop *stop, struct stop_thread *thread, const struct maps *maps,
+			   struct inject_call *call)
+{
+	const uint64_t at = find_call(thread->tid, maps);
+
+	call->made = 0;
+	if (at && run_undisturbed(stop->pid, thread, at, call))
+		return NULL;
+	return err_new(ERR_STATE, "a thread of process %d could not make a system call",
+		       (int)stop->pid);
+}
+
 struct err *inject_call(struct stop *stop, const struct maps *maps, struct inject_call *call)
 {
-	const uint64_t at = find_call(stop_living(stop), maps);
-
-	for (size_t i = 0; at && i < stop->threads.count; i++) {
-		struct stop_thread *thread = &stop->threads.items[i];
-
-		if (!is_usable(stop, thread))
-			continue;
-		call->made = 0;
-		if (run_undisturbed(stop->pid, thread, at, call))
-			return NULL;
-		return err_new(ERR_STATE, "a thread of process %d could not make a system call",
-			       (int)stop->pid);
-	}
+	for (size_t i = 0; i < stop->threads.count; i++)
+		if (inject_is_usable(stop, &stop->threads.items[i]))
+			return inject_call_of(stop, &stop->threads.items[i], maps, call);
 	return err_new(
 		ERR_STATE,
 		"no thread of process %d can make a system call for memtape: it has a seccomp "
 		"filter, or is stopped, or none is where it could",
 		(int)stop->pid);
+}
+
+/* --- functions ---------------------------------------------------------------------------------- */
+
+/* It returns to address 0, where nothing is: the kernel's signal for that is ours to see. */
+static const uint64_t return_address;
+
+static bool is_ignored(pid_t pid, pid_t tid, int number)
+{
+	struct status status;
+
+	return !status_read(&status, pid, tid) ||
+	       (status_number(&status, "SigIgn", 16, 0) >> (number - 1) & 1);
+}
+
+/* True: it has returned, and stands still. */
+static bool run_function(pid_t pid, struct stop_thread *thread, struct inject_function *function)
+{
+	uint64_t registers[ARCH_REGSET_WORDS];
+	int status;
+
+	for (;;) {
+		if (ptrace(PTRACE_CONT, thread->tid, NULL, NULL) < 0 ||
+		    !wait_stop(pid, thread, &status))
+			return false;
+		if (WSTOPSIG(status) != SIGSEGV)
+			continue; /* a stop of the whole process, which it does not take part in */
+		if (!get_registers(thread->tid, registers))
+			return false;
+		function->result = registers[ARCH_REGSET_RESULT];
+		return registers[ARCH_REGSET_PC] == return_address;
+	}
+}
+
+/* All of them: more than a scan reads. */
+struct vectors {
+	uint8_t bytes[VECTOR_BYTES_MAX];
+	struct iovec all;
+};
+
+static bool vectors_read(pid_t tid, struct vectors *vectors)
+{
+	vectors->all = (struct iovec) { vectors->bytes, sizeof(vectors->bytes) };
+	return ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &vectors->all) == 0 &&
+	       vectors->all.iov_len < sizeof(vectors->bytes);
+}
+
+static void vectors_write(pid_t tid, struct vectors *vectors)
+{
+	ptrace(PTRACE_SETREGSET, tid, NT_X86_XSTATE, &vectors->all);
+}
+
+/* All signals but the one that says that it has returned wait, and those for us. */
+static bool call_undisturbed(pid_t pid, struct stop_thread *thread,
+			     struct inject_function *function)
+{
+	const uint64_t almost_all = ~(UINT64_C(1) << (SIGSEGV - 1));
+	uint64_t registers[ARCH_REGSET_WORDS], mask;
+	struct vectors vectors;
+	sigset_t all, before;
+	bool ok;
+
+	memcpy(registers, thread->registers, sizeof(registers));
+	arch_regset_enter(registers, function->address, function->stack_end - sizeof(uint64_t),
+			  function->arguments);
+	if (ptrace(PTRACE_GETSIGMASK, thread->tid, (void *)(uintptr_t)MASK_BYTES, &mask) < 0 ||
+	    !vectors_read(thread->tid, &vectors))
+		return false;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	ok = ptrace(PTRACE_SETSIGMASK, thread->tid, (void *)(uintptr_t)MASK_BYTES, &almost_all) ==
+		     0 &&
+	     set_registers(thread->tid, registers) && run_function(pid, thread, function);
+	stop_again(pid, thread);
+	set_registers(thread->tid, thread->registers);
+	vectors_write(thread->tid, &vectors);
+	ptrace(PTRACE_SETSIGMASK, thread->tid, (void *)(uintptr_t)MASK_BYTES, &mask);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return ok;
+}
+
+struct err *inject_function_of(struct stop *stop, struct stop_thread *thread,
+			       struct inject_function *function)
+{
+	const uint64_t at = function->stack_end - sizeof(uint64_t);
+	const struct iovec local = { (void *)&return_address, sizeof(return_address) };
+	const struct iovec remote = { (void *)at, sizeof(return_address) };
+
+	assert(thread->is_held);
+	assert(function->stack_end % 16 == 0);
+	if (is_ignored(stop->pid, thread->tid, SIGSEGV))
+		return err_new(ERR_STATE,
+			       "process %d ignores SIGSEGV: it cannot be made to call a function",
+			       (int)stop->pid);
+	if (process_vm_writev(thread->tid, &local, 1, &remote, 1, 0) != sizeof(return_address) ||
+	    !call_undisturbed(stop->pid, thread, function))
+		return err_new(ERR_STATE, "a thread of process %d could not call a function",
+			       (int)stop->pid);
+	return NULL;
 }

@@ -4,6 +4,7 @@
 #include <elf.h>
 
 #include "symbol/elf_file.h"
+#include "tape/tape_attach.h"
 
 enum { PAGE = 4096 };
 
@@ -23,7 +24,8 @@ bool objects_is_recorder(const char *path)
 {
 	const char *name = path_name(path);
 
-	return strcmp(name, "libmemtape.so") == 0 || strcmp(name, "libmemusage.so") == 0;
+	return strcmp(name, "libmemtape.so") == 0 || strcmp(name, "libmemusage.so") == 0 ||
+	       strcmp(name, TAPE_ATTACH_LIBRARY) == 0;
 }
 
 bool objects_is_libc(const char *path)

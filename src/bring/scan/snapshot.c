@@ -11,7 +11,7 @@
 
 struct err *snapshot_take(struct stop *stop, const struct maps *maps, pid_t *copy_ret)
 {
-	struct inject_call call = { .number = SYS_clone, .argument = CLONE_PARENT | SIGCHLD };
+	struct inject_call call = { .number = SYS_clone, .arguments = { CLONE_PARENT | SIGCHLD } };
 	struct err *err = inject_call(stop, maps, &call);
 
 	assert(copy_ret);

@@ -290,6 +290,28 @@ static bool unwind_and_add(struct frame_tables *tables, const struct unwind_memo
 	return true;
 }
 
+bool stack_frames_walk(struct frame_tables *tables, const struct memory *memory,
+		       const struct stop_thread *thread, uint64_t end,
+		       bool (*visit)(void *context, uint64_t pc), void *context)
+{
+	struct unwind_regs regs = registers_of(thread);
+	const uint64_t low = regs.value[ARCH_REG_SP] & ~UINT64_C(7);
+	const size_t bytes = end > low ? u64_min(end - low, STACK_BYTES_MAX) : 0;
+	CLEAN(free) uint8_t *copy = malloc(bytes + 1);
+	struct unwind_memory stack = { .begin = low, .copy = copy };
+
+	if (!copy || bytes == 0)
+		return false;
+	stack.end = low + memory->read(memory->context, low, copy, bytes);
+	for (size_t i = 0; i < FRAMES_MAX; i++) {
+		if (!visit(context, regs.value[ARCH_REG_PC] - !regs.exact))
+			return false;
+		if (!step(tables, &stack, &regs))
+			break;
+	}
+	return true;
+}
+
 bool stack_frames_find(struct frame_tables *tables, const struct memory *memory,
 		       const struct stop_thread *thread, uint64_t begin, uint64_t end,
 		       uint32_t holder, struct scan_image_frames *frames)

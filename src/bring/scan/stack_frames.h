@@ -25,6 +25,15 @@ void frame_tables_destroy(struct frame_tables *tables); /* accepts NULL */
 CLEAN_DEFINE(frame_tables_destroy, struct frame_tables *);
 
 /*
+ * Calls visit for the address of the code in each frame, from the innermost one outwards, as far as
+ * the stack can be unwound; `end` is that of the memory it is in. False: visit said so, or nothing
+ * could be read.
+ */
+bool stack_frames_walk(struct frame_tables *tables, const struct memory *memory,
+		       const struct stop_thread *thread, uint64_t end,
+		       bool (*visit)(void *context, uint64_t pc), void *context);
+
+/*
  * Appends the frames of the thread's stack that are in [begin, end), which contains its stack
  * pointer or lies above it, innermost first; they belong to the holder. What cannot be unwound has
  * no frames, which is no error. False: out of memory.

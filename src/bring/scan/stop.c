@@ -332,6 +332,13 @@ static void go_on_all(struct stop *stop, bool is_kept)
 			go_on(stop, &stop->threads.items[i]);
 }
 
+void stop_keep_one(struct stop *stop, const struct stop_thread *kept)
+{
+	for (size_t i = 0; i < stop->threads.count; i++)
+		if (stop->threads.items[i].is_held && &stop->threads.items[i] != kept)
+			go_on(stop, &stop->threads.items[i]);
+}
+
 uint64_t stop_end(struct stop *stop)
 {
 	const uint64_t pause_ns = monotonic_ns() - stop->begin_ns;

@@ -55,6 +55,9 @@ struct err *stop_begin(struct stop *stop, pid_t pid, const struct stop_kept *kep
 /* Lets them go on. Returns how long they stood still, in ns. What is known of them stays. */
 uint64_t stop_end(struct stop *stop);
 
+/* Lets all but this one go on, which stays as it is until stop_end. */
+void stop_keep_one(struct stop *stop, const struct stop_thread *kept);
+
 /*
  * Lets those go on that have stopped only now. True: there are others, so call it again soon, for
  * as long as it says so. They go on without that when this process ends.

@@ -1,4 +1,4 @@
-#include "rec/allocators.h"
+#include "rec/attach.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -400,7 +400,7 @@ static void scan(const uint64_t counts[2])
 	for (size_t i = 0; i < allocator_count; i++)
 		if (allocators[i].is_alive && allocators[i].seen != scan_number)
 			allocator_end(&allocators[i]);
-	if (!is_any_alive() && !is_any_asked())
+	if (!is_any_alive() && !is_any_asked() && !rec_is_attach)
 		return;
 	is_incomplete = false;
 	dl_iterate_phdr(patch_object, NULL);
@@ -445,7 +445,7 @@ static __attribute__((noinline)) void *symbol_of(void *handle, const char *name)
 		rec_unlock(&scan_lock);
 	}
 	return binding ? (void *)rec_allocator_stub((size_t)(binding - rec_allocator_bindings))
-		       : found;
+		       : rec_attach_symbol(found);
 }
 
 /*
@@ -467,7 +467,7 @@ void rec_allocators_begin(void)
 	if (atomic_load(&rec.state) != REC_ON || rec.options.table || !rec_may_call())
 		return;
 	rec_allocators_want();
-	if (rec_allocators_wanted_count == 0 || !rec_lock(&scan_lock))
+	if ((rec_allocators_wanted_count == 0 && !rec_is_attach) || !rec_lock(&scan_lock))
 		return;
 	is_first = true;
 	dl_iterate_phdr(counts_take, counts);

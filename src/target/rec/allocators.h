@@ -119,6 +119,8 @@ struct allocator_slot {
 	bool is_c_library;
 };
 
+/* Whether the kernel allows writing a page; nothing is written. */
+bool rec_is_writable(uint64_t address);
 /* Whether an object calls some of these external functions by name. */
 bool rec_slots_call(const struct dl_phdr_info *info, const char *const *names, size_t count);
 /* All places of an object, with `like` as template; false: it is still being loaded. */

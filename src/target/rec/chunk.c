@@ -344,7 +344,10 @@ bool rec_chunk_next(struct rec_lane *lane)
 /* All of the file, or its first page. */
 bool rec_tape_map(uint64_t bytes)
 {
-	long result = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, rec.file.fd, 0);
+	/* One that was left is replaced: threads may still write to it (rec_tape_cover()). */
+	const bool is_again = rec.generation > 1 && rec.header && bytes == rec.mapped_bytes;
+	long result = sys_mmap(is_again ? rec.header : NULL, bytes, PROT_READ | PROT_WRITE,
+			       MAP_SHARED | (is_again ? MAP_FIXED : 0), rec.file.fd, 0);
 
 	CHECK(bytes >= TAPE_HEADER_BYTES);
 	CHECK(rec.file.fd >= 0);

@@ -18,7 +18,7 @@
  * (allocators.h), or allocator=none: those that are known are left alone. Names it does not know
  * are ignored: the memtape command checks them.
  */
-#include "rec/allocators.h"
+#include "rec/attach.h"
 
 #include <fcntl.h>
 #include <sys/auxv.h>
@@ -66,6 +66,8 @@ static const char *early_get(const char *name)
 
 const char *rec_env_get(const char *name)
 {
+	if (rec_is_attach)
+		return rec_attach_env(name);
 	if (!environ)
 		return early_get(name);
 	for (char **entry = environ; *entry; entry++)
@@ -183,7 +185,7 @@ static void scrub_down(char **vector)
 
 void rec_env_scrub(void)
 {
-	if (!environ)
+	if (!environ || rec_is_attach)
 		return;
 	rec_exec_keep();
 	if (!is_first_vector(environ)) {

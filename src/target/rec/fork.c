@@ -24,7 +24,9 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
+#include "rec/attach.h"
 #include "rec/sizes.h"
+#include "rec/symbols.h"
 
 #include "core/poison.h"
 
@@ -84,6 +86,12 @@ static void cover(void *memory, uint64_t bytes)
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
+/* What threads still write, in the middle of a hook, is discarded. */
+void rec_tape_cover(void)
+{
+	cover(rec.header, rec.mapped_bytes);
+}
+
 /* All zeros: no slot is free, no collector runs, and nothing belongs to another process. */
 static void tape_cover(void)
 {
@@ -138,8 +146,13 @@ long (*rec_syscall_real)(long, long, long, long, long, long, long) = syscall_pla
 
 void rec_syscall_find(void)
 {
-	void *symbol = dlsym(RTLD_NEXT, "syscall");
+	struct rec_symbol known;
+	void *symbol = NULL;
 
+	if (!rec_is_attach)
+		symbol = dlsym(RTLD_NEXT, "syscall");
+	else if (rec_symbol_any("syscall", &known))
+		symbol = (void *)known.address;
 	if (symbol)
 		memcpy(&rec_syscall_real, &symbol, sizeof(symbol));
 }

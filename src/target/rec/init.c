@@ -11,7 +11,7 @@
  *
  * libmemusage.so reads memusage's variables instead, see memusage.c.
  */
-#include "rec/allocators.h"
+#include "rec/attach.h"
 #include "rec/birth.h"
 #include "rec/calls.h"
 #include "rec/symbols.h"
@@ -243,6 +243,7 @@ static void first_notes(bool scan)
 	if (!lane)
 		return;
 	tls->phase = REC_PHASE_RECORD;
+	rec_lane_sync(lane); /* one that this thread had when it was attached to before */
 	if (!rec.options.table) {
 		rec_process_note(lane);
 		if (scan)
@@ -325,7 +326,8 @@ bool rec_start(void)
 
 	if (!atomic_compare_exchange_strong(&rec.state, &unborn_state, REC_STARTING))
 		return unborn_state == REC_ON;
-	rec.shared = &unborn;
+	if (!rec.shared)
+		rec.shared = &unborn;
 	rec_real_find();
 	options_read();
 	rec_sandbox_init();
@@ -336,7 +338,7 @@ bool rec_start(void)
 		return false;
 	}
 	if (sanitizer_is_here() || (rec_is_memusage && !rec_memusage_begin(false)) ||
-	    !begin(0, true)) {
+	    !begin(rec_is_attach ? TAPE_FLAG_ATTACHED : 0, true)) {
 		if (!rec_is_memusage)
 			rec_env_scrub();
 		atomic_store(&rec.state, REC_OFF);
@@ -349,6 +351,18 @@ bool rec_start(void)
 	first_notes(true);
 	errno = saved_errno;
 	return true;
+}
+
+void rec_attach_anew(void)
+{
+	CHECK(rec_is_attach);
+	rec.generation++;
+	rec.pid = 0;
+	rec.is_alone = false;
+	rec.last_clock = 0;
+	rec_allocators_wanted_count = 0;
+	rec_modules_forget();
+	atomic_store(&rec.state, REC_UNBORN);
 }
 
 /*
@@ -459,6 +473,8 @@ static void scan_at_exit(void *context)
 
 static __attribute__((constructor)) void library_begin(void)
 {
+	if (rec_is_attach)
+		return; /* memtape_attach() begins */
 	if (!rec.stack_base)
 		rec.stack_base = (uint64_t)environ; /* where the kernel put it, this early */
 	rec_start();

@@ -10,6 +10,7 @@
  *	NESTED  the same once more: counted as lost
  *	DEAD    thread-local destructors and what follows them: a lane is borrowed for each event
  */
+#include "rec/attach.h"
 #include "rec/tables.h"
 #include "tape/tape_birth.h"
 
@@ -19,8 +20,6 @@
 #include "core/poison.h"
 
 __thread struct rec_tls rec_tls;
-
-enum { THREAD_ROUNDS = 3 };
 
 static pthread_key_t thread_key;
 static bool thread_key_made;
@@ -86,6 +85,7 @@ static struct rec_lane *lane_create(void)
 	lane->busy = 1;
 	lane->next_node = TAPE_NODE_FIRST;
 	lane->index = index;
+	lane->generation = rec.generation;
 	lane->stream = atomic_fetch_add((_Atomic uint32_t *)&rec.live->next_stream, 1);
 	atomic_store_explicit(&rec.lanes[index], lane, memory_order_release);
 	return lane;
@@ -106,10 +106,25 @@ static struct rec_lane *lane_reuse(void)
 	return NULL;
 }
 
-static void lane_release(struct rec_lane *lane)
+void rec_lane_release(struct rec_lane *lane)
 {
 	CHECK(atomic_load(&lane->busy) == 1);
 	atomic_store_explicit(&lane->busy, 0, memory_order_release);
+}
+
+/* Its stream was one of a tape that is left. */
+static REC_COLD void lane_begin_anew(struct rec_lane *lane)
+{
+	lane->generation = rec.generation;
+	lane->cursor = lane->limit = lane->nodes = lane->records = NULL;
+	lane->chunk = NULL;
+	lane->codec = (struct tape_codec_state) { 0 };
+	lane->next_node = TAPE_NODE_FIRST;
+	lane->stream = atomic_fetch_add((_Atomic uint32_t *)&rec.live->next_stream, 1);
+	lane->seq = 0;
+	lane->tid = 0;
+	lane->noted_ticks = lane->due_ns = 0;
+	rec_stack_use_forget(lane);
 }
 
 /* False: nothing is recorded in this process, or not yet. */
@@ -119,6 +134,8 @@ static bool lane_follow(struct rec_lane *lane)
 
 	if (epoch == 0 || lane->epoch == REC_EPOCH_DEAD)
 		return false;
+	if (unlikely(lane->generation != rec.generation))
+		lane_begin_anew(lane);
 	if (lane->epoch != epoch) { /* code was unmapped: what its addresses meant is over */
 		rec_tables_forget(lane);
 		lane->epoch = epoch;
@@ -161,8 +178,11 @@ static struct rec_lane *lane_take(void)
 
 bool rec_lane_sync(struct rec_lane *lane)
 {
-	if (lane_follow(lane))
+	if (lane_follow(lane)) {
+		if (unlikely(lane->tid == 0)) /* begun anew */
+			lane_claim(lane, lane == rec_tls.nested);
 		return true;
+	}
 	if (lane->epoch == REC_EPOCH_DEAD ||
 	    atomic_load_explicit(&rec.shared->epoch, memory_order_acquire) != 0)
 		return false;
@@ -273,8 +293,7 @@ static struct rec_lane *enter_new(struct rec_tls *tls, const struct rec_frame *c
 	lane_claim(tls->own, false);
 	rec_stack_use_begin(tls->own);
 	rec_board_put(tls->own, tls->own->tid);
-	if (thread_key_made)
-		pthread_setspecific(thread_key, tls);
+	rec_thread_key_set(tls);
 	tls->phase = REC_PHASE_REAL;
 	return tls->own;
 }
@@ -304,7 +323,7 @@ static struct rec_lane *enter_left(struct rec_tls *tls, const struct rec_frame *
 	}
 	if (tls->borrowed) {
 		unwind_memo_clear(&tls->borrowed->memo);
-		lane_release(tls->borrowed);
+		rec_lane_release(tls->borrowed);
 	}
 	*phase_ret = REC_PHASE_BORROW;
 	return enter_borrow(tls, caller);
@@ -412,7 +431,7 @@ void rec_lane_leave(struct rec_tls *tls, struct rec_lane *lane, uint32_t phase)
 	}
 	if (phase == REC_PHASE_BORROW) {
 		tls->borrowed = NULL;
-		lane_release(lane);
+		rec_lane_release(lane);
 	}
 	tls->phase = phase;
 	atomic_signal_fence(memory_order_seq_cst);
@@ -420,69 +439,15 @@ void rec_lane_leave(struct rec_tls *tls, struct rec_lane *lane, uint32_t phase)
 		tls->lane = tls->own;
 }
 
-static void thread_name_note(struct rec_lane *lane)
+bool rec_thread_key_set(struct rec_tls *tls)
 {
-	struct tape_thread thread = { .tid = lane->tid };
-	char name[sizeof(lane->name)] = "";
-
-	if (rec_board_is_read() || !rec_thread_name(name) ||
-	    memcmp(name, lane->name, sizeof(name)) == 0)
-		return;
-	memcpy(lane->name, name, sizeof(name));
-	rec_note(lane, TAPE_EXT_THREAD_NAME, &thread, sizeof(thread), name,
-		 strnlen(name, sizeof(name)));
-}
-
-/* For processes killed later, and for observers. */
-void rec_lane_now_and_then(struct rec_lane *lane)
-{
-	enum { PERIOD_NS = 250 * 1000 * 1000 };
-	uint64_t now_ns;
-
-	if (lane != rec_tls.own || !rec.options.stack_use || rec_board_is_read() || !rec_may_call())
-		return;
-	now_ns = rec_monotonic_ns();
-	if (now_ns < lane->due_ns)
-		return;
-	lane->due_ns = now_ns + PERIOD_NS;
-	thread_name_note(lane);
-	rec_stack_use_note(lane, false);
-}
-
-/* Runs in the last rounds of thread-specific destructors, so that those of others are recorded. */
-static void thread_end(void *value)
-{
-	struct rec_tls *tls = value;
-	struct rec_lane *lane = tls->own;
-	struct tape_thread thread;
-
-	if (!lane || tls != &rec_tls)
-		return;
-	if (++tls->rounds < THREAD_ROUNDS && pthread_setspecific(thread_key, tls) == 0)
-		return;
-	tls->lane = NULL;
-	tls->phase = REC_PHASE_BORROW;
-	atomic_signal_fence(memory_order_seq_cst);
-	if (rec_lane_sync(lane)) {
-		rec_touched_end(lane);
-		rec_stack_use_note(lane, true);
-		thread_name_note(lane);
-		thread = (struct tape_thread) { .tid = lane->tid };
-		rec_note(lane, TAPE_EXT_THREAD_END, &thread, sizeof(thread), NULL, 0);
-		rec_stack_use_forget(lane);
-		lane->tid = 0; /* thread numbers may be reused */
-		atomic_fetch_sub(&rec.lanes_owned, 1);
-		lane_release(lane);
-		if (tls->nested)
-			lane_release(tls->nested);
-	}
-	tls->own = tls->nested = NULL;
+	return thread_key_made && pthread_setspecific(thread_key, tls) == 0;
 }
 
 bool rec_thread_key_create(void)
 {
 	if (!thread_key_made)
-		thread_key_made = pthread_key_create(&thread_key, thread_end) == 0;
+		thread_key_made = pthread_key_create(&thread_key, rec_thread_end) == 0;
 	return thread_key_made;
 }
 

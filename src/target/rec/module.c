@@ -8,7 +8,7 @@
  * The table only grows; an entry whose object is gone is dead. Readers take no lock: an entry is
  * complete before `module_count` covers it.
  */
-#include "rec/rec.h"
+#include "rec/attach.h"
 
 #include <elf.h>
 #include <link.h>
@@ -33,6 +33,7 @@ struct rec_module {
 };
 
 static struct rec_module modules[MODULES_MAX];
+static uint32_t next_id; /* on this tape: the program's is 0 */
 static _Atomic uint32_t module_count;
 
 /* .eh_frame sections registered by JIT compilers; NULL: a free entry. */
@@ -187,7 +188,6 @@ static struct rec_module *module_place(void)
 /* Under module_lock. */
 static void module_insert(struct rec_lane *lane, struct rec_module *found)
 {
-	static uint32_t next_id;
 	struct rec_module *module = module_place();
 
 	if (!module)
@@ -278,6 +278,13 @@ void rec_modules_scan(struct rec_lane *lane)
 	rec_unlock(&rec.module_lock);
 	if (scan.gone)
 		rec_epoch_next();
+}
+
+void rec_modules_forget(void)
+{
+	next_id = 0;
+	for (uint32_t i = 0; i < module_count; i++)
+		modules[i].live = false;
 }
 
 void rec_modules_note_all(struct rec_lane *lane)

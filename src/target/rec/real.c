@@ -5,7 +5,7 @@
  * text), from a malloc that may be the program's own and locked. So it is called only for names
  * that symbols.c has found.
  */
-#include "rec/rec.h"
+#include "rec/attach.h"
 #include "rec/symbols.h"
 
 #include <dlfcn.h>
@@ -70,6 +70,18 @@ static bool same_object(const void *a, const void *b)
 	return dladdr(a, &info_a) && dladdr(b, &info_b) && info_a.dli_fbase == info_b.dli_fbase;
 }
 
+/*
+ * In a process that was not started with us we are behind everybody, so there is nobody next to us:
+ * the function is whose that defines it first. dlsym() would give an executable's own way to it,
+ * which leads to us.
+ */
+static void *attached_real(const char *name)
+{
+	struct rec_symbol known;
+
+	return rec_symbol_any(name, &known) && !known.is_resolver ? (void *)known.address : NULL;
+}
+
 /* As found at start: without additions by rec_real_find_late(). */
 static struct rec_real found;
 
@@ -83,7 +95,9 @@ void rec_real_find(void)
 		struct rec_symbol known;
 		void *symbol = NULL;
 
-		if (rec_symbol_next(REAL_ROWS[i].symbol, &known))
+		if (rec_is_attach)
+			symbol = attached_real(REAL_ROWS[i].symbol);
+		else if (rec_symbol_next(REAL_ROWS[i].symbol, &known))
 			symbol = dlsym(RTLD_NEXT, REAL_ROWS[i].symbol);
 		memcpy((uint8_t *)&found + REAL_ROWS[i].offset, &symbol, sizeof(symbol));
 	}
@@ -148,7 +162,7 @@ void *rec_real_find_late(const char *symbol, const void *caller)
 		late = dlsym(handle, symbol);
 		rec_real.dlclose(handle);
 		if (!late) /* the failure must not show in the program's dlerror() */
-			dlsym(RTLD_NEXT, "malloc");
+			dlsym(RTLD_DEFAULT, "malloc");
 	}
 	errno = saved_errno;
 	if (late && rec_real.malloc &&

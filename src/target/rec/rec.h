@@ -149,6 +149,7 @@ struct rec_lane {
 	uint32_t slot;
 	uint32_t tid;	       /* owner of the stream so far; 0: none yet */
 	uint32_t index;	       /* in the list of lanes */
+	uint32_t generation;   /* of rec, for which its stream and its chunk are */
 	uint32_t nested;       /* 1: for handlers that interrupt the recorder */
 	_Atomic uint32_t busy; /* 1: some thread owns it */
 	char name[16];
@@ -277,6 +278,7 @@ struct rec_process {
 	uint64_t moments_ring_bytes;
 	uint32_t chunk_bytes;
 	bool is_child;		     /* of fork */
+	uint32_t generation;	     /* how often it was attached to */
 	bool is_unnamed;	     /* names were given (--follow), and not this one: follow.c */
 	uint64_t session;	     /* of the tape's header */
 	bool wants_moments;	     /* as the options said, whatever became of the file */
@@ -355,8 +357,11 @@ bool rec_is_interrupted(const struct rec_tls *tls);
 struct rec_lane *rec_lane_enter(struct rec_tls *tls, const struct rec_frame *caller,
 				uint32_t *phase_ret);
 void rec_lane_leave(struct rec_tls *tls, struct rec_lane *lane, uint32_t phase);
-void rec_lanes_reset(void); /* in a forked child: none of them is ours */
+void rec_lanes_reset(void);		      /* in a forked child: none of them is ours */
+void rec_lane_release(struct rec_lane *lane); /* it is nobody's now */
+void rec_thread_end(void *value);	      /* of the key */
 bool rec_thread_key_create(void);
+bool rec_thread_key_set(struct rec_tls *tls);
 bool rec_lane_sync(struct rec_lane *lane); /* false in a forked child, too, which has begun then */
 /* After a failed sync, in the hook of `caller`: the lane to continue in (a forked child's), NULL:
  * none. */

@@ -8,7 +8,7 @@
  * look it up. An object that another thread is still loading is left for the next scan: its
  * read-only parts are not read-only yet.
  */
-#include "rec/allocators.h"
+#include "rec/attach.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -95,7 +95,7 @@ static bool take_tables(struct slots *slots)
  * Whether the kernel allows writing a page, tested without writing: a wake-up that adds 0 to a word
  * that nobody waits on.
  */
-static bool is_writable(uint64_t address)
+bool rec_is_writable(uint64_t address)
 {
 	enum { WAKE_OP = 5 | 128 /* private */, ADD_ZERO = 1 << 28 };
 
@@ -126,7 +126,7 @@ static bool is_data(const struct slots *slots, uint64_t address)
 static bool slot_open(struct slots *slots, uint64_t address)
 {
 	if (address - slots->relro_begin >= slots->relro_end - slots->relro_begin ||
-	    slots->is_open || is_writable(address))
+	    slots->is_open || rec_is_writable(address))
 		return is_data(slots, address);
 	slots->is_open = relro_set(slots, PROT_READ | PROT_WRITE);
 	return slots->is_open;
@@ -134,7 +134,7 @@ static bool slot_open(struct slots *slots, uint64_t address)
 
 static bool slot_write(struct slots *slots, uint64_t *slot, uint64_t value)
 {
-	if (!slot_open(slots, (uint64_t)slot))
+	if (!slot_open(slots, (uint64_t)slot) || !rec_attach_log(slot, *slot, value))
 		return false;
 	__atomic_store_n(slot, value, __ATOMIC_RELEASE);
 	return true;
@@ -162,6 +162,7 @@ static void slot_look(struct slots *slots, const ElfW(Rela) * relocation)
 	uint64_t *place = (uint64_t *)(slots->bias + relocation->r_offset);
 	struct allocator_slot slot = slots->like;
 	struct allocator_binding *binding;
+	uint64_t hook;
 
 	if (index == 0 ||
 	    (type != ARCH_RELOC_CALL && type != ARCH_RELOC_DATA && type != ARCH_RELOC_WORD) ||
@@ -176,6 +177,11 @@ static void slot_look(struct slots *slots, const ElfW(Rela) * relocation)
 			slot_write(slots, place, (uint64_t)&rec_allocator_dlsym);
 		return;
 	}
+	hook = rec_attach_hook(&slot);
+	if (hook) {
+		slot_write(slots, place, hook);
+		return;
+	}
 	binding = rec_allocator_for(&slot);
 	if (binding)
 		slot_lead(slots, place, binding);
@@ -185,7 +191,7 @@ static void slot_look(struct slots *slots, const ElfW(Rela) * relocation)
 static bool is_loaded(const struct slots *slots)
 {
 	return slots->like.is_first || slots->relro_begin >= slots->relro_end ||
-	       !is_writable(slots->relro_begin);
+	       !rec_is_writable(slots->relro_begin);
 }
 
 static bool is_any_named(const struct slots *slots, const ElfW(Rela) * places, size_t place_count,

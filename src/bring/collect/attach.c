@@ -1,0 +1,392 @@
+#include "collect/attach.h"
+
+#include <assert.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+
+#include "base/monotonic.h"
+#include "base/str.h"
+#include "collect/program.h"
+#include "scan/inject.h"
+#include "scan/objects.h"
+#include "scan/safe.h"
+#include "scan/status.h"
+
+enum {
+	ROUNDS_MAX = 500, /* of looking for a thread that holds no lock */
+	WAIT_NS = 1000 * 1000,
+	DATA_BYTES = 64 << 10,
+	STACK_BYTES = 512 << 10,
+	MEMORY_BYTES = DATA_BYTES + STACK_BYTES,
+	TEXT_BYTES = 1024
+};
+
+/* A process of which one thread does what we want. */
+struct intrusion {
+	pid_t pid;
+	struct stop stop;
+	struct maps maps;
+	struct stop_thread *thread;
+	uint64_t memory; /* of ours in there; 0: none */
+};
+
+static struct memory memory_of(const struct intrusion *intrusion)
+{
+	return memory_of_process(stop_living(&intrusion->stop));
+}
+
+static bool write_memory(const struct intrusion *intrusion, uint64_t address, const void *bytes,
+			 size_t count)
+{
+	const struct iovec local = { (void *)bytes, count };
+	const struct iovec remote = { (void *)address, count };
+
+	return process_vm_writev(stop_living(&intrusion->stop), &local, 1, &remote, 1, 0) ==
+	       (ssize_t)count;
+}
+
+static void release(struct intrusion *intrusion)
+{
+	const struct timespec pause = { .tv_nsec = WAIT_NS / 10 };
+
+	stop_end(&intrusion->stop);
+	while (stop_late(&intrusion->stop))
+		nanosleep(&pause, NULL);
+	stop_deinit(&intrusion->stop);
+	maps_deinit(&intrusion->maps);
+	intrusion->stop = (struct stop) { 0 };
+	intrusion->maps = (struct maps) { 0 };
+	intrusion->thread = NULL;
+}
+
+/* --- what can be said before ------------------------------------------------------------------- */
+
+static struct err *check_status(pid_t pid)
+{
+	struct status status;
+
+	if (!status_read(&status, pid, pid))
+		return err_new(ERR_NOT_FOUND, "there is no process %d", (int)pid);
+	if (status_number(&status, "Seccomp", 10, 0) != 0)
+		return err_new(ERR_STATE,
+			       "process %d has a seccomp filter, which could end it for what "
+			       "attaching makes it do; start it with `memtape record` instead",
+			       (int)pid);
+	return NULL;
+}
+
+/* The first mapping of a file whose name ends with this; NULL: none. */
+static const struct maps_entry *mapping_of(const struct maps *maps, const char *name)
+{
+	for (size_t i = 0; i < maps->entries.count; i++) {
+		const char *path = maps_name(maps, &maps->entries.items[i]);
+		const char *slash = strrchr(path, '/');
+
+		if (strcmp(slash ? slash + 1 : path, name) == 0)
+			return &maps->entries.items[i];
+	}
+	return NULL;
+}
+
+static struct err *check_maps(pid_t pid, const struct maps *maps)
+{
+	if (mapping_of(maps, "libmemtape.so") || mapping_of(maps, "libmemusage.so"))
+		return err_new(ERR_STATE,
+			       "process %d has memtape's recorder since its start: `memtape leaks "
+			       "%d` looks at it now; what it records is on its tape",
+			       (int)pid, (int)pid);
+	return NULL;
+}
+
+/* Whether the process has the same file at that path. */
+static bool sees(pid_t pid, const char *path)
+{
+	CLEAN(str_deinit) struct str theirs = { 0 };
+	struct stat here, there;
+
+	str_printf(&theirs, "/proc/%d/root%s", (int)pid, path);
+	return !theirs.failed && stat(path, &here) == 0 && stat(str_text(&theirs), &there) == 0 &&
+	       here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+}
+
+static struct err *check_paths(const struct attach_request *request)
+{
+	const char *const paths[] = { request->library, request->spool };
+
+	for (size_t i = 0; i < array_size(paths); i++)
+		if (!sees(request->pid, paths[i]))
+			return err_new(ERR_STATE,
+				       "process %d does not see %s: it has another root or mount "
+				       "namespace (a container); run memtape in there",
+				       (int)request->pid, paths[i]);
+	return NULL;
+}
+
+/* --- a thread ---------------------------------------------------------------------------------- */
+
+static struct stop_thread *choose(struct intrusion *intrusion, struct safe *safe)
+{
+	struct stop_thread *other = NULL;
+
+	for (size_t i = 0; i < intrusion->stop.threads.count; i++) {
+		struct stop_thread *thread = &intrusion->stop.threads.items[i];
+
+		if (!inject_is_usable(&intrusion->stop, thread) ||
+		    (safe && !safe_is(safe, &intrusion->maps, thread)))
+			continue;
+		/* One that waits has time. */
+		if ((int64_t)thread->registers[ARCH_REGSET_NUMBER] >= 0)
+			return thread;
+		other = thread;
+	}
+	return other;
+}
+
+static struct err *stop_and_choose(struct intrusion *intrusion, struct safe *safe)
+{
+	const struct stop_kept nobody = { 0 };
+	struct err *err = stop_begin(&intrusion->stop, intrusion->pid, &nobody);
+
+	if (!err)
+		err = maps_read_briefly(intrusion->pid, &intrusion->maps);
+	if (!err)
+		intrusion->thread = choose(intrusion, safe);
+	return err;
+}
+
+/* Stops all threads at a moment at which one of them holds no lock. */
+static struct err *enter(struct intrusion *intrusion, struct safe *safe)
+{
+	const struct timespec pause = { .tv_nsec = WAIT_NS };
+
+	for (int round = 0; round < ROUNDS_MAX; round++) {
+		struct err *err = stop_and_choose(intrusion, safe);
+
+		if (!err && intrusion->thread)
+			return NULL;
+		release(intrusion);
+		if (err)
+			return err;
+		nanosleep(&pause, NULL);
+	}
+	return err_new(ERR_STATE,
+		       "no thread of process %d was found where it holds none of the locks that "
+		       "loading a library takes; it goes on as before, so try again",
+		       (int)intrusion->pid);
+}
+
+static struct err *take_memory(struct intrusion *intrusion)
+{
+	struct inject_call call = {
+		.number = SYS_mmap,
+		.arguments = { 0, MEMORY_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			       UINT64_MAX, 0 },
+	};
+	struct err *err =
+		inject_call_of(&intrusion->stop, intrusion->thread, &intrusion->maps, &call);
+
+	if (!err && call.result < 0 && call.result > -4096)
+		err = err_new(ERR_STATE, "process %d cannot map more memory: %s",
+			      (int)intrusion->pid, strerror((int)-call.result));
+	if (!err)
+		intrusion->memory = (uint64_t)call.result;
+	return err;
+}
+
+static void give_back_memory(struct intrusion *intrusion)
+{
+	struct inject_call call = { .number = SYS_munmap,
+				    .arguments = { intrusion->memory, MEMORY_BYTES } };
+
+	if (intrusion->memory)
+		err_destroy(inject_call_of(&intrusion->stop, intrusion->thread, &intrusion->maps,
+					   &call));
+	intrusion->memory = 0;
+}
+
+static struct err *call(struct intrusion *intrusion, uint64_t address, uint64_t first,
+			uint64_t second, uint64_t *result_ret)
+{
+	struct inject_function function = {
+		.address = address,
+		.arguments = { first, second },
+		.stack_end = intrusion->memory + MEMORY_BYTES,
+	};
+	struct err *err = inject_function_of(&intrusion->stop, intrusion->thread, &function);
+
+	*result_ret = function.result;
+	return err;
+}
+
+/* --- the library ------------------------------------------------------------------------------- */
+
+/* Where a function of the library is in the process. 0: it is not loaded. */
+static uint64_t library_function(const struct intrusion *intrusion, const char *path,
+				 const char *name)
+{
+	CLEAN(exports_deinit) struct exports exports = { 0 };
+	CLEAN(maps_deinit) struct maps maps = { 0 };
+	const struct exports_function *function;
+	const struct maps_entry *entry;
+	struct err *err = maps_read_briefly(stop_living(&intrusion->stop), &maps);
+
+	entry = err ? NULL : mapping_of(&maps, TAPE_ATTACH_LIBRARY);
+	err_destroy(err);
+	if (!entry || !exports_read(path, &exports))
+		return 0;
+	function = exports_find(&exports, name);
+	return function ? entry->begin + function->begin : 0;
+}
+
+static struct err *load(struct intrusion *intrusion, const struct attach_request *request,
+			const struct safe *safe)
+{
+	enum { FLAGS = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE };
+	const size_t bytes = strlen(request->library) + 1;
+	uint64_t handle;
+	struct err *err;
+
+	if (bytes > DATA_BYTES ||
+	    !write_memory(intrusion, intrusion->memory, request->library, bytes))
+		return err_new(ERR_STATE, "the memory of process %d cannot be written",
+			       (int)request->pid);
+	err = call(intrusion, safe_dlopen(safe), intrusion->memory, FLAGS, &handle);
+	if (!err && !handle)
+		err = err_new(ERR_STATE,
+			      "process %d could not load %s: no memory, or no room for its thread-"
+			      "local variables (glibc.rtld.optional_static_tls)",
+			      (int)request->pid, request->library);
+	return err;
+}
+
+static struct err *result_words(const struct attach_request *request, uint32_t result)
+{
+	switch ((enum tape_attach_result)result) {
+	case TAPE_ATTACH_DONE:
+		return NULL;
+	case TAPE_ATTACH_OTHER_VERSION:
+		return err_new(ERR_STATE,
+			       "process %d has the recorder of another version of memtape, from an "
+			       "earlier attach: restart the process",
+			       (int)request->pid);
+	case TAPE_ATTACH_ALREADY:
+		return err_new(ERR_STATE, "process %d is attached to already; see `memtape detach`",
+			       (int)request->pid);
+	case TAPE_ATTACH_NOT_RECORDING:
+		return err_new(ERR_STATE, "process %d is not attached to", (int)request->pid);
+	case TAPE_ATTACH_NONE:
+	case TAPE_ATTACH_REFUSED:
+		break;
+	}
+	return err_new(ERR_STATE,
+		       "the recorder in process %d did not begin: it may not open %s, or is built "
+		       "with a sanitizer",
+		       (int)request->pid, request->spool ? request->spool : "its tape");
+}
+
+/* Makes the thread call memtape_attach() or memtape_detach(). */
+static struct err *ask(struct intrusion *intrusion, const struct attach_request *request,
+		       const char *function, struct attach_report *report)
+{
+	const uint64_t address = library_function(intrusion, request->library, function);
+	const struct memory memory = memory_of(intrusion);
+	struct tape_attach asked = { .version = TAPE_ATTACH_VERSION };
+	uint64_t ignored;
+	struct err *err;
+
+	if (!address)
+		return err_new(ERR_STATE, "process %d is not attached to", (int)request->pid);
+	if (request->spool && (strlen(request->spool) >= sizeof(asked.spool) ||
+			       strlen(request->options) >= sizeof(asked.options)))
+		return err_new(ERR_LIMIT, "the tape's path or --allocator is too long");
+	str_format(asked.spool, sizeof(asked.spool), "%s", request->spool ? request->spool : "");
+	str_format(asked.options, sizeof(asked.options), "%s",
+		   request->options ? request->options : "");
+	if (!write_memory(intrusion, intrusion->memory, &asked, sizeof(asked)))
+		return err_new(ERR_STATE, "the memory of process %d cannot be written",
+			       (int)request->pid);
+	err = call(intrusion, address, intrusion->memory, 0, &ignored);
+	if (err)
+		return err;
+	if (!memory_read(&memory, intrusion->memory, &asked, sizeof(asked)))
+		return err_new(ERR_STATE, "process %d has ended", (int)request->pid);
+	report->places = asked.places;
+	report->other_places = asked.other_places;
+	return result_words(request, asked.result);
+}
+
+static_assert(sizeof(struct tape_attach) <= DATA_BYTES, "it fits");
+
+struct err *attach_begin(const struct attach_request *request, struct attach_report *report)
+{
+	CLEAN(maps_deinit) struct maps maps = { 0 };
+	CLEAN(safe_destroy) struct safe *safe = NULL;
+	const struct memory memory = memory_of_process(request->pid);
+	struct intrusion intrusion = { .pid = request->pid };
+	struct err *err = check_status(request->pid);
+
+	*report = (struct attach_report) { 0 };
+	if (!err)
+		err = maps_read_briefly(request->pid, &maps);
+	if (!err)
+		err = check_maps(request->pid, &maps);
+	if (!err)
+		err = check_paths(request);
+	if (!err)
+		err = safe_create(request->pid, &maps, &memory, &safe);
+	if (!err)
+		err = enter(&intrusion, safe);
+	if (err)
+		return err;
+	stop_keep_one(&intrusion.stop, intrusion.thread);
+	err = take_memory(&intrusion);
+	if (!err)
+		err = load(&intrusion, request, safe);
+	if (!err)
+		err = ask(&intrusion, request, "memtape_attach", report);
+	give_back_memory(&intrusion);
+	report->pause_ns = monotonic_ns() - intrusion.stop.begin_ns;
+	release(&intrusion);
+	return err;
+}
+
+/* All threads stand still: what is put back takes no lock. */
+struct err *attach_end(pid_t pid, struct attach_report *report)
+{
+	CLEAN(arena_deinit) struct arena arena = { 0 };
+	struct attach_request request = { .pid = pid };
+	struct intrusion intrusion = { .pid = pid };
+	struct err *err = attach_library(&arena, &request.library);
+
+	*report = (struct attach_report) { 0 };
+	if (!err)
+		err = enter(&intrusion, NULL);
+	if (err)
+		return err;
+	err = take_memory(&intrusion);
+	if (!err)
+		err = ask(&intrusion, &request, "memtape_detach", report);
+	give_back_memory(&intrusion);
+	report->pause_ns = monotonic_ns() - intrusion.stop.begin_ns;
+	release(&intrusion);
+	return err;
+}
+
+struct err *attach_library(struct arena *arena, const char **path_ret)
+{
+	const char *recorder, *slash;
+	struct err *err = program_library(arena, &recorder);
+
+	if (err)
+		return err;
+	slash = strrchr(recorder, '/');
+	*path_ret =
+		arena_printf(arena, "%.*s/" TAPE_ATTACH_LIBRARY, (int)(slash - recorder), recorder);
+	return *path_ret ? NULL : err_nomem();
+}

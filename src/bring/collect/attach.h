@@ -1,0 +1,40 @@
+/*
+ * attach: loads the recorder into a process that runs already, and lets it go again.
+ *
+ * A thread that holds no lock (scan/safe.h) is made to load libmemtape-attach.so and to call what
+ * it has for that (tape/tape_attach.h), on a stack of its own, while the others go on. Its
+ * registers, signals and system call are as before afterwards.
+ */
+#ifndef MEMTAPE_COLLECT_ATTACH_H
+#define MEMTAPE_COLLECT_ATTACH_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "tape/tape_attach.h"
+
+struct attach_request {
+	pid_t pid;
+	const char *library; /* absolute path of libmemtape-attach.so */
+	const char *spool;   /* absolute paths as the process sees them */
+	const char *options;
+};
+
+struct attach_report {
+	uint64_t pause_ns; /* how long the thread that did it, and at most any other, stood still */
+	uint64_t places;   /* calls of the allocator that are recorded */
+	uint64_t other_places; /* that are not: they lead to another allocator */
+};
+
+/*
+ * Errors say what would work instead: ERR_UNSUPPORTED, ERR_STATE: the process cannot be attached
+ * to, or not now; it goes on as before in any case.
+ */
+struct err *attach_begin(const struct attach_request *request, struct attach_report *report);
+
+/* All places have again what they had. ERR_STATE: it is not attached to. */
+struct err *attach_end(pid_t pid, struct attach_report *report);
+
+/* The library, beside that of `memtape record`; in arena. */
+struct err *attach_library(struct arena *arena, const char **path_ret);
+
+#endif

@@ -1,0 +1,83 @@
+#include "collect/attached.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/monotonic.h"
+#include "base/str.h"
+#include "collect/attach.h"
+#include "collect/ending.h"
+#include "collect/launch.h"
+
+/* A process of another user must be able to open it, if we are root. */
+static void give_spool(const struct collector *collector)
+{
+	char path[STR_SHORT_BYTES];
+	struct stat status;
+
+	if (geteuid() == 0 &&
+	    stat(str_format(path, sizeof(path), "/proc/%d", (int)collector->child.pid), &status) ==
+		    0 &&
+	    fchown(collector->spool.fd, status.st_uid, status.st_gid) < 0)
+		return; /* then the recorder says that it cannot */
+}
+
+struct err *attached_begin(struct collector *collector, struct arena *arena,
+			   struct collector_result *result)
+{
+	const struct collector_settings *settings = collector->settings;
+	struct attach_request request = {
+		.pid = collector->child.pid,
+		.spool = strchr(spool_variable(&collector->spool), '=') + 1,
+		.options = launch_options(settings, arena),
+	};
+	struct err *err = attach_library(arena, &request.library);
+
+	if (!err && !request.options)
+		err = err_nomem();
+	if (err)
+		return err;
+	give_spool(collector);
+	err = attach_begin(&request, &result->attached);
+	if (err)
+		return err;
+	collector->attached.is_attached = true;
+	collector->attached.until_ns =
+		settings->attach_ns ? monotonic_ns() + settings->attach_ns : UINT64_MAX;
+	return NULL;
+}
+
+void attached_signals(struct collector *collector, uint32_t pending)
+{
+	const uint32_t ending = 1u << SIGINT | 1u << SIGTERM | 1u << SIGHUP | 1u << SIGQUIT;
+
+	if (pending & ending)
+		collector->attached.until_ns = 0;
+}
+
+/* If it cannot be let go, its recorder has to know that nobody collects any more. */
+void attached_look(struct collector *collector, struct arena *arena,
+		   struct collector_result *result)
+{
+	struct attached *attached = &collector->attached;
+	struct attach_report report;
+
+	if (!attached->is_attached || attached->is_over || monotonic_ns() < attached->until_ns)
+		return;
+	attached->is_over = true;
+	attached->err = attach_end(collector->child.pid, &report);
+	if (attached->err)
+		spool_give_up(&collector->spool, 0);
+	result->wall_ns = monotonic_ns() - collector->begin_ns;
+	if (!collector->has_header || collector->drain.fault)
+		return;
+	drain_rest(&collector->drain);
+	ending_note_losses(collector, result);
+	ending_write_stopped(collector, arena, result);
+}
+
+bool attached_is_over(const struct collector *collector)
+{
+	return collector->attached.is_over;
+}

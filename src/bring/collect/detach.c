@@ -1,0 +1,73 @@
+#include "collect/detach.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/str.h"
+#include "scan/recording.h"
+
+enum { WAIT_MS = 20, ROUNDS_MAX = 500 };
+
+/* Who has the file locked, as a collector has its spool. 0: nobody. */
+static pid_t locker_of(uint64_t inode)
+{
+	CLEAN(fclose) FILE *locks = fopen("/proc/locks", "re");
+	char line[256];
+
+	while (locks && fgets(line, sizeof(line), locks)) {
+		unsigned long long number;
+		int pid;
+
+		if (sscanf(line, "%*s FLOCK %*s %*s %d %*x:%*x:%llu", &pid, &number) == 2 &&
+		    number == inode && pid > 0)
+			return pid;
+	}
+	return 0;
+}
+
+/* What records the process: ERR_STATE if that is not memtape attach. */
+static struct err *find(pid_t pid, uint64_t *inode_ret)
+{
+	CLEAN(maps_deinit) struct maps maps = { 0 };
+	CLEAN(recording_close) struct recording recording = { .fd = -1 };
+	struct err *err = maps_read_briefly(pid, &maps);
+	bool is_attached = false;
+
+	for (size_t i = 0; i < maps.entries.count && !err; i++)
+		is_attached |= strstr(maps_name(&maps, &maps.entries.items[i]),
+				      "/" TAPE_ATTACH_LIBRARY) != NULL;
+	if (!err && is_attached)
+		err = recording_find(pid, &maps, &recording);
+	if (err && err_code_of(err) != ERR_NOT_FOUND)
+		return err;
+	if (err || !is_attached) {
+		err_destroy(err);
+		return err_new(ERR_STATE, "process %d is not attached to", (int)pid);
+	}
+	*inode_ret = recording.inode;
+	return NULL;
+}
+
+struct err *detach(pid_t pid, struct detach_result *result)
+{
+	const struct timespec pause = { .tv_nsec = WAIT_MS * 1000 * 1000 };
+	uint64_t inode;
+	struct err *err = find(pid, &inode);
+
+	*result = (struct detach_result) { 0 };
+	if (err)
+		return err;
+	result->collector = locker_of(inode);
+	if (!result->collector)
+		return attach_end(pid, &result->report);
+	if (kill(result->collector, SIGTERM) < 0)
+		return err_errno("memtape attach, process %d", (int)result->collector);
+	for (int i = 0; i < ROUNDS_MAX && locker_of(inode) == result->collector; i++)
+		nanosleep(&pause, NULL);
+	return locker_of(inode) == result->collector
+		       ? err_new(ERR_STATE, "memtape attach, process %d, does not answer",
+				 (int)result->collector)
+		       : NULL;
+}

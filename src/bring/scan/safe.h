@@ -1,0 +1,33 @@
+/*
+ * safe: whether a stopped thread can be made to load a library: it must hold none of the locks that
+ * this takes, those of the loader, of the allocator and of libc's lists of threads. Its stack is
+ * unwound: no function that takes one of them may be on it.
+ */
+#ifndef MEMTAPE_SCAN_SAFE_H
+#define MEMTAPE_SCAN_SAFE_H
+
+#include "base/err.h"
+#include "scan/exports.h"
+#include "scan/maps.h"
+#include "scan/memory.h"
+#include "scan/stop.h"
+
+/* What is known of a process's objects. */
+struct safe;
+
+/*
+ * memory and maps are borrowed. ERR_UNSUPPORTED: the process has no C library that can load others,
+ * or not one of glibc.
+ */
+struct err *safe_create(pid_t pid, const struct maps *maps, const struct memory *memory,
+			struct safe **safe_ret);
+void safe_destroy(struct safe *safe); /* accepts NULL */
+CLEAN_DEFINE(safe_destroy, struct safe *);
+
+/* maps are the process's now. */
+bool safe_is(struct safe *safe, const struct maps *maps, const struct stop_thread *thread);
+
+/* Where it is; 0: nobody has it. */
+uint64_t safe_dlopen(const struct safe *safe);
+
+#endif

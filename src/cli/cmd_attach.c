@@ -1,0 +1,111 @@
+/*
+ * attach: records a process that runs already, and lets it go again.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/pid_operand.h"
+#include "cli/record_options.h"
+
+struct attach_command {
+	struct record_options common;
+	const char *duration; /* NULL: until Ctrl-C, or its end */
+};
+
+static const struct option_row rows[] = {
+	{ "duration", 'd', "TIME", OPTION_TEXT, offsetof(struct attach_command, duration),
+	  "let the process go after TIME (10s, 500ms, 2m) instead of at Ctrl-C" },
+	RECORD_TAPE_OPTIONS(struct attach_command, common),
+	RECORD_EVENT_OPTIONS(struct attach_command, common),
+	RECORD_REST_OPTIONS(struct attach_command, common),
+};
+
+static struct err *settings_make(struct attach_command *options,
+				 struct collector_settings *settings)
+{
+	struct err *err = record_settings(&options->common, settings);
+
+	if (!err && options->duration &&
+	    (!str_parse_duration(options->duration, &settings->attach_ns) ||
+	     settings->attach_ns == 0))
+		return err_new(ERR_USAGE, "--duration: %s is not a time such as 10s, 500ms or 2m",
+			       options->duration);
+	return err;
+}
+
+/* What runs there, for the tape's name and for messages. */
+static struct err *program_of(pid_t pid, struct arena *arena, struct program *program)
+{
+	char link[STR_SHORT_BYTES], exe[4096];
+	ssize_t len;
+
+	len = readlink(str_format(link, sizeof(link), "/proc/%d/exe", (int)pid), exe,
+		       sizeof(exe) - 1);
+	if (len < 0 && errno == ENOENT)
+		return err_new(ERR_NOT_FOUND, "there is no process %d", (int)pid);
+	if (len < 0 && errno == EACCES)
+		return err_new(ERR_STATE,
+			       "process %d may not be looked at: it runs as another user, or has "
+			       "more privileges; root may",
+			       (int)pid);
+	if (len < 0)
+		return err_errno("process %d", (int)pid);
+	exe[len] = '\0';
+	program->path = program->subject = arena_strdup(arena, exe);
+	if (!program->path)
+		return err_nomem();
+	program->name =
+		strrchr(program->path, '/') ? strrchr(program->path, '/') + 1 : program->path;
+	return NULL;
+}
+
+static struct err *run_attached(struct attach_command *options,
+				const struct collector_settings *settings, pid_t pid)
+{
+	CLEAN(arena_deinit) struct arena arena = { 0 };
+	struct collector_result result = { 0 };
+	struct program program = { 0 };
+	struct err *err = program_of(pid, &arena, &program);
+
+	if (err)
+		return err;
+	err = collector_attach(settings, pid, &program, &arena, &result);
+	record_ended(&options->common, err, &result);
+	signal(SIGPIPE, SIG_IGN);
+	if (result.path)
+		err_destroy(record_show(&options->common, &program, &result));
+	companion_destroy(result.companion);
+	record_serve_wait(&options->common.serve);
+	return err;
+}
+
+static struct err *attach_run(const struct command *command, int argc, char **argv, int *exit_code)
+{
+	struct attach_command options = { .common = RECORD_OPTIONS_DEFAULTS };
+	struct collector_settings settings;
+	int operand_count = 0;
+	struct err *err = options_parse(&command->options, argc, argv, &options, &operand_count);
+	pid_t pid = 0;
+
+	(void)exit_code;
+	if (!err)
+		err = pid_operand(operand_count, argv + 1, &pid);
+	if (!err)
+		err = settings_make(&options, &settings);
+	return err ? err : run_attached(&options, &settings, pid);
+}
+
+const struct command cmd_attach = {
+	.name = "attach",
+	.summary = "record a process that runs already, until it is let go",
+	.options = {
+		.usage = "memtape attach [options] PID",
+		.about = "Records process PID from now on, as `memtape record` does, until Ctrl-C, `memtape detach PID`, --duration or its end. It is let go then, and goes on as if nothing had happened. What it allocated before is not known.",
+		.rows = rows,
+		.row_count = array_size(rows),
+	},
+	.run = attach_run,
+};

@@ -1,0 +1,96 @@
+#include "cli/record_options.h"
+
+#include "capture/pack.h"
+#include "cli/record_player.h"
+#include "cli/record_summary.h"
+#include "collect/allocators.h"
+
+/* The default suits a process that runs beside the recorded program. */
+static int level_make(const struct record_options *options)
+{
+	if (!options->compress)
+		return 0;
+	return options->level == RECORD_LEVEL_DEFAULT ? CAPTURE_PACK_LEVEL : (int)options->level;
+}
+
+static struct err *serve_begin(void *context, const char *path)
+{
+	struct record_options *options = context;
+
+	return record_serve_start(&options->serve, path);
+}
+
+static bool take_wish(void *context, struct collector_wish *wish)
+{
+	struct record_options *options = context;
+
+	return record_serve_wish(&options->serve, wish);
+}
+
+static void grant(void *context, const struct collector_granted *granted)
+{
+	struct record_options *options = context;
+
+	record_serve_grant(&options->serve, granted);
+}
+
+struct err *record_settings(struct record_options *options, struct collector_settings *settings)
+{
+	const char *selfcheck = getenv("MEMTAPE_SELFCHECK");
+	const uint64_t chunk_count = options->buffer_bytes / SPOOL_CHUNK_BYTES;
+	struct err *err;
+
+	if (options->level < 1 || options->level > RECORD_LEVEL_MAX)
+		return err_new(ERR_USAGE, "--level must be from 1 to %d", RECORD_LEVEL_MAX);
+	if (chunk_count < SPOOL_CHUNK_COUNT_MIN || chunk_count > SPOOL_CHUNK_COUNT_MAX)
+		return err_new(ERR_USAGE, "--buffer must be from 256k to 8g");
+	options->serves |= options->serves_until_exit;
+	if ((options->serve.port || options->serve.opens) && !options->serves)
+		return err_new(ERR_USAGE, "--port and --open need --serve");
+	if (options->serve.port > UINT16_MAX)
+		return err_new(ERR_USAGE, "--port must be from 1 to 65535");
+	if (!*options->output)
+		return err_new(ERR_USAGE, "--output needs a name");
+	err = allocators_check(&options->allocators);
+	if (err)
+		return err;
+	*settings = (struct collector_settings) {
+		.output = options->output,
+		.overwrite = options->force,
+		.stacks = options->stacks,
+		.free_stacks = options->free_stacks && options->stacks,
+		.latency = options->latency,
+		.allocators = options->allocators,
+		.live = options->live || options->serves,
+		.on_ready = options->serves ? serve_begin : NULL,
+		.take_wish = options->serves ? take_wish : NULL,
+		.grant = grant,
+		.player = options->summary && !options->quiet ? &record_player : NULL,
+		.look = record_summary_look,
+		.context = options,
+		.selfcheck = selfcheck && *selfcheck && strcmp(selfcheck, "0") != 0,
+		.level = level_make(options),
+		.chunk_bytes = SPOOL_CHUNK_BYTES,
+		.chunk_count = (uint32_t)chunk_count + SPOOL_OPEN_COUNT,
+	};
+	return NULL;
+}
+
+void record_ended(struct record_options *options, const struct err *err,
+		  const struct collector_result *result)
+{
+	record_serve_ended(&options->serve);
+	if (err || options->serves_until_exit || !result->path)
+		record_serve_stop(&options->serve);
+}
+
+struct err *record_show(const struct record_options *options, const struct program *program,
+			const struct collector_result *result)
+{
+	const struct record_summary_wish wish = { options->summary && !options->quiet,
+						  options->verbose };
+
+	if (options->quiet && !result->fault && result->path)
+		return NULL;
+	return record_summary_print(program, result, &options->allocators, &wish);
+}

@@ -1,0 +1,171 @@
+#include "rec/attach.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+
+#include "rec/symbols.h"
+
+#include "core/poison.h"
+
+/* --- what is hooked --------------------------------------------------------------------------- */
+
+/* Under other names: the hooks' types are in libc's headers, and do not matter here. */
+#define HOOK_NAME(symbol) extern void attach_hook_##symbol(void) __asm__(#symbol);
+#include "rec/hooks.def"
+
+static struct attach_row {
+	const char *name;
+	void (*hook)(void);
+	uint64_t real; /* who defines it; 0: nobody */
+} rows[] = {
+#define HOOK_NAME(symbol) { #symbol, attach_hook_##symbol, 0 },
+#include "rec/hooks.def"
+};
+
+static void rows_find(void)
+{
+	for (size_t i = 0; i < array_size(rows); i++) {
+		struct rec_symbol known;
+
+		rows[i].real = rec_symbol_any(rows[i].name, &known) && !known.is_resolver
+				       ? known.address
+				       : 0;
+	}
+}
+
+static uint64_t other_places; /* that lead elsewhere */
+
+/*
+ * A place that leads to the function, or will when it is called for the first time; or to where an
+ * executable that is not position-independent has its own way to it, the place of which is led,
+ * too: then all addresses of the function that the program has are that one.
+ */
+uint64_t rec_attach_hook(const struct allocator_slot *slot)
+{
+	if (!rec_is_attach)
+		return 0;
+	for (size_t i = 0; i < array_size(rows); i++) {
+		if (strcmp(rows[i].name, slot->name) != 0)
+			continue;
+		if (!rows[i].real)
+			return 0;
+		if (slot->bound == rows[i].real || slot->may_be_lazy)
+			return (uint64_t)rows[i].hook;
+		other_places += slot->bound != (uint64_t)rows[i].hook;
+		return 0;
+	}
+	return 0;
+}
+
+void *rec_attach_symbol(void *address)
+{
+	for (size_t i = 0; rec_is_attach && address && i < array_size(rows); i++)
+		if (rows[i].real == (uint64_t)address)
+			return (void *)rows[i].hook;
+	return address;
+}
+
+/* --- what was changed ------------------------------------------------------------------------- */
+
+enum { PAGE = 4096, LOG_BYTES = 16 << 20, LOG_MAX = LOG_BYTES / 24 };
+
+/* A place; under the lock of the scan. */
+struct attach_change {
+	uint64_t *place;
+	uint64_t before, after;
+};
+
+static struct attach_change *changes; /* mapped once, and kept */
+static size_t change_count;
+
+bool rec_attach_log(uint64_t *place, uint64_t before, uint64_t after)
+{
+	if (!rec_is_attach)
+		return true;
+	if (!changes || change_count == LOG_MAX)
+		return false;
+	changes[change_count++] = (struct attach_change) { place, before, after };
+	return true;
+}
+
+static bool protect(uint64_t *place, int prot)
+{
+	return SYS_CALL3(SYS_mprotect, (uint64_t)place & -(uint64_t)PAGE, PAGE, prot) == 0;
+}
+
+/* An object that has been unloaded took its places with it; another one may be there. */
+static void put_back(const struct attach_change *change)
+{
+	const bool is_open = rec_is_writable((uint64_t)change->place);
+
+	if (!rec_is_readable_word(change->place) || *change->place != change->after ||
+	    (!is_open && !protect(change->place, PROT_READ | PROT_WRITE)))
+		return;
+	__atomic_store_n(change->place, change->before, __ATOMIC_RELEASE);
+	if (!is_open)
+		protect(change->place, PROT_READ);
+}
+
+/* --- beginning and end ------------------------------------------------------------------------ */
+
+static struct tape_attach wish; /* a copy: it is needed until the start is done */
+
+const char *rec_attach_env(const char *name)
+{
+	if (strcmp(name, "MEMTAPE_SPOOL") == 0)
+		return wish.spool;
+	return strcmp(name, "MEMTAPE_OPTIONS") == 0 ? wish.options : NULL;
+}
+
+static enum tape_attach_result attach(void)
+{
+	const uint32_t state = atomic_load(&rec.state);
+
+	if (wish.version != TAPE_ATTACH_VERSION)
+		return TAPE_ATTACH_OTHER_VERSION;
+	if (state != REC_UNBORN && state != REC_OFF)
+		return TAPE_ATTACH_ALREADY;
+	if (!changes)
+		changes = sys_map_private(LOG_BYTES);
+	change_count = 0;
+	other_places = 0;
+	rows_find();
+	rec_attach_anew();
+	if (!changes || !rec_start())
+		return TAPE_ATTACH_REFUSED;
+	rec_allocators_begin();
+	rec_lane_give_back();
+	return TAPE_ATTACH_DONE;
+}
+
+void rec_attach(struct tape_attach *asked)
+{
+	const int saved_errno = errno;
+
+	memcpy(&wish, asked, sizeof(wish));
+	wish.spool[sizeof(wish.spool) - 1] = wish.options[sizeof(wish.options) - 1] = '\0';
+	asked->result = attach();
+	asked->places = change_count;
+	asked->other_places = other_places;
+	errno = saved_errno;
+}
+
+void rec_detach(struct tape_attach *asked)
+{
+	const int saved_errno = errno;
+
+	if (atomic_load(&rec.state) != REC_ON) {
+		asked->result = TAPE_ATTACH_NOT_RECORDING;
+		return;
+	}
+	atomic_store(&rec.shared->epoch, 0);
+	atomic_store(&rec.shared->has_tape, 0);
+	atomic_store(&rec.state, REC_OFF);
+	asked->places = change_count;
+	while (change_count > 0)
+		put_back(&changes[--change_count]);
+	rec_tape_cover();
+	asked->result = TAPE_ATTACH_DONE;
+	errno = saved_errno;
+}

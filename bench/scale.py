@@ -42,7 +42,7 @@ def kinds(quick):
     yield "stacks", "different stacks", [(value, ["shapes", "shallow", "40", str(value)], pairs // 2)
                                          for value in (10, 100, 1000, 10_000, 100_000, million)]
     yield "libraries", "loaded and unloaded", sizes((1, 10, 100, 1000), "loads")
-    lengths = (million // 10, million // 2, million) if quick else (million // 2, 3 * million, 20 * million)
+    lengths = (million // 10, million // 2, million) if quick else (million // 2, 5 * million, 50 * million, 500 * million)
     yield "length", "pairs", [(value, ["pairs"], value) for value in lengths]
 
 

@@ -404,6 +404,37 @@ def test_a_collector_that_was_killed(programs, start, tmp_path):
     assert program.communicate(timeout=30)[0] == "0 bad\n"
 
 
+@pytest.mark.parametrize("options", [["--live"], ["--no-compress"], ["--no-stacks"], ["--latency"], ["--serve-until-exit"]], ids=" ".join)
+def test_options_of_record(options, programs, start, tmp_path):
+    program = start([programs["usual"], "storm", "2", "idle"], "ready")
+    done = recording.run([binary(), "attach", str(program.pid), "-d", "700ms", "-o", tmp_path / "tape", *options])
+    assert done.returncode == 0, done.stderr
+    assert (b"http://127.0.0.1" in done.stderr) == (options == ["--serve-until-exit"])
+    info = json.loads(recording.run([binary(), "info", tmp_path / "tape", "--json"]).stdout)
+    assert info["process"]["end"] == "running" and info["losses"]["lost_events"] == 0 and info["tape"]["events"] > 1000
+    assert info["tape"]["alloc_stacks"] == (options != ["--no-stacks"])
+    on(program)
+    assert program.communicate(timeout=30)[0] == "0 bad\n"
+
+
+def test_stacks_are_those_of_a_plain_walk(programs, start, tmp_path):
+    program = start([programs["usual"], "storm", "2", "idle"], "ready")
+    done = recording.run([binary(), "attach", str(program.pid), "-q", "-d", "300ms", "-o", tmp_path / "tape"], env={"MEMTAPE_SELFCHECK": "1"})
+    assert done.returncode == 0, done.stderr
+    info = json.loads(recording.run([binary(), "info", tmp_path / "tape", "--json"]).stdout)
+    assert info["recorder"]["selfchecks"] > 1000 and info["recorder"]["selfcheck_differences"] == 0
+    assert {site["function"] for site in recording.report(tmp_path / "tape", "leaks")["sites"]} == {"storm"}
+
+
+def test_leaks_of_a_process_that_is_attached_to(programs, start, tmp_path):
+    program = start([programs["usual"], "phases"], "before")
+    attached = attach(program.pid, tmp_path / "tape")
+    on(program, "during")
+    found = json.loads(recording.run([binary(), "leaks", str(program.pid), "--json"]).stdout)
+    assert found["definitely_lost"]["blocks"] >= 9, found["definitely_lost"]
+    detach(program.pid, attached)
+
+
 def test_children_go_on_unrecorded(start, tmp_path):
     program = start(["/usr/bin/python3", "-c", "import os, sys, time\nprint('ready', flush=True)\n"
                      "for i in range(20):\n    if os.fork() == 0:\n        x = [str(j) for j in range(1000)]; os._exit(7)\n"

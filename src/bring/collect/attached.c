@@ -75,6 +75,7 @@ void attached_look(struct collector *collector, struct arena *arena,
 	drain_rest(&collector->drain);
 	ending_note_losses(collector, result);
 	ending_write_stopped(collector, arena, result);
+	collector->stop_due_ns = monotonic_ns(); /* nothing is recorded any more */
 }
 
 bool attached_is_over(const struct collector *collector)

@@ -1,9 +1,12 @@
 /*
- * Objects from hell: sections, symbols, build-ids and function starts of a hostile ELF file. It
+ * Objects from hell: sections, symbols, build-ids, function starts, unwind tables and exported
+ * functions of a hostile ELF file. It
  * lies in a block of its very size, so that the address sanitizer sees a read next to it.
  */
 #include <stdlib.h>
 
+#include "scan/exports.h"
+#include "scan/stack_frames.h"
 #include "symbol/elf_names.h"
 #include "symbol/elf_starts.h"
 
@@ -16,6 +19,44 @@ static void look_up(const struct elf_file *file, const struct elf_names *names, 
 	if (name && strlen(name->name) > file->size)
 		abort(); /* names lie in the file */
 	elf_starts_find(file, address);
+}
+
+static void look_at_exports(const struct elf_file *file)
+{
+	struct exports exports;
+
+	if (exports_of(file, &exports)) {
+		exports_find(&exports, "malloc");
+		for (size_t i = 0; i < exports.functions.count && i < 100; i++)
+			exports_name(&exports, exports.functions.items[i].begin);
+	}
+	exports_deinit(&exports);
+}
+
+/* Steps from many places of the code, with a stack of another process. */
+static void unwind(const struct elf_file *file)
+{
+	enum { WORDS = 64, PLACES = 64 };
+	uint64_t words[WORDS], bias;
+	const struct unwind_memory stack = { .begin = 0x7000,
+					     .end = 0x7000 + sizeof(words),
+					     .copy = (const uint8_t *)words };
+	struct unwind_object object;
+
+	if (!stack_frames_tables(file, &object, &bias))
+		return;
+	for (uint64_t i = 0; i < WORDS; i++)
+		words[i] = i % 2 ? 0x7000 + i * 8 : i * 16;
+	for (uint64_t i = 0; i < PLACES; i++) {
+		struct unwind_regs regs = { .known = (1U << ARCH_REGS) - 1, .exact = i % 2 };
+		bool is_end;
+
+		for (size_t reg = 0; reg < ARCH_REGS; reg++)
+			regs.value[reg] = 0x7000 + reg * 8;
+		regs.value[ARCH_REG_PC] =
+			object.begin + (object.end - object.begin) / PLACES * i + i;
+		unwind_full_step(&object, &regs, &stack, &is_end);
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -37,6 +78,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		look_up(file, &names, 0);
 		look_up(file, &names, UINT64_MAX);
 		elf_file_has_build_id(file, data, u64_min(size, 20));
+		look_at_exports(file);
+		unwind(file);
 	}
 	err_destroy(err);
 	elf_names_deinit(&names);

@@ -4,9 +4,11 @@
 #include <elf.h>
 
 #include "base/sort.h"
-#include "symbol/elf_file.h"
 
-enum { OLD_VERSION = 0x8000 }; /* of .gnu.version */
+enum {
+	OLD_VERSION = 0x8000, /* of .gnu.version */
+	ALIASES_MAX = 8	      /* names of one place, also of no size */
+};
 
 void exports_deinit(struct exports *exports)
 {
@@ -64,13 +66,21 @@ bool exports_read(const char *path, struct exports *exports)
 {
 	CLEAN(elf_file_close) struct elf_file *file = NULL;
 	struct err *err = elf_file_open(path, &file);
+
+	*exports = (struct exports) { 0 };
+	if (!err)
+		return exports_of(file, exports);
+	err_destroy(err);
+	return true;
+}
+
+bool exports_of(const struct elf_file *file, struct exports *exports)
+{
 	const struct elf_section *table, *strings;
 
 	*exports = (struct exports) { 0 };
-	if (err || !file->is_64) {
-		err_destroy(err);
+	if (!file->is_64)
 		return true;
-	}
 	table = elf_file_section(file, ".dynsym");
 	strings = table && table->link < file->section_count ? &file->sections[table->link] : NULL;
 	if (!strings)
@@ -105,7 +115,8 @@ const char *exports_name(const struct exports *exports, uint64_t address)
 		else
 			high = middle;
 	}
-	return low > 0 && address < exports->functions.items[low - 1].end
-		       ? exports->texts.ptr + exports->functions.items[low - 1].name
-		       : NULL;
+	for (size_t i = low; i-- > 0 && low - i <= ALIASES_MAX;)
+		if (address < exports->functions.items[i].end)
+			return exports->texts.ptr + exports->functions.items[i].name;
+	return NULL;
 }

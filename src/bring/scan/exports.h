@@ -6,6 +6,7 @@
 
 #include "base/str.h"
 #include "base/vec.h"
+#include "symbol/elf_file.h"
 
 struct exports_function {
 	uint64_t begin, end; /* in the file: address - bias */
@@ -23,6 +24,7 @@ struct exports {
 
 /* Of a file; one that cannot be read has none. False: out of memory. */
 bool exports_read(const char *path, struct exports *exports);
+bool exports_of(const struct elf_file *file, struct exports *exports);
 void exports_deinit(struct exports *exports);
 CLEAN_DEFINE_DEINIT(exports_deinit, struct exports);
 

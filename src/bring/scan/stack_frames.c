@@ -4,8 +4,6 @@
 #include <elf.h>
 
 #include "base/sort.h"
-#include "symbol/elf_file.h"
-#include "unwind/rule.h"
 
 enum {
 	STACK_BYTES_MAX = 8 << 20, /* of which there is a copy */
@@ -99,10 +97,11 @@ static const Elf64_Phdr *segment_find(const Elf64_Phdr *segments, size_t count, 
  * As if the file itself were loaded: the segment with the tables lies where it is in our mapping of
  * the file, and others count only if their bytes have the same distance from their addresses.
  */
-static bool table_fill(struct table *table)
+bool stack_frames_tables(const struct elf_file *file, struct unwind_object *object,
+			 uint64_t *bias_ret)
 {
 	Elf64_Phdr segments[SEGMENTS_MAX];
-	const size_t count = segments_read(table->file, segments);
+	const size_t count = segments_read(file, segments);
 	const Elf64_Phdr *frames = segment_find(segments, count, PT_GNU_EH_FRAME);
 	uint64_t distance;
 
@@ -114,15 +113,15 @@ static bool table_fill(struct table *table)
 		if (segments[i].p_offset - segments[i].p_vaddr != distance)
 			segments[i].p_type = PT_NULL;
 	}
-	table->bias = (uintptr_t)table->file->bytes + distance;
-	return unwind_object_init(&table->object, table->bias, segments, count) &&
-	       table->object.eh_frame_hdr;
+	*bias_ret = (uintptr_t)file->bytes + distance;
+	return unwind_object_init(object, *bias_ret, segments, count) && object->eh_frame_hdr;
 }
 
 static void table_read(struct table *table, const struct capture_module *module)
 {
 	table->file = file_open(module);
-	table->has_failed = !table->file || !table_fill(table);
+	table->has_failed =
+		!table->file || !stack_frames_tables(table->file, &table->object, &table->bias);
 }
 
 /* --- frames ------------------------------------------------------------------------------------ */

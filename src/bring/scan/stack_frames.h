@@ -13,8 +13,17 @@
 #include "model/living.h"
 #include "scan/memory.h"
 #include "scan/stop.h"
+#include "symbol/elf_file.h"
+#include "unwind/rule.h"
 
 VEC_DEFINE(scan_image_frames, struct scan_image_frame);
+
+/*
+ * The unwind tables of a file, for code addresses that are those of the file plus the bias. The
+ * object reads nothing but the file's bytes, which must outlive it. False: it has none.
+ */
+bool stack_frames_tables(const struct elf_file *file, struct unwind_object *object,
+			 uint64_t *bias_ret);
 
 /* Unwind tables that have been read. All zeros: of none. */
 struct frame_tables;

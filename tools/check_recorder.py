@@ -62,7 +62,7 @@ def newest_source(root):
 
 
 LIBRARIES = ("libmemtape.so", "libmemusage.so", "libmemtape-attach.so")
-ATTACH = {"memtape_attach", "memtape_detach"}  # all that the last of them shows
+ATTACH = {"memtape_attach", "memtape_lead", "memtape_detach"}  # all that the last of them shows
 
 
 def problems(root, build):

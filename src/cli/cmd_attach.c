@@ -103,7 +103,7 @@ const struct command cmd_attach = {
 	.summary = "record a process that runs already, until it is let go",
 	.options = {
 		.usage = "memtape attach [options] PID",
-		.about = "Records process PID from now on, as `memtape record` does, until Ctrl-C, `memtape detach PID`, --duration or its end. It is let go then, and goes on as if nothing had happened. What it allocated before is not known.",
+		.about = "Records process PID from now on, as `memtape record` does, until Ctrl-C, `memtape detach PID`, --duration or its end. It is let go then, and goes on as if nothing had happened. Blocks that it had before are on the tape without stacks.",
 		.rows = rows,
 		.row_count = array_size(rows),
 	},

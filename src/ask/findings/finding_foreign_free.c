@@ -45,6 +45,13 @@ static struct err *foreign_free_add(struct finding_search *search, const struct 
 	return finding_add(search, finder, finding, &evidence);
 }
 
+/* From before the process was attached to: nobody knows which thread had allocated them. */
+static bool is_nobodys(const struct finding_search *search, const struct site *site)
+{
+	return site->name == NAME_NO_STACK &&
+	       model_process(search->model)->flags & TAPE_FLAG_ATTACHED;
+}
+
 static struct err *find(struct finding_search *search, const struct finder *finder)
 {
 	const uint64_t all = freed_count(search);
@@ -53,7 +60,8 @@ static struct err *find(struct finding_search *search, const struct finder *find
 	for (size_t i = 0; i < search->sites.count && !err; i++) {
 		const struct site_facts *facts = &search->facts[i];
 
-		if (finding_calls_are_worth(facts->foreign.count, all) &&
+		if (!is_nobodys(search, &search->sites.items[i]) &&
+		    finding_calls_are_worth(facts->foreign.count, all) &&
 		    finding_is_share(facts->foreign.count, facts->freed_count, FOREIGN_PERCENT))
 			err = foreign_free_add(search, finder, i, all);
 	}

@@ -286,7 +286,8 @@ enum tape_extended {
 	TAPE_EXT_ALLOCATOR = 37,     /* tape_allocator, then text: its calls are recorded, too */
 	TAPE_EXT_SCAN_BEGIN = 38,    /* tape_scan_begin: the moment of a leak scan */
 	TAPE_EXT_SCAN = 39,	     /* tape_scan_part + bytes: part of a leak scan's result */
-	TAPE_EXT_TOUCHED = 40	     /* tape_touched + lines: part of a look at touched pages */
+	TAPE_EXT_TOUCHED = 40,	     /* tape_touched + lines: part of a look at touched pages */
+	TAPE_EXT_ATTACHED = 41	     /* tape_attached + text: recording began while it ran */
 };
 
 struct tape_process {

@@ -1,7 +1,8 @@
 /*
  * tape_attach: how a recorder is started in a process that runs already. Who attaches loads the
- * library into it (scan/remote.h), writes one of these into the process's memory, and makes a
- * thread call memtape_attach() or memtape_detach() with its address.
+ * library into it (collect/attach.h), writes one of these into the process's memory, and makes a
+ * thread call memtape_attach() and memtape_lead(), or memtape_detach(), with its address. What it
+ * found there is on the tape, in an ATTACHED record.
  */
 #ifndef MEMTAPE_TAPE_ATTACH_H
 #define MEMTAPE_TAPE_ATTACH_H
@@ -27,6 +28,25 @@ struct tape_attach {
 	char spool[TAPE_ATTACH_SPOOL_BYTES];	 /* path, as that process sees it */
 	char options[TAPE_ATTACH_OPTIONS_BYTES]; /* as in MEMTAPE_OPTIONS */
 };
+
+enum tape_attached_flag {
+	TAPE_ATTACHED_BEFORE = 1 << 0,	/* the blocks from before are on the tape, without stacks */
+	TAPE_ATTACHED_COMPLETE = 1 << 1 /* and they are all that there were, and no others */
+};
+
+/* The record TAPE_EXT_ATTACHED; its text: why blocks from before are missing, "" if none are. */
+struct tape_attached {
+	uint64_t ticks;	       /* of the moment, shifted */
+	uint64_t pause_ns;     /* how long the process stood still */
+	uint64_t places;       /* that were led to the recorder */
+	uint64_t other_places; /* that lead to other allocators */
+	uint64_t before_count; /* blocks that were live */
+	uint64_t before_bytes; /* usable */
+	uint32_t flags;	       /* set of enum tape_attached_flag */
+	uint32_t reserved;
+};
+
+static_assert(sizeof(struct tape_attached) == 56, "format");
 
 #define TAPE_ATTACH_LIBRARY "libmemtape-attach.so"
 

@@ -16,16 +16,20 @@
 #include "scan/inject.h"
 #include "scan/objects.h"
 #include "scan/safe.h"
+#include "scan/snapshot.h"
 #include "scan/status.h"
 
 enum {
-	ROUNDS_MAX = 500, /* of looking for a thread that holds no lock */
+	ROUNDS_MAX = 500, /* of looking for a thread that holds no lock, and no longer than */
+	PATIENCE_S = 10,
 	WAIT_NS = 1000 * 1000,
 	DATA_BYTES = 64 << 10,
 	STACK_BYTES = 512 << 10,
 	MEMORY_BYTES = DATA_BYTES + STACK_BYTES,
 	TEXT_BYTES = 1024
 };
+
+static const uint64_t NS_PER_S = 1000000000;
 
 /* A process of which one thread does what we want. */
 struct intrusion {
@@ -138,7 +142,7 @@ static struct stop_thread *choose(struct intrusion *intrusion, struct safe *safe
 		struct stop_thread *thread = &intrusion->stop.threads.items[i];
 
 		if (!inject_is_usable(&intrusion->stop, thread) ||
-		    (safe && !safe_is(safe, &intrusion->maps, thread)))
+		    (safe && safe_locks(safe, &intrusion->maps, thread)))
 			continue;
 		/* One that waits has time. */
 		if ((int64_t)thread->registers[ARCH_REGSET_NUMBER] >= 0)
@@ -160,12 +164,56 @@ static struct err *stop_and_choose(struct intrusion *intrusion, struct safe *saf
 	return err;
 }
 
+/* What all of them together may hold. */
+static unsigned locks_of_all(struct intrusion *intrusion, struct safe *safe)
+{
+	unsigned locks = 0;
+
+	for (size_t i = 0; i < intrusion->stop.threads.count; i++) {
+		const struct stop_thread *thread = &intrusion->stop.threads.items[i];
+
+		locks |= thread->is_stopped ? safe_locks(safe, &intrusion->maps, thread)
+					    : SAFE_LOADER | SAFE_ALLOCATOR;
+	}
+	return locks;
+}
+
+/*
+ * Stops all threads at a moment at which none of them holds a lock of the loader; and, if there is
+ * such a moment soon, none is in the allocator.
+ */
+static struct err *enter_all(struct intrusion *intrusion, struct safe *safe, bool *is_quiet_ret)
+{
+	enum { QUIET_ROUNDS = 30 };
+	const struct timespec pause = { .tv_nsec = WAIT_NS };
+	const uint64_t until_ns = monotonic_ns() + PATIENCE_S * NS_PER_S;
+
+	for (int round = 0; round < ROUNDS_MAX && monotonic_ns() < until_ns; round++) {
+		struct err *err = stop_and_choose(intrusion, NULL);
+		const unsigned locks = err ? 0 : locks_of_all(intrusion, safe);
+
+		*is_quiet_ret = !(locks & SAFE_ALLOCATOR);
+		if (!err && intrusion->thread && !(locks & SAFE_LOADER) &&
+		    (*is_quiet_ret || round >= QUIET_ROUNDS))
+			return NULL;
+		release(intrusion);
+		if (err)
+			return err;
+		nanosleep(&pause, NULL);
+	}
+	return err_new(ERR_STATE,
+		       "the threads of process %d were never found where none of them holds a lock "
+		       "of the loader; it goes on as before, so try again",
+		       (int)intrusion->pid);
+}
+
 /* Stops all threads at a moment at which one of them holds no lock. */
 static struct err *enter(struct intrusion *intrusion, struct safe *safe)
 {
 	const struct timespec pause = { .tv_nsec = WAIT_NS };
+	const uint64_t until_ns = monotonic_ns() + PATIENCE_S * NS_PER_S;
 
-	for (int round = 0; round < ROUNDS_MAX; round++) {
+	for (int round = 0; round < ROUNDS_MAX && monotonic_ns() < until_ns; round++) {
 		struct err *err = stop_and_choose(intrusion, safe);
 
 		if (!err && intrusion->thread)
@@ -323,25 +371,13 @@ static struct err *ask(struct intrusion *intrusion, const struct attach_request 
 
 static_assert(sizeof(struct tape_attach) <= DATA_BYTES, "it fits");
 
-struct err *attach_begin(const struct attach_request *request, struct attach_report *report)
+/* The recorder is there, and begins; nothing leads to it yet. */
+static struct err *bring(const struct attach_request *request, struct safe *safe,
+			 struct attach_report *report)
 {
-	CLEAN(maps_deinit) struct maps maps = { 0 };
-	CLEAN(safe_destroy) struct safe *safe = NULL;
-	const struct memory memory = memory_of_process(request->pid);
 	struct intrusion intrusion = { .pid = request->pid };
-	struct err *err = check_status(request->pid);
+	struct err *err = enter(&intrusion, safe);
 
-	*report = (struct attach_report) { 0 };
-	if (!err)
-		err = maps_read_briefly(request->pid, &maps);
-	if (!err)
-		err = check_maps(request->pid, &maps);
-	if (!err)
-		err = check_paths(request);
-	if (!err)
-		err = safe_create(request->pid, &maps, &memory, &safe);
-	if (!err)
-		err = enter(&intrusion, safe);
 	if (err)
 		return err;
 	stop_keep_one(&intrusion.stop, intrusion.thread);
@@ -351,9 +387,73 @@ struct err *attach_begin(const struct attach_request *request, struct attach_rep
 	if (!err)
 		err = ask(&intrusion, request, "memtape_attach", report);
 	give_back_memory(&intrusion);
+	release(&intrusion);
+	return err;
+}
+
+/* From one moment on calls lead to it; what lives then is in the copy. */
+static struct err *lead(const struct attach_request *request, struct safe *safe,
+			struct attach_report *report)
+{
+	struct intrusion intrusion = { .pid = request->pid };
+	struct err *err = enter_all(&intrusion, safe, &report->is_quiet);
+
+	if (err)
+		return err;
+	err = take_memory(&intrusion);
+	if (!err)
+		err = ask(&intrusion, request, "memtape_lead", report);
+	give_back_memory(&intrusion);
+	if (!err) {
+		request->at_moment(request->context);
+		report->copy_err = snapshot_take(&intrusion.stop, &intrusion.maps, &report->copy);
+		err = stop_copy(&intrusion.stop, &report->stop);
+	}
 	report->pause_ns = monotonic_ns() - intrusion.stop.begin_ns;
 	release(&intrusion);
 	return err;
+}
+
+static struct err *check(const struct attach_request *request, struct maps *maps)
+{
+	struct err *err = check_status(request->pid);
+
+	if (!err)
+		err = maps_read_briefly(request->pid, maps);
+	if (!err)
+		err = check_maps(request->pid, maps);
+	return err ? err : check_paths(request);
+}
+
+struct err *attach_begin(const struct attach_request *request, struct attach_report *report)
+{
+	CLEAN(maps_deinit) struct maps maps = { 0 };
+	CLEAN(safe_destroy) struct safe *safe = NULL;
+	const struct memory memory = memory_of_process(request->pid);
+	struct attach_report undone;
+	struct err *err = check(request, &maps);
+
+	*report = (struct attach_report) { 0 };
+	if (!err)
+		err = safe_create(request->pid, &maps, &memory, &safe);
+	if (!err)
+		err = bring(request, safe, report);
+	if (err)
+		return err;
+	err = lead(request, safe, report);
+	if (err)
+		err_destroy(attach_end(request->pid, &undone));
+	return err;
+}
+
+void attach_report_deinit(struct attach_report *report)
+{
+	if (report->copy)
+		snapshot_end(report->copy);
+	report->copy = 0;
+	err_destroy(report->copy_err);
+	report->copy_err = NULL;
+	stop_deinit(&report->stop);
 }
 
 /* All threads stand still: what is put back takes no lock. */

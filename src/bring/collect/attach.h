@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "scan/stop.h"
 #include "tape/tape_attach.h"
 
 struct attach_request {
@@ -17,13 +18,23 @@ struct attach_request {
 	const char *library; /* absolute path of libmemtape-attach.so */
 	const char *spool;   /* absolute paths as the process sees them */
 	const char *options;
+	/* Called while all threads stand still: what is recorded comes later. */
+	void (*at_moment)(void *context);
+	void *context;
 };
 
+/* Undone by attach_report_deinit. */
 struct attach_report {
 	uint64_t pause_ns; /* how long the thread that did it, and at most any other, stood still */
 	uint64_t places;   /* calls of the allocator that are recorded */
 	uint64_t other_places; /* that are not: they lead to another allocator */
+	pid_t copy;	       /* of its memory at the moment (scan/snapshot.h); 0: none */
+	struct err *copy_err;  /* why there is none */
+	struct stop stop;      /* its threads at the moment */
+	bool is_quiet;	       /* none of them was in the allocator */
 };
+
+void attach_report_deinit(struct attach_report *report);
 
 /*
  * Errors say what would work instead: ERR_UNSUPPORTED, ERR_STATE: the process cannot be attached

@@ -7,6 +7,8 @@
 #include "base/monotonic.h"
 #include "base/str.h"
 #include "collect/attach.h"
+#include "collect/before.h"
+#include "collect/clock.h"
 #include "collect/ending.h"
 #include "collect/launch.h"
 
@@ -23,6 +25,16 @@ static void give_spool(const struct collector *collector)
 		return; /* then the recorder says that it cannot */
 }
 
+/* The recorder has filled in what the clock is. */
+static void at_moment(void *context)
+{
+	struct collector *collector = context;
+	const struct tape_header *header = spool_header(&collector->spool);
+
+	collector->attached.ticks =
+		clock_raw_ticks((enum tape_clock)header->clock) >> (header->tick_shift & 63);
+}
+
 struct err *attached_begin(struct collector *collector, struct arena *arena,
 			   struct collector_result *result)
 {
@@ -31,6 +43,8 @@ struct err *attached_begin(struct collector *collector, struct arena *arena,
 		.pid = collector->child.pid,
 		.spool = strchr(spool_variable(&collector->spool), '=') + 1,
 		.options = launch_options(settings, arena),
+		.at_moment = at_moment,
+		.context = collector,
 	};
 	struct err *err = attach_library(arena, &request.library);
 
@@ -40,9 +54,15 @@ struct err *attached_begin(struct collector *collector, struct arena *arena,
 		return err;
 	give_spool(collector);
 	err = attach_begin(&request, &result->attached);
+	if (!err) {
+		collector->attached.before =
+			before_begin(&result->attached, collector->attached.ticks,
+				     &spool_live(&collector->spool)->sealed_count);
+		collector->attached.is_attached = true;
+	}
+	attach_report_deinit(&result->attached);
 	if (err)
 		return err;
-	collector->attached.is_attached = true;
 	collector->attached.until_ns =
 		settings->attach_ns ? monotonic_ns() + settings->attach_ns : UINT64_MAX;
 	return NULL;
@@ -56,6 +76,15 @@ void attached_signals(struct collector *collector, uint32_t pending)
 		collector->attached.until_ns = 0;
 }
 
+void attached_write_before(struct collector *collector)
+{
+	struct before *before = collector->attached.before;
+
+	collector->attached.before = NULL;
+	if (before)
+		before_end(before, collector);
+}
+
 /* If it cannot be let go, its recorder has to know that nobody collects any more. */
 void attached_look(struct collector *collector, struct arena *arena,
 		   struct collector_result *result)
@@ -63,6 +92,8 @@ void attached_look(struct collector *collector, struct arena *arena,
 	struct attached *attached = &collector->attached;
 	struct attach_report report;
 
+	if (attached->before && collector->has_header && before_is_found(attached->before))
+		attached_write_before(collector);
 	if (!attached->is_attached || attached->is_over || monotonic_ns() < attached->until_ns)
 		return;
 	attached->is_over = true;
@@ -72,6 +103,7 @@ void attached_look(struct collector *collector, struct arena *arena,
 	result->wall_ns = monotonic_ns() - collector->begin_ns;
 	if (!collector->has_header || collector->drain.fault)
 		return;
+	attached_write_before(collector);
 	drain_rest(&collector->drain);
 	ending_note_losses(collector, result);
 	ending_write_stopped(collector, arena, result);

@@ -19,6 +19,9 @@ void attached_signals(struct collector *collector, uint32_t pending);
 void attached_look(struct collector *collector, struct arena *arena,
 		   struct collector_result *result);
 
+/* Waits until it is known what was live before, and puts it on the tape. */
+void attached_write_before(struct collector *collector);
+
 /* The process goes on, and the tape is complete. */
 bool attached_is_over(const struct collector *collector);
 

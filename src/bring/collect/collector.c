@@ -335,6 +335,7 @@ static void finish(struct collector *collector, struct arena *arena,
 		wishes_stop(collector, arena, result);
 	if (!collector->has_header)
 		exec_fall_back(collector, arena, result);
+	attached_write_before(collector);
 	if (!collector->has_header || collector->has_ended)
 		return;
 	if (collector->companion)

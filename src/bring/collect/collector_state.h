@@ -41,10 +41,12 @@ struct staleness {
 
 /* attached.c */
 struct attached {
-	bool is_attached;  /* to a process that ran already */
-	bool is_over;	   /* let go, or it has ended: the tape is complete soon */
-	uint64_t until_ns; /* monotonic; UINT64_MAX: until somebody says so */
-	struct err *err;   /* it could not be let go */
+	bool is_attached;      /* to a process that ran already */
+	bool is_over;	       /* let go, or it has ended: the tape is complete soon */
+	uint64_t until_ns;     /* monotonic; UINT64_MAX: until somebody says so */
+	uint64_t ticks;	       /* the moment */
+	struct before *before; /* what was live then, not on the tape yet; NULL: it is */
+	struct err *err;       /* it could not be let go */
 };
 
 struct collector {

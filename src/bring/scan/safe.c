@@ -191,30 +191,39 @@ static bool is_busy(const char *name)
 	return false;
 }
 
-static bool may_be(void *context, uint64_t pc)
-{
-	const struct safe *safe = context;
+struct look {
+	const struct safe *safe;
+	unsigned locks;
+};
 
-	for (size_t i = 0; i < safe->living.stacks.modules.count; i++) {
-		const struct object *object = &safe->objects[i];
+static bool see(void *context, uint64_t pc)
+{
+	struct look *look = context;
+
+	for (size_t i = 0; i < look->safe->living.stacks.modules.count; i++) {
+		const struct object *object = &look->safe->objects[i];
 		const char *name;
 
 		if (pc < object->module->begin || pc >= object->module->end)
 			continue;
 		name = object->is_libc ? exports_name(&object->exports, pc - object->module->bias)
 				       : NULL;
-		return !object->is_loader &&
-		       (pc < object->malloc_begin || pc >= object->malloc_end) &&
-		       (!name || !is_busy(name));
+		if (object->is_loader || (name && is_busy(name)))
+			look->locks |= SAFE_LOADER;
+		if (pc >= object->malloc_begin && pc < object->malloc_end)
+			look->locks |= SAFE_ALLOCATOR;
 	}
 	return true;
 }
 
-bool safe_is(struct safe *safe, const struct maps *maps, const struct stop_thread *thread)
+unsigned safe_locks(struct safe *safe, const struct maps *maps, const struct stop_thread *thread)
 {
 	const struct maps_entry *stack = maps_find(maps, thread->registers[ARCH_REGSET_SP]);
+	struct look look = { .safe = safe };
 
 	assert(thread->is_stopped);
-	return stack &&
-	       stack_frames_walk(safe->tables, &safe->memory, thread, stack->end, may_be, safe);
+	return stack && stack_frames_walk(safe->tables, &safe->memory, thread, stack->end, see,
+					  &look)
+		       ? look.locks
+		       : SAFE_LOADER | SAFE_ALLOCATOR;
 }

@@ -24,8 +24,14 @@ struct err *safe_create(pid_t pid, const struct maps *maps, const struct memory 
 void safe_destroy(struct safe *safe); /* accepts NULL */
 CLEAN_DEFINE(safe_destroy, struct safe *);
 
-/* maps are the process's now. */
-bool safe_is(struct safe *safe, const struct maps *maps, const struct stop_thread *thread);
+/* What a thread may hold. */
+enum safe_lock {
+	SAFE_LOADER = 1 << 0, /* of the list of objects, and others of libc's that loading takes */
+	SAFE_ALLOCATOR = 1 << 1 /* or be in the middle of taking or giving back a block */
+};
+
+/* A set of these; maps are the process's now. What cannot be unwound may hold all of them. */
+unsigned safe_locks(struct safe *safe, const struct maps *maps, const struct stop_thread *thread);
 
 /* Where it is; 0: nobody has it. */
 uint64_t safe_dlopen(const struct safe *safe);

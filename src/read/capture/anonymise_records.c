@@ -4,6 +4,7 @@
 #include "capture/anonymise_parts.h"
 #include "tape/edit.h"
 #include "tape/tape_allocator.h"
+#include "tape/tape_attach.h"
 #include "tape/tape_birth.h"
 #include "tape/tape_calls.h"
 #include "tape/tape_exec.h"
@@ -456,6 +457,8 @@ struct err *anonymise_payload(struct anonymise *anonymise, enum tape_extended ty
 				 ANONYMISE_OTHER);
 	case TAPE_EXT_EDIT:
 		return on_worded(anonymise, rest, sizeof(struct tape_edit), ANONYMISE_OTHER);
+	case TAPE_EXT_ATTACHED:
+		return on_worded(anonymise, rest, sizeof(struct tape_attached), ANONYMISE_OTHER);
 	case TAPE_EXT_BEFORE:
 		return on_worded(anonymise, rest, sizeof(struct tape_before), ANONYMISE_OTHER);
 	case TAPE_EXT_IMPORT:

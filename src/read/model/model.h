@@ -25,6 +25,7 @@
 #include "tape/edit.h"
 #include "tape/tape_allocator.h"
 #include "tape/tape_exec.h"
+#include "tape/tape_attach.h"
 #include "tape/tape_import.h"
 #include "tape/tape_touched.h"
 
@@ -457,8 +458,9 @@ struct model_note {
 		struct tape_fault_record fault;
 		struct tape_recorder recorder;
 		struct tape_end end;
-		struct tape_space space;     /* its text: the lines */
-		struct tape_touched touched; /* its text: the lines, or the reason */
+		struct tape_space space;       /* its text: the lines */
+		struct tape_touched touched;   /* its text: the lines, or the reason */
+		struct tape_attached attached; /* its text: why something is missing */
 		struct tape_import import;
 		struct tape_edit edit;		 /* its text: the filter */
 		struct tape_before before;	 /* its text: the program's name */

@@ -319,6 +319,8 @@ static size_t note_bytes(enum tape_extended type)
 		return sizeof(struct tape_space);
 	case TAPE_EXT_TOUCHED:
 		return sizeof(struct tape_touched);
+	case TAPE_EXT_ATTACHED:
+		return sizeof(struct tape_attached);
 	case TAPE_EXT_FORK:
 	case TAPE_EXT_EXEC:
 	case TAPE_EXT_DLOPEN:

@@ -83,7 +83,7 @@ bool rec_attach_log(uint64_t *place, uint64_t before, uint64_t after)
 {
 	if (!rec_is_attach)
 		return true;
-	if (!changes || change_count == LOG_MAX)
+	if (!changes || change_count == LOG_MAX || atomic_load(&rec.state) != REC_ON)
 		return false;
 	changes[change_count++] = (struct attach_change) { place, before, after };
 	return true;
@@ -134,8 +134,7 @@ static enum tape_attach_result attach(void)
 	rec_attach_anew();
 	if (!changes || !rec_start())
 		return TAPE_ATTACH_REFUSED;
-	rec_allocators_begin();
-	rec_lane_give_back();
+	rec_lane_give_back(); /* what it knows of the stack is soon unmapped */
 	return TAPE_ATTACH_DONE;
 }
 
@@ -146,6 +145,19 @@ void rec_attach(struct tape_attach *asked)
 	memcpy(&wish, asked, sizeof(wish));
 	wish.spool[sizeof(wish.spool) - 1] = wish.options[sizeof(wish.options) - 1] = '\0';
 	asked->result = attach();
+	errno = saved_errno;
+}
+
+void rec_lead(struct tape_attach *asked)
+{
+	const int saved_errno = errno;
+
+	asked->result = TAPE_ATTACH_NOT_RECORDING;
+	if (atomic_load(&rec.state) != REC_ON)
+		return;
+	rec_allocators_begin();
+	rec_lane_give_back();
+	asked->result = TAPE_ATTACH_DONE;
 	asked->places = change_count;
 	asked->other_places = other_places;
 	errno = saved_errno;

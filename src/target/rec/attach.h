@@ -1,6 +1,6 @@
 /*
  * attach: recording in a process that was not started with us. libmemtape-attach.so has the same
- * objects as libmemtape.so and shows only memtape_attach() and memtape_detach(): who loads it
+ * objects as libmemtape.so and shows only memtape_attach() and its like: who loads it
  * (tape/tape_attach.h) has nothing of it in the way of anybody's symbols.
  *
  * Loaded objects call the allocator through places that the loader has filled (slots.c). Attaching
@@ -39,7 +39,14 @@ void rec_lane_give_back(void); /* lane_end.c: the lane was taken on a stack of a
 void rec_attach(struct tape_attach *asked);
 void memtape_attach(struct tape_attach *asked);
 
-/* The same; takes no locks, so that all other threads may stand still. */
+/*
+ * Then: leads the places to us. All other threads stand still, so that nothing is recorded before;
+ * none of them holds a lock of the loader.
+ */
+void rec_lead(struct tape_attach *asked);
+void memtape_lead(struct tape_attach *asked);
+
+/* The same; takes no locks. */
 void rec_detach(struct tape_attach *asked);
 void memtape_detach(struct tape_attach *asked);
 

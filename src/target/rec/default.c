@@ -17,6 +17,11 @@ REC_EXPORT void memtape_attach(struct tape_attach *asked)
 	rec_attach(asked);
 }
 
+REC_EXPORT void memtape_lead(struct tape_attach *asked)
+{
+	rec_lead(asked);
+}
+
 REC_EXPORT void memtape_detach(struct tape_attach *asked)
 {
 	rec_detach(asked);

@@ -1163,6 +1163,7 @@ export interface Recording extends Head {
 	edits?: RecordingEdit[]; /* what was done to it later */
 	allocators?: RecordingAllocator[]; /* with names of their own */
 	import?: Import; /* of a tape made of another tool's file */
+	attached?: RecordingAttached; /* of a process that ran already */
 	losses: RecordingLosses;
 	recorder: RecordingCosts; /* what recording cost */
 	threads: RecordingThread[];
@@ -1178,6 +1179,21 @@ export interface RecordingAllocator {
 	asked: boolean; /* by --allocator */
 	path: string | null; /* of the object that has them */
 	warning: string | null; /* what is not recorded of it, and what to do */
+}
+
+export interface RecordingAttached {
+	at_ns: Ns; /* when */
+	pause_ns: Ns; /* how long the process stood still */
+	places: number; /* through which the allocator is called, recorded */
+	other_places: number; /* that lead to another allocator, not recorded */
+	before: RecordingBefore; /* what was live then */
+}
+
+export interface RecordingBefore {
+	count: number; /* blocks, of which stacks are not known */
+	bytes: Bytes; /* usable */
+	is_complete: boolean; /* these are all that there were */
+	trouble: string | null; /* why they are not */
 }
 
 export interface RecordingCosts {

@@ -62,6 +62,19 @@ static struct err *program_of(pid_t pid, struct arena *arena, struct program *pr
 	return NULL;
 }
 
+static void print_attached(void *context, const struct attach_report *report)
+{
+	const struct record_options *options = context;
+	CLEAN(str_deinit) struct str text = { 0 };
+
+	if (options->quiet)
+		return;
+	str_add(&text, "memtape: recording; the process stood still for ");
+	str_add_duration(&text, report->pause_ns);
+	str_add(&text, ". Ctrl-C or `memtape detach` lets it go");
+	fprintf(stderr, "%s\n", str_text(&text));
+}
+
 static struct err *run_attached(struct attach_command *options,
 				const struct collector_settings *settings, pid_t pid)
 {
@@ -95,7 +108,10 @@ static struct err *attach_run(const struct command *command, int argc, char **ar
 		err = pid_operand(operand_count, argv + 1, &pid);
 	if (!err)
 		err = settings_make(&options, &settings);
-	return err ? err : run_attached(&options, &settings, pid);
+	if (err)
+		return err;
+	settings.on_attached = print_attached;
+	return run_attached(&options, &settings, pid);
 }
 
 const struct command cmd_attach = {

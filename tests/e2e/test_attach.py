@@ -66,6 +66,8 @@ static int phases(void)
 	return 0;
 }
 
+static int rests; /* between blocks */
+
 static void *storm(void *seed)
 {
 	void *held[64] = { 0 };
@@ -78,6 +80,8 @@ static void *storm(void *seed)
 		}
 		held[at] = malloc(16 + (s >> 16) % 400);
 		*(unsigned *)held[at] = at;
+		if (rests)
+			usleep(2000);
 	}
 	return (void *)sum;
 }
@@ -172,7 +176,8 @@ int main(int argc, char **argv)
 		return befores(atoi(argv[2]));
 	if (strcmp(argv[1], "phases") == 0)
 		return phases();
-	if (strcmp(argv[1], "storm") == 0)
+	rests = strcmp(argv[1], "breeze") == 0;
+	if (strcmp(argv[1], "storm") == 0 || rests)
 		return storms(atoi(argv[2]), argc > 3);
 	if (strcmp(argv[1], "calls") == 0)
 		return calls();
@@ -214,12 +219,10 @@ def start():
 
 def attach(pid, tape, *options):
     """Begins, and waits until it records."""
-    process = subprocess.Popen([binary(), "attach", str(pid), "-q", "-f", "-o", tape, *options], stderr=subprocess.PIPE,
+    process = subprocess.Popen([binary(), "attach", str(pid), "--no-summary", "-f", "-o", tape, *options], stderr=subprocess.PIPE,
                                env=recording.clean_env())
-    until = time.monotonic() + 30
-    while process.poll() is None and not is_attached(pid) and time.monotonic() < until:
-        time.sleep(0.01)
-    time.sleep(0.05)
+    line = process.stderr.readline()
+    assert b"memtape: recording" in line, line
     return process
 
 
@@ -333,7 +336,7 @@ def test_a_storm_without_an_idle_thread(programs, start, tmp_path):
 
 
 def test_two_hundred_threads(programs, start, tmp_path):
-    program = start([programs["usual"], "storm", "200", "idle"], "ready")
+    program = start([programs["usual"], "breeze", "200", "idle"], "ready")
     for _ in range(3):
         done = recording.run([binary(), "attach", str(program.pid), "-q", "-f", "-d", "100ms", "-o", tmp_path / "tape"])
         assert done.returncode == 0, done.stderr

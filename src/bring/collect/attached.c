@@ -55,6 +55,8 @@ struct err *attached_begin(struct collector *collector, struct arena *arena,
 	give_spool(collector);
 	err = attach_begin(&request, &result->attached);
 	if (!err) {
+		if (settings->on_attached)
+			settings->on_attached(settings->context, &result->attached);
 		collector->attached.before =
 			before_begin(&result->attached, collector->attached.ticks,
 				     &spool_live(&collector->spool)->sealed_count);

@@ -436,7 +436,7 @@ static __attribute__((noinline)) void follow(void)
 /* The real function is replaced by ours also when looked up by name. */
 static __attribute__((noinline)) void *symbol_of(void *handle, const char *name)
 {
-	void *found = dlsym(handle, name);
+	void *found = rec_dlsym(handle, name);
 	const struct allocator_slot slot = { .name = name, .bound = (uint64_t)found };
 	struct allocator_binding *binding = NULL;
 
@@ -457,7 +457,7 @@ void *rec_allocator_dlsym(void *handle, const char *name)
 	follow();
 	if (handle != RTLD_DEFAULT && handle != RTLD_NEXT)
 		return symbol_of(handle, name);
-	return dlsym(handle, name);
+	return rec_dlsym(handle, name);
 }
 
 void rec_allocators_begin(void)

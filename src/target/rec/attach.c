@@ -37,9 +37,10 @@ static void rows_find(void)
 static uint64_t other_places; /* that lead elsewhere */
 
 /*
- * A place that leads to the function, or will when it is called for the first time; or to where an
- * executable that is not position-independent has its own way to it, the place of which is led,
- * too: then all addresses of the function that the program has are that one.
+ * A place that leads to the function, or will when it is called for the first time. An object with a
+ * malloc of its own may prefer that then (RTLD_DEEPBIND): it is left alone. Of an executable that
+ * is not position-independent all addresses of the function are its own way to it, the place of
+ * which is led.
  */
 uint64_t rec_attach_hook(const struct allocator_slot *slot)
 {
@@ -50,7 +51,8 @@ uint64_t rec_attach_hook(const struct allocator_slot *slot)
 			continue;
 		if (!rows[i].real)
 			return 0;
-		if (slot->bound == rows[i].real || slot->may_be_lazy)
+		if (slot->bound == rows[i].real ||
+		    (slot->may_be_lazy && (!slot->has_malloc || slot->is_c_library)))
 			return (uint64_t)rows[i].hook;
 		other_places += slot->bound != (uint64_t)rows[i].hook;
 		return 0;
@@ -118,14 +120,16 @@ const char *rec_attach_env(const char *name)
 	return strcmp(name, "MEMTAPE_OPTIONS") == 0 ? wish.options : NULL;
 }
 
-static enum tape_attach_result attach(void)
+static enum tape_attach_result attach(const struct tape_attach *asked)
 {
 	const uint32_t state = atomic_load(&rec.state);
 
-	if (wish.version != TAPE_ATTACH_VERSION)
+	if (asked->version != TAPE_ATTACH_VERSION)
 		return TAPE_ATTACH_OTHER_VERSION;
 	if (state != REC_UNBORN && state != REC_OFF)
 		return TAPE_ATTACH_ALREADY;
+	memcpy(&wish, asked, sizeof(wish));
+	wish.spool[sizeof(wish.spool) - 1] = wish.options[sizeof(wish.options) - 1] = '\0';
 	if (!changes)
 		changes = sys_map_private(LOG_BYTES);
 	change_count = 0;
@@ -142,9 +146,7 @@ void rec_attach(struct tape_attach *asked)
 {
 	const int saved_errno = errno;
 
-	memcpy(&wish, asked, sizeof(wish));
-	wish.spool[sizeof(wish.spool) - 1] = wish.options[sizeof(wish.options) - 1] = '\0';
-	asked->result = attach();
+	asked->result = attach(asked);
 	errno = saved_errno;
 }
 

@@ -47,7 +47,7 @@ static bool at_fork(void (*child)(void))
 
 	if (__register_atfork)
 		return __register_atfork(NULL, NULL, child, __dso_handle) == 0;
-	symbol = dlsym(RTLD_DEFAULT, "pthread_atfork");
+	symbol = rec_dlsym(RTLD_DEFAULT, "pthread_atfork");
 	memcpy(&others, &symbol, sizeof(others));
 	return others && others(NULL, NULL, child) == 0;
 }
@@ -150,7 +150,7 @@ void rec_syscall_find(void)
 	void *symbol = NULL;
 
 	if (!rec_is_attach)
-		symbol = dlsym(RTLD_NEXT, "syscall");
+		symbol = rec_dlsym(RTLD_NEXT, "syscall");
 	else if (rec_symbol_any("syscall", &known))
 		symbol = (void *)known.address;
 	if (symbol)

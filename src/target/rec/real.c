@@ -18,6 +18,8 @@ enum { POOL_HEADER = 16 };
 
 struct rec_real rec_real;
 
+void *(*rec_dlsym)(void *handle, const char *name) = dlsym;
+
 /* Bump allocator; each block is preceded by its size. Never freed. */
 _Alignas(4096) uint8_t rec_pool[REC_POOL_BYTES];
 static _Atomic size_t pool_used;
@@ -91,6 +93,10 @@ static struct rec_real found;
  */
 void rec_real_find(void)
 {
+	struct rec_symbol own;
+
+	if (rec_symbol_any("dlsym", &own) && !own.is_resolver)
+		rec_dlsym = (void *(*)(void *, const char *))own.address;
 	for (size_t i = 0; i < array_size(REAL_ROWS); i++) {
 		struct rec_symbol known;
 		void *symbol = NULL;
@@ -98,7 +104,7 @@ void rec_real_find(void)
 		if (rec_is_attach)
 			symbol = attached_real(REAL_ROWS[i].symbol);
 		else if (rec_symbol_next(REAL_ROWS[i].symbol, &known))
-			symbol = dlsym(RTLD_NEXT, REAL_ROWS[i].symbol);
+			symbol = rec_dlsym(RTLD_NEXT, REAL_ROWS[i].symbol);
 		memcpy((uint8_t *)&found + REAL_ROWS[i].offset, &symbol, sizeof(symbol));
 	}
 	if (found.malloc_usable_size &&
@@ -159,10 +165,10 @@ void *rec_real_find_late(const char *symbol, const void *caller)
 	if (dladdr(caller, &info) && info.dli_fname && rec_real.dlopen)
 		handle = rec_real.dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 	if (handle) {
-		late = dlsym(handle, symbol);
+		late = rec_dlsym(handle, symbol);
 		rec_real.dlclose(handle);
 		if (!late) /* the failure must not show in the program's dlerror() */
-			dlsym(RTLD_DEFAULT, "malloc");
+			rec_dlsym(RTLD_DEFAULT, "malloc");
 	}
 	errno = saved_errno;
 	if (late && rec_real.malloc &&

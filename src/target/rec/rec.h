@@ -8,7 +8,8 @@
  * - exec_hooks.c: the process becomes another program, exec.c: which is to be recorded, too.
  * - maps.c: mmap and the like, mallopt; process.c: threads, dlopen, fork, exit; other.h of both.
  * - birth.c: who created a thread; symbols.c: which names are defined, found without the loader.
- * - lane.c: which stream a thread writes to; chunk.c: where the bytes go, spool.c: the collector's
+ * - attach.c: beginning and ending in a process that runs already.
+ * - lane.c, lane_end.c: which stream a thread writes to; chunk.c: where the bytes go, spool.c: the collector's
  *   memory for them; file.c: a file that grows; path.c: the tape's name.
  * - stack.c: a stack into a node id; module.c: loaded objects and their unwind tables; code.c:
  *   memory made executable.

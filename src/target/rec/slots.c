@@ -9,6 +9,7 @@
  * read-only parts are not read-only yet.
  */
 #include "rec/attach.h"
+#include "rec/symbols.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -173,7 +174,7 @@ static void slot_look(struct slots *slots, const ElfW(Rela) * relocation)
 	slot.may_be_lazy =
 		type == ARCH_RELOC_CALL && slot.bound - slots->begin < slots->end - slots->begin;
 	if (strcmp(slot.name, "dlsym") == 0) {
-		if (slot.may_be_lazy || slot.bound == (uint64_t)&dlsym)
+		if (slot.may_be_lazy || slot.bound == (uint64_t)rec_dlsym)
 			slot_write(slots, place, (uint64_t)&rec_allocator_dlsym);
 		return;
 	}

@@ -20,4 +20,10 @@ bool rec_symbol_in(const struct link_map *map, const char *name, struct rec_symb
 /* In any loaded object except ours. */
 bool rec_symbol_any(const char *name, struct rec_symbol *symbol_ret);
 
+/*
+ * dlsym() itself. What we would reach by its name may be the way to it of an executable that is not
+ * position-independent, and that is led to us (slots.c).
+ */
+extern void *(*rec_dlsym)(void *handle, const char *name);
+
 #endif

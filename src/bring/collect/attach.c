@@ -25,8 +25,7 @@ enum {
 	WAIT_NS = 1000 * 1000,
 	DATA_BYTES = 64 << 10,
 	STACK_BYTES = 512 << 10,
-	MEMORY_BYTES = DATA_BYTES + STACK_BYTES,
-	TEXT_BYTES = 1024
+	MEMORY_BYTES = DATA_BYTES + STACK_BYTES
 };
 
 static const uint64_t NS_PER_S = 1000000000;
@@ -37,6 +36,7 @@ struct intrusion {
 	struct stop stop;
 	struct maps maps;
 	struct stop_thread *thread;
+	bool is_quiet;	 /* none of them is in the allocator */
 	uint64_t memory; /* of ours in there; 0: none */
 };
 
@@ -152,21 +152,30 @@ static struct stop_thread *choose(struct intrusion *intrusion, struct safe *safe
 	return other;
 }
 
-static struct err *stop_and_choose(struct intrusion *intrusion, struct safe *safe)
+/* A moment at which one thread holds no lock at all. */
+static bool has_free_thread(struct intrusion *intrusion, struct safe *safe, int round)
 {
-	const struct stop_kept nobody = { 0 };
-	struct err *err = stop_begin(&intrusion->stop, intrusion->pid, &nobody);
-
-	if (!err)
-		err = maps_read_briefly(intrusion->pid, &intrusion->maps);
-	if (!err)
-		intrusion->thread = choose(intrusion, safe);
-	return err;
+	(void)round;
+	intrusion->thread = choose(intrusion, safe);
+	return intrusion->thread != NULL;
 }
 
-/* What all of them together may hold. */
-static unsigned locks_of_all(struct intrusion *intrusion, struct safe *safe)
+/* Any moment. */
+static bool has_thread(struct intrusion *intrusion, struct safe *safe, int round)
 {
+	(void)safe;
+	(void)round;
+	intrusion->thread = choose(intrusion, NULL);
+	return intrusion->thread != NULL;
+}
+
+/*
+ * A moment at which no thread holds a lock of the loader; and, if there is such a moment soon, none
+ * is in the allocator.
+ */
+static bool has_free_loader(struct intrusion *intrusion, struct safe *safe, int round)
+{
+	enum { QUIET_ROUNDS = 30 };
 	unsigned locks = 0;
 
 	for (size_t i = 0; i < intrusion->stop.threads.count; i++) {
@@ -175,26 +184,26 @@ static unsigned locks_of_all(struct intrusion *intrusion, struct safe *safe)
 		locks |= thread->is_stopped ? safe_locks(safe, &intrusion->maps, thread)
 					    : SAFE_LOADER | SAFE_ALLOCATOR;
 	}
-	return locks;
+	intrusion->is_quiet = !(locks & SAFE_ALLOCATOR);
+	return has_thread(intrusion, safe, round) && !(locks & SAFE_LOADER) &&
+	       (intrusion->is_quiet || round >= QUIET_ROUNDS);
 }
 
-/*
- * Stops all threads at a moment at which none of them holds a lock of the loader; and, if there is
- * such a moment soon, none is in the allocator.
- */
-static struct err *enter_all(struct intrusion *intrusion, struct safe *safe, bool *is_quiet_ret)
+/* Stops all threads at such a moment. */
+static struct err *enter(struct intrusion *intrusion, struct safe *safe,
+			 bool (*is_moment)(struct intrusion *intrusion, struct safe *safe,
+					   int round))
 {
-	enum { QUIET_ROUNDS = 30 };
+	const struct stop_kept nobody = { 0 };
 	const struct timespec pause = { .tv_nsec = WAIT_NS };
 	const uint64_t until_ns = monotonic_ns() + PATIENCE_S * NS_PER_S;
 
 	for (int round = 0; round < ROUNDS_MAX && monotonic_ns() < until_ns; round++) {
-		struct err *err = stop_and_choose(intrusion, NULL);
-		const unsigned locks = err ? 0 : locks_of_all(intrusion, safe);
+		struct err *err = stop_begin(&intrusion->stop, intrusion->pid, &nobody);
 
-		*is_quiet_ret = !(locks & SAFE_ALLOCATOR);
-		if (!err && intrusion->thread && !(locks & SAFE_LOADER) &&
-		    (*is_quiet_ret || round >= QUIET_ROUNDS))
+		if (!err)
+			err = maps_read_briefly(intrusion->pid, &intrusion->maps);
+		if (!err && is_moment(intrusion, safe, round))
 			return NULL;
 		release(intrusion);
 		if (err)
@@ -202,30 +211,8 @@ static struct err *enter_all(struct intrusion *intrusion, struct safe *safe, boo
 		nanosleep(&pause, NULL);
 	}
 	return err_new(ERR_STATE,
-		       "the threads of process %d were never found where none of them holds a lock "
-		       "of the loader; it goes on as before, so try again",
-		       (int)intrusion->pid);
-}
-
-/* Stops all threads at a moment at which one of them holds no lock. */
-static struct err *enter(struct intrusion *intrusion, struct safe *safe)
-{
-	const struct timespec pause = { .tv_nsec = WAIT_NS };
-	const uint64_t until_ns = monotonic_ns() + PATIENCE_S * NS_PER_S;
-
-	for (int round = 0; round < ROUNDS_MAX && monotonic_ns() < until_ns; round++) {
-		struct err *err = stop_and_choose(intrusion, safe);
-
-		if (!err && intrusion->thread)
-			return NULL;
-		release(intrusion);
-		if (err)
-			return err;
-		nanosleep(&pause, NULL);
-	}
-	return err_new(ERR_STATE,
-		       "no thread of process %d was found where it holds none of the locks that "
-		       "loading a library takes; it goes on as before, so try again",
+		       "the threads of process %d were never found where they hold none of the "
+		       "locks that loading a library takes; it goes on as before, so try again",
 		       (int)intrusion->pid);
 }
 
@@ -349,7 +336,11 @@ static struct err *ask(struct intrusion *intrusion, const struct attach_request 
 	struct err *err;
 
 	if (!address)
-		return err_new(ERR_STATE, "process %d is not attached to", (int)request->pid);
+		return err_new(
+			ERR_STATE,
+			"process %d has no recorder of this memtape: it is not attached to, or "
+			"memtape was replaced since",
+			(int)request->pid);
 	if (request->spool && (strlen(request->spool) >= sizeof(asked.spool) ||
 			       strlen(request->options) >= sizeof(asked.options)))
 		return err_new(ERR_LIMIT, "the tape's path or --allocator is too long");
@@ -376,7 +367,7 @@ static struct err *bring(const struct attach_request *request, struct safe *safe
 			 struct attach_report *report)
 {
 	struct intrusion intrusion = { .pid = request->pid };
-	struct err *err = enter(&intrusion, safe);
+	struct err *err = enter(&intrusion, safe, has_free_thread);
 
 	if (err)
 		return err;
@@ -396,10 +387,11 @@ static struct err *lead(const struct attach_request *request, struct safe *safe,
 			struct attach_report *report)
 {
 	struct intrusion intrusion = { .pid = request->pid };
-	struct err *err = enter_all(&intrusion, safe, &report->is_quiet);
+	struct err *err = enter(&intrusion, safe, has_free_loader);
 
 	if (err)
 		return err;
+	report->is_quiet = intrusion.is_quiet;
 	err = take_memory(&intrusion);
 	if (!err)
 		err = ask(&intrusion, request, "memtape_lead", report);
@@ -466,7 +458,7 @@ struct err *attach_end(pid_t pid, struct attach_report *report)
 
 	*report = (struct attach_report) { 0 };
 	if (!err)
-		err = enter(&intrusion, NULL);
+		err = enter(&intrusion, NULL, has_thread);
 	if (err)
 		return err;
 	err = take_memory(&intrusion);

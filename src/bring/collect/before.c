@@ -75,60 +75,55 @@ bool before_is_found(const struct before *before)
 
 /* --- on the tape ------------------------------------------------------------------------------- */
 
-/* A chunk of events, laid out as in a slot. */
+/* A chunk of events. */
 struct page {
-	union {
-		struct tape_chunk chunk;
-		uint8_t bytes[STREAM_CHUNK_BYTES];
-	};
+	struct stream stream;
 	struct tape_codec_state codec;
 };
 
-static void page_begin(struct page *page, uint32_t stream, uint32_t seq, uint64_t ticks)
+static void page_begin(struct page *page, uint32_t number, uint32_t seq, uint64_t ticks)
 {
-	page->chunk = (struct tape_chunk) {
-		.magic = TAPE_CHUNK_MAGIC,
-		.header_bytes = sizeof(page->chunk),
-		.codec = TAPE_CODEC_RAW,
-		.state = TAPE_CHUNK_SEALED,
-		.stream = stream,
-		.seq = seq,
-		.first_node = TAPE_NODE_FIRST,
-		.begin_ticks = ticks,
-	};
+	stream_begin(&page->stream, number, seq);
+	page->stream.chunk.begin_ticks = ticks;
 	tape_codec_reset(&page->codec, ticks);
 }
 
 /* A thread's name, by which reports, groups and filters tell these blocks from others. */
 static void page_name(struct page *page, uint64_t ticks)
 {
-	static const char name[] = "before attach";
 	const struct tape_thread nobody = { 0 };
-	uint8_t *begin = page->bytes + sizeof(page->chunk);
-	const uint8_t *end = tape_extended_encode(begin, TAPE_EXT_THREAD, ticks, &nobody,
-						  sizeof(nobody), name, strlen(name));
 
-	page->chunk.used = (uint32_t)(end - begin);
+	stream_add(&page->stream, TAPE_EXT_THREAD, ticks, &nobody, sizeof(nobody), "before attach");
 }
 
 /* False: it is full. */
 static bool page_add(struct page *page, uint64_t ticks, const struct living_block *block)
 {
-	uint8_t *at = page->bytes + sizeof(page->chunk) + page->chunk.used;
+	struct stream *stream = &page->stream;
+	uint8_t *at = stream->bytes + sizeof(stream->chunk) + stream->chunk.used;
 
-	if (at + TAPE_EVENT_ROOM > page->bytes + sizeof(page->bytes))
+	if (at + TAPE_EVENT_ROOM > stream->bytes + sizeof(stream->bytes))
 		return false;
 	at = tape_event_encode(&page->codec, at, TAPE_FN_MALLOC, ticks, block->address,
 			       block->size_bytes, block->size_bytes, TAPE_NODE_NONE);
-	page->chunk.used = (uint32_t)(at - page->bytes - sizeof(page->chunk));
-	page->chunk.event_count++;
+	stream->chunk.used = (uint32_t)(at - stream->bytes - sizeof(stream->chunk));
+	stream->chunk.event_count++;
 	return true;
+}
+
+static struct err *page_write(struct page *page, struct collector *collector)
+{
+	struct err *err = drain_append(&collector->drain, &page->stream.chunk,
+				       sizeof(page->stream.bytes), WRITER_NORMAL);
+
+	collector->drain.event_count += err ? 0 : page->stream.chunk.event_count;
+	return err;
 }
 
 static struct err *write_blocks(const struct before *before, struct collector *collector)
 {
 	const struct living_blocks *blocks = &before->walked.living.blocks;
-	const uint32_t stream = __atomic_fetch_add(&spool_live(&collector->spool)->next_stream, 1,
+	const uint32_t number = __atomic_fetch_add(&spool_live(&collector->spool)->next_stream, 1,
 						   __ATOMIC_RELAXED);
 	CLEAN(free) struct page *page = malloc(sizeof(*page));
 	struct err *err = NULL;
@@ -136,24 +131,17 @@ static struct err *write_blocks(const struct before *before, struct collector *c
 
 	if (!page)
 		return err_nomem();
-	page_begin(page, stream, seq++, before->ticks);
+	page_begin(page, number, seq++, before->ticks);
 	page_name(page, before->ticks);
 	for (size_t i = 0; i < blocks->count && !err;) {
 		if (page_add(page, before->ticks, &blocks->items[i])) {
 			i++;
 			continue;
 		}
-		err = drain_append(&collector->drain, &page->chunk, sizeof(page->bytes),
-				   WRITER_NORMAL);
-		collector->drain.event_count += err ? 0 : page->chunk.event_count;
-		page_begin(page, stream, seq++, before->ticks);
+		err = page_write(page, collector);
+		page_begin(page, number, seq++, before->ticks);
 	}
-	if (!err && page->chunk.used > 0) {
-		err = drain_append(&collector->drain, &page->chunk, sizeof(page->bytes),
-				   WRITER_NORMAL);
-		collector->drain.event_count += err ? 0 : page->chunk.event_count;
-	}
-	return err;
+	return err || page->stream.chunk.used == 0 ? err : page_write(page, collector);
 }
 
 /* What the walk did not understand. */

@@ -51,7 +51,7 @@ void collector_flush(struct collector *collector, enum writer_urgency urgency)
 		drain->fault = steal(err);
 	}
 	err_destroy(err);
-	stream_begin(stream, stream->chunk.seq + 1);
+	stream_begin(stream, TAPE_COLLECTOR_STREAM, stream->chunk.seq + 1);
 }
 
 void collector_note(struct collector *collector, enum tape_extended type, const void *payload,
@@ -114,7 +114,7 @@ static void header_take(struct collector *collector)
 	usage_open(&collector->usage, collector->child.pid);
 	threads_open(&collector->threads, collector->child.pid, spool_live(&collector->spool));
 	memcpy(header->parent_uuid, collector->former_uuid, sizeof(header->parent_uuid));
-	stream_begin(&collector->stream, 0);
+	stream_begin(&collector->stream, TAPE_COLLECTOR_STREAM, 0);
 	err = writer_header(&collector->writer, header);
 	if (!err)
 		err = writer_publish(&collector->writer);

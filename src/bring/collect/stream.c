@@ -4,7 +4,7 @@
 
 #include "tape/codec.h"
 
-void stream_begin(struct stream *stream, uint32_t seq)
+void stream_begin(struct stream *stream, uint32_t number, uint32_t seq)
 {
 	stream->begun_ns = 0;
 	stream->chunk = (struct tape_chunk) {
@@ -12,7 +12,7 @@ void stream_begin(struct stream *stream, uint32_t seq)
 		.header_bytes = sizeof(stream->chunk),
 		.codec = TAPE_CODEC_RAW,
 		.state = TAPE_CHUNK_SEALED,
-		.stream = TAPE_COLLECTOR_STREAM,
+		.stream = number,
 		.seq = seq,
 		.first_node = TAPE_NODE_FIRST,
 	};

@@ -1,5 +1,6 @@
 /*
- * stream: the collector's own lane of the tape, stream 0: clocks, usage samples, final records.
+ * stream: what the collector itself writes on the tape: its own stream 0 with clocks, usage samples
+ * and final records, and others (before.h).
  */
 #ifndef MEMTAPE_COLLECT_STREAM_H
 #define MEMTAPE_COLLECT_STREAM_H
@@ -16,8 +17,8 @@ struct stream {
 	uint64_t begun_ns; /* when the first record of the chunk was added; 0: empty */
 };
 
-/* An empty chunk with number seq. */
-void stream_begin(struct stream *stream, uint32_t seq);
+/* An empty chunk of the stream with that number; it is the stream's chunk number seq. */
+void stream_begin(struct stream *stream, uint32_t number, uint32_t seq);
 
 /*
  * Adds an extended record; ticks are shifted. False: it does not fit, write the chunk and begin a

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <elf.h>
 
-#include "symbol/elf_file.h"
+#include "scan/exports.h"
 #include "tape/tape_attach.h"
 
 enum { PAGE = 4096 };
@@ -110,29 +110,6 @@ struct err *objects_find(const struct maps *maps, const struct memory *memory,
 
 /* --- allocators ------------------------------------------------------------------------------ */
 
-/* Whether others call its function of this name. */
-static bool exports(const struct elf_file *file, const char *function)
-{
-	const struct elf_section *symbols = elf_file_section(file, ".dynsym");
-	const struct elf_section *strings = symbols && symbols->link < file->section_count
-						    ? &file->sections[symbols->link]
-						    : NULL;
-	const size_t length = strlen(function) + 1;
-
-	if (!strings || !file->is_64)
-		return false;
-	for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= symbols->bytes; at += sizeof(Elf64_Sym)) {
-		Elf64_Sym symbol;
-
-		memcpy(&symbol, file->bytes + symbols->offset + at, sizeof(symbol));
-		if (symbol.st_shndx != SHN_UNDEF && symbol.st_name < strings->bytes &&
-		    strings->bytes - symbol.st_name >= length &&
-		    memcmp(file->bytes + strings->offset + symbol.st_name, function, length) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Of a file that cannot be read, its name says what it is. */
 static bool is_known(const char *path)
 {
@@ -177,11 +154,13 @@ struct objects_allocators objects_allocators(const struct capture_stacks *stacks
 		if (is_glibc || is_loader(path) || objects_is_recorder(path))
 			continue;
 		CLEAN(elf_file_close) struct elf_file *file = open_in(root, path);
+		CLEAN(exports_deinit) struct exports exports = { 0 };
+		const bool is_read = file && exports_of(file, &exports);
 
-		if (file ? exports(file, "malloc") : is_known(path))
+		if (is_read ? exports_find(&exports, "malloc") != NULL : is_known(path))
 			found.instead = module;
-		for (size_t at = 0; file && at < array_size(others); at++)
-			if (exports(file, others[at]))
+		for (size_t at = 0; at < array_size(others); at++)
+			if (exports_find(&exports, others[at]))
 				found.beside = module;
 	}
 	return found;

@@ -70,20 +70,6 @@ static void add_held(struct finder *finder, enum tape_scan_holder kind, pid_t ti
 
 /* --- variables of loaded objects ------------------------------------------------------------- */
 
-static const struct capture_module *module_at(const struct finder *finder, uint64_t address)
-{
-	const struct capture_module_vec *modules = &finder->request->living->stacks.modules;
-
-	for (size_t i = 0; i < modules->count; i++) {
-		const struct capture_module *module = &modules->items[i];
-
-		if (living_has(finder->request->living, module) && address >= module->begin &&
-		    address < align_up(module->end, PAGE))
-			return module;
-	}
-	return NULL;
-}
-
 /* What lies between variables is held by all of the range. */
 static void add_variables(struct finder *finder, const struct capture_module *module,
 			  const struct globals *globals, uint64_t begin, uint64_t end)
@@ -413,7 +399,7 @@ static void add_mapping(struct finder *finder, const struct maps_entry *entry)
 
 	if (!entry->is_readable || !entry->is_writable || entry->is_undumped || is_device(name) ||
 	    begins(name, "[v") || (entry->is_shared && entry->inode == request->spool_inode) ||
-	    module_at(finder, entry->begin))
+	    living_module(request->living, entry->begin))
 		return;
 	if (begins(name, "[heap"))
 		add_own_mappings(finder, entry);

@@ -126,25 +126,13 @@ static void table_read(struct table *table, const struct capture_module *module)
 
 /* --- frames ------------------------------------------------------------------------------------ */
 
-/* The module at pc; NULL: none. */
-static const struct capture_module *module_at(const struct living *living, uint64_t pc)
-{
-	for (size_t i = 0; i < living->stacks.modules.count; i++) {
-		const struct capture_module *module = &living->stacks.modules.items[i];
-
-		if (pc >= module->begin && pc < module->end && living_has(living, module))
-			return module;
-	}
-	return NULL;
-}
-
 /* The caller's registers. False: they are not known, or there is none. */
 static bool step(struct frame_tables *tables, const struct unwind_memory *stack,
 		 struct unwind_regs *regs)
 {
 	const struct living *living = tables->living;
 	const uint64_t pc = regs->value[ARCH_REG_PC] - !regs->exact;
-	const struct capture_module *module = module_at(living, pc);
+	const struct capture_module *module = living_module(living, pc);
 	struct unwind_regs there = *regs;
 	struct table *table;
 	bool is_end;

@@ -163,6 +163,21 @@ bool living_has(const struct living *living, const struct capture_module *module
 	       (module->unload_ticks == UINT64_MAX || module->unload_ticks > living->until_ticks);
 }
 
+const struct capture_module *living_module(const struct living *living, uint64_t address)
+{
+	enum { PAGE = 4096 };
+	const struct capture_module_vec *modules = &living->stacks.modules;
+
+	for (size_t i = 0; i < modules->count; i++) {
+		const struct capture_module *module = &modules->items[i];
+
+		if (address >= module->begin && address < align_up(module->end, PAGE) &&
+		    living_has(living, module))
+			return module;
+	}
+	return NULL;
+}
+
 void living_deinit(struct living *living)
 {
 	living_clocks_deinit(&living->clocks);

@@ -44,6 +44,8 @@ struct err *living_read(const struct capture *capture, uint64_t until_ticks, str
 
 /* Whether a module is loaded at the moment. */
 bool living_has(const struct living *living, const struct capture_module *module);
+/* The module that is at the address then, up to the end of its last page; NULL: none. */
+const struct capture_module *living_module(const struct living *living, uint64_t address);
 void living_deinit(struct living *living);
 CLEAN_DEFINE_DEINIT(living_deinit, struct living);
 

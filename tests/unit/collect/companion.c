@@ -151,7 +151,7 @@ static void world_init(struct world *world, const struct companion_player *playe
 	world->companion = companion_create(player, header);
 	assert_non_null(world->companion);
 	world->drain.companion = world->companion;
-	stream_begin(&world->stream, 0);
+	stream_begin(&world->stream, TAPE_COLLECTOR_STREAM, 0);
 }
 
 static void world_deinit(struct world *world)

@@ -177,17 +177,20 @@ def test_looks_all_along(tape):
 
 
 def test_the_finding(tmp_path):
-    source = ("import time\n"
+    # A finding is about the later half of the time: the program runs three times as long as it
+    # took to begin, however slow the machine is.
+    source = ("import sys, time\n"
               "def cold(): return [bytearray(1 << 20) for i in range(12)]\n"
               "def hot(): return [bytearray(1 << 20) for i in range(9)]\n"
               "kept, used = cold(), hot()\n"
-              "end = time.monotonic() + 2\n"
+              "now = time.monotonic()\n"
+              "end = now + max(2, 2 * (now - float(sys.argv[1])))\n"
               "while time.monotonic() < end:\n"
               "    for b in kept + used: b[0]\n"
               "    for b in used: b[:] = bytes(1 << 20)\n"
               "    time.sleep(0.02)\n")
-    done = recording.run_recorded(["/usr/bin/python3", "-c", source], tmp_path / "the.mtape",
-                                  ["-q", "--staleness=200ms"], env=ENV)
+    done = recording.run_recorded(["/usr/bin/python3", "-c", source, str(time.monotonic())],
+                                  tmp_path / "the.mtape", ["-q", "--staleness=200ms"], env=ENV)
     assert done.returncode == 0, done.stderr
     found = [f for f in recording.report(done.tape, "findings")["findings"] if f["type"] == "stale"]
     assert len(found) == 1 and found[0]["bytes"] >= 11 * MIB, found
